@@ -11,6 +11,7 @@ import (
 
 // TestPage runs the SQL of docs/sql-default.md.
 func TestPage(t *testing.T) {
+	t.Parallel()
 	page, err := os.ReadFile("../../docs/sql-default.md")
 	if err != nil {
 		t.Fatal(err)

@@ -20,6 +20,13 @@ const (
 	history = `'"public"."snowkey_next_history"'::regclass`
 )
 
+// wrong is for functions that lack a rule, beside those of patient.
+var wrong = sqlgen.Writer{Namespace: "wrong", Name: "wrong_next", Window: 10 * time.Minute}
+
+// patient has ids far ahead of the clock at first. So a counter that starts at the clock is
+// below them, however slow the test is.
+var patient = sqlgen.Writer{Window: 10 * time.Minute}
+
 var (
 	// A session keeps its limit for any counter of the same name.
 	keepsLimits = []string{
@@ -39,7 +46,8 @@ var (
 // TestDropped drops the functions, or the sequences too, and creates them again, while a
 // session stays open that has made ids before.
 func TestDropped(t *testing.T) {
-	functions := sqlgen.Writer{}.PostgresDrop()
+	t.Parallel()
+	functions := patient.PostgresDrop()
 	for _, tt := range []struct {
 		name  string
 		drop  []string
@@ -55,13 +63,14 @@ func TestDropped(t *testing.T) {
 		{"all, and the counter is not raised", append(functions, "DROP SEQUENCE snowkey_next_counter, snowkey_next_history"), neverRaises, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
 			db := dbtest.Postgres(t).Connect(t)
 			live, err := db.Conn(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer live.Close()
-			statements := without(t, sqlgen.Writer{}, tt.edits...)
+			statements := without(t, patient, tt.edits...)
 			run(t, db, statements...)
 			before := query(t, live, "SELECT snowkey_next() UNION ALL SELECT snowkey_next(5000)")
 			run(t, db, tt.drop...)
@@ -82,6 +91,7 @@ func TestDropped(t *testing.T) {
 // TestDump restores a dump into the same database, while an idle session stays open that has
 // made ids before. It also restores it into another database.
 func TestDump(t *testing.T) {
+	t.Parallel()
 	for name, tt := range map[string]struct {
 		edits   []string
 		repeats bool
@@ -91,6 +101,7 @@ func TestDump(t *testing.T) {
 		"limits of others are trusted": {keepsLimitsOfOther, true},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			from := dbtest.Postgres(t)
 			db := from.Connect(t)
 			live, err := db.Conn(t.Context())
@@ -98,7 +109,7 @@ func TestDump(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer live.Close()
-			run(t, db, without(t, sqlgen.Writer{}, tt.edits...)...)
+			run(t, db, without(t, patient, tt.edits...)...)
 			run(t, db, "CREATE TABLE rows (id bigint PRIMARY KEY DEFAULT snowkey_next())")
 			made := query(t, live, "INSERT INTO rows DEFAULT VALUES RETURNING id")
 			dump := tool(t, nil, "pg_dump", "--clean", "--if-exists", "--dbname="+from.DSN)
@@ -142,10 +153,10 @@ func tool(t *testing.T, input []byte, name string, args ...string) []byte {
 // TestPromotedStandby kills a server whose standby lacks the last ids, and goes on with the
 // standby.
 func TestPromotedStandby(t *testing.T) {
+	t.Parallel()
 	primary, process := dbtest.Killable(t, "postgres")
 	db := primary.Connect(t)
-	right, wrong := sqlgen.Writer{}, sqlgen.Writer{Namespace: "wrong", Name: "wrong_next"}
-	install(t, db, right)
+	install(t, db, patient)
 	run(t, db, without(t, wrong, strings.ReplaceAll(neverRaises[0], "snowkey_next", "wrong_next"), neverRaises[1])...)
 	query(t, db, "SELECT snowkey_next() UNION ALL SELECT wrong_next()")
 	standby := dbtest.StandbyOf(t, primary)
@@ -171,12 +182,13 @@ func TestPromotedStandby(t *testing.T) {
 // TestCrash kills the server right after an id was returned that no row of a table has. The
 // sequence's log record belongs to a transaction that is still open.
 func TestCrash(t *testing.T) {
+	t.Parallel()
 	db, process := dbtest.Killable(t, "postgres", "wal_writer_delay=10s")
 	c := db.Connect(t)
 	c.SetMaxIdleConns(0)
 	flushes := `setval('"public"."wrong_next_flush"'::regclass, 1), `
-	install(t, c, sqlgen.Writer{})
-	run(t, c, without(t, sqlgen.Writer{Namespace: "wrong", Name: "wrong_next"}, flushes, "")...)
+	install(t, c, patient)
+	run(t, c, without(t, wrong, flushes, "")...)
 	for _, name := range []string{"snowkey_next()", "snowkey_next(1)", "wrong_next()", "wrong_next(1)"} {
 		repeats := func() bool {
 			query(t, c, "SELECT "+name)
@@ -209,26 +221,27 @@ func TestCrash(t *testing.T) {
 
 // TestClock sets the server's clock back.
 func TestClock(t *testing.T) {
+	t.Parallel()
 	server, _, clock := dbtest.Clocked(t, "postgres")
 	db := server.Connect(t)
-	install(t, db, sqlgen.Writer{})
-	run(t, db, without(t, sqlgen.Writer{Namespace: "wrong", Name: "wrong_next"}, "GREATEST(least_tick, (last >> ", "GREATEST(least_tick, 0 * (last >> ")...)
-	// Wait until the ids are no longer ahead of the clock.
+	install(t, db, patient)
+	run(t, db, without(t, wrong, "GREATEST(least_tick, (last >> ", "GREATEST(least_tick, 0 * (last >> ")...)
+	// The first ids are ahead of the clock, by less than the clock is set now.
 	query(t, db, "SELECT snowkey_next() UNION ALL SELECT wrong_next()")
-	if err := clock.Set(20 * time.Second); err != nil {
+	if err := clock.Set(30 * time.Minute); err != nil {
 		t.Fatal(err)
 	}
 	before := query(t, db, "SELECT snowkey_next(2) UNION ALL SELECT snowkey_next()")
-	wrong := query(t, db, "SELECT wrong_next(2)")
-	if err := clock.Set(15 * time.Second); err != nil {
+	ahead := query(t, db, "SELECT wrong_next(2)")
+	if err := clock.Set(25 * time.Minute); err != nil {
 		t.Fatal(err)
 	}
 	after := query(t, db, "SELECT snowkey_next() UNION ALL SELECT snowkey_next(2)")
 	if !above(after, before) {
 		t.Errorf("after the clock went back, %d follows %d", after[0], before[2])
 	}
-	if ids := query(t, db, "SELECT wrong_next(2)"); above(ids, wrong) {
-		t.Errorf("a counter that follows the clock back made %d after %d", ids[0], wrong[1])
+	if ids := query(t, db, "SELECT wrong_next(2)"); above(ids, ahead) {
+		t.Errorf("a counter that follows the clock back made %d after %d", ids[0], ahead[1])
 	}
 	if err := clock.Set(-2 * time.Minute); err != nil {
 		t.Fatal(err)
@@ -236,9 +249,9 @@ func TestClock(t *testing.T) {
 	db.SetMaxIdleConns(0) // a session that is open may go on for as long as the clock was right
 	_, err := db.ExecContext(t.Context(), "SELECT snowkey_next()")
 	if err == nil || !strings.Contains(err.Error(), "ahead of the clock") || !strings.Contains(err.Error(), "55000") {
-		t.Errorf("two minutes back: %v", err)
+		t.Errorf("32 minutes back: %v", err)
 	}
-	if err := clock.Set(20 * time.Second); err != nil {
+	if err := clock.Set(30 * time.Minute); err != nil {
 		t.Fatal(err)
 	}
 	if ids := query(t, db, "SELECT snowkey_next()"); !above(ids, append(before, after...)) {

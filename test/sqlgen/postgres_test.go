@@ -91,6 +91,7 @@ func count(t *testing.T, db *sql.DB, what string) int64 {
 
 // TestLayouts parses ids of every preset that SQL can make.
 func TestLayouts(t *testing.T) {
+	t.Parallel()
 	db := dbtest.Postgres(t).Connect(t)
 	baidu, err := idgen.Baidu().WithEpoch(time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC))
 	if err != nil {
@@ -109,6 +110,7 @@ func TestLayouts(t *testing.T) {
 		idgen.Sonyflake(), baidu, idgen.TSID(), idgen.DatacenterProcess(), raindrop,
 	} {
 		t.Run(layout.String(), func(t *testing.T) {
+			t.Parallel()
 			w := sqlgen.Writer{Layout: layout, Namespace: fmt.Sprint("n", i), Name: fmt.Sprint("next", i), Worker: 5}
 			install(t, db, w)
 			before := time.Now()
@@ -156,6 +158,7 @@ func fixed(l idgen.Layout) (values []int64) {
 // TestRole fills rows as a role that has nothing but the privileges of PostgresGrants and
 // INSERT.
 func TestRole(t *testing.T) {
+	t.Parallel()
 	db := dbtest.Postgres(t).Connect(t)
 	role := fmt.Sprintf("sqlwriter_%d", time.Now().UnixNano())
 	install(t, db, sqlgen.Writer{})
@@ -191,6 +194,7 @@ func TestRole(t *testing.T) {
 // TestReserved has a process that can lease every worker number, and SQL, make ids in
 // the same namespace. The process never gets the reserved number.
 func TestReserved(t *testing.T) {
+	t.Parallel()
 	layout, err := idgen.NewLayout(time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC), time.Millisecond, idgen.Time(41), idgen.Worker(1), idgen.Sequence(12))
 	if err != nil {
 		t.Fatal(err)
@@ -274,6 +278,7 @@ func refused(t *testing.T, db *sql.DB, w sqlgen.Writer) error {
 // TestFence raises the fence, as an operator does after a restore that can't be detected.
 // The next session begins above it, though the counter was below.
 func TestFence(t *testing.T) {
+	t.Parallel()
 	t.Run("", func(t *testing.T) { fence(t, true) })
 	t.Run("not read", func(t *testing.T) { fence(t, false, "GREATEST(l.bound, n.fence)", "l.bound") })
 }
@@ -309,6 +314,7 @@ func fence(t *testing.T, want bool, edits ...string) {
 // transactions stay open. No session waits for the COMMIT of another, and no lock is
 // left behind.
 func TestSessions(t *testing.T) {
+	t.Parallel()
 	db := dbtest.Postgres(t).Connect(t)
 	install(t, db, sqlgen.Writer{})
 	run(t, db, "CREATE TABLE rows (id bigint DEFAULT snowkey_next())")
@@ -357,6 +363,7 @@ func TestSessions(t *testing.T) {
 
 // TestLock has sessions pause while they enter a tick.
 func TestLock(t *testing.T) {
+	t.Parallel()
 	const look = "last := COALESCE(pg_sequence_last_value(" + counter + "), 0);"
 	pause := []string{look, look + " PERFORM pg_sleep(0.002);"}
 	for name, tt := range map[string]struct {
@@ -392,6 +399,7 @@ func TestLock(t *testing.T) {
 // TestFirst reserves a worker number before the first process adds rows. The processes
 // find the rows that they would have added. Without these, each would add its own.
 func TestFirst(t *testing.T) {
+	t.Parallel()
 	db := dbtest.Postgres(t).Connect(t)
 	for i, tt := range []struct {
 		layout idgen.Layout
