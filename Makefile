@@ -64,7 +64,8 @@ test-newest: $(clients) $(newclients) ## the integrations and bench with the new
 	$(withdb) $(newest) $(gotest) -tags newest,clients $(TESTFLAGS) $(addprefix $(module)/,hooks/... ent/... test/entid/... test/gormid/... test/bunid/... test/pgxid/... test/matrix/... test/kubernetes/... test/entgql/... test/migrations/... test/recipes/... bench/...)
 
 test-etcd: ## leases in etcd, on members of the newest etcd
-	$(newest) $(gotest) $(TESTFLAGS) ./test/etcd
+	@# Most tests wait, so more of them than processors run at a time.
+	$(newest) $(gotest) -parallel 4 $(TESTFLAGS) ./test/etcd
 
 test-modules: ## each module without the workspace, programs that add Snowkey, and make release
 	$(gotest) -tags modules -timeout 30m $(TESTFLAGS) ./test/modproxy/...

@@ -64,6 +64,21 @@ func unpacked(suite, packages string) (dir string, err error) {
 	})
 }
 
+// ofUnstable returns the command that runs a program of a package of Debian's unstable
+// suite. Its last word is the path of the program. The package needs a newer C library
+// than this machine may have, so its own loader runs the program.
+func ofUnstable(packages, program string) (command []string, err error) {
+	dir, err := unpacked("unstable", packages)
+	if err != nil {
+		return nil, err
+	}
+	loaders, _ := filepath.Glob(filepath.Join(dir, "root/usr/lib/*/ld-linux-*.so.*"))
+	if len(loaders) != 1 {
+		return nil, fmt.Errorf("%s has %d loaders, %q", dir, len(loaders), loaders)
+	}
+	return []string{loaders[0], "--library-path", filepath.Dir(loaders[0]), filepath.Join(dir, "root", program)}, nil
+}
+
 // cached returns the folder of the cache called name. If there's none, fill creates it
 // under the path that it's given, where an earlier attempt may have left something.
 func cached(name string, fill func(part string) error) (dir string, err error) {

@@ -43,18 +43,11 @@ var mysql = engine{
 		needs: "MySQL 9",
 		pack:  "-t unstable mysql-server-core",
 		fetch: func() (installation, error) {
-			// The packages need a newer C library than this machine may have. That's why
-			// their own loader runs the program.
-			dir, err := unpacked("unstable", "mysql-server-core")
+			mysqld, err := ofUnstable("mysql-server-core", "usr/sbin/mysqld")
 			if err != nil {
 				return installation{}, err
 			}
-			loaders, _ := filepath.Glob(filepath.Join(dir, "root/usr/lib/*/ld-linux-*.so.*"))
-			if len(loaders) != 1 {
-				return installation{}, fmt.Errorf("%s has %d loaders, %q", dir, len(loaders), loaders)
-			}
-			return mysqlInstallation([]string{loaders[0], "--library-path", filepath.Dir(loaders[0]),
-				filepath.Join(dir, "root/usr/sbin/mysqld")}), nil
+			return mysqlInstallation(mysqld), nil
 		},
 	}},
 	describe: func(ctx context.Context, db *sql.DB) (string, bool, error) {

@@ -25,6 +25,10 @@ type Service struct {
 
 	// Answers returns nil if the server at the address accepts requests.
 	Answers func(ctx context.Context, address string) error
+
+	// fetch returns the beginning of the command line of a server that this machine does
+	// not have. If it is nil, Programs are looked for and installed.
+	fetch func() (paths []string, err error)
 }
 
 // A Running is a server that [Service.Start] has started.
@@ -54,14 +58,24 @@ func (s Service) StartClocked(t TB) *Running {
 	return r
 }
 
-func (s Service) start(t TB, change func(dir string, command []string) []string) *Running {
-	t.Helper()
-	requireWanted(t, s.Name)
-	var paths []string
-	err := obtain(s.Packages, strings.Join(s.Programs, " and "), func() (ok bool) {
+func (s Service) programs() (paths []string, err error) {
+	needs := strings.Join(s.Programs, " and ")
+	if s.fetch != nil {
+		if paths, err = s.fetch(); err != nil {
+			err = &absentError{needs, s.Packages, err}
+		}
+		return paths, err
+	}
+	return paths, obtain(s.Packages, needs, func() (ok bool) {
 		paths, ok = thisMachine.find(s.Dirs, s.Programs...)
 		return ok
 	})
+}
+
+func (s Service) start(t TB, change func(dir string, command []string) []string) *Running {
+	t.Helper()
+	requireWanted(t, s.Name)
+	paths, err := s.programs()
 	if err != nil {
 		missing(t, err)
 	}
