@@ -361,6 +361,8 @@ func TestSessions(t *testing.T) {
 	}
 }
 
+var withoutLock = []string{"NOT pg_try_advisory_xact_lock(", "'' = concat(", "pg_advisory_xact_lock(", "concat("}
+
 // TestLock has sessions pause while they enter a tick.
 func TestLock(t *testing.T) {
 	t.Parallel()
@@ -371,7 +373,7 @@ func TestLock(t *testing.T) {
 		repeats bool
 	}{
 		"":                 {pause, false},
-		"without the lock": {append(pause, "NOT pg_try_advisory_xact_lock(", "'' = concat(", "pg_advisory_xact_lock(", "concat("), true},
+		"without the lock": {append(pause, withoutLock...), true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			db := dbtest.Postgres(t).Connect(t)
