@@ -328,6 +328,14 @@ func TestSessions(t *testing.T) {
 		t.Fatal(err)
 	}
 	run(t, serializable, "INSERT INTO rows DEFAULT VALUES")
+	undone, err := db.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	taken := query(t, undone, "INSERT INTO rows DEFAULT VALUES RETURNING id")[0]
+	if err := undone.Rollback(); err != nil {
+		t.Fatal(err)
+	}
 	var wait sync.WaitGroup
 	for i := range 8 {
 		wait.Go(func() {
@@ -358,6 +366,9 @@ func TestSessions(t *testing.T) {
 	all, different := count(t, db, "count(*) FROM rows"), count(t, db, "count(DISTINCT id) FROM rows")
 	if locks := count(t, db, "count(*) FROM pg_locks WHERE locktype = 'advisory'"); all != different || all < 1000 || locks > 0 {
 		t.Errorf("%d rows have %d different ids, and %d locks are held", all, different, locks)
+	}
+	if count(t, db, fmt.Sprint("count(*) FROM rows WHERE id = ", taken)) > 0 {
+		t.Errorf("%d was made again after its transaction was rolled back", taken)
 	}
 }
 
