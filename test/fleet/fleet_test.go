@@ -218,7 +218,9 @@ func TestOverlap(t *testing.T) {
 		t.Errorf("the file is accepted: %v", err)
 	}
 	pools := openAll(t, all, "overlap", time.Second, func(service) snowkey.Config { return snowkey.Config{MinWorker: 7, MaxWorker: 7} })
-	ids := draw(t, pools, 4_000, 20, time.Millisecond)
+	// In each of 200 turns, 200 of a millisecond's 4,096 ids meet 200 others: about 20 turns
+	// have equal ids.
+	ids := draw(t, pools, 40_000, 200, time.Millisecond)
 	if same := equal(ids); same == 0 {
 		t.Errorf("no equal ids among %d in %d ms", len(ids), ticks(ids))
 	} else {
