@@ -39,6 +39,7 @@ func TestMatrixGroupReplication(t *testing.T) {
 func TestMatrixPartitionedGroup(t *testing.T) {
 	members := dbtest.SeparateGroup(t, 3)
 	n := newClusterNemesis(t, members)
+	n.expelled = 30 * time.Second // we measured 21 s
 	n.run([]fault{
 		{"member partitioned", n.isolate},
 		{"member partitioned, the others killed, forced to continue without the last commits", n.forceStale},
@@ -50,6 +51,8 @@ func TestMatrixPartitionedGroup(t *testing.T) {
 type clusterNemesis struct {
 	*nemesis
 	members []*dbtest.Member
+	// expelled is a time after which the others go on without a member that they can't reach.
+	expelled time.Duration
 
 	allStall, allAhead time.Duration // the maximum of all faults
 }
@@ -64,7 +67,7 @@ func newClusterNemesis(t *testing.T, members []*dbtest.Member) *clusterNemesis {
 		text: db.DSN, addresses: []string{balancer.Address()},
 		dump: func(ctx context.Context, w io.Writer) error { return writeTables(ctx, w, db) },
 	}
-	n := &clusterNemesis{nemesis: newNemesisOf(t, mysqlCluster, cluster, s), members: members}
+	n := &clusterNemesis{nemesis: newNemesisOf(t, mysqlCluster, cluster, s), members: members, expelled: 12 * time.Second}
 	n.lenient = true
 	n.orders.MaxWorker = int64(s.processes) - 1
 	return n
@@ -176,7 +179,7 @@ func (n *clusterNemesis) force() (time.Time, []*process) {
 func (n *clusterNemesis) isolate() (time.Time, []*process) {
 	m := n.one()
 	n.must(m.Isolate())
-	time.Sleep(12 * time.Second)
+	time.Sleep(n.expelled)
 	n.must(m.Reach())
 	n.must(m.Rejoin())
 	return time.Now(), n.crew
@@ -188,7 +191,8 @@ func (n *clusterNemesis) forceStale() (time.Time, []*process) {
 	order := rand.Perm(len(n.members))
 	stale := n.members[order[0]]
 	n.must(stale.Isolate())
-	time.Sleep(15 * time.Second) // the others commit again after about 10 s
+	time.Sleep(n.expelled)
+	time.Sleep(3 * time.Second)
 	for _, i := range order[1:] {
 		n.must(n.members[i].Kill())
 	}
