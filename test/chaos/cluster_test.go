@@ -32,6 +32,17 @@ func TestMatrixGroupReplication(t *testing.T) {
 	n.run([]fault{
 		{"member killed -9 and joined again", n.killMember},
 		{"member paused and continued", n.pauseMember},
+		{"two members killed, the third forced to continue", n.force},
+	})
+}
+
+func TestMatrixPartitionedGroup(t *testing.T) {
+	members := dbtest.SeparateGroup(t, 3)
+	n := newClusterNemesis(t, members)
+	n.expelled = 30 * time.Second // we measured 21 s
+	n.run([]fault{
+		{"member partitioned", n.isolate},
+		{"member partitioned, the others killed, forced to continue without the last commits", n.forceStale},
 	})
 }
 
@@ -40,6 +51,8 @@ func TestMatrixGroupReplication(t *testing.T) {
 type clusterNemesis struct {
 	*nemesis
 	members []*dbtest.Member
+	// expelled is a time after which the others go on without a member that they can't reach.
+	expelled time.Duration
 
 	allStall, allAhead time.Duration // the maximum of all faults
 }
@@ -49,19 +62,12 @@ func newClusterNemesis(t *testing.T, members []*dbtest.Member) *clusterNemesis {
 	if s.length == 0 {
 		s.length, s.processes = time.Minute, 8
 	}
-	db, balancer := members[0].Through(t)
-	var all []dbtest.DB
-	for _, m := range members {
-		all = append(all, m.DB)
-	}
-	if err := balancer.Lead(all...); err != nil {
-		t.Fatal(err)
-	}
+	db, balancer := dbtest.Balanced(t, members)
 	cluster := server{
 		text: db.DSN, addresses: []string{balancer.Address()},
 		dump: func(ctx context.Context, w io.Writer) error { return writeTables(ctx, w, db) },
 	}
-	n := &clusterNemesis{nemesis: newNemesisOf(t, mysqlCluster, cluster, s), members: members}
+	n := &clusterNemesis{nemesis: newNemesisOf(t, mysqlCluster, cluster, s), members: members, expelled: 12 * time.Second}
 	n.lenient = true
 	n.orders.MaxWorker = int64(s.processes) - 1
 	return n
@@ -153,19 +159,50 @@ func (n *clusterNemesis) pauseMember() (time.Time, []*process) {
 	return time.Now(), n.crew
 }
 
-// isolate cuts a member off from the others, but not from the processes.
+// force kills two of three members, and lets the third continue without them.
+func (n *clusterNemesis) force() (time.Time, []*process) {
+	order := rand.Perm(len(n.members))
+	left := n.members[order[0]]
+	for _, i := range order[1:] {
+		n.must(n.members[i].Kill())
+	}
+	n.must(left.Force())
+	over := time.Now()
+	for _, i := range order[1:] {
+		n.must(n.members[i].Join())
+	}
+	return over, n.crew
+}
+
+// isolate cuts a member off from the others, but not from the processes, until the others go
+// on without it.
 func (n *clusterNemesis) isolate() (time.Time, []*process) {
 	m := n.one()
-	conn := m.Connect(n)
-	set := func(isolated string) {
-		_, err := conn.Exec("SET GLOBAL wsrep_provider_options = 'gmcast.isolate=" + isolated + "'")
-		n.must(err)
-	}
-	set("1")
-	time.Sleep(12 * time.Second)
-	set("0")
+	n.must(m.Isolate())
+	time.Sleep(n.expelled)
+	n.must(m.Reach())
 	n.must(m.Rejoin())
 	return time.Now(), n.crew
+}
+
+// forceStale lets a member continue alone that was cut off and lacks the last commits of the
+// others, which are killed.
+func (n *clusterNemesis) forceStale() (time.Time, []*process) {
+	order := rand.Perm(len(n.members))
+	stale := n.members[order[0]]
+	n.must(stale.Isolate())
+	time.Sleep(n.expelled)
+	time.Sleep(3 * time.Second)
+	for _, i := range order[1:] {
+		n.must(n.members[i].Kill())
+	}
+	n.must(stale.Force())
+	over := time.Now()
+	n.must(stale.Reach())
+	for _, i := range order[1:] {
+		n.must(n.members[i].Clone(stale))
+	}
+	return over, n.crew
 }
 
 // bootstrap loses commits that the processes were told of: a member misses some, all

@@ -3,6 +3,7 @@
 package sqlstore_test
 
 import (
+	"database/sql"
 	"testing"
 	"time"
 
@@ -27,6 +28,12 @@ func TestMatrixHAProxyFailover(t *testing.T) {
 			c.renewals()
 		}
 	})
+	conn, err := sql.Open(balanced.Driver, balanced.DSN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	await(t, "HAProxy to find the new primary", func() bool { return conn.PingContext(t.Context()) == nil })
 	for _, c := range fleets {
 		before := time.Now()
 		c.goOn(balanced)
