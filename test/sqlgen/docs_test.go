@@ -3,13 +3,14 @@ package sqlgen
 import (
 	"os"
 	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/schema/sqlgen"
 )
 
-// TestPage runs the SQL of docs/sql-default.md.
+// TestPage runs the SQL of docs/sql-default.md, and finds its Go code in TestEnt.
 func TestPage(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../../docs/sql-default.md")
@@ -20,6 +21,15 @@ func TestPage(t *testing.T) {
 	install(t, db, sqlgen.Writer{})
 	for _, block := range regexp.MustCompile("(?s)```sql\n(.*?)```").FindAllStringSubmatch(string(page), -1) {
 		run(t, db, block[1])
+	}
+	code, err := os.ReadFile("orm_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, block := range regexp.MustCompile("(?s)```go\n(.*?)```").FindAllStringSubmatch(string(page), -1) {
+		if !strings.Contains(string(code), block[1]) {
+			t.Errorf("TestEnt does not have the code\n%s", block[1])
+		}
 	}
 	if ids := query(t, db, "SELECT DISTINCT id FROM orders"); len(ids) != 5 {
 		t.Errorf("%d rows, want 5", len(ids))
