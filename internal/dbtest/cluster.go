@@ -1,6 +1,7 @@
 package dbtest
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -124,6 +125,20 @@ func (e engine) member(t TB, others []*Member, galera bool, options ...string) *
 	return m
 }
 
+// Balanced returns a database that connects to random members of a cluster through a proxy.
+func Balanced(t TB, members []*Member) (DB, *Proxy) {
+	t.Helper()
+	db, balancer := members[0].Through(t)
+	var all []DB
+	for _, m := range members {
+		all = append(all, m.DB)
+	}
+	if err := balancer.Lead(all...); err != nil {
+		t.Fatalf("%v", err)
+	}
+	return db, balancer
+}
+
 // Join starts a member that was killed. It joins the others, and gets the commits that it
 // lacks from one of them.
 func (m *Member) Join() error { return m.again(false) }
@@ -151,6 +166,19 @@ func (m *Member) Bootstrap() error {
 		}
 	}
 	return m.again(true)
+}
+
+// Force makes a member of a replication group continue alone, as an operator does if most
+// members are gone. It returns when the member is the whole group.
+func (m *Member) Force() error {
+	// The group must have noticed that the others are gone.
+	const alone = "SELECT IF(COUNT(*) = 1, 1, (SELECT 1 UNION SELECT 2)) FROM performance_schema.replication_group_members WHERE member_state = 'ONLINE'"
+	for deadline := time.Now().Add(time.Minute); m.admin(alone) != nil; time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			return errors.New("dbtest: the member still sees the others after a minute")
+		}
+	}
+	return m.admin("SET GLOBAL group_replication_force_members = @@group_replication_local_address", "SET GLOBAL group_replication_force_members = ''")
 }
 
 // Forget makes a killed member of a Galera cluster fetch all data from another member

@@ -32,6 +32,7 @@ func TestMatrixGroupReplication(t *testing.T) {
 	n.run([]fault{
 		{"member killed -9 and joined again", n.killMember},
 		{"member paused and continued", n.pauseMember},
+		{"two members killed, the third forced to continue", n.force},
 	})
 }
 
@@ -49,14 +50,7 @@ func newClusterNemesis(t *testing.T, members []*dbtest.Member) *clusterNemesis {
 	if s.length == 0 {
 		s.length, s.processes = time.Minute, 8
 	}
-	db, balancer := members[0].Through(t)
-	var all []dbtest.DB
-	for _, m := range members {
-		all = append(all, m.DB)
-	}
-	if err := balancer.Lead(all...); err != nil {
-		t.Fatal(err)
-	}
+	db, balancer := dbtest.Balanced(t, members)
 	cluster := server{
 		text: db.DSN, addresses: []string{balancer.Address()},
 		dump: func(ctx context.Context, w io.Writer) error { return writeTables(ctx, w, db) },
@@ -151,6 +145,21 @@ func (n *clusterNemesis) pauseMember() (time.Time, []*process) {
 	n.must(m.Signal(syscall.SIGCONT))
 	n.must(m.Rejoin())
 	return time.Now(), n.crew
+}
+
+// force kills two of three members, and lets the third continue without them.
+func (n *clusterNemesis) force() (time.Time, []*process) {
+	order := rand.Perm(len(n.members))
+	left := n.members[order[0]]
+	for _, i := range order[1:] {
+		n.must(n.members[i].Kill())
+	}
+	n.must(left.Force())
+	over := time.Now()
+	for _, i := range order[1:] {
+		n.must(n.members[i].Join())
+	}
+	return over, n.crew
 }
 
 // isolate cuts a member off from the others, but not from the processes.

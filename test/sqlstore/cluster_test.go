@@ -11,20 +11,6 @@ import (
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 )
 
-// balanced returns a database that connects to random members of a cluster.
-func balanced(t *testing.T, members []*dbtest.Member) dbtest.DB {
-	t.Helper()
-	db, balancer := members[0].Through(t)
-	var all []dbtest.DB
-	for _, m := range members {
-		all = append(all, m.DB)
-	}
-	if err := balancer.Lead(all...); err != nil {
-		t.Fatal(err)
-	}
-	return db
-}
-
 // onCluster runs the suite on a cluster, with connections that are spread over its
 // members and replaced every two seconds. A role may read the cluster's view only with
 // the grant of the page that names the given table. Without it, the store can't tell
@@ -39,7 +25,7 @@ func onCluster(t *testing.T, members []*dbtest.Member, table, wait string) {
 	if grant == "" {
 		t.Fatalf("docs/clusters.md has no grant for %s", table)
 	}
-	db := balanced(t, members)
+	db, _ := dbtest.Balanced(t, members)
 	conn := db.Connect(t)
 	conn.SetMaxIdleConns(64)
 	conn.SetConnMaxLifetime(2 * time.Second)
