@@ -1,12 +1,15 @@
 package dbtest
 
 import (
+	"database/sql"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"time"
+
+	mysqldriver "github.com/go-sql-driver/mysql"
 )
 
 // A Member is a server of a cluster in which each server accepts writes. All members
@@ -18,6 +21,8 @@ type Member struct {
 	dsn     string   // of the administrator
 	command []string // the command line of a member that joins the others
 	galera  bool
+	host    *host  // nil if it shares the network of this machine
+	schema  string // the name of the database
 }
 
 // Galera returns the members of a new Galera cluster of MariaDB servers, with an empty
@@ -56,7 +61,13 @@ func Galera(t TB, size int) []*Member {
 
 // GroupReplication returns the members of a new replication group of MySQL 9 in
 // multi-primary mode, with an empty database. The group ends with the test.
-func GroupReplication(t TB, size int) []*Member {
+func GroupReplication(t TB, size int) []*Member { t.Helper(); return groupReplication(t, size, false) }
+
+// SeparateGroup is like [GroupReplication], but each member has a network namespace of its
+// own, so that [Member.Isolate] can cut it off. Only root can have them, on Linux.
+func SeparateGroup(t TB, size int) []*Member { t.Helper(); return groupReplication(t, size, true) }
+
+func groupReplication(t TB, size int, separate bool) []*Member {
 	t.Helper()
 	requireWanted(t, "mysql")
 	e := mysql
@@ -69,15 +80,30 @@ func GroupReplication(t TB, size int) []*Member {
 	}
 	e.versions = nil // find already has the version
 	addresses := freeAddresses(t, size)
+	var network []*host
+	if separate {
+		network = hosts(t, size)
+		for i, h := range network {
+			addresses[i] = h.address + ":33061"
+		}
+	}
 	members := make([]*Member, size)
 	for i, address := range addresses {
-		members[i] = e.member(t, members[:i], false,
+		on := e
+		if separate {
+			on = network[i].mysql(e)
+		}
+		ip, _, _ := strings.Cut(address, ":")
+		members[i] = on.member(t, members[:i], false,
 			"--log-bin=bin", fmt.Sprint("--server-id=", i+1), "--gtid-mode=ON", "--enforce-gtid-consistency=ON",
-			"--report-host=127.0.0.1", "--plugin-load-add=group_replication.so", "--plugin-load-add=mysql_clone.so",
+			"--bind-address="+ip, "--report-host="+ip, "--group-replication-ip-allowlist="+ip+"/24", "--plugin-load-add=group_replication.so", "--plugin-load-add=mysql_clone.so",
 			"--group-replication-group-name=5a0b0a8e-4d0c-4f9b-9d55-000000000001",
 			"--group-replication-local-address="+address, "--group-replication-group-seeds="+strings.Join(addresses, ","),
 			"--group-replication-single-primary-mode=OFF", "--group-replication-start-on-boot=OFF",
 			"--group-replication-recovery-get-public-key=ON")
+		if separate {
+			members[i].host = network[i]
+		}
 	}
 	return members
 }
@@ -115,11 +141,11 @@ func (e engine) member(t TB, others []*Member, galera bool, options ...string) *
 		t.Fatalf("dbtest: %v", err)
 	}
 	if len(others) == 0 {
-		_, m.DB = srv.createDatabase(t)
+		m.schema, m.DB = srv.createDatabase(t)
 		return m
 	}
-	m.DB = others[0].DB
-	if m.DSN, err = e.withAddress(m.DSN, strings.TrimSuffix(strings.TrimPrefix(srv.dsn, "root@tcp("), ")/")); err != nil {
+	m.DB, m.schema = others[0].DB, others[0].schema
+	if m.DSN, err = e.withDatabase(srv.dsn, m.schema); err != nil {
 		t.Fatalf("dbtest: %v", err)
 	}
 	return m
@@ -179,6 +205,60 @@ func (m *Member) Force() error {
 		}
 	}
 	return m.admin("SET GLOBAL group_replication_force_members = @@group_replication_local_address", "SET GLOBAL group_replication_force_members = ''")
+}
+
+// Isolate cuts a member off from the others, but not from its clients. [Member.Reach] ends
+// that. A member of a replication group must come from [SeparateGroup].
+func (m *Member) Isolate() error {
+	if m.galera {
+		return m.admin("SET GLOBAL wsrep_provider_options = 'gmcast.isolate=1'")
+	}
+	return m.host.cut()
+}
+
+// Reach lets an isolated member reach the others again. See also [Member.Rejoin].
+func (m *Member) Reach() error {
+	if m.galera {
+		return m.admin("SET GLOBAL wsrep_provider_options = 'gmcast.isolate=0'")
+	}
+	return m.host.join()
+}
+
+// Clone starts a killed member of a replication group with a copy of the data of another
+// one, and joins it to that one's group. Its own commits are lost.
+func (m *Member) Clone(of *Member) error {
+	if err := m.Process.Start(); err != nil {
+		return err
+	}
+	address, err := of.reported()
+	if err != nil {
+		return err
+	}
+	host, port, _ := strings.Cut(address, ":")
+	// The server ends after it has fetched the data, because no service manager starts it
+	// again, and reports that as an error.
+	err = m.admin("SET GLOBAL clone_valid_donor_list = '"+address+"'", "CLONE INSTANCE FROM recovery@'"+host+"':"+port+" IDENTIFIED BY 'recovery'")
+	const notRestarted = 3707
+	if e, ok := errors.AsType[*mysqldriver.MySQLError](err); !ok || e.Number != notRestarted {
+		return fmt.Errorf("dbtest: CLONE INSTANCE: %w", err)
+	}
+	for deadline := time.Now().Add(time.Minute); m.runs(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			return errors.New("dbtest: the member still runs a minute after CLONE INSTANCE")
+		}
+	}
+	return m.again(false)
+}
+
+// reported returns the address that the member has told the others.
+func (m *Member) reported() (address string, err error) {
+	db, err := sql.Open(m.Driver, m.dsn)
+	if err != nil {
+		return "", err
+	}
+	defer db.Close()
+	err = db.QueryRow("SELECT CONCAT(@@report_host, ':', @@port)").Scan(&address)
+	return address, err
 }
 
 // Forget makes a killed member of a Galera cluster fetch all data from another member

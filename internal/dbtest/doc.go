@@ -89,7 +89,9 @@
 //   - [WithCommand] to start the server with other options or in another environment.
 //   - [StandbyOf] for a Postgres that fails over without its last commits.
 //   - [FilesOf] and [RecoveryOf] for a Postgres that is restored from a backup.
-//   - [Galera] and [GroupReplication] for a cluster whose members fail.
+//   - [Galera] and [GroupReplication] for a cluster whose members fail, and [SeparateGroup]
+//     for one whose members can be partitioned.
+//   - [Sentinel] for a Redis that fails over by itself.
 //   - [DB.Through] for a proxy that can lose or delay requests and replies.
 //   - [DB.ThroughPgBouncer] and [DB.ThroughPgpool] to put a connection pooler between the
 //     test and the server, and [DB.ThroughHAProxy] for a load balancer.

@@ -26,6 +26,8 @@ type engine struct {
 	versions map[string]version
 	// command changes the command line of the server, unless it's nil.
 	command func(dir string, command []string) []string
+	// space is the network namespace in which the server runs, or empty.
+	space string
 	// describe reads the server's version, and whether the server is MariaDB.
 	describe func(ctx context.Context, db *sql.DB) (version string, mariaDB bool, err error)
 	// withDatabase returns dsn with its database replaced.

@@ -13,6 +13,8 @@ func ownedDir(string) (string, func(*exec.Cmd), error) {
 	return "", nil, errors.ErrUnsupported
 }
 
+func inNamespace(_ string, asOwner func(*exec.Cmd)) func(*exec.Cmd) { return asOwner }
+
 func giveTo(string, string) error { return errors.ErrUnsupported }
 
 func locked(f func() error) error { return f() }

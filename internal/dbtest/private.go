@@ -38,6 +38,9 @@ func (e engine) tryPrivate(in installation, durable bool) (*server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("dbtest: no directory for a private %s: %w", e.name, err)
 	}
+	if e.space != "" {
+		asAccount = inNamespace(e.space, asAccount)
+	}
 	data := filepath.Join(dir, "data")
 
 	w, err := startWarden(dir, asAccount, in.quit, in.initialise(data), in.serve(dir, data, port, durable))

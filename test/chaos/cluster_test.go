@@ -36,6 +36,15 @@ func TestMatrixGroupReplication(t *testing.T) {
 	})
 }
 
+func TestMatrixPartitionedGroup(t *testing.T) {
+	members := dbtest.SeparateGroup(t, 3)
+	n := newClusterNemesis(t, members)
+	n.run([]fault{
+		{"member partitioned", n.isolate},
+		{"member partitioned, the others killed, forced to continue without the last commits", n.forceStale},
+	})
+}
+
 // A clusterNemesis does harm to a fleet, and to the members of a cluster, to which a
 // balancer without health checks spreads the connections.
 type clusterNemesis struct {
@@ -162,19 +171,34 @@ func (n *clusterNemesis) force() (time.Time, []*process) {
 	return over, n.crew
 }
 
-// isolate cuts a member off from the others, but not from the processes.
+// isolate cuts a member off from the others, but not from the processes, until the others go
+// on without it.
 func (n *clusterNemesis) isolate() (time.Time, []*process) {
 	m := n.one()
-	conn := m.Connect(n)
-	set := func(isolated string) {
-		_, err := conn.Exec("SET GLOBAL wsrep_provider_options = 'gmcast.isolate=" + isolated + "'")
-		n.must(err)
-	}
-	set("1")
+	n.must(m.Isolate())
 	time.Sleep(12 * time.Second)
-	set("0")
+	n.must(m.Reach())
 	n.must(m.Rejoin())
 	return time.Now(), n.crew
+}
+
+// forceStale lets a member continue alone that was cut off and lacks the last commits of the
+// others, which are killed.
+func (n *clusterNemesis) forceStale() (time.Time, []*process) {
+	order := rand.Perm(len(n.members))
+	stale := n.members[order[0]]
+	n.must(stale.Isolate())
+	time.Sleep(15 * time.Second) // the others commit again after about 10 s
+	for _, i := range order[1:] {
+		n.must(n.members[i].Kill())
+	}
+	n.must(stale.Force())
+	over := time.Now()
+	n.must(stale.Reach())
+	for _, i := range order[1:] {
+		n.must(n.members[i].Clone(stale))
+	}
+	return over, n.crew
 }
 
 // bootstrap loses commits that the processes were told of: a member misses some, all

@@ -16,15 +16,21 @@ func TestMatrixGroupReplication(t *testing.T) {
 	onCluster(t, dbtest.GroupReplication(t, 3), "performance_schema.replication_group_member_stats", "SELECT SLEEP(1)")
 }
 
-// TestMatrixForcedBootstrap loses commits of a cluster. A member misses them, all others
-// are killed, and the operator bootstraps the cluster from this member. Roles that may
-// read the cluster's view are protected by the fence, and other roles by the hold-off.
+// TestMatrixForcedBootstrap loses commits of a cluster. A member misses them because it was
+// killed or partitioned, all others are killed, and the operator continues from this member.
+// Roles that may read the cluster's view are protected by the fence, and other roles by the
+// hold-off.
 func TestMatrixForcedBootstrap(t *testing.T) {
-	for name, cluster := range map[string]func(dbtest.TB, int) []*dbtest.Member{
-		"galera": dbtest.Galera, "group replication": dbtest.GroupReplication,
+	for name, c := range map[string]struct {
+		start        func(dbtest.TB, int) []*dbtest.Member
+		leave, force func(*dbtest.Member) error
+	}{
+		"galera":                         {dbtest.Galera, killed, (*dbtest.Member).Bootstrap},
+		"group replication":              {dbtest.GroupReplication, killed, (*dbtest.Member).Bootstrap},
+		"group replication, partitioned": {dbtest.SeparateGroup, (*dbtest.Member).Isolate, (*dbtest.Member).Force},
 	} {
 		t.Run(name, func(t *testing.T) {
-			members := cluster(t, 3)
+			members := c.start(t, 3)
 			root, stale := members[0].DB, members[2]
 			conn := root.Connect(t)
 			exec(t, conn, "CREATE USER app@localhost IDENTIFIED BY 'secret'", "GRANT SELECT, INSERT, UPDATE, CREATE ON "+schema(t, root)+".* TO app@localhost")
@@ -54,7 +60,7 @@ func TestMatrixForcedBootstrap(t *testing.T) {
 				s.before(s.fleet)
 			}
 			time.Sleep(time.Second) // until it has everything that happened before
-			if err := stale.Kill(); err != nil {
+			if err := c.leave(stale); err != nil {
 				t.Fatal(err)
 			}
 			for _, s := range scenes {
@@ -65,7 +71,7 @@ func TestMatrixForcedBootstrap(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if err := stale.Bootstrap(); err != nil {
+			if err := c.force(stale); err != nil {
 				t.Fatal(err)
 			}
 			for _, s := range scenes {
@@ -75,6 +81,8 @@ func TestMatrixForcedBootstrap(t *testing.T) {
 		})
 	}
 }
+
+func killed(m *dbtest.Member) error { return m.Kill() }
 
 // schema returns the name of the database.
 func schema(t *testing.T, db dbtest.DB) (name string) {
