@@ -235,16 +235,16 @@ func (m *Member) Clone(of *Member) error {
 		return err
 	}
 	host, port, _ := strings.Cut(address, ":")
-	// The server ends after it has fetched the data, because no service manager starts it
-	// again, and reports that as an error.
+	// The server ends after it has fetched the data, and reports an error, because no
+	// service manager starts it again.
 	err = m.admin("SET GLOBAL clone_valid_donor_list = '"+address+"'", "CLONE INSTANCE FROM recovery@'"+host+"':"+port+" IDENTIFIED BY 'recovery'")
 	const notRestarted = 3707
-	if e, ok := errors.AsType[*mysqldriver.MySQLError](err); !ok || e.Number != notRestarted {
+	if e, ok := errors.AsType[*mysqldriver.MySQLError](err); ok && e.Number != notRestarted {
 		return fmt.Errorf("dbtest: CLONE INSTANCE: %w", err)
 	}
 	for deadline := time.Now().Add(time.Minute); m.runs(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			return errors.New("dbtest: the member still runs a minute after CLONE INSTANCE")
+			return fmt.Errorf("dbtest: the member still runs a minute after CLONE INSTANCE: %w", err)
 		}
 	}
 	return m.again(false)
