@@ -40,6 +40,7 @@ func (db DB) ThroughHAProxy(t TB, others ...DB) DB {
 			return fmt.Sprintf(`defaults
 	mode tcp
 	timeout connect 1s
+	timeout check 10s
 	timeout client 1m
 	timeout server 1m
 listen database
