@@ -1,15 +1,12 @@
 package dbtest
 
 import (
-	"database/sql"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"time"
-
-	mysqldriver "github.com/go-sql-driver/mysql"
 )
 
 // A Member is a server of a cluster in which each server accepts writes. All members
@@ -207,58 +204,15 @@ func (m *Member) Force() error {
 	return m.admin("SET GLOBAL group_replication_force_members = @@group_replication_local_address", "SET GLOBAL group_replication_force_members = ''")
 }
 
-// Isolate cuts a member off from the others, but not from its clients. [Member.Reach] ends
-// that. A member of a replication group must come from [SeparateGroup].
+// Isolate cuts a member of a [SeparateGroup] off from the others, but not from its clients.
+// [Member.Reach] ends that.
 func (m *Member) Isolate() error {
-	if m.galera {
-		return m.admin("SET GLOBAL wsrep_provider_options = 'gmcast.isolate=1'")
-	}
 	return m.host.cut()
 }
 
 // Reach lets an isolated member reach the others again. See also [Member.Rejoin].
 func (m *Member) Reach() error {
-	if m.galera {
-		return m.admin("SET GLOBAL wsrep_provider_options = 'gmcast.isolate=0'")
-	}
 	return m.host.join()
-}
-
-// Clone starts a killed member of a replication group with a copy of the data of another
-// one, and joins it to that one's group. Its own commits are lost.
-func (m *Member) Clone(of *Member) error {
-	if err := m.Process.Start(); err != nil {
-		return err
-	}
-	address, err := of.reported()
-	if err != nil {
-		return err
-	}
-	host, port, _ := strings.Cut(address, ":")
-	// The server ends after it has fetched the data, and reports an error, because no
-	// service manager starts it again.
-	err = m.admin("SET GLOBAL clone_valid_donor_list = '"+address+"'", "CLONE INSTANCE FROM recovery@'"+host+"':"+port+" IDENTIFIED BY 'recovery'")
-	const notRestarted = 3707
-	if e, ok := errors.AsType[*mysqldriver.MySQLError](err); ok && e.Number != notRestarted {
-		return fmt.Errorf("dbtest: CLONE INSTANCE: %w", err)
-	}
-	for deadline := time.Now().Add(time.Minute); m.runs(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			return fmt.Errorf("dbtest: the member still runs a minute after CLONE INSTANCE: %w", err)
-		}
-	}
-	return m.again(false)
-}
-
-// reported returns the address that the member has told the others.
-func (m *Member) reported() (address string, err error) {
-	db, err := sql.Open(m.Driver, m.dsn)
-	if err != nil {
-		return "", err
-	}
-	defer db.Close()
-	err = db.QueryRow("SELECT CONCAT(@@report_host, ':', @@port)").Scan(&address)
-	return address, err
 }
 
 // Forget makes a killed member of a Galera cluster fetch all data from another member

@@ -32,16 +32,6 @@ func TestMatrixGroupReplication(t *testing.T) {
 	n.run([]fault{
 		{"member killed -9 and joined again", n.killMember},
 		{"member paused and continued", n.pauseMember},
-		{"two members killed, the third forced to continue", n.force},
-	})
-}
-
-func TestMatrixPartitionedGroup(t *testing.T) {
-	members := dbtest.SeparateGroup(t, 3)
-	n := newClusterNemesis(t, members)
-	n.run([]fault{
-		{"member partitioned", n.isolate},
-		{"member partitioned, the others killed, forced to continue without the last commits", n.forceStale},
 	})
 }
 
@@ -156,49 +146,19 @@ func (n *clusterNemesis) pauseMember() (time.Time, []*process) {
 	return time.Now(), n.crew
 }
 
-// force kills two of three members, and lets the third continue without them.
-func (n *clusterNemesis) force() (time.Time, []*process) {
-	order := rand.Perm(len(n.members))
-	left := n.members[order[0]]
-	for _, i := range order[1:] {
-		n.must(n.members[i].Kill())
-	}
-	n.must(left.Force())
-	over := time.Now()
-	for _, i := range order[1:] {
-		n.must(n.members[i].Join())
-	}
-	return over, n.crew
-}
-
-// isolate cuts a member off from the others, but not from the processes, until the others go
-// on without it.
+// isolate cuts a member off from the others, but not from the processes.
 func (n *clusterNemesis) isolate() (time.Time, []*process) {
 	m := n.one()
-	n.must(m.Isolate())
+	conn := m.Connect(n)
+	set := func(isolated string) {
+		_, err := conn.Exec("SET GLOBAL wsrep_provider_options = 'gmcast.isolate=" + isolated + "'")
+		n.must(err)
+	}
+	set("1")
 	time.Sleep(12 * time.Second)
-	n.must(m.Reach())
+	set("0")
 	n.must(m.Rejoin())
 	return time.Now(), n.crew
-}
-
-// forceStale lets a member continue alone that was cut off and lacks the last commits of the
-// others, which are killed.
-func (n *clusterNemesis) forceStale() (time.Time, []*process) {
-	order := rand.Perm(len(n.members))
-	stale := n.members[order[0]]
-	n.must(stale.Isolate())
-	time.Sleep(15 * time.Second) // the others commit again after about 10 s
-	for _, i := range order[1:] {
-		n.must(n.members[i].Kill())
-	}
-	n.must(stale.Force())
-	over := time.Now()
-	n.must(stale.Reach())
-	for _, i := range order[1:] {
-		n.must(n.members[i].Clone(stale))
-	}
-	return over, n.crew
 }
 
 // bootstrap loses commits that the processes were told of: a member misses some, all
