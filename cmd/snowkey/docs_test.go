@@ -179,6 +179,7 @@ func TestPages(t *testing.T) {
 	t.Run("command", func(t *testing.T) { page(t, "command.md", 10) })
 	t.Run("services-and-databases", func(t *testing.T) { page(t, "services-and-databases.md", 3) })
 	t.Run("operations", func(t *testing.T) { page(t, "operations.md", 2) })
+	t.Run("sql-default", func(t *testing.T) { page(t, "sql-default.md", 2) })
 }
 
 func page(t *testing.T, name string, atLeast int) {
@@ -215,8 +216,8 @@ func page(t *testing.T, name string, atLeast int) {
 				}
 			}
 			kind = ""
-		case kind == "```go", kind == "```text":
-			kind = "" // test/docs looks for it in the code, or for the file
+		case kind == "```go", kind == "```text", kind == "```sql":
+			kind = "" // test/docs looks for it in the code, or for the file; test/sqlgen runs the SQL
 		case kind != "":
 			t.Errorf("an unknown kind of block: %s", kind)
 		}

@@ -59,7 +59,7 @@ func Doctor(ctx context.Context, store lease.Store, cfg Config) ([]lease.Finding
 		if r.Bound > max(highest, p.Fence) {
 			add("bound-ahead", edited, "the bound of worker %d (%s) is at %s, and the store's clock at %s", r.Worker, r.Label, at(r.Bound), time.UnixMicro(r.Now).UTC().Format(time.RFC3339))
 		}
-		if left := time.Duration(r.Expires-r.Now) * time.Microsecond; r.Token != "" && left > cfg.TTL+cfg.MaxClockSkew {
+		if left := time.Duration(r.Expires-r.Now) * time.Microsecond; r.Token != "" && !reserved(r) && left > cfg.TTL+cfg.MaxClockSkew {
 			add("expires-ahead", "configure the same TTL in all processes of the namespace; if no running process has this worker, set expires_at to 0",
 				"the lease of worker %d (%s) lasts %v, more than TTL %v", r.Worker, r.Label, left.Round(time.Second), cfg.TTL)
 		}

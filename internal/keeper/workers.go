@@ -3,6 +3,7 @@ package keeper
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/snowkey-go/snowkey/lease"
@@ -41,6 +42,10 @@ func Workers(ctx context.Context, store lease.Store, namespace string, free bool
 	return all, nil
 }
 
+// reserved reports whether a row is reserved for ids that are made by SQL. Package sqlgen
+// writes these rows.
+func reserved(r lease.Row) bool { return strings.HasPrefix(r.Token, "sql:") }
+
 func worker(namespace, layout string, r lease.Row) Worker {
 	w := Worker{Namespace: namespace, Layout: layout, Number: r.Worker, State: "free", Label: r.Label}
 	if r.Token == "" {
@@ -75,6 +80,9 @@ func FreeWorker(ctx context.Context, store lease.Store, namespace, layout string
 	w := worker(namespace, layout, rows[0])
 	if rows[0].Token == "" {
 		return w, fmt.Errorf("worker %d is free already", number)
+	}
+	if reserved(rows[0]) {
+		return w, fmt.Errorf("worker %d is reserved for ids from SQL, which have no bound in its row; it can't be freed", number)
 	}
 	switch ok, err := store.Release(ctx, terms, rows[0], rows[0].Bound); {
 	case err != nil:

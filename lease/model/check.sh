@@ -12,6 +12,8 @@ lost="-DFAILOVERS=1 -DWINDOW=0"
 noclock="-DHOST_CLOCKS -DSKEW=1"
 reply="-DFINGERPRINT -DREPLY_FINGERPRINT"
 volatile="-DVOLATILE -DCRASHES=1 -DWINDOW=0"
+sql="-DSQL -DOWNERS=1"
+dropped="-DDROPS=1 -DFINGERPRINT"
 if [ $size = ci ]; then
 	jobs=${JOBS:-2} memory=900 hash=22 optimise=-O2
 	run sound 'two owners' -DTOKENS=4 -DCOUNTERS=3
@@ -34,6 +36,12 @@ if [ $size = ci ]; then
 	run sound 'ZooKeeper: commits lost, next clock behind' -DZNODES $lost -DFINGERPRINT -DTOKENS=2 -DEND=3 -DSKEW=1
 	run sound 'ZooKeeper: commits lost, and an election' -DZNODES $lost -DFINGERPRINT -DVIEWS=1 -DTOKENS=2 -DEND=2
 	run sound 'ZooKeeper: row and namespace deleted' -DZNODES -DFINGERPRINT -DDELETES=2 -DTOKENS=2 -DEND=2
+	run sound 'SQL writers: row deleted' $sql -DDELETES=1 -DTOKENS=2 -DEND=2
+	run sound 'SQL writers: row and namespace deleted' $sql -DFINGERPRINT -DDELETES=2 -DTOKENS=1 -DEND=2
+	run sound 'SQL writers: two crashes' $sql -DCRASHES=2 -DTOKENS=2 -DCOUNTERS=3
+	run sound 'SQL writers: commits lost, next clock behind' $sql $lost -DFINGERPRINT -DTOKENS=1 -DEND=3 -DSKEW=1
+	run sound 'SQL writers: sequence dropped' $sql $dropped -DTOKENS=1 -DEND=2
+	run sound 'SQL writers: older dump restored in place' $sql $lost -DLIVE -DFINGERPRINT -DTOKENS=1 -DEND=2
 else
 	jobs=${JOBS:-1} memory=6000 hash=26 optimise=-O2
 	run sound 'two owners, 5 tokens, 3 counters' -DTOKENS=5 -DCOUNTERS=3
@@ -78,6 +86,14 @@ else
 	run sound 'without spare rules: BROKEN_REVIVE and BROKEN_GAP, no clock' $lost $noclock $reply -DTOKENS=3 -DEND=2 -DBROKEN_REVIVE -DBROKEN_GAP
 	run sound 'ZooKeeper: commits lost, 3 tokens' -DZNODES $lost -DFINGERPRINT -DTOKENS=3 -DEND=2
 	run sound 'ZooKeeper: row deleted, 3 tokens' -DZNODES -DFINGERPRINT -DDELETES=1 -DTOKENS=3 -DEND=2
+
+	run sound 'SQL writers: two Go processes' -DSQL -DTOKENS=3 -DCOUNTERS=3
+	run sound 'SQL writers: row deleted, two Go processes' -DSQL -DDELETES=1 -DTOKENS=2 -DEND=2
+	run sound 'SQL writers: commits lost, 2 tokens' $sql $lost -DFINGERPRINT -DTOKENS=2 -DEND=2
+	run sound 'SQL writers: sequence dropped twice' $sql -DDROPS=2 -DFINGERPRINT -DTOKENS=1 -DEND=2
+	run sound 'SQL writers: sequence dropped, row deleted' $sql $dropped -DDELETES=1 -DTOKENS=1 -DEND=2
+	run sound 'SQL writers: sequence dropped, commits lost' $sql $dropped $lost -DTOKENS=1 -DEND=2
+	run sound 'SQL writers: sequence dropped, older dump restored in place' $sql $dropped $lost -DLIVE -DTOKENS=1 -DEND=2
 
 	# Rules that exist for other reasons: the protocol stays safe without them. README.md says which and why.
 	for spare in NO_REVISION ONLY_BOUND LOWER_IN_DOUBT; do
@@ -129,6 +145,15 @@ run caught 'ZooKeeper: the version is the only condition' -DZNODES $lost -DFINGE
 run caught 'ZooKeeper: applied in any epoch' -DZNODES $lost -DFINGERPRINT -DTOKENS=3 -DEND=2 -DBROKEN_ANY_EPOCH
 run caught 'ZooKeeper: applied to the next node of the name' -DZNODES -DFINGERPRINT -DDELETES=1 -DTOKENS=2 -DEND=2 -DBROKEN_ANY_NODE
 run caught "ZooKeeper: applied at the time of the sender's host" -DZNODES $lost -DFINGERPRINT -DTOKENS=3 -DEND=2 -DBROKEN_HOST_TIME
+run caught 'SQL writers: a Go process can claim their row' $sql -DTOKENS=1 -DCOUNTERS=3 -DBROKEN_SQL_CLAIMABLE
+run caught 'SQL writers: sequence below the bound of the row' $sql -DDELETES=1 -DTOKENS=1 -DEND=2 -DBROKEN_SQL_BOUND
+run caught 'SQL writers: row deleted, not read again' $sql -DDELETES=1 -DTOKENS=1 -DEND=2 -DBROKEN_SQL_FOREVER
+run caught 'SQL writers: commits lost, sequence below the fence' $sql $lost -DFINGERPRINT -DTOKENS=1 -DEND=2 -DBROKEN_SQL_NO_FENCE
+run caught 'SQL writers: commits lost, next clock behind, bare cap' $sql $lost -DFINGERPRINT -DTOKENS=1 -DEND=3 -DSKEW=1 -DBROKEN_MARGIN
+run caught 'SQL writers: sequence dropped, limits of sessions kept' $sql $dropped -DTOKENS=1 -DEND=2 -DBROKEN_SQL_KEPT_LIMIT
+run caught 'SQL writers: sequence dropped, its history trusted' $sql $dropped -DTOKENS=1 -DEND=2 -DBROKEN_SQL_CALLED
+run caught 'SQL writers: sequence dropped while it is used' $sql $dropped -DTOKENS=1 -DEND=2 -DBROKEN_SQL_DROP_EARLY
+run caught 'SQL writers: older dump restored in place, limits kept' $sql $lost -DLIVE -DFINGERPRINT -DTOKENS=1 -DEND=2 -DBROKEN_SQL_BORN
 
 # What the protocol does not promise.
 run caught 'outside: an older dump restored in place, fingerprint unchanged' $lost -DFINGERPRINT -DTOKENS=3 -DLIMIT_SAME_FINGERPRINT
@@ -146,6 +171,27 @@ run caught 'no clock, row deleted, added by the clock of one host' $noclock -DDE
 run caught 'no clock, commits lost, lease of another cluster renewed' $lost $noclock $reply -DTOKENS=3 -DEND=3 -DBROKEN_RENEW_ANY_CLUSTER
 run caught 'no clock, commits lost, reply of another cluster believed' $lost $noclock $reply -DTOKENS=3 -DEND=3 -DBROKEN_REPLY_ANY_CLUSTER
 run caught 'outside: no clock, hosts differ by more than SKEW' $lost -DHOST_CLOCKS -DSKEW=0 -DHOST_SKEW=1 $reply -DTOKENS=2 -DEND=3
+run caught 'outside: SQL writers, an older dump restored in place' $sql $lost -DFINGERPRINT -DTOKENS=1 -DEND=2 -DLIMIT_SAME_FINGERPRINT
+
+finish
+
+# The sequence of SQL writers.
+model=$(dirname "$model")/sequence.pml
+run sound 'sequence: three sessions'
+run sound 'sequence: crash' -DSESSIONS=2 -DCRASHES=1
+run sound 'sequence: dropped' -DSESSIONS=2 -DDROPS=1
+run caught 'sequence: raised without the lock' -DBROKEN_NO_LOCK
+run caught 'sequence: unlocked before it is raised' -DBROKEN_EARLY_UNLOCK
+run caught 'sequence: lock left behind by a cancelled call' -DBROKEN_KEPT_LOCK
+run caught 'sequence: no guard room behind a tick' -DBROKEN_NO_ROOM
+run caught 'sequence: less guard room than sessions' -DBROKEN_SMALL_ROOM
+run caught 'sequence: drawn without a look at the last value' -DBROKEN_BLIND
+run caught 'sequence: follows the clock back' -DBROKEN_CLOCK
+run caught 'sequence: dropped, starts at the clock' -DSESSIONS=2 -DDROPS=1 -DBROKEN_FRESH_NOW
+run caught 'sequence: dropped, drawn from before it is raised' -DSESSIONS=2 -DDROPS=1 -DBROKEN_FRESH_LOOK
+run caught 'sequence: dropped while it is used' -DSESSIONS=2 -DDROPS=1 -DBROKEN_DROP_EARLY
+run caught 'sequence: crash, COMMIT does not wait for the disk' -DSESSIONS=2 -DCRASHES=1 -DBROKEN_NO_FLUSH
+run caught 'outside: sequence, crash, an id used before its commit' -DSESSIONS=2 -DCRASHES=1 -DLIMIT_UNCOMMITTED
 
 # Leases that the processes of a host pass on to each other.
 model=${model%/*}/share.pml

@@ -28,6 +28,12 @@ The adversary
   * with ZNODES, the store is ZooKeeper. A transaction has no clock and reads nothing. A write is conditional on the version of
     the row's node, and on a node of the era, which is the time of one leader. It contains the row as its sender read it, and
     what to do with it. Whoever reads the node applies that, at the time and in the epoch in which the write was executed.
+  * with SQL, a migration reserves the row for SQL, and SESSIONS of the database issue counters from a sequence. The sequence only
+    goes up, which sequence.pml shows, but a failover or a crash takes it back with the rest. A session checks the row, and
+    then issues counters below the cap of that moment;
+  * with DROPS, drops the sequence of SQL writers, or what it was raised for, or both, and creates them again, while sessions go on
+    that had checked the row before. With LIVE, a failover is an older dump that is restored in place: it drops and creates
+    both as well, with the values of the dump, and the sessions go on.
 
 What is assumed
   * the store executes one request at a time on this row, each in one step (one SQL statement, committed);
@@ -35,7 +41,8 @@ What is assumed
   * a token is not drawn more than once. Only a renewal that is sent again has the token that it had before;
   * with DELETES, the store's clock does not go back; with FAILOVERS, by no more than SKEW;
   * a failover changes the fingerprint (FINGERPRINT), or claims hold off (HOLDOFF);
-  * the deletion of a row is not lost in a failover.
+  * the deletion of a row is not lost in a failover;
+  * a sequence is not dropped while a transaction uses it, since the server makes DROP wait;
   * what a standby or a backup has is on the disk of the primary, so that a crash does not lose it.
 
 Steps that the model joins into one, because any pause between them is a pause that the adversary has elsewhere:
@@ -67,10 +74,16 @@ Each BROKEN_ flag removes one rule, each LIMIT_ flag one assumption. check.sh ru
 #ifndef CRASHES
 #define CRASHES 0
 #endif
+#ifndef DROPS
+#define DROPS 0
+#endif
+#if DROPS > 0 || defined(LIVE)
+#define BIRTHS              /* a sequence can be created again */
+#endif
 #if FAILOVERS > 0 || defined(VOLATILE)
 #define EXPIRY              /* the model looks at expires */
 #endif
-#if defined(EXPIRY) || DELETES > 0
+#if defined(EXPIRY) || DELETES > 0 || DROPS > 0
 #define TIMED
 #endif
 
@@ -185,6 +198,13 @@ typedef Tables {
 #ifdef REPLY_FINGERPRINT
 	byte claimed;           /* the fingerprint of the store when the row was claimed */
 #endif
+#ifdef SQL
+	byte sequence;          /* the next counter of SQL writers */
+	byte history;           /* the fingerprint up to which it was raised */
+#ifdef BIRTHS
+	bit called;             /* the sequence has been set since it was created */
+#endif
+#endif
 }
 
 Tables db;                  /* what every reader sees */
@@ -247,6 +267,12 @@ inline copy(to, from) {
 #ifdef REPLY_FINGERPRINT
 	to.claimed = from.claimed;
 #endif
+#ifdef SQL
+	to.sequence = from.sequence; to.history = from.history;
+#ifdef BIRTHS
+	to.called = from.called;
+#endif
+#endif
 }
 
 inline clear(t) {           /* keeps states equal that differ only in what is no longer used */
@@ -268,6 +294,12 @@ inline clear(t) {           /* keeps states equal that differ only in what is no
 #endif
 #ifdef REPLY_FINGERPRINT
 	t.claimed = 0;
+#endif
+#ifdef SQL
+	t.sequence = 0; t.history = 0;
+#ifdef BIRTHS
+	t.called = 0;
+#endif
 #endif
 }
 
@@ -429,6 +461,16 @@ inline hold(me) {           /* the row carries the token of the claim */
 #endif
 #endif
 
+#define NO_HISTORY 99       /* no server shows this fingerprint */
+#define RESERVED 14         /* the token of a row that is reserved for SQL */
+#if defined(SQL) && !defined(BROKEN_SQL_CLAIMABLE)
+#define FOR_GO (db.token != RESERVED)
+#define NEVER 255
+#else
+#define FOR_GO (1)
+#define NEVER 0
+#endif
+
 #ifdef EXPIRY
 #define TAKEABLE(q) (db.token == 0 || db.expires + GAP < AT(q))
 #ifdef BROKEN_REVIVE        /* an expired lease can be renewed */
@@ -443,7 +485,7 @@ inline hold(me) {           /* the row carries the token of the claim */
 #endif
 #define EXTEND(q) db.expires = AT(q) + TTL
 #else
-#define TAKEABLE(q) (1)
+#define TAKEABLE(q) FOR_GO
 #define ALIVE(q) (1)
 #define ADOPTABLE (1)
 #define EXTEND(q) skip
@@ -523,6 +565,10 @@ inline hold(me) {           /* the row carries the token of the claim */
 #define RELEASABLE(q) (db.token == q.token && db.revision == q.revision)
 #endif
 #endif
+#endif
+
+#ifndef SQL
+#define end_sessions() skip
 #endif
 
 #if DELETES > 0
@@ -885,6 +931,144 @@ end:
 	od
 }
 
+/* ---- SQL writers ---- */
+
+#ifdef SQL
+#ifndef SESSIONS
+#define SESSIONS 2
+#endif
+
+typedef Writer {
+	bit checked;            /* it has read the row, and has not raised the sequence yet */
+	byte start, history;    /* what it raises the sequence to */
+	byte cap;               /* of the time when it read the row */
+	byte limit;             /* it may issue counters below */
+#ifdef BIRTHS
+	byte trusts, born;      /* while the sequence has this history, and is this one */
+#endif
+}
+Writer writer[SESSIONS];
+byte each;                  /* scratch */
+
+#ifdef BIRTHS
+byte born;                  /* which sequence it is: how often one was created */
+byte drops;
+byte checking;              /* sessions that have checked the row and not raised the sequence yet */
+#ifdef BROKEN_SQL_DROP_EARLY    /* DROP does not wait */
+#define UNUSED (1)
+#else
+#define UNUSED (checking == 0)
+#endif
+#ifdef BROKEN_SQL_KEPT_LIMIT    /* a session keeps its limit for any sequence of the name */
+#define TRUSTED(me) (1)
+#define CALLED (db.called)
+#else
+#ifdef BROKEN_SQL_BORN      /* it keeps it for any sequence that was raised for the same fingerprint */
+#define TRUSTED(me) (writer[me].trusts == db.history && db.called)
+#define CALLED (db.called)
+#else
+#ifdef BROKEN_SQL_CALLED    /* a sequence that is new counts as raised, if it was raised before it was dropped */
+#define TRUSTED(me) (writer[me].trusts == db.history)
+#define CALLED (1)
+#else
+#define TRUSTED(me) (writer[me].trusts == db.history && writer[me].born == born && db.called)
+#define CALLED (db.called)
+#endif
+#endif
+#endif
+#define USES(n) checking = checking + n
+#else
+#define TRUSTED(me) (1)
+#define CALLED (1)
+#define UNUSED (1)
+#define USES(n) skip
+#endif
+
+#ifdef LIVE
+inline end_sessions() { born++ }
+#else
+inline end_sessions() {
+#ifdef BIRTHS
+	checking = 0;
+#endif
+	each = 0;
+	do
+	:: each < SESSIONS ->
+		writer[each].checked = 0; writer[each].start = 0; writer[each].history = 0; writer[each].cap = 0; writer[each].limit = 0;
+#ifdef BIRTHS
+		writer[each].trusts = 0; writer[each].born = 0;
+#endif
+		each++
+	:: else -> break
+	od;
+	each = 0
+}
+#endif
+
+inline start_above(me, x) {
+	if
+	:: x > writer[me].start -> writer[me].start = x
+	:: else
+	fi
+}
+
+proctype Session(byte me) {
+end:
+	do
+	/* A migration reserves the row. */
+	:: d_step { PRESENT && FOR_GO && db.token != RESERVED &&
+#ifdef EXPIRY
+		(db.token == 0 || db.expires + GAP < now) ->
+		db.expires = NEVER;
+#else
+		(1) ->
+#endif
+		db.token = RESERVED; db.revision++ }
+
+	/* Read whether the row is reserved, and where to start. */
+	:: d_step { PRESENT && db.token == RESERVED && !writer[me].checked && (writer[me].limit < CAP || !TRUSTED(me)) ->
+		writer[me].checked = 1; writer[me].cap = CAP; USES(1);
+#ifndef BROKEN_SQL_BOUND    /* it may start below the bound of the row */
+		start_above(me, db.bound);
+#endif
+#ifdef FINGERPRINT
+		writer[me].history = current;
+#ifndef BROKEN_SQL_NO_FENCE
+		start_above(me, db.fence);
+		if
+		:: db.history != current || !CALLED -> start_above(me, CAP + MARGIN)
+		:: else
+		fi
+#endif
+#endif
+		}
+	/* Raise the sequence, and from then on issue. */
+	:: d_step { writer[me].checked ->
+		if
+		:: writer[me].start > db.sequence -> db.sequence = writer[me].start
+		:: else
+		fi;
+#ifdef BIRTHS
+		db.called = 1; writer[me].trusts = writer[me].history; writer[me].born = born; USES(-1);
+#endif
+		db.history = writer[me].history; writer[me].limit = writer[me].cap;
+		writer[me].checked = 0; writer[me].start = 0; writer[me].history = 0; writer[me].cap = 0 }
+#ifdef BROKEN_SQL_FOREVER   /* a session that has read the row once does not read it again */
+	:: d_step { writer[me].limit && writer[me].limit < CAP -> writer[me].limit = CAP }
+#endif
+
+	:: atomic { watched == 0 && db.sequence < writer[me].limit && TRUSTED(me) ->
+		do
+		:: db.sequence + 1 < writer[me].limit -> db.sequence++
+		:: break
+		od;
+		db.sequence++; watched = db.sequence;
+		answer() }
+	:: d_step { watched > db.sequence && watched <= writer[me].limit && TRUSTED(me) -> assert(false /* issued twice */) }
+	od
+}
+#endif
+
 /* ---- What happens to the store ---- */
 
 #if FAILOVERS > 0 && !defined(LIMIT_UNDELETE)   /* the standby, or the next backup, has the deletion */
@@ -961,6 +1145,20 @@ end:
 #endif
 #endif
 
+#if DROPS > 0
+	/* The sequence is dropped and created again, or its history, or both. */
+	:: atomic { drops < DROPS && UNUSED ->
+		drops++;
+		if
+		:: db.sequence = 0; db.called = 0; born++;
+			if
+			:: db.history = NO_HISTORY
+			:: skip
+			fi
+		:: db.history = NO_HISTORY
+		fi }
+#endif
+
 #ifdef VIEWS
 	/* A node joins the cluster or leaves it: the fingerprint changes, and no commit is lost. */
 #ifdef ZNODES
@@ -976,7 +1174,7 @@ end:
 	/* The server crashes, and starts again with what is on disk. */
 	:: atomic { crashes < CRASHES ->
 		d_step {
-		crashes++; copy(db, disk);
+		crashes++; copy(db, disk); end_sessions();
 		if
 		:: crashes == CRASHES -> clear(disk)
 		:: else
@@ -1014,7 +1212,11 @@ end:
 #endif
 		}
 	/* ... is what the store has from now on. Its clock may be behind. */
+#ifdef LIVE
+	:: atomic { standby && UNUSED ->
+#else
 	:: atomic { standby ->
+#endif
 #if defined(VIEWS) && !defined(ZNODES)
 		/* The fingerprint is new to the state that the store goes back to. The state that is lost may have had it. */
 		if
@@ -1042,7 +1244,7 @@ end:
 		:: else
 		fi;
 #endif
-		copy(db, saved); clear(saved)
+		copy(db, saved); clear(saved); end_sessions()
 		};
 		LATER_CLOCK }
 #endif
@@ -1094,11 +1296,21 @@ init {
 		db.stored = NO_NAMESPACE;
 #endif
 #endif
+#ifdef SQL
+		db.history = NO_HISTORY;
+#endif
 #if CRASHES > 0
 		copy(disk, db);
 #endif
 #if defined(TIMED) || CRASHES > 0
 		run Store();
+#endif
+#ifdef SQL
+		do
+		:: i < SESSIONS -> run Session(i); i++
+		:: else -> break
+		od;
+		i = 0;
 #endif
 		do
 		:: i < OWNERS -> run Process(i); i++

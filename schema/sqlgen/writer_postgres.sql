@@ -1,0 +1,227 @@
+-- Worker number {worker} is reserved for SQL, so that no process can lease it.
+DO $snowkey$
+DECLARE
+	now bigint := {now};
+	free bigint := ((now + {ahead} - {epoch}) / {unit} + 1) * {ids}; -- the bound of a new row
+	who text;
+BEGIN
+	PERFORM (SELECT system_identifier FROM pg_control_system()); -- the functions need it
+	SELECT layout INTO who FROM (SELECT layout FROM {ns} WHERE namespace = {namespace} UNION SELECT layout FROM {lease} WHERE namespace = {namespace}) l
+		WHERE layout <> {layout} LIMIT 1;
+	IF FOUND THEN
+		RAISE EXCEPTION 'snowkey: namespace % has another layout: %', {namespace}, who
+			USING ERRCODE = '55000', HINT = 'Print this SQL again with that layout, or with another namespace.';
+	END IF;
+	SELECT format('worker number %s of namespace %s', worker, namespace) INTO who FROM {lease}
+		WHERE token = {token} AND (namespace, layout, worker) <> ({namespace}, {layout}, {worker}) LIMIT 1;
+	IF FOUND THEN
+		RAISE EXCEPTION 'snowkey: the function % already makes ids with %', {name}, who
+			USING ERRCODE = '55000', HINT = 'Print this SQL again with another --name.';
+	END IF;
+
+	INSERT INTO {lease} (namespace, layout, worker, token, revision, bound, expires_at, label)
+		VALUES ({namespace}, {layout}, {worker}, {token}, 0, free, {never}, 'SQL')
+		ON CONFLICT DO NOTHING;
+	UPDATE {lease} SET token = {token}, revision = revision + 1, expires_at = {never}, label = 'SQL'
+		WHERE namespace = {namespace} AND layout = {layout} AND worker = {worker} AND protocol = {protocol}
+		AND token <> {token} AND (token = '-' OR expires_at + {skew} < now);
+	SELECT label INTO who FROM {lease}
+		WHERE namespace = {namespace} AND layout = {layout} AND worker = {worker} AND (token <> {token} OR protocol <> {protocol});
+	IF FOUND THEN
+		RAISE EXCEPTION 'snowkey: worker number {worker} of namespace % is leased by %', {namespace}, who
+			USING ERRCODE = '55006', HINT = 'Stop that process, or print this SQL again with another --worker.';
+	END IF;
+
+	-- Processes only add many rows above the ones that exist, so this adds the first ones.
+	INSERT INTO {lease} (namespace, layout, worker, token, revision, bound, expires_at, label)
+		SELECT {namespace}, {layout}, w, '-', 0, free, 0, '-' FROM generate_series(0, LEAST({worker}, 1024) - 1) w
+		ON CONFLICT DO NOTHING;
+END
+$snowkey$
+;;
+
+-- The counter has the tick in its upper bits and a number in the lower {room bits}. Numbers below {ids} become ids. The history
+-- is a hash that shows whether commits may have been lost since the counter was last raised above them. Neither may be dropped,
+-- because they remember which ids were made. If they are lost, new ones start above everything that the old ones allowed.
+CREATE SEQUENCE IF NOT EXISTS {counter} AS bigint CACHE 1
+;;
+CREATE SEQUENCE IF NOT EXISTS {history} AS bigint CACHE 1
+;;
+
+-- COMMIT waits for the disk only if the transaction has written something. nextval mostly does not write, so each transaction
+-- sets this sequence once. Its value has no meaning.
+CREATE SEQUENCE IF NOT EXISTS {flush} AS bigint CACHE 1
+;;
+
+-- Takes n numbers and returns the first of them, as tick * {ids} + number. Draws them from the current tick if n is 1, and
+-- otherwise enters a new tick. mine is a number of a tick that is over, or null.
+CREATE OR REPLACE FUNCTION {enter}(n bigint, mine bigint) RETURNS bigint
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $snowkey$
+DECLARE
+	now bigint;
+	began bigint;
+	limits bigint;           -- this session may use ticks below it
+	granted bigint;          -- the first number that a process may have been granted
+	hash bigint;
+	known boolean := true;
+	least_tick bigint := 0;
+	last bigint;
+	first bigint;
+	final bigint;
+	delay bigint;
+	waited bigint := 0;
+BEGIN
+	-- A limit is only valid for the counter for which it was found, and only while no other session has raised that counter above
+	-- lost commits. From this look until the transaction ends, DROP SEQUENCE waits.
+	IF pg_sequence_last_value({counter:}) IS NOT NULL THEN
+		limits := {limit};
+	END IF;
+	LOOP
+		now := {now};
+		IF limits IS NULL OR limits <= (now - {epoch}) / {unit} THEN
+			-- Check that the row is still reserved. If it is deleted later, a process that gets the number starts at the end of
+			-- the tick that is {ahead} microseconds later, so ids below that are safe. Transactions with a snapshot of their own
+			-- lock the row, because they would otherwise read what it was.
+			began := now;
+			IF current_setting('transaction_isolation') IN ('read committed', 'read uncommitted') THEN
+				SELECT GREATEST(l.bound, n.fence), {hash} INTO granted, hash
+					FROM {lease} l LEFT JOIN {ns} n ON n.namespace = l.namespace AND n.layout = l.layout
+					WHERE l.namespace = {namespace} AND l.layout = {layout} AND l.worker = {worker} AND l.token = {token} AND l.protocol = {protocol};
+			ELSE
+				SELECT GREATEST(l.bound, n.fence), {hash} INTO granted, hash
+					FROM {lease} l LEFT JOIN {ns} n ON n.namespace = l.namespace AND n.layout = l.layout
+					WHERE l.namespace = {namespace} AND l.layout = {layout} AND l.worker = {worker} AND l.token = {token} AND l.protocol = {protocol}
+					FOR SHARE OF l;
+			END IF;
+			IF NOT FOUND THEN
+				RAISE EXCEPTION 'snowkey: worker number {worker} of namespace % is not reserved for SQL', {namespace}
+					USING ERRCODE = '55000', HINT = 'Run the SQL of "snowkey sql" again.';
+			END IF;
+			limits := (began + {ahead} - {epoch}) / {unit} + 1;
+			least_tick := (granted + {ids} - 1) / {ids};
+			known := pg_sequence_last_value({history:}) IS NOT DISTINCT FROM hash AND pg_sequence_last_value({counter:}) IS NOT NULL;
+			IF NOT known OR mine >> {sequence bits} < least_tick THEN
+				mine := NULL;
+			END IF;
+		END IF;
+
+		-- Ending the block with an error releases the lock, which would otherwise be held until the transaction ends. The
+		-- sequences keep their new values.
+		BEGIN
+			IF mine IS NULL THEN
+				PERFORM pg_advisory_xact_lock(1936418169, {key});
+			ELSIF NOT pg_try_advisory_xact_lock(1936418169, {key}) THEN
+				RAISE EXCEPTION USING ERRCODE = 'SK002'; -- another session is entering the next tick
+			END IF;
+			now := {now};
+			IF NOT known THEN
+				least_tick := GREATEST(least_tick, (now + {ahead} + {skew} - {epoch}) / {unit} + 1);
+			END IF;
+			least_tick := GREATEST(least_tick, (now - {epoch}) / {unit});
+			last := COALESCE(pg_sequence_last_value({counter:}), 0);
+			first := NULL;
+			IF n = 1 AND last >> {room} >= least_tick AND last & {mask} < {ids} THEN
+				last := nextval({counter:});
+				IF last & {mask} < {ids} THEN
+					first := (last >> {room} << {sequence bits}) | (last & {mask});
+					final := first;
+				END IF;
+			END IF;
+			IF first IS NULL THEN
+				first := GREATEST(least_tick, (last >> {room}) + 1);
+				first := (first << {sequence bits}) + LEAST(hashint8extended(first, 0) & {spread}, GREATEST({ids} - n, 0));
+				final := first + n - 1;
+				IF NOT known OR final >> {sequence bits} < limits THEN
+					PERFORM setval({counter:}, (final >> {sequence bits} << {room}) | (final & ({ids} - 1)));
+				END IF;
+			END IF;
+			IF NOT known THEN
+				PERFORM setval({history:}, hash);
+			END IF;
+			RAISE EXCEPTION USING ERRCODE = 'SK001';
+		EXCEPTION
+			WHEN SQLSTATE 'SK001' THEN NULL;
+			WHEN SQLSTATE 'SK002' THEN
+				first := mine;
+				final := mine;
+		END;
+
+		IF final >> {sequence bits} > {last tick} THEN
+			RAISE EXCEPTION 'snowkey: the layout has ended' USING ERRCODE = '22003';
+		END IF;
+		IF final >> {sequence bits} < limits THEN
+			IF began IS NOT NULL THEN
+				PERFORM set_config({setting of hash}, limits::text, false);
+			END IF;
+			RETURN first;
+		END IF;
+
+		-- The counter is too far ahead of the clock. This is so after a burst, after the clock went back, and when the counter was
+		-- raised above what may have been lost.
+		mine := NULL;
+		IF began IS NOT NULL THEN
+			delay := ((final >> {sequence bits}) - limits + 1) * {unit};
+			waited := waited + delay;
+			IF waited > {patience} THEN
+				RAISE EXCEPTION 'snowkey: ids would be % s ahead of the clock', round((delay + {ahead}) / 1000000.0, 1)
+					USING ERRCODE = '55000', HINT = 'Correct the clock of the server, insert fewer rows in a statement, or try again later.';
+			END IF;
+			PERFORM pg_sleep(delay / 1000000.0);
+		END IF;
+		limits := NULL;
+	END LOOP;
+END
+$snowkey$
+;;
+
+-- Returns one id.
+CREATE OR REPLACE FUNCTION {next}() RETURNS bigint
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $snowkey$
+DECLARE
+	limits bigint;
+	v bigint;
+	now bigint;
+BEGIN
+	IF {not flushed} THEN
+		PERFORM setval({flush:}, 1), set_config('snowkey.flush', 'on', true);
+	END IF;
+	-- Look before drawing. Each session then draws at most one number too many from a tick, and none from a new counter.
+	IF pg_sequence_last_value({counter:}) & {mask} < {ids} THEN
+		limits := {limit};
+		v := nextval({counter:});
+		now := ({now} - {epoch}) / {unit};
+		IF v & {mask} >= {ids} OR v >> {room} < now - {stale} THEN
+			v := NULL;
+		ELSIF v >> {room} < now THEN
+			v := (v >> {room} << {sequence bits}) | (v & {mask});
+		ELSIF v >> {room} < limits THEN
+			RETURN {fixed} | (v >> {room} << {time shift}) | ((v & {mask}) << {sequence shift});
+		ELSE
+			v := NULL;
+		END IF;
+	END IF;
+	v := {enter}(1, v);
+	RETURN {fixed} | (v >> {sequence bits} << {time shift}) | ((v & ({ids} - 1)) << {sequence shift});
+END
+$snowkey$
+;;
+
+-- Returns n ids. For many rows this is faster than n calls of {next}().
+CREATE OR REPLACE FUNCTION {next}(n bigint) RETURNS SETOF bigint
+LANGUAGE plpgsql VOLATILE STRICT ROWS 1000 SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $snowkey$
+DECLARE
+	first bigint;
+BEGIN
+	IF n > 0 THEN
+		IF {not flushed} THEN
+			PERFORM setval({flush:}, 1), set_config('snowkey.flush', 'on', true);
+		END IF;
+		first := {enter}(n, NULL);
+		RETURN QUERY SELECT {fixed} | (v >> {sequence bits} << {time shift}) | ((v & ({ids} - 1)) << {sequence shift})
+			FROM generate_series(first, first + n - 1) v;
+	END IF;
+END
+$snowkey$
+;;
+
+REVOKE ALL ON FUNCTION {enter}(bigint, bigint), {next}(), {next}(bigint) FROM PUBLIC

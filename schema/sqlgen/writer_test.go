@@ -1,0 +1,80 @@
+package sqlgen
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/snowkey-go/snowkey/idgen"
+)
+
+func TestRefused(t *testing.T) {
+	day, err := idgen.Raindrop(idgen.RaindropConfig{Epoch: time.Unix(0, 0), Unit: 24 * time.Hour, TimeBits: 20, WorkerBits: 5})
+	if err != nil {
+		t.Fatal(err)
+	}
+	fine, err := idgen.NewLayout(time.Unix(0, 0), 1500*time.Nanosecond, idgen.Time(40), idgen.Worker(4), idgen.Sequence(8))
+	if err != nil {
+		t.Fatal(err)
+	}
+	wide, err := idgen.NewLayout(time.Unix(0, 0), time.Microsecond, idgen.Time(51), idgen.Worker(4), idgen.Sequence(8))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, tt := range map[string]struct {
+		w          Writer
+		field, has string
+	}{
+		"no worker field":  {Writer{Layout: idgen.Mastodon()}, "Layout", "no worker field"},
+		"long ticks":       {Writer{Layout: day}, "Layout", "24h0m0s"},
+		"nanoseconds":      {Writer{Layout: fine}, "Layout", "1.5µs"},
+		"wide time":        {Writer{Layout: wide}, "Layout", "a sequence has 63"},
+		"worker too large": {Writer{Worker: 1024}, "Worker", "1024"},
+		"negative worker":  {Writer{Worker: -1}, "Worker", "-1"},
+		"schema":           {Writer{Schema: `a"b`}, "Schema", `a\"b`},
+		"name":             {Writer{Name: "a'b"}, "Name", "a'b"},
+		"table":            {Writer{Table: "a.b"}, "Table", "a.b"},
+		"long name":        {Writer{Name: strings.Repeat("x", 41)}, "Name", "xxx"},
+		"namespace":        {Writer{Namespace: strings.Repeat("x", 65)}, "Namespace", "64 bytes"},
+		"window":           {Writer{Window: -1}, "Window", "-1ns"},
+	} {
+		statements, err := tt.w.Postgres()
+		e, ok := errors.AsType[*Error](err)
+		if !ok || e.Field != tt.field || !strings.Contains(e.Error(), tt.has) || statements != nil {
+			t.Errorf("%s: got %v and %d statements", name, err, len(statements))
+		}
+	}
+}
+
+// TestRoom checks that the counter has room for one number of each session behind a tick.
+func TestRoom(t *testing.T) {
+	for bits := 1; bits <= 20; bits++ {
+		l, err := idgen.NewLayout(time.Unix(0, 0), time.Second, idgen.Time(33), idgen.Worker(4), idgen.Sequence(bits))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := Writer{Layout: l}.shape(maxSessions)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if room := 1<<s.room - 1<<bits; room < maxSessions {
+			t.Errorf("%d sequence bits: %d bits for the numbers leave room for %d", bits, s.room, room)
+		}
+	}
+}
+
+// TestWords checks that no word of the text is left, and that a namespace may have braces.
+func TestWords(t *testing.T) {
+	for _, w := range []Writer{{}, {Namespace: "a{b}'c"}} {
+		statements, err := w.Postgres()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range statements {
+			if left := strings.ReplaceAll(s, "a{b}", ""); strings.Contains(left, "{") {
+				t.Errorf("a word is left in %s", left)
+			}
+		}
+	}
+}

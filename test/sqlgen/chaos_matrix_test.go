@@ -1,0 +1,224 @@
+//go:build matrix
+
+package sqlgen
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/snowkey-go/snowkey"
+	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/lease/sqlstore"
+	"github.com/snowkey-go/snowkey/schema/sqlgen"
+)
+
+// TestMatrixTogether has processes and sessions of SQL make ids in one namespace. Meanwhile
+// the server is killed, and its clock is set. The functions and sequences are dropped and
+// created again. Then a standby that lacks commits is promoted. No id may repeat, except in
+// a second run, in which sessions enter a tick without the lock.
+func TestMatrixTogether(t *testing.T) {
+	layout, err := idgen.NewLayout(time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC), time.Millisecond, idgen.Time(41), idgen.Worker(2), idgen.Sequence(12))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, edits := range map[string][]string{"": nil, "without the lock": withoutLock} {
+		t.Run(name, func(t *testing.T) {
+			c := &chaos{T: t, layout: layout}
+			primary, process, clock := dbtest.Clocked(t, "postgres")
+			c.database.Store(&primary)
+			db := primary.Connect(t)
+			statements := without(t, sqlgen.Writer{Layout: layout, Window: window}, edits...)
+			run(t, db, statements...)
+			standby := dbtest.StandbyOf(t, primary)
+
+			ctx, stop := context.WithCancel(t.Context())
+			defer stop()
+			var wait sync.WaitGroup
+			for range 2 {
+				wait.Go(func() { c.leases(ctx) })
+			}
+			for i := range 4 {
+				wait.Go(func() { c.inserts(ctx, i) })
+			}
+			// do does something to the database once the server accepts it, and waits.
+			do := func(what ...string) {
+				for _, s := range what {
+					for {
+						if _, err := db.ExecContext(ctx, s); err == nil {
+							break
+						} else if ctx.Err() != nil {
+							t.Fatal(err)
+						}
+						time.Sleep(50 * time.Millisecond)
+					}
+				}
+				time.Sleep(4 * time.Second)
+			}
+			do()
+			for range 2 {
+				if err := process.Kill(); err != nil {
+					t.Fatal(err)
+				}
+				if err := process.Start(); err != nil {
+					t.Fatal(err)
+				}
+				do()
+			}
+			do(append(sqlgen.Writer{}.PostgresDrop(), statements...)...)
+			do(append(append(sqlgen.Writer{}.PostgresDrop(), "DROP SEQUENCE snowkey_next_counter, snowkey_next_history"), statements...)...)
+			for _, by := range []time.Duration{-800 * time.Millisecond, 5 * time.Second, 0} {
+				if err := clock.Set(by); err != nil {
+					t.Fatal(err)
+				}
+				do()
+			}
+			time.Sleep(2 * time.Second)
+			if err := standby.Lag(); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(2 * time.Second) // what is made meanwhile is lost
+			if err := process.Kill(); err != nil {
+				t.Fatal(err)
+			}
+			if err := standby.Promote(); err != nil {
+				t.Fatal(err)
+			}
+			c.database.Store(&standby.DB)
+			time.Sleep(8 * time.Second)
+			stop()
+			wait.Wait()
+
+			n := len(c.ids)
+			workers := make(map[int64]int)
+			for _, id := range c.ids {
+				workers[layout.Decode(id).Worker]++
+			}
+			slices.Sort(c.ids)
+			repeated := n - len(slices.Compact(c.ids))
+			t.Logf("%d ids, %d of them repeated; by worker: %v; %d errors, such as %v", n, repeated, workers, c.errors, c.err)
+			if repeated > 0 != (edits != nil) {
+				t.Errorf("%d of %d ids were repeated", repeated, n)
+			}
+			if workers[3] < 100_000 || n-workers[3] < 100_000 {
+				t.Errorf("too few ids: %v", workers)
+			}
+		})
+	}
+}
+
+const window = 2 * time.Second
+
+type chaos struct {
+	*testing.T
+	layout   idgen.Layout
+	database atomic.Pointer[dbtest.DB] // that accepts writes
+
+	mu     sync.Mutex
+	ids    []int64
+	errors int
+	err    error
+}
+
+func (c *chaos) add(ids []int64, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err != nil {
+		c.errors++
+		c.err = err
+		time.Sleep(10 * time.Millisecond)
+		return
+	}
+	c.ids = append(c.ids, ids...)
+}
+
+// leases makes ids as a process does, one process after another.
+func (c *chaos) leases(ctx context.Context) {
+	for ctx.Err() == nil {
+		at := *c.database.Load()
+		c.add(c.lease(ctx, at))
+	}
+}
+
+func (c *chaos) lease(ctx context.Context, at dbtest.DB) (ids []int64, err error) {
+	db, err := sql.Open(at.Driver, at.DSN)
+	if err != nil {
+		return nil, err
+	}
+	defer db.Close()
+	opening, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	pool, err := snowkey.Open(opening, sqlstore.Postgres(db), snowkey.Config{Layout: c.layout, Window: window})
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		closing, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		_ = pool.Close(closing) // the server may be down
+	}()
+	for end := time.Now().Add(3 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
+		for range 100 {
+			id, err := pool.Next(ctx)
+			if err != nil {
+				return ids, nil
+			}
+			ids = append(ids, id)
+		}
+	}
+	return ids, nil
+}
+
+// inserts makes ids in SQL. An id counts when its transaction has committed.
+func (c *chaos) inserts(ctx context.Context, i int) {
+	forms := []string{
+		"SELECT snowkey_next()", "SELECT snowkey_next(1)", "SELECT snowkey_next(1000)", "SELECT snowkey_next() FROM generate_series(1, 300)",
+	}
+	for ctx.Err() == nil {
+		at := *c.database.Load()
+		db, err := sql.Open(at.Driver, at.DSN)
+		if err != nil {
+			c.add(nil, err)
+			continue
+		}
+		db.SetMaxOpenConns(1)
+		for k := 0; err == nil && ctx.Err() == nil && *c.database.Load() == at; k++ {
+			var ids []int64
+			ids, err = commit(ctx, db, forms[(i+k)%len(forms)])
+			c.add(ids, err)
+			time.Sleep(time.Millisecond)
+		}
+		db.Close()
+	}
+}
+
+func commit(ctx context.Context, db *sql.DB, text string) (ids []int64, err error) {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer tx.Rollback()
+	rows, err := tx.QueryContext(ctx, text)
+	if err != nil {
+		return nil, err
+	}
+	for rows.Next() {
+		var id int64
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		ids = append(ids, id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("read: %w", err)
+	}
+	return ids, tx.Commit()
+}

@@ -1,0 +1,439 @@
+// Package sqlgen tests the SQL of package sqlgen on real servers.
+package sqlgen
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/snowkey-go/snowkey"
+	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/lease/sqlstore"
+	"github.com/snowkey-go/snowkey/schema/sqlgen"
+)
+
+func install(t *testing.T, db *sql.DB, w sqlgen.Writer) {
+	t.Helper()
+	statements, err := w.Postgres()
+	if err != nil {
+		t.Fatal(err)
+	}
+	run(t, db, statements...)
+}
+
+// without returns the statements that install w, each old text of edits replaced by the next
+// one. What is left out this way must make a test fail, which shows that it is needed.
+func without(t *testing.T, w sqlgen.Writer, edits ...string) []string {
+	t.Helper()
+	statements, err := w.Postgres()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 0; i < len(edits); i += 2 {
+		found := false
+		for k, s := range statements {
+			found = found || strings.Contains(s, edits[i])
+			statements[k] = strings.ReplaceAll(s, edits[i], edits[i+1])
+		}
+		if !found {
+			t.Fatalf("the SQL does not have %s", edits[i])
+		}
+	}
+	return statements
+}
+
+// above reports whether the smallest of some ids is above all others.
+func above(ids, others []int64) bool { return slices.Min(ids) > slices.Max(others) }
+
+func run(t *testing.T, db interface {
+	ExecContext(context.Context, string, ...any) (sql.Result, error)
+}, statements ...string) {
+	t.Helper()
+	for _, statement := range statements {
+		if _, err := db.ExecContext(t.Context(), statement); err != nil {
+			t.Fatalf("%v\n%s", err, statement)
+		}
+	}
+}
+
+func query(t *testing.T, db interface {
+	QueryContext(context.Context, string, ...any) (*sql.Rows, error)
+}, text string) (ids []int64) {
+	t.Helper()
+	rows, err := db.QueryContext(t.Context(), text)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var id int64
+		if err := rows.Scan(&id); err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, id)
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return ids
+}
+
+func count(t *testing.T, db *sql.DB, what string) int64 {
+	t.Helper()
+	return query(t, db, "SELECT "+what)[0]
+}
+
+// TestLayouts parses ids of every preset that SQL can make.
+func TestLayouts(t *testing.T) {
+	t.Parallel()
+	db := dbtest.Postgres(t).Connect(t)
+	baidu, err := idgen.Baidu().WithEpoch(time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC))
+	if err != nil {
+		t.Fatal(err)
+	}
+	raindrop, err := idgen.Raindrop(idgen.RaindropConfig{Epoch: time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC), Unit: time.Millisecond, TimeBits: 55, WorkerBits: 3, EndBits: 1, End: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	twitter, err := idgen.Twitter().WithFixed("datacenter", 21)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, layout := range []idgen.Layout{
+		idgen.DefaultLayout(), idgen.JSSafe(), twitter, idgen.Twitter2015(), idgen.Discord(), idgen.Instagram(),
+		idgen.Sonyflake(), baidu, idgen.TSID(), idgen.DatacenterProcess(), raindrop,
+	} {
+		t.Run(layout.String(), func(t *testing.T) {
+			t.Parallel()
+			w := sqlgen.Writer{Layout: layout, Namespace: fmt.Sprint("n", i), Name: fmt.Sprint("next", i), Worker: 5}
+			install(t, db, w)
+			before := time.Now()
+			ids := query(t, db, fmt.Sprintf("SELECT next%d() UNION ALL SELECT next%d()", i, i))
+			ids = append(ids, query(t, db, fmt.Sprintf("SELECT next%d(9)", i))...)
+			ids = append(ids, query(t, db, fmt.Sprintf("SELECT next%d()", i))...)
+			last := int64(0)
+			for _, id := range ids {
+				p := layout.Decode(id)
+				if p.Worker != 5 || p.Rollback != 0 {
+					t.Errorf("%d has worker %d and rollback %d", id, p.Worker, p.Rollback)
+				}
+				for k, f := range fixed(layout) {
+					if p.Fixed[k] != f {
+						t.Errorf("%d has the fixed value %d, want %d", id, p.Fixed[k], f)
+					}
+				}
+				if ahead := p.Time.Sub(before); ahead < -2*layout.Unit() || ahead > 30*time.Second {
+					t.Errorf("%d is %v ahead", id, ahead)
+				}
+				if again, err := layout.Compose(p); err != nil || again != id {
+					t.Errorf("%d is %d after Decode and Compose: %v", id, again, err)
+				}
+				if id <= last {
+					t.Errorf("%d follows %d", id, last)
+				}
+				last = id
+			}
+			if len(ids) != 12 {
+				t.Errorf("%d ids, want 12", len(ids))
+			}
+		})
+	}
+}
+
+func fixed(l idgen.Layout) (values []int64) {
+	for _, f := range l.Fields() {
+		if f.Fixed {
+			values = append(values, f.Value)
+		}
+	}
+	return values
+}
+
+// TestRole fills rows as a role that has nothing but the privileges of PostgresGrants and
+// INSERT.
+func TestRole(t *testing.T) {
+	t.Parallel()
+	db := dbtest.Postgres(t).Connect(t)
+	role := fmt.Sprintf("sqlwriter_%d", time.Now().UnixNano())
+	install(t, db, sqlgen.Writer{})
+	run(t, db, "CREATE TABLE rows (id bigint PRIMARY KEY DEFAULT snowkey_next(), v text)", "CREATE ROLE "+role)
+	defer func() {
+		run(t, db, "DROP OWNED BY "+role, "DROP ROLE "+role)
+	}()
+	run(t, db, "GRANT INSERT ON rows TO "+role)
+	conn, err := db.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	run(t, conn, "SET ROLE "+role)
+	defer func() { run(t, conn, "RESET ROLE") }()
+	if _, err := conn.ExecContext(t.Context(), "INSERT INTO rows (v) VALUES ('a')"); err == nil || !strings.Contains(err.Error(), "42501") {
+		t.Errorf("without privileges: %v", err)
+	}
+	run(t, conn, "RESET ROLE")
+	run(t, conn, sqlgen.Writer{}.PostgresGrants(role)...)
+	run(t, conn, "SET ROLE "+role, "INSERT INTO rows (v) SELECT 'b' FROM generate_series(1, 10)",
+		"INSERT INTO rows SELECT id, v FROM ROWS FROM (snowkey_next(2), unnest(ARRAY['c', 'd'])) r (id, v)")
+	for _, forbidden := range []string{
+		"SELECT nextval('snowkey_next_counter')", "SELECT setval('snowkey_next_counter', 1)",
+		"SELECT snowkey_next_enter(1, NULL)", "SELECT * FROM snowkey_lease",
+	} {
+		if _, err := conn.ExecContext(t.Context(), forbidden); err == nil || !strings.Contains(err.Error(), "42501") {
+			t.Errorf("%s: %v", forbidden, err)
+		}
+	}
+}
+
+// TestReserved has a process that can lease every worker number, and SQL, make ids in
+// the same namespace. The process never gets the reserved number.
+func TestReserved(t *testing.T) {
+	t.Parallel()
+	layout, err := idgen.NewLayout(time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC), time.Millisecond, idgen.Time(41), idgen.Worker(1), idgen.Sequence(12))
+	if err != nil {
+		t.Fatal(err)
+	}
+	db := dbtest.Postgres(t).Connect(t)
+	store := sqlstore.Postgres(db)
+	cfg := snowkey.Config{Layout: layout}
+	install(t, db, sqlgen.Writer{Layout: layout})
+	pool, err := snowkey.Open(t.Context(), store, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pool.Close(context.Background())
+	seen := make(map[int64]bool)
+	for range 100 {
+		id, err := pool.Next(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, id := range append(query(t, db, "SELECT snowkey_next() FROM generate_series(1, 50)"), id) {
+			if seen[id] {
+				t.Fatalf("%d was issued twice", id)
+			}
+			seen[id] = true
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+	defer cancel()
+	if second, err := snowkey.Open(ctx, store, cfg); err == nil {
+		second.Close(context.Background())
+		t.Error("a second process leased a worker number")
+	}
+	other := snowkey.Config{Layout: layout, Namespace: "other"}
+	run(t, db, without(t, sqlgen.Writer{Layout: layout, Namespace: "other", Name: "other"}, "7258118400000000", "0")...)
+	for range 2 {
+		pool, err := snowkey.Open(t.Context(), store, other)
+		if err != nil {
+			t.Fatalf("a process can't lease a reserved number that has expired: %v", err)
+		}
+		defer pool.Close(context.Background())
+	}
+	findings, err := snowkey.Doctor(t.Context(), store, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range findings {
+		if f.Kind == "expires-ahead" {
+			t.Errorf("doctor: %s", f.Text)
+		}
+	}
+	// A number is reserved for one function, and a function has one number.
+	for _, tt := range []struct {
+		w   sqlgen.Writer
+		has string
+	}{
+		{sqlgen.Writer{Layout: layout, Name: "another"}, "is leased by SQL"},
+		{sqlgen.Writer{Layout: layout, Namespace: "third"}, "already makes ids with worker number 1 of namespace default"},
+		{sqlgen.Writer{Name: "another"}, "has another layout"},
+	} {
+		if err := refused(t, db, tt.w); err == nil || !strings.Contains(err.Error(), tt.has) {
+			t.Errorf("got %v, want %s", err, tt.has)
+		}
+	}
+	sequences, rows := count(t, db, "count(*) FROM pg_class WHERE relname LIKE 'another%'"), count(t, db, "count(*) FROM snowkey_lease WHERE namespace = 'third'")
+	if sequences+rows > 0 {
+		t.Errorf("statements that were refused left %d sequences and %d rows", sequences, rows)
+	}
+}
+
+// refused executes the statements that install w up to the first error.
+func refused(t *testing.T, db *sql.DB, w sqlgen.Writer) error {
+	t.Helper()
+	for _, statement := range without(t, w) {
+		if _, err := db.ExecContext(t.Context(), statement); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// TestFence raises the fence, as an operator does after a restore that can't be detected.
+// The next session begins above it, though the counter was below.
+func TestFence(t *testing.T) {
+	t.Parallel()
+	t.Run("", func(t *testing.T) { fence(t, true) })
+	t.Run("not read", func(t *testing.T) { fence(t, false, "GREATEST(l.bound, n.fence)", "l.bound") })
+}
+
+func fence(t *testing.T, want bool, edits ...string) {
+	db := dbtest.Postgres(t).Connect(t)
+	store := sqlstore.Postgres(db)
+	cfg := snowkey.Config{MaxWorker: 9}
+	run(t, db, without(t, sqlgen.Writer{}, edits...)...)
+	pool, err := snowkey.Open(t.Context(), store, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool.Close(t.Context())
+	query(t, db, "SELECT snowkey_next()")
+	if err := snowkey.Fence(t.Context(), store, cfg); err != nil {
+		t.Fatal(err)
+	}
+	fence := query(t, db, "SELECT fence FROM snowkey_lease_ns")[0]
+	db.SetMaxIdleConns(0) // so that the next query has a new session
+	id := query(t, db, "SELECT snowkey_next()")[0]
+	if counter := id>>22<<12 | id&4095; counter >= fence != want {
+		t.Errorf("the counter of %d is %d, and the fence %d", id, counter, fence)
+	}
+	// Without its row, a new session makes no ids.
+	run(t, db, "DELETE FROM snowkey_lease WHERE worker = 1023")
+	if _, err := db.Exec("SELECT snowkey_next()"); err == nil || !strings.Contains(err.Error(), "is not reserved for SQL") {
+		t.Errorf("without the row: %v", err)
+	}
+}
+
+// TestSessions makes ids in many sessions while statements are cancelled and
+// transactions stay open. No session waits for the COMMIT of another, and no lock is
+// left behind.
+func TestSessions(t *testing.T) {
+	t.Parallel()
+	db := dbtest.Postgres(t).Connect(t)
+	install(t, db, sqlgen.Writer{})
+	run(t, db, "CREATE TABLE rows (id bigint DEFAULT snowkey_next())")
+	open, err := db.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run(t, open, "INSERT INTO rows DEFAULT VALUES")
+	serializable, err := db.BeginTx(t.Context(), &sql.TxOptions{Isolation: sql.LevelSerializable})
+	if err != nil {
+		t.Fatal(err)
+	}
+	run(t, serializable, "INSERT INTO rows DEFAULT VALUES")
+	undone, err := db.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	taken := query(t, undone, "INSERT INTO rows DEFAULT VALUES RETURNING id")[0]
+	if err := undone.Rollback(); err != nil {
+		t.Fatal(err)
+	}
+	var wait sync.WaitGroup
+	for i := range 8 {
+		wait.Go(func() {
+			for k := range 25 {
+				patience, cancelled := time.Minute, (i+k)%5 == 0
+				if cancelled {
+					patience = time.Duration(1+k) * time.Millisecond
+				}
+				ctx, cancel := context.WithTimeout(t.Context(), patience)
+				_, err := db.ExecContext(ctx, "INSERT INTO rows SELECT snowkey_next() FROM generate_series(1, 300)")
+				if err == nil {
+					_, err = db.ExecContext(ctx, "INSERT INTO rows SELECT snowkey_next(30)")
+				}
+				if err != nil && !cancelled {
+					t.Error(err)
+				}
+				cancel()
+			}
+		})
+	}
+	wait.Wait()
+	for _, tx := range []*sql.Tx{open, serializable} {
+		run(t, tx, "INSERT INTO rows DEFAULT VALUES")
+		if err := tx.Commit(); err != nil {
+			t.Error(err)
+		}
+	}
+	all, different := count(t, db, "count(*) FROM rows"), count(t, db, "count(DISTINCT id) FROM rows")
+	if locks := count(t, db, "count(*) FROM pg_locks WHERE locktype = 'advisory'"); all != different || all < 1000 || locks > 0 {
+		t.Errorf("%d rows have %d different ids, and %d locks are held", all, different, locks)
+	}
+	if count(t, db, fmt.Sprint("count(*) FROM rows WHERE id = ", taken)) > 0 {
+		t.Errorf("%d was made again after its transaction was rolled back", taken)
+	}
+}
+
+var withoutLock = []string{"NOT pg_try_advisory_xact_lock(", "'' = concat(", "pg_advisory_xact_lock(", "concat("}
+
+// TestLock has sessions pause while they enter a tick.
+func TestLock(t *testing.T) {
+	t.Parallel()
+	const look = "last := COALESCE(pg_sequence_last_value(" + counter + "), 0);"
+	pause := []string{look, look + " PERFORM pg_sleep(0.002);"}
+	for name, tt := range map[string]struct {
+		edits   []string
+		repeats bool
+	}{
+		"":                 {pause, false},
+		"without the lock": {append(pause, withoutLock...), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			db := dbtest.Postgres(t).Connect(t)
+			run(t, db, without(t, sqlgen.Writer{}, tt.edits...)...)
+			run(t, db, "CREATE TABLE rows (id bigint)")
+			var wait sync.WaitGroup
+			for range 8 {
+				wait.Go(func() {
+					for range 10 {
+						if _, err := db.ExecContext(t.Context(), "INSERT INTO rows SELECT snowkey_next(2) UNION ALL SELECT snowkey_next()"); err != nil {
+							t.Error(err)
+						}
+					}
+				})
+			}
+			wait.Wait()
+			all, different := count(t, db, "count(*) FROM rows"), count(t, db, "count(DISTINCT id) FROM rows")
+			if all != 240 || all > different != tt.repeats {
+				t.Errorf("%d rows have %d different ids", all, different)
+			}
+		})
+	}
+}
+
+// TestFirst reserves a worker number before the first process adds rows. The processes
+// find the rows that they would have added. Without these, each would add its own.
+func TestFirst(t *testing.T) {
+	t.Parallel()
+	db := dbtest.Postgres(t).Connect(t)
+	for i, tt := range []struct {
+		layout idgen.Layout
+		rows   int64
+		edits  []string
+	}{
+		{idgen.DefaultLayout(), 1024, nil},
+		{idgen.Sonyflake(), 1025, nil},
+		{idgen.DefaultLayout(), 4, []string{"generate_series(0, LEAST(", "generate_series(9999, LEAST("}},
+	} {
+		cfg := snowkey.Config{Layout: tt.layout, Namespace: fmt.Sprint("n", i), PreferSame: true}
+		run(t, db, without(t, sqlgen.Writer{Layout: tt.layout, Namespace: cfg.Namespace, Name: fmt.Sprint("next", i)}, tt.edits...)...)
+		for range 3 {
+			pool, err := snowkey.Open(t.Context(), sqlstore.Postgres(db), cfg)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer pool.Close(context.Background())
+		}
+		if rows := count(t, db, "count(*) FROM snowkey_lease WHERE namespace = '"+cfg.Namespace+"'"); rows != tt.rows {
+			t.Errorf("%v: %d rows, want %d", tt.layout, rows, tt.rows)
+		}
+	}
+}
