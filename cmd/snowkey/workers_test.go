@@ -38,9 +38,24 @@ func eachStore(t *testing.T, f func(t *testing.T, s store, args []string)) {
 // hold leases a worker number, which the test keeps until it ends.
 func hold(t *testing.T, s store, cfg snowkey.Config) *idgen.Pool {
 	t.Helper()
+	ids := tryHold(t, s, time.Minute, cfg)
+	if ids == nil {
+		t.Fatal("no worker number became free in a minute")
+	}
+	return ids
+}
+
+// tryHold is hold, but returns nil if no worker number becomes free within wait.
+func tryHold(t *testing.T, s store, wait time.Duration, cfg snowkey.Config) *idgen.Pool {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), wait)
+	defer cancel()
 	cfg.MaxClockSkew = 10 * time.Millisecond
-	ids, err := snowkey.Open(t.Context(), s, cfg)
+	ids, err := snowkey.Open(ctx, s, cfg)
 	if err != nil {
+		if ctx.Err() != nil {
+			return nil
+		}
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = ids.Close(context.Background()) }) // ignore the error, since the test may have closed it already
@@ -99,8 +114,8 @@ func TestWorkers(t *testing.T) {
 // repeated.
 func TestWorkersFree(t *testing.T) {
 	eachStore(t, func(t *testing.T, s store, args []string) {
-		lost := make(chan struct{})
-		cfg := snowkey.Config{Window: time.Second, MinWorker: 7, MaxWorker: 8, OnLost: func(*lease.LostError) { close(lost) }}
+		lost := make(chan struct{}, 100)
+		cfg := snowkey.Config{Window: time.Second, MinWorker: 7, MaxWorker: 8, OnLost: func(*lease.LostError) { lost <- struct{}{} }}
 		old := hold(t, s, cfg)
 		number, _ := old.Worker()
 		n := strconv.FormatInt(number, 10)
@@ -131,17 +146,20 @@ func TestWorkersFree(t *testing.T) {
 		if got := free(n, "--yes", "--namespace", "nowhere"); got.status != 1 || !strings.Contains(got.errors, "nowhere") {
 			t.Errorf("no namespace: %+v", got)
 		}
-		// The old holder may renew its lease at any moment, so we may have to try
-		// again.
-		got := free(n, "--yes")
-		for i := 0; got.status != 0 && i < 20; i++ {
-			got = free(n, "--yes")
+		// The old holder may renew its lease at any moment, so we may have to try again. It
+		// may also lose the number and lease it again before the next holder can.
+		var next *idgen.Pool
+		for next == nil {
+			got := free(n, "--yes")
+			for i := 0; got.status != 0 && i < 20; i++ {
+				got = free(n, "--yes")
+			}
+			if got.status != 0 || !strings.Contains(got.out, "worker "+n+" is free; it was leased") {
+				t.Fatalf("%+v", got)
+			}
+			draw(old, 100)
+			next = tryHold(t, s, 3*time.Second, snowkey.Config{Window: time.Second, MinWorker: number, MaxWorker: number})
 		}
-		if got.status != 0 || !strings.Contains(got.out, "worker "+n+" is free; it was leased") {
-			t.Fatalf("%+v", got)
-		}
-		draw(old, 100)
-		next := hold(t, s, snowkey.Config{Window: time.Second, MinWorker: number, MaxWorker: number})
 		draw(next, 100)
 		draw(old, 1)
 		<-lost

@@ -5,7 +5,10 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
+	"sync/atomic"
+	"time"
 )
 
 // ThroughHAProxy returns a database whose DSN connects through a new HAProxy. It sends all
@@ -19,12 +22,15 @@ func (db DB) ThroughHAProxy(t TB, others ...DB) DB {
 		t.Fatalf("%v", err)
 	}
 	var servers []string
+	var checks []*atomic.Int64
 	for i, each := range append([]DB{db}, others...) {
 		_, address, err := e.addressOf(each.DSN)
 		if err != nil {
 			t.Fatalf("dbtest: %v", err)
 		}
-		_, port, _ := net.SplitHostPort(each.isPrimary(t))
+		health, answered := each.isPrimary(t)
+		checks = append(checks, answered)
+		_, port, _ := net.SplitHostPort(health)
 		servers = append(servers, fmt.Sprintf("server s%d %s port %s", i, address, port))
 	}
 	dsn := func(port int) string {
@@ -51,12 +57,20 @@ listen database
 `, port, strings.Join(servers, "\n\t"))
 		},
 	}.start(t, e)
-	return db
+	// HAProxy takes each server for a primary until two checks have failed.
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+		if !slices.ContainsFunc(checks, func(n *atomic.Int64) bool { return n.Load() < 3 }) {
+			return db
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("dbtest: HAProxy has not checked its servers for a minute")
+		}
+	}
 }
 
 // isPrimary returns the address of an HTTP server that answers with status 200 as long as
-// the server of db accepts writes.
-func (db DB) isPrimary(t TB) (address string) {
+// the server of db accepts writes, and how often it was asked.
+func (db DB) isPrimary(t TB) (address string, asked *atomic.Int64) {
 	t.Helper()
 	query := "SELECT NOT pg_is_in_recovery()"
 	if db.Dialect == "mysql" {
@@ -71,7 +85,9 @@ func (db DB) isPrimary(t TB) (address string) {
 	if err != nil {
 		t.Fatalf("dbtest: a health check: %v", err)
 	}
+	asked = new(atomic.Int64)
 	health := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked.Add(1) // the first two have been answered when the third arrives
 		var primary bool
 		if err := conn.QueryRowContext(r.Context(), query).Scan(&primary); err != nil || !primary {
 			w.WriteHeader(http.StatusServiceUnavailable)
@@ -79,5 +95,5 @@ func (db DB) isPrimary(t TB) (address string) {
 	})}
 	go health.Serve(listener)
 	t.Cleanup(func() { health.Close(); conn.Close() })
-	return listener.Addr().String()
+	return listener.Addr().String(), asked
 }
