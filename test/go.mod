@@ -118,7 +118,6 @@ require (
 	modernc.org/libc v1.74.1 // indirect
 	modernc.org/mathutil v1.7.1 // indirect
 	modernc.org/memory v1.11.0 // indirect
-	modernc.org/sqlite v1.55.0 // indirect
 )
 
 require github.com/snowkey-go/snowkey/hooks/pgxid v0.1.0
@@ -129,4 +128,5 @@ require (
 	github.com/prometheus/client_golang v1.20.5
 	github.com/snowkey-go/snowkey/internal/dbtest v0.1.0
 	github.com/snowkey-go/snowkey/metrics/snowkeyprom v0.1.0
+	modernc.org/sqlite v1.55.0
 )
