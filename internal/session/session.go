@@ -136,6 +136,7 @@ func HasLeft(err error) bool {
 	switch Number(err) {
 	case 1047, // Galera: the server is not ready, or not in the primary component
 		1180,             // Galera: it left the primary component during the commit
+		1231,             // Group Replication: the member is read-only, see lease/sqlstore
 		3796, 3797, 3798: // Group Replication: the member cannot wait for the others
 		return true
 	}

@@ -220,9 +220,11 @@ var mysql = &dialect{
 				// server that isn't a member at the moment has none.
 				"{fingerprint}": "(SELECT CONCAT('group/', @@group_replication_group_name, '/', NULLIF(MAX(view_id), '')) FROM performance_schema.replication_group_member_stats)",
 			},
-			// Like wsrep_sync_wait. A single statement can't set it.
+			// Like wsrep_sync_wait. A single statement can't set it. A server that has left
+			// its group is read-only and may answer with old rows, so it gets a value that
+			// doesn't exist, which is error 1231.
 			settings: session.Settings{
-				Apply:   "SET @snowkey_was = @@SESSION.group_replication_consistency, SESSION group_replication_consistency = 'BEFORE'",
+				Apply:   "SET @snowkey_was = @@SESSION.group_replication_consistency, SESSION group_replication_consistency = IF(@@GLOBAL.super_read_only, 'not in the group', 'BEFORE')",
 				Restore: "SET SESSION group_replication_consistency = @snowkey_was",
 			},
 		},

@@ -135,7 +135,7 @@
 //	PostgreSQL and compatible   40001, 40P01
 //	MySQL, MariaDB              1213, 1205, 1020
 //	Galera                      1047, 1180: the server has left the cluster
-//	Group Replication           3101, 3796, 3797, 3798
+//	Group Replication           3101; 1231, 3796, 3797, 3798: the server has left the group
 //	TiDB                        8002, 8022, 9007
 //
 // The store tries such a statement up to eight times, and on another connection if the

@@ -331,3 +331,57 @@ func TestInit(t *testing.T) {
 		})
 	}
 }
+
+// The files of snowkey sql create a column default, and drop it again. Ids then go on from
+// the last one.
+func TestDefault(t *testing.T) {
+	for name, open := range tools {
+		t.Run(name, func(t *testing.T) {
+			dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+				if db.Dialect != "postgres" {
+					return // no such files
+				}
+				conn := db.Connect(t)
+				dir := filepath.Join(t.TempDir(), "migrations")
+				run(t, db, "sql", "--dialect", db.Dialect, "--files", dir, "--format", name)
+				tool := open(t, db, conn, dir)
+				insert := func() (a, b int64) {
+					t.Helper()
+					err := conn.QueryRow(`WITH made AS (INSERT INTO teas (name) VALUES ('green'), ('black') RETURNING id) SELECT min(id), max(id) FROM made`).Scan(&a, &b)
+					if err != nil {
+						t.Fatal(err)
+					}
+					return a, b
+				}
+				var last int64
+				for round, change := range []string{
+					"CREATE TABLE teas (id bigint PRIMARY KEY DEFAULT snowkey_next(), name text)",
+					"ALTER TABLE teas ALTER COLUMN id SET DEFAULT snowkey_next()",
+				} {
+					if err := tool.up(); err != nil {
+						t.Fatal(err)
+					}
+					if _, err := conn.Exec(change); err != nil {
+						t.Fatal(err)
+					}
+					for range 3 {
+						a, b := insert()
+						if a <= last || b <= a {
+							t.Errorf("round %d: %d and %d follow %d", round, a, b, last)
+						}
+						last = b
+					}
+					if _, err := conn.Exec("ALTER TABLE teas ALTER COLUMN id DROP DEFAULT"); err != nil {
+						t.Fatal(err)
+					}
+					if err := tool.down(); err != nil {
+						t.Fatal(err)
+					}
+					if _, err := conn.Exec("SELECT snowkey_next()"); err == nil {
+						t.Error("the function is still there")
+					}
+				}
+			})
+		})
+	}
+}

@@ -14,7 +14,8 @@ import (
 // iteration inserts the same number of rows with each kind, in turns. The metrics are the
 // rates of rows as multiples of the rate of bigserial.
 func BenchmarkInserts(b *testing.B) {
-	kinds := []struct{ name, column, many string }{
+	type kind struct{ name, column, many string }
+	kinds := []kind{
 		{"bigserial", "id bigserial PRIMARY KEY", ""},
 		{"uuid", "id uuid PRIMARY KEY DEFAULT gen_random_uuid()", ""},
 		{"default", "id bigint PRIMARY KEY DEFAULT snowkey_next()", ""},
@@ -34,6 +35,13 @@ func BenchmarkInserts(b *testing.B) {
 	}
 	for _, s := range statements {
 		exec(s)
+	}
+	var version int
+	if err := db.QueryRow("SELECT current_setting('server_version_num')::int").Scan(&version); err != nil {
+		b.Fatal(err)
+	}
+	if version >= 180000 {
+		kinds = append(kinds, kind{"uuidv7", "id uuid PRIMARY KEY DEFAULT uuidv7()", ""})
 	}
 	for _, k := range kinds {
 		exec(fmt.Sprintf("CREATE TABLE %s_ (%s, v int)", k.name, k.column))

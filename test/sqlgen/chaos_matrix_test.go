@@ -106,7 +106,7 @@ func TestMatrixTogether(t *testing.T) {
 			if repeated > 0 != (edits != nil) {
 				t.Errorf("%d of %d ids were repeated", repeated, n)
 			}
-			if workers[3] < 100_000 || n-workers[3] < 100_000 {
+			if workers[3] < 1_000_000 || n-workers[3] < 1_000_000 {
 				t.Errorf("too few ids: %v", workers)
 			}
 		})
@@ -171,6 +171,9 @@ func (c *chaos) lease(ctx context.Context, at dbtest.DB) (ids []int64, err error
 			}
 			ids = append(ids, id)
 		}
+		if ids, err = pool.Append(ctx, ids, 4000); err != nil {
+			break
+		}
 	}
 	return ids, nil
 }
@@ -178,7 +181,7 @@ func (c *chaos) lease(ctx context.Context, at dbtest.DB) (ids []int64, err error
 // inserts makes ids in SQL. An id counts when its transaction has committed.
 func (c *chaos) inserts(ctx context.Context, i int) {
 	forms := []string{
-		"SELECT snowkey_next()", "SELECT snowkey_next(1)", "SELECT snowkey_next(1000)", "SELECT snowkey_next() FROM generate_series(1, 300)",
+		"SELECT snowkey_next()", "SELECT snowkey_next(1)", "SELECT snowkey_next(50000)", "SELECT snowkey_next() FROM generate_series(1, 300)",
 	}
 	for ctx.Err() == nil {
 		at := *c.database.Load()

@@ -10,26 +10,49 @@ import (
 	"github.com/snowkey-go/snowkey/schema/sqlgen"
 )
 
-// TestPage runs the SQL of docs/sql-default.md, and finds its Go code in TestEnt.
-func TestPage(t *testing.T) {
-	t.Parallel()
+// blocks returns the blocks of a language that docs/sql-default.md has for a database.
+// PostgreSQL has those outside the sections of the other databases.
+func blocks(t *testing.T, database, language string) (found []string) {
+	t.Helper()
 	page, err := os.ReadFile("../../docs/sql-default.md")
 	if err != nil {
 		t.Fatal(err)
 	}
+	for section := range strings.SplitSeq(string(page), "\n## ") {
+		of, _, _ := strings.Cut(section, "\n")
+		if !regexp.MustCompile("^(MySQL|MariaDB|SQLite)$").MatchString(of) {
+			of = "PostgreSQL"
+		}
+		for _, block := range regexp.MustCompile("(?s)```"+language+"\n(.*?)```").FindAllStringSubmatch(section, -1) {
+			if of == database {
+				found = append(found, block[1])
+			}
+		}
+	}
+	if len(found) == 0 {
+		t.Fatalf("docs/sql-default.md has no block of %s for %s", language, database)
+	}
+	return found
+}
+
+// TestPage runs the SQL of docs/sql-default.md, and finds its Go code in the tests.
+func TestPage(t *testing.T) {
+	t.Parallel()
+	for database, file := range map[string]string{"PostgreSQL": "orm_test.go", "SQLite": "sqlite_test.go"} {
+		code, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, block := range blocks(t, database, "go") {
+			if !strings.Contains(string(code), block) {
+				t.Errorf("%s does not have the code\n%s", file, block)
+			}
+		}
+	}
 	db := dbtest.Postgres(t).Connect(t)
 	install(t, db, sqlgen.Writer{})
-	for _, block := range regexp.MustCompile("(?s)```sql\n(.*?)```").FindAllStringSubmatch(string(page), -1) {
-		run(t, db, block[1])
-	}
-	code, err := os.ReadFile("orm_test.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, block := range regexp.MustCompile("(?s)```go\n(.*?)```").FindAllStringSubmatch(string(page), -1) {
-		if !strings.Contains(string(code), block[1]) {
-			t.Errorf("TestEnt does not have the code\n%s", block[1])
-		}
+	for _, block := range blocks(t, "PostgreSQL", "sql") {
+		run(t, db, block)
 	}
 	if ids := query(t, db, "SELECT DISTINCT id FROM orders"); len(ids) != 5 {
 		t.Errorf("%d rows, want 5", len(ids))

@@ -13,7 +13,34 @@ import (
 )
 
 func TestMatrixGroupReplication(t *testing.T) {
-	onCluster(t, dbtest.GroupReplication(t, 3), "performance_schema.replication_group_member_stats", "SELECT SLEEP(1)")
+	members := dbtest.GroupReplication(t, 3)
+	onCluster(t, members, "performance_schema.replication_group_member_stats", "SELECT SLEEP(1)")
+
+	// A member that has left the group still answers, with old rows.
+	t.Run("a member has left", func(t *testing.T) {
+		db, _ := dbtest.Balanced(t, members)
+		conn := db.Connect(t)
+		conn.SetMaxIdleConns(-1) // each statement on the next member
+		store := open(t, db, conn, "left")
+		held := claimed(t, store)
+		left := members[2].Connect(t)
+		exec(t, left, "STOP GROUP_REPLICATION")
+		for i := range int64(30) {
+			renewed, ok, err := store.Renew(t.Context(), lease.Renewal{Terms: terms, Held: held, Token: fmt.Sprint("renewal ", i), Wanted: 1 << 62, Volatile: true})
+			if !ok || err != nil {
+				t.Fatalf("renewal %d: %t, %v", i, ok, err)
+			}
+			held = renewed
+			rows, err := store.Rows(t.Context(), terms, 7, 7)
+			if err != nil || len(rows) != 1 || rows[0].Token != held.Token {
+				t.Fatalf("renewal %d: the rows are %v, %v", i, rows, err)
+			}
+		}
+		var token string
+		if err := left.QueryRow("SELECT token FROM `left`").Scan(&token); err != nil || token == held.Token {
+			t.Errorf("the member that left has the token %q, %v, so this test proves nothing", token, err)
+		}
+	})
 }
 
 // TestMatrixForcedBootstrap loses commits of a cluster. A member misses them because it was

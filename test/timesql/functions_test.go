@@ -422,6 +422,29 @@ func TestFunctions(t *testing.T) {
 	})
 }
 
+// TestPrintedFunctions runs the functions of DefaultLayout as v0.1.0 printed them. The
+// files are frozen, because users have them in their migrations.
+func TestPrintedFunctions(t *testing.T) {
+	all := samples(t)
+	s := all[slices.IndexFunc(all, func(s sample) bool { return s.name == "Default" })]
+	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		conn := session(t, db)
+		text, err := os.ReadFile("testdata/printed/" + kind(db) + ".sql")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, drop, err := timesql.Statements(s.layout, kind(db))
+		if err != nil {
+			t.Fatal(err)
+		}
+		srv, done := create(t, db, conn, strings.Split(strings.TrimSuffix(string(text), "\n"), "\n----\n"), drop)
+		for _, problem := range s.check(srv) {
+			t.Error(problem)
+		}
+		done()
+	})
+}
+
 // TestWrongFunctionsAreFound changes a number or an operator of the functions, which the
 // test above must notice.
 func TestWrongFunctionsAreFound(t *testing.T) {

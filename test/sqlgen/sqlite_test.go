@@ -1,0 +1,154 @@
+package sqlgen
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"modernc.org/sqlite"
+
+	"github.com/snowkey-go/snowkey"
+	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/lease/sqlstore"
+)
+
+// The first statement is in docs/sql-default.md. The other functions lack one of its
+// properties.
+func init() {
+	sqlite.MustRegisterScalarFunction("snowkey_next", 0, func(*sqlite.FunctionContext, []driver.Value) (driver.Value, error) {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		return idgen.Default().Next(ctx)
+	})
+
+	sqlite.MustRegisterDeterministicScalarFunction("deterministic", 0, func(*sqlite.FunctionContext, []driver.Value) (driver.Value, error) {
+		return idgen.Default().Next(context.Background())
+	})
+	sqlite.MustRegisterScalarFunction("patient", 0, func(*sqlite.FunctionContext, []driver.Value) (driver.Value, error) {
+		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+		defer cancel()
+		return idgen.Default().Next(ctx)
+	})
+}
+
+// openSQLite returns a database whose file is given too. Its pool is the default one.
+func openSQLite(t *testing.T, cfg snowkey.Config) (*sql.DB, *idgen.Pool, string) {
+	db := dbtest.SQLite(t).Connect(t)
+	pool, err := snowkey.Open(t.Context(), sqlstore.SQLite(db), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	idgen.SetDefault(pool)
+	t.Cleanup(func() {
+		idgen.SetDefault(nil)
+		pool.Close(context.Background())
+	})
+	var file string
+	if err := db.QueryRow("SELECT file FROM pragma_database_list WHERE name = 'main'").Scan(&file); err != nil {
+		t.Fatal(err)
+	}
+	return db, pool, file
+}
+
+// TestSQLite runs the SQL of docs/sql-default.md. No test of this package that uses
+// idgen.Default may run in parallel.
+func TestSQLite(t *testing.T) {
+	db, pool, file := openSQLite(t, snowkey.Config{})
+	for _, block := range blocks(t, "SQLite", "sql") {
+		run(t, db, block)
+	}
+	for table, rows := range map[string]int{"orders": 2, "invoices": 1} {
+		ids := query(t, db, "SELECT id FROM "+table)
+		if len(ids) != rows {
+			t.Errorf("%s has %d rows, want %d", table, len(ids), rows)
+		}
+		worker, _ := pool.Worker()
+		for _, id := range ids {
+			if p := pool.Layout().Decode(id); p.Worker != worker || time.Since(p.Time).Abs() > time.Minute {
+				t.Errorf("the id %d of %s has worker %d and time %v", id, table, p.Worker, p.Time)
+			}
+		}
+	}
+
+	run(t, db, "CREATE TABLE rowids (id INTEGER PRIMARY KEY DEFAULT (snowkey_next()), name TEXT)", "INSERT INTO rowids (name) VALUES ('a')",
+		"CREATE TABLE many (id BIGINT NOT NULL PRIMARY KEY DEFAULT (snowkey_next()), name TEXT)",
+		"INSERT INTO many (name) WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000) SELECT 'a' FROM n", "INSERT INTO many (name) VALUES ('b'), ('c')")
+	if ids := query(t, db, "SELECT id FROM rowids"); ids[0] != 1 {
+		t.Errorf("INTEGER PRIMARY KEY: the key is %d, want a rowid", ids[0])
+	}
+	if n := count(t, db, "count(DISTINCT id) FROM many"); n != 1002 {
+		t.Errorf("%d ids, want 1,002", n)
+	}
+	if _, err := db.Exec("INSERT INTO many VALUES (NULL, 'a')"); err == nil || !strings.Contains(err.Error(), "NOT NULL constraint failed") {
+		t.Errorf("NULL as key: %v", err)
+	}
+	run(t, db, "CREATE TABLE once (id BIGINT NOT NULL PRIMARY KEY DEFAULT (deterministic()), name TEXT)")
+	if _, err := db.Exec("INSERT INTO once (name) SELECT name FROM many LIMIT 2"); err == nil || !strings.Contains(err.Error(), "UNIQUE constraint failed") {
+		t.Errorf("a deterministic function: %v", err)
+	}
+
+	// Another program can read and write the table, but has no default.
+	shell, err := exec.LookPath("sqlite3")
+	if err != nil {
+		t.Log("without sqlite3, the shell is not tested: ", err)
+	} else {
+		out, err := exec.CommandContext(t.Context(), shell, file, "INSERT INTO orders (name) VALUES ('sugar')").CombinedOutput()
+		if err == nil || !strings.Contains(string(out), "unknown function: snowkey_next()") {
+			t.Errorf("sqlite3: %v: %s", err, out)
+		}
+		out, err = exec.CommandContext(t.Context(), shell, file, "INSERT INTO orders (id, name) VALUES (1001, 'sugar'); DELETE FROM orders WHERE id = 1001").CombinedOutput()
+		if err != nil {
+			t.Errorf("sqlite3: %v: %s", err, out)
+		}
+	}
+
+	idgen.SetDefault(nil)
+	if _, err := db.Exec("INSERT INTO orders (name) VALUES ('sugar')"); err == nil || !strings.Contains(err.Error(), idgen.ErrNoPool.Error()) {
+		t.Errorf("without a pool: %v", err)
+	}
+	if n := count(t, db, "count(*) FROM orders"); n != 2 {
+		t.Errorf("%d rows, want 2", n)
+	}
+}
+
+// TestSQLiteLocked keeps a transaction open for longer than Window. It locks the file, so
+// the lease can't be renewed, and the function must not wait for the renewal for ever.
+func TestSQLiteLocked(t *testing.T) {
+	for function, fails := range map[string]bool{"snowkey_next": true, "patient": false} {
+		t.Run(function, func(t *testing.T) {
+			db, pool, _ := openSQLite(t, snowkey.Config{Window: time.Second, TTL: time.Second, MaxClockSkew: 50 * time.Millisecond})
+			run(t, db, "CREATE TABLE rows (id BIGINT NOT NULL PRIMARY KEY DEFAULT ("+function+"()), v TEXT)")
+			tx, err := db.BeginTx(t.Context(), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer tx.Rollback()
+			run(t, tx, "INSERT INTO rows (v) VALUES ('a')")
+			time.Sleep(1500 * time.Millisecond) // over Window
+			began := time.Now()
+			_, err = tx.Exec("INSERT INTO rows (v) VALUES ('b')")
+			took := time.Since(began)
+			if err == nil || !strings.Contains(err.Error(), context.DeadlineExceeded.Error()) {
+				t.Errorf("in a transaction of 1.5 s: %v", err)
+			}
+			if took > 1500*time.Millisecond == fails {
+				t.Errorf("the statement took %v", took)
+			}
+			if err := tx.Rollback(); err != nil && !errors.Is(err, sql.ErrTxDone) {
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+			defer cancel()
+			if _, err := pool.Next(ctx); err != nil {
+				t.Fatalf("after the transaction: %v", err)
+			}
+			run(t, db, "INSERT INTO rows (v) VALUES ('c')")
+		})
+	}
+}
