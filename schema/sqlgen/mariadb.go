@@ -45,12 +45,12 @@ func (w Writer) MariaDB() ([]string, error) {
 	}
 	pairs := append(v.pairs(),
 		"{ns}", quote(w.table()+"_ns"), "{lease}", quote(w.table()), "{next}", quote(w.name()),
-		"{counter}", quote(w.name()+"_counter"), "{history}", quote(w.name()+"_history"), "{history'}", "'"+w.name()+"_history'", "{born}", quote(w.name()+"_born"),
+		"{counter}", quote(w.name()+"_counter"), "{history}", quote(w.name()+"_history"), "{history'}", "'"+w.name()+"_history'", "{sessions}", quote(w.name()+"_sessions"),
 		"{token}", text("sql:"+w.name()), "{namespace}", text(v.namespace), "{layout}", text(v.layout), "{digits}", digits,
 		"{stale}", n(max((10*time.Millisecond).Microseconds()/v.unit, 1)),
 		"{block}", n(block), "{blocks}", n(blocks), "{some blocks}", n(max(blocks/4, 1)), "{some ids}", n(max(block/2, 1)),
 		"{hash}", "CONV(LEFT(MD5(CONCAT_WS('/', @@hostname, @@port, @@GLOBAL.server_id, DATABASE(), "+
-			created(w.table())+", "+created(w.table()+"_ns")+", "+created(w.name()+"_counter")+", "+created(w.name()+"_born")+")), 10), 16, 10)",
+			created(w.table())+", "+created(w.table()+"_ns")+", "+created(w.name()+"_counter")+", "+created(w.name()+"_sessions")+")), 10), 16, 10)",
 		"{fast now}", "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))", // when the statement began
 		"{set now}", "SET STATEMENT time_zone = '+00:00' FOR SELECT TIMESTAMPDIFF(MICROSECOND, '1970-01-01', SYSDATE(6)) INTO now",
 	)

@@ -41,8 +41,8 @@ END
 ;;
 
 -- The counter is the AUTO_INCREMENT value of this table. It is {blocks} times the tick, plus the number of a block of {block} ids. An insert
--- with an explicit value can only raise it. It is not transactional, it is in InnoDB's log before the ids are used, and nobody waits
--- for the COMMIT of another insert, because s makes all keys different. The rows are deleted at once.
+-- with an explicit value can only raise it. It is not transactional, it is in InnoDB's log before the ids are used. No insert waits
+-- for the COMMIT of another one, because s makes all keys different. The rows are deleted at once.
 --
 -- The history is a table of the same form. The lower 40 bits are a hash that shows whether commits may have been lost since the
 -- counter was last raised above them. The upper bits count, because the value can't be lowered. Neither table may be dropped. If they
@@ -54,7 +54,7 @@ CREATE TABLE IF NOT EXISTS {history} (c BIGINT NOT NULL AUTO_INCREMENT, s BIGINT
 
 -- A session has a last value of this sequence if it has used the sequence before, and the sequence was not created again since.
 -- So a session notices when a dump is restored.
-CREATE SEQUENCE IF NOT EXISTS {born} START WITH 1 CACHE 1000 CYCLE ENGINE = InnoDB
+CREATE SEQUENCE IF NOT EXISTS {sessions} START WITH 1 CACHE 1000 CYCLE ENGINE = InnoDB
 ;;
 
 -- Returns one id.
@@ -66,14 +66,14 @@ BEGIN
 	DECLARE known, raised, lowered BOOLEAN DEFAULT FALSE;
 	DECLARE problem TEXT;
 
-	-- A session draws a block of numbers and keeps the rest of it for its next calls.
+	-- A session draws a block of numbers and keeps the rest for its next calls.
 	IF @{v:of} = BINARY DATABASE() AND @{v:next} < @{v:end} AND @{v:next} DIV {ids} >= ({fast now} - {epoch}) DIV {unit} - {stale} THEN
 		SET v = @{v:next};
 		SET @{v:next} = v + 1;
 		RETURN {fixed} | v DIV {ids} << {time shift} | v MOD {ids} << {sequence shift};
 	END IF;
 
-	IF @{v:of} = BINARY DATABASE() AND LASTVAL({born}) IS NOT NULL THEN
+	IF @{v:of} = BINARY DATABASE() AND LASTVAL({sessions}) IS NOT NULL THEN
 		SET limits = @{v:limit};
 	END IF;
 	SET v = NULL, known = TRUE, least_tick = 0;
@@ -88,9 +88,9 @@ BEGIN
 				SIGNAL SQLSTATE '0A000' SET MESSAGE_TEXT = 'snowkey: with binlog_format = STATEMENT, replicas would make other ids; use ROW or MIXED';
 			END IF;
 			-- Check that the row is still reserved. If it is deleted later, a process that gets the number starts at the end of
-			-- the tick that is {ahead} microseconds later, so ids below that are safe. A locking read sees what is committed
+			-- the tick that is {ahead} microseconds later, so ids below that are safe. A locking read sees the row as it is
 			-- now, and not the snapshot of the transaction.
-			SET began = now, granted = NULL, limits = NEXTVAL({born});
+			SET began = now, granted = NULL, limits = NEXTVAL({sessions});
 			SET STATEMENT time_zone = '+00:00' FOR
 			SELECT GREATEST(l.bound, COALESCE((SELECT n.fence FROM {ns} n WHERE n.namespace = l.namespace AND n.layout = l.layout), 0)), {hash}
 				INTO granted, hash FROM {lease} l
