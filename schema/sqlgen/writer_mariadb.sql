@@ -84,9 +84,6 @@ BEGIN
 			IF @@wsrep_on AND @@wsrep_provider <> 'none' THEN
 				SIGNAL SQLSTATE '0A000' SET MESSAGE_TEXT = 'snowkey: ids from SQL are not safe on Galera; let the processes make them';
 			END IF;
-			IF @@log_bin AND @@binlog_format = 'STATEMENT' THEN
-				SIGNAL SQLSTATE '0A000' SET MESSAGE_TEXT = 'snowkey: with binlog_format = STATEMENT, replicas would make other ids; use ROW or MIXED';
-			END IF;
 			-- Check that the row is still reserved. If it is deleted later, a process that gets the number starts at the end of
 			-- the tick that is {ahead} microseconds later, so ids below that are safe. A locking read sees the row as it is
 			-- now, and not the snapshot of the transaction.
