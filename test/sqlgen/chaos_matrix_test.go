@@ -30,7 +30,9 @@ func TestMatrixTogether(t *testing.T) {
 	}
 	for name, edits := range map[string][]string{"": nil, "without the lock": withoutLock} {
 		t.Run(name, func(t *testing.T) {
-			c := &chaos{T: t, layout: layout}
+			c := &chaos{T: t, layout: layout, store: sqlstore.Postgres, forms: []string{
+				"SELECT snowkey_next()", "SELECT snowkey_next(1)", "SELECT snowkey_next(50000)", "SELECT snowkey_next() FROM generate_series(1, 300)",
+			}}
 			primary, process, clock := dbtest.Clocked(t, "postgres")
 			c.database.Store(&primary)
 			db := primary.Connect(t)
@@ -38,29 +40,7 @@ func TestMatrixTogether(t *testing.T) {
 			run(t, db, statements...)
 			standby := dbtest.StandbyOf(t, primary)
 
-			ctx, stop := context.WithCancel(t.Context())
-			defer stop()
-			var wait sync.WaitGroup
-			for range 2 {
-				wait.Go(func() { c.leases(ctx) })
-			}
-			for i := range 4 {
-				wait.Go(func() { c.inserts(ctx, i) })
-			}
-			// do does something to the database once the server accepts it, and waits.
-			do := func(what ...string) {
-				for _, s := range what {
-					for {
-						if _, err := db.ExecContext(ctx, s); err == nil {
-							break
-						} else if ctx.Err() != nil {
-							t.Fatal(err)
-						}
-						time.Sleep(50 * time.Millisecond)
-					}
-				}
-				time.Sleep(4 * time.Second)
-			}
+			do, stop := c.start(db)
 			do()
 			for range 2 {
 				if err := process.Kill(); err != nil {
@@ -92,21 +72,86 @@ func TestMatrixTogether(t *testing.T) {
 			}
 			c.database.Store(&standby.DB)
 			time.Sleep(8 * time.Second)
-			stop()
-			wait.Wait()
-
-			n := len(c.ids)
-			workers := make(map[int64]int)
-			for _, id := range c.ids {
-				workers[layout.Decode(id).Worker]++
-			}
-			slices.Sort(c.ids)
-			repeated := n - len(slices.Compact(c.ids))
-			t.Logf("%d ids, %d of them repeated; by worker: %v; %d errors, such as %v", n, repeated, workers, c.errors, c.err)
+			repeated, workers := stop()
 			if repeated > 0 != (edits != nil) {
-				t.Errorf("%d of %d ids were repeated", repeated, n)
+				t.Errorf("%d ids were repeated", repeated)
 			}
-			if workers[3] < 1_000_000 || n-workers[3] < 1_000_000 {
+			if workers[3] < 1_000_000 || len(c.ids)-workers[3] < 1_000_000 {
+				t.Errorf("too few ids: %v", workers)
+			}
+		})
+	}
+}
+
+// TestMatrixMariaDBTogether is the same on MariaDB. In one run, the clock is set and the
+// functions and tables are dropped. In the others, a replica that lacks commits takes over. Ids
+// repeat if sessions use the number to which they have raised the counter.
+func TestMatrixMariaDBTogether(t *testing.T) {
+	layout, err := idgen.NewLayout(time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC), time.Millisecond, idgen.Time(41), idgen.Worker(2), idgen.Sequence(12))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := sqlgen.Writer{Layout: layout, Window: window}
+	for _, tt := range []struct {
+		name   string
+		failed bool
+		edits  []string
+	}{{"clock", false, nil}, {"replica", true, nil}, {"replica, and numbers are not drawn again", true, keepsRaisedMariaDB}} {
+		t.Run(tt.name, func(t *testing.T) {
+			c := &chaos{T: t, layout: layout, store: sqlstore.MySQL, forms: []string{
+				"INSERT INTO `rows` (v) VALUES (1) RETURNING id", "INSERT INTO `rows` (v) VALUES (1), (2), (3) RETURNING id", "INSERT INTO `rows` (v) SELECT seq FROM seq_1_to_10000 RETURNING id",
+			}}
+			var primary, replica dbtest.DB
+			var process *dbtest.Process
+			var clock *dbtest.Clock
+			lag := func() {}
+			if tt.failed {
+				primary, process = killable(t, "log-bin=log", "server-id=1", "sync-binlog=1")
+				replica, lag = replicaOf(t, primary)
+			} else {
+				mariaDB(t)
+				primary, process, clock = dbtest.Clocked(t, "mysql")
+			}
+			c.database.Store(&primary)
+			db := primary.Connect(t)
+			statements := onMariaDB(t, w, tt.edits...)
+			run(t, db, statements...)
+			run(t, db, "CREATE TABLE `rows` (id BIGINT NOT NULL DEFAULT 0, v INT, KEY (id))", w.MariaDBTrigger("rows", "id"))
+			do, stop := c.start(db)
+			do()
+			for range 2 {
+				if err := process.Kill(); err != nil {
+					t.Fatal(err)
+				}
+				if err := process.Start(); err != nil {
+					t.Fatal(err)
+				}
+				do()
+			}
+			if tt.failed {
+				time.Sleep(2 * time.Second)
+				lag()
+				time.Sleep(2 * time.Second) // what is made meanwhile is lost
+				if err := process.Kill(); err != nil {
+					t.Fatal(err)
+				}
+				c.database.Store(&replica)
+				time.Sleep(8 * time.Second)
+			} else {
+				do(append(w.MariaDBDrop(), statements...)...)
+				do(append(append(w.MariaDBDrop(), "DROP TABLE snowkey_next_counter, snowkey_next_history", "DROP SEQUENCE snowkey_next_sessions"), statements...)...)
+				for _, by := range []time.Duration{-800 * time.Millisecond, 5 * time.Second, 0} {
+					if err := clock.Set(by); err != nil {
+						t.Fatal(err)
+					}
+					do()
+				}
+			}
+			repeated, workers := stop()
+			if repeated > 0 != (tt.edits != nil) {
+				t.Errorf("%d ids were repeated", repeated)
+			}
+			if workers[3] < 100_000 || len(c.ids)-workers[3] < 1_000_000 {
 				t.Errorf("too few ids: %v", workers)
 			}
 		})
@@ -118,12 +163,52 @@ const window = 2 * time.Second
 type chaos struct {
 	*testing.T
 	layout   idgen.Layout
+	store    func(*sql.DB) *sqlstore.Store
+	forms    []string
 	database atomic.Pointer[dbtest.DB] // that accepts writes
 
 	mu     sync.Mutex
 	ids    []int64
 	errors int
 	err    error
+}
+
+// start begins to make ids. It returns a function that executes statements once the server
+// accepts them, and one that ends everything and counts the ids.
+func (c *chaos) start(db *sql.DB) (do func(what ...string), stop func() (repeated int, workers map[int64]int)) {
+	ctx, cancel := context.WithCancel(c.Context())
+	var wait sync.WaitGroup
+	for range 2 {
+		wait.Go(func() { c.leases(ctx) })
+	}
+	for i := range 4 {
+		wait.Go(func() { c.inserts(ctx, i) })
+	}
+	do = func(what ...string) {
+		for _, s := range what {
+			for {
+				if _, err := db.ExecContext(ctx, s); err == nil {
+					break
+				} else if ctx.Err() != nil {
+					c.Fatal(err)
+				}
+				time.Sleep(50 * time.Millisecond)
+			}
+		}
+		time.Sleep(4 * time.Second)
+	}
+	return do, func() (int, map[int64]int) {
+		cancel()
+		wait.Wait()
+		n, workers := len(c.ids), make(map[int64]int)
+		for _, id := range c.ids {
+			workers[c.layout.Decode(id).Worker]++
+		}
+		slices.Sort(c.ids)
+		repeated := n - len(slices.Compact(slices.Clone(c.ids)))
+		c.Logf("%d ids, %d of them repeated; by worker: %v; %d errors, such as %v", n, repeated, workers, c.errors, c.err)
+		return repeated, workers
+	}
 }
 
 func (c *chaos) add(ids []int64, err error) {
@@ -154,7 +239,7 @@ func (c *chaos) lease(ctx context.Context, at dbtest.DB) (ids []int64, err error
 	defer db.Close()
 	opening, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	pool, err := snowkey.Open(opening, sqlstore.Postgres(db), snowkey.Config{Layout: c.layout, Window: window})
+	pool, err := snowkey.Open(opening, c.store(db), snowkey.Config{Layout: c.layout, Window: window})
 	if err != nil {
 		return nil, err
 	}
@@ -180,9 +265,6 @@ func (c *chaos) lease(ctx context.Context, at dbtest.DB) (ids []int64, err error
 
 // inserts makes ids in SQL. An id counts when its transaction has committed.
 func (c *chaos) inserts(ctx context.Context, i int) {
-	forms := []string{
-		"SELECT snowkey_next()", "SELECT snowkey_next(1)", "SELECT snowkey_next(50000)", "SELECT snowkey_next() FROM generate_series(1, 300)",
-	}
 	for ctx.Err() == nil {
 		at := *c.database.Load()
 		db, err := sql.Open(at.Driver, at.DSN)
@@ -193,7 +275,7 @@ func (c *chaos) inserts(ctx context.Context, i int) {
 		db.SetMaxOpenConns(1)
 		for k := 0; err == nil && ctx.Err() == nil && *c.database.Load() == at; k++ {
 			var ids []int64
-			ids, err = commit(ctx, db, forms[(i+k)%len(forms)])
+			ids, err = commit(ctx, db, c.forms[(i+k)%len(c.forms)])
 			c.add(ids, err)
 			time.Sleep(time.Millisecond)
 		}

@@ -25,6 +25,8 @@ var (
 		"SET known = NOT lowered AND past MOD 1099511627776 = hash;", "SET known = TRUE;",
 		"OR @`snowkey_next of` = BINARY DATABASE() AND v <= @`snowkey_next last` THEN", "AND FALSE THEN",
 	}
+	// A session uses the number to which it has raised the counter.
+	keepsRaisedMariaDB = []string{"s = CONNECTION_ID();\n\t\t\tSET v = NULL;", "s = CONNECTION_ID();"}
 	// A session keeps its limit when a dump is restored.
 	keepsLimitsMariaDB = []string{"AND LASTVAL(`snowkey_next_sessions`) IS NOT NULL THEN", "THEN"}
 )
@@ -167,29 +169,49 @@ func killable(t *testing.T, settings ...string) (dbtest.DB, *dbtest.Process) {
 	return dbtest.Killable(t, "mysql", settings...)
 }
 
+// replicaOf returns the copy of a database on a replica, which accepts writes, and a function
+// that ends the replication.
+func replicaOf(t *testing.T, primary dbtest.DB) (replica dbtest.DB, lag func()) {
+	t.Helper()
+	replica, _ = killable(t, "server-id=2")
+	admin := replica.Connect(t)
+	from, err := mysqldriver.ParseDSN(primary.DSN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	to, err := mysqldriver.ParseDSN(replica.DSN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, port := clientOf(t, primary)
+	run(t, admin, fmt.Sprintf("CHANGE MASTER TO MASTER_HOST = '127.0.0.1', MASTER_PORT = %s, MASTER_USER = '%s', MASTER_PASSWORD = '%s', MASTER_CONNECT_RETRY = 1", port, from.User, from.Passwd), "START SLAVE")
+	for deadline := time.Now().Add(30 * time.Second); count(t, admin, "COUNT(*) FROM information_schema.schemata WHERE schema_name = '"+from.DBName+"'") == 0; time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("the replica does not have the database")
+		}
+	}
+	to.DBName = from.DBName
+	replica.DSN = to.FormatDSN()
+	return replica, func() { run(t, admin, "STOP SLAVE") }
+}
+
 // TestMariaDBPromotedReplica kills a server whose replica lacks the last ids, and goes on
 // with the replica.
 func TestMariaDBPromotedReplica(t *testing.T) {
 	t.Parallel()
 	primary, process := killable(t, "log-bin=log", "server-id=1", "binlog-format=MIXED")
-	replica, _ := killable(t, "server-id=2")
-	_, port := clientOf(t, primary)
-	cfg, err := mysqldriver.ParseDSN(primary.DSN)
-	if err != nil {
-		t.Fatal(err)
-	}
-	db, admin := primary.Connect(t), replica.Connect(t)
-	run(t, admin, fmt.Sprintf("CHANGE MASTER TO MASTER_HOST = '127.0.0.1', MASTER_PORT = %s, MASTER_USER = '%s', MASTER_PASSWORD = '%s'", port, cfg.User, cfg.Passwd), "START SLAVE")
+	replica, lag := replicaOf(t, primary)
+	db, copied := primary.Connect(t), replica.Connect(t)
 	run(t, db, onMariaDB(t, quickPatient)...)
 	run(t, db, onMariaDB(t, quickWrong, strings.Split(strings.ReplaceAll(strings.Join(neverRaisesMariaDB, "\n"), "snowkey_next", "wrong_next"), "\n")...)...)
 	run(t, db, "CREATE TABLE `rows` (id BIGINT NOT NULL DEFAULT 0 PRIMARY KEY, v INT)", quickPatient.MariaDBTrigger("rows", "id"))
 	// The binary log has the ids, and not the call of the function.
 	run(t, db, "SELECT wrong_next()", "INSERT INTO `rows` (v) SELECT seq FROM seq_1_to_200")
-	const sum = "CAST(SUM(id % 1000003) AS SIGNED) FROM "
-	want := count(t, db, sum+"`rows`")
+	const sum = "CAST(SUM(id % 1000003) AS SIGNED) FROM `rows`"
+	want := count(t, db, sum)
 	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
 		var got sql.Null[int64]
-		err := admin.QueryRow("SELECT " + sum + cfg.DBName + ".`rows`").Scan(&got)
+		err := copied.QueryRow("SELECT " + sum).Scan(&got)
 		if err == nil && got.V == want {
 			break
 		}
@@ -197,7 +219,7 @@ func TestMariaDBPromotedReplica(t *testing.T) {
 			t.Fatalf("the replica does not have the rows of the primary: %v", err)
 		}
 	}
-	run(t, admin, "STOP SLAVE")
+	lag()
 	both := [2]string{some, strings.ReplaceAll(some, "snowkey", "wrong")}
 	before := [2][]int64{query(t, db, both[0]), query(t, db, both[1])}
 	live := session(t, db)
@@ -208,15 +230,8 @@ func TestMariaDBPromotedReplica(t *testing.T) {
 	if err := process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	copied, err := mysqldriver.ParseDSN(replica.DSN)
-	if err != nil {
-		t.Fatal(err)
-	}
-	copied.DBName = cfg.DBName
-	replica.DSN = copied.FormatDSN()
-	db = replica.Connect(t)
 	for i, want := range []bool{true, false} {
-		if after := query(t, db, both[i]); above(after, before[i]) != want {
+		if after := query(t, copied, both[i]); above(after, before[i]) != want {
 			t.Errorf("variant %d: %d to %d follow %d to %d", i, after[0], after[199], before[i][0], before[i][199])
 		}
 	}
@@ -291,7 +306,7 @@ func TestMariaDBRaise(t *testing.T) {
 		repeats bool
 	}{
 		"":                   {nil, false},
-		"not drawn after it": {[]string{"DELETE FROM `snowkey_next_counter` WHERE c = v AND s = CONNECTION_ID();\n\t\t\tSET v = NULL;", "DELETE FROM `snowkey_next_counter` WHERE c = v AND s = CONNECTION_ID();"}, true},
+		"not drawn after it": {keepsRaisedMariaDB, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
