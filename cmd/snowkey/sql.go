@@ -19,39 +19,49 @@ func (a *app) sqlCommand() *cobra.Command {
 		Use:   "sql",
 		Short: "Print the SQL of a column default that makes ids",
 		Long: `Sql prints a migration that creates the function snowkey_next() for the default of key
-columns, so that rows from psql, triggers and other languages get ids. The ids have a worker
-number of their own, which the SQL reserves in the lease tables. It does not connect to a
-database. docs/sql-default.md explains it.
+columns, so that rows from psql, triggers and other languages get ids. On MariaDB, a trigger
+has to call it. The ids have a worker number of their own, which the SQL reserves in the lease
+tables. It does not connect to a database. docs/sql-default.md explains it.
 
 --namespace, --window and --max-clock-skew must be those of the processes. With --role it
 also prints the privileges that a role needs.`,
 		Example: `  snowkey sql --dialect postgres
   snowkey sql --dialect postgres --layout jssafe --namespace orders --worker 1000 --role app
-  snowkey sql --dialect postgres --files migrations --format golang-migrate`,
+  snowkey sql --dialect postgres --files migrations --format golang-migrate
+  snowkey sql --dialect mariadb --role app@%`,
 		Args: flagsOnly,
 		RunE: func(*cobra.Command, []string) error {
-			if dialect != "postgres" {
-				return &usageError{fmt.Sprintf("--dialect is %q; a column default is available for postgres", dialect)}
+			if dialect != "postgres" && dialect != "mariadb" {
+				return &usageError{fmt.Sprintf("--dialect is %q; write postgres or mariadb", dialect)}
 			}
 			l, err := parseLayout(layout)
 			if err != nil {
 				return err
 			}
 			w.Layout = l
-			statements, err := w.Postgres()
+			create, grants, drop := w.Postgres, w.PostgresGrants, w.PostgresDrop
+			if dialect == "mariadb" {
+				create, grants, drop = w.MariaDB, w.MariaDBGrants, w.MariaDBDrop
+			}
+			statements, err := create()
 			if e, ok := errors.AsType[*sqlgen.Error](err); ok {
 				return &usageError{e.Error()}
 			} else if err != nil {
 				return err
 			}
 			if role != "" {
-				statements = append(statements, w.PostgresGrants(role)...)
+				statements = append(statements, grants(role)...)
 			}
 			if dir != "" {
-				return a.printFiles([]migration{{name: cmp.Or(w.Name, "snowkey_next"), up: statements, down: w.PostgresDrop()}}, dir, tool)
+				return a.printFiles([]migration{{name: cmp.Or(w.Name, "snowkey_next"), up: statements, down: drop()}}, dir, tool)
 			}
 			if a.json {
 				return writeJSON(a.stdout, map[string]any{"dialect": dialect, "statements": statements})
+			}
+			if dialect == "mariadb" {
+				// The client of MariaDB would end a statement at each semicolon of a function.
+				_, err = fmt.Fprintln(a.stdout, "DELIMITER //\n\n"+strings.Join(statements, "//\n\n")+"//\n\nDELIMITER ;")
+				return err
 			}
 			_, err = fmt.Fprintln(a.stdout, strings.Join(statements, ";\n\n")+";")
 			return err
@@ -59,10 +69,10 @@ also prints the privileges that a role needs.`,
 	}
 	registerLayout(cmd, &layout, "default", layoutFlagUsage)
 	flags := cmd.Flags()
-	flags.StringVar(&dialect, "dialect", "", "postgres")
+	flags.StringVar(&dialect, "dialect", "", "postgres or mariadb")
 	flags.StringVar(&w.Namespace, "namespace", "default", "the `namespace` of the processes")
 	flags.Int64Var(&w.Worker, "worker", 0, "the worker `number` that is reserved, by default the largest one of the layout")
-	flags.StringVar(&w.Schema, "schema", "public", "the `schema` of the functions and of the lease tables")
+	flags.StringVar(&w.Schema, "schema", "", "the `schema` of the functions and of the lease tables on postgres, by default public")
 	flags.StringVar(&w.Table, "table", "", "the `table` of the leases, if it is not snowkey_lease")
 	flags.StringVar(&w.Name, "name", "", "the `name` of the function, if it is not snowkey_next")
 	flags.DurationVar(&w.Window, "window", 10*time.Second, "Window of the processes")

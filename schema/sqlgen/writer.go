@@ -182,31 +182,57 @@ func (w Writer) worker(s shape) (int64, error) {
 	return cmp.Or(w.Worker, highest), nil
 }
 
-func (w Writer) words() (*strings.Replacer, error) {
-	s, err := w.shape(maxSessions)
-	if err != nil {
-		return nil, err
+// values are what the SQL of all databases contains.
+type values struct {
+	shape
+	worker            int64
+	namespace, layout string
+	window, skew      time.Duration
+}
+
+func (w Writer) values(sessions uint64) (v values, err error) {
+	if v.shape, err = w.shape(sessions); err != nil {
+		return v, err
 	}
-	worker, err := w.worker(s)
-	if err != nil {
-		return nil, err
+	if v.worker, err = w.worker(v.shape); err != nil {
+		return v, err
 	}
 	for _, name := range []struct{ field, value string }{{"Schema", w.schema()}, {"Table", w.table()}, {"Name", w.name()}} {
 		if !identifier.MatchString(name.value) {
-			return nil, &Error{name.field, fmt.Sprintf("is %.60q; use up to 40 lower-case letters, digits and underscores", name.value)}
+			return v, &Error{name.field, fmt.Sprintf("is %.60q; use up to 40 lower-case letters, digits and underscores", name.value)}
 		}
 	}
 	namespace := cmp.Or(w.Namespace, "default")
 	if len(namespace) > 64 {
-		return nil, &Error{"Namespace", fmt.Sprintf("%.70q has more than 64 bytes; use a shorter one", namespace)}
+		return v, &Error{"Namespace", fmt.Sprintf("%.70q has more than 64 bytes; use a shorter one", namespace)}
 	}
-	window, skew := cmp.Or(w.Window, 10*time.Second), cmp.Or(w.MaxClockSkew, time.Second)
-	if window < 0 || skew < 0 {
-		return nil, &Error{"Window", fmt.Sprintf("%v and MaxClockSkew %v must not be negative", window, skew)}
+	v.window, v.skew = cmp.Or(w.Window, 10*time.Second), cmp.Or(w.MaxClockSkew, time.Second)
+	if v.window < 0 || v.skew < 0 {
+		return v, &Error{"Window", fmt.Sprintf("%v and MaxClockSkew %v must not be negative", v.window, v.skew)}
 	}
 	layout := w.Layout
 	if layout.IsZero() {
 		layout = idgen.DefaultLayout()
+	}
+	v.namespace, v.layout = session.ToASCII(namespace), session.ToASCII(layout.String())
+	return v, nil
+}
+
+// pairs are the words of the templates, and what replaces them.
+func (v values) pairs() []string {
+	n := func(v int64) string { return fmt.Sprint(v) }
+	return []string{
+		"{protocol}", fmt.Sprint(protocol.Version), "{worker}", n(v.worker), "{never}", n(neverExpires),
+		"{epoch}", n(v.epoch), "{unit}", n(v.unit), "{ahead}", n((v.window + v.skew).Microseconds()), "{skew}", n(v.skew.Microseconds()),
+		"{patience}", n(max(v.window, time.Second+v.skew).Microseconds()), "{ids}", n(1 << v.sequence), "{last tick}", n(v.last),
+		"{fixed}", n(v.fixed | v.worker<<v.workerShift), "{time shift}", n(int64(v.timeShift)), "{sequence shift}", n(int64(v.sequenceShift)),
+	}
+}
+
+func (w Writer) words() (*strings.Replacer, error) {
+	s, err := w.values(maxSessions)
+	if err != nil {
+		return nil, err
 	}
 	quote := session.Postgres.Quote
 	name := w.schema() + "." + w.name()
@@ -229,16 +255,13 @@ func (w Writer) words() (*strings.Replacer, error) {
 		"{hash}", hash, "{setting of hash}", setting("hash"), "{key}", fmt.Sprint(int32(key.Sum32())),
 		"{limit}", "nullif(current_setting(" + setting("pg_sequence_last_value("+history+")") + ", true), '')::bigint",
 		"{name}", literal(name), "{token}", literal("sql:" + name),
-		"{namespace}", literal(session.ToASCII(namespace)), "{layout}", literal(session.ToASCII(layout.String())),
-		"{protocol}", fmt.Sprint(protocol.Version), "{worker}", n(worker), "{never}", n(neverExpires),
-		"{epoch}", n(s.epoch), "{unit}", n(s.unit), "{ahead}", n((window + skew).Microseconds()), "{skew}", n(skew.Microseconds()),
-		"{patience}", n(max(window, time.Second+skew).Microseconds()), "{stale}", n(max(time.Second.Microseconds()/s.unit, 1)),
-		"{ids}", n(1 << s.sequence), "{sequence bits}", n(int64(s.sequence)), "{room}", n(int64(s.room)), "{room bits}", fmt.Sprintf("%d bits", s.room),
-		"{mask}", n(1<<s.room - 1), "{spread}", n(int64(1)<<min(s.sequence, 12) - 1), "{last tick}", n(s.last),
-		"{fixed}", n(s.fixed | worker<<s.workerShift), "{time shift}", n(int64(s.timeShift)), "{sequence shift}", n(int64(s.sequenceShift)),
+		"{namespace}", literal(s.namespace), "{layout}", literal(s.layout),
+		"{stale}", n(max(time.Second.Microseconds()/s.unit, 1)),
+		"{sequence bits}", n(int64(s.sequence)), "{room}", n(int64(s.room)), "{room bits}", fmt.Sprintf("%d bits", s.room),
+		"{mask}", n(1<<s.room - 1), "{spread}", n(int64(1)<<min(s.sequence, 12) - 1),
 		"{now}", "floor(date_part('epoch', clock_timestamp()) * 1000000)::bigint",
 	}
-	return strings.NewReplacer(pairs...), nil
+	return strings.NewReplacer(append(pairs, s.pairs()...)...), nil
 }
 
 // literal quotes a string for PostgreSQL, in any setting of standard_conforming_strings.

@@ -35,6 +35,11 @@ func without(t *testing.T, w sqlgen.Writer, edits ...string) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return edited(t, statements, edits...)
+}
+
+func edited(t *testing.T, statements []string, edits ...string) []string {
+	t.Helper()
 	for i := 0; i < len(edits); i += 2 {
 		found := false
 		for k, s := range statements {

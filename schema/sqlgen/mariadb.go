@@ -1,0 +1,93 @@
+package sqlgen
+
+import (
+	_ "embed"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/snowkey-go/snowkey/internal/session"
+	"github.com/snowkey-go/snowkey/lease/sqlstore"
+)
+
+//go:embed writer_mariadb.sql
+var mariaDBWriter string
+
+// MariaDB returns the statements that create the lease tables if they are missing,
+// reserve the worker number, and create the function. All of them can be executed again.
+// They need MariaDB 10.6 or later, and must be executed in the database of the lease
+// tables; Schema must be empty. MariaDB can't call the function in the default of a
+// column, so each table needs a trigger, which [Writer.MariaDBTrigger] returns. The error
+// is an [*Error].
+func (w Writer) MariaDB() ([]string, error) {
+	if w.Schema != "" {
+		return nil, &Error{"Schema", fmt.Sprintf("is %.60q, and MariaDB has none; leave it empty, and execute the SQL in the database of the lease tables", w.Schema)}
+	}
+	v, err := w.values(1)
+	if err != nil {
+		return nil, err
+	}
+	store, err := sqlstore.MySQL(nil).WithTable(w.table())
+	if err != nil {
+		return nil, &Error{"Table", err.Error()}
+	}
+	quote := session.MySQL.Quote
+	text := func(s string) string { return fmt.Sprintf("_ascii x'%x'", s) }
+	n := func(v int64) string { return fmt.Sprint(v) }
+	created := func(table string) string {
+		return "(SELECT UNIX_TIMESTAMP(create_time) FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = '" + table + "')"
+	}
+	block := int64(1) << (v.sequence / 2)
+	blocks := int64(1) << v.sequence / block
+	digits := "SELECT 0"
+	for i := 1; i < 32; i++ {
+		digits += fmt.Sprint(" UNION ALL SELECT ", i)
+	}
+	pairs := append(v.pairs(),
+		"{ns}", quote(w.table()+"_ns"), "{lease}", quote(w.table()), "{next}", quote(w.name()),
+		"{counter}", quote(w.name()+"_counter"), "{history}", quote(w.name()+"_history"), "{history'}", "'"+w.name()+"_history'", "{sessions}", quote(w.name()+"_sessions"),
+		"{token}", text("sql:"+w.name()), "{namespace}", text(v.namespace), "{layout}", text(v.layout), "{digits}", digits,
+		"{stale}", n(max((10*time.Millisecond).Microseconds()/v.unit, 1)),
+		"{block}", n(block), "{blocks}", n(blocks), "{some blocks}", n(max(blocks/4, 1)), "{some ids}", n(max(block/2, 1)),
+		"{hash}", "CONV(LEFT(MD5(CONCAT_WS('/', @@hostname, @@port, @@GLOBAL.server_id, DATABASE(), "+
+			created(w.table())+", "+created(w.table()+"_ns")+", "+created(w.name()+"_counter")+", "+created(w.name()+"_sessions")+")), 10), 16, 10)",
+		"{fast now}", "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))", // when the statement began
+		"{set now}", "SET STATEMENT time_zone = '+00:00' FOR SELECT TIMESTAMPDIFF(MICROSECOND, '1970-01-01', SYSDATE(6)) INTO now",
+	)
+	for _, name := range []string{"of", "next", "end", "limit", "last"} {
+		pairs = append(pairs, "{v:"+name+"}", quote(w.name()+" "+name))
+	}
+	statements := store.DDL()
+	for each := range strings.SplitSeq(strings.NewReplacer(pairs...).Replace(mariaDBWriter), "\n;;\n") {
+		statements = append(statements, strings.TrimSpace(each))
+	}
+	return statements, nil
+}
+
+// MariaDBTrigger returns the statement that creates a trigger, which fills the column of
+// a table if it is 0 or NULL. The trigger makes ids with the privileges of its creator.
+func (w Writer) MariaDBTrigger(table, column string) string {
+	c, next := session.MySQL.Quote(column), session.MySQL.Quote(w.name())
+	return fmt.Sprintf("CREATE TRIGGER %s BEFORE INSERT ON %s FOR EACH ROW\nSET NEW.%s = IF(COALESCE(NEW.%s, 0) = 0, %s(), NEW.%s)",
+		session.MySQL.Quote(table+"_"+column), session.MySQL.Quote(table), c, c, next, c)
+}
+
+// MariaDBGrants returns the statement that allows a user such as app@% to call the
+// function. A user that only inserts into tables with the trigger doesn't need it.
+func (w Writer) MariaDBGrants(role string) []string {
+	user, host := role, "%"
+	if i := strings.LastIndex(role, "@"); i >= 0 {
+		user, host = role[:i], role[i+1:]
+	}
+	return []string{fmt.Sprintf("GRANT EXECUTE ON FUNCTION %s TO %s@%s", session.MySQL.Quote(w.name()), quoteText(user), quoteText(host))}
+}
+
+// MariaDBDrop returns the statement that removes the function. The worker number stays
+// reserved, and the counter stays too, for the same reasons as on PostgreSQL.
+func (w Writer) MariaDBDrop() []string {
+	return []string{"DROP FUNCTION " + session.MySQL.Quote(w.name())}
+}
+
+func quoteText(text string) string {
+	return "'" + strings.NewReplacer("'", "''", `\`, `\\`).Replace(text) + "'"
+}

@@ -1,0 +1,162 @@
+-- Worker number {worker} is reserved for SQL, so that no process can lease it.
+BEGIN NOT ATOMIC
+	DECLARE now, free, other BIGINT;
+	DECLARE who TEXT;
+	IF @@wsrep_on AND @@wsrep_provider <> 'none' THEN
+		SIGNAL SQLSTATE '0A000' SET MESSAGE_TEXT = 'snowkey: ids from SQL are not safe on Galera; let the processes make them';
+	END IF;
+	{set now};
+	SET free = ((now + {ahead} - {epoch}) DIV {unit} + 1) * {ids}; -- the bound of a new row
+	SET who = (SELECT layout FROM (SELECT layout FROM {ns} WHERE namespace = {namespace} UNION SELECT layout FROM {lease} WHERE namespace = {namespace}) l
+		WHERE layout <> {layout} LIMIT 1);
+	IF who IS NOT NULL THEN
+		SET who = LEFT(CONCAT('snowkey: the namespace has another layout: ', who), 128);
+		SIGNAL SQLSTATE '55000' SET MESSAGE_TEXT = who;
+	END IF;
+	SET who = (SELECT CONCAT('worker number ', worker, ' of namespace ', namespace) FROM {lease}
+		WHERE token = {token} AND (namespace <> {namespace} OR layout <> {layout} OR worker <> {worker}) LIMIT 1);
+	IF who IS NOT NULL THEN
+		SET who = LEFT(CONCAT('snowkey: the function already makes ids with ', who, '; use another --name'), 128);
+		SIGNAL SQLSTATE '55000' SET MESSAGE_TEXT = who;
+	END IF;
+
+	INSERT INTO {lease} (namespace, layout, worker, token, revision, bound, expires_at, label)
+		VALUES ({namespace}, {layout}, {worker}, {token}, 0, free, {never}, 'SQL')
+		ON DUPLICATE KEY UPDATE namespace = {namespace};
+	UPDATE {lease} SET token = {token}, revision = revision + 1, expires_at = {never}, label = 'SQL'
+		WHERE namespace = {namespace} AND layout = {layout} AND worker = {worker} AND protocol = {protocol}
+		AND token <> {token} AND (token = '-' OR expires_at + {skew} < now);
+	SET who = (SELECT label FROM {lease}
+		WHERE namespace = {namespace} AND layout = {layout} AND worker = {worker} AND (token <> {token} OR protocol <> {protocol}));
+	IF who IS NOT NULL THEN
+		SET who = LEFT(CONCAT('snowkey: worker number {worker} is leased by ', who, '; stop it, or use another --worker'), 128);
+		SIGNAL SQLSTATE '55006' SET MESSAGE_TEXT = who;
+	END IF;
+
+	-- Processes only add many rows above the ones that exist, so this adds the first ones.
+	INSERT IGNORE INTO {lease} (namespace, layout, worker, token, revision, bound, expires_at, label)
+		WITH d (i) AS ({digits})
+		SELECT {namespace}, {layout}, a.i * 32 + b.i, '-', 0, free, 0, '-' FROM d a, d b WHERE a.i * 32 + b.i < {worker};
+END
+;;
+
+-- The counter is the AUTO_INCREMENT value of this table. It is {blocks} times the tick, plus the number of a block of {block} ids. An insert
+-- with an explicit value can only raise it. It is not transactional, it is in InnoDB's log before the ids are used. No insert waits
+-- for the COMMIT of another one, because s makes all keys different. The rows are deleted at once.
+--
+-- The history is a table of the same form. The lower 40 bits are a hash that shows whether commits may have been lost since the
+-- counter was last raised above them. The upper bits count, because the value can't be lowered. Neither table may be dropped. If they
+-- are lost, new ones start above everything that the old ones allowed.
+CREATE TABLE IF NOT EXISTS {counter} (c BIGINT NOT NULL AUTO_INCREMENT, s BIGINT NOT NULL, PRIMARY KEY (c, s)) ENGINE = InnoDB
+;;
+CREATE TABLE IF NOT EXISTS {history} (c BIGINT NOT NULL AUTO_INCREMENT, s BIGINT NOT NULL, PRIMARY KEY (c, s)) ENGINE = InnoDB
+;;
+
+-- A session has a last value of this sequence if it has used the sequence before, and the sequence was not created again since.
+-- So a session notices when a dump is restored.
+CREATE SEQUENCE IF NOT EXISTS {sessions} START WITH 1 CACHE 1000 CYCLE ENGINE = InnoDB
+;;
+
+-- Returns one id.
+CREATE OR REPLACE FUNCTION {next}() RETURNS BIGINT
+NOT DETERMINISTIC READS SQL DATA SQL SECURITY DEFINER
+BEGIN
+	DECLARE now, began, tick, hash, granted, past, v, delay, waited BIGINT DEFAULT 0;
+	DECLARE limits, least_tick BIGINT;  -- this session may use ticks below the limit
+	DECLARE known, raised, lowered BOOLEAN DEFAULT FALSE;
+	DECLARE problem TEXT;
+
+	-- A session draws a block of numbers and keeps the rest for its next calls.
+	IF @{v:of} = BINARY DATABASE() AND @{v:next} < @{v:end} AND @{v:next} DIV {ids} >= ({fast now} - {epoch}) DIV {unit} - {stale} THEN
+		SET v = @{v:next};
+		SET @{v:next} = v + 1;
+		RETURN {fixed} | v DIV {ids} << {time shift} | v MOD {ids} << {sequence shift};
+	END IF;
+
+	IF @{v:of} = BINARY DATABASE() AND LASTVAL({sessions}) IS NOT NULL THEN
+		SET limits = @{v:limit};
+	END IF;
+	SET v = NULL, known = TRUE, least_tick = 0;
+	take: LOOP
+		{set now};
+		SET tick = (now - {epoch}) DIV {unit};
+		IF limits IS NULL OR limits <= tick THEN
+			IF @@wsrep_on AND @@wsrep_provider <> 'none' THEN
+				SIGNAL SQLSTATE '0A000' SET MESSAGE_TEXT = 'snowkey: ids from SQL are not safe on Galera; let the processes make them';
+			END IF;
+			IF @@log_bin AND @@binlog_format = 'STATEMENT' THEN
+				SIGNAL SQLSTATE '0A000' SET MESSAGE_TEXT = 'snowkey: with binlog_format = STATEMENT, replicas would make other ids; use ROW or MIXED';
+			END IF;
+			-- Check that the row is still reserved. If it is deleted later, a process that gets the number starts at the end of
+			-- the tick that is {ahead} microseconds later, so ids below that are safe. A locking read sees the row as it is
+			-- now, and not the snapshot of the transaction.
+			SET began = now, granted = NULL, limits = NEXTVAL({sessions});
+			SET STATEMENT time_zone = '+00:00' FOR
+			SELECT GREATEST(l.bound, COALESCE((SELECT n.fence FROM {ns} n WHERE n.namespace = l.namespace AND n.layout = l.layout), 0)), {hash}
+				INTO granted, hash FROM {lease} l
+				WHERE l.namespace = {namespace} AND l.layout = {layout} AND l.worker = {worker} AND l.token = {token} AND l.protocol = {protocol}
+				LOCK IN SHARE MODE;
+			IF granted IS NULL THEN
+				SIGNAL SQLSTATE '55000' SET MESSAGE_TEXT = 'snowkey: worker number {worker} is not reserved for SQL; run the SQL of "snowkey sql" again';
+			END IF;
+			SET limits = (began + {ahead} - {epoch}) DIV {unit} + 1, least_tick = (granted + {ids} - 1) DIV {ids};
+			SET past = COALESCE((SELECT auto_increment - 1 FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = {history'}), 0);
+			SET known = NOT lowered AND past MOD 1099511627776 = hash;
+		END IF;
+		IF v IS NULL THEN
+			INSERT INTO {counter} (s) VALUES (CONNECTION_ID());
+			SET v = LAST_INSERT_ID();
+			DELETE FROM {counter} WHERE c = v AND s = CONNECTION_ID();
+			-- A counter that starts again is raised, even if a session has a limit.
+			IF v DIV {blocks} = 0 OR @{v:of} = BINARY DATABASE() AND v <= @{v:last} THEN
+				SET known = FALSE;
+			END IF;
+		END IF;
+		IF NOT known THEN
+			IF began = 0 THEN -- what was checked before was for another counter
+				SET limits = NULL, v = NULL, lowered = TRUE;
+				ITERATE take;
+			END IF;
+			SET least_tick = GREATEST(least_tick, (now + {ahead} + {skew} - {epoch}) DIV {unit} + 1);
+		END IF;
+		SET tick = GREATEST(tick, least_tick);
+		IF v DIV {blocks} < tick THEN
+			SET v = tick * {blocks} + CRC32(tick) MOD {some blocks} - 1, raised = TRUE;
+			INSERT INTO {counter} (c, s) VALUES (v, CONNECTION_ID());
+			DELETE FROM {counter} WHERE c = v AND s = CONNECTION_ID();
+			SET v = NULL;
+		END IF;
+		IF NOT known THEN
+			SET past = (past DIV 1099511627776 + 1) * 1099511627776 + hash;
+			INSERT INTO {history} (c, s) VALUES (past, CONNECTION_ID());
+			DELETE FROM {history} WHERE c = past AND s = CONNECTION_ID();
+			SET known = TRUE, lowered = FALSE, v = NULL, @{v:last} = 0;
+		END IF;
+		IF v IS NULL THEN
+			ITERATE take;
+		END IF;
+		SET tick = v DIV {blocks};
+		IF tick > {last tick} THEN
+			SIGNAL SQLSTATE '22003' SET MESSAGE_TEXT = 'snowkey: the layout has ended';
+		END IF;
+		IF tick < limits THEN
+			LEAVE take;
+		END IF;
+
+		-- The counter is too far ahead of the clock. This is so after a burst, after the clock went back, and when the counter was
+		-- raised above what may have been lost.
+		IF began > 0 THEN
+			SET delay = (tick - limits + 1) * {unit}, waited = waited + delay;
+			IF waited > {patience} THEN
+				SET problem = CONCAT('snowkey: ids would be ', ROUND((delay + {ahead}) / 1000000, 1), ' s ahead of the clock; correct the clock, or try again later');
+				SIGNAL SQLSTATE '55000' SET MESSAGE_TEXT = problem;
+			END IF;
+			DO SLEEP(delay / 1000000);
+		END IF;
+		SET limits = NULL;
+	END LOOP;
+	SET @{v:of} = BINARY DATABASE(), @{v:limit} = limits, @{v:last} = v, @{v:end} = (v + 1) * {block};
+	SET v = v * {block} + IF(raised, CRC32(v) MOD {some ids}, 0);
+	SET @{v:next} = v + 1;
+	RETURN {fixed} | v DIV {ids} << {time shift} | v MOD {ids} << {sequence shift};
+END
