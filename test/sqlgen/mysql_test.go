@@ -4,10 +4,13 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"os"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/go-sql-driver/mysql"
 
 	"github.com/snowkey-go/snowkey"
 	"github.com/snowkey-go/snowkey/idgen"
@@ -151,4 +154,61 @@ func TestMySQLSessions(t *testing.T) {
 			t.Errorf("got %v, want %s", err, tt.has)
 		}
 	}
+}
+
+// TestMySQLPage runs the SQL of docs/sql-default.md.
+func TestMySQLPage(t *testing.T) {
+	t.Parallel()
+	db := mySQL(t).Connect(t)
+	run(t, db, onMySQL(t, sqlgen.Writer{})...)
+	db.SetMaxOpenConns(1) // for the variable
+	for _, block := range blocks(t, "MySQL", "sql") {
+		for _, statement := range strings.Split(strings.TrimSpace(block), ";\n") {
+			run(t, db, statement)
+		}
+	}
+	if n := count(t, db, "count(DISTINCT id) FROM orders WHERE id > 1000000"); n != 3 {
+		t.Errorf("%d rows, want 3", n)
+	}
+	printed, err := os.ReadFile("../../docs/sql-default.md")
+	if trigger := (sqlgen.Writer{}).MySQLTrigger("orders", "id"); err != nil || !strings.Contains(string(printed), strings.ReplaceAll(trigger, "`", "")) {
+		t.Errorf("the page does not have %s", trigger)
+	}
+}
+
+// TestMySQLRole fills rows as a user that has only INSERT, and then EXECUTE.
+func TestMySQLRole(t *testing.T) {
+	t.Parallel()
+	about := mySQL(t)
+	db := about.Connect(t)
+	run(t, db, onMySQL(t, sqlgen.Writer{})...)
+	run(t, db, "CREATE TABLE `rows` (id BIGINT NOT NULL PRIMARY KEY, v INT)", sqlgen.Writer{}.MySQLTrigger("rows", "id"))
+	name := fmt.Sprintf("u%d", time.Now().UnixNano()%1e15)
+	run(t, db, "CREATE USER '"+name+"'@'%' IDENTIFIED BY 'a-Password-1'", "GRANT INSERT ON `rows` TO '"+name+"'@'%'")
+	defer func() { db.Exec("DROP USER '" + name + "'@'%'") }()
+	cfg, err := mysql.ParseDSN(about.DSN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg.User, cfg.Passwd = name, "a-Password-1"
+	about.DSN = cfg.FormatDSN()
+	user := about.Connect(t)
+	run(t, user, "INSERT INTO `rows` (v) VALUES (1), (2)")
+	if n := count(t, db, "count(DISTINCT id) FROM `rows` WHERE id > 1000000"); n != 2 {
+		t.Errorf("%d ids, want 2", n)
+	}
+	denied := func(statements ...string) {
+		t.Helper()
+		for _, statement := range statements {
+			if _, err := user.Exec(statement); err == nil || !strings.Contains(err.Error(), "denied") {
+				t.Errorf("%s: %v", statement, err)
+			}
+		}
+	}
+	denied("SELECT snowkey_next()")
+	run(t, db, sqlgen.Writer{}.MySQLGrants(name+"@%")...)
+	if ids := query(t, user, "SELECT snowkey_next()"); ids[0] < 1000000 {
+		t.Error(ids)
+	}
+	denied("INSERT INTO snowkey_next_counter (s) VALUES (1)", "SELECT * FROM snowkey_lease", "SELECT * FROM snowkey_next_history")
 }
