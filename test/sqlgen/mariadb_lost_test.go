@@ -289,7 +289,7 @@ func TestMariaDBRaise(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			db := mariaDB(t).Connect(t)
-			run(t, db, onMariaDB(t, sqlgen.Writer{Window: time.Millisecond, MaxClockSkew: time.Millisecond}, append([]string{raised, "DO SLEEP(0.002); SET tick = tick DIV 30 * 30; " + raised}, tt.edits...)...)...)
+			run(t, db, onMariaDB(t, sqlgen.Writer{Window: time.Millisecond, MaxClockSkew: time.Millisecond}, append([]string{raised, "DO SLEEP(0.002); SET tick = tick DIV 70 * 70; " + raised}, tt.edits...)...)...)
 			run(t, db, "CREATE TABLE `rows` (id BIGINT)")
 			var wait sync.WaitGroup
 			for range 8 {
@@ -304,7 +304,7 @@ func TestMariaDBRaise(t *testing.T) {
 						if _, err := conn.ExecContext(t.Context(), "INSERT INTO `rows` VALUES (snowkey_next())"); err != nil {
 							t.Error(err)
 						}
-						time.Sleep(25 * time.Millisecond)
+						time.Sleep(60 * time.Millisecond)
 					}
 				})
 			}
@@ -354,7 +354,7 @@ func TestMariaDBDatabases(t *testing.T) {
 			one, two := mariaDB(t), mariaDB(t)
 			var edits []string
 			if mixed {
-				edits = []string{"@`snowkey_next of` = BINARY DATABASE() AND @", "@", "@`snowkey_next of` = BINARY DATABASE() AND LASTVAL", "LASTVAL"}
+				edits = []string{" AND @`snowkey_next of` = BINARY DATABASE(),", ",", "@`snowkey_next of` = BINARY DATABASE() AND LASTVAL", "LASTVAL"}
 			}
 			first, second := one.Connect(t), two.Connect(t)
 			run(t, first, onMariaDB(t, sqlgen.Writer{Worker: 3}, edits...)...)
@@ -373,6 +373,31 @@ func TestMariaDBDatabases(t *testing.T) {
 	}
 }
 
+// TestMariaDBFirst makes the first ids of a session. They would be rounded if a variable
+// without a value were used as a number.
+func TestMariaDBFirst(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		edits []string
+		exact bool
+	}{"": {nil, true}, "without the cast": {[]string{"CAST(@`snowkey_next id` AS SIGNED)", "@`snowkey_next id`"}, false}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			db := mariaDB(t).Connect(t)
+			db.SetMaxIdleConns(0)
+			run(t, db, onMariaDB(t, sqlgen.Writer{}, tt.edits...)...)
+			exact := true
+			for range 10 {
+				ids := query(t, db, "SELECT snowkey_next() FROM seq_1_to_2")
+				exact = exact && ids[1] == ids[0]+1
+			}
+			if exact != tt.exact {
+				t.Errorf("pairs of ids differ by one: %v", exact)
+			}
+		})
+	}
+}
+
 // TestMariaDBSettings makes ids in a session with unusual settings.
 func TestMariaDBSettings(t *testing.T) {
 	t.Parallel()
@@ -380,6 +405,8 @@ func TestMariaDBSettings(t *testing.T) {
 	run(t, db, onMariaDB(t, sqlgen.Writer{})...)
 	live := session(t, db)
 	run(t, live, "SET timestamp = 100", "SET time_zone = '-07:00'", "SET SESSION auto_increment_increment = 3, SESSION sql_mode = 'ORACLE,NO_AUTO_VALUE_ON_ZERO'", "SET collation_connection = utf8mb4_bin")
+	run(t, live, "SET SESSION innodb_snapshot_isolation = ON", "START TRANSACTION WITH CONSISTENT SNAPSHOT")
+	query(t, db, some)
 	ids := append(query(t, live, some), query(t, live, some)...)
 	seen := make(map[int64]bool)
 	for _, id := range ids {
