@@ -188,6 +188,9 @@ func TestUsage(t *testing.T) {
 		{"init --dialect sqlite --role app", 2, "no roles"},
 		{"init --apply", 1, "which database?"},
 		{"init --dialect mysql --table a;b", 1, "a;b"},
+		{"sql --dialect sqlite", 2, "write postgres, mysql or mariadb"},
+		{"sql --dialect mysql --schema shop", 2, "MySQL has none"},
+		{"sql --dialect mysql --layout mastodon", 2, "no worker field"},
 	} {
 		got := call(t, nil, strings.Fields(tc.args)...)
 		if got.status != tc.status || !strings.Contains(got.out+got.errors, tc.says) {

@@ -19,29 +19,33 @@ func (a *app) sqlCommand() *cobra.Command {
 		Use:   "sql",
 		Short: "Print the SQL of a column default that makes ids",
 		Long: `Sql prints a migration that creates the function snowkey_next() for the default of key
-columns, so that rows from psql, triggers and other languages get ids. On MariaDB, a trigger
-has to call it. The ids have a worker number of their own, which the SQL reserves in the lease
-tables. It does not connect to a database. docs/sql-default.md explains it.
+columns, so that rows from psql, triggers and other languages get ids. On MySQL and MariaDB, a
+trigger has to call it. The ids have a worker number of their own, which the SQL reserves in
+the lease tables. It does not connect to a database. docs/sql-default.md explains it.
 
 --namespace, --window and --max-clock-skew must be those of the processes. With --role it
 also prints the privileges that a role needs.`,
 		Example: `  snowkey sql --dialect postgres
   snowkey sql --dialect postgres --layout jssafe --namespace orders --worker 1000 --role app
   snowkey sql --dialect postgres --files migrations --format golang-migrate
+  snowkey sql --dialect mysql
   snowkey sql --dialect mariadb --role app@%`,
 		Args: flagsOnly,
 		RunE: func(*cobra.Command, []string) error {
-			if dialect != "postgres" && dialect != "mariadb" {
-				return &usageError{fmt.Sprintf("--dialect is %q; write postgres or mariadb", dialect)}
-			}
 			l, err := parseLayout(layout)
 			if err != nil {
 				return err
 			}
 			w.Layout = l
 			create, grants, drop := w.Postgres, w.PostgresGrants, w.PostgresDrop
-			if dialect == "mariadb" {
+			switch dialect {
+			case "postgres":
+			case "mysql":
+				create, grants, drop = w.MySQL, w.MySQLGrants, w.MySQLDrop
+			case "mariadb":
 				create, grants, drop = w.MariaDB, w.MariaDBGrants, w.MariaDBDrop
+			default:
+				return &usageError{fmt.Sprintf("--dialect is %q; write postgres, mysql or mariadb", dialect)}
 			}
 			statements, err := create()
 			if e, ok := errors.AsType[*sqlgen.Error](err); ok {
@@ -58,8 +62,8 @@ also prints the privileges that a role needs.`,
 			if a.json {
 				return writeJSON(a.stdout, map[string]any{"dialect": dialect, "statements": statements})
 			}
-			if dialect == "mariadb" {
-				// The client of MariaDB would end a statement at each semicolon of a function.
+			if dialect != "postgres" {
+				// The client would end a statement at each semicolon of a function.
 				_, err = fmt.Fprintln(a.stdout, "DELIMITER //\n\n"+strings.Join(statements, "//\n\n")+"//\n\nDELIMITER ;")
 				return err
 			}
@@ -69,7 +73,7 @@ also prints the privileges that a role needs.`,
 	}
 	registerLayout(cmd, &layout, "default", layoutFlagUsage)
 	flags := cmd.Flags()
-	flags.StringVar(&dialect, "dialect", "", "postgres or mariadb")
+	flags.StringVar(&dialect, "dialect", "", "postgres, mysql or mariadb")
 	flags.StringVar(&w.Namespace, "namespace", "default", "the `namespace` of the processes")
 	flags.Int64Var(&w.Worker, "worker", 0, "the worker `number` that is reserved, by default the largest one of the layout")
 	flags.StringVar(&w.Schema, "schema", "", "the `schema` of the functions and of the lease tables on postgres, by default public")

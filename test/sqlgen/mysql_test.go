@@ -1,0 +1,214 @@
+package sqlgen
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+
+	"github.com/snowkey-go/snowkey"
+	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/lease/sqlstore"
+	"github.com/snowkey-go/snowkey/schema/sqlgen"
+)
+
+// mySQL returns a database of MySQL.
+func mySQL(t *testing.T) dbtest.DB {
+	t.Helper()
+	db := dbtest.MySQL(t)
+	if db.MariaDB {
+		t.Skipf("%s is not MySQL", db.Version)
+	}
+	return db
+}
+
+// onMySQL is like without.
+func onMySQL(t *testing.T, w sqlgen.Writer, edits ...string) []string {
+	t.Helper()
+	statements, err := w.MySQL()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return edited(t, statements, edits...)
+}
+
+// many is a query with n rows.
+func many(n int) string {
+	return fmt.Sprintf("WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d) SELECT i FROM n", n)
+}
+
+// oneWorker has two worker numbers, and SQL gets the second one.
+func oneWorker(t *testing.T) idgen.Layout {
+	t.Helper()
+	layout, err := idgen.NewLayout(time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC), time.Millisecond, idgen.Time(41), idgen.Worker(1), idgen.Sequence(12))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return layout
+}
+
+// TestMySQLSessions makes ids in many sessions and in a process at the same time, while
+// transactions stay open and statements are cancelled. The variant raises the counter
+// with keys that are equal in all sessions, so that they wait for each other.
+func TestMySQLSessions(t *testing.T) {
+	t.Parallel()
+	db := mySQL(t).Connect(t)
+	layout := oneWorker(t)
+	w := sqlgen.Writer{Layout: layout}
+	run(t, db, onMySQL(t, w)...)
+	run(t, db, onMySQL(t, w)...)
+	run(t, db, "CREATE TABLE `rows` (id BIGINT NOT NULL, v INT, KEY (id))", w.MySQLTrigger("rows", "id"))
+	pool, err := snowkey.Open(t.Context(), sqlstore.MySQL(db), snowkey.Config{Layout: layout})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pool.Close(context.Background())
+	open, err := db.BeginTx(t.Context(), &sql.TxOptions{Isolation: sql.LevelSerializable})
+	if err != nil {
+		t.Fatal(err)
+	}
+	run(t, open, "INSERT INTO `rows` (v) VALUES (1), (2)")
+	undone, err := db.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run(t, undone, "INSERT INTO `rows` (v) VALUES (3)")
+	taken := query(t, undone, "SELECT id FROM `rows` WHERE v = 3")[0]
+	if err := undone.Rollback(); err != nil {
+		t.Fatal(err)
+	}
+	var wait sync.WaitGroup
+	for i := range 8 {
+		wait.Go(func() {
+			for k := range 20 {
+				cancelled := (i+k)%5 == 0
+				ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+				if cancelled {
+					ctx, cancel = context.WithTimeout(t.Context(), time.Duration(1+k)*time.Millisecond)
+				}
+				_, err := db.ExecContext(ctx, "INSERT INTO `rows` (v) "+many(100))
+				if err == nil {
+					_, err = db.ExecContext(ctx, "INSERT INTO `rows` VALUES (0, 1), (NULL, 2)")
+				}
+				if err == nil {
+					var id int64
+					if id, err = pool.Next(ctx); err == nil {
+						_, err = db.ExecContext(ctx, fmt.Sprintf("INSERT INTO `rows` VALUES (%d, 5)", id))
+					}
+				}
+				if err != nil && !cancelled {
+					t.Error(err)
+				}
+				cancel()
+			}
+		})
+	}
+	wait.Wait()
+	run(t, open, "INSERT INTO `rows` (v) VALUES (4)")
+	if err := open.Commit(); err != nil {
+		t.Error(err)
+	}
+	all, different := count(t, db, "count(*) FROM `rows`"), count(t, db, "count(DISTINCT id) FROM `rows`")
+	if all != different || all < 10000 {
+		t.Errorf("%d rows have %d different ids", all, different)
+	}
+	if count(t, db, fmt.Sprint("count(*) FROM `rows` WHERE id = ", taken)) > 0 {
+		t.Errorf("%d was made again after its transaction was rolled back", taken)
+	}
+	for _, id := range query(t, db, "SELECT id FROM `rows` WHERE v <> 5") {
+		if p := layout.Decode(id); p.Worker != 1 || time.Since(p.Time).Abs() > time.Minute {
+			t.Fatalf("%d is %+v", id, p)
+		}
+	}
+	if left := count(t, db, "count(*) FROM snowkey_next_counter"); left > 0 {
+		t.Errorf("the counter has %d rows", left)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+	defer cancel()
+	if second, err := snowkey.Open(ctx, sqlstore.MySQL(db), snowkey.Config{Layout: layout}); err == nil {
+		second.Close(context.Background())
+		t.Error("a second process leased a worker number")
+	}
+	for _, tt := range []struct {
+		w   sqlgen.Writer
+		has string
+	}{
+		{sqlgen.Writer{Layout: layout, Name: "another"}, "is leased by SQL"},
+		{sqlgen.Writer{Layout: layout, Namespace: "third"}, "already makes ids with worker number 1 of namespace default"},
+		{sqlgen.Writer{Name: "another"}, "has another layout"},
+	} {
+		var err error
+		for _, s := range onMySQL(t, tt.w) {
+			if _, err = db.Exec(s); err != nil {
+				break
+			}
+		}
+		if err == nil || !strings.Contains(err.Error(), tt.has) {
+			t.Errorf("got %v, want %s", err, tt.has)
+		}
+	}
+}
+
+// TestMySQLPage runs the SQL of docs/sql-default.md.
+func TestMySQLPage(t *testing.T) {
+	t.Parallel()
+	db := mySQL(t).Connect(t)
+	run(t, db, onMySQL(t, sqlgen.Writer{})...)
+	db.SetMaxOpenConns(1) // for the variable
+	for _, block := range blocks(t, "MySQL", "sql") {
+		for _, statement := range strings.Split(strings.TrimSpace(block), ";\n") {
+			run(t, db, statement)
+		}
+	}
+	if n := count(t, db, "count(DISTINCT id) FROM orders WHERE id > 1000000"); n != 3 {
+		t.Errorf("%d rows, want 3", n)
+	}
+	printed, err := os.ReadFile("../../docs/sql-default.md")
+	if trigger := (sqlgen.Writer{}).MySQLTrigger("orders", "id"); err != nil || !strings.Contains(string(printed), strings.ReplaceAll(trigger, "`", "")) {
+		t.Errorf("the page does not have %s", trigger)
+	}
+}
+
+// TestMySQLRole fills rows as a user that has only INSERT, and then EXECUTE.
+func TestMySQLRole(t *testing.T) {
+	t.Parallel()
+	about := mySQL(t)
+	db := about.Connect(t)
+	run(t, db, onMySQL(t, sqlgen.Writer{})...)
+	run(t, db, "CREATE TABLE `rows` (id BIGINT NOT NULL PRIMARY KEY, v INT)", sqlgen.Writer{}.MySQLTrigger("rows", "id"))
+	name := fmt.Sprintf("u%d", time.Now().UnixNano()%1e15)
+	run(t, db, "CREATE USER '"+name+"'@'%' IDENTIFIED BY 'a-Password-1'", "GRANT INSERT ON `rows` TO '"+name+"'@'%'")
+	defer func() { db.Exec("DROP USER '" + name + "'@'%'") }()
+	cfg, err := mysql.ParseDSN(about.DSN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg.User, cfg.Passwd = name, "a-Password-1"
+	about.DSN = cfg.FormatDSN()
+	user := about.Connect(t)
+	run(t, user, "INSERT INTO `rows` (v) VALUES (1), (2)")
+	if n := count(t, db, "count(DISTINCT id) FROM `rows` WHERE id > 1000000"); n != 2 {
+		t.Errorf("%d ids, want 2", n)
+	}
+	denied := func(statements ...string) {
+		t.Helper()
+		for _, statement := range statements {
+			if _, err := user.Exec(statement); err == nil || !strings.Contains(err.Error(), "denied") {
+				t.Errorf("%s: %v", statement, err)
+			}
+		}
+	}
+	denied("SELECT snowkey_next()")
+	run(t, db, sqlgen.Writer{}.MySQLGrants(name+"@%")...)
+	if ids := query(t, user, "SELECT snowkey_next()"); ids[0] < 1000000 {
+		t.Error(ids)
+	}
+	denied("INSERT INTO snowkey_next_counter (s) VALUES (1)", "SELECT * FROM snowkey_lease", "SELECT * FROM snowkey_next_history")
+}
