@@ -14,7 +14,7 @@ import (
 var mariaDBWriter string
 
 // MariaDB returns the statements that create the lease tables if they are missing,
-// reserve the worker number, and create the function. All of them can be executed again.
+// reserve the worker number, and create the functions. All of them can be executed again.
 // They need MariaDB 10.6 or later, and must be executed in the database of the lease
 // tables; Schema must be empty. MariaDB can't call the function in the default of a
 // column, so each table needs a trigger, which [Writer.MariaDBTrigger] returns. The error
@@ -44,17 +44,16 @@ func (w Writer) MariaDB() ([]string, error) {
 		digits += fmt.Sprint(" UNION ALL SELECT ", i)
 	}
 	pairs := append(v.pairs(),
-		"{ns}", quote(w.table()+"_ns"), "{lease}", quote(w.table()), "{next}", quote(w.name()),
+		"{ns}", quote(w.table()+"_ns"), "{lease}", quote(w.table()), "{next}", quote(w.name()), "{enter}", quote(w.name()+"_enter"),
 		"{counter}", quote(w.name()+"_counter"), "{history}", quote(w.name()+"_history"), "{history'}", "'"+w.name()+"_history'", "{sessions}", quote(w.name()+"_sessions"),
 		"{token}", text("sql:"+w.name()), "{namespace}", text(v.namespace), "{layout}", text(v.layout), "{digits}", digits,
-		"{stale}", n(max((10*time.Millisecond).Microseconds()/v.unit, 1)),
+		"{stale}", n(max((50*time.Millisecond).Microseconds()/v.unit, 1)),
 		"{block}", n(block), "{blocks}", n(blocks), "{some blocks}", n(max(blocks/4, 1)), "{some ids}", n(max(block/2, 1)),
 		"{hash}", "CONV(LEFT(MD5(CONCAT_WS('/', @@hostname, @@port, @@GLOBAL.server_id, DATABASE(), "+
 			created(w.table())+", "+created(w.table()+"_ns")+", "+created(w.name()+"_counter")+", "+created(w.name()+"_sessions")+")), 10), 16, 10)",
-		"{fast now}", "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))", // when the statement began
 		"{set now}", "SET STATEMENT time_zone = '+00:00' FOR SELECT TIMESTAMPDIFF(MICROSECOND, '1970-01-01', SYSDATE(6)) INTO now",
 	)
-	for _, name := range []string{"of", "next", "end", "limit", "last"} {
+	for _, name := range []string{"of", "id", "end", "until", "limit", "last"} {
 		pairs = append(pairs, "{v:"+name+"}", quote(w.name()+" "+name))
 	}
 	statements := store.DDL()
@@ -82,10 +81,10 @@ func (w Writer) MariaDBGrants(role string) []string {
 	return []string{fmt.Sprintf("GRANT EXECUTE ON FUNCTION %s TO %s@%s", session.MySQL.Quote(w.name()), quoteText(user), quoteText(host))}
 }
 
-// MariaDBDrop returns the statement that removes the function. The worker number stays
+// MariaDBDrop returns the statements that remove the functions. The worker number stays
 // reserved, and the counter stays too, for the same reasons as on PostgreSQL.
 func (w Writer) MariaDBDrop() []string {
-	return []string{"DROP FUNCTION " + session.MySQL.Quote(w.name())}
+	return []string{"DROP FUNCTION " + session.MySQL.Quote(w.name()), "DROP FUNCTION " + session.MySQL.Quote(w.name()+"_enter")}
 }
 
 func quoteText(text string) string {

@@ -57,21 +57,14 @@ CREATE TABLE IF NOT EXISTS {history} (c BIGINT NOT NULL AUTO_INCREMENT, s BIGINT
 CREATE SEQUENCE IF NOT EXISTS {sessions} START WITH 1 CACHE 1000 CYCLE ENGINE = InnoDB
 ;;
 
--- Returns one id.
-CREATE OR REPLACE FUNCTION {next}() RETURNS BIGINT
+-- Draws a block, of which the session keeps the rest, and returns its first id.
+CREATE OR REPLACE FUNCTION {enter}() RETURNS BIGINT
 NOT DETERMINISTIC READS SQL DATA SQL SECURITY DEFINER
 BEGIN
 	DECLARE now, began, tick, hash, granted, past, v, delay, waited BIGINT DEFAULT 0;
 	DECLARE limits, least_tick BIGINT;  -- this session may use ticks below the limit
 	DECLARE known, raised, lowered BOOLEAN DEFAULT FALSE;
 	DECLARE problem TEXT;
-
-	-- A session draws a block of numbers and keeps the rest for its next calls.
-	IF @{v:of} = BINARY DATABASE() AND @{v:next} < @{v:end} AND @{v:next} DIV {ids} >= ({fast now} - {epoch}) DIV {unit} - {stale} THEN
-		SET v = @{v:next};
-		SET @{v:next} = v + 1;
-		RETURN {fixed} | v DIV {ids} << {time shift} | v MOD {ids} << {sequence shift};
-	END IF;
 
 	IF @{v:of} = BINARY DATABASE() AND LASTVAL({sessions}) IS NOT NULL THEN
 		SET limits = @{v:limit};
@@ -83,9 +76,6 @@ BEGIN
 		IF limits IS NULL OR limits <= tick THEN
 			IF @@wsrep_on AND @@wsrep_provider <> 'none' THEN
 				SIGNAL SQLSTATE '0A000' SET MESSAGE_TEXT = 'snowkey: ids from SQL are not safe on Galera; let the processes make them';
-			END IF;
-			IF @@log_bin AND @@binlog_format = 'STATEMENT' THEN
-				SIGNAL SQLSTATE '0A000' SET MESSAGE_TEXT = 'snowkey: with binlog_format = STATEMENT, replicas would make other ids; use ROW or MIXED';
 			END IF;
 			-- Check that the row is still reserved. If it is deleted later, a process that gets the number starts at the end of
 			-- the tick that is {ahead} microseconds later, so ids below that are safe. A locking read sees the row as it is
@@ -104,6 +94,7 @@ BEGIN
 			SET known = NOT lowered AND past MOD 1099511627776 = hash;
 		END IF;
 		IF v IS NULL THEN
+			-- This draws before it raises the counter. So it sees if the counter starts again.
 			INSERT INTO {counter} (s) VALUES (CONNECTION_ID());
 			SET v = LAST_INSERT_ID();
 			DELETE FROM {counter} WHERE c = v AND s = CONNECTION_ID();
@@ -155,8 +146,15 @@ BEGIN
 		END IF;
 		SET limits = NULL;
 	END LOOP;
-	SET @{v:of} = BINARY DATABASE(), @{v:limit} = limits, @{v:last} = v, @{v:end} = (v + 1) * {block};
-	SET v = v * {block} + IF(raised, CRC32(v) MOD {some ids}, 0);
-	SET @{v:next} = v + 1;
-	RETURN {fixed} | v DIV {ids} << {time shift} | v MOD {ids} << {sequence shift};
+	SET @{v:of} = BINARY DATABASE(), @{v:limit} = limits, @{v:last} = v, @{v:until} = ({epoch} + (tick + {stale}) * {unit}) / 1000000;
+	SET @{v:id} = {fixed} | tick << {time shift} | v MOD {blocks} * {block} << {sequence shift};
+	SET @{v:end} = @{v:id} | {block} - 1 << {sequence shift};
+	SET @{v:id} = @{v:id} | IF(raised, CRC32(v) MOD {some ids}, 0) << {sequence shift};
+	RETURN @{v:id};
 END
+;;
+
+-- Returns one id. Without the cast, the first result of a session would be rounded, because a variable without a value is a string.
+CREATE OR REPLACE FUNCTION {next}() RETURNS BIGINT
+NOT DETERMINISTIC READS SQL DATA SQL SECURITY DEFINER
+RETURN IF(@{v:id} < @{v:end} AND @@timestamp < @{v:until} AND @{v:of} = BINARY DATABASE(), @{v:id} := CAST(@{v:id} AS SIGNED) + (1 << {sequence shift}), {enter}())

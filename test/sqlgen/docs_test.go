@@ -57,4 +57,17 @@ func TestPage(t *testing.T) {
 	if ids := query(t, db, "SELECT DISTINCT id FROM orders"); len(ids) != 5 {
 		t.Errorf("%d rows, want 5", len(ids))
 	}
+	db = mariaDB(t).Connect(t)
+	run(t, db, onMariaDB(t, sqlgen.Writer{})...)
+	code := blocks(t, "MariaDB", "sql")[0]
+	for block := range strings.SplitSeq(code, "\n\n") {
+		run(t, db, block)
+	}
+	if ids := query(t, db, "SELECT DISTINCT id FROM orders"); len(ids) != 4 {
+		t.Errorf("MariaDB: %d rows, want 4", len(ids))
+	}
+	trigger := strings.ReplaceAll(sqlgen.Writer{}.MariaDBTrigger("orders", "id"), "`", "")
+	if !strings.Contains(code, trigger+";") {
+		t.Errorf("the page does not have\n%s", trigger)
+	}
 }

@@ -94,10 +94,9 @@ func count(t *testing.T, db *sql.DB, what string) int64 {
 	return query(t, db, "SELECT "+what)[0]
 }
 
-// TestLayouts parses ids of every preset that SQL can make.
-func TestLayouts(t *testing.T) {
-	t.Parallel()
-	db := dbtest.Postgres(t).Connect(t)
+// layouts are the presets that SQL can make.
+func layouts(t *testing.T) []idgen.Layout {
+	t.Helper()
 	baidu, err := idgen.Baidu().WithEpoch(time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC))
 	if err != nil {
 		t.Fatal(err)
@@ -110,10 +109,44 @@ func TestLayouts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, layout := range []idgen.Layout{
+	return []idgen.Layout{
 		idgen.DefaultLayout(), idgen.JSSafe(), twitter, idgen.Twitter2015(), idgen.Discord(), idgen.Instagram(),
 		idgen.Sonyflake(), baidu, idgen.TSID(), idgen.DatacenterProcess(), raindrop,
-	} {
+	}
+}
+
+// inLayout checks ids that were made since before with worker number 5.
+func inLayout(t *testing.T, layout idgen.Layout, ids []int64, before time.Time) {
+	t.Helper()
+	last := int64(0)
+	for _, id := range ids {
+		p := layout.Decode(id)
+		if p.Worker != 5 || p.Rollback != 0 {
+			t.Errorf("%d has worker %d and rollback %d", id, p.Worker, p.Rollback)
+		}
+		for k, f := range fixed(layout) {
+			if p.Fixed[k] != f {
+				t.Errorf("%d has the fixed value %d, want %d", id, p.Fixed[k], f)
+			}
+		}
+		if ahead := p.Time.Sub(before); ahead < -2*layout.Unit() || ahead > 30*time.Second {
+			t.Errorf("%d is %v ahead", id, ahead)
+		}
+		if again, err := layout.Compose(p); err != nil || again != id {
+			t.Errorf("%d is %d after Decode and Compose: %v", id, again, err)
+		}
+		if id <= last {
+			t.Errorf("%d follows %d", id, last)
+		}
+		last = id
+	}
+}
+
+// TestLayouts parses ids of every preset that SQL can make.
+func TestLayouts(t *testing.T) {
+	t.Parallel()
+	db := dbtest.Postgres(t).Connect(t)
+	for i, layout := range layouts(t) {
 		t.Run(layout.String(), func(t *testing.T) {
 			t.Parallel()
 			w := sqlgen.Writer{Layout: layout, Namespace: fmt.Sprint("n", i), Name: fmt.Sprint("next", i), Worker: 5}
@@ -122,28 +155,7 @@ func TestLayouts(t *testing.T) {
 			ids := query(t, db, fmt.Sprintf("SELECT next%d() UNION ALL SELECT next%d()", i, i))
 			ids = append(ids, query(t, db, fmt.Sprintf("SELECT next%d(9)", i))...)
 			ids = append(ids, query(t, db, fmt.Sprintf("SELECT next%d()", i))...)
-			last := int64(0)
-			for _, id := range ids {
-				p := layout.Decode(id)
-				if p.Worker != 5 || p.Rollback != 0 {
-					t.Errorf("%d has worker %d and rollback %d", id, p.Worker, p.Rollback)
-				}
-				for k, f := range fixed(layout) {
-					if p.Fixed[k] != f {
-						t.Errorf("%d has the fixed value %d, want %d", id, p.Fixed[k], f)
-					}
-				}
-				if ahead := p.Time.Sub(before); ahead < -2*layout.Unit() || ahead > 30*time.Second {
-					t.Errorf("%d is %v ahead", id, ahead)
-				}
-				if again, err := layout.Compose(p); err != nil || again != id {
-					t.Errorf("%d is %d after Decode and Compose: %v", id, again, err)
-				}
-				if id <= last {
-					t.Errorf("%d follows %d", id, last)
-				}
-				last = id
-			}
+			inLayout(t, layout, ids, before)
 			if len(ids) != 12 {
 				t.Errorf("%d ids, want 12", len(ids))
 			}
