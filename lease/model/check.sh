@@ -192,6 +192,14 @@ run caught 'sequence: dropped, drawn from before it is raised' -DSESSIONS=2 -DDR
 run caught 'sequence: dropped while it is used' -DSESSIONS=2 -DDROPS=1 -DBROKEN_DROP_EARLY
 run caught 'sequence: crash, COMMIT does not wait for the disk' -DSESSIONS=2 -DCRASHES=1 -DBROKEN_NO_FLUSH
 run caught 'outside: sequence, crash, an id used before its commit' -DSESSIONS=2 -DCRASHES=1 -DLIMIT_UNCOMMITTED
+run sound 'counter of MariaDB: three sessions' -DREGISTER
+run sound 'counter of MariaDB: crash' -DREGISTER -DSESSIONS=2 -DCRASHES=1
+run sound 'counter of MariaDB: dropped' -DREGISTER -DSESSIONS=2 -DDROPS=1
+run caught 'counter of MariaDB: set instead of raised' -DREGISTER -DBROKEN_SET
+run caught 'counter of MariaDB: not drawn after it was raised' -DREGISTER -DBROKEN_KEEP
+run caught 'counter of MariaDB: dropped, starts at the clock' -DREGISTER -DSESSIONS=2 -DDROPS=1 -DBROKEN_FRESH_NOW
+run caught 'counter of MariaDB: dropped while it is used' -DREGISTER -DSESSIONS=2 -DDROPS=1 -DBROKEN_DROP_EARLY
+run caught 'counter of MariaDB: crash, COMMIT does not wait for the disk' -DREGISTER -DSESSIONS=2 -DCRASHES=1 -DBROKEN_NO_FLUSH
 
 # Leases that the processes of a host pass on to each other.
 model=${model%/*}/share.pml

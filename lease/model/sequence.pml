@@ -13,6 +13,10 @@ The claim that is checked: no number is issued more than once, and a call that h
     later commit was answered, or earlier. An id counts as issued when its transaction has committed;
   * with DROPS, drops the sequence and creates it again. DROP waits for the transactions that use it. The new sequence must be raised
     above all ticks before it is used. lease.pml shows how a session knows where that is, and here it is known.
+
+With REGISTER, it is the counter of MariaDB. Raising it can't lower it, so no lock and no guard room are needed: the numbers of a tick
+are followed by the next tick. But two sessions may raise it to the same number. So a session that has raised it draws again. A session
+notices that the counter started again only by the number that it drew.
 */
 
 #ifndef SESSIONS
@@ -34,7 +38,14 @@ The claim that is checked: no number is issued more than once, and a call that h
 #define TICKS 3
 #endif
 #define IDS 2               /* numbers of a tick that become ids */
+#ifdef REGISTER
+#define LOG 0
+#else
 #define LOG 2
+#endif
+#ifdef REGISTER
+#define ROOM IDS
+#else
 #ifdef BROKEN_NO_ROOM       /* the numbers of a tick are followed by the next tick */
 #define ROOM IDS
 #else
@@ -42,6 +53,7 @@ The claim that is checked: no number is issued more than once, and a call that h
 #define ROOM (IDS + 1)
 #else
 #define ROOM (IDS + SESSIONS)
+#endif
 #endif
 #endif
 #define TICK(v) ((v) / ROOM)
@@ -88,10 +100,18 @@ typedef Call {
 	byte at;
 	byte v;                 /* the number that it drew */
 	byte target;            /* the tick that it enters */
+#ifdef REGISTER
+	bit restarted;          /* it drew from a counter that had started again */
+#endif
 }
 Call call[SESSIONS];
 
-inline end(me) { call[me].at = IDLE; call[me].v = 0; call[me].target = 0 }
+#ifdef REGISTER
+#define clear(me) call[me].restarted = 0
+#else
+#define clear(me) skip
+#endif
+inline end(me) { call[me].at = IDLE; call[me].v = 0; call[me].target = 0; clear(me) }
 
 inline unlock(me) {
 	if
@@ -110,6 +130,39 @@ inline draw(me) {           /* nextval */
 
 proctype Session(byte me) {
 	do
+#ifdef REGISTER
+	:: d_step { call[me].at == IDLE && calls < CALLS -> calls++; draw(me); call[me].restarted = fresh; call[me].at = DREW }
+	:: d_step { call[me].at == DREW ->
+		call[me].target = now;
+#if DROPS > 0 && !defined(BROKEN_FRESH_NOW)
+		if
+		:: call[me].restarted && call[me].target < floor -> call[me].target = floor
+		:: else
+		fi;
+#endif
+		if
+		:: TICK(call[me].v) < call[me].target || call[me].restarted -> call[me].at = DECIDED
+		:: else -> call[me].at = HAS
+		fi }
+	:: d_step { call[me].at == DECIDED -> /* the next number is the first of the tick */
+		if
+#ifdef BROKEN_SET           /* raising it can lower it */
+		:: true -> last = call[me].target * ROOM - (call[me].target > 0)
+#else
+		:: last < call[me].target * ROOM - (call[me].target > 0) -> last = call[me].target * ROOM - 1
+		:: else
+#endif
+		fi;
+#if DROPS > 0
+		fresh = 0;
+#endif
+		logged = last; call[me].at = RAISED }
+#ifdef BROKEN_KEEP          /* a session uses the number to which it has raised the counter */
+	:: d_step { call[me].at == RAISED -> call[me].v = call[me].target * ROOM; call[me].at = HAS }
+#else
+	:: d_step { call[me].at == RAISED -> draw(me); call[me].restarted = fresh; call[me].at = DREW }
+#endif
+#else
 	/* Look, and draw if the tick is not full. */
 	:: d_step { call[me].at == IDLE && calls < CALLS -> calls++;
 		if
@@ -173,6 +226,7 @@ proctype Session(byte me) {
 #endif
 		call[me].at = RAISED }
 	:: d_step { call[me].at == RAISED -> unlock(me); call[me].at = HAS }
+#endif
 	/* Commit. All that was logged until now is on disk. */
 	:: atomic { call[me].at == HAS ->
 #ifdef BROKEN_NO_FLUSH      /* not if the transaction itself has written nothing */

@@ -29,6 +29,13 @@ var (
 	keepsLimitsMariaDB = []string{"AND LASTVAL(`snowkey_next_sessions`) IS NOT NULL THEN", "THEN"}
 )
 
+// The first call of a session waits for MaxClockSkew, so these tests have a short one.
+var (
+	quick        = sqlgen.Writer{MaxClockSkew: 50 * time.Millisecond}
+	quickPatient = sqlgen.Writer{MaxClockSkew: 50 * time.Millisecond, Window: 10 * time.Minute}
+	quickWrong   = sqlgen.Writer{MaxClockSkew: 50 * time.Millisecond, Window: 10 * time.Minute, Namespace: "wrong", Name: "wrong_next"}
+)
+
 const (
 	some = "SELECT snowkey_next() FROM seq_1_to_200"
 	born = " FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = 'snowkey_lease'"
@@ -57,14 +64,14 @@ func session(t *testing.T, db *sql.DB) *sql.Conn {
 // session stays open that has made ids before.
 func TestMariaDBDropped(t *testing.T) {
 	t.Parallel()
-	all := append(patient.MariaDBDrop(), "DROP TABLE snowkey_next_counter, snowkey_next_history", "DROP SEQUENCE snowkey_next_sessions")
+	all := append(quickPatient.MariaDBDrop(), "DROP TABLE snowkey_next_counter, snowkey_next_history", "DROP SEQUENCE snowkey_next_sessions")
 	for _, tt := range []struct {
 		name  string
 		drop  []string
 		edits []string
 		above bool
 	}{
-		{"the function", patient.MariaDBDrop(), nil, true},
+		{"the function", quickPatient.MariaDBDrop(), nil, true},
 		{"all", all, nil, true},
 		{"the counter", []string{"DROP TABLE snowkey_next_counter"}, nil, true},
 		{"the counter, truncated", []string{"TRUNCATE TABLE snowkey_next_counter"}, nil, true},
@@ -78,7 +85,7 @@ func TestMariaDBDropped(t *testing.T) {
 			t.Parallel()
 			db := mariaDB(t).Connect(t)
 			live := session(t, db)
-			statements := onMariaDB(t, patient, tt.edits...)
+			statements := onMariaDB(t, quickPatient, tt.edits...)
 			run(t, db, statements...)
 			before := query(t, live, some)
 			later(t, db)
@@ -113,8 +120,8 @@ func TestMariaDBDump(t *testing.T) {
 			from := mariaDB(t)
 			db := from.Connect(t)
 			live := session(t, db)
-			run(t, db, onMariaDB(t, patient, tt.edits...)...)
-			run(t, db, "CREATE TABLE `rows` (id BIGINT NOT NULL DEFAULT 0 PRIMARY KEY, v INT)", patient.MariaDBTrigger("rows", "id"))
+			run(t, db, onMariaDB(t, quickPatient, tt.edits...)...)
+			run(t, db, "CREATE TABLE `rows` (id BIGINT NOT NULL DEFAULT 0 PRIMARY KEY, v INT)", quickPatient.MariaDBTrigger("rows", "id"))
 			const fill = "INSERT INTO `rows` (v) SELECT seq FROM seq_1_to_200 RETURNING id"
 			made := query(t, live, fill)
 			args, port := clientOf(t, from)
@@ -173,9 +180,9 @@ func TestMariaDBPromotedReplica(t *testing.T) {
 	}
 	db, admin := primary.Connect(t), replica.Connect(t)
 	run(t, admin, fmt.Sprintf("CHANGE MASTER TO MASTER_HOST = '127.0.0.1', MASTER_PORT = %s, MASTER_USER = '%s', MASTER_PASSWORD = '%s'", port, cfg.User, cfg.Passwd), "START SLAVE")
-	run(t, db, onMariaDB(t, patient)...)
-	run(t, db, onMariaDB(t, wrong, strings.Split(strings.ReplaceAll(strings.Join(neverRaisesMariaDB, "\n"), "snowkey_next", "wrong_next"), "\n")...)...)
-	run(t, db, "CREATE TABLE `rows` (id BIGINT NOT NULL DEFAULT 0 PRIMARY KEY, v INT)", patient.MariaDBTrigger("rows", "id"))
+	run(t, db, onMariaDB(t, quickPatient)...)
+	run(t, db, onMariaDB(t, quickWrong, strings.Split(strings.ReplaceAll(strings.Join(neverRaisesMariaDB, "\n"), "snowkey_next", "wrong_next"), "\n")...)...)
+	run(t, db, "CREATE TABLE `rows` (id BIGINT NOT NULL DEFAULT 0 PRIMARY KEY, v INT)", quickPatient.MariaDBTrigger("rows", "id"))
 	// The binary log has the ids, and not the call of the function.
 	run(t, db, "SELECT wrong_next()", "INSERT INTO `rows` (v) SELECT seq FROM seq_1_to_200")
 	const sum = "CAST(SUM(id % 1000003) AS SIGNED) FROM "
@@ -222,8 +229,8 @@ func TestMariaDBCrash(t *testing.T) {
 	server, process := killable(t, "innodb-flush-log-at-timeout=60")
 	db := server.Connect(t)
 	db.SetMaxIdleConns(0)
-	run(t, db, onMariaDB(t, patient)...)
-	run(t, db, "CREATE TABLE `rows` (id BIGINT NOT NULL DEFAULT 0, v INT)", patient.MariaDBTrigger("rows", "id"))
+	run(t, db, onMariaDB(t, quickPatient)...)
+	run(t, db, "CREATE TABLE `rows` (id BIGINT NOT NULL DEFAULT 0, v INT)", quickPatient.MariaDBTrigger("rows", "id"))
 	for _, flush := range []int{1, 0} {
 		run(t, db, "INSERT INTO `rows` (v) VALUES (1)", fmt.Sprint("SET GLOBAL innodb_flush_log_at_trx_commit = ", flush))
 		before := query(t, db, "INSERT INTO `rows` (v) SELECT seq FROM seq_1_to_400 RETURNING id")
@@ -245,7 +252,7 @@ func TestMariaDBClock(t *testing.T) {
 	mariaDB(t)
 	server, _, clock := dbtest.Clocked(t, "mysql")
 	db := server.Connect(t)
-	run(t, db, onMariaDB(t, patient)...)
+	run(t, db, onMariaDB(t, quickPatient)...)
 	query(t, db, some)
 	if err := clock.Set(30 * time.Minute); err != nil {
 		t.Fatal(err)
@@ -328,7 +335,7 @@ func TestMariaDBSnapshot(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			db := mariaDB(t).Connect(t)
-			run(t, db, onMariaDB(t, sqlgen.Writer{}, tt.edits...)...)
+			run(t, db, onMariaDB(t, quick, tt.edits...)...)
 			tx, err := db.BeginTx(t.Context(), &sql.TxOptions{Isolation: sql.LevelRepeatableRead})
 			if err != nil {
 				t.Fatal(err)
@@ -357,8 +364,8 @@ func TestMariaDBDatabases(t *testing.T) {
 				edits = []string{" AND @`snowkey_next of` = BINARY DATABASE(),", ",", "@`snowkey_next of` = BINARY DATABASE() AND LASTVAL", "LASTVAL"}
 			}
 			first, second := one.Connect(t), two.Connect(t)
-			run(t, first, onMariaDB(t, sqlgen.Writer{Worker: 3}, edits...)...)
-			run(t, second, onMariaDB(t, sqlgen.Writer{Worker: 3}, edits...)...)
+			run(t, first, onMariaDB(t, sqlgen.Writer{Worker: 3, MaxClockSkew: 50 * time.Millisecond}, edits...)...)
+			run(t, second, onMariaDB(t, sqlgen.Writer{Worker: 3, MaxClockSkew: 50 * time.Millisecond}, edits...)...)
 			query(t, second, "SELECT snowkey_next()") // the first call waits
 			cfg, err := mysqldriver.ParseDSN(two.DSN)
 			if err != nil {
@@ -385,7 +392,7 @@ func TestMariaDBFirst(t *testing.T) {
 			t.Parallel()
 			db := mariaDB(t).Connect(t)
 			db.SetMaxIdleConns(0)
-			run(t, db, onMariaDB(t, sqlgen.Writer{}, tt.edits...)...)
+			run(t, db, onMariaDB(t, quick, tt.edits...)...)
 			exact := true
 			for range 10 {
 				ids := query(t, db, "SELECT snowkey_next() FROM seq_1_to_2")
@@ -402,7 +409,7 @@ func TestMariaDBFirst(t *testing.T) {
 func TestMariaDBSettings(t *testing.T) {
 	t.Parallel()
 	db := mariaDB(t).Connect(t)
-	run(t, db, onMariaDB(t, sqlgen.Writer{})...)
+	run(t, db, onMariaDB(t, quick)...)
 	live := session(t, db)
 	run(t, live, "SET timestamp = 100", "SET time_zone = '-07:00'", "SET SESSION auto_increment_increment = 3, SESSION sql_mode = 'ORACLE,NO_AUTO_VALUE_ON_ZERO'", "SET collation_connection = utf8mb4_bin")
 	run(t, live, "SET SESSION innodb_snapshot_isolation = ON", "START TRANSACTION WITH CONSISTENT SNAPSHOT")
@@ -424,7 +431,7 @@ func TestMariaDBGalera(t *testing.T) {
 	mariaDB(t)
 	db := dbtest.Galera(t, 1)[0].DB.Connect(t)
 	var err error
-	for _, s := range onMariaDB(t, sqlgen.Writer{}) {
+	for _, s := range onMariaDB(t, quick) {
 		if _, err = db.ExecContext(t.Context(), s); err != nil {
 			break
 		}
@@ -443,7 +450,7 @@ func TestMariaDBRole(t *testing.T) {
 	t.Parallel()
 	server := mariaDB(t)
 	db := server.Connect(t)
-	run(t, db, onMariaDB(t, sqlgen.Writer{})...)
+	run(t, db, onMariaDB(t, quick)...)
 	run(t, db, "CREATE TABLE `rows` (id BIGINT NOT NULL DEFAULT 0 PRIMARY KEY, v INT)", sqlgen.Writer{}.MariaDBTrigger("rows", "id"))
 	user := fmt.Sprintf("w%d", time.Now().UnixNano()%1e12)
 	run(t, db, "CREATE USER "+user+"@`%` IDENTIFIED BY 'secret'", "GRANT INSERT ON `rows` TO "+user+"@`%`")

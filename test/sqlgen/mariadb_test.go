@@ -113,7 +113,7 @@ func TestMariaDBSessions(t *testing.T) {
 	if left := count(t, db, "count(*) FROM snowkey_next_counter"); left > 0 {
 		t.Errorf("the counter has %d rows", left)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 	defer cancel()
 	if second, err := snowkey.Open(ctx, sqlstore.MySQL(db), snowkey.Config{Layout: layout}); err == nil {
 		second.Close(context.Background())
@@ -146,7 +146,7 @@ func TestMariaDBLayouts(t *testing.T) {
 	for i, layout := range layouts(t) {
 		t.Run(layout.String(), func(t *testing.T) {
 			t.Parallel()
-			run(t, db, onMariaDB(t, sqlgen.Writer{Layout: layout, Namespace: fmt.Sprint("n", i), Name: fmt.Sprint("next", i), Worker: 5})...)
+			run(t, db, onMariaDB(t, sqlgen.Writer{Layout: layout, Namespace: fmt.Sprint("n", i), Name: fmt.Sprint("next", i), Worker: 5, MaxClockSkew: 50 * time.Millisecond})...)
 			before := time.Now()
 			ids := query(t, session(t, db), fmt.Sprintf("SELECT next%d() FROM seq_1_to_1000", i))
 			inLayout(t, layout, ids, before)
