@@ -66,4 +66,6 @@ func (w Writer) MySQLGrants(role string) []string { return w.MariaDBGrants(role)
 
 // MySQLDrop returns the statement that removes the function. The worker number stays
 // reserved, and the counter stays too, for the same reasons as on PostgreSQL.
-func (w Writer) MySQLDrop() []string { return w.MariaDBDrop() }
+func (w Writer) MySQLDrop() []string {
+	return []string{"DROP FUNCTION " + session.MySQL.Quote(w.name())}
+}
