@@ -14,7 +14,7 @@ The claim that is checked: no number is issued more than once, and a call that h
   * with DROPS, drops the sequence and creates it again. DROP waits for the transactions that use it. The new sequence must be raised
     above all ticks before it is used. lease.pml shows how a session knows where that is, and here it is known.
 
-With REGISTER, it is the counter of MariaDB. Raising it can't lower it, so no lock and no guard room are needed: the numbers of a tick
+With REGISTER, it is the counter of MariaDB and MySQL. Raising it can't lower it, so no lock and no guard room are needed: the numbers of a tick
 are followed by the next tick. But two sessions may raise it to the same number. So a session that has raised it draws again. A session
 notices that the counter started again only by the number that it drew.
 */

@@ -15,10 +15,10 @@ var mysqlWriter string
 // MySQL returns the statements that create the lease tables if they are missing, reserve
 // the worker number, and create the function. All of them can be executed again. They
 // need MySQL 8.0 or later, and must be executed in the database of the lease tables;
-// Schema must be empty. If the server has a binary log, log_bin_trust_function_creators
-// must be on, as for any function that writes. MySQL can't call a function in the default
-// of a column, so each table needs a trigger, which [Writer.MySQLTrigger] returns. The
-// error is an [*Error].
+// Schema must be empty. MySQL can't call the function in the default of a column, so each
+// table needs a trigger, which [Writer.MySQLTrigger] returns. If the server has a binary
+// log, creating both needs SUPER, or log_bin_trust_function_creators. The error is an
+// [*Error].
 func (w Writer) MySQL() ([]string, error) {
 	if w.Schema != "" {
 		return nil, &Error{"Schema", fmt.Sprintf("is %.60q, and MySQL has none; leave it empty, and execute the SQL in the database of the lease tables", w.Schema)}
@@ -66,4 +66,6 @@ func (w Writer) MySQLGrants(role string) []string { return w.MariaDBGrants(role)
 
 // MySQLDrop returns the statement that removes the function. The worker number stays
 // reserved, and the counter stays too, for the same reasons as on PostgreSQL.
-func (w Writer) MySQLDrop() []string { return w.MariaDBDrop() }
+func (w Writer) MySQLDrop() []string {
+	return []string{"DROP FUNCTION " + session.MySQL.Quote(w.name())}
+}

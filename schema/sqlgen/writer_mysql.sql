@@ -71,9 +71,10 @@ CREATE TABLE IF NOT EXISTS {history} (c BIGINT NOT NULL AUTO_INCREMENT, s BIGINT
 DROP FUNCTION IF EXISTS {next}
 ;;
 
--- Returns one id. UUID() has the time of the server's clock, which a session can't change with SET timestamp or time_zone.
+-- Returns one id. UUID() has the time of the server's clock, which a session can't change with SET timestamp or time_zone. With a
+-- binary log, MySQL refuses MODIFIES SQL DATA. It uses READS SQL DATA for nothing else, and logs the rows.
 CREATE FUNCTION {next}() RETURNS BIGINT
-NOT DETERMINISTIC MODIFIES SQL DATA SQL SECURITY DEFINER
+NOT DETERMINISTIC READS SQL DATA SQL SECURITY DEFINER
 BEGIN
 	DECLARE now, began, tick, hash, granted, past, v, delay, waited BIGINT DEFAULT 0;
 	DECLARE limits, least_tick BIGINT;  -- this session may use ticks below the limit
@@ -81,9 +82,12 @@ BEGIN
 	DECLARE known BOOLEAN DEFAULT TRUE;
 	DECLARE expiry BIGINT;
 	DECLARE id CHAR(36);
-	DECLARE me VARBINARY(200) DEFAULT CONCAT_WS('/', DATABASE(), @@server_uuid, CONNECTION_ID());
+	DECLARE me VARBINARY(400) DEFAULT CONCAT_WS('/', DATABASE(), @@server_uuid, CONNECTION_ID());
 	DECLARE problem TEXT;
 
+	IF @@log_bin AND @@binlog_format = 'STATEMENT' THEN
+		SIGNAL SQLSTATE '0A000' SET MESSAGE_TEXT = 'snowkey: with binlog_format = STATEMENT, replicas would make other ids; use ROW or MIXED';
+	END IF;
 	-- Proxies may copy the variables to another session or another server.
 	IF CAST(@{v:of} AS BINARY) = me THEN
 		SET limits = @{v:limit}, last = @{v:last};
@@ -102,9 +106,6 @@ BEGIN
 		IF limits IS NULL OR limits <= tick THEN
 			IF {multi-primary} THEN
 				SIGNAL SQLSTATE '0A000' SET MESSAGE_TEXT = 'snowkey: each member of a multi-primary group has its own counter, so ids from SQL would repeat';
-			END IF;
-			IF @@log_bin AND @@binlog_format = 'STATEMENT' THEN
-				SIGNAL SQLSTATE '0A000' SET MESSAGE_TEXT = 'snowkey: with binlog_format = STATEMENT, replicas would make other ids; use ROW or MIXED';
 			END IF;
 			-- Check that the row is still reserved. If it is deleted later, a process that gets the number starts at the end of
 			-- the tick that is {ahead} microseconds later, so ids below that are safe. A locking read sees the row as it is

@@ -83,6 +83,29 @@ func BenchmarkMariaDBInserts(b *testing.B) {
 	})
 }
 
+// BenchmarkMySQLInserts is the same on MySQL.
+func BenchmarkMySQLInserts(b *testing.B) {
+	server := dbtest.Durable(b, "mysql")
+	if server.MariaDB {
+		b.Skipf("%s is not MySQL", server.Version)
+	}
+	statements, err := sqlgen.Writer{}.MySQL()
+	if err != nil {
+		b.Fatal(err)
+	}
+	const numbers = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d) SELECT "
+	rows := func(table string, rows int) string {
+		return fmt.Sprintf("INSERT INTO %s (v) "+numbers+"i FROM n", table, rows)
+	}
+	rates(b, server.Connect(b), statements, []kind{
+		{"auto_increment", "id BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY", rows},
+		{"uuid", "id BINARY(16) NOT NULL PRIMARY KEY", func(table string, rows int) string {
+			return fmt.Sprintf("INSERT INTO %s "+numbers+"UUID_TO_BIN(UUID(), 1), i FROM n", table, rows)
+		}},
+		{"trigger", "id BIGINT NOT NULL PRIMARY KEY", rows},
+	})
+}
+
 // rates compares the kinds with the first one.
 func rates(b *testing.B, db *sql.DB, statements []string, kinds []kind) {
 	db.SetMaxIdleConns(16)

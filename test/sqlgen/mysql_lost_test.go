@@ -1,0 +1,487 @@
+package sqlgen
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+
+	"github.com/snowkey-go/snowkey"
+	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/lease/sqlstore"
+	"github.com/snowkey-go/snowkey/schema/sqlgen"
+)
+
+// As in lost_test.go, each test also leaves out the rule that it tests, and then ids must
+// repeat or be below earlier ones.
+
+var (
+	// The counter is never raised above what may be lost.
+	neverRaisesMySQL = []string{"IF past MOD 1099511627776 <> hash THEN", "IF FALSE THEN", "IF v DIV 4096 = 0 OR v <= last THEN", "IF FALSE THEN"}
+
+	of200 = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 200) SELECT snowkey_next() FROM n"
+)
+
+// forWrong makes edits of the function snowkey_next fit wrong_next.
+func forWrong(edits []string) (same []string) {
+	for _, edit := range edits {
+		same = append(same, strings.ReplaceAll(edit, "snowkey_next", "wrong_next"))
+	}
+	return same
+}
+
+func connectionOf(t *testing.T, db *sql.DB) *sql.Conn {
+	t.Helper()
+	conn, err := db.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	return conn
+}
+
+// nextSecond waits until tables that are created now have a later time of creation.
+func nextSecond(t *testing.T, db *sql.DB) {
+	t.Helper()
+	for count(t, db, "UNIX_TIMESTAMP() > UNIX_TIMESTAMP(create_time) FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = 'snowkey_lease'") == 0 {
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+// killableMySQL is like mySQL, with a server of its own.
+func killableMySQL(t *testing.T, settings ...string) (dbtest.DB, *dbtest.Process) {
+	t.Helper()
+	mySQL(t)
+	return dbtest.Killable(t, "mysql", settings...)
+}
+
+// TestMySQLDropped drops what the function consists of and creates it again, while a
+// session stays open that has made ids before.
+func TestMySQLDropped(t *testing.T) {
+	t.Parallel()
+	all := append(patient.MySQLDrop(), "DROP TABLE snowkey_next_counter, snowkey_next_history")
+	lowered := []string{"ALTER TABLE snowkey_next_counter AUTO_INCREMENT = 1000000"}
+	for _, tt := range []struct {
+		name  string
+		drop  []string
+		edits []string
+		above bool
+	}{
+		{"the function", patient.MySQLDrop(), nil, true},
+		{"all", all, nil, true},
+		{"the counter", []string{"DROP TABLE snowkey_next_counter"}, nil, true},
+		{"the counter, truncated", []string{"TRUNCATE TABLE snowkey_next_counter"}, nil, true},
+		{"the counter, lowered", lowered, nil, true},
+		{"the history", []string{"DROP TABLE snowkey_next_history"}, nil, true},
+		{"all, and the counter is not raised", all, neverRaisesMySQL, false},
+		{"the counter, lowered, and it is not raised", lowered, neverRaisesMySQL, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			db := mySQL(t).Connect(t)
+			live := connectionOf(t, db)
+			statements := onMySQL(t, patient, tt.edits...)
+			run(t, db, statements...)
+			before := query(t, live, of200)
+			run(t, db, tt.drop...)
+			run(t, db, statements...)
+			run(t, db, statements...)
+			after := query(t, live, of200)
+			if above(after, before) != tt.above {
+				t.Errorf("after the drop, %d follows %d", after[0], before[199])
+			}
+			if other := query(t, db, of200); tt.above && !above(other, append(before, after...)) {
+				t.Errorf("in another session, %d follows %d and %d", other[0], before[199], after[199])
+			}
+		})
+	}
+}
+
+// TestMySQLDump restores a dump into the same database, and into another one.
+func TestMySQLDump(t *testing.T) {
+	t.Parallel()
+	for name, edits := range map[string][]string{"": nil, "the counter is not raised": neverRaisesMySQL} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			from := mySQL(t)
+			db := from.Connect(t)
+			db.SetMaxIdleConns(0)
+			run(t, db, onMySQL(t, patient, edits...)...)
+			run(t, db, "CREATE TABLE `rows` (id BIGINT NOT NULL PRIMARY KEY, v INT)", patient.MySQLTrigger("rows", "id"))
+			made := query(t, db, of200)
+			dump := tool(t, nil, "mysqldump", append(argumentsOf(t, from), "--routines", "--triggers")...)
+			made = append(made, query(t, db, of200)...)
+			nextSecond(t, db)
+			tool(t, dump, "mysql", argumentsOf(t, from)...)
+			again := query(t, db, of200)
+			if above(again, made) != (name == "") {
+				t.Errorf("after the restore, %d follows %d", again[0], made[len(made)-1])
+			}
+			if name == "" {
+				other := mySQL(t)
+				tool(t, dump, "mysql", argumentsOf(t, other)...)
+				db := other.Connect(t)
+				run(t, db, "INSERT INTO `rows` (v) VALUES (1)")
+				if ids := query(t, db, "SELECT id FROM `rows`"); !above(ids, append(made, again...)) {
+					t.Errorf("in another database, %d follows %d", ids[0], again[len(again)-1])
+				}
+			}
+		})
+	}
+}
+
+// argumentsOf returns the arguments of MySQL's programs for a database.
+func argumentsOf(t *testing.T, db dbtest.DB) []string {
+	t.Helper()
+	cfg, err := mysql.ParseDSN(db.DSN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	host, port, _ := strings.Cut(cfg.Addr, ":")
+	return []string{"--no-defaults", "--host=" + host, "--port=" + port, "--user=" + cfg.User, "--password=" + cfg.Passwd, cfg.DBName}
+}
+
+// TestMySQLPromotedReplica kills a server whose replica lacks the last ids, and goes on
+// with the replica.
+func TestMySQLPromotedReplica(t *testing.T) {
+	t.Parallel()
+	primary, process := killableMySQL(t, "log-bin=log", "server-id=1")
+	replica, _ := killableMySQL(t, "server-id=2")
+	cfg, err := mysql.ParseDSN(primary.DSN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, port, _ := strings.Cut(cfg.Addr, ":")
+	db, admin := primary.Connect(t), replica.Connect(t)
+	run(t, admin, fmt.Sprintf("CHANGE REPLICATION SOURCE TO SOURCE_HOST = '127.0.0.1', SOURCE_PORT = %s, SOURCE_USER = '%s', SOURCE_PASSWORD = '%s', GET_SOURCE_PUBLIC_KEY = 1", port, cfg.User, cfg.Passwd), "START REPLICA")
+	run(t, db, onMySQL(t, patient)...)
+	run(t, db, onMySQL(t, wrong, forWrong(neverRaisesMySQL)...)...)
+	run(t, db, "CREATE TABLE `rows` (id BIGINT NOT NULL PRIMARY KEY, v INT)", patient.MySQLTrigger("rows", "id"))
+	run(t, db, "SELECT wrong_next()", "INSERT INTO `rows` (v) "+many(200))
+	const sum = "CAST(SUM(id % 1000003) AS SIGNED) FROM "
+	want := count(t, db, sum+"`rows`")
+	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		var got sql.Null[int64]
+		err := admin.QueryRow("SELECT " + sum + cfg.DBName + ".`rows`").Scan(&got)
+		if err == nil && got.V == want {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("the replica does not have the rows of the primary: %v", err)
+		}
+	}
+	run(t, admin, "STOP REPLICA")
+	both := [2]string{of200, strings.ReplaceAll(of200, "snowkey", "wrong")}
+	before := [2][]int64{query(t, db, both[0]), query(t, db, both[1])}
+	live := connectionOf(t, db)
+	run(t, live, "SET SESSION binlog_format = STATEMENT")
+	if _, err := live.ExecContext(t.Context(), "INSERT INTO `rows` (v) VALUES (1)"); err == nil || !strings.Contains(err.Error(), "binlog_format = STATEMENT") {
+		t.Errorf("with binlog_format = STATEMENT: %v", err)
+	}
+	if err := process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	copied, err := mysql.ParseDSN(replica.DSN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	copied.DBName = cfg.DBName
+	replica.DSN = copied.FormatDSN()
+	db = replica.Connect(t)
+	for i, want := range []bool{true, false} {
+		if after := query(t, db, both[i]); above(after, before[i]) != want {
+			t.Errorf("variant %d: %d to %d follow %d to %d", i, after[0], after[199], before[i][0], before[i][199])
+		}
+	}
+}
+
+// TestMySQLCrash kills the server right after rows were committed, while another
+// transaction is open. The variant has a counter that is not in the server's log.
+func TestMySQLCrash(t *testing.T) {
+	t.Parallel()
+	server, process := killableMySQL(t, "innodb-flush-log-at-trx-commit=1")
+	db := server.Connect(t)
+	db.SetMaxIdleConns(0)
+	run(t, db, onMySQL(t, patient)...)
+	run(t, db, onMySQL(t, wrong, forWrong(append([]string{"PRIMARY KEY (c, s)) ENGINE = InnoDB", "PRIMARY KEY (c, s)) ENGINE = MEMORY"}, neverRaisesMySQL...))...)...)
+	run(t, db, "CREATE TABLE `rows` (id BIGINT NOT NULL PRIMARY KEY, v INT)", "CREATE TABLE wrong_rows (id BIGINT NOT NULL PRIMARY KEY, v INT)",
+		patient.MySQLTrigger("rows", "id"), wrong.MySQLTrigger("wrong_rows", "id"))
+	for i, table := range []string{"`rows`", "`rows`", "wrong_rows"} {
+		open, err := db.BeginTx(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		run(t, open, "INSERT INTO "+table+" (v) "+many(40))
+		run(t, db, "INSERT INTO "+table+" (v) "+many(400))
+		before := query(t, db, "SELECT id FROM "+table)
+		if err := process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		_ = open.Rollback() // ignore the error, because the connection is lost
+		if err := process.Start(); err != nil {
+			t.Fatal(err)
+		}
+		next, want := of200, true
+		if table == "wrong_rows" {
+			next, want = strings.ReplaceAll(of200, "snowkey", "wrong"), false
+		}
+		if after := query(t, db, next); above(after, before) != want {
+			t.Errorf("crash %d: %d to %d follow up to %d", i, after[0], after[199], before[len(before)-1])
+		}
+	}
+}
+
+// TestMySQLClock sets the server's clock back.
+func TestMySQLClock(t *testing.T) {
+	t.Parallel()
+	mySQL(t)
+	server, _, clock := dbtest.Clocked(t, "mysql")
+	db := server.Connect(t)
+	run(t, db, onMySQL(t, patient)...)
+	// The counter follows the clock back.
+	run(t, db, onMySQL(t, wrong, forWrong(append([]string{"IF v DIV 4096 < tick THEN", "IF v DIV 4096 <> tick THEN",
+		"INSERT INTO `snowkey_next_counter` (c, s) VALUES (v, CONNECTION_ID());", "", "SET v = NULL;", ""}, neverRaisesMySQL...))...)...)
+	both := [2]string{of200, strings.ReplaceAll(of200, "snowkey", "wrong")}
+	query(t, db, both[0])
+	if err := clock.Set(30 * time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	before := query(t, db, both[0])
+	ahead := query(t, db, "SELECT wrong_next()")
+	if err := clock.Set(25 * time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	after := query(t, db, both[0])
+	if !above(after, before) {
+		t.Errorf("after the clock went back, %d follows %d", after[0], before[199])
+	}
+	if ids := query(t, db, "SELECT wrong_next()"); above(ids, ahead) {
+		t.Errorf("a counter that follows the clock back made %d after %d", ids[0], ahead[0])
+	}
+	if err := clock.Set(-2 * time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	db.SetMaxIdleConns(0) // a session that is open may go on for as long as the clock was right
+	_, err := db.ExecContext(t.Context(), "SELECT snowkey_next()")
+	if err == nil || !strings.Contains(err.Error(), "ahead of the clock") || !strings.Contains(err.Error(), "55000") {
+		t.Errorf("32 minutes back: %v", err)
+	}
+	if err := clock.Set(30 * time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	if ids := query(t, db, of200); !above(ids, append(before, after...)) {
+		t.Errorf("%d follows %d", ids[0], after[199])
+	}
+}
+
+// TestMySQLRaise has sessions pause before they raise the counter to the same tick. A
+// session that took the number to which it raised the counter would share it.
+func TestMySQLRaise(t *testing.T) {
+	t.Parallel()
+	const raised = "SET tick = GREATEST(tick, least_tick);"
+	for name, tt := range map[string]struct {
+		edits   []string
+		repeats bool
+	}{
+		"":                   {nil, false},
+		"not drawn after it": {[]string{"SET v = NULL;", ""}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			db := mySQL(t).Connect(t)
+			w := sqlgen.Writer{Window: time.Millisecond, MaxClockSkew: time.Millisecond}
+			run(t, db, onMySQL(t, w, append([]string{raised, "DO SLEEP(0.002); SET tick = tick DIV 30 * 30; " + raised}, tt.edits...)...)...)
+			run(t, db, "CREATE TABLE `rows` (id BIGINT)")
+			var wait sync.WaitGroup
+			for range 8 {
+				wait.Go(func() {
+					conn, err := db.Conn(t.Context())
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					defer conn.Close()
+					for range 10 {
+						if _, err := conn.ExecContext(t.Context(), "INSERT INTO `rows` VALUES (snowkey_next())"); err != nil {
+							t.Error(err)
+						}
+						time.Sleep(25 * time.Millisecond)
+					}
+				})
+			}
+			wait.Wait()
+			all, different := count(t, db, "count(*) FROM `rows`"), count(t, db, "count(DISTINCT id) FROM `rows`")
+			if all != 80 || all > different != tt.repeats {
+				t.Errorf("%d rows have %d different ids", all, different)
+			}
+		})
+	}
+}
+
+// TestMySQLWaits has two open transactions raise the counter to the same value. With
+// the same key, the second one would wait for the first one's COMMIT.
+func TestMySQLWaits(t *testing.T) {
+	t.Parallel()
+	raise := []string{"DECLARE problem TEXT;", "DECLARE problem TEXT; DECLARE raising BOOLEAN DEFAULT TRUE;",
+		"IF v DIV 4096 < tick THEN", "IF raising THEN SET raising = FALSE, tick = 1;"}
+	for name, tt := range map[string]struct {
+		edits []string
+		waits bool
+	}{
+		"":         {raise, false},
+		"same key": {append(raise, "VALUES (v, CONNECTION_ID())", "VALUES (v, 0)", "c = v AND s = CONNECTION_ID()", "c = v"), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			db := mySQL(t).Connect(t)
+			run(t, db, onMySQL(t, sqlgen.Writer{}, tt.edits...)...)
+			run(t, db, "CREATE TABLE `rows` (id BIGINT NOT NULL PRIMARY KEY, v INT)", sqlgen.Writer{}.MySQLTrigger("rows", "id"), "INSERT INTO `rows` (v) VALUES (0)")
+			first, err := db.BeginTx(t.Context(), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer first.Rollback()
+			run(t, first, "INSERT INTO `rows` (v) VALUES (1)")
+			second, err := db.BeginTx(t.Context(), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer second.Rollback()
+			run(t, second, "SET SESSION innodb_lock_wait_timeout = 1")
+			_, err = second.ExecContext(t.Context(), "INSERT INTO `rows` (v) VALUES (2)")
+			if waits := err != nil && strings.Contains(err.Error(), "1205"); waits != tt.waits || err != nil && !waits {
+				t.Errorf("with an open transaction: %v", err)
+			}
+		})
+	}
+}
+
+// TestMySQLSnapshot deletes the row while a transaction has an older snapshot. The
+// transaction makes no ids after its limit.
+func TestMySQLSnapshot(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		edits   []string
+		refused bool
+	}{"": {nil, true}, "without a locking read": {[]string{"FOR SHARE OF l", ""}, false}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			db := mySQL(t).Connect(t)
+			run(t, db, onMySQL(t, sqlgen.Writer{}, tt.edits...)...)
+			tx, err := db.BeginTx(t.Context(), &sql.TxOptions{Isolation: sql.LevelRepeatableRead})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer tx.Rollback()
+			query(t, tx, "SELECT COUNT(*) FROM snowkey_lease")
+			run(t, db, "DELETE FROM snowkey_lease WHERE worker = 1023")
+			_, err = tx.ExecContext(t.Context(), "SELECT snowkey_next()")
+			if refused := err != nil && strings.Contains(err.Error(), "is not reserved for SQL"); refused != tt.refused {
+				t.Errorf("without the row: %v", err)
+			}
+		})
+	}
+}
+
+// TestMySQLCopied copies the variables of one session to another, as proxies do. The
+// limit in them is only valid in the session that found it.
+func TestMySQLCopied(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		edits   []string
+		refused bool
+	}{"": {nil, true}, "variables are trusted": {[]string{"IF CAST(@`snowkey_next of` AS BINARY) = me THEN", "IF TRUE THEN"}, false}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			db := mySQL(t).Connect(t)
+			run(t, db, onMySQL(t, patient, tt.edits...)...)
+			first, second := connectionOf(t, db), connectionOf(t, db)
+			query(t, first, "SELECT snowkey_next()")
+			var of []byte
+			var limit, last int64
+			if err := first.QueryRowContext(t.Context(), "SELECT @`snowkey_next of`, @`snowkey_next limit`, @`snowkey_next last`").Scan(&of, &limit, &last); err != nil {
+				t.Fatal(err)
+			}
+			run(t, second, fmt.Sprintf("SET @`snowkey_next of` = '%s', @`snowkey_next limit` = %d, @`snowkey_next last` = %d", of, limit, last))
+			run(t, db, "DELETE FROM snowkey_lease WHERE worker = 1023")
+			_, err := second.ExecContext(t.Context(), "SELECT snowkey_next()")
+			if refused := err != nil && strings.Contains(err.Error(), "is not reserved for SQL"); refused != tt.refused {
+				t.Errorf("with the variables of another session: %v", err)
+			}
+		})
+	}
+}
+
+// TestMySQLFence raises the fence. A new session starts above it.
+func TestMySQLFence(t *testing.T) {
+	t.Parallel()
+	for name, edits := range map[string][]string{"": nil, "not read": {"COALESCE((SELECT n.fence FROM", "COALESCE((SELECT 0 * n.fence FROM"}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			db := mySQL(t).Connect(t)
+			store, cfg := sqlstore.MySQL(db), snowkey.Config{MaxWorker: 9}
+			run(t, db, onMySQL(t, sqlgen.Writer{}, edits...)...)
+			pool, err := snowkey.Open(t.Context(), store, cfg)
+			if err != nil {
+				t.Fatal(err)
+			}
+			pool.Close(context.Background())
+			query(t, db, "SELECT snowkey_next()")
+			time.Sleep(1500 * time.Millisecond) // until the counter is not ahead any more
+			if err := snowkey.Fence(t.Context(), store, cfg); err != nil {
+				t.Fatal(err)
+			}
+			fence := query(t, db, "SELECT fence FROM snowkey_lease_ns")[0]
+			db.SetMaxIdleConns(0) // so that the next query has a new session
+			id := query(t, db, "SELECT snowkey_next()")[0]
+			if counter := id>>22<<12 | id&4095; counter >= fence != (name == "") {
+				t.Errorf("the counter of %d is %d, and the fence %d", id, counter, fence)
+			}
+		})
+	}
+}
+
+// TestMySQLSettings makes ids in a session with unusual settings.
+func TestMySQLSettings(t *testing.T) {
+	t.Parallel()
+	db := mySQL(t).Connect(t)
+	run(t, db, onMySQL(t, sqlgen.Writer{})...)
+	live := connectionOf(t, db)
+	run(t, live, "SET timestamp = 100", "SET time_zone = '-07:00'", "SET SESSION auto_increment_increment = 3, SESSION sql_mode = 'ANSI,NO_AUTO_VALUE_ON_ZERO,NO_BACKSLASH_ESCAPES'",
+		"SET collation_connection = utf8mb4_bin", "SET autocommit = 0")
+	ids := append(query(t, live, of200), query(t, live, of200)...)
+	seen := make(map[int64]bool)
+	for _, id := range ids {
+		at := idgen.DefaultLayout().Decode(id).Time
+		if seen[id] || time.Since(at).Abs() > 20*time.Second {
+			t.Errorf("%d has the time %v, or was made twice", id, at)
+		}
+		seen[id] = true
+	}
+	if expiry := query(t, live, "SELECT @@SESSION.information_schema_stats_expiry")[0]; expiry != 86400 {
+		t.Errorf("information_schema_stats_expiry is %d afterwards", expiry)
+	}
+}
+
+// TestMySQLGroup runs the SQL on a member of a group with several primaries, which
+// refuses it.
+func TestMySQLGroup(t *testing.T) {
+	t.Parallel()
+	mySQL(t)
+	db := dbtest.GroupReplication(t, 1)[0].DB.Connect(t)
+	var err error
+	for _, s := range onMySQL(t, sqlgen.Writer{}) {
+		if _, err = db.Exec(s); err != nil {
+			break
+		}
+	}
+	if err == nil || !strings.Contains(err.Error(), "multi-primary") {
+		t.Errorf("on a group: %v", err)
+	}
+}
