@@ -43,7 +43,7 @@ also prints the privileges that a role needs.`,
 			case "mysql":
 				create, grants, drop = w.MySQL, w.MySQLGrants, w.MySQLDrop
 			case "mariadb":
-				create, grants, drop = w.MariaDB, w.MariaDBGrants, w.MariaDBDrop
+				create, grants, drop = w.MariaDB, w.MySQLGrants, w.MariaDBDrop
 			default:
 				return &usageError{fmt.Sprintf("--dialect is %q; write postgres, mysql or mariadb", dialect)}
 			}

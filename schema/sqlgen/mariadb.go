@@ -17,7 +17,7 @@ var mariaDBWriter string
 // reserve the worker number, and create the functions. All of them can be executed again.
 // They need MariaDB 10.6 or later, and must be executed in the database of the lease
 // tables; Schema must be empty. MariaDB can't call the function in the default of a
-// column, so each table needs a trigger, which [Writer.MariaDBTrigger] returns. The error
+// column, so each table needs a trigger, which [Writer.MySQLTrigger] returns. The error
 // is an [*Error].
 func (w Writer) MariaDB() ([]string, error) {
 	if w.Schema != "" {
@@ -51,6 +51,8 @@ func (w Writer) MariaDB() ([]string, error) {
 		"{block}", n(block), "{blocks}", n(blocks), "{some blocks}", n(max(blocks/4, 1)), "{some ids}", n(max(block/2, 1)),
 		"{hash}", "CONV(LEFT(MD5(CONCAT_WS('/', @@hostname, @@port, @@GLOBAL.server_id, DATABASE(), "+
 			created(w.table())+", "+created(w.table()+"_ns")+", "+created(w.name()+"_counter")+", "+created(w.name()+"_sessions")+")), 10), 16, 10)",
+		// Proxies may copy the variables to another session or another server.
+		"{me}", "BINARY CONCAT_WS('/', DATABASE(), @@hostname, @@port, @@GLOBAL.server_id, CONNECTION_ID())",
 		"{set now}", "SET STATEMENT time_zone = '+00:00' FOR SELECT TIMESTAMPDIFF(MICROSECOND, '1970-01-01', SYSDATE(6)) INTO now",
 	)
 	for _, name := range []string{"of", "id", "end", "until", "limit", "last"} {
@@ -63,30 +65,8 @@ func (w Writer) MariaDB() ([]string, error) {
 	return statements, nil
 }
 
-// MariaDBTrigger returns the statement that creates a trigger, which fills the column of
-// a table if it is 0 or NULL. The trigger makes ids with the privileges of its creator.
-func (w Writer) MariaDBTrigger(table, column string) string {
-	c, next := session.MySQL.Quote(column), session.MySQL.Quote(w.name())
-	return fmt.Sprintf("CREATE TRIGGER %s BEFORE INSERT ON %s FOR EACH ROW\nSET NEW.%s = IF(COALESCE(NEW.%s, 0) = 0, %s(), NEW.%s)",
-		session.MySQL.Quote(table+"_"+column), session.MySQL.Quote(table), c, c, next, c)
-}
-
-// MariaDBGrants returns the statement that allows a user such as app@% to call the
-// function. A user that only inserts into tables with the trigger doesn't need it.
-func (w Writer) MariaDBGrants(role string) []string {
-	user, host := role, "%"
-	if i := strings.LastIndex(role, "@"); i >= 0 {
-		user, host = role[:i], role[i+1:]
-	}
-	return []string{fmt.Sprintf("GRANT EXECUTE ON FUNCTION %s TO %s@%s", session.MySQL.Quote(w.name()), quoteText(user), quoteText(host))}
-}
-
 // MariaDBDrop returns the statements that remove the functions. The worker number stays
 // reserved, and the counter stays too, for the same reasons as on PostgreSQL.
 func (w Writer) MariaDBDrop() []string {
 	return []string{"DROP FUNCTION " + session.MySQL.Quote(w.name()), "DROP FUNCTION " + session.MySQL.Quote(w.name()+"_enter")}
-}
-
-func quoteText(text string) string {
-	return "'" + strings.NewReplacer("'", "''", `\`, `\\`).Replace(text) + "'"
 }

@@ -56,16 +56,30 @@ func (w Writer) MySQL() ([]string, error) {
 	return statements, nil
 }
 
-// MySQLTrigger returns the statement that creates a trigger, which fills the column of a
-// table if it is 0 or NULL. The trigger makes ids with the privileges of its creator.
-func (w Writer) MySQLTrigger(table, column string) string { return w.MariaDBTrigger(table, column) }
-
-// MySQLGrants returns the statement that allows a user such as app@% to call the
-// function. A user that only inserts into tables with the trigger doesn't need it.
-func (w Writer) MySQLGrants(role string) []string { return w.MariaDBGrants(role) }
-
 // MySQLDrop returns the statement that removes the function. The worker number stays
 // reserved, and the counter stays too, for the same reasons as on PostgreSQL.
 func (w Writer) MySQLDrop() []string {
 	return []string{"DROP FUNCTION " + session.MySQL.Quote(w.name())}
+}
+
+// MySQLTrigger returns the statement that creates a trigger of MariaDB or MySQL, which
+// fills the column of a table if it is 0 or NULL. The trigger makes ids with the privileges of its creator.
+func (w Writer) MySQLTrigger(table, column string) string {
+	c, next := session.MySQL.Quote(column), session.MySQL.Quote(w.name())
+	return fmt.Sprintf("CREATE TRIGGER %s BEFORE INSERT ON %s FOR EACH ROW\nSET NEW.%s = IF(COALESCE(NEW.%s, 0) = 0, %s(), NEW.%s)",
+		session.MySQL.Quote(table+"_"+column), session.MySQL.Quote(table), c, c, next, c)
+}
+
+// MySQLGrants returns the statement that allows a user of MariaDB or MySQL such as app@%
+// to call the function. A user that only inserts into tables with the trigger doesn't need it.
+func (w Writer) MySQLGrants(role string) []string {
+	user, host := role, "%"
+	if i := strings.LastIndex(role, "@"); i >= 0 {
+		user, host = role[:i], role[i+1:]
+	}
+	return []string{fmt.Sprintf("GRANT EXECUTE ON FUNCTION %s TO %s@%s", session.MySQL.Quote(w.name()), quoteText(user), quoteText(host))}
+}
+
+func quoteText(text string) string {
+	return "'" + strings.NewReplacer("'", "''", `\`, `\\`).Replace(text) + "'"
 }

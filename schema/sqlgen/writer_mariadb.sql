@@ -66,7 +66,7 @@ BEGIN
 	DECLARE known, raised, lowered BOOLEAN DEFAULT FALSE;
 	DECLARE problem TEXT;
 
-	IF @{v:of} = BINARY DATABASE() AND LASTVAL({sessions}) IS NOT NULL THEN
+	IF @{v:of} = {me} AND LASTVAL({sessions}) IS NOT NULL THEN
 		SET limits = @{v:limit};
 	END IF;
 	SET v = NULL, known = TRUE, least_tick = 0;
@@ -99,7 +99,7 @@ BEGIN
 			SET v = LAST_INSERT_ID();
 			DELETE FROM {counter} WHERE c = v AND s = CONNECTION_ID();
 			-- A counter that starts again is raised, even if a session has a limit.
-			IF v DIV {blocks} = 0 OR @{v:of} = BINARY DATABASE() AND v <= @{v:last} THEN
+			IF v DIV {blocks} = 0 OR @{v:of} = {me} AND v <= @{v:last} THEN
 				SET known = FALSE;
 			END IF;
 		END IF;
@@ -146,7 +146,7 @@ BEGIN
 		END IF;
 		SET limits = NULL;
 	END LOOP;
-	SET @{v:of} = BINARY DATABASE(), @{v:limit} = limits, @{v:last} = v, @{v:until} = ({epoch} + (tick + {stale}) * {unit}) / 1000000;
+	SET @{v:of} = {me}, @{v:limit} = limits, @{v:last} = v, @{v:until} = ({epoch} + (tick + {stale}) * {unit}) / 1000000;
 	SET @{v:id} = {fixed} | tick << {time shift} | v MOD {blocks} * {block} << {sequence shift};
 	SET @{v:end} = @{v:id} | {block} - 1 << {sequence shift};
 	SET @{v:id} = @{v:id} | IF(raised, CRC32(v) MOD {some ids}, 0) << {sequence shift};
@@ -157,4 +157,4 @@ END
 -- Returns one id. Without the cast, the first result of a session would be rounded, because a variable without a value is a string.
 CREATE OR REPLACE FUNCTION {next}() RETURNS BIGINT
 NOT DETERMINISTIC READS SQL DATA SQL SECURITY DEFINER
-RETURN IF(@{v:id} < @{v:end} AND @@timestamp < @{v:until} AND @{v:of} = BINARY DATABASE(), @{v:id} := CAST(@{v:id} AS SIGNED) + (1 << {sequence shift}), {enter}())
+RETURN IF(@{v:id} < @{v:end} AND @@timestamp < @{v:until} AND @{v:of} = {me}, @{v:id} := CAST(@{v:id} AS SIGNED) + (1 << {sequence shift}), {enter}())

@@ -120,7 +120,7 @@ func rates(b *testing.B, db *sql.DB, statements []string, kinds []kind) {
 	for _, k := range kinds {
 		exec(fmt.Sprintf("CREATE TABLE %s_ (%s, v int)", k.name, k.column))
 		if k.name == "trigger" {
-			exec(sqlgen.Writer{}.MariaDBTrigger("trigger_", "id"))
+			exec(sqlgen.Writer{}.MySQLTrigger("trigger_", "id"))
 		}
 	}
 	exec("SELECT snowkey_next()")

@@ -116,7 +116,7 @@ func TestMatrixMariaDBTogether(t *testing.T) {
 			db := primary.Connect(t)
 			statements := onMariaDB(t, w, tt.edits...)
 			run(t, db, statements...)
-			run(t, db, "CREATE TABLE `rows` (id BIGINT NOT NULL DEFAULT 0, v INT, KEY (id))", w.MariaDBTrigger("rows", "id"))
+			run(t, db, "CREATE TABLE `rows` (id BIGINT NOT NULL DEFAULT 0, v INT, KEY (id))", w.MySQLTrigger("rows", "id"))
 			do, stop := c.start(db)
 			do()
 			for range 2 {

@@ -66,7 +66,7 @@ func TestPage(t *testing.T) {
 	if ids := query(t, db, "SELECT DISTINCT id FROM orders"); len(ids) != 4 {
 		t.Errorf("MariaDB: %d rows, want 4", len(ids))
 	}
-	trigger := strings.ReplaceAll(sqlgen.Writer{}.MariaDBTrigger("orders", "id"), "`", "")
+	trigger := strings.ReplaceAll(sqlgen.Writer{}.MySQLTrigger("orders", "id"), "`", "")
 	if !strings.Contains(code, trigger+";") {
 		t.Errorf("the page does not have\n%s", trigger)
 	}

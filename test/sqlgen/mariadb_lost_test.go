@@ -19,11 +19,14 @@ import (
 // These tests are like those of lost_test.go. Each also leaves out the rule that it tests,
 // and then ids must repeat or be below earlier ones.
 
+// sessionOfMariaDB is what binds the variables to a session of a database.
+const sessionOfMariaDB = "BINARY CONCAT_WS('/', DATABASE(), @@hostname, @@port, @@GLOBAL.server_id, CONNECTION_ID())"
+
 var (
 	// The counter is never raised above what may be lost.
 	neverRaisesMariaDB = []string{
 		"SET known = NOT lowered AND past MOD 1099511627776 = hash;", "SET known = TRUE;",
-		"OR @`snowkey_next of` = BINARY DATABASE() AND v <= @`snowkey_next last` THEN", "AND FALSE THEN",
+		"OR @`snowkey_next of` = " + sessionOfMariaDB + " AND v <= @`snowkey_next last` THEN", "AND FALSE THEN",
 	}
 	// A session uses the number to which it has raised the counter.
 	keepsRaisedMariaDB = []string{"s = CONNECTION_ID();\n\t\t\tSET v = NULL;", "s = CONNECTION_ID();"}
@@ -123,7 +126,7 @@ func TestMariaDBDump(t *testing.T) {
 			db := from.Connect(t)
 			live := session(t, db)
 			run(t, db, onMariaDB(t, quickPatient, tt.edits...)...)
-			run(t, db, "CREATE TABLE `rows` (id BIGINT NOT NULL DEFAULT 0 PRIMARY KEY, v INT)", quickPatient.MariaDBTrigger("rows", "id"))
+			run(t, db, "CREATE TABLE `rows` (id BIGINT NOT NULL DEFAULT 0 PRIMARY KEY, v INT)", quickPatient.MySQLTrigger("rows", "id"))
 			const fill = "INSERT INTO `rows` (v) SELECT seq FROM seq_1_to_200 RETURNING id"
 			made := query(t, live, fill)
 			args, port := clientOf(t, from)
@@ -204,7 +207,7 @@ func TestMariaDBPromotedReplica(t *testing.T) {
 	db, copied := primary.Connect(t), replica.Connect(t)
 	run(t, db, onMariaDB(t, quickPatient)...)
 	run(t, db, onMariaDB(t, quickWrong, strings.Split(strings.ReplaceAll(strings.Join(neverRaisesMariaDB, "\n"), "snowkey_next", "wrong_next"), "\n")...)...)
-	run(t, db, "CREATE TABLE `rows` (id BIGINT NOT NULL DEFAULT 0 PRIMARY KEY, v INT)", quickPatient.MariaDBTrigger("rows", "id"))
+	run(t, db, "CREATE TABLE `rows` (id BIGINT NOT NULL DEFAULT 0 PRIMARY KEY, v INT)", quickPatient.MySQLTrigger("rows", "id"))
 	// The binary log has the ids, and not the call of the function.
 	run(t, db, "SELECT wrong_next()", "INSERT INTO `rows` (v) SELECT seq FROM seq_1_to_200")
 	const sum = "CAST(SUM(id % 1000003) AS SIGNED) FROM `rows`"
@@ -245,7 +248,7 @@ func TestMariaDBCrash(t *testing.T) {
 	db := server.Connect(t)
 	db.SetMaxIdleConns(0)
 	run(t, db, onMariaDB(t, quickPatient)...)
-	run(t, db, "CREATE TABLE `rows` (id BIGINT NOT NULL DEFAULT 0, v INT)", quickPatient.MariaDBTrigger("rows", "id"))
+	run(t, db, "CREATE TABLE `rows` (id BIGINT NOT NULL DEFAULT 0, v INT)", quickPatient.MySQLTrigger("rows", "id"))
 	for _, flush := range []int{1, 0} {
 		run(t, db, "INSERT INTO `rows` (v) VALUES (1)", fmt.Sprint("SET GLOBAL innodb_flush_log_at_trx_commit = ", flush))
 		before := query(t, db, "INSERT INTO `rows` (v) SELECT seq FROM seq_1_to_400 RETURNING id")
@@ -376,7 +379,7 @@ func TestMariaDBDatabases(t *testing.T) {
 			one, two := mariaDB(t), mariaDB(t)
 			var edits []string
 			if mixed {
-				edits = []string{" AND @`snowkey_next of` = BINARY DATABASE(),", ",", "@`snowkey_next of` = BINARY DATABASE() AND LASTVAL", "LASTVAL"}
+				edits = []string{" AND @`snowkey_next of` = " + sessionOfMariaDB + ",", ",", "@`snowkey_next of` = " + sessionOfMariaDB + " AND LASTVAL", "LASTVAL"}
 			}
 			first, second := one.Connect(t), two.Connect(t)
 			run(t, first, onMariaDB(t, sqlgen.Writer{Worker: 3, MaxClockSkew: 50 * time.Millisecond}, edits...)...)
@@ -389,6 +392,43 @@ func TestMariaDBDatabases(t *testing.T) {
 			live := session(t, first)
 			ids := query(t, live, fmt.Sprintf("SELECT snowkey_next() UNION ALL SELECT %s.snowkey_next() UNION ALL SELECT snowkey_next()", cfg.DBName))
 			if continued := ids[1] == ids[0]+1; continued != mixed {
+				t.Errorf("the ids are %d", ids)
+			}
+		})
+	}
+}
+
+// TestMariaDBCopied copies the variables of a session to another one, as some proxies do.
+func TestMariaDBCopied(t *testing.T) {
+	t.Parallel()
+	for name, edits := range map[string][]string{"": nil, "for any session": {"server_id, CONNECTION_ID())", "server_id)"}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			db := mariaDB(t).Connect(t)
+			run(t, db, onMariaDB(t, quick, edits...)...)
+			first, second := session(t, db), session(t, db)
+			query(t, first, "SELECT snowkey_next()") // waits
+			ids := query(t, first, "SELECT snowkey_next() FROM seq_1_to_2")
+			for _, name := range []string{"of", "id", "end", "until", "limit", "last"} {
+				var value sql.RawBytes
+				rows, err := first.QueryContext(t.Context(), "SELECT QUOTE(@`snowkey_next "+name+"`)")
+				if err != nil {
+					t.Fatal(err)
+				}
+				rows.Next()
+				if err := rows.Scan(&value); err != nil {
+					t.Fatal(err)
+				}
+				assignment := fmt.Sprintf("SET @`snowkey_next %s` = %s", name, value)
+				if name != "of" {
+					assignment = strings.ReplaceAll(assignment, "'", "")
+				}
+				rows.Close()
+				run(t, second, assignment)
+			}
+			ids = append(ids, query(t, first, "SELECT snowkey_next()")...)
+			ids = append(ids, query(t, second, "SELECT snowkey_next()")...)
+			if repeated := ids[3] == ids[2]; repeated != (edits != nil) {
 				t.Errorf("the ids are %d", ids)
 			}
 		})
@@ -460,13 +500,13 @@ func TestMariaDBGalera(t *testing.T) {
 }
 
 // TestMariaDBRole fills rows as a user that has nothing but INSERT of the table, and calls
-// the function as one that has nothing but the privileges of MariaDBGrants.
+// the function as one that has nothing but the privileges of MySQLGrants.
 func TestMariaDBRole(t *testing.T) {
 	t.Parallel()
 	server := mariaDB(t)
 	db := server.Connect(t)
 	run(t, db, onMariaDB(t, quick)...)
-	run(t, db, "CREATE TABLE `rows` (id BIGINT NOT NULL DEFAULT 0 PRIMARY KEY, v INT)", sqlgen.Writer{}.MariaDBTrigger("rows", "id"))
+	run(t, db, "CREATE TABLE `rows` (id BIGINT NOT NULL DEFAULT 0 PRIMARY KEY, v INT)", sqlgen.Writer{}.MySQLTrigger("rows", "id"))
 	user := fmt.Sprintf("w%d", time.Now().UnixNano()%1e12)
 	run(t, db, "CREATE USER "+user+"@`%` IDENTIFIED BY 'secret'", "GRANT INSERT ON `rows` TO "+user+"@`%`")
 	defer func() { db.ExecContext(context.Background(), "DROP USER "+user+"@`%`") }()
@@ -484,7 +524,7 @@ func TestMariaDBRole(t *testing.T) {
 			if _, err := as.ExecContext(t.Context(), statement); err == nil {
 				t.Errorf("%s: allowed without privileges", statement)
 			}
-			run(t, db, sqlgen.Writer{}.MariaDBGrants(user)...)
+			run(t, db, sqlgen.Writer{}.MySQLGrants(user)...)
 			run(t, as, statement)
 		} else if _, err := as.ExecContext(t.Context(), statement); err == nil || !strings.Contains(err.Error(), "denied") {
 			t.Errorf("%s: %v", statement, err)

@@ -48,7 +48,7 @@ func TestMariaDBSessions(t *testing.T) {
 	w := sqlgen.Writer{Layout: layout}
 	run(t, db, onMariaDB(t, w)...)
 	run(t, db, onMariaDB(t, w)...)
-	run(t, db, "CREATE TABLE `rows` (id BIGINT NOT NULL DEFAULT 0, v INT, KEY (id)) ENGINE = InnoDB", w.MariaDBTrigger("rows", "id"))
+	run(t, db, "CREATE TABLE `rows` (id BIGINT NOT NULL DEFAULT 0, v INT, KEY (id)) ENGINE = InnoDB", w.MySQLTrigger("rows", "id"))
 	pool, err := snowkey.Open(t.Context(), sqlstore.MySQL(db), snowkey.Config{Layout: layout})
 	if err != nil {
 		t.Fatal(err)

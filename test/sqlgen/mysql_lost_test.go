@@ -36,16 +36,6 @@ func forWrong(edits []string) (same []string) {
 	return same
 }
 
-func connectionOf(t *testing.T, db *sql.DB) *sql.Conn {
-	t.Helper()
-	conn, err := db.Conn(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { conn.Close() })
-	return conn
-}
-
 // nextSecond waits until tables that are created now have a later time of creation.
 func nextSecond(t *testing.T, db *sql.DB) {
 	t.Helper()
@@ -85,7 +75,7 @@ func TestMySQLDropped(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			db := mySQL(t).Connect(t)
-			live := connectionOf(t, db)
+			live := session(t, db)
 			statements := onMySQL(t, patient, tt.edits...)
 			run(t, db, statements...)
 			before := query(t, live, of200)
@@ -179,7 +169,7 @@ func TestMySQLPromotedReplica(t *testing.T) {
 	run(t, admin, "STOP REPLICA")
 	both := [2]string{of200, strings.ReplaceAll(of200, "snowkey", "wrong")}
 	before := [2][]int64{query(t, db, both[0]), query(t, db, both[1])}
-	live := connectionOf(t, db)
+	live := session(t, db)
 	run(t, live, "SET SESSION binlog_format = STATEMENT")
 	if _, err := live.ExecContext(t.Context(), "INSERT INTO `rows` (v) VALUES (1)"); err == nil || !strings.Contains(err.Error(), "binlog_format = STATEMENT") {
 		t.Errorf("with binlog_format = STATEMENT: %v", err)
@@ -401,7 +391,7 @@ func TestMySQLCopied(t *testing.T) {
 			t.Parallel()
 			db := mySQL(t).Connect(t)
 			run(t, db, onMySQL(t, patient, tt.edits...)...)
-			first, second := connectionOf(t, db), connectionOf(t, db)
+			first, second := session(t, db), session(t, db)
 			query(t, first, "SELECT snowkey_next()")
 			var of []byte
 			var limit, last int64
@@ -452,7 +442,7 @@ func TestMySQLSettings(t *testing.T) {
 	t.Parallel()
 	db := mySQL(t).Connect(t)
 	run(t, db, onMySQL(t, sqlgen.Writer{})...)
-	live := connectionOf(t, db)
+	live := session(t, db)
 	run(t, live, "SET timestamp = 100", "SET time_zone = '-07:00'", "SET SESSION auto_increment_increment = 3, SESSION sql_mode = 'ANSI,NO_AUTO_VALUE_ON_ZERO,NO_BACKSLASH_ESCAPES'",
 		"SET collation_connection = utf8mb4_bin", "SET autocommit = 0")
 	ids := append(query(t, live, of200), query(t, live, of200)...)
