@@ -39,14 +39,15 @@ func (w Writer) MariaDB() ([]string, error) {
 	}
 	block := int64(1) << (v.sequence / 2)
 	blocks := int64(1) << v.sequence / block
-	digits := "SELECT 0"
+	var digits strings.Builder
+	digits.WriteString("SELECT 0")
 	for i := 1; i < 32; i++ {
-		digits += fmt.Sprint(" UNION ALL SELECT ", i)
+		digits.WriteString(fmt.Sprint(" UNION ALL SELECT ", i))
 	}
 	pairs := append(v.pairs(),
 		"{ns}", quote(w.table()+"_ns"), "{lease}", quote(w.table()), "{next}", quote(w.name()), "{enter}", quote(w.name()+"_enter"),
 		"{counter}", quote(w.name()+"_counter"), "{history}", quote(w.name()+"_history"), "{history'}", "'"+w.name()+"_history'", "{sessions}", quote(w.name()+"_sessions"),
-		"{token}", text("sql:"+w.name()), "{namespace}", text(v.namespace), "{layout}", text(v.layout), "{digits}", digits,
+		"{token}", text("sql:"+w.name()), "{namespace}", text(v.namespace), "{layout}", text(v.layout), "{digits}", digits.String(),
 		"{stale}", n(max((50*time.Millisecond).Microseconds()/v.unit, 1)),
 		"{block}", n(block), "{blocks}", n(blocks), "{some blocks}", n(max(blocks/4, 1)), "{some ids}", n(max(block/2, 1)),
 		"{hash}", "CONV(LEFT(MD5(CONCAT_WS('/', @@hostname, @@port, @@GLOBAL.server_id, DATABASE(), "+

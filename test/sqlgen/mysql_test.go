@@ -163,7 +163,7 @@ func TestMySQLPage(t *testing.T) {
 	run(t, db, onMySQL(t, sqlgen.Writer{})...)
 	db.SetMaxOpenConns(1) // for the variable
 	for _, block := range blocks(t, "MySQL", "sql") {
-		for _, statement := range strings.Split(strings.TrimSpace(block), ";\n") {
+		for statement := range strings.SplitSeq(strings.TrimSpace(block), ";\n") {
 			run(t, db, statement)
 		}
 	}
