@@ -38,7 +38,7 @@ func blocks(t *testing.T, database, language string) (found []string) {
 // TestPage runs the SQL of docs/sql-default.md, and finds its Go code in the tests.
 func TestPage(t *testing.T) {
 	t.Parallel()
-	for database, file := range map[string]string{"PostgreSQL": "orm_test.go", "SQLite": "sqlite_test.go"} {
+	for database, file := range map[string]string{"PostgreSQL": "ent_test.go", "SQLite": "sqlite_test.go"} {
 		code, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)

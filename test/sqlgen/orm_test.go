@@ -3,20 +3,10 @@ package sqlgen
 import (
 	"testing"
 
-	"entgo.io/ent"
-	"entgo.io/ent/dialect"
-	"entgo.io/ent/dialect/entsql"
-	entsqldialect "entgo.io/ent/dialect/sql"
-	"entgo.io/ent/dialect/sql/schema"
-	"entgo.io/ent/entc/gen"
-	"entgo.io/ent/entc/load"
-	"entgo.io/ent/schema/field"
-	"entgo.io/ent/schema/mixin"
 	"gorm.io/driver/postgres"
 	"gorm.io/gorm"
 	"gorm.io/gorm/logger"
 
-	"github.com/snowkey-go/snowkey/ent/entid"
 	"github.com/snowkey-go/snowkey/hooks/gormid"
 	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
@@ -37,15 +27,6 @@ type LaterPurchase struct {
 }
 
 func (LaterPurchase) TableName() string { return "purchases" }
-
-// A Person is what docs/sql-default.md shows for ent.
-type Person struct{ ent.Schema }
-
-func (Person) Mixin() []ent.Mixin {
-	return []ent.Mixin{mixin.AnnotateFields(entid.Mixin{}, entsql.DefaultExpr("snowkey_next()"))}
-}
-
-func (Person) Fields() []ent.Field { return []ent.Field{field.String("name")} }
 
 // checkDefault inserts a row without an id, and compares the column's default.
 func checkDefault(t *testing.T, db dbtest.DB, table string) {
@@ -101,39 +82,5 @@ func TestGORM(t *testing.T) {
 	var stored int64
 	if err := program.Model(&Purchase{}).Where("id IN ?", []pk.ID{rows[0].ID, rows[1].ID}).Count(&stored).Error; err != nil || stored != 2 {
 		t.Errorf("%d of 2 rows have the id of the program: %v", stored, err)
-	}
-}
-
-// ent's migration, which is Atlas, creates the default and keeps it.
-func TestEnt(t *testing.T) {
-	t.Parallel()
-	db := dbtest.Postgres(t)
-	conn := db.Connect(t)
-	install(t, conn, sqlgen.Writer{})
-	text, err := load.MarshalSchema(Person{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	person, err := load.UnmarshalSchema(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	graph, err := gen.NewGraph(&gen.Config{Package: "example.com/ent", Storage: &gen.Storage{Name: "sql", SchemaMode: gen.Unique | gen.Migrate}}, person)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for range 2 {
-		tables, err := graph.Tables()
-		if err != nil {
-			t.Fatal(err)
-		}
-		migrate, err := schema.NewMigrate(entsqldialect.OpenDB(dialect.Postgres, conn))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := migrate.Create(t.Context(), tables...); err != nil {
-			t.Fatal(err)
-		}
-		checkDefault(t, db, "persons")
 	}
 }
