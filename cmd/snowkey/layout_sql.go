@@ -56,14 +56,13 @@ func (a *app) layoutSQL(f sqlFlags, design bool, args []string) error {
 	case a.json:
 		return writeJSON(a.stdout, map[string]any{"dialect": f.dialect, "layout": l.String(), "statements": create, "drop": drop})
 	}
-	_, err = fmt.Fprint(a.stdout, sqlScript(l, f.dialect, create))
+	_, err = fmt.Fprintf(a.stdout, "-- %s; all times are UTC.\n%s", l, sqlScript(f.dialect, create))
 	return err
 }
 
 // sqlScript returns statements as a script for the client of a database.
-func sqlScript(l idgen.Layout, dialect string, statements []string) string {
+func sqlScript(dialect string, statements []string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "-- %s; all times are UTC.\n", l)
 	end := ";"
 	if strings.Contains(strings.Join(statements, "\n"), "\nBEGIN\n") && dialect != "postgres" { // Postgres has dollar quotes
 		b.WriteString("DELIMITER //\n")

@@ -62,12 +62,7 @@ also prints the privileges that a role needs.`,
 			if a.json {
 				return writeJSON(a.stdout, map[string]any{"dialect": dialect, "statements": statements})
 			}
-			if dialect != "postgres" {
-				// The client would end a statement at each semicolon of a function.
-				_, err = fmt.Fprintln(a.stdout, "DELIMITER //\n\n"+strings.Join(statements, "//\n\n")+"//\n\nDELIMITER ;")
-				return err
-			}
-			_, err = fmt.Fprintln(a.stdout, strings.Join(statements, ";\n\n")+";")
+			_, err = fmt.Fprint(a.stdout, strings.TrimPrefix(sqlScript(dialect, statements), "\n"))
 			return err
 		},
 	}
