@@ -1,7 +1,6 @@
 package migrations_test
 
 import (
-	"os/exec"
 	"testing"
 
 	"github.com/snowkey-go/snowkey/internal/dbtest"
@@ -22,9 +21,7 @@ func TestSQLDefault(t *testing.T) {
 				}
 				conn := db.Connect(t)
 				dir := t.TempDir()
-				if out, err := exec.Command(command, "sql", "--dialect", kind, "--files", dir, "--format", name).CombinedOutput(); err != nil {
-					t.Fatalf("%v: %s", err, out)
-				}
+				run(t, db, "sql", "--dialect", kind, "--files", dir, "--format", name)
 				tool := open(t, db, conn, dir)
 				defer tool.stop()
 				var last int64

@@ -105,11 +105,11 @@ func TestMatrixMariaDBTogether(t *testing.T) {
 			var process *dbtest.Process
 			var clock *dbtest.Clock
 			lag := func() {}
+			mariaDB(t)
 			if tt.failed {
-				primary, process = killable(t, "log-bin=log", "server-id=1", "sync-binlog=1")
+				primary, process = dbtest.Killable(t, "mysql", "log-bin=log", "server-id=1", "sync-binlog=1")
 				replica, lag = replicaOf(t, primary)
 			} else {
-				mariaDB(t)
 				primary, process, clock = dbtest.Clocked(t, "mysql")
 			}
 			c.database.Store(&primary)

@@ -5,13 +5,11 @@ import (
 	"database/sql"
 	"fmt"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	mysqldriver "github.com/go-sql-driver/mysql"
 
-	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/schema/sqlgen"
 )
@@ -154,7 +152,8 @@ func TestMariaDBDump(t *testing.T) {
 	}
 }
 
-// clientOf returns the arguments of MariaDB's programs for a database.
+// clientOf returns the arguments of the programs of MariaDB or MySQL for a database, and
+// the port of the server.
 func clientOf(t *testing.T, db dbtest.DB) (args []string, port string) {
 	t.Helper()
 	cfg, err := mysqldriver.ParseDSN(db.DSN)
@@ -165,18 +164,11 @@ func clientOf(t *testing.T, db dbtest.DB) (args []string, port string) {
 	return []string{"--no-defaults", "--host=" + host, "--port=" + port, "--user=" + cfg.User, "--password=" + cfg.Passwd, cfg.DBName}, port
 }
 
-// killable is like mariaDB, with a server of its own.
-func killable(t *testing.T, settings ...string) (dbtest.DB, *dbtest.Process) {
-	t.Helper()
-	mariaDB(t)
-	return dbtest.Killable(t, "mysql", settings...)
-}
-
 // replicaOf returns the copy of a database on a replica, which accepts writes, and a function
 // that ends the replication.
 func replicaOf(t *testing.T, primary dbtest.DB) (replica dbtest.DB, lag func()) {
 	t.Helper()
-	replica, _ = killable(t, "server-id=2")
+	replica, _ = dbtest.Killable(t, "mysql", "server-id=2")
 	admin := replica.Connect(t)
 	from, err := mysqldriver.ParseDSN(primary.DSN)
 	if err != nil {
@@ -202,11 +194,12 @@ func replicaOf(t *testing.T, primary dbtest.DB) (replica dbtest.DB, lag func()) 
 // with the replica.
 func TestMariaDBPromotedReplica(t *testing.T) {
 	t.Parallel()
-	primary, process := killable(t, "log-bin=log", "server-id=1", "binlog-format=MIXED")
+	mariaDB(t)
+	primary, process := dbtest.Killable(t, "mysql", "log-bin=log", "server-id=1", "binlog-format=MIXED")
 	replica, lag := replicaOf(t, primary)
 	db, copied := primary.Connect(t), replica.Connect(t)
 	run(t, db, onMariaDB(t, quickPatient)...)
-	run(t, db, onMariaDB(t, quickWrong, strings.Split(strings.ReplaceAll(strings.Join(neverRaisesMariaDB, "\n"), "snowkey_next", "wrong_next"), "\n")...)...)
+	run(t, db, onMariaDB(t, quickWrong, forWrong(neverRaisesMariaDB)...)...)
 	run(t, db, "CREATE TABLE `rows` (id BIGINT NOT NULL DEFAULT 0 PRIMARY KEY, v INT)", quickPatient.MySQLTrigger("rows", "id"))
 	// The binary log has the ids, and not the call of the function.
 	run(t, db, "SELECT wrong_next()", "INSERT INTO `rows` (v) SELECT seq FROM seq_1_to_200")
@@ -244,7 +237,8 @@ func TestMariaDBPromotedReplica(t *testing.T) {
 // flush commits, ids repeat.
 func TestMariaDBCrash(t *testing.T) {
 	t.Parallel()
-	server, process := killable(t, "innodb-flush-log-at-timeout=60")
+	mariaDB(t)
+	server, process := dbtest.Killable(t, "mysql", "innodb-flush-log-at-timeout=60")
 	db := server.Connect(t)
 	db.SetMaxIdleConns(0)
 	run(t, db, onMariaDB(t, quickPatient)...)
@@ -299,74 +293,14 @@ func TestMariaDBClock(t *testing.T) {
 	}
 }
 
-// TestMariaDBRaise has sessions pause before they raise the counter to the same tick. A
-// session that took the number to which it raised the counter would share it.
 func TestMariaDBRaise(t *testing.T) {
 	t.Parallel()
-	const raised = "SET tick = GREATEST(tick, least_tick);"
-	for name, tt := range map[string]struct {
-		edits   []string
-		repeats bool
-	}{
-		"":                   {nil, false},
-		"not drawn after it": {keepsRaisedMariaDB, true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			db := mariaDB(t).Connect(t)
-			run(t, db, onMariaDB(t, sqlgen.Writer{Window: time.Millisecond, MaxClockSkew: time.Millisecond}, append([]string{raised, "DO SLEEP(0.002); SET tick = tick DIV 70 * 70; " + raised}, tt.edits...)...)...)
-			run(t, db, "CREATE TABLE `rows` (id BIGINT)")
-			var wait sync.WaitGroup
-			for range 8 {
-				wait.Go(func() {
-					conn, err := db.Conn(t.Context())
-					if err != nil {
-						t.Error(err)
-						return
-					}
-					defer conn.Close()
-					for range 10 {
-						if _, err := conn.ExecContext(t.Context(), "INSERT INTO `rows` VALUES (snowkey_next())"); err != nil {
-							t.Error(err)
-						}
-						time.Sleep(60 * time.Millisecond)
-					}
-				})
-			}
-			wait.Wait()
-			all, different := count(t, db, "count(*) FROM `rows`"), count(t, db, "count(DISTINCT id) FROM `rows`")
-			if all != 80 || all > different != tt.repeats {
-				t.Errorf("%d rows have %d different ids", all, different)
-			}
-		})
-	}
+	raiseTogether(t, mariaDB, onMariaDB, 70, 60*time.Millisecond, keepsRaisedMariaDB)
 }
 
-// TestMariaDBSnapshot deletes the row while a transaction has an older snapshot. The
-// transaction makes no ids after its limit.
 func TestMariaDBSnapshot(t *testing.T) {
 	t.Parallel()
-	for name, tt := range map[string]struct {
-		edits   []string
-		refused bool
-	}{"": {nil, true}, "without a locking read": {[]string{"LOCK IN SHARE MODE", ""}, false}} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			db := mariaDB(t).Connect(t)
-			run(t, db, onMariaDB(t, quick, tt.edits...)...)
-			tx, err := db.BeginTx(t.Context(), &sql.TxOptions{Isolation: sql.LevelRepeatableRead})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer tx.Rollback()
-			query(t, tx, "SELECT COUNT(*) FROM snowkey_lease")
-			run(t, db, "DELETE FROM snowkey_lease WHERE worker = 1023")
-			_, err = tx.ExecContext(t.Context(), "SELECT snowkey_next()")
-			if refused := err != nil && strings.Contains(err.Error(), "is not reserved for SQL"); refused != tt.refused {
-				t.Errorf("without the row: %v", err)
-			}
-		})
-	}
+	oldSnapshot(t, mariaDB, onMariaDB, quick, []string{"LOCK IN SHARE MODE", ""})
 }
 
 // TestMariaDBDatabases has one session call the functions of two databases. They have the
@@ -469,15 +403,7 @@ func TestMariaDBSettings(t *testing.T) {
 	run(t, live, "SET timestamp = 100", "SET time_zone = '-07:00'", "SET SESSION auto_increment_increment = 3, SESSION sql_mode = 'ORACLE,NO_AUTO_VALUE_ON_ZERO'", "SET collation_connection = utf8mb4_bin")
 	run(t, live, "SET SESSION innodb_snapshot_isolation = ON", "START TRANSACTION WITH CONSISTENT SNAPSHOT")
 	query(t, db, some)
-	ids := append(query(t, live, some), query(t, live, some)...)
-	seen := make(map[int64]bool)
-	for _, id := range ids {
-		at := idgen.DefaultLayout().Decode(id).Time
-		if seen[id] || time.Since(at).Abs() > 20*time.Second {
-			t.Errorf("%d has the time %v, or was made twice", id, at)
-		}
-		seen[id] = true
-	}
+	recent(t, append(query(t, live, some), query(t, live, some)...))
 }
 
 // TestMariaDBGalera runs the SQL on a member of a cluster, which refuses it.
@@ -485,12 +411,7 @@ func TestMariaDBGalera(t *testing.T) {
 	t.Parallel()
 	mariaDB(t)
 	db := dbtest.Galera(t, 1)[0].DB.Connect(t)
-	var err error
-	for _, s := range onMariaDB(t, quick) {
-		if _, err = db.ExecContext(t.Context(), s); err != nil {
-			break
-		}
-	}
+	err := refused(t, db, onMariaDB(t, quick))
 	if err == nil || !strings.Contains(err.Error(), "not safe on Galera") {
 		t.Errorf("got %v", err)
 	}

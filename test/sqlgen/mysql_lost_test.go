@@ -1,7 +1,6 @@
 package sqlgen
 
 import (
-	"context"
 	"database/sql"
 	"fmt"
 	"strings"
@@ -11,7 +10,6 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
-	"github.com/snowkey-go/snowkey"
 	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/lease/sqlstore"
@@ -25,7 +23,7 @@ var (
 	// The counter is never raised above what may be lost.
 	neverRaisesMySQL = []string{"IF past MOD 1099511627776 <> hash THEN", "IF FALSE THEN", "IF v DIV 4096 = 0 OR v <= last THEN", "IF FALSE THEN"}
 
-	of200 = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 200) SELECT snowkey_next() FROM n"
+	of200 = many(200, "snowkey_next()")
 )
 
 // forWrong makes edits of the function snowkey_next fit wrong_next.
@@ -34,21 +32,6 @@ func forWrong(edits []string) (same []string) {
 		same = append(same, strings.ReplaceAll(edit, "snowkey_next", "wrong_next"))
 	}
 	return same
-}
-
-// nextSecond waits until tables that are created now have a later time of creation.
-func nextSecond(t *testing.T, db *sql.DB) {
-	t.Helper()
-	for count(t, db, "UNIX_TIMESTAMP() > UNIX_TIMESTAMP(create_time) FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = 'snowkey_lease'") == 0 {
-		time.Sleep(20 * time.Millisecond)
-	}
-}
-
-// killableMySQL is like mySQL, with a server of its own.
-func killableMySQL(t *testing.T, settings ...string) (dbtest.DB, *dbtest.Process) {
-	t.Helper()
-	mySQL(t)
-	return dbtest.Killable(t, "mysql", settings...)
 }
 
 // TestMySQLDropped drops what the function consists of and creates it again, while a
@@ -105,17 +88,19 @@ func TestMySQLDump(t *testing.T) {
 			run(t, db, onMySQL(t, patient, edits...)...)
 			run(t, db, "CREATE TABLE `rows` (id BIGINT NOT NULL PRIMARY KEY, v INT)", patient.MySQLTrigger("rows", "id"))
 			made := query(t, db, of200)
-			dump := tool(t, nil, "mysqldump", append(argumentsOf(t, from), "--routines", "--triggers")...)
+			args, _ := clientOf(t, from)
+			dump := tool(t, nil, "mysqldump", append(args, "--routines", "--triggers")...)
 			made = append(made, query(t, db, of200)...)
-			nextSecond(t, db)
-			tool(t, dump, "mysql", argumentsOf(t, from)...)
+			later(t, db)
+			tool(t, dump, "mysql", args...)
 			again := query(t, db, of200)
 			if above(again, made) != (name == "") {
 				t.Errorf("after the restore, %d follows %d", again[0], made[len(made)-1])
 			}
 			if name == "" {
 				other := mySQL(t)
-				tool(t, dump, "mysql", argumentsOf(t, other)...)
+				args, _ := clientOf(t, other)
+				tool(t, dump, "mysql", args...)
 				db := other.Connect(t)
 				run(t, db, "INSERT INTO `rows` (v) VALUES (1)")
 				if ids := query(t, db, "SELECT id FROM `rows`"); !above(ids, append(made, again...)) {
@@ -126,34 +111,24 @@ func TestMySQLDump(t *testing.T) {
 	}
 }
 
-// argumentsOf returns the arguments of MySQL's programs for a database.
-func argumentsOf(t *testing.T, db dbtest.DB) []string {
-	t.Helper()
-	cfg, err := mysql.ParseDSN(db.DSN)
-	if err != nil {
-		t.Fatal(err)
-	}
-	host, port, _ := strings.Cut(cfg.Addr, ":")
-	return []string{"--no-defaults", "--host=" + host, "--port=" + port, "--user=" + cfg.User, "--password=" + cfg.Passwd, cfg.DBName}
-}
-
 // TestMySQLPromotedReplica kills a server whose replica lacks the last ids, and goes on
 // with the replica.
 func TestMySQLPromotedReplica(t *testing.T) {
 	t.Parallel()
-	primary, process := killableMySQL(t, "log-bin=log", "server-id=1")
-	replica, _ := killableMySQL(t, "server-id=2")
+	mySQL(t)
+	primary, process := dbtest.Killable(t, "mysql", "log-bin=log", "server-id=1")
+	replica, _ := dbtest.Killable(t, "mysql", "server-id=2")
 	cfg, err := mysql.ParseDSN(primary.DSN)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, port, _ := strings.Cut(cfg.Addr, ":")
+	_, port := clientOf(t, primary)
 	db, admin := primary.Connect(t), replica.Connect(t)
 	run(t, admin, fmt.Sprintf("CHANGE REPLICATION SOURCE TO SOURCE_HOST = '127.0.0.1', SOURCE_PORT = %s, SOURCE_USER = '%s', SOURCE_PASSWORD = '%s', GET_SOURCE_PUBLIC_KEY = 1", port, cfg.User, cfg.Passwd), "START REPLICA")
 	run(t, db, onMySQL(t, patient)...)
 	run(t, db, onMySQL(t, wrong, forWrong(neverRaisesMySQL)...)...)
 	run(t, db, "CREATE TABLE `rows` (id BIGINT NOT NULL PRIMARY KEY, v INT)", patient.MySQLTrigger("rows", "id"))
-	run(t, db, "SELECT wrong_next()", "INSERT INTO `rows` (v) "+many(200))
+	run(t, db, "SELECT wrong_next()", "INSERT INTO `rows` (v) "+many(200, "i"))
 	const sum = "CAST(SUM(id % 1000003) AS SIGNED) FROM "
 	want := count(t, db, sum+"`rows`")
 	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
@@ -195,7 +170,8 @@ func TestMySQLPromotedReplica(t *testing.T) {
 // transaction is open. The variant has a counter that is not in the server's log.
 func TestMySQLCrash(t *testing.T) {
 	t.Parallel()
-	server, process := killableMySQL(t, "innodb-flush-log-at-trx-commit=1")
+	mySQL(t)
+	server, process := dbtest.Killable(t, "mysql", "innodb-flush-log-at-trx-commit=1")
 	db := server.Connect(t)
 	db.SetMaxIdleConns(0)
 	run(t, db, onMySQL(t, patient)...)
@@ -207,8 +183,8 @@ func TestMySQLCrash(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		run(t, open, "INSERT INTO "+table+" (v) "+many(40))
-		run(t, db, "INSERT INTO "+table+" (v) "+many(400))
+		run(t, open, "INSERT INTO "+table+" (v) "+many(40, "i"))
+		run(t, db, "INSERT INTO "+table+" (v) "+many(400, "i"))
 		before := query(t, db, "SELECT id FROM "+table)
 		if err := process.Kill(); err != nil {
 			t.Fatal(err)
@@ -270,23 +246,22 @@ func TestMySQLClock(t *testing.T) {
 	}
 }
 
-// TestMySQLRaise has sessions pause before they raise the counter to the same tick. A
-// session that took the number to which it raised the counter would share it.
 func TestMySQLRaise(t *testing.T) {
 	t.Parallel()
+	raiseTogether(t, mySQL, onMySQL, 30, 25*time.Millisecond, []string{"SET v = NULL;", ""})
+}
+
+// raiseTogether has sessions pause before they raise the counter to the same tick, one of
+// every so many. A session that took the number to which it raised the counter would share
+// it. The edits make sessions do that.
+func raiseTogether(t *testing.T, server func(*testing.T) dbtest.DB, on statements, every int, pause time.Duration, edits []string) {
 	const raised = "SET tick = GREATEST(tick, least_tick);"
-	for name, tt := range map[string]struct {
-		edits   []string
-		repeats bool
-	}{
-		"":                   {nil, false},
-		"not drawn after it": {[]string{"SET v = NULL;", ""}, true},
-	} {
+	together := []string{raised, fmt.Sprintf("DO SLEEP(0.002); SET tick = tick DIV %d * %[1]d; ", every) + raised}
+	for name, edits := range map[string][]string{"": nil, "not drawn after it": edits} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			db := mySQL(t).Connect(t)
-			w := sqlgen.Writer{Window: time.Millisecond, MaxClockSkew: time.Millisecond}
-			run(t, db, onMySQL(t, w, append([]string{raised, "DO SLEEP(0.002); SET tick = tick DIV 30 * 30; " + raised}, tt.edits...)...)...)
+			db := server(t).Connect(t)
+			run(t, db, on(t, sqlgen.Writer{Window: time.Millisecond, MaxClockSkew: time.Millisecond}, append(together, edits...)...)...)
 			run(t, db, "CREATE TABLE `rows` (id BIGINT)")
 			var wait sync.WaitGroup
 			for range 8 {
@@ -301,13 +276,13 @@ func TestMySQLRaise(t *testing.T) {
 						if _, err := conn.ExecContext(t.Context(), "INSERT INTO `rows` VALUES (snowkey_next())"); err != nil {
 							t.Error(err)
 						}
-						time.Sleep(25 * time.Millisecond)
+						time.Sleep(pause)
 					}
 				})
 			}
 			wait.Wait()
 			all, different := count(t, db, "count(*) FROM `rows`"), count(t, db, "count(DISTINCT id) FROM `rows`")
-			if all != 80 || all > different != tt.repeats {
+			if all != 80 || all > different != (edits != nil) {
 				t.Errorf("%d rows have %d different ids", all, different)
 			}
 		})
@@ -352,18 +327,19 @@ func TestMySQLWaits(t *testing.T) {
 	}
 }
 
-// TestMySQLSnapshot deletes the row while a transaction has an older snapshot. The
-// transaction makes no ids after its limit.
 func TestMySQLSnapshot(t *testing.T) {
 	t.Parallel()
-	for name, tt := range map[string]struct {
-		edits   []string
-		refused bool
-	}{"": {nil, true}, "without a locking read": {[]string{"FOR SHARE OF l", ""}, false}} {
+	oldSnapshot(t, mySQL, onMySQL, sqlgen.Writer{}, []string{"FOR SHARE OF l", ""})
+}
+
+// oldSnapshot deletes the row while a transaction has an older snapshot. The transaction
+// makes no ids after its limit, unless the edits leave out the lock of the read.
+func oldSnapshot(t *testing.T, server func(*testing.T) dbtest.DB, on statements, w sqlgen.Writer, edits []string) {
+	for name, edits := range map[string][]string{"": nil, "without a locking read": edits} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			db := mySQL(t).Connect(t)
-			run(t, db, onMySQL(t, sqlgen.Writer{}, tt.edits...)...)
+			db := server(t).Connect(t)
+			run(t, db, on(t, w, edits...)...)
 			tx, err := db.BeginTx(t.Context(), &sql.TxOptions{Isolation: sql.LevelRepeatableRead})
 			if err != nil {
 				t.Fatal(err)
@@ -372,7 +348,7 @@ func TestMySQLSnapshot(t *testing.T) {
 			query(t, tx, "SELECT COUNT(*) FROM snowkey_lease")
 			run(t, db, "DELETE FROM snowkey_lease WHERE worker = 1023")
 			_, err = tx.ExecContext(t.Context(), "SELECT snowkey_next()")
-			if refused := err != nil && strings.Contains(err.Error(), "is not reserved for SQL"); refused != tt.refused {
+			if refused := err != nil && strings.Contains(err.Error(), "is not reserved for SQL"); refused != (edits == nil) {
 				t.Errorf("without the row: %v", err)
 			}
 		})
@@ -415,25 +391,23 @@ func TestMySQLFence(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			db := mySQL(t).Connect(t)
-			store, cfg := sqlstore.MySQL(db), snowkey.Config{MaxWorker: 9}
 			run(t, db, onMySQL(t, sqlgen.Writer{}, edits...)...)
-			pool, err := snowkey.Open(t.Context(), store, cfg)
-			if err != nil {
-				t.Fatal(err)
-			}
-			pool.Close(context.Background())
-			query(t, db, "SELECT snowkey_next()")
-			time.Sleep(1500 * time.Millisecond) // until the counter is not ahead any more
-			if err := snowkey.Fence(t.Context(), store, cfg); err != nil {
-				t.Fatal(err)
-			}
-			fence := query(t, db, "SELECT fence FROM snowkey_lease_ns")[0]
-			db.SetMaxIdleConns(0) // so that the next query has a new session
-			id := query(t, db, "SELECT snowkey_next()")[0]
-			if counter := id>>22<<12 | id&4095; counter >= fence != (name == "") {
-				t.Errorf("the counter of %d is %d, and the fence %d", id, counter, fence)
-			}
+			// After 1.5 s, the counter is not ahead any more.
+			checkFence(t, db, sqlstore.MySQL(db), 1500*time.Millisecond, name == "")
 		})
+	}
+}
+
+// recent checks that ids are different, and were made less than 20 s ago.
+func recent(t *testing.T, ids []int64) {
+	t.Helper()
+	seen := make(map[int64]bool)
+	for _, id := range ids {
+		at := idgen.DefaultLayout().Decode(id).Time
+		if seen[id] || time.Since(at).Abs() > 20*time.Second {
+			t.Errorf("%d has the time %v, or was made twice", id, at)
+		}
+		seen[id] = true
 	}
 }
 
@@ -445,15 +419,7 @@ func TestMySQLSettings(t *testing.T) {
 	live := session(t, db)
 	run(t, live, "SET timestamp = 100", "SET time_zone = '-07:00'", "SET SESSION auto_increment_increment = 3, SESSION sql_mode = 'ANSI,NO_AUTO_VALUE_ON_ZERO,NO_BACKSLASH_ESCAPES'",
 		"SET collation_connection = utf8mb4_bin", "SET autocommit = 0")
-	ids := append(query(t, live, of200), query(t, live, of200)...)
-	seen := make(map[int64]bool)
-	for _, id := range ids {
-		at := idgen.DefaultLayout().Decode(id).Time
-		if seen[id] || time.Since(at).Abs() > 20*time.Second {
-			t.Errorf("%d has the time %v, or was made twice", id, at)
-		}
-		seen[id] = true
-	}
+	recent(t, append(query(t, live, of200), query(t, live, of200)...))
 	if expiry := query(t, live, "SELECT @@SESSION.information_schema_stats_expiry")[0]; expiry != 86400 {
 		t.Errorf("information_schema_stats_expiry is %d afterwards", expiry)
 	}
@@ -465,12 +431,7 @@ func TestMySQLGroup(t *testing.T) {
 	t.Parallel()
 	mySQL(t)
 	db := dbtest.GroupReplication(t, 1)[0].DB.Connect(t)
-	var err error
-	for _, s := range onMySQL(t, sqlgen.Writer{}) {
-		if _, err = db.Exec(s); err != nil {
-			break
-		}
-	}
+	err := refused(t, db, onMySQL(t, sqlgen.Writer{}))
 	if err == nil || !strings.Contains(err.Error(), "multi-primary") {
 		t.Errorf("on a group: %v", err)
 	}

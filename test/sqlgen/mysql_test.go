@@ -13,7 +13,6 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/snowkey-go/snowkey"
-	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/lease/sqlstore"
 	"github.com/snowkey-go/snowkey/schema/sqlgen"
@@ -29,7 +28,7 @@ func mySQL(t *testing.T) dbtest.DB {
 	return db
 }
 
-// onMySQL is like without.
+// onMySQL is without on MySQL.
 func onMySQL(t *testing.T, w sqlgen.Writer, edits ...string) []string {
 	t.Helper()
 	statements, err := w.MySQL()
@@ -39,32 +38,27 @@ func onMySQL(t *testing.T, w sqlgen.Writer, edits ...string) []string {
 	return edited(t, statements, edits...)
 }
 
-// many is a query with n rows.
-func many(n int) string {
-	return fmt.Sprintf("WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d) SELECT i FROM n", n)
+// many is a query with n rows, in which i counts from 1.
+func many(n int, columns string) string {
+	return fmt.Sprintf("WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d) SELECT %s FROM n", n, columns)
 }
 
-// oneWorker has two worker numbers, and SQL gets the second one.
-func oneWorker(t *testing.T) idgen.Layout {
-	t.Helper()
-	layout, err := idgen.NewLayout(time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC), time.Millisecond, idgen.Time(41), idgen.Worker(1), idgen.Sequence(12))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return layout
-}
-
-// TestMySQLSessions makes ids in many sessions and in a process at the same time, while
-// transactions stay open and statements are cancelled. The variant raises the counter
-// with keys that are equal in all sessions, so that they wait for each other.
+// TestMySQLSessions makes ids in many sessions and in a process at the same time.
 func TestMySQLSessions(t *testing.T) {
 	t.Parallel()
-	db := mySQL(t).Connect(t)
-	layout := oneWorker(t)
+	manySessions(t, mySQL(t).Connect(t), onMySQL, "BIGINT NOT NULL", many(100, "i"), 20, 10000)
+}
+
+// manySessions makes ids in many sessions and in a process at the same time, while
+// transactions stay open and statements are cancelled. Each session inserts the rows of a
+// query several times. At least so many rows must be there in the end.
+func manySessions(t *testing.T, db *sql.DB, on statements, column, rows string, rounds int, least int64) {
+	t.Helper()
+	layout := twoWorkers(t)
 	w := sqlgen.Writer{Layout: layout}
-	run(t, db, onMySQL(t, w)...)
-	run(t, db, onMySQL(t, w)...)
-	run(t, db, "CREATE TABLE `rows` (id BIGINT NOT NULL, v INT, KEY (id))", w.MySQLTrigger("rows", "id"))
+	run(t, db, on(t, w)...)
+	run(t, db, on(t, w)...)
+	run(t, db, "CREATE TABLE `rows` (id "+column+", v INT, KEY (id)) ENGINE = InnoDB", w.MySQLTrigger("rows", "id"))
 	pool, err := snowkey.Open(t.Context(), sqlstore.MySQL(db), snowkey.Config{Layout: layout})
 	if err != nil {
 		t.Fatal(err)
@@ -87,13 +81,13 @@ func TestMySQLSessions(t *testing.T) {
 	var wait sync.WaitGroup
 	for i := range 8 {
 		wait.Go(func() {
-			for k := range 20 {
+			for k := range rounds {
 				cancelled := (i+k)%5 == 0
 				ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 				if cancelled {
 					ctx, cancel = context.WithTimeout(t.Context(), time.Duration(1+k)*time.Millisecond)
 				}
-				_, err := db.ExecContext(ctx, "INSERT INTO `rows` (v) "+many(100))
+				_, err := db.ExecContext(ctx, "INSERT INTO `rows` (v) "+rows)
 				if err == nil {
 					_, err = db.ExecContext(ctx, "INSERT INTO `rows` VALUES (0, 1), (NULL, 2)")
 				}
@@ -116,7 +110,7 @@ func TestMySQLSessions(t *testing.T) {
 		t.Error(err)
 	}
 	all, different := count(t, db, "count(*) FROM `rows`"), count(t, db, "count(DISTINCT id) FROM `rows`")
-	if all != different || all < 10000 {
+	if all != different || all < least {
 		t.Errorf("%d rows have %d different ids", all, different)
 	}
 	if count(t, db, fmt.Sprint("count(*) FROM `rows` WHERE id = ", taken)) > 0 {
@@ -136,24 +130,7 @@ func TestMySQLSessions(t *testing.T) {
 		second.Close(context.Background())
 		t.Error("a second process leased a worker number")
 	}
-	for _, tt := range []struct {
-		w   sqlgen.Writer
-		has string
-	}{
-		{sqlgen.Writer{Layout: layout, Name: "another"}, "is leased by SQL"},
-		{sqlgen.Writer{Layout: layout, Namespace: "third"}, "already makes ids with worker number 1 of namespace default"},
-		{sqlgen.Writer{Name: "another"}, "has another layout"},
-	} {
-		var err error
-		for _, s := range onMySQL(t, tt.w) {
-			if _, err = db.Exec(s); err != nil {
-				break
-			}
-		}
-		if err == nil || !strings.Contains(err.Error(), tt.has) {
-			t.Errorf("got %v, want %s", err, tt.has)
-		}
-	}
+	reservedOnce(t, db, layout, on)
 }
 
 // TestMySQLPage runs the SQL of docs/sql-default.md.

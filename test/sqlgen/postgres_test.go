@@ -212,10 +212,7 @@ func TestRole(t *testing.T) {
 // the same namespace. The process never gets the reserved number.
 func TestReserved(t *testing.T) {
 	t.Parallel()
-	layout, err := idgen.NewLayout(time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC), time.Millisecond, idgen.Time(41), idgen.Worker(1), idgen.Sequence(12))
-	if err != nil {
-		t.Fatal(err)
-	}
+	layout := twoWorkers(t)
 	db := dbtest.Postgres(t).Connect(t)
 	store := sqlstore.Postgres(db)
 	cfg := snowkey.Config{Layout: layout}
@@ -262,7 +259,31 @@ func TestReserved(t *testing.T) {
 			t.Errorf("doctor: %s", f.Text)
 		}
 	}
-	// A number is reserved for one function, and a function has one number.
+	reservedOnce(t, db, layout, without)
+	sequences, rows := count(t, db, "count(*) FROM pg_class WHERE relname LIKE 'another%'"), count(t, db, "count(*) FROM snowkey_lease WHERE namespace = 'third'")
+	if sequences+rows > 0 {
+		t.Errorf("statements that were refused left %d sequences and %d rows", sequences, rows)
+	}
+}
+
+// statements are those that install a writer, with edits; see without.
+type statements func(t *testing.T, w sqlgen.Writer, edits ...string) []string
+
+// refused executes statements up to the first error.
+func refused(t *testing.T, db *sql.DB, statements []string) error {
+	t.Helper()
+	for _, statement := range statements {
+		if _, err := db.ExecContext(t.Context(), statement); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// reservedOnce checks that a number is reserved for one function, and a function has one
+// number. Number 1 of the layout is reserved for snowkey_next in the namespace default.
+func reservedOnce(t *testing.T, db *sql.DB, layout idgen.Layout, on statements) {
+	t.Helper()
 	for _, tt := range []struct {
 		w   sqlgen.Writer
 		has string
@@ -271,25 +292,20 @@ func TestReserved(t *testing.T) {
 		{sqlgen.Writer{Layout: layout, Namespace: "third"}, "already makes ids with worker number 1 of namespace default"},
 		{sqlgen.Writer{Name: "another"}, "has another layout"},
 	} {
-		if err := refused(t, db, tt.w); err == nil || !strings.Contains(err.Error(), tt.has) {
+		if err := refused(t, db, on(t, tt.w)); err == nil || !strings.Contains(err.Error(), tt.has) {
 			t.Errorf("got %v, want %s", err, tt.has)
 		}
 	}
-	sequences, rows := count(t, db, "count(*) FROM pg_class WHERE relname LIKE 'another%'"), count(t, db, "count(*) FROM snowkey_lease WHERE namespace = 'third'")
-	if sequences+rows > 0 {
-		t.Errorf("statements that were refused left %d sequences and %d rows", sequences, rows)
-	}
 }
 
-// refused executes the statements that install w up to the first error.
-func refused(t *testing.T, db *sql.DB, w sqlgen.Writer) error {
+// twoWorkers has two worker numbers, and SQL gets the second one.
+func twoWorkers(t *testing.T) idgen.Layout {
 	t.Helper()
-	for _, statement := range without(t, w) {
-		if _, err := db.ExecContext(t.Context(), statement); err != nil {
-			return err
-		}
+	layout, err := idgen.NewLayout(time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC), time.Millisecond, idgen.Time(41), idgen.Worker(1), idgen.Sequence(12))
+	if err != nil {
+		t.Fatal(err)
 	}
-	return nil
+	return layout
 }
 
 // TestFence raises the fence, as an operator does after a restore that can't be detected.
@@ -302,15 +318,22 @@ func TestFence(t *testing.T) {
 
 func fence(t *testing.T, want bool, edits ...string) {
 	db := dbtest.Postgres(t).Connect(t)
-	store := sqlstore.Postgres(db)
-	cfg := snowkey.Config{MaxWorker: 9}
 	run(t, db, without(t, sqlgen.Writer{}, edits...)...)
+	checkFence(t, db, sqlstore.Postgres(db), 0, want)
+}
+
+// checkFence raises the fence after some time, and compares it with the counter of a new
+// session.
+func checkFence(t *testing.T, db *sql.DB, store *sqlstore.Store, after time.Duration, want bool) {
+	t.Helper()
+	cfg := snowkey.Config{MaxWorker: 9}
 	pool, err := snowkey.Open(t.Context(), store, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
 	pool.Close(t.Context())
 	query(t, db, "SELECT snowkey_next()")
+	time.Sleep(after)
 	if err := snowkey.Fence(t.Context(), store, cfg); err != nil {
 		t.Fatal(err)
 	}
