@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math/bits"
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
@@ -444,16 +445,16 @@ func (k *keeper) lose(t *heldLease, reason string) {
 // patience returns the timeout for one attempt to claim or one call for a lease. While
 // we have no lease, there's no point in a short timeout, because afterwards we'd only
 // queue for a connection again. With a lease, we need time for a second call before the
-// lease expires, so the timeout is shorter. However, after two timeouts in a row the
-// lease is probably lost and the store overloaded, so we double it.
+// lease expires, so the timeout is shorter. However, if calls keep timing out, the lease
+// is probably lost and the store overloaded. The timeout then doubles after 2, 4, 8 and
+// 16 calls. Without that, a process could never again connect to a store that takes
+// longer for it.
 func (k *keeper) patience() time.Duration {
-	switch {
-	case k.held == nil:
-		return k.cfg.Window / 2
-	case k.gaveUp < 2:
-		return k.cfg.Window / 4
+	timeout := k.cfg.Window / 4 << max(bits.Len(uint(min(k.gaveUp, 16)))-1, 0)
+	if k.held == nil {
+		timeout = max(timeout, k.cfg.Window/2)
 	}
-	return k.cfg.Window / 2
+	return timeout
 }
 
 // inTime returns a ctx with the timeout of patience. The caller must call the returned

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -426,6 +427,44 @@ func (a *attempts) check(t *testing.T) {
 func hangs(ctx context.Context) error {
 	<-ctx.Done()
 	return errors.New("interrupted")
+}
+
+// The process loses its connection, and a new one takes longer than the window. The
+// process must still get one, with its lease and without.
+func TestConnectingTakesLongerThanTheWindow(t *testing.T) {
+	for _, away := range []time.Duration{0, time.Minute} {
+		t.Run(away.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				m := &leasetest.Memory{}
+				var connected atomic.Bool
+				connected.Store(true)
+				lost := time.Now().Add(time.Hour)
+				store := &hooked{m, func(ctx context.Context, _ string) error {
+					if connected.Load() {
+						return nil
+					}
+					select {
+					case <-ctx.Done():
+						return ctx.Err()
+					case <-time.After(max(time.Until(lost.Add(away)), 0) + 12*time.Second):
+						connected.Store(true)
+						return nil
+					}
+				}}
+				_, r := openKeeper(t, store, config(3, 3))
+				lost = time.Now()
+				connected.Store(false)
+				time.Sleep(away + 3*time.Minute)
+				if !connected.Load() {
+					t.Fatal("no connection")
+				}
+				time.Sleep(time.Minute)
+				if last, _ := r.last(); last.bound < time.Since(config(3, 3).Epoch).Milliseconds()*4096 {
+					t.Errorf("no ids: %+v", last)
+				}
+			})
+		})
+	}
 }
 
 // Open gave up while a claim had no reply. The worker number must be free afterwards,

@@ -33,7 +33,7 @@ type row struct {
 	ofB     *session // the session of program B, if it's another one
 	space   string   // the namespace; empty for the default
 	app     func(context.Context, *sql.DB) error
-	exist   bool // create tables, namespace and row first, because DDL on MySQL commits open transactions
+	exist   bool // create tables, namespace and row first, with an ordinary session
 	want    outcome
 	names   string // part of the error if it's refused; case is ignored
 	only    string // "mysql" or "mariadb" if the other doesn't have this setting
