@@ -427,7 +427,7 @@ func (n *nemesis) await(name string, lasted time.Duration, over time.Time, who [
 				flow = max(flow, at.Sub(over))
 				break
 			}
-			if time.Since(over) > time.Minute {
+			if time.Since(over) > 3*time.Minute { // not a bar, which is below
 				n.Errorf("%s: %s has not recovered after %v", name, p.label, time.Since(over))
 				n.tellLogs()
 				n.tellLog(p)
