@@ -72,6 +72,10 @@ const neverExpires = 7258118400000000
 // the counter has at least as much room behind the numbers that become ids.
 const maxSessions = 1 << 18
 
+// lag is how old the tick of an id may be. Entering a tick costs more than drawing from
+// one, so a session that inserts row by row does not enter each millisecond.
+const lag = 10 * time.Millisecond
+
 // Postgres returns the statements that create the lease tables if they are missing,
 // reserve the worker number, and create the functions. All of them can be executed
 // again. They need PostgreSQL 12 or later, and a role that owns the lease tables and may
@@ -239,7 +243,7 @@ func (w Writer) words() (*strings.Replacer, error) {
 	n := func(v int64) string { return fmt.Sprint(v) }
 	regclass := func(name string) string { return literal(quote(name)) + "::regclass" }
 	counter, history, lease := regclass(name+"_counter"), regclass(name+"_history"), regclass(w.schema()+"."+w.table())
-	setting := func(hash string) string { return "concat('snowkey.limit_', " + counter + "::oid, '_', " + hash + ")" }
+	setting := func(hash string) string { return "'snowkey.limit_' || " + counter + "::oid || '_' || " + hash }
 	key := fnv.New32a() // of the lock; not the oid, which would be constant in plans that are cached
 	io.WriteString(key, name)
 	// hash is odd, because a sequence has no 0. The row of the lease is rewritten by each restore
@@ -250,13 +254,13 @@ func (w Writer) words() (*strings.Replacer, error) {
 		"{ns}", quote(w.schema() + "." + w.table() + "_ns"), "{lease}", quote(w.schema() + "." + w.table()),
 		"{next}", quote(name), "{enter}", quote(name + "_enter"),
 		"{counter}", quote(name + "_counter"), "{counter:}", counter,
-		"{flush}", quote(name + "_flush"), "{flush:}", regclass(name + "_flush"), "{not flushed}", "current_setting('snowkey.flush', true) IS DISTINCT FROM 'on'",
+		"{flush}", quote(name + "_flush"), "{flush transaction}", "COALESCE(nullif(current_setting('snowkey.flush', true), ''), set_config('snowkey.flush', setval(" + regclass(name+"_flush") + ", 1)::text, true))",
 		"{history}", quote(name + "_history"), "{history:}", history,
 		"{hash}", hash, "{setting of hash}", setting("hash"), "{key}", fmt.Sprint(int32(key.Sum32())),
 		"{limit}", "nullif(current_setting(" + setting("pg_sequence_last_value("+history+")") + ", true), '')::bigint",
 		"{name}", literal(name), "{token}", literal("sql:" + name),
 		"{namespace}", literal(s.namespace), "{layout}", literal(s.layout),
-		"{stale}", n(max(time.Second.Microseconds()/s.unit, 1)),
+		"{stale}", n(max(time.Second.Microseconds()/s.unit, 1)), "{lag}", n(lag.Microseconds() / s.unit),
 		"{sequence bits}", n(int64(s.sequence)), "{room}", n(int64(s.room)), "{room bits}", fmt.Sprintf("%d bits", s.room),
 		"{mask}", n(1<<s.room - 1), "{spread}", n(int64(1)<<min(s.sequence, 12) - 1),
 		"{now}", "floor(date_part('epoch', clock_timestamp()) * 1000000)::bigint",

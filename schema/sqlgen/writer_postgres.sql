@@ -174,31 +174,25 @@ END
 $snowkey$
 ;;
 
--- Returns one id.
+-- Returns one id. A transaction prepares each expression again, so the common way has only four.
 CREATE OR REPLACE FUNCTION {next}() RETURNS bigint
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $snowkey$
 DECLARE
-	limits bigint;
+	limits bigint := {limit};
 	v bigint;
 	now bigint;
 BEGIN
-	IF {not flushed} THEN
-		PERFORM setval({flush:}, 1), set_config('snowkey.flush', 'on', true);
-	END IF;
 	-- Look before drawing. Each session then draws at most one number too many from a tick, and none from a new counter.
-	IF pg_sequence_last_value({counter:}) & {mask} < {ids} THEN
-		limits := {limit};
-		v := nextval({counter:});
-		now := ({now} - {epoch}) / {unit};
-		IF v & {mask} >= {ids} OR v >> {room} < now - {stale} THEN
-			v := NULL;
-		ELSIF v >> {room} < now THEN
-			v := (v >> {room} << {sequence bits}) | (v & {mask});
-		ELSIF v >> {room} < limits THEN
-			RETURN {fixed} | (v >> {room} << {time shift}) | ((v & {mask}) << {sequence shift});
-		ELSE
-			v := NULL;
-		END IF;
+	v := CASE WHEN {flush transaction} IS NULL THEN NULL
+		WHEN pg_sequence_last_value({counter:}) & {mask} < {ids} THEN nextval({counter:}) END;
+	IF v & {mask} < {ids} AND v >> {room} < limits AND v >> {room} >= ({now} - {epoch}) / {unit} - {lag} THEN
+		RETURN {fixed} | (v >> {room} << {time shift}) | ((v & {mask}) << {sequence shift});
+	END IF;
+	now := ({now} - {epoch}) / {unit};
+	IF v & {mask} >= {ids} OR v >> {room} < now - {stale} OR v >> {room} >= now THEN
+		v := NULL;
+	ELSE
+		v := (v >> {room} << {sequence bits}) | (v & {mask});
 	END IF;
 	v := {enter}(1, v);
 	RETURN {fixed} | (v >> {sequence bits} << {time shift}) | ((v & ({ids} - 1)) << {sequence shift});
@@ -210,12 +204,11 @@ $snowkey$
 CREATE OR REPLACE FUNCTION {next}(n bigint) RETURNS SETOF bigint
 LANGUAGE plpgsql VOLATILE STRICT ROWS 1000 SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $snowkey$
 DECLARE
+	flushed text;
 	first bigint;
 BEGIN
 	IF n > 0 THEN
-		IF {not flushed} THEN
-			PERFORM setval({flush:}, 1), set_config('snowkey.flush', 'on', true);
-		END IF;
+		flushed := {flush transaction};
 		first := {enter}(n, NULL);
 		RETURN QUERY SELECT {fixed} | (v >> {sequence bits} << {time shift}) | ((v & ({ids} - 1)) << {sequence shift})
 			FROM generate_series(first, first + n - 1) v;

@@ -31,6 +31,7 @@ func BenchmarkInserts(b *testing.B) {
 		{"bigserial", "id bigserial PRIMARY KEY", rows},
 		{"uuid", "id uuid PRIMARY KEY DEFAULT gen_random_uuid()", rows},
 		{"default", "id bigint PRIMARY KEY DEFAULT snowkey_next()", rows},
+		{"floor", "id bigint PRIMARY KEY DEFAULT floor()", rows},
 		{"set", "id bigint PRIMARY KEY", func(table string, rows int) string {
 			if rows == 1 {
 				return ""
@@ -50,6 +51,9 @@ func BenchmarkInserts(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
+	// What any function in PL/pgSQL costs that a role without rights on the sequence can call.
+	statements = append(statements, "CREATE SEQUENCE floor_counter",
+		"CREATE FUNCTION floor() RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS 'BEGIN RETURN nextval(''public.floor_counter''); END'")
 	rates(b, db, statements, kinds)
 }
 

@@ -30,12 +30,12 @@ var patient = sqlgen.Writer{Window: 10 * time.Minute}
 var (
 	// A session keeps its limit for any counter of the same name.
 	keepsLimits = []string{
-		"concat('snowkey.limit_', " + counter + "::oid, '_', hash)", "'snowkey.limit'",
-		"concat('snowkey.limit_', " + counter + "::oid, '_', pg_sequence_last_value(" + history + "))", "'snowkey.limit'",
+		"'snowkey.limit_' || " + counter + "::oid || '_' || hash", "'snowkey.limit'",
+		"'snowkey.limit_' || " + counter + "::oid || '_' || pg_sequence_last_value(" + history + ")", "'snowkey.limit'",
 		"IF pg_sequence_last_value(" + counter + ") IS NOT NULL THEN", "IF true THEN",
 	}
 	// A session keeps its limit for any counter that was raised in the same database.
-	keepsLimitsOfOther = []string{"concat('snowkey.limit_', " + counter + "::oid, '_', ", "concat('snowkey.limit_', "}
+	keepsLimitsOfOther = []string{"'snowkey.limit_' || " + counter + "::oid || '_' || ", "'snowkey.limit_' || "}
 
 	// The counter is never raised above what may be lost.
 	neverRaises = []string{
@@ -186,9 +186,9 @@ func TestCrash(t *testing.T) {
 	db, process := dbtest.Killable(t, "postgres", "wal_writer_delay=10s")
 	c := db.Connect(t)
 	c.SetMaxIdleConns(0)
-	flushes := `setval('"public"."wrong_next_flush"'::regclass, 1), `
+	flushes := `setval('"public"."wrong_next_flush"'::regclass, 1)::text`
 	install(t, c, patient)
-	run(t, c, without(t, wrong, flushes, "")...)
+	run(t, c, without(t, wrong, flushes, "'1'")...)
 	for _, name := range []string{"snowkey_next()", "snowkey_next(1)", "wrong_next()", "wrong_next(1)"} {
 		repeats := func() bool {
 			query(t, c, "SELECT "+name)

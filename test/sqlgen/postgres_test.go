@@ -129,7 +129,7 @@ func inLayout(t *testing.T, layout idgen.Layout, ids []int64, before time.Time) 
 				t.Errorf("%d has the fixed value %d, want %d", id, p.Fixed[k], f)
 			}
 		}
-		if ahead := p.Time.Sub(before); ahead < -2*layout.Unit() || ahead > 30*time.Second {
+		if ahead := p.Time.Sub(before); ahead < -10*time.Millisecond-2*layout.Unit() || ahead > 30*time.Second {
 			t.Errorf("%d is %v ahead", id, ahead)
 		}
 		if again, err := layout.Compose(p); err != nil || again != id {
