@@ -62,6 +62,9 @@ func (r report) write(path string) error {
 			s.markdown(&tables)
 		}
 	}
+	for i := range behind {
+		behind[i] = withReason(behind[i])
+	}
 	bars, missed, _ := strings.Cut(r.table.summary(), ":\n")
 	if missed != "" {
 		bars += ":\n\n* " + strings.ReplaceAll(strings.TrimSpace(missed), "\n  ", "\n* ")

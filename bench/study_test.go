@@ -21,6 +21,7 @@ func TestPage(t *testing.T) {
 	}
 	r := report{each: time.Millisecond, rows: 10_000, found: found, table: table{parts: []part{
 		{topic{title: "A topic"}, []line{{name: "a|b", cost: "1 ns", verdict: missed}}},
+		{topic{name: "Keys"}, []line{{name: "MarshalJSON", against: "xid's", ratio: "1.2", behind: true}}},
 	}}}
 	path := filepath.Join(t.TempDir(), "page.md")
 	if err := r.write(path); err != nil {
@@ -31,7 +32,8 @@ func TestPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	page := string(content)
-	for _, want := range []string{"### A topic", "\n## Cost of an id on several cores\n", `| a\|b | 1 ns |`, "short run", machine(), "1 of 1 bars are MISSED"} {
+	for _, want := range []string{"### A topic", "\n## Cost of an id on several cores\n", `| a\|b | 1 ns |`, "short run", machine(), "1 of 1 bars are MISSED",
+		"MarshalJSON compared with xid's: 1.2. A BIGINT has 19 decimal digits"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page does not say %q", want)
 		}

@@ -104,7 +104,10 @@ func (g *Generator) Next(ctx context.Context) (int64, error) {
 	// is 0. If another call takes a number first, we try the number after it. We don't
 	// read the clock again, because that is the larger part of what an id costs.
 	s := g.seq.Load()
-	bound := s.known.Load() // before the clock is read, so that both cache lines are fetched at once
+	bound := g.home.known.Load() // before the clock is read and not by s, so that both cache lines are fetched at once
+	if s != &g.home {
+		bound = s.known.Load()
+	}
 	now := time.Since(g.clock.start)
 	if int64(now) < g.clock.due.Load() { // as in clock.now, which the compiler does not inline
 		now += time.Duration(g.clock.offset.Load())
