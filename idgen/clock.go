@@ -8,8 +8,9 @@ import (
 
 // resyncEvery is how often a clock reads the wall clock. In between, it only reads the
 // monotonic clock, which costs about half as much as time.Now. The price is that a step
-// of the wall clock may take this long to have an effect.
-const resyncEvery = 100 * time.Millisecond
+// of the wall clock may take this long to have an effect. A reading after a pause takes
+// about 3 µs, so programs that make an id a millisecond notice a shorter time.
+const resyncEvery = time.Second
 
 // clock returns the time since a layout's epoch. Generators must expect it to stand
 // still, jump and go back. It is safe for concurrent use. Each generator has a clock of

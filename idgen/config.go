@@ -61,7 +61,7 @@ type Config struct {
 	MaxNames int
 
 	// Clock replaces the system clock in tests. It must be safe for concurrent use.
-	// Defaults to the system clock, whose steps take effect within 100 ms.
+	// Defaults to the system clock, whose steps take effect within a second.
 	Clock func() time.Time
 
 	// Logger receives an error when a generator is [Down], and a warning when Rotate

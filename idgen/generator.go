@@ -277,7 +277,7 @@ func (c *core) lead(number int64, now time.Duration) time.Duration {
 //
 // We can't rely on a single sleep, because the clock may meanwhile be stepped, be
 // corrected or stand still. Instead, wait reads the clock again after each sleep and
-// never sleeps longer than resyncEvery.
+// never sleeps longer than longestSleep.
 func (g *Generator) wait(ctx context.Context, s *sequence, number int64) error {
 	longer := g.oversleep()
 	waits := false
@@ -294,7 +294,7 @@ func (g *Generator) wait(ctx context.Context, s *sequence, number int64) error {
 			waits = true
 			defer g.waits.begin()()
 		}
-		if err := g.sleep(ctx, min(max(left+longer, shortestSleep), resyncEvery), longer); err != nil {
+		if err := g.sleep(ctx, min(max(left+longer, shortestSleep), longestSleep), longer); err != nil {
 			return err
 		}
 	}

@@ -14,6 +14,7 @@ const (
 	perSleep         = 2000
 	longestOversleep = 5 * time.Millisecond
 	shortestSleep    = 100 * time.Microsecond
+	longestSleep     = 100 * time.Millisecond // since the clock may be corrected meanwhile
 )
 
 // oversleep returns how much longer than necessary a call sleeps. Afterwards, ids are
