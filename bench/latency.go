@@ -66,8 +66,10 @@ func slower(sources []source, results []*crowded, goroutines int) (list []string
 			for _, share := range []float64{0.5, 0.99, 0.999, 1} {
 				mine, its := results[i].calls.within(share), results[j].calls.within(share)
 				if mine > 1.25*its { // leave some room, because some clocks tick in tens of nanoseconds
-					list = append(list, fmt.Sprintf("at the ceiling, %s: %g %% of calls within %s, with %s %s",
-						crowd(goroutines), 100*share, nanos(mine), peer.name, nanos(its)))
+					list = append(list, because(fmt.Sprintf("at the ceiling, %s: %g %% of calls within %s, with %s %s",
+						crowd(goroutines), 100*share, nanos(mine), peer.name, nanos(its)),
+						"Snowkey sleeps until the next tick, and bwmarrin/snowflake keeps a core busy (“CPU, in cores”). The first calls after a sleep find other data "+
+							"in the caches (“An id after a pause”), and the longest one is late because the system was late."))
 				}
 			}
 		}

@@ -41,7 +41,7 @@ func (r report) write(path string) error {
 		}
 		for _, l := range p.lines {
 			if l.behind {
-				behind = append(behind, fmt.Sprintf("%s, %s compared with %s: %s", p.topic.name, l.name, l.against, l.ratio))
+				behind = append(behind, because(fmt.Sprintf("%s, %s compared with %s: %s", p.topic.name, l.name, l.against, l.ratio), l.why))
 			}
 		}
 	}
@@ -62,9 +62,6 @@ func (r report) write(path string) error {
 			s.markdown(&tables)
 		}
 	}
-	for i := range behind {
-		behind[i] = withReason(behind[i])
-	}
 	bars, missed, _ := strings.Cut(r.table.summary(), ":\n")
 	if missed != "" {
 		bars += ":\n\n* " + strings.ReplaceAll(strings.TrimSpace(missed), "\n  ", "\n* ")
@@ -79,6 +76,14 @@ func (r report) write(path string) error {
 		return err
 	}
 	return os.WriteFile(path, []byte(page.String()), 0o644)
+}
+
+// because adds the reason to a line about a faster peer, if there is one.
+func because(line, why string) string {
+	if why == "" {
+		return line
+	}
+	return line + ". " + why
 }
 
 // versions lists the versions of the peers and integrations that are linked into this

@@ -19,7 +19,8 @@ type line struct {
 	against, theirs         string
 	ratio                   string
 	bar, verdict            string
-	behind                  bool // the peer was cheaper in at least three quarters of the rounds
+	behind                  bool   // the peer was cheaper in at least three quarters of the rounds
+	why                     string // of the trial
 }
 
 func (l line) cells() [9]string {

@@ -23,7 +23,8 @@ type trial struct {
 	times     int // measured this many times as long as usual because the results vary; 0 means 1
 	pieces    int // number to divide the printed cost by; 0 means 1
 	bar       bar
-	peer      side // which of the two is a peer's, if any
+	peer      side   // which of the two is a peer's, if any
+	why       string // why the peer may be faster; it names a table that shows it
 
 	// lines returns the table's lines for a result. If nil, there is a single line that
 	// compares the costs.
@@ -97,6 +98,7 @@ func (r result) line() line {
 		bar:     r.bar.text,
 		verdict: r.bar.verdict(r),
 		behind:  r.peer == itsWork && ratio.high < 1 || r.peer == itsYardstick && ratio.low > 1,
+		why:     r.why,
 	}
 }
 
