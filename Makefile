@@ -35,7 +35,7 @@ newclients := bench/internal/ent/client.go test/entgql/ent/client.go
 folders = $(sort $(dir $(shell grep -rl --include='*_test.go' '^func $(1)' .)))
 
 # The servers of make test-servers: a database, followed by a version that dbtest can fetch.
-SERVERS    ?= postgres14 postgres16 postgres17 postgres18 mysql9
+SERVERS    ?= postgres14 postgres16 postgres17 postgres18 mysql9 mariadb11
 
 # The packages whose tests open databases.
 sqlpackages = $(shell go list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' $(packages) | sed -n 's,\([^ ]*\) .*/internal/dbtest[] ].*,\1,p')
@@ -77,7 +77,7 @@ test-go: ## the core with the newest Go, NEWGO
 test-sql: $(clients) ## only the tests that open databases
 	$(withdb) $(gotest) -tags clients -timeout 30m $(RACE) $(TESTFLAGS) $(sqlpackages)
 
-test-servers: $(clients) ## the tests that open databases, on each of SERVERS (postgres14 postgres16 postgres17 postgres18 mysql9), which it fetches
+test-servers: $(clients) ## the tests that open databases, on each of SERVERS (postgres14 postgres16 postgres17 postgres18 mysql9 mariadb11), which it fetches
 	$(withdb) -servers '$(SERVERS)' $(gotest) -tags clients -timeout 60m $(RACE) $(TESTFLAGS) $(module)/internal/dbtest $(sqlpackages)
 
 test-matrix: withdb += -all

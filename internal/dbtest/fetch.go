@@ -64,11 +64,11 @@ func unpacked(suite, packages string) (dir string, err error) {
 	})
 }
 
-// ofUnstable returns the command that runs a program of a package of Debian's unstable
-// suite. Its last word is the path of the program. The package needs a newer C library
+// ofSuite returns the command that runs a program of a package of another suite of
+// Debian. Its last word is the path of the program. The package needs a newer C library
 // than this machine may have, so its own loader runs the program.
-func ofUnstable(packages, program string) (command []string, err error) {
-	dir, err := unpacked("unstable", packages)
+func ofSuite(suite, packages, program string) (command []string, err error) {
+	dir, err := unpacked(suite, packages)
 	if err != nil {
 		return nil, err
 	}

@@ -39,17 +39,34 @@ var mysql = engine{
 		}
 		return installation{}, false
 	},
-	versions: map[string]version{"9": {
-		needs: "MySQL 9",
-		pack:  "-t unstable mysql-server-core",
-		fetch: func() (installation, error) {
-			mysqld, err := ofUnstable("mysql-server-core", "usr/sbin/mysqld")
-			if err != nil {
-				return installation{}, err
-			}
-			return mysqlInstallation(mysqld), nil
+	versions: map[string]version{
+		"9": {
+			needs: "MySQL 9",
+			pack:  "-t unstable mysql-server-core",
+			fetch: func() (installation, error) {
+				mysqld, err := ofSuite("unstable", "mysql-server-core", "usr/sbin/mysqld")
+				if err != nil {
+					return installation{}, err
+				}
+				return mysqlInstallation(mysqld), nil
+			},
 		},
-	}},
+		"mariadb11": {
+			needs: "MariaDB 11",
+			pack:  "-t trixie mariadb-server-core",
+			fetch: func() (installation, error) {
+				mariadbd, err := ofSuite("trixie", "mariadb-server-core", "usr/sbin/mariadbd")
+				if err != nil {
+					return installation{}, err
+				}
+				in := mysqlInstallation(mariadbd)
+				in.initialise = func(data string) []string {
+					return initialiseOnce(mariadbd[len(mariadbd)-1], data, func(data string) []string { return bootstrap(mariadbd, data) })
+				}
+				return in, nil
+			},
+		},
+	},
 	describe: func(ctx context.Context, db *sql.DB) (string, bool, error) {
 		var version string
 		err := db.QueryRowContext(ctx, "SELECT VERSION()").Scan(&version)
@@ -106,6 +123,19 @@ func mysqlInstallation(mysqld []string, installDB ...string) installation {
 		dataSQL: "SELECT @@datadir",
 		quit:    "KILL",
 	}
+}
+
+// bootstrap returns a command that makes a data directory as mariadb-install-db does, which
+// can't run the programs of another suite.
+func bootstrap(mariadbd []string, data string) []string {
+	program := mariadbd[len(mariadbd)-1]
+	files := filepath.Join(filepath.Dir(filepath.Dir(program)), "share/mariadb")
+	script := `mkdir -p "$1" && cd "$2" && shift 2 &&
+{ printf '%s;\n' "CREATE DATABASE mysql" "USE mysql" "SET @auth_root_socket = NULL" "SET @skip_auth_anonymous = 1"
+  cat mariadb_system_tables.sql mariadb_performance_tables.sql mariadb_system_tables_data.sql maria_add_gis_sp_bootstrap.sql mariadb_sys_schema.sql
+} | "$@"`
+	return slices.Concat([]string{"sh", "-c", script, "bootstrap", data, files}, mariadbd,
+		[]string{"--no-defaults"}, unpackedBase(program), []string{"--datadir=" + data, "--bootstrap", "--silent-startup"})
 }
 
 // initialiseOnce returns a command that does what initialise does. Since that can take

@@ -33,7 +33,7 @@ func Redis(args ...string) Service {
 func Valkey(args ...string) Service {
 	s := Redis(args...)
 	s.Packages = "-t unstable valkey-server"
-	s.fetch = func() ([]string, error) { return ofUnstable("valkey-server", "usr/bin/valkey-server") }
+	s.fetch = func() ([]string, error) { return ofSuite("unstable", "valkey-server", "usr/bin/valkey-server") }
 	return s
 }
 

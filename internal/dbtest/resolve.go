@@ -93,7 +93,7 @@ func (e engine) startFound(durable bool, settings ...string) (*server, error) {
 		}
 	}
 	srv, err := e.startPrivate(in, durable)
-	if name := e.version(thisMachine.getenv); err == nil && name != "" && !strings.HasPrefix(srv.version, e.name+" "+name+".") {
+	if name := e.version(thisMachine.getenv); err == nil && name != "" && !strings.HasPrefix(strings.Replace(srv.version, " ", "", 1), e.serverName(name)+".") {
 		srv.stop()
 		return nil, fmt.Errorf("dbtest: %s_VERSION=%s, but what was fetched is %s; remove it from the cache, or use another version", e.env, name, srv.version)
 	}

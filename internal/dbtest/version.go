@@ -31,16 +31,26 @@ func chosen(dialect string) bool {
 	return err == nil && e.version(thisMachine.getenv) != ""
 }
 
+// serverName returns the name of a server of the given version, such as "postgres18". A
+// server that is not called after the engine has its name in the version, like "mariadb11".
+func (e engine) serverName(version string) string {
+	if version[0] <= '9' {
+		return e.name + version
+	}
+	return version
+}
+
 // Choice returns the environment variables ("SNOWKEY_TEST_DB=mysql") for a run on nothing
 // but a fetched server, such as "mysql9" or "postgres18".
 func Choice(server string) (env []string, err error) {
 	var names []string
 	for _, e := range []engine{mysql, postgres} {
 		for _, version := range slices.Sorted(maps.Keys(e.versions)) {
-			if server == e.name+version {
+			name := e.serverName(version)
+			if server == name {
 				return []string{"SNOWKEY_TEST_DB=" + e.name, e.env + "=", e.env + "_VERSION=" + version}, nil
 			}
-			names = append(names, e.name+version)
+			names = append(names, name)
 		}
 	}
 	return nil, fmt.Errorf("dbtest: %q is not a server that can be fetched; they are %s", server, strings.Join(names, ", "))

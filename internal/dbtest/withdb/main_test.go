@@ -76,7 +76,7 @@ func TestCommandRunsOnEachServer(t *testing.T) {
 	}
 	for _, server := range []string{"postgres", "postgres8", "oracle9", "9", ""} {
 		status, err = runOnEach(io.Discard, false, []string{server}, nil)
-		if status == 0 || err == nil || !strings.Contains(err.Error(), "mysql9, postgres14") {
+		if status == 0 || err == nil || !strings.Contains(err.Error(), "mysql9, mariadb11, postgres14") {
 			t.Errorf("%q: status %d, error %v", server, status, err)
 		}
 	}
