@@ -42,23 +42,10 @@ func TestMatrixTogether(t *testing.T) {
 
 			do, stop := c.start(db)
 			do()
-			for range 2 {
-				if err := process.Kill(); err != nil {
-					t.Fatal(err)
-				}
-				if err := process.Start(); err != nil {
-					t.Fatal(err)
-				}
-				do()
-			}
+			c.kills(process, do)
 			do(append(sqlgen.Writer{}.PostgresDrop(), statements...)...)
 			do(append(append(sqlgen.Writer{}.PostgresDrop(), "DROP SEQUENCE snowkey_next_counter, snowkey_next_history"), statements...)...)
-			for _, by := range []time.Duration{-800 * time.Millisecond, 5 * time.Second, 0} {
-				if err := clock.Set(by); err != nil {
-					t.Fatal(err)
-				}
-				do()
-			}
+			c.clocks(clock, do)
 			time.Sleep(2 * time.Second)
 			if err := standby.Lag(); err != nil {
 				t.Fatal(err)
@@ -119,15 +106,7 @@ func TestMatrixMariaDBTogether(t *testing.T) {
 			run(t, db, "CREATE TABLE `rows` (id BIGINT NOT NULL DEFAULT 0, v INT, KEY (id))", w.MySQLTrigger("rows", "id"))
 			do, stop := c.start(db)
 			do()
-			for range 2 {
-				if err := process.Kill(); err != nil {
-					t.Fatal(err)
-				}
-				if err := process.Start(); err != nil {
-					t.Fatal(err)
-				}
-				do()
-			}
+			c.kills(process, do)
 			if tt.failed {
 				time.Sleep(2 * time.Second)
 				lag()
@@ -140,18 +119,47 @@ func TestMatrixMariaDBTogether(t *testing.T) {
 			} else {
 				do(append(w.MariaDBDrop(), statements...)...)
 				do(append(append(w.MariaDBDrop(), "DROP TABLE snowkey_next_counter, snowkey_next_history", "DROP SEQUENCE snowkey_next_sessions"), statements...)...)
-				for _, by := range []time.Duration{-800 * time.Millisecond, 5 * time.Second, 0} {
-					if err := clock.Set(by); err != nil {
-						t.Fatal(err)
-					}
-					do()
-				}
+				c.clocks(clock, do)
 			}
 			repeated, workers := stop()
 			if repeated > 0 != (tt.edits != nil) {
 				t.Errorf("%d ids were repeated", repeated)
 			}
 			if workers[3] < 100_000 || len(c.ids)-workers[3] < 1_000_000 {
+				t.Errorf("too few ids: %v", workers)
+			}
+		})
+	}
+}
+
+// TestMatrixMySQLTogether is the same on MySQL, without a replica. Ids repeat if sessions use
+// the number to which they have raised the counter.
+func TestMatrixMySQLTogether(t *testing.T) {
+	layout, err := idgen.NewLayout(time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC), time.Millisecond, idgen.Time(41), idgen.Worker(2), idgen.Sequence(12))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := sqlgen.Writer{Layout: layout, Window: window}
+	for name, edits := range map[string][]string{"": nil, "numbers are not drawn again": keepsRaisedMySQL} {
+		t.Run(name, func(t *testing.T) {
+			mySQL(t)
+			c := &chaos{T: t, layout: layout, store: sqlstore.MySQL, forms: []string{"SELECT snowkey_next()", many(3, "snowkey_next()"), many(900, "snowkey_next()")}}
+			primary, process, clock := dbtest.Clocked(t, "mysql")
+			c.database.Store(&primary)
+			db := primary.Connect(t)
+			statements := onMySQL(t, w, edits...)
+			run(t, db, statements...)
+			do, stop := c.start(db)
+			do()
+			c.kills(process, do)
+			do(append(w.MySQLDrop(), statements...)...)
+			do(append(append(w.MySQLDrop(), "DROP TABLE snowkey_next_counter, snowkey_next_history"), statements...)...)
+			c.clocks(clock, do)
+			repeated, workers := stop()
+			if repeated > 0 != (edits != nil) {
+				t.Errorf("%d ids were repeated", repeated)
+			}
+			if workers[3] < 10_000 || len(c.ids)-workers[3] < 1_000_000 {
 				t.Errorf("too few ids: %v", workers)
 			}
 		})
@@ -208,6 +216,29 @@ func (c *chaos) start(db *sql.DB) (do func(what ...string), stop func() (repeate
 		repeated := n - len(slices.Compact(slices.Clone(c.ids)))
 		c.Logf("%d ids, %d of them repeated; by worker: %v; %d errors, such as %v", n, repeated, workers, c.errors, c.err)
 		return repeated, workers
+	}
+}
+
+// kills kills the server and starts it again, twice.
+func (c *chaos) kills(process *dbtest.Process, do func(what ...string)) {
+	for range 2 {
+		if err := process.Kill(); err != nil {
+			c.Fatal(err)
+		}
+		if err := process.Start(); err != nil {
+			c.Fatal(err)
+		}
+		do()
+	}
+}
+
+// clocks sets the server's clock back, ahead and right again.
+func (c *chaos) clocks(clock *dbtest.Clock, do func(what ...string)) {
+	for _, by := range []time.Duration{-800 * time.Millisecond, 5 * time.Second, 0} {
+		if err := clock.Set(by); err != nil {
+			c.Fatal(err)
+		}
+		do()
 	}
 }
 
