@@ -61,6 +61,22 @@ func TestReadmesAgree(t *testing.T) {
 	}
 }
 
+// The figures in tables come from the latest run of the benchmarks.
+func TestFiguresAreOfTheBenchmarks(t *testing.T) {
+	page := read(t, "docs/benchmarks.md")
+	for name, least := range map[string]int{"README.md": 16, "docs/comparison.md": 6} {
+		figures := regexp.MustCompile(`(?m)\d[\d.]* ns \||\d\.\d+ \(\d\.\d+–\d\.\d+\) \|`).FindAllString(read(t, name), -1)
+		if len(figures) < least {
+			t.Errorf("%s has %d figures in tables, want %d or more: %q", name, len(figures), least, figures)
+		}
+		for _, figure := range figures {
+			if !strings.Contains(page, "| "+figure) {
+				t.Errorf("%s has %q, which docs/benchmarks.md has not", name, figure)
+			}
+		}
+	}
+}
+
 // Running the programs, even repeatedly, must print ids like those shown in the README.
 func TestReadmeShowsTheOutput(t *testing.T) {
 	ids := regexp.MustCompile(`^\d{18}( \d{18})?\n$`)
