@@ -141,18 +141,23 @@ func TestPartitions(t *testing.T) {
 	require(t, "the rows after undo without --online", s.rows(t), rows)
 }
 
-// We kill the plan for partitioned tables at each point and let it continue, reverse it
-// from points all along the way, and kill it at each point of that too.
-func TestPartitionsKilled(t *testing.T) {
+// We kill the plan for partitioned tables and let it continue, reverse it from points all
+// along the way, and kill it at each point of that too. TestMatrixPartitionsKilled does so
+// at each point.
+func TestPartitionsKilled(t *testing.T) { killPartitions(t, 5, 151) }
+
+// killPartitions kills Apply at every so many points, and reverses it from points that are
+// this far apart.
+func killPartitions(t *testing.T, every, apart int) {
 	if !slices.Contains(dbtest.Databases(t), "postgres") {
 		t.Skip("only Postgres has such partitions")
 	}
 	for what, test := range map[string]func(*testing.T, dbtest.DB){
-		"apply": func(t *testing.T, db dbtest.DB) { killAtEveryPoint(t, partitionedShop, db, partitioned) },
+		"apply": func(t *testing.T, db dbtest.DB) { killAtPoints(t, partitionedShop, db, partitioned, every) },
 		"undo from": func(t *testing.T, db dbtest.DB) {
 			s := partitionedShop(t, db)
 			rows := s.rows(t)
-			undoFromEveryPoint(t, s, partitioned, 47)
+			undoFromEveryPoint(t, s, partitioned, apart)
 			require(t, "the rows", s.rows(t), rows)
 		},
 		"undo": func(t *testing.T, db dbtest.DB) { killUndoAtEveryPoint(t, partitionedShop(t, db), partitioned) },

@@ -125,11 +125,15 @@ func with(db dbtest.DB, settings string) dbtest.DB {
 	return db
 }
 
-// TestIsolation runs the suite with each isolation level, since servers have different
-// defaults. On MySQL, it also counts rows in both ways. The level makes no difference
-// if there's just one connection, because statements can't be concurrent.
-func TestIsolation(t *testing.T) {
-	for _, level := range []string{"read committed", "repeatable read", "serializable"} {
+// TestIsolation runs the suite with the strictest isolation level, and TestMatrixIsolation
+// with the others, since servers have different defaults.
+func TestIsolation(t *testing.T) { isolation(t, "serializable") }
+
+// isolation runs the suite with isolation levels. On MySQL, it also counts rows in both
+// ways. The level makes no difference if there's just one connection, because statements
+// can't be concurrent.
+func isolation(t *testing.T, levels ...string) {
+	for _, level := range levels {
 		t.Run("postgres "+level, func(t *testing.T) {
 			db := with(dbtest.Postgres(t), "default_transaction_isolation="+strings.ReplaceAll(level, " ", "%20"))
 			conn := db.Connect(t)
@@ -138,7 +142,8 @@ func TestIsolation(t *testing.T) {
 			suite(t, db, conn)
 		})
 	}
-	for _, level := range []string{"READ-COMMITTED", "REPEATABLE-READ", "SERIALIZABLE"} {
+	for _, level := range levels {
+		level := strings.ToUpper(strings.ReplaceAll(level, " ", "-"))
 		for _, found := range []bool{false, true} {
 			t.Run(fmt.Sprintf("mysql %s, rows found are counted %v", level, found), func(t *testing.T) {
 				db := dbtest.MySQL(t)
@@ -176,30 +181,6 @@ func requireSetting(t *testing.T, conn *sql.DB, query, want string) {
 	var got string
 	if err := conn.QueryRow(query).Scan(&got); err != nil || got != want {
 		t.Fatalf("%s: %q, %v; want %q", query, got, err, want)
-	}
-}
-
-// TestConnections runs the suite using connections that send statements, count rows and
-// tell the time in other ways.
-func TestConnections(t *testing.T) {
-	for name, settings := range map[string]string{
-		"exec, as PgBouncer needs":                    "default_query_exec_mode=exec",
-		"the simple protocol":                         "default_query_exec_mode=simple_protocol",
-		"far from UTC, with commits that do not wait": "timezone=Asia%2FKathmandu&synchronous_commit=off",
-	} {
-		t.Run("postgres "+name, func(t *testing.T) {
-			db := with(dbtest.Postgres(t), settings)
-			suite(t, db, db.Connect(t))
-		})
-	}
-	for name, settings := range map[string]string{
-		"parameters within the text": "interpolateParams=true",
-		"far from UTC, in ANSI mode": "time_zone=%27%2B05%3A45%27&sql_mode=%27ANSI,TRADITIONAL%27",
-	} {
-		t.Run("mysql "+name, func(t *testing.T) {
-			db := with(dbtest.MySQL(t), settings)
-			suite(t, db, db.Connect(t))
-		})
 	}
 }
 
