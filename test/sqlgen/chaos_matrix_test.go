@@ -28,7 +28,7 @@ func TestMatrixTogether(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, edits := range map[string][]string{"": nil, "without the lock": withoutLock} {
+	for name, edits := range map[string][]string{"": nil, "without the lock": slices.Concat(pausing, withoutLock)} {
 		t.Run(name, func(t *testing.T) {
 			c := &chaos{T: t, layout: layout, store: sqlstore.Postgres, forms: []string{
 				"SELECT snowkey_next()", "SELECT snowkey_next(1)", "SELECT snowkey_next(50000)", "SELECT snowkey_next() FROM generate_series(1, 300)",

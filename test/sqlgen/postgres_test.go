@@ -427,19 +427,22 @@ func TestSessions(t *testing.T) {
 	}
 }
 
+// pausing makes sessions pause while they enter a tick.
+var pausing = []string{look, look + " PERFORM pg_sleep(0.002);"}
+
+const look = "last := COALESCE(pg_sequence_last_value(" + counter + "), 0);"
+
 var withoutLock = []string{"NOT pg_try_advisory_xact_lock(", "'' = concat(", "pg_advisory_xact_lock(", "concat("}
 
 // TestLock has sessions pause while they enter a tick.
 func TestLock(t *testing.T) {
 	t.Parallel()
-	const look = "last := COALESCE(pg_sequence_last_value(" + counter + "), 0);"
-	pause := []string{look, look + " PERFORM pg_sleep(0.002);"}
 	for name, tt := range map[string]struct {
 		edits   []string
 		repeats bool
 	}{
-		"":                 {pause, false},
-		"without the lock": {append(pause, withoutLock...), true},
+		"":                 {pausing, false},
+		"without the lock": {slices.Concat(pausing, withoutLock), true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			db := dbtest.Postgres(t).Connect(t)
