@@ -34,7 +34,10 @@ var mysql = engine{
 			{"mysqld"},                     // MySQL creates its data directory without another program
 		} {
 			if paths, ok := look(dirs, names...); ok {
-				return mysqlInstallation(paths[:1], paths[1:]...), true
+				if len(paths) > 1 {
+					return mysqlInstallation(paths[:1], initialiseWith(paths[1])), true
+				}
+				return mysqlInstallation(paths, initialiseMySQL), true
 			}
 		}
 		return installation{}, false
@@ -44,26 +47,14 @@ var mysql = engine{
 			needs: "MySQL 9",
 			pack:  "-t unstable mysql-server-core",
 			fetch: func() (installation, error) {
-				mysqld, err := ofSuite("unstable", "mysql-server-core", "usr/sbin/mysqld")
-				if err != nil {
-					return installation{}, err
-				}
-				return mysqlInstallation(mysqld), nil
+				return mysqlOfSuite("unstable", "mysql-server-core", "usr/sbin/mysqld", initialiseMySQL)
 			},
 		},
 		"mariadb11": {
 			needs: "MariaDB 11",
 			pack:  "-t trixie mariadb-server-core",
 			fetch: func() (installation, error) {
-				mariadbd, err := ofSuite("trixie", "mariadb-server-core", "usr/sbin/mariadbd")
-				if err != nil {
-					return installation{}, err
-				}
-				in := mysqlInstallation(mariadbd)
-				in.initialise = func(data string) []string {
-					return initialiseOnce(mariadbd[len(mariadbd)-1], data, func(data string) []string { return bootstrap(mariadbd, data) })
-				}
-				return in, nil
+				return mysqlOfSuite("trixie", "mariadb-server-core", "usr/sbin/mariadbd", bootstrap)
 			},
 		},
 	},
@@ -93,17 +84,12 @@ var mysql = engine{
 }
 
 // mysqlInstallation gets the command that runs mysqld, whose last word is its path.
-func mysqlInstallation(mysqld []string, installDB ...string) installation {
+func mysqlInstallation(mysqld []string, initialise initialiser) installation {
 	basedir := unpackedBase(mysqld[len(mysqld)-1]) // otherwise the programs look for their files in /usr
-	initialise := func(data string) []string {
-		if len(installDB) == 0 {
-			return slices.Concat(mysqld, []string{"--no-defaults"}, basedir, []string{"--initialize-insecure", "--datadir=" + data})
-		}
-		return slices.Concat([]string{installDB[0], "--no-defaults"}, basedir, []string{"--datadir=" + data,
-			"--auth-root-authentication-method=normal", "--skip-test-db"})
-	}
 	return installation{
-		initialise: func(data string) []string { return initialiseOnce(mysqld[len(mysqld)-1], data, initialise) },
+		initialise: func(data string) []string {
+			return initialiseOnce(mysqld[len(mysqld)-1], data, func(data string) []string { return initialise(mysqld, basedir, data) })
+		},
 		serve: func(dir, data string, port int, durable bool) []string {
 			args := slices.Concat(mysqld, []string{"--no-defaults"}, basedir, []string{"--datadir=" + data, "--tmpdir=" + dir, "--secure-file-priv=" + dir,
 				"--bind-address=127.0.0.1", "--port=" + strconv.Itoa(port),
@@ -125,9 +111,34 @@ func mysqlInstallation(mysqld []string, installDB ...string) installation {
 	}
 }
 
-// bootstrap returns a command that makes a data directory as mariadb-install-db does, which
-// can't run the programs of another suite.
-func bootstrap(mariadbd []string, data string) []string {
+// mysqlOfSuite fetches a server from another suite of Debian.
+func mysqlOfSuite(suite, packages, program string, initialise initialiser) (installation, error) {
+	mysqld, err := ofSuite(suite, packages, program)
+	if err != nil {
+		return installation{}, err
+	}
+	return mysqlInstallation(mysqld, initialise), nil
+}
+
+// An initialiser returns a command that makes a data directory. basedir is an option for
+// mysqld, or nothing.
+type initialiser func(mysqld, basedir []string, data string) []string
+
+func initialiseMySQL(mysqld, basedir []string, data string) []string {
+	return slices.Concat(mysqld, []string{"--no-defaults"}, basedir, []string{"--initialize-insecure", "--datadir=" + data})
+}
+
+// initialiseWith runs mariadb-install-db.
+func initialiseWith(installDB string) initialiser {
+	return func(_, basedir []string, data string) []string {
+		return slices.Concat([]string{installDB, "--no-defaults"}, basedir, []string{"--datadir=" + data,
+			"--auth-root-authentication-method=normal", "--skip-test-db"})
+	}
+}
+
+// bootstrap does what mariadb-install-db does, which can't run the programs of another
+// suite.
+func bootstrap(mariadbd, basedir []string, data string) []string {
 	program := mariadbd[len(mariadbd)-1]
 	files := filepath.Join(filepath.Dir(filepath.Dir(program)), "share/mariadb")
 	script := `mkdir -p "$1" && cd "$2" && shift 2 &&
@@ -135,7 +146,7 @@ func bootstrap(mariadbd []string, data string) []string {
   cat mariadb_system_tables.sql mariadb_performance_tables.sql mariadb_system_tables_data.sql maria_add_gis_sp_bootstrap.sql mariadb_sys_schema.sql
 } | "$@"`
 	return slices.Concat([]string{"sh", "-c", script, "bootstrap", data, files}, mariadbd,
-		[]string{"--no-defaults"}, unpackedBase(program), []string{"--datadir=" + data, "--bootstrap", "--silent-startup"})
+		[]string{"--no-defaults"}, basedir, []string{"--datadir=" + data, "--bootstrap", "--silent-startup"})
 }
 
 // initialiseOnce returns a command that does what initialise does. Since that can take
