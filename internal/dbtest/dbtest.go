@@ -37,6 +37,16 @@ type DB struct {
 	MariaDB bool   // whether a "mysql" is MariaDB
 }
 
+// With returns db with additional settings in its DSN, such as "a=1&b=2".
+func (db DB) With(settings string) DB {
+	between := "?"
+	if strings.Contains(db.DSN, "?") {
+		between = "&"
+	}
+	db.DSN += between + settings
+	return db
+}
+
 // Connect opens db and checks that it answers. The connection is closed when the test
 // ends.
 func (db DB) Connect(t TB) *sql.DB {

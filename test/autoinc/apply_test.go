@@ -225,7 +225,7 @@ func TestWriters(t *testing.T) {
 func writersConn(t *testing.T, db dbtest.DB) *sql.DB {
 	t.Helper()
 	if db.Dialect == "postgres" { // otherwise prepared statements fail once when a type changes
-		db.DSN += map[bool]string{true: "&", false: "?"}[strings.Contains(db.DSN, "?")] + "default_query_exec_mode=simple_protocol"
+		db = db.With("default_query_exec_mode=simple_protocol")
 	}
 	conn := db.Connect(t)
 	if db.Dialect == "sqlite" {

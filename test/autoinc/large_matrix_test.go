@@ -12,7 +12,6 @@ import (
 	"os"
 	"slices"
 	"strconv"
-	"strings"
 	"testing"
 	"time"
 
@@ -49,11 +48,7 @@ func TestMatrixLarge(t *testing.T) {
 func large(t *testing.T, db dbtest.DB, rows int, online bool) {
 	parents := max(rows/10, 2000)
 	if db.Dialect == "postgres" {
-		separator := "?"
-		if strings.Contains(db.DSN, "?") {
-			separator = "&"
-		}
-		db.DSN += separator + "default_query_exec_mode=simple_protocol" // otherwise prepared statements fail once when a type changes
+		db = db.With("default_query_exec_mode=simple_protocol") // otherwise prepared statements fail once when a type changes
 	}
 	conn := db.Connect(t)
 	if db.Dialect == "postgres" {

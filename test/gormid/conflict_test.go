@@ -237,7 +237,7 @@ func TestConflicts(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
 		testConflicts(t, about)
 		if about.Dialect == "mysql" {
-			about.DSN += map[bool]string{true: "&", false: "?"}[strings.Contains(about.DSN, "?")] + "clientFoundRows=true"
+			about = about.With("clientFoundRows=true")
 			t.Run("clientFoundRows", func(t *testing.T) { testConflicts(t, about) })
 		}
 	})
@@ -469,7 +469,7 @@ func TestLeftOutWithoutForeignKeys(t *testing.T) {
 func TestYoungerRow(t *testing.T) {
 	about := dbtest.MySQL(t)
 	if about.MariaDB {
-		about.DSN += "&innodb_snapshot_isolation=OFF" // from 11.8 on, it is on, and the server refuses the row
+		about = about.With("innodb_snapshot_isolation=OFF") // from 11.8 on, it is on, and the server refuses the row
 	}
 	e := open(t, about, &account{})
 	err := e.Transaction(func(tx *gorm.DB) error {

@@ -67,13 +67,7 @@ func newGolangMigrate(t *testing.T, db dbtest.DB, conn *sql.DB, dir string) tool
 	case "postgres":
 		driver, err = pgx.WithInstance(db.Connect(t), &pgx.Config{})
 	case "mysql":
-		many := db
-		separator := "?"
-		if strings.Contains(many.DSN, "?") {
-			separator = "&"
-		}
-		many.DSN += separator + "multiStatements=true"
-		driver, err = mysql.WithInstance(many.Connect(t), &mysql.Config{})
+		driver, err = mysql.WithInstance(db.With("multiStatements=true").Connect(t), &mysql.Config{})
 	case "sqlite":
 		driver, err = sqlite3.WithInstance(db.Connect(t), &sqlite3.Config{NoTxWrap: true})
 	}

@@ -11,23 +11,16 @@ import (
 // TestMatrixConnections runs the suite using connections that send statements and count rows
 // in other ways.
 func TestMatrixConnections(t *testing.T) {
-	for name, settings := range map[string]string{
-		"exec, as PgBouncer needs":      "default_query_exec_mode=exec",
-		"the simple protocol":           "default_query_exec_mode=simple_protocol",
-		"with commits that do not wait": "synchronous_commit=off",
+	for _, of := range []struct{ dialect, name, settings string }{
+		{"postgres", "exec, as PgBouncer needs", "default_query_exec_mode=exec"},
+		{"postgres", "the simple protocol", "default_query_exec_mode=simple_protocol"},
+		{"postgres", "with commits that do not wait", "synchronous_commit=off"},
+		{"mysql", "rows found are counted", "clientFoundRows=true"},
+		{"mysql", "parameters within the text", "interpolateParams=true"},
+		{"mysql", "in ANSI mode", "sql_mode=%27ANSI,TRADITIONAL%27"},
 	} {
-		t.Run("postgres "+name, func(t *testing.T) {
-			db := with(dbtest.Postgres(t), settings)
-			suite(t, db, db.Connect(t))
-		})
-	}
-	for name, settings := range map[string]string{
-		"rows found are counted":     "clientFoundRows=true",
-		"parameters within the text": "interpolateParams=true",
-		"in ANSI mode":               "sql_mode=%27ANSI,TRADITIONAL%27",
-	} {
-		t.Run("mysql "+name, func(t *testing.T) {
-			db := with(dbtest.MySQL(t), settings)
+		t.Run(of.dialect+" "+of.name, func(t *testing.T) {
+			db := dbtest.Open(t, of.dialect).With(of.settings)
 			suite(t, db, db.Connect(t))
 		})
 	}

@@ -89,16 +89,6 @@ func TestOneConnection(t *testing.T) {
 	})
 }
 
-// with returns db with additional settings in its DSN.
-func with(db dbtest.DB, settings string) dbtest.DB {
-	between := "?"
-	if strings.Contains(db.DSN, "?") {
-		between = "&"
-	}
-	db.DSN += between + settings
-	return db
-}
-
 func requireSetting(t *testing.T, conn *sql.DB, query, want string) {
 	t.Helper()
 	var got string
@@ -110,7 +100,7 @@ func requireSetting(t *testing.T, conn *sql.DB, query, want string) {
 func TestIsolation(t *testing.T) {
 	for _, level := range []string{"repeatable read", "serializable"} { // the default is read committed
 		t.Run("postgres "+level, func(t *testing.T) {
-			db := with(dbtest.Postgres(t), "default_transaction_isolation="+strings.ReplaceAll(level, " ", "%20"))
+			db := dbtest.Postgres(t).With("default_transaction_isolation=" + strings.ReplaceAll(level, " ", "%20"))
 			conn := db.Connect(t)
 			conn.SetMaxIdleConns(64)
 			requireSetting(t, conn, "SHOW transaction_isolation", level)
@@ -125,7 +115,7 @@ func TestIsolation(t *testing.T) {
 			if db.MariaDB {
 				variable = "tx_isolation" // until 11.1
 			}
-			db = with(db, variable+"=%27"+level+"%27")
+			db = db.With(variable + "=%27" + level + "%27")
 			conn := db.ConnectUnlessRefused(t)
 			conn.SetMaxIdleConns(64)
 			requireSetting(t, conn, "SELECT @@"+variable, level)
@@ -300,7 +290,7 @@ func TestCommitThatFails(t *testing.T) {
 // TestCommitWaits uses a server whose commits don't wait for the disk, and checks how
 // much of its log hasn't been written yet.
 func TestCommitWaits(t *testing.T) {
-	db := with(dbtest.Durable(t, "postgres"), "synchronous_commit=off")
+	db := dbtest.Durable(t, "postgres").With("synchronous_commit=off")
 	conn := db.Connect(t)
 	conn.SetMaxOpenConns(1)
 	requireSetting(t, conn, "SHOW synchronous_commit", "off")

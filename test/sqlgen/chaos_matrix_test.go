@@ -24,10 +24,7 @@ import (
 // created again. Then a standby that lacks commits is promoted. No id may repeat, except in
 // a second run, in which sessions enter a tick without the lock.
 func TestMatrixTogether(t *testing.T) {
-	layout, err := idgen.NewLayout(time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC), time.Millisecond, idgen.Time(41), idgen.Worker(2), idgen.Sequence(12))
-	if err != nil {
-		t.Fatal(err)
-	}
+	layout := fourWorkers(t)
 	for name, edits := range map[string][]string{"": nil, "without the lock": slices.Concat(pausing, withoutLock)} {
 		t.Run(name, func(t *testing.T) {
 			c := &chaos{T: t, layout: layout, store: sqlstore.Postgres, forms: []string{
@@ -74,10 +71,7 @@ func TestMatrixTogether(t *testing.T) {
 // functions and tables are dropped. In the others, a replica that lacks commits takes over. Ids
 // repeat if sessions use the number to which they have raised the counter.
 func TestMatrixMariaDBTogether(t *testing.T) {
-	layout, err := idgen.NewLayout(time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC), time.Millisecond, idgen.Time(41), idgen.Worker(2), idgen.Sequence(12))
-	if err != nil {
-		t.Fatal(err)
-	}
+	layout := fourWorkers(t)
 	w := sqlgen.Writer{Layout: layout, Window: window}
 	for _, tt := range []struct {
 		name   string
@@ -135,10 +129,7 @@ func TestMatrixMariaDBTogether(t *testing.T) {
 // TestMatrixMySQLTogether is the same on MySQL, without a replica. Ids repeat if sessions use
 // the number to which they have raised the counter.
 func TestMatrixMySQLTogether(t *testing.T) {
-	layout, err := idgen.NewLayout(time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC), time.Millisecond, idgen.Time(41), idgen.Worker(2), idgen.Sequence(12))
-	if err != nil {
-		t.Fatal(err)
-	}
+	layout := fourWorkers(t)
 	w := sqlgen.Writer{Layout: layout, Window: window}
 	for name, edits := range map[string][]string{"": nil, "numbers are not drawn again": keepsRaisedMySQL} {
 		t.Run(name, func(t *testing.T) {
@@ -167,6 +158,16 @@ func TestMatrixMySQLTogether(t *testing.T) {
 }
 
 const window = 2 * time.Second
+
+// fourWorkers is a layout in which SQL has the worker number 3.
+func fourWorkers(t *testing.T) idgen.Layout {
+	t.Helper()
+	layout, err := idgen.NewLayout(time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC), time.Millisecond, idgen.Time(41), idgen.Worker(2), idgen.Sequence(12))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return layout
+}
 
 type chaos struct {
 	*testing.T

@@ -55,7 +55,7 @@ func TestConflicts(t *testing.T) {
 		db := dbtest.Open(t, dialect)
 		through, proxy := db.Through(t)
 		if dialect == "postgres" {
-			through = with(through, "default_query_exec_mode=exec") // one request with text and values
+			through = through.With("default_query_exec_mode=exec") // one request with text and values
 		}
 		conn, direct := through.Connect(t), db.Connect(t)
 		tables := 0
@@ -121,7 +121,7 @@ func TestConflicts(t *testing.T) {
 // reply to it.
 func TestConflictsAtCommit(t *testing.T) {
 	db := dbtest.MySQL(t)
-	through, proxy := with(db, "autocommit=0").Through(t)
+	through, proxy := db.With("autocommit=0").Through(t)
 	conn, direct := through.Connect(t), db.Connect(t)
 	tables := 0
 	for _, code := range []string{"1213", "1180", "no reply"} {
@@ -186,7 +186,7 @@ func TestRefusedIsolation(t *testing.T) {
 		skipped := false
 		t.Run(level, func(t *testing.T) {
 			t.Cleanup(func() { skipped = t.Skipped() })
-			with(db, variable+"=%27"+level+"%27").ConnectUnlessRefused(t)
+			db.With(variable + "=%27" + level + "%27").ConnectUnlessRefused(t)
 		})
 		if skipped != (level == "SERIALIZABLE") {
 			t.Errorf("%s: skipped %v", level, skipped)

@@ -50,7 +50,7 @@ func TestExamine(t *testing.T) {
 			var fsync string
 			return db.Connect(t).QueryRow("SHOW fsync").Scan(&fsync) == nil && fsync == "off"
 		})
-		read := open(t, db, with(db, "default_transaction_read_only=on").Connect(t), "app.lease")
+		read := open(t, db, db.With("default_transaction_read_only=on").Connect(t), "app.lease")
 		expect(t, read, "not-flushed", "read-only", "unlogged", "unlogged")
 	})
 	t.Run("mysql", func(t *testing.T) {
@@ -92,9 +92,9 @@ func TestExamine(t *testing.T) {
 		claimed(t, open(t, db, db.Connect(t), "lease"))
 		expect(t, open(t, db, db.Connect(t), "lease"))
 		db = dbtest.SQLite(t)
-		db = with(db, "_pragma=journal_mode(memory)")
+		db = db.With("_pragma=journal_mode(memory)")
 		claimed(t, open(t, db, db.Connect(t), "lease"))
 		expect(t, open(t, db, db.Connect(t), "lease"), "not-flushed")
-		expect(t, open(t, db, with(db, "_pragma=query_only(1)").Connect(t), "lease"), "not-flushed", "read-only")
+		expect(t, open(t, db, db.With("_pragma=query_only(1)").Connect(t), "lease"), "not-flushed", "read-only")
 	})
 }

@@ -66,7 +66,7 @@ func perConnection(request []byte) {
 func TestFingerprintOfEachConnection(t *testing.T) {
 	through, proxy := dbtest.Durable(t, "postgres").Through(t)
 	proxy.Edit(perConnection)
-	through = with(through, "default_query_exec_mode=exec")
+	through = through.With("default_query_exec_mode=exec")
 	cfg := snowkey.Config{MaxClockSkew: 20 * time.Millisecond, Window: 2 * time.Second}
 	seen := make(map[int64]bool)
 	fences := make(map[int64]bool)

@@ -44,7 +44,7 @@ var (
 func eachConnection(t *testing.T, connections map[string][]string, test func(t *testing.T, db dbtest.DB)) {
 	for _, dialect := range dbtest.Databases(t) {
 		for _, settings := range connections[dialect] {
-			t.Run(dialect+" "+settings, func(t *testing.T) { test(t, with(dbtest.Open(t, dialect), settings)) })
+			t.Run(dialect+" "+settings, func(t *testing.T) { test(t, dbtest.Open(t, dialect).With(settings)) })
 		}
 	}
 }

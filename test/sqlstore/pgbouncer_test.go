@@ -11,7 +11,7 @@ import (
 func TestPgBouncer(t *testing.T) {
 	for _, mode := range []string{"exec", "simple_protocol"} {
 		t.Run(mode, func(t *testing.T) {
-			db := with(dbtest.Postgres(t).ThroughPgBouncer(t, "transaction"), "default_query_exec_mode="+mode)
+			db := dbtest.Postgres(t).ThroughPgBouncer(t, "transaction").With("default_query_exec_mode=" + mode)
 			conn := db.Connect(t)
 			conn.SetMaxIdleConns(64)
 			suite(t, db, conn)

@@ -119,7 +119,7 @@ func TestOpenTransactionBehindPgpool(t *testing.T) {
 			if tc.edit != nil {
 				proxy.Edit(tc.edit)
 			}
-			conn := with(db, "default_query_exec_mode=exec").Connect(t)
+			conn := db.With("default_query_exec_mode=exec").Connect(t)
 			conn.SetMaxOpenConns(1)
 			exec(t, conn, "BEGIN")
 			_, claimed, err := open(t, db, conn, "lease").Claim(t.Context(), claim)

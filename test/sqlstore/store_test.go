@@ -113,7 +113,7 @@ func TestVolatile(t *testing.T) {
 		db := dbtest.SQLite(t)
 		claimed(t, open(t, db, db.Connect(t), "lease"))
 		for level, want := range map[string]bool{"OFF": true, "NORMAL": true, "FULL": false, "EXTRA": false} {
-			check(t, open(t, db, with(db, "_pragma=synchronous("+level+")").Connect(t), "lease"), want)
+			check(t, open(t, db, db.With("_pragma=synchronous("+level+")").Connect(t), "lease"), want)
 		}
 	})
 	t.Run("postgres", func(t *testing.T) {
@@ -251,7 +251,7 @@ func TestCommitThatFails(t *testing.T) {
 // TestCommitWaits uses a server whose commits don't wait for the disk, and checks how
 // much of its log hasn't been written yet.
 func TestCommitWaits(t *testing.T) {
-	db := with(dbtest.Durable(t, "postgres"), "synchronous_commit=off")
+	db := dbtest.Durable(t, "postgres").With("synchronous_commit=off")
 	conn := db.Connect(t)
 	conn.SetMaxOpenConns(1)
 	requireSetting(t, conn, "SHOW synchronous_commit", "off")

@@ -115,16 +115,6 @@ func TestOneConnection(t *testing.T) {
 	})
 }
 
-// with returns db with additional settings in its DSN.
-func with(db dbtest.DB, settings string) dbtest.DB {
-	between := "?"
-	if strings.Contains(db.DSN, "?") {
-		between = "&"
-	}
-	db.DSN += between + settings
-	return db
-}
-
 // TestIsolation runs the suite with the strictest isolation level, and TestMatrixIsolation
 // with the others, since servers have different defaults.
 func TestIsolation(t *testing.T) { isolation(t, "serializable") }
@@ -135,7 +125,7 @@ func TestIsolation(t *testing.T) { isolation(t, "serializable") }
 func isolation(t *testing.T, levels ...string) {
 	for _, level := range levels {
 		t.Run("postgres "+level, func(t *testing.T) {
-			db := with(dbtest.Postgres(t), "default_transaction_isolation="+strings.ReplaceAll(level, " ", "%20"))
+			db := dbtest.Postgres(t).With("default_transaction_isolation=" + strings.ReplaceAll(level, " ", "%20"))
 			conn := db.Connect(t)
 			conn.SetMaxIdleConns(64)
 			requireSetting(t, conn, "SHOW transaction_isolation", level)
@@ -151,7 +141,7 @@ func isolation(t *testing.T, levels ...string) {
 				if db.MariaDB {
 					variable = "tx_isolation" // until 11.1
 				}
-				db = with(db, fmt.Sprintf("%s=%%27%s%%27&clientFoundRows=%v", variable, level, found))
+				db = db.With(fmt.Sprintf("%s=%%27%s%%27&clientFoundRows=%v", variable, level, found))
 				conn := db.ConnectUnlessRefused(t)
 				conn.SetMaxIdleConns(64)
 				requireSetting(t, conn, "SELECT @@"+variable, level)
@@ -169,7 +159,7 @@ func TestSnapshotIsolation(t *testing.T) {
 	if errors.Is(err, sql.ErrNoRows) {
 		t.Skipf("%s has no snapshot isolation to turn on", db.Version)
 	}
-	db = with(db, "innodb_snapshot_isolation=ON&tx_isolation=%27REPEATABLE-READ%27")
+	db = db.With("innodb_snapshot_isolation=ON&tx_isolation=%27REPEATABLE-READ%27")
 	conn := db.Connect(t)
 	conn.SetMaxIdleConns(64)
 	requireSetting(t, conn, "SELECT @@innodb_snapshot_isolation", "1")

@@ -67,7 +67,7 @@ func disguise(t *testing.T, db dbtest.DB, unknown func(name string) bool) (*sql.
 	g := &guise{names: known[db.Dialect], unknown: unknown, seen: make(map[string]bool)}
 	proxy.Edit(g.edit)
 	if db.Dialect == "mysql" {
-		through = with(through, "interpolateParams=true")
+		through = through.With("interpolateParams=true")
 	}
 	return through.Connect(t), g
 }

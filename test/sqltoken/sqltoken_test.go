@@ -62,24 +62,17 @@ func TestStore(t *testing.T) {
 
 // TestConnections runs the suite using connections with other settings.
 func TestConnections(t *testing.T) {
-	for name, settings := range map[string]string{
-		"exec, as PgBouncer needs": "default_query_exec_mode=exec",
-		"the simple protocol":      "default_query_exec_mode=simple_protocol",
-		"serializable":             "default_transaction_isolation=serializable",
+	for _, of := range []struct{ dialect, name, settings string }{
+		{"postgres", "exec, as PgBouncer needs", "default_query_exec_mode=exec"},
+		{"postgres", "the simple protocol", "default_query_exec_mode=simple_protocol"},
+		{"postgres", "serializable", "default_transaction_isolation=serializable"},
+		{"mysql", "autocommit off", "autocommit=0"},
+		{"mysql", "rows found are counted", "clientFoundRows=true"},
+		{"mysql", "parameters within the text", "interpolateParams=true"},
+		{"mysql", "in ANSI mode", "sql_mode=%27ANSI,TRADITIONAL%27"},
 	} {
-		t.Run("postgres "+name, func(t *testing.T) {
-			db := with(dbtest.Postgres(t), settings)
-			suite(t, db, db.Connect(t))
-		})
-	}
-	for name, settings := range map[string]string{
-		"autocommit off":             "autocommit=0",
-		"rows found are counted":     "clientFoundRows=true",
-		"parameters within the text": "interpolateParams=true",
-		"in ANSI mode":               "sql_mode=%27ANSI,TRADITIONAL%27",
-	} {
-		t.Run("mysql "+name, func(t *testing.T) {
-			db := with(dbtest.MySQL(t), settings)
+		t.Run(of.dialect+" "+of.name, func(t *testing.T) {
+			db := dbtest.Open(t, of.dialect).With(of.settings)
 			suite(t, db, db.Connect(t))
 		})
 	}
@@ -89,16 +82,6 @@ func TestConnections(t *testing.T) {
 		conn.SetMaxOpenConns(1)
 		suite(t, db, conn)
 	})
-}
-
-// with returns db with additional settings in its DSN.
-func with(db dbtest.DB, settings string) dbtest.DB {
-	between := "?"
-	if strings.Contains(db.DSN, "?") {
-		between = "&"
-	}
-	db.DSN += between + settings
-	return db
 }
 
 // A bench has a signer whose clock only moves when the test sets it.
@@ -184,7 +167,7 @@ func TestRevocationInAnOldTransaction(t *testing.T) {
 // read it. The next read must not be part of the same transaction.
 func TestReadsWithoutAutocommit(t *testing.T) {
 	db := dbtest.MySQL(t)
-	b, conn := newBench(t), with(db, "autocommit=0").Connect(t)
+	b, conn := newBench(t), db.With("autocommit=0").Connect(t)
 	conn.SetMaxOpenConns(1)
 	store, reader := open(t, db, db.Connect(t)), of(db, conn)
 	issued := b.login(t, store, 7)
