@@ -13,6 +13,7 @@ noclock="-DHOST_CLOCKS -DSKEW=1"
 reply="-DFINGERPRINT -DREPLY_FINGERPRINT"
 volatile="-DVOLATILE -DCRASHES=1 -DWINDOW=0"
 sql="-DSQL -DOWNERS=1"
+postgres="$sql -DUNLOGGED -DFINGERPRINT"
 dropped="-DDROPS=1 -DFINGERPRINT"
 if [ $size = ci ]; then
 	jobs=${JOBS:-2} memory=900 hash=22 optimise=-O2
@@ -42,6 +43,14 @@ if [ $size = ci ]; then
 	run sound 'SQL writers: commits lost, next clock behind' $sql $lost -DFINGERPRINT -DTOKENS=1 -DEND=3 -DSKEW=1
 	run sound 'SQL writers: sequence dropped' $sql $dropped -DTOKENS=1 -DEND=2
 	run sound 'SQL writers: older dump restored in place' $sql $lost -DLIVE -DFINGERPRINT -DTOKENS=1 -DEND=2
+	run sound 'PostgreSQL writers: row deleted' $postgres -DDELETES=1 -DTOKENS=1 -DEND=2
+	run sound 'PostgreSQL writers: row and namespace deleted' $postgres -DDELETES=2 -DTOKENS=1 -DEND=2
+	run sound 'PostgreSQL writers: crash, clock behind' $postgres -DCRASHES=1 -DWINDOW=0 -DTOKENS=1 -DEND=3 -DSKEW=1
+	run sound 'PostgreSQL writers: two crashes' $postgres -DCRASHES=2 -DTOKENS=1 -DEND=2
+	run sound 'PostgreSQL writers: commits lost, next clock behind' $postgres $lost -DTOKENS=1 -DEND=3 -DSKEW=1
+	run sound 'PostgreSQL writers: crash and commits lost' $postgres -DCRASHES=1 $lost -DTOKENS=1 -DEND=2
+	run sound 'PostgreSQL writers: sequence dropped' $postgres -DDROPS=1 -DTOKENS=1 -DEND=2
+	run sound 'PostgreSQL writers: older dump restored in place' $postgres $lost -DLIVE -DTOKENS=1 -DEND=2
 else
 	jobs=${JOBS:-1} memory=6000 hash=26 optimise=-O2
 	run sound 'two owners, 5 tokens, 3 counters' -DTOKENS=5 -DCOUNTERS=3
@@ -94,6 +103,22 @@ else
 	run sound 'SQL writers: sequence dropped, row deleted' $sql $dropped -DDELETES=1 -DTOKENS=1 -DEND=2
 	run sound 'SQL writers: sequence dropped, commits lost' $sql $dropped $lost -DTOKENS=1 -DEND=2
 	run sound 'SQL writers: sequence dropped, older dump restored in place' $sql $dropped $lost -DLIVE -DTOKENS=1 -DEND=2
+
+	run sound 'PostgreSQL writers: two Go processes, crash' -DSQL -DUNLOGGED -DFINGERPRINT -DCRASHES=1 -DTOKENS=2 -DEND=2
+	run sound 'PostgreSQL writers: row deleted, 2 tokens' $postgres -DDELETES=1 -DTOKENS=2 -DEND=2
+	run sound 'PostgreSQL writers: three sessions, row deleted' $postgres -DSESSIONS=3 -DDELETES=1 -DTOKENS=1 -DEND=2
+	run sound 'PostgreSQL writers: three sessions, crash' $postgres -DSESSIONS=3 -DCRASHES=1 -DTOKENS=1 -DEND=2
+	run sound 'PostgreSQL writers: three sessions, older dump restored in place' $postgres -DSESSIONS=3 $lost -DLIVE -DTOKENS=1 -DEND=2
+	run sound 'PostgreSQL writers: two crashes, clock behind' $postgres -DCRASHES=2 -DWINDOW=0 -DTOKENS=1 -DEND=3 -DSKEW=1
+	run sound 'PostgreSQL writers: crash, row deleted' $postgres -DCRASHES=1 -DDELETES=1 -DTOKENS=1 -DEND=2
+	run sound 'PostgreSQL writers: crash and commits lost, clock behind' $postgres -DCRASHES=1 $lost -DTOKENS=1 -DEND=3 -DSKEW=1
+	run sound 'PostgreSQL writers: crash, older dump restored in place' $postgres -DCRASHES=1 $lost -DLIVE -DTOKENS=1 -DEND=2
+	run sound 'PostgreSQL writers: crash, sequence dropped' $postgres -DCRASHES=1 -DDROPS=1 -DTOKENS=1 -DEND=2
+	run sound 'PostgreSQL writers: commits lost, 2 tokens' $postgres $lost -DTOKENS=2 -DEND=2
+	run sound 'PostgreSQL writers: sequence dropped twice' $postgres -DDROPS=2 -DTOKENS=1 -DEND=2
+	run sound 'PostgreSQL writers: sequence dropped, row deleted' $postgres -DDROPS=1 -DDELETES=1 -DTOKENS=1 -DEND=2
+	run sound 'PostgreSQL writers: sequence dropped, commits lost' $postgres -DDROPS=1 $lost -DTOKENS=1 -DEND=2
+	run sound 'PostgreSQL writers: sequence dropped, older dump restored' $postgres -DDROPS=1 $lost -DLIVE -DTOKENS=1 -DEND=2
 
 	# Rules that exist for other reasons: the protocol stays safe without them. README.md says which and why.
 	for spare in NO_REVISION ONLY_BOUND LOWER_IN_DOUBT; do
@@ -150,10 +175,19 @@ run caught 'SQL writers: sequence below the bound of the row' $sql -DDELETES=1 -
 run caught 'SQL writers: row deleted, not read again' $sql -DDELETES=1 -DTOKENS=1 -DEND=2 -DBROKEN_SQL_FOREVER
 run caught 'SQL writers: commits lost, sequence below the fence' $sql $lost -DFINGERPRINT -DTOKENS=1 -DEND=2 -DBROKEN_SQL_NO_FENCE
 run caught 'SQL writers: commits lost, next clock behind, bare cap' $sql $lost -DFINGERPRINT -DTOKENS=1 -DEND=3 -DSKEW=1 -DBROKEN_MARGIN
-run caught 'SQL writers: sequence dropped, limits of sessions kept' $sql $dropped -DTOKENS=1 -DEND=2 -DBROKEN_SQL_KEPT_LIMIT
-run caught 'SQL writers: sequence dropped, its history trusted' $sql $dropped -DTOKENS=1 -DEND=2 -DBROKEN_SQL_CALLED
-run caught 'SQL writers: sequence dropped while it is used' $sql $dropped -DTOKENS=1 -DEND=2 -DBROKEN_SQL_DROP_EARLY
 run caught 'SQL writers: older dump restored in place, limits kept' $sql $lost -DLIVE -DFINGERPRINT -DTOKENS=1 -DEND=2 -DBROKEN_SQL_BORN
+run caught 'PostgreSQL writers: sequence below the bound of the row' $postgres -DDELETES=1 -DTOKENS=1 -DEND=2 -DBROKEN_SQL_BOUND
+run caught 'PostgreSQL writers: row deleted, not read again' $postgres -DDELETES=1 -DTOKENS=1 -DEND=2 -DBROKEN_SQL_FOREVER
+run caught 'PostgreSQL writers: row deleted, raised tick not full' $postgres -DDELETES=1 -DTOKENS=1 -DEND=2 -DBROKEN_SQL_OPEN_RAISED
+run caught 'PostgreSQL writers: crash, history is logged' $postgres -DCRASHES=1 -DTOKENS=1 -DEND=2 -DBROKEN_SQL_LOGGED
+run caught 'PostgreSQL writers: crash, clock behind, bare cap' $postgres -DCRASHES=1 -DWINDOW=0 -DTOKENS=1 -DEND=3 -DSKEW=1 -DBROKEN_MARGIN
+run caught 'PostgreSQL writers: crash, reservation seen before it is on disk' $postgres -DCRASHES=1 -DTOKENS=1 -DEND=2 -DBROKEN_SQL_ASYNC
+run caught 'PostgreSQL writers: commits lost, sequence below the fence' $postgres $lost -DTOKENS=1 -DEND=2 -DBROKEN_SQL_NO_FENCE
+run caught 'PostgreSQL writers: sequence dropped, limits of sessions kept' $postgres -DDROPS=1 -DTOKENS=1 -DEND=2 -DBROKEN_SQL_KEPT_LIMIT
+run caught 'PostgreSQL writers: sequence dropped, its history trusted' $postgres -DDROPS=1 -DTOKENS=1 -DEND=2 -DBROKEN_SQL_CALLED
+run caught 'PostgreSQL writers: sequence dropped while it is used' $postgres -DDROPS=1 -DTOKENS=1 -DEND=2 -DBROKEN_SQL_DROP_EARLY
+run caught 'PostgreSQL writers: dump restored in place, limits kept' $postgres $lost -DLIVE -DTOKENS=1 -DEND=2 -DBROKEN_SQL_BORN
+run caught 'PostgreSQL writers: dump restored in place, row not checked' $postgres $lost -DLIVE -DTOKENS=1 -DEND=2 -DBROKEN_SQL_UNCHECKED
 
 # What the protocol does not promise.
 run caught 'outside: an older dump restored in place, fingerprint unchanged' $lost -DFINGERPRINT -DTOKENS=3 -DLIMIT_SAME_FINGERPRINT
@@ -177,8 +211,10 @@ finish
 
 # The sequence of SQL writers.
 model=$(dirname "$model")/sequence.pml
+clock="-DSESSIONS=2 -DCRASHES=1 -DWRONG_CLOCK"
 run sound 'sequence: three sessions'
 run sound 'sequence: crash' -DSESSIONS=2 -DCRASHES=1
+run sound 'sequence: crash, clock wrong' $clock
 run sound 'sequence: dropped' -DSESSIONS=2 -DDROPS=1
 run caught 'sequence: raised without the lock' -DBROKEN_NO_LOCK
 run caught 'sequence: unlocked before it is raised' -DBROKEN_EARLY_UNLOCK
@@ -190,8 +226,13 @@ run caught 'sequence: follows the clock back' -DBROKEN_CLOCK
 run caught 'sequence: dropped, starts at the clock' -DSESSIONS=2 -DDROPS=1 -DBROKEN_FRESH_NOW
 run caught 'sequence: dropped, drawn from before it is raised' -DSESSIONS=2 -DDROPS=1 -DBROKEN_FRESH_LOOK
 run caught 'sequence: dropped while it is used' -DSESSIONS=2 -DDROPS=1 -DBROKEN_DROP_EARLY
-run caught 'sequence: crash, COMMIT does not wait for the disk' -DSESSIONS=2 -DCRASHES=1 -DBROKEN_NO_FLUSH
-run caught 'outside: sequence, crash, an id used before its commit' -DSESSIONS=2 -DCRASHES=1 -DLIMIT_UNCOMMITTED
+run caught 'sequence: raised to the end of the guard room' -DSESSIONS=2 -DDROPS=1 -DBROKEN_RAISED_ROOM
+run caught 'sequence: crash, starts at the clock' -DSESSIONS=2 -DCRASHES=1 -DBROKEN_FRESH_NOW
+run caught 'sequence: crash, drawn from before it is raised' -DSESSIONS=2 -DCRASHES=1 -DBROKEN_FRESH_LOOK
+run caught 'sequence: crash, survives and is not raised' -DSESSIONS=2 -DCRASHES=1 -DBROKEN_LOGGED
+run caught 'sequence: crash, clock wrong, not above the logged counter' $clock -DBROKEN_NO_COUNTER
+run caught 'sequence: crash, clock wrong, set before the logged counter' $clock -DBROKEN_ORDER
+run caught 'outside: sequence, crash, clock wrong, an id not on disk' $clock -DLIMIT_NO_FLUSH
 run sound 'counter of MariaDB: three sessions' -DREGISTER
 run sound 'counter of MariaDB: crash' -DREGISTER -DSESSIONS=2 -DCRASHES=1
 run sound 'counter of MariaDB: dropped' -DREGISTER -DSESSIONS=2 -DDROPS=1
@@ -200,6 +241,7 @@ run caught 'counter of MariaDB: not drawn after it was raised' -DREGISTER -DBROK
 run caught 'counter of MariaDB: dropped, starts at the clock' -DREGISTER -DSESSIONS=2 -DDROPS=1 -DBROKEN_FRESH_NOW
 run caught 'counter of MariaDB: dropped while it is used' -DREGISTER -DSESSIONS=2 -DDROPS=1 -DBROKEN_DROP_EARLY
 run caught 'counter of MariaDB: crash, COMMIT does not wait for the disk' -DREGISTER -DSESSIONS=2 -DCRASHES=1 -DBROKEN_NO_FLUSH
+run caught 'outside: counter of MariaDB, crash, an id used before its commit' -DREGISTER -DSESSIONS=2 -DCRASHES=1 -DLIMIT_UNCOMMITTED
 
 # Leases that the processes of a host pass on to each other.
 model=${model%/*}/share.pml

@@ -31,6 +31,9 @@ The adversary
   * with SQL, a migration reserves the row for SQL, and SESSIONS of the database issue counters from a sequence. The sequence only
     goes up, which sequence.pml shows, but a failover or a crash takes it back with the rest. A session checks the row, and
     then issues counters below the cap of that moment;
+  * with UNLOGGED, the sequence of SQL writers is that of PostgreSQL, and unlogged. Issuing a counter does not wait for the disk. A crash, and
+    the promotion of a standby, reset the history. Only a session whose own check of the row allows it opens counters of the
+    sequence. Then each session issues them that has checked the row since the sequence was created;
   * with DROPS, drops the sequence of SQL writers, or what it was raised for, or both, and creates them again, while sessions go on
     that had checked the row before. With LIVE, a failover is an older dump that is restored in place: it drops and creates
     both as well, with the values of the dump, and the sessions go on.
@@ -43,6 +46,7 @@ What is assumed
   * a failover changes the fingerprint (FINGERPRINT), or claims hold off (HOLDOFF);
   * the deletion of a row is not lost in a failover;
   * a sequence is not dropped while a transaction uses it, since the server makes DROP wait;
+  * with UNLOGGED, the reservation of the row is on disk before a session reads it;
   * what a standby or a backup has is on the disk of the primary, so that a crash does not lose it.
 
 Steps that the model joins into one, because any pause between them is a pause that the adversary has elsewhere:
@@ -83,7 +87,7 @@ Each BROKEN_ flag removes one rule, each LIMIT_ flag one assumption. check.sh ru
 #if FAILOVERS > 0 || defined(VOLATILE)
 #define EXPIRY              /* the model looks at expires */
 #endif
-#if defined(EXPIRY) || DELETES > 0 || DROPS > 0
+#if defined(EXPIRY) || DELETES > 0 || DROPS > 0 || defined(UNLOGGED)
 #define TIMED
 #endif
 
@@ -204,6 +208,9 @@ typedef Tables {
 #ifdef BIRTHS
 	bit called;             /* the sequence has been set since it was created */
 #endif
+#ifdef UNLOGGED
+	byte open;              /* any session that has checked the row may issue counters below */
+#endif
 #endif
 }
 
@@ -272,6 +279,9 @@ inline copy(to, from) {
 #ifdef BIRTHS
 	to.called = from.called;
 #endif
+#ifdef UNLOGGED
+	to.open = from.open;
+#endif
 #endif
 }
 
@@ -300,8 +310,34 @@ inline clear(t) {           /* keeps states equal that differ only in what is no
 #ifdef BIRTHS
 	t.called = 0;
 #endif
+#ifdef UNLOGGED
+	t.open = 0;
+#endif
 #endif
 }
+
+#define NO_HISTORY 99       /* no server shows this fingerprint */
+
+/* What the disk has, and what a standby has, is without the unlogged sequences. */
+#ifdef UNLOGGED
+inline reset(t) {
+#ifndef BROKEN_SQL_LOGGED   /* the history is logged */
+	t.history = NO_HISTORY;
+#ifdef BIRTHS
+	t.called = 0;
+#endif
+#endif
+	t.open = 0
+}
+inline to_disk(from) { copy(disk, from); reset(disk) }
+#else
+#define to_disk(from) copy(disk, from)
+#endif
+#if defined(UNLOGGED) && !defined(LIVE)
+inline to_standby() { copy(saved, db); reset(saved) }
+#else
+#define to_standby() copy(saved, db)
+#endif
 
 /* ---- The processes ---- */
 
@@ -461,7 +497,6 @@ inline hold(me) {           /* the row carries the token of the claim */
 #endif
 #endif
 
-#define NO_HISTORY 99       /* no server shows this fingerprint */
 #define RESERVED 14         /* the token of a row that is reserved for SQL */
 #if defined(SQL) && !defined(BROKEN_SQL_CLAIMABLE)
 #define FOR_GO (db.token != RESERVED)
@@ -569,6 +604,7 @@ inline hold(me) {           /* the row carries the token of the claim */
 
 #ifndef SQL
 #define end_sessions() skip
+#define replace_sessions() skip
 #endif
 
 #if DELETES > 0
@@ -711,9 +747,9 @@ inline answer() {
 	:: early = 1
 #endif
 #ifdef VOLATILE
-	:: !early && crashes < CRASHES -> copy(disk, db)
+	:: !early && crashes < CRASHES -> to_disk(db)
 #else
-	:: crashes < CRASHES -> copy(disk, db)
+	:: crashes < CRASHES -> to_disk(db)
 #endif
 	:: else
 	fi
@@ -946,6 +982,10 @@ typedef Writer {
 #ifdef BIRTHS
 	byte trusts, born;      /* while the sequence has this history, and is this one */
 #endif
+#ifdef UNLOGGED
+	bit known;              /* no commits may have been lost since the sequence was last raised */
+	byte flag;              /* 1 + the sequence for which it has checked the row; 0: it has not */
+#endif
 }
 Writer writer[SESSIONS];
 byte each;                  /* scratch */
@@ -984,9 +1024,22 @@ byte checking;              /* sessions that have checked the row and not raised
 #define USES(n) skip
 #endif
 
-#ifdef LIVE
-inline end_sessions() { born++ }
+#ifdef UNLOGGED
+#ifdef BIRTHS
+#define THIS (1 + born)
 #else
+#define THIS 1
+#endif
+#ifdef BROKEN_SQL_UNCHECKED     /* a session issues what is open without a check of the row */
+#define FLAGGED(me) (1)
+#else
+#define FLAGGED(me) (writer[me].flag == THIS)
+#endif
+#define MAY_ISSUE(me, x) ((x) < db.open && FLAGGED(me) || (x) < writer[me].limit && TRUSTED(me))
+#else
+#define MAY_ISSUE(me, x) ((x) < writer[me].limit && TRUSTED(me))
+#endif
+
 inline end_sessions() {
 #ifdef BIRTHS
 	checking = 0;
@@ -998,11 +1051,18 @@ inline end_sessions() {
 #ifdef BIRTHS
 		writer[each].trusts = 0; writer[each].born = 0;
 #endif
+#ifdef UNLOGGED
+		writer[each].known = 0; writer[each].flag = 0;
+#endif
 		each++
 	:: else -> break
 	od;
 	each = 0
 }
+#ifdef LIVE
+#define replace_sessions() born++
+#else
+#define replace_sessions() end_sessions()
 #endif
 
 inline start_above(me, x) {
@@ -1023,7 +1083,11 @@ end:
 #else
 		(1) ->
 #endif
-		db.token = RESERVED; db.revision++ }
+		db.token = RESERVED; db.revision++;
+#if defined(UNLOGGED) && !defined(BROKEN_SQL_ASYNC) /* readers see the reservation before it is on disk */
+		answer()
+#endif
+		}
 
 	/* Read whether the row is reserved, and where to start. */
 	:: d_step { PRESENT && db.token == RESERVED && !writer[me].checked && (writer[me].limit < CAP || !TRUSTED(me)) ->
@@ -1041,7 +1105,43 @@ end:
 		fi
 #endif
 #endif
+#ifdef UNLOGGED
+		; writer[me].known = (db.history == current && CALLED)
+#endif
 		}
+#ifdef UNLOGGED
+	/* Raise the sequence, if commits may have been lost. Otherwise enter a counter, if that is below the cap. */
+	:: d_step { writer[me].checked ->
+		if
+		:: writer[me].start > db.sequence && (!writer[me].known || writer[me].start < writer[me].cap) -> db.sequence = writer[me].start
+		:: else
+		fi;
+		if
+		:: !writer[me].known ->
+			db.history = writer[me].history;
+#ifdef BROKEN_SQL_OPEN_RAISED   /* the raised tick has numbers left that become ids */
+			db.open = db.sequence + 1
+#else
+			db.open = 0
+#endif
+		:: else
+		fi;
+		if
+		:: writer[me].known && writer[me].start >= writer[me].cap
+		:: else ->
+			writer[me].limit = writer[me].cap;
+#ifdef BIRTHS
+			writer[me].trusts = writer[me].history; writer[me].born = born
+#endif
+		fi;
+		writer[me].flag = THIS;
+#ifdef BIRTHS
+		db.called = 1; USES(-1);
+#endif
+		writer[me].checked = 0; writer[me].start = 0; writer[me].history = 0; writer[me].cap = 0; writer[me].known = 0 }
+	/* Enter a counter: other sessions may then issue up to the limit of this one. */
+	:: d_step { db.sequence < writer[me].limit && TRUSTED(me) && db.open < writer[me].limit -> db.open = writer[me].limit }
+#else
 	/* Raise the sequence, and from then on issue. */
 	:: d_step { writer[me].checked ->
 		if
@@ -1053,18 +1153,23 @@ end:
 #endif
 		db.history = writer[me].history; writer[me].limit = writer[me].cap;
 		writer[me].checked = 0; writer[me].start = 0; writer[me].history = 0; writer[me].cap = 0 }
+#endif
 #ifdef BROKEN_SQL_FOREVER   /* a session that has read the row once does not read it again */
 	:: d_step { writer[me].limit && writer[me].limit < CAP -> writer[me].limit = CAP }
 #endif
 
-	:: atomic { watched == 0 && db.sequence < writer[me].limit && TRUSTED(me) ->
+	:: atomic { watched == 0 && MAY_ISSUE(me, db.sequence) ->
 		do
-		:: db.sequence + 1 < writer[me].limit -> db.sequence++
+		:: MAY_ISSUE(me, db.sequence + 1) -> db.sequence++
 		:: break
 		od;
+#ifdef UNLOGGED
+		db.sequence++; watched = db.sequence }
+#else
 		db.sequence++; watched = db.sequence;
 		answer() }
-	:: d_step { watched > db.sequence && watched <= writer[me].limit && TRUSTED(me) -> assert(false /* issued twice */) }
+#endif
+	:: d_step { watched > db.sequence && MAY_ISSUE(me, watched - 1) -> assert(false /* issued twice */) }
 	od
 }
 #endif
@@ -1151,6 +1256,9 @@ end:
 		drops++;
 		if
 		:: db.sequence = 0; db.called = 0; born++;
+#ifdef UNLOGGED
+			db.open = 0;
+#endif
 			if
 			:: db.history = NO_HISTORY
 			:: skip
@@ -1170,7 +1278,7 @@ end:
 
 #if CRASHES > 0
 	/* All that was written until now reaches the disk. */
-	:: d_step { crashes < CRASHES -> copy(disk, db) }
+	:: d_step { crashes < CRASHES -> to_disk(db) }
 	/* The server crashes, and starts again with what is on disk. */
 	:: atomic { crashes < CRASHES ->
 		d_step {
@@ -1195,18 +1303,18 @@ end:
 	/* Somebody has the store answer writes before they are on disk ... */
 	:: d_step { !early && crashes < CRASHES -> early = 1 }
 	/* ... and takes that back, before commits were lost. */
-	:: d_step { early && crashes == 0 -> copy(disk, db); early = 0 }
+	:: d_step { early && crashes == 0 -> to_disk(db); early = 0 }
 #endif
 
 #if FAILOVERS > 0
 	/* What the standby has received, or the backup holds, and the disk of this server does too ... */
-	:: d_step { !standby && failovers < FAILOVERS -> standby = 1; copy(saved, db);
+	:: d_step { !standby && failovers < FAILOVERS -> standby = 1; to_standby();
 #ifdef ZNODES
 		older = epoch;
 #endif
 #if CRASHES > 0 && !defined(LIMIT_STANDBY_AHEAD)
 		if
-		:: crashes < CRASHES -> copy(disk, db)
+		:: crashes < CRASHES -> to_disk(db)
 		:: else
 		fi
 #endif
@@ -1240,11 +1348,11 @@ end:
 #endif
 #if CRASHES > 0
 		if
-		:: crashes < CRASHES -> copy(disk, saved)
+		:: crashes < CRASHES -> to_disk(saved)
 		:: else
 		fi;
 #endif
-		copy(db, saved); clear(saved); end_sessions()
+		copy(db, saved); clear(saved); replace_sessions()
 		};
 		LATER_CLOCK }
 #endif
@@ -1300,7 +1408,7 @@ init {
 		db.history = NO_HISTORY;
 #endif
 #if CRASHES > 0
-		copy(disk, db);
+		to_disk(db);
 #endif
 #if defined(TIMED) || CRASHES > 0
 		run Store();
