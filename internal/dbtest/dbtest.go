@@ -47,6 +47,16 @@ func (db DB) With(settings string) DB {
 	return db
 }
 
+// Since returns db, or skips the test if db is PostgreSQL of an earlier major version.
+func (db DB) Since(t TB, major int) DB {
+	t.Helper()
+	var version int
+	if n, err := fmt.Sscanf(db.Version, "postgres %d", &version); n == 1 && err == nil && version < major {
+		t.Skipf("needs PostgreSQL %d or later, and this is %s", major, db.Version)
+	}
+	return db
+}
+
 // Connect opens db and checks that it answers. The connection is closed when the test
 // ends.
 func (db DB) Connect(t TB) *sql.DB {

@@ -61,10 +61,11 @@ func (p *Process) Start() error {
 		// A new Postgres won't start as long as a child of the old one hasn't noticed
 		// that its parent is dead, so this may take several attempts.
 		if !p.runs() {
+			before := p.starts()
 			if _, err := p.warden.owner.WriteString("\n"); err != nil {
 				return err
 			}
-			for !p.runs() && time.Now().Before(deadline) {
+			for p.starts() == before && time.Now().Before(deadline) {
 				time.Sleep(time.Millisecond)
 			}
 		}
@@ -79,6 +80,12 @@ func (p *Process) Start() error {
 }
 
 func (p *Process) file(name string) string { return filepath.Join(p.dir, name) }
+
+// starts returns how often the warden has started the server, as text.
+func (p *Process) starts() string {
+	text, _ := os.ReadFile(p.file("starts")) // may be empty for a moment, while the warden writes it
+	return strings.TrimSpace(string(text))
+}
 
 // runs reports whether the warden is waiting for a server, which means that it isn't
 // reading from the pipe.

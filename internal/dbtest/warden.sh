@@ -10,10 +10,13 @@ trap 'rm -rf "$dir"' EXIT
 exec 3<&0 </dev/null
 
 eval "$3" || exit
+starts=0
 while :; do
 	eval "exec $4" 3<&- &
 	server=$!
 	echo $server >"$dir/server"
+	starts=$((starts + 1))
+	echo $starts >"$dir/starts" # a server may end before a test sees the file above
 
 	# Keep repeating the signal, since a server that has just started may miss it. If a
 	# test has stopped the server, it must be continued to receive the signal at all.

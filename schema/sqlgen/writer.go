@@ -7,8 +7,11 @@ import (
 	"fmt"
 	"hash/fnv"
 	"io"
+	"math"
 	"math/bits"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -72,13 +75,14 @@ const neverExpires = 7258118400000000
 // the counter has at least as much room behind the numbers that become ids.
 const maxSessions = 1 << 18
 
-// lag is how old the tick of an id may be. Entering a tick costs more than drawing from
-// one, so a session that inserts row by row does not enter each millisecond.
-const lag = 10 * time.Millisecond
+// lag is how long ago the tick of an id may have ended. Entering a tick costs more than
+// drawing from one, and other sessions then wait. So sessions that insert row by row do
+// not enter each millisecond.
+const lag = 50 * time.Millisecond
 
 // Postgres returns the statements that create the lease tables if they are missing,
 // reserve the worker number, and create the functions. All of them can be executed
-// again. They need PostgreSQL 12 or later, and a role that owns the lease tables and may
+// again. They need PostgreSQL 15 or later, and a role that owns the lease tables and may
 // execute pg_control_system(). The error is an [*Error].
 func (w Writer) Postgres() ([]string, error) {
 	words, err := w.words()
@@ -89,12 +93,12 @@ func (w Writer) Postgres() ([]string, error) {
 	if err != nil {
 		return nil, &Error{"Table", err.Error()}
 	}
-	text := words.Replace(postgresWriter)
-	statements := store.DDL()
+	text := words.Replace(pgOperators.Replace(postgresWriter))
+	var statements []string
 	for each := range strings.SplitSeq(text, "\n;;\n") {
 		statements = append(statements, strings.TrimSpace(each))
 	}
-	return statements, nil
+	return slices.Insert(statements, 1, store.DDL()...), nil // the first one refuses an old server
 }
 
 // PostgresGrants returns the statements that allow a role to make ids. It needs nothing
@@ -109,15 +113,12 @@ func (w Writer) PostgresGrants(role string) []string {
 }
 
 // PostgresDrop returns the statements that remove the functions. The worker number stays
-// reserved, because processes must not make the ids that the functions made. Two
+// reserved, because processes must not make the ids that the functions made. The
 // sequences stay too. They remember these ids, in case the functions are created again.
 func (w Writer) PostgresDrop() []string {
 	next := session.Postgres.Quote(w.schema() + "." + w.name())
-	of := func(part string) string { return session.Postgres.Quote(w.schema() + "." + w.name() + part) }
-	return []string{
-		fmt.Sprintf("DROP FUNCTION %s(), %s(bigint), %s(bigint, bigint)", next, next, of("_enter")),
-		fmt.Sprintf("DROP SEQUENCE %s", of("_flush")),
-	}
+	enter := session.Postgres.Quote(w.schema() + "." + w.name() + "_enter")
+	return []string{fmt.Sprintf("DROP FUNCTION %s(), %s(bigint), %s(bigint), %s(bigint, bigint)", next, next, enter, enter)}
 }
 
 func (w Writer) schema() string { return cmp.Or(w.Schema, "public") }
@@ -233,6 +234,11 @@ func (v values) pairs() []string {
 	}
 }
 
+// pgOperators names the schema of operators. They all bind alike then, from left to right.
+var pgOperators = strings.NewReplacer("{&}", "OPERATOR(pg_catalog.&)", "{|}", "OPERATOR(pg_catalog.|)", "{<<}", "OPERATOR(pg_catalog.<<)",
+	"{>>}", "OPERATOR(pg_catalog.>>)", "{+}", "OPERATOR(pg_catalog.+)", "{/}", "OPERATOR(pg_catalog./)", "{=}", "OPERATOR(pg_catalog.=)",
+	"{<>}", "OPERATOR(pg_catalog.<>)", "{>}", "OPERATOR(pg_catalog.>)", "{||}", "OPERATOR(pg_catalog.||)")
+
 func (w Writer) words() (*strings.Replacer, error) {
 	s, err := w.values(maxSessions)
 	if err != nil {
@@ -241,29 +247,39 @@ func (w Writer) words() (*strings.Replacer, error) {
 	quote := session.Postgres.Quote
 	name := w.schema() + "." + w.name()
 	n := func(v int64) string { return fmt.Sprint(v) }
-	regclass := func(name string) string { return literal(quote(name)) + "::regclass" }
-	counter, history, lease := regclass(name+"_counter"), regclass(name+"_history"), regclass(w.schema()+"."+w.table())
-	setting := func(hash string) string { return "'snowkey.limit_' || " + counter + "::oid || '_' || " + hash }
+	regclass := func(name string) string { return literal(quote(name)) + "::pg_catalog.regclass" }
+	counter, current, history, lease := regclass(name+"_counter"), regclass(name+"_current"), regclass(name+"_history"), regclass(w.schema()+"."+w.table())
 	key := fnv.New32a() // of the lock; not the oid, which would be constant in plans that are cached
 	io.WriteString(key, name)
 	// hash is odd, because a sequence has no 0. The row of the lease is rewritten by each restore
 	// of a dump, and by nothing else.
 	hash := "hashtextextended(concat_ws('/', (SELECT system_identifier FROM pg_control_system()), substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8), " +
-		lease + "::oid, pg_relation_filenode(" + lease + "), l.xmin, " + counter + "::oid), 0) & 9223372036854775807 | 1"
+		lease + "::oid, pg_relation_filenode(" + lease + "), l.xmin, " + current + "::oid), 0) & 9223372036854775807 | 1"
+	settingName := pgOperators.Replace("'snowkey.limit_' {||} " + current + "::pg_catalog.oid::pg_catalog.text")
+	// If the sequence has the lowest bits of an id, and enough other bits above it, a number is an id without the other bits.
+	rest := s.fixed | s.worker<<s.workerShift
+	id := fmt.Sprintf("v {>>} %d {<<} %d {|} (v {&} %d {<<} %d) {|} %d", s.room, s.timeShift, int64(1)<<s.sequence-1, s.sequenceShift, rest)
+	if s.sequenceShift == 0 && s.timeShift >= s.room {
+		s.room = s.timeShift
+		id = fmt.Sprintf("v {|} %d", rest)
+	}
+	float := func(v float64) string { return "'" + strconv.FormatFloat(v, 'f', -1, 64) + "'::double precision" }
+	second := float64(time.Second.Microseconds())
 	pairs := []string{
 		"{ns}", quote(w.schema() + "." + w.table() + "_ns"), "{lease}", quote(w.schema() + "." + w.table()),
 		"{next}", quote(name), "{enter}", quote(name + "_enter"),
 		"{counter}", quote(name + "_counter"), "{counter:}", counter,
-		"{flush}", quote(name + "_flush"), "{flush transaction}", "COALESCE(nullif(current_setting('snowkey.flush', true), ''), set_config('snowkey.flush', setval(" + regclass(name+"_flush") + ", 1)::text, true))",
+		"{current}", quote(name + "_current"), "{current:}", current,
 		"{history}", quote(name + "_history"), "{history:}", history,
-		"{hash}", hash, "{setting of hash}", setting("hash"), "{key}", fmt.Sprint(int32(key.Sum32())),
-		"{limit}", "nullif(current_setting(" + setting("pg_sequence_last_value("+history+")") + ", true), '')::bigint",
+		"{hash}", hash, "{key}", fmt.Sprint(int32(key.Sum32())),
+		"{setting name}", settingName, "{setting}", "current_setting(" + settingName + ", true)",
 		"{name}", literal(name), "{token}", literal("sql:" + name),
 		"{namespace}", literal(s.namespace), "{layout}", literal(s.layout),
-		"{stale}", n(max(time.Second.Microseconds()/s.unit, 1)), "{lag}", n(lag.Microseconds() / s.unit),
+		"{stale}", n(max(time.Second.Microseconds()/s.unit, 1)), "{lag}", lag.String(),
 		"{sequence bits}", n(int64(s.sequence)), "{room}", n(int64(s.room)), "{room bits}", fmt.Sprintf("%d bits", s.room),
-		"{mask}", n(1<<s.room - 1), "{spread}", n(int64(1)<<min(s.sequence, 12) - 1),
-		"{now}", "floor(date_part('epoch', clock_timestamp()) * 1000000)::bigint",
+		"{guard}", n(1<<s.room - 1<<s.sequence), "{spread}", n(int64(1)<<min(s.sequence, 12) - 1),
+		"{a second}", float(math.Ldexp(second/float64(s.unit), s.room)), "{newest}", float((float64(s.epoch+s.unit) + float64(lag.Microseconds())) / second),
+		"{id}", pgOperators.Replace(id), "{now}", "floor(date_part('epoch', clock_timestamp()) * 1000000)::bigint",
 	}
 	return strings.NewReplacer(append(pairs, s.pairs()...)...), nil
 }

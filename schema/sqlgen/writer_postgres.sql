@@ -1,3 +1,13 @@
+DO $snowkey$
+BEGIN
+	IF current_setting('server_version_num')::int < 150000 THEN
+		RAISE EXCEPTION 'snowkey: PostgreSQL % has no unlogged sequences', current_setting('server_version')
+			USING ERRCODE = '0A000', HINT = 'Use PostgreSQL 15 or later, or take ids from a Go process.';
+	END IF;
+END
+$snowkey$
+;;
+
 -- Worker number {worker} is reserved for SQL, so that no process can lease it.
 DO $snowkey$
 DECLARE
@@ -6,6 +16,7 @@ DECLARE
 	who text;
 BEGIN
 	PERFORM (SELECT system_identifier FROM pg_control_system()); -- the functions need it
+	PERFORM set_config('synchronous_commit', 'on', true); -- sessions must not see a reservation that a crash can undo
 	SELECT layout INTO who FROM (SELECT layout FROM {ns} WHERE namespace = {namespace} UNION SELECT layout FROM {lease} WHERE namespace = {namespace}) l
 		WHERE layout <> {layout} LIMIT 1;
 	IF FOUND THEN
@@ -40,17 +51,15 @@ END
 $snowkey$
 ;;
 
--- The counter has the tick in its upper bits and a number in the lower {room bits}. Numbers below {ids} become ids. The history
--- is a hash that shows whether commits may have been lost since the counter was last raised above them. Neither may be dropped,
--- because they remember which ids were made. If they are lost, new ones start above everything that the old ones allowed.
+-- The counter has a tick in its upper bits and a number in the lower {room bits}. Numbers with none of the bits of {guard} become ids, and a
+-- tick with a larger number is full. The counter is the last tick that was entered, on disk before rows with its ids are committed.
 CREATE SEQUENCE IF NOT EXISTS {counter} AS bigint CACHE 1
 ;;
-CREATE SEQUENCE IF NOT EXISTS {history} AS bigint CACHE 1
+-- Sessions draw from the same tick in the current sequence. The history is a hash that shows whether commits may have been lost since both were
+-- last raised above them. A crash, and the promotion of a standby, empty the two sequences, because they are not logged. They may have lost ids then.
+CREATE UNLOGGED SEQUENCE IF NOT EXISTS {current} AS bigint CACHE 1
 ;;
-
--- COMMIT waits for the disk only if the transaction has written something. nextval mostly does not write, so each transaction
--- sets this sequence once. Its value has no meaning.
-CREATE SEQUENCE IF NOT EXISTS {flush} AS bigint CACHE 1
+CREATE UNLOGGED SEQUENCE IF NOT EXISTS {history} AS bigint CACHE 1
 ;;
 
 -- Takes n numbers and returns the first of them, as tick * {ids} + number. Draws them from the current tick if n is 1, and
@@ -60,7 +69,7 @@ LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 DECLARE
 	now bigint;
 	began bigint;
-	limits bigint;           -- this session may use ticks below it
+	limits bigint;           -- this session may enter ticks below it
 	granted bigint;          -- the first number that a process may have been granted
 	hash bigint;
 	known boolean := true;
@@ -71,10 +80,10 @@ DECLARE
 	delay bigint;
 	waited bigint := 0;
 BEGIN
-	-- A limit is only valid for the counter for which it was found, and only while no other session has raised that counter above
-	-- lost commits. From this look until the transaction ends, DROP SEQUENCE waits.
-	IF pg_sequence_last_value({counter:}) IS NOT NULL THEN
-		limits := {limit};
+	-- A limit is only valid for the sequence for which it was found, and only while no other session has raised that above lost
+	-- commits. From this look until the transaction ends, DROP SEQUENCE waits.
+	IF pg_sequence_last_value({current:}) IS NOT NULL AND split_part({setting}, '/', 1) = pg_sequence_last_value({history:})::text THEN
+		limits := split_part({setting}, '/', 2)::bigint;
 	END IF;
 	LOOP
 		now := {now};
@@ -99,7 +108,8 @@ BEGIN
 			END IF;
 			limits := (began + {ahead} - {epoch}) / {unit} + 1;
 			least_tick := (granted + {ids} - 1) / {ids};
-			known := pg_sequence_last_value({history:}) IS NOT DISTINCT FROM hash AND pg_sequence_last_value({counter:}) IS NOT NULL;
+			known := pg_sequence_last_value({history:}) IS NOT DISTINCT FROM hash AND pg_sequence_last_value({counter:}) IS NOT NULL
+				AND pg_sequence_last_value({current:}) IS NOT NULL;
 			IF NOT known OR mine >> {sequence bits} < least_tick THEN
 				mine := NULL;
 			END IF;
@@ -115,28 +125,33 @@ BEGIN
 			END IF;
 			now := {now};
 			IF NOT known THEN
+				-- The raised tick is full. So ids start when a session enters the next one, and has checked the row for it.
 				least_tick := GREATEST(least_tick, (now + {ahead} + {skew} - {epoch}) / {unit} + 1);
+				last := GREATEST(pg_sequence_last_value({counter:}), pg_sequence_last_value({current:}), (least_tick - 1) << {room}) >> {room} << {room} | {ids};
+				PERFORM setval({counter:}, last);
+				PERFORM setval({current:}, last);
+				PERFORM setval({history:}, hash);
+				known := true;
 			END IF;
 			least_tick := GREATEST(least_tick, (now - {epoch}) / {unit});
-			last := COALESCE(pg_sequence_last_value({counter:}), 0);
+			last := pg_sequence_last_value({current:});
 			first := NULL;
-			IF n = 1 AND last >> {room} >= least_tick AND last & {mask} < {ids} THEN
-				last := nextval({counter:});
-				IF last & {mask} < {ids} THEN
-					first := (last >> {room} << {sequence bits}) | (last & {mask});
+			IF n = 1 AND last >> {room} >= least_tick AND last & {guard} = 0 THEN
+				last := nextval({current:});
+				IF last & {guard} = 0 THEN
+					first := (last >> {room} << {sequence bits}) | (last & ({ids} - 1));
 					final := first;
 				END IF;
 			END IF;
 			IF first IS NULL THEN
-				first := GREATEST(least_tick, (last >> {room}) + 1);
+				first := GREATEST(least_tick, (GREATEST(last, pg_sequence_last_value({counter:})) >> {room}) + 1);
 				first := (first << {sequence bits}) + LEAST(hashint8extended(first, 0) & {spread}, GREATEST({ids} - n, 0));
 				final := first + n - 1;
-				IF NOT known OR final >> {sequence bits} < limits THEN
-					PERFORM setval({counter:}, (final >> {sequence bits} << {room}) | (final & ({ids} - 1)));
+				IF final >> {sequence bits} < LEAST(limits, {last tick} + 1) THEN
+					last := (final >> {sequence bits} << {room}) | (final & ({ids} - 1));
+					PERFORM setval({counter:}, last);
+					PERFORM setval({current:}, last);
 				END IF;
-			END IF;
-			IF NOT known THEN
-				PERFORM setval({history:}, hash);
 			END IF;
 			RAISE EXCEPTION USING ERRCODE = 'SK001';
 		EXCEPTION
@@ -151,7 +166,7 @@ BEGIN
 		END IF;
 		IF final >> {sequence bits} < limits THEN
 			IF began IS NOT NULL THEN
-				PERFORM set_config({setting of hash}, limits::text, false);
+				PERFORM set_config({setting name}, hash || '/' || limits, false);
 			END IF;
 			RETURN first;
 		END IF;
@@ -174,28 +189,36 @@ END
 $snowkey$
 ;;
 
--- Returns one id. A transaction prepares each expression again, so the common way has only four.
-CREATE OR REPLACE FUNCTION {next}() RETURNS bigint
+-- Returns one id, of the number v if its tick is over, but not for long, and another session is entering the next tick.
+CREATE OR REPLACE FUNCTION {enter}(v bigint) RETURNS bigint
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $snowkey$
 DECLARE
-	limits bigint := {limit};
-	v bigint;
-	now bigint;
+	now bigint := ({now} - {epoch}) / {unit};
 BEGIN
-	-- Look before drawing. Each session then draws at most one number too many from a tick, and none from a new counter.
-	v := CASE WHEN {flush transaction} IS NULL THEN NULL
-		WHEN pg_sequence_last_value({counter:}) & {mask} < {ids} THEN nextval({counter:}) END;
-	IF v & {mask} < {ids} AND v >> {room} < limits AND v >> {room} >= ({now} - {epoch}) / {unit} - {lag} THEN
-		RETURN {fixed} | (v >> {room} << {time shift}) | ((v & {mask}) << {sequence shift});
-	END IF;
-	now := ({now} - {epoch}) / {unit};
-	IF v & {mask} >= {ids} OR v >> {room} < now - {stale} OR v >> {room} >= now THEN
+	IF v & {guard} <> 0 OR v >> {room} < now - {stale} OR v >> {room} >= now THEN
 		v := NULL;
 	ELSE
-		v := (v >> {room} << {sequence bits}) | (v & {mask});
+		v := (v >> {room} << {sequence bits}) | (v & ({ids} - 1));
 	END IF;
 	v := {enter}(1, v);
 	RETURN {fixed} | (v >> {sequence bits} << {time shift}) | ((v & ({ids} - 1)) << {sequence shift});
+END
+$snowkey$
+;;
+
+-- Returns one id. This function names the schema of each function and operator, because a search_path of its own would cost more than all
+-- else. A transaction prepares each expression again, so the common way has only two.
+CREATE OR REPLACE FUNCTION {next}() RETURNS bigint
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER AS $snowkey$
+DECLARE
+	-- Draw only if this session has checked the row since the sequence exists. Look before drawing: each session then draws at most one
+	-- number too many from a tick.
+	v bigint := CASE WHEN pg_catalog.current_setting({setting name}, true) {<>} '' AND pg_catalog.pg_sequence_last_value({current:}) {&} {guard} {=} 0
+		THEN pg_catalog.nextval({current:}) END;
+BEGIN
+	-- The tick must not have ended longer than {lag} ago.
+	RETURN CASE WHEN v {&} {guard} {=} 0 AND v::double precision {/} {a second} {+} {newest} {>} pg_catalog.date_part('epoch', pg_catalog.clock_timestamp())
+		THEN {id} ELSE {enter}(v) END;
 END
 $snowkey$
 ;;
@@ -204,11 +227,9 @@ $snowkey$
 CREATE OR REPLACE FUNCTION {next}(n bigint) RETURNS SETOF bigint
 LANGUAGE plpgsql VOLATILE STRICT ROWS 1000 SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $snowkey$
 DECLARE
-	flushed text;
 	first bigint;
 BEGIN
 	IF n > 0 THEN
-		flushed := {flush transaction};
 		first := {enter}(n, NULL);
 		RETURN QUERY SELECT {fixed} | (v >> {sequence bits} << {time shift}) | ((v & ({ids} - 1)) << {sequence shift})
 			FROM generate_series(first, first + n - 1) v;
@@ -217,4 +238,4 @@ END
 $snowkey$
 ;;
 
-REVOKE ALL ON FUNCTION {enter}(bigint, bigint), {next}(), {next}(bigint) FROM PUBLIC
+REVOKE ALL ON FUNCTION {enter}(bigint, bigint), {enter}(bigint), {next}(), {next}(bigint) FROM PUBLIC

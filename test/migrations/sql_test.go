@@ -19,7 +19,7 @@ func TestSQLDefault(t *testing.T) {
 				case kind == "sqlite":
 					return // it has no such files
 				}
-				conn := db.Connect(t)
+				conn := db.Since(t, 15).Connect(t)
 				dir := t.TempDir()
 				run(t, db, "sql", "--dialect", kind, "--files", dir, "--format", name)
 				tool := open(t, db, conn, dir)

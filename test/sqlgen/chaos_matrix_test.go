@@ -31,6 +31,7 @@ func TestMatrixTogether(t *testing.T) {
 				"SELECT snowkey_next()", "SELECT snowkey_next(1)", "SELECT snowkey_next(50000)", "SELECT snowkey_next() FROM generate_series(1, 300)",
 			}}
 			primary, process, clock := dbtest.Clocked(t, "postgres")
+			primary.Since(t, 15)
 			c.database.Store(&primary)
 			db := primary.Connect(t)
 			statements := without(t, sqlgen.Writer{Layout: layout, Window: window}, edits...)
@@ -41,7 +42,7 @@ func TestMatrixTogether(t *testing.T) {
 			do()
 			c.kills(process, do)
 			do(append(sqlgen.Writer{}.PostgresDrop(), statements...)...)
-			do(append(append(sqlgen.Writer{}.PostgresDrop(), "DROP SEQUENCE snowkey_next_counter, snowkey_next_history"), statements...)...)
+			do(append(append(sqlgen.Writer{}.PostgresDrop(), sequences), statements...)...)
 			c.clocks(clock, do)
 			time.Sleep(2 * time.Second)
 			if err := standby.Lag(); err != nil {

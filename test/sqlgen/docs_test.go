@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/schema/sqlgen"
 )
 
@@ -49,7 +48,7 @@ func TestPage(t *testing.T) {
 			}
 		}
 	}
-	db := dbtest.Postgres(t).Connect(t)
+	db := postgreSQL(t).Connect(t)
 	install(t, db, sqlgen.Writer{})
 	for _, block := range blocks(t, "PostgreSQL", "sql") {
 		run(t, db, block)

@@ -16,7 +16,6 @@ import (
 	"entgo.io/ent/schema/mixin"
 
 	"github.com/snowkey-go/snowkey/ent/entid"
-	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/schema/sqlgen"
 )
 
@@ -32,7 +31,7 @@ func (Person) Fields() []ent.Field { return []ent.Field{field.String("name")} }
 // ent's migration, which is Atlas, creates the default and keeps it.
 func TestEnt(t *testing.T) {
 	t.Parallel()
-	db := dbtest.Postgres(t)
+	db := postgreSQL(t)
 	conn := db.Connect(t)
 	install(t, conn, sqlgen.Writer{})
 	text, err := load.MarshalSchema(Person{})

@@ -2,7 +2,10 @@ package sqlgen
 
 import (
 	"bytes"
+	"database/sql"
+	"fmt"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -16,8 +19,12 @@ import (
 // must repeat or be below earlier ones.
 
 const (
-	counter = `'"public"."snowkey_next_counter"'::regclass`
-	history = `'"public"."snowkey_next_history"'::regclass`
+	counter = `'"public"."snowkey_next_counter"'::pg_catalog.regclass`
+	current = `'"public"."snowkey_next_current"'::pg_catalog.regclass`
+	history = `'"public"."snowkey_next_history"'::pg_catalog.regclass`
+
+	limits    = "'snowkey.limit_' OPERATOR(pg_catalog.||) " + current + "::pg_catalog.oid::pg_catalog.text"
+	sequences = "DROP SEQUENCE snowkey_next_counter, snowkey_next_current, snowkey_next_history"
 )
 
 // wrong is for functions that lack a rule, beside those of patient.
@@ -28,18 +35,21 @@ var wrong = sqlgen.Writer{Namespace: "wrong", Name: "wrong_next", Window: 10 * t
 var patient = sqlgen.Writer{Window: 10 * time.Minute}
 
 var (
-	// A session keeps its limit for any counter of the same name.
+	// A session keeps its limit for any sequence of the same name.
 	keepsLimits = []string{
-		"'snowkey.limit_' || " + counter + "::oid || '_' || hash", "'snowkey.limit'",
-		"'snowkey.limit_' || " + counter + "::oid || '_' || pg_sequence_last_value(" + history + ")", "'snowkey.limit'",
-		"IF pg_sequence_last_value(" + counter + ") IS NOT NULL THEN", "IF true THEN",
+		limits, "'snowkey.limit'",
+		"pg_sequence_last_value(" + current + ") IS NOT NULL AND split_part(current_setting('snowkey.limit', true), '/', 1) = pg_sequence_last_value(" + history + ")::text THEN",
+		"split_part(current_setting('snowkey.limit', true), '/', 1) <> '' THEN",
 	}
-	// A session keeps its limit for any counter that was raised in the same database.
-	keepsLimitsOfOther = []string{"'snowkey.limit_' || " + counter + "::oid || '_' || ", "'snowkey.limit_' || "}
+	// A session keeps its limit for any sequence that was raised in the same database.
+	keepsLimitsOfOther = []string{limits, "'snowkey.limit'"}
+
+	// A crash does not empty the sequences.
+	survives = []string{"CREATE UNLOGGED SEQUENCE", "CREATE SEQUENCE"}
 
 	// The counter is never raised above what may be lost.
 	neverRaises = []string{
-		"known := pg_sequence_last_value(" + history + ") IS NOT DISTINCT FROM hash AND pg_sequence_last_value(" + counter + ") IS NOT NULL;", "known := true;",
+		"known := pg_sequence_last_value(" + history + ") IS NOT DISTINCT FROM hash AND", "known := true OR",
 	}
 )
 
@@ -55,16 +65,18 @@ func TestDropped(t *testing.T) {
 		above bool
 	}{
 		{"the functions", functions, nil, true},
-		{"all", append(functions, "DROP SEQUENCE snowkey_next_counter, snowkey_next_history"), nil, true},
+		{"all", append(functions, sequences), nil, true},
 		{"the counter", []string{"DROP SEQUENCE snowkey_next_counter"}, nil, true},
 		{"the history", []string{"DROP SEQUENCE snowkey_next_history"}, nil, true},
+		{"the current sequence", []string{"DROP SEQUENCE snowkey_next_current"}, nil, true},
 		{"the counter, restarted", []string{"ALTER SEQUENCE snowkey_next_counter RESTART"}, nil, true},
-		{"all, and limits are kept", append(functions, "DROP SEQUENCE snowkey_next_counter, snowkey_next_history"), keepsLimits, false},
-		{"all, and the counter is not raised", append(functions, "DROP SEQUENCE snowkey_next_counter, snowkey_next_history"), neverRaises, false},
+		{"the current sequence, restarted", []string{"ALTER SEQUENCE snowkey_next_current RESTART"}, nil, true},
+		{"all, and limits are kept", append(functions, sequences), keepsLimits, false},
+		{"all, and the counter is not raised", append(functions, sequences), neverRaises, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			db := dbtest.Postgres(t).Connect(t)
+			db := postgreSQL(t).Connect(t)
 			live, err := db.Conn(t.Context())
 			if err != nil {
 				t.Fatal(err)
@@ -102,7 +114,7 @@ func TestDump(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			from := dbtest.Postgres(t)
+			from := postgreSQL(t)
 			db := from.Connect(t)
 			live, err := db.Conn(t.Context())
 			if err != nil {
@@ -120,7 +132,7 @@ func TestDump(t *testing.T) {
 				t.Errorf("after the restore, %d follows %d", again[0], made[len(made)-1])
 			}
 			if name == "" {
-				other := dbtest.Postgres(t)
+				other := postgreSQL(t)
 				tool(t, dump, "psql", "--quiet", "--set=ON_ERROR_STOP=1", "--dbname="+other.DSN)
 				if ids := query(t, other.Connect(t), "INSERT INTO rows DEFAULT VALUES RETURNING id"); !above(ids, append(made, again...)) {
 					t.Errorf("in another database, %d follows %d", ids[0], again[len(again)-1])
@@ -155,6 +167,7 @@ func tool(t *testing.T, input []byte, name string, args ...string) []byte {
 func TestPromotedStandby(t *testing.T) {
 	t.Parallel()
 	primary, process := dbtest.Killable(t, "postgres")
+	primary.Since(t, 15)
 	db := primary.Connect(t)
 	install(t, db, patient)
 	run(t, db, without(t, wrong, strings.ReplaceAll(neverRaises[0], "snowkey_next", "wrong_next"), neverRaises[1])...)
@@ -163,7 +176,13 @@ func TestPromotedStandby(t *testing.T) {
 	if err := standby.Lag(); err != nil {
 		t.Fatal(err)
 	}
-	before := [2][]int64{query(t, db, "SELECT snowkey_next() FROM generate_series(1, 99)"), query(t, db, "SELECT wrong_next() FROM generate_series(1, 99)")}
+	made := func() (both [2][]int64) {
+		for i, name := range []string{"snowkey", "wrong"} {
+			both[i] = query(t, db, fmt.Sprintf("SELECT %[1]s_next() UNION ALL SELECT * FROM %[1]s_next(99) UNION ALL SELECT %[1]s_next()", name))
+		}
+		return both
+	}
+	before := made()
 	if err := process.Kill(); err != nil {
 		t.Fatal(err)
 	}
@@ -171,51 +190,169 @@ func TestPromotedStandby(t *testing.T) {
 		t.Fatal(err)
 	}
 	db = standby.Connect(t)
-	after := [2][]int64{query(t, db, "SELECT snowkey_next() FROM generate_series(1, 99)"), query(t, db, "SELECT wrong_next() FROM generate_series(1, 99)")}
+	after := made()
 	for i, want := range []bool{true, false} {
 		if above(after[i], before[i]) != want {
-			t.Errorf("variant %d: %d to %d follow %d to %d", i, after[i][0], after[i][98], before[i][0], before[i][98])
+			t.Errorf("variant %d: %d to %d follow %d to %d", i, after[i][0], after[i][100], before[i][0], before[i][100])
 		}
 	}
 }
 
-// TestCrash kills the server right after an id was returned that no row of a table has. The
-// sequence's log record belongs to a transaction that is still open.
+// TestCrash kills the server right after an id was returned whose transaction did not wait
+// for the disk. Ids repeat if a crash does not empty the sequences.
 func TestCrash(t *testing.T) {
 	t.Parallel()
 	db, process := dbtest.Killable(t, "postgres", "wal_writer_delay=10s")
+	db.Since(t, 15)
 	c := db.Connect(t)
 	c.SetMaxIdleConns(0)
-	flushes := `setval('"public"."wrong_next_flush"'::regclass, 1)::text`
 	install(t, c, patient)
-	run(t, c, without(t, wrong, flushes, "'1'")...)
-	for _, name := range []string{"snowkey_next()", "snowkey_next(1)", "wrong_next()", "wrong_next(1)"} {
+	run(t, c, without(t, wrong, survives...)...)
+	run(t, c, "CREATE TABLE rows (id bigint DEFAULT snowkey_next())", "CREATE TABLE wrong_rows (id bigint DEFAULT wrong_next())")
+	for _, statement := range []string{
+		"SELECT snowkey_next()", "SELECT snowkey_next(1)", "INSERT INTO rows DEFAULT VALUES RETURNING id",
+		"SELECT wrong_next()", "SELECT wrong_next(1)", "INSERT INTO wrong_rows DEFAULT VALUES RETURNING id",
+	} {
 		repeats := func() bool {
-			query(t, c, "SELECT "+name)
-			run(t, c, "CHECKPOINT")
 			open, err := c.BeginTx(t.Context(), nil)
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer open.Rollback()
-			query(t, open, "SELECT "+name+" FROM generate_series(1, 40)")
-			before := query(t, c, "SELECT "+name)
+			run(t, open, "SET LOCAL synchronous_commit = off")
+			query(t, open, statement)
+			run(t, c, "CHECKPOINT")
+			for range 40 { // as many as the server logs ahead, and more
+				query(t, open, statement)
+			}
+			async, err := c.Conn(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer async.Close()
+			run(t, async, "SET synchronous_commit = off")
+			before := query(t, async, statement)
 			if err := process.Kill(); err != nil {
 				t.Fatal(err)
 			}
 			if err := process.Start(); err != nil {
 				t.Fatal(err)
 			}
-			after := query(t, c, "SELECT "+name+" FROM generate_series(1, 99)")
+			var after []int64
+			for range 99 {
+				after = append(after, query(t, c, statement)...)
+			}
 			return !above(after, before)
 		}
-		want := strings.HasPrefix(name, "wrong")
+		want := strings.Contains(statement, "wrong")
 		// The server may happen to have flushed the record just before it was killed.
 		for attempts := 5; repeats() != want; attempts-- {
 			if !want || attempts == 0 {
-				t.Fatalf("%s: ids repeat: %v, want %v", name, !want, want)
+				t.Fatalf("%s: ids repeat: %v, want %v", statement, !want, want)
 			}
 		}
+	}
+}
+
+// TestReservationSurvives kills the server right after the number was reserved by a session
+// whose commits do not wait for the disk.
+func TestReservationSurvives(t *testing.T) {
+	t.Parallel()
+	server, process := dbtest.Killable(t, "postgres", "wal_writer_delay=10s")
+	server.Since(t, 15)
+	db := server.Connect(t)
+	db.SetMaxIdleConns(0)
+	install(t, db, sqlgen.Writer{}) // creates the tables
+	for name, edits := range map[string][]string{"kept": nil, "lost": {"PERFORM set_config('synchronous_commit', 'on', true);", ""}} {
+		survives := func() bool {
+			run(t, db, "DELETE FROM snowkey_lease WHERE namespace = '"+name+"'")
+			statements := without(t, sqlgen.Writer{Namespace: name, Name: name}, edits...)
+			async, err := db.Conn(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer async.Close()
+			reserves := slices.IndexFunc(statements, func(s string) bool { return strings.Contains(s, "is leased by") })
+			run(t, async, append([]string{"SET synchronous_commit = off"}, statements[:reserves+1]...)...) // a later one may flush
+			if err := process.Kill(); err != nil {
+				t.Fatal(err)
+			}
+			if err := process.Start(); err != nil {
+				t.Fatal(err)
+			}
+			return count(t, db, "count(*) FROM snowkey_lease WHERE namespace = '"+name+"' AND token LIKE 'sql:%'") == 1
+		}
+		// The server may happen to have flushed the reservation.
+		for attempts := 5; survives() != (edits == nil); attempts-- {
+			if edits == nil || attempts == 0 {
+				t.Fatalf("%s: the reservation has not survived: %v", name, edits == nil)
+			}
+		}
+	}
+}
+
+// TestSnapshot starts a copy of a server's files that lacks the last ids.
+func TestSnapshot(t *testing.T) {
+	t.Parallel()
+	server, process := dbtest.Killable(t, "postgres")
+	server.Since(t, 15)
+	db := server.Connect(t)
+	install(t, db, patient)
+	run(t, db, without(t, wrong, survives...)...)
+	both := func(db *sql.DB) [2][]int64 {
+		return [2][]int64{query(t, db, "SELECT snowkey_next(99)"), query(t, db, "SELECT wrong_next(99)")}
+	}
+	both(db)
+	files := dbtest.FilesOf(t, server)
+	before := both(db)
+	if err := process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	after := both(files.Connect(t))
+	for i, want := range []bool{true, false} {
+		if above(after[i], before[i]) != want {
+			t.Errorf("variant %d: %d follows %d", i, after[i][0], before[i][98])
+		}
+	}
+}
+
+// TestCrashAndClock kills the server and sets its clock back, as a machine without a clock
+// that runs on. Ids of rows that were committed are on disk, in the counter.
+func TestCrashAndClock(t *testing.T) {
+	t.Parallel()
+	server, process, clock := dbtest.Clocked(t, "postgres")
+	server.Since(t, 15)
+	db := server.Connect(t)
+	db.SetMaxIdleConns(0)
+	install(t, db, sqlgen.Writer{})
+	run(t, db, without(t, sqlgen.Writer{Namespace: "wrong", Name: "wrong_next"}, "GREATEST(pg_sequence_last_value(", "GREATEST(0 * pg_sequence_last_value(",
+		"GREATEST(last, pg_sequence_last_value(", "GREATEST(last, 0 * pg_sequence_last_value(")...)
+	run(t, db, "CREATE TABLE rows (id bigint DEFAULT snowkey_next())", "CREATE TABLE wrong_rows (id bigint DEFAULT wrong_next())")
+	insert := [2]string{"INSERT INTO rows DEFAULT VALUES RETURNING id", "INSERT INTO wrong_rows DEFAULT VALUES RETURNING id"}
+	if err := clock.Set(30 * time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	before := [2][]int64{query(t, db, insert[0]), query(t, db, insert[1])}
+	if err := process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	if err := clock.Set(0); err != nil {
+		t.Fatal(err)
+	}
+	if err := process.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.ExecContext(t.Context(), insert[0]); err == nil || !strings.Contains(err.Error(), "ahead of the clock") {
+		t.Errorf("30 minutes back: %v", err)
+	}
+	if ids := query(t, db, insert[1]); above(ids, before[1]) {
+		t.Errorf("without the counter, %d follows %d", ids[0], before[1][0])
+	}
+	if err := clock.Set(31 * time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	if ids := query(t, db, insert[0]); !above(ids, before[0]) {
+		t.Errorf("%d follows %d", ids[0], before[0][0])
 	}
 }
 
@@ -223,9 +360,10 @@ func TestCrash(t *testing.T) {
 func TestClock(t *testing.T) {
 	t.Parallel()
 	server, _, clock := dbtest.Clocked(t, "postgres")
+	server.Since(t, 15)
 	db := server.Connect(t)
 	install(t, db, patient)
-	run(t, db, without(t, wrong, "GREATEST(least_tick, (last >> ", "GREATEST(least_tick, 0 * (last >> ")...)
+	run(t, db, without(t, wrong, "(GREATEST(last, ", "(0 * GREATEST(last, ")...)
 	// The first ids are ahead of the clock, by less than the clock is set now.
 	query(t, db, "SELECT snowkey_next() UNION ALL SELECT wrong_next()")
 	if err := clock.Set(30 * time.Minute); err != nil {

@@ -46,7 +46,7 @@ func checkDefault(t *testing.T, db dbtest.DB, table string) {
 // AutoMigrate keeps the default. Rows that the program creates have its own worker number.
 func TestGORM(t *testing.T) {
 	t.Parallel()
-	db := dbtest.Postgres(t)
+	db := postgreSQL(t)
 	install(t, db.Connect(t), sqlgen.Writer{})
 	program, err := gorm.Open(postgres.New(postgres.Config{Conn: db.Connect(t)}), &gorm.Config{Logger: logger.Discard})
 	if err != nil {
