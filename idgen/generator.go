@@ -3,6 +3,7 @@ package idgen
 import (
 	"context"
 	"fmt"
+	"math/bits"
 	"sync/atomic"
 	"time"
 )
@@ -60,17 +61,36 @@ type sequence struct {
 	known atomic.Int64
 
 	*tenure
-	shared   uint64        // of the tenure
-	maxAhead time.Duration // of the tenure
-	spread   spread        // of core
+	shared     uint64 // of the tenure
+	ticksAhead int64  // maxAhead of the tenure, in whole ticks
+	spread     spread // of core
 }
 
 // packing says where the parts are in a number and in an id. We always shift by
 // shift&63, because then the compiler needs just one instruction for the shift.
 type packing struct {
-	unit                               time.Duration
 	seqBits, counterBits               uint8
 	timeShift, seqShift, rollbackShift uint8
+
+	// tick multiplies by inverse and shifts instead of dividing by the unit.
+	inverseShift uint8
+	inverse      uint64
+}
+
+// setUnit chooses the inverse for which tick is exact up to 2^63 - 1 ns. This is
+// figure 4.1 of Granlund and Montgomery, "Division by Invariant Integers using
+// Multiplication" (1994), with dividends of 63 bits.
+func (p *packing) setUnit(unit time.Duration) {
+	size := bits.Len64(uint64(unit) - 1)
+	high, low := bits.Mul64(1<<63, 1<<size)
+	inverse, _ := bits.Div64(high, low, uint64(unit))
+	p.inverse, p.inverseShift = inverse+1, uint8(size)
+}
+
+// tick returns the tick of a time since the epoch, which must not be negative.
+func (p *packing) tick(now time.Duration) int64 {
+	high, _ := bits.Mul64(uint64(now)<<1, p.inverse)
+	return int64(high >> (p.inverseShift & 63))
 }
 
 // core is shared by all generators of a pool. After NewPool, only the tenures and the
@@ -78,6 +98,7 @@ type packing struct {
 type core struct {
 	packing
 	layout Layout
+	unit   time.Duration // of the layout
 	end    time.Duration // the end of the layout's last tick, since the epoch
 
 	maxAhead, maxWait, maxLead, maxBehind time.Duration // maxLead = maxAhead + maxWait
@@ -114,30 +135,30 @@ func (g *Generator) Next(ctx context.Context) (int64, error) {
 	} else {
 		now = g.clock.resync()
 	}
+	if now < 0 {
+		return g.nextSlowly(ctx)
+	}
+	tick := g.tick(now)
 	for {
 		last := s.last.Load()
-		if uint64(last) >= uint64(bound) { // also if s is sealed, or has a rollback number
-			break
-		}
-		number := last + 1
-		lead := time.Duration(number>>(g.seqBits&63))*g.unit - now
-		if lead <= -g.unit { // the tick of number has ended
-			tick := uint64(now) / uint64(g.unit)
-			if tick > uint64(bound)>>(g.seqBits&63) { // also if now is negative
+		number, skipped := last+1, int64(0)
+		at := number >> (g.seqBits & 63)
+		ahead := at - tick
+		if ahead < 0 { // the tick of number has ended, or s is sealed
+			if last < 0 || tick > bound>>(g.seqBits&63) {
 				break
 			}
-			number = int64(tick<<(g.seqBits&63)) + s.spread.at(int64(tick))
+			at, number = tick, tick<<(g.seqBits&63)+s.spread.at(tick)
+			skipped = number - last - 1
 		}
-		if lead > s.maxAhead || number >= bound {
+		if ahead > s.ticksAhead || number >= bound { // also if last has a rollback number
 			break
 		}
-		skipped := number - last - 1
 		if skipped != 0 {
 			s.skipped.Add(skipped)
 		}
 		if s.last.CompareAndSwap(last, number) {
-			tick := number >> (g.seqBits & 63)
-			return int64(s.shared) | tick<<(g.timeShift&63) | (number-tick<<(g.seqBits&63))<<(g.seqShift&63), nil
+			return int64(s.shared) | at<<(g.timeShift&63) | (number-at<<(g.seqBits&63))<<(g.seqShift&63), nil
 		}
 		if skipped != 0 {
 			s.skipped.Add(-skipped)
@@ -238,7 +259,7 @@ func (c *core) next(last, n int64, now time.Duration) int64 {
 
 // fresh returns the counter at which a call for n ids starts in the tick of now.
 func (c *core) fresh(now time.Duration, n int64) int64 {
-	tick := int64(now / c.unit)
+	tick := c.tick(now)
 	// If n ids fit into one tick, start low enough that they all do.
 	room := max(1<<c.seqBits-n, 0)
 	return tick<<c.seqBits + min(c.spread.at(tick), room)
@@ -251,8 +272,8 @@ func (p *packing) counter(number int64) int64 { return number & (1<<(p.counterBi
 func (p *packing) sequence(number int64) int64 { return number & (1<<(p.seqBits&63) - 1) }
 
 // start returns the start of the tick of number, as the time since the epoch.
-func (p *packing) start(number int64) time.Duration {
-	return time.Duration(p.counter(number)>>(p.seqBits&63)) * p.unit
+func (c *core) start(number int64) time.Duration {
+	return time.Duration(c.counter(number)>>(c.seqBits&63)) * c.unit
 }
 
 // id returns the id made from number, where shared are the bits that all ids of the

@@ -81,7 +81,6 @@ func newCore(cfg Config) *core {
 	l := cfg.Layout
 	c := &core{
 		packing: packing{
-			unit:          l.unit,
 			seqBits:       uint8(l.sequence.bits),
 			counterBits:   uint8(min(l.time.bits+l.sequence.bits, 63)),
 			timeShift:     uint8(l.time.shift),
@@ -89,6 +88,7 @@ func newCore(cfg Config) *core {
 			rollbackShift: uint8(l.rollback.shift),
 		},
 		layout:    l,
+		unit:      l.unit,
 		maxAhead:  cfg.MaxAhead,
 		maxWait:   cfg.MaxWait,
 		maxLead:   saturatingAdd(cfg.MaxAhead, cfg.MaxWait),
@@ -98,9 +98,11 @@ func newCore(cfg Config) *core {
 		log:       func() *slog.Logger { return cfg.Logger },
 		tenures:   tenures{refuse: ErrClosed, closed: make(chan struct{}), changed: make(chan struct{})},
 	}
+	c.setUnit(l.unit)
 	if cfg.Logger == nil {
 		c.log = slog.Default
 	}
+	c.spread = noSpread
 	if !cfg.NoSpread {
 		c.spread = newSpread(l.sequence.bits, rand.Uint64())
 	}
@@ -293,9 +295,8 @@ var noPool = refusing(ErrNoPool)
 // refusing returns a generator whose calls fail with err.
 func refusing(err error) *Generator {
 	g := &Generator{
-		packing: packing{unit: 1},
-		clock:   clock{source: time.Now},
-		core:    &core{packing: packing{unit: 1}, maxLead: NoLimit, tenures: tenures{refuse: err, closed: make(chan struct{})}},
+		clock: clock{source: time.Now},
+		core:  &core{unit: 1, maxLead: NoLimit, tenures: tenures{refuse: err, closed: make(chan struct{})}},
 	}
 	close(g.closed)
 	g.seq.Store(ended)

@@ -14,12 +14,15 @@ const maxSpreadBits = 12
 // tick, ids simply continue in the next one. A generator at its maximum rate is never
 // idle, so it loses nothing.
 type spread struct {
-	seed uint64
-	bits uint // 0 if every tick starts at 0
+	seed  uint64
+	shift uint // 63 - the bits of the offset
 }
 
+// noSpread has the offset 0 for each tick.
+var noSpread = spread{shift: 63}
+
 func newSpread(sequenceBits uint, seed uint64) spread {
-	return spread{bits: min(sequenceBits, maxSpreadBits), seed: seed}
+	return spread{shift: 63 - min(sequenceBits, maxSpreadBits), seed: seed}
 }
 
 // at returns the offset of a tick, which is made of the upper bits of a hash (the
@@ -30,5 +33,5 @@ func (s spread) at(tick int64) int64 {
 	x := uint64(tick) + s.seed
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
 	x = (x ^ x>>27) * 0x94d049bb133111eb
-	return int64(x >> 1 >> ((63 - s.bits) & 63)) // 0 if bits is 0
+	return int64(x >> 1 >> (s.shift & 63))
 }

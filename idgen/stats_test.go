@@ -111,7 +111,7 @@ func TestStatsWhileNumbersAreSkipped(t *testing.T) {
 }
 
 func begun(t *tenure) *sequence {
-	g := &Generator{core: new(core)}
+	g := &Generator{core: &core{unit: 1}}
 	g.begin(t)
 	return g.seq.Load()
 }
