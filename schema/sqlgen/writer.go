@@ -117,8 +117,8 @@ func (w Writer) PostgresGrants(role string) []string {
 // sequences stay too. They remember these ids, in case the functions are created again.
 func (w Writer) PostgresDrop() []string {
 	next := session.Postgres.Quote(w.schema() + "." + w.name())
-	enter := session.Postgres.Quote(w.schema() + "." + w.name() + "_enter")
-	return []string{fmt.Sprintf("DROP FUNCTION %s(), %s(bigint), %s(bigint), %s(bigint, bigint)", next, next, enter, enter)}
+	of := func(part string) string { return session.Postgres.Quote(w.schema() + "." + w.name() + part) }
+	return []string{fmt.Sprintf("DROP FUNCTION %s(), %s(bigint), %s(), %s(bigint), %s(bigint, bigint)", next, next, of("_ready"), of("_enter"), of("_enter"))}
 }
 
 func (w Writer) schema() string { return cmp.Or(w.Schema, "public") }
@@ -237,7 +237,7 @@ func (v values) pairs() []string {
 // pgOperators names the schema of operators. They all bind alike then, from left to right.
 var pgOperators = strings.NewReplacer("{&}", "OPERATOR(pg_catalog.&)", "{|}", "OPERATOR(pg_catalog.|)", "{<<}", "OPERATOR(pg_catalog.<<)",
 	"{>>}", "OPERATOR(pg_catalog.>>)", "{+}", "OPERATOR(pg_catalog.+)", "{/}", "OPERATOR(pg_catalog./)", "{=}", "OPERATOR(pg_catalog.=)",
-	"{<>}", "OPERATOR(pg_catalog.<>)", "{>}", "OPERATOR(pg_catalog.>)", "{||}", "OPERATOR(pg_catalog.||)")
+	"{>}", "OPERATOR(pg_catalog.>)")
 
 func (w Writer) words() (*strings.Replacer, error) {
 	s, err := w.values(maxSessions)
@@ -255,7 +255,6 @@ func (w Writer) words() (*strings.Replacer, error) {
 	// of a dump, and by nothing else.
 	hash := "hashtextextended(concat_ws('/', (SELECT system_identifier FROM pg_control_system()), substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8), " +
 		lease + "::oid, pg_relation_filenode(" + lease + "), l.xmin, " + current + "::oid), 0) & 9223372036854775807 | 1"
-	settingName := pgOperators.Replace("'snowkey.limit_' {||} " + current + "::pg_catalog.oid::pg_catalog.text")
 	// If the sequence has the lowest bits of an id, and enough other bits above it, a number is an id without the other bits.
 	rest := s.fixed | s.worker<<s.workerShift
 	id := fmt.Sprintf("v {>>} %d {<<} %d {|} (v {&} %d {<<} %d) {|} %d", s.room, s.timeShift, int64(1)<<s.sequence-1, s.sequenceShift, rest)
@@ -267,12 +266,12 @@ func (w Writer) words() (*strings.Replacer, error) {
 	second := float64(time.Second.Microseconds())
 	pairs := []string{
 		"{ns}", quote(w.schema() + "." + w.table() + "_ns"), "{lease}", quote(w.schema() + "." + w.table()),
-		"{next}", quote(name), "{enter}", quote(name + "_enter"),
+		"{next}", quote(name), "{enter}", quote(name + "_enter"), "{ready}", quote(name + "_ready"),
 		"{counter}", quote(name + "_counter"), "{counter:}", counter,
 		"{current}", quote(name + "_current"), "{current:}", current,
 		"{history}", quote(name + "_history"), "{history:}", history,
 		"{hash}", hash, "{key}", fmt.Sprint(int32(key.Sum32())),
-		"{setting name}", settingName, "{setting}", "current_setting(" + settingName + ", true)",
+		"{setting}", "'snowkey.limit_' || " + current + "::oid",
 		"{name}", literal(name), "{token}", literal("sql:" + name),
 		"{namespace}", literal(s.namespace), "{layout}", literal(s.layout),
 		"{stale}", n(max(time.Second.Microseconds()/s.unit, 1)), "{lag}", lag.String(),

@@ -82,8 +82,8 @@ DECLARE
 BEGIN
 	-- A limit is only valid for the sequence for which it was found, and only while no other session has raised that above lost
 	-- commits. From this look until the transaction ends, DROP SEQUENCE waits.
-	IF pg_sequence_last_value({current:}) IS NOT NULL AND split_part({setting}, '/', 1) = pg_sequence_last_value({history:})::text THEN
-		limits := split_part({setting}, '/', 2)::bigint;
+	IF pg_sequence_last_value({current:}) IS NOT NULL AND split_part(current_setting({setting}, true), '/', 1) = pg_sequence_last_value({history:})::text THEN
+		limits := split_part(current_setting({setting}, true), '/', 2)::bigint;
 	END IF;
 	LOOP
 		now := {now};
@@ -166,7 +166,7 @@ BEGIN
 		END IF;
 		IF final >> {sequence bits} < limits THEN
 			IF began IS NOT NULL THEN
-				PERFORM set_config({setting name}, hash || '/' || limits, false);
+				PERFORM set_config({setting}, hash || '/' || limits, false);
 			END IF;
 			RETURN first;
 		END IF;
@@ -206,15 +206,24 @@ END
 $snowkey$
 ;;
 
+-- Checks the row. The server calls an IMMUTABLE function without arguments only when it plans an expression. So a session calls this one when it
+-- first makes an id, and again if the current sequence or the functions were created again, since that makes plans invalid.
+CREATE OR REPLACE FUNCTION {ready}() RETURNS boolean
+LANGUAGE plpgsql IMMUTABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $snowkey$
+BEGIN
+	PERFORM {enter}(1, NULL);
+	RETURN true;
+END
+$snowkey$
+;;
+
 -- Returns one id. This function names the schema of each function and operator, because a search_path of its own would cost more than all
 -- else. A transaction prepares each expression again, so the common way has only two.
 CREATE OR REPLACE FUNCTION {next}() RETURNS bigint
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER AS $snowkey$
 DECLARE
-	-- Draw only if this session has checked the row since the sequence exists. Look before drawing: each session then draws at most one
-	-- number too many from a tick.
-	v bigint := CASE WHEN pg_catalog.current_setting({setting name}, true) {<>} '' AND pg_catalog.pg_sequence_last_value({current:}) {&} {guard} {=} 0
-		THEN pg_catalog.nextval({current:}) END;
+	-- Look before drawing. Each session then draws at most one number too many from a tick.
+	v bigint := CASE WHEN {ready}() AND pg_catalog.pg_sequence_last_value({current:}) {&} {guard} {=} 0 THEN pg_catalog.nextval({current:}) END;
 BEGIN
 	-- The tick must not have ended longer than {lag} ago.
 	RETURN CASE WHEN v {&} {guard} {=} 0 AND v::double precision {/} {a second} {+} {newest} {>} pg_catalog.date_part('epoch', pg_catalog.clock_timestamp())
@@ -238,4 +247,4 @@ END
 $snowkey$
 ;;
 
-REVOKE ALL ON FUNCTION {enter}(bigint, bigint), {enter}(bigint), {next}(), {next}(bigint) FROM PUBLIC
+REVOKE ALL ON FUNCTION {enter}(bigint, bigint), {enter}(bigint), {ready}(), {next}(), {next}(bigint) FROM PUBLIC

@@ -23,7 +23,7 @@ const (
 	current = `'"public"."snowkey_next_current"'::pg_catalog.regclass`
 	history = `'"public"."snowkey_next_history"'::pg_catalog.regclass`
 
-	limits    = "'snowkey.limit_' OPERATOR(pg_catalog.||) " + current + "::pg_catalog.oid::pg_catalog.text"
+	limits    = "'snowkey.limit_' || " + current + "::oid"
 	sequences = "DROP SEQUENCE snowkey_next_counter, snowkey_next_current, snowkey_next_history"
 )
 
@@ -43,6 +43,9 @@ var (
 	}
 	// A session keeps its limit for any sequence that was raised in the same database.
 	keepsLimitsOfOther = []string{limits, "'snowkey.limit'"}
+
+	// A session draws before it has checked the row.
+	neverChecks = []string{`"public"."snowkey_next_ready"() AND`, ""}
 
 	// A crash does not empty the sequences.
 	survives = []string{"CREATE UNLOGGED SEQUENCE", "CREATE SEQUENCE"}
@@ -111,6 +114,7 @@ func TestDump(t *testing.T) {
 		"":                             {nil, false},
 		"the counter is not raised":    {append(keepsLimits, neverRaises...), true},
 		"limits of others are trusted": {keepsLimitsOfOther, true},
+		"sessions draw unchecked":      {neverChecks, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -230,7 +230,7 @@ func TestRole(t *testing.T) {
 		"INSERT INTO rows SELECT id, v FROM ROWS FROM (snowkey_next(2), unnest(ARRAY['c', 'd'])) r (id, v)")
 	for _, forbidden := range []string{
 		"SELECT nextval('snowkey_next_current')", "SELECT setval('snowkey_next_counter', 1)",
-		"SELECT snowkey_next_enter(1, NULL)", "SELECT snowkey_next_enter(NULL)", "SELECT * FROM snowkey_lease",
+		"SELECT snowkey_next_enter(1, NULL)", "SELECT snowkey_next_enter(NULL)", "SELECT snowkey_next_ready()", "SELECT * FROM snowkey_lease",
 	} {
 		if _, err := conn.ExecContext(t.Context(), forbidden); err == nil || !strings.Contains(err.Error(), "42501") {
 			t.Errorf("%s: %v", forbidden, err)
