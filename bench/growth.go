@@ -5,6 +5,8 @@ import (
 	"runtime"
 	"slices"
 	"time"
+
+	"github.com/snowkey-go/snowkey/bench/internal/draw"
 )
 
 // rates measures how the cost of an id changes with the rate at which ids are drawn.
@@ -91,24 +93,13 @@ func paced(s source, rate int, d time.Duration) (float64, error) {
 			return 0, err
 		}
 	}
-	var busy time.Duration
-	ids := 0
-	for start, tick := time.Now(), time.Duration(0); ids == 0 || time.Since(start) < d; tick += time.Millisecond {
-		time.Sleep(time.Until(start.Add(tick)))
-		began := time.Now()
-		if err := s.draw(rate); err != nil {
-			return 0, err
-		}
-		busy += time.Since(began)
-		ids += rate
-	}
-	return float64(busy) / float64(ids), nil
+	return draw.Paced(s.draw, rate, d)
 }
 
 // cores measures how the cost of an id changes with the number of goroutines, from one
 // to more than there are cores. Sources whose layout limits their rate are left out.
 func cores(all []source) study {
-	list := []source{{name: "clock and atomic add", draw: timeAndAdd()}}
+	list := []source{{name: "clock and atomic add", draw: workload(draw.ClockAndAdd())}}
 	for _, s := range all {
 		if s.limit == 0 {
 			list = append(list, s)

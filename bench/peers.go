@@ -5,13 +5,14 @@ import (
 	"runtime"
 	"time"
 
-	bwmarrin "github.com/bwmarrin/snowflake"
 	druoyi "github.com/godruoyi/go-snowflake"
 	"github.com/google/uuid"
 	"github.com/oklog/ulid/v2"
 	"github.com/rs/xid"
 	"github.com/sony/sonyflake"
 	yitter "github.com/yitter/idgenerator-go/idgen"
+
+	"github.com/snowkey-go/snowkey/bench/internal/draw"
 )
 
 // peers measures the cost of one id for each peer. The yardstick is one of our ids, in
@@ -74,18 +75,7 @@ func peers(p *pools) (topic, error) {
 	return t, nil
 }
 
-func bwmarrinOne() (workload, error) {
-	node, err := bwmarrin.NewNode(1)
-	if err != nil {
-		return nil, fmt.Errorf("bwmarrin/snowflake: %w", err)
-	}
-	return func(n int) error {
-		for range n {
-			node.Generate()
-		}
-		return nil
-	}, nil
-}
+func bwmarrinOne() (workload, error) { return draw.Bwmarrin() }
 
 func sonyflakeOne() (workload, error) {
 	flake, err := sonyflake.New(sonyflake.Settings{MachineID: func() (uint16, error) { return 1, nil }})

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/snowkey-go/snowkey/bench/internal/draw"
 	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/idgen/worker"
 )
@@ -47,14 +48,4 @@ func (p *pools) close() error {
 }
 
 // one generates one id per call. It is safe for concurrent use.
-func one(g *idgen.Generator) workload {
-	ctx := context.Background()
-	return func(n int) error {
-		for range n {
-			if _, err := g.Next(ctx); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-}
+func one(g *idgen.Generator) workload { return draw.Next(g) }

@@ -125,10 +125,7 @@ func (g *Generator) Next(ctx context.Context) (int64, error) {
 	// is 0. If another call takes a number first, we try the number after it. We don't
 	// read the clock again, because that is the larger part of what an id costs.
 	s := g.seq.Load()
-	bound := g.home.known.Load() // before the clock is read and not by s, so that both cache lines are fetched at once
-	if s != &g.home {
-		bound = s.known.Load()
-	}
+	g.home.known.Load() // before the clock is read and not by s, so that both cache lines are fetched at once
 	now := time.Since(g.clock.start)
 	if int64(now) < g.clock.due.Load() { // as in clock.now, which the compiler does not inline
 		now += time.Duration(g.clock.offset.Load())
@@ -138,20 +135,19 @@ func (g *Generator) Next(ctx context.Context) (int64, error) {
 	if now < 0 {
 		return g.nextSlowly(ctx)
 	}
-	tick := g.tick(now)
+	tick, bound := g.tick(now), s.known.Load()
 	for {
 		last := s.last.Load()
 		number, skipped := last+1, int64(0)
 		at := number >> (g.seqBits & 63)
-		ahead := at - tick
-		if ahead < 0 { // the tick of number has ended, or s is sealed
-			if last < 0 || tick > bound>>(g.seqBits&63) {
+		if uint64(at-tick) > uint64(s.ticksAhead) {
+			if at >= tick || last < 0 || tick > bound>>(g.seqBits&63) { // last is negative if s is sealed
 				break
 			}
-			at, number = tick, tick<<(g.seqBits&63)+s.spread.at(tick)
+			at, number = tick, tick<<(g.seqBits&63)+s.spread.at(tick) // the tick of number has ended
 			skipped = number - last - 1
 		}
-		if ahead > s.ticksAhead || number >= bound { // also if last has a rollback number
+		if number >= bound { // also if last has a rollback number
 			break
 		}
 		if skipped != 0 {
