@@ -106,7 +106,7 @@ func cached(name string, fill func(part string) error) (dir string, err error) {
 // were unpacked into dir. We append to the search paths so that the system's own
 // programs come first.
 func usePrograms(dir string) error {
-	if err := appendPaths("PATH", dir, "usr/lib/postgresql/*/bin", "usr/lib/chromium", "usr/sbin", "usr/bin"); err != nil {
+	if err := appendPaths("PATH", dir, "usr/lib/postgresql/*/bin", "usr/lib/jvm/*/bin", "usr/lib/chromium", "usr/sbin", "usr/bin"); err != nil {
 		return err
 	}
 	return appendPaths("LD_LIBRARY_PATH", dir, "usr/lib/*-linux-gnu*", "lib/*-linux-gnu*", "usr/lib/*-linux-gnu*/pulseaudio")

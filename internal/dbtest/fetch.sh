@@ -52,4 +52,12 @@ $apt download $(cut -d ' ' -f 1 "$dir/list") >&2
 for deb in *.deb; do
 	dpkg-deb -x "$deb" "$dir/root"
 done
+
+# Some links lead to a file in /etc, which is in DIR/root too. Java's configuration is one.
+find "$dir/root" -type l -lname '/*' | while read -r link; do
+	target=$(readlink "$link")
+	if [ -e "$dir/root$target" ] || [ -L "$dir/root$target" ]; then
+		ln -sfn "${dir%.part}/root$target" "$link"
+	fi
+done
 rm -rf "$dir/lists" "$dir/cache" "$dir/debs" "$dir/uris" "$dir/apt.conf" "$dir/status"

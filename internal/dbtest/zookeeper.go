@@ -107,24 +107,40 @@ func startZooKeeper(java string, options []string, config string, id int, addres
 	return m, nil
 }
 
-// zooKeeperPrograms returns the path of java and the class path of ZooKeeper. Both must be
-// installed, or SNOWKEY_TEST_INSTALL must be 1: a Java that is only unpacked does not find
-// its configuration in /etc.
+// zooKeeperPrograms returns the path of java and the class path of ZooKeeper.
 func zooKeeperPrograms() (java, classes string, err error) {
-	const packages, needs, folder = "zookeeper openjdk-17-jre-headless", "java and " + zooKeeperJar, "/usr/share/java/"
-	find := func() bool {
+	err = obtain("default-jre-headless", "java", func() bool {
+		var err error
 		java, err = exec.LookPath("java")
-		_, err2 := os.Stat(zooKeeperJar)
-		return err == nil && err2 == nil
+		return err == nil
+	})
+	if err != nil {
+		return "", "", err
 	}
-	if !find() && !thisMachine.mayInstall() {
-		return "", "", &absentError{needs, packages, nil}
+	const packages, installed = "libzookeeper-java", "/usr/share/java"
+	cache, err := cacheDir()
+	if err != nil {
+		return "", "", err
 	}
-	// The manifest names the other files.
-	return java, zooKeeperJar + ":" + folder + "zookeeper-jute.jar:" + folder + "slf4j-simple.jar", obtain(packages, needs, find)
+	unpacked := filepath.Join(cache, packages, "root", installed)
+	err = obtain(packages, "the classes of ZooKeeper", func() bool {
+		for _, folder := range []string{installed, unpacked} {
+			if _, err := os.Stat(filepath.Join(folder, "zookeeper.jar")); err == nil {
+				return true
+			}
+		}
+		return false
+	})
+	// The manifest of zookeeper.jar names the other files, but only in the folder of packages
+	// that are installed. SLF4J takes the first of its implementations.
+	var paths []string
+	for _, folder := range []string{installed, unpacked} {
+		for _, name := range []string{"zookeeper.jar", "zookeeper-jute.jar", "slf4j-simple.jar"} {
+			paths = append(paths, filepath.Join(folder, name))
+		}
+	}
+	return java, strings.Join(append(paths, unpacked+"/*"), ":"), err
 }
-
-const zooKeeperJar = "/usr/share/java/zookeeper.jar"
 
 // Addresses returns the addresses of all members, for clients.
 func (z *ZooKeeper) Addresses() []string {
