@@ -299,16 +299,29 @@ func concurrent(b *bench) error {
 	}
 	// Each second session is revoked while all are in use.
 	for i := range sessions {
-		if i%2 == 1 {
-			wg.Go(func() { errs[i] = b.Revoke(b.ctx, tokens[i].ID) })
-		}
+		inUse, revoked := make(chan struct{}), make(chan struct{})
 		wg.Go(func() {
-			verified, err := b.signer.Verify(tokens[i].Text())
-			if err == nil {
-				_, err = b.User(b.ctx, verified)
+			<-inUse
+			if i%2 == 1 {
+				errs[i] = b.Revoke(b.ctx, tokens[i].ID)
 			}
-			if !errors.Is(err, token.ErrEnded) {
-				used[i] = err
+			close(revoked)
+		})
+		wg.Go(func() {
+			close(inUse)
+			for last := false; !last && used[i] == nil; {
+				select {
+				case <-revoked:
+					last = true
+				default:
+				}
+				verified, err := b.signer.Verify(tokens[i].Text())
+				if err == nil {
+					_, err = b.User(b.ctx, verified)
+				}
+				if !errors.Is(err, token.ErrEnded) {
+					used[i] = err
+				}
 			}
 		})
 	}
