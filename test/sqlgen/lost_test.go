@@ -236,12 +236,7 @@ func TestCrash(t *testing.T) {
 			defer async.Close()
 			run(t, async, "SET synchronous_commit = off")
 			before := query(t, async, statement)
-			if err := process.Kill(); err != nil {
-				t.Fatal(err)
-			}
-			if err := process.Start(); err != nil {
-				t.Fatal(err)
-			}
+			restart(t, process)
 			var after []int64
 			for range 99 {
 				after = append(after, query(t, c, statement)...)
@@ -255,6 +250,17 @@ func TestCrash(t *testing.T) {
 				t.Fatalf("%s: ids repeat: %v, want %v", statement, !want, want)
 			}
 		}
+	}
+}
+
+// restart kills a server and starts it again.
+func restart(t *testing.T, process *dbtest.Process) {
+	t.Helper()
+	if err := process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	if err := process.Start(); err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -278,12 +284,7 @@ func TestReservationSurvives(t *testing.T) {
 			defer async.Close()
 			reserves := slices.IndexFunc(statements, func(s string) bool { return strings.Contains(s, "is leased by") })
 			run(t, async, append([]string{"SET synchronous_commit = off"}, statements[:reserves+1]...)...) // a later one may flush
-			if err := process.Kill(); err != nil {
-				t.Fatal(err)
-			}
-			if err := process.Start(); err != nil {
-				t.Fatal(err)
-			}
+			restart(t, process)
 			return count(t, db, "count(*) FROM snowkey_lease WHERE namespace = '"+name+"' AND token LIKE 'sql:%'") == 1
 		}
 		// The server may happen to have flushed the reservation.
