@@ -50,8 +50,7 @@ func (db DB) With(settings string) DB {
 // Since returns db, or skips the test if db is PostgreSQL of an earlier major version.
 func (db DB) Since(t TB, major int) DB {
 	t.Helper()
-	var version int
-	if n, err := fmt.Sscanf(db.Version, "postgres %d", &version); n == 1 && err == nil && version < major {
+	if version := majorOf(db.Version); version > 0 && version < major {
 		t.Skipf("needs PostgreSQL %d or later, and this is %s", major, db.Version)
 	}
 	return db
@@ -294,7 +293,7 @@ func (s *server) createDatabase(t TB) (name string, db DB) {
 	if err != nil {
 		t.Fatalf("dbtest: %v", err)
 	}
-	if err := s.admin(s.createSQL(name)); err != nil {
+	if err := s.admin(s.createSQL(s.version, name)); err != nil {
 		t.Fatalf("dbtest: create a database on %s from %s: %v", s.version, s.origin, err)
 	}
 	t.Logf("%s from %s", s.version, s.origin)

@@ -37,7 +37,7 @@ type engine struct {
 	addressOf func(dsn string) (network, address string, err error)
 	// withAddress returns dsn with its server replaced by the one at a TCP address.
 	withAddress func(dsn, address string) (string, error)
-	createSQL   func(database string) string
+	createSQL   func(version, database string) string
 	dropSQL     func(database string) string
 }
 

@@ -77,7 +77,7 @@ var mysql = engine{
 	withAddress: func(dsn, address string) (string, error) {
 		return changeMySQLDSN(dsn, func(cfg *mysqldriver.Config) { cfg.Net, cfg.Addr = "tcp", address })
 	},
-	createSQL: func(database string) string {
+	createSQL: func(_, database string) string {
 		return "CREATE DATABASE " + database + " CHARACTER SET utf8mb4"
 	},
 	dropSQL: func(database string) string { return "DROP DATABASE " + database },
