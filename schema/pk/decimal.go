@@ -33,6 +33,37 @@ func appendDecimal(dst []byte, n int64) []byte {
 	return binary.LittleEndian.AppendUint64(dst, digits(rest%blockSize))
 }
 
+// quotedDecimal returns n in quotes. Most ids have 17 to 19 digits, whose places are
+// constants, so no write checks the capacity.
+func quotedDecimal(n int64) []byte {
+	const blocks = blockSize * blockSize
+	dst := make([]byte, room)
+	dst[0] = '"'
+	switch head, rest := n/blocks, uint64(n%blocks); {
+	case n < blocks:
+		return append(strconv.AppendInt(dst[:1], n, 10), '"')
+	case head >= 100:
+		dst[1], dst[2], dst[3] = byte('0'+head/100), byte('0'+head/10%10), byte('0'+head%10)
+		putBlocks(dst[4:], rest)
+		return dst[:21]
+	case head >= 10:
+		dst[1], dst[2] = byte('0'+head/10), byte('0'+head%10)
+		putBlocks(dst[3:], rest)
+		return dst[:20]
+	default:
+		dst[1] = byte('0' + head)
+		putBlocks(dst[2:], rest)
+		return dst[:19]
+	}
+}
+
+// putBlocks writes the 16 digits of n and a quote.
+func putBlocks(dst []byte, n uint64) {
+	binary.LittleEndian.PutUint64(dst, digits(n/blockSize))
+	binary.LittleEndian.PutUint64(dst[blockLen:], digits(n%blockSize))
+	dst[2*blockLen] = '"'
+}
+
 // digits returns the eight digits of n. Instead of dividing, it multiplies with a
 // fraction: v*10486>>20 is v/100 for up to four digits, and v*103>>10 is v/10 for two.
 func digits(n uint64) uint64 {

@@ -91,6 +91,9 @@ func (f *form) string(n int64) string {
 }
 
 func (f *form) json(n int64) ([]byte, error) {
+	if !f.sortable && !f.prefixed {
+		return quotedDecimal(n), nil
+	}
 	dst, err := f.appendJSON(f.buffer(), n)
 	if err != nil {
 		return nil, err
