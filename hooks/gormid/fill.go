@@ -27,9 +27,10 @@ type filler struct {
 	casts sync.Map // on MySQL, the result of castsOf by table
 }
 
-// A creation is the state that the callbacks share for one statement. We store it in the
-// statement from fill to settle, as a clause that no dialect builds. Settings would be the
-// usual place for it, but GORM copies Settings for every transaction and association.
+// A creation is the state that the callbacks share for one statement, which carries it.
+// Settings would be the usual place for it, but GORM copies Settings and Clauses for every
+// transaction and association. It doesn't copy Vars, so these carry it from fill to check.
+// From then on the INSERT needs them, and a clause that no dialect builds carries it.
 type creation struct {
 	stmt    *gorm.Statement
 	key     *key
@@ -50,18 +51,31 @@ const carrier = "SNOWKEY"
 // Build implements [clause.Expression].
 func (*creation) Build(clause.Builder) {}
 
-func (c *creation) attach() { c.stmt.Clauses[carrier] = clause.Clause{Expression: c} }
+// toVars makes the statement's Vars carry c.
+func (c *creation) toVars() { c.stmt.Vars = append(c.stmt.Vars, c) }
 
-func (c *creation) detach() {
-	delete(c.stmt.Clauses, carrier)
-	c.stmt.Selects = c.selects
+// ofVars removes the creation from the Vars of a statement, and returns it. It returns nil
+// if there is none.
+func ofVars(stmt *gorm.Statement) *creation {
+	last := len(stmt.Vars) - 1
+	if last < 0 {
+		return nil
+	}
+	c, _ := stmt.Vars[last].(*creation)
+	if c != nil {
+		stmt.Vars = stmt.Vars[:last]
+	}
+	return c
 }
 
-func creationOf(stmt *gorm.Statement) *creation {
+func (c *creation) toClause() { c.stmt.Clauses[carrier] = clause.Clause{Expression: c} }
+
+func ofClause(stmt *gorm.Statement) *creation {
 	c, _ := stmt.Clauses[carrier].Expression.(*creation)
 	if c == nil || c.stmt != stmt { // stmt is a copy, which has the same clauses
 		return nil
 	}
+	delete(stmt.Clauses, carrier)
 	return c
 }
 
@@ -160,7 +174,7 @@ func (f *filler) fill(db *gorm.DB) {
 		db.AddError(err)
 		return
 	}
-	c.attach()
+	c.toVars()
 }
 
 // draw generates the keys for all rows without one, in one step, and sets them. Unless the
@@ -222,8 +236,12 @@ func (c *creation) selectKey() error {
 // check is the callback right before the INSERT, after hooks and associations. It
 // returns an error if a row has no key.
 func (f *filler) check(db *gorm.DB) {
-	c := creationOf(db.Statement)
-	if c == nil || db.Error != nil {
+	c := ofVars(db.Statement)
+	if c == nil {
+		return
+	}
+	c.toClause()
+	if db.Error != nil {
 		return
 	}
 	// fill doesn't check keys that are set by the caller, and hooks may have changed the
@@ -268,11 +286,11 @@ func (k *key) unfilled(i int) error {
 // before GORM copies them into has-one and has-many rows.
 func (f *filler) settle(db *gorm.DB) {
 	stmt := db.Statement
-	c := creationOf(stmt)
+	c := ofClause(stmt)
 	if c == nil {
 		return
 	}
-	c.detach()
+	stmt.Selects = c.selects
 	if stmt.Schema == nil { // the rows are maps
 		for _, m := range c.rows.(mapRows).maps {
 			delete(m, "@id") // GORM's name for SQLite's rowid, which is not the key
