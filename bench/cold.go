@@ -12,12 +12,15 @@ import (
 
 // placements is how many programs measure an id after a pause. See the comment of
 // bench/internal/cold.
-const placements = 15
+const placements = 45
+
+// coldRates are the ids that a program asks for in each millisecond.
+var coldRates = []int{1, 4, 16}
 
 // coldWhy is what we found when we looked for the reason.
-const coldWhy = "After a pause, a call fetches its code into the caches again. Next has\n" +
-	"  about 600 bytes of code, and bwmarrin's Generate has 326: Next also checks the bound of the lease, how far ids may be ahead of the clock, and whether the\n" +
-	"  wall clock is due. Where a call fetches more code, the ratio grows. With a part of Next in a second function, it was 1.19, 1.10 and 1.10."
+const coldWhy = "Most of the cost is three places in memory that are no longer in the caches:\n" +
+	"  the call's own data, the generator's, and the code. A function that only reads the clock and adds to the generator's line has 0.95 of bwmarrin's cost at 1 an\n" +
+	"  ms, so no generator can be much faster."
 
 // cold measures an id after a pause of about a millisecond, in which the caches were
 // used for other things. This is how most programs call a generator, because they do
@@ -30,41 +33,47 @@ func cold() topic {
 			fmt.Sprintf("  are the lowest possible cost. Since the ratio depends on where code and data are in memory, %d programs measure it, each with another order\n", placements) +
 			"  of functions and objects. The ratio is the median of theirs, and so are the quartiles. " + coldWhy,
 	}
-	for _, rate := range []int{1, 4, 16} {
-		t.trials = append(t.trials, trial{
-			name:  fmt.Sprintf("%d an ms, beside bwmarrin/snowflake", rate),
-			alone: func(d time.Duration) ([]line, error) { return coldLines(rate, d) },
-		})
-	}
+	t.trials = []trial{{name: "an id after a pause", alone: coldLines}}
 	return t
 }
 
 // coldLines compares with bwmarrin/snowflake and with reading the clock and an atomic add.
-func coldLines(rate int, d time.Duration) (lines []line, err error) {
+func coldLines(d time.Duration) (lines []line, err error) {
 	dir, err := os.MkdirTemp("", "snowkey-cold-")
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	var costs [3][]float64
-	var beside [2][]float64 // the ratios
-	for i := range max(int(min(d/(100*time.Millisecond), placements)), 1) {
-		rounds, err := coldRounds(dir, i+1, rate, d*2/3)
+	results := make([]coldResult, len(coldRates))
+	for i := range max(int(min(d/(33*time.Millisecond), placements)), 1) {
+		program, err := coldProgram(dir, i+1)
 		if err != nil {
 			return nil, err
 		}
-		for k := range costs {
-			costs[k] = append(costs[k], spreadOf(rounds[k]).median)
-		}
-		for k := range beside {
-			beside[k] = append(beside[k], quotients(rounds[0], rounds[k+1]).median)
+		for k := range results {
+			if err := results[k].measure(program, i+1, coldRates[k], d*2/3); err != nil {
+				return nil, err
+			}
 		}
 	}
+	for k, rate := range coldRates {
+		lines = append(lines, results[k].lines(rate)...)
+	}
+	return lines, nil
+}
+
+// A coldResult has a figure of each program, which is the median of its rounds.
+type coldResult struct {
+	costs  [3][]float64 // of the three sources
+	beside [2][]float64 // the ratios of the first to the others
+}
+
+func (r *coldResult) lines(rate int) (lines []line) {
 	for k, against := range []string{"bwmarrin/snowflake", "time.Since + atomic add"} {
-		ratio := spreadOf(beside[k])
+		ratio := spreadOf(r.beside[k])
 		l := line{
 			name: fmt.Sprintf("%d an ms, beside %s", rate, against),
-			cost: nanos(spreadOf(costs[0]).median), against: against, theirs: nanos(spreadOf(costs[k+1]).median),
+			cost: nanos(spreadOf(r.costs[0]).median), against: against, theirs: nanos(spreadOf(r.costs[k+1]).median),
 			ratio: ratio.format("%.2f", 1),
 		}
 		if k == 0 {
@@ -73,30 +82,42 @@ func coldLines(rate int, d time.Duration) (lines []line, err error) {
 		}
 		lines = append(lines, l)
 	}
-	return lines, nil
+	return lines
 }
 
-// coldRounds builds and runs the program, and returns the costs of its three sources.
-func coldRounds(dir string, placement, rate int, d time.Duration) (costs [3][]float64, err error) {
-	program := filepath.Join(dir, fmt.Sprint("cold", placement))
-	build := exec.Command("go", "build", fmt.Sprint("-ldflags=-randlayout=", placement), "-o", program, "github.com/snowkey-go/snowkey/bench/internal/cold")
+// coldProgram builds the program in one of its placements.
+func coldProgram(dir string, placement int) (path string, err error) {
+	path = filepath.Join(dir, fmt.Sprint("cold", placement))
+	build := exec.Command("go", "build", fmt.Sprint("-ldflags=-randlayout=", placement), "-o", path, "github.com/snowkey-go/snowkey/bench/internal/cold")
 	if out, err := build.CombinedOutput(); err != nil {
-		return costs, fmt.Errorf("%v: %w: %s", build, err, out)
+		return "", fmt.Errorf("%v: %w: %s", build, err, out)
 	}
+	return path, nil
+}
+
+// measure runs a program, which prints the costs of its three sources in each round.
+func (r *coldResult) measure(program string, placement, rate int, d time.Duration) error {
 	run := exec.Command(program, fmt.Sprint(placement), fmt.Sprint(rate), d.String())
 	run.Stderr = os.Stderr
 	out, err := run.Output()
 	if err != nil {
-		return costs, fmt.Errorf("%v: %w", run, err)
+		return fmt.Errorf("%v: %w", run, err)
 	}
+	var costs [3][]float64
 	for text := range bytes.Lines(out) {
 		var round [3]float64
 		if _, err := fmt.Sscan(string(text), &round[0], &round[1], &round[2]); err != nil {
-			return costs, fmt.Errorf("%v prints %q: %w", run, text, err)
+			return fmt.Errorf("%v prints %q: %w", run, text, err)
 		}
 		for i := range costs {
 			costs[i] = append(costs[i], round[i])
 		}
 	}
-	return costs, nil
+	for i := range costs {
+		r.costs[i] = append(r.costs[i], spreadOf(costs[i]).median)
+	}
+	for k := range r.beside {
+		r.beside[k] = append(r.beside[k], quotients(costs[0], costs[k+1]).median)
+	}
+	return nil
 }

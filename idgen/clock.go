@@ -14,17 +14,17 @@ const resyncEvery = time.Second
 
 // clock returns the time since a layout's epoch. Generators must expect it to stand
 // still, jump and go back. It is safe for concurrent use. Each generator has a clock of
-// its own, because then the last three fields are in a cache line that a call has to
+// its own, because then the first three fields are in a cache line that a call has to
 // read anyway.
 type clock struct {
+	start  time.Time    // any time with a monotonic reading
+	offset atomic.Int64 // from the epoch to start, by the corrected wall clock
+	due    atomic.Int64 // when the wall clock must be read again, since start
+
 	epoch      time.Time
 	source     func() time.Time // nil for the system clock
 	correction atomic.Int64     // added to each reading of source or of the wall clock
 	looking    sync.Mutex       // guards writes to offset and due
-
-	start  time.Time    // any time with a monotonic reading
-	offset atomic.Int64 // from the epoch to start, by the corrected wall clock
-	due    atomic.Int64 // when the wall clock must be read again, since start
 }
 
 // init must be called before the first use.

@@ -15,17 +15,17 @@ func TestNextReadsTwoCacheLines(t *testing.T) {
 	if size := unsafe.Sizeof(g); size != 4*line {
 		t.Errorf("a Generator has %d bytes, want %d", size, 4*line)
 	}
-	if at := unsafe.Offsetof(g.clock) + unsafe.Offsetof(g.clock.start); at != 2*line {
-		t.Errorf("clock.start is at %d, want %d", at, 2*line)
+	if at := unsafe.Offsetof(g.home); at != 0 {
+		t.Errorf("home is at %d, want 0", at)
 	}
-	if at := unsafe.Offsetof(g.home); at != 3*line {
-		t.Errorf("home is at %d, want %d", at, 3*line)
+	if size := unsafe.Sizeof(g.home); size != line {
+		t.Errorf("home has %d bytes, want %d", size, line)
 	}
-	if at := unsafe.Offsetof(g.seq); at < 2*line {
-		t.Errorf("seq is at %d, want %d at least", at, 2*line)
+	if at := unsafe.Offsetof(g.seq); at != line {
+		t.Errorf("seq is at %d, want %d", at, line)
 	}
-	if at := unsafe.Offsetof(g.packing); at < 2*line {
-		t.Errorf("packing is at %d, want %d at least", at, 2*line)
+	if end := unsafe.Offsetof(g.clock) + unsafe.Offsetof(g.clock.due) + unsafe.Sizeof(g.clock.due); end != 2*line {
+		t.Errorf("clock.due ends at %d, want %d", end, 2*line)
 	}
 	p, err := NewPool(Config{Worker: func(int) (int64, error) { return 76, nil }})
 	if err != nil {

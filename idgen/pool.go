@@ -106,6 +106,7 @@ func newCore(cfg Config) *core {
 	if !cfg.NoSpread {
 		c.spread = newSpread(l.sequence.bits, rand.Uint64())
 	}
+	c.spreadShift = c.spread.shift
 	ticks := l.maxTick() + 1
 	c.limit = ticks<<c.seqBits - 1
 	c.end = time.Duration(ticks) * l.unit

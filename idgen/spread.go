@@ -15,23 +15,23 @@ const maxSpreadBits = 12
 // idle, so it loses nothing.
 type spread struct {
 	seed  uint64
-	shift uint // 63 - the bits of the offset
+	shift uint8 // 63 - the bits of the offset
 }
 
 // noSpread has the offset 0 for each tick.
 var noSpread = spread{shift: 63}
 
 func newSpread(sequenceBits uint, seed uint64) spread {
-	return spread{shift: 63 - min(sequenceBits, maxSpreadBits), seed: seed}
+	return spread{shift: 63 - uint8(min(sequenceBits, maxSpreadBits)), seed: seed}
 }
 
-// at returns the offset of a tick, which is made of the upper bits of a hash (the
-// finalizer of SplitMix64, without its last step, which only changes lower bits). This
-// makes the offsets irregular even if the ticks are regular, for instance because a job
-// runs once a second.
+// at returns the offset of a tick, which is made of the upper bits of a hash. This makes
+// the offsets irregular even if the ticks are regular, for instance because a job runs
+// once a second. The hash is short and has just one constant (the one of SplitMix64),
+// because code takes cache lines too.
 func (s spread) at(tick int64) int64 {
-	x := uint64(tick) + s.seed
-	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
-	x = (x ^ x>>27) * 0x94d049bb133111eb
+	const odd = 0xbf58476d1ce4e5b9
+	x := (uint64(tick) + s.seed) * odd
+	x = (x ^ x>>32) * odd
 	return int64(x >> 1 >> (s.shift & 63))
 }

@@ -52,7 +52,7 @@ func (g *Generator) begin(t *tenure) {
 	if s.tenure != nil { // home belongs to an earlier tenure
 		s = new(sequence)
 	}
-	s.tenure, s.shared, s.ticksAhead, s.spread = t, t.shared, int64(t.maxAhead/g.unit), g.core.spread
+	s.tenure, s.shared, s.ticksAhead, s.seed, s.gap = t, t.shared, int64(t.maxAhead/g.unit), g.spread.seed, g.packing.gap()
 	s.known.Store(t.bound.Load())
 	s.last.Store(t.before())
 	g.seq.Store(s)
