@@ -21,9 +21,7 @@ DB         ?= postgres mysql
 NEWGO      ?= go1.27.0
 
 # RACE=-race tests with the race detector, which needs a C compiler and three times as long.
-# test-all does so wherever Go finds the compiler.
 RACE ?=
-race := $(if $(filter 1,$(shell go env CGO_ENABLED)),-race)
 
 # ent's clients that are not in the repository. The tag clients is set where they are.
 clients := test/entid/internal/trap/client.go test/entid/internal/bulk/client.go test/matrix/ent/client.go
@@ -40,7 +38,7 @@ SERVERS    ?= postgres14 postgres16 postgres17 postgres18 mysql9 mariadb11
 # The packages whose tests open databases.
 sqlpackages = $(shell go list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' $(packages) | sed -n 's,\([^ ]*\) .*/internal/dbtest[] ].*,\1,p')
 
-.PHONY: help test test-all test-json test-etcd test-newest test-modules test-go test-sql test-servers test-matrix test-suites chaos chaos-repeat bench herd stores benchmarks bench-check bench-once fuzz lint portable tidy generate check-generate dist release
+.PHONY: help test test-all test-race test-json test-etcd test-newest test-modules test-go test-sql test-servers test-matrix test-suites chaos chaos-repeat bench herd stores benchmarks bench-check bench-once fuzz lint portable tidy generate check-generate dist release
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -54,8 +52,12 @@ test: $(clients) ## every test, on SQLite, and on Postgres and MySQL or MariaDB 
 # Each of them demands all databases and programs.
 test-all: withdb += -all
 test-all: export SNOWKEY_TEST_FETCH := 1
-test-all: RACE := $(race)
-test-all: test test-json test-etcd test-modules ## test with the race detector and all other tests but the matrices, with nothing left out
+test-all: test test-race test-json test-etcd test-modules ## test, and all other tests but the matrices, with nothing left out
+
+# A server that speaks SQL runs no more of our code than SQLite. test-matrix has the race
+# detector on those too.
+test-race: $(clients) ## every test with the race detector, on SQLite and the stores that speak no SQL; needs a C compiler
+	SNOWKEY_TEST_DB=sqlite,redis,etcd,zookeeper $(withdb) $(gotest) -race -tags clients -timeout 30m $(TESTFLAGS) $(packages)
 
 test-json: ## ids and keys on the JSON engine of Go 1.27; without the race detector, which allocates
 	GOEXPERIMENT=jsonv2 $(withdb) $(gotest) $(TESTFLAGS) ./idgen/... ./schema/... ./test/pk/... ./examples/web/...
@@ -81,6 +83,7 @@ test-servers: $(clients) ## the tests that open databases, on each of SERVERS (p
 	$(withdb) -servers '$(SERVERS)' $(gotest) -tags clients -timeout 60m $(RACE) $(TESTFLAGS) $(module)/internal/dbtest $(sqlpackages)
 
 test-matrix: withdb += -all
+test-matrix: RACE := -race
 test-matrix: test-newest test-go test-servers $(clients) ## long tests: matrices of versions and settings, public schemas, large tables; and make dist
 	$(withdb) $(gotest) -tags clients,matrix -timeout 0 $(TESTFLAGS) -run '^TestMatrix' $(sqlpackages)
 	$(MAKE) dist

@@ -37,14 +37,18 @@ func blocks(t *testing.T, database, language string) (found []string) {
 // TestPage runs the SQL of docs/sql-default.md, and finds its Go code in the tests.
 func TestPage(t *testing.T) {
 	t.Parallel()
-	for database, file := range map[string]string{"PostgreSQL": "ent_test.go", "SQLite": "sqlite_test.go"} {
-		code, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
+	for database, files := range map[string][]string{"PostgreSQL": {"ent_test.go", "orm_test.go"}, "SQLite": {"sqlite_test.go"}} {
+		var code strings.Builder
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			code.Write(text)
 		}
 		for _, block := range blocks(t, database, "go") {
-			if !strings.Contains(string(code), block) {
-				t.Errorf("%s does not have the code\n%s", file, block)
+			if !strings.Contains(code.String(), block) {
+				t.Errorf("%v do not have the code\n%s", files, block)
 			}
 		}
 	}

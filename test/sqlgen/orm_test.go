@@ -28,6 +28,20 @@ type LaterPurchase struct {
 
 func (LaterPurchase) TableName() string { return "purchases" }
 
+// A Sale is a Purchase whose tag declares the column default, as on the page.
+type Sale struct {
+	ID   pk.ID `gorm:"type:bigint DEFAULT snowkey_next()"`
+	Name string
+}
+
+// A LaterSale is a Sale of a later version of the program.
+type LaterSale struct {
+	Sale
+	Note string
+}
+
+func (LaterSale) TableName() string { return "sales" }
+
 // checkDefault inserts a row without an id, and compares the column's default.
 func checkDefault(t *testing.T, db dbtest.DB, table string) {
 	t.Helper()
@@ -64,23 +78,38 @@ func TestGORM(t *testing.T) {
 		t.Fatal(err)
 	}
 	run(t, db.Connect(t), "ALTER TABLE purchases ALTER COLUMN id SET DEFAULT snowkey_next()")
-	for _, model := range []any{&Purchase{}, &LaterPurchase{}} {
-		if err := program.AutoMigrate(model); err != nil {
+	for table, models := range map[string][]any{"purchases": {&Purchase{}, &LaterPurchase{}}, "sales": {&Sale{}, &Sale{}, &LaterSale{}}} {
+		for _, model := range models {
+			if err := program.AutoMigrate(model); err != nil {
+				t.Fatal(err)
+			}
+			checkDefault(t, db, table)
+		}
+	}
+	if err := gormid.Check(t.Context(), program, &LaterPurchase{}, &LaterSale{}); err != nil {
+		t.Error(err)
+	}
+	purchases, sales := []Purchase{{Name: "a"}, {Name: "b"}}, []Sale{{Name: "a"}, {Name: "b"}}
+	for _, rows := range []any{&purchases, &sales} {
+		if err := program.Create(rows).Error; err != nil {
 			t.Fatal(err)
 		}
-		checkDefault(t, db, "purchases")
 	}
-	rows := []Purchase{{Name: "a"}, {Name: "b"}}
-	if err := program.Create(&rows).Error; err != nil {
-		t.Fatal(err)
-	}
-	for _, row := range rows {
-		if worker := pool.Layout().Decode(row.ID.Int64()).Worker; worker != 7 {
-			t.Errorf("gormid left the id %d, with worker number %d", row.ID, worker)
+	checkProgram(t, program, pool, &Purchase{}, purchases[0].ID, purchases[1].ID)
+	checkProgram(t, program, pool, &Sale{}, sales[0].ID, sales[1].ID)
+}
+
+// checkProgram checks that two rows of the program have ids of its pool, and that the table
+// has these rows.
+func checkProgram(t *testing.T, program *gorm.DB, pool *idgen.Pool, model any, ids ...pk.ID) {
+	t.Helper()
+	for _, id := range ids {
+		if worker := pool.Layout().Decode(id.Int64()).Worker; worker != 7 {
+			t.Errorf("gormid left the id %d of %T, with worker number %d", id, model, worker)
 		}
 	}
 	var stored int64
-	if err := program.Model(&Purchase{}).Where("id IN ?", []pk.ID{rows[0].ID, rows[1].ID}).Count(&stored).Error; err != nil || stored != 2 {
-		t.Errorf("%d of 2 rows have the id of the program: %v", stored, err)
+	if err := program.Model(model).Where("id IN ?", ids).Count(&stored).Error; err != nil || stored != 2 {
+		t.Errorf("%d of 2 rows of %T have the id of the program: %v", stored, model, err)
 	}
 }
