@@ -68,7 +68,7 @@ func slower(sources []source, results []*crowded, goroutines int) (list []string
 				if mine > 1.25*its { // leave some room, because some clocks tick in tens of nanoseconds
 					list = append(list, because(fmt.Sprintf("at the ceiling, %s: %g %% of calls within %s, with %s %s",
 						crowd(goroutines), 100*share, nanos(mine), peer.name, nanos(its)),
-						"Snowkey sleeps until the next tick, and bwmarrin/snowflake keeps a core busy (“CPU, in cores”). The first calls after a sleep find other data "+
+						"Snowkey sleeps until the next tick, and bwmarrin/snowflake keeps a core busy (“CPU, in cores”). While no goroutine runs, Go's runtime sleeps for whole milliseconds. The first calls after a sleep find other data "+
 							"in the caches (“An id after a pause”), and the longest one is late because the system was late."))
 				}
 			}
