@@ -4,6 +4,10 @@ BEGIN
 		RAISE EXCEPTION 'snowkey: PostgreSQL % has no unlogged sequences', current_setting('server_version')
 			USING ERRCODE = '0A000', HINT = 'Use PostgreSQL 15 or later, or take ids from a Go process.';
 	END IF;
+	IF to_regproc('aurora_version') IS NOT NULL THEN
+		RAISE EXCEPTION 'snowkey: Amazon Aurora does not empty unlogged sequences in a crash, so sessions would not notice it'
+			USING ERRCODE = '0A000', HINT = 'Take ids from a Go process.';
+	END IF;
 END
 $snowkey$
 ;;

@@ -24,17 +24,32 @@ func postgreSQL(t *testing.T) dbtest.DB {
 	return dbtest.Postgres(t).Since(t, 15)
 }
 
-// TestOldServer installs the functions on a server that claims to have no unlogged
-// sequences. Nothing is left behind.
-func TestOldServer(t *testing.T) {
+// TestRefusedServers installs the functions on servers that claim to have no unlogged
+// sequences, or to be Aurora. Nothing is left behind.
+func TestRefusedServers(t *testing.T) {
 	t.Parallel()
-	db := dbtest.Postgres(t).Connect(t)
-	err := refused(t, db, without(t, sqlgen.Writer{}, "< 150000", "< 990000"))
-	if err == nil || !strings.Contains(err.Error(), "has no unlogged sequences") || !strings.Contains(err.Error(), "0A000") {
-		t.Error(err)
-	}
-	if left := count(t, db, "count(*) FROM pg_class WHERE relname LIKE 'snowkey%'"); left > 0 {
-		t.Errorf("%d tables and sequences are left", left)
+	for _, tt := range []struct {
+		name, setup string
+		edits       []string
+		message     string
+	}{
+		{"PostgreSQL 14", "", []string{"< 150000", "< 990000"}, "has no unlogged sequences"},
+		{"Amazon Aurora", "CREATE FUNCTION aurora_version() RETURNS text LANGUAGE sql AS $$SELECT '15.4.1'$$", nil, "Amazon Aurora"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			db := postgreSQL(t).Connect(t)
+			if tt.setup != "" {
+				run(t, db, tt.setup)
+			}
+			err := refused(t, db, without(t, sqlgen.Writer{}, tt.edits...))
+			if err == nil || !strings.Contains(err.Error(), tt.message) || !strings.Contains(err.Error(), "0A000") {
+				t.Error(err)
+			}
+			if left := count(t, db, "count(*) FROM pg_class WHERE relname LIKE 'snowkey%'"); left > 0 {
+				t.Errorf("%d tables and sequences are left", left)
+			}
+		})
 	}
 }
 
