@@ -32,7 +32,11 @@ import (
 // as SQLite can be made, so that line doesn't have a bar.
 func rows(dir string, p *pools) (t topic, closeFiles func() error, err error) {
 	idgen.SetDefault(p.full)
-	t = topic{name: "Rows", title: "Inserting a row into an SQLite file (WAL)"}
+	t = topic{
+		name: "Rows", title: "Inserting a row into an SQLite file (WAL)",
+		note: "The lines with synchronous=NORMAL show what our code costs. After a flush, the caches hold other data and code, so it costs more with FULL. What that\n" +
+			"  is in percent depends on how long the disk takes to flush.",
+	}
 	var files []*sql.DB
 	closeFiles = func() error {
 		var errs []error
