@@ -84,8 +84,9 @@ test-servers: $(clients) ## the tests that open databases, on each of SERVERS (p
 
 test-matrix: withdb += -all
 test-matrix: RACE := -race
-test-matrix: test-newest test-go test-servers $(clients) ## long tests: matrices of versions and settings, public schemas, large tables; and make dist
+test-matrix: test-newest test-go test-servers $(clients) $(newclients) ## long tests: matrices of versions and settings, public schemas, large tables; and make dist
 	$(withdb) $(gotest) -tags clients,matrix -timeout 0 $(TESTFLAGS) -run '^TestMatrix' $(sqlpackages)
+	$(call compiled,^$$)
 	$(MAKE) dist
 
 test-suites: ## the suites of GORM and ent with the hooks on and off, from the checkouts GORM_SRC and ENT_SRC
@@ -138,10 +139,14 @@ lint: $(clients) $(newclients) ## check with gofmt, go vet, go fix and staticche
 	$(newest) go fix -tags newest,modules,clients,matrix -diff $(packages)
 	$(newest) $(staticcheck) -tags newest,modules,clients,matrix $(packages)
 
-portable: $(clients) $(newclients) ## compile for Windows and for 32 bits, and test ids, keys and leases on 32 bits
-	GOOS=windows $(newest) go vet -tags clients $(packages)
-	@# ent's generator, which entgql and entidgen import, does not compile for 32 bits.
-	CGO_ENABLED=0 GOARCH=386 $(newest) go vet -tags clients $$($(newest) go list -tags clients $(packages) | grep -v '/test/entgql\|/entidgen')
+# $(call compiled,PATTERN) compiles the packages that do not match for Windows and for 32 bits. ent's generator, which entgql and
+# entidgen import, does not compile for 32 bits.
+compiled = GOOS=windows $(newest) go vet -tags clients $$($(newest) go list -tags clients $(packages) | grep -vE '$(1)') && \
+	CGO_ENABLED=0 GOARCH=386 $(newest) go vet -tags clients $$($(newest) go list -tags clients $(packages) | grep -vE '$(1)|/test/entgql|/entidgen')
+
+# The tests, the examples and the benchmarks import so much that compiling them takes longer than running them, so test-matrix does that.
+portable: $(clients) $(newclients) ## compile what users import for Windows and for 32 bits, and test ids, keys and leases on 32 bits
+	$(call compiled,^$(module)/(test|examples|bench)(/|$$))
 	@# Some virtual machines cannot run programs of 32 bits; the line above has compiled the tests.
 	@if CGO_ENABLED=0 GOARCH=386 go test -run='^$$' ./lease 2>&1 | grep 'exec format error'; then \
 		echo "make portable: this machine does not run programs of 32 bits: their tests are only compiled"; \
