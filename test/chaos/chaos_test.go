@@ -141,10 +141,14 @@ func TestDuplicatesOfTwoProcessesAreFound(t *testing.T) {
 
 	// A failed test keeps this evidence.
 	f.stopAndSave(t)
+	row := "snowkey_lease "
+	if f.orders.Backend == zooKeeperBackend.name {
+		row = "/snowkey/namespaces/default/"
+	}
 	for name, want := range map[string]string{
 		"process 1.log":  "time=",
 		"process 2.runs": " grant 1: worker 1, ",
-		"tables.txt":     "snowkey_lease ",
+		"tables.txt":     row,
 		"duplicates.txt": "duplicate ids of worker 1",
 	} {
 		text, err := os.ReadFile(filepath.Join(f.dir, name))
