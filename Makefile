@@ -54,8 +54,8 @@ test-all: withdb += -all
 test-all: export SNOWKEY_TEST_FETCH := 1
 test-all: test test-race test-json test-etcd test-modules ## test, and all other tests but the matrices, with nothing left out
 
-# A server that speaks SQL runs no more of our code than SQLite. test-matrix has the race
-# detector on those too.
+# SQL servers differ from SQLite in the statements, hardly in what runs at the same time.
+# test-matrix has the race detector on those too.
 test-race: $(clients) ## every test with the race detector, on SQLite and the stores that speak no SQL; needs a C compiler
 	SNOWKEY_TEST_DB=sqlite,redis,etcd,zookeeper $(withdb) $(gotest) -race -tags clients -timeout 30m $(TESTFLAGS) $(packages)
 

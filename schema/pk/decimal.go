@@ -12,11 +12,11 @@ import (
 const (
 	blockLen  = 8
 	blockSize = 1e8
+	blocks    = blockSize * blockSize // what two blocks hold
 )
 
 // appendDecimal appends what strconv.FormatInt writes.
 func appendDecimal(dst []byte, n int64) []byte {
-	const blocks = blockSize * blockSize
 	if n < blocks {
 		return strconv.AppendInt(dst, n, 10)
 	}
@@ -36,7 +36,6 @@ func appendDecimal(dst []byte, n int64) []byte {
 // quotedDecimal returns n in quotes. Most ids have 17 to 19 digits, whose places are
 // constants, so no write checks the capacity.
 func quotedDecimal(n int64) []byte {
-	const blocks = blockSize * blockSize
 	dst := make([]byte, room)
 	dst[0] = '"'
 	switch head, rest := n/blocks, uint64(n%blocks); {
