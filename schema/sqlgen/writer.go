@@ -237,7 +237,7 @@ func (v values) pairs() []string {
 // pgOperators names the schema of operators. They all bind alike then, from left to right.
 var pgOperators = strings.NewReplacer("{&}", "OPERATOR(pg_catalog.&)", "{|}", "OPERATOR(pg_catalog.|)", "{<<}", "OPERATOR(pg_catalog.<<)",
 	"{>>}", "OPERATOR(pg_catalog.>>)", "{+}", "OPERATOR(pg_catalog.+)", "{/}", "OPERATOR(pg_catalog./)", "{=}", "OPERATOR(pg_catalog.=)",
-	"{>}", "OPERATOR(pg_catalog.>)")
+	"{>}", "OPERATOR(pg_catalog.>)", "{#}", "OPERATOR(pg_catalog.#)")
 
 func (w Writer) words() (*strings.Replacer, error) {
 	s, err := w.values(maxSessions)
@@ -255,12 +255,14 @@ func (w Writer) words() (*strings.Replacer, error) {
 	// of a dump, and by nothing else.
 	hash := "hashtextextended(concat_ws('/', (SELECT system_identifier FROM pg_control_system()), substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8), " +
 		lease + "::oid, pg_relation_filenode(" + lease + "), l.xmin, " + current + "::oid), 0) & 9223372036854775807 | 1"
-	// If the sequence has the lowest bits of an id, and enough other bits above it, a number is an id without the other bits.
+	// If the sequence has the lowest bits of an id, and enough other bits above it, a number becomes an id when the other bits are
+	// set. They are flipped instead, so that it still shows whether it is one too many.
 	rest := s.fixed | s.worker<<s.workerShift
 	id := fmt.Sprintf("v {>>} %d {<<} %d {|} (v {&} %d {<<} %d) {|} %d", s.room, s.timeShift, int64(1)<<s.sequence-1, s.sequenceShift, rest)
-	if s.sequenceShift == 0 && s.timeShift >= s.room {
+	mark, marked := "", int64(0)
+	if s.sequenceShift == 0 && s.timeShift >= s.room && rest < 1<<s.timeShift {
 		s.room = s.timeShift
-		id = fmt.Sprintf("v {|} %d", rest)
+		id, mark, marked = "v", fmt.Sprintf(" {#} %d", rest), rest
 	}
 	float := func(v float64) string { return "'" + strconv.FormatFloat(v, 'f', -1, 64) + "'::double precision" }
 	second := float64(time.Second.Microseconds())
@@ -277,7 +279,8 @@ func (w Writer) words() (*strings.Replacer, error) {
 		"{stale}", n(max(time.Second.Microseconds()/s.unit, 1)), "{lag}", lag.String(),
 		"{sequence bits}", n(int64(s.sequence)), "{room}", n(int64(s.room)), "{room bits}", fmt.Sprintf("%d bits", s.room),
 		"{guard}", n(1<<s.room - 1<<s.sequence), "{spread}", n(int64(1)<<min(s.sequence, 12) - 1),
-		"{a second}", float(math.Ldexp(second/float64(s.unit), s.room)), "{newest}", float((float64(s.epoch+s.unit) + float64(lag.Microseconds())) / second),
+		"{a second}", float(math.Ldexp(second/float64(s.unit), s.room)), "{newest}", float((float64(s.epoch+s.unit) + float64(lag.Microseconds()) - math.Ldexp(float64(marked), -s.room)*float64(s.unit)) / second),
+		"{mark}", pgOperators.Replace(mark), "{marked}", n(marked),
 		"{id}", pgOperators.Replace(id), "{now}", "floor(date_part('epoch', clock_timestamp()) * 1000000)::bigint",
 	}
 	return strings.NewReplacer(append(pairs, s.pairs()...)...), nil

@@ -222,16 +222,18 @@ $snowkey$
 ;;
 
 -- Returns one id. This function names the schema of each function and operator, because a search_path of its own would cost more than all
--- else. A transaction prepares each expression again, so the common way has only two.
+-- else. A transaction prepares each expression again, so the common way has only two. The call of the slow way is not in them.
 CREATE OR REPLACE FUNCTION {next}() RETURNS bigint
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER AS $snowkey$
 DECLARE
 	-- Look before drawing. Each session then draws at most one number too many from a tick.
-	v bigint := CASE WHEN {ready}() AND pg_catalog.pg_sequence_last_value({current:}) {&} {guard} {=} 0 THEN pg_catalog.nextval({current:}) END;
+	v bigint := CASE WHEN {ready}() AND pg_catalog.pg_sequence_last_value({current:}) {&} {guard} {=} 0 THEN pg_catalog.nextval({current:}){mark} END;
 BEGIN
 	-- The tick must not have ended longer than {lag} ago.
-	RETURN CASE WHEN v {&} {guard} {=} 0 AND v::double precision {/} {a second} {+} {newest} {>} pg_catalog.date_part('epoch', pg_catalog.clock_timestamp())
-		THEN {id} ELSE {enter}(v) END;
+	IF v {&} {guard} {=} {marked} AND v::double precision {/} {a second} {+} {newest} {>} pg_catalog.date_part('epoch', pg_catalog.clock_timestamp()) THEN
+		RETURN {id};
+	END IF;
+	RETURN {enter}(v{mark});
 END
 $snowkey$
 ;;
