@@ -105,6 +105,10 @@ func (s typedSlot[T]) empty() bool {
 }
 
 func (s typedSlot[T]) fill(n int64) error {
+	if k, ok := s.keyed.(keyed[pk.ID]); ok { // Scan would allocate
+		k.SetID(pk.ID(n))
+		return nil
+	}
 	var id T
 	if err := any(&id).(sql.Scanner).Scan(n); err != nil {
 		return err

@@ -68,7 +68,13 @@ func ofVars(stmt *gorm.Statement) *creation {
 	return c
 }
 
-func (c *creation) toClause() { c.stmt.Clauses[carrier] = clause.Clause{Expression: c} }
+// keep makes a clause of the statement carry c, if settle has something to do.
+func (c *creation) keep() {
+	_, structs := c.rows.(*structRows)
+	if c.conflict != nil || !structs || len(c.stmt.Selects) != len(c.selects) {
+		c.stmt.Clauses[carrier] = clause.Clause{Expression: c}
+	}
+}
 
 func ofClause(stmt *gorm.Statement) *creation {
 	c, _ := stmt.Clauses[carrier].Expression.(*creation)
@@ -240,7 +246,7 @@ func (f *filler) check(db *gorm.DB) {
 	if c == nil {
 		return
 	}
-	c.toClause()
+	defer c.keep()
 	if db.Error != nil {
 		return
 	}

@@ -78,6 +78,13 @@ func (k *Key) source(source idgen.Source) (idgen.Source, error) {
 // Append appends n ids from source to dst. It returns an error if the source returns a
 // different number of ids, because a row would then have no key or that of another row.
 func Append(ctx context.Context, source idgen.Source, dst []int64, n int) ([]int64, error) {
+	if n == 1 { // which takes a shorter way
+		id, err := source.Next(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return append(dst, id), nil
+	}
 	ids, err := source.Append(ctx, dst, n)
 	if got := len(ids) - len(dst); err == nil && got != n {
 		err = fmt.Errorf("the source returned %d ids instead of %d", got, n)

@@ -22,9 +22,9 @@ type Source struct {
 	ids int64 // how many ids were returned
 }
 
-// Next returns one id.
-func (s *Source) Next(ctx context.Context) (int64, error) {
-	ids, err := s.Append(ctx, nil, 1)
+// Next returns one id, even if Short is set.
+func (s *Source) Next(context.Context) (int64, error) {
+	ids, err := s.append(nil, 1, 0)
 	if err != nil {
 		return 0, err
 	}
@@ -33,13 +33,17 @@ func (s *Source) Next(ctx context.Context) (int64, error) {
 
 // Append appends n ids to dst.
 func (s *Source) Append(_ context.Context, dst []int64, n int) ([]int64, error) {
+	return s.append(dst, n, s.Short)
+}
+
+func (s *Source) append(dst []int64, n, short int) ([]int64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.Asked = append(s.Asked, n)
 	if s.Err != nil && (s.FailAt == 0 || s.FailAt == len(s.Asked)) {
 		return dst, s.Err
 	}
-	for range n - s.Short {
+	for range n - short {
 		dst = append(dst, First+s.ids)
 		s.ids++
 	}

@@ -325,8 +325,8 @@ func TestCopyFromRefuses(t *testing.T) {
 
 	source := new(idtest.Source)
 	source.Short = 1
-	_, err := pgxid.Copier{Source: source}.CopyFrom(t.Context(), &recorder{}, pgx.Identifier{"t"}, []string{"id"}, pgx.CopyFromRows([][]any{{nil}}))
-	if err == nil || !strings.Contains(err.Error(), "returned 0 ids instead of 1") {
+	_, err := pgxid.Copier{Source: source}.CopyFrom(t.Context(), &recorder{}, pgx.Identifier{"t"}, []string{"id"}, pgx.CopyFromRows([][]any{{nil}, {nil}, {nil}}))
+	if err == nil || !strings.Contains(err.Error(), "returned 1 ids instead of 2") { // the third row asks for two
 		t.Errorf("a source that returns too few: %v", err)
 	}
 }
