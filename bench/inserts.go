@@ -118,7 +118,7 @@ func (in *inserting) fill() error {
 	}
 	in.found.sheets = append(in.found.sheets, s)
 	in.found.plots = append(in.found.plots, growth)
-	in.judge("filling the table", bulkRows, turns)
+	in.judge("filling the table", turns)
 	return nil
 }
 
@@ -176,7 +176,7 @@ func (in *inserting) compare() error {
 				cells = append(cells, cell)
 			}
 			s.rows = append(s.rows, cells)
-			in.judge(name, way.rows, turns)
+			in.judge(name, turns)
 		}
 	}
 	in.found.sheets = append(in.found.sheets, s)
@@ -204,8 +204,8 @@ func (in *inserting) race(sides []workload) ([][]turn, error) {
 }
 
 // judge notes which kinds of keys were faster than ours in at least three quarters of
-// the rounds. A piece of work has the given number of rows.
-func (in *inserting) judge(what string, rows float64, turns [][]turn) {
+// the rounds.
+func (in *inserting) judge(what string, turns [][]turn) {
 	kinds := keyKinds()
 	for ours := range kinds {
 		if !kinds[ours].ours {
@@ -214,9 +214,9 @@ func (in *inserting) judge(what string, rows float64, turns [][]turn) {
 		for i := range kinds {
 			if r := ratios(turns[i], turns[ours]); i != ours && r.high < 1 {
 				why := ""
-				if in.db.dialect == "mysql" && rows == bulkRows && kinds[i].make == nil {
-					why = "The program sends the keys, and the server makes auto-increment's itself. “Sending keys” shows the same ratio for the keys 1, 2, 3 …, " +
-						"so it is what sending a number costs."
+				if in.db.dialect == "mysql" && kinds[i].make == nil {
+					why = "The program sends the keys, and the server makes auto-increment's itself. “Sending keys” compares that with the keys 1, 2, 3 …, " +
+						"which are the cheapest ones that a program can send."
 				}
 				in.found.behind = append(in.found.behind, because(fmt.Sprintf("%s, %s: %s of the rate of %s",
 					in.db.version, what, r.format("%.2f", 1), kinds[i].name), why))

@@ -41,10 +41,13 @@ func sending(dir string, p *pools) study {
 			name     string
 			db       *sql.DB
 			prepared bool
+			rows     int
+			calls    int // in a turn
 		}{
-			{"prepared for each call, the default", conn, false},
-			{"interpolateParams=true", text, false},
-			{"prepared once", conn, true},
+			{"1,000 rows a call, prepared for each call, the default", conn, false, bulkRows, 1},
+			{"1,000 rows a call, interpolateParams=true", text, false, bulkRows, 1},
+			{"1,000 rows a call, prepared once", conn, true, bulkRows, 1},
+			{"one row a call, prepared for each call, the default", conn, false, 1, 10},
 		}
 		keys := []struct {
 			name, column string
@@ -55,13 +58,14 @@ func sending(dir string, p *pools) study {
 			{"Snowkey", "bigint", func() (int64, error) { return p.full.Next(context.Background()) }},
 		}
 		out := sheet{
-			title: fmt.Sprintf("%s: rows a second, %s in a call", server.Version, commas(bulkRows)),
+			title: server.Version + ": rows a second",
 			note: "In brackets you find the ratio to the rate of auto-increment in the same row, with its quartiles. The column in the middle has the best keys " +
 				"that a program can send: short, and in the order of the index. Where its ratio is that of Snowkey, the difference is the cost of a fourth value " +
 				"in each row, whatever its digits are.",
 			columns: []string{""},
 		}
 		var sides []workload
+		var pieces []int
 		for i, k := range keys {
 			out.columns = append(out.columns, k.name)
 			for j, way := range ways {
@@ -71,16 +75,12 @@ func sending(dir string, p *pools) study {
 						return found, fmt.Errorf("%s: %w", statement, err)
 					}
 				}
-				side, err := sends(way.db, table.table, k.make, way.prepared)
+				side, err := sends(way.db, table.table, k.make, way.rows, way.prepared)
 				if err != nil {
 					return found, err
 				}
-				sides = append(sides, side)
+				sides, pieces = append(sides, side), append(pieces, way.calls)
 			}
-		}
-		pieces := make([]int, len(sides))
-		for i := range pieces {
-			pieces[i] = 1
 		}
 		turns, err := race(sides, pieces, lasting(4*d*time.Duration(len(ways))))
 		if err != nil {
@@ -90,7 +90,7 @@ func sending(dir string, p *pools) study {
 			cells := []string{way.name}
 			for i := range keys {
 				turn := turns[i*len(ways)+j]
-				cell := count(bulkRows * 1e9 / costs(turn).median)
+				cell := count(float64(way.rows) * 1e9 / costs(turn).median)
 				if i > 0 {
 					cell += " (" + ratios(turns[j], turn).between() + ")"
 				}
@@ -109,13 +109,13 @@ func fromOne() func() (int64, error) {
 	return func() (int64, error) { last++; return last, nil }
 }
 
-// sends inserts bulkRows rows into a table. If key is nil, the database makes the keys.
-func sends(db *sql.DB, table string, key func() (int64, error), prepared bool) (workload, error) {
+// sends inserts rows into a table, a number of them in each call. If key is nil, the database makes the keys.
+func sends(db *sql.DB, table string, key func() (int64, error), rows int, prepared bool) (workload, error) {
 	columns, row := "name, email, created_at", "(?, ?, ?)"
 	if key != nil {
 		columns, row = "id, "+columns, "(?, ?, ?, ?)"
 	}
-	query := "INSERT INTO " + table + " (" + columns + ") VALUES " + row + strings.Repeat(", "+row, bulkRows-1)
+	query := "INSERT INTO " + table + " (" + columns + ") VALUES " + row + strings.Repeat(", "+row, rows-1)
 	exec := func(args ...any) (sql.Result, error) { return db.Exec(query, args...) }
 	if prepared {
 		statement, err := db.Prepare(query)
@@ -125,8 +125,8 @@ func sends(db *sql.DB, table string, key func() (int64, error), prepared bool) (
 		exec = statement.Exec // closed with db
 	}
 	return repeat(func() error {
-		args := make([]any, 0, 4*bulkRows)
-		for range bulkRows {
+		args := make([]any, 0, 4*rows)
+		for range rows {
 			if key != nil {
 				id, err := key()
 				if err != nil {
