@@ -45,6 +45,9 @@ const worker = 1
 type Pool struct {
 	*idgen.Pool
 	clock *clock
+
+	mu    sync.Mutex
+	named map[string]*idgen.Generator // those that were asked for
 }
 
 // New returns a pool for t, and closes it when t ends.
@@ -62,14 +65,28 @@ func New(t testing.TB) *Pool {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { pool.Close(context.Background()) })
-	p := &Pool{pool, c}
-	p.skip()
+	p := &Pool{Pool: pool, clock: c, named: make(map[string]*idgen.Generator)}
+	p.Named("")
 	return p
+}
+
+// Named is [idgen.Pool.Named]. The first id of each generator is [First], or the same id
+// in a later tick.
+func (p *Pool) Named(name string) *idgen.Generator {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	g := p.named[name]
+	if g == nil {
+		g = p.Pool.Named(name)
+		p.named[name] = g
+		skip(g)
+	}
+	return g
 }
 
 // skip leaves out an id. The sequence of a tick begins at 0, and an id with sequence 0
 // is a multiple of 4,096, which float64 does not round.
-func (p *Pool) skip() { p.Next(context.Background()) }
+func skip(g *idgen.Generator) { g.Next(context.Background()) }
 
 // Now returns what the clock shows.
 func (p *Pool) Now() time.Time { return p.clock.read() }
@@ -78,7 +95,11 @@ func (p *Pool) Now() time.Time { return p.clock.read() }
 // If it goes forward by a millisecond or more, the next id is in another tick.
 func (p *Pool) Advance(d time.Duration) {
 	p.clock.advance(d)
-	p.skip()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, g := range p.named {
+		skip(g)
+	}
 }
 
 type clock struct {

@@ -6,8 +6,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/snowkey-go/snowkey/hooks/sqlid"
 	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/idgen/idgentest"
+	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
 func next(t *testing.T, ids idgen.Source, n int) []int64 {
@@ -45,6 +47,26 @@ func TestFloat64RoundsTheIDs(t *testing.T) {
 			t.Errorf("float64 can tell %d from %d", pair[0], pair[1])
 		}
 		ids.Advance(time.Minute)
+	}
+}
+
+// TestNamed draws from the pool's other generators, also by a model's tag.
+func TestNamed(t *testing.T) {
+	ids := idgentest.New(t)
+	type order struct {
+		ID pk.ID `snowkey:"orders"`
+	}
+	orders := make([]order, 2)
+	if err := sqlid.New(ids).Fill(t.Context(), orders); err != nil {
+		t.Fatal(err)
+	}
+	if orders[0].ID != idgentest.First || orders[1].ID != idgentest.First+1 {
+		t.Errorf("the first ids are %v", orders)
+	}
+	ids.Advance(time.Hour)
+	const perHour = 3_600_000 << 22 // ids of all workers
+	if got, want := next(t, ids.Named("orders"), 1)[0], int64(idgentest.First+perHour); got != want {
+		t.Errorf("an hour later, the id is %d; want %d", got, want)
 	}
 }
 

@@ -67,7 +67,7 @@ func (k *Key) source(source idgen.Source) (idgen.Source, error) {
 	if k.Generator == "" {
 		return source, nil
 	}
-	pool, ok := source.(*idgen.Pool)
+	pool, ok := source.(interface{ Named(string) *idgen.Generator }) // also an *idgentest.Pool
 	if !ok {
 		return nil, k.Fault(fmt.Sprintf("names the generator %q, but its source is a %T, not a pool", k.Generator, source),
 			"use an *idgen.Pool as the source, or remove the name from the tag")
