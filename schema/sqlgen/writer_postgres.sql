@@ -55,6 +55,16 @@ END
 $snowkey$
 ;;
 
+-- Some versions of PostgreSQL damage unlogged sequences when a standby is promoted that has not written them to its disk. Empty ones replace them.
+DO $snowkey$
+BEGIN
+	PERFORM pg_sequence_last_value(oid) FROM pg_class WHERE oid IN (to_regclass({current text}), to_regclass({history text}));
+EXCEPTION WHEN internal_error THEN
+	DROP SEQUENCE IF EXISTS {current}, {history};
+END
+$snowkey$
+;;
+
 -- The counter has a tick in its upper bits and a number in the lower {room bits}. Numbers with none of the bits of {guard} become ids, and a
 -- tick with a larger number is full. The counter is the last tick that was entered, on disk before rows with its ids are committed.
 CREATE SEQUENCE IF NOT EXISTS {counter} AS bigint CACHE 1
@@ -217,6 +227,9 @@ LANGUAGE plpgsql IMMUTABLE SECURITY DEFINER SET search_path = pg_catalog, pg_tem
 BEGIN
 	PERFORM {enter}(1, NULL);
 	RETURN true;
+EXCEPTION WHEN internal_error THEN
+	RAISE EXCEPTION 'snowkey: %', SQLERRM
+		USING ERRCODE = 'XX001', HINT = 'If a promotion has damaged the sequence ("bad magic number"), run the SQL of "snowkey sql" again.';
 END
 $snowkey$
 ;;

@@ -55,6 +55,7 @@ func TestMatrixTogether(t *testing.T) {
 			if err := standby.Promote(); err != nil {
 				t.Fatal(err)
 			}
+			run(t, standby.Connect(t), statements...) // the sequences may be damaged
 			c.database.Store(&standby.DB)
 			time.Sleep(8 * time.Second)
 			repeated, workers := stop()
