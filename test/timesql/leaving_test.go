@@ -1,6 +1,7 @@
 package timesql
 
 import (
+	"context"
 	"database/sql"
 	"fmt"
 	"strings"
@@ -71,81 +72,160 @@ func startWriter(t *testing.T, conn *sql.DB, pool *idgen.Pool) *writer {
 }
 
 // TestLeaving executes the steps of docs/leaving-snowkey.md while a process with Snowkey
-// writes, until the page says that there is none left.
+// writes, until the page says that there is none left. With the SQL default, sessions also
+// insert rows without a key, before each step.
 func TestLeaving(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
-		shared := db.Connect(t)
-		conn := db.Connect(t)
-		conn.SetMaxOpenConns(1) // transactions and variables belong to a session
-		if db.Dialect == "sqlite" {
-			shared.SetMaxOpenConns(1)
-			run(t, shared, "PRAGMA journal_mode = WAL", "PRAGMA busy_timeout = 10000")
-			run(t, conn, "PRAGMA busy_timeout = 10000")
-		}
-		functions(t, db, conn, idgen.DefaultLayout())
-		key := map[string]string{"postgres": "bigint PRIMARY KEY", "mysql": "BIGINT PRIMARY KEY", "sqlite": "INTEGER PRIMARY KEY"}[db.Dialect]
-		run(t, conn, fmt.Sprintf("CREATE TABLE orders (id %s, name VARCHAR(50) NOT NULL)", key),
-			fmt.Sprintf("CREATE TABLE items (id %s, order_id BIGINT NOT NULL, CONSTRAINT items_order_id_fkey FOREIGN KEY (order_id) REFERENCES orders (id))", key))
-		pool := open(t, db, shared)
-		old := startWriter(t, shared, pool)
-		time.Sleep(50 * time.Millisecond)
-		run(t, conn, "INSERT INTO items (id, order_id) SELECT id, id FROM orders")
+	for _, name := range []string{"keys of processes", "SQL default"} {
+		t.Run(name, func(t *testing.T) {
+			dbtest.Each(t, func(t *testing.T, db dbtest.DB) { leave(t, db, name == "SQL default") })
+		})
+	}
+}
 
-		counted, counts, dropped := 0, false, []string(nil)
-		for _, s := range statements(t, "leaving-snowkey.md", db) {
-			switch {
-			case strings.Contains(s, "COLUMN uid uuid"), strings.HasPrefix(s, "DROP TABLE snowkey"):
-				old.stop()
-			case strings.HasPrefix(s, "UPDATE orders SET uid"): // a new row needs one from now on
-				counts = false
-			case kind(db) == "mysql" && strings.HasPrefix(s, "SET foreign_key_checks = 0"):
-				refused(t, conn, "ALTER TABLE orders MODIFY id BIGINT NOT NULL AUTO_INCREMENT", "1833")
+// leave executes the steps. byDefault says whether the table has the SQL default.
+func leave(t *testing.T, db dbtest.DB, byDefault bool) {
+	if byDefault {
+		db = db.Since(t, 15)
+	}
+	shared := db.Connect(t)
+	conn := db.Connect(t)
+	conn.SetMaxOpenConns(1) // transactions and variables belong to a session
+	if db.Dialect == "sqlite" {
+		shared.SetMaxOpenConns(1)
+		run(t, shared, "PRAGMA journal_mode = WAL", "PRAGMA busy_timeout = 10000")
+		run(t, conn, "PRAGMA busy_timeout = 10000")
+	}
+	functions(t, db, conn, idgen.DefaultLayout())
+	key := map[string]string{"postgres": "bigint PRIMARY KEY", "mysql": "BIGINT PRIMARY KEY", "sqlite": "INTEGER PRIMARY KEY"}[db.Dialect]
+	orders := []string{fmt.Sprintf("CREATE TABLE orders (id %s, name VARCHAR(50) NOT NULL)", key)}
+	if byDefault {
+		installSQLDefault(t, db, conn)
+		orders = withSQLDefault(db, "orders")
+	}
+	run(t, conn, orders...)
+	run(t, conn, fmt.Sprintf("CREATE TABLE items (id %s, order_id BIGINT NOT NULL, CONSTRAINT items_order_id_fkey FOREIGN KEY (order_id) REFERENCES orders (id))", key))
+	pool := open(t, db, shared)
+	if byDefault && db.Dialect == "sqlite" {
+		idgen.SetDefault(pool)
+		defer idgen.SetDefault(nil)
+	}
+	old := startWriter(t, shared, pool)
+	time.Sleep(50 * time.Millisecond)
+	run(t, conn, "INSERT INTO items (id, order_id) SELECT id, id FROM orders")
+	if byDefault {
+		checkSQLDefaultRefuses(t, db, conn)
+	}
+
+	made, counted, counts, locked, dropped := 0, 0, false, false, []string(nil)
+	for _, s := range leavingSteps(t, db, byDefault) {
+		switch {
+		case strings.Contains(strings.ToLower(s), "column uid"), strings.HasPrefix(s, "DROP TABLE snowkey_lease"):
+			old.stop()
+		case strings.HasPrefix(s, "UPDATE orders SET uid"): // a new row needs one from now on
+			counts = false
+		case kind(db) == "mysql" && strings.HasPrefix(s, "SET foreign_key_checks = 0"):
+			refused(t, conn, "ALTER TABLE orders MODIFY id BIGINT NOT NULL AUTO_INCREMENT", "1833")
+		case byDefault && (strings.HasPrefix(s, "BEGIN IMMEDIATE") || strings.HasSuffix(s, "DROP DEFAULT")):
+			locked = true // other sessions wait for COMMIT
+		}
+		if byDefault && !locked && counted == 0 {
+			run(t, conn, "INSERT INTO orders (name) VALUES ('default'), ('default')")
+			made += 2
+		}
+		switch {
+		case strings.Contains(s, "?"):
+			if _, err := conn.ExecContext(t.Context(), s, newUUID()); err != nil {
+				t.Fatalf("%s\n%v", s, err)
 			}
+		case strings.HasPrefix(s, "SELECT event_object_table"), strings.HasPrefix(s, "PRAGMA foreign_key_check"):
+			if got := output(t, conn, s); got != "" {
+				t.Errorf("%s\n%s", s, got)
+			}
+		default:
 			run(t, conn, s)
-			if strings.Contains(s, "setval") || strings.HasPrefix(s, "EXECUTE change_id") || strings.Contains(s, "start of the counter") {
-				counts = true
-			}
-			if counts { // a process without Snowkey inserts beside one with it
-				run(t, conn, "INSERT INTO orders (name) VALUES ('new'), ('new')")
-				counted += 2
-				time.Sleep(20 * time.Millisecond)
-			}
-			if strings.HasPrefix(s, "DROP TABLE snowkey") {
-				dropped = append(dropped, s)
-			}
 		}
-		old.stop()
-		if counted < 3 || len(old.ids) < 10 || dropped == nil {
-			t.Fatalf("%d keys were counted, and %d are of Snowkey", counted, len(old.ids))
+		switch {
+		case strings.HasPrefix(s, "DROP TRIGGER"), strings.HasPrefix(s, "COMMIT") && locked:
+			counts, locked = true, false
+		case strings.Contains(s, "setval"):
+			counts = true
+		case strings.HasPrefix(s, "EXECUTE change_id"), strings.Contains(s, "start of the counter"):
+			counts = !byDefault
+		case strings.HasPrefix(s, "DROP TABLE snowkey_lease"):
+			dropped = append(dropped, s)
 		}
-		// Every row exists, and the counted keys are above all others and have no gaps.
-		var rows, kept, gaps int
-		var least, most int64
-		if err := one(t, conn, "SELECT count(*), sum(CASE WHEN name = 'old' THEN 1 ELSE 0 END) FROM orders WHERE name <> 'start of the counter'", nil, &rows, &kept); err != nil || rows != len(old.ids)+counted || kept != len(old.ids) {
-			t.Errorf("%d rows, %d of them old, %v; want %d and %d", rows, kept, err, len(old.ids)+counted, len(old.ids))
+		if counts { // a process without Snowkey inserts beside one with it
+			run(t, conn, "INSERT INTO orders (name) VALUES ('new'), ('new')")
+			counted += 2
+			time.Sleep(20 * time.Millisecond)
 		}
-		if err := one(t, conn, "SELECT min(id), max(id) FROM orders WHERE name = 'new'", nil, &least, &most); err != nil {
-			t.Fatal(err)
+	}
+	old.stop()
+	if counted < 3 || len(old.ids) < 10 || dropped == nil || byDefault != (made > 3) {
+		t.Fatalf("%d keys were counted, %d are of the SQL default, and %d are of processes with Snowkey", counted, made, len(old.ids))
+	}
+	// Every row exists, and the counted keys are above all others and have no gaps.
+	var rows, kept, wrong int
+	var least, most int64
+	if err := one(t, conn, "SELECT count(*), sum(CASE WHEN name = 'old' THEN 1 ELSE 0 END) FROM orders WHERE name IN ('old', 'default', 'new')", nil, &rows, &kept); err != nil || rows != len(old.ids)+made+counted || kept != len(old.ids) {
+		t.Errorf("%d rows, %d of them old, %v; want %d and %d", rows, kept, err, len(old.ids)+made+counted, len(old.ids))
+	}
+	if err := one(t, conn, "SELECT min(id), max(id) FROM orders WHERE name = 'new'", nil, &least, &most); err != nil {
+		t.Fatal(err)
+	}
+	if err := one(t, conn, fmt.Sprintf("SELECT count(*) FROM orders WHERE name IN ('old', 'default') AND id >= %d", least), nil, &wrong); err != nil || wrong != 0 || most-least != int64(counted-1) {
+		t.Errorf("%d keys of Snowkey are above the first counted one, %v; the counted ones go from %d to %d", wrong, err, least, most)
+	}
+	if db.Dialect == "postgres" {
+		checkUUIDs(t, conn, postgres18(db))
+	} else {
+		checkOtherUUIDs(t, db, conn)
+	}
+	// A process that still runs creates the tables again.
+	leases := "SELECT count(*) FROM snowkey_lease"
+	for deadline, n := time.Now().Add(time.Minute), 0; one(t, conn, leases, nil, &n) != nil; time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("no process created the lease table")
 		}
-		if err := one(t, conn, fmt.Sprintf("SELECT count(*) FROM orders WHERE name = 'old' AND id >= %d", least), nil, &gaps); err != nil || gaps != 0 || most-least != int64(counted-1) {
-			t.Errorf("%d keys of Snowkey are above the first counted one, %v; the counted ones go from %d to %d", gaps, err, least, most)
+	}
+	if err := pool.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	run(t, conn, dropped...)
+	refused(t, conn, leases, "snowkey_lease")
+	if byDefault {
+		checkSQLDefaultIsGone(t, db, conn)
+	}
+	// Rows are counted after that too.
+	uid := map[string]string{"postgres": "'%s'", "mysql": "UUID_TO_BIN('%s')", "mariadb": "'%s'", "sqlite": "'%s'"}[kind(db)]
+	run(t, conn, fmt.Sprintf("INSERT INTO orders (name, uid) VALUES ('last', "+uid+")", newUUID()))
+	var last, largest int64
+	if err := one(t, conn, "SELECT max(CASE WHEN name = 'last' THEN id END), max(CASE WHEN name <> 'last' THEN id END) FROM orders", nil, &last, &largest); err != nil || last <= largest || largest < most {
+		t.Errorf("the key of the last row is %d, and the largest one before it %d, %v", last, largest, err)
+	}
+	checkGoingBack(t, db, shared, conn, byDefault)
+}
+
+// checkGoingBack installs Snowkey again. Its ids are above the old ones, but not above the
+// counter, which is a day ahead.
+func checkGoingBack(t *testing.T, db dbtest.DB, shared, conn *sql.DB, byDefault bool) {
+	t.Helper()
+	var old, counted int64
+	if err := one(t, conn, "SELECT max(CASE WHEN name IN ('old', 'default') THEN id END), min(CASE WHEN name = 'new' THEN id END) FROM orders", nil, &old, &counted); err != nil {
+		t.Fatal(err)
+	}
+	pool := open(t, db, shared)
+	defer pool.Close(context.WithoutCancel(t.Context()))
+	id, err := pool.Next(t.Context())
+	if err != nil || id <= old || id >= counted {
+		t.Errorf("a process with Snowkey makes the id %d, %v; the last one was %d, and the counter started at %d", id, err, old, counted)
+	}
+	if byDefault && db.Dialect != "sqlite" {
+		installSQLDefault(t, db, conn)
+		if err := one(t, conn, "SELECT snowkey_next()", nil, &id); err != nil || id <= old || id >= counted {
+			t.Errorf("SQL makes the id %d, %v; the last one was %d, and the counter started at %d", id, err, old, counted)
 		}
-		if db.Dialect == "postgres" {
-			checkUUIDs(t, conn, postgres18(db))
-		}
-		// A process that still runs creates the tables again.
-		leases := "SELECT count(*) FROM snowkey_lease"
-		for deadline, n := time.Now().Add(time.Minute), 0; one(t, conn, leases, nil, &n) != nil; time.Sleep(20 * time.Millisecond) {
-			if time.Now().After(deadline) {
-				t.Fatal("no process created the lease table")
-			}
-		}
-		if err := pool.Close(t.Context()); err != nil {
-			t.Error(err)
-		}
-		run(t, conn, dropped...)
-		refused(t, conn, leases, "snowkey_lease")
-	})
+	}
 }
 
 // checkUUIDs checks that the UUIDs are of version 7, sort as the ids do, and have their
