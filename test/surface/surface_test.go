@@ -1,4 +1,4 @@
-// Package surface limits how much packages can export.
+// Package surface limits how much packages can export, and lists all exported names.
 //
 // Users have to read every exported name before they can choose one, so a name that's
 // only meant for other packages of this repository should be in an internal package.

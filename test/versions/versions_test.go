@@ -134,6 +134,11 @@ func bitsOf(l idgen.Layout, field string) int {
 	return 0
 }
 
+// A user has keys whose text begins with user_.
+type user struct{}
+
+func (user) Prefix() string { return "user" }
+
 // Text that a program stored or printed is still read, and written in the same way.
 func TestTexts(t *testing.T) {
 	var got []string
@@ -147,7 +152,11 @@ func TestTexts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got = append(got, strings.Join([]string{id.String(), string(asJSON), string(sortable), pk.FormatHex(id), pk.FormatBase58(id), pk.FormatBase62(id)}, "\t"))
+		prefixed := pk.Prefixed[user](n).String()
+		if quoted, err := json.Marshal(pk.Prefixed[user](n)); err != nil || string(quoted) != strconv.Quote(prefixed) {
+			t.Errorf("the JSON text of %s is %s, %v", prefixed, quoted, err)
+		}
+		got = append(got, strings.Join([]string{id.String(), string(asJSON), string(sortable), pk.FormatHex(id), pk.FormatBase58(id), pk.FormatBase62(id), prefixed}, "\t"))
 	}
 	frozen := read(t, "testdata/texts.txt")
 	if text := strings.Join(got, "\n") + "\n"; text != frozen {
@@ -165,12 +174,15 @@ func TestTexts(t *testing.T) {
 		hex, err1 := pk.ParseHex(f[3])
 		base58, err2 := pk.ParseBase58(f[4])
 		base62, err3 := pk.ParseBase62(f[5])
-		for i, id := range []pk.ID{fromJSON, pk.ID(sortable), hex, base58, base62} {
+		prefixed, err4 := pk.ParsePrefixed[user](f[6])
+		var prefixedJSON pk.Prefixed[user]
+		errs = append(errs, json.Unmarshal([]byte(strconv.Quote(f[6])), &prefixedJSON))
+		for i, id := range []pk.ID{fromJSON, pk.ID(sortable), hex, base58, base62, prefixed.ID(), prefixedJSON.ID()} {
 			if int64(id) != want {
 				t.Errorf("text %d of %d is read as %d", i, want, id)
 			}
 		}
-		if err := errors.Join(append(errs, err1, err2, err3)...); err != nil {
+		if err := errors.Join(append(errs, err1, err2, err3, err4)...); err != nil {
 			t.Error(err)
 		}
 	}
@@ -274,13 +286,25 @@ func TestTablesOfAnEarlierRelease(t *testing.T) {
 	})
 }
 
-// Tables of the first version are refused and stay as they are. As the page says, they are
-// dropped, and ids continue above all that was granted.
-func TestTablesOfVersion1(t *testing.T) {
-	steps := regexp.MustCompile("(?s)```sql\n(DROP TABLE .*?)```").FindStringSubmatch(read(t, root+"/docs/versions.md"))
+// dropTables drops the tables as the page says.
+func dropTables(t *testing.T, conn *sql.DB) {
+	t.Helper()
+	steps := regexp.MustCompile("(?s)```sql\n *(DROP TABLE .*?)```").FindStringSubmatch(read(t, root+"/docs/versions.md"))
 	if steps == nil {
 		t.Fatal("docs/versions.md does not say how to drop the tables")
 	}
+	for s := range strings.SplitSeq(strings.TrimSpace(steps[1]), ";") {
+		if s = strings.TrimSpace(s); s != "" {
+			if _, err := conn.Exec(s); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// Tables of the first version are refused and stay as they are. As the page says, they are
+// dropped, and ids continue above all that was granted.
+func TestTablesOfVersion1(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 		conn := db.Connect(t)
 		stored(t, db, conn, 1, at(time.Now().Add(time.Second)))
@@ -302,13 +326,7 @@ func TestTablesOfVersion1(t *testing.T) {
 			t.Errorf("the tables changed from %q to %q", before, after)
 		}
 		bound := at(time.Now().Add(10 * time.Second)) // the old release grants no more than Window + MaxClockSkew
-		for s := range strings.SplitSeq(strings.TrimSpace(steps[1]), ";") {
-			if s = strings.TrimSpace(s); s != "" {
-				if _, err := conn.Exec(s); err != nil {
-					t.Fatal(err)
-				}
-			}
-		}
+		dropTables(t, conn)
 		cfg := config
 		cfg.SkipMigrate = false
 		cfg.MaxClockSkew = 0 // the default, which the old release had as well
