@@ -3,12 +3,16 @@ package sqlgen
 import (
 	"bytes"
 	"database/sql"
+	"errors"
 	"fmt"
+	"os"
 	"os/exec"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/schema/sqlgen"
@@ -146,11 +150,24 @@ func TestDump(t *testing.T) {
 	}
 }
 
-// tool runs a program of PostgreSQL that is installed on this machine.
+// tool runs a program of the database server that is on this machine. If it is not there, or
+// does not fit the server, the test can't run. It is then skipped if package dbtest has
+// fetched the version of the server, because it fetches no such programs.
 func tool(t *testing.T, input []byte, name string, args ...string) []byte {
 	t.Helper()
+	variable := "SNOWKEY_TEST_MYSQL_VERSION"
+	if name == "pg_dump" || name == "psql" {
+		variable = "SNOWKEY_TEST_POSTGRES_VERSION"
+	}
+	absent := func(why string) {
+		t.Helper()
+		if version := os.Getenv(variable); version != "" {
+			t.Skipf("%s=%s has no %s of its own: %s", variable, version, name, why)
+		}
+		notRun(t, why)
+	}
 	if _, err := exec.LookPath(name); err != nil {
-		t.Skipf("%s is not installed", name)
+		absent(name + " is not installed")
 	}
 	cmd := exec.CommandContext(t.Context(), name, args...)
 	cmd.Stdin = bytes.NewReader(input)
@@ -158,12 +175,31 @@ func tool(t *testing.T, input []byte, name string, args ...string) []byte {
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
 	if err != nil && strings.Contains(stderr.String(), "version mismatch") {
-		t.Skipf("%s does not fit this server: %s", name, stderr.String())
+		absent(name + " does not fit this server: " + stderr.String())
 	}
 	if err != nil {
 		t.Fatalf("%s: %v: %s", name, err, stderr.String())
 	}
 	return out
+}
+
+// notRun ends a test for which a program is missing, as package dbtest does. The test fails,
+// unless SNOWKEY_TEST_MISSING names a file for the names of the tests that were not run.
+func notRun(t *testing.T, why string) {
+	t.Helper()
+	file := os.Getenv("SNOWKEY_TEST_MISSING")
+	if file == "" {
+		t.Fatal(why)
+	}
+	names, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = fmt.Fprintln(names, t.Name())
+	if err := errors.Join(err, names.Close()); err != nil {
+		t.Fatal(err)
+	}
+	t.Skipf("not run: %s", why)
 }
 
 // TestPromotedStandby kills a server whose standby lacks the last ids, and goes on with the
@@ -198,6 +234,45 @@ func TestPromotedStandby(t *testing.T) {
 	for i, want := range []bool{true, false} {
 		if above(after[i], before[i]) != want {
 			t.Errorf("variant %d: %d to %d follow %d to %d", i, after[i][0], after[i][100], before[i][0], before[i][100])
+		}
+	}
+}
+
+// TestDamagedSequences promotes a standby that was there before the SQL was executed. Some
+// versions of PostgreSQL then damage unlogged sequences, unless the standby has written
+// them to its disk. Executing the SQL again mends that.
+func TestDamagedSequences(t *testing.T) {
+	t.Parallel()
+	for _, written := range []bool{false, true} {
+		primary := dbtest.Durable(t, "postgres").Since(t, 15)
+		standby := dbtest.StandbyOf(t, primary)
+		db := primary.Connect(t)
+		install(t, db, sqlgen.Writer{})
+		before := query(t, db, "SELECT snowkey_next()")
+		if written {
+			run(t, db, "CHECKPOINT")
+		}
+		if err := standby.Lag(); err != nil {
+			t.Fatal(err)
+		}
+		if written {
+			run(t, standby.Connect(t), "CHECKPOINT")
+		}
+		if err := standby.Promote(); err != nil {
+			t.Fatal(err)
+		}
+		db = standby.Connect(t)
+		version := count(t, db, "current_setting('server_version_num')::int")
+		_, err := db.Exec("SELECT snowkey_next()")
+		switch e, ok := errors.AsType[*pgconn.PgError](err); {
+		case err == nil && !written && slices.Contains([]int64{150018, 180004}, version):
+			t.Error("the sequences are not damaged")
+		case err != nil && (written || !ok || e.Code != "XX001" || !strings.Contains(e.Hint, `run the SQL of "snowkey sql" again`)):
+			t.Errorf("written %v: %v", written, err)
+		}
+		install(t, db, sqlgen.Writer{})
+		if after := query(t, db, "SELECT snowkey_next()"); !above(after, before) {
+			t.Errorf("written %v: %d follows %d", written, after[0], before[0])
 		}
 	}
 }

@@ -1,8 +1,12 @@
 package sqlgen
 
 import (
+	"database/sql"
+	"fmt"
+	"sync"
 	"testing"
 
+	"gorm.io/driver/mysql"
 	"gorm.io/driver/postgres"
 	"gorm.io/gorm"
 	"gorm.io/gorm/logger"
@@ -13,6 +17,12 @@ import (
 	"github.com/snowkey-go/snowkey/schema/pk"
 	"github.com/snowkey-go/snowkey/schema/sqlgen"
 )
+
+// process returns the pool of a program. The tests that are programs share it, because they
+// run in parallel.
+var process = sync.OnceValues(func() (*idgen.Pool, error) {
+	return idgen.NewPool(idgen.Config{Worker: func(int) (int64, error) { return 7, nil }})
+})
 
 // A Purchase gets its id from gormid, and from the column default in SQL.
 type Purchase struct {
@@ -66,11 +76,10 @@ func TestGORM(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pool, err := idgen.NewPool(idgen.Config{Worker: func(int) (int64, error) { return 7, nil }})
+	pool, err := process()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer pool.Close(t.Context())
 	if err := program.Use(gormid.New(gormid.Config{Source: pool})); err != nil {
 		t.Fatal(err)
 	}
@@ -111,5 +120,80 @@ func checkProgram(t *testing.T, program *gorm.DB, pool *idgen.Pool, model any, i
 	var stored int64
 	if err := program.Model(model).Where("id IN ?", ids).Count(&stored).Error; err != nil || stored != 2 {
 		t.Errorf("%d of 2 rows of %T have the id of the program: %v", stored, model, err)
+	}
+}
+
+// AutoMigrate keeps the trigger of MySQL and MariaDB. Rows that the program creates have its
+// own worker number.
+func TestGORMTrigger(t *testing.T) {
+	t.Parallel()
+	server := dbtest.MySQL(t)
+	conn := server.Connect(t)
+	installTrigger(t, server)
+	program, err := gorm.Open(mysql.New(mysql.Config{Conn: conn}), &gorm.Config{Logger: logger.Discard})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool, err := process()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := program.Use(gormid.New(gormid.Config{Source: pool})); err != nil {
+		t.Fatal(err)
+	}
+	if err := program.AutoMigrate(&Purchase{}); err != nil {
+		t.Fatal(err)
+	}
+	addTrigger(t, server, "purchases")
+	for _, model := range []any{&Purchase{}, &Purchase{}, &LaterPurchase{}} {
+		if err := program.AutoMigrate(model); err != nil {
+			t.Fatal(err)
+		}
+		checkTrigger(t, conn, "purchases")
+	}
+	if err := gormid.Check(t.Context(), program, &LaterPurchase{}); err != nil {
+		t.Error(err)
+	}
+	rows := []Purchase{{Name: "a"}, {Name: "b"}}
+	if err := program.Create(&rows).Error; err != nil {
+		t.Fatal(err)
+	}
+	checkProgram(t, program, pool, &Purchase{}, rows[0].ID, rows[1].ID)
+}
+
+// installTrigger executes the SQL for MySQL or MariaDB.
+func installTrigger(t *testing.T, server dbtest.DB) {
+	t.Helper()
+	on := onMySQL
+	if server.MariaDB {
+		on = onMariaDB
+	}
+	run(t, server.Connect(t), on(t, sqlgen.Writer{})...)
+}
+
+// addTrigger has the column id of a table filled, as on the page.
+func addTrigger(t *testing.T, server dbtest.DB, table string) {
+	t.Helper()
+	db := server.Connect(t)
+	if server.MariaDB {
+		run(t, db, "ALTER TABLE "+table+" ALTER COLUMN id SET DEFAULT 0")
+	}
+	run(t, db, sqlgen.Writer{}.MySQLTrigger(table, "id"))
+}
+
+// checkTrigger inserts rows without an id, which must get ids of SQL.
+func checkTrigger(t *testing.T, db *sql.DB, table string) {
+	t.Helper()
+	for _, rows := range []string{"VALUES ('mysql'), ('mariadb')", "SELECT name FROM " + table} { // MariaDB needs the default for the second one
+		before := count(t, db, "COALESCE(MAX(id), 0) FROM "+table)
+		run(t, db, "INSERT INTO "+table+" (name) "+rows)
+		for _, id := range query(t, db, fmt.Sprintf("SELECT id FROM %s WHERE id > %d OR id < 1000000", table, before)) {
+			if worker := idgen.DefaultLayout().Decode(id).Worker; worker != 1023 {
+				t.Errorf("the id %d after %d has worker number %d, want that of SQL", id, before, worker)
+			}
+		}
+		if after := count(t, db, "MAX(id) FROM "+table); after <= before {
+			t.Errorf("%s: the last id is %d, and was %d before", rows, after, before)
+		}
 	}
 }

@@ -1,0 +1,280 @@
+package sqlgen
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/schema/sqlgen"
+)
+
+// In these tests, the SQL is executed by a role or a user that has no more privileges than
+// docs/sql-default.md says.
+
+const (
+	password  = "a-Password-1"
+	ofControl = "pg_control_system()"
+)
+
+// roleOf creates a role of PostgreSQL that can log in, and returns its name and the
+// database as the role.
+func roleOf(t *testing.T, db dbtest.DB, admin *sql.DB, grants ...string) (name string, as dbtest.DB) {
+	t.Helper()
+	name = fmt.Sprintf("sqlowner_%d", time.Now().UnixNano())
+	run(t, admin, "CREATE ROLE "+name+" LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE PASSWORD '"+password+"'")
+	t.Cleanup(func() {
+		for _, statement := range []string{"DROP OWNED BY " + name, "DROP ROLE " + name} {
+			if _, err := admin.ExecContext(context.Background(), statement); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	for _, grant := range grants {
+		run(t, admin, "GRANT "+grant+" TO "+name)
+	}
+	return name, db.With("user=" + name + "&password=" + password)
+}
+
+// isDenied reports whether a PostgreSQL role has no privilege for what a statement needs.
+func isDenied(err error, what string) bool {
+	e, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && e.Code == "42501" && strings.Contains(e.Message, what)
+}
+
+// TestOwner executes the SQL as a role that has nothing but CREATE on the schema. Another
+// role that has nothing but what --role grants then inserts.
+func TestOwner(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		grant  string
+		tables bool   // whether another role owns the lease tables, and lets this one use them
+		denied string // what the error says
+	}{
+		"creates the lease tables":      {grant: "CREATE ON SCHEMA public"},
+		"creates the schema":            {grant: "CREATE ON DATABASE"},
+		"without CREATE":                {denied: "permission denied for schema public"},
+		"does not own the lease tables": {grant: "CREATE ON SCHEMA public", tables: true, denied: "must be owner of table snowkey_lease"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			db := postgreSQL(t)
+			admin := db.Connect(t)
+			w := sqlgen.Writer{}
+			role, as := roleOf(t, db, admin)
+			if strings.HasSuffix(tt.grant, "DATABASE") {
+				w.Schema = "app"
+				run(t, admin, "DO $$BEGIN EXECUTE format('GRANT CREATE ON DATABASE %I TO "+role+"', current_database()); END$$")
+			} else if tt.grant != "" {
+				run(t, admin, "GRANT "+tt.grant+" TO "+role)
+			}
+			if tt.tables {
+				run(t, admin, without(t, w)[:2]...)
+				run(t, admin, "GRANT ALL ON snowkey_lease, snowkey_lease_ns TO "+role)
+			}
+			owner := as.Connect(t)
+			if count(t, owner, "has_function_privilege('"+ofControl+"', 'EXECUTE')::int") != 1 {
+				t.Errorf("not every role may execute %s", ofControl)
+			}
+			if w.Schema != "" {
+				run(t, owner, "CREATE SCHEMA app")
+			}
+			err := refused(t, owner, without(t, w))
+			if tt.denied != "" {
+				if !isDenied(err, tt.denied) {
+					t.Errorf("got %v, want that %s is denied", err, tt.denied)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			install(t, owner, w)
+			schema := "public"
+			if w.Schema != "" {
+				schema = w.Schema
+			}
+			rows := schema + ".rows"
+			run(t, owner, "CREATE TABLE "+rows+" (id bigint PRIMARY KEY DEFAULT "+schema+".snowkey_next(), v text)")
+			user, asUser := roleOf(t, db, admin)
+			run(t, owner, w.PostgresGrants(user)...)
+			run(t, owner, "GRANT INSERT ON "+rows+" TO "+user)
+			for _, db := range []*sql.DB{owner, asUser.Connect(t)} {
+				run(t, db, "INSERT INTO "+rows+" (v) SELECT 'a' FROM generate_series(1, 10)",
+					"INSERT INTO "+rows+" SELECT id, v FROM ROWS FROM ("+schema+".snowkey_next(2), unnest(ARRAY['c', 'd'])) r (id, v)")
+			}
+			if all, different := countIDs(t, owner, rows); all != 24 || different != 24 {
+				t.Errorf("%d rows have %d different ids, want 24", all, different)
+			}
+			run(t, owner, "ALTER TABLE "+rows+" ALTER COLUMN id DROP DEFAULT")
+			run(t, owner, w.PostgresDrop()...)
+		})
+	}
+}
+
+// TestControlSystem executes the SQL as a role that may not execute pg_control_system(). A
+// migration, which is one transaction, changes nothing. Statements that are executed one
+// by one leave the lease tables, which are empty.
+func TestControlSystem(t *testing.T) {
+	t.Parallel()
+	db := postgreSQL(t)
+	admin := db.Connect(t)
+	run(t, admin, "REVOKE EXECUTE ON FUNCTION "+ofControl+" FROM PUBLIC") // in this database only
+	role, as := roleOf(t, db, admin, "CREATE ON SCHEMA public")
+	owner := as.Connect(t)
+	check := func(err error, want ...string) {
+		t.Helper()
+		if !isDenied(err, "permission denied for function pg_control_system") {
+			t.Errorf("got %v", err)
+		}
+		var left []string
+		rows, err := admin.QueryContext(t.Context(), "SELECT relname::text FROM pg_class WHERE relname LIKE 'snowkey%' AND relkind IN ('r', 'S') "+
+			"UNION ALL SELECT proname::text FROM pg_proc WHERE proname LIKE 'snowkey%' ORDER BY 1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer rows.Close()
+		for rows.Next() {
+			var name string
+			if err := rows.Scan(&name); err != nil {
+				t.Fatal(err)
+			}
+			left = append(left, name)
+		}
+		if fmt.Sprint(left) != fmt.Sprint(want) {
+			t.Errorf("%v are left, want %v", left, want)
+		}
+	}
+	tx, err := owner.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, statement := range without(t, sqlgen.Writer{}) {
+		if _, err = tx.ExecContext(t.Context(), statement); err != nil {
+			break
+		}
+	}
+	if err := tx.Rollback(); err != nil {
+		t.Fatal(err)
+	}
+	check(err)
+
+	check(refused(t, owner, without(t, sqlgen.Writer{})), "snowkey_lease", "snowkey_lease_ns")
+	if n := count(t, admin, "(SELECT count(*) FROM snowkey_lease) + (SELECT count(*) FROM snowkey_lease_ns)"); n > 0 {
+		t.Errorf("%d rows are left in the lease tables", n)
+	}
+
+	// If the role loses the privilege later, sessions that check the row fail.
+	run(t, admin, "GRANT EXECUTE ON FUNCTION "+ofControl+" TO "+role)
+	install(t, owner, sqlgen.Writer{})
+	query(t, owner, "SELECT snowkey_next()")
+	run(t, admin, "REVOKE EXECUTE ON FUNCTION "+ofControl+" FROM "+role)
+	owner.SetMaxIdleConns(0)
+	if _, err := owner.ExecContext(t.Context(), "SELECT snowkey_next()"); !isDenied(err, "permission denied for function pg_control_system") {
+		t.Errorf("in a new session: %v", err)
+	}
+}
+
+// userOf creates a user of MySQL or MariaDB, and returns its name and the database as the
+// user.
+func userOf(t *testing.T, db dbtest.DB, admin *sql.DB, grants ...string) (name string, as *sql.DB) {
+	t.Helper()
+	cfg, err := mysql.ParseDSN(db.DSN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	name = fmt.Sprintf("u%d", time.Now().UnixNano()%1e15)
+	run(t, admin, "CREATE USER '"+name+"'@'%' IDENTIFIED BY '"+password+"'")
+	t.Cleanup(func() {
+		if _, err := admin.ExecContext(context.Background(), "DROP USER '"+name+"'@'%'"); err != nil {
+			t.Error(err)
+		}
+	})
+	for _, grant := range grants {
+		run(t, admin, "GRANT "+strings.ReplaceAll(grant, "DATABASE", "`"+cfg.DBName+"`.*")+" TO '"+name+"'@'%'")
+	}
+	cfg.User, cfg.Passwd = name, password
+	db.DSN = cfg.FormatDSN()
+	return name, db.Connect(t)
+}
+
+// TestMySQLOwner executes the SQL as a user that has only the privileges of the database.
+func TestMySQLOwner(t *testing.T) {
+	t.Parallel()
+	owners(t, mySQL, onMySQL, "BIGINT NOT NULL")
+}
+
+// TestMariaDBOwner is TestMySQLOwner on MariaDB.
+func TestMariaDBOwner(t *testing.T) {
+	t.Parallel()
+	owners(t, mariaDB, onMariaDB, "BIGINT NOT NULL DEFAULT 0")
+}
+
+const noSuper = 1419 // the server has a binary log, and the user has no SUPER
+
+func owners(t *testing.T, server func(*testing.T) dbtest.DB, on statements, column string) {
+	t.Run("without a binary log", func(t *testing.T) {
+		t.Parallel()
+		db := server(t)
+		admin := db.Connect(t)
+		if count(t, admin, "@@log_bin") == 1 {
+			t.Skip("the server has a binary log")
+		}
+		asOwner(t, db, admin, on, column, "ALL ON DATABASE")
+	})
+	t.Run("with one", func(t *testing.T) {
+		t.Parallel()
+		server(t) // skips the test on another server
+		db, _ := dbtest.Killable(t, "mysql", "log-bin=log", "server-id=1")
+		admin := db.Connect(t)
+		_, user := userOf(t, db, admin, "ALL ON DATABASE")
+		e, ok := errors.AsType[*mysql.MySQLError](refused(t, user, on(t, sqlgen.Writer{})))
+		if !ok || e.Number != noSuper {
+			t.Errorf("without SUPER: %v", e)
+		}
+		t.Run("SUPER", func(t *testing.T) {
+			asOwner(t, db, admin, on, column, "ALL ON DATABASE", "SUPER ON *.*")
+		})
+		t.Run("log_bin_trust_function_creators", func(t *testing.T) {
+			run(t, admin, "SET GLOBAL log_bin_trust_function_creators = 1", "DROP TABLE `rows`")
+			asOwner(t, db, admin, on, column, "ALL ON DATABASE")
+		})
+	})
+}
+
+// asOwner executes the SQL as a user with the given privileges. A user that has only
+// INSERT then fills rows.
+func asOwner(t *testing.T, db dbtest.DB, admin *sql.DB, on statements, column string, grants ...string) {
+	t.Helper()
+	name, owner := userOf(t, db, admin, grants...)
+	run(t, owner, on(t, sqlgen.Writer{})...)
+	run(t, owner, on(t, sqlgen.Writer{})...)
+	run(t, owner, "CREATE TABLE `rows` (id "+column+" PRIMARY KEY, v INT)", sqlgen.Writer{}.MySQLTrigger("rows", "id"))
+	_, user := userOf(t, db, admin, "INSERT ON `rows`")
+	for _, db := range []*sql.DB{owner, user} {
+		run(t, db, "INSERT INTO `rows` (v) VALUES (1), (2)")
+	}
+	if n := count(t, owner, "count(DISTINCT id) FROM `rows` WHERE id > 1000000"); n != 4 {
+		t.Errorf("%d ids, want 4", n)
+	}
+	cfg, err := mysql.ParseDSN(db.DSN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	caller, as := userOf(t, db, admin, "INSERT ON `rows`")
+	grant := sqlgen.Writer{}.MySQLGrants(caller + "@%")
+	if err := refused(t, owner, grant); err == nil || !strings.Contains(err.Error(), "grant command denied") {
+		t.Errorf("without GRANT OPTION: %v", err)
+	}
+	run(t, admin, "GRANT GRANT OPTION ON `"+cfg.DBName+"`.* TO '"+name+"'@'%'")
+	owner.SetMaxIdleConns(0) // a session keeps the privileges that it had
+	run(t, owner, grant...)
+	query(t, as, "SELECT snowkey_next()")
+}
