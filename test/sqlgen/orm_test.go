@@ -67,12 +67,11 @@ func checkDefault(t *testing.T, db dbtest.DB, table string) {
 	}
 }
 
-// AutoMigrate keeps the default. Rows that the program creates have its own worker number.
-func TestGORM(t *testing.T) {
-	t.Parallel()
-	db := postgreSQL(t)
-	install(t, db.Connect(t), sqlgen.Writer{})
-	program, err := gorm.Open(postgres.New(postgres.Config{Conn: db.Connect(t)}), &gorm.Config{Logger: logger.Discard})
+// gormProgram returns the database of a program that has created the table of Purchase, and
+// the pool of its keys.
+func gormProgram(t *testing.T, dialector gorm.Dialector) (*gorm.DB, *idgen.Pool) {
+	t.Helper()
+	program, err := gorm.Open(dialector, &gorm.Config{Logger: logger.Discard})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,6 +85,15 @@ func TestGORM(t *testing.T) {
 	if err := program.AutoMigrate(&Purchase{}); err != nil {
 		t.Fatal(err)
 	}
+	return program, pool
+}
+
+// AutoMigrate keeps the default. Rows that the program creates have its own worker number.
+func TestGORM(t *testing.T) {
+	t.Parallel()
+	db := postgreSQL(t)
+	install(t, db.Connect(t), sqlgen.Writer{})
+	program, pool := gormProgram(t, postgres.New(postgres.Config{Conn: db.Connect(t)}))
 	run(t, db.Connect(t), "ALTER TABLE purchases ALTER COLUMN id SET DEFAULT snowkey_next()")
 	for table, models := range map[string][]any{"purchases": {&Purchase{}, &LaterPurchase{}}, "sales": {&Sale{}, &Sale{}, &LaterSale{}}} {
 		for _, model := range models {
@@ -130,20 +138,7 @@ func TestGORMTrigger(t *testing.T) {
 	server := dbtest.MySQL(t)
 	conn := server.Connect(t)
 	installTrigger(t, server)
-	program, err := gorm.Open(mysql.New(mysql.Config{Conn: conn}), &gorm.Config{Logger: logger.Discard})
-	if err != nil {
-		t.Fatal(err)
-	}
-	pool, err := process()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := program.Use(gormid.New(gormid.Config{Source: pool})); err != nil {
-		t.Fatal(err)
-	}
-	if err := program.AutoMigrate(&Purchase{}); err != nil {
-		t.Fatal(err)
-	}
+	program, pool := gormProgram(t, mysql.New(mysql.Config{Conn: conn}))
 	addTrigger(t, server, "purchases")
 	for _, model := range []any{&Purchase{}, &Purchase{}, &LaterPurchase{}} {
 		if err := program.AutoMigrate(model); err != nil {

@@ -171,15 +171,5 @@ type s struct { A int }
 type I interface { M(); m(); io.Reader }
 type T int
 func F() {}`
-	file, err := parser.ParseFile(token.NewFileSet(), "", source, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var names []string
-	for _, d := range file.Decls {
-		names = append(names, more(d)...)
-	}
-	if got, want := strings.Join(names, " "), "C V S.A S.B S.E S.File S.G I.M I.Reader"; got != want {
-		t.Errorf("got %s; want %s", got, want)
-	}
+	checkNames(t, source, more, "C V S.A S.B S.E S.File S.G I.M I.Reader")
 }
