@@ -109,7 +109,8 @@ func fromOne() func() (int64, error) {
 	return func() (int64, error) { last++; return last, nil }
 }
 
-// sends inserts rows into a table, a number of them in each call. If key is nil, the database makes the keys.
+// sends inserts rows into a table, as many as rows in each call. If key is nil, the
+// database makes the keys.
 func sends(db *sql.DB, table string, key func() (int64, error), rows int, prepared bool) (workload, error) {
 	columns, row := "name, email, created_at", "(?, ?, ?)"
 	if key != nil {

@@ -3,8 +3,6 @@ package surface
 import (
 	"flag"
 	"go/ast"
-	"go/parser"
-	"go/token"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -75,32 +73,17 @@ func without(names, others []string) (rest []string) {
 
 // namesIn returns the exported names of the package in a folder, after the folder.
 func namesIn(folder string) (names []string, err error) {
-	files, err := filepath.Glob(filepath.Join(folder, "*.go"))
-	if err != nil {
-		return nil, err
-	}
 	short, err := filepath.Rel(root, folder)
 	if err != nil {
 		return nil, err
 	}
-	for _, name := range files {
-		if strings.HasSuffix(name, "_test.go") {
-			continue
-		}
-		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
-		if err != nil {
-			return nil, err
-		}
-		if file.Name.Name == "main" {
-			continue
-		}
-		for _, d := range file.Decls {
-			for _, n := range append(declared(d), more(d)...) {
-				names = append(names, filepath.ToSlash(short)+" "+n)
-			}
+	decls, err := declarations(folder)
+	for _, d := range decls {
+		for _, n := range append(declared(d), more(d)...) {
+			names = append(names, filepath.ToSlash(short)+" "+n)
 		}
 	}
-	return names, nil
+	return names, err
 }
 
 // more returns the names that declared leaves out: constants, variables, the fields of

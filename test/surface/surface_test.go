@@ -67,11 +67,24 @@ func exported(folder string) ([]string, error) {
 	if _, err := filepath.EvalSymlinks(folder); err != nil {
 		return nil, err
 	}
-	files, err := filepath.Glob(filepath.Join(folder, "*.go"))
+	decls, err := declarations(folder)
 	if err != nil {
 		return nil, err
 	}
 	var names []string
+	for _, d := range decls {
+		names = append(names, declared(d)...)
+	}
+	return names, nil
+}
+
+// declarations returns those of the package in a folder, without its tests. A program has
+// none that others can use.
+func declarations(folder string) (decls []ast.Decl, err error) {
+	files, err := filepath.Glob(filepath.Join(folder, "*.go"))
+	if err != nil {
+		return nil, err
+	}
 	for _, name := range files {
 		if strings.HasSuffix(name, "_test.go") {
 			continue
@@ -80,11 +93,11 @@ func exported(folder string) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		for _, d := range file.Decls {
-			names = append(names, declared(d)...)
+		if file.Name.Name != "main" {
+			decls = append(decls, file.Decls...)
 		}
 	}
-	return names, nil
+	return decls, nil
 }
 
 func declared(d ast.Decl) (names []string) {
