@@ -45,7 +45,7 @@ func ExampleSigner() {
 	verified, err := signer.Verify(cookie)
 	fmt.Println(verified.ID == issued.ID, time.Until(verified.Expires).Round(time.Hour), err)
 
-	_, err = signer.Verify(cookie[:87] + "x")
+	_, err = signer.Verify("st1_z" + cookie[5:]) // another id, with the same MAC
 	fmt.Println(errors.Is(err, token.ErrInvalid))
 	// Output:
 	// true 8h0m0s <nil>
