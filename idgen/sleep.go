@@ -12,15 +12,15 @@ import (
 // than making them.
 const (
 	perSleep         = 2000
-	longestOversleep = 5 * time.Millisecond
+	longestOversleep = 8 * time.Millisecond
 	shortestSleep    = 100 * time.Microsecond
 	longestSleep     = 100 * time.Millisecond // since the clock may be corrected meanwhile
 )
 
 // oversleep returns how much longer than necessary a call sleeps. Afterwards, ids are
-// still half of maxAhead ahead of the clock, so that none is lost.
+// still a quarter of maxAhead ahead of the clock, so that none is lost.
 func (c *core) oversleep() time.Duration {
-	return min(perSleep*min(c.unit, time.Second)>>c.seqBits, longestOversleep, c.maxAhead/2)
+	return min(perSleep*min(c.unit, time.Second)>>c.seqBits, longestOversleep, c.maxAhead/4*3)
 }
 
 // A sleeper is the call that most recently began to sleep until a given time. Calls that
