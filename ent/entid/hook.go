@@ -51,11 +51,11 @@ func hook(source func() idgen.Source, find func(ent.Mutation) (slot, error)) ent
 				return next.Mutate(ctx, m)
 			case id.empty():
 				n, err := draw(ctx, source())
+				if err == nil && n == 0 {
+					err = errors.New("the source returned 0")
+				}
 				if err == nil {
 					err = id.fill(n)
-				}
-				if err == nil && id.empty() {
-					err = errors.New("the source returned 0")
 				}
 				if err != nil {
 					return nil, errorsOf(m).Refuse(-1, err, "got no id: "+err.Error(), "nothing was inserted")
@@ -105,10 +105,6 @@ func (s typedSlot[T]) empty() bool {
 }
 
 func (s typedSlot[T]) fill(n int64) error {
-	if k, ok := s.keyed.(keyed[pk.ID]); ok { // Scan would allocate
-		k.SetID(pk.ID(n))
-		return nil
-	}
 	var id T
 	if err := any(&id).(sql.Scanner).Scan(n); err != nil {
 		return err
@@ -117,11 +113,32 @@ func (s typedSlot[T]) fill(n int64) error {
 	return nil
 }
 
+// ofID is typed[pk.ID], but takes less time. Generic code looks up the methods of m anew in
+// each call, and Scan allocates.
+func ofID(m ent.Mutation) (slot, error) {
+	if k, ok := m.(keyed[pk.ID]); ok {
+		return idSlot{k}, nil
+	}
+	return typed[pk.ID](m)
+}
+
+type idSlot struct{ keyed[pk.ID] }
+
+func (s idSlot) empty() bool {
+	id, _ := s.ID()
+	return id == 0
+}
+
+func (s idSlot) fill(n int64) error {
+	s.SetID(pk.ID(n))
+	return nil
+}
+
 // untyped returns the slot of an id of any type of package pk, or nil for other ids.
 func untyped(m ent.Mutation) (slot, error) {
 	switch k := m.(type) {
 	case keyed[pk.ID]:
-		return typedSlot[pk.ID]{k}, nil
+		return idSlot{k}, nil
 	case keyed[pk.Text]:
 		return typedSlot[pk.Text]{k}, nil
 	case keyed[pk.SortText]:

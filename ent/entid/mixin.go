@@ -63,7 +63,11 @@ func (f described) Descriptor() *field.Descriptor { return f.d }
 
 // Hooks implements [ent.Mixin] with the hook that fills the id.
 func (f For[T]) Hooks() []ent.Hook {
-	return []ent.Hook{hook(f.source, typed[T])}
+	find := typed[T]
+	if _, ok := any(*new(T)).(pk.ID); ok {
+		find = ofID
+	}
+	return []ent.Hook{hook(f.source, find)}
 }
 
 // source looks up the generator when a row is created. We can't do that earlier, because

@@ -31,14 +31,9 @@ type conflict struct {
 	index  []int // the rows' indexes in the call
 }
 
-// conflictOf returns what settle will need after the INSERT. It returns nil if there's
-// nothing to settle, either because an INSERT like this one fails unless it inserts every
-// row, or because all keys were set by the caller.
+// conflictOf returns what settle will need after an INSERT that may merge rows.
 func (f *filler) conflictOf(c *creation) *conflict {
 	stmt := c.stmt
-	if len(c.ids) == 0 || !c.mayMerge() {
-		return nil
-	}
 	insert, _ := stmt.Clauses["INSERT"].Expression.(clause.Insert)
 	on, ok := stmt.Clauses["ON CONFLICT"]
 	x := &conflict{key: c.key, rows: c.rows, casts: &f.casts}

@@ -264,7 +264,7 @@ func (f *filler) check(db *gorm.DB) {
 			}
 		}
 	}
-	if structs, ok := c.rows.(*structRows); ok {
+	if structs, ok := c.rows.(*structRows); ok && len(c.key.schema.Relationships.BelongsTo) > 0 {
 		if err := structs.orphaned(db.Statement); err != nil {
 			db.AddError(err)
 			return
@@ -274,7 +274,9 @@ func (f *filler) check(db *gorm.DB) {
 		db.AddError(err)
 		return
 	}
-	c.conflict = f.conflictOf(c)
+	if len(c.ids) > 0 && c.mayMerge() {
+		c.conflict = f.conflictOf(c)
+	}
 }
 
 func (k *key) unfilled(i int) error {

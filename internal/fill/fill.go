@@ -40,12 +40,20 @@ func (k *Key) Refuse(row int, err error, problem, remedy string) error {
 	return &RowError{Package: k.Package, Model: k.Model, Row: row, Problem: problem, Remedy: remedy, Err: err}
 }
 
-// Draw generates the ids for n rows in a single step, and appends them to dst. If source is
-// nil, it uses [idgen.Default].
+// Draw generates the ids for n rows in a single step, and appends them to dst. They come
+// from the generator of source that k names, or from source itself. If source is nil, it
+// uses [idgen.Default].
 func (k *Key) Draw(ctx context.Context, source idgen.Source, dst []int64, n int) ([]int64, error) {
-	source, err := k.source(source)
-	if err != nil {
-		return nil, err
+	if source == nil {
+		source = idgen.Default()
+	}
+	if k.Generator != "" {
+		pool, ok := source.(interface{ Named(string) *idgen.Generator }) // also an *idgentest.Pool
+		if !ok {
+			return nil, k.Fault(fmt.Sprintf("names the generator %q, but its source is a %T, not a pool", k.Generator, source),
+				"use an *idgen.Pool as the source, or remove the name from the tag")
+		}
+		source = pool.Named(k.Generator)
 	}
 	ids, err := Append(ctx, source, dst, n)
 	if err != nil {
@@ -56,23 +64,6 @@ func (k *Key) Draw(ctx context.Context, source idgen.Source, dst []int64, n int)
 		return nil, k.Refuse(-1, err, fmt.Sprintf("got no keys for %s: %v", rows, err), "nothing was changed")
 	}
 	return ids, nil
-}
-
-// source returns the source of k's ids. That's the generator that k names, or otherwise the
-// source that was passed. If that is nil, it's [idgen.Default].
-func (k *Key) source(source idgen.Source) (idgen.Source, error) {
-	if source == nil {
-		source = idgen.Default()
-	}
-	if k.Generator == "" {
-		return source, nil
-	}
-	pool, ok := source.(interface{ Named(string) *idgen.Generator }) // also an *idgentest.Pool
-	if !ok {
-		return nil, k.Fault(fmt.Sprintf("names the generator %q, but its source is a %T, not a pool", k.Generator, source),
-			"use an *idgen.Pool as the source, or remove the name from the tag")
-	}
-	return pool.Named(k.Generator), nil
 }
 
 // Append appends n ids from source to dst. It returns an error if the source returns a
