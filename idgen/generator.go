@@ -58,8 +58,8 @@ type sequence struct {
 	// first may count too few ids, but never too many. See issued.
 	skipped atomic.Int64
 
-	// known is the bound of the tenure as reserve has most recently read it. Since a
-	// bound only grows, counters below known may be issued.
+	// known is the tick of the tenure's bound as reserve has most recently read it. Since
+	// a bound only grows, all counters of earlier ticks may be issued.
 	known atomic.Int64
 
 	*tenure
@@ -138,34 +138,31 @@ func (g *Generator) Next(ctx context.Context) (int64, error) {
 	if int64(elapsed) >= g.clock.due.Load() { // as in clock.now, which the compiler does not inline
 		now = g.clock.resync()
 	}
-	if now >= 0 {
-		s := g.seq.Load()
-		tick, bound := g.tick(now), s.known.Load()
-		for {
-			last := s.last.Load()
-			number := last + 1
-			at := number >> (g.seqBits & 63)
-			if uint64(at-tick) > uint64(s.ticksAhead) {
-				if uint64(at) >= uint64(tick) || tick > bound>>(g.seqBits&63) { // at is negative if s is sealed
-					break
-				}
-				at, number = tick, tick<<(g.seqBits&63)+spread{s.seed, g.spreadShift}.at(tick) // the tick of number has ended
-				if number >= bound {
-					break
-				}
-				s.skipped.Add(number - last - 1)
-				if s.last.CompareAndSwap(last, number) {
-					return int64(s.shared) + number<<(g.seqShift&63) + at*s.gap, nil
-				}
-				s.skipped.Add(last + 1 - number)
-				continue
-			}
-			if number >= bound { // also if last has a rollback number
+	s := g.seq.Load()
+	tick, known := g.tick(now), s.known.Load()
+	for now >= 0 { // otherwise tick is wrong
+		last := s.last.Load()
+		number := last + 1
+		at := number >> (g.seqBits & 63)
+		if uint64(at-tick) > uint64(s.ticksAhead) {
+			if uint64(at) >= uint64(tick) { // at is negative if s is sealed
 				break
 			}
-			if s.last.CompareAndSwap(last, number) {
-				return int64(s.shared) + number<<(g.seqShift&63) + at*s.gap, nil
-			}
+			at, number = tick, tick<<(g.seqBits&63)+spread{s.seed, g.spreadShift}.at(tick) // the tick of number has ended
+		}
+		if at >= known { // also if last has a rollback number, or number has overflowed
+			break
+		}
+		// This is take in fewer instructions.
+		skipped := number - last - 1
+		if skipped != 0 {
+			s.skipped.Add(skipped)
+		}
+		if s.last.CompareAndSwap(last, number) {
+			return int64(s.shared) + number<<(g.seqShift&63) + at*s.gap, nil
+		}
+		if skipped != 0 {
+			s.skipped.Add(-skipped)
 		}
 	}
 	return g.nextSlowly(ctx)
@@ -198,8 +195,8 @@ func (g *Generator) reserve(ctx context.Context, n int64) (s *sequence, first in
 			continue
 		}
 		bound := s.bound.Load()
-		if s.known.Load() != bound {
-			s.known.Store(bound)
+		if known := bound >> g.seqBits; s.known.Load() != known {
+			s.known.Store(known)
 		}
 		first = g.next(last, n, now)
 		if counter := g.counter(first); n > bound-counter {

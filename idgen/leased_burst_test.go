@@ -22,7 +22,7 @@ func TestBurstsEndBelowTheBound(t *testing.T) {
 	}{
 		{"MaxAhead is less", 20 * time.Millisecond, nil, true},
 		{"no limit but the bound", NoLimit, nil, true},
-		{"the copy of the bound is above it", NoLimit, func(p *Pool, bound int64) { p.main.home.known.Store(bound + 100) }, false},
+		{"the copy of the bound is a tick above it", NoLimit, func(p *Pool, bound int64) { p.main.home.known.Store(bound>>12 + 1) }, false},
 		{"the bound is above what was granted", NoLimit, func(p *Pool, bound int64) { p.tenure.bound.Store(bound + 100) }, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

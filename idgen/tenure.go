@@ -53,7 +53,7 @@ func (g *Generator) begin(t *tenure) {
 		s = new(sequence)
 	}
 	s.tenure, s.shared, s.ticksAhead, s.seed, s.gap = t, t.shared, int64(t.maxAhead/g.unit), g.spread.seed, g.packing.gap()
-	s.known.Store(t.bound.Load())
+	s.known.Store(t.bound.Load() >> g.seqBits)
 	s.last.Store(t.before())
 	g.seq.Store(s)
 }
