@@ -24,9 +24,14 @@ func TestMeasure(t *testing.T) {
 	table.print(&b)
 	for _, topic := range s.topics {
 		for _, trial := range topic.trials {
-			if !strings.Contains(b.String(), "\n  "+trial.name+" ") {
+			if trial.alone == nil && !strings.Contains(b.String(), "\n  "+trial.name+" ") {
 				t.Errorf("no line for %s, %s", topic.name, trial.name)
 			}
+		}
+	}
+	for _, p := range table.parts {
+		if len(p.lines) < len(p.topic.trials) {
+			t.Errorf("%s has %d trials and %d lines", p.topic.name, len(p.topic.trials), len(p.lines))
 		}
 	}
 	t.Log(b.String())
