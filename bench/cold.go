@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -78,7 +79,7 @@ func (r *coldResult) lines(rate int) (lines []line) {
 			ratio: ratio.format("%.2f", 1),
 		}
 		if k == 0 {
-			l.bar, l.verdict = "≤ 1", verdict(ratio.median <= 1)
+			l.bar, l.verdict = "≤ 1", verdict(math.Round(100*ratio.median) <= 100) // as it is printed
 			l.behind, l.why = ratio.low > 1, "See the note below the table."
 		}
 		lines = append(lines, l)
