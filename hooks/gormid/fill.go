@@ -274,7 +274,7 @@ func (f *filler) check(db *gorm.DB) {
 		db.AddError(err)
 		return
 	}
-	if len(c.ids) > 0 && len(db.Statement.Clauses) > 0 && c.mayMerge() {
+	if len(c.ids) > 0 && c.mayMerge() {
 		c.conflict = f.conflictOf(c)
 	}
 }
