@@ -195,24 +195,34 @@ func killable(t TB, e engine, settings ...string) (DB, *Process) {
 	return db, srv.process
 }
 
-// missing ends a test that can't run because a program isn't there. The test fails
-// unless SNOWKEY_TEST_MISSING names a file, in which case we skip the test and append
-// its name to the file.
+// missing ends a test whose program did not start. See NotRun if that is because the
+// program isn't there.
 func missing(t TB, err error) {
 	t.Helper()
-	file := os.Getenv("SNOWKEY_TEST_MISSING")
-	if _, absent := errors.AsType[*absentError](err); !absent || file == "" {
+	if _, absent := errors.AsType[*absentError](err); !absent {
 		t.Fatalf("%v", err)
 	}
-	names, err2 := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
-	if err2 == nil {
-		_, err2 = fmt.Fprintln(names, t.Name())
-		err2 = errors.Join(err2, names.Close())
+	NotRun(t, err.Error())
+}
+
+// NotRun ends a test that can't run because a program isn't there. The test fails unless
+// SNOWKEY_TEST_MISSING names a file, in which case we skip the test and append its name
+// to the file.
+func NotRun(t TB, why string) {
+	t.Helper()
+	file := os.Getenv("SNOWKEY_TEST_MISSING")
+	if file == "" {
+		t.Fatalf("%s", why)
 	}
-	if err2 != nil {
-		t.Fatalf("%v, and SNOWKEY_TEST_MISSING cannot say so: %v", err, err2)
+	names, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
+	if err == nil {
+		_, err = fmt.Fprintln(names, t.Name())
+		err = errors.Join(err, names.Close())
 	}
-	t.Skipf("not run: %v", err)
+	if err != nil {
+		t.Fatalf("%s, and SNOWKEY_TEST_MISSING cannot say so: %v", why, err)
+	}
+	t.Skipf("not run: %s", why)
 }
 
 // wanted parses SNOWKEY_TEST_DB.

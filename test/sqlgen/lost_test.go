@@ -164,7 +164,7 @@ func tool(t *testing.T, input []byte, name string, args ...string) []byte {
 		if version := os.Getenv(variable); version != "" {
 			t.Skipf("%s=%s has no %s of its own: %s", variable, version, name, why)
 		}
-		notRun(t, why)
+		dbtest.NotRun(t, why)
 	}
 	if _, err := exec.LookPath(name); err != nil {
 		absent(name + " is not installed")
@@ -181,25 +181,6 @@ func tool(t *testing.T, input []byte, name string, args ...string) []byte {
 		t.Fatalf("%s: %v: %s", name, err, stderr.String())
 	}
 	return out
-}
-
-// notRun ends a test for which a program is missing, as package dbtest does. The test fails,
-// unless SNOWKEY_TEST_MISSING names a file for the names of the tests that were not run.
-func notRun(t *testing.T, why string) {
-	t.Helper()
-	file := os.Getenv("SNOWKEY_TEST_MISSING")
-	if file == "" {
-		t.Fatal(why)
-	}
-	names, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = fmt.Fprintln(names, t.Name())
-	if err := errors.Join(err, names.Close()); err != nil {
-		t.Fatal(err)
-	}
-	t.Skipf("not run: %s", why)
 }
 
 // TestPromotedStandby kills a server whose standby lacks the last ids, and goes on with the

@@ -1,7 +1,6 @@
 package sqlgen
 
 import (
-	"context"
 	"database/sql"
 	"fmt"
 	"strings"
@@ -428,16 +427,7 @@ func TestMariaDBRole(t *testing.T) {
 	db := server.Connect(t)
 	run(t, db, onMariaDB(t, quick)...)
 	run(t, db, "CREATE TABLE `rows` (id BIGINT NOT NULL DEFAULT 0 PRIMARY KEY, v INT)", sqlgen.Writer{}.MySQLTrigger("rows", "id"))
-	user := fmt.Sprintf("w%d", time.Now().UnixNano()%1e12)
-	run(t, db, "CREATE USER "+user+"@`%` IDENTIFIED BY 'secret'", "GRANT INSERT ON `rows` TO "+user+"@`%`")
-	defer func() { db.ExecContext(context.Background(), "DROP USER "+user+"@`%`") }()
-	cfg, err := mysqldriver.ParseDSN(server.DSN)
-	if err != nil {
-		t.Fatal(err)
-	}
-	cfg.User, cfg.Passwd = user, "secret"
-	server.DSN = cfg.FormatDSN()
-	as := server.Connect(t)
+	user, as := userOf(t, server, db, "INSERT ON `rows`")
 	run(t, as, "INSERT INTO `rows` (v) VALUES (1), (2)", "INSERT INTO `rows` VALUES (0, 3), (NULL, 4)")
 	forbidden := []string{"INSERT INTO snowkey_next_counter (s) VALUES (1)", "SELECT NEXTVAL(snowkey_next_sessions)", "SELECT * FROM snowkey_lease", "SELECT snowkey_next()"}
 	for i, statement := range forbidden {

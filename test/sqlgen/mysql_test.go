@@ -10,8 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-sql-driver/mysql"
-
 	"github.com/snowkey-go/snowkey"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/lease/sqlstore"
@@ -160,16 +158,7 @@ func TestMySQLRole(t *testing.T) {
 	db := about.Connect(t)
 	run(t, db, onMySQL(t, sqlgen.Writer{})...)
 	run(t, db, "CREATE TABLE `rows` (id BIGINT NOT NULL PRIMARY KEY, v INT)", sqlgen.Writer{}.MySQLTrigger("rows", "id"))
-	name := fmt.Sprintf("u%d", time.Now().UnixNano()%1e15)
-	run(t, db, "CREATE USER '"+name+"'@'%' IDENTIFIED BY 'a-Password-1'", "GRANT INSERT ON `rows` TO '"+name+"'@'%'")
-	defer func() { db.Exec("DROP USER '" + name + "'@'%'") }()
-	cfg, err := mysql.ParseDSN(about.DSN)
-	if err != nil {
-		t.Fatal(err)
-	}
-	cfg.User, cfg.Passwd = name, "a-Password-1"
-	about.DSN = cfg.FormatDSN()
-	user := about.Connect(t)
+	name, user := userOf(t, about, db, "INSERT ON `rows`")
 	run(t, user, "INSERT INTO `rows` (v) VALUES (1), (2)")
 	if n := count(t, db, "count(DISTINCT id) FROM `rows` WHERE id > 1000000"); n != 2 {
 		t.Errorf("%d ids, want 2", n)

@@ -134,20 +134,8 @@ func TestControlSystem(t *testing.T) {
 		if !isDenied(err, "permission denied for function pg_control_system") {
 			t.Errorf("got %v", err)
 		}
-		var left []string
-		rows, err := admin.QueryContext(t.Context(), "SELECT relname::text FROM pg_class WHERE relname LIKE 'snowkey%' AND relkind IN ('r', 'S') "+
+		left := column[string](t, admin, "SELECT relname::text FROM pg_class WHERE relname LIKE 'snowkey%' AND relkind IN ('r', 'S') "+
 			"UNION ALL SELECT proname::text FROM pg_proc WHERE proname LIKE 'snowkey%' ORDER BY 1")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer rows.Close()
-		for rows.Next() {
-			var name string
-			if err := rows.Scan(&name); err != nil {
-				t.Fatal(err)
-			}
-			left = append(left, name)
-		}
 		if fmt.Sprint(left) != fmt.Sprint(want) {
 			t.Errorf("%v are left, want %v", left, want)
 		}
@@ -197,12 +185,22 @@ func userOf(t *testing.T, db dbtest.DB, admin *sql.DB, grants ...string) (name s
 			t.Error(err)
 		}
 	})
-	for _, grant := range grants {
-		run(t, admin, "GRANT "+strings.ReplaceAll(grant, "DATABASE", "`"+cfg.DBName+"`.*")+" TO '"+name+"'@'%'")
-	}
+	grant(t, db, admin, name, grants...)
 	cfg.User, cfg.Passwd = name, password
 	db.DSN = cfg.FormatDSN()
 	return name, db.Connect(t)
+}
+
+// grant gives privileges to a user. DATABASE stands for all tables of the database.
+func grant(t *testing.T, db dbtest.DB, admin *sql.DB, user string, privileges ...string) {
+	t.Helper()
+	cfg, err := mysql.ParseDSN(db.DSN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range privileges {
+		run(t, admin, "GRANT "+strings.ReplaceAll(p, "DATABASE", "`"+cfg.DBName+"`.*")+" TO '"+user+"'@'%'")
+	}
 }
 
 // TestMySQLOwner executes the SQL as a user that has only the privileges of the database.
@@ -264,17 +262,13 @@ func asOwner(t *testing.T, db dbtest.DB, admin *sql.DB, on statements, column st
 	if n := count(t, owner, "count(DISTINCT id) FROM `rows` WHERE id > 1000000"); n != 4 {
 		t.Errorf("%d ids, want 4", n)
 	}
-	cfg, err := mysql.ParseDSN(db.DSN)
-	if err != nil {
-		t.Fatal(err)
-	}
 	caller, as := userOf(t, db, admin, "INSERT ON `rows`")
-	grant := sqlgen.Writer{}.MySQLGrants(caller + "@%")
-	if err := refused(t, owner, grant); err == nil || !strings.Contains(err.Error(), "grant command denied") {
+	toCall := sqlgen.Writer{}.MySQLGrants(caller + "@%")
+	if err := refused(t, owner, toCall); err == nil || !strings.Contains(err.Error(), "grant command denied") {
 		t.Errorf("without GRANT OPTION: %v", err)
 	}
-	run(t, admin, "GRANT GRANT OPTION ON `"+cfg.DBName+"`.* TO '"+name+"'@'%'")
+	grant(t, db, admin, name, "GRANT OPTION ON DATABASE")
 	owner.SetMaxIdleConns(0) // a session keeps the privileges that it had
-	run(t, owner, grant...)
+	run(t, owner, toCall...)
 	query(t, as, "SELECT snowkey_next()")
 }

@@ -102,9 +102,17 @@ func run(t *testing.T, db interface {
 	}
 }
 
-func query(t *testing.T, db interface {
+func query(t *testing.T, db queryer, text string) (ids []int64) {
+	t.Helper()
+	return column[int64](t, db, text)
+}
+
+type queryer interface {
 	QueryContext(context.Context, string, ...any) (*sql.Rows, error)
-}, text string) (ids []int64) {
+}
+
+// column returns the values of the column that a query has.
+func column[T any](t *testing.T, db queryer, text string) (values []T) {
 	t.Helper()
 	rows, err := db.QueryContext(t.Context(), text)
 	if err != nil {
@@ -112,16 +120,16 @@ func query(t *testing.T, db interface {
 	}
 	defer rows.Close()
 	for rows.Next() {
-		var id int64
-		if err := rows.Scan(&id); err != nil {
+		var value T
+		if err := rows.Scan(&value); err != nil {
 			t.Fatal(err)
 		}
-		ids = append(ids, id)
+		values = append(values, value)
 	}
 	if err := rows.Err(); err != nil {
 		t.Fatal(err)
 	}
-	return ids
+	return values
 }
 
 func count(t *testing.T, db *sql.DB, what string) int64 {

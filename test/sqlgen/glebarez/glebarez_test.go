@@ -4,7 +4,9 @@ package glebarez
 
 import (
 	"context"
+	"database/sql"
 	"database/sql/driver"
+	"sync"
 	"testing"
 	"time"
 
@@ -16,19 +18,37 @@ import (
 	"github.com/snowkey-go/snowkey/lease/sqlstore"
 )
 
-func TestDefault(t *testing.T) {
+// register is code of the page, which a program executes once.
+var register = sync.OnceFunc(func() {
 	sqlite.MustRegisterScalarFunction("snowkey_next", 0, func(*sqlite.FunctionContext, []driver.Value) (driver.Value, error) {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
 		return idgen.Default().Next(ctx)
 	})
+})
+
+// open returns a database, and the pool with its ids, which is the default until the test
+// ends.
+func open(t *testing.T) (*sql.DB, *idgen.Pool) {
+	t.Helper()
+	register()
 	db := dbtest.SQLite(t).Connect(t)
 	pool, err := snowkey.Open(t.Context(), sqlstore.SQLite(db), snowkey.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer pool.Close(context.Background())
+	t.Cleanup(func() {
+		idgen.SetDefault(nil)
+		if err := pool.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
 	idgen.SetDefault(pool)
+	return db, pool
+}
+
+func TestDefault(t *testing.T) {
+	db, pool := open(t)
 	before, err := pool.Next(t.Context())
 	if err != nil {
 		t.Fatal(err)

@@ -1,18 +1,13 @@
 package glebarez
 
 import (
-	"context"
 	"testing"
 
 	"github.com/glebarez/sqlite"
 	"gorm.io/gorm"
 	"gorm.io/gorm/logger"
 
-	"github.com/snowkey-go/snowkey"
 	"github.com/snowkey-go/snowkey/hooks/gormid"
-	"github.com/snowkey-go/snowkey/idgen"
-	"github.com/snowkey-go/snowkey/internal/dbtest"
-	"github.com/snowkey-go/snowkey/lease/sqlstore"
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
@@ -49,14 +44,7 @@ func TestAutoMigrate(t *testing.T) {
 		"of the page": {"CREATE TABLE orders (id BIGINT NOT NULL PRIMARY KEY DEFAULT (snowkey_next()), name TEXT NOT NULL)", []any{&PlainOrder{}, &PlainOrder{}}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			db := dbtest.SQLite(t).Connect(t)
-			pool, err := snowkey.Open(t.Context(), sqlstore.SQLite(db), snowkey.Config{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer pool.Close(context.Background())
-			idgen.SetDefault(pool)
-			defer idgen.SetDefault(nil)
+			db, _ := open(t)
 			program, err := gorm.Open(sqlite.Dialector{Conn: db}, &gorm.Config{Logger: logger.Discard})
 			if err != nil {
 				t.Fatal(err)
