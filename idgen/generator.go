@@ -153,16 +153,8 @@ func (g *Generator) Next(ctx context.Context) (int64, error) {
 		if at >= known { // also if last has a rollback number, or number has overflowed
 			break
 		}
-		// This is take in fewer instructions.
-		skipped := number - last - 1
-		if skipped != 0 {
-			s.skipped.Add(skipped)
-		}
-		if s.last.CompareAndSwap(last, number) {
+		if s.take(last, number, number) {
 			return int64(s.shared) + number<<(g.seqShift&63) + at*s.gap, nil
-		}
-		if skipped != 0 {
-			s.skipped.Add(-skipped)
 		}
 	}
 	return g.nextSlowly(ctx)
