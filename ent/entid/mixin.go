@@ -67,14 +67,12 @@ func (f For[T]) Hooks() []ent.Hook {
 	if _, ok := any(*new(T)).(pk.ID); ok {
 		find = ofID
 	}
-	return []ent.Hook{hook(f.source, find)}
+	if f.Name == "" {
+		return []ent.Hook{hook(defaultPool, find)}
+	}
+	return []ent.Hook{hook(func() idgen.Source { return idgen.Default().Named(f.Name) }, find)}
 }
 
-// source looks up the generator when a row is created. We can't do that earlier, because
-// SetDefault runs after the schema's package was initialised.
-func (f For[T]) source() idgen.Source {
-	if f.Name == "" {
-		return idgen.Default()
-	}
-	return idgen.Default().Named(f.Name)
-}
+// defaultPool is called when a row is created. Earlier there is none, because SetDefault
+// runs after the schema's package was initialised.
+func defaultPool() idgen.Source { return idgen.Default() }

@@ -5,17 +5,22 @@ import (
 	"reflect"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 
 	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/internal/keytype"
 )
 
 // A filler is the state of the plugin for one database. Its methods fill, check and
 // settle are the callbacks.
 type filler struct {
-	source    idgen.Source      // nil means idgen.Default()
+	source  idgen.Source        // nil means idgen.Default()
+	last    atomic.Pointer[key] // of the most recent statement; found sooner than in keys
+	carried atomic.Int64        // how many statements have the clause that carries a creation
+
 	tables    map[string]*key   // by the tables of Config.Models; not written after Initialize
 	namesakes map[string]string // by table: another model whose table has the same name
 	keys      sync.Map          // *schema.Schema → *key or error; a schema lives as long as the database
@@ -38,9 +43,9 @@ type creation struct {
 	structs structRows // what rows points to, unless they are maps
 	filled  []int      // the indexes of the rows whose keys the plugin has set
 	ids     []int64    // these keys
-	one     [1]int     // one and oneID save allocations for a single row
-	oneID   [1]int64
-	selects []string // the caller's Selects, because selectKey may add to them
+	one     [1]int     // filled of a single struct
+	oneID   [1]int64   // and its ids
+	selects []string   // the caller's Selects, because selectKey may add to them
 
 	conflict *conflict // set by check if rows may be left out or merged
 }
@@ -68,20 +73,28 @@ func ofVars(stmt *gorm.Statement) *creation {
 	return c
 }
 
-// keep makes a clause of the statement carry c, if settle has something to do.
-func (c *creation) keep() {
+// toClause makes a clause of the statement carry c, if settle has something to do.
+func (f *filler) toClause(c *creation) {
 	_, structs := c.rows.(*structRows)
 	if c.conflict != nil || !structs || len(c.stmt.Selects) != len(c.selects) {
 		c.stmt.Clauses[carrier] = clause.Clause{Expression: c}
+		f.carried.Add(1)
 	}
 }
 
-func ofClause(stmt *gorm.Statement) *creation {
+// ofClause removes the creation from the clauses of a statement, and returns it. It returns
+// nil if there is none. Since that is so for most rows, it first looks whether any statement
+// has one.
+func (f *filler) ofClause(stmt *gorm.Statement) *creation {
+	if f.carried.Load() == 0 {
+		return nil
+	}
 	c, _ := stmt.Clauses[carrier].Expression.(*creation)
 	if c == nil || c.stmt != stmt { // stmt is a copy, which has the same clauses
 		return nil
 	}
 	delete(stmt.Clauses, carrier)
+	f.carried.Add(-1)
 	return c
 }
 
@@ -102,6 +115,9 @@ func (f *filler) keyOf(stmt *gorm.Statement) (*key, error) {
 		}
 		return k, nil
 	}
+	if k := f.last.Load(); k != nil && k.schema == s {
+		return k, nil
+	}
 	v, ok := f.keys.Load(s)
 	if !ok {
 		v = f.newKey(stmt)
@@ -110,6 +126,7 @@ func (f *filler) keyOf(stmt *gorm.Statement) (*key, error) {
 	case error:
 		return nil, v
 	case *key:
+		f.last.Store(v)
 		return v, nil
 	}
 	return nil, nil
@@ -185,20 +202,27 @@ func (f *filler) fill(db *gorm.DB) {
 
 // draw generates the keys for all rows without one, in one step, and sets them. Unless the
 // INSERT may merge rows, draw fails if one of these rows is in the call more than once.
-func (f *filler) draw(c *creation) error {
-	c.filled = c.one[:0]
-	if n := c.rows.len(); n > 1 {
-		c.filled = make([]int, 0, n)
+func (f *filler) draw(c *creation) (err error) {
+	k, ctx := c.key, c.stmt.Context
+	if v := c.structs.v; v.Kind() == reflect.Struct { // the most frequent case, so it takes a shorter way
+		field := k.in(ctx, v)
+		if !keytype.Empty(field) {
+			return nil
+		}
+		if c.oneID[0], err = k.Next(ctx, f.source); err != nil {
+			return err
+		}
+		c.filled, c.ids = c.one[:], c.oneID[:]
+		keytype.Set(field, c.oneID[0])
+		return nil
 	}
-	var err error
-	if c.filled, err = c.rows.empty(c.filled); err != nil {
+	if c.filled, err = c.rows.empty(make([]int, 0, c.rows.len())); err != nil {
 		return err
 	}
 	if len(c.filled) == 0 {
 		return nil
 	}
-	c.ids, err = c.key.Draw(c.stmt.Context, f.source, c.oneID[:0], len(c.filled))
-	if err != nil {
+	if c.ids, err = k.Draw(ctx, f.source, nil, len(c.filled)); err != nil {
 		return err
 	}
 	c.rows.fill(c.filled, c.ids)
@@ -206,7 +230,7 @@ func (f *filler) draw(c *creation) error {
 		for _, j := range c.filled {
 			c.rows.row(j).clear()
 		}
-		return c.key.Refuse(i, nil, "is in the call a second time", "pass each row once, or copies of it")
+		return k.Refuse(i, nil, "is in the call a second time", "pass each row once, or copies of it")
 	}
 	return nil
 }
@@ -223,10 +247,14 @@ func (c *creation) mayMerge() bool {
 // the caller has used Select, even though it has a value. selectKey fails if the caller
 // omits the key.
 func (c *creation) selectKey() error {
-	stmt := c.stmt
-	if len(stmt.Selects)+len(stmt.Omits) == 0 {
+	if len(c.stmt.Selects)+len(c.stmt.Omits) == 0 {
 		return nil
 	}
+	return c.selectColumn()
+}
+
+func (c *creation) selectColumn() error {
+	stmt := c.stmt
 	column := c.key.field.DBName
 	selected, restricted := stmt.SelectAndOmitColumns(true, false)
 	included, mentioned := selected[column]
@@ -242,11 +270,12 @@ func (c *creation) selectKey() error {
 // check is the callback right before the INSERT, after hooks and associations. It
 // returns an error if a row has no key.
 func (f *filler) check(db *gorm.DB) {
-	c := ofVars(db.Statement)
-	if c == nil {
+	stmt := db.Statement
+	c := ofVars(stmt)
+	if c == nil || c.key.plain && c.structs.k != nil && len(stmt.Clauses)+len(stmt.Selects)+len(stmt.Omits) == 0 {
 		return
 	}
-	defer c.keep()
+	defer f.toClause(c)
 	if db.Error != nil {
 		return
 	}
@@ -265,7 +294,7 @@ func (f *filler) check(db *gorm.DB) {
 		}
 	}
 	if structs, ok := c.rows.(*structRows); ok && len(c.key.schema.Relationships.BelongsTo) > 0 {
-		if err := structs.orphaned(db.Statement); err != nil {
+		if err := structs.orphaned(stmt); err != nil {
 			db.AddError(err)
 			return
 		}
@@ -294,7 +323,7 @@ func (k *key) unfilled(i int) error {
 // before GORM copies them into has-one and has-many rows.
 func (f *filler) settle(db *gorm.DB) {
 	stmt := db.Statement
-	c := ofClause(stmt)
+	c := f.ofClause(stmt)
 	if c == nil {
 		return
 	}

@@ -30,7 +30,12 @@ type key struct {
 	fill.Key
 	schema *schema.Schema
 	field  *schema.Field
+	index  int          // of the field in the model's struct, or -1 if it's in an embedded struct
 	typ    reflect.Type // of the field, or of what it points to
+
+	// plain means that the model has no hooks and belongs to no other, so that check has
+	// nothing to do unless the statement says more than Create.
+	plain bool
 
 	// given is the reason why the caller must set this key, or "" if the plugin fills it.
 	given string
@@ -64,6 +69,7 @@ func newKey(s *schema.Schema, dialect string) (*key, error) {
 	if k.given != "" {
 		return k, nil
 	}
+	k.plain = !s.BeforeSave && !s.BeforeCreate && len(s.Relationships.BelongsTo) == 0
 	return k, k.check(dialect)
 }
 
@@ -71,7 +77,11 @@ func keyAt(s *schema.Schema, f *schema.Field, given string) *key {
 	if given != "" && isForeignKey(s, f) {
 		given = "is a foreign key"
 	}
-	return &key{Key: errorsOf(s, f), schema: s, field: f, typ: f.IndirectFieldType, given: given}
+	index := -1
+	if i := f.StructField.Index; len(i) == 1 && i[0] >= 0 {
+		index = i[0]
+	}
+	return &key{Key: errorsOf(s, f), schema: s, field: f, index: index, typ: f.IndirectFieldType, given: given}
 }
 
 // choose returns the primary field that the plugin handles, or nil if it handles none. If it
@@ -259,8 +269,8 @@ func canonical(v any) (driver.Value, error) { return driver.DefaultParameterConv
 // in returns the key's field in a row. If the field is in an embedded struct that is a nil
 // pointer, in allocates that struct.
 func (k *key) in(ctx context.Context, row reflect.Value) reflect.Value {
-	if i := k.field.StructField.Index; len(i) == 1 && i[0] >= 0 {
-		return row.Field(i[0])
+	if k.index >= 0 {
+		return row.Field(k.index)
 	}
 	return k.field.ReflectValueOf(ctx, row)
 }

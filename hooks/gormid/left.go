@@ -28,7 +28,7 @@ func (r *structRows) orphaned(stmt *gorm.Statement) error {
 					if ref.OwnPrimaryKey || ref.PrimaryKey == nil || !optedIn(ref.PrimaryKey) {
 						continue
 					}
-					if key := (&key{field: ref.PrimaryKey}).in(r.ctx, owner); keytype.Empty(key) {
+					if keytype.Empty(ref.PrimaryKey.ReflectValueOf(r.ctx, owner)) {
 						return r.k.Refuse(i, nil, "belongs to a "+modelName(rel.FieldSchema)+" in "+rel.Name+" that has no key",
 							"an upsert may have left it out; fetch it first, or use Omit(\""+rel.Name+"\")")
 					}

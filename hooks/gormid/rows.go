@@ -39,24 +39,23 @@ type row interface {
 // anyway.
 func (c *creation) rowsOf() (rows, error) {
 	k, stmt := c.key, c.stmt
-	if maps, ok := mapsOf(stmt.Dest); ok {
-		return mapRows{k, stmt, maps}, nil
-	}
 	v := stmt.ReflectValue
-	r := &c.structs
-	*r = structRows{k: k, ctx: stmt.Context, v: v}
 	t := v.Type()
-	switch v.Kind() {
-	case reflect.Struct:
-	case reflect.Slice, reflect.Array:
+	r := &c.structs
+	if v.Kind() != reflect.Struct {
+		if maps, ok := mapsOf(stmt.Dest); ok {
+			return mapRows{k, stmt, maps}, nil
+		}
+		if v.Kind() != reflect.Slice && v.Kind() != reflect.Array {
+			return nil, nil
+		}
 		r.list = true
 		t = t.Elem()
 		if r.pointers = t.Kind() == reflect.Pointer; r.pointers {
 			t = t.Elem()
 		}
-	default:
-		return nil, nil
 	}
+	r.k, r.ctx, r.v = k, stmt.Context, v
 	if t != k.schema.ModelType {
 		return nil, k.Refuse(-1, gorm.ErrInvalidData, "is not the type of the rows, which is "+t.String(), "pass rows of the model's type")
 	}

@@ -43,27 +43,53 @@ func (k *Key) Refuse(row int, err error, problem, remedy string) error {
 // Draw generates the ids for n rows in a single step, and appends them to dst. They come
 // from the generator of source that k names, or from source itself. If source is nil, it
 // uses [idgen.Default].
-func (k *Key) Draw(ctx context.Context, source idgen.Source, dst []int64, n int) ([]int64, error) {
+func (k *Key) Draw(ctx context.Context, source idgen.Source, dst []int64, n int) (ids []int64, err error) {
 	if source == nil {
 		source = idgen.Default()
 	}
 	if k.Generator != "" {
-		pool, ok := source.(interface{ Named(string) *idgen.Generator }) // also an *idgentest.Pool
-		if !ok {
-			return nil, k.Fault(fmt.Sprintf("names the generator %q, but its source is a %T, not a pool", k.Generator, source),
-				"use an *idgen.Pool as the source, or remove the name from the tag")
+		if source, err = k.named(source); err != nil {
+			return nil, err
 		}
-		source = pool.Named(k.Generator)
 	}
-	ids, err := Append(ctx, source, dst, n)
-	if err != nil {
-		rows := "1 row"
-		if n != 1 {
-			rows = fmt.Sprintf("%d rows", n)
-		}
-		return nil, k.Refuse(-1, err, fmt.Sprintf("got no keys for %s: %v", rows, err), "nothing was changed")
+	if ids, err = Append(ctx, source, dst, n); err != nil {
+		return nil, k.none(n, err)
 	}
 	return ids, nil
+}
+
+// Next is Draw for one row.
+func (k *Key) Next(ctx context.Context, source idgen.Source) (id int64, err error) {
+	if source == nil {
+		source = idgen.Default()
+	}
+	if k.Generator != "" {
+		if source, err = k.named(source); err != nil {
+			return 0, err
+		}
+	}
+	if id, err = source.Next(ctx); err != nil {
+		return 0, k.none(1, err)
+	}
+	return id, nil
+}
+
+func (k *Key) named(source idgen.Source) (idgen.Source, error) {
+	pool, ok := source.(interface{ Named(string) *idgen.Generator }) // also an *idgentest.Pool
+	if !ok {
+		return nil, k.Fault(fmt.Sprintf("names the generator %q, but its source is a %T, not a pool", k.Generator, source),
+			"use an *idgen.Pool as the source, or remove the name from the tag")
+	}
+	return pool.Named(k.Generator), nil
+}
+
+// none returns the error for n rows that got no keys.
+func (k *Key) none(n int, err error) error {
+	rows := "1 row"
+	if n != 1 {
+		rows = fmt.Sprintf("%d rows", n)
+	}
+	return k.Refuse(-1, err, fmt.Sprintf("got no keys for %s: %v", rows, err), "nothing was changed")
 }
 
 // Append appends n ids from source to dst. It returns an error if the source returns a
