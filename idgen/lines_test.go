@@ -27,6 +27,10 @@ func TestNextReadsTwoCacheLines(t *testing.T) {
 	if end := unsafe.Offsetof(g.clock) + unsafe.Offsetof(g.clock.due) + unsafe.Sizeof(g.clock.due); end != 2*line {
 		t.Errorf("clock.due ends at %d, want %d", end, 2*line)
 	}
+	// The allocator puts an object of 320 to 384 bytes at a multiple of 384.
+	if size := unsafe.Sizeof(Pool{}); size <= 320 || size > 384 {
+		t.Errorf("a Pool has %d bytes, want at most %d, and more than 320", size, 384)
+	}
 	p, err := NewPool(Config{Worker: func(int) (int64, error) { return 76, nil }})
 	if err != nil {
 		t.Fatal(err)

@@ -18,8 +18,8 @@ import (
 // A Pool is safe for concurrent use. If the *Pool is nil, the methods that return ids
 // fail with [ErrNoPool].
 type Pool struct {
+	main Generator // the one with the name ""; inside, so that Next reads no line to find it
 	*core
-	main  *Generator
 	claim *claim // nil if the pool is leased
 
 	named    sync.Map // string → *Generator
@@ -70,7 +70,7 @@ func NewPool(cfg Config) (*Pool, error) {
 
 func newPool(cfg Config) *Pool {
 	p := &Pool{core: newCore(cfg), maxNames: cfg.MaxNames + 1} // one more for the name ""
-	p.main = p.Named("")
+	p.add(&p.main, "")
 	if left := p.end - max(p.main.clock.now(), 0); left < warnBefore {
 		p.log().Warn("idgen: the layout is nearly used up; plan for one with more time bits", "layout", p.layout.String(), "ends", p.layout.Lifetime().End)
 	}
@@ -134,7 +134,7 @@ func (p *Pool) generator() *Generator {
 	if p == nil {
 		return noPool
 	}
-	return p.main
+	return &p.main
 }
 
 // Named returns the generator with this name, which is the same for every call. The ids
@@ -164,7 +164,14 @@ func (p *Pool) Named(name string) *Generator {
 	if p.names == p.maxNames {
 		return refusing(fmt.Errorf("%w (name %q, MaxNames %d)", ErrTooManyNames, name, p.maxNames-1))
 	}
-	g := &Generator{core: p.core, packing: p.packing, name: name}
+	g := new(Generator)
+	p.add(g, name)
+	return g
+}
+
+// add gives g this name. The caller must hold mu, or be the only one who has the pool.
+func (p *Pool) add(g *Generator, name string) {
+	g.core, g.packing, g.name = p.core, p.packing, name
 	g.clock.init(p.layout.epoch, p.source, p.correction)
 	if p.tenure != nil {
 		g.begin(p.tenure)
@@ -173,7 +180,6 @@ func (p *Pool) Named(name string) *Generator {
 	}
 	p.named.Store(name, g)
 	p.names++
-	return g
 }
 
 // Layout returns the layout of the pool's ids, or the zero Layout if the pool is nil.

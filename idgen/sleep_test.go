@@ -58,7 +58,7 @@ func sleepyGenerator(t *testing.T, ahead time.Duration) *Generator {
 			t.Error(err)
 		}
 	})
-	return pool.main
+	return &pool.main
 }
 
 // If the call that sleeps for the others gives up, they go on.

@@ -153,7 +153,7 @@ func TestUnorderedLateBlock(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				pool := unorderedPool(t, unorderedLayout(t))
-				g, u := pool.main, pool.Unordered()
+				g, u := &pool.main, pool.Unordered()
 				for range 3*maxBlock + maxBlock/2 {
 					if _, err := u.Next(t.Context()); err != nil {
 						t.Fatal(err)
@@ -261,7 +261,7 @@ func checkSeal(t *testing.T, seal func(g *Generator, draw func()) (unused int64)
 	if err := take(first, rush); err != nil {
 		return err
 	}
-	unused := seal(first.main, func() { take(first, 1) })
+	unused := seal(&first.main, func() { take(first, 1) })
 	// Start the second pool at once, so that the clock has not moved and no block is
 	// too old.
 	err := take(open(unused), rush)
