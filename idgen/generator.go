@@ -225,14 +225,15 @@ func (g *Generator) reserve(ctx context.Context, n int64) (s *sequence, first in
 // numbers from first to final. It reports false if another call was faster.
 func (s *sequence) take(last, first, final int64) bool {
 	skipped := first - last - 1
-	if skipped == 0 {
-		return s.last.CompareAndSwap(last, final)
+	if skipped != 0 {
+		s.skipped.Add(skipped)
 	}
-	s.skipped.Add(skipped)
 	if s.last.CompareAndSwap(last, final) {
 		return true
 	}
-	s.skipped.Add(-skipped)
+	if skipped != 0 {
+		s.skipped.Add(-skipped)
+	}
 	return false
 }
 

@@ -1,0 +1,48 @@
+package main
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+// ratiosAround returns as many ratios as there are programs, which differ as much as theirs.
+func ratiosAround(r *rand.Rand, median float64) []float64 {
+	values := make([]float64, placements)
+	for i := range values {
+		values[i] = median * math.Exp(0.2*r.NormFloat64())
+	}
+	return values
+}
+
+func TestUncertainty(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	const runs = 2000
+	held := 0
+	for range runs {
+		values := ratiosAround(r, 1)
+		if math.Abs(spreadOf(values).median-1) <= uncertainty(values) {
+			held++
+		}
+	}
+	if share := float64(held) / runs; share < 0.93 || share > 0.97 {
+		t.Errorf("the median is within its uncertainty in %.1f %% of runs, want about 95 %%", 100*share)
+	}
+	if off := uncertainty([]float64{1.5}); off != 0 {
+		t.Errorf("the uncertainty of one value is %v, want 0", off)
+	}
+}
+
+// One more cache line makes a ratio of 1.15.
+func TestVerdictOnColdIDs(t *testing.T) {
+	r := rand.New(rand.NewPCG(2, 2))
+	for median, want := range map[float64]string{0.9: verdict(true), 1: verdict(true), 1.08: verdict(false), 1.15: verdict(false)} {
+		res := coldResult{costs: [3][]float64{{1}, {1}, {1}}}
+		for k := range res.beside {
+			res.beside[k] = ratiosAround(r, median)
+		}
+		if l := res.lines(1)[0]; l.verdict != want {
+			t.Errorf("%v: the ratio %s is %q, want %q", median, l.ratio, l.verdict, want)
+		}
+	}
+}
