@@ -169,7 +169,7 @@ func (p *Pool) Named(name string) *Generator {
 	return g
 }
 
-// add gives g this name. The caller must hold mu, or be the only one who has the pool.
+// add gives g this name. The caller must hold mu, unless nobody else can reach the pool yet.
 func (p *Pool) add(g *Generator, name string) {
 	g.core, g.packing, g.name = p.core, p.packing, name
 	g.clock.init(p.layout.epoch, p.source, p.correction)
