@@ -3,6 +3,7 @@ package idgen_test
 import (
 	"context"
 	"errors"
+	"math"
 	"runtime"
 	"strings"
 	"sync"
@@ -340,4 +341,26 @@ func TestCorrectWakes(t *testing.T) {
 			t.Errorf("a correction replaced the reason %v by %v", reason, h.Reason)
 		}
 	})
+}
+
+// If a store grants counters that the layout does not have, no id is issued. With its
+// upper bits cut off, such a start would look like an old one.
+func TestGrantsBeyondTheLayout(t *testing.T) {
+	layout := idgen.DefaultLayout()
+	const counters = 1 << (41 + 12)
+	for _, start := range []int64{counters - 1, counters, counters + 5, 1<<62 + 1, math.MaxInt64} {
+		pool, k := leasedPool(t, idgen.Config{Layout: layout})
+		k.Grant(3, start, math.MaxInt64)
+		for range 2 {
+			if id, err := pool.Next(t.Context()); !errors.Is(err, idgen.ErrLayoutExhausted) {
+				t.Errorf("with the start %d, Next returns %d and %v", start, id, err)
+			}
+		}
+		if h := pool.Health(); h.State != idgen.Exhausted {
+			t.Errorf("with the start %d, the pool is %v", start, h.State)
+		}
+		if unused := k.Seal(nil); unused < start {
+			t.Errorf("with the start %d, the first unused number is %d", start, unused)
+		}
+	}
 }

@@ -100,7 +100,7 @@ func (g *Generator) issued() (last, n int64) {
 }
 
 // count returns the number of ids issued from the numbers up to last.
-func (s *sequence) count(last int64) int64 { return last - s.tenure.before() - s.skipped.Load() }
+func (s *sequence) count(last int64) int64 { return last - s.tenure.before - s.skipped.Load() }
 
 // retire keeps a sequence that was just sealed at end. We can't add up its count yet,
 // because calls that lost the race against the seal may still correct it. Instead, we do

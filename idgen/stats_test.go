@@ -15,7 +15,11 @@ import (
 // the number of ids that were requested. Once all calls have ended, it should be
 // exactly the number of ids that they returned.
 func TestStatsIssued(t *testing.T) {
-	for name, layout := range map[string]Layout{"default": DefaultLayout(), "narrow": JSSafe()} {
+	whole, err := NewLayout(DefaultLayout().Epoch(), time.Millisecond, Time(41), Worker(1), Sequence(21))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, layout := range map[string]Layout{"default": DefaultLayout(), "narrow": JSSafe(), "whole": whole} {
 		t.Run(name, func(t *testing.T) {
 			var i leased.Issuer
 			p, err := newLeased(Config{Layout: layout, MaxWait: time.Millisecond}, func(issuer leased.Issuer) (leased.Keeper, error) {
@@ -95,13 +99,13 @@ func TestStatsWhileNumbersAreSkipped(t *testing.T) {
 		"as take does":       {func(s *sequence) { s.skipped.Add(first - last - 1) }, false},
 		"in the other order": {func(s *sequence) { s.last.CompareAndSwap(last, final) }, true},
 	} {
-		s := begun(&tenure{start: last + 1})
+		s := begun(&tenure{before: last})
 		tc.step(s)
 		if n := s.count(s.last.Load()); (n > 2) != tc.tooMany {
 			t.Errorf("%s: a reader between the steps counts %d ids", name, n)
 		}
 	}
-	s := begun(&tenure{start: last + 1})
+	s := begun(&tenure{before: last})
 	if !s.take(last, first, final) || s.count(s.last.Load()) != 2 {
 		t.Errorf("%d ids were issued, want 2", s.count(s.last.Load()))
 	}

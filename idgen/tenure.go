@@ -3,6 +3,7 @@ package idgen
 import (
 	"context"
 	"fmt"
+	"math"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -18,6 +19,11 @@ type tenure struct {
 	shared uint64 // the bits that all ids have in common: worker and fixed fields
 	start  int64  // the first counter that may be issued
 
+	// before is the number before start. It is not negative, since that would be a seal,
+	// and not so large that the next number overflows. If start is so large, the next
+	// number is one that the layout never issues.
+	before int64
+
 	// bound is the first counter that must not be issued. It must fit into
 	// counterBits, because a larger counter would overflow into the rollback number.
 	bound atomic.Int64
@@ -30,20 +36,18 @@ type tenure struct {
 
 func (p *Pool) newTenure(worker, start, bound int64) *tenure {
 	ahead := max(p.lead(start, p.main.clock.now()), 0)
+	largest := int64(math.MaxInt64) >> (63 - min(uint(p.counterBits)+p.layout.rollback.bits, 63))
 	t := &tenure{
 		worker:   worker,
 		shared:   p.layout.fixed | p.layout.worker.put(worker),
 		start:    start,
+		before:   min(max(start, 1), largest) - 1,
 		maxAhead: saturatingAdd(p.maxAhead, ahead),
 		maxLead:  saturatingAdd(p.maxLead, ahead),
 	}
 	t.bound.Store(min(bound, p.limit))
 	return t
 }
-
-// before returns the number before the first one that may be issued, but never a
-// negative number, since that would be a seal.
-func (t *tenure) before() int64 { return max(t.start, 1) - 1 }
 
 // begin gives the generator a new sequence in t, with numbers from t.start on. The
 // caller must hold the pool's mu.
@@ -54,7 +58,7 @@ func (g *Generator) begin(t *tenure) {
 	}
 	s.tenure, s.shared, s.ticksAhead, s.seed, s.gap = t, t.shared, int64(t.maxAhead/g.unit), g.spread.seed, g.packing.gap()
 	s.known.Store(t.bound.Load() >> g.seqBits)
-	s.last.Store(t.before())
+	s.last.Store(t.before)
 	g.seq.Store(s)
 }
 
