@@ -140,7 +140,10 @@ func (g *Generator) Next(ctx context.Context) (int64, error) {
 	}
 	s := g.seq.Load()
 	tick, known := g.tick(now), s.known.Load()
-	for now >= 0 { // otherwise tick is wrong
+	if now < 0 { // tick is wrong before the epoch
+		known = 0
+	}
+	for {
 		last := s.last.Load()
 		number := last + 1
 		at := number >> (g.seqBits & 63)

@@ -14,24 +14,23 @@ const maxSpreadBits = 12
 // tick, ids simply continue in the next one. A generator at its maximum rate is never
 // idle, so it loses nothing.
 type spread struct {
-	seed  uint64
-	shift uint8 // 63 - the bits of the offset
+	seed  uint64 // an odd random number
+	shift uint8  // 63 - the bits of the offset
 }
 
 // noSpread has the offset 0 for each tick.
 var noSpread = spread{shift: 63}
 
 func newSpread(sequenceBits uint, seed uint64) spread {
-	return spread{shift: 63 - uint8(min(sequenceBits, maxSpreadBits)), seed: seed}
+	return spread{shift: 63 - uint8(min(sequenceBits, maxSpreadBits)), seed: seed | 1}
 }
 
 // at returns the offset of a tick, which is made of the upper bits of a hash. This makes
 // the offsets irregular even if the ticks are regular, for instance because a job runs
-// once a second. The hash is short and has just one constant (the one of SplitMix64),
+// once a second. The hash is short and multiplies by the seed rather than by constants,
 // because code takes cache lines too.
 func (s spread) at(tick int64) int64 {
-	const odd = 0xbf58476d1ce4e5b9
-	x := (uint64(tick) + s.seed) * odd
-	x = (x ^ x>>32) * odd
+	x := uint64(tick) * s.seed
+	x = (x ^ x>>32) * s.seed
 	return int64(x >> 1 >> (s.shift & 63))
 }
