@@ -35,7 +35,7 @@ func cold() topic {
 		note: "In every millisecond, the goroutine asks for this many ids and then sleeps. The clock has to be read in any case, so that reading it and an atomic add\n" +
 			fmt.Sprintf("  are the lowest possible cost. Since the ratio depends on where code and data are in memory, %d programs measure it, each with another order\n", placements) +
 			"  of functions and objects. The ratio is the median of theirs, ± how far it may be off in 95 of 100 runs, and the quartiles are theirs too. The bar is missed\n" +
-			"  if the ratio is above it by more than that. " + coldWhy,
+			"  if the ratio is above it by more than that, and undecided if by less. " + coldWhy,
 	}
 	t.trials = []trial{{name: "an id after a pause", alone: coldLines}}
 	return t
@@ -81,12 +81,21 @@ func (r *coldResult) lines(rate int) (lines []line) {
 			ratio: fmt.Sprintf("%.2f ± %.2f (%.2f–%.2f)", ratio.median, off, ratio.low, ratio.high),
 		}
 		if k == 0 {
-			l.bar, l.verdict = "≤ 1", verdict(math.Round(100*(ratio.median-off)) <= 100) // as it is printed
+			l.bar, l.verdict = "≤ 1", coldVerdict(ratio.median, off)
 			l.behind, l.why = ratio.low > 1, "See the note below the table."
 		}
 		lines = append(lines, l)
 	}
 	return lines
+}
+
+// coldVerdict rounds as the line does.
+func coldVerdict(ratio, off float64) string {
+	above := math.Round(100*ratio) > 100
+	if above && math.Round(100*(ratio-off)) <= 100 {
+		return undecided
+	}
+	return verdict(!above)
 }
 
 // uncertainty returns how far the median of values may be from the true one, with a

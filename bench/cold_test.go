@@ -36,13 +36,26 @@ func TestUncertainty(t *testing.T) {
 // One more cache line makes a ratio of 1.15.
 func TestVerdictOnColdIDs(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 2))
-	for median, want := range map[float64]string{0.9: verdict(true), 1: verdict(true), 1.08: verdict(false), 1.15: verdict(false)} {
+	for median, want := range map[float64]string{0.9: met, 1.08: missed, 1.15: missed} {
 		res := coldResult{costs: [3][]float64{{1}, {1}, {1}}}
 		for k := range res.beside {
 			res.beside[k] = ratiosAround(r, median)
 		}
 		if l := res.lines(1)[0]; l.verdict != want {
 			t.Errorf("%v: the ratio %s is %q, want %q", median, l.ratio, l.verdict, want)
+		}
+	}
+}
+
+func TestColdVerdictIsUndecidedNearTheBar(t *testing.T) {
+	for _, tt := range []struct {
+		ratio, off float64
+		want       string
+	}{
+		{0.98, 0.03, met}, {1.004, 0.03, met}, {1.01, 0.03, undecided}, {1.03, 0.03, undecided}, {1.04, 0.03, missed}, {1.01, 0, missed},
+	} {
+		if got := coldVerdict(tt.ratio, tt.off); got != tt.want {
+			t.Errorf("%v ± %v is %q, want %q", tt.ratio, tt.off, got, tt.want)
 		}
 	}
 }

@@ -9,8 +9,9 @@ import (
 )
 
 const (
-	met    = "met"
-	missed = "MISSED"
+	met       = "met"
+	missed    = "MISSED"
+	undecided = "undecided" // above the bar, but by less than the ratio may be off
 )
 
 // A line is one line of the table, formatted and ready to print.
@@ -72,19 +73,25 @@ func (t table) print(w io.Writer) {
 // summary says how many bars were met, and lists those that weren't.
 func (t table) summary() string {
 	var bars int
-	var misses []string
+	var misses, undecideds []string
 	for _, p := range t.parts {
 		for _, l := range p.lines {
 			switch l.verdict {
 			case missed:
 				misses = append(misses, fmt.Sprintf("  %s, %s", p.topic.name, l.name))
-				fallthrough
+			case undecided:
+				undecideds = append(undecideds, fmt.Sprintf("  %s, %s: %s, which is above the bar, but by no more than it may be off", p.topic.name, l.name, l.ratio))
 			case met:
-				bars++
+			default:
+				continue
 			}
+			bars++
 		}
 	}
-	return summarize(bars, misses)
+	if len(undecideds) == 0 {
+		return summarize(bars, misses)
+	}
+	return fmt.Sprintf("%d of %d bars are MISSED, and %d are undecided:\n%s", len(misses), bars, len(undecideds), strings.Join(append(misses, undecideds...), "\n"))
 }
 
 func summarize(bars int, misses []string) string {

@@ -118,3 +118,14 @@ func TestSpread(t *testing.T) {
 		}
 	}
 }
+
+func TestTableNamesWhatIsUndecided(t *testing.T) {
+	table := table{parts: []part{{
+		topic: topic{name: "Topic"},
+		lines: []line{{name: "fast", verdict: met}, {name: "even", ratio: "1.01 ± 0.02", verdict: undecided}, {name: "free"}, {name: "slow", verdict: missed}},
+	}}}
+	want := "1 of 3 bars are MISSED, and 1 are undecided:\n  Topic, slow\n  Topic, even: 1.01 ± 0.02, which is above the bar, but by no more than it may be off"
+	if got := table.summary(); got != want {
+		t.Errorf("the summary is\n%swant\n%s", got, want)
+	}
+}
