@@ -11,7 +11,7 @@ import (
 const (
 	met       = "met"
 	missed    = "MISSED"
-	undecided = "undecided" // above the bar, but by less than the ratio may be off
+	undecided = "undecided" // above the bar, but by no more than the ratio may be off
 )
 
 // A line is one line of the table, formatted and ready to print.
