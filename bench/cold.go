@@ -20,28 +20,23 @@ const placements = 300
 // coldRates are the ids that a program asks for in each millisecond.
 var coldRates = []int{1, 4, 16}
 
-// coldWhy is what we found when we looked for the reason.
-const coldWhy = "Most of the cost is three places in memory that are no longer in the caches:\n" +
-	"  the call's own data, the generator's, and the code. A function that only reads the clock and adds to the generator's line has 0.95 of bwmarrin's cost at 1 an\n" +
-	"  ms, so no generator can be much faster. With a generator that needs one cache line more, the ratio was 1.15."
-
-// cold measures an id after a pause of about a millisecond, in which the caches were
-// used for other things. This is how most programs call a generator, because they do
+// cold measures an id after a pause of about a millisecond, in which the system uses the
+// caches for other things. This is how most programs call a generator, because they do
 // something with each id.
 func cold() topic {
 	t := topic{
 		name:  "Cold",
 		title: "An id after a pause, one goroutine",
-		note: "In every millisecond, the goroutine asks for this many ids and then sleeps. The clock has to be read in any case, so that reading it and an atomic add\n" +
-			fmt.Sprintf("  are the lowest possible cost. Since the ratio depends on where code and data are in memory, %d programs measure it, each with another order\n", placements) +
-			"  of functions and objects. The ratio is the median of theirs, ± how far it may be off in 95 of 100 runs, and the quartiles are theirs too. The bar is missed\n" +
-			"  if the ratio is above it by more than that, and undecided if by less. " + coldWhy,
+		note: "In every millisecond, the goroutine asks for this many ids and then sleeps. Since the ratio depends on where code and data are in memory,\n" +
+			fmt.Sprintf("  %d programs measure it, each with another order of functions and objects. The ratio is the median of theirs, ± how far it may be\n", placements) +
+			"  off in 95 of 100 runs, and the quartiles are theirs too. The bar is missed if the ratio is above it by more than that, and undecided if by less.\n" +
+			"  Most of the cost is three places in memory that are no longer in the caches: the call's own data, the generator's, and the code.",
 	}
 	t.trials = []trial{{name: "an id after a pause", alone: coldLines}}
 	return t
 }
 
-// coldLines compares with bwmarrin/snowflake and with reading the clock and an atomic add.
+// coldLines compares with bwmarrin/snowflake.
 func coldLines(d time.Duration) (lines []line, err error) {
 	dir, err := os.MkdirTemp("", "snowkey-cold-")
 	if err != nil {
@@ -61,32 +56,26 @@ func coldLines(d time.Duration) (lines []line, err error) {
 		}
 	}
 	for k, rate := range coldRates {
-		lines = append(lines, results[k].lines(rate)...)
+		lines = append(lines, results[k].line(rate))
 	}
 	return lines, nil
 }
 
 // A coldResult has a figure of each program, which is the median of its rounds.
 type coldResult struct {
-	costs  [3][]float64 // of the three sources
-	beside [2][]float64 // the ratios of the first to the others
+	ours, theirs []float64 // the costs
+	ratios       []float64
 }
 
-func (r *coldResult) lines(rate int) (lines []line) {
-	for k, against := range []string{"bwmarrin/snowflake", "time.Since + atomic add"} {
-		ratio, off := spreadOf(r.beside[k]), uncertainty(r.beside[k])
-		l := line{
-			name: fmt.Sprintf("%d an ms, beside %s", rate, against),
-			cost: nanos(spreadOf(r.costs[0]).median), against: against, theirs: nanos(spreadOf(r.costs[k+1]).median),
-			ratio: fmt.Sprintf("%.2f ± %.2f (%.2f–%.2f)", ratio.median, off, ratio.low, ratio.high),
-		}
-		if k == 0 {
-			l.bar, l.verdict = "≤ 1", coldVerdict(ratio.median, off)
-			l.behind, l.why = ratio.low > 1, "See the note below the table."
-		}
-		lines = append(lines, l)
+func (r *coldResult) line(rate int) line {
+	ratio, off := spreadOf(r.ratios), uncertainty(r.ratios)
+	return line{
+		name: fmt.Sprintf("%d an ms", rate),
+		cost: nanos(spreadOf(r.ours).median), against: "bwmarrin/snowflake", theirs: nanos(spreadOf(r.theirs).median),
+		ratio: fmt.Sprintf("%.2f ± %.2f (%.2f–%.2f)", ratio.median, off, ratio.low, ratio.high),
+		bar:   "≤ 1", verdict: coldVerdict(ratio.median, off),
+		behind: ratio.low > 1, why: "See the note below the table.",
 	}
-	return lines
 }
 
 // coldVerdict rounds as the line does.
@@ -118,7 +107,7 @@ func coldProgram(dir string, placement int) (path string, err error) {
 	return path, nil
 }
 
-// measure runs a program, which prints the costs of its three sources in each round.
+// measure runs a program, which prints the costs of both sources in each round.
 func (r *coldResult) measure(program string, placement, rate int, d time.Duration) error {
 	run := exec.Command(program, fmt.Sprint(placement), fmt.Sprint(rate), d.String())
 	run.Stderr = os.Stderr
@@ -126,21 +115,16 @@ func (r *coldResult) measure(program string, placement, rate int, d time.Duratio
 	if err != nil {
 		return fmt.Errorf("%v: %w", run, err)
 	}
-	var costs [3][]float64
+	var ours, theirs []float64
 	for text := range bytes.Lines(out) {
-		var round [3]float64
-		if _, err := fmt.Sscan(string(text), &round[0], &round[1], &round[2]); err != nil {
+		var our, their float64
+		if _, err := fmt.Sscan(string(text), &our, &their); err != nil {
 			return fmt.Errorf("%v prints %q: %w", run, text, err)
 		}
-		for i := range costs {
-			costs[i] = append(costs[i], round[i])
-		}
+		ours, theirs = append(ours, our), append(theirs, their)
 	}
-	for i := range costs {
-		r.costs[i] = append(r.costs[i], spreadOf(costs[i]).median)
-	}
-	for k := range r.beside {
-		r.beside[k] = append(r.beside[k], quotients(costs[0], costs[k+1]).median)
-	}
+	r.ours = append(r.ours, spreadOf(ours).median)
+	r.theirs = append(r.theirs, spreadOf(theirs).median)
+	r.ratios = append(r.ratios, quotients(ours, theirs).median)
 	return nil
 }

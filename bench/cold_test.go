@@ -33,15 +33,11 @@ func TestUncertainty(t *testing.T) {
 	}
 }
 
-// One more cache line makes a ratio of 1.15.
 func TestVerdictOnColdIDs(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 2))
 	for median, want := range map[float64]string{0.9: met, 1.08: missed, 1.15: missed} {
-		res := coldResult{costs: [3][]float64{{1}, {1}, {1}}}
-		for k := range res.beside {
-			res.beside[k] = ratiosAround(r, median)
-		}
-		if l := res.lines(1)[0]; l.verdict != want {
+		res := coldResult{ours: []float64{1}, theirs: []float64{1}, ratios: ratiosAround(r, median)}
+		if l := res.line(1); l.verdict != want {
 			t.Errorf("%v: the ratio %s is %q, want %q", median, l.ratio, l.verdict, want)
 		}
 	}

@@ -69,8 +69,7 @@ func slowerAt(rate int, sources []source, each [][]float64) (list []string) {
 			}
 			if r := quotients(each[i], each[j]); r.low > 1 {
 				list = append(list, because(fmt.Sprintf("%s ids a millisecond: an id of %s takes %s of one of %s", commas(int64(rate)), ours.name, r.format("%.2f", 1), peer.name),
-					fmt.Sprintf("After a pause, a call fetches its code and data into the caches again. In another program the ratio is another one: “An id after a pause” has the median of %d, "+
-						"and what reading the clock and an atomic add cost then, without the rest.", placements)))
+					fmt.Sprintf("After a pause, a call fetches its code and data into the caches again. In another program the ratio is another one: “An id after a pause” has the median of %d.", placements)))
 			}
 		}
 	}
