@@ -45,9 +45,9 @@ func main() {
 }
 
 // place puts random numbers of objects of each size on the heap, with pointers and without,
-// which the heap keeps apart. What is measured is then not beside what a pause uses.
-// Otherwise, bwmarrin's node is right before the timer of the goroutine, because they have
-// the same size. Each time.Sleep then fetches a cache line of the node too.
+// which the heap keeps apart. This separates the generators from the objects that a pause
+// uses. Otherwise, bwmarrin's node is right before the timer of the goroutine, because they
+// have the same size. Each time.Sleep then fetches a cache line of the node too.
 func place(seed int) (objects []any) {
 	time.Sleep(1) // so that the goroutine has its timer
 	random := rand.New(rand.NewPCG(uint64(seed), 0))
