@@ -177,6 +177,9 @@ func tool(t *testing.T, input []byte, name string, args ...string) []byte {
 	if err != nil && strings.Contains(stderr.String(), "version mismatch") {
 		absent(name + " does not fit this server: " + stderr.String())
 	}
+	if err != nil && strings.Contains(stderr.String(), "is not installed") {
+		absent(name + " is Debian's, which only looks for the real one: " + stderr.String())
+	}
 	if err != nil {
 		t.Fatalf("%s: %v: %s", name, err, stderr.String())
 	}
