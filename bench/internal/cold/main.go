@@ -49,7 +49,7 @@ func main() {
 // uses. Otherwise, bwmarrin's node is right before the timer of the goroutine, because they
 // have the same size. Each time.Sleep then fetches a cache line of the node too.
 func place(seed int) (objects []any) {
-	time.Sleep(1) // so that the goroutine has its timer
+	time.Sleep(time.Nanosecond) // so that the goroutine has its timer
 	random := rand.New(rand.NewPCG(uint64(seed), 0))
 	for words := 1; words <= 32; words++ { // a Generator has 32
 		for range random.IntN(500) {
