@@ -166,7 +166,7 @@ func summary(out io.Writer, databases []dbtest.Database, notRun string) {
 	if names, err := os.ReadFile(notRun); err == nil && len(names) > 0 {
 		lines := bytes.Count(names, []byte("\n"))
 		first, _, _ := strings.Cut(string(names), "\n")
-		fmt.Fprintf(out, "%d tests did not run, because they start a server of their own, to kill it or to set its clock. One is %s.\n", lines, first)
+		fmt.Fprintf(out, "%d tests did not run, because a program that they start isn't on this machine. One is %s.\n", lines, first)
 	}
 	for _, text := range remedies {
 		fmt.Fprintln(out, text)

@@ -99,7 +99,7 @@ Databases of this run:
   sqlite    tested
   postgres  tested: postgres 15.18 from SNOWKEY_TEST_POSTGRES
   mysql     not tested
-2 tests did not run, because they start a server of their own, to kill it or to set its clock. One is TestCrash.
+2 tests did not run, because a program that they start isn't on this machine. One is TestCrash.
 install it
 `
 	if printed.String() != want {
