@@ -9,49 +9,56 @@ import (
 	"github.com/snowkey-go/snowkey/bench/internal/draw"
 )
 
-// rates measures how the cost of an id changes with the rate at which ids are drawn.
-func rates(sources []source) study {
+// rates measures how the cost of an id changes with the rate at which ids are drawn. kinds
+// are the sources, but each round has new ones, at other places in memory.
+func rates(p *pools, kinds []source) study {
 	offered := []int{1, 4, 16, 64, 256, 1024, 4096, 16384}
 	return study{title: "Cost of an id at different rates", measure: func(d time.Duration) (found findings, err error) {
 		s := sheet{
 			title: "Cost of an id at different rates",
 			note: "In every millisecond, one goroutine asks for this many ids and then sleeps. The table shows how long a call for an id takes, " +
 				"including the time it waits. Above the ceiling of its layout, a source has to wait. " +
-				"Note that ids cost more at low rates, because the core has just slept.",
+				"Note that ids cost more at low rates, because the core has just slept. In each round, the sources are at other places in memory.",
 			columns: []string{"ids a millisecond"},
 		}
-		p := plot{
+		plotted := plot{
 			name: "rate", title: "Cost of an id at different rates",
 			x:     axis{title: "ids asked for in a millisecond", log: true, ticks: floats(offered)},
 			y:     axis{title: "ns an id", log: true},
 			marks: []mark{{4096, "DefaultLayout ends"}},
 		}
-		for _, source := range sources {
-			s.columns = append(s.columns, source.name)
-			p.series = append(p.series, series{name: source.name, ours: source.ours})
+		for _, kind := range kinds {
+			s.columns = append(s.columns, kind.name)
+			plotted.series = append(plotted.series, series{name: kind.name, ours: kind.ours})
 		}
 		for _, rate := range offered {
-			each := make([][]float64, len(sources))
+			each := make([][]float64, len(kinds))
 			more := lasting(3 * d)
 			for round := 0; more(round); round++ {
-				for _, i := range order(len(sources), round) {
-					cost, err := paced(sources[i], rate, min(d/10, 100*time.Millisecond))
+				beside := draw.Place(round)
+				placed, err := sources(p, fmt.Sprintf("rate %d, round %d", rate, round))
+				if err != nil {
+					return found, err
+				}
+				for _, i := range order(len(placed), round) {
+					cost, err := paced(placed[i], rate, min(d/10, 25*time.Millisecond))
 					if err != nil {
-						return found, fmt.Errorf("%s: %w", sources[i].name, err)
+						return found, fmt.Errorf("%s: %w", placed[i].name, err)
 					}
 					each[i] = append(each[i], cost)
 				}
+				runtime.KeepAlive(beside)
 			}
 			cells := []string{commas(int64(rate))}
 			for i, list := range each {
 				cost := spreadOf(list)
 				cells = append(cells, nanos(cost.median))
-				p.series[i].points = append(p.series[i].points, point{float64(rate), cost.median, cost.low, cost.high})
+				plotted.series[i].points = append(plotted.series[i].points, point{float64(rate), cost.median, cost.low, cost.high})
 			}
 			s.rows = append(s.rows, cells)
-			found.behind = append(found.behind, slowerAt(rate, sources, each)...)
+			found.behind = append(found.behind, slowerAt(rate, kinds, each)...)
 		}
-		found.sheets, found.plots = []sheet{s}, []plot{p}
+		found.sheets, found.plots = []sheet{s}, []plot{plotted}
 		return found, nil
 	}}
 }

@@ -8,8 +8,8 @@ type source struct {
 	ours  bool
 }
 
-// sources returns our own generators and the peers.
-func sources(p *pools) ([]source, error) {
+// sources returns our own generators with this name, and the peers.
+func sources(p *pools, name string) ([]source, error) {
 	bwmarrin, err := bwmarrinOne()
 	if err != nil {
 		return nil, err
@@ -19,8 +19,8 @@ func sources(p *pools) ([]source, error) {
 		return nil, err
 	}
 	list := []source{
-		{"Snowkey, DefaultLayout", one(p.full.Named("studies")), 4096, true},
-		{"Snowkey, a layout with room", one(p.room.Named("studies")), 0, true},
+		{"Snowkey, DefaultLayout", one(p.full.Named(name)), 4096, true},
+		{"Snowkey, a layout with room", one(p.room.Named(name)), 0, true},
 		{"bwmarrin/snowflake", bwmarrin, 4096, false},
 		{"sony/sonyflake", sony, 25.6, false},
 		{"rs/xid", xidOne, 0, false},

@@ -27,13 +27,13 @@ type findings struct {
 
 // studies prepares all studies. They fill their tables with the given number of rows.
 func studies(dir string, p *pools, rows int) ([]study, error) {
-	sources, err := sources(p)
+	sources, err := sources(p, "studies")
 	if err != nil {
 		return nil, err
 	}
 	return []study{
 		latencies(sources),
-		rates(sources),
+		rates(p, sources),
 		cores(sources),
 		sending(dir, p),
 		published(p),

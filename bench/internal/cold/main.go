@@ -11,7 +11,6 @@ package main
 import (
 	"fmt"
 	"log"
-	"math/rand/v2"
 	"os"
 	"runtime"
 	"strconv"
@@ -44,26 +43,8 @@ func main() {
 	}
 }
 
-// place puts random numbers of objects of each size on the heap, with pointers and without,
-// which the heap keeps apart. This separates the generators from the objects that a pause
-// uses. Otherwise, bwmarrin's node is right before the timer of the goroutine, because they
-// have the same size. Each time.Sleep then fetches a cache line of the node too.
-func place(seed int) (objects []any) {
-	time.Sleep(time.Nanosecond) // so that the goroutine has its timer
-	random := rand.New(rand.NewPCG(uint64(seed), 0))
-	for words := 1; words <= 32; words++ { // a Generator has 32
-		for range random.IntN(500) {
-			objects = append(objects, make([]*byte, words))
-		}
-		for range random.IntN(500) {
-			objects = append(objects, make([]uintptr, words))
-		}
-	}
-	return objects
-}
-
 func measure(placement, rate int, d time.Duration) error {
-	defer runtime.KeepAlive(place(placement))
+	defer runtime.KeepAlive(draw.Place(placement))
 	pool, err := idgen.NewPool(idgen.Config{Worker: worker.Static(0)})
 	if err != nil {
 		return err

@@ -4,6 +4,7 @@ package draw
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"runtime"
 	"sync/atomic"
 	"time"
@@ -76,4 +77,22 @@ func Paced(draw func(n int) error, rate int, d time.Duration) (float64, error) {
 		ids += rate
 	}
 	return float64(busy) / float64(ids), nil
+}
+
+// Place puts random numbers of objects of each size on the heap, with pointers and without,
+// which the heap keeps apart. This separates the generators from the objects that a pause
+// uses. Otherwise, bwmarrin's node is right before the timer of the goroutine, because they
+// have the same size. Each time.Sleep then fetches a cache line of the node too.
+func Place(seed int) (objects []any) {
+	time.Sleep(time.Nanosecond) // so that the goroutine has its timer
+	random := rand.New(rand.NewPCG(uint64(seed), 0))
+	for words := 1; words <= 32; words++ { // a Generator has 32
+		for range random.IntN(500) {
+			objects = append(objects, make([]*byte, words))
+		}
+		for range random.IntN(500) {
+			objects = append(objects, make([]uintptr, words))
+		}
+	}
+	return objects
 }

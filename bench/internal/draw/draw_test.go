@@ -1,4 +1,4 @@
-package main
+package draw
 
 import (
 	"runtime"
@@ -17,7 +17,7 @@ func TestPlaceSeparatesObjects(t *testing.T) {
 	near := 0
 	for seed := range seeds {
 		earlier := node()
-		objects := place(seed)
+		objects := Place(seed)
 		later := node()
 		distance := int64(uintptr(unsafe.Pointer(later))) - int64(uintptr(unsafe.Pointer(earlier)))
 		if max(distance, -distance) < page {
