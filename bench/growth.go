@@ -9,8 +9,8 @@ import (
 	"github.com/snowkey-go/snowkey/bench/internal/draw"
 )
 
-// rates measures how the cost of an id changes with the rate at which ids are drawn. kinds
-// are the sources, but each round has new ones, at other places in memory.
+// rates measures how the cost of an id changes with the rate at which ids are drawn. Each
+// round has new sources of these kinds, at other places in memory.
 func rates(p *pools, kinds []source) study {
 	offered := []int{1, 4, 16, 64, 256, 1024, 4096, 16384}
 	return study{title: "Cost of an id at different rates", measure: func(d time.Duration) (found findings, err error) {
