@@ -38,7 +38,7 @@ SERVERS    ?= postgres14 postgres16 postgres17 postgres18 mysql9 mariadb11
 # The packages whose tests open databases.
 sqlpackages = $(shell go list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' $(packages) | sed -n 's,\([^ ]*\) .*/internal/dbtest[] ].*,\1,p')
 
-.PHONY: help test test-all test-race test-json test-etcd test-newest test-modules test-go test-sql test-servers test-matrix test-suites chaos chaos-repeat bench herd stores benchmarks bench-check bench-once fuzz lint portable tidy generate check-generate dist release
+.PHONY: help test test-all test-race test-json test-etcd test-newest test-modules test-go test-sql test-servers nightly test-suites chaos chaos-repeat bench herd stores benchmarks bench-check bench-once fuzz lint portable tidy generate check-generate dist release
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -55,7 +55,7 @@ test-all: export SNOWKEY_TEST_FETCH := 1
 test-all: test test-race test-json test-etcd test-modules ## test, and all other tests but the matrices, with nothing left out
 
 # SQL servers differ from SQLite in the statements, hardly in what runs at the same time.
-# test-matrix has the race detector on those too.
+# nightly has the race detector on those too.
 test-race: $(clients) ## every test with the race detector, on SQLite and the stores that speak no SQL; needs a C compiler
 	SNOWKEY_TEST_DB=sqlite,redis,etcd,zookeeper $(withdb) $(gotest) -race -tags clients -timeout 30m $(TESTFLAGS) $(packages)
 
@@ -82,10 +82,10 @@ test-sql: $(clients) ## only the tests that open databases
 test-servers: $(clients) ## the tests that open databases, on each of SERVERS (postgres14 postgres16 postgres17 postgres18 mysql9 mariadb11), which it fetches
 	$(withdb) -servers '$(SERVERS)' $(gotest) -tags clients -timeout 60m $(RACE) $(TESTFLAGS) $(module)/internal/dbtest $(sqlpackages)
 
-test-matrix: withdb += -all
-test-matrix: RACE := -race
-test-matrix: test-newest test-go test-servers $(clients) $(newclients) ## long tests: matrices of versions and settings, public schemas, large tables; and make dist
-	$(withdb) $(gotest) -tags clients,matrix -timeout 0 $(TESTFLAGS) -run '^TestMatrix' $(sqlpackages)
+nightly: withdb += -all
+nightly: RACE := -race
+nightly: test-newest test-go test-servers $(clients) $(newclients) ## long tests: matrices of versions and settings, public schemas, large tables; and make dist
+	$(withdb) $(gotest) -tags clients,nightly -timeout 0 $(TESTFLAGS) -run '^TestNightly' $(sqlpackages)
 	$(call compiled,^$$)
 	$(MAKE) dist
 
@@ -134,17 +134,17 @@ fuzz: ## every fuzz target with FUZZTIME (20000x) inputs
 
 lint: $(clients) $(newclients) ## check with gofmt, go vet, go fix and staticcheck
 	@echo gofmt; ! gofmt -l . | grep .
-	go vet -tags clients,matrix $(packages)
-	$(newest) go vet -tags newest,modules,clients,matrix $(packages)
-	$(newest) go fix -tags newest,modules,clients,matrix -diff $(packages)
-	$(newest) $(staticcheck) -tags newest,modules,clients,matrix $(packages)
+	go vet -tags clients,nightly $(packages)
+	$(newest) go vet -tags newest,modules,clients,nightly $(packages)
+	$(newest) go fix -tags newest,modules,clients,nightly -diff $(packages)
+	$(newest) $(staticcheck) -tags newest,modules,clients,nightly $(packages)
 
 # $(call compiled,PATTERN) compiles the packages that do not match for Windows and for 32 bits. ent's generator, which entgql and
 # entidgen import, does not compile for 32 bits.
 compiled = GOOS=windows $(newest) go vet -tags clients $$($(newest) go list -tags clients $(packages) | grep -vE '$(1)') && \
 	CGO_ENABLED=0 GOARCH=386 $(newest) go vet -tags clients $$($(newest) go list -tags clients $(packages) | grep -vE '$(1)|/test/entgql|/entidgen')
 
-# The tests, the examples and the benchmarks import so much that compiling them takes longer than running them, so test-matrix does that.
+# The tests, the examples and the benchmarks import so much that compiling them takes longer than running them, so nightly does that.
 portable: $(clients) $(newclients) ## compile what users import for Windows and for 32 bits, and test ids, keys and leases on 32 bits
 	$(call compiled,^$(module)/(test|examples|bench)(/|$$))
 	@# Some virtual machines cannot run programs of 32 bits; the line above has compiled the tests.

@@ -142,7 +142,7 @@ func TestPartitions(t *testing.T) {
 }
 
 // We kill the plan for partitioned tables and let it continue, reverse it from points all
-// along the way, and kill it at each point of that too. TestMatrixPartitionsKilled does so
+// along the way, and kill it at each point of that too. TestNightlyPartitionsKilled does so
 // at each point.
 func TestPartitionsKilled(t *testing.T) { killPartitions(t, 5, 151) }
 

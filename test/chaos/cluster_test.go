@@ -1,4 +1,4 @@
-//go:build unix && matrix
+//go:build unix && nightly
 
 package chaos
 
@@ -14,7 +14,7 @@ import (
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 )
 
-func TestMatrixGalera(t *testing.T) {
+func TestNightlyGalera(t *testing.T) {
 	members := dbtest.Galera(t, 3)
 	n := newClusterNemesis(t, members)
 	n.run([]fault{
@@ -26,7 +26,7 @@ func TestMatrixGalera(t *testing.T) {
 	})
 }
 
-func TestMatrixGroupReplication(t *testing.T) {
+func TestNightlyGroupReplication(t *testing.T) {
 	members := dbtest.GroupReplication(t, 3)
 	n := newClusterNemesis(t, members)
 	n.run([]fault{
@@ -36,7 +36,7 @@ func TestMatrixGroupReplication(t *testing.T) {
 	})
 }
 
-func TestMatrixPartitionedGroup(t *testing.T) {
+func TestNightlyPartitionedGroup(t *testing.T) {
 	members := dbtest.SeparateGroup(t, 3)
 	n := newClusterNemesis(t, members)
 	n.expelled = 30 * time.Second // we measured 21 s

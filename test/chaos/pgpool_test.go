@@ -1,4 +1,4 @@
-//go:build unix && matrix
+//go:build unix && nightly
 
 package chaos
 
@@ -14,7 +14,7 @@ import (
 
 // Pgpool-II sends writes to a primary, and all reads that it can to a standby, which is a
 // second behind.
-func TestMatrixPgpool(t *testing.T) {
+func TestNightlyPgpool(t *testing.T) {
 	s := readSettings(t)
 	if s.length == 0 {
 		s.length, s.processes = 40*time.Second, 8

@@ -60,7 +60,7 @@ func serve(t *testing.T, e *errand) {
 	e.Service = server.URL
 }
 
-// TestManyProcesses is the short version of TestMatrixManyProcesses, on one database.
+// TestManyProcesses is the short version of TestNightlyManyProcesses, on one database.
 func TestManyProcesses(t *testing.T) {
 	for _, dialect := range dbtest.Databases(t) {
 		if dialect != "sqlite" {

@@ -115,7 +115,7 @@ func TestOneConnection(t *testing.T) {
 	})
 }
 
-// TestIsolation runs the suite with the strictest isolation level, and TestMatrixIsolation
+// TestIsolation runs the suite with the strictest isolation level, and TestNightlyIsolation
 // with the others, since servers have different defaults.
 func TestIsolation(t *testing.T) { isolation(t, "serializable") }
 

@@ -57,7 +57,7 @@ func TestMarks(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		known := map[string]bool{"ClickHouse": true} // see TestMatrixClickHouse
+		known := map[string]bool{"ClickHouse": true} // see TestNightlyClickHouse
 		for _, list := range marks {
 			for _, mark := range list {
 				known[mark] = true

@@ -1,4 +1,4 @@
-//go:build matrix
+//go:build nightly
 
 package redisstore
 
@@ -9,7 +9,7 @@ import (
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 )
 
-func TestMatrixValkey(t *testing.T) {
+func TestNightlyValkey(t *testing.T) {
 	server := dbtest.Valkey().Start(t)
 	version, err := connect(t, server.Address).Info(t.Context(), "server").Result()
 	if err != nil {

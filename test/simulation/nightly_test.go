@@ -1,4 +1,4 @@
-//go:build matrix
+//go:build nightly
 
 package simulation
 
@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// TestMatrixSimulation simulates 100,000 processes. It prints the tables of
+// TestNightlySimulation simulates 100,000 processes. It prints the tables of
 // docs/many-processes.md.
-func TestMatrixSimulation(t *testing.T) {
+func TestNightlySimulation(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		bits   int

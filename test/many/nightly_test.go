@@ -1,4 +1,4 @@
-//go:build matrix
+//go:build nightly
 
 package many
 
@@ -11,10 +11,10 @@ import (
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 )
 
-// TestMatrixManyProcesses runs 5,000 processes of 200 ms in each way, in a namespace of 128
+// TestNightlyManyProcesses runs 5,000 processes of 200 ms in each way, in a namespace of 128
 // worker numbers. It prints the table of docs/many-processes.md. Set SNOWKEY_MANY to run
 // another number of processes.
-func TestMatrixManyProcesses(t *testing.T) {
+func TestNightlyManyProcesses(t *testing.T) {
 	n := 5000
 	if text := os.Getenv("SNOWKEY_MANY"); text != "" {
 		var err error

@@ -1,4 +1,4 @@
-//go:build matrix
+//go:build nightly
 
 package timesql
 
@@ -80,9 +80,9 @@ func clickhouse(t *testing.T) func(query string) (string, error) {
 	}
 }
 
-// TestMatrixClickHouse is TestFunctions on ClickHouse's engine, and runs the statements of
+// TestNightlyClickHouse is TestFunctions on ClickHouse's engine, and runs the statements of
 // docs/time-in-sql.md.
-func TestMatrixClickHouse(t *testing.T) {
+func TestNightlyClickHouse(t *testing.T) {
 	query := clickhouse(t)
 	do := func(statements ...string) {
 		t.Helper()

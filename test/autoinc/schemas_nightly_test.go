@@ -1,4 +1,4 @@
-//go:build matrix
+//go:build nightly
 
 package autoinc_test
 
@@ -11,7 +11,7 @@ import (
 
 // Each schema of testdata, and of the folder SCHEMAS if there is one, is reversed after
 // each phase and then applied again.
-func TestMatrixSchemas(t *testing.T) {
+func TestNightlySchemas(t *testing.T) {
 	for _, folder := range []string{"testdata/schemas", os.Getenv("SCHEMAS")} {
 		if folder == "" {
 			continue

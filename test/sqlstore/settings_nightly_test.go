@@ -1,4 +1,4 @@
-//go:build matrix
+//go:build nightly
 
 package sqlstore_test
 
@@ -8,11 +8,11 @@ import (
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 )
 
-func TestMatrixIsolation(t *testing.T) { isolation(t, "read committed", "repeatable read") }
+func TestNightlyIsolation(t *testing.T) { isolation(t, "read committed", "repeatable read") }
 
-// TestMatrixConnections runs the suite using connections that send statements, count rows and
+// TestNightlyConnections runs the suite using connections that send statements, count rows and
 // tell the time in other ways.
-func TestMatrixConnections(t *testing.T) {
+func TestNightlyConnections(t *testing.T) {
 	for _, of := range []struct{ dialect, name, settings string }{
 		{"postgres", "exec, as PgBouncer needs", "default_query_exec_mode=exec"},
 		{"postgres", "the simple protocol", "default_query_exec_mode=simple_protocol"},

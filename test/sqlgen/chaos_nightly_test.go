@@ -1,4 +1,4 @@
-//go:build matrix
+//go:build nightly
 
 package sqlgen
 
@@ -19,11 +19,11 @@ import (
 	"github.com/snowkey-go/snowkey/schema/sqlgen"
 )
 
-// TestMatrixTogether has processes and sessions of SQL make ids in one namespace. Meanwhile
+// TestNightlyTogether has processes and sessions of SQL make ids in one namespace. Meanwhile
 // the server is killed, and its clock is set. The functions and sequences are dropped and
 // created again. Then a standby that lacks commits is promoted. No id may repeat, except in
 // a second run, in which sessions enter a tick without the lock.
-func TestMatrixTogether(t *testing.T) {
+func TestNightlyTogether(t *testing.T) {
 	layout := fourWorkers(t)
 	for name, edits := range map[string][]string{"": nil, "without the lock": slices.Concat(pausing, withoutLock)} {
 		t.Run(name, func(t *testing.T) {
@@ -69,10 +69,10 @@ func TestMatrixTogether(t *testing.T) {
 	}
 }
 
-// TestMatrixMariaDBTogether is the same on MariaDB. In one run, the clock is set and the
+// TestNightlyMariaDBTogether is the same on MariaDB. In one run, the clock is set and the
 // functions and tables are dropped. In the others, a replica that lacks commits takes over. Ids
 // repeat if sessions use the number to which they have raised the counter.
-func TestMatrixMariaDBTogether(t *testing.T) {
+func TestNightlyMariaDBTogether(t *testing.T) {
 	layout := fourWorkers(t)
 	w := sqlgen.Writer{Layout: layout, Window: window}
 	for _, tt := range []struct {
@@ -128,9 +128,9 @@ func TestMatrixMariaDBTogether(t *testing.T) {
 	}
 }
 
-// TestMatrixMySQLTogether is the same on MySQL, without a replica. Ids repeat if sessions use
+// TestNightlyMySQLTogether is the same on MySQL, without a replica. Ids repeat if sessions use
 // the number to which they have raised the counter.
-func TestMatrixMySQLTogether(t *testing.T) {
+func TestNightlyMySQLTogether(t *testing.T) {
 	layout := fourWorkers(t)
 	w := sqlgen.Writer{Layout: layout, Window: window}
 	for name, edits := range map[string][]string{"": nil, "numbers are not drawn again": keepsRaisedMySQL} {

@@ -1,4 +1,4 @@
-//go:build matrix
+//go:build nightly
 
 package sqlstore_test
 
@@ -12,7 +12,7 @@ import (
 	"github.com/snowkey-go/snowkey/lease"
 )
 
-func TestMatrixGroupReplication(t *testing.T) {
+func TestNightlyGroupReplication(t *testing.T) {
 	members := dbtest.GroupReplication(t, 3)
 	onCluster(t, members, "performance_schema.replication_group_member_stats", "SELECT SLEEP(1)")
 
@@ -43,11 +43,11 @@ func TestMatrixGroupReplication(t *testing.T) {
 	})
 }
 
-// TestMatrixForcedBootstrap loses commits of a cluster. A member misses them because it was
+// TestNightlyForcedBootstrap loses commits of a cluster. A member misses them because it was
 // killed or partitioned, all others are killed, and the operator continues from this member.
 // Roles that may read the cluster's view are protected by the fence, and other roles by the
 // hold-off.
-func TestMatrixForcedBootstrap(t *testing.T) {
+func TestNightlyForcedBootstrap(t *testing.T) {
 	for name, c := range map[string]struct {
 		start        func(dbtest.TB, int) []*dbtest.Member
 		leave, force func(*dbtest.Member) error

@@ -1,4 +1,4 @@
-//go:build matrix
+//go:build nightly
 
 package segmentstore_test
 
@@ -8,9 +8,9 @@ import (
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 )
 
-// TestMatrixConnections runs the suite using connections that send statements and count rows
+// TestNightlyConnections runs the suite using connections that send statements and count rows
 // in other ways.
-func TestMatrixConnections(t *testing.T) {
+func TestNightlyConnections(t *testing.T) {
 	for _, of := range []struct{ dialect, name, settings string }{
 		{"postgres", "exec, as PgBouncer needs", "default_query_exec_mode=exec"},
 		{"postgres", "the simple protocol", "default_query_exec_mode=simple_protocol"},

@@ -1,4 +1,4 @@
-//go:build matrix
+//go:build nightly
 
 package autoinc_test
 
@@ -19,15 +19,15 @@ import (
 	"github.com/snowkey-go/snowkey/schema/autoinc"
 )
 
-// TestMatrixPartitionsKilled kills the plan for partitioned tables at each point.
-func TestMatrixPartitionsKilled(t *testing.T) { killPartitions(t, 1, 47) }
+// TestNightlyPartitionsKilled kills the plan for partitioned tables at each point.
+func TestNightlyPartitionsKilled(t *testing.T) { killPartitions(t, 1, 47) }
 
-// TestMatrixLarge migrates a table with ROWS rows (5,000,000) and its parents. All the
+// TestNightlyLarge migrates a table with ROWS rows (5,000,000) and its parents. All the
 // while, clients insert, update and delete parents with their children, a reader
 // repeatedly keeps its lock for 20 s, and Apply's connection is killed after 20 s, 40 s
 // and so on. The figures in docs/leaving-auto-increment.md come from the log of this
 // test.
-func TestMatrixLarge(t *testing.T) {
+func TestNightlyLarge(t *testing.T) {
 	rows, err := strconv.Atoi(cmp.Or(os.Getenv("ROWS"), "5000000"))
 	if err != nil {
 		t.Fatal(err)

@@ -1,4 +1,4 @@
-//go:build matrix
+//go:build nightly
 
 package fleet
 
@@ -9,12 +9,12 @@ import (
 	"github.com/snowkey-go/snowkey"
 )
 
-// TestMatrixStores draws 10⁸ ids from 100 stores.
-func TestMatrixStores(t *testing.T) { compare(t, 100, 1_000_000, 5*time.Second, 0, ranges, nothing) }
+// TestNightlyStores draws 10⁸ ids from 100 stores.
+func TestNightlyStores(t *testing.T) { compare(t, 100, 1_000_000, 5*time.Second, 0, ranges, nothing) }
 
-// TestMatrixSameWorker draws a thousand ids a second from each of two services that lease
+// TestNightlySameWorker draws a thousand ids a second from each of two services that lease
 // the same worker number.
-func TestMatrixSameWorker(t *testing.T) {
+func TestNightlySameWorker(t *testing.T) {
 	all := servicesOf(t, 2)
 	pools := openAll(t, all, "same", time.Second, func(service) snowkey.Config { return snowkey.Config{MinWorker: 7, MaxWorker: 7} })
 	ids := draw(t, pools, 40_000, 1, time.Millisecond)

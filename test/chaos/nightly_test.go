@@ -1,4 +1,4 @@
-//go:build matrix && unix
+//go:build nightly && unix
 
 package chaos
 
@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestMatrixChaos is the long chaos test, on each store of the run.
-func TestMatrixChaos(t *testing.T) {
+// TestNightlyChaos is the long chaos test, on each store of the run.
+func TestNightlyChaos(t *testing.T) {
 	if os.Getenv("SNOWKEY_CHAOS") == "" {
 		t.Setenv("SNOWKEY_CHAOS", "3m")
 	}

@@ -1,4 +1,4 @@
-//go:build matrix
+//go:build nightly
 
 package sqlstore_test
 
@@ -13,7 +13,7 @@ import (
 
 // A primary is killed before its standby has received the last commits. HAProxy finds the
 // new primary by itself.
-func TestMatrixHAProxyFailover(t *testing.T) {
+func TestNightlyHAProxyFailover(t *testing.T) {
 	primary, process := dbtest.Killable(t, "postgres")
 	standby := dbtest.StandbyOf(t, primary)
 	balanced := primary.ThroughHAProxy(t, standby.DB)
@@ -42,8 +42,8 @@ func TestMatrixHAProxyFailover(t *testing.T) {
 	}
 }
 
-// TestMatrixHAProxy runs the suite through a load balancer.
-func TestMatrixHAProxy(t *testing.T) {
+// TestNightlyHAProxy runs the suite through a load balancer.
+func TestNightlyHAProxy(t *testing.T) {
 	for _, dialect := range dbtest.Databases(t) {
 		if dialect == "sqlite" {
 			continue

@@ -1,4 +1,4 @@
-//go:build matrix
+//go:build nightly
 
 package timesql
 
@@ -16,10 +16,10 @@ import (
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 )
 
-// TestMatrixDropMonth measures how long it takes to delete a month with ROWS rows
+// TestNightlyDropMonth measures how long it takes to delete a month with ROWS rows
 // (5,000,000) from a table, beside dropping the same month from a partitioned one. The
 // next month has a fifth of that. The figures in docs/partitions.md come from its log.
-func TestMatrixDropMonth(t *testing.T) {
+func TestNightlyDropMonth(t *testing.T) {
 	rows, err := strconv.ParseInt(cmp.Or(os.Getenv("ROWS"), "5000000"), 10, 64)
 	if err != nil {
 		t.Fatal(err)

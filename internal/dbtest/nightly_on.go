@@ -1,0 +1,5 @@
+//go:build nightly
+
+package dbtest
+
+const Nightly = true
