@@ -1,4 +1,4 @@
-//go:build unix
+//go:build unix && nightly
 
 package chaos
 
@@ -15,9 +15,12 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/internal/dbtest/cluster"
 	"github.com/snowkey-go/snowkey/lease"
 	"github.com/snowkey-go/snowkey/lease/etcdstore"
 )
+
+func init() { backends = append(backends, etcdBackend) }
 
 var etcdBackend = backend{
 	name: "etcd",
@@ -48,7 +51,7 @@ type etcdCluster struct {
 }
 
 func startEtcd(t dbtest.TB) server {
-	c := &etcdCluster{members: dbtest.EtcdCluster(t, 3)}
+	c := &etcdCluster{members: cluster.Etcd(t, 3)}
 	var addresses []string
 	for _, m := range c.members {
 		addresses = append(addresses, m.Address)

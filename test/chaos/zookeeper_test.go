@@ -1,4 +1,4 @@
-//go:build unix
+//go:build unix && nightly
 
 package chaos
 
@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/internal/dbtest/cluster"
 	"github.com/snowkey-go/snowkey/lease"
 	"github.com/snowkey-go/snowkey/lease/zkstore"
 )
@@ -20,13 +21,13 @@ import (
 // fingerprint of that era already, as it would if a restore did not change the
 // fingerprint, both issue the same ids. Ticks are days, so the ids don't depend on how
 // long the restore takes, and the fence is the next day.
-func TestZooKeeperRestoreThatLosesAClaim(t *testing.T) {
+func TestNightlyZooKeeperRestoreThatLosesAClaim(t *testing.T) {
 	if !dbtest.Wants(t, "zookeeper") {
 		t.Skip("SNOWKEY_TEST_DB leaves zookeeper out")
 	}
 	for name, same := range map[string]bool{"another era": false, "the same fingerprint": true} {
 		t.Run(name, func(t *testing.T) {
-			z := dbtest.ZooKeepers(t, 1)
+			z := cluster.ZooKeepers(t, 1)
 			f := newFleet(t, zooKeeperBackend, zooKeeperServer(z, t.TempDir()), 50_000)
 			f.setDays(true)
 			f.orders.MinWorker, f.orders.MaxWorker = 1, 1
@@ -66,7 +67,7 @@ func TestZooKeeperRestoreThatLosesAClaim(t *testing.T) {
 			f.orders.Store = network.addr()
 			launch() // claims the row, of which the copy knows nothing
 			network.cut()
-			if err := z.Restart(func(m *dbtest.ZooKeeperMember) error { return m.ReplaceData(backup) }); err != nil {
+			if err := z.Restart(func(m *cluster.ZooKeeperMember) error { return m.ReplaceData(backup) }); err != nil {
 				t.Fatal(err)
 			}
 			if same {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/internal/dbtest/cluster"
 	"github.com/snowkey-go/snowkey/lease"
 )
 
@@ -16,7 +17,7 @@ import (
 func TestNightlyHAProxyFailover(t *testing.T) {
 	primary, process := dbtest.Killable(t, "postgres")
 	standby := dbtest.StandbyOf(t, primary)
-	balanced := primary.ThroughHAProxy(t, standby.DB)
+	balanced := cluster.HAProxy(t, primary, standby.DB)
 	var fleets []*fleet
 	for i, broken := range []func(*operated) lease.Store{nil, withoutFence} {
 		c := &fleet{T: t, db: balanced, table: []string{"lease", "unfenced"}[i], broken: broken, window: time.Second}
@@ -49,7 +50,7 @@ func TestNightlyHAProxy(t *testing.T) {
 			continue
 		}
 		t.Run(dialect, func(t *testing.T) {
-			db := dbtest.Open(t, dialect).ThroughHAProxy(t)
+			db := cluster.HAProxy(t, dbtest.Open(t, dialect))
 			conn := db.Connect(t)
 			conn.SetMaxIdleConns(64)
 			suite(t, db, conn)

@@ -1,3 +1,5 @@
+//go:build nightly
+
 package sqlstore_test
 
 import (
@@ -12,6 +14,7 @@ import (
 
 	"github.com/snowkey-go/snowkey"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/internal/dbtest/cluster"
 	"github.com/snowkey-go/snowkey/internal/tokentest"
 	"github.com/snowkey-go/snowkey/lease"
 	"github.com/snowkey-go/snowkey/token"
@@ -38,11 +41,11 @@ func requireStaleReads(t *testing.T, conn *sql.DB, schema string) {
 
 // TestPgpool runs the suite through a Pgpool-II that sends reads to a standby which lags.
 // A store that read a row there would fail it.
-func TestPgpool(t *testing.T) {
+func TestNightlyPgpool(t *testing.T) {
 	primary := dbtest.Durable(t, "postgres")
 	standby := dbtest.StandbyOf(t, primary, behind)
 	t.Run("defaults", func(t *testing.T) {
-		db := primary.ThroughPgpool(t, standby)
+		db := cluster.Pgpool(t, primary, standby)
 		conn := db.Connect(t)
 		requireStaleReads(t, conn, "one")
 		if everything(t, open(t, db, conn, "one.lease"), "defaults") {
@@ -50,7 +53,7 @@ func TestPgpool(t *testing.T) {
 		}
 	})
 	t.Run("every read to the standby", func(t *testing.T) {
-		db := primary.ThroughPgpool(t, standby, poolReads...)
+		db := cluster.Pgpool(t, primary, standby, poolReads...)
 		conn := db.Connect(t)
 		conn.SetMaxIdleConns(64)
 		requireStaleReads(t, conn, "two")
@@ -96,10 +99,10 @@ func blank(request []byte, text, with string) {
 
 // The application left a transaction open, so the claim isn't committed. If a standby is
 // asked, it says that no transaction is open.
-func TestOpenTransactionBehindPgpool(t *testing.T) {
+func TestNightlyOpenTransactionBehindPgpool(t *testing.T) {
 	primary := dbtest.Durable(t, "postgres")
 	standby := dbtest.StandbyOf(t, primary)
-	pooled := primary.ThroughPgpool(t, standby, poolReads...)
+	pooled := cluster.Pgpool(t, primary, standby, poolReads...)
 	claim := free(t, open(t, primary, primary.Connect(t), "lease"))
 	if err := standby.Lag(); err != nil {
 		t.Fatal(err)
@@ -144,11 +147,11 @@ func TestOpenTransactionBehindPgpool(t *testing.T) {
 
 // With allow_sql_comments, Pgpool-II sends also the check of a commit to a standby. Open
 // refuses that at once.
-func TestPgpoolThatIgnoresComments(t *testing.T) {
+func TestNightlyPgpoolThatIgnoresComments(t *testing.T) {
 	primary := dbtest.Durable(t, "postgres")
 	standby := dbtest.StandbyOf(t, primary)
 	claimed(t, open(t, primary, primary.Connect(t), "lease"))
-	db := primary.ThroughPgpool(t, standby, "allow_sql_comments = on")
+	db := cluster.Pgpool(t, primary, standby, "allow_sql_comments = on")
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	_, err := snowkey.Open(ctx, open(t, db, db.Connect(t), "lease"), snowkey.Config{})
@@ -188,10 +191,10 @@ func (s rash) Claim(ctx context.Context, c lease.Claim) (lease.Row, bool, error)
 
 // Processes claim the same row one after the other, while reads go to a standby that still
 // shows it free.
-func TestStaleReads(t *testing.T) {
+func TestNightlyStaleReads(t *testing.T) {
 	primary := dbtest.Durable(t, "postgres")
 	standby := dbtest.StandbyOf(t, primary, behind)
-	pooled := primary.ThroughPgpool(t, standby, poolReads...)
+	pooled := cluster.Pgpool(t, primary, standby, poolReads...)
 	for i, broken := range []func(*operated) lease.Store{nil, withoutCondition} {
 		c := &fleet{T: t, db: pooled, table: []string{"lease", "rash"}[i], broken: broken, window: time.Second}
 		c.startAndClose()

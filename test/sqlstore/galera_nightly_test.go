@@ -1,3 +1,5 @@
+//go:build nightly
+
 package sqlstore_test
 
 import (
@@ -8,14 +10,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/internal/dbtest/cluster"
 )
 
 // onCluster runs the suite on a cluster, with connections that are spread over its
 // members and replaced every two seconds. A role may read the cluster's view only with
 // the grant of the page that names the given table. Without it, the store can't tell
 // whether commits were lost.
-func onCluster(t *testing.T, members []*dbtest.Member, table, wait string) {
+func onCluster(t *testing.T, members []*cluster.Member, table, wait string) {
 	t.Helper()
 	page, err := os.ReadFile("../../docs/clusters.md")
 	if err != nil {
@@ -25,7 +27,7 @@ func onCluster(t *testing.T, members []*dbtest.Member, table, wait string) {
 	if grant == "" {
 		t.Fatalf("docs/clusters.md has no grant for %s", table)
 	}
-	db, _ := dbtest.Balanced(t, members)
+	db, _ := cluster.Balanced(t, members)
 	conn := db.Connect(t)
 	conn.SetMaxIdleConns(64)
 	conn.SetConnMaxLifetime(2 * time.Second)
@@ -73,6 +75,6 @@ func onCluster(t *testing.T, members []*dbtest.Member, table, wait string) {
 	})
 }
 
-func TestGalera(t *testing.T) {
-	onCluster(t, dbtest.Galera(t, 3), "mysql.wsrep_cluster", "SET STATEMENT wsrep_sync_wait = 1 FOR SELECT 1 FROM mysql.user")
+func TestNightlyGalera(t *testing.T) {
+	onCluster(t, cluster.Galera(t, 3), "mysql.wsrep_cluster", "SET STATEMENT wsrep_sync_wait = 1 FOR SELECT 1 FROM mysql.user")
 }
