@@ -26,7 +26,7 @@ DB         ?= postgres mysql
 NEWGO      ?= go1.27.0
 
 # ent's clients that are not in the repository. The tag clients is set where they are.
-clients := test/entid/internal/trap/client.go test/entid/internal/bulk/client.go test/matrix/ent/client.go
+clients := test/entid/internal/ent/client.go test/matrix/ent/client.go
 # Those of the modules in newest.work.
 newclients := bench/internal/ent/client.go test/entgql/ent/client.go
 

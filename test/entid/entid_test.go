@@ -1,3 +1,5 @@
+//go:build clients
+
 package entid_test
 
 import (
@@ -12,6 +14,7 @@ import (
 
 	"entgo.io/ent/dialect"
 	"entgo.io/ent/dialect/sql"
+	"entgo.io/ent/dialect/sql/schema"
 	_ "github.com/go-sql-driver/mysql"
 	_ "github.com/jackc/pgx/v5/stdlib"
 
@@ -19,6 +22,7 @@ import (
 	"github.com/snowkey-go/snowkey/idgen/worker"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/test/entid/internal/ent"
+	"github.com/snowkey-go/snowkey/test/entid/internal/ent/migrate"
 	_ "github.com/snowkey-go/snowkey/test/entid/internal/ent/runtime"
 )
 
@@ -47,12 +51,27 @@ type client struct {
 // dialects maps the names used by dbtest to those used by ent.
 var dialects = map[string]string{"sqlite": dialect.SQLite, "postgres": dialect.Postgres, "mysql": dialect.MySQL}
 
+// traps are the tables of traps.go in package schema, and tables are all others.
+var traps, tables = func() (traps, tables []*schema.Table) {
+	for _, table := range migrate.Tables {
+		switch table.Name {
+		case "items", "boxes", "item_boxes", "shelves", "slots", "plains", "twins":
+			traps = append(traps, table)
+		default:
+			tables = append(tables, table)
+		}
+	}
+	return traps, tables
+}()
+
 // each runs test on every database, after creating the tables.
-func each(t *testing.T, test func(t *testing.T, c client)) {
+func each(t *testing.T, test func(t *testing.T, c client)) { eachOf(t, tables, test) }
+
+func eachOf(t *testing.T, tables []*schema.Table, test func(t *testing.T, c client)) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 		drv := sql.OpenDB(dialects[db.Dialect], db.Connect(t))
 		c := client{ent.NewClient(ent.Driver(drv)), drv.DB(), db}
-		if err := c.Schema.Create(t.Context()); err != nil {
+		if err := migrate.Create(t.Context(), c.Schema, tables); err != nil {
 			t.Fatal(err)
 		}
 		test(t, c)

@@ -196,6 +196,7 @@ var conflicts = []conflict{
 	{name: "upsert on a constraint unknown to GORM", only: "postgres", rows: accounts("x taken -", "y new -"),
 		create: func(db *gorm.DB, as []account) *gorm.DB {
 			db.Exec("ALTER TABLE accounts ADD CONSTRAINT other UNIQUE (email)")
+			defer db.Exec("ALTER TABLE accounts DROP CONSTRAINT other")
 			return db.Clauses(clause.OnConflict{OnConstraint: "other", DoUpdates: setName}).Create(&as)
 		},
 		want: []string{merged, inserted}},
@@ -234,7 +235,7 @@ var conflicts = []conflict{
 // must have the key of the row in the table. On MySQL, a connection can count rows in
 // two ways, which must not make a difference.
 func TestConflicts(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
+	each(t, func(t *testing.T, about dbtest.DB) {
 		testConflicts(t, about)
 		if about.Dialect == "mysql" {
 			about = about.With("clientFoundRows=true")
@@ -244,13 +245,14 @@ func TestConflicts(t *testing.T) {
 }
 
 func testConflicts(t *testing.T, about dbtest.DB) {
+	e := open(t, about, &account{})
+	defer e.Exec("DROP TABLE accounts")
 	for _, c := range conflicts {
 		if c.only != "" && !strings.Contains(c.only, about.Dialect) {
 			continue
 		}
 		t.Run(c.name, func(t *testing.T) {
-			e := open(t, about, &account{})
-			defer e.Exec("DROP TABLE accounts")
+			e.wipe(t, "accounts")
 			old := accounts("old taken held")[0]
 			old.ID = idA
 			must(t, e.Create(&old))
@@ -302,7 +304,7 @@ func testConflicts(t *testing.T, about dbtest.DB) {
 // TestConflictingMaps: if the row of a map was skipped, the map must have no entry for
 // the key.
 func TestConflictingMaps(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
+	each(t, func(t *testing.T, about dbtest.DB) {
 		e := bare(t, about, &account{})
 		use(t, e.DB, gormid.Config{Source: e.source, Models: []any{&account{}}})
 		must(t, e.Create(&account{ID: idA, Name: "old", Email: new("taken")}))
@@ -338,7 +340,7 @@ func TestConflictingMaps(t *testing.T) {
 // TestReturnedRows: GORM replaces the rows of a slice with those returned by RETURNING
 // *, all of which must have a key.
 func TestReturnedRows(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
+	each(t, func(t *testing.T, about dbtest.DB) {
 		if about.Dialect == "mysql" && !about.MariaDB {
 			return // it has no RETURNING, and GORM ignores the clause
 		}
@@ -368,7 +370,7 @@ func TestMergedOwner(t *testing.T) {
 		Email   string `gorm:"size:40;unique"`
 		Tickets []ticket
 	}
-	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
+	each(t, func(t *testing.T, about dbtest.DB) {
 		e := open(t, about, &holder{}, &ticket{})
 		must(t, e.Create(&holder{ID: idA, Email: "taken"}))
 		hs := []holder{{Email: "new", Tickets: []ticket{{}}}, {Email: "taken", Tickets: []ticket{{}}}}
@@ -412,7 +414,7 @@ type (
 // row is left out because of its unique name, no row may refer to it as 0, even if the
 // schema has no foreign keys to prevent that.
 func TestLeftOutWithoutForeignKeys(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
+	each(t, func(t *testing.T, about dbtest.DB) {
 		e := bare(t, about)
 		e.DisableForeignKeyConstraintWhenMigrating = true
 		use(t, e.DB, gormid.Config{Source: e.source})

@@ -1,4 +1,3 @@
-// Package schema declares keys in ways that go wrong.
 package schema
 
 import (
