@@ -29,13 +29,12 @@ type way struct {
 var ways = []way{
 	{name: "defaults, Close", prepare: func(*testing.T, *errand) {}},
 	{name: "defaults, killed", killed: true, prepare: func(*testing.T, *errand) {}, starves: true},
-	{name: "shared by the host, Close", prepare: share},
-	{name: "shared by the host, killed", killed: true, prepare: share},
+	{name: "files, Close", prepare: files},
 	{name: "32,768 worker numbers, killed", killed: true, prepare: func(_ *testing.T, e *errand) { e.Layout, e.Numbers = wide, 0 }},
 	{name: "id service", prepare: serve},
 }
 
-func share(t *testing.T, e *errand) { e.Share = filepath.Join(t.TempDir(), "snowkey") }
+func files(t *testing.T, e *errand) { e.Files = filepath.Join(t.TempDir(), "snowkey") }
 
 // serve runs the id service in this process.
 func serve(t *testing.T, e *errand) {
@@ -84,7 +83,7 @@ func compare(t *testing.T, dialect string, ways []way, n, most int, numbers int6
 			}
 			way.prepare(t, &e)
 			first := e
-			first.Killed, first.Patience, first.Share = false, 10*time.Second, "" // it only creates the namespace
+			first.Killed, first.Patience = false, 10*time.Second // it only creates the namespace
 			if sum := first.send(t, 1, 1); sum.failed > 0 {
 				t.Fatal("the first process: ", sum.why)
 			}

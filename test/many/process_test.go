@@ -37,7 +37,7 @@ type errand struct {
 	Layout               string // defaults to DefaultLayout
 	Namespace            string
 	Numbers              int64  // how many worker numbers there are; 0 for all of the layout
-	Share                string // the directory in which the host's leases are; "" to lease from the database
+	Files                string // the directory of the leases; "" to lease from the database
 	Service              string // the URL of the id service; "" to lease
 	Life                 time.Duration
 	Killed               bool // ends without Close
@@ -142,14 +142,14 @@ func (e errand) open(ctx context.Context) (ids drawer, end func(), err error) {
 	return ids, end, nil
 }
 
-func (e errand) store(db *sql.DB) (store lease.Store) {
-	if store = sqlstore.Postgres(db); e.Dialect == "mysql" {
-		store = sqlstore.MySQL(db)
+func (e errand) store(db *sql.DB) lease.Store {
+	switch {
+	case e.Files != "":
+		return filestore.Dir(e.Files)
+	case e.Dialect == "mysql":
+		return sqlstore.MySQL(db)
 	}
-	if e.Share != "" {
-		return filestore.Share(e.Share, store)
-	}
-	return store
+	return sqlstore.Postgres(db)
 }
 
 func (e errand) config() (cfg snowkey.Config, err error) {
