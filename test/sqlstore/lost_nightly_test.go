@@ -14,36 +14,6 @@ import (
 	"github.com/snowkey-go/snowkey/lease"
 )
 
-// In these tests, databases lose commits that they have already acknowledged. Each test
-// runs with unchanged stores, for which there must be no duplicates, and with stores
-// that lack the remedy, for which there must be some. This proves that the remedy is
-// needed.
-
-// trustful believes that every commit is permanent.
-type trustful struct{ *operated }
-
-func withoutHoldOff(s *operated) lease.Store { return trustful{s} }
-
-func (s trustful) Probe(ctx context.Context, q lease.Query) (lease.Probe, error) {
-	p, err := s.operated.Probe(ctx, q)
-	p.Volatile = false
-	return p, err
-}
-
-func (s trustful) Claim(ctx context.Context, c lease.Claim) (lease.Row, bool, error) {
-	c.Volatile = true // makes the store accept it
-	return s.operated.Claim(ctx, c)
-}
-
-func (s trustful) Renew(ctx context.Context, r lease.Renewal) (lease.Row, bool, error) {
-	r.Volatile = true
-	return s.operated.Renew(ctx, r)
-}
-
-func (s trustful) Fence(ctx context.Context, terms lease.Terms, seen string) error {
-	return unfenced(s).Fence(ctx, terms, seen)
-}
-
 // A careless store doesn't make commits wait for the disk if that's the server's
 // default. It also has no fence, which a keeper would otherwise raise when it finds
 // that one of its commits is lost.
@@ -204,8 +174,8 @@ func TestNightlyRestoredDatabase(t *testing.T) {
 	}{
 		{"postgres, recovered to a point in time", "postgres", func(t *testing.T, db dbtest.DB) dbtest.DB { return dbtest.RecoveryOf(t, db) }, false},
 		{"postgres, files of a backup", "postgres", func(t *testing.T, db dbtest.DB) dbtest.DB { return dbtest.FilesOf(t, db) }, true},
-		{"postgres, dumped into another cluster", "postgres", dumped, false},
-		{"mysql, dumped into another server", "mysql", dumped, false},
+		{"postgres, dumped into another cluster", "postgres", dumpedElsewhere, false},
+		{"mysql, dumped into another server", "mysql", dumpedElsewhere, false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			db := dbtest.Durable(t, tc.dialect)
@@ -260,4 +230,11 @@ func TestNightlyRoleThatCannotSeeAFailover(t *testing.T) {
 		c.goOn(as(standby.DB))
 		t.Run(c.variant(), c.verdict)
 	}
+}
+
+func dumpedElsewhere(t *testing.T, db dbtest.DB) dbtest.DB {
+	t.Helper()
+	copied := dbtest.Durable(t, db.Dialect)
+	dump(t, db, copied)
+	return copied
 }

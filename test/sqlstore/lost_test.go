@@ -11,10 +11,20 @@ import (
 	"github.com/snowkey-go/snowkey/lease"
 )
 
+// In these tests, databases lose commits that they have already acknowledged. Each test
+// runs with unchanged stores, for which there must be no duplicates, and with stores
+// that lack the remedy, for which there must be some. This proves that the remedy is
+// needed.
+
 // unfenced stores the fingerprint of another database, but doesn't raise the fence.
 type unfenced struct{ *operated }
 
 func withoutFence(s *operated) lease.Store { return unfenced{s} }
+
+func withoutHoldOff(s *operated) lease.Store {
+	s.steady = true
+	return unfenced{s}
+}
 
 func (s unfenced) Fence(ctx context.Context, terms lease.Terms, _ string) error {
 	p, err := s.Probe(ctx, lease.Query{Terms: terms})
@@ -56,14 +66,14 @@ func (s thoughtless) AddRows(ctx context.Context, terms lease.Terms, least, most
 // continues to issue what it was granted.
 func TestTruncatedTables(t *testing.T) {
 	for _, dialect := range dbtest.Databases(t) {
-		db := dbtest.Durable(t, dialect)
-		conn := db.Connect(t)
 		for name, tables := range map[string][]string{"of leases": {"lease"}, "both": {"lease", "lease_ns"}} {
 			for _, broken := range []func(*operated) lease.Store{nil, atThePresent} {
-				c := &fleet{db: db, table: "lease", broken: broken, window: time.Minute}
+				c := &fleet{table: "lease", broken: broken, window: time.Minute, steady: true}
 				t.Run(fmt.Sprint(dialect, " ", name, " ", c.variant()), func(t *testing.T) {
-					c.T = t
+					t.Parallel()
+					c.T, c.db = t, dbtest.Open(t, dialect)
 					c.start()
+					conn := c.db.Connect(t)
 					for _, table := range tables {
 						if dialect == "sqlite" {
 							exec(t, conn, "DELETE FROM "+table)
@@ -71,19 +81,43 @@ func TestTruncatedTables(t *testing.T) {
 							exec(t, conn, "TRUNCATE TABLE "+table)
 						}
 					}
-					c.goOn(db)
+					c.goOn(c.db)
 					c.verdict(t)
-					exec(t, conn, "DROP TABLE lease", "DROP TABLE lease_ns")
 				})
 			}
 		}
 	}
 }
 
-// dumped returns a database on another server that contains the same rows.
-func dumped(t *testing.T, db dbtest.DB) dbtest.DB {
+// TestDumpedDatabase lets processes continue on another database, into which the rows were
+// dumped before their leases. TestNightlyRestoredDatabase restores whole servers.
+func TestDumpedDatabase(t *testing.T) {
+	for _, dialect := range []string{"postgres", "mysql"} {
+		t.Run(dialect, func(t *testing.T) {
+			t.Parallel()
+			db, restored := dbtest.Open(t, dialect), dbtest.Open(t, dialect)
+			var casts []*fleet
+			for _, broken := range []func(*operated) lease.Store{nil, withoutFence} {
+				c := &fleet{T: t, db: db, table: fmt.Sprint("lease", len(casts)), broken: broken, steady: true}
+				c.startAndClose()
+				casts = append(casts, c)
+			}
+			dump(t, db, restored)
+			for _, c := range casts {
+				c.start()
+				for _, link := range c.links {
+					link.Cut()
+				}
+				c.goOn(restored)
+				t.Run(c.variant(), c.verdict)
+			}
+		})
+	}
+}
+
+// dump copies the rows of two stores into another database.
+func dump(t *testing.T, db, copied dbtest.DB) {
 	t.Helper()
-	copied := dbtest.Durable(t, db.Dialect)
 	from, to := db.Connect(t), copied.Connect(t)
 	for _, table := range []string{"lease0", "lease1"} {
 		store := open(t, copied, to, table)
@@ -117,5 +151,4 @@ func dumped(t *testing.T, db dbtest.DB) dbtest.DB {
 			}
 		}
 	}
-	return copied
 }

@@ -33,10 +33,11 @@ func perConnection(request []byte) {
 // *sql.DB keeps a connection, leases work, and another connection raises the fence. If it
 // keeps none, Open can't claim a lease.
 func TestFingerprintOfEachConnection(t *testing.T) {
-	through, proxy := dbtest.Durable(t, "postgres").Through(t)
+	t.Parallel()
+	through, proxy := dbtest.Postgres(t).Through(t)
 	proxy.Edit(perConnection)
 	through = through.With("default_query_exec_mode=exec")
-	cfg := snowkey.Config{MaxClockSkew: 20 * time.Millisecond, Window: 2 * time.Second}
+	cfg := snowkey.Config{MaxClockSkew: 20 * time.Millisecond, Window: time.Second}
 	seen := make(map[int64]bool)
 	fences := make(map[int64]bool)
 	conn := through.Connect(t)
@@ -71,7 +72,7 @@ func TestFingerprintOfEachConnection(t *testing.T) {
 	}
 
 	conn.SetMaxIdleConns(-1)
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 1500*time.Millisecond)
 	defer cancel()
 	if pool, err := snowkey.Open(ctx, open(t, through, conn, "lease"), cfg); err == nil {
 		id, err := pool.Next(t.Context())
