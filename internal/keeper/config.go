@@ -33,6 +33,7 @@ type Config struct {
 	Label                     string
 	PreferSame                bool
 	Window, TTL, MaxClockSkew time.Duration
+	LeastWindow               time.Duration // the shortest Window that is accepted; defaults to a second, and is shorter in tests
 	SkipMigrate               bool
 	OnLost                    func(*lease.LostError)
 	Logger                    *slog.Logger
@@ -54,6 +55,9 @@ func (cfg Config) withDefaults() Config {
 	}
 	if cfg.Window == 0 {
 		cfg.Window = DefaultWindow
+	}
+	if cfg.LeastWindow == 0 {
+		cfg.LeastWindow = time.Second
 	}
 	if cfg.TTL == 0 {
 		cfg.TTL = cfg.Window + cfg.Window/2
@@ -87,8 +91,8 @@ func (cfg Config) validate() error {
 		return &lease.ConfigError{Field: "PerTick", Reason: "and Workers must be positive"}
 	case cfg.MinWorker < 0 || cfg.MaxWorker < cfg.MinWorker || cfg.MaxWorker >= cfg.Workers:
 		return &lease.ConfigError{Field: "MinWorker", Reason: fmt.Sprintf("%d and MaxWorker %d are not a range within 0 to %d", cfg.MinWorker, cfg.MaxWorker, cfg.Workers-1)}
-	case cfg.Window < time.Second:
-		return &lease.ConfigError{Field: "Window", Reason: fmt.Sprintf("%v is less than a second; a slow renewal would already stop ids", cfg.Window)}
+	case cfg.Window < cfg.LeastWindow:
+		return &lease.ConfigError{Field: "Window", Reason: fmt.Sprintf("%v is less than %v; a slow renewal would already stop ids", cfg.Window, cfg.LeastWindow)}
 	case cfg.TTL < cfg.Window:
 		return &lease.ConfigError{Field: "TTL", Reason: fmt.Sprintf("%v is less than Window %v; the worker number would be free while ids are still issued", cfg.TTL, cfg.Window)}
 	case cfg.MaxClockSkew < 0:

@@ -2,6 +2,7 @@ package sqlstore_test
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"slices"
 	"testing"
@@ -15,6 +16,8 @@ import (
 
 func TestMain(m *testing.M) {
 	mysql.SetLogger(&mysql.NopLogger{}) // it would log every connection that these tests break
+	flag.Parse()
+	flag.Set("test.parallel", "12") // whatever the number of processors, since most of these tests wait
 	m.Run()
 }
 
@@ -44,7 +47,10 @@ var (
 func eachConnection(t *testing.T, connections map[string][]string, test func(t *testing.T, db dbtest.DB)) {
 	for _, dialect := range dbtest.Databases(t) {
 		for _, settings := range connections[dialect] {
-			t.Run(dialect+" "+settings, func(t *testing.T) { test(t, dbtest.Open(t, dialect).With(settings)) })
+			t.Run(dialect+" "+settings, func(t *testing.T) {
+				t.Parallel()
+				test(t, dbtest.Open(t, dialect).With(settings))
+			})
 		}
 	}
 }
@@ -322,7 +328,6 @@ func TestOvertakenRequests(t *testing.T) {
 // keep its lease, because it recognises its own tokens when it reads them.
 func TestKeeperAdoptsItsRenewals(t *testing.T) {
 	eachConnection(t, all, func(t *testing.T, db dbtest.DB) {
-		t.Parallel() // it mostly waits
 		c := &fleet{T: t, db: db, table: "lease", window: 4 * time.Second}
 		keeper, past := c.started(), open(t, db, db.Connect(t), "lease")
 		link, adopted := c.links[0], 0

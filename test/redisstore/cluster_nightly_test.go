@@ -1,3 +1,5 @@
+//go:build nightly
+
 package redisstore
 
 import (
@@ -16,7 +18,7 @@ import (
 )
 
 // Three primaries share the slots, so namespaces are on different servers.
-func TestStoreOnACluster(t *testing.T) {
+func TestNightlyStoreOnACluster(t *testing.T) {
 	var addresses []string
 	for range 3 {
 		addresses = append(addresses, dbtest.Redis("--cluster-enabled", "yes", "--cluster-node-timeout", "2000").Start(t).Address)

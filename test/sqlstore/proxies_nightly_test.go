@@ -1,3 +1,5 @@
+//go:build nightly
+
 package sqlstore_test
 
 import (
@@ -36,9 +38,9 @@ func requireStaleReads(t *testing.T, conn *sql.DB, schema string) {
 	}
 }
 
-// TestPgpool runs the suite through a Pgpool-II that sends reads to a standby which lags.
+// TestNightlyPgpool runs the suite through a Pgpool-II that sends reads to a standby which lags.
 // A store that read a row there would fail it.
-func TestPgpool(t *testing.T) {
+func TestNightlyPgpool(t *testing.T) {
 	primary := dbtest.Durable(t, "postgres")
 	standby := dbtest.StandbyOf(t, primary, behind)
 	t.Run("defaults", func(t *testing.T) {
@@ -96,7 +98,7 @@ func blank(request []byte, text, with string) {
 
 // The application left a transaction open, so the claim isn't committed. If a standby is
 // asked, it says that no transaction is open.
-func TestOpenTransactionBehindPgpool(t *testing.T) {
+func TestNightlyOpenTransactionBehindPgpool(t *testing.T) {
 	primary := dbtest.Durable(t, "postgres")
 	standby := dbtest.StandbyOf(t, primary)
 	pooled := primary.ThroughPgpool(t, standby, poolReads...)
@@ -144,7 +146,7 @@ func TestOpenTransactionBehindPgpool(t *testing.T) {
 
 // With allow_sql_comments, Pgpool-II sends also the check of a commit to a standby. Open
 // refuses that at once.
-func TestPgpoolThatIgnoresComments(t *testing.T) {
+func TestNightlyPgpoolThatIgnoresComments(t *testing.T) {
 	primary := dbtest.Durable(t, "postgres")
 	standby := dbtest.StandbyOf(t, primary)
 	claimed(t, open(t, primary, primary.Connect(t), "lease"))
@@ -188,7 +190,7 @@ func (s rash) Claim(ctx context.Context, c lease.Claim) (lease.Row, bool, error)
 
 // Processes claim the same row one after the other, while reads go to a standby that still
 // shows it free.
-func TestStaleReads(t *testing.T) {
+func TestNightlyStaleReads(t *testing.T) {
 	primary := dbtest.Durable(t, "postgres")
 	standby := dbtest.StandbyOf(t, primary, behind)
 	pooled := primary.ThroughPgpool(t, standby, poolReads...)
@@ -201,5 +203,64 @@ func TestStaleReads(t *testing.T) {
 		c.links[1].Cut() // if its process is the holder, it can't renew, so another process takes over
 		c.goOn(pooled)
 		t.Run(c.variant(), c.verdict)
+	}
+}
+
+// TestNightlyPgBouncer runs the suite through a pooler, which may use a different connection
+// for each transaction.
+func TestNightlyPgBouncer(t *testing.T) {
+	for _, mode := range []string{"exec", "simple_protocol"} {
+		t.Run(mode, func(t *testing.T) {
+			db := dbtest.Postgres(t).ThroughPgBouncer(t, "transaction").With("default_query_exec_mode=" + mode)
+			conn := db.Connect(t)
+			conn.SetMaxIdleConns(64)
+			suite(t, db, conn)
+		})
+	}
+}
+
+// A primary is killed before its standby has received the last commits. HAProxy finds the
+// new primary by itself.
+func TestNightlyHAProxyFailover(t *testing.T) {
+	primary, process := dbtest.Killable(t, "postgres")
+	standby := dbtest.StandbyOf(t, primary)
+	balanced := primary.ThroughHAProxy(t, standby.DB)
+	var fleets []*fleet
+	for i, broken := range []func(*operated) lease.Store{nil, withoutFence} {
+		c := &fleet{T: t, db: balanced, table: []string{"lease", "unfenced"}[i], broken: broken, window: time.Second}
+		c.start()
+		fleets = append(fleets, c)
+	}
+	failOver(t, process, standby, func() {
+		for _, c := range fleets {
+			c.renewals()
+		}
+	})
+	conn, err := sql.Open(balanced.Driver, balanced.DSN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	await(t, "HAProxy to find the new primary", func() bool { return conn.PingContext(t.Context()) == nil })
+	for _, c := range fleets {
+		before := time.Now()
+		c.goOn(balanced)
+		t.Logf("a grant after %v", time.Since(before).Round(time.Millisecond))
+		t.Run(c.variant(), c.verdict)
+	}
+}
+
+// TestNightlyHAProxy runs the suite through a load balancer.
+func TestNightlyHAProxy(t *testing.T) {
+	for _, dialect := range dbtest.Databases(t) {
+		if dialect == "sqlite" {
+			continue
+		}
+		t.Run(dialect, func(t *testing.T) {
+			db := dbtest.Open(t, dialect).ThroughHAProxy(t)
+			conn := db.Connect(t)
+			conn.SetMaxIdleConns(64)
+			suite(t, db, conn)
+		})
 	}
 }

@@ -1,3 +1,5 @@
+//go:build nightly
+
 package redisstore
 
 import (
@@ -61,7 +63,7 @@ func startWatched(t *testing.T) *watched {
 	}
 }
 
-func TestStoreWithSentinel(t *testing.T) {
+func TestNightlyStoreWithSentinel(t *testing.T) {
 	client := startWatched(t).connect(t)
 	leasetest.Run(t, func(t *testing.T) lease.Store {
 		if err := client.FlushAll(t.Context()).Err(); err != nil {
@@ -93,7 +95,7 @@ func (s eager) Renew(ctx context.Context, r lease.Renewal) (lease.Row, bool, err
 // The replica lacks the lease of a process when Sentinel promotes it. The process has
 // issued all ids up to its bound, and another one gets the same worker number. With the
 // hold-off, it starts above that bound. Without it, ids repeat.
-func TestSentinelFailoverThatLosesALease(t *testing.T) {
+func TestNightlySentinelFailoverThatLosesALease(t *testing.T) {
 	for name, broken := range map[string]bool{"hold-off": false, "granted with the claim": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -1,3 +1,5 @@
+//go:build nightly
+
 package hostile
 
 import (
@@ -7,7 +9,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -24,7 +25,6 @@ type disk struct {
 // means that we need a C compiler.
 func stallable(t *testing.T, dialect, log string, options ...string) (dbtest.DB, *dbtest.Process, disk) {
 	t.Helper()
-	wants(t, dialect)
 	compiler, err := exec.LookPath("cc")
 	if err != nil {
 		t.Skip("no C compiler (cc) on this machine: the log of a server can only be stalled with one (apt-get install gcc libc6-dev)")
@@ -75,12 +75,12 @@ func (d disk) crash(t *testing.T, process *dbtest.Process) {
 	}
 }
 
-// TestStalledLog kills a server whose log hasn't reached the disk for a while. If there
+// TestNightlyStalledLog kills a server whose log hasn't reached the disk for a while. If there
 // is no binary log, a server shows commits to readers before it flushes its log, and
 // then loses them in the crash. Program A, whose clock is ahead, issues ids while the
 // log is stalled. After that, program B, whose clock is behind, claims the worker
 // number. Both clocks are within MaxClockSkew.
-func TestStalledLog(t *testing.T) {
+func TestNightlyStalledLog(t *testing.T) {
 	// The redo log is called ib_logfile0 in MariaDB, and #ib_redo0 in MySQL.
 	for _, tc := range []struct {
 		name, dialect, log string
@@ -98,21 +98,11 @@ func TestStalledLog(t *testing.T) {
 			execAll(t, db, "CREATE TABLE of_the_application (n INT)")
 
 			const skew = time.Second
-			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 			defer cancel()
 			a := &program{name: "A", dialect: db.Dialect, db: through.Connect(t), clock: 900 * time.Millisecond, skew: skew}
 			b := &program{name: "B", dialect: db.Dialect, db: db.Connect(t), clock: -900 * time.Millisecond, skew: skew}
-			var wg sync.WaitGroup
-			defer wg.Wait()
-			withA, endA := context.WithCancel(ctx)
-			defer endA()
-			wg.Go(func() { a.run(withA, t, time.Minute) })
-			for a.issued() == 0 {
-				if sleep(ctx, 10*time.Millisecond); ctx.Err() != nil {
-					t.Fatal("program A has issued no id in a minute")
-				}
-			}
-			sleep(ctx, time.Second)
+			endA := a.start(ctx, t)
 
 			disk.stall(t)
 			began, before := time.Now(), a.issued()
@@ -122,18 +112,53 @@ func TestStalledLog(t *testing.T) {
 			if err == nil {
 				t.Fatal("a commit was acknowledged while the log stalled: the test stalls nothing")
 			}
-			sleep(ctx, 7*time.Second-time.Since(began))
+			sleep(ctx, ttl+skew+time.Second-time.Since(began)) // until the lease has expired
 			t.Logf("program A issued %d ids while the log stalled", a.issued()-before)
 			link.Cut() // program A continues with what it has been granted
 			disk.crash(t, process)
 
-			b.run(ctx, t, 4*time.Second)
-			if b.err != nil {
+			if b.run(ctx, b.beyond(a)); b.err != nil {
 				t.Fatalf("program B: Open failed after %v: %v", b.opened, b.err)
 			}
 			endA()
-			wg.Wait()
 			check(t, a, b)
 		})
 	}
+}
+
+// TestNightlyBinlogStatement lets two programs share a worker number on a server that logs
+// statements, and therefore refuses the statements of READ COMMITTED transactions.
+func TestNightlyBinlogStatement(t *testing.T) {
+	server := durableMySQL(t)
+	if !logsBinary(t, server) {
+		if !server.MariaDB {
+			t.Skipf("%s has no binary log, and only a private MariaDB can be started with one", server.Version)
+		}
+		server, _ = dbtest.WithCommand(t, "mysql", func(_ string, command []string) []string {
+			return append(command, "--log-bin=binlog", "--sync-binlog=1", "--server-id=7")
+		})
+	}
+	var rows []row
+	for _, level := range []string{"READ COMMITTED", "READ UNCOMMITTED", "REPEATABLE READ", "SERIALIZABLE"} {
+		r := row{name: "isolation " + level, want: worksOrRefused, names: "binlog_format", session: session{init: []string{
+			"SET SESSION binlog_format = 'STATEMENT'", "SET SESSION TRANSACTION ISOLATION LEVEL " + level,
+		}}}
+		if level != "READ COMMITTED" && level != "READ UNCOMMITTED" {
+			r.want = works
+		}
+		rows = append(rows, r)
+	}
+	rows = append(rows,
+		row{name: "autocommit=0", session: session{init: []string{"SET SESSION binlog_format = 'STATEMENT'", "SET autocommit = 0"}}},
+		row{name: "binlog_format=MIXED", session: session{init: []string{"SET SESSION binlog_format = 'MIXED'"}}},
+	)
+	each(t, rows, func(r row) string { return r.name }, func(t *testing.T, r row) { r.test(t, server) })
+}
+
+func logsBinary(t *testing.T, db dbtest.DB) (yes bool) {
+	t.Helper()
+	if err := db.Connect(t).QueryRow("SELECT @@log_bin").Scan(&yes); err != nil {
+		t.Fatal(err)
+	}
+	return yes
 }
