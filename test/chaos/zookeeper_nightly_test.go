@@ -1,4 +1,4 @@
-//go:build unix
+//go:build nightly && unix
 
 package chaos
 
@@ -20,7 +20,7 @@ import (
 // fingerprint of that era already, as it would if a restore did not change the
 // fingerprint, both issue the same ids. Ticks are days, so the ids don't depend on how
 // long the restore takes, and the fence is the next day.
-func TestZooKeeperRestoreThatLosesAClaim(t *testing.T) {
+func TestNightlyZooKeeperRestoreThatLosesAClaim(t *testing.T) {
 	if !dbtest.Wants(t, "zookeeper") {
 		t.Skip("SNOWKEY_TEST_DB leaves zookeeper out")
 	}

@@ -1,3 +1,5 @@
+//go:build nightly
+
 package many
 
 import (
@@ -6,7 +8,9 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
+	"strconv"
 	"testing"
 	"time"
 
@@ -60,12 +64,20 @@ func serve(t *testing.T, e *errand) {
 	e.Service = server.URL
 }
 
-// TestManyProcesses is the short version of TestNightlyManyProcesses, on one database.
-func TestManyProcesses(t *testing.T) {
+// TestNightlyManyProcesses runs 5,000 processes of 200 ms in each way, in a namespace of 128
+// worker numbers. It prints the table of docs/many-processes.md. Set SNOWKEY_MANY to run
+// another number of processes.
+func TestNightlyManyProcesses(t *testing.T) {
+	n := 5000
+	if text := os.Getenv("SNOWKEY_MANY"); text != "" {
+		var err error
+		if n, err = strconv.Atoi(text); err != nil {
+			t.Fatal(err)
+		}
+	}
 	for _, dialect := range dbtest.Databases(t) {
 		if dialect != "sqlite" {
-			t.Run(dialect, func(t *testing.T) { compare(t, dialect, ways, 30, 4, 24, 4*time.Second) })
-			return
+			t.Run(dialect, func(t *testing.T) { compare(t, dialect, ways, n, 24, 128, 5*time.Second) })
 		}
 	}
 }

@@ -1,3 +1,5 @@
+//go:build nightly
+
 // Package many tests what happens if there are more processes than worker numbers, or if
 // processes live for a fraction of a second. All processes are real, and end as real ones
 // do. docs/many-processes.md has the results.

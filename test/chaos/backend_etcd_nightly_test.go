@@ -1,4 +1,4 @@
-//go:build unix
+//go:build nightly && unix
 
 package chaos
 
@@ -18,6 +18,8 @@ import (
 	"github.com/snowkey-go/snowkey/lease"
 	"github.com/snowkey-go/snowkey/lease/etcdstore"
 )
+
+func init() { backends = append(backends, etcdBackend) }
 
 var etcdBackend = backend{
 	name: "etcd",

@@ -1,4 +1,4 @@
-//go:build unix
+//go:build nightly && unix
 
 package chaos
 
@@ -20,6 +20,8 @@ import (
 	"github.com/snowkey-go/snowkey/lease"
 	"github.com/snowkey-go/snowkey/lease/zkstore"
 )
+
+func init() { backends = append(backends, zooKeeperBackend) }
 
 var zooKeeperBackend = backend{
 	name: "zookeeper",

@@ -1,3 +1,5 @@
+//go:build nightly
+
 package snowkey_test
 
 import (
@@ -15,7 +17,7 @@ import (
 )
 
 // Doctor must work on a standby, and report that it's read-only.
-func TestDoctorOnAStandby(t *testing.T) {
+func TestNightlyDoctorOnAStandby(t *testing.T) {
 	db := dbtest.Durable(t, "postgres")
 	cfg := snowkey.Config{Layout: idgen.DefaultLayout(), Logger: slog.New(slog.DiscardHandler)}
 	openLayout(t, storeOf(db, db.Connect(t)), cfg.Layout, cfg)

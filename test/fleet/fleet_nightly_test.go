@@ -1,3 +1,5 @@
+//go:build nightly
+
 // Package fleet tests that services with a store each never make the same id if they
 // share the file of a fleet, and counts the equal ids that they make without it. All
 // stores are real.
@@ -207,11 +209,9 @@ func compare(t *testing.T, services, n int, window, pause time.Duration, ways ..
 	}
 }
 
-func TestStores(t *testing.T) { compare(t, 6, 4_000, time.Second, time.Millisecond, ranges) }
-
-// TestOverlap draws ids from two services whose ranges overlap, as they would without the
+// TestNightlyOverlap draws ids from two services whose ranges overlap, as they would without the
 // check of the file. They must make equal ids, or the tests above prove nothing.
-func TestOverlap(t *testing.T) {
+func TestNightlyOverlap(t *testing.T) {
 	all := servicesOf(t, 2)
 	_, err := snowkey.Open(t.Context(), all[0].store, snowkey.Config{Fleet: "service0 0 7\nservice1 7 1023\n", Service: "service0"})
 	if e, ok := errors.AsType[*lease.FleetError](err); !ok || e.Service != "service1" || e.Other != "service0" {
@@ -225,5 +225,21 @@ func TestOverlap(t *testing.T) {
 		t.Errorf("no equal ids among %d in %d ms", len(ids), ticks(ids))
 	} else {
 		t.Logf("%d of %d ids in %d ms are equal to another", same, len(ids), ticks(ids))
+	}
+}
+
+// TestNightlyStores draws 10⁸ ids from 100 stores.
+func TestNightlyStores(t *testing.T) { compare(t, 100, 1_000_000, 5*time.Second, 0, ranges, nothing) }
+
+// TestNightlySameWorker draws a thousand ids a second from each of two services that lease
+// the same worker number.
+func TestNightlySameWorker(t *testing.T) {
+	all := servicesOf(t, 2)
+	pools := openAll(t, all, "same", time.Second, func(service) snowkey.Config { return snowkey.Config{MinWorker: 7, MaxWorker: 7} })
+	ids := draw(t, pools, 40_000, 1, time.Millisecond)
+	same := equal(ids)
+	t.Logf("%d of %d ids in %d ms are equal to another", same, len(ids), ticks(ids))
+	if same == 0 || same > 100 {
+		t.Error("expected about 10")
 	}
 }

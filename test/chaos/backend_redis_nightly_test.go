@@ -1,4 +1,4 @@
-//go:build unix
+//go:build nightly && unix
 
 package chaos
 
@@ -17,6 +17,8 @@ import (
 	"github.com/snowkey-go/snowkey/lease"
 	"github.com/snowkey-go/snowkey/lease/redisstore"
 )
+
+func init() { backends = append(backends, redisBackend) }
 
 var redisBackend = backend{
 	name: "redis",

@@ -1,3 +1,5 @@
+//go:build nightly
+
 // Package service tests the id service with programs of other languages: a browser, curl,
 // Python, node, and a validator of OpenAPI documents.
 package service_test
@@ -97,7 +99,7 @@ func (b *browser) focused() (element, outline string) {
 
 // The page must show the bits of an id in light and dark, and in wide and narrow windows.
 // Set SNOWKEY_TEST_ARTIFACTS to a folder if you want to keep the screenshots.
-func TestBrowser(t *testing.T) {
+func TestNightlyBrowser(t *testing.T) {
 	b := newBrowser(t)
 	pool, server := replica(t, t.TempDir())
 	two, err := pool.NextN(t.Context(), 2)
@@ -169,7 +171,7 @@ func colourAt(picture image.Image, x, y int) [3]uint32 {
 
 // Using only the keyboard, people must be able to reach all controls in the order in which
 // they're drawn, see which one has the focus, decode an id, and correct a mistake.
-func TestKeyboard(t *testing.T) {
+func TestNightlyKeyboard(t *testing.T) {
 	b := newBrowser(t)
 	pool, server := replica(t, t.TempDir())
 	two, err := pool.NextN(t.Context(), 2)
@@ -201,7 +203,7 @@ func TestKeyboard(t *testing.T) {
 
 // axe-core must not find anything on the page that violates WCAG 2.1 AA. To show that it
 // would, we also remove a label.
-func TestAccessibility(t *testing.T) {
+func TestNightlyAccessibility(t *testing.T) {
 	axe, err := os.ReadFile(filepath.Join(dbtest.NPMFolder(t, "axe-core@4.10.2"), "axe.min.js"))
 	if err != nil {
 		t.Fatal(err)

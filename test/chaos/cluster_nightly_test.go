@@ -1,4 +1,4 @@
-//go:build unix && nightly
+//go:build nightly && unix
 
 package chaos
 

@@ -1,4 +1,4 @@
-//go:build unix
+//go:build nightly && unix
 
 package chaos
 
@@ -13,7 +13,7 @@ import (
 // A replica lacks the claim of a process, and is promoted while that process still issues
 // ids below its bound. Another process then claims the same worker number. The hold-off
 // makes it start above that bound. Without the hold-off, both issue the same ids.
-func TestRedisFailoverThatLosesAClaim(t *testing.T) {
+func TestNightlyRedisFailoverThatLosesAClaim(t *testing.T) {
 	if !dbtest.Wants(t, "redis") {
 		t.Skip("SNOWKEY_TEST_DB leaves redis out")
 	}
