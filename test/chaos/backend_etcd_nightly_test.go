@@ -15,6 +15,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/internal/dbtest/cluster"
 	"github.com/snowkey-go/snowkey/lease"
 	"github.com/snowkey-go/snowkey/lease/etcdstore"
 )
@@ -50,7 +51,7 @@ type etcdCluster struct {
 }
 
 func startEtcd(t dbtest.TB) server {
-	c := &etcdCluster{members: dbtest.EtcdCluster(t, 3)}
+	c := &etcdCluster{members: cluster.Etcd(t, 3)}
 	var addresses []string
 	for _, m := range c.members {
 		addresses = append(addresses, m.Address)

@@ -11,11 +11,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/internal/dbtest/cluster"
 )
 
 func TestNightlyGalera(t *testing.T) {
-	members := dbtest.Galera(t, 3)
+	members := cluster.Galera(t, 3)
 	n := newClusterNemesis(t, members)
 	n.run([]fault{
 		{"member killed -9 and joined again", n.killMember},
@@ -27,7 +27,7 @@ func TestNightlyGalera(t *testing.T) {
 }
 
 func TestNightlyGroupReplication(t *testing.T) {
-	members := dbtest.GroupReplication(t, 3)
+	members := cluster.GroupReplication(t, 3)
 	n := newClusterNemesis(t, members)
 	n.run([]fault{
 		{"member killed -9 and joined again", n.killMember},
@@ -37,7 +37,7 @@ func TestNightlyGroupReplication(t *testing.T) {
 }
 
 func TestNightlyPartitionedGroup(t *testing.T) {
-	members := dbtest.SeparateGroup(t, 3)
+	members := cluster.SeparateGroup(t, 3)
 	n := newClusterNemesis(t, members)
 	n.expelled = 30 * time.Second // we measured 21 s
 	n.run([]fault{
@@ -50,19 +50,19 @@ func TestNightlyPartitionedGroup(t *testing.T) {
 // balancer without health checks spreads the connections.
 type clusterNemesis struct {
 	*nemesis
-	members []*dbtest.Member
+	members []*cluster.Member
 	// expelled is a time after which the others go on without a member that they can't reach.
 	expelled time.Duration
 
 	allStall, allAhead time.Duration // the maximum of all faults
 }
 
-func newClusterNemesis(t *testing.T, members []*dbtest.Member) *clusterNemesis {
+func newClusterNemesis(t *testing.T, members []*cluster.Member) *clusterNemesis {
 	s := readSettings(t)
 	if s.length == 0 {
 		s.length, s.processes = time.Minute, 8
 	}
-	db, balancer := dbtest.Balanced(t, members)
+	db, balancer := cluster.Balanced(t, members)
 	cluster := server{
 		text: db.DSN, addresses: []string{balancer.Address()},
 		dump: func(ctx context.Context, w io.Writer) error { return writeTables(ctx, w, db) },
@@ -131,7 +131,7 @@ func (n *clusterNemesis) must(err error) {
 	}
 }
 
-func (n *clusterNemesis) one() *dbtest.Member { return n.members[rand.IntN(len(n.members))] }
+func (n *clusterNemesis) one() *cluster.Member { return n.members[rand.IntN(len(n.members))] }
 
 func (n *clusterNemesis) killMember() (time.Time, []*process) {
 	m := n.one()

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/internal/dbtest/cluster"
 )
 
 // Pgpool-II sends writes to a primary, and all reads that it can to a standby, which is a
@@ -21,7 +22,7 @@ func TestNightlyPgpool(t *testing.T) {
 	}
 	primary, process := dbtest.Killable(t, "postgres")
 	standby := dbtest.StandbyOf(t, primary, "recovery_min_apply_delay = '1s'")
-	db := primary.ThroughPgpool(t, standby, "read_only_function_list = '.*'", "disable_load_balance_on_write = 'off'",
+	db := cluster.Pgpool(t, primary, standby, "read_only_function_list = '.*'", "disable_load_balance_on_write = 'off'",
 		"statement_level_load_balance = on", "backend_flag0 = 'DISALLOW_TO_FAILOVER'", "backend_flag1 = 'DISALLOW_TO_FAILOVER'")
 	pool := server{
 		text: db.DSN, addresses: []string{regexp.MustCompile(`127\.0\.0\.1:\d+`).FindString(db.DSN)},

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/internal/dbtest/cluster"
 	"github.com/snowkey-go/snowkey/lease"
 	"github.com/snowkey-go/snowkey/lease/zkstore"
 )
@@ -26,7 +27,7 @@ func TestNightlyZooKeeperRestoreThatLosesAClaim(t *testing.T) {
 	}
 	for name, same := range map[string]bool{"another era": false, "the same fingerprint": true} {
 		t.Run(name, func(t *testing.T) {
-			z := dbtest.ZooKeepers(t, 1)
+			z := cluster.ZooKeepers(t, 1)
 			f := newFleet(t, zooKeeperBackend, zooKeeperServer(z, t.TempDir()), 50_000)
 			f.setDays(true)
 			f.orders.MinWorker, f.orders.MaxWorker = 1, 1
@@ -66,7 +67,7 @@ func TestNightlyZooKeeperRestoreThatLosesAClaim(t *testing.T) {
 			f.orders.Store = network.addr()
 			launch() // claims the row, of which the copy knows nothing
 			network.cut()
-			if err := z.Restart(func(m *dbtest.ZooKeeperMember) error { return m.ReplaceData(backup) }); err != nil {
+			if err := z.Restart(func(m *cluster.ZooKeeperMember) error { return m.ReplaceData(backup) }); err != nil {
 				t.Fatal(err)
 			}
 			if same {

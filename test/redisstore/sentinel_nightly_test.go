@@ -16,6 +16,7 @@ import (
 	"github.com/snowkey-go/snowkey"
 	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/internal/dbtest/cluster"
 	"github.com/snowkey-go/snowkey/lease"
 	"github.com/snowkey-go/snowkey/lease/leasetest"
 	"github.com/snowkey-go/snowkey/lease/redisstore"
@@ -41,7 +42,7 @@ func startWatched(t *testing.T) *watched {
 	w.link = dbtest.ProxyTo(t, w.primary.Address)
 	w.replica = dbtest.Redis("--replicaof", strings.Replace(w.link.Address(), ":", " ", 1)).Start(t)
 	for range 3 {
-		w.sentinels = append(w.sentinels, dbtest.Sentinel(w.primary.Address).Start(t).Address)
+		w.sentinels = append(w.sentinels, cluster.Sentinel(w.primary.Address).Start(t).Address)
 	}
 	for start := time.Now(); ; time.Sleep(50 * time.Millisecond) {
 		ready := 0

@@ -1,24 +1,25 @@
-package dbtest
+package cluster
 
 import (
-	"database/sql"
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"time"
 
 	mysqldriver "github.com/go-sql-driver/mysql"
+
+	"github.com/snowkey-go/snowkey/internal/dbtest"
 )
 
 // A Member is a server of a cluster in which each server accepts writes. All members
 // have the same database.
 type Member struct {
-	DB
-	*Process
-	engine  engine
-	dsn     string   // of the administrator
+	dbtest.DB
+	*dbtest.Server
 	command []string // the command line of a member that joins the others
 	galera  bool
 	host    *host  // nil if it shares the network of this machine
@@ -28,27 +29,23 @@ type Member struct {
 // Galera returns the members of a new Galera cluster of MariaDB servers, with an empty
 // database. The cluster ends with the test. If the run has chosen a version of MySQL, the
 // test is skipped.
-func Galera(t TB, size int) []*Member {
+func Galera(t dbtest.TB, size int) []*Member {
 	t.Helper()
-	requireWanted(t, "mysql")
-	if chosen("mysql") {
-		t.Skipf("dbtest: %s_VERSION leaves MariaDB out", mysql.env)
+	if version := os.Getenv("SNOWKEY_TEST_MYSQL_VERSION"); version != "" {
+		t.Skipf("SNOWKEY_TEST_MYSQL_VERSION=%s leaves MariaDB's Galera out", version)
 	}
 	var provider string
-	find := func() bool {
+	dbtest.Obtain(t, "mariadb-server galera-4 rsync", "MariaDB, galera-4 and rsync", func() bool {
 		provider = galeraProvider()
-		_, programs := findPrograms([]string{"/usr/bin"}, "wsrep_sst_rsync", "rsync")
-		return programs && provider != ""
-	}
-	if err := obtain("mariadb-server galera-4 rsync", "MariaDB, galera-4 and rsync", find); err != nil {
-		missing(t, err)
-	}
-	e := mysql
+		_, err := exec.LookPath("wsrep_sst_rsync")
+		_, err2 := exec.LookPath("rsync")
+		return cmp.Or(err, err2) == nil && provider != ""
+	})
 	addresses := freeAddresses(t, size)
 	members := make([]*Member, size)
 	for i, address := range addresses {
 		own := freeAddresses(t, 2)
-		members[i] = e.member(t, members[:i], true,
+		members[i] = (&Member{galera: true}).start(t, members[:i], dbtest.Options{},
 			"--binlog-format=ROW", "--innodb-autoinc-lock-mode=2",
 			"--wsrep-on=ON", "--wsrep-provider="+provider, "--wsrep-cluster-name=snowkey",
 			"--wsrep-cluster-address=gcomm://"+strings.Join(addresses, ","),
@@ -61,59 +58,48 @@ func Galera(t TB, size int) []*Member {
 
 // GroupReplication returns the members of a new replication group of MySQL 9 in
 // multi-primary mode, with an empty database. The group ends with the test.
-func GroupReplication(t TB, size int) []*Member { t.Helper(); return groupReplication(t, size, false) }
+func GroupReplication(t dbtest.TB, size int) []*Member {
+	t.Helper()
+	return groupReplication(t, freeAddresses(t, size), make([]*host, size))
+}
 
 // SeparateGroup is like [GroupReplication], but each member has a network namespace of its
 // own, so that [Member.Isolate] can cut it off. Only root can have them, on Linux.
-func SeparateGroup(t TB, size int) []*Member { t.Helper(); return groupReplication(t, size, true) }
-
-func groupReplication(t TB, size int, separate bool) []*Member {
+func SeparateGroup(t dbtest.TB, size int) []*Member {
 	t.Helper()
-	requireWanted(t, "mysql")
-	e := mysql
-	e.find = func(finder) (installation, bool) {
-		in, err := mysql.fetchVersion("9")
-		if err != nil {
-			missing(t, err)
-		}
-		return in, true
+	network := hosts(t, size)
+	var addresses []string
+	for _, h := range network {
+		addresses = append(addresses, h.address+":33061")
 	}
-	e.versions = nil // find already has the version
-	addresses := freeAddresses(t, size)
-	var network []*host
-	if separate {
-		network = hosts(t, size)
-		for i, h := range network {
-			addresses[i] = h.address + ":33061"
-		}
-	}
-	members := make([]*Member, size)
+	return groupReplication(t, addresses, network)
+}
+
+func groupReplication(t dbtest.TB, addresses []string, network []*host) []*Member {
+	t.Helper()
+	members := make([]*Member, len(addresses))
 	for i, address := range addresses {
-		on := e
-		if separate {
-			on = network[i].mysql(e)
+		o := dbtest.Options{Version: "9"}
+		if network[i] != nil {
+			o.Namespace = network[i].space
 		}
 		ip, _, _ := strings.Cut(address, ":")
-		members[i] = on.member(t, members[:i], false,
+		members[i] = (&Member{host: network[i]}).start(t, members[:i], o,
 			"--log-bin=bin", fmt.Sprint("--server-id=", i+1), "--gtid-mode=ON", "--enforce-gtid-consistency=ON",
 			"--bind-address="+ip, "--report-host="+ip, "--group-replication-ip-allowlist="+ip+"/24", "--plugin-load-add=group_replication.so", "--plugin-load-add=mysql_clone.so",
 			"--group-replication-group-name=5a0b0a8e-4d0c-4f9b-9d55-000000000001",
 			"--group-replication-local-address="+address, "--group-replication-group-seeds="+strings.Join(addresses, ","),
 			"--group-replication-single-primary-mode=OFF", "--group-replication-start-on-boot=OFF",
 			"--group-replication-recovery-get-public-key=ON")
-		if separate {
-			members[i].host = network[i]
-		}
 	}
 	return members
 }
 
-// member starts a server, which founds a cluster if there are no others, and joins them
+// start starts a server, which begins a cluster if there are no others, and joins them
 // otherwise.
-func (e engine) member(t TB, others []*Member, galera bool, options ...string) *Member {
+func (m *Member) start(t dbtest.TB, others []*Member, o dbtest.Options, options ...string) *Member {
 	t.Helper()
-	m := &Member{galera: galera}
-	e.command = func(dir string, command []string) []string {
+	o.Command = func(dir string, command []string) []string {
 		m.command = append(command, options...)
 		script := filepath.Join(dir, "serve") // so that it can be started with other options later
 		if err := os.WriteFile(script, m.script(len(others) == 0), 0o644); err != nil {
@@ -121,14 +107,10 @@ func (e engine) member(t TB, others []*Member, galera bool, options ...string) *
 		}
 		return []string{"sh", script}
 	}
-	srv, err := e.startFound(true)
-	if err != nil {
-		missing(t, err)
-	}
-	t.Cleanup(srv.stop)
-	m.Process, m.engine, m.dsn = srv.process, e, srv.dsn
-	if !galera {
-		err = m.admin(
+	m.Server = dbtest.StartServer(t, "mysql", o)
+	var err error
+	if !m.galera {
+		err = m.Admin(
 			"SET SQL_LOG_BIN = 0", "CREATE USER recovery@'%' IDENTIFIED BY 'recovery'",
 			"GRANT REPLICATION SLAVE, BACKUP_ADMIN, CONNECTION_ADMIN, GROUP_REPLICATION_STREAM ON *.* TO recovery@'%'",
 			"CHANGE REPLICATION SOURCE TO SOURCE_USER = 'recovery', SOURCE_PASSWORD = 'recovery' FOR CHANNEL 'group_replication_recovery'",
@@ -141,21 +123,19 @@ func (e engine) member(t TB, others []*Member, galera bool, options ...string) *
 		t.Fatalf("dbtest: %v", err)
 	}
 	if len(others) == 0 {
-		m.schema, m.DB = srv.createDatabase(t)
-		return m
-	}
-	m.DB, m.schema = others[0].DB, others[0].schema
-	if m.DSN, err = e.withDatabase(srv.dsn, m.schema); err != nil {
-		t.Fatalf("dbtest: %v", err)
+		m.schema, m.DB = m.CreateDatabase(t)
+	} else {
+		m.schema = others[0].schema
+		m.DB = m.Database(t, m.schema)
 	}
 	return m
 }
 
 // Balanced returns a database that connects to random members of a cluster through a proxy.
-func Balanced(t TB, members []*Member) (DB, *Proxy) {
+func Balanced(t dbtest.TB, members []*Member) (dbtest.DB, *dbtest.Proxy) {
 	t.Helper()
 	db, balancer := members[0].Through(t)
-	var all []DB
+	var all []dbtest.DB
 	for _, m := range members {
 		all = append(all, m.DB)
 	}
@@ -174,7 +154,7 @@ func (m *Member) Join() error { return m.again(false) }
 func (m *Member) Rejoin() error {
 	if !m.galera {
 		// A member that was expelled has to be started again by the operator.
-		if err := m.admin("STOP GROUP_REPLICATION"); err != nil {
+		if err := m.Admin("STOP GROUP_REPLICATION"); err != nil {
 			return err
 		}
 	}
@@ -184,7 +164,7 @@ func (m *Member) Rejoin() error {
 // Bootstrap starts a member that was killed as the only one of a cluster with its state,
 // as an operator does if no other member is left. Commits that it lacks are lost.
 func (m *Member) Bootstrap() error {
-	state := m.file("data/grastate.dat")
+	state := m.File("data/grastate.dat")
 	if text, err := os.ReadFile(state); err == nil {
 		text = []byte(strings.Replace(string(text), "safe_to_bootstrap: 0", "safe_to_bootstrap: 1", 1))
 		if err := os.WriteFile(state, text, 0o644); err != nil {
@@ -200,10 +180,8 @@ func (m *Member) Force() error {
 	// until waits until the table has one member that the WHERE clause chooses.
 	until := func(what, where string) error {
 		const one = "SELECT IF(COUNT(*) = 1, 1, (SELECT 1 UNION SELECT 2)) FROM performance_schema.replication_group_members"
-		for deadline := time.Now().Add(2 * time.Minute); m.admin(one+where) != nil; time.Sleep(50 * time.Millisecond) {
-			if time.Now().After(deadline) {
-				return fmt.Errorf("dbtest: after two minutes, the member still %s", what)
-			}
+		if err := within(2*time.Minute, func() error { return m.Admin(one + where) }); err != nil {
+			return fmt.Errorf("dbtest: after two minutes, the member still %s", what)
 		}
 		return nil
 	}
@@ -212,18 +190,18 @@ func (m *Member) Force() error {
 	}
 	// If packets to the others are lost, this may take longer than the limits of admin and
 	// of the server, which are a minute.
-	err := m.admin("SET GLOBAL group_replication_force_members = @@group_replication_local_address")
+	err := m.Admin("SET GLOBAL group_replication_force_members = @@group_replication_local_address")
 	if late := until("counts the others as members", ""); late != nil {
 		return errors.Join(err, late)
 	}
-	return m.admin("SET GLOBAL group_replication_force_members = ''")
+	return m.Admin("SET GLOBAL group_replication_force_members = ''")
 }
 
 // Isolate cuts a member off from the others, but not from its clients. [Member.Reach] ends
 // that. A member of a replication group must come from [SeparateGroup].
 func (m *Member) Isolate() error {
 	if m.galera {
-		return m.admin("SET GLOBAL wsrep_provider_options = 'gmcast.isolate=1'")
+		return m.Admin("SET GLOBAL wsrep_provider_options = 'gmcast.isolate=1'")
 	}
 	return m.host.cut()
 }
@@ -231,7 +209,7 @@ func (m *Member) Isolate() error {
 // Reach lets an isolated member reach the others again. See also [Member.Rejoin].
 func (m *Member) Reach() error {
 	if m.galera {
-		return m.admin("SET GLOBAL wsrep_provider_options = 'gmcast.isolate=0'")
+		return m.Admin("SET GLOBAL wsrep_provider_options = 'gmcast.isolate=0'")
 	}
 	return m.host.join()
 }
@@ -242,43 +220,36 @@ func (m *Member) Clone(of *Member) error {
 	if err := m.Process.Start(); err != nil {
 		return err
 	}
-	address, err := of.reported()
-	if err != nil {
-		return err
+	host := "127.0.0.1"
+	if of.host != nil {
+		host = of.host.address
 	}
-	host, port, _ := strings.Cut(address, ":")
 	// The server ends after it has fetched the data, and reports an error, because no
 	// service manager starts it again.
-	err = m.admin("SET GLOBAL clone_valid_donor_list = '"+address+"'", "CLONE INSTANCE FROM recovery@'"+host+"':"+port+" IDENTIFIED BY 'recovery'")
+	err := m.Admin(fmt.Sprintf("SET GLOBAL clone_valid_donor_list = '%s:%d'", host, of.Port),
+		fmt.Sprintf("CLONE INSTANCE FROM recovery@'%s':%d IDENTIFIED BY 'recovery'", host, of.Port))
 	const notRestarted = 3707
 	if e, ok := errors.AsType[*mysqldriver.MySQLError](err); ok && e.Number != notRestarted {
 		return fmt.Errorf("dbtest: CLONE INSTANCE: %w", err)
 	}
-	for deadline := time.Now().Add(time.Minute); m.runs(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
+	ended := within(time.Minute, func() error {
+		if m.Runs() {
 			return fmt.Errorf("dbtest: the member still runs a minute after CLONE INSTANCE: %w", err)
 		}
+		return nil
+	})
+	if ended != nil {
+		return ended
 	}
 	return m.again(false)
 }
 
-// reported returns the address that the member has told the others.
-func (m *Member) reported() (address string, err error) {
-	db, err := sql.Open(m.Driver, m.dsn)
-	if err != nil {
-		return "", err
-	}
-	defer db.Close()
-	err = db.QueryRow("SELECT CONCAT(@@report_host, ':', @@port)").Scan(&address)
-	return address, err
-}
-
 // Forget makes a killed member of a Galera cluster fetch all data from another member
 // when it joins, which is called a state snapshot transfer.
-func (m *Member) Forget() error { return os.Remove(m.file("data/grastate.dat")) }
+func (m *Member) Forget() error { return os.Remove(m.File("data/grastate.dat")) }
 
 func (m *Member) again(first bool) error {
-	if err := os.WriteFile(m.file("serve"), m.script(first), 0o644); err != nil {
+	if err := os.WriteFile(m.File("serve"), m.script(first), 0o644); err != nil {
 		return err
 	}
 	if err := m.Process.Start(); err != nil {
@@ -296,53 +267,31 @@ func (m *Member) await(first bool) error {
 			start = []string{"SET GLOBAL group_replication_bootstrap_group = ON"}
 		}
 		start = append(start, "START GROUP_REPLICATION", "SET GLOBAL group_replication_bootstrap_group = OFF")
-		if err := m.admin(start...); err != nil {
-			return fmt.Errorf("%w; its log ends:\n%s", err, m.warden.log())
+		if err := m.Admin(start...); err != nil {
+			return fmt.Errorf("%w; its log ends:\n%s", err, m.Log())
 		}
 		check = []string{"SELECT IF(MIN(member_state) = 'ONLINE', 1, (SELECT 1 UNION SELECT 2)) FROM performance_schema.replication_group_members WHERE member_id = @@server_uuid"}
 	}
-	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(50 * time.Millisecond) {
-		err := m.admin(check...)
-		if err == nil {
-			return nil
-		}
-		if time.Now().After(deadline) {
-			return fmt.Errorf("the member does not join its cluster: %w; its log ends:\n%s", err, m.warden.log())
-		}
+	err := within(2*time.Minute, func() error { return m.Admin(check...) })
+	if err != nil {
+		return fmt.Errorf("the member does not join its cluster: %w; its log ends:\n%s", err, m.Log())
 	}
-}
-
-// admin runs statements as the administrator of the member, in one session.
-func (m *Member) admin(statements ...string) error {
-	srv := &server{engine: m.engine, dsn: m.dsn + "?multiStatements=true"}
-	return srv.admin(strings.Join(statements, "; "))
+	return nil
 }
 
 // script returns a script that runs the server. For Galera it first recovers the position
 // in the cluster's log, as the service of the packages does.
 func (m *Member) script(first bool) []byte {
 	if !m.galera {
-		return []byte("exec " + quote(m.command) + "\n")
+		return []byte("exec " + dbtest.Quote(m.command) + "\n")
 	}
-	command := quote(m.command)
+	command := dbtest.Quote(m.command)
 	if first {
 		command += " --wsrep-new-cluster"
 	}
 	return fmt.Appendf(nil, `at=$(%s --wsrep-recover --log-error= 2>&1 | sed -n 's/.*Recovered position: *//p')
 exec %s ${at:+--wsrep-start-position=$at}
-`, quote(m.command), command)
-}
-
-func freeAddresses(t TB, n int) (addresses []string) {
-	t.Helper()
-	for range n {
-		port, err := freePort()
-		if err != nil {
-			t.Fatalf("dbtest: no free port: %v", err)
-		}
-		addresses = append(addresses, fmt.Sprint("127.0.0.1:", port))
-	}
-	return addresses
+`, dbtest.Quote(m.command), command)
 }
 
 // galeraProvider returns the path of Galera's library, which is beside the programs of the
