@@ -83,7 +83,7 @@ func TestTruncatedTables(t *testing.T) {
 							exec(t, conn, "TRUNCATE TABLE "+table)
 						}
 					}
-					c.goOn(c.db)
+					c.takeOver(c.db)
 					c.verdict(t)
 				})
 			}
@@ -111,7 +111,7 @@ func TestDumpedDatabase(t *testing.T) {
 				for _, link := range c.links {
 					link.Cut()
 				}
-				c.goOn(restored)
+				c.takeOver(restored)
 				t.Run(c.variant(), c.verdict)
 			}
 		})
@@ -169,7 +169,7 @@ func TestStaleReads(t *testing.T) {
 				c.startAndClose()
 				c.start()
 				if broken {
-					c.goOn(c.db) // the second process may not have found the row free
+					c.takeOver(c.db) // the second process may not have found the row free
 				}
 				if n := c.duplicates(); (n > 0) != broken {
 					t.Errorf("%d duplicates of %d counters", n, c.issued())
