@@ -161,13 +161,12 @@ func TestNightlyPgpoolThatIgnoresComments(t *testing.T) {
 	}
 }
 
-// rash decides by what it reads, which may come from a standby: it claims the row that it
-// has seen without the condition that the row is still the same.
-type rash struct{ *operated }
+// A hasty store is a rash one that reads rows from any server, which may be a standby.
+type hasty struct{ rash }
 
-func withoutCondition(s *operated) lease.Store { return rash{s} }
+func withoutCondition(s *operated) lease.Store { return hasty{rash{delayed{operated: s}}} }
 
-func (s rash) Probe(ctx context.Context, q lease.Query) (lease.Probe, error) {
+func (s hasty) Probe(ctx context.Context, q lease.Query) (lease.Probe, error) {
 	p, err := s.operated.Probe(ctx, q)
 	if err != nil {
 		return p, err
@@ -180,13 +179,6 @@ func (s rash) Probe(ctx context.Context, q lease.Query) (lease.Probe, error) {
 	r.Token, r.Now = strings.TrimPrefix(r.Token, "-"), p.Now
 	p.Row, p.HasRow, p.HasFree = r, true, q.Terms.Free(r)
 	return p, err
-}
-
-func (s rash) Claim(ctx context.Context, c lease.Claim) (lease.Row, bool, error) {
-	r := c.Seen
-	r.Token, r.Label, r.Revision = c.Token, c.Label, c.Seen.Revision+1
-	r.Bound, r.Expires = max(r.Bound, min(c.Wanted, c.Terms.At(r.Now).Cap)), r.Now+c.Terms.TTL
-	return r, true, s.Edit(ctx, c.Terms, r)
 }
 
 // Processes claim the same row one after the other, while reads go to a standby that still
