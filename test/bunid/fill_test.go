@@ -26,7 +26,7 @@ func TestFillRefuses(t *testing.T) {
 		bun.BaseModel `bun:"table:users"`
 		ID            pk.ID `bun:",pk"`
 	}
-	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
+	eachDB(t, func(t *testing.T, about dbtest.DB) {
 		e := open(t, about, (*user)(nil))
 		for _, c := range []struct {
 			name    string
@@ -52,6 +52,12 @@ func TestFillRefuses(t *testing.T) {
 			{"backslash before a quote", func(q *bun.InsertQuery) *bun.InsertQuery {
 				return q.Model(&user{Name: "a"}).Value("name", `'it\'s'`)
 			}, -1, "the end of the text is ambiguous"},
+			{"backslash in a comment", func(q *bun.InsertQuery) *bun.InsertQuery {
+				return q.Model(&user{Name: "a"}).Comment(`it\'s`)
+			}, -1, "the end of the text is ambiguous"},
+			{"TableExpr", func(q *bun.InsertQuery) *bun.InsertQuery {
+				return q.Model(&user{Name: "a"}).TableExpr("(SELECT 1 AS id, 'x' AS name) AS t")
+			}, -1, noHooks},
 			{"nil pointer", func(q *bun.InsertQuery) *bun.InsertQuery { return q.Model((*user)(nil)) }, -1, "without a row"},
 			{"no rows", func(q *bun.InsertQuery) *bun.InsertQuery { return q.Model(&[]user{}) }, -1, "without a row"},
 			{"nil row", func(q *bun.InsertQuery) *bun.InsertQuery {
@@ -82,11 +88,10 @@ func TestFillRefuses(t *testing.T) {
 // TestSourceFails: the source's error must reach the caller. Nothing may be inserted,
 // and the rows must not change.
 func TestSourceFails(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
+	full, closed := errors.New("no more"), newPool(t, 331)
+	closed.Close(t.Context())
+	eachDB(t, func(t *testing.T, about dbtest.DB) {
 		e := open(t, about, (*user)(nil))
-		full := errors.New("no more")
-		closed := newPool(t, 331)
-		closed.Close(t.Context())
 		for _, c := range []struct {
 			name    string
 			ctx     context.Context
@@ -196,7 +201,7 @@ func TestNamedGenerator(t *testing.T) {
 
 // TestRowsKeepTheirKeys: repeating a failed INSERT must not result in duplicate rows.
 func TestRowsKeepTheirKeys(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
+	eachDB(t, func(t *testing.T, about dbtest.DB) {
 		e := open(t, about, (*user)(nil))
 		e.insert(t, &user{ID: idA, Name: "taken"})
 		us := []user{{Name: "a"}, {Name: "taken"}}
@@ -222,7 +227,7 @@ func TestFillWithoutModel(t *testing.T) {
 
 // TestConcurrently: many goroutines can share one database and its guard.
 func TestConcurrently(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
+	eachDB(t, func(t *testing.T, about dbtest.DB) {
 		e := open(t, about)
 		if _, err := e.NewCreateTable().Model((*user)(nil)).Exec(t.Context()); err != nil {
 			t.Fatal(err)
@@ -267,7 +272,7 @@ func TestFillRowsRefuses(t *testing.T) {
 
 // TestInsertsOnly: queries other than INSERT must not fill in any keys.
 func TestInsertsOnly(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
+	eachDB(t, func(t *testing.T, about dbtest.DB) {
 		e := open(t, about, (*user)(nil))
 		ctx := e.context(t)
 		ada := user{Name: "ada"}
@@ -299,7 +304,7 @@ func TestInsertsOnly(t *testing.T) {
 // TestFillLeavesTheQueryAlone: bun must generate exactly the query that it would have
 // for rows that already have keys.
 func TestFillLeavesTheQueryAlone(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
+	eachDB(t, func(t *testing.T, about dbtest.DB) {
 		e := open(t, about, (*stamped)(nil))
 		sent := new(tracer)
 		e.DB = e.WithQueryHook(sent)
