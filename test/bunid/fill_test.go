@@ -7,15 +7,12 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/uptrace/bun"
 
 	"github.com/snowkey-go/snowkey/hooks/bunid"
 	"github.com/snowkey-go/snowkey/idgen"
-	"github.com/snowkey-go/snowkey/idgen/worker"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
-	"github.com/snowkey-go/snowkey/internal/idtest"
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
@@ -86,55 +83,36 @@ func TestFillRefuses(t *testing.T) {
 }
 
 // TestSourceFails: the source's error must reach the caller. Nothing may be inserted,
-// and the rows must not change.
+// and the rows must not change. Package fill tests the other errors.
 func TestSourceFails(t *testing.T) {
-	full, closed := errors.New("no more"), newPool(t, 331)
-	closed.Close(t.Context())
 	eachDB(t, func(t *testing.T, about dbtest.DB) {
 		e := open(t, about, (*user)(nil))
-		for _, c := range []struct {
-			name    string
-			ctx     context.Context
-			want    error
-			problem string
-		}{
-			{"no pool", t.Context(), idgen.ErrNoPool, "got no keys for 2 rows: idgen: no pool is set"},
-			{"error", context.WithValue(t.Context(), sourceKey{}, &idtest.Source{Err: full}), full, "got no keys for 2 rows: no more"},
-			{"too few", context.WithValue(t.Context(), sourceKey{}, &idtest.Source{Short: 1}), nil, "the source returned 1 ids instead of 2"},
+		full := errors.New("no more")
+		e.source.Err = full
+		ctx := e.context(t)
+		for name, insert := range map[string]func(us *[]user) error{
+			"INSERT": func(us *[]user) error { return exec(e.NewInsert().Model(us).Exec(ctx)) },
+			"upsert": func(us *[]user) error {
+				if e.isMySQL() {
+					return exec(e.NewInsert().Model(us).Exec(ctx))
+				}
+				return exec(upsert(e.NewInsert().Model(us)).Returning("*").Exec(ctx))
+			},
+			"FillRows": func(us *[]user) error { return bunid.FillRows(ctx, e, us, e.source) },
 		} {
-			for name, insert := range map[string]func(us *[]user) error{
-				"INSERT": func(us *[]user) error { return exec(e.NewInsert().Model(us).Exec(c.ctx)) },
-				"upsert": func(us *[]user) error {
-					if e.isMySQL() {
-						return exec(e.NewInsert().Model(us).Exec(c.ctx))
-					}
-					return exec(upsert(e.NewInsert().Model(us)).Returning("*").Exec(c.ctx))
-				},
-				"FillRows": func(us *[]user) error {
-					s, _ := c.ctx.Value(sourceKey{}).(idgen.Source)
-					return bunid.FillRows(c.ctx, e, us, s)
-				},
-			} {
-				t.Run(c.name+"/"+name, func(t *testing.T) {
-					us := []user{{Name: "a"}, {ID: idA, Name: "b"}, {Name: "c"}}
-					err := insert(&us)
-					wantRowError(t, err, -1, c.problem)
-					if c.want != nil && !errors.Is(err, c.want) {
-						t.Errorf("%v does not wrap %v", err, c.want)
-					}
-					if us[0].ID != 0 || us[1].ID != idA || us[2].ID != 0 {
-						t.Errorf("the rows are %v", us)
-					}
-					e.wantTable(t, "SELECT id FROM users")
-				})
-			}
+			t.Run(name, func(t *testing.T) {
+				us := []user{{Name: "a"}, {ID: idA, Name: "b"}, {Name: "c"}}
+				err := insert(&us)
+				wantRowError(t, err, -1, "got no keys for 2 rows: no more")
+				if !errors.Is(err, full) {
+					t.Errorf("%v does not wrap %v", err, full)
+				}
+				if us[0].ID != 0 || us[1].ID != idA || us[2].ID != 0 {
+					t.Errorf("the rows are %v", us)
+				}
+				e.wantTable(t, "SELECT id FROM users")
+			})
 		}
-		t.Run("closed pool", func(t *testing.T) {
-			us := []user{{Name: "a"}}
-			if err := bunid.FillRows(t.Context(), e, &us, closed); !errors.Is(err, idgen.ErrClosed) {
-				t.Errorf("got %v", err)
-			}
-		})
 	})
 }
 
@@ -176,27 +154,7 @@ func TestNamedGenerator(t *testing.T) {
 	e := open(t, dbtest.SQLite(t), (*order)(nil))
 	_, err := e.NewInsert().Model(&order{}).Exec(e.context(t))
 	wantFieldError(t, err, "ID (pk.ID)", `names the generator "orders", but its source is a *idtest.Source, not a pool`)
-	if _, err := e.NewInsert().Model(&order{}).Exec(t.Context()); !errors.Is(err, idgen.ErrNoPool) {
-		t.Errorf("without a pool: %v", err)
-	}
-
-	// While the clock stands still, a generator simply counts up by one.
-	now := time.Now()
-	pool, err := idgen.NewPool(idgen.Config{Worker: worker.Static(333), NoSpread: true, Clock: func() time.Time { return now }})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { pool.Close(context.Background()) })
-	ctx := context.WithValue(t.Context(), sourceKey{}, pool)
-	before, err := pool.Named("orders").Next(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var o order
-	if _, err := e.NewInsert().Model(&o).Exec(ctx); err != nil || o.ID.Int64() != before+1 {
-		t.Errorf("the key after %d is %d: %v", before, o.ID, err)
-	}
-	e.wantTable(t, "SELECT id FROM orders", line(o.ID))
+	e.wantTable(t, "SELECT id FROM orders")
 }
 
 // TestRowsKeepTheirKeys: repeating a failed INSERT must not result in duplicate rows.
