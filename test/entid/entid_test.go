@@ -55,7 +55,7 @@ var dialects = map[string]string{"sqlite": dialect.SQLite, "postgres": dialect.P
 var traps, tables = func() (traps, tables []*schema.Table) {
 	for _, table := range migrate.Tables {
 		switch table.Name {
-		case "items", "boxes", "item_boxes", "shelves", "slots", "plains", "twins":
+		case "items", "boxes", "item_boxes", "shelves", "plains", "twins":
 			traps = append(traps, table)
 		default:
 			tables = append(tables, table)
@@ -64,28 +64,33 @@ var traps, tables = func() (traps, tables []*schema.Table) {
 	return traps, tables
 }()
 
-// each runs test on every database, after creating the tables.
-func each(t *testing.T, test func(t *testing.T, c client)) { eachOf(t, tables, test) }
+// each runs test on every database, after creating the tables, and at the same time as
+// other tests.
+func each(t *testing.T, test func(t *testing.T, c client)) {
+	eachDB(t, func(t *testing.T, db dbtest.DB) { test(t, open(t, db, tables)) })
+}
 
-func eachOf(t *testing.T, tables []*schema.Table, test func(t *testing.T, c client)) {
+// eachInTurn is each for tests that set the default pool.
+func eachInTurn(t *testing.T, test func(t *testing.T, c client)) {
+	dbtest.Each(t, func(t *testing.T, db dbtest.DB) { test(t, open(t, db, tables)) })
+}
+
+func eachDB(t *testing.T, test func(t *testing.T, db dbtest.DB)) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
-		drv := sql.OpenDB(dialects[db.Dialect], db.Connect(t))
-		c := client{ent.NewClient(ent.Driver(drv)), drv.DB(), db}
-		if err := migrate.Create(t.Context(), c.Schema, tables); err != nil {
-			t.Fatal(err)
-		}
-		test(t, c)
+		t.Parallel()
+		test(t, db)
 	})
 }
 
-// txX starts a transaction.
-func (c client) txX(t *testing.T) *ent.Tx {
+func open(t *testing.T, db dbtest.DB, tables []*schema.Table) client {
 	t.Helper()
-	tx, err := c.Tx(t.Context())
-	if err != nil {
+	drv := sql.OpenDB(dialects[db.Dialect], db.Connect(t))
+	c := client{ent.NewClient(ent.Driver(drv)), drv.DB(), db}
+	if err := migrate.Create(t.Context(), c.Schema, tables); err != nil {
 		t.Fatal(err)
 	}
-	return tx
+	return c
 }
 
 // query returns the first column of each row. We read it as text, which is exact for

@@ -18,7 +18,7 @@ import (
 // You don't need it, since the ids of all tables are different anyway, and docs/ent.md
 // says to leave it out.
 func TestGlobalUniqueID(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+	eachDB(t, func(t *testing.T, db dbtest.DB) {
 		ctx := t.Context()
 		client := ent.NewClient(ent.Driver(sql.OpenDB(dialects[db.Dialect], db.Connect(t))))
 		err := migrate.Create(ctx, client.Schema, tables, schema.WithGlobalUniqueID(true))
