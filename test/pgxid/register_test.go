@@ -15,7 +15,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
-	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/snowkey-go/snowkey/hooks/pgxid"
@@ -500,31 +499,6 @@ func TestListRefuses(t *testing.T) {
 			}
 		}
 	})
-}
-
-// This is the AfterConnect of a pool, written as in the documentation.
-func TestPool(t *testing.T) {
-	config, err := pgxpool.ParseConfig(dbtest.Postgres(t).DSN)
-	if err != nil {
-		t.Fatal(err)
-	}
-	config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeExec
-	config.AfterConnect = func(_ context.Context, conn *pgx.Conn) error {
-		pgxid.Register(conn.TypeMap())
-		return nil
-	}
-	pool, err := pgxpool.NewWithConfig(t.Context(), config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer pool.Close()
-	var got []pk.ID
-	if err := pool.QueryRow(t.Context(), "SELECT $1::bigint[]", []pk.ID{low, high}).Scan(&got); err != nil {
-		t.Fatal(err)
-	}
-	if want := []pk.ID{low, high}; !reflect.DeepEqual(got, want) {
-		t.Errorf("got %v", got)
-	}
 }
 
 // If database/sql uses pgx, it must send lists in the same way as pgx.
