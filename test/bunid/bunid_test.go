@@ -17,7 +17,6 @@ import (
 
 	"github.com/snowkey-go/snowkey/hooks/bunid"
 	"github.com/snowkey-go/snowkey/idgen"
-	"github.com/snowkey-go/snowkey/idgen/worker"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/internal/idtest"
 	"github.com/snowkey-go/snowkey/schema/pk"
@@ -162,15 +161,4 @@ type user struct {
 	ID   pk.ID  `bun:",pk"`
 	Name string `bun:",unique"`
 	Age  int
-}
-
-// newPool returns a real pool. Each test should use a different worker number.
-func newPool(t testing.TB, number int64) *idgen.Pool {
-	t.Helper()
-	pool, err := idgen.NewPool(idgen.Config{Worker: worker.Static(number)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { pool.Close(context.Background()) })
-	return pool
 }

@@ -2,15 +2,13 @@ package bunid_test
 
 import (
 	"errors"
-	"fmt"
-	"slices"
-	"strings"
 	"testing"
 
 	"github.com/uptrace/bun"
 
 	"github.com/snowkey-go/snowkey/hooks/bunid"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/internal/idtest"
 	"github.com/snowkey-go/snowkey/schema/catalog"
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
@@ -110,16 +108,7 @@ func TestCheckFinds(t *testing.T) {
 					e.exec(t, statement)
 				}
 				err := bunid.Check(t.Context(), e.DB, tc.models...)
-				found, ok := errors.AsType[*catalog.MismatchError](err)
-				if !ok {
-					t.Fatalf("got %v, want a *MismatchError", err)
-				}
-				var got []string
-				for _, f := range found.Findings {
-					got = append(got, fmt.Sprintf("%s:%s:%s.%s", f.Severity, f.Kind, f.Column.Table.Name, f.Column.Name))
-				}
-				slices.Sort(got)
-				if got := strings.Join(got, "\n"); got != tc.want[db.Dialect] {
+				if got := idtest.Findings(t, err); got != tc.want[db.Dialect] {
 					t.Errorf("found\n%s\nwant\n%s\n%v", got, tc.want[db.Dialect], err)
 				}
 			})

@@ -13,6 +13,7 @@ import (
 	"github.com/snowkey-go/snowkey/hooks/bunid"
 	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/internal/idtest"
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
@@ -130,7 +131,7 @@ func TestDefaultPool(t *testing.T) {
 		if _, err := e.NewInsert().Model(&ws).Exec(t.Context()); !errors.Is(err, idgen.ErrNoPool) {
 			t.Fatalf("without a pool: %v", err)
 		}
-		pool := newPool(t, 332)
+		pool := idtest.Pool(t, 332)
 		idgen.SetDefault(pool)
 		t.Cleanup(func() { idgen.SetDefault(nil) })
 		if _, err := e.NewInsert().Model(&ws).Exec(t.Context()); err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/snowkey-go/snowkey/ent/entid"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/internal/idtest"
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
@@ -108,7 +109,7 @@ func TestCheckFitsNumericKeys(t *testing.T) {
 	eachTrap(t, func(t *testing.T, c client) {
 		// On SQLite, a numeric id counts regardless of its annotation.
 		want := map[string]string{"sqlite": "blocker:still-counts:boxes.id"}[c.db.Dialect]
-		if got := found(t, entid.Check(t.Context(), c.sql, traps...)); got != want {
+		if got := idtest.Findings(t, entid.Check(t.Context(), c.sql, traps...)); got != want {
 			t.Errorf("found %q, want %q", got, want)
 		}
 	})

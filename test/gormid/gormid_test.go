@@ -17,8 +17,6 @@ import (
 	"gorm.io/gorm/logger"
 
 	"github.com/snowkey-go/snowkey/hooks/gormid"
-	"github.com/snowkey-go/snowkey/idgen"
-	"github.com/snowkey-go/snowkey/idgen/worker"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/internal/idtest"
 	"github.com/snowkey-go/snowkey/schema/pk"
@@ -209,14 +207,3 @@ type user struct {
 }
 
 func (user) TableName() string { return "users" }
-
-// newPool returns a real pool. Each test should use a different worker number.
-func newPool(t testing.TB, number int64) *idgen.Pool {
-	t.Helper()
-	pool, err := idgen.NewPool(idgen.Config{Worker: worker.Static(number)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { pool.Close(context.Background()) })
-	return pool
-}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/snowkey-go/snowkey/hooks/gormid"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/internal/idtest"
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
@@ -73,7 +74,7 @@ const (
 // must create a column that the database doesn't number, and a key must find its own
 // row but no other.
 func TestKeyTypes(t *testing.T) {
-	pool := newPool(t, 301)
+	pool := idtest.Pool(t, 301)
 	each(t, func(t *testing.T, about dbtest.DB) {
 		for _, k := range []struct {
 			name    string

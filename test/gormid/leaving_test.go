@@ -12,6 +12,7 @@ import (
 
 	"github.com/snowkey-go/snowkey/hooks/gormid"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/internal/idtest"
 	"github.com/snowkey-go/snowkey/schema/autoinc"
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
@@ -133,7 +134,7 @@ func TestAutoMigrateOfWidened(t *testing.T) {
 			each(t, func(t *testing.T, db dbtest.DB) {
 				e := bare(t, db, &narrowAuthor{}, &narrowBook{})
 				must(t, e.Create(&narrowAuthor{Name: "ada", Books: []narrowBook{{}}}))
-				leave(t, e, autoinc.PlanOptions{Online: online})
+				idtest.Leave(t, e.conn.DB, autoinc.PlanOptions{Online: online})
 				models := []any{&taggedAuthor{}, &taggedBook{}}
 				if changes := e.changes(t, models...); changes != nil {
 					t.Errorf("AutoMigrate ran %q", changes)
@@ -174,7 +175,7 @@ func TestAutoMigrateBeforeThePlan(t *testing.T) {
 		must(t, e.Create(&countedAuthor{Name: "ada", Books: []countedBook{{}}}))
 		models := []any{&typedAuthor{}, &typedBook{}}
 		migrate(t, e.DB, models...)
-		leave(t, e, autoinc.PlanOptions{})
+		idtest.Leave(t, e.conn.DB, autoinc.PlanOptions{})
 		if changes := e.changes(t, models...); changes != nil {
 			t.Errorf("AutoMigrate ran %q", changes)
 		}
@@ -198,7 +199,7 @@ func TestAutoMigrateOfForgottenModels(t *testing.T) {
 			t.Error("a row without a key was accepted")
 		}
 		want := "blocker:not-counting:authors.id\nblocker:not-counting:books.id"
-		if got := found(t, gormid.Check(t.Context(), e.DB, models...)); got != want {
+		if got := idtest.Findings(t, gormid.Check(t.Context(), e.DB, models...)); got != want {
 			t.Errorf("found\n%s\nwant\n%s", got, want)
 		}
 		e.wantTable(t, "SELECT id, name FROM authors", "1 ada")
@@ -229,26 +230,8 @@ func left(t *testing.T, db dbtest.DB) *env {
 	t.Helper()
 	e := bare(t, db, &countedAuthor{}, &countedBook{})
 	must(t, e.Create(&countedAuthor{Name: "ada", Books: []countedBook{{}}}))
-	leave(t, e, autoinc.PlanOptions{})
+	idtest.Leave(t, e.conn.DB, autoinc.PlanOptions{})
 	return e
-}
-
-// leave takes all tables off auto-increment.
-func leave(t *testing.T, e *env, options autoinc.PlanOptions) {
-	t.Helper()
-	plan, err := autoinc.NewPlan(t.Context(), e.conn.DB, options)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for {
-		phase, err := autoinc.Apply(t.Context(), e.conn.DB, plan, autoinc.ApplyOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if phase.Name == "" {
-			return
-		}
-	}
 }
 
 func (e *env) wantGuarded(t *testing.T, insert string, guarded bool) {

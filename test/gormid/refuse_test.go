@@ -13,6 +13,7 @@ import (
 	"github.com/snowkey-go/snowkey/hooks/gormid"
 	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/internal/idtest"
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
@@ -435,7 +436,7 @@ func TestForeignKeyFromOwnerInAnyOrder(t *testing.T) {
 		ID     pk.ID
 		Permit permit `gorm:"foreignKey:ID"`
 	}
-	pool := newPool(t, 1)
+	pool := idtest.Pool(t, 1)
 	for _, models := range [][]any{{&holder{}, &permit{}}, {&permit{}, &holder{}}} {
 		e := bare(t, dbtest.SQLite(t), &holder{}, &permit{})
 		db, err := gorm.Open(e.Dialector, &gorm.Config{})
@@ -497,7 +498,7 @@ func TestDefaultPool(t *testing.T) {
 		t.Errorf("%d transactions were begun", begun)
 	}
 	for _, number := range []int64{302, 303} {
-		pool := newPool(t, number)
+		pool := idtest.Pool(t, number)
 		idgen.SetDefault(pool)
 		u, n := user{Name: "a"}, named{Name: "a"}
 		must(t, e.Create(&u))
