@@ -11,6 +11,7 @@ import (
 	"github.com/snowkey-go/snowkey/internal/idtest"
 	"github.com/snowkey-go/snowkey/schema/catalog"
 	"github.com/snowkey-go/snowkey/schema/pk"
+	"github.com/snowkey-go/snowkey/test/internal/reuse"
 )
 
 type (
@@ -49,13 +50,13 @@ type (
 )
 
 func TestCheckFits(t *testing.T) {
-	eachDB(t, func(t *testing.T, db dbtest.DB) {
+	reuse.Each(t, func(t *testing.T, db dbtest.DB) {
 		for _, models := range [][]any{
 			{(*checkedUser)(nil), (*checkedOrder)(nil)},
 			{(*checkedText)(nil)},
 			{(*checkedCounting)(nil)},
 		} {
-			e := bare(t, dbtest.Open(t, db.Dialect), models...)
+			e := bare(t, reuse.Open(t, db.Dialect), models...)
 			if err := bunid.Check(t.Context(), e.DB, models...); err != nil {
 				t.Error(err)
 			}
@@ -102,7 +103,7 @@ func TestCheckFinds(t *testing.T) {
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			eachDB(t, func(t *testing.T, db dbtest.DB) {
+			reuse.Each(t, func(t *testing.T, db dbtest.DB) {
 				e := bare(t, db)
 				for _, statement := range tc.tables[db.Dialect] {
 					e.exec(t, statement)

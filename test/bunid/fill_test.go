@@ -15,6 +15,7 @@ import (
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/internal/idtest"
 	"github.com/snowkey-go/snowkey/schema/pk"
+	"github.com/snowkey-go/snowkey/test/internal/reuse"
 )
 
 // TestFillRefuses: Fill must refuse an INSERT that would store a key other than the one
@@ -24,7 +25,7 @@ func TestFillRefuses(t *testing.T) {
 		bun.BaseModel `bun:"table:users"`
 		ID            pk.ID `bun:",pk"`
 	}
-	eachDB(t, func(t *testing.T, about dbtest.DB) {
+	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
 		e := open(t, about, (*user)(nil))
 		for _, c := range []struct {
 			name    string
@@ -86,7 +87,7 @@ func TestFillRefuses(t *testing.T) {
 // TestSourceFails: the source's error must reach the caller. Nothing may be inserted,
 // and the rows must not change. Package fill tests the other errors.
 func TestSourceFails(t *testing.T) {
-	eachDB(t, func(t *testing.T, about dbtest.DB) {
+	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
 		e := open(t, about, (*user)(nil))
 		full := errors.New("no more")
 		e.source.Err = full
@@ -160,7 +161,7 @@ func TestNamedGenerator(t *testing.T) {
 
 // TestRowsKeepTheirKeys: repeating a failed INSERT must not result in duplicate rows.
 func TestRowsKeepTheirKeys(t *testing.T) {
-	eachDB(t, func(t *testing.T, about dbtest.DB) {
+	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
 		e := open(t, about, (*user)(nil))
 		e.insert(t, &user{ID: idA, Name: "taken"})
 		us := []user{{Name: "a"}, {Name: "taken"}}
@@ -186,7 +187,7 @@ func TestFillWithoutModel(t *testing.T) {
 
 // TestConcurrently: many goroutines can share one database and its guard.
 func TestConcurrently(t *testing.T) {
-	eachDB(t, func(t *testing.T, about dbtest.DB) {
+	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
 		e := open(t, about)
 		if _, err := e.NewCreateTable().Model((*user)(nil)).Exec(t.Context()); err != nil {
 			t.Fatal(err)
@@ -231,7 +232,7 @@ func TestFillRowsRefuses(t *testing.T) {
 
 // TestInsertsOnly: queries other than INSERT must not fill in any keys.
 func TestInsertsOnly(t *testing.T) {
-	eachDB(t, func(t *testing.T, about dbtest.DB) {
+	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
 		e := open(t, about, (*user)(nil))
 		ctx := e.context(t)
 		ada := user{Name: "ada"}
@@ -263,7 +264,7 @@ func TestInsertsOnly(t *testing.T) {
 // TestFillLeavesTheQueryAlone: bun must generate exactly the query that it would have
 // for rows that already have keys.
 func TestFillLeavesTheQueryAlone(t *testing.T) {
-	eachDB(t, func(t *testing.T, about dbtest.DB) {
+	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
 		e := open(t, about, (*stamped)(nil))
 		sent := new(tracer)
 		e.DB = e.WithQueryHook(sent)

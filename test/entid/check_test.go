@@ -12,6 +12,7 @@ import (
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/internal/idtest"
 	"github.com/snowkey-go/snowkey/test/entid/internal/ent/migrate"
+	"github.com/snowkey-go/snowkey/test/internal/reuse"
 )
 
 // Check must accept the tables that ent creates, with and without the mixin.
@@ -80,7 +81,7 @@ func TestCheckFinds(t *testing.T) {
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			eachDB(t, func(t *testing.T, db dbtest.DB) {
+			reuse.Each(t, func(t *testing.T, db dbtest.DB) {
 				conn := db.Connect(t)
 				for _, statement := range tc.sql[db.Dialect] {
 					if _, err := conn.Exec(statement); err != nil {

@@ -21,6 +21,7 @@ import (
 	"github.com/snowkey-go/snowkey/internal/idtest"
 	"github.com/snowkey-go/snowkey/schema/autoinc"
 	"github.com/snowkey-go/snowkey/test/entid/internal/ent/migrate"
+	"github.com/snowkey-go/snowkey/test/internal/reuse"
 )
 
 // In these tests, ent creates tables with auto-increment, and a plan takes them off it.
@@ -98,7 +99,7 @@ func changes(migration string) string {
 }
 
 func TestAutoMigrationOfLeavers(t *testing.T) {
-	eachDB(t, func(t *testing.T, db dbtest.DB) {
+	reuse.Each(t, func(t *testing.T, db dbtest.DB) {
 		conn := db.Connect(t)
 		driver := sql.OpenDB(dialects[db.Dialect], conn)
 		m, err := schema.NewMigrate(driver)
@@ -164,7 +165,7 @@ func TestAutoMigrationOfLeavers(t *testing.T) {
 func TestAutoMigrationOfWidened(t *testing.T) {
 	for _, online := range []bool{false, true} {
 		t.Run(fmt.Sprint("online ", online), func(t *testing.T) {
-			eachDB(t, func(t *testing.T, db dbtest.DB) {
+			reuse.Each(t, func(t *testing.T, db dbtest.DB) {
 				conn := db.Connect(t)
 				driver := sql.OpenDB(dialects[db.Dialect], conn)
 				m, err := schema.NewMigrate(driver)
@@ -236,7 +237,7 @@ func TestAutoMigrationChangesSigns(t *testing.T) {
 // A directory of versioned migrations needs the plan as a separate file, after which
 // the next diff must be empty.
 func TestVersionedMigrationOfLeavers(t *testing.T) {
-	eachDB(t, func(t *testing.T, db dbtest.DB) {
+	reuse.Each(t, func(t *testing.T, db dbtest.DB) {
 		path := t.TempDir()
 		dir, err := atlas.NewLocalDir(path)
 		if err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/internal/idtest"
 	"github.com/snowkey-go/snowkey/schema/pk"
+	"github.com/snowkey-go/snowkey/test/internal/reuse"
 )
 
 // These tests show the faults that package entid prevents, using a schema without it.
@@ -17,7 +18,7 @@ import (
 // necessary.
 
 func eachTrap(t *testing.T, test func(t *testing.T, c client)) {
-	eachDB(t, func(t *testing.T, db dbtest.DB) { test(t, open(t, db, traps)) })
+	reuse.Each(t, func(t *testing.T, db dbtest.DB) { test(t, open(t, db, traps)) })
 }
 
 // On MySQL, ent assigns the ids LastInsertId, LastInsertId+1 and so on to the rows of a

@@ -10,6 +10,7 @@ import (
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/internal/idtest"
 	"github.com/snowkey-go/snowkey/schema/pk"
+	"github.com/snowkey-go/snowkey/test/internal/reuse"
 )
 
 // A customer has orders. The keys of both are filled in.
@@ -60,7 +61,7 @@ func (strayOrder) TableName() string      { return "orders" }
 // Check must accept the tables that AutoMigrate creates. If AutoMigrate runs again, it
 // must not change anything that Check compares.
 func TestCheckFits(t *testing.T) {
-	each(t, func(t *testing.T, db dbtest.DB) {
+	reuse.Each(t, func(t *testing.T, db dbtest.DB) {
 		models := []any{&customer{}, &order{}, &group{}, &user{}}
 		e := bare(t, db, models...)
 		for range 2 {
@@ -73,7 +74,7 @@ func TestCheckFits(t *testing.T) {
 		if err := gormid.Check(t.Context(), e.Session(&gorm.Session{PrepareStmt: true}), models...); err != nil {
 			t.Error(err)
 		}
-		counted := bare(t, dbtest.Open(t, db.Dialect), &countedCustomer{})
+		counted := bare(t, reuse.Open(t, db.Dialect), &countedCustomer{})
 		if err := gormid.Check(t.Context(), counted.DB, &countedCustomer{}); err != nil {
 			t.Error(err)
 		}
@@ -171,7 +172,7 @@ func TestCheckFinds(t *testing.T) {
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			each(t, func(t *testing.T, db dbtest.DB) {
+			reuse.Each(t, func(t *testing.T, db dbtest.DB) {
 				tables, want := tc.tables[db.Dialect], tc.want[""]
 				if tables == nil {
 					tables = tc.tables[""]
@@ -205,7 +206,7 @@ func (appless) TableName() string { return "customers" }
 // AutoMigrate accepts these tables without an error. However, it doesn't widen any
 // column on Postgres, and doesn't remove auto-increment from any database.
 func TestCheckAfterAutoMigrate(t *testing.T) {
-	each(t, func(t *testing.T, db dbtest.DB) {
+	reuse.Each(t, func(t *testing.T, db dbtest.DB) {
 		e := bare(t, db, &countedCustomer{})
 		migrate(t, e.DB, &appless{})
 		want := map[string]string{"postgres": "warning", "mysql": "blocker", "sqlite": "blocker"}[db.Dialect] + ":still-counts:customers.id"

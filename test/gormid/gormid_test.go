@@ -20,6 +20,7 @@ import (
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/internal/idtest"
 	"github.com/snowkey-go/snowkey/schema/pk"
+	"github.com/snowkey-go/snowkey/test/internal/reuse"
 )
 
 // These keys are equal as float64, so we notice if anything rounds them.
@@ -78,14 +79,7 @@ type env struct {
 	about  dbtest.DB
 }
 
-// each runs a test on every database, at the same time as other tests.
-func each(t *testing.T, test func(t *testing.T, about dbtest.DB)) {
-	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
-		t.Parallel()
-		test(t, about)
-	})
-}
+func TestMain(m *testing.M) { reuse.Main(m) }
 
 // bare opens GORM, but doesn't install the plugin.
 func bare(t testing.TB, about dbtest.DB, models ...any) *env {

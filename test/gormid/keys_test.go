@@ -12,6 +12,7 @@ import (
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/internal/idtest"
 	"github.com/snowkey-go/snowkey/schema/pk"
+	"github.com/snowkey-go/snowkey/test/internal/reuse"
 )
 
 // byType opts in by its type, whereas byTag does so by its tag.
@@ -75,7 +76,7 @@ const (
 // row but no other.
 func TestKeyTypes(t *testing.T) {
 	pool := idtest.Pool(t, 301)
-	each(t, func(t *testing.T, about dbtest.DB) {
+	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
 		for _, k := range []struct {
 			name    string
 			test    func(*testing.T, *env)
@@ -261,7 +262,7 @@ func TestSharedPointer(t *testing.T) {
 		ID   *pk.ID
 		Name string
 	}
-	each(t, func(t *testing.T, about dbtest.DB) {
+	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
 		e := open(t, about, &pointed{})
 		var zero pk.ID
 		ps := []pointed{{ID: &zero, Name: "a"}, {ID: &zero, Name: "b"}}
@@ -311,7 +312,7 @@ func TestEmbedded(t *testing.T) {
 		Raw  `gorm:"embedded;snowkey"`
 		Name string
 	}
-	each(t, func(t *testing.T, about dbtest.DB) {
+	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
 		e := open(t, about, &plain{}, &pointer{}, &prefix{}, &soft{}, &tagged{})
 
 		x := []plain{{Name: "a"}, {Name: "b", Base: Base{ID: idA}}}

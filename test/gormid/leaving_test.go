@@ -15,6 +15,7 @@ import (
 	"github.com/snowkey-go/snowkey/internal/idtest"
 	"github.com/snowkey-go/snowkey/schema/autoinc"
 	"github.com/snowkey-go/snowkey/schema/pk"
+	"github.com/snowkey-go/snowkey/test/internal/reuse"
 )
 
 // In these tests, AutoMigrate creates tables with auto-increment, and a plan takes them
@@ -109,7 +110,7 @@ func TestAutoMigrateOfLeavers(t *testing.T) {
 		"typed":  {&typedAuthor{}, &typedBook{}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			each(t, func(t *testing.T, db dbtest.DB) {
+			reuse.Each(t, func(t *testing.T, db dbtest.DB) {
 				if name == "typed" && db.Dialect == "sqlite" {
 					return // see TestAutoMigrateMakesTablesAgain
 				}
@@ -131,7 +132,7 @@ func TestAutoMigrateOfLeavers(t *testing.T) {
 func TestAutoMigrateOfWidened(t *testing.T) {
 	for _, online := range []bool{false, true} {
 		t.Run(fmt.Sprint("online ", online), func(t *testing.T) {
-			each(t, func(t *testing.T, db dbtest.DB) {
+			reuse.Each(t, func(t *testing.T, db dbtest.DB) {
 				e := bare(t, db, &narrowAuthor{}, &narrowBook{})
 				must(t, e.Create(&narrowAuthor{Name: "ada", Books: []narrowBook{{}}}))
 				idtest.Leave(t, e.conn.DB, autoinc.PlanOptions{Online: online})
@@ -170,7 +171,7 @@ func TestAutoMigrateMakesTablesAgain(t *testing.T) {
 // If AutoMigrate has already recreated the children before the plan, it must not change
 // anything afterwards.
 func TestAutoMigrateBeforeThePlan(t *testing.T) {
-	each(t, func(t *testing.T, db dbtest.DB) {
+	reuse.Each(t, func(t *testing.T, db dbtest.DB) {
 		e := bare(t, db, &countedAuthor{}, &countedBook{})
 		must(t, e.Create(&countedAuthor{Name: "ada", Books: []countedBook{{}}}))
 		models := []any{&typedAuthor{}, &typedBook{}}
@@ -189,7 +190,7 @@ func TestAutoMigrateBeforeThePlan(t *testing.T) {
 
 // A model that we forgot to change must not add auto-increment back. Its inserts fail.
 func TestAutoMigrateOfForgottenModels(t *testing.T) {
-	each(t, func(t *testing.T, db dbtest.DB) {
+	reuse.Each(t, func(t *testing.T, db dbtest.DB) {
 		e := left(t, db)
 		models := []any{&countedAuthor{}, &countedBook{}}
 		if changes := e.changes(t, models...); changes != nil {
@@ -209,7 +210,7 @@ func TestAutoMigrateOfForgottenModels(t *testing.T) {
 // The new models must fill in the keys of new rows, next to rows with auto-increment
 // keys.
 func TestCreateInLeavers(t *testing.T) {
-	each(t, func(t *testing.T, db dbtest.DB) {
+	reuse.Each(t, func(t *testing.T, db dbtest.DB) {
 		e := left(t, db)
 		use(t, e.DB, gormid.Config{Source: e.source, Models: []any{&typedAuthor{}, &typedBook{}}})
 		old := typedAuthor{ID: 1}

@@ -18,8 +18,8 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/snowkey-go/snowkey/hooks/pgxid"
-	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/schema/pk"
+	"github.com/snowkey-go/snowkey/test/internal/reuse"
 )
 
 var update = flag.Bool("update", false, "write the table of docs/pgx.md anew")
@@ -321,7 +321,8 @@ func allCells() []cell {
 // TestTable runs all cells in every mode, with and without Register. The table in
 // docs/pgx.md must match the results.
 func TestTable(t *testing.T) {
-	db := dbtest.Postgres(t)
+	t.Parallel()
+	db := reuse.Open(t, "postgres")
 	setup := connect(t, db, pgx.QueryExecModeExec)
 	exec(t, setup, "CREATE TYPE compound AS (id bigint, ref bigint, code text, ids bigint[])")
 	exec(t, setup, "CREATE DOMAIN key AS bigint")
@@ -503,7 +504,8 @@ func TestListRefuses(t *testing.T) {
 
 // If database/sql uses pgx, it must send lists in the same way as pgx.
 func TestDatabaseSQL(t *testing.T) {
-	db := dbtest.Postgres(t)
+	t.Parallel()
+	db := reuse.Open(t, "postgres")
 	for _, mode := range modes {
 		for _, register := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%v register=%v", mode, register), func(t *testing.T) {

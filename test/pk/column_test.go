@@ -17,6 +17,7 @@ import (
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/schema/pk"
 	"github.com/snowkey-go/snowkey/schema/pk/public"
+	"github.com/snowkey-go/snowkey/test/internal/reuse"
 )
 
 // A session is one of the ways to connect to a database. The protocol determines how
@@ -30,11 +31,7 @@ type session struct {
 }
 
 func eachSession(t *testing.T, test func(*testing.T, session)) {
-	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
-		t.Parallel()
-		sessions(t, db, test)
-	})
+	reuse.Each(t, func(t *testing.T, db dbtest.DB) { sessions(t, db, test) })
 }
 
 func sessions(t *testing.T, db dbtest.DB, test func(*testing.T, session)) {
