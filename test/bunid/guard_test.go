@@ -145,7 +145,7 @@ var refused = []struct {
 // TestGuardRefuses: if the hooks were bypassed, an INSERT must fail before anything is
 // sent, so that the transaction can continue.
 func TestGuardRefuses(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
+	eachDB(t, func(t *testing.T, about dbtest.DB) {
 		e := open(t, about, (*user)(nil), (*pair)(nil))
 		for _, c := range refused {
 			if c.only != "" && c.only != about.Dialect {
@@ -193,7 +193,7 @@ func TestGuardLets(t *testing.T) {
 		ID   int64 `bun:",pk,autoincrement"`
 		Name string
 	}
-	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
+	eachDB(t, func(t *testing.T, about dbtest.DB) {
 		e := open(t, about, (*user)(nil), (*pair)(nil), (*stranger)(nil))
 		ctx := e.context(t)
 		for name, do := range map[string]func(ctx context.Context, db bun.IDB) error{

@@ -282,7 +282,7 @@ func (h *hooked) BeforeAppendModel(_ context.Context, q bun.Query) error {
 
 // TestWays: whichever way is used, memory must equal the table.
 func TestWays(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+	eachDB(t, func(t *testing.T, db dbtest.DB) {
 		e := open(t, db, (*user)(nil))
 		e.use(t, (*derived)(nil), (*pointing)(nil), (*prefixed)(nil), (*hooked)(nil))
 		for _, w := range ways {

@@ -40,7 +40,7 @@ type backend struct {
 }
 
 // backends are all kinds of store that the chaos test runs on.
-var backends = []backend{postgres, mysql, redisBackend, etcdBackend, zooKeeperBackend}
+var backends = []backend{postgres, mysql}
 
 // A server is a running server or cluster, and the harm that can be done to it.
 type server struct {

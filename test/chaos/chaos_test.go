@@ -142,7 +142,7 @@ func TestDuplicatesOfTwoProcessesAreFound(t *testing.T) {
 	// A failed test keeps this evidence.
 	f.stopAndSave(t)
 	row := "snowkey_lease "
-	if f.orders.Backend == zooKeeperBackend.name {
+	if f.orders.Backend == "zookeeper" {
 		row = "/snowkey/namespaces/default/"
 	}
 	for name, want := range map[string]string{

@@ -25,7 +25,7 @@ type bulkClient struct {
 }
 
 func eachBulk(t *testing.T, test func(t *testing.T, c bulkClient)) {
-	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+	eachDB(t, func(t *testing.T, db dbtest.DB) {
 		drv := sql.OpenDB(dialects[db.Dialect], db.Connect(t))
 		c := bulkClient{bulk.NewClient(bulk.Driver(drv)), client{sql: drv.DB(), db: db}, newCounter()}
 		if err := c.Schema.Create(t.Context()); err != nil {

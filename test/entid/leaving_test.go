@@ -1,7 +1,10 @@
+//go:build clients
+
 package entid_test
 
 import (
 	stdsql "database/sql"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -112,7 +115,7 @@ func changes(migration string) string {
 }
 
 func TestAutoMigrationOfLeavers(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+	eachDB(t, func(t *testing.T, db dbtest.DB) {
 		conn := db.Connect(t)
 		driver := sql.OpenDB(dialects[db.Dialect], conn)
 		m, err := schema.NewMigrate(driver)
@@ -177,24 +180,26 @@ func TestAutoMigrationOfLeavers(t *testing.T) {
 // If a plan has widened keys and foreign keys, they must match the mixin.
 func TestAutoMigrationOfWidened(t *testing.T) {
 	for _, online := range []bool{false, true} {
-		dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
-			conn := db.Connect(t)
-			driver := sql.OpenDB(dialects[db.Dialect], conn)
-			m, err := schema.NewMigrate(driver)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := m.Create(t.Context(), numericOf(field.TypeInt32, true)...); err != nil {
-				t.Fatal(err)
-			}
-			exec(t, conn, "INSERT INTO users (name, age) VALUES ('ada', 1)", "INSERT INTO posts (title, author_id) VALUES ('first', 1)")
-			leave(t, conn, autoinc.PlanOptions{Online: online})
-			if plan, err := auto(t, driver, mixed, schema.WithDropColumn(true), schema.WithDropIndex(true)); plan != "" || err != nil {
-				t.Errorf("online %v: ent would run %q, %v", online, plan, err)
-			}
-			if err := entid.Check(t.Context(), conn, mixed...); err != nil {
-				t.Error(err)
-			}
+		t.Run(fmt.Sprint("online ", online), func(t *testing.T) {
+			eachDB(t, func(t *testing.T, db dbtest.DB) {
+				conn := db.Connect(t)
+				driver := sql.OpenDB(dialects[db.Dialect], conn)
+				m, err := schema.NewMigrate(driver)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := m.Create(t.Context(), numericOf(field.TypeInt32, true)...); err != nil {
+					t.Fatal(err)
+				}
+				exec(t, conn, "INSERT INTO users (name, age) VALUES ('ada', 1)", "INSERT INTO posts (title, author_id) VALUES ('first', 1)")
+				leave(t, conn, autoinc.PlanOptions{Online: online})
+				if plan, err := auto(t, driver, mixed, schema.WithDropColumn(true), schema.WithDropIndex(true)); plan != "" || err != nil {
+					t.Errorf("ent would run %q, %v", plan, err)
+				}
+				if err := entid.Check(t.Context(), conn, mixed...); err != nil {
+					t.Error(err)
+				}
+			})
 		})
 	}
 }
@@ -248,7 +253,7 @@ func TestAutoMigrationChangesSigns(t *testing.T) {
 // A directory of versioned migrations needs the plan as a separate file, after which
 // the next diff must be empty.
 func TestVersionedMigrationOfLeavers(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+	eachDB(t, func(t *testing.T, db dbtest.DB) {
 		path := t.TempDir()
 		dir, err := atlas.NewLocalDir(path)
 		if err != nil {

@@ -300,7 +300,7 @@ var familyWays = []familyWay{
 // TestAssociations: each row must have its own key, and refer to other rows by their
 // keys.
 func TestAssociations(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
+	each(t, func(t *testing.T, about dbtest.DB) {
 		e := openAuthors(t, about)
 		for _, way := range familyWays {
 			t.Run(way.name, func(t *testing.T) {

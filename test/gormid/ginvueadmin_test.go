@@ -74,7 +74,7 @@ func openGVA(t *testing.T, about dbtest.DB) *env {
 // A program like gin-vue-admin moves to generated keys without changing its models,
 // both on an empty database and on one that has numbered its rows so far.
 func TestGinVueAdmin(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
+	each(t, func(t *testing.T, about dbtest.DB) {
 		for _, name := range []string{"empty", "counted"} {
 			t.Run(name, func(t *testing.T) { testGinVueAdmin(t, about, name == "counted") })
 		}

@@ -80,6 +80,15 @@ type env struct {
 	about  dbtest.DB
 }
 
+// each runs a test on every database, at the same time as other tests.
+func each(t *testing.T, test func(t *testing.T, about dbtest.DB)) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
+		t.Parallel()
+		test(t, about)
+	})
+}
+
 // bare opens GORM, but doesn't install the plugin.
 func bare(t testing.TB, about dbtest.DB, models ...any) *env {
 	t.Helper()

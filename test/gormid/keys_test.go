@@ -73,8 +73,8 @@ const (
 // must create a column that the database doesn't number, and a key must find its own
 // row but no other.
 func TestKeyTypes(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
-		pool := newPool(t, 301)
+	pool := newPool(t, 301)
+	each(t, func(t *testing.T, about dbtest.DB) {
 		for _, k := range []struct {
 			name    string
 			test    func(*testing.T, *env)
@@ -260,7 +260,7 @@ func TestSharedPointer(t *testing.T) {
 		ID   *pk.ID
 		Name string
 	}
-	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
+	each(t, func(t *testing.T, about dbtest.DB) {
 		e := open(t, about, &pointed{})
 		var zero pk.ID
 		ps := []pointed{{ID: &zero, Name: "a"}, {ID: &zero, Name: "b"}}
@@ -310,7 +310,7 @@ func TestEmbedded(t *testing.T) {
 		Raw  `gorm:"embedded;snowkey"`
 		Name string
 	}
-	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
+	each(t, func(t *testing.T, about dbtest.DB) {
 		e := open(t, about, &plain{}, &pointer{}, &prefix{}, &soft{}, &tagged{})
 
 		x := []plain{{Name: "a"}, {Name: "b", Base: Base{ID: idA}}}

@@ -2,6 +2,7 @@ package gormid_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -107,7 +108,7 @@ func TestAutoMigrateOfLeavers(t *testing.T) {
 		"typed":  {&typedAuthor{}, &typedBook{}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+			each(t, func(t *testing.T, db dbtest.DB) {
 				if name == "typed" && db.Dialect == "sqlite" {
 					return // see TestAutoMigrateMakesTablesAgain
 				}
@@ -128,17 +129,19 @@ func TestAutoMigrateOfLeavers(t *testing.T) {
 // If a plan has widened keys and foreign keys, they must match the new models.
 func TestAutoMigrateOfWidened(t *testing.T) {
 	for _, online := range []bool{false, true} {
-		dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
-			e := bare(t, db, &narrowAuthor{}, &narrowBook{})
-			must(t, e.Create(&narrowAuthor{Name: "ada", Books: []narrowBook{{}}}))
-			leave(t, e, autoinc.PlanOptions{Online: online})
-			models := []any{&taggedAuthor{}, &taggedBook{}}
-			if changes := e.changes(t, models...); changes != nil {
-				t.Errorf("online %v: AutoMigrate ran %q", online, changes)
-			}
-			if err := gormid.Check(t.Context(), e.DB, models...); err != nil {
-				t.Error(err)
-			}
+		t.Run(fmt.Sprint("online ", online), func(t *testing.T) {
+			each(t, func(t *testing.T, db dbtest.DB) {
+				e := bare(t, db, &narrowAuthor{}, &narrowBook{})
+				must(t, e.Create(&narrowAuthor{Name: "ada", Books: []narrowBook{{}}}))
+				leave(t, e, autoinc.PlanOptions{Online: online})
+				models := []any{&taggedAuthor{}, &taggedBook{}}
+				if changes := e.changes(t, models...); changes != nil {
+					t.Errorf("AutoMigrate ran %q", changes)
+				}
+				if err := gormid.Check(t.Context(), e.DB, models...); err != nil {
+					t.Error(err)
+				}
+			})
 		})
 	}
 }
@@ -166,7 +169,7 @@ func TestAutoMigrateMakesTablesAgain(t *testing.T) {
 // If AutoMigrate has already recreated the children before the plan, it must not change
 // anything afterwards.
 func TestAutoMigrateBeforeThePlan(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+	each(t, func(t *testing.T, db dbtest.DB) {
 		e := bare(t, db, &countedAuthor{}, &countedBook{})
 		must(t, e.Create(&countedAuthor{Name: "ada", Books: []countedBook{{}}}))
 		models := []any{&typedAuthor{}, &typedBook{}}
@@ -185,7 +188,7 @@ func TestAutoMigrateBeforeThePlan(t *testing.T) {
 
 // A model that we forgot to change must not add auto-increment back. Its inserts fail.
 func TestAutoMigrateOfForgottenModels(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+	each(t, func(t *testing.T, db dbtest.DB) {
 		e := left(t, db)
 		models := []any{&countedAuthor{}, &countedBook{}}
 		if changes := e.changes(t, models...); changes != nil {
@@ -205,7 +208,7 @@ func TestAutoMigrateOfForgottenModels(t *testing.T) {
 // The new models must fill in the keys of new rows, next to rows with auto-increment
 // keys.
 func TestCreateInLeavers(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+	each(t, func(t *testing.T, db dbtest.DB) {
 		e := left(t, db)
 		use(t, e.DB, gormid.Config{Source: e.source, Models: []any{&typedAuthor{}, &typedBook{}}})
 		old := typedAuthor{ID: 1}

@@ -55,7 +55,7 @@ func init() {
 // TestGenericsSet: a row that is created from assignments isn't in memory, but must
 // have a key nevertheless.
 func TestGenericsSet(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
+	each(t, func(t *testing.T, about dbtest.DB) {
 		e := open(t, about, &user{})
 		set := clause.Assignment{Column: clause.Column{Name: "name"}, Value: "a"}
 		if err := gorm.G[user](e.DB).Set(set).Create(t.Context()); err != nil {

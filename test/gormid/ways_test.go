@@ -213,7 +213,7 @@ func several(w way) way { w.once = false; return w }
 
 // TestWays: whichever way is used, memory must equal the table.
 func TestWays(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
+	each(t, func(t *testing.T, about dbtest.DB) {
 		e := bare(t, about)
 		use(t, e.DB, gormid.Config{Source: e.source, Models: []any{&user{}}})
 		migrate(t, e.DB, &user{})

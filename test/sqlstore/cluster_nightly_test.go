@@ -4,21 +4,90 @@ package sqlstore_test
 
 import (
 	"fmt"
+	"os"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/internal/dbtest/cluster"
 	"github.com/snowkey-go/snowkey/lease"
 )
 
+// onCluster runs the suite on a cluster, with connections that are spread over its
+// members and replaced every two seconds. A role may read the cluster's view only with
+// the grant of the page that names the given table. Without it, the store can't tell
+// whether commits were lost.
+func onCluster(t *testing.T, members []*cluster.Member, table, wait string) {
+	t.Helper()
+	page, err := os.ReadFile("../../docs/clusters.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	grant := regexp.MustCompile("(?m)^GRANT SELECT ON " + regexp.QuoteMeta(table) + " TO [^;]*").FindString(string(page))
+	if grant == "" {
+		t.Fatalf("docs/clusters.md has no grant for %s", table)
+	}
+	db, _ := cluster.Balanced(t, members)
+	conn := db.Connect(t)
+	conn.SetMaxIdleConns(64)
+	conn.SetConnMaxLifetime(2 * time.Second)
+	suite(t, db, conn)
+
+	t.Run("privileges", func(t *testing.T) {
+		store := open(t, db, conn, "granted")
+		if err := store.Migrate(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		exec(t, conn, "CREATE USER app@'%' IDENTIFIED BY 'secret'")
+		for _, grant := range store.Grants("app") {
+			exec(t, conn, grant)
+		}
+		as := strings.NewReplacer("root@", "app:secret@")
+		each := func(check func(*testing.T, *operated)) {
+			for i, m := range members {
+				t.Run(fmt.Sprint("member ", i+1), func(t *testing.T) {
+					exec(t, m.Connect(t), wait) // for the privileges
+					db := m.DB
+					db.DSN = as.Replace(db.DSN)
+					check(t, open(t, db, db.Connect(t), "granted"))
+				})
+			}
+		}
+		each(func(t *testing.T, store *operated) {
+			if !everything(t, store, "without the grant") {
+				t.Error("the store reads the view without a privilege")
+			}
+		})
+		exec(t, conn, grant)
+		fingerprints := make(map[string]bool)
+		each(func(t *testing.T, store *operated) {
+			if everything(t, store, "with the grant") {
+				t.Error("with the privilege, the store can't tell whether commits were lost")
+			}
+			if _, err := store.CreateNamespace(t.Context(), terms, 0); err != nil {
+				t.Error(err)
+			}
+			fingerprints[probe(t, store).Current] = true
+		})
+		if len(fingerprints) != 1 {
+			t.Errorf("the members have the fingerprints %v", fingerprints)
+		}
+	})
+}
+
+func TestNightlyGalera(t *testing.T) {
+	onCluster(t, cluster.Galera(t, 3), "mysql.wsrep_cluster", "SET STATEMENT wsrep_sync_wait = 1 FOR SELECT 1 FROM mysql.user")
+}
+
 func TestNightlyGroupReplication(t *testing.T) {
-	members := dbtest.GroupReplication(t, 3)
+	members := cluster.GroupReplication(t, 3)
 	onCluster(t, members, "performance_schema.replication_group_member_stats", "SELECT SLEEP(1)")
 
 	// A member that has left the group still answers, with old rows.
 	t.Run("a member has left", func(t *testing.T) {
-		db, _ := dbtest.Balanced(t, members)
+		db, _ := cluster.Balanced(t, members)
 		conn := db.Connect(t)
 		conn.SetMaxIdleConns(-1) // each statement on the next member
 		store := open(t, db, conn, "left")
@@ -49,12 +118,12 @@ func TestNightlyGroupReplication(t *testing.T) {
 // hold-off.
 func TestNightlyForcedBootstrap(t *testing.T) {
 	for name, c := range map[string]struct {
-		start        func(dbtest.TB, int) []*dbtest.Member
-		leave, force func(*dbtest.Member) error
+		start        func(dbtest.TB, int) []*cluster.Member
+		leave, force func(*cluster.Member) error
 	}{
-		"galera":                         {dbtest.Galera, killed, (*dbtest.Member).Bootstrap},
-		"group replication":              {dbtest.GroupReplication, killed, (*dbtest.Member).Bootstrap},
-		"group replication, partitioned": {dbtest.SeparateGroup, (*dbtest.Member).Isolate, (*dbtest.Member).Force},
+		"galera":                         {cluster.Galera, killed, (*cluster.Member).Bootstrap},
+		"group replication":              {cluster.GroupReplication, killed, (*cluster.Member).Bootstrap},
+		"group replication, partitioned": {cluster.SeparateGroup, (*cluster.Member).Isolate, (*cluster.Member).Force},
 	} {
 		t.Run(name, func(t *testing.T) {
 			members := c.start(t, 3)
@@ -109,7 +178,7 @@ func TestNightlyForcedBootstrap(t *testing.T) {
 	}
 }
 
-func killed(m *dbtest.Member) error { return m.Kill() }
+func killed(m *cluster.Member) error { return m.Kill() }
 
 // schema returns the name of the database.
 func schema(t *testing.T, db dbtest.DB) (name string) {

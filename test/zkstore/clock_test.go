@@ -18,7 +18,7 @@ import (
 // Open refuses a host whose clock is wrong, and leases nothing. If the clock of a running
 // process jumps, it continues, and the next lease of its worker number starts above its ids.
 func TestWrongHostClock(t *testing.T) {
-	conn := connect(t, dbtest.ZooKeepers(t, 1).Addresses()...)
+	conn := connect(t, dbtest.ZooKeeper().Start(t).Address)
 	layout, err := idgen.NewLayout(time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC), time.Millisecond, idgen.Time(41), idgen.Worker(4), idgen.Sequence(4))
 	if err != nil {
 		t.Fatal(err)

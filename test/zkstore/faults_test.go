@@ -80,11 +80,12 @@ func (h *holder) renew() bool {
 
 // A lease survives an election. The first claim after it needs a fence.
 func TestElection(t *testing.T) {
-	z := dbtest.ZooKeepers(t, 1)
-	h := newHolder(t, connect(t, z.Addresses()...))
+	z := dbtest.ZooKeeper().Start(t)
+	h := newHolder(t, connect(t, z.Address))
 	before := h.probe()
 	h.must(h.AddRows(t.Context(), terms, 8, 8))
-	h.must(z.Restart(func(*dbtest.ZooKeeperMember) error { return nil }))
+	h.must(z.Kill())
+	h.must(z.Start())
 	h.await()
 	if !h.renew() {
 		t.Error("the lease did not survive the election")
@@ -120,7 +121,7 @@ func (h *holder) await() {
 // A renewal was prepared for a row that is deleted, added again and claimed by another
 // process before it arrives. The new node has the same version.
 func TestRenewalOfADeletedRow(t *testing.T) {
-	conn := connect(t, dbtest.ZooKeepers(t, 1).Addresses()...)
+	conn := connect(t, dbtest.ZooKeeper().Start(t).Address)
 	late := newHolder(t, conn)
 	late.must(late.Delete(t.Context(), terms, 7))
 	other := newHolder(t, conn)
@@ -139,7 +140,7 @@ func TestRenewalOfADeletedRow(t *testing.T) {
 
 // A renewal is one transaction.
 func TestRequestsOfARenewal(t *testing.T) {
-	h := newHolder(t, connect(t, dbtest.ZooKeepers(t, 1).Addresses()...))
+	h := newHolder(t, connect(t, dbtest.ZooKeeper().Start(t).Address))
 	zxid := func() int64 {
 		stat, err := h.conn.Set("/snowkey/clock", nil, -1)
 		h.must(err)
@@ -158,7 +159,7 @@ func TestRequestsOfARenewal(t *testing.T) {
 }
 
 func TestErrors(t *testing.T) {
-	servers := dbtest.ZooKeepers(t, 1).Addresses()
+	servers := []string{dbtest.ZooKeeper().Start(t).Address}
 	ctx := t.Context()
 	conn := connect(t, servers...)
 	probe := func(s *zkstore.Store) error {
@@ -244,7 +245,7 @@ func TestErrors(t *testing.T) {
 // A waiting process reads a leased row again only when its lease has expired, or when a
 // row was released. It must notice both, and that a lease was renewed instead.
 func TestWaitingProbe(t *testing.T) {
-	h := newHolder(t, connect(t, dbtest.ZooKeepers(t, 1).Addresses()...))
+	h := newHolder(t, connect(t, dbtest.ZooKeeper().Start(t).Address))
 	short := terms
 	short.TTL, short.Skew = (2 * time.Second).Microseconds(), 0
 	waiting := func() lease.Probe {

@@ -45,7 +45,7 @@ func TestOpen(t *testing.T) {
 		t.Errorf("this file does not have the code of the page:\n%s", code)
 	}
 
-	servers := dbtest.ZooKeepers(t, 3).Addresses()
+	servers := []string{dbtest.ZooKeeper().Start(t).Address}
 	seen := make(map[int64]bool)
 	for range 2 {
 		pool, conn, err := Open(t.Context(), servers)

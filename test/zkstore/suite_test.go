@@ -92,9 +92,9 @@ func (s operated) SetFingerprint(ctx context.Context, t lease.Terms, fingerprint
 }
 
 func TestStore(t *testing.T) {
-	for name, members := range map[string]int{"ensemble": 1, "standalone": 0} {
+	for name, server := range map[string]dbtest.Service{"ensemble": dbtest.ZooKeeper(), "standalone": dbtest.ZooKeeperMember(1, "")} {
 		t.Run(name, func(t *testing.T) {
-			conn := connect(t, dbtest.ZooKeepers(t, members).Addresses()...)
+			conn := connect(t, server.Start(t).Address)
 			var n atomic.Int64
 			leasetest.Run(t, func(t *testing.T) lease.Store {
 				path := fmt.Sprintf("/test/%d", n.Add(1))

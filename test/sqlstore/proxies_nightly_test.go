@@ -1,0 +1,259 @@
+//go:build nightly
+
+package sqlstore_test
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/snowkey-go/snowkey"
+	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/internal/dbtest/cluster"
+	"github.com/snowkey-go/snowkey/internal/tokentest"
+	"github.com/snowkey-go/snowkey/lease"
+	"github.com/snowkey-go/snowkey/token"
+	"github.com/snowkey-go/snowkey/token/sqltoken"
+)
+
+// poolReads are settings of Pgpool-II with which it sends every SELECT to the standby that
+// it can, even in a transaction that has written.
+var poolReads = []string{"read_only_function_list = '.*'", "disable_load_balance_on_write = 'off'", "statement_level_load_balance = on"}
+
+// behind is how far the standby is behind the primary in these tests. A claim and the next
+// probe are closer together.
+const behind = "recovery_min_apply_delay = '1s'"
+
+// requireStaleReads fails unless reads go to a standby that lags.
+func requireStaleReads(t *testing.T, conn *sql.DB, schema string) {
+	t.Helper()
+	exec(t, conn, "CREATE SCHEMA "+schema)
+	var there bool
+	if err := conn.QueryRow("SELECT to_regnamespace('" + schema + "') IS NOT NULL").Scan(&there); err != nil || there {
+		t.Fatalf("reads don't go to the standby, or it doesn't lag: %v", err)
+	}
+}
+
+// TestNightlyPgpool runs the suite through a Pgpool-II that sends reads to a standby which lags.
+// A store that read a row there would fail it.
+func TestNightlyPgpool(t *testing.T) {
+	primary := dbtest.Durable(t, "postgres")
+	standby := dbtest.StandbyOf(t, primary, behind)
+	t.Run("defaults", func(t *testing.T) {
+		db := cluster.Pgpool(t, primary, standby)
+		conn := db.Connect(t)
+		requireStaleReads(t, conn, "one")
+		if everything(t, open(t, db, conn, "one.lease"), "defaults") {
+			t.Error("the store can't tell whether commits were lost")
+		}
+	})
+	t.Run("every read to the standby", func(t *testing.T) {
+		db := cluster.Pgpool(t, primary, standby, poolReads...)
+		conn := db.Connect(t)
+		conn.SetMaxIdleConns(64)
+		requireStaleReads(t, conn, "two")
+		suite(t, db, conn)
+		t.Run("sessions", func(t *testing.T) {
+			tables := 0
+			tokentest.Run(t, func(t *testing.T) token.Store {
+				tables++
+				sessions, err := sqltoken.Postgres(conn).WithTable(fmt.Sprint("session", tables))
+				if err == nil {
+					err = sessions.Migrate(t.Context())
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				return sessions
+			}, nil)
+		})
+	})
+}
+
+// unhinted changes the statements behind a proxy that knows no hints: the comment that
+// sends a statement to the primary is blank. The store then can't ask the primary whether
+// its write was committed.
+func unhinted(request []byte) { blank(request, "/*NO LOAD BALANCE*/", " ") }
+
+// unaware is like unhinted, for a store that doesn't notice that a standby has answered.
+func unaware(request []byte) {
+	unhinted(request)
+	blank(request, "in_hot_standby", "x")
+	blank(request, "transaction_read_only", "x")
+}
+
+func blank(request []byte, text, with string) {
+	for {
+		at := bytes.Index(request, []byte(text))
+		if at < 0 {
+			return
+		}
+		copy(request[at:], strings.Repeat(with, len(text)))
+	}
+}
+
+// The application left a transaction open, so the claim isn't committed. If a standby is
+// asked, it says that no transaction is open.
+func TestNightlyOpenTransactionBehindPgpool(t *testing.T) {
+	primary := dbtest.Durable(t, "postgres")
+	standby := dbtest.StandbyOf(t, primary)
+	pooled := cluster.Pgpool(t, primary, standby, poolReads...)
+	claim := free(t, open(t, primary, primary.Connect(t), "lease"))
+	if err := standby.Lag(); err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct {
+		name    string
+		edit    func([]byte)
+		refused bool // the store says that it can't tell
+		wrong   bool // it says that the claim was committed, which isn't true
+	}{
+		{name: "as it is"},
+		{name: "without hints", edit: unhinted, refused: true},
+		{name: "without hints and without the check", edit: unaware, wrong: true},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			db, proxy := pooled.Through(t)
+			if tc.edit != nil {
+				proxy.Edit(tc.edit)
+			}
+			conn := db.With("default_query_exec_mode=exec").Connect(t)
+			conn.SetMaxOpenConns(1)
+			exec(t, conn, "BEGIN")
+			_, claimed, err := open(t, db, conn, "lease").Claim(t.Context(), claim)
+			var permanent *lease.PermanentError
+			if refused := errors.As(err, &permanent) && strings.Contains(err.Error(), "docs/proxies.md"); refused != tc.refused || err != nil && !refused {
+				t.Errorf("refused: %v, want %v: %v", refused, tc.refused, err)
+			}
+			conn.Close()
+			rows, err := open(t, primary, primary.Connect(t), "lease").Rows(t.Context(), terms, 7, 7)
+			if err != nil || len(rows) != 1 {
+				t.Fatal(rows, err)
+			}
+			if wrong := claimed && rows[0].Token != claim.Token; wrong != tc.wrong {
+				t.Errorf("claimed: %v, and the token of the row is %q", claimed, rows[0].Token)
+			}
+			if err := open(t, primary, primary.Connect(t), "lease").Edit(t.Context(), terms, claim.Seen); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}
+
+// With allow_sql_comments, Pgpool-II sends also the check of a commit to a standby. Open
+// refuses that at once.
+func TestNightlyPgpoolThatIgnoresComments(t *testing.T) {
+	primary := dbtest.Durable(t, "postgres")
+	standby := dbtest.StandbyOf(t, primary)
+	claimed(t, open(t, primary, primary.Connect(t), "lease"))
+	db := cluster.Pgpool(t, primary, standby, "allow_sql_comments = on")
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	_, err := snowkey.Open(ctx, open(t, db, db.Connect(t), "lease"), snowkey.Config{})
+	var permanent *lease.PermanentError
+	if !errors.As(err, &permanent) || !strings.Contains(err.Error(), "docs/proxies.md") || ctx.Err() != nil {
+		t.Errorf("Open: %v", err)
+	}
+}
+
+// A hasty store is a rash one that reads rows from any server, which may be a standby.
+type hasty struct{ rash }
+
+func withoutCondition(s *operated) lease.Store { return hasty{rash{delayed{operated: s}}} }
+
+func (s hasty) Probe(ctx context.Context, q lease.Query) (lease.Probe, error) {
+	p, err := s.operated.Probe(ctx, q)
+	if err != nil {
+		return p, err
+	}
+	r := lease.Row{Worker: 0, Label: "-"}
+	err = s.db.QueryRowContext(ctx, "SELECT token, revision, bound, expires_at FROM "+s.lease+" WHERE worker = 0").Scan(&r.Token, &r.Revision, &r.Bound, &r.Expires)
+	if errors.Is(err, sql.ErrNoRows) {
+		return p, nil
+	}
+	r.Token, r.Now = strings.TrimPrefix(r.Token, "-"), p.Now
+	p.Row, p.HasRow, p.HasFree = r, true, q.Terms.Free(r)
+	return p, err
+}
+
+// Processes claim the same row one after the other, while reads go to a standby that still
+// shows it free.
+func TestNightlyStaleReads(t *testing.T) {
+	primary := dbtest.Durable(t, "postgres")
+	standby := dbtest.StandbyOf(t, primary, behind)
+	pooled := cluster.Pgpool(t, primary, standby, poolReads...)
+	for i, broken := range []func(*operated) lease.Store{nil, withoutCondition} {
+		c := &fleet{T: t, db: pooled, table: []string{"lease", "rash"}[i], broken: broken, window: time.Second}
+		c.startAndClose()
+		time.Sleep(1500 * time.Millisecond) // until the standby shows the row as free
+		c.start()
+		c.goOn(pooled)
+		c.links[1].Cut() // if its process is the holder, it can't renew, so another process takes over
+		c.goOn(pooled)
+		t.Run(c.variant(), c.verdict)
+	}
+}
+
+// TestNightlyPgBouncer runs the suite through a pooler, which may use a different connection
+// for each transaction.
+func TestNightlyPgBouncer(t *testing.T) {
+	for _, mode := range []string{"exec", "simple_protocol"} {
+		t.Run(mode, func(t *testing.T) {
+			db := cluster.PgBouncer(t, dbtest.Postgres(t), "transaction").With("default_query_exec_mode=" + mode)
+			conn := db.Connect(t)
+			conn.SetMaxIdleConns(64)
+			suite(t, db, conn)
+		})
+	}
+}
+
+// A primary is killed before its standby has received the last commits. HAProxy finds the
+// new primary by itself.
+func TestNightlyHAProxyFailover(t *testing.T) {
+	primary, process := dbtest.Killable(t, "postgres")
+	standby := dbtest.StandbyOf(t, primary)
+	balanced := cluster.HAProxy(t, primary, standby.DB)
+	var fleets []*fleet
+	for i, broken := range []func(*operated) lease.Store{nil, withoutFence} {
+		c := &fleet{T: t, db: balanced, table: []string{"lease", "unfenced"}[i], broken: broken, window: time.Second}
+		c.start()
+		fleets = append(fleets, c)
+	}
+	failOver(t, process, standby, func() {
+		for _, c := range fleets {
+			c.renewals()
+		}
+	})
+	conn, err := sql.Open(balanced.Driver, balanced.DSN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	await(t, "HAProxy to find the new primary", func() bool { return conn.PingContext(t.Context()) == nil })
+	for _, c := range fleets {
+		before := time.Now()
+		c.goOn(balanced)
+		t.Logf("a grant after %v", time.Since(before).Round(time.Millisecond))
+		t.Run(c.variant(), c.verdict)
+	}
+}
+
+// TestNightlyHAProxy runs the suite through a load balancer.
+func TestNightlyHAProxy(t *testing.T) {
+	for _, dialect := range dbtest.Databases(t) {
+		if dialect == "sqlite" {
+			continue
+		}
+		t.Run(dialect, func(t *testing.T) {
+			db := cluster.HAProxy(t, dbtest.Open(t, dialect))
+			conn := db.Connect(t)
+			conn.SetMaxIdleConns(64)
+			suite(t, db, conn)
+		})
+	}
+}
