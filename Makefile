@@ -4,14 +4,19 @@
 module      := github.com/snowkey-go/snowkey
 packages    := $(module)/...
 newest      := env GOWORK=$(CURDIR)/newest.work
-withdb      := go run ./internal/dbtest/withdb
+withdb       = go run ./internal/dbtest/withdb $(if $(STRICT),-all)
 staticcheck := go run honnef.co/go/tools/cmd/staticcheck@v0.8.2
+
+# STRICT=1 demands all databases and programs. Otherwise, tests whose programs can't be had are left out.
+STRICT ?=
+export SNOWKEY_TEST_FETCH := $(STRICT)
 
 # -count=1, because some tests read files that the test cache of go does not track.
 TESTFLAGS  ?= -count=1
 # How the tests report: pkgname prints a line for each package as it ends.
 FORMAT     ?= pkgname
-gotest     := go run gotest.tools/gotestsum@v1.13.0 --format=$(FORMAT) --format-hide-empty-pkg --hide-summary=skipped --
+# Most tests wait for a server, so more of them than processors run at a time.
+gotest     := go run gotest.tools/gotestsum@v1.13.0 --format=$(FORMAT) --format-hide-empty-pkg --hide-summary=skipped -- -p 4 -parallel 8
 BENCHFLAGS ?=
 FUZZTIME   ?= 20000x
 CHAOS      ?= 3m
@@ -20,11 +25,8 @@ BUSY       ?= 10
 DB         ?= postgres mysql
 NEWGO      ?= go1.27.0
 
-# RACE=-race tests with the race detector, which needs a C compiler and three times as long.
-RACE ?=
-
 # ent's clients that are not in the repository. The tag clients is set where they are.
-clients := test/entid/internal/trap/client.go test/entid/internal/bulk/client.go test/matrix/ent/client.go
+clients := test/entid/internal/ent/client.go test/matrix/ent/client.go
 # Those of the modules in newest.work.
 newclients := bench/internal/ent/client.go test/entgql/ent/client.go
 
@@ -38,67 +40,66 @@ SERVERS    ?= postgres14 postgres16 postgres17 postgres18 mysql9 mariadb11
 # The packages whose tests open databases.
 sqlpackages = $(shell go list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' $(packages) | sed -n 's,\([^ ]*\) .*/internal/dbtest[] ].*,\1,p')
 
-.PHONY: help test test-all test-race test-json test-etcd test-newest test-modules test-go test-sql test-servers nightly test-suites chaos chaos-repeat bench herd stores benchmarks bench-check bench-once fuzz lint portable tidy generate check-generate dist release
+# The packages that start goroutines or use atomics.
+racing := $(module) $(addprefix $(module)/,idgen/... internal/keeper lease/... service/...)
+
+.PHONY: $(shell sed -n 's/^\([a-z-]*\):.*/\1/p' Makefile)
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-# INSTALL=1 allows root to install the servers. Without it they are unpacked into a cache.
-export SNOWKEY_TEST_INSTALL := $(INSTALL)
+# Three sets of tests: test, check and nightly. CONTRIBUTING.md says what is in each, and why.
+test: $(clients) ## what each push must pass, on SQLite, and on Postgres and MySQL or MariaDB if they can be had; STRICT=1 demands all
+	$(withdb) $(gotest) -tags clients -timeout 10m $(TESTFLAGS) $(packages)
 
-test: $(clients) ## every test, on SQLite, and on Postgres and MySQL or MariaDB if they can be had
-	$(withdb) $(gotest) -tags clients -timeout 30m $(RACE) $(TESTFLAGS) $(packages)
+check: ## what each pull request must pass: test, lint, the race detector, each module by itself, and quickstart
+	.ci/run
 
-# Each of them demands all databases and programs.
-test-all: withdb += -all
-test-all: export SNOWKEY_TEST_FETCH := 1
-test-all: test test-race test-json test-etcd test-modules ## test, and all other tests but the matrices, with nothing left out
+nightly: ## everything else, as one command: versions, clusters, proxies, chaos, models, fuzz, mutants; STEPS chooses some
+	.ci/nightly $(STEPS)
 
-# SQL servers differ from SQLite in the statements, hardly in what runs at the same time.
-# nightly has the race detector on those too.
-test-race: $(clients) ## every test with the race detector, on SQLite and the stores that speak no SQL; needs a C compiler
-	SNOWKEY_TEST_DB=sqlite,redis,etcd,zookeeper $(withdb) $(gotest) -race -tags clients -timeout 30m $(TESTFLAGS) $(packages)
+test-race: ## the packages that start goroutines, with the race detector; needs a C compiler
+	SNOWKEY_TEST_DB=sqlite $(gotest) -race -timeout 10m $(TESTFLAGS) $(racing)
 
-test-json: ## ids and keys on the JSON engine of Go 1.27; without the race detector, which allocates
-	GOEXPERIMENT=jsonv2 $(withdb) $(gotest) $(TESTFLAGS) ./idgen/... ./schema/... ./test/pk/... ./examples/web/...
+test-modules: ## each module without the workspace, programs that add Snowkey, and make release
+	$(gotest) -tags modules -timeout 30m $(TESTFLAGS) ./test/modproxy/...
+
+test-nightly: $(clients) ## the tests with the tag nightly, and all points of those that otherwise try some
+	$(withdb) $(gotest) -tags clients,nightly -timeout 60m $(TESTFLAGS) $(sqlpackages)
+
+test-json: ## ids and keys on the JSON engine of Go 1.27
+	GOEXPERIMENT=jsonv2 SNOWKEY_TEST_DB=sqlite $(gotest) $(TESTFLAGS) ./idgen/... ./schema/... ./test/pk/... ./examples/web/...
 
 test-newest: $(clients) $(newclients) ## the integrations and bench with the newest releases of the ORMs and drivers
 	$(withdb) $(newest) $(gotest) -tags newest,clients $(TESTFLAGS) $(addprefix $(module)/,hooks/... ent/... test/entid/... test/gormid/... test/bunid/... test/pgxid/... test/matrix/... test/kubernetes/... test/entgql/... test/migrations/... test/recipes/... bench/...)
 
 test-etcd: ## leases in etcd, on members of the newest etcd
-	@# Most tests wait, so more of them than processors run at a time.
-	$(newest) $(gotest) -parallel 4 $(TESTFLAGS) ./test/etcd
-
-test-modules: ## each module without the workspace, programs that add Snowkey, and make release
-	$(gotest) -tags modules -timeout 30m $(TESTFLAGS) ./test/modproxy/...
+	$(newest) $(gotest) -timeout 20m $(TESTFLAGS) ./test/etcd
 
 test-go: ## the core with the newest Go, NEWGO
 	GOTOOLCHAIN=$(NEWGO) go vet . ./idgen/... ./lease/... ./schema/... ./hooks/sqlid/...
 	GOTOOLCHAIN=$(NEWGO) go test $(TESTFLAGS) ./idgen/... ./schema/pk ./examples/web
 
-test-sql: $(clients) ## only the tests that open databases
-	$(withdb) $(gotest) -tags clients -timeout 30m $(RACE) $(TESTFLAGS) $(sqlpackages)
-
 test-servers: $(clients) ## the tests that open databases, on each of SERVERS (postgres14 postgres16 postgres17 postgres18 mysql9 mariadb11), which it fetches
-	$(withdb) -servers '$(SERVERS)' $(gotest) -tags clients -timeout 60m $(RACE) $(TESTFLAGS) $(module)/internal/dbtest $(sqlpackages)
-
-nightly: withdb += -all
-nightly: RACE := -race
-nightly: test-newest test-go test-servers $(clients) $(newclients) ## long tests: matrices of versions and settings, public schemas, large tables; and make dist
-	$(withdb) $(gotest) -tags clients,nightly -timeout 0 $(TESTFLAGS) -run '^TestNightly' $(sqlpackages)
-	$(call compiled,^$$)
-	$(MAKE) dist
+	$(withdb) -servers '$(SERVERS)' $(gotest) -tags clients -timeout 20m $(TESTFLAGS) $(module)/internal/dbtest $(sqlpackages)
 
 test-suites: ## the suites of GORM and ent with the hooks on and off, from the checkouts GORM_SRC and ENT_SRC
 	@test -n "$(GORM_SRC)$(ENT_SRC)" || { echo "make test-suites: set GORM_SRC or ENT_SRC, or both, to a checkout of github.com/go-gorm/gorm or github.com/ent/ent"; exit 1; }
 	GORM_SRC='$(abspath $(GORM_SRC))' ENT_SRC='$(abspath $(ENT_SRC))' $(withdb) go test -tags suites -v $(TESTFLAGS) -timeout 0 \
 		-run '^Test($(if $(GORM_SRC),GORM,none)|$(if $(ENT_SRC),Ent,none))$$' ./test/suites
 
+models: ## search the models of the lease protocol and of segments; needs spin and a C compiler
+	lease/model/check.sh
+	idgen/segment/model/check.sh
+
+mutants: $(clients) ## plant faults, each of which make test must find; ONLY=name plants some
+	$(withdb) go run ./test/mutants $(ONLY)
+
 chaos: ## faults of 32 processes, their database and network, for CHAOS (3m) on each database
-	SNOWKEY_CHAOS=$(CHAOS) go test -count=1 -v -timeout 0 -run '^TestChaos$$' ./test/chaos
+	SNOWKEY_CHAOS=$(CHAOS) go test -tags nightly -count=1 -v -timeout 0 -run '^TestChaos$$' ./test/chaos
 
 chaos-repeat: ## the short chaos test, N (60) times on each server of DB, beside BUSY (10) busy loops
-	N='$(N)' BUSY='$(BUSY)' DB='$(DB)' ./test/chaos/repeat.sh $(RACE)
+	N='$(N)' BUSY='$(BUSY)' DB='$(DB)' ./test/chaos/repeat.sh
 
 bench: $(clients) $(newclients) ## compare Snowkey with its peers, and measure what a lease costs
 	$(newest) go run ./bench $(BENCHFLAGS)
@@ -132,21 +133,23 @@ fuzz: ## every fuzz target with FUZZTIME (20000x) inputs
 		go test -run='^$$' -fuzz="^$${target#*=}\$$" -fuzztime=$(FUZZTIME) "$${target%=*}"; \
 	done
 
-lint: $(clients) $(newclients) ## check with gofmt, go vet, go fix and staticcheck
+# The same versions and tags as make test, so that each dependency is compiled once.
+tags := clients,modules,nightly
+lint: $(clients) ## check with gofmt, go vet, go fix and staticcheck
 	@echo gofmt; ! gofmt -l . | grep .
-	go vet -tags clients,nightly $(packages)
-	$(newest) go vet -tags newest,modules,clients,nightly $(packages)
-	$(newest) go fix -tags newest,modules,clients,nightly -diff $(packages)
-	$(newest) $(staticcheck) -tags newest,modules,clients,nightly $(packages)
+	go vet -tags $(tags) $(packages)
+	go fix -tags $(tags) -diff $(packages)
+	$(staticcheck) -tags $(tags) $(packages)
 
-# $(call compiled,PATTERN) compiles the packages that do not match for Windows and for 32 bits. ent's generator, which entgql and
-# entidgen import, does not compile for 32 bits.
-compiled = GOOS=windows $(newest) go vet -tags clients $$($(newest) go list -tags clients $(packages) | grep -vE '$(1)') && \
-	CGO_ENABLED=0 GOARCH=386 $(newest) go vet -tags clients $$($(newest) go list -tags clients $(packages) | grep -vE '$(1)|/test/entgql|/entidgen')
+lint-newest: $(clients) $(newclients) ## the same with the newest versions, and with the modules that require them
+	$(newest) go vet -tags newest,$(tags) $(packages)
+	$(newest) go fix -tags newest,$(tags) -diff $(packages)
+	$(newest) $(staticcheck) -tags newest,$(tags) $(packages)
 
-# The tests, the examples and the benchmarks import so much that compiling them takes longer than running them, so nightly does that.
-portable: $(clients) $(newclients) ## compile what users import for Windows and for 32 bits, and test ids, keys and leases on 32 bits
-	$(call compiled,^$(module)/(test|examples|bench)(/|$$))
+# ent's generator, which entgql and entidgen import, does not compile for 32 bits.
+portable: $(clients) $(newclients) ## compile everything for Windows and for 32 bits, and test ids, keys and leases on 32 bits
+	GOOS=windows $(newest) go vet -tags clients $(packages)
+	CGO_ENABLED=0 GOARCH=386 $(newest) go vet -tags clients $$($(newest) go list -tags clients $(packages) | grep -vE '/test/entgql|/entidgen')
 	@# Some virtual machines cannot run programs of 32 bits; the line above has compiled the tests.
 	@if CGO_ENABLED=0 GOARCH=386 go test -run='^$$' ./lease 2>&1 | grep 'exec format error'; then \
 		echo "make portable: this machine does not run programs of 32 bits: their tests are only compiled"; \

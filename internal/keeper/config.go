@@ -33,6 +33,7 @@ type Config struct {
 	Label                     string
 	PreferSame                bool
 	Window, TTL, MaxClockSkew time.Duration
+	MaxBlocked                time.Duration
 	SkipMigrate               bool
 	OnLost                    func(*lease.LostError)
 	Logger                    *slog.Logger
@@ -41,6 +42,9 @@ type Config struct {
 
 // DefaultWindow is the default of Config.Window.
 const DefaultWindow = 10 * time.Second
+
+// shortestWindow is for tests. Package snowkey demands a second.
+const shortestWindow = 50 * time.Millisecond
 
 func (cfg Config) withDefaults() Config {
 	if cfg.Namespace == "" {
@@ -60,6 +64,9 @@ func (cfg Config) withDefaults() Config {
 	}
 	if cfg.MaxClockSkew == 0 {
 		cfg.MaxClockSkew = time.Second
+	}
+	if cfg.MaxBlocked == 0 {
+		cfg.MaxBlocked = 2 * cfg.Window
 	}
 	if cfg.Compatible == nil {
 		cfg.Compatible = func(string, time.Time) error {
@@ -87,10 +94,12 @@ func (cfg Config) validate() error {
 		return &lease.ConfigError{Field: "PerTick", Reason: "and Workers must be positive"}
 	case cfg.MinWorker < 0 || cfg.MaxWorker < cfg.MinWorker || cfg.MaxWorker >= cfg.Workers:
 		return &lease.ConfigError{Field: "MinWorker", Reason: fmt.Sprintf("%d and MaxWorker %d are not a range within 0 to %d", cfg.MinWorker, cfg.MaxWorker, cfg.Workers-1)}
-	case cfg.Window < time.Second:
-		return &lease.ConfigError{Field: "Window", Reason: fmt.Sprintf("%v is less than a second; a slow renewal would already stop ids", cfg.Window)}
+	case cfg.Window < shortestWindow:
+		return &lease.ConfigError{Field: "Window", Reason: fmt.Sprintf("%v is less than %v", cfg.Window, shortestWindow)}
 	case cfg.TTL < cfg.Window:
 		return &lease.ConfigError{Field: "TTL", Reason: fmt.Sprintf("%v is less than Window %v; the worker number would be free while ids are still issued", cfg.TTL, cfg.Window)}
+	case cfg.MaxBlocked < 0:
+		return &lease.ConfigError{Field: "MaxBlocked", Reason: fmt.Sprintf("%v is negative", cfg.MaxBlocked)}
 	case cfg.MaxClockSkew < 0:
 		return &lease.ConfigError{Field: "MaxClockSkew", Reason: fmt.Sprintf("%v is negative", cfg.MaxClockSkew)}
 	}

@@ -79,57 +79,6 @@
 // tick, because this store can't lose a single row. However, the whole file can be
 // lost. If that happens, wait for the next tick before you start the processes again.
 //
-// # Sharing leases
-//
-// [Share] lets the processes of a host pass leases of another store, such as the
-// database, on to each other. It is meant for processes that live briefly.
-//
-//	ids, err := snowkey.Open(ctx, filestore.Share("/run/app/snowkey", sqlstore.Postgres(db)), snowkey.Config{})
-//
-// A process that leases from the database writes its lease to a file of its own, and
-// keeps the file locked until it ends. If it is killed, the kernel unlocks the file. The
-// next process locks the file and continues the lease: it has the same worker number and
-// token, and starts where the grant of the last process ended. If nothing has been left,
-// it leases from the database. So a host has about as many worker numbers as processes
-// that run at the same time, no matter how many of them start or are killed. A
-// process that lives longer renews its lease in the database every third of Window. One
-// that continues a lease renews it first if two thirds have passed since the last renewal.
-//
-// Ids are unique because of these rules:
-//
-//  1. Only the process that has locked a file continues the lease in it.
-//  2. A process issues a counter only after the file shows it as granted. The next
-//     process starts at or above everything that was granted.
-//  3. A grant is never above the bound that the store has confirmed in the answer to a
-//     write.
-//  4. A process removes the lease from its file before it sends a renewal, and writes it
-//     again when the store has answered. If there is no answer, the process may still
-//     have the lease, so nobody else may find it.
-//  5. A file that was copied has no lease, and neither has one of an earlier boot. The
-//     file shows its boot and its own identity, as described above. Updates therefore
-//     don't wait for the disk.
-//
-// For the store, all processes that continue a lease one after the other are a single
-// process, so the argument of package lease applies to them. As always, clocks decide
-// only who may continue and when.
-//
-// The first grant of a process lasts 0.25 s, and each later one two times as long, up to
-// Window. So if a process is killed, the next one starts at most that far ahead of the
-// clock. A process does not continue a lease that is more than a second ahead, unless all
-// worker numbers are in use.
-//
-// Note the following differences to leasing directly:
-//
-//   - Close leaves the lease to the next process of the host. If there is none, the
-//     worker number becomes free when the lease expires, after TTL and MaxClockSkew.
-//   - The store's row has the label of the process that leased it from there.
-//   - Config.PreferSame has no effect on leases that are continued.
-//   - Layouts with ticks longer than a second are not shared. On systems other than
-//     Linux, nothing is shared, because there is no reliable identity of a boot.
-//   - A copy of a virtual machine has the files too. Before you copy one, suspend or end
-//     the processes, and then remove the directory. Otherwise, both copies may continue
-//     the same lease, for up to Window.
-//
 // # Who may use the directory
 //
 // Open creates the directory with mode 0700, because a user who can write there can

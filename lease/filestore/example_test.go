@@ -39,34 +39,3 @@ func ExampleDir() {
 	// 0 true
 	// 1 true
 }
-
-// A process continues the lease that another one of its host has left. In this example,
-// a store in files stands in for the database, and two pools for the processes.
-func ExampleShare() {
-	ctx := context.Background()
-	temp, err := os.MkdirTemp("", "snowkey")
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer os.RemoveAll(temp)
-	store := filestore.Share(filepath.Join(temp, "shared"), filestore.Dir(filepath.Join(temp, "leases")))
-
-	last := int64(0)
-	for range 2 {
-		ids, err := snowkey.Open(ctx, store, snowkey.Config{})
-		if err != nil {
-			log.Fatal(err)
-		}
-		id, err := ids.Next(ctx)
-		if err != nil {
-			log.Fatal(err)
-		}
-		worker, _ := ids.Worker()
-		fmt.Println(worker, id > last)
-		last = id
-		ids.Close(ctx) // leaves the lease to the next process
-	}
-	// Output:
-	// 0 true
-	// 0 true
-}

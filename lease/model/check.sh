@@ -243,16 +243,5 @@ run caught 'counter of MariaDB: dropped while it is used' -DREGISTER -DSESSIONS=
 run caught 'counter of MariaDB: crash, COMMIT does not wait for the disk' -DREGISTER -DSESSIONS=2 -DCRASHES=1 -DBROKEN_NO_FLUSH
 run caught 'outside: counter of MariaDB, crash, an id used before its commit' -DREGISTER -DSESSIONS=2 -DCRASHES=1 -DLIMIT_UNCOMMITTED
 
-# Leases that the processes of a host pass on to each other.
-model=${model%/*}/share.pml
-run sound 'shared by a host' -DTOKENS=3 -DCOUNTERS=3
-run sound 'shared by a host, three processes' -DOWNERS=3 -DTOKENS=2 -DCOUNTERS=2
-run caught 'shared by a host: continued without the lock' -DBROKEN_LOCK
-run caught 'shared by a host: used before the file shows it' -DBROKEN_GRANT_FIRST
-run caught 'shared by a host: granted beyond what the store has confirmed' -DBROKEN_BEYOND
-run caught 'shared by a host: in the file while a renewal is sent' -DBROKEN_KEEP
-run caught 'shared by a host: left below the last counter issued' -DBROKEN_RELEASE_TOO_LOW
-run caught 'shared by a host: a copy of a file continued' -DTOKENS=2 -DCOUNTERS=3 -DBROKEN_COPY
-
 finish
 result

@@ -1,3 +1,5 @@
+//go:build clients
+
 package entid_test
 
 import (

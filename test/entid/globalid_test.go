@@ -1,3 +1,5 @@
+//go:build clients
+
 package entid_test
 
 import (
@@ -9,21 +11,23 @@ import (
 
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/test/entid/internal/ent"
+	"github.com/snowkey-go/snowkey/test/entid/internal/ent/migrate"
+	"github.com/snowkey-go/snowkey/test/internal/reuse"
 )
 
 // ent's WithGlobalUniqueID sets counters, which keys don't have, and fails on SQLite.
 // You don't need it, since the ids of all tables are different anyway, and docs/ent.md
 // says to leave it out.
 func TestGlobalUniqueID(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+	reuse.Each(t, func(t *testing.T, db dbtest.DB) {
 		ctx := t.Context()
 		client := ent.NewClient(ent.Driver(sql.OpenDB(dialects[db.Dialect], db.Connect(t))))
-		err := client.Schema.Create(ctx, schema.WithGlobalUniqueID(true))
+		err := migrate.Create(ctx, client.Schema, tables, schema.WithGlobalUniqueID(true))
 		if fails := err != nil && strings.Contains(err.Error(), "no such table: sqlite_sequence"); fails != (db.Dialect == "sqlite") || !fails && err != nil {
 			t.Errorf("with WithGlobalUniqueID: %v", err)
 		}
 		for range 2 {
-			if err := client.Schema.Create(ctx); err != nil {
+			if err := migrate.Create(ctx, client.Schema, tables); err != nil {
 				t.Fatal(err)
 			}
 		}

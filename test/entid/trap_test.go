@@ -6,41 +6,26 @@ import (
 	"errors"
 	"testing"
 
-	"entgo.io/ent/dialect/sql"
-
 	"github.com/snowkey-go/snowkey/ent/entid"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/internal/idtest"
 	"github.com/snowkey-go/snowkey/schema/pk"
-	"github.com/snowkey-go/snowkey/test/entid/internal/trap"
-	"github.com/snowkey-go/snowkey/test/entid/internal/trap/migrate"
-	_ "github.com/snowkey-go/snowkey/test/entid/internal/trap/runtime"
+	"github.com/snowkey-go/snowkey/test/internal/reuse"
 )
 
 // These tests show the faults that package entid prevents, using a schema without it.
 // If one of them fails, ent has changed, and one of our rules may no longer be
 // necessary.
 
-type trapClient struct {
-	*trap.Client
-	client // only used for its queries
-}
-
-func eachTrap(t *testing.T, test func(t *testing.T, c trapClient)) {
-	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
-		drv := sql.OpenDB(dialects[db.Dialect], db.Connect(t))
-		c := trapClient{trap.NewClient(trap.Driver(drv)), client{sql: drv.DB(), db: db}}
-		if err := c.Schema.Create(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		test(t, c)
-	})
+func eachTrap(t *testing.T, test func(t *testing.T, c client)) {
+	reuse.Each(t, func(t *testing.T, db dbtest.DB) { test(t, open(t, db, traps)) })
 }
 
 // On MySQL, ent assigns the ids LastInsertId, LastInsertId+1 and so on to the rows of a
 // bulk create. If we set the keys of an AUTO_INCREMENT column ourselves, LastInsertId
 // is the last one of these, so each row ends up with the id of another row.
 func TestNumericKey(t *testing.T) {
-	eachTrap(t, func(t *testing.T, c trapClient) {
+	eachTrap(t, func(t *testing.T, c client) {
 		ctx := t.Context()
 		box := c.Box.Create().SetName("box").SaveX(ctx)
 		items := c.Item.CreateBulk(
@@ -61,7 +46,7 @@ func TestNumericKey(t *testing.T) {
 
 // If the column doesn't have AUTO_INCREMENT, LastInsertId is 0, which the hook reports.
 func TestNumericKeyWithoutIncrement(t *testing.T) {
-	eachTrap(t, func(t *testing.T, c trapClient) {
+	eachTrap(t, func(t *testing.T, c client) {
 		boxes, err := c.Box.CreateBulk(c.Box.Create().SetName("a"), c.Box.Create().SetName("b")).Save(t.Context())
 		if c.db.Dialect != "mysql" {
 			if err != nil || boxes[0].ID == 0 || boxes[1].ID <= boxes[0].ID {
@@ -76,26 +61,10 @@ func TestNumericKeyWithoutIncrement(t *testing.T) {
 	})
 }
 
-// If a call adds several rows through the edge, the default function of an edge
-// schema's id only runs once for all of them, see
-// https://github.com/ent/ent/issues/3710.
-func TestDefaultFuncOfEdgeSchema(t *testing.T) {
-	eachTrap(t, func(t *testing.T, c trapClient) {
-		ctx := t.Context()
-		if _, err := c.sql.ExecContext(ctx, "INSERT INTO shelves (id, name) VALUES (1, 'a'), (2, 'b')"); err != nil {
-			t.Fatal(err)
-		}
-		c.Item.Create().SetName("one").AddShelfIDs(1).ExecX(ctx)
-		if err := c.Item.Create().SetName("two").AddShelfIDs(1, 2).Exec(ctx); !trap.IsConstraintError(err) {
-			t.Errorf("got %v, want two rows with one id", err)
-		}
-	})
-}
-
 // A key with fewer than 64 bits must be refused before anything is written, regardless
 // of whether it would be filled in by a mixin or a hook. We ignore ent's own keys.
 func TestNarrowKey(t *testing.T) {
-	eachTrap(t, func(t *testing.T, c trapClient) {
+	eachTrap(t, func(t *testing.T, c client) {
 		ctx := t.Context()
 		src := newCounter()
 		c.Use(entid.Hook(src))
@@ -124,7 +93,7 @@ func TestNarrowKey(t *testing.T) {
 // If a key is a foreign key as well, ent fills it in. With the mixin the row then has
 // two keys, which Postgres and MySQL refuse, whereas SQLite stores the foreign key.
 func TestForeignKeyAsKey(t *testing.T) {
-	eachTrap(t, func(t *testing.T, c trapClient) {
+	eachTrap(t, func(t *testing.T, c client) {
 		ctx := t.Context()
 		box := c.Box.Create().SetName("box").SaveX(ctx)
 		err := c.Twin.Create().SetName("a").SetBox(box).Exec(ctx)
@@ -138,10 +107,10 @@ func TestForeignKeyAsKey(t *testing.T) {
 
 // Check must accept the tables that ent creates for this schema, too.
 func TestCheckFitsNumericKeys(t *testing.T) {
-	eachTrap(t, func(t *testing.T, c trapClient) {
+	eachTrap(t, func(t *testing.T, c client) {
 		// On SQLite, a numeric id counts regardless of its annotation.
 		want := map[string]string{"sqlite": "blocker:still-counts:boxes.id"}[c.db.Dialect]
-		if got := found(t, entid.Check(t.Context(), c.sql, migrate.Tables...)); got != want {
+		if got := idtest.Findings(t, entid.Check(t.Context(), c.sql, traps...)); got != want {
 			t.Errorf("found %q, want %q", got, want)
 		}
 	})

@@ -1,3 +1,5 @@
+//go:build clients
+
 package entid_test
 
 import (
@@ -63,36 +65,6 @@ func TestUpsertOne(t *testing.T) {
 					id = pk.ID(src.last)
 				}
 				c.wantRows(t, "SELECT id FROM users WHERE name = '"+name+"b'", id.String())
-			})
-		}
-	})
-}
-
-// In bulk, existing rows keep their ids, and the others get theirs in order.
-func TestUpsertBulk(t *testing.T) {
-	ways := map[string]func(*ent.UserUpsertBulk) *ent.UserUpsertBulk{
-		"UpdateNewValues": (*ent.UserUpsertBulk).UpdateNewValues,
-		"Ignore":          (*ent.UserUpsertBulk).Ignore,
-		"UpdateAge":       (*ent.UserUpsertBulk).UpdateAge,
-		"DoNothing":       (*ent.UserUpsertBulk).DoNothing,
-	}
-	each(t, func(t *testing.T, c client) {
-		ctx := t.Context()
-		src := newCounter()
-		c.Use(entid.Hook(src))
-		for name, way := range ways {
-			t.Run(name, func(t *testing.T) {
-				c.User.Delete().ExecX(ctx)
-				b := c.User.Create().SetName("b").SetAge(1).SaveX(ctx).ID
-				err := way(c.User.CreateBulk(
-					c.User.Create().SetName("a").SetAge(2),
-					c.User.Create().SetName("b").SetAge(2),
-					c.User.Create().SetName("c").SetAge(2),
-				).OnConflictColumns(user.FieldName)).Exec(ctx)
-				if err != nil {
-					t.Fatal(err)
-				}
-				c.wantRows(t, "SELECT id FROM users ORDER BY name", texts(b+1, b, b+3)...)
 			})
 		}
 	})

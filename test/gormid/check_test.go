@@ -1,9 +1,6 @@
 package gormid_test
 
 import (
-	"errors"
-	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
@@ -11,8 +8,9 @@ import (
 
 	"github.com/snowkey-go/snowkey/hooks/gormid"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
-	"github.com/snowkey-go/snowkey/schema/catalog"
+	"github.com/snowkey-go/snowkey/internal/idtest"
 	"github.com/snowkey-go/snowkey/schema/pk"
+	"github.com/snowkey-go/snowkey/test/internal/reuse"
 )
 
 // A customer has orders. The keys of both are filled in.
@@ -60,31 +58,10 @@ func (narrowCustomer) TableName() string  { return "customers" }
 func (appCustomer) TableName() string     { return "app.customers" }
 func (strayOrder) TableName() string      { return "orders" }
 
-// found returns the findings of Check as severity:kind:table.column, in order.
-func found(t *testing.T, err error) string {
-	t.Helper()
-	if err == nil {
-		return ""
-	}
-	e, ok := errors.AsType[*catalog.MismatchError](err)
-	if !ok {
-		t.Fatalf("got %v, want a *MismatchError", err)
-	}
-	var all []string
-	for _, f := range e.Findings {
-		if f.Text == "" || f.Remedy == "" || !strings.Contains(err.Error(), f.Text) || !strings.Contains(err.Error(), f.Remedy) {
-			t.Errorf("%+v is not told in\n%v", f, err)
-		}
-		all = append(all, fmt.Sprintf("%s:%s:%s.%s", f.Severity, f.Kind, f.Column.Table.Name, f.Column.Name))
-	}
-	slices.Sort(all)
-	return strings.Join(all, "\n")
-}
-
 // Check must accept the tables that AutoMigrate creates. If AutoMigrate runs again, it
 // must not change anything that Check compares.
 func TestCheckFits(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+	reuse.Each(t, func(t *testing.T, db dbtest.DB) {
 		models := []any{&customer{}, &order{}, &group{}, &user{}}
 		e := bare(t, db, models...)
 		for range 2 {
@@ -97,7 +74,7 @@ func TestCheckFits(t *testing.T) {
 		if err := gormid.Check(t.Context(), e.Session(&gorm.Session{PrepareStmt: true}), models...); err != nil {
 			t.Error(err)
 		}
-		counted := bare(t, dbtest.Open(t, db.Dialect), &countedCustomer{})
+		counted := bare(t, reuse.Open(t, db.Dialect), &countedCustomer{})
 		if err := gormid.Check(t.Context(), counted.DB, &countedCustomer{}); err != nil {
 			t.Error(err)
 		}
@@ -105,11 +82,16 @@ func TestCheckFits(t *testing.T) {
 }
 
 func TestCheckFinds(t *testing.T) {
+	const (
+		number   = "CREATE TABLE customers (id BIGINT NOT NULL PRIMARY KEY)"
+		text     = "CREATE TABLE customers (id VARCHAR(20) NOT NULL PRIMARY KEY)"
+		unsigned = "CREATE TABLE customers (id BIGINT UNSIGNED PRIMARY KEY)"
+	)
 	for _, tc := range []struct {
 		name   string
-		tables map[string][]string // by dialect
+		tables map[string][]string // by dialect; "" is for all that are not in the map
 		models []any
-		want   map[string]string
+		want   map[string]string // as tables
 	}{
 		{
 			name: "legacy",
@@ -128,158 +110,88 @@ func TestCheckFinds(t *testing.T) {
 		{
 			name: "a foreign key that no model knows",
 			tables: map[string][]string{
-				"postgres": {`CREATE TABLE customers (id bigint PRIMARY KEY)`, `CREATE TABLE visits (customer integer REFERENCES customers)`},
-				"sqlite":   {`CREATE TABLE customers (id BIGINT NOT NULL PRIMARY KEY)`, `CREATE TABLE visits (customer TEXT REFERENCES customers)`},
+				"postgres": {number, `CREATE TABLE visits (customer integer REFERENCES customers)`},
+				"sqlite":   {number, `CREATE TABLE visits (customer TEXT REFERENCES customers)`},
 			},
 			models: []any{&appless{}},
 			want:   map[string]string{"postgres": "blocker:narrow-child:visits.customer", "sqlite": "warning:text-child:visits.customer"},
 		},
 		{
-			name: "a foreign key that nobody declared",
-			tables: map[string][]string{
-				"postgres": {`CREATE TABLE orders (number text PRIMARY KEY, customer integer)`},
-				"mysql":    {"CREATE TABLE orders (number VARCHAR(20) PRIMARY KEY, customer INT)"},
-			},
+			name:   "a foreign key that is not declared",
+			tables: map[string][]string{"": {"CREATE TABLE orders (number VARCHAR(20) PRIMARY KEY, customer INT)"}},
 			models: []any{&strayOrder{}},
-			want:   map[string]string{"postgres": "blocker:narrow-child:orders.customer", "mysql": "blocker:narrow-child:orders.customer"},
+			want:   map[string]string{"": "blocker:narrow-child:orders.customer", "sqlite": ""},
 		},
 		{
 			name:   "identity",
 			tables: map[string][]string{"postgres": {`CREATE TABLE customers (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY)`}},
 			models: []any{&appless{}},
-			want:   map[string]string{"postgres": "blocker:always-generated:customers.id\nwarning:still-counts:customers.id"},
+			want:   map[string]string{"": "blocker:always-generated:customers.id\nwarning:still-counts:customers.id"},
 		},
-		{
-			name: "the model's text in a column of numbers",
-			tables: map[string][]string{
-				"postgres": {`CREATE TABLE customers (id bigint PRIMARY KEY)`},
-				"mysql":    {"CREATE TABLE customers (id BIGINT PRIMARY KEY)"},
-				"sqlite":   {`CREATE TABLE customers (id BIGINT NOT NULL PRIMARY KEY)`},
-			},
-			models: []any{&textCustomer{}},
-			want: map[string]string{"postgres": "blocker:number-key:customers.id", "mysql": "blocker:number-key:customers.id",
-				"sqlite": "blocker:number-key:customers.id"},
-		},
-		{
-			name: "the model's numbers in a column of text",
-			tables: map[string][]string{
-				"postgres": {`CREATE TABLE customers (id varchar(20) PRIMARY KEY)`},
-				"mysql":    {"CREATE TABLE customers (id VARCHAR(20) PRIMARY KEY)"},
-				"sqlite":   {`CREATE TABLE customers (id TEXT NOT NULL PRIMARY KEY)`},
-			},
-			models: []any{&appless{}},
-			want: map[string]string{"postgres": "blocker:text-key:customers.id", "mysql": "blocker:text-key:customers.id",
-				"sqlite": "blocker:text-key:customers.id"},
-		},
+		{"the model's text in a column of numbers", map[string][]string{"": {number}}, []any{&textCustomer{}}, map[string]string{"": "blocker:number-key:customers.id"}},
+		{"the model's numbers in a column of text", map[string][]string{"": {text}}, []any{&appless{}}, map[string]string{"": "blocker:text-key:customers.id"}},
 		{
 			name: "text that is too short",
-			tables: map[string][]string{
-				"postgres": {`CREATE TABLE customers (id varchar(18) PRIMARY KEY)`, `CREATE TABLE visits (customer char(10) REFERENCES customers)`},
-				"mysql":    {"CREATE TABLE customers (id VARCHAR(18) PRIMARY KEY)", "CREATE TABLE visits (customer VARCHAR(10), FOREIGN KEY (customer) REFERENCES customers (id))"},
-				"sqlite":   {`CREATE TABLE customers (id VARCHAR(18) NOT NULL PRIMARY KEY)`},
-			},
+			tables: map[string][]string{"": {
+				"CREATE TABLE customers (id VARCHAR(18) NOT NULL PRIMARY KEY)",
+				"CREATE TABLE visits (customer VARCHAR(10), FOREIGN KEY (customer) REFERENCES customers (id))",
+			}},
 			models: []any{&textCustomer{}},
-			want: map[string]string{
-				"postgres": "blocker:narrow-child:visits.customer\nblocker:narrow-key:customers.id",
-				"mysql":    "blocker:narrow-child:visits.customer\nblocker:narrow-key:customers.id",
-				"sqlite":   "",
-			},
+			want:   map[string]string{"": "blocker:narrow-child:visits.customer\nblocker:narrow-key:customers.id", "sqlite": ""},
 		},
 		{
-			name: "neither numbers nor text",
-			tables: map[string][]string{
-				"postgres": {`CREATE TABLE customers (id uuid PRIMARY KEY)`},
-				"mysql":    {"CREATE TABLE customers (id DATE PRIMARY KEY)"},
-			},
+			name:   "neither numbers nor text",
+			tables: map[string][]string{"postgres": {`CREATE TABLE customers (id uuid PRIMARY KEY)`}, "mysql": {"CREATE TABLE customers (id DATE PRIMARY KEY)"}},
 			models: []any{&appless{}},
-			want:   map[string]string{"postgres": "blocker:not-numeric:customers.id", "mysql": "blocker:not-numeric:customers.id"},
+			want:   map[string]string{"": "blocker:not-numeric:customers.id"},
 		},
+		{"unsigned column", map[string][]string{"mysql": {unsigned}}, []any{&appless{}}, map[string]string{"": "warning:sign-mismatch:customers.id"}},
+		{"unsigned column and model", map[string][]string{"mysql": {unsigned}}, []any{&rawCustomer{}}, nil},
+		{"unsigned model", map[string][]string{"": {number}}, []any{&rawCustomer{}}, map[string]string{"mysql": "warning:sign-mismatch:customers.id"}},
+		{"a model that was forgotten when the counter was dropped", map[string][]string{"": {number}}, []any{&countedCustomer{}}, map[string]string{"": "blocker:not-counting:customers.id"}},
 		{
-			name:   "unsigned column",
-			tables: map[string][]string{"mysql": {"CREATE TABLE customers (id BIGINT UNSIGNED PRIMARY KEY)"}},
-			models: []any{&appless{}},
-			want:   map[string]string{"mysql": "warning:sign-mismatch:customers.id"},
-		},
-		{
-			name:   "unsigned column and model",
-			tables: map[string][]string{"mysql": {"CREATE TABLE customers (id BIGINT UNSIGNED PRIMARY KEY)"}},
-			models: []any{&rawCustomer{}},
-			want:   map[string]string{"mysql": ""},
-		},
-		{
-			name: "unsigned model",
-			tables: map[string][]string{
-				"postgres": {`CREATE TABLE customers (id bigint PRIMARY KEY)`},
-				"mysql":    {"CREATE TABLE customers (id BIGINT PRIMARY KEY)"},
-				"sqlite":   {`CREATE TABLE customers (id BIGINT NOT NULL PRIMARY KEY)`},
-			},
-			models: []any{&rawCustomer{}},
-			want:   map[string]string{"postgres": "", "mysql": "warning:sign-mismatch:customers.id", "sqlite": ""},
-		},
-		{
-			name: "a model that was forgotten when the counter was dropped",
-			tables: map[string][]string{
-				"postgres": {`CREATE TABLE customers (id bigint PRIMARY KEY)`},
-				"mysql":    {"CREATE TABLE customers (id BIGINT PRIMARY KEY)"},
-				"sqlite":   {`CREATE TABLE customers (id BIGINT NOT NULL PRIMARY KEY)`},
-			},
-			models: []any{&countedCustomer{}},
-			want: map[string]string{"postgres": "blocker:not-counting:customers.id", "mysql": "blocker:not-counting:customers.id",
-				"sqlite": "blocker:not-counting:customers.id"},
-		},
-		{
-			name: "no column, no table",
-			tables: map[string][]string{
-				"postgres": {`CREATE TABLE orders (id bigint PRIMARY KEY)`},
-				"mysql":    {"CREATE TABLE orders (id BIGINT PRIMARY KEY)"},
-				"sqlite":   {`CREATE TABLE orders (id BIGINT NOT NULL PRIMARY KEY)`},
-			},
+			name:   "no column, no table",
+			tables: map[string][]string{"": {"CREATE TABLE orders (id BIGINT NOT NULL PRIMARY KEY)"}},
 			models: []any{&appless{}, &order{}},
-			want: map[string]string{
-				"postgres": "blocker:missing-column:orders.customer_id\nblocker:missing-table:customers.",
-				"mysql":    "blocker:missing-column:orders.customer_id\nblocker:missing-table:customers.",
-				"sqlite":   "blocker:missing-column:orders.customer_id\nblocker:missing-table:customers.",
-			},
+			want:   map[string]string{"": "blocker:missing-column:orders.customer_id\nblocker:missing-table:customers."},
 		},
 		{
-			name: "another schema",
-			tables: map[string][]string{
-				"postgres": {`CREATE SCHEMA app`, `CREATE TABLE customers (id bigint PRIMARY KEY)`, `CREATE TABLE app.customers (id integer PRIMARY KEY)`},
-				"mysql":    {"CREATE TABLE customers (id BIGINT PRIMARY KEY)"},
-				"sqlite":   {`CREATE TABLE customers (id BIGINT NOT NULL PRIMARY KEY)`},
-			},
+			name:   "another schema",
+			tables: map[string][]string{"": {number}, "postgres": {`CREATE SCHEMA app`, number, `CREATE TABLE app.customers (id integer PRIMARY KEY)`}},
 			models: []any{&appCustomer{}, &appless{}},
-			want:   map[string]string{"postgres": "blocker:narrow-key:customers.id", "mysql": "blocker:missing-table:customers.", "sqlite": "blocker:missing-table:customers."},
+			want:   map[string]string{"": "blocker:missing-table:customers.", "postgres": "blocker:narrow-key:customers.id"},
 		},
 		{
 			name: "a join table",
-			tables: map[string][]string{
-				"postgres": {`CREATE TABLE customers (id bigint PRIMARY KEY)`, `CREATE TABLE orders (id bigint PRIMARY KEY, customer_id bigint)`,
-					`CREATE TABLE customer_groups (customer_id integer, group_id char(12))`},
-				"mysql": {"CREATE TABLE customers (id BIGINT PRIMARY KEY)", "CREATE TABLE orders (id BIGINT PRIMARY KEY, customer_id BIGINT)",
-					"CREATE TABLE customer_groups (customer_id INT, group_id CHAR(12))"},
-			},
+			tables: map[string][]string{"": {
+				number, "CREATE TABLE orders (id BIGINT NOT NULL PRIMARY KEY, customer_id BIGINT)",
+				"CREATE TABLE customer_groups (customer_id INT, group_id CHAR(12))",
+			}},
 			models: []any{&customer{}},
-			want: map[string]string{
-				"postgres": "blocker:narrow-child:customer_groups.customer_id\nblocker:narrow-child:customer_groups.group_id",
-				"mysql":    "blocker:narrow-child:customer_groups.customer_id\nblocker:narrow-child:customer_groups.group_id",
-			},
+			want:   map[string]string{"": "blocker:narrow-child:customer_groups.customer_id\nblocker:narrow-child:customer_groups.group_id", "sqlite": ""},
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
-				if tc.tables[db.Dialect] == nil {
+			reuse.Each(t, func(t *testing.T, db dbtest.DB) {
+				tables, want := tc.tables[db.Dialect], tc.want[""]
+				if tables == nil {
+					tables = tc.tables[""]
+				}
+				if tables == nil {
 					return // this case doesn't exist on this database
 				}
+				if w, ok := tc.want[db.Dialect]; ok {
+					want = w
+				}
 				e := bare(t, db)
-				for _, statement := range tc.tables[db.Dialect] {
+				for _, statement := range tables {
 					if _, err := e.conn.Exec(statement); err != nil {
 						t.Fatalf("%s: %v", statement, err)
 					}
 				}
 				err := gormid.Check(t.Context(), e.DB, tc.models...)
-				if got := found(t, err); got != tc.want[db.Dialect] {
-					t.Errorf("found\n%s\nwant\n%s\n%v", got, tc.want[db.Dialect], err)
+				if got := idtest.Findings(t, err); got != want {
+					t.Errorf("found\n%s\nwant\n%s\n%v", got, want, err)
 				}
 			})
 		})
@@ -294,11 +206,11 @@ func (appless) TableName() string { return "customers" }
 // AutoMigrate accepts these tables without an error. However, it doesn't widen any
 // column on Postgres, and doesn't remove auto-increment from any database.
 func TestCheckAfterAutoMigrate(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+	reuse.Each(t, func(t *testing.T, db dbtest.DB) {
 		e := bare(t, db, &countedCustomer{})
 		migrate(t, e.DB, &appless{})
 		want := map[string]string{"postgres": "warning", "mysql": "blocker", "sqlite": "blocker"}[db.Dialect] + ":still-counts:customers.id"
-		if got := found(t, gormid.Check(t.Context(), e.DB, &appless{})); got != want {
+		if got := idtest.Findings(t, gormid.Check(t.Context(), e.DB, &appless{})); got != want {
 			t.Errorf("found %s, want %s", got, want)
 		}
 	})
@@ -310,7 +222,7 @@ func TestCheckDeclarations(t *testing.T) {
 	e := bare(t, dbtest.SQLite(t))
 	err := gormid.Check(t.Context(), e.DB, &narrowCustomer{}, &order{}, "no model")
 	wantFieldError(t, err, "ID", "cannot hold a 64-bit key")
-	if got, want := found(t, err), "blocker:missing-table:orders."; got != want {
+	if got, want := idtest.Findings(t, err), "blocker:missing-table:orders."; got != want {
 		t.Errorf("found %s, want %s", got, want)
 	}
 	if !strings.Contains(err.Error(), "no model") {

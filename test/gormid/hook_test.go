@@ -16,6 +16,7 @@ import (
 	"github.com/snowkey-go/snowkey/hooks/gormid"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/schema/pk"
+	"github.com/snowkey-go/snowkey/test/internal/reuse"
 )
 
 // What the hooks of a hooked model do depends on its name.
@@ -48,7 +49,7 @@ func (h *hooked) AfterCreate(*gorm.DB) error { h.Left = h.ID; return nil }
 // TestHooks: a model's hooks run after its key has been filled in. They must be able to
 // see the key, and to set another.
 func TestHooks(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
+	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
 		e := open(t, about, &hooked{})
 		for _, c := range []struct {
 			name string
@@ -101,7 +102,7 @@ func TestHooks(t *testing.T) {
 // TestCallbackOrder: keys must be filled in before the transaction begins. This applies
 // no matter which other callbacks there are, and even without default transactions.
 func TestCallbackOrder(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
+	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
 		for _, skip := range []bool{false, true} {
 			e := bare(t, about)
 			e.Config.SkipDefaultTransaction = skip
@@ -194,7 +195,7 @@ func (s *strict) BeforeCreate(tx *gorm.DB) error {
 
 // TestContextIsTheCallers: hooks must see the caller's context, and may replace it.
 func TestContextIsTheCallers(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
+	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
 		e := open(t, about, &strict{})
 		db := e.WithContext(&ownContext{t.Context()})
 		must(t, db.Create(&strict{Name: "taken"}))
@@ -213,7 +214,7 @@ func TestContextIsTheCallers(t *testing.T) {
 // TestDryRun: callers may run the SQL of a dry run themselves, so both the SQL and the
 // rows must have keys. Nothing may be sent to the database.
 func TestDryRun(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
+	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
 		e := open(t, about, &user{})
 		before := e.conn.statements.Load()
 		us := []user{{Name: "a"}, {Name: "b", ID: idA}}
@@ -249,7 +250,7 @@ func TestToSQLWithoutKeys(t *testing.T) {
 // TestStatements: keys must only be read back if the INSERT may have skipped a row, and
 // then over the connection of the INSERT.
 func TestStatements(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
+	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
 		e := open(t, about, &account{})
 		// This is how a plugin like dbresolver sends GORM's queries to a replica.
 		e.Callback().Query().Before("*").Register("test:replica", func(db *gorm.DB) {
@@ -299,7 +300,7 @@ func TestStatements(t *testing.T) {
 
 // TestUnneeded: if no row is created, no id may be drawn.
 func TestUnneeded(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
+	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
 		e := open(t, about, &user{})
 		u := user{Name: "a"}
 		must(t, e.Create(&u))
@@ -328,29 +329,6 @@ func TestUnneeded(t *testing.T) {
 	})
 }
 
-// TestRetry: a row must keep its key after a failure, so that a retry can't insert a
-// duplicate row.
-func TestRetry(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
-		e := open(t, about, &account{})
-		must(t, e.Create(&account{Name: "a", Email: new("taken")}))
-		a := account{Name: "b", Email: new("taken")}
-		if e.Create(&a).Error == nil {
-			t.Fatal("no error")
-		}
-		id := a.ID
-		a.Email = new("free")
-		must(t, e.Create(&a))
-		if id == 0 || a.ID != id {
-			t.Errorf("the key was %d, and then %d", id, a.ID)
-		}
-		if e.Create(&a).Error == nil {
-			t.Error("the row was inserted twice")
-		}
-		e.wantTable(t, "SELECT id FROM accounts WHERE name = 'b'", line(id))
-	})
-}
-
 // TestOthers: models that haven't opted in must not be changed.
 func TestOthers(t *testing.T) {
 	type bare int64
@@ -368,7 +346,7 @@ func TestOthers(t *testing.T) {
 		User   *user
 		Name   string
 	}
-	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
+	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
 		e := open(t, about, &plain{}, &user{}, &untagged{}, &text{})
 		must(t, e.Create(&untagged{Name: "a"}))
 		must(t, e.Create(&text{Name: "a"}))
@@ -388,7 +366,7 @@ func TestOthers(t *testing.T) {
 
 // TestQualifiedTable: keys must be read back from the same table that the INSERT used.
 func TestQualifiedTable(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
+	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
 		e := open(t, about, &account{})
 		schema := "main"
 		if about.Dialect != "sqlite" {
@@ -435,7 +413,7 @@ func TestQualifiedModel(t *testing.T) {
 // TestTableSpelling: without a model, GORM sends the names in a map exactly as they
 // are. Some databases ignore case, so two different names may refer to the same column.
 func TestTableSpelling(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
+	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
 		e := bare(t, about, &user{})
 		use(t, e.DB, gormid.Config{Source: e.source, Models: []any{&user{}}})
 		for _, name := range []string{"ID", "Id"} {
@@ -454,7 +432,7 @@ func TestTableSpelling(t *testing.T) {
 func TestPartialIndex(t *testing.T) {
 	for _, dialect := range []string{"sqlite", "postgres"} {
 		t.Run(dialect, func(t *testing.T) {
-			about := dbtest.Open(t, dialect)
+			about := reuse.Open(t, dialect)
 			e := open(t, about, &user{})
 			must(t, e.Exec("CREATE UNIQUE INDEX live ON users (name) WHERE age = 0"))
 			must(t, e.Create(&[]user{{ID: idB, Name: "a", Age: 1}, {ID: idA, Name: "a"}, {ID: 9, Name: "a", Age: 2}}))
@@ -471,52 +449,6 @@ func TestPartialIndex(t *testing.T) {
 	}
 }
 
-// TestConflictingAssociations: no foreign key may contain the key of a skipped row.
-func TestConflictingAssociations(t *testing.T) {
-	type team struct {
-		ID   pk.ID
-		Name string `gorm:"size:40;unique"`
-	}
-	type shirt struct {
-		ID       pk.ID
-		PlayerID pk.ID
-		Number   int `gorm:"unique"`
-	}
-	type player struct {
-		ID     pk.ID
-		TeamID pk.ID
-		Team   team
-		Shirts []shirt
-	}
-	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
-		e := open(t, about, &team{}, &player{}, &shirt{})
-		first := player{Team: team{Name: "t"}, Shirts: []shirt{{Number: 7}}}
-		must(t, e.Create(&first))
-		tables := []string{"SELECT id FROM teams", "SELECT id, team_id FROM players", "SELECT id, player_id, number FROM shirts"}
-		want := []string{line(first.TeamID), line(first.ID, first.TeamID), line(first.Shirts[0].ID, first.ID, 7)}
-
-		// GORM skips the team because of its name. As a result, the player doesn't
-		// refer to any team, and the foreign key refuses the row.
-		second := player{Team: team{Name: "t"}}
-		if err := e.Create(&second).Error; err == nil {
-			t.Error("a player without a team was created")
-		}
-		if second.Team.ID != 0 || second.TeamID != 0 {
-			t.Errorf("the team left out has the key %d, its player %d", second.Team.ID, second.TeamID)
-		}
-		// MySQL would transfer the first player's shirt to the third.
-		third := player{TeamID: first.TeamID, Shirts: []shirt{{Number: 8}, {Number: 7}}}
-		if err := e.Create(&third).Error; err == nil {
-			t.Error("a shirt was created twice")
-		} else if about.Dialect == "mysql" {
-			wantRowError(t, err, 1, "was merged into a row whose key is not known")
-		}
-		for i := range tables {
-			e.wantTable(t, tables[i], want[i])
-		}
-	})
-}
-
 // TestPlainOwner: the keys of a row must be read back even if its owner's key isn't
 // filled in by the plugin.
 func TestPlainOwner(t *testing.T) {
@@ -530,7 +462,7 @@ func TestPlainOwner(t *testing.T) {
 		CountryID uint
 		Country   country
 	}
-	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
+	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
 		e := open(t, about, &country{}, &city{})
 		cs := []city{{Name: "a", Country: country{Name: "x"}}, {Name: "a", Country: country{Name: "y"}}}
 		must(t, e.Clauses(doNothing).Create(&cs))
@@ -584,7 +516,7 @@ func (c *copied) BeforeCreate(tx *gorm.DB) error {
 // A copy inserted by BeforeCreate has the same key as its row. If the hook clears the
 // key, the database refuses the copy, and nothing may be stored.
 func TestCopyInBeforeCreate(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
+	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
 		e := open(t, about, &copied{})
 		row := copied{Name: "row", Clear: true}
 		must(t, e.Create(&row))

@@ -13,6 +13,7 @@ import (
 
 	"github.com/snowkey-go/snowkey/hooks/gormid"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/test/internal/reuse"
 )
 
 type (
@@ -62,7 +63,7 @@ func (w *warnings) Error(ctx context.Context, text string, args ...any) { w.Warn
 // FillIntegers fills in keys without any changes to the models, and AutoMigrate creates
 // columns that don't count.
 func TestFillIntegers(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
+	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
 		e := bare(t, about)
 		models := []any{&shop{}, &sale{}, &receiptLine{}}
 		use(t, e.DB, gormid.Config{Source: e.source, FillIntegers: true, Models: models, Counting: []any{&counted{}}})
@@ -99,24 +100,6 @@ func TestFillIntegers(t *testing.T) {
 			t.Errorf("got %+v", again)
 		}
 	})
-}
-
-// Even if a model isn't listed, many goroutines may create its first rows.
-func TestFillIntegersAtOnce(t *testing.T) {
-	about := dbtest.SQLite(t)
-	e := bare(t, about, &shop{}, &sale{}, &receiptLine{})
-	e.conn.SetMaxOpenConns(1)
-	use(t, e.DB, gormid.Config{Source: e.source, FillIntegers: true})
-	var wg sync.WaitGroup
-	for range 8 {
-		wg.Go(func() {
-			row := shop{Sales: []sale{{}}}
-			if err := e.Create(&row).Error; err != nil || uint64(row.ID) < 1<<53 || row.Sales[0].ID < 1<<53 {
-				t.Errorf("got %+v, %v", row, err)
-			}
-		})
-	}
-	wg.Wait()
 }
 
 // A foreign key must be refused if it is too small for a key that gets filled in.
@@ -157,7 +140,7 @@ func TestModel(t *testing.T) {
 		gormid.Model
 		Title string `gorm:"size:40"`
 	}
-	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
+	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
 		e := open(t, about, &article{})
 		row := article{Title: "first"}
 		must(t, e.Create(&row))

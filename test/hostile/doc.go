@@ -9,8 +9,6 @@
 // setting: either it works, and both programs get ids, or Open refuses it with an error
 // that names the setting.
 //
-// By default, the tests take less than 1.5 minutes for each server. To spend 10 s on
-// each setting instead:
-//
-//	SNOWKEY_HOSTILE=long go test -v -timeout 1h ./test/hostile
+// On each push, the tests try the settings that are marked as fast; at night, all of them
+// and for longer.
 package hostile

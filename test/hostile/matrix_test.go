@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -37,6 +38,12 @@ type row struct {
 	want    outcome
 	names   string // part of the error if it's refused; case is ignored
 	only    string // "mysql" or "mariadb" if the other doesn't have this setting
+	fast    bool   // whether it is tested on each push; the others only at night
+}
+
+// selected returns the rows that are tested now.
+func selected(rows []row) []row {
+	return slices.DeleteFunc(rows, func(r row) bool { return !r.fast && !dbtest.Nightly })
 }
 
 // test lets two programs share a worker number under the setting.
@@ -48,11 +55,11 @@ func (r row) test(t *testing.T, server dbtest.DB) {
 	if r.exist {
 		prepare(t, db)
 	}
-	issue := 2 * time.Second
-	if long() {
-		issue = 4500 * time.Millisecond
+	lasting := window + 300*time.Millisecond
+	if dbtest.Nightly {
+		lasting *= 3
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // much longer than needed, even on a busy machine
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute) // much longer than needed, even on a busy machine
 	defer cancel()
 	var wg sync.WaitGroup
 	var programs []*program
@@ -63,7 +70,7 @@ func (r row) test(t *testing.T, server dbtest.DB) {
 		}
 		p := &program{name: name, dialect: server.Dialect, db: s.connect(t, db), app: r.app, namespace: r.space}
 		programs = append(programs, p)
-		wg.Go(func() { p.run(ctx, t, issue) })
+		wg.Go(func() { p.run(ctx, p.lasts(lasting)) })
 	}
 	wg.Wait()
 	check(t, programs...)
@@ -79,7 +86,7 @@ func prepare(t *testing.T, db dbtest.DB) {
 	p := &program{name: "ordinary", dialect: db.Dialect, db: db.Connect(t)}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	if p.run(ctx, t, time.Millisecond); p.err != nil {
+	if p.run(ctx, p.lasts(0)); p.err != nil {
 		t.Fatal(p.err)
 	}
 }
@@ -106,37 +113,23 @@ func (r row) judge(t *testing.T, p *program) {
 	}
 }
 
-// durable returns a server that flushes every commit and can be shared by programs.
-// This is the server named by the environment if that one does, and otherwise a private
-// server.
-func durable(t *testing.T, dialect string) dbtest.DB {
+// durableMySQL returns a server that flushes every commit, since leases hold off on one
+// that doesn't, which would hide what these tests look for. Postgres can be told to flush
+// by each session. The server is the one that the environment names if that one does, and
+// otherwise a private one.
+func durableMySQL(t *testing.T) dbtest.DB {
 	t.Helper()
-	wants(t, dialect)
-	if os.Getenv("SNOWKEY_TEST_"+strings.ToUpper(dialect)) != "" {
-		db := dbtest.Open(t, dialect)
-		if flushes(t, db) {
+	if os.Getenv("SNOWKEY_TEST_MYSQL") != "" {
+		db := dbtest.MySQL(t)
+		var flushes bool
+		if err := db.Connect(t).QueryRow("SELECT @@innodb_flush_log_at_trx_commit IN (1, 3) AND (@@log_bin = 0 OR @@sync_binlog = 1)").Scan(&flushes); err != nil {
+			t.Fatal(err)
+		}
+		if flushes {
 			return db
 		}
 	}
-	return dbtest.Durable(t, dialect)
-}
-
-// flushes reports whether a server flushes its log for every commit.
-func flushes(t *testing.T, db dbtest.DB) (yes bool) {
-	t.Helper()
-	conn, err := sql.Open(db.Driver, db.DSN)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	query := "SELECT current_setting('fsync') = 'on' AND current_setting('synchronous_commit') <> 'off'"
-	if db.Dialect == "mysql" {
-		query = "SELECT @@innodb_flush_log_at_trx_commit IN (1, 3) AND (@@log_bin = 0 OR @@sync_binlog = 1)"
-	}
-	if err := conn.QueryRow(query).Scan(&yes); err != nil {
-		t.Fatal(err)
-	}
-	return yes
+	return dbtest.Durable(t, "mysql")
 }
 
 // newDatabase creates another database on a server, so that tests aren't delayed by
@@ -265,100 +258,6 @@ func locksTable(ctx context.Context, db *sql.DB) error {
 	}
 	_, err := db.ExecContext(ctx, "LOCK TABLES "+table+" WRITE")
 	return err
-}
-
-// TestSessionsMySQL lets two programs share a worker number under each setting of MySQL
-// and MariaDB.
-func TestSessionsMySQL(t *testing.T) {
-	server := durable(t, "mysql")
-	set := func(statements ...string) session { return session{init: statements} }
-	var rows []row
-	for _, r := range []row{
-		{name: "autocommit=0", session: set("SET autocommit = 0")},
-		{name: "completion_type=CHAIN", session: set("SET completion_type = 'CHAIN'"), app: oneTransaction},
-		{name: "completion_type=CHAIN, one transaction", session: set("SET completion_type = 'CHAIN'"), app: once(oneTransaction)},
-		{name: "autocommit=0 and completion_type=CHAIN", session: set("SET completion_type = 'CHAIN'", "SET autocommit = 0"), app: oneTransaction},
-		{name: "completion_type=RELEASE", session: set("SET completion_type = 'RELEASE'"), app: oneTransaction},
-		{name: "autocommit=0 and completion_type=RELEASE", session: set("SET completion_type = 'RELEASE'", "SET autocommit = 0"), app: oneTransaction},
-		{name: "transactions left open", app: leavesOpen("START TRANSACTION")},
-		{name: "one transaction left open", app: once(leavesOpen("START TRANSACTION"))},
-		{name: "one read-only transaction left open", app: once(leavesOpen("START TRANSACTION READ ONLY"))},
-		{name: "one XA transaction left open", app: once(leavesXA)},
-		{name: "table locked by the application", app: once(locksTable), want: worksOrRefused, names: "lock"},
-	} {
-		rows = append(rows, r)
-		r.name, r.exist = r.name+", tables exist", true
-		rows = append(rows, r)
-	}
-	rows = append(rows, []row{
-		{name: "defaults"},
-		{name: "isolation READ UNCOMMITTED", session: set("SET SESSION TRANSACTION ISOLATION LEVEL READ UNCOMMITTED")},
-		{name: "isolation READ COMMITTED", session: set("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED")},
-		{name: "isolation REPEATABLE READ", session: set("SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ")},
-		{name: "isolation SERIALIZABLE", session: set("SET SESSION TRANSACTION ISOLATION LEVEL SERIALIZABLE")},
-		{name: "isolation SERIALIZABLE and autocommit=0", session: set("SET SESSION TRANSACTION ISOLATION LEVEL SERIALIZABLE", "SET autocommit = 0")},
-		{name: "transaction_read_only=1", session: set("SET SESSION TRANSACTION READ ONLY"), want: worksOrRefused, names: "read"},
-		{name: "sql_mode=''", session: set("SET sql_mode = ''")},
-		{name: "sql_mode=ANSI", session: set("SET sql_mode = 'ANSI'")},
-		{name: "sql_mode=NO_BACKSLASH_ESCAPES", session: set("SET sql_mode = 'NO_BACKSLASH_ESCAPES'")},
-		{name: "sql_mode=HIGH_NOT_PRECEDENCE", session: set("SET sql_mode = 'HIGH_NOT_PRECEDENCE'")},
-		{name: "sql_mode=PAD_CHAR_TO_FULL_LENGTH", session: set("SET sql_mode = 'PAD_CHAR_TO_FULL_LENGTH'")},
-		{name: "sql_mode=NO_UNSIGNED_SUBTRACTION,NO_AUTO_VALUE_ON_ZERO", session: set("SET sql_mode = 'NO_UNSIGNED_SUBTRACTION,NO_AUTO_VALUE_ON_ZERO'")},
-		{name: "sql_mode=ORACLE", session: set("SET sql_mode = 'ORACLE'"), only: "mariadb"},
-		{name: "sql_mode=EMPTY_STRING_IS_NULL", session: set("SET sql_mode = 'EMPTY_STRING_IS_NULL'"), only: "mariadb", want: worksOrRefused, names: "EMPTY_STRING_IS_NULL"},
-		{name: "sql_mode=SIMULTANEOUS_ASSIGNMENT", session: set("SET sql_mode = 'SIMULTANEOUS_ASSIGNMENT'"), only: "mariadb", want: worksOrRefused, names: "SIMULTANEOUS_ASSIGNMENT"},
-		{name: "sql_safe_updates=1", session: set("SET sql_safe_updates = 1")},
-		{name: "clientFoundRows", session: session{params: map[string]string{"clientFoundRows": "true"}}},
-		{name: "interpolateParams", session: session{params: map[string]string{"interpolateParams": "true"}}},
-		{name: "interpolateParams and NO_BACKSLASH_ESCAPES", session: session{params: map[string]string{"interpolateParams": "true"}, init: []string{"SET sql_mode = 'NO_BACKSLASH_ESCAPES'"}}},
-		{name: "clientFoundRows and autocommit=0", session: session{params: map[string]string{"clientFoundRows": "true"}, init: []string{"SET autocommit = 0"}}},
-		{name: "innodb_snapshot_isolation=ON", session: set("SET innodb_snapshot_isolation = ON"), only: "mariadb"},
-		{name: "innodb_lock_wait_timeout=1", session: set("SET innodb_lock_wait_timeout = 1")},
-		{name: "time_zone", session: set("SET time_zone = '-12:00'")},
-		{name: "another time_zone for each connection", session: session{each: []string{"SET time_zone = '-12:00'", "SET time_zone = '+00:00'", "SET time_zone = '+05:30'"}}},
-		{name: "latin1 and utf8mb4", session: set("SET NAMES latin1"), ofB: &session{}, want: worksOrRefused, names: "character"},
-		{name: "latin1 and utf8mb4, namespace beyond ASCII", session: set("SET NAMES latin1"), ofB: &session{}, space: "größe", want: worksOrRefused, names: "character"},
-		{name: "another character set for each connection", session: session{each: []string{"SET NAMES latin1", "SET NAMES utf8mb4 COLLATE utf8mb4_general_ci", "SET NAMES utf8mb4 COLLATE utf8mb4_bin"}}, want: worksOrRefused, names: "character"},
-		{name: "another autocommit for each connection", session: session{each: []string{"SET autocommit = 0", "SET autocommit = 1"}}},
-	}...)
-	inParallel(t, 8, rows, func(r row) string { return r.name }, func(t *testing.T, r row) { r.test(t, server) })
-}
-
-// TestBinlogStatement lets two programs share a worker number on a server that logs
-// statements, and therefore refuses the statements of READ COMMITTED transactions.
-func TestBinlogStatement(t *testing.T) {
-	server := durable(t, "mysql")
-	if !logsBinary(t, server) {
-		if !server.MariaDB {
-			t.Skipf("%s has no binary log, and only a private MariaDB can be started with one", server.Version)
-		}
-		server, _ = dbtest.WithCommand(t, "mysql", func(_ string, command []string) []string {
-			return append(command, "--log-bin=binlog", "--sync-binlog=1", "--server-id=7")
-		})
-	}
-	var rows []row
-	for _, level := range []string{"READ COMMITTED", "READ UNCOMMITTED", "REPEATABLE READ", "SERIALIZABLE"} {
-		r := row{name: "isolation " + level, want: worksOrRefused, names: "binlog_format", session: session{init: []string{
-			"SET SESSION binlog_format = 'STATEMENT'", "SET SESSION TRANSACTION ISOLATION LEVEL " + level,
-		}}}
-		if level != "READ COMMITTED" && level != "READ UNCOMMITTED" {
-			r.want = works
-		}
-		rows = append(rows, r)
-	}
-	rows = append(rows,
-		row{name: "autocommit=0", session: session{init: []string{"SET SESSION binlog_format = 'STATEMENT'", "SET autocommit = 0"}}},
-		row{name: "binlog_format=MIXED", session: session{init: []string{"SET SESSION binlog_format = 'MIXED'"}}},
-	)
-	inParallel(t, 6, rows, func(r row) string { return r.name }, func(t *testing.T, r row) { r.test(t, server) })
-}
-
-func logsBinary(t *testing.T, db dbtest.DB) (yes bool) {
-	t.Helper()
-	if err := db.Connect(t).QueryRow("SELECT @@log_bin").Scan(&yes); err != nil {
-		t.Fatal(err)
-	}
-	return yes
 }
 
 // once makes an application do its work only before Open.

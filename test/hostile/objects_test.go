@@ -92,19 +92,8 @@ var mysqlObjects = []object{
 	}, []string{"engine", "MyISAM", leaseTable}, false},
 }
 
-// TestObjects has programs open a pool even though an object in the database changes
-// the effect of statements on the tables of leases. The error of Open must name the
-// object.
-func TestObjects(t *testing.T) {
-	for dialect, objects := range map[string][]object{"postgres": postgresObjects, "mysql": mysqlObjects} {
-		t.Run(dialect, func(t *testing.T) {
-			server := durable(t, dialect)
-			name := func(o object) string { return o.name + " on " + o.table }
-			inParallel(t, 8, objects, name, func(t *testing.T, o object) { o.test(t, server) })
-		})
-	}
-}
-
+// test lets a program open a pool although an object in the database changes the effect
+// of statements on the tables of leases. The error of Open must name the object.
 func (o object) test(t *testing.T, server dbtest.DB) {
 	var as session
 	role := "hostile_role_" + strings.ToLower(rand.Text()[:12])
@@ -121,7 +110,7 @@ func (o object) test(t *testing.T, server dbtest.DB) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	p := &program{name: "A", dialect: db.Dialect, db: as.connect(t, db)}
-	p.run(ctx, t, time.Second)
+	p.run(ctx, p.lasts(0))
 	check(t, p)
 	if p.err == nil {
 		if !o.harmless {

@@ -1,13 +1,13 @@
 package hostile
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
 	"log/slog"
 	"os"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -15,31 +15,12 @@ import (
 
 	"github.com/snowkey-go/snowkey"
 	"github.com/snowkey-go/snowkey/idgen"
-	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/lease/sqlstore"
 )
 
-// long reports whether we should spend more time on each setting.
-func long() bool { return os.Getenv("SNOWKEY_HOSTILE") == "long" }
-
 // recycled is how long connections live in these tests. When the pool closes a
 // connection, anything that it hasn't committed is rolled back.
-const recycled = 500 * time.Millisecond
-
-// newStore returns a store for leases in the database of db.
-func newStore(t testing.TB, dialect string, db *sql.DB) *sqlstore.Store {
-	t.Helper()
-	switch dialect {
-	case "postgres":
-		return sqlstore.Postgres(db)
-	case "mysql":
-		return sqlstore.MySQL(db)
-	case "sqlite":
-		return sqlstore.SQLite(db)
-	}
-	t.Fatalf("no lease store for %q", dialect)
-	return nil
-}
+const recycled = 300 * time.Millisecond
 
 // A program is what the store considers a process. It has its own connections, its own
 // pool of ids, and its own clock.
@@ -50,9 +31,7 @@ type program struct {
 	db        *sql.DB
 	app       func(context.Context, *sql.DB) error // work of the application before Open, and occasionally afterwards; nil for none
 	clock     time.Duration                        // how far ahead its clock is
-	window    time.Duration                        // defaults to 2 s
-	ttl       time.Duration                        // defaults to 3 s
-	skew      time.Duration                        // MaxClockSkew; defaults to 200 ms
+	skew      time.Duration                        // MaxClockSkew; defaults to 100 ms
 
 	mu     sync.Mutex // guards the following fields
 	spans  []span
@@ -65,7 +44,7 @@ func (p *program) config() snowkey.Config {
 	cfg := snowkey.Config{
 		Namespace: p.namespace,
 		MinWorker: 1, MaxWorker: 1,
-		Window: orElse(p.window, 2*time.Second), TTL: orElse(p.ttl, 3*time.Second), MaxClockSkew: orElse(p.skew, 200*time.Millisecond),
+		Window: window, TTL: ttl, MaxClockSkew: cmp.Or(p.skew, 100*time.Millisecond),
 		Label:  p.name,
 		Logger: slog.New(slog.DiscardHandler),
 		// With the spread, we wouldn't notice that two programs use the same
@@ -81,17 +60,13 @@ func (p *program) config() snowkey.Config {
 	return cfg
 }
 
-func orElse(d, otherwise time.Duration) time.Duration {
-	if d == 0 {
-		return otherwise
-	}
-	return d
-}
+// The shortest window that Open accepts, and how long a lease lasts. A window is renewed
+// when a third of it has passed.
+const window, ttl = time.Second, 1500 * time.Millisecond
 
-// run opens a pool, issues ids for the given time starting with the first, and then
-// closes the pool. Ids are recorded as they are issued. If ctx ends, run stops trying
-// to open a pool.
-func (p *program) run(ctx context.Context, t testing.TB, issue time.Duration) {
+// run opens a pool, issues ids until it has enough of them or ctx ends, and then closes
+// the pool. Ids are recorded as they are issued.
+func (p *program) run(ctx context.Context, enough func() bool) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var wg sync.WaitGroup
@@ -101,7 +76,7 @@ func (p *program) run(ctx context.Context, t testing.TB, issue time.Duration) {
 		// Ignore errors, since some settings make the application's work fail.
 		_ = p.app(ctx, p.db)
 		wg.Go(func() {
-			tick := time.NewTicker(1100 * time.Millisecond)
+			tick := time.NewTicker(400 * time.Millisecond)
 			defer tick.Stop()
 			for {
 				select {
@@ -114,30 +89,28 @@ func (p *program) run(ctx context.Context, t testing.TB, issue time.Duration) {
 		})
 	}
 	began := time.Now()
-	pool, err := snowkey.Open(ctx, newStore(t, p.dialect, p.db), p.config())
+	pool, err := snowkey.Open(ctx, stores[p.dialect](p.db), p.config())
 	p.mu.Lock()
 	p.opened, p.err = time.Since(began), err
 	p.mu.Unlock()
 	if err != nil {
 		return
 	}
-	p.issue(ctx, pool, issue)
+	p.issue(ctx, pool, enough)
 	closing, done := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 	defer done()
 	_ = pool.Close(closing) // if the lease can't be released, it expires
 }
 
 // issue draws about 250 ids per millisecond and records them.
-func (p *program) issue(ctx context.Context, pool *idgen.Pool, d time.Duration) {
-	ctx, cancel := context.WithTimeout(ctx, d)
-	defer cancel()
+func (p *program) issue(ctx context.Context, pool *idgen.Pool, enough func() bool) {
 	ids := make([]int64, 0, 256)
-	for ctx.Err() == nil {
+	for ctx.Err() == nil && !enough() {
 		var err error
 		ids, err = pool.Append(ctx, ids[:0], cap(ids))
 		if err != nil {
-			// This isn't necessarily because the time is over. The host's clock may be
-			// out of range, for example, in which case the next call may succeed.
+			// The host's clock may be out of range, for example, in which case the next call
+			// may succeed.
 			sleep(ctx, 10*time.Millisecond)
 			continue
 		}
@@ -147,6 +120,58 @@ func (p *program) issue(ctx context.Context, pool *idgen.Pool, d time.Duration) 
 		sleep(ctx, time.Millisecond)
 	}
 }
+
+// lasts is enough when the ids of a program cover this much time. If that is more than
+// its first grant, some of the ids were granted by renewals.
+func (p *program) lasts(d time.Duration) func() bool {
+	return func() bool {
+		first, last := p.ends()
+		return last > 0 && (last-first)>>22 >= d.Milliseconds() // the default layout has 22 bits below the time
+	}
+}
+
+// beyond is enough when the program issues ids that are larger than those of another.
+func (p *program) beyond(other *program) func() bool {
+	return func() bool {
+		_, last := p.ends()
+		_, others := other.ends()
+		return last > others
+	}
+}
+
+func forever() bool { return false }
+
+// ends returns the smallest and the largest id that p has issued, or 0 if there is none.
+func (p *program) ends() (first, last int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for i, s := range p.spans {
+		if i == 0 {
+			first = s.first
+		}
+		first, last = min(first, s.first), max(last, s.last)
+	}
+	return first, last
+}
+
+// start runs p until stop is called or ctx ends, and returns when it has issued an id.
+func (p *program) start(ctx context.Context, t *testing.T) (stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(ctx)
+	var wg sync.WaitGroup
+	stop = func() { cancel(); wg.Wait() }
+	t.Cleanup(stop)
+	wg.Go(func() { p.run(ctx, forever) })
+	for p.issued() == 0 {
+		if sleep(ctx, 10*time.Millisecond); ctx.Err() != nil {
+			t.Fatalf("program %s has issued no id in a minute", p.name)
+		}
+	}
+	return stop
+}
+
+// stores returns a store for leases in a database.
+var stores = map[string]func(*sql.DB) *sqlstore.Store{"postgres": sqlstore.Postgres, "mysql": sqlstore.MySQL, "sqlite": sqlstore.SQLite}
 
 func sleep(ctx context.Context, d time.Duration) {
 	select {
@@ -193,30 +218,15 @@ func check(t testing.TB, programs ...*program) verdict {
 	return v
 }
 
-// inParallel runs a subtest for each case, but no more than n at a time. Unlike with
-// t.Parallel, this doesn't depend on the number of processors, since these tests mostly
-// wait.
-func inParallel[C any](t *testing.T, n int, cases []C, name func(C) string, test func(*testing.T, C)) {
+// each runs a subtest for each case, all at the same time.
+func each[C any](t *testing.T, cases []C, name func(C) string, test func(*testing.T, C)) {
 	t.Helper()
-	slots := make(chan struct{}, n)
-	var wg sync.WaitGroup
 	for _, c := range cases {
-		slots <- struct{}{}
-		wg.Go(func() {
-			defer func() { <-slots }()
-			t.Run(name(c), func(t *testing.T) { test(t, c) })
+		t.Run(name(c), func(t *testing.T) {
+			t.Parallel()
+			test(t, c)
 		})
 	}
-	wg.Wait()
-}
-
-// wants skips the test unless the run covers the dialect.
-func wants(t *testing.T, dialect string) {
-	t.Helper()
-	if slices.Contains(dbtest.Databases(t), dialect) {
-		return
-	}
-	t.Skipf("SNOWKEY_TEST_DB=%s leaves %s out", os.Getenv("SNOWKEY_TEST_DB"), dialect)
 }
 
 // atOnce is the longest that Open may take to refuse a setting on a busy machine. It

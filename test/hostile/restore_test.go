@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -24,6 +23,7 @@ type restore struct {
 	tools      bool                // use the database's own programs instead
 	tables     []string            // defaults to both tables
 	limit      map[string]bool     // dialects in which there's no way to notice, so we only log duplicates
+	fast       bool                // whether it is tested on each push; the others only at night
 }
 
 func alike(statements ...string) map[string][]string {
@@ -37,7 +37,7 @@ var (
 )
 
 var restores = []restore{
-	{name: "DROP, CREATE, INSERT", limit: never, statements: map[string][]string{
+	{fast: true, name: "DROP, CREATE, INSERT", limit: never, statements: map[string][]string{
 		"postgres": {"DROP TABLE {table}", "CREATE TABLE {table} (LIKE {saved} INCLUDING ALL)", "INSERT INTO {table} SELECT * FROM {saved}"},
 		"mysql":    {"DROP TABLE {table}", "CREATE TABLE {table} LIKE {saved}", "INSERT INTO {table} SELECT * FROM {saved}"},
 	}},
@@ -48,85 +48,66 @@ var restores = []restore{
 		statements: alike("DELETE FROM {table}", "INSERT INTO {table} SELECT * FROM {saved}")},
 }
 
-// TestRestore lets an operator restore an older dump of the tables into the same
-// database, with the server and its timeline unchanged. Program A, whose clock is
-// ahead, holds the worker number. Program B, whose clock is behind, starts right after
-// the restore. Both clocks are within MaxClockSkew.
-func TestRestore(t *testing.T) {
-	type scene struct {
-		restore
-		lives bool // whether program A keeps running during the restore and afterwards
-	}
-	var scenes []scene
-	for _, r := range restores {
-		scenes = append(scenes, scene{r, true}, scene{r, false})
-	}
-	for _, dialect := range []string{"postgres", "mysql"} {
-		t.Run(dialect, func(t *testing.T) {
-			server := durable(t, dialect)
-			name := func(s scene) string {
-				if s.lives {
-					return s.name + ", A goes on"
-				}
-				return s.name + ", A killed before"
-			}
-			inParallel(t, len(scenes), scenes, name, func(t *testing.T, s scene) { s.test(t, server, s.lives) })
-		})
-	}
+// A scene is a restore while program A runs or after it has ended.
+type scene struct {
+	restore
+	lives bool // whether program A keeps running during the restore and afterwards
 }
 
-func (r restore) test(t *testing.T, server dbtest.DB, lives bool) {
-	const skew = time.Second
-	db := newDatabase(t, server)
-	through, link := db.Through(t)
-	ctx, cancel := context.WithTimeout(t.Context(), 40*time.Second)
-	defer cancel()
-	a := &program{name: "A", dialect: db.Dialect, db: through.Connect(t), clock: 900 * time.Millisecond, skew: skew}
-	b := &program{name: "B", dialect: db.Dialect, db: db.Connect(t), clock: -900 * time.Millisecond, skew: skew}
-	var wg sync.WaitGroup
-	defer wg.Wait()
-	withA, endA := context.WithCancel(ctx)
-	defer endA()
-	wg.Go(func() { a.run(withA, t, time.Minute) })
-	for a.issued() == 0 {
-		if sleep(ctx, 10*time.Millisecond); ctx.Err() != nil {
-			t.Fatal("program A has issued no id in time")
+func (s scene) String() string {
+	if s.lives {
+		return s.name + ", A goes on"
+	}
+	return s.name + ", A killed before"
+}
+
+func scenes() (all []scene) {
+	for _, r := range restores {
+		if r.fast || dbtest.Nightly {
+			all = append(all, scene{r, true}, scene{r, false})
 		}
 	}
+	return all
+}
 
-	sleep(ctx, 500*time.Millisecond)
+// test lets an operator restore an older dump of the tables into the same database, with
+// the server and its timeline unchanged. Program A, whose clock is ahead, holds the worker
+// number. Program B, whose clock is behind, starts right after the restore. Both clocks
+// are within MaxClockSkew.
+func (r restore) test(t *testing.T, server dbtest.DB, lives bool) {
+	const skew = 500 * time.Millisecond
+	db := newDatabase(t, server)
+	through, link := db.Through(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	a := &program{name: "A", dialect: db.Dialect, db: through.Connect(t), clock: skew - 50*time.Millisecond, skew: skew}
+	b := &program{name: "B", dialect: db.Dialect, db: db.Connect(t), clock: 50*time.Millisecond - skew, skew: skew}
+	endA := a.start(ctx, t)
 	putBack := r.save(t, db)
-	// Wait for TTL and MaxClockSkew, because what we restore must have expired.
-	sleep(ctx, 4500*time.Millisecond)
+	sleep(ctx, ttl+skew) // what we restore must have expired
 	awaitRenewal(t, db)
 	if !lives {
 		link.Cut()
-		endA()
-		wg.Wait() // A can't release its worker number
+		endA() // it can't release its worker number
 	}
 	putBack()
 
-	before := together(a)
+	before := a.issued()
 	if lives {
 		// If A is the first to lease the number again, B has to wait until A has ended.
-		wg.Go(func() {
-			sleep(ctx, 6*time.Second)
-			endA()
-		})
+		defer time.AfterFunc(2*ttl, endA).Stop()
 	}
-	b.run(ctx, t, 3*time.Second)
-	if b.err != nil {
+	if b.run(ctx, b.beyond(a)); b.err != nil {
 		t.Errorf("program B: Open failed after %v: %v", b.opened.Round(time.Millisecond), b.err)
 	}
 	endA()
-	wg.Wait()
 	if r.limit[db.Dialect] {
 		v := together(a, b)
 		t.Logf("%d duplicates among %d ids; a documented limit: call snowkey.Fence after such a restore", v.duplicates, v.ids)
 		return
 	}
 	check(t, a, b)
-	t.Logf("program A had issued %d ids before the restore", before.ids)
+	t.Logf("program A had issued %d ids before the restore", before)
 }
 
 // awaitRenewal waits until the lease has just been renewed.

@@ -16,62 +16,61 @@ import (
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 )
 
-// TestSegments lets two programs draw numbers from one segment, 50 at a time. The
-// settings make it possible for a statement to be acknowledged but never committed.
-func TestSegments(t *testing.T) {
+// mysqlSegments and postgresSegments are settings under which two programs draw numbers
+// from one segment. They make it possible for a statement to be acknowledged but never
+// committed.
+func mysqlSegments() []row {
 	set := func(statements ...string) session { return session{init: statements} }
-	likePQ := session{noReset: true}
-	for dialect, rows := range map[string][]row{
-		"mysql": {
-			{name: "defaults"},
-			{name: "autocommit=0", session: set("SET autocommit = 0")},
-			{name: "completion_type=CHAIN", session: set("SET completion_type = 'CHAIN'"), app: oneTransaction},
-			{name: "completion_type=CHAIN, one transaction", session: set("SET completion_type = 'CHAIN'"), app: once(oneTransaction)},
-			{name: "autocommit=0 and completion_type=CHAIN", session: set("SET completion_type = 'CHAIN'", "SET autocommit = 0"), app: oneTransaction},
-			{name: "autocommit=0 and completion_type=RELEASE", session: set("SET completion_type = 'RELEASE'", "SET autocommit = 0"), app: oneTransaction},
-			{name: "transactions left open", app: leavesOpen("START TRANSACTION")},
-			{name: "one transaction left open", app: once(leavesOpen("START TRANSACTION"))},
-			{name: "one XA transaction left open", app: once(leavesXA)},
-			{name: "isolation SERIALIZABLE and autocommit=0", session: set("SET SESSION TRANSACTION ISOLATION LEVEL SERIALIZABLE", "SET autocommit = 0")},
-			{name: "clientFoundRows", session: session{params: map[string]string{"clientFoundRows": "true"}}},
-			{name: "latin1 and utf8mb4, name beyond ASCII", session: set("SET NAMES latin1"), ofB: &session{}, space: "größe", want: worksOrRefused, names: "character"},
-			{name: "sql_mode=''", session: set("SET sql_mode = ''")},
-			{name: "sql_mode=ORACLE", session: set("SET sql_mode = 'ORACLE'"), only: "mariadb"},
-			{name: "sql_mode=EMPTY_STRING_IS_NULL", session: set("SET sql_mode = 'EMPTY_STRING_IS_NULL'"), only: "mariadb"},
-			{name: "sql_mode=SIMULTANEOUS_ASSIGNMENT", session: set("SET sql_mode = 'SIMULTANEOUS_ASSIGNMENT'"), only: "mariadb"},
-		},
-		"postgres": {
-			{name: "defaults"},
-			{name: "transactions left open", session: likePQ, app: leavesOpen("BEGIN")},
-			{name: "one transaction left open", session: likePQ, app: once(leavesOpen("BEGIN"))},
-			{name: "one failed transaction left open", session: likePQ, app: once(leavesOpen("BEGIN; SELECT 1/0"))},
-			{name: "one transaction left open, simple protocol", app: once(leavesOpen("BEGIN")),
-				session: session{noReset: true, params: map[string]string{"default_query_exec_mode": "simple_protocol"}}},
-			{name: "one transaction left open, reset by pgx", app: once(leavesOpen("BEGIN"))},
-			{name: "client_encoding LATIN1 and UTF8, name beyond ASCII", session: set("SET client_encoding = 'LATIN1'"), ofB: &session{}, space: "größe", want: worksOrRefused, names: "encoding"},
-			{name: "isolation serializable", session: set("SET default_transaction_isolation = 'serializable'")},
-			{name: "synchronous_commit=off", session: set("SET synchronous_commit = off")},
-		},
-	} {
-		t.Run(dialect, func(t *testing.T) {
-			server := durable(t, dialect)
-			inParallel(t, 8, rows, func(r row) string { return r.name }, func(t *testing.T, r row) { r.testSegment(t, server) })
-		})
-	}
+	return selected([]row{
+		{name: "defaults"},
+		{fast: true, name: "autocommit=0", session: set("SET autocommit = 0")},
+		{name: "completion_type=CHAIN", session: set("SET completion_type = 'CHAIN'"), app: oneTransaction},
+		{fast: true, name: "completion_type=CHAIN, one transaction", session: set("SET completion_type = 'CHAIN'"), app: once(oneTransaction)},
+		{name: "autocommit=0 and completion_type=CHAIN", session: set("SET completion_type = 'CHAIN'", "SET autocommit = 0"), app: oneTransaction},
+		{name: "autocommit=0 and completion_type=RELEASE", session: set("SET completion_type = 'RELEASE'", "SET autocommit = 0"), app: oneTransaction},
+		{name: "transactions left open", app: leavesOpen("START TRANSACTION")},
+		{name: "one transaction left open", app: once(leavesOpen("START TRANSACTION"))},
+		{fast: true, name: "one XA transaction left open", app: once(leavesXA)},
+		{name: "isolation SERIALIZABLE and autocommit=0", session: set("SET SESSION TRANSACTION ISOLATION LEVEL SERIALIZABLE", "SET autocommit = 0")},
+		{name: "clientFoundRows", session: session{params: map[string]string{"clientFoundRows": "true"}}},
+		{fast: true, name: "latin1 and utf8mb4, name beyond ASCII", session: set("SET NAMES latin1"), ofB: &session{}, space: "größe", want: worksOrRefused, names: "character"},
+		{name: "sql_mode=''", session: set("SET sql_mode = ''")},
+		{name: "sql_mode=ORACLE", session: set("SET sql_mode = 'ORACLE'"), only: "mariadb"},
+		{name: "sql_mode=EMPTY_STRING_IS_NULL", session: set("SET sql_mode = 'EMPTY_STRING_IS_NULL'"), only: "mariadb"},
+		{name: "sql_mode=SIMULTANEOUS_ASSIGNMENT", session: set("SET sql_mode = 'SIMULTANEOUS_ASSIGNMENT'"), only: "mariadb"},
+	})
 }
 
-// testSegment checks that both programs get numbers, and that there are no duplicates.
+func postgresSegments() []row {
+	set := func(statements ...string) session { return session{init: statements} }
+	likePQ := session{noReset: true}
+	return selected([]row{
+		{name: "defaults"},
+		{name: "transactions left open", session: likePQ, app: leavesOpen("BEGIN")},
+		{name: "one transaction left open", session: likePQ, app: once(leavesOpen("BEGIN"))},
+		{fast: true, name: "one failed transaction left open", session: likePQ, app: once(leavesOpen("BEGIN; SELECT 1/0"))},
+		{fast: true, name: "one transaction left open, simple protocol", app: once(leavesOpen("BEGIN")),
+			session: session{noReset: true, params: map[string]string{"default_query_exec_mode": "simple_protocol"}}},
+		{name: "one transaction left open, reset by pgx", app: once(leavesOpen("BEGIN"))},
+		{name: "client_encoding LATIN1 and UTF8, name beyond ASCII", session: set("SET client_encoding = 'LATIN1'"), ofB: &session{}, space: "größe", want: worksOrRefused, names: "encoding"},
+		{name: "isolation serializable", session: set("SET default_transaction_isolation = 'serializable'")},
+		{name: "synchronous_commit=off", session: set("SET synchronous_commit = off")},
+	})
+}
+
+// testSegment lets two programs draw 50 numbers at a time. Both must get numbers, and
+// there must be no duplicates.
 func (r row) testSegment(t *testing.T, server dbtest.DB) {
 	if r.only == "mariadb" && !server.MariaDB || r.only == "mysql" && server.MariaDB {
 		t.Skipf("%s does not have this setting", server.Version)
 	}
 	db := newDatabase(t, server)
-	if err := segmentStore(t, db.Dialect, db.Connect(t)).Migrate(t.Context()); err != nil {
+	if err := segmentStores[db.Dialect](db.Connect(t)).Migrate(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	draws := 12
-	if long() {
-		draws = 60
+	if dbtest.Nightly {
+		draws = 40
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -84,7 +83,7 @@ func (r row) testSegment(t *testing.T, server dbtest.DB) {
 			as = *r.ofB
 		}
 		pool := as.connect(t, db)
-		s, err := segment.New(segmentStore(t, db.Dialect, pool), segment.Config{
+		s, err := segment.New(segmentStores[db.Dialect](pool), segment.Config{
 			Name: cmp.Or(r.space, "numbers"), MinStep: 50, MaxStep: 50, Timeout: 2 * time.Second, Logger: slog.New(slog.DiscardHandler),
 		})
 		if err != nil {
@@ -106,7 +105,7 @@ func (r row) testSegment(t *testing.T, server dbtest.DB) {
 				mu.Lock()
 				all = append(all, numbers...)
 				mu.Unlock()
-				sleep(ctx, 150*time.Millisecond)
+				sleep(ctx, recycled/6)
 			}
 		})
 	}
@@ -121,16 +120,4 @@ func (r row) testSegment(t *testing.T, server dbtest.DB) {
 	}
 }
 
-func segmentStore(t *testing.T, dialect string, db *sql.DB) *segmentstore.Store {
-	t.Helper()
-	switch dialect {
-	case "postgres":
-		return segmentstore.Postgres(db)
-	case "mysql":
-		return segmentstore.MySQL(db)
-	case "sqlite":
-		return segmentstore.SQLite(db)
-	}
-	t.Fatalf("no segment store for %q", dialect)
-	return nil
-}
+var segmentStores = map[string]func(*sql.DB) *segmentstore.Store{"postgres": segmentstore.Postgres, "mysql": segmentstore.MySQL}

@@ -6,25 +6,25 @@ import (
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 )
 
-// TestSessionsSQLite lets two programs share a worker number under each setting of
+// TestSQLite lets two programs share a worker number under each setting of
 // SQLite.
-func TestSessionsSQLite(t *testing.T) {
-	wants(t, "sqlite")
-	server := dbtest.DB{Dialect: "sqlite"} // each row uses its own file
+func TestSQLite(t *testing.T) {
+	t.Parallel()
+	server := dbtest.SQLite(t) // each row uses its own file
 	set := func(statements ...string) session { return session{init: statements} }
 	var rows []row
 	for _, r := range []row{
 		{name: "defaults"},
 		{name: "transactions left open", app: leavesOpen("BEGIN")},
 		{name: "one transaction left open", app: once(leavesOpen("BEGIN"))},
-		{name: "one transaction that writes left open", app: once(leavesOpen("BEGIN IMMEDIATE"))},
-		{name: "query_only", session: set("PRAGMA query_only = 1"), want: worksOrRefused, names: "readonly"},
+		{fast: true, name: "one transaction that writes left open", app: once(leavesOpen("BEGIN IMMEDIATE"))},
+		{fast: true, name: "query_only", session: set("PRAGMA query_only = 1"), want: worksOrRefused, names: "readonly"},
 		{name: "read_uncommitted", session: set("PRAGMA read_uncommitted = 1")},
-		{name: "synchronous=OFF", session: set("PRAGMA synchronous = OFF")},
+		{fast: true, name: "synchronous=OFF", session: set("PRAGMA synchronous = OFF")},
 	} {
 		rows = append(rows, r)
-		r.name, r.exist = r.name+", tables exist", true
+		r.name, r.exist, r.fast = r.name+", tables exist", true, false
 		rows = append(rows, r)
 	}
-	inParallel(t, 8, rows, func(r row) string { return r.name }, func(t *testing.T, r row) { r.test(t, server) })
+	each(t, selected(rows), func(r row) string { return r.name }, func(t *testing.T, r row) { r.test(t, server) })
 }

@@ -25,47 +25,82 @@ func examine(t *testing.T, store lease.Store) (kinds []string) {
 	return kinds
 }
 
+// TestSettingsOfServers has the tests that change a server, or need one that flushes
+// every commit.
+func TestSettingsOfServers(t *testing.T) {
+	t.Parallel()
+	type test struct {
+		name string
+		run  func(*testing.T, dbtest.DB)
+	}
+	for dialect, tests := range map[string][]test{
+		"postgres": {{"unknown names", unknownNames}, {"commits wait", commitsWait}, {"examine", examinePostgres}},
+		"mysql":    {{"unknown names", unknownNames}, {"volatile", volatileMySQL}, {"examine", examineMySQL}},
+	} {
+		t.Run(dialect, func(t *testing.T) {
+			t.Parallel()
+			db := dbtest.Durable(t, dialect)
+			for _, test := range tests {
+				t.Run(test.name, func(t *testing.T) { test.run(t, db) })
+			}
+		})
+	}
+}
+
+func volatileMySQL(t *testing.T, db dbtest.DB) {
+	conn := db.Connect(t)
+	store := open(t, db, conn, "volatile")
+	claimed(t, store)
+	for _, level := range []string{"0", "2", "1"} {
+		exec(t, conn, "SET GLOBAL innodb_flush_log_at_trx_commit = "+level)
+		checkVolatile(t, store, level != "1")
+	}
+}
+
 // Examine must find each of the settings that it knows about. A database with the usual
 // settings must not have any of them.
-func TestExamine(t *testing.T) {
-	expect := func(t *testing.T, store lease.Store, want ...string) {
-		t.Helper()
-		if got := examine(t, store); !slices.Equal(got, want) {
-			t.Errorf("found %v, want %v", got, want)
-		}
+
+func expect(t *testing.T, store lease.Store, want ...string) {
+	t.Helper()
+	if got := examine(t, store); !slices.Equal(got, want) {
+		t.Errorf("found %v, want %v", got, want)
 	}
-	t.Run("postgres", func(t *testing.T) {
-		db := dbtest.Durable(t, "postgres")
-		conn := db.Connect(t)
-		exec(t, conn, "CREATE SCHEMA app")
-		store := open(t, db, conn, "app.lease")
-		claimed(t, store)
-		expect(t, store)
-		exec(t, conn, "ALTER TABLE app.lease SET UNLOGGED")
-		expect(t, store, "unlogged")
-		exec(t, conn, "ALTER TABLE app.lease_ns SET UNLOGGED")
-		expect(t, store, "unlogged", "unlogged")
-		exec(t, conn, "ALTER SYSTEM SET fsync = off", "SELECT pg_reload_conf()")
-		await(t, "the reload", func() bool {
-			var fsync string
-			return db.Connect(t).QueryRow("SHOW fsync").Scan(&fsync) == nil && fsync == "off"
-		})
-		read := open(t, db, db.With("default_transaction_read_only=on").Connect(t), "app.lease")
-		expect(t, read, "not-flushed", "read-only", "unlogged", "unlogged")
+}
+
+func examinePostgres(t *testing.T, db dbtest.DB) {
+	conn := db.Connect(t)
+	exec(t, conn, "CREATE SCHEMA app")
+	store := open(t, db, conn, "app.lease")
+	claimed(t, store)
+	expect(t, store)
+	exec(t, conn, "ALTER TABLE app.lease SET UNLOGGED")
+	expect(t, store, "unlogged")
+	exec(t, conn, "ALTER TABLE app.lease_ns SET UNLOGGED")
+	expect(t, store, "unlogged", "unlogged")
+	exec(t, conn, "ALTER SYSTEM SET fsync = off", "SELECT pg_reload_conf()")
+	await(t, "the reload", func() bool {
+		var fsync string
+		return db.Connect(t).QueryRow("SHOW fsync").Scan(&fsync) == nil && fsync == "off"
 	})
-	t.Run("mysql", func(t *testing.T) {
-		db := dbtest.Durable(t, "mysql")
-		conn := db.Connect(t)
-		store := open(t, db, conn, "lease")
-		claimed(t, store)
-		expect(t, store)
-		exec(t, conn, "ALTER TABLE lease ENGINE = MEMORY")
-		expect(t, store, "engine")
-		exec(t, conn, "ALTER TABLE lease_ns ENGINE = MEMORY")
-		expect(t, store, "engine", "engine")
-		exec(t, conn, "SET GLOBAL read_only = 1")
-		expect(t, store, "engine", "engine", "read-only")
-	})
+	read := open(t, db, db.With("default_transaction_read_only=on").Connect(t), "app.lease")
+	expect(t, read, "not-flushed", "read-only", "unlogged", "unlogged")
+}
+
+func examineMySQL(t *testing.T, db dbtest.DB) {
+	conn := db.Connect(t)
+	store := open(t, db, conn, "examined")
+	claimed(t, store)
+	expect(t, store)
+	exec(t, conn, "ALTER TABLE examined ENGINE = MEMORY")
+	expect(t, store, "engine")
+	exec(t, conn, "ALTER TABLE examined_ns ENGINE = MEMORY")
+	expect(t, store, "engine", "engine")
+	exec(t, conn, "SET GLOBAL read_only = 1")
+	expect(t, store, "engine", "engine", "read-only")
+}
+
+func TestExamine(t *testing.T) {
+	t.Parallel()
 	t.Run("mysql, another database", func(t *testing.T) {
 		db := dbtest.MySQL(t)
 		conn := db.Connect(t)
@@ -97,4 +132,57 @@ func TestExamine(t *testing.T) {
 		expect(t, open(t, db, db.Connect(t), "lease"), "not-flushed")
 		expect(t, open(t, db, db.With("_pragma=query_only(1)").Connect(t), "lease"), "not-flushed", "read-only")
 	})
+}
+
+// commitsWait uses connections whose commits don't wait for the disk, and checks how much
+// of the server's log hasn't been written yet.
+func commitsWait(t *testing.T, db dbtest.DB) {
+	db = db.With("synchronous_commit=off")
+	conn := db.Connect(t)
+	conn.SetMaxOpenConns(1)
+	requireSetting(t, conn, "SHOW synchronous_commit", "off")
+	exec(t, conn, "ALTER SYSTEM SET wal_writer_delay = '10s'", "SELECT pg_reload_conf()")
+	store := open(t, db, conn, "lease")
+	claimed(t, store)
+	var held lease.Row
+	unflushed := func() (n int64) {
+		if err := conn.QueryRow("SELECT pg_wal_lsn_diff(pg_current_wal_insert_lsn(), pg_current_wal_flush_lsn())").Scan(&n); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	exec(t, conn, "UPDATE lease SET label = 'x'")
+	if unflushed() == 0 {
+		t.Error("this server flushes every commit, so that this test shows nothing")
+	}
+	ctx := t.Context()
+	another := terms
+	another.Namespace = "another"
+	for _, step := range []struct {
+		name string
+		run  func() (changed bool, err error)
+	}{
+		{"CreateNamespace", func() (bool, error) { return store.CreateNamespace(ctx, another, 0) }},
+		{"AddRows", func() (bool, error) { return true, store.AddRows(ctx, terms, 8, 9) }},
+		{"Fence", func() (bool, error) { return true, store.Fence(ctx, terms, "") }},
+		{"Claim", func() (ok bool, err error) {
+			p := probe(t, store)
+			held, ok, err = store.Claim(ctx, lease.Claim{Terms: terms, Seen: p.Row, Fence: p.Fence, Token: "first"})
+			return ok, err
+		}},
+		{"Renew", func() (ok bool, err error) {
+			held, ok, err = store.Renew(ctx, lease.Renewal{Terms: terms, Held: held, Token: "second"})
+			return ok, err
+		}},
+		{"Release", func() (bool, error) { return store.Release(ctx, terms, held, 0) }},
+	} {
+		exec(t, conn, "UPDATE lease SET label = 'y'")
+		if changed, err := step.run(); !changed || err != nil {
+			t.Fatal(step.name, changed, err)
+		}
+		if n := unflushed(); n != 0 {
+			t.Errorf("%s left %d bytes of its log unflushed", step.name, n)
+		}
+	}
+	requireSetting(t, conn, "SHOW synchronous_commit", "off")
 }

@@ -4,11 +4,11 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/snowkey-go/snowkey/internal/dbtest"
-	"github.com/snowkey-go/snowkey/internal/failpoint"
 	"github.com/snowkey-go/snowkey/lease"
 )
 
@@ -22,70 +22,17 @@ type unfenced struct{ *operated }
 
 func withoutFence(s *operated) lease.Store { return unfenced{s} }
 
+func withoutHoldOff(s *operated) lease.Store {
+	s.steady = true
+	return unfenced{s}
+}
+
 func (s unfenced) Fence(ctx context.Context, terms lease.Terms, _ string) error {
 	p, err := s.Probe(ctx, lease.Query{Terms: terms})
 	if err != nil {
 		return err
 	}
 	return s.SetFingerprint(ctx, terms, p.Current)
-}
-
-// trustful believes that every commit is permanent.
-type trustful struct{ *operated }
-
-func withoutHoldOff(s *operated) lease.Store { return trustful{s} }
-
-func (s trustful) Probe(ctx context.Context, q lease.Query) (lease.Probe, error) {
-	p, err := s.operated.Probe(ctx, q)
-	p.Volatile = false
-	return p, err
-}
-
-func (s trustful) Claim(ctx context.Context, c lease.Claim) (lease.Row, bool, error) {
-	c.Volatile = true // makes the store accept it
-	return s.operated.Claim(ctx, c)
-}
-
-func (s trustful) Renew(ctx context.Context, r lease.Renewal) (lease.Row, bool, error) {
-	r.Volatile = true
-	return s.operated.Renew(ctx, r)
-}
-
-func (s trustful) Fence(ctx context.Context, terms lease.Terms, seen string) error {
-	return unfenced(s).Fence(ctx, terms, seen)
-}
-
-// A careless store doesn't make commits wait for the disk if that's the server's
-// default. It also has no fence, which a keeper would otherwise raise when it finds
-// that one of its commits is lost.
-type careless struct{ unfenced }
-
-func withoutWaiting(s *operated) lease.Store { return careless{unfenced{s}} }
-
-func notWaiting(ctx context.Context) context.Context {
-	return failpoint.WithStatements(ctx, func(query string) string {
-		return strings.Replace(query, "set_config('synchronous_commit', 'on', true), ", "", 1)
-	})
-}
-
-func (s careless) Claim(ctx context.Context, c lease.Claim) (lease.Row, bool, error) {
-	return s.unfenced.Claim(notWaiting(ctx), c)
-}
-
-func (s careless) Renew(ctx context.Context, r lease.Renewal) (lease.Row, bool, error) {
-	return s.unfenced.Renew(notWaiting(ctx), r)
-}
-
-func (s careless) Release(ctx context.Context, terms lease.Terms, held lease.Row, unused int64) (bool, error) {
-	return s.unfenced.Release(notWaiting(ctx), terms, held, unused)
-}
-
-func (s careless) CreateNamespace(ctx context.Context, terms lease.Terms, position int64) (bool, error) {
-	return s.unfenced.CreateNamespace(notWaiting(ctx), terms, position)
-}
-
-func (s careless) AddRows(ctx context.Context, terms lease.Terms, least, most int64) error {
-	return s.unfenced.AddRows(notWaiting(ctx), terms, least, most)
 }
 
 // thoughtless creates namespaces and rows that start at the present time, even though
@@ -116,135 +63,19 @@ func (s thoughtless) AddRows(ctx context.Context, terms lease.Terms, least, most
 	return s.exec(ctx, "UPDATE {lease} SET bound = ? WHERE namespace = ? AND token = '-' AND revision = 0", terms.At(time.Now().UnixMicro()).Tick, terms.Namespace)
 }
 
-// A primary is killed before its standby has received the last commits.
-func TestPromotedStandby(t *testing.T) {
-	type scene struct {
-		name         string
-		window       time.Duration
-		without      func(*operated) lease.Store
-		before, lost func(*fleet) // changes that the standby has, and those that it doesn't have
-		fleet        *fleet
-	}
-	primary, process := dbtest.Killable(t, "postgres")
-	var scenes []scene
-	for _, s := range []scene{
-		{name: "a claim", window: time.Second, without: withoutFence, before: (*fleet).startAndClose, lost: (*fleet).start},
-		{name: "a renewal", window: time.Second, without: withoutFence, before: (*fleet).start, lost: (*fleet).renewals},
-		{name: "a takeover", window: time.Second, without: withoutFence, before: (*fleet).start, lost: func(c *fleet) { c.links[0].Cut(); c.start() }},
-		{name: "a namespace", window: time.Minute, without: atThePresent, before: func(*fleet) {}, lost: (*fleet).start},
-	} {
-		for _, broken := range []func(*operated) lease.Store{nil, s.without} {
-			s.fleet = &fleet{T: t, db: primary, table: fmt.Sprint("lease", len(scenes)), broken: broken, window: s.window}
-			scenes = append(scenes, s)
-		}
-	}
-	for _, s := range scenes {
-		s.before(s.fleet)
-	}
-	standby := dbtest.StandbyOf(t, primary)
-	failOver(t, process, standby, func() {
-		for _, s := range scenes {
-			s.lost(s.fleet)
-		}
-	})
-	for _, s := range scenes {
-		s.fleet.goOn(standby.DB)
-		t.Run(s.name+" "+s.fleet.variant(), s.fleet.verdict)
-	}
-}
-
-// failOver kills a primary and promotes its standby, which lacks the commits of lost.
-func failOver(t *testing.T, primary *dbtest.Process, standby *dbtest.Standby, lost func()) {
-	t.Helper()
-	if err := standby.Lag(); err != nil {
-		t.Fatal(err)
-	}
-	lost()
-	if err := primary.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	if err := standby.Promote(); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// TestCrash kills servers that acknowledge commits before these are on disk.
-func TestCrash(t *testing.T) {
-	for _, tc := range []struct {
-		dialect   string
-		negligent []string // makes the server do that, and flushes everything that happened before
-		without   func(*operated) lease.Store
-		forgets   bool // whether it also loses commits of unchanged stores
-	}{
-		{"postgres", []string{
-			"CHECKPOINT", "ALTER SYSTEM SET synchronous_commit = off", "ALTER SYSTEM SET wal_writer_delay = '10s'", "SELECT pg_reload_conf()",
-		}, withoutWaiting, false},
-		{"mysql", []string{
-			"SET GLOBAL innodb_flush_log_at_trx_commit = 1", "FLUSH ENGINE LOGS", "SET GLOBAL innodb_flush_log_at_trx_commit = 0",
-		}, withoutHoldOff, true},
-	} {
-		t.Run(tc.dialect, func(t *testing.T) {
-			db, process := dbtest.Killable(t, tc.dialect)
-			for _, broken := range []func(*operated) lease.Store{nil, tc.without} {
-				c := &fleet{db: db, table: fmt.Sprint("lease_", broken == nil), broken: broken, window: time.Second}
-				t.Run(c.variant(), func(t *testing.T) {
-					c.T = t
-					c.startAndClose()
-					exec(t, db.Connect(t), tc.negligent...)
-					c.start()
-					forgets := tc.forgets || broken != nil
-					// The server may happen to have flushed the commits just before it
-					// was killed.
-					for attempts := 5; c.crash(process, tc.negligent) != forgets; attempts-- {
-						if !forgets || attempts == 0 {
-							t.Fatalf("the server has forgotten a grant: %v, want %v", !forgets, forgets)
-						}
-						c.goOn(db)
-						c.renewals()
-					}
-					c.goOn(db)
-					c.verdict(t)
-				})
-			}
-		})
-	}
-}
-
-// crash kills the server and starts it again, just as negligent as before. When it
-// returns, all processes are disconnected. It reports whether the server has lost a
-// grant.
-func (c *fleet) crash(process *dbtest.Process, negligent []string) (forgot bool) {
-	c.Helper()
-	if err := process.Kill(); err != nil {
-		c.Fatal(err)
-	}
-	for _, link := range c.links {
-		link.Cut()
-	}
-	if err := process.Start(); err != nil {
-		c.Fatal(err)
-	}
-	conn := c.db.Connect(c)
-	exec(c.T, conn, negligent...)
-	rows, err := open(c.T, c.db, conn, c.table).Rows(c.Context(), c.terms(), 0, 0)
-	if err != nil || len(rows) != 1 {
-		c.Fatal(rows, err)
-	}
-	return rows[0].Bound < c.bound()
-}
-
 // TestTruncatedTables lets an operator empty the tables while a process is alive, and
 // continues to issue what it was granted.
 func TestTruncatedTables(t *testing.T) {
+	t.Parallel()
 	for _, dialect := range dbtest.Databases(t) {
-		db := dbtest.Durable(t, dialect)
-		conn := db.Connect(t)
 		for name, tables := range map[string][]string{"of leases": {"lease"}, "both": {"lease", "lease_ns"}} {
 			for _, broken := range []func(*operated) lease.Store{nil, atThePresent} {
-				c := &fleet{db: db, table: "lease", broken: broken, window: time.Minute}
+				c := &fleet{table: "lease", broken: broken, window: time.Minute, steady: true}
 				t.Run(fmt.Sprint(dialect, " ", name, " ", c.variant()), func(t *testing.T) {
-					c.T = t
+					t.Parallel()
+					c.T, c.db = t, dbtest.Open(t, dialect)
 					c.start()
+					conn := c.db.Connect(t)
 					for _, table := range tables {
 						if dialect == "sqlite" {
 							exec(t, conn, "DELETE FROM "+table)
@@ -252,58 +83,105 @@ func TestTruncatedTables(t *testing.T) {
 							exec(t, conn, "TRUNCATE TABLE "+table)
 						}
 					}
-					c.goOn(db)
+					c.takeOver(c.db)
 					c.verdict(t)
-					exec(t, conn, "DROP TABLE lease", "DROP TABLE lease_ns")
 				})
 			}
 		}
 	}
 }
 
-// TestRestoredDatabase lets processes continue on a database that has been restored to
-// its state before their leases.
-func TestRestoredDatabase(t *testing.T) {
-	for _, tc := range []struct {
-		name, dialect string
-		restore       func(*testing.T, dbtest.DB) dbtest.DB
-		byHand        bool // the database looks the same, so the operator has to raise the fence
-	}{
-		{"postgres, recovered to a point in time", "postgres", func(t *testing.T, db dbtest.DB) dbtest.DB { return dbtest.RecoveryOf(t, db) }, false},
-		{"postgres, files of a backup", "postgres", func(t *testing.T, db dbtest.DB) dbtest.DB { return dbtest.FilesOf(t, db) }, true},
-		{"postgres, dumped into another cluster", "postgres", dumped, false},
-		{"mysql, dumped into another server", "mysql", dumped, false},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			db := dbtest.Durable(t, tc.dialect)
+// TestDumpedDatabase lets processes continue on another database, into which the rows were
+// dumped before their leases. TestNightlyRestoredDatabase restores whole servers.
+func TestDumpedDatabase(t *testing.T) {
+	t.Parallel()
+	for _, dialect := range []string{"postgres", "mysql"} {
+		t.Run(dialect, func(t *testing.T) {
+			t.Parallel()
+			db, restored := dbtest.Open(t, dialect), dbtest.Open(t, dialect)
 			var casts []*fleet
 			for _, broken := range []func(*operated) lease.Store{nil, withoutFence} {
-				c := &fleet{T: t, db: db, table: fmt.Sprint("lease", len(casts)), broken: broken, window: time.Second}
+				c := &fleet{T: t, db: db, table: fmt.Sprint("lease", len(casts)), broken: broken, steady: true}
 				c.startAndClose()
 				casts = append(casts, c)
 			}
-			restored := tc.restore(t, db)
+			dump(t, db, restored)
 			for _, c := range casts {
 				c.start()
-				if tc.byHand && c.broken == nil {
-					if err := open(t, restored, restored.Connect(t), c.table).Fence(t.Context(), c.terms(), ""); err != nil {
-						t.Fatal(err)
-					}
-				}
 				for _, link := range c.links {
 					link.Cut()
 				}
-				c.goOn(restored)
+				c.takeOver(restored)
 				t.Run(c.variant(), c.verdict)
 			}
 		})
 	}
 }
 
-// dumped returns a database on another server that contains the same rows.
-func dumped(t *testing.T, db dbtest.DB) dbtest.DB {
+// A delayed store answers each probe with the rows that were there at the probe before, as
+// a standby does that lags. The other values are those of the primary, since a process
+// waits until they are.
+type delayed struct {
+	*operated
+	last *atomic.Pointer[lease.Probe] // of all processes
+}
+
+func (s delayed) Probe(ctx context.Context, q lease.Query) (lease.Probe, error) {
+	p, err := s.operated.Probe(ctx, q)
+	if err != nil {
+		return p, err
+	}
+	read := p
+	if was := s.last.Swap(&read); was != nil && was.HasRow {
+		p.Row, p.HasRow = was.Row, true
+		p.Row.Now = p.Now
+		p.HasFree = q.Terms.Free(p.Row)
+	}
+	return p, nil
+}
+
+// A rash store claims the row that a probe has shown without the condition that the row is
+// still the same.
+type rash struct{ delayed }
+
+func (s rash) Claim(ctx context.Context, c lease.Claim) (lease.Row, bool, error) {
+	r := c.Seen
+	r.Token, r.Label, r.Revision = c.Token, c.Label, c.Seen.Revision+1
+	r.Bound, r.Expires = max(r.Bound, min(c.Wanted, c.Terms.At(r.Now).Cap)), r.Now+c.Terms.TTL
+	return r, true, s.Edit(ctx, c.Terms, r)
+}
+
+// TestStaleReads lets processes claim the same row one after the other, while each of them
+// reads what the row was before.
+func TestStaleReads(t *testing.T) {
+	t.Parallel()
+	for _, dialect := range dbtest.Databases(t) {
+		for _, broken := range []bool{false, true} {
+			t.Run(fmt.Sprint(dialect, " without the condition ", broken), func(t *testing.T) {
+				t.Parallel()
+				last := new(atomic.Pointer[lease.Probe])
+				c := &fleet{T: t, db: dbtest.Open(t, dialect), table: "lease", steady: true, broken: func(s *operated) lease.Store {
+					if broken {
+						return rash{delayed{s, last}}
+					}
+					return delayed{s, last}
+				}}
+				c.startAndClose()
+				c.start()
+				if broken {
+					c.takeOver(c.db) // the second process may not have found the row free
+				}
+				if n := c.duplicates(); (n > 0) != broken {
+					t.Errorf("%d duplicates of %d counters", n, c.issued())
+				}
+			})
+		}
+	}
+}
+
+// dump copies the rows of two stores into another database.
+func dump(t *testing.T, db, copied dbtest.DB) {
 	t.Helper()
-	copied := dbtest.Durable(t, db.Dialect)
 	from, to := db.Connect(t), copied.Connect(t)
 	for _, table := range []string{"lease0", "lease1"} {
 		store := open(t, copied, to, table)
@@ -337,5 +215,4 @@ func dumped(t *testing.T, db dbtest.DB) dbtest.DB {
 			}
 		}
 	}
-	return copied
 }

@@ -2,6 +2,7 @@ package sqlstore_test
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"slices"
 	"testing"
@@ -15,6 +16,8 @@ import (
 
 func TestMain(m *testing.M) {
 	mysql.SetLogger(&mysql.NopLogger{}) // it would log every connection that these tests break
+	flag.Parse()
+	flag.Set("test.parallel", "12") // whatever the number of processors, since most of these tests wait
 	m.Run()
 }
 
@@ -44,7 +47,10 @@ var (
 func eachConnection(t *testing.T, connections map[string][]string, test func(t *testing.T, db dbtest.DB)) {
 	for _, dialect := range dbtest.Databases(t) {
 		for _, settings := range connections[dialect] {
-			t.Run(dialect+" "+settings, func(t *testing.T) { test(t, dbtest.Open(t, dialect).With(settings)) })
+			t.Run(dialect+" "+settings, func(t *testing.T) {
+				t.Parallel()
+				test(t, dbtest.Open(t, dialect).With(settings))
+			})
 		}
 	}
 }
@@ -230,6 +236,7 @@ func (n *network) claim(c lease.Claim) lease.Row {
 // If a reply is lost, the row must be as if the call had either succeeded or not been
 // made at all.
 func TestLostReplies(t *testing.T) {
+	t.Parallel()
 	harm(t, all, slices.Concat(onNamespaces, onLeases), func(nw *network, n int, call func(context.Context) error, done effect) (secretly, harmed bool) {
 		before := nw.state()
 		lost := nw.proxy.LoseReply(n)
@@ -280,6 +287,7 @@ func (nw *network) late(n int, call func(context.Context) error) bool {
 // If a request arrives after its caller has given up, it must either take full effect
 // or none at all.
 func TestLateRequests(t *testing.T) {
+	t.Parallel()
 	harm(t, brief, slices.Concat(onNamespaces, onLeases), func(nw *network, n int, call func(context.Context) error, done effect) (secretly, harmed bool) {
 		before := nw.state()
 		if !nw.late(n, call) {
@@ -301,6 +309,7 @@ func TestLateRequests(t *testing.T) {
 // If a request arrives after another process has claimed the row, it must not have any
 // effect.
 func TestOvertakenRequests(t *testing.T) {
+	t.Parallel()
 	harm(t, brief, onLeases, func(nw *network, n int, call func(context.Context) error, _ effect) (secretly, harmed bool) {
 		if !nw.late(n, call) {
 			return false, false
@@ -321,8 +330,8 @@ func TestOvertakenRequests(t *testing.T) {
 // If the renewals of a keeper lose their replies or arrive late, it must be able to
 // keep its lease, because it recognises its own tokens when it reads them.
 func TestKeeperAdoptsItsRenewals(t *testing.T) {
+	t.Parallel()
 	eachConnection(t, all, func(t *testing.T, db dbtest.DB) {
-		t.Parallel() // it mostly waits
 		c := &fleet{T: t, db: db, table: "lease", window: 4 * time.Second}
 		keeper, past := c.started(), open(t, db, db.Connect(t), "lease")
 		link, adopted := c.links[0], 0

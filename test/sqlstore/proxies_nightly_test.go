@@ -39,7 +39,7 @@ func requireStaleReads(t *testing.T, conn *sql.DB, schema string) {
 	}
 }
 
-// TestPgpool runs the suite through a Pgpool-II that sends reads to a standby which lags.
+// TestNightlyPgpool runs the suite through a Pgpool-II that sends reads to a standby which lags.
 // A store that read a row there would fail it.
 func TestNightlyPgpool(t *testing.T) {
 	primary := dbtest.Durable(t, "postgres")
@@ -161,13 +161,12 @@ func TestNightlyPgpoolThatIgnoresComments(t *testing.T) {
 	}
 }
 
-// rash decides by what it reads, which may come from a standby: it claims the row that it
-// has seen without the condition that the row is still the same.
-type rash struct{ *operated }
+// A hasty store is a rash one that reads rows from any server, which may be a standby.
+type hasty struct{ rash }
 
-func withoutCondition(s *operated) lease.Store { return rash{s} }
+func withoutCondition(s *operated) lease.Store { return hasty{rash{delayed{operated: s}}} }
 
-func (s rash) Probe(ctx context.Context, q lease.Query) (lease.Probe, error) {
+func (s hasty) Probe(ctx context.Context, q lease.Query) (lease.Probe, error) {
 	p, err := s.operated.Probe(ctx, q)
 	if err != nil {
 		return p, err
@@ -180,13 +179,6 @@ func (s rash) Probe(ctx context.Context, q lease.Query) (lease.Probe, error) {
 	r.Token, r.Now = strings.TrimPrefix(r.Token, "-"), p.Now
 	p.Row, p.HasRow, p.HasFree = r, true, q.Terms.Free(r)
 	return p, err
-}
-
-func (s rash) Claim(ctx context.Context, c lease.Claim) (lease.Row, bool, error) {
-	r := c.Seen
-	r.Token, r.Label, r.Revision = c.Token, c.Label, c.Seen.Revision+1
-	r.Bound, r.Expires = max(r.Bound, min(c.Wanted, c.Terms.At(r.Now).Cap)), r.Now+c.Terms.TTL
-	return r, true, s.Edit(ctx, c.Terms, r)
 }
 
 // Processes claim the same row one after the other, while reads go to a standby that still
@@ -204,5 +196,64 @@ func TestNightlyStaleReads(t *testing.T) {
 		c.links[1].Cut() // if its process is the holder, it can't renew, so another process takes over
 		c.goOn(pooled)
 		t.Run(c.variant(), c.verdict)
+	}
+}
+
+// TestNightlyPgBouncer runs the suite through a pooler, which may use a different connection
+// for each transaction.
+func TestNightlyPgBouncer(t *testing.T) {
+	for _, mode := range []string{"exec", "simple_protocol"} {
+		t.Run(mode, func(t *testing.T) {
+			db := cluster.PgBouncer(t, dbtest.Postgres(t), "transaction").With("default_query_exec_mode=" + mode)
+			conn := db.Connect(t)
+			conn.SetMaxIdleConns(64)
+			suite(t, db, conn)
+		})
+	}
+}
+
+// A primary is killed before its standby has received the last commits. HAProxy finds the
+// new primary by itself.
+func TestNightlyHAProxyFailover(t *testing.T) {
+	primary, process := dbtest.Killable(t, "postgres")
+	standby := dbtest.StandbyOf(t, primary)
+	balanced := cluster.HAProxy(t, primary, standby.DB)
+	var fleets []*fleet
+	for i, broken := range []func(*operated) lease.Store{nil, withoutFence} {
+		c := &fleet{T: t, db: balanced, table: []string{"lease", "unfenced"}[i], broken: broken, window: time.Second}
+		c.start()
+		fleets = append(fleets, c)
+	}
+	failOver(t, process, standby, func() {
+		for _, c := range fleets {
+			c.renewals()
+		}
+	})
+	conn, err := sql.Open(balanced.Driver, balanced.DSN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	await(t, "HAProxy to find the new primary", func() bool { return conn.PingContext(t.Context()) == nil })
+	for _, c := range fleets {
+		before := time.Now()
+		c.goOn(balanced)
+		t.Logf("a grant after %v", time.Since(before).Round(time.Millisecond))
+		t.Run(c.variant(), c.verdict)
+	}
+}
+
+// TestNightlyHAProxy runs the suite through a load balancer.
+func TestNightlyHAProxy(t *testing.T) {
+	for _, dialect := range dbtest.Databases(t) {
+		if dialect == "sqlite" {
+			continue
+		}
+		t.Run(dialect, func(t *testing.T) {
+			db := cluster.HAProxy(t, dbtest.Open(t, dialect))
+			conn := db.Connect(t)
+			conn.SetMaxIdleConns(64)
+			suite(t, db, conn)
+		})
 	}
 }

@@ -3,26 +3,63 @@
 package sqlstore_test
 
 import (
+	"database/sql"
+	"errors"
+	"fmt"
 	"testing"
 
+	"github.com/snowkey-go/snowkey/idgen/segment"
+	"github.com/snowkey-go/snowkey/idgen/segment/segmentstore"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/lease"
+	"github.com/snowkey-go/snowkey/lease/leasetest"
 )
 
-func TestNightlyIsolation(t *testing.T) { isolation(t, "read committed", "repeatable read") }
+func TestNightlySettings(t *testing.T) { underSettings(t, false) }
 
-// TestNightlyConnections runs the suite using connections that send statements, count rows and
-// tell the time in other ways.
-func TestNightlyConnections(t *testing.T) {
-	for _, of := range []struct{ dialect, name, settings string }{
-		{"postgres", "exec, as PgBouncer needs", "default_query_exec_mode=exec"},
-		{"postgres", "the simple protocol", "default_query_exec_mode=simple_protocol"},
-		{"postgres", "far from UTC, with commits that do not wait", "timezone=Asia%2FKathmandu&synchronous_commit=off"},
-		{"mysql", "parameters within the text", "interpolateParams=true"},
-		{"mysql", "far from UTC, in ANSI mode", "time_zone=%27%2B05%3A45%27&sql_mode=%27ANSI,TRADITIONAL%27"},
-	} {
-		t.Run(of.dialect+" "+of.name, func(t *testing.T) {
-			db := dbtest.Open(t, of.dialect).With(of.settings)
-			suite(t, db, db.Connect(t))
+// TestNightlySnapshotIsolation makes MariaDB refuse to update a row that has changed since
+// its transaction began. This is the default since 11.6.2.
+func TestNightlySnapshotIsolation(t *testing.T) {
+	db := dbtest.MySQL(t)
+	err := db.Connect(t).QueryRow("SHOW VARIABLES LIKE 'innodb_snapshot_isolation'").Scan(new(string), new(string))
+	if errors.Is(err, sql.ErrNoRows) {
+		t.Skipf("%s has no snapshot isolation to turn on", db.Version)
+	}
+	db = db.With("innodb_snapshot_isolation=ON&tx_isolation=%27REPEATABLE-READ%27")
+	conn := db.Connect(t)
+	conn.SetMaxIdleConns(64)
+	requireSetting(t, conn, "SELECT @@innodb_snapshot_isolation", "1")
+	suite(t, db, conn)
+}
+
+// TestNightlyUnknown runs the suite on a server that knows nothing of what a store reads
+// of it.
+func TestNightlyUnknown(t *testing.T) {
+	for dialect, newSegments := range map[string]func(*sql.DB) *segmentstore.Store{"postgres": segmentstore.Postgres, "mysql": segmentstore.MySQL} {
+		t.Run(dialect, func(t *testing.T) {
+			db := dbtest.Open(t, dialect)
+			conn, g := disguise(t, db, func(s string) bool { return s != "@@autocommit" })
+			conn.SetMaxIdleConns(64)
+			owner := db.Connect(t)
+			tables := 0
+			leasetest.Run(t, func(t *testing.T) lease.Store {
+				tables++
+				s := open(t, db, conn, fmt.Sprint("unknown", tables))
+				s.db = owner // used to edit rows
+				return s
+			})
+			segments := newSegments(conn)
+			if err := segments.Migrate(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			for _, want := range []int64{1, 11} {
+				if start, err := segments.Fetch(t.Context(), segment.Fetch{Name: "invoices", Min: 1, Span: 10, Limit: 1000}); start != want || err != nil {
+					t.Errorf("a segment starts at %d, want %d: %v", start, want, err)
+				}
+			}
+			if g.renamed == 0 {
+				t.Error("no statement was changed")
+			}
 		})
 	}
 }

@@ -26,6 +26,7 @@ func exec(t *testing.T, conn *sql.DB, statements ...string) {
 }
 
 func TestNamesOfTables(t *testing.T) {
+	t.Parallel()
 	store := sqlstore.SQLite(new(sql.DB))
 	for _, name := range []string{
 		"", ".", "a.", ".a", "a.b.c", "a b", "a-b", "1a", "a;b", `a"b`, "a`b", "a'b", "ä", "a\n", "a$b",
@@ -75,6 +76,7 @@ func TestStoreWithoutADatabase(t *testing.T) {
 
 // TestFingerprint compares the fingerprint with what the server says about itself.
 func TestFingerprint(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 		conn := db.Connect(t)
 		store := open(t, db, conn, "lease")
@@ -101,40 +103,33 @@ func TestFingerprint(t *testing.T) {
 	})
 }
 
-// TestVolatile covers all the settings that allow a database to lose commits.
+// TestVolatile covers the settings that allow a database to lose commits. The others need
+// a server of their own.
 func TestVolatile(t *testing.T) {
-	check := func(t *testing.T, store lease.Store, want bool) {
-		t.Helper()
-		if p := probe(t, store); p.Volatile != want {
-			t.Errorf("volatile: %v, want %v", p.Volatile, want)
-		}
-	}
+	t.Parallel()
 	t.Run("sqlite", func(t *testing.T) {
 		db := dbtest.SQLite(t)
 		claimed(t, open(t, db, db.Connect(t), "lease"))
 		for level, want := range map[string]bool{"OFF": true, "NORMAL": true, "FULL": false, "EXTRA": false} {
-			check(t, open(t, db, db.With("_pragma=synchronous("+level+")").Connect(t), "lease"), want)
+			checkVolatile(t, open(t, db, db.With("_pragma=synchronous("+level+")").Connect(t), "lease"), want)
 		}
 	})
 	t.Run("postgres", func(t *testing.T) {
 		db := dbtest.Postgres(t)
 		conn := db.Connect(t)
 		claimed(t, open(t, db, conn, "lease"))
-		check(t, open(t, db, conn, "lease"), false)
+		checkVolatile(t, open(t, db, conn, "lease"), false)
 		exec(t, conn, "REVOKE EXECUTE ON FUNCTION pg_walfile_name(pg_lsn) FROM PUBLIC")
 		role := roleWith(t, conn, "SELECT")
-		check(t, open(t, db, as(t, db, role), "lease"), true)
+		checkVolatile(t, open(t, db, as(t, db, role), "lease"), true)
 	})
-	t.Run("mysql", func(t *testing.T) {
-		db := dbtest.Durable(t, "mysql")
-		conn := db.Connect(t)
-		store := open(t, db, conn, "lease")
-		claimed(t, store)
-		for _, level := range []string{"0", "2", "1"} {
-			exec(t, conn, "SET GLOBAL innodb_flush_log_at_trx_commit = "+level)
-			check(t, store, level != "1")
-		}
-	})
+}
+
+func checkVolatile(t *testing.T, store lease.Store, want bool) {
+	t.Helper()
+	if p := probe(t, store); p.Volatile != want {
+		t.Errorf("volatile: %v, want %v", p.Volatile, want)
+	}
 }
 
 // roleWith creates a role that is only granted certain privileges on the tables called
@@ -167,8 +162,10 @@ func as(t *testing.T, db dbtest.DB, role string) *sql.DB {
 }
 
 // If a role has no more than the privileges of Grants, on tables created by the owner
-// with the statements of DDL, it must be able to do everything that a store does.
+// with the statements of DDL, it must be able to do everything that a store does. This
+// is also where the store is tested with the default settings of a connection.
 func TestLeastPrivileges(t *testing.T) {
+	t.Parallel()
 	check := func(t *testing.T, db dbtest.DB, owner, conn *sql.DB, role string) {
 		t.Helper()
 		tables := 0
@@ -185,6 +182,7 @@ func TestLeastPrivileges(t *testing.T) {
 		}
 	}
 	t.Run("postgres", func(t *testing.T) {
+		t.Parallel()
 		db := dbtest.Postgres(t)
 		owner := db.Connect(t)
 		exec(t, owner, "CREATE TABLE lease (i int)", "CREATE TABLE lease_ns (i int)")
@@ -195,6 +193,7 @@ func TestLeastPrivileges(t *testing.T) {
 		check(t, db, owner, conn, role)
 	})
 	t.Run("mysql", func(t *testing.T) {
+		t.Parallel()
 		db := dbtest.MySQL(t)
 		owner := db.Connect(t)
 		cfg, err := mysql.ParseDSN(db.DSN)
@@ -221,6 +220,7 @@ func userOf(role string) string { return "'" + strings.ReplaceAll(role, "'", "''
 // TestCommitThatFails makes the commit fail even though the row has already been
 // returned.
 func TestCommitThatFails(t *testing.T) {
+	t.Parallel()
 	for dialect, fail := range map[string][]string{
 		"postgres": {
 			`CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'refused at commit'; END $$`,
@@ -246,57 +246,4 @@ func TestCommitThatFails(t *testing.T) {
 			}
 		})
 	}
-}
-
-// TestCommitWaits uses a server whose commits don't wait for the disk, and checks how
-// much of its log hasn't been written yet.
-func TestCommitWaits(t *testing.T) {
-	db := dbtest.Durable(t, "postgres").With("synchronous_commit=off")
-	conn := db.Connect(t)
-	conn.SetMaxOpenConns(1)
-	requireSetting(t, conn, "SHOW synchronous_commit", "off")
-	exec(t, conn, "ALTER SYSTEM SET wal_writer_delay = '10s'", "SELECT pg_reload_conf()")
-	store := open(t, db, conn, "lease")
-	claimed(t, store)
-	var held lease.Row
-	unflushed := func() (n int64) {
-		if err := conn.QueryRow("SELECT pg_wal_lsn_diff(pg_current_wal_insert_lsn(), pg_current_wal_flush_lsn())").Scan(&n); err != nil {
-			t.Fatal(err)
-		}
-		return n
-	}
-	exec(t, conn, "UPDATE lease SET label = 'x'")
-	if unflushed() == 0 {
-		t.Error("this server flushes every commit, so that this test shows nothing")
-	}
-	ctx := t.Context()
-	another := terms
-	another.Namespace = "another"
-	for _, step := range []struct {
-		name string
-		run  func() (changed bool, err error)
-	}{
-		{"CreateNamespace", func() (bool, error) { return store.CreateNamespace(ctx, another, 0) }},
-		{"AddRows", func() (bool, error) { return true, store.AddRows(ctx, terms, 8, 9) }},
-		{"Fence", func() (bool, error) { return true, store.Fence(ctx, terms, "") }},
-		{"Claim", func() (ok bool, err error) {
-			p := probe(t, store)
-			held, ok, err = store.Claim(ctx, lease.Claim{Terms: terms, Seen: p.Row, Fence: p.Fence, Token: "first"})
-			return ok, err
-		}},
-		{"Renew", func() (ok bool, err error) {
-			held, ok, err = store.Renew(ctx, lease.Renewal{Terms: terms, Held: held, Token: "second"})
-			return ok, err
-		}},
-		{"Release", func() (bool, error) { return store.Release(ctx, terms, held, 0) }},
-	} {
-		exec(t, conn, "UPDATE lease SET label = 'y'")
-		if changed, err := step.run(); !changed || err != nil {
-			t.Fatal(step.name, changed, err)
-		}
-		if n := unflushed(); n != 0 {
-			t.Errorf("%s left %d bytes of its log unflushed", step.name, n)
-		}
-	}
-	requireSetting(t, conn, "SHOW synchronous_commit", "off")
 }

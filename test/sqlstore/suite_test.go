@@ -4,12 +4,12 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
 
+	_ "github.com/glebarez/go-sqlite" // registers the driver "sqlite"
 	_ "github.com/go-sql-driver/mysql"
 	_ "github.com/jackc/pgx/v5/stdlib"
 
@@ -25,6 +25,23 @@ type operated struct {
 	db        *sql.DB
 	dialect   string
 	lease, ns string // names of the tables
+	steady    bool   // believes that every commit is permanent
+}
+
+func (s *operated) Probe(ctx context.Context, q lease.Query) (lease.Probe, error) {
+	p, err := s.Store.Probe(ctx, q)
+	p.Volatile = p.Volatile && !s.steady
+	return p, err
+}
+
+func (s *operated) Claim(ctx context.Context, c lease.Claim) (lease.Row, bool, error) {
+	c.Volatile = c.Volatile || s.steady // makes the store accept it
+	return s.Store.Claim(ctx, c)
+}
+
+func (s *operated) Renew(ctx context.Context, r lease.Renewal) (lease.Row, bool, error) {
+	r.Volatile = r.Volatile || s.steady
+	return s.Store.Renew(ctx, r)
 }
 
 func (s *operated) exec(ctx context.Context, statement string, values ...any) error {
@@ -99,71 +116,67 @@ func suite(t *testing.T, db dbtest.DB, conn *sql.DB) {
 	}
 }
 
+// A setting is one way in which connections can be set up. The store conforms under each
+// of them. Those that are not fast are tested at night, in TestNightlySettings.
+type setting struct {
+	dialect, name, dsn string
+	query, want        string // confirm that the setting is in effect
+	one                bool   // there's only one connection, so statements can't be concurrent
+	fast               bool
+}
+
+var settings = []setting{
+	{dialect: "sqlite", name: "defaults", fast: true},
+	{dialect: "sqlite", name: "one connection", one: true},
+	{dialect: "postgres", name: "one connection", one: true},
+	{dialect: "postgres", name: "repeatable read", dsn: "default_transaction_isolation=repeatable%20read", query: "SHOW transaction_isolation", want: "repeatable read"},
+	{dialect: "postgres", name: "serializable", dsn: "default_transaction_isolation=serializable", query: "SHOW transaction_isolation", want: "serializable"},
+	{dialect: "postgres", name: "serializable, and exec as PgBouncer needs", dsn: "default_transaction_isolation=serializable&default_query_exec_mode=exec",
+		query: "SHOW transaction_isolation", want: "serializable", fast: true},
+	{dialect: "postgres", name: "the simple protocol", dsn: "default_query_exec_mode=simple_protocol"},
+	{dialect: "postgres", name: "far from UTC, with commits that do not wait", dsn: "timezone=Asia%2FKathmandu&synchronous_commit=off"},
+	{dialect: "mysql", name: "one connection", one: true},
+	{dialect: "mysql", name: "read committed", dsn: "{isolation}=%27READ-COMMITTED%27", query: "SELECT @@{isolation}", want: "READ-COMMITTED"},
+	{dialect: "mysql", name: "serializable", dsn: "{isolation}=%27SERIALIZABLE%27", query: "SELECT @@{isolation}", want: "SERIALIZABLE"},
+	{dialect: "mysql", name: "serializable, rows found are counted", dsn: "{isolation}=%27SERIALIZABLE%27&clientFoundRows=true", query: "SELECT @@{isolation}", want: "SERIALIZABLE", fast: true},
+	{dialect: "mysql", name: "rows found are counted", dsn: "clientFoundRows=true"},
+	{dialect: "mysql", name: "parameters within the text", dsn: "interpolateParams=true"},
+	{dialect: "mysql", name: "far from UTC, in ANSI mode", dsn: "time_zone=%27%2B05%3A45%27&sql_mode=%27ANSI,TRADITIONAL%27"},
+}
+
+// TestStore runs the suite. On Postgres and MySQL, TestLeastPrivileges does so with the
+// default settings.
 func TestStore(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
-		conn := db.Connect(t)
-		conn.SetMaxIdleConns(64) // one connection for each of the 64 processes
-		suite(t, db, conn)
-	})
+	t.Parallel()
+	underSettings(t, true)
 }
 
-func TestOneConnection(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
-		conn := db.Connect(t)
-		conn.SetMaxOpenConns(1)
-		suite(t, db, conn)
-	})
-}
-
-// TestIsolation runs the suite with the strictest isolation level, and TestNightlyIsolation
-// with the others, since servers have different defaults.
-func TestIsolation(t *testing.T) { isolation(t, "serializable") }
-
-// isolation runs the suite with isolation levels. On MySQL, it also counts rows in both
-// ways. The level makes no difference if there's just one connection, because statements
-// can't be concurrent.
-func isolation(t *testing.T, levels ...string) {
-	for _, level := range levels {
-		t.Run("postgres "+level, func(t *testing.T) {
-			db := dbtest.Postgres(t).With("default_transaction_isolation=" + strings.ReplaceAll(level, " ", "%20"))
-			conn := db.Connect(t)
-			conn.SetMaxIdleConns(64)
-			requireSetting(t, conn, "SHOW transaction_isolation", level)
+func underSettings(t *testing.T, fast bool) {
+	for _, s := range settings {
+		if s.fast != fast {
+			continue
+		}
+		t.Run(s.dialect+" "+s.name, func(t *testing.T) {
+			t.Parallel()
+			db := dbtest.Open(t, s.dialect)
+			isolation := "transaction_isolation"
+			if db.MariaDB {
+				isolation = "tx_isolation" // until 11.1
+			}
+			if s.dsn != "" {
+				db = db.With(strings.ReplaceAll(s.dsn, "{isolation}", isolation))
+			}
+			conn := db.ConnectUnlessRefused(t)
+			conn.SetMaxIdleConns(64) // one connection for each of the 64 processes
+			if s.one {
+				conn.SetMaxOpenConns(1)
+			}
+			if s.query != "" {
+				requireSetting(t, conn, strings.ReplaceAll(s.query, "{isolation}", isolation), s.want)
+			}
 			suite(t, db, conn)
 		})
 	}
-	for _, level := range levels {
-		level := strings.ToUpper(strings.ReplaceAll(level, " ", "-"))
-		for _, found := range []bool{false, true} {
-			t.Run(fmt.Sprintf("mysql %s, rows found are counted %v", level, found), func(t *testing.T) {
-				db := dbtest.MySQL(t)
-				variable := "transaction_isolation"
-				if db.MariaDB {
-					variable = "tx_isolation" // until 11.1
-				}
-				db = db.With(fmt.Sprintf("%s=%%27%s%%27&clientFoundRows=%v", variable, level, found))
-				conn := db.ConnectUnlessRefused(t)
-				conn.SetMaxIdleConns(64)
-				requireSetting(t, conn, "SELECT @@"+variable, level)
-				suite(t, db, conn)
-			})
-		}
-	}
-}
-
-// TestSnapshotIsolation makes MariaDB refuse to update a row that has changed since its
-// transaction began. This is the default since 11.6.2.
-func TestSnapshotIsolation(t *testing.T) {
-	db := dbtest.MySQL(t)
-	err := db.Connect(t).QueryRow("SHOW VARIABLES LIKE 'innodb_snapshot_isolation'").Scan(new(string), new(string))
-	if errors.Is(err, sql.ErrNoRows) {
-		t.Skipf("%s has no snapshot isolation to turn on", db.Version)
-	}
-	db = db.With("innodb_snapshot_isolation=ON&tx_isolation=%27REPEATABLE-READ%27")
-	conn := db.Connect(t)
-	conn.SetMaxIdleConns(64)
-	requireSetting(t, conn, "SELECT @@innodb_snapshot_isolation", "1")
-	suite(t, db, conn)
 }
 
 func requireSetting(t *testing.T, conn *sql.DB, query, want string) {
@@ -175,6 +188,7 @@ func requireSetting(t *testing.T, conn *sql.DB, query, want string) {
 }
 
 func TestTableOfAnotherName(t *testing.T) {
+	t.Parallel()
 	long := strings.Repeat("x", 50)
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 		conn := db.Connect(t)

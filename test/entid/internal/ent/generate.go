@@ -1,5 +1,7 @@
 // Package ent is the client used by the tests. Just like a user's client, it is
-// generated from the schema package next to it.
+// generated from the schema package next to it. Package bulk is a second client for the
+// same entities, but without the traps, and generated with the extension of package
+// entidgen.
 package ent
 
-//go:generate go run entgo.io/ent/cmd/ent generate --feature sql/upsert ./schema
+//go:generate go run entc.go

@@ -1,3 +1,5 @@
+//go:build clients
+
 // Package noruntime is a program that lacks the blank import of ent's runtime package,
 // which is required for hooks in a schema. It has to be a separate package, because
 // it's enough if anything in a test binary imports the runtime.
@@ -8,6 +10,7 @@ import (
 
 	"entgo.io/ent/dialect"
 	"entgo.io/ent/dialect/sql"
+	_ "github.com/glebarez/go-sqlite"
 
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/test/entid/internal/ent"

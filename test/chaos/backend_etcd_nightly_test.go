@@ -1,0 +1,139 @@
+//go:build nightly && unix
+
+package chaos
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"syscall"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
+
+	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/internal/dbtest/cluster"
+	"github.com/snowkey-go/snowkey/lease"
+	"github.com/snowkey-go/snowkey/lease/etcdstore"
+)
+
+func init() { backends = append(backends, etcdBackend) }
+
+var etcdBackend = backend{
+	name: "etcd",
+	open: func(text string, clock func() time.Time) (lease.Store, error) {
+		client, err := dialEtcd(strings.Split(text, ",")...)
+		if err != nil {
+			return nil, err
+		}
+		return etcdstore.New(client, etcdstore.WithClock(clock)), nil
+	},
+	start:    startEtcd,
+	volatile: true,
+}
+
+func dialEtcd(endpoints ...string) (*clientv3.Client, error) {
+	return clientv3.New(clientv3.Config{Endpoints: endpoints, DialTimeout: 2 * time.Second, Logger: zap.NewNop()})
+}
+
+// An etcdCluster has three members. Faults happen to the leader.
+type etcdCluster struct {
+	members []*dbtest.Running
+	client  *clientv3.Client
+	struck  *dbtest.Running // the member that was killed or stopped last
+}
+
+func startEtcd(t dbtest.TB) server {
+	c := &etcdCluster{members: cluster.Etcd(t, 3)}
+	var addresses []string
+	for _, m := range c.members {
+		addresses = append(addresses, m.Address)
+	}
+	var err error
+	if c.client, err = dialEtcd(addresses...); err != nil {
+		t.Fatalf("%v", err)
+	}
+	t.Cleanup(func() { c.client.Close() })
+	if err := c.ready(); err != nil {
+		t.Fatalf("%v", err)
+	}
+	return server{
+		text: strings.Join(addresses, ","), addresses: addresses,
+		kill:   func() error { return c.strike((*dbtest.Running).Kill) },
+		start:  func() error { return errors.Join(c.struck.Start(), c.ready()) },
+		stop:   func() error { return c.strike(stopEtcd) },
+		resume: func() error { return errors.Join(c.struck.Signal(syscall.SIGCONT), c.ready()) },
+		dump:   c.dump,
+		more: []harm{
+			{name: "most members killed -9", begin: func([]*proxy) error {
+				return errors.Join(c.members[0].Kill(), c.members[1].Kill())
+			}, lasts: time.Second, end: func([]*proxy) error {
+				return errors.Join(c.members[0].Start(), c.members[1].Start(), c.ready())
+			}},
+			{name: "the leader stopped, and its clients cut off", begin: func(proxies []*proxy) error {
+				for _, p := range proxies {
+					p.cut()
+				}
+				err := c.strike(stopEtcd)
+				for _, p := range proxies {
+					p.heal()
+				}
+				return err
+			}, lasts: 2 * time.Second, end: func([]*proxy) error { return c.struck.Signal(syscall.SIGCONT) }},
+			{name: "compacted", begin: func([]*proxy) error {
+				resp, err := c.client.Get(context.Background(), "x")
+				if err == nil {
+					_, err = c.client.Compact(context.Background(), resp.Header.Revision)
+				}
+				return err
+			}},
+		},
+	}
+}
+
+func stopEtcd(m *dbtest.Running) error { return m.Signal(syscall.SIGSTOP) }
+
+// strike does something to the leader.
+func (c *etcdCluster) strike(do func(*dbtest.Running) error) error {
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
+		for _, m := range c.members {
+			ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+			status, err := c.client.Status(ctx, m.Address)
+			cancel()
+			if err == nil && status.Leader == status.Header.MemberId {
+				c.struck = m
+				return do(m)
+			}
+		}
+		if time.Now().After(deadline) {
+			return errors.New("chaos: the etcd cluster has no leader")
+		}
+	}
+}
+
+// ready waits until the cluster commits writes.
+func (c *etcdCluster) ready() error {
+	for deadline := time.Now().Add(time.Minute); ; {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		_, err := c.client.Put(ctx, "ready", "")
+		cancel()
+		if err == nil || time.Now().After(deadline) {
+			return err
+		}
+	}
+}
+
+func (c *etcdCluster) dump(ctx context.Context, w io.Writer) error {
+	resp, err := c.client.Get(ctx, "snowkey/", clientv3.WithPrefix())
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(w, "revision %d at %s\n", resp.Header.Revision, time.Now().Format(time.RFC3339Nano))
+	for _, kv := range resp.Kvs {
+		fmt.Fprintf(w, "%s\t%s\n", kv.Key, kv.Value)
+	}
+	return nil
+}

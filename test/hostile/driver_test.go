@@ -1,3 +1,0 @@
-package hostile
-
-import _ "github.com/glebarez/go-sqlite" // registers the driver "sqlite"

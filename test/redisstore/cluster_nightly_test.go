@@ -1,0 +1,81 @@
+//go:build nightly
+
+package redisstore
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/lease"
+	"github.com/snowkey-go/snowkey/lease/leasetest"
+	"github.com/snowkey-go/snowkey/lease/redisstore"
+)
+
+// Three primaries share the slots, so namespaces are on different servers.
+func TestNightlyStoreOnACluster(t *testing.T) {
+	t.Parallel()
+	var addresses []string
+	for range 3 {
+		addresses = append(addresses, dbtest.Redis("--cluster-enabled", "yes", "--cluster-node-timeout", "2000").Start(t).Address)
+	}
+	for i, address := range addresses { // a node that knows another one refuses an epoch
+		node := connect(t, address)
+		if err := node.Do(t.Context(), "CLUSTER", "ADDSLOTSRANGE", i*5461, []int{5460, 10921, 16383}[i]).Err(); err != nil {
+			t.Fatal(err)
+		}
+		if err := node.Do(t.Context(), "CLUSTER", "SET-CONFIG-EPOCH", i+1).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, other := range addresses[1:] {
+		host, port, _ := strings.Cut(other, ":")
+		if err := connect(t, addresses[0]).ClusterMeet(t.Context(), host, port).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	client := redis.NewClusterClient(&redis.ClusterOptions{Addrs: addresses})
+	t.Cleanup(func() { client.Close() })
+	for start := time.Now(); ; time.Sleep(50 * time.Millisecond) {
+		ready := 0
+		for _, address := range addresses {
+			info, _ := connect(t, address).ClusterInfo(t.Context()).Result()
+			if strings.Contains(info, "cluster_state:ok") && strings.Contains(info, "cluster_known_nodes:3") {
+				ready++
+			}
+		}
+		if ready == len(addresses) {
+			break
+		}
+		if time.Since(start) > 30*time.Second {
+			t.Fatal("the cluster is not ready")
+		}
+	}
+
+	owners := map[string]bool{}
+	for i := range 32 {
+		node, err := client.MasterForKey(t.Context(), fmt.Sprintf("{snowkey:ns%d}", i))
+		if err != nil {
+			t.Fatal(err)
+		}
+		owners[node.Options().Addr] = true
+	}
+	if len(owners) != 3 {
+		t.Errorf("32 namespaces are on %d servers", len(owners))
+	}
+	leasetest.Run(t, func(t *testing.T) lease.Store {
+		if err := client.ForEachMaster(t.Context(), func(ctx context.Context, c *redis.Client) error { return c.FlushAll(ctx).Err() }); err != nil {
+			t.Fatal(err)
+		}
+		return operated{redisstore.New(client), client}
+	})
+	found, err := redisstore.New(client).Examine(t.Context())
+	if err != nil || len(found) != 3 || found[0].Kind != "not-persistent" || found[0].Text == found[1].Text {
+		t.Errorf("three servers without persistence: %+v, %v", found, err)
+	}
+}
