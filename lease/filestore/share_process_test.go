@@ -46,16 +46,17 @@ func live(s *Store) error {
 // at random moments. No id may repeat, and each process that was not killed must have had
 // an id. Set SNOWKEY_SEED to choose the moments, and SNOWKEY_PROCESSES for more of them.
 func TestShareKill(t *testing.T) {
+	t.Parallel()
 	number := func(name string, otherwise int) int {
 		if n, err := strconv.Atoi(os.Getenv(name)); err == nil {
 			return n
 		}
 		return otherwise
 	}
-	seed, n := number("SNOWKEY_SEED", mathrand.IntN(1000)), number("SNOWKEY_PROCESSES", 150)
+	seed, n := number("SNOWKEY_SEED", mathrand.IntN(1000)), number("SNOWKEY_PROCESSES", 60)
 	t.Log("SNOWKEY_SEED =", seed)
 	random := mathrand.New(mathrand.NewPCG(uint64(seed), 0))
-	dir := filepath.Join(t.TempDir(), "shared")
+	dir := filepath.Join(memoryDir(t), "shared")
 	var check spans
 	var wg sync.WaitGroup
 	slots := make(chan bool, 24)

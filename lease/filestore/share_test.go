@@ -18,15 +18,14 @@ import (
 	"github.com/snowkey-go/snowkey/lease/leasetest"
 )
 
+// seeds is the number of runs of TestShareFaults. There are more at night.
+var seeds = uint64(6)
+
 // TestShareFaults runs random steps of processes that share leases on two hosts, or lease
 // from the store directly. Processes are killed, requests and replies are lost or late,
 // clocks jump, files are copied and restored, hosts restart, and the store loses commits.
 // It fails if a counter is issued a second time. A seed always gives the same run.
 func TestShareFaults(t *testing.T) {
-	seeds := uint64(12)
-	if testing.Short() {
-		seeds = 6
-	}
 	var issued, passed int
 	for seed := range seeds {
 		w := runWorld(t, seed, rules{})
@@ -197,16 +196,6 @@ func runWorld(t *testing.T, seed uint64, broken rules) (w *world) {
 		t.Fatal(err)
 	}
 	return w
-}
-
-// memoryDir returns a directory in memory if there is one, because the disk is slow.
-func memoryDir(t *testing.T) string {
-	dir, err := os.MkdirTemp("/dev/shm", "snowkey-test-")
-	if err != nil {
-		return t.TempDir()
-	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
-	return dir
 }
 
 func newWorld(t *testing.T, temp string, seed uint64, broken rules) *world {
