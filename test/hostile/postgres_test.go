@@ -22,9 +22,6 @@ func testMore(t *testing.T, server dbtest.DB, objects []object, segments func() 
 	t.Run("segments", func(t *testing.T) {
 		each(t, segments(), func(r row) string { return r.name }, func(t *testing.T, r row) { r.testSegment(t, server) })
 	})
-	t.Run("restore", func(t *testing.T) {
-		each(t, scenes(), scene.String, func(t *testing.T, s scene) { s.test(t, server, s.lives) })
-	})
 }
 
 // postgresSessions are settings under which two programs share a worker number.
