@@ -163,32 +163,23 @@ func (p *program) issued() (n int64) {
 	return n
 }
 
-// together judges the ids of all programs at once.
-func together(programs ...*program) verdict {
+// check fails the test if any id was issued more than once. It also logs the number of
+// ids.
+func check(t testing.TB, programs ...*program) {
+	t.Helper()
 	var all []span
+	var each []string
 	for _, p := range programs {
+		each = append(each, fmt.Sprintf("%s %d", p.name, p.issued()))
 		p.mu.Lock()
 		all = append(all, p.spans...)
 		p.mu.Unlock()
 	}
-	return judge(all)
-}
-
-// check fails the test if any id was issued more than once. It also logs the number of
-// ids.
-func check(t testing.TB, programs ...*program) verdict {
-	t.Helper()
-	v := together(programs...)
-	var each []string
-	for _, p := range programs {
-		each = append(each, fmt.Sprintf("%s %d", p.name, p.issued()))
+	ids, duplicates, first := judge(all)
+	t.Logf("%d duplicates among %d ids (%s)", duplicates, ids, strings.Join(each, ", "))
+	if duplicates > 0 {
+		t.Error(first)
 	}
-	if v.duplicates > 0 {
-		t.Errorf("%d duplicates among %d ids (%s); %s", v.duplicates, v.ids, strings.Join(each, ", "), v.first)
-	} else {
-		t.Logf("0 duplicates among %d ids (%s)", v.ids, strings.Join(each, ", "))
-	}
-	return v
 }
 
 // each runs a subtest for each case, all at the same time.

@@ -222,31 +222,3 @@ func TestLeastPrivileges(t *testing.T) {
 		check(t, db, least)
 	})
 }
-
-// TestCommitThatFails makes the commit fail even though the row has already been
-// returned.
-func TestCommitThatFails(t *testing.T) {
-	t.Parallel()
-	for dialect, fail := range map[string][]string{
-		"postgres": {
-			`CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'refused at commit'; END $$`,
-			`CREATE CONSTRAINT TRIGGER refuse AFTER UPDATE ON segment DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION refuse()`,
-		},
-		"sqlite": {
-			`CREATE TABLE known (name TEXT PRIMARY KEY)`,
-			`CREATE TABLE child (name TEXT REFERENCES known DEFERRABLE INITIALLY DEFERRED)`,
-			`CREATE TRIGGER refuse AFTER UPDATE ON segment BEGIN INSERT INTO child VALUES ('unknown'); END`,
-		},
-	} {
-		t.Run(dialect, func(t *testing.T) {
-			db := dbtest.Open(t, dialect)
-			conn := db.Connect(t)
-			store := open(t, db, conn, "segment")
-			mustFetch(t, store, fetch(10), base)
-			exec(t, conn, fail...)
-			if start, err := store.Fetch(t.Context(), fetch(10)); err == nil {
-				t.Errorf("a fetch that was not committed is granted from %d on", start)
-			}
-		})
-	}
-}
