@@ -59,9 +59,7 @@ func volatileMySQL(t *testing.T, db dbtest.DB) {
 	}
 }
 
-// Examine must find each of the settings that it knows about. A database with the usual
-// settings must not have any of them.
-
+// expect fails the test unless Examine finds just these kinds.
 func expect(t *testing.T, store lease.Store, want ...string) {
 	t.Helper()
 	if got := examine(t, store); !slices.Equal(got, want) {
@@ -69,6 +67,8 @@ func expect(t *testing.T, store lease.Store, want ...string) {
 	}
 }
 
+// Examine must find each of the settings that it knows about. A database with the usual
+// settings must not have any of them.
 func examinePostgres(t *testing.T, db dbtest.DB) {
 	conn := db.Connect(t)
 	exec(t, conn, "CREATE SCHEMA app")
