@@ -19,7 +19,7 @@ import (
 // A careless store doesn't make commits wait for the disk if that's the server's
 // default. It also has no fence, which a keeper would otherwise raise when it finds
 // that one of its commits is lost.
-type careless struct{ unfenced }
+type careless struct{ unfenced } // the namespace and the row exist already
 
 func withoutWaiting(s *operated) lease.Store { return careless{unfenced{s}} }
 
@@ -35,18 +35,6 @@ func (s careless) Claim(ctx context.Context, c lease.Claim) (lease.Row, bool, er
 
 func (s careless) Renew(ctx context.Context, r lease.Renewal) (lease.Row, bool, error) {
 	return s.unfenced.Renew(notWaiting(ctx), r)
-}
-
-func (s careless) Release(ctx context.Context, terms lease.Terms, held lease.Row, unused int64) (bool, error) {
-	return s.unfenced.Release(notWaiting(ctx), terms, held, unused)
-}
-
-func (s careless) CreateNamespace(ctx context.Context, terms lease.Terms, position int64) (bool, error) {
-	return s.unfenced.CreateNamespace(notWaiting(ctx), terms, position)
-}
-
-func (s careless) AddRows(ctx context.Context, terms lease.Terms, least, most int64) error {
-	return s.unfenced.AddRows(notWaiting(ctx), terms, least, most)
 }
 
 // A scene is what the processes of a fleet do before a database is copied, and what they

@@ -160,44 +160,6 @@ func TestNightlyPgpoolThatIgnoresComments(t *testing.T) {
 	}
 }
 
-// A hasty store is a rash one that reads rows from any server, which may be a standby.
-type hasty struct{ rash }
-
-func withoutCondition(s *operated) lease.Store { return hasty{rash{delayed{operated: s}}} }
-
-func (s hasty) Probe(ctx context.Context, q lease.Query) (lease.Probe, error) {
-	p, err := s.operated.Probe(ctx, q)
-	if err != nil {
-		return p, err
-	}
-	r := lease.Row{Worker: 0, Label: "-"}
-	err = s.db.QueryRowContext(ctx, "SELECT token, revision, bound, expires_at FROM "+s.lease+" WHERE worker = 0").Scan(&r.Token, &r.Revision, &r.Bound, &r.Expires)
-	if errors.Is(err, sql.ErrNoRows) {
-		return p, nil
-	}
-	r.Token, r.Now = strings.TrimPrefix(r.Token, "-"), p.Now
-	p.Row, p.HasRow, p.HasFree = r, true, q.Terms.Free(r)
-	return p, err
-}
-
-// Processes claim the same row one after the other, while reads go to a standby that still
-// shows it free.
-func TestNightlyStaleReads(t *testing.T) {
-	primary := dbtest.Durable(t, "postgres")
-	standby := dbtest.StandbyOf(t, primary, behind)
-	pooled := primary.ThroughPgpool(t, standby, poolReads...)
-	for i, broken := range []func(*operated) lease.Store{nil, withoutCondition} {
-		c := &fleet{T: t, db: pooled, table: []string{"lease", "rash"}[i], broken: broken, window: time.Second}
-		c.startAndClose()
-		time.Sleep(1500 * time.Millisecond) // until the standby shows the row as free
-		c.start()
-		c.goOn(pooled)
-		c.links[1].Cut() // if its process is the holder, it can't renew, so another process takes over
-		c.goOn(pooled)
-		t.Run(c.variant(), c.verdict)
-	}
-}
-
 // TestNightlyPgBouncer runs the suite through a pooler, which may use a different connection
 // for each transaction.
 func TestNightlyPgBouncer(t *testing.T) {
