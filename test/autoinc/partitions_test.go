@@ -148,7 +148,9 @@ func TestPartitionsKilled(t *testing.T) {
 	t.Parallel()
 	tries := fewPoints(t)
 	for what, test := range map[string]func(*testing.T, dbtest.DB){
-		"apply": func(t *testing.T, db dbtest.DB) { killAtPoints(t, partitionedShop, db, partitioned, func(n int) bool { return tries(n) && tries(n/25) }) },
+		"apply": func(t *testing.T, db dbtest.DB) {
+			killAtPoints(t, partitionedShop, db, partitioned, func(n int) bool { return tries(n) && tries(n/25) })
+		},
 		"undo from": func(t *testing.T, db dbtest.DB) {
 			s := partitionedShop(t, db)
 			rows := s.rows(t)
