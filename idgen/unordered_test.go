@@ -89,6 +89,7 @@ func TestUnorderedIsUnique(t *testing.T) {
 // clock here, because Config.Clock is set.
 func TestUnorderedFollowsTheClock(t *testing.T) {
 	raced.Skip(t)
+	const ahead = 5 * time.Millisecond
 	clock := holdClock(epoch.AddDate(1, 0, 0))
 	pool := newPool(t, idgen.Config{Clock: clock.Now, MaxAhead: ahead, MaxWait: -1})
 	r := rand.New(rand.NewPCG(8, 9))
