@@ -65,7 +65,7 @@ func TestContinuesAfterClockJumps(t *testing.T) {
 // FuzzClock runs a script in which each byte either steps the clock or takes ids.
 func FuzzClock(f *testing.F) {
 	f.Add([]byte{1, 2, 3, 200, 100, 255, 0, 128, 64})
-	f.Add(bytes.Repeat([]byte{9, 255, 129}, 100))
+	f.Add(bytes.Repeat([]byte{9, 255, 129}, 30))
 	f.Fuzz(func(t *testing.T, script []byte) {
 		raced.Skip(t)
 		layout := idgen.DatacenterProcess()
