@@ -168,8 +168,7 @@ type UserResponse struct {
 	ID pk.ID `json:"ID"`
 }
 
-// JavaScript rounds the ids of a model that are above 2^53, unless they
-// are text.
+// JavaScript rounds the ids of a model that are above 2^53, unless they are text.
 func TestGinVueAdminJSON(t *testing.T) {
 	js := func(v any) any {
 		text, err := json.Marshal(v)
