@@ -67,6 +67,13 @@ type Config struct {
 	// processes of a namespace must have the same MaxClockSkew. Defaults to 1 s.
 	MaxClockSkew time.Duration
 
+	// MaxBlocked is how long a call waits for a lease that can't be renewed because this
+	// process itself keeps the store from answering: transactions that wait for ids have
+	// all connections of the *sql.DB. The call then fails with a [*lease.BlockedError],
+	// even if its context has not ended. It doesn't limit the wait for a store that is
+	// unavailable. Defaults to two times Window.
+	MaxBlocked time.Duration
+
 	// SkipMigrate prevents Open from creating the tables. Set it if your own migration
 	// creates them.
 	SkipMigrate bool
@@ -102,7 +109,7 @@ type Config struct {
 // [idgen.Pool.Close] to release the worker number.
 //
 // If the store becomes unavailable later, ids are issued for Window. After that, calls
-// wait for the store until their context ends. If the lease is lost, the pool leases
+// wait for the store until their context ends, or MaxBlocked has passed. If the lease is lost, the pool leases
 // another worker number, and calls wait for that as well. [idgen.Pool.Health] reports
 // both.
 func Open(ctx context.Context, store lease.Store, cfg Config) (*idgen.Pool, error) {
@@ -215,7 +222,7 @@ func (cfg Config) keeper() keeper.Config {
 	c := keeper.Config{
 		Layout: layout.String(), Epoch: layout.Epoch(), Unit: layout.Unit(), PerTick: 1, Workers: 1,
 		Namespace: cfg.Namespace, MinWorker: cfg.MinWorker, MaxWorker: cfg.MaxWorker, Ranged: cfg.Fleet != "", Label: cfg.Label, PreferSame: cfg.PreferSame,
-		Window: cfg.Window, TTL: cfg.TTL, MaxClockSkew: cfg.MaxClockSkew, SkipMigrate: cfg.SkipMigrate,
+		Window: cfg.Window, TTL: cfg.TTL, MaxClockSkew: cfg.MaxClockSkew, MaxBlocked: cfg.MaxBlocked, SkipMigrate: cfg.SkipMigrate,
 		OnLost: cfg.OnLost, Logger: cfg.Logger, Clock: cfg.Clock,
 		Compatible: func(stored string, from time.Time) error {
 			other, err := idgen.ParseLayout(stored)

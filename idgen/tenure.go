@@ -2,6 +2,7 @@ package idgen
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"sync"
@@ -94,9 +95,12 @@ func (t *tenures) watch() (changed <-chan struct{}, reason error) {
 }
 
 // await waits until ready returns true. It calls ready right away and again after each
-// announcement. It returns an error if the pool is closed or if ctx ends.
+// announcement. It returns an error if the pool is closed, if ctx ends, or if the wait has
+// lasted for the Limit of a BlockedError, since the transaction that makes this call may be
+// what keeps the store from answering.
 func (c *core) await(ctx context.Context, ready func() bool) error {
 	t := &c.tenures
+	began := time.Now()
 	for waiting := false; ; waiting = true {
 		changed, reason := t.watch()
 		select {
@@ -110,9 +114,15 @@ func (c *core) await(ctx context.Context, ready func() bool) error {
 		if !waiting {
 			defer c.leaseWaits.begin()()
 		}
+		var limit <-chan time.Time
+		if b, ok := errors.AsType[*leased.BlockedError](reason); ok {
+			limit = time.After(b.Limit - time.Since(began))
+		}
 		select {
 		case <-changed:
 		case <-t.closed:
+		case <-limit:
+			return fmt.Errorf("idgen: waiting for the lease: %w", reason)
 		case <-ctx.Done():
 			if reason == nil {
 				return fmt.Errorf("idgen: waiting for the lease: %w", ctx.Err())

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/snowkey-go/snowkey/internal/leased"
 	"github.com/snowkey-go/snowkey/internal/protocol"
 )
 
@@ -66,6 +67,11 @@ func (e *PermanentError) Error() string { return fmt.Sprintf("%v; %s", e.Err, e.
 
 // Unwrap returns Err.
 func (e *PermanentError) Unwrap() error { return e.Err }
+
+// A BlockedError reports that this process itself keeps the store from answering, usually
+// because all connections of its *sql.DB are used by transactions that wait for ids. After
+// snowkey.Config.MaxBlocked, calls fail with it, even if their context has not ended.
+type BlockedError = leased.BlockedError
 
 // A VersionError reports that a table or file has another protocol version. This
 // program does not write to it.

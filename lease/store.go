@@ -82,6 +82,14 @@ type Store interface {
 	Examine(ctx context.Context) ([]Finding, error)
 }
 
+// A Reserver is a [Store] that reserves something for as long as a process claims or holds a
+// lease, such as a connection that the application then can't use.
+type Reserver interface {
+	// Reserve is called before a claim, and release after the lease was released. If
+	// warning is not "", it says why ids may stop, and what to do.
+	Reserve() (release func(), warning string)
+}
+
 // A Row is the state of one worker number in a store.
 type Row struct {
 	Worker   int64

@@ -51,6 +51,12 @@ type Config struct {
 	// the first statement may have reserved. Defaults to 5 s.
 	Timeout time.Duration
 
+	// MaxBlocked is how long a call waits if this process itself keeps the store from
+	// answering, because transactions that wait for numbers have all connections of the
+	// *sql.DB. The call then fails with a [*BlockedError], even if its context has not
+	// ended. Defaults to two times Timeout.
+	MaxBlocked time.Duration
+
 	// Logger receives a message when the store fails, and another when it grants
 	// numbers again. Defaults to slog.Default().
 	Logger *slog.Logger
@@ -65,6 +71,7 @@ func (cfg Config) withDefaults() Config {
 	cfg.MaxStep = cmp.Or(cfg.MaxStep, max(1<<20, cfg.MinStep))
 	cfg.Ahead = cmp.Or(cfg.Ahead, time.Second)
 	cfg.Timeout = cmp.Or(cfg.Timeout, 5*time.Second)
+	cfg.MaxBlocked = cmp.Or(cfg.MaxBlocked, 2*cfg.Timeout)
 	return cfg
 }
 
@@ -90,6 +97,8 @@ func (cfg Config) validate(store Store) error {
 		return &ConfigError{"Ahead", fmt.Sprintf("%v is negative", cfg.Ahead)}
 	case cfg.Timeout < 0:
 		return &ConfigError{"Timeout", fmt.Sprintf("%v is negative", cfg.Timeout)}
+	case cfg.MaxBlocked < 0:
+		return &ConfigError{"MaxBlocked", fmt.Sprintf("%v is negative", cfg.MaxBlocked)}
 	}
 	return nil
 }

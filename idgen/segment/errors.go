@@ -3,6 +3,8 @@ package segment
 import (
 	"errors"
 	"fmt"
+
+	"github.com/snowkey-go/snowkey/internal/leased"
 )
 
 // ErrClosed is returned by a [Segment] after [Segment.Close].
@@ -32,6 +34,11 @@ func (e *StoreError) Error() string {
 
 // Unwrap returns Err.
 func (e *StoreError) Unwrap() error { return e.Err }
+
+// A BlockedError reports that this process itself keeps the store from answering, usually
+// because all connections of its *sql.DB are used by transactions that wait for numbers.
+// It is wrapped in a [*StoreError].
+type BlockedError = leased.BlockedError
 
 // A ConfigError is returned by [New] if the [Config] is not valid.
 type ConfigError struct {

@@ -2,6 +2,7 @@ package segment
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -114,12 +115,17 @@ func (s *Segment) plan() (f Fetch, ok bool) {
 func (s *Segment) fetchOnce(ctx context.Context, f Fetch) (start int64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.Timeout)
 	defer cancel()
-	reported := make(chan struct{})
+	returned, reported := make(chan struct{}), make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
 		defer close(reported)
-		s.record(f, 0, fmt.Errorf("it has not answered for %v", s.cfg.Timeout))
+		select {
+		case <-returned: // its error says more
+		case <-time.After(s.cfg.Timeout / 50):
+			s.record(f, 0, fmt.Errorf("it has not answered for %v", s.cfg.Timeout))
+		}
 	})
 	start, err = s.store.Fetch(ctx, f)
+	close(returned)
 	if !stop() {
 		<-reported // make sure that the store's reply is recorded after the timeout
 	}
@@ -143,6 +149,7 @@ func (s *Segment) record(f Fetch, start int64, err error) {
 			s.cfg.log().Warn("segment: a fetch failed; numbers that were fetched before are still issued", "name", f.Name, "left", s.left(), "error", err)
 		}
 		s.reason = &StoreError{Name: f.Name, Err: err}
+		s.refuse(err)
 		return
 	}
 	if s.reason != nil {
@@ -157,4 +164,19 @@ func (s *Segment) record(f Fetch, start int64, err error) {
 		s.demand.granted += r.count()
 	}
 	s.serve()
+}
+
+// refuse ends calls that have waited for MaxBlocked if err is a BlockedError, since the
+// transaction that makes such a call may be what keeps the store from answering. The
+// caller must hold mu.
+func (s *Segment) refuse(err error) {
+	if _, ok := errors.AsType[*BlockedError](err); !ok {
+		return
+	}
+	for len(s.queue) > 0 && time.Since(s.queue[0].began) >= s.cfg.MaxBlocked {
+		w := s.queue[0]
+		w.err = fmt.Errorf("segment: waiting for numbers of %q: %w", s.cfg.Name, s.reason)
+		close(w.served)
+		s.queue = s.queue[1:]
+	}
 }

@@ -40,6 +40,8 @@ type Segment struct {
 	// has ended.
 	cancel context.CancelFunc
 	done   chan struct{}
+
+	release func() // gives back what the store has reserved; nil if there is nothing
 }
 
 // A run is a segment or a part of one, given by its first and last place. The number at
@@ -49,6 +51,13 @@ type Segment struct {
 type run struct{ first, last int64 }
 
 func (r run) count() int64 { return r.last - r.first + 1 }
+
+// A reserver is a [Store] that reserves something for a Segment, such as a connection,
+// until release is called. If warning is not "", it says why numbers may stop, and what to
+// do.
+type reserver interface {
+	Reserve() (release func(), warning string)
+}
 
 // New returns a Segment that takes its numbers from store. It does not contact the
 // store until the first call for a number. The error is a [*ConfigError].
@@ -64,6 +73,12 @@ func New(store Store, cfg Config) (*Segment, error) {
 		bound:  cfg.MinValue,
 	}
 	s.drawn, s.plain = s.gate.init()
+	if r, ok := store.(reserver); ok {
+		var warning string
+		if s.release, warning = r.Reserve(); warning != "" {
+			cfg.log().Warn("segment: numbers may stop", "name", cfg.Name, "reason", warning)
+		}
+	}
 	return s, nil
 }
 
@@ -182,6 +197,7 @@ func (s *Segment) publish() {
 // A waiter is a call waiting for n numbers.
 type waiter struct {
 	n      int64
+	began  time.Time
 	served chan struct{} // closed once the fields below are set
 	runs   []run
 	err    error
@@ -190,7 +206,7 @@ type waiter struct {
 // draw takes n numbers under the lock. If fewer are ready, it waits in the queue until
 // they have been fetched. If it returns an error, no number was taken.
 func (s *Segment) draw(ctx context.Context, n int64) ([]run, error) {
-	w := &waiter{n: n, served: make(chan struct{})}
+	w := &waiter{n: n, began: time.Now(), served: make(chan struct{})}
 	s.mu.Lock()
 	s.queue = append(s.queue, w)
 	s.serve()
@@ -201,16 +217,15 @@ func (s *Segment) draw(ctx context.Context, n int64) ([]run, error) {
 		return w.runs, w.err
 	default:
 	}
-	began := time.Now()
 	select {
 	case <-w.served:
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.waited(began)
+		s.waited(w.began)
 	case <-ctx.Done():
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.waited(began)
+		s.waited(w.began)
 		if i := slices.Index(s.queue, w); i >= 0 { // otherwise we were served in the meantime
 			s.queue = slices.Delete(s.queue, i, i+1)
 			s.serve() // the numbers left may be enough for the next call
@@ -269,6 +284,9 @@ func (s *Segment) Close(ctx context.Context) error {
 	done := s.done
 	if done != nil {
 		s.cancel()
+	}
+	if s.release != nil {
+		s.release()
 	}
 	s.mu.Unlock()
 	if done == nil {

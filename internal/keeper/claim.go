@@ -52,20 +52,23 @@ const (
 // returns immediately if a retry can't fix the error.
 func (k *keeper) claim(ctx context.Context, final bool) error {
 	var answer error
+	first := time.Now()
 	for attempt := 0; ; attempt++ {
 		began := time.Now()
 		err := k.tryClaim(ctx)
 		if err == nil {
 			return nil
 		}
-		if final && isFinal(err) {
+		if final && (isFinal(err) || isBlocked(err) && time.Since(first) >= k.cfg.MaxBlocked) {
 			return err
 		}
 		if isAnswer(err) || answer == nil {
 			answer = err
 		}
 		k.issuer.Explain(err)
-		k.warn(err)
+		if k.isNews(err) {
+			k.log().Warn("lease: no worker number yet", "namespace", k.cfg.Namespace, "reason", err)
+		}
 		if !k.pause(ctx, k.untilNextAttempt(err, attempt, time.Since(began))) {
 			return errors.Join(ctx.Err(), answer)
 		}
@@ -102,17 +105,33 @@ func isFinal(err error) bool {
 // isAnswer reports whether err came from the store rather than from a timeout or a lost
 // race.
 func isAnswer(err error) bool {
-	return !isRace(err) && !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled)
+	return isBlocked(err) || !isRace(err) && !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled)
 }
 
-// unanswered adds ctx's error to the error of a call if ctx ended during the call.
-// Drivers may return errors of their own in this case, so we couldn't tell from them
-// that ctx has ended.
-func unanswered(ctx context.Context, err error) error {
-	if err == nil || ctx.Err() == nil || !isAnswer(err) || isFinal(err) {
+// isBlocked reports whether this process itself kept the store from answering.
+func isBlocked(err error) bool {
+	_, ok := errors.AsType[*lease.BlockedError](err)
+	return ok
+}
+
+// unanswered completes the error of a call if ctx ended during the call. It adds ctx's
+// error, because drivers may return errors of their own. If the error doesn't say more
+// than that ctx has ended, it says how long the store has not answered.
+func (k *keeper) unanswered(ctx context.Context, err error) error {
+	if b, ok := errors.AsType[*lease.BlockedError](err); ok {
+		b.Limit = k.cfg.MaxBlocked
 		return err
 	}
-	return fmt.Errorf("%w: %w", err, ctx.Err())
+	switch cause := context.Cause(ctx); {
+	case err == nil, ctx.Err() == nil, isRace(err), isFinal(err):
+		return err
+	case isAnswer(err):
+		return fmt.Errorf("%w: %w", err, ctx.Err())
+	case cause == ctx.Err():
+		return err
+	default:
+		return fmt.Errorf("%w: %w", cause, err)
+	}
 }
 
 var (
@@ -136,7 +155,7 @@ func (k *keeper) tryClaim(ctx context.Context) error {
 	if _, ok := errors.AsType[*lease.TakenError](err); ok {
 		return err
 	}
-	return unanswered(ctx, err)
+	return k.unanswered(ctx, err)
 }
 
 // takeSteps claims a row, but first prepares the store for it where necessary, for

@@ -33,6 +33,7 @@ type Config struct {
 	Label                     string
 	PreferSame                bool
 	Window, TTL, MaxClockSkew time.Duration
+	MaxBlocked                time.Duration
 	SkipMigrate               bool
 	OnLost                    func(*lease.LostError)
 	Logger                    *slog.Logger
@@ -64,6 +65,9 @@ func (cfg Config) withDefaults() Config {
 	if cfg.MaxClockSkew == 0 {
 		cfg.MaxClockSkew = time.Second
 	}
+	if cfg.MaxBlocked == 0 {
+		cfg.MaxBlocked = 2 * cfg.Window
+	}
 	if cfg.Compatible == nil {
 		cfg.Compatible = func(string, time.Time) error {
 			return errors.New("the two layouts may make the same id; use another namespace for other tables")
@@ -94,6 +98,8 @@ func (cfg Config) validate() error {
 		return &lease.ConfigError{Field: "Window", Reason: fmt.Sprintf("%v is less than %v", cfg.Window, shortestWindow)}
 	case cfg.TTL < cfg.Window:
 		return &lease.ConfigError{Field: "TTL", Reason: fmt.Sprintf("%v is less than Window %v; the worker number would be free while ids are still issued", cfg.TTL, cfg.Window)}
+	case cfg.MaxBlocked < 0:
+		return &lease.ConfigError{Field: "MaxBlocked", Reason: fmt.Sprintf("%v is negative", cfg.MaxBlocked)}
 	case cfg.MaxClockSkew < 0:
 		return &lease.ConfigError{Field: "MaxClockSkew", Reason: fmt.Sprintf("%v is negative", cfg.MaxClockSkew)}
 	}

@@ -36,6 +36,8 @@ type keeper struct {
 	turn    sync.Mutex         // held by Resume, Suspend and Close
 	stop    context.CancelFunc // ends run; nil while the keeper is suspended or closed
 
+	unreserve func() // gives back what is reserved, if anything
+
 	// Owned by run while it is running, otherwise by the holder of turn.
 	granted    chan struct{} // closed when the first id may be issued
 	done       chan struct{} // closed when run has returned
@@ -46,7 +48,8 @@ type keeper struct {
 	taken      *lease.TakenError // lists the holders while all worker numbers are in use, otherwise nil
 	takenAt    time.Time         // when the holders were read
 	looks      int               // how many probes in a row found no namespace or no free row
-	warned     string            // the last reason we logged for having no lease
+	stopped    bool              // whether ids have stopped because of a lease that was lost or not renewed
+	warned     string            // the last reason we logged for having no lease or no ids
 	failed     error             // an error of the renewals since the last one that succeeded; nil if there was none
 	gaveUp     int               // how many calls in a row timed out
 
@@ -80,7 +83,7 @@ func Open(ctx context.Context, store lease.Store, issuer leased.Issuer, cfg Conf
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	k := &keeper{store: store, issuer: issuer, cfg: cfg, terms: cfg.terms(), soon: make(chan struct{}, 1), lastWorker: -1}
+	k := &keeper{store: store, issuer: issuer, cfg: cfg, terms: cfg.terms(), soon: make(chan struct{}, 1), lastWorker: -1, unreserve: func() {}}
 	k.clocks = clocks{cfg: cfg, issuer: issuer}
 	k.life, k.endLife = context.WithCancel(context.WithoutCancel(ctx))
 	if err := k.Resume(ctx); err != nil {
@@ -127,8 +130,10 @@ func (k *keeper) Resume(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(k.life, cancel)()
-	k.granted, k.done, k.failed = make(chan struct{}), make(chan struct{}), nil
+	k.granted, k.done, k.failed, k.stopped = make(chan struct{}), make(chan struct{}), nil, false
+	k.reserve()
 	if err := k.claim(ctx, true); err != nil {
+		k.unreserve()
 		return err
 	}
 	heldOff := k.heldOff(k.held)
@@ -168,6 +173,7 @@ func (k *keeper) Close(ctx context.Context) error {
 // end stops run, seals the issuer with reason, and releases the lease if there is one.
 // The caller must hold turn.
 func (k *keeper) end(ctx context.Context, reason error) error {
+	defer k.unreserve()
 	var unused int64 = maxCounter
 	if k.stop != nil {
 		k.stop()
@@ -196,6 +202,22 @@ func (k *keeper) end(ctx context.Context, reason error) error {
 	}
 	k.held = nil
 	return k.release(grace, t.row, unused)
+}
+
+// reserve reserves a connection, for instance, until unreserve is called.
+func (k *keeper) reserve() {
+	r, ok := k.store.(lease.Reserver)
+	if !ok {
+		return
+	}
+	release, warning := r.Reserve()
+	if warning != "" {
+		k.log().Warn("lease: ids may stop", "namespace", k.cfg.Namespace, "reason", warning)
+	}
+	k.unreserve = func() {
+		release()
+		k.unreserve = func() {}
+	}
 }
 
 // withdraw is called if the keeper ends before it knows whether its last claim
@@ -331,6 +353,9 @@ func (k *keeper) renew(ctx context.Context, t *heldLease, needed int64) {
 			k.failed = &lease.StoreError{Op: "renew", Err: err}
 		}
 		k.explain("renew", err)
+		if k.stopped = k.stopped || k.outOfIDs(t, needed); k.stopped && k.isNews(k.failed) {
+			k.log().Warn("lease: ids have stopped, because the lease could not be renewed", "namespace", k.cfg.Namespace, "reason", k.failed)
+		}
 		k.pause(ctx, k.cfg.Window/16)
 		k.reread(ctx, t)
 	default:
@@ -346,7 +371,7 @@ func (k *keeper) tryRenew(ctx context.Context, r lease.Renewal) (lease.Row, bool
 	sent := time.Now()
 	row, renewed, err := k.store.Renew(ctx, r)
 	k.stats.renewed(err == nil && renewed, time.Since(sent))
-	return row, renewed, unanswered(ctx, err)
+	return row, renewed, k.unanswered(ctx, err)
 }
 
 // confirm updates the keeper and the issuer after the store has confirmed a renewal.
@@ -358,6 +383,12 @@ func (k *keeper) confirm(t *heldLease, row lease.Row, sent reading) {
 	k.announce(t)
 }
 
+// outOfIDs reports whether the lease has not been renewed for so long that no ids are left.
+func (k *keeper) outOfIDs(t *heldLease, needed int64) bool {
+	now := k.terms.At(k.clocks.now().UnixMicro()).Tick
+	return time.Since(t.renewed) > k.cfg.Window/2 && (needed > t.row.Bound || now >= t.row.Bound)
+}
+
 // announce closes k.granted once the lease's first id may be issued. As long as the
 // store hasn't granted that id's counter, announce requests the counter instead, and
 // gives the issuer the reason for the wait.
@@ -366,6 +397,10 @@ func (k *keeper) announce(t *heldLease) {
 		k.Want(t.start + 1)
 		k.issuer.Explain(err)
 		return
+	}
+	if k.warned = ""; k.stopped {
+		k.stopped = false
+		k.log().Info("lease: ids are back", "namespace", k.cfg.Namespace, "worker", t.row.Worker)
 	}
 	select {
 	case <-k.granted:
@@ -392,6 +427,7 @@ func (k *keeper) heldOff(t *heldLease) error {
 func (k *keeper) reread(ctx context.Context, t *heldLease) (held bool) {
 	timely, done := k.inTime(ctx)
 	rows, err := k.store.Rows(timely, k.terms, t.row.Worker, t.row.Worker)
+	err = k.unanswered(timely, err)
 	done()
 	switch {
 	case errors.Is(err, lease.ErrNotMigrated):
@@ -434,7 +470,7 @@ func (k *keeper) drop(ctx context.Context, t *heldLease, row lease.Row, reason s
 func (k *keeper) lose(t *heldLease, reason string) {
 	lost := &lease.LostError{Namespace: k.cfg.Namespace, Worker: t.row.Worker, Since: time.Now(), Reason: reason}
 	k.issuer.Seal(lost)
-	k.held = nil
+	k.held, k.stopped = nil, true
 	k.stats.losses.Add(1)
 	k.log().Error("lease: lost the worker number", "namespace", lost.Namespace, "worker", lost.Worker, "reason", reason)
 	if k.cfg.OnLost != nil {
@@ -461,7 +497,8 @@ func (k *keeper) patience() time.Duration {
 // function after the call to the store, because it cancels the ctx and counts calls
 // that timed out.
 func (k *keeper) inTime(ctx context.Context) (context.Context, func()) {
-	ctx, cancel := context.WithTimeout(ctx, k.patience())
+	timeout := k.patience()
+	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("it has not answered for %v", timeout))
 	return ctx, func() {
 		if ctx.Err() == context.DeadlineExceeded {
 			k.gaveUp++
@@ -490,17 +527,25 @@ func (k *keeper) pause(ctx context.Context, d time.Duration) bool {
 
 func (k *keeper) log() *slog.Logger { return k.cfg.log() }
 
-// warn logs why there is no lease, unless the reason is the same as the last time.
-func (k *keeper) warn(err error) {
+// isNews reports whether to log why there is no lease or why ids have stopped: not if the
+// reason is the same as the last time.
+func (k *keeper) isNews(err error) bool {
 	if isRace(err) {
-		return
+		return false
 	}
-	reason := err.Error()
+	key := err.Error()
+	if e, ok := errors.AsType[*lease.StoreError](err); ok {
+		key = e.Err.Error() // the same for each operation
+	}
+	// These texts contain durations, so they are different every time.
 	if _, ok := errors.AsType[*lease.TakenError](err); ok {
-		reason = "taken" // the text contains a duration, so it's different every time
+		key = "taken"
+	} else if isBlocked(err) {
+		key = "blocked"
+	} else if errors.Is(err, context.DeadlineExceeded) {
+		key = "no answer"
 	}
-	if k.warned != reason {
-		k.warned = reason
-		k.log().Warn("lease: no worker number yet", "namespace", k.cfg.Namespace, "reason", err)
-	}
+	news := k.warned != key
+	k.warned = key
+	return news
 }

@@ -6,6 +6,7 @@ package leased
 
 import (
 	"context"
+	"fmt"
 	"time"
 )
 
@@ -81,6 +82,24 @@ type Keeper interface {
 	// once.
 	Close(ctx context.Context) error
 }
+
+// A BlockedError reports that this process itself keeps a store from answering, usually
+// because transactions that wait for ids have all connections of a *sql.DB. Packages lease
+// and segment export it.
+type BlockedError struct {
+	Cause  string // what is in use, and for how long
+	Remedy string
+	Err    error
+
+	// Limit is how long a call waits because of this. After that, it returns the error,
+	// even if its context has not ended.
+	Limit time.Duration
+}
+
+func (e *BlockedError) Error() string { return fmt.Sprintf("%s; %s", e.Cause, e.Remedy) }
+
+// Unwrap returns Err, which is usually that of a context.
+func (e *BlockedError) Unwrap() error { return e.Err }
 
 // NewPool makes a pool whose worker number comes from a keeper. It calls open with the
 // pool's issuer, and open returns the keeper. Worker and Rotate must not be set in cfg.

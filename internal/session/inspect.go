@@ -53,7 +53,7 @@ func (d Dialect) Inspect(ctx context.Context, db *sql.DB, names ...string) (ther
 	text := strings.NewReplacer("{quoted}", strings.Join(quoted, ", "), "{names}", strings.Join(plain, ", "),
 		"{each}", "SELECT "+strings.Join(plain, " AS name UNION ALL SELECT ")+" AS name",
 		"{schema}", here, "{main}", main, "{version}", "'"+protocol.Known()+"'").Replace(texts)
-	there, err = inspect(ctx, db, text)
+	there, err = d.inspect(ctx, db, text)
 	if err != nil && d.Unknown(err) {
 		return d.exist(ctx, db, names)
 	}
@@ -64,11 +64,14 @@ func (d Dialect) Inspect(ctx context.Context, db *sql.DB, names ...string) (ther
 // to read. It can't find anything that makes a table unusable.
 func (d Dialect) exist(ctx context.Context, db *sql.DB, names []string) (there bool, err error) {
 	for _, name := range names {
-		rows, err := db.QueryContext(ctx, "SELECT protocol FROM "+d.Quote(name)+" WHERE 1 = 0")
-		switch {
-		case err == nil:
-			err = rows.Close()
-		case d.Missing(err):
+		err := d.Read(ctx, db, Settings{}, func(conn *sql.Conn) error {
+			rows, err := conn.QueryContext(ctx, "SELECT protocol FROM "+d.Quote(name)+" WHERE 1 = 0")
+			if err != nil {
+				return err
+			}
+			return rows.Close()
+		})
+		if err != nil && d.Missing(err) {
 			return false, nil
 		}
 		if err != nil {
@@ -78,28 +81,31 @@ func (d Dialect) exist(ctx context.Context, db *sql.DB, names []string) (there b
 	return true, nil
 }
 
-func inspect(ctx context.Context, db *sql.DB, text string) (there bool, err error) {
-	rows, err := db.QueryContext(ctx, text)
-	if err != nil {
-		return false, err
-	}
-	defer rows.Close()
+func (d Dialect) inspect(ctx context.Context, db *sql.DB, text string) (there bool, err error) {
 	there = true
-	for rows.Next() {
-		var kind, table, detail string
-		if err := rows.Scan(&kind, &table, &detail); err != nil {
-			return false, err
+	err = d.Read(ctx, db, Settings{}, func(conn *sql.Conn) error {
+		rows, err := conn.QueryContext(ctx, text)
+		if err != nil {
+			return err
 		}
-		switch kind {
-		case "missing":
-			there = false
-		case "version":
-			return false, &protocol.VersionError{Where: "the table " + table, Found: detail}
-		default:
-			return false, &TableError{table, fmt.Sprintf(reasons[kind][0], detail), reasons[kind][1]}
+		defer rows.Close()
+		for rows.Next() {
+			var kind, table, detail string
+			if err := rows.Scan(&kind, &table, &detail); err != nil {
+				return err
+			}
+			switch kind {
+			case "missing":
+				there = false
+			case "version":
+				return &protocol.VersionError{Where: "the table " + table, Found: detail}
+			default:
+				return &TableError{table, fmt.Sprintf(reasons[kind][0], detail), reasons[kind][1]}
+			}
 		}
-	}
-	return there, rows.Err()
+		return rows.Err()
+	})
+	return there && err == nil, err
 }
 
 // reasons has the Reason and Remedy of the TableError for each kind of problem.

@@ -58,29 +58,34 @@ const maxDiscards = 8
 
 // onConn runs f on a connection. If f reports that the connection has an open
 // transaction, onConn discards the connection and tries again with another one. It also
-// discards a connection to a server that has left its cluster, because the pool would
-// otherwise use it again.
-func onConn(ctx context.Context, db *sql.DB, during Settings, f func(*sql.Conn) (open bool, err error)) error {
+// discards a connection to a server that has left its cluster or accepts no writes,
+// because the pool would otherwise use it again.
+func onConn(ctx context.Context, db *sql.DB, during Settings, f func(*conn) (open bool, err error)) error {
 	for range maxDiscards {
-		conn, err := db.Conn(ctx)
+		c, err := take(ctx, db)
 		if err != nil {
 			return err
 		}
 		var open bool
-		if err = during.apply(ctx, conn); err == nil {
-			open, err = f(conn)
+		if err = during.apply(ctx, c.Conn); err == nil {
+			open, err = f(c)
 		}
-		switch {
-		case open:
-			discard(conn)
-		case HasLeft(err), during.restore(ctx, conn) != nil:
-			discard(conn)
-			return err
-		default:
-			return errors.Join(err, closed(conn))
+		broken := open || HasLeft(err) || isReadOnly(err) || during.restore(ctx, c.Conn) != nil
+		if gone := c.done(db, err, broken); !open {
+			return errors.Join(err, gone)
 		}
 	}
 	return errOpen
+}
+
+// isReadOnly reports whether err means that the server or the session accepts no writes,
+// perhaps because another server has become the primary.
+func isReadOnly(err error) bool {
+	switch Number(err) {
+	case 1290, 1792, 1836:
+		return true
+	}
+	return SQLState(err) == "25006"
 }
 
 // Settings are settings of a session that a call changes, and restores before it returns
@@ -124,10 +129,32 @@ func closed(conn *sql.Conn) error {
 	return nil
 }
 
-// Read runs f on a connection, for statements that only read. As with writes, it
-// discards a connection to a server that has left its cluster.
-func Read(ctx context.Context, db *sql.DB, during Settings, f func(*sql.Conn) error) error {
-	return onConn(ctx, db, during, func(conn *sql.Conn) (bool, error) { return false, f(conn) })
+// Read runs f on a connection, for statements that only read. On MySQL with autocommit=0,
+// they would begin a transaction, which would keep an old snapshot and, with SERIALIZABLE,
+// locks. So Read ends it, but not one that the application began.
+func (d Dialect) Read(ctx context.Context, db *sql.DB, during Settings, f func(*sql.Conn) error) error {
+	return onConn(ctx, db, during, func(c *conn) (open bool, err error) {
+		if d == MySQL && c.mode == unknown {
+			c.mode = commits
+			var autocommit bool
+			if err := c.QueryRowContext(ctx, "SELECT @@autocommit").Scan(&autocommit); err != nil {
+				return false, err
+			}
+			if !autocommit {
+				c.mode = begins
+			}
+		}
+		if c.mode != begins {
+			return false, f(c.Conn)
+		}
+		if open, err := c.inTransaction(ctx); open || err != nil {
+			return open, err
+		}
+		if err := f(c.Conn); err != nil {
+			return false, err
+		}
+		return false, c.commit(ctx)
+	})
 }
 
 // HasLeft reports whether err means that the server isn't in the part of its cluster that
@@ -147,7 +174,7 @@ func HasLeft(err error) bool {
 // changed. The write must evaluate set_config('snowkey.write', mark, true), and each
 // write needs a mark of its own.
 func WritePostgres(ctx context.Context, db *sql.DB, mark, query string, args []any) (answer int64, changed bool, err error) {
-	err = onConn(ctx, db, Settings{}, func(conn *sql.Conn) (bool, error) {
+	err = onConn(ctx, db, Settings{}, func(conn *conn) (bool, error) {
 		err := conn.QueryRowContext(ctx, failpoint.Statement(ctx, query), args...).Scan(&answer)
 		if errors.Is(err, sql.ErrNoRows) {
 			return false, nil
@@ -158,9 +185,9 @@ func WritePostgres(ctx context.Context, db *sql.DB, mark, query string, args []a
 			err = ctx.Err()
 		}
 		if err != nil {
-			return isAborted(ctx, conn, err), err
+			return isAborted(ctx, conn.Conn, err), err
 		}
-		open, err := isMarked(ctx, conn, mark)
+		open, err := isMarked(ctx, conn.Conn, mark)
 		changed = !open && err == nil
 		return open, cmp.Or(err, ctx.Err())
 	})
@@ -241,12 +268,12 @@ var createdByOther = []string{"42P07", "23505", "42710"}
 
 // runPostgres runs a statement that commits on its own and returns no rows.
 func runPostgres(ctx context.Context, db *sql.DB, statement string) error {
-	return onConn(ctx, db, Settings{}, func(conn *sql.Conn) (bool, error) {
+	return onConn(ctx, db, Settings{}, func(conn *conn) (bool, error) {
 		mark := rand.Text()
 		if _, err := conn.ExecContext(ctx, "SELECT set_config('snowkey.write', $1, true)", mark); err != nil {
-			return isAborted(ctx, conn, err), err
+			return isAborted(ctx, conn.Conn, err), err
 		}
-		if open, err := isMarked(ctx, conn, mark); open || err != nil {
+		if open, err := isMarked(ctx, conn.Conn, mark); open || err != nil {
 			return open, err
 		}
 		_, err := conn.ExecContext(ctx, statement)
@@ -258,19 +285,16 @@ func runPostgres(ctx context.Context, db *sql.DB, statement string) error {
 // To find out whether autocommit was on, WriteMySQL calls commits with the result of
 // the write. If it was off, or if commits is nil, WriteMySQL sends a COMMIT.
 func WriteMySQL(ctx context.Context, db *sql.DB, during Settings, commits func(sql.Result) bool, query string, args []any) (result sql.Result, changed bool, err error) {
-	err = onConn(ctx, db, during, func(conn *sql.Conn) (bool, error) {
-		// Inside a transaction this statement fails, which is how we notice an open
-		// one. Otherwise it only affects the next statement, for which it overrides the
-		// session's isolation level and read-only default.
-		if _, err := conn.ExecContext(ctx, "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ WRITE"); err != nil {
-			return slices.Contains(inTransaction, Number(err)), err
+	err = onConn(ctx, db, during, func(conn *conn) (bool, error) {
+		if open, err := conn.inTransaction(ctx); open || err != nil {
+			return open, err
 		}
 		result, err = conn.ExecContext(ctx, query, args...)
 		if err != nil {
 			return false, err
 		}
 		if commits == nil || !commits(result) {
-			if _, err := conn.ExecContext(ctx, "COMMIT AND NO CHAIN NO RELEASE"); err != nil {
+			if err := conn.commit(ctx); err != nil {
 				return false, err
 			}
 		}
@@ -281,9 +305,21 @@ func WriteMySQL(ctx context.Context, db *sql.DB, during Settings, commits func(s
 	return result, changed && err == nil, err
 }
 
-// inTransaction has the errors that SET TRANSACTION returns inside a transaction and
-// inside an XA transaction.
-var inTransaction = []uint16{1568, 1399}
+// inTransaction reports whether a session of MySQL has an open transaction, in which case
+// err is not nil either. Its statement fails inside a transaction. Otherwise it only
+// affects the next statement, for which it overrides the session's isolation level and
+// read-only default.
+func (c *conn) inTransaction(ctx context.Context) (open bool, err error) {
+	_, err = c.ExecContext(ctx, "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ WRITE")
+	const any, xa = 1568, 1399
+	n := Number(err)
+	return n == any || n == xa, err
+}
+
+func (c *conn) commit(ctx context.Context) error {
+	_, err := c.ExecContext(ctx, "COMMIT AND NO CHAIN NO RELEASE")
+	return err
+}
 
 // WriteSQLite runs a write that returns one number. changed is false if no row was
 // changed. SQLite doesn't need a mark, so that parameter is ignored. If the connection

@@ -59,7 +59,7 @@
 //
 //	                               PostgreSQL  MySQL, MariaDB  with autocommit=0
 //	renewal, claim or release           2            2                3
-//	Open, if the rows exist             3            3                4
+//	Open, if the rows exist             3            4                6
 //
 // If the rows exist, Open only has to probe and then claim. The first probe looks at 32
 // adjacent rows. If none of them is free, or if all free ones were left by processes
@@ -73,14 +73,20 @@
 // statement once per connection, which takes one more round trip. You can switch this
 // off in pgx.
 //
-// The store holds a connection only while a call runs. Since it prepares no statements
-// itself and leaves no settings behind in the session, it works with PgBouncer in
-// transaction mode. If you use pgx with a version of PgBouncer that doesn't support
+// While a process claims or holds a lease, the store keeps one connection of the *sql.DB
+// for its statements. So it can renew the lease while transactions that wait for ids use
+// all others, however long they last. All stores over the same *sql.DB share the
+// connection, also those of package segmentstore. Before each statement, the store checks
+// the connection as database/sql would, and takes another one if it is broken. If
+// SetMaxOpenConns is 1, it uses the pool instead, and Open logs a warning: ids then stop
+// while a transaction is longer than Window. If they do, calls fail after
+// snowkey.Config.MaxBlocked with a [lease.BlockedError].
+//
+// Since the store prepares no statements itself and leaves no settings behind in the
+// session, it works with PgBouncer in transaction mode. If you use pgx with a version of PgBouncer that doesn't support
 // prepared statements, set default_query_exec_mode=exec. Statements for PostgreSQL that
 // only read begin with /*NO LOAD BALANCE*/, which makes Pgpool-II send them to the primary.
-// See docs/proxies.md for other proxies. A pool of one connection is
-// enough as long as the application never uses it for longer than a quarter of Window
-// at once.
+// See docs/proxies.md for other proxies.
 //
 // # Waiting for rows
 //
@@ -125,6 +131,11 @@
 //	other than InnoDB
 //	tables of another protocol version               [*lease.VersionError] at once
 //	LOCK TABLES of the application                   error 1100 of the server; the keeper tries again
+//
+// A connection whose server or session accepts no writes is closed, because a new one
+// may reach the new primary or have another setting. On MySQL and MariaDB with
+// autocommit=0, a read begins a transaction, so the store ends it; otherwise it would keep
+// locks at the isolation level SERIALIZABLE.
 //
 // # Conflicts
 //

@@ -37,7 +37,9 @@ const defaultTable = "snowkey_lease"
 // to create one. The methods of the zero value return an error, except that [Store.DDL]
 // and [Store.Grants] return nil.
 //
-// A Store is safe for concurrent use. It holds a connection only while a call runs.
+// A Store is safe for concurrent use. While a process holds a lease, the Store keeps one
+// connection of the *sql.DB for itself, so that it can renew the lease while the
+// application uses all others.
 type Store struct {
 	db      *sql.DB
 	dialect *dialect
@@ -53,7 +55,10 @@ type wording struct {
 	cluster membership // the one of dialect.clusters that it includes
 }
 
-var _ lease.Store = (*Store)(nil)
+var (
+	_ lease.Store    = (*Store)(nil)
+	_ lease.Reserver = (*Store)(nil)
+)
 
 // Postgres returns a store that uses the database of db, which must be PostgreSQL 12 or
 // later.
@@ -80,6 +85,15 @@ func (s *Store) WithTable(name string) (*Store, error) {
 		return nil, err
 	}
 	return &Store{db: s.db, dialect: s.dialect, table: name}, nil
+}
+
+// Reserve implements [lease.Reserver]. It reserves a connection of the *sql.DB for the
+// statements of all stores that use it, unless it may open only one.
+func (s *Store) Reserve() (release func(), warning string) {
+	if s.check() != nil {
+		return func() {}, ""
+	}
+	return session.Reserve(s.db)
 }
 
 func (s *Store) check() error {
@@ -400,7 +414,7 @@ func (s *Store) join(to membership) (changed bool) {
 func read[T any](ctx context.Context, s *Store, dest func(*T) []any, query string, values []any) (found []T, err error) {
 	err = again(ctx, s.dialect.conflict, func() error {
 		found = nil
-		return session.Read(ctx, s.db, s.settings(), func(conn *sql.Conn) error {
+		return s.dialect.Read(ctx, s.db, s.settings(), func(conn *sql.Conn) error {
 			rows, err := conn.QueryContext(ctx, query, values...)
 			if err != nil {
 				return err

@@ -27,6 +27,14 @@ type tracedStore struct {
 	tracer trace.Tracer
 }
 
+// Reserve implements [lease.Reserver].
+func (s tracedStore) Reserve() (release func(), warning string) {
+	if r, ok := s.Store.(lease.Reserver); ok {
+		return r.Reserve()
+	}
+	return func() {}, ""
+}
+
 func (s tracedStore) start(ctx context.Context, name string, terms lease.Terms, worker int64) (context.Context, trace.Span) {
 	return s.tracer.Start(ctx, "snowkey.lease."+name, trace.WithSpanKind(trace.SpanKindClient),
 		trace.WithAttributes(attribute.String("snowkey.namespace", terms.Namespace), attribute.Int64("snowkey.worker.number", worker)))

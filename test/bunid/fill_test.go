@@ -13,7 +13,9 @@ import (
 	"github.com/snowkey-go/snowkey/hooks/bunid"
 	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/internal/idtest"
 	"github.com/snowkey-go/snowkey/schema/pk"
+	"github.com/snowkey-go/snowkey/test/internal/reuse"
 )
 
 // TestFillRefuses: Fill must refuse an INSERT that would store a key other than the one
@@ -23,7 +25,7 @@ func TestFillRefuses(t *testing.T) {
 		bun.BaseModel `bun:"table:users"`
 		ID            pk.ID `bun:",pk"`
 	}
-	eachDB(t, func(t *testing.T, about dbtest.DB) {
+	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
 		e := open(t, about, (*user)(nil))
 		for _, c := range []struct {
 			name    string
@@ -85,7 +87,7 @@ func TestFillRefuses(t *testing.T) {
 // TestSourceFails: the source's error must reach the caller. Nothing may be inserted,
 // and the rows must not change. Package fill tests the other errors.
 func TestSourceFails(t *testing.T) {
-	eachDB(t, func(t *testing.T, about dbtest.DB) {
+	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
 		e := open(t, about, (*user)(nil))
 		full := errors.New("no more")
 		e.source.Err = full
@@ -130,7 +132,7 @@ func TestDefaultPool(t *testing.T) {
 		if _, err := e.NewInsert().Model(&ws).Exec(t.Context()); !errors.Is(err, idgen.ErrNoPool) {
 			t.Fatalf("without a pool: %v", err)
 		}
-		pool := newPool(t, 332)
+		pool := idtest.Pool(t, 332)
 		idgen.SetDefault(pool)
 		t.Cleanup(func() { idgen.SetDefault(nil) })
 		if _, err := e.NewInsert().Model(&ws).Exec(t.Context()); err != nil {
@@ -159,7 +161,7 @@ func TestNamedGenerator(t *testing.T) {
 
 // TestRowsKeepTheirKeys: repeating a failed INSERT must not result in duplicate rows.
 func TestRowsKeepTheirKeys(t *testing.T) {
-	eachDB(t, func(t *testing.T, about dbtest.DB) {
+	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
 		e := open(t, about, (*user)(nil))
 		e.insert(t, &user{ID: idA, Name: "taken"})
 		us := []user{{Name: "a"}, {Name: "taken"}}
@@ -185,7 +187,7 @@ func TestFillWithoutModel(t *testing.T) {
 
 // TestConcurrently: many goroutines can share one database and its guard.
 func TestConcurrently(t *testing.T) {
-	eachDB(t, func(t *testing.T, about dbtest.DB) {
+	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
 		e := open(t, about)
 		if _, err := e.NewCreateTable().Model((*user)(nil)).Exec(t.Context()); err != nil {
 			t.Fatal(err)
@@ -230,7 +232,7 @@ func TestFillRowsRefuses(t *testing.T) {
 
 // TestInsertsOnly: queries other than INSERT must not fill in any keys.
 func TestInsertsOnly(t *testing.T) {
-	eachDB(t, func(t *testing.T, about dbtest.DB) {
+	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
 		e := open(t, about, (*user)(nil))
 		ctx := e.context(t)
 		ada := user{Name: "ada"}
@@ -262,7 +264,7 @@ func TestInsertsOnly(t *testing.T) {
 // TestFillLeavesTheQueryAlone: bun must generate exactly the query that it would have
 // for rows that already have keys.
 func TestFillLeavesTheQueryAlone(t *testing.T) {
-	eachDB(t, func(t *testing.T, about dbtest.DB) {
+	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
 		e := open(t, about, (*stamped)(nil))
 		sent := new(tracer)
 		e.DB = e.WithQueryHook(sent)

@@ -12,6 +12,7 @@ import (
 	"github.com/snowkey-go/snowkey/hooks/bunid"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/schema/pk"
+	"github.com/snowkey-go/snowkey/test/internal/reuse"
 )
 
 type (
@@ -48,7 +49,7 @@ type (
 // TestKeyTypes: each type that can hold a key must actually do so, in a column that
 // isn't numbered by the database.
 func TestKeyTypes(t *testing.T) {
-	eachDB(t, func(t *testing.T, about dbtest.DB) {
+	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
 		for _, c := range []struct {
 			model  any
 			column string // type of the column; bigint if empty
@@ -241,7 +242,7 @@ var declarations = []struct {
 // TestDeclarations: a key that can't be filled in must be refused, both when the
 // program starts and when a row is inserted.
 func TestDeclarations(t *testing.T) {
-	eachDB(t, func(t *testing.T, about dbtest.DB) {
+	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
 		for _, c := range declarations {
 			if c.only != "" && !strings.Contains(c.only, about.Dialect) {
 				continue

@@ -33,10 +33,6 @@ var etcdBackend = backend{
 	},
 	start:    startEtcd,
 	volatile: true,
-	lacks: map[string]string{
-		faultClock: "no clock of a member is used",
-		faultDays:  "such layouts are refused on a store that may lose commits",
-	},
 }
 
 func dialEtcd(endpoints ...string) (*clientv3.Client, error) {

@@ -35,10 +35,6 @@ var zooKeeperBackend = backend{
 	},
 	start:       startZooKeeper,
 	fencesOften: true,
-	lacks: map[string]string{
-		faultClock: "a Java server hangs under libfaketime",
-		faultDays:  "an election raises the fence, for such layouts to the next day",
-	},
 }
 
 func dialZooKeeper(text string) (*zk.Conn, error) {

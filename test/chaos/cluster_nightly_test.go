@@ -58,18 +58,13 @@ type clusterNemesis struct {
 }
 
 func newClusterNemesis(t *testing.T, members []*cluster.Member) *clusterNemesis {
-	s := readSettings(t)
-	if s.length == 0 {
-		s.length, s.processes = time.Minute, 8
-	}
+	s := readSettings(t, time.Minute, 8)
 	db, balancer := cluster.Balanced(t, members)
 	cluster := server{
 		text: db.DSN, addresses: []string{balancer.Address()},
 		dump: func(ctx context.Context, w io.Writer) error { return writeTables(ctx, w, db) },
 	}
-	n := &clusterNemesis{nemesis: newNemesisOf(t, mysqlCluster, cluster, s), members: members, expelled: 12 * time.Second}
-	n.lenient = true
-	n.orders.MaxWorker = int64(s.processes) - 1
+	n := &clusterNemesis{nemesis: newNemesis(t, mysqlCluster, cluster, s), members: members, expelled: 12 * time.Second}
 	return n
 }
 
@@ -81,7 +76,7 @@ func (n *clusterNemesis) run(ofCluster []fault) {
 		{"processes killed -9", n.killSome},
 		{"processes closed", n.closeSome},
 		{"processes stopped beyond TTL", n.stopSome},
-		{"clocks 3 h ahead, and right again", func() (time.Time, []*process) { return n.setClocks(3 * time.Hour) }},
+		{"clocks 3 h ahead, and right again", n.setClocks(3 * time.Hour)},
 		{"replies lost, requests late", n.badNetwork},
 	}
 	calm := time.Now() // first without faults
@@ -106,11 +101,7 @@ func (n *clusterNemesis) run(ofCluster []fault) {
 func (n *clusterNemesis) figures(name string, since time.Time) {
 	fences := 0
 	for _, p := range n.all {
-		text, err := p.log()
-		if err != nil {
-			n.Errorf("%v", err)
-		}
-		for line := range strings.Lines(string(text)) {
+		for line := range strings.Lines(p.logged()) {
 			at, err := time.Parse(time.RFC3339, strings.TrimPrefix(strings.Fields(line + " -")[0], "time="))
 			if err == nil && at.After(since) && strings.Contains(line, "replaced or restored") {
 				fences++
@@ -123,12 +114,6 @@ func (n *clusterNemesis) figures(name string, since time.Time) {
 		name, fences, time.Since(since).Round(time.Second), n.stall.Round(time.Millisecond), n.ahead.Round(time.Millisecond))
 	n.allStall, n.allAhead = max(n.allStall, n.stall), max(n.allAhead, n.ahead)
 	n.stall, n.ahead = 0, 0
-}
-
-func (n *clusterNemesis) must(err error) {
-	if err != nil {
-		n.Fatal(err)
-	}
 }
 
 func (n *clusterNemesis) one() *cluster.Member { return n.members[rand.IntN(len(n.members))] }

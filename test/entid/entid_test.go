@@ -7,7 +7,6 @@ import (
 	stdsql "database/sql"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"testing"
 	"time"
@@ -15,6 +14,7 @@ import (
 	"entgo.io/ent/dialect"
 	"entgo.io/ent/dialect/sql"
 	"entgo.io/ent/dialect/sql/schema"
+	_ "github.com/glebarez/go-sqlite"
 	_ "github.com/go-sql-driver/mysql"
 	_ "github.com/jackc/pgx/v5/stdlib"
 
@@ -24,6 +24,7 @@ import (
 	"github.com/snowkey-go/snowkey/test/entid/internal/ent"
 	"github.com/snowkey-go/snowkey/test/entid/internal/ent/migrate"
 	_ "github.com/snowkey-go/snowkey/test/entid/internal/ent/runtime"
+	"github.com/snowkey-go/snowkey/test/internal/reuse"
 )
 
 // low and high are keys that can't be distinguished as float64.
@@ -38,7 +39,7 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 	idgen.SetDefault(pool)
-	os.Exit(m.Run())
+	reuse.Main(m)
 }
 
 // A client is an ent client, together with the database behind it.
@@ -67,20 +68,12 @@ var traps, tables = func() (traps, tables []*schema.Table) {
 // each runs test on every database, after creating the tables, and at the same time as
 // other tests.
 func each(t *testing.T, test func(t *testing.T, c client)) {
-	eachDB(t, func(t *testing.T, db dbtest.DB) { test(t, open(t, db, tables)) })
+	reuse.Each(t, func(t *testing.T, db dbtest.DB) { test(t, open(t, db, tables)) })
 }
 
 // eachInTurn is each for tests that set the default pool.
 func eachInTurn(t *testing.T, test func(t *testing.T, c client)) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) { test(t, open(t, db, tables)) })
-}
-
-func eachDB(t *testing.T, test func(t *testing.T, db dbtest.DB)) {
-	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
-		t.Parallel()
-		test(t, db)
-	})
 }
 
 func open(t *testing.T, db dbtest.DB, tables []*schema.Table) client {

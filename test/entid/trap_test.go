@@ -8,7 +8,9 @@ import (
 
 	"github.com/snowkey-go/snowkey/ent/entid"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/internal/idtest"
 	"github.com/snowkey-go/snowkey/schema/pk"
+	"github.com/snowkey-go/snowkey/test/internal/reuse"
 )
 
 // These tests show the faults that package entid prevents, using a schema without it.
@@ -16,7 +18,7 @@ import (
 // necessary.
 
 func eachTrap(t *testing.T, test func(t *testing.T, c client)) {
-	eachDB(t, func(t *testing.T, db dbtest.DB) { test(t, open(t, db, traps)) })
+	reuse.Each(t, func(t *testing.T, db dbtest.DB) { test(t, open(t, db, traps)) })
 }
 
 // On MySQL, ent assigns the ids LastInsertId, LastInsertId+1 and so on to the rows of a
@@ -108,7 +110,7 @@ func TestCheckFitsNumericKeys(t *testing.T) {
 	eachTrap(t, func(t *testing.T, c client) {
 		// On SQLite, a numeric id counts regardless of its annotation.
 		want := map[string]string{"sqlite": "blocker:still-counts:boxes.id"}[c.db.Dialect]
-		if got := found(t, entid.Check(t.Context(), c.sql, traps...)); got != want {
+		if got := idtest.Findings(t, entid.Check(t.Context(), c.sql, traps...)); got != want {
 			t.Errorf("found %q, want %q", got, want)
 		}
 	})

@@ -12,6 +12,7 @@ import (
 	"github.com/snowkey-go/snowkey/hooks/gormid"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/schema/pk"
+	"github.com/snowkey-go/snowkey/test/internal/reuse"
 )
 
 type account struct {
@@ -188,7 +189,7 @@ var conflicts = []conflict{
 // must have the key of the row in the table. On MySQL, a connection can count rows in
 // two ways, which must not make a difference.
 func TestConflicts(t *testing.T) {
-	each(t, func(t *testing.T, about dbtest.DB) {
+	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
 		testConflicts(t, about)
 		if about.Dialect == "mysql" {
 			about = about.With("clientFoundRows=true")
@@ -257,7 +258,7 @@ func testConflicts(t *testing.T, about dbtest.DB) {
 // TestConflictingMaps: if the row of a map was skipped, the map must have no entry for
 // the key.
 func TestConflictingMaps(t *testing.T) {
-	each(t, func(t *testing.T, about dbtest.DB) {
+	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
 		e := bare(t, about, &account{})
 		use(t, e.DB, gormid.Config{Source: e.source, Models: []any{&account{}}})
 		must(t, e.Create(&account{ID: idA, Name: "old", Email: new("taken")}))
@@ -293,7 +294,7 @@ func TestConflictingMaps(t *testing.T) {
 // TestReturnedRows: GORM replaces the rows of a slice with those returned by RETURNING
 // *, all of which must have a key.
 func TestReturnedRows(t *testing.T) {
-	each(t, func(t *testing.T, about dbtest.DB) {
+	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
 		if about.Dialect == "mysql" && !about.MariaDB {
 			return // it has no RETURNING, and GORM ignores the clause
 		}
@@ -323,7 +324,7 @@ func TestMergedOwner(t *testing.T) {
 		Email   string `gorm:"size:40;unique"`
 		Tickets []ticket
 	}
-	each(t, func(t *testing.T, about dbtest.DB) {
+	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
 		e := open(t, about, &holder{}, &ticket{})
 		must(t, e.Create(&holder{ID: idA, Email: "taken"}))
 		hs := []holder{{Email: "new", Tickets: []ticket{{}}}, {Email: "taken", Tickets: []ticket{{}}}}
@@ -367,7 +368,7 @@ type (
 // row is left out because of its unique name, no row may refer to it as 0, even if the
 // schema has no foreign keys to prevent that.
 func TestLeftOutWithoutForeignKeys(t *testing.T) {
-	each(t, func(t *testing.T, about dbtest.DB) {
+	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
 		e := bare(t, about)
 		e.DisableForeignKeyConstraintWhenMigrating = true
 		use(t, e.DB, gormid.Config{Source: e.source})

@@ -13,7 +13,9 @@ import (
 	"github.com/snowkey-go/snowkey/hooks/gormid"
 	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/internal/idtest"
 	"github.com/snowkey-go/snowkey/schema/pk"
+	"github.com/snowkey-go/snowkey/test/internal/reuse"
 )
 
 // The keys of these models can't be filled in, or their foreign keys would be damaged.
@@ -155,7 +157,7 @@ var declarations = []struct {
 // row is created, before an id is drawn or a transaction begins. It must also be
 // refused if it's in Config.Models.
 func TestDeclarations(t *testing.T) {
-	each(t, func(t *testing.T, about dbtest.DB) {
+	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
 		e := open(t, about)
 		for _, d := range declarations {
 			if d.only != "" && !strings.Contains(d.only, about.Dialect) {
@@ -349,7 +351,7 @@ func wrongKey(kind string, key any, problem string) refusal {
 // TestRefusals: an invalid call must fail with an error that gives the reason, and
 // nothing may be inserted. Unless that's impossible, no transaction may begin either.
 func TestRefusals(t *testing.T) {
-	each(t, func(t *testing.T, about dbtest.DB) {
+	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
 		e := open(t, about, &user{}, &clearing{}, &composite{}, &compositeTagged{}, &pair{}, &manual{}, &passport{})
 		for _, r := range refusals {
 			t.Run(r.name, func(t *testing.T) {
@@ -386,7 +388,7 @@ func TestFailureLeavesMemory(t *testing.T) {
 
 // TestGivenKeys: keys that aren't filled in by the plugin must be inserted unchanged.
 func TestGivenKeys(t *testing.T) {
-	each(t, func(t *testing.T, about dbtest.DB) {
+	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
 		e := open(t, about, &user{}, &composite{}, &compositeTagged{}, &pair{}, &manual{}, &passport{})
 		must(t, e.Create([]*composite{{TenantID: 1, ID: idA}, {TenantID: 1, ID: idB}}))
 		must(t, e.Create(&compositeTagged{Region: "r", Number: idA}))
@@ -418,7 +420,7 @@ func TestForeignKeyFromOwner(t *testing.T) {
 		ID      pk.ID
 		Licence licence `gorm:"foreignKey:ID"`
 	}
-	each(t, func(t *testing.T, about dbtest.DB) {
+	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
 		e := open(t, about, &driver{}, &licence{})
 		d := driver{Licence: licence{Name: "l"}}
 		must(t, e.Create(&d))
@@ -441,7 +443,7 @@ func TestForeignKeyFromOwnerInAnyOrder(t *testing.T) {
 		ID     pk.ID
 		Permit permit `gorm:"foreignKey:ID"`
 	}
-	pool := newPool(t, 1)
+	pool := idtest.Pool(t, 1)
 	for _, models := range [][]any{{&holder{}, &permit{}}, {&permit{}, &holder{}}} {
 		e := bare(t, dbtest.SQLite(t), &holder{}, &permit{})
 		db, err := gorm.Open(e.Dialector, &gorm.Config{})
@@ -468,7 +470,7 @@ func TestMapWithoutModel(t *testing.T) {
 		ID   pk.ID
 		Name string
 	}
-	each(t, func(t *testing.T, about dbtest.DB) {
+	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
 		e := open(t, about, &bare{})
 		must(t, e.Table("bares").Create(map[string]any{"id": int64(idA), "name": "a"}))
 		for row, rows := range []any{map[string]any{"name": "b"}, []map[string]any{{"id": int64(idB), "name": "b"}, {"id": nil, "name": "c"}}} {
@@ -503,7 +505,7 @@ func TestDefaultPool(t *testing.T) {
 		t.Errorf("%d transactions were begun", begun)
 	}
 	for _, number := range []int64{302, 303} {
-		pool := newPool(t, number)
+		pool := idtest.Pool(t, number)
 		idgen.SetDefault(pool)
 		u, n := user{Name: "a"}, named{Name: "a"}
 		must(t, e.Create(&u))

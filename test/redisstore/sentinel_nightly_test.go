@@ -65,6 +65,7 @@ func startWatched(t *testing.T) *watched {
 }
 
 func TestNightlyStoreWithSentinel(t *testing.T) {
+	t.Parallel()
 	client := startWatched(t).connect(t)
 	leasetest.Run(t, func(t *testing.T) lease.Store {
 		if err := client.FlushAll(t.Context()).Err(); err != nil {
@@ -97,6 +98,7 @@ func (s eager) Renew(ctx context.Context, r lease.Renewal) (lease.Row, bool, err
 // issued all ids up to its bound, and another one gets the same worker number. With the
 // hold-off, it starts above that bound. Without it, ids repeat.
 func TestNightlySentinelFailoverThatLosesALease(t *testing.T) {
+	t.Parallel()
 	for name, broken := range map[string]bool{"hold-off": false, "granted with the claim": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -62,12 +62,14 @@
 // fetches (40001). MySQL and MariaDB may report a deadlock when two processes create a
 // name. In both cases the segment fetches again within 10 ms.
 //
-// A fetch needs a connection. If all connections of the *sql.DB are used by
-// transactions that are waiting for numbers, the fetch can't run, and the transactions
-// are stuck until their contexts end. To avoid this, take numbers before the
-// transaction begins, as gormid does, or give the store its own *sql.DB. SQLite allows
-// only one writer at a time, so a transaction that has already written must not wait
-// for numbers, unless they come from another file.
+// On PostgreSQL, MySQL and MariaDB, the store keeps one connection of the *sql.DB until its
+// segments are closed, so it can fetch while transactions that wait for numbers use all
+// others. It shares the connection with other stores over the same *sql.DB. If
+// SetMaxOpenConns is 1, it uses the pool instead, and segment.New logs a warning. A
+// transaction with the only connection that waits for numbers then fails after
+// segment.Config.MaxBlocked with a [segment.BlockedError]. SQLite allows only one writer
+// at a time, so a transaction that has already written must not wait for numbers, unless
+// they come from another file.
 //
 // # Commits that may be lost
 //

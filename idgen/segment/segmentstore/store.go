@@ -15,8 +15,9 @@ import (
 // A Store keeps bounds in a table of a database. Use [Postgres], [MySQL] or [SQLite] to
 // create one. The methods of the zero Store return an error.
 //
-// A Store is safe for concurrent use by any number of processes. It only holds a
-// connection while it reads or writes.
+// A Store is safe for concurrent use by any number of processes. On PostgreSQL, MySQL and
+// MariaDB it keeps one connection of the *sql.DB for itself until its segments are closed,
+// so that it can fetch while the application uses all others.
 type Store struct {
 	dialect *dialect
 	table   *session.Table
@@ -124,13 +125,27 @@ func (s *Store) Fetch(ctx context.Context, f segment.Fetch) (start int64, err er
 func (s *Store) refusal(ctx context.Context, db *sql.DB, name string) error {
 	var version int64
 	query, values := s.table.Bind(s.table.Fill("SELECT protocol FROM {table} WHERE name = @name"), map[string]any{"name": name})
-	if err := db.QueryRowContext(ctx, query, values...).Scan(&version); err != nil {
+	err := s.table.Read(ctx, db, session.Settings{}, func(conn *sql.Conn) error {
+		return conn.QueryRowContext(ctx, query, values...).Scan(&version)
+	})
+	if err != nil {
 		return fmt.Errorf("segmentstore: %w", err)
 	}
 	if version != protocol.Version {
 		return fmt.Errorf("segmentstore: %w", &VersionError{Where: fmt.Sprintf("segment %q in the table %s", name, s.table.Name()), Found: strconv.FormatInt(version, 10)})
 	}
 	return nil
+}
+
+// Reserve reserves a connection of the *sql.DB for the statements of all stores that use
+// it, unless it may open only one. A [segment.Segment] calls it, and release when it is
+// closed. On SQLite, which has one writer at a time, it does nothing.
+func (s *Store) Reserve() (release func(), warning string) {
+	if s.check() != nil || s.dialect == sqlite {
+		return func() {}, ""
+	}
+	db, _ := s.table.DB()
+	return session.Reserve(db)
 }
 
 func (s *Store) check() error {
