@@ -202,7 +202,9 @@ func TestFenceDuringAClaim(t *testing.T) {
 	calls := 0
 	m.before = func() {
 		if calls++; calls == 2 { // the claim has read its row, and now writes it
-			if err := s.Fence(t.Context(), c.Terms, ""); err != nil {
+			later := c.Terms
+			later.Ahead *= 2 // so that the fence changes, even within the tick
+			if err := s.Fence(t.Context(), later, ""); err != nil {
 				t.Error(err)
 			}
 		}
