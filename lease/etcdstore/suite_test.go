@@ -237,3 +237,21 @@ func TestRenewalInAnotherCluster(t *testing.T) {
 		t.Error("the row has another cluster than that of its claim")
 	}
 }
+
+// The agreed time is never before the time of a grant, whichever host made it.
+func TestTimeOfGrants(t *testing.T) {
+	s, m, c := claimable(t)
+	row, ok, err := s.Claim(t.Context(), c)
+	if !ok || err != nil {
+		t.Fatalf("claimed %v, %v", ok, err)
+	}
+	key := s.keys("orders").time()
+	if stored, err := decodeNumber(m.keys[key]); err != nil || stored != row.Now {
+		t.Errorf("a claim at %d has raised the time to %d, %v", row.Now, stored, err)
+	}
+	ahead := row.Now + 500_000 // of a host whose clock is ahead by less than Skew
+	m.keys[key].Value = []byte(encodeNumber(ahead))
+	if p, err := s.Probe(t.Context(), lease.Query{Terms: c.Terms, PreferWorker: -1}); err != nil || p.Now < ahead {
+		t.Errorf("the time is %d after %d, %v", p.Now, ahead, err)
+	}
+}
