@@ -133,6 +133,41 @@ func TestComparePartition(t *testing.T) {
 	}
 }
 
+// A column that holds a key must hold the longest one, also if it references the key and
+// no model has it.
+func TestCompareSizes(t *testing.T) {
+	conn := dbtest.Postgres(t).Connect(t)
+	exec(t, conn, `CREATE TABLE parent (id bigint PRIMARY KEY, exact varchar(20), short varchar(19))`,
+		`CREATE TABLE child (parent_id integer REFERENCES parent)`, `CREATE INDEX ON child (parent_id)`)
+	field := catalog.Field{Model: "Parent.ID", Table: catalog.Name{Name: "parent"}, Column: "id"}
+	if e := differences(t, catalog.Compare(t.Context(), conn, []catalog.Field{field})); kinds(e.Findings) != "blocker:narrow-child" {
+		t.Errorf("of a key that an integer references: %v", e)
+	}
+	field.Text, field.Size, field.Foreign, field.Column = true, 20, true, "exact"
+	if err := catalog.Compare(t.Context(), conn, []catalog.Field{field}); err != nil {
+		t.Errorf("of a text of 20 characters: %v", err)
+	}
+	field.Column = "short"
+	if e := differences(t, catalog.Compare(t.Context(), conn, []catalog.Field{field})); kinds(e.Findings) != "blocker:narrow-child" {
+		t.Errorf("of a text of 19 characters: %v", e)
+	}
+}
+
+func TestCompareSigns(t *testing.T) {
+	conn := dbtest.MySQL(t).Connect(t)
+	exec(t, conn, "CREATE TABLE t (plus bigint unsigned NOT NULL PRIMARY KEY, minus bigint)")
+	for column, unsigned := range map[string]bool{"plus": true, "minus": false} {
+		field := catalog.Field{Model: "T." + column, Table: catalog.Name{Name: "t"}, Column: column, Unsigned: unsigned}
+		if err := catalog.Compare(t.Context(), conn, []catalog.Field{field}); err != nil {
+			t.Errorf("%s: %v", column, err)
+		}
+		field.Unsigned = !unsigned
+		if e := differences(t, catalog.Compare(t.Context(), conn, []catalog.Field{field})); kinds(e.Findings) != "warning:sign-mismatch" {
+			t.Errorf("%s: %v", column, e)
+		}
+	}
+}
+
 // If an account has no privileges beyond what it needs for its work, there must be no
 // findings about what it can't see.
 func TestCompareAsApplication(t *testing.T) {

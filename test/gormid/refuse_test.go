@@ -88,6 +88,11 @@ type (
 		UserID uint32
 		User   user
 	}
+	roundedBelongs struct {
+		ID     uint
+		UserID float64
+		User   user
+	}
 	garbled struct {
 		ID     uint
 		UserID string
@@ -142,6 +147,7 @@ var declarations = []struct {
 	{&stray{}, "Public", "not a primary key", ""},
 	{&narrowOwner{}, "OwnerID", "cannot hold the key of gormid_test.narrowOwner", ""},
 	{&narrowBelongs{}, "UserID", "cannot hold the key of gormid_test.user", ""},
+	{&roundedBelongs{}, "UserID", "cannot hold the key of gormid_test.user", ""},
 	{&garbled{}, "UserID", "cannot hold the key of gormid_test.user", ""},
 	{&otherForm{}, "PrizeID", "cannot hold the key of gormid_test.prize", ""},
 	{&garbledOwner{}, "OwnerID", "cannot hold the key of gormid_test.garbledOwner", ""},
