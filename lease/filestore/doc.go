@@ -47,14 +47,18 @@
 // that is already waiting for the disk does not end with ctx.
 //
 // Note that this lock is not the lease, which ends only when it is released or expires.
-// So if a process is killed, its worker number becomes free after TTL, as with every
-// store.
+// So if a process is killed, its worker number becomes free after TTL and MaxClockSkew,
+// as with every store.
 //
 // # The clock
 //
 // The store's clock is the host's clock. If it is set back, the bounds do not change,
 // and leases still start at or above them. A process that starts at that time therefore
 // prefers a worker number whose bound is not ahead of the clock.
+//
+// A namespace that is new starts above everything that a lost one can have granted, even
+// if the clock was set back by up to MaxClockSkew in the meantime. So its first id has to
+// wait for MaxClockSkew.
 //
 // # Copies and backups
 //
@@ -75,9 +79,10 @@
 //
 // # Layouts with long ticks
 //
-// If a layout has ticks longer than a second, each of its rows starts in the current
-// tick, because this store can't lose a single row. However, the whole file can be
-// lost. If that happens, wait for the next tick before you start the processes again.
+// Each row starts in the current tick, because this store can't lose a single row. If
+// the whole file is lost, the fence of the new namespace protects its ids, but that of a
+// layout with ticks longer than a second is in the current tick too. If you lose such a
+// file, wait for the next tick before you start the processes again.
 //
 // # Who may use the directory
 //

@@ -114,11 +114,12 @@ func (s *Store) Fence(ctx context.Context, terms lease.Terms, seen string) error
 }
 
 // AddRows implements [lease.Store]. Since each update writes all rows of the file, it
-// adds only the row of least. Because a file can't lose a single row, the row's bound
-// is always FirstRow, even if the namespace exists.
+// adds only the row of least. A row can only be lost together with its namespace, whose
+// fence is then above everything that was granted. So a new row starts in the current
+// tick.
 func (s *Store) AddRows(ctx context.Context, terms lease.Terms, least, _ int64) error {
 	return s.update(ctx, terms.Namespace, func(sp *space, now int64) bool {
-		return sp.layout(terms.Layout).add(row{Worker: least, Bound: terms.At(now).FirstRow})
+		return sp.layout(terms.Layout).add(row{Worker: least, Bound: terms.At(now).Tick})
 	})
 }
 
