@@ -239,7 +239,7 @@ func TestWatch(t *testing.T) {
 // TestInit checks that the statements printed by init create usable tables. A role must
 // be able to lease worker numbers with no more than the granted privileges.
 func TestInit(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+	dbtest.EachServer(t, func(t *testing.T, db dbtest.DB) {
 		got := call(t, nil, "init", "--dialect", db.Dialect, "--json", "--table", "app_leases")
 		var printed struct {
 			Statements []string

@@ -136,9 +136,6 @@ func durableMySQL(t *testing.T) dbtest.DB {
 // each other's locks. It is dropped when the test ends.
 func newDatabase(t *testing.T, server dbtest.DB) dbtest.DB {
 	t.Helper()
-	if server.Dialect == "sqlite" {
-		return dbtest.SQLite(t)
-	}
 	name := "hostile_" + strings.ToLower(rand.Text()[:12])
 	execAll(t, server, "CREATE DATABASE "+name)
 	t.Cleanup(func() {

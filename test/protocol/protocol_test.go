@@ -81,7 +81,7 @@ func TestTablesOfAnotherVersion(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+	dbtest.EachServer(t, func(t *testing.T, db dbtest.DB) {
 		for i, first := range programs {
 			second := programs[1-i]
 			if i > 0 {
@@ -162,7 +162,7 @@ func TestVersionChangesUnderALease(t *testing.T) {
 		t.Fatal(err)
 	}
 	today := programs[0]
-	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+	dbtest.EachServer(t, func(t *testing.T, db dbtest.DB) {
 		for _, tables := range [][]string{{"snowkey_lease_ns"}, {"snowkey_lease"}, {"snowkey_lease", "snowkey_lease_ns"}} {
 			t.Run(strings.Join(tables, " and "), func(t *testing.T) {
 				db := dbtest.Open(t, db.Dialect)

@@ -85,7 +85,7 @@ func lostTables(t *testing.T, stores []lease.Store, remove func()) {
 }
 
 func TestTablesAreDropped(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+	dbtest.EachServer(t, func(t *testing.T, db dbtest.DB) {
 		var stores []lease.Store
 		for range 3 {
 			stores = append(stores, storeOf(db, db.Connect(t)))
@@ -106,7 +106,7 @@ func TestDirectoryIsRemoved(t *testing.T) {
 // With SkipMigrate, the error must say what to do, and the pool must continue once the
 // tables exist.
 func TestTablesAreDroppedAndSkipMigrate(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+	dbtest.EachServer(t, func(t *testing.T, db dbtest.DB) {
 		conn := db.Connect(t)
 		store := storeOf(db, conn)
 		if err := store.Migrate(t.Context()); err != nil {

@@ -252,10 +252,7 @@ func TestNightlyHAProxyFailover(t *testing.T) {
 
 // TestNightlyHAProxy runs the suite through a load balancer.
 func TestNightlyHAProxy(t *testing.T) {
-	for _, dialect := range dbtest.Databases(t) {
-		if dialect == "sqlite" {
-			continue
-		}
+	for _, dialect := range dbtest.Servers(t) {
 		t.Run(dialect, func(t *testing.T) {
 			db := dbtest.Open(t, dialect).ThroughHAProxy(t)
 			conn := db.Connect(t)
