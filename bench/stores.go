@@ -25,6 +25,7 @@ import (
 
 	"github.com/snowkey-go/snowkey"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/internal/dbtest/cluster"
 	"github.com/snowkey-go/snowkey/lease"
 	"github.com/snowkey-go/snowkey/lease/etcdstore"
 	"github.com/snowkey-go/snowkey/lease/filestore"
@@ -119,7 +120,7 @@ func openThrough(db dbtest.DB, addresses []string) (*sql.DB, error) {
 func etcdServer(owner *servers) (s storeServer, err error) {
 	defer refused("etcd", &err)
 	var endpoints []string
-	for _, m := range dbtest.EtcdCluster(owner, 3) {
+	for _, m := range cluster.Etcd(owner, 3) {
 		endpoints = append(endpoints, m.Address)
 	}
 	open := func(requests *atomic.Int64) (*clientv3.Client, error) {
@@ -179,7 +180,7 @@ func redisServer(owner *servers) (s storeServer, err error) {
 // zooKeeperServer starts an ensemble of three servers that flush each write to disk.
 func zooKeeperServer(owner *servers) (s storeServer, err error) {
 	defer refused("zookeeper", &err)
-	ensemble := dbtest.ZooKeepers(owner, 3, "-Dzookeeper.forceSync=yes")
+	ensemble := cluster.ZooKeepers(owner, 3, "-Dzookeeper.forceSync=yes")
 	version, err := ensemble.Members[0].Version()
 	if err != nil {
 		return s, err

@@ -372,6 +372,9 @@ func TestCloseWaits(t *testing.T) {
 		if err := s.Close(t.Context()); err != nil || time.Since(began) != time.Hour-time.Second {
 			t.Errorf("closed after %v: %v", time.Since(began), err)
 		}
+		if id, err := s.Next(t.Context()); !errors.Is(err, segment.ErrClosed) {
+			t.Errorf("drew %d, which the store has granted after Close: %v", id, err)
+		}
 	})
 }
 

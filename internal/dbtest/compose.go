@@ -25,7 +25,7 @@ func dockerAnswers() bool {
 // startContainer starts the engine's service of docker-compose.yml, unless it's already
 // running. Concurrent docker compose commands fail, so we hold a lock to make sure that
 // only one process does this at a time.
-func (e engine) startContainer() (*server, error) {
+func (e engine) startContainer() (*Server, error) {
 	file, err := composeFile()
 	if err != nil {
 		return nil, err

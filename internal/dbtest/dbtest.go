@@ -1,8 +1,6 @@
 package dbtest
 
 import (
-	"context"
-	"crypto/rand"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -10,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	mysqldriver "github.com/go-sql-driver/mysql"
 )
@@ -52,6 +49,34 @@ func (db DB) Since(t TB, major int) DB {
 	t.Helper()
 	if version := majorOf(db.Version); version > 0 && version < major {
 		t.Skipf("needs PostgreSQL %d or later, and this is %s", major, db.Version)
+	}
+	return db
+}
+
+// Address returns the network address of db's server.
+func (db DB) Address(t TB) string {
+	t.Helper()
+	e, err := engineOf(db.Dialect)
+	if err != nil {
+		t.Fatalf("%v", err)
+	}
+	_, address, err := e.addressOf(db.DSN)
+	if err != nil {
+		t.Fatalf("dbtest: %v", err)
+	}
+	return address
+}
+
+// At returns db with a DSN that connects to a TCP address instead, such as that of a
+// proxy.
+func (db DB) At(t TB, address string) DB {
+	t.Helper()
+	e, err := engineOf(db.Dialect)
+	if err == nil {
+		db.DSN, err = e.withAddress(db.DSN, address)
+	}
+	if err != nil {
+		t.Fatalf("dbtest: %v", err)
 	}
 	return db
 }
@@ -159,14 +184,14 @@ func Open(t TB, dialect string) DB {
 	if dialect == "sqlite" {
 		return openSQLite(t)
 	}
-	srv, err := sharedServer(dialect)
+	s, err := sharedServer(dialect)
 	if err != nil {
 		t.Fatalf("%v", err)
 	}
-	name, db := srv.createDatabase(t)
+	name, db := s.CreateDatabase(t)
 	t.Cleanup(func() {
-		if err := srv.admin(srv.dropSQL(name)); err != nil {
-			t.Fatalf("dbtest: drop the test's database on %s: %v", srv.version, err)
+		if err := s.Admin(s.engine.dropSQL(name)); err != nil {
+			t.Fatalf("dbtest: drop the test's database on %s: %v", s.version, err)
 		}
 	})
 	return db
@@ -193,23 +218,18 @@ func Durable(t TB, dialect string, settings ...string) DB {
 // can kill it.
 func Killable(t TB, dialect string, settings ...string) (DB, *Process) {
 	t.Helper()
-	requireWanted(t, dialect)
-	e, err := engineOf(dialect)
-	if err != nil {
-		t.Fatalf("%v", err)
-	}
-	return killable(t, e, settings...)
+	s := StartServer(t, dialect, Options{Settings: settings})
+	_, db := s.CreateDatabase(t)
+	return db, s.Process
 }
 
-func killable(t TB, e engine, settings ...string) (DB, *Process) {
+// WithCommand is like [Killable], for a test that needs to start the server with other
+// options or in another environment. See [Options] for change.
+func WithCommand(t TB, dialect string, change func(dir string, command []string) []string) (DB, *Process) {
 	t.Helper()
-	srv, err := e.startFound(true, settings...)
-	if err != nil {
-		missing(t, err)
-	}
-	t.Cleanup(srv.stop) // the database goes with it
-	_, db := srv.createDatabase(t)
-	return db, srv.process
+	s := StartServer(t, dialect, Options{Command: change})
+	_, db := s.CreateDatabase(t)
+	return db, s.Process
 }
 
 // missing ends a test whose program did not start. See NotRun if that is because the
@@ -272,71 +292,28 @@ func requireWanted(t TB, dialect string) {
 // ourselves, since their wardens do that when the process ends.
 var shared struct {
 	sync.Mutex
-	servers map[string]*server
+	servers map[string]*Server
 	missing map[string]bool // dialects for which a test has already reported the full error
 }
 
-func sharedServer(dialect string) (*server, error) {
+func sharedServer(dialect string) (*Server, error) {
 	shared.Lock()
 	defer shared.Unlock()
-	if srv := shared.servers[dialect]; srv != nil {
-		return srv, nil
+	if s := shared.servers[dialect]; s != nil {
+		return s, nil
 	}
 	if shared.missing[dialect] {
 		// Only the first test gets the long explanation.
 		return nil, fmt.Errorf("dbtest: no %s server; the first failed test says why and what to do", dialect)
 	}
-	srv, err := start(dialect)
+	if shared.servers == nil {
+		shared.servers, shared.missing = make(map[string]*Server), make(map[string]bool)
+	}
+	s, err := start(dialect)
 	if err != nil {
-		if shared.missing == nil {
-			shared.missing = make(map[string]bool)
-		}
 		shared.missing[dialect] = true
 		return nil, err
 	}
-	if shared.servers == nil {
-		shared.servers = make(map[string]*server)
-	}
-	shared.servers[dialect] = srv
-	return srv, nil
-}
-
-// A server is a running database server, together with the data needed to reach it.
-type server struct {
-	engine
-	dsn     string // logs in as an administrator, to a database that always exists
-	version string
-	mariaDB bool
-	origin  string   // where it came from, for logs
-	stop    func()   // stops the server and waits until it's gone; does nothing if the server isn't ours
-	process *Process // nil if the server isn't ours
-}
-
-// createDatabase creates a database with a random name, and returns the name as well.
-func (s *server) createDatabase(t TB) (name string, db DB) {
-	t.Helper()
-	name = "snowkey_" + strings.ToLower(rand.Text()[:12])
-	dsn, err := s.withDatabase(s.dsn, name)
-	if err != nil {
-		t.Fatalf("dbtest: %v", err)
-	}
-	if err := s.admin(s.createSQL(s.version, name)); err != nil {
-		t.Fatalf("dbtest: create a database on %s from %s: %v", s.version, s.origin, err)
-	}
-	t.Logf("%s from %s", s.version, s.origin)
-	return name, DB{Dialect: s.name, Driver: s.driver, DSN: dsn, Version: s.version, MariaDB: s.mariaDB}
-}
-
-// admin runs one statement as the administrator. It doesn't take the test's context
-// because it also cleans up after a test, when that context has already ended.
-func (s *server) admin(statement string) error {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	db, err := sql.Open(s.driver, s.dsn)
-	if err != nil {
-		return err
-	}
-	defer db.Close()
-	_, err = db.ExecContext(ctx, statement)
-	return err
+	shared.servers[dialect] = s
+	return s, nil
 }

@@ -17,18 +17,17 @@ func TestDatabaseIsDroppedAtTheEnd(t *testing.T) {
 	for _, dialect := range []string{"postgres", "mysql"} {
 		t.Run(dialect, func(t *testing.T) {
 			requireWanted(t, dialect)
-			var dsn, driver string
+			var db DB
 			t.Run("its test", func(t *testing.T) {
-				db := Open(t, dialect)
-				dsn, driver = db.DSN, db.Driver
+				db = Open(t, dialect)
 				// We leave this open on purpose, since a leaked connection must not
 				// keep the database from being dropped.
-				leak, err := sql.Open(driver, dsn)
+				leak, err := sql.Open(db.Driver, db.DSN)
 				if err != nil || leak.Ping() != nil {
 					t.Fatal(err, leak.Ping())
 				}
 			})
-			late, err := sql.Open(driver, dsn)
+			late, err := sql.Open(db.Driver, db.DSN)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -56,12 +55,9 @@ func TestSelection(t *testing.T) {
 	if r := record(t, func(t TB) { Databases(t) }); !strings.Contains(r.failure, `"oracle" is not a database`) {
 		t.Errorf("SNOWKEY_TEST_DB=sqlite,oracle: %q", r.failure)
 	}
-}
-
-func TestDatabasesLeftOutAreSkippedByName(t *testing.T) {
 	t.Setenv("SNOWKEY_TEST_DB", "sqlite")
 	for _, open := range []func(TB){
-		func(t TB) { Postgres(t) }, func(t TB) { MySQL(t) }, func(t TB) { Redis().Start(t) },
+		func(t TB) { Postgres(t) }, func(t TB) { Killable(t, "mysql") }, func(t TB) { Redis().Start(t) },
 	} {
 		r := record(t, open)
 		if !strings.Contains(r.skip, "SNOWKEY_TEST_DB=sqlite leaves ") || r.failure != "" {
@@ -71,15 +67,7 @@ func TestDatabasesLeftOutAreSkippedByName(t *testing.T) {
 }
 
 func TestMissingServerFailsEveryTestAndExplainsOnce(t *testing.T) {
-	replaceMachine(t, machine{
-		getenv:     func(string) string { return "" },
-		find:       func([]string, ...string) ([]string, bool) { return nil, false },
-		mayInstall: func() bool { return false },
-		mayFetch:   func() bool { return false },
-		docker:     func() bool { return false },
-	})
-	t.Setenv("SNOWKEY_TEST_DB", "")
-	t.Setenv("SNOWKEY_TEST_MISSING", "")
+	emptyMachine(t)
 	first := record(t, func(t TB) { Postgres(t) })
 	second := record(t, func(t TB) { Postgres(t) })
 	for _, remedy := range []string{"SNOWKEY_TEST_POSTGRES=", "initdb", "docker compose up -d --wait", "SNOWKEY_TEST_DB=sqlite"} {
@@ -87,16 +75,8 @@ func TestMissingServerFailsEveryTestAndExplainsOnce(t *testing.T) {
 			t.Errorf("the message does not name %s:\n%s", remedy, first.failure)
 		}
 	}
-	if second.failure == "" || strings.Contains(second.failure, "initdb") {
+	if second.failure == "" || strings.Contains(second.failure, "initdb") || first.skip+second.skip != "" {
 		t.Errorf("the second failure is %q", second.failure)
-	}
-	if first.skip != "" || second.skip != "" {
-		t.Error("a missing server skips the test")
-	}
-	for _, dialect := range []string{"postgres", "mysql"} {
-		if r := record(t, func(t TB) { Durable(t, dialect) }); !strings.Contains(r.failure, "apt-get install") {
-			t.Errorf("durable %s: %q", dialect, r.failure)
-		}
 	}
 
 	_, _, stop, err := Environ(true)
@@ -105,7 +85,6 @@ func TestMissingServerFailsEveryTestAndExplainsOnce(t *testing.T) {
 		!strings.Contains(err.Error(), "SNOWKEY_TEST_POSTGRES") || !strings.Contains(err.Error(), "SNOWKEY_TEST_MYSQL") {
 		t.Errorf("Environ does not explain both missing servers in one message: %v", err)
 	}
-
 	env, databases, stop, err := Environ(false)
 	stop()
 	if err != nil || !slices.Equal(env, []string{"SNOWKEY_TEST_DB=sqlite,redis,etcd,zookeeper"}) || len(databases) != 3 ||
@@ -120,19 +99,8 @@ func TestMissingServerFailsEveryTestAndExplainsOnce(t *testing.T) {
 }
 
 func TestTestsWithoutTheirProgramsAreCounted(t *testing.T) {
-	replaceMachine(t, machine{
-		getenv: func(name string) string { // shared servers are no use to these tests
-			if strings.HasSuffix(name, "_VERSION") {
-				return ""
-			}
-			return "postgres://127.0.0.1/x"
-		},
-		find:       func([]string, ...string) ([]string, bool) { return nil, false },
-		mayInstall: func() bool { return false },
-		mayFetch:   func() bool { return false },
-	})
-	t.Setenv("SNOWKEY_TEST_DB", "")
-	t.Setenv("SNOWKEY_TEST_MISSING", "")
+	emptyMachine(t)
+	t.Setenv("SNOWKEY_TEST_POSTGRES", "postgres://127.0.0.1/x") // shared servers are no use to these tests
 	file := filepath.Join(t.TempDir(), "not run")
 	for range 2 {
 		for _, test := range []func(TB){
@@ -140,7 +108,7 @@ func TestTestsWithoutTheirProgramsAreCounted(t *testing.T) {
 			func(t TB) { Clocked(t, "mysql") },
 			func(t TB) { Redis().Start(t) },
 			func(t TB) { FilesOf(t, DB{}) },
-			func(t TB) { DB{}.ThroughPgBouncer(t, "session") },
+			func(t TB) { Program(t, "prometheus", "promtool") },
 		} {
 			strict := os.Getenv("SNOWKEY_TEST_MISSING") == ""
 			r := record(t, test)
@@ -156,6 +124,71 @@ func TestTestsWithoutTheirProgramsAreCounted(t *testing.T) {
 	}
 }
 
+func TestServerOfTheEnvironmentIsUsed(t *testing.T) {
+	for _, dialect := range []string{"postgres", "mysql"} {
+		t.Run(dialect, func(t *testing.T) {
+			requireWanted(t, dialect)
+			s, err := sharedServer(dialect)
+			if err != nil {
+				t.Fatal(err)
+			}
+			emptyMachine(t)
+			t.Setenv(s.engine.env, s.dsn)
+			Open(t, dialect).Connect(t)
+			if got := shared.servers[dialect]; got.origin != s.engine.env || got.dsn != s.dsn {
+				t.Errorf("%s did not come from %s: %+v", dialect, s.engine.env, got)
+			}
+		})
+	}
+}
+
+func TestNoPasswordIsPrinted(t *testing.T) {
+	for _, tc := range []struct{ dialect, dsn string }{
+		{"postgres", "postgres://me:hunter2@127.0.0.1:1/x"},
+		{"postgres", "postgres://me:hunter2%@127.0.0.1:1/x"},
+		{"postgres", "postgres://me:hunter2@127.0.0.1:port/x"},
+		{"postgres", "host=127.0.0.1 port=1 user=me password=hunter2"},
+		{"postgres", "host=127.0.0.1 port=1 user=me password='hunter2"},
+		{"mysql", "me:hunter2@tcp(127.0.0.1:1)/x"},
+		{"mysql", "me:hunter2@tcp(127.0.0.1:1"},
+		{"mysql", "me:hunter2@nonet(127.0.0.1:1)/x"},
+	} {
+		variable := "SNOWKEY_TEST_" + strings.ToUpper(tc.dialect)
+		t.Setenv(variable, tc.dsn)
+		_, err := start(tc.dialect)
+		if err == nil || strings.Contains(err.Error(), "hunter2") || !strings.Contains(err.Error(), variable) {
+			t.Errorf("%s=%s: %v", variable, tc.dsn, err)
+		}
+	}
+}
+
+func TestDSNs(t *testing.T) {
+	for _, tc := range []struct {
+		engine                            engine
+		dsn, address, withDatabase, proxy string
+	}{
+		{postgres, "postgres://me:a%40b@127.0.0.1:5432/old?sslmode=disable", "tcp 127.0.0.1:5432",
+			"postgres://me:a%40b@127.0.0.1:5432/new?sslmode=disable", "postgres://me:a%40b@127.0.0.1:7/old?sslmode=disable"},
+		{postgres, "postgresql://db:1", "tcp db:1", "postgresql://db:1/new", "postgresql://127.0.0.1:7"},
+		{postgres, "host=/run/postgresql user=me dbname=old", "unix /run/postgresql/.s.PGSQL.5432",
+			"host=/run/postgresql user=me dbname=old dbname=new", "host=/run/postgresql user=me dbname=old host=127.0.0.1 port=7"},
+		{mysql, "me:a@b:c@tcp(db:3306)/old?interpolateParams=true", "tcp db:3306",
+			"me:a@b:c@tcp(db:3306)/new?interpolateParams=true&parseTime=true", "me:a@b:c@tcp(127.0.0.1:7)/old?interpolateParams=true"},
+		{mysql, "root@unix(/run/mysqld.sock)/", "unix /run/mysqld.sock", "root@unix(/run/mysqld.sock)/new?parseTime=true", "root@tcp(127.0.0.1:7)/"},
+	} {
+		network, address, err := tc.engine.addressOf(tc.dsn)
+		if got := network + " " + address; got != tc.address || err != nil {
+			t.Errorf("%s listens at %s (%v), want %s", tc.dsn, got, err, tc.address)
+		}
+		if got, err := tc.engine.withDatabase(tc.dsn, "new"); got != tc.withDatabase || err != nil {
+			t.Errorf("%s becomes %s (%v), want %s", tc.dsn, got, err, tc.withDatabase)
+		}
+		if got, err := tc.engine.withAddress(tc.dsn, "127.0.0.1:7"); got != tc.proxy || err != nil {
+			t.Errorf("%s becomes %s (%v), want %s", tc.dsn, got, err, tc.proxy)
+		}
+	}
+}
+
 func mustExec(t *testing.T, conn *sql.DB, statement string) {
 	t.Helper()
 	if _, err := conn.Exec(statement); err != nil {
@@ -163,13 +196,16 @@ func mustExec(t *testing.T, conn *sql.DB, statement string) {
 	}
 }
 
-// replaceMachine makes this process forget the servers that it has started, and believe
-// that it runs on m.
-func replaceMachine(t *testing.T, m machine) {
+// emptyMachine makes this process forget the servers that it has started, and find no
+// programs.
+func emptyMachine(t *testing.T) {
 	t.Helper()
-	oldMachine, oldServers, oldMissing := thisMachine, shared.servers, shared.missing
-	thisMachine, shared.servers, shared.missing = m, nil, nil
-	t.Cleanup(func() { thisMachine, shared.servers, shared.missing = oldMachine, oldServers, oldMissing })
+	oldRoot, servers, missing := root, shared.servers, shared.missing
+	root, shared.servers, shared.missing = t.TempDir(), nil, nil
+	t.Cleanup(func() { root, shared.servers, shared.missing = oldRoot, servers, missing })
+	for _, name := range []string{"PATH", "SNOWKEY_TEST_DB", "SNOWKEY_TEST_MISSING", "SNOWKEY_TEST_POSTGRES", "SNOWKEY_TEST_POSTGRES_VERSION", "SNOWKEY_TEST_MYSQL", "SNOWKEY_TEST_MYSQL_VERSION"} {
+		t.Setenv(name, "")
+	}
 }
 
 // A recorder is a TB that records how a test ended.

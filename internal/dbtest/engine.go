@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"os"
 	"strings"
 	"time"
 )
@@ -15,19 +16,15 @@ type engine struct {
 	env     string // the variable that holds a DSN
 	example string // a DSN for the error message, to show what env should contain
 	needs   string // the programs of a private server, for the same message
-	pack    string // the Debian and Ubuntu packages to install
+	pack    string // the Debian and Ubuntu packages that have them
 	account string // the account that the package creates for the server
 	compose string // the DSN of the service called name in docker-compose.yml
 
-	// find returns how to run a server with the programs that look finds.
-	find func(look finder) (installation, bool)
+	// find returns how to run a server with the programs of this machine.
+	find func() (in installation, ok bool)
 	// versions are those that a run can choose with the variable env + "_VERSION". They
 	// are fetched, and used instead of what find returns.
 	versions map[string]version
-	// command changes the command line of the server, unless it's nil.
-	command func(dir string, command []string) []string
-	// space is the network namespace in which the server runs, or empty.
-	space string
 	// describe reads the server's version, and whether the server is MariaDB.
 	describe func(ctx context.Context, db *sql.DB) (version string, mariaDB bool, err error)
 	// withDatabase returns dsn with its database replaced.
@@ -41,12 +38,7 @@ type engine struct {
 	dropSQL     func(database string) string
 }
 
-// A finder returns the paths of the named programs. It looks in PATH first, and then in
-// the directories that match the patterns, but never mixes: all of the programs must be
-// in PATH, or all of them in the same directory.
-type finder func(patterns []string, names ...string) (paths []string, ok bool)
-
-// An installation describes how to run a private server with the programs found here.
+// An installation describes how to run a private server with programs of this machine.
 type installation struct {
 	initialise func(data string) []string
 	serve      func(dir, data string, port int, durable bool) []string
@@ -55,37 +47,25 @@ type installation struct {
 	setting func(variable string) []string
 	dsn     func(port int) string
 	// dataSQL selects the server's data directory, by which we can tell that the server
-	// listening on the port is really the one that we started. May be empty if the DSN
-	// names a database that no other server has.
+	// listening on the port is really the one that we started.
 	dataSQL string
 	quit    string // the signal that makes the server exit immediately
 }
 
-// with returns a copy of in that also passes settings, each of the form "name=value".
-// They come after in's own arguments so that they override them.
-func (in installation) with(settings []string) installation {
-	serve := in.serve
-	in.serve = func(dir, data string, port int, durable bool) []string {
-		args := serve(dir, data, port, durable)
-		for _, s := range settings {
-			args = append(args, in.setting(s)...)
-		}
-		return args
-	}
-	return in
-}
-
-// programs returns how to run a private server. It obtains the programs if necessary.
-func (e engine) programs() (in installation, err error) {
-	if name := e.version(thisMachine.getenv); name != "" {
-		return e.fetchVersion(name)
+// programs returns how to run a private server. It fetches the programs if necessary.
+func (e engine) programs(version string) (in installation, err error) {
+	if version != "" {
+		return e.fetchVersion(version)
 	}
 	err = obtain(e.pack, e.needs, func() (ok bool) {
-		in, ok = e.find(thisMachine.find)
+		in, ok = e.find()
 		return ok
 	})
 	return in, err
 }
+
+// chosen returns the version that the run has chosen, or an empty string.
+func (e engine) chosen() string { return os.Getenv(e.env + "_VERSION") }
 
 func engineOf(dialect string) (engine, error) {
 	for _, e := range []engine{postgres, mysql} {
@@ -97,7 +77,7 @@ func engineOf(dialect string) (engine, error) {
 }
 
 // connect checks that a server answers, and returns it along with its version.
-func (e engine) connect(dsn, origin string) (*server, error) {
+func (e engine) connect(dsn, origin string) (*Server, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Second)
 	defer cancel()
 	db, err := sql.Open(e.driver, dsn)
@@ -109,7 +89,7 @@ func (e engine) connect(dsn, origin string) (*server, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &server{engine: e, dsn: dsn, version: version, mariaDB: mariaDB, origin: origin, stop: func() {}}, nil
+	return &Server{engine: e, dsn: dsn, version: version, mariaDB: mariaDB, origin: origin, stop: func() {}}, nil
 }
 
 // number cuts a version such as "15.18 (Debian 15.18-0+deb12u1)" or

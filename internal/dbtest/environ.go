@@ -25,7 +25,7 @@ type Database struct {
 // way to get a server at all, the error lists every database that lacks one. A chosen
 // version that can't be fetched may be left out even if SNOWKEY_TEST_DB lists it.
 func Environ(all bool) (env []string, databases []Database, stop func(), err error) {
-	var servers []*server
+	var servers []*Server
 	stop = func() {
 		for _, srv := range servers {
 			srv.stop()
@@ -48,18 +48,19 @@ func Environ(all bool) (env []string, databases []Database, stop func(), err err
 			have = append(have, name)
 			continue
 		}
+		e, _ := engineOf(name)
 		srv, err := start(name)
 		m, isMissing := errors.AsType[missingError](err)
 		_, isAbsent := errors.AsType[*absentError](err)
 		switch {
 		case err == nil:
 			servers = append(servers, srv)
-			env = append(env, srv.env+"="+srv.dsn)
+			env = append(env, srv.engine.env+"="+srv.dsn)
 			databases = append(databases, Database{Dialect: name, Server: fmt.Sprintf("%s from %s", srv.version, srv.origin)})
 			have = append(have, name)
 		case isMissing:
 			without = append(without, m...)
-		case isAbsent && !all && (!listed || chosen(name)):
+		case isAbsent && !all && (!listed || e.chosen() != ""):
 			databases = append(databases, Database{Dialect: name, Missing: err})
 		default:
 			return nil, nil, stop, err

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"strings"
 )
@@ -25,6 +26,8 @@ func (e *fetchError) Error() string {
 }
 
 func (e *fetchError) Unwrap() error { return e.err }
+
+var debianLike = regexp.MustCompile(`(?m)^ID(_LIKE)?=.*\b(debian|ubuntu)\b`)
 
 // mayFetch reports whether this is Debian, Ubuntu or a derivative, whose packages can
 // be unpacked without being root.

@@ -9,7 +9,7 @@ import (
 
 // Private servers aren't supported here, since a warden needs a shell and Unix pipes.
 // However, all other ways to get a server work.
-func ownedDir(string) (string, func(*exec.Cmd), error) {
+func ownedDir(string, bool) (string, func(*exec.Cmd), error) {
 	return "", nil, errors.ErrUnsupported
 }
 

@@ -16,22 +16,26 @@ import (
 // ownedDir creates a directory for a private server. It returns the directory and a
 // function that makes a command run as its owner, which is normally the current user.
 // Database servers refuse to run as root though, so if that's who we are, the owner is
-// the given account, or nobody if there's no such account.
-func ownedDir(account string) (dir string, asOwner func(*exec.Cmd), err error) {
+// the given account, or nobody if there's no such account. If fast is true, the directory
+// may be in memory.
+func ownedDir(account string, fast bool) (dir string, asOwner func(*exec.Cmd), err error) {
 	// We need a new session for two reasons. A ^C that is meant for the tests must not
 	// reach the server, and the warden must not get the SIGHUP that the kernel sends if
 	// its owner exits while the server is stopped.
 	attr := &syscall.SysProcAttr{Setsid: true}
-	root := os.TempDir()
+	temp := os.TempDir()
+	if fast {
+		temp = memory()
+	}
 	if os.Geteuid() == 0 {
 		if attr.Credential, err = credential(account); err != nil {
 			return "", nil, err
 		}
-		if !openToAll(root) {
-			root = "/tmp"
+		if !openToAll(temp) {
+			temp = "/tmp"
 		}
 	}
-	dir, err = os.MkdirTemp(root, "snowkey-")
+	dir, err = os.MkdirTemp(temp, "snowkey-")
 	if err != nil {
 		return "", nil, err
 	}

@@ -26,21 +26,12 @@ var mysql = engine{
 	account: mysqlAccount,
 	compose: "root:snowkey@tcp(127.0.0.1:33069)/",
 
-	find: func(look finder) (installation, bool) {
-		dirs := []string{"/usr/sbin", "/usr/libexec", "/usr/local/sbin", "/usr/local/mysql/bin"}
-		for _, names := range [][]string{
-			{"mariadbd", "mariadb-install-db"},
-			{"mysqld", "mysql_install_db"}, // MariaDB, before its programs were renamed
-			{"mysqld"},                     // MySQL creates its data directory without another program
-		} {
-			if paths, ok := look(dirs, names...); ok {
-				if len(paths) > 1 {
-					return mysqlInstallation(paths[:1], initialiseWith(paths[1])), true
-				}
-				return mysqlInstallation(paths, initialiseMySQL), true
-			}
+	find: func() (installation, bool) {
+		server, installer, ok := mysqlPrograms()
+		if installer != "" {
+			return mysqlInstallation([]string{server}, initialiseWith(installer)), ok
 		}
-		return installation{}, false
+		return mysqlInstallation([]string{server}, initialiseMySQL), ok
 	},
 	versions: map[string]version{
 		"9": {
@@ -81,6 +72,22 @@ var mysql = engine{
 		return "CREATE DATABASE " + database + " CHARACTER SET utf8mb4"
 	},
 	dropSQL: func(database string) string { return "DROP DATABASE " + database },
+}
+
+// mysqlPrograms returns the path of a server, and that of the program that makes a data
+// directory, which MySQL does itself. It prefers MariaDB. The names say nothing: Debian
+// calls MariaDB mysqld, too.
+func mysqlPrograms() (server, installer string, ok bool) {
+	for _, server := range candidates("mariadbd", "mysqld") {
+		_, version, ok := strings.Cut(versionOf(server, "--version"), " Ver ")
+		if ok && !strings.Contains(version, "MariaDB") {
+			return server, "", true
+		}
+		if installers := beside(server, "mariadb-install-db", "mysql_install_db"); ok && len(installers) > 0 {
+			return server, installers[0], true
+		}
+	}
+	return "", "", false
 }
 
 // mysqlInstallation gets the command that runs mysqld, whose last word is its path.
@@ -169,7 +176,7 @@ func initialiseOnce(mysqld, data string, initialise func(data string) []string) 
 		return []string{"cp", "-R", kept, data}
 	}
 	// If another server keeps its copy first, mv -T fails, and this copy is of no use.
-	script := quote(initialise(data)) + ` && { cp -R "$2" "$1.$$" && rm -f "$1.$$/auto.cnf" && mv -T "$1.$$" "$1" || rm -rf "$1.$$"; }`
+	script := Quote(initialise(data)) + ` && { cp -R "$2" "$1.$$" && rm -f "$1.$$/auto.cnf" && mv -T "$1.$$" "$1" || rm -rf "$1.$$"; }`
 	return []string{"sh", "-c", script, "initialise", kept, data}
 }
 

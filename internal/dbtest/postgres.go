@@ -7,6 +7,9 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -24,12 +27,9 @@ var postgres = engine{
 	account: "postgres",
 	compose: "postgres://postgres:snowkey@127.0.0.1:54329/postgres",
 
-	find: func(look finder) (installation, bool) {
-		paths, ok := look(postgresDirs, "initdb", "postgres")
-		if !ok {
-			return installation{}, false
-		}
-		return postgresInstallation(paths[0], paths[1]), true
+	find: func() (installation, bool) {
+		initdb, server, ok := postgresPrograms()
+		return postgresInstallation(initdb, server), ok
 	},
 	versions: map[string]version{
 		"14": embeddedPostgres("14.23.0-beta.17"),
@@ -72,9 +72,28 @@ var postgres = engine{
 	},
 }
 
-// postgresDirs lists where Debian and others put the programs of each version, which
-// aren't in PATH.
-var postgresDirs = []string{"/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin"}
+// postgresPrograms returns the first server in PATH, or the newest one elsewhere, and
+// initdb of the same version.
+func postgresPrograms() (initdb, server string, ok bool) {
+	inPath, newest := filepath.SplitList(os.Getenv("PATH")), 0
+	for _, path := range candidates("postgres") {
+		_, version, ok := strings.Cut(versionOf(path, "--version"), "(PostgreSQL) ")
+		major := majorOf("postgres " + version)
+		if !ok || major <= newest {
+			continue
+		}
+		for _, maker := range beside(path, "initdb") {
+			if _, same, _ := strings.Cut(versionOf(maker, "--version"), "(PostgreSQL) "); number(same) == number(version) {
+				initdb, server, newest = maker, path, major
+				break
+			}
+		}
+		if newest > 0 && slices.Contains(inPath, filepath.Dir(path)) {
+			break
+		}
+	}
+	return initdb, server, newest > 0
+}
 
 func postgresInstallation(initdb, postgres string) installation {
 	return installation{

@@ -97,11 +97,11 @@ func RecoveryOf(t TB, db DB) DB {
 // settings, each a line of a configuration file.
 func copyOf(t TB, db DB, signal string, settings ...string) DB {
 	t.Helper()
-	in, err := postgres.programs()
+	in, err := postgres.programs(postgres.chosen())
 	if err != nil {
 		missing(t, err)
 	}
-	backup, asAccount, err := ownedDir(postgres.account)
+	backup, asAccount, err := ownedDir(postgres.account, true)
 	if err != nil {
 		t.Fatalf("dbtest: no directory for a backup: %v", err)
 	}
@@ -112,19 +112,12 @@ func copyOf(t TB, db DB, signal string, settings ...string) DB {
 		t.Fatalf("dbtest: back up %s: %v", db.Version, err)
 	}
 	in.initialise = func(to string) []string { return []string{"cp", "-R", "-p", data, to} }
-	srv, err := postgres.startPrivate(in, false)
+	s, err := postgres.run(in, Options{fast: true})
 	if err != nil {
 		t.Fatalf("%v", err)
 	}
-	t.Cleanup(srv.stop)
-	_, address, err := postgres.addressOf(srv.dsn)
-	if err == nil {
-		db.DSN, err = postgres.withAddress(db.DSN, address)
-	}
-	if err != nil {
-		t.Fatalf("dbtest: %v", err)
-	}
-	return db
+	t.Cleanup(s.stop)
+	return db.At(t, fmt.Sprint("127.0.0.1:", s.Port))
 }
 
 // backUp copies the files of db's server into a new directory. It uses the functions for

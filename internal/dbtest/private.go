@@ -1,8 +1,6 @@
 package dbtest
 
 import (
-	"context"
-	"database/sql"
 	_ "embed"
 	"errors"
 	"fmt"
@@ -12,86 +10,74 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"time"
 )
 
 //go:embed warden.sh
 var wardenScript string
 
-// startPrivate runs a server in a temporary directory, listening on a free port.
-func (e engine) startPrivate(in installation, durable bool) (*server, error) {
+// A program is a server that runs in a temporary directory and listens on a free port.
+type program struct {
+	name      string // for messages
+	account   string // under which it runs if the tests run as root
+	quit      string // the signal that ends it
+	namespace string // as in Options
+	fast      bool   // its files may be in memory
+
+	initialise func(data string) []string
+	serve      func(dir, data string, port int) []string
+	answers    func(dir string, port int) error // returns nil if it accepts requests
+}
+
+// launch starts a program, and waits until it answers.
+func (p program) launch() (*Process, error) {
 	for tries := 3; ; tries-- {
-		srv, err := e.tryPrivate(in, durable)
+		process, err := p.try()
 		// Another process may have taken the port before the server could, so try
 		// again.
 		if err == nil || tries == 1 || !strings.Contains(strings.ToLower(err.Error()), "already in use") {
-			return srv, err
+			return process, err
 		}
 	}
 }
 
-func (e engine) tryPrivate(in installation, durable bool) (*server, error) {
+func (p program) try() (*Process, error) {
 	port, err := freePort()
 	if err != nil {
 		return nil, fmt.Errorf("dbtest: no free port: %w", err)
 	}
-	dir, asAccount, err := ownedDir(e.account)
+	dir, asAccount, err := ownedDir(p.account, p.fast)
 	if err != nil {
-		return nil, fmt.Errorf("dbtest: no directory for a private %s: %w", e.name, err)
+		return nil, fmt.Errorf("dbtest: no directory for a private %s: %w", p.name, err)
 	}
-	if e.space != "" {
-		asAccount = inNamespace(e.space, asAccount)
+	if p.namespace != "" {
+		asAccount = inNamespace(p.namespace, asAccount)
 	}
 	data := filepath.Join(dir, "data")
-
-	w, err := startWarden(dir, asAccount, in.quit, in.initialise(data), in.serve(dir, data, port, durable))
+	w, err := startWarden(dir, asAccount, p.quit, p.initialise(data), p.serve(dir, data, port))
 	if err != nil {
-		return nil, fmt.Errorf("dbtest: start a private %s: %w", e.name, err)
+		return nil, fmt.Errorf("dbtest: start a private %s: %w", p.name, err)
 	}
-	srv, err := e.await(w, in, port, filepath.Base(dir))
-	if err != nil {
+	process := &Process{name: p.name, answers: func() error { return p.answers(dir, port) }, dir: dir, port: port, warden: w}
+	if err := w.await(process.answers); err != nil {
 		w.stop()
-		return nil, fmt.Errorf("dbtest: a private %s did not start: %w; its log ends:\n%s", e.name, err, w.log())
+		return nil, fmt.Errorf("dbtest: a private %s did not start: %w; its log ends:\n%s", p.name, err, w.log())
 	}
-	srv.origin = "a private server"
-	srv.stop = w.stop
-	answers := func() error { _, err := e.connect(in.dsn(port), ""); return err }
-	srv.process = &Process{name: e.name, answers: answers, dir: dir, warden: w}
-	return srv, nil
+	return process, nil
 }
 
-// await waits for the server, and checks that it is the one that we started.
-func (e engine) await(w *warden, in installation, port int, dirName string) (srv *server, err error) {
-	err = w.await(func() error {
-		if srv, err = e.connect(in.dsn(port), ""); err != nil {
-			return err
-		}
-		return e.isIn(srv, in, dirName)
-	})
-	return srv, err
-}
-
-func (e engine) isIn(srv *server, in installation, dirName string) error {
-	if in.dataSQL == "" {
-		return nil
-	}
-	db, err := sql.Open(e.driver, srv.dsn)
+// FreePort returns a port that no program uses.
+func FreePort(t TB) int {
+	t.Helper()
+	port, err := freePort()
 	if err != nil {
-		return err
+		t.Fatalf("dbtest: no free port: %v", err)
 	}
-	defer db.Close()
-	var data string
-	if err := db.QueryRowContext(context.Background(), in.dataSQL).Scan(&data); err != nil {
-		return err
-	}
-	if !strings.Contains(data, dirName) {
-		return errors.New("another server has taken its port, which was already in use")
-	}
-	return nil
+	return port
 }
 
-// freePort returns a port that no program uses. It is below those that systems use for
-// outgoing connections, because such a connection may take the port before the server
-// does, or while the server is down.
+// freePort returns a port below those that systems use for outgoing connections, because
+// such a connection may take the port before the server does, or while it is down.
 func freePort() (port int, err error) {
 	const least, most, tries = 10_240, 32_767, 100
 	for range tries {
@@ -123,7 +109,7 @@ func startWarden(dir string, asAccount func(*exec.Cmd), quit string, initialise,
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
 	defer pipe.Close()
-	cmd := exec.Command("sh", "-c", wardenScript, "warden", quit, dir, quote(initialise), quote(serve))
+	cmd := exec.Command("sh", "-c", wardenScript, "warden", quit, dir, Quote(initialise), Quote(serve))
 	cmd.Dir = "/" // our own directory may be one that the account can't enter
 	cmd.Env = append(os.Environ(), "HOME="+dir, "TMPDIR="+dir, "LC_ALL=C")
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = pipe, output, output
@@ -138,6 +124,25 @@ func startWarden(dir string, asAccount func(*exec.Cmd), quit string, initialise,
 		close(w.ended)
 	}()
 	return w, nil
+}
+
+// await waits until the server answers, exits, or has taken too long. We have to be
+// patient here, because MySQL can take half a minute just to create its data directory
+// if the machine is busy.
+func (w *warden) await(answers func() error) error {
+	for deadline := time.After(3 * time.Minute); ; {
+		err := answers()
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-w.ended:
+			return errors.New("it ended")
+		case <-deadline:
+			return fmt.Errorf("it does not answer: %w", err)
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
 }
 
 // stop ends the server, and waits until both the server and its directory are gone.
@@ -157,8 +162,8 @@ func (w *warden) log() string {
 	return string(tail[:n])
 }
 
-// quote turns args into a command line for the shell.
-func quote(args []string) string {
+// Quote turns args into a command line for the shell.
+func Quote(args []string) string {
 	quoted := make([]string, len(args))
 	for i, arg := range args {
 		quoted[i] = "'" + strings.ReplaceAll(arg, "'", `'\''`) + "'"

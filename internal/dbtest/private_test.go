@@ -1,4 +1,4 @@
-//go:build linux || darwin || freebsd || netbsd || openbsd || dragonfly
+//go:build unix
 
 package dbtest
 
@@ -12,8 +12,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -21,35 +19,35 @@ import (
 	mysqldriver "github.com/go-sql-driver/mysql"
 )
 
-func TestDurableServersFlush(t *testing.T) {
-	for dialect, query := range map[string]string{
-		"postgres": "SHOW fsync",
-		"mysql":    "SELECT @@innodb_flush_log_at_trx_commit",
+func TestSettingsOfPrivateServers(t *testing.T) {
+	for dialect, queries := range map[string][3]string{
+		"postgres": {"SHOW fsync", "SHOW max_connections", "SELECT system_identifier FROM pg_control_system()"},
+		"mysql":    {"SELECT CAST(@@innodb_flush_log_at_trx_commit AS CHAR)", "SELECT CAST(@@max_connections AS CHAR)", "SELECT @@server_uuid"},
 	} {
 		t.Run(dialect, func(t *testing.T) {
 			requirePrograms(t, dialect)
-			read := func(db DB) (value string) {
-				if err := db.Connect(t).QueryRow(query).Scan(&value); err != nil {
+			t.Parallel()
+			durable := Durable(t, dialect, "max_connections=123")
+			fast := []DB{fastServer(t, dialect), fastServer(t, dialect)} // the first may be what the second is a copy of
+			read := func(db DB, query string) (value string) {
+				t.Helper()
+				if err := db.read(query, &value); err != nil {
 					t.Fatal(err)
 				}
 				return value
 			}
-			durable, fast := read(Durable(t, dialect)), read(fastServer(t, dialect))
-			if want := map[string]string{"postgres": "on off", "mysql": "1 0"}[dialect]; durable+" "+fast != want {
-				t.Errorf("%s is %s on a durable server and %s on a fast one, want %s", query, durable, fast, want)
+			flush := read(durable, queries[0]) + " " + read(fast[0], queries[0])
+			if want := map[string]string{"postgres": "on off", "mysql": "1 0"}[dialect]; flush != want {
+				t.Errorf("%s is %s on a durable server and a fast one, want %s", queries[0], flush, want)
 			}
-		})
-	}
-}
-
-func TestSettingsReplaceDefaults(t *testing.T) {
-	for dialect, query := range map[string]string{"postgres": "SHOW max_connections", "mysql": "SELECT @@max_connections"} {
-		t.Run(dialect, func(t *testing.T) {
-			requirePrograms(t, dialect)
-			var value string
-			err := Durable(t, dialect, "max_connections=123").Connect(t).QueryRow(query).Scan(&value)
-			if err != nil || value != "123" {
-				t.Errorf("%s is %s (%v), want 123", query, value, err)
+			if got := read(durable, queries[1]); got != "123" {
+				t.Errorf("%s is %s, want 123", queries[1], got)
+			}
+			if fast[0].MariaDB { // it has no identity of its own
+				return
+			}
+			if id := read(fast[0], queries[2]); id == read(fast[1], queries[2]) {
+				t.Errorf("two servers are %s", id)
 			}
 		})
 	}
@@ -137,65 +135,38 @@ func own(dialect string) {
 	if err != nil {
 		log.Fatal(err)
 	}
-	srv, err := e.startFound(false)
+	s, err := e.start(Options{fast: true})
 	if err != nil {
 		log.Fatal(err)
 	}
-	_, port, _ := strings.Cut(srv.dsn, "127.0.0.1:")
-	fmt.Println(port[:strings.IndexAny(port, "/)")])
+	fmt.Println(s.Port)
 	select {}
 }
 
 func TestFailedServerShowsItsLogAndLeavesNothing(t *testing.T) {
 	temp := t.TempDir()
 	t.Setenv("TMPDIR", temp)
-	fail := []string{"sh", "-c", `echo "the disk's full"; exit 1`}
-	for name, in := range map[string]installation{
-		"cannot initialise": {
-			initialise: func(string) []string { return fail },
-			serve:      func(string, string, int, bool) []string { return []string{"sleep", "60"} },
-		},
-		"cannot serve": {
-			initialise: func(data string) []string { return []string{"mkdir", data} },
-			serve:      func(string, string, int, bool) []string { return fail },
-		},
+	for _, tc := range []struct{ initialise, serve, want string }{
+		{`echo "the disk's full"; exit 1`, "sleep 60", "the disk's full"},
+		{"true", "sleep 60", "the initialisation left no data directory: 'sh' '-c' 'true'"},
+		{`mkdir "$0"`, `echo "the disk's full"; exit 1`, "the disk's full"},
 	} {
-		in.dsn, in.quit = func(port int) string { return "postgres://127.0.0.1:" + strconv.Itoa(port) }, "KILL"
-		srv, err := postgres.startPrivate(in, false)
+		s, err := postgres.run(installation{
+			initialise: func(data string) []string { return []string{"sh", "-c", tc.initialise, data} },
+			serve:      func(string, string, int, bool) []string { return []string{"sh", "-c", tc.serve} },
+			dsn:        func(port int) string { return fmt.Sprint("postgres://127.0.0.1:", port) },
+			quit:       "KILL",
+		}, Options{})
 		if err == nil {
-			srv.stop()
-			t.Fatalf("%s: no error", name)
+			s.stop()
 		}
-		if !strings.Contains(err.Error(), "the disk's full") {
-			t.Errorf("%s: the error does not show the log: %v", name, err)
+		if err == nil || !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("initialised by %s, run by %s: the error does not say %q: %v", tc.initialise, tc.serve, tc.want, err)
 		}
 	}
 	left, _ := filepath.Glob(filepath.Join(temp, "*"))
 	if len(left) > 0 {
 		t.Errorf("left behind: %v", left)
-	}
-}
-
-func TestOneInstallsAtATime(t *testing.T) {
-	t.Setenv("TMPDIR", t.TempDir())
-	var inside, most atomic.Int32
-	var wg sync.WaitGroup
-	for range 4 {
-		wg.Go(func() {
-			err := locked(func() error {
-				most.Store(max(most.Load(), inside.Add(1)))
-				time.Sleep(5 * time.Millisecond)
-				inside.Add(-1)
-				return nil
-			})
-			if err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	wg.Wait()
-	if most.Load() != 1 {
-		t.Errorf("%d held the lock at once", most.Load())
 	}
 }
 
@@ -206,12 +177,12 @@ func fastServer(t *testing.T, dialect string) DB {
 	if err != nil {
 		t.Fatal(err)
 	}
-	srv, err := e.startFound(false)
+	s, err := e.start(Options{fast: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(srv.stop)
-	_, db := srv.createDatabase(t)
+	t.Cleanup(s.stop)
+	_, db := s.CreateDatabase(t)
 	return db
 }
 
@@ -224,7 +195,7 @@ func requirePrograms(t *testing.T, dialect string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := e.programs(); err != nil {
+	if _, err := e.programs(e.chosen()); err != nil {
 		missing(t, err)
 	}
 }

@@ -15,6 +15,7 @@ type Process struct {
 	name    string       // for messages
 	answers func() error // returns nil if the server accepts requests
 	dir     string
+	port    int
 	warden  *warden
 }
 
@@ -23,13 +24,13 @@ type Process struct {
 // only notice the death of their parent by themselves, so they may still finish a
 // statement.
 func (p *Process) Kill() error {
-	if err := os.WriteFile(p.file("again"), nil, 0o644); err != nil {
+	if err := os.WriteFile(p.File("again"), nil, 0o644); err != nil {
 		return err
 	}
 	if err := p.Signal(os.Kill); err != nil {
 		return err
 	}
-	for deadline := time.Now().Add(time.Minute); p.runs(); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); p.Runs(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			return fmt.Errorf("dbtest: %s survives kill -9", p.name)
 		}
@@ -40,7 +41,7 @@ func (p *Process) Kill() error {
 // Signal sends a signal to the server. A Postgres that is stopped with SIGSTOP goes on
 // answering, because each of its connections has a process of its own.
 func (p *Process) Signal(s os.Signal) error {
-	text, err := os.ReadFile(p.file("server"))
+	text, err := os.ReadFile(p.File("server"))
 	if err != nil {
 		return fmt.Errorf("dbtest: %s does not run: %w", p.name, err)
 	}
@@ -60,7 +61,7 @@ func (p *Process) Start() error {
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
 		// A new Postgres won't start as long as a child of the old one hasn't noticed
 		// that its parent is dead, so this may take several attempts.
-		if !p.runs() {
+		if !p.Runs() {
 			before := p.starts()
 			if _, err := p.warden.owner.WriteString("\n"); err != nil {
 				return err
@@ -74,22 +75,26 @@ func (p *Process) Start() error {
 			return nil
 		}
 		if time.Now().After(deadline) {
-			return fmt.Errorf("dbtest: %s does not start again: %w; its log ends:\n%s", p.name, err, p.warden.log())
+			return fmt.Errorf("dbtest: %s does not start again: %w; its log ends:\n%s", p.name, err, p.Log())
 		}
 	}
 }
 
-func (p *Process) file(name string) string { return filepath.Join(p.dir, name) }
+// File returns the path of a file in the server's directory.
+func (p *Process) File(name string) string { return filepath.Join(p.dir, name) }
+
+// Log returns the end of what the server has written.
+func (p *Process) Log() string { return p.warden.log() }
 
 // starts returns how often the warden has started the server, as text.
 func (p *Process) starts() string {
-	text, _ := os.ReadFile(p.file("starts")) // may be empty for a moment, while the warden writes it
+	text, _ := os.ReadFile(p.File("starts")) // may be empty for a moment, while the warden writes it
 	return strings.TrimSpace(string(text))
 }
 
-// runs reports whether the warden is waiting for a server, which means that it isn't
-// reading from the pipe.
-func (p *Process) runs() bool {
-	_, err := os.Stat(p.file("server"))
+// Runs reports whether the server runs, as the warden sees it. Otherwise the warden
+// reads from the pipe.
+func (p *Process) Runs() bool {
+	_, err := os.Stat(p.File("server"))
 	return err == nil
 }

@@ -44,14 +44,7 @@ func (db DB) Through(t TB) (DB, *Proxy) {
 	if err := p.Lead(db); err != nil {
 		t.Fatalf("%v", err)
 	}
-	e, err := engineOf(db.Dialect)
-	if err != nil {
-		t.Fatalf("%v", err)
-	}
-	if db.DSN, err = e.withAddress(db.DSN, p.Address()); err != nil {
-		t.Fatalf("dbtest: %v", err)
-	}
-	return db, p
+	return db.At(t, p.Address()), p
 }
 
 // ProxyTo returns a new proxy to the server at a TCP address. It ends with the test.

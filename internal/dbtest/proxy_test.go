@@ -128,23 +128,3 @@ func TestProxy(t *testing.T) {
 		})
 	}
 }
-
-func TestDSNThroughAProxy(t *testing.T) {
-	for _, tc := range []struct {
-		engine                engine
-		dsn, address, through string
-	}{
-		{postgres, "postgres://me:a%40b@127.0.0.1:5432/old?sslmode=disable", "tcp 127.0.0.1:5432", "postgres://me:a%40b@127.0.0.1:7/old?sslmode=disable"},
-		{postgres, "host=/run/postgresql user=me", "unix /run/postgresql/.s.PGSQL.5432", "host=/run/postgresql user=me host=127.0.0.1 port=7"},
-		{mysql, "me:a@b:c@tcp(db:3306)/old", "tcp db:3306", "me:a@b:c@tcp(127.0.0.1:7)/old"},
-		{mysql, "root@unix(/run/mysqld.sock)/old", "unix /run/mysqld.sock", "root@tcp(127.0.0.1:7)/old"},
-	} {
-		network, address, err := tc.engine.addressOf(tc.dsn)
-		if got := network + " " + address; got != tc.address || err != nil {
-			t.Errorf("%s listens at %s (%v), want %s", tc.dsn, got, err, tc.address)
-		}
-		if got, err := tc.engine.withAddress(tc.dsn, "127.0.0.1:7"); got != tc.through || err != nil {
-			t.Errorf("%s becomes %s (%v), want %s", tc.dsn, got, err, tc.through)
-		}
-	}
-}

@@ -2,33 +2,31 @@ package dbtest
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"net"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 )
 
-// A Service is a kind of server that speaks no SQL, such as Redis.
+// A Service is a kind of server other than a database, such as Redis.
 type Service struct {
-	Name     string   // as in SNOWKEY_TEST_DB
-	Programs []string // the programs that it needs
-	Dirs     []string // where to look for them besides PATH; each may be a pattern
-	Packages string   // the Debian and Ubuntu packages that have them, separated by spaces
+	Name     string   // as in SNOWKEY_TEST_DB, if it is there
+	Programs []string // names of the program; the first that is found runs
+	Packages string   // the Debian and Ubuntu packages that have it, separated by spaces
 	Account  string   // the account that the package creates for the server
+	Quit     string   // the signal that ends it; by default KILL
 
 	// Serve returns the command line of a server that keeps its files in dir and listens
-	// on a port of the loopback interface. It gets the paths of Programs.
-	Serve func(paths []string, dir string, port int) []string
+	// on a port of the loopback interface. It gets the command that runs the program.
+	Serve func(command []string, dir string, port int) []string
 
 	// Answers returns nil if the server at the address accepts requests.
 	Answers func(ctx context.Context, address string) error
 
-	// fetch returns the beginning of the command line of a server that this machine does
-	// not have. If it is nil, Programs are looked for and installed.
-	fetch func() (paths []string, err error)
+	// find returns the command that runs the program, if it is not found by its name.
+	find func() (command []string, err error)
 }
 
 // A Running is a server that [Service.Start] has started.
@@ -58,82 +56,52 @@ func (s Service) StartClocked(t TB) *Running {
 	return r
 }
 
-func (s Service) programs() (paths []string, err error) {
-	needs := strings.Join(s.Programs, " and ")
-	if s.fetch != nil {
-		if paths, err = s.fetch(); err != nil {
+func (s Service) command() (command []string, err error) {
+	needs := strings.Join(s.Programs, " or ")
+	if s.find != nil {
+		if command, err = s.find(); err != nil {
 			err = &absentError{needs, s.Packages, err}
 		}
-		return paths, err
+		return command, err
 	}
-	return paths, obtain(s.Packages, needs, func() (ok bool) {
-		paths, ok = thisMachine.find(s.Dirs, s.Programs...)
-		return ok
+	err = obtain(s.Packages, needs, func() bool {
+		command = candidates(s.Programs...)
+		return len(command) > 0
 	})
+	if err != nil {
+		return nil, err
+	}
+	return command[:1], nil
 }
 
 func (s Service) start(t TB, change func(dir string, command []string) []string) *Running {
 	t.Helper()
-	requireWanted(t, s.Name)
-	paths, err := s.programs()
+	if slices.Contains(services, s.Name) {
+		requireWanted(t, s.Name)
+	}
+	command, err := s.command()
 	if err != nil {
 		missing(t, err)
 	}
-	for tries := 3; ; tries-- {
-		r, err := s.try(paths, change)
-		if err == nil {
-			t.Cleanup(r.warden.stop)
-			return r
-		}
-		// Another process may have taken the port before the server could, so try again.
-		if tries == 1 || !strings.Contains(strings.ToLower(err.Error()), "already in use") {
-			t.Fatalf("%v", err)
-		}
+	if s.Quit == "" {
+		s.Quit = "KILL"
 	}
-}
-
-func (s Service) try(paths []string, change func(dir string, command []string) []string) (*Running, error) {
-	port, err := freePort()
+	address := func(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }
+	process, err := program{
+		name: s.Name, account: s.Account, quit: s.Quit,
+		initialise: func(data string) []string { return []string{"mkdir", data} },
+		serve: func(dir, data string, port int) []string {
+			return change(dir, s.Serve(command, data, port))
+		},
+		answers: func(_ string, port int) error {
+			ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+			defer cancel()
+			return s.Answers(ctx, address(port))
+		},
+	}.launch()
 	if err != nil {
-		return nil, fmt.Errorf("dbtest: no free port: %w", err)
+		t.Fatalf("%v", err)
 	}
-	dir, asAccount, err := ownedDir(s.Account)
-	if err != nil {
-		return nil, fmt.Errorf("dbtest: no directory for a private %s: %w", s.Name, err)
-	}
-	data := filepath.Join(dir, "data")
-	w, err := startWarden(dir, asAccount, "KILL", []string{"mkdir", data}, change(dir, s.Serve(paths, data, port)))
-	if err != nil {
-		return nil, fmt.Errorf("dbtest: start a private %s: %w", s.Name, err)
-	}
-	address := net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
-	answers := func() error {
-		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-		defer cancel()
-		return s.Answers(ctx, address)
-	}
-	if err := w.await(answers); err != nil {
-		w.stop()
-		return nil, fmt.Errorf("dbtest: a private %s did not start: %w; its log ends:\n%s", s.Name, err, w.log())
-	}
-	return &Running{Process: &Process{name: s.Name, answers: answers, dir: dir, warden: w}, Address: address, Dir: data}, nil
-}
-
-// await waits until the server answers, exits, or has taken too long. We have to be
-// patient here, because MySQL can take half a minute just to create its data directory
-// if the machine is busy.
-func (w *warden) await(answers func() error) error {
-	for deadline := time.After(3 * time.Minute); ; {
-		err := answers()
-		if err == nil {
-			return nil
-		}
-		select {
-		case <-w.ended:
-			return errors.New("it ended")
-		case <-deadline:
-			return fmt.Errorf("it does not answer: %w", err)
-		case <-time.After(20 * time.Millisecond):
-		}
-	}
+	t.Cleanup(process.warden.stop)
+	return &Running{Process: process, Address: address(process.port), Dir: filepath.Join(process.dir, "data")}
 }

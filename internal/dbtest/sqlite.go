@@ -3,6 +3,7 @@ package dbtest
 import (
 	"database/sql"
 	"net/url"
+	"os"
 	"path/filepath"
 )
 
@@ -10,22 +11,26 @@ import (
 // connections, which wait for each other instead of failing immediately.
 func openSQLite(t TB) DB {
 	t.Helper()
-	// The DSN is a URI, so the path needs escaping: if two subtests have the same name,
-	// the directory of the second one contains a #.
-	file := url.URL{Path: filepath.Join(t.TempDir(), "snowkey.db")}
+	dir, err := os.MkdirTemp(memory(), "snowkey-")
+	if err != nil {
+		t.Fatalf("dbtest: %v", err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	// The DSN is a URI, so the path needs escaping.
+	file := url.URL{Path: filepath.Join(dir, "snowkey.db")}
 	db := DB{
 		Dialect: "sqlite",
 		Driver:  "sqlite",
 		DSN: "file:" + file.EscapedPath() +
 			"?_pragma=busy_timeout(10000)&_pragma=foreign_keys(1)&_pragma=journal_mode(WAL)",
 	}
-	memory, err := sql.Open(db.Driver, ":memory:")
+	empty, err := sql.Open(db.Driver, ":memory:")
 	if err != nil {
 		t.Fatalf("dbtest: %v", err)
 	}
-	defer memory.Close()
+	defer empty.Close()
 	var version string
-	if err := memory.QueryRow("SELECT sqlite_version()").Scan(&version); err != nil {
+	if err := empty.QueryRow("SELECT sqlite_version()").Scan(&version); err != nil {
 		t.Fatalf("dbtest: %v", err)
 	}
 	db.Version = "sqlite " + version

@@ -17,20 +17,6 @@ type version struct {
 	fetch       func() (installation, error)
 }
 
-// version returns the name of the version that the run has chosen, or an empty string.
-func (e engine) version(getenv func(string) string) string {
-	if e.versions == nil {
-		return ""
-	}
-	return getenv(e.env + "_VERSION")
-}
-
-// chosen reports whether the run has chosen a version of the dialect's server.
-func chosen(dialect string) bool {
-	e, err := engineOf(dialect)
-	return err == nil && e.version(thisMachine.getenv) != ""
-}
-
 // serverName returns the name of a server of the given version, such as "postgres18". A
 // server that is not called after the engine has its name in the version, like "mariadb11".
 func (e engine) serverName(version string) string {

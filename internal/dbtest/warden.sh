@@ -10,6 +10,10 @@ trap 'rm -rf "$dir"' EXIT
 exec 3<&0 </dev/null
 
 eval "$3" || exit
+[ -d "$dir/data" ] || {
+	echo "the initialisation left no data directory: $3"
+	exit 1
+}
 starts=0
 while :; do
 	eval "exec $4" 3<&- &

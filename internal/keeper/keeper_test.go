@@ -43,6 +43,8 @@ type recorder struct {
 	leased  bool
 	sealed  []error // the reasons
 	reasons []error // the reasons passed to Explain
+
+	unused func(start, bound int64) int64 // the first counter that was not used; nil if all were
 }
 
 type granted struct{ worker, start, bound int64 }
@@ -67,7 +69,11 @@ func (r *recorder) Seal(reason error) int64 {
 	if r.sealed, r.leased = append(r.sealed, reason), false; len(r.grants) == 0 {
 		return 1<<63 - 1
 	}
-	return r.grants[len(r.grants)-1].bound
+	last := &r.grants[len(r.grants)-1]
+	if r.unused != nil {
+		last.bound = r.unused(last.start, last.bound)
+	}
+	return last.bound
 }
 
 func (r *recorder) Explain(reason error) {
@@ -91,6 +97,12 @@ func (r *recorder) last() (granted, int) {
 // disjoint fails if two grants of one worker number have a counter in common.
 func disjoint(t *testing.T, recorders ...*recorder) {
 	t.Helper()
+	for _, overlap := range overlaps(recorders...) {
+		t.Error(overlap)
+	}
+}
+
+func overlaps(recorders ...*recorder) (found []string) {
 	var all []granted
 	for _, r := range recorders {
 		r.mu.Lock()
@@ -100,10 +112,11 @@ func disjoint(t *testing.T, recorders ...*recorder) {
 	for i, a := range all {
 		for _, b := range all[:i] {
 			if a.worker == b.worker && a.start < b.bound && b.start < a.bound {
-				t.Errorf("worker %d: counters %d to %d and %d to %d overlap", a.worker, b.start, b.bound, a.start, a.bound)
+				found = append(found, fmt.Sprintf("worker %d: counters %d to %d and %d to %d overlap", a.worker, b.start, b.bound, a.start, a.bound))
 			}
 		}
 	}
+	return found
 }
 
 // errNoEffect makes a call of a hooked store succeed without any effect.

@@ -653,3 +653,20 @@ func TestJSONStringOption(t *testing.T) {
 		t.Errorf("json.Unmarshal = %v, %v", out, err)
 	}
 }
+
+// TestDigits writes and reads all groups of four digits, since digits are converted in
+// groups, in each place of a long number.
+func TestDigits(t *testing.T) {
+	for _, head := range []int64{1, 21, 321} {
+		for place := int64(1); place <= 1e12; place *= 1e4 {
+			for group := range int64(1e4) {
+				id := pk.ID(head*1e16 + group*place)
+				want := strconv.FormatInt(int64(id), 10)
+				text, err := id.MarshalJSON()
+				if back, parseErr := pk.Parse(want); err != nil || parseErr != nil || id.String() != want || string(text) != `"`+want+`"` || back != id {
+					t.Fatalf("%s is %s, %s in JSON (%v), and read as %d (%v)", want, id, text, err, back, parseErr)
+				}
+			}
+		}
+	}
+}

@@ -11,6 +11,7 @@ import (
 // A child that was added after the phase widen is still narrow, which Verify must
 // report.
 func TestChildAddedLater(t *testing.T) {
+	t.Parallel()
 	modes(t, func(t *testing.T, db dbtest.DB, options autoinc.PlanOptions) {
 		if db.Dialect == "sqlite" {
 			t.Skip("every integer of SQLite has 64 bits")

@@ -76,18 +76,25 @@ func modes(t *testing.T, test func(t *testing.T, db dbtest.DB, options autoinc.P
 	}
 }
 
-// We kill Apply once before and after each statement and each record. The next Apply
-// must continue from there, and the result must be the same as if nothing had been
+// We kill Apply before and after statements and records, once at each point. The next
+// Apply must continue from there, and the result must be the same as if nothing had been
 // killed.
 func TestKilledAtEveryPoint(t *testing.T) {
+	t.Parallel()
 	modes(t, func(t *testing.T, db dbtest.DB, options autoinc.PlanOptions) {
-		killAtPoints(t, newShop, db, options, 1)
+		killAtPoints(t, newShop, db, options, dbtest.Points(t))
 	})
 }
 
-// killAtPoints kills Apply at every so many of the points that it reaches, and lets it
-// continue.
-func killAtPoints(t *testing.T, newShop func(*testing.T, dbtest.DB) shop, db dbtest.DB, options autoinc.PlanOptions, every int) {
+// fewPoints is like dbtest.Points, but reports only every 25th point if not all. It is for
+// tests that begin anew for each point, and for long plans.
+func fewPoints(t *testing.T) func(n int) bool {
+	tries := dbtest.Points(t)
+	return func(n int) bool { return tries(n) && tries(n/5) }
+}
+
+// killAtPoints kills Apply at the points that tries reports, and lets it continue.
+func killAtPoints(t *testing.T, newShop func(*testing.T, dbtest.DB) shop, db dbtest.DB, options autoinc.PlanOptions, tries func(int) bool) {
 	undisturbed := newShop(t, dbtest.Open(t, db.Dialect))
 	applyAll(t, undisturbed.conn, plan(t, undisturbed.conn, options), autoinc.ApplyOptions{})
 	s := newShop(t, db)
@@ -98,15 +105,10 @@ func killAtPoints(t *testing.T, newShop func(*testing.T, dbtest.DB) shop, db dbt
 			return nil
 		}
 		reached[point] = true
-		if len(reached)%every != 0 {
-			return nil
+		if tries(len(reached)) {
+			return errKilled
 		}
-		// The online way has long transactions, so kill it only at every third
-		// statement.
-		if step, ok := strings.CutPrefix(point, "record "); ok && options.Online && !strings.Contains(step, " ") && len(reached)%3 != 0 {
-			return nil
-		}
-		return errKilled
+		return nil
 	})
 	for calls := 0; ; calls++ {
 		phase, err := autoinc.Apply(ctx, s.conn, p, autoinc.ApplyOptions{BatchSize: 20})
@@ -140,6 +142,7 @@ func killAtPoints(t *testing.T, newShop func(*testing.T, dbtest.DB) shop, db dbt
 // For SQLite's rebuilds we also test each point on its own, starting from the
 // beginning. A kill must not leave anything behind except what was committed.
 func TestKilledOnce(t *testing.T) {
+	t.Parallel()
 	var points []string
 	s := newShop(t, dbtest.SQLite(t))
 	applyAllIn(failpoint.WithHook(t.Context(), func(point string) error {
@@ -152,8 +155,9 @@ func TestKilledOnce(t *testing.T) {
 	if len(points) < 8 {
 		t.Fatalf("%q", points)
 	}
+	tries := dbtest.Points(t)
 	for i, at := range points {
-		if i%3 != 0 && i < len(points)-2 { // always test the commit and what comes after it, but only some of the points before
+		if !tries(i) && i < len(points)-2 { // always try the commit and what comes after it
 			continue
 		}
 		s := newShop(t, dbtest.SQLite(t))
@@ -183,6 +187,7 @@ func TestKilledOnce(t *testing.T) {
 // refused for good, and the other sends keys as soon as that's switched on. Every row
 // that was acknowledged must still be there at the end, with the same key.
 func TestWriters(t *testing.T) {
+	t.Parallel()
 	modes(t, func(t *testing.T, db dbtest.DB, options autoinc.PlanOptions) {
 		s := newShop(t, db)
 		p := plan(t, s.conn, options)
@@ -315,6 +320,7 @@ func (w *writers) writeOne(ctx context.Context, name string, sends bool) error {
 // The online way must end in the same state as the other way, except for the order of
 // the columns.
 func TestOnlineEndsAsOffline(t *testing.T) {
+	t.Parallel()
 	for _, dialect := range dbtest.Databases(t) {
 		var ends []string
 		for _, online := range []bool{false, true} {

@@ -31,6 +31,7 @@ func undeclared(db dbtest.DB) []string {
 // type and value. There must not be a plan until the caller has made a decision about
 // each.
 func TestUndeclaredChildren(t *testing.T) {
+	t.Parallel()
 	modes(t, func(t *testing.T, db dbtest.DB, options autoinc.PlanOptions) {
 		conn := db.Connect(t)
 		exec(t, conn, undeclared(db)...)
@@ -106,6 +107,7 @@ func TestUndeclaredChildren(t *testing.T) {
 // another column says which. One declared parent is enough to widen it, after which the
 // keys of the other tables fit as well.
 func TestPolymorphicChildren(t *testing.T) {
+	t.Parallel()
 	modes(t, func(t *testing.T, db dbtest.DB, options autoinc.PlanOptions) {
 		if db.Dialect == "sqlite" {
 			t.Skip("every integer of SQLite has 64 bits")

@@ -11,7 +11,9 @@ import (
 // With a fence in place, writers may send keys while the column still counts. A program
 // that compares its models at startup must be able to start at that time.
 func TestCompareAlongTheWay(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		t.Parallel()
 		s := newShop(t, db)
 		fields := []catalog.Field{
 			{Model: "User.Order", Table: catalog.Name{Name: "Us'er"}, Column: "Order", Unsigned: true},

@@ -12,6 +12,7 @@ import (
 // A counting column of a composite key is only planned, along with its children, if the
 // caller asks for it.
 func TestCompositeKey(t *testing.T) {
+	t.Parallel()
 	modes(t, func(t *testing.T, db dbtest.DB, options autoinc.PlanOptions) {
 		if db.Dialect == "sqlite" {
 			t.Skip("SQLite counts only a primary key of one column")

@@ -19,9 +19,6 @@ import (
 	"github.com/snowkey-go/snowkey/schema/autoinc"
 )
 
-// TestNightlyPartitionsKilled kills the plan for partitioned tables at each point.
-func TestNightlyPartitionsKilled(t *testing.T) { killPartitions(t, 1, 47) }
-
 // TestNightlyLarge migrates a table with ROWS rows (5,000,000) and its parents. All the
 // while, clients insert, update and delete parents with their children, a reader
 // repeatedly keeps its lock for 20 s, and Apply's connection is killed after 20 s, 40 s

@@ -10,6 +10,7 @@ import (
 // After a migration, the database no longer returns the key of the last row. MySQL and
 // MariaDB return 0, whereas SQLite returns a number that isn't the key at all.
 func TestLastInsertID(t *testing.T) {
+	t.Parallel()
 	modes(t, func(t *testing.T, db dbtest.DB, options autoinc.PlanOptions) {
 		if db.Dialect == "postgres" {
 			t.Skip("Postgres has no such function for statements")

@@ -12,6 +12,7 @@ import (
 // that set updated_at. With --online, all of these must end up just as they would
 // without it.
 func TestOnlineParts(t *testing.T) {
+	t.Parallel()
 	schema := []string{
 		"CREATE TABLE users (id serial PRIMARY KEY, email text, updated_at timestamptz NOT NULL DEFAULT 'epoch')",
 		`CREATE TABLE posts (

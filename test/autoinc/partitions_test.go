@@ -110,6 +110,7 @@ func wide(text string) string {
 // With --online, nothing but the types of partitioned tables may change, and Undo must
 // restore them.
 func TestPartitions(t *testing.T) {
+	t.Parallel()
 	db, _ := one(t, "postgres")
 	s := partitionedShop(t, db)
 	before, rows := s.parts(t), s.rows(t)
@@ -142,29 +143,24 @@ func TestPartitions(t *testing.T) {
 }
 
 // We kill the plan for partitioned tables and let it continue, reverse it from points all
-// along the way, and kill it at each point of that too. TestNightlyPartitionsKilled does so
-// at each point.
-func TestPartitionsKilled(t *testing.T) { killPartitions(t, 5, 151) }
-
-// killPartitions kills Apply at every so many points, and reverses it from points that are
-// this far apart.
-func killPartitions(t *testing.T, every, apart int) {
-	if !slices.Contains(dbtest.Databases(t), "postgres") {
-		t.Skip("only Postgres has such partitions")
-	}
+// along the way, and kill it on the way back too.
+func TestPartitionsKilled(t *testing.T) {
+	t.Parallel()
 	for what, test := range map[string]func(*testing.T, dbtest.DB){
-		"apply": func(t *testing.T, db dbtest.DB) { killAtPoints(t, partitionedShop, db, partitioned, every) },
+		"apply": func(t *testing.T, db dbtest.DB) { killAtPoints(t, partitionedShop, db, partitioned, fewPoints(t)) },
 		"undo from": func(t *testing.T, db dbtest.DB) {
 			s := partitionedShop(t, db)
 			rows := s.rows(t)
-			undoFromEveryPoint(t, s, partitioned, apart)
+			// It takes two seconds for each point, so even the nightly run tries only every 20th.
+			tries := fewPoints(t)
+			undoFromPoints(t, s, partitioned, func(n int) bool { return n%20 == 0 && tries(n/20) })
 			require(t, "the rows", s.rows(t), rows)
 		},
-		"undo": func(t *testing.T, db dbtest.DB) { killUndoAtEveryPoint(t, partitionedShop(t, db), partitioned) },
+		"undo": func(t *testing.T, db dbtest.DB) { killUndo(t, partitionedShop(t, db), partitioned) },
 	} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
-			test(t, dbtest.Open(t, "postgres"))
+			test(t, dbtest.Postgres(t))
 		})
 	}
 }
@@ -193,6 +189,7 @@ func (s shop) between(t *testing.T, statements map[string][]string) context.Cont
 // While the plan is being applied, partitions are created, attached, dropped, detached
 // and attached again. No row may be lost, and Undo must be able to reverse all of this.
 func TestPartitionsComeAndGo(t *testing.T) {
+	t.Parallel()
 	db, _ := one(t, "postgres")
 	s := partitionedShop(t, db)
 	const row = `INSERT INTO %s (day, "the id", user_id) VALUES (%d, %d, 5)`
@@ -260,6 +257,7 @@ func TestPartitionsComeAndGo(t *testing.T) {
 // If a partition is created after Apply has compared the plan but before the new
 // columns exist, the phase must end before the partition's table is changed.
 func TestPartitionMadeTooEarly(t *testing.T) {
+	t.Parallel()
 	db, _ := one(t, "postgres")
 	s := partitionedShop(t, db)
 	p := plan(t, s.conn, partitioned)
@@ -314,7 +312,7 @@ func TestPartitionsWriters(t *testing.T) {
 	c := write(t, conn, insert("orders", 5, 3), insert("orders", 15, 4), insert("first", 5, 5), insert("third", 15, 6),
 		inTurn("UPDATE orders SET day = 17, user_id = 8 WHERE id = (SELECT min(id) FROM orders WHERE day = 4)"),
 		inTurn("UPDATE orders SET note = 'old' WHERE id BETWEEN 30 AND 40"))
-	time.Sleep(100 * time.Millisecond)
+	c.wait(t, 6)
 	_, err := autoinc.Apply(t.Context(), conn, p, autoinc.ApplyOptions{BatchSize: 50, Pause: 5 * time.Millisecond})
 	c.stop()
 	if err != nil {
@@ -335,6 +333,7 @@ func TestPartitionsWriters(t *testing.T) {
 }
 
 func TestPartitionIdentityRefused(t *testing.T) {
+	t.Parallel()
 	db, conn := one(t, "postgres")
 	if s := (shop{DB: db, conn: conn}); s.version(t) >= 170000 {
 		t.Skip("PostgreSQL 17 and later attach no table with an identity")
@@ -351,6 +350,7 @@ func TestPartitionIdentityRefused(t *testing.T) {
 // its own partitions do not, which makes DROP IDENTITY fail. The test also runs the
 // remedy.
 func TestPartitionWithoutIdentityRefused(t *testing.T) {
+	t.Parallel()
 	db, conn := one(t, "postgres")
 	if s := (shop{DB: db, conn: conn}); s.version(t) < 170000 {
 		t.Skip("before PostgreSQL 17 partitions do not share the identity")

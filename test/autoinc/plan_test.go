@@ -149,7 +149,9 @@ func verdicts(t *testing.T, v autoinc.Verification) string {
 }
 
 func TestWholeWay(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		t.Parallel()
 		s := newShop(t, db)
 		p := plan(t, s.conn, autoinc.PlanOptions{})
 		t.Log(planText(t, p))
@@ -191,6 +193,7 @@ func TestWholeWay(t *testing.T) {
 }
 
 func TestRefusedPlans(t *testing.T) {
+	t.Parallel()
 	db := dbtest.SQLite(t)
 	s := newShop(t, db)
 	p := plan(t, s.conn, autoinc.PlanOptions{})

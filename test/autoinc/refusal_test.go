@@ -16,6 +16,7 @@ import (
 // Everything that can't be planned correctly must be refused with the right reason, and
 // nothing else may be.
 func TestRefusals(t *testing.T) {
+	t.Parallel()
 	type refusal struct {
 		what, sql, reason string
 		online            bool
@@ -118,6 +119,7 @@ func TestRefusals(t *testing.T) {
 }
 
 func TestSQLiteAttachedRefused(t *testing.T) {
+	t.Parallel()
 	conn := dbtest.SQLite(t).Connect(t)
 	conn.SetMaxOpenConns(1)
 	exec(t, conn, "ATTACH '"+filepath.Join(t.TempDir(), "more.db")+"' AS other", "CREATE TABLE other.t (id INTEGER PRIMARY KEY)", "CREATE TABLE t (id INTEGER PRIMARY KEY)")
@@ -130,7 +132,9 @@ func TestSQLiteAttachedRefused(t *testing.T) {
 // A plan is only valid for the database that it was made for, and only as long as that
 // doesn't change.
 func TestStalePlans(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		t.Parallel()
 		s := newShop(t, db)
 		p := plan(t, s.conn, autoinc.PlanOptions{})
 		refused := func(what string, err error) {
@@ -195,7 +199,9 @@ func TestStalePlans(t *testing.T) {
 // If a phase was interrupted, we must not make a new plan in those cases where the
 // catalog doesn't show what the phase has already taken down.
 func TestUnfinished(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		t.Parallel()
 		s := newShop(t, db)
 		p := plan(t, s.conn, autoinc.PlanOptions{})
 		other := plan(t, s.conn, autoinc.PlanOptions{Floor: 2_000_000_000_000})
@@ -234,6 +240,7 @@ func TestUnfinished(t *testing.T) {
 // A system-versioned table of MariaDB must be recognised and refused, even if it's only
 // a child.
 func TestSystemVersioned(t *testing.T) {
+	t.Parallel()
 	if !slices.Contains(dbtest.Databases(t), "mysql") {
 		t.Skip("only MariaDB has such tables")
 	}

@@ -2,8 +2,6 @@ package autoinc_test
 
 import (
 	"fmt"
-	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -16,6 +14,7 @@ import (
 // is Sakila, where inventory_in_stock(integer) is no longer found when called with a
 // bigint.
 func TestNarrowRoutines(t *testing.T) {
+	t.Parallel()
 	modes(t, func(t *testing.T, db dbtest.DB, options autoinc.PlanOptions) {
 		if db.Dialect == "sqlite" {
 			t.Skip("every integer of SQLite has 64 bits")
@@ -117,57 +116,4 @@ func TestNarrowRoutines(t *testing.T) {
 			}
 		}
 	})
-}
-
-// The functions of Sakila and Pagila must work with generated keys after replacing
-// their definitions with the rewritten ones.
-func TestRoutinesOfSakila(t *testing.T) {
-	for _, c := range []struct{ dialect, file, call string }{
-		{"postgres", "pagila.postgres.sql", "SELECT count(*) FROM film_in_stock(7350000000000000001, 7350000000000000002)"},
-		{"mysql", "sakila.mysql.sql", "SELECT inventory_in_stock(7350000000000000004)"},
-	} {
-		t.Run(c.dialect, func(t *testing.T) {
-			if !slices.Contains(dbtest.Databases(t), c.dialect) {
-				t.Skip(c.dialect + " is not tested")
-			}
-			db := dbtest.Open(t, c.dialect)
-			s := shop{DB: db, conn: db.Connect(t)}
-			s.load(t, filepath.Join("testdata", "schemas", c.file))
-			var script strings.Builder
-			all := make(map[string]bool)
-			for _, k := range inspect(t, s.conn, catalog.Options{}).Keys {
-				for _, f := range k.Findings {
-					if strings.Contains(f.Text, "in_stock") && (db.Dialect == "postgres" || strings.Contains(f.Definition, k.Column.Table.Schema)) && !all[f.Text] {
-						script.WriteString(f.Definition)
-						all[f.Text] = true
-					}
-				}
-			}
-			one, err := s.conn.Conn(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer one.Close()
-			for _, statement := range statements(db.Dialect, script.String()) {
-				if _, err := one.ExecContext(t.Context(), statement); err != nil {
-					t.Fatalf("%s\n%v", statement, err)
-				}
-			}
-			p := plan(t, s.conn, autoinc.PlanOptions{Composite: true, Options: catalog.Options{LikelyChildren: true}})
-			applyAll(t, s.conn, p, autoinc.ApplyOptions{})
-			insert := []string{"SET session_replication_role = replica", "INSERT INTO inventory (inventory_id, film_id, store_id, last_update) VALUES (7350000000000000004, 7350000000000000001, 7350000000000000002, now())"}
-			if db.Dialect == "mysql" {
-				insert[0] = "SET foreign_key_checks = 0"
-			}
-			for _, statement := range insert {
-				if _, err := one.ExecContext(t.Context(), statement); err != nil {
-					t.Fatal(err)
-				}
-			}
-			var n int
-			if err := one.QueryRowContext(t.Context(), c.call).Scan(&n); err != nil || n != 1 {
-				t.Errorf("%s: %d: %v", c.call, n, err)
-			}
-		})
-	}
 }

@@ -17,23 +17,43 @@ import (
 	"github.com/snowkey-go/snowkey/schema/catalog"
 )
 
-// We take the schemas of other projects, with a few rows in their tables, all the way
-// and back again. At the end, both the catalog and the rows must be the same as at the
-// start.
+// We take schemas, with a few rows in their tables, all the way and back again. At the end,
+// both the catalog and the rows must be the same as at the start. At night these are also
+// the schemas of other projects, and those of the folder SCHEMAS if there is one, which are
+// reversed after each phase.
 func TestSchemas(t *testing.T) {
-	eachSchema(t, "testdata/schemas", func(t *testing.T, s shop, options autoinc.PlanOptions) {
-		p, before, rows := plan(t, s.conn, options), s.whole(t), s.rows(t)
-		applyAll(t, s.conn, p, autoinc.ApplyOptions{})
-		if v := verify(t, s.conn, p); v.Err() != nil {
-			t.Errorf("not proven:\n%s", verdicts(t, v))
+	t.Parallel()
+	patterns, first := []string{"testdata/schemas/features.*.sql"}, len(phaseNames)
+	if dbtest.Nightly {
+		patterns, first = []string{"testdata/schemas/*.*.sql"}, 1
+		if folder := os.Getenv("SCHEMAS"); folder != "" {
+			patterns = append(patterns, filepath.Join(folder, "*.*.sql"))
+		}
+	}
+	for _, files := range patterns {
+		eachSchema(t, files, func(t *testing.T, s shop, options autoinc.PlanOptions) { thereAndBack(t, s, options, first) })
+	}
+}
+
+// thereAndBack reverses the plan after so many phases, after one more, and so on.
+func thereAndBack(t *testing.T, s shop, options autoinc.PlanOptions, phases int) {
+	p, before, rows := plan(t, s.conn, options), s.whole(t), s.rows(t)
+	for ; phases <= len(phaseNames); phases++ {
+		for range phases {
+			if _, err := autoinc.Apply(t.Context(), s.conn, p, autoinc.ApplyOptions{}); err != nil {
+				t.Fatal(err)
+			}
 		}
 		require(t, "the rows", s.rows(t), rows)
+		if v := verify(t, s.conn, p); phases == len(phaseNames) && v.Err() != nil {
+			t.Errorf("not proven:\n%s", verdicts(t, v))
+		}
 		if err := autoinc.Undo(t.Context(), s.conn, p, autoinc.ApplyOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		require(t, "the catalog after undo", s.whole(t), before)
 		require(t, "the rows after undo", s.rows(t), rows)
-	})
+	}
 }
 
 // whole returns the state, including all the parts of tables that we know of.
@@ -44,12 +64,11 @@ func (s shop) whole(t *testing.T) string {
 	return s.before(t)
 }
 
-// eachSchema calls test for each file NAME.DIALECT.sql in a folder, both offline and
-// with --online.
-func eachSchema(t *testing.T, folder string, test func(t *testing.T, s shop, options autoinc.PlanOptions)) {
-	files, err := filepath.Glob(filepath.Join(folder, "*.*.sql"))
+// eachSchema calls test for each file NAME.DIALECT.sql, both offline and with --online.
+func eachSchema(t *testing.T, pattern string, test func(t *testing.T, s shop, options autoinc.PlanOptions)) {
+	files, err := filepath.Glob(pattern)
 	if err != nil || len(files) == 0 {
-		t.Fatalf("no schemas in %s: %v", folder, err)
+		t.Fatalf("no schemas %s: %v", pattern, err)
 	}
 	for _, file := range files {
 		name, dialect, _ := strings.Cut(strings.TrimSuffix(filepath.Base(file), ".sql"), ".")

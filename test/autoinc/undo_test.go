@@ -28,16 +28,13 @@ func unlocked(f func() error) error {
 	}
 }
 
-// We kill Apply at each point, or at every seventh, and then reverse everything. The
-// catalog and the rows must be the same as before.
+// We kill Apply at one point after another, and reverse everything each time. The catalog
+// and the rows must be the same as before.
 func TestUndoFromEveryPoint(t *testing.T) {
+	t.Parallel()
 	modes(t, func(t *testing.T, db dbtest.DB, options autoinc.PlanOptions) {
 		s := newShop(t, db)
-		step := 7
-		if db.Dialect == "sqlite" {
-			step = 1
-		}
-		undoFromEveryPoint(t, s, options, step)
+		undoFromPoints(t, s, options, fewPoints(t))
 		var n int
 		if err := s.conn.QueryRow(s.sql("SELECT count(*) FROM line JOIN orders ON id = order_id JOIN [Us'er] ON [Order] = orders.user_id")).Scan(&n); err != nil || n != 50 {
 			t.Errorf("%d rows: %v", n, err)
@@ -50,18 +47,19 @@ func TestUndoFromEveryPoint(t *testing.T) {
 	})
 }
 
-func undoFromEveryPoint(t *testing.T, s shop, options autoinc.PlanOptions, step int) {
+// undoFromPoints kills Apply at the points that tries reports, and at last lets it complete.
+func undoFromPoints(t *testing.T, s shop, options autoinc.PlanOptions, tries func(int) bool) {
 	want := s.before(t)
 	p := plan(t, s.conn, options)
-	undone := 0
-	for stop := 0; ; stop += step {
+	undone, last := 0, 0
+	for killed := true; killed; undone++ {
 		point := 0
 		var at string
 		ctx := failpoint.WithHook(t.Context(), func(name string) error {
-			if point++; point <= stop {
+			if point++; point <= last || !tries(point) {
 				return nil
 			}
-			at = name
+			at, last = name, point
 			return errKilled
 		})
 		err := unlocked(func() error {
@@ -72,38 +70,39 @@ func undoFromEveryPoint(t *testing.T, s shop, options autoinc.PlanOptions, step 
 				}
 			}
 		})
-		if err != nil && !errors.Is(err, errKilled) {
+		if killed = errors.Is(err, errKilled); err != nil && !killed {
 			t.Fatalf("killed at %s: %v", at, err)
 		}
 		if failed := unlocked(func() error { return autoinc.Undo(t.Context(), s.conn, p, autoinc.ApplyOptions{}) }); failed != nil {
 			t.Fatalf("undo after a kill at %s: %v", at, failed)
 		}
 		require(t, "the state after a kill at "+at+" and undo", s.before(t), want)
-		undone++
-		if err == nil {
-			break
-		}
 	}
 	t.Logf("reversed %d times", undone)
 }
 
-// We kill Undo at each point, after which it must be able to continue.
+// We kill Undo once at each point, after which it must be able to continue.
 func TestUndoKilledAtEveryPoint(t *testing.T) {
+	t.Parallel()
 	modes(t, func(t *testing.T, db dbtest.DB, options autoinc.PlanOptions) {
-		killUndoAtEveryPoint(t, newShop(t, db), options)
+		killUndo(t, newShop(t, db), options)
 	})
 }
 
-func killUndoAtEveryPoint(t *testing.T, s shop, options autoinc.PlanOptions) {
+func killUndo(t *testing.T, s shop, options autoinc.PlanOptions) {
 	want := s.before(t)
 	p := plan(t, s.conn, options)
 	applyAll(t, s.conn, p, autoinc.ApplyOptions{})
-	killed := make(map[string]bool)
+	tries, reached, kills := dbtest.Points(t), make(map[string]bool), 0
 	ctx := failpoint.WithHook(t.Context(), func(point string) error {
-		if killed[point] {
+		if reached[point] {
 			return nil
 		}
-		killed[point] = true
+		reached[point] = true
+		if !tries(len(reached)) {
+			return nil
+		}
+		kills++
 		return errKilled
 	})
 	for {
@@ -112,20 +111,21 @@ func killUndoAtEveryPoint(t *testing.T, s shop, options autoinc.PlanOptions) {
 			break
 		}
 		if !errors.Is(err, errKilled) {
-			t.Fatalf("after %d kills: %v", len(killed), err)
+			t.Fatalf("after %d kills: %v", kills, err)
 		}
 		err = unlocked(func() error { _, err := autoinc.Apply(t.Context(), s.conn, p, autoinc.ApplyOptions{}); return err })
 		if !errors.Is(err, autoinc.ErrUnfinished) {
-			t.Fatalf("Apply after %d kills of Undo: %v", len(killed), err)
+			t.Fatalf("Apply after %d kills of Undo: %v", kills, err)
 		}
 	}
 	require(t, "the state", s.before(t), want)
-	t.Logf("%d kills", len(killed))
+	t.Logf("%d kills at %d points", kills, len(reached))
 }
 
 // You can also reverse a plan by hand, using the statements that it prints. Apply must
 // notice that this has been done.
 func TestUndoByHand(t *testing.T) {
+	t.Parallel()
 	modes(t, func(t *testing.T, db dbtest.DB, options autoinc.PlanOptions) {
 		s := newShop(t, db)
 		want := s.before(t)
@@ -180,6 +180,7 @@ func withoutProgress(state string) string {
 // Each phase can be reversed on its own. However, once there's a generated key, the
 // plan must not be reversed.
 func TestUndoPhases(t *testing.T) {
+	t.Parallel()
 	modes(t, func(t *testing.T, db dbtest.DB, options autoinc.PlanOptions) {
 		s := newShop(t, db)
 		p := plan(t, s.conn, options)

@@ -17,10 +17,10 @@ import (
 
 	"github.com/snowkey-go/snowkey/hooks/bunid"
 	"github.com/snowkey-go/snowkey/idgen"
-	"github.com/snowkey-go/snowkey/idgen/worker"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/internal/idtest"
 	"github.com/snowkey-go/snowkey/schema/pk"
+	"github.com/snowkey-go/snowkey/test/internal/reuse"
 )
 
 // These keys are equal as float64, so we notice if anything rounds them.
@@ -51,6 +51,8 @@ type env struct {
 	source *idtest.Source
 	about  dbtest.DB
 }
+
+func TestMain(m *testing.M) { reuse.Main(m) }
 
 // bare opens bun and creates the tables, but doesn't install the guard.
 func bare(t testing.TB, about dbtest.DB, models ...any) *env {
@@ -153,15 +155,4 @@ type user struct {
 	ID   pk.ID  `bun:",pk"`
 	Name string `bun:",unique"`
 	Age  int
-}
-
-// newPool returns a real pool. Each test should use a different worker number.
-func newPool(t testing.TB, number int64) *idgen.Pool {
-	t.Helper()
-	pool, err := idgen.NewPool(idgen.Config{Worker: worker.Static(number)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { pool.Close(context.Background()) })
-	return pool
 }

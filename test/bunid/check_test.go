@@ -2,17 +2,16 @@ package bunid_test
 
 import (
 	"errors"
-	"fmt"
-	"slices"
-	"strings"
 	"testing"
 
 	"github.com/uptrace/bun"
 
 	"github.com/snowkey-go/snowkey/hooks/bunid"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/internal/idtest"
 	"github.com/snowkey-go/snowkey/schema/catalog"
 	"github.com/snowkey-go/snowkey/schema/pk"
+	"github.com/snowkey-go/snowkey/test/internal/reuse"
 )
 
 type (
@@ -51,13 +50,13 @@ type (
 )
 
 func TestCheckFits(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+	reuse.Each(t, func(t *testing.T, db dbtest.DB) {
 		for _, models := range [][]any{
 			{(*checkedUser)(nil), (*checkedOrder)(nil)},
 			{(*checkedText)(nil)},
 			{(*checkedCounting)(nil)},
 		} {
-			e := bare(t, dbtest.Open(t, db.Dialect), models...)
+			e := bare(t, reuse.Open(t, db.Dialect), models...)
 			if err := bunid.Check(t.Context(), e.DB, models...); err != nil {
 				t.Error(err)
 			}
@@ -104,22 +103,13 @@ func TestCheckFinds(t *testing.T) {
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+			reuse.Each(t, func(t *testing.T, db dbtest.DB) {
 				e := bare(t, db)
 				for _, statement := range tc.tables[db.Dialect] {
 					e.exec(t, statement)
 				}
 				err := bunid.Check(t.Context(), e.DB, tc.models...)
-				found, ok := errors.AsType[*catalog.MismatchError](err)
-				if !ok {
-					t.Fatalf("got %v, want a *MismatchError", err)
-				}
-				var got []string
-				for _, f := range found.Findings {
-					got = append(got, fmt.Sprintf("%s:%s:%s.%s", f.Severity, f.Kind, f.Column.Table.Name, f.Column.Name))
-				}
-				slices.Sort(got)
-				if got := strings.Join(got, "\n"); got != tc.want[db.Dialect] {
+				if got := idtest.Findings(t, err); got != tc.want[db.Dialect] {
 					t.Errorf("found\n%s\nwant\n%s\n%v", got, tc.want[db.Dialect], err)
 				}
 			})

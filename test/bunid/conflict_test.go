@@ -11,6 +11,7 @@ import (
 
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/schema/pk"
+	"github.com/snowkey-go/snowkey/test/internal/reuse"
 )
 
 func ignore(q *bun.InsertQuery) *bun.InsertQuery { return q.Ignore() }
@@ -21,7 +22,7 @@ func returning(query string, next func(*bun.InsertQuery) *bun.InsertQuery) func(
 
 // each runs a test on every database, where the table has a single user named ada.
 func each(t *testing.T, test func(t *testing.T, e *env, ctx context.Context, ada pk.ID)) {
-	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
+	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
 		e := open(t, about, (*user)(nil))
 		ada := user{Name: "ada"}
 		e.insert(t, &ada)

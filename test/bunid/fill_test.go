@@ -7,16 +7,15 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/uptrace/bun"
 
 	"github.com/snowkey-go/snowkey/hooks/bunid"
 	"github.com/snowkey-go/snowkey/idgen"
-	"github.com/snowkey-go/snowkey/idgen/worker"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/internal/idtest"
 	"github.com/snowkey-go/snowkey/schema/pk"
+	"github.com/snowkey-go/snowkey/test/internal/reuse"
 )
 
 // TestFillRefuses: Fill must refuse an INSERT that would store a key other than the one
@@ -26,7 +25,7 @@ func TestFillRefuses(t *testing.T) {
 		bun.BaseModel `bun:"table:users"`
 		ID            pk.ID `bun:",pk"`
 	}
-	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
+	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
 		e := open(t, about, (*user)(nil))
 		for _, c := range []struct {
 			name    string
@@ -52,6 +51,12 @@ func TestFillRefuses(t *testing.T) {
 			{"backslash before a quote", func(q *bun.InsertQuery) *bun.InsertQuery {
 				return q.Model(&user{Name: "a"}).Value("name", `'it\'s'`)
 			}, -1, "the end of the text is ambiguous"},
+			{"backslash in a comment", func(q *bun.InsertQuery) *bun.InsertQuery {
+				return q.Model(&user{Name: "a"}).Comment(`it\'s`)
+			}, -1, "the end of the text is ambiguous"},
+			{"TableExpr", func(q *bun.InsertQuery) *bun.InsertQuery {
+				return q.Model(&user{Name: "a"}).TableExpr("(SELECT 1 AS id, 'x' AS name) AS t")
+			}, -1, noHooks},
 			{"nil pointer", func(q *bun.InsertQuery) *bun.InsertQuery { return q.Model((*user)(nil)) }, -1, "without a row"},
 			{"no rows", func(q *bun.InsertQuery) *bun.InsertQuery { return q.Model(&[]user{}) }, -1, "without a row"},
 			{"nil row", func(q *bun.InsertQuery) *bun.InsertQuery {
@@ -80,56 +85,36 @@ func TestFillRefuses(t *testing.T) {
 }
 
 // TestSourceFails: the source's error must reach the caller. Nothing may be inserted,
-// and the rows must not change.
+// and the rows must not change. Package fill tests the other errors.
 func TestSourceFails(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
+	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
 		e := open(t, about, (*user)(nil))
 		full := errors.New("no more")
-		closed := newPool(t, 331)
-		closed.Close(t.Context())
-		for _, c := range []struct {
-			name    string
-			ctx     context.Context
-			want    error
-			problem string
-		}{
-			{"no pool", t.Context(), idgen.ErrNoPool, "got no keys for 2 rows: idgen: no pool is set"},
-			{"error", context.WithValue(t.Context(), sourceKey{}, &idtest.Source{Err: full}), full, "got no keys for 2 rows: no more"},
-			{"too few", context.WithValue(t.Context(), sourceKey{}, &idtest.Source{Short: 1}), nil, "the source returned 1 ids instead of 2"},
+		e.source.Err = full
+		ctx := e.context(t)
+		for name, insert := range map[string]func(us *[]user) error{
+			"INSERT": func(us *[]user) error { return exec(e.NewInsert().Model(us).Exec(ctx)) },
+			"upsert": func(us *[]user) error {
+				if e.isMySQL() {
+					return exec(e.NewInsert().Model(us).Exec(ctx))
+				}
+				return exec(upsert(e.NewInsert().Model(us)).Returning("*").Exec(ctx))
+			},
+			"FillRows": func(us *[]user) error { return bunid.FillRows(ctx, e, us, e.source) },
 		} {
-			for name, insert := range map[string]func(us *[]user) error{
-				"INSERT": func(us *[]user) error { return exec(e.NewInsert().Model(us).Exec(c.ctx)) },
-				"upsert": func(us *[]user) error {
-					if e.isMySQL() {
-						return exec(e.NewInsert().Model(us).Exec(c.ctx))
-					}
-					return exec(upsert(e.NewInsert().Model(us)).Returning("*").Exec(c.ctx))
-				},
-				"FillRows": func(us *[]user) error {
-					s, _ := c.ctx.Value(sourceKey{}).(idgen.Source)
-					return bunid.FillRows(c.ctx, e, us, s)
-				},
-			} {
-				t.Run(c.name+"/"+name, func(t *testing.T) {
-					us := []user{{Name: "a"}, {ID: idA, Name: "b"}, {Name: "c"}}
-					err := insert(&us)
-					wantRowError(t, err, -1, c.problem)
-					if c.want != nil && !errors.Is(err, c.want) {
-						t.Errorf("%v does not wrap %v", err, c.want)
-					}
-					if us[0].ID != 0 || us[1].ID != idA || us[2].ID != 0 {
-						t.Errorf("the rows are %v", us)
-					}
-					e.wantTable(t, "SELECT id FROM users")
-				})
-			}
+			t.Run(name, func(t *testing.T) {
+				us := []user{{Name: "a"}, {ID: idA, Name: "b"}, {Name: "c"}}
+				err := insert(&us)
+				wantRowError(t, err, -1, "got no keys for 2 rows: no more")
+				if !errors.Is(err, full) {
+					t.Errorf("%v does not wrap %v", err, full)
+				}
+				if us[0].ID != 0 || us[1].ID != idA || us[2].ID != 0 {
+					t.Errorf("the rows are %v", us)
+				}
+				e.wantTable(t, "SELECT id FROM users")
+			})
 		}
-		t.Run("closed pool", func(t *testing.T) {
-			us := []user{{Name: "a"}}
-			if err := bunid.FillRows(t.Context(), e, &us, closed); !errors.Is(err, idgen.ErrClosed) {
-				t.Errorf("got %v", err)
-			}
-		})
 	})
 }
 
@@ -147,7 +132,7 @@ func TestDefaultPool(t *testing.T) {
 		if _, err := e.NewInsert().Model(&ws).Exec(t.Context()); !errors.Is(err, idgen.ErrNoPool) {
 			t.Fatalf("without a pool: %v", err)
 		}
-		pool := newPool(t, 332)
+		pool := idtest.Pool(t, 332)
 		idgen.SetDefault(pool)
 		t.Cleanup(func() { idgen.SetDefault(nil) })
 		if _, err := e.NewInsert().Model(&ws).Exec(t.Context()); err != nil {
@@ -171,32 +156,12 @@ func TestNamedGenerator(t *testing.T) {
 	e := open(t, dbtest.SQLite(t), (*order)(nil))
 	_, err := e.NewInsert().Model(&order{}).Exec(e.context(t))
 	wantFieldError(t, err, "ID (pk.ID)", `names the generator "orders", but its source is a *idtest.Source, not a pool`)
-	if _, err := e.NewInsert().Model(&order{}).Exec(t.Context()); !errors.Is(err, idgen.ErrNoPool) {
-		t.Errorf("without a pool: %v", err)
-	}
-
-	// While the clock stands still, a generator simply counts up by one.
-	now := time.Now()
-	pool, err := idgen.NewPool(idgen.Config{Worker: worker.Static(333), NoSpread: true, Clock: func() time.Time { return now }})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { pool.Close(context.Background()) })
-	ctx := context.WithValue(t.Context(), sourceKey{}, pool)
-	before, err := pool.Named("orders").Next(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var o order
-	if _, err := e.NewInsert().Model(&o).Exec(ctx); err != nil || o.ID.Int64() != before+1 {
-		t.Errorf("the key after %d is %d: %v", before, o.ID, err)
-	}
-	e.wantTable(t, "SELECT id FROM orders", line(o.ID))
+	e.wantTable(t, "SELECT id FROM orders")
 }
 
 // TestRowsKeepTheirKeys: repeating a failed INSERT must not result in duplicate rows.
 func TestRowsKeepTheirKeys(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
+	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
 		e := open(t, about, (*user)(nil))
 		e.insert(t, &user{ID: idA, Name: "taken"})
 		us := []user{{Name: "a"}, {Name: "taken"}}
@@ -222,7 +187,7 @@ func TestFillWithoutModel(t *testing.T) {
 
 // TestConcurrently: many goroutines can share one database and its guard.
 func TestConcurrently(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
+	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
 		e := open(t, about)
 		if _, err := e.NewCreateTable().Model((*user)(nil)).Exec(t.Context()); err != nil {
 			t.Fatal(err)
@@ -267,7 +232,7 @@ func TestFillRowsRefuses(t *testing.T) {
 
 // TestInsertsOnly: queries other than INSERT must not fill in any keys.
 func TestInsertsOnly(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
+	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
 		e := open(t, about, (*user)(nil))
 		ctx := e.context(t)
 		ada := user{Name: "ada"}
@@ -299,7 +264,7 @@ func TestInsertsOnly(t *testing.T) {
 // TestFillLeavesTheQueryAlone: bun must generate exactly the query that it would have
 // for rows that already have keys.
 func TestFillLeavesTheQueryAlone(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
+	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
 		e := open(t, about, (*stamped)(nil))
 		sent := new(tracer)
 		e.DB = e.WithQueryHook(sent)

@@ -10,6 +10,7 @@ import (
 	"github.com/snowkey-go/snowkey/hooks/bunid"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/schema/pk"
+	"github.com/snowkey-go/snowkey/test/internal/reuse"
 )
 
 // These are models of the table users whose hook either doesn't run or doesn't call
@@ -145,7 +146,7 @@ var refused = []struct {
 // TestGuardRefuses: if the hooks were bypassed, an INSERT must fail before anything is
 // sent, so that the transaction can continue.
 func TestGuardRefuses(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
+	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
 		e := open(t, about, (*user)(nil), (*pair)(nil))
 		for _, c := range refused {
 			if c.only != "" && c.only != about.Dialect {
@@ -193,7 +194,7 @@ func TestGuardLets(t *testing.T) {
 		ID   int64 `bun:",pk,autoincrement"`
 		Name string
 	}
-	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
+	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
 		e := open(t, about, (*user)(nil), (*pair)(nil), (*stranger)(nil))
 		ctx := e.context(t)
 		for name, do := range map[string]func(ctx context.Context, db bun.IDB) error{

@@ -12,75 +12,58 @@ import (
 	"github.com/snowkey-go/snowkey/hooks/bunid"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/schema/pk"
+	"github.com/snowkey-go/snowkey/test/internal/reuse"
 )
 
 type (
 	number int64
-	ofKey  struct {
+
+	// A keyed has a key of type K. The others have it in a column of the type in their
+	// names.
+	keyed[K any] struct {
+		bun.BaseModel `bun:"table:keyed,alias:keyed"`
 		sourced
-		ID pk.Of[user] `bun:",pk"`
+		ID K `bun:",pk"`
 		N  int
 	}
-	textKey struct {
+	inBigint[K any] struct {
+		bun.BaseModel `bun:"table:keyed,alias:keyed"`
 		sourced
-		ID pk.Text `bun:",pk,type:varchar(20)"`
+		ID K `bun:",pk,type:bigint"`
 		N  int
 	}
-	sortKey struct {
+	inVarchar[K any] struct {
+		bun.BaseModel `bun:"table:keyed,alias:keyed"`
 		sourced
-		ID pk.SortText `bun:",pk,type:char(13)"`
+		ID K `bun:",pk,type:varchar(20)"`
 		N  int
 	}
-	strKey struct {
+	inChar[K any] struct {
+		bun.BaseModel `bun:"table:keyed,alias:keyed"`
 		sourced
-		ID pk.String `bun:",pk,type:bigint"`
+		ID K `bun:",pk,type:char(13)"`
 		N  int
-	}
-	bigKey struct {
-		sourced
-		ID pk.ID `bun:",pk,type:bigint"`
-		N  int
-	}
-	intKey struct {
-		sourced
-		ID int64 `bun:",pk"`
-		N  int
-	}
-	uintKey struct {
-		sourced
-		ID uint64 `bun:",pk"`
-		N  int
-	}
-	goKey struct {
-		sourced
-		ID string `bun:",pk,type:varchar(20)"`
-		N  int
-	}
-	namedKey struct {
-		sourced
-		Number number `bun:"id,pk"`
-		N      int
 	}
 )
 
 // TestKeyTypes: each type that can hold a key must actually do so, in a column that
 // isn't numbered by the database.
 func TestKeyTypes(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
+	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
 		for _, c := range []struct {
 			model  any
 			column string // type of the column; bigint if empty
 			stored func(id int64) string
 		}{
-			{new([]ofKey), "", nil},
-			{new([]bigKey), "", nil},
-			{new([]strKey), "", nil},
-			{new([]intKey), "", nil},
-			{new([]uintKey), "", nil},
-			{new([]namedKey), "", nil},
-			{new([]textKey), "char", nil},
-			{new([]goKey), "char", nil},
-			{new([]sortKey), "char", func(id int64) string { return pk.SortText(id).String() }},
+			{new([]keyed[pk.Of[user]]), "", nil},
+			{new([]keyed[int64]), "", nil},
+			{new([]keyed[uint64]), "", nil},
+			{new([]keyed[number]), "", nil},
+			{new([]inBigint[pk.ID]), "", nil},
+			{new([]inBigint[pk.String]), "", nil},
+			{new([]inVarchar[pk.Text]), "char", nil},
+			{new([]inVarchar[string]), "char", nil},
+			{new([]inChar[pk.SortText]), "char", func(id int64) string { return pk.SortText(id).String() }},
 		} {
 			rows := reflect.ValueOf(c.model).Elem()
 			typ := rows.Type().Elem()
@@ -158,18 +141,6 @@ type (
 		sourced
 		N int
 	}
-	pointerKey struct {
-		sourced
-		ID *pk.ID `bun:",pk"`
-	}
-	narrowKey struct {
-		sourced
-		ID int32 `bun:",pk"`
-	}
-	floatKey struct {
-		sourced
-		ID float64 `bun:",pk"`
-	}
 	numberedKey struct {
 		sourced
 		ID pk.ID `bun:",pk,autoincrement"`
@@ -205,22 +176,6 @@ type (
 	shortSortKey struct {
 		sourced
 		ID pk.SortText `bun:",pk,type:char(12)"`
-	}
-	sortBigintKey struct {
-		sourced
-		ID pk.SortText `bun:",pk"`
-	}
-	textBigintKey struct {
-		sourced
-		ID pk.Text `bun:",pk,type:bigint"`
-	}
-	goBigintKey struct {
-		sourced
-		ID string `bun:",pk,type:bigint"`
-	}
-	idVarcharKey struct {
-		sourced
-		ID pk.ID `bun:",pk,type:varchar(20)"`
 	}
 	intTextKey struct {
 		sourced
@@ -261,9 +216,9 @@ var declarations = []struct {
 	only    string // the dialects to try this on; all if empty
 }{
 	{&noKey{}, "", "has no primary key", ""},
-	{&pointerKey{}, "ID (*pk.ID)", "is a pointer", ""},
-	{&narrowKey{}, "ID (int32)", "cannot hold a 64-bit key", ""},
-	{&floatKey{}, "ID (float64)", "cannot hold a 64-bit key", ""},
+	{&keyed[*pk.ID]{}, "ID (*pk.ID)", "is a pointer", ""},
+	{&keyed[int32]{}, "ID (int32)", "cannot hold a 64-bit key", ""},
+	{&keyed[float64]{}, "ID (float64)", "cannot hold a 64-bit key", ""},
 	{&numberedKey{}, "ID (pk.ID)", "is numbered by the database", ""},
 	{&identityKey{}, "ID (pk.ID)", "is numbered by the database", ""},
 	{&serialKey{}, "ID (pk.ID)", "is numbered by the database", ""},
@@ -274,10 +229,10 @@ var declarations = []struct {
 	{&shortKey{}, "ID (string)", "has a column that cannot hold every key (varchar(10))", ""},
 	{&shortSortKey{}, "ID (pk.SortText)", "has a column that cannot hold every key (char(12))", ""},
 	{&paddedKey{}, "ID (string)", "has a column that pads the key with spaces (char(20))", "postgres"},
-	{&sortBigintKey{}, "ID (pk.SortText)", "has a column that cannot hold every key", ""},
-	{&textBigintKey{}, "ID (pk.Text)", "is text in a column of numbers (bigint)", ""},
-	{&goBigintKey{}, "ID (string)", "is text in a column of numbers (bigint)", ""},
-	{&idVarcharKey{}, "ID (pk.ID)", "is an integer in a column of text (varchar)", ""},
+	{&keyed[pk.SortText]{}, "ID (pk.SortText)", "has a column that cannot hold every key", ""},
+	{&inBigint[pk.Text]{}, "ID (pk.Text)", "is text in a column of numbers (bigint)", ""},
+	{&inBigint[string]{}, "ID (string)", "is text in a column of numbers (bigint)", ""},
+	{&inVarchar[pk.ID]{}, "ID (pk.ID)", "is an integer in a column of text (varchar)", ""},
 	{&intTextKey{}, "ID (int64)", "is an integer in a column of text (text)", ""},
 	{&compositeKey{}, "A (pk.ID)", "is part of a composite key", ""},
 	{&foreignKey{}, "UserID (pk.ID)", "is a foreign key", ""},
@@ -287,7 +242,7 @@ var declarations = []struct {
 // TestDeclarations: a key that can't be filled in must be refused, both when the
 // program starts and when a row is inserted.
 func TestDeclarations(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
+	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
 		for _, c := range declarations {
 			if c.only != "" && !strings.Contains(c.only, about.Dialect) {
 				continue

@@ -10,6 +10,7 @@ import (
 	"github.com/snowkey-go/snowkey/hooks/bunid"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/schema/pk"
+	"github.com/snowkey-go/snowkey/test/internal/reuse"
 )
 
 // A way is one of the ways to create the users "a" and "b". It's called with their
@@ -282,7 +283,7 @@ func (h *hooked) BeforeAppendModel(_ context.Context, q bun.Query) error {
 
 // TestWays: whichever way is used, memory must equal the table.
 func TestWays(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+	reuse.Each(t, func(t *testing.T, db dbtest.DB) {
 		e := open(t, db, (*user)(nil))
 		e.use(t, (*derived)(nil), (*pointing)(nil), (*prefixed)(nil), (*hooked)(nil))
 		for _, w := range ways {

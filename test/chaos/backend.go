@@ -33,13 +33,9 @@ type backend struct {
 	// fencesOften is set if faults that lose no commits change the fingerprint. A lease of
 	// a layout of days would then start on the next day.
 	fencesOften bool
-
-	// lacks gives the reason for each fault that the backend can't have. The test demands
-	// one for each function that server doesn't set, and prints it.
-	lacks map[string]string
 }
 
-// backends are all kinds of store that the chaos test runs on.
+// backends are the kinds of store that the chaos test runs on. At night there are more.
 var backends = []backend{postgres, mysql}
 
 // A server is a running server or cluster, and the harm that can be done to it.
@@ -65,13 +61,6 @@ type server struct {
 	// more has the faults of this backend alone.
 	more []harm
 }
-
-// The faults that a backend may lack.
-const (
-	faultStop  = "server stopped for longer than the bound"
-	faultClock = "server's clock wrong"
-	faultDays  = "layouts of days"
-)
 
 // A harm is a fault that only one kind of backend can have, such as a failover.
 type harm struct {

@@ -15,6 +15,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/internal/dbtest/cluster"
 	"github.com/snowkey-go/snowkey/lease"
 	"github.com/snowkey-go/snowkey/lease/etcdstore"
 )
@@ -32,10 +33,6 @@ var etcdBackend = backend{
 	},
 	start:    startEtcd,
 	volatile: true,
-	lacks: map[string]string{
-		faultClock: "no clock of a member is used",
-		faultDays:  "such layouts are refused on a store that may lose commits",
-	},
 }
 
 func dialEtcd(endpoints ...string) (*clientv3.Client, error) {
@@ -50,7 +47,7 @@ type etcdCluster struct {
 }
 
 func startEtcd(t dbtest.TB) server {
-	c := &etcdCluster{members: dbtest.EtcdCluster(t, 3)}
+	c := &etcdCluster{members: cluster.Etcd(t, 3)}
 	var addresses []string
 	for _, m := range c.members {
 		addresses = append(addresses, m.Address)

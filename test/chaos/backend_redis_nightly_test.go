@@ -27,9 +27,6 @@ var redisBackend = backend{
 	},
 	start:    startRedis,
 	volatile: true,
-	lacks: map[string]string{
-		faultDays: "such layouts are refused on a store that may lose commits",
-	},
 }
 
 // A redisPair is a primary with a replica. A failover swaps the two.

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"regexp"
-	"strings"
 	"syscall"
 	"time"
 
@@ -27,9 +26,6 @@ var postgres = backend{
 		return openSQL("pgx", text, sqlstore.Postgres)
 	},
 	start: func(t dbtest.TB) server { return startSQL(t, "postgres") },
-	lacks: map[string]string{
-		faultStop: "each connection of Postgres has a process of its own, which goes on",
-	},
 }
 
 var mysql = backend{
@@ -62,20 +58,27 @@ func openSQL(driver, dsn string, store func(*sql.DB) *sqlstore.Store) (lease.Sto
 }
 
 func startSQL(t dbtest.TB, dialect string) server {
-	db, process, clock := dbtest.Clocked(t, dialect)
-	s := server{
-		text: db.DSN, addresses: []string{regexp.MustCompile(`127\.0\.0\.1:\d+`).FindString(db.DSN)},
-		kill: process.Kill, start: process.Start, setClock: clock.Set,
-		dump: func(ctx context.Context, w io.Writer) error { return writeTables(ctx, w, db) },
+	s := server{}
+	var db dbtest.DB
+	var process *dbtest.Process
+	if dbtest.Nightly {
+		var clock *dbtest.Clock
+		db, process, clock = dbtest.Clocked(t, dialect)
+		s.setClock = clock.Set
+	} else {
+		db, process = dbtest.Killable(t, dialect)
 	}
-	if dialect == "mysql" {
+	s.text, s.addresses = db.DSN, []string{regexp.MustCompile(`127\.0\.0\.1:\d+`).FindString(db.DSN)}
+	s.kill, s.start = process.Kill, process.Start
+	s.dump = func(ctx context.Context, w io.Writer) error { return writeTables(ctx, w, db) }
+	if dialect == "mysql" { // a connection of Postgres has a process of its own, which goes on
 		s.stop = func() error { return process.Signal(syscall.SIGSTOP) }
 		s.resume = func() error { return process.Signal(syscall.SIGCONT) }
 	}
 	return s
 }
 
-// writeTables writes all columns of the lease tables.
+// writeTables writes the rows of the lease tables.
 func writeTables(ctx context.Context, w io.Writer, of dbtest.DB) (failed error) {
 	db, err := sql.Open(of.Driver, of.DSN)
 	if err != nil {
@@ -83,43 +86,25 @@ func writeTables(ctx context.Context, w io.Writer, of dbtest.DB) (failed error) 
 	}
 	defer db.Close()
 	for _, table := range []string{"snowkey_lease_ns", "snowkey_lease"} {
-		fmt.Fprintf(w, "%s at %s\n", table, time.Now().Format(time.RFC3339Nano))
-		if err := writeRows(ctx, w, db, "SELECT * FROM "+table); err != nil {
-			fmt.Fprintln(w, err)
+		rows, err := db.QueryContext(ctx, "SELECT * FROM "+table)
+		if err != nil {
 			failed = errors.Join(failed, err)
+			continue
 		}
-		fmt.Fprintln(w)
+		names, _ := rows.Columns()
+		fmt.Fprintln(w, table, "at", time.Now().Format(time.RFC3339Nano), names)
+		values := make([]any, len(names))
+		for i := range values {
+			values[i] = new(sql.NullString)
+		}
+		for rows.Next() {
+			failed = errors.Join(failed, rows.Scan(values...))
+			for _, v := range values {
+				fmt.Fprint(w, v.(*sql.NullString).String, "\t")
+			}
+			fmt.Fprintln(w)
+		}
+		failed = errors.Join(failed, rows.Err())
 	}
 	return failed
-}
-
-// writeRows writes a line with the column names, followed by a line for each row.
-// Columns are separated by tabs.
-func writeRows(ctx context.Context, w io.Writer, db *sql.DB, query string) error {
-	rows, err := db.QueryContext(ctx, query)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	names, err := rows.Columns()
-	if err != nil {
-		return err
-	}
-	fmt.Fprintln(w, strings.Join(names, "\t"))
-	values, into := make([]sql.NullString, len(names)), make([]any, len(names))
-	for i := range values {
-		into[i] = &values[i]
-	}
-	for rows.Next() {
-		if err := rows.Scan(into...); err != nil {
-			return err
-		}
-		for i, v := range values {
-			if names[i] = "NULL"; v.Valid {
-				names[i] = v.String
-			}
-		}
-		fmt.Fprintln(w, strings.Join(names, "\t"))
-	}
-	return rows.Err()
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/internal/dbtest/cluster"
 	"github.com/snowkey-go/snowkey/lease"
 	"github.com/snowkey-go/snowkey/lease/zkstore"
 )
@@ -34,10 +35,6 @@ var zooKeeperBackend = backend{
 	},
 	start:       startZooKeeper,
 	fencesOften: true,
-	lacks: map[string]string{
-		faultClock: "a Java server hangs under libfaketime",
-		faultDays:  "an election raises the fence, for such layouts to the next day",
-	},
 }
 
 func dialZooKeeper(text string) (*zk.Conn, error) {
@@ -47,7 +44,7 @@ func dialZooKeeper(text string) (*zk.Conn, error) {
 
 // startZooKeeper starts an ensemble of three servers. Faults happen to the leader.
 func startZooKeeper(t dbtest.TB) server {
-	z := dbtest.ZooKeepers(t, 3)
+	z := cluster.ZooKeepers(t, 3)
 	folder, err := os.MkdirTemp("", "snowkey-zookeeper-")
 	if err != nil {
 		t.Fatalf("%v", err)
@@ -57,10 +54,10 @@ func startZooKeeper(t dbtest.TB) server {
 }
 
 // zooKeeperServer keeps copies of the data in a folder.
-func zooKeeperServer(z *dbtest.ZooKeeper, folder string) server {
+func zooKeeperServer(z *cluster.ZooKeeper, folder string) server {
 	addresses := z.Addresses()
-	var struck *dbtest.ZooKeeperMember // the leader that was killed or stopped last
-	strike := func(do func(*dbtest.ZooKeeperMember) error) (err error) {
+	var struck *cluster.ZooKeeperMember // the leader that was killed or stopped last
+	strike := func(do func(*cluster.ZooKeeperMember) error) (err error) {
 		if struck, err = z.Leader(); err == nil {
 			err = do(struck)
 		}
@@ -69,10 +66,10 @@ func zooKeeperServer(z *dbtest.ZooKeeper, folder string) server {
 	backups := 0
 	return server{
 		text: strings.Join(addresses, ","), addresses: addresses,
-		kill:  func() error { return strike(func(m *dbtest.ZooKeeperMember) error { return m.Kill() }) },
+		kill:  func() error { return strike(func(m *cluster.ZooKeeperMember) error { return m.Kill() }) },
 		start: func() error { return errors.Join(struck.Start(), z.Await()) },
 		stop: func() error {
-			return strike(func(m *dbtest.ZooKeeperMember) error { return m.Signal(syscall.SIGSTOP) })
+			return strike(func(m *cluster.ZooKeeperMember) error { return m.Signal(syscall.SIGSTOP) })
 		},
 		resume: func() error { return errors.Join(struck.Signal(syscall.SIGCONT), z.Await()) },
 		dump: func(ctx context.Context, w io.Writer) error {
@@ -93,7 +90,7 @@ func zooKeeperServer(z *dbtest.ZooKeeper, folder string) server {
 				return z.Await()
 			}},
 			{name: "all members killed -9", begin: func([]*proxy) error {
-				return z.Restart(func(*dbtest.ZooKeeperMember) error { return nil })
+				return z.Restart(func(*cluster.ZooKeeperMember) error { return nil })
 			}},
 			{name: "all members restored from an older copy", begin: func([]*proxy) error {
 				backups++
@@ -103,7 +100,7 @@ func zooKeeperServer(z *dbtest.ZooKeeper, folder string) server {
 					return err
 				}
 				time.Sleep(700 * time.Millisecond) // what the ensemble commits now is lost
-				return z.Restart(func(m *dbtest.ZooKeeperMember) error { return m.ReplaceData(backup) })
+				return z.Restart(func(m *cluster.ZooKeeperMember) error { return m.ReplaceData(backup) })
 			}},
 		},
 	}

@@ -11,11 +11,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/internal/dbtest/cluster"
 )
 
 func TestNightlyGalera(t *testing.T) {
-	members := dbtest.Galera(t, 3)
+	members := cluster.Galera(t, 3)
 	n := newClusterNemesis(t, members)
 	n.run([]fault{
 		{"member killed -9 and joined again", n.killMember},
@@ -27,7 +27,7 @@ func TestNightlyGalera(t *testing.T) {
 }
 
 func TestNightlyGroupReplication(t *testing.T) {
-	members := dbtest.GroupReplication(t, 3)
+	members := cluster.GroupReplication(t, 3)
 	n := newClusterNemesis(t, members)
 	n.run([]fault{
 		{"member killed -9 and joined again", n.killMember},
@@ -37,7 +37,7 @@ func TestNightlyGroupReplication(t *testing.T) {
 }
 
 func TestNightlyPartitionedGroup(t *testing.T) {
-	members := dbtest.SeparateGroup(t, 3)
+	members := cluster.SeparateGroup(t, 3)
 	n := newClusterNemesis(t, members)
 	n.expelled = 30 * time.Second // we measured 21 s
 	n.run([]fault{
@@ -50,26 +50,21 @@ func TestNightlyPartitionedGroup(t *testing.T) {
 // balancer without health checks spreads the connections.
 type clusterNemesis struct {
 	*nemesis
-	members []*dbtest.Member
+	members []*cluster.Member
 	// expelled is a time after which the others go on without a member that they can't reach.
 	expelled time.Duration
 
 	allStall, allAhead time.Duration // the maximum of all faults
 }
 
-func newClusterNemesis(t *testing.T, members []*dbtest.Member) *clusterNemesis {
-	s := readSettings(t)
-	if s.length == 0 {
-		s.length, s.processes = time.Minute, 8
-	}
-	db, balancer := dbtest.Balanced(t, members)
+func newClusterNemesis(t *testing.T, members []*cluster.Member) *clusterNemesis {
+	s := readSettings(t, time.Minute, 8)
+	db, balancer := cluster.Balanced(t, members)
 	cluster := server{
 		text: db.DSN, addresses: []string{balancer.Address()},
 		dump: func(ctx context.Context, w io.Writer) error { return writeTables(ctx, w, db) },
 	}
-	n := &clusterNemesis{nemesis: newNemesisOf(t, mysqlCluster, cluster, s), members: members, expelled: 12 * time.Second}
-	n.lenient = true
-	n.orders.MaxWorker = int64(s.processes) - 1
+	n := &clusterNemesis{nemesis: newNemesis(t, mysqlCluster, cluster, s), members: members, expelled: 12 * time.Second}
 	return n
 }
 
@@ -81,7 +76,7 @@ func (n *clusterNemesis) run(ofCluster []fault) {
 		{"processes killed -9", n.killSome},
 		{"processes closed", n.closeSome},
 		{"processes stopped beyond TTL", n.stopSome},
-		{"clocks 3 h ahead, and right again", func() (time.Time, []*process) { return n.setClocks(3 * time.Hour) }},
+		{"clocks 3 h ahead, and right again", n.setClocks(3 * time.Hour)},
 		{"replies lost, requests late", n.badNetwork},
 	}
 	calm := time.Now() // first without faults
@@ -106,11 +101,7 @@ func (n *clusterNemesis) run(ofCluster []fault) {
 func (n *clusterNemesis) figures(name string, since time.Time) {
 	fences := 0
 	for _, p := range n.all {
-		text, err := p.log()
-		if err != nil {
-			n.Errorf("%v", err)
-		}
-		for line := range strings.Lines(string(text)) {
+		for line := range strings.Lines(p.logged()) {
 			at, err := time.Parse(time.RFC3339, strings.TrimPrefix(strings.Fields(line + " -")[0], "time="))
 			if err == nil && at.After(since) && strings.Contains(line, "replaced or restored") {
 				fences++
@@ -125,13 +116,7 @@ func (n *clusterNemesis) figures(name string, since time.Time) {
 	n.stall, n.ahead = 0, 0
 }
 
-func (n *clusterNemesis) must(err error) {
-	if err != nil {
-		n.Fatal(err)
-	}
-}
-
-func (n *clusterNemesis) one() *dbtest.Member { return n.members[rand.IntN(len(n.members))] }
+func (n *clusterNemesis) one() *cluster.Member { return n.members[rand.IntN(len(n.members))] }
 
 func (n *clusterNemesis) killMember() (time.Time, []*process) {
 	m := n.one()

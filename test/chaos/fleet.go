@@ -4,7 +4,9 @@ package chaos
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -24,7 +26,7 @@ import (
 type fleet struct {
 	orders Orders // for each process, except for the label
 	server server
-	dir    string // for logs and runs
+	dir    string // for the evidence
 	check  *Checker
 
 	mu      sync.Mutex
@@ -47,6 +49,26 @@ func kindOf(note string) string {
 	return note[:min(len(note), most)]
 }
 
+// patience is how long to wait for something that takes a second on a machine at rest.
+const patience = 3 * time.Minute
+
+// save writes the evidence of a failure: all runs, duplicates, rows and namespaces.
+func (f *fleet) save() error {
+	runs, err1 := os.Create(filepath.Join(f.dir, "runs.txt"))
+	tables, err2 := os.Create(filepath.Join(f.dir, "tables.txt"))
+	if err := errors.Join(err1, err2); err != nil {
+		return err
+	}
+	f.check.write(runs)
+	found, _ := f.check.Check()
+	for _, d := range found {
+		fmt.Fprintln(runs, d)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	return errors.Join(runs.Close(), f.server.dump(ctx, tables), tables.Close())
+}
+
 // A process is one process of a fleet.
 type process struct {
 	fleet    *fleet
@@ -55,6 +77,7 @@ type process struct {
 	cmd      *exec.Cmd
 	stdin    io.WriteCloser
 	journal  *Journal
+	log      *os.File      // what the process logs, and what the test notes about it
 	done     chan struct{} // closed once it has ended and its journal is complete
 	answered chan struct{} // receives one element for each command
 
@@ -78,18 +101,13 @@ func (f *fleet) start(change func(*Orders)) (*process, error) {
 	if err != nil {
 		return nil, err
 	}
-	log, err := os.Create(filepath.Join(f.dir, o.Label+".log"))
-	if err != nil {
-		return nil, err
-	}
-	defer log.Close()
-	p := &process{fleet: f, label: o.Label, layout: o.layout(), done: make(chan struct{}), answered: make(chan struct{}, 1)}
-	if p.journal, err = f.check.Journal(o.Label); err != nil {
+	p := &process{fleet: f, label: o.Label, layout: o.layout(), journal: f.check.Journal(o.Label), done: make(chan struct{}), answered: make(chan struct{}, 1)}
+	if p.log, err = os.OpenFile(filepath.Join(f.dir, o.Label+".log"), os.O_CREATE|os.O_APPEND|os.O_RDWR, 0o644); err != nil {
 		return nil, err
 	}
 	p.cmd = exec.Command(os.Args[0])
 	p.cmd.Env = append(os.Environ(), ordersEnv+"="+string(text), "GORACE=atexit_sleep_ms=0")
-	p.cmd.Stderr = log
+	p.cmd.Stderr = p.log
 	if p.stdin, err = p.cmd.StdinPipe(); err != nil {
 		return nil, err
 	}
@@ -113,9 +131,7 @@ func (f *fleet) start(change func(*Orders)) (*process, error) {
 		}
 		p.cmd.Wait()
 		p.remark(fmt.Sprintf("ended %s, %v", time.Now().Format(time.RFC3339Nano), p.cmd.ProcessState))
-		if err := p.journal.Close(); err != nil {
-			f.complain(err.Error())
-		}
+		p.log.Close()
 	}()
 	return p, nil
 }
@@ -188,12 +204,8 @@ func (f *fleet) measure(drawn, id time.Time) {
 	f.ahead = max(f.ahead, id.Sub(drawn))
 }
 
-// remark adds a line for human readers to the journal.
-func (p *process) remark(text string) {
-	if err := p.journal.Note(text); err != nil {
-		p.fleet.complain(err.Error())
-	}
-}
+// remark adds a line for human readers to the log of the process.
+func (p *process) remark(text string) { fmt.Fprintln(p.log, "#", text) }
 
 func (f *fleet) complain(text string) {
 	f.mu.Lock()
@@ -219,7 +231,7 @@ func (p *process) close() error {
 	select {
 	case <-p.done:
 		return nil
-	case <-time.After(20 * time.Second):
+	case <-time.After(patience):
 		return fmt.Errorf("%s does not end", p.label)
 	}
 }
@@ -234,13 +246,19 @@ func (p *process) command(text string) error {
 		return nil
 	case <-p.done:
 		return fmt.Errorf("%s has ended", p.label)
-	case <-time.After(10 * time.Second):
+	case <-time.After(patience):
 		return fmt.Errorf("%s does not answer", p.label)
 	}
 }
 
-// log returns what the process has logged so far.
-func (p *process) log() ([]byte, error) { return os.ReadFile(p.cmd.Stderr.(*os.File).Name()) }
+// logged returns what the process has logged so far.
+func (p *process) logged() string {
+	text, err := os.ReadFile(p.log.Name())
+	if err != nil {
+		p.fleet.complain(err.Error())
+	}
+	return string(text)
+}
 
 // drewSince reports whether the process has drawn ids since t.
 func (p *process) drewSince(t time.Time) bool {

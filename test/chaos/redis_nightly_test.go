@@ -30,26 +30,9 @@ func TestNightlyRedisFailoverThatLosesAClaim(t *testing.T) {
 			f := newFleet(t, redisBackend, server, 50_000)
 			f.orders.Store = network.addr()
 			f.orders.MinWorker, f.orders.MaxWorker, f.orders.Eager = 1, 1, eager
-			flows := func(p *process) {
-				t.Helper()
-				for start := time.Now(); !p.drewSince(start); time.Sleep(5 * time.Millisecond) {
-					if time.Since(start) > 20*time.Second {
-						t.Fatal(p.label, " draws no ids")
-					}
-				}
-			}
-			launch := func() *process {
-				t.Helper()
-				p, err := f.start(nil)
-				if err != nil {
-					t.Fatal(err)
-				}
-				flows(p)
-				return p
-			}
 
 			// The row exists and is free, and the replica has it.
-			if err := launch().close(); err != nil {
+			if err := begin(t, f).close(); err != nil {
 				t.Fatal(err)
 			}
 			if err := pair.follow(); err != nil {
@@ -59,7 +42,7 @@ func TestNightlyRedisFailoverThatLosesAClaim(t *testing.T) {
 			if err := pair.leave(); err != nil {
 				t.Fatal(err)
 			}
-			second := launch() // claims the row, of which the replica knows nothing
+			second := begin(t, f) // claims the row, of which the replica knows nothing
 			if err := pair.promote(network); err != nil {
 				t.Fatal(err)
 			}
@@ -67,17 +50,14 @@ func TestNightlyRedisFailoverThatLosesAClaim(t *testing.T) {
 			if err := second.signal(syscall.SIGSTOP); err != nil {
 				t.Fatal(err)
 			}
-			launch() // claims it again
+			begin(t, f) // claims it again
 			if err := second.signal(syscall.SIGCONT); err != nil {
 				t.Fatal(err)
 			}
 			time.Sleep(3 * time.Second)
 
 			f.killAll()
-			found, totals, err := f.check.Check()
-			if err != nil {
-				t.Fatal(err)
-			}
+			found, totals := f.check.Check()
 			t.Logf("%d ids under %d leases, duplicates: %v", totals.IDs, totals.Leases, found)
 			if totals.Leases != 3 || len(f.bad) > 0 {
 				t.Errorf("%d leases, want 3; %v", totals.Leases, f.bad)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/internal/dbtest/cluster"
 	"github.com/snowkey-go/snowkey/lease"
 	"github.com/snowkey-go/snowkey/lease/zkstore"
 )
@@ -26,7 +27,7 @@ func TestNightlyZooKeeperRestoreThatLosesAClaim(t *testing.T) {
 	}
 	for name, same := range map[string]bool{"another era": false, "the same fingerprint": true} {
 		t.Run(name, func(t *testing.T) {
-			z := dbtest.ZooKeepers(t, 1)
+			z := cluster.ZooKeepers(t, 1)
 			f := newFleet(t, zooKeeperBackend, zooKeeperServer(z, t.TempDir()), 50_000)
 			f.setDays(true)
 			f.orders.MinWorker, f.orders.MaxWorker = 1, 1
@@ -35,28 +36,10 @@ func TestNightlyZooKeeperRestoreThatLosesAClaim(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Cleanup(network.close)
-			start := func() *process {
-				t.Helper()
-				p, err := f.start(nil)
-				if err != nil {
-					t.Fatal(err)
-				}
-				return p
-			}
-			launch := func() *process {
-				t.Helper()
-				p := start()
-				for start := time.Now(); !p.drewSince(start); time.Sleep(5 * time.Millisecond) {
-					if time.Since(start) > time.Minute {
-						t.Fatal(p.label, " draws no ids")
-					}
-				}
-				return p
-			}
 
 			// The row exists and is free in the copy, which is taken while nothing is written: a
 			// restart would begin another era.
-			if err := launch().close(); err != nil {
+			if err := begin(t, f).close(); err != nil {
 				t.Fatal(err)
 			}
 			backup, m := filepath.Join(t.TempDir(), "copy"), z.Members[0]
@@ -64,30 +47,32 @@ func TestNightlyZooKeeperRestoreThatLosesAClaim(t *testing.T) {
 				t.Fatal(err)
 			}
 			f.orders.Store = network.addr()
-			launch() // claims the row, of which the copy knows nothing
+			begin(t, f) // claims the row, of which the copy knows nothing
 			network.cut()
-			if err := z.Restart(func(m *dbtest.ZooKeeperMember) error { return m.ReplaceData(backup) }); err != nil {
+			if err := z.Restart(func(m *cluster.ZooKeeperMember) error { return m.ReplaceData(backup) }); err != nil {
 				t.Fatal(err)
 			}
 			if same {
 				keepFingerprint(t, m.Address)
 			}
 			f.orders.Store = m.Address
-			leases := int64(2)
-			if p, began := start(), time.Now(); same { // claims it again
+			leases := 2
+			if same { // claims it again
 				leases = 3
-				for !p.drewSince(began) && time.Since(began) < time.Minute {
-					time.Sleep(5 * time.Millisecond)
+				begin(t, f)
+			} else {
+				p, err := f.start(nil)
+				if err != nil {
+					t.Fatal(err)
 				}
-			} else if time.Sleep(5 * time.Second); p.drewSince(began) {
-				t.Error("a process draws ids before the fence")
+				began := time.Now()
+				if time.Sleep(5 * time.Second); p.drewSince(began) {
+					t.Error("a process draws ids before the fence")
+				}
 			}
 
 			f.killAll()
-			found, totals, err := f.check.Check()
-			if err != nil {
-				t.Fatal(err)
-			}
+			found, totals := f.check.Check()
 			t.Logf("%d ids under %d leases, duplicates: %v", totals.IDs, totals.Leases, found)
 			if totals.Leases != leases || len(f.bad) > 0 {
 				t.Errorf("%d leases, want %d; %v", totals.Leases, leases, f.bad)

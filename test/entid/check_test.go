@@ -3,10 +3,6 @@
 package entid_test
 
 import (
-	"errors"
-	"fmt"
-	"slices"
-	"strings"
 	"testing"
 
 	"entgo.io/ent/dialect/sql/schema"
@@ -14,8 +10,9 @@ import (
 
 	"github.com/snowkey-go/snowkey/ent/entid"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
-	"github.com/snowkey-go/snowkey/schema/catalog"
+	"github.com/snowkey-go/snowkey/internal/idtest"
 	"github.com/snowkey-go/snowkey/test/entid/internal/ent/migrate"
+	"github.com/snowkey-go/snowkey/test/internal/reuse"
 )
 
 // Check must accept the tables that ent creates, with and without the mixin.
@@ -31,24 +28,6 @@ func TestCheckFits(t *testing.T) {
 // the annotation that keeps the column from counting.
 func counting(name string, increment bool) *schema.Table {
 	return schema.NewTable(name).AddPrimary(&schema.Column{Name: "id", Type: field.TypeInt64, Increment: increment})
-}
-
-// found returns the findings of Check as severity:kind:table.column, in order.
-func found(t *testing.T, err error) string {
-	t.Helper()
-	if err == nil {
-		return ""
-	}
-	e, ok := errors.AsType[*catalog.MismatchError](err)
-	if !ok {
-		t.Fatalf("got %v, want a *MismatchError", err)
-	}
-	var all []string
-	for _, f := range e.Findings {
-		all = append(all, fmt.Sprintf("%s:%s:%s.%s", f.Severity, f.Kind, f.Column.Table.Name, f.Column.Name))
-	}
-	slices.Sort(all)
-	return strings.Join(all, "\n")
 }
 
 func TestCheckFinds(t *testing.T) {
@@ -87,20 +66,6 @@ func TestCheckFinds(t *testing.T) {
 			},
 		},
 		{
-			name: "text and numbers",
-			sql: map[string][]string{
-				"postgres": {`CREATE TABLE labels (id bigint PRIMARY KEY)`, `CREATE TABLE notes (id char(12) PRIMARY KEY, note_main text)`, `CREATE TABLE tags (id uuid PRIMARY KEY)`},
-				"mysql":    {"CREATE TABLE labels (id BIGINT PRIMARY KEY)", "CREATE TABLE notes (id CHAR(12) PRIMARY KEY, note_main TEXT)", "CREATE TABLE tags (id DATE PRIMARY KEY)"},
-				"sqlite":   {`CREATE TABLE labels (id BIGINT NOT NULL PRIMARY KEY)`, `CREATE TABLE notes (id char(12) PRIMARY KEY, note_main text)`, `CREATE TABLE tags (id BLOB PRIMARY KEY)`},
-			},
-			tables: []*schema.Table{migrate.LabelsTable, migrate.NotesTable, migrate.TagsTable},
-			want: map[string]string{
-				"postgres": "blocker:narrow-key:notes.id\nblocker:not-numeric:tags.id\nblocker:number-key:labels.id",
-				"mysql":    "blocker:narrow-key:notes.id\nblocker:not-numeric:tags.id\nblocker:number-key:labels.id",
-				"sqlite":   "blocker:number-key:labels.id",
-			},
-		},
-		{
 			name: "a schema that was forgotten when the counter was dropped",
 			sql: map[string][]string{
 				"postgres": {`CREATE TABLE items (id bigint PRIMARY KEY)`, `CREATE TABLE boxes (id bigserial PRIMARY KEY)`},
@@ -114,23 +79,9 @@ func TestCheckFinds(t *testing.T) {
 				"sqlite":   "blocker:not-counting:items.id\nblocker:still-counts:boxes.id",
 			},
 		},
-		{
-			name: "no column, no table",
-			sql: map[string][]string{
-				"postgres": {`CREATE TABLE posts (id bigint PRIMARY KEY)`},
-				"mysql":    {"CREATE TABLE posts (id BIGINT PRIMARY KEY)"},
-				"sqlite":   {`CREATE TABLE posts (id BIGINT NOT NULL PRIMARY KEY)`},
-			},
-			tables: []*schema.Table{migrate.PostsTable, migrate.CardsTable},
-			want: map[string]string{
-				"postgres": "blocker:missing-column:posts.author_id\nblocker:missing-table:cards.",
-				"mysql":    "blocker:missing-column:posts.author_id\nblocker:missing-table:cards.",
-				"sqlite":   "blocker:missing-column:posts.author_id\nblocker:missing-table:cards.",
-			},
-		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+			reuse.Each(t, func(t *testing.T, db dbtest.DB) {
 				conn := db.Connect(t)
 				for _, statement := range tc.sql[db.Dialect] {
 					if _, err := conn.Exec(statement); err != nil {
@@ -138,7 +89,7 @@ func TestCheckFinds(t *testing.T) {
 					}
 				}
 				err := entid.Check(t.Context(), conn, tc.tables...)
-				if got := found(t, err); got != tc.want[db.Dialect] {
+				if got := idtest.Findings(t, err); got != tc.want[db.Dialect] {
 					t.Errorf("found\n%s\nwant\n%s\n%v", got, tc.want[db.Dialect], err)
 				}
 			})

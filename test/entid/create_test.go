@@ -5,8 +5,6 @@ package entid_test
 import (
 	"context"
 	"errors"
-	"fmt"
-	"slices"
 	"testing"
 	"time"
 
@@ -15,8 +13,6 @@ import (
 	"github.com/snowkey-go/snowkey/idgen/worker"
 	"github.com/snowkey-go/snowkey/schema/pk"
 	"github.com/snowkey-go/snowkey/test/entid/internal/ent"
-	"github.com/snowkey-go/snowkey/test/entid/internal/ent/user"
-	"github.com/snowkey-go/snowkey/test/entid/internal/keys"
 )
 
 // The mixin fills keys of every type from the default pool, and memory must equal the
@@ -56,91 +52,12 @@ func TestCreate(t *testing.T) {
 		if got := c.Label.GetX(ctx, label.ID); got.ID != label.ID {
 			t.Errorf("Label.Get(%v) = %v", label.ID, got)
 		}
-		// Exec doesn't share its code with Save.
-		if err := c.User.Create().SetName("exec").Exec(ctx); err != nil {
-			t.Error(err)
-		}
-	})
-}
-
-// A preset key must be kept exactly as it is, whereas a zero key is filled in.
-func TestPreset(t *testing.T) {
-	each(t, func(t *testing.T, c client) {
-		ctx := t.Context()
-		for _, id := range []pk.ID{low, high} {
-			u := c.User.Create().SetName(id.String()).SetID(id).SaveX(ctx)
-			if u.ID != id {
-				t.Errorf("created with %d, got %d", id, u.ID)
-			}
-		}
-		c.wantRows(t, "SELECT id FROM users ORDER BY id", texts[pk.ID](low, high)...)
-		// All operations below must be able to tell the two keys apart.
-		if got := c.User.Query().Where(user.ID(low)).OnlyX(ctx).Name; got != pk.ID(low).String() {
-			t.Errorf("the row of %d has the name %s", int64(low), got)
-		}
-		c.User.DeleteOneID(high).ExecX(ctx)
-		c.wantRows(t, "SELECT id FROM users", pk.ID(low).String())
-
-		for _, id := range []pk.Text{low, high} {
-			c.Label.Create().SetName(id.String()).SetID(id).ExecX(ctx)
-		}
-		c.Label.DeleteOneID(high).ExecX(ctx)
-		c.wantRows(t, "SELECT id FROM labels", pk.Text(low).String())
-		for _, id := range []keys.CardID{low, high} {
-			c.Card.Create().SetNumber(id.String()).SetID(id).ExecX(ctx)
-		}
-		c.wantRows(t, "SELECT id FROM cards ORDER BY id", texts[pk.ID](low, high)...)
-
 		if u := c.User.Create().SetName("zero").SetID(0).SaveX(ctx); u.ID == 0 {
 			t.Error("a zero key was not filled")
 		}
-	})
-}
-
-// A bulk create fills in the keys in the order of the slice, skipping preset ones.
-func TestBulk(t *testing.T) {
-	each(t, func(t *testing.T, c client) {
-		ctx := t.Context()
-		check := func(us []*ent.User, err error) []pk.ID {
-			t.Helper()
-			if err != nil {
-				t.Fatal(err)
-			}
-			var got []pk.ID
-			for _, u := range us {
-				got = append(got, u.ID)
-				c.wantRows(t, "SELECT id FROM users WHERE name = '"+u.Name+"'", u.ID.String())
-			}
-			return got
-		}
-		builder := func(prefix string, i int) *ent.UserCreate {
-			return c.User.Create().SetName(fmt.Sprint(prefix, i))
-		}
-
-		var builders []*ent.UserCreate
-		for i := range 20 {
-			builders = append(builders, builder("bulk", i))
-		}
-		got := check(c.User.CreateBulk(builders...).Save(ctx))
-		if len(got) != 20 || !slices.IsSorted(got) || slices.Compact(got)[0] == 0 || len(slices.Compact(got)) != 20 {
-			t.Errorf("ids do not ascend: %v", got)
-		}
-
-		got = check(c.User.MapCreateBulk(make([]struct{}, 5), func(u *ent.UserCreate, i int) { u.SetName(fmt.Sprint("map", i)) }).Save(ctx))
-		if len(got) != 5 || !slices.IsSorted(got) {
-			t.Errorf("ids of MapCreateBulk do not ascend: %v", got)
-		}
-
-		got = check(c.User.CreateBulk(builder("mix", 0), builder("mix", 1).SetID(high), builder("mix", 2), builder("mix", 3).SetID(low)).Save(ctx))
-		if got[1] != high || got[3] != low {
-			t.Errorf("presets %d, %d became %v", int64(high), int64(low), got)
-		}
-		if got[0] == 0 || got[2] <= got[0] {
-			t.Errorf("rows between presets got %v", got)
-		}
-
-		if us, err := c.User.CreateBulk().Save(ctx); len(us) != 0 || err != nil {
-			t.Errorf("an empty bulk create returned %v, %v", us, err)
+		// Exec doesn't share its code with Save.
+		if err := c.User.Create().SetName("exec").Exec(ctx); err != nil {
+			t.Error(err)
 		}
 	})
 }
@@ -156,7 +73,7 @@ func TestName(t *testing.T) {
 	}
 	t.Cleanup(func() { pool.Close(context.Background()) })
 	idgen.SetDefault(pool)
-	each(t, func(t *testing.T, c client) {
+	eachInTurn(t, func(t *testing.T, c client) {
 		ctx := t.Context()
 		first := c.Post.Create().SetTitle("1").SaveX(ctx).ID
 		c.User.Create().SetName("a").ExecX(ctx)
@@ -167,29 +84,6 @@ func TestName(t *testing.T) {
 		if next, err := pool.Named("posts").Next(ctx); err != nil || pk.ID(next) != first+2 {
 			t.Errorf("generator posts continues with %d, %v; want %d", next, err, first+2)
 		}
-	})
-}
-
-// A transaction fills in ids like any other client. After a rollback, nothing may be
-// left.
-func TestTx(t *testing.T) {
-	each(t, func(t *testing.T, c client) {
-		ctx := t.Context()
-		tx := c.txX(t)
-		tx.User.CreateBulk(tx.User.Create().SetName("a"), tx.User.Create().SetName("b")).SaveX(ctx)
-		if err := tx.Rollback(); err != nil {
-			t.Fatal(err)
-		}
-		c.wantRows(t, "SELECT id FROM users")
-
-		tx = c.txX(t)
-		u := tx.User.Create().SetName("a").SaveX(ctx)
-		p := tx.Post.Create().SetTitle("p").SetAuthor(u).SaveX(ctx)
-		if err := tx.Commit(); err != nil {
-			t.Fatal(err)
-		}
-		c.wantRows(t, "SELECT id FROM users", u.ID.String())
-		c.wantRows(t, "SELECT author_id FROM posts WHERE id = "+p.ID.String(), u.ID.String())
 	})
 }
 
@@ -229,7 +123,7 @@ func TestSourceError(t *testing.T) {
 func TestNoPool(t *testing.T) {
 	defer idgen.SetDefault(idgen.Default())
 	idgen.SetDefault(nil)
-	each(t, func(t *testing.T, c client) {
+	eachInTurn(t, func(t *testing.T, c client) {
 		ctx := t.Context()
 		for name, create := range map[string]func() error{
 			"pool's own": func() error { return c.User.Create().SetName("a").Exec(ctx) },

@@ -7,7 +7,6 @@ import (
 	stdsql "database/sql"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"testing"
 	"time"
@@ -15,6 +14,7 @@ import (
 	"entgo.io/ent/dialect"
 	"entgo.io/ent/dialect/sql"
 	"entgo.io/ent/dialect/sql/schema"
+	_ "github.com/glebarez/go-sqlite"
 	_ "github.com/go-sql-driver/mysql"
 	_ "github.com/jackc/pgx/v5/stdlib"
 
@@ -24,6 +24,7 @@ import (
 	"github.com/snowkey-go/snowkey/test/entid/internal/ent"
 	"github.com/snowkey-go/snowkey/test/entid/internal/ent/migrate"
 	_ "github.com/snowkey-go/snowkey/test/entid/internal/ent/runtime"
+	"github.com/snowkey-go/snowkey/test/internal/reuse"
 )
 
 // low and high are keys that can't be distinguished as float64.
@@ -38,7 +39,7 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 	idgen.SetDefault(pool)
-	os.Exit(m.Run())
+	reuse.Main(m)
 }
 
 // A client is an ent client, together with the database behind it.
@@ -55,7 +56,7 @@ var dialects = map[string]string{"sqlite": dialect.SQLite, "postgres": dialect.P
 var traps, tables = func() (traps, tables []*schema.Table) {
 	for _, table := range migrate.Tables {
 		switch table.Name {
-		case "items", "boxes", "item_boxes", "shelves", "slots", "plains", "twins":
+		case "items", "boxes", "item_boxes", "shelves", "plains", "twins":
 			traps = append(traps, table)
 		default:
 			tables = append(tables, table)
@@ -64,28 +65,25 @@ var traps, tables = func() (traps, tables []*schema.Table) {
 	return traps, tables
 }()
 
-// each runs test on every database, after creating the tables.
-func each(t *testing.T, test func(t *testing.T, c client)) { eachOf(t, tables, test) }
-
-func eachOf(t *testing.T, tables []*schema.Table, test func(t *testing.T, c client)) {
-	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
-		drv := sql.OpenDB(dialects[db.Dialect], db.Connect(t))
-		c := client{ent.NewClient(ent.Driver(drv)), drv.DB(), db}
-		if err := migrate.Create(t.Context(), c.Schema, tables); err != nil {
-			t.Fatal(err)
-		}
-		test(t, c)
-	})
+// each runs test on every database, after creating the tables, and at the same time as
+// other tests.
+func each(t *testing.T, test func(t *testing.T, c client)) {
+	reuse.Each(t, func(t *testing.T, db dbtest.DB) { test(t, open(t, db, tables)) })
 }
 
-// txX starts a transaction.
-func (c client) txX(t *testing.T) *ent.Tx {
+// eachInTurn is each for tests that set the default pool.
+func eachInTurn(t *testing.T, test func(t *testing.T, c client)) {
+	dbtest.Each(t, func(t *testing.T, db dbtest.DB) { test(t, open(t, db, tables)) })
+}
+
+func open(t *testing.T, db dbtest.DB, tables []*schema.Table) client {
 	t.Helper()
-	tx, err := c.Tx(t.Context())
-	if err != nil {
+	drv := sql.OpenDB(dialects[db.Dialect], db.Connect(t))
+	c := client{ent.NewClient(ent.Driver(drv)), drv.DB(), db}
+	if err := migrate.Create(t.Context(), c.Schema, tables); err != nil {
 		t.Fatal(err)
 	}
-	return tx
+	return c
 }
 
 // query returns the first column of each row. We read it as text, which is exact for

@@ -14,6 +14,7 @@ import (
 	"github.com/snowkey-go/snowkey/test/entid/internal/bulk"
 	_ "github.com/snowkey-go/snowkey/test/entid/internal/bulk/runtime"
 	"github.com/snowkey-go/snowkey/test/entid/internal/bulk/user"
+	"github.com/snowkey-go/snowkey/test/internal/reuse"
 )
 
 // A bulkClient is generated with the extension. TestReserve and TestUpsertHazards show
@@ -25,7 +26,7 @@ type bulkClient struct {
 }
 
 func eachBulk(t *testing.T, test func(t *testing.T, c bulkClient)) {
-	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+	reuse.Each(t, func(t *testing.T, db dbtest.DB) {
 		drv := sql.OpenDB(dialects[db.Dialect], db.Connect(t))
 		c := bulkClient{bulk.NewClient(bulk.Driver(drv)), client{sql: drv.DB(), db: db}, newCounter()}
 		if err := c.Schema.Create(t.Context()); err != nil {

@@ -12,13 +12,14 @@ import (
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/test/entid/internal/ent"
 	"github.com/snowkey-go/snowkey/test/entid/internal/ent/migrate"
+	"github.com/snowkey-go/snowkey/test/internal/reuse"
 )
 
 // ent's WithGlobalUniqueID sets counters, which keys don't have, and fails on SQLite.
 // You don't need it, since the ids of all tables are different anyway, and docs/ent.md
 // says to leave it out.
 func TestGlobalUniqueID(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+	reuse.Each(t, func(t *testing.T, db dbtest.DB) {
 		ctx := t.Context()
 		client := ent.NewClient(ent.Driver(sql.OpenDB(dialects[db.Dialect], db.Connect(t))))
 		err := migrate.Create(ctx, client.Schema, tables, schema.WithGlobalUniqueID(true))

@@ -93,7 +93,7 @@ func TestHookOrder(t *testing.T) {
 func TestNoSource(t *testing.T) {
 	pool := idgen.Default()
 	defer idgen.SetDefault(pool)
-	each(t, func(t *testing.T, c client) {
+	eachInTurn(t, func(t *testing.T, c client) {
 		for name, src := range map[string]idgen.Source{"nil": nil, "nil pool": (*idgen.Pool)(nil)} {
 			idgen.SetDefault(nil)
 			client := ent.NewClient(ent.Driver(sql.OpenDB(dialects[c.db.Dialect], c.sql)))

@@ -4,6 +4,7 @@ package entid_test
 
 import (
 	stdsql "database/sql"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,8 +18,10 @@ import (
 
 	"github.com/snowkey-go/snowkey/ent/entid"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/internal/idtest"
 	"github.com/snowkey-go/snowkey/schema/autoinc"
 	"github.com/snowkey-go/snowkey/test/entid/internal/ent/migrate"
+	"github.com/snowkey-go/snowkey/test/internal/reuse"
 )
 
 // In these tests, ent creates tables with auto-increment, and a plan takes them off it.
@@ -41,24 +44,6 @@ func numericOf(t field.Type, increment bool) []*schema.Table {
 		AddForeignKey(&schema.ForeignKey{Symbol: "posts_users_posts", Columns: []*schema.Column{author}, RefTable: users,
 			RefColumns: []*schema.Column{id}, OnDelete: schema.SetNull})
 	return []*schema.Table{users, posts}
-}
-
-// leave takes all tables off auto-increment.
-func leave(t *testing.T, conn *stdsql.DB, options autoinc.PlanOptions) {
-	t.Helper()
-	plan, err := autoinc.NewPlan(t.Context(), conn, options)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for {
-		phase, err := autoinc.Apply(t.Context(), conn, plan, autoinc.ApplyOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if phase.Name == "" {
-			return
-		}
-	}
 }
 
 // left has, for each dialect, the statements of a plan as a file of versioned
@@ -114,7 +99,7 @@ func changes(migration string) string {
 }
 
 func TestAutoMigrationOfLeavers(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+	reuse.Each(t, func(t *testing.T, db dbtest.DB) {
 		conn := db.Connect(t)
 		driver := sql.OpenDB(dialects[db.Dialect], conn)
 		m, err := schema.NewMigrate(driver)
@@ -139,7 +124,7 @@ func TestAutoMigrationOfLeavers(t *testing.T) {
 			t.Error("before: a key that counts was found to fit")
 		}
 
-		leave(t, conn, autoinc.PlanOptions{})
+		idtest.Leave(t, conn, autoinc.PlanOptions{})
 		for name, options := range map[string][]schema.MigrateOption{
 			"plain": nil,
 			"drops": {schema.WithDropColumn(true), schema.WithDropIndex(true)},
@@ -179,24 +164,26 @@ func TestAutoMigrationOfLeavers(t *testing.T) {
 // If a plan has widened keys and foreign keys, they must match the mixin.
 func TestAutoMigrationOfWidened(t *testing.T) {
 	for _, online := range []bool{false, true} {
-		dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
-			conn := db.Connect(t)
-			driver := sql.OpenDB(dialects[db.Dialect], conn)
-			m, err := schema.NewMigrate(driver)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := m.Create(t.Context(), numericOf(field.TypeInt32, true)...); err != nil {
-				t.Fatal(err)
-			}
-			exec(t, conn, "INSERT INTO users (name, age) VALUES ('ada', 1)", "INSERT INTO posts (title, author_id) VALUES ('first', 1)")
-			leave(t, conn, autoinc.PlanOptions{Online: online})
-			if plan, err := auto(t, driver, mixed, schema.WithDropColumn(true), schema.WithDropIndex(true)); plan != "" || err != nil {
-				t.Errorf("online %v: ent would run %q, %v", online, plan, err)
-			}
-			if err := entid.Check(t.Context(), conn, mixed...); err != nil {
-				t.Error(err)
-			}
+		t.Run(fmt.Sprint("online ", online), func(t *testing.T) {
+			reuse.Each(t, func(t *testing.T, db dbtest.DB) {
+				conn := db.Connect(t)
+				driver := sql.OpenDB(dialects[db.Dialect], conn)
+				m, err := schema.NewMigrate(driver)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := m.Create(t.Context(), numericOf(field.TypeInt32, true)...); err != nil {
+					t.Fatal(err)
+				}
+				exec(t, conn, "INSERT INTO users (name, age) VALUES ('ada', 1)", "INSERT INTO posts (title, author_id) VALUES ('first', 1)")
+				idtest.Leave(t, conn, autoinc.PlanOptions{Online: online})
+				if plan, err := auto(t, driver, mixed, schema.WithDropColumn(true), schema.WithDropIndex(true)); plan != "" || err != nil {
+					t.Errorf("ent would run %q, %v", plan, err)
+				}
+				if err := entid.Check(t.Context(), conn, mixed...); err != nil {
+					t.Error(err)
+				}
+			})
 		})
 	}
 }
@@ -235,14 +222,14 @@ func TestAutoMigrationChangesSigns(t *testing.T) {
 		t.Fatal(err)
 	}
 	exec(t, conn, "CREATE TABLE visits (user_id BIGINT UNSIGNED, FOREIGN KEY (user_id) REFERENCES users (id))")
-	leave(t, conn, autoinc.PlanOptions{})
+	idtest.Leave(t, conn, autoinc.PlanOptions{})
 	if plan, err := auto(t, driver, mixed[:1]); !strings.Contains(plan, "MODIFY COLUMN `id` bigint NOT NULL") || err != nil {
 		t.Errorf("ent would run %q, %v", plan, err)
 	}
 	if err := m.Create(t.Context(), mixed[:1]...); err == nil {
 		t.Error("the sign of a key was changed under a foreign key")
 	}
-	if got, want := found(t, entid.Check(t.Context(), conn, mixed[:1]...)), "warning:sign-mismatch:users.id"; got != want {
+	if got, want := idtest.Findings(t, entid.Check(t.Context(), conn, mixed[:1]...)), "warning:sign-mismatch:users.id"; got != want {
 		t.Errorf("found %s, want %s", got, want)
 	}
 }
@@ -250,7 +237,7 @@ func TestAutoMigrationChangesSigns(t *testing.T) {
 // A directory of versioned migrations needs the plan as a separate file, after which
 // the next diff must be empty.
 func TestVersionedMigrationOfLeavers(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+	reuse.Each(t, func(t *testing.T, db dbtest.DB) {
 		path := t.TempDir()
 		dir, err := atlas.NewLocalDir(path)
 		if err != nil {

@@ -7,15 +7,19 @@ import (
 	"testing"
 
 	"github.com/snowkey-go/snowkey/ent/entid"
+	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/internal/idtest"
 	"github.com/snowkey-go/snowkey/schema/pk"
-	"github.com/snowkey-go/snowkey/test/entid/internal/ent"
+	"github.com/snowkey-go/snowkey/test/internal/reuse"
 )
 
 // These tests show the faults that package entid prevents, using a schema without it.
 // If one of them fails, ent has changed, and one of our rules may no longer be
 // necessary.
 
-func eachTrap(t *testing.T, test func(t *testing.T, c client)) { eachOf(t, traps, test) }
+func eachTrap(t *testing.T, test func(t *testing.T, c client)) {
+	reuse.Each(t, func(t *testing.T, db dbtest.DB) { test(t, open(t, db, traps)) })
+}
 
 // On MySQL, ent assigns the ids LastInsertId, LastInsertId+1 and so on to the rows of a
 // bulk create. If we set the keys of an AUTO_INCREMENT column ourselves, LastInsertId
@@ -53,22 +57,6 @@ func TestNumericKeyWithoutIncrement(t *testing.T) {
 		fe, ok := errors.AsType[*entid.FieldError](err)
 		if !ok || fe.Model != "Box" || boxes != nil {
 			t.Errorf("got %v, %v; want a FieldError of Box", boxes, err)
-		}
-	})
-}
-
-// If a call adds several rows through the edge, the default function of an edge
-// schema's id only runs once for all of them, see
-// https://github.com/ent/ent/issues/3710.
-func TestDefaultFuncOfEdgeSchema(t *testing.T) {
-	eachTrap(t, func(t *testing.T, c client) {
-		ctx := t.Context()
-		if _, err := c.sql.ExecContext(ctx, "INSERT INTO shelves (id, name) VALUES (1, 'a'), (2, 'b')"); err != nil {
-			t.Fatal(err)
-		}
-		c.Item.Create().SetName("one").AddShelfIDs(1).ExecX(ctx)
-		if err := c.Item.Create().SetName("two").AddShelfIDs(1, 2).Exec(ctx); !ent.IsConstraintError(err) {
-			t.Errorf("got %v, want two rows with one id", err)
 		}
 	})
 }
@@ -122,7 +110,7 @@ func TestCheckFitsNumericKeys(t *testing.T) {
 	eachTrap(t, func(t *testing.T, c client) {
 		// On SQLite, a numeric id counts regardless of its annotation.
 		want := map[string]string{"sqlite": "blocker:still-counts:boxes.id"}[c.db.Dialect]
-		if got := found(t, entid.Check(t.Context(), c.sql, traps...)); got != want {
+		if got := idtest.Findings(t, entid.Check(t.Context(), c.sql, traps...)); got != want {
 			t.Errorf("found %q, want %q", got, want)
 		}
 	})

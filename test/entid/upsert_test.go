@@ -70,36 +70,6 @@ func TestUpsertOne(t *testing.T) {
 	})
 }
 
-// In bulk, existing rows keep their ids, and the others get theirs in order.
-func TestUpsertBulk(t *testing.T) {
-	ways := map[string]func(*ent.UserUpsertBulk) *ent.UserUpsertBulk{
-		"UpdateNewValues": (*ent.UserUpsertBulk).UpdateNewValues,
-		"Ignore":          (*ent.UserUpsertBulk).Ignore,
-		"UpdateAge":       (*ent.UserUpsertBulk).UpdateAge,
-		"DoNothing":       (*ent.UserUpsertBulk).DoNothing,
-	}
-	each(t, func(t *testing.T, c client) {
-		ctx := t.Context()
-		src := newCounter()
-		c.Use(entid.Hook(src))
-		for name, way := range ways {
-			t.Run(name, func(t *testing.T) {
-				c.User.Delete().ExecX(ctx)
-				b := c.User.Create().SetName("b").SetAge(1).SaveX(ctx).ID
-				err := way(c.User.CreateBulk(
-					c.User.Create().SetName("a").SetAge(2),
-					c.User.Create().SetName("b").SetAge(2),
-					c.User.Create().SetName("c").SetAge(2),
-				).OnConflictColumns(user.FieldName)).Exec(ctx)
-				if err != nil {
-					t.Fatal(err)
-				}
-				c.wantRows(t, "SELECT id FROM users ORDER BY name", texts(b+1, b, b+3)...)
-			})
-		}
-	})
-}
-
 // The documentation of package entid lists these faults of ent, which a hook can't
 // detect. If a test fails, the corresponding warning should be removed.
 func TestUpsertHazards(t *testing.T) {

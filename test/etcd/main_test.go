@@ -1,8 +1,9 @@
-//go:build linux && (amd64 || arm64)
+//go:build nightly && linux && (amd64 || arm64)
 
 package etcd
 
 import (
+	"flag"
 	"os"
 	"testing"
 
@@ -25,6 +26,8 @@ func TestMain(m *testing.M) {
 			os.Exit(1)
 		}
 	default:
+		flag.Parse()
+		flag.Set("test.parallel", "4") // whatever the number of processors, since these tests mostly wait
 		os.Exit(m.Run())
 	}
 }

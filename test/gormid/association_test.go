@@ -10,6 +10,7 @@ import (
 
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/schema/pk"
+	"github.com/snowkey-go/snowkey/test/internal/reuse"
 )
 
 // An author has one association of each kind.
@@ -300,7 +301,7 @@ var familyWays = []familyWay{
 // TestAssociations: each row must have its own key, and refer to other rows by their
 // keys.
 func TestAssociations(t *testing.T) {
-	each(t, func(t *testing.T, about dbtest.DB) {
+	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
 		e := openAuthors(t, about)
 		for _, way := range familyWays {
 			t.Run(way.name, func(t *testing.T) {

@@ -1,9 +1,6 @@
 package gormid_test
 
 import (
-	"errors"
-	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
@@ -11,8 +8,9 @@ import (
 
 	"github.com/snowkey-go/snowkey/hooks/gormid"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
-	"github.com/snowkey-go/snowkey/schema/catalog"
+	"github.com/snowkey-go/snowkey/internal/idtest"
 	"github.com/snowkey-go/snowkey/schema/pk"
+	"github.com/snowkey-go/snowkey/test/internal/reuse"
 )
 
 // A customer has orders. The keys of both are filled in.
@@ -60,31 +58,10 @@ func (narrowCustomer) TableName() string  { return "customers" }
 func (appCustomer) TableName() string     { return "app.customers" }
 func (strayOrder) TableName() string      { return "orders" }
 
-// found returns the findings of Check as severity:kind:table.column, in order.
-func found(t *testing.T, err error) string {
-	t.Helper()
-	if err == nil {
-		return ""
-	}
-	e, ok := errors.AsType[*catalog.MismatchError](err)
-	if !ok {
-		t.Fatalf("got %v, want a *MismatchError", err)
-	}
-	var all []string
-	for _, f := range e.Findings {
-		if f.Text == "" || f.Remedy == "" || !strings.Contains(err.Error(), f.Text) || !strings.Contains(err.Error(), f.Remedy) {
-			t.Errorf("%+v is not told in\n%v", f, err)
-		}
-		all = append(all, fmt.Sprintf("%s:%s:%s.%s", f.Severity, f.Kind, f.Column.Table.Name, f.Column.Name))
-	}
-	slices.Sort(all)
-	return strings.Join(all, "\n")
-}
-
 // Check must accept the tables that AutoMigrate creates. If AutoMigrate runs again, it
 // must not change anything that Check compares.
 func TestCheckFits(t *testing.T) {
-	each(t, func(t *testing.T, db dbtest.DB) {
+	reuse.Each(t, func(t *testing.T, db dbtest.DB) {
 		models := []any{&customer{}, &order{}, &group{}, &user{}}
 		e := bare(t, db, models...)
 		for range 2 {
@@ -97,7 +74,7 @@ func TestCheckFits(t *testing.T) {
 		if err := gormid.Check(t.Context(), e.Session(&gorm.Session{PrepareStmt: true}), models...); err != nil {
 			t.Error(err)
 		}
-		counted := bare(t, dbtest.Open(t, db.Dialect), &countedCustomer{})
+		counted := bare(t, reuse.Open(t, db.Dialect), &countedCustomer{})
 		if err := gormid.Check(t.Context(), counted.DB, &countedCustomer{}); err != nil {
 			t.Error(err)
 		}
@@ -195,7 +172,7 @@ func TestCheckFinds(t *testing.T) {
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			each(t, func(t *testing.T, db dbtest.DB) {
+			reuse.Each(t, func(t *testing.T, db dbtest.DB) {
 				tables, want := tc.tables[db.Dialect], tc.want[""]
 				if tables == nil {
 					tables = tc.tables[""]
@@ -213,7 +190,7 @@ func TestCheckFinds(t *testing.T) {
 					}
 				}
 				err := gormid.Check(t.Context(), e.DB, tc.models...)
-				if got := found(t, err); got != want {
+				if got := idtest.Findings(t, err); got != want {
 					t.Errorf("found\n%s\nwant\n%s\n%v", got, want, err)
 				}
 			})
@@ -229,11 +206,11 @@ func (appless) TableName() string { return "customers" }
 // AutoMigrate accepts these tables without an error. However, it doesn't widen any
 // column on Postgres, and doesn't remove auto-increment from any database.
 func TestCheckAfterAutoMigrate(t *testing.T) {
-	each(t, func(t *testing.T, db dbtest.DB) {
+	reuse.Each(t, func(t *testing.T, db dbtest.DB) {
 		e := bare(t, db, &countedCustomer{})
 		migrate(t, e.DB, &appless{})
 		want := map[string]string{"postgres": "warning", "mysql": "blocker", "sqlite": "blocker"}[db.Dialect] + ":still-counts:customers.id"
-		if got := found(t, gormid.Check(t.Context(), e.DB, &appless{})); got != want {
+		if got := idtest.Findings(t, gormid.Check(t.Context(), e.DB, &appless{})); got != want {
 			t.Errorf("found %s, want %s", got, want)
 		}
 	})
@@ -245,7 +222,7 @@ func TestCheckDeclarations(t *testing.T) {
 	e := bare(t, dbtest.SQLite(t))
 	err := gormid.Check(t.Context(), e.DB, &narrowCustomer{}, &order{}, "no model")
 	wantFieldError(t, err, "ID", "cannot hold a 64-bit key")
-	if got, want := found(t, err), "blocker:missing-table:orders."; got != want {
+	if got, want := idtest.Findings(t, err), "blocker:missing-table:orders."; got != want {
 		t.Errorf("found %s, want %s", got, want)
 	}
 	if !strings.Contains(err.Error(), "no model") {

@@ -12,6 +12,7 @@ import (
 	"github.com/snowkey-go/snowkey/hooks/gormid"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/schema/pk"
+	"github.com/snowkey-go/snowkey/test/internal/reuse"
 )
 
 type account struct {
@@ -69,27 +70,24 @@ type conflict struct {
 	fails  map[string]string // what the error must say, by dialect ("" for all others), without anything being changed
 }
 
+// with creates all rows in one call that has the clauses, and one creates a single row.
+func with(clauses ...clause.Expression) func(*gorm.DB, []account) *gorm.DB {
+	return func(db *gorm.DB, as []account) *gorm.DB { return db.Clauses(clauses...).Create(&as) }
+}
+
+func one(clauses ...clause.Expression) func(*gorm.DB, []account) *gorm.DB {
+	return func(db *gorm.DB, as []account) *gorm.DB { return db.Clauses(clauses...).Create(&as[0]) }
+}
+
 var conflicts = []conflict{
-	{name: "DoNothing, one row left out", rows: accounts("x taken -"),
-		create: func(db *gorm.DB, as []account) *gorm.DB { return db.Clauses(doNothing).Create(&as[0]) },
-		want:   []string{skipped}},
-	{name: "DoNothing, one row inserted", rows: accounts("x new -"),
-		create: func(db *gorm.DB, as []account) *gorm.DB { return db.Clauses(doNothing).Create(&as[0]) },
-		want:   []string{inserted}},
+	{name: "DoNothing, one row left out", rows: accounts("x taken -"), create: one(doNothing), want: []string{skipped}},
+	{name: "DoNothing, one row inserted", rows: accounts("x new -"), create: one(doNothing), want: []string{inserted}},
 	{name: "DoNothing, some rows left out", rows: accounts("x new -", "y taken -", "z - -", "w - held"),
-		create: func(db *gorm.DB, as []account) *gorm.DB { return db.Clauses(doNothing).Create(&as) },
-		want:   []string{inserted, skipped, inserted, skipped}},
-	{name: "DoNothing, all rows left out", rows: accounts("x taken -", "y taken -"),
-		create: func(db *gorm.DB, as []account) *gorm.DB { return db.Clauses(doNothing).Create(&as) },
-		want:   []string{skipped, skipped}},
+		create: with(doNothing), want: []string{inserted, skipped, inserted, skipped}},
+	{name: "DoNothing, all rows left out", rows: accounts("x taken -", "y taken -"), create: with(doNothing), want: []string{skipped, skipped}},
 	{name: "DoNothing on one column", rows: accounts("x taken -", "y new -"),
-		create: func(db *gorm.DB, as []account) *gorm.DB {
-			return db.Clauses(clause.OnConflict{Columns: byEmail, DoNothing: true}).Create(&as)
-		},
-		want: []string{skipped, inserted}},
-	{name: "DoNothing, equal rows in one call", rows: accounts("x new -", "y new -"),
-		create: func(db *gorm.DB, as []account) *gorm.DB { return db.Clauses(doNothing).Create(&as) },
-		want:   []string{inserted, skipped}},
+		create: with(clause.OnConflict{Columns: byEmail, DoNothing: true}), want: []string{skipped, inserted}},
+	{name: "DoNothing, equal rows in one call", rows: accounts("x new -", "y new -"), create: with(doNothing), want: []string{inserted, skipped}},
 	{name: "DoNothing, pointers", rows: accounts("x taken -", "y new -"),
 		create: func(db *gorm.DB, as []account) *gorm.DB {
 			return db.Clauses(doNothing).Create([]*account{&as[0], &as[1]})
@@ -119,43 +117,22 @@ var conflicts = []conflict{
 			return db.Clauses(doNothing).Select("Name", "Email").Create(&as)
 		},
 		want: []string{skipped, inserted}},
-	{name: "DoNothing, RETURNING the key", rows: accounts("x taken -", "y new -", "z - -"),
-		create: func(db *gorm.DB, as []account) *gorm.DB { return db.Clauses(doNothing, returnKey).Create(&as) },
-		want:   []string{skipped, inserted, inserted}},
+	{name: "DoNothing, RETURNING the key", rows: accounts("x taken -", "y new -", "z - -"), create: with(doNothing, returnKey), want: []string{skipped, inserted, inserted}},
 	{name: "DoNothing, RETURNING everything, pointers", rows: accounts("x taken -", "y new -"),
 		create: func(db *gorm.DB, as []account) *gorm.DB {
 			return db.Clauses(doNothing, returnAll).Create(&[]*account{&as[0], &as[1]})
 		},
 		want: []string{skipped, inserted}},
-	{name: "DoNothing, RETURNING everything, one row", rows: accounts("x taken -"),
-		create: func(db *gorm.DB, as []account) *gorm.DB { return db.Clauses(doNothing, returnAll).Create(&as[0]) },
-		want:   []string{skipped}},
-	{name: "INSERT IGNORE", only: "mysql", rows: accounts("x taken -", "y new -"),
-		create: func(db *gorm.DB, as []account) *gorm.DB {
-			return db.Clauses(clause.Insert{Modifier: "IGNORE"}).Create(&as)
-		},
-		want: []string{skipped, inserted}},
+	{name: "DoNothing, RETURNING everything, one row", rows: accounts("x taken -"), create: one(doNothing, returnAll), want: []string{skipped}},
+	{name: "INSERT IGNORE", only: "mysql", rows: accounts("x taken -", "y new -"), create: with(clause.Insert{Modifier: "IGNORE"}), want: []string{skipped, inserted}},
 	{name: "INSERT OR IGNORE", only: "sqlite", rows: accounts("x taken -", "y new -"),
-		create: func(db *gorm.DB, as []account) *gorm.DB {
-			return db.Clauses(clause.Insert{Modifier: "OR IGNORE"}).Create(&as)
-		},
-		want: []string{skipped, inserted}},
+		create: with(clause.Insert{Modifier: "OR IGNORE"}), want: []string{skipped, inserted}},
 
-	{name: "upsert, one row merged", rows: accounts("x taken -"),
-		create: func(db *gorm.DB, as []account) *gorm.DB { return db.Clauses(upsertEmail).Create(&as[0]) },
-		want:   []string{merged}},
-	{name: "upsert, one row inserted", rows: accounts("x new -"),
-		create: func(db *gorm.DB, as []account) *gorm.DB { return db.Clauses(upsertEmail).Create(&as[0]) },
-		want:   []string{inserted}},
-	{name: "upsert, some rows merged", rows: accounts("x new -", "y taken -", "z - -"),
-		create: func(db *gorm.DB, as []account) *gorm.DB { return db.Clauses(upsertEmail).Create(&as) },
-		want:   []string{inserted, merged, inserted}},
-	{name: "upsert, nothing to change", rows: accounts("old taken held"),
-		create: func(db *gorm.DB, as []account) *gorm.DB { return db.Clauses(upsertEmail).Create(&as) },
-		want:   []string{merged}},
-	{name: "upsert of all columns", rows: accounts("x new -", "y taken held"),
-		create: func(db *gorm.DB, as []account) *gorm.DB { return db.Clauses(upsertAll).Create(&as) },
-		want:   []string{inserted, merged}},
+	{name: "upsert, one row merged", rows: accounts("x taken -"), create: one(upsertEmail), want: []string{merged}},
+	{name: "upsert, one row inserted", rows: accounts("x new -"), create: one(upsertEmail), want: []string{inserted}},
+	{name: "upsert, some rows merged", rows: accounts("x new -", "y taken -", "z - -"), create: with(upsertEmail), want: []string{inserted, merged, inserted}},
+	{name: "upsert, nothing to change", rows: accounts("old taken held"), create: with(upsertEmail), want: []string{merged}},
+	{name: "upsert of all columns", rows: accounts("x new -", "y taken held"), create: with(upsertAll), want: []string{inserted, merged}},
 	{name: "upsert, pointers", rows: accounts("x taken -", "y new -"),
 		create: func(db *gorm.DB, as []account) *gorm.DB {
 			return db.Clauses(upsertEmail).Create(&[]*account{&as[0], &as[1]})
@@ -166,12 +143,8 @@ var conflicts = []conflict{
 			return db.Session(&gorm.Session{PrepareStmt: true, SkipDefaultTransaction: true}).Clauses(upsertEmail).Create(&as)
 		},
 		want: []string{merged, inserted}},
-	{name: "upsert, RETURNING the key", rows: accounts("x taken -", "y new -"),
-		create: func(db *gorm.DB, as []account) *gorm.DB { return db.Clauses(upsertEmail, returnKey).Create(&as) },
-		want:   []string{merged, inserted}},
-	{name: "upsert, RETURNING everything", rows: accounts("x taken -", "y new -"),
-		create: func(db *gorm.DB, as []account) *gorm.DB { return db.Clauses(upsertEmail, returnAll).Create(&as) },
-		want:   []string{merged, inserted}},
+	{name: "upsert, RETURNING the key", rows: accounts("x taken -", "y new -"), create: with(upsertEmail, returnKey), want: []string{merged, inserted}},
+	{name: "upsert, RETURNING everything", rows: accounts("x taken -", "y new -"), create: with(upsertEmail, returnAll), want: []string{merged, inserted}},
 	{name: "upsert of what is not excluded, RETURNING the key", only: "sqlite,postgres", rows: accounts("x taken -", "y new -", "z - -"),
 		// The first row isn't inserted, updated or returned. GORM would nevertheless
 		// assign the returned keys to the first rows.
@@ -180,19 +153,11 @@ var conflicts = []conflict{
 			return db.Clauses(clause.OnConflict{Columns: byEmail, DoUpdates: setName, Where: onlyBelow100}, returnKey).Create(&as)
 		},
 		want: []string{merged, inserted, inserted}},
-	{name: "upsert, equal rows in one call", only: "sqlite,mysql", rows: accounts("x taken -", "y taken -"),
-		create: func(db *gorm.DB, as []account) *gorm.DB { return db.Clauses(upsertEmail).Create(&as) },
-		want:   []string{merged, merged}},
+	{name: "upsert, equal rows in one call", only: "sqlite,mysql", rows: accounts("x taken -", "y taken -"), create: with(upsertEmail), want: []string{merged, merged}},
 	{name: "upsert on a constraint", only: "postgres", rows: accounts("x taken -", "y new -"),
-		create: func(db *gorm.DB, as []account) *gorm.DB {
-			return db.Clauses(clause.OnConflict{OnConstraint: "uni_accounts_email", DoUpdates: setName}).Create(&as)
-		},
-		want: []string{merged, inserted}},
+		create: with(clause.OnConflict{OnConstraint: "uni_accounts_email", DoUpdates: setName}), want: []string{merged, inserted}},
 	{name: "upsert of all columns on a constraint", only: "postgres", rows: accounts("x taken -", "y new -"),
-		create: func(db *gorm.DB, as []account) *gorm.DB {
-			return db.Clauses(clause.OnConflict{OnConstraint: "uni_accounts_email", UpdateAll: true}).Create(&as)
-		},
-		want: []string{merged, inserted}},
+		create: with(clause.OnConflict{OnConstraint: "uni_accounts_email", UpdateAll: true}), want: []string{merged, inserted}},
 	{name: "upsert on a constraint unknown to GORM", only: "postgres", rows: accounts("x taken -", "y new -"),
 		create: func(db *gorm.DB, as []account) *gorm.DB {
 			db.Exec("ALTER TABLE accounts ADD CONSTRAINT other UNIQUE (email)")
@@ -203,29 +168,18 @@ var conflicts = []conflict{
 
 	// MySQL would merge these on any key that is violated. On the others, they fail.
 	{name: "upsert that meets another unique key", rows: accounts("x new -", "y fresh held"),
-		create: func(db *gorm.DB, as []account) *gorm.DB { return db.Clauses(upsertEmail).Create(&as) },
-		fails:  map[string]string{"mysql": "row 1 of gormid_test.account was merged", "": ""}},
+		create: with(upsertEmail), fails: map[string]string{"mysql": "row 1 of gormid_test.account was merged", "": ""}},
 	{name: "UpdateAll on the key that meets another unique key", rows: accounts("x new -", "y taken -"),
-		create: func(db *gorm.DB, as []account) *gorm.DB {
-			return db.Clauses(clause.OnConflict{UpdateAll: true}).Create(&as)
-		},
-		fails: map[string]string{"mysql": "row 1 of gormid_test.account was merged", "": ""}},
+		create: with(clause.OnConflict{UpdateAll: true}), fails: map[string]string{"mysql": "row 1 of gormid_test.account was merged", "": ""}},
 	{name: "Save of slice that meets another unique key", rows: accounts("x new -", "y taken -"),
 		create: func(db *gorm.DB, as []account) *gorm.DB { return db.Save(&as) },
 		fails:  map[string]string{"mysql": "row 1 of gormid_test.account was merged", "": ""}},
 	{name: "upsert of a NULL that meets another unique key", rows: accounts("x - -", "y - held"),
-		create: func(db *gorm.DB, as []account) *gorm.DB { return db.Clauses(upsertEmail).Create(&as) },
-		fails:  map[string]string{"mysql": "row 1 of gormid_test.account was merged", "": ""}},
+		create: with(upsertEmail), fails: map[string]string{"mysql": "row 1 of gormid_test.account was merged", "": ""}},
 	{name: "upsert on a column that is not unique", rows: accounts("same - -", "same new -", "same taken -"),
-		create: func(db *gorm.DB, as []account) *gorm.DB {
-			return db.Clauses(clause.OnConflict{Columns: []clause.Column{{Name: "name"}}, DoUpdates: setName}).Create(&as)
-		},
-		fails: map[string]string{"mysql": "row 2 of gormid_test.account was merged", "": ""}},
+		create: with(clause.OnConflict{Columns: []clause.Column{{Name: "name"}}, DoUpdates: setName}), fails: map[string]string{"mysql": "row 2 of gormid_test.account was merged", "": ""}},
 	{name: "upsert on the key, ignoring others", only: "sqlite", rows: accounts("x new -", "y taken -"),
-		create: func(db *gorm.DB, as []account) *gorm.DB {
-			return db.Clauses(clause.Insert{Modifier: "OR IGNORE"}, clause.OnConflict{UpdateAll: true}).Create(&as)
-		},
-		fails: map[string]string{"": "row 1 of gormid_test.account was merged"}},
+		create: with(clause.Insert{Modifier: "OR IGNORE"}, clause.OnConflict{UpdateAll: true}), fails: map[string]string{"": "row 1 of gormid_test.account was merged"}},
 	{name: "no clause", rows: accounts("x new -", "y taken -"),
 		create: func(db *gorm.DB, as []account) *gorm.DB { return db.Create(&as) },
 		fails:  map[string]string{"": ""}},
@@ -235,7 +189,7 @@ var conflicts = []conflict{
 // must have the key of the row in the table. On MySQL, a connection can count rows in
 // two ways, which must not make a difference.
 func TestConflicts(t *testing.T) {
-	each(t, func(t *testing.T, about dbtest.DB) {
+	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
 		testConflicts(t, about)
 		if about.Dialect == "mysql" {
 			about = about.With("clientFoundRows=true")
@@ -304,7 +258,7 @@ func testConflicts(t *testing.T, about dbtest.DB) {
 // TestConflictingMaps: if the row of a map was skipped, the map must have no entry for
 // the key.
 func TestConflictingMaps(t *testing.T) {
-	each(t, func(t *testing.T, about dbtest.DB) {
+	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
 		e := bare(t, about, &account{})
 		use(t, e.DB, gormid.Config{Source: e.source, Models: []any{&account{}}})
 		must(t, e.Create(&account{ID: idA, Name: "old", Email: new("taken")}))
@@ -340,7 +294,7 @@ func TestConflictingMaps(t *testing.T) {
 // TestReturnedRows: GORM replaces the rows of a slice with those returned by RETURNING
 // *, all of which must have a key.
 func TestReturnedRows(t *testing.T) {
-	each(t, func(t *testing.T, about dbtest.DB) {
+	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
 		if about.Dialect == "mysql" && !about.MariaDB {
 			return // it has no RETURNING, and GORM ignores the clause
 		}
@@ -370,7 +324,7 @@ func TestMergedOwner(t *testing.T) {
 		Email   string `gorm:"size:40;unique"`
 		Tickets []ticket
 	}
-	each(t, func(t *testing.T, about dbtest.DB) {
+	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
 		e := open(t, about, &holder{}, &ticket{})
 		must(t, e.Create(&holder{ID: idA, Email: "taken"}))
 		hs := []holder{{Email: "new", Tickets: []ticket{{}}}, {Email: "taken", Tickets: []ticket{{}}}}
@@ -414,7 +368,7 @@ type (
 // row is left out because of its unique name, no row may refer to it as 0, even if the
 // schema has no foreign keys to prevent that.
 func TestLeftOutWithoutForeignKeys(t *testing.T) {
-	each(t, func(t *testing.T, about dbtest.DB) {
+	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
 		e := bare(t, about)
 		e.DisableForeignKeyConstraintWhenMigrating = true
 		use(t, e.DB, gormid.Config{Source: e.source})

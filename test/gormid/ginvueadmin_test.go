@@ -14,6 +14,7 @@ import (
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/internal/waytest"
 	"github.com/snowkey-go/snowkey/schema/pk"
+	"github.com/snowkey-go/snowkey/test/internal/reuse"
 )
 
 // These models are like those of gin-vue-admin.
@@ -74,7 +75,7 @@ func openGVA(t *testing.T, about dbtest.DB) *env {
 // A program like gin-vue-admin moves to generated keys without changing its models,
 // both on an empty database and on one that has numbered its rows so far.
 func TestGinVueAdmin(t *testing.T) {
-	each(t, func(t *testing.T, about dbtest.DB) {
+	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
 		for _, name := range []string{"empty", "counted"} {
 			t.Run(name, func(t *testing.T) { testGinVueAdmin(t, about, name == "counted") })
 		}

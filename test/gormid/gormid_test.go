@@ -17,11 +17,10 @@ import (
 	"gorm.io/gorm/logger"
 
 	"github.com/snowkey-go/snowkey/hooks/gormid"
-	"github.com/snowkey-go/snowkey/idgen"
-	"github.com/snowkey-go/snowkey/idgen/worker"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/internal/idtest"
 	"github.com/snowkey-go/snowkey/schema/pk"
+	"github.com/snowkey-go/snowkey/test/internal/reuse"
 )
 
 // These keys are equal as float64, so we notice if anything rounds them.
@@ -80,14 +79,7 @@ type env struct {
 	about  dbtest.DB
 }
 
-// each runs a test on every database, at the same time as other tests.
-func each(t *testing.T, test func(t *testing.T, about dbtest.DB)) {
-	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
-		t.Parallel()
-		test(t, about)
-	})
-}
+func TestMain(m *testing.M) { reuse.Main(m) }
 
 // bare opens GORM, but doesn't install the plugin.
 func bare(t testing.TB, about dbtest.DB, models ...any) *env {
@@ -209,14 +201,3 @@ type user struct {
 }
 
 func (user) TableName() string { return "users" }
-
-// newPool returns a real pool. Each test should use a different worker number.
-func newPool(t testing.TB, number int64) *idgen.Pool {
-	t.Helper()
-	pool, err := idgen.NewPool(idgen.Config{Worker: worker.Static(number)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { pool.Close(context.Background()) })
-	return pool
-}

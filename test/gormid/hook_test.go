@@ -16,6 +16,7 @@ import (
 	"github.com/snowkey-go/snowkey/hooks/gormid"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/schema/pk"
+	"github.com/snowkey-go/snowkey/test/internal/reuse"
 )
 
 // What the hooks of a hooked model do depends on its name.
@@ -48,7 +49,7 @@ func (h *hooked) AfterCreate(*gorm.DB) error { h.Left = h.ID; return nil }
 // TestHooks: a model's hooks run after its key has been filled in. They must be able to
 // see the key, and to set another.
 func TestHooks(t *testing.T) {
-	each(t, func(t *testing.T, about dbtest.DB) {
+	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
 		e := open(t, about, &hooked{})
 		for _, c := range []struct {
 			name string
@@ -101,7 +102,7 @@ func TestHooks(t *testing.T) {
 // TestCallbackOrder: keys must be filled in before the transaction begins. This applies
 // no matter which other callbacks there are, and even without default transactions.
 func TestCallbackOrder(t *testing.T) {
-	each(t, func(t *testing.T, about dbtest.DB) {
+	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
 		for _, skip := range []bool{false, true} {
 			e := bare(t, about)
 			e.Config.SkipDefaultTransaction = skip
@@ -194,7 +195,7 @@ func (s *strict) BeforeCreate(tx *gorm.DB) error {
 
 // TestContextIsTheCallers: hooks must see the caller's context, and may replace it.
 func TestContextIsTheCallers(t *testing.T) {
-	each(t, func(t *testing.T, about dbtest.DB) {
+	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
 		e := open(t, about, &strict{})
 		db := e.WithContext(&ownContext{t.Context()})
 		must(t, db.Create(&strict{Name: "taken"}))
@@ -213,7 +214,7 @@ func TestContextIsTheCallers(t *testing.T) {
 // TestDryRun: callers may run the SQL of a dry run themselves, so both the SQL and the
 // rows must have keys. Nothing may be sent to the database.
 func TestDryRun(t *testing.T) {
-	each(t, func(t *testing.T, about dbtest.DB) {
+	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
 		e := open(t, about, &user{})
 		before := e.conn.statements.Load()
 		us := []user{{Name: "a"}, {Name: "b", ID: idA}}
@@ -249,7 +250,7 @@ func TestToSQLWithoutKeys(t *testing.T) {
 // TestStatements: keys must only be read back if the INSERT may have skipped a row, and
 // then over the connection of the INSERT.
 func TestStatements(t *testing.T) {
-	each(t, func(t *testing.T, about dbtest.DB) {
+	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
 		e := open(t, about, &account{})
 		// This is how a plugin like dbresolver sends GORM's queries to a replica.
 		e.Callback().Query().Before("*").Register("test:replica", func(db *gorm.DB) {
@@ -299,7 +300,7 @@ func TestStatements(t *testing.T) {
 
 // TestUnneeded: if no row is created, no id may be drawn.
 func TestUnneeded(t *testing.T) {
-	each(t, func(t *testing.T, about dbtest.DB) {
+	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
 		e := open(t, about, &user{})
 		u := user{Name: "a"}
 		must(t, e.Create(&u))
@@ -345,7 +346,7 @@ func TestOthers(t *testing.T) {
 		User   *user
 		Name   string
 	}
-	each(t, func(t *testing.T, about dbtest.DB) {
+	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
 		e := open(t, about, &plain{}, &user{}, &untagged{}, &text{})
 		must(t, e.Create(&untagged{Name: "a"}))
 		must(t, e.Create(&text{Name: "a"}))
@@ -365,7 +366,7 @@ func TestOthers(t *testing.T) {
 
 // TestQualifiedTable: keys must be read back from the same table that the INSERT used.
 func TestQualifiedTable(t *testing.T) {
-	each(t, func(t *testing.T, about dbtest.DB) {
+	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
 		e := open(t, about, &account{})
 		schema := "main"
 		if about.Dialect != "sqlite" {
@@ -412,7 +413,7 @@ func TestQualifiedModel(t *testing.T) {
 // TestTableSpelling: without a model, GORM sends the names in a map exactly as they
 // are. Some databases ignore case, so two different names may refer to the same column.
 func TestTableSpelling(t *testing.T) {
-	each(t, func(t *testing.T, about dbtest.DB) {
+	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
 		e := bare(t, about, &user{})
 		use(t, e.DB, gormid.Config{Source: e.source, Models: []any{&user{}}})
 		for _, name := range []string{"ID", "Id"} {
@@ -431,7 +432,7 @@ func TestTableSpelling(t *testing.T) {
 func TestPartialIndex(t *testing.T) {
 	for _, dialect := range []string{"sqlite", "postgres"} {
 		t.Run(dialect, func(t *testing.T) {
-			about := dbtest.Open(t, dialect)
+			about := reuse.Open(t, dialect)
 			e := open(t, about, &user{})
 			must(t, e.Exec("CREATE UNIQUE INDEX live ON users (name) WHERE age = 0"))
 			must(t, e.Create(&[]user{{ID: idB, Name: "a", Age: 1}, {ID: idA, Name: "a"}, {ID: 9, Name: "a", Age: 2}}))
@@ -461,7 +462,7 @@ func TestPlainOwner(t *testing.T) {
 		CountryID uint
 		Country   country
 	}
-	each(t, func(t *testing.T, about dbtest.DB) {
+	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
 		e := open(t, about, &country{}, &city{})
 		cs := []city{{Name: "a", Country: country{Name: "x"}}, {Name: "a", Country: country{Name: "y"}}}
 		must(t, e.Clauses(doNothing).Create(&cs))
@@ -515,7 +516,7 @@ func (c *copied) BeforeCreate(tx *gorm.DB) error {
 // A copy inserted by BeforeCreate has the same key as its row. If the hook clears the
 // key, the database refuses the copy, and nothing may be stored.
 func TestCopyInBeforeCreate(t *testing.T) {
-	each(t, func(t *testing.T, about dbtest.DB) {
+	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
 		e := open(t, about, &copied{})
 		row := copied{Name: "row", Clear: true}
 		must(t, e.Create(&row))

@@ -13,6 +13,7 @@ import (
 
 	"github.com/snowkey-go/snowkey/hooks/gormid"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/test/internal/reuse"
 )
 
 type (
@@ -62,7 +63,7 @@ func (w *warnings) Error(ctx context.Context, text string, args ...any) { w.Warn
 // FillIntegers fills in keys without any changes to the models, and AutoMigrate creates
 // columns that don't count.
 func TestFillIntegers(t *testing.T) {
-	each(t, func(t *testing.T, about dbtest.DB) {
+	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
 		e := bare(t, about)
 		models := []any{&shop{}, &sale{}, &receiptLine{}}
 		use(t, e.DB, gormid.Config{Source: e.source, FillIntegers: true, Models: models, Counting: []any{&counted{}}})
@@ -139,7 +140,7 @@ func TestModel(t *testing.T) {
 		gormid.Model
 		Title string `gorm:"size:40"`
 	}
-	each(t, func(t *testing.T, about dbtest.DB) {
+	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
 		e := open(t, about, &article{})
 		row := article{Title: "first"}
 		must(t, e.Create(&row))

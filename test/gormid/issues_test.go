@@ -12,6 +12,7 @@ import (
 	"github.com/snowkey-go/snowkey/hooks/gormid"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/schema/pk"
+	"github.com/snowkey-go/snowkey/test/internal/reuse"
 )
 
 type (
@@ -50,7 +51,7 @@ func members(emails string) (ms []*member) {
 // counts up from there, even though rows that are updated either take no number or leave
 // a gap. Without RETURNING, MariaDB behaves like MySQL.
 func TestGormIssues(t *testing.T) {
-	each(t, func(t *testing.T, about dbtest.DB) {
+	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
 		for _, cfg := range []mysql.Config{{}, {DisableWithReturning: true}} {
 			if cfg.DisableWithReturning && !about.MariaDB {
 				continue

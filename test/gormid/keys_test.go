@@ -10,7 +10,9 @@ import (
 
 	"github.com/snowkey-go/snowkey/hooks/gormid"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/internal/idtest"
 	"github.com/snowkey-go/snowkey/schema/pk"
+	"github.com/snowkey-go/snowkey/test/internal/reuse"
 )
 
 // byType opts in by its type, whereas byTag does so by its tag.
@@ -73,8 +75,8 @@ const (
 // must create a column that the database doesn't number, and a key must find its own
 // row but no other.
 func TestKeyTypes(t *testing.T) {
-	pool := newPool(t, 301)
-	each(t, func(t *testing.T, about dbtest.DB) {
+	pool := idtest.Pool(t, 301)
+	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
 		for _, k := range []struct {
 			name    string
 			test    func(*testing.T, *env)
@@ -260,7 +262,7 @@ func TestSharedPointer(t *testing.T) {
 		ID   *pk.ID
 		Name string
 	}
-	each(t, func(t *testing.T, about dbtest.DB) {
+	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
 		e := open(t, about, &pointed{})
 		var zero pk.ID
 		ps := []pointed{{ID: &zero, Name: "a"}, {ID: &zero, Name: "b"}}
@@ -310,7 +312,7 @@ func TestEmbedded(t *testing.T) {
 		Raw  `gorm:"embedded;snowkey"`
 		Name string
 	}
-	each(t, func(t *testing.T, about dbtest.DB) {
+	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
 		e := open(t, about, &plain{}, &pointer{}, &prefix{}, &soft{}, &tagged{})
 
 		x := []plain{{Name: "a"}, {Name: "b", Base: Base{ID: idA}}}

@@ -12,8 +12,10 @@ import (
 
 	"github.com/snowkey-go/snowkey/hooks/gormid"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/internal/idtest"
 	"github.com/snowkey-go/snowkey/schema/autoinc"
 	"github.com/snowkey-go/snowkey/schema/pk"
+	"github.com/snowkey-go/snowkey/test/internal/reuse"
 )
 
 // In these tests, AutoMigrate creates tables with auto-increment, and a plan takes them
@@ -108,7 +110,7 @@ func TestAutoMigrateOfLeavers(t *testing.T) {
 		"typed":  {&typedAuthor{}, &typedBook{}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			each(t, func(t *testing.T, db dbtest.DB) {
+			reuse.Each(t, func(t *testing.T, db dbtest.DB) {
 				if name == "typed" && db.Dialect == "sqlite" {
 					return // see TestAutoMigrateMakesTablesAgain
 				}
@@ -130,10 +132,10 @@ func TestAutoMigrateOfLeavers(t *testing.T) {
 func TestAutoMigrateOfWidened(t *testing.T) {
 	for _, online := range []bool{false, true} {
 		t.Run(fmt.Sprint("online ", online), func(t *testing.T) {
-			each(t, func(t *testing.T, db dbtest.DB) {
+			reuse.Each(t, func(t *testing.T, db dbtest.DB) {
 				e := bare(t, db, &narrowAuthor{}, &narrowBook{})
 				must(t, e.Create(&narrowAuthor{Name: "ada", Books: []narrowBook{{}}}))
-				leave(t, e, autoinc.PlanOptions{Online: online})
+				idtest.Leave(t, e.conn.DB, autoinc.PlanOptions{Online: online})
 				models := []any{&taggedAuthor{}, &taggedBook{}}
 				if changes := e.changes(t, models...); changes != nil {
 					t.Errorf("AutoMigrate ran %q", changes)
@@ -169,12 +171,12 @@ func TestAutoMigrateMakesTablesAgain(t *testing.T) {
 // If AutoMigrate has already recreated the children before the plan, it must not change
 // anything afterwards.
 func TestAutoMigrateBeforeThePlan(t *testing.T) {
-	each(t, func(t *testing.T, db dbtest.DB) {
+	reuse.Each(t, func(t *testing.T, db dbtest.DB) {
 		e := bare(t, db, &countedAuthor{}, &countedBook{})
 		must(t, e.Create(&countedAuthor{Name: "ada", Books: []countedBook{{}}}))
 		models := []any{&typedAuthor{}, &typedBook{}}
 		migrate(t, e.DB, models...)
-		leave(t, e, autoinc.PlanOptions{})
+		idtest.Leave(t, e.conn.DB, autoinc.PlanOptions{})
 		if changes := e.changes(t, models...); changes != nil {
 			t.Errorf("AutoMigrate ran %q", changes)
 		}
@@ -188,7 +190,7 @@ func TestAutoMigrateBeforeThePlan(t *testing.T) {
 
 // A model that we forgot to change must not add auto-increment back. Its inserts fail.
 func TestAutoMigrateOfForgottenModels(t *testing.T) {
-	each(t, func(t *testing.T, db dbtest.DB) {
+	reuse.Each(t, func(t *testing.T, db dbtest.DB) {
 		e := left(t, db)
 		models := []any{&countedAuthor{}, &countedBook{}}
 		if changes := e.changes(t, models...); changes != nil {
@@ -198,7 +200,7 @@ func TestAutoMigrateOfForgottenModels(t *testing.T) {
 			t.Error("a row without a key was accepted")
 		}
 		want := "blocker:not-counting:authors.id\nblocker:not-counting:books.id"
-		if got := found(t, gormid.Check(t.Context(), e.DB, models...)); got != want {
+		if got := idtest.Findings(t, gormid.Check(t.Context(), e.DB, models...)); got != want {
 			t.Errorf("found\n%s\nwant\n%s", got, want)
 		}
 		e.wantTable(t, "SELECT id, name FROM authors", "1 ada")
@@ -208,7 +210,7 @@ func TestAutoMigrateOfForgottenModels(t *testing.T) {
 // The new models must fill in the keys of new rows, next to rows with auto-increment
 // keys.
 func TestCreateInLeavers(t *testing.T) {
-	each(t, func(t *testing.T, db dbtest.DB) {
+	reuse.Each(t, func(t *testing.T, db dbtest.DB) {
 		e := left(t, db)
 		use(t, e.DB, gormid.Config{Source: e.source, Models: []any{&typedAuthor{}, &typedBook{}}})
 		old := typedAuthor{ID: 1}
@@ -229,26 +231,8 @@ func left(t *testing.T, db dbtest.DB) *env {
 	t.Helper()
 	e := bare(t, db, &countedAuthor{}, &countedBook{})
 	must(t, e.Create(&countedAuthor{Name: "ada", Books: []countedBook{{}}}))
-	leave(t, e, autoinc.PlanOptions{})
+	idtest.Leave(t, e.conn.DB, autoinc.PlanOptions{})
 	return e
-}
-
-// leave takes all tables off auto-increment.
-func leave(t *testing.T, e *env, options autoinc.PlanOptions) {
-	t.Helper()
-	plan, err := autoinc.NewPlan(t.Context(), e.conn.DB, options)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for {
-		phase, err := autoinc.Apply(t.Context(), e.conn.DB, plan, autoinc.ApplyOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if phase.Name == "" {
-			return
-		}
-	}
 }
 
 func (e *env) wantGuarded(t *testing.T, insert string, guarded bool) {

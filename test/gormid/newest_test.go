@@ -10,6 +10,7 @@ import (
 	"gorm.io/gorm/clause"
 
 	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/test/internal/reuse"
 )
 
 // Generics exist since GORM 1.30. Versions before that don't return the keys of
@@ -55,7 +56,7 @@ func init() {
 // TestGenericsSet: a row that is created from assignments isn't in memory, but must
 // have a key nevertheless.
 func TestGenericsSet(t *testing.T) {
-	each(t, func(t *testing.T, about dbtest.DB) {
+	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
 		e := open(t, about, &user{})
 		set := clause.Assignment{Column: clause.Column{Name: "name"}, Value: "a"}
 		if err := gorm.G[user](e.DB).Set(set).Create(t.Context()); err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/schema/pk"
+	"github.com/snowkey-go/snowkey/test/internal/reuse"
 )
 
 // The database doesn't store these values in the form in which they are sent.
@@ -50,7 +51,7 @@ func (byChar) TableName() string       { return "readings" }
 // row as well as for several.
 func TestUpsertOfStoredValues(t *testing.T) {
 	at := time.Date(2026, 3, 4, 5, 6, 7, 123_456_000, time.UTC)
-	each(t, func(t *testing.T, about dbtest.DB) {
+	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
 		testStored(t, about, "date", func(n int) byDate { return byDate{At: at.AddDate(0, 0, n), Name: fmt.Sprint(n)} }, func(r byDate) pk.ID { return r.ID })
 		testStored(t, about, "milliseconds", func(n int) byMilli { return byMilli{At: at.AddDate(0, 0, n), Name: fmt.Sprint(n)} }, func(r byMilli) pk.ID { return r.ID })
 		testStored(t, about, "decimal", func(n int) byAmount { return byAmount{At: 1.005 + float64(n), Name: fmt.Sprint(n)} }, func(r byAmount) pk.ID { return r.ID })
@@ -89,7 +90,7 @@ func TestUpsertOfComputedValues(t *testing.T) {
 		Lower string `gorm:"->;type:varchar(40) GENERATED ALWAYS AS (lower(email)) STORED;unique"`
 		Name  string `gorm:"size:40"`
 	}
-	each(t, func(t *testing.T, about dbtest.DB) {
+	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
 		e := open(t, about, &mail{})
 		upsert := func(on clause.OnConflict, row *mail) error {
 			on.DoUpdates = clause.AssignmentColumns([]string{"name"})
@@ -125,7 +126,7 @@ func TestUpsertOfComputedValues(t *testing.T) {
 // If an upsert has a condition, it may leave a row unchanged, in which case the row is
 // found by its value.
 func TestConditionalUpsert(t *testing.T) {
-	each(t, func(t *testing.T, about dbtest.DB) {
+	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
 		if about.Dialect == "mysql" {
 			t.Skip("MySQL has no condition")
 		}
@@ -149,7 +150,7 @@ func TestPaddedKey(t *testing.T) {
 		Email string `gorm:"size:40;unique"`
 		Name  string `gorm:"size:40"`
 	}
-	each(t, func(t *testing.T, about dbtest.DB) {
+	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
 		e := open(t, about, &padded{})
 		first := padded{Email: "a", Name: "1"}
 		must(t, e.Create(&first))

@@ -10,6 +10,7 @@ import (
 	"github.com/snowkey-go/snowkey/hooks/gormid"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/schema/pk"
+	"github.com/snowkey-go/snowkey/test/internal/reuse"
 )
 
 // A way is one of the ways to create the users "a" and "b". It's called with their
@@ -213,7 +214,7 @@ func several(w way) way { w.once = false; return w }
 
 // TestWays: whichever way is used, memory must equal the table.
 func TestWays(t *testing.T) {
-	each(t, func(t *testing.T, about dbtest.DB) {
+	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
 		e := bare(t, about)
 		use(t, e.DB, gormid.Config{Source: e.source, Models: []any{&user{}}})
 		migrate(t, e.DB, &user{})

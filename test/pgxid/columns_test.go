@@ -11,13 +11,14 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/snowkey-go/snowkey/hooks/pgxid"
-	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/schema/pk"
+	"github.com/snowkey-go/snowkey/test/internal/reuse"
 )
 
 // eachWay runs a subtest in every mode, both with and without Register.
 func eachWay(t *testing.T, test func(t *testing.T, conn *pgx.Conn, described, registered bool)) {
-	db := dbtest.Postgres(t)
+	t.Parallel()
+	db := reuse.Open(t, "postgres")
 	for _, mode := range modes {
 		for _, register := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%v register=%v", mode, register), func(t *testing.T) {

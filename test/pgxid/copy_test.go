@@ -16,9 +16,9 @@ import (
 
 	"github.com/snowkey-go/snowkey/hooks/pgxid"
 	"github.com/snowkey-go/snowkey/idgen"
-	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/internal/idtest"
 	"github.com/snowkey-go/snowkey/schema/pk"
+	"github.com/snowkey-go/snowkey/test/internal/reuse"
 )
 
 // All connections of pgx must implement DB.
@@ -106,7 +106,7 @@ func TestCopyFrom(t *testing.T) {
 
 // These rows have keys of plain Go types, or no key at all.
 func TestCopyFromPlainKeys(t *testing.T) {
-	conn := connect(t, dbtest.Postgres(t), pgx.QueryExecModeCacheStatement)
+	conn := connect(t, reuse.Open(t, "postgres"), pgx.QueryExecModeCacheStatement)
 	exec(t, conn, "CREATE TABLE t (n int, number bigint PRIMARY KEY)")
 	exec(t, conn, "CREATE TABLE s (n int, number text PRIMARY KEY)")
 	var (
@@ -147,7 +147,7 @@ func TestCopyFromPlainKeys(t *testing.T) {
 type name string
 
 func TestCopyFromDefaultPool(t *testing.T) {
-	conn := connect(t, dbtest.Postgres(t), pgx.QueryExecModeCacheStatement)
+	conn := connect(t, reuse.Open(t, "postgres"), pgx.QueryExecModeCacheStatement)
 	exec(t, conn, "CREATE TABLE t (id bigint PRIMARY KEY)")
 	rows := func() pgx.CopyFromSource { return pgx.CopyFromRows([][]any{{pk.ID(0)}, {pk.ID(0)}}) }
 
@@ -228,7 +228,7 @@ func TestCopyFromSourceFails(t *testing.T) {
 
 // In a transaction, the caller has to roll back, as after any other error.
 func TestCopyFromTransaction(t *testing.T) {
-	conn := connect(t, dbtest.Postgres(t), pgx.QueryExecModeCacheStatement)
+	conn := connect(t, reuse.Open(t, "postgres"), pgx.QueryExecModeCacheStatement)
 	exec(t, conn, "CREATE TABLE t (id bigint PRIMARY KEY)")
 	source := new(idtest.Source)
 	for _, fail := range []int{2, 0} {
@@ -258,7 +258,7 @@ func TestCopyFromTransaction(t *testing.T) {
 
 // An error from the caller's rows must be returned unchanged.
 func TestCopyFromRowsFail(t *testing.T) {
-	conn := connect(t, dbtest.Postgres(t), pgx.QueryExecModeCacheStatement)
+	conn := connect(t, reuse.Open(t, "postgres"), pgx.QueryExecModeCacheStatement)
 	exec(t, conn, "CREATE TABLE t (id bigint PRIMARY KEY)")
 	calls := 0
 	for name, rows := range map[string]pgx.CopyFromSource{
@@ -436,7 +436,7 @@ func (l *limited) Append(ctx context.Context, dst []int64, n int) ([]int64, erro
 
 // While CopyFrom waits for keys, the call's context must be able to end the wait.
 func TestCopyFromContext(t *testing.T) {
-	conn := connect(t, dbtest.Postgres(t), pgx.QueryExecModeCacheStatement)
+	conn := connect(t, reuse.Open(t, "postgres"), pgx.QueryExecModeCacheStatement)
 	exec(t, conn, "CREATE TABLE t (id bigint PRIMARY KEY)")
 	ctx, cancel := context.WithCancel(t.Context())
 	_, err := pgxid.Copier{Source: waiting(cancel)}.CopyFrom(ctx, conn, pgx.Identifier{"t"}, []string{"id"}, pgx.CopyFromRows([][]any{{nil}}))

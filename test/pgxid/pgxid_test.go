@@ -10,6 +10,7 @@ import (
 
 	"github.com/snowkey-go/snowkey/hooks/pgxid"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/test/internal/reuse"
 )
 
 // These keys are consecutive and above 2^53, so they are equal as float64.
@@ -17,6 +18,8 @@ const (
 	low  = 1234567890123456788
 	high = 1234567890123456789
 )
+
+func TestMain(m *testing.M) { reuse.Main(m) }
 
 type user struct{}
 
@@ -53,7 +56,8 @@ func connect(t testing.TB, db dbtest.DB, mode pgx.QueryExecMode) *pgx.Conn {
 
 // each runs a subtest in every mode, on a connection that uses Register.
 func each(t *testing.T, test func(*testing.T, *pgx.Conn)) {
-	db := dbtest.Postgres(t)
+	t.Parallel()
+	db := reuse.Open(t, "postgres")
 	for _, mode := range modes {
 		t.Run(mode.String(), func(t *testing.T) {
 			conn := connect(t, db, mode)

@@ -15,12 +15,11 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
-	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/snowkey-go/snowkey/hooks/pgxid"
-	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/schema/pk"
+	"github.com/snowkey-go/snowkey/test/internal/reuse"
 )
 
 var update = flag.Bool("update", false, "write the table of docs/pgx.md anew")
@@ -322,7 +321,8 @@ func allCells() []cell {
 // TestTable runs all cells in every mode, with and without Register. The table in
 // docs/pgx.md must match the results.
 func TestTable(t *testing.T) {
-	db := dbtest.Postgres(t)
+	t.Parallel()
+	db := reuse.Open(t, "postgres")
 	setup := connect(t, db, pgx.QueryExecModeExec)
 	exec(t, setup, "CREATE TYPE compound AS (id bigint, ref bigint, code text, ids bigint[])")
 	exec(t, setup, "CREATE DOMAIN key AS bigint")
@@ -502,34 +502,10 @@ func TestListRefuses(t *testing.T) {
 	})
 }
 
-// This is the AfterConnect of a pool, written as in the documentation.
-func TestPool(t *testing.T) {
-	config, err := pgxpool.ParseConfig(dbtest.Postgres(t).DSN)
-	if err != nil {
-		t.Fatal(err)
-	}
-	config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeExec
-	config.AfterConnect = func(_ context.Context, conn *pgx.Conn) error {
-		pgxid.Register(conn.TypeMap())
-		return nil
-	}
-	pool, err := pgxpool.NewWithConfig(t.Context(), config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer pool.Close()
-	var got []pk.ID
-	if err := pool.QueryRow(t.Context(), "SELECT $1::bigint[]", []pk.ID{low, high}).Scan(&got); err != nil {
-		t.Fatal(err)
-	}
-	if want := []pk.ID{low, high}; !reflect.DeepEqual(got, want) {
-		t.Errorf("got %v", got)
-	}
-}
-
 // If database/sql uses pgx, it must send lists in the same way as pgx.
 func TestDatabaseSQL(t *testing.T) {
-	db := dbtest.Postgres(t)
+	t.Parallel()
+	db := reuse.Open(t, "postgres")
 	for _, mode := range modes {
 		for _, register := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%v register=%v", mode, register), func(t *testing.T) {

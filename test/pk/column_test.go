@@ -17,6 +17,7 @@ import (
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/schema/pk"
 	"github.com/snowkey-go/snowkey/schema/pk/public"
+	"github.com/snowkey-go/snowkey/test/internal/reuse"
 )
 
 // A session is one of the ways to connect to a database. The protocol determines how
@@ -30,7 +31,7 @@ type session struct {
 }
 
 func eachSession(t *testing.T, test func(*testing.T, session)) {
-	dbtest.Each(t, func(t *testing.T, db dbtest.DB) { sessions(t, db, test) })
+	reuse.Each(t, func(t *testing.T, db dbtest.DB) { sessions(t, db, test) })
 }
 
 func sessions(t *testing.T, db dbtest.DB, test func(*testing.T, session)) {
@@ -332,56 +333,6 @@ func TestSQLiteStrict(t *testing.T) {
 	})
 }
 
-// This is why we have pk.Text. MySQL compares a text column with an integer as float64,
-// so consecutive keys are equal, whereas MariaDB only does so in some functions.
-func TestMySQLNeighbours(t *testing.T) {
-	sessions(t, dbtest.MySQL(t), func(t *testing.T, s session) {
-		fill := func(columnType string, text func(int64) string) {
-			s.table(t, columnType)
-			for n := int64(low - 1); n <= high; n++ {
-				s.exec(t, "INSERT INTO t (label, id) VALUES (?, ?)", decimal(n), text(n))
-			}
-		}
-		remove := func(key any) int64 { return s.exec(t, "DELETE FROM t WHERE id = ?", key) }
-
-		for _, columnType := range []string{"VARCHAR(20)", "CHAR(20)", "TEXT"} {
-			for _, key := range []any{int64(low), pk.ID(low), pk.String(decimal(low))} {
-				fill(columnType, decimal)
-				if n := remove(key); n != 3 && !s.mariaDB {
-					t.Errorf("%s: DELETE with a %T removed %d rows, not 3: MySQL has changed, so should the documentation", columnType, key, n)
-				}
-			}
-			fill(columnType, decimal)
-			if n := remove(pk.Text(low)); n != 1 {
-				t.Errorf("%s: DELETE with a pk.Text removed %d rows", columnType, n)
-			}
-			if got, want := s.labels(t, "true"), decimal(low-1)+" "+decimal(high); got != want {
-				t.Errorf("%s: DELETE with a pk.Text left %s, want %s", columnType, got, want)
-			}
-		}
-		fill("CHAR(13)", sortable)
-		if n := remove(pk.SortText(low)); n != 1 {
-			t.Errorf("CHAR(13): DELETE with a pk.SortText removed %d rows", n)
-		}
-	})
-}
-
-// pgx asks the server for the type of a parameter, and refuses an integer if that is
-// text. However, some modes don't ask.
-func TestPostgresRefusesIntegerForText(t *testing.T) {
-	sessions(t, dbtest.Postgres(t), func(t *testing.T, s session) {
-		if !strings.HasSuffix(t.Name(), "/cached") {
-			return
-		}
-		s.table(t, "VARCHAR(20)")
-		for _, key := range []any{int64(low), pk.ID(low), pk.Of[user](low), pk.String(decimal(low))} {
-			if _, err := s.ExecContext(t.Context(), "INSERT INTO t (id) VALUES ($1)", key); err == nil {
-				t.Errorf("a %T went into a text column: pgx has changed, so should the documentation", key)
-			}
-		}
-	})
-}
-
 func TestSortTextOrderInColumns(t *testing.T) {
 	columns := map[string][]string{
 		"sqlite":   {"CHAR(13)", "CHAR(13) COLLATE NOCASE", "TEXT"},
@@ -401,6 +352,7 @@ func TestSortTextOrderInColumns(t *testing.T) {
 	}
 	slices.Sort(numbers)
 	numbers = slices.Compact(numbers)
+	shuffled := random.Perm(len(numbers))
 
 	eachSession(t, func(t *testing.T, s session) {
 		for _, columnType := range columns[s.dialect] {
@@ -408,7 +360,7 @@ func TestSortTextOrderInColumns(t *testing.T) {
 				s.table(t, columnType)
 				insert := "INSERT INTO t (id) VALUES (?)" + strings.Repeat(", (?)", len(numbers)-1)
 				var args []any
-				for _, i := range random.Perm(len(numbers)) {
+				for _, i := range shuffled {
 					args = append(args, pk.SortText(numbers[i]))
 				}
 				s.exec(t, insert, args...)

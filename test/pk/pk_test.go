@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/snowkey-go/snowkey/schema/pk"
+	"github.com/snowkey-go/snowkey/test/internal/reuse"
 )
 
 // These keys are consecutive and above 2^53, so they are equal as float64.
@@ -19,6 +20,8 @@ const (
 	low  = 1234567890123456788
 	high = 1234567890123456789
 )
+
+func TestMain(m *testing.M) { reuse.Main(m) }
 
 type user struct{ ID pk.Of[user] }
 

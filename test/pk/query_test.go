@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/schema/pk"
 	"github.com/snowkey-go/snowkey/schema/pk/public"
 )
@@ -345,8 +346,10 @@ func (q querying) refuses(s session, f form) bool {
 }
 
 // For columns that they are intended for, all types of keys, as well as plain int64 and
-// string, must select and change exactly those rows that a query refers to.
+// string, must select and change exactly those rows that a query refers to. Except at
+// night, each session tries only some of the other types, in some of their columns.
 func TestQueries(t *testing.T) {
+	point := dbtest.Points(t)
 	eachSession(t, func(t *testing.T, s session) {
 		numbers := []string{"BIGINT", "DECIMAL(20)"}
 		switch {
@@ -363,7 +366,10 @@ func TestQueries(t *testing.T) {
 			all = append(all, over(column, false, textOf), over(column, false, sortTextOf), over(column, false, decimal))
 		}
 		all = append(all, over("CHAR(13)", false, sortTextOf))
-		for _, q := range all {
+		for i, q := range all {
+			if common := i == 0 || q.column == "VARCHAR(20)"; !common && !point(i+len(s.mode)) {
+				continue
+			}
 			t.Run(fmt.Sprintf("%s %T", q.column, q.arg(0)), func(t *testing.T) {
 				wrong, refused := q.wrong(t, s)
 				for _, f := range wrong {

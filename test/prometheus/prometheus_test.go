@@ -59,7 +59,7 @@ func TestManifest(t *testing.T) {
 
 // Each alert must fire when it should, but not before.
 func TestAlerts(t *testing.T) {
-	_, promtool := dbtest.Prometheus(t)
+	promtool := dbtest.Program(t, "prometheus", "promtool")
 	path, err := filepath.Abs(folder + "alerts.yml")
 	if err != nil {
 		t.Fatal(err)
@@ -91,7 +91,7 @@ func TestAlerts(t *testing.T) {
 // If a Prometheus scrapes a leased pool, there must be series for each of the
 // dashboard's queries.
 func TestDashboard(t *testing.T) {
-	program, _ := dbtest.Prometheus(t)
+	program := dbtest.Program(t, "prometheus", "prometheus")
 	ids, err := snowkey.Open(t.Context(), filestore.Dir(t.TempDir()), snowkey.Config{Window: time.Second, MaxClockSkew: 10 * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)

@@ -51,65 +51,6 @@ func newEngine(t *testing.T, about dbtest.DB) *xorm.Engine {
 	return engine
 }
 
-func TestXorm(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
-		engine := newEngine(t, about)
-		if err := engine.Sync(new(User)); err != nil {
-			t.Fatal(err)
-		}
-		ctx, keys := t.Context(), sqlid.New(new(idtest.Source))
-		stored := func(rows ...User) {
-			t.Helper()
-			for _, row := range rows {
-				var got User
-				if ok, err := engine.Where("id = ?", row.ID).Get(&got); err != nil || !ok || got != row || row.ID.IsZero() {
-					t.Errorf("stored %+v, %v, %v, want %+v", got, ok, err, row)
-				}
-			}
-		}
-
-		one := User{Name: "one"}
-		if err := Insert(ctx, engine.NewSession(), keys, &one); err != nil {
-			t.Fatal(err)
-		}
-		rows := []User{{Name: "a"}, {ID: 1234567890123456789, Name: "preset"}, {Name: "b"}}
-		if err := Insert(ctx, engine.NewSession(), keys, rows); err != nil {
-			t.Fatal(err)
-		}
-		stored(append(rows, one)...)
-		if rows[0].ID >= rows[2].ID || rows[1].ID != 1234567890123456789 {
-			t.Errorf("keys are %v", rows)
-		}
-
-		// A row must keep its key after a rollback.
-		again := User{Name: "again"}
-		s := engine.NewSession()
-		defer s.Close()
-		if err := s.Begin(); err != nil {
-			t.Fatal(err)
-		}
-		if err := Insert(ctx, s, keys, &again); err != nil {
-			t.Fatal(err)
-		}
-		key := again.ID
-		if err := s.Rollback(); err != nil {
-			t.Fatal(err)
-		}
-		if err := Insert(ctx, engine.NewSession(), keys, &again); err != nil || again.ID != key {
-			t.Errorf("again: %v, %v, want %v", again.ID, err, key)
-		}
-		stored(again)
-
-		before, _ := engine.Count(new(User))
-		if err := Insert(ctx, engine.NewSession(), sqlid.New(&idtest.Source{Err: errBroken}), &User{Name: "c"}); !errors.Is(err, errBroken) {
-			t.Errorf("error is %v", err)
-		}
-		if after, _ := engine.Count(new(User)); after != before {
-			t.Errorf("%d rows after an error, %d before", after, before)
-		}
-	})
-}
-
 func xormUsers(rows []Row) []User {
 	users := make([]User, len(rows))
 	for i, r := range rows {

@@ -19,6 +19,7 @@ import (
 
 // Three primaries share the slots, so namespaces are on different servers.
 func TestNightlyStoreOnACluster(t *testing.T) {
+	t.Parallel()
 	var addresses []string
 	for range 3 {
 		addresses = append(addresses, dbtest.Redis("--cluster-enabled", "yes", "--cluster-node-timeout", "2000").Start(t).Address)

@@ -35,6 +35,7 @@ func anyInt64() int64 {
 
 // The scripts calculate with 64 bits, or fail. Each result is compared with math/big.
 func TestScriptsCalculateExactly(t *testing.T) {
+	t.Parallel()
 	client := connect(t, dbtest.Redis().Start(t).Address)
 	lib, err := os.ReadFile("../../lease/redisstore/scripts/lib.lua")
 	if err != nil {
@@ -111,6 +112,7 @@ func anyTerms() lease.Terms {
 // Claims, renewals and releases give the same rows as the rules in Go, also if numbers
 // differ only beyond the precision of a double.
 func TestRulesAreThoseOfLeaserule(t *testing.T) {
+	t.Parallel()
 	client := connect(t, dbtest.Redis().Start(t).Address)
 	store := operated{redisstore.New(client), client}
 	must := func(err error) {
@@ -191,6 +193,7 @@ func TestRulesAreThoseOfLeaserule(t *testing.T) {
 
 // A new namespace, a raised fence and a new row have exact limits too.
 func TestLimitsAreThoseOfTerms(t *testing.T) {
+	t.Parallel()
 	client := connect(t, dbtest.Redis().Start(t).Address)
 	store := operated{redisstore.New(client), client}
 	exact := 0

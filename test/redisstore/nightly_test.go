@@ -10,6 +10,7 @@ import (
 )
 
 func TestNightlyValkey(t *testing.T) {
+	t.Parallel()
 	server := dbtest.Valkey().Start(t)
 	version, err := connect(t, server.Address).Info(t.Context(), "server").Result()
 	if err != nil {

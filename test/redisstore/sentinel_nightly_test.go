@@ -16,6 +16,7 @@ import (
 	"github.com/snowkey-go/snowkey"
 	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/internal/dbtest/cluster"
 	"github.com/snowkey-go/snowkey/lease"
 	"github.com/snowkey-go/snowkey/lease/leasetest"
 	"github.com/snowkey-go/snowkey/lease/redisstore"
@@ -41,7 +42,7 @@ func startWatched(t *testing.T) *watched {
 	w.link = dbtest.ProxyTo(t, w.primary.Address)
 	w.replica = dbtest.Redis("--replicaof", strings.Replace(w.link.Address(), ":", " ", 1)).Start(t)
 	for range 3 {
-		w.sentinels = append(w.sentinels, dbtest.Sentinel(w.primary.Address).Start(t).Address)
+		w.sentinels = append(w.sentinels, cluster.Sentinel(w.primary.Address).Start(t).Address)
 	}
 	for start := time.Now(); ; time.Sleep(50 * time.Millisecond) {
 		ready := 0
@@ -64,6 +65,7 @@ func startWatched(t *testing.T) *watched {
 }
 
 func TestNightlyStoreWithSentinel(t *testing.T) {
+	t.Parallel()
 	client := startWatched(t).connect(t)
 	leasetest.Run(t, func(t *testing.T) lease.Store {
 		if err := client.FlushAll(t.Context()).Err(); err != nil {
@@ -96,6 +98,7 @@ func (s eager) Renew(ctx context.Context, r lease.Renewal) (lease.Row, bool, err
 // issued all ids up to its bound, and another one gets the same worker number. With the
 // hold-off, it starts above that bound. Without it, ids repeat.
 func TestNightlySentinelFailoverThatLosesALease(t *testing.T) {
+	t.Parallel()
 	for name, broken := range map[string]bool{"hold-off": false, "granted with the claim": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -49,6 +49,7 @@ func doctor(ctx context.Context, client *redis.Client) ([]lease.Finding, error) 
 }
 
 func TestCodeOfThePage(t *testing.T) {
+	t.Parallel()
 	source, err := os.ReadFile("setup_test.go")
 	if err != nil {
 		t.Fatal(err)

@@ -68,7 +68,10 @@ func (s operated) SetFingerprint(ctx context.Context, t lease.Terms, fingerprint
 		fmt.Sprintf("%d %d %d %s", version, position, fence, fingerprint)).Err()
 }
 
-func TestStore(t *testing.T) { conforms(t, dbtest.Redis().Start(t)) }
+func TestStore(t *testing.T) {
+	t.Parallel()
+	conforms(t, dbtest.Redis().Start(t))
+}
 
 func conforms(t *testing.T, server *dbtest.Running) {
 	client := connect(t, server.Address)

@@ -35,7 +35,7 @@ type browser struct {
 
 func newBrowser(t *testing.T) *browser {
 	t.Helper()
-	chromium := dbtest.Chromium(t)
+	chromium := dbtest.Program(t, "chromium-headless-shell fonts-dejavu-core", "chromium-headless-shell", "chromium", "google-chrome")
 	dir := t.TempDir()
 	// Fonts that were unpacked and not installed are not in Chromium's usual folders.
 	fonts := filepath.Join(filepath.Dir(chromium), "..", "..", "share", "fonts")

@@ -14,6 +14,7 @@ import (
 	"github.com/snowkey-go/snowkey/hooks/sqlid"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/internal/idtest"
+	. "github.com/snowkey-go/snowkey/internal/waytest"
 	"github.com/snowkey-go/snowkey/schema/pk"
 	"github.com/snowkey-go/snowkey/test/sqlc/keys"
 	"github.com/snowkey-go/snowkey/test/sqlc/mysql"
@@ -144,12 +145,12 @@ func (c client) test(t *testing.T) {
 // With database/sql, the clients only differ in the SQL for their databases.
 func TestDatabaseSQL(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
-		db := about.Connect(t)
+		db, source := about.Connect(t), new(idtest.Source)
 		create(t, func(statement string) error {
 			_, err := db.ExecContext(t.Context(), statement)
 			return err
 		})
-		c := client{filler: sqlid.New(new(idtest.Source))}
+		c := client{filler: sqlid.New(source)}
 		switch about.Dialect {
 		case "sqlite":
 			c.queries = sqlite.New(db)
@@ -170,11 +171,16 @@ func TestDatabaseSQL(t *testing.T) {
 				t.Errorf("ListTeams: %v, want %v", got, teams[1:])
 			}
 		}
+		Run(t, db, c.ways(t, source, func() (client, func() error, error) {
+			tx, err := db.BeginTx(t.Context(), nil)
+			return client{c.withTx(tx), c.filler}, func() error { return tx.Rollback() }, err
+		}))
 	})
 }
 
 func TestPgx(t *testing.T) {
-	conn, err := pgxdriver.Connect(t.Context(), dbtest.Postgres(t).DSN)
+	about, source := dbtest.Postgres(t), new(idtest.Source)
+	conn, err := pgxdriver.Connect(t.Context(), about.DSN)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -183,7 +189,7 @@ func TestPgx(t *testing.T) {
 		_, err := conn.Exec(t.Context(), statement)
 		return err
 	})
-	q, filler := pgx.New(conn), sqlid.New(new(idtest.Source))
+	q, filler := pgx.New(conn), sqlid.New(source)
 	client{q, filler}.test(t)
 	authors, err := q.ListAuthors(t.Context(), []int64{idtest.First + 1})
 	if err != nil || len(authors) != 1 || authors[0].ID != idtest.First+1 {
@@ -202,20 +208,14 @@ func TestPgx(t *testing.T) {
 		t.Errorf("ListTeams: %v (%v)", teams, err)
 	}
 
-	// COPY must store rows that have been filled in, and refuse all others.
-	rows := []pgx.CopyAuthorsParams{{Name: "Cy"}, {Name: "Di"}}
-	if _, err := q.CopyAuthors(t.Context(), rows); err == nil {
+	// COPY must refuse rows that have not been filled in.
+	if _, err := q.CopyAuthors(t.Context(), []pgx.CopyAuthorsParams{{Name: "Cy"}}); err == nil {
 		t.Error("rows that were not filled were copied")
 	}
-	if err := filler.Fill(t.Context(), rows); err != nil {
-		t.Fatal(err)
-	}
-	if n, err := q.CopyAuthors(t.Context(), rows); n != 2 || err != nil {
-		t.Errorf("CopyAuthors copied %d rows (%v)", n, err)
-	}
-	for _, r := range rows {
-		if a, err := q.GetAuthor(t.Context(), r.ID); a.Name != r.Name || err != nil {
-			t.Errorf("%d is %q (%v), want %q", r.ID, a.Name, err, r.Name)
-		}
-	}
+	db := about.Connect(t)
+	Run(t, db, client{q, filler}.ways(t, source, func() (client, func() error, error) {
+		tx, err := conn.Begin(t.Context())
+		return client{q.WithTx(tx), filler}, func() error { return tx.Rollback(t.Context()) }, err
+	}))
+	Run(t, db, bulkWays(q, filler))
 }

@@ -6,17 +6,11 @@ import (
 	"reflect"
 	"testing"
 
-	pgxdriver "github.com/jackc/pgx/v5"
-
 	"github.com/snowkey-go/snowkey/hooks/sqlid"
-	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/internal/idtest"
 	. "github.com/snowkey-go/snowkey/internal/waytest"
 	"github.com/snowkey-go/snowkey/schema/pk"
-	"github.com/snowkey-go/snowkey/test/sqlc/mysql"
 	"github.com/snowkey-go/snowkey/test/sqlc/pgx"
-	"github.com/snowkey-go/snowkey/test/sqlc/postgres"
-	"github.com/snowkey-go/snowkey/test/sqlc/sqlite"
 )
 
 // write fills in the parameters of a method and calls it, once for each row. It returns
@@ -126,51 +120,8 @@ func bulkWays(q *pgx.Queries, filler *sqlid.Filler) []Way {
 	}
 }
 
-func TestWays(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
-		db, source := about.Connect(t), new(idtest.Source)
-		create(t, func(statement string) error {
-			_, err := db.ExecContext(t.Context(), statement)
-			return err
-		})
-		c := client{filler: sqlid.New(source)}
-		switch about.Dialect {
-		case "sqlite":
-			c.queries = sqlite.New(db)
-		case "mysql":
-			c.queries = mysql.New(db)
-		default:
-			c.queries = postgres.New(db)
-		}
-		Run(t, db, c.ways(t, source, func() (client, func() error, error) {
-			tx, err := db.BeginTx(t.Context(), nil)
-			return client{c.withTx(tx), c.filler}, func() error { return tx.Rollback() }, err
-		}))
-	})
-}
-
 func (c client) withTx(tx any) any {
 	return reflect.ValueOf(c.queries).MethodByName("WithTx").Call([]reflect.Value{reflect.ValueOf(tx)})[0].Interface()
-}
-
-func TestPgxWays(t *testing.T) {
-	about, source := dbtest.Postgres(t), new(idtest.Source)
-	conn, err := pgxdriver.Connect(t.Context(), about.DSN)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close(context.Background())
-	create(t, func(statement string) error {
-		_, err := conn.Exec(t.Context(), statement)
-		return err
-	})
-	db := about.Connect(t)
-	c := client{pgx.New(conn), sqlid.New(source)}
-	Run(t, db, c.ways(t, source, func() (client, func() error, error) {
-		tx, err := conn.Begin(t.Context())
-		return client{pgx.New(conn).WithTx(tx), c.filler}, func() error { return tx.Rollback(t.Context()) }, err
-	}))
-	Run(t, db, bulkWays(pgx.New(conn), c.filler))
 }
 
 func TestPageHasTheWays(t *testing.T) {

@@ -405,20 +405,6 @@ func TestMariaDBSettings(t *testing.T) {
 	recent(t, append(query(t, live, some), query(t, live, some)...))
 }
 
-// TestMariaDBGalera runs the SQL on a member of a cluster, which refuses it.
-func TestMariaDBGalera(t *testing.T) {
-	t.Parallel()
-	mariaDB(t)
-	db := dbtest.Galera(t, 1)[0].DB.Connect(t)
-	err := refused(t, db, onMariaDB(t, quick))
-	if err == nil || !strings.Contains(err.Error(), "not safe on Galera") {
-		t.Errorf("got %v", err)
-	}
-	if rows := count(t, db, "count(*) FROM snowkey_lease"); rows > 0 {
-		t.Errorf("%d rows were left", rows)
-	}
-}
-
 // TestMariaDBRole fills rows as a user that has nothing but INSERT of the table, and calls
 // the function as one that has nothing but the privileges of MySQLGrants.
 func TestMariaDBRole(t *testing.T) {

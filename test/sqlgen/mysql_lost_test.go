@@ -436,15 +436,3 @@ func TestMySQLSettings(t *testing.T) {
 		t.Errorf("information_schema_stats_expiry is %d afterwards", expiry)
 	}
 }
-
-// TestMySQLGroup runs the SQL on a member of a group with several primaries, which
-// refuses it.
-func TestMySQLGroup(t *testing.T) {
-	t.Parallel()
-	mySQL(t)
-	db := dbtest.GroupReplication(t, 1)[0].DB.Connect(t)
-	err := refused(t, db, onMySQL(t, sqlgen.Writer{}))
-	if err == nil || !strings.Contains(err.Error(), "multi-primary") {
-		t.Errorf("on a group: %v", err)
-	}
-}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/Masterminds/squirrel"
+	_ "github.com/glebarez/go-sqlite"
 	"github.com/jmoiron/sqlx"
 
 	"github.com/snowkey-go/snowkey/hooks/sqlid"

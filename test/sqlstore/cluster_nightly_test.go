@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/internal/dbtest/cluster"
 	"github.com/snowkey-go/snowkey/lease"
 )
 
@@ -18,7 +19,7 @@ import (
 // members and replaced every two seconds. A role may read the cluster's view only with
 // the grant of the page that names the given table. Without it, the store can't tell
 // whether commits were lost.
-func onCluster(t *testing.T, members []*dbtest.Member, table, wait string) {
+func onCluster(t *testing.T, members []*cluster.Member, table, wait string) {
 	t.Helper()
 	page, err := os.ReadFile("../../docs/clusters.md")
 	if err != nil {
@@ -28,7 +29,7 @@ func onCluster(t *testing.T, members []*dbtest.Member, table, wait string) {
 	if grant == "" {
 		t.Fatalf("docs/clusters.md has no grant for %s", table)
 	}
-	db, _ := dbtest.Balanced(t, members)
+	db, _ := cluster.Balanced(t, members)
 	conn := db.Connect(t)
 	conn.SetMaxIdleConns(64)
 	conn.SetConnMaxLifetime(2 * time.Second)
@@ -77,16 +78,16 @@ func onCluster(t *testing.T, members []*dbtest.Member, table, wait string) {
 }
 
 func TestNightlyGalera(t *testing.T) {
-	onCluster(t, dbtest.Galera(t, 3), "mysql.wsrep_cluster", "SET STATEMENT wsrep_sync_wait = 1 FOR SELECT 1 FROM mysql.user")
+	onCluster(t, cluster.Galera(t, 3), "mysql.wsrep_cluster", "SET STATEMENT wsrep_sync_wait = 1 FOR SELECT 1 FROM mysql.user")
 }
 
 func TestNightlyGroupReplication(t *testing.T) {
-	members := dbtest.GroupReplication(t, 3)
+	members := cluster.GroupReplication(t, 3)
 	onCluster(t, members, "performance_schema.replication_group_member_stats", "SELECT SLEEP(1)")
 
 	// A member that has left the group still answers, with old rows.
 	t.Run("a member has left", func(t *testing.T) {
-		db, _ := dbtest.Balanced(t, members)
+		db, _ := cluster.Balanced(t, members)
 		conn := db.Connect(t)
 		conn.SetMaxIdleConns(-1) // each statement on the next member
 		store := open(t, db, conn, "left")
@@ -117,12 +118,12 @@ func TestNightlyGroupReplication(t *testing.T) {
 // hold-off.
 func TestNightlyForcedBootstrap(t *testing.T) {
 	for name, c := range map[string]struct {
-		start        func(dbtest.TB, int) []*dbtest.Member
-		leave, force func(*dbtest.Member) error
+		start        func(dbtest.TB, int) []*cluster.Member
+		leave, force func(*cluster.Member) error
 	}{
-		"galera":                         {dbtest.Galera, killed, (*dbtest.Member).Bootstrap},
-		"group replication":              {dbtest.GroupReplication, killed, (*dbtest.Member).Bootstrap},
-		"group replication, partitioned": {dbtest.SeparateGroup, (*dbtest.Member).Isolate, (*dbtest.Member).Force},
+		"galera":                         {cluster.Galera, killed, (*cluster.Member).Bootstrap},
+		"group replication":              {cluster.GroupReplication, killed, (*cluster.Member).Bootstrap},
+		"group replication, partitioned": {cluster.SeparateGroup, (*cluster.Member).Isolate, (*cluster.Member).Force},
 	} {
 		t.Run(name, func(t *testing.T) {
 			members := c.start(t, 3)
@@ -177,7 +178,7 @@ func TestNightlyForcedBootstrap(t *testing.T) {
 	}
 }
 
-func killed(m *dbtest.Member) error { return m.Kill() }
+func killed(m *cluster.Member) error { return m.Kill() }
 
 // schema returns the name of the database.
 func schema(t *testing.T, db dbtest.DB) (name string) {

@@ -48,6 +48,7 @@ const unknownResult = "40003"
 // in the meantime. In that case the second attempt changes nothing. It must not look as if
 // another process had the row.
 func TestConflicts(t *testing.T) {
+	t.Parallel()
 	for _, dialect := range dbtest.Servers(t) {
 		for i, code := range conflicts[dialect] {
 			t.Run(dialect+" "+code, func(t *testing.T) {

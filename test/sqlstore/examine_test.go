@@ -28,6 +28,7 @@ func examine(t *testing.T, store lease.Store) (kinds []string) {
 // TestSettingsOfServers has the tests that change a server, or need one that flushes
 // every commit.
 func TestSettingsOfServers(t *testing.T) {
+	t.Parallel()
 	type test struct {
 		name string
 		run  func(*testing.T, dbtest.DB)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -65,6 +66,7 @@ func (s thoughtless) AddRows(ctx context.Context, terms lease.Terms, least, most
 // TestTruncatedTables lets an operator empty the tables while a process is alive, and
 // continues to issue what it was granted.
 func TestTruncatedTables(t *testing.T) {
+	t.Parallel()
 	for _, dialect := range dbtest.Servers(t) {
 		for name, tables := range map[string][]string{"of leases": {"lease"}, "both": {"lease", "lease_ns"}} {
 			for _, broken := range []func(*operated) lease.Store{nil, atThePresent} {
@@ -77,7 +79,7 @@ func TestTruncatedTables(t *testing.T) {
 					for _, table := range tables {
 						exec(t, conn, "TRUNCATE TABLE "+table)
 					}
-					c.goOn(c.db)
+					c.takeOver(c.db)
 					c.verdict(t)
 				})
 			}
@@ -88,6 +90,7 @@ func TestTruncatedTables(t *testing.T) {
 // TestDumpedDatabase lets processes continue on another database, into which the rows were
 // dumped before their leases. TestNightlyRestoredDatabase restores whole servers.
 func TestDumpedDatabase(t *testing.T) {
+	t.Parallel()
 	for _, dialect := range []string{"postgres", "mysql"} {
 		t.Run(dialect, func(t *testing.T) {
 			t.Parallel()
@@ -104,10 +107,71 @@ func TestDumpedDatabase(t *testing.T) {
 				for _, link := range c.links {
 					link.Cut()
 				}
-				c.goOn(restored)
+				c.takeOver(restored)
 				t.Run(c.variant(), c.verdict)
 			}
 		})
+	}
+}
+
+// A delayed store answers each probe with the rows that were there at the probe before, as
+// a standby does that lags. The other values are those of the primary, since a process
+// waits until they are.
+type delayed struct {
+	*operated
+	last *atomic.Pointer[lease.Probe] // of all processes
+}
+
+func (s delayed) Probe(ctx context.Context, q lease.Query) (lease.Probe, error) {
+	p, err := s.operated.Probe(ctx, q)
+	if err != nil {
+		return p, err
+	}
+	read := p
+	if was := s.last.Swap(&read); was != nil && was.HasRow {
+		p.Row, p.HasRow = was.Row, true
+		p.Row.Now = p.Now
+		p.HasFree = q.Terms.Free(p.Row)
+	}
+	return p, nil
+}
+
+// A rash store claims the row that a probe has shown without the condition that the row is
+// still the same.
+type rash struct{ delayed }
+
+func (s rash) Claim(ctx context.Context, c lease.Claim) (lease.Row, bool, error) {
+	r := c.Seen
+	r.Token, r.Label, r.Revision = c.Token, c.Label, c.Seen.Revision+1
+	r.Bound, r.Expires = max(r.Bound, min(c.Wanted, c.Terms.At(r.Now).Cap)), r.Now+c.Terms.TTL
+	return r, true, s.Edit(ctx, c.Terms, r)
+}
+
+// TestStaleReads lets processes claim the same row one after the other, while each of them
+// reads what the row was before.
+func TestStaleReads(t *testing.T) {
+	t.Parallel()
+	for _, dialect := range dbtest.Databases(t) {
+		for _, broken := range []bool{false, true} {
+			t.Run(fmt.Sprint(dialect, " without the condition ", broken), func(t *testing.T) {
+				t.Parallel()
+				last := new(atomic.Pointer[lease.Probe])
+				c := &fleet{T: t, db: dbtest.Open(t, dialect), table: "lease", steady: true, broken: func(s *operated) lease.Store {
+					if broken {
+						return rash{delayed{s, last}}
+					}
+					return delayed{s, last}
+				}}
+				c.startAndClose()
+				c.start()
+				if broken {
+					c.takeOver(c.db) // the second process may not have found the row free
+				}
+				if n := c.duplicates(); (n > 0) != broken {
+					t.Errorf("%d duplicates of %d counters", n, c.issued())
+				}
+			})
+		}
 	}
 }
 

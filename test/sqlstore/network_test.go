@@ -236,6 +236,7 @@ func (n *network) claim(c lease.Claim) lease.Row {
 // If a reply is lost, the row must be as if the call had either succeeded or not been
 // made at all.
 func TestLostReplies(t *testing.T) {
+	t.Parallel()
 	harm(t, all, slices.Concat(onNamespaces, onLeases), func(nw *network, n int, call func(context.Context) error, done effect) (secretly, harmed bool) {
 		before := nw.state()
 		lost := nw.proxy.LoseReply(n)
@@ -286,6 +287,7 @@ func (nw *network) late(n int, call func(context.Context) error) bool {
 // If a request arrives after its caller has given up, it must either take full effect
 // or none at all.
 func TestLateRequests(t *testing.T) {
+	t.Parallel()
 	harm(t, brief, slices.Concat(onNamespaces, onLeases), func(nw *network, n int, call func(context.Context) error, done effect) (secretly, harmed bool) {
 		before := nw.state()
 		if !nw.late(n, call) {
@@ -307,6 +309,7 @@ func TestLateRequests(t *testing.T) {
 // If a request arrives after another process has claimed the row, it must not have any
 // effect.
 func TestOvertakenRequests(t *testing.T) {
+	t.Parallel()
 	harm(t, brief, onLeases, func(nw *network, n int, call func(context.Context) error, _ effect) (secretly, harmed bool) {
 		if !nw.late(n, call) {
 			return false, false
@@ -327,6 +330,7 @@ func TestOvertakenRequests(t *testing.T) {
 // If the renewals of a keeper lose their replies or arrive late, it must be able to
 // keep its lease, because it recognises its own tokens when it reads them.
 func TestKeeperAdoptsItsRenewals(t *testing.T) {
+	t.Parallel()
 	eachConnection(t, all, func(t *testing.T, db dbtest.DB) {
 		c := &fleet{T: t, db: db, table: "lease", window: 4 * time.Second}
 		keeper, past := c.started(), open(t, db, db.Connect(t), "lease")

@@ -14,6 +14,7 @@ import (
 
 	"github.com/snowkey-go/snowkey"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/internal/dbtest/cluster"
 	"github.com/snowkey-go/snowkey/internal/tokentest"
 	"github.com/snowkey-go/snowkey/lease"
 	"github.com/snowkey-go/snowkey/token"
@@ -44,7 +45,7 @@ func TestNightlyPgpool(t *testing.T) {
 	primary := dbtest.Durable(t, "postgres")
 	standby := dbtest.StandbyOf(t, primary, behind)
 	t.Run("defaults", func(t *testing.T) {
-		db := primary.ThroughPgpool(t, standby)
+		db := cluster.Pgpool(t, primary, standby)
 		conn := db.Connect(t)
 		requireStaleReads(t, conn, "one")
 		if everything(t, open(t, db, conn, "one.lease"), "defaults") {
@@ -52,7 +53,7 @@ func TestNightlyPgpool(t *testing.T) {
 		}
 	})
 	t.Run("every read to the standby", func(t *testing.T) {
-		db := primary.ThroughPgpool(t, standby, poolReads...)
+		db := cluster.Pgpool(t, primary, standby, poolReads...)
 		conn := db.Connect(t)
 		conn.SetMaxIdleConns(64)
 		requireStaleReads(t, conn, "two")
@@ -101,7 +102,7 @@ func blank(request []byte, text, with string) {
 func TestNightlyOpenTransactionBehindPgpool(t *testing.T) {
 	primary := dbtest.Durable(t, "postgres")
 	standby := dbtest.StandbyOf(t, primary)
-	pooled := primary.ThroughPgpool(t, standby, poolReads...)
+	pooled := cluster.Pgpool(t, primary, standby, poolReads...)
 	claim := free(t, open(t, primary, primary.Connect(t), "lease"))
 	if err := standby.Lag(); err != nil {
 		t.Fatal(err)
@@ -150,7 +151,7 @@ func TestNightlyPgpoolThatIgnoresComments(t *testing.T) {
 	primary := dbtest.Durable(t, "postgres")
 	standby := dbtest.StandbyOf(t, primary)
 	claimed(t, open(t, primary, primary.Connect(t), "lease"))
-	db := primary.ThroughPgpool(t, standby, "allow_sql_comments = on")
+	db := cluster.Pgpool(t, primary, standby, "allow_sql_comments = on")
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	_, err := snowkey.Open(ctx, open(t, db, db.Connect(t), "lease"), snowkey.Config{})
@@ -160,13 +161,12 @@ func TestNightlyPgpoolThatIgnoresComments(t *testing.T) {
 	}
 }
 
-// rash decides by what it reads, which may come from a standby: it claims the row that it
-// has seen without the condition that the row is still the same.
-type rash struct{ *operated }
+// A hasty store is a rash one that reads rows from any server, which may be a standby.
+type hasty struct{ rash }
 
-func withoutCondition(s *operated) lease.Store { return rash{s} }
+func withoutCondition(s *operated) lease.Store { return hasty{rash{delayed{operated: s}}} }
 
-func (s rash) Probe(ctx context.Context, q lease.Query) (lease.Probe, error) {
+func (s hasty) Probe(ctx context.Context, q lease.Query) (lease.Probe, error) {
 	p, err := s.operated.Probe(ctx, q)
 	if err != nil {
 		return p, err
@@ -181,19 +181,12 @@ func (s rash) Probe(ctx context.Context, q lease.Query) (lease.Probe, error) {
 	return p, err
 }
 
-func (s rash) Claim(ctx context.Context, c lease.Claim) (lease.Row, bool, error) {
-	r := c.Seen
-	r.Token, r.Label, r.Revision = c.Token, c.Label, c.Seen.Revision+1
-	r.Bound, r.Expires = max(r.Bound, min(c.Wanted, c.Terms.At(r.Now).Cap)), r.Now+c.Terms.TTL
-	return r, true, s.Edit(ctx, c.Terms, r)
-}
-
 // Processes claim the same row one after the other, while reads go to a standby that still
 // shows it free.
 func TestNightlyStaleReads(t *testing.T) {
 	primary := dbtest.Durable(t, "postgres")
 	standby := dbtest.StandbyOf(t, primary, behind)
-	pooled := primary.ThroughPgpool(t, standby, poolReads...)
+	pooled := cluster.Pgpool(t, primary, standby, poolReads...)
 	for i, broken := range []func(*operated) lease.Store{nil, withoutCondition} {
 		c := &fleet{T: t, db: pooled, table: []string{"lease", "rash"}[i], broken: broken, window: time.Second}
 		c.startAndClose()
@@ -211,7 +204,7 @@ func TestNightlyStaleReads(t *testing.T) {
 func TestNightlyPgBouncer(t *testing.T) {
 	for _, mode := range []string{"exec", "simple_protocol"} {
 		t.Run(mode, func(t *testing.T) {
-			db := dbtest.Postgres(t).ThroughPgBouncer(t, "transaction").With("default_query_exec_mode=" + mode)
+			db := cluster.PgBouncer(t, dbtest.Postgres(t), "transaction").With("default_query_exec_mode=" + mode)
 			conn := db.Connect(t)
 			conn.SetMaxIdleConns(64)
 			suite(t, db, conn)
@@ -224,7 +217,7 @@ func TestNightlyPgBouncer(t *testing.T) {
 func TestNightlyHAProxyFailover(t *testing.T) {
 	primary, process := dbtest.Killable(t, "postgres")
 	standby := dbtest.StandbyOf(t, primary)
-	balanced := primary.ThroughHAProxy(t, standby.DB)
+	balanced := cluster.HAProxy(t, primary, standby.DB)
 	var fleets []*fleet
 	for i, broken := range []func(*operated) lease.Store{nil, withoutFence} {
 		c := &fleet{T: t, db: balanced, table: []string{"lease", "unfenced"}[i], broken: broken, window: time.Second}
@@ -254,7 +247,7 @@ func TestNightlyHAProxyFailover(t *testing.T) {
 func TestNightlyHAProxy(t *testing.T) {
 	for _, dialect := range dbtest.Servers(t) {
 		t.Run(dialect, func(t *testing.T) {
-			db := dbtest.Open(t, dialect).ThroughHAProxy(t)
+			db := cluster.HAProxy(t, dbtest.Open(t, dialect))
 			conn := db.Connect(t)
 			conn.SetMaxIdleConns(64)
 			suite(t, db, conn)

@@ -142,7 +142,10 @@ var settings = []setting{
 
 // TestStore runs the suite. On Postgres and MySQL, TestLeastPrivileges does so with the
 // default settings.
-func TestStore(t *testing.T) { underSettings(t, true) }
+func TestStore(t *testing.T) {
+	t.Parallel()
+	underSettings(t, true)
+}
 
 func underSettings(t *testing.T, fast bool) {
 	for _, s := range settings {

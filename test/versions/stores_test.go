@@ -60,7 +60,7 @@ func redisServer(t *testing.T) server {
 }
 
 func etcdServer(t *testing.T) server {
-	address := dbtest.EtcdCluster(t, 1)[0].Address
+	address := dbtest.Etcd().Start(t).Address
 	client, err := clientv3.New(clientv3.Config{Endpoints: []string{address}, DialTimeout: 2 * time.Second, Logger: zap.NewNop()})
 	must(t, err)
 	t.Cleanup(func() { client.Close() })
@@ -95,7 +95,7 @@ func etcdServer(t *testing.T) server {
 
 // A node of ZooKeeper names the transaction that created it, and its leader.
 func zooKeeperServer(t *testing.T) server {
-	conn, _, err := zk.Connect(dbtest.ZooKeepers(t, 1).Addresses(), 10*time.Second, zk.WithLogger(quiet{}))
+	conn, _, err := zk.Connect([]string{dbtest.ZooKeeper().Start(t).Address}, 10*time.Second, zk.WithLogger(quiet{}))
 	must(t, err)
 	t.Cleanup(conn.Close)
 	var walk func(path string, all map[string]string)

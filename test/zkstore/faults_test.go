@@ -9,7 +9,6 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/lease"
 	"github.com/snowkey-go/snowkey/lease/zkstore"
 )
@@ -26,9 +25,13 @@ type holder struct {
 	held lease.Row
 }
 
-func newHolder(t *testing.T, conn *zk.Conn) *holder {
+func newHolder(t *testing.T, conn *zk.Conn, path string) *holder {
 	t.Helper()
-	h := &holder{t, operated{zkstore.New(conn), conn, "/snowkey"}, lease.Row{}}
+	store, err := zkstore.New(conn).WithPath(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := &holder{t, operated{store, conn, path}, lease.Row{}}
 	h.must(h.Migrate(t.Context()))
 	if _, err := h.CreateNamespace(t.Context(), terms, 0); err != nil {
 		t.Fatal(err)
@@ -78,52 +81,13 @@ func (h *holder) renew() bool {
 	return ok
 }
 
-// A lease survives an election. The first claim after it needs a fence.
-func TestElection(t *testing.T) {
-	z := dbtest.ZooKeepers(t, 1)
-	h := newHolder(t, connect(t, z.Addresses()...))
-	before := h.probe()
-	h.must(h.AddRows(t.Context(), terms, 8, 8))
-	h.must(z.Restart(func(*dbtest.ZooKeeperMember) error { return nil }))
-	h.await()
-	if !h.renew() {
-		t.Error("the lease did not survive the election")
-	}
-	p := h.probe()
-	if p.Current == before.Current || p.Fingerprint != before.Fingerprint || !p.HasFree {
-		t.Errorf("before the election %+v, after it %+v", before, p)
-	}
-	c := lease.Claim{Terms: terms, Seen: p.Row, Fence: p.Fence, Token: rand.Text(), Wanted: 1 << 62}
-	if _, ok, err := h.Claim(t.Context(), c); ok || err != nil {
-		t.Errorf("a claim before the fence: %v, %v", ok, err)
-	}
-	h.must(h.Fence(t.Context(), terms, p.Fingerprint))
-	if p := h.probe(); p.Current != p.Fingerprint || p.Fence < terms.At(h.held.Now).RaisedFence {
-		t.Errorf("after the fence %+v", p)
-	}
-}
-
-// await waits until the session works again.
-func (h *holder) await() {
-	h.Helper()
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
-		_, _, err := h.conn.Exists("/")
-		if err == nil {
-			return
-		}
-		if time.Now().After(deadline) {
-			h.Fatal(err)
-		}
-	}
-}
-
 // A renewal was prepared for a row that is deleted, added again and claimed by another
 // process before it arrives. The new node has the same version.
-func TestRenewalOfADeletedRow(t *testing.T) {
-	conn := connect(t, dbtest.ZooKeepers(t, 1).Addresses()...)
-	late := newHolder(t, conn)
+func renewalOfADeletedRow(t *testing.T, servers []string) {
+	conn := connect(t, servers...)
+	late := newHolder(t, conn, "/deleted")
 	late.must(late.Delete(t.Context(), terms, 7))
-	other := newHolder(t, conn)
+	other := newHolder(t, conn, "/deleted")
 	if late.renew() {
 		t.Errorf("the renewal returned %+v", late.held)
 	}
@@ -138,10 +102,10 @@ func TestRenewalOfADeletedRow(t *testing.T) {
 }
 
 // A renewal is one transaction.
-func TestRequestsOfARenewal(t *testing.T) {
-	h := newHolder(t, connect(t, dbtest.ZooKeepers(t, 1).Addresses()...))
+func requestsOfARenewal(t *testing.T, servers []string) {
+	h := newHolder(t, connect(t, servers...), "/requests")
 	zxid := func() int64 {
-		stat, err := h.conn.Set("/snowkey/clock", nil, -1)
+		stat, err := h.conn.Set("/requests/clock", nil, -1)
 		h.must(err)
 		return stat.Mzxid
 	}
@@ -157,8 +121,7 @@ func TestRequestsOfARenewal(t *testing.T) {
 	}
 }
 
-func TestErrors(t *testing.T) {
-	servers := dbtest.ZooKeepers(t, 1).Addresses()
+func errorsOfTheStore(t *testing.T, servers []string) {
 	ctx := t.Context()
 	conn := connect(t, servers...)
 	probe := func(s *zkstore.Store) error {
@@ -238,53 +201,5 @@ func TestErrors(t *testing.T) {
 	}
 	if err := probe(new(zkstore.Store)); err == nil {
 		t.Error("the zero value has no error")
-	}
-}
-
-// A waiting process reads a leased row again only when its lease has expired, or when a
-// row was released. It must notice both, and that a lease was renewed instead.
-func TestWaitingProbe(t *testing.T) {
-	h := newHolder(t, connect(t, dbtest.ZooKeepers(t, 1).Addresses()...))
-	short := terms
-	short.TTL, short.Skew = (2 * time.Second).Microseconds(), 0
-	waiting := func() lease.Probe {
-		t.Helper()
-		p, err := h.Probe(t.Context(), lease.Query{Terms: short, Max: 1023, PreferWorker: -1, Waiting: true})
-		h.must(err)
-		return p
-	}
-	renew := func() {
-		t.Helper()
-		row, ok, err := h.Renew(t.Context(), lease.Renewal{Terms: short, Held: h.held, Token: rand.Text(), Wanted: 1 << 62})
-		h.must(err)
-		if !ok {
-			t.Fatal("refused")
-		}
-		h.held = row
-	}
-	renew()
-	if p := waiting(); p.HasFree || !p.HasRow || p.Row.Token != h.held.Token {
-		t.Errorf("leased: %+v", p)
-	}
-	time.Sleep(time.Second)
-	renew()
-	time.Sleep(time.Second + 100*time.Millisecond)
-	if p := waiting(); p.Row.Token != h.held.Token || p.HasFree != (p.Now > h.held.Expires) {
-		t.Errorf("renewed: %+v, and the row is %+v", p, h.held)
-	}
-	time.Sleep(2 * time.Second)
-	if p := waiting(); !p.HasFree || p.Row.Token != h.held.Token {
-		t.Errorf("expired: %+v", p)
-	}
-	time.Sleep(2 * time.Second) // the skew of terms
-	h.claim()
-	if p := waiting(); p.HasFree {
-		t.Errorf("claimed again: %+v", p)
-	}
-	if ok, err := h.Release(t.Context(), terms, h.held, h.held.Bound); !ok || err != nil {
-		t.Fatal(ok, err)
-	}
-	if p := waiting(); !p.HasFree || p.Row.Token != "" {
-		t.Errorf("released: %+v", p)
 	}
 }

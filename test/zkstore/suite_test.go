@@ -91,19 +91,25 @@ func (s operated) SetFingerprint(ctx context.Context, t lease.Terms, fingerprint
 	return s.set(s.layout(t), map[string]any{"fingerprint": fingerprint, "fence": p.Fence})
 }
 
-func TestStore(t *testing.T) {
-	for name, members := range map[string]int{"ensemble": 1, "standalone": 0} {
-		t.Run(name, func(t *testing.T) {
-			conn := connect(t, dbtest.ZooKeepers(t, members).Addresses()...)
-			var n atomic.Int64
-			leasetest.Run(t, func(t *testing.T) lease.Store {
-				path := fmt.Sprintf("/test/%d", n.Add(1))
-				store, err := zkstore.New(conn).WithPath(path)
-				if err != nil {
-					t.Fatal(err)
-				}
-				return operated{store, conn, path}
-			})
-		})
+// TestZooKeeper has all tests that can share a server.
+func TestZooKeeper(t *testing.T) {
+	servers := []string{dbtest.ZooKeeper().Start(t).Address}
+	for name, test := range map[string]func(*testing.T, []string){
+		"suite": suite, "renewal of a deleted row": renewalOfADeletedRow, "requests of a renewal": requestsOfARenewal, "errors": errorsOfTheStore,
+	} {
+		t.Run(name, func(t *testing.T) { test(t, servers) })
 	}
+}
+
+func suite(t *testing.T, servers []string) {
+	conn := connect(t, servers...)
+	var n atomic.Int64
+	leasetest.Run(t, func(t *testing.T) lease.Store {
+		path := fmt.Sprintf("/test/%d", n.Add(1))
+		store, err := zkstore.New(conn).WithPath(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return operated{store, conn, path}
+	})
 }

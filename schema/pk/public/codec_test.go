@@ -209,27 +209,3 @@ func TestAllocations(t *testing.T) {
 		}
 	}
 }
-
-func Benchmark(b *testing.B) {
-	c := mustNew(b, Key{'A', secret(1)})
-	text, _ := c.Encode("user", high)
-	buf := make([]byte, 0, 64)
-	b.Run("Append", func(b *testing.B) {
-		b.ReportAllocs()
-		for b.Loop() {
-			buf, _ = c.Append(buf[:0], "user", high)
-		}
-	})
-	b.Run("Encode", func(b *testing.B) {
-		b.ReportAllocs()
-		for b.Loop() {
-			_, _ = c.Encode("user", high)
-		}
-	})
-	b.Run("Decode", func(b *testing.B) {
-		b.ReportAllocs()
-		for b.Loop() {
-			_, _ = c.Decode("user", text)
-		}
-	})
-}

@@ -2,14 +2,12 @@ package public
 
 import (
 	"bytes"
-	"crypto/aes"
 	"errors"
 	"fmt"
 	"math"
 	"math/big"
 	"math/bits"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"testing"
 )
@@ -196,17 +194,6 @@ func spell(n *big.Int) string {
 	return strings.Repeat("0", max(0, digitsLen-len(text))) + text
 }
 
-// violated returns the names of the properties that a coder doesn't have.
-func violated(c coder) (names []string) {
-	for name, property := range properties {
-		if property(c, rand.New(rand.NewPCG(1, 2))) != "" {
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
-	return names
-}
-
 func TestProperties(t *testing.T) {
 	c := coderOf(mustNew(t, Key{'A', secret(1)}, Key{'B', secret(2)}))
 	for name, property := range properties {
@@ -215,94 +202,6 @@ func TestProperties(t *testing.T) {
 		}
 	}
 }
-
-// Each variant lacks one of the steps of the codec. At least one property must fail
-// because of it, and it must be the right one.
-func TestPropertiesCatch(t *testing.T) {
-	real := mustNew(t, Key{'A', secret(1)}, Key{'B', secret(2)})
-	k := real.writes
-	read := func(check func(id, tag uint64, entity string) bool) func(string, string) (int64, error) {
-		return func(entity, text string) (int64, error) {
-			if len(text) == Length && real.reads[text[0]] != nil {
-				if id, tag, ok := open(real.reads[text[0]].block, text[1:]); ok && check(id, tag, entity) {
-					return int64(id), nil
-				}
-			}
-			return 0, refuse(entity, text)
-		}
-	}
-	for _, v := range []struct {
-		defect string
-		coder  coder
-		catch  string
-	}{
-		{"the tag is not checked", coder{coderOf(real).encode, read(func(_, _ uint64, _ string) bool { return true })}, "a forged id is refused"},
-		{"the tag is not checked", coder{coderOf(real).encode, read(func(_, _ uint64, _ string) bool { return true })}, "a mistyped id is refused"},
-		{"the tag is checked, but is the same for all entities", coder{
-			func(_ string, id int64) string { return coderOf(real).encode("", id) },
-			func(_, text string) (int64, error) { return real.Decode("", text) },
-		}, "an id of another entity is refused"},
-		{"only a few bits of the tag are checked", coder{coderOf(real).encode, read(func(_, tag uint64, entity string) bool {
-			return byte(tag) == byte(k.tag(entity))
-		})}, "a forged id is refused"},
-		{"the key is not used", coder{
-			func(entity string, id int64) string {
-				return "A" + string(seal(nil, plain{}, uint64(id), k.tag(entity)))
-			},
-			func(entity, text string) (int64, error) {
-				if len(text) != Length {
-					return 0, refuse(entity, text)
-				}
-				id, tag, ok := open(plain{}, text[1:])
-				if !ok || tag != k.tag(entity) {
-					return 0, refuse(entity, text)
-				}
-				return int64(id), nil
-			},
-		}, "neighbours look unrelated"},
-		{"numbers above 128 bits are cut off", coder{coderOf(real).encode, func(entity, text string) (int64, error) {
-			if len(text) == Length && strings.Trim(text, letters) == "" {
-				n := numberOf(text[1:])
-				n.SetBit(n, 128, 0).SetBit(n, 129, 0).SetBit(n, 130, 0)
-				return real.Decode(entity, text[:1]+spell(n))
-			}
-			return real.Decode(entity, text)
-		}}, "an id has one spelling"},
-		{"the version is not checked", coder{coderOf(real).encode, func(entity, text string) (int64, error) {
-			if len(text) != Length {
-				return 0, refuse(entity, text)
-			}
-			return real.Decode(entity, "A"+text[1:])
-		}}, "a mistyped id is refused"},
-		{"the reason is told", coder{coderOf(real).encode, func(entity, text string) (int64, error) {
-			if len(text) != Length {
-				return 0, errors.New("the length is wrong")
-			}
-			return real.Decode(entity, text)
-		}}, "all failures are alike"},
-		{"any key is accepted", coder{coderOf(real).encode, func(entity, text string) (int64, error) {
-			other := mustNew(t, Key{'A', secret(200)})
-			if id, err := other.Decode(entity, text); err == nil {
-				return id, nil
-			}
-			return real.Decode(entity, text)
-		}}, "an id under another key is refused"},
-		{"large ids are rounded", coder{func(entity string, id int64) string {
-			return coderOf(real).encode(entity, int64(float64(id)))
-		}, real.Decode}, "every id comes back"},
-	} {
-		if got := violated(v.coder); !slices.Contains(got, v.catch) {
-			t.Errorf("%s: the properties %q fail, want %q among them", v.defect, got, v.catch)
-		}
-	}
-}
-
-// plain is a cipher that doesn't encrypt.
-type plain struct{}
-
-func (plain) BlockSize() int          { return aes.BlockSize }
-func (plain) Encrypt(dst, src []byte) { copy(dst, src) }
-func (plain) Decrypt(dst, src []byte) { copy(dst, src) }
 
 // FuzzDecode checks that text which is accepted is written as that same text.
 func FuzzDecode(f *testing.F) {

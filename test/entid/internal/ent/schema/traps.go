@@ -1,10 +1,7 @@
 package schema
 
 import (
-	"sync/atomic"
-
 	"entgo.io/ent"
-	"entgo.io/ent/dialect"
 	"entgo.io/ent/dialect/entsql"
 	"entgo.io/ent/schema/edge"
 	"entgo.io/ent/schema/field"
@@ -25,7 +22,6 @@ func (Item) Fields() []ent.Field {
 func (Item) Edges() []ent.Edge {
 	return []ent.Edge{
 		edge.To("boxes", Box.Type),
-		edge.To("shelves", Shelf.Type).Through("slots", Slot.Type),
 	}
 }
 
@@ -52,31 +48,6 @@ func (Shelf) Mixin() []ent.Mixin { return []ent.Mixin{entid.Mixin{}} }
 
 func (Shelf) Fields() []ent.Field {
 	return []ent.Field{field.Int32("id"), field.String("name")}
-}
-
-func (Shelf) Edges() []ent.Edge {
-	return []ent.Edge{edge.From("items", Item.Type).Ref("shelves").Through("slots", Slot.Type)}
-}
-
-var slots atomic.Int64
-
-// Slot is an edge schema whose id has a default function.
-type Slot struct{ ent.Schema }
-
-func (Slot) Fields() []ent.Field {
-	bigint := map[string]string{dialect.MySQL: "bigint", dialect.Postgres: "bigint", dialect.SQLite: "bigint"}
-	return []ent.Field{
-		field.Other("id", pk.ID(0)).SchemaType(bigint).Default(func() pk.ID { return pk.ID(slots.Add(1)) }),
-		field.Int64("item_id").GoType(pk.ID(0)),
-		field.Int32("shelf_id"),
-	}
-}
-
-func (Slot) Edges() []ent.Edge {
-	return []ent.Edge{
-		edge.To("item", Item.Type).Field("item_id").Unique().Required(),
-		edge.To("shelf", Shelf.Type).Field("shelf_id").Unique().Required(),
-	}
 }
 
 // Plain has the key that ent gives an entity by default.

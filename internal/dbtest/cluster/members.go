@@ -1,0 +1,309 @@
+package cluster
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	mysqldriver "github.com/go-sql-driver/mysql"
+
+	"github.com/snowkey-go/snowkey/internal/dbtest"
+)
+
+// A Member is a server of a cluster in which each server accepts writes. All members
+// have the same database.
+type Member struct {
+	dbtest.DB
+	*dbtest.Server
+	command []string // the command line of a member that joins the others
+	galera  bool
+	host    *host  // nil if it shares the network of this machine
+	schema  string // the name of the database
+}
+
+// Galera returns the members of a new Galera cluster of MariaDB servers, with an empty
+// database. The cluster ends with the test. If the run has chosen a version of MySQL, the
+// test is skipped.
+func Galera(t dbtest.TB, size int) []*Member {
+	t.Helper()
+	if version := os.Getenv("SNOWKEY_TEST_MYSQL_VERSION"); version != "" {
+		t.Skipf("SNOWKEY_TEST_MYSQL_VERSION=%s leaves MariaDB's Galera out", version)
+	}
+	var provider string
+	dbtest.Obtain(t, "mariadb-server galera-4 rsync", "MariaDB, galera-4 and rsync", func() bool {
+		provider = galeraProvider()
+		_, err := exec.LookPath("wsrep_sst_rsync")
+		_, err2 := exec.LookPath("rsync")
+		return cmp.Or(err, err2) == nil && provider != ""
+	})
+	addresses := freeAddresses(t, size)
+	members := make([]*Member, size)
+	for i, address := range addresses {
+		own := freeAddresses(t, 2)
+		members[i] = (&Member{galera: true}).start(t, members[:i], dbtest.Options{},
+			"--binlog-format=ROW", "--innodb-autoinc-lock-mode=2",
+			"--wsrep-on=ON", "--wsrep-provider="+provider, "--wsrep-cluster-name=snowkey",
+			"--wsrep-cluster-address=gcomm://"+strings.Join(addresses, ","),
+			fmt.Sprint("--wsrep-node-name=member", i+1), "--wsrep-node-address="+address,
+			"--wsrep-sst-method=rsync", "--wsrep-sst-receive-address="+own[0],
+			fmt.Sprintf("--wsrep-provider-options=gmcast.listen_addr=tcp://%s;ist.recv_addr=%s;gcache.size=32M", address, own[1]))
+	}
+	return members
+}
+
+// GroupReplication returns the members of a new replication group of MySQL 9 in
+// multi-primary mode, with an empty database. The group ends with the test.
+func GroupReplication(t dbtest.TB, size int) []*Member {
+	t.Helper()
+	return groupReplication(t, freeAddresses(t, size), make([]*host, size))
+}
+
+// SeparateGroup is like [GroupReplication], but each member has a network namespace of its
+// own, so that [Member.Isolate] can cut it off. Only root can have them, on Linux.
+func SeparateGroup(t dbtest.TB, size int) []*Member {
+	t.Helper()
+	network := hosts(t, size)
+	var addresses []string
+	for _, h := range network {
+		addresses = append(addresses, h.address+":33061")
+	}
+	return groupReplication(t, addresses, network)
+}
+
+func groupReplication(t dbtest.TB, addresses []string, network []*host) []*Member {
+	t.Helper()
+	members := make([]*Member, len(addresses))
+	for i, address := range addresses {
+		o := dbtest.Options{Version: "9"}
+		if network[i] != nil {
+			o.Namespace = network[i].space
+		}
+		ip, _, _ := strings.Cut(address, ":")
+		members[i] = (&Member{host: network[i]}).start(t, members[:i], o,
+			"--log-bin=bin", fmt.Sprint("--server-id=", i+1), "--gtid-mode=ON", "--enforce-gtid-consistency=ON",
+			"--bind-address="+ip, "--report-host="+ip, "--group-replication-ip-allowlist="+ip+"/24", "--plugin-load-add=group_replication.so", "--plugin-load-add=mysql_clone.so",
+			"--group-replication-group-name=5a0b0a8e-4d0c-4f9b-9d55-000000000001",
+			"--group-replication-local-address="+address, "--group-replication-group-seeds="+strings.Join(addresses, ","),
+			"--group-replication-single-primary-mode=OFF", "--group-replication-start-on-boot=OFF",
+			"--group-replication-recovery-get-public-key=ON")
+	}
+	return members
+}
+
+// start starts a server, which begins a cluster if there are no others, and joins them
+// otherwise.
+func (m *Member) start(t dbtest.TB, others []*Member, o dbtest.Options, options ...string) *Member {
+	t.Helper()
+	o.Command = func(dir string, command []string) []string {
+		m.command = append(command, options...)
+		script := filepath.Join(dir, "serve") // so that it can be started with other options later
+		if err := os.WriteFile(script, m.script(len(others) == 0), 0o644); err != nil {
+			t.Fatalf("dbtest: %v", err)
+		}
+		return []string{"sh", script}
+	}
+	m.Server = dbtest.StartServer(t, "mysql", o)
+	var err error
+	if !m.galera {
+		err = m.Admin(
+			"SET SQL_LOG_BIN = 0", "CREATE USER recovery@'%' IDENTIFIED BY 'recovery'",
+			"GRANT REPLICATION SLAVE, BACKUP_ADMIN, CONNECTION_ADMIN, GROUP_REPLICATION_STREAM ON *.* TO recovery@'%'",
+			"CHANGE REPLICATION SOURCE TO SOURCE_USER = 'recovery', SOURCE_PASSWORD = 'recovery' FOR CHANNEL 'group_replication_recovery'",
+			"RESET BINARY LOGS AND GTIDS")
+	}
+	if err == nil {
+		err = m.await(len(others) == 0)
+	}
+	if err != nil {
+		t.Fatalf("dbtest: %v", err)
+	}
+	if len(others) == 0 {
+		m.schema, m.DB = m.CreateDatabase(t)
+	} else {
+		m.schema = others[0].schema
+		m.DB = m.Database(t, m.schema)
+	}
+	return m
+}
+
+// Balanced returns a database that connects to random members of a cluster through a proxy.
+func Balanced(t dbtest.TB, members []*Member) (dbtest.DB, *dbtest.Proxy) {
+	t.Helper()
+	db, balancer := members[0].Through(t)
+	var all []dbtest.DB
+	for _, m := range members {
+		all = append(all, m.DB)
+	}
+	if err := balancer.Lead(all...); err != nil {
+		t.Fatalf("%v", err)
+	}
+	return db, balancer
+}
+
+// Join starts a member that was killed. It joins the others, and gets the commits that it
+// lacks from one of them.
+func (m *Member) Join() error { return m.again(false) }
+
+// Rejoin waits until a member that runs is a member of its cluster again, from which it
+// was cut off.
+func (m *Member) Rejoin() error {
+	if !m.galera {
+		// A member that was expelled has to be started again by the operator.
+		if err := m.Admin("STOP GROUP_REPLICATION"); err != nil {
+			return err
+		}
+	}
+	return m.await(false)
+}
+
+// Bootstrap starts a member that was killed as the only one of a cluster with its state,
+// as an operator does if no other member is left. Commits that it lacks are lost.
+func (m *Member) Bootstrap() error {
+	state := m.File("data/grastate.dat")
+	if text, err := os.ReadFile(state); err == nil {
+		text = []byte(strings.Replace(string(text), "safe_to_bootstrap: 0", "safe_to_bootstrap: 1", 1))
+		if err := os.WriteFile(state, text, 0o644); err != nil {
+			return err
+		}
+	}
+	return m.again(true)
+}
+
+// Force makes a member of a replication group continue alone, as an operator does if most
+// members are gone. It returns when the member is the whole group.
+func (m *Member) Force() error {
+	// until waits until the table has one member that the WHERE clause chooses.
+	until := func(what, where string) error {
+		const one = "SELECT IF(COUNT(*) = 1, 1, (SELECT 1 UNION SELECT 2)) FROM performance_schema.replication_group_members"
+		if err := within(2*time.Minute, func() error { return m.Admin(one + where) }); err != nil {
+			return fmt.Errorf("dbtest: after two minutes, the member still %s", what)
+		}
+		return nil
+	}
+	if err := until("sees the others", " WHERE member_state = 'ONLINE'"); err != nil {
+		return err
+	}
+	// If packets to the others are lost, this may take longer than the limits of admin and
+	// of the server, which are a minute.
+	err := m.Admin("SET GLOBAL group_replication_force_members = @@group_replication_local_address")
+	if late := until("counts the others as members", ""); late != nil {
+		return errors.Join(err, late)
+	}
+	return m.Admin("SET GLOBAL group_replication_force_members = ''")
+}
+
+// Isolate cuts a member off from the others, but not from its clients. [Member.Reach] ends
+// that. A member of a replication group must come from [SeparateGroup].
+func (m *Member) Isolate() error {
+	if m.galera {
+		return m.Admin("SET GLOBAL wsrep_provider_options = 'gmcast.isolate=1'")
+	}
+	return m.host.cut()
+}
+
+// Reach lets an isolated member reach the others again. See also [Member.Rejoin].
+func (m *Member) Reach() error {
+	if m.galera {
+		return m.Admin("SET GLOBAL wsrep_provider_options = 'gmcast.isolate=0'")
+	}
+	return m.host.join()
+}
+
+// Clone starts a killed member of a replication group with a copy of the data of another
+// one, and joins it to that one's group. Its own commits are lost.
+func (m *Member) Clone(of *Member) error {
+	if err := m.Process.Start(); err != nil {
+		return err
+	}
+	host := "127.0.0.1"
+	if of.host != nil {
+		host = of.host.address
+	}
+	// The server ends after it has fetched the data, and reports an error, because no
+	// service manager starts it again.
+	err := m.Admin(fmt.Sprintf("SET GLOBAL clone_valid_donor_list = '%s:%d'", host, of.Port),
+		fmt.Sprintf("CLONE INSTANCE FROM recovery@'%s':%d IDENTIFIED BY 'recovery'", host, of.Port))
+	const notRestarted = 3707
+	if e, ok := errors.AsType[*mysqldriver.MySQLError](err); ok && e.Number != notRestarted {
+		return fmt.Errorf("dbtest: CLONE INSTANCE: %w", err)
+	}
+	ended := within(time.Minute, func() error {
+		if m.Runs() {
+			return fmt.Errorf("dbtest: the member still runs a minute after CLONE INSTANCE: %w", err)
+		}
+		return nil
+	})
+	if ended != nil {
+		return ended
+	}
+	return m.again(false)
+}
+
+// Forget makes a killed member of a Galera cluster fetch all data from another member
+// when it joins, which is called a state snapshot transfer.
+func (m *Member) Forget() error { return os.Remove(m.File("data/grastate.dat")) }
+
+func (m *Member) again(first bool) error {
+	if err := os.WriteFile(m.File("serve"), m.script(first), 0o644); err != nil {
+		return err
+	}
+	if err := m.Process.Start(); err != nil {
+		return err
+	}
+	return m.await(first)
+}
+
+// await waits until the member accepts statements as a member of its cluster.
+func (m *Member) await(first bool) error {
+	check := []string{"DO (SELECT COUNT(*) FROM mysql.user)"} // fails until the member is synced
+	if !m.galera {
+		var start []string
+		if first {
+			start = []string{"SET GLOBAL group_replication_bootstrap_group = ON"}
+		}
+		start = append(start, "START GROUP_REPLICATION", "SET GLOBAL group_replication_bootstrap_group = OFF")
+		if err := m.Admin(start...); err != nil {
+			return fmt.Errorf("%w; its log ends:\n%s", err, m.Log())
+		}
+		check = []string{"SELECT IF(MIN(member_state) = 'ONLINE', 1, (SELECT 1 UNION SELECT 2)) FROM performance_schema.replication_group_members WHERE member_id = @@server_uuid"}
+	}
+	err := within(2*time.Minute, func() error { return m.Admin(check...) })
+	if err != nil {
+		return fmt.Errorf("the member does not join its cluster: %w; its log ends:\n%s", err, m.Log())
+	}
+	return nil
+}
+
+// script returns a script that runs the server. For Galera it first recovers the position
+// in the cluster's log, as the service of the packages does.
+func (m *Member) script(first bool) []byte {
+	if !m.galera {
+		return []byte("exec " + dbtest.Quote(m.command) + "\n")
+	}
+	command := dbtest.Quote(m.command)
+	if first {
+		command += " --wsrep-new-cluster"
+	}
+	return fmt.Appendf(nil, `at=$(%s --wsrep-recover --log-error= 2>&1 | sed -n 's/.*Recovered position: *//p')
+exec %s ${at:+--wsrep-start-position=$at}
+`, dbtest.Quote(m.command), command)
+}
+
+// galeraProvider returns the path of Galera's library, which is beside the programs of the
+// system or beside fetched ones. It returns an empty string if it isn't there.
+func galeraProvider() string {
+	for _, programs := range filepath.SplitList(os.Getenv("PATH")) {
+		for _, library := range []string{"lib/galera/libgalera_smm.so", "lib64/galera/libgalera_smm.so", "lib/libgalera_smm.so"} {
+			path := filepath.Join(filepath.Dir(programs), library)
+			if _, err := os.Stat(path); err == nil {
+				return path
+			}
+		}
+	}
+	return ""
+}

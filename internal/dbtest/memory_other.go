@@ -1,0 +1,7 @@
+//go:build !linux
+
+package dbtest
+
+import "os"
+
+func memory() string { return os.TempDir() }

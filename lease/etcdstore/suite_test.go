@@ -1,0 +1,237 @@
+package etcdstore
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	mvccpb "go.etcd.io/etcd/api/v3/mvccpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/snowkey-go/snowkey/lease"
+	"github.com/snowkey-go/snowkey/lease/leasetest"
+)
+
+// A memory is an etcd with the transactions that a store uses. Package test/etcd runs the
+// same suite on real members.
+type memory struct {
+	clientv3.KV
+	clientv3.Lease
+	mu      sync.Mutex
+	keys    map[string]*mvccpb.KeyValue
+	cluster uint64
+	before  func() // called before each transaction
+}
+
+func newMemory(t *testing.T, options ...Option) (*Store, *memory) {
+	client, err := clientv3.New(clientv3.Config{Endpoints: []string{"127.0.0.1:1"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = client.Close() })
+	m := &memory{keys: make(map[string]*mvccpb.KeyValue), cluster: 1, before: func() {}}
+	client.KV, client.Lease = m, m
+	return New(client, options...), m
+}
+
+func (m *memory) Close() error { return nil }
+
+func (m *memory) Grant(_ context.Context, ttl int64) (*clientv3.LeaseGrantResponse, error) {
+	return &clientv3.LeaseGrantResponse{ID: 1, TTL: ttl}, nil
+}
+
+func (m *memory) Txn(ctx context.Context) clientv3.Txn { return &txn{memory: m, ctx: ctx} }
+
+type txn struct {
+	clientv3.Txn
+	memory *memory
+	ctx    context.Context
+	when   []clientv3.Cmp
+	then   []clientv3.Op
+}
+
+func (t *txn) If(when ...clientv3.Cmp) clientv3.Txn { t.when = when; return t }
+func (t *txn) Then(ops ...clientv3.Op) clientv3.Txn { t.then = ops; return t }
+
+func (t *txn) Commit() (*clientv3.TxnResponse, error) {
+	if err := t.ctx.Err(); err != nil {
+		return nil, err
+	}
+	t.memory.before()
+	t.memory.mu.Lock()
+	defer t.memory.mu.Unlock()
+	resp := &clientv3.TxnResponse{Header: &pb.ResponseHeader{ClusterId: t.memory.cluster}, Succeeded: t.memory.hold(t.when)}
+	if resp.Succeeded {
+		resp.Responses = t.memory.execute(t.then)
+	}
+	return resp, nil
+}
+
+// hold reports whether all conditions are true. The value of a key that doesn't exist has
+// no relation to any other.
+func (m *memory) hold(when []clientv3.Cmp) bool {
+	return !slices.ContainsFunc(when, func(c clientv3.Cmp) bool {
+		p := pb.Compare(c)
+		kv := m.keys[string(p.Key)]
+		if p.Target == pb.Compare_CREATE {
+			return kv != nil // a store only compares it with 0
+		}
+		if kv == nil {
+			return true
+		}
+		return map[pb.Compare_CompareResult]int{pb.Compare_EQUAL: 0, pb.Compare_LESS: -1, pb.Compare_GREATER: 1}[p.Result] != bytes.Compare(kv.Value, p.GetValue())
+	})
+}
+
+func (m *memory) execute(ops []clientv3.Op) (answers []*pb.ResponseOp) {
+	for _, op := range ops {
+		switch {
+		case op.IsGet():
+			answers = append(answers, answer(m.list(string(op.KeyBytes()), string(op.RangeBytes()))...))
+			continue
+		case op.IsPut():
+			m.keys[string(op.KeyBytes())] = &mvccpb.KeyValue{Key: op.KeyBytes(), Value: op.ValueBytes()}
+		case op.IsTxn():
+			when, then, otherwise := op.Txn()
+			if !m.hold(when) {
+				then = otherwise
+			}
+			m.execute(then)
+		}
+		answers = append(answers, new(pb.ResponseOp))
+	}
+	return answers
+}
+
+// list returns a key, or those before end.
+func (m *memory) list(key, end string) (kvs []*mvccpb.KeyValue) {
+	for name, kv := range m.keys {
+		if name == key || key < name && name < end {
+			kvs = append(kvs, kv)
+		}
+	}
+	slices.SortFunc(kvs, func(a, b *mvccpb.KeyValue) int { return bytes.Compare(a.Key, b.Key) })
+	return kvs
+}
+
+// operated is a store whose keys a test can edit.
+type operated struct {
+	*Store
+	memory *memory
+}
+
+var _ leasetest.Operator = operated{}
+
+// change changes the value of a key, or deletes the key if change returns "".
+func (o operated) change(key string, change func(*mvccpb.KeyValue) string) error {
+	o.memory.mu.Lock()
+	defer o.memory.mu.Unlock()
+	old := o.memory.keys[key]
+	if old == nil {
+		return nil
+	}
+	delete(o.memory.keys, key)
+	if value := change(old); value != "" {
+		o.memory.keys[key] = &mvccpb.KeyValue{Key: []byte(key), Value: []byte(value)}
+	}
+	return nil
+}
+
+func (o operated) Delete(_ context.Context, t lease.Terms, worker int64) error {
+	return o.change(o.Store.keys(t.Namespace).row(t.Layout, worker), func(*mvccpb.KeyValue) string { return "" })
+}
+
+func (o operated) DeleteNamespace(_ context.Context, t lease.Terms) error {
+	return o.change(o.Store.keys(t.Namespace).layout(t.Layout), func(*mvccpb.KeyValue) string { return "" })
+}
+
+func (o operated) Edit(_ context.Context, t lease.Terms, r lease.Row) (err error) {
+	changed := o.change(o.Store.keys(t.Namespace).row(t.Layout, r.Worker), func(kv *mvccpb.KeyValue) string {
+		var old row
+		old, err = decode[row](kv)
+		return encode(rowOf(r, old.Cluster))
+	})
+	return cmp.Or(changed, err)
+}
+
+func (o operated) SetFingerprint(_ context.Context, t lease.Terms, fingerprint string) (err error) {
+	changed := o.change(o.Store.keys(t.Namespace).layout(t.Layout), func(kv *mvccpb.KeyValue) string {
+		var ns namespace
+		ns, err = decodeNamespace(kv)
+		ns.Fingerprint = fingerprint
+		return encode(ns)
+	})
+	return cmp.Or(changed, err)
+}
+
+func TestStore(t *testing.T) {
+	for name, options := range map[string][]Option{"hold-off": nil, "without hold-off": {WithoutHoldOff()}} {
+		t.Run(name, func(t *testing.T) {
+			leasetest.Run(t, func(t *testing.T) lease.Store {
+				s, m := newMemory(t, options...)
+				return operated{s, m}
+			})
+		})
+	}
+}
+
+// claimable returns a store with a namespace and a claim of its only row.
+func claimable(t *testing.T) (*Store, *memory, lease.Claim) {
+	s, m := newMemory(t, WithoutHoldOff())
+	terms := lease.Terms{Namespace: "orders", Layout: "41/10/12", Unit: 1000, PerTick: 4096, Workers: 1024, Ahead: 11e6, Skew: 1e6, TTL: 15e6}
+	if _, err := s.CreateNamespace(t.Context(), terms, 0); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.AddRows(t.Context(), terms, 0, 0); err != nil {
+		t.Fatal(err)
+	}
+	p, err := s.Probe(t.Context(), lease.Query{Terms: terms, PreferWorker: -1})
+	if err != nil || !p.HasFree {
+		t.Fatalf("found %+v, %v", p, err)
+	}
+	return s, m, lease.Claim{Terms: terms, Seen: p.Row, Fence: p.Fence, Token: "a", Wanted: 1 << 62}
+}
+
+func TestFenceDuringAClaim(t *testing.T) {
+	s, m, c := claimable(t)
+	calls := 0
+	m.before = func() {
+		if calls++; calls == 2 { // the claim has read its row, and now writes it
+			if err := s.Fence(t.Context(), c.Terms, ""); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	if row, ok, err := s.Claim(t.Context(), c); ok || err != nil {
+		t.Errorf("a claim below the fence: %+v, %v", row, err)
+	}
+	if calls < 4 {
+		t.Errorf("the claim and the fence made %d calls", calls)
+	}
+}
+
+// A cluster that is restored from a snapshot has another id, and may have lost renewals.
+func TestRenewalInAnotherCluster(t *testing.T) {
+	s, m, c := claimable(t)
+	row, ok, err := s.Claim(t.Context(), c)
+	if !ok || err != nil {
+		t.Fatalf("claimed %v, %v", ok, err)
+	}
+	r := lease.Renewal{Terms: c.Terms, Held: row, Token: "b", Wanted: 1 << 62}
+	m.cluster = 2
+	if _, ok, err := s.Renew(t.Context(), r); ok || err != nil {
+		t.Errorf("renewed %v in another cluster, %v", ok, err)
+	}
+	m.cluster = 1
+	if _, ok, err := s.Renew(t.Context(), r); !ok || err != nil {
+		t.Errorf("renewed %v, %v", ok, err)
+	}
+	if !strings.Contains(string(m.keys[s.keys("orders").row(c.Terms.Layout, 0)].Value), `"cluster":"1"`) {
+		t.Error("the row has another cluster than that of its claim")
+	}
+}
