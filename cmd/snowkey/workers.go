@@ -59,7 +59,7 @@ func (l *leases) open(a *app) (s store, end func() error, err error) {
 		if a.dsn != "" || a.file != "" {
 			return nil, nil, &usageError{"--dir excludes --dsn and --dsn-file"}
 		}
-		return filestore.Dir(l.dir), func() error { return nil }, nil
+		return filestore.Dir(l.dir, filestore.Mode(0o770)), func() error { return nil }, nil
 	}
 	db, dialect, err := a.openAs(a.getenv, true)
 	if err != nil {

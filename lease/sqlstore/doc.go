@@ -233,8 +233,9 @@
 // a folder beside the file: those of shop.db are in shop.db-snowkey. A process needs the
 // database only when it starts, to find its file.
 //
-//   - Open creates the folder, with the permissions and the group of the file. Who may
-//     write the one may renew in the other.
+//   - Open creates the folder, with the owner and the group of the file. Those who may
+//     write the file may use the folder. To let others do it later, change the
+//     permissions of both.
 //   - Links to the file lead to the same folder. Hard links don't, and SQLite itself
 //     damages a database that is opened by two of them. A container must mount the folder
 //     of the file, not the file alone, which SQLite requires as well.

@@ -73,34 +73,38 @@ func (s *SQLiteStore) find(ctx context.Context) (*filestore.Store, error) {
 	case file == "" && journal != "memory" && journal != "off":
 		return nil, refuse("the database has no file, and is not in memory")
 	}
-	folder := memoryFolder()
-	if file != "" {
-		if file, err = resolve(file); err != nil {
-			return nil, refuse(err.Error())
-		}
-		folder = file + suffix
-		if info, err := os.Stat(folder); err == nil && !info.IsDir() {
-			return nil, refuse(fmt.Sprintf("%q is not a folder", folder))
-		}
+	if file == "" {
+		s.files = filestore.Dir(memoryFolder())
+		return s.files, nil
 	}
-	s.file, s.files = file, filestore.Dir(folder)
+	// All processes must find the same folder, whichever links they use.
+	path, err := filepath.EvalSymlinks(file)
+	info, gone := os.Stat(path)
+	switch {
+	case err != nil, gone != nil, !filepath.IsAbs(path), !info.Mode().IsRegular():
+		return nil, refuse(fmt.Sprintf("the database says that its file is %q, which is not a file on this host", file))
+	case isRemote(path):
+		return nil, refuse(fmt.Sprintf("the file %q of the database is on a network file system", path))
+	}
+	if other, err := os.Stat(path + suffix); err == nil && !other.IsDir() {
+		return nil, refuse(fmt.Sprintf("%q is not a folder", path+suffix))
+	}
+	s.file, s.files = path, filestore.Dir(path+suffix, filestore.Mode(folderMode(info)))
 	return s.files, nil
 }
 
-// resolve returns the path of the database's file without symbolic links, so that all
-// processes find the same folder.
-func resolve(file string) (string, error) {
-	path, err := filepath.EvalSymlinks(file)
-	if err != nil || !filepath.IsAbs(path) {
-		return "", fmt.Errorf("the database says that its file is %q, which this host does not have", file)
+// folderMode returns the permissions of a database's folder. Who may write the database
+// must be able to renew a lease. Nobody else may open the lock file, since that is enough
+// to lock it.
+func folderMode(file fs.FileInfo) fs.FileMode {
+	var mode fs.FileMode = 0o700
+	if file.Mode()&0o020 != 0 {
+		mode |= 0o070 | fs.ModeSetgid // so that the files inside have the group too
 	}
-	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
-		return "", fmt.Errorf("the database says that its file is %q, which is not a file on this host", file)
+	if file.Mode()&0o002 != 0 {
+		mode |= 0o007
 	}
-	if isRemote(path) {
-		return "", fmt.Errorf("the file %q of the database is on a network file system", path)
-	}
-	return path, nil
+	return mode
 }
 
 func refuse(reason string) error {
@@ -170,8 +174,8 @@ func (s *SQLiteStore) grants(ctx context.Context, f func(*filestore.Store) error
 	return err
 }
 
-// Migrate creates the folder if it does not exist, with the permissions and the group of
-// the database's file.
+// Migrate creates the folder if it does not exist, with the owner and the group of the
+// database's file. Those who may write the file may use it.
 func (s *SQLiteStore) Migrate(ctx context.Context) error {
 	return s.use(ctx, func(f *filestore.Store) error {
 		if s.file != "" {
@@ -183,9 +187,7 @@ func (s *SQLiteStore) Migrate(ctx context.Context) error {
 	})
 }
 
-// makeFolder makes the folder of a database. Its permissions are those of the file, as
-// with the files that SQLite itself makes beside it. Who may write the database must be
-// able to renew a lease.
+// makeFolder makes the folder of a database.
 func makeFolder(file string) error {
 	folder := file + suffix
 	info, err := os.Stat(file)
@@ -199,12 +201,7 @@ func makeFolder(file string) error {
 		return err
 	}
 	share(folder, info)
-	mode := info.Mode().Perm()
-	mode |= mode & 0o444 >> 2 // who may read a file may enter a folder
-	if mode&0o020 != 0 {
-		mode |= os.ModeSetgid // so that the files inside have the group too
-	}
-	if err := os.Chmod(folder, mode); err != nil {
+	if err := os.Chmod(folder, folderMode(info)); err != nil {
 		return err
 	}
 	if above, err := os.Open(filepath.Dir(file)); err == nil {

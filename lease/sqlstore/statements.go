@@ -72,7 +72,7 @@ WHERE namespace = @namespace AND layout = @layout AND protocol = {protocol} AND 
 	// current tick, because that's where the namespace will start.
 	addText = `{write}INSERT INTO {lease} (namespace, layout, worker, token, revision, bound, expires_at, label)
 SELECT @namespace, @layout, numbers.n, '-', 0,
-	CASE WHEN @unit > 1000000 AND NOT EXISTS (SELECT 1 FROM {ns} n WHERE n.namespace = @namespace AND n.layout = @layout) THEN {tick} ELSE {cap} END,
+	CASE WHEN @unit > 1000000 AND NOT EXISTS (SELECT 1 FROM {ns} n WHERE n.namespace = @namespace AND n.layout = @layout) THEN {tick} ELSE {raised fence} END,
 	0, '-'
 FROM (WITH RECURSIVE digit (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM digit WHERE n < 31)
 	SELECT @min + 32 * d.n + e.n AS n FROM digit d CROSS JOIN digit e) numbers

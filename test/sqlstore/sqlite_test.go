@@ -37,14 +37,14 @@ type ordered struct{ lease.Store }
 
 func (ordered) Ordered() {}
 
-// The folder has the permissions of the file, so who may write the one may lease.
+// Who may write the database may lease.
 func TestSQLiteFolder(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("Windows has no such permissions")
 	}
 	for file, want := range map[os.FileMode]os.FileMode{
 		0o600: os.ModeDir | 0o700,
-		0o644: os.ModeDir | 0o755,
+		0o644: os.ModeDir | 0o700,
 		0o660: os.ModeDir | os.ModeSetgid | 0o770,
 	} {
 		conn := dbtest.SQLite(t).Connect(t)
