@@ -167,9 +167,8 @@
 //	                           and MariaDB:                           other databases: each probe, claim   renewal grants. Coarse layouts get a
 //	                           innodb_flush_log_at_trx_commit = 1     and renewal reads the settings.      PermanentError. After a crash with
 //	                           and, with a binary log, sync_binlog =                                       fsync = off, or with a setting that
-//	                           1. SQLite: synchronous = FULL or                                            the crash reset, call Fence.
-//	                           EXTRA. Package filestore: a local
-//	                           disk.
+//	                           1. Package filestore, also for SQLite:                                      the crash reset, call Fence.
+//	                           a local disk.
 //
 //	A write is committed when  All, with any autocommit,              The write runs on one connection     The connection is discarded and
 //	it is answered.            completion_type, isolation level, and  and proves that it was committed;    another one is used. After 8 of them

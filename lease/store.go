@@ -21,6 +21,11 @@ import "context"
 // [*VersionError] for a version that the store does not know, and a [*PermanentError]
 // if a retry can't help.
 //
+// A Store may also have a method Reserve() (release func(), warning string). A keeper calls
+// it before its first claim, and release after the lease was released. It reserves
+// something for the store, such as a connection that the application then can't use. If
+// warning is not "", it says why ids may stop nevertheless, and what to do.
+//
 // A Store must be safe for concurrent use.
 type Store interface {
 	// Migrate creates the tables or files in which leases are kept, if they are missing.
@@ -81,14 +86,6 @@ type Store interface {
 	// Examine returns the settings of the store that endanger leases and that Probe
 	// doesn't check. They are reported by snowkey.Doctor.
 	Examine(ctx context.Context) ([]Finding, error)
-}
-
-// A Reserver is a [Store] that reserves something for as long as a process claims or holds a
-// lease, such as a connection that the application then can't use.
-type Reserver interface {
-	// Reserve is called before a claim, and release after the lease was released. If
-	// warning is not "", it says why ids may stop, and what to do.
-	Reserve() (release func(), warning string)
 }
 
 // A Row is the state of one worker number in a store.

@@ -245,7 +245,7 @@ func TestWatch(t *testing.T) {
 // be able to lease worker numbers with no more than the granted privileges.
 func TestInit(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+	dbtest.EachServer(t, func(t *testing.T, db dbtest.DB) {
 		t.Parallel()
 		got := call(t, nil, "init", "--dialect", db.Dialect, "--json", "--table", "app_leases")
 		var printed struct {

@@ -4,4 +4,4 @@ package filestore
 
 import "time"
 
-func init() { length, seeds = 20*time.Second, 60 }
+func init() { length = 20 * time.Second }

@@ -33,7 +33,7 @@ VALUES (@namespace, @position, @layout, {written fingerprint}, {new fence})
 	probeText = `{read}SELECT 0 AS part, {now} AS n1, {volatile} + 2 * ({cluster}) AS n2, CASE WHEN {suspect} THEN 1 ELSE 0 END AS n3, {top of range} AS n4, 0 AS protocol,
 	NULL AS fingerprint, NULL AS current, NULL AS token, NULL AS label
 UNION ALL SELECT 1, fence, 0, 0, 0, protocol, fingerprint, {fingerprint}, NULL, NULL FROM {ns} n WHERE namespace = @namespace AND layout = @layout
-UNION ALL {one}({row} LIMIT 1)`
+UNION ALL ({row} LIMIT 1)`
 
 	topWord = "COALESCE((SELECT MAX(worker) FROM {lease} WHERE namespace = @namespace AND layout = @layout AND worker BETWEEN @min AND @max), @min - 1)"
 

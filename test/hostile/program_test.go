@@ -144,7 +144,7 @@ func (p *program) ends() (first, last int64) {
 }
 
 // stores returns a store for leases in a database.
-var stores = map[string]func(*sql.DB) *sqlstore.Store{"postgres": sqlstore.Postgres, "mysql": sqlstore.MySQL, "sqlite": sqlstore.SQLite}
+var stores = map[string]func(*sql.DB) *sqlstore.Store{"postgres": sqlstore.Postgres, "mysql": sqlstore.MySQL}
 
 func sleep(ctx context.Context, d time.Duration) {
 	select {

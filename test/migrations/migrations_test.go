@@ -295,12 +295,12 @@ func TestInit(t *testing.T) {
 	t.Parallel()
 	for name, open := range tools {
 		t.Run(name, func(t *testing.T) {
-			dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+			dbtest.EachServer(t, func(t *testing.T, db dbtest.DB) {
 				t.Parallel()
 				conn := db.Connect(t)
 				dir := filepath.Join(t.TempDir(), "migrations")
 				run(t, db, "init", "--table", "app_lease", "--files", dir, "--format", name)
-				store, err := map[string]func(*sql.DB) *sqlstore.Store{"postgres": sqlstore.Postgres, "mysql": sqlstore.MySQL, "sqlite": sqlstore.SQLite}[db.Dialect](conn).WithTable("app_lease")
+				store, err := map[string]func(*sql.DB) *sqlstore.Store{"postgres": sqlstore.Postgres, "mysql": sqlstore.MySQL}[db.Dialect](conn).WithTable("app_lease")
 				if err != nil {
 					t.Fatal(err)
 				}

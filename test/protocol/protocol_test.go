@@ -86,7 +86,7 @@ func TestTablesOfAnotherVersion(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+	dbtest.EachServer(t, func(t *testing.T, db dbtest.DB) {
 		t.Parallel()
 		for i, first := range programs {
 			second := programs[1-i]
@@ -175,7 +175,7 @@ func TestVersionChangesUnderALease(t *testing.T) {
 		t.Fatal(err)
 	}
 	today := programs[0]
-	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+	dbtest.EachServer(t, func(t *testing.T, db dbtest.DB) {
 		for _, tables := range [][]string{{"snowkey_lease_ns"}, {"snowkey_lease"}, {"snowkey_lease", "snowkey_lease_ns"}} {
 			t.Run(strings.Join(tables, " and "), func(t *testing.T) {
 				t.Parallel()

@@ -39,13 +39,7 @@ func TestSixtyFourFirstStarts(t *testing.T) {
 		for i := range n {
 			conn := db.Connect(t)
 			conn.SetMaxOpenConns(1)
-			store := sqlstore.SQLite(conn)
-			switch db.Dialect {
-			case "postgres":
-				store = sqlstore.Postgres(conn)
-			case "mysql":
-				store = sqlstore.MySQL(conn)
-			}
+			store := storeOf(db, conn)
 			wg.Go(func() {
 				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 				defer cancel()
@@ -137,9 +131,11 @@ func failsAtOnce(t *testing.T, db dbtest.DB, dsn, table string, words ...string)
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	store, err := storeOf(db, conn).WithTable(table)
-	if err != nil {
-		t.Fatal(err)
+	store := storeOf(db, conn)
+	if tables, ok := store.(*sqlstore.Store); ok {
+		if store, err = tables.WithTable(table); err != nil {
+			t.Fatal(err)
+		}
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
@@ -224,9 +220,5 @@ func TestOpenFailsAtOnce(t *testing.T) {
 		c := parsed.Clone()
 		c.DBName = "nowhere"
 		failsAtOnce(t, db, c.FormatDSN(), table, "nowhere", "database")
-	})
-	t.Run("sqlite", func(t *testing.T) {
-		db := dbtest.SQLite(t)
-		failsAtOnce(t, db, db.DSN, "nowhere.leases", "nowhere", "database")
 	})
 }

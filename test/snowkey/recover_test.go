@@ -86,7 +86,7 @@ func lostTables(t *testing.T, stores []lease.Store, remove func()) {
 
 func TestTablesAreDropped(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+	dbtest.EachServer(t, func(t *testing.T, db dbtest.DB) {
 		t.Parallel()
 		var stores []lease.Store
 		for range 3 {
@@ -110,7 +110,7 @@ func TestDirectoryIsRemoved(t *testing.T) {
 // tables exist.
 func TestTablesAreDroppedAndSkipMigrate(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+	dbtest.EachServer(t, func(t *testing.T, db dbtest.DB) {
 		t.Parallel()
 		conn := db.Connect(t)
 		store := storeOf(db, conn)

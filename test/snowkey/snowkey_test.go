@@ -57,7 +57,7 @@ func workerOf(t testing.TB, pool *idgen.Pool) int64 {
 }
 
 // storeOf returns a store that uses a connection to db.
-func storeOf(db dbtest.DB, conn *sql.DB) *sqlstore.Store {
+func storeOf(db dbtest.DB, conn *sql.DB) lease.Store {
 	switch db.Dialect {
 	case "postgres":
 		return sqlstore.Postgres(conn)

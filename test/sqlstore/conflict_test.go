@@ -49,10 +49,7 @@ const unknownResult = "40003"
 // another process had the row.
 func TestConflicts(t *testing.T) {
 	t.Parallel()
-	for _, dialect := range dbtest.Databases(t) {
-		if dialect == "sqlite" {
-			continue // it has one writer at a time
-		}
+	for _, dialect := range dbtest.Servers(t) {
 		for i, code := range conflicts[dialect] {
 			t.Run(dialect+" "+code, func(t *testing.T) {
 				t.Parallel()

@@ -124,16 +124,6 @@ func TestExamine(t *testing.T) {
 			t.Errorf("found %v", got)
 		}
 	})
-	t.Run("sqlite", func(t *testing.T) {
-		db := dbtest.SQLite(t)
-		claimed(t, open(t, db, db.Connect(t), "lease"))
-		expect(t, open(t, db, db.Connect(t), "lease"))
-		db = dbtest.SQLite(t)
-		db = db.With("_pragma=journal_mode(memory)")
-		claimed(t, open(t, db, db.Connect(t), "lease"))
-		expect(t, open(t, db, db.Connect(t), "lease"), "not-flushed")
-		expect(t, open(t, db, db.With("_pragma=query_only(1)").Connect(t), "lease"), "not-flushed", "read-only")
-	})
 }
 
 // commitsWait uses connections whose commits don't wait for the disk, and checks how much

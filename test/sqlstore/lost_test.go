@@ -67,7 +67,7 @@ func (s thoughtless) AddRows(ctx context.Context, terms lease.Terms, least, most
 // continues to issue what it was granted.
 func TestTruncatedTables(t *testing.T) {
 	t.Parallel()
-	for _, dialect := range dbtest.Databases(t) {
+	for _, dialect := range dbtest.Servers(t) {
 		for name, tables := range map[string][]string{"of leases": {"lease"}, "both": {"lease", "lease_ns"}} {
 			for _, broken := range []func(*operated) lease.Store{nil, atThePresent} {
 				c := &fleet{table: "lease", broken: broken, window: time.Minute, steady: true}
@@ -77,11 +77,7 @@ func TestTruncatedTables(t *testing.T) {
 					c.start()
 					conn := c.db.Connect(t)
 					for _, table := range tables {
-						if dialect == "sqlite" {
-							exec(t, conn, "DELETE FROM "+table)
-						} else {
-							exec(t, conn, "TRUNCATE TABLE "+table)
-						}
+						exec(t, conn, "TRUNCATE TABLE "+table)
 					}
 					c.takeOver(c.db)
 					c.verdict(t)

@@ -197,10 +197,7 @@ func TestNightlyHAProxyFailover(t *testing.T) {
 
 // TestNightlyHAProxy runs the suite through a load balancer.
 func TestNightlyHAProxy(t *testing.T) {
-	for _, dialect := range dbtest.Databases(t) {
-		if dialect == "sqlite" {
-			continue
-		}
+	for _, dialect := range dbtest.Servers(t) {
 		t.Run(dialect, func(t *testing.T) {
 			db := cluster.HAProxy(t, dbtest.Open(t, dialect))
 			conn := db.Connect(t)

@@ -165,7 +165,7 @@ func leave(t *testing.T, db dbtest.DB, byDefault bool) {
 		}
 	}
 	old.stop()
-	if counted < 3 || len(old.ids) < 10 || dropped == nil || byDefault != (made > 3) {
+	if counted < 3 || len(old.ids) < 10 || (dropped == nil) != (db.Dialect == "sqlite") || byDefault != (made > 3) {
 		t.Fatalf("%d keys were counted, %d are of the SQL default, and %d are of processes with Snowkey", counted, made, len(old.ids))
 	}
 	// Every row exists, and the counted keys are above all others and have no gaps.
@@ -187,7 +187,7 @@ func leave(t *testing.T, db dbtest.DB, byDefault bool) {
 	}
 	// A process that still runs creates the tables again.
 	leases := "SELECT count(*) FROM snowkey_lease"
-	for deadline, n := time.Now().Add(time.Minute), 0; one(t, conn, leases, nil, &n) != nil; time.Sleep(20 * time.Millisecond) {
+	for deadline, n := time.Now().Add(time.Minute), 0; db.Dialect != "sqlite" && one(t, conn, leases, nil, &n) != nil; time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("no process created the lease table")
 		}

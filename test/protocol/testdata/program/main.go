@@ -57,8 +57,6 @@ func do(ctx context.Context, what string) error {
 			leases, segments = sqlstore.Postgres(db), segmentstore.Postgres(db)
 		case "mysql":
 			leases, segments = sqlstore.MySQL(db), segmentstore.MySQL(db)
-		default:
-			leases, segments = sqlstore.SQLite(db), segmentstore.SQLite(db)
 		}
 	}
 	cfg := snowkey.Config{MaxClockSkew: 100 * time.Millisecond, Logger: slog.New(slog.DiscardHandler)}
