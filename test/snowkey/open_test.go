@@ -41,7 +41,7 @@ func TestSixtyFourFirstStarts(t *testing.T) {
 			conn.SetMaxOpenConns(1)
 			store := storeOf(db, conn)
 			wg.Go(func() {
-				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+				ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 				defer cancel()
 				var err error
 				pools[i], err = snowkey.Open(ctx, store, snowkey.Config{Logger: slog.New(slog.DiscardHandler)})
