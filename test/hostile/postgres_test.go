@@ -30,7 +30,7 @@ func postgresSessions() (rows []row) {
 	// Not every driver checks whether the application has left a transaction open.
 	likePQ := session{noReset: true}
 	for _, r := range []row{
-		{name: "transactions left open", session: likePQ, app: leavesOpen("BEGIN")},
+		{fast: true, name: "transactions left open", session: likePQ, app: leavesOpen("BEGIN")},
 		{fast: true, name: "one transaction left open", session: likePQ, app: once(leavesOpen("BEGIN"))},
 		{name: "one serializable transaction left open", session: likePQ, app: once(leavesOpen("BEGIN ISOLATION LEVEL SERIALIZABLE"))},
 		{name: "one read-only transaction left open", session: likePQ, app: once(leavesOpen("BEGIN READ ONLY"))},
@@ -41,9 +41,7 @@ func postgresSessions() (rows []row) {
 		{fast: true, name: "one transaction left open, simple protocol", app: once(leavesOpen("BEGIN")),
 			session: session{noReset: true, dsn: "default_query_exec_mode=simple_protocol"}},
 	} {
-		rows = append(rows, r)
-		r.name, r.exist, r.fast = r.name+", tables exist", true, false
-		rows = append(rows, r)
+		rows = append(rows, r.variants()...)
 	}
 	rows = append(rows, []row{
 		{name: "defaults"},

@@ -97,7 +97,7 @@ func TestDumpedDatabase(t *testing.T) {
 			db, restored := dbtest.Open(t, dialect), dbtest.Open(t, dialect)
 			var casts []*fleet
 			for _, broken := range []func(*operated) lease.Store{nil, withoutFence} {
-				c := &fleet{T: t, db: db, table: fmt.Sprint("lease", len(casts)), broken: broken, steady: true}
+				c := &fleet{T: t, db: db, table: fmt.Sprint("lease", len(casts)), broken: broken, window: time.Minute, steady: true}
 				c.startAndClose()
 				casts = append(casts, c)
 			}
@@ -124,7 +124,7 @@ func TestRestoredTables(t *testing.T) {
 		{"postgres", "DROP TABLE {to}"}, {"mysql", "DROP TABLE {to}"}, {"postgres", "TRUNCATE TABLE {to}"}, {"postgres", "DELETE FROM {to}"},
 	} {
 		for _, broken := range []func(*operated) lease.Store{nil, withoutFence} {
-			c := &fleet{table: "lease", broken: broken, steady: true}
+			c := &fleet{table: "lease", broken: broken, window: time.Minute, steady: true}
 			t.Run(fmt.Sprint(tc.dialect, " ", tc.empty, " ", c.variant()), func(t *testing.T) {
 				t.Parallel()
 				c.T, c.db = t, dbtest.Open(t, tc.dialect)
@@ -193,7 +193,7 @@ func TestStaleReads(t *testing.T) {
 			t.Run(fmt.Sprint(dialect, " without the condition ", broken), func(t *testing.T) {
 				t.Parallel()
 				last := new(atomic.Pointer[lease.Probe])
-				c := &fleet{T: t, db: dbtest.Open(t, dialect), table: "lease", steady: true, broken: func(s *operated) lease.Store {
+				c := &fleet{T: t, db: dbtest.Open(t, dialect), table: "lease", window: time.Minute, steady: true, broken: func(s *operated) lease.Store {
 					if broken {
 						return rash{delayed{s, last}}
 					}
