@@ -77,7 +77,7 @@ test-newest: $(clients) $(newclients) ## the integrations and bench with the new
 	$(withdb) $(newest) $(gotest) -tags newest,clients $(TESTFLAGS) $(addprefix $(module)/,hooks/... ent/... test/entid/... test/gormid/... test/bunid/... test/pgxid/... test/matrix/... test/kubernetes/... test/entgql/... test/migrations/... test/recipes/... bench/...)
 
 test-etcd: ## leases in etcd, on members of the newest etcd
-	$(newest) $(gotest) -timeout 20m $(TESTFLAGS) ./test/etcd
+	$(newest) $(gotest) -tags nightly -timeout 20m $(TESTFLAGS) ./test/etcd
 
 test-go: ## the core with the newest Go, NEWGO
 	GOTOOLCHAIN=$(NEWGO) go vet . ./idgen/... ./lease/... ./schema/... ./hooks/sqlid/...
