@@ -9,7 +9,6 @@ staticcheck := go run honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
 # STRICT=1 demands all databases and programs. Otherwise, tests whose programs can't be had are left out.
 STRICT ?=
-export SNOWKEY_TEST_FETCH := $(STRICT)
 
 # -count=1, because some tests read files that the test cache of go does not track.
 TESTFLAGS  ?= -count=1
