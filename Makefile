@@ -63,7 +63,7 @@ nightly: ## everything else, as one command: versions, clusters, proxies, chaos,
 test-race: ## the packages that start goroutines, with the race detector; needs a C compiler
 	SNOWKEY_TEST_DB=sqlite $(gotest) -race -timeout 10m $(TESTFLAGS) $(racing)
 
-test-modules: ## each module without the workspace, programs that add Snowkey, and make release
+test-modules: ## each module without the workspace, and programs that add Snowkey
 	$(gotest) -tags modules -timeout 30m $(TESTFLAGS) ./test/modproxy/...
 
 test-nightly: $(clients) ## the tests with the tag nightly, and all points of those that otherwise try some
