@@ -38,7 +38,10 @@ folders = $(sort $(dir $(shell grep -rl --include='*_test.go' '^func $(1)' .)))
 SERVERS    ?= postgres14 postgres16 postgres17 postgres18 mysql9 mariadb11
 
 # The packages whose tests open databases.
-sqlpackages = $(shell go list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' $(packages) | sed -n 's,\([^ ]*\) .*/internal/dbtest[] ].*,\1,p')
+sqlpackages = $(shell go list -tags clients -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' $(packages) | sed -n 's,\([^ ]*\) .*/internal/dbtest[] ].*,\1,p')
+
+# The packages that have more tests at night, or try more points.
+nightlypackages = $(shell grep -rlE --include='*_test.go' '^//go:build.*nightly|dbtest\.(Points|Nightly)' . | xargs -n1 dirname | sort -u | grep -v '^\./test/etcd$$')
 
 # The packages that start goroutines or use atomics.
 racing := $(module) $(addprefix $(module)/,idgen/... internal/keeper lease/... service/...)
@@ -65,7 +68,7 @@ test-modules: ## each module without the workspace, programs that add Snowkey, a
 	$(gotest) -tags modules -timeout 30m $(TESTFLAGS) ./test/modproxy/...
 
 test-nightly: $(clients) ## the tests with the tag nightly, and all points of those that otherwise try some
-	$(withdb) $(gotest) -tags clients,nightly -timeout 60m $(TESTFLAGS) $(sqlpackages)
+	$(withdb) $(gotest) -tags clients,nightly -timeout 60m $(TESTFLAGS) $(nightlypackages)
 
 test-json: ## ids and keys on the JSON engine of Go 1.27
 	GOEXPERIMENT=jsonv2 SNOWKEY_TEST_DB=sqlite $(gotest) $(TESTFLAGS) ./idgen/... ./schema/... ./test/pk/... ./examples/web/...
@@ -96,7 +99,7 @@ mutants: $(clients) ## plant faults, each of which make test must find; ONLY=nam
 	$(withdb) go run ./test/mutants $(ONLY)
 
 chaos: ## faults of 32 processes, their database and network, for CHAOS (3m) on each database
-	SNOWKEY_CHAOS=$(CHAOS) go test -tags nightly -count=1 -v -timeout 0 -run '^TestChaos$$' ./test/chaos
+	SNOWKEY_CHAOS=$(CHAOS) go test -tags nightly -count=1 -v -timeout 0 -run '^TestNightlyChaos$$' ./test/chaos
 
 chaos-repeat: ## the short chaos test, N (60) times on each server of DB, beside BUSY (10) busy loops
 	N='$(N)' BUSY='$(BUSY)' DB='$(DB)' ./test/chaos/repeat.sh

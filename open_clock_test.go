@@ -12,12 +12,14 @@ import (
 
 	"github.com/snowkey-go/snowkey"
 	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/internal/raced"
 	"github.com/snowkey-go/snowkey/lease/leasetest"
 )
 
-// A store whose clock only has whole seconds is up to one second behind. For an hour,
-// one process issues ids without a pause, while other processes start and stop.
+// A store whose clock only has whole seconds is up to one second behind. For 20
+// minutes, one process issues ids without a pause, while other processes start and stop.
 func TestStoreOfWholeSeconds(t *testing.T) {
+	raced.Skip(t)
 	for _, cfg := range []snowkey.Config{
 		{MaxWorker: 1},
 		{MaxWorker: 1, Window: time.Second},
@@ -39,7 +41,7 @@ func TestStoreOfWholeSeconds(t *testing.T) {
 				time.Sleep(300 * time.Millisecond)
 				lives := open(t, store, cfg)
 				last := int64(0)
-				for began := time.Now(); time.Since(began) < time.Hour; {
+				for began := time.Now(); time.Since(began) < 20*time.Minute; {
 					opened := time.Now()
 					comes, visit := open(t, store, cfg), int64(0)
 					if d := time.Since(opened); d > 5*time.Second {
@@ -58,9 +60,9 @@ func TestStoreOfWholeSeconds(t *testing.T) {
 					}
 				}
 				if at := layout(t).Decode(last).Time; time.Since(at).Abs() > time.Second {
-					t.Errorf("after an hour an id is of %v; now is %v", at, time.Now())
+					t.Errorf("in the end an id is of %v; now is %v", at, time.Now())
 				}
-				if n := store.Calls("Claim"); len(seen) < 50_000 || n < 300 {
+				if n := store.Calls("Claim"); len(seen) < 16_000 || n < 100 {
 					t.Errorf("%d ids under %d leases", len(seen), n)
 				}
 			})

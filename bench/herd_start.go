@@ -71,7 +71,7 @@ func (s *herdServer) atOnce(h herd, keepers []*keeper, f func(context.Context, *
 var starting = herdStudy{
 	title: "Starting: many processes call Open at once",
 	note: "The times are from Open to the first id, with the connection that each process opens. A new namespace issues its first id 1 s\n" +
-		"  (MaxClockSkew) after it was created, except on SQLite and filestore. The CPU time is that of the server and of the clients, which share the\n" +
+		"  (MaxClockSkew) after it was created. The CPU time is that of the server and of the clients, which share the\n" +
 		"  cores. Statements, prepares and round trips are those from Open to the first id, for each process that has one. BEGIN, COMMIT and statements\n" +
 		"  that failed are statements. Prepares are those of the driver. Round trips are counted on the network, without those of connecting. Leases\n" +
 		"  lost are those of processes that ran before, and those of processes that started.",

@@ -70,10 +70,11 @@
 //     is free or expired more than MaxClockSkew ago. Open fails if the host's clock
 //     differs from the store's by more than MaxClockSkew.
 //   - Add rows inserts the rows that are missing in a range of worker numbers, up to
-//     1,024 at a time. Each new row is free, and its bound is cap(now), which is above
-//     everything that a lost row of this worker number can have granted. Existing rows
-//     are not changed, so it is always safe to add rows, even if the request arrives
-//     late or the namespace does not exist yet.
+//     1,024 at a time. Each new row is free. Its bound is cap(now + MaxClockSkew), which
+//     is above everything that a lost row of this worker number can have granted, even
+//     if the store's clock has gone back since. Existing rows are not changed, so it is
+//     always safe to add rows, even if the request arrives late or the namespace does
+//     not exist yet.
 //   - Create namespace adds the layout to the namespace, unless the layout can make the
 //     same id as another layout of the namespace. In that case the keeper refuses it.
 //     The process that created the namespace also adds the first rows. The fence is
@@ -126,8 +127,11 @@
 // The first rows of a coarse layout, one for each worker number up to 4,096, are added
 // before the namespace and start in the current tick. Rows that are added later have to
 // start in the next tick, because an earlier row of the same worker number may have
-// been lost in this one. Package filestore is an exception: it can't lose a single row,
-// so all of its rows start in the current tick.
+// been lost in this one.
+//
+// Package filestore is an exception, with ticks of any length. It can lose a row only
+// together with the namespace, whose fence protects it. So all of its rows start in the
+// current tick.
 //
 // # Clocks
 //
@@ -163,9 +167,8 @@
 //	                           and MariaDB:                           other databases: each probe, claim   renewal grants. Coarse layouts get a
 //	                           innodb_flush_log_at_trx_commit = 1     and renewal reads the settings.      PermanentError. After a crash with
 //	                           and, with a binary log, sync_binlog =                                       fsync = off, or with a setting that
-//	                           1. SQLite: synchronous = FULL or                                            the crash reset, call Fence.
-//	                           EXTRA. Package filestore: a local
-//	                           disk.
+//	                           1. Package filestore, also for SQLite:                                      the crash reset, call Fence.
+//	                           a local disk.
 //
 //	A write is committed when  All, with any autocommit,              The write runs on one connection     The connection is discarded and
 //	it is answered.            completion_type, isolation level, and  and proves that it was committed;    another one is used. After 8 of them

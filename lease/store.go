@@ -21,6 +21,11 @@ import "context"
 // [*VersionError] for a version that the store does not know, and a [*PermanentError]
 // if a retry can't help.
 //
+// A Store may also have a method Reserve() (release func(), warning string). A keeper calls
+// it before its first claim, and release after the lease was released. It reserves
+// something for the store, such as a connection that the application then can't use. If
+// warning is not "", it says why ids may stop nevertheless, and what to do.
+//
 // A Store must be safe for concurrent use.
 type Store interface {
 	// Migrate creates the tables or files in which leases are kept, if they are missing.
@@ -49,9 +54,10 @@ type Store interface {
 	Fence(ctx context.Context, terms Terms, seen string) error
 
 	// AddRows adds a free row for each worker from min to max that doesn't have one. It
-	// must not change existing rows. The bound of a new row is [Limits].Cap, which is
-	// above everything that a lost row of the worker can have granted, or
-	// [Limits].FirstRow while the namespace does not exist. AddRows may add fewer rows
+	// must not change existing rows. The bound of a new row is [Limits].RaisedFence,
+	// which is above everything that a lost row of the worker can have granted, or
+	// [Limits].NewFence while the namespace does not exist. A store that loses a row only
+	// together with its namespace may use [Limits].Tick. AddRows may add fewer rows
 	// than requested, but it must add the row of min, unless another process is adding
 	// that row at the same time. Each row is added in a step of its own.
 	AddRows(ctx context.Context, terms Terms, min, max int64) error
@@ -80,14 +86,6 @@ type Store interface {
 	// Examine returns the settings of the store that endanger leases and that Probe
 	// doesn't check. They are reported by snowkey.Doctor.
 	Examine(ctx context.Context) ([]Finding, error)
-}
-
-// A Reserver is a [Store] that reserves something for as long as a process claims or holds a
-// lease, such as a connection that the application then can't use.
-type Reserver interface {
-	// Reserve is called before a claim, and release after the lease was released. If
-	// warning is not "", it says why ids may stop, and what to do.
-	Reserve() (release func(), warning string)
 }
 
 // A Row is the state of one worker number in a store.
@@ -121,7 +119,7 @@ type Probe struct {
 	Fingerprint  string // of the database, when the namespace was created or fenced
 	Current      string // the fingerprint of the database now
 	Volatile     bool   // whether the store may lose an acknowledged commit without a new fingerprint
-	OneClock     bool   // whether no server with another clock can replace this one
+	OneClock     bool   // whether all processes run on the store's host, so that missing rows may be added without a pause
 	Now          int64  // the store's time
 	LastWorker   int64  // the largest worker of the range that has a row, Min-1 if none has; not valid if HasFree
 

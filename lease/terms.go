@@ -13,7 +13,7 @@ type Terms struct {
 	PerTick   int64  // counters in a tick
 	Workers   int64  // worker numbers are 0 to Workers-1
 	Ahead     int64  // how far ahead of the store's time a bound may be: Window and MaxClockSkew
-	Skew      int64  // how far the next server's clock may be behind this one's: MaxClockSkew, or 0 if no other server can replace this one
+	Skew      int64  // how far the store's clock may go back, or the next server's clock be behind: MaxClockSkew
 	TTL       int64  // how long a lease lasts after its claim or renewal, by the store's clock
 }
 
@@ -27,26 +27,25 @@ type Limits struct {
 	Cap int64
 
 	// RaisedFence is the Cap of the time Skew from now. It is above every bound that
-	// was granted until now, even by a server that this one replaced.
+	// was granted until now, even by a server that this one replaced, and even if the
+	// clock has gone back by Skew. It is also the bound of a row that is added, because
+	// a row of its worker number may have been lost.
 	RaisedFence int64
 
-	// NewFence is the fence of a namespace that is created now. Since a namespace of
-	// this name may have been lost, it equals RaisedFence, except for a coarse layout,
-	// where RaisedFence would be in the next tick. There, NewFence is Tick, which means
-	// that coarse layouts rely on no namespace having been lost.
+	// NewFence is the fence of a namespace that is created now, and the bound of a row
+	// that is added before its namespace exists. Since a namespace of this name may have
+	// been lost, it equals RaisedFence, except for a coarse layout, where RaisedFence
+	// would be in the next tick. There, NewFence is Tick, which means that coarse layouts
+	// rely on no namespace having been lost.
 	NewFence int64
-
-	// FirstRow is the bound of a row that is added before its namespace exists. It
-	// equals Cap, or Tick for a coarse layout.
-	FirstRow int64
 }
 
 // At returns the limits at a time of the store.
 func (t Terms) At(now int64) Limits {
 	l := Limits{Tick: t.counter(now), Cap: t.cap(now), RaisedFence: t.cap(now + t.Skew)}
-	l.NewFence, l.FirstRow = l.RaisedFence, l.Cap
+	l.NewFence = l.RaisedFence
 	if t.Coarse() {
-		l.NewFence, l.FirstRow = l.Tick, l.Tick
+		l.NewFence = l.Tick
 	}
 	return l
 }

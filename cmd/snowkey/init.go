@@ -22,7 +22,7 @@ processes need. With --apply it executes the statements, and with --files it wri
 a migration for goose, golang-migrate or Atlas. Unless it executes them, --dialect is
 enough; it does not connect.`,
 		Example: `  snowkey init --dialect postgres --role app
-  snowkey init --dsn shop.db --apply
+  snowkey init --dsn-file dsn.txt --apply
   snowkey init --dialect mysql --role app@% --files migrations --format golang-migrate`,
 		Args: flagsOnly,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -33,15 +33,16 @@ enough; it does not connect.`,
 			if db != nil {
 				defer db.Close()
 			}
-			s, err := sqlStore(dialect, table, db)
+			if dialect == "sqlite" {
+				return &usageError{"sqlite needs no tables: leases are in a folder beside the file, which a process creates"}
+			}
+			s, err := tableStore(dialect, table, db)
 			if err != nil {
 				return err
 			}
-			grants := s.Grants(role)
-			if role == "" {
-				grants = nil
-			} else if grants == nil {
-				return &usageError{dialect + " has no roles; leave out --role"}
+			var grants []string
+			if role != "" {
+				grants = s.Grants(role)
 			}
 			statements := append(s.DDL(), grants...)
 			if dir != "" {
@@ -101,7 +102,7 @@ func (a *app) openToInit(apply bool) (*sql.DB, string, error) {
 	}
 	db, dialect, err := a.openAs(a.getenv, true)
 	if errors.Is(err, errNoDSN) && !apply {
-		err = errors.New("which kind of database? Write --dialect postgres, mysql or sqlite, or name the database")
+		err = errors.New("which kind of database? Write --dialect postgres or mysql, or name the database")
 	}
 	return db, dialect, err
 }

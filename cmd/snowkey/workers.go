@@ -59,7 +59,7 @@ func (l *leases) open(a *app) (s store, end func() error, err error) {
 		if a.dsn != "" || a.file != "" {
 			return nil, nil, &usageError{"--dir excludes --dsn and --dsn-file"}
 		}
-		return filestore.Dir(l.dir), func() error { return nil }, nil
+		return filestore.Dir(l.dir, filestore.Mode(0o770)), func() error { return nil }, nil
 	}
 	db, dialect, err := a.openAs(a.getenv, true)
 	if err != nil {
@@ -73,13 +73,21 @@ func (l *leases) open(a *app) (s store, end func() error, err error) {
 }
 
 // sqlStore returns the lease store for a dialect.
-func sqlStore(dialect, table string, db *sql.DB) (*sqlstore.Store, error) {
-	s := sqlstore.SQLite(db)
-	switch dialect {
-	case "postgres":
+func sqlStore(dialect, table string, db *sql.DB) (store, error) {
+	if dialect != "sqlite" {
+		return tableStore(dialect, table, db)
+	}
+	if table != "" {
+		return nil, &usageError{"sqlite keeps leases in a folder beside the file, not in a table; leave out --table"}
+	}
+	return sqlstore.SQLite(db), nil
+}
+
+// tableStore is sqlStore for the dialects whose leases are in tables.
+func tableStore(dialect, table string, db *sql.DB) (*sqlstore.Store, error) {
+	s := sqlstore.MySQL(db)
+	if dialect == "postgres" {
 		s = sqlstore.Postgres(db)
-	case "mysql":
-		s = sqlstore.MySQL(db)
 	}
 	if table == "" {
 		return s, nil

@@ -17,6 +17,7 @@ import (
 	"gorm.io/gorm"
 	"gorm.io/gorm/logger"
 
+	"github.com/snowkey-go/snowkey/lease"
 	"github.com/snowkey-go/snowkey/lease/sqlstore"
 )
 
@@ -49,7 +50,7 @@ func open(ctx context.Context, dsn, dir string) (database, error) {
 }
 
 // store returns the store for leases in this database.
-func (db database) store() *sqlstore.Store {
+func (db database) store() lease.Store {
 	switch db.kind {
 	case "postgres":
 		return sqlstore.Postgres(db.DB)

@@ -12,6 +12,7 @@ import (
 	_ "github.com/go-sql-driver/mysql"
 	_ "github.com/jackc/pgx/v5/stdlib"
 
+	"github.com/snowkey-go/snowkey/lease"
 	"github.com/snowkey-go/snowkey/lease/sqlstore"
 )
 
@@ -39,7 +40,7 @@ func open(ctx context.Context, kind, dsn, dir, file string) (database, error) {
 }
 
 // store returns the store for leases in this database.
-func (db database) store() *sqlstore.Store {
+func (db database) store() lease.Store {
 	switch db.kind {
 	case dialect.Postgres:
 		return sqlstore.Postgres(db.DB)

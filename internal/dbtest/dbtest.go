@@ -148,6 +148,23 @@ func Each[T interface {
 	}
 }
 
+// Servers is like [Databases] without SQLite.
+func Servers(t TB) []string {
+	t.Helper()
+	return slices.DeleteFunc(Databases(t), func(dialect string) bool { return dialect == "sqlite" })
+}
+
+// EachServer is like [Each] without SQLite.
+func EachServer[T interface {
+	TB
+	Run(name string, f func(T)) bool
+}](t T, test func(t T, db DB)) {
+	t.Helper()
+	for _, dialect := range Servers(t) {
+		t.Run(dialect, func(t T) { test(t, Open(t, dialect)) })
+	}
+}
+
 // Postgres returns a new database on the run's Postgres server. The test is skipped if
 // SNOWKEY_TEST_DB leaves Postgres out.
 func Postgres(t TB) DB { t.Helper(); return Open(t, "postgres") }

@@ -202,22 +202,19 @@ func requirePrograms(t *testing.T, dialect string) {
 
 func serverPID(t *testing.T, temp string) int {
 	t.Helper()
-	for _, pattern := range []string{"*/data/postmaster.pid", "*/pid"} {
-		files, _ := filepath.Glob(filepath.Join(temp, pattern))
-		for _, file := range files {
-			content, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			pid, err := strconv.Atoi(strings.Fields(string(content))[0])
-			if err != nil {
-				t.Fatal(err)
-			}
-			return pid
-		}
+	files, _ := filepath.Glob(filepath.Join(temp, "*/server"))
+	if len(files) != 1 {
+		t.Fatalf("the wardens wait for %d servers", len(files))
 	}
-	t.Fatal("the server has no pid file")
-	return 0
+	content, err := os.ReadFile(files[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(content)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pid
 }
 
 func answers(port string) bool {
@@ -231,9 +228,13 @@ func answers(port string) bool {
 
 func await(t *testing.T, what string, happened func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); !happened(); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("waited a minute for %s", what)
+	err := Within(time.Minute, func() error {
+		if !happened() {
+			return fmt.Errorf("waited a minute for %s", what)
 		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }

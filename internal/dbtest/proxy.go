@@ -110,7 +110,9 @@ func (p *Proxy) Cut() {
 
 func (p *Proxy) close() {
 	p.Cut()
-	p.Relent()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.deliver()
 	p.listener.Close()
 }
 
@@ -169,15 +171,6 @@ func (p *Proxy) Deliver() error {
 	case <-time.After(time.Minute):
 		return errors.New("dbtest: the server does not answer a late request")
 	}
-}
-
-// Relent cancels LoseReply and KeepRequest. If a request is being held, Relent sends
-// it, but doesn't wait for a reply because some requests have none.
-func (p *Proxy) Relent() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.lose, p.keep = nil, nil
-	p.deliver()
 }
 
 // deliver wakes up the line that is waiting in keepBack. The caller must hold p.mu.

@@ -190,13 +190,10 @@ func (k *keeper) takeSteps(ctx context.Context) error {
 		if err := k.clocks.check(sent, p.Now, p.Volatile); err != nil {
 			return err
 		}
-		if p.OneClock {
-			k.terms.Skew = 0
-		}
 		if p.Volatile && k.terms.Coarse() {
 			return k.volatileError()
 		}
-		if again != nil && again.Bound < k.terms.At(p.Now).Cap {
+		if again != nil && again.Bound <= k.terms.At(p.Now).RaisedFence {
 			p.Row, p.HasFree = *again, true
 		}
 		switch {
@@ -207,7 +204,7 @@ func (k *keeper) takeSteps(ctx context.Context) error {
 		case p.Fingerprint != p.Current:
 			k.log().Warn("lease: the database was replaced or restored; ids continue above everything that may have been lost", "namespace", k.cfg.Namespace)
 			err = k.store.Fence(ctx, k.terms, p.Fingerprint)
-		case p.HasFree && (p.Row.Bound <= k.terms.At(p.Now).Cap || p.LastWorker >= k.cfg.MaxWorker):
+		case p.HasFree && (p.Row.Bound <= k.terms.At(p.Now).RaisedFence || p.LastWorker >= k.cfg.MaxWorker):
 			return k.take(ctx, p)
 		case p.LastWorker < k.cfg.MaxWorker:
 			err, k.looks = k.addRows(ctx, p), 0

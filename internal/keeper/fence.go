@@ -35,8 +35,5 @@ func look(ctx context.Context, store lease.Store, cfg Config) (lease.Terms, leas
 	if !p.HasNamespace {
 		return lease.Terms{}, lease.Probe{}, fmt.Errorf("lease: namespace %q, layout %q: %w", terms.Namespace, terms.Layout, lease.ErrNoNamespace)
 	}
-	if p.OneClock {
-		terms.Skew = 0
-	}
 	return terms, p, nil
 }

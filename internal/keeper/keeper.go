@@ -206,7 +206,7 @@ func (k *keeper) end(ctx context.Context, reason error) error {
 
 // reserve reserves a connection, for instance, until unreserve is called.
 func (k *keeper) reserve() {
-	r, ok := k.store.(lease.Reserver)
+	r, ok := k.store.(interface{ Reserve() (func(), string) })
 	if !ok {
 		return
 	}

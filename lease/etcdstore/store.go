@@ -301,9 +301,9 @@ func (s *Store) AddRows(ctx context.Context, terms lease.Terms, least, most int6
 			return err
 		}
 		limits := terms.At(v.now)
-		when, bound := []clientv3.Cmp{notLater(v)}, limits.Cap
+		when, bound := []clientv3.Cmp{notLater(v)}, limits.RaisedFence
 		if stored == nil {
-			when, bound = append(when, unchanged(k.layout(terms.Layout), nil)), limits.FirstRow
+			when, bound = append(when, unchanged(k.layout(terms.Layout), nil)), limits.NewFence
 		}
 		var adds []clientv3.Op
 		for worker := least; worker <= min(most, least+rowsAtOnce-1); worker++ {

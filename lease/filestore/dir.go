@@ -17,14 +17,21 @@ import (
 )
 
 // A dir is the directory while one call has its lock. All operations go through one
-// handle, so it doesn't matter if the path is renamed or deleted in the meantime.
+// handle, so they are all in the same directory, even if the path is renamed meanwhile.
 type dir struct {
 	*os.Root
 	lock *os.File
+	mode fs.FileMode // of new files
+	now  int64       // a time before the last look at the path; see locked
 }
 
 // locked runs f under a lock that excludes all other calls, both in this process and in
 // others. If the process is killed, the kernel releases the lock.
+//
+// While the call waited, another directory may have taken the place of this one, or
+// another file that of the lock file. So after it has read the time, and before it grants
+// anything, it looks whether both are still in their places. If one is replaced later, what
+// f grants at that time is below the fence of the namespaces that are created there.
 func (s *Store) locked(ctx context.Context, f func(*dir) error) error {
 	if err := s.check(ctx); err != nil {
 		return err
@@ -37,15 +44,87 @@ func (s *Store) locked(ctx context.Context, f func(*dir) error) error {
 		return &DirError{s.path, err}
 	}
 	defer root.Close()
-	lock, err := openLock(root)
+	d := &dir{Root: root, mode: s.mode & 0o666}
+	if err := s.trust(d); err != nil {
+		return err
+	}
+	for {
+		if d.lock, err = d.openLock(); err != nil {
+			return &DirError{s.path, err}
+		}
+		err := wait(ctx, d.lock)
+		d.now = s.now()
+		switch {
+		case err != nil:
+		case !d.same(lockName, d.lock):
+			d.lock.Close()
+			continue
+		default:
+			if err = s.trust(d); err == nil {
+				err = f(d)
+			}
+			if err == nil && !d.same(lockName, d.lock) {
+				err = errors.New("the lock file was deleted during a call")
+			}
+		}
+		d.lock.Close()
+		return s.explain(err)
+	}
+}
+
+// lockName is the name of the lock file. It is never deleted.
+const lockName = prefix + "lock"
+
+// openLock opens the lock file. If there is none, it creates one.
+func (d *dir) openLock() (*os.File, error) {
+	for {
+		file, err := d.OpenFile(lockName, os.O_RDWR, 0)
+		if !errors.Is(err, fs.ErrNotExist) {
+			return file, err
+		}
+		if file, err = d.create(lockName); !errors.Is(err, fs.ErrExist) {
+			return file, err
+		}
+	}
+}
+
+// create creates a file. Its mode does not depend on the umask.
+func (d *dir) create(name string) (*os.File, error) {
+	file, err := d.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, d.mode)
+	if err == nil && d.mode&0o077 != 0 {
+		err = file.Chmod(d.mode)
+	}
+	return file, err
+}
+
+// same reports whether the file is still the one of this name.
+func (d *dir) same(name string, file *os.File) bool {
+	there, err := d.Lstat(name)
+	if err != nil {
+		return false
+	}
+	mine, err := file.Stat()
+	return err == nil && os.SameFile(there, mine)
+}
+
+// trust returns an error if the path no longer leads to this directory, or if another
+// user could change the files in it.
+func (s *Store) trust(d *dir) error {
+	there, err := os.Lstat(s.path)
 	if err != nil {
 		return &DirError{s.path, err}
 	}
-	defer lock.Close()
-	if err := wait(ctx, lock); err != nil {
-		return s.explain(err)
+	if why := untrusted(there, s.mode); why != "" {
+		return &lease.PermanentError{Err: &DirError{s.path, errors.New(why)}, Remedy: "make it a directory of this user with mode 0700, or allow a group with filestore.Mode"}
 	}
-	return s.explain(f(&dir{root, lock}))
+	this, err := d.Stat(".")
+	if err != nil {
+		return &DirError{s.path, err}
+	}
+	if !os.SameFile(there, this) {
+		return &DirError{s.path, errors.New("it was replaced by another directory during a call")}
+	}
+	return nil
 }
 
 // check returns an error if the store has no directory or ctx has ended.
@@ -106,7 +185,7 @@ func (d *dir) read(namespace string) (*space, error) {
 	if err != nil {
 		return nil, err
 	}
-	this, err := identity(file)
+	this, err := d.identity(file)
 	if err != nil {
 		return nil, err
 	}
@@ -135,12 +214,12 @@ func (d *dir) write(s *space) error {
 // writeNew creates a file and writes s to it, together with the file's own identity. If
 // someone copies the file later, we'll notice because the copy has another identity.
 func (d *dir) writeNew(name string, s *space) (err error) {
-	file, err := d.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	file, err := d.create(name)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
-	if s.File, err = identity(file); err != nil {
+	if s.File, err = d.identity(file); err != nil {
 		return err
 	}
 	text, err := s.encode()
@@ -151,6 +230,18 @@ func (d *dir) writeNew(name string, s *space) (err error) {
 		return err
 	}
 	return file.Sync()
+}
+
+// identity returns the identity of a file and of the lock file. If somebody deletes the
+// lock file, two processes may write at the same time, so what one of them wrote may be
+// lost. The file then counts as a copy.
+func (d *dir) identity(file *os.File) (string, error) {
+	id, err := identity(file)
+	if err != nil {
+		return "", err
+	}
+	lock, err := identity(d.lock)
+	return id + " " + lock, err
 }
 
 // tidy removes unfinished files, which are left behind if a process is killed during a
@@ -169,18 +260,21 @@ func (d *dir) tidy() error {
 }
 
 // makeDir makes a directory and any missing parents. Unlike os.MkdirAll, it also calls
-// syncDir for each of them.
-func makeDir(path string) error {
+// syncDir for each of them. Their mode does not depend on the umask.
+func makeDir(path string, mode fs.FileMode) error {
 	above := filepath.Dir(path)
-	err := os.Mkdir(path, 0o700)
+	err := os.Mkdir(path, mode)
 	if errors.Is(err, fs.ErrNotExist) && above != path {
-		if err := makeDir(above); err != nil {
+		if err := makeDir(above, mode); err != nil {
 			return err
 		}
-		err = os.Mkdir(path, 0o700)
+		err = os.Mkdir(path, mode)
 	}
 	if errors.Is(err, fs.ErrExist) {
 		return nil
+	}
+	if err == nil && mode != 0o700 {
+		err = os.Chmod(path, mode)
 	}
 	if err != nil {
 		return err

@@ -3,7 +3,7 @@
 //
 //	ids, err := snowkey.Open(ctx, filestore.Dir("/var/lib/app/snowkey"), snowkey.Config{})
 //
-// Open creates the directory if it is missing. It must be on a local disk, and all
+// Open creates the directory if it is missing. It must be on a local file system, and all
 // processes that use it must run on one host, in containers or not. Processes get
 // worker numbers in the order in which they start: 0, 1, 2. A number that has become
 // free is reused before a new one is taken.
@@ -35,26 +35,33 @@
 //
 // # The lock
 //
-// Each call locks the directory itself, with flock, for the few milliseconds that it
-// takes. There is no lock file that someone could delete, except on Windows, where a
-// directory can't be locked but an open file can't be deleted either. When a process is
-// killed, the kernel releases its lock. A process that is only stopped during an
-// update, by a debugger or in a frozen container, keeps the lock, however. The others
-// then issue ids up to their bounds, and have to wait after that until the process
-// continues or ends. Even then, no id repeats.
+// Each call locks the file snowkey-lock in the directory for the few milliseconds that it
+// takes. Only users who may write to that file can lock it. When a process is killed, the
+// kernel releases its lock. A process that is only stopped during an update, by a debugger
+// or in a frozen container, keeps the lock, however. The others then issue ids up to their
+// bounds, and have to wait after that until the process continues or ends. Even then, no
+// id repeats.
+//
+// Don't delete the lock file. If you do, all files of leases count as copies; see below.
+// The directory may be renamed or deleted while a call waits. The call then returns an
+// error, and grants nothing.
 //
 // If ctx ends while a call waits for the lock, the call returns a [*LockError]. A call
 // that is already waiting for the disk does not end with ctx.
 //
 // Note that this lock is not the lease, which ends only when it is released or expires.
-// So if a process is killed, its worker number becomes free after TTL, as with every
-// store.
+// So if a process is killed, its worker number becomes free after TTL and MaxClockSkew,
+// as with every store.
 //
 // # The clock
 //
 // The store's clock is the host's clock. If it is set back, the bounds do not change,
 // and leases still start at or above them. A process that starts at that time therefore
 // prefers a worker number whose bound is not ahead of the clock.
+//
+// A namespace that is new starts above everything that a lost one can have granted, even
+// if the clock was set back by up to MaxClockSkew in the meantime. So its first id has to
+// wait for MaxClockSkew.
 //
 // # Copies and backups
 //
@@ -75,14 +82,23 @@
 //
 // # Layouts with long ticks
 //
-// If a layout has ticks longer than a second, each of its rows starts in the current
-// tick, because this store can't lose a single row. However, the whole file can be
-// lost. If that happens, wait for the next tick before you start the processes again.
+// Each row starts in the current tick, because this store can't lose a single row. If
+// the whole file is lost, the fence of the new namespace protects its ids, but that of a
+// layout with ticks longer than a second is in the current tick too. If you lose such a
+// file, wait for the next tick before you start the processes again.
 //
 // # Who may use the directory
 //
-// Open creates the directory with mode 0700, because a user who can write there can
-// make ids repeat. If processes of several users need it, you should create it
-// yourself, with a group that they share and mode 02770, and run the processes with a
-// umask of 027 or less.
+// A user who can write to the directory can make ids repeat. So Open creates it with mode
+// 0700, and the files with mode 0600. A directory that belongs to another user than root
+// and the process's, one that its group or all users may write to, and a symbolic link are
+// refused with a [lease.PermanentError].
+//
+// If processes of several users need the directory, create it with a group that they
+// share and mode 02770, and pass [Mode] in all of them:
+//
+//	filestore.Dir("/var/lib/app/snowkey", filestore.Mode(0o770))
+//
+// If the leases need not survive a reboot, a directory in /run or $XDG_RUNTIME_DIR is
+// best. Don't use one in /tmp or /dev/shm, where another user can create it first.
 package filestore

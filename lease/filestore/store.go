@@ -19,17 +19,31 @@ import (
 // returns an error and has no effect.
 type Store struct {
 	path  string
+	mode  fs.FileMode      // of the directory
 	clock func() time.Time // read under the lock; time.Now if nil
 }
 
 var _ lease.Store = (*Store)(nil)
 
+// An Option changes a setting of [Dir].
+type Option func(*Store)
+
+// Mode sets the permissions of the directory, if Migrate creates it, and of the files,
+// except for the execute bits. Defaults to 0700. With 0770, a group may share the
+// directory: the calls then accept one that another user owns and that its group may write
+// to. Include [fs.ModeSetgid] to give new files the group of the directory.
+func Mode(mode fs.FileMode) Option { return func(s *Store) { s.mode = mode } }
+
 // Dir returns a store in the directory at path. The directory need not exist yet.
-func Dir(path string) *Store {
+func Dir(path string, options ...Option) *Store {
 	if abs, err := filepath.Abs(path); path != "" && err == nil {
 		path = abs // because the program may change its working directory
 	}
-	return &Store{path: path}
+	s := &Store{path: path, mode: 0o700}
+	for _, set := range options {
+		set(s)
+	}
+	return s
 }
 
 func (s *Store) now() int64 {
@@ -39,13 +53,13 @@ func (s *Store) now() int64 {
 	return s.clock().UnixMicro()
 }
 
-// Migrate creates the directory with mode 0700 if it does not exist. It also removes
+// Migrate creates the directory if it does not exist. It also removes
 // unfinished files.
 func (s *Store) Migrate(ctx context.Context) error {
 	if err := s.check(ctx); err != nil {
 		return err
 	}
-	if err := makeDir(s.path); err != nil {
+	if err := makeDir(s.path, s.mode); err != nil {
 		return s.explain(err)
 	}
 	return s.locked(ctx, (*dir).tidy)
@@ -114,11 +128,12 @@ func (s *Store) Fence(ctx context.Context, terms lease.Terms, seen string) error
 }
 
 // AddRows implements [lease.Store]. Since each update writes all rows of the file, it
-// adds only the row of least. Because a file can't lose a single row, the row's bound
-// is always FirstRow, even if the namespace exists.
+// adds only the row of least. A row can only be lost together with its namespace, whose
+// fence is then above everything that was granted. So a new row starts in the current
+// tick.
 func (s *Store) AddRows(ctx context.Context, terms lease.Terms, least, _ int64) error {
 	return s.update(ctx, terms.Namespace, func(sp *space, now int64) bool {
-		return sp.layout(terms.Layout).add(row{Worker: least, Bound: terms.At(now).FirstRow})
+		return sp.layout(terms.Layout).add(row{Worker: least, Bound: terms.At(now).Tick})
 	})
 }
 
@@ -188,7 +203,7 @@ func (s *Store) view(ctx context.Context, namespace string, look func(*space, in
 		if err != nil {
 			return err
 		}
-		look(sp, s.now())
+		look(sp, d.now)
 		return nil
 	})
 }
@@ -198,7 +213,7 @@ func (s *Store) view(ctx context.Context, namespace string, look func(*space, in
 func (s *Store) update(ctx context.Context, namespace string, change func(*space, int64) bool) error {
 	return s.locked(ctx, func(d *dir) error {
 		sp, err := d.read(namespace)
-		if err != nil || !change(sp, s.now()) {
+		if err != nil || !change(sp, d.now) {
 			return err
 		}
 		return d.write(sp)

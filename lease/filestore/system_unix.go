@@ -5,14 +5,28 @@ package filestore
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"syscall"
 )
 
-// openLock opens the directory, because we lock the directory itself. We can't use a
-// lock file, since someone could delete it while it's locked, and a new file would have
-// another lock.
-func openLock(root *os.Root) (*os.File, error) { return root.Open(".") }
+// untrusted returns why other users than those that mode allows could change the files of
+// a directory, or "".
+func untrusted(dir fs.FileInfo, mode fs.FileMode) string {
+	stat, ok := dir.Sys().(*syscall.Stat_t)
+	others := dir.Mode() &^ mode & 0o022
+	switch {
+	case dir.Mode()&fs.ModeSymlink != 0:
+		return "it is a symbolic link, so pass the path that filepath.EvalSymlinks returns"
+	case others&0o002 != 0:
+		return "all users may write to it"
+	case others != 0:
+		return "its group may write to it"
+	case ok && mode&0o022 == 0 && stat.Uid != 0 && int(stat.Uid) != os.Geteuid():
+		return fmt.Sprintf("it belongs to the user with the number %d, and this process runs as %d", stat.Uid, os.Geteuid())
+	}
+	return ""
+}
 
 // tryLock tries to lock the file and reports whether it succeeded. Closing the file
 // unlocks it.
@@ -40,7 +54,13 @@ func identity(f *os.File) (string, error) {
 
 // syncRename waits until the rename of a file to this name is on the disk. On Unix this
 // means flushing the directory.
-func (d *dir) syncRename(string) error { return d.lock.Sync() }
+func (d *dir) syncRename(string) error {
+	this, err := d.Open(".")
+	if err != nil {
+		return err
+	}
+	return errors.Join(this.Sync(), this.Close())
+}
 
 func syncDir(path string) (err error) {
 	dir, err := os.Open(path)

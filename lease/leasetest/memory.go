@@ -146,9 +146,9 @@ func (m *Memory) Fence(ctx context.Context, terms lease.Terms, seen string) erro
 // AddRows implements [lease.Store].
 func (m *Memory) AddRows(ctx context.Context, terms lease.Terms, least, most int64) error {
 	return m.do(ctx, "AddRows", func() {
-		bound := terms.At(m.now()).Cap
+		bound := terms.At(m.now()).RaisedFence
 		if _, ok := m.spaces[of(terms)]; !ok {
-			bound = terms.At(m.now()).FirstRow
+			bound = terms.At(m.now()).NewFence
 		}
 		for worker := least; worker <= most; worker++ {
 			if _, ok := m.rows[key{of(terms), worker}]; !ok {

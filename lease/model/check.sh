@@ -9,6 +9,7 @@ model=lease.pml
 . "$(dirname "$0")/../../internal/spin/search.sh"
 
 lost="-DFAILOVERS=1 -DWINDOW=0"
+steps="-DSTEPS -DSKEW=1 -DWINDOW=0"
 noclock="-DHOST_CLOCKS -DSKEW=1"
 reply="-DFINGERPRINT -DREPLY_FINGERPRINT"
 volatile="-DVOLATILE -DCRASHES=1 -DWINDOW=0"
@@ -21,6 +22,9 @@ if [ $size = ci ]; then
 	run sound 'three owners' -DOWNERS=3 -DTOKENS=4 -DCOUNTERS=2
 	run sound 'row deleted' -DDELETES=1 -DTOKENS=3 -DEND=2
 	run sound 'row and namespace deleted' -DFINGERPRINT -DDELETES=2 -DTOKENS=3 -DEND=2
+	run sound 'row deleted, clock goes back' $steps -DDELETES=1 -DTOKENS=3 -DEND=3
+	run sound 'row and namespace deleted, clock goes back' $steps -DFINGERPRINT -DDELETES=2 -DTOKENS=2 -DEND=2
+	run sound 'file deleted, clock goes back' $steps -DFILE -DFINGERPRINT -DDELETES=2 -DTOKENS=2 -DEND=3
 	run sound 'two crashes' -DCRASHES=2 -DTOKENS=3 -DCOUNTERS=3
 	run sound 'crash, row deleted' -DCRASHES=1 -DDELETES=1 -DTOKENS=3 -DEND=2
 	run sound 'crash, row and namespace deleted' -DCRASHES=1 -DFINGERPRINT -DDELETES=2 -DTOKENS=2 -DEND=2
@@ -36,8 +40,10 @@ if [ $size = ci ]; then
 	run sound 'no clock, commits lost, hold-off' $lost $noclock -DHOLDOFF -DTOKENS=3 -DEND=3
 	run sound 'ZooKeeper: commits lost, next clock behind' -DZNODES $lost -DFINGERPRINT -DTOKENS=2 -DEND=3 -DSKEW=1
 	run sound 'ZooKeeper: commits lost, and an election' -DZNODES $lost -DFINGERPRINT -DVIEWS=1 -DTOKENS=2 -DEND=2
+	run sound 'ZooKeeper: row and namespace deleted, clock goes back' -DZNODES $steps -DFINGERPRINT -DDELETES=2 -DTOKENS=2 -DEND=2
 	run sound 'ZooKeeper: row and namespace deleted' -DZNODES -DFINGERPRINT -DDELETES=2 -DTOKENS=2 -DEND=2
 	run sound 'SQL writers: row deleted' $sql -DDELETES=1 -DTOKENS=2 -DEND=2
+	run sound 'SQL writers: row deleted, clock goes back' $sql $steps -DDELETES=1 -DTOKENS=1 -DEND=3
 	run sound 'SQL writers: row and namespace deleted' $sql -DFINGERPRINT -DDELETES=2 -DTOKENS=1 -DEND=2
 	run sound 'SQL writers: two crashes' $sql -DCRASHES=2 -DTOKENS=2 -DCOUNTERS=3
 	run sound 'SQL writers: commits lost, next clock behind' $sql $lost -DFINGERPRINT -DTOKENS=1 -DEND=3 -DSKEW=1
@@ -67,7 +73,8 @@ else
 	run sound 'three crashes' -DCRASHES=3 -DTOKENS=4 -DCOUNTERS=2
 	run sound 'crash, row deleted twice' -DCRASHES=1 -DDELETES=2 -DTOKENS=3 -DEND=2
 	run sound 'crash, row or namespace deleted' -DCRASHES=1 -DFINGERPRINT -DDELETES=1 -DTOKENS=3 -DEND=2
-	run sound 'crash, clock behind, row deleted and added beyond the cap' -DCRASHES=1 -DDELETES=1 -DWINDOW=0 -DTOKENS=3 -DEND=3 -DSKEW=1 -DADD_BEYOND
+	run sound 'crash, clock behind, row deleted' -DCRASHES=1 -DDELETES=1 -DWINDOW=0 -DTOKENS=3 -DEND=3 -DSKEW=1
+	run sound 'file deleted or copied, clock goes back' $steps -DFILE -DFINGERPRINT -DDELETES=1 -DFAILOVERS=1 -DTOKENS=2 -DEND=3
 	run sound 'crash and commits lost, clock behind' -DCRASHES=1 $lost -DFINGERPRINT -DTOKENS=2 -DEND=3 -DSKEW=1
 	run sound 'crash and commits lost' -DCRASHES=1 $lost -DFINGERPRINT -DTOKENS=3 -DEND=2
 	run sound 'store becomes volatile, crash' $volatile -DTOKENS=3 -DEND=3
@@ -149,6 +156,9 @@ run caught 'release of a row that another process holds' -DTOKENS=4 -DBROKEN_REL
 run caught 'release without a seal' -DTOKENS=4 -DBROKEN_RELEASE_UNSEALED
 run caught 'release to the last counter issued' -DTOKENS=4 -DBROKEN_RELEASE_TOO_LOW
 run caught 'row deleted, added with the bound 0' -DDELETES=1 -DTOKENS=3 -DBROKEN_ADD_ZERO
+run caught 'row deleted, clock goes back, added at the bare cap' $steps -DDELETES=1 -DTOKENS=3 -DEND=3 -DBROKEN_ADD_CAP
+run caught 'file deleted, clock goes back, created at the bare cap' $steps -DFILE -DFINGERPRINT -DDELETES=1 -DTOKENS=3 -DEND=3 -DBROKEN_NAMESPACE_CAP
+run caught 'crash, clock behind, row deleted, added at the bare cap' -DCRASHES=1 -DDELETES=1 -DWINDOW=0 -DTOKENS=3 -DEND=2 -DSKEW=1 -DBROKEN_ADD_CAP
 run caught 'row deleted, claim without the bound seen' -DDELETES=1 -DTOKENS=3 -DBROKEN_CLAIM_BOUND
 run caught 'crash, a read extends a lease' -DCRASHES=1 -DTOKENS=3 -DBROKEN_READ_EXTENDS
 run caught 'crash, a read grants a claim' -DCRASHES=1 -DTOKENS=3 -DBROKEN_READ_GRANTS
@@ -200,7 +210,6 @@ run caught 'outside: a row deleted in use, the deletion lost' $lost -DFINGERPRIN
 run caught 'outside: row and namespace lost, both created at now' -DFINGERPRINT -DDELETES=2 -DWINDOW=0 -DTOKENS=2 -DLIMIT_CREATE_COARSE
 run caught 'outside: hold-off, crash, and the store is durable again' $volatile -DCURED -DTOKENS=3 -DEND=2
 run caught 'outside: the store becomes volatile before a commit' $volatile -DCURED -DNO_HOLDOFF -DTOKENS=3 -DLIMIT_VOLATILE_COMMIT
-run caught 'outside: crash, clock behind, row deleted' -DCRASHES=1 -DDELETES=1 -DWINDOW=0 -DTOKENS=3 -DEND=2 -DSKEW=1
 run caught 'no clock, row deleted, added by the clock of one host' $noclock -DDELETES=1 -DTOKENS=3 -DEND=2 -DBROKEN_ADD_HOST
 run caught 'no clock, commits lost, lease of another cluster renewed' $lost $noclock $reply -DTOKENS=3 -DEND=3 -DBROKEN_RENEW_ANY_CLUSTER
 run caught 'no clock, commits lost, reply of another cluster believed' $lost $noclock $reply -DTOKENS=3 -DEND=3 -DBROKEN_REPLY_ANY_CLUSTER

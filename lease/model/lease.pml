@@ -21,6 +21,8 @@ The adversary
   * with FAILOVERS, takes the store back to an earlier state, so that answered commits are lost. The clock of the new primary
     may be SKEW behind the old one's. With VIEWS, the fingerprint is the view of a cluster: it also changes while no commit
     is lost, and after commits were lost it may be one that the lost state had;
+  * with STEPS, sets the store's clock back by SKEW, once;
+  * with FILE, deletes the row and its namespace together, as the file of package filestore has both;
   * with HOST_CLOCKS, the store has no clock, as etcd. Each request has the time of its sender, whose clock may be SKEW
     behind that of another host. The request may be executed when that time has long passed;
   * with REPLY_FINGERPRINT, the store can't compare its fingerprint with the stored one, as etcd. The sender compares them when
@@ -42,7 +44,7 @@ What is assumed
   * the store executes one request at a time on this row, each in one step (one SQL statement, committed);
   * commits reach the disk in the order in which they were made visible: if one is on disk, all earlier ones are;
   * a token is not drawn more than once. Only a renewal that is sent again has the token that it had before;
-  * with DELETES, the store's clock does not go back; with FAILOVERS, by no more than SKEW;
+  * with DELETES or FAILOVERS, the store's clock goes back by no more than SKEW;
   * a failover changes the fingerprint (FINGERPRINT), or claims hold off (HOLDOFF);
   * the deletion of a row is not lost in a failover;
   * a sequence is not dropped while a transaction uses it, since the server makes DROP wait;
@@ -703,7 +705,7 @@ inline execute(q) {
 		db.version++;
 		if
 		:: STRANGE(q) ->    /* what it replaced is unknown: the row starts again, above everything */
-			db.token = 0; db.revision = 0; db.bound = CAP;
+			db.token = 0; db.revision = 0; db.bound = CAP + MARGIN;
 #ifdef EXPIRY
 			db.expires = 0
 #endif
@@ -1198,10 +1200,14 @@ end:
 #define CAP_HERE (HERE + WINDOW + 1)
 #else
 #define CAP_HERE CAP
-#ifdef ADD_BEYOND           /* not needed: see README.md */
-#define ADDED (CAP + MARGIN)
+#ifdef FILE                 /* a row is lost only together with its namespace, whose fence is above all that was granted */
+#define ADDED now
 #else
+#ifdef BROKEN_ADD_CAP       /* no allowance for a clock that has gone back */
 #define ADDED CAP
+#else
+#define ADDED (CAP + MARGIN)
+#endif
 #endif
 #endif
 
@@ -1212,6 +1218,9 @@ end:
 #ifdef TIMED
 	:: d_step { now < END -> now++ }
 #endif
+#ifdef STEPS
+	:: d_step { !behind && now >= SKEW -> now = now - SKEW; behind = 1 }
+#endif
 
 #if DELETES > 0
 	/* The row is deleted (or the table truncated) ... */
@@ -1219,6 +1228,9 @@ end:
 		deletes++; db.missing = 1; db.token = 0; db.revision = 0;
 #ifdef EXPIRY
 		db.expires = 0;
+#endif
+#ifdef FILE
+		db.stored = NO_NAMESPACE; db.fence = 0;
 #endif
 		db.bound = 0 }
 	/* ... and added again, by any process, at any time. Its bound is above all that the lost row can have granted. */
@@ -1233,14 +1245,14 @@ end:
 #ifdef LIMIT_CREATE_COARSE      /* while there is no namespace, the counter of now */
 		if
 		:: db.stored == NO_NAMESPACE -> db.bound = now
-		:: else -> db.bound = CAP
+		:: else -> db.bound = ADDED
 		fi
 #else
 		db.bound = ADDED
 #endif
 #endif
 		}
-#ifdef FINGERPRINT
+#if defined(FINGERPRINT) && !defined(FILE)
 	/* The namespace's row is deleted, and with it the fence. */
 	:: d_step { db.stored != NO_NAMESPACE && deletes < DELETES -> deletes++; db.stored = NO_NAMESPACE; db.fence = 0;
 #ifdef ZNODES

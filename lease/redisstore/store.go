@@ -167,16 +167,16 @@ const maxRows = 1024
 
 // AddRows implements [lease.Store].
 func (s *Store) AddRows(ctx context.Context, t lease.Terms, least, most int64) error {
-	first, cap, _, err := limitsOf(t)
+	first, _, raised, err := limitsOf(t)
 	if err != nil {
 		return err
 	}
 	if !t.Coarse() {
-		first = cap
+		first = raised
 	}
 	for ; least <= most; least += maxRows {
 		args := []any{t.Layout, least, min(most, least+maxRows-1)}
-		if _, err := s.write(ctx, addScript, t, slices.Concat(args, cap.args(), first.args())...); err != nil {
+		if _, err := s.write(ctx, addScript, t, slices.Concat(args, raised.args(), first.args())...); err != nil {
 			return err
 		}
 	}

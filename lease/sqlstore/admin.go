@@ -25,8 +25,7 @@ func (s *Store) DDL() []string {
 // Grants returns the statements that give a role all privileges that the store needs
 // once the tables exist. The role is a role of PostgreSQL, or a user of MySQL such as
 // app@%. Grants adds the quotes. On PostgreSQL, the role also needs USAGE of the
-// schema. SQLite has no privileges, so Grants returns nil. Grants does not use the
-// database.
+// schema. Grants does not use the database.
 func (s *Store) Grants(role string) []string {
 	if s == nil || s.dialect == nil {
 		return nil

@@ -23,9 +23,6 @@ type dialect struct {
 	// server's time during the statement. Every call must use a different mark.
 	write func(ctx context.Context, db *sql.DB, during session.Settings, mark, query string, values []any) (now int64, changed bool, err error)
 
-	// oneClock is set if no other server can replace this one.
-	oneClock bool
-
 	// unknown replaces some of words if the server doesn't tell us what they read,
 	// either because the role may not or because the server doesn't have it, as is
 	// common among compatible servers. If the first replacements don't help, the next
@@ -65,9 +62,6 @@ var postgresDDL string
 //go:embed mysql.sql
 var mysqlDDL string
 
-//go:embed sqlite.sql
-var sqliteDDL string
-
 // postgresIdentity identifies the cluster, its timeline, the two tables, and the lease
 // table's file. We need the timeline because each promotion and each recovery to a
 // point in time starts a new one, and the file because TRUNCATE creates a new one. Note
@@ -96,7 +90,6 @@ var postgres = &dialect{
 		"{read}": session.ToPrimary + `WITH here AS MATERIALIZED (SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigint) AS now)
 `,
 		"{to primary}":    session.ToPrimary,
-		"{one}":           "",
 		"{now}":           "(SELECT now FROM here)",
 		"{answer now}":    "(SELECT now FROM here)",
 		"{returning now}": "RETURNING (SELECT now FROM here)",
@@ -165,7 +158,6 @@ var mysql = &dialect{
 		"{write}":         "/*M! SET STATEMENT innodb_lock_wait_timeout = @seconds FOR */ ",
 		"{read}":          "",
 		"{to primary}":    "",
-		"{one}":           "",
 		"{now}":           mysqlNow, // the time at which the statement began
 		"{answer now}":    "LAST_INSERT_ID(2 * " + mysqlNow + " + @@autocommit) DIV 2",
 		"{returning now}": "",
@@ -258,53 +250,3 @@ var mysql = &dialect{
 // We can't use UNIX_TIMESTAMP or NOW here, because they're wrong for an hour when
 // daylight saving time ends in the session's time zone.
 const mysqlNow = "TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', UTC_TIMESTAMP(6))"
-
-var sqlite = &dialect{
-	Dialect: session.SQLite,
-	ddl:     strings.Split(sqliteDDL, ";\n"),
-	schema:  "'main'",
-	write: func(ctx context.Context, db *sql.DB, _ session.Settings, mark, query string, values []any) (int64, bool, error) {
-		return session.WriteSQLite(ctx, db, mark, query, values)
-	},
-	words: map[string]string{
-		"{write}":         "",
-		"{read}":          "",
-		"{to primary}":    "",
-		"{one}":           "SELECT * FROM ", // because SQLite doesn't allow LIMIT in a part of a UNION
-		"{now}":           sqliteNow,
-		"{answer now}":    sqliteNow,
-		"{returning now}": "RETURNING " + sqliteNow,
-		"{or keep it}":    "ON CONFLICT DO NOTHING",
-		"{div}":           "/",
-		"{greatest}":      "MAX",
-		"{least}":         "MIN",
-		"{cluster}":       "0",
-
-		// There's nothing we could use to tell a copy of the file from the original.
-		"{fingerprint}":         "'sqlite'",
-		"{written fingerprint}": "'sqlite'",
-		"{volatile}":            "(SELECT synchronous < 2 FROM pragma_synchronous)",
-		"{suspect}":             "EXISTS (SELECT 1 FROM {master} WHERE type = 'trigger' AND tbl_name IN ('{name}', '{name}_ns'))",
-	},
-	oneClock: true,
-	examine:  examineSQLite,
-	busy:     func(error) bool { return false }, // SQLite waits for the file before the statement begins
-	conflict: func(error) bool { return false },
-	permanent: func(err error) string {
-		if strings.Contains(err.Error(), "readonly database") {
-			return "make the file and its directory writable for this user, without query_only and mode=ro"
-		}
-		if strings.Contains(err.Error(), ".sqlite_master") || strings.Contains(err.Error(), "unknown database") {
-			return "attach the database that the table's name begins with"
-		}
-		if strings.Contains(err.Error(), "no such column") {
-			return "the tables are of another version of Snowkey"
-		}
-		return ""
-	},
-}
-
-// SQLite's clock only has milliseconds, and doesn't change within a statement. We could
-// use the shorter unixepoch('subsec'), but it needs a later version of SQLite than
-// RETURNING does.
-const sqliteNow = "(CAST((julianday('now') - 2440587.5) * 86400000 + 0.5 AS INTEGER) * 1000)"

@@ -1,6 +1,6 @@
 // Package sqlstore keeps leases in the application's own database: PostgreSQL,
-// MySQL, MariaDB or SQLite. It uses the *sql.DB of the application and imports no
-// driver.
+// MySQL or MariaDB. For SQLite, it keeps them in a folder beside the file. It uses the
+// *sql.DB of the application and imports no driver.
 //
 //	ids, err := snowkey.Open(ctx, sqlstore.Postgres(db), snowkey.Config{})
 //
@@ -51,7 +51,6 @@
 //	                is still there, a transaction is open and nothing is committed.
 //	MySQL, MariaDB  SET TRANSACTION, which fails inside a transaction. Then the write,
 //	                which also returns whether autocommit is on. If it is off, COMMIT.
-//	SQLite          BEGIN IMMEDIATE, the write, COMMIT.
 //
 // If it turns out that the connection has an open transaction, the store discards it
 // and runs the write on another one. A statement that only reads takes one round trip,
@@ -65,8 +64,7 @@
 // adjacent rows. If none of them is free, or if all free ones were left by processes
 // that were killed, Open needs a second probe, and when many processes start at the
 // same time, it may need more than one claim as well. For a new namespace, Open also
-// adds rows and creates the namespace. On SQLite, a write is three statements, but
-// these run inside the process.
+// adds rows and creates the namespace.
 //
 // Statements for MySQL and MariaDB contain their values as literals, so the driver does
 // not need to prepare them. PostgreSQL drivers, on the other hand, prepare each
@@ -95,7 +93,6 @@
 //	PostgreSQL  lock_timeout of the write is the time until ctx ends; 1 ms for added rows
 //	MariaDB     SET STATEMENT innodb_lock_wait_timeout = 2; 0 for added rows
 //	MySQL       the session's innodb_lock_wait_timeout; no statement can set its own
-//	SQLite      busy_timeout of the connection
 //
 // A statement locks rows only until its own commit, so the wait should be short on
 // MySQL too, with one exception: a session with autocommit=0 holds the lock for one
@@ -118,8 +115,8 @@
 // differ between connections, make sure to give the table a schema. In the following
 // situations the store returns an error:
 //
-//	open transaction on 8 connections in a row, or   [*SessionError]; the keeper tries again until
-//	on the connection of SQLite                      ctx ends
+//	open transaction on 8 connections in a row       [*SessionError]; the keeper tries again until
+//	                                                 ctx ends
 //	read-only server or standby, or session (MySQL   [*lease.PermanentError] at once
 //	and MariaDB: only where tables are missing)
 //	proxy that sends reads to a standby, so that a   [*lease.PermanentError] at once
@@ -169,8 +166,7 @@
 // fsync=off, however, a crash may lose any commit, and only Doctor reports that.
 //
 // MySQL and MariaDB: a crash may lose commits unless innodb_flush_log_at_trx_commit is
-// 1 and, with a binary log, sync_binlog is 1. SQLite: a crash may lose commits unless
-// PRAGMA synchronous is FULL or EXTRA on all connections.
+// 1 and, with a binary log, sync_binlog is 1.
 //
 // Each probe, claim and renewal reads these settings. If commits may be lost, a new
 // lease holds off, which means that it issues its first id about MaxClockSkew later. A
@@ -193,7 +189,6 @@
 //	MariaDB     host name, port and server_id, and when the tables were created
 //	Galera      the cluster's UUID, and the position of its view in the cluster's log
 //	Group Repl. in multi-primary mode, the group's name and VIEW_ID
-//	SQLite      nothing
 //
 // This detects a failover, a recovery to a point in time and recreated tables, and on
 // PostgreSQL also TRUNCATE, or DELETE followed by INSERT, of both tables.
@@ -224,17 +219,37 @@
 // mysql.wsrep_cluster or performance_schema.replication_group_member_stats. Otherwise,
 // each new lease holds off. See docs/clusters.md for what an operator has to do.
 //
-// # Replicas and files
+// # Replicas
 //
 // MariaDB servers that replace each other should have different server_ids. They should
 // also use binlog_format ROW or MIXED: with STATEMENT, a replica computes the
 // fingerprint by itself, so its promotion would not be detected.
 //
-// A copy of an SQLite file has the same fingerprint as the original, so it can't be
-// detected. The file must be on a local disk. You should also set busy_timeout below a
-// quarter of Window, because a driver may not notice that ctx has ended while SQLite
-// waits for a lock. Transactions that read before they write, such as those of ent's
-// migration, should begin with BEGIN IMMEDIATE (_txlock=immediate in the DSN of most
-// drivers). Otherwise SQLite fails them with SQLITE_BUSY, without waiting for
-// busy_timeout, if a lease is renewed between the read and the write.
+// # SQLite
+//
+// SQLite has one writer at a time, which may be a transaction that waits for ids. Leases
+// in the same file could not be renewed until it ends. All processes that use an SQLite
+// file run on one host, however, so [SQLite] keeps their leases by package filestore, in
+// a folder beside the file: those of shop.db are in shop.db-snowkey. A process needs the
+// database only when it starts, to find its file.
+//
+//   - Open creates the folder, with the owner and the group of the file. Those who may
+//     write the file may use the folder. To let others do it later, change the
+//     permissions of both.
+//   - Links to the file lead to the same folder. Hard links don't, and SQLite itself
+//     damages a database that is opened by two of them. A container must mount the folder
+//     of the file, not the file alone, which SQLite requires as well.
+//   - If the database is copied or restored without its folder, or the folder is deleted,
+//     ids start above everything that can have been granted, by the host's clock. If the
+//     folder is older than the database, see package filestore. If only the database is
+//     older, nothing happens to the leases.
+//   - If the database is moved while a process uses it, the process gets no further grants.
+//   - A database in memory belongs to one process. All of them share a folder for
+//     temporary files, which is removed when the last pool is closed.
+//
+// The store refuses a database without a file on a local disk of this host, such as one
+// behind a driver for a server or on a network file system. It can't recognise each of
+// them. Use package filestore then, with a directory that all processes share. The error is
+// a [*lease.PermanentError], as for tables of an earlier version of Snowkey, for a
+// folder that this user may not write, and for a database that is not SQLite.
 package sqlstore

@@ -11,7 +11,7 @@ import (
 // Examine implements [lease.Store]. It looks for settings of the server and of the two
 // tables which could make a crash or a failover lose more than the last commits.
 //
-//	not-flushed  a crash of the machine may damage the database (Postgres: fsync; MySQL: innodb_doublewrite; SQLite: journal_mode)
+//	not-flushed  a crash of the machine may damage the database (Postgres: fsync; MySQL: innodb_doublewrite)
 //	unlogged     a table is emptied by a crash, and not replicated (Postgres)
 //	engine       a table is not kept by InnoDB (MySQL, MariaDB)
 //	read-only    the server accepts no writes, so leases cannot be renewed
@@ -52,11 +52,4 @@ FROM information_schema.tables
 WHERE table_schema = {schema} AND table_name IN (@leases, @spaces) AND engine <> 'InnoDB'`,
 	`SELECT 'read-only', 'the server accepts no writes', 'connect to the primary'
 FROM (SELECT 1 AS one) AS always WHERE @@read_only = 1`,
-}
-
-var examineSQLite = []string{
-	`SELECT 'not-flushed', 'the database runs with journal_mode = ' || journal_mode, 'set journal_mode = WAL'
-FROM pragma_journal_mode WHERE journal_mode IN ('off', 'memory')`,
-	`SELECT 'read-only', 'the connection accepts no writes', 'set query_only = off'
-FROM pragma_query_only WHERE query_only = 1`,
 }

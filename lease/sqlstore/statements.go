@@ -33,7 +33,7 @@ VALUES (@namespace, @position, @layout, {written fingerprint}, {new fence})
 	probeText = `{read}SELECT 0 AS part, {now} AS n1, {volatile} + 2 * ({cluster}) AS n2, CASE WHEN {suspect} THEN 1 ELSE 0 END AS n3, {top of range} AS n4, 0 AS protocol,
 	NULL AS fingerprint, NULL AS current, NULL AS token, NULL AS label
 UNION ALL SELECT 1, fence, 0, 0, 0, protocol, fingerprint, {fingerprint}, NULL, NULL FROM {ns} n WHERE namespace = @namespace AND layout = @layout
-UNION ALL {one}({row} LIMIT 1)`
+UNION ALL ({row} LIMIT 1)`
 
 	topWord = "COALESCE((SELECT MAX(worker) FROM {lease} WHERE namespace = @namespace AND layout = @layout AND worker BETWEEN @min AND @max), @min - 1)"
 
@@ -72,7 +72,7 @@ WHERE namespace = @namespace AND layout = @layout AND protocol = {protocol} AND 
 	// current tick, because that's where the namespace will start.
 	addText = `{write}INSERT INTO {lease} (namespace, layout, worker, token, revision, bound, expires_at, label)
 SELECT @namespace, @layout, numbers.n, '-', 0,
-	CASE WHEN @unit > 1000000 AND NOT EXISTS (SELECT 1 FROM {ns} n WHERE n.namespace = @namespace AND n.layout = @layout) THEN {tick} ELSE {cap} END,
+	CASE WHEN @unit > 1000000 AND NOT EXISTS (SELECT 1 FROM {ns} n WHERE n.namespace = @namespace AND n.layout = @layout) THEN {tick} ELSE {raised fence} END,
 	0, '-'
 FROM (WITH RECURSIVE digit (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM digit WHERE n < 31)
 	SELECT @min + 32 * d.n + e.n AS n FROM digit d CROSS JOIN digit e) numbers

@@ -33,9 +33,9 @@ type SessionError = session.Error
 // defaultTable is the table of a [Store] unless WithTable says otherwise.
 const defaultTable = "snowkey_lease"
 
-// A Store keeps leases in two tables of a database. Use [Postgres], [MySQL] or [SQLite]
-// to create one. The methods of the zero value return an error, except that [Store.DDL]
-// and [Store.Grants] return nil.
+// A Store keeps leases in two tables of a database. Use [Postgres] or [MySQL] to create
+// one. The methods of the zero value return an error, except that [Store.DDL] and
+// [Store.Grants] return nil.
 //
 // A Store is safe for concurrent use. While a process holds a lease, the Store keeps one
 // connection of the *sql.DB for itself, so that it can renew the lease while the
@@ -55,10 +55,7 @@ type wording struct {
 	cluster membership // the one of dialect.clusters that it includes
 }
 
-var (
-	_ lease.Store    = (*Store)(nil)
-	_ lease.Reserver = (*Store)(nil)
-)
+var _ lease.Store = (*Store)(nil)
 
 // Postgres returns a store that uses the database of db, which must be PostgreSQL 12 or
 // later.
@@ -67,10 +64,6 @@ func Postgres(db *sql.DB) *Store { return &Store{db: db, dialect: postgres, tabl
 // MySQL returns a store that uses the database of db, which must be MySQL 8 or later,
 // or MariaDB 10.6 or later.
 func MySQL(db *sql.DB) *Store { return &Store{db: db, dialect: mysql, table: defaultTable} }
-
-// SQLite returns a store that uses the database of db, which must be SQLite 3.35 or
-// later.
-func SQLite(db *sql.DB) *Store { return &Store{db: db, dialect: sqlite, table: defaultTable} }
 
 // WithTable returns a store of the same database that uses the tables name and name_ns
 // instead of snowkey_lease and snowkey_lease_ns. To choose a schema or database, put
@@ -87,8 +80,8 @@ func (s *Store) WithTable(name string) (*Store, error) {
 	return &Store{db: s.db, dialect: s.dialect, table: name}, nil
 }
 
-// Reserve implements [lease.Reserver]. It reserves a connection of the *sql.DB for the
-// statements of all stores that use it, unless it may open only one.
+// Reserve reserves a connection of the *sql.DB for the statements of all stores that use
+// it, unless it may open only one. Keepers call it; see [lease.Store].
 func (s *Store) Reserve() (release func(), warning string) {
 	if s.check() != nil {
 		return func() {}, ""
@@ -182,7 +175,7 @@ func (s *Store) Probe(ctx context.Context, q lease.Query) (lease.Probe, error) {
 			return lease.Probe{}, err
 		}
 		if len(next) == 1 && !q.Terms.Free(next[0]) {
-			return lease.Probe{HasNamespace: true, LastWorker: q.Max, Row: next[0], HasRow: true, OneClock: s.dialect.oneClock, Now: next[0].Now}, nil
+			return lease.Probe{HasNamespace: true, LastWorker: q.Max, Row: next[0], HasRow: true, Now: next[0].Now}, nil
 		}
 	case q.PreferWorker < 0 && q.PreferLabel == "":
 		if p, err := s.probe(ctx, q, nearRow, "@min - 1"); p.HasFree || !p.HasNamespace || err != nil {
@@ -216,7 +209,7 @@ func (s *Store) probe(ctx context.Context, q lease.Query, row, topOfRange string
 	if err != nil {
 		return lease.Probe{}, err
 	}
-	p := lease.Probe{OneClock: s.dialect.oneClock}
+	var p lease.Probe
 	for _, found := range parts {
 		n, in := found.n, s.table
 		switch found.of {
@@ -594,18 +587,10 @@ func (s *Store) wording(unknown int, cluster membership) *wording {
 	quoted := s.dialect.Quote
 	words := map[string]string{
 		"{lease}": quoted(s.table), "{ns}": quoted(s.table + "_ns"),
-		// On PostgreSQL, CREATE INDEX takes the schema from the table, but on SQLite it
-		// takes it from the index.
-		"{index}": quoted(name + "_expires"), "{lease table}": quoted(name),
-		"{name}": name, "{schema}": s.dialect.schema, "{protocol}": protocol.Known(),
-		"{master}": "sqlite_master",
+		"{index}": quoted(name + "_expires"), "{name}": name, "{schema}": s.dialect.schema, "{protocol}": protocol.Known(),
 	}
 	if schema != "" {
 		words["{schema}"] = "'" + schema + "'"
-		if s.dialect == sqlite {
-			words["{master}"] = quoted(schema + ".sqlite_master")
-			words["{index}"] = quoted(schema + "." + name + "_expires")
-		}
 	}
 	maps.Copy(words, s.dialect.words)
 	maps.Copy(words, s.dialect.clusters[cluster].words)

@@ -111,11 +111,11 @@ func (r rowNode) apply(worker int64, stat *zk.Stat) (_ lease.Row, ok bool, err e
 	case t.Unit <= 0:
 		return lease.Row{}, false, errNoUnit
 	case r.Do == doAdd && r.FirstRow:
-		return lease.Row{Worker: worker, Bound: t.At(now).FirstRow, Now: now}, true, nil
+		return lease.Row{Worker: worker, Bound: t.At(now).NewFence, Now: now}, true, nil
 	case r.Do == doAdd || r.strange(stat):
 		// We can't know which grants the write has replaced, so the row starts again,
 		// above all of them.
-		return lease.Row{Worker: worker, Bound: t.At(now).Cap, Now: now}, r.Do == doAdd, nil
+		return lease.Row{Worker: worker, Bound: t.At(now).RaisedFence, Now: now}, r.Do == doAdd, nil
 	case r.void(stat):
 		return out, false, nil
 	}

@@ -27,9 +27,9 @@ type tracedStore struct {
 	tracer trace.Tracer
 }
 
-// Reserve implements [lease.Reserver].
+// Reserve calls the store's Reserve, if it has one.
 func (s tracedStore) Reserve() (release func(), warning string) {
-	if r, ok := s.Store.(lease.Reserver); ok {
+	if r, ok := s.Store.(interface{ Reserve() (func(), string) }); ok {
 		return r.Reserve()
 	}
 	return func() {}, ""

@@ -22,15 +22,13 @@ func mysqlSessions() (rows []row) {
 		{name: "autocommit=0 and completion_type=CHAIN", session: set("SET completion_type = 'CHAIN'", "SET autocommit = 0"), app: oneTransaction},
 		{name: "completion_type=RELEASE", session: set("SET completion_type = 'RELEASE'"), app: oneTransaction},
 		{fast: true, name: "autocommit=0 and completion_type=RELEASE", session: set("SET completion_type = 'RELEASE'", "SET autocommit = 0"), app: oneTransaction},
-		{name: "transactions left open", app: leavesOpen("START TRANSACTION")},
+		{fast: true, name: "transactions left open", app: leavesOpen("START TRANSACTION")},
 		{fast: true, name: "one transaction left open", app: once(leavesOpen("START TRANSACTION"))},
 		{name: "one read-only transaction left open", app: once(leavesOpen("START TRANSACTION READ ONLY"))},
 		{fast: true, name: "one XA transaction left open", app: once(leavesXA)},
 		{fast: true, name: "table locked by the application", app: once(locksTable), want: worksOrRefused, names: "lock"},
 	} {
-		rows = append(rows, r)
-		r.name, r.exist, r.fast = r.name+", tables exist", true, false
-		rows = append(rows, r)
+		rows = append(rows, r.variants()...)
 	}
 	rows = append(rows, []row{
 		{name: "defaults"},
@@ -50,10 +48,10 @@ func mysqlSessions() (rows []row) {
 		{fast: true, name: "sql_mode=EMPTY_STRING_IS_NULL", session: set("SET sql_mode = 'EMPTY_STRING_IS_NULL'"), only: "mariadb", want: worksOrRefused, names: "EMPTY_STRING_IS_NULL"},
 		{fast: true, name: "sql_mode=SIMULTANEOUS_ASSIGNMENT", session: set("SET sql_mode = 'SIMULTANEOUS_ASSIGNMENT'"), only: "mariadb", want: worksOrRefused, names: "SIMULTANEOUS_ASSIGNMENT"},
 		{name: "sql_safe_updates=1", session: set("SET sql_safe_updates = 1")},
-		{name: "clientFoundRows", session: session{params: map[string]string{"clientFoundRows": "true"}}},
-		{name: "interpolateParams", session: session{params: map[string]string{"interpolateParams": "true"}}},
-		{fast: true, name: "interpolateParams and NO_BACKSLASH_ESCAPES", session: session{params: map[string]string{"interpolateParams": "true"}, init: []string{"SET sql_mode = 'NO_BACKSLASH_ESCAPES'"}}},
-		{fast: true, name: "clientFoundRows and autocommit=0", session: session{params: map[string]string{"clientFoundRows": "true"}, init: []string{"SET autocommit = 0"}}},
+		{name: "clientFoundRows", session: session{dsn: "clientFoundRows=true"}},
+		{name: "interpolateParams", session: session{dsn: "interpolateParams=true"}},
+		{fast: true, name: "interpolateParams and NO_BACKSLASH_ESCAPES", session: session{dsn: "interpolateParams=true", init: []string{"SET sql_mode = 'NO_BACKSLASH_ESCAPES'"}}},
+		{fast: true, name: "clientFoundRows and autocommit=0", session: session{dsn: "clientFoundRows=true", init: []string{"SET autocommit = 0"}}},
 		{name: "innodb_snapshot_isolation=ON", session: set("SET innodb_snapshot_isolation = ON"), only: "mariadb"},
 		{name: "innodb_lock_wait_timeout=1", session: set("SET innodb_lock_wait_timeout = 1")},
 		{name: "time_zone", session: set("SET time_zone = '-12:00'")},

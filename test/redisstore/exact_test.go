@@ -236,8 +236,8 @@ func TestLimitsAreThoseOfTerms(t *testing.T) {
 		if err != nil || len(rows) != 2 {
 			t.Fatal(rows, err)
 		}
-		between("the first row", rows[0].Bound, before, after, func(l lease.Limits) int64 { return l.FirstRow })
-		between("the second row", rows[1].Bound, before, after, func(l lease.Limits) int64 { return l.Cap })
+		between("the first row", rows[0].Bound, before, after, func(l lease.Limits) int64 { return l.NewFence })
+		between("the second row", rows[1].Bound, before, after, func(l lease.Limits) int64 { return l.RaisedFence })
 		if err := store.Fence(t.Context(), terms, ""); err != nil {
 			t.Fatal(err)
 		}

@@ -20,7 +20,7 @@ func openLayout(t testing.TB, store lease.Store, layout idgen.Layout, cfg snowke
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	pool, err := snowkey.Open(ctx, store, cfg)
 	if err != nil {
@@ -39,7 +39,9 @@ func next(t testing.TB, pool *idgen.Pool) (int64, error) {
 
 func mustNext(t testing.TB, pool *idgen.Pool) int64 {
 	t.Helper()
-	id, err := next(t, pool)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	id, err := pool.Next(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +59,7 @@ func workerOf(t testing.TB, pool *idgen.Pool) int64 {
 }
 
 // storeOf returns a store that uses a connection to db.
-func storeOf(db dbtest.DB, conn *sql.DB) *sqlstore.Store {
+func storeOf(db dbtest.DB, conn *sql.DB) lease.Store {
 	switch db.Dialect {
 	case "postgres":
 		return sqlstore.Postgres(conn)

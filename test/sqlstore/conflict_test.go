@@ -49,10 +49,7 @@ const unknownResult = "40003"
 // another process had the row.
 func TestConflicts(t *testing.T) {
 	t.Parallel()
-	for _, dialect := range dbtest.Databases(t) {
-		if dialect == "sqlite" {
-			continue // it has one writer at a time
-		}
+	for _, dialect := range dbtest.Servers(t) {
 		for i, code := range conflicts[dialect] {
 			t.Run(dialect+" "+code, func(t *testing.T) {
 				t.Parallel()
@@ -173,31 +170,4 @@ func only(t *testing.T, store lease.Store) lease.Row {
 		t.Fatal(rows, err)
 	}
 	return rows[0]
-}
-
-// Tests of isolation levels leave out a level that the server refuses, as TiDB refuses
-// SERIALIZABLE.
-func TestRefusedIsolation(t *testing.T) {
-	t.Parallel()
-	db, proxy := dbtest.MySQL(t).Through(t)
-	proxy.Answer(func(request []byte) ([]byte, bool) {
-		if bytes.Contains(request, []byte("SERIALIZABLE")) {
-			return refusal("mysql", "8048"), false
-		}
-		return nil, true
-	})
-	for _, level := range []string{"REPEATABLE-READ", "SERIALIZABLE"} {
-		variable := "transaction_isolation"
-		if db.MariaDB {
-			variable = "tx_isolation"
-		}
-		skipped := false
-		t.Run(level, func(t *testing.T) {
-			t.Cleanup(func() { skipped = t.Skipped() })
-			db.With(variable + "=%27" + level + "%27").ConnectUnlessRefused(t)
-		})
-		if skipped != (level == "SERIALIZABLE") {
-			t.Errorf("%s: skipped %v", level, skipped)
-		}
-	}
 }

@@ -56,12 +56,8 @@ func (c *fleet) terms() lease.Terms {
 // connect returns a store for another process.
 func (c *fleet) connect() lease.Store {
 	c.Helper()
-	db := c.db
-	if db.Dialect != "sqlite" {
-		led, link := db.Through(c)
-		c.links = append(c.links, link)
-		db = led
-	}
+	db, link := c.db.Through(c)
+	c.links = append(c.links, link)
 	store := open(c.T, db, db.Connect(c), c.table)
 	store.steady = c.steady
 	if c.broken != nil {

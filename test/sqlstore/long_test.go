@@ -154,10 +154,7 @@ func TestLongTransactions(t *testing.T) {
 // TestOnlyConnection has a transaction with the only connection. It can't get ids for
 // longer than Window, so it fails, and ids are back when it has ended.
 func TestOnlyConnection(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
-		if db.Dialect == "sqlite" {
-			t.Skip("leases are not in the database")
-		}
+	dbtest.EachServer(t, func(t *testing.T, db dbtest.DB) {
 		t.Parallel()
 		conn := db.Connect(t)
 		conn.SetMaxOpenConns(1)

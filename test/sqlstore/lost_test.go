@@ -67,7 +67,7 @@ func (s thoughtless) AddRows(ctx context.Context, terms lease.Terms, least, most
 // continues to issue what it was granted.
 func TestTruncatedTables(t *testing.T) {
 	t.Parallel()
-	for _, dialect := range dbtest.Databases(t) {
+	for _, dialect := range dbtest.Servers(t) {
 		for name, tables := range map[string][]string{"of leases": {"lease"}, "both": {"lease", "lease_ns"}} {
 			for _, broken := range []func(*operated) lease.Store{nil, atThePresent} {
 				c := &fleet{table: "lease", broken: broken, window: time.Minute, steady: true}
@@ -77,11 +77,7 @@ func TestTruncatedTables(t *testing.T) {
 					c.start()
 					conn := c.db.Connect(t)
 					for _, table := range tables {
-						if dialect == "sqlite" {
-							exec(t, conn, "DELETE FROM "+table)
-						} else {
-							exec(t, conn, "TRUNCATE TABLE "+table)
-						}
+						exec(t, conn, "TRUNCATE TABLE "+table)
 					}
 					c.takeOver(c.db)
 					c.verdict(t)
@@ -101,7 +97,7 @@ func TestDumpedDatabase(t *testing.T) {
 			db, restored := dbtest.Open(t, dialect), dbtest.Open(t, dialect)
 			var casts []*fleet
 			for _, broken := range []func(*operated) lease.Store{nil, withoutFence} {
-				c := &fleet{T: t, db: db, table: fmt.Sprint("lease", len(casts)), broken: broken, steady: true}
+				c := &fleet{T: t, db: db, table: fmt.Sprint("lease", len(casts)), broken: broken, window: time.Minute, steady: true}
 				c.startAndClose()
 				casts = append(casts, c)
 			}
@@ -115,6 +111,43 @@ func TestDumpedDatabase(t *testing.T) {
 				t.Run(c.variant(), c.verdict)
 			}
 		})
+	}
+}
+
+// TestRestoredTables lets an operator restore an older copy of the tables into the same
+// database while a process is alive, with the statements of dump programs and others.
+// MySQL shows no trace of the last two, so docs/leases.md says to call Fence.
+func TestRestoredTables(t *testing.T) {
+	t.Parallel()
+	create := map[string]string{"postgres": "CREATE TABLE {to} (LIKE {from} INCLUDING ALL)", "mysql": "CREATE TABLE {to} LIKE {from}"}
+	for _, tc := range []struct{ dialect, empty string }{
+		{"postgres", "DROP TABLE {to}"}, {"mysql", "DROP TABLE {to}"}, {"postgres", "TRUNCATE TABLE {to}"}, {"postgres", "DELETE FROM {to}"},
+	} {
+		for _, broken := range []func(*operated) lease.Store{nil, withoutFence} {
+			c := &fleet{table: "lease", broken: broken, window: time.Minute, steady: true}
+			t.Run(fmt.Sprint(tc.dialect, " ", tc.empty, " ", c.variant()), func(t *testing.T) {
+				t.Parallel()
+				c.T, c.db = t, dbtest.Open(t, tc.dialect)
+				conn := c.db.Connect(t)
+				fill := func(from, to string, statements ...string) {
+					for _, table := range []string{"lease", "lease_ns"} {
+						for _, s := range append(statements, "INSERT INTO {to} SELECT * FROM {from}") {
+							exec(t, conn, strings.NewReplacer("{from}", from+table, "{to}", to+table).Replace(s))
+						}
+					}
+				}
+				c.startAndClose()
+				fill("", "saved_", create[tc.dialect])
+				c.start()
+				if strings.HasPrefix(tc.empty, "DROP") {
+					fill("saved_", "", tc.empty, create[tc.dialect])
+				} else {
+					fill("saved_", "", tc.empty)
+				}
+				c.takeOver(c.db)
+				c.verdict(t)
+			})
+		}
 	}
 }
 
@@ -160,7 +193,7 @@ func TestStaleReads(t *testing.T) {
 			t.Run(fmt.Sprint(dialect, " without the condition ", broken), func(t *testing.T) {
 				t.Parallel()
 				last := new(atomic.Pointer[lease.Probe])
-				c := &fleet{T: t, db: dbtest.Open(t, dialect), table: "lease", steady: true, broken: func(s *operated) lease.Store {
+				c := &fleet{T: t, db: dbtest.Open(t, dialect), table: "lease", window: time.Minute, steady: true, broken: func(s *operated) lease.Store {
 					if broken {
 						return rash{delayed{s, last}}
 					}

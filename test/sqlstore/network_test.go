@@ -45,7 +45,7 @@ var (
 
 // eachConnection runs a test on each database server, using each of these connections.
 func eachConnection(t *testing.T, connections map[string][]string, test func(t *testing.T, db dbtest.DB)) {
-	for _, dialect := range dbtest.Databases(t) {
+	for _, dialect := range dbtest.Servers(t) {
 		for _, settings := range connections[dialect] {
 			t.Run(dialect+" "+settings, func(t *testing.T) {
 				t.Parallel()

@@ -85,8 +85,6 @@ func open(t *testing.T, db dbtest.DB, conn *sql.DB, table string) *operated {
 		store = sqlstore.Postgres(conn)
 	case "mysql":
 		store, quote = sqlstore.MySQL(conn), "`"
-	case "sqlite":
-		store = sqlstore.SQLite(conn)
 	}
 	store, err := store.WithTable(table)
 	if err != nil {
@@ -126,8 +124,6 @@ type setting struct {
 }
 
 var settings = []setting{
-	{dialect: "sqlite", name: "defaults", fast: true},
-	{dialect: "sqlite", name: "one connection", one: true},
 	{dialect: "postgres", name: "one connection", one: true},
 	{dialect: "postgres", name: "repeatable read", dsn: "default_transaction_isolation=repeatable%20read", query: "SHOW transaction_isolation", want: "repeatable read"},
 	{dialect: "postgres", name: "serializable", dsn: "default_transaction_isolation=serializable", query: "SHOW transaction_isolation", want: "serializable"},
@@ -190,9 +186,9 @@ func requireSetting(t *testing.T, conn *sql.DB, query, want string) {
 func TestTableOfAnotherName(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 50)
-	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+	dbtest.EachServer(t, func(t *testing.T, db dbtest.DB) {
 		conn := db.Connect(t)
-		schema := "main."
+		var schema string
 		switch db.Dialect {
 		case "postgres":
 			schema = "Select."

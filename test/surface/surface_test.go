@@ -25,7 +25,7 @@ var limits = []struct {
 	{[]string{"."}, 4},
 	{[]string{"idgen"}, 82},
 	{[]string{"idgen/worker"}, 7},
-	{[]string{"lease"}, 34},
+	{[]string{"lease"}, 36},
 	{[]string{"schema/autoinc", "schema/catalog"}, 45},
 	{[]string{"schema/pk"}, 125},
 	{[]string{"schema/pk/public"}, 33},

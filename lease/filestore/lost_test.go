@@ -1,0 +1,66 @@
+package filestore
+
+import (
+	"os"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/snowkey-go/snowkey"
+	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/lease"
+)
+
+// The directory is removed while a process has issued all that it was granted, and the
+// clock is set back by less than MaxClockSkew. The next process must not issue the same ids.
+func TestRemovedAndClockSetBack(t *testing.T) {
+	path := t.TempDir() + "/leases"
+	layout, err := idgen.ParseLayout("0:20 │ time:41 × 1ms since 2026-01-01T00:00:00Z │ worker:2 │ sequence:1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(time.Until(time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)))
+		var ahead atomic.Int64
+		clock := func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
+		start := func() *idgen.Pool {
+			s := Dir(path)
+			s.clock = clock
+			return open(t, s, snowkey.Config{Layout: layout, Clock: clock, MaxAhead: idgen.NoLimit, MinWorker: 1, MaxWorker: 1})
+		}
+		start().Close(t.Context()) // creates the namespace
+		time.Sleep(time.Minute)
+		pool := start()
+		worker := workerOf(t, pool)
+		terms := lease.Terms{Namespace: "default", Layout: layout.String()}
+		rows, err := Dir(path).Rows(t.Context(), terms, worker, worker)
+		if err != nil || len(rows) != 1 {
+			t.Fatal(rows, err)
+		}
+		last := int64(0)
+		for last < rows[0].Bound-1 {
+			id, err := pool.Next(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			last = counter(id)
+		}
+		if err := os.RemoveAll(path); err != nil {
+			t.Fatal(err)
+		}
+		ahead.Store(int64(-900 * time.Millisecond))
+		next, err := start().Next(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if first := counter(next); first <= last {
+			t.Errorf("the next process starts at %d, but %d was issued", first, last)
+		}
+	})
+}
+
+// counter returns tick and sequence of an id.
+func counter(id int64) int64 {
+	return id>>3<<1 | id&1
+}

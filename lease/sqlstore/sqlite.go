@@ -1,0 +1,277 @@
+package sqlstore
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+
+	"github.com/snowkey-go/snowkey/internal/session"
+	"github.com/snowkey-go/snowkey/lease"
+	"github.com/snowkey-go/snowkey/lease/filestore"
+)
+
+// A SQLiteStore keeps the leases of an SQLite database with package filestore, in a folder
+// beside the file of the database. Use [SQLite] to create one.
+//
+// A SQLiteStore is safe for concurrent use. It uses the database only to find its file.
+type SQLiteStore struct {
+	db *sql.DB
+
+	mu    sync.Mutex
+	file  string           // the file of the database, "" if it is in memory
+	files *filestore.Store // nil before the file was found
+}
+
+var _ lease.Store = (*SQLiteStore)(nil)
+
+// SQLite returns a store for the database of db, which must be SQLite 3.16 or later. The
+// leases of shop.db are in the folder shop.db-snowkey. The database must be a file on a
+// local disk of this host, or in memory.
+func SQLite(db *sql.DB) *SQLiteStore { return &SQLiteStore{db: db} }
+
+// suffix follows the name of the database's file.
+const suffix = "-snowkey"
+
+// findText finds the database's file, its journal mode, and whether it has the lease
+// tables that development versions of Snowkey made.
+const findText = `SELECT l.file, (SELECT journal_mode FROM pragma_journal_mode), (SELECT COUNT(*) FROM main.sqlite_master WHERE name = 'snowkey_lease')
+FROM pragma_database_list l WHERE l.name = 'main'`
+
+// find returns the store of the folder. The first call asks the database for its file.
+func (s *SQLiteStore) find(ctx context.Context) (*filestore.Store, error) {
+	if s == nil || s.db == nil {
+		return nil, &lease.PermanentError{Err: fmt.Errorf("sqlstore: %w", session.ErrNoDatabase), Remedy: "then start again"}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.files != nil {
+		return s.files, nil
+	}
+	var file, journal string
+	var tables int
+	err := session.SQLite.Read(ctx, s.db, session.Settings{}, func(conn *sql.Conn) error {
+		return conn.QueryRowContext(ctx, findText).Scan(&file, &journal, &tables)
+	})
+	switch {
+	case err != nil && (ctx.Err() != nil || strings.Contains(err.Error(), "locked")):
+		return nil, fmt.Errorf("sqlstore: %w", err)
+	case err != nil:
+		return nil, &lease.PermanentError{Err: fmt.Errorf("sqlstore: this is not a database of SQLite, or its file cannot be opened: %w", err), Remedy: "use the store of your database, such as sqlstore.Postgres"}
+	case tables > 0:
+		return nil, &lease.PermanentError{
+			Err:    errors.New("sqlstore: the database has the lease tables of an earlier version, but leases are now in a folder beside the file"),
+			Remedy: "stop all processes, DROP TABLE snowkey_lease, DROP TABLE snowkey_lease_ns, and start again",
+		}
+	case file == "" && journal != "memory" && journal != "off":
+		return nil, refuse("the database has no file, and is not in memory")
+	}
+	if file == "" {
+		s.files = filestore.Dir(memoryFolder())
+		return s.files, nil
+	}
+	// All processes must find the same folder, whichever links they use.
+	path, err := filepath.EvalSymlinks(file)
+	info, gone := os.Stat(path)
+	switch {
+	case err != nil, gone != nil, !filepath.IsAbs(path), !info.Mode().IsRegular():
+		return nil, refuse(fmt.Sprintf("the database says that its file is %q, which is not a file on this host", file))
+	case isRemote(path):
+		return nil, refuse(fmt.Sprintf("the file %q of the database is on a network file system", path))
+	}
+	if other, err := os.Stat(path + suffix); err == nil && !other.IsDir() {
+		return nil, refuse(fmt.Sprintf("%q is not a folder", path+suffix))
+	}
+	s.file, s.files = path, filestore.Dir(path+suffix, filestore.Mode(folderMode(info)))
+	return s.files, nil
+}
+
+// folderMode returns the permissions of a database's folder. Who may write the database
+// must be able to renew a lease. Nobody else may open the lock file, since that is enough
+// to lock it.
+func folderMode(file fs.FileInfo) fs.FileMode {
+	var mode fs.FileMode = 0o700
+	if file.Mode()&0o020 != 0 {
+		mode |= 0o070 | fs.ModeSetgid // so that the files inside have the group too
+	}
+	if file.Mode()&0o002 != 0 {
+		mode |= 0o007
+	}
+	return mode
+}
+
+func refuse(reason string) error {
+	return &lease.PermanentError{
+		Err:    errors.New("sqlstore: " + reason + ", so its leases cannot be kept beside it"),
+		Remedy: "if all processes that use the database run on one host, give snowkey.Open the store filestore.Dir with a directory on a local disk of it",
+	}
+}
+
+// memoryFolder returns the folder for all databases in memory, which only this process
+// can use. We can't tell whether two *sql.DB share one of them, so they share the leases.
+var memoryFolder = sync.OnceValue(func() string {
+	return filepath.Join(os.TempDir(), fmt.Sprintf("snowkey-%d-%s", os.Getpid(), rand.Text()))
+})
+
+// memoryUsers counts the pools that use memoryFolder.
+var memoryUsers struct {
+	sync.Mutex
+	n int
+}
+
+// Reserve counts the pools. After the last one, release removes the folder of databases in
+// memory. Keepers call it; see [lease.Store].
+func (s *SQLiteStore) Reserve() (release func(), warning string) {
+	memoryUsers.Lock()
+	defer memoryUsers.Unlock()
+	memoryUsers.n++
+	return func() {
+		memoryUsers.Lock()
+		defer memoryUsers.Unlock()
+		if memoryUsers.n--; memoryUsers.n == 0 {
+			os.RemoveAll(memoryFolder())
+		}
+	}, ""
+}
+
+// explain makes errors permanent that a retry does not fix.
+func explain(err error) error {
+	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {
+		return &lease.PermanentError{
+			Err:    fmt.Errorf("sqlstore: %w", err),
+			Remedy: "let this user write to the folder of the database, or give snowkey.Open the store filestore.Dir with a directory that all processes of the host share",
+		}
+	}
+	return err
+}
+
+// use calls f with the store of the folder.
+func (s *SQLiteStore) use(ctx context.Context, f func(*filestore.Store) error) error {
+	files, err := s.find(ctx)
+	if err != nil {
+		return err
+	}
+	return explain(f(files))
+}
+
+// grants is like use, but for a call that may grant ids. They must not be issued if the
+// database was moved in the meantime, because the processes that find it at its new path
+// start above what was granted until then. Its old folder doesn't move with it.
+func (s *SQLiteStore) grants(ctx context.Context, f func(*filestore.Store) error) error {
+	err := s.use(ctx, f)
+	if err == nil && s.file != "" {
+		if _, gone := os.Stat(s.file); gone != nil {
+			return fmt.Errorf("sqlstore: the file of the database was moved or removed: %w", gone)
+		}
+	}
+	return err
+}
+
+// Migrate creates the folder if it does not exist, with the owner and the group of the
+// database's file. Those who may write the file may use it.
+func (s *SQLiteStore) Migrate(ctx context.Context) error {
+	return s.use(ctx, func(f *filestore.Store) error {
+		if s.file != "" {
+			if err := makeFolder(s.file); err != nil {
+				return err
+			}
+		}
+		return f.Migrate(ctx)
+	})
+}
+
+// makeFolder makes the folder of a database.
+func makeFolder(file string) error {
+	folder := file + suffix
+	info, err := os.Stat(file)
+	if err != nil {
+		return err
+	}
+	if err := os.Mkdir(folder, 0o700); err != nil {
+		if errors.Is(err, fs.ErrExist) {
+			return nil
+		}
+		return err
+	}
+	share(folder, info)
+	if err := os.Chmod(folder, folderMode(info)); err != nil {
+		return err
+	}
+	if above, err := os.Open(filepath.Dir(file)); err == nil {
+		above.Sync() // not possible on each system
+		above.Close()
+	}
+	return nil
+}
+
+// Layouts implements [lease.Store].
+func (s *SQLiteStore) Layouts(ctx context.Context, namespace string) (layouts []string, position int64, err error) {
+	err = s.use(ctx, func(f *filestore.Store) (err error) { layouts, position, err = f.Layouts(ctx, namespace); return err })
+	return layouts, position, err
+}
+
+// Namespaces returns the names of all namespaces that have a file, sorted.
+func (s *SQLiteStore) Namespaces(ctx context.Context) (names []string, err error) {
+	err = s.use(ctx, func(f *filestore.Store) (err error) { names, err = f.Namespaces(ctx); return err })
+	return names, err
+}
+
+// CreateNamespace implements [lease.Store].
+func (s *SQLiteStore) CreateNamespace(ctx context.Context, terms lease.Terms, position int64) (created bool, err error) {
+	err = s.use(ctx, func(f *filestore.Store) (err error) {
+		created, err = f.CreateNamespace(ctx, terms, position)
+		return err
+	})
+	return created, err
+}
+
+// Probe implements [lease.Store].
+func (s *SQLiteStore) Probe(ctx context.Context, q lease.Query) (p lease.Probe, err error) {
+	err = s.use(ctx, func(f *filestore.Store) (err error) { p, err = f.Probe(ctx, q); return err })
+	return p, err
+}
+
+// Fence implements [lease.Store].
+func (s *SQLiteStore) Fence(ctx context.Context, terms lease.Terms, seen string) error {
+	return s.use(ctx, func(f *filestore.Store) error { return f.Fence(ctx, terms, seen) })
+}
+
+// AddRows implements [lease.Store].
+func (s *SQLiteStore) AddRows(ctx context.Context, terms lease.Terms, least, most int64) error {
+	return s.use(ctx, func(f *filestore.Store) error { return f.AddRows(ctx, terms, least, most) })
+}
+
+// Claim implements [lease.Store].
+func (s *SQLiteStore) Claim(ctx context.Context, c lease.Claim) (row lease.Row, ok bool, err error) {
+	err = s.grants(ctx, func(f *filestore.Store) (err error) { row, ok, err = f.Claim(ctx, c); return err })
+	return row, ok && err == nil, err
+}
+
+// Renew implements [lease.Store].
+func (s *SQLiteStore) Renew(ctx context.Context, r lease.Renewal) (row lease.Row, ok bool, err error) {
+	err = s.grants(ctx, func(f *filestore.Store) (err error) { row, ok, err = f.Renew(ctx, r); return err })
+	return row, ok && err == nil, err
+}
+
+// Release implements [lease.Store].
+func (s *SQLiteStore) Release(ctx context.Context, terms lease.Terms, held lease.Row, unused int64) (freed bool, err error) {
+	err = s.use(ctx, func(f *filestore.Store) (err error) { freed, err = f.Release(ctx, terms, held, unused); return err })
+	return freed, err
+}
+
+// Rows implements [lease.Store].
+func (s *SQLiteStore) Rows(ctx context.Context, terms lease.Terms, least, most int64) (rows []lease.Row, err error) {
+	err = s.use(ctx, func(f *filestore.Store) (err error) { rows, err = f.Rows(ctx, terms, least, most); return err })
+	return rows, err
+}
+
+// Examine implements [lease.Store]. It returns nothing, because a folder has no settings
+// to check.
+func (s *SQLiteStore) Examine(context.Context) ([]lease.Finding, error) { return nil, nil }
