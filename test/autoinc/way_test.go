@@ -427,6 +427,11 @@ func TestVerifyComparesForeignKeys(t *testing.T) {
 		if got := verdicts(t, verify(t, s.conn, p)); !strings.Contains(got, "it is NOT DEFERRABLE, and was DEFERRABLE INITIALLY DEFERRED") {
 			t.Errorf("online %t: got\n%s", online, got)
 		}
+		exec(t, s.conn, "ALTER TABLE old DROP CONSTRAINT a",
+			"ALTER TABLE old ADD CONSTRAINT a FOREIGN KEY (a) REFERENCES orders (id) ON DELETE CASCADE DEFERRABLE INITIALLY DEFERRED")
+		if got := verdicts(t, verify(t, s.conn, p)); !strings.Contains(got, "ON DELETE CASCADE, and was") {
+			t.Errorf("online %t: got\n%s", online, got)
+		}
 	}
 }
 
