@@ -13,7 +13,8 @@ import (
 	"github.com/snowkey-go/snowkey/internal/leased"
 )
 
-// Reserve reserves a connection of db for statements of stores, until release is called.
+// Reserve reserves a connection of db for statements of stores, until release is called,
+// which waits for a statement that is running.
 // All callers that use the same db share one connection. The first statement takes it
 // from db. If it breaks, the next statement takes another one.
 //
@@ -39,12 +40,15 @@ func Reserve(db *sql.DB) (release func(), warning string) {
 	k.users++
 	return sync.OnceFunc(func() {
 		keeping.Lock()
-		defer keeping.Unlock()
-		if k.users--; k.users > 0 {
-			return
+		k.users--
+		last := k.users == 0
+		if last {
+			delete(keeping.by, db)
 		}
-		delete(keeping.by, db)
-		go k.end() // a statement may still be running
+		keeping.Unlock()
+		if last {
+			k.end()
+		}
 	}), warning
 }
 
@@ -64,6 +68,7 @@ type kept struct {
 	mode    mode
 }
 
+// end gives the connection back to the pool, after the statement that is using it.
 func (k *kept) end() {
 	k.turn <- struct{}{}
 	k.ended = true

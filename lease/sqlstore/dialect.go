@@ -62,13 +62,14 @@ var postgresDDL string
 //go:embed mysql.sql
 var mysqlDDL string
 
-// postgresIdentity identifies the cluster, its timeline, the two tables, and the lease
-// table's file. We need the timeline because each promotion and each recovery to a
-// point in time starts a new one, and the file because TRUNCATE creates a new one. Note
+// postgresIdentity identifies the cluster, its timeline, the database, the two tables, and
+// the lease table's file. We need the timeline because each promotion and each recovery to
+// a point in time starts a new one, the database because CREATE DATABASE … TEMPLATE copies
+// the tables with their identities, and the file because TRUNCATE creates a new one. Note
 // that a standby can't read its timeline.
 const postgresIdentity = `(CASE WHEN pg_is_in_recovery() THEN 'standby' ELSE
 	(SELECT system_identifier FROM pg_control_system())::text || '/' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) END || '/' ||
-	'{ns}'::regclass::oid || '/' || '{lease}'::regclass::oid || '/' || pg_relation_filenode('{lease}'::regclass))`
+	(SELECT oid FROM pg_database WHERE datname = current_database()) || '/' || '{ns}'::regclass::oid || '/' || '{lease}'::regclass::oid || '/' || pg_relation_filenode('{lease}'::regclass))`
 
 const postgresUnknown = `('unknown/' || '{ns}'::regclass::oid || '/' || '{lease}'::regclass::oid || '/' || pg_relation_filenode('{lease}'::regclass))`
 

@@ -183,8 +183,9 @@
 // leases, so each claim compares the current fingerprint with the stored one. A
 // fingerprint contains:
 //
-//	PostgreSQL  the cluster's system identifier and timeline; the OIDs of both tables;
-//	            the file of the lease table; the transaction that wrote the namespace row
+//	PostgreSQL  the cluster's system identifier and timeline; the OIDs of the database and
+//	            of both tables; the file of the lease table; the transaction that wrote
+//	            the namespace row
 //	MySQL       server_uuid, and when the tables were created
 //	MariaDB     host name, port and server_id, and when the tables were created
 //	Galera      the cluster's UUID, and the position of its view in the cluster's log
