@@ -14,59 +14,34 @@ import (
 	"github.com/snowkey-go/snowkey/token"
 )
 
-// A reference is a second implementation of the format, which is slow and simple. Its
-// fields from lateExpiry on are defects that the properties must catch.
+// A reference is a second implementation of the format, which is slow and simple.
 type reference struct {
 	keys    string // as for token.ParseKeys
 	purpose string
 	ids     func() int64
 	clock   func() time.Time
-
-	uncoveredExpiry   bool // the MAC does not cover the expiry
-	uncoveredKey      bool // the MAC does not cover the id of the key
-	shortMAC          bool // compares the first 4 bytes of the MAC
-	missingMAC        bool // compares as many bytes of the MAC as there are
-	anyKey            bool // ignores the id of the key and tries all
-	removedKeys       bool // accepts keys that were removed
-	anyPurpose        bool // the MAC does not cover the purpose
-	expiryFirst       bool // looks at the expiry before the MAC
-	inclusiveExpiry   bool // accepts a token in the millisecond in which it expires
-	lenient           bool // ignores white space and upper case in the prefix
-	alphabetOfBase64  bool // does not sort
-	withoutRandomBits bool
-	sameRandomBits    bool // has random bits that repeat
 }
 
-const (
-	sorted   = "-0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz"
-	unsorted = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
-)
-
-func (r *reference) alphabet() string {
-	if r.alphabetOfBase64 {
-		return unsorted
-	}
-	return sorted
-}
+const sorted = "-0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz"
 
 // encode writes bytes as digits of 6 bits.
-func encode(alphabet string, b []byte) string {
+func encode(b []byte) string {
 	var text strings.Builder
 	bits, n := uint32(0), 0
 	for _, each := range b {
 		bits, n = bits<<8|uint32(each), n+8
 		for ; n >= 6; n -= 6 {
-			text.WriteByte(alphabet[bits>>(n-6)&63])
+			text.WriteByte(sorted[bits>>(n-6)&63])
 		}
 	}
 	return text.String()
 }
 
 // decode is the inverse of encode for multiples of 3 bytes.
-func decode(alphabet, text string) (b []byte, ok bool) {
+func decode(text string) (b []byte, ok bool) {
 	bits, n := uint32(0), 0
 	for i := range len(text) {
-		digit := strings.IndexByte(alphabet, text[i])
+		digit := strings.IndexByte(sorted, text[i])
 		if digit < 0 {
 			return nil, false
 		}
@@ -78,42 +53,23 @@ func decode(alphabet, text string) (b []byte, ok bool) {
 	return b, n == 0
 }
 
-// removed has the secrets of all keys that a reference with removedKeys has seen.
-var removed = map[byte][][]byte{}
-
-func (r *reference) secrets(id byte) (secrets [][]byte) {
+// secret returns the secret of a key, or nil if there is no such key.
+func (r *reference) secret(id byte) []byte {
 	for each := range strings.SplitSeq(r.keys, ",") {
 		key, secret, _ := strings.Cut(each, ":")
-		n, _ := strconv.Atoi(key)
-		b, _ := hex.DecodeString(secret)
-		if byte(n) == id || r.anyKey {
-			secrets = append(secrets, b)
-		}
-		if r.removedKeys {
-			removed[byte(n)] = append(removed[byte(n)], b)
+		if n, _ := strconv.Atoi(key); byte(n) == id {
+			b, _ := hex.DecodeString(secret)
+			return b
 		}
 	}
-	if r.removedKeys {
-		return removed[id]
-	}
-	return secrets
+	return nil
 }
 
 func (r *reference) mac(secret, body []byte) []byte {
 	h := hmac.New(sha256.New, secret)
 	h.Write([]byte("st1_"))
-	switch {
-	case r.uncoveredExpiry:
-		h.Write(body[:24])
-		h.Write(body[30:])
-	case r.uncoveredKey:
-		h.Write(body[:30])
-	default:
-		h.Write(body)
-	}
-	if !r.anyPurpose {
-		h.Write([]byte(r.purpose))
-	}
+	h.Write(body)
+	h.Write([]byte(r.purpose))
 	return h.Sum(nil)
 }
 
@@ -121,52 +77,29 @@ func (r *reference) issue(ttl time.Duration) (string, error) {
 	first, _, _ := strings.Cut(r.keys, ":")
 	key, _ := strconv.Atoi(first)
 	random := make([]byte, 16)
-	switch {
-	case r.sameRandomBits:
-		random = []byte("sixteen bytes...")
-	case !r.withoutRandomBits:
-		rand.Read(random)
-	}
+	rand.Read(random)
 	body := binary.BigEndian.AppendUint64(nil, uint64(r.ids()))
 	body = append(body, random...)
 	body = append(body, binary.BigEndian.AppendUint64(nil, uint64(r.clock().Add(ttl).UnixMilli()))[2:]...)
 	body = append(body, byte(key))
-	return "st1_" + encode(r.alphabet(), append(body, r.mac(r.secrets(byte(key))[0], body)...)), nil
+	return "st1_" + encode(append(body, r.mac(r.secret(byte(key)), body)...)), nil
 }
 
 func (r *reference) verify(text string) (id int64, expires time.Time, err error) {
-	if r.lenient {
-		text = strings.Join(strings.Fields(text), "")
-		text = strings.ToLower(text[:min(4, len(text))]) + text[min(4, len(text)):]
-	}
 	digits, ok := strings.CutPrefix(text, "st1_")
-	b, decoded := decode(r.alphabet(), digits)
-	if !ok || !decoded || len(b) != 63 && (!r.missingMAC || len(b) < 31) {
+	b, decoded := decode(digits)
+	if !ok || !decoded || len(b) != 63 {
 		return 0, time.Time{}, token.ErrInvalid
 	}
 	body, mac := b[:31], b[31:]
 	id = int64(binary.BigEndian.Uint64(body))
 	ms := int64(binary.BigEndian.Uint64(append([]byte{0, 0}, body[24:30]...)))
 	now := r.clock().UnixMilli()
-	expired := ms < now || ms == now && !r.inclusiveExpiry
-	if r.expiryFirst && expired {
-		return 0, time.Time{}, token.ErrExpired
-	}
-	genuine := false
-	for _, secret := range r.secrets(body[30]) {
-		want := r.mac(secret, body)
-		switch {
-		case r.shortMAC:
-			want, mac = want[:4], mac[:4]
-		case r.missingMAC:
-			want = want[:len(mac)]
-		}
-		genuine = genuine || string(want) == string(mac)
-	}
-	if !genuine {
+	secret := r.secret(body[30])
+	if secret == nil || string(r.mac(secret, body)) != string(mac) {
 		return 0, time.Time{}, token.ErrInvalid
 	}
-	if expired {
+	if ms <= now {
 		return 0, time.Time{}, token.ErrExpired
 	}
 	return id, time.UnixMilli(ms).UTC(), nil

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -35,6 +36,33 @@ type shell struct {
 	env []string
 }
 
+// programs is the folder that TestMain removes.
+var programs string
+
+var build = sync.OnceValues(func() (out []byte, err error) {
+	if programs, err = os.MkdirTemp("", "snowkey"); err != nil {
+		return nil, err
+	}
+	return exec.Command("go", "build", "-o", filepath.Join(programs, "snowkey"), ".").CombinedOutput()
+})
+
+func TestMain(m *testing.M) {
+	status := m.Run()
+	if programs != "" {
+		os.RemoveAll(programs)
+	}
+	os.Exit(status)
+}
+
+// bin returns the folder of the program snowkey.
+func bin(t *testing.T) string {
+	t.Helper()
+	if out, err := build(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return programs
+}
+
 func newShell(t *testing.T) shell {
 	t.Helper()
 	dbtest.SQLite(t)
@@ -42,25 +70,14 @@ func newShell(t *testing.T) shell {
 		t.Skip("there is no shell")
 	}
 	dir := t.TempDir()
-	build := exec.Command("go", "build", "-o", filepath.Join(dir, "bin", "snowkey"), ".")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
 	path := filepath.Join(dir, "shop.db")
-	if err := os.WriteFile(path, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "serve.db"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "dsn.txt"), []byte(path+"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "tokens.txt"), []byte("0123456789abcdef\nfedcba9876543210\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "fleet.txt"), []byte("orders 0 255\npayments 256 511\nspare 512 1023\n"), 0o600); err != nil {
-		t.Fatal(err)
+	for name, text := range map[string]string{
+		"shop.db": "", "serve.db": "", "dsn.txt": path + "\n", "tokens.txt": "0123456789abcdef\nfedcba9876543210\n",
+		"fleet.txt": "orders 0 255\npayments 256 511\nspare 512 1023\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
 	db, err := openSQLite(path, true)
 	if err != nil {
@@ -77,7 +94,7 @@ func newShell(t *testing.T) shell {
 		}
 	}
 	leaseAll(t, db, filepath.Join(dir, "leases"))
-	return shell{dir, append(os.Environ(), "SNOWKEY_DSN="+path, "PATH="+filepath.Join(dir, "bin")+string(os.PathListSeparator)+os.Getenv("PATH"))}
+	return shell{dir, append(os.Environ(), "SNOWKEY_DSN="+path, "PATH="+bin(t)+string(os.PathListSeparator)+os.Getenv("PATH"))}
 }
 
 func leaseAll(t *testing.T, db *sql.DB, dir string) {
@@ -131,6 +148,7 @@ func (s shell) run(t *testing.T, line string) string {
 
 // TestExamples runs every example in the help of the commands.
 func TestExamples(t *testing.T) {
+	t.Parallel()
 	s := newShell(t)
 	var visit func(cmd *cobra.Command)
 	visit = func(cmd *cobra.Command) {
@@ -176,10 +194,13 @@ func TestExamples(t *testing.T) {
 
 // TestPages runs each command on the pages, which must print what the pages say they do.
 func TestPages(t *testing.T) {
-	t.Run("command", func(t *testing.T) { page(t, "command.md", 10) })
-	t.Run("services-and-databases", func(t *testing.T) { page(t, "services-and-databases.md", 3) })
-	t.Run("operations", func(t *testing.T) { page(t, "operations.md", 2) })
-	t.Run("sql-default", func(t *testing.T) { page(t, "sql-default.md", 2) })
+	t.Parallel()
+	for name, atLeast := range map[string]int{"command": 10, "services-and-databases": 3, "operations": 2, "sql-default": 2} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			page(t, name+".md", atLeast)
+		})
+	}
 }
 
 func page(t *testing.T, name string, atLeast int) {

@@ -14,6 +14,7 @@ import (
 )
 
 func TestNextVersions(t *testing.T) {
+	t.Parallel()
 	now := time.Date(2026, 12, 31, 23, 59, 59, 0, time.UTC)
 	for _, c := range []struct {
 		name  string
@@ -53,6 +54,7 @@ func filesPlan() *autoinc.Plan {
 
 // If anything is wrong, no file is written, and none is overwritten.
 func TestWriteFilesOrNone(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	now := time.Date(2026, 12, 31, 0, 0, 0, 0, time.UTC)
 	online := filesPlan()

@@ -25,6 +25,7 @@ func fleetFile(t *testing.T, text string) string {
 }
 
 func TestFleetCheckFile(t *testing.T) {
+	t.Parallel()
 	got := call(t, nil, "fleet", "check", fleetFile(t, fleetText))
 	if want := "SERVICE   FIRST  LAST  PROCESSES\norders    0      7     8\npayments  8      511   504\nspare     512    1023  512\n"; got.status != 0 || got.out != want {
 		t.Errorf("%+v; want %s", got, want)
@@ -57,6 +58,7 @@ func TestFleetCheckFile(t *testing.T) {
 // TestFleetCheckStore checks a store with processes that keep to the file, and one with
 // processes that don't.
 func TestFleetCheckStore(t *testing.T) {
+	t.Parallel()
 	file := fleetFile(t, fleetText)
 	eachStore(t, func(t *testing.T, s store, args []string) {
 		check := func(service string, more ...string) called {
@@ -107,6 +109,7 @@ func TestFleetCheckStore(t *testing.T) {
 
 // The commands that take the settings of the processes must take the fleet, too.
 func TestFleetOfCommands(t *testing.T) {
+	t.Parallel()
 	file, dir := fleetFile(t, fleetText), filepath.Join(t.TempDir(), "leases")
 	s := filestore.Dir(dir)
 	for range 8 {

@@ -35,6 +35,7 @@ func within(preset string) time.Time {
 // TestInspectPresets checks, for every preset and in both forms, that an id is decoded
 // into exactly the parts that it was composed of.
 func TestInspectPresets(t *testing.T) {
+	t.Parallel()
 	for _, preset := range presets {
 		at := within(preset.name)
 		for sequence := int64(1); sequence <= 2; sequence++ {
@@ -58,6 +59,7 @@ func TestInspectPresets(t *testing.T) {
 }
 
 func TestInspectDraws(t *testing.T) {
+	t.Parallel()
 	id, err := idgen.Twitter().Compose(idgen.Parts{Time: time.Date(2022, 6, 28, 16, 7, 40, 105e6, time.UTC), Worker: 26, Sequence: 1, Fixed: []int64{11}})
 	if err != nil {
 		t.Fatal(err)
@@ -81,6 +83,7 @@ func TestInspectDraws(t *testing.T) {
 
 // TestInspectForms checks that a text which is valid in both forms is read in both.
 func TestInspectForms(t *testing.T) {
+	t.Parallel()
 	const text = "1234567890123"
 	if got := callWith(t, "", "inspect", text); strings.Count(got.out, "read as decimal") != 1 || strings.Count(got.out, "read as sortable") != 1 {
 		t.Errorf("%+v", got)
@@ -100,6 +103,7 @@ func TestInspectForms(t *testing.T) {
 // TestInspectOtherForms reads the same ids in each form that has to be named. Those of
 // bwmarrin/snowflake were written by that library; see bench/bwmarrin_test.go.
 func TestInspectOtherForms(t *testing.T) {
+	t.Parallel()
 	file, err := os.Open("testdata/bwmarrin.csv")
 	if err != nil {
 		t.Fatal(err)
@@ -152,6 +156,7 @@ func TestInspectOtherForms(t *testing.T) {
 // TestInspectLines checks that lines without a valid id are reported by number, and
 // don't keep the other lines from being read.
 func TestInspectLines(t *testing.T) {
+	t.Parallel()
 	got := callWith(t, "284061204176896001\n\nx\n284061204176896002\r\n", "inspect")
 	want := called{
 		status: 1,
@@ -170,6 +175,7 @@ func TestInspectLines(t *testing.T) {
 }
 
 func TestLayout(t *testing.T) {
+	t.Parallel()
 	got := callWith(t, "", "layout", "jssafe")
 	want := `jssafe
 0:11 │ time:37 × 10ms since 2025-01-01T00:00:00Z │ worker:10 │ sequence:6
@@ -199,6 +205,7 @@ func TestLayout(t *testing.T) {
 // TestDesign checks that a proposed layout meets the requirements, and that none of its
 // fields could be even one bit shorter.
 func TestDesign(t *testing.T) {
+	t.Parallel()
 	now := time.Now()
 	for _, want := range []requirement{
 		{processes: 1, rate: 1, years: 1, bits: 63},
@@ -234,6 +241,7 @@ func TestDesign(t *testing.T) {
 
 // TestRange checks that the range has the ids of exactly those ticks that begin in it.
 func TestRange(t *testing.T) {
+	t.Parallel()
 	for _, preset := range presets {
 		l := preset.layout
 		from := within(preset.name)

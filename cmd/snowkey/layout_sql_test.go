@@ -14,6 +14,7 @@ import (
 // TestLayoutSQL checks that the command prints the statements that test/timesql runs on
 // each server.
 func TestLayoutSQL(t *testing.T) {
+	t.Parallel()
 	for _, dialect := range timesql.Dialects {
 		for _, preset := range presets {
 			create, drop, err := timesql.Statements(preset.layout, dialect)
@@ -39,6 +40,7 @@ func TestLayoutSQL(t *testing.T) {
 }
 
 func TestLayoutSQLFiles(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "functions")
 	if got := callWith(t, "", "layout", "--sql", "mariadb", "--files", dir, "--format", "golang-migrate"); got.status != 0 {
 		t.Fatalf("%+v", got)
@@ -59,6 +61,7 @@ func TestLayoutSQLFiles(t *testing.T) {
 }
 
 func TestLayoutSQLRefuses(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		args   []string
 		status int

@@ -27,7 +27,9 @@ func call(t *testing.T, env map[string]string, args ...string) called {
 }
 
 func TestInspect(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		t.Parallel()
 		conn := db.Connect(t)
 		counting := map[string]string{
 			"postgres": "serial PRIMARY KEY", "mysql": "INT AUTO_INCREMENT PRIMARY KEY", "sqlite": "INTEGER PRIMARY KEY",
@@ -68,6 +70,7 @@ func TestInspect(t *testing.T) {
 // TestSQLiteFile checks that a path may contain any characters, and that a missing file
 // doesn't get created.
 func TestSQLiteFile(t *testing.T) {
+	t.Parallel()
 	dbtest.SQLite(t)
 	dir := t.TempDir()
 	path := filepath.Join(dir, "a b#c?d%20.db")
@@ -93,6 +96,7 @@ func TestSQLiteFile(t *testing.T) {
 // TestPasswordIsNotPrinted checks that no error contains the password, not even if the
 // data source name is malformed.
 func TestPasswordIsNotPrinted(t *testing.T) {
+	t.Parallel()
 	const secret = "hunter2"
 	for _, dsn := range []string{
 		"postgres://user:" + secret + "@127.0.0.1:1/shop",
@@ -129,6 +133,7 @@ func TestPasswordIsNotPrinted(t *testing.T) {
 }
 
 func TestUsage(t *testing.T) {
+	t.Parallel()
 	for _, tc := range []struct {
 		args   string
 		status int
@@ -204,7 +209,9 @@ func TestUsage(t *testing.T) {
 
 // TestMigrate goes through a whole migration, using only commands.
 func TestMigrate(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		t.Parallel()
 		conn := db.Connect(t)
 		counting := map[string]string{
 			"postgres": "serial PRIMARY KEY", "mysql": "INT AUTO_INCREMENT PRIMARY KEY", "sqlite": "INTEGER PRIMARY KEY",

@@ -16,8 +16,9 @@ import (
 // TestServe starts the service, draws ids with and without a token, and stops the process,
 // which must give its worker number back.
 func TestServe(t *testing.T) {
+	t.Parallel()
 	s := newShell(t)
-	cmd := exec.Command(filepath.Join(s.dir, "bin", "snowkey"), "serve", "--addr", "127.0.0.1:0", "--namespace", "served", "--token-file", "tokens.txt", "--max-clock-skew", "10ms")
+	cmd := exec.Command(filepath.Join(bin(t), "snowkey"), "serve", "--addr", "127.0.0.1:0", "--namespace", "served", "--token-file", "tokens.txt", "--max-clock-skew", "10ms")
 	cmd.Dir, cmd.Env = s.dir, s.env
 	var log strings.Builder
 	cmd.Stderr = &log
@@ -82,6 +83,7 @@ func TestServe(t *testing.T) {
 
 // TestServeRefuses checks that nothing is leased for an address that everybody could reach.
 func TestServeRefuses(t *testing.T) {
+	t.Parallel()
 	s := newShell(t)
 	for _, args := range []string{"--addr :0", "--addr 0.0.0.0:0", "--tls-cert x.pem", "--token-file dsn.txt --max-batch -1", "--token-file missing.txt"} {
 		cmd := exec.Command("sh", "-c", "snowkey serve --namespace refused "+args)

@@ -13,6 +13,7 @@ import (
 // TestSQLClient runs what snowkey sql prints with the client of the server, which splits
 // statements by itself.
 func TestSQLClient(t *testing.T) {
+	t.Parallel()
 	about := dbtest.MySQL(t)
 	dialect := "mysql"
 	if about.MariaDB {

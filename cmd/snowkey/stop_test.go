@@ -23,6 +23,7 @@ func (f writerFunc) Write(p []byte) (int, error) {
 // that apply then says how to continue, and that the next apply continues with the next
 // batch.
 func TestStoppedBackfill(t *testing.T) {
+	t.Parallel()
 	if !slices.Contains(dbtest.Databases(t), "postgres") {
 		t.Skip("only Postgres has backfills")
 	}

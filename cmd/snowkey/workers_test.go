@@ -27,6 +27,7 @@ func eachStore(t *testing.T, f func(t *testing.T, s store, args []string)) {
 		f(t, filestore.Dir(dir), []string{"--dir", dir})
 	})
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		t.Parallel()
 		s, err := sqlStore(db.Dialect, "", db.Connect(t))
 		if err != nil {
 			t.Fatal(err)
@@ -63,6 +64,7 @@ func tryHold(t *testing.T, s store, wait time.Duration, cfg snowkey.Config) *idg
 }
 
 func TestWorkers(t *testing.T) {
+	t.Parallel()
 	eachStore(t, func(t *testing.T, s store, args []string) {
 		workers := func(more ...string) (all []keeper.Worker) {
 			t.Helper()
@@ -113,6 +115,7 @@ func TestWorkers(t *testing.T) {
 // immediately. If its holder is still running, it loses the lease. No id may be
 // repeated.
 func TestWorkersFree(t *testing.T) {
+	t.Parallel()
 	eachStore(t, func(t *testing.T, s store, args []string) {
 		lost := make(chan struct{}, 100)
 		cfg := snowkey.Config{Window: time.Second, MinWorker: 7, MaxWorker: 8, OnLost: func(*lease.LostError) { lost <- struct{}{} }}
@@ -168,6 +171,7 @@ func TestWorkersFree(t *testing.T) {
 }
 
 func TestDoctorAndFence(t *testing.T) {
+	t.Parallel()
 	eachStore(t, func(t *testing.T, s store, args []string) {
 		doctor := append([]string{"doctor"}, args...)
 		fence := append([]string{"fence"}, args...)
@@ -220,6 +224,7 @@ func idOf(t *testing.T, s store) (int64, error) {
 }
 
 func TestWatch(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "leases")
 	hold(t, filestore.Dir(dir), snowkey.Config{Label: "pod a"})
 	ctx, stop := context.WithCancel(t.Context())
@@ -239,7 +244,9 @@ func TestWatch(t *testing.T) {
 // TestInit checks that the statements printed by init create usable tables. A role must
 // be able to lease worker numbers with no more than the granted privileges.
 func TestInit(t *testing.T) {
+	t.Parallel()
 	dbtest.EachServer(t, func(t *testing.T, db dbtest.DB) {
+		t.Parallel()
 		got := call(t, nil, "init", "--dialect", db.Dialect, "--json", "--table", "app_leases")
 		var printed struct {
 			Statements []string

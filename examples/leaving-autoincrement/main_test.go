@@ -17,11 +17,11 @@ func TestLeave(t *testing.T) {
 			dsn = "" // the way a user starts it
 		}
 		var out strings.Builder
-		if err := leave(t.Context(), &out, dsn, 3000); err != nil {
+		if err := leave(t.Context(), &out, dsn, 600); err != nil {
 			t.Fatalf("%v\n%s", err, &out)
 		}
 		for _, want := range []string{
-			"the shop has 3000 rows in 6 tables, on " + db.Dialect,
+			"the shop has 600 rows in 6 tables, on " + db.Dialect,
 			"every row that was written is there, and no other; no key repeats; all 7 foreign keys resolve",
 		} {
 			if !strings.Contains(out.String(), want) {

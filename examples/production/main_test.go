@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"sync"
@@ -19,19 +18,26 @@ import (
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 )
 
-// TestReplicas lets three replicas migrate at the same time and serve, and then
-// replaces one after another.
+// programEnv makes the test binary the program.
+const programEnv = "SNOWKEY_PRODUCTION"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(programEnv) != "" {
+		main()
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// TestReplicas lets three replicas migrate at the same time and serve, replaces one after
+// another, and then ends the old ones.
 func TestReplicas(t *testing.T) {
 	dsn := dbtest.Postgres(t).DSN
-	program := filepath.Join(t.TempDir(), "production")
-	if out, err := exec.Command("go", "build", "-o", program, ".").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
 	var wg sync.WaitGroup
 	for range 3 {
 		wg.Go(func() {
-			cmd := exec.Command(program, "migrate")
-			cmd.Env = append(os.Environ(), "DATABASE_URL="+dsn)
+			cmd := exec.Command(os.Args[0], "migrate")
+			cmd.Env = append(os.Environ(), programEnv+"=1", "DATABASE_URL="+dsn)
 			if out, err := cmd.CombinedOutput(); err != nil {
 				t.Errorf("migrate: %v\n%s", err, out)
 			}
@@ -53,16 +59,24 @@ func TestReplicas(t *testing.T) {
 	}
 	replicas := make([]*replica, 3)
 	for i := range replicas {
-		replicas[i] = startReplica(t, program, dsn)
+		replicas[i] = startReplica(t, dsn)
 	}
+	var old []*replica
 	for round := range 3 {
 		for i, r := range replicas {
 			create(r, fmt.Sprintf("user %d of replica %d", round, i))
 		}
-		old := replicas[round]
-		replicas[round] = startReplica(t, program, dsn)
-		old.terminate(t)
+		old = append(old, replicas[round])
+		replicas[round] = startReplica(t, dsn)
 	}
+	t.Run("end", func(t *testing.T) {
+		for i, r := range old {
+			t.Run(fmt.Sprint(i), func(t *testing.T) {
+				t.Parallel()
+				r.terminate(t)
+			})
+		}
+	})
 	for i, r := range replicas {
 		create(r, fmt.Sprintf("the last user of replica %d", i))
 	}
@@ -76,12 +90,12 @@ func (r *replica) terminate(t *testing.T) {
 		t.Errorf("before the end: %d", status)
 	}
 	r.cmd.Process.Signal(syscall.SIGTERM)
-	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
 		if status, _ := r.request(t, "GET", "/readyz", ""); status == http.StatusServiceUnavailable {
 			break
 		}
 		if time.Now().After(deadline) {
-			t.Fatal("after SIGTERM it is ready for 10 s")
+			t.Fatal("after SIGTERM it is ready for a minute")
 		}
 	}
 	r.create(t, "a request after SIGTERM")
@@ -129,10 +143,10 @@ func (l *log) String() string {
 
 var address = regexp.MustCompile(`serving.*address=\S*:(\d+)`)
 
-func startReplica(t *testing.T, program, dsn string) *replica {
+func startReplica(t *testing.T, dsn string) *replica {
 	t.Helper()
-	r := &replica{cmd: exec.Command(program), log: &log{}, ended: make(chan struct{})}
-	r.cmd.Env = append(os.Environ(), "DATABASE_URL="+dsn, "PORT=0", "DRAIN_DELAY=1s")
+	r := &replica{cmd: exec.Command(os.Args[0]), log: &log{}, ended: make(chan struct{})}
+	r.cmd.Env = append(os.Environ(), programEnv+"=1", "DATABASE_URL="+dsn, "PORT=0", "DRAIN_DELAY=3s")
 	pipe, err := r.cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -189,7 +189,7 @@ func TestDSNs(t *testing.T) {
 	}
 }
 
-func mustExec(t *testing.T, conn *sql.DB, statement string) {
+func mustExec(t TB, conn *sql.DB, statement string) {
 	t.Helper()
 	if _, err := conn.Exec(statement); err != nil {
 		t.Fatalf("%s: %v", statement, err)

@@ -36,19 +36,22 @@ func (s *Standby) Lag() error {
 	if err := s.primary.read("SELECT pg_current_wal_flush_lsn()::text", &position); err != nil {
 		return err
 	}
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
-		var there bool
-		if err := s.read("SELECT pg_last_wal_replay_lsn() >= '"+position+"'", &there); err != nil {
+	if err := s.awaits("pg_last_wal_replay_lsn() >= '" + position + "'"); err != nil {
+		return err
+	}
+	s.link.Cut()
+	return nil
+}
+
+// awaits waits until a condition holds on db's server.
+func (db DB) awaits(condition string) error {
+	return Within(time.Minute, func() error {
+		var holds bool
+		if err := db.read("SELECT "+condition, &holds); err != nil || holds {
 			return err
 		}
-		if there {
-			s.link.Cut()
-			return nil
-		}
-		if time.Now().After(deadline) {
-			return fmt.Errorf("dbtest: the standby has not come to %s in a minute", position)
-		}
-	}
+		return fmt.Errorf("dbtest: %s for a minute: not %s", db.Version, condition)
+	})
 }
 
 // Promote turns the standby into a primary, and returns once it accepts commits.
@@ -78,18 +81,10 @@ func RecoveryOf(t TB, db DB) DB {
 	t.Helper()
 	restored := copyOf(t, db, "recovery.signal",
 		"restore_command = 'false'", "recovery_target = 'immediate'", "recovery_target_action = 'promote'")
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
-		var recovers bool
-		if err := restored.read("SELECT pg_is_in_recovery()", &recovers); err != nil {
-			t.Fatalf("%v", err)
-		}
-		if !recovers {
-			return restored
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("dbtest: %s has not recovered in a minute", db.Version)
-		}
+	if err := restored.awaits("NOT pg_is_in_recovery()"); err != nil {
+		t.Fatalf("%v", err)
 	}
+	return restored
 }
 
 // copyOf takes a backup of db's server, starts a server on it, and returns the copy of db

@@ -30,12 +30,12 @@ func (p *Process) Kill() error {
 	if err := p.Signal(os.Kill); err != nil {
 		return err
 	}
-	for deadline := time.Now().Add(time.Minute); p.Runs(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
+	return Within(time.Minute, func() error {
+		if p.Runs() {
 			return fmt.Errorf("dbtest: %s survives kill -9", p.name)
 		}
-	}
-	return nil
+		return nil
+	})
 }
 
 // Signal sends a signal to the server. A Postgres that is stopped with SIGSTOP goes on
@@ -58,7 +58,7 @@ func (p *Process) Signal(s os.Signal) error {
 
 // Start starts a killed server again, and waits until it answers.
 func (p *Process) Start() error {
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+	err := Within(time.Minute, func() error {
 		// A new Postgres won't start as long as a child of the old one hasn't noticed
 		// that its parent is dead, so this may take several attempts.
 		if !p.Runs() {
@@ -66,16 +66,23 @@ func (p *Process) Start() error {
 			if _, err := p.warden.owner.WriteString("\n"); err != nil {
 				return err
 			}
-			for p.starts() == before && time.Now().Before(deadline) {
+			for n := 0; p.starts() == before && n < 30_000; n++ {
 				time.Sleep(time.Millisecond)
 			}
 		}
-		err := p.answers()
-		if err == nil {
-			return nil
-		}
-		if time.Now().After(deadline) {
-			return fmt.Errorf("dbtest: %s does not start again: %w; its log ends:\n%s", p.name, err, p.Log())
+		return p.answers()
+	})
+	if err != nil {
+		return fmt.Errorf("dbtest: %s does not start again: %w; its log ends:\n%s", p.name, err, p.Log())
+	}
+	return nil
+}
+
+// Within calls f until it returns nil. When the time is over, it returns f's error.
+func Within(limit time.Duration, f func() error) error {
+	for deadline := time.Now().Add(limit); ; time.Sleep(10 * time.Millisecond) {
+		if err := f(); err == nil || time.Now().After(deadline) {
+			return err
 		}
 	}
 }

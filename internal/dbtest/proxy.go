@@ -4,7 +4,6 @@ import (
 	"errors"
 	"math/rand/v2"
 	"net"
-	"slices"
 	"sync"
 	"time"
 )
@@ -23,7 +22,6 @@ type Proxy struct {
 	conns      map[net.Conn]bool
 	lose, keep *countdown                                        // count replies and requests, respectively; nil unless we're waiting for one
 	kept       *line                                             // the line whose request we're holding back, or nil
-	edit       func(request []byte)                              // or nil
 	answer     func(request []byte) (reply []byte, execute bool) // or nil
 }
 
@@ -123,13 +121,7 @@ func (p *Proxy) close() {
 //
 // If the dropped reply was the last part of the response, the server has already
 // completed the request.
-func (p *Proxy) LoseReply(n int) (lost <-chan struct{}) {
-	c := &countdown{left: n, out: make(chan struct{})}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.lose = c
-	return c.out
-}
+func (p *Proxy) LoseReply(n int) (lost <-chan struct{}) { return p.countDown(&p.lose, n) }
 
 // KeepRequest makes the proxy hold back the n-th request from now on, counted across
 // all connections, until [Proxy.Deliver] is called. The returned channel is closed when
@@ -137,25 +129,24 @@ func (p *Proxy) LoseReply(n int) (lost <-chan struct{}) {
 //
 // The proxy accepts no connections while it is holding a request. Otherwise, a driver
 // that gives up could use another connection to cancel the request on the server.
-func (p *Proxy) KeepRequest(n int) (kept <-chan struct{}) {
-	c := &countdown{left: n, out: make(chan struct{})}
+func (p *Proxy) KeepRequest(n int) (kept <-chan struct{}) { return p.countDown(&p.keep, n) }
+
+func (p *Proxy) countDown(c **countdown, n int) <-chan struct{} {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.keep = c
-	return c.out
+	*c = &countdown{left: n, out: make(chan struct{})}
+	return (*c).out
 }
 
 // Edit calls f with each request from now on. It may change the request, but not its
-// length. f must be safe for concurrent use.
+// length. f must be safe for concurrent use. A new call replaces an earlier one, also of
+// [Proxy.Answer].
 func (p *Proxy) Edit(f func(request []byte)) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.edit = f
+	p.Answer(func(request []byte) ([]byte, bool) { f(request); return nil, true })
 }
 
-// Answer calls f with each request from now on. If f returns a reply, the client gets it
-// instead of the server's reply. execute is whether the server gets the request. f must
-// be safe for concurrent use.
+// Answer is like [Proxy.Edit], but if f returns a reply, the client gets it instead of the
+// server's reply. execute is whether the server gets the request.
 func (p *Proxy) Answer(f func(request []byte) (reply []byte, execute bool)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -236,34 +227,25 @@ type line struct {
 func (p *Proxy) serve(client net.Conn) {
 	defer client.Close()
 	p.mu.Lock()
-	servers := slices.Clone(p.servers)
+	servers := p.servers
 	if p.kept != nil {
 		servers = nil
 	}
 	p.mu.Unlock()
-	server := dial(servers)
-	if server == nil {
-		return
-	}
-	defer server.Close()
-	if !p.track(client, server) {
-		return
-	}
-	defer p.untrack(client, server)
-	l := &line{proxy: p, client: client, server: server}
-	go l.replies()
-	l.requests()
-}
-
-// dial connects to a random one of the servers that accept connections. It returns nil
-// if there is none.
-func dial(servers []endpoint) net.Conn {
 	for _, i := range rand.Perm(len(servers)) {
-		if conn, err := net.Dial(servers[i].network, servers[i].address); err == nil {
-			return conn
+		server, err := net.Dial(servers[i].network, servers[i].address)
+		if err != nil {
+			continue
 		}
+		defer server.Close()
+		defer p.untrack(client, server)
+		if p.track(client, server) {
+			l := &line{proxy: p, client: client, server: server}
+			go l.replies()
+			l.requests()
+		}
+		return
 	}
-	return nil
 }
 
 // track registers the connections so that Cut can close them. Returns false if the
@@ -271,13 +253,10 @@ func dial(servers []endpoint) net.Conn {
 func (p *Proxy) track(conns ...net.Conn) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if len(p.servers) == 0 {
-		return false
-	}
 	for _, c := range conns {
 		p.conns[c] = true
 	}
-	return true
+	return len(p.servers) > 0
 }
 
 func (p *Proxy) untrack(conns ...net.Conn) {
@@ -299,11 +278,8 @@ func (l *line) requests() {
 			return
 		}
 		l.proxy.mu.Lock()
-		edit, answer := l.proxy.edit, l.proxy.answer
+		answer := l.proxy.answer
 		l.proxy.mu.Unlock()
-		if edit != nil {
-			edit(buf[:n])
-		}
 		if answer != nil {
 			reply, execute := answer(buf[:n])
 			if reply != nil && !execute {
@@ -372,9 +348,8 @@ func (l *line) replies() {
 	}
 }
 
-// heard records that n bytes of a reply have arrived, or the end of the connection if n
-// is zero. It reports whether the reply should be lost, and what the client gets instead
-// of it, if anything.
+// heard reports whether a reply of n bytes, or the end of the connection, should be lost,
+// and what the client gets instead of it, if anything.
 func (l *line) heard(n int) (lost bool, instead []byte) {
 	l.proxy.mu.Lock()
 	defer l.proxy.mu.Unlock()

@@ -7,35 +7,29 @@ import (
 
 // Rows returns what a query reads, with one line for each row. The columns are joined
 // with spaces, and an SQL NULL becomes NULL.
-func Rows(t TB, conn *sql.DB, query string) []string {
+func Rows(t TB, conn *sql.DB, query string) (lines []string) {
 	t.Helper()
 	rows, err := conn.Query(query)
 	if err != nil {
 		t.Fatalf("%s: %v", query, err)
 	}
 	defer rows.Close()
-	columns, err := rows.Columns()
-	if err != nil {
-		t.Fatalf("%s: %v", query, err)
-	}
-	var lines []string
 	for rows.Next() {
-		values := make([]sql.NullString, len(columns))
-		into := make([]any, len(columns))
-		for i := range values {
-			into[i] = &values[i]
+		columns, _ := rows.Columns()
+		words, into := make([]*string, len(columns)), make([]any, len(columns))
+		for i := range words {
+			into[i] = &words[i]
 		}
 		if err := rows.Scan(into...); err != nil {
 			t.Fatalf("%s: %v", query, err)
 		}
-		var words []string
-		for _, v := range values {
-			if !v.Valid {
-				v.String = "NULL"
+		line := make([]string, len(columns))
+		for i, word := range words {
+			if line[i] = "NULL"; word != nil {
+				line[i] = *word
 			}
-			words = append(words, v.String)
 		}
-		lines = append(lines, strings.Join(words, " "))
+		lines = append(lines, strings.Join(line, " "))
 	}
 	if err := rows.Err(); err != nil {
 		t.Fatalf("%s: %v", query, err)

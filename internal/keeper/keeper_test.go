@@ -385,9 +385,9 @@ func TestStoreBecomesVolatile(t *testing.T) {
 		if e := <-lost; !strings.Contains(e.Reason, "lose commits") || time.Since(at) > 5*time.Second {
 			t.Errorf("after %v: %v", time.Since(at), e)
 		}
-		// Every new grant must start at or above the cap at the time of the claim. We use
-		// RaisedFence here to allow for a server whose clock is behind.
-		burnt := keeperTerms(cfg).At(at.UnixMicro()).RaisedFence
+		// Every new grant must start at or above the cap at the time of the claim, which
+		// follows at once. We use RaisedFence here to allow for a server whose clock is behind.
+		burnt := keeperTerms(cfg).At(time.Now().UnixMicro()).RaisedFence
 		synctest.Wait()
 		if now, n := r.last(); r.grants[0] != g || n != 2 || now.start < burnt {
 			t.Errorf("%+v were granted after %+v; want one more, from %d or above", r.grants, g, burnt)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -67,6 +68,9 @@ type bench struct {
 // idleLimit is the shortest that a signer allows, since some stores make us wait for it.
 const idleLimit = time.Second
 
+// workers counts the pools, since stores may be tested at the same time.
+var workers atomic.Int64
+
 func newBench(t *testing.T, store token.Store, wait func(time.Duration)) *bench {
 	t.Helper()
 	b := &bench{Store: store, ctx: t.Context(), wait: wait, now: time.Now()}
@@ -74,7 +78,7 @@ func newBench(t *testing.T, store token.Store, wait func(time.Duration)) *bench 
 	if b.keys, err = token.ParseKeys(Keys); err != nil {
 		t.Fatal(err)
 	}
-	b.ids, err = idgen.NewPool(idgen.Config{Worker: worker.Static(1)})
+	b.ids, err = idgen.NewPool(idgen.Config{Worker: worker.Static(500 + workers.Add(1))})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -202,7 +202,9 @@ func TestFenceDuringAClaim(t *testing.T) {
 	calls := 0
 	m.before = func() {
 		if calls++; calls == 2 { // the claim has read its row, and now writes it
-			if err := s.Fence(t.Context(), c.Terms, ""); err != nil {
+			later := c.Terms
+			later.Ahead *= 2 // so that the fence changes, even within the tick
+			if err := s.Fence(t.Context(), later, ""); err != nil {
 				t.Error(err)
 			}
 		}
@@ -233,5 +235,23 @@ func TestRenewalInAnotherCluster(t *testing.T) {
 	}
 	if !strings.Contains(string(m.keys[s.keys("orders").row(c.Terms.Layout, 0)].Value), `"cluster":"1"`) {
 		t.Error("the row has another cluster than that of its claim")
+	}
+}
+
+// The agreed time is never before the time of a grant, whichever host made it.
+func TestTimeOfGrants(t *testing.T) {
+	s, m, c := claimable(t)
+	row, ok, err := s.Claim(t.Context(), c)
+	if !ok || err != nil {
+		t.Fatalf("claimed %v, %v", ok, err)
+	}
+	key := s.keys("orders").time()
+	if stored, err := decodeNumber(m.keys[key]); err != nil || stored != row.Now {
+		t.Errorf("a claim at %d has raised the time to %d, %v", row.Now, stored, err)
+	}
+	ahead := row.Now + 500_000 // of a host whose clock is ahead by less than Skew
+	m.keys[key].Value = []byte(encodeNumber(ahead))
+	if p, err := s.Probe(t.Context(), lease.Query{Terms: c.Terms, PreferWorker: -1}); err != nil || p.Now < ahead {
+		t.Errorf("the time is %d after %d, %v", p.Now, ahead, err)
 	}
 }

@@ -200,13 +200,8 @@ func (f *fleet) kill() {
 	f.ended.Wait()
 }
 
-// length returns how long a test should keep killing or stopping processes.
-func length() time.Duration {
-	if testing.Short() {
-		return time.Second
-	}
-	return 4 * time.Second
-}
+// length is how long a test keeps killing or stopping processes. It is longer at night.
+var length = time.Second
 
 // disjoint fails if two spans have a counter in common, or if there are suspiciously
 // few spans.
@@ -224,10 +219,11 @@ func disjoint(t *testing.T, check *spans) {
 
 // We repeatedly kill all processes at once while they write.
 func TestKill(t *testing.T) {
-	dir := t.TempDir()
+	t.Parallel()
+	dir := memoryDir(t)
 	var check spans
 	rounds, unfinishedFiles := 0, 0
-	for began := time.Now(); time.Since(began) < length() && !t.Failed(); rounds++ {
+	for began := time.Now(); time.Since(began) < length && !t.Failed(); rounds++ {
 		f := startFleet(t, dir, &check)
 		f.listen(t, 1+mathrand.IntN(20))
 		f.kill()
@@ -244,9 +240,10 @@ func TestKill(t *testing.T) {
 // We stop processes until their leases have expired, even while they have the lock, and
 // then let them continue.
 func TestStop(t *testing.T) {
+	t.Parallel()
 	var check spans
-	f := startFleet(t, t.TempDir(), &check)
-	for began := time.Now(); time.Since(began) < length(); {
+	f := startFleet(t, memoryDir(t), &check)
+	for began := time.Now(); time.Since(began) < length; {
 		f.listen(t, 1)
 		p := f.processes[mathrand.IntN(len(f.processes))].cmd.Process
 		if err := p.Signal(syscall.SIGSTOP); err != nil {
@@ -291,7 +288,8 @@ func draw(s *Store) error {
 }
 
 func TestTwoProcessesOf64(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "leases")
+	t.Parallel()
+	dir := filepath.Join(memoryDir(t), "leases")
 	var check spans
 	var wg sync.WaitGroup
 	for range 2 {
@@ -366,6 +364,7 @@ func refused(s *Store) error {
 }
 
 func TestUpdatesThatCannotBeWritten(t *testing.T) {
+	t.Parallel()
 	for _, role := range []string{"full disk", "unprivileged"} {
 		t.Run(role, func(t *testing.T) {
 			s, held := newStore(t, 2)

@@ -43,6 +43,16 @@ func newStore(t testing.TB, n int64) (*Store, lease.Row) {
 	return s, row
 }
 
+// memoryDir returns a directory in memory if there is one, because the disk is slow.
+func memoryDir(t testing.TB) string {
+	dir, err := os.MkdirTemp("/dev/shm", "snowkey-test-")
+	if err != nil {
+		return t.TempDir()
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
+}
+
 func probe(t testing.TB, s *Store) lease.Probe {
 	t.Helper()
 	p, err := s.Probe(t.Context(), lease.Query{Terms: terms, Max: terms.Workers - 1})

@@ -56,7 +56,8 @@ func (s operated) SetFingerprint(ctx context.Context, t lease.Terms, fingerprint
 }
 
 func TestStore(t *testing.T) {
+	t.Parallel()
 	leasetest.Run(t, func(t *testing.T) lease.Store {
-		return operated{Dir(filepath.Join(t.TempDir(), "not", "there", "yet"))}
+		return operated{Dir(filepath.Join(memoryDir(t), "not", "there", "yet"))}
 	})
 }

@@ -75,6 +75,16 @@ func TestWords(t *testing.T) {
 			if left := strings.ReplaceAll(s, "a{b}", ""); strings.Contains(left, "{") {
 				t.Errorf("a word is left in %s", left)
 			}
+			if strings.Contains(s, "a{b}") && !strings.Contains(s, "'a{b}''c'") {
+				t.Errorf("the namespace is not quoted in %s", s)
+			}
 		}
+	}
+}
+
+func TestTriggerQuotesNames(t *testing.T) {
+	want := "CREATE TRIGGER `order_key` BEFORE INSERT ON `order` FOR EACH ROW\nSET NEW.`key` = IF(COALESCE(NEW.`key`, 0) = 0, `snowkey_next`(), NEW.`key`)"
+	if got := (Writer{}).MySQLTrigger("order", "key"); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }

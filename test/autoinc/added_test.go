@@ -12,7 +12,7 @@ import (
 // report.
 func TestChildAddedLater(t *testing.T) {
 	t.Parallel()
-	modes(t, func(t *testing.T, db dbtest.DB, options autoinc.PlanOptions) {
+	fewModes(t, func(t *testing.T, db dbtest.DB, options autoinc.PlanOptions) {
 		if db.Dialect == "sqlite" {
 			t.Skip("every integer of SQLite has 64 bits")
 		}

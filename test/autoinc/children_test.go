@@ -32,7 +32,7 @@ func undeclared(db dbtest.DB) []string {
 // each.
 func TestUndeclaredChildren(t *testing.T) {
 	t.Parallel()
-	modes(t, func(t *testing.T, db dbtest.DB, options autoinc.PlanOptions) {
+	fewModes(t, func(t *testing.T, db dbtest.DB, options autoinc.PlanOptions) {
 		conn := db.Connect(t)
 		exec(t, conn, undeclared(db)...)
 		report, err := catalog.Inspect(t.Context(), conn, catalog.Options{})
@@ -108,7 +108,7 @@ func TestUndeclaredChildren(t *testing.T) {
 // keys of the other tables fit as well.
 func TestPolymorphicChildren(t *testing.T) {
 	t.Parallel()
-	modes(t, func(t *testing.T, db dbtest.DB, options autoinc.PlanOptions) {
+	fewModes(t, func(t *testing.T, db dbtest.DB, options autoinc.PlanOptions) {
 		if db.Dialect == "sqlite" {
 			t.Skip("every integer of SQLite has 64 bits")
 		}

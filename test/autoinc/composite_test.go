@@ -13,7 +13,7 @@ import (
 // caller asks for it.
 func TestCompositeKey(t *testing.T) {
 	t.Parallel()
-	modes(t, func(t *testing.T, db dbtest.DB, options autoinc.PlanOptions) {
+	fewModes(t, func(t *testing.T, db dbtest.DB, options autoinc.PlanOptions) {
 		if db.Dialect == "sqlite" {
 			t.Skip("SQLite counts only a primary key of one column")
 		}

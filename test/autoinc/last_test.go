@@ -11,7 +11,7 @@ import (
 // MariaDB return 0, whereas SQLite returns a number that isn't the key at all.
 func TestLastInsertID(t *testing.T) {
 	t.Parallel()
-	modes(t, func(t *testing.T, db dbtest.DB, options autoinc.PlanOptions) {
+	fewModes(t, func(t *testing.T, db dbtest.DB, options autoinc.PlanOptions) {
 		if db.Dialect == "postgres" {
 			t.Skip("Postgres has no such function for statements")
 		}

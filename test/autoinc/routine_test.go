@@ -15,7 +15,7 @@ import (
 // bigint.
 func TestNarrowRoutines(t *testing.T) {
 	t.Parallel()
-	modes(t, func(t *testing.T, db dbtest.DB, options autoinc.PlanOptions) {
+	fewModes(t, func(t *testing.T, db dbtest.DB, options autoinc.PlanOptions) {
 		if db.Dialect == "sqlite" {
 			t.Skip("every integer of SQLite has 64 bits")
 		}

@@ -19,7 +19,7 @@ import (
 func TestNearTheEnd(t *testing.T) {
 	t.Parallel()
 	const end = 1<<31 - 1
-	modes(t, func(t *testing.T, db dbtest.DB, options autoinc.PlanOptions) {
+	fewModes(t, func(t *testing.T, db dbtest.DB, options autoinc.PlanOptions) {
 		conn := db.Connect(t)
 		exec(t, conn, "CREATE TABLE t (id "+map[string]string{
 			"postgres": "serial PRIMARY KEY", "mysql": "INT AUTO_INCREMENT PRIMARY KEY", "sqlite": "INTEGER PRIMARY KEY",
@@ -61,7 +61,7 @@ func TestNearTheEnd(t *testing.T) {
 // are in schemas of their own.
 func TestOddPlans(t *testing.T) {
 	t.Parallel()
-	modes(t, func(t *testing.T, db dbtest.DB, options autoinc.PlanOptions) {
+	fewModes(t, func(t *testing.T, db dbtest.DB, options autoinc.PlanOptions) {
 		s := shop{DB: db, conn: db.Connect(t)}
 		s.q = func(name string) string {
 			mark := quotes[db.Dialect]
@@ -215,9 +215,9 @@ func TestVerifyRefutes(t *testing.T) {
 // Apply must be able to continue.
 func TestConnectionsKilled(t *testing.T) {
 	t.Parallel()
-	modes(t, func(t *testing.T, db dbtest.DB, options autoinc.PlanOptions) {
-		if db.Dialect == "sqlite" || db.Dialect == "postgres" && !options.Online {
-			return // SQLite has no server, and for Postgres, the online way tells us more
+	fewModes(t, func(t *testing.T, db dbtest.DB, options autoinc.PlanOptions) {
+		if db.Dialect == "sqlite" {
+			return // it has no server
 		}
 		s := newShop(t, db)
 		p := plan(t, s.conn, options)

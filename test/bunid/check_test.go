@@ -41,12 +41,6 @@ type (
 
 		ID int64 `bun:",pk,autoincrement"`
 	}
-	checkedApp struct {
-		bun.BaseModel `bun:"table:app.users"`
-		bunid.Filled
-
-		ID pk.ID `bun:",pk"`
-	}
 )
 
 func TestCheckFits(t *testing.T) {
@@ -85,20 +79,6 @@ func TestCheckFinds(t *testing.T) {
 				"mysql": "blocker:narrow-child:orders.seller_id\nblocker:narrow-child:orders.user_id\nblocker:narrow-key:users.id\n" +
 					"blocker:still-counts:users.id\nwarning:sign-mismatch:orders.id",
 				"sqlite": "blocker:missing-column:orders.seller_id\nblocker:still-counts:users.id\nblocker:text-key:orders.user_id",
-			},
-		},
-		{
-			name: "text and counters",
-			tables: map[string][]string{
-				"postgres": {`CREATE TABLE users (id bigint PRIMARY KEY)`},
-				"mysql":    {"CREATE TABLE users (id BIGINT PRIMARY KEY)"},
-				"sqlite":   {`CREATE TABLE users (id BIGINT NOT NULL PRIMARY KEY)`},
-			},
-			models: []any{(*checkedText)(nil), (*checkedCounting)(nil), (*checkedApp)(nil)},
-			want: map[string]string{
-				"postgres": "blocker:missing-table:users.\nblocker:not-counting:users.id\nblocker:number-key:users.id",
-				"mysql":    "blocker:missing-table:users.\nblocker:not-counting:users.id\nblocker:number-key:users.id",
-				"sqlite":   "blocker:missing-table:users.\nblocker:not-counting:users.id\nblocker:number-key:users.id",
 			},
 		},
 	} {

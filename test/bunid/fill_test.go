@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/uptrace/bun"
@@ -183,38 +182,6 @@ func TestFillWithoutModel(t *testing.T) {
 	for _, q := range []*bun.InsertQuery{e.NewInsert().Table("users"), e.NewInsert().Model(&map[string]any{}).Table("users")} {
 		wantRowError(t, bunid.Fill(t.Context(), q, e.source), -1, "has no model")
 	}
-}
-
-// TestConcurrently: many goroutines can share one database and its guard.
-func TestConcurrently(t *testing.T) {
-	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
-		e := open(t, about)
-		if _, err := e.NewCreateTable().Model((*user)(nil)).Exec(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		ctx := e.context(t)
-		var wg sync.WaitGroup
-		var lists [4][3]user
-		for i := range lists {
-			wg.Go(func() {
-				for j := range lists[i] {
-					lists[i][j].Name = fmt.Sprint(i, j)
-				}
-				us := lists[i][:]
-				if _, err := e.NewInsert().Model(&us).Exec(ctx); err != nil {
-					t.Error(err)
-				}
-			})
-		}
-		wg.Wait()
-		var want []string
-		for _, list := range lists {
-			for _, u := range list {
-				want = append(want, line(u.Name, u.ID))
-			}
-		}
-		e.wantTable(t, "SELECT name, id FROM users ORDER BY name", want...)
-	})
 }
 
 func TestFillRowsRefuses(t *testing.T) {

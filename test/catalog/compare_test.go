@@ -26,7 +26,9 @@ func differences(t *testing.T, err error) *catalog.MismatchError {
 // A field must find its column under all names that the server considers equal, no
 // matter what characters they contain, but not under any other name.
 func TestCompareNames(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		t.Parallel()
 		conn := db.Connect(t)
 		q := func(name string) string {
 			mark := quotes[db.Dialect]
@@ -59,6 +61,7 @@ func TestCompareNames(t *testing.T) {
 
 // If a table isn't qualified, it must be the same one that a query would find.
 func TestCompareSearchPath(t *testing.T) {
+	t.Parallel()
 	t.Run("postgres", func(t *testing.T) {
 		conn := dbtest.Postgres(t).Connect(t)
 		conn.SetMaxOpenConns(1)
@@ -96,7 +99,9 @@ func TestCompareSearchPath(t *testing.T) {
 // A model can be based on a view. The columns of a view have types, but none of them
 // count.
 func TestCompareView(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		t.Parallel()
 		conn := db.Connect(t)
 		exec(t, conn, "CREATE TABLE t (id bigint NOT NULL PRIMARY KEY, narrow smallint)", "CREATE VIEW v AS SELECT id, narrow FROM t")
 		field := catalog.Field{Model: "v.ID", Table: catalog.Name{Name: "v"}, Column: "id"}
@@ -115,6 +120,7 @@ func TestCompareView(t *testing.T) {
 
 // Partitions count along with their table, and so do tables that inherit.
 func TestComparePartition(t *testing.T) {
+	t.Parallel()
 	conn := dbtest.Postgres(t).Connect(t)
 	exec(t, conn, `CREATE TABLE parent (id bigserial, PRIMARY KEY (id)) PARTITION BY RANGE (id)`,
 		`CREATE TABLE part PARTITION OF parent FOR VALUES FROM (0) TO (1000)`,
@@ -127,9 +133,45 @@ func TestComparePartition(t *testing.T) {
 	}
 }
 
+// A column that holds a key must hold the longest one, also if it references the key and
+// no model has it.
+func TestCompareSizes(t *testing.T) {
+	conn := dbtest.Postgres(t).Connect(t)
+	exec(t, conn, `CREATE TABLE parent (id bigint PRIMARY KEY, exact varchar(20), short varchar(19))`,
+		`CREATE TABLE child (parent_id integer REFERENCES parent)`, `CREATE INDEX ON child (parent_id)`)
+	field := catalog.Field{Model: "Parent.ID", Table: catalog.Name{Name: "parent"}, Column: "id"}
+	if e := differences(t, catalog.Compare(t.Context(), conn, []catalog.Field{field})); kinds(e.Findings) != "blocker:narrow-child" {
+		t.Errorf("of a key that an integer references: %v", e)
+	}
+	field.Text, field.Size, field.Foreign, field.Column = true, 20, true, "exact"
+	if err := catalog.Compare(t.Context(), conn, []catalog.Field{field}); err != nil {
+		t.Errorf("of a text of 20 characters: %v", err)
+	}
+	field.Column = "short"
+	if e := differences(t, catalog.Compare(t.Context(), conn, []catalog.Field{field})); kinds(e.Findings) != "blocker:narrow-child" {
+		t.Errorf("of a text of 19 characters: %v", e)
+	}
+}
+
+func TestCompareSigns(t *testing.T) {
+	conn := dbtest.MySQL(t).Connect(t)
+	exec(t, conn, "CREATE TABLE t (plus bigint unsigned NOT NULL PRIMARY KEY, minus bigint)")
+	for column, unsigned := range map[string]bool{"plus": true, "minus": false} {
+		field := catalog.Field{Model: "T." + column, Table: catalog.Name{Name: "t"}, Column: column, Unsigned: unsigned}
+		if err := catalog.Compare(t.Context(), conn, []catalog.Field{field}); err != nil {
+			t.Errorf("%s: %v", column, err)
+		}
+		field.Unsigned = !unsigned
+		if e := differences(t, catalog.Compare(t.Context(), conn, []catalog.Field{field})); kinds(e.Findings) != "warning:sign-mismatch" {
+			t.Errorf("%s: %v", column, e)
+		}
+	}
+}
+
 // If an account has no privileges beyond what it needs for its work, there must be no
 // findings about what it can't see.
 func TestCompareAsApplication(t *testing.T) {
+	t.Parallel()
 	db := dbtest.MySQL(t)
 	conn := db.Connect(t)
 	var database string
@@ -155,6 +197,7 @@ func TestCompareAsApplication(t *testing.T) {
 
 // A program may start while other tables are being altered or their sequences dropped.
 func TestCompareBesideChanges(t *testing.T) {
+	t.Parallel()
 	db := dbtest.Postgres(t)
 	conn := db.Connect(t)
 	exec(t, conn, "CREATE TABLE t (id bigint PRIMARY KEY)")
@@ -186,11 +229,13 @@ func TestCompareBesideChanges(t *testing.T) {
 }
 
 func TestCompareErrors(t *testing.T) {
+	t.Parallel()
 	fields := []catalog.Field{{Model: "shop.T.\x1b[2JID", Table: catalog.Name{Name: "t"}, Column: "id"}}
 	if err := catalog.Compare(t.Context(), nil, fields); err == nil || !strings.HasPrefix(err.Error(), "catalog: there is no database") {
 		t.Errorf("of no database: %v", err)
 	}
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		t.Parallel()
 		conn := db.Connect(t)
 		conn.SetMaxOpenConns(1)
 		if err := catalog.Compare(t.Context(), conn, nil); err != nil {

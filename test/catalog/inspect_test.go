@@ -107,7 +107,9 @@ func require(t *testing.T, what, got, want string) {
 }
 
 func TestEmptyDatabase(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		t.Parallel()
 		report := inspect(t, db.Connect(t), catalog.Options{})
 		if len(report.Keys) != 0 || len(report.Findings) != 0 || len(report.Schemas) == 0 {
 			t.Errorf("got %+v", report)
@@ -122,10 +124,12 @@ func TestEmptyDatabase(t *testing.T) {
 }
 
 func TestErrors(t *testing.T) {
+	t.Parallel()
 	if _, err := catalog.Inspect(t.Context(), nil, catalog.Options{}); err == nil || !strings.HasPrefix(err.Error(), "catalog: there is no database") {
 		t.Errorf("of no database: %v", err)
 	}
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		t.Parallel()
 		conn := db.Connect(t)
 		_, err := catalog.Inspect(t.Context(), conn, catalog.Options{Schemas: []string{"Nowhere; --"}})
 		if !errors.Is(err, catalog.ErrSchema) || !strings.Contains(err.Error(), `"Nowhere; --"; there are ["`) {
@@ -154,7 +158,9 @@ func TestErrors(t *testing.T) {
 
 // A single connection is enough, and its settings must be unchanged afterwards.
 func TestOneConnection(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		t.Parallel()
 		conn := db.Connect(t)
 		conn.SetMaxOpenConns(1)
 		setting := func() (value int) {
@@ -184,7 +190,9 @@ var quotes = map[string]string{"postgres": `"`, "sqlite": `"`, "mysql": "`"}
 // the key and its children, which include a self-reference, a composite foreign key and
 // a shared one.
 func TestOddNames(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		t.Parallel()
 		conn := db.Connect(t)
 		q := func(name string) string {
 			mark := quotes[db.Dialect]
@@ -229,7 +237,9 @@ func TestOddNames(t *testing.T) {
 }
 
 func TestHundredTables(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		t.Parallel()
 		conn := db.Connect(t)
 		counting := map[string]string{
 			"postgres": "bigserial PRIMARY KEY",
@@ -260,6 +270,7 @@ func TestHundredTables(t *testing.T) {
 
 // Reading JSON back must result in exactly the report that was written.
 func TestJSON(t *testing.T) {
+	t.Parallel()
 	db := dbtest.SQLite(t)
 	conn := db.Connect(t)
 	exec(t, conn, "CREATE TABLE t (id INTEGER PRIMARY KEY AUTOINCREMENT)", "INSERT INTO t VALUES (9007199254740993)")

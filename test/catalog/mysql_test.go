@@ -9,6 +9,7 @@ import (
 )
 
 func TestMySQLKeys(t *testing.T) {
+	t.Parallel()
 	conn := dbtest.MySQL(t).Connect(t)
 	exec(t, conn,
 		"CREATE TABLE tiny (id TINYINT UNSIGNED AUTO_INCREMENT PRIMARY KEY)",
@@ -57,6 +58,7 @@ func TestMySQLKeys(t *testing.T) {
 // A counter must have its current value, not the one from when statistics were last
 // collected.
 func TestMySQLCounterIsFresh(t *testing.T) {
+	t.Parallel()
 	conn := dbtest.MySQL(t).Connect(t)
 	exec(t, conn, "CREATE TABLE t (id INT AUTO_INCREMENT PRIMARY KEY)", "ANALYZE TABLE t",
 		"DO (SELECT AUTO_INCREMENT FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = 't')",
@@ -65,6 +67,7 @@ func TestMySQLCounterIsFresh(t *testing.T) {
 }
 
 func TestMySQLUses(t *testing.T) {
+	t.Parallel()
 	db := dbtest.MySQL(t)
 	conn := db.Connect(t)
 	var database string
@@ -110,6 +113,7 @@ func TestMySQLUses(t *testing.T) {
 // MariaDB allows you to create a child before its parent, and doesn't compare them in
 // that case.
 func TestMariaDBSignMismatch(t *testing.T) {
+	t.Parallel()
 	db := dbtest.MySQL(t)
 	if !db.MariaDB {
 		t.Skip("MySQL refuses to make such tables")
@@ -123,6 +127,7 @@ func TestMariaDBSignMismatch(t *testing.T) {
 }
 
 func TestMariaDBSequence(t *testing.T) {
+	t.Parallel()
 	db := dbtest.MySQL(t)
 	if !db.MariaDB {
 		t.Skip("MySQL has no sequences")
@@ -144,6 +149,7 @@ func TestMariaDBSequence(t *testing.T) {
 
 // An account can only see what it was granted, and the report must mention that.
 func TestMySQLPrivileges(t *testing.T) {
+	t.Parallel()
 	db := dbtest.MySQL(t)
 	conn := db.Connect(t)
 	var database string

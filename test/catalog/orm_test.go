@@ -23,7 +23,9 @@ import (
 // The columns that ent creates for numeric ids count, whereas those for the mixin's ids
 // don't.
 func TestTablesOfEnt(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		t.Parallel()
 		conn := db.Connect(t)
 		dialects := map[string]string{"postgres": dialect.Postgres, "mysql": dialect.MySQL, "sqlite": dialect.SQLite}
 		driver := entsql.OpenDB(dialects[db.Dialect], conn)
@@ -82,7 +84,9 @@ type filled struct {
 
 // The same is true of GORM and its plugin.
 func TestTablesOfGORM(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		t.Parallel()
 		conn := db.Connect(t)
 		dialector := map[string]gorm.Dialector{
 			"postgres": gormpostgres.New(gormpostgres.Config{Conn: conn}),

@@ -10,6 +10,7 @@ import (
 )
 
 func TestPostgresMechanisms(t *testing.T) {
+	t.Parallel()
 	conn := dbtest.Postgres(t).Connect(t)
 	exec(t, conn,
 		`CREATE SCHEMA app`,
@@ -68,6 +69,7 @@ func TestPostgresMechanisms(t *testing.T) {
 }
 
 func TestPostgresCounter(t *testing.T) {
+	t.Parallel()
 	conn := dbtest.Postgres(t).Connect(t)
 	exec(t, conn,
 		`CREATE TABLE fresh (id serial PRIMARY KEY)`,
@@ -109,6 +111,7 @@ func TestPostgresCounter(t *testing.T) {
 }
 
 func TestPostgresUses(t *testing.T) {
+	t.Parallel()
 	conn := dbtest.Postgres(t).Connect(t)
 	exec(t, conn,
 		`CREATE SCHEMA app`,
@@ -173,6 +176,7 @@ func TestPostgresUses(t *testing.T) {
 }
 
 func TestPostgresSharedSequence(t *testing.T) {
+	t.Parallel()
 	conn := dbtest.Postgres(t).Connect(t)
 	exec(t, conn,
 		`CREATE SCHEMA app`,
@@ -198,6 +202,7 @@ func TestPostgresSharedSequence(t *testing.T) {
 }
 
 func TestPostgresPartitionsAndInheritance(t *testing.T) {
+	t.Parallel()
 	conn := dbtest.Postgres(t).Connect(t)
 	exec(t, conn,
 		`CREATE TABLE events (id bigserial, day date NOT NULL, PRIMARY KEY (id, day)) PARTITION BY RANGE (day)`,
@@ -236,6 +241,7 @@ func TestPostgresPartitionsAndInheritance(t *testing.T) {
 // If a role isn't allowed to read a sequence, there's a finding about it, and
 // everything else is still reported.
 func TestPostgresPrivileges(t *testing.T) {
+	t.Parallel()
 	db := dbtest.Postgres(t)
 	conn := db.Connect(t)
 	var database string
@@ -270,6 +276,7 @@ func TestPostgresPrivileges(t *testing.T) {
 // A server that imitates PostgreSQL or MySQL is refused by its name before anything is
 // read from it.
 func TestCompatibleServer(t *testing.T) {
+	t.Parallel()
 	db := dbtest.Postgres(t)
 	conn := db.Connect(t)
 	conn.SetMaxOpenConns(1)

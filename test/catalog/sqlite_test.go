@@ -10,6 +10,7 @@ import (
 )
 
 func TestSQLiteKeys(t *testing.T) {
+	t.Parallel()
 	conn := dbtest.SQLite(t).Connect(t)
 	exec(t, conn,
 		`CREATE TABLE counting (id INTEGER PRIMARY KEY AUTOINCREMENT)`, `INSERT INTO counting VALUES (41)`, `DELETE FROM counting`,
@@ -58,6 +59,7 @@ func TestSQLiteKeys(t *testing.T) {
 }
 
 func TestSQLiteUses(t *testing.T) {
+	t.Parallel()
 	conn := dbtest.SQLite(t).Connect(t)
 	exec(t, conn,
 		`CREATE TABLE users (id INTEGER PRIMARY KEY, boss INTEGER REFERENCES Users, name TEXT)`,
@@ -87,6 +89,7 @@ func TestSQLiteUses(t *testing.T) {
 }
 
 func TestSQLiteAttached(t *testing.T) {
+	t.Parallel()
 	conn := dbtest.SQLite(t).Connect(t)
 	conn.SetMaxOpenConns(1) // databases are attached to a single connection
 	exec(t, conn, "ATTACH '"+filepath.Join(t.TempDir(), "more.db")+"' AS `O\"ther`",

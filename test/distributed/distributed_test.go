@@ -38,30 +38,6 @@ func block(t *testing.T, comment string) string {
 	return statement
 }
 
-// TestMarks checks that each statement of the page is either run by this test or marked,
-// and that a link is near the mark.
-func TestMarks(t *testing.T) {
-	page, err := os.ReadFile("../../docs/distributed-sql.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	parts := strings.Split(string(page), "```sql\n-- ")
-	if len(parts) != 8 {
-		t.Errorf("found %d statements; update this test", len(parts)-1)
-	}
-	for i, part := range parts[1:] {
-		comment, _, _ := strings.Cut(part, "\n")
-		paragraphs := strings.Split(strings.TrimSpace(parts[i]), "\n\n")
-		switch before := paragraphs[len(paragraphs)-1]; {
-		case comment == "PostgreSQL", comment == "MySQL and MariaDB":
-		case !strings.HasSuffix(comment, "; from the documentation, not run here"):
-			t.Errorf("the statement %q has no mark", comment)
-		case !strings.Contains(before, "](https://"):
-			t.Errorf("no link is above the statement %q", comment)
-		}
-	}
-}
-
 // workers are used once each, because a generator starts above the ids of earlier ones
 // with the same worker number.
 var workers int64

@@ -4,9 +4,6 @@ package entid_test
 
 import (
 	"context"
-	stdsql "database/sql"
-	"errors"
-	"strings"
 	"testing"
 
 	"entgo.io/ent/dialect/sql"
@@ -16,59 +13,6 @@ import (
 	"github.com/snowkey-go/snowkey/test/entid/internal/ent"
 	"github.com/snowkey-go/snowkey/test/entid/internal/ent/user"
 )
-
-// In any conflict, the row in the table keeps its id. ent must return either this id or
-// an error.
-func TestUpsertOne(t *testing.T) {
-	ways := map[string]func(*ent.UserUpsertOne) *ent.UserUpsertOne{
-		"UpdateNewValues": (*ent.UserUpsertOne).UpdateNewValues,
-		"Ignore":          (*ent.UserUpsertOne).Ignore,
-		"UpdateAge":       (*ent.UserUpsertOne).UpdateAge,
-		"DoNothing":       (*ent.UserUpsertOne).DoNothing,
-	}
-	each(t, func(t *testing.T, c client) {
-		ctx := t.Context()
-		src := newCounter()
-		c.Use(entid.Hook(src))
-		for name, way := range ways {
-			t.Run(name, func(t *testing.T) {
-				upsert := func(name string) *ent.UserUpsertOne {
-					return way(c.User.Create().SetName(name).SetAge(2).OnConflictColumns(user.FieldName))
-				}
-				a := c.User.Create().SetName(name + "a").SetAge(1).SaveX(ctx).ID
-
-				id, err := upsert(name + "a").ID(ctx)
-				switch {
-				case c.db.Dialect == "mysql":
-					if err == nil || !strings.Contains(err.Error(), "not supported by MySQL") {
-						t.Errorf("ID returned %v, %v; want ent to refuse", id, err)
-					}
-				case name == "DoNothing":
-					if !errors.Is(err, stdsql.ErrNoRows) {
-						t.Errorf("ID returned %v, %v; want ErrNoRows", id, err)
-					}
-				case id != a || err != nil:
-					t.Errorf("ID returned %v, %v; want the row's %v", id, err, a)
-				}
-				if err := upsert(name + "a").Exec(ctx); err != nil && !errors.Is(err, stdsql.ErrNoRows) {
-					t.Errorf("Exec: %v", err)
-				}
-				c.wantRows(t, "SELECT id FROM users WHERE name = '"+name+"a'", a.String())
-
-				if c.db.Dialect != "mysql" {
-					if id, err = upsert(name + "b").ID(ctx); err != nil {
-						t.Errorf("ID without a conflict: %v", err)
-					}
-				} else if err = upsert(name + "b").Exec(ctx); err != nil {
-					t.Errorf("Exec without a conflict: %v", err)
-				} else {
-					id = pk.ID(src.last)
-				}
-				c.wantRows(t, "SELECT id FROM users WHERE name = '"+name+"b'", id.String())
-			})
-		}
-	})
-}
 
 // The documentation of package entid lists these faults of ent, which a hook can't
 // detect. If a test fails, the corresponding warning should be removed.

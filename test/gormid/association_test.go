@@ -205,10 +205,6 @@ var familyWays = []familyWay{
 		a := family("a")
 		return e.Create(&a), []*author{&a}
 	}},
-	{"slice", func(e *env) (*gorm.DB, []*author) {
-		as := []author{family("a"), family("b")}
-		return e.Create(&as), []*author{&as[0], &as[1]}
-	}},
 	{"slice of pointers with shared rows", func(e *env) (*gorm.DB, []*author) {
 		a, b := family("a"), family("b")
 		b.Company, b.Prizes = a.Company, append(b.Prizes, a.Prizes[0])
@@ -241,17 +237,9 @@ var familyWays = []familyWay{
 		tx.AddError(e.Save(&a).Error)
 		return tx, []*author{&a}
 	}},
-	{"Save of slice", func(e *env) (*gorm.DB, []*author) {
-		as := []author{family("a"), family("b")}
-		return e.Save(&as), []*author{&as[0], &as[1]}
-	}},
 	{"FullSaveAssociations", func(e *env) (*gorm.DB, []*author) {
 		as := []author{family("a"), family("b")}
 		return e.Session(&gorm.Session{FullSaveAssociations: true}).Create(&as), []*author{&as[0], &as[1]}
-	}},
-	{"SkipHooks and SkipDefaultTransaction", func(e *env) (*gorm.DB, []*author) {
-		a := family("a")
-		return e.Session(&gorm.Session{SkipHooks: true, SkipDefaultTransaction: true, PrepareStmt: true}).Create(&a), []*author{&a}
 	}},
 	{"Select", func(e *env) (*gorm.DB, []*author) {
 		a := family("a")

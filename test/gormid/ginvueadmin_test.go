@@ -10,7 +10,6 @@ import (
 
 	"github.com/snowkey-go/snowkey/hooks/gormid"
 	"github.com/snowkey-go/snowkey/idgen"
-	"github.com/snowkey-go/snowkey/idgen/worker"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/internal/waytest"
 	"github.com/snowkey-go/snowkey/schema/pk"
@@ -169,8 +168,7 @@ type UserResponse struct {
 	ID pk.ID `json:"ID"`
 }
 
-// JavaScript can read a model's ids without rounding if they are below 2^53, or if they
-// are text.
+// JavaScript rounds the ids of a model that are above 2^53, unless they are text.
 func TestGinVueAdminJSON(t *testing.T) {
 	js := func(v any) any {
 		text, err := json.Marshal(v)
@@ -196,22 +194,6 @@ func TestGinVueAdminJSON(t *testing.T) {
 		if err := json.NewDecoder(strings.NewReader(text)).Decode(&request); err != nil || request.ID != 1<<60+1 {
 			t.Errorf("%s: %v, %v", text, request, err)
 		}
-	}
-
-	pool, err := idgen.NewPool(idgen.Config{Layout: idgen.JSSafe(), Worker: worker.Static(77)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer pool.Close(t.Context())
-	e := openGVA(t, dbtest.SQLite(t))
-	if err := UsePool(e.DB, pool); err != nil {
-		t.Fatal(err)
-	}
-	migrate(t, e.DB, &SysAuthority{}, &SysUser{})
-	row := SysUser{Username: "ada"}
-	must(t, e.Omit("Authority").Create(&row))
-	if got := js(row); row.ID == 0 || uint(got.(float64)) != row.ID {
-		t.Errorf("JavaScript reads %v, want %d", got, row.ID)
 	}
 }
 

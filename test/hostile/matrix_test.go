@@ -4,8 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"database/sql"
-	"fmt"
-	"net/url"
 	"os"
 	"slices"
 	"strings"
@@ -136,25 +134,18 @@ func durableMySQL(t *testing.T) dbtest.DB {
 // each other's locks. It is dropped when the test ends.
 func newDatabase(t *testing.T, server dbtest.DB) dbtest.DB {
 	t.Helper()
-	name := "hostile_" + strings.ToLower(rand.Text()[:12])
-	execAll(t, server, "CREATE DATABASE "+name)
-	t.Cleanup(func() {
-		if server.Dialect == "postgres" {
-			execAll(t, server, "DROP DATABASE "+name+" WITH (FORCE)")
-		} else {
-			execAll(t, server, "DROP DATABASE "+name)
-		}
-	})
-	db := server
-	dsn, err := changeDSN(db, func(u *url.URL) { u.Path = "/" + name }, func(cfg *mysqldriver.Config) error {
-		cfg.DBName = name
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
+	if server.Dialect != "mysql" {
+		return dbtest.Open(t, server.Dialect)
 	}
-	db.DSN = dsn
-	return db
+	cfg, err := mysqldriver.ParseDSN(server.DSN)
+	if err != nil {
+		t.Fatal("the DSN cannot be read")
+	}
+	cfg.DBName = "hostile_" + strings.ToLower(rand.Text()[:12])
+	execAll(t, server, "CREATE DATABASE "+cfg.DBName)
+	t.Cleanup(func() { execAll(t, server, "DROP DATABASE "+cfg.DBName) })
+	server.DSN = cfg.FormatDSN()
+	return server
 }
 
 // execAll runs statements on a new connection, which also works during cleanup.
@@ -170,51 +161,6 @@ func execAll(t *testing.T, db dbtest.DB, statements ...string) {
 			t.Fatalf("%s: %v", statement, err)
 		}
 	}
-}
-
-// withParams returns the DSN of db with additional parameters.
-func withParams(db dbtest.DB, params map[string]string) (string, error) {
-	if len(params) == 0 {
-		return db.DSN, nil
-	}
-	return changeDSN(db, func(u *url.URL) {
-		query := u.Query()
-		for name, value := range params {
-			query.Set(name, value)
-		}
-		u.RawQuery = query.Encode()
-	}, func(cfg *mysqldriver.Config) error {
-		for name, value := range params {
-			switch name {
-			case "clientFoundRows":
-				cfg.ClientFoundRows = value == "true"
-			case "interpolateParams":
-				cfg.InterpolateParams = value == "true"
-			default:
-				return fmt.Errorf("no parameter %s of a MySQL DSN is known here", name)
-			}
-		}
-		return nil
-	})
-}
-
-func changeDSN(db dbtest.DB, postgres func(*url.URL), mysql func(*mysqldriver.Config) error) (string, error) {
-	if db.Dialect == "postgres" {
-		u, err := url.Parse(db.DSN)
-		if err != nil {
-			return "", fmt.Errorf("the DSN of Postgres is not a URL, which these tests need")
-		}
-		postgres(u)
-		return u.String(), nil
-	}
-	cfg, err := mysqldriver.ParseDSN(db.DSN)
-	if err != nil {
-		return "", err
-	}
-	if err := mysql(cfg); err != nil {
-		return "", err
-	}
-	return cfg.FormatDSN(), nil
 }
 
 // oneTransaction is an application that runs a transaction.

@@ -22,9 +22,6 @@ func testMore(t *testing.T, server dbtest.DB, objects []object, segments func() 
 	t.Run("segments", func(t *testing.T) {
 		each(t, segments(), func(r row) string { return r.name }, func(t *testing.T, r row) { r.testSegment(t, server) })
 	})
-	t.Run("restore", func(t *testing.T) {
-		each(t, scenes(), scene.String, func(t *testing.T, s scene) { s.test(t, server, s.lives) })
-	})
 }
 
 // postgresSessions are settings under which two programs share a worker number.
@@ -40,9 +37,9 @@ func postgresSessions() (rows []row) {
 		{fast: true, name: "one failed transaction left open", session: likePQ, app: once(leavesOpen("BEGIN; SELECT 1/0"))},
 		{name: "one transaction left open, reset by pgx", app: once(leavesOpen("BEGIN"))},
 		{name: "one transaction left open, exec mode", app: once(leavesOpen("BEGIN")),
-			session: session{noReset: true, params: map[string]string{"default_query_exec_mode": "exec"}}},
+			session: session{noReset: true, dsn: "default_query_exec_mode=exec"}},
 		{fast: true, name: "one transaction left open, simple protocol", app: once(leavesOpen("BEGIN")),
-			session: session{noReset: true, params: map[string]string{"default_query_exec_mode": "simple_protocol"}}},
+			session: session{noReset: true, dsn: "default_query_exec_mode=simple_protocol"}},
 	} {
 		rows = append(rows, r)
 		r.name, r.exist, r.fast = r.name+", tables exist", true, false
@@ -66,11 +63,11 @@ func postgresSessions() (rows []row) {
 		{name: "row_security=off", session: set("SET row_security = off")},
 		{name: "transform_null_equals=on", session: set("SET transform_null_equals = on")},
 		{name: "standard_conforming_strings=off", session: set("SET standard_conforming_strings = off")},
-		{name: "exec mode", session: session{params: map[string]string{"default_query_exec_mode": "exec"}}},
-		{name: "simple protocol", session: session{params: map[string]string{"default_query_exec_mode": "simple_protocol"}}},
+		{name: "exec mode", session: session{dsn: "default_query_exec_mode=exec"}},
+		{name: "simple protocol", session: session{dsn: "default_query_exec_mode=simple_protocol"}},
 		{fast: true, name: "simple protocol and standard_conforming_strings=off", want: worksOrRefused, names: "standard_conforming_strings",
-			session: session{params: map[string]string{"default_query_exec_mode": "simple_protocol"}, init: []string{"SET standard_conforming_strings = off"}}},
-		{name: "cache_describe mode", session: session{params: map[string]string{"default_query_exec_mode": "cache_describe"}}},
+			session: session{dsn: "default_query_exec_mode=simple_protocol", init: []string{"SET standard_conforming_strings = off"}}},
+		{name: "cache_describe mode", session: session{dsn: "default_query_exec_mode=cache_describe"}},
 		{name: "client_encoding LATIN1 and UTF8", session: set("SET client_encoding = 'LATIN1'"), ofB: &session{}, want: worksOrRefused, names: "encoding"},
 		{fast: true, name: "client_encoding LATIN1 and UTF8, namespace beyond ASCII", session: set("SET client_encoding = 'LATIN1'"), ofB: &session{}, space: "größe", want: worksOrRefused, names: "encoding"},
 		// Nobody may create tables in pg_catalog, which some of the connections have first.

@@ -130,17 +130,6 @@ func (p *program) lasts(d time.Duration) func() bool {
 	}
 }
 
-// beyond is enough when the program issues ids that are larger than those of another.
-func (p *program) beyond(other *program) func() bool {
-	return func() bool {
-		_, last := p.ends()
-		_, others := other.ends()
-		return last > others
-	}
-}
-
-func forever() bool { return false }
-
 // ends returns the smallest and the largest id that p has issued, or 0 if there is none.
 func (p *program) ends() (first, last int64) {
 	p.mu.Lock()
@@ -152,22 +141,6 @@ func (p *program) ends() (first, last int64) {
 		first, last = min(first, s.first), max(last, s.last)
 	}
 	return first, last
-}
-
-// start runs p until stop is called or ctx ends, and returns when it has issued an id.
-func (p *program) start(ctx context.Context, t *testing.T) (stop func()) {
-	t.Helper()
-	ctx, cancel := context.WithCancel(ctx)
-	var wg sync.WaitGroup
-	stop = func() { cancel(); wg.Wait() }
-	t.Cleanup(stop)
-	wg.Go(func() { p.run(ctx, forever) })
-	for p.issued() == 0 {
-		if sleep(ctx, 10*time.Millisecond); ctx.Err() != nil {
-			t.Fatalf("program %s has issued no id in a minute", p.name)
-		}
-	}
-	return stop
 }
 
 // stores returns a store for leases in a database.
@@ -190,32 +163,23 @@ func (p *program) issued() (n int64) {
 	return n
 }
 
-// together judges the ids of all programs at once.
-func together(programs ...*program) verdict {
+// check fails the test if any id was issued more than once. It also logs the number of
+// ids.
+func check(t testing.TB, programs ...*program) {
+	t.Helper()
 	var all []span
+	var each []string
 	for _, p := range programs {
+		each = append(each, fmt.Sprintf("%s %d", p.name, p.issued()))
 		p.mu.Lock()
 		all = append(all, p.spans...)
 		p.mu.Unlock()
 	}
-	return judge(all)
-}
-
-// check fails the test if any id was issued more than once. It also logs the number of
-// ids.
-func check(t testing.TB, programs ...*program) verdict {
-	t.Helper()
-	v := together(programs...)
-	var each []string
-	for _, p := range programs {
-		each = append(each, fmt.Sprintf("%s %d", p.name, p.issued()))
+	ids, duplicates, first := judge(all)
+	t.Logf("%d duplicates among %d ids (%s)", duplicates, ids, strings.Join(each, ", "))
+	if duplicates > 0 {
+		t.Error(first)
 	}
-	if v.duplicates > 0 {
-		t.Errorf("%d duplicates among %d ids (%s); %s", v.duplicates, v.ids, strings.Join(each, ", "), v.first)
-	} else {
-		t.Logf("0 duplicates among %d ids (%s)", v.ids, strings.Join(each, ", "))
-	}
-	return v
 }
 
 // each runs a subtest for each case, all at the same time.

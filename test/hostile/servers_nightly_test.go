@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -161,4 +162,31 @@ func logsBinary(t *testing.T, db dbtest.DB) (yes bool) {
 		t.Fatal(err)
 	}
 	return yes
+}
+
+// beyond is enough when the program issues ids that are larger than those of another.
+func (p *program) beyond(other *program) func() bool {
+	return func() bool {
+		_, last := p.ends()
+		_, others := other.ends()
+		return last > others
+	}
+}
+
+func forever() bool { return false }
+
+// start runs p until stop is called or ctx ends, and returns when it has issued an id.
+func (p *program) start(ctx context.Context, t *testing.T) (stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(ctx)
+	var wg sync.WaitGroup
+	stop = func() { cancel(); wg.Wait() }
+	t.Cleanup(stop)
+	wg.Go(func() { p.run(ctx, forever) })
+	for p.issued() == 0 {
+		if sleep(ctx, 10*time.Millisecond); ctx.Err() != nil {
+			t.Fatalf("program %s has issued no id in a minute", p.name)
+		}
+	}
+	return stop
 }

@@ -15,29 +15,27 @@ import (
 
 // A session defines what the connections of a program are like.
 type session struct {
-	params  map[string]string // parameters of the DSN
-	init    []string          // statements that are run on each new connection
-	each    []string          // statements of which each new connection runs just one, in turn
-	noReset bool              // hide the driver's reset of connections that were used before
+	dsn     string   // parameters that are added to the DSN
+	init    []string // statements that are run on each new connection
+	each    []string // statements of which each new connection runs just one, in turn
+	noReset bool     // hide the driver's reset of connections that were used before
 }
 
 // connect opens a database whose connections have the properties of s, and live for 0.5
 // s.
 func (s session) connect(t testing.TB, db dbtest.DB) *sql.DB {
 	t.Helper()
+	if s.dsn != "" {
+		db = db.With(s.dsn)
+	}
 	base, err := sql.Open(db.Driver, db.DSN)
 	if err != nil {
 		t.Fatal(err)
 	}
-	drv := base.Driver()
 	base.Close()
-	dsn, err := withParams(db, s.params)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var connector driver.Connector = opener{drv, dsn}
-	if d, ok := drv.(driver.DriverContext); ok {
-		if connector, err = d.OpenConnector(dsn); err != nil {
+	var connector driver.Connector = opener{base.Driver(), db.DSN}
+	if d, ok := base.Driver().(driver.DriverContext); ok {
+		if connector, err = d.OpenConnector(db.DSN); err != nil {
 			t.Fatal(err)
 		}
 	}

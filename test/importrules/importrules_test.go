@@ -29,6 +29,8 @@ type listed struct {
 	Standard   bool
 	Imports    []string
 	Deps       []string // imports, both direct and indirect
+
+	TestImports, XTestImports []string // without those of files for make nightly
 }
 
 // selfContained lists the trees that may only import the standard library and
@@ -85,6 +87,7 @@ var rules = []rule{
 	noTesting,
 	noProgram,
 	noTestServers,
+	noClusters,
 }
 
 func standardLibraryOnly(path string, p listed, standard func(string) bool) []string {
@@ -209,118 +212,67 @@ func TestImports(t *testing.T) {
 	}
 }
 
+// noClusters keeps clusters and poolers out of the tests that everybody runs.
+func noClusters(_ string, p listed, _ func(string) bool) []string {
+	return pick(slices.Concat(p.Imports, p.TestImports, p.XTestImports), func(dep string) (string, bool) {
+		return "only files for make nightly need clusters", dep == module+"/internal/dbtest/cluster"
+	})
+}
+
 // TestRulesCatch runs the rules on forbidden imports, and on similar ones that are
 // allowed.
 func TestRulesCatch(t *testing.T) {
-	for _, tc := range []struct {
-		path, dep string
-		bad       bool
-	}{
-		{"idgen", "time", false},
-		{"idgen", module + "/idgen/internal/clock", false},
-		{"idgen", "golang.org/x/sync/errgroup", true},
-		{"idgen/worker", "github.com/google/uuid", true},
-		{"idgen/segment/segmentstore", "database/sql", false},
-		{"idgen/segment/segmentstore", "github.com/jackc/pgx/v5/stdlib", true},
-		{"idgen/segment/segmentstore", module + "/lease/sqlstore", true},
-		{"idgen", module + "/lease", true},
-		{"idgen", module, true},
-		{"lease", module + "/idgen", true},
-		{"lease", module + "/internal/keeper", true},
-		{"internal/keeper", module + "/lease", false},
-		{"internal/keeper", module + "/idgen", true},
-		{"lease/sqlstore", module + "/lease", false},
-		{"lease/sqlstore", "github.com/jackc/pgx/v5/stdlib", true},
-		{"lease/filestore", "golang.org/x/sys/unix", true},
-		{"lease/etcdstore", "go.etcd.io/etcd/client/v3", false},
-		{"lease/etcdstore", "go.uber.org/zap", true},
-		{"lease/redisstore", "github.com/redis/go-redis/v9", false},
-		{"lease/redisstore", module + "/internal/leaserule", false},
-		{"lease/redisstore", "github.com/google/uuid", true},
-		{"lease/redisstore", module + "/idgen", true},
-		{"lease/sqlstore", "github.com/redis/go-redis/v9", true},
-		{"lease/zkstore", "github.com/go-zookeeper/zk", false},
-		{"lease/zkstore", "github.com/redis/go-redis/v9", true},
-		{"schema/pk", "database/sql/driver", false},
-		{"schema/pk", "gorm.io/gorm/schema", true},
-		{"schema/pk", module + "/idgen", true},
-		{"schema/pk/public", "crypto/aes", false},
-		{"schema/pk/public", module + "/schema/pk/internal/radix", false},
-		{"schema/pk/public", "github.com/sqids/sqids-go", true},
-		{"schema/pk/public", module + "/internal/keytype", true},
-		{"schema/autoinc", "database/sql", false},
-		{"schema/autoinc", "github.com/jackc/pgx/v5", true},
-		{"schema/autoinc", "entgo.io/ent/dialect", true},
-		{"schema/autoinc", module + "/schema/pk", true},
-		{"schema/autoinc", module + "/cmd/snowkey", true},
-
-		{"token", "crypto/hmac", false},
-		{"token", module + "/idgen", false},
-		{"token", "github.com/golang-jwt/jwt/v5", true},
-		{"token", "golang.org/x/crypto/argon2", true},
-		{"token", module + "/lease", true},
-		{"token/sqltoken", module + "/internal/session", false},
-		{"token/sqltoken", "github.com/jackc/pgx/v5/stdlib", true},
-		{"token/redistoken", "github.com/redis/go-redis/v9", false},
-		{"token/redistoken", module + "/internal/tokentest", true},
-		{"internal/tokentest", "testing", false},
-
-		{"ent/entid", "entgo.io/ent/schema/mixin", false},
-		{"ent/entid", module + "/idgen", false},
-		{"ent/entid", module + "/schema/pk", false},
-		{"schema/autoinc", module + "/schema/catalog", false},
-		{"schema/autoinc", module + "/schema/internal/database", false},
-		{"schema/autoinc", module + "/internal/ddl", false},
-		{"schema/catalog", module + "/schema/internal/database", false},
-		{"schema/catalog", module + "/schema/autoinc", true},
-		{"schema/catalog", "ariga.io/atlas/sql/schema", true},
-		{"schema/catalog", module + "/schema/pk", true},
-
-		{"ent/entid", module + "/schema/catalog", false},
-		{"ent/entid", module + "/schema/autoinc", true},
-		{"ent/entid/internal/ent", module + "/ent/entid", false},
-		{"ent/entid", "github.com/google/uuid", true},
-		{"ent/entid", module, true},
-		{"ent/entid", module + "/hooks/gormid", true},
-		{"ent/entid", module + "/lease/sqlstore", true},
-		{"hooks/gormid", module + "/schema/catalog", false},
-		{"hooks/gormid", module + "/schema/autoinc", true},
-		{"hooks/bunid", module + "/schema/autoinc", true},
-		{"hooks/gormid", module + "/lease", true},
-		{"hooks/gormid", module + "/hooks/gormid2", true},
-		{"hooks/bunid", "github.com/uptrace/bun/dialect/feature", false},
-		{"hooks/bunid", module + "/internal/keytype", false},
-		{"hooks/bunid", module + "/hooks/sqlid", true},
-		{"hooks/sqlid", "database/sql", false},
-		{"hooks/sqlid", "xorm.io/xorm", true},
-		{"hooks/sqlid", "github.com/jmoiron/sqlx", true},
-		{"hooks/pgxid", "github.com/jackc/pgx/v5/pgtype", false},
-
-		{"", "testing", true},
-		{"internal/dbtest", "testing", true},
-		{"hooks/gormid", "testing/synctest", true},
-		{"lease/leasetest", "testing", false},
-		{"ent/entid/entidgen", "testing", false},
-		{"ent/entid", "testing", true},
-		{"idgen/segment/segmenttest", "testing", false},
-		{"idgen/segment/segmentstore", "testing", true},
-
-		{"", module + "/cmd/snowkey", true},
-		{"schema/autoinc", module + "/examples/ent/ent", true},
-		{"examples/twodb", module + "/examples/ent/ent/event", false},
-		{"examples/twodb", module + "/examples/quickstart/rows", true},
-		{"examples/quickstart", module + "/examples/quickstart/rows", false},
-		{"cmd/snowkey", module + "/cmd/snowkey/internal/term", false},
-		{"cmd/snowkey", "github.com/jackc/pgx/v5/stdlib", false},
-
-		{"lease/leasetest", module + "/internal/dbtest", true},
-		{"hooks/gormid", module + "/internal/dbtest", true},
-		{"internal/dbtest/withdb", module + "/internal/dbtest", false},
-	} {
-		standard := func(dep string) bool { return !strings.Contains(dep, ".") }
-		p := listed{ImportPath: module + "/" + tc.path, Imports: []string{tc.dep}, Deps: []string{tc.dep}}
-		if got := check(tc.path, p, standard); (len(got) > 0) != tc.bad {
-			t.Errorf("%s importing %s: violations %q, want some: %v", tc.path, tc.dep, got, tc.bad)
+	// Each line has a package, the imports that it may have, and those that it may not have.
+	const table = `
+idgen: time ./idgen/internal/clock NOT golang.org/x/sync/errgroup ./lease .
+idgen/worker: NOT github.com/google/uuid
+idgen/segment/segmentstore: database/sql NOT github.com/jackc/pgx/v5/stdlib ./lease/sqlstore testing
+lease: NOT ./idgen ./internal/keeper
+internal/keeper: ./lease NOT ./idgen
+lease/sqlstore: ./lease NOT github.com/jackc/pgx/v5/stdlib github.com/redis/go-redis/v9
+lease/filestore: NOT golang.org/x/sys/unix
+lease/etcdstore: go.etcd.io/etcd/client/v3 NOT go.uber.org/zap
+lease/redisstore: github.com/redis/go-redis/v9 ./internal/leaserule NOT github.com/google/uuid ./idgen
+lease/zkstore: github.com/go-zookeeper/zk NOT github.com/redis/go-redis/v9
+schema/pk: database/sql/driver NOT gorm.io/gorm/schema ./idgen
+schema/pk/public: crypto/aes ./schema/pk/internal/radix NOT github.com/sqids/sqids-go ./internal/keytype
+schema/autoinc: database/sql ./schema/catalog ./schema/internal/database ./internal/ddl NOT github.com/jackc/pgx/v5 entgo.io/ent/dialect ./schema/pk ./cmd/snowkey ./examples/ent/ent
+token: crypto/hmac ./idgen NOT github.com/golang-jwt/jwt/v5 golang.org/x/crypto/argon2 ./lease
+token/sqltoken: ./internal/session NOT github.com/jackc/pgx/v5/stdlib
+token/redistoken: github.com/redis/go-redis/v9 NOT ./internal/tokentest
+internal/tokentest: testing
+ent/entid: entgo.io/ent/schema/mixin ./idgen ./schema/pk ./schema/catalog NOT ./schema/autoinc github.com/google/uuid . ./hooks/gormid ./lease/sqlstore testing
+schema/catalog: ./schema/internal/database NOT ./schema/autoinc ariga.io/atlas/sql/schema ./schema/pk
+ent/entid/internal/ent: ./ent/entid
+hooks/gormid: ./schema/catalog NOT ./schema/autoinc ./lease ./hooks/gormid2 testing/synctest ./internal/dbtest
+hooks/bunid: github.com/uptrace/bun/dialect/feature ./internal/keytype NOT ./schema/autoinc ./hooks/sqlid
+hooks/sqlid: database/sql NOT xorm.io/xorm github.com/jmoiron/sqlx
+hooks/pgxid: github.com/jackc/pgx/v5/pgtype
+.: NOT testing ./cmd/snowkey
+internal/dbtest: NOT testing
+lease/leasetest: testing NOT ./internal/dbtest
+ent/entid/entidgen: testing
+idgen/segment/segmenttest: testing
+examples/twodb: ./examples/ent/ent/event NOT ./examples/quickstart/rows
+examples/quickstart: ./examples/quickstart/rows
+cmd/snowkey: ./cmd/snowkey/internal/term github.com/jackc/pgx/v5/stdlib
+internal/dbtest/withdb: ./internal/dbtest`
+	for line := range strings.Lines(strings.TrimSpace(table)) {
+		words := strings.Fields(line)
+		path, bad := strings.TrimPrefix(strings.TrimSuffix(words[0], ":"), "."), false
+		for _, dep := range words[1:] {
+			if dep == "NOT" {
+				bad = true
+				continue
+			}
+			if rest, ours := strings.CutPrefix(dep, "."); ours {
+				dep = module + rest
+			}
+			standard := func(dep string) bool { return !strings.Contains(dep, ".") }
+			p := listed{ImportPath: module + "/" + path, Imports: []string{dep}, Deps: []string{dep}}
+			if got := check(path, p, standard); (len(got) > 0) != bad {
+				t.Errorf("%s importing %s: violations %q, want some: %v", path, dep, got, bad)
+			}
 		}
 	}
 
@@ -390,7 +342,7 @@ func list(t *testing.T) (packages []listed) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command("go", "list", "-deps", "-json=ImportPath,Standard,Imports,Deps", module+"/...")
+	cmd := exec.Command("go", "list", "-deps", "-json=ImportPath,Standard,Imports,Deps,TestImports,XTestImports", module+"/...")
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()

@@ -148,6 +148,7 @@ func each(t *testing.T, test func(t *testing.T, db dbtest.DB, conn *sql.DB, p *a
 	for name, open := range tools {
 		t.Run(name, func(t *testing.T) {
 			dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+				t.Parallel()
 				conn := shop(t, db)
 				dir := filepath.Join(t.TempDir(), "migrations")
 				tables := []string{"--table", "users", "--table", "orders"}
@@ -181,6 +182,7 @@ func each(t *testing.T, test func(t *testing.T, db dbtest.DB, conn *sql.DB, p *a
 
 // The files take the database off auto-increment, and back.
 func TestUpAndDown(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, db dbtest.DB, conn *sql.DB, p *autoinc.Plan, files int, newTool func() tool) {
 		tool := newTool()
 		before := state(t, db, conn)
@@ -241,6 +243,7 @@ func TestUpAndDown(t *testing.T) {
 // A check that finds a row stops the tool. When the row is gone, the same file runs to its
 // end.
 func TestCheckStops(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, db dbtest.DB, conn *sql.DB, p *autoinc.Plan, files int, newTool func() tool) {
 		orphan := map[string][]string{
 			"mysql":  {"SET foreign_key_checks = 0", "INSERT INTO orders (user_id) VALUES (77)", "SET foreign_key_checks = 1"},
@@ -289,9 +292,11 @@ func TestCheckStops(t *testing.T) {
 
 // The files of snowkey init create the tables of leases, and drop them again.
 func TestInit(t *testing.T) {
+	t.Parallel()
 	for name, open := range tools {
 		t.Run(name, func(t *testing.T) {
 			dbtest.EachServer(t, func(t *testing.T, db dbtest.DB) {
+				t.Parallel()
 				conn := db.Connect(t)
 				dir := filepath.Join(t.TempDir(), "migrations")
 				run(t, db, "init", "--table", "app_lease", "--files", dir, "--format", name)

@@ -9,9 +9,11 @@ import (
 // TestSQLDefault runs the files of snowkey sql with each tool, forth and back twice. The
 // ids go on from the last one.
 func TestSQLDefault(t *testing.T) {
+	t.Parallel()
 	for name, open := range tools {
 		t.Run(name, func(t *testing.T) {
 			dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+				t.Parallel()
 				kind := db.Dialect
 				switch {
 				case db.MariaDB:

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/snowkey-go/snowkey/hooks/pgxid"
 	"github.com/snowkey-go/snowkey/schema/pk"
@@ -62,20 +61,6 @@ func TestIntegerForText(t *testing.T) {
 		}
 		if got, err := one[string](t, conn, "SELECT $1::text", pk.Text(low)); err != nil || got != decimal(low) {
 			t.Errorf("a pk.Text is %s (%v)", got, err)
-		}
-	})
-}
-
-// A list must be refused if the column doesn't have a list type.
-func TestListForScalar(t *testing.T) {
-	eachWay(t, func(t *testing.T, conn *pgx.Conn, described, registered bool) {
-		for _, column := range []string{"bigint", "text", "uuid", "timestamptz", "numeric"} {
-			for _, list := range []any{[]pk.ID{low}, []*pk.ID{new(pk.ID(low))}, [1]pk.ID{low}, keys[pk.ID]{low}, pgtype.FlatArray[pk.ID]{low}, []pk.Text{low}} {
-				got, err := one[string](t, conn, "SELECT ($1::"+column+")::text", list)
-				if err == nil && (column != "text" || described) {
-					t.Errorf("a %T went into a %s: %s", list, column, got)
-				}
-			}
 		}
 	})
 }

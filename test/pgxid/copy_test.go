@@ -226,36 +226,6 @@ func TestCopyFromSourceFails(t *testing.T) {
 	})
 }
 
-// In a transaction, the caller has to roll back, as after any other error.
-func TestCopyFromTransaction(t *testing.T) {
-	conn := connect(t, reuse.Open(t, "postgres"), pgx.QueryExecModeCacheStatement)
-	exec(t, conn, "CREATE TABLE t (id bigint PRIMARY KEY)")
-	source := new(idtest.Source)
-	for _, fail := range []int{2, 0} {
-		source.Asked, source.FailAt, source.Err = nil, fail, nil
-		if fail > 0 {
-			source.Err = io.ErrUnexpectedEOF
-		}
-		err := pgx.BeginFunc(t.Context(), conn, func(tx pgx.Tx) error {
-			_, err := pgxid.Copier{Source: source}.CopyFrom(t.Context(), tx, pgx.Identifier{"t"}, []string{"id"},
-				pgx.CopyFromRows([][]any{{nil}, {nil}, {int64(high)}}))
-			return err
-		})
-		want := 3
-		if fail > 0 {
-			want = 0
-			if !errors.Is(err, io.ErrUnexpectedEOF) {
-				t.Errorf("the transaction returns %v", err)
-			}
-		} else if err != nil {
-			t.Error(err)
-		}
-		if n := all[int](t, conn, "SELECT count(*) FROM t")[0]; n != want {
-			t.Errorf("%d rows are in the table, want %d", n, want)
-		}
-	}
-}
-
 // An error from the caller's rows must be returned unchanged.
 func TestCopyFromRowsFail(t *testing.T) {
 	conn := connect(t, reuse.Open(t, "postgres"), pgx.QueryExecModeCacheStatement)

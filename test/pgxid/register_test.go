@@ -543,16 +543,3 @@ func TestDatabaseSQL(t *testing.T) {
 		}
 	}
 }
-
-// This shows why pk.SortText must only be used for text columns.
-func TestSortTextInBigint(t *testing.T) {
-	each(t, func(t *testing.T, conn *pgx.Conn) {
-		got, err := one[string](t, conn, "SELECT ($1::bigint)::text", pk.SortText(32))
-		if err != nil || got != "10" {
-			t.Errorf("SortText(32) arrives as %s (%v): pgx has changed, so should the documentation", got, err)
-		}
-		if _, err := one[string](t, conn, "SELECT ($1::bigint)::text", pk.SortText(high)); err == nil {
-			t.Error("a SortText with letters went into a bigint")
-		}
-	})
-}

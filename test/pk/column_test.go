@@ -3,7 +3,6 @@ package pk_test
 import (
 	"database/sql"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -242,82 +241,6 @@ func holds[K key, P pointer[K]](t *testing.T, s session, columnType string, a, b
 		if got := s.labels(t, "id IS NOT NULL"); got != "high" {
 			t.Errorf("after DELETE of low, %q is left", got)
 		}
-	})
-}
-
-// A key type can also be scanned from the other kind of column.
-func TestColumnsReadEither(t *testing.T) {
-	eachSession(t, func(t *testing.T, s session) {
-		for _, columnType := range []string{"BIGINT", "VARCHAR(20)"} {
-			s.table(t, columnType)
-			s.exec(t, "INSERT INTO t (id) VALUES ('1234567890123456789')")
-			query := "SELECT id FROM t"
-			if got := column[pk.ID](t, s, query)[0]; got != high {
-				t.Errorf("%s reads as ID %d", columnType, got)
-			}
-			if got := column[pk.Of[user]](t, s, query)[0]; got != high {
-				t.Errorf("%s reads as Of %d", columnType, got)
-			}
-			if got := column[pk.Prefixed[user]](t, s, query)[0]; got != high {
-				t.Errorf("%s reads as Prefixed %d", columnType, got)
-			}
-			if got := column[public.ID[user]](t, s, query)[0]; got != high {
-				t.Errorf("%s reads as a public.ID %d", columnType, got)
-			}
-			if got := column[pk.Text](t, s, query)[0]; got != high {
-				t.Errorf("%s reads as Text %d", columnType, got)
-			}
-			if got := column[pk.String](t, s, query)[0]; string(got) != decimal(high) {
-				t.Errorf("%s reads as String %q", columnType, got)
-			}
-		}
-		s.exec(t, "UPDATE t SET id = ?", pk.Prefixed[user](high).String())
-		if got := column[pk.Prefixed[user]](t, s, "SELECT id FROM t")[0]; got != high {
-			t.Errorf("text with a prefix reads as Prefixed %d", got)
-		}
-		s.table(t, "BIGINT")
-		s.exec(t, "INSERT INTO t (id) VALUES (?)", pk.ID(high))
-		if got := column[pk.SortText](t, s, "SELECT id FROM t")[0]; got != high {
-			t.Errorf("BIGINT reads as SortText %d", got)
-		}
-	})
-}
-
-// Numbers that Snowkey would never issue must be preserved, since existing tables may
-// contain them.
-func TestColumnsOfOldTables(t *testing.T) {
-	eachSession(t, func(t *testing.T, s session) {
-		for _, n := range []int64{0, -1, -high, math.MinInt64, math.MaxInt64} {
-			for _, c := range []struct {
-				column string
-				key    any
-			}{{"BIGINT", pk.ID(n)}, {"BIGINT", pk.String(decimal(n))}, {"BIGINT", pk.Text(n)}, {"VARCHAR(20)", pk.Text(n)}} {
-				s.table(t, c.column)
-				s.exec(t, "INSERT INTO t (label, id) VALUES ('old', ?)", c.key)
-				if got := column[pk.ID](t, s, "SELECT id FROM t"); got[0] != pk.ID(n) {
-					t.Errorf("%s: %T %d came back as %d", c.column, c.key, n, got[0])
-				}
-				if got := s.labels(t, "id = ?", c.key); got != "old" {
-					t.Errorf("%s: WHERE id = %T %d finds %q", c.column, c.key, n, got)
-				}
-			}
-		}
-		s.table(t, "CHAR(13)")
-		_, err := s.ExecContext(t.Context(), s.sql("INSERT INTO t (id) VALUES (?)"), pk.SortText(-1))
-		mustRefuse(t, "INSERT of a negative SortText", err)
-		_, err = s.ExecContext(t.Context(), s.sql("INSERT INTO t (id) VALUES (?)"), pk.String("007"))
-		mustRefuse(t, "INSERT of a malformed String", err)
-		if got := column[int](t, s, "SELECT count(*) FROM t")[0]; got != 0 {
-			t.Errorf("refused keys left %d rows", got)
-		}
-
-		if s.dialect != "mysql" {
-			return
-		}
-		s.table(t, "BIGINT UNSIGNED")
-		s.exec(t, "INSERT INTO t (id) VALUES (9223372036854775808)")
-		var id pk.ID
-		mustRefuse(t, "2^63", s.QueryRowContext(t.Context(), "SELECT id FROM t").Scan(&id))
 	})
 }
 

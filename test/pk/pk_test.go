@@ -3,12 +3,9 @@ package pk_test
 import (
 	"database/sql"
 	"database/sql/driver"
-	"errors"
 	"fmt"
 	"math"
-	"math/big"
 	"strconv"
-	"strings"
 	"testing"
 
 	"github.com/snowkey-go/snowkey/schema/pk"
@@ -53,25 +50,3 @@ func stored(key any) string {
 }
 
 func decimal(n int64) string { return strconv.FormatInt(n, 10) }
-
-// sortable is an independent implementation. It relies on big.Int, which supports base
-// 32, but with another alphabet.
-func sortable(n int64) string {
-	s := strings.Map(func(r rune) rune {
-		return rune("0123456789ABCDEFGHJKMNPQRSTVWXYZ"[strings.IndexRune("0123456789abcdefghijklmnopqrstuv", r)])
-	}, big.NewInt(n).Text(32))
-	return strings.Repeat("0", 13-len(s)) + s
-}
-
-func mustRefuse(t *testing.T, what string, err error) {
-	t.Helper()
-	refused, ok := errors.AsType[*pk.Error](err)
-	switch {
-	case !ok:
-		t.Errorf("%s: got error %v, want a *pk.Error", what, err)
-	case !strings.HasPrefix(refused.Type, "pk.") || refused.Value == "" || refused.Reason == "":
-		t.Errorf("%s: error says too little: %+v", what, refused)
-	case len(refused.Error()) > 400:
-		t.Errorf("%s: error has %d bytes", what, len(refused.Error()))
-	}
-}

@@ -325,7 +325,7 @@ func TestTheUserNeedsNoMoreRights(t *testing.T) {
 		t.Fatal(err)
 	}
 	store := redisstore.New(nothing)
-	pool, err := snowkey.Open(t.Context(), store, snowkey.Config{Namespace: "orders", Window: time.Second, MaxClockSkew: 100 * time.Millisecond})
+	pool, err := snowkey.Open(t.Context(), store, snowkey.Config{Namespace: "orders", MaxClockSkew: 100 * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}

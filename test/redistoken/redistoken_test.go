@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -28,6 +29,7 @@ func connect(t *testing.T) *redis.Client {
 }
 
 func TestStore(t *testing.T) {
+	t.Parallel()
 	client := connect(t)
 	stores := 0
 	tokentest.Run(t, func(*testing.T) token.Store {
@@ -36,6 +38,9 @@ func TestStore(t *testing.T) {
 	}, time.Sleep)
 }
 
+// workers counts the pools, since tests run at the same time.
+var workers atomic.Int64
+
 // newSigners returns a signer for each TTL.
 func newSigners(t *testing.T, ttls ...time.Duration) (signers []*token.Signer) {
 	t.Helper()
@@ -43,7 +48,7 @@ func newSigners(t *testing.T, ttls ...time.Duration) (signers []*token.Signer) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pool, err := idgen.NewPool(idgen.Config{Worker: worker.Static(1)})
+	pool, err := idgen.NewPool(idgen.Config{Worker: worker.Static(workers.Add(1))})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,6 +82,7 @@ func login(t *testing.T, signer *token.Signer, store token.Store, user int64) to
 
 // TestWhatIsStored reads everything on the server.
 func TestWhatIsStored(t *testing.T) {
+	t.Parallel()
 	client := connect(t)
 	store, signer := redistoken.New(client), newSigner(t)
 	issued := login(t, signer, store, 7)
@@ -104,6 +110,7 @@ func TestWhatIsStored(t *testing.T) {
 // TestSetExpiresLast checks that a session with a short TTL does not shorten the life of
 // the set, in either order, and that expired sessions leave it.
 func TestSetExpiresLast(t *testing.T) {
+	t.Parallel()
 	client := connect(t)
 	store := redistoken.New(client)
 	signers := newSigners(t, time.Second, 12*time.Hour)
@@ -130,6 +137,7 @@ func TestSetExpiresLast(t *testing.T) {
 // TestEviction deletes either of the two keys, as a server that is out of memory does. The
 // session must end.
 func TestEviction(t *testing.T) {
+	t.Parallel()
 	client := connect(t)
 	store, signer := redistoken.New(client), newSigner(t)
 	for user, kind := range []string{"session", "user"} {
@@ -146,6 +154,7 @@ func TestEviction(t *testing.T) {
 
 // TestServerDown checks that calls fail while the server is down.
 func TestServerDown(t *testing.T) {
+	t.Parallel()
 	server := dbtest.Redis().Start(t)
 	client := redis.NewClient(&redis.Options{Addr: server.Address, MaxRetries: -1, DialTimeout: time.Second})
 	defer client.Close()
@@ -163,6 +172,7 @@ func TestServerDown(t *testing.T) {
 }
 
 func TestStoreWithoutAClient(t *testing.T) {
+	t.Parallel()
 	issued, err := newSigner(t).Issue(t.Context())
 	if err != nil {
 		t.Fatal(err)

@@ -2,7 +2,6 @@ package segmentstore_test
 
 import (
 	"database/sql"
-	"errors"
 	"fmt"
 	"net/url"
 	"strings"
@@ -62,110 +61,69 @@ func exec(t *testing.T, conn *sql.DB, statements ...string) {
 }
 
 // suite runs the conformance suite in one database, with a separate table for each
-// property.
+// property. The names of the tables need quotes.
 func suite(t *testing.T, db dbtest.DB, conn *sql.DB) {
 	t.Helper()
 	tables := 0
 	segmenttest.Run(t, func(t *testing.T) segment.Store {
 		tables++
-		return open(t, db, conn, fmt.Sprint("segment", tables))
+		return open(t, db, conn, fmt.Sprint("Select", tables))
 	})
+}
+
+// A setting is one way in which connections can be set up. The store conforms under each
+// of them. Those that are not fast are tested at night.
+var settings = []struct {
+	dialect, name, dsn string
+	one                bool // there's only one connection
+	fast               bool
+}{
+	{dialect: "sqlite", name: "defaults", fast: true},
+	{dialect: "sqlite", name: "one connection", one: true},
+	{dialect: "postgres", name: "defaults"},
+	{dialect: "postgres", name: "one connection", one: true},
+	{dialect: "postgres", name: "exec, as PgBouncer needs", dsn: "default_query_exec_mode=exec"},
+	{dialect: "postgres", name: "the simple protocol", dsn: "default_query_exec_mode=simple_protocol"},
+	{dialect: "postgres", name: "with commits that do not wait", dsn: "synchronous_commit=off"},
+	{dialect: "postgres", name: "repeatable read", dsn: "default_transaction_isolation=repeatable%20read"},
+	{dialect: "postgres", name: "serializable", dsn: "default_transaction_isolation=serializable", fast: true},
+	{dialect: "mysql", name: "defaults"},
+	{dialect: "mysql", name: "one connection", one: true},
+	{dialect: "mysql", name: "rows found are counted", dsn: "clientFoundRows=true"},
+	{dialect: "mysql", name: "parameters within the text", dsn: "interpolateParams=true"},
+	{dialect: "mysql", name: "in ANSI mode", dsn: "sql_mode=%27ANSI,TRADITIONAL%27"},
+	{dialect: "mysql", name: "read committed", dsn: "{isolation}=%27READ-COMMITTED%27"},
+	{dialect: "mysql", name: "serializable", dsn: "{isolation}=%27SERIALIZABLE%27", fast: true},
 }
 
 func TestStore(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
-		conn := db.Connect(t)
-		conn.SetMaxIdleConns(64) // one connection for each of the 64 processes
-		suite(t, db, conn)
-		checkFleet(t, db, conn)
-	})
-}
-
-func TestOneConnection(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
-		conn := db.Connect(t)
-		conn.SetMaxOpenConns(1)
-		suite(t, db, conn)
-	})
-}
-
-func requireSetting(t *testing.T, conn *sql.DB, query, want string) {
-	t.Helper()
-	var got string
-	if err := conn.QueryRow(query).Scan(&got); err != nil || got != want {
-		t.Fatalf("%s: %q, %v; want %q", query, got, err, want)
-	}
-}
-
-func TestIsolation(t *testing.T) {
-	for _, level := range []string{"repeatable read", "serializable"} { // the default is read committed
-		t.Run("postgres "+level, func(t *testing.T) {
-			db := dbtest.Postgres(t).With("default_transaction_isolation=" + strings.ReplaceAll(level, " ", "%20"))
-			conn := db.Connect(t)
-			conn.SetMaxIdleConns(64)
-			requireSetting(t, conn, "SHOW transaction_isolation", level)
-			suite(t, db, conn)
-			checkFleet(t, db, conn)
-		})
-	}
-	for _, level := range []string{"READ-COMMITTED", "SERIALIZABLE"} { // the default is in between
-		t.Run("mysql "+level, func(t *testing.T) {
-			db := dbtest.MySQL(t)
-			variable := "transaction_isolation"
+	t.Parallel()
+	for _, s := range settings {
+		if !s.fast && !dbtest.Nightly {
+			continue
+		}
+		t.Run(s.dialect+" "+s.name, func(t *testing.T) {
+			t.Parallel()
+			db := dbtest.Open(t, s.dialect)
+			isolation := "transaction_isolation"
 			if db.MariaDB {
-				variable = "tx_isolation" // until 11.1
+				isolation = "tx_isolation" // until 11.1
 			}
-			db = db.With(variable + "=%27" + level + "%27")
+			if s.dsn != "" {
+				db = db.With(strings.ReplaceAll(s.dsn, "{isolation}", isolation))
+			}
 			conn := db.ConnectUnlessRefused(t)
-			conn.SetMaxIdleConns(64)
-			requireSetting(t, conn, "SELECT @@"+variable, level)
+			if conn.SetMaxIdleConns(64); s.one { // one connection for each of the 64 processes
+				conn.SetMaxOpenConns(1)
+			}
 			suite(t, db, conn)
 			checkFleet(t, db, conn)
 		})
 	}
-}
-
-func TestNamesOfTables(t *testing.T) {
-	conn := dbtest.SQLite(t).Connect(t)
-	for _, name := range []string{
-		"", ".", "a.", ".a", "a.b.c", "a b", "a-b", "1a", "a;b", `a"b`, "a`b", "a'b", "ä", "a\n", "a$b",
-		strings.Repeat("x", 52), strings.Repeat("x", 52) + ".a", strings.Repeat("x", 1<<20),
-	} {
-		t.Run(fmt.Sprintf("%.60q", name), func(t *testing.T) {
-			_, err := segmentstore.SQLite(conn).WithTable(name)
-			refused, ok := errors.AsType[*segmentstore.TableNameError](err)
-			if !ok || refused.Name != name {
-				t.Errorf("%.60q: got %v", name, err)
-			} else if len(err.Error()) > 400 {
-				t.Errorf("%.60q: the error has %d bytes", name, len(err.Error()))
-			}
-		})
-	}
-}
-
-func TestTableOfAnotherName(t *testing.T) {
-	long := strings.Repeat("x", 50)
-	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
-		conn := db.Connect(t)
-		schema := "main."
-		switch db.Dialect {
-		case "postgres":
-			schema = "Select."
-			exec(t, conn, `CREATE SCHEMA "Select"`)
-		case "mysql":
-			if err := conn.QueryRow("SELECT CONCAT(DATABASE(), '.')").Scan(&schema); err != nil {
-				t.Fatal(err)
-			}
-		}
-		for _, table := range []string{"Order", "order2", "_", "x" + long, schema + "Order3", schema + "y" + long} {
-			store := open(t, db, conn, table)
-			mustFetch(t, store, fetch(10), base)
-			mustFetch(t, store, fetch(10), base+10)
-		}
-	})
 }
 
 func TestMigrate(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 		conn := db.Connect(t)
 		store := of(db, conn)
@@ -192,6 +150,7 @@ func TestMigrate(t *testing.T) {
 }
 
 func TestStoreWithoutADatabase(t *testing.T) {
+	t.Parallel()
 	for name, store := range map[string]*segmentstore.Store{"zero": {}, "nil": nil, "of no DB": segmentstore.Postgres(nil)} {
 		t.Run(name, func(t *testing.T) {
 			_, fetched := store.Fetch(t.Context(), fetch(10))
@@ -203,11 +162,15 @@ func TestStoreWithoutADatabase(t *testing.T) {
 			}
 		})
 	}
+	if _, err := segmentstore.SQLite(new(sql.DB)).WithTable("a b"); err == nil || !strings.Contains(err.Error(), `"a b"`) {
+		t.Errorf("the name of a table: %v", err)
+	}
 }
 
 // The privileges listed in the documentation must be enough. This includes calling
 // Migrate, as long as the tables exist.
 func TestLeastPrivileges(t *testing.T) {
+	t.Parallel()
 	check := func(t *testing.T, db dbtest.DB, least *sql.DB) {
 		t.Helper()
 		store := open(t, db, least, "segment")
@@ -258,60 +221,4 @@ func TestLeastPrivileges(t *testing.T) {
 		t.Cleanup(func() { least.Close() })
 		check(t, db, least)
 	})
-}
-
-// TestCommitThatFails makes the commit fail even though the row has already been
-// returned.
-func TestCommitThatFails(t *testing.T) {
-	for dialect, fail := range map[string][]string{
-		"postgres": {
-			`CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'refused at commit'; END $$`,
-			`CREATE CONSTRAINT TRIGGER refuse AFTER UPDATE ON segment DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION refuse()`,
-		},
-		"sqlite": {
-			`CREATE TABLE known (name TEXT PRIMARY KEY)`,
-			`CREATE TABLE child (name TEXT REFERENCES known DEFERRABLE INITIALLY DEFERRED)`,
-			`CREATE TRIGGER refuse AFTER UPDATE ON segment BEGIN INSERT INTO child VALUES ('unknown'); END`,
-		},
-	} {
-		t.Run(dialect, func(t *testing.T) {
-			db := dbtest.Open(t, dialect)
-			conn := db.Connect(t)
-			store := open(t, db, conn, "segment")
-			mustFetch(t, store, fetch(10), base)
-			exec(t, conn, fail...)
-			if start, err := store.Fetch(t.Context(), fetch(10)); err == nil {
-				t.Errorf("a fetch that was not committed is granted from %d on", start)
-			}
-		})
-	}
-}
-
-// TestCommitWaits uses a server whose commits don't wait for the disk, and checks how
-// much of its log hasn't been written yet.
-func TestCommitWaits(t *testing.T) {
-	db := dbtest.Durable(t, "postgres").With("synchronous_commit=off")
-	conn := db.Connect(t)
-	conn.SetMaxOpenConns(1)
-	requireSetting(t, conn, "SHOW synchronous_commit", "off")
-	exec(t, conn, "ALTER SYSTEM SET wal_writer_delay = '10s'", "SELECT pg_reload_conf()")
-	store := open(t, db, conn, "segment")
-	exec(t, conn, "CREATE TABLE other (n bigint)")
-	unflushed := func() (n int64) {
-		if err := conn.QueryRow("SELECT pg_wal_lsn_diff(pg_current_wal_insert_lsn(), pg_current_wal_flush_lsn())").Scan(&n); err != nil {
-			t.Fatal(err)
-		}
-		return n
-	}
-	for i := range int64(2) { // the first creates the name
-		exec(t, conn, "INSERT INTO other VALUES (1)")
-		if unflushed() == 0 {
-			t.Error("this server flushes every commit, so that this test shows nothing")
-		}
-		mustFetch(t, store, fetch(10), base+10*i)
-		if n := unflushed(); n != 0 {
-			t.Errorf("a fetch left %d bytes of its log unflushed", n)
-		}
-	}
-	requireSetting(t, conn, "SHOW synchronous_commit", "off")
 }

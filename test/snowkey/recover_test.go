@@ -64,7 +64,7 @@ func lostTables(t *testing.T, stores []lease.Store, remove func()) {
 		// By now, all ids that were granted have been used up.
 		time.Sleep(1500 * time.Millisecond)
 		for i, pool := range pools {
-			once, done := context.WithTimeout(ctx, 5*time.Second)
+			once, done := context.WithTimeout(ctx, time.Minute)
 			if _, err := pool.Next(once); err != nil {
 				t.Errorf("pool %d has no id %v after its leases were removed: %v", i, time.Since(removed), err)
 			}
@@ -78,14 +78,16 @@ func lostTables(t *testing.T, stores []lease.Store, remove func()) {
 		if err := pool.Close(context.Background()); err != nil {
 			t.Errorf("pool %d: %v", i, err)
 		}
-		if len(drawn[i]) < 1000 {
+		if len(drawn[i]) < 100 {
 			t.Errorf("pool %d drew %d ids", i, len(drawn[i]))
 		}
 	}
 }
 
 func TestTablesAreDropped(t *testing.T) {
+	t.Parallel()
 	dbtest.EachServer(t, func(t *testing.T, db dbtest.DB) {
+		t.Parallel()
 		var stores []lease.Store
 		for range 3 {
 			stores = append(stores, storeOf(db, db.Connect(t)))
@@ -96,6 +98,7 @@ func TestTablesAreDropped(t *testing.T) {
 }
 
 func TestDirectoryIsRemoved(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "leases")
 	lostTables(t, []lease.Store{filestore.Dir(dir), filestore.Dir(dir), filestore.Dir(dir)}, func() {
 		for os.RemoveAll(dir) != nil { // a process may be writing to it
@@ -106,7 +109,9 @@ func TestDirectoryIsRemoved(t *testing.T) {
 // With SkipMigrate, the error must say what to do, and the pool must continue once the
 // tables exist.
 func TestTablesAreDroppedAndSkipMigrate(t *testing.T) {
+	t.Parallel()
 	dbtest.EachServer(t, func(t *testing.T, db dbtest.DB) {
+		t.Parallel()
 		conn := db.Connect(t)
 		store := storeOf(db, conn)
 		if err := store.Migrate(t.Context()); err != nil {
@@ -115,12 +120,10 @@ func TestTablesAreDroppedAndSkipMigrate(t *testing.T) {
 		pool := openLayout(t, store, idgen.DefaultLayout(), snowkey.Config{MaxWorker: 1, Window: time.Second, MaxClockSkew: 200 * time.Millisecond, SkipMigrate: true})
 		before := mustNext(t, pool)
 		execAll(t, conn, "DROP TABLE snowkey_lease", "DROP TABLE snowkey_lease_ns")
-		time.Sleep(time.Second)
-		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
-		defer cancel()
-		_, err := pool.NextN(ctx, 1)
-		for err == nil && ctx.Err() == nil {
-			_, err = pool.NextN(ctx, 1)
+		// Ids are issued until they reach the bound. Then a call waits, and its error has the reason.
+		var err error
+		for began := time.Now(); !errors.Is(err, lease.ErrNotMigrated) && time.Since(began) < time.Minute; {
+			_, err = next(t, pool)
 		}
 		if !errors.Is(err, lease.ErrNotMigrated) || !strings.Contains(err.Error(), "run the migration") {
 			t.Errorf("got %v", err)
@@ -132,7 +135,7 @@ func TestTablesAreDroppedAndSkipMigrate(t *testing.T) {
 		if err := store.Migrate(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		ctx, cancel = context.WithTimeout(t.Context(), 5*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		if id, err := pool.Next(ctx); err != nil || id <= before {
 			t.Errorf("after the migration: %d after %d, %v", id, before, err)

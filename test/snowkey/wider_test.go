@@ -26,7 +26,9 @@ func TestFrom53To63Bits(t *testing.T) {
 	if last, err := idgen.JSSafe().MaxID(time.Date(2029, 11, 2, 0, 0, 0, 0, time.UTC)); err != nil || last >= 1e15 || last < 1e15-1e12 {
 		t.Fatalf("the last id of 15 digits is not made soon after %d: %v", last, err)
 	}
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		t.Parallel()
 		conn := db.Connect(t)
 		execAll(t, conn, "CREATE TABLE orders (id BIGINT PRIMARY KEY)")
 		store := storeOf(db, conn)

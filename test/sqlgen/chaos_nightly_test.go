@@ -79,7 +79,7 @@ func TestNightlyMariaDBTogether(t *testing.T) {
 		name   string
 		failed bool
 		edits  []string
-	}{{"clock", false, nil}, {"replica", true, nil}, {"replica, and numbers are not drawn again", true, keepsRaisedMariaDB}} {
+	}{{"clock", false, nil}, {"replica", true, nil}, {"replica, and numbers are not drawn again", true, ofMariaDB.keepsRaised}} {
 		t.Run(tt.name, func(t *testing.T) {
 			c := &chaos{T: t, layout: layout, store: sqlstore.MySQL, forms: []string{
 				"INSERT INTO `rows` (v) VALUES (1) RETURNING id", "INSERT INTO `rows` (v) VALUES (1), (2), (3) RETURNING id", "INSERT INTO `rows` (v) SELECT seq FROM seq_1_to_10000 RETURNING id",
@@ -133,7 +133,7 @@ func TestNightlyMariaDBTogether(t *testing.T) {
 func TestNightlyMySQLTogether(t *testing.T) {
 	layout := fourWorkers(t)
 	w := sqlgen.Writer{Layout: layout, Window: window}
-	for name, edits := range map[string][]string{"": nil, "numbers are not drawn again": keepsRaisedMySQL} {
+	for name, edits := range map[string][]string{"": nil, "numbers are not drawn again": ofMySQL.keepsRaised} {
 		t.Run(name, func(t *testing.T) {
 			mySQL(t)
 			c := &chaos{T: t, layout: layout, store: sqlstore.MySQL, forms: []string{"SELECT snowkey_next()", many(3, "snowkey_next()"), many(900, "snowkey_next()")}}

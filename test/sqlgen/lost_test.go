@@ -3,16 +3,11 @@ package sqlgen
 import (
 	"bytes"
 	"database/sql"
-	"errors"
-	"fmt"
 	"os"
 	"os/exec"
-	"slices"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/schema/sqlgen"
@@ -186,175 +181,6 @@ func tool(t *testing.T, input []byte, name string, args ...string) []byte {
 	return out
 }
 
-// TestPromotedStandby kills a server whose standby lacks the last ids, and goes on with the
-// standby.
-func TestPromotedStandby(t *testing.T) {
-	t.Parallel()
-	primary, process := dbtest.Killable(t, "postgres")
-	primary.Since(t, 15)
-	db := primary.Connect(t)
-	install(t, db, patient)
-	run(t, db, without(t, wrong, strings.ReplaceAll(neverRaises[0], "snowkey_next", "wrong_next"), neverRaises[1])...)
-	query(t, db, "SELECT snowkey_next() UNION ALL SELECT wrong_next()")
-	standby := dbtest.StandbyOf(t, primary)
-	if err := standby.Lag(); err != nil {
-		t.Fatal(err)
-	}
-	made := func() (both [2][]int64) {
-		for i, name := range []string{"snowkey", "wrong"} {
-			both[i] = query(t, db, fmt.Sprintf("SELECT %[1]s_next() UNION ALL SELECT * FROM %[1]s_next(99) UNION ALL SELECT %[1]s_next()", name))
-		}
-		return both
-	}
-	before := made()
-	if err := process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	if err := standby.Promote(); err != nil {
-		t.Fatal(err)
-	}
-	db = standby.Connect(t)
-	after := made()
-	for i, want := range []bool{true, false} {
-		if above(after[i], before[i]) != want {
-			t.Errorf("variant %d: %d to %d follow %d to %d", i, after[i][0], after[i][100], before[i][0], before[i][100])
-		}
-	}
-}
-
-// TestDamagedSequences promotes a standby that was there before the SQL was executed. Some
-// versions of PostgreSQL then damage unlogged sequences, unless the standby has written
-// them to its disk. Executing the SQL again mends that.
-func TestDamagedSequences(t *testing.T) {
-	t.Parallel()
-	for _, written := range []bool{false, true} {
-		primary := dbtest.Durable(t, "postgres").Since(t, 15)
-		standby := dbtest.StandbyOf(t, primary)
-		db := primary.Connect(t)
-		install(t, db, sqlgen.Writer{})
-		before := query(t, db, "SELECT snowkey_next()")
-		if written {
-			run(t, db, "CHECKPOINT")
-		}
-		if err := standby.Lag(); err != nil {
-			t.Fatal(err)
-		}
-		if written {
-			run(t, standby.Connect(t), "CHECKPOINT")
-		}
-		if err := standby.Promote(); err != nil {
-			t.Fatal(err)
-		}
-		db = standby.Connect(t)
-		version := count(t, db, "current_setting('server_version_num')::int")
-		_, err := db.Exec("SELECT snowkey_next()")
-		switch e, ok := errors.AsType[*pgconn.PgError](err); {
-		case err == nil && !written && slices.Contains([]int64{150018, 180004}, version):
-			t.Error("the sequences are not damaged")
-		case err != nil && (written || !ok || e.Code != "XX001" || !strings.Contains(e.Hint, `run the SQL of "snowkey sql" again`)):
-			t.Errorf("written %v: %v", written, err)
-		}
-		install(t, db, sqlgen.Writer{})
-		if after := query(t, db, "SELECT snowkey_next()"); !above(after, before) {
-			t.Errorf("written %v: %d follows %d", written, after[0], before[0])
-		}
-	}
-}
-
-// TestCrash kills the server right after an id was returned whose transaction did not wait
-// for the disk. Ids repeat if a crash does not empty the sequences.
-func TestCrash(t *testing.T) {
-	t.Parallel()
-	db, process := dbtest.Killable(t, "postgres", "wal_writer_delay=10s")
-	db.Since(t, 15)
-	c := db.Connect(t)
-	c.SetMaxIdleConns(0)
-	install(t, c, patient)
-	run(t, c, without(t, wrong, survives...)...)
-	run(t, c, "CREATE TABLE rows (id bigint DEFAULT snowkey_next())", "CREATE TABLE wrong_rows (id bigint DEFAULT wrong_next())")
-	for _, statement := range []string{
-		"SELECT snowkey_next()", "SELECT snowkey_next(1)", "INSERT INTO rows DEFAULT VALUES RETURNING id",
-		"SELECT wrong_next()", "SELECT wrong_next(1)", "INSERT INTO wrong_rows DEFAULT VALUES RETURNING id",
-	} {
-		repeats := func() bool {
-			open, err := c.BeginTx(t.Context(), nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer open.Rollback()
-			run(t, open, "SET LOCAL synchronous_commit = off")
-			query(t, open, statement)
-			run(t, c, "CHECKPOINT")
-			for range 40 { // as many as the server logs ahead, and more
-				query(t, open, statement)
-			}
-			async, err := c.Conn(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer async.Close()
-			run(t, async, "SET synchronous_commit = off")
-			before := query(t, async, statement)
-			restart(t, process)
-			var after []int64
-			for range 99 {
-				after = append(after, query(t, c, statement)...)
-			}
-			return !above(after, before)
-		}
-		want := strings.Contains(statement, "wrong")
-		// The server may happen to have flushed the record just before it was killed.
-		for attempts := 5; repeats() != want; attempts-- {
-			if !want || attempts == 0 {
-				t.Fatalf("%s: ids repeat: %v, want %v", statement, !want, want)
-			}
-		}
-	}
-}
-
-// restart kills a server and starts it again.
-func restart(t *testing.T, process *dbtest.Process) {
-	t.Helper()
-	if err := process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	if err := process.Start(); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// TestReservationSurvives kills the server right after the number was reserved by a session
-// whose commits do not wait for the disk.
-func TestReservationSurvives(t *testing.T) {
-	t.Parallel()
-	server, process := dbtest.Killable(t, "postgres", "wal_writer_delay=10s")
-	server.Since(t, 15)
-	db := server.Connect(t)
-	db.SetMaxIdleConns(0)
-	install(t, db, sqlgen.Writer{}) // creates the tables
-	for name, edits := range map[string][]string{"kept": nil, "lost": {"PERFORM set_config('synchronous_commit', 'on', true);", ""}} {
-		survives := func() bool {
-			run(t, db, "DELETE FROM snowkey_lease WHERE namespace = '"+name+"'")
-			statements := without(t, sqlgen.Writer{Namespace: name, Name: name}, edits...)
-			async, err := db.Conn(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer async.Close()
-			reserves := slices.IndexFunc(statements, func(s string) bool { return strings.Contains(s, "is leased by") })
-			run(t, async, append([]string{"SET synchronous_commit = off"}, statements[:reserves+1]...)...) // a later one may flush
-			restart(t, process)
-			return count(t, db, "count(*) FROM snowkey_lease WHERE namespace = '"+name+"' AND token LIKE 'sql:%'") == 1
-		}
-		// The server may happen to have flushed the reservation.
-		for attempts := 5; survives() != (edits == nil); attempts-- {
-			if edits == nil || attempts == 0 {
-				t.Fatalf("%s: the reservation has not survived: %v", name, edits == nil)
-			}
-		}
-	}
-}
-
 // TestSnapshot starts a copy of a server's files that lacks the last ids.
 func TestSnapshot(t *testing.T) {
 	t.Parallel()
@@ -377,46 +203,6 @@ func TestSnapshot(t *testing.T) {
 		if above(after[i], before[i]) != want {
 			t.Errorf("variant %d: %d follows %d", i, after[i][0], before[i][98])
 		}
-	}
-}
-
-// TestCrashAndClock kills the server and sets its clock back, as a machine without a clock
-// that runs on. Ids of rows that were committed are on disk, in the counter.
-func TestCrashAndClock(t *testing.T) {
-	t.Parallel()
-	server, process, clock := dbtest.Clocked(t, "postgres")
-	server.Since(t, 15)
-	db := server.Connect(t)
-	db.SetMaxIdleConns(0)
-	install(t, db, sqlgen.Writer{})
-	run(t, db, without(t, sqlgen.Writer{Namespace: "wrong", Name: "wrong_next"}, "GREATEST(pg_sequence_last_value(", "GREATEST(0 * pg_sequence_last_value(",
-		"GREATEST(last, pg_sequence_last_value(", "GREATEST(last, 0 * pg_sequence_last_value(")...)
-	run(t, db, "CREATE TABLE rows (id bigint DEFAULT snowkey_next())", "CREATE TABLE wrong_rows (id bigint DEFAULT wrong_next())")
-	insert := [2]string{"INSERT INTO rows DEFAULT VALUES RETURNING id", "INSERT INTO wrong_rows DEFAULT VALUES RETURNING id"}
-	if err := clock.Set(30 * time.Minute); err != nil {
-		t.Fatal(err)
-	}
-	before := [2][]int64{query(t, db, insert[0]), query(t, db, insert[1])}
-	if err := process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	if err := clock.Set(0); err != nil {
-		t.Fatal(err)
-	}
-	if err := process.Start(); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := db.ExecContext(t.Context(), insert[0]); err == nil || !strings.Contains(err.Error(), "ahead of the clock") {
-		t.Errorf("30 minutes back: %v", err)
-	}
-	if ids := query(t, db, insert[1]); above(ids, before[1]) {
-		t.Errorf("without the counter, %d follows %d", ids[0], before[1][0])
-	}
-	if err := clock.Set(31 * time.Minute); err != nil {
-		t.Fatal(err)
-	}
-	if ids := query(t, db, insert[0]); !above(ids, before[0]) {
-		t.Errorf("%d follows %d", ids[0], before[0][0])
 	}
 }
 

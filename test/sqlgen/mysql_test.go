@@ -36,27 +36,46 @@ func onMySQL(t *testing.T, w sqlgen.Writer, edits ...string) []string {
 	return edited(t, statements, edits...)
 }
 
+// mariaDB returns a database of MariaDB.
+func mariaDB(t *testing.T) dbtest.DB {
+	t.Helper()
+	db := dbtest.MySQL(t)
+	if !db.MariaDB {
+		t.Skipf("%s is not MariaDB", db.Version)
+	}
+	return db
+}
+
+// onMariaDB is without on MariaDB.
+func onMariaDB(t *testing.T, w sqlgen.Writer, edits ...string) []string {
+	t.Helper()
+	statements, err := w.MariaDB()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return edited(t, statements, edits...)
+}
+
 // many is a query with n rows, in which i counts from 1.
 func many(n int, columns string) string {
 	return fmt.Sprintf("WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d) SELECT %s FROM n", n, columns)
 }
 
-// TestMySQLSessions makes ids in many sessions and in a process at the same time.
+// TestMySQLSessions makes ids in many sessions and in a process at the same time, while
+// transactions stay open and statements are cancelled.
 func TestMySQLSessions(t *testing.T) {
 	t.Parallel()
-	manySessions(t, mySQL(t).Connect(t), onMySQL, "BIGINT NOT NULL", many(100, "i"), 20, 10000)
-}
-
-// manySessions makes ids in many sessions and in a process at the same time, while
-// transactions stay open and statements are cancelled. Each session inserts the rows of a
-// query several times. At least so many rows must be there in the end.
-func manySessions(t *testing.T, db *sql.DB, on statements, column, rows string, rounds int, least int64) {
-	t.Helper()
+	server, kind := mySQLServer(t)
+	db, on := server.Connect(t), kind.on
+	rows, rounds, least := many(100, "i"), 20, int64(10000)
+	if kind.mariaDB {
+		rows, rounds, least = "SELECT seq FROM seq_1_to_300", 10, 15000
+	}
 	layout := twoWorkers(t)
 	w := sqlgen.Writer{Layout: layout}
 	run(t, db, on(t, w)...)
 	run(t, db, on(t, w)...)
-	run(t, db, "CREATE TABLE `rows` (id "+column+", v INT, KEY (id)) ENGINE = InnoDB", w.MySQLTrigger("rows", "id"))
+	run(t, db, "CREATE TABLE `rows` (id "+kind.column+", v INT, KEY (id)) ENGINE = InnoDB", w.MySQLTrigger("rows", "id"))
 	pool, err := snowkey.Open(t.Context(), sqlstore.MySQL(db), snowkey.Config{Layout: layout})
 	if err != nil {
 		t.Fatal(err)
@@ -122,7 +141,7 @@ func manySessions(t *testing.T, db *sql.DB, on statements, column, rows string, 
 	if left := count(t, db, "count(*) FROM snowkey_next_counter"); left > 0 {
 		t.Errorf("the counter has %d rows", left)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 	defer cancel()
 	if second, err := snowkey.Open(ctx, sqlstore.MySQL(db), snowkey.Config{Layout: layout}); err == nil {
 		second.Close(context.Background())
@@ -154,14 +173,14 @@ func TestMySQLPage(t *testing.T) {
 // TestMySQLRole fills rows as a user that has only INSERT, and then EXECUTE.
 func TestMySQLRole(t *testing.T) {
 	t.Parallel()
-	about := mySQL(t)
+	about, k := mySQLServer(t)
 	db := about.Connect(t)
-	run(t, db, onMySQL(t, sqlgen.Writer{})...)
-	run(t, db, "CREATE TABLE `rows` (id BIGINT NOT NULL PRIMARY KEY, v INT)", sqlgen.Writer{}.MySQLTrigger("rows", "id"))
+	run(t, db, k.on(t, k.w)...)
+	run(t, db, "CREATE TABLE `rows` (id "+k.column+" PRIMARY KEY, v INT)", sqlgen.Writer{}.MySQLTrigger("rows", "id"))
 	name, user := userOf(t, about, db, "INSERT ON `rows`")
-	run(t, user, "INSERT INTO `rows` (v) VALUES (1), (2)")
-	if n := count(t, db, "count(DISTINCT id) FROM `rows` WHERE id > 1000000"); n != 2 {
-		t.Errorf("%d ids, want 2", n)
+	run(t, user, "INSERT INTO `rows` (v) VALUES (1), (2)", "INSERT INTO `rows` VALUES (0, 3), (NULL, 4)")
+	if n := count(t, db, "count(DISTINCT id) FROM `rows` WHERE id > 1000000"); n != 4 {
+		t.Errorf("%d ids, want 4", n)
 	}
 	denied := func(statements ...string) {
 		t.Helper()
@@ -172,9 +191,12 @@ func TestMySQLRole(t *testing.T) {
 		}
 	}
 	denied("SELECT snowkey_next()")
-	run(t, db, sqlgen.Writer{}.MySQLGrants(name+"@%")...)
+	run(t, db, sqlgen.Writer{}.MySQLGrants(name+map[bool]string{false: "@%"}[k.mariaDB])...)
 	if ids := query(t, user, "SELECT snowkey_next()"); ids[0] < 1000000 {
 		t.Error(ids)
 	}
 	denied("INSERT INTO snowkey_next_counter (s) VALUES (1)", "SELECT * FROM snowkey_lease", "SELECT * FROM snowkey_next_history")
+	if k.mariaDB {
+		denied("SELECT NEXTVAL(snowkey_next_sessions)")
+	}
 }

@@ -203,48 +203,16 @@ func grant(t *testing.T, db dbtest.DB, admin *sql.DB, user string, privileges ..
 	}
 }
 
-// TestMySQLOwner executes the SQL as a user that has only the privileges of the database.
+// TestMySQLOwner executes the SQL as a user of MySQL or MariaDB that has only the privileges
+// of the database.
 func TestMySQLOwner(t *testing.T) {
 	t.Parallel()
-	owners(t, mySQL, onMySQL, "BIGINT NOT NULL")
-}
-
-// TestMariaDBOwner is TestMySQLOwner on MariaDB.
-func TestMariaDBOwner(t *testing.T) {
-	t.Parallel()
-	owners(t, mariaDB, onMariaDB, "BIGINT NOT NULL DEFAULT 0")
-}
-
-const noSuper = 1419 // the server has a binary log, and the user has no SUPER
-
-func owners(t *testing.T, server func(*testing.T) dbtest.DB, on statements, column string) {
-	t.Run("without a binary log", func(t *testing.T) {
-		t.Parallel()
-		db := server(t)
-		admin := db.Connect(t)
-		if count(t, admin, "@@log_bin") == 1 {
-			t.Skip("the server has a binary log")
-		}
-		asOwner(t, db, admin, on, column, "ALL ON DATABASE")
-	})
-	t.Run("with one", func(t *testing.T) {
-		t.Parallel()
-		server(t) // skips the test on another server
-		db, _ := dbtest.Killable(t, "mysql", "log-bin=log", "server-id=1")
-		admin := db.Connect(t)
-		_, user := userOf(t, db, admin, "ALL ON DATABASE")
-		e, ok := errors.AsType[*mysql.MySQLError](refused(t, user, on(t, sqlgen.Writer{})))
-		if !ok || e.Number != noSuper {
-			t.Errorf("without SUPER: %v", e)
-		}
-		t.Run("SUPER", func(t *testing.T) {
-			asOwner(t, db, admin, on, column, "ALL ON DATABASE", "SUPER ON *.*")
-		})
-		t.Run("log_bin_trust_function_creators", func(t *testing.T) {
-			run(t, admin, "SET GLOBAL log_bin_trust_function_creators = 1", "DROP TABLE `rows`")
-			asOwner(t, db, admin, on, column, "ALL ON DATABASE")
-		})
-	})
+	db, k := mySQLServer(t)
+	admin := db.Connect(t)
+	if count(t, admin, "@@log_bin") == 1 {
+		t.Skip("the server has a binary log")
+	}
+	asOwner(t, db, admin, k.on, k.column, "ALL ON DATABASE")
 }
 
 // asOwner executes the SQL as a user with the given privileges. A user that has only

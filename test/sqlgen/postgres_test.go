@@ -198,19 +198,23 @@ func inLayout(t *testing.T, layout idgen.Layout, ids []int64, before time.Time) 
 // TestLayouts parses ids of every preset that SQL can make.
 func TestLayouts(t *testing.T) {
 	t.Parallel()
-	db := postgreSQL(t).Connect(t)
-	for i, layout := range layouts(t) {
-		t.Run(layout.String(), func(t *testing.T) {
-			t.Parallel()
-			w := sqlgen.Writer{Layout: layout, Namespace: fmt.Sprint("n", i), Name: fmt.Sprint("next", i), Worker: 5}
-			install(t, db, w)
-			before := time.Now()
-			ids := query(t, db, fmt.Sprintf("SELECT next%d() UNION ALL SELECT next%d()", i, i))
-			ids = append(ids, query(t, db, fmt.Sprintf("SELECT next%d(9)", i))...)
-			ids = append(ids, query(t, db, fmt.Sprintf("SELECT next%d()", i))...)
-			inLayout(t, layout, ids, before)
-			if len(ids) != 12 {
-				t.Errorf("%d ids, want 12", len(ids))
+	for database, open := range map[string]func(*testing.T) dbtest.DB{"postgres": postgreSQL, "mariadb": mariaDB} {
+		t.Run(database, func(t *testing.T) {
+			db, on, some := open(t).Connect(t), without, "SELECT next() UNION ALL SELECT next(9) UNION ALL SELECT next()"
+			if database == "mariadb" {
+				on, some = onMariaDB, "SELECT next() FROM seq_1_to_1000"
+			}
+			for i, layout := range layouts(t) {
+				t.Run(layout.String(), func(t *testing.T) {
+					t.Parallel()
+					run(t, db, on(t, sqlgen.Writer{Layout: layout, Namespace: fmt.Sprint("n", i), Name: fmt.Sprint("next", i), Worker: 5, MaxClockSkew: 50 * time.Millisecond})...)
+					before := time.Now()
+					ids := query(t, session(t, db), strings.ReplaceAll(some, "next", fmt.Sprint("next", i)))
+					inLayout(t, layout, ids, before)
+					if want := map[string]int{"postgres": 11, "mariadb": 1000}[database]; len(ids) != want {
+						t.Errorf("%d ids, want %d", len(ids), want)
+					}
+				})
 			}
 		})
 	}
@@ -288,7 +292,7 @@ func TestReserved(t *testing.T) {
 			seen[id] = true
 		}
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 	defer cancel()
 	if second, err := snowkey.Open(ctx, store, cfg); err == nil {
 		second.Close(context.Background())

@@ -127,4 +127,5 @@ func TestSQLiteLocked(t *testing.T) {
 	if err := tx.Commit(); err != nil {
 		t.Fatal(err)
 	}
+	run(t, db, "INSERT INTO rows (v) VALUES ('b')")
 }

@@ -3,6 +3,7 @@
 package sqlstore_test
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"regexp"
@@ -134,46 +135,13 @@ func TestNightlyForcedBootstrap(t *testing.T) {
 				db.DSN = strings.Replace(db.DSN, "root@", user, 1)
 				return db
 			}
-			type scene struct {
-				name, user   string
-				without      func(*operated) lease.Store
-				before, lost func(*fleet)
-				fleet        *fleet
-			}
-			var scenes []scene
-			for _, s := range []scene{
-				{name: "a claim", user: "root@", without: withoutFence, before: (*fleet).startAndClose, lost: (*fleet).start},
-				{name: "a renewal", user: "root@", without: withoutFence, before: (*fleet).start, lost: (*fleet).renewals},
-				{name: "a takeover", user: "root@", without: withoutFence, before: (*fleet).start, lost: func(c *fleet) { c.links[0].Cut(); c.start() }},
-				{name: "a claim that holds off", user: "app@", without: withoutHoldOff, before: (*fleet).startAndClose, lost: func(c *fleet) { c.start(); c.renewals() }},
-			} {
-				for _, broken := range []func(*operated) lease.Store{nil, s.without} {
-					s.fleet = &fleet{T: t, db: as(s.user, root), table: fmt.Sprint("lease", len(scenes)), broken: broken, window: time.Second}
-					scenes = append(scenes, s)
-				}
-			}
-			for _, s := range scenes {
-				s.before(s.fleet)
-			}
-			time.Sleep(time.Second) // until it has everything that happened before
-			if err := c.leave(stale); err != nil {
-				t.Fatal(err)
-			}
-			for _, s := range scenes {
-				s.lost(s.fleet)
-			}
-			for _, m := range members[:2] {
-				if err := m.Kill(); err != nil {
-					t.Fatal(err)
-				}
-			}
-			if err := c.force(stale); err != nil {
-				t.Fatal(err)
-			}
-			for _, s := range scenes {
-				s.fleet.goOn(as(s.user, stale.DB))
-				t.Run(s.name+" "+s.fleet.variant(), s.fleet.verdict)
-			}
+			lose(t, append(lostWrites("root@"), scene{name: "a claim that holds off", user: "app@", without: withoutHoldOff,
+				before: (*fleet).startAndClose, lost: func(c *fleet) { c.start(); c.renewals() }}),
+				func(user string) dbtest.DB { return as(user, root) }, func(user string) dbtest.DB { return as(user, stale.DB) },
+				func() error {
+					time.Sleep(time.Second) // until it has everything that happened before
+					return c.leave(stale)
+				}, func() error { return errors.Join(members[0].Kill(), members[1].Kill(), c.force(stale)) })
 		})
 	}
 }

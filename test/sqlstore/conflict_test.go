@@ -171,30 +171,3 @@ func only(t *testing.T, store lease.Store) lease.Row {
 	}
 	return rows[0]
 }
-
-// Tests of isolation levels leave out a level that the server refuses, as TiDB refuses
-// SERIALIZABLE.
-func TestRefusedIsolation(t *testing.T) {
-	t.Parallel()
-	db, proxy := dbtest.MySQL(t).Through(t)
-	proxy.Answer(func(request []byte) ([]byte, bool) {
-		if bytes.Contains(request, []byte("SERIALIZABLE")) {
-			return refusal("mysql", "8048"), false
-		}
-		return nil, true
-	})
-	for _, level := range []string{"REPEATABLE-READ", "SERIALIZABLE"} {
-		variable := "transaction_isolation"
-		if db.MariaDB {
-			variable = "tx_isolation"
-		}
-		skipped := false
-		t.Run(level, func(t *testing.T) {
-			t.Cleanup(func() { skipped = t.Skipped() })
-			db.With(variable + "=%27" + level + "%27").ConnectUnlessRefused(t)
-		})
-		if skipped != (level == "SERIALIZABLE") {
-			t.Errorf("%s: skipped %v", level, skipped)
-		}
-	}
-}

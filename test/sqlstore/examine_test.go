@@ -4,6 +4,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/snowkey-go/snowkey/idgen/segment"
+	"github.com/snowkey-go/snowkey/idgen/segment/segmentstore"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/lease"
 )
@@ -57,9 +59,7 @@ func volatileMySQL(t *testing.T, db dbtest.DB) {
 	}
 }
 
-// Examine must find each of the settings that it knows about. A database with the usual
-// settings must not have any of them.
-
+// expect fails the test unless Examine finds just these kinds.
 func expect(t *testing.T, store lease.Store, want ...string) {
 	t.Helper()
 	if got := examine(t, store); !slices.Equal(got, want) {
@@ -67,6 +67,8 @@ func expect(t *testing.T, store lease.Store, want ...string) {
 	}
 }
 
+// Examine must find each of the settings that it knows about. A database with the usual
+// settings must not have any of them.
 func examinePostgres(t *testing.T, db dbtest.DB) {
 	conn := db.Connect(t)
 	exec(t, conn, "CREATE SCHEMA app")
@@ -146,6 +148,14 @@ func commitsWait(t *testing.T, db dbtest.DB) {
 		t.Error("this server flushes every commit, so that this test shows nothing")
 	}
 	ctx := t.Context()
+	segments := segmentstore.Postgres(conn)
+	if err := segments.Migrate(ctx); err != nil {
+		t.Fatal(err)
+	}
+	fetch := func() (bool, error) {
+		_, err := segments.Fetch(ctx, segment.Fetch{Name: "orders", Min: 1, Span: 10, Limit: 1000})
+		return true, err
+	}
 	another := terms
 	another.Namespace = "another"
 	for _, step := range []struct {
@@ -165,6 +175,7 @@ func commitsWait(t *testing.T, db dbtest.DB) {
 			return ok, err
 		}},
 		{"Release", func() (bool, error) { return store.Release(ctx, terms, held, 0) }},
+		{"the first Fetch", fetch}, {"Fetch", fetch}, // a segment's store has statements of its own
 	} {
 		exec(t, conn, "UPDATE lease SET label = 'y'")
 		if changed, err := step.run(); !changed || err != nil {

@@ -3,7 +3,9 @@
 package sqlstore_test
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -17,7 +19,7 @@ import (
 // A careless store doesn't make commits wait for the disk if that's the server's
 // default. It also has no fence, which a keeper would otherwise raise when it finds
 // that one of its commits is lost.
-type careless struct{ unfenced }
+type careless struct{ unfenced } // the namespace and the row exist already
 
 func withoutWaiting(s *operated) lease.Store { return careless{unfenced{s}} }
 
@@ -35,68 +37,70 @@ func (s careless) Renew(ctx context.Context, r lease.Renewal) (lease.Row, bool, 
 	return s.unfenced.Renew(notWaiting(ctx), r)
 }
 
-func (s careless) Release(ctx context.Context, terms lease.Terms, held lease.Row, unused int64) (bool, error) {
-	return s.unfenced.Release(notWaiting(ctx), terms, held, unused)
+// A scene is what the processes of a fleet do before a database is copied, and what they
+// do afterwards, of which the copy knows nothing.
+type scene struct {
+	name, user   string
+	window       time.Duration // defaults to 1 s
+	without      func(*operated) lease.Store
+	before, lost func(*fleet)
 }
 
-func (s careless) CreateNamespace(ctx context.Context, terms lease.Terms, position int64) (bool, error) {
-	return s.unfenced.CreateNamespace(notWaiting(ctx), terms, position)
-}
-
-func (s careless) AddRows(ctx context.Context, terms lease.Terms, least, most int64) error {
-	return s.unfenced.AddRows(notWaiting(ctx), terms, least, most)
-}
-
-// A primary is killed before its standby has received the last commits.
-func TestNightlyPromotedStandby(t *testing.T) {
-	type scene struct {
-		name         string
-		window       time.Duration
-		without      func(*operated) lease.Store
-		before, lost func(*fleet) // changes that the standby has, and those that it doesn't have
-		fleet        *fleet
-	}
-	primary, process := dbtest.Killable(t, "postgres")
-	var scenes []scene
-	for _, s := range []scene{
-		{name: "a claim", window: time.Second, without: withoutFence, before: (*fleet).startAndClose, lost: (*fleet).start},
-		{name: "a renewal", window: time.Second, without: withoutFence, before: (*fleet).start, lost: (*fleet).renewals},
-		{name: "a takeover", window: time.Second, without: withoutFence, before: (*fleet).start, lost: func(c *fleet) { c.links[0].Cut(); c.start() }},
-		{name: "a namespace", window: time.Minute, without: atThePresent, before: func(*fleet) {}, lost: (*fleet).start},
-	} {
-		for _, broken := range []func(*operated) lease.Store{nil, s.without} {
-			s.fleet = &fleet{T: t, db: primary, table: fmt.Sprint("lease", len(scenes)), broken: broken, window: s.window}
-			scenes = append(scenes, s)
-		}
-	}
-	for _, s := range scenes {
-		s.before(s.fleet)
-	}
-	standby := dbtest.StandbyOf(t, primary)
-	failOver(t, process, standby, func() {
-		for _, s := range scenes {
-			s.lost(s.fleet)
-		}
-	})
-	for _, s := range scenes {
-		s.fleet.goOn(standby.DB)
-		t.Run(s.name+" "+s.fleet.variant(), s.fleet.verdict)
+func lostWrites(user string) []scene {
+	return []scene{
+		{name: "a claim", user: user, without: withoutFence, before: (*fleet).startAndClose, lost: (*fleet).start},
+		{name: "a renewal", user: user, without: withoutFence, before: (*fleet).start, lost: (*fleet).renewals},
+		{name: "a takeover", user: user, without: withoutFence, before: (*fleet).start, lost: func(c *fleet) { c.links[0].Cut(); c.start() }},
 	}
 }
 
-// failOver kills a primary and promotes its standby, which lacks the commits of lost.
-func failOver(t *testing.T, primary *dbtest.Process, standby *dbtest.Standby, lost func()) {
+// lose plays scenes. keep makes sure that the copy has what happened so far, and nothing
+// that happens afterwards. fail puts the copy in place of the original.
+func lose(t *testing.T, scenes []scene, original, copied func(user string) dbtest.DB, keep, fail func() error) {
 	t.Helper()
-	if err := standby.Lag(); err != nil {
+	fleets := make(map[*fleet]scene)
+	for i, s := range scenes {
+		for _, broken := range []func(*operated) lease.Store{nil, s.without} {
+			c := &fleet{T: t, db: original(s.user), table: fmt.Sprintf("lease%d_%t", i, broken == nil), broken: broken, window: cmp.Or(s.window, time.Second)}
+			s.before(c)
+			fleets[c] = s
+		}
+	}
+	if err := keep(); err != nil {
 		t.Fatal(err)
 	}
-	lost()
-	if err := primary.Kill(); err != nil {
+	for c, s := range fleets {
+		s.lost(c)
+	}
+	if err := fail(); err != nil {
 		t.Fatal(err)
 	}
-	if err := standby.Promote(); err != nil {
-		t.Fatal(err)
+	for c, s := range fleets {
+		c.goOn(copied(s.user))
+		t.Run(s.name+" "+c.variant(), c.verdict)
 	}
+}
+
+// A primary is killed before its standby has received the last commits. One of the roles
+// may not read what identifies the server. Nothing shows to it that another server
+// answers, so it is the hold-off that keeps ids unique.
+func TestNightlyPromotedStandby(t *testing.T) {
+	primary, process := dbtest.Killable(t, "postgres")
+	exec(t, primary.Connect(t), "CREATE ROLE app LOGIN", "GRANT ALL ON SCHEMA public TO app",
+		"REVOKE EXECUTE ON FUNCTION pg_control_system() FROM PUBLIC")
+	as := func(db dbtest.DB, user string) dbtest.DB {
+		db.DSN = strings.Replace(db.DSN, "postgres@", user, 1)
+		return db
+	}
+	var standby *dbtest.Standby
+	lose(t, append(lostWrites("postgres@"),
+		scene{name: "a namespace", user: "postgres@", window: time.Minute, without: atThePresent, before: func(*fleet) {}, lost: (*fleet).start},
+		scene{name: "a renewal that holds off", user: "app@", without: withoutHoldOff, before: (*fleet).start, lost: (*fleet).renewals},
+	), func(user string) dbtest.DB { return as(primary, user) }, func(user string) dbtest.DB { return as(standby.DB, user) },
+		func() error {
+			standby = dbtest.StandbyOf(t, primary)
+			return standby.Lag()
+		}, func() error { return errors.Join(process.Kill(), standby.Promote()) })
 }
 
 // TestNightlyCrash kills servers that acknowledge commits before these are on disk.
@@ -200,35 +204,6 @@ func TestNightlyRestoredDatabase(t *testing.T) {
 				t.Run(c.variant(), c.verdict)
 			}
 		})
-	}
-}
-
-// A role may not read what identifies the server, and the standby that is promoted lacks
-// the last commits. Nothing shows that another server answers, so it is the hold-off that
-// keeps ids unique.
-func TestNightlyRoleThatCannotSeeAFailover(t *testing.T) {
-	primary, process := dbtest.Killable(t, "postgres")
-	exec(t, primary.Connect(t), "CREATE ROLE app LOGIN", "GRANT ALL ON SCHEMA public TO app",
-		"REVOKE EXECUTE ON FUNCTION pg_control_system() FROM PUBLIC")
-	as := func(db dbtest.DB) dbtest.DB {
-		db.DSN = strings.Replace(db.DSN, "postgres@", "app@", 1)
-		return db
-	}
-	var fleets []*fleet
-	for i, broken := range []func(*operated) lease.Store{nil, withoutHoldOff} {
-		c := &fleet{T: t, db: as(primary), table: fmt.Sprint("lease", i), broken: broken, window: time.Second}
-		c.start()
-		fleets = append(fleets, c)
-	}
-	standby := dbtest.StandbyOf(t, primary)
-	failOver(t, process, standby, func() {
-		for _, c := range fleets {
-			c.renewals()
-		}
-	})
-	for _, c := range fleets {
-		c.goOn(as(standby.DB))
-		t.Run(c.variant(), c.verdict)
 	}
 }
 

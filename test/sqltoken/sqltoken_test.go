@@ -57,26 +57,37 @@ func suite(t *testing.T, db dbtest.DB, conn *sql.DB) {
 }
 
 func TestStore(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, db dbtest.DB) { suite(t, db, db.Connect(t)) })
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		t.Parallel()
+		suite(t, db, db.Connect(t))
+	})
 }
 
-// TestConnections runs the suite using connections with other settings.
+// TestConnections runs the suite using connections with other settings, most of them at
+// night.
 func TestConnections(t *testing.T) {
-	for _, of := range []struct{ dialect, name, settings string }{
-		{"postgres", "exec, as PgBouncer needs", "default_query_exec_mode=exec"},
-		{"postgres", "the simple protocol", "default_query_exec_mode=simple_protocol"},
+	t.Parallel()
+	for i, of := range []struct{ dialect, name, settings string }{
 		{"postgres", "serializable", "default_transaction_isolation=serializable"},
 		{"mysql", "autocommit off", "autocommit=0"},
+		{"postgres", "exec, as PgBouncer needs", "default_query_exec_mode=exec"},
+		{"postgres", "the simple protocol", "default_query_exec_mode=simple_protocol"},
 		{"mysql", "rows found are counted", "clientFoundRows=true"},
 		{"mysql", "parameters within the text", "interpolateParams=true"},
 		{"mysql", "in ANSI mode", "sql_mode=%27ANSI,TRADITIONAL%27"},
 	} {
+		if i > 1 && !dbtest.Nightly {
+			break
+		}
 		t.Run(of.dialect+" "+of.name, func(t *testing.T) {
+			t.Parallel()
 			db := dbtest.Open(t, of.dialect).With(of.settings)
 			suite(t, db, db.Connect(t))
 		})
 	}
 	t.Run("sqlite with one connection", func(t *testing.T) {
+		t.Parallel()
 		db := dbtest.SQLite(t)
 		conn := db.Connect(t)
 		conn.SetMaxOpenConns(1)
@@ -138,6 +149,7 @@ func (b *bench) request(t *testing.T, store token.Store, issued token.Token) (in
 // TestRevocationInAnOldTransaction leaves a connection in a transaction that began before
 // the session did. Revoke must not believe that the session does not exist.
 func TestRevocationInAnOldTransaction(t *testing.T) {
+	t.Parallel()
 	db := dbtest.MySQL(t)
 	b, fresh, stale := newBench(t), db.Connect(t), db.Connect(t)
 	store := open(t, db, fresh)
@@ -166,6 +178,7 @@ func TestRevocationInAnOldTransaction(t *testing.T) {
 // TestReadsWithoutAutocommit revokes a session after a connection without autocommit has
 // read it. The next read must not be part of the same transaction.
 func TestReadsWithoutAutocommit(t *testing.T) {
+	t.Parallel()
 	db := dbtest.MySQL(t)
 	b, conn := newBench(t), db.With("autocommit=0").Connect(t)
 	conn.SetMaxOpenConns(1)
@@ -184,7 +197,9 @@ func TestReadsWithoutAutocommit(t *testing.T) {
 
 // TestWhatIsStored reads everything in the table.
 func TestWhatIsStored(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		t.Parallel()
 		b, conn := newBench(t), db.Connect(t)
 		store := open(t, db, conn)
 		issued := b.login(t, store, 7)
@@ -200,7 +215,9 @@ func TestWhatIsStored(t *testing.T) {
 
 // TestTimeOfUse checks that requests write only once in an eighth of the idle timeout.
 func TestTimeOfUse(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		t.Parallel()
 		b, conn := newBench(t), db.Connect(t)
 		store := open(t, db, conn)
 		issued := b.login(t, store, 7)
@@ -223,7 +240,9 @@ func TestTimeOfUse(t *testing.T) {
 
 // TestCleanup removes more sessions than a statement does, and none that has not expired.
 func TestCleanup(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		t.Parallel()
 		b, conn := newBench(t), db.Connect(t)
 		store := open(t, db, conn)
 		old, err := b.pool.NextN(t.Context(), 2100)
@@ -277,6 +296,7 @@ func cleanup(t *testing.T, b *bench, store *sqltoken.Store) {
 
 // TestCleanupUsesThePrimaryKey looks at the plans of the range that Cleanup deletes.
 func TestCleanupUsesThePrimaryKey(t *testing.T) {
+	t.Parallel()
 	const query = "SELECT id FROM snowkey_session WHERE id < 250000000000000001 ORDER BY id LIMIT 1000"
 	for dialect, tt := range map[string]struct{ explain, want string }{
 		"postgres": {"EXPLAIN ", "snowkey_session_pkey"},
@@ -295,7 +315,9 @@ func TestCleanupUsesThePrimaryKey(t *testing.T) {
 }
 
 func TestMigrate(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		t.Parallel()
 		b, conn := newBench(t), db.Connect(t)
 		store := of(db, conn)
 		if user, err := store.User(t.Context(), mustIssue(t, b)); err == nil || !strings.Contains(err.Error(), "snowkey_session") {
@@ -334,6 +356,7 @@ func mustIssue(t *testing.T, b *bench) token.Token {
 }
 
 func TestStoreWithoutADatabase(t *testing.T) {
+	t.Parallel()
 	issued := mustIssue(t, newBench(t))
 	for name, store := range map[string]*sqltoken.Store{"zero": {}, "nil": nil, "of no DB": sqltoken.Postgres(nil)} {
 		_, named := store.WithTable("a")

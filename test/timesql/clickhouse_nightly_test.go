@@ -83,6 +83,7 @@ func clickhouse(t *testing.T) func(query string) (string, error) {
 // TestNightlyClickHouse is TestFunctions on ClickHouse's engine, and runs the statements of
 // docs/time-in-sql.md.
 func TestNightlyClickHouse(t *testing.T) {
+	t.Parallel()
 	query := clickhouse(t)
 	do := func(statements ...string) {
 		t.Helper()

@@ -397,8 +397,10 @@ func create(t *testing.T, db dbtest.DB, conn execer, statements, drop []string) 
 
 // TestFunctions compares the functions with the published vectors and with Go.
 func TestFunctions(t *testing.T) {
+	t.Parallel()
 	all := samples(t)
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		t.Parallel()
 		conn := session(t, db)
 		for _, s := range all {
 			statements, drop, err := timesql.Statements(s.layout, kind(db))
@@ -425,9 +427,11 @@ func TestFunctions(t *testing.T) {
 // TestPrintedFunctions runs the functions of DefaultLayout as v0.1.0 printed them. The
 // files are frozen, because users have them in their migrations.
 func TestPrintedFunctions(t *testing.T) {
+	t.Parallel()
 	all := samples(t)
 	s := all[slices.IndexFunc(all, func(s sample) bool { return s.name == "Default" })]
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		t.Parallel()
 		conn := session(t, db)
 		text, err := os.ReadFile("testdata/printed/" + db.Dialect + ".sql") // MariaDB had those of MySQL
 		if err != nil {
@@ -448,8 +452,10 @@ func TestPrintedFunctions(t *testing.T) {
 // TestWrongFunctionsAreFound changes a number or an operator of the functions, which the
 // test above must notice.
 func TestWrongFunctionsAreFound(t *testing.T) {
+	t.Parallel()
 	s := samples(t)[slices.IndexFunc(samples(t), func(s sample) bool { return s.name == "DatacenterProcess" })]
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		t.Parallel()
 		conn := session(t, db)
 		right, drop, err := timesql.Statements(s.layout, kind(db))
 		if err != nil {

@@ -240,11 +240,13 @@ func checkOtherUUIDs(t *testing.T, db dbtest.DB, conn *sql.DB) {
 // the trigger, and reverts the migration. Processes continue. If the functions are created
 // again, ids are above the old ones.
 func TestRemovingSQLDefault(t *testing.T) {
+	t.Parallel()
 	page, err := os.ReadFile("../../docs/sql-default.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		t.Parallel()
 		if db.Dialect == "sqlite" {
 			t.Skip("TestLeaving executes the steps for SQLite")
 		}

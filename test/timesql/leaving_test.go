@@ -75,9 +75,13 @@ func startWriter(t *testing.T, conn *sql.DB, pool *idgen.Pool) *writer {
 // writes, until the page says that there is none left. With the SQL default, sessions also
 // insert rows without a key, before each step.
 func TestLeaving(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{"keys of processes", "SQL default"} {
 		t.Run(name, func(t *testing.T) {
-			dbtest.Each(t, func(t *testing.T, db dbtest.DB) { leave(t, db, name == "SQL default") })
+			dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+				t.Parallel()
+				leave(t, db, name == "SQL default")
+			})
 		})
 	}
 }
@@ -255,6 +259,7 @@ func checkUUIDs(t *testing.T, conn *sql.DB, byDefault bool) {
 // TestCounterTooLow shows why the page starts the counter a day ahead: at the largest key
 // plus one, a process with Snowkey makes the same number.
 func TestCounterTooLow(t *testing.T) {
+	t.Parallel()
 	db := dbtest.Postgres(t)
 	conn := db.Connect(t)
 	pool := open(t, db, conn)

@@ -52,6 +52,7 @@ func statements(t *testing.T, page string, db dbtest.DB) (all []string) {
 
 // TestMarks checks that each block of SQL on the pages is run somewhere.
 func TestMarks(t *testing.T) {
+	t.Parallel()
 	for _, page := range []string{"time-in-sql.md", "partitions.md", "leaving-snowkey.md"} {
 		text, err := os.ReadFile("../../docs/" + page)
 		if err != nil {

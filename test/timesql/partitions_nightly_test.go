@@ -20,6 +20,7 @@ import (
 // (5,000,000) from a table, beside dropping the same month from a partitioned one. The
 // next month has a fifth of that. The figures in docs/partitions.md come from its log.
 func TestNightlyDropMonth(t *testing.T) {
+	t.Parallel()
 	rows, err := strconv.ParseInt(cmp.Or(os.Getenv("ROWS"), "5000000"), 10, 64)
 	if err != nil {
 		t.Fatal(err)

@@ -22,7 +22,9 @@ func pair(t *testing.T, at time.Time) (int64, int64) {
 
 // TestPartitions runs docs/partitions.md, with rows of October and November.
 func TestPartitions(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		t.Parallel()
 		if db.Dialect == "sqlite" {
 			return // it has no partitions
 		}

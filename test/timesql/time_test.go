@@ -13,7 +13,9 @@ import (
 
 // TestTimeInSQL runs docs/time-in-sql.md on a table with two neighbouring ids of a day.
 func TestTimeInSQL(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		t.Parallel()
 		conn := session(t, db)
 		functions(t, db, conn, idgen.DefaultLayout())
 		at := time.Date(2026, 11, 23, 23, 59, 59, 999e6, time.UTC)

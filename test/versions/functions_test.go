@@ -81,6 +81,7 @@ func (s session) draw(n int) (ids []int64) {
 // postgres, mysql or mariadb.
 func withFunctions(t *testing.T, test func(t *testing.T, server string, db dbtest.DB)) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		t.Parallel()
 		server := db.Dialect
 		switch {
 		case server == "sqlite":
@@ -151,6 +152,7 @@ func notLeased(t *testing.T, server string, conn *sql.DB) {
 // Functions that an earlier release printed work with the present code, and the present
 // functions replace them. The files of testdata are installed without change.
 func TestFunctionsOfAnEarlierRelease(t *testing.T) {
+	t.Parallel()
 	withFunctions(t, func(t *testing.T, server string, db dbtest.DB) {
 		files, err := filepath.Glob(fmt.Sprintf("testdata/protocol%d/sql/%s*.sql", protocol.Version, server))
 		if err != nil || len(files) == 0 {
@@ -262,6 +264,7 @@ func stateOf(err error) string {
 // are installed again. A session that has checked the row before may go on for
 // Window + MaxClockSkew. The new tables start above its ids.
 func TestFunctionsAfterTheTablesAreDropped(t *testing.T) {
+	t.Parallel()
 	withFunctions(t, func(t *testing.T, server string, db dbtest.DB) {
 		conn := db.Connect(t)
 		const missing, notReserved = "42P01 42S02", "55000"

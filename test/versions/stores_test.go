@@ -161,6 +161,7 @@ func termsIn(namespace string) lease.Terms {
 // Keys that an earlier release wrote are used as they are: each row has the same parts, and
 // a process leases a row that exists.
 func TestKeysOfAnEarlierRelease(t *testing.T) {
+	t.Parallel()
 	for name, start := range map[string]func(*testing.T) server{"redis": redisServer, "etcd": etcdServer, "zookeeper": zooKeeperServer} {
 		t.Run(name, func(t *testing.T) {
 			s := start(t)

@@ -48,6 +48,7 @@ func read(t *testing.T, name string) string {
 
 // Each line of the page must name a test that exists.
 func TestPage(t *testing.T) {
+	t.Parallel()
 	row := regexp.MustCompile("(?m)^\\|.*\\|[^|]*`(Test[A-Za-z0-9]+)` in \\[[^]]*\\]\\(\\.\\./([^)]+)\\)[^|]*\\|$")
 	page := read(t, root+"/docs/versions.md")
 	found := row.FindAllStringSubmatch(page, -1)
@@ -76,6 +77,7 @@ var presets = map[string]idgen.Layout{
 // A preset keeps its fields, unit and epoch, and so an id keeps its parts. The text of a
 // layout is in the lease tables, so it stays the same too.
 func TestLayouts(t *testing.T) {
+	t.Parallel()
 	var got []string
 	for name, l := range presets {
 		got = append(got, layoutLine(t, name, l))
@@ -141,6 +143,7 @@ func (user) Prefix() string { return "user" }
 
 // Text that a program stored or printed is still read, and written in the same way.
 func TestTexts(t *testing.T) {
+	t.Parallel()
 	var got []string
 	for _, n := range []int64{0, 1, 1<<53 + 1, 1<<53 + 2, 541437439508070401, 541437439508070402, 1<<63 - 2, 1<<63 - 1} {
 		id := pk.ID(n)
@@ -204,6 +207,7 @@ func storeOf(dialect string, conn *sql.DB) *sqlstore.Store {
 
 // The tables of a protocol version stay the same, except for their comments.
 func TestTables(t *testing.T) {
+	t.Parallel()
 	for _, dialect := range []string{"postgres", "mysql"} {
 		frozen := read(t, fmt.Sprintf("testdata/protocol%d/%s.sql", protocol.Version, dialect))
 		now := strings.Join(storeOf(dialect, nil).DDL(), ";\n")
@@ -275,7 +279,9 @@ func above(t *testing.T, store lease.Store, cfg snowkey.Config, bound int64) {
 // Tables of the present protocol version, whichever release made them, are used as they
 // are: ids start above the bounds in them.
 func TestTablesOfAnEarlierRelease(t *testing.T) {
+	t.Parallel()
 	dbtest.EachServer(t, func(t *testing.T, db dbtest.DB) {
+		t.Parallel()
 		conn := db.Connect(t)
 		bound := at(time.Now().Add(time.Second)) // ahead of the clock, so that only the bound can keep ids above it
 		stored(t, db, conn, protocol.Version, bound)
@@ -302,7 +308,9 @@ func dropTables(t *testing.T, conn *sql.DB) {
 // Tables of the first version are refused and stay as they are. As the page says, they are
 // dropped, and ids continue above all that was granted.
 func TestTablesOfVersion1(t *testing.T) {
+	t.Parallel()
 	dbtest.EachServer(t, func(t *testing.T, db dbtest.DB) {
+		t.Parallel()
 		conn := db.Connect(t)
 		stored(t, db, conn, 1, at(time.Now().Add(time.Second)))
 		content := func() []string {
@@ -333,6 +341,7 @@ func TestTablesOfVersion1(t *testing.T) {
 
 // A file of filestore that an earlier release wrote is used as it is.
 func TestFilesOfAnEarlierRelease(t *testing.T) {
+	t.Parallel()
 	files, err := filepath.Glob(fmt.Sprintf("testdata/protocol%d/*.leases", protocol.Version))
 	if err != nil || len(files) != 1 {
 		t.Fatal(files, err)

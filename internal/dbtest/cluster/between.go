@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"database/sql"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -180,9 +181,15 @@ listen database
 		db: func(address string) dbtest.DB { return db.At(t, address) },
 	}.start(t)
 	// HAProxy takes each server for a primary until two checks have failed.
-	await(t, "HAProxy to check its servers", func() bool {
-		return !slices.ContainsFunc(checks, func(n *atomic.Int64) bool { return n.Load() < 3 })
+	err := dbtest.Within(time.Minute, func() error {
+		if slices.ContainsFunc(checks, func(n *atomic.Int64) bool { return n.Load() < 3 }) {
+			return errors.New("dbtest: HAProxy has not checked its servers for a minute")
+		}
+		return nil
 	})
+	if err != nil {
+		t.Fatalf("%v", err)
+	}
 	return through
 }
 
@@ -211,14 +218,4 @@ func isPrimary(t dbtest.TB, db dbtest.DB) (port string, asked *atomic.Int64) {
 	go health.Serve(listener)
 	t.Cleanup(func() { health.Close() })
 	return strconv.Itoa(listener.Addr().(*net.TCPAddr).Port), asked
-}
-
-// await waits up to two minutes until something has happened.
-func await(t dbtest.TB, what string, happened func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(2 * time.Minute); !happened(); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("dbtest: waited two minutes for %s", what)
-		}
-	}
 }

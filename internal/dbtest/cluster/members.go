@@ -180,7 +180,7 @@ func (m *Member) Force() error {
 	// until waits until the table has one member that the WHERE clause chooses.
 	until := func(what, where string) error {
 		const one = "SELECT IF(COUNT(*) = 1, 1, (SELECT 1 UNION SELECT 2)) FROM performance_schema.replication_group_members"
-		if err := within(2*time.Minute, func() error { return m.Admin(one + where) }); err != nil {
+		if err := dbtest.Within(2*time.Minute, func() error { return m.Admin(one + where) }); err != nil {
 			return fmt.Errorf("dbtest: after two minutes, the member still %s", what)
 		}
 		return nil
@@ -232,7 +232,7 @@ func (m *Member) Clone(of *Member) error {
 	if e, ok := errors.AsType[*mysqldriver.MySQLError](err); ok && e.Number != notRestarted {
 		return fmt.Errorf("dbtest: CLONE INSTANCE: %w", err)
 	}
-	ended := within(time.Minute, func() error {
+	ended := dbtest.Within(time.Minute, func() error {
 		if m.Runs() {
 			return fmt.Errorf("dbtest: the member still runs a minute after CLONE INSTANCE: %w", err)
 		}
@@ -272,7 +272,7 @@ func (m *Member) await(first bool) error {
 		}
 		check = []string{"SELECT IF(MIN(member_state) = 'ONLINE', 1, (SELECT 1 UNION SELECT 2)) FROM performance_schema.replication_group_members WHERE member_id = @@server_uuid"}
 	}
-	err := within(2*time.Minute, func() error { return m.Admin(check...) })
+	err := dbtest.Within(2*time.Minute, func() error { return m.Admin(check...) })
 	if err != nil {
 		return fmt.Errorf("the member does not join its cluster: %w; its log ends:\n%s", err, m.Log())
 	}

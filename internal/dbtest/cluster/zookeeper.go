@@ -67,7 +67,7 @@ func (z *ZooKeeper) Addresses() (list []string) {
 
 // Leader waits until there is a leader, and returns it.
 func (z *ZooKeeper) Leader() (leader *ZooKeeperMember, err error) {
-	return leader, within(time.Minute, func() error {
+	return leader, dbtest.Within(time.Minute, func() error {
 		for _, m := range z.Members {
 			if mode, err := m.mode(); err == nil && mode != "follower" {
 				leader = m
@@ -129,7 +129,7 @@ func (z *ZooKeeper) Restart(change func(m *ZooKeeperMember) error) error {
 // Await waits until all members serve clients.
 func (z *ZooKeeper) Await() error {
 	for _, m := range z.Members {
-		err := within(3*time.Minute, func() error { _, err := m.mode(); return err })
+		err := dbtest.Within(3*time.Minute, func() error { _, err := m.mode(); return err })
 		if err != nil {
 			return fmt.Errorf("dbtest: %w; the log of ZooKeeper ends:\n%s", err, m.Log())
 		}
@@ -165,13 +165,4 @@ func run(name string, args ...string) error {
 		return fmt.Errorf("dbtest: %s %s: %w\n%s", name, strings.Join(args, " "), err, out)
 	}
 	return nil
-}
-
-// within calls f until it returns nil, or returns its error when the time is over.
-func within(limit time.Duration, f func() error) error {
-	for deadline := time.Now().Add(limit); ; time.Sleep(20 * time.Millisecond) {
-		if err := f(); err == nil || time.Now().After(deadline) {
-			return err
-		}
-	}
 }

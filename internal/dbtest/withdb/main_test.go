@@ -11,15 +11,14 @@ import (
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 )
 
-func TestCommandIsLedToServersAndItsStatusKept(t *testing.T) {
-	out := filepath.Join(t.TempDir(), "out")
-	t.Setenv("OUT", out)
+func TestCommandFindsServersAndItsStatusIsKept(t *testing.T) {
+	t.Setenv("OUT", filepath.Join(t.TempDir(), "out"))
 	var printed strings.Builder
 	_, status, err := run(&printed, true, []string{"sh", "-c", `echo "$SNOWKEY_TEST_POSTGRES $SNOWKEY_TEST_MYSQL" >"$OUT"; exit 3`})
 	if status != 3 || err != nil {
 		t.Fatalf("status %d, error %v, want the command's 3", status, err)
 	}
-	got, err := os.ReadFile(out)
+	got, err := os.ReadFile(os.Getenv("OUT"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,32 +28,26 @@ func TestCommandIsLedToServersAndItsStatusKept(t *testing.T) {
 			want++
 		}
 	}
-	if dsns := strings.Fields(string(got)); len(dsns) != want {
-		t.Errorf("the command got %d DSNs, want %d", len(dsns), want)
-	}
-	if got := strings.Count(printed.String(), " tested: "); got != want {
-		t.Errorf("the table names %d servers, want %d:\n%s", got, want, &printed)
+	if dsns, tested := len(strings.Fields(string(got))), strings.Count(printed.String(), " tested: "); dsns != want || tested != want {
+		t.Errorf("the command got %d DSNs, and the table names %d servers, want %d:\n%s", dsns, tested, want, &printed)
 	}
 }
 
-func TestCommandThatCannotRunIsNamed(t *testing.T) {
+func TestCommandThatDoesNotRun(t *testing.T) {
 	t.Setenv("SNOWKEY_TEST_DB", "sqlite")
 	_, status, err := run(io.Discard, false, []string{"./no-such-command"})
 	if status != 1 || err == nil || !strings.Contains(err.Error(), "no-such-command") {
 		t.Errorf("status %d, error %v", status, err)
 	}
-}
-
-func TestWithoutServersTheCommandDoesNotRun(t *testing.T) {
 	t.Setenv("SNOWKEY_TEST_DB", "postgres")
 	t.Setenv("SNOWKEY_TEST_POSTGRES", "host=127.0.0.1 port=1")
 	mark := filepath.Join(t.TempDir(), "ran")
-	_, status, err := run(io.Discard, false, []string{"touch", mark})
+	_, status, err = run(io.Discard, false, []string{"touch", mark})
 	if status == 0 || err == nil {
-		t.Errorf("status %d, error %v", status, err)
+		t.Errorf("without its server: status %d, error %v", status, err)
 	}
 	if _, err := os.Stat(mark); err == nil {
-		t.Error("the command ran")
+		t.Error("the command ran without its server")
 	}
 }
 
@@ -64,18 +57,15 @@ func TestCommandRunsOnEachServer(t *testing.T) {
 	}
 	t.Setenv("SNOWKEY_TEST_CACHE", t.TempDir())
 	t.Setenv("PATH", "") // so nothing can be fetched
-	var printed strings.Builder
-	status, err := runOnEach(&printed, false, []string{"postgres18", "mysql9"}, []string{"./no-such-command"})
-	if status != 0 || err != nil || strings.Count(printed.String(), "not tested: ") != 2 {
-		t.Errorf("servers that can't be fetched: status %d, error %v, printed\n%s", status, err, &printed)
-	}
-	printed.Reset()
-	status, err = runOnEach(&printed, true, []string{"postgres18", "mysql9"}, []string{"./no-such-command"})
-	if status == 0 || err != nil || strings.Count(printed.String(), "failed: ") != 2 {
-		t.Errorf("servers that must be there: status %d, error %v, printed\n%s", status, err, &printed)
+	for all, want := range map[bool]string{false: "not tested: ", true: "failed: "} {
+		var printed strings.Builder
+		status, err := runOnEach(&printed, all, []string{"postgres18", "mysql9"}, []string{"./no-such-command"})
+		if (status != 0) != all || err != nil || strings.Count(printed.String(), want) != 2 {
+			t.Errorf("servers that can't be fetched, all: %v: status %d, error %v, printed\n%s", all, status, err, &printed)
+		}
 	}
 	for _, server := range []string{"postgres", "postgres8", "oracle9", "9", ""} {
-		status, err = runOnEach(io.Discard, false, []string{server}, nil)
+		status, err := runOnEach(io.Discard, false, []string{server}, nil)
 		if status == 0 || err == nil || !strings.Contains(err.Error(), "mysql9, mariadb11, postgres14") {
 			t.Errorf("%q: status %d, error %v", server, status, err)
 		}
@@ -88,11 +78,10 @@ func TestTableSaysWhatWasLeftOut(t *testing.T) {
 		t.Fatal(err)
 	}
 	var printed strings.Builder
-	remedy := errors.New("install it")
 	summary(&printed, []dbtest.Database{
 		{Dialect: "sqlite"},
 		{Dialect: "postgres", Server: "postgres 15.18 from SNOWKEY_TEST_POSTGRES"},
-		{Dialect: "mysql", Missing: remedy},
+		{Dialect: "mysql", Missing: errors.New("install it")},
 	}, notRun)
 	want := `
 Databases of this run:

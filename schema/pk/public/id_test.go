@@ -5,11 +5,8 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"encoding"
-	"encoding/gob"
 	"encoding/json"
-	"encoding/xml"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"log/slog"
@@ -183,49 +180,6 @@ func TestIDNull(t *testing.T) {
 	}
 	if v, err := n.Value(); err != nil || v != int64(high) {
 		t.Errorf("sql.Null.Value = %v, %v", v, err)
-	}
-}
-
-// The standard encoders must find the methods by themselves.
-func TestIDEncodings(t *testing.T) {
-	useCodec(t)
-	type row struct {
-		ID    ID[user]         `json:"id" xml:"id,attr"`
-		Boss  *ID[user]        `json:"boss" xml:"boss"`
-		Zero  ID[user]         `json:"zero,omitzero" xml:"-"`
-		Likes map[ID[post]]int `json:"likes,omitempty" xml:"-"`
-	}
-	in := row{ID: low, Boss: new(ID[user](high)), Likes: map[ID[post]]int{high: 1}}
-	var out row
-	text, err := json.Marshal(in)
-	want := fmt.Sprintf(`{"id":"%s","boss":"%s","likes":{"%s":1}}`, ID[user](low), ID[user](high), ID[post](high))
-	if err != nil || string(text) != want {
-		t.Errorf("json.Marshal = %s, %v, want %s", text, err, want)
-	}
-	if err := json.Unmarshal(text, &out); err != nil || out.ID != low || *out.Boss != high || out.Likes[high] != 1 {
-		t.Errorf("json.Unmarshal = %+v, %v", out, err)
-	}
-	out = row{}
-	text, err = xml.Marshal(in)
-	if err2 := xml.Unmarshal(text, &out); err != nil || err2 != nil || out.ID != low || *out.Boss != high || !strings.Contains(string(text), ID[user](high).String()) {
-		t.Errorf("xml: %s, %+v, %v, %v", text, out, err, err2)
-	}
-	var stream bytes.Buffer
-	out = row{}
-	if err, err2 := gob.NewEncoder(&stream).Encode(in), gob.NewDecoder(&stream).Decode(&out); err != nil || err2 != nil || out.ID != low || *out.Boss != high {
-		t.Errorf("gob: %+v, %v, %v", out, err, err2)
-	}
-	flags := flag.NewFlagSet("", flag.ContinueOnError)
-	flags.SetOutput(io.Discard)
-	var id ID[user]
-	flags.TextVar(&id, "id", ID[user](low), "")
-	if err := flags.Parse([]string{"-id", ID[user](high).String()}); err != nil || id != high {
-		t.Errorf("flag = %d, %v", id.Int64(), err)
-	}
-	var log bytes.Buffer
-	slog.New(slog.NewJSONHandler(&log, nil)).Info("", "id", ID[user](high))
-	if !strings.Contains(log.String(), `"id":"`+ID[user](high).String()+`"`) || strings.Contains(log.String(), "1234567890") {
-		t.Errorf("slog wrote %s", &log)
 	}
 }
 

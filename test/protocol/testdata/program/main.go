@@ -25,12 +25,12 @@ import (
 )
 
 func main() {
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	began := time.Now()
 	if err := do(ctx, os.Args[1]); err != nil {
 		text := strings.ReplaceAll(err.Error(), "\n", "; ")
-		if time.Since(began) > 5*time.Second {
+		if time.Since(began) > 30*time.Second {
 			text = "too late: " + text
 		}
 		fmt.Println("error:", text)

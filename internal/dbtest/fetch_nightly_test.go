@@ -1,3 +1,5 @@
+//go:build nightly
+
 package dbtest
 
 import (
@@ -8,11 +10,8 @@ import (
 	"testing"
 )
 
-// TestFetch checks that fetch unpacks packages only once, and nowhere but in the cache.
-func TestFetch(t *testing.T) {
-	if os.Getenv("SNOWKEY_TEST_FETCH") == "" {
-		t.Skip("it downloads the lists of all packages; make test-all runs it")
-	}
+// TestNightlyFetch checks that fetch unpacks packages only once, and nowhere but in the cache.
+func TestNightlyFetch(t *testing.T) {
 	if !mayFetch() {
 		t.Skip("this is neither Debian nor Ubuntu")
 	}
