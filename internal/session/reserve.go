@@ -6,6 +6,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -162,8 +163,10 @@ func usable(ctx context.Context, c *sql.Conn) bool {
 	}) == nil
 }
 
-// done gives the connection back after a call. If broken is set, or the call returned an
-// error after which a reserved connection may not work, the connection is discarded.
+// done gives the connection back after a call. If broken is set, it is discarded. A reserved
+// connection is also discarded after an error, because the next statement might fail as
+// well: the connection may be closed, or the application has left something behind, such as
+// LOCK TABLES. It is kept after a conflict with another statement.
 func (c *conn) done(db *sql.DB, err error, broken bool) error {
 	k := c.kept
 	if k == nil {
@@ -176,7 +179,7 @@ func (c *conn) done(db *sql.DB, err error, broken bool) error {
 	defer func() { <-k.turn }()
 	k.mode = c.mode
 	switch {
-	case broken, err != nil && SQLState(err) == "" && Number(err) == 0:
+	case broken, err != nil && !isConflict(err):
 		discard(c.Conn)
 	case k.ended, db.Stats().MaxOpenConnections == 1:
 		c.Conn.Close()
@@ -185,4 +188,13 @@ func (c *conn) done(db *sql.DB, err error, broken bool) error {
 	}
 	k.conn = nil
 	return nil
+}
+
+// isConflict reports whether a statement failed because of another one.
+func isConflict(err error) bool {
+	switch SQLState(err) {
+	case "40001", "40P01", "55P03":
+		return true
+	}
+	return slices.Contains([]uint16{1205, 1213, 1020, 3101, 8002, 8022, 9007}, Number(err))
 }
