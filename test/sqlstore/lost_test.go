@@ -188,7 +188,7 @@ func (s rash) Claim(ctx context.Context, c lease.Claim) (lease.Row, bool, error)
 // reads what the row was before.
 func TestStaleReads(t *testing.T) {
 	t.Parallel()
-	for _, dialect := range dbtest.Databases(t) {
+	for _, dialect := range dbtest.Servers(t) {
 		for _, broken := range []bool{false, true} {
 			t.Run(fmt.Sprint(dialect, " without the condition ", broken), func(t *testing.T) {
 				t.Parallel()
