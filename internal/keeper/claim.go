@@ -115,23 +115,25 @@ func isBlocked(err error) bool {
 }
 
 // unanswered completes the error of a call if ctx ended during the call. It adds ctx's
-// error, because drivers may return errors of their own. If the error doesn't say more
-// than that ctx has ended, it says how long the store has not answered.
+// error, because drivers may return errors of their own, and how long the store has not
+// answered.
 func (k *keeper) unanswered(ctx context.Context, err error) error {
 	if b, ok := errors.AsType[*lease.BlockedError](err); ok {
-		b.Limit = k.cfg.MaxBlocked
+		if b.Limit == 0 {
+			b.Limit = k.cfg.MaxBlocked
+		}
 		return err
 	}
-	switch cause := context.Cause(ctx); {
-	case err == nil, ctx.Err() == nil, isRace(err), isFinal(err):
+	if err == nil || ctx.Err() == nil || isRace(err) || isFinal(err) {
 		return err
-	case isAnswer(err):
-		return fmt.Errorf("%w: %w", err, ctx.Err())
-	case cause == ctx.Err():
-		return err
-	default:
-		return fmt.Errorf("%w: %w", cause, err)
 	}
+	if isAnswer(err) {
+		err = fmt.Errorf("%w: %w", err, ctx.Err())
+	}
+	if cause := context.Cause(ctx); cause != ctx.Err() {
+		err = fmt.Errorf("%w: %w", cause, err)
+	}
+	return err
 }
 
 var (
