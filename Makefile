@@ -9,7 +9,6 @@ staticcheck := go run honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
 # STRICT=1 demands all databases and programs. Otherwise, tests whose programs can't be had are left out.
 STRICT ?=
-export SNOWKEY_TEST_FETCH := $(STRICT)
 
 # -count=1, because some tests read files that the test cache of go does not track.
 TESTFLAGS  ?= -count=1
@@ -64,7 +63,7 @@ nightly: ## everything else, as one command: versions, clusters, proxies, chaos,
 test-race: ## the packages that start goroutines, with the race detector; needs a C compiler
 	SNOWKEY_TEST_DB=sqlite $(gotest) -race -timeout 10m $(TESTFLAGS) $(racing)
 
-test-modules: ## each module without the workspace, programs that add Snowkey, and make release
+test-modules: ## each module without the workspace, and programs that add Snowkey
 	$(gotest) -tags modules -timeout 30m $(TESTFLAGS) ./test/modproxy/...
 
 test-nightly: $(clients) ## the tests with the tag nightly, and all points of those that otherwise try some
@@ -77,7 +76,7 @@ test-newest: $(clients) $(newclients) ## the integrations and bench with the new
 	$(withdb) $(newest) $(gotest) -tags newest,clients $(TESTFLAGS) $(addprefix $(module)/,hooks/... ent/... test/entid/... test/gormid/... test/bunid/... test/pgxid/... test/matrix/... test/kubernetes/... test/entgql/... test/migrations/... test/recipes/... bench/...)
 
 test-etcd: ## leases in etcd, on members of the newest etcd
-	$(newest) $(gotest) -timeout 20m $(TESTFLAGS) ./test/etcd
+	$(newest) $(gotest) -tags nightly -timeout 20m $(TESTFLAGS) ./test/etcd
 
 test-go: ## the core with the newest Go, NEWGO
 	GOTOOLCHAIN=$(NEWGO) go vet . ./idgen/... ./lease/... ./schema/... ./hooks/sqlid/...

@@ -381,7 +381,9 @@ func (t *heldLease) claimed(row lease.Row) bool {
 // its reply, or 0 if there was no reply.
 func (k *keeper) hold(t *heldLease, row lease.Row, bound int64) {
 	if t.volatile {
-		t.start = max(t.start, row.Bound) // hold-off: only renewals grant ids, not the claim
+		// Hold-off: only renewals grant ids, not the claim. A store without a clock raised the
+		// bound by the time when the claim was sent, so what is lost may be later than that.
+		t.start = max(t.start, row.Bound, k.terms.At(row.Now).RaisedFence)
 	}
 	row.Bound = max(bound, t.start)
 	t.row, t.pendingToken, t.earlierTokens = row, "", nil

@@ -53,6 +53,19 @@ func FuzzSortable(f *testing.F) {
 	})
 }
 
+// FuzzOrder checks that the text of two keys, compared as a database would compare it,
+// sorts like the keys.
+func FuzzOrder(f *testing.F) {
+	f.Add(int64(low), int64(high))
+	f.Add(int64(1<<60-1), int64(1<<60))
+	f.Fuzz(func(t *testing.T, a, b int64) {
+		a, b = max(a, ^a), max(b, ^b) // not negative
+		if (a < b) != (pk.SortText(a).String() < pk.SortText(b).String()) {
+			t.Fatalf("the order of %d and %d is not that of %v and %v", a, b, pk.SortText(a), pk.SortText(b))
+		}
+	})
+}
+
 // FuzzJSON decodes one document with the key types and with encoding/json, and compares
 // the results.
 func FuzzJSON(f *testing.F) {

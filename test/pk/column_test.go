@@ -299,3 +299,37 @@ func TestSortTextOrderInColumns(t *testing.T) {
 		}
 	})
 }
+
+// This is why we have pk.Text. MySQL compares a text column with an integer as float64,
+// so consecutive keys are equal, whereas MariaDB only does so in some functions.
+func TestMySQLNeighbours(t *testing.T) {
+	sessions(t, dbtest.MySQL(t), func(t *testing.T, s session) {
+		fill := func(columnType string, text func(int64) string) {
+			s.table(t, columnType)
+			for n := int64(low - 1); n <= high; n++ {
+				s.exec(t, "INSERT INTO t (label, id) VALUES (?, ?)", decimal(n), text(n))
+			}
+		}
+		remove := func(key any) int64 { return s.exec(t, "DELETE FROM t WHERE id = ?", key) }
+
+		for _, columnType := range []string{"VARCHAR(20)", "CHAR(20)", "TEXT"} {
+			for _, key := range []any{int64(low), pk.ID(low), pk.String(decimal(low))} {
+				fill(columnType, decimal)
+				if n := remove(key); n != 3 && !s.mariaDB {
+					t.Errorf("%s: DELETE with a %T removed %d rows, not 3: MySQL has changed, so should the documentation", columnType, key, n)
+				}
+			}
+			fill(columnType, decimal)
+			if n := remove(pk.Text(low)); n != 1 {
+				t.Errorf("%s: DELETE with a pk.Text removed %d rows", columnType, n)
+			}
+			if got, want := s.labels(t, "true"), decimal(low-1)+" "+decimal(high); got != want {
+				t.Errorf("%s: DELETE with a pk.Text left %s, want %s", columnType, got, want)
+			}
+		}
+		fill("CHAR(13)", func(n int64) string { return pk.SortText(n).String() })
+		if n := remove(pk.SortText(low)); n != 1 {
+			t.Errorf("CHAR(13): DELETE with a pk.SortText removed %d rows", n)
+		}
+	})
+}
