@@ -66,7 +66,7 @@ func (k *keeper) claim(ctx context.Context, final bool) error {
 			answer = err
 		}
 		k.issuer.Explain(err)
-		if k.isNews(err) {
+		if ctx.Err() == nil && k.isNews(err) {
 			k.log().Warn("lease: no worker number yet", "namespace", k.cfg.Namespace, "reason", err)
 		}
 		if !k.pause(ctx, k.untilNextAttempt(err, attempt, time.Since(began))) {
