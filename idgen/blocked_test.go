@@ -3,6 +3,7 @@ package idgen_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -22,7 +23,13 @@ func TestBlockedCallFails(t *testing.T) {
 			_, err := pool.Next(context.Background())
 			failed <- err
 		}()
-		issuer.Explain(errors.New("no answer"))
+		for cause, reason := range map[string]error{"": nil, "no_answer": fmt.Errorf("it: %w", context.DeadlineExceeded), "blocked": &leased.BlockedError{Limit: time.Hour}, "other": errors.New("refused")} {
+			issuer.Explain(reason)
+			if h := pool.Health(); h.Cause != cause || h.Reason != reason {
+				t.Errorf("the cause of %v is %q and %v, want %q", reason, h.Cause, h.Reason, cause)
+			}
+		}
+		issuer.Explain(errors.New("refused"))
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		if len(failed) > 0 {
