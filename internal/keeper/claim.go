@@ -328,7 +328,12 @@ func (k *keeper) take(ctx context.Context, p lease.Probe) error {
 		c.Wanted = maxCounter
 		c.Terms.Ahead += k.terms.Skew
 	}
+	sent := k.clocks.read()
 	row, ok, err := k.store.Claim(ctx, c)
+	took, host := time.Since(sent.at), k.cfg.Clock().Round(0).Sub(sent.wall.Round(0))
+	if err == nil && ok && p.Volatile && host > took+k.cfg.MaxClockSkew {
+		err = errAsleep // we don't know the store's time now
+	}
 	switch {
 	case err != nil:
 		k.unsure = t
@@ -337,9 +342,22 @@ func (k *keeper) take(ctx context.Context, p lease.Probe) error {
 		k.taken = nil // so that the next probe reads all rows
 		return errRace
 	}
+	k.holdOff(t, row.Now+took.Microseconds())
 	k.hold(t, row, row.Bound)
 	return nil
 }
+
+// holdOff makes a lease on a volatile store start above everything that can have been
+// granted until now, a time of the store after the claim was executed. A store without a
+// clock raised the bound by an earlier time: when the claim was sent. What is lost may be
+// later than that.
+func (k *keeper) holdOff(t *heldLease, now int64) {
+	if t.volatile {
+		t.start = max(t.start, k.terms.At(now).RaisedFence)
+	}
+}
+
+var errAsleep = errors.New("this host was asleep during the claim, or its clock has jumped")
 
 // resolveClaim finds out what happened to the last claim if the store did not reply to
 // it. It must be called before a new claim. If the row has that claim's token, we hold
@@ -362,6 +380,7 @@ func (k *keeper) resolveClaim(ctx context.Context) (again *lease.Row, err error)
 	case len(rows) == 1 && t.claimed(rows[0]):
 		if rows[0].Expires >= rows[0].Now {
 			t.renewed, t.unconfirmed = time.Now().Add(-k.cfg.Window), true // so that a renewal is due immediately
+			k.holdOff(t, rows[0].Now)
 			k.hold(t, rows[0], 0)
 		}
 		k.unsure = nil
@@ -383,9 +402,7 @@ func (t *heldLease) claimed(row lease.Row) bool {
 // its reply, or 0 if there was no reply.
 func (k *keeper) hold(t *heldLease, row lease.Row, bound int64) {
 	if t.volatile {
-		// Hold-off: only renewals grant ids, not the claim. A store without a clock raised the
-		// bound by the time when the claim was sent, so what is lost may be later than that.
-		t.start = max(t.start, row.Bound, k.terms.At(row.Now).RaisedFence)
+		t.start = max(t.start, row.Bound) // hold-off: only renewals grant ids, not the claim
 	}
 	row.Bound = max(bound, t.start)
 	t.row, t.pendingToken, t.earlierTokens = row, "", nil

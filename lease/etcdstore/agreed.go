@@ -2,7 +2,6 @@ package etcdstore
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"time"
 
@@ -59,16 +58,6 @@ func (a *agreed) set(now int64) { a.base, a.at = now, time.Now() }
 // learned it. Then the machine was asleep, when the monotonic clock stands still, or the
 // host's clock has jumped ahead. As long as we don't know which, we don't know the time.
 func (a *agreed) jumped(wall, skew int64) bool { return wall-a.now()-a.off > skew }
-
-// reached returns the agreed time when the reply to a request has arrived.
-func (a *agreed) reached(s *Store, skew int64) (int64, error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.stale || a.jumped(s.clock().UnixMicro(), skew) {
-		return 0, errors.New("etcdstore: this host was asleep during a call, or its clock has jumped")
-	}
-	return a.now(), nil
-}
 
 // observe returns the agreed time. The keys time and alive are the first two answers of
 // resp. If other processes are running and the host's clock differs from theirs, observe

@@ -400,10 +400,7 @@ func (s *Store) update(ctx context.Context, terms lease.Terms, worker int64, mor
 			return lease.Row{}, false, err
 		}
 		if ok {
-			// The write may have been executed long after the read, so what was lost before it may
-			// be later than the bound.
-			changed.Now, err = v.agreed.reached(s, terms.Skew)
-			return changed, err == nil, err
+			return changed, true, nil
 		}
 	}
 	return lease.Row{}, false, errBusy

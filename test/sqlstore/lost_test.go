@@ -194,12 +194,12 @@ func (s rash) Claim(ctx context.Context, c lease.Claim) (lease.Row, bool, error)
 // reads what the row was before.
 func TestStaleReads(t *testing.T) {
 	t.Parallel()
-	dbtest.EachServer(t, func(t *testing.T, db dbtest.DB) {
+	for _, dialect := range dbtest.Servers(t) {
 		for _, broken := range []bool{false, true} {
-			t.Run(fmt.Sprint("without the condition ", broken), func(t *testing.T) {
+			t.Run(fmt.Sprint(dialect, " without the condition ", broken), func(t *testing.T) {
 				t.Parallel()
 				last := new(atomic.Pointer[lease.Probe])
-				c := &fleet{T: t, db: dbtest.Open(t, db.Dialect), table: "lease", window: time.Minute, steady: true, broken: func(s *operated) lease.Store {
+				c := &fleet{T: t, db: dbtest.Open(t, dialect), table: "lease", window: time.Minute, steady: true, broken: func(s *operated) lease.Store {
 					if broken {
 						return rash{delayed{s, last}}
 					}
@@ -215,7 +215,7 @@ func TestStaleReads(t *testing.T) {
 				}
 			})
 		}
-	})
+	}
 }
 
 // dump copies the rows of two stores into another database.
