@@ -108,13 +108,11 @@ func take(ctx context.Context, db *sql.DB) (*conn, error) {
 		c, err := db.Conn(ctx)
 		return &conn{Conn: c}, blocked(ctx, db, began, err)
 	}
-	select {
-	case k.turn <- struct{}{}:
-	case <-ctx.Done():
+	if c, err := k.await(ctx, db); c != nil || err != nil {
 		if k.opening.Load() {
-			return nil, blocked(ctx, db, began, ctx.Err())
+			err = blocked(ctx, db, began, err)
 		}
-		return nil, ctx.Err()
+		return &conn{Conn: c}, err
 	}
 	if k.conn != nil && !usable(ctx, k.conn) {
 		discard(k.conn)
@@ -131,6 +129,41 @@ func take(ctx context.Context, db *sql.DB) (*conn, error) {
 		k.conn, k.mode = c, unknown
 	}
 	return &conn{k.conn, k, k.mode}, nil
+}
+
+// await waits for the turn of the caller's statement. If the one before it takes long, for
+// instance because it waits for a lock, await returns a connection of the pool instead, as
+// soon as that has one.
+func (k *kept) await(ctx context.Context, db *sql.DB) (*sql.Conn, error) {
+	const long = 100 * time.Millisecond
+	select {
+	case k.turn <- struct{}{}:
+		return nil, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-time.After(long):
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	type result struct {
+		conn *sql.Conn
+		err  error
+	}
+	pooled := make(chan result, 1)
+	go func() {
+		c, err := db.Conn(ctx)
+		pooled <- result{c, err}
+	}()
+	select {
+	case r := <-pooled:
+		return r.conn, r.err
+	case k.turn <- struct{}{}:
+		cancel()
+		if r := <-pooled; r.err == nil {
+			r.conn.Close()
+		}
+		return nil, nil
+	}
 }
 
 // blocked returns a BlockedError in place of err if ctx ended while the application had
