@@ -221,3 +221,21 @@ func TestUndoPhases(t *testing.T) {
 		}
 	})
 }
+
+// A driver may have prepared Undo's queries before the types of the columns were changed.
+func TestUndoPreparedBefore(t *testing.T) {
+	t.Parallel()
+	_, conn := one(t, "postgres")
+	exec(t, conn, "CREATE TABLE t (id serial PRIMARY KEY)")
+	p := plan(t, conn, autoinc.PlanOptions{Online: true})
+	_, err := autoinc.Apply(failpoint.WithHook(t.Context(), func(string) error { return errKilled }), conn, p, autoinc.ApplyOptions{})
+	for range 2 {
+		if err != nil && !errors.Is(err, errKilled) {
+			t.Fatal(err)
+		}
+		if err := autoinc.Undo(t.Context(), conn, p, autoinc.ApplyOptions{DryRun: true}); err != nil {
+			t.Fatal(err)
+		}
+		_, err = autoinc.Apply(t.Context(), conn, p, autoinc.ApplyOptions{})
+	}
+}
