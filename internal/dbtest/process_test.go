@@ -3,6 +3,7 @@
 package dbtest
 
 import (
+	"database/sql"
 	"testing"
 	"time"
 )
@@ -50,4 +51,14 @@ func TestKilledServerStartsAgainWithWhatItCommitted(t *testing.T) {
 			}
 		})
 	}
+}
+
+const insertRow = "INSERT INTO kept VALUES (1)"
+
+func count(t *testing.T, conn *sql.DB) (rows int) {
+	t.Helper()
+	if err := conn.QueryRow("SELECT COUNT(*) FROM kept").Scan(&rows); err != nil {
+		t.Fatal(err)
+	}
+	return rows
 }
