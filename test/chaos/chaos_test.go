@@ -93,7 +93,7 @@ func newFleet(t *testing.T, b backend, s server, rate int) *fleet {
 // setDays sets the layout. It must be called before any process is started.
 func (f *fleet) setDays(days bool) {
 	f.orders.Days = days
-	f.check = NewChecker(f.orders.layout())
+	f.check = new(Checker)
 }
 
 func (f *fleet) killAll() {
