@@ -33,14 +33,11 @@ func unlocked(f func() error) error {
 // and the rows must be the same as before.
 func TestUndoFromEveryPoint(t *testing.T) {
 	t.Parallel()
-	modes(t, func(t *testing.T, db dbtest.DB, options autoinc.PlanOptions) {
+	fewModes(t, func(t *testing.T, db dbtest.DB, options autoinc.PlanOptions) {
 		s := newShop(t, db)
 		tries := fewPoints(t)
 		undoFromPoints(t, s, options, func(n int) bool { return tries(n) && (db.Dialect == "sqlite" || tries(n/25)) })
-		var n int
-		if err := s.conn.QueryRow(s.sql("SELECT count(*) FROM line JOIN orders ON id = order_id JOIN [Us'er] ON [Order] = orders.user_id")).Scan(&n); err != nil || n != 50 {
-			t.Errorf("%d rows: %v", n, err)
-		}
+		requireNumber(t, s.conn, 50, s.sql("SELECT count(*) FROM line JOIN orders ON id = order_id JOIN [Us'er] ON [Order] = orders.user_id"))
 		exec(t, s.conn, s.sql("INSERT INTO [Us'er] (boss) VALUES (50)")) // the column must count again
 		var key int
 		if err := s.conn.QueryRow(s.sql("SELECT max([Order]) FROM [Us'er]")).Scan(&key); err != nil || key != 51 {
@@ -86,7 +83,7 @@ func undoFromPoints(t *testing.T, s shop, options autoinc.PlanOptions, tries fun
 // We kill Undo once at each point, after which it must be able to continue.
 func TestUndoKilledAtEveryPoint(t *testing.T) {
 	t.Parallel()
-	modes(t, func(t *testing.T, db dbtest.DB, options autoinc.PlanOptions) {
+	fewModes(t, func(t *testing.T, db dbtest.DB, options autoinc.PlanOptions) {
 		killUndo(t, newShop(t, db), options)
 	})
 }
@@ -161,9 +158,7 @@ func TestUndoByHand(t *testing.T) {
 		require(t, "the state", state, want)
 		applyAll(t, s.conn, p, autoinc.ApplyOptions{})
 		require(t, "the state after Apply", s.state(t), applied)
-		if v := verify(t, s.conn, p); v.Err() != nil {
-			t.Errorf("not proven:\n%s", verdicts(t, v))
-		}
+		prove(t, s.conn, p)
 	})
 }
 
@@ -183,7 +178,7 @@ func withoutProgress(state string) string {
 // plan must not be reversed.
 func TestUndoPhases(t *testing.T) {
 	t.Parallel()
-	modes(t, func(t *testing.T, db dbtest.DB, options autoinc.PlanOptions) {
+	fewModes(t, func(t *testing.T, db dbtest.DB, options autoinc.PlanOptions) {
 		s := newShop(t, db)
 		p := plan(t, s.conn, options)
 		var states []string
