@@ -127,34 +127,6 @@ func testGinVueAdmin(t *testing.T, about dbtest.DB, counted bool) {
 	e.wantTable(t, "SELECT sys_user_id, sys_authority_authority_id FROM sys_user_authority ORDER BY sys_user_id, sys_authority_authority_id",
 		line(ada.ID, 888), line(ada.ID, role.AuthorityId), line(bob.ID, role.AuthorityId))
 
-	// Replace the roles of a user in the same way as SetUserAuthorities.
-	if err := e.Transaction(func(tx *gorm.DB) error {
-		if err := tx.Delete(&[]SysUserAuthority{}, "sys_user_id = ?", ada.ID).Error; err != nil {
-			return err
-		}
-		if err := tx.Create(&[]SysUserAuthority{{ada.ID, role.AuthorityId}}).Error; err != nil {
-			return err
-		}
-		return tx.Model(&SysUser{}).Where("id = ?", ada.ID).Update("authority_id", role.AuthorityId).Error
-	}); err != nil {
-		t.Fatal(err)
-	}
-	var got []SysUser
-	must(t, e.Preload("Authorities").Preload("Authority").Where("id IN ?", []uint{ada.ID, bob.ID}).Order("id").Find(&got))
-	for _, u := range got {
-		if len(u.Authorities) != 1 || u.Authorities[0].AuthorityId != role.AuthorityId || u.Authority.AuthorityName != "role" {
-			t.Errorf("read %+v", u)
-		}
-	}
-	must(t, e.Delete(&SysUser{}, ada.ID))
-	var one SysUser
-	if err := e.First(&one, ada.ID).Error; err != gorm.ErrRecordNotFound {
-		t.Errorf("a deleted user: %+v, %v", one, err)
-	}
-	must(t, e.First(&one, bob.ID))
-	if one.Username != "bob" {
-		t.Errorf("read %+v", one)
-	}
 }
 
 // A GetById is a request for a single row. It accepts both "5" and 5.
