@@ -11,7 +11,6 @@ import (
 	"github.com/snowkey-go/snowkey/hooks/gormid"
 	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
-	"github.com/snowkey-go/snowkey/internal/waytest"
 	"github.com/snowkey-go/snowkey/schema/pk"
 	"github.com/snowkey-go/snowkey/test/internal/reuse"
 )
@@ -175,8 +174,4 @@ func TestGinVueAdminRoles(t *testing.T) {
 	e := openGVA(t, dbtest.SQLite(t))
 	err := e.Use(gormid.New(gormid.Config{Source: e.source, FillIntegers: true, Models: []any{&SysUser{}, &SysAuthority{}}}))
 	wantFieldError(t, err, "AuthorityId", "is also a foreign key")
-}
-
-func TestGinVueAdminPage(t *testing.T) {
-	waytest.CheckPage(t, "../../docs/recipes.md", "## gin-vue-admin", nil, "ginvueadmin_test.go")
 }
