@@ -4,19 +4,15 @@ import (
 	"bytes"
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
-	"net"
 	"os"
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/google/uuid"
 
-	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/idgen/idgentest"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 )
@@ -126,22 +122,6 @@ func (c *cell) Scan(v any) error {
 
 func (c *cell) String() string { return string(*c) }
 
-// TestNoKeys checks that no way writes any rows without a pool.
-func TestNoKeys(t *testing.T) {
-	each(t, func(t *testing.T, dialect string) {
-		s, err := openers[dialect](t.Context(), dbtest.Open(t, dialect).DSN, options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer s.close(context.Background())
-		for _, j := range s.jobs(nil, options{graphs: 1, late: 1, bulk: 1}) {
-			if _, err := measure(t.Context(), s, j, true, 1); !errors.Is(err, idgen.ErrNoPool) {
-				t.Errorf("%s without a pool: %v", j.title, err)
-			}
-		}
-	})
-}
-
 // TestRun checks that the program prints all jobs, with and without foreign keys, and
 // drops its tables. It normally keeps the run short. With SNOWKEY_GRAPH=1 and -v, you
 // get the output of go run ./examples/graph instead, on servers that flush to disk.
@@ -195,32 +175,5 @@ other  2000      0.50               0.50–0.50
 `
 	if out.String() != want {
 		t.Errorf("printed%s\nwant%s", &out, want)
-	}
-}
-
-// TestDelayed checks that a delayed connection sends its data later by the delay.
-func TestDelayed(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		here, there := net.Pipe()
-		defer there.Close()
-		dial := delayed(func(context.Context, string, string) (net.Conn, error) { return here, nil }, time.Millisecond)
-		conn, err := dial(t.Context(), "", "")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer conn.Close()
-		start := time.Now()
-		go conn.Write([]byte("ask"))
-		if _, err := there.Read(make([]byte, 3)); err != nil {
-			t.Fatal(err)
-		}
-		if late := time.Since(start); late != time.Millisecond {
-			t.Errorf("sent %v later", late)
-		}
-	})
-	refused := errors.New("refused")
-	dial := delayed(func(context.Context, string, string) (net.Conn, error) { return nil, refused }, time.Millisecond)
-	if _, err := dial(t.Context(), "", ""); err != refused {
-		t.Errorf("a dial that fails returns %v", err)
 	}
 }

@@ -14,7 +14,6 @@ import (
 	"net/url"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -258,23 +257,6 @@ func (b *buffer) String() string {
 	return b.Buffer.String()
 }
 
-// TestTimeouts moves the clock until a session has been idle, and until it has expired. The
-// clock of Redis can't be moved, so internal/tokentest waits for it.
-func TestTimeouts(t *testing.T) {
-	var ahead atomic.Int64
-	clock := func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
-	server := start(t, dbtest.Postgres(t).Connect(t), token.Config{TTL: 4 * time.Hour, Idle: 2 * time.Hour, Clock: clock})
-	browsers := login(t, server, "ada", 2)
-	idle, busy := browsers[0], browsers[1]
-	for range 5 {
-		ahead.Add(int64(30 * time.Minute))
-		busy.me(server, "ada")
-	}
-	idle.me(server, ended)
-	ahead.Add(int64(90 * time.Minute))
-	busy.me(server, ended)
-}
-
 // TestCookie checks the attributes that OWASP's cheat sheet asks for.
 func TestCookie(t *testing.T) {
 	db := dbtest.Postgres(t).Connect(t)
@@ -298,25 +280,6 @@ func TestCookie(t *testing.T) {
 	b.post(server, "/login", http.StatusForbidden, "name", "ada", "password", "correct horse")
 	b.headers = nil
 	b.me(server, none)
-}
-
-// TestRotation replaces the key while users are logged in.
-func TestRotation(t *testing.T) {
-	db := dbtest.Postgres(t).Connect(t)
-	next := "2:" + strings.Repeat("fedcba9876543210", 4)
-	servers := map[string]*httptest.Server{}
-	for name, text := range map[string]string{"before": key, "accepts": key + "," + next, "signs": next + "," + key, "after": next} {
-		servers[name] = start(t, db, token.Config{Keys: keys(t, text)})
-	}
-	old := login(t, servers["before"], "ada", 1)[0]
-	young := login(t, servers["signs"], "bob", 1)[0]
-	for name, want := range map[string][2]string{"before": {"ada", none}, "accepts": {"ada", "bob"}, "signs": {"ada", "bob"}, "after": {none, "bob"}} {
-		for i, b := range []*browser{old, young} {
-			visitor := newBrowser(t, servers[name])
-			visitor.headers = map[string]string{"Cookie": cookieName + "=" + b.token(servers[name])}
-			visitor.me(servers[name], want[i])
-		}
-	}
 }
 
 // TestProgram runs the whole program until its context ends.

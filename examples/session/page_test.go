@@ -7,7 +7,6 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -115,32 +114,6 @@ func TestPageRuns(t *testing.T) {
 	}
 }
 
-// TestPageShowsThisCode checks that all Go code of the page is in this folder, which
-// guarantees that it compiles and is run by a test.
-func TestPageShowsThisCode(t *testing.T) {
-	var code strings.Builder
-	files, err := filepath.Glob("*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		code.WriteString(plain(strings.ReplaceAll(string(text), "login10(", "login(")))
-	}
-	blocks := blocksOf(t, "go")
-	if len(blocks) < 3 {
-		t.Errorf("the page shows %d blocks of Go", len(blocks))
-	}
-	for _, block := range blocks {
-		if !strings.Contains(code.String(), plain(block)) {
-			t.Errorf("this folder does not have\n%s", block)
-		}
-	}
-}
-
 // blocksOf returns the page's code blocks of a language.
 func blocksOf(t *testing.T, language string) (blocks []string) {
 	t.Helper()
@@ -154,9 +127,6 @@ func blocksOf(t *testing.T, language string) (blocks []string) {
 	}
 	return blocks
 }
-
-// plain returns code with a single space between words.
-func plain(code string) string { return strings.Join(strings.Fields(code), " ") + " " }
 
 // TestCommands runs the commands of the page and passes what they print to ParseKeys.
 func TestCommands(t *testing.T) {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"slices"
 	"strings"
 	"testing"
@@ -146,20 +145,5 @@ func TestDuring(t *testing.T) {
 	}
 	if err := distinct(found); err == nil {
 		t.Error("a repeated key was not found")
-	}
-}
-
-// TestRecordFails checks that nothing can be recorded without a pool, and that the
-// error says which database this happened in.
-func TestRecordFails(t *testing.T) {
-	byEnt, byGORM := journals(t)
-	for _, j := range []journal{byEnt, byGORM} {
-		err := record(context.Background(), []journal{j}, "lunch")
-		if err == nil || !strings.Contains(err.Error(), j.String()) {
-			t.Errorf("recording without a pool in %v: %v", j, err)
-		}
-		if found, err := between(t.Context(), []journal{j}, 0, 1<<62); err != nil || len(found) > 0 {
-			t.Errorf("%v holds %v, %v", j, found, err)
-		}
 	}
 }

@@ -3,9 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"math"
 	"net/http"
-	"strconv"
 	"testing"
 
 	"github.com/go-chi/chi/v5"
@@ -57,14 +55,4 @@ func Example_chi() {
 	// Output:
 	// 200 {"id":"1234567890123456789"}
 	// 400 pk: pk.ID cannot hold "12x": want plain decimal such as "1234567890123456789": digits only, no leading zero
-}
-
-// TestIgnoredError checks the values that ParseInt returns together with an error,
-// because docs/web.md shows them.
-func TestIgnoredError(t *testing.T) {
-	for text, want := range map[string]int64{"12x": 0, "9223372036854775808": math.MaxInt64} {
-		if n, _ := strconv.ParseInt(text, 10, 64); n != want {
-			t.Errorf("ParseInt(%q) = %d, want %d", text, n, want)
-		}
-	}
 }

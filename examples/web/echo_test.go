@@ -4,7 +4,6 @@ import (
 	"encoding"
 	"fmt"
 	"net/http"
-	"slices"
 	"testing"
 
 	"github.com/labstack/echo/v5"
@@ -112,20 +111,4 @@ func Example_echo() {
 	// Output:
 	// 200 {"id":"1234567890123456789"}
 	// 400 code=400, message=required field value is empty, field=id
-}
-
-func TestEchoList(t *testing.T) {
-	var got struct {
-		IDs []pk.ID `query:"id"`
-	}
-	e := echo.New()
-	e.GET("/users", func(c *echo.Context) error { return c.Bind(&got) })
-	if err := serve(e, "GET /users?id=1234567890123456788&id=1234567890123456789"); err != nil || !slices.Equal(got.IDs, []pk.ID{low, high}) {
-		t.Errorf("a list is %v, %v", got.IDs, err)
-	}
-	for _, bad := range bads {
-		if err := serve(e, sentInQuery(bad.text)); err == nil && bad.text != "-1" {
-			t.Errorf("a list with %q is %v", bad.text, got.IDs)
-		}
-	}
 }

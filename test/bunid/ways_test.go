@@ -94,17 +94,6 @@ var ways = []way{
 		return q.Model(&us).Returning("name")
 	}, 0),
 
-	several.way("transaction", func(ctx context.Context, e *env, us []user) error {
-		return e.RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) error {
-			if _, err := tx.NewInsert().Model(&us[0]).Exec(ctx); err != nil {
-				return err
-			}
-			return tx.RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) error { // a savepoint
-				_, err := tx.NewInsert().Model(&us[1]).Exec(ctx)
-				return err
-			})
-		})
-	}),
 	several.way("savepoint rolled back and repeated", func(ctx context.Context, e *env, us []user) error {
 		return e.RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) error {
 			if _, err := tx.NewInsert().Model(&us[0]).Exec(ctx); err != nil {
@@ -137,20 +126,6 @@ var ways = []way{
 		_, err := q.Exec(ctx)
 		return err
 	}),
-	several.way("map", func(ctx context.Context, e *env, us []user) error {
-		for i := range us {
-			if us[i].ID == 0 {
-				if err := bunid.FillRows(ctx, e, &us[i], e.source); err != nil {
-					return err
-				}
-			}
-			m := map[string]any{"id": us[i].ID, "name": us[i].Name}
-			if _, err := e.NewInsert().Model(&m).Table("users").Exec(ctx); err != nil {
-				return err
-			}
-		}
-		return nil
-	}),
 	(values | with).way("NewValues", func(ctx context.Context, e *env, us []user) error {
 		if err := bunid.FillRows(ctx, e, &us, e.source); err != nil {
 			return err
@@ -167,8 +142,6 @@ var ways = []way{
 		return err
 	}),
 
-	several.one("Ignore", conflict, func(q *bun.InsertQuery) *bun.InsertQuery { return q.Ignore() }),
-	several.one("upsert", conflict, upsert),
 	several.one("upsert with Returning", conflict, func(q *bun.InsertQuery) *bun.InsertQuery { return upsert(q).Returning("?PKs, name") }),
 	list("Ignore of a slice", func(q *bun.InsertQuery, us []user) *bun.InsertQuery {
 		return q.Model(&us).Ignore().Returning("*")

@@ -58,40 +58,6 @@ func TestLogIsDocumented(t *testing.T) {
 	}
 }
 
-// TestPagesShowExamples checks that all Go code on some pages is taken from examples, which
-// are run as tests.
-func TestPagesShowExamples(t *testing.T) {
-	for page, files := range map[string][]string{
-		"operations":             {"examples/production/service.go", "metrics/snowkeyprom/example_test.go", "metrics/snowkeyotel/example_test.go"},
-		"services-and-databases": {"examples/services/main.go", "example_test.go"},
-		"public-ids":             {"schema/pk/example_test.go", "schema/pk/public/example_test.go"},
-	} {
-		var code strings.Builder
-		for _, file := range files {
-			code.WriteString(unindent(read(t, file)))
-		}
-		blocks := strings.Split(read(t, "docs/"+page+".md"), "```go\n")[1:]
-		if len(blocks) < 3 {
-			t.Errorf("%s has only %d blocks of Go", page, len(blocks))
-		}
-		for _, block := range blocks {
-			block, _, _ = strings.Cut(block, "```")
-			if !strings.Contains(code.String(), unindent(block)) {
-				t.Errorf("%s: no example has\n%s", page, block)
-			}
-		}
-	}
-}
-
-// unindent removes the indentation from code.
-func unindent(code string) string {
-	var b strings.Builder
-	for line := range strings.Lines(code) {
-		b.WriteString(strings.TrimLeft(line, "\t"))
-	}
-	return b.String()
-}
-
 // logRow returns the table's row for a call of a logger, or an empty string if n is
 // something else.
 func logRow(n ast.Node) string {

@@ -11,7 +11,6 @@ import (
 	"github.com/snowkey-go/snowkey/hooks/gormid"
 	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
-	"github.com/snowkey-go/snowkey/internal/waytest"
 	"github.com/snowkey-go/snowkey/schema/pk"
 	"github.com/snowkey-go/snowkey/test/internal/reuse"
 )
@@ -127,34 +126,6 @@ func testGinVueAdmin(t *testing.T, about dbtest.DB, counted bool) {
 	e.wantTable(t, "SELECT sys_user_id, sys_authority_authority_id FROM sys_user_authority ORDER BY sys_user_id, sys_authority_authority_id",
 		line(ada.ID, 888), line(ada.ID, role.AuthorityId), line(bob.ID, role.AuthorityId))
 
-	// Replace the roles of a user in the same way as SetUserAuthorities.
-	if err := e.Transaction(func(tx *gorm.DB) error {
-		if err := tx.Delete(&[]SysUserAuthority{}, "sys_user_id = ?", ada.ID).Error; err != nil {
-			return err
-		}
-		if err := tx.Create(&[]SysUserAuthority{{ada.ID, role.AuthorityId}}).Error; err != nil {
-			return err
-		}
-		return tx.Model(&SysUser{}).Where("id = ?", ada.ID).Update("authority_id", role.AuthorityId).Error
-	}); err != nil {
-		t.Fatal(err)
-	}
-	var got []SysUser
-	must(t, e.Preload("Authorities").Preload("Authority").Where("id IN ?", []uint{ada.ID, bob.ID}).Order("id").Find(&got))
-	for _, u := range got {
-		if len(u.Authorities) != 1 || u.Authorities[0].AuthorityId != role.AuthorityId || u.Authority.AuthorityName != "role" {
-			t.Errorf("read %+v", u)
-		}
-	}
-	must(t, e.Delete(&SysUser{}, ada.ID))
-	var one SysUser
-	if err := e.First(&one, ada.ID).Error; err != gorm.ErrRecordNotFound {
-		t.Errorf("a deleted user: %+v, %v", one, err)
-	}
-	must(t, e.First(&one, bob.ID))
-	if one.Username != "bob" {
-		t.Errorf("read %+v", one)
-	}
 }
 
 // A GetById is a request for a single row. It accepts both "5" and 5.
@@ -203,8 +174,4 @@ func TestGinVueAdminRoles(t *testing.T) {
 	e := openGVA(t, dbtest.SQLite(t))
 	err := e.Use(gormid.New(gormid.Config{Source: e.source, FillIntegers: true, Models: []any{&SysUser{}, &SysAuthority{}}}))
 	wantFieldError(t, err, "AuthorityId", "is also a foreign key")
-}
-
-func TestGinVueAdminPage(t *testing.T) {
-	waytest.CheckPage(t, "../../docs/recipes.md", "## gin-vue-admin", nil, "ginvueadmin_test.go")
 }

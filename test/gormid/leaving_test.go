@@ -2,7 +2,6 @@ package gormid_test
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -103,44 +102,44 @@ func (e *env) changes(t *testing.T, models ...any) []string {
 	return w.changes
 }
 
-// GORM must neither remove auto-increment nor add it again.
+// GORM must neither remove auto-increment nor add it again. If a plan has widened keys and
+// foreign keys, they must match the new models. If AutoMigrate has already recreated the
+// children before the plan, it must not change anything afterwards.
 func TestAutoMigrateOfLeavers(t *testing.T) {
-	for name, models := range map[string][]any{
-		"tagged": {&taggedAuthor{}, &taggedBook{}},
-		"typed":  {&typedAuthor{}, &typedBook{}},
+	tagged, typed := []any{&taggedAuthor{}, &taggedBook{}}, []any{&typedAuthor{}, &typedBook{}}
+	countedRow := func() any { return &countedAuthor{Name: "ada", Books: []countedBook{{}}} }
+	narrowRow := func() any { return &narrowAuthor{Name: "ada", Books: []narrowBook{{}}} }
+	for _, c := range []struct {
+		name    string
+		before  []any // the models that create the tables
+		row     func() any
+		migrate bool // before the plan
+		options autoinc.PlanOptions
+		models  []any
+	}{
+		{"tagged", []any{&countedAuthor{}, &countedBook{}}, countedRow, false, autoinc.PlanOptions{}, tagged},
+		{"typed", []any{&countedAuthor{}, &countedBook{}}, countedRow, false, autoinc.PlanOptions{}, typed},
+		{"typed, migrated before", []any{&countedAuthor{}, &countedBook{}}, countedRow, true, autoinc.PlanOptions{}, typed},
+		{"widened", []any{&narrowAuthor{}, &narrowBook{}}, narrowRow, false, autoinc.PlanOptions{}, tagged},
+		{"widened online", []any{&narrowAuthor{}, &narrowBook{}}, narrowRow, false, autoinc.PlanOptions{Online: true}, tagged},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(c.name, func(t *testing.T) {
 			reuse.Each(t, func(t *testing.T, db dbtest.DB) {
-				if name == "typed" && db.Dialect == "sqlite" {
+				if c.name == "typed" && db.Dialect == "sqlite" {
 					return // see TestAutoMigrateMakesTablesAgain
 				}
-				e := left(t, db)
-				if changes := e.changes(t, models...); changes != nil {
+				e := bare(t, db, c.before...)
+				must(t, e.Create(c.row()))
+				if c.migrate {
+					migrate(t, e.DB, c.models...)
+				}
+				idtest.Leave(t, e.conn.DB, c.options)
+				if changes := e.changes(t, c.models...); changes != nil {
 					t.Errorf("AutoMigrate ran %q", changes)
 				}
 				e.wantGuarded(t, "INSERT INTO authors (id, name) VALUES (2, 'small')", true)
 				e.wantGuarded(t, "INSERT INTO books (id, author_id) VALUES (2, 1)", true)
-				if err := gormid.Check(t.Context(), e.DB, models...); err != nil {
-					t.Error(err)
-				}
-			})
-		})
-	}
-}
-
-// If a plan has widened keys and foreign keys, they must match the new models.
-func TestAutoMigrateOfWidened(t *testing.T) {
-	for _, online := range []bool{false, true} {
-		t.Run(fmt.Sprint("online ", online), func(t *testing.T) {
-			reuse.Each(t, func(t *testing.T, db dbtest.DB) {
-				e := bare(t, db, &narrowAuthor{}, &narrowBook{})
-				must(t, e.Create(&narrowAuthor{Name: "ada", Books: []narrowBook{{}}}))
-				idtest.Leave(t, e.conn.DB, autoinc.PlanOptions{Online: online})
-				models := []any{&taggedAuthor{}, &taggedBook{}}
-				if changes := e.changes(t, models...); changes != nil {
-					t.Errorf("AutoMigrate ran %q", changes)
-				}
-				if err := gormid.Check(t.Context(), e.DB, models...); err != nil {
+				if err := gormid.Check(t.Context(), e.DB, c.models...); err != nil {
 					t.Error(err)
 				}
 			})
@@ -166,26 +165,6 @@ func TestAutoMigrateMakesTablesAgain(t *testing.T) {
 	if err := gormid.Check(t.Context(), e.DB, models...); err != nil {
 		t.Error(err)
 	}
-}
-
-// If AutoMigrate has already recreated the children before the plan, it must not change
-// anything afterwards.
-func TestAutoMigrateBeforeThePlan(t *testing.T) {
-	reuse.Each(t, func(t *testing.T, db dbtest.DB) {
-		e := bare(t, db, &countedAuthor{}, &countedBook{})
-		must(t, e.Create(&countedAuthor{Name: "ada", Books: []countedBook{{}}}))
-		models := []any{&typedAuthor{}, &typedBook{}}
-		migrate(t, e.DB, models...)
-		idtest.Leave(t, e.conn.DB, autoinc.PlanOptions{})
-		if changes := e.changes(t, models...); changes != nil {
-			t.Errorf("AutoMigrate ran %q", changes)
-		}
-		e.wantGuarded(t, "INSERT INTO authors (id, name) VALUES (2, 'small')", true)
-		e.wantGuarded(t, "INSERT INTO books (id, author_id) VALUES (2, 1)", true)
-		if err := gormid.Check(t.Context(), e.DB, models...); err != nil {
-			t.Error(err)
-		}
-	})
 }
 
 // A model that we forgot to change must not add auto-increment back. Its inserts fail.

@@ -373,19 +373,6 @@ func TestRefusals(t *testing.T) {
 	})
 }
 
-// TestFailureLeavesMemory: if ids can't be drawn, the rows must not change.
-func TestFailureLeavesMemory(t *testing.T) {
-	e := open(t, dbtest.SQLite(t), &user{})
-	e.source.Err = errSource
-	us, m := []user{{Name: "a"}, {Name: "b", ID: idA}}, map[string]any{"name": "c"}
-	if e.Create(&us).Error == nil || e.Model(&user{}).Create(m).Error == nil {
-		t.Error("no error")
-	}
-	if us[0].ID != 0 || us[1].ID != idA || len(m) != 1 {
-		t.Errorf("got %v and %v", us, m)
-	}
-}
-
 // TestGivenKeys: keys that aren't filled in by the plugin must be inserted unchanged.
 func TestGivenKeys(t *testing.T) {
 	reuse.Each(t, func(t *testing.T, about dbtest.DB) {

@@ -23,23 +23,11 @@ type way struct {
 
 // Package matrix tries the common ways with all types of keys. These are the others.
 var ways = []way{
-	{"struct", func(db *gorm.DB, a, b pk.ID) ([2]pk.ID, error) {
-		x, y := user{ID: a, Name: "a"}, user{ID: b, Name: "b"}
-		err := db.Create(&x).Error
-		if err == nil {
-			err = db.Create(&y).Error
-		}
-		return [2]pk.ID{x.ID, y.ID}, err
-	}, false},
-
-	list("pointer to slice", func(db *gorm.DB, us []user) *gorm.DB { return db.Create(&us) }),
 	list("pointer to array", func(db *gorm.DB, us []user) *gorm.DB { return db.Create((*[2]user)(us)) }),
-	list("slice of pointers", func(db *gorm.DB, us []user) *gorm.DB { return db.Create([]*user{&us[0], &us[1]}) }),
 	list("array of pointers", func(db *gorm.DB, us []user) *gorm.DB { return db.Create([2]*user{&us[0], &us[1]}) }),
 	list("pointer to array of pointers", func(db *gorm.DB, us []user) *gorm.DB { return db.Create(&[2]*user{&us[0], &us[1]}) }),
 	list("slice with Table", func(db *gorm.DB, us []user) *gorm.DB { return db.Table("users").Create(&us) }),
 
-	several(list("CreateInBatches of several", func(db *gorm.DB, us []user) *gorm.DB { return db.CreateInBatches(&us, 1) })),
 	several(list("CreateInBatches of pointers", func(db *gorm.DB, us []user) *gorm.DB { return db.CreateInBatches([]*user{&us[0], &us[1]}, 1) })),
 	several(list("CreateBatchSize", func(db *gorm.DB, us []user) *gorm.DB {
 		return db.Session(&gorm.Session{CreateBatchSize: 1}).Create(&us)
@@ -48,9 +36,6 @@ var ways = []way{
 	several(maps("pointer to map", func(db *gorm.DB, ms []map[string]any) *gorm.DB {
 		db.Model(&user{}).Create(&ms[0])
 		return db.Model(user{}).Create(&ms[1])
-	})),
-	several(maps("slice of maps in batches", func(db *gorm.DB, ms []map[string]any) *gorm.DB {
-		return db.Model(&user{}).CreateInBatches(&ms, 1)
 	})),
 	several(maps("map with Table", func(db *gorm.DB, ms []map[string]any) *gorm.DB {
 		db.Table("users").Create(ms[0])
@@ -111,15 +96,6 @@ var ways = []way{
 	list("SkipDefaultTransaction", func(db *gorm.DB, us []user) *gorm.DB {
 		return db.Session(&gorm.Session{SkipDefaultTransaction: true}).Create(&us)
 	}),
-	several(list("transaction and savepoint", func(db *gorm.DB, us []user) *gorm.DB {
-		db.AddError(db.Transaction(func(tx *gorm.DB) error {
-			if err := tx.Create(&us[0]).Error; err != nil {
-				return err
-			}
-			return tx.Transaction(func(tx *gorm.DB) error { return tx.Create(&us[1]).Error })
-		}))
-		return db
-	})),
 	several(list("savepoint rolled back and repeated", func(db *gorm.DB, us []user) *gorm.DB {
 		db.AddError(db.Transaction(func(tx *gorm.DB) error {
 			if err := tx.Create(&us[0]).Error; err != nil {
@@ -134,9 +110,6 @@ var ways = []way{
 		return db
 	})),
 
-	list("OnConflict DoNothing", func(db *gorm.DB, us []user) *gorm.DB {
-		return db.Clauses(clause.OnConflict{DoNothing: true}).Create(&us)
-	}),
 	list("OnConflict UpdateAll", func(db *gorm.DB, us []user) *gorm.DB {
 		return db.Clauses(clause.OnConflict{UpdateAll: true}).Create(&us)
 	}),

@@ -15,7 +15,6 @@ import (
 	"github.com/snowkey-go/snowkey/hooks/gormid"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/internal/idtest"
-	. "github.com/snowkey-go/snowkey/internal/waytest"
 )
 
 type Order struct {
@@ -145,8 +144,4 @@ func testSharding(t *testing.T, about dbtest.DB, plugins func(*idtest.Source) []
 		t.Errorf("DoUpdates: %v, %v, want %v", up.ID, err, batch[2].ID)
 	}
 	stored(up)
-}
-
-func TestShardingPage(t *testing.T) {
-	CheckPage(t, "../../docs/recipes.md", "## gorm.io/sharding", nil, "sharding_test.go")
 }

@@ -165,5 +165,5 @@ func TestXormWays(t *testing.T) {
 }
 
 func TestXormPage(t *testing.T) {
-	CheckPage(t, "../../docs/recipes.md", "## xorm", xormWays(nil, "", nil), "xorm_test.go")
+	CheckPage(t, "../../docs/recipes.md", "## xorm", xormWays(nil, "", nil))
 }

@@ -341,5 +341,5 @@ func TestRows(t *testing.T) {
 }
 
 func TestPage(t *testing.T) {
-	CheckPage(t, "../../../docs/recipes.md", "## GoFrame", ways(nil, nil), "goframe_test.go")
+	CheckPage(t, "../../../docs/recipes.md", "## GoFrame", ways(nil, nil))
 }

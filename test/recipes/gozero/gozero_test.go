@@ -415,6 +415,5 @@ func TestJSON(t *testing.T) {
 }
 
 func TestPage(t *testing.T) {
-	CheckPage(t, "../../../docs/recipes.md", "## go-zero", ways("", nil, nil),
-		"gozero_test.go", "schema.sql", "template/model/insert.tpl", "template/model/tag.tpl", "template/model/import.tpl")
+	CheckPage(t, "../../../docs/recipes.md", "## go-zero", ways("", nil, nil))
 }
