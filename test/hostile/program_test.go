@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -202,8 +201,3 @@ func each[C any](t *testing.T, cases []C, name func(C) string, test func(*testin
 // atOnce is the longest that Open may take to refuse a setting on a busy machine. It
 // must not keep trying until its context ends, which would be after a minute.
 const atOnce = 20 * time.Second
-
-// isTimeout reports whether Open was still waiting when its context ended.
-func isTimeout(err error) bool {
-	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
-}
