@@ -1,5 +1,3 @@
-//go:build !snowkey_next_protocol
-
 // Package protocol holds the version of the tables and files of Snowkey.
 package protocol
 

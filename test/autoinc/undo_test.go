@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -192,15 +193,15 @@ func TestUndoPhases(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		const generated = "INSERT INTO orders (id, user_id) VALUES (7350000000000000001, 1)"
-		exec(t, s.conn, generated)
+		least := strconv.FormatInt(p.Floor, 10) // the smallest key that may be a generated one
+		exec(t, s.conn, "INSERT INTO orders (id, user_id) VALUES ("+least+", 1)")
 		before := s.state(t)
 		err := autoinc.Undo(t.Context(), s.conn, p, autoinc.ApplyOptions{})
-		if !errors.Is(err, autoinc.ErrRefused) || !strings.Contains(err.Error(), "7350000000000000001") {
+		if !errors.Is(err, autoinc.ErrRefused) || !strings.Contains(err.Error(), least) {
 			t.Errorf("with a generated key: %v", err)
 		}
 		require(t, "the state", s.state(t), before)
-		exec(t, s.conn, "DELETE FROM orders WHERE id = 7350000000000000001")
+		exec(t, s.conn, "DELETE FROM orders WHERE id = "+least)
 		for i, phase := range slices.Backward(p.Phases) {
 			var would []string
 			dry := autoinc.ApplyOptions{Phase: phase.Name, DryRun: true, Progress: func(p autoinc.Progress) { would = append(would, p.Step.ID) }}
@@ -219,4 +220,22 @@ func TestUndoPhases(t *testing.T) {
 			t.Errorf("a phase that does not exist: %v", err)
 		}
 	})
+}
+
+// A driver may have prepared Undo's queries before the types of the columns were changed.
+func TestUndoPreparedBefore(t *testing.T) {
+	t.Parallel()
+	_, conn := one(t, "postgres")
+	exec(t, conn, "CREATE TABLE t (id serial PRIMARY KEY)")
+	p := plan(t, conn, autoinc.PlanOptions{Online: true})
+	_, err := autoinc.Apply(failpoint.WithHook(t.Context(), func(string) error { return errKilled }), conn, p, autoinc.ApplyOptions{})
+	for range 2 {
+		if err != nil && !errors.Is(err, errKilled) {
+			t.Fatal(err)
+		}
+		if err := autoinc.Undo(t.Context(), conn, p, autoinc.ApplyOptions{DryRun: true}); err != nil {
+			t.Fatal(err)
+		}
+		_, err = autoinc.Apply(t.Context(), conn, p, autoinc.ApplyOptions{})
+	}
 }

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -18,7 +17,6 @@ import (
 	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/internal/protocol"
-	"github.com/snowkey-go/snowkey/lease"
 	"github.com/snowkey-go/snowkey/schema/sqlgen"
 )
 
@@ -118,35 +116,14 @@ func script(text string) []string {
 }
 
 // poolOf opens a pool in the lease tables of a database.
-func poolOf(t *testing.T, server string, conn *sql.DB, cfg snowkey.Config) *idgen.Pool {
+func poolOf(t *testing.T, db dbtest.DB, conn *sql.DB, cfg snowkey.Config) *idgen.Pool {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	pool, err := snowkey.Open(ctx, storeOf(dialectOf(server), conn), cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	pool, err := snowkey.Open(ctx, storeOf(db.Dialect, conn), cfg)
+	must(t, err)
 	t.Cleanup(func() { pool.Close(context.Background()) })
 	return pool
-}
-
-func dialectOf(server string) string { return strings.Replace(server, "mariadb", "mysql", 1) }
-
-// notLeased fails the test if a process can lease the reserved worker number.
-func notLeased(t *testing.T, server string, conn *sql.DB) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-	defer cancel()
-	cfg := config
-	cfg.MinWorker, cfg.MaxWorker = reserved, reserved
-	pool, err := snowkey.Open(ctx, storeOf(dialectOf(server), conn), cfg)
-	if err == nil {
-		pool.Close(context.Background())
-		t.Fatal("a process leased the reserved worker number")
-	}
-	if _, ok := errors.AsType[*lease.TakenError](err); !ok {
-		t.Errorf("the reserved worker number is refused with %v", err)
-	}
 }
 
 // Functions that an earlier release printed work with the present code, and the present
@@ -154,99 +131,38 @@ func notLeased(t *testing.T, server string, conn *sql.DB) {
 func TestFunctionsOfAnEarlierRelease(t *testing.T) {
 	t.Parallel()
 	withFunctions(t, func(t *testing.T, server string, db dbtest.DB) {
-		files, err := filepath.Glob(fmt.Sprintf("testdata/protocol%d/sql/%s*.sql", protocol.Version, server))
-		if err != nil || len(files) == 0 {
-			t.Fatal(files, err)
-		}
-		for i, file := range files {
-			if i > 0 {
-				db = dbtest.Open(t, db.Dialect)
-			}
-			t.Run(filepath.Base(file), func(t *testing.T) { upgradeFunctions(t, server, db.Connect(t), script(read(t, file))) })
-		}
-	})
-}
+		frozen := script(read(t, fmt.Sprintf("testdata/protocol%d/sql/%s.sql", protocol.Version, server)))
+		conn := db.Connect(t)
+		must(t, storeOf(db.Dialect, conn).Migrate(t.Context()))
+		old := open(t, conn)
+		old.run(frozen...)
+		old.run(frozen...) // a migration can be executed again
 
-func upgradeFunctions(t *testing.T, server string, conn *sql.DB, frozen []string) {
-	if err := storeOf(dialectOf(server), conn).Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	old := open(t, conn)
-	old.run(frozen...)
-	old.run(frozen...) // a migration can be executed again
-
-	cfg := config
-	cfg.MaxWorker, cfg.MaxClockSkew = 0, 0 // the defaults, for which the functions were printed
-	pool := poolOf(t, server, conn, cfg)
-	seen := make(map[int64]string)
-	add := func(from string, ids ...int64) {
-		t.Helper()
-		for _, id := range ids {
-			if seen[id] != "" {
-				t.Fatalf("%s made the id %d, and so did %s", from, id, seen[id])
-			}
-			seen[id] = from
+		cfg := config
+		cfg.MaxWorker, cfg.MaxClockSkew = 0, 0 // the defaults, for which the functions were printed
+		pool := poolOf(t, db, conn, cfg)
+		other := open(t, conn)
+		all := slices.Concat(old.draw(100), other.draw(100), old.draw(100))
+		last := slices.Max(all)
+		open(t, conn).run(present(t, server, sqlgen.Writer{})...)
+		after := open(t, conn).draw(100)
+		if first := slices.Min(after); first <= last {
+			t.Errorf("after the upgrade, the ids start at %d; %d was made before", first, last)
 		}
-	}
-	process := func(n int) {
-		t.Helper()
-		for range n {
+		after = slices.Concat(after, old.draw(100), other.draw(100))
+		for range 1000 {
 			id, err := pool.Next(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if idgen.DefaultLayout().Decode(id).Worker == reserved {
 				t.Fatalf("a process made the id %d with the worker number of SQL", id)
 			}
-			add("a process", id)
 		}
-	}
-	other := open(t, conn)
-	var before []int64
-	for range 3 {
-		before = slices.Concat(before, old.draw(100), other.draw(100))
-		process(1000)
-	}
-	if server == "postgres" {
-		before = append(before, set(t, old, 5000)...)
-	}
-	add("the frozen SQL", before...)
-	notLeased(t, server, conn)
-
-	upgraded := open(t, conn)
-	upgraded.run(present(t, server, sqlgen.Writer{})...)
-	after := upgraded.draw(100)
-	if slices.Min(after) <= slices.Max(before) {
-		t.Errorf("after the upgrade, the ids start at %d; %d was made before", slices.Min(after), slices.Max(before))
-	}
-	after = slices.Concat(after, old.draw(100), other.draw(100))
-	process(1000)
-	if server == "postgres" {
-		after = append(after, set(t, upgraded, 5000)...)
-	}
-	add("the present SQL", after...)
-	notLeased(t, server, conn)
-}
-
-// set calls the function that returns a set, which only PostgreSQL has.
-func set(t *testing.T, s session, n int) (ids []int64) {
-	t.Helper()
-	rows, err := s.QueryContext(t.Context(), fmt.Sprintf("SELECT snowkey_next(%d)", n))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var id int64
-		if err := rows.Scan(&id); err != nil {
-			t.Fatal(err)
+		all = append(all, after...)
+		slices.Sort(all)
+		if n := len(slices.Compact(slices.Clone(all))); n != len(all) {
+			t.Errorf("%d ids are %d different ones", len(all), n)
 		}
-		ids = append(ids, id)
-	}
-	if err := rows.Err(); err != nil || len(ids) != n {
-		t.Fatal(len(ids), err)
-	}
-	return ids
+	})
 }
 
 // stateOf returns the SQLSTATE of an error.
@@ -284,7 +200,7 @@ func TestFunctionsAfterTheTablesAreDropped(t *testing.T) {
 		dropTables(t, conn)
 		dropped := time.Now()
 		fails("without tables", missing)
-		pool := poolOf(t, server, conn, cfg) // creates the tables
+		pool := poolOf(t, db, conn, cfg) // creates the tables
 		fails("with new tables", notReserved)
 		first, err := pool.Next(t.Context())
 		if err != nil {

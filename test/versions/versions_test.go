@@ -27,7 +27,6 @@ import (
 
 	"github.com/snowkey-go/snowkey"
 	"github.com/snowkey-go/snowkey/idgen"
-	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/internal/protocol"
 	"github.com/snowkey-go/snowkey/lease"
 	"github.com/snowkey-go/snowkey/lease/filestore"
@@ -229,29 +228,6 @@ func fill(text string, bound int64) string {
 		"{held}", strconv.FormatInt(time.Now().Add(-time.Hour).UnixMicro(), 10)).Replace(text)
 }
 
-// stored creates the tables as the release of a protocol version left them. Their bounds
-// are counters at the given time.
-func stored(t *testing.T, db dbtest.DB, conn *sql.DB, version int, bound int64) {
-	t.Helper()
-	layout := strings.NewReplacer("│", `\u2502`, "×", `\u00d7`).Replace(idgen.DefaultLayout().String())
-	if db.Dialect == "mysql" {
-		layout = strings.ReplaceAll(layout, `\`, `\\`)
-	}
-	dir := fmt.Sprint("testdata/protocol", version)
-	rows := strings.ReplaceAll(fill(read(t, filepath.Join(dir, "rows.sql")), bound), "{layout}", layout)
-	var statements []string
-	if tables := read(t, filepath.Join(dir, db.Dialect+".sql")); db.Dialect == "postgres" {
-		statements = []string{tables}
-	} else {
-		statements = strings.Split(tables, ";\n")
-	}
-	for _, s := range append(statements, strings.Split(rows, ";\n")...) {
-		if _, err := conn.Exec(s); err != nil {
-			t.Fatalf("%s: %v", s, err)
-		}
-	}
-}
-
 var config = snowkey.Config{MaxClockSkew: 50 * time.Millisecond, SkipMigrate: true, MaxWorker: 1, Logger: slog.New(slog.DiscardHandler)}
 
 // above opens a pool, and fails unless its ids are above a bound.
@@ -274,69 +250,6 @@ func above(t *testing.T, store lease.Store, cfg snowkey.Config, bound int64) {
 	if err := pool.Close(ctx); err != nil {
 		t.Error(err)
 	}
-}
-
-// Tables of the present protocol version, whichever release made them, are used as they
-// are: ids start above the bounds in them.
-func TestTablesOfAnEarlierRelease(t *testing.T) {
-	t.Parallel()
-	dbtest.EachServer(t, func(t *testing.T, db dbtest.DB) {
-		t.Parallel()
-		conn := db.Connect(t)
-		bound := at(time.Now().Add(time.Second)) // ahead of the clock, so that only the bound can keep ids above it
-		stored(t, db, conn, protocol.Version, bound)
-		above(t, storeOf(db.Dialect, conn), config, bound)
-	})
-}
-
-// dropTables drops the tables as the page says.
-func dropTables(t *testing.T, conn *sql.DB) {
-	t.Helper()
-	steps := regexp.MustCompile("(?s)```sql\n *(DROP TABLE .*?)```").FindStringSubmatch(read(t, root+"/docs/versions.md"))
-	if steps == nil {
-		t.Fatal("docs/versions.md does not say how to drop the tables")
-	}
-	for s := range strings.SplitSeq(strings.TrimSpace(steps[1]), ";") {
-		if s = strings.TrimSpace(s); s != "" {
-			if _, err := conn.Exec(s); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-}
-
-// Tables of the first version are refused and stay as they are. As the page says, they are
-// dropped, and ids continue above all that was granted.
-func TestTablesOfVersion1(t *testing.T) {
-	t.Parallel()
-	dbtest.EachServer(t, func(t *testing.T, db dbtest.DB) {
-		t.Parallel()
-		conn := db.Connect(t)
-		stored(t, db, conn, 1, at(time.Now().Add(time.Second)))
-		content := func() []string {
-			return append(dbtest.Rows(t, conn, "SELECT * FROM snowkey_lease"), dbtest.Rows(t, conn, "SELECT * FROM snowkey_lease_ns")...)
-		}
-		before := content()
-		for _, skip := range []bool{true, false} {
-			cfg := config
-			cfg.SkipMigrate = skip
-			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-			_, err := snowkey.Open(ctx, storeOf(db.Dialect, conn), cfg)
-			cancel()
-			if _, ok := errors.AsType[*lease.PermanentError](err); !ok || !strings.Contains(err.Error(), "the tables are of another version of Snowkey") {
-				t.Errorf("Open, SkipMigrate %v: %v", skip, err)
-			}
-		}
-		if after := content(); len(before) != 2 || !slices.Equal(before, after) {
-			t.Errorf("the tables changed from %q to %q", before, after)
-		}
-		bound := at(time.Now().Add(10 * time.Second)) // the old release grants no more than Window + MaxClockSkew
-		dropTables(t, conn)
-		cfg := config
-		cfg.SkipMigrate = false
-		cfg.MaxClockSkew = 0 // the default, which the old release had as well
-		above(t, storeOf(db.Dialect, conn), cfg, bound)
-	})
 }
 
 // A file of filestore that an earlier release wrote is used as it is.
