@@ -270,3 +270,58 @@ func TestLayoutsOfANamespace(t *testing.T) {
 		openLayout(t, store, layout(3, 10, 10), snowkey.Config{})
 	})
 }
+
+// A table goes from ids of 53 bits to ids of 63 bits while processes of both layouts run.
+// The ids must be distinct and each of 53 bits less than each of 63 bits, because
+// docs/layouts.md says so.
+func TestFrom53To63Bits(t *testing.T) {
+	const limit = 1 << 53
+	if last, err := idgen.JSSafe().MaxID(idgen.JSSafe().Lifetime().End.Add(-time.Millisecond)); err != nil || last != limit-1 {
+		t.Fatalf("the last id of JSSafe is %d: %v", last, err)
+	}
+	if first, err := idgen.DefaultLayout().MinID(time.Date(2025, 1, 26, 0, 0, 0, 0, time.UTC)); err != nil || first < limit {
+		t.Fatalf("the first id of DefaultLayout on 2025-01-26 is %d: %v", first, err)
+	}
+	if last, err := idgen.JSSafe().MaxID(time.Date(2029, 11, 2, 0, 0, 0, 0, time.UTC)); err != nil || last >= 1e15 || last < 1e15-1e12 {
+		t.Fatalf("the last id of 15 digits is not made soon after %d: %v", last, err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(time.Until(time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC))) // the bubble begins in 2000
+		store, seen := &leasetest.Memory{}, map[int64]bool{}
+		take := func(pool *idgen.Pool) {
+			t.Helper()
+			id := mustNext(t, pool)
+			if made := pool.Layout().Decode(id).Time; seen[id] || (id < limit) != (pool.Layout().String() == idgen.JSSafe().String()) || time.Since(made).Abs() > time.Minute {
+				t.Errorf("id %d of %v, seen before: %v", id, made, seen[id])
+			}
+			seen[id] = true
+		}
+		narrow := openLayout(t, store, idgen.JSSafe(), snowkey.Config{})
+		wide := openLayout(t, store, idgen.DefaultLayout(), snowkey.Config{})
+		for range 20 { // a rolling deployment
+			take(narrow)
+			take(wide)
+		}
+		if err := narrow.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		take(wide)
+		take(openLayout(t, store, idgen.JSSafe(), snowkey.Config{})) // the deployment may be rolled back
+
+		// A namespace that began with 63 bits can't go to 53, nor can one with 53 bits go to
+		// a layout whose ids are still below 2^53.
+		young, err := idgen.NewLayout(time.Now().AddDate(0, 0, -1), time.Millisecond, idgen.Time(41), idgen.Worker(10), idgen.Sequence(12))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for namespace, layouts := range map[string][2]idgen.Layout{"back": {idgen.DefaultLayout(), idgen.JSSafe()}, "young": {idgen.JSSafe(), young}} {
+			cfg := snowkey.Config{Namespace: namespace}
+			openLayout(t, store, layouts[0], cfg)
+			cfg.Layout = layouts[1]
+			pool, err := snowkey.Open(t.Context(), store, cfg)
+			if _, ok := errors.AsType[*lease.LayoutError](err); !ok {
+				t.Errorf("%s: %v, %v", namespace, pool, err)
+			}
+		}
+	})
+}

@@ -107,12 +107,13 @@ func cached(name string, fill func(part string) error) (dir string, err error) {
 
 // usePrograms lets this process and its children find the programs and libraries that
 // were unpacked into dir. We append to the search paths so that the system's own
-// programs come first.
+// programs come first. PATH comes last, because another test may find the program at once,
+// and needs its libraries then.
 func usePrograms(dir string) error {
-	if err := appendPaths("PATH", dir, "usr/lib/postgresql/*/bin", "usr/lib/jvm/*/bin", "usr/lib/chromium", "usr/sbin", "usr/bin"); err != nil {
+	if err := appendPaths("LD_LIBRARY_PATH", dir, "usr/lib/*-linux-gnu*", "lib/*-linux-gnu*", "usr/lib/*-linux-gnu*/pulseaudio"); err != nil {
 		return err
 	}
-	return appendPaths("LD_LIBRARY_PATH", dir, "usr/lib/*-linux-gnu*", "lib/*-linux-gnu*", "usr/lib/*-linux-gnu*/pulseaudio")
+	return appendPaths("PATH", dir, "usr/lib/postgresql/*/bin", "usr/lib/jvm/*/bin", "usr/lib/chromium", "usr/sbin", "usr/bin")
 }
 
 func appendPaths(variable, dir string, patterns ...string) error {

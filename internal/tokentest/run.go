@@ -1,9 +1,9 @@
+// Package tokentest has the tests that every [token.Store] must pass.
 package tokentest
 
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -21,45 +21,28 @@ const Keys = "1:000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f
 // each property, and must return an empty store. If the store counts idle time by a clock
 // of its own, wait must wait for that clock; otherwise it is nil.
 func Run(t *testing.T, open func(t *testing.T) token.Store, wait func(time.Duration)) {
-	for _, p := range properties {
-		t.Run(p.name, func(t *testing.T) {
-			if err := p.check(newBench(t, open(t), wait)); err != nil {
-				t.Error(err)
-			}
-		})
+	for _, p := range []struct {
+		name  string
+		check func(*bench)
+	}{
+		{"a session belongs to its user", ofUser},
+		{"tokens that were not added, or again, or changed", refused},
+		{"a session ends when it is revoked", revoked},
+		{"all sessions of a user end together", revokedUser},
+		{"a session that is idle ends", idle},
+		{"a session without a limit may be idle", noLimit},
+		{"32 sessions are added and revoked at the same time", concurrent},
+	} {
+		t.Run(p.name, func(t *testing.T) { p.check(newBench(t, open(t), wait)) })
 	}
-}
-
-// A property is something that every store must have. check returns an error if the store
-// doesn't.
-type property struct {
-	name  string
-	check func(*bench) error
-}
-
-var properties = []property{
-	{"a session belongs to its user", ofUser},
-	{"a session that was not added has ended", unknown},
-	{"a token is added once", once},
-	{"a token that has only the id of a session is invalid", hash},
-	{"the zero token is invalid", zero},
-	{"a session ends when it is revoked", revoked},
-	{"all sessions of a user end together", revokedUser},
-	{"a session that is idle ends", idle},
-	{"a session that is in use does not end", inUse},
-	{"a session without a limit may be idle", noLimit},
-	{"32 sessions are added and revoked at the same time", concurrent},
-	{"a call whose context has ended adds nothing", cancelled},
 }
 
 // A bench has a store, and a signer whose clock only moves when sleep is called.
 type bench struct {
+	*testing.T
 	token.Store
-	ctx    context.Context
-	signer *token.Signer
-	keys   token.Keys
-	ids    *idgen.Pool
-	wait   func(time.Duration)
+	signer, unlimited *token.Signer // unlimited sessions may be idle
+	wait              func(time.Duration)
 
 	mu  sync.Mutex
 	now time.Time
@@ -73,24 +56,24 @@ var workers atomic.Int64
 
 func newBench(t *testing.T, store token.Store, wait func(time.Duration)) *bench {
 	t.Helper()
-	b := &bench{Store: store, ctx: t.Context(), wait: wait, now: time.Now().Truncate(time.Millisecond)}
-	var err error
-	if b.keys, err = token.ParseKeys(Keys); err != nil {
-		t.Fatal(err)
-	}
-	b.ids, err = idgen.NewPool(idgen.Config{Worker: worker.Static(500 + workers.Add(1))})
+	b := &bench{T: t, Store: store, wait: wait, now: time.Now().Truncate(time.Millisecond)}
+	keys, err := token.ParseKeys(Keys)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { b.ids.Close(context.Background()) })
-	if b.signer, err = b.signerWith(idleLimit); err != nil {
+	ids, err := idgen.NewPool(idgen.Config{Worker: worker.Static(500 + workers.Add(1))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { ids.Close(context.Background()) })
+	b.signer, err = token.New(token.Config{Keys: keys, IDs: ids, Idle: idleLimit, Clock: b.clock})
+	if err == nil {
+		b.unlimited, err = token.New(token.Config{Keys: keys, IDs: ids, Idle: -1, Clock: b.clock})
+	}
+	if err != nil {
 		t.Fatal(err)
 	}
 	return b
-}
-
-func (b *bench) signerWith(idle time.Duration) (*token.Signer, error) {
-	return token.New(token.Config{Keys: b.keys, IDs: b.ids, Idle: idle, Clock: b.clock})
 }
 
 func (b *bench) clock() time.Time {
@@ -108,42 +91,40 @@ func (b *bench) sleep(d time.Duration) {
 	b.now = b.now.Add(d)
 }
 
+func (b *bench) issue() token.Token {
+	b.Helper()
+	t, err := b.signer.Issue(b.Context())
+	if err != nil {
+		b.Error(err)
+	}
+	return t
+}
+
 // login issues a token and adds it for a user.
-func (b *bench) login(user int64) (token.Token, error) {
-	t, err := b.signer.Issue(b.ctx)
-	if err == nil {
-		err = b.Add(b.ctx, t, user)
+func (b *bench) login(user int64) token.Token {
+	b.Helper()
+	t := b.issue()
+	if err := b.Add(b.Context(), t, user); err != nil {
+		b.Error(err)
 	}
-	return t, err
+	return t
 }
 
-// logins logs in each of the users.
-func (b *bench) logins(users ...int64) (tokens []token.Token, err error) {
-	for _, user := range users {
-		t, err := b.login(user)
-		if err != nil {
-			return nil, err
-		}
-		tokens = append(tokens, t)
-	}
-	return tokens, nil
-}
-
-// expect returns an error unless the next request with a token has this result.
-func (b *bench) expect(t token.Token, user int64, want error) error {
-	return b.expectOf(b.signer, t, user, want)
-}
-
-func (b *bench) expectOf(signer *token.Signer, t token.Token, user int64, want error) error {
+// request returns what the next request with a token gets.
+func (b *bench) request(signer *token.Signer, t token.Token) (int64, error) {
 	verified, err := signer.Verify(t.Text())
 	if err != nil {
-		return err
+		return 0, err
 	}
-	got, err := b.User(b.ctx, verified)
-	if !errors.Is(err, want) || (want == nil && got != user) || (want != nil && got != 0) {
-		return fmt.Errorf("the session %d is of user %d, %v; want user %d, %v", t.ID, got, err, user, want)
+	return b.User(b.Context(), verified)
+}
+
+// expect fails the test unless the next request with a token has this result.
+func (b *bench) expect(t token.Token, user int64, want error) {
+	b.Helper()
+	if got, err := b.request(b.signer, t); !errors.Is(err, want) || got != user {
+		b.Errorf("the session %d is of user %d, %v; want user %d, %v", t.ID, got, err, user, want)
 	}
-	return nil
 }
 
 // ada and bob are above 2^53 and differ by one, so that a float would be noticed.
@@ -152,207 +133,140 @@ const (
 	bob
 )
 
-func ofUser(b *bench) error {
-	tokens, err := b.logins(ada, bob, ada, 0, -1)
-	if err != nil {
-		return err
+func ofUser(b *bench) {
+	users, tokens := []int64{ada, bob, ada, 0, -1}, []token.Token{}
+	for _, user := range users {
+		tokens = append(tokens, b.login(user))
 	}
-	for i, user := range []int64{ada, bob, ada, 0, -1} {
-		if err := b.expect(tokens[i], user, nil); err != nil {
-			return err
+	for i, user := range users {
+		b.expect(tokens[i], user, nil)
+	}
+}
+
+func refused(b *bench) {
+	first, second := b.login(ada), b.login(bob)
+	b.expect(b.issue(), 0, token.ErrEnded)
+	for what, t := range map[string]token.Token{"a second time": first, "without a token": {}} {
+		if err := b.Add(b.Context(), t, bob); !errors.Is(err, token.ErrInvalid) {
+			b.Errorf("a session was added %s: %v", what, err)
 		}
 	}
-	return nil
+	forged := first
+	forged.ID = second.ID
+	for _, t := range []token.Token{forged, {}} {
+		if user, err := b.User(b.Context(), t); !errors.Is(err, token.ErrInvalid) || user != 0 {
+			b.Errorf("%v is of user %d, %v", t, user, err)
+		}
+	}
+	late := b.issue()
+	ctx, cancel := context.WithCancel(b.Context())
+	cancel()
+	if err := b.Add(ctx, late, ada); err == nil {
+		b.Error("a call succeeds although its context has ended")
+	}
+	b.expect(late, 0, token.ErrEnded)
+	b.expect(first, ada, nil)
+	b.expect(second, bob, nil)
 }
 
-func unknown(b *bench) error {
-	if _, err := b.login(ada); err != nil {
-		return err
+func revoked(b *bench) {
+	first, second := b.login(ada), b.login(ada)
+	for range 2 { // the second call finds nothing
+		if err := b.Revoke(b.Context(), first.ID); err != nil {
+			b.Error(err)
+		}
 	}
-	t, err := b.signer.Issue(b.ctx)
-	if err != nil {
-		return err
-	}
-	return b.expect(t, 0, token.ErrEnded)
+	b.expect(first, 0, token.ErrEnded)
+	b.expect(second, ada, nil)
 }
 
-func once(b *bench) error {
-	t, err := b.login(ada)
-	if err != nil {
-		return err
-	}
-	if err := b.Add(b.ctx, t, bob); !errors.Is(err, token.ErrInvalid) {
-		return fmt.Errorf("a token is added for a second user: %v", err)
-	}
-	return b.expect(t, ada, nil)
-}
-
-func hash(b *bench) error {
-	tokens, err := b.logins(ada, bob)
-	if err != nil {
-		return err
-	}
-	forged := tokens[0]
-	forged.ID = tokens[1].ID
-	if user, err := b.User(b.ctx, forged); !errors.Is(err, token.ErrInvalid) || user != 0 {
-		return fmt.Errorf("a token with the id of another is of user %d, %v", user, err)
-	}
-	return b.expect(tokens[1], bob, nil)
-}
-
-func zero(b *bench) error {
-	if err := b.Add(b.ctx, token.Token{}, ada); !errors.Is(err, token.ErrInvalid) {
-		return fmt.Errorf("the zero token is added: %v", err)
-	}
-	if user, err := b.User(b.ctx, token.Token{}); !errors.Is(err, token.ErrInvalid) || user != 0 {
-		return fmt.Errorf("the zero token is of user %d, %v", user, err)
-	}
-	return nil
-}
-
-func revoked(b *bench) error {
-	tokens, err := b.logins(ada, ada)
-	if err != nil {
-		return err
-	}
-	// The second call finds nothing.
+func revokedUser(b *bench) {
+	ended, other := []token.Token{b.login(ada), b.login(ada), b.login(ada)}, b.login(bob)
 	for range 2 {
-		if err := b.Revoke(b.ctx, tokens[0].ID); err != nil {
-			return err
+		if err := b.RevokeUser(b.Context(), ada); err != nil {
+			b.Error(err)
 		}
 	}
-	return errors.Join(b.expect(tokens[0], 0, token.ErrEnded), b.expect(tokens[1], ada, nil))
+	after := b.login(ada)
+	for _, t := range ended {
+		b.expect(t, 0, token.ErrEnded)
+	}
+	b.expect(other, bob, nil)
+	b.expect(after, ada, nil)
 }
 
-func revokedUser(b *bench) error {
-	tokens, err := b.logins(ada, bob, ada, ada)
-	if err != nil {
-		return err
-	}
-	for range 2 {
-		if err := b.RevokeUser(b.ctx, ada); err != nil {
-			return err
-		}
-	}
-	after, err := b.login(ada)
-	if err != nil {
-		return err
-	}
-	return errors.Join(b.expect(tokens[0], 0, token.ErrEnded), b.expect(tokens[1], bob, nil),
-		b.expect(tokens[2], 0, token.ErrEnded), b.expect(tokens[3], 0, token.ErrEnded), b.expect(after, ada, nil))
-}
-
-func idle(b *bench) error {
-	t, err := b.login(ada)
-	if err != nil {
-		return err
-	}
-	if err := b.expect(t, ada, nil); err != nil {
-		return err
+func idle(b *bench) {
+	t := b.login(ada)
+	for range 4 { // while it is in use, it does not end
+		b.sleep(idleLimit * 2 / 5)
+		b.expect(t, ada, nil)
 	}
 	b.sleep(idleLimit)
 	if b.wait != nil {
 		b.sleep(50 * time.Millisecond) // other clocks are not that exact
 	}
-	if err := b.expect(t, 0, token.ErrEnded); err != nil {
-		return err
-	}
+	b.expect(t, 0, token.ErrEnded)
 	// Another process may have a clock that is behind.
 	b.mu.Lock()
 	b.now = b.now.Add(-idleLimit)
 	b.mu.Unlock()
-	return b.expect(t, 0, token.ErrEnded)
+	b.expect(t, 0, token.ErrEnded)
 }
 
-func inUse(b *bench) error {
-	t, err := b.login(ada)
-	for range 4 {
-		if err != nil {
-			return err
-		}
-		b.sleep(idleLimit * 2 / 5)
-		err = b.expect(t, ada, nil)
-	}
-	return err
-}
-
-func noLimit(b *bench) error {
-	signer, err := b.signerWith(-1)
-	if err != nil {
-		return err
-	}
-	t, err := signer.Issue(b.ctx)
+func noLimit(b *bench) {
+	t, err := b.unlimited.Issue(b.Context())
 	if err == nil {
-		err = b.Add(b.ctx, t, ada)
+		err = b.Add(b.Context(), t, ada)
 	}
 	if err != nil {
-		return err
+		b.Fatal(err)
 	}
-	b.sleep(2 * idleLimit)
-	return b.expectOf(signer, t, ada, nil)
+	b.sleep(idleLimit + 50*time.Millisecond)
+	if user, err := b.request(b.unlimited, t); user != ada || err != nil {
+		b.Errorf("the session is of user %d, %v", user, err)
+	}
 }
 
-func concurrent(b *bench) error {
-	const sessions = 32
+func concurrent(b *bench) {
 	var wg sync.WaitGroup
-	errs, used := make([]error, sessions), make([]error, sessions)
-	tokens := make([]token.Token, sessions)
-	for i := range sessions {
-		wg.Go(func() { tokens[i], errs[i] = b.login(ada) })
+	tokens := make([]token.Token, 32)
+	for i := range tokens {
+		wg.Go(func() { tokens[i] = b.login(ada) })
 	}
 	wg.Wait()
-	if err := errors.Join(errs...); err != nil {
-		return err
-	}
 	// Each second session is revoked while all are in use.
-	for i := range sessions {
+	for i, t := range tokens {
 		inUse, revoked := make(chan struct{}), make(chan struct{})
 		wg.Go(func() {
 			<-inUse
 			if i%2 == 1 {
-				errs[i] = b.Revoke(b.ctx, tokens[i].ID)
+				if err := b.Revoke(b.Context(), t.ID); err != nil {
+					b.Error(err)
+				}
 			}
 			close(revoked)
 		})
 		wg.Go(func() {
 			close(inUse)
-			for last := false; !last && used[i] == nil; {
+			for last := false; !last; {
 				select {
 				case <-revoked:
 					last = true
 				default:
 				}
-				verified, err := b.signer.Verify(tokens[i].Text())
-				if err == nil {
-					_, err = b.User(b.ctx, verified)
-				}
-				if !errors.Is(err, token.ErrEnded) {
-					used[i] = err
+				if _, err := b.request(b.signer, t); err != nil && !errors.Is(err, token.ErrEnded) {
+					b.Error(err)
+					return
 				}
 			}
 		})
 	}
 	wg.Wait()
-	errs = append(errs, used...)
 	for i, t := range tokens {
-		user, want := ada, error(nil)
 		if i%2 == 1 {
-			user, want = 0, token.ErrEnded
+			b.expect(t, 0, token.ErrEnded)
+		} else {
+			b.expect(t, ada, nil)
 		}
-		errs = append(errs, b.expect(t, user, want))
 	}
-	return errors.Join(errs...)
-}
-
-func cancelled(b *bench) error {
-	t, err := b.signer.Issue(b.ctx)
-	if err != nil {
-		return err
-	}
-	ctx, cancel := context.WithCancel(b.ctx)
-	cancel()
-	if err := b.Add(ctx, t, ada); err == nil {
-		return errors.New("a call succeeds although its context has ended")
-	}
-	return b.expect(t, 0, token.ErrEnded)
 }

@@ -5,10 +5,8 @@
 package service_test
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"image"
 	_ "image/png" // the format of the screenshots
 	"os"
 	"path/filepath"
@@ -97,20 +95,12 @@ func (b *browser) focused() (element, outline string) {
 	return element, outline
 }
 
-// The page must show the bits of an id in light and dark, and in wide and narrow windows.
-// Set SNOWKEY_TEST_ARTIFACTS to a folder if you want to keep the screenshots.
+// The page must show the fields of an id in light and dark, and in wide and narrow windows.
 func TestNightlyBrowser(t *testing.T) {
 	b := newBrowser(t)
 	pool, server := replica(t, t.TempDir())
 	two, err := pool.NextN(t.Context(), 2)
 	if err != nil {
-		t.Fatal(err)
-	}
-	folder := os.Getenv("SNOWKEY_TEST_ARTIFACTS")
-	if folder == "" {
-		folder = t.TempDir()
-	}
-	if err := os.MkdirAll(folder, 0o755); err != nil {
 		t.Fatal(err)
 	}
 	for _, id := range two {
@@ -120,53 +110,26 @@ func TestNightlyBrowser(t *testing.T) {
 		}
 	}
 	for _, c := range []struct {
-		name, scheme string
-		width        int64
-		page, time   [3]uint32
+		scheme, page, time string
+		width              int64
 	}{
-		{"light", "light", 1000, [3]uint32{0xff, 0xff, 0xff}, [3]uint32{0x9e, 0xc5, 0xfe}},
-		{"dark", "dark", 1000, [3]uint32{0x0d, 0x11, 0x17}, [3]uint32{0x1f, 0x4f, 0x8f}},
-		{"narrow", "light", 400, [3]uint32{0xff, 0xff, 0xff}, [3]uint32{0x9e, 0xc5, 0xfe}},
+		{"light", "rgb(255, 255, 255)", "rgb(158, 197, 254)", 1000},
+		{"dark", "rgb(13, 17, 23)", "rgb(31, 79, 143)", 1000},
+		{"light", "rgb(255, 255, 255)", "rgb(158, 197, 254)", 400},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			var shot []byte
-			var width int64
-			scheme := emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: c.scheme}})
-			b.run(chromedp.EmulateViewport(c.width, 1200), scheme, chromedp.Navigate(fmt.Sprintf("%s/?id=%d", server.URL, two[0])),
-				chromedp.Evaluate(`document.documentElement.scrollWidth`, &width), chromedp.FullScreenshot(&shot, 100))
-			if width > c.width {
-				t.Errorf("the page is %d pixels wide, and the window %d", width, c.width)
-			}
-			if err := os.WriteFile(filepath.Join(folder, "page-"+c.name+".png"), shot, 0o644); err != nil {
-				t.Fatal(err)
-			}
-			picture, _, err := image.Decode(bytes.NewReader(shot))
-			if err != nil {
-				t.Fatal(err)
-			}
-			// The corner has the colour of the page, and the time field another one.
-			if got := colourAt(picture, 2, 2); got != c.page {
-				t.Errorf("the page has the colour %x, want %x", got, c.page)
-			}
-			count := 0
-			bounds := picture.Bounds()
-			for y := bounds.Min.Y; y < bounds.Max.Y; y++ {
-				for x := bounds.Min.X; x < bounds.Max.X; x++ {
-					if colourAt(picture, x, y) == c.time {
-						count++
-					}
-				}
-			}
-			if count < 1000 {
-				t.Errorf("%d pixels have the colour of the time field; it is not drawn", count)
-			}
-		})
+		var width int64
+		var colours []string
+		b.run(chromedp.EmulateViewport(c.width, 1200), emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: c.scheme}}),
+			chromedp.Navigate(fmt.Sprintf("%s/?id=%d", server.URL, two[0])), chromedp.Evaluate(`document.documentElement.scrollWidth`, &width),
+			chromedp.Evaluate(`[...document.querySelectorAll("body, body *")].filter(e => e.getClientRects().length > 0).map(e => getComputedStyle(e).backgroundColor)`, &colours))
+		if width > c.width {
+			t.Errorf("%s: the page is %d pixels wide, and the window %d", c.scheme, width, c.width)
+		}
+		// The body has the colour of the page, and the time field another one.
+		if colours[0] != c.page || !slices.Contains(colours, c.time) {
+			t.Errorf("%s: the elements have the colours %q, want %s first, and %s", c.scheme, colours, c.page, c.time)
+		}
 	}
-}
-
-func colourAt(picture image.Image, x, y int) [3]uint32 {
-	r, g, b, _ := picture.At(x, y).RGBA()
-	return [3]uint32{r >> 8, g >> 8, b >> 8}
 }
 
 // Using only the keyboard, people must be able to reach all controls in the order in which
