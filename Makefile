@@ -94,8 +94,9 @@ models: ## search the models of the lease protocol and of segments; needs spin a
 	lease/model/check.sh
 	idgen/segment/model/check.sh
 
-mutants: $(clients) ## plant faults, each of which make test must find; ONLY=name plants some
-	$(withdb) go run ./test/mutants $(ONLY)
+mutants: STRICT := 1
+mutants: $(clients) ## plant faults, one at a time, each of which make test must find; MUTANTS='gormid|keeper' plants some
+	$(withdb) go run ./test/mutants $(MUTANTS)
 
 chaos: ## faults of 32 processes, their database and network, for CHAOS (3m) on each database
 	SNOWKEY_CHAOS=$(CHAOS) go test -tags nightly -count=1 -v -timeout 0 -run '^TestNightlyChaos$$' ./test/chaos

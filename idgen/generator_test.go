@@ -331,25 +331,6 @@ func TestExhaustedOnEveryPath(t *testing.T) {
 	}
 }
 
-func TestClockBeforeTheEpoch(t *testing.T) {
-	clock := holdClock(epoch.Add(time.Hour))
-	pool := newPool(t, idgen.Config{Clock: clock.Now})
-	first := mustNext(t, pool)
-	clock.set(epoch.Add(-time.Hour))
-	if _, err := pool.Next(t.Context()); err == nil {
-		t.Error("an id was issued before the epoch")
-	}
-	clock.set(epoch.Add(2 * time.Hour))
-	if id := mustNext(t, pool); id <= first {
-		t.Errorf("id %d after %d", id, first)
-	}
-	clock.set(epoch.Add(-1))
-	_, err := idgen.NewPool(idgen.Config{Clock: clock.Now, Worker: func(int) (int64, error) { return 1, nil }})
-	if te, ok := errors.AsType[*idgen.TimeError](err); !ok || !te.Start.Equal(epoch) {
-		t.Errorf("a pool before the epoch: %v", err)
-	}
-}
-
 func TestWaitEndsWithContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		clock := newClock()

@@ -1,9 +1,13 @@
 package idgen
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"time"
+
+	"github.com/snowkey-go/snowkey/internal/leased"
 )
 
 // logger returns the logger for the next message. We can't keep the logger itself,
@@ -42,6 +46,29 @@ type Health struct {
 	Remaining time.Duration // until the layout is exhausted, 292 years at most
 	Expiring  bool          // whether less than 5 years remain
 	Reason    error         // why there is no lease or why it could not be renewed, or nil if all is well
+	Cause     string        // the kind of Reason, for metrics: one of Causes, or "" if Reason is nil
+}
+
+// Causes are the values of [Health].Cause. The lease can't be renewed because
+//
+//	blocked    this process itself keeps the store from answering (lease.BlockedError)
+//	no_answer  the store has not answered in time
+//	other      of what Reason says
+var Causes = []string{"blocked", "no_answer", "other"}
+
+// because sets Reason and Cause.
+func (h *Health) because(reason error) {
+	h.Reason = reason
+	_, blocked := errors.AsType[*leased.BlockedError](reason)
+	switch {
+	case reason == nil:
+	case blocked:
+		h.Cause = "blocked"
+	case errors.Is(reason, context.DeadlineExceeded):
+		h.Cause = "no_answer"
+	default:
+		h.Cause = "other"
+	}
 }
 
 // Health reports what the generator would do if it were called now, without using up an
@@ -61,7 +88,8 @@ func (g *Generator) Health() Health {
 		h.State = Exhausted
 	case g.counter(next) >= s.bound.Load():
 		h.State = Unleased
-		_, h.Reason = g.watch()
+		_, reason := g.watch()
+		h.because(reason)
 	case h.Behind > max(g.maxBehind, s.maxLead):
 		h.State = Down
 	case h.Behind > s.maxLead:
@@ -86,7 +114,8 @@ func (g *Generator) unleased() Health {
 		h.State = Closed
 	default:
 		h.State = Unleased
-		_, h.Reason = g.watch()
+		_, reason := g.watch()
+		h.because(reason)
 	}
 	return h
 }

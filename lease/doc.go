@@ -153,7 +153,8 @@
 // Some stores may lose commits without a new fingerprint ([Probe].Volatile). On these,
 // a claim grants no ids. Instead, it only raises the bound to cap(now + MaxClockSkew),
 // where the lease starts, and the first renewal is what grants ids. This is called a
-// hold-off. An operator can also raise the fence by hand with snowkey.Fence.
+// hold-off. If a store has no clock, and a claim is executed later than it was sent, the
+// lease starts at that cap of the time of the reply. An operator can also raise the fence by hand with snowkey.Fence.
 //
 // # Assumptions
 //

@@ -142,62 +142,6 @@ func TestPageLoadsNothing(t *testing.T) {
 	}
 }
 
-var colour = regexp.MustCompile(`--([a-z]+):#([0-9a-f]{6})`)
-
-// contrast is the contrast ratio of WCAG 2.1.
-func contrast(a, b string) float64 {
-	luminance := func(hex string) float64 {
-		sum := 0.0
-		for i, weight := range []float64{0.2126, 0.7152, 0.0722} {
-			n, _ := strconv.ParseUint(hex[2*i:2*i+2], 16, 8)
-			c := float64(n) / 255
-			if c <= 0.04045 {
-				c /= 12.92
-			} else {
-				c = math.Pow((c+0.055)/1.055, 2.4)
-			}
-			sum += weight * c
-		}
-		return sum
-	}
-	x, y := luminance(a), luminance(b)
-	return (max(x, y) + 0.05) / (min(x, y) + 0.05)
-}
-
-// WCAG AA asks for a contrast of 4.5 for text, and of 3 for the borders of controls.
-func TestPageContrast(t *testing.T) {
-	if got := contrast("777777", "ffffff"); got > 4.49 || got < 4.47 { // the well-known grey that just fails
-		t.Fatalf("the contrast of #777 on white is %v", got)
-	}
-	light, dark, ok := strings.Cut(pageCSS, "@media(prefers-color-scheme:dark)")
-	if !ok {
-		t.Fatal("there is no dark theme")
-	}
-	dark, _, _ = strings.Cut(dark, "}}")
-	for name, css := range map[string]string{"light": light, "dark": dark} {
-		colours := map[string]string{}
-		for _, m := range colour.FindAllStringSubmatch(css, -1) {
-			colours[m[1]] = m[2]
-		}
-		if len(colours) != 11 {
-			t.Fatalf("%s: %d colours", name, len(colours))
-		}
-		for _, text := range []string{"text", "soft", "link", "problem"} {
-			if got := contrast(colours[text], colours["page"]); got < 4.5 {
-				t.Errorf("%s: --%s on the page has %.2f", name, text, got)
-			}
-		}
-		for _, field := range []string{"unused", "time", "worker", "sequence", "other"} {
-			if got := contrast(colours["text"], colours[field]); got < 4.5 {
-				t.Errorf("%s: text on --%s has %.2f", name, field, got)
-			}
-		}
-		if got := contrast(colours["line"], colours["page"]); got < 3 {
-			t.Errorf("%s: --line has %.2f", name, got)
-		}
-	}
-}
-
 // The page says how long the lease lasts, and that there is none once it was given back.
 func TestPageLease(t *testing.T) {
 	ids, err := snowkey.Open(t.Context(), filestore.Dir(t.TempDir()), snowkey.Config{MaxClockSkew: 10 * time.Millisecond})

@@ -296,43 +296,6 @@ func TestClockBehind(t *testing.T) {
 	}
 }
 
-// Three processes of the service lease their numbers by themselves, and no two requests
-// get the same id.
-func TestReplicas(t *testing.T) {
-	store := filestore.Dir(t.TempDir())
-	var urls []string
-	for range 3 {
-		ids, err := snowkey.Open(t.Context(), store, snowkey.Config{MaxClockSkew: 10 * time.Millisecond})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer ids.Close(context.Background())
-		urls = append(urls, start(t, ids, service.Config{}))
-	}
-	var mu sync.Mutex
-	seen := make(map[string]bool)
-	var group sync.WaitGroup
-	for i := range 6 {
-		group.Go(func() {
-			for range 50 {
-				_, _, body := call(t, "POST", urls[i%3]+"/v1/ids?count=20", "")
-				mu.Lock()
-				for _, id := range body.IDs {
-					if seen[id] {
-						t.Errorf("%s was issued before", id)
-					}
-					seen[id] = true
-				}
-				mu.Unlock()
-			}
-		})
-	}
-	group.Wait()
-	if len(seen) != 6000 {
-		t.Errorf("%d different ids, want 6000", len(seen))
-	}
-}
-
 // The service doesn't listen beyond the loopback interface without protection, and drains
 // when it ends.
 func TestListenAndServe(t *testing.T) {

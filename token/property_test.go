@@ -3,8 +3,7 @@ package token_test
 import (
 	"cmp"
 	"context"
-	"errors"
-	"fmt"
+	"encoding/base64"
 	"slices"
 	"strings"
 	"testing"
@@ -15,81 +14,7 @@ import (
 	"github.com/snowkey-go/snowkey/token"
 )
 
-// A party issues and verifies tokens.
-type party interface {
-	issue(ttl time.Duration) (text string, err error)
-	verify(text string) (id int64, expires time.Time, err error)
-}
-
-// A bench makes parties that share a source of ids and a clock.
-type bench struct {
-	party func(keys, purpose string) party
-	ids   *idgen.Pool
-	now   time.Time
-}
-
 var start = time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC)
-
-func newBench(t testing.TB) *bench {
-	t.Helper()
-	b := &bench{now: start}
-	pool, err := idgen.NewPool(idgen.Config{Worker: worker.Static(1)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { pool.Close(context.Background()) })
-	b.ids = pool
-	b.party = func(keys, purpose string) party { return &signers{b, keys, purpose} }
-	return b
-}
-
-func (b *bench) clock() time.Time { return b.now }
-
-// withReference returns a bench whose parties are references.
-func (b *bench) withReference() *bench {
-	variant := *b
-	variant.party = func(keys, purpose string) party {
-		return &reference{keys: keys, purpose: purpose, clock: variant.clock, ids: func() int64 {
-			id, err := b.ids.Next(context.Background())
-			if err != nil {
-				panic(err)
-			}
-			return id
-		}}
-	}
-	return &variant
-}
-
-// signers is the party of this package. It has a signer for each TTL.
-type signers struct {
-	bench         *bench
-	keys, purpose string
-}
-
-func (s *signers) signer(ttl time.Duration) *token.Signer {
-	keys, err := token.ParseKeys(s.keys)
-	if err != nil {
-		panic(err)
-	}
-	signer, err := token.New(token.Config{Keys: keys, Purpose: s.purpose, TTL: ttl, IDs: s.bench.ids, Clock: s.bench.clock})
-	if err != nil {
-		panic(err)
-	}
-	return signer
-}
-
-func (s *signers) issue(ttl time.Duration) (string, error) {
-	issued, err := s.signer(ttl).Issue(context.Background())
-	return issued.Text(), err
-}
-
-func (s *signers) verify(text string) (int64, time.Time, error) {
-	verified, err := s.signer(0).Verify(text)
-	if err != nil && verified != (token.Token{}) {
-		err = fmt.Errorf("Verify returns %v and the error %w", verified, err)
-	}
-	return verified.ID, verified.Expires, err
-}
 
 var (
 	key1  = "1:" + strings.Repeat("0123456789abcdef", 4)
@@ -97,243 +22,217 @@ var (
 	key2  = "2:" + strings.Repeat("f123456789abcdef", 4)
 )
 
-// A property is something that every implementation must have.
-type property struct {
-	name  string
-	check func(*bench) error
+const sorted = "-0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz"
+
+var digits = base64.NewEncoding(sorted).WithPadding(base64.NoPadding)
+
+// A bench has a source of ids and a clock for several signers.
+type bench struct {
+	testing.TB
+	ids *idgen.Pool
+	now time.Time
 }
 
-var properties = []property{
-	{"a token is accepted until it expires", expires},
-	{"a token with a changed byte is invalid", changedByte},
-	{"a token with a later expiry is invalid", laterExpiry},
-	{"a part of a token is invalid", parts},
-	{"a token has one spelling", spellings},
-	{"a token of another key is invalid", otherKeys},
-	{"a key that was removed is not accepted", rotation},
-	{"a token of another purpose is invalid", otherPurpose},
-	{"a forged token does not tell whether it has expired", oracle},
-	{"tokens sort as their ids", order},
-	{"each token has random bits of its own", randomBits},
-}
-
-func TestProperties(t *testing.T) {
-	for _, p := range properties {
-		t.Run(p.name, func(t *testing.T) {
-			b := newBench(t)
-			if err := p.check(b); err != nil {
-				t.Error(err)
-			}
-			if err := p.check(b.withReference()); err != nil {
-				t.Errorf("the reference: %v", err)
-			}
-		})
-	}
-}
-
-// refuse returns an error unless the party finds the text invalid.
-func refuse(p party, text string) error {
-	if id, _, err := p.verify(text); err != token.ErrInvalid {
-		return fmt.Errorf("%w: %q gives %d, %v", errAccepted, text, id, err)
-	}
-	return nil
-}
-
-func expires(b *bench) error {
-	p := b.party(key1, "session")
-	text, err := p.issue(time.Hour)
+func newBench(t testing.TB) *bench {
+	t.Helper()
+	pool, err := idgen.NewPool(idgen.Config{Worker: worker.Static(1)})
 	if err != nil {
-		return err
+		t.Fatal(err)
 	}
-	defer func() { b.now = start }()
-	for after, want := range map[time.Duration]error{
-		0: nil, time.Hour - time.Millisecond: nil, time.Hour: token.ErrExpired, 100 * 365 * 24 * time.Hour: token.ErrExpired,
-	} {
-		b.now = start.Add(after)
-		id, expires, err := p.verify(text)
-		if err != want || (err == nil && (id == 0 || !expires.Equal(start.Add(time.Hour)))) {
-			return fmt.Errorf("after %v, the token is %d until %v, %v", after, id, expires, err)
+	t.Cleanup(func() { pool.Close(context.Background()) })
+	return &bench{t, pool, start}
+}
+
+func (b *bench) clock() time.Time { return b.now }
+
+// signer returns a signer whose tokens last an hour.
+func (b *bench) signer(keys, purpose string) *token.Signer {
+	b.Helper()
+	signer, err := token.New(token.Config{Keys: mustKeys(b, keys), Purpose: purpose, TTL: time.Hour, IDs: b.ids, Clock: b.clock})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return signer
+}
+
+// issue issues a token with key1.
+func (b *bench) issue() (*token.Signer, string) {
+	b.Helper()
+	signer := b.signer(key1, "session")
+	return signer, b.issueWith(signer)
+}
+
+func (b *bench) issueWith(signer *token.Signer) string {
+	b.Helper()
+	issued, err := signer.Issue(context.Background())
+	if err != nil {
+		b.Fatal(err)
+	}
+	return issued.Text()
+}
+
+// refuses fails the test unless the signer finds each text invalid.
+func (b *bench) refuses(signer *token.Signer, texts ...string) {
+	b.Helper()
+	for _, text := range texts {
+		if verified, err := signer.Verify(text); err != token.ErrInvalid || verified != (token.Token{}) {
+			b.Errorf("%.200q gives %v, %v", text, verified, err)
 		}
 	}
-	return nil
+}
+
+func (b *bench) accepts(signer *token.Signer, texts ...string) {
+	b.Helper()
+	for _, text := range texts {
+		if _, err := signer.Verify(text); err != nil {
+			b.Errorf("%q gives %v", text, err)
+		}
+	}
 }
 
 // change returns the token with other bytes.
 func change(text string, f func(b []byte)) string {
-	b, _ := decode(text[4:])
+	b, _ := digits.DecodeString(text[4:])
 	f(b)
-	return text[:4] + encode(b)
+	return text[:4] + digits.EncodeToString(b)
 }
 
-func changedByte(b *bench) error {
-	p := b.party(key1, "session")
-	text, err := p.issue(time.Hour)
-	if err != nil {
-		return err
+func TestTokenExpires(t *testing.T) {
+	b := newBench(t)
+	signer, text := b.issue()
+	for after, want := range map[time.Duration]error{
+		0: nil, time.Hour - time.Millisecond: nil, time.Hour: token.ErrExpired, 100 * 365 * 24 * time.Hour: token.ErrExpired,
+	} {
+		b.now = start.Add(after)
+		verified, err := signer.Verify(text)
+		if err != want || (err == nil) != (verified.ID != 0) || err == nil && !verified.Expires.Equal(start.Add(time.Hour)) {
+			t.Errorf("after %v, the token is %v, %v", after, verified, err)
+		}
 	}
+}
+
+func TestChangedTokensAreInvalid(t *testing.T) {
+	b := newBench(t)
+	signer, text := b.issue()
 	for i := range 63 {
 		for bit := range 8 {
-			if err := refuse(p, change(text, func(b []byte) { b[i] ^= 1 << bit })); err != nil {
-				return fmt.Errorf("byte %d, bit %d: %w", i, bit, err)
-			}
+			b.refuses(signer, change(text, func(b []byte) { b[i] ^= 1 << bit }))
 		}
-	}
-	return nil
-}
-
-func laterExpiry(b *bench) error {
-	p := b.party(key1, "session")
-	text, err := p.issue(time.Hour)
-	if err != nil {
-		return err
-	}
-	b.now = start.Add(2 * time.Hour)
-	defer func() { b.now = start }()
-	return refuse(p, change(text, func(b []byte) { b[25]++ }))
-}
-
-func parts(b *bench) error {
-	p := b.party(key1, "session")
-	text, err := p.issue(time.Hour)
-	if err != nil {
-		return err
 	}
 	for i := range text {
-		if err := errors.Join(refuse(p, text[:i]), refuse(p, text[i+1:])); err != nil {
-			return err
-		}
+		b.refuses(signer, text[:i], text[i+1:])
 	}
-	return errors.Join(refuse(p, text+text), refuse(p, text+"----"), refuse(p, "----"+text))
+	b.refuses(signer, text+text, text+"----", "----"+text)
+	// A forged token does not show whether it has expired.
+	b.refuses(signer, change(text, func(b []byte) { clear(b[24:30]) }))
+	b.now = start.Add(2 * time.Hour)
+	b.refuses(signer, change(text, func(b []byte) { b[25]++ })) // a later expiry
 }
 
-func spellings(b *bench) error {
-	p := b.party(key1, "session")
-	text, err := p.issue(time.Hour)
-	if err != nil {
-		return err
-	}
-	for _, other := range []string{
-		text + "\n", " " + text, text[:40] + "\n" + text[40:], text[:40] + "\r" + text[41:], text + "=", text + "====",
-		"ST1_" + text[4:], "st2_" + text[4:], "st1-" + text[4:], text[4:], `"` + text + `"`, text + "\x00",
-		text[:87] + "=", text[:87] + "+", text[:87] + "\n", text[:87] + "\x80", strings.Repeat("x", 1<<20),
-	} {
-		if err := refuse(p, other); err != nil {
-			return err
-		}
-	}
+func TestTokenHasOneSpelling(t *testing.T) {
+	b := newBench(t)
+	signer, text := b.issue()
+	b.refuses(signer,
+		text+"\n", " "+text, text[:40]+"\n"+text[40:], text[:40]+"\r"+text[41:], text+"=", text+"====",
+		"ST1_"+text[4:], "st2_"+text[4:], "st1-"+text[4:], text[4:], `"`+text+`"`, text+"\x00",
+		text[:87]+"=", text[:87]+"+", text[:87]+"\n", text[:87]+"\x80", strings.Repeat("x", 1<<20))
 	// Each last character but one has other bits, since 63 bytes leave none unused.
 	for _, last := range sorted {
 		if string(last) != text[87:] {
-			if err := refuse(p, text[:87]+string(last)); err != nil {
-				return err
-			}
+			b.refuses(signer, text[:87]+string(last))
 		}
 	}
-	return nil
 }
 
-func otherKeys(b *bench) error {
-	text, err := b.party(key1, "session").issue(time.Hour)
-	if err != nil {
-		return err
-	}
-	return errors.Join(refuse(b.party(key2, "session"), text), refuse(b.party(other, "session"), text))
-}
-
-func rotation(b *bench) error {
-	old, err := b.party(key1+","+key2, "session").issue(time.Hour)
-	if err != nil {
-		return err
-	}
-	next, err := b.party(key2+","+key1, "session").issue(time.Hour)
-	if err != nil {
-		return err
-	}
-	for _, keys := range []string{key1 + "," + key2, key2 + "," + key1} {
-		for _, text := range []string{old, next} {
-			if _, _, err := b.party(keys, "session").verify(text); err != nil {
-				return fmt.Errorf("during the rotation: %w", err)
-			}
-		}
-	}
-	after := b.party(key2, "session")
-	if _, _, err := after.verify(next); err != nil {
-		return fmt.Errorf("after the rotation: %w", err)
-	}
-	return errors.Join(refuse(after, old), refuse(b.party(key1, "session"), next))
-}
-
-func otherPurpose(b *bench) error {
-	text, err := b.party(key1, "session").issue(time.Hour)
-	if err != nil {
-		return err
-	}
+func TestOtherKeysAndPurposes(t *testing.T) {
+	b := newBench(t)
+	_, text := b.issue()
+	b.refuses(b.signer(key2, "session"), text)
+	b.refuses(b.signer(other, "session"), text)
 	for _, purpose := range []string{"password reset", "Session", "sessio", "session ", "session\x00", "s"} {
-		if err := refuse(b.party(key1, purpose), text); err != nil {
-			return fmt.Errorf("%q: %w", purpose, err)
-		}
+		b.refuses(b.signer(key1, purpose), text)
 	}
-	return nil
 }
 
-func oracle(b *bench) error {
-	p := b.party(key1, "session")
-	text, err := p.issue(time.Hour)
-	if err != nil {
-		return err
-	}
-	return refuse(p, change(text, func(b []byte) { clear(b[24:30]) }))
+func TestRotation(t *testing.T) {
+	b := newBench(t)
+	before, during, after := b.signer(key1+","+key2, "session"), b.signer(key2+","+key1, "session"), b.signer(key2, "session")
+	old, next := b.issueWith(before), b.issueWith(during)
+	b.accepts(before, old, next)
+	b.accepts(during, old, next)
+	b.accepts(after, next)
+	b.refuses(after, old)
+	b.refuses(b.signer(key1, "session"), next)
 }
 
-func order(b *bench) error {
-	p := b.party(key1, "session")
-	type issued struct {
-		text string
-		id   int64
-	}
-	var tokens []issued
-	for range 1000 {
-		text, err := p.issue(time.Hour)
-		if err != nil {
-			return err
-		}
-		id, _, err := p.verify(text)
-		if err != nil {
-			return err
-		}
-		tokens = append(tokens, issued{text, id})
-	}
-	slices.SortFunc(tokens, func(a, b issued) int { return strings.Compare(a.text, b.text) })
-	if !slices.IsSortedFunc(tokens, func(a, b issued) int { return cmp.Compare(a.id, b.id) }) {
-		return errors.New("the order of the texts is not the order of the ids")
-	}
-	return nil
-}
-
-func randomBits(b *bench) error {
-	p := b.party(key1, "session")
-	const tokens = 1000
+// Tokens sort as their ids, and each has random bits of its own.
+func TestOrderAndRandomBits(t *testing.T) {
+	b := newBench(t)
+	signer := b.signer(key1, "session")
+	var tokens []token.Token
 	var ones [128]int
 	seen := make(map[string]bool)
-	for range tokens {
-		text, err := p.issue(time.Hour)
+	for range 1000 {
+		issued, err := signer.Issue(t.Context())
 		if err != nil {
-			return err
+			t.Fatal(err)
 		}
-		raw, _ := decode(text[4:])
+		tokens = append(tokens, issued)
+		raw, _ := digits.DecodeString(issued.Text()[4:])
 		seen[string(raw[8:24])] = true
 		for i := range ones {
 			ones[i] += int(raw[8+i/8] >> (i % 8) & 1)
 		}
 	}
-	if len(seen) != tokens {
-		return fmt.Errorf("%d tokens have %d different random parts", tokens, len(seen))
+	slices.SortFunc(tokens, func(a, b token.Token) int { return strings.Compare(a.Text(), b.Text()) })
+	if !slices.IsSortedFunc(tokens, func(a, b token.Token) int { return cmp.Compare(a.ID, b.ID) }) {
+		t.Error("the order of the texts is not the order of the ids")
+	}
+	if len(seen) != len(tokens) {
+		t.Errorf("%d tokens have %d different random parts", len(tokens), len(seen))
 	}
 	// Ten standard deviations of 1,000 coins are 158.
 	for i, n := range ones {
-		if n < tokens/2-158 || n > tokens/2+158 {
-			return fmt.Errorf("bit %d is 1 in %d of %d tokens", i, n, tokens)
+		if n < 500-158 || n > 500+158 {
+			t.Errorf("bit %d is 1 in %d of %d tokens", i, n, len(tokens))
 		}
 	}
-	return nil
+}
+
+// FuzzVerify checks that Verify accepts only what the signer has issued.
+func FuzzVerify(f *testing.F) {
+	b := newBench(f)
+	signer, text := b.issue()
+	for _, v := range vectors(f) {
+		f.Add(v.Text)
+	}
+	f.Add(text[:40] + "\n" + text[41:])
+	f.Add("")
+	f.Fuzz(func(t *testing.T, changed string) {
+		verified, err := signer.Verify(changed)
+		if changed != text && err != token.ErrInvalid && err != token.ErrExpired || verified != (token.Token{}) && err != nil {
+			t.Fatalf("Verify(%q) = %v, %v", changed, verified, err)
+		}
+	})
+}
+
+// FuzzParseKeys checks that no error shows more than a few characters of the text.
+func FuzzParseKeys(f *testing.F) {
+	for _, text := range []string{"", key1, key1 + "," + key2, key1 + "," + other, "1:xyz", strings.Repeat("1:ab,", 20)} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		keys, err := token.ParseKeys(text)
+		if err != nil {
+			for i := range max(0, len(text)-8) {
+				if strings.Contains(err.Error(), text[i:i+8]) && !strings.Contains("rand -hex 32 to 64", text[i:i+8]) {
+					t.Fatalf("ParseKeys(%q): the error shows a part of the text: %v", text, err)
+				}
+			}
+			return
+		}
+		if _, err := token.New(token.Config{Keys: keys}); err != nil {
+			t.Fatalf("ParseKeys(%q) is accepted, but New returns %v", text, err)
+		}
+	})
 }

@@ -64,7 +64,7 @@ func TestVectors(t *testing.T) {
 			}
 			// The tokens of this package must have the bytes of the vectors, apart from the
 			// random ones. The properties show that it accepts what it issues.
-			if raw, ok := decode(v.Text[4:]); !ok || fmt.Sprintf("%x", raw[8:24]) != v.Random || "st1_"+encode(raw) != v.Text {
+			if raw, err := digits.DecodeString(v.Text[4:]); err != nil || fmt.Sprintf("%x", raw[8:24]) != v.Random {
 				t.Error("the test decodes the vector to other bytes")
 			}
 		})
@@ -84,7 +84,7 @@ func TestNothingShowsTheSecret(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	raw, _ := decode(issued.Text()[4:])
+	raw, _ := digits.DecodeString(issued.Text()[4:])
 	_, secret, _ := strings.Cut(key1, ":")
 	secrets := []string{issued.Text(), issued.Text()[50:], fmt.Sprintf("%x", raw[8:24]), fmt.Sprintf("%X", raw[8:24]), fmt.Sprint(raw[8:24]),
 		secret, strings.ToUpper(secret), fmt.Sprint([]byte(secret)), "1 35 69 103 137 171 205 239"}
@@ -198,10 +198,7 @@ func TestConfig(t *testing.T) {
 // TestWithoutAPool checks what works in a process that issues no tokens.
 func TestWithoutAPool(t *testing.T) {
 	b := newBench(t)
-	text, err := b.party(key1, "session").issue(time.Hour)
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, text := b.issue()
 	signer, err := token.New(token.Config{Keys: mustKeys(t, key1), Clock: b.clock})
 	if err != nil {
 		t.Fatal(err)

@@ -34,7 +34,15 @@ enough; it does not connect.`,
 				defer db.Close()
 			}
 			if dialect == "sqlite" {
-				return &usageError{"sqlite needs no tables: leases are in a folder beside the file, which a process creates"}
+				const reason = "sqlite needs no tables: leases are in a folder beside the file, which a process creates"
+				switch {
+				case dir != "":
+					return &usageError{reason}
+				case a.json:
+					return writeJSON(a.stdout, map[string]any{"dialect": dialect, "applied": apply, "statements": []string{}})
+				}
+				_, err := fmt.Fprintln(a.stdout, "-- "+reason)
+				return err
 			}
 			s, err := tableStore(dialect, table, db)
 			if err != nil {

@@ -190,7 +190,6 @@ func TestUsage(t *testing.T) {
 		{"doctor --fleet /nowhere/at/all --service orders --dir /nowhere/at/all", 1, "/nowhere/at/all"},
 		{"init", 1, "which kind of database?"},
 		{"init --dialect oracle", 1, "--dialect is"},
-		{"init --dialect sqlite", 2, "folder beside the file"},
 		{"init --apply", 1, "which database?"},
 		{"init --dialect mysql --table a;b", 1, "a;b"},
 		{"sql --dialect sqlite", 2, "write postgres, mysql or mariadb"},

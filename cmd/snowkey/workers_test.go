@@ -281,3 +281,9 @@ func TestInit(t *testing.T) {
 		hold(t, usual, snowkey.Config{SkipMigrate: true})
 	})
 }
+
+func TestInitSQLite(t *testing.T) {
+	if got := call(t, nil, "init", "--dialect", "sqlite"); got.status != 0 || !strings.Contains(got.out, "needs no tables") {
+		t.Errorf("%+v", got)
+	}
+}

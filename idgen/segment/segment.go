@@ -285,10 +285,10 @@ func (s *Segment) Close(ctx context.Context) error {
 	if done != nil {
 		s.cancel()
 	}
-	if s.release != nil {
-		s.release()
-	}
 	s.mu.Unlock()
+	if s.release != nil {
+		defer func() { go s.release() }() // it waits for a fetch that is still running
+	}
 	if done == nil {
 		return nil
 	}

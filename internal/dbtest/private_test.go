@@ -20,6 +20,7 @@ import (
 )
 
 func TestSettingsOfPrivateServers(t *testing.T) {
+	atNight(t)
 	for dialect, queries := range map[string][3]string{
 		"postgres": {"SHOW fsync", "SHOW max_connections", "SELECT system_identifier FROM pg_control_system()"},
 		"mysql":    {"SELECT CAST(@@innodb_flush_log_at_trx_commit AS CHAR)", "SELECT CAST(@@max_connections AS CHAR)", "SELECT @@server_uuid"},
@@ -58,6 +59,9 @@ func TestSettingsOfPrivateServers(t *testing.T) {
 func TestServersEndWithTheirOwner(t *testing.T) {
 	for _, dialect := range []string{"postgres", "mysql"} {
 		for _, when := range []string{"running", "stopped", "initialising"} {
+			if when != "stopped" && !Nightly {
+				continue
+			}
 			t.Run(dialect+" "+when, func(t *testing.T) {
 				requirePrograms(t, dialect)
 				t.Parallel()
@@ -184,6 +188,14 @@ func fastServer(t *testing.T, dialect string) DB {
 	t.Cleanup(s.stop)
 	_, db := s.CreateDatabase(t)
 	return db
+}
+
+// atNight skips a test that starts several servers, except in make nightly.
+func atNight(t *testing.T) {
+	t.Helper()
+	if !Nightly {
+		t.Skip("make nightly includes this")
+	}
 }
 
 // requirePrograms skips the test on machines that lack the programs of a private

@@ -13,6 +13,7 @@ func TestVersions(t *testing.T) {
 			t.Errorf("version 7 of %s: %v", e.name, err)
 		}
 		t.Run(e.name, func(t *testing.T) {
+			atNight(t)
 			requirePrograms(t, e.name)
 			in, err := e.programs("")
 			if err != nil {

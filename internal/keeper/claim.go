@@ -66,7 +66,7 @@ func (k *keeper) claim(ctx context.Context, final bool) error {
 			answer = err
 		}
 		k.issuer.Explain(err)
-		if k.isNews(err) {
+		if ctx.Err() == nil && k.isNews(err) {
 			k.log().Warn("lease: no worker number yet", "namespace", k.cfg.Namespace, "reason", err)
 		}
 		if !k.pause(ctx, k.untilNextAttempt(err, attempt, time.Since(began))) {
@@ -115,23 +115,25 @@ func isBlocked(err error) bool {
 }
 
 // unanswered completes the error of a call if ctx ended during the call. It adds ctx's
-// error, because drivers may return errors of their own. If the error doesn't say more
-// than that ctx has ended, it says how long the store has not answered.
+// error, because drivers may return errors of their own, and how long the store has not
+// answered.
 func (k *keeper) unanswered(ctx context.Context, err error) error {
 	if b, ok := errors.AsType[*lease.BlockedError](err); ok {
-		b.Limit = k.cfg.MaxBlocked
+		if b.Limit == 0 {
+			b.Limit = k.cfg.MaxBlocked
+		}
 		return err
 	}
-	switch cause := context.Cause(ctx); {
-	case err == nil, ctx.Err() == nil, isRace(err), isFinal(err):
+	if err == nil || ctx.Err() == nil || isRace(err) || isFinal(err) {
 		return err
-	case isAnswer(err):
-		return fmt.Errorf("%w: %w", err, ctx.Err())
-	case cause == ctx.Err():
-		return err
-	default:
-		return fmt.Errorf("%w: %w", cause, err)
 	}
+	if isAnswer(err) {
+		err = fmt.Errorf("%w: %w", err, ctx.Err())
+	}
+	if cause := context.Cause(ctx); cause != ctx.Err() {
+		err = fmt.Errorf("%w: %w", cause, err)
+	}
+	return err
 }
 
 var (
@@ -326,7 +328,12 @@ func (k *keeper) take(ctx context.Context, p lease.Probe) error {
 		c.Wanted = maxCounter
 		c.Terms.Ahead += k.terms.Skew
 	}
+	sent := k.clocks.read()
 	row, ok, err := k.store.Claim(ctx, c)
+	took, host := time.Since(sent.at), k.cfg.Clock().Round(0).Sub(sent.wall.Round(0))
+	if err == nil && ok && p.Volatile && host > took+k.cfg.MaxClockSkew {
+		err = errAsleep // we don't know the store's time now
+	}
 	switch {
 	case err != nil:
 		k.unsure = t
@@ -335,9 +342,22 @@ func (k *keeper) take(ctx context.Context, p lease.Probe) error {
 		k.taken = nil // so that the next probe reads all rows
 		return errRace
 	}
+	k.holdOff(t, row.Now+took.Microseconds())
 	k.hold(t, row, row.Bound)
 	return nil
 }
+
+// holdOff makes a lease on a volatile store start above everything that can have been
+// granted until now, a time of the store after the claim was executed. A store without a
+// clock raised the bound by an earlier time: when the claim was sent. What is lost may be
+// later than that.
+func (k *keeper) holdOff(t *heldLease, now int64) {
+	if t.volatile {
+		t.start = max(t.start, k.terms.At(now).RaisedFence)
+	}
+}
+
+var errAsleep = errors.New("this host was asleep during the claim, or its clock has jumped")
 
 // resolveClaim finds out what happened to the last claim if the store did not reply to
 // it. It must be called before a new claim. If the row has that claim's token, we hold
@@ -360,6 +380,7 @@ func (k *keeper) resolveClaim(ctx context.Context) (again *lease.Row, err error)
 	case len(rows) == 1 && t.claimed(rows[0]):
 		if rows[0].Expires >= rows[0].Now {
 			t.renewed, t.unconfirmed = time.Now().Add(-k.cfg.Window), true // so that a renewal is due immediately
+			k.holdOff(t, rows[0].Now)
 			k.hold(t, rows[0], 0)
 		}
 		k.unsure = nil

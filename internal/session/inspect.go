@@ -48,7 +48,8 @@ func (d Dialect) Inspect(ctx context.Context, db *sql.DB, names ...string) (ther
 		for _, name := range plain {
 			each = append(each, strings.ReplaceAll(inspectMariaDB, "{name}", name))
 		}
-		texts = "/*!80000 " + texts + " */ /*M! " + strings.Join(each, "\nUNION ALL ") + " */"
+		const all = " LIMIT 9223372036854775807" // without it, sql_select_limit applies
+		texts = "/*!80000 " + texts + all + " */ /*M! " + strings.Join(each, "\nUNION ALL ") + all + " */"
 	}
 	text := strings.NewReplacer("{quoted}", strings.Join(quoted, ", "), "{names}", strings.Join(plain, ", "),
 		"{each}", "SELECT "+strings.Join(plain, " AS name UNION ALL SELECT ")+" AS name",
@@ -113,6 +114,7 @@ var reasons = map[string][2]string{
 	"trigger":            {"has the trigger %s, which may change what is written", "drop the trigger"},
 	"rule":               {"has the rule %s, which may change what is written", "drop the rule"},
 	"row-level security": {"has row-level security%s, which may hide rows from this role", "use ALTER TABLE … DISABLE ROW LEVEL SECURITY, or a role that bypasses it"},
+	"kind":               {"is a %s", "make it an ordinary table, or choose another name"},
 	"engine":             {"is kept by the engine %s, which forgets commits", "use ENGINE = InnoDB; for leases call snowkey.Fence too"},
 }
 
@@ -123,6 +125,8 @@ const inspectPostgres = ToPrimary + `WITH tables AS (SELECT t.name, c.oid AS id 
 versions AS (SELECT t.name, COALESCE((SELECT pg_get_expr(d.adbin, d.adrelid) FROM pg_attribute a JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
 	WHERE a.attrelid = t.id AND a.attname = 'protocol' AND NOT a.attisdropped), '1') AS version FROM tables t WHERE t.id IS NOT NULL)
 SELECT 'missing', name, '' FROM tables WHERE id IS NULL
+UNION ALL SELECT 'kind', t.name, CASE c.relkind WHEN 'v' THEN 'view' WHEN 'm' THEN 'materialized view' WHEN 'p' THEN 'partitioned table' ELSE 'relation of the kind ' || c.relkind::text END
+	FROM tables t JOIN pg_class c ON c.oid = t.id WHERE c.relkind <> 'r'
 UNION ALL SELECT 'version', name, version FROM versions WHERE version <> {version}
 UNION ALL SELECT 'trigger', t.name, g.tgname::text FROM tables t JOIN pg_trigger g ON g.tgrelid = t.id WHERE NOT g.tgisinternal AND g.tgenabled <> 'D'
 UNION ALL SELECT 'rule', t.name, r.rulename::text FROM tables t JOIN pg_rewrite r ON r.ev_class = t.id AND r.ev_enabled <> 'D'
@@ -131,7 +135,9 @@ UNION ALL SELECT 'row-level security', name, '' FROM tables WHERE id IS NOT NULL
 // On MySQL, one query of the information schema is fast for any number of tables.
 // MariaDB opens every table, unless the query asks for a single table of a single
 // schema, so there we need separate queries for each table.
-const inspectMySQL = `SELECT 'engine', t.table_name, t.engine FROM information_schema.tables t
+const inspectMySQL = `SELECT 'kind', t.table_name, LOWER(t.table_type) FROM information_schema.tables t
+WHERE t.table_schema = {schema} AND t.table_name IN ({names}) AND t.table_type LIKE '%VIEW%'
+UNION ALL SELECT 'engine', t.table_name, t.engine FROM information_schema.tables t
 WHERE t.table_schema = {schema} AND t.table_name IN ({names}) AND t.engine <> 'InnoDB'
 UNION ALL SELECT CASE WHEN t.table_name IS NULL THEN 'missing' ELSE 'version' END, names.name, COALESCE(c.column_default, '1') FROM ({each}) names
 LEFT JOIN information_schema.tables t ON t.table_schema = {schema} AND t.table_name = names.name
@@ -140,7 +146,9 @@ WHERE t.table_name IS NULL OR COALESCE(c.column_default, '1') <> {version}
 UNION ALL SELECT 'trigger', event_object_table, trigger_name FROM information_schema.triggers
 WHERE event_object_schema = {schema} AND event_object_table IN ({names})`
 
-const inspectMariaDB = `SELECT CASE WHEN c.column_name IS NULL THEN 'missing' ELSE 'version' END, {name}, COALESCE(c.column_default, '1') FROM (SELECT 1 AS one) always
+const inspectMariaDB = `SELECT 'kind', table_name, LOWER(table_type) FROM information_schema.tables
+WHERE table_schema = {schema} AND table_name = {name} AND table_type LIKE '%VIEW%'
+UNION ALL SELECT CASE WHEN c.column_name IS NULL THEN 'missing' ELSE 'version' END, {name}, COALESCE(c.column_default, '1') FROM (SELECT 1 AS one) always
 LEFT JOIN (SELECT column_name, column_default FROM information_schema.columns
 	WHERE table_schema = {schema} AND table_name = {name} AND column_name IN ('protocol', 'bound') ORDER BY column_name DESC LIMIT 1) c ON 1 = 1
 WHERE COALESCE(c.column_default, '-') <> {version}

@@ -6,6 +6,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -13,7 +14,8 @@ import (
 	"github.com/snowkey-go/snowkey/internal/leased"
 )
 
-// Reserve reserves a connection of db for statements of stores, until release is called.
+// Reserve reserves a connection of db for statements of stores, until release is called,
+// which waits for a statement that is running.
 // All callers that use the same db share one connection. The first statement takes it
 // from db. If it breaks, the next statement takes another one.
 //
@@ -39,12 +41,15 @@ func Reserve(db *sql.DB) (release func(), warning string) {
 	k.users++
 	return sync.OnceFunc(func() {
 		keeping.Lock()
-		defer keeping.Unlock()
-		if k.users--; k.users > 0 {
-			return
+		k.users--
+		last := k.users == 0
+		if last {
+			delete(keeping.by, db)
 		}
-		delete(keeping.by, db)
-		go k.end() // a statement may still be running
+		keeping.Unlock()
+		if last {
+			k.end()
+		}
 	}), warning
 }
 
@@ -64,6 +69,7 @@ type kept struct {
 	mode    mode
 }
 
+// end gives the connection back to the pool, after the statement that is using it.
 func (k *kept) end() {
 	k.turn <- struct{}{}
 	k.ended = true
@@ -102,13 +108,11 @@ func take(ctx context.Context, db *sql.DB) (*conn, error) {
 		c, err := db.Conn(ctx)
 		return &conn{Conn: c}, blocked(ctx, db, began, err)
 	}
-	select {
-	case k.turn <- struct{}{}:
-	case <-ctx.Done():
+	if c, err := k.await(ctx, db); c != nil || err != nil {
 		if k.opening.Load() {
-			return nil, blocked(ctx, db, began, ctx.Err())
+			err = blocked(ctx, db, began, err)
 		}
-		return nil, ctx.Err()
+		return &conn{Conn: c}, err
 	}
 	if k.conn != nil && !usable(ctx, k.conn) {
 		discard(k.conn)
@@ -125,6 +129,41 @@ func take(ctx context.Context, db *sql.DB) (*conn, error) {
 		k.conn, k.mode = c, unknown
 	}
 	return &conn{k.conn, k, k.mode}, nil
+}
+
+// await waits for the turn of the caller's statement. If the one before it takes long, for
+// instance because it waits for a lock, await returns a connection of the pool instead, as
+// soon as that has one.
+func (k *kept) await(ctx context.Context, db *sql.DB) (*sql.Conn, error) {
+	const long = 100 * time.Millisecond
+	select {
+	case k.turn <- struct{}{}:
+		return nil, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-time.After(long):
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	type result struct {
+		conn *sql.Conn
+		err  error
+	}
+	pooled := make(chan result, 1)
+	go func() {
+		c, err := db.Conn(ctx)
+		pooled <- result{c, err}
+	}()
+	select {
+	case r := <-pooled:
+		return r.conn, r.err
+	case k.turn <- struct{}{}:
+		cancel()
+		if r := <-pooled; r.err == nil {
+			r.conn.Close()
+		}
+		return nil, nil
+	}
 }
 
 // blocked returns a BlockedError in place of err if ctx ended while the application had
@@ -157,8 +196,10 @@ func usable(ctx context.Context, c *sql.Conn) bool {
 	}) == nil
 }
 
-// done gives the connection back after a call. If broken is set, or the call returned an
-// error after which a reserved connection may not work, the connection is discarded.
+// done gives the connection back after a call. If broken is set, it is discarded. A reserved
+// connection is also discarded after an error, because the next statement might fail as
+// well: the connection may be closed, or the application has left something behind, such as
+// LOCK TABLES. It is kept after a conflict with another statement.
 func (c *conn) done(db *sql.DB, err error, broken bool) error {
 	k := c.kept
 	if k == nil {
@@ -171,7 +212,7 @@ func (c *conn) done(db *sql.DB, err error, broken bool) error {
 	defer func() { <-k.turn }()
 	k.mode = c.mode
 	switch {
-	case broken, err != nil && SQLState(err) == "" && Number(err) == 0:
+	case broken, err != nil && !isConflict(err):
 		discard(c.Conn)
 	case k.ended, db.Stats().MaxOpenConnections == 1:
 		c.Conn.Close()
@@ -180,4 +221,13 @@ func (c *conn) done(db *sql.DB, err error, broken bool) error {
 	}
 	k.conn = nil
 	return nil
+}
+
+// isConflict reports whether a statement failed because of another one.
+func isConflict(err error) bool {
+	switch SQLState(err) {
+	case "40001", "40P01", "55P03":
+		return true
+	}
+	return slices.Contains([]uint16{1205, 1213, 1020, 3101, 8002, 8022, 9007}, Number(err))
 }

@@ -70,6 +70,7 @@ func onConn(ctx context.Context, db *sql.DB, during Settings, f func(*conn) (ope
 		if err = during.apply(ctx, c.Conn); err == nil {
 			open, err = f(c)
 		}
+		open = open || SQLState(err) == aborted
 		broken := open || HasLeft(err) || isReadOnly(err) || during.restore(ctx, c.Conn) != nil
 		if gone := c.done(db, err, broken); !open {
 			return errors.Join(err, gone)
@@ -235,8 +236,11 @@ func isAborted(ctx context.Context, conn *sql.Conn, err error) bool {
 		return false // the error isn't from the server
 	}
 	var one int
-	return SQLState(conn.QueryRowContext(ctx, "SELECT 1").Scan(&one)) == "25P02"
+	return SQLState(conn.QueryRowContext(ctx, "SELECT 1").Scan(&one)) == aborted
 }
+
+// aborted is the error of a statement in a transaction that an earlier error has aborted.
+const aborted = "25P02"
 
 // createPostgres runs a DO statement that creates a table under a lock. Compatible servers
 // may not have the lock. In that case, it runs the statements in the DO statement one by

@@ -20,6 +20,9 @@ type agreed struct {
 	// is zero, this process does not know the agreed time yet.
 	base int64
 	at   time.Time
+	off  int64 // how far the host's clock was ahead of the agreed time when this process learned it
+
+	stale bool // whether this process has to learn the agreed time again; see jumped
 
 	// The etcd lease that this process attaches to the key alive.
 	lease    clientv3.LeaseID // 0 if there is none
@@ -50,6 +53,11 @@ func (s *Store) agreed(namespace string) *agreed {
 func (a *agreed) now() int64 { return a.base + time.Since(a.at).Microseconds() }
 
 func (a *agreed) set(now int64) { a.base, a.at = now, time.Now() }
+
+// jumped reports whether the host's clock has gained on the agreed time since this process
+// learned it. Then the machine was asleep, when the monotonic clock stands still, or the
+// host's clock has jumped ahead. As long as we don't know which, we don't know the time.
+func (a *agreed) jumped(wall, skew int64) bool { return wall-a.now()-a.off > skew }
 
 // observe returns the agreed time. The keys time and alive are the first two answers of
 // resp. If other processes are running and the host's clock differs from theirs, observe
@@ -87,18 +95,24 @@ func (a *agreed) learn(ctx context.Context, s *Store, skew int64, stored, alive 
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	wall := s.clock().UnixMicro()
+	learned := !a.at.IsZero()
+	if learned && !a.stale && a.jumped(wall, skew) {
+		a.stale, a.since, a.rises = true, time.Time{}, 0
+	}
 	switch {
-	case alive == nil || a.at.IsZero() && vouched.Cluster != cluster:
+	case learned && !a.stale && alive != nil:
+		a.set(max(a.now(), least))
+		return a.now(), true, nil
+	case alive == nil || vouched.Cluster != cluster:
 		// No process vouches for a time, so this host's clock decides.
 		a.set(max(wall, least))
-	case !a.at.IsZero():
-		a.set(max(a.now(), least))
 	default:
 		known, err := a.meet(ctx, s, skew, least, vouched, clientv3.LeaseID(alive.Lease))
 		if err != nil || !known {
 			return 0, false, err
 		}
 	}
+	a.off, a.stale = wall-a.now(), false
 	return a.now(), true, nil
 }
 

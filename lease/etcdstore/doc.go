@@ -1,7 +1,9 @@
 // Package etcdstore keeps leases in etcd, for processes that have an etcd cluster but no
 // database in common.
 //
-//	client, err := clientv3.New(clientv3.Config{Endpoints: endpoints})
+//	client, err := clientv3.New(clientv3.Config{
+//		Endpoints: endpoints, DialKeepAliveTime: 10 * time.Second, DialKeepAliveTimeout: 3 * time.Second,
+//	})
 //	...
 //	ids, err := snowkey.Open(ctx, etcdstore.New(client), snowkey.Config{})
 //
@@ -34,7 +36,9 @@
 //     no bound was ever granted above the cap at the agreed time, and a row that is added
 //     starts above that cap. This involves no clock at all.
 //   - Once a process knows the agreed time, it continues with its monotonic clock, and
-//     with the key time if that is later. If its host's clock jumps, nothing changes.
+//     with the key time if that is later. If its host's clock gains more than MaxClockSkew
+//     on that, the machine was asleep, or the clock has jumped ahead. Then the process has
+//     to learn the agreed time again, as one that starts.
 //   - A process vouches for the agreed time while its host's clock differs from it by no
 //     more than MaxClockSkew. With each claim and renewal, it attaches the key alive to an
 //     etcd lease. The leader of etcd counts down that lease, and a new leader starts again
@@ -66,8 +70,10 @@
 // after MaxClockSkew. Layouts with ticks longer than a second are refused.
 //
 // This is safe if the clocks of all hosts differ by at most MaxClockSkew. The reason is
-// that a process never uses a time before its host's clock at its start, nor a time after
-// the latest of all hosts' clocks. While processes run, a host whose clock is wrong is
+// that a process never uses a time before its host's clock at its start, nor a time more
+// than MaxClockSkew after the latest of all hosts' clocks. A claim starts above the cap at
+// the agreed time when etcd has answered, since it may have waited after it read that time.
+// While processes run, a host whose clock is wrong is
 // refused. So what remains to be assumed is that the clocks are right of the hosts whose
 // processes start after a loss, before any other process writes.
 //
@@ -75,6 +81,10 @@
 // next claim raises the fence. [WithoutHoldOff] relies on it alone.
 //
 // # Requests
+//
+// If a member hangs, the client does not notice for a while. So a request without a reply
+// is sent again, to the next member, as long as the context allows. A write that was sent
+// again counts as unanswered unless its conditions still hold.
 //
 // A renewal takes two requests, of which one writes up to three keys. An etcd lease is
 // requested about every one and a half Windows in addition. A probe reads the rows of all worker

@@ -97,24 +97,42 @@ func (s *Store) view(ctx context.Context, terms lease.Terms, gets ...clientv3.Op
 	return v, err
 }
 
-// commit executes a transaction.
+// commit executes a transaction. It may execute it again, if there was no reply.
 func (s *Store) commit(ctx context.Context, when []clientv3.Cmp, ops []clientv3.Op) (*clientv3.TxnResponse, error) {
-	return led(ctx, s, func(ctx context.Context) (*clientv3.TxnResponse, error) {
-		return s.client.Txn(ctx).If(when...).Then(ops...).Commit()
+	silent := false
+	resp, err := led(ctx, s, func(ctx context.Context) (*clientv3.TxnResponse, error) {
+		resp, err := s.client.Txn(ctx).If(when...).Then(ops...).Commit()
+		silent = silent || timedOut(ctx, err)
+		return resp, err
 	})
+	if err == nil && silent && !resp.Succeeded {
+		// The conditions may fail because of our own first request.
+		return nil, errors.New("etcdstore: a request had no reply, and it may have been executed")
+	}
+	return resp, err
 }
 
-// led sends a request to a member that knows the leader. The client sends requests to all
-// members in turn, also to those that are cut off from the others. Such a member refuses
-// the request at once. Nothing was executed then, so led tries the next one.
+// led sends a request to a member that answers and knows the leader. The client sends
+// requests to all members in turn, also to those that are cut off from the others, which
+// refuse them at once, and to those that hang. So led tries the next member. Each try has
+// half of the time that is left, so that a slow cluster has time to answer too.
 func led[T any](ctx context.Context, s *Store, send func(context.Context) (T, error)) (T, error) {
 	for tries := len(s.client.Endpoints()); ; tries-- {
-		resp, err := send(clientv3.WithRequireLeader(ctx))
-		if err == nil || tries <= 0 || !errors.Is(err, rpctypes.ErrNoLeader) {
+		try, cancel := ctx, context.CancelFunc(func() {})
+		if deadline, ok := ctx.Deadline(); ok && tries > 0 {
+			try, cancel = context.WithTimeout(ctx, time.Until(deadline)/2)
+		}
+		resp, err := send(clientv3.WithRequireLeader(try))
+		again := errors.Is(err, rpctypes.ErrNoLeader) || timedOut(try, err) && ctx.Err() == nil
+		cancel()
+		if !again || tries <= 0 {
 			return resp, s.explain(err)
 		}
 	}
 }
+
+// timedOut reports whether a request had no reply before its context ended.
+func timedOut(ctx context.Context, err error) bool { return err != nil && ctx.Err() != nil }
 
 func clusterOf(h *pb.ResponseHeader) string { return strconv.FormatUint(h.ClusterId, 16) }
 

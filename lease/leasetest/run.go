@@ -448,7 +448,7 @@ func (s *subject) all(least, most int64) []lease.Row {
 				next++
 			}
 		}
-		s.must(s.AddRows(s.Context(), s.terms, next, most))
+		s.must(s.AddRows(s.Context(), s.adding(), next, most))
 		if s.row(next).Worker != next {
 			s.Fatalf("AddRows from %d did not add that row", next)
 		}

@@ -37,6 +37,7 @@ if [ $size = ci ]; then
 	run sound 'commits lost, hold-off, next clock behind' $lost -DHOLDOFF -DTOKENS=3 -DEND=4 -DSKEW=1
 	run sound 'no clock, row deleted' $noclock -DDELETES=1 -DTOKENS=2 -DEND=2
 	run sound 'no clock, commits lost' $lost $noclock $reply -DTOKENS=2 -DEND=3
+	run sound 'no clock, commits lost, hold-off, claims executed late' $lost $noclock -DHOLDOFF -DTOKENS=3 -DEND=3 -DTTL=2
 	run sound 'no clock, commits lost, hold-off' $lost $noclock -DHOLDOFF -DTOKENS=3 -DEND=3
 	run sound 'ZooKeeper: commits lost, next clock behind' -DZNODES $lost -DFINGERPRINT -DTOKENS=2 -DEND=3 -DSKEW=1
 	run sound 'ZooKeeper: commits lost, and an election' -DZNODES $lost -DFINGERPRINT -DVIEWS=1 -DTOKENS=2 -DEND=2
@@ -98,6 +99,7 @@ else
 	run sound 'no clock, commits lost, 3 tokens' $lost $noclock $reply -DTOKENS=3 -DEND=2
 	run sound 'no clock, commits lost, row lost' $lost $noclock $reply -DDELETES=1 -DTOKENS=2 -DEND=2
 	run sound 'no clock, commits lost, hold-off, longer' $lost $noclock -DHOLDOFF -DTOKENS=3 -DEND=4
+	run sound 'no clock, commits lost, hold-off, claims executed late, longer' $lost $noclock -DHOLDOFF -DTOKENS=3 -DEND=4 -DTTL=2
 	run sound 'no clock, commits lost, hold-off, row lost' $lost $noclock -DHOLDOFF -DDELETES=1 -DTOKENS=2 -DEND=3
 	run sound 'without spare rules: BROKEN_REVIVE and BROKEN_GAP, no clock' $lost $noclock $reply -DTOKENS=3 -DEND=2 -DBROKEN_REVIVE -DBROKEN_GAP
 	run sound 'ZooKeeper: commits lost, 3 tokens' -DZNODES $lost -DFINGERPRINT -DTOKENS=3 -DEND=2
@@ -213,6 +215,7 @@ run caught 'outside: the store becomes volatile before a commit' $volatile -DCUR
 run caught 'no clock, row deleted, added by the clock of one host' $noclock -DDELETES=1 -DTOKENS=3 -DEND=2 -DBROKEN_ADD_HOST
 run caught 'no clock, commits lost, lease of another cluster renewed' $lost $noclock $reply -DTOKENS=3 -DEND=3 -DBROKEN_RENEW_ANY_CLUSTER
 run caught 'no clock, commits lost, reply of another cluster believed' $lost $noclock $reply -DTOKENS=3 -DEND=3 -DBROKEN_REPLY_ANY_CLUSTER
+run caught 'no clock, commits lost, hold-off, claims executed late, start from when they were sent' $lost $noclock -DHOLDOFF -DTOKENS=4 -DEND=4 -DTTL=2 -DBROKEN_HOLDOFF_SENT
 run caught 'outside: no clock, hosts differ by more than SKEW' $lost -DHOST_CLOCKS -DSKEW=0 -DHOST_SKEW=1 $reply -DTOKENS=2 -DEND=3
 run caught 'outside: SQL writers, an older dump restored in place' $sql $lost -DFINGERPRINT -DTOKENS=1 -DEND=2 -DLIMIT_SAME_FINGERPRINT
 

@@ -116,6 +116,7 @@ Each BROKEN_ flag removes one rule, each LIMIT_ flag one assumption. check.sh ru
 #define AT(q) q.at          /* the time of the sender when it sent the request */
 #define SENT(q) if :: q.at = now :: now >= HOST_SKEW -> q.at = now - HOST_SKEW fi
 #define SEND atomic
+#define HERE (now < HOST_SKEW -> 0 : now - HOST_SKEW)   /* the earliest time of a host */
 #else
 #define AT(q) now
 #endif
@@ -476,6 +477,13 @@ inline hold(me) {           /* the row carries the token of the claim */
 	:: HOLDS_OFF(owner[me]) && db.bound > owner[me].next -> owner[me].next = db.bound
 	:: else
 	fi
+#if defined(HOST_CLOCKS) && !defined(BROKEN_HOLDOFF_SENT)
+	;                       /* the claim has the time when it was sent; what was lost may have been granted later */
+	if
+	:: HOLDS_OFF(owner[me]) && HERE + WINDOW + 1 + MARGIN > owner[me].next -> owner[me].next = HERE + WINDOW + 1 + MARGIN
+	:: else
+	fi
+#endif
 #endif
 }
 
@@ -1190,8 +1198,7 @@ end:
 #define LATER_CLOCK skip
 #endif
 
-#ifdef HOST_CLOCKS          /* the time of the process that adds a row or raises a fence */
-#define HERE (now < HOST_SKEW -> 0 : now - HOST_SKEW)
+#ifdef HOST_CLOCKS          /* HERE is the time of the process that adds a row or raises a fence */
 #ifdef BROKEN_ADD_HOST      /* a row is added by the clock of one host alone */
 #define ADDED (HERE + WINDOW + 1)
 #else

@@ -62,13 +62,14 @@ var postgresDDL string
 //go:embed mysql.sql
 var mysqlDDL string
 
-// postgresIdentity identifies the cluster, its timeline, the two tables, and the lease
-// table's file. We need the timeline because each promotion and each recovery to a
-// point in time starts a new one, and the file because TRUNCATE creates a new one. Note
+// postgresIdentity identifies the cluster, its timeline, the database, the two tables, and
+// the lease table's file. We need the timeline because each promotion and each recovery to
+// a point in time starts a new one, the database because CREATE DATABASE … TEMPLATE copies
+// the tables with their identities, and the file because TRUNCATE creates a new one. Note
 // that a standby can't read its timeline.
 const postgresIdentity = `(CASE WHEN pg_is_in_recovery() THEN 'standby' ELSE
 	(SELECT system_identifier FROM pg_control_system())::text || '/' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) END || '/' ||
-	'{ns}'::regclass::oid || '/' || '{lease}'::regclass::oid || '/' || pg_relation_filenode('{lease}'::regclass))`
+	(SELECT oid FROM pg_database WHERE datname = current_database()) || '/' || '{ns}'::regclass::oid || '/' || '{lease}'::regclass::oid || '/' || pg_relation_filenode('{lease}'::regclass))`
 
 const postgresUnknown = `('unknown/' || '{ns}'::regclass::oid || '/' || '{lease}'::regclass::oid || '/' || pg_relation_filenode('{lease}'::regclass))`
 
@@ -105,7 +106,7 @@ var postgres = &dialect{
 		"{fingerprint}":         "(" + postgresIdentity + " || COALESCE('/' || n.xmin::text, ''))",
 		"{written fingerprint}": "(" + postgresIdentity + " || '/' || (txid_current() % 4294967296)::text)",
 		"{volatile}":            "0",
-		"{suspect}":             "EXISTS (SELECT 1 FROM pg_class WHERE oid IN ('{ns}'::regclass, '{lease}'::regclass) AND (relhastriggers OR relhasrules OR relrowsecurity))",
+		"{suspect}":             "EXISTS (SELECT 1 FROM pg_class WHERE oid IN ('{ns}'::regclass, '{lease}'::regclass) AND (relhastriggers OR relhasrules OR relrowsecurity OR relkind <> 'r'))",
 	},
 	unknown: []map[string]string{
 		{
@@ -181,7 +182,9 @@ var mysql = &dialect{
 		// crash. On MariaDB, 3 is stricter than 1.
 		"{volatile}": "(@@innodb_flush_log_at_trx_commit NOT IN (1, 3) OR @@log_bin = 1 AND @@sync_binlog <> 1)",
 		"{suspect}": "EXISTS (SELECT 1 FROM information_schema.triggers WHERE event_object_schema = {schema} AND event_object_table = '{name}') OR " +
-			"EXISTS (SELECT 1 FROM information_schema.triggers WHERE event_object_schema = {schema} AND event_object_table = '{name}_ns')",
+			"EXISTS (SELECT 1 FROM information_schema.triggers WHERE event_object_schema = {schema} AND event_object_table = '{name}_ns') OR " +
+			"EXISTS (SELECT 1 FROM information_schema.tables WHERE table_schema = {schema} AND table_name = '{name}' AND table_type LIKE '%VIEW%') OR " +
+			"EXISTS (SELECT 1 FROM information_schema.tables WHERE table_schema = {schema} AND table_name = '{name}_ns' AND table_type LIKE '%VIEW%')",
 	},
 	write: func(ctx context.Context, db *sql.DB, during session.Settings, _, query string, values []any) (now int64, changed bool, err error) {
 		result, changed, err := session.WriteMySQL(ctx, db, during, func(r sql.Result) bool {

@@ -74,7 +74,8 @@
 // While a process claims or holds a lease, the store keeps one connection of the *sql.DB
 // for its statements. So it can renew the lease while transactions that wait for ids use
 // all others, however long they last. All stores over the same *sql.DB share the
-// connection, also those of package segmentstore. Before each statement, the store checks
+// connection, also those of package segmentstore. While one statement takes long, the
+// others may use connections of the pool. Before each statement, the store checks
 // the connection as database/sql would, and takes another one if it is broken. If
 // SetMaxOpenConns is 1, it uses the pool instead, and Open logs a warning: ids then stop
 // while a transaction is longer than Window. If they do, calls fail after
@@ -104,7 +105,7 @@
 // the server gave them. Leases work with any of these:
 //
 //	MySQL, MariaDB  autocommit, completion_type, isolation level, sql_mode, time_zone,
-//	                character set, sql_safe_updates, binlog_format, clientFoundRows,
+//	                character set, sql_safe_updates, sql_select_limit, binlog_format, clientFoundRows,
 //	                interpolateParams, innodb_snapshot_isolation
 //	PostgreSQL      default_transaction_isolation and _deferrable, synchronous_commit,
 //	                session_replication_role, search_path, client_encoding, TimeZone,
@@ -124,8 +125,10 @@
 //	simple protocol of pgx with                      [*lease.PermanentError] at once
 //	standard_conforming_strings=off
 //	wrong password, unknown database, no privilege   [*lease.PermanentError] at once
-//	trigger, rule, row-level security, or an engine  [*TableError] in a [*lease.PermanentError] at once
+//	trigger, rule, row-level security, view,         [*TableError] in a [*lease.PermanentError] at once
+//	partitioned table on PostgreSQL, or an engine
 //	other than InnoDB
+//	*sql.DB of another database, nil, or closed      [*lease.PermanentError] at once
 //	tables of another protocol version               [*lease.VersionError] at once
 //	LOCK TABLES of the application                   error 1100 of the server; the keeper tries again
 //
@@ -183,8 +186,9 @@
 // leases, so each claim compares the current fingerprint with the stored one. A
 // fingerprint contains:
 //
-//	PostgreSQL  the cluster's system identifier and timeline; the OIDs of both tables;
-//	            the file of the lease table; the transaction that wrote the namespace row
+//	PostgreSQL  the cluster's system identifier and timeline; the OIDs of the database and
+//	            of both tables; the file of the lease table; the transaction that wrote
+//	            the namespace row
 //	MySQL       server_uuid, and when the tables were created
 //	MariaDB     host name, port and server_id, and when the tables were created
 //	Galera      the cluster's UUID, and the position of its view in the cluster's log

@@ -48,7 +48,7 @@ FROM pragma_database_list l WHERE l.name = 'main'`
 // find returns the store of the folder. The first call asks the database for its file.
 func (s *SQLiteStore) find(ctx context.Context) (*filestore.Store, error) {
 	if s == nil || s.db == nil {
-		return nil, &lease.PermanentError{Err: fmt.Errorf("sqlstore: %w", session.ErrNoDatabase), Remedy: "then start again"}
+		return nil, noDatabase()
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

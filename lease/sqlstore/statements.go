@@ -14,11 +14,15 @@ const (
 	// have changed either of them.
 	sameProtocolWord = "protocol = {protocol} AND NOT EXISTS (SELECT 1 FROM {ns} n WHERE n.namespace = @namespace AND n.layout = @layout AND n.protocol <> {protocol})"
 
+	// Each statement that reads has a LIMIT, because MySQL's sql_select_limit applies to
+	// statements without one. This is the limit of those that read all rows.
+	allWord = "LIMIT 9223372036854775807"
+
 	// A layout whose namespace was lost has only rows. Its position is -1.
 	layoutsText = `{to primary}SELECT layout, position FROM {ns} WHERE namespace = @namespace
-UNION ALL SELECT DISTINCT layout, -1 FROM {lease} WHERE namespace = @namespace`
+UNION ALL SELECT DISTINCT layout, -1 FROM {lease} WHERE namespace = @namespace {all}`
 
-	namespacesText = `{to primary}SELECT namespace FROM {ns} UNION SELECT namespace FROM {lease} ORDER BY 1`
+	namespacesText = `{to primary}SELECT namespace FROM {ns} UNION SELECT namespace FROM {lease} ORDER BY 1 {all}`
 
 	// If two processes saw the same layouts, both of them insert at the same position,
 	// so only one insert has an effect.
@@ -33,7 +37,7 @@ VALUES (@namespace, @position, @layout, {written fingerprint}, {new fence})
 	probeText = `{read}SELECT 0 AS part, {now} AS n1, {volatile} + 2 * ({cluster}) AS n2, CASE WHEN {suspect} THEN 1 ELSE 0 END AS n3, {top of range} AS n4, 0 AS protocol,
 	NULL AS fingerprint, NULL AS current, NULL AS token, NULL AS label
 UNION ALL SELECT 1, fence, 0, 0, 0, protocol, fingerprint, {fingerprint}, NULL, NULL FROM {ns} n WHERE namespace = @namespace AND layout = @layout
-UNION ALL ({row} LIMIT 1)`
+UNION ALL ({row} LIMIT 1) {all}`
 
 	topWord = "COALESCE((SELECT MAX(worker) FROM {lease} WHERE namespace = @namespace AND layout = @layout AND worker BETWEEN @min AND @max), @min - 1)"
 
@@ -100,5 +104,5 @@ AND {same protocol}
 {returning now}`
 
 	rowsText = `{read}SELECT worker, token, revision, bound, expires_at, label, {now} FROM {lease}
-WHERE namespace = @namespace AND layout = @layout AND worker BETWEEN @min AND @max ORDER BY worker`
+WHERE namespace = @namespace AND layout = @layout AND worker BETWEEN @min AND @max ORDER BY worker {all}`
 )

@@ -91,9 +91,13 @@ func (s *Store) Reserve() (release func(), warning string) {
 
 func (s *Store) check() error {
 	if s == nil || s.db == nil || s.dialect == nil {
-		return fmt.Errorf("sqlstore: %w", session.ErrNoDatabase)
+		return noDatabase()
 	}
 	return nil
+}
+
+func noDatabase() error {
+	return &lease.PermanentError{Err: fmt.Errorf("sqlstore: %w", session.ErrNoDatabase), Remedy: "then start again"}
 }
 
 // Migrate creates the tables if they do not exist. It needs the privilege to create
@@ -531,7 +535,7 @@ func (s *Store) learn(w *wording, err error) bool {
 // there, it isn't the table but its schema or database. Migrate doesn't create these,
 // so the error has to be permanent.
 func (s *Store) explainCreate(err error) error {
-	if err != nil && s.dialect.permanent(err) != "" {
+	if err != nil && (s.dialect.permanent(err) != "" || misused(s.dialect, err) != "") {
 		return s.explainFound(err)
 	}
 	return s.explain(err)
@@ -539,7 +543,7 @@ func (s *Store) explainCreate(err error) error {
 
 // explain converts a driver's error into the corresponding error of package lease.
 func (s *Store) explain(err error) error {
-	if err != nil && s.dialect.Missing(err) {
+	if err != nil && s.dialect.Missing(err) && misused(s.dialect, err) == "" {
 		return fmt.Errorf("sqlstore: %w: %w", lease.ErrNotMigrated, err)
 	}
 	return s.explainFound(err)
@@ -553,10 +557,26 @@ func (s *Store) explainFound(err error) error {
 	if _, ok := errors.AsType[*TableError](err); ok {
 		return &lease.PermanentError{Err: fmt.Errorf("sqlstore: %w", err), Remedy: "then start again"}
 	}
-	if remedy := s.dialect.permanent(err); remedy != "" {
+	if remedy := cmp.Or(misused(s.dialect, err), s.dialect.permanent(err)); remedy != "" {
 		return &lease.PermanentError{Err: fmt.Errorf("sqlstore: %w", err), Remedy: remedy}
 	}
 	return fmt.Errorf("sqlstore: %w", err)
+}
+
+// misused returns what to do if the *sql.DB is of another kind of database, or closed. The
+// drivers' errors show the kind.
+func misused(d *dialect, err error) string {
+	const another = "use the store of your database: sqlstore.Postgres, sqlstore.MySQL (also for MariaDB) or sqlstore.SQLite"
+	isPostgres, isMySQL := session.SQLState(err) != "", session.Number(err) != 0
+	switch text := err.Error(); {
+	case strings.Contains(text, "sql: database is closed"):
+		return "close the pool of ids before the *sql.DB, or open the *sql.DB again"
+	case d == mysql && isPostgres, d == postgres && isMySQL, strings.Contains(text, "SQL logic error"), !isPostgres && !isMySQL && strings.Contains(text, "syntax error"):
+		return another
+	case session.SQLState(err) == "42601", session.Number(err) == 1064:
+		return "use PostgreSQL 12, MySQL 8 or MariaDB 10.6, or later versions"
+	}
+	return ""
 }
 
 // args contains the values of parameters by name. Each of them is an int64 or a string.
@@ -602,7 +622,7 @@ func (s *Store) wording(unknown int, cluster membership) *wording {
 	}
 	maps.Copy(words, map[string]string{
 		"{tick}": tickWord, "{cap}": capWord, "{raised fence}": raisedFenceWord, "{new fence}": newFenceWord,
-		"{free}": freeWord, "{same protocol}": sameProtocolWord, "{shuffled}": shuffledWord,
+		"{free}": freeWord, "{same protocol}": sameProtocolWord, "{shuffled}": shuffledWord, "{all}": allWord,
 	})
 	// A replacement may itself contain other words.
 	expand := func(text string) string {

@@ -1,7 +1,8 @@
 // Package zkstore keeps leases in ZooKeeper, for applications that already run an
 // ensemble.
 //
-//	conn, _, err := zk.Connect([]string{"zk1:2181", "zk2:2181", "zk3:2181"}, 10*time.Second)
+//	conn, _, err := zk.Connect([]string{"zk1:2181", "zk2:2181", "zk3:2181"}, 10*time.Second,
+//		zk.WithDialer(zkstore.Dialer(5*time.Second)))
 //	...
 //	ids, err := snowkey.Open(ctx, zkstore.New(conn), snowkey.Config{})
 //

@@ -139,3 +139,12 @@ func TestNames(t *testing.T) {
 		seen[name] = text
 	}
 }
+
+// The leader's time has milliseconds, so a margin that is rounded down would be too small.
+func TestSkewIsRoundedUp(t *testing.T) {
+	for skew, want := range map[int64]int64{0: 0, 1: 1000, 1000: 1000, 1001: 2000} {
+		if got := whole(lease.Terms{Skew: skew}).Skew; got != want {
+			t.Errorf("%d µs are %d µs, want %d", skew, got, want)
+		}
+	}
+}

@@ -15,6 +15,7 @@
 // These are only measured if the worker number is leased:
 //
 //	snowkey.worker.number              1          the worker number, unless there is currently no lease
+//	snowkey.unleased                   1          1 for the snowkey.cause if there are no ids because of the lease
 //	snowkey.lease.window               s          how long ids can be issued without a renewal
 //	snowkey.lease.claims               {lease}    leases that were claimed
 //	snowkey.lease.losses               {lease}    leases that were lost
@@ -65,6 +66,7 @@ func Register(provider metric.MeterProvider, pool *idgen.Pool, attributes ...att
 		lead      = i.time("lead", "How far the latest id is ahead of the clock.")
 		names     = i.gauge("names", "{name}", "Generators of the pool.")
 		state     = i.gauge("state", "1", "1 for the state of the pool, 0 for the other states.")
+		unleased  = i.gauge("unleased", "1", "1 for the cause why the lease grants no ids, 0 for the other causes.")
 		remaining = i.time("layout.remaining", "Time until the layout is exhausted.")
 		worker    = i.gauge("worker.number", "1", "The leased worker number.")
 		window    = i.time("lease.window", "How long ids can be issued without another renewal.")
@@ -101,6 +103,13 @@ func Register(provider metric.MeterProvider, pool *idgen.Pool, attributes ...att
 		}
 		if s.Window == idgen.NoLimit {
 			return // there is no lease
+		}
+		for _, cause := range idgen.Causes {
+			is := int64(0)
+			if cause == h.Cause {
+				is = 1
+			}
+			o.number(unleased, is, attribute.String("snowkey.cause", cause))
 		}
 		if number, ok := pool.Worker(); ok {
 			o.number(worker, number)

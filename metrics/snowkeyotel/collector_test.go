@@ -7,8 +7,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -176,56 +176,37 @@ func TestDefaultPool(t *testing.T) {
 	}
 }
 
-// A slow store answers only once a call waits for it.
-type slow struct {
-	segment.Store
-	waiting <-chan struct{}
-}
-
-func (s slow) Fetch(ctx context.Context, f segment.Fetch) (int64, error) {
-	<-s.waiting
-	return s.Store.Fetch(ctx, f)
-}
-
-// An announced context reports that somebody begins to wait for it.
-type announced struct {
-	context.Context
-	waits func()
-}
-
-func (a announced) Done() <-chan struct{} {
-	a.waits()
-	return a.Context.Done()
-}
-
 func TestSegment(t *testing.T) {
-	waiting := make(chan struct{})
-	s, err := segment.New(slow{new(segmenttest.Memory), waiting}, segment.Config{Name: "invoices", MinValue: 1, MinStep: 10, MaxValue: 1000})
-	if err != nil {
-		t.Fatal(err)
-	}
-	reader := metric.NewManualReader()
-	if _, err := snowkeyotel.RegisterSegment(metric.NewMeterProvider(metric.WithReader(reader)), s); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.Append(announced{t.Context(), sync.OnceFunc(func() { close(waiting) })}, nil, 7); err != nil {
-		t.Fatal(err)
-	}
-	// Otherwise, fetches would continue in the background until enough numbers are
-	// ready.
-	if err := s.Close(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	got, units := collect(t, reader)
-	expect(t, got, map[string]float64{
-		"snowkey.segment.issued": 7, "snowkey.segment.ready": 0, "snowkey.segment.waits": 1, "snowkey.segment.remaining": float64(s.Health().Remaining),
-		"snowkey.segment.fetches ok": float64(s.Stats().Fetches), "snowkey.segment.fetches failed": float64(s.Stats().Failures),
-		"snowkey.segment.fetch.duration": s.Stats().FetchTime.Seconds(),
+	synctest.Test(t, func(t *testing.T) {
+		store := new(segmenttest.Memory)
+		store.Fault(func() segmenttest.Fault { time.Sleep(time.Millisecond); return segmenttest.None }) // so the first call waits
+		s, err := segment.New(store, segment.Config{Name: "invoices", MinValue: 1, MinStep: 10, MaxValue: 1000})
+		if err != nil {
+			t.Fatal(err)
+		}
+		reader := metric.NewManualReader()
+		if _, err := snowkeyotel.RegisterSegment(metric.NewMeterProvider(metric.WithReader(reader)), s); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Append(t.Context(), nil, 7); err != nil {
+			t.Fatal(err)
+		}
+		// Otherwise, fetches would continue in the background until enough numbers are
+		// ready.
+		if err := s.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		got, units := collect(t, reader)
+		expect(t, got, map[string]float64{
+			"snowkey.segment.issued": 7, "snowkey.segment.ready": 0, "snowkey.segment.waits": 1, "snowkey.segment.remaining": float64(s.Health().Remaining),
+			"snowkey.segment.fetches ok": float64(s.Stats().Fetches), "snowkey.segment.fetches failed": float64(s.Stats().Failures),
+			"snowkey.segment.fetch.duration": s.Stats().FetchTime.Seconds(),
+		})
+		if s.Stats().Fetches == 0 || got["snowkey.segment.wait.duration"] <= 0 {
+			t.Errorf("%+v, %v", s.Stats(), got)
+		}
+		if want := documented(t, true); !maps.Equal(units, want) {
+			t.Errorf("there are %v, and documented are %v", slices.Sorted(maps.Keys(units)), slices.Sorted(maps.Keys(want)))
+		}
 	})
-	if s.Stats().Fetches == 0 || got["snowkey.segment.wait.duration"] <= 0 {
-		t.Errorf("%+v, %v", s.Stats(), got)
-	}
-	if want := documented(t, true); !maps.Equal(units, want) {
-		t.Errorf("there are %v, and documented are %v", slices.Sorted(maps.Keys(units)), slices.Sorted(maps.Keys(want)))
-	}
 }

@@ -17,6 +17,7 @@
 // These are only exported if the worker number is leased:
 //
 //	snowkey_worker_number                    the worker number, unless there is currently no lease
+//	snowkey_unleased{cause}                  1 if there are no ids because of the lease, by cause (blocked, no_answer or other)
 //	snowkey_lease_window_seconds             how long ids can be issued without a renewal
 //	snowkey_lease_claims_total               leases that were claimed
 //	snowkey_lease_losses_total               leases that were lost
@@ -55,6 +56,7 @@ var (
 	state     = describe("state", "1 for the state of the pool, 0 for the other states.", "state")
 	remaining = describe("layout_remaining_seconds", "How long until the layout is exhausted.")
 
+	unleased = describe("unleased", "1 for the cause why the lease grants no ids, 0 for the other causes.", "cause")
 	worker   = describe("worker_number", "The leased worker number.")
 	window   = describe("lease_window_seconds", "How long ids can be issued without another renewal.")
 	claims   = describe("lease_claims_total", "Leases that were claimed.")
@@ -87,7 +89,7 @@ func NewCollector(pool *idgen.Pool) prometheus.Collector { return collector{pool
 
 // Describe implements [prometheus.Collector].
 func (c collector) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{issued, waits, waited, refused, lead, names, state, remaining, worker, window, claims, losses, renewals, renewing} {
+	for _, d := range []*prometheus.Desc{issued, waits, waited, refused, lead, names, state, unleased, remaining, worker, window, claims, losses, renewals, renewing} {
 		to <- d
 	}
 }
@@ -121,6 +123,13 @@ func (c collector) Collect(to chan<- prometheus.Metric) {
 	}
 	if s.Window == idgen.NoLimit {
 		return // there is no lease
+	}
+	for _, cause := range idgen.Causes {
+		is := 0.0
+		if cause == h.Cause {
+			is = 1
+		}
+		gauge(unleased, is, cause)
 	}
 	if number, ok := pool.Worker(); ok {
 		gauge(worker, float64(number))

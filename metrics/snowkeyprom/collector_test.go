@@ -9,8 +9,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -148,61 +148,42 @@ func TestDefaultPool(t *testing.T) {
 	}
 }
 
-// A slow store answers only once a call waits for it.
-type slow struct {
-	segment.Store
-	waiting <-chan struct{}
-}
-
-func (s slow) Fetch(ctx context.Context, f segment.Fetch) (int64, error) {
-	<-s.waiting
-	return s.Store.Fetch(ctx, f)
-}
-
-// An announced context reports that somebody begins to wait for it.
-type announced struct {
-	context.Context
-	waits func()
-}
-
-func (a announced) Done() <-chan struct{} {
-	a.waits()
-	return a.Context.Done()
-}
-
 func TestSegment(t *testing.T) {
-	waiting := make(chan struct{})
-	s, err := segment.New(slow{new(segmenttest.Memory), waiting}, segment.Config{Name: "invoices", MinValue: 1, MinStep: 10, MaxValue: 1000})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.Append(announced{t.Context(), sync.OnceFunc(func() { close(waiting) })}, nil, 7); err != nil {
-		t.Fatal(err)
-	}
-	c := snowkeyprom.NewSegmentCollector(s)
-	problems, err := testutil.CollectAndLint(c)
-	if err != nil || len(problems) > 0 {
-		t.Errorf("promlint: %v, %v", problems, err)
-	}
-	// Otherwise, fetches would continue in the background until enough numbers are
-	// ready.
-	if err := s.Close(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	got := scrape(t, c)
-	stats := s.Stats()
-	for name, want := range map[string]float64{
-		"snowkey_segment_issued_total": 7, "snowkey_segment_ready": 0, "snowkey_segment_waits_total": 1,
-		`snowkey_segment_fetches_total{result="ok"}`: float64(stats.Fetches), "snowkey_segment_fetch_seconds_count": float64(stats.Fetches + stats.Failures),
-		"snowkey_segment_remaining": float64(s.Health().Remaining),
-	} {
-		if n, ok := got[name]; !ok || n != want {
-			t.Errorf("%s is %v (%v), want %v", name, n, ok, want)
+	synctest.Test(t, func(t *testing.T) {
+		store := new(segmenttest.Memory)
+		store.Fault(func() segmenttest.Fault { time.Sleep(time.Millisecond); return segmenttest.None }) // so the first call waits
+		s, err := segment.New(store, segment.Config{Name: "invoices", MinValue: 1, MinStep: 10, MaxValue: 1000})
+		if err != nil {
+			t.Fatal(err)
 		}
-	}
-	if stats.Fetches == 0 || got["snowkey_segment_wait_seconds_total"] <= 0 {
-		t.Errorf("%+v, %v", stats, got)
-	}
+		if _, err := s.Append(t.Context(), nil, 7); err != nil {
+			t.Fatal(err)
+		}
+		c := snowkeyprom.NewSegmentCollector(s)
+		problems, err := testutil.CollectAndLint(c)
+		if err != nil || len(problems) > 0 {
+			t.Errorf("promlint: %v, %v", problems, err)
+		}
+		// Otherwise, fetches would continue in the background until enough numbers are
+		// ready.
+		if err := s.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		got := scrape(t, c)
+		stats := s.Stats()
+		for name, want := range map[string]float64{
+			"snowkey_segment_issued_total": 7, "snowkey_segment_ready": 0, "snowkey_segment_waits_total": 1,
+			`snowkey_segment_fetches_total{result="ok"}`: float64(stats.Fetches), "snowkey_segment_fetch_seconds_count": float64(stats.Fetches + stats.Failures),
+			"snowkey_segment_remaining": float64(s.Health().Remaining),
+		} {
+			if n, ok := got[name]; !ok || n != want {
+				t.Errorf("%s is %v (%v), want %v", name, n, ok, want)
+			}
+		}
+		if stats.Fetches == 0 || got["snowkey_segment_wait_seconds_total"] <= 0 {
+			t.Errorf("%+v, %v", stats, got)
+		}
+	})
 }
 
 // TestDocumentation checks that the package documentation lists exactly the metrics

@@ -198,7 +198,13 @@ func ids(steps []Step) (ids []string) {
 func (p *Plan) add(k plannedKey) {
 	s := p.server()
 	p.keys = append(p.keys, k)
-	p.Generated = append(p.Generated, fmt.Sprintf("SELECT %s FROM %s WHERE %[1]s >= %[3]d LIMIT 1", s.Quote(k.Column.Name), s.name(k.Column.Table), p.Floor))
+	key := s.Quote(k.Column.Name)
+	if s.Dialect == catalog.Postgres {
+		// Otherwise the type of the result changes when the column is widened, which makes
+		// statements fail that a driver such as pgx has prepared before.
+		key += "::bigint"
+	}
+	p.Generated = append(p.Generated, fmt.Sprintf("SELECT %s FROM %s WHERE %s >= %d LIMIT 1", key, s.name(k.Column.Table), s.Quote(k.Column.Name), p.Floor))
 }
 
 // phase returns the phase with the given name, or one without steps if there is none.

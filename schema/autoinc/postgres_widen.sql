@@ -1,7 +1,10 @@
 -- Everything that keeps us from altering the type of a column, except for objects that
 -- depend on the column.
 WITH RECURSIVE rows AS ( -- the types that contain rows of a table
-	SELECT c.oid AS relation, c.reltype AS type FROM pg_class c WHERE c.relkind IN ('r', 'p', 'f') AND c.reltype <> 0
+	SELECT c.oid AS relation, c.reltype AS type
+	FROM pg_class c
+	JOIN pg_namespace n ON n.oid = c.relnamespace AND n.nspname !~ '^pg_' AND n.nspname <> 'information_schema'
+	WHERE c.relkind IN ('r', 'p', 'f') AND c.reltype <> 0
 	UNION
 	SELECT r.relation, t.oid FROM rows r JOIN pg_type t ON t.typelem = r.type AND t.typcategory = 'A' OR t.typbasetype = r.type
 		OR EXISTS (SELECT FROM pg_class x JOIN pg_attribute a ON a.attrelid = x.oid AND a.attnum > 0 WHERE x.relkind = 'c' AND x.reltype = t.oid AND a.atttypid = r.type)

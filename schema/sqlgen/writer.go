@@ -254,7 +254,7 @@ func (w Writer) words() (*strings.Replacer, error) {
 	// hash is odd, because a sequence has no 0. The row of the lease is rewritten by each restore
 	// of a dump, and by nothing else.
 	hash := "hashtextextended(concat_ws('/', (SELECT system_identifier FROM pg_control_system()), substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8), " +
-		lease + "::oid, pg_relation_filenode(" + lease + "), l.xmin, " + current + "::oid), 0) & 9223372036854775807 | 1"
+		"(SELECT oid FROM pg_database WHERE datname = current_database()), " + lease + "::oid, pg_relation_filenode(" + lease + "), l.xmin, " + current + "::oid), 0) & 9223372036854775807 | 1"
 	// If the sequence has the lowest bits of an id, and enough other bits above it, a number becomes an id when the other bits are
 	// set. They are flipped instead, so that it still shows whether it is one too many.
 	rest := s.fixed | s.worker<<s.workerShift

@@ -6,7 +6,7 @@ BEGIN NOT ATOMIC
 		SIGNAL SQLSTATE '0A000' SET MESSAGE_TEXT = 'snowkey: ids from SQL are not safe on Galera; let the processes make them';
 	END IF;
 	{set now};
-	SET free = ((now + {ahead} - {epoch}) DIV {unit} + 1) * {ids}; -- the bound of a new row
+	SET free = ((now + {ahead} + {skew} - {epoch}) DIV {unit} + 1) * {ids}; -- the bound of a new row
 {reserve the row}
 END
 ;;

@@ -17,7 +17,7 @@ BEGIN
 		SIGNAL SQLSTATE '0A000' SET MESSAGE_TEXT = 'snowkey: each member of a multi-primary group has its own counter, so ids from SQL would repeat';
 	END IF;
 	{set now};
-	SET free = ((now + {ahead} - {epoch}) DIV {unit} + 1) * {ids}; -- the bound of a new row
+	SET free = ((now + {ahead} + {skew} - {epoch}) DIV {unit} + 1) * {ids}; -- the bound of a new row
 	START TRANSACTION;
 {reserve the row}
 	COMMIT;

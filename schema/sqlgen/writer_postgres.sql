@@ -16,7 +16,7 @@ $snowkey$
 DO $snowkey$
 DECLARE
 	now bigint := {now};
-	free bigint := ((now + {ahead} - {epoch}) / {unit} + 1) * {ids}; -- the bound of a new row
+	free bigint := ((now + {ahead} + {skew} - {epoch}) / {unit} + 1) * {ids}; -- the bound of a new row
 	who text;
 BEGIN
 	PERFORM (SELECT system_identifier FROM pg_control_system()); -- the functions need it

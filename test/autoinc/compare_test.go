@@ -12,8 +12,7 @@ import (
 // that compares its models at startup must be able to start at that time.
 func TestCompareAlongTheWay(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
-		t.Parallel()
+	each(t, func(t *testing.T, db dbtest.DB) {
 		s := newShop(t, db)
 		fields := []catalog.Field{
 			{Model: "User.Order", Table: catalog.Name{Name: "Us'er"}, Column: "Order", Unsigned: true},

@@ -43,9 +43,30 @@ type clients struct {
 	longest time.Duration
 }
 
-// write starts one client for each of the functions, which it keeps calling until stop
-// is called.
+// write starts one client for each of the functions, which it keeps calling in
+// transactions until stop is called.
 func write(t *testing.T, conn *sql.DB, functions ...func(tx *sql.Tx) error) *clients {
+	var each []func() error
+	for _, f := range functions {
+		each = append(each, func() error { return inTx(conn, f) })
+	}
+	return repeat(t, each...)
+}
+
+func inTx(conn *sql.DB, f func(tx *sql.Tx) error) error {
+	tx, err := conn.Begin()
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback()
+	if err := f(tx); err != nil {
+		return err
+	}
+	return tx.Commit()
+}
+
+// repeat keeps calling each of the functions until stop is called.
+func repeat(t *testing.T, functions ...func() error) *clients {
 	c := &clients{errors: make(map[string]int)}
 	done := make(chan struct{})
 	var group sync.WaitGroup
@@ -58,15 +79,7 @@ func write(t *testing.T, conn *sql.DB, functions ...func(tx *sql.Tx) error) *cli
 				default:
 				}
 				began := time.Now()
-				tx, err := conn.Begin()
-				if err == nil {
-					err = f(tx)
-					if err == nil {
-						err = tx.Commit()
-					} else {
-						_ = tx.Rollback()
-					}
-				}
+				err := f()
 				took := time.Since(began)
 				c.mu.Lock()
 				c.writes++

@@ -1,19 +1,25 @@
 package autoinc_test
 
 import (
-	"strings"
+	"slices"
 	"testing"
 
+	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/schema/autoinc"
 )
 
-// There is more to an ordinary Postgres schema than columns: partial indexes,
+// With --online, everything must end up just as it would without it, except for the order of
+// the columns. There is more to an ordinary Postgres schema than columns: partial indexes,
 // expressions, operator classes, checks, statistics, privileges, comments, and triggers
-// that set updated_at. With --online, all of these must end up just as they would
-// without it.
-func TestOnlineParts(t *testing.T) {
+// that set updated_at.
+func TestOnlineEndsAsOffline(t *testing.T) {
 	t.Parallel()
 	schema := []string{
+		"CREATE INDEX wide ON line (user_id DESC, no) INCLUDE (order_id)",
+		"COMMENT ON COLUMN orders.id IS 'it''s'", "COMMENT ON VIEW customers IS E'two\n\n-- end: widen/1\nlines'", "COMMENT ON COLUMN customers.id IS E'a\n\nb'",
+		"GRANT SELECT ON customers TO PUBLIC", "ALTER VIEW regulars SET (security_barrier = true)",
+		"ALTER TABLE orders ALTER COLUMN user_id SET DEFAULT 7",
+		`ALTER TABLE line ADD CONSTRAINT late FOREIGN KEY (user_id) REFERENCES "Us'er" MATCH FULL ON DELETE CASCADE DEFERRABLE INITIALLY DEFERRED`,
 		"CREATE TABLE users (id serial PRIMARY KEY, email text, updated_at timestamptz NOT NULL DEFAULT 'epoch')",
 		`CREATE TABLE posts (
 			"the id" int GENERATED ALWAYS AS IDENTITY, user_id int NOT NULL REFERENCES users, state text DEFAULT 'new', number text, updated_at timestamptz NOT NULL DEFAULT 'epoch',
@@ -47,33 +53,30 @@ func TestOnlineParts(t *testing.T) {
 		"INSERT INTO users (email) SELECT 'user' || n FROM generate_series(1, 300) n",
 		"INSERT INTO posts (user_id, number, state) SELECT n, n, CASE n WHEN 5 THEN 'running' ELSE 'done' END FROM generate_series(1, 300) n WHERE n <> 7",
 	}
-	widened := func(online bool) (s shop, p *autoinc.Plan, before, after string) {
-		db, conn := one(t, "postgres")
-		conn.SetMaxOpenConns(4)
-		s = shop{DB: db, conn: conn}
-		exec(t, conn, schema...)
-		before = s.parts(t)
-		p = plan(t, conn, autoinc.PlanOptions{Online: online})
-		if _, err := autoinc.Apply(t.Context(), conn, p, autoinc.ApplyOptions{}); err != nil {
-			t.Fatal(err)
-		}
-		return s, p, before, s.parts(t)
+	ends := func(dialect string, online bool, schema ...string) (s shop, p *autoinc.Plan, before string) {
+		s = newShop(t, open(t, dialect))
+		exec(t, s.conn, schema...)
+		before = s.whole(t)
+		p = plan(t, s.conn, autoinc.PlanOptions{Online: online})
+		applyAll(t, s.conn, p, autoinc.ApplyOptions{BatchSize: 20})
+		prove(t, s.conn, p)
+		return s, p, before
 	}
-	_, _, _, want := widened(false)
-	s, p, before, got := widened(true)
-	require(t, "the schema after --online", got, want)
-	var touched int
-	if err := s.conn.QueryRow("SELECT (SELECT count(*) FROM users WHERE updated_at <> 'epoch') + (SELECT count(*) FROM posts WHERE updated_at <> 'epoch')").Scan(&touched); err != nil || touched != 0 {
-		t.Errorf("the trigger has changed %d rows: %v", touched, err)
+	if dbtest.Nightly && slices.Contains(dbtest.Databases(t), "mysql") { // on MySQL, the two plans differ in two clauses
+		offline, _, _ := ends("mysql", false)
+		online, _, _ := ends("mysql", true)
+		require(t, "MySQL", online.whole(t), offline.whole(t))
 	}
+	offline, _, _ := ends("postgres", false, schema...)
+	s, p, before := ends("postgres", true, schema...)
+	require(t, "the schema after --online", s.whole(t), offline.whole(t))
+	requireNumber(t, s.conn, 0, "SELECT (SELECT count(*) FROM users WHERE updated_at <> 'epoch') + (SELECT count(*) FROM posts WHERE updated_at <> 'epoch')")
 	exec(t, s.conn, "UPDATE posts SET state = 'x' WHERE user_id = 8")
-	if err := s.conn.QueryRow("SELECT count(*) FROM posts WHERE updated_at <> 'epoch'").Scan(&touched); err != nil || touched != 1 {
-		t.Errorf("afterwards the trigger has changed %d rows: %v", touched, err)
-	}
+	requireNumber(t, s.conn, 1, "SELECT count(*) FROM posts WHERE updated_at <> 'epoch'") // the trigger fires again
 	if err := autoinc.Undo(t.Context(), s.conn, p, autoinc.ApplyOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	require(t, "the schema after undo", s.parts(t), before)
+	require(t, "the schema after undo", s.whole(t), before)
 }
 
 // onlineParts selects what the catalog says about the parts of tables that state
@@ -83,30 +86,11 @@ const onlineParts = `SELECT relname || ' ' || coalesce(obj_description(c.oid, 'p
 		UNION ALL SELECT matviewname || definition || ispopulated || coalesce(obj_description(matviewname::regclass, 'pg_class'), '') FROM pg_matviews WHERE schemaname = 'public'
 		UNION ALL SELECT attrelid::regclass || attname || coalesce(attstattarget::text, '') || coalesce((SELECT string_agg(o, ' ' ORDER BY o) FROM unnest(attoptions) o WHERE o !~ '^pg_'), '') FROM pg_attribute WHERE attnum > 0 AND NOT attisdropped AND attrelid > 16000 AND attrelid IN (SELECT oid FROM pg_class WHERE relkind IN ('r', 'p') AND relnamespace = 'public'::regnamespace)
 		UNION ALL SELECT stxname || (SELECT string_agg(attname, ' ' ORDER BY attname) FROM pg_attribute WHERE attrelid = stxrelid AND attnum = ANY (stxkeys::int2[])) FROM pg_statistic_ext
-		UNION ALL SELECT objoid::regclass || ' ' || a.attname || ' ' || description FROM pg_description JOIN pg_attribute a ON a.attrelid = objoid AND a.attnum = objsubid WHERE classoid = 'pg_class'::regclass AND objsubid > 0 AND objoid > 16000
+		UNION ALL SELECT objoid::regclass || ' ' || coalesce(a.attname, '') || ' ' || description FROM pg_description LEFT JOIN pg_attribute a ON a.attrelid = objoid AND a.attnum = objsubid AND objsubid > 0 WHERE classoid = 'pg_class'::regclass AND objoid > 16000
 		UNION ALL SELECT attrelid::regclass || attname || attacl::text FROM pg_attribute WHERE attacl IS NOT NULL AND NOT attisdropped AND attrelid > 16000
 		ORDER BY 1`
 
 func (s shop) parts(t *testing.T) string {
 	t.Helper()
-	rows, err := s.conn.Query(onlineParts)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer rows.Close()
-	var text strings.Builder
-	text.WriteString(s.state(t))
-	for rows.Next() {
-		var line *string
-		if err := rows.Scan(&line); err != nil {
-			t.Fatal(err)
-		}
-		if line != nil {
-			text.WriteString(*line + "\n")
-		}
-	}
-	if err := rows.Err(); err != nil {
-		t.Fatal(err)
-	}
-	return text.String()
+	return s.state(t) + s.lines(t, onlineParts)
 }

@@ -123,15 +123,16 @@ func TestPartitions(t *testing.T) {
 	}
 	require(t, "the schema after widen", withoutProgress(s.parts(t)), wide(before))
 	applyAll(t, s.conn, p, autoinc.ApplyOptions{})
-	if v := verify(t, s.conn, p); v.Err() != nil {
-		t.Errorf("not proven:\n%s", verdicts(t, v))
-	}
+	prove(t, s.conn, p)
 	require(t, "the rows", s.rows(t), rows)
 	if err := autoinc.Undo(t.Context(), s.conn, p, autoinc.ApplyOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	require(t, "the schema after undo", s.parts(t), before)
 	require(t, "the rows after undo", s.rows(t), rows)
+	if !dbtest.Nightly {
+		return
+	}
 	exec(t, s.conn, "ALTER TABLE notes DROP CONSTRAINT of_first", "DROP TABLE seconds")
 	p, rows = plan(t, s.conn, autoinc.PlanOptions{Composite: true}), s.rows(t)
 	applyAll(t, s.conn, p, autoinc.ApplyOptions{})
@@ -140,32 +141,6 @@ func TestPartitions(t *testing.T) {
 		t.Fatal(err)
 	}
 	require(t, "the rows after undo without --online", s.rows(t), rows)
-}
-
-// We kill the plan for partitioned tables and let it continue. At night, we also reverse it
-// from points all along the way, and kill it on the way back.
-func TestPartitionsKilled(t *testing.T) {
-	t.Parallel()
-	tries := fewPoints(t)
-	for what, test := range map[string]func(*testing.T, dbtest.DB){
-		"apply": func(t *testing.T, db dbtest.DB) {
-			killAtPoints(t, partitionedShop, db, partitioned, func(n int) bool { return tries(n) && tries(n/25) })
-		},
-		"undo from": func(t *testing.T, db dbtest.DB) {
-			s := partitionedShop(t, db)
-			rows := s.rows(t)
-			undoFromPoints(t, s, partitioned, func(n int) bool { return n%20 == 0 }) // each takes two seconds
-			require(t, "the rows", s.rows(t), rows)
-		},
-		"undo": func(t *testing.T, db dbtest.DB) { killUndo(t, partitionedShop(t, db), partitioned) },
-	} {
-		if what == "apply" || dbtest.Nightly {
-			t.Run(what, func(t *testing.T) {
-				t.Parallel()
-				test(t, dbtest.Postgres(t))
-			})
-		}
-	}
 }
 
 // stepOf returns the first step of a phase whose text ends with the given text.
@@ -325,9 +300,7 @@ func TestPartitionsWriters(t *testing.T) {
 		t.Errorf("%d rows are new, and %d were written: %v", n, inserted.Load(), err)
 	}
 	applyAll(t, conn, p, autoinc.ApplyOptions{})
-	if v := verify(t, conn, p); v.Err() != nil {
-		t.Errorf("not proven:\n%s", verdicts(t, v))
-	}
+	prove(t, conn, p)
 	t.Logf("%d writes, the longest %v", c.writes, c.longest)
 }
 

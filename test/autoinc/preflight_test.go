@@ -1,11 +1,9 @@
 package autoinc_test
 
 import (
-	"database/sql"
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"testing"
 
@@ -14,19 +12,6 @@ import (
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/schema/autoinc"
 )
-
-// one opens a database that uses a single connection. It skips the test if the dialect
-// was left out.
-func one(t *testing.T, dialect string) (dbtest.DB, *sql.DB) {
-	t.Helper()
-	if !slices.Contains(dbtest.Databases(t), dialect) {
-		t.Skip("not a test of the databases that were chosen")
-	}
-	db := dbtest.Open(t, dialect)
-	conn := db.Connect(t)
-	conn.SetMaxOpenConns(1)
-	return db, conn
-}
 
 // There must not be a plan if the user lacks a privilege that a later step needs.
 func TestPrivileges(t *testing.T) {
@@ -84,18 +69,14 @@ func TestInvalidDates(t *testing.T) {
 		"CREATE TABLE t (id INT AUTO_INCREMENT PRIMARY KEY, born DATE, seen DATETIME)", "INSERT INTO t (born, seen) VALUES ('2020-02-31', '0000-00-00')")
 	p := plan(t, conn, autoinc.PlanOptions{})
 	applyAll(t, conn, p, autoinc.ApplyOptions{})
-	var n int
-	if err := conn.QueryRow("SELECT COUNT(*) FROM t WHERE CONCAT(born, ' ', seen) = '2020-02-31 0000-00-00 00:00:00'").Scan(&n); err != nil || n != 1 {
-		t.Errorf("%d such rows: %v", n, err)
-	}
+	requireNumber(t, conn, 1, "SELECT COUNT(*) FROM t WHERE CONCAT(born, ' ', seen) = '2020-02-31 0000-00-00 00:00:00'")
 }
 
 // If there already is a table with the name that Apply uses for its own, Apply must not
 // touch it, and has to report it.
 func TestForeignProgressTable(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
-		t.Parallel()
+	each(t, func(t *testing.T, db dbtest.DB) {
 		s := newShop(t, db)
 		p := plan(t, s.conn, autoinc.PlanOptions{})
 		exec(t, s.conn, "CREATE TABLE snowkey_migration (version int)")
@@ -150,8 +131,5 @@ func TestSessionSettings(t *testing.T) {
 	if err := autoinc.Undo(t.Context(), hostile, p, autoinc.ApplyOptions{}); err != nil {
 		t.Error(err)
 	}
-	var n int
-	if err := s.conn.QueryRow("SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = 'snowkey_migration'").Scan(&n); err != nil || n != 0 {
-		t.Errorf("%d tables of the progress: %v", n, err)
-	}
+	requireNumber(t, s.conn, 0, "SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = 'snowkey_migration'")
 }

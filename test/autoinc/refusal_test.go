@@ -3,7 +3,6 @@ package autoinc_test
 import (
 	"errors"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -71,8 +70,7 @@ func TestRefusals(t *testing.T) {
 			{"quoted type", `CREATE TABLE t (id "INTEGER" PRIMARY KEY)`, "in quotes", false},
 		},
 	}
-	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
-		t.Parallel()
+	each(t, func(t *testing.T, db dbtest.DB) {
 		shared := db.Connect(t)
 		shared.SetMaxOpenConns(1)
 		for _, tc := range all[db.Dialect] {
@@ -84,7 +82,7 @@ func TestRefusals(t *testing.T) {
 				if db.Dialect == "postgres" { // a new session would have to plan all queries
 					exec(t, conn, "DROP SCHEMA public CASCADE", "CREATE SCHEMA public")
 				} else {
-					conn = dbtest.Open(t, db.Dialect).Connect(t)
+					conn = open(t, db.Dialect).Connect(t)
 					conn.SetMaxOpenConns(1)
 				}
 				for statement := range strings.SplitSeq(tc.sql, "; ") {
@@ -134,8 +132,7 @@ func TestSQLiteAttachedRefused(t *testing.T) {
 // doesn't change.
 func TestStalePlans(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
-		t.Parallel()
+	each(t, func(t *testing.T, db dbtest.DB) {
 		s := newShop(t, db)
 		p := plan(t, s.conn, autoinc.PlanOptions{})
 		refused := func(what string, err error) {
@@ -148,11 +145,11 @@ func TestStalePlans(t *testing.T) {
 			_, err := autoinc.Apply(t.Context(), s.conn, p, autoinc.ApplyOptions{Phase: phase})
 			return err
 		}
-		empty := shop{DB: dbtest.Open(t, db.Dialect)}
+		empty := shop{DB: open(t, db.Dialect)}
 		empty.conn = empty.Connect(t)
 		refused("an empty database", apply(empty, p, ""))
 		if db.Dialect != "sqlite" { // SQLite files can have the same name
-			refused("another database", apply(newShop(t, dbtest.Open(t, db.Dialect)), p, ""))
+			refused("another database", apply(newShop(t, open(t, db.Dialect)), p, ""))
 		}
 		edited := *p
 		edited.Phases = append([]autoinc.Phase(nil), p.Phases...)
@@ -162,7 +159,7 @@ func TestStalePlans(t *testing.T) {
 		for other := range 2 {
 			dialect := []string{"sqlite", "postgres"}[other]
 			if dialect != db.Dialect && strings.Contains(strings.Join(dbtest.Databases(t), " "), dialect) {
-				foreign := newShop(t, dbtest.Open(t, dialect))
+				foreign := newShop(t, open(t, dialect))
 				refused("a plan for "+dialect, apply(s, plan(t, foreign.conn, autoinc.PlanOptions{}), ""))
 			}
 		}
@@ -191,9 +188,7 @@ func TestStalePlans(t *testing.T) {
 			t.Errorf("what is wide is widened again: %+v", got)
 		}
 		applyAll(t, s.conn, again, autoinc.ApplyOptions{})
-		if v := verify(t, s.conn, again); v.Err() != nil {
-			t.Errorf("not proven:\n%s", verdicts(t, v))
-		}
+		prove(t, s.conn, again)
 	})
 }
 
@@ -201,8 +196,7 @@ func TestStalePlans(t *testing.T) {
 // catalog doesn't show what the phase has already taken down.
 func TestUnfinished(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
-		t.Parallel()
+	each(t, func(t *testing.T, db dbtest.DB) {
 		s := newShop(t, db)
 		p := plan(t, s.conn, autoinc.PlanOptions{})
 		other := plan(t, s.conn, autoinc.PlanOptions{Floor: 2_000_000_000_000})
@@ -242,10 +236,7 @@ func TestUnfinished(t *testing.T) {
 // a child.
 func TestSystemVersioned(t *testing.T) {
 	t.Parallel()
-	if !slices.Contains(dbtest.Databases(t), "mysql") {
-		t.Skip("only MariaDB has such tables")
-	}
-	db := dbtest.Open(t, "mysql")
+	db := open(t, "mysql")
 	conn := db.Connect(t)
 	exec(t, conn,
 		"CREATE TABLE t (id INT AUTO_INCREMENT PRIMARY KEY) /*M! WITH SYSTEM VERSIONING */",

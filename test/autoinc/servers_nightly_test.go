@@ -69,7 +69,7 @@ func TestRoutinesOfSakila(t *testing.T) {
 			if !slices.Contains(dbtest.Databases(t), c.dialect) {
 				t.Skip(c.dialect + " is not tested")
 			}
-			db := dbtest.Open(t, c.dialect)
+			db := open(t, c.dialect)
 			s := shop{DB: db, conn: db.Connect(t)}
 			s.load(t, filepath.Join("testdata", "schemas", c.file))
 			var script strings.Builder
@@ -107,6 +107,30 @@ func TestRoutinesOfSakila(t *testing.T) {
 			if err := one.QueryRowContext(t.Context(), c.call).Scan(&n); err != nil || n != 1 {
 				t.Errorf("%s: %d: %v", c.call, n, err)
 			}
+		})
+	}
+}
+
+// We kill the plan for partitioned tables and let it continue. We also reverse it from
+// points all along the way, and kill it on the way back.
+func TestPartitionsKilled(t *testing.T) {
+	t.Parallel()
+	for what, test := range map[string]func(*testing.T, dbtest.DB){
+		"apply": func(t *testing.T, db dbtest.DB) {
+			killAtPoints(t, partitionedShop, db, partitioned, func(int) bool { return true })
+		},
+		"undo from": func(t *testing.T, db dbtest.DB) {
+			s := partitionedShop(t, db)
+			rows := s.rows(t)
+			undoFromPoints(t, s, partitioned, func(n int) bool { return n%20 == 0 }) // each takes two seconds
+			require(t, "the rows", s.rows(t), rows)
+		},
+		"undo": func(t *testing.T, db dbtest.DB) { killUndo(t, partitionedShop(t, db), partitioned) },
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			db, _ := one(t, "postgres")
+			test(t, db)
 		})
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/schema/catalog"
+	"github.com/snowkey-go/snowkey/test/internal/reuse"
 )
 
 // differences returns the error as what Compare returns, and otherwise ends the test.
@@ -26,9 +27,7 @@ func differences(t *testing.T, err error) *catalog.MismatchError {
 // A field must find its column under all names that the server considers equal, no
 // matter what characters they contain, but not under any other name.
 func TestCompareNames(t *testing.T) {
-	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
-		t.Parallel()
+	reuse.Each(t, func(t *testing.T, db dbtest.DB) {
 		conn := db.Connect(t)
 		q := func(name string) string {
 			mark := quotes[db.Dialect]
@@ -63,7 +62,7 @@ func TestCompareNames(t *testing.T) {
 func TestCompareSearchPath(t *testing.T) {
 	t.Parallel()
 	t.Run("postgres", func(t *testing.T) {
-		conn := dbtest.Postgres(t).Connect(t)
+		conn := reuse.Open(t, "postgres").Connect(t)
 		conn.SetMaxOpenConns(1)
 		exec(t, conn, `CREATE SCHEMA first`, `CREATE SCHEMA second`,
 			`CREATE TABLE first.t (id integer PRIMARY KEY)`, `CREATE TABLE second.t (id bigint PRIMARY KEY)`)
@@ -99,9 +98,7 @@ func TestCompareSearchPath(t *testing.T) {
 // A model can be based on a view. The columns of a view have types, but none of them
 // count.
 func TestCompareView(t *testing.T) {
-	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
-		t.Parallel()
+	reuse.Each(t, func(t *testing.T, db dbtest.DB) {
 		conn := db.Connect(t)
 		exec(t, conn, "CREATE TABLE t (id bigint NOT NULL PRIMARY KEY, narrow smallint)", "CREATE VIEW v AS SELECT id, narrow FROM t")
 		field := catalog.Field{Model: "v.ID", Table: catalog.Name{Name: "v"}, Column: "id"}
@@ -121,7 +118,7 @@ func TestCompareView(t *testing.T) {
 // Partitions count along with their table, and so do tables that inherit.
 func TestComparePartition(t *testing.T) {
 	t.Parallel()
-	conn := dbtest.Postgres(t).Connect(t)
+	conn := reuse.Open(t, "postgres").Connect(t)
 	exec(t, conn, `CREATE TABLE parent (id bigserial, PRIMARY KEY (id)) PARTITION BY RANGE (id)`,
 		`CREATE TABLE part PARTITION OF parent FOR VALUES FROM (0) TO (1000)`,
 		`CREATE DOMAIN small AS integer`, `CREATE TABLE of_domain (id small PRIMARY KEY)`)
@@ -136,7 +133,7 @@ func TestComparePartition(t *testing.T) {
 // A column that holds a key must hold the longest one, also if it references the key and
 // no model has it.
 func TestCompareSizes(t *testing.T) {
-	conn := dbtest.Postgres(t).Connect(t)
+	conn := reuse.Open(t, "postgres").Connect(t)
 	exec(t, conn, `CREATE TABLE parent (id bigint PRIMARY KEY, exact varchar(20), short varchar(19))`,
 		`CREATE TABLE child (parent_id integer REFERENCES parent)`, `CREATE INDEX ON child (parent_id)`)
 	field := catalog.Field{Model: "Parent.ID", Table: catalog.Name{Name: "parent"}, Column: "id"}
@@ -198,7 +195,7 @@ func TestCompareAsApplication(t *testing.T) {
 // A program may start while other tables are being altered or their sequences dropped.
 func TestCompareBesideChanges(t *testing.T) {
 	t.Parallel()
-	db := dbtest.Postgres(t)
+	db := reuse.Open(t, "postgres")
 	conn := db.Connect(t)
 	exec(t, conn, "CREATE TABLE t (id bigint PRIMARY KEY)")
 	other := db.Connect(t)
@@ -229,13 +226,11 @@ func TestCompareBesideChanges(t *testing.T) {
 }
 
 func TestCompareErrors(t *testing.T) {
-	t.Parallel()
 	fields := []catalog.Field{{Model: "shop.T.\x1b[2JID", Table: catalog.Name{Name: "t"}, Column: "id"}}
 	if err := catalog.Compare(t.Context(), nil, fields); err == nil || !strings.HasPrefix(err.Error(), "catalog: there is no database") {
 		t.Errorf("of no database: %v", err)
 	}
-	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
-		t.Parallel()
+	reuse.Each(t, func(t *testing.T, db dbtest.DB) {
 		conn := db.Connect(t)
 		conn.SetMaxOpenConns(1)
 		if err := catalog.Compare(t.Context(), conn, nil); err != nil {

@@ -11,11 +11,15 @@ import (
 	"strings"
 	"testing"
 
+	_ "github.com/glebarez/go-sqlite" // registers the driver "sqlite"
 	mysqldriver "github.com/go-sql-driver/mysql"
 
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/schema/catalog"
+	"github.com/snowkey-go/snowkey/test/internal/reuse"
 )
+
+func TestMain(m *testing.M) { reuse.Main(m) }
 
 func exec(t *testing.T, conn *sql.DB, statements ...string) {
 	t.Helper()
@@ -107,9 +111,7 @@ func require(t *testing.T, what, got, want string) {
 }
 
 func TestEmptyDatabase(t *testing.T) {
-	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
-		t.Parallel()
+	reuse.Each(t, func(t *testing.T, db dbtest.DB) {
 		report := inspect(t, db.Connect(t), catalog.Options{})
 		if len(report.Keys) != 0 || len(report.Findings) != 0 || len(report.Schemas) == 0 {
 			t.Errorf("got %+v", report)
@@ -124,12 +126,10 @@ func TestEmptyDatabase(t *testing.T) {
 }
 
 func TestErrors(t *testing.T) {
-	t.Parallel()
 	if _, err := catalog.Inspect(t.Context(), nil, catalog.Options{}); err == nil || !strings.HasPrefix(err.Error(), "catalog: there is no database") {
 		t.Errorf("of no database: %v", err)
 	}
-	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
-		t.Parallel()
+	reuse.Each(t, func(t *testing.T, db dbtest.DB) {
 		conn := db.Connect(t)
 		_, err := catalog.Inspect(t.Context(), conn, catalog.Options{Schemas: []string{"Nowhere; --"}})
 		if !errors.Is(err, catalog.ErrSchema) || !strings.Contains(err.Error(), `"Nowhere; --"; there are ["`) {
@@ -158,9 +158,7 @@ func TestErrors(t *testing.T) {
 
 // A single connection is enough, and its settings must be unchanged afterwards.
 func TestOneConnection(t *testing.T) {
-	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
-		t.Parallel()
+	reuse.Each(t, func(t *testing.T, db dbtest.DB) {
 		conn := db.Connect(t)
 		conn.SetMaxOpenConns(1)
 		setting := func() (value int) {
@@ -190,9 +188,7 @@ var quotes = map[string]string{"postgres": `"`, "sqlite": `"`, "mysql": "`"}
 // the key and its children, which include a self-reference, a composite foreign key and
 // a shared one.
 func TestOddNames(t *testing.T) {
-	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
-		t.Parallel()
+	reuse.Each(t, func(t *testing.T, db dbtest.DB) {
 		conn := db.Connect(t)
 		q := func(name string) string {
 			mark := quotes[db.Dialect]
@@ -237,9 +233,7 @@ func TestOddNames(t *testing.T) {
 }
 
 func TestHundredTables(t *testing.T) {
-	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
-		t.Parallel()
+	reuse.Each(t, func(t *testing.T, db dbtest.DB) {
 		conn := db.Connect(t)
 		counting := map[string]string{
 			"postgres": "bigserial PRIMARY KEY",

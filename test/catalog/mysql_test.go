@@ -1,6 +1,7 @@
 package catalog_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -95,8 +96,10 @@ func TestMySQLUses(t *testing.T) {
 		"CREATE TRIGGER stamp BEFORE INSERT ON users FOR EACH ROW SET NEW.name = UPPER(NEW.name)",
 	)
 	report := inspect(t, conn, catalog.Options{})
-	if len(report.Keys) != 2 || len(report.Findings) != 0 {
-		t.Errorf("%d keys and %+v", len(report.Keys), report.Findings)
+	// The whole server is read, so there may be findings about the databases of other tests.
+	findings := slices.DeleteFunc(report.Findings, func(f catalog.Finding) bool { return !strings.Contains(f.Text, database) })
+	if len(report.Keys) != 2 || len(findings) != 0 {
+		t.Errorf("%d keys and %+v", len(report.Keys), findings)
 	}
 	k := key(t, report, "users")
 	require(t, "children", children(k), "flags.user_id marks.flag posts.user_id")
@@ -167,7 +170,7 @@ func TestMySQLPrivileges(t *testing.T) {
 		t.Errorf("the findings are %+v", limited.Findings)
 	}
 	exec(t, conn, "GRANT SELECT, TRIGGER, SHOW VIEW ON *.* TO "+account+"@'%'")
-	if all := inspect(t, as(t, db, account), catalog.Options{}); len(all.Findings) != 0 {
+	if all := inspect(t, as(t, db, account), catalog.Options{}); slices.ContainsFunc(all.Findings, func(f catalog.Finding) bool { return strings.Contains(f.Text, "SELECT, TRIGGER") }) {
 		t.Errorf("with the privileges asked for: %+v", all.Findings)
 	}
 }

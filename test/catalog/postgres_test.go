@@ -5,13 +5,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/schema/catalog"
+	"github.com/snowkey-go/snowkey/test/internal/reuse"
 )
 
 func TestPostgresMechanisms(t *testing.T) {
 	t.Parallel()
-	conn := dbtest.Postgres(t).Connect(t)
+	conn := reuse.Open(t, "postgres").Connect(t)
 	exec(t, conn,
 		`CREATE SCHEMA app`,
 		`CREATE SEQUENCE app.s`,
@@ -70,7 +70,7 @@ func TestPostgresMechanisms(t *testing.T) {
 
 func TestPostgresCounter(t *testing.T) {
 	t.Parallel()
-	conn := dbtest.Postgres(t).Connect(t)
+	conn := reuse.Open(t, "postgres").Connect(t)
 	exec(t, conn,
 		`CREATE TABLE fresh (id serial PRIMARY KEY)`,
 		`CREATE TABLE used (id serial PRIMARY KEY)`, `INSERT INTO used DEFAULT VALUES`, `INSERT INTO used DEFAULT VALUES`,
@@ -112,7 +112,7 @@ func TestPostgresCounter(t *testing.T) {
 
 func TestPostgresUses(t *testing.T) {
 	t.Parallel()
-	conn := dbtest.Postgres(t).Connect(t)
+	conn := reuse.Open(t, "postgres").Connect(t)
 	exec(t, conn,
 		`CREATE SCHEMA app`,
 		`CREATE TABLE app.users (id serial PRIMARY KEY, boss integer REFERENCES app.users, name text)`,
@@ -177,7 +177,7 @@ func TestPostgresUses(t *testing.T) {
 
 func TestPostgresSharedSequence(t *testing.T) {
 	t.Parallel()
-	conn := dbtest.Postgres(t).Connect(t)
+	conn := reuse.Open(t, "postgres").Connect(t)
 	exec(t, conn,
 		`CREATE SCHEMA app`,
 		`CREATE TABLE first (id bigserial PRIMARY KEY)`,
@@ -203,7 +203,7 @@ func TestPostgresSharedSequence(t *testing.T) {
 
 func TestPostgresPartitionsAndInheritance(t *testing.T) {
 	t.Parallel()
-	conn := dbtest.Postgres(t).Connect(t)
+	conn := reuse.Open(t, "postgres").Connect(t)
 	exec(t, conn,
 		`CREATE TABLE events (id bigserial, day date NOT NULL, PRIMARY KEY (id, day)) PARTITION BY RANGE (day)`,
 		`CREATE TABLE events_1 PARTITION OF events FOR VALUES FROM ('2025-01-01') TO ('2026-01-01')`,
@@ -242,7 +242,7 @@ func TestPostgresPartitionsAndInheritance(t *testing.T) {
 // everything else is still reported.
 func TestPostgresPrivileges(t *testing.T) {
 	t.Parallel()
-	db := dbtest.Postgres(t)
+	db := reuse.Open(t, "postgres")
 	conn := db.Connect(t)
 	var database string
 	if err := conn.QueryRow("SELECT current_database()").Scan(&database); err != nil {
@@ -277,7 +277,7 @@ func TestPostgresPrivileges(t *testing.T) {
 // read from it.
 func TestCompatibleServer(t *testing.T) {
 	t.Parallel()
-	db := dbtest.Postgres(t)
+	db := reuse.Open(t, "postgres")
 	conn := db.Connect(t)
 	conn.SetMaxOpenConns(1)
 	for banner, want := range map[string]string{

@@ -254,7 +254,7 @@ func TestNightlyDuplicatesAreFound(t *testing.T) {
 	if err := f.save(); err != nil {
 		t.Error(err)
 	}
-	for name, want := range map[string]string{"process 1.log": " grant 1: worker 1, ", "runs.txt": "duplicate ids of worker 1", "tables.txt": "snowkey_lease at "} {
+	for name, want := range map[string]string{"process 1.log": " grant 1: worker 1, ", "runs.txt": "duplicate ids from ", "tables.txt": "snowkey_lease at "} {
 		if text, err := os.ReadFile(filepath.Join(f.dir, name)); err != nil || !strings.Contains(string(text), want) {
 			t.Errorf("%s does not contain %q: %v\n%.2000s", name, want, err, text)
 		}

@@ -93,7 +93,7 @@ func newFleet(t *testing.T, b backend, s server, rate int) *fleet {
 // setDays sets the layout. It must be called before any process is started.
 func (f *fleet) setDays(days bool) {
 	f.orders.Days = days
-	f.check = NewChecker(f.orders.layout())
+	f.check = new(Checker)
 }
 
 func (f *fleet) killAll() {
@@ -120,13 +120,9 @@ func newNemesis(t *testing.T, b backend, server server, s settings) *nemesis {
 	f := newFleet(t, b, server, s.rate)
 	n := &nemesis{T: t, settings: s, fleet: f, backend: b, began: time.Now(), worst: map[string]time.Duration{}, struck: map[string]int{}}
 	for _, address := range server.addresses {
-		p, err := newProxy(address)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(p.close)
+		p := newProxy(t, address)
 		n.network = append(n.network, p)
-		n.orders.Store = strings.Replace(n.orders.Store, address, p.addr(), 1)
+		n.orders.Store = strings.Replace(n.orders.Store, address, p.Address(), 1)
 	}
 	n.orders.MaxWorker = int64(s.processes) - 1
 	var err error

@@ -172,11 +172,7 @@ func (p *process) add(rest string) error {
 			return err
 		}
 	}
-	run, err := p.fleet.check.numbers.run(n[1], n[2])
-	if err != nil {
-		return err
-	}
-	if err := p.journal.Add(n[0], run); err != nil {
+	if err := p.journal.Add(n[0], Run{n[1], n[2]}); err != nil {
 		return err
 	}
 	p.mu.Lock()

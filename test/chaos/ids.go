@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -12,70 +11,35 @@ import (
 	"github.com/snowkey-go/snowkey/idgen"
 )
 
-// A Run is a range of consecutive counters of one worker number, all of which were
-// drawn as ids. As in package lease, a counter is tick and sequence packed into one
-// integer.
-type Run struct {
-	Worker      int64
-	First, Last int64 // counters, inclusive
-}
+// A Run is a range of consecutive ids, all of which were drawn.
+type Run struct{ First, Last int64 } // inclusive
 
 // count returns the number of ids in the run.
 func (r Run) count() int64 { return r.Last - r.First + 1 }
 
-// A numbering converts between ids and counters. It only supports layouts that have
-// exactly three fields, namely time, worker and sequence. We deliberately don't share
-// any code with idgen here, since that's what we want to test.
-type numbering struct{ time, worker, sequence field }
-
-type field struct{ shift, bits int }
-
-func (f field) get(id int64) int64  { return id >> f.shift & (1<<f.bits - 1) }
-func (f field) put(v int64) int64   { return v << f.shift }
-func (f field) low(v int64) int64   { return v & (1<<f.bits - 1) }
-func (f field) above(v int64) int64 { return v >> f.bits }
-
-func numberingOf(l idgen.Layout) numbering {
-	var n numbering
-	shift := 0
-	for _, of := range slices.Backward(l.Fields()) {
-		f := field{shift, of.Bits}
-		shift += f.bits
-		switch of.Name {
-		case "time":
-			n.time = f
-		case "worker":
-			n.worker = f
-		case "sequence":
-			n.sequence = f
-		default:
-			panic("chaos: cannot number a layout with the field " + of.Name)
+func bitsOf(l idgen.Layout, name string) int {
+	for _, f := range l.Fields() {
+		if f.Name == name {
+			return f.Bits
 		}
 	}
-	return n
+	return 0
 }
 
-// id returns the id for a counter. Two ids are equal if and only if both their worker
-// numbers and their counters are.
-func (n numbering) id(worker, counter int64) int64 {
-	return n.time.put(n.sequence.above(counter)) | n.worker.put(worker) | n.sequence.put(n.sequence.low(counter))
+// counterOf returns the worker number and the counter of an id. As in package lease, a
+// counter is tick and sequence packed into one integer. ok is false if the number is not
+// an id of the layout.
+func counterOf(l idgen.Layout, id int64) (worker, counter int64, ok bool) {
+	p := l.Decode(id)
+	again, err := l.Compose(p)
+	return p.Worker, int64(p.Time.Sub(l.Epoch())/l.Unit())<<bitsOf(l, "sequence") | p.Sequence, err == nil && again == id && id >= 0
 }
 
-// split is the inverse of id. It returns false for ok if the number is not a valid id.
-func (n numbering) split(id int64) (worker, counter int64, ok bool) {
-	worker = n.worker.get(id)
-	counter = n.time.get(id)<<n.sequence.bits | n.sequence.get(id)
-	return worker, counter, id >= 0 && n.id(worker, counter) == id
-}
-
-// run returns the run that starts and ends with the given ids.
-func (n numbering) run(first, last int64) (Run, error) {
-	worker, from, ok := n.split(first)
-	other, to, ok2 := n.split(last)
-	if !ok || !ok2 || worker != other || to < from {
-		return Run{}, fmt.Errorf("chaos: the ids %d and %d are not the ends of a run", first, last)
-	}
-	return Run{worker, from, to}, nil
+// idOf returns the id for a counter, or 0 if the layout has none.
+func idOf(l idgen.Layout, worker, counter int64) int64 {
+	bits := bitsOf(l, "sequence")
+	id, _ := l.Compose(idgen.Parts{Time: l.Epoch().Add(time.Duration(counter>>bits) * l.Unit()), Worker: worker, Sequence: counter & (1<<bits - 1)})
+	return id
 }
 
 // days has room for a run within a single day. It doesn't have enough to continue on
@@ -114,12 +78,12 @@ func (d drawn) String() string {
 // continues the previous one, the two are merged.
 func (j *Journal) Add(grant int64, r Run) error {
 	if r.First < 0 || r.Last < r.First {
-		return fmt.Errorf("chaos: %s: no run can begin at counter %d and end at %d", j.process, r.First, r.Last)
+		return fmt.Errorf("chaos: %s: no run can begin at %d and end at %d", j.process, r.First, r.Last)
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.grants[grant] = true
-	if n := len(j.runs); n > 0 && j.runs[n-1].grant == grant && j.runs[n-1].Worker == r.Worker && j.runs[n-1].Last+1 == r.First {
+	if n := len(j.runs); n > 0 && j.runs[n-1].grant == grant && j.runs[n-1].Last+1 == r.First {
 		j.runs[n-1].Last = r.Last
 	} else {
 		j.runs = append(j.runs, drawn{r, j, grant})
@@ -129,14 +93,9 @@ func (j *Journal) Add(grant int64, r Run) error {
 
 // A Checker finds every id that occurs in two runs. It is safe for concurrent use.
 type Checker struct {
-	numbers numbering
-
 	mu       sync.Mutex
 	journals []*Journal
 }
-
-// NewChecker returns a checker for ids of a layout.
-func NewChecker(layout idgen.Layout) *Checker { return &Checker{numbers: numberingOf(layout)} }
 
 // Journal returns a new journal for the runs of a process.
 func (c *Checker) Journal(process string) *Journal {
@@ -151,14 +110,13 @@ func (c *Checker) Journal(process string) *Journal {
 // or in the wrong order under a single grant.
 type Duplicate struct {
 	Count       int64
-	First, Last int64 // smallest and largest of these ids, though not all in between have to be duplicates
-	Worker      int64
+	First, Last int64     // smallest and largest of these ids, though not all in between have to be duplicates
 	Issued      [2]string // by which process and under which grant, for both times
 }
 
 func (d *Duplicate) Error() string {
-	return fmt.Sprintf("chaos: %d duplicate ids of worker %d, from %d to %d: issued by %s, and again by %s",
-		d.Count, d.Worker, d.First, d.Last, d.Issued[0], d.Issued[1])
+	return fmt.Sprintf("chaos: %d duplicate ids from %d to %d: issued by %s, and again by %s",
+		d.Count, d.First, d.Last, d.Issued[0], d.Issued[1])
 }
 
 // Totals counts what a checker has checked.
@@ -170,51 +128,41 @@ type Totals struct {
 // Check returns the duplicates among all runs that have been added so far. The sum of all
 // Counts is the number of ids minus the number of different ids.
 func (c *Checker) Check() (found []*Duplicate, totals Totals) {
-	workers := map[int64][]drawn{}
+	var runs []drawn
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, j := range c.journals {
 		j.mu.Lock()
 		totals.Leases += len(j.grants)
-		totals.Runs += len(j.runs)
-		for _, d := range j.runs {
-			workers[d.Worker] = append(workers[d.Worker], d)
-			totals.IDs += d.count()
-		}
+		runs = append(runs, j.runs...)
 		j.mu.Unlock()
 	}
-	for _, worker := range slices.Sorted(maps.Keys(workers)) {
-		found = append(found, c.sweep(workers[worker])...)
-	}
-	return found, totals
-}
-
-// sweep goes through the runs of a worker number in ascending order. It only needs to
-// compare each run with the earlier run that has the largest last id. If an id is in any
-// earlier run, it must also be in that one, which starts no later than the run and ends no
-// earlier than the id.
-func (c *Checker) sweep(runs []drawn) (found []*Duplicate) {
+	totals.Runs = len(runs)
+	// In ascending order, we only need to compare each run with the earlier run that has the
+	// largest last id. If an id is in any earlier run, it must also be in that one, which
+	// starts no later than the run and ends no earlier than the id.
 	slices.SortFunc(runs, func(a, b drawn) int { return cmp.Compare(a.First, b.First) })
 	pairs := map[[2]string]*Duplicate{}
-	farthest := runs[0]
-	for _, r := range runs[1:] {
-		if r.First <= farthest.Last {
+	var farthest drawn
+	for i, r := range runs {
+		totals.IDs += r.count()
+		if i > 0 && r.First <= farthest.Last {
 			pair := [2]string{farthest.String(), r.String()}
 			d := pairs[pair]
 			if d == nil {
-				d = &Duplicate{Worker: r.Worker, First: c.numbers.id(r.Worker, r.First), Issued: pair}
+				d = &Duplicate{First: r.First, Issued: pair}
 				pairs[pair] = d
 				found = append(found, d)
 			}
 			last := min(r.Last, farthest.Last)
 			d.Count += last - r.First + 1
-			d.Last = max(d.Last, c.numbers.id(r.Worker, last))
+			d.Last = max(d.Last, last)
 		}
-		if r.Last > farthest.Last {
+		if i == 0 || r.Last > farthest.Last {
 			farthest = r
 		}
 	}
-	return found
+	return found, totals
 }
 
 // write writes all runs, for the evidence of a failure.
@@ -224,7 +172,7 @@ func (c *Checker) write(w io.Writer) {
 	for _, j := range c.journals {
 		j.mu.Lock()
 		for _, d := range j.runs {
-			fmt.Fprintln(w, d, c.numbers.id(d.Worker, d.First), c.numbers.id(d.Worker, d.Last))
+			fmt.Fprintln(w, d, d.First, d.Last)
 		}
 		j.mu.Unlock()
 	}

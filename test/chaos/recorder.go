@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/internal/leased"
 )
 
@@ -12,8 +13,8 @@ import (
 // means that a grant is always recorded before any id can be issued under it.
 type recorder struct {
 	leased.Issuer
-	numbers numbering
-	tell    func(text string) // writes a line for human readers
+	layout idgen.Layout
+	tell   func(text string) // writes a line for human readers
 
 	mu     sync.Mutex
 	grants []grant
@@ -34,7 +35,7 @@ func (r *recorder) Grant(worker, start, bound int64) {
 	n := len(r.grants)
 	r.mu.Unlock()
 	r.tell(fmt.Sprintf("grant %d: worker %d, start %d (id %d), bound %d (id %d)",
-		n, worker, start, r.numbers.id(worker, start), bound, r.numbers.id(worker, bound)))
+		n, worker, start, idOf(r.layout, worker, start), bound, idOf(r.layout, worker, bound)))
 	r.Issuer.Grant(worker, start, bound)
 }
 
@@ -49,7 +50,7 @@ func (r *recorder) Extend(bound int64) {
 	}
 	r.mu.Unlock()
 	if valid {
-		r.tell(fmt.Sprintf("grant %d: bound %d (id %d)", n, bound, r.numbers.id(worker, bound)))
+		r.tell(fmt.Sprintf("grant %d: bound %d (id %d)", n, bound, idOf(r.layout, worker, bound)))
 	}
 	r.Issuer.Extend(bound)
 }
@@ -81,11 +82,16 @@ func (r *recorder) state() (grants int, at time.Time) {
 // grantOf returns the number of the first grant that allows the ids of a run, starting
 // the search at grant number from. It returns 0 if there is none.
 func (r *recorder) grantOf(run Run, from int) int {
+	worker, first, ok := counterOf(r.layout, run.First)
+	other, last, ok2 := counterOf(r.layout, run.Last)
+	if !ok || !ok2 || other != worker {
+		return 0
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for n := max(from, 1); n <= len(r.grants); n++ {
 		g := r.grants[n-1]
-		if g.worker == run.Worker && g.start <= run.First && run.Last < g.bound {
+		if g.worker == worker && g.start <= first && last < g.bound {
 			return n
 		}
 	}

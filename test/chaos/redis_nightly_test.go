@@ -22,13 +22,9 @@ func TestNightlyRedisFailoverThatLosesAClaim(t *testing.T) {
 			t.Parallel()
 			pair := startRedisPair(t)
 			server := pair.server()
-			network, err := newProxy(pair.primary.Address)
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(network.close)
+			network := newProxy(t, pair.primary.Address)
 			f := newFleet(t, redisBackend, server, 50_000)
-			f.orders.Store = network.addr()
+			f.orders.Store = network.Address()
 			f.orders.MinWorker, f.orders.MaxWorker, f.orders.Eager = 1, 1, eager
 
 			// The row exists and is free, and the replica has it.

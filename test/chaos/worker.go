@@ -121,7 +121,7 @@ func (w *worker) open(ctx context.Context, store lease.Store, o Orders, logger *
 	layout := o.layout()
 	cfg := keeper.Config{
 		Layout: layout.String(), Epoch: layout.Epoch(), Unit: layout.Unit(),
-		PerTick: 1 << w.numbers.sequence.bits, Workers: 1 << w.numbers.worker.bits,
+		PerTick: 1 << bitsOf(layout, "sequence"), Workers: 1 << bitsOf(layout, "worker"),
 		MinWorker: o.MinWorker, MaxWorker: o.MaxWorker, Label: o.Label,
 		Window: o.Window, TTL: o.TTL, MaxClockSkew: o.Skew, Logger: logger, Clock: w.clock,
 	}
@@ -133,7 +133,6 @@ func (w *worker) open(ctx context.Context, store lease.Store, o Orders, logger *
 }
 
 type worker struct {
-	numbers  numbering
 	ahead    atomic.Int64 // of the clock
 	released atomic.Bool  // set once Close has returned
 	lease    recorder
@@ -149,8 +148,8 @@ type worker struct {
 }
 
 func newWorker(layout idgen.Layout, out io.Writer) *worker {
-	w := &worker{numbers: numberingOf(layout), run: Run{First: 1}, out: out}
-	w.lease.numbers = w.numbers
+	w := &worker{run: Run{First: 1}, out: out}
+	w.lease.layout = layout
 	w.lease.tell = func(text string) { w.say(lineGrant, text) }
 	return w
 }
@@ -213,39 +212,21 @@ func (w *worker) take(pool *idgen.Pool, ids []int64, n int) ([]int64, error) {
 // lease had before the call.
 func (w *worker) record(ids []int64, grants int, at time.Time) {
 	for len(ids) > 0 {
-		n, run := w.firstRun(ids)
-		if n == 0 {
-			w.bad("id %d does not have the layout", ids[0])
-			n = 1
-		} else {
-			w.add(run, grants)
-			w.drawn, w.granted = time.Now().UnixMicro(), at.UnixMicro()
+		n := 1
+		for n < len(ids) && ids[n] == ids[n-1]+1 {
+			n++
 		}
+		w.add(Run{ids[0], ids[n-1]}, grants)
+		w.drawn, w.granted = time.Now().UnixMicro(), at.UnixMicro()
 		ids = ids[n:]
 	}
-}
-
-// firstRun returns the run that ids start with, and how many of them belong to it.
-func (w *worker) firstRun(ids []int64) (n int, run Run) {
-	for i, id := range ids {
-		worker, counter, ok := w.numbers.split(id)
-		switch {
-		case ok && i == 0:
-			run = Run{worker, counter, counter}
-		case ok && worker == run.Worker && counter == run.Last+1:
-			run.Last = counter
-		default:
-			return i, run
-		}
-	}
-	return len(ids), run
 }
 
 // add continues the last run. If that isn't possible, it reports the run and starts a
 // new one.
 func (w *worker) add(run Run, grants int) {
 	grant := w.lease.grantOf(run, grants)
-	same := grant == w.grant && run.Worker == w.run.Worker
+	same := grant == w.grant
 	if same && run.First <= w.run.Last {
 		// Under a single grant, ids must ascend. If a later grant allows these ids too,
 		// they must belong to that one.
@@ -254,9 +235,9 @@ func (w *worker) add(run Run, grants int) {
 		}
 	}
 	if grant == 0 {
-		w.bad("ids %d to %d are outside of every grant", w.numbers.id(run.Worker, run.First), w.numbers.id(run.Worker, run.Last))
+		w.bad("ids %d to %d are outside of every grant", run.First, run.Last)
 	} else if same && run.First <= w.run.Last {
-		w.bad("id %d after %d under grant %d", w.numbers.id(run.Worker, run.First), w.numbers.id(run.Worker, w.run.Last), grant)
+		w.bad("id %d after %d under grant %d", run.First, w.run.Last, grant)
 	}
 	if same && run.First == w.run.Last+1 {
 		w.run.Last = run.Last
@@ -273,7 +254,7 @@ func (w *worker) flush() {
 	}
 	b := append(w.line[:0], lineRun...)
 	for _, n := range []int64{
-		int64(w.grant), w.numbers.id(w.run.Worker, w.run.First), w.numbers.id(w.run.Worker, w.run.Last), w.drawn, w.granted,
+		int64(w.grant), w.run.First, w.run.Last, w.drawn, w.granted,
 	} {
 		b = strconv.AppendInt(append(b, ' '), n, 10)
 	}

@@ -31,11 +31,7 @@ func TestNightlyZooKeeperRestoreThatLosesAClaim(t *testing.T) {
 			f := newFleet(t, zooKeeperBackend, zooKeeperServer(z, t.TempDir()), 50_000)
 			f.setDays(true)
 			f.orders.MinWorker, f.orders.MaxWorker = 1, 1
-			network, err := newProxy(z.Members[0].Address)
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(network.close)
+			network := newProxy(t, z.Members[0].Address)
 
 			// The row exists and is free in the copy, which is taken while nothing is written: a
 			// restart would begin another era.
@@ -46,7 +42,7 @@ func TestNightlyZooKeeperRestoreThatLosesAClaim(t *testing.T) {
 			if err := m.CopyData(backup); err != nil {
 				t.Fatal(err)
 			}
-			f.orders.Store = network.addr()
+			f.orders.Store = network.Address()
 			begin(t, f) // claims the row, of which the copy knows nothing
 			network.cut()
 			if err := z.Restart(func(m *cluster.ZooKeeperMember) error { return m.ReplaceData(backup) }); err != nil {

@@ -37,6 +37,7 @@ type program struct {
 	spans  []span
 	opened time.Duration // time taken by the last Open
 	err    error         // the result of the last Open
+	gap    time.Duration // the longest time without ids since the first one
 }
 
 // config makes all programs of a test share one worker number.
@@ -105,6 +106,7 @@ func (p *program) run(ctx context.Context, enough func() bool) {
 // issue draws about 250 ids per millisecond and records them.
 func (p *program) issue(ctx context.Context, pool *idgen.Pool, enough func() bool) {
 	ids := make([]int64, 0, 256)
+	var last time.Time
 	for ctx.Err() == nil && !enough() {
 		var err error
 		ids, err = pool.Append(ctx, ids[:0], cap(ids))
@@ -116,6 +118,10 @@ func (p *program) issue(ctx context.Context, pool *idgen.Pool, enough func() boo
 		}
 		p.mu.Lock()
 		p.spans = extend(p.spans, p.name, ids)
+		if !last.IsZero() {
+			p.gap = max(p.gap, time.Since(last))
+		}
+		last = time.Now()
 		p.mu.Unlock()
 		sleep(ctx, time.Millisecond)
 	}

@@ -38,7 +38,15 @@ var ways = []way{
 	{name: "id service", prepare: serve},
 }
 
-func files(t *testing.T, e *errand) { e.Files = filepath.Join(t.TempDir(), "snowkey") }
+// files keeps the leases in memory if there is /dev/shm, as a directory in /run does.
+func files(t *testing.T, e *errand) {
+	temp, err := os.MkdirTemp("/dev/shm", "many")
+	if err != nil {
+		temp = t.TempDir()
+	}
+	t.Cleanup(func() { os.RemoveAll(temp) })
+	e.Files = filepath.Join(temp, "snowkey")
+}
 
 // serve runs the id service in this process.
 func serve(t *testing.T, e *errand) {

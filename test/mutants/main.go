@@ -118,7 +118,7 @@ func read(path string) (m mutant, err error) {
 	m.name, m.file = strings.TrimSuffix(filepath.Base(path), ".patch"), files[0][1]
 	m.breaks, _, _ = strings.Cut(string(text), "\n")
 	m.patch, err = filepath.Abs(path)
-	for _, pkg := range strings.Fields(tests[1]) {
+	for pkg := range strings.FieldsSeq(tests[1]) {
 		args := []string{pkg}
 		if tests[2] != "" {
 			args = append(args, "-run", tests[2])

@@ -59,6 +59,7 @@ func TestManifest(t *testing.T) {
 
 // Each alert must fire when it should, but not before.
 func TestAlerts(t *testing.T) {
+	t.Parallel()
 	promtool := dbtest.Program(t, "prometheus", "promtool")
 	path, err := filepath.Abs(folder + "alerts.yml")
 	if err != nil {
@@ -91,6 +92,7 @@ func TestAlerts(t *testing.T) {
 // If a Prometheus scrapes a leased pool, there must be series for each of the
 // dashboard's queries.
 func TestDashboard(t *testing.T) {
+	t.Parallel()
 	program := dbtest.Program(t, "prometheus", "prometheus")
 	ids, err := snowkey.Open(t.Context(), filestore.Dir(t.TempDir()), snowkey.Config{Window: time.Second, MaxClockSkew: 10 * time.Millisecond})
 	if err != nil {

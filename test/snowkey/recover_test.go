@@ -55,7 +55,11 @@ func lostTables(t *testing.T, stores []lease.Store, remove func()) {
 			}
 		})
 	}
-	for range 2 {
+	rounds := 1
+	if dbtest.Nightly {
+		rounds = 3
+	}
+	for range rounds {
 		time.Sleep(500 * time.Millisecond)
 		mu.Lock()
 		remove()

@@ -3,6 +3,7 @@ package sqlstore_test
 import (
 	"bytes"
 	"context"
+	"database/sql"
 	"errors"
 	"strings"
 	"testing"
@@ -30,9 +31,9 @@ func perConnection(request []byte) {
 	}
 }
 
-// If the fingerprint is another one in each connection, ids don't repeat. As long as the
-// *sql.DB keeps a connection, leases work, and another connection raises the fence. If it
-// keeps none, Open can't claim a lease.
+// If the fingerprint is another one in each connection, ids don't repeat. A process keeps
+// one connection, so leases work, and another connection raises the fence. If it can't keep
+// one, Open can't claim a lease.
 func TestFingerprintOfEachConnection(t *testing.T) {
 	t.Parallel()
 	through, proxy := dbtest.Postgres(t).Through(t)
@@ -41,8 +42,9 @@ func TestFingerprintOfEachConnection(t *testing.T) {
 	cfg := snowkey.Config{MaxClockSkew: 20 * time.Millisecond, Window: time.Second}
 	seen := make(map[int64]bool)
 	fences := make(map[int64]bool)
-	conn := through.Connect(t)
+	var conn *sql.DB
 	for range 3 {
+		conn = through.Connect(t)
 		pool, err := snowkey.Open(t.Context(), open(t, through, conn, "lease"), cfg)
 		if err != nil {
 			t.Fatal(err)
@@ -65,13 +67,12 @@ func TestFingerprintOfEachConnection(t *testing.T) {
 		if err := pool.Close(context.Background()); err != nil && !errors.Is(err, context.DeadlineExceeded) { // on a busy machine
 			t.Error(err)
 		}
-		conn.SetMaxIdleConns(0) // closes the connection
-		conn.SetMaxIdleConns(2)
 	}
 	if len(fences) < 3 {
 		t.Errorf("%d fences; the fingerprint did not change, so this test proves nothing", len(fences))
 	}
 
+	conn.SetMaxOpenConns(1) // so the store can't keep it
 	conn.SetMaxIdleConns(-1)
 	ctx, cancel := context.WithTimeout(t.Context(), 1500*time.Millisecond)
 	defer cancel()

@@ -1,6 +1,7 @@
 package zkstore
 
 import (
+	"context"
 	"crypto/rand"
 	"errors"
 	"strings"
@@ -118,6 +119,49 @@ func requestsOfARenewal(t *testing.T, servers []string) {
 	}
 	if got := zxid() - before - 1; got != n {
 		t.Errorf("%d renewals were %d transactions", n, got)
+	}
+}
+
+// A moment is a context that calls f before the nth request of a call.
+type moment struct {
+	context.Context
+	n int
+	f func()
+}
+
+func (m *moment) Err() error {
+	if m.n--; m.n == 0 {
+		m.f()
+	}
+	return m.Context.Err()
+}
+
+// A claim is refused if the namespace is fenced before any of its requests.
+func fenceDuringAClaim(t *testing.T, servers []string) {
+	h := newHolder(t, connect(t, servers...), "/fence")
+	for n := 1; ; n++ {
+		_, err := h.Release(t.Context(), terms, h.held, h.held.Bound)
+		h.must(err)
+		p, fenced := h.probe(), false
+		ctx := &moment{t.Context(), n, func() {
+			fenced = true
+			later := terms
+			later.Ahead += int64(n) * 1_000_000 // so that each fence is another one
+			h.must(h.Fence(t.Context(), later, ""))
+		}}
+		row, ok, err := h.Claim(ctx, lease.Claim{Terms: terms, Seen: p.Row, Fence: p.Fence, Token: rand.Text(), Wanted: 1 << 62})
+		h.must(err)
+		if !fenced {
+			if !ok || n < 4 {
+				t.Errorf("a claim of %d requests that was not fenced returned %v", n-1, ok)
+			}
+			return
+		}
+		if ok {
+			t.Errorf("a claim that was fenced before request %d returned %+v", n, row)
+			return
+		}
+		h.claim()
 	}
 }
 

@@ -19,7 +19,7 @@ import (
 
 // Open leases a worker number from ZooKeeper. The caller closes the pool before the connection.
 func Open(ctx context.Context, servers []string) (*idgen.Pool, *zk.Conn, error) {
-	conn, _, err := zk.Connect(servers, 10*time.Second)
+	conn, _, err := zk.Connect(servers, 10*time.Second, zk.WithDialer(zkstore.Dialer(5*time.Second)))
 	if err != nil {
 		return nil, nil, err
 	}

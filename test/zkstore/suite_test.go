@@ -95,7 +95,8 @@ func (s operated) SetFingerprint(ctx context.Context, t lease.Terms, fingerprint
 func TestZooKeeper(t *testing.T) {
 	servers := []string{dbtest.ZooKeeper().Start(t).Address}
 	for name, test := range map[string]func(*testing.T, []string){
-		"suite": suite, "renewal of a deleted row": renewalOfADeletedRow, "requests of a renewal": requestsOfARenewal, "errors": errorsOfTheStore,
+		"suite": suite, "renewal of a deleted row": renewalOfADeletedRow, "requests of a renewal": requestsOfARenewal,
+		"fence during a claim": fenceDuringAClaim, "errors": errorsOfTheStore,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, servers) })
 	}

@@ -43,11 +43,12 @@ func ZooKeepers(t dbtest.TB, n int, options ...string) *ZooKeeper {
 		return port
 	}
 	for i := range n {
-		config := "standaloneEnabled=false\n"
+		var config strings.Builder
+		config.WriteString("standaloneEnabled=false\n")
 		for j := range n {
-			config += fmt.Sprintf("server.%d=127.0.0.1:%s:%s\n", j+1, link(i, j, peers[j]), link(i, j, elections[j]))
+			config.WriteString(fmt.Sprintf("server.%d=127.0.0.1:%s:%s\n", j+1, link(i, j, peers[j]), link(i, j, elections[j])))
 		}
-		s := dbtest.ZooKeeperMember(i+1, config, options...)
+		s := dbtest.ZooKeeperMember(i+1, config.String(), options...)
 		s.Answers = listens // it serves clients only if most of the ensemble runs
 		z.Members = append(z.Members, &ZooKeeperMember{s.Start(t)})
 	}

@@ -1,0 +1,25 @@
+-- Rows for the tables of chinook.postgres.sql.
+SET session_replication_role = replica;
+INSERT INTO public.album (album_id, title, artist_id) OVERRIDING SYSTEM VALUE VALUES (1, '1', 1);
+INSERT INTO public.album (album_id, title, artist_id) OVERRIDING SYSTEM VALUE VALUES (2, '2', 2);
+INSERT INTO public.artist (artist_id, name) OVERRIDING SYSTEM VALUE VALUES (1, '1');
+INSERT INTO public.artist (artist_id, name) OVERRIDING SYSTEM VALUE VALUES (2, '2');
+INSERT INTO public.customer (customer_id, first_name, last_name, company, address, city, state, country, postal_code, phone, fax, email, support_rep_id) OVERRIDING SYSTEM VALUE VALUES (1, '1', '1', '1', '1', '1', '1', '1', '1', '1', '1', '1', 1);
+INSERT INTO public.customer (customer_id, first_name, last_name, company, address, city, state, country, postal_code, phone, fax, email, support_rep_id) OVERRIDING SYSTEM VALUE VALUES (2, '2', '2', '2', '2', '2', '2', '2', '2', '2', '2', '2', 2);
+INSERT INTO public.employee (employee_id, last_name, first_name, title, reports_to, birth_date, hire_date, address, city, state, country, postal_code, phone, fax, email) OVERRIDING SYSTEM VALUE VALUES (1, '1', '1', '1', 1, '2022-03-01'::timestamptz + interval '1 day', '2022-03-01'::timestamptz + interval '1 day', '1', '1', '1', '1', '1', '1', '1', '1');
+INSERT INTO public.employee (employee_id, last_name, first_name, title, reports_to, birth_date, hire_date, address, city, state, country, postal_code, phone, fax, email) OVERRIDING SYSTEM VALUE VALUES (2, '2', '2', '2', 2, '2022-03-01'::timestamptz + interval '2 day', '2022-03-01'::timestamptz + interval '2 day', '2', '2', '2', '2', '2', '2', '2', '2');
+INSERT INTO public.genre (genre_id, name) OVERRIDING SYSTEM VALUE VALUES (1, '1');
+INSERT INTO public.genre (genre_id, name) OVERRIDING SYSTEM VALUE VALUES (2, '2');
+INSERT INTO public.invoice (invoice_id, customer_id, invoice_date, billing_address, billing_city, billing_state, billing_country, billing_postal_code, total) OVERRIDING SYSTEM VALUE VALUES (1, 1, '2022-03-01'::timestamptz + interval '1 day', '1', '1', '1', '1', '1', 1);
+INSERT INTO public.invoice (invoice_id, customer_id, invoice_date, billing_address, billing_city, billing_state, billing_country, billing_postal_code, total) OVERRIDING SYSTEM VALUE VALUES (2, 2, '2022-03-01'::timestamptz + interval '2 day', '2', '2', '2', '2', '2', 2);
+INSERT INTO public.invoice_line (invoice_line_id, invoice_id, track_id, unit_price, quantity) OVERRIDING SYSTEM VALUE VALUES (1, 1, 1, 1, 1);
+INSERT INTO public.invoice_line (invoice_line_id, invoice_id, track_id, unit_price, quantity) OVERRIDING SYSTEM VALUE VALUES (2, 2, 2, 2, 2);
+INSERT INTO public.media_type (media_type_id, name) OVERRIDING SYSTEM VALUE VALUES (1, '1');
+INSERT INTO public.media_type (media_type_id, name) OVERRIDING SYSTEM VALUE VALUES (2, '2');
+INSERT INTO public.playlist (playlist_id, name) OVERRIDING SYSTEM VALUE VALUES (1, '1');
+INSERT INTO public.playlist (playlist_id, name) OVERRIDING SYSTEM VALUE VALUES (2, '2');
+INSERT INTO public.playlist_track (playlist_id, track_id) OVERRIDING SYSTEM VALUE VALUES (1, 1);
+INSERT INTO public.playlist_track (playlist_id, track_id) OVERRIDING SYSTEM VALUE VALUES (2, 2);
+INSERT INTO public.track (track_id, name, album_id, media_type_id, genre_id, composer, milliseconds, bytes, unit_price) OVERRIDING SYSTEM VALUE VALUES (1, '1', 1, 1, 1, '1', 1, 1, 1);
+INSERT INTO public.track (track_id, name, album_id, media_type_id, genre_id, composer, milliseconds, bytes, unit_price) OVERRIDING SYSTEM VALUE VALUES (2, '2', 2, 2, 2, '2', 2, 2, 2);
+RESET session_replication_role;

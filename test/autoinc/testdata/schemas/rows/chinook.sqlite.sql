@@ -1,0 +1,25 @@
+-- Rows for the tables of chinook.sqlite.sql.
+PRAGMA foreign_keys = OFF;
+INSERT INTO "Album" ("AlbumId", "Title", "ArtistId") VALUES (1, 'v1', 1);
+INSERT INTO "Album" ("AlbumId", "Title", "ArtistId") VALUES (2, 'v2', 2);
+INSERT INTO "Artist" ("ArtistId", "Name") VALUES (1, 'v1');
+INSERT INTO "Artist" ("ArtistId", "Name") VALUES (2, 'v2');
+INSERT INTO "Customer" ("CustomerId", "FirstName", "LastName", "Company", "Address", "City", "State", "Country", "PostalCode", "Phone", "Fax", "Email", "SupportRepId") VALUES (1, 'v1', 'v1', 'v1', 'v1', 'v1', 'v1', 'v1', 'v1', 'v1', 'v1', 'v1', 1);
+INSERT INTO "Customer" ("CustomerId", "FirstName", "LastName", "Company", "Address", "City", "State", "Country", "PostalCode", "Phone", "Fax", "Email", "SupportRepId") VALUES (2, 'v2', 'v2', 'v2', 'v2', 'v2', 'v2', 'v2', 'v2', 'v2', 'v2', 'v2', 2);
+INSERT INTO "Employee" ("EmployeeId", "LastName", "FirstName", "Title", "ReportsTo", "BirthDate", "HireDate", "Address", "City", "State", "Country", "PostalCode", "Phone", "Fax", "Email") VALUES (1, 'v1', 'v1', 'v1', 1, '2020-01-01', '2020-01-01', 'v1', 'v1', 'v1', 'v1', 'v1', 'v1', 'v1', 'v1');
+INSERT INTO "Employee" ("EmployeeId", "LastName", "FirstName", "Title", "ReportsTo", "BirthDate", "HireDate", "Address", "City", "State", "Country", "PostalCode", "Phone", "Fax", "Email") VALUES (2, 'v2', 'v2', 'v2', 2, '2020-01-02', '2020-01-02', 'v2', 'v2', 'v2', 'v2', 'v2', 'v2', 'v2', 'v2');
+INSERT INTO "Genre" ("GenreId", "Name") VALUES (1, 'v1');
+INSERT INTO "Genre" ("GenreId", "Name") VALUES (2, 'v2');
+INSERT INTO "Invoice" ("InvoiceId", "CustomerId", "InvoiceDate", "BillingAddress", "BillingCity", "BillingState", "BillingCountry", "BillingPostalCode", "Total") VALUES (1, 1, '2020-01-01', 'v1', 'v1', 'v1', 'v1', 'v1', 1);
+INSERT INTO "Invoice" ("InvoiceId", "CustomerId", "InvoiceDate", "BillingAddress", "BillingCity", "BillingState", "BillingCountry", "BillingPostalCode", "Total") VALUES (2, 2, '2020-01-02', 'v2', 'v2', 'v2', 'v2', 'v2', 2);
+INSERT INTO "InvoiceLine" ("InvoiceLineId", "InvoiceId", "TrackId", "UnitPrice", "Quantity") VALUES (1, 1, 1, 1, 1);
+INSERT INTO "InvoiceLine" ("InvoiceLineId", "InvoiceId", "TrackId", "UnitPrice", "Quantity") VALUES (2, 2, 2, 2, 2);
+INSERT INTO "MediaType" ("MediaTypeId", "Name") VALUES (1, 'v1');
+INSERT INTO "MediaType" ("MediaTypeId", "Name") VALUES (2, 'v2');
+INSERT INTO "Playlist" ("PlaylistId", "Name") VALUES (1, 'v1');
+INSERT INTO "Playlist" ("PlaylistId", "Name") VALUES (2, 'v2');
+INSERT INTO "PlaylistTrack" ("PlaylistId", "TrackId") VALUES (1, 1);
+INSERT INTO "PlaylistTrack" ("PlaylistId", "TrackId") VALUES (2, 2);
+INSERT INTO "Track" ("TrackId", "Name", "AlbumId", "MediaTypeId", "GenreId", "Composer", "Milliseconds", "Bytes", "UnitPrice") VALUES (1, 'v1', 1, 1, 1, 'v1', 1, 1, 1);
+INSERT INTO "Track" ("TrackId", "Name", "AlbumId", "MediaTypeId", "GenreId", "Composer", "Milliseconds", "Bytes", "UnitPrice") VALUES (2, 'v2', 2, 2, 2, 'v2', 2, 2, 2);
+PRAGMA foreign_keys = ON;

@@ -1,0 +1,23 @@
+-- Rows for the tables of features.postgres.sql.
+SET session_replication_role = replica;
+INSERT INTO "Other Shop"."Us""er" ("Id", "shop's") OVERRIDING SYSTEM VALUE VALUES (1, 1);
+INSERT INTO "Other Shop"."Us""er" ("Id", "shop's") OVERRIDING SYSTEM VALUE VALUES (2, 2);
+INSERT INTO public.events (id, user_id, order_id, owner_id, owner_type, batch_id) OVERRIDING SYSTEM VALUE VALUES (1, 1, 1, 1, '1', 1);
+INSERT INTO public.events (id, user_id, order_id, owner_id, owner_type, batch_id) OVERRIDING SYSTEM VALUE VALUES (2, 2, 2, 2, '2', 2);
+INSERT INTO public.invoices (tenant, id, user_id) OVERRIDING SYSTEM VALUE VALUES (1, 1, 1);
+INSERT INTO public.invoices (tenant, id, user_id) OVERRIDING SYSTEM VALUE VALUES (2, 2, 2);
+INSERT INTO public.left_side (id, user_id) OVERRIDING SYSTEM VALUE VALUES (1, 1);
+INSERT INTO public.left_side (id, user_id) OVERRIDING SYSTEM VALUE VALUES (2, 2);
+INSERT INTO public.lines (order_id, no, note) OVERRIDING SYSTEM VALUE VALUES (1, 1, '1');
+INSERT INTO public.lines (order_id, no, note) OVERRIDING SYSTEM VALUE VALUES (2, 2, '2');
+INSERT INTO public.orders (id, user_id, user_state, total) OVERRIDING SYSTEM VALUE VALUES (1, 1, (enum_range(NULL::state))[1], 1);
+INSERT INTO public.orders (id, user_id, user_state, total) OVERRIDING SYSTEM VALUE VALUES (2, 2, (enum_range(NULL::state))[1], 2);
+INSERT INTO public.parcels (line_order, line_no, weight) OVERRIDING SYSTEM VALUE VALUES (1, 1, 1);
+INSERT INTO public.parcels (line_order, line_no, weight) OVERRIDING SYSTEM VALUE VALUES (2, 2, 2);
+INSERT INTO public.right_side (id) OVERRIDING SYSTEM VALUE VALUES (1);
+INSERT INTO public.right_side (id) OVERRIDING SYSTEM VALUE VALUES (2);
+INSERT INTO public.users (id, boss_id, name, email, state, updated_at) OVERRIDING SYSTEM VALUE VALUES (1, 1, '1', '1', (enum_range(NULL::state))[1], '2022-03-01'::timestamptz + interval '1 day');
+INSERT INTO public.users (id, boss_id, name, email, state, updated_at) OVERRIDING SYSTEM VALUE VALUES (2, 2, '2', '2', (enum_range(NULL::state))[1], '2022-03-01'::timestamptz + interval '2 day');
+INSERT INTO public.visits (day, id, user_id) OVERRIDING SYSTEM VALUE VALUES (1, 1, 1);
+INSERT INTO public.visits (day, id, user_id) OVERRIDING SYSTEM VALUE VALUES (2, 2, 2);
+RESET session_replication_role;

@@ -1,0 +1,85 @@
+package sqlstore_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/snowkey-go/snowkey"
+	"github.com/snowkey-go/snowkey/idgen/segment"
+	"github.com/snowkey-go/snowkey/idgen/segment/segmentstore"
+	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/lease"
+	"github.com/snowkey-go/snowkey/lease/sqlstore"
+)
+
+// TestOpenInATransaction opens a pool while a transaction has the only connection.
+func TestOpenInATransaction(t *testing.T) {
+	t.Parallel()
+	conn := dbtest.Postgres(t).Connect(t)
+	conn.SetMaxOpenConns(1)
+	tx, err := conn.Begin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tx.Rollback()
+	_, err = snowkey.Open(context.Background(), sqlstore.Postgres(conn), snowkey.Config{Window: time.Second, Logger: slog.New(slog.DiscardHandler)})
+	if blocked, ok := errors.AsType[*lease.BlockedError](err); !ok || !strings.Contains(blocked.Error(), "raise SetMaxOpenConns") {
+		t.Error(err)
+	}
+}
+
+// TestSegmentInATransaction draws numbers in transactions that have all connections but the
+// store's, and then in one that has the only connection.
+func TestSegmentInATransaction(t *testing.T) {
+	dbtest.EachServer(t, func(t *testing.T, db dbtest.DB) {
+		t.Parallel()
+		conn := db.Connect(t)
+		store := segmentstore.Postgres(conn)
+		if db.Dialect == "mysql" {
+			store = segmentstore.MySQL(conn)
+		}
+		if err := store.Migrate(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		for _, connections := range []int{2, 1} {
+			conn.SetMaxOpenConns(connections)
+			log := new(record)
+			s, err := segment.New(store, segment.Config{
+				Name: "orders", MinStep: 1, MaxStep: 1, Timeout: 500 * time.Millisecond, Logger: slog.New(slog.NewTextHandler(log, nil)),
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if warned := log.count("level=WARN", "only one connection") == 1; warned != (connections == 1) {
+				t.Errorf("%d connections: warned %v", connections, warned)
+			}
+			tx, err := conn.Begin()
+			if err != nil {
+				t.Fatal(err)
+			}
+			err = nil
+			for n := 0; n < 20 && err == nil; n++ {
+				_, err = s.Next(context.Background())
+			}
+			if _, blocked := errors.AsType[*segment.BlockedError](err); blocked != (connections == 1) || connections > 1 && err != nil {
+				t.Errorf("%d connections: %v", connections, err)
+			}
+			if err := tx.Rollback(); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := s.Next(t.Context()); err != nil {
+				t.Error(err)
+			}
+			if err := s.Close(t.Context()); err != nil {
+				t.Error(err)
+			}
+			for conn.Stats().InUse > 0 && t.Context().Err() == nil { // Close gives the connection back
+				time.Sleep(time.Millisecond)
+			}
+		}
+	})
+}

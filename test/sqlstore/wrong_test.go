@@ -1,0 +1,150 @@
+package sqlstore_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/snowkey-go/snowkey"
+	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/lease"
+	"github.com/snowkey-go/snowkey/lease/sqlstore"
+)
+
+// Open fails at once if a retry can't help, and says what to do.
+func TestOpenRefuses(t *testing.T) {
+	t.Parallel()
+	postgres := func(conn *sql.DB) lease.Store { return sqlstore.Postgres(conn) }
+	mysql := func(conn *sql.DB) lease.Store { return sqlstore.MySQL(conn) }
+	closed := func(dialect string) func(t *testing.T) *sql.DB {
+		return func(t *testing.T) *sql.DB {
+			conn := dbtest.Open(t, dialect).Connect(t)
+			conn.Close()
+			return conn
+		}
+	}
+	of := func(dialect string, statements ...string) func(t *testing.T) *sql.DB {
+		return func(t *testing.T) *sql.DB {
+			conn := dbtest.Open(t, dialect).Connect(t)
+			exec(t, conn, statements...)
+			return conn
+		}
+	}
+	none := func(*testing.T) *sql.DB { return nil }
+	columns := "CREATE TABLE real (namespace varchar(100), layout varchar(100), worker bigint, token varchar(100), revision bigint, bound bigint, expires_at bigint, label varchar(100), protocol bigint DEFAULT 2)"
+	view := "CREATE VIEW snowkey_lease AS SELECT * FROM real"
+	for name, test := range map[string]struct {
+		store func(*sql.DB) lease.Store
+		conn  func(t *testing.T) *sql.DB
+		want  string
+	}{
+		"Postgres for MySQL":      {postgres, of("mysql"), "sqlstore.MySQL"},
+		"Postgres for SQLite":     {postgres, of("sqlite"), "sqlstore.SQLite"},
+		"MySQL for Postgres":      {mysql, of("postgres"), "sqlstore.Postgres"},
+		"MySQL for SQLite":        {mysql, of("sqlite"), "sqlstore.SQLite"},
+		"no database of Postgres": {postgres, none, "no database"},
+		"no database of MySQL":    {mysql, none, "no database"},
+		"a closed *sql.DB":        {postgres, closed("postgres"), "open the *sql.DB again"},
+		"a view of Postgres":      {postgres, of("postgres", columns, view), "is a view"},
+		"a view of MySQL":         {mysql, of("mysql", strings.ReplaceAll(columns, "real", "`real`"), strings.ReplaceAll(view, "real", "`real`")), "is a view"},
+		"a partitioned table":     {postgres, of("postgres", strings.Replace(columns, "real", "snowkey_lease", 1)+" PARTITION BY HASH (worker)"), "is a partitioned table"},
+		"partitioned, with namespaces": {postgres, of("postgres", strings.Replace(columns, "real", "snowkey_lease", 1)+" PARTITION BY HASH (worker)",
+			"CREATE TABLE snowkey_lease_ns (namespace text, position bigint, layout text, fingerprint text, fence bigint, protocol bigint DEFAULT 2)"), "is a partitioned table"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			_, err := snowkey.Open(ctx, test.store(test.conn(t)), snowkey.Config{Logger: slog.New(slog.DiscardHandler)})
+			if permanent, ok := errors.AsType[*lease.PermanentError](err); !ok || ctx.Err() != nil || !strings.Contains(permanent.Error(), test.want) {
+				t.Errorf("%v", err)
+			}
+		})
+	}
+}
+
+// TestSelectLimit limits the rows that a SELECT without LIMIT returns.
+func TestSelectLimit(t *testing.T) {
+	t.Parallel()
+	for _, limit := range []int{1, 2} {
+		t.Run(fmt.Sprint(limit), func(t *testing.T) {
+			t.Parallel()
+			db := dbtest.MySQL(t).With(fmt.Sprint("sql_select_limit=", limit))
+			conn := db.Connect(t)
+			requireSetting(t, conn, "SELECT @@sql_select_limit", fmt.Sprint(limit))
+			for range 2 {
+				pool, _ := openPool(t, db, conn, time.Second)
+				if _, err := pool.Next(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// TestReadsEndTheirTransactions uses sessions in which a statement begins a transaction,
+// and the reads take locks.
+func TestReadsEndTheirTransactions(t *testing.T) {
+	t.Parallel()
+	db := dbtest.MySQL(t)
+	variable := map[bool]string{true: "tx_isolation", false: "transaction_isolation"}[db.MariaDB]
+	db = db.With("autocommit=0&" + variable + "=%27SERIALIZABLE%27")
+	for _, reserved := range []bool{false, true} {
+		t.Run(fmt.Sprint("reserved ", reserved), func(t *testing.T) {
+			conn := db.Connect(t)
+			conn.SetMaxIdleConns(10)
+			store := open(t, db, conn, fmt.Sprint("lease", reserved))
+			if reserved {
+				release, _ := store.Reserve()
+				defer release()
+			}
+			free(t, store)
+			reads := map[string]func() error{
+				"probe":   func() error { _, err := store.Probe(t.Context(), lease.Query{Terms: terms, Max: 1023}); return err },
+				"rows":    func() error { _, err := store.Rows(t.Context(), terms, 0, 1023); return err },
+				"layouts": func() error { _, _, err := store.Layouts(t.Context(), "ns"); return err },
+				"migrate": func() error { return store.Migrate(t.Context()) },
+			}
+			for name, read := range reads {
+				if err := read(); err != nil {
+					t.Fatal(name, err)
+				}
+				admin := db.Connect(t)
+				if open := dbtest.Rows(t, admin, "SELECT trx_query FROM information_schema.innodb_trx t JOIN information_schema.processlist p ON p.id = t.trx_mysql_thread_id WHERE p.db = DATABASE() AND p.id <> CONNECTION_ID()"); len(open) > 0 {
+					t.Errorf("%s: %d transactions are open", name, len(open))
+				}
+				admin.Close()
+			}
+		})
+	}
+}
+
+// TestReadOnlyForAWhile has connections that were opened while the database accepted only
+// reads. They must not be used again.
+func TestReadOnlyForAWhile(t *testing.T) {
+	t.Parallel()
+	db := dbtest.Postgres(t)
+	admin := db.Connect(t)
+	held := claimed(t, open(t, db, admin, "lease"))
+	readOnly := func(state string) {
+		t.Helper()
+		exec(t, admin, "DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET default_transaction_read_only = "+state+"', current_database()); END $$")
+	}
+	readOnly("on")
+	conn := db.Connect(t)
+	conn.SetMaxOpenConns(1)
+	store := open(t, db, conn, "lease")
+	renewal := lease.Renewal{Terms: terms, Held: held, Token: "second", Wanted: 1 << 62}
+	if _, _, err := store.Renew(t.Context(), renewal); err == nil {
+		t.Fatal("renewed a lease of a read-only database")
+	}
+	readOnly("off")
+	if _, ok, err := store.Renew(t.Context(), renewal); !ok || err != nil {
+		t.Errorf("%v, %v", ok, err)
+	}
+}
