@@ -104,23 +104,6 @@ func TestTally(t *testing.T) {
 	})
 }
 
-func TestWritesAreRecognised(t *testing.T) {
-	for text, want := range map[string]bool{
-		"SELECT n FROM a FOR UPDATE":                                 false,
-		"SET TRANSACTION READ WRITE":                                 false,
-		"WITH here AS (\nSELECT 1)\nUPDATE \"a\" SET n = 1":          true,
-		"UPDATE a AS b SET n = 1":                                    true,
-		"insert into a values (1) on duplicate key update n = n + 1": true,
-		"\nCREATE TABLE a (n INT)":                                   true,
-		"DELETE FROM a":                                              true,
-		"SELECT updated FROM a":                                      false,
-	} {
-		if got := write.MatchString(text); got != want {
-			t.Errorf("%q: %v, want %v", text, got, want)
-		}
-	}
-}
-
 func TestDurations(t *testing.T) {
 	var list durations
 	for i := range 99 {

