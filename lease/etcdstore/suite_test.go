@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	mvccpb "go.etcd.io/etcd/api/v3/mvccpb"
@@ -26,6 +27,8 @@ type memory struct {
 	keys    map[string]*mvccpb.KeyValue
 	cluster uint64
 	before  func() // called before each transaction
+	granted time.Time
+	ttl     int64
 }
 
 func newMemory(t *testing.T, options ...Option) (*Store, *memory) {
@@ -42,7 +45,12 @@ func newMemory(t *testing.T, options ...Option) (*Store, *memory) {
 func (m *memory) Close() error { return nil }
 
 func (m *memory) Grant(_ context.Context, ttl int64) (*clientv3.LeaseGrantResponse, error) {
+	m.granted, m.ttl = time.Now(), ttl
 	return &clientv3.LeaseGrantResponse{ID: 1, TTL: ttl}, nil
+}
+
+func (m *memory) TimeToLive(context.Context, clientv3.LeaseID, ...clientv3.LeaseOption) (*clientv3.LeaseTimeToLiveResponse, error) {
+	return &clientv3.LeaseTimeToLiveResponse{ID: 1, TTL: m.ttl - 1 - int64(time.Since(m.granted).Seconds()), GrantedTTL: m.ttl}, nil
 }
 
 func (m *memory) Txn(ctx context.Context) clientv3.Txn { return &txn{memory: m, ctx: ctx} }
