@@ -183,7 +183,7 @@ var tableNames = map[string]string{
 func (s shop) rows(t *testing.T) string {
 	t.Helper()
 	var lines []string
-	for _, table := range strings.Split(s.lines(t, tableNames[s.Dialect]), "\n") {
+	for table := range strings.SplitSeq(s.lines(t, tableNames[s.Dialect]), "\n") {
 		if table == "" || strings.Contains(table, "snowkey_migration") {
 			continue
 		}
