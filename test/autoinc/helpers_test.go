@@ -88,9 +88,6 @@ func requireNumber(t *testing.T, conn *sql.DB, want int, query string) {
 	}
 }
 
-// counting has a column with an auto-increment key.
-var counting = map[string]string{"postgres": "serial PRIMARY KEY", "mysql": "INT AUTO_INCREMENT PRIMARY KEY", "sqlite": "INTEGER PRIMARY KEY"}
-
 var quotes = map[string]string{"postgres": `"`, "sqlite": `"`, "mysql": "`"}
 
 func inspect(t *testing.T, conn *sql.DB, options catalog.Options) catalog.Report {
