@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -27,9 +28,9 @@ func TestStopIsLoggedOnce(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				var failing bool
+				var failing atomic.Bool
 				store := &hooked{Memory: new(leasetest.Memory), hook: func(ctx context.Context, _ string) error {
-					if failing {
+					if failing.Load() {
 						return test.fail(ctx)
 					}
 					return nil
@@ -38,9 +39,9 @@ func TestStopIsLoggedOnce(t *testing.T) {
 				cfg := config(0, 0)
 				cfg.Logger = slog.New(slog.NewTextHandler(&log, nil))
 				k, r := openKeeper(t, store, cfg)
-				failing = true
+				failing.Store(true)
 				time.Sleep(14 * time.Second) // less than TTL
-				failing = false
+				failing.Store(false)
 				time.Sleep(15 * time.Second)
 				synctest.Wait()
 				stops := strings.Count(log.String(), "level=WARN")
