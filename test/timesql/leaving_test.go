@@ -38,12 +38,13 @@ func open(t *testing.T, db dbtest.DB, conn *sql.DB) *idgen.Pool {
 // A writer inserts orders with keys of Snowkey, in pairs that differ by one if it can, until
 // it's stopped.
 type writer struct {
-	stop func()
-	ids  []int64
+	stop  func()
+	begun chan struct{} // closed when there are ten ids
+	ids   []int64
 }
 
 func startWriter(t *testing.T, conn *sql.DB, pool *idgen.Pool) *writer {
-	w := &writer{}
+	w := &writer{begun: make(chan struct{})}
 	quit := make(chan struct{})
 	var done sync.WaitGroup
 	w.stop = sync.OnceFunc(func() { close(quit); done.Wait() })
@@ -63,7 +64,9 @@ func startWriter(t *testing.T, conn *sql.DB, pool *idgen.Pool) *writer {
 					t.Errorf("a process with Snowkey: %v", err)
 					return
 				}
-				w.ids = append(w.ids, id)
+				if w.ids = append(w.ids, id); len(w.ids) == 10 {
+					close(w.begun)
+				}
 			}
 		}
 	})
@@ -114,7 +117,11 @@ func leave(t *testing.T, db dbtest.DB, byDefault bool) {
 		defer idgen.SetDefault(nil)
 	}
 	old := startWriter(t, shared, pool)
-	time.Sleep(50 * time.Millisecond)
+	select {
+	case <-old.begun:
+	case <-time.After(time.Minute):
+		t.Fatal("a process with Snowkey inserted no ten rows in a minute")
+	}
 	run(t, conn, "INSERT INTO items (id, order_id) SELECT id, id FROM orders")
 	if byDefault {
 		checkSQLDefaultRefuses(t, db, conn)
