@@ -444,9 +444,10 @@ func TestSessions(t *testing.T) {
 					patience = time.Duration(1+k) * time.Millisecond
 				}
 				ctx, cancel := context.WithTimeout(t.Context(), patience)
-				_, err := db.ExecContext(ctx, "INSERT INTO rows SELECT snowkey_next() FROM generate_series(1, 300)")
+				const many = "INSERT INTO rows SELECT snowkey_next() FROM generate_series(1, 300)"
+				_, err := db.ExecContext(ctx, many)
 				if pgconn.Timeout(err) && !cancelled { // pgx may use a connection again whose last statement was cancelled
-					_, err = db.ExecContext(ctx, "INSERT INTO rows SELECT snowkey_next() FROM generate_series(1, 300)")
+					_, err = db.ExecContext(ctx, many)
 				}
 				if err == nil {
 					_, err = db.ExecContext(ctx, "INSERT INTO rows SELECT snowkey_next(30)")
