@@ -239,7 +239,7 @@ func (v *verifier) verifyWidths() {
 func (v *verifier) verifyRoutines(ctx context.Context) error {
 	routines, err := database.NarrowRoutines(ctx, v.conn, v.Server)
 	for _, r := range routines {
-		i := slices.IndexFunc(v.plan.tables(), func(table catalog.Name) bool { return r.Mentions(table.Name) })
+		i := slices.IndexFunc(v.plan.tables(), func(table catalog.Name) bool { return r.Mentions(table.Schema, table.Name) })
 		if i >= 0 {
 			v.say(r.String(), Open, "it mentions %s and uses integers of fewer than 64 bits; check that none of them holds a key", v.name(v.plan.tables()[i]))
 		}

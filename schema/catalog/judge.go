@@ -171,7 +171,7 @@ func (s server) judgeTable(k *Key) {
 func (s server) judgeRoutine(ctx context.Context, conn *sql.Conn, keys []Key, r database.Routine) {
 	for i := range keys {
 		for _, column := range keys[i].Columns() {
-			if r.Mentions(column.Table.Name) {
+			if r.Mentions(column.Table.Schema, column.Table.Name) {
 				keys[i].find(NarrowRoutine, s.ifWidened(&keys[i]), keys[i].Column,
 					fmt.Sprintf("%s mentions %s and uses integers of fewer than 64 bits", r, s.name(column.Table)),
 					"make its parameters, variables and casts that hold a key bigint before the key is widened; snowkey migrate inspect --definitions prints a definition to start from")

@@ -92,8 +92,13 @@ func NarrowRoutines(ctx context.Context, conn *sql.Conn, s Server) ([]Routine, e
 }
 
 // Mentions reports whether the routine contains the name of the table as a whole word.
-func (r Routine) Mentions(table string) bool {
-	return regexp.MustCompile(`(?i)(^|[^\pL\pN_$])` + regexp.QuoteMeta(table) + `($|[^\pL\pN_$])`).MatchString(r.text)
+// A routine in another database of MySQL must contain the name of the schema too.
+func (r Routine) Mentions(schema, table string) bool {
+	return r.contains(table) && (r.schema == "" || strings.EqualFold(r.schema, schema) || r.contains(schema))
+}
+
+func (r Routine) contains(name string) bool {
+	return regexp.MustCompile(`(?i)(^|[^\pL\pN_$])` + regexp.QuoteMeta(name) + `($|[^\pL\pN_$])`).MatchString(r.text)
 }
 
 func (r Routine) String() string { return fmt.Sprintf("the %s %s", r.Kind, r.Name) }
