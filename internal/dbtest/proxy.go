@@ -1,34 +1,31 @@
 package dbtest
 
 import (
-	"errors"
 	"math/rand/v2"
 	"net"
 	"sync"
-	"time"
 )
 
-// A Proxy forwards connections to a server, and can lose a reply, hold back a request, or
-// change requests when a test asks for it. It doesn't parse the protocol, and simply counts the data of
-// one read as one request or reply. This works because drivers send a request in one
-// piece, as servers do with short replies.
+// A Proxy forwards connections to a server, and can lose a reply or change requests when a
+// test asks for it. It doesn't parse the protocol, and simply counts the data of one read as
+// one request or reply. This works because drivers send a request in one piece, as servers
+// do with short replies.
 //
 // A Proxy is safe for concurrent use. Use [DB.Through] to create one.
 type Proxy struct {
 	listener net.Listener
 
-	mu         sync.Mutex
-	servers    []endpoint // empty while the proxy is cut
-	conns      map[net.Conn]bool
-	lose, keep *countdown                                        // count replies and requests, respectively; nil unless we're waiting for one
-	kept       *line                                             // the line whose request we're holding back, or nil
-	answer     func(request []byte) (reply []byte, execute bool) // or nil
+	mu      sync.Mutex
+	servers []endpoint // empty while the proxy is cut
+	conns   map[net.Conn]bool
+	lose    *countdown                                        // counts replies; nil unless we're waiting for one
+	answer  func(request []byte) (reply []byte, execute bool) // or nil
 }
 
 // An endpoint is where a server listens, as net.Dial expects it.
 type endpoint struct{ network, address string }
 
-// A countdown fires on the n-th request or reply.
+// A countdown fires on the n-th reply.
 type countdown struct {
 	left int
 	out  chan struct{} // closed when it fires
@@ -110,9 +107,6 @@ func (p *Proxy) Cut() {
 
 func (p *Proxy) close() {
 	p.Cut()
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.deliver()
 	p.listener.Close()
 }
 
@@ -123,21 +117,11 @@ func (p *Proxy) close() {
 //
 // If the dropped reply was the last part of the response, the server has already
 // completed the request.
-func (p *Proxy) LoseReply(n int) (lost <-chan struct{}) { return p.countDown(&p.lose, n) }
-
-// KeepRequest makes the proxy hold back the n-th request from now on, counted across
-// all connections, until [Proxy.Deliver] is called. The returned channel is closed when
-// that request arrives. A new call replaces an earlier one that is still pending.
-//
-// The proxy accepts no connections while it is holding a request. Otherwise, a driver
-// that gives up could use another connection to cancel the request on the server.
-func (p *Proxy) KeepRequest(n int) (kept <-chan struct{}) { return p.countDown(&p.keep, n) }
-
-func (p *Proxy) countDown(c **countdown, n int) <-chan struct{} {
+func (p *Proxy) LoseReply(n int) (lost <-chan struct{}) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	*c = &countdown{left: n, out: make(chan struct{})}
-	return (*c).out
+	p.lose = &countdown{left: n, out: make(chan struct{})}
+	return p.lose.out
 }
 
 // Edit calls f with each request from now on. It may change the request, but not its
@@ -155,46 +139,6 @@ func (p *Proxy) Answer(f func(request []byte) (reply []byte, execute bool)) {
 	p.answer = f
 }
 
-// Deliver sends the held request to the server, even if its sender has gone by now, and
-// returns when the server has answered.
-func (p *Proxy) Deliver() error {
-	p.mu.Lock()
-	kept := p.kept
-	p.deliver()
-	p.mu.Unlock()
-	if kept == nil {
-		return errors.New("dbtest: the proxy has no request to deliver")
-	}
-	select {
-	case <-kept.answered:
-		return nil
-	case <-time.After(time.Minute):
-		return errors.New("dbtest: the server does not answer a late request")
-	}
-}
-
-// deliver wakes up the line that is waiting in keepBack. The caller must hold p.mu.
-func (p *Proxy) deliver() {
-	if p.kept != nil {
-		close(p.kept.delivered)
-		p.kept = nil
-	}
-}
-
-// counted counts one request or reply, and reports whether that ended the countdown, in
-// which case it removes it. The caller must hold the proxy's lock.
-func counted(c **countdown) bool {
-	if *c == nil {
-		return false
-	}
-	if (*c).left--; (*c).left > 0 {
-		return false
-	}
-	close((*c).out)
-	*c = nil
-	return true
-}
-
 func (p *Proxy) accept() {
 	for {
 		client, err := p.listener.Accept()
@@ -210,10 +154,6 @@ type line struct {
 	proxy          *Proxy
 	client, server net.Conn
 
-	// State of the held request, guarded by the proxy's lock.
-	delivered, answered chan struct{}
-	awaited             bool // whether answered still has to be closed
-
 	instead []byte // what the client gets instead of the next reply; guarded by the proxy's lock
 }
 
@@ -221,9 +161,6 @@ func (p *Proxy) serve(client net.Conn) {
 	defer client.Close()
 	p.mu.Lock()
 	servers := p.servers
-	if p.kept != nil {
-		servers = nil
-	}
 	p.mu.Unlock()
 	for _, i := range rand.Perm(len(servers)) {
 		server, err := net.Dial(servers[i].network, servers[i].address)
@@ -260,14 +197,12 @@ func (p *Proxy) untrack(conns ...net.Conn) {
 	}
 }
 
-// requests forwards the client's data. It doesn't read while a request is being held,
-// so it won't notice that the client has gone.
+// requests forwards the client's data.
 func (l *line) requests() {
 	buf := make([]byte, 64<<10)
 	for {
 		n, err := l.client.Read(buf)
 		if err != nil {
-			l.linger()
 			return
 		}
 		l.proxy.mu.Lock()
@@ -285,38 +220,9 @@ func (l *line) requests() {
 			l.instead = reply
 			l.proxy.mu.Unlock()
 		}
-		l.keepBack()
 		if _, err := l.server.Write(buf[:n]); err != nil {
 			return
 		}
-	}
-}
-
-// keepBack waits for Deliver if this is the request that KeepRequest asked for.
-func (l *line) keepBack() {
-	p := l.proxy
-	p.mu.Lock()
-	if !counted(&p.keep) {
-		p.mu.Unlock()
-		return
-	}
-	l.delivered, l.answered, l.awaited = make(chan struct{}), make(chan struct{}), true
-	p.kept = l
-	p.mu.Unlock()
-	<-l.delivered
-}
-
-// linger gives the server time to answer a request even though its sender has gone.
-func (l *line) linger() {
-	l.proxy.mu.Lock()
-	answered, awaited := l.answered, l.awaited
-	l.proxy.mu.Unlock()
-	if !awaited {
-		return
-	}
-	select {
-	case <-answered:
-	case <-time.After(time.Minute):
 	}
 }
 
@@ -346,10 +252,15 @@ func (l *line) replies() {
 func (l *line) heard(n int) (lost bool, instead []byte) {
 	l.proxy.mu.Lock()
 	defer l.proxy.mu.Unlock()
-	if l.awaited {
-		close(l.answered)
-		l.awaited = false
-	}
 	instead, l.instead = l.instead, nil
-	return n > 0 && counted(&l.proxy.lose), instead
+	c := l.proxy.lose
+	if n <= 0 || c == nil {
+		return false, instead
+	}
+	if c.left--; c.left > 0 {
+		return false, instead
+	}
+	close(c.out)
+	l.proxy.lose = nil
+	return true, instead
 }
