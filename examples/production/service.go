@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"net/http"
 	"os"
 	"sync/atomic"
@@ -100,10 +101,12 @@ func (s *service) drain(server *http.Server) error {
 	return server.Shutdown(ctx)
 }
 
+// fail logs an error. We don't send it, since it may contain the address of the database.
 func fail(w http.ResponseWriter, err error) {
+	slog.Error("production: a request failed", "error", err)
 	status := http.StatusInternalServerError
 	if _, ok := errors.AsType[*idgen.ClockError](err); ok || errors.Is(err, context.DeadlineExceeded) {
 		status = http.StatusServiceUnavailable
 	}
-	http.Error(w, err.Error(), status)
+	http.Error(w, http.StatusText(status), status)
 }

@@ -41,7 +41,8 @@ type Config struct {
 	Timeout time.Duration
 
 	// HTTP sends the requests. Set it if you need a client certificate, for instance.
-	// Defaults to a client with the settings of http.DefaultTransport.
+	// Redirects are never followed, because the token would go with them. Defaults to a
+	// client with the settings of http.DefaultTransport.
 	HTTP *http.Client
 }
 
@@ -125,6 +126,9 @@ func New(urls []string, cfg Config) (*Client, error) {
 	if own {
 		cfg.HTTP = &http.Client{Transport: http.DefaultTransport.(*http.Transport).Clone()}
 	}
+	direct := *cfg.HTTP
+	direct.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	cfg.HTTP = &direct
 	c := &Client{cfg: cfg, own: own, resting: make([]time.Time, len(urls))}
 	for i, text := range urls {
 		u, err := url.Parse(text)
@@ -334,6 +338,8 @@ func (c *Client) request(ctx context.Context, u *url.URL, n int) ([]int64, error
 	}
 	text := buffer.Bytes()
 	switch {
+	case response.StatusCode/100 == 3:
+		return fail("", 0, fmt.Errorf("it replied %s; the client follows no redirect, so use the URL of the service itself", response.Status))
 	case response.StatusCode != http.StatusOK && (json.Unmarshal(text, &body) != nil || body.Error.Code == ""):
 		return fail("", 0, fmt.Errorf("it replied %s", response.Status))
 	case response.StatusCode != http.StatusOK:

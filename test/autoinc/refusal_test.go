@@ -1,8 +1,11 @@
 package autoinc_test
 
 import (
+	"crypto/sha256"
 	"errors"
+	"fmt"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -128,6 +131,15 @@ func TestSQLiteAttachedRefused(t *testing.T) {
 	plan(t, conn, autoinc.PlanOptions{Except: []catalog.Name{{Schema: "other", Name: "t"}}})
 }
 
+// withoutKeys returns the text of a plan without the lines of its keys, and with the right
+// sum.
+func withoutKeys(file string) string {
+	title, rest, _ := strings.Cut(file, "\n")
+	_, body, _ := strings.Cut(rest, "\n")
+	body = regexp.MustCompile(`(?m)^-- key: .*\n`).ReplaceAllString(body, "")
+	return fmt.Sprintf("%s\n-- sum: %x\n%s", title, sha256.Sum256([]byte(body)), body)
+}
+
 // A plan is only valid for the database that it was made for, and only as long as that
 // doesn't change.
 func TestStalePlans(t *testing.T) {
@@ -135,6 +147,7 @@ func TestStalePlans(t *testing.T) {
 	each(t, func(t *testing.T, db dbtest.DB) {
 		s := newShop(t, db)
 		p := plan(t, s.conn, autoinc.PlanOptions{})
+		lines := number(t, s.conn, "SELECT count(*) FROM line")
 		refused := func(what string, err error) {
 			t.Helper()
 			if !errors.Is(err, autoinc.ErrPlan) {
@@ -151,11 +164,29 @@ func TestStalePlans(t *testing.T) {
 		if db.Dialect != "sqlite" { // SQLite files can have the same name
 			refused("another database", apply(newShop(t, open(t, db.Dialect)), p, ""))
 		}
-		edited := *p
-		edited.Phases = append([]autoinc.Phase(nil), p.Phases...)
-		edited.Phases[0].Steps = append([]autoinc.Step(nil), p.Phases[0].Steps...)
-		edited.Phases[0].Steps[0].SQL = "DROP TABLE line"
-		refused("an edited plan", apply(s, &edited, ""))
+		planned := []int{0, 4, 5} // the others can be without steps
+		for i, edit := range []func(s *autoinc.Step){
+			func(s *autoinc.Step) { s.SQL = "DELETE FROM line" },
+			func(s *autoinc.Step) { s.Undo = append(s.Undo, "DELETE FROM line") },
+			func(s *autoinc.Step) { s.Before = append(s.Before, "DELETE FROM line") },
+			func(s *autoinc.Step) { s.After = append(s.After, "DELETE FROM line") },
+			func(s *autoinc.Step) { s.Done = "DELETE FROM line" },
+			func(s *autoinc.Step) { s.Retry = "DELETE FROM line" },
+			func(s *autoinc.Step) { s.Size = "DELETE FROM line" },
+			func(s *autoinc.Step) { s.Unit = 100 * max(0, 1-s.Unit) },
+			func(s *autoinc.Step) { s.Lasting = !s.Lasting },
+		} {
+			edited := reread(t, p)
+			phase := &edited.Phases[planned[i%len(planned)]]
+			edit(&phase.Steps[0])
+			refused(fmt.Sprintf("edit %d of %s/1", i, phase.Name), apply(s, edited, ""))
+		}
+		keyless, err := autoinc.ReadPlan(strings.NewReader(withoutKeys(planText(t, p))))
+		if err != nil {
+			t.Fatal(err)
+		}
+		refused("a plan without keys", apply(s, keyless, ""))
+		requireNumber(t, s.conn, lines, "SELECT count(*) FROM line")
 		for other := range 2 {
 			dialect := []string{"sqlite", "postgres"}[other]
 			if dialect != db.Dialect && strings.Contains(strings.Join(dbtest.Databases(t), " "), dialect) {
