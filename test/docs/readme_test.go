@@ -128,6 +128,13 @@ func TestFiguresAreOfTheBenchmarks(t *testing.T) {
 		contains(readme, " | "+strings.Join(sizes, " | ")+" |\n")
 	}
 
+	bulk := cut(t, page, "### mariadb ", ": rows a second, inserted into these tables\n", "\n### ")
+	ent := regexp.MustCompile(`(?m)^\| ent, 1,000 rows \| \S+ \| \S+ \((\S+), `).FindStringSubmatch(bulk)
+	if ent == nil {
+		t.Fatal("the benchmarks have no rows of ent on MariaDB")
+	}
+	contains(readme, "With ent in bulk, MariaDB's rate is "+ent[1]+".")
+
 	// The speed of an id, and what filling the key of a row costs.
 	speed := cut(t, readme, "\n## Speed\n", "", "\n## ")
 	one := regexp.MustCompile(`(?m)^\| one goroutine \| (\S+ ns) \|.*time\.Since`).FindStringSubmatch(page)

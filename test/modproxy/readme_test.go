@@ -88,11 +88,11 @@ type reader struct {
 	env []string
 }
 
-// newReader returns a reader with an empty folder, whose go command builds with its usual
-// flags. It doesn't know the module proxy of the work tree, because readers have a clone.
+// newReader returns a reader with an empty folder, whose go command has its usual flags and
+// module cache. It doesn't know the work tree's module proxy, because readers have a clone.
 func newReader(t *testing.T) reader {
 	t.Helper()
-	env, err := modproxy.Env(t.TempDir(), t.TempDir())
+	env, err := modproxy.Env(t.TempDir(), "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,7 +100,7 @@ func newReader(t *testing.T) reader {
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	return reader{dir, append(env, "GOFLAGS=-modcacherw")}
+	return reader{dir, append(env, "GOFLAGS=")}
 }
 
 // This matches a block of code, along with the name of a file if the text before it has
