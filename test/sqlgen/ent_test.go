@@ -58,6 +58,6 @@ func TestEnt(t *testing.T) {
 		if err := migrate.Create(t.Context(), tables...); err != nil {
 			t.Fatal(err)
 		}
-		checkDefault(t, db, "persons")
+		checkDefault(t, conn, "persons")
 	}
 }
