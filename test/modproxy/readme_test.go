@@ -17,10 +17,7 @@ import (
 // For each ORM, a reader who starts with an empty folder and does what the README says
 // must end up with a program that runs.
 func TestReadmeFromAnEmptyFolder(t *testing.T) {
-	readme, err := os.ReadFile("../../README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	readme := dbtest.Must(os.ReadFile("../../README.md"))(t)
 	_, rest, _ := strings.Cut(string(readme), "\n## From an empty folder\n")
 	rest, _, _ = strings.Cut(rest, "\n## ")
 	start, rest, _ := strings.Cut(rest, "<details><summary><b>")
@@ -71,9 +68,7 @@ func (r reader) follow(t *testing.T, text string) {
 		}
 		switch lines := b[3]; {
 		case b[2] == "go":
-			if err := os.MkdirAll(filepath.Dir(filepath.Join(r.dir, name)), 0o755); err != nil {
-				t.Fatal(err)
-			}
+			dbtest.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(r.dir, name)), 0o755))
 			write(t, r.dir, name, lines)
 		case b[2] == "diff":
 			write(t, r.dir, "main.go", replace(t, read(t, r.dir, "main.go"), lines))

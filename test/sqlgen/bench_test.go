@@ -65,10 +65,7 @@ func BenchmarkInserts(b *testing.B) {
 				print, kinds = sqlgen.Writer{}.MariaDB, keyKinds["mariadb"]
 				setup = append(setup, "CREATE SEQUENCE numbers")
 			}
-			statements, err := print()
-			if err != nil {
-				b.Fatal(err)
-			}
+			statements := dbtest.Must(print())(b)
 			statements = append(statements, setup...)
 			for _, k := range kinds {
 				statements = append(statements, fmt.Sprintf("CREATE TABLE %s_ (%s, v int)", k.name, k.column))

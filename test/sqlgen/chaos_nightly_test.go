@@ -24,10 +24,7 @@ import (
 // tables are dropped and created again, unless it has a replica that lacks commits and takes
 // over in the end. No id may repeat.
 func TestNightlyTogether(t *testing.T) {
-	layout, err := idgen.NewLayout(time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC), time.Millisecond, idgen.Time(41), idgen.Worker(2), idgen.Sequence(12))
-	if err != nil {
-		t.Fatal(err)
-	}
+	layout := dbtest.Must(idgen.NewLayout(time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC), time.Millisecond, idgen.Time(41), idgen.Worker(2), idgen.Sequence(12)))(t)
 	w := sqlgen.Writer{Layout: layout, Window: window} // which has the worker number 3
 	for _, tt := range []struct {
 		name           string
@@ -73,14 +70,10 @@ func TestNightlyTogether(t *testing.T) {
 				standby := dbtest.StandbyOf(t, primary)
 				replica = standby.DB
 				lag = func() {
-					if err := standby.Lag(); err != nil {
-						t.Fatal(err)
-					}
+					dbtest.NoError(t, standby.Lag())
 				}
 				promote = func() {
-					if err := standby.Promote(); err != nil {
-						t.Fatal(err)
-					}
+					dbtest.NoError(t, standby.Promote())
 					run(t, standby.Connect(t), statements...) // the sequences may be damaged
 				}
 			}
@@ -97,9 +90,7 @@ func TestNightlyTogether(t *testing.T) {
 				time.Sleep(2 * time.Second)
 				lag()
 				time.Sleep(2 * time.Second) // what is made meanwhile is lost
-				if err := process.Kill(); err != nil {
-					t.Fatal(err)
-				}
+				dbtest.NoError(t, process.Kill())
 				promote()
 				c.database.Store(&replica)
 				time.Sleep(8 * time.Second)
@@ -176,12 +167,8 @@ func (c *chaos) start(db *sql.DB) (do func(what ...string), stop func() (repeate
 // kills kills the server and starts it again, twice.
 func (c *chaos) kills(process *dbtest.Process, do func(what ...string)) {
 	for range 2 {
-		if err := process.Kill(); err != nil {
-			c.Fatal(err)
-		}
-		if err := process.Start(); err != nil {
-			c.Fatal(err)
-		}
+		dbtest.NoError(c, process.Kill())
+		dbtest.NoError(c, process.Start())
 		do()
 	}
 }
@@ -189,9 +176,7 @@ func (c *chaos) kills(process *dbtest.Process, do func(what ...string)) {
 // clocks sets the server's clock back, ahead and right again.
 func (c *chaos) clocks(clock *dbtest.Clock, do func(what ...string)) {
 	for _, by := range []time.Duration{-800 * time.Millisecond, 5 * time.Second, 0} {
-		if err := clock.Set(by); err != nil {
-			c.Fatal(err)
-		}
+		dbtest.NoError(c, clock.Set(by))
 		do()
 	}
 }

@@ -33,10 +33,7 @@ func itemsWithDefault(expr schema.Expr) *schema.Table {
 // schema does not declare. MariaDB needs one for INSERT … SELECT.
 func TestEntClient(t *testing.T) {
 	t.Parallel()
-	pool, err := process()
-	if err != nil {
-		t.Fatal(err)
-	}
+	pool := dbtest.Must(process())(t)
 	dbtest.EachServer(t, func(t *testing.T, server dbtest.DB) {
 		t.Parallel()
 		name, expr := dialect.Postgres, schema.Expr("snowkey_next()")
@@ -47,9 +44,7 @@ func TestEntClient(t *testing.T) {
 		conn := server.Connect(t)
 		client := ent.NewClient(ent.Driver(entsqldialect.OpenDB(name, conn)))
 		client.Use(entid.Hook(pool))
-		if err := client.Schema.Create(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.NoError(t, client.Schema.Create(t.Context()))
 		addDefault(t, server, "id_items")
 		later := itemsWithDefault(expr) // a later version of the program has one more column
 		later.Columns = append(later.Columns, &schema.Column{Name: "note", Type: field.TypeString, Nullable: true})
@@ -61,14 +56,10 @@ func TestEntClient(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := m.Create(t.Context(), tt.table); err != nil {
-				t.Fatal(err)
-			}
+			dbtest.NoError(t, m.Create(t.Context(), tt.table))
 			run(t, conn, "DELETE FROM id_items")
 			items := []*ent.IDItemCreate{client.IDItem.Create().SetName("a").SetN(1), client.IDItem.Create().SetName("b").SetN(1)}
-			if err := client.IDItem.CreateBulk(items...).Exec(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			dbtest.NoError(t, client.IDItem.CreateBulk(items...).Exec(t.Context()))
 			_, err = conn.ExecContext(t.Context(), "INSERT INTO id_items (name, n) SELECT CONCAT(name, name), 2 FROM id_items")
 			works := tt.declares || server.Dialect == "mysql" && !server.MariaDB
 			if (err == nil) != works {

@@ -32,17 +32,11 @@ func TestPromotedStandby(t *testing.T) {
 	install(t, db, patient)
 	query(t, db, "SELECT snowkey_next()")
 	standby := dbtest.StandbyOf(t, primary)
-	if err := standby.Lag(); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.NoError(t, standby.Lag())
 	const some = "SELECT snowkey_next() UNION ALL SELECT * FROM snowkey_next(99) UNION ALL SELECT snowkey_next()"
 	before := query(t, db, some)
-	if err := process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	if err := standby.Promote(); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.NoError(t, process.Kill())
+	dbtest.NoError(t, standby.Promote())
 	requireAbove(t, query(t, standby.Connect(t), some), before)
 }
 
@@ -60,15 +54,11 @@ func TestDamagedSequences(t *testing.T) {
 		if written {
 			run(t, db, "CHECKPOINT")
 		}
-		if err := standby.Lag(); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.NoError(t, standby.Lag())
 		if written {
 			run(t, standby.Connect(t), "CHECKPOINT")
 		}
-		if err := standby.Promote(); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.NoError(t, standby.Promote())
 		db = standby.Connect(t)
 		version := count(t, db, "current_setting('server_version_num')::int")
 		_, err := db.Exec("SELECT snowkey_next()")
@@ -94,10 +84,7 @@ func TestCrash(t *testing.T) {
 	install(t, c, patient)
 	run(t, c, "CREATE TABLE rows (id bigint DEFAULT snowkey_next())")
 	for _, statement := range []string{"SELECT snowkey_next()", "SELECT snowkey_next(1)", "INSERT INTO rows DEFAULT VALUES RETURNING id"} {
-		open, err := c.BeginTx(t.Context(), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		open := dbtest.Must(c.BeginTx(t.Context(), nil))(t)
 		run(t, open, "SET LOCAL synchronous_commit = off")
 		query(t, open, statement)
 		run(t, c, "CHECKPOINT")
@@ -120,12 +107,8 @@ func TestCrash(t *testing.T) {
 // restart kills a server and starts it again.
 func restart(t *testing.T, process *dbtest.Process) {
 	t.Helper()
-	if err := process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	if err := process.Start(); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.NoError(t, process.Kill())
+	dbtest.NoError(t, process.Start())
 }
 
 // TestReservationSurvives kills the server right after the number was reserved by a session
@@ -157,25 +140,15 @@ func TestCrashAndClock(t *testing.T) {
 	install(t, db, sqlgen.Writer{})
 	run(t, db, "CREATE TABLE rows (id bigint DEFAULT snowkey_next())")
 	const insert = "INSERT INTO rows DEFAULT VALUES RETURNING id"
-	if err := clock.Set(30 * time.Minute); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.NoError(t, clock.Set(30*time.Minute))
 	before := query(t, db, insert)
-	if err := process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	if err := clock.Set(0); err != nil {
-		t.Fatal(err)
-	}
-	if err := process.Start(); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.NoError(t, process.Kill())
+	dbtest.NoError(t, clock.Set(0))
+	dbtest.NoError(t, process.Start())
 	if _, err := db.ExecContext(t.Context(), insert); err == nil || !strings.Contains(err.Error(), "ahead of the clock") {
 		t.Errorf("30 minutes back: %v", err)
 	}
-	if err := clock.Set(31 * time.Minute); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.NoError(t, clock.Set(31*time.Minute))
 	requireAbove(t, query(t, db, insert), before)
 }
 
@@ -185,14 +158,8 @@ func replicaOf(t *testing.T, primary dbtest.DB) (replica dbtest.DB, lag func()) 
 	t.Helper()
 	replica, _ = dbtest.Killable(t, "mysql", "server-id=2")
 	admin := replica.Connect(t)
-	from, err := mysql.ParseDSN(primary.DSN)
-	if err != nil {
-		t.Fatal(err)
-	}
-	to, err := mysql.ParseDSN(replica.DSN)
-	if err != nil {
-		t.Fatal(err)
-	}
+	from := dbtest.Must(mysql.ParseDSN(primary.DSN))(t)
+	to := dbtest.Must(mysql.ParseDSN(replica.DSN))(t)
 	_, port := clientOf(t, primary)
 	change, replication := "CHANGE REPLICATION SOURCE TO SOURCE_HOST = '127.0.0.1', SOURCE_PORT = %s, SOURCE_USER = '%s', SOURCE_PASSWORD = '%s', SOURCE_CONNECT_RETRY = 1, GET_SOURCE_PUBLIC_KEY = 1", "REPLICA"
 	if primary.MariaDB {
@@ -240,9 +207,7 @@ func TestMySQLPromotedReplica(t *testing.T) {
 	if _, err := live.ExecContext(t.Context(), "INSERT INTO `rows` (v) VALUES (1)"); err == nil || !strings.Contains(strings.ToLower(err.Error()), "binlog_format = statement") {
 		t.Errorf("with binlog_format = STATEMENT: %v", err)
 	}
-	if err := process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.NoError(t, process.Kill())
 	requireAbove(t, query(t, copied, k.some), before)
 }
 
@@ -257,10 +222,7 @@ func TestMySQLCrash(t *testing.T) {
 	run(t, db, k.on(t, k.patient)...)
 	run(t, db, "CREATE TABLE `rows` (id "+k.column+" PRIMARY KEY, v INT)", k.patient.MySQLTrigger("rows", "id"))
 	for range 2 {
-		open, err := db.BeginTx(t.Context(), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		open := dbtest.Must(db.BeginTx(t.Context(), nil))(t)
 		run(t, open, "INSERT INTO `rows` (v) "+many(40, "i"))
 		run(t, db, "INSERT INTO `rows` (v) "+many(400, "i"))
 		before := query(t, db, "SELECT id FROM `rows`")

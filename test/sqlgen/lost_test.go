@@ -119,9 +119,7 @@ func TestSnapshot(t *testing.T) {
 	query(t, db, "SELECT snowkey_next(99)")
 	files := dbtest.FilesOf(t, server)
 	before := query(t, db, "SELECT snowkey_next(99)")
-	if err := process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.NoError(t, process.Kill())
 	requireAbove(t, query(t, files.Connect(t), "SELECT snowkey_next(99)"), before)
 }
 
@@ -140,9 +138,7 @@ func checkClock(t *testing.T, db *sql.DB, clock *dbtest.Clock, some string) {
 	t.Helper()
 	set := func(by time.Duration) {
 		t.Helper()
-		if err := clock.Set(by); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.NoError(t, clock.Set(by))
 	}
 	// The first ids are ahead of the clock, by less than the clock is set now.
 	query(t, db, some)

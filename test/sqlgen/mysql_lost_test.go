@@ -70,10 +70,7 @@ func later(t *testing.T, db *sql.DB) {
 
 func session(t *testing.T, db *sql.DB) *sql.Conn {
 	t.Helper()
-	conn, err := db.Conn(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := dbtest.Must(db.Conn(t.Context()))(t)
 	t.Cleanup(func() { conn.Close() })
 	return conn
 }
@@ -146,10 +143,7 @@ func TestMySQLDump(t *testing.T) {
 // the port of the server.
 func clientOf(t *testing.T, db dbtest.DB) (args []string, port string) {
 	t.Helper()
-	cfg, err := mysql.ParseDSN(db.DSN)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cfg := dbtest.Must(mysql.ParseDSN(db.DSN))(t)
 	host, port, _ := strings.Cut(cfg.Addr, ":")
 	return []string{"--no-defaults", "--host=" + host, "--port=" + port, "--user=" + cfg.User, "--password=" + cfg.Passwd, cfg.DBName}, port
 }
@@ -196,10 +190,7 @@ func TestMySQLWaits(t *testing.T) {
 		"IF v DIV 4096 < tick THEN", "IF raising THEN SET raising = FALSE, tick = 1;")...)
 	run(t, db, "CREATE TABLE `rows` (id BIGINT NOT NULL PRIMARY KEY, v INT)", sqlgen.Writer{}.MySQLTrigger("rows", "id"), "INSERT INTO `rows` (v) VALUES (0)")
 	for range 2 {
-		tx, err := db.BeginTx(t.Context(), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		tx := dbtest.Must(db.BeginTx(t.Context(), nil))(t)
 		defer tx.Rollback()
 		run(t, tx, "SET SESSION innodb_lock_wait_timeout = 1", "INSERT INTO `rows` (v) VALUES (1)")
 	}
@@ -225,10 +216,7 @@ func TestMySQLSnapshot(t *testing.T) {
 	server, k := mySQLServer(t)
 	db := server.Connect(t)
 	run(t, db, k.on(t, k.w)...)
-	tx, err := db.BeginTx(t.Context(), &sql.TxOptions{Isolation: sql.LevelRepeatableRead})
-	if err != nil {
-		t.Fatal(err)
-	}
+	tx := dbtest.Must(db.BeginTx(t.Context(), &sql.TxOptions{Isolation: sql.LevelRepeatableRead}))(t)
 	defer tx.Rollback()
 	query(t, tx, "SELECT COUNT(*) FROM snowkey_lease")
 	reservationGone(t, db, tx)

@@ -29,10 +29,7 @@ func mySQL(t *testing.T) dbtest.DB {
 // onMySQL is without on MySQL.
 func onMySQL(t *testing.T, w sqlgen.Writer, edits ...string) []string {
 	t.Helper()
-	statements, err := w.MySQL()
-	if err != nil {
-		t.Fatal(err)
-	}
+	statements := dbtest.Must(w.MySQL())(t)
 	return edited(t, statements, edits...)
 }
 
@@ -49,10 +46,7 @@ func mariaDB(t *testing.T) dbtest.DB {
 // onMariaDB is without on MariaDB.
 func onMariaDB(t *testing.T, w sqlgen.Writer, edits ...string) []string {
 	t.Helper()
-	statements, err := w.MariaDB()
-	if err != nil {
-		t.Fatal(err)
-	}
+	statements := dbtest.Must(w.MariaDB())(t)
 	return edited(t, statements, edits...)
 }
 
@@ -76,25 +70,14 @@ func TestMySQLSessions(t *testing.T) {
 	run(t, db, on(t, w)...)
 	run(t, db, on(t, w)...)
 	run(t, db, "CREATE TABLE `rows` (id "+kind.column+", v INT, KEY (id)) ENGINE = InnoDB", w.MySQLTrigger("rows", "id"))
-	pool, err := snowkey.Open(t.Context(), sqlstore.MySQL(db), snowkey.Config{Layout: layout})
-	if err != nil {
-		t.Fatal(err)
-	}
+	pool := dbtest.Must(snowkey.Open(t.Context(), sqlstore.MySQL(db), snowkey.Config{Layout: layout}))(t)
 	defer pool.Close(context.Background())
-	open, err := db.BeginTx(t.Context(), &sql.TxOptions{Isolation: sql.LevelSerializable})
-	if err != nil {
-		t.Fatal(err)
-	}
+	open := dbtest.Must(db.BeginTx(t.Context(), &sql.TxOptions{Isolation: sql.LevelSerializable}))(t)
 	run(t, open, "INSERT INTO `rows` (v) VALUES (1), (2)")
-	undone, err := db.BeginTx(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	undone := dbtest.Must(db.BeginTx(t.Context(), nil))(t)
 	run(t, undone, "INSERT INTO `rows` (v) VALUES (3)")
 	taken := query(t, undone, "SELECT id FROM `rows` WHERE v = 3")[0]
-	if err := undone.Rollback(); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.NoError(t, undone.Rollback())
 	var wait sync.WaitGroup
 	for i := range 8 {
 		wait.Go(func() {

@@ -113,26 +113,14 @@ func TestGORM(t *testing.T) {
 			dialector = postgres.New(postgres.Config{Conn: conn})
 			tables["sales"] = []any{&Sale{}, &Sale{}, &LaterSale{}}
 		}
-		program, err := gorm.Open(dialector, &gorm.Config{Logger: logger.Discard})
-		if err != nil {
-			t.Fatal(err)
-		}
-		pool, err := process()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := program.Use(gormid.New(gormid.Config{Source: pool})); err != nil {
-			t.Fatal(err)
-		}
-		if err := program.AutoMigrate(&Purchase{}); err != nil {
-			t.Fatal(err)
-		}
+		program := dbtest.Must(gorm.Open(dialector, &gorm.Config{Logger: logger.Discard}))(t)
+		pool := dbtest.Must(process())(t)
+		dbtest.NoError(t, program.Use(gormid.New(gormid.Config{Source: pool})))
+		dbtest.NoError(t, program.AutoMigrate(&Purchase{}))
 		addDefault(t, server, "purchases")
 		for table, models := range tables {
 			for _, model := range models {
-				if err := program.AutoMigrate(model); err != nil {
-					t.Fatal(err)
-				}
+				dbtest.NoError(t, program.AutoMigrate(model))
 				checkDefault(t, conn, table)
 			}
 			if err := gormid.Check(t.Context(), program, models[2]); err != nil {

@@ -162,9 +162,7 @@ func TestControlSystem(t *testing.T) {
 			break
 		}
 	}
-	if err := tx.Rollback(); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.NoError(t, tx.Rollback())
 	check(err)
 
 	check(refused(t, owner, without(t, sqlgen.Writer{})), "snowkey_lease", "snowkey_lease_ns")
@@ -187,10 +185,7 @@ func TestControlSystem(t *testing.T) {
 // user.
 func userOf(t *testing.T, db dbtest.DB, admin *sql.DB, grants ...string) (name string, as *sql.DB) {
 	t.Helper()
-	cfg, err := mysql.ParseDSN(db.DSN)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cfg := dbtest.Must(mysql.ParseDSN(db.DSN))(t)
 	name = fmt.Sprintf("u%d", time.Now().UnixNano()%1e15)
 	run(t, admin, "CREATE USER '"+name+"'@'%' IDENTIFIED BY '"+password+"'")
 	t.Cleanup(func() {
@@ -207,10 +202,7 @@ func userOf(t *testing.T, db dbtest.DB, admin *sql.DB, grants ...string) (name s
 // grant gives privileges to a user. DATABASE stands for all tables of the database.
 func grant(t *testing.T, db dbtest.DB, admin *sql.DB, user string, privileges ...string) {
 	t.Helper()
-	cfg, err := mysql.ParseDSN(db.DSN)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cfg := dbtest.Must(mysql.ParseDSN(db.DSN))(t)
 	for _, p := range privileges {
 		run(t, admin, "GRANT "+strings.ReplaceAll(p, "DATABASE", "`"+cfg.DBName+"`.*")+" TO '"+user+"'@'%'")
 	}

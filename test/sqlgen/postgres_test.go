@@ -57,10 +57,7 @@ func TestRefusedServers(t *testing.T) {
 
 func install(t *testing.T, db *sql.DB, w sqlgen.Writer) {
 	t.Helper()
-	statements, err := w.Postgres()
-	if err != nil {
-		t.Fatal(err)
-	}
+	statements := dbtest.Must(w.Postgres())(t)
 	run(t, db, statements...)
 }
 
@@ -68,10 +65,7 @@ func install(t *testing.T, db *sql.DB, w sqlgen.Writer) {
 // one.
 func without(t *testing.T, w sqlgen.Writer, edits ...string) []string {
 	t.Helper()
-	statements, err := w.Postgres()
-	if err != nil {
-		t.Fatal(err)
-	}
+	statements := dbtest.Must(w.Postgres())(t)
 	return edited(t, statements, edits...)
 }
 
@@ -128,14 +122,10 @@ func column[T any](t *testing.T, db queryer, text string) (values []T) {
 	defer rows.Close()
 	for rows.Next() {
 		var value T
-		if err := rows.Scan(&value); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.NoError(t, rows.Scan(&value))
 		values = append(values, value)
 	}
-	if err := rows.Err(); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.NoError(t, rows.Err())
 	return values
 }
 
@@ -148,27 +138,16 @@ func count(t *testing.T, db *sql.DB, what string) int64 {
 // the server may still execute one that was cancelled.
 func countIDs(t *testing.T, db *sql.DB, table string) (all, different int64) {
 	t.Helper()
-	if err := db.QueryRowContext(t.Context(), "SELECT count(*), count(DISTINCT id) FROM "+table).Scan(&all, &different); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.NoError(t, db.QueryRowContext(t.Context(), "SELECT count(*), count(DISTINCT id) FROM "+table).Scan(&all, &different))
 	return all, different
 }
 
 // layouts are the presets that SQL can make.
 func layouts(t *testing.T) []idgen.Layout {
 	t.Helper()
-	baidu, err := idgen.Baidu().WithEpoch(time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC))
-	if err != nil {
-		t.Fatal(err)
-	}
-	raindrop, err := idgen.Raindrop(idgen.RaindropConfig{Epoch: time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC), Unit: time.Millisecond, TimeBits: 55, WorkerBits: 3, EndBits: 1, End: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	twitter, err := idgen.Twitter().WithFixed("datacenter", 21)
-	if err != nil {
-		t.Fatal(err)
-	}
+	baidu := dbtest.Must(idgen.Baidu().WithEpoch(time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC)))(t)
+	raindrop := dbtest.Must(idgen.Raindrop(idgen.RaindropConfig{Epoch: time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC), Unit: time.Millisecond, TimeBits: 55, WorkerBits: 3, EndBits: 1, End: 1}))(t)
+	twitter := dbtest.Must(idgen.Twitter().WithFixed("datacenter", 21))(t)
 	return []idgen.Layout{
 		idgen.DefaultLayout(), idgen.JSSafe(), twitter, idgen.Twitter2015(), idgen.Discord(), idgen.Instagram(),
 		idgen.Sonyflake(), baidu, idgen.TSID(), idgen.DatacenterProcess(), raindrop,
@@ -245,17 +224,11 @@ func TestReserved(t *testing.T) {
 	store := sqlstore.Postgres(db)
 	cfg := snowkey.Config{Layout: layout}
 	install(t, db, sqlgen.Writer{Layout: layout})
-	pool, err := snowkey.Open(t.Context(), store, cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	pool := dbtest.Must(snowkey.Open(t.Context(), store, cfg))(t)
 	defer pool.Close(context.Background())
 	seen := make(map[int64]bool)
 	for range 100 {
-		id, err := pool.Next(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		id := dbtest.Must(pool.Next(t.Context()))(t)
 		for _, id := range append(query(t, db, "SELECT snowkey_next() FROM generate_series(1, 50)"), id) {
 			if seen[id] {
 				t.Fatalf("%d was issued twice", id)
@@ -278,10 +251,7 @@ func TestReserved(t *testing.T) {
 		}
 		defer pool.Close(context.Background())
 	}
-	findings, err := snowkey.Doctor(t.Context(), store, cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	findings := dbtest.Must(snowkey.Doctor(t.Context(), store, cfg))(t)
 	for _, f := range findings {
 		if f.Kind == "expires-ahead" {
 			t.Errorf("doctor: %s", f.Text)
@@ -329,10 +299,7 @@ func reservedOnce(t *testing.T, db *sql.DB, layout idgen.Layout, on statements) 
 // twoWorkers has two worker numbers, and SQL gets the second one.
 func twoWorkers(t *testing.T) idgen.Layout {
 	t.Helper()
-	layout, err := idgen.NewLayout(time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC), time.Millisecond, idgen.Time(41), idgen.Worker(1), idgen.Sequence(12))
-	if err != nil {
-		t.Fatal(err)
-	}
+	layout := dbtest.Must(idgen.NewLayout(time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC), time.Millisecond, idgen.Time(41), idgen.Worker(1), idgen.Sequence(12)))(t)
 	return layout
 }
 
@@ -350,16 +317,11 @@ func TestFence(t *testing.T) {
 func checkFence(t *testing.T, db *sql.DB, store *sqlstore.Store, after time.Duration) {
 	t.Helper()
 	cfg := snowkey.Config{MaxWorker: 9}
-	pool, err := snowkey.Open(t.Context(), store, cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	pool := dbtest.Must(snowkey.Open(t.Context(), store, cfg))(t)
 	pool.Close(t.Context())
 	query(t, db, "SELECT snowkey_next()")
 	time.Sleep(after)
-	if err := snowkey.Fence(t.Context(), store, cfg); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.NoError(t, snowkey.Fence(t.Context(), store, cfg))
 	fence := query(t, db, "SELECT fence FROM snowkey_lease_ns")[0]
 	db.SetMaxIdleConns(0) // so that the next query has a new session
 	id := query(t, db, "SELECT snowkey_next()")[0]
@@ -381,24 +343,13 @@ func TestSessions(t *testing.T) {
 	db := postgreSQL(t).Connect(t)
 	install(t, db, sqlgen.Writer{})
 	run(t, db, "CREATE TABLE rows (id bigint DEFAULT snowkey_next())")
-	open, err := db.BeginTx(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	open := dbtest.Must(db.BeginTx(t.Context(), nil))(t)
 	run(t, open, "INSERT INTO rows DEFAULT VALUES")
-	serializable, err := db.BeginTx(t.Context(), &sql.TxOptions{Isolation: sql.LevelSerializable})
-	if err != nil {
-		t.Fatal(err)
-	}
+	serializable := dbtest.Must(db.BeginTx(t.Context(), &sql.TxOptions{Isolation: sql.LevelSerializable}))(t)
 	run(t, serializable, "INSERT INTO rows DEFAULT VALUES")
-	undone, err := db.BeginTx(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	undone := dbtest.Must(db.BeginTx(t.Context(), nil))(t)
 	taken := query(t, undone, "INSERT INTO rows DEFAULT VALUES RETURNING id")[0]
-	if err := undone.Rollback(); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.NoError(t, undone.Rollback())
 	var wait sync.WaitGroup
 	for i := range 8 {
 		wait.Go(func() {
@@ -484,10 +435,7 @@ func TestFirst(t *testing.T) {
 		cfg := snowkey.Config{Layout: tt.layout, Namespace: fmt.Sprint("n", i), PreferSame: true}
 		install(t, db, sqlgen.Writer{Layout: tt.layout, Namespace: cfg.Namespace, Name: fmt.Sprint("next", i)})
 		for range 3 {
-			pool, err := snowkey.Open(t.Context(), sqlstore.Postgres(db), cfg)
-			if err != nil {
-				t.Fatal(err)
-			}
+			pool := dbtest.Must(snowkey.Open(t.Context(), sqlstore.Postgres(db), cfg))(t)
 			defer pool.Close(context.Background())
 		}
 		if rows := count(t, db, "count(*) FROM snowkey_lease WHERE namespace = '"+cfg.Namespace+"'"); rows != tt.rows {
