@@ -65,7 +65,7 @@ func start(t *testing.T, db *sql.DB, cfg token.Config) *httptest.Server {
 	if err := users.migrate(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	store, err := openStore(t.Context(), db, signer)
+	store, err := openStore(t.Context(), db)
 	if err != nil {
 		t.Fatal(err)
 	}

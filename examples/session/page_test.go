@@ -50,7 +50,10 @@ func currentUser(r *http.Request) (user int64, session token.Token, err error) {
 	return user, session, err
 }
 
-func logout(r *http.Request, session token.Token) error  { return store.Revoke(r.Context(), session.ID) }
+func logout(r *http.Request, user int64, session token.Token) error {
+	return store.Revoke(r.Context(), user, session.ID)
+}
+
 func logoutEverywhere(r *http.Request, user int64) error { return store.RevokeUser(r.Context(), user) }
 
 func openSigner(ctx context.Context, db *sql.DB) error {
@@ -92,7 +95,7 @@ func TestPageRuns(t *testing.T) {
 	if user != 7 || err != nil {
 		t.Fatal(user, err)
 	}
-	if err := logout(one, session); err != nil {
+	if err := logout(one, user, session); err != nil {
 		t.Fatal(err)
 	}
 	if _, _, err := currentUser(one); err != token.ErrEnded {
@@ -158,7 +161,7 @@ func TestStatements(t *testing.T) {
 			return strings.Join(dbtest.Rows(t, conn, "SELECT id FROM snowkey_session ORDER BY id"), " ")
 		}
 		for i, user := range []string{"7", "7", "8"} {
-			if _, err := conn.Exec("INSERT INTO snowkey_session (id, user_id, hash, seen) VALUES (250000000000000001 + " + string(rune('0'+i)) + ", " + user + ", 'x', 1)"); err != nil {
+			if _, err := conn.Exec("INSERT INTO snowkey_session (id, user_id, hash, seen, expires) VALUES (250000000000000001 + " + string(rune('0'+i)) + ", " + user + ", 'x', 1, 2)"); err != nil {
 				t.Fatal(err)
 			}
 		}
