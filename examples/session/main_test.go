@@ -57,7 +57,7 @@ func start(t *testing.T, db *sql.DB, cfg token.Config) *httptest.Server {
 	signer := dbtest.Must(token.New(cfg))(t)
 	users := &users{db: db, ids: ids}
 	dbtest.NoError(t, users.migrate(t.Context()))
-	store := dbtest.Must(openStore(t.Context(), db, signer))(t)
+	store := dbtest.Must(openStore(t.Context(), db))(t)
 	server := httptest.NewTLSServer(newHandler(users, &sessions{signer, store}))
 	t.Cleanup(server.Close)
 	return server

@@ -50,7 +50,10 @@ func currentUser(r *http.Request) (user int64, session token.Token, err error) {
 	return user, session, err
 }
 
-func logout(r *http.Request, session token.Token) error  { return store.Revoke(r.Context(), session.ID) }
+func logout(r *http.Request, user int64, session token.Token) error {
+	return store.Revoke(r.Context(), user, session.ID)
+}
+
 func logoutEverywhere(r *http.Request, user int64) error { return store.RevokeUser(r.Context(), user) }
 
 func openSigner(ctx context.Context, db *sql.DB) error {
@@ -88,7 +91,7 @@ func TestPageRuns(t *testing.T) {
 	if user != 7 || err != nil {
 		t.Fatal(user, err)
 	}
-	dbtest.NoError(t, logout(one, session))
+	dbtest.NoError(t, logout(one, user, session))
 	if _, _, err := currentUser(one); err != token.ErrEnded {
 		t.Errorf("after the logout: %v", err)
 	}
@@ -127,7 +130,7 @@ func TestStatements(t *testing.T) {
 			return strings.Join(dbtest.Rows(t, conn, "SELECT id FROM snowkey_session ORDER BY id"), " ")
 		}
 		for i, user := range []string{"7", "7", "8"} {
-			dbtest.Must(conn.Exec("INSERT INTO snowkey_session (id, user_id, hash, seen) VALUES (250000000000000001 + " + string(rune('0'+i)) + ", " + user + ", 'x', 1)"))(t)
+			dbtest.Must(conn.Exec("INSERT INTO snowkey_session (id, user_id, hash, seen, expires) VALUES (250000000000000001 + " + string(rune('0'+i)) + ", " + user + ", 'x', 1, 2)"))(t)
 		}
 		statements := strings.Split(strings.TrimSpace(strings.Join(blocksOf(t, "sql"), "")), "\n")
 		if len(statements) != 4 {

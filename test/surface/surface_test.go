@@ -30,8 +30,8 @@ var limits = []struct {
 	{[]string{"schema/pk"}, 125},
 	{[]string{"schema/pk/public"}, 33},
 	{[]string{"token"}, 20},
-	{[]string{"token/sqltoken"}, 15},
-	{[]string{"token/redistoken"}, 7},
+	{[]string{"token/sqltoken"}, 16},
+	{[]string{"token/redistoken"}, 8},
 }
 
 const root = "../.."
