@@ -15,7 +15,6 @@ import (
 
 // A backfill must pause while a standby lags behind, and then continue without help.
 func TestBackfillWaitsForReplicas(t *testing.T) {
-	t.Parallel()
 	one(t, "postgres")
 	t.Parallel()
 	primary := dbtest.Durable(t, "postgres")
