@@ -53,10 +53,14 @@ var ofMySQL = mySQLKind{
 func mySQLServer(t *testing.T) (dbtest.DB, mySQLKind) {
 	t.Helper()
 	db := dbtest.MySQL(t)
+	return db, kindOf(db)
+}
+
+func kindOf(db dbtest.DB) mySQLKind {
 	if db.MariaDB {
-		return db, ofMariaDB
+		return ofMariaDB
 	}
-	return db, ofMySQL
+	return ofMySQL
 }
 
 // later waits until tables that are created now have a later time of creation, which the

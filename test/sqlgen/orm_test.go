@@ -57,8 +57,7 @@ func installDefault(t *testing.T, server dbtest.DB) {
 	t.Helper()
 	on := without
 	if server.Dialect == "mysql" {
-		_, kind := mySQLServer(t)
-		on = kind.on
+		on = kindOf(server).on
 	}
 	run(t, server.Since(t, 15).Connect(t), on(t, sqlgen.Writer{})...)
 }

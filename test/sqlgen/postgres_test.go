@@ -11,8 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5/pgconn"
-
 	"github.com/snowkey-go/snowkey"
 	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
@@ -215,55 +213,6 @@ func fixed(l idgen.Layout) (values []int64) {
 	return values
 }
 
-// TestReserved has a process that can lease every worker number, and SQL, make ids in
-// the same namespace. The process never gets the reserved number.
-func TestReserved(t *testing.T) {
-	t.Parallel()
-	layout := twoWorkers(t)
-	db := postgreSQL(t).Connect(t)
-	store := sqlstore.Postgres(db)
-	cfg := snowkey.Config{Layout: layout}
-	install(t, db, sqlgen.Writer{Layout: layout})
-	pool := dbtest.Must(snowkey.Open(t.Context(), store, cfg))(t)
-	defer pool.Close(context.Background())
-	seen := make(map[int64]bool)
-	for range 100 {
-		id := dbtest.Must(pool.Next(t.Context()))(t)
-		for _, id := range append(query(t, db, "SELECT snowkey_next() FROM generate_series(1, 50)"), id) {
-			if seen[id] {
-				t.Fatalf("%d was issued twice", id)
-			}
-			seen[id] = true
-		}
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
-	defer cancel()
-	if second, err := snowkey.Open(ctx, store, cfg); err == nil {
-		second.Close(context.Background())
-		t.Error("a second process leased a worker number")
-	}
-	other := snowkey.Config{Layout: layout, Namespace: "other"}
-	run(t, db, without(t, sqlgen.Writer{Layout: layout, Namespace: "other", Name: "other"}, "7258118400000000", "0")...)
-	for range 2 {
-		pool, err := snowkey.Open(t.Context(), store, other)
-		if err != nil {
-			t.Fatalf("a process can't lease a reserved number that has expired: %v", err)
-		}
-		defer pool.Close(context.Background())
-	}
-	findings := dbtest.Must(snowkey.Doctor(t.Context(), store, cfg))(t)
-	for _, f := range findings {
-		if f.Kind == "expires-ahead" {
-			t.Errorf("doctor: %s", f.Text)
-		}
-	}
-	reservedOnce(t, db, layout, without)
-	sequences, rows := count(t, db, "count(*) FROM pg_class WHERE relname LIKE 'another%'"), count(t, db, "count(*) FROM snowkey_lease WHERE namespace = 'third'")
-	if sequences+rows > 0 {
-		t.Errorf("statements that were refused left %d sequences and %d rows", sequences, rows)
-	}
-}
-
 // statements are those that install a writer, with edits; see without.
 type statements func(t *testing.T, w sqlgen.Writer, edits ...string) []string
 
@@ -276,31 +225,6 @@ func refused(t *testing.T, db *sql.DB, statements []string) error {
 		}
 	}
 	return nil
-}
-
-// reservedOnce checks that a number is reserved for one function, and a function has one
-// number. Number 1 of the layout is reserved for snowkey_next in the namespace default.
-func reservedOnce(t *testing.T, db *sql.DB, layout idgen.Layout, on statements) {
-	t.Helper()
-	for _, tt := range []struct {
-		w   sqlgen.Writer
-		has string
-	}{
-		{sqlgen.Writer{Layout: layout, Name: "another"}, "is leased by SQL"},
-		{sqlgen.Writer{Layout: layout, Namespace: "third"}, "already makes ids with worker number 1 of namespace default"},
-		{sqlgen.Writer{Name: "another"}, "has another layout"},
-	} {
-		if err := refused(t, db, on(t, tt.w)); err == nil || !strings.Contains(err.Error(), tt.has) {
-			t.Errorf("got %v, want %s", err, tt.has)
-		}
-	}
-}
-
-// twoWorkers has two worker numbers, and SQL gets the second one.
-func twoWorkers(t *testing.T) idgen.Layout {
-	t.Helper()
-	layout := dbtest.Must(idgen.NewLayout(time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC), time.Millisecond, idgen.Time(41), idgen.Worker(1), idgen.Sequence(12)))(t)
-	return layout
 }
 
 // TestFence raises the fence, as an operator does after a restore that can't be detected.
@@ -332,66 +256,6 @@ func checkFence(t *testing.T, db *sql.DB, store *sqlstore.Store, after time.Dura
 	run(t, db, "DELETE FROM snowkey_lease WHERE worker = 1023")
 	if _, err := db.Exec("SELECT snowkey_next()"); err == nil || !strings.Contains(err.Error(), "is not reserved for SQL") {
 		t.Errorf("without the row: %v", err)
-	}
-}
-
-// TestSessions makes ids in many sessions while statements are cancelled and
-// transactions stay open. No session waits for the COMMIT of another, and no lock is
-// left behind.
-func TestSessions(t *testing.T) {
-	t.Parallel()
-	db := postgreSQL(t).Connect(t)
-	install(t, db, sqlgen.Writer{})
-	run(t, db, "CREATE TABLE rows (id bigint DEFAULT snowkey_next())")
-	open := dbtest.Must(db.BeginTx(t.Context(), nil))(t)
-	run(t, open, "INSERT INTO rows DEFAULT VALUES")
-	serializable := dbtest.Must(db.BeginTx(t.Context(), &sql.TxOptions{Isolation: sql.LevelSerializable}))(t)
-	run(t, serializable, "INSERT INTO rows DEFAULT VALUES")
-	undone := dbtest.Must(db.BeginTx(t.Context(), nil))(t)
-	taken := query(t, undone, "INSERT INTO rows DEFAULT VALUES RETURNING id")[0]
-	dbtest.NoError(t, undone.Rollback())
-	var wait sync.WaitGroup
-	for i := range 8 {
-		wait.Go(func() {
-			for k := range 25 {
-				patience, cancelled := time.Minute, (i+k)%5 == 0
-				if cancelled {
-					patience = time.Duration(1+k) * time.Millisecond
-				}
-				ctx, cancel := context.WithTimeout(t.Context(), patience)
-				const many = "INSERT INTO rows SELECT snowkey_next() FROM generate_series(1, 300)"
-				_, err := db.ExecContext(ctx, many)
-				if pgconn.Timeout(err) && !cancelled { // pgx may use a connection again whose last statement was cancelled
-					_, err = db.ExecContext(ctx, many)
-				}
-				if err == nil {
-					_, err = db.ExecContext(ctx, "INSERT INTO rows SELECT snowkey_next(30)")
-				}
-				if err != nil && !cancelled {
-					t.Error(err)
-				}
-				cancel()
-			}
-		})
-	}
-	wait.Wait()
-	for _, tx := range []*sql.Tx{open, serializable} {
-		run(t, tx, "INSERT INTO rows DEFAULT VALUES")
-		if err := tx.Commit(); err != nil {
-			t.Error(err)
-		}
-	}
-	if all, different := countIDs(t, db, "rows"); all != different || all < 1000 {
-		t.Errorf("%d rows have %d different ids", all, different)
-	}
-	held := func() int64 { return count(t, db, "count(*) FROM pg_locks WHERE locktype = 'advisory'") }
-	for start := time.Now(); held() > 0; time.Sleep(10 * time.Millisecond) {
-		if time.Since(start) > 10*time.Second { // much longer than a cancelled statement goes on
-			t.Fatalf("%d locks are held", held())
-		}
-	}
-	if count(t, db, fmt.Sprint("count(*) FROM rows WHERE id = ", taken)) > 0 {
-		t.Errorf("%d was made again after its transaction was rolled back", taken)
 	}
 }
 
