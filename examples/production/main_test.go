@@ -150,13 +150,8 @@ func startReplica(t *testing.T, dsn string) *replica {
 	t.Helper()
 	r := &replica{cmd: exec.Command(os.Args[0]), log: &log{}, ended: make(chan struct{})}
 	r.cmd.Env = append(os.Environ(), programEnv+"=1", "DATABASE_URL="+dsn, "PORT=0", "METRICS_PORT=0", "DRAIN_DELAY=3s")
-	pipe, err := r.cmd.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := r.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	pipe := dbtest.Must(r.cmd.StderrPipe())(t)
+	dbtest.NoError(t, r.cmd.Start())
 	t.Cleanup(func() { r.cmd.Process.Kill() })
 	port := make(chan string, 1)
 	go func() {
@@ -200,10 +195,7 @@ func (r *replica) get(t *testing.T, id string) (u user) {
 
 func (r *replica) request(t *testing.T, method, path, body string) (status int, answer []byte) {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), method, r.url+path, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	req := dbtest.Must(http.NewRequestWithContext(t.Context(), method, r.url+path, strings.NewReader(body)))(t)
 	res, err := http.DefaultClient.Do(req)
 	if err != nil {
 		t.Fatalf("%s %s: %v\n%s", method, path, err, r.log)

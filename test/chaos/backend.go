@@ -3,8 +3,6 @@
 package chaos
 
 import (
-	"context"
-	"io"
 	"slices"
 	"time"
 
@@ -44,7 +42,8 @@ type server struct {
 	addresses []string // host and port of each member, as in text
 
 	// kill ends the server as kill -9 does, and start starts it again and waits until it
-	// answers. In a cluster, it should be the member on which the others depend most.
+	// answers. In a cluster, it should be the member on which the others depend most. They
+	// are nil if more has faults of each member.
 	kill, start func() error
 
 	// stop and resume are SIGSTOP and SIGCONT. They are nil if a server can't be stopped
@@ -54,9 +53,6 @@ type server struct {
 	// setClock sets how far the clock is ahead of this host's. It is nil if the store has
 	// no clock, or if it can't be set.
 	setClock func(ahead time.Duration) error
-
-	// dump writes all rows and namespaces, for the evidence.
-	dump func(ctx context.Context, w io.Writer) error
 
 	// more has the faults of this backend alone.
 	more []harm

@@ -5,8 +5,6 @@ package chaos
 import (
 	"context"
 	"errors"
-	"fmt"
-	"io"
 	"strings"
 	"syscall"
 	"time"
@@ -66,7 +64,6 @@ func startEtcd(t dbtest.TB) server {
 		start:  func() error { return errors.Join(c.struck.Start(), c.ready()) },
 		stop:   func() error { return c.strike(stopEtcd) },
 		resume: func() error { return errors.Join(c.struck.Signal(syscall.SIGCONT), c.ready()) },
-		dump:   c.dump,
 		more: []harm{
 			{name: "most members killed -9", begin: func([]*proxy) error {
 				return errors.Join(c.members[0].Kill(), c.members[1].Kill())
@@ -124,16 +121,4 @@ func (c *etcdCluster) ready() error {
 			return err
 		}
 	}
-}
-
-func (c *etcdCluster) dump(ctx context.Context, w io.Writer) error {
-	resp, err := c.client.Get(ctx, "snowkey/", clientv3.WithPrefix())
-	if err != nil {
-		return err
-	}
-	fmt.Fprintf(w, "revision %d at %s\n", resp.Header.Revision, time.Now().Format(time.RFC3339Nano))
-	for _, kv := range resp.Kvs {
-		fmt.Fprintf(w, "%s\t%s\n", kv.Key, kv.Value)
-	}
-	return nil
 }

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"syscall"
 	"time"
@@ -64,7 +63,6 @@ func (p *redisPair) server() server {
 		setClock: func(ahead time.Duration) error {
 			return errors.Join(p.primary.Clock.Set(ahead), p.replica.Clock.Set(ahead))
 		},
-		dump: func(ctx context.Context, w io.Writer) error { return dumpRedis(ctx, w, p.primary.Address) },
 		more: []harm{
 			{name: "failover to a replica that lacks commits", begin: func(proxies []*proxy) error {
 				if err := p.leave(); err != nil {
@@ -130,21 +128,4 @@ func tellRedis(address, command string) error {
 		return fmt.Errorf("chaos: %s: %w", command, err)
 	}
 	return nil
-}
-
-func dumpRedis(ctx context.Context, w io.Writer, address string) error {
-	client := redis.NewClient(&redis.Options{Addr: address})
-	defer client.Close()
-	keys := client.Scan(ctx, 0, "{snowkey:*", 100).Iterator()
-	for keys.Next(ctx) {
-		fields, err := client.HGetAll(ctx, keys.Val()).Result()
-		if err != nil {
-			return err
-		}
-		fmt.Fprintf(w, "%s at %s\n", keys.Val(), time.Now().Format(time.RFC3339Nano))
-		for field, value := range fields {
-			fmt.Fprintf(w, "%s\t%s\n", field, value)
-		}
-	}
-	return keys.Err()
 }

@@ -3,11 +3,7 @@
 package chaos
 
 import (
-	"context"
 	"database/sql"
-	"errors"
-	"fmt"
-	"io"
 	"regexp"
 	"syscall"
 	"time"
@@ -68,9 +64,8 @@ func startSQL(t dbtest.TB, dialect string) server {
 	} else {
 		db, process = dbtest.Killable(t, dialect)
 	}
-	s.text, s.addresses = db.DSN, []string{regexp.MustCompile(`127\.0\.0\.1:\d+`).FindString(db.DSN)}
+	s.text, s.addresses = db.DSN, []string{addressOf(db)}
 	s.kill, s.start = process.Kill, process.Start
-	s.dump = func(ctx context.Context, w io.Writer) error { return writeTables(ctx, w, db) }
 	if dialect == "mysql" { // a connection of Postgres has a process of its own, which goes on
 		s.stop = func() error { return process.Signal(syscall.SIGSTOP) }
 		s.resume = func() error { return process.Signal(syscall.SIGCONT) }
@@ -78,33 +73,4 @@ func startSQL(t dbtest.TB, dialect string) server {
 	return s
 }
 
-// writeTables writes the rows of the lease tables.
-func writeTables(ctx context.Context, w io.Writer, of dbtest.DB) (failed error) {
-	db, err := sql.Open(of.Driver, of.DSN)
-	if err != nil {
-		return err
-	}
-	defer db.Close()
-	for _, table := range []string{"snowkey_lease_ns", "snowkey_lease"} {
-		rows, err := db.QueryContext(ctx, "SELECT * FROM "+table)
-		if err != nil {
-			failed = errors.Join(failed, err)
-			continue
-		}
-		names, _ := rows.Columns()
-		fmt.Fprintln(w, table, "at", time.Now().Format(time.RFC3339Nano), names)
-		values := make([]any, len(names))
-		for i := range values {
-			values[i] = new(sql.NullString)
-		}
-		for rows.Next() {
-			failed = errors.Join(failed, rows.Scan(values...))
-			for _, v := range values {
-				fmt.Fprint(w, v.(*sql.NullString).String, "\t")
-			}
-			fmt.Fprintln(w)
-		}
-		failed = errors.Join(failed, rows.Err())
-	}
-	return failed
-}
+func addressOf(db dbtest.DB) string { return regexp.MustCompile(`127\.0\.0\.1:\d+`).FindString(db.DSN) }

@@ -3,12 +3,9 @@
 package chaos
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
-	"path"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -72,14 +69,6 @@ func zooKeeperServer(z *cluster.ZooKeeper, folder string) server {
 			return strike(func(m *cluster.ZooKeeperMember) error { return m.Signal(syscall.SIGSTOP) })
 		},
 		resume: func() error { return errors.Join(struck.Signal(syscall.SIGCONT), z.Await()) },
-		dump: func(ctx context.Context, w io.Writer) error {
-			conn, err := dialZooKeeper(strings.Join(addresses, ","))
-			if err != nil {
-				return err
-			}
-			defer conn.Close()
-			return dumpZooKeeper(conn, w, "/snowkey")
-		},
 		more: []harm{
 			{name: "the leader cut off from its followers", begin: func([]*proxy) error {
 				err := z.LastLeads()
@@ -104,17 +93,4 @@ func zooKeeperServer(z *cluster.ZooKeeper, folder string) server {
 			}},
 		},
 	}
-}
-
-func dumpZooKeeper(conn *zk.Conn, w io.Writer, node string) error {
-	data, stat, err := conn.Get(node)
-	if err != nil {
-		return err
-	}
-	fmt.Fprintf(w, "%s\tversion %d, zxid %#x at %s\t%s\n", node, stat.Version, stat.Mzxid, time.UnixMilli(stat.Mtime).Format(time.RFC3339Nano), data)
-	children, _, err := conn.Children(node)
-	for _, child := range children {
-		err = errors.Join(err, dumpZooKeeper(conn, w, path.Join(node, child)))
-	}
-	return err
 }

@@ -68,7 +68,7 @@ func newFleet(t *testing.T, b backend, s server, rate int) *fleet {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := &fleet{server: s, dir: dir, notes: map[string]int{}, orders: Orders{
+	f := &fleet{backend: b, server: s, dir: dir, notes: map[string]int{}, orders: Orders{
 		Backend: b.name, Store: s.text, Rate: rate,
 		Window: time.Second, TTL: 1500 * time.Millisecond, Skew: time.Second,
 	}}
@@ -107,7 +107,6 @@ type nemesis struct {
 	*testing.T
 	settings
 	*fleet
-	backend backend
 	network network
 	record  *os.File   // test.log
 	crew    []*process // one process for each worker number
@@ -118,7 +117,7 @@ type nemesis struct {
 
 func newNemesis(t *testing.T, b backend, server server, s settings) *nemesis {
 	f := newFleet(t, b, server, s.rate)
-	n := &nemesis{T: t, settings: s, fleet: f, backend: b, began: time.Now(), worst: map[string]time.Duration{}, struck: map[string]int{}}
+	n := &nemesis{T: t, settings: s, fleet: f, began: time.Now(), worst: map[string]time.Duration{}, struck: map[string]int{}}
 	for _, address := range server.addresses {
 		p := newProxy(t, address)
 		n.network = append(n.network, p)

@@ -41,7 +41,7 @@
 //
 //	process N.log  the log of a worker process, its orders and grants
 //	runs.txt       the runs, and the duplicate ids if there are any
-//	tables.txt     all rows and namespaces of the store
+//	rows.txt       the rows of the store, and a probe with its fence
 //	test.log       the faults and the recovery times
 //
 // # Length

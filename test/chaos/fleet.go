@@ -19,24 +19,22 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/lease"
 )
 
 // A fleet is a number of worker processes, and what they have drawn.
 type fleet struct {
-	orders Orders // for each process, except for the label
-	server server
-	dir    string // for the evidence
-	check  *Checker
+	orders  Orders // for each process, except for the label
+	backend backend
+	server  server
+	dir     string // for the evidence
+	check   *Checker
 
 	mu      sync.Mutex
 	all     []*process
 	started int
 	bad     []string // things that happened but must not
 	notes   map[string]int
-	drawn   time.Time     // when the latest ids were drawn
-	stall   time.Duration // the longest time in which no process drew any
-	ahead   time.Duration // how far the time in an id was ahead of when it was drawn, at most
 }
 
 var numbers = regexp.MustCompile(`[0-9][-0-9.:]*`)
@@ -52,10 +50,10 @@ func kindOf(note string) string {
 // patience is how long to wait for something that takes a second on a machine at rest.
 const patience = 3 * time.Minute
 
-// save writes the evidence of a failure: all runs, duplicates, rows and namespaces.
+// save writes the evidence of a failure: all runs, duplicates and rows, and the fence.
 func (f *fleet) save() error {
 	runs, err1 := os.Create(filepath.Join(f.dir, "runs.txt"))
-	tables, err2 := os.Create(filepath.Join(f.dir, "tables.txt"))
+	rows, err2 := os.Create(filepath.Join(f.dir, "rows.txt"))
 	if err := errors.Join(err1, err2); err != nil {
 		return err
 	}
@@ -66,14 +64,29 @@ func (f *fleet) save() error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	return errors.Join(runs.Close(), f.server.dump(ctx, tables), tables.Close())
+	return errors.Join(runs.Close(), f.dump(ctx, rows), rows.Close())
+}
+
+func (f *fleet) dump(ctx context.Context, w io.Writer) error {
+	store, err := f.backend.open(f.server.text, time.Now)
+	if err != nil {
+		return err
+	}
+	layout := f.orders.layout()
+	terms := lease.Terms{Namespace: "default", Layout: layout.String(), Epoch: layout.Epoch().UnixMicro(), Unit: layout.Unit().Microseconds(), PerTick: 1 << bitsOf(layout, "sequence")}
+	p, err := store.Probe(ctx, lease.Query{Terms: terms})
+	fmt.Fprintf(w, "%+v\n", p)
+	rows, err2 := store.Rows(ctx, terms, f.orders.MinWorker, f.orders.MaxWorker)
+	for _, r := range rows {
+		fmt.Fprintf(w, "%+v\n", r)
+	}
+	return errors.Join(err, err2)
 }
 
 // A process is one process of a fleet.
 type process struct {
 	fleet    *fleet
 	label    string
-	layout   idgen.Layout
 	cmd      *exec.Cmd
 	stdin    io.WriteCloser
 	journal  *Journal
@@ -101,7 +114,7 @@ func (f *fleet) start(change func(*Orders)) (*process, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &process{fleet: f, label: o.Label, layout: o.layout(), journal: f.check.Journal(o.Label), done: make(chan struct{}), answered: make(chan struct{}, 1)}
+	p := &process{fleet: f, label: o.Label, journal: f.check.Journal(o.Label), done: make(chan struct{}), answered: make(chan struct{}, 1)}
 	if p.log, err = os.OpenFile(filepath.Join(f.dir, o.Label+".log"), os.O_CREATE|os.O_APPEND|os.O_RDWR, 0o644); err != nil {
 		return nil, err
 	}
@@ -183,21 +196,7 @@ func (p *process) add(rest string) error {
 		p.resumed = drawn
 	}
 	p.drawn, p.granted = drawn, time.UnixMicro(n[4])
-	p.fleet.measure(drawn, p.layout.Decode(n[2]).Time)
 	return nil
-}
-
-// measure updates the figures of the fleet after an id of the given time was drawn.
-func (f *fleet) measure(drawn, id time.Time) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if !f.drawn.IsZero() {
-		f.stall = max(f.stall, drawn.Sub(f.drawn))
-	}
-	if drawn.After(f.drawn) {
-		f.drawn = drawn
-	}
-	f.ahead = max(f.ahead, id.Sub(drawn))
 }
 
 // remark adds a line for human readers to the log of the process.

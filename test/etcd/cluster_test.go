@@ -30,27 +30,15 @@ type member struct {
 	name         string
 	dir          string
 	client, peer string // addresses
-	advertised   string // the address at which the other members reach this one
-	id           uint64 // only set in tests with a partition
 	process      *exec.Cmd
 }
 
 // start starts a cluster of n members and waits until it has a leader.
 func start(t testing.TB, n int, extra ...string) *cluster {
 	t.Helper()
-	return startBehind(t, nil, n, extra...)
-}
-
-// startBehind also puts a partition between the members, unless it is nil.
-func startBehind(t testing.TB, p *partition, n int, extra ...string) *cluster {
-	t.Helper()
 	c := &cluster{t: t, token: "etcd-cluster", extra: extra}
 	for i := range n {
-		m := &member{name: fmt.Sprint("m", i), dir: filepath.Join(t.TempDir(), "data"), client: freeAddress(t), peer: freeAddress(t)}
-		if m.advertised = m.peer; p != nil {
-			p.stand(t, m)
-		}
-		c.members = append(c.members, m)
+		c.members = append(c.members, &member{name: fmt.Sprint("m", i), dir: filepath.Join(t.TempDir(), "data"), client: freeAddress(t), peer: freeAddress(t)})
 	}
 	t.Cleanup(func() {
 		for _, m := range c.members {
@@ -61,9 +49,6 @@ func startBehind(t testing.TB, p *partition, n int, extra ...string) *cluster {
 		c.run(m)
 	}
 	c.ready()
-	if p != nil {
-		p.learn(c)
-	}
 	return c
 }
 
@@ -87,7 +72,7 @@ func program(name string, args ...string) *exec.Cmd {
 func (c *cluster) peers() string {
 	var all []string
 	for _, m := range c.members {
-		all = append(all, m.name+"=http://"+m.advertised)
+		all = append(all, m.name+"=http://"+m.peer)
 	}
 	return strings.Join(all, ",")
 }
@@ -97,7 +82,7 @@ func (c *cluster) run(m *member, extra ...string) {
 	args := []string{
 		"--name", m.name, "--data-dir", m.dir, "--log-level", "error", "--initial-cluster", c.peers(), "--initial-cluster-token", c.token,
 		"--listen-client-urls", "http://" + m.client, "--advertise-client-urls", "http://" + m.client,
-		"--listen-peer-urls", "http://" + m.peer, "--initial-advertise-peer-urls", "http://" + m.advertised,
+		"--listen-peer-urls", "http://" + m.peer, "--initial-advertise-peer-urls", "http://" + m.peer,
 	}
 	m.process = program("etcd", append(append(args, c.extra...), extra...)...)
 	m.process.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
@@ -168,20 +153,16 @@ func (c *cluster) connect(set func(*clientv3.Config)) *clientv3.Client {
 	return client
 }
 
-// leader returns the member that is the leader, other than except. A leader that is cut
-// off takes a while to notice that it isn't one any more.
-func (c *cluster) leader(except *member) *member {
+// leader returns the member that is the leader.
+func (c *cluster) leader() *member {
 	c.t.Helper()
 	client := c.connect(nil)
 	for range 100 {
 		for _, m := range c.members {
-			if m.process == nil {
-				continue
-			}
 			ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 			status, err := client.Status(ctx, m.client)
 			cancel()
-			if err == nil && status.Leader != 0 && status.Leader == status.Header.MemberId && m != except {
+			if err == nil && status.Leader != 0 && status.Leader == status.Header.MemberId {
 				return m
 			}
 		}

@@ -100,7 +100,6 @@ func TestUnknownCertificate(t *testing.T) {
 	t.Parallel()
 	c := &cluster{t: t}
 	m := &member{name: "m0", dir: t.TempDir() + "/data", client: freeAddress(t), peer: freeAddress(t)}
-	m.advertised = m.peer
 	c.members = []*member{m}
 	t.Cleanup(m.kill)
 	c.run(m, "--auto-tls", "--listen-client-urls", "https://"+m.client, "--advertise-client-urls", "https://"+m.client)

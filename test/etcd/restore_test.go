@@ -32,7 +32,7 @@ func (c *cluster) restore(file, token string) {
 		m.dir = filepath.Join(c.t.TempDir(), "restored")
 		text, err := program("etcdutl snapshot", "restore", file, "--name", m.name, "--data-dir", m.dir,
 			"--initial-cluster", c.peers(), "--initial-cluster-token", token,
-			"--initial-advertise-peer-urls", "http://"+m.advertised).CombinedOutput()
+			"--initial-advertise-peer-urls", "http://"+m.peer).CombinedOutput()
 		if err != nil {
 			c.t.Fatalf("%v: %s", err, text)
 		}

@@ -24,7 +24,7 @@ func TestNightlySilentMember(t *testing.T) {
 		pools = append(pools, pool)
 	}
 	for _, leads := range []bool{false, true} {
-		m := c.leader(nil)
+		m := c.leader()
 		for _, other := range c.members {
 			if !leads && other != m {
 				m = other

@@ -29,10 +29,7 @@ func mySQL(t *testing.T) dbtest.DB {
 // onMySQL is without on MySQL.
 func onMySQL(t *testing.T, w sqlgen.Writer, edits ...string) []string {
 	t.Helper()
-	statements, err := w.MySQL()
-	if err != nil {
-		t.Fatal(err)
-	}
+	statements := dbtest.Must(w.MySQL())(t)
 	return edited(t, statements, edits...)
 }
 
@@ -49,16 +46,13 @@ func mariaDB(t *testing.T) dbtest.DB {
 // onMariaDB is without on MariaDB.
 func onMariaDB(t *testing.T, w sqlgen.Writer, edits ...string) []string {
 	t.Helper()
-	statements, err := w.MariaDB()
-	if err != nil {
-		t.Fatal(err)
-	}
+	statements := dbtest.Must(w.MariaDB())(t)
 	return edited(t, statements, edits...)
 }
 
 // many is a query with n rows, in which i counts from 1.
 func many(n int, columns string) string {
-	return fmt.Sprintf("WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d) SELECT %s FROM n", n, columns)
+	return fmt.Sprintf(series+"SELECT %s FROM n", n, columns)
 }
 
 // TestMySQLSessions makes ids in many sessions and in a process at the same time, while
@@ -76,25 +70,14 @@ func TestMySQLSessions(t *testing.T) {
 	run(t, db, on(t, w)...)
 	run(t, db, on(t, w)...)
 	run(t, db, "CREATE TABLE `rows` (id "+kind.column+", v INT, KEY (id)) ENGINE = InnoDB", w.MySQLTrigger("rows", "id"))
-	pool, err := snowkey.Open(t.Context(), sqlstore.MySQL(db), snowkey.Config{Layout: layout})
-	if err != nil {
-		t.Fatal(err)
-	}
+	pool := dbtest.Must(snowkey.Open(t.Context(), sqlstore.MySQL(db), snowkey.Config{Layout: layout}))(t)
 	defer pool.Close(context.Background())
-	open, err := db.BeginTx(t.Context(), &sql.TxOptions{Isolation: sql.LevelSerializable})
-	if err != nil {
-		t.Fatal(err)
-	}
+	open := dbtest.Must(db.BeginTx(t.Context(), &sql.TxOptions{Isolation: sql.LevelSerializable}))(t)
 	run(t, open, "INSERT INTO `rows` (v) VALUES (1), (2)")
-	undone, err := db.BeginTx(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	undone := dbtest.Must(db.BeginTx(t.Context(), nil))(t)
 	run(t, undone, "INSERT INTO `rows` (v) VALUES (3)")
 	taken := query(t, undone, "SELECT id FROM `rows` WHERE v = 3")[0]
-	if err := undone.Rollback(); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.NoError(t, undone.Rollback())
 	var wait sync.WaitGroup
 	for i := range 8 {
 		wait.Go(func() {
@@ -167,36 +150,5 @@ func TestMySQLPage(t *testing.T) {
 	printed, err := os.ReadFile("../../docs/sql-default.md")
 	if trigger := (sqlgen.Writer{}).MySQLTrigger("orders", "id"); err != nil || !strings.Contains(string(printed), strings.ReplaceAll(trigger, "`", "")) {
 		t.Errorf("the page does not have %s", trigger)
-	}
-}
-
-// TestMySQLRole fills rows as a user that has only INSERT, and then EXECUTE.
-func TestMySQLRole(t *testing.T) {
-	t.Parallel()
-	about, k := mySQLServer(t)
-	db := about.Connect(t)
-	run(t, db, k.on(t, k.w)...)
-	run(t, db, "CREATE TABLE `rows` (id "+k.column+" PRIMARY KEY, v INT)", sqlgen.Writer{}.MySQLTrigger("rows", "id"))
-	name, user := userOf(t, about, db, "INSERT ON `rows`")
-	run(t, user, "INSERT INTO `rows` (v) VALUES (1), (2)", "INSERT INTO `rows` VALUES (0, 3), (NULL, 4)")
-	if n := count(t, db, "count(DISTINCT id) FROM `rows` WHERE id > 1000000"); n != 4 {
-		t.Errorf("%d ids, want 4", n)
-	}
-	denied := func(statements ...string) {
-		t.Helper()
-		for _, statement := range statements {
-			if _, err := user.Exec(statement); err == nil || !strings.Contains(err.Error(), "denied") {
-				t.Errorf("%s: %v", statement, err)
-			}
-		}
-	}
-	denied("SELECT snowkey_next()")
-	run(t, db, sqlgen.Writer{}.MySQLGrants(name+map[bool]string{false: "@%"}[k.mariaDB])...)
-	if ids := query(t, user, "SELECT snowkey_next()"); ids[0] < 1000000 {
-		t.Error(ids)
-	}
-	denied("INSERT INTO snowkey_next_counter (s) VALUES (1)", "SELECT * FROM snowkey_lease", "SELECT * FROM snowkey_next_history")
-	if k.mariaDB {
-		denied("SELECT NEXTVAL(snowkey_next_sessions)")
 	}
 }

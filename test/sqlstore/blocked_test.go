@@ -10,7 +10,6 @@ import (
 
 	"github.com/snowkey-go/snowkey"
 	"github.com/snowkey-go/snowkey/idgen/segment"
-	"github.com/snowkey-go/snowkey/idgen/segment/segmentstore"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/lease"
 	"github.com/snowkey-go/snowkey/lease/sqlstore"
@@ -38,13 +37,7 @@ func TestSegmentInATransaction(t *testing.T) {
 	dbtest.EachServer(t, func(t *testing.T, db dbtest.DB) {
 		t.Parallel()
 		conn := db.Connect(t)
-		store := segmentstore.Postgres(conn)
-		if db.Dialect == "mysql" {
-			store = segmentstore.MySQL(conn)
-		}
-		if err := store.Migrate(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		store := openSegments(t, db, conn, "segment")
 		for _, connections := range []int{2, 1} {
 			conn.SetMaxOpenConns(connections)
 			log := new(record)

@@ -4,8 +4,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/snowkey-go/snowkey/idgen/segment"
-	"github.com/snowkey-go/snowkey/idgen/segment/segmentstore"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/lease"
 )
@@ -148,12 +146,9 @@ func commitsWait(t *testing.T, db dbtest.DB) {
 		t.Error("this server flushes every commit, so that this test shows nothing")
 	}
 	ctx := t.Context()
-	segments := segmentstore.Postgres(conn)
-	if err := segments.Migrate(ctx); err != nil {
-		t.Fatal(err)
-	}
+	segments := openSegments(t, db, conn, "segment")
 	fetch := func() (bool, error) {
-		_, err := segments.Fetch(ctx, segment.Fetch{Name: "orders", Min: 1, Span: 10, Limit: 1000})
+		_, err := fetch(t, segments, 10)
 		return true, err
 	}
 	another := terms

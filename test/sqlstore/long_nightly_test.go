@@ -12,15 +12,6 @@ import (
 	"github.com/snowkey-go/snowkey/internal/dbtest/cluster"
 )
 
-// TestNightlyLongTransactions imports for five minutes, with the default Window.
-func TestNightlyLongTransactions(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
-		t.Parallel()
-		n := map[bool]int{true: 1, false: 4}[db.Dialect == "sqlite"] // the fifth connection is the store's
-		transactions(t, db, n, 5, 10*time.Second, 5*time.Minute)
-	})
-}
-
 // TestNightlyLongTransactionsThroughPgBouncer covers the pool modes. In statement mode, PgBouncer
 // refuses transactions.
 func TestNightlyLongTransactionsThroughPgBouncer(t *testing.T) {

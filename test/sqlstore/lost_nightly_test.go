@@ -7,10 +7,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/snowkey-go/snowkey"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/internal/failpoint"
 	"github.com/snowkey-go/snowkey/lease"
@@ -212,4 +214,25 @@ func dumpedElsewhere(t *testing.T, db dbtest.DB) dbtest.DB {
 	copied := dbtest.Durable(t, db.Dialect)
 	dump(t, db, copied)
 	return copied
+}
+
+// On a standby, the store must report that it is read-only, and Open fails immediately.
+func TestNightlyOpenOnAStandby(t *testing.T) {
+	primary := dbtest.Durable(t, "postgres")
+	claimed(t, open(t, primary, primary.Connect(t), "lease"))
+	standby := dbtest.StandbyOf(t, primary)
+	if err := standby.Lag(); err != nil {
+		t.Fatal(err)
+	}
+	store := open(t, standby.DB, standby.Connect(t), "lease")
+	expect(t, store, "read-only")
+	if p := probe(t, store); p.Fingerprint != p.Current {
+		t.Errorf("the standby has the fingerprint %q, and the primary %q", p.Current, p.Fingerprint)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	_, err := snowkey.Open(ctx, store, snowkey.Config{Logger: slog.New(slog.DiscardHandler)})
+	if _, ok := errors.AsType[*lease.PermanentError](err); !ok || !strings.Contains(err.Error(), "primary") {
+		t.Errorf("Open: %v", err)
+	}
 }

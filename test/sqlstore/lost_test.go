@@ -63,22 +63,21 @@ func (s thoughtless) AddRows(ctx context.Context, terms lease.Terms, least, most
 	return s.exec(ctx, "UPDATE {lease} SET bound = ? WHERE namespace = ? AND token = '-' AND revision = 0", terms.At(time.Now().UnixMicro()).Tick, terms.Namespace)
 }
 
-// TestTruncatedTables lets an operator empty the tables while a process is alive, and
+// TestTruncatedTables lets an operator empty or drop the tables while a process is alive, and
 // continues to issue what it was granted.
 func TestTruncatedTables(t *testing.T) {
 	t.Parallel()
 	for _, dialect := range dbtest.Servers(t) {
-		for name, tables := range map[string][]string{"of leases": {"lease"}, "both": {"lease", "lease_ns"}} {
+		for name, statements := range map[string][]string{
+			"of leases": {"TRUNCATE TABLE lease"}, "both": {"TRUNCATE TABLE lease", "TRUNCATE TABLE lease_ns"}, "dropped": {"DROP TABLE lease", "DROP TABLE lease_ns"},
+		} {
 			for _, broken := range []func(*operated) lease.Store{nil, atThePresent} {
 				c := &fleet{table: "lease", broken: broken, window: time.Minute, steady: true}
 				t.Run(fmt.Sprint(dialect, " ", name, " ", c.variant()), func(t *testing.T) {
 					t.Parallel()
 					c.T, c.db = t, dbtest.Open(t, dialect)
 					c.start()
-					conn := c.db.Connect(t)
-					for _, table := range tables {
-						exec(t, conn, "TRUNCATE TABLE "+table)
-					}
+					exec(t, c.db.Connect(t), statements...)
 					c.takeOver(c.db)
 					c.verdict(t)
 				})

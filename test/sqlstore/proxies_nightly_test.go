@@ -7,7 +7,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -15,10 +14,7 @@ import (
 	"github.com/snowkey-go/snowkey"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/internal/dbtest/cluster"
-	"github.com/snowkey-go/snowkey/internal/tokentest"
 	"github.com/snowkey-go/snowkey/lease"
-	"github.com/snowkey-go/snowkey/token"
-	"github.com/snowkey-go/snowkey/token/sqltoken"
 )
 
 // poolReads are settings of Pgpool-II with which it sends every SELECT to the standby that
@@ -58,20 +54,7 @@ func TestNightlyPgpool(t *testing.T) {
 		conn.SetMaxIdleConns(64)
 		requireStaleReads(t, conn, "two")
 		suite(t, db, conn)
-		t.Run("sessions", func(t *testing.T) {
-			tables := 0
-			tokentest.Run(t, func(t *testing.T) token.Store {
-				tables++
-				sessions, err := sqltoken.Postgres(conn).WithTable(fmt.Sprint("session", tables))
-				if err == nil {
-					err = sessions.Migrate(t.Context())
-				}
-				if err != nil {
-					t.Fatal(err)
-				}
-				return sessions
-			}, nil)
-		})
+		t.Run("sessions", func(t *testing.T) { sessions(t, db, conn) })
 	})
 }
 

@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/snowkey-go/snowkey/idgen/segment"
-	"github.com/snowkey-go/snowkey/idgen/segment/segmentstore"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/lease"
 	"github.com/snowkey-go/snowkey/lease/leasetest"
@@ -35,7 +33,7 @@ func TestNightlySnapshotIsolation(t *testing.T) {
 // TestNightlyUnknown runs the suite on a server that knows nothing of what a store reads
 // of it.
 func TestNightlyUnknown(t *testing.T) {
-	for dialect, newSegments := range map[string]func(*sql.DB) *segmentstore.Store{"postgres": segmentstore.Postgres, "mysql": segmentstore.MySQL} {
+	for _, dialect := range dbtest.Servers(t) {
 		t.Run(dialect, func(t *testing.T) {
 			db := dbtest.Open(t, dialect)
 			conn, g := disguise(t, db, func(s string) bool { return s != "@@autocommit" })
@@ -48,15 +46,7 @@ func TestNightlyUnknown(t *testing.T) {
 				s.db = owner // used to edit rows
 				return s
 			})
-			segments := newSegments(conn)
-			if err := segments.Migrate(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			for _, want := range []int64{1, 11} {
-				if start, err := segments.Fetch(t.Context(), segment.Fetch{Name: "invoices", Min: 1, Span: 10, Limit: 1000}); start != want || err != nil {
-					t.Errorf("a segment starts at %d, want %d: %v", start, want, err)
-				}
-			}
+			t.Run("segments", func(t *testing.T) { segments(t, db, conn) })
 			if g.renamed == 0 {
 				t.Error("no statement was changed")
 			}

@@ -1,6 +1,7 @@
 package sqlstore_test
 
 import (
+	"cmp"
 	"database/sql"
 	"fmt"
 	"net/url"
@@ -86,21 +87,6 @@ func TestFingerprint(t *testing.T) {
 	})
 }
 
-// TestVolatile covers the settings that allow a database to lose commits. The others need
-// a server of their own.
-func TestVolatile(t *testing.T) {
-	t.Parallel()
-	t.Run("postgres", func(t *testing.T) {
-		db := dbtest.Postgres(t)
-		conn := db.Connect(t)
-		claimed(t, open(t, db, conn, "lease"))
-		checkVolatile(t, open(t, db, conn, "lease"), false)
-		exec(t, conn, "REVOKE EXECUTE ON FUNCTION pg_walfile_name(pg_lsn) FROM PUBLIC")
-		role := roleWith(t, conn, "SELECT")
-		checkVolatile(t, open(t, db, as(t, db, role), "lease"), true)
-	})
-}
-
 func checkVolatile(t *testing.T, store lease.Store, want bool) {
 	t.Helper()
 	if p := probe(t, store); p.Volatile != want {
@@ -108,113 +94,120 @@ func checkVolatile(t *testing.T, store lease.Store, want bool) {
 	}
 }
 
-// roleWith creates a role that is only granted certain privileges on the tables called
-// lease.
-func roleWith(t *testing.T, conn *sql.DB, grants ...string) string {
+const password = "correct-horse-battery-staple"
+
+// newUser creates a user without privileges, and returns the name. On MySQL, it needs
+// quotes.
+func newUser(t *testing.T, db dbtest.DB, owner *sql.DB) (name string) {
 	t.Helper()
-	var database string
-	if err := conn.QueryRow("SELECT current_database()").Scan(&database); err != nil {
-		t.Fatal(err)
+	if db.Dialect == "postgres" {
+		name = strings.Replace(dbtest.Rows(t, owner, "SELECT current_database()")[0], "snowkey_", "role_", 1)
+		exec(t, owner, "CREATE ROLE "+name+" LOGIN PASSWORD '"+password+"'", "REVOKE CREATE ON SCHEMA public FROM PUBLIC")
+		t.Cleanup(func() { exec(t, owner, "DROP OWNED BY "+name, "DROP ROLE "+name) })
+		return name
 	}
-	role := strings.Replace(database, "snowkey_", "role_", 1)
-	exec(t, conn, "CREATE ROLE "+role+" LOGIN PASSWORD 'x'")
-	t.Cleanup(func() { exec(t, conn, "DROP OWNED BY "+role, "DROP ROLE "+role) })
-	for _, grant := range grants {
-		exec(t, conn, fmt.Sprintf("GRANT %s ON lease, lease_ns TO %s", grant, role))
-	}
-	return role
+	name = strings.Replace(dbtest.Rows(t, owner, "SELECT DATABASE()")[0], "snowkey_", "it's_", 1)
+	account := "'" + strings.ReplaceAll(name, "'", "''") + "'@'%'"
+	exec(t, owner, "CREATE USER "+account+" IDENTIFIED BY '"+password+"'")
+	t.Cleanup(func() { exec(t, owner, "DROP USER "+account) })
+	return name
 }
 
-// as connects to Postgres using another role.
-func as(t *testing.T, db dbtest.DB, role string) *sql.DB {
+// login connects as a user, to a database of that name unless it is "".
+func login(t *testing.T, db dbtest.DB, user, password, database string) *sql.DB {
 	t.Helper()
-	dsn, err := url.Parse(db.DSN)
-	if err != nil {
-		t.Fatal("the DSN is no URL")
+	dsn := db.DSN
+	if db.Dialect == "postgres" {
+		u, err := url.Parse(dsn)
+		if err != nil {
+			t.Fatal("the DSN is no URL")
+		}
+		if u.User = url.UserPassword(user, password); database != "" {
+			u.Path = "/" + database
+		}
+		dsn = u.String()
+	} else {
+		cfg, err := mysql.ParseDSN(dsn)
+		if err != nil {
+			t.Fatal("the DSN cannot be read")
+		}
+		cfg.User, cfg.Passwd, cfg.DBName = user, password, cmp.Or(database, cfg.DBName)
+		dsn = cfg.FormatDSN()
 	}
-	dsn.User = url.UserPassword(role, "x")
-	db.DSN = dsn.String()
-	return db.Connect(t)
+	conn, err := sql.Open(db.Driver, dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	conn.SetMaxIdleConns(64)
+	return conn
 }
 
 // If a role has no more than the privileges of Grants, on tables created by the owner
 // with the statements of DDL, it must be able to do everything that a store does. This
-// is also where the store is tested with the default settings of a connection.
+// is also where the store is tested with the default settings of a connection. For segments,
+// the documentation lists the privileges.
 func TestLeastPrivileges(t *testing.T) {
 	t.Parallel()
-	check := func(t *testing.T, db dbtest.DB, owner, conn *sql.DB, role string) {
-		t.Helper()
+	dbtest.EachServer(t, func(t *testing.T, db dbtest.DB) {
+		t.Parallel()
+		owner := db.Connect(t)
+		user := newUser(t, db, owner)
+		conn, account, column := login(t, db, user, password, ""), user, " (start, bound)"
+		if db.Dialect == "mysql" {
+			account, column = user+"@%", ""
+		}
 		tables := 0
 		leasetest.Run(t, func(t *testing.T) lease.Store {
 			tables++
 			s := open(t, db, conn, fmt.Sprint("lease", tables))
 			exec(t, owner, s.DDL()...)
-			exec(t, owner, s.Grants(role)...)
+			exec(t, owner, s.Grants(account)...)
 			s.db = owner // used to edit rows
 			return s
 		})
-		if _, err := conn.Exec("DELETE FROM lease1"); err == nil {
-			t.Error("the role can delete rows, so that this test shows nothing")
+		openSegments(t, db, owner, "segment")
+		quoted := map[string]string{"postgres": user, "mysql": "'" + strings.ReplaceAll(user, "'", "''") + "'"}[db.Dialect]
+		exec(t, owner, "GRANT SELECT, INSERT, UPDATE"+column+" ON segment TO "+quoted)
+		store := openSegments(t, db, conn, "segment")
+		for n := range int64(2) {
+			fetches(t, store, 10, base+10*n)
 		}
-	}
-	t.Run("postgres", func(t *testing.T) {
-		t.Parallel()
-		db := dbtest.Postgres(t)
-		owner := db.Connect(t)
-		exec(t, owner, "CREATE TABLE lease (i int)", "CREATE TABLE lease_ns (i int)")
-		role := roleWith(t, owner)
-		exec(t, owner, "REVOKE CREATE ON SCHEMA public FROM PUBLIC")
-		conn := as(t, db, role)
-		conn.SetMaxIdleConns(64)
-		check(t, db, owner, conn, role)
-	})
-	t.Run("mysql", func(t *testing.T) {
-		t.Parallel()
-		db := dbtest.MySQL(t)
-		owner := db.Connect(t)
-		cfg, err := mysql.ParseDSN(db.DSN)
-		if err != nil {
-			t.Fatal("the DSN cannot be read")
+		for _, table := range []string{"lease1", "segment"} {
+			if _, err := conn.Exec("DELETE FROM " + table); err == nil {
+				t.Errorf("the role can delete rows of %s, so that this test shows nothing", table)
+			}
 		}
-		role := strings.Replace(cfg.DBName, "snowkey_", "it's_", 1)
-		exec(t, owner, "CREATE USER "+userOf(role)+" IDENTIFIED BY 'x'")
-		t.Cleanup(func() { exec(t, owner, "DROP USER "+userOf(role)) })
-		cfg.User, cfg.Passwd = role, "x"
-		connector, err := mysql.NewConnector(cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
-		conn := sql.OpenDB(connector)
-		t.Cleanup(func() { conn.Close() })
-		conn.SetMaxIdleConns(64)
-		check(t, db, owner, conn, role+"@%")
 	})
 }
 
-func userOf(role string) string { return "'" + strings.ReplaceAll(role, "'", "''") + "'@'%'" }
+// A role that can't see the position in the log can't tell whether commits were lost.
+func TestVolatile(t *testing.T) {
+	t.Parallel()
+	db := dbtest.Postgres(t)
+	conn := db.Connect(t)
+	store := open(t, db, conn, "lease")
+	claimed(t, store)
+	checkVolatile(t, store, false)
+	user := newUser(t, db, conn)
+	exec(t, conn, "REVOKE EXECUTE ON FUNCTION pg_walfile_name(pg_lsn) FROM PUBLIC", "GRANT SELECT ON lease, lease_ns TO "+user)
+	checkVolatile(t, open(t, db, login(t, db, user, password, ""), "lease"), true)
+}
 
 // TestCommitThatFails makes the commit fail even though the row has already been
 // returned.
 func TestCommitThatFails(t *testing.T) {
 	t.Parallel()
-	for dialect, fail := range map[string][]string{
-		"postgres": {
-			`CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'refused at commit'; END $$`,
-			`CREATE CONSTRAINT TRIGGER refuse AFTER UPDATE ON lease DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION refuse()`,
-		},
-	} {
-		t.Run(dialect, func(t *testing.T) {
-			db := dbtest.Open(t, dialect)
-			conn := db.Connect(t)
-			store := open(t, db, conn, "lease")
-			held := claimed(t, store)
-			exec(t, conn, fail...)
-			if row, ok, err := store.Renew(t.Context(), lease.Renewal{Terms: terms, Held: held, Token: "second"}); ok || err == nil {
-				t.Errorf("a renewal that was not committed: %+v, %v, %v", row, ok, err)
-			}
-			if ok, err := store.Release(t.Context(), terms, held, 0); ok || err == nil {
-				t.Errorf("a release that was not committed: %v, %v", ok, err)
-			}
-		})
+	db := dbtest.Postgres(t)
+	conn := db.Connect(t)
+	store := open(t, db, conn, "lease")
+	held := claimed(t, store)
+	exec(t, conn, `CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'refused at commit'; END $$`,
+		`CREATE CONSTRAINT TRIGGER refuse AFTER UPDATE ON lease DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION refuse()`)
+	if row, ok, err := store.Renew(t.Context(), lease.Renewal{Terms: terms, Held: held, Token: "second"}); ok || err == nil {
+		t.Errorf("a renewal that was not committed: %+v, %v, %v", row, ok, err)
+	}
+	if ok, err := store.Release(t.Context(), terms, held, 0); ok || err == nil {
+		t.Errorf("a release that was not committed: %v, %v", ok, err)
 	}
 }

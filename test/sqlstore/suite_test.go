@@ -114,16 +114,20 @@ func suite(t *testing.T, db dbtest.DB, conn *sql.DB) {
 	}
 }
 
-// A setting is one way in which connections can be set up. The store conforms under each
-// of them. Those that are not fast are tested at night, in TestNightlySettings.
+// A setting is one way in which connections can be set up. The stores of leases, segments
+// and sessions conform under each of them. Those that are not fast are tested at night, in
+// TestNightlySettings.
 type setting struct {
 	dialect, name, dsn string
 	query, want        string // confirm that the setting is in effect
 	one                bool   // there's only one connection, so statements can't be concurrent
 	fast               bool
+	noLeases           bool // they have tests of their own
 }
 
 var settings = []setting{
+	{dialect: "sqlite", name: "defaults", fast: true, noLeases: true},
+	{dialect: "sqlite", name: "one connection", one: true, fast: true, noLeases: true},
 	{dialect: "postgres", name: "one connection", one: true},
 	{dialect: "postgres", name: "repeatable read", dsn: "default_transaction_isolation=repeatable%20read", query: "SHOW transaction_isolation", want: "repeatable read"},
 	{dialect: "postgres", name: "serializable", dsn: "default_transaction_isolation=serializable", query: "SHOW transaction_isolation", want: "serializable"},
@@ -135,13 +139,14 @@ var settings = []setting{
 	{dialect: "mysql", name: "read committed", dsn: "{isolation}=%27READ-COMMITTED%27", query: "SELECT @@{isolation}", want: "READ-COMMITTED"},
 	{dialect: "mysql", name: "serializable", dsn: "{isolation}=%27SERIALIZABLE%27", query: "SELECT @@{isolation}", want: "SERIALIZABLE"},
 	{dialect: "mysql", name: "serializable, rows found are counted", dsn: "{isolation}=%27SERIALIZABLE%27&clientFoundRows=true", query: "SELECT @@{isolation}", want: "SERIALIZABLE", fast: true},
+	{dialect: "mysql", name: "autocommit off", dsn: "autocommit=0", query: "SELECT @@autocommit", want: "0", fast: true, noLeases: true},
 	{dialect: "mysql", name: "rows found are counted", dsn: "clientFoundRows=true"},
 	{dialect: "mysql", name: "parameters within the text", dsn: "interpolateParams=true"},
 	{dialect: "mysql", name: "far from UTC, in ANSI mode", dsn: "time_zone=%27%2B05%3A45%27&sql_mode=%27ANSI,TRADITIONAL%27"},
 }
 
-// TestStore runs the suite. On Postgres and MySQL, TestLeastPrivileges does so with the
-// default settings.
+// TestStore runs the suites. On Postgres and MySQL, TestLeastPrivileges runs that of leases
+// with the default settings.
 func TestStore(t *testing.T) {
 	t.Parallel()
 	underSettings(t, true)
@@ -170,7 +175,11 @@ func underSettings(t *testing.T, fast bool) {
 			if s.query != "" {
 				requireSetting(t, conn, strings.ReplaceAll(s.query, "{isolation}", isolation), s.want)
 			}
-			suite(t, db, conn)
+			if !s.noLeases {
+				suite(t, db, conn)
+			}
+			t.Run("segments", func(t *testing.T) { segments(t, db, conn) })
+			t.Run("sessions", func(t *testing.T) { sessions(t, db, conn) })
 		})
 	}
 }

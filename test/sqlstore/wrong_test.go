@@ -1,6 +1,7 @@
 package sqlstore_test
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -16,7 +17,8 @@ import (
 	"github.com/snowkey-go/snowkey/lease/sqlstore"
 )
 
-// Open fails at once if a retry can't help, and says what to do.
+// Open fails at once if a retry can't help, and says what to do. Neither the error nor the
+// log has a password.
 func TestOpenRefuses(t *testing.T) {
 	t.Parallel()
 	postgres := func(conn *sql.DB) lease.Store { return sqlstore.Postgres(conn) }
@@ -36,6 +38,24 @@ func TestOpenRefuses(t *testing.T) {
 		}
 	}
 	none := func(*testing.T) *sql.DB { return nil }
+	nowhere := func(store *sqlstore.Store) lease.Store {
+		store, _ = store.WithTable("nowhere.leases")
+		return store
+	}
+	// as connects as a user without privileges, or another one, if user is not "".
+	as := func(dialect, user, secret, database string) func(t *testing.T) *sql.DB {
+		return func(t *testing.T) *sql.DB {
+			db := dbtest.Open(t, dialect)
+			return login(t, db, cmp.Or(user, newUser(t, db, db.Connect(t))), secret, database)
+		}
+	}
+	// A private server of Postgres accepts any password.
+	unknownPassword := func(t *testing.T) *sql.DB {
+		through, proxy := dbtest.Postgres(t).Through(t)
+		conn := through.With("default_query_exec_mode=exec").Connect(t)
+		proxy.Answer(func([]byte) ([]byte, bool) { return refusal("postgres", "28P01"), false })
+		return conn
+	}
 	columns := "CREATE TABLE real (namespace varchar(100), layout varchar(100), worker bigint, token varchar(100), revision bigint, bound bigint, expires_at bigint, label varchar(100), protocol bigint DEFAULT 2)"
 	view := "CREATE VIEW snowkey_lease AS SELECT * FROM real"
 	for name, test := range map[string]struct {
@@ -55,14 +75,32 @@ func TestOpenRefuses(t *testing.T) {
 		"a partitioned table":     {postgres, of("postgres", strings.Replace(columns, "real", "snowkey_lease", 1)+" PARTITION BY HASH (worker)"), "is a partitioned table"},
 		"partitioned, with namespaces": {postgres, of("postgres", strings.Replace(columns, "real", "snowkey_lease", 1)+" PARTITION BY HASH (worker)",
 			"CREATE TABLE snowkey_lease_ns (namespace text, position bigint, layout text, fingerprint text, fence bigint, protocol bigint DEFAULT 2)"), "is a partitioned table"},
+		"no privileges on Postgres":   {postgres, as("postgres", "", password, ""), "permission denied; privileges"},
+		"no database on Postgres":     {postgres, as("postgres", "", password, "nowhere"), "nowhere; database"},
+		"no user on Postgres":         {postgres, as("postgres", "somebody", password, ""), "somebody; user"},
+		"wrong password for Postgres": {postgres, unknownPassword, "correct the user"},
+		"no schema on Postgres":       {func(c *sql.DB) lease.Store { return nowhere(sqlstore.Postgres(c)) }, of("postgres"), "nowhere; schema"},
+		"no privileges on MySQL":      {mysql, as("mysql", "", password, ""), "denied; privileges"},
+		"no database on MySQL":        {mysql, as("mysql", "", password, "nowhere"), "nowhere; database"},
+		"wrong password for MySQL":    {mysql, as("mysql", "", "not "+password, ""), "denied; password"},
+		"no schema on MySQL":          {func(c *sql.DB) lease.Store { return nowhere(sqlstore.MySQL(c)) }, of("mysql"), "nowhere; database"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
-			_, err := snowkey.Open(ctx, test.store(test.conn(t)), snowkey.Config{Logger: slog.New(slog.DiscardHandler)})
-			if permanent, ok := errors.AsType[*lease.PermanentError](err); !ok || ctx.Err() != nil || !strings.Contains(permanent.Error(), test.want) {
-				t.Errorf("%v", err)
+			var log strings.Builder
+			_, err := snowkey.Open(ctx, test.store(test.conn(t)), snowkey.Config{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+			if permanent, ok := errors.AsType[*lease.PermanentError](err); !ok || permanent.Remedy == "" || ctx.Err() != nil {
+				t.Fatal(err)
+			}
+			for want := range strings.SplitSeq(test.want, "; ") {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("%v; want %q", err, want)
+				}
+			}
+			if strings.Contains(fmt.Sprintf("%v %+v %#v", err, err, err), password) || strings.Contains(log.String(), password) {
+				t.Error("the password is in the error or in the log")
 			}
 		})
 	}
@@ -147,4 +185,48 @@ func TestReadOnlyForAWhile(t *testing.T) {
 	if _, ok, err := store.Renew(t.Context(), renewal); !ok || err != nil {
 		t.Errorf("%v, %v", ok, err)
 	}
+}
+
+// With SkipMigrate, the error must say what to do if the tables were dropped, and the pool
+// must continue once they exist.
+func TestTablesAreDroppedAndSkipMigrate(t *testing.T) {
+	t.Parallel()
+	dbtest.EachServer(t, func(t *testing.T, db dbtest.DB) {
+		t.Parallel()
+		conn := db.Connect(t)
+		store := storeOf(db, conn)
+		if err := store.Migrate(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		pool, err := snowkey.Open(ctx, store, snowkey.Config{Window: time.Second, MaxClockSkew: 200 * time.Millisecond, SkipMigrate: true, Logger: slog.New(slog.DiscardHandler)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer pool.Close(context.Background())
+		before, err := pool.Next(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		exec(t, conn, "DROP TABLE snowkey_lease", "DROP TABLE snowkey_lease_ns")
+		// Ids are issued until they reach the bound. Then a call waits, and its error has the reason.
+		for !errors.Is(err, lease.ErrNotMigrated) && ctx.Err() == nil {
+			short, cancel := context.WithTimeout(ctx, time.Second)
+			_, err = pool.Next(short)
+			cancel()
+		}
+		if !errors.Is(err, lease.ErrNotMigrated) || !strings.Contains(err.Error(), "run the migration") {
+			t.Errorf("got %v", err)
+		}
+		if _, err := conn.Exec("SELECT 1 FROM snowkey_lease"); err == nil {
+			t.Error("the table was created all the same")
+		}
+		if err := store.Migrate(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if id, err := pool.Next(ctx); err != nil || id <= before {
+			t.Errorf("after the migration: %d after %d, %v", id, before, err)
+		}
+	})
 }

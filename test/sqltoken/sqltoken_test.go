@@ -38,60 +38,25 @@ func open(t *testing.T, db dbtest.DB, conn *sql.DB) *sqltoken.Store {
 	return store
 }
 
-// suite runs the conformance suite in one database, with a table for each property.
-func suite(t *testing.T, db dbtest.DB, conn *sql.DB) {
-	t.Helper()
-	conn.SetMaxIdleConns(32) // one for each session of the suite
-	tables := 0
-	tokentest.Run(t, func(t *testing.T) token.Store {
-		tables++
-		store, err := of(db, conn).WithTable(fmt.Sprint("session", tables))
-		if err == nil {
-			err = store.Migrate(t.Context())
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		return store
-	}, nil)
-}
-
+// TestStore runs the conformance suite with a table for each property. Test/sqlstore also
+// does so with connections that have other settings.
 func TestStore(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 		t.Parallel()
-		suite(t, db, db.Connect(t))
-	})
-}
-
-// TestConnections runs the suite using connections with other settings, most of them at
-// night.
-func TestConnections(t *testing.T) {
-	t.Parallel()
-	for i, of := range []struct{ dialect, name, settings string }{
-		{"postgres", "serializable", "default_transaction_isolation=serializable"},
-		{"mysql", "autocommit off", "autocommit=0"},
-		{"postgres", "exec, as PgBouncer needs", "default_query_exec_mode=exec"},
-		{"postgres", "the simple protocol", "default_query_exec_mode=simple_protocol"},
-		{"mysql", "rows found are counted", "clientFoundRows=true"},
-		{"mysql", "parameters within the text", "interpolateParams=true"},
-		{"mysql", "in ANSI mode", "sql_mode=%27ANSI,TRADITIONAL%27"},
-	} {
-		if i > 1 && !dbtest.Nightly {
-			break
-		}
-		t.Run(of.dialect+" "+of.name, func(t *testing.T) {
-			t.Parallel()
-			db := dbtest.Open(t, of.dialect).With(of.settings)
-			suite(t, db, db.Connect(t))
-		})
-	}
-	t.Run("sqlite with one connection", func(t *testing.T) {
-		t.Parallel()
-		db := dbtest.SQLite(t)
-		conn := db.Connect(t)
-		conn.SetMaxOpenConns(1)
-		suite(t, db, conn)
+		conn, tables := db.Connect(t), 0
+		conn.SetMaxIdleConns(32) // one for each session of the suite
+		tokentest.Run(t, func(t *testing.T) token.Store {
+			tables++
+			store, err := of(db, conn).WithTable(fmt.Sprint("session", tables))
+			if err == nil {
+				err = store.Migrate(t.Context())
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			return store
+		}, nil)
 	})
 }
 

@@ -1,4 +1,4 @@
-package segmentstore_test
+package sqlstore_test
 
 import (
 	"context"
@@ -16,7 +16,7 @@ import (
 
 // Invoices inserted by GORM are numbered from 1001, using segments from the same
 // database.
-func Example() {
+func Example_invoices() {
 	ctx := context.Background()
 	db, err := gorm.Open(sqlite.Open(":memory:"))
 	check(err)
