@@ -72,7 +72,7 @@ func newShell(t *testing.T) shell {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "shop.db")
 	for name, text := range map[string]string{
-		"shop.db": "", "serve.db": "", "dsn.txt": path + "\n", "tokens.txt": "0123456789abcdef\nfedcba9876543210\n",
+		"shop.db": "", "serve.db": "", "dsn.txt": path + "\n", "tokens.txt": "0123456789abcdef0123456789abcdef\nfedcba9876543210fedcba9876543210\n",
 		"fleet.txt": "orders 0 255\npayments 256 511\nspare 512 1023\n",
 	} {
 		dbtest.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))

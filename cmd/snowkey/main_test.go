@@ -135,7 +135,7 @@ func TestUsage(t *testing.T) {
 		status int
 		says   string
 	}{
-		{"", 2, "migrate"},
+		{"", 0, "migrate"},
 		{"help", 0, "migrate"},
 		{"--help", 0, "migrate"},
 		{"--version", 0, "snowkey version"},

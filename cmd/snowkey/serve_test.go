@@ -33,7 +33,7 @@ func TestServe(t *testing.T) {
 		t.Fatalf("%q, %v: %s", line, err, log.String())
 	}
 	var ids []string
-	for _, token := range []string{"", "0123456789abcdef", "fedcba9876543210"} {
+	for _, token := range []string{"", "0123456789abcdef0123456789abcdef", "fedcba9876543210fedcba9876543210"} {
 		r := dbtest.Must(http.NewRequestWithContext(t.Context(), "POST", url+"?count=2", nil))(t)
 		if token != "" {
 			r.Header.Set("Authorization", "Bearer "+token)
