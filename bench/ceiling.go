@@ -59,7 +59,7 @@ func waiting(p *pools) topic {
 			lines: func(r result) []line {
 				share := r.spread(func(ours, theirs turn) float64 { return float64(ours.cpu-theirs.cpu) / float64(ours.wall) })
 				l := r.line()
-				l.ratio, l.bar, l.verdict = share.format("%.1f", 100)+" % of a core", "< 5 %", verdict(share.median < 0.05)
+				l.ratio, l.bar, l.verdict = share.format("%.1f", 100)+" % of a core", "< 8 %", verdict(share.median < 0.08)
 				if !countsCPU {
 					l.verdict = "not measured on this system"
 				}

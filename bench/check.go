@@ -46,7 +46,7 @@ func checkRelease(w io.Writer, path string, update bool, only string, d time.Dur
 	runs := make([]figures, checkRuns)
 	for i := range runs {
 		fmt.Fprintf(os.Stderr, "measuring: run %d of %d\n", i+1, checkRuns)
-		if runs[i], err = measureRatios([]topic{next(p), pooled(p), ceiling(p), batch(p), keys()}, only, d); err != nil {
+		if runs[i], err = measureRatios([]topic{next(p), ceiling(p), batch(p), keys()}, only, d); err != nil {
 			return err
 		}
 	}

@@ -47,7 +47,7 @@ func open(dir string) (*suite, error) {
 	if err != nil {
 		return nil, errors.Join(err, end())
 	}
-	return &suite{[]topic{next(p), cold(), pooled(p), ceiling(p), waiting(p), batch(p), keys(), publicIDs, tokens, segments, rows, bursts, peers}, end}, nil
+	return &suite{[]topic{next(p), cold(), ceiling(p), waiting(p), batch(p), keys(), publicIDs, tokens, segments, rows, bursts, peers}, end}, nil
 }
 
 // measure produces the table, which takes about d for each line.

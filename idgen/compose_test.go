@@ -10,8 +10,10 @@ import (
 	"github.com/snowkey-go/snowkey/idgen"
 )
 
+// Decode and Compose are exact inverses. Since the fields are as wide together as the
+// layout, no two fields use the same bit: another bit would have no field, and get lost.
 func FuzzComposeDecode(f *testing.F) {
-	for seed := range uint64(50) {
+	for seed := range uint64(400) {
 		f.Add(seed, int64(seed)<<54|1)
 		f.Add(seed, int64(math.MaxInt64))
 		f.Add(seed, int64(-1))
@@ -38,46 +40,6 @@ func FuzzComposeDecode(f *testing.F) {
 	})
 }
 
-// Ids with different fields differ, because no two fields use the same bit.
-func TestFieldsShareNoBits(t *testing.T) {
-	r := rand.New(rand.NewPCG(1, 2))
-	for range 2000 {
-		l, err := randomLayout(r)
-		if err != nil {
-			continue
-		}
-		seen := uint64(0)
-		zero := idgen.Parts{Time: l.Epoch()}
-		add := func(name string, p idgen.Parts) {
-			id, err := l.Compose(p)
-			if err != nil {
-				t.Fatalf("%v: %s: %v", l, name, err)
-			}
-			if uint64(id)&seen != 0 {
-				t.Fatalf("%v: %s shares bits with another field", l, name)
-			}
-			seen |= uint64(id)
-		}
-		for _, f := range l.Fields() {
-			p := zero
-			top := int64(1)<<(f.Bits-1) | 1
-			switch f.Name {
-			case "time":
-				p.Time = l.Decode(-1).Time
-			case "worker":
-				p.Worker = top
-			case "rollback":
-				p.Rollback = top
-			case "sequence":
-				p.Sequence = top
-			default:
-				continue
-			}
-			add(f.Name, p)
-		}
-	}
-}
-
 func TestComposeRefuses(t *testing.T) {
 	l := idgen.DatacenterProcess()
 	at := epoch
@@ -96,7 +58,7 @@ func TestComposeRefuses(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if _, err := l.Compose(tt.p); !reflect.DeepEqual(err, tt.want) {
-				t.Errorf("%s: error %v; want %v", tt.name, err, tt.want)
+				t.Errorf("error %v; want %v", err, tt.want)
 			}
 		})
 	}

@@ -31,13 +31,6 @@
 // rollback field, you can set [Config.Rotate] to let a generator continue when calls
 // would otherwise fail because the clock was set back.
 //
-// # Ids without order
-//
-// Every call of a generator reads the clock and updates the same word of memory. An
-// [Unordered] takes whole blocks of numbers from a generator instead, so that
-// goroutines can use different blocks at the same time. On many cores this is much
-// faster. The ids are just as unique, but they are not in order.
-//
 // # Dense numbers
 //
 // Package segment issues dense numbers, such as 1, 2 and 3. Processes that use the same

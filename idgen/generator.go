@@ -32,14 +32,12 @@ type Generator struct {
 	name   string
 	downAt atomic.Int64 // the last number when the generator most recently logged that it is down
 
-	unordered atomic.Pointer[Unordered] // nil until Unordered is called
-
 	// Guarded by the pool's mu.
 	before     int64     // ids issued under all sealed sequences except the most recent
 	retired    *sequence // the most recently sealed sequence, or nil if there is none
 	retiredEnd int64     // the value of retired.last when the sequence was sealed
 
-	_ [16]byte // so that a Generator has 256 bytes
+	_ [24]byte // so that a Generator has 256 bytes
 }
 
 // A sequence is the state of a generator in one tenure. Each tenure begins with a new
@@ -117,7 +115,6 @@ type core struct {
 	log    logger
 	tenures
 
-	sleeper           sleeper
 	waits, leaseWaits waitCount
 	clockErrors       atomic.Int64
 }
@@ -312,7 +309,7 @@ func (g *Generator) wait(ctx context.Context, s *sequence, number int64) error {
 			waits = true
 			defer g.waits.begin()()
 		}
-		if err := g.sleep(ctx, min(max(left+longer, shortestSleep), longestSleep), longer); err != nil {
+		if err := g.sleep(ctx, min(max(left+longer, shortestSleep), longestSleep)); err != nil {
 			return err
 		}
 	}
@@ -328,9 +325,6 @@ func (g *Generator) seal() (last int64) {
 	last = s.last.Swap(sealed)
 	if last >= 0 {
 		g.retire(s, last)
-	}
-	if u := g.unordered.Load(); u != nil { // if it's made later, it has no blocks and finds the sequence sealed
-		u.seal()
 	}
 	return last
 }

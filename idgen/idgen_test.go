@@ -2,7 +2,9 @@ package idgen_test
 
 import (
 	"context"
+	"errors"
 	"log/slog"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -38,24 +40,12 @@ func (c *heldClock) step(d time.Duration) { c.set(c.Now().Add(d)) }
 
 var workers atomic.Int64
 
-// newWorker returns a worker number that few other tests have used. This matters
-// because a pool starts above the ids of the previous pool with its number, and some
-// tests make ids of the year 2094. Numbers below 100 and above 900 are for tests that
-// choose their own.
-func newWorker(bits int) (int64, error) {
-	n := workers.Add(1)
-	if bits < 10 {
-		return n % (1 << bits), nil
-	}
-	return 100 + n%800, nil
-}
-
 // newPool returns a pool that is closed at the end of the test. If cfg has no Worker,
-// the pool gets a number from newWorker.
+// no other pool of the test has its number.
 func newPool(t testing.TB, cfg idgen.Config) *idgen.Pool {
 	t.Helper()
 	if cfg.Worker == nil {
-		cfg.Worker = newWorker
+		cfg.Worker = func(bits int) (int64, error) { return workers.Add(1) % (1 << bits), nil }
 	}
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
@@ -64,12 +54,17 @@ func newPool(t testing.TB, cfg idgen.Config) *idgen.Pool {
 	if err != nil {
 		t.Fatal(err)
 	}
+	closeAtEnd(t, pool)
+	return pool
+}
+
+func closeAtEnd(t testing.TB, pool *idgen.Pool) {
 	t.Cleanup(func() {
 		if err := pool.Close(context.Background()); err != nil {
 			t.Error(err)
 		}
+		idgen.ForgetWorkers()
 	})
-	return pool
 }
 
 func mustNext(t testing.TB, src idgen.Source) int64 {
@@ -88,5 +83,43 @@ func must[T any](v T, err error) func(testing.TB) T {
 			t.Fatal(err)
 		}
 		return v
+	}
+}
+
+// refused checks that all ways to take ids from src fail with an error.
+func refused(t testing.TB, want error, src interface {
+	idgen.Source
+	NextN(context.Context, int) ([]int64, error)
+}) {
+	t.Helper()
+	if id, err := src.Next(t.Context()); !errors.Is(err, want) || id != 0 {
+		t.Errorf("Next returns %d, %v; want %v", id, err, want)
+	}
+	if ids, err := src.Append(t.Context(), nil, 2); !errors.Is(err, want) || ids != nil {
+		t.Errorf("Append returns %v, %v; want %v", ids, err, want)
+	}
+	if ids, err := src.NextN(t.Context(), 2); !errors.Is(err, want) || len(ids) != 0 {
+		t.Errorf("NextN returns %v, %v; want %v", ids, err, want)
+	}
+}
+
+// ascending fails the test unless each id is larger than the one before, which means that
+// ids are in order and also unique.
+func ascending(t testing.TB, ids []int64) {
+	t.Helper()
+	for i := 1; i < len(ids); i++ {
+		if ids[i] <= ids[i-1] {
+			t.Fatalf("id %d is %d, after %d", i, ids[i], ids[i-1])
+		}
+	}
+}
+
+// unique fails the test unless there are n ids, and none repeats. It sorts them.
+func unique(t testing.TB, ids []int64, n int) {
+	t.Helper()
+	slices.Sort(ids)
+	ascending(t, ids)
+	if len(ids) != n {
+		t.Fatalf("%d ids; want %d", len(ids), n)
 	}
 }

@@ -3,9 +3,10 @@ package idgen_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"runtime"
-	"strings"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -58,11 +59,7 @@ func leasedPool(t *testing.T, cfg idgen.Config) (*idgen.Pool, *keeper) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if err := pool.Close(context.Background()); err != nil {
-			t.Error(err)
-		}
-	})
+	closeAtEnd(t, pool)
 	return pool, k
 }
 
@@ -74,12 +71,22 @@ func TestLeasedPoolIssuesWithinItsTenure(t *testing.T) {
 		clock := newClock()
 		pool, k := leasedPool(t, idgen.Config{Clock: clock.Now})
 		now := clock.Now().Sub(epoch).Milliseconds() << 12
-		short := func() (context.Context, context.CancelFunc) { return context.WithTimeout(t.Context(), time.Second) }
+		fails := func(when string, want ...error) {
+			t.Helper()
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			_, err1 := pool.Next(ctx)
+			_, err2 := pool.NextN(ctx, 3)
+			for _, want := range append(want, context.DeadlineExceeded) {
+				if !errors.Is(err1, want) || !errors.Is(err2, want) {
+					t.Fatalf("%s: %v and %v; want %v", when, err1, err2, want)
+				}
+			}
+		}
 
-		ctx, cancel := short()
-		defer cancel()
-		if _, err := pool.Next(ctx); !errors.Is(err, context.DeadlineExceeded) || pool.Health().State != idgen.Unleased {
-			t.Fatalf("without a tenure: %v, %v", err, pool.Health())
+		fails("without a tenure")
+		if h := pool.Health(); h.State != idgen.Unleased {
+			t.Errorf("without a tenure: %v", h)
 		}
 
 		const worker = 77
@@ -101,21 +108,14 @@ func TestLeasedPoolIssuesWithinItsTenure(t *testing.T) {
 		}
 
 		// At the bound, calls must request a higher bound and wait for it.
-		ctx, cancel = short()
-		defer cancel()
 		reason := errors.New("the store is away")
 		k.Explain(reason)
-		if _, err := pool.Next(ctx); !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, reason) {
-			t.Fatalf("at the bound: %v", err)
-		}
+		fails("at the bound", reason)
 		if h := pool.Health(); h.State != idgen.Unleased || h.Reason != reason {
 			t.Errorf("at the bound: %+v", h)
 		}
-		if w := k.wanted(); len(w) == 0 || w[len(w)-1] != start+11 {
-			t.Errorf("wanted %v; want %d", w, start+11)
-		}
-		if _, err := pool.NextN(ctx, 3); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("bulk at the bound: %v", err)
+		if w := k.wanted(); !slices.Equal(slices.Compact(w), []int64{start + 11, start + 13}) {
+			t.Errorf("wanted %v; want %d and %d", w, start+11, start+13)
 		}
 		var wg sync.WaitGroup
 		wg.Go(func() {
@@ -137,11 +137,7 @@ func TestLeasedPoolIssuesWithinItsTenure(t *testing.T) {
 		if unused := k.Seal(lost); unused != start+12 {
 			t.Errorf("unused is %d; want %d", unused, start+12)
 		}
-		ctx, cancel = short()
-		defer cancel()
-		if _, err := pool.Next(ctx); !errors.Is(err, lost) {
-			t.Errorf("sealed: %v", err)
-		}
+		fails("sealed", lost)
 		wg.Go(func() {
 			id := mustNext(t, pool)
 			if w := pool.Layout().Decode(id).Worker; w != 5 || counterOf(id) < start+100 {
@@ -157,19 +153,34 @@ func TestLeasedPoolIssuesWithinItsTenure(t *testing.T) {
 	})
 }
 
-// drawSome takes some ids with Append or from an Unordered.
-func drawSome(ctx context.Context, pool *idgen.Pool, i int) (ids []int64, err error) {
-	if i%2 == 0 {
-		return pool.Append(ctx, nil, 1+i)
+// A leased pool may run far ahead of its clock, but never up to its bound.
+func TestBurstsEndBelowTheBound(t *testing.T) {
+	const ticks = 50
+	for _, maxAhead := range []time.Duration{20 * time.Millisecond, idgen.NoLimit} {
+		t.Run(maxAhead.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { // so that the timeout only passes while a call waits
+				clock := holdClock(epoch.AddDate(1, 0, 0))
+				pool, k := leasedPool(t, idgen.Config{Clock: clock.Now, MaxAhead: maxAhead, MaxWait: -1})
+				start := clock.Now().Sub(epoch).Milliseconds() << 12
+				bound := start + ticks<<12 + 1001
+				k.Grant(1, start, bound)
+				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+				defer cancel()
+				id, err := pool.Next(ctx)
+				for ; err == nil; id, err = pool.Next(ctx) {
+					if c := counterOf(id); c >= bound {
+						t.Fatalf("counter %d was issued, and the bound is %d", c, bound)
+					}
+				}
+				if _, late := errors.AsType[*idgen.ClockError](err); !late && !errors.Is(err, context.DeadlineExceeded) {
+					t.Error(err)
+				}
+				if lead := pool.Health().Behind; lead < min(maxAhead, ticks*time.Millisecond) {
+					t.Errorf("ids are only %v ahead", lead)
+				}
+			})
+		})
 	}
-	for range 100 {
-		id, err := pool.Unordered().Next(ctx)
-		if err != nil {
-			return nil, err
-		}
-		ids = append(ids, id)
-	}
-	return ids, nil
 }
 
 // Tests that no id is issued after a seal, even while calls and seals race, and that
@@ -186,12 +197,19 @@ func TestSealRacesWithIssuing(t *testing.T) {
 	for i := range all {
 		wg.Go(func() {
 			for stop.Err() == nil {
-				ids, err := drawSome(stop, pool, i)
-				if err != nil {
+				before := len(all[i])
+				for range 100 {
+					id, err := pool.Next(stop)
+					if err != nil {
+						return
+					}
+					all[i] = append(all[i], id)
+				}
+				var err error
+				if all[i], err = pool.Append(stop, all[i], 1+i); err != nil {
 					return
 				}
-				all[i] = append(all[i], ids...)
-				issued.Add(int64(len(ids)))
+				issued.Add(int64(len(all[i]) - before))
 				runtime.Gosched()
 			}
 		})
@@ -206,34 +224,11 @@ func TestSealRacesWithIssuing(t *testing.T) {
 	}
 	done()
 	wg.Wait()
-	seen := map[int64]bool{}
 	for _, ids := range all {
-		for _, id := range ids {
-			if seen[id] {
-				t.Fatalf("id %d repeats", id)
-			}
-			seen[id] = true
-		}
+		ascending(t, ids)
 	}
-}
-
-func TestNewLeasedRefuses(t *testing.T) {
-	open := func(leased.Issuer) (leased.Keeper, error) { return nil, errors.New("no lease") }
-	for _, tt := range []struct {
-		name string
-		cfg  idgen.Config
-		want string
-	}{
-		{"names", idgen.Config{MaxNames: -1}, "Config.MaxNames"},
-		{"clock", idgen.Config{Layout: idgen.Baidu()}, "lifetime"},
-		{"keeper", idgen.Config{}, "no lease"},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			if _, err := newLeased(tt.cfg, open); err == nil || !strings.Contains(err.Error(), tt.want) {
-				t.Errorf("%v; want %q", err, tt.want)
-			}
-		})
-	}
+	ids := slices.Concat(all...)
+	unique(t, ids, len(ids))
 }
 
 // The host's clock jumps during a lease. A correction should give ids the right time at
@@ -363,4 +358,46 @@ func TestGrantsBeyondTheLayout(t *testing.T) {
 			t.Errorf("with the start %d, the first unused number is %d", start, unused)
 		}
 	}
+}
+
+// TestBlockedCallFails has a call whose context doesn't end. It waits for the store as long
+// as that doesn't answer, but not for longer than Limit if the process itself is the cause.
+func TestBlockedCallFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		pool, issuer := leasedPool(t, idgen.Config{Clock: func() time.Time { return time.Now().AddDate(30, 0, 0) }})
+		failed := make(chan error, 1)
+		began := time.Now()
+		go func() {
+			_, err := pool.Next(context.Background())
+			failed <- err
+		}()
+		for cause, reason := range map[string]error{"": nil, "no_answer": fmt.Errorf("it: %w", context.DeadlineExceeded), "blocked": &leased.BlockedError{Limit: time.Hour}, "other": errors.New("refused")} {
+			issuer.Explain(reason)
+			if h := pool.Health(); h.Cause != cause || h.Reason != reason {
+				t.Errorf("the cause of %v is %q and %v, want %q", reason, h.Cause, h.Reason, cause)
+			}
+		}
+		issuer.Explain(errors.New("refused"))
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if len(failed) > 0 {
+			t.Fatal("the call did not wait:", <-failed)
+		}
+		for range 3 { // each attempt of the keeper explains it again
+			issuer.Explain(&leased.BlockedError{Cause: "all are in use", Remedy: "wait", Limit: 61 * time.Second})
+			time.Sleep(300 * time.Millisecond)
+		}
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if len(failed) == 0 {
+			t.Fatal("the call waits for ever")
+		}
+		err := <-failed
+		if _, ok := errors.AsType[*leased.BlockedError](err); !ok {
+			t.Error(err)
+		}
+		if took := time.Since(began); took < 61*time.Second || took > 63*time.Second {
+			t.Errorf("the call took %v", took)
+		}
+	})
 }

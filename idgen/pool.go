@@ -126,10 +126,6 @@ func (p *Pool) Append(ctx context.Context, dst []int64, n int) ([]int64, error) 
 	return p.generator().Append(ctx, dst, n)
 }
 
-// Unordered returns the [Unordered] of the generator with the name "". See
-// [Generator.Unordered].
-func (p *Pool) Unordered() *Unordered { return p.generator().Unordered() }
-
 func (p *Pool) generator() *Generator {
 	if p == nil {
 		return noPool
@@ -145,9 +141,8 @@ func (p *Pool) generator() *Generator {
 // A pool can have many names, for instance one for each customer. Finding a generator
 // takes no lock, and about 30 ns if there are ten thousand names. Different generators
 // write to different cache lines. Each name takes about 350 bytes of memory until the
-// pool is freed, or 1,200 bytes if it has an [Unordered]. If there are more names than
-// [Config.MaxNames], the generators of the additional names fail with
-// [ErrTooManyNames].
+// pool is freed. If there are more names than [Config.MaxNames], the generators of the
+// additional names fail with [ErrTooManyNames].
 func (p *Pool) Named(name string) *Generator {
 	if p == nil {
 		return noPool

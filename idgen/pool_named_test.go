@@ -1,7 +1,6 @@
 package idgen_test
 
 import (
-	"errors"
 	"fmt"
 	"runtime"
 	"strings"
@@ -14,43 +13,32 @@ import (
 	"github.com/snowkey-go/snowkey/internal/raced"
 )
 
-// Goroutines take ids of ten thousand names, half of them without order. Since the
-// clock stands still, each name must get exactly the same ids as in a pool with a
-// single name.
+// Goroutines take ids of ten thousand names. Since the clock stands still, each name must
+// get exactly the same ids as in a pool with a single name.
 func TestTenThousandNames(t *testing.T) {
 	const goroutines, rounds = 8, 2
 	names := 10_000
 	if raced.Enabled {
 		names = 1000
 	}
-	clock := holdClock(epoch.AddDate(1, 0, 0))
-	pool := newPool(t, idgen.Config{Clock: clock.Now, NoSpread: true})
-	codes := make([]string, names)
-	for i := range codes {
-		codes[i] = fmt.Sprint("tenant-", i)
-	}
+	pool := newPool(t, idgen.Config{Clock: holdClock(epoch.AddDate(1, 0, 0)).Now, NoSpread: true})
+	codes := tenants(names)
 	first := mustNext(t, pool.Named("somebody else"))
 	const each = goroutines * rounds
 	drawn := make([][each]atomic.Int32, names) // counts how often a call returned the n-th id of a name
 	var wg sync.WaitGroup
 	for i := range goroutines {
 		wg.Go(func() {
-			for round := range rounds {
-				for j := range names {
-					name := (3*j + i*names/goroutines) % names // let each goroutine start at another name
-					src := idgen.Source(pool.Named(codes[name]))
-					if (i+round)%2 == 0 {
-						src = pool.Named(codes[name]).Unordered()
-					}
-					id, err := src.Next(t.Context())
-					if err != nil {
-						t.Error(err)
-						return
-					}
-					if place := id - first; place < 0 || place >= each || drawn[name][place].Add(1) > 1 {
-						t.Errorf("%s got id %d twice, or not one of its next %d from %d", codes[name], id, each, first)
-						return
-					}
+			for j := range rounds * names {
+				name := (3*j + i*names/goroutines) % names // let each goroutine start at another name
+				id, err := pool.Named(codes[name]).Next(t.Context())
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if place := id - first; place < 0 || place >= each || drawn[name][place].Add(1) > 1 {
+					t.Errorf("%s got id %d twice, or not one of its next %d from %d", codes[name], id, each, first)
+					return
 				}
 			}
 		})
@@ -58,14 +46,19 @@ func TestTenThousandNames(t *testing.T) {
 	wg.Wait()
 }
 
+func tenants(n int) []string {
+	codes := make([]string, n)
+	for i := range codes {
+		codes[i] = fmt.Sprint("tenant-", i)
+	}
+	return codes
+}
+
 func TestNamesTakeLittleMemory(t *testing.T) {
 	raced.Skip(t)
 	const names = 10_000
 	pool := newPool(t, idgen.Config{})
-	codes := make([]string, names)
-	for i := range codes {
-		codes[i] = fmt.Sprint("tenant-", i)
-	}
+	codes := tenants(names)
 	heap := func() int64 {
 		var m runtime.MemStats
 		runtime.GC()
@@ -76,19 +69,11 @@ func TestNamesTakeLittleMemory(t *testing.T) {
 	for _, code := range codes {
 		mustNext(t, pool.Named(code))
 	}
-	named := heap()
-	for _, code := range codes {
-		mustNext(t, pool.Named(code).Unordered())
-	}
-	unordered := heap()
+	size := (heap() - before) / names
 	runtime.KeepAlive(codes)
-	a, b := (named-before)/names, (unordered-before)/names
-	t.Logf("a name takes %d bytes, and %d with an Unordered", a, b)
-	if a > 700 || b > 2400 { // twice the documented size
+	t.Logf("a name takes %d bytes", size)
+	if size > 700 {
 		t.Error("more than twice of what is documented")
-	}
-	if n := testing.AllocsPerRun(1000, func() { mustNext(t, pool.Named(codes[4711])) }); n != 0 {
-		t.Errorf("drawing by name allocates %v times", n)
 	}
 }
 
@@ -101,21 +86,15 @@ func TestMaxNames(t *testing.T) {
 	mustNext(t, pool)
 	mustNext(t, pool.Named(text[:1])) // known names still work
 	more := pool.Named("one more")
-	_, err1 := more.Next(t.Context())
-	_, err2 := more.NextN(t.Context(), 3)
-	_, err3 := more.Unordered().Next(t.Context())
-	for _, err := range []error{err1, err2, err3} {
-		if !errors.Is(err, idgen.ErrTooManyNames) || !strings.Contains(err.Error(), `"one more"`) || !strings.Contains(err.Error(), "100") {
-			t.Errorf("the 101st name: %v", err)
-		}
+	refused(t, idgen.ErrTooManyNames, more)
+	if _, err := more.Next(t.Context()); !strings.Contains(err.Error(), `"one more"`) || !strings.Contains(err.Error(), "100") {
+		t.Errorf("the 101st name: %v", err)
 	}
 	if pool.Health().State != idgen.Serving {
 		t.Error("a name too many makes the pool ill")
 	}
-	for range 3 {
-		if pool.Named("one more") == pool.Named("yet another") {
-			t.Fatal("two names share a generator")
-		}
+	if more == pool.Named("yet another") {
+		t.Error("two names share a generator")
 	}
 }
 

@@ -1,16 +1,17 @@
 package idgen_test
 
 import (
-	"context"
 	"errors"
 	"log/slog"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/idgen/worker"
+	"github.com/snowkey-go/snowkey/internal/leased"
 )
 
 func TestNewPoolRefuses(t *testing.T) {
@@ -20,24 +21,35 @@ func TestNewPoolRefuses(t *testing.T) {
 		cfg  idgen.Config
 		want string
 	}{
+		{"down before waiting ends", idgen.Config{MaxWait: time.Hour, MaxBehind: time.Minute}, "Config.MaxBehind 1m0s is less than MaxWait 1h0m0s"},
+		{"rotate without rollback", idgen.Config{Rotate: true}, "Config.Rotate needs a layout with a rollback field"},
+		{"names", idgen.Config{MaxNames: -1}, "Config.MaxNames is -1; use 1 or more"},
+		{"past the end", idgen.Config{Layout: idgen.Baidu()}, "outside the layout's lifetime (2016-05-19T16:00:00Z to 2024-11-20T13:24:16Z)"},
+		// These don't concern a leased pool, which has no Config.Worker.
 		{"no worker", idgen.Config{}, "Config.Worker is not set; use worker.Static"},
 		{"worker too large", idgen.Config{Worker: worker.Static(1024)}, "worker 1024 does not fit its field (0 to 1023)"},
 		{"worker negative", idgen.Config{Worker: worker.Static(-1)}, "worker -1 does not fit"},
-		{"worker fails", idgen.Config{Worker: func(int) (int64, error) { return 0, broken }}, "no worker today"},
-		{"down before waiting ends", idgen.Config{Worker: worker.Static(1), MaxWait: time.Hour, MaxBehind: time.Minute}, "Config.MaxBehind 1m0s is less than MaxWait 1h0m0s"},
-		{"rotate without rollback", idgen.Config{Worker: worker.Static(1), Rotate: true}, "Config.Rotate needs a layout with a rollback field"},
-		{"past the end", idgen.Config{Worker: worker.Static(1), Layout: idgen.Baidu()}, "outside the layout's lifetime (2016-05-19T16:00:00Z to 2024-11-20T13:24:16Z)"},
+		{"worker fails", idgen.Config{Worker: func(int) (int64, error) { return 0, broken }}, broken.Error()},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			pool, err := idgen.NewPool(tt.cfg)
 			if err == nil || pool != nil || !strings.Contains(err.Error(), tt.want) {
-				t.Errorf("%s: %v; want %q", tt.name, err, tt.want)
+				t.Errorf("%v; want %q", err, tt.want)
+			}
+			if tt.name == "worker fails" && !errors.Is(err, broken) {
+				t.Errorf("%v hides the worker's own error", err)
+			}
+			if tt.cfg.Worker == nil && tt.name != "no worker" {
+				open := func(leased.Issuer) (leased.Keeper, error) { return nil, errors.New("a keeper was made") }
+				if _, err := newLeased(tt.cfg, open); err == nil || !strings.Contains(err.Error(), tt.want) {
+					t.Errorf("a leased pool: %v; want %q", err, tt.want)
+				}
 			}
 		})
 	}
-	_, err := idgen.NewPool(idgen.Config{Worker: func(int) (int64, error) { return 0, broken }})
-	if !errors.Is(err, broken) {
-		t.Errorf("%v hides the worker's own error", err)
+	open := func(leased.Issuer) (leased.Keeper, error) { return nil, broken }
+	if _, err := newLeased(idgen.Config{}, open); !errors.Is(err, broken) {
+		t.Errorf("%v hides the keeper's own error", err)
 	}
 }
 
@@ -51,11 +63,8 @@ func TestWorkerGetsTheWidth(t *testing.T) {
 
 func TestSecondPoolOnAWorkerIsRefused(t *testing.T) {
 	cfg := idgen.Config{Worker: worker.Static(901)}
-	first, err := idgen.NewPool(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = idgen.NewPool(cfg)
+	first := newPool(t, cfg)
+	_, err := idgen.NewPool(cfg)
 	if !errors.Is(err, idgen.ErrWorkerInUse) || !strings.Contains(err.Error(), "901") {
 		t.Errorf("a second pool: %v", err)
 	}
@@ -74,46 +83,48 @@ func TestSecondPoolOnAWorkerIsRefused(t *testing.T) {
 
 func TestRaceOfFirstPools(t *testing.T) {
 	var wg sync.WaitGroup
-	var mu sync.Mutex
-	won, refused := 0, 0
+	var won, refused atomic.Int64
 	for range 32 {
 		wg.Go(func() {
 			pool, err := idgen.NewPool(idgen.Config{Worker: worker.Static(902)})
-			mu.Lock()
-			defer mu.Unlock()
-			if errors.Is(err, idgen.ErrWorkerInUse) {
-				refused++
-			} else if err == nil {
-				won++
-				t.Cleanup(func() { pool.Close(context.Background()) })
-			} else {
+			switch {
+			case err == nil:
+				won.Add(1)
+				closeAtEnd(t, pool)
+			case errors.Is(err, idgen.ErrWorkerInUse):
+				refused.Add(1)
+			default:
 				t.Error(err)
 			}
 		})
 	}
 	wg.Wait()
-	if won != 1 || refused != 31 {
-		t.Errorf("%d pools, %d refused; want 1 and 31", won, refused)
+	if won.Load() != 1 || refused.Load() != 31 {
+		t.Errorf("%d pools, %d refused; want 1 and 31", won.Load(), refused.Load())
 	}
 }
 
 func TestNilPool(t *testing.T) {
 	var pool *idgen.Pool
-	ctx := t.Context()
-	_, err1 := pool.Next(ctx)
-	_, err2 := pool.NextN(ctx, 2)
-	_, err3 := pool.Append(ctx, nil, 2)
-	_, err4 := pool.Named("orders").Next(ctx)
-	for i, err := range []error{err1, err2, err3, err4} {
-		if !errors.Is(err, idgen.ErrNoPool) {
-			t.Errorf("call %d: %v", i, err)
-		}
-	}
-	if err := pool.Close(ctx); err != nil {
+	refused(t, idgen.ErrNoPool, pool)
+	refused(t, idgen.ErrNoPool, pool.Named("orders"))
+	if err := pool.Close(t.Context()); err != nil {
 		t.Error(err)
 	}
 	if s := pool.Health().State; s != idgen.Closed || !pool.Layout().IsZero() {
 		t.Errorf("health %v", s)
+	}
+}
+
+func TestDefault(t *testing.T) {
+	before := idgen.Default()
+	t.Cleanup(func() { idgen.SetDefault(before) })
+	idgen.SetDefault(nil)
+	refused(t, idgen.ErrNoPool, idgen.Default())
+	pool := newPool(t, idgen.Config{})
+	idgen.SetDefault(pool)
+	if idgen.Default() != pool {
+		t.Error("Default is not what SetDefault was given")
 	}
 }
 
@@ -122,11 +133,8 @@ func TestLogsToTheCurrentDefaultLogger(t *testing.T) {
 	before := slog.Default()
 	t.Cleanup(func() { slog.SetDefault(before) })
 	clock := holdClock(epoch.AddDate(1, 0, 0))
-	pool, err := idgen.NewPool(idgen.Config{Clock: clock.Now, Worker: worker.Static(903)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { pool.Close(context.Background()) })
+	pool := must(idgen.NewPool(idgen.Config{Clock: clock.Now, Worker: worker.Static(903)}))(t)
+	closeAtEnd(t, pool)
 	slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
 	mustNext(t, pool)
 	clock.step(-time.Hour)
@@ -162,12 +170,9 @@ func TestPoolWorker(t *testing.T) {
 // some milliseconds old, and older if the machine is busy.
 func TestSystemClock(t *testing.T) {
 	pool := newPool(t, idgen.Config{})
-	for range 3 {
-		before := time.Now().Add(-time.Minute)
-		at := pool.Layout().Decode(mustNext(t, pool)).Time
-		if after := time.Now().Add(time.Minute); at.Before(before) || at.After(after) {
-			t.Errorf("an id of %v was made between %v and %v", at, before, after)
-		}
-		time.Sleep(60 * time.Millisecond)
+	before := time.Now().Add(-time.Minute)
+	at := pool.Layout().Decode(mustNext(t, pool)).Time
+	if after := time.Now().Add(time.Minute); at.Before(before) || at.After(after) {
+		t.Errorf("an id of %v was made between %v and %v", at, before, after)
 	}
 }

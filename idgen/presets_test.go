@@ -189,18 +189,14 @@ func TestRaindrop(t *testing.T) {
 	}
 }
 
-func TestDefaultLayout(t *testing.T) {
-	l := must(idgen.NewLayout(epoch, time.Millisecond, idgen.Time(41), idgen.Worker(10), idgen.Sequence(12)))(t)
-	if l.String() != idgen.DefaultLayout().String() {
-		t.Errorf("41/10/12 is %v", l)
-	}
-}
-
+// presets returns the layouts of docs/layouts.md by their names, and two more.
 func presets(t testing.TB) map[string]idgen.Layout {
-	return map[string]idgen.Layout{
-		"Default": idgen.DefaultLayout(), "JSSafe": idgen.JSSafe(), "Twitter": idgen.Twitter(), "Twitter2015": idgen.Twitter2015(),
-		"TwitterIn": must(idgen.Twitter().WithFixed("datacenter", 31))(t), "Discord": idgen.Discord(), "Instagram": idgen.Instagram(), "Sonyflake": idgen.Sonyflake(),
-		"Mastodon": idgen.Mastodon(), "Baidu": idgen.Baidu(), "TSID": idgen.TSID(), "DatacenterProcess": idgen.DatacenterProcess(),
-		"Raindrop": must(idgen.Raindrop(idgen.RaindropConfig{Epoch: epoch, Unit: 24 * time.Hour, TimeBits: 15, WorkerBits: 10, EndBits: 5, End: 31}))(t),
+	layouts := map[string]idgen.Layout{
+		"TwitterIn": must(idgen.Twitter().WithFixed("datacenter", 31))(t),
+		"Raindrop":  must(idgen.Raindrop(idgen.RaindropConfig{Epoch: epoch, Unit: 24 * time.Hour, TimeBits: 15, WorkerBits: 10, EndBits: 5, End: 31}))(t),
 	}
+	for _, p := range pagePresets {
+		layouts[p.name] = p.layout
+	}
+	return layouts
 }

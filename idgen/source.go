@@ -2,13 +2,13 @@ package idgen
 
 import "context"
 
-// A Source hands out ids. [*Pool], [*Generator], [*Unordered] and *segment.Segment
-// are Sources, and every integration (ent, GORM, …) accepts one.
+// A Source hands out ids. [*Pool], [*Generator] and *segment.Segment are Sources, and
+// every integration (ent, GORM, …) accepts one.
 //
 // A Source is safe for concurrent use, and its ids are positive. Each id is unique
 // among the ids with the same worker number and layout or, in the case of a segment,
 // with the same name. If one call ends before another begins, the second call gets the
-// greater id. Only an [*Unordered] does not guarantee this order.
+// greater id.
 type Source interface {
 	// Next returns one id. If it has to wait, it gives up when ctx ends.
 	Next(ctx context.Context) (int64, error)

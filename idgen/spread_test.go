@@ -4,10 +4,14 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/idgen/worker"
 	"github.com/snowkey-go/snowkey/internal/raced"
 )
 
@@ -72,29 +76,30 @@ func TestModuloIsEven(t *testing.T) {
 	}
 }
 
-func TestIDsAreNotMultiplesOfAConstant(t *testing.T) {
+// docs/layouts.md says how many of N shards get rows if each row goes to shard id % N,
+// at exactly one id a second.
+func TestModuloPage(t *testing.T) {
 	raced.Skip(t)
-	day := 0
-	for name, layout := range presets(t) {
-		day++ // no other test has this layout, so we don't start above an earlier pool
-		t.Run(name, func(t *testing.T) {
-			layout = must(layout.WithEpoch(epoch.AddDate(0, 0, -day)))(t)
-			// Sonyflake has the worker in the lowest bits, so we can't use worker
-			// number 0 there.
-			ids := draw(t, idgen.Config{Layout: layout, Worker: func(int) (int64, error) {
-				if layout.Decode(-1).Worker == 0 {
-					return 0, nil
+	page, err := os.ReadFile("../docs/layouts.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	shards := []int64{2, 3, 10, 64, 100, 128, 1000}
+	for _, p := range pagePresets {
+		t.Run(p.name, func(t *testing.T) {
+			layout := must(p.layout.WithEpoch(epoch))(t) // some have no ids at the time of draw
+			ids := draw(t, idgen.Config{Layout: layout, Worker: worker.Static(0)}, 20*1000, 1, true)
+			cells := []string{"| `" + p.name + "`"}
+			for _, n := range shards {
+				used := map[int64]bool{}
+				for _, id := range ids {
+					used[id%n] = true
 				}
-				return 1, nil
-			}}, 1000, 1/(3*layout.Unit().Seconds()), false)
-			var divisor int64
-			for _, id := range ids {
-				for a := id; a != 0; {
-					divisor, a = a, divisor%a
-				}
+				cells = append(cells, strconv.Itoa(len(used)))
 			}
-			if divisor > 1 && name != "Raindrop" {
-				t.Errorf("%s: all ids are multiples of %d", name, divisor)
+			row := strings.Join(cells, " | ") + " |"
+			if !strings.Contains(string(page), row+"\n") {
+				t.Errorf("docs/layouts.md lacks the row\n%s", row)
 			}
 		})
 	}

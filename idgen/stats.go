@@ -9,8 +9,7 @@ import (
 // It is meant for dashboards, whereas [Health] tells what the pool would do now.
 type Stats struct {
 	// Issued is the number of ids that were made. It never decreases. Note that it
-	// includes the ids of calls that gave up waiting for the clock, and all ids of the
-	// blocks that an [Unordered] has taken.
+	// includes the ids of calls that gave up waiting for the clock.
 	Issued int64
 
 	// Waits is the number of calls that waited for the clock, and WaitTime is the total

@@ -4,15 +4,19 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"net/http"
 	"os"
 	"sync/atomic"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"gorm.io/gorm"
 
 	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/idgen/healthz"
+	"github.com/snowkey-go/snowkey/metrics/snowkeyprom"
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
@@ -75,6 +79,16 @@ func (s *service) get(w http.ResponseWriter, r *http.Request) {
 	json.NewEncoder(w).Encode(user)
 }
 
+// newMetrics returns the handler for Prometheus. It has a port of its own, which the
+// Service doesn't lead to.
+func newMetrics(ids *idgen.Pool) http.Handler {
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(snowkeyprom.NewCollector(ids))
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
+	return mux
+}
+
 // ready answers the readiness probe. We want requests as long as rows can get keys, and
 // until the pod is about to end.
 func (s *service) ready(w http.ResponseWriter, r *http.Request) {
@@ -100,10 +114,12 @@ func (s *service) drain(server *http.Server) error {
 	return server.Shutdown(ctx)
 }
 
+// fail logs an error. We don't send it, since it may contain the address of the database.
 func fail(w http.ResponseWriter, err error) {
+	slog.Error("production: a request failed", "error", err)
 	status := http.StatusInternalServerError
 	if _, ok := errors.AsType[*idgen.ClockError](err); ok || errors.Is(err, context.DeadlineExceeded) {
 		status = http.StatusServiceUnavailable
 	}
-	http.Error(w, err.Error(), status)
+	http.Error(w, http.StatusText(status), status)
 }

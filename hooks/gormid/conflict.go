@@ -1,29 +1,26 @@
 package gormid
 
 import (
-	"database/sql"
 	"fmt"
 	"reflect"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
-
-	"github.com/snowkey-go/snowkey/internal/ddl"
 )
 
 // A conflict is an INSERT that may skip rows, or merge them into rows that have other keys.
 type conflict struct {
 	clause.OnConflict
-	key      *key
-	rows     rows
-	skips    bool // rows are skipped, not merged
-	modified bool // there is a keyword after INSERT, such as IGNORE
-	returned bool // the INSERT returns the key of each row, and GORM sets it
-	casts    *sync.Map
+	key        *key
+	rows       rows
+	skips      bool // rows are skipped, not merged
+	modified   bool // there is a keyword after INSERT, such as IGNORE
+	returned   bool // the INSERT returns the key of each row, and GORM sets it
+	associated bool // GORM saves these rows because other rows of the call refer to them
+	tables     *sync.Map
 
 	// The rows whose keys the plugin has set, as they were before the INSERT.
 	filled []row
@@ -31,12 +28,16 @@ type conflict struct {
 	index  []int // the rows' indexes in the call
 }
 
+// savedAssociations is the setting by which GORM remembers which associations of a call it
+// has saved. A statement that saves associations has it from the start.
+const savedAssociations = "gorm:saved_association_map"
+
 // conflictOf returns what settle will need after an INSERT that may merge rows.
 func (f *filler) conflictOf(c *creation) *conflict {
 	stmt := c.stmt
 	insert, _ := stmt.Clauses["INSERT"].Expression.(clause.Insert)
 	on, ok := stmt.Clauses["ON CONFLICT"]
-	x := &conflict{key: c.key, rows: c.rows, casts: &f.casts}
+	x := &conflict{key: c.key, rows: c.rows, associated: c.associated, tables: &f.described}
 	x.OnConflict, _ = on.Expression.(clause.OnConflict)
 	// We have to read DoNothing now, because GORM's MySQL dialect changes it while it
 	// builds the statement.
@@ -82,8 +83,9 @@ func (x *conflict) returnKeys(stmt *gorm.Statement) bool {
 
 // settle corrects the keys of rows that weren't inserted. To find them, it looks up which of
 // the keys set by the plugin have made it into the table. If one is missing, its row was
-// either skipped, and settle clears the key, or merged into another row, and it gets the
-// key of that row.
+// merged into another row and gets the key of that row, or it was skipped. A skipped row
+// ends without a key, unless other rows of the call refer to it. In that case it also gets
+// the key of the row in the table.
 func (x *conflict) settle(db *gorm.DB) error {
 	stmt := db.Statement
 	if len(x.ids) == 0 || x.allInserted(db) || x.replaced(stmt) {
@@ -93,8 +95,12 @@ func (x *conflict) settle(db *gorm.DB) error {
 		for _, r := range x.filled {
 			r.(structRow).unpad()
 		}
-		return nil
+		if db.Dialector.Name() != "mysql" || x.filled[0].has(x.ids[0]) {
+			return nil
+		}
+		return x.merge(stmt, []int{0}) // MariaDB merges a row on any unique key
 	}
+	x.returned = false
 	present, err := x.present(stmt)
 	if err != nil {
 		return err
@@ -109,20 +115,20 @@ func (x *conflict) settle(db *gorm.DB) error {
 			missing = append(missing, j)
 		}
 	}
-	if x.skips {
+	if !x.skips || x.associated {
+		return x.merge(stmt, missing)
+	}
+	for _, j := range missing {
+		x.filled[j].clear()
+	}
+	if structs, ok := x.rows.(*structRows); ok {
 		for _, j := range missing {
-			x.filled[j].clear()
-		}
-		if structs, ok := x.rows.(*structRows); ok {
-			for _, j := range missing {
-				if err := structs.barren(stmt, x.index[j]); err != nil {
-					return err
-				}
+			if err := structs.barren(stmt, x.index[j]); err != nil {
+				return err
 			}
 		}
-		return nil
 	}
-	return x.merge(stmt, missing)
+	return nil
 }
 
 // allInserted reports whether we know that all rows were inserted. On MySQL we never do,
@@ -175,142 +181,6 @@ func (x *conflict) present(stmt *gorm.Statement) (map[int64]bool, error) {
 	present := make(map[int64]bool, len(x.ids))
 	err := x.run(q, func(_ int, id int64) { present[id] = true })
 	return present, err
-}
-
-// merge gives each missing row the key of the row that it was merged into. It finds that row
-// by the values in the columns of the conflict clause. We let the database compare the
-// values, because only it knows its collations.
-func (x *conflict) merge(stmt *gorm.Statement, missing []int) error {
-	if len(missing) == 0 {
-		return nil
-	}
-	columns := x.target()
-	mysql := stmt.Dialector.Name() == "mysql"
-	var casts map[string]string
-	if mysql {
-		var err error
-		if casts, err = x.castsOf(stmt); err != nil {
-			return err
-		}
-	}
-	found := make(map[int][]int64)
-	for some := range slices.Chunk(missing, 100) { // SQLite allows 500 SELECTs in a UNION
-		q := x.query(stmt)
-		for n, j := range some {
-			if where, ok := x.sameAs(x.filled[j], columns, casts); ok {
-				if q.SQL.Len() > 0 {
-					q.WriteString(" UNION ALL ")
-				}
-				if mysql {
-					q.WriteByte('(')
-				}
-				x.writeSelect(q, n)
-				where.Build(q)
-				if mysql {
-					// Like the INSERT, the SELECT must see rows that are newer than
-					// the transaction, so it needs FOR UPDATE. It won't have to
-					// wait, because the INSERT has already locked these rows.
-					q.WriteString(" FOR UPDATE)")
-				}
-			}
-		}
-		if q.SQL.Len() == 0 {
-			continue
-		}
-		err := x.run(q, func(n int, id int64) { found[some[n]] = append(found[some[n]], id) })
-		if err != nil {
-			return err
-		}
-	}
-	var first error
-	for _, j := range missing {
-		if ids := found[j]; len(ids) == 1 {
-			x.filled[j].set(ids[0])
-			continue
-		}
-		x.filled[j].clear()
-		if first == nil {
-			first = x.key.Refuse(x.index[j], nil, "was merged into a row whose key is not known",
-				"name the unique columns in clause.OnConflict.Columns, or set the key")
-		}
-	}
-	return first
-}
-
-// target returns the columns whose values must be equal for the INSERT to merge two rows, or
-// nil if we don't know them.
-func (x *conflict) target() []string {
-	if x.OnConstraint != "" {
-		if unique, ok := x.key.schema.ParseUniqueConstraints()[x.OnConstraint]; ok {
-			return []string{unique.Field.DBName}
-		}
-		return nil
-	}
-	var names []string
-	for _, c := range x.Columns {
-		names = append(names, c.Name)
-	}
-	return names
-}
-
-// castsOf returns the types of columns that may change a value when they store it, as a
-// DATETIME(3) does with microseconds. Since MySQL would compare what is stored with what
-// was sent, sameAs has to cast the value to the column's type.
-func (x *conflict) castsOf(stmt *gorm.Statement) (map[string]string, error) {
-	q := x.query(stmt)
-	if known, ok := x.casts.Load(q.Table); ok {
-		return known.(map[string]string), nil
-	}
-	q.WriteString("SHOW COLUMNS FROM ")
-	q.WriteQuoted(clause.Table{Name: clause.CurrentTable})
-	rows, err := q.ConnPool.QueryContext(q.Context, q.SQL.String())
-	if err != nil {
-		return nil, fmt.Errorf("gormid: read the columns of %s: %w", x.key.Model, err)
-	}
-	defer rows.Close()
-	casts := make(map[string]string)
-	for rows.Next() {
-		var name, kind string
-		var rest [4]sql.RawBytes
-		if err := rows.Scan(&name, &kind, &rest[0], &rest[1], &rest[2], &rest[3]); err != nil {
-			return nil, err
-		}
-		args := ""
-		if open, end := strings.IndexByte(kind, '('), strings.IndexByte(kind, ')'); open >= 0 && end > open {
-			args = kind[open : end+1]
-		}
-		switch column := ddl.ParseType(kind); column.Name {
-		case "date", "time", "datetime", "decimal", "float":
-			casts[name] = column.Name + args
-		case "timestamp":
-			casts[name] = "datetime" + args
-		}
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	x.casts.Store(q.Table, casts)
-	return casts, nil
-}
-
-// sameAs returns a condition for the rows whose columns have the same values as r. It
-// returns false if there are no columns, or if r has NULL or no value for one of them.
-func (x *conflict) sameAs(r row, columns []string, casts map[string]string) (where clause.Where, ok bool) {
-	for _, name := range columns {
-		v, ok := r.column(name)
-		if !ok {
-			return where, false
-		}
-		if sent, err := canonical(v); err == nil && sent == nil {
-			return where, false // NULL equals nothing
-		}
-		if kind := casts[name]; kind != "" {
-			v = clause.Expr{SQL: "CAST(? AS " + kind + ")", Vars: []any{v}}
-		}
-		where.Exprs = append(where.Exprs, clause.Eq{Column: clause.Column{Name: name}, Value: v})
-	}
-	where.Exprs = append(where.Exprs, x.TargetWhere.Exprs...)
-	return where, len(columns) > 0
 }
 
 // query returns an empty query on the table that the INSERT writes to.

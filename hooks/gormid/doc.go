@@ -62,13 +62,18 @@
 // If ON CONFLICT or INSERT IGNORE skips a row, the plugin clears the key that it set
 // before. From the keys you can therefore tell which rows of a batch were skipped.
 //
+// There is one exception: a row that GORM saves as an association, because other rows of
+// the call refer to it, gets the key of the row in the table. The plugin finds that row by
+// its unique values. This is how a post can name its tags.
+//
 // If a row is merged into an existing row, it gets that row's key. When the INSERT doesn't
 // return the key, the plugin has to look it up, and that's why clause.OnConflict must name
 // the unique columns. You need to do this even on MySQL, where GORM itself ignores them. If
 // the plugin can't find the key, the call fails and is rolled back. (With
 // SkipDefaultTransaction there's no transaction, so nothing can be rolled back.) MySQL may
 // also merge a row on a unique key that the clause doesn't name. The call then fails as
-// well, whereas other databases return an error themselves.
+// well, whereas other databases return an error themselves. It also fails if a row has the
+// unique values of two rows, because it isn't known which one MySQL has changed.
 //
 // To find skipped and merged rows, the plugin reads the keys back in the same transaction,
 // using a SELECT by primary key. On Postgres and SQLite this is only necessary if a row

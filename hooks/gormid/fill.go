@@ -29,7 +29,7 @@ type filler struct {
 	counting []reflect.Type // the types of Config.Counting
 	adopting sync.Mutex
 
-	casts sync.Map // on MySQL, the result of castsOf by table
+	described sync.Map // on MySQL, the *table of each table with merged rows
 }
 
 // A creation is the state that the callbacks share for one statement, which carries it.
@@ -46,6 +46,8 @@ type creation struct {
 	one     [1]int     // filled of a single struct
 	oneID   [1]int64   // and its ids
 	selects []string   // the caller's Selects, because selectKey may add to them
+
+	associated bool // GORM saves the rows because other rows refer to them
 
 	conflict *conflict // set by check if rows may be left out or merged
 }
@@ -177,6 +179,7 @@ func (f *filler) fill(db *gorm.DB) {
 		return
 	}
 	c := &creation{stmt: stmt, key: k, selects: stmt.Selects}
+	_, c.associated = stmt.Settings.Load(savedAssociations)
 	c.rows, err = c.rowsOf()
 	if err != nil && k.given == "" {
 		db.AddError(err)
@@ -293,8 +296,8 @@ func (f *filler) check(db *gorm.DB) {
 			}
 		}
 	}
-	if structs, ok := c.rows.(*structRows); ok && len(c.key.schema.Relationships.BelongsTo) > 0 {
-		if err := structs.orphaned(stmt); err != nil {
+	if structs, ok := c.rows.(*structRows); ok && c.mayMerge() {
+		if err := structs.halfJoined(); err != nil {
 			db.AddError(err)
 			return
 		}

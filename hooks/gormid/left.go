@@ -11,26 +11,24 @@ import (
 	"github.com/snowkey-go/snowkey/internal/keytype"
 )
 
-// If an upsert skips a row, the plugin clears its key, and GORM would then copy that zero
-// into the foreign keys of rows that refer to it. orphaned and barren prevent this.
-
-// orphaned returns an error if a row belongs to another row, and that one has no key.
-func (r *structRows) orphaned(stmt *gorm.Statement) error {
-	relations := r.saved(stmt, func(s *schema.Relationships) []*schema.Relationship { return s.BelongsTo })
-	for _, rel := range relations {
-		for i := range r.len() {
-			row := r.at(i)
-			if !row.IsValid() {
+// halfJoined returns an error if a row of a join table refers to a row that has no key. GORM
+// creates such a row for one that it was told not to save, as with Omit("Tags.*"), and it
+// would store 0. It uses DoNothing for the rows of join tables.
+func (r *structRows) halfJoined() error {
+	s := r.k.schema
+	for _, end := range relationsOf(s) {
+		for _, rel := range end.FieldSchema.Relationships.Many2Many {
+			if rel.JoinTable != s {
 				continue
 			}
-			for _, owner := range related(r.ctx, rel, row) {
-				for _, ref := range rel.References {
-					if ref.OwnPrimaryKey || ref.PrimaryKey == nil || !optedIn(ref.PrimaryKey) {
-						continue
-					}
-					if keytype.Empty(ref.PrimaryKey.ReflectValueOf(r.ctx, owner)) {
-						return r.k.Refuse(i, nil, "belongs to a "+modelName(rel.FieldSchema)+" in "+rel.Name+" that has no key",
-							"an upsert may have left it out; fetch it first, or use Omit(\""+rel.Name+"\")")
+			for _, ref := range rel.References {
+				if ref.PrimaryKey == nil || !optedIn(ref.PrimaryKey) {
+					continue
+				}
+				for i := range r.len() {
+					if keytype.Empty(ref.ForeignKey.ReflectValueOf(r.ctx, r.at(i))) {
+						return r.k.Refuse(i, nil, "refers to a "+modelName(ref.PrimaryKey.Schema)+" in "+ref.ForeignKey.Name+" that has no key",
+							"create that row first")
 					}
 				}
 			}

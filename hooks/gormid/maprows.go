@@ -175,11 +175,6 @@ func (r mapRow) clear() {
 	delete(r.m, name)
 }
 
-func (r mapRow) column(column string) (any, bool) {
-	name, n := r.find(r.m, column)
-	return r.m[name], n == 1
-}
-
 // adopt reads a key from a map. If the driver would send v in a different form than a value
 // of the key's type, adopt returns such a value as own. Otherwise own is nil.
 func (k *key) adopt(v any) (own any, zero bool, err error) {

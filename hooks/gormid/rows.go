@@ -32,7 +32,6 @@ type row interface {
 	has(id int64) bool
 	set(id int64)
 	clear()
-	column(name string) (any, bool) // the value that was sent for a column
 }
 
 // rowsOf returns the rows of a statement, or nil for a kind of rows that GORM rejects
@@ -154,12 +153,3 @@ func (r structRow) unpad() {
 }
 
 func (r structRow) clear() { r.k.in(r.ctx, r.v).SetZero() }
-
-func (r structRow) column(name string) (any, bool) {
-	f := r.k.schema.LookUpField(name)
-	if f == nil || !f.Creatable { // the database computes it
-		return nil, false
-	}
-	v, _ := f.ValueOf(r.ctx, r.v)
-	return v, true
-}

@@ -13,14 +13,17 @@ import (
 )
 
 // Ready returns a handler for readiness probes. It answers 200 if the pool returns ids
-// at once or after a short wait for the clock, and 503 otherwise. The body gives the
-// reason:
+// at once or after a short wait for the clock, and 503 otherwise. The body says why:
 //
-//	{"state":"unleased","reason":"…","behindSeconds":0,"worker":7}
+//	{"state":"unleased","cause":"no_answer","behindSeconds":0,"worker":7}
 //
-// The state is an [idgen.State]. The reason is present if the lease has a problem, even
-// while ids are still issued, and the worker is present if the pool has a worker
-// number. If pool is nil, the handler uses [idgen.Default] at the time of the request.
+// The state is an [idgen.State]. If it is unleased, the cause is one of [idgen.Causes].
+// The worker is present if the pool has a worker number. Since anybody may call a probe,
+// the body never has the error of the store, which may contain an address or a user. The
+// error is in the log and in [idgen.Health].Reason.
+//
+// If pool is nil, the handler uses [idgen.Default] at the time of the request. If there
+// is none either, the cause is no_pool.
 func Ready(pool *idgen.Pool) http.Handler {
 	return probe{pool, func(s idgen.State) bool { return s <= idgen.Waiting }}
 }
@@ -40,7 +43,7 @@ type probe struct {
 // An answer is the body of a response.
 type answer struct {
 	State  string  `json:"state"`
-	Reason string  `json:"reason,omitempty"`
+	Cause  string  `json:"cause,omitempty"`
 	Behind float64 `json:"behindSeconds"`
 	Worker *int64  `json:"worker,omitempty"`
 }
@@ -51,12 +54,9 @@ func (p probe) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 		pool = idgen.Default()
 	}
 	h := pool.Health()
-	a := answer{State: h.State.String(), Behind: h.Behind.Round(time.Microsecond).Seconds()}
-	switch {
-	case pool == nil:
-		a.Reason = idgen.ErrNoPool.Error()
-	case h.Reason != nil:
-		a.Reason = h.Reason.Error()
+	a := answer{State: h.State.String(), Cause: h.Cause, Behind: h.Behind.Round(time.Microsecond).Seconds()}
+	if pool == nil {
+		a.Cause = "no_pool"
 	}
 	if number, ok := pool.Worker(); ok {
 		a.Worker = &number

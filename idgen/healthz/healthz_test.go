@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
-	"strings"
 	"testing"
 	"time"
 
@@ -12,7 +11,6 @@ import (
 	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/idgen/healthz"
 	"github.com/snowkey-go/snowkey/idgen/worker"
-	"github.com/snowkey-go/snowkey/lease"
 	"github.com/snowkey-go/snowkey/lease/filestore"
 )
 
@@ -67,7 +65,7 @@ func TestProbes(t *testing.T) {
 	}
 }
 
-// Without a lease, the body gives the reason.
+// Without a lease, the body says so.
 func TestSuspendedPool(t *testing.T) {
 	ids, err := snowkey.Open(t.Context(), filestore.Dir(t.TempDir()), snowkey.Config{MaxClockSkew: 10 * time.Millisecond})
 	if err != nil {
@@ -78,7 +76,7 @@ func TestSuspendedPool(t *testing.T) {
 		t.Fatal(err)
 	}
 	status, body := get(t, healthz.Ready(ids))
-	if status != 503 || body["state"] != "unleased" || body["reason"] != lease.ErrSuspended.Error() {
+	if status != 503 || body["state"] != "unleased" || body["cause"] != "other" {
 		t.Errorf("%d, %v", status, body)
 	}
 	if status, _ := get(t, healthz.Live(ids)); status != 200 {
@@ -88,7 +86,7 @@ func TestSuspendedPool(t *testing.T) {
 
 func TestDefaultPool(t *testing.T) {
 	status, body := get(t, healthz.Ready(nil))
-	if reason, _ := body["reason"].(string); status != 503 || !strings.Contains(reason, idgen.ErrNoPool.Error()) {
+	if status != 503 || body["cause"] != "no_pool" {
 		t.Errorf("without a pool: %d, %v", status, body)
 	}
 	ids, err := idgen.NewPool(idgen.Config{Worker: worker.Static(8)})

@@ -8,8 +8,8 @@ import (
 
 // A Proxy forwards connections to a server, and can lose a reply or change requests when a
 // test asks for it. It doesn't parse the protocol, and simply counts the data of one read as
-// one request or reply. This works because drivers send a request in one piece, as servers
-// do with short replies.
+// one reply. This works because servers send short replies in one piece, as drivers do with
+// requests.
 //
 // A Proxy is safe for concurrent use. Use [DB.Through] to create one.
 type Proxy struct {
@@ -18,24 +18,24 @@ type Proxy struct {
 	mu      sync.Mutex
 	servers []endpoint // empty while the proxy is cut
 	conns   map[net.Conn]bool
-	lose    *countdown                                        // counts replies; nil unless we're waiting for one
+	lose    countdown
 	answer  func(request []byte) (reply []byte, execute bool) // or nil
 }
 
 // An endpoint is where a server listens, as net.Dial expects it.
 type endpoint struct{ network, address string }
 
-// A countdown fires on the n-th reply.
+// A countdown closes out on the n-th reply, unless n is 0.
 type countdown struct {
-	left int
-	out  chan struct{} // closed when it fires
+	n   int
+	out chan struct{}
 }
 
 // Through returns db with a DSN that connects through a new proxy, which ends with the
 // test.
 func (db DB) Through(t TB) (DB, *Proxy) {
 	t.Helper()
-	p := newProxy(t)
+	p := ProxyTo(t, "")
 	if err := p.Lead(db); err != nil {
 		t.Fatalf("%v", err)
 	}
@@ -45,20 +45,25 @@ func (db DB) Through(t TB) (DB, *Proxy) {
 // ProxyTo returns a new proxy to the server at a TCP address. It ends with the test.
 func ProxyTo(t TB, address string) *Proxy {
 	t.Helper()
-	p := newProxy(t)
-	p.LeadTo(address)
-	return p
-}
-
-func newProxy(t TB) *Proxy {
-	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatalf("dbtest: a proxy: %v", err)
 	}
 	p := &Proxy{listener: listener, conns: make(map[net.Conn]bool)}
-	t.Cleanup(p.close)
-	go p.accept()
+	p.LeadTo(address)
+	t.Cleanup(func() {
+		p.Cut()
+		listener.Close()
+	})
+	go func() {
+		for {
+			client, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go p.serve(client)
+		}
+	}()
 	return p
 }
 
@@ -102,12 +107,6 @@ func (p *Proxy) Cut() {
 	for c := range p.conns {
 		c.Close()
 	}
-	clear(p.conns)
-}
-
-func (p *Proxy) close() {
-	p.Cut()
-	p.listener.Close()
 }
 
 // LoseReply makes the proxy drop the n-th reply from now on, counted across all
@@ -120,8 +119,21 @@ func (p *Proxy) close() {
 func (p *Proxy) LoseReply(n int) (lost <-chan struct{}) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.lose = &countdown{left: n, out: make(chan struct{})}
+	p.lose = countdown{n, make(chan struct{})}
 	return p.lose.out
+}
+
+// counted counts one reply, and reports whether that ended the countdown. The
+// caller must hold the proxy's lock.
+func (c *countdown) counted() bool {
+	if c.n == 0 {
+		return false
+	}
+	if c.n--; c.n > 0 {
+		return false
+	}
+	close(c.out)
+	return true
 }
 
 // Edit calls f with each request from now on. It may change the request, but not its
@@ -139,19 +151,9 @@ func (p *Proxy) Answer(f func(request []byte) (reply []byte, execute bool)) {
 	p.answer = f
 }
 
-func (p *Proxy) accept() {
-	for {
-		client, err := p.listener.Accept()
-		if err != nil {
-			return
-		}
-		go p.serve(client)
-	}
-}
-
 // A line is one client's connection through the proxy to the server.
 type line struct {
-	proxy          *Proxy
+	*Proxy
 	client, server net.Conn
 
 	instead []byte // what the client gets instead of the next reply; guarded by the proxy's lock
@@ -168,9 +170,9 @@ func (p *Proxy) serve(client net.Conn) {
 			continue
 		}
 		defer server.Close()
-		defer p.untrack(client, server)
 		if p.track(client, server) {
-			l := &line{proxy: p, client: client, server: server}
+			defer p.untrack(client, server)
+			l := &line{Proxy: p, client: client, server: server}
 			go l.replies()
 			l.requests()
 		}
@@ -180,21 +182,21 @@ func (p *Proxy) serve(client net.Conn) {
 
 // track registers the connections so that Cut can close them. Returns false if the
 // proxy has already been cut.
-func (p *Proxy) track(conns ...net.Conn) bool {
+func (p *Proxy) track(client, server net.Conn) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, c := range conns {
-		p.conns[c] = true
+	if len(p.servers) == 0 {
+		return false
 	}
-	return len(p.servers) > 0
+	p.conns[client], p.conns[server] = true, true
+	return true
 }
 
-func (p *Proxy) untrack(conns ...net.Conn) {
+func (p *Proxy) untrack(client, server net.Conn) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, c := range conns {
-		delete(p.conns, c)
-	}
+	delete(p.conns, client)
+	delete(p.conns, server)
 }
 
 // requests forwards the client's data.
@@ -202,24 +204,25 @@ func (l *line) requests() {
 	buf := make([]byte, 64<<10)
 	for {
 		n, err := l.client.Read(buf)
+		l.mu.Lock()
+		answer := l.answer
+		l.mu.Unlock()
 		if err != nil {
 			return
 		}
-		l.proxy.mu.Lock()
-		answer := l.proxy.answer
-		l.proxy.mu.Unlock()
+		reply, execute := []byte(nil), true
 		if answer != nil {
-			reply, execute := answer(buf[:n])
-			if reply != nil && !execute {
-				if _, err := l.client.Write(reply); err != nil {
-					return
-				}
-				continue
-			}
-			l.proxy.mu.Lock()
-			l.instead = reply
-			l.proxy.mu.Unlock()
+			reply, execute = answer(buf[:n])
 		}
+		if reply != nil && !execute {
+			if _, err := l.client.Write(reply); err != nil {
+				return
+			}
+			continue
+		}
+		l.mu.Lock()
+		l.instead = reply
+		l.mu.Unlock()
 		if _, err := l.server.Write(buf[:n]); err != nil {
 			return
 		}
@@ -233,34 +236,19 @@ func (l *line) replies() {
 	buf := make([]byte, 64<<10)
 	for {
 		n, err := l.server.Read(buf)
-		lost, instead := l.heard(n)
+		l.mu.Lock()
+		reply := buf[:n]
+		if l.instead != nil {
+			reply = l.instead
+		}
+		l.instead = nil
+		lost := n > 0 && l.lose.counted()
+		l.mu.Unlock()
 		if err != nil || lost {
 			return
-		}
-		reply := buf[:n]
-		if instead != nil {
-			reply = instead
 		}
 		if _, err := l.client.Write(reply); err != nil {
 			return
 		}
 	}
-}
-
-// heard reports whether a reply of n bytes, or the end of the connection, should be lost,
-// and what the client gets instead of it, if anything.
-func (l *line) heard(n int) (lost bool, instead []byte) {
-	l.proxy.mu.Lock()
-	defer l.proxy.mu.Unlock()
-	instead, l.instead = l.instead, nil
-	c := l.proxy.lose
-	if n <= 0 || c == nil {
-		return false, instead
-	}
-	if c.left--; c.left > 0 {
-		return false, instead
-	}
-	close(c.out)
-	l.proxy.lose = nil
-	return true, instead
 }

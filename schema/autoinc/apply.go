@@ -145,10 +145,8 @@ func (a *applier) apply(ctx context.Context) (Phase, error) {
 	if err != nil || phase.Name == "" {
 		return phase, err
 	}
-	if !phase.begun(entries) && phase.Name != Guard {
-		if err := a.compare(ctx, phase); err != nil {
-			return Phase{}, err
-		}
+	if err := a.compare(ctx, phase, entries); err != nil {
+		return Phase{}, err
 	}
 	if a.options.DryRun {
 		for _, s := range phase.Steps {
@@ -262,37 +260,47 @@ func (a *applier) noPhase() error {
 	return fail(ErrPhase, "there is no phase %q; there are %q", string(a.options.Phase), phaseNames)
 }
 
-// compare plans the phase again, and returns an error if the result differs.
-func (a *applier) compare(ctx context.Context, phase Phase) error {
+// compare plans again, and returns an error if the result differs. The first time, it
+// compares everything that any phase could run, because the progress is kept under the
+// plan's checksum from then on. Later it compares the statements of the phase that begins,
+// since earlier phases change what restores the counter. Before Guard, there is nothing
+// to plan any more.
+func (a *applier) compare(ctx context.Context, phase Phase, entries map[string]entry) error {
+	phases, first := []Phase{phase}, len(entries) == 0
+	switch {
+	case first:
+		phases = a.plan.Phases
+	case phase.begun(entries) || phase.Name == Guard:
+		return nil
+	}
 	options := PlanOptions{Options: catalog.Options{Dialect: a.plan.Dialect, Children: a.plan.children, NotChildren: a.plan.notChildren}, Online: a.plan.Online, Floor: a.plan.Floor, Composite: true}
 	for _, k := range a.plan.keys {
 		options.Tables = append(options.Tables, k.Column.Table)
 		options.Schemas = append(options.Schemas, k.Column.Table.Schema)
 	}
-	if len(a.plan.keys) == 0 {
-		return nil // an empty plan fits any database
-	}
-	fresh, err := makePlan(ctx, a.conn, options, func(*planner) {})
-	if errors.Is(err, ErrTable) || errors.Is(err, catalog.ErrSchema) {
-		return fail(ErrPlan, "the plan is of another database, or this one has changed: %v; plan again, on this database", err)
-	}
-	if err != nil {
-		return err
-	}
-	if fresh.Database != a.plan.Database {
-		return fail(ErrPlan, "the plan is of the database %q, and this is %q; plan again, on this database", a.plan.Database, fresh.Database)
-	}
-	now := fresh.phase(phase.Name)
-	for i := range max(len(now.Steps), len(phase.Steps)) {
-		var is, was Step
-		if i < len(now.Steps) {
-			is = now.Steps[i]
+	fresh := new(Plan) // a plan without keys has no steps, and fits any database
+	if len(a.plan.keys) > 0 {
+		var err error
+		fresh, err = makePlan(ctx, a.conn, options, func(*planner) {})
+		if errors.Is(err, ErrTable) || errors.Is(err, catalog.ErrSchema) {
+			return fail(ErrPlan, "the plan is of another database, or this one has changed: %v; plan again, on this database", err)
 		}
-		if i < len(phase.Steps) {
-			was = phase.Steps[i]
+		if err != nil {
+			return err
 		}
-		if is.SQL != was.SQL || is.Run != was.Run {
-			return fail(ErrPlan, "the database is another, or has changed since it was planned: the step %s/%d would be %q now, and was %q; plan again, on this database", phase.Name, i+1, is.SQL, was.SQL)
+		if fresh.Database != a.plan.Database {
+			return fail(ErrPlan, "the plan is of the database %q, and this is %q; plan again, on this database", a.plan.Database, fresh.Database)
+		}
+	}
+	for _, old := range phases {
+		now := fresh.phase(old.Name)
+		for i := range max(len(now.Steps), len(old.Steps)) {
+			is, was := now.executed(i), old.executed(i)
+			for j := range is {
+				if is[j] != was[j] && (first || j == 0) {
+					return fail(ErrPlan, "the database is another, or has changed since it was planned: the step %s/%d would run %q now, and was planned as %q; plan again, on this database", old.Name, i+1, is[j], was[j])
+				}
+			}
 		}
 	}
 	return nil

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/snowkey-go/snowkey/schema/catalog"
 	"github.com/snowkey-go/snowkey/schema/internal/database"
@@ -186,6 +187,18 @@ func (p Phase) units() (units [][]Step) {
 // begun reports whether any step of the phase has an entry.
 func (p Phase) begun(entries map[string]entry) bool {
 	return slices.ContainsFunc(p.Steps, func(s Step) bool { _, known := entries[s.ID]; return known })
+}
+
+// executed returns what the step at i would run, which is nothing if there is no such
+// step.
+func (p Phase) executed(i int) (sql [7]string) {
+	if i < len(p.Steps) {
+		s := p.Steps[i]
+		joined := s.Unit != 0 && i > 0 && p.Steps[i-1].Unit == s.Unit // the numbers differ if earlier phases do
+		how := fmt.Sprintf("%s, in a transaction: %t, that of the last step: %t, lasting: %t, %s", s.Run, s.Unit != 0, joined, s.Lasting, s.Retry)
+		sql = [...]string{s.SQL, s.Done, s.Size, how, strings.Join(s.Undo, ";\n"), strings.Join(s.Before, ";\n"), strings.Join(s.After, ";\n")}
+	}
+	return sql
 }
 
 func ids(steps []Step) (ids []string) {

@@ -12,43 +12,95 @@ import (
 	"testing"
 
 	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/test/modproxy"
 )
 
-// For each ORM, a reader who starts with an empty folder and does what the README says
-// must end up with a program that runs.
-func TestReadmeFromAnEmptyFolder(t *testing.T) {
-	readme, err := os.ReadFile("../../README.md")
-	if err != nil {
-		t.Fatal(err)
+// A reader who does what the README says must end up with a program that runs, also on
+// another database.
+func TestReadme(t *testing.T) {
+	readme := read(t, root, "README.md")
+	_, try, _ := strings.Cut(readme, "\n**Try it**")
+	try, _, _ = strings.Cut(try, "\n## ")
+	shown := "```\n" + printed.FindString(readme) + "```\n"
+	r := newReader(t)
+	r.follow(t, try+shown)
+
+	program := read(t, r.dir, "main.go")
+	for _, db := range []struct {
+		name, driver, store string
+		open                func(dbtest.TB) dbtest.DB
+	}{
+		{"Postgres", "postgres", "Postgres", dbtest.Postgres},
+		{"MySQL and MariaDB", "mysql", "MySQL", dbtest.MySQL},
+	} {
+		t.Run(db.name, func(t *testing.T) {
+			_, advice, _ := strings.Cut(readme, "n "+db.name+", ")
+			for _, name := range []string{db.driver + ".Open", "gorm.io/driver/" + db.driver, "sqlstore." + db.store} {
+				if i := strings.Index(advice, name); i < 0 || i > 100 {
+					t.Errorf("the README doesn't name %s", name)
+				}
+			}
+			changed := regexp.MustCompile(`sqlite\.Open\("[^"]*"\)`).ReplaceAllString(program, db.driver+`.Open(os.Getenv("DATABASE_URL"))`)
+			changed = strings.NewReplacer(`"github.com/glebarez/sqlite"`, `"gorm.io/driver/`+db.driver+"\"\n\t\"os\"", "sqlstore.SQLite", "sqlstore."+db.store).Replace(changed)
+			write(t, r.dir, "main.go", changed)
+			r := r
+			r.env = append(r.env, "DATABASE_URL="+db.open(t).DSN)
+			r.follow(t, "```\ngo mod tidy\ngo run .\n```\n"+shown)
+		})
 	}
-	_, rest, _ := strings.Cut(string(readme), "\n## From an empty folder\n")
-	rest, _, _ = strings.Cut(rest, "\n## ")
-	start, rest, _ := strings.Cut(rest, "<details><summary><b>")
-	sections := strings.Split(rest, "<details><summary><b>")
-	if len(sections) != 4 {
-		t.Fatalf("%d sections, want GORM, GORM on Postgres, ent and bun", len(sections))
+}
+
+// For each ORM, a reader who starts with an empty folder and does what docs/start.md says
+// must end up with a program that runs. Some sections change the program of the one before.
+func TestStart(t *testing.T) {
+	start, rest, _ := strings.Cut(read(t, root, "docs/start.md"), "\n## ")
+	sections := strings.Split(rest, "\n## ")
+	if len(sections) != 5 {
+		t.Fatalf("%d sections, want GORM, GORM on Postgres, ent, ent on MySQL and bun", len(sections))
 	}
-	p := newProxy(t)
-	for i, section := range sections {
-		title, body, _ := strings.Cut(section, "</b></summary>")
-		t.Run(title, func(t *testing.T) {
-			r := reader{p, t.TempDir()}
+	var r reader
+	for _, section := range sections {
+		title, body, _ := strings.Cut(section, "\n")
+		if !strings.Contains(title, " on ") {
+			r = newReader(t)
 			r.follow(t, start)
-			if replicas := strings.Contains(title, "Postgres"); replicas {
-				r.follow(t, sections[i-1])
+		}
+		t.Run(title, func(t *testing.T) {
+			switch {
+			case strings.Contains(title, "Postgres"):
 				r.replicas(t, body)
-			} else {
+			case strings.Contains(title, "MySQL"):
+				r := r
+				r.env = append(r.env, "DATABASE_URL="+dbtest.MySQL(t).DSN)
+				r.follow(t, body+"\n```\n250465781301518336\n```")
+			default:
 				r.follow(t, body)
-				r.run(t, "go run .")
 			}
 		})
 	}
 }
 
-// A reader follows the instructions of a README within a folder.
+const root = "../.."
+
+// A reader follows the instructions of a page within a folder.
 type reader struct {
-	p   proxy
 	dir string
+	env []string
+}
+
+// newReader returns a reader with an empty folder, whose go command has its usual flags and
+// module cache. It doesn't know the work tree's module proxy, because readers have a clone.
+func newReader(t *testing.T) reader {
+	t.Helper()
+	env, err := modproxy.Env(t.TempDir(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(t.TempDir(), "shop")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return reader{dir, append(env, "GOFLAGS=")}
 }
 
 // This matches a block of code, along with the name of a file if the text before it has
@@ -79,7 +131,7 @@ func (r reader) follow(t *testing.T, text string) {
 			write(t, r.dir, "main.go", replace(t, read(t, r.dir, "main.go"), lines))
 		case printed.MatchString(lines):
 			if len(printed.FindString(out)) != len(lines) {
-				t.Errorf("the program prints %q, the README shows %q", out, lines)
+				t.Errorf("the program prints %q, the page shows %q", out, lines)
 			}
 		default:
 			for line := range strings.Lines(lines) {
@@ -103,14 +155,26 @@ func replace(t *testing.T, file, diff string) string {
 	return file
 }
 
-// run runs a command from the README. To do what a reader would do, go must build with
-// its usual flags.
+// clone stands for the command that clones the repository: the work tree is linked.
+var clone = regexp.MustCompile(`^git clone https://github\.com/snowkey-go/snowkey (\S+)\n?$`)
+
+// run runs a command.
 func (r reader) run(t *testing.T, line string) string {
 	t.Helper()
+	if to := clone.FindStringSubmatch(line); to != nil {
+		tree, err := filepath.Abs(root)
+		if err == nil {
+			err = os.Symlink(tree, filepath.Join(r.dir, to[1]))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return ""
+	}
 	cmd := exec.Command("sh", "-c", line)
 	var stderr strings.Builder
 	cmd.Dir, cmd.Stderr = r.dir, &stderr
-	cmd.Env = append(r.p.env, "GOFLAGS=-modcacherw")
+	cmd.Env = r.env
 	out, err := cmd.Output()
 	if err != nil {
 		t.Fatalf("%s: %v\n%s%s", line, err, out, &stderr)

@@ -45,11 +45,11 @@ func read(t *testing.T, name string) string {
 	return string(text)
 }
 
-// Each line of the page must name a test that exists.
+// Each promise of the page must name a test that exists.
 func TestPage(t *testing.T) {
 	t.Parallel()
 	row := regexp.MustCompile("(?m)^\\|.*\\|[^|]*`(Test[A-Za-z0-9]+)` in \\[[^]]*\\]\\(\\.\\./([^)]+)\\)[^|]*\\|$")
-	page := read(t, root+"/docs/versions.md")
+	page, _, _ := strings.Cut(read(t, root+"/docs/versions.md"), "\n## What a release may change\n")
 	found := row.FindAllStringSubmatch(page, -1)
 	lines := 0
 	for line := range strings.Lines(page) {

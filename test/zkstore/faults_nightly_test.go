@@ -3,11 +3,16 @@
 package zkstore
 
 import (
+	"context"
 	"crypto/rand"
+	"sync"
+	"syscall"
 	"testing"
 	"time"
 
+	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/internal/dbtest/cluster"
 	"github.com/snowkey-go/snowkey/lease"
 )
 
@@ -101,4 +106,43 @@ func TestNightlyWaitingProbe(t *testing.T) {
 	if p := waiting(); !p.HasFree || p.Row.Token != "" {
 		t.Errorf("released: %+v", p)
 	}
+}
+
+// The leader hangs: it accepts connections and does not answer, while the other two elect
+// a leader of their own. Bounds are 10 s ahead, so an id 25 s later needs renewals at the
+// new leader. Without the dialer, clients wait for the old one for 67 s.
+func TestNightlySilentLeader(t *testing.T) {
+	z := cluster.ZooKeepers(t, 3)
+	var pools []*idgen.Pool
+	for range 6 {
+		pool, conn, err := Open(t.Context(), z.Addresses())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(conn.Close)
+		t.Cleanup(func() { _ = pool.Close(context.Background()) })
+		pools = append(pools, pool)
+	}
+	leader, err := z.Leader()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := leader.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	defer leader.Signal(syscall.SIGCONT)
+	stopped := time.Now()
+	ctx, cancel := context.WithDeadline(t.Context(), stopped.Add(55*time.Second))
+	defer cancel()
+	time.Sleep(25 * time.Second)
+	var all sync.WaitGroup
+	for i, pool := range pools {
+		all.Go(func() {
+			if _, err := pool.Next(ctx); err != nil {
+				t.Errorf("pool %d: %v", i, err)
+			}
+			t.Logf("pool %d: an id %v after the leader hung", i, time.Since(stopped))
+		})
+	}
+	all.Wait()
 }

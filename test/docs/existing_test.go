@@ -1,0 +1,79 @@
+package docs_test
+
+import (
+	"encoding/json"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/glebarez/sqlite"
+	"gorm.io/gorm"
+
+	"github.com/snowkey-go/snowkey"
+	"github.com/snowkey-go/snowkey/hooks/gormid"
+	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/lease/filestore"
+	"github.com/snowkey-go/snowkey/lease/leasetest"
+)
+
+// A service that exists keeps its models and its JSON numbers, as the README says.
+func TestExistingServiceKeepsItsModels(t *testing.T) {
+	type User struct {
+		ID   uint
+		Name string
+	}
+	type Order struct {
+		ID     uint
+		UserID uint
+	}
+	check := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	ctx, store := t.Context(), filestore.Dir(t.TempDir())
+
+	ids, err := snowkey.Open(ctx, store, snowkey.Config{Layout: idgen.JSSafe()})
+	check(err)
+	defer ids.Close(ctx)
+	db, err := gorm.Open(sqlite.Open(":memory:"))
+	check(err)
+	conns, err := db.DB()
+	check(err)
+	defer conns.Close()
+	check(db.Use(gormid.New(gormid.Config{Source: ids, FillIntegers: true, Models: []any{&User{}, &Order{}}})))
+	check(db.AutoMigrate(&User{}, &Order{}))
+
+	users := []User{{Name: "Ada"}, {Name: "Bob"}}
+	check(db.Create(&users).Error)
+	text, err := json.Marshal(users)
+	check(err)
+	var seen []struct{ ID float64 } // JavaScript has no other numbers
+	check(json.Unmarshal(text, &seen))
+	if a, b := seen[0].ID, seen[1].ID; uint(a) != users[0].ID || uint(b) != users[1].ID || b != a+1 || a < 1<<40 || b >= 1<<53 {
+		t.Errorf("%s was read as %v", text, seen)
+	}
+}
+
+// The first ids of a new namespace are in the future, by as much as the README says.
+func TestFirstIDsAreInTheFuture(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(time.Until(time.Date(2026, 11, 27, 0, 0, 0, 0, time.UTC))) // the layout begins in 2025
+		ids, err := snowkey.Open(t.Context(), &leasetest.Memory{}, snowkey.Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer ids.Close(t.Context())
+		for ahead := 11 * time.Second; ahead >= -time.Second; ahead -= time.Second {
+			id, err := ids.Next(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := time.Until(ids.Layout().Decode(id).Time); (got - max(ahead, 0)).Abs() > time.Millisecond {
+				t.Errorf("an id is %v in the future, want %v", got, max(ahead, 0))
+			}
+			time.Sleep(time.Second)
+		}
+	})
+}
