@@ -66,6 +66,18 @@ func (b *browser) run(actions ...chromedp.Action) {
 	}
 }
 
+// wait waits until the expression is true, on this page or the next one.
+func (b *browser) wait(expression string) {
+	b.t.Helper()
+	for done := false; !done; {
+		// While a page is replaced, there is nothing that could evaluate it.
+		err := chromedp.Run(b.ctx, chromedp.Evaluate(expression, &done), chromedp.Sleep(10*time.Millisecond))
+		if b.ctx.Err() != nil {
+			b.t.Fatalf("waiting for %s: %v", expression, err)
+		}
+	}
+}
+
 // axe-core must not find anything on the page that violates WCAG 2.1 AA. To show that it
 // would, we also remove a label.
 func TestNightlyAccessibility(t *testing.T) {
