@@ -4,9 +4,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
-	"slices"
 	"testing"
-	"time"
 
 	"github.com/go-sql-driver/mysql"
 
@@ -25,74 +23,24 @@ func TestMain(m *testing.M) {
 // It's used for a single call, to which we do harm.
 type network struct {
 	*testing.T
-	proxy         *dbtest.Proxy
 	through, past *operated
 	terms         lease.Terms
 }
 
-// With brief connections, a statement takes only one round trip. all also has those
-// that prepare each statement first.
-var (
-	brief = map[string][]string{
-		"postgres": {"default_query_exec_mode=exec"},
-		"mysql":    {"interpolateParams=true"},
-	}
-	all = map[string][]string{
-		"postgres": {"default_query_exec_mode=exec", "default_query_exec_mode=cache_statement"},
-		"mysql":    {"interpolateParams=true", "interpolateParams=false"},
-	}
-)
-
-// eachConnection runs a test on each database server, using each of these connections.
-func eachConnection(t *testing.T, connections map[string][]string, test func(t *testing.T, db dbtest.DB)) {
+// eachConnection runs a test on each database server, with connections on which a statement
+// takes one round trip, and with those that prepare it first.
+func eachConnection(t *testing.T, test func(t *testing.T, db dbtest.DB)) {
 	for _, dialect := range dbtest.Servers(t) {
-		for _, settings := range connections[dialect] {
+		for _, settings := range map[string][]string{
+			"postgres": {"default_query_exec_mode=exec", "default_query_exec_mode=cache_statement"},
+			"mysql":    {"interpolateParams=true", "interpolateParams=false"},
+		}[dialect] {
 			t.Run(dialect+" "+settings, func(t *testing.T) {
 				t.Parallel()
 				test(t, dbtest.Open(t, dialect).With(settings))
 			})
 		}
 	}
-}
-
-// harm repeats each operation, each time in another namespace. The first time, it harms
-// the first request or reply, the second time the second, and so on. try runs the
-// operation and harms the n-th one. It reports whether the call had an effect despite
-// returning an error, and whether there was an n-th request or reply.
-func harm(t *testing.T, connections map[string][]string, operations []operation,
-	try func(nw *network, n int, call func(context.Context) error, done effect) (secretly, harmed bool),
-) {
-	eachConnection(t, connections, func(t *testing.T, db dbtest.DB) {
-		past := open(t, db, db.Connect(t), "lease")
-		if err := past.Migrate(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		for _, o := range operations {
-			t.Run(o.name, func(t *testing.T) {
-				secrets := 0
-				for n, harmed := 1, true; harmed; n++ {
-					// Use a new network too, because the last one may still be closing
-					// its connections.
-					led, proxy := db.Through(t)
-					nw := &network{T: t, proxy: proxy, past: past, through: open(t, led, led.Connect(t), "lease"), terms: terms}
-					nw.must(nw.through.Migrate(t.Context())) // the first call also queries some properties of the server
-					nw.terms.Namespace = fmt.Sprint(o.name, n)
-					call, done := o.prepare(nw)
-					var secretly bool
-					if secretly, harmed = try(nw, n, call, done); secretly {
-						secrets++
-					}
-					const most = 20
-					if n == most {
-						t.Fatalf("a call takes more than %d requests and replies", most)
-					}
-				}
-				if secrets == 0 {
-					t.Error("no call had its effect without its caller's knowledge, so that this test shows nothing")
-				}
-			})
-		}
-	})
 }
 
 func (n *network) must(err error) {
@@ -159,7 +107,7 @@ type operation struct {
 	prepare func(n *network) (call func(context.Context) error, done effect)
 }
 
-var onNamespaces = []operation{
+var operations = []operation{
 	{"CreateNamespace", func(n *network) (func(context.Context) error, effect) {
 		return func(ctx context.Context) error { _, err := n.through.CreateNamespace(ctx, n.terms, 0); return err },
 			func(before, after state) bool {
@@ -182,9 +130,6 @@ var onNamespaces = []operation{
 				return after.fingerprint != before.fingerprint && after.since(before, func(now int64) int64 { return n.terms.At(now).RaisedFence }, after.fence)
 			}
 	}},
-}
-
-var onLeases = []operation{
 	{"Claim", func(n *network) (func(context.Context) error, effect) {
 		c := n.claimOf(n.free(), "harmed")
 		return func(ctx context.Context) error { _, _, err := n.through.Claim(ctx, c); return err },
@@ -233,26 +178,51 @@ func (n *network) claim(c lease.Claim) lease.Row {
 	return row
 }
 
-// If a reply is lost, the row must be as if the call had either succeeded or not been
-// made at all.
+// Each operation loses its first reply, then another one its second reply, and so on, each
+// in another namespace. The row must be as if the call had either succeeded or not been made
+// at all.
 func TestLostReplies(t *testing.T) {
 	t.Parallel()
-	harm(t, all, slices.Concat(onNamespaces, onLeases), func(nw *network, n int, call func(context.Context) error, done effect) (secretly, harmed bool) {
-		before := nw.state()
-		lost := nw.proxy.LoseReply(n)
-		err := call(nw.Context())
-		after := nw.state()
-		if had := done(before, after); !had && (err == nil || !after.same(before)) {
-			nw.Errorf("without reply %d the call said %v, and %+v became %+v", n, err, before, after)
-		} else {
-			secretly = had && err != nil
+	eachConnection(t, func(t *testing.T, db dbtest.DB) {
+		past := open(t, db, db.Connect(t), "lease")
+		if err := past.Migrate(t.Context()); err != nil {
+			t.Fatal(err)
 		}
-		select {
-		case <-lost:
-			return secretly, true
-		default:
-			nw.must(err)
-			return secretly, false
+		for _, o := range operations {
+			t.Run(o.name, func(t *testing.T) {
+				secrets := 0 // calls that had their effect and returned an error
+				for n, harmed := 1, true; harmed; n++ {
+					// Use a new network too, because the last one may still be closing
+					// its connections.
+					led, proxy := db.Through(t)
+					nw := &network{T: t, past: past, through: open(t, led, led.Connect(t), "lease"), terms: terms}
+					nw.must(nw.through.Migrate(t.Context())) // the first call also queries some properties of the server
+					nw.terms.Namespace = fmt.Sprint(o.name, n)
+					call, done := o.prepare(nw)
+					before := nw.state()
+					lost := proxy.LoseReply(n)
+					err := call(nw.Context())
+					after := nw.state()
+					if had := done(before, after); !had && (err == nil || !after.same(before)) {
+						nw.Errorf("without reply %d the call said %v, and %+v became %+v", n, err, before, after)
+					} else if had && err != nil {
+						secrets++
+					}
+					select {
+					case <-lost:
+					default:
+						nw.must(err)
+						harmed = false
+					}
+					const most = 20
+					if n == most {
+						t.Fatalf("a call takes more than %d replies", most)
+					}
+				}
+				if secrets == 0 {
+					t.Error("no call had its effect without its caller's knowledge, so that this test shows nothing")
+				}
+			})
 		}
 	})
 }

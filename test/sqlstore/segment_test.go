@@ -85,7 +85,7 @@ func sessions(t *testing.T, db dbtest.DB, conn *sql.DB) {
 // none is granted a second time.
 func TestSegmentsWithLostReplies(t *testing.T) {
 	t.Parallel()
-	eachConnection(t, all, func(t *testing.T, db dbtest.DB) {
+	eachConnection(t, func(t *testing.T, db dbtest.DB) {
 		plain := openSegments(t, db, db.Connect(t), "segment")
 		led, proxy := db.Through(t)
 		conn := led.Connect(t)
