@@ -2,14 +2,13 @@ package main
 
 import (
 	"testing"
+
+	"github.com/snowkey-go/snowkey/internal/dbtest"
 )
 
 // Benchmark runs the table's workloads and their yardsticks as ordinary Go benchmarks.
 func Benchmark(b *testing.B) {
-	s, err := open(b.TempDir())
-	if err != nil {
-		b.Fatal(err)
-	}
+	s := dbtest.Must(open(b.TempDir()))(b)
 	b.Cleanup(func() {
 		if err := s.close(); err != nil {
 			b.Error(err)
@@ -31,8 +30,6 @@ func Benchmark(b *testing.B) {
 func benchmark(b *testing.B, name string, w workload) {
 	b.Run(name, func(b *testing.B) {
 		b.ReportAllocs()
-		if err := w(b.N); err != nil {
-			b.Fatal(err)
-		}
+		dbtest.NoError(b, w(b.N))
 	})
 }

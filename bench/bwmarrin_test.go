@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/bwmarrin/snowflake"
+
+	"github.com/snowkey-go/snowkey/internal/dbtest"
 )
 
 var update = flag.Bool("update", false, "write the vectors that the tests of cmd/snowkey read")
@@ -28,13 +30,8 @@ func TestBwmarrinVectors(t *testing.T) {
 		want = append(want, []string{id.String(), id.Base32(), id.Base36(), id.Base58()})
 	}
 	if *update {
-		f, err := os.Create(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := errors.Join(csv.NewWriter(f).WriteAll(want), f.Close()); err != nil {
-			t.Fatal(err)
-		}
+		f := dbtest.Must(os.Create(file))(t)
+		dbtest.NoError(t, errors.Join(csv.NewWriter(f).WriteAll(want), f.Close()))
 	}
 	f, err := os.Open(file)
 	if errors.Is(err, fs.ErrNotExist) {

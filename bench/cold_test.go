@@ -33,16 +33,6 @@ func TestUncertainty(t *testing.T) {
 	}
 }
 
-func TestVerdictOnColdIDs(t *testing.T) {
-	r := rand.New(rand.NewPCG(2, 2))
-	for median, want := range map[float64]string{0.9: met, 1.08: missed, 1.15: missed} {
-		res := coldResult{ours: []float64{1}, theirs: []float64{1}, ratios: ratiosAround(r, median)}
-		if l := res.line(1); l.verdict != want {
-			t.Errorf("%v: the ratio %s is %q, want %q", median, l.ratio, l.verdict, want)
-		}
-	}
-}
-
 func TestColdVerdictIsUndecidedNearTheBar(t *testing.T) {
 	for _, tt := range []struct {
 		ratio, off float64

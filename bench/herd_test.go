@@ -51,10 +51,7 @@ func TestHerd(t *testing.T) {
 func TestTally(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, server dbtest.DB) {
 		var c tally
-		db, err := countedDB(server, &c)
-		if err != nil {
-			t.Fatal(err)
-		}
+		db := dbtest.Must(countedDB(server, &c))(t)
 		defer db.Close()
 		db.SetMaxOpenConns(1)
 		must := func(_ sql.Result, err error) {
@@ -67,14 +64,9 @@ func TestTally(t *testing.T) {
 		must(db.Exec("DELETE FROM counted")) // a throwaway statement, because pgx pings a connection when it's first reused
 		before := c.now()
 		must(db.Exec("INSERT INTO counted VALUES (1)"))
-		tx, err := db.Begin()
-		if err != nil {
-			t.Fatal(err)
-		}
+		tx := dbtest.Must(db.Begin())(t)
 		must(tx.Exec("INSERT INTO counted VALUES (2)"))
-		if err := tx.Commit(); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.NoError(t, tx.Commit())
 		if _, err := db.Exec("INSERT INTO counted VALUES (2)"); err == nil {
 			t.Fatal("a duplicate key was inserted")
 		}

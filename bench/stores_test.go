@@ -6,17 +6,15 @@ import (
 	"time"
 
 	"github.com/snowkey-go/snowkey"
+	"github.com/snowkey-go/snowkey/internal/dbtest"
 )
 
 // TestStores measures each store briefly.
 func TestStores(t *testing.T) {
-	table, err := measureStores(t.TempDir(), storeKinds, storePlan{
+	table := dbtest.Must(measureStores(t.TempDir(), storeKinds, storePlan{
 		opens: 2, new: 1, processes: 1, rest: 1500 * time.Millisecond,
 		cfg: snowkey.Config{Window: time.Second, MaxClockSkew: 100 * time.Millisecond},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	var out strings.Builder
 	table.markdown(&out)
 	t.Log(out.String())

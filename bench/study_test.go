@@ -8,26 +8,20 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/snowkey-go/snowkey/internal/dbtest"
 )
 
 // TestPage runs every study as briefly as possible, and writes the page.
 func TestPage(t *testing.T) {
-	found, err := measureStudies(t.TempDir(), 1, "", time.Millisecond)
-	if err != nil {
-		t.Fatal(err)
-	}
+	found := dbtest.Must(measureStudies(t.TempDir(), 1, "", time.Millisecond))(t)
 	r := report{each: time.Millisecond, rows: 10_000, found: found, table: table{parts: []part{
 		{topic{title: "A topic"}, []line{{name: "a|b", cost: "1 ns", verdict: missed}}},
 		{topic{name: "Keys"}, []line{{name: "MarshalJSON", against: "xid's", ratio: "1.2", behind: true, why: "Because."}}},
 	}}}
 	path := filepath.Join(t.TempDir(), "page.md")
-	if err := r.write(path); err != nil {
-		t.Fatal(err)
-	}
-	content, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	dbtest.NoError(t, r.write(path))
+	content := dbtest.Must(os.ReadFile(path))(t)
 	page := string(content)
 	for _, want := range []string{"### A topic", "\n## Cost of an id on several cores\n", `| a\|b | 1 ns |`, "short run", machine(), "1 of 1 bars are MISSED",
 		"MarshalJSON compared with xid's: 1.2. Because."} {

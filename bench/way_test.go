@@ -10,10 +10,7 @@ import (
 // TestWaysInsertRows checks that each way inserts rows, and that all of them have the
 // right kind of key.
 func TestWaysInsertRows(t *testing.T) {
-	p, err := openPools()
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := dbtest.Must(openPools())(t)
 	t.Cleanup(func() {
 		if err := p.close(); err != nil {
 			t.Error(err)
@@ -28,10 +25,7 @@ func TestWaysInsertRows(t *testing.T) {
 }
 
 func insertRows(t *testing.T, server dbtest.DB) {
-	db, err := newDatabase(t, server, server.Connect(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := dbtest.Must(newDatabase(t, server, server.Connect(t)))(t)
 	rows := 0
 	for _, orm := range integrations(server.Dialect) {
 		for _, k := range keyKinds() {

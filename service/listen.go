@@ -7,8 +7,16 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/netip"
+	"strings"
 	"time"
+
+	"golang.org/x/net/netutil"
 )
+
+// maxConns limits the connections of clients, so that they can't use up the files that the
+// process may open. Further ones wait.
+const maxConns = 4096
 
 // ListenAndServe serves handler at addr until ctx ends. After that it accepts no more
 // connections, gives requests in progress 15 s to finish, and returns nil. The caller
@@ -16,13 +24,16 @@ import (
 // ListenAndServe calls it with the address as soon as the service listens.
 //
 // Set guarded if the handler asks for tokens. Unless guarded is set or config asks for
-// client certificates, ListenAndServe refuses addresses beyond the loopback interface. If
+// client certificates, ListenAndServe refuses addresses beyond the loopback interface, and
+// requests whose Host header names another one: a page on the internet can make its own
+// name lead to 127.0.0.1, and would then be of the same origin as the service. If
 // config is nil, it serves plain HTTP. In that case you should put a proxy with TLS in
 // front of it, because anybody on the network could read the tokens otherwise.
 //
 // ListenAndServe returns a [*ConfigError], or an error of the listener.
 func ListenAndServe(ctx context.Context, addr string, handler http.Handler, guarded bool, config *tls.Config, started func(net.Addr)) error {
-	resolved, err := resolve(addr, guarded, config)
+	guarded = guarded || asksForCertificates(config)
+	resolved, err := resolve(addr, guarded)
 	if err != nil {
 		return err
 	}
@@ -30,13 +41,20 @@ func ListenAndServe(ctx context.Context, addr string, handler http.Handler, guar
 	if err != nil {
 		return fmt.Errorf("service: %w", err)
 	}
+	if started != nil {
+		started(listener.Addr())
+	}
+	if !guarded {
+		handler = onlyLoopback(handler)
+	}
+	return serve(ctx, netutil.LimitListener(listener, maxConns), handler, config)
+}
+
+func serve(ctx context.Context, listener net.Listener, handler http.Handler, config *tls.Config) error {
 	server := &http.Server{
 		Handler: handler, TLSConfig: config,
 		ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute,
 		MaxHeaderBytes: 16 << 10,
-	}
-	if started != nil {
-		started(listener.Addr())
 	}
 	ended := make(chan error, 1)
 	go func() {
@@ -59,15 +77,37 @@ func ListenAndServe(ctx context.Context, addr string, handler http.Handler, guar
 	return nil
 }
 
+// onlyLoopback refuses requests for other hosts than this one.
+func onlyLoopback(handler http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if isLoopback(r.Host) {
+			handler.ServeHTTP(w, r)
+			return
+		}
+		write(w, &problem{status: http.StatusMisdirectedRequest, code: "wrong_host", message: "without tokens, the service answers only requests whose Host is localhost or a loopback address"})
+	})
+}
+
+func isLoopback(host string) bool {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	ip, err := netip.ParseAddr(strings.Trim(host, "[]"))
+	return err == nil && ip.Unmap().IsLoopback() || strings.EqualFold(host, "localhost")
+}
+
 // CheckAddr reports the [*ConfigError] that [ListenAndServe] would return for an address,
 // so that a program can check it before it leases a worker number.
 func CheckAddr(addr string, guarded bool, config *tls.Config) error {
-	_, err := resolve(addr, guarded, config)
+	_, err := resolve(addr, guarded || asksForCertificates(config))
 	return err
 }
 
-func resolve(addr string, guarded bool, config *tls.Config) (*net.TCPAddr, error) {
-	guarded = guarded || config != nil && config.ClientAuth == tls.RequireAndVerifyClientCert
+func asksForCertificates(config *tls.Config) bool {
+	return config != nil && config.ClientAuth == tls.RequireAndVerifyClientCert
+}
+
+func resolve(addr string, guarded bool) (*net.TCPAddr, error) {
 	resolved, err := net.ResolveTCPAddr("tcp", addr)
 	if err != nil {
 		return nil, &ConfigError{fmt.Sprintf("the address %q cannot be resolved: %v", addr, err)}

@@ -114,7 +114,7 @@ func TestPageProblem(t *testing.T) {
 
 // With tokens, the page needs one of them as the password, and never shows it.
 func TestPageTokens(t *testing.T) {
-	const first, second = "0123456789abcdef", "0123456789abcdeg"
+	const first, second = "0123456789abcdef0123456789abcdef", "0123456789abcdef0123456789abcdeg"
 	address, _ := pageServer(t, idgen.DefaultLayout(), Config{Tokens: []string{first, second}})
 	for _, c := range []struct {
 		password string

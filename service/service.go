@@ -25,9 +25,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"net/http"
+	"net/url"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -42,17 +45,19 @@ import (
 // Config configures the service. The zero Config is valid, but note that anybody who can
 // reach the service can then draw ids.
 type Config struct {
-	// Tokens are the bearer tokens that the service accepts. Each must have at least 16
-	// characters. While you're replacing a token, list both the old and the new one. If
-	// there are no tokens, anybody can use the service. The probes and the OpenAPI
-	// document never need a token.
+	// Tokens are the bearer tokens that the service accepts. Each must have 128 random
+	// bits or more, which are 32 hex digits or 22 characters of base64. While you're
+	// replacing a token, list both the old and the new one. If there are no tokens,
+	// anybody can use the service. The probes and the OpenAPI document never need a token.
 	Tokens []string
 
-	// MaxBatch limits how many ids a request can ask for. Defaults to 10,000.
+	// MaxBatch limits how many ids a request can ask for. A layout with few ids per tick
+	// may have a lower limit, as [idgen.Generator.Append] does. Defaults to 10,000.
 	MaxBatch int
 
-	// Rate is the number of requests for ids that the service answers per second, for
-	// all clients together. Requests above that get the status 429. Defaults to no limit.
+	// Rate is the number of ids per second that the service hands out, to all clients
+	// together. Requests above that get the status 429. A single request can't ask for
+	// more than that either. Defaults to no limit.
 	Rate float64
 
 	// Store and Namespace should be the same as in the call of snowkey.Open that opened
@@ -73,7 +78,6 @@ type ConfigError struct{ Reason string }
 func (e *ConfigError) Error() string { return "service: " + e.Reason }
 
 const (
-	minToken        = 16
 	defaultMaxBatch = 10_000
 	defaultMaxWait  = 5 * time.Second
 
@@ -90,19 +94,36 @@ func (cfg *Config) validate() error {
 	}
 	cfg.Namespace = cmp.Or(cfg.Namespace, "default")
 	for i, token := range cfg.Tokens {
-		if len(token) < minToken {
-			return &ConfigError{fmt.Sprintf("token %d has %d characters, and needs at least %d; make one with openssl rand -hex 16", i+1, len(token), minToken)}
+		if !strongToken(token) {
+			return &ConfigError{fmt.Sprintf("token %d has other characters than those of hex and base64, or less than 128 bits; make one with openssl rand -hex 16", i+1)}
 		}
 	}
 	switch {
 	case cfg.MaxBatch < 1 || cfg.MaxBatch > limitBatch:
 		return &ConfigError{fmt.Sprintf("MaxBatch is %d; it must be between 1 and %d", cfg.MaxBatch, limitBatch)}
 	case cfg.Rate < 0 || math.IsNaN(cfg.Rate):
-		return &ConfigError{fmt.Sprintf("Rate is %v requests per second; it must be positive, or 0 for no limit", cfg.Rate)}
+		return &ConfigError{fmt.Sprintf("Rate is %v ids per second; it must be positive, or 0 for no limit", cfg.Rate)}
 	case cfg.MaxWait < 0:
 		return &ConfigError{fmt.Sprintf("MaxWait is %v; it must be positive, or 0 for %v", cfg.MaxWait, defaultMaxWait)}
 	}
+	if cfg.Rate > 0 {
+		cfg.MaxBatch = int(math.Ceil(min(cfg.Rate, float64(cfg.MaxBatch))))
+	}
 	return nil
+}
+
+var (
+	hexDigits   = regexp.MustCompile(`^[0-9A-Fa-f]*$`)
+	base64Token = regexp.MustCompile(`^[0-9A-Za-z+/_-]{22,}=*$`)
+)
+
+// strongToken reports whether a token has room for 128 random bits. It can't know whether
+// they are random, but it refuses words, comments and what was cut off.
+func strongToken(token string) bool {
+	if hexDigits.MatchString(token) {
+		return len(token) >= 32
+	}
+	return base64Token.MatchString(token)
 }
 
 // NewHandler returns the service for a pool. It is safe for concurrent use. The error is a
@@ -116,13 +137,13 @@ func NewHandler(pool *idgen.Pool, cfg Config) (http.Handler, error) {
 	}
 	s := &server{pool: pool, cfg: cfg}
 	if cfg.Rate > 0 {
-		s.limiter = rate.NewLimiter(rate.Limit(cfg.Rate), int(math.Ceil(min(cfg.Rate, 1e9))))
+		s.limiter = rate.NewLimiter(rate.Limit(cfg.Rate), int(math.Ceil(min(cfg.Rate, limitBatch))))
 	}
 	for _, token := range cfg.Tokens {
 		s.tokens = append(s.tokens, sha256.Sum256([]byte(token)))
 	}
 	mux := http.NewServeMux()
-	mux.Handle("POST /v1/ids", s.authorized(s.ids))
+	mux.Handle("POST /v1/ids", s.authorized(s.ids, "count", "format", "nonce"))
 	mux.Handle("GET /v1/ids/{id}", s.authorized(s.decode))
 	mux.Handle("GET /v1/status", s.authorized(s.status))
 	mux.HandleFunc("GET /v1/openapi.yaml", func(w http.ResponseWriter, _ *http.Request) {
@@ -132,7 +153,12 @@ func NewHandler(pool *idgen.Pool, cfg Config) (http.Handler, error) {
 	mux.Handle("GET /{$}", newPage(s))
 	mux.Handle("GET /readyz", healthz.Ready(pool))
 	mux.Handle("GET /livez", healthz.Live(pool))
-	return &errorPages{mux}, nil
+	// Pages of other origins must not use the service with the browser of somebody who can.
+	protection := http.NewCrossOriginProtection()
+	protection.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		write(w, &problem{status: http.StatusForbidden, code: "cross_origin", message: "the request comes from a page of another origin"})
+	}))
+	return protection.Handler(&errorPages{mux}), nil
 }
 
 //go:embed openapi.yaml
@@ -145,20 +171,43 @@ type server struct {
 	limiter *rate.Limiter
 }
 
-// authorized calls next only for requests with one of the tokens.
-func (s *server) authorized(next func(http.ResponseWriter, *http.Request) error) http.Handler {
+// authorized calls next only for requests with one of the tokens, without a body, and with
+// these parameters at most.
+func (s *server) authorized(next func(http.ResponseWriter, *http.Request) error, parameters ...string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		// No cache may give the same reply to two requests.
 		w.Header().Set("Cache-Control", "no-store")
-		err := error(&problem{http.StatusUnauthorized, "unauthorized", "the request needs one of the service's tokens: Authorization: Bearer …", 0})
+		err := error(&problem{status: http.StatusUnauthorized, code: "unauthorized", message: "the request needs one of the service's tokens: Authorization: Bearer …"})
 		if s.allows(r) {
-			r.Body = http.MaxBytesReader(w, r.Body, 0) // no request has a body
-			err = next(w, r)
+			if err = checkForm(w, r, parameters); err == nil {
+				err = next(w, r)
+			}
 		}
 		if err != nil {
 			write(w, err)
 		}
 	})
+}
+
+// checkForm refuses what would otherwise be ignored. A client that sends the count in the
+// body, or misspells it, would get a single id.
+func checkForm(w http.ResponseWriter, r *http.Request, parameters []string) error {
+	if _, err := io.Copy(io.Discard, http.MaxBytesReader(w, r.Body, 0)); err != nil {
+		return &problem{status: http.StatusBadRequest, code: "unexpected_body", message: "the request has a body; write parameters into the URL"}
+	}
+	query, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		return &problem{status: http.StatusBadRequest, code: "invalid_query", message: "the query of the URL is malformed"}
+	}
+	for name, values := range query {
+		switch {
+		case !slices.Contains(parameters, name):
+			return &problem{status: http.StatusBadRequest, code: "invalid_query", message: fmt.Sprintf("there is no parameter %.40q here", name)}
+		case len(values) > 1:
+			return &problem{status: http.StatusBadRequest, code: "invalid_query", message: fmt.Sprintf("the parameter %q is there %d times", name, len(values))}
+		}
+	}
+	return nil
 }
 
 // allows reports whether the request has one of our tokens. The time it takes doesn't
@@ -185,33 +234,36 @@ type idsReply struct {
 }
 
 func (s *server) ids(w http.ResponseWriter, r *http.Request) error {
-	if s.limiter != nil {
-		now := time.Now()
-		if reservation := s.limiter.ReserveN(now, 1); reservation.DelayFrom(now) > 0 {
-			delay := reservation.DelayFrom(now)
-			reservation.CancelAt(now)
-			return &problem{http.StatusTooManyRequests, "rate_limited", fmt.Sprintf("the service answers %v requests per second; ask for more ids at once with count", s.cfg.Rate), delay}
-		}
-	}
 	count := 1
 	query := r.URL.Query()
-	if text := query.Get("count"); text != "" {
+	if text := query.Get("count"); query.Has("count") {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 1 || n > s.cfg.MaxBatch {
-			return &problem{http.StatusBadRequest, "invalid_count", fmt.Sprintf("count is %.40q; it must be a number from 1 to %d", text, s.cfg.MaxBatch), 0}
+			return invalidCount(text, int64(s.cfg.MaxBatch))
 		}
 		count = n
 	}
-	if text := query.Get("format"); text != "" && text != "ranges" {
-		return &problem{http.StatusBadRequest, "invalid_format", fmt.Sprintf("format is %.40q; it can only be ranges", text), 0}
+	if text := query.Get("format"); query.Has("format") && text != "ranges" {
+		return &problem{status: http.StatusBadRequest, code: "invalid_format", message: fmt.Sprintf("format is %.40q; it can only be ranges", text)}
 	}
 	nonce := query.Get("nonce")
 	if !nonces.MatchString(nonce) {
-		return &problem{http.StatusBadRequest, "invalid_nonce", "nonce can have up to 64 letters, digits, hyphens and underscores", 0}
+		return &problem{status: http.StatusBadRequest, code: "invalid_nonce", message: "nonce can have up to 64 letters, digits, hyphens and underscores"}
+	}
+	if s.limiter != nil {
+		now := time.Now()
+		reservation := s.limiter.ReserveN(now, count)
+		if delay := reservation.DelayFrom(now); delay > 0 {
+			reservation.CancelAt(now)
+			return &problem{status: http.StatusTooManyRequests, code: "rate_limited", message: fmt.Sprintf("the service hands out %v ids per second, to all clients together", s.cfg.Rate), retryAfter: delay}
+		}
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), s.cfg.MaxWait)
 	defer cancel()
 	ids, err := s.pool.NextN(ctx, count)
+	if e, ok := errors.AsType[*idgen.CountError](err); ok { // the layout has a lower limit than MaxBatch
+		return invalidCount(strconv.Itoa(count), e.Max)
+	}
 	if err != nil {
 		return s.unavailable(err)
 	}
@@ -227,6 +279,10 @@ func (s *server) ids(w http.ResponseWriter, r *http.Request) error {
 		body.IDs[i] = strconv.FormatInt(id, 10)
 	}
 	return writeJSON(w, http.StatusOK, body)
+}
+
+func invalidCount(text string, most int64) error {
+	return &problem{status: http.StatusBadRequest, code: "invalid_count", message: fmt.Sprintf("count is %.40q; it must be a number from 1 to %d", text, most), max: most}
 }
 
 // appendIDs appends ascending ids to text, one per line. If ranges is set, consecutive ids
@@ -251,7 +307,7 @@ var nonces = regexp.MustCompile(`^[A-Za-z0-9_-]{0,64}$`)
 
 // unavailable describes why the pool doesn't issue ids.
 func (s *server) unavailable(err error) error {
-	p := &problem{http.StatusServiceUnavailable, "unavailable", err.Error(), 0}
+	p := &problem{status: http.StatusServiceUnavailable, code: "unavailable", message: err.Error()}
 	if e, ok := errors.AsType[*idgen.ClockError](err); ok {
 		p.code, p.retryAfter = "clock_behind", e.RetryAfter
 	} else if h := s.pool.Health(); h.State >= idgen.Unleased {
@@ -278,7 +334,7 @@ func (s *server) decode(w http.ResponseWriter, r *http.Request) error {
 	text := r.PathValue("id")
 	id, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || id < 0 {
-		return &problem{http.StatusBadRequest, "invalid_id", fmt.Sprintf("%.40q is not an id; ids are decimal numbers from 0 to %d", text, int64(math.MaxInt64)), 0}
+		return &problem{status: http.StatusBadRequest, code: "invalid_id", message: fmt.Sprintf("%.40q is not an id; ids are decimal numbers from 0 to %d", text, int64(math.MaxInt64))}
 	}
 	layout := s.pool.Layout()
 	parts := layout.Decode(id)
@@ -322,6 +378,7 @@ type problem struct {
 	code       string // for programs; the OpenAPI document lists them
 	message    string
 	retryAfter time.Duration // 0 if it isn't known
+	max        int64         // of a count, or 0
 }
 
 func (p *problem) Error() string { return p.message }
@@ -335,12 +392,13 @@ type problemBody struct {
 	Code              string  `json:"code"`
 	Message           string  `json:"message"`
 	RetryAfterSeconds float64 `json:"retryAfterSeconds,omitempty"`
+	Max               int64   `json:"max,omitempty"`
 }
 
 func write(w http.ResponseWriter, err error) {
 	p, ok := errors.AsType[*problem](err)
 	if !ok {
-		p = &problem{http.StatusInternalServerError, "internal", err.Error(), 0}
+		p = &problem{status: http.StatusInternalServerError, code: "internal", message: err.Error()}
 	}
 	switch {
 	case p.status == http.StatusUnauthorized:
@@ -348,7 +406,7 @@ func write(w http.ResponseWriter, err error) {
 	case p.retryAfter > 0:
 		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(p.retryAfter.Seconds()))))
 	}
-	_ = writeJSON(w, p.status, problemReply{problemBody{p.code, p.message, p.retryAfter.Seconds()}})
+	_ = writeJSON(w, p.status, problemReply{problemBody{p.code, p.message, p.retryAfter.Seconds(), p.max}})
 }
 
 func writeJSON(w http.ResponseWriter, status int, body any) error {
@@ -378,9 +436,9 @@ func (e *errorPages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	plain := &statusOnly{ResponseWriter: w}
 	e.mux.ServeHTTP(plain, r)
-	p := &problem{http.StatusNotFound, "not_found", "there is no " + r.URL.Path + "; see /v1/openapi.yaml", 0}
+	p := &problem{status: http.StatusNotFound, code: "not_found", message: "there is no " + r.URL.Path + "; see /v1/openapi.yaml"}
 	if plain.status == http.StatusMethodNotAllowed {
-		p = &problem{plain.status, "method_not_allowed", r.Method + " is not allowed here; allowed is " + w.Header().Get("Allow"), 0}
+		p = &problem{status: plain.status, code: "method_not_allowed", message: r.Method + " is not allowed here; allowed is " + w.Header().Get("Allow")}
 	}
 	write(w, p)
 }

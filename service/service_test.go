@@ -23,7 +23,7 @@ import (
 	"github.com/snowkey-go/snowkey/service"
 )
 
-const token, other = "0123456789abcdef", "fedcba9876543210"
+const token, other = "0123456789abcdef0123456789abcdef", "fedcba9876543210fedcba9876543210"
 
 func newPool(t *testing.T) *idgen.Pool {
 	t.Helper()
@@ -57,6 +57,7 @@ type reply struct {
 	Error  struct {
 		Code, Message     string
 		RetryAfterSeconds float64
+		Max               int
 	}
 }
 

@@ -15,7 +15,7 @@
 //	userID, err := sessions.User(ctx, t)
 //
 //	// logout, and logout everywhere
-//	err = sessions.Revoke(ctx, t.ID)
+//	err = sessions.Revoke(ctx, userID, t.ID)
 //	err = sessions.RevokeUser(ctx, userID)
 //
 // Package sqltoken keeps sessions in PostgreSQL, MySQL, MariaDB or SQLite, and package

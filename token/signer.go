@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/hmac"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/snowkey-go/snowkey/idgen"
@@ -99,7 +100,10 @@ func (s *Signer) Issue(ctx context.Context) (Token, error) {
 		return Token{}, fmt.Errorf("token: the clock shows %v; a token expires between 1970 and 10889", now)
 	}
 	text := seal(s.cfg.Keys.list[0], s.cfg.Purpose, id, expires)
-	return s.token(id, expires, now, text), nil
+	t := s.token(id, expires, now, text)
+	t.unclaimed = new(atomic.Bool)
+	t.unclaimed.Store(true)
+	return t, nil
 }
 
 // Verify returns the token with this text. It needs no database and cannot find out
@@ -130,27 +134,6 @@ func (s *Signer) Verify(text string) (Token, error) {
 
 func (s *Signer) token(id, expires int64, now time.Time, text string) Token {
 	return Token{ID: id, Expires: time.UnixMilli(expires).UTC(), Seen: now, Idle: s.cfg.Idle, text: &text}
-}
-
-// cleanupDelay is added to TTL because the clocks of two processes may differ.
-const cleanupDelay = time.Minute
-
-// Oldest returns an id below which all sessions have expired, so that a store can remove
-// them as a range of ids. It is the smallest id of the time when tokens began that
-// expired a minute ago. If TTL was reduced, it also covers tokens that had the longer TTL.
-//
-// The error is [idgen.ErrNoPool], or a [*idgen.TimeError] if that time is before the
-// epoch of the layout.
-func (s *Signer) Oldest() (int64, error) {
-	layout := s.ids().Layout()
-	if layout.IsZero() {
-		return 0, fmt.Errorf("token: %w", idgen.ErrNoPool)
-	}
-	id, err := layout.MinID(s.cfg.Clock().Add(-s.cfg.TTL - cleanupDelay))
-	if err != nil {
-		return 0, fmt.Errorf("token: %w", err)
-	}
-	return id, nil
 }
 
 func (s *Signer) ids() *idgen.Pool {

@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"log/slog"
+	"sync/atomic"
 	"time"
 )
 
@@ -35,6 +36,8 @@ type Token struct {
 	// fmt prints the target of a pointer only at the top level, where it calls String. If a
 	// Token is in an unexported field of a struct, fmt prints an address here.
 	text *string
+
+	unclaimed *atomic.Bool // nil if the token was verified
 }
 
 // Text returns the token as 88 characters for a cookie. Treat it as a password,
@@ -45,6 +48,11 @@ func (t Token) Text() string {
 	}
 	return *t.text
 }
+
+// Claim reports whether a session may begin with this token. That is true only once for a
+// token of [Signer.Issue], and never for one of [Signer.Verify], so a session that has
+// ended cannot begin again. A [Store] calls it in Add; programs don't need it.
+func (t Token) Claim() bool { return t.unclaimed != nil && t.unclaimed.CompareAndSwap(true, false) }
 
 // Hash returns the SHA-256 of Text in hex, which is what a [Store] keeps instead of the
 // token.

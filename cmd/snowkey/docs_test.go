@@ -72,26 +72,19 @@ func newShell(t *testing.T) shell {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "shop.db")
 	for name, text := range map[string]string{
-		"shop.db": "", "serve.db": "", "dsn.txt": path + "\n", "tokens.txt": "0123456789abcdef\nfedcba9876543210\n",
+		"shop.db": "", "serve.db": "", "dsn.txt": path + "\n", "tokens.txt": "0123456789abcdef0123456789abcdef\nfedcba9876543210fedcba9876543210\n",
 		"fleet.txt": "orders 0 255\npayments 256 511\nspare 512 1023\n",
 	} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
-	db, err := openSQLite(path, true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := dbtest.Must(openSQLite(path, true))(t)
 	t.Cleanup(func() { db.Close() })
 	for _, statement := range []string{
 		"CREATE TABLE users (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT)",
 		"CREATE TABLE orders (id INTEGER PRIMARY KEY AUTOINCREMENT, user_id INT)",
 		"CREATE TABLE audit (id INTEGER PRIMARY KEY AUTOINCREMENT)",
 	} {
-		if _, err := db.Exec(statement); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.Must(db.Exec(statement))(t)
 	}
 	leaseAll(t, db, filepath.Join(dir, "leases"))
 	return shell{dir, append(os.Environ(), "SNOWKEY_DSN="+path, "PATH="+bin(t)+string(os.PathListSeparator)+os.Getenv("PATH"))}
@@ -101,10 +94,7 @@ func leaseAll(t *testing.T, db *sql.DB, dir string) {
 	for _, cfg := range []snowkey.Config{{MinWorker: 3, MaxWorker: 3}, {Namespace: "orders", Layout: idgen.JSSafe()}} {
 		for _, s := range []store{sqlstore.SQLite(db), filestore.Dir(dir)} {
 			cfg.Window, cfg.MaxClockSkew = time.Minute, 10*time.Millisecond
-			ids, err := snowkey.Open(t.Context(), s, cfg)
-			if err != nil {
-				t.Fatal(err)
-			}
+			ids := dbtest.Must(snowkey.Open(t.Context(), s, cfg))(t)
 			t.Cleanup(func() { _ = ids.Close(context.Background()) }) // ignore the error, since the lease may be lost by now
 		}
 	}

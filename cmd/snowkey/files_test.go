@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/schema/autoinc"
 	"github.com/snowkey-go/snowkey/schema/catalog"
 )
@@ -31,12 +32,8 @@ func TestNextVersions(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "files")
 			for _, name := range c.files {
-				if err := os.MkdirAll(dir, 0o755); err != nil {
-					t.Fatal(err)
-				}
-				if err := os.WriteFile(filepath.Join(dir, name), nil, 0o644); err != nil {
-					t.Fatal(err)
-				}
+				dbtest.NoError(t, os.MkdirAll(dir, 0o755))
+				dbtest.NoError(t, os.WriteFile(filepath.Join(dir, name), nil, 0o644))
 			}
 			if got, err := nextVersions(dir, 2, now); err != nil || !slices.Equal(got, c.want) {
 				t.Errorf("got %q, want %q: %v", got, c.want, err)
@@ -77,9 +74,7 @@ func TestWriteFilesOrNone(t *testing.T) {
 		t.Errorf("an empty plan: %v", err)
 	}
 	// The second file can't be written, because the folder undo is a file.
-	if err := os.WriteFile(filepath.Join(dir, "undo"), nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.NoError(t, os.WriteFile(filepath.Join(dir, "undo"), nil, 0o644))
 	if _, err := write(filesPlan(), "atlas"); err == nil {
 		t.Error("a file in the way was not noticed")
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/snowkey-go/snowkey"
 	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/lease/filestore"
 )
 
@@ -18,9 +19,7 @@ const fleetText = "orders 0 7\npayments 8 511\nspare 512 1023\n"
 func fleetFile(t *testing.T, text string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "fleet.txt")
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.NoError(t, os.WriteFile(file, []byte(text), 0o600))
 	return file
 }
 
@@ -65,9 +64,7 @@ func TestFleetCheckStore(t *testing.T) {
 			t.Helper()
 			return call(t, nil, append(append([]string{"fleet", "check", file, "--service", service}, args...), more...)...)
 		}
-		if err := s.Migrate(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.NoError(t, s.Migrate(t.Context()))
 		if got := check("orders"); got.status != 1 || !strings.Contains(got.errors, "no such namespace") {
 			t.Errorf("an empty store: %+v", got)
 		}

@@ -166,8 +166,9 @@ func (r reading) plausible(now time.Time) bool {
 func (a *app) inspectCommand() *cobra.Command {
 	var layout, only string
 	cmd := &cobra.Command{
-		Use:   "inspect [ID…]",
-		Short: "Decode ids: time, worker number, sequence, and the bits",
+		Use:        "inspect [ID…]",
+		SuggestFor: []string{"decode", "parse", "explain"},
+		Short:      "Decode ids: time, worker number, sequence, and the bits",
 		Long: `Inspect decodes ids. Without arguments it reads them from the standard input, one a line,
 and prints a line for each. It reads decimal numbers, the sortable text of 13 characters
 that package pk writes, with or without a prefix. If a text is valid in both forms, it

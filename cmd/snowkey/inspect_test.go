@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
@@ -60,10 +61,7 @@ func TestInspectPresets(t *testing.T) {
 
 func TestInspectDraws(t *testing.T) {
 	t.Parallel()
-	id, err := idgen.Twitter().Compose(idgen.Parts{Time: time.Date(2022, 6, 28, 16, 7, 40, 105e6, time.UTC), Worker: 26, Sequence: 1, Fixed: []int64{11}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	id := dbtest.Must(idgen.Twitter().Compose(idgen.Parts{Time: time.Date(2022, 6, 28, 16, 7, 40, 105e6, time.UTC), Worker: 26, Sequence: 1, Fixed: []int64{11}}))(t)
 	got := callWith(t, "", "inspect", strconv.FormatInt(id, 10), "--layout", "twitter")
 	want := `1541815603606036481, read as decimal in the layout twitter
   time        2022-06-28T16:07:40.105Z
@@ -104,10 +102,7 @@ func TestInspectForms(t *testing.T) {
 // bwmarrin/snowflake were written by that library; see bench/bwmarrin_test.go.
 func TestInspectOtherForms(t *testing.T) {
 	t.Parallel()
-	file, err := os.Open("testdata/bwmarrin.csv")
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := dbtest.Must(os.Open("testdata/bwmarrin.csv"))(t)
 	defer file.Close()
 	records, err := csv.NewReader(file).ReadAll()
 	if err != nil || len(records) < 20 {
@@ -125,10 +120,7 @@ func TestInspectOtherForms(t *testing.T) {
 		for i, form := range records[0][1:] {
 			read(form, record[i+1], record[0])
 		}
-		number, err := strconv.ParseInt(record[0], 10, 64)
-		if err != nil {
-			t.Fatal(err)
-		}
+		number := dbtest.Must(strconv.ParseInt(record[0], 10, 64))(t)
 		id := pk.ID(number)
 		read("hex", pk.FormatHex(id), record[0])
 		read("base58", pk.FormatBase58(id), record[0])

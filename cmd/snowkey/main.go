@@ -112,18 +112,29 @@ func (a *app) group(cmd *cobra.Command, commands ...*cobra.Command) *cobra.Comma
 	cmd.AddCommand(commands...)
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
 		switch {
+		case len(args) == 0 && !cmd.HasParent():
+			return nil
 		case len(args) == 0:
 			return &usageError{"which command? " + strings.Join(names(cmd), ", ")}
+		case number.MatchString(args[0]):
+			return &usageError{"which command? To decode an id, write snowkey inspect ID"}
 		case !word.MatchString(args[0]):
 			return &usageError{"which command? The first argument is not one"} // don't print it, since it may be a data source name
 		}
+		if similar := cmd.SuggestionsFor(args[0]); len(similar) > 0 {
+			return &usageError{fmt.Sprintf("%s has no command %q; did you mean %s?", cmd.CommandPath(), args[0], strings.Join(similar, " or "))}
+		}
 		return &usageError{fmt.Sprintf("%s has no command %q; it has %s", cmd.CommandPath(), args[0], strings.Join(names(cmd), ", "))}
 	}
-	cmd.RunE = func(*cobra.Command, []string) error { return nil } // never called, because Args always returns an error
+	cmd.SuggestionsMinimumDistance = 2                                          // the default of other methods of cobra
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() } // only without arguments
 	return cmd
 }
 
-var word = regexp.MustCompile(`^[a-z-]{1,20}$`)
+var (
+	word   = regexp.MustCompile(`^[a-z-]{1,20}$`)
+	number = regexp.MustCompile(`^[0-9]{1,19}$`)
+)
 
 func names(cmd *cobra.Command) (all []string) {
 	for _, c := range cmd.Commands() {

@@ -3,79 +3,127 @@ package main
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
+	"net/http"
 	"os"
+	"os/signal"
 	"strings"
+	"sync/atomic"
+	"syscall"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/snowkey-go/snowkey"
+	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/lease"
+	"github.com/snowkey-go/snowkey/metrics/snowkeyprom"
 	"github.com/snowkey-go/snowkey/service"
 )
 
+// A serving is a call of the command serve.
+type serving struct {
+	*app
+	leases
+	cfg               service.Config
+	addr, metricsAddr string
+	files             secretFiles
+}
+
 func (a *app) serveCommand() *cobra.Command {
-	var l leases
-	var cfg service.Config
-	var addr, tokens, cert, key, clientCA string
+	s := serving{app: a}
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Hand out ids over HTTP, for programs in other languages",
 		Long: `Serve leases a worker number like every process, and hands out ids over HTTP and JSON. Start
 as many as you like: they don't need to know each other. It listens beyond 127.0.0.1 only
 with tokens or client certificates. On SIGTERM it ends the requests in progress and gives
-the worker number back. /v1/openapi.yaml describes the interface.`,
+the worker number back. It reads the files of tokens and certificates again when they
+change, at once on SIGHUP. /v1/openapi.yaml describes the interface.
+
+Each flag can be an environment variable instead: --token-file is SNOWKEY_TOKEN_FILE.`,
 		Example: `  snowkey serve
-  snowkey serve --addr :8080 --token-file tokens.txt --namespace orders --rate 1000`,
+  snowkey serve --addr :8080 --token-file tokens.txt --namespace orders --rate 100000`,
 		Args: flagsOnly,
-		RunE: func(cmd *cobra.Command, _ []string) (err error) {
-			if cfg.Tokens, err = readTokens(tokens); err != nil {
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := a.readEnvironment(cmd.Flags()); err != nil {
 				return err
 			}
-			config, err := tlsConfig(cert, key, clientCA)
-			if err != nil {
-				return err
-			}
-			// An address that can't be served should not cost a lease.
-			guarded := len(cfg.Tokens) > 0
-			if err := service.CheckAddr(addr, guarded, config); err != nil {
-				return err
-			}
-			return a.serve(cmd.Context(), &l, cfg, addr, guarded, config)
+			return s.run(cmd.Context())
 		},
 	}
-	l.register(a, cmd, "default", "the `namespace` of the ids")
-	l.registerConfig(cmd)
+	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		if strings.Contains(err.Error(), ": --listen") { // its name in other programs
+			return &usageError{"unknown flag: --listen; the address to listen at is --addr"}
+		}
+		return cmd.Parent().FlagErrorFunc()(cmd, err)
+	})
+	s.leases.register(a, cmd, "default", "the `namespace` of the ids")
+	s.registerConfig(cmd)
 	flags := cmd.Flags()
-	flags.StringVar(&addr, "addr", "127.0.0.1:8080", "the `address` to listen at")
-	flags.StringVar(&tokens, "token-file", "", "a `file` with the bearer tokens that are accepted, one per line")
-	flags.StringVar(&cert, "tls-cert", "", "a `file` with the certificate of the service, for HTTPS")
-	flags.StringVar(&key, "tls-key", "", "a `file` with the key of the certificate")
-	flags.StringVar(&clientCA, "client-ca", "", "a `file` with certificates; clients need one that they have signed")
-	flags.IntVar(&cfg.MaxBatch, "max-batch", 10_000, "the largest `number` of ids for one request")
-	flags.Float64Var(&cfg.Rate, "rate", 0, "the largest `number` of requests for ids per second (default no limit)")
+	flags.StringVar(&s.addr, "addr", "127.0.0.1:8080", "the `address` to listen at")
+	flags.StringVar(&s.metricsAddr, "metrics-addr", "", "an `address` for /metrics of Prometheus, which needs no token (default none)")
+	flags.StringVar(&s.files.tokens, "token-file", "", "a `file` with the bearer tokens that are accepted, one per line, which others can't read")
+	flags.StringVar(&s.files.cert, "tls-cert", "", "a `file` with the certificate of the service, for HTTPS")
+	flags.StringVar(&s.files.key, "tls-key", "", "a `file` with the key of the certificate")
+	flags.StringVar(&s.files.clientCA, "client-ca", "", "a `file` with certificates; clients need one that they have signed")
+	flags.IntVar(&s.cfg.MaxBatch, "max-batch", 10_000, "the largest `number` of ids for one request")
+	flags.Float64Var(&s.cfg.Rate, "rate", 0, "the largest `number` of ids per second (default no limit)")
 	return cmd
 }
 
-func (a *app) serve(ctx context.Context, l *leases, cfg service.Config, addr string, guarded bool, config *tls.Config) (err error) {
-	s, end, err := l.open(a)
+// readEnvironment sets the flags that the user has left out from environment variables.
+// Another function reads SNOWKEY_DSN.
+func (a *app) readEnvironment(flags *pflag.FlagSet) (err error) {
+	flags.VisitAll(func(f *pflag.Flag) {
+		name := "SNOWKEY_" + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
+		value := a.getenv(name)
+		if err != nil || value == "" || f.Changed || f.Name == "dsn" {
+			return
+		}
+		if wrong := flags.Set(f.Name, value); wrong != nil {
+			err = &usageError{fmt.Sprintf("the environment variable %s: %v", name, wrong)}
+		}
+	})
+	return err
+}
+
+func (s *serving) run(ctx context.Context) (err error) {
+	// Without this, SIGHUP would end the process, and its worker number would stay leased.
+	hup := make(chan os.Signal, 1)
+	signal.Notify(hup, syscall.SIGHUP)
+	defer signal.Stop(hup)
+
+	seen := s.files.sum()
+	tokens, config, err := s.files.read()
+	if err != nil {
+		return err
+	}
+	// An address that can't be served should not cost a lease.
+	guarded := len(tokens) > 0
+	if err := service.CheckAddr(s.addr, guarded, config); err != nil {
+		return err
+	}
+	store, end, err := s.open(s.app)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, end()) }()
-	ids, err := l.configure(ctx, s)
+	ids, err := s.configure(ctx, store)
 	if err != nil && !errors.Is(err, lease.ErrNoNamespace) && !errors.Is(err, lease.ErrNotMigrated) {
 		return err
 	}
-	ids.Logger = slog.New(slog.NewTextHandler(a.stderr, nil))
+	log := slog.New(slog.NewTextHandler(s.stderr, nil))
+	ids.Logger, ids.Label = log, serveLabel(s.addr)
 	start, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
-	pool, err := snowkey.Open(start, s, ids)
+	pool, err := snowkey.Open(start, store, ids)
 	if err != nil {
 		return err
 	}
@@ -84,62 +132,70 @@ func (a *app) serve(ctx context.Context, l *leases, cfg service.Config, addr str
 		defer cancel()
 		err = errors.Join(err, pool.Close(release))
 	}()
-	cfg.Store, cfg.Namespace = s, l.namespace
-	handler, err := service.NewHandler(pool, cfg)
-	if err != nil {
+
+	s.cfg.Store, s.cfg.Namespace = store, s.namespace
+	var handler atomic.Pointer[http.Handler]
+	var current atomic.Pointer[tls.Config]
+	use := func(tokens []string, config *tls.Config) error {
+		cfg := s.cfg
+		cfg.Tokens = tokens
+		h, err := service.NewHandler(pool, cfg)
+		if err != nil {
+			return err
+		}
+		handler.Store(&h)
+		current.Store(config)
+		return nil
+	}
+	if err := use(tokens, config); err != nil {
 		return err
 	}
-	return service.ListenAndServe(ctx, addr, handler, guarded, config, func(at net.Addr) {
+	if config != nil {
+		config = config.Clone()
+		config.GetConfigForClient = func(*tls.ClientHelloInfo) (*tls.Config, error) { return current.Load(), nil }
+	}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	go s.files.follow(ctx, seen, hup, use, log)
+	if s.metricsAddr != "" {
+		if err := s.serveMetrics(ctx, pool); err != nil {
+			return err
+		}
+	}
+	latest := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { (*handler.Load()).ServeHTTP(w, r) })
+	return service.ListenAndServe(ctx, s.addr, latest, guarded, config, func(at net.Addr) {
 		scheme := "http"
 		if config != nil {
 			scheme = "https"
 		}
 		number, _ := pool.Worker()
-		fmt.Fprintf(a.stdout, "ids of namespace %q at %s://%s/v1/ids, with worker number %d\n", l.namespace, scheme, at, number)
+		fmt.Fprintf(s.stdout, "ids of namespace %q at %s://%s/v1/ids, with worker number %d\n", s.namespace, scheme, at, number)
 	})
 }
 
-// readTokens reads one token per line.
-func readTokens(path string) (tokens []string, err error) {
-	if path == "" {
-		return nil, nil
-	}
-	text, err := os.ReadFile(path)
+// serveLabel names this process in the list of worker numbers. Several may run on a host.
+func serveLabel(addr string) string {
+	host, err := os.Hostname()
 	if err != nil {
-		return nil, fmt.Errorf("reading the tokens: %w", err)
+		host = "unknown host"
 	}
-	for line := range strings.Lines(string(text)) {
-		if token := strings.TrimSpace(line); token != "" {
-			tokens = append(tokens, token)
-		}
-	}
-	if len(tokens) == 0 {
-		return nil, &usageError{fmt.Sprintf("%s has no token; write one per line, for instance with openssl rand -hex 16", path)}
-	}
-	return tokens, nil
+	return fmt.Sprintf("serve %s on %s, process %d", addr, host, os.Getpid())
 }
 
-func tlsConfig(cert, key, clientCA string) (*tls.Config, error) {
-	switch {
-	case cert == "" && key == "" && clientCA == "":
-		return nil, nil
-	case cert == "" || key == "":
-		return nil, &usageError{"HTTPS needs both --tls-cert and --tls-key"}
-	}
-	pair, err := tls.LoadX509KeyPair(cert, key)
+// serveMetrics serves the metrics of the pool until ctx ends. They have an address of
+// their own, because Prometheus should not need a token that gets ids.
+func (s *serving) serveMetrics(ctx context.Context, pool *idgen.Pool) error {
+	listener, err := net.Listen("tcp", s.metricsAddr)
 	if err != nil {
-		return nil, fmt.Errorf("reading the certificate: %w", err)
+		return fmt.Errorf("serving the metrics: %w", err)
 	}
-	config := &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}
-	if clientCA != "" {
-		text, err := os.ReadFile(clientCA)
-		if err != nil {
-			return nil, fmt.Errorf("reading the certificates of clients: %w", err)
-		}
-		config.ClientCAs, config.ClientAuth = x509.NewCertPool(), tls.RequireAndVerifyClientCert
-		if !config.ClientCAs.AppendCertsFromPEM(text) {
-			return nil, &usageError{clientCA + " has no certificate in PEM form"}
-		}
-	}
-	return config, nil
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(snowkeyprom.NewCollector(pool))
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
+	server := &http.Server{Handler: mux, ReadTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second}
+	context.AfterFunc(ctx, func() { _ = server.Close() })
+	go func() { _ = server.Serve(listener) }() // returns when the server is closed
+	fmt.Fprintf(s.stdout, "metrics at http://%s/metrics\n", listener.Addr())
+	return nil
 }

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/snowkey-go/snowkey/internal/dbtest"
 )
 
 // TestServe starts the service, draws ids with and without a token, and stops the process,
@@ -22,13 +24,8 @@ func TestServe(t *testing.T) {
 	cmd.Dir, cmd.Env = s.dir, s.env
 	var log strings.Builder
 	cmd.Stderr = &log
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	out := dbtest.Must(cmd.StdoutPipe())(t)
+	dbtest.NoError(t, cmd.Start())
 	defer func() { _ = cmd.Process.Kill() }()
 	line, err := bufio.NewReader(out).ReadString('\n')
 	url := regexp.MustCompile(`http://\S+?/v1/ids`).FindString(line)
@@ -36,18 +33,12 @@ func TestServe(t *testing.T) {
 		t.Fatalf("%q, %v: %s", line, err, log.String())
 	}
 	var ids []string
-	for _, token := range []string{"", "0123456789abcdef", "fedcba9876543210"} {
-		r, err := http.NewRequestWithContext(t.Context(), "POST", url+"?count=2", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+	for _, token := range []string{"", "0123456789abcdef0123456789abcdef", "fedcba9876543210fedcba9876543210"} {
+		r := dbtest.Must(http.NewRequestWithContext(t.Context(), "POST", url+"?count=2", nil))(t)
 		if token != "" {
 			r.Header.Set("Authorization", "Bearer "+token)
 		}
-		response, err := http.DefaultClient.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		response := dbtest.Must(http.DefaultClient.Do(r))(t)
 		text, err := io.ReadAll(response.Body)
 		response.Body.Close()
 		var body struct{ IDs []string }
@@ -67,9 +58,7 @@ func TestServe(t *testing.T) {
 	if workers := s.run(t, "snowkey workers --namespace served"); !strings.Contains(workers, "served") {
 		t.Errorf("while it serves:\n%s", workers)
 	}
-	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
 	if err := cmd.Wait(); err != nil {
 		t.Errorf("it ended with %v: %s", err, log.String())
 	}

@@ -24,10 +24,7 @@ func TestSQLClient(t *testing.T) {
 		t.Skip("there is no client of MySQL")
 	}
 	db := about.Connect(t)
-	cfg, err := mysql.ParseDSN(about.DSN)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cfg := dbtest.Must(mysql.ParseDSN(about.DSN))(t)
 	host, port, ok := strings.Cut(cfg.Addr, ":")
 	if !ok {
 		t.Skipf("the server listens on %s", cfg.Net)

@@ -30,9 +30,7 @@ func TestStoppedBackfill(t *testing.T) {
 	db := dbtest.Open(t, "postgres")
 	conn := db.Connect(t)
 	for _, statement := range []string{"CREATE TABLE users (id serial PRIMARY KEY)", "INSERT INTO users SELECT nextval('users_id_seq') FROM generate_series(1, 10000)"} {
-		if _, err := conn.Exec(statement); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.Must(conn.Exec(statement))(t)
 	}
 	env := map[string]string{"SNOWKEY_DSN": db.DSN}
 	file := filepath.Join(t.TempDir(), "plan.sql")

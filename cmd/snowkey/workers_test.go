@@ -28,10 +28,7 @@ func eachStore(t *testing.T, f func(t *testing.T, s store, args []string)) {
 	})
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 		t.Parallel()
-		s, err := sqlStore(db.Dialect, "", db.Connect(t))
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := dbtest.Must(sqlStore(db.Dialect, "", db.Connect(t)))(t)
 		f(t, s, []string{"--dsn", db.DSN})
 	})
 }
@@ -97,9 +94,7 @@ func TestWorkers(t *testing.T) {
 		if got.status != 0 || !strings.Contains(got.out, "pod a") || strings.Contains(got.out, "\x1b") || !strings.Contains(got.out, `pod b\x1b[31m`) {
 			t.Errorf("%+v", got)
 		}
-		if err := a.Close(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.NoError(t, a.Close(t.Context()))
 		if one := workers("--namespace", "default"); len(one) != 0 {
 			t.Errorf("after Close: %+v", one)
 		}
@@ -126,10 +121,7 @@ func TestWorkersFree(t *testing.T) {
 		draw := func(ids *idgen.Pool, n int) {
 			t.Helper()
 			for range n {
-				id, err := ids.Next(t.Context())
-				if err != nil {
-					t.Fatal(err)
-				}
+				id := dbtest.Must(ids.Next(t.Context()))(t)
 				if seen[id] {
 					t.Errorf("%d was issued before", id)
 				}
@@ -175,9 +167,7 @@ func TestDoctorAndFence(t *testing.T) {
 	eachStore(t, func(t *testing.T, s store, args []string) {
 		doctor := append([]string{"doctor"}, args...)
 		fence := append([]string{"fence"}, args...)
-		if err := s.Migrate(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.NoError(t, s.Migrate(t.Context()))
 		for _, command := range [][]string{doctor, append(fence, "--yes")} {
 			if got := call(t, nil, command...); got.status != 1 || !strings.Contains(got.errors, `"default"`) {
 				t.Errorf("without a namespace: %+v", got)
@@ -195,9 +185,7 @@ func TestDoctorAndFence(t *testing.T) {
 		if got := call(t, nil, doctor...); strings.Contains(got.out, "crowded") {
 			t.Errorf("of all workers: %+v", got)
 		}
-		if err := ids.Close(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.NoError(t, ids.Close(t.Context()))
 		if got := call(t, nil, fence...); got.status != 1 || !strings.Contains(got.errors, "--yes") {
 			t.Errorf("without --yes: %+v", got)
 		}
@@ -263,10 +251,7 @@ func TestInit(t *testing.T) {
 				}
 			}
 		}
-		named, err := sqlStore(db.Dialect, "app_leases", conn)
-		if err != nil {
-			t.Fatal(err)
-		}
+		named := dbtest.Must(sqlStore(db.Dialect, "app_leases", conn))(t)
 		hold(t, named, snowkey.Config{SkipMigrate: true})
 
 		for range 2 {
@@ -274,10 +259,7 @@ func TestInit(t *testing.T) {
 				t.Errorf("%+v", got)
 			}
 		}
-		usual, err := sqlStore(db.Dialect, "", conn)
-		if err != nil {
-			t.Fatal(err)
-		}
+		usual := dbtest.Must(sqlStore(db.Dialect, "", conn))(t)
 		hold(t, usual, snowkey.Config{SkipMigrate: true})
 	})
 }

@@ -40,17 +40,12 @@ func TestWays(t *testing.T) {
 	each(t, func(t *testing.T, dialect string) {
 		about := dbtest.Open(t, dialect)
 		db := about.Connect(t)
-		s, err := openers[dialect](t.Context(), about.DSN, options{delay: time.Microsecond})
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := dbtest.Must(openers[dialect](t.Context(), about.DSN, options{delay: time.Microsecond}))(t)
 		defer s.close(context.Background())
 		for _, j := range s.jobs(pool, options{graphs: 3, late: 2, bulk: 401}) { // 1,203 lines don't fit into one statement
 			for _, w := range j.ways {
 				for _, statement := range append(w.tables.drop(), w.tables.create(true)...) {
-					if err := s.exec(t.Context(), statement); err != nil {
-						t.Fatal(err)
-					}
+					dbtest.NoError(t, s.exec(t.Context(), statement))
 				}
 				var want []string
 				for range 2 {
@@ -79,29 +74,19 @@ func TestWays(t *testing.T) {
 // stored returns the rows of a query, with each row formatted using format.
 func stored(t *testing.T, db *sql.DB, format, query string) (rows []string) {
 	t.Helper()
-	found, err := db.QueryContext(t.Context(), query)
-	if err != nil {
-		t.Fatal(err)
-	}
+	found := dbtest.Must(db.QueryContext(t.Context(), query))(t)
 	defer found.Close()
-	columns, err := found.Columns()
-	if err != nil {
-		t.Fatal(err)
-	}
+	columns := dbtest.Must(found.Columns())(t)
 	cells, to := make([]any, len(columns)), make([]any, len(columns))
 	for i := range to {
 		cells[i] = new(cell)
 		to[i] = cells[i]
 	}
 	for found.Next() {
-		if err := found.Scan(to...); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.NoError(t, found.Scan(to...))
 		rows = append(rows, fmt.Sprintf(format, cells...))
 	}
-	if err := found.Err(); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.NoError(t, found.Err())
 	return rows
 }
 
@@ -133,9 +118,7 @@ func TestRun(t *testing.T) {
 		}
 		about := open(t, dialect)
 		var out bytes.Buffer
-		if err := run(t.Context(), &out, openers[dialect], about.DSN, o); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.NoError(t, run(t.Context(), &out, openers[dialect], about.DSN, o))
 		t.Logf("\n%s", &out)
 		for _, want := range []string{perGraph, "of delay", bulk, "with foreign keys", "without foreign keys", "known keys: ", "auto-increment: ", "UUIDv7: "} {
 			if !strings.Contains(out.String(), want) {
@@ -147,33 +130,4 @@ func TestRun(t *testing.T) {
 			t.Errorf("the program leaves tables behind: %v", left)
 		}
 	})
-}
-
-func TestTable(t *testing.T) {
-	ms := func(numbers ...time.Duration) (took []time.Duration) {
-		for _, n := range numbers {
-			took = append(took, n*time.Millisecond)
-		}
-		return took
-	}
-	r := result{
-		job:         job{title: "in bulk", orders: 10, ways: []way{{name: "ours"}, {name: "near", bar: 1.5}, {name: "far", bar: 1.6}, {name: "other"}}},
-		foreignKeys: true,
-		took:        [][]time.Duration{ms(10, 20, 10, 20, 10), ms(15, 30, 20, 40, 14), ms(15, 30, 20, 40, 14), ms(5, 10, 5, 10, 5)},
-	}
-	var out bytes.Buffer
-	if err := r.print(&out); err != nil {
-		t.Fatal(err)
-	}
-	const want = `
-in bulk, 10 in a transaction, with foreign keys
-       orders/s  ours is faster by  quartiles  bar
-ours   1000
-near   500       1.50               1.50–2.00  ≥ 1.5  met
-far    500       1.50               1.50–2.00  ≥ 1.6  MISSED
-other  2000      0.50               0.50–0.50
-`
-	if out.String() != want {
-		t.Errorf("printed%s\nwant%s", &out, want)
-	}
 }

@@ -1,9 +1,10 @@
 // Production is a small HTTP service of the kind that you would run in Kubernetes. It
 // uses GORM on Postgres, and has a migration that runs before the replicas start,
-// probes, and a graceful shutdown.
+// probes, metrics, and a graceful shutdown.
 //
 //	production migrate    creates the tables; safe to run concurrently
-//	production            serves HTTP on $PORT until it receives SIGTERM
+//	production            serves HTTP on $PORT until it receives SIGTERM, and metrics on
+//	                      $METRICS_PORT
 //
 // DATABASE_URL must contain the DSN of the database. See kubernetes.yaml for how to run
 // both.
@@ -40,7 +41,8 @@ func main() {
 }
 
 func run(ctx context.Context, args []string) error {
-	db, err := gorm.Open(postgres.Open(os.Getenv("DATABASE_URL")))
+	// With a ping, the program would end at once if the database is not up yet.
+	db, err := gorm.Open(postgres.Open(os.Getenv("DATABASE_URL")), &gorm.Config{DisableAutomaticPing: true})
 	if err != nil {
 		return fmt.Errorf("open DATABASE_URL: %w", err)
 	}
@@ -91,21 +93,31 @@ func serve(ctx context.Context, db *gorm.DB, store lease.Store) error {
 
 	s := newService(db, ids)
 	server := &http.Server{Handler: s, ReadHeaderTimeout: 5 * time.Second}
-	listener, err := net.Listen("tcp", ":"+os.Getenv("PORT"))
-	if err != nil {
-		return errors.Join(err, ids.Close(ctx))
-	}
-	slog.Info("production: serving", "address", listener.Addr().String())
-	served := make(chan error, 1)
-	go func() { served <- server.Serve(listener) }()
-
-	select {
-	case err = <-served:
-	case <-ctx.Done():
-		err = s.drain(server)
+	metrics := &http.Server{Handler: newMetrics(ids), ReadHeaderTimeout: 5 * time.Second}
+	defer metrics.Close()
+	served := make(chan error, 2)
+	err = errors.Join(
+		listen(server, "serving", os.Getenv("PORT"), served),
+		listen(metrics, "metrics", os.Getenv("METRICS_PORT"), served))
+	if err == nil {
+		select {
+		case err = <-served:
+		case <-ctx.Done():
+			err = s.drain(server)
+		}
 	}
 	// We close the pool last because requests that were still running needed ids.
 	closing, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	return errors.Join(err, ids.Close(closing))
+}
+
+func listen(server *http.Server, what, port string, served chan<- error) error {
+	listener, err := net.Listen("tcp", ":"+port)
+	if err != nil {
+		return err
+	}
+	slog.Info("production: "+what, "address", listener.Addr().String())
+	go func() { served <- server.Serve(listener) }()
+	return nil
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -110,7 +111,9 @@ func (r *replica) terminate(t *testing.T) {
 
 func TestWithoutADatabase(t *testing.T) {
 	t.Setenv("DATABASE_URL", "postgres://me:hunter2@127.0.0.1:1/x?connect_timeout=1")
-	err := run(t.Context(), nil)
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond) // otherwise it waits for a minute
+	defer cancel()
+	err := run(ctx, nil)
 	if err == nil || strings.Contains(err.Error(), "hunter2") {
 		t.Errorf("the error is %v", err)
 	}
@@ -146,14 +149,9 @@ var address = regexp.MustCompile(`serving.*address=\S*:(\d+)`)
 func startReplica(t *testing.T, dsn string) *replica {
 	t.Helper()
 	r := &replica{cmd: exec.Command(os.Args[0]), log: &log{}, ended: make(chan struct{})}
-	r.cmd.Env = append(os.Environ(), programEnv+"=1", "DATABASE_URL="+dsn, "PORT=0", "DRAIN_DELAY=3s")
-	pipe, err := r.cmd.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := r.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	r.cmd.Env = append(os.Environ(), programEnv+"=1", "DATABASE_URL="+dsn, "PORT=0", "METRICS_PORT=0", "DRAIN_DELAY=3s")
+	pipe := dbtest.Must(r.cmd.StderrPipe())(t)
+	dbtest.NoError(t, r.cmd.Start())
 	t.Cleanup(func() { r.cmd.Process.Kill() })
 	port := make(chan string, 1)
 	go func() {
@@ -197,10 +195,7 @@ func (r *replica) get(t *testing.T, id string) (u user) {
 
 func (r *replica) request(t *testing.T, method, path, body string) (status int, answer []byte) {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), method, r.url+path, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	req := dbtest.Must(http.NewRequestWithContext(t.Context(), method, r.url+path, strings.NewReader(body)))(t)
 	res, err := http.DefaultClient.Do(req)
 	if err != nil {
 		t.Fatalf("%s %s: %v\n%s", method, path, err, r.log)

@@ -10,10 +10,13 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"gorm.io/gorm"
 
 	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/idgen/healthz"
+	"github.com/snowkey-go/snowkey/metrics/snowkeyprom"
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
@@ -74,6 +77,16 @@ func (s *service) get(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	json.NewEncoder(w).Encode(user)
+}
+
+// newMetrics returns the handler for Prometheus. It has a port of its own, which the
+// Service doesn't lead to.
+func newMetrics(ids *idgen.Pool) http.Handler {
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(snowkeyprom.NewCollector(ids))
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
+	return mux
 }
 
 // ready answers the readiness probe. We want requests as long as rows can get keys, and

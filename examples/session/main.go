@@ -70,7 +70,7 @@ func run(ctx context.Context, listener net.Listener) error {
 	if err := users.migrate(ctx); err != nil {
 		return err
 	}
-	store, err := openStore(ctx, db, signer)
+	store, err := openStore(ctx, db)
 	if err != nil {
 		return err
 	}
@@ -90,14 +90,14 @@ func run(ctx context.Context, listener net.Listener) error {
 }
 
 // openStore returns the store that REDIS_URL names, or one in db.
-func openStore(ctx context.Context, db *sql.DB, signer *token.Signer) (token.Store, error) {
+func openStore(ctx context.Context, db *sql.DB) (token.Store, error) {
 	url := os.Getenv("REDIS_URL")
 	if url == "" {
 		store := sqltoken.Postgres(db)
 		if err := store.Migrate(ctx); err != nil {
 			return nil, err
 		}
-		go cleanUp(ctx, store, signer)
+		go cleanUp(ctx, store)
 		return store, nil
 	}
 	options, err := redis.ParseURL(url)
@@ -109,13 +109,9 @@ func openStore(ctx context.Context, db *sql.DB, signer *token.Signer) (token.Sto
 
 // cleanUp deletes expired sessions every 10 minutes until ctx ends. All replicas may do
 // so.
-func cleanUp(ctx context.Context, store *sqltoken.Store, signer *token.Signer) {
+func cleanUp(ctx context.Context, store *sqltoken.Store) {
 	for ticks := time.Tick(10 * time.Minute); ; {
-		oldest, err := signer.Oldest()
-		if err == nil {
-			err = store.Cleanup(ctx, oldest)
-		}
-		if err != nil && ctx.Err() == nil {
+		if err := store.Cleanup(ctx, time.Now()); err != nil && ctx.Err() == nil {
 			slog.Error("session: expired sessions could not be deleted", "error", err)
 		}
 		select {

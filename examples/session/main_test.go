@@ -41,10 +41,7 @@ func each(t *testing.T, test func(t *testing.T, db *sql.DB)) {
 
 func openPool(t *testing.T, db *sql.DB) *idgen.Pool {
 	t.Helper()
-	ids, err := snowkey.Open(t.Context(), sqlstore.Postgres(db), snowkey.Config{Window: time.Second, MaxClockSkew: 100 * time.Millisecond})
-	if err != nil {
-		t.Fatal(err)
-	}
+	ids := dbtest.Must(snowkey.Open(t.Context(), sqlstore.Postgres(db), snowkey.Config{Window: time.Second, MaxClockSkew: 100 * time.Millisecond}))(t)
 	t.Cleanup(func() { ids.Close(context.Background()) })
 	return ids
 }
@@ -57,18 +54,10 @@ func start(t *testing.T, db *sql.DB, cfg token.Config) *httptest.Server {
 	if cfg.Keys.String() == "keys " {
 		cfg.Keys = keys(t, key)
 	}
-	signer, err := token.New(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	signer := dbtest.Must(token.New(cfg))(t)
 	users := &users{db: db, ids: ids}
-	if err := users.migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	store, err := openStore(t.Context(), db, signer)
-	if err != nil {
-		t.Fatal(err)
-	}
+	dbtest.NoError(t, users.migrate(t.Context()))
+	store := dbtest.Must(openStore(t.Context(), db))(t)
 	server := httptest.NewTLSServer(newHandler(users, &sessions{signer, store}))
 	t.Cleanup(server.Close)
 	return server
@@ -76,10 +65,7 @@ func start(t *testing.T, db *sql.DB, cfg token.Config) *httptest.Server {
 
 func keys(t *testing.T, text string) token.Keys {
 	t.Helper()
-	keys, err := token.ParseKeys(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	keys := dbtest.Must(token.ParseKeys(text))(t)
 	return keys
 }
 
@@ -92,10 +78,7 @@ type browser struct {
 
 func newBrowser(t *testing.T, server *httptest.Server) *browser {
 	t.Helper()
-	jar, err := cookiejar.New(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	jar := dbtest.Must(cookiejar.New(nil))(t)
 	client := *server.Client()
 	client.Jar = jar
 	return &browser{t: t, client: &client}
@@ -287,17 +270,11 @@ func TestProgram(t *testing.T) {
 	db := dbtest.Postgres(t)
 	t.Setenv("DATABASE_URL", db.DSN)
 	t.Setenv("SESSION_KEYS", key)
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := dbtest.Must(net.Listen("tcp", "127.0.0.1:0"))(t)
 	ctx, stop := context.WithCancel(t.Context())
 	ran := make(chan error, 1)
 	go func() { ran <- run(ctx, listener) }()
-	response, err := http.Get("http://" + listener.Addr().String() + "/me")
-	if err != nil {
-		t.Fatal(err)
-	}
+	response := dbtest.Must(http.Get("http://" + listener.Addr().String() + "/me"))(t)
 	response.Body.Close()
 	if response.StatusCode != http.StatusUnauthorized {
 		t.Errorf("GET /me: %s", response.Status)
@@ -309,10 +286,7 @@ func TestProgram(t *testing.T) {
 
 	for name, value := range map[string]string{"SESSION_KEYS": "hunter2", "REDIS_URL": "postgres://me:hunter2@x"} {
 		t.Setenv(name, value)
-		listener, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
+		listener := dbtest.Must(net.Listen("tcp", "127.0.0.1:0"))(t)
 		if err := run(t.Context(), listener); err == nil || strings.Contains(err.Error(), "hunter2") || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -50,7 +50,10 @@ func currentUser(r *http.Request) (user int64, session token.Token, err error) {
 	return user, session, err
 }
 
-func logout(r *http.Request, session token.Token) error  { return store.Revoke(r.Context(), session.ID) }
+func logout(r *http.Request, user int64, session token.Token) error {
+	return store.Revoke(r.Context(), user, session.ID)
+}
+
 func logoutEverywhere(r *http.Request, user int64) error { return store.RevokeUser(r.Context(), user) }
 
 func openSigner(ctx context.Context, db *sql.DB) error {
@@ -76,14 +79,10 @@ func TestPageRuns(t *testing.T) {
 	idgen.SetDefault(openPool(t, db))
 	defer idgen.SetDefault(nil)
 	t.Setenv("SESSION_KEYS", key)
-	if err := openSigner(t.Context(), db); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.NoError(t, openSigner(t.Context(), db))
 	begin := func() *http.Request {
 		w, r := httptest.NewRecorder(), httptest.NewRequest("GET", "/", nil)
-		if err := login10(w, r, 7); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.NoError(t, login10(w, r, 7))
 		r.AddCookie(w.Result().Cookies()[0])
 		return r
 	}
@@ -92,18 +91,14 @@ func TestPageRuns(t *testing.T) {
 	if user != 7 || err != nil {
 		t.Fatal(user, err)
 	}
-	if err := logout(one, session); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.NoError(t, logout(one, user, session))
 	if _, _, err := currentUser(one); err != token.ErrEnded {
 		t.Errorf("after the logout: %v", err)
 	}
 	if user, _, err := currentUser(two); user != 7 || err != nil {
 		t.Error("the other session:", user, err)
 	}
-	if err := logoutEverywhere(two, 7); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.NoError(t, logoutEverywhere(two, 7))
 	for _, r := range []*http.Request{two, three} {
 		if _, _, err := currentUser(r); err != token.ErrEnded {
 			t.Errorf("after logout everywhere: %v", err)
@@ -117,10 +112,7 @@ func TestPageRuns(t *testing.T) {
 // blocksOf returns the page's code blocks of a language.
 func blocksOf(t *testing.T, language string) (blocks []string) {
 	t.Helper()
-	text, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := dbtest.Must(os.ReadFile(page))(t)
 	for _, block := range strings.Split(string(text), "```"+language+"\n")[1:] {
 		block, _, _ = strings.Cut(block, "```\n")
 		blocks = append(blocks, block)
@@ -128,39 +120,17 @@ func blocksOf(t *testing.T, language string) (blocks []string) {
 	return blocks
 }
 
-// TestCommands runs the commands of the page and passes what they print to ParseKeys.
-func TestCommands(t *testing.T) {
-	if _, err := exec.LookPath("openssl"); err != nil {
-		t.Skip("openssl is not installed")
-	}
-	commands := blocksOf(t, "sh")
-	if len(commands) != 1 {
-		t.Fatalf("the page has %d commands", len(commands))
-	}
-	out, err := exec.Command("sh", "-c", commands[0]).Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if keys, err := token.ParseKeys(string(out)); err != nil || keys.String() != "keys 1" {
-		t.Errorf("the command prints %v, %v", keys, err)
-	}
-}
-
 // TestStatements runs the statements of the page.
 func TestStatements(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 		conn := db.Connect(t)
 		store := map[string]func(*sql.DB) *sqltoken.Store{"postgres": sqltoken.Postgres, "mysql": sqltoken.MySQL, "sqlite": sqltoken.SQLite}[db.Dialect](conn)
-		if err := store.Migrate(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.NoError(t, store.Migrate(t.Context()))
 		ids := func() string {
 			return strings.Join(dbtest.Rows(t, conn, "SELECT id FROM snowkey_session ORDER BY id"), " ")
 		}
 		for i, user := range []string{"7", "7", "8"} {
-			if _, err := conn.Exec("INSERT INTO snowkey_session (id, user_id, hash, seen) VALUES (250000000000000001 + " + string(rune('0'+i)) + ", " + user + ", 'x', 1)"); err != nil {
-				t.Fatal(err)
-			}
+			dbtest.Must(conn.Exec("INSERT INTO snowkey_session (id, user_id, hash, seen, expires) VALUES (250000000000000001 + " + string(rune('0'+i)) + ", " + user + ", 'x', 1, 2)"))(t)
 		}
 		statements := strings.Split(strings.TrimSpace(strings.Join(blocksOf(t, "sql"), "")), "\n")
 		if len(statements) != 4 {
@@ -170,12 +140,21 @@ func TestStatements(t *testing.T) {
 			t.Errorf("%s: %q", statements[0], rows)
 		}
 		for i, want := range []string{"250000000000000002 250000000000000003", "250000000000000003", ""} {
-			if _, err := conn.Exec(statements[i+1]); err != nil {
-				t.Fatal(err)
-			}
+			dbtest.Must(conn.Exec(statements[i+1]))(t)
 			if got := ids(); got != want {
 				t.Errorf("after %s, there are %q", statements[i+1], got)
 			}
 		}
 	})
+}
+
+// TestCommand passes what the command of the page prints to ParseKeys.
+func TestCommand(t *testing.T) {
+	if _, err := exec.LookPath("openssl"); err != nil {
+		t.Skip("openssl is not installed")
+	}
+	out, err := exec.Command("sh", "-c", blocksOf(t, "sh")[0]).Output()
+	if keys, err2 := token.ParseKeys(string(out)); err != nil || err2 != nil || keys.String() != "keys 1" {
+		t.Errorf("the command prints %v, %v, %v", keys, err, err2)
+	}
 }

@@ -53,8 +53,15 @@ func (s *sessions) end(r *http.Request) error {
 	if err != nil {
 		return nil
 	}
-	slog.Info("session: ends", "session", t.ID, "address", r.RemoteAddr)
-	return s.store.Revoke(r.Context(), t.ID)
+	user, err := s.store.User(r.Context(), t)
+	switch {
+	case errors.Is(err, token.ErrEnded), errors.Is(err, token.ErrInvalid):
+		return nil
+	case err != nil:
+		return err
+	}
+	slog.Info("session: ends", "session", t.ID, "user", user, "address", r.RemoteAddr)
+	return s.store.Revoke(r.Context(), user, t.ID)
 }
 
 // user returns the user whose browser sent the request.

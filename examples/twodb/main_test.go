@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"entgo.io/ent/dialect"
 
@@ -31,16 +30,11 @@ func TestRunTwice(t *testing.T) {
 
 func keysIn(t *testing.T, kind, dsn string) (keys []pk.ID) {
 	t.Helper()
-	rows, err := connect(t, kind, dsn).QueryContext(t.Context(), "SELECT id FROM events")
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows := dbtest.Must(connect(t, kind, dsn).QueryContext(t.Context(), "SELECT id FROM events"))(t)
 	defer rows.Close()
 	for rows.Next() {
 		var key pk.ID
-		if err := rows.Scan(&key); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.NoError(t, rows.Scan(&key))
 		keys = append(keys, key)
 	}
 	if err := rows.Err(); err != nil || len(keys) == 0 {
@@ -58,9 +52,7 @@ func TestWithoutServers(t *testing.T) {
 func runProgram(t *testing.T, postgres, mysql string) string {
 	t.Helper()
 	var out bytes.Buffer
-	if err := twodb(t.Context(), &out, postgres, mysql); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.NoError(t, twodb(t.Context(), &out, postgres, mysql))
 	idgen.SetDefault(nil)
 	return out.String()
 }
@@ -76,74 +68,7 @@ func wants(t *testing.T, out string, more ...string) {
 
 func connect(t *testing.T, kind, dsn string) database {
 	t.Helper()
-	db, err := open(t.Context(), kind, dsn, t.TempDir(), kind+".db")
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := dbtest.Must(open(t.Context(), kind, dsn, t.TempDir(), kind+".db"))(t)
 	t.Cleanup(func() { db.Close() })
 	return db
-}
-
-// journals opens both journals, without any rows in them.
-func journals(t *testing.T) (entJournal, gormJournal) {
-	t.Helper()
-	byEnt, err := openEnt(t.Context(), connect(t, dialect.Postgres, dbtest.Postgres(t).DSN))
-	if err != nil {
-		t.Fatal(err)
-	}
-	byGORM, err := openGORM(t.Context(), connect(t, dialect.MySQL, dbtest.MySQL(t).DSN))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return byEnt, byGORM
-}
-
-// TestDuring checks that in both databases, a range of time includes its first and last
-// key, but not the keys just before and after.
-func TestDuring(t *testing.T) {
-	ctx, layout := t.Context(), idgen.DefaultLayout()
-	byEnt, byGORM := journals(t)
-	from := time.Date(2030, 1, 2, 3, 4, 5, 6e6, time.UTC)
-	to := from.Add(time.Hour)
-	first, err := layout.MinID(from)
-	if err != nil {
-		t.Fatal(err)
-	}
-	last, err := layout.MaxID(to)
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	for name, key := range map[string]int64{"before": first - 1, "begin": first, "end": last - 1, "after": last + 1} {
-		if err := byEnt.client.Event.Create().SetID(pk.ID(key)).SetName(name).Exec(ctx); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for name, key := range map[string]int64{"before": first - 2, "next": first + 1, "last": last, "after": last + 2} {
-		if err := byGORM.db.Create(&Event{pk.ID(key), name}).Error; err != nil {
-			t.Fatal(err)
-		}
-	}
-	found, err := during(ctx, layout, []journal{byEnt, byGORM}, from, to)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := []event{{pk.ID(first), "begin", byEnt}, {pk.ID(first + 1), "next", byGORM}, {pk.ID(last - 1), "end", byEnt}, {pk.ID(last), "last", byGORM}}
-	if !slices.Equal(found, want) {
-		t.Errorf("found %v, want %v", found, want)
-	}
-	if err := distinct(found); err != nil {
-		t.Error(err)
-	}
-
-	// The program must report a key that both databases contain.
-	if err := byGORM.db.Create(&Event{pk.ID(first), "again"}).Error; err != nil {
-		t.Fatal(err)
-	}
-	if found, err = during(ctx, layout, []journal{byEnt, byGORM}, from, to); err != nil {
-		t.Fatal(err)
-	}
-	if err := distinct(found); err == nil {
-		t.Error("a repeated key was not found")
-	}
 }

@@ -5,22 +5,9 @@ import (
 	"fmt"
 	"os"
 	"strings"
-	"testing"
 
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
-
-func TestCSV(t *testing.T) {
-	record := func(text string) string { return `"` + text + `",Ada` }
-	read := func(in target, wire string) error {
-		fields, err := csv.NewReader(strings.NewReader(wire)).Read()
-		if err != nil {
-			return err
-		}
-		return setText(in.id, fields[0])
-	}
-	checkTable(t, []edge{{name: "a field", wire: record, read: read}})
-}
 
 // This file can be opened in a spreadsheet without its ids being rounded, and can be
 // read back.

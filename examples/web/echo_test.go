@@ -9,7 +9,6 @@ import (
 	"github.com/labstack/echo/v5"
 
 	"github.com/snowkey-go/snowkey/schema/pk"
-	"github.com/snowkey-go/snowkey/schema/pk/public"
 )
 
 func TestEcho(t *testing.T) {
@@ -18,7 +17,7 @@ func TestEcho(t *testing.T) {
 		{name: "`Bind`, the query", wire: sentInQuery, nothing: "GET /users", read: bind},
 		{name: "`Bind`, a form", wire: sentInForm, nothing: "POST name=Ada", read: bind},
 		{name: "`Bind`, the path", wire: sentInPath, read: bind},
-		{name: "`QueryParam[T]`", wire: sentInQuery, nothing: "GET /users", lenient: true, read: echoRead(echoQueryParam)},
+		{name: "`QueryParam[T]`", wire: sentInQuery, nothing: "GET /users", lenient: true, read: echoRead(func(c *echo.Context, in target) error { return in.queryParam(c) })},
 		{name: "`QueryParamsBinder`: `Int64`, `String`, `TextUnmarshaler`", wire: sentInQuery, nothing: "GET /users", lenient: true, read: echoRead(echoBinder)},
 		{name: "`QueryParamsBinder`: `MustInt64`, `MustString`, `MustTextUnmarshaler`", wire: sentInQuery, nothing: "GET /users", read: echoRead(echoMustBinder)},
 	})
@@ -38,36 +37,6 @@ func echoRead(read func(*echo.Context, target) error) func(target, string) error
 		e.POST("/users", handler)
 		return serve(e, wire)
 	}
-}
-
-func echoQueryParam(c *echo.Context, in target) error {
-	switch id := in.id.(type) {
-	case *int64:
-		return setQueryParam(c, id)
-	case *string:
-		return setQueryParam(c, id)
-	case *pk.ID:
-		return setQueryParam(c, id)
-	case *pk.Text:
-		return setQueryParam(c, id)
-	case *pk.Of[User]:
-		return setQueryParam(c, id)
-	case *pk.String:
-		return setQueryParam(c, id)
-	case *pk.SortText:
-		return setQueryParam(c, id)
-	case *pk.Prefixed[User]:
-		return setQueryParam(c, id)
-	case *public.ID[User]:
-		return setQueryParam(c, id)
-	default:
-		return errNoWay
-	}
-}
-
-func setQueryParam[K any](c *echo.Context, id *K) (err error) {
-	*id, err = echo.QueryParam[K](c, "id")
-	return err
 }
 
 func echoBinder(c *echo.Context, in target) error {

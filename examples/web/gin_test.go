@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 	"testing"
 
 	"github.com/gin-gonic/gin"
@@ -58,26 +57,6 @@ func Example_gin() {
 	// 200 {"ID":"1234567890123456789"}
 	// 400 pk: pk.ID cannot hold "1e3": want plain decimal such as "1234567890123456789": digits only, no leading zero
 	// 400 Key: 'ID' Error:Field validation for 'ID' failed on the 'gt' tag
-}
-
-func TestGinList(t *testing.T) {
-	var got struct {
-		IDs []pk.ID `form:"id"`
-	}
-	engine := gin.New()
-	engine.GET("/users", func(c *gin.Context) {
-		if err := c.ShouldBindQuery(&got); err != nil {
-			c.String(http.StatusBadRequest, err.Error())
-		}
-	})
-	if err := serve(engine, "GET /users?id=1234567890123456788&id=1234567890123456789"); err != nil || !slices.Equal(got.IDs, []pk.ID{low, high}) {
-		t.Errorf("a list is %v, %v", got.IDs, err)
-	}
-	for _, bad := range bads {
-		if err := serve(engine, sentInQuery(bad.text)); err == nil && bad.text != "-1" {
-			t.Errorf("a list with %q is %v", bad.text, got.IDs)
-		}
-	}
 }
 
 // TestGinKnowsAnotherName checks that gin's binder only calls UnmarshalText if the tag

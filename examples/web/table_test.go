@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/labstack/echo/v5"
+
 	"github.com/snowkey-go/snowkey/schema/pk"
 	"github.com/snowkey-go/snowkey/schema/pk/public"
 )
@@ -42,6 +44,8 @@ type target struct {
 	id      any // *K
 	request any // *request[K], which holds id
 	quoted  any // *quoted[K], which points to id
+
+	queryParam func(*echo.Context) error // reads id with echo.QueryParam[K]
 }
 
 // User is an entity to test typed keys with.
@@ -60,7 +64,10 @@ type kind struct {
 func kindOf[K any](column string, spell func(int64) string) kind {
 	return kind{column, reflect.TypeFor[K]().String(), func() target {
 		r := new(request[K])
-		return target{&r.ID, r, &quoted[K]{&r.ID}}
+		return target{&r.ID, r, &quoted[K]{&r.ID}, func(c *echo.Context) (err error) {
+			r.ID, err = echo.QueryParam[K](c, "id")
+			return err
+		}}
 	}, spell}
 }
 

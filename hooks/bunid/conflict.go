@@ -13,9 +13,9 @@ import (
 	"github.com/snowkey-go/snowkey/internal/keytype"
 )
 
-// propose makes an INSERT that may skip or merge rows send new keys for the rows that don't
-// have one. It doesn't set them in memory, because RETURNING will tell us which keys are in
-// the table.
+// propose gives new keys to the rows of an INSERT that may skip or merge rows. The hooks of the
+// model can see them. They are removed from memory while the INSERT is written, because
+// RETURNING will tell us which keys are in the table.
 func (k *key) propose(ctx context.Context, q *bun.InsertQuery, keys []reflect.Value, list bool, source idgen.Source) error {
 	const own = "set the keys, and query afterwards which rows are in the table"
 	if !q.DB().HasFeature(feature.InsertReturning) {
@@ -34,17 +34,15 @@ func (k *key) propose(ctx context.Context, q *bun.InsertQuery, keys []reflect.Va
 	case !s.returns(k.Name):
 		return refuse(k.Model, "may be skipped or merged, and its key is not returned", "name the key "+k.Name+" in Returning")
 	}
-	ids, err := k.Draw(ctx, source, nil, len(empty(keys)))
-	if err != nil {
-		return err
-	}
 	p.ids = make([]int64, len(keys))
-	for i, v := range keys {
-		if keytype.Empty(v) {
-			p.ids[i], ids = ids[0], ids[1:]
+	zero := empty(keys)
+	ids, err := k.fill(ctx, keys, zero, source)
+	for j, i := range zero {
+		if err == nil {
+			p.ids[i] = ids[j]
 		}
 	}
-	return nil
+	return err
 }
 
 // A proposal writes the keys of the rows into the SQL, in the order of the rows. Note that
@@ -52,7 +50,7 @@ func (k *key) propose(ctx context.Context, q *bun.InsertQuery, keys []reflect.Va
 type proposal struct {
 	key   *key
 	model bun.Model
-	ids   []int64         // for the rows that have no key; none if the INSERT was rejected
+	ids   []int64         // of the rows that had no key, else 0; none if the INSERT was rejected
 	keys  []reflect.Value // of the rows, while they are written
 	next  int             // the index of the next key
 }
@@ -71,11 +69,19 @@ func (p *proposal) AppendQuery(gen schema.QueryGen, b []byte) ([]byte, error) {
 		}
 	}
 	v := p.keys[p.next]
-	if keytype.Empty(v) { // otherwise a hook of the model has set it, or the query runs again
-		if p.next >= len(p.ids) {
-			return nil, errRefused
-		}
-		v = keytype.New(p.key.IndirectType, p.ids[p.next])
+	var own reflect.Value
+	if p.next < len(p.ids) && p.ids[p.next] != 0 {
+		own = keytype.New(p.key.IndirectType, p.ids[p.next])
+	}
+	switch {
+	case own.IsValid() && v.Equal(own):
+		v.SetZero()
+		v = own
+	case !keytype.Empty(v): // the caller or a hook of the model has set it, or the query runs again
+	case !own.IsValid():
+		return nil, errRefused
+	default: // it was written before
+		v = own
 	}
 	p.next = (p.next + 1) % len(p.keys)
 	return p.key.Append(gen, b, v), nil

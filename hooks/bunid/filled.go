@@ -60,7 +60,8 @@ func Fill(ctx context.Context, q *bun.InsertQuery, source idgen.Source) error {
 		return err
 	}
 	if len(keys) > 0 && isPlain(q) {
-		return k.fill(ctx, empty(keys), source)
+		_, err := k.fill(ctx, keys, empty(keys), source)
+		return err
 	}
 	as := q
 	if len(keys) == 0 { // bun panics for a nil pointer, unless the rows come from a query
@@ -94,7 +95,8 @@ func Fill(ctx context.Context, q *bun.InsertQuery, source idgen.Source) error {
 	case s.conflict:
 		return k.propose(ctx, q, keys, list, source)
 	}
-	return k.fill(ctx, zero, source)
+	_, err = k.fill(ctx, keys, zero, source)
+	return err
 }
 
 // FillRows gives a key to each row that doesn't have one, without inserting it. Use it for
@@ -117,22 +119,36 @@ func FillRows(ctx context.Context, db bun.IDB, rows any, source idgen.Source) er
 	if err != nil {
 		return err
 	}
-	return k.fill(ctx, empty(keys), source)
+	_, err = k.fill(ctx, keys, empty(keys), source)
+	return err
 }
 
-// fill generates the keys for rows that don't have one, and sets them in memory.
-func (k *key) fill(ctx context.Context, zero []reflect.Value, source idgen.Source) error {
+// fill generates the keys that are zero, and sets them in memory. It fails if two of them
+// belong to the same row.
+func (k *key) fill(ctx context.Context, keys []reflect.Value, zero []int, source idgen.Source) ([]int64, error) {
 	if len(zero) == 0 {
-		return nil
+		return nil, nil
 	}
 	ids, err := k.Draw(ctx, source, nil, len(zero))
 	if err != nil {
-		return err
+		return nil, err
 	}
-	for i, v := range zero {
-		keytype.Set(v, ids[i])
+	for j, i := range zero {
+		keytype.Set(keys[i], ids[j])
 	}
-	return nil
+	if len(zero) == 1 {
+		return ids, nil
+	}
+	set := reflect.New(k.IndirectType).Elem()
+	for j, i := range zero {
+		if keytype.Set(set, ids[j]); !keys[i].Equal(set) {
+			for _, i := range zero {
+				keys[i].SetZero()
+			}
+			return nil, k.Refuse(i, nil, "is in the call a second time", "pass each row once, or copies of it")
+		}
+	}
+	return ids, nil
 }
 
 // isOverwritten reports whether a call of Value has replaced the key. bun doesn't have a

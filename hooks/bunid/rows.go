@@ -54,12 +54,12 @@ func (k *key) row(v reflect.Value, i int) (reflect.Value, error) {
 	return v, nil
 }
 
-// empty returns those keys that are zero.
-func empty(keys []reflect.Value) []reflect.Value {
-	var zero []reflect.Value
-	for _, v := range keys {
+// empty returns the indexes of the keys that are zero.
+func empty(keys []reflect.Value) []int {
+	var zero []int
+	for i, v := range keys {
 		if keytype.Empty(v) {
-			zero = append(zero, v)
+			zero = append(zero, i)
 		}
 	}
 	return zero

@@ -1,9 +1,11 @@
 package dbtest
 
 import (
+	"context"
 	"database/sql"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -73,7 +75,7 @@ func (db DB) At(t TB, address string) DB {
 	t.Helper()
 	e, err := engineOf(db.Dialect)
 	if err == nil {
-		db.DSN, err = e.withAddress(db.DSN, address)
+		db.DSN, err = e.change(db.DSN, "", address)
 	}
 	if err != nil {
 		t.Fatalf("dbtest: %v", err)
@@ -190,7 +192,7 @@ func Open(t TB, dialect string) DB {
 	}
 	name, db := s.CreateDatabase(t)
 	t.Cleanup(func() {
-		if err := s.Admin(s.engine.dropSQL(name)); err != nil {
+		if err := s.Admin(fmt.Sprintf(s.engine.dropSQL, name)); err != nil {
 			t.Fatalf("dbtest: drop the test's database on %s: %v", s.version, err)
 		}
 	})
@@ -230,6 +232,15 @@ func WithCommand(t TB, dialect string, change func(dir string, command []string)
 	s := StartServer(t, dialect, Options{Command: change})
 	_, db := s.CreateDatabase(t)
 	return db, s.Process
+}
+
+// Clocked is like [Killable], for a test that sets the server's clock.
+func Clocked(t TB, dialect string) (DB, *Process, *Clock) {
+	t.Helper()
+	requireWanted(t, dialect)
+	clock, underClock := newClock(t, "")
+	db, process := WithCommand(t, dialect, underClock)
+	return db, process, clock
 }
 
 // missing ends a test whose program did not start. See NotRun if that is because the
@@ -310,10 +321,103 @@ func sharedServer(dialect string) (*Server, error) {
 		shared.servers, shared.missing = make(map[string]*Server), make(map[string]bool)
 	}
 	s, err := start(dialect)
+	shared.servers[dialect], shared.missing[dialect] = s, err != nil
+	return s, err
+}
+
+// start returns a server of a dialect. If it can't, the error explains what to do.
+func start(dialect string) (*Server, error) {
+	e, err := engineOf(dialect)
 	if err != nil {
-		shared.missing[dialect] = true
 		return nil, err
 	}
-	shared.servers[dialect] = s
-	return s, nil
+	if dsn := os.Getenv(e.env); dsn != "" {
+		s, err := e.connect(context.Background(), dsn, e.env)
+		if err != nil {
+			return nil, fmt.Errorf("dbtest: the server that %s names does not answer: %w", e.env, err)
+		}
+		return s, nil
+	}
+	s, err := e.start(Options{fast: true})
+	if absent, ok := errors.AsType[*absentError](err); !ok || absent.err != nil {
+		return s, err
+	}
+	// The programs can't be fetched either.
+	if dockerAnswers() {
+		return e.startContainer()
+	}
+	return nil, &absentError{e.needs, e.pack, fmt.Errorf(`there are two other ways to a server for %s:
+  - Name a running one whose user may create databases: %s='%s'
+  - Start Docker, in which the tests run docker compose up -d --wait. Tests that kill
+    the server or set its clock need the programs.
+To leave the database servers out of this run, say so: SNOWKEY_TEST_DB=sqlite`, e.name, e.env, e.example)}
+}
+
+// A Database describes one of the databases that a run was asked to test, whether or
+// not it's available.
+type Database struct {
+	Dialect string
+	Server  string // such as "postgres 15.18 from a private server"; empty for SQLite, which needs none
+	Missing error  // if there's no server, why not and what to do about it
+}
+
+// Environ starts a server for each database of the run. It returns the environment
+// variables ("SNOWKEY_TEST_POSTGRES=…") through which the tests of other processes find
+// these servers, the databases, and a function that stops the servers.
+//
+// Databases that aren't available are normally left out. However, if all is true or
+// SNOWKEY_TEST_DB lists the databases, Environ returns an error instead, which names each
+// database without a server. A chosen version that can't be fetched may be left out even
+// if SNOWKEY_TEST_DB lists it.
+func Environ(all bool) (env []string, databases []Database, stop func(), err error) {
+	var servers []*Server
+	stop = func() {
+		for _, s := range servers {
+			s.stop()
+		}
+	}
+	names, err := wanted(os.Getenv)
+	if err != nil {
+		return nil, nil, stop, err
+	}
+	var have []string
+	var missing error
+	for _, name := range names {
+		e, err := engineOf(name)
+		if err != nil { // SQLite, or a service, of which each test starts its own
+			have = append(have, name)
+			if name == "sqlite" {
+				databases = append(databases, Database{Dialect: name})
+			}
+			continue
+		}
+		s, err := start(name)
+		if err == nil {
+			servers, have, env = append(servers, s), append(have, name), append(env, e.env+"="+s.dsn)
+			databases = append(databases, Database{Dialect: name, Server: fmt.Sprintf("%s from %s", s.version, s.origin)})
+			continue
+		}
+		databases = append(databases, Database{Dialect: name, Missing: err})
+		_, absent := errors.AsType[*absentError](err)
+		if !absent || all || os.Getenv("SNOWKEY_TEST_DB") != "" && e.chosen() == "" {
+			missing = errors.Join(missing, err)
+		}
+	}
+	return append(env, "SNOWKEY_TEST_DB="+strings.Join(have, ",")), databases, stop, missing
+}
+
+// Choice returns the environment variables ("SNOWKEY_TEST_DB=mysql") for a run on nothing
+// but a fetched server, such as "mysql9" or "postgres18".
+func Choice(server string) (env []string, err error) {
+	var names []string
+	for _, e := range []engine{mysql, postgres} {
+		for _, version := range slices.Sorted(maps.Keys(e.versions)) {
+			name := e.serverName(version)
+			if server == name {
+				return []string{"SNOWKEY_TEST_DB=" + e.name, e.env + "=", e.env + "_VERSION=" + version}, nil
+			}
+			names = append(names, name)
+		}
+	}
+	return nil, fmt.Errorf("dbtest: %q is not a server that can be fetched; they are %s", server, strings.Join(names, ", "))
 }

@@ -31,7 +31,8 @@
 //  3. On Debian or Ubuntu, the packages of the system, unpacked into a cache rather
 //     than installed, followed by 2. The cache is in ~/.cache/snowkey, or in
 //     /var/cache/snowkey for root, unless SNOWKEY_TEST_CACHE names another folder.
-//  4. docker compose up -d --wait with the repository's docker-compose.yml.
+//  4. docker compose up -d --wait with the repository's docker-compose.yml. The containers
+//     keep running until docker compose down.
 //
 // To test another version, set SNOWKEY_TEST_POSTGRES_VERSION to a number from 14 to 18, or
 // SNOWKEY_TEST_MYSQL_VERSION to 9 or mariadb11. dbtest then fetches that version into the

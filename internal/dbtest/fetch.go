@@ -14,18 +14,93 @@ import (
 //go:embed fetch.sh
 var fetchScript string
 
-// A fetchError reports why packages could not be fetched.
-type fetchError struct {
-	packages string
-	err      error
-	log      []byte // the end of the log
+// Program returns the path of a program, which may have one of several names. It is
+// looked for in the same places as the servers. If it is not there, packages of Debian
+// and Ubuntu are fetched.
+func Program(t TB, packages string, names ...string) string {
+	t.Helper()
+	var paths []string
+	Obtain(t, packages, strings.Join(names, " or "), func() bool {
+		paths = candidates(names...)
+		return len(paths) > 0
+	})
+	return paths[0]
 }
 
-func (e *fetchError) Error() string {
-	return fmt.Sprintf("dbtest: fetch %s: %v; the log ends:\n%s", e.packages, e.err, e.log)
+// NPM returns the command that runs a package of npm, such as @redocly/cli@1.34.3. If npx
+// is not on this machine or cannot fetch the package, the test can't run.
+func NPM(t TB, name string) []string {
+	t.Helper()
+	npm(t, "npx", "--yes", name, "--version")
+	return []string{"npx", "--yes", name}
 }
 
-func (e *fetchError) Unwrap() error { return e.err }
+// NPMFolder installs a package of npm, such as axe-core@4.10.2, and returns its folder. If
+// npm is not on this machine or cannot fetch the package, the test can't run.
+func NPMFolder(t TB, name string) string {
+	t.Helper()
+	dir := t.TempDir()
+	npm(t, "npm", "install", "--no-audit", "--no-fund", "--prefix", dir, name)
+	return filepath.Join(dir, "node_modules", name[:strings.LastIndex(name, "@")])
+}
+
+func npm(t TB, command ...string) {
+	t.Helper()
+	what := strings.Join(command, " ")
+	if out, err := exec.Command(command[0], command[1:]...).CombinedOutput(); err != nil {
+		missing(t, &absentError{what, "npm", fetchError(what, err, out)})
+	}
+}
+
+// Obtain makes sure that find succeeds, for which it may fetch the packages of Debian and
+// Ubuntu. Otherwise the test can't run.
+func Obtain(t TB, packages, needs string, find func() bool) {
+	t.Helper()
+	if err := obtain(packages, needs, find); err != nil {
+		missing(t, err)
+	}
+}
+
+// obtain returns an absentError if find fails and the packages can't be fetched.
+func obtain(packages, needs string, find func() bool) error {
+	if find() {
+		return nil
+	}
+	if !mayFetch() {
+		return &absentError{needs, packages, nil}
+	}
+	if err := fetch(packages); err != nil {
+		return &absentError{needs, packages, err}
+	}
+	if !find() {
+		return fmt.Errorf("dbtest: the packages %s do not have %s", packages, needs)
+	}
+	return nil
+}
+
+// An absentError names programs that aren't on this machine.
+type absentError struct {
+	needs, packages string
+	err             error // why we couldn't fetch them, if we tried
+}
+
+func (e *absentError) Error() string {
+	text := fmt.Sprintf("dbtest: this test needs %s on this machine (apt-get install %s)", e.needs, e.packages)
+	if e.err != nil {
+		text += ": " + e.err.Error()
+	}
+	return text
+}
+
+func (e *absentError) Unwrap() error { return e.err }
+
+// fetchError adds the end of a log to err, if it's not nil.
+func fetchError(packages string, err error, log []byte) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("fetch %s: %w; the log ends:\n%s", packages, err, log[max(0, len(log)-2000):])
+}
 
 var debianLike = regexp.MustCompile(`(?m)^ID(_LIKE)?=.*\b(debian|ubuntu)\b`)
 
@@ -59,11 +134,9 @@ func unpacked(suite, packages string) (dir string, err error) {
 	return cached(name, func(part string) error {
 		cmd := exec.Command("sh", append([]string{"-c", fetchScript, "fetch", part, suite}, strings.Fields(packages)...)...)
 		cmd.Stderr = os.Stderr // a single line that says how much is being downloaded
-		if err := cmd.Run(); err != nil {
-			log, _ := os.ReadFile(filepath.Join(part, "log"))
-			return &fetchError{packages, err, log[max(0, len(log)-2000):]}
-		}
-		return nil
+		err := cmd.Run()
+		log, _ := os.ReadFile(filepath.Join(part, "log"))
+		return fetchError(packages, err, log)
 	})
 }
 

@@ -2,7 +2,6 @@ package dbtest
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -26,16 +25,6 @@ var folders = []string{
 
 // root is before each of the folders. Tests set it.
 var root string
-
-// Find returns the path of a program that is in PATH or in one of the folders where
-// systems put programs.
-func Find(name string) (path string, err error) {
-	paths := candidates(name)
-	if len(paths) == 0 {
-		return "", fmt.Errorf("dbtest: %s is neither in PATH nor in the usual folders: %w", name, exec.ErrNotFound)
-	}
-	return paths[0], nil
-}
 
 // candidates returns the paths of all programs with one of the names. All of the first
 // name come before those of the second. Those in PATH come first.

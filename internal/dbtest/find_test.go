@@ -109,9 +109,8 @@ func TestProgramsAreFound(t *testing.T) {
 	plant(t, "/usr/sbin/redis-server other, /usr/sbin/ip other, /usr/local/bin/etcd other, /usr/bin/java -> ../lib/nothing")
 	t.Setenv("PATH", filepath.Join(root, "usr/bin"))
 	for name, want := range map[string]string{"redis-server": "/usr/sbin/redis-server", "ip": "/usr/sbin/ip", "etcd": "/usr/local/bin/etcd", "java": "", "haproxy": ""} {
-		path, err := Find(name)
-		if got := strings.TrimPrefix(path, root); got != want || (err == nil) != (want != "") {
-			t.Errorf("%s is %q (%v), want %q", name, got, err, want)
+		if got := strings.ReplaceAll(strings.Join(candidates(name), " "), root, ""); got != want {
+			t.Errorf("%s is %q, want %q", name, got, want)
 		}
 	}
 }

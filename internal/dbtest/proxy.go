@@ -20,25 +20,28 @@ type Proxy struct {
 	mu         sync.Mutex
 	servers    []endpoint // empty while the proxy is cut
 	conns      map[net.Conn]bool
-	lose, keep *countdown                                        // count replies and requests, respectively; nil unless we're waiting for one
-	kept       *line                                             // the line whose request we're holding back, or nil
+	lose, keep countdown                                         // of replies and requests
+	kept       *held                                             // the request that we're holding back, or nil
 	answer     func(request []byte) (reply []byte, execute bool) // or nil
 }
 
 // An endpoint is where a server listens, as net.Dial expects it.
 type endpoint struct{ network, address string }
 
-// A countdown fires on the n-th request or reply.
+// A countdown closes out on the n-th request or reply, unless n is 0.
 type countdown struct {
-	left int
-	out  chan struct{} // closed when it fires
+	n   int
+	out chan struct{}
 }
+
+// A held is a request that is held back until delivered is closed.
+type held struct{ delivered, answered chan struct{} }
 
 // Through returns db with a DSN that connects through a new proxy, which ends with the
 // test.
 func (db DB) Through(t TB) (DB, *Proxy) {
 	t.Helper()
-	p := newProxy(t)
+	p := ProxyTo(t, "")
 	if err := p.Lead(db); err != nil {
 		t.Fatalf("%v", err)
 	}
@@ -48,20 +51,26 @@ func (db DB) Through(t TB) (DB, *Proxy) {
 // ProxyTo returns a new proxy to the server at a TCP address. It ends with the test.
 func ProxyTo(t TB, address string) *Proxy {
 	t.Helper()
-	p := newProxy(t)
-	p.LeadTo(address)
-	return p
-}
-
-func newProxy(t TB) *Proxy {
-	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatalf("dbtest: a proxy: %v", err)
 	}
 	p := &Proxy{listener: listener, conns: make(map[net.Conn]bool)}
-	t.Cleanup(p.close)
-	go p.accept()
+	p.LeadTo(address)
+	t.Cleanup(func() {
+		p.Cut()
+		p.deliver()
+		listener.Close()
+	})
+	go func() {
+		for {
+			client, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go p.serve(client)
+		}
+	}()
 	return p
 }
 
@@ -105,15 +114,6 @@ func (p *Proxy) Cut() {
 	for c := range p.conns {
 		c.Close()
 	}
-	clear(p.conns)
-}
-
-func (p *Proxy) close() {
-	p.Cut()
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.deliver()
-	p.listener.Close()
 }
 
 // LoseReply makes the proxy drop the n-th reply from now on, counted across all
@@ -133,11 +133,24 @@ func (p *Proxy) LoseReply(n int) (lost <-chan struct{}) { return p.countDown(&p.
 // that gives up could use another connection to cancel the request on the server.
 func (p *Proxy) KeepRequest(n int) (kept <-chan struct{}) { return p.countDown(&p.keep, n) }
 
-func (p *Proxy) countDown(c **countdown, n int) <-chan struct{} {
+func (p *Proxy) countDown(c *countdown, n int) <-chan struct{} {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	*c = &countdown{left: n, out: make(chan struct{})}
-	return (*c).out
+	*c = countdown{n, make(chan struct{})}
+	return c.out
+}
+
+// counted counts one request or reply, and reports whether that ended the countdown. The
+// caller must hold the proxy's lock.
+func (c *countdown) counted() bool {
+	if c.n == 0 {
+		return false
+	}
+	if c.n--; c.n > 0 {
+		return false
+	}
+	close(c.out)
+	return true
 }
 
 // Edit calls f with each request from now on. It may change the request, but not its
@@ -158,10 +171,7 @@ func (p *Proxy) Answer(f func(request []byte) (reply []byte, execute bool)) {
 // Deliver sends the held request to the server, even if its sender has gone by now, and
 // returns when the server has answered.
 func (p *Proxy) Deliver() error {
-	p.mu.Lock()
-	kept := p.kept
-	p.deliver()
-	p.mu.Unlock()
+	kept := p.deliver()
 	if kept == nil {
 		return errors.New("dbtest: the proxy has no request to deliver")
 	}
@@ -173,48 +183,24 @@ func (p *Proxy) Deliver() error {
 	}
 }
 
-// deliver wakes up the line that is waiting in keepBack. The caller must hold p.mu.
-func (p *Proxy) deliver() {
-	if p.kept != nil {
-		close(p.kept.delivered)
-		p.kept = nil
+// deliver wakes up the line that is holding a request.
+func (p *Proxy) deliver() (kept *held) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if kept, p.kept = p.kept, nil; kept != nil {
+		close(kept.delivered)
 	}
-}
-
-// counted counts one request or reply, and reports whether that ended the countdown, in
-// which case it removes it. The caller must hold the proxy's lock.
-func counted(c **countdown) bool {
-	if *c == nil {
-		return false
-	}
-	if (*c).left--; (*c).left > 0 {
-		return false
-	}
-	close((*c).out)
-	*c = nil
-	return true
-}
-
-func (p *Proxy) accept() {
-	for {
-		client, err := p.listener.Accept()
-		if err != nil {
-			return
-		}
-		go p.serve(client)
-	}
+	return kept
 }
 
 // A line is one client's connection through the proxy to the server.
 type line struct {
-	proxy          *Proxy
+	*Proxy
 	client, server net.Conn
 
-	// State of the held request, guarded by the proxy's lock.
-	delivered, answered chan struct{}
-	awaited             bool // whether answered still has to be closed
-
-	instead []byte // what the client gets instead of the next reply; guarded by the proxy's lock
+	// Guarded by the proxy's lock.
+	late    *held  // the request of this line that was held back and isn't answered
+	instead []byte // what the client gets instead of the next reply
 }
 
 func (p *Proxy) serve(client net.Conn) {
@@ -231,9 +217,9 @@ func (p *Proxy) serve(client net.Conn) {
 			continue
 		}
 		defer server.Close()
-		defer p.untrack(client, server)
 		if p.track(client, server) {
-			l := &line{proxy: p, client: client, server: server}
+			defer p.untrack(client, server)
+			l := &line{Proxy: p, client: client, server: server}
 			go l.replies()
 			l.requests()
 		}
@@ -243,21 +229,21 @@ func (p *Proxy) serve(client net.Conn) {
 
 // track registers the connections so that Cut can close them. Returns false if the
 // proxy has already been cut.
-func (p *Proxy) track(conns ...net.Conn) bool {
+func (p *Proxy) track(client, server net.Conn) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, c := range conns {
-		p.conns[c] = true
+	if len(p.servers) == 0 {
+		return false
 	}
-	return len(p.servers) > 0
+	p.conns[client], p.conns[server] = true, true
+	return true
 }
 
-func (p *Proxy) untrack(conns ...net.Conn) {
+func (p *Proxy) untrack(client, server net.Conn) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, c := range conns {
-		delete(p.conns, c)
-	}
+	delete(p.conns, client)
+	delete(p.conns, server)
 }
 
 // requests forwards the client's data. It doesn't read while a request is being held,
@@ -266,57 +252,41 @@ func (l *line) requests() {
 	buf := make([]byte, 64<<10)
 	for {
 		n, err := l.client.Read(buf)
+		l.mu.Lock()
+		late, answer := l.late, l.answer
+		l.mu.Unlock()
 		if err != nil {
-			l.linger()
+			if late != nil { // give the server time to answer, even though the sender has gone
+				select {
+				case <-late.answered:
+				case <-time.After(time.Minute):
+				}
+			}
 			return
 		}
-		l.proxy.mu.Lock()
-		answer := l.proxy.answer
-		l.proxy.mu.Unlock()
+		reply, execute := []byte(nil), true
 		if answer != nil {
-			reply, execute := answer(buf[:n])
-			if reply != nil && !execute {
-				if _, err := l.client.Write(reply); err != nil {
-					return
-				}
-				continue
-			}
-			l.proxy.mu.Lock()
-			l.instead = reply
-			l.proxy.mu.Unlock()
+			reply, execute = answer(buf[:n])
 		}
-		l.keepBack()
+		if reply != nil && !execute {
+			if _, err := l.client.Write(reply); err != nil {
+				return
+			}
+			continue
+		}
+		l.mu.Lock()
+		l.instead = reply
+		if late = nil; l.keep.counted() {
+			late = &held{make(chan struct{}), make(chan struct{})}
+			l.kept, l.late = late, late
+		}
+		l.mu.Unlock()
+		if late != nil {
+			<-late.delivered
+		}
 		if _, err := l.server.Write(buf[:n]); err != nil {
 			return
 		}
-	}
-}
-
-// keepBack waits for Deliver if this is the request that KeepRequest asked for.
-func (l *line) keepBack() {
-	p := l.proxy
-	p.mu.Lock()
-	if !counted(&p.keep) {
-		p.mu.Unlock()
-		return
-	}
-	l.delivered, l.answered, l.awaited = make(chan struct{}), make(chan struct{}), true
-	p.kept = l
-	p.mu.Unlock()
-	<-l.delivered
-}
-
-// linger gives the server time to answer a request even though its sender has gone.
-func (l *line) linger() {
-	l.proxy.mu.Lock()
-	answered, awaited := l.answered, l.awaited
-	l.proxy.mu.Unlock()
-	if !awaited {
-		return
-	}
-	select {
-	case <-answered:
-	case <-time.After(time.Minute):
 	}
 }
 
@@ -327,29 +297,22 @@ func (l *line) replies() {
 	buf := make([]byte, 64<<10)
 	for {
 		n, err := l.server.Read(buf)
-		lost, instead := l.heard(n)
-		if err != nil || lost {
-			return
+		l.mu.Lock()
+		if l.late != nil {
+			close(l.late.answered)
 		}
 		reply := buf[:n]
-		if instead != nil {
-			reply = instead
+		if l.instead != nil {
+			reply = l.instead
+		}
+		l.late, l.instead = nil, nil
+		lost := n > 0 && l.lose.counted()
+		l.mu.Unlock()
+		if err != nil || lost {
+			return
 		}
 		if _, err := l.client.Write(reply); err != nil {
 			return
 		}
 	}
-}
-
-// heard reports whether a reply of n bytes, or the end of the connection, should be lost,
-// and what the client gets instead of it, if anything.
-func (l *line) heard(n int) (lost bool, instead []byte) {
-	l.proxy.mu.Lock()
-	defer l.proxy.mu.Unlock()
-	if l.awaited {
-		close(l.answered)
-		l.awaited = false
-	}
-	instead, l.instead = l.instead, nil
-	return n > 0 && counted(&l.proxy.lose), instead
 }

@@ -6,22 +6,114 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"maps"
+	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
 
+// An engine is a kind of database server.
+type engine struct {
+	name    string // the dialect
+	driver  string // for sql.Open
+	env     string // the variable that holds a DSN
+	example string // a DSN for the error message, to show what env should contain
+	needs   string // the programs of a private server, for the same message
+	pack    string // the Debian and Ubuntu packages that have them
+	account string // the account that the package creates for the server
+	quit    string // the signal that makes the server exit immediately
+
+	private string // the DSN of a private server
+	compose string // the DSN of the service called name in docker-compose.yml
+
+	versionSQL string
+	// dataSQL selects the server's data directory, by which we can tell that the server
+	// listening on the port is really the one that we started.
+	dataSQL            string
+	createSQL, dropSQL string // with %s for the name of a database
+
+	// find returns the programs of this machine.
+	find func() (in installation, ok bool)
+	// versions are those that a run can choose with the variable env + "_VERSION". They
+	// are fetched, and used instead of what find returns.
+	versions map[string]version
+	// serve returns the arguments of a server. If a variable is set more than once, the
+	// last value wins. A server that is not durable doesn't flush to disk.
+	serve func(program, data string, port int, durable bool) []string
+	// change returns dsn with another database, or with the server at another TCP
+	// address. What is empty stays.
+	change func(dsn, database, address string) (string, error)
+	// addressOf returns the network and address of dsn's server, as net.Dial expects
+	// them.
+	addressOf func(dsn string) (network, address string, err error)
+}
+
+// An installation is the programs of a server.
+type installation struct {
+	command    []string // that runs the server; the last word is its path
+	initialise func(data string) []string
+}
+
+// A version is a version of a server that dbtest can fetch, no matter which one this
+// machine has.
+type version struct {
+	needs, pack string // as in engine, for the error message
+	fetch       func() (installation, error)
+}
+
+func engineOf(dialect string) (engine, error) {
+	for _, e := range []engine{postgres, mysql} {
+		if e.name == dialect {
+			return e, nil
+		}
+	}
+	return engine{}, fmt.Errorf("dbtest: %q is not a database server; use postgres or mysql", dialect)
+}
+
+// chosen returns the version that the run has chosen, or an empty string.
+func (e engine) chosen() string { return os.Getenv(e.env + "_VERSION") }
+
+// programs returns the programs of a version, or those of this machine. It fetches them
+// if necessary.
+func (e engine) programs(name string) (in installation, err error) {
+	if name == "" {
+		err = obtain(e.pack, e.needs, func() (ok bool) {
+			in, ok = e.find()
+			return ok
+		})
+		return in, err
+	}
+	v, ok := e.versions[name]
+	if !ok {
+		return in, fmt.Errorf("dbtest: %s_VERSION=%s: the versions are %s; unset it to use the programs of this machine",
+			e.env, name, strings.Join(slices.Sorted(maps.Keys(e.versions)), ", "))
+	}
+	if in, err = v.fetch(); err != nil {
+		err = &absentError{v.needs, v.pack, err}
+	}
+	return in, err
+}
+
+// serverName returns the name of a server of the given version, such as "postgres18". A
+// server that is not called after the engine has its name in the version, like "mariadb11".
+func (e engine) serverName(version string) string {
+	if version[0] <= '9' {
+		return e.name + version
+	}
+	return version
+}
+
 // A Server is a running database server, together with the data needed to reach it.
 type Server struct {
-	*Process     // nil if the server isn't ours
-	Port     int // of a private server
+	*Process // nil if the server isn't ours
 
 	engine  engine
 	dsn     string // logs in as an administrator, to a database that always exists
 	version string
 	mariaDB bool
 	origin  string // where it came from, for logs
-	stop    func() // stops the server and waits until it's gone; does nothing if the server isn't ours
 }
 
 // Options change how [StartServer] starts a server.
@@ -79,49 +171,96 @@ func (e engine) start(o Options) (*Server, error) {
 // run runs a private server of an installation.
 func (e engine) run(in installation, o Options) (*Server, error) {
 	var s *Server
-	process, err := program{
-		name: e.name, account: e.account, quit: in.quit, namespace: o.Namespace, fast: o.fast,
-		initialise: in.initialise,
-		serve: func(dir, data string, port int) []string {
-			command := in.serve(dir, data, port, !o.fast)
+	var home string
+	process, err := Service{
+		Name: e.name, Account: e.account, Quit: e.quit,
+		initialise: in.initialise, namespace: o.Namespace, fast: o.fast,
+		Serve: func(command []string, data string, port int) []string {
+			home = filepath.Dir(data)
+			command = slices.Concat(command, e.serve(command[len(command)-1], data, port, !o.fast))
 			for _, setting := range o.Settings {
-				command = append(command, in.setting(setting)...)
+				command = append(command, "--"+setting)
 			}
 			if o.Command != nil {
-				command = o.Command(dir, command)
+				command = o.Command(home, command)
 			}
 			return command
 		},
-		answers: func(dir string, port int) (err error) {
-			dsn := in.dsn(port)
+		Answers: func(ctx context.Context, address string) error {
+			dsn, err := e.change(e.private, "", address)
 			if o.Namespace != "" {
-				dsn = "root@unix(" + filepath.Join(dir, "sock") + ")/"
+				dsn = "root@unix(" + filepath.Join(home, "sock") + ")/"
 			}
-			if s, err = e.connect(dsn, "a private server"); err != nil {
+			if err != nil {
+				return err
+			}
+			if s, err = e.connect(ctx, dsn, "a private server"); err != nil {
 				return err
 			}
 			var data string
-			if err := s.read(in.dataSQL, &data); err != nil {
+			if err := s.read(e.dataSQL, &data); err != nil {
 				return err
 			}
-			if !strings.Contains(data, filepath.Base(dir)) {
+			if !strings.Contains(data, filepath.Base(home)) {
 				return errors.New("another server has taken its port, which was already in use")
 			}
 			return nil
 		},
-	}.launch()
+	}.launch(in.command)
 	if err != nil {
 		return nil, err
 	}
-	s.Process, s.Port, s.stop = process, process.port, process.warden.stop
+	s.Process = process
 	return s, nil
+}
+
+// connect checks that a server answers, and returns it along with its version.
+func (e engine) connect(ctx context.Context, dsn, origin string) (*Server, error) {
+	ctx, cancel := context.WithTimeout(ctx, 15*time.Second)
+	defer cancel()
+	s := &Server{engine: e, dsn: dsn, origin: origin}
+	db, err := sql.Open(e.driver, dsn)
+	if err != nil {
+		return nil, err
+	}
+	defer db.Close()
+	var version string
+	if err := db.QueryRowContext(ctx, e.versionSQL).Scan(&version); err != nil {
+		return nil, err
+	}
+	s.mariaDB = strings.Contains(version, "MariaDB")
+	s.version = e.name + " " + number(version)
+	if s.mariaDB {
+		s.version = "mariadb " + number(version)
+	}
+	return s, nil
+}
+
+// number cuts a version such as "15.18 (Debian 15.18-0+deb12u1)" or
+// "10.11.19-MariaDB-0+deb12u1" down to just the number.
+func number(version string) string {
+	if i := strings.IndexAny(version, " -"); i >= 0 {
+		return version[:i]
+	}
+	return version
+}
+
+// stop stops the server if it is ours.
+func (s *Server) stop() {
+	if s.Process != nil {
+		s.Process.stop()
+	}
 }
 
 // CreateDatabase creates a database with a random name, and returns the name as well.
 func (s *Server) CreateDatabase(t TB) (name string, db DB) {
 	t.Helper()
 	name = "snowkey_" + strings.ToLower(rand.Text()[:12])
-	if err := s.Admin(s.engine.createSQL(s.version, name)); err != nil {
+	statement := fmt.Sprintf(s.engine.createSQL, name)
+	if majorOf(s.version) >= 15 {
+		statement += " STRATEGY file_copy" // the default writes the whole template to the WAL, which takes six times as long
+	}
+	if err := s.Admin(statement); err != nil {
 		t.Fatalf("dbtest: create a database on %s from %s: %v", s.version, s.origin, err)
 	}
 	t.Logf("%s from %s", s.version, s.origin)
@@ -131,7 +270,7 @@ func (s *Server) CreateDatabase(t TB) (name string, db DB) {
 // Database returns a database of the server.
 func (s *Server) Database(t TB, name string) DB {
 	t.Helper()
-	dsn, err := s.engine.withDatabase(s.dsn, name)
+	dsn, err := s.engine.change(s.dsn, name, "")
 	if err != nil {
 		t.Fatalf("dbtest: %v", err)
 	}

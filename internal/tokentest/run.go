@@ -29,6 +29,8 @@ func Run(t *testing.T, open func(t *testing.T) token.Store, wait func(time.Durat
 		{"tokens that were not added, or again, or changed", refused},
 		{"a session ends when it is revoked", revoked},
 		{"all sessions of a user end together", revokedUser},
+		{"a token begins one session", once},
+		{"a user sees and ends only his own sessions", ofOthers},
 		{"a session that is idle ends", idle},
 		{"a session without a limit may be idle", noLimit},
 		{"32 sessions are added and revoked at the same time", concurrent},
@@ -172,7 +174,7 @@ func refused(b *bench) {
 func revoked(b *bench) {
 	first, second := b.login(ada), b.login(ada)
 	for range 2 { // the second call finds nothing
-		if err := b.Revoke(b.Context(), first.ID); err != nil {
+		if err := b.Revoke(b.Context(), ada, first.ID); err != nil {
 			b.Error(err)
 		}
 	}
@@ -240,7 +242,7 @@ func concurrent(b *bench) {
 		wg.Go(func() {
 			<-inUse
 			if i%2 == 1 {
-				if err := b.Revoke(b.Context(), t.ID); err != nil {
+				if err := b.Revoke(b.Context(), ada, t.ID); err != nil {
 					b.Error(err)
 				}
 			}

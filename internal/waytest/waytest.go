@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -163,6 +164,34 @@ func read(t T, conn *sql.DB) (map[string]Row, error) {
 		table[r.Name] = r
 	}
 	return table, rows.Err()
+}
+
+// Users is a way that writes structs with the fields ID (or Id), Name and N.
+func Users[U any](write func(ctx context.Context, users []U) error) func(ctx context.Context, rows []Row) ([]Row, error) {
+	return func(ctx context.Context, rows []Row) ([]Row, error) {
+		users := Of[U](rows)
+		err := write(ctx, users)
+		for i := range users {
+			rows[i].ID = id(&users[i]).Int()
+		}
+		return rows, err
+	}
+}
+
+// Of returns the structs of rows.
+func Of[U any](rows []Row) []U {
+	users := make([]U, len(rows))
+	for i, r := range rows {
+		id(&users[i]).SetInt(r.ID)
+		u := reflect.ValueOf(&users[i]).Elem()
+		u.FieldByName("Name").SetString(r.Name)
+		u.FieldByName("N").SetInt(r.N)
+	}
+	return users
+}
+
+func id(user any) reflect.Value {
+	return reflect.ValueOf(user).Elem().FieldByNameFunc(func(name string) bool { return strings.EqualFold(name, "id") })
 }
 
 // CheckPage checks that a section of a page has the table of the ways. Package docs compares its code.

@@ -127,7 +127,7 @@ var postgres = &dialect{
 		switch state := session.SQLState(err); {
 		case state == "25006":
 			return "connect to the primary, and set default_transaction_read_only = off for this role"
-		case strings.Contains(err.Error(), "standard_conforming_strings"): // returned by pgx with the simple protocol
+		case strings.Contains(err.Error(), "must be run with standard_conforming_strings=on"): // returned by pgx with the simple protocol
 			return "set standard_conforming_strings = on for this role"
 		case errors.Is(err, session.ErrStandby):
 			return "send all statements of Snowkey to the primary; docs/proxies.md has the settings"

@@ -59,6 +59,7 @@ type Error struct {
 	Code       string        // of the service, such as clock_behind; "" if the service was not reached
 	RetryAfter time.Duration // how long to wait before another try; 0 if that isn't known
 	Err        error
+	max        int // how many ids the replica allows in a request, if we asked for more
 }
 
 func (e *Error) Error() string {
@@ -77,7 +78,7 @@ var ErrClosed = errors.New("client: it is closed")
 
 const (
 	defaultBatch   = 1000
-	maxBatch       = 10_000 // the default limit of the service
+	maxBatch       = 10_000 // the default limit of the service; a layout may have a lower one
 	defaultTimeout = 5 * time.Second
 )
 
@@ -85,22 +86,29 @@ const (
 // fails, the client asks the next one. It is safe for concurrent use. The zero Client is
 // not valid; use [New] to create one.
 //
-// Ids are unique, and ascend as long as the same replica answers. Note that an id is as
-// old as the fetch that brought it, so the ids of two replicas or two clients can overlap
-// in time.
+// Ids are unique, and ascend from call to call as long as the same replica answers. Note
+// that an id is as old as the fetch that brought it, so the ids of two replicas or two
+// clients can overlap in time.
 type Client struct {
-	cfg  Config
-	own  bool // whether cfg.HTTP is ours
-	urls []*url.URL
+	cfg    Config
+	own    bool            // whether the transport of cfg.HTTP is ours
+	ctx    context.Context // ends with Close
+	cancel context.CancelFunc
 
-	mu       sync.Mutex
-	ids      []int64 // fetched but not used yet, in the order of the reply
-	fetching chan struct{}
-	current  int         // the replica that is asked first
-	resting  []time.Time // for each replica, the time until which it's only asked last, because it failed
-	closed   bool
-	ctx      context.Context // ends with Close
-	cancel   context.CancelFunc
+	// turn has a value while a call fetches ids. Only that call uses replicas and current.
+	turn     chan struct{}
+	replicas []replica
+	current  int // the replica that is asked first
+
+	mu     sync.Mutex
+	ids    []int64 // fetched but not used yet, in the order of the reply
+	closed bool
+}
+
+type replica struct {
+	url     *url.URL
+	resting time.Time // until then, it's only asked last, because it failed
+	most    int       // how many ids it allows in a request
 }
 
 var _ idgen.Source = (*Client)(nil)
@@ -129,13 +137,13 @@ func New(urls []string, cfg Config) (*Client, error) {
 	direct := *cfg.HTTP
 	direct.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	cfg.HTTP = &direct
-	c := &Client{cfg: cfg, own: own, resting: make([]time.Time, len(urls))}
+	c := &Client{cfg: cfg, own: own, turn: make(chan struct{}, 1)}
 	for i, text := range urls {
 		u, err := url.Parse(text)
 		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil {
 			return nil, &ConfigError{fmt.Sprintf("URL %d is not the URL of a service; it needs http or https and a host, and no user", i+1)}
 		}
-		c.urls = append(c.urls, u.JoinPath("v1", "ids"))
+		c.replicas = append(c.replicas, replica{url: u.JoinPath("v1", "ids"), most: maxBatch})
 	}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	return c, nil
@@ -149,10 +157,11 @@ func (c *Client) Next(ctx context.Context) (int64, error) {
 	if len(c.ids) > 0 && !c.closed {
 		id := c.ids[0]
 		c.ids = c.ids[1:]
-		if len(c.ids) <= c.cfg.Batch && c.fetching == nil {
+		low := len(c.ids) <= c.cfg.Batch
+		c.mu.Unlock()
+		if low {
 			c.refill()
 		}
-		c.mu.Unlock()
 		return id, nil
 	}
 	c.mu.Unlock()
@@ -164,7 +173,7 @@ func (c *Client) Next(ctx context.Context) (int64, error) {
 }
 
 // Append appends n ids to dst in ascending order. If there aren't enough fetched ids, it
-// fetches n new ones, or a batch if n is small. If n is below 0 or above 1,000,000, Append
+// fetches those that are missing, and at least a batch. If n is below 0 or above 1,000,000, Append
 // returns a [*idgen.CountError]. Its other errors are the same as those of Next. If there's
 // an error, dst is returned unchanged.
 func (c *Client) Append(ctx context.Context, dst []int64, n int) ([]int64, error) {
@@ -183,68 +192,61 @@ func (c *Client) Append(ctx context.Context, dst []int64, n int) ([]int64, error
 	return append(dst, ids...), nil
 }
 
-// take returns n ids. It uses those that were already fetched if there are enough, and new
-// ones otherwise.
+// take returns n ids: first those that were already fetched, then new ones.
 func (c *Client) take(ctx context.Context, n int) ([]int64, error) {
-	for {
-		c.mu.Lock()
-		if c.closed {
-			c.mu.Unlock()
-			return nil, ErrClosed
-		}
-		if len(c.ids) >= n {
-			ids := slices.Clone(c.ids[:n])
-			c.ids = c.ids[n:]
-			c.mu.Unlock()
-			return ids, nil
-		}
-		if n > c.cfg.Batch/2 {
-			c.mu.Unlock()
-			return c.fetch(ctx, n)
-		}
-		var err error
-		fetching := c.fetching
-		if fetching == nil {
-			fetching = make(chan struct{})
-			c.fetching = fetching
-			c.mu.Unlock()
-			err = c.fill(ctx, fetching)
-		} else {
-			c.mu.Unlock()
-			select {
-			case <-fetching:
-			case <-ctx.Done():
-				return nil, fmt.Errorf("client: waiting for ids: %w", ctx.Err())
-			}
-		}
-		if err != nil {
-			return nil, err
-		}
+	select {
+	case c.turn <- struct{}{}:
+	case <-ctx.Done():
+		return nil, fmt.Errorf("client: waiting for ids: %w", ctx.Err())
 	}
+	defer func() { <-c.turn }()
+	c.mu.Lock()
+	ids, closed := c.ids, c.closed
+	c.ids = nil
+	c.mu.Unlock()
+	if closed {
+		return nil, ErrClosed
+	}
+	var err error
+	if missing := n - len(ids); missing > 0 {
+		var fresh []int64
+		fresh, err = c.fetch(ctx, max(missing, c.cfg.Batch))
+		ids = append(ids, fresh...)
+	}
+	if err != nil {
+		n = 0
+	}
+	c.keep(ids[n:])
+	return ids[:n:n], err
 }
 
-// refill fetches a batch in the background. The caller must hold mu.
+// refill fetches a batch in the background, unless a fetch is running.
 func (c *Client) refill() {
-	fetching := make(chan struct{})
-	c.fetching = fetching
-	go func() { _ = c.fill(c.ctx, fetching) }() // no need for the error, because a call that runs out of ids tries again and reports it
+	select {
+	case c.turn <- struct{}{}:
+	default:
+		return
+	}
+	go func() {
+		defer func() { <-c.turn }()
+		ids, _ := c.fetch(c.ctx, c.cfg.Batch) // no need for the error, because a call that runs out of ids tries again and reports it
+		c.keep(ids)
+	}()
 }
 
-// fill fetches a batch and keeps it. The caller must have set c.fetching.
-func (c *Client) fill(ctx context.Context, fetching chan struct{}) error {
-	ids, err := c.fetch(ctx, c.cfg.Batch)
+// keep keeps ids for later calls. The caller must have the turn.
+func (c *Client) keep(ids []int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.ids = append(slices.Clip(c.ids), ids...)
-	c.fetching = nil
-	close(fetching)
-	return err
+	if !c.closed {
+		c.ids = append(slices.Clip(c.ids), ids...)
+	}
 }
 
 // fetch gets n new ids. It sends several requests if n is too large for a single reply.
 func (c *Client) fetch(ctx context.Context, n int) (ids []int64, err error) {
 	for len(ids) < n {
-		part, err := c.fetchPart(ctx, min(n-len(ids), maxBatch))
+		part, err := c.fetchPart(ctx, n-len(ids))
 		if err != nil {
 			return nil, err // this loses the ids that we already have, which is harmless
 		}
@@ -253,28 +255,31 @@ func (c *Client) fetch(ctx context.Context, n int) (ids []int64, err error) {
 	return ids, nil
 }
 
-// fetchPart asks one replica after the other, starting with those that haven't failed
-// recently.
+// fetchPart gets n ids, or as many as a replica allows in a request. It asks one replica
+// after the other, starting with those that haven't failed recently.
 func (c *Client) fetchPart(ctx context.Context, n int) ([]int64, error) {
 	var last error
 	for _, i := range c.order() {
-		ids, err := c.request(ctx, c.urls[i], n)
+		r := &c.replicas[i]
+		ids, err := c.request(ctx, r.url, min(n, r.most))
+		e, failed := errors.AsType[*Error](err)
+		if failed && 0 < e.max && e.max < min(n, r.most) {
+			r.most = e.max
+			ids, err = c.request(ctx, r.url, r.most)
+			e, failed = errors.AsType[*Error](err)
+		}
 		if err == nil {
-			c.mu.Lock()
-			c.current, c.resting[i] = i, time.Time{}
-			c.mu.Unlock()
+			c.current, r.resting = i, time.Time{}
 			return ids, nil
 		}
 		if ctx.Err() != nil {
 			return nil, fmt.Errorf("client: waiting for ids: %w", ctx.Err())
 		}
 		rest := time.Second
-		if e, ok := errors.AsType[*Error](err); ok && e.RetryAfter > 0 {
+		if failed && e.RetryAfter > 0 {
 			rest = e.RetryAfter
 		}
-		c.mu.Lock()
-		c.resting[i] = time.Now().Add(rest)
-		c.mu.Unlock()
+		r.resting = time.Now().Add(rest)
 		last = err
 	}
 	return nil, last
@@ -282,13 +287,11 @@ func (c *Client) fetchPart(ctx context.Context, n int) ([]int64, error) {
 
 // order returns the replicas in the order in which they should be asked.
 func (c *Client) order() []int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	now := time.Now()
 	var well, resting []int
-	for k := range c.urls {
-		i := (c.current + k) % len(c.urls)
-		if now.Before(c.resting[i]) {
+	for k := range c.replicas {
+		i := (c.current + k) % len(c.replicas)
+		if now.Before(c.replicas[i].resting) {
 			resting = append(resting, i)
 		} else {
 			well = append(well, i)
@@ -300,9 +303,8 @@ func (c *Client) order() []int {
 // request sends a request to a replica. Each request has its own nonce, so we notice if a
 // cache or a proxy gives us the reply to another request.
 func (c *Client) request(ctx context.Context, u *url.URL, n int) ([]int64, error) {
-	fail := func(code string, retryAfter time.Duration, err error) ([]int64, error) {
-		return nil, &Error{u.Scheme + "://" + u.Host, code, retryAfter, err}
-	}
+	at := u.Scheme + "://" + u.Host
+	fail := func(err error) ([]int64, error) { return nil, &Error{URL: at, Err: err} }
 	ctx, cancel := context.WithTimeout(ctx, c.cfg.Timeout)
 	defer cancel()
 	nonce := rand.Text()
@@ -310,7 +312,7 @@ func (c *Client) request(ctx context.Context, u *url.URL, n int) ([]int64, error
 	to.RawQuery = url.Values{"count": {strconv.Itoa(n)}, "format": {"ranges"}, "nonce": {nonce}}.Encode()
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, to.String(), nil)
 	if err != nil {
-		return fail("", 0, err)
+		return fail(err)
 	}
 	r.Header.Set("Accept", "text/plain")
 	if c.cfg.Token != "" {
@@ -321,7 +323,7 @@ func (c *Client) request(ctx context.Context, u *url.URL, n int) ([]int64, error
 		if e, ok := errors.AsType[*url.Error](err); ok {
 			err = e.Err // without the URL
 		}
-		return fail("", 0, err)
+		return fail(err)
 	}
 	defer response.Body.Close()
 	var body struct {
@@ -329,28 +331,29 @@ func (c *Client) request(ctx context.Context, u *url.URL, n int) ([]int64, error
 			Code              string  `json:"code"`
 			Message           string  `json:"message"`
 			RetryAfterSeconds float64 `json:"retryAfterSeconds"`
+			Max               int     `json:"max"`
 		} `json:"error"`
 	}
 	var buffer bytes.Buffer
 	buffer.Grow(n*20 + bytes.MinRead)
 	if _, err := buffer.ReadFrom(io.LimitReader(response.Body, int64(n)*20+4096)); err != nil {
-		return fail("", 0, fmt.Errorf("the reply was cut off: %w", err))
+		return fail(fmt.Errorf("the reply was cut off: %w", err))
 	}
 	text := buffer.Bytes()
 	switch {
 	case response.StatusCode/100 == 3:
-		return fail("", 0, fmt.Errorf("it replied %s; the client follows no redirect, so use the URL of the service itself", response.Status))
+		return fail(fmt.Errorf("it replied %s; the client follows no redirect, so use the URL of the service itself", response.Status))
 	case response.StatusCode != http.StatusOK && (json.Unmarshal(text, &body) != nil || body.Error.Code == ""):
-		return fail("", 0, fmt.Errorf("it replied %s", response.Status))
+		return fail(fmt.Errorf("it replied %s", response.Status))
 	case response.StatusCode != http.StatusOK:
 		wait := time.Duration(min(body.Error.RetryAfterSeconds, 1e6) * float64(time.Second))
-		return fail(body.Error.Code, wait, errors.New(body.Error.Message))
+		return nil, &Error{at, body.Error.Code, wait, errors.New(body.Error.Message), body.Error.Max}
 	case response.Header.Get("Snowkey-Nonce") != nonce:
-		return fail("", 0, errors.New("the reply is that to another request; does a cache stand between? Its ids are not used"))
+		return fail(errors.New("the reply is that to another request; does a cache stand between? Its ids are not used"))
 	}
 	ids, err := parse(text, n)
 	if err != nil {
-		return fail("", 0, err)
+		return fail(err)
 	}
 	return ids, nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/internal/failpoint"
 	"github.com/snowkey-go/snowkey/schema/autoinc"
+	. "github.com/snowkey-go/snowkey/test/internal/reuse"
 )
 
 var errKilled = errors.New("killed")
@@ -45,24 +46,17 @@ func (s shop) state(t *testing.T) string {
 // lines returns the rows of a query that selects a text, one a line.
 func (s shop) lines(t *testing.T, query string) string {
 	t.Helper()
-	rows, err := s.conn.Query(query)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows := dbtest.Must(s.conn.Query(query))(t)
 	defer rows.Close()
 	var b strings.Builder
 	for rows.Next() {
 		var line sql.NullString
-		if err := rows.Scan(&line); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.NoError(t, rows.Scan(&line))
 		if line.Valid {
 			b.WriteString(line.String + "\n")
 		}
 	}
-	if err := rows.Err(); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.NoError(t, rows.Err())
 	return b.String()
 }
 
@@ -196,13 +190,10 @@ func TestWriters(t *testing.T) {
 				return err
 			}
 		}
-		c := repeat(t, writer("legacy", false), writer("new", true))
+		c := repeat(t, 30*time.Millisecond, writer("legacy", false), writer("new", true))
 		for {
 			c.wait(t, c.count()+16)
-			phase, err := autoinc.Apply(t.Context(), s.conn, p, autoinc.ApplyOptions{BatchSize: 10, LockTimeout: time.Second})
-			if err != nil {
-				t.Fatal(err)
-			}
+			phase := dbtest.Must(autoinc.Apply(t.Context(), s.conn, p, autoinc.ApplyOptions{BatchSize: 10, LockTimeout: time.Second}))(t)
 			if phase.Name == autoinc.SwitchOn {
 				generate.Store(true)
 			}
@@ -233,7 +224,7 @@ func writersConn(t *testing.T, db dbtest.DB) *sql.DB {
 	conn := db.Connect(t)
 	if db.Dialect == "sqlite" {
 		conn.SetMaxOpenConns(1)
-		exec(t, conn, "PRAGMA busy_timeout = 60000")
+		Exec(t, conn, "PRAGMA busy_timeout = 60000")
 	}
 	return conn
 }

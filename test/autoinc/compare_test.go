@@ -6,6 +6,7 @@ import (
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/schema/autoinc"
 	"github.com/snowkey-go/snowkey/schema/catalog"
+	. "github.com/snowkey-go/snowkey/test/internal/reuse"
 )
 
 // With a fence in place, writers may send keys while the column still counts. A program
@@ -35,14 +36,11 @@ func TestCompareAlongTheWay(t *testing.T) {
 			{autoinc.Guard, nil},
 		} {
 			for done := autoinc.PhaseName(""); done != want.after; {
-				phase, err := autoinc.Apply(t.Context(), s.conn, p, autoinc.ApplyOptions{})
-				if err != nil {
-					t.Fatal(err)
-				}
+				phase := dbtest.Must(autoinc.Apply(t.Context(), s.conn, p, autoinc.ApplyOptions{}))(t)
 				done = phase.Name
 			}
 			err := catalog.Compare(t.Context(), s.conn, fields)
-			if findings := want.findings[db.Dialect]; findings == "" && err != nil || findings != "" && kinds(differences(t, err).Findings) != findings {
+			if findings := want.findings[db.Dialect]; findings == "" && err != nil || findings != "" && Kinds(Differences(t, err).Findings) != findings {
 				t.Errorf("after %q: %v, want %q", want.after, err, findings)
 			}
 		}

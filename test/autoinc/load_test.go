@@ -13,6 +13,7 @@ import (
 
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/schema/autoinc"
+	. "github.com/snowkey-go/snowkey/test/internal/reuse"
 )
 
 // owner returns a Postgres database whose owner isn't a superuser.
@@ -20,12 +21,9 @@ func owner(t *testing.T) dbtest.DB {
 	t.Helper()
 	db, conn := one(t, "postgres")
 	role := fmt.Sprintf("owner_%d", rand.Uint32())
-	exec(t, conn, "CREATE ROLE "+role+" LOGIN PASSWORD 'owner'", "GRANT ALL ON SCHEMA public TO "+role)
-	t.Cleanup(func() { exec(t, conn, "DROP OWNED BY "+role, "DROP ROLE "+role) })
-	dsn, err := url.Parse(db.DSN)
-	if err != nil {
-		t.Fatal(err)
-	}
+	Exec(t, conn, "CREATE ROLE "+role+" LOGIN PASSWORD 'owner'", "GRANT ALL ON SCHEMA public TO "+role)
+	t.Cleanup(func() { Exec(t, conn, "DROP OWNED BY "+role, "DROP ROLE "+role) })
+	dsn := dbtest.Must(url.Parse(db.DSN))(t)
 	dsn.User = url.UserPassword(role, "owner")
 	query := dsn.Query()
 	query.Set("default_query_exec_mode", "simple_protocol") // otherwise prepared statements fail once when a type changes
@@ -50,7 +48,7 @@ func write(t *testing.T, conn *sql.DB, functions ...func(tx *sql.Tx) error) *cli
 	for _, f := range functions {
 		each = append(each, func() error { return inTx(conn, f) })
 	}
-	return repeat(t, each...)
+	return repeat(t, 30*time.Millisecond, each...)
 }
 
 func inTx(conn *sql.DB, f func(tx *sql.Tx) error) error {
@@ -65,8 +63,9 @@ func inTx(conn *sql.DB, f func(tx *sql.Tx) error) error {
 	return tx.Commit()
 }
 
-// repeat keeps calling each of the functions until stop is called.
-func repeat(t *testing.T, functions ...func() error) *clients {
+// repeat keeps calling each of the functions until stop is called. The pause between calls
+// is random, and longer on a slow machine.
+func repeat(t *testing.T, pause time.Duration, functions ...func() error) *clients {
 	c := &clients{errors: make(map[string]int)}
 	done := make(chan struct{})
 	var group sync.WaitGroup
@@ -88,8 +87,9 @@ func repeat(t *testing.T, functions ...func() error) *clients {
 					c.errors[err.Error()]++
 				}
 				c.mu.Unlock()
-				// On a slow machine too, the tables must sometimes be free.
-				time.Sleep(max(2*took, rand.N(30*time.Millisecond)))
+				if pause > 0 { // on a slow machine too, the tables must sometimes be free
+					time.Sleep(max(2*took, rand.N(pause)))
+				}
 			}
 		})
 	}
@@ -133,7 +133,7 @@ func inTurn(statements ...string) func(tx *sql.Tx) error {
 func TestSlowReader(t *testing.T) {
 	t.Parallel()
 	conn := owner(t).Connect(t)
-	exec(t, conn, "CREATE TABLE users (id serial PRIMARY KEY)", "CREATE TABLE orders (id serial PRIMARY KEY, user_id int NOT NULL REFERENCES users)",
+	Exec(t, conn, "CREATE TABLE users (id serial PRIMARY KEY)", "CREATE TABLE orders (id serial PRIMARY KEY, user_id int NOT NULL REFERENCES users)",
 		"INSERT INTO users SELECT nextval('users_id_seq') FROM generate_series(1, 1000)", "INSERT INTO orders (user_id) SELECT id FROM users",
 		"CREATE TABLE other (n int)")
 	p := plan(t, conn, autoinc.PlanOptions{Online: true})
@@ -142,9 +142,7 @@ func TestSlowReader(t *testing.T) {
 		t.Fatal(err)
 	}
 	var n int
-	if err := reader.QueryRow("SELECT count(*) FROM orders JOIN users ON users.id = user_id").Scan(&n); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.NoError(t, reader.QueryRow("SELECT count(*) FROM orders JOIN users ON users.id = user_id").Scan(&n))
 	c := write(t, conn,
 		inTurn("INSERT INTO users DEFAULT VALUES"), inTurn("INSERT INTO orders (user_id) VALUES (1)"), inTurn("UPDATE orders SET user_id = 2 WHERE id = 7"))
 	beside := write(t, conn, inTurn("INSERT INTO other VALUES (1)")) // tells us how slow the machine is
@@ -185,7 +183,7 @@ func TestNoDeadlocks(t *testing.T) {
 		t.Run(fmt.Sprintf("online=%t", online), func(t *testing.T) {
 			t.Parallel()
 			conn := owner(t).Connect(t)
-			exec(t, conn, "CREATE TABLE users (id serial PRIMARY KEY, seen int)",
+			Exec(t, conn, "CREATE TABLE users (id serial PRIMARY KEY, seen int)",
 				"CREATE TABLE orders (id serial PRIMARY KEY, user_id int NOT NULL REFERENCES users ON DELETE CASCADE, total int)",
 				"CREATE TABLE line (id serial PRIMARY KEY, order_id int NOT NULL REFERENCES orders ON DELETE CASCADE, user_id int REFERENCES users)",
 				"INSERT INTO users SELECT nextval('users_id_seq') FROM generate_series(1, 1000)", "INSERT INTO orders (user_id) SELECT id FROM users",

@@ -39,17 +39,13 @@ func thereAndBack(t *testing.T, s shop, options autoinc.PlanOptions, phases int)
 	p, before, rows := plan(t, s.conn, options), s.whole(t), s.rows(t)
 	for ; phases <= len(phaseNames); phases++ {
 		for range phases {
-			if _, err := autoinc.Apply(t.Context(), s.conn, p, autoinc.ApplyOptions{}); err != nil {
-				t.Fatal(err)
-			}
+			dbtest.Must(autoinc.Apply(t.Context(), s.conn, p, autoinc.ApplyOptions{}))(t)
 		}
 		require(t, "the rows", s.rows(t), rows)
 		if v := verify(t, s.conn, p); phases == len(phaseNames) && v.Err() != nil {
 			t.Errorf("not proven:\n%s", verdicts(t, v))
 		}
-		if err := autoinc.Undo(t.Context(), s.conn, p, autoinc.ApplyOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.NoError(t, autoinc.Undo(t.Context(), s.conn, p, autoinc.ApplyOptions{}))
 		require(t, "the catalog after undo", s.whole(t), before)
 		require(t, "the rows after undo", s.rows(t), rows)
 	}
@@ -97,14 +93,8 @@ func eachSchema(t *testing.T, pattern string, test func(t *testing.T, s shop, op
 // load runs the statements of a file in the same way as the database's client would.
 func (s shop) load(t *testing.T, file string) {
 	t.Helper()
-	data, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	conn, err := s.conn.Conn(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := dbtest.Must(os.ReadFile(file))(t)
+	conn := dbtest.Must(s.conn.Conn(t.Context()))(t)
 	// The file changes settings of the session, so we can't reuse the connection.
 	defer func() {
 		_ = conn.Raw(func(any) error { return driver.ErrBadConn }) // closes it
@@ -189,28 +179,18 @@ func (s shop) rows(t *testing.T) string {
 		}
 		// On Postgres, the order of the columns may change.
 		what := map[string]string{"postgres": "to_jsonb(r)::text"}[s.Dialect]
-		rows, err := s.conn.Query("SELECT " + cmp.Or(what, "*") + " FROM " + table + " r")
-		if err != nil {
-			t.Fatal(err)
-		}
-		columns, err := rows.Columns()
-		if err != nil {
-			t.Fatal(err)
-		}
+		rows := dbtest.Must(s.conn.Query("SELECT " + cmp.Or(what, "*") + " FROM " + table + " r"))(t)
+		columns := dbtest.Must(rows.Columns())(t)
 		for rows.Next() {
 			fields := make([]sql.NullString, len(columns))
 			dest := make([]any, len(columns))
 			for i := range fields {
 				dest[i] = &fields[i]
 			}
-			if err := rows.Scan(dest...); err != nil {
-				t.Fatal(err)
-			}
+			dbtest.NoError(t, rows.Scan(dest...))
 			lines = append(lines, fmt.Sprint(table, fields))
 		}
-		if err := rows.Err(); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.NoError(t, rows.Err())
 		rows.Close()
 	}
 	slices.Sort(lines)

@@ -4,25 +4,22 @@ package autoinc_test
 
 import (
 	"errors"
-	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/schema/autoinc"
-	"github.com/snowkey-go/snowkey/schema/catalog"
+	. "github.com/snowkey-go/snowkey/test/internal/reuse"
 )
 
 // A backfill must pause while a standby lags behind, and then continue without help.
 func TestBackfillWaitsForReplicas(t *testing.T) {
-	t.Parallel()
 	one(t, "postgres")
 	t.Parallel()
 	primary := dbtest.Durable(t, "postgres")
 	conn := primary.Connect(t)
-	exec(t, conn, "ALTER SYSTEM SET wal_receiver_status_interval = '1s'", // applies to the standby too
+	Exec(t, conn, "ALTER SYSTEM SET wal_receiver_status_interval = '1s'", // applies to the standby too
 		"CREATE TABLE users (id serial PRIMARY KEY)", "INSERT INTO users SELECT nextval('users_id_seq') FROM generate_series(1, 50000)")
 	p := plan(t, conn, autoinc.PlanOptions{Online: true})
 	standby := dbtest.StandbyOf(t, primary).Connect(t)
@@ -31,12 +28,12 @@ func TestBackfillWaitsForReplicas(t *testing.T) {
 		switch {
 		case p.Event == autoinc.Filled && !stopped:
 			stopped = true
-			exec(t, standby, "SELECT pg_wal_replay_pause()")
+			Exec(t, standby, "SELECT pg_wal_replay_pause()")
 		case p.Event == autoinc.Retried && strings.Contains(p.Err.Error(), "a replica is"):
 			// If the machine is busy, the standby may already lag before that.
 			if stopped {
 				pauses++
-				exec(t, standby, "SELECT pg_wal_replay_resume()")
+				Exec(t, standby, "SELECT pg_wal_replay_resume()")
 			}
 		}
 	}})
@@ -50,64 +47,10 @@ func TestReadOnlyServer(t *testing.T) {
 	t.Parallel()
 	one(t, "mysql") // on Postgres, we can't make a plan on a standby without its primary
 	conn := dbtest.Durable(t, "mysql", "read_only=1").Connect(t)
-	exec(t, conn, "CREATE TABLE t (id INT AUTO_INCREMENT PRIMARY KEY)") // works because we're root
+	Exec(t, conn, "CREATE TABLE t (id INT AUTO_INCREMENT PRIMARY KEY)") // works because we're root
 	p := plan(t, conn, autoinc.PlanOptions{})
 	if _, err := autoinc.Apply(t.Context(), conn, p, autoinc.ApplyOptions{}); !errors.Is(err, autoinc.ErrPlan) || !strings.Contains(err.Error(), "connect to the primary") {
 		t.Errorf("got %v", err)
-	}
-}
-
-// The functions of Sakila and Pagila must work with generated keys after replacing
-// their definitions with the rewritten ones.
-func TestRoutinesOfSakila(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct{ dialect, file, call string }{
-		{"postgres", "pagila.postgres.sql", "SELECT count(*) FROM film_in_stock(7350000000000000001, 7350000000000000002)"},
-		{"mysql", "sakila.mysql.sql", "SELECT inventory_in_stock(7350000000000000004)"},
-	} {
-		t.Run(c.dialect, func(t *testing.T) {
-			if !slices.Contains(dbtest.Databases(t), c.dialect) {
-				t.Skip(c.dialect + " is not tested")
-			}
-			db := open(t, c.dialect)
-			s := shop{DB: db, conn: db.Connect(t)}
-			s.load(t, filepath.Join("testdata", "schemas", c.file))
-			var script strings.Builder
-			all := make(map[string]bool)
-			for _, k := range inspect(t, s.conn, catalog.Options{}).Keys {
-				for _, f := range k.Findings {
-					if strings.Contains(f.Text, "in_stock") && (db.Dialect == "postgres" || strings.Contains(f.Definition, k.Column.Table.Schema)) && !all[f.Text] {
-						script.WriteString(f.Definition)
-						all[f.Text] = true
-					}
-				}
-			}
-			one, err := s.conn.Conn(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer one.Close()
-			for _, statement := range statements(db.Dialect, script.String()) {
-				if _, err := one.ExecContext(t.Context(), statement); err != nil {
-					t.Fatalf("%s\n%v", statement, err)
-				}
-			}
-			p := plan(t, s.conn, autoinc.PlanOptions{Composite: true, Options: catalog.Options{LikelyChildren: true}})
-			applyAll(t, s.conn, p, autoinc.ApplyOptions{})
-			insert := []string{"SET session_replication_role = replica", "INSERT INTO inventory (inventory_id, film_id, store_id, last_update) VALUES (7350000000000000004, 7350000000000000001, 7350000000000000002, now())"}
-			if db.Dialect == "mysql" {
-				insert[0] = "SET foreign_key_checks = 0"
-			}
-			for _, statement := range insert {
-				if _, err := one.ExecContext(t.Context(), statement); err != nil {
-					t.Fatal(err)
-				}
-			}
-			var n int
-			if err := one.QueryRowContext(t.Context(), c.call).Scan(&n); err != nil || n != 1 {
-				t.Errorf("%s: %d: %v", c.call, n, err)
-			}
-		})
 	}
 }
 

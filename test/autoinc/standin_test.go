@@ -5,15 +5,14 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strings"
-	"sync"
 	"testing"
-	"time"
 
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/internal/failpoint"
 	"github.com/snowkey-go/snowkey/schema/autoinc"
+	. "github.com/snowkey-go/snowkey/test/internal/reuse"
 )
 
 // family is a parent along with children for each of the rules.
@@ -31,7 +30,7 @@ func TestStandIns(t *testing.T) {
 	t.Parallel()
 	_, conn := one(t, "mysql")
 	conn.SetMaxOpenConns(4)
-	exec(t, conn, family...)
+	Exec(t, conn, family...)
 	tries := fewPoints(t)
 	for _, online := range []bool{false, true} {
 		if online && !dbtest.Nightly {
@@ -89,17 +88,13 @@ func TestStandIns(t *testing.T) {
 			counts(1, "SELECT COUNT(*) FROM nulls WHERE id = %d AND p IS NULL", a)
 		}
 		ctx := failpoint.WithHook(t.Context(), func(point string) error { check(point); return nil })
-		if _, err := autoinc.Apply(ctx, conn, p, autoinc.ApplyOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.Must(autoinc.Apply(ctx, conn, p, autoinc.ApplyOptions{}))(t)
 		if v, err := autoinc.Verify(t.Context(), conn, p); err != nil || strings.Contains(verdicts(t, v), "references a") {
 			t.Errorf("%v\n%s", err, verdicts(t, v))
 		}
-		if err := autoinc.Undo(ctx, conn, p, autoinc.ApplyOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.NoError(t, autoinc.Undo(ctx, conn, p, autoinc.ApplyOptions{}))
 		t.Logf("online %t: %d points", online, points)
-		exec(t, conn, "DELETE FROM restricts", "DELETE FROM parent", "DELETE FROM grandchild", "DELETE FROM nulls", "DELETE FROM cascades")
+		Exec(t, conn, "DELETE FROM restricts", "DELETE FROM parent", "DELETE FROM grandchild", "DELETE FROM nulls", "DELETE FROM cascades")
 	}
 }
 
@@ -109,52 +104,25 @@ func TestWidenWhileParentsAreDeleted(t *testing.T) {
 	t.Parallel()
 	_, conn := one(t, "mysql")
 	conn.SetMaxOpenConns(12)
-	exec(t, conn, family...)
-	exec(t, conn, "INSERT INTO parent (id) VALUES (1), (2), (3), (4), (5), (6), (7), (8), (9)")
+	Exec(t, conn, family...)
+	Exec(t, conn, "INSERT INTO parent (id) VALUES (1), (2), (3), (4), (5), (6), (7), (8), (9)")
 	p := plan(t, conn, autoinc.PlanOptions{})
-	stop := make(chan struct{})
-	var wg sync.WaitGroup
-	var mu sync.Mutex
-	done := make(map[string]int)
-	for range 6 {
-		wg.Go(func() {
-			for {
-				select {
-				case <-stop:
-					return
-				default:
-				}
-				id := rand.IntN(40) + 1
-				statement := []string{
-					fmt.Sprintf("INSERT INTO parent (id) VALUES (%d)", id),
-					fmt.Sprintf("DELETE FROM parent WHERE id = %d", id),
-					fmt.Sprintf("INSERT INTO cascades (p) VALUES (%d)", id),
-					fmt.Sprintf("INSERT INTO nulls (p) VALUES (%d)", id),
-					fmt.Sprintf("INSERT INTO grandchild (c) SELECT MAX(id) FROM cascades WHERE p = %d", id),
-					fmt.Sprintf("UPDATE nulls SET p = %d ORDER BY id DESC LIMIT 1", id),
-				}[rand.IntN(6)]
-				_, err := conn.Exec(statement)
-				result := "succeeded"
-				var my *mysql.MySQLError
-				if errors.As(err, &my) {
-					result = fmt.Sprint(my.Number)
-				} else if err != nil {
-					result = err.Error()
-				}
-				mu.Lock()
-				done[result]++
-				mu.Unlock()
-			}
-		})
+	statements := func() error {
+		id := rand.IntN(40) + 1
+		_, err := conn.Exec([]string{
+			fmt.Sprintf("INSERT INTO parent (id) VALUES (%d)", id),
+			fmt.Sprintf("DELETE FROM parent WHERE id = %d", id),
+			fmt.Sprintf("INSERT INTO cascades (p) VALUES (%d)", id),
+			fmt.Sprintf("INSERT INTO nulls (p) VALUES (%d)", id),
+			fmt.Sprintf("INSERT INTO grandchild (c) SELECT MAX(id) FROM cascades WHERE p = %d", id),
+			fmt.Sprintf("UPDATE nulls SET p = %d ORDER BY id DESC LIMIT 1", id),
+		}[rand.IntN(6)])
+		return err // most are what foreign keys refuse
 	}
-	for started := false; !started; time.Sleep(time.Millisecond) {
-		mu.Lock()
-		started = done["succeeded"] > 20
-		mu.Unlock()
-	}
+	c := repeat(t, 0, statements, statements, statements, statements, statements, statements)
+	c.wait(t, 50)
 	_, err := autoinc.Apply(t.Context(), conn, p, autoinc.ApplyOptions{})
-	close(stop)
-	wg.Wait()
+	c.stop()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -166,5 +134,5 @@ func TestWidenWhileParentsAreDeleted(t *testing.T) {
 			t.Errorf("%d orphans in %s: %v", n, child, err)
 		}
 	}
-	t.Logf("statements by result: %v", done)
+	t.Logf("%d statements; these failed: %v", c.writes, c.errors)
 }

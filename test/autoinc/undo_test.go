@@ -11,6 +11,7 @@ import (
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/internal/failpoint"
 	"github.com/snowkey-go/snowkey/schema/autoinc"
+	. "github.com/snowkey-go/snowkey/test/internal/reuse"
 )
 
 // before is state without the quotes around names, because SQLite changes those when it
@@ -38,7 +39,7 @@ func TestUndoFromEveryPoint(t *testing.T) {
 		tries := fewPoints(t)
 		undoFromPoints(t, s, options, func(n int) bool { return tries(n) && (db.Dialect == "sqlite" || tries(n/25)) })
 		requireNumber(t, s.conn, 50, s.sql("SELECT count(*) FROM line JOIN orders ON id = order_id JOIN [Us'er] ON [Order] = orders.user_id"))
-		exec(t, s.conn, s.sql("INSERT INTO [Us'er] (boss) VALUES (50)")) // the column must count again
+		Exec(t, s.conn, s.sql("INSERT INTO [Us'er] (boss) VALUES (50)")) // the column must count again
 		var key int
 		if err := s.conn.QueryRow(s.sql("SELECT max([Order]) FROM [Us'er]")).Scan(&key); err != nil || key != 51 {
 			t.Errorf("the next key is %d: %v", key, err)
@@ -124,47 +125,6 @@ func killUndo(t *testing.T, s shop, options autoinc.PlanOptions) {
 	t.Logf("%d kills at %d points", kills, len(reached))
 }
 
-// You can also reverse a plan by hand, using the statements that it prints. Apply must
-// notice that this has been done.
-func TestUndoByHand(t *testing.T) {
-	t.Parallel()
-	fewModes(t, func(t *testing.T, db dbtest.DB, options autoinc.PlanOptions) {
-		s := newShop(t, db)
-		want := s.before(t)
-		p := plan(t, s.conn, options)
-		applyAll(t, s.conn, p, autoinc.ApplyOptions{})
-		applied := s.state(t)
-		conn, err := s.conn.Conn(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		run := func(statements ...string) {
-			t.Helper()
-			for _, statement := range statements {
-				if _, err := conn.ExecContext(t.Context(), statement); err != nil {
-					t.Fatalf("%s: %v", statement, err)
-				}
-			}
-		}
-		for _, phase := range slices.Backward(p.Phases) {
-			for _, step := range slices.Backward(phase.Steps) {
-				run(step.Before...)
-				run(step.Undo...)
-				run(step.After...)
-			}
-		}
-		if db.Dialect == "sqlite" {
-			run("PRAGMA foreign_keys = ON", "PRAGMA legacy_alter_table = OFF")
-		}
-		conn.Close()
-		state := withoutProgress(s.before(t))
-		require(t, "the state", state, want)
-		applyAll(t, s.conn, p, autoinc.ApplyOptions{})
-		require(t, "the state after Apply", s.state(t), applied)
-		prove(t, s.conn, p)
-	})
-}
-
 // withoutProgress removes the lines about the table in which Apply records its
 // progress.
 func withoutProgress(state string) string {
@@ -187,28 +147,24 @@ func TestUndoPhases(t *testing.T) {
 		var states []string
 		for _, phase := range p.Phases {
 			states = append(states, withoutProgress(s.before(t)))
-			if _, err := autoinc.Apply(t.Context(), s.conn, p, autoinc.ApplyOptions{Phase: phase.Name}); err != nil {
-				t.Fatal(err)
-			}
+			dbtest.Must(autoinc.Apply(t.Context(), s.conn, p, autoinc.ApplyOptions{Phase: phase.Name}))(t)
 		}
 		least := strconv.FormatInt(p.Floor, 10) // the smallest key that may be a generated one
-		exec(t, s.conn, "INSERT INTO orders (id, user_id) VALUES ("+least+", 1)")
+		Exec(t, s.conn, "INSERT INTO orders (id, user_id) VALUES ("+least+", 1)")
 		before := s.state(t)
 		err := autoinc.Undo(t.Context(), s.conn, p, autoinc.ApplyOptions{})
 		if !errors.Is(err, autoinc.ErrRefused) || !strings.Contains(err.Error(), least) {
 			t.Errorf("with a generated key: %v", err)
 		}
 		require(t, "the state", s.state(t), before)
-		exec(t, s.conn, "DELETE FROM orders WHERE id = "+least)
+		Exec(t, s.conn, "DELETE FROM orders WHERE id = "+least)
 		for i, phase := range slices.Backward(p.Phases) {
 			var would []string
 			dry := autoinc.ApplyOptions{Phase: phase.Name, DryRun: true, Progress: func(p autoinc.Progress) { would = append(would, p.Step.ID) }}
 			if err := autoinc.Undo(t.Context(), s.conn, p, dry); err != nil || len(would) != len(phase.Steps) {
 				t.Errorf("a dry run of %s: %q, %v", phase.Name, would, err)
 			}
-			if err := autoinc.Undo(t.Context(), s.conn, p, autoinc.ApplyOptions{Phase: phase.Name}); err != nil {
-				t.Fatal(err)
-			}
+			dbtest.NoError(t, autoinc.Undo(t.Context(), s.conn, p, autoinc.ApplyOptions{Phase: phase.Name}))
 			require(t, "the state before "+string(phase.Name), withoutProgress(s.before(t)), states[i])
 		}
 		if err := autoinc.Undo(context.Background(), s.conn, p, autoinc.ApplyOptions{}); err != nil {
@@ -224,16 +180,14 @@ func TestUndoPhases(t *testing.T) {
 func TestUndoPreparedBefore(t *testing.T) {
 	t.Parallel()
 	_, conn := one(t, "postgres")
-	exec(t, conn, "CREATE TABLE t (id serial PRIMARY KEY)")
+	Exec(t, conn, "CREATE TABLE t (id serial PRIMARY KEY)")
 	p := plan(t, conn, autoinc.PlanOptions{Online: true})
 	_, err := autoinc.Apply(failpoint.WithHook(t.Context(), func(string) error { return errKilled }), conn, p, autoinc.ApplyOptions{})
 	for range 2 {
 		if err != nil && !errors.Is(err, errKilled) {
 			t.Fatal(err)
 		}
-		if err := autoinc.Undo(t.Context(), conn, p, autoinc.ApplyOptions{DryRun: true}); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.NoError(t, autoinc.Undo(t.Context(), conn, p, autoinc.ApplyOptions{DryRun: true}))
 		_, err = autoinc.Apply(t.Context(), conn, p, autoinc.ApplyOptions{})
 	}
 }

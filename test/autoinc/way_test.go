@@ -12,6 +12,7 @@ import (
 	"github.com/snowkey-go/snowkey/internal/failpoint"
 	"github.com/snowkey-go/snowkey/schema/autoinc"
 	"github.com/snowkey-go/snowkey/schema/catalog"
+	. "github.com/snowkey-go/snowkey/test/internal/reuse"
 )
 
 // A legacy writer reaches the end of 32 bits, and must be able to continue counting
@@ -21,27 +22,23 @@ func TestNearTheEnd(t *testing.T) {
 	const end = 1<<31 - 1
 	fewModes(t, func(t *testing.T, db dbtest.DB, options autoinc.PlanOptions) {
 		conn := db.Connect(t)
-		exec(t, conn, "CREATE TABLE t (id "+map[string]string{
+		Exec(t, conn, "CREATE TABLE t (id "+map[string]string{
 			"postgres": "serial PRIMARY KEY", "mysql": "INT AUTO_INCREMENT PRIMARY KEY", "sqlite": "INTEGER PRIMARY KEY",
 		}[db.Dialect]+", name varchar(20))", fmt.Sprintf("INSERT INTO t (id) VALUES (%d)", end-1))
 		if db.Dialect == "postgres" {
-			exec(t, conn, fmt.Sprintf("SELECT setval('t_id_seq', %d)", end-1),
+			Exec(t, conn, fmt.Sprintf("SELECT setval('t_id_seq', %d)", end-1),
 				fmt.Sprintf("CREATE TABLE u (id integer GENERATED ALWAYS AS IDENTITY (START WITH %d) PRIMARY KEY, name varchar(20))", end-1), "INSERT INTO u (name) VALUES ('before')")
 		}
 		p := plan(t, conn, options)
-		if _, err := autoinc.Apply(t.Context(), conn, p, autoinc.ApplyOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.Must(autoinc.Apply(t.Context(), conn, p, autoinc.ApplyOptions{}))(t)
 		for range 3 {
-			exec(t, conn, "INSERT INTO t (name) VALUES ('legacy')")
+			Exec(t, conn, "INSERT INTO t (name) VALUES ('legacy')")
 			if db.Dialect == "postgres" {
-				exec(t, conn, "INSERT INTO u (name) VALUES ('legacy')")
+				Exec(t, conn, "INSERT INTO u (name) VALUES ('legacy')")
 			}
 		}
 		last := func(table string) (last int64) {
-			if err := conn.QueryRow("SELECT max(id) FROM " + table).Scan(&last); err != nil {
-				t.Fatal(err)
-			}
+			dbtest.NoError(t, conn.QueryRow("SELECT max(id) FROM "+table).Scan(&last))
 			return last
 		}
 		if got := last("t"); got != end+2 {
@@ -60,24 +57,18 @@ func TestNearTheEnd(t *testing.T) {
 func TestOddPlans(t *testing.T) {
 	t.Parallel()
 	fewModes(t, func(t *testing.T, db dbtest.DB, options autoinc.PlanOptions) {
-		s := shop{DB: db, conn: db.Connect(t)}
-		s.q = func(name string) string {
-			mark := quotes[db.Dialect]
-			return mark + strings.ReplaceAll(name, mark, mark+mark) + mark
-		}
+		s := shop{DB: db, conn: db.Connect(t), q: Quote(db)}
 		schema := ""
 		switch db.Dialect {
 		case "postgres":
-			exec(t, s.conn, s.sql("CREATE SCHEMA [Sch\"e\\ma; --]"))
+			Exec(t, s.conn, s.sql("CREATE SCHEMA [Sch\"e\\ma; --]"))
 			schema = s.sql("[Sch\"e\\ma; --].")
 		case "mysql":
 			var own string
-			if err := s.conn.QueryRow("SELECT DATABASE()").Scan(&own); err != nil {
-				t.Fatal(err)
-			}
+			dbtest.NoError(t, s.conn.QueryRow("SELECT DATABASE()").Scan(&own))
 			name := own[len(own)-6:] + " odd; --`\"'\\"
-			exec(t, s.conn, s.sql("CREATE DATABASE [%s]", name))
-			t.Cleanup(func() { exec(t, s.conn, s.sql("DROP DATABASE [%s]", name)) })
+			Exec(t, s.conn, s.sql("CREATE DATABASE [%s]", name))
+			t.Cleanup(func() { Exec(t, s.conn, s.sql("DROP DATABASE [%s]", name)) })
 			options.Schemas = []string{own, name}
 			schema = s.sql("[%s].", name)
 		}
@@ -90,9 +81,9 @@ func TestOddPlans(t *testing.T) {
 			tables[3] = tables[3][8:]
 		}
 		for _, name := range tables {
-			exec(t, s.conn, s.sql("CREATE TABLE %s[%s] ([%[2]s] %s, [%s] varchar(20), [NEW] INT, FOREIGN KEY ([NEW]) REFERENCES %[1]s[%[2]s] ([%[2]s]))",
+			Exec(t, s.conn, s.sql("CREATE TABLE %s[%s] ([%[2]s] %s, [%s] varchar(20), [NEW] INT, FOREIGN KEY ([NEW]) REFERENCES %[1]s[%[2]s] ([%[2]s]))",
 				schema, name, counting, `na"me`+"`'"))
-			exec(t, s.conn, s.sql("INSERT INTO %s[%s] ([NEW]) VALUES (NULL)", schema, name), s.sql("INSERT INTO %s[%s] ([NEW]) VALUES (1)", schema, name))
+			Exec(t, s.conn, s.sql("INSERT INTO %s[%s] ([NEW]) VALUES (NULL)", schema, name), s.sql("INSERT INTO %s[%s] ([NEW]) VALUES (1)", schema, name))
 		}
 		p := plan(t, s.conn, options)
 		if keys := strings.Count(planText(t, p), "\n-- key: "); keys != len(tables) {
@@ -101,7 +92,7 @@ func TestOddPlans(t *testing.T) {
 		applyAll(t, s.conn, p, autoinc.ApplyOptions{})
 		prove(t, s.conn, p)
 		for _, name := range tables {
-			exec(t, s.conn, s.sql("INSERT INTO %s[%s] ([%[2]s], [NEW]) VALUES (7350000000000000001, 1)", schema, name))
+			Exec(t, s.conn, s.sql("INSERT INTO %s[%s] ([%[2]s], [NEW]) VALUES (7350000000000000001, 1)", schema, name))
 			for _, insert := range []string{"INSERT INTO %s[%s] ([NEW]) VALUES (1)", "INSERT INTO %s[%s] ([%[2]s]) VALUES (77)"} {
 				if _, err := s.conn.Exec(s.sql(insert, schema, name)); err == nil {
 					t.Errorf("%s: taken", s.sql(insert, schema, name))
@@ -123,6 +114,7 @@ func TestVerifyRefutes(t *testing.T) {
 			{"action", "ALTER TABLE orders DROP CONSTRAINT by_user; UPDATE orders SET user_id = 7 WHERE id = 7; ALTER TABLE orders ADD CONSTRAINT by_user FOREIGN KEY (user_id) REFERENCES [Us'er] ([Order])", "was ON UPDATE CASCADE ON DELETE CASCADE"},
 			{"default and width", "ALTER TABLE orders ALTER id SET DEFAULT 7; ALTER TABLE line DROP CONSTRAINT line_order_id_fkey; ALTER TABLE line ALTER order_id TYPE integer; ALTER TABLE line ADD CONSTRAINT line_order_id_fkey FOREIGN KEY (order_id) REFERENCES orders (id)", "has a default|does not hold 64 bits"},
 			{"counter and reference", "CREATE SEQUENCE s; ALTER TABLE orders ALTER id SET DEFAULT nextval('s'); ALTER TABLE orders DROP CONSTRAINT by_user", "still counts|not there any more"},
+			{"a child that was added later", "CREATE TABLE later (order_id integer REFERENCES orders)", "it is integer, which does not hold 64 bits"},
 		},
 		"mysql": {
 			{"width", "ALTER TABLE line DROP FOREIGN KEY line_ibfk_1; ALTER TABLE line MODIFY order_id INT UNSIGNED NOT NULL", "does not hold 64 bits"},
@@ -141,18 +133,16 @@ func TestVerifyRefutes(t *testing.T) {
 		s := newShop(t, db)
 		p := plan(t, s.conn, autoinc.PlanOptions{})
 		applyAll(t, s.conn, p, autoinc.ApplyOptions{})
-		if err := verify(t, s.conn, p).Err(); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.NoError(t, verify(t, s.conn, p).Err())
 		s.conn.SetMaxOpenConns(1)
-		exec(t, s.conn, "DELETE FROM line WHERE order_id = 7")
+		Exec(t, s.conn, "DELETE FROM line WHERE order_id = 7")
 		before := verdicts(t, verify(t, s.conn, p))
 		if !strings.Contains(before, "there are 49 rows, and there were 50") {
 			t.Errorf("a missing row is not told:\n%s", before)
 		}
 		for _, tc := range modesOf[db.Dialect] {
 			for statement := range strings.SplitSeq(tc.sql, "; ") {
-				exec(t, s.conn, s.sql("%s", statement))
+				Exec(t, s.conn, s.sql("%s", statement))
 			}
 			v := verify(t, s.conn, p)
 			if !errors.Is(v.Err(), autoinc.ErrRefuted) {
@@ -223,7 +213,7 @@ func killApply(t *testing.T, killer *sql.DB, db dbtest.DB) int {
 	if id == 0 {
 		return 0
 	}
-	exec(t, killer, fmt.Sprintf("KILL %d", id))
+	Exec(t, killer, fmt.Sprintf("KILL %d", id))
 	for number(t, killer, holder) == id { // KILL does not wait for the connection to end
 		time.Sleep(time.Millisecond)
 	}
@@ -257,14 +247,10 @@ func TestOneApply(t *testing.T) {
 			"sqlite":   "SELECT foreign_keys || ' ' || (SELECT legacy_alter_table FROM pragma_legacy_alter_table) FROM pragma_foreign_keys",
 		}[db.Dialect]
 		var was, is string
-		if err := other.QueryRow(settings).Scan(&was); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.NoError(t, other.QueryRow(settings).Scan(&was))
 		applyAll(t, s.conn, p, autoinc.ApplyOptions{})
 		verify(t, s.conn, p)
-		if err := s.conn.QueryRow(settings).Scan(&is); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.NoError(t, s.conn.QueryRow(settings).Scan(&is))
 		require(t, "the session", is, was)
 	})
 }
@@ -280,9 +266,7 @@ func TestFence(t *testing.T) {
 		s := newShop(t, db)
 		p := plan(t, s.conn, autoinc.PlanOptions{})
 		for range 3 {
-			if _, err := autoinc.Apply(t.Context(), s.conn, p, autoinc.ApplyOptions{}); err != nil {
-				t.Fatal(err)
-			}
+			dbtest.Must(autoinc.Apply(t.Context(), s.conn, p, autoinc.ApplyOptions{}))(t)
 		}
 		for _, insert := range []string{
 			"INSERT INTO orders (user_id) VALUES (1)",
@@ -294,9 +278,9 @@ func TestFence(t *testing.T) {
 				t.Errorf("%s: %v", insert, err)
 			}
 		}
-		exec(t, s.conn, "INSERT INTO orders (id, user_id) VALUES (7350000000000000001, 1)")
-		report := inspect(t, s.conn, catalog.Options{})
-		if next := key(t, report, "orders").Counter.Next; next != "7350000000000000002" {
+		Exec(t, s.conn, "INSERT INTO orders (id, user_id) VALUES (7350000000000000001, 1)")
+		report := Inspect(t, s.conn, catalog.Options{})
+		if next := Key(t, report, "orders").Counter.Next; next != "7350000000000000002" {
 			t.Errorf("the counter has not moved, and stands at %s: the fence is not needed any more", next)
 		}
 		// With the key in place and the fence up, it must still be possible to plan the
@@ -310,7 +294,7 @@ func TestFence(t *testing.T) {
 func TestGuardSeesOtherTriggers(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, open(t, "postgres"))
-	exec(t, s.conn,
+	Exec(t, s.conn,
 		"CREATE FUNCTION assign() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN NEW.id := 51; RETURN NEW; END'",
 		"CREATE TRIGGER zzzzz_assign BEFORE INSERT ON orders FOR EACH ROW EXECUTE FUNCTION assign()")
 	applyAll(t, s.conn, plan(t, s.conn, autoinc.PlanOptions{}), autoinc.ApplyOptions{})
@@ -326,11 +310,9 @@ func TestVerifyReadsTheRefusal(t *testing.T) {
 	s := newShop(t, open(t, "mysql"))
 	p := plan(t, s.conn, autoinc.PlanOptions{})
 	for _, phase := range []autoinc.PhaseName{autoinc.Widen, autoinc.Readers, autoinc.Fence, autoinc.SwitchOn, autoinc.Drop} {
-		if _, err := autoinc.Apply(t.Context(), s.conn, p, autoinc.ApplyOptions{Phase: phase}); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.Must(autoinc.Apply(t.Context(), s.conn, p, autoinc.ApplyOptions{Phase: phase}))(t)
 	}
-	exec(t, s.conn, "DROP TRIGGER snowkey_fence_orders", "ALTER TABLE orders ALTER total SET DEFAULT 7, ADD CHECK (total <> 7)")
+	Exec(t, s.conn, "DROP TRIGGER snowkey_fence_orders", "ALTER TABLE orders ALTER total SET DEFAULT 7, ADD CHECK (total <> 7)")
 	if got := verdicts(t, verify(t, s.conn, p)); !strings.Contains(got, "refused for another reason") {
 		t.Errorf("got\n%s", got)
 	}
@@ -344,7 +326,7 @@ func TestVerifyComparesForeignKeys(t *testing.T) {
 			break
 		}
 		s := newShop(t, open(t, "postgres"))
-		exec(t, s.conn,
+		Exec(t, s.conn,
 			"CREATE TABLE old (a int, b int)", "INSERT INTO old VALUES (1, 999)",
 			"ALTER TABLE old ADD CONSTRAINT a FOREIGN KEY (a) REFERENCES orders (id) DEFERRABLE INITIALLY DEFERRED",
 			"ALTER TABLE old ADD CONSTRAINT b FOREIGN KEY (b) REFERENCES orders (id) NOT VALID")
@@ -354,11 +336,11 @@ func TestVerifyComparesForeignKeys(t *testing.T) {
 		if got := verdicts(t, v); v.Err() != nil || !strings.Contains(got, "NOT VALID as it was before") {
 			t.Errorf("online %t: got\n%s", online, got)
 		}
-		exec(t, s.conn, "ALTER TABLE old ALTER CONSTRAINT a NOT DEFERRABLE")
+		Exec(t, s.conn, "ALTER TABLE old ALTER CONSTRAINT a NOT DEFERRABLE")
 		if got := verdicts(t, verify(t, s.conn, p)); !strings.Contains(got, "it is NOT DEFERRABLE, and was DEFERRABLE INITIALLY DEFERRED") {
 			t.Errorf("online %t: got\n%s", online, got)
 		}
-		exec(t, s.conn, "ALTER TABLE old DROP CONSTRAINT a",
+		Exec(t, s.conn, "ALTER TABLE old DROP CONSTRAINT a",
 			"ALTER TABLE old ADD CONSTRAINT a FOREIGN KEY (a) REFERENCES orders (id) ON DELETE CASCADE DEFERRABLE INITIALLY DEFERRED")
 		if got := verdicts(t, verify(t, s.conn, p)); !strings.Contains(got, "ON DELETE CASCADE, and was") {
 			t.Errorf("online %t: got\n%s", online, got)
@@ -386,7 +368,7 @@ func TestOrphansAreLookedForAgain(t *testing.T) {
 	if !errors.Is(err, errKilled) {
 		t.Fatal(err)
 	}
-	exec(t, s.conn, "SET SESSION foreign_key_checks = 0", "INSERT INTO line VALUES (999, 1, 1, 1)", "INSERT INTO orders (user_id) VALUES (998)", s.sql("UPDATE [Us'er] SET boss = 997 WHERE [Order] = 7"), "SET SESSION foreign_key_checks = 1")
+	Exec(t, s.conn, "SET SESSION foreign_key_checks = 0", "INSERT INTO line VALUES (999, 1, 1, 1)", "INSERT INTO orders (user_id) VALUES (998)", s.sql("UPDATE [Us'er] SET boss = 997 WHERE [Order] = 7"), "SET SESSION foreign_key_checks = 1")
 	err = unlocked(func() error { _, err := autoinc.Apply(t.Context(), s.conn, p, autoinc.ApplyOptions{}); return err })
 	if err == nil || !strings.Contains(err.Error(), "a row was found that should not exist") || !strings.Contains(err.Error(), "the query is: SELECT c.") {
 		t.Errorf("got %v", err)

@@ -244,6 +244,82 @@ func TestConflictAgain(t *testing.T) {
 	})
 }
 
+// pathed has a column that is derived from its key.
+type pathed struct {
+	bun.BaseModel `bun:"table:paths"`
+	sourced
+
+	ID   pk.ID  `bun:",pk"`
+	Name string `bun:",unique"`
+	Path string
+}
+
+func (p *pathed) BeforeAppendModel(_ context.Context, query bun.Query) error {
+	if _, ok := query.(*bun.InsertQuery); ok {
+		p.Path = "/" + p.ID.String()
+	}
+	return nil
+}
+
+// TestConflictDerivedColumn: BeforeAppendModel must see the keys of an INSERT that may skip
+// or merge rows.
+func TestConflictDerivedColumn(t *testing.T) {
+	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
+		e := open(t, about, (*pathed)(nil))
+		if e.isMySQL() {
+			return
+		}
+		ctx := e.context(t)
+		ada := pathed{Name: "ada"}
+		e.insert(t, &ada)
+		for name, set := range map[string]func(*bun.InsertQuery) *bun.InsertQuery{
+			"Ignore": returning("*", ignore),
+			"upsert": returning("*", func(q *bun.InsertQuery) *bun.InsertQuery {
+				if about.Dialect == "mysql" {
+					return q.On("DUPLICATE KEY UPDATE name = VALUES(name)")
+				}
+				return q.On("CONFLICT (name) DO UPDATE").Set("name = EXCLUDED.name")
+			}),
+		} {
+			t.Run(name, func(t *testing.T) {
+				one, some := pathed{Name: "one"}, []*pathed{{Name: "x"}, {Name: "ada"}, {Name: "y"}}
+				for _, rows := range []any{&one, &some} {
+					if _, err := set(e.NewInsert().Model(rows)).Exec(ctx); err != nil {
+						t.Fatal(err)
+					}
+				}
+				e.wantTable(t, "SELECT name, path FROM paths ORDER BY name", line("ada", "/"+ada.ID.String()), line("one", "/"+one.ID.String()),
+					line("x", "/"+some[0].ID.String()), line("y", "/"+some[len(some)-1].ID.String()))
+				again := pathed{Name: "ada"}
+				if _, err := set(e.NewInsert().Model(&again)).Exec(ctx); err != nil {
+					t.Fatal(err)
+				}
+				if again.ID != 0 && name == "Ignore" || again.ID != ada.ID && name == "upsert" {
+					t.Errorf("the key is %d, and in the table %d", again.ID, ada.ID)
+				}
+				e.exec(t, "DELETE FROM paths WHERE name <> 'ada'")
+			})
+		}
+	})
+}
+
+// TestRepeatedRow: a row that is in a call a second time must be refused by name.
+func TestRepeatedRow(t *testing.T) {
+	e := open(t, dbtest.SQLite(t), (*user)(nil))
+	a, b := &user{Name: "a"}, &user{Name: "b"}
+	for _, set := range []func(*bun.InsertQuery) *bun.InsertQuery{
+		func(q *bun.InsertQuery) *bun.InsertQuery { return q },
+		returning("*", ignore),
+	} {
+		us := []*user{a, {ID: idA, Name: "c"}, b, a}
+		_, err := set(e.NewInsert().Model(&us)).Exec(e.context(t))
+		wantRowError(t, err, 0, "is in the call a second time")
+		if a.ID != 0 || b.ID != 0 {
+			t.Errorf("the keys are %d and %d", a.ID, b.ID)
+		}
+	}
+}
+
 // TestConflictRefused: a query that was refused must not set any keys.
 func TestConflictRefused(t *testing.T) {
 	each(t, func(t *testing.T, e *env, ctx context.Context, ada pk.ID) {

@@ -4,165 +4,121 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/schema/catalog"
-	"github.com/snowkey-go/snowkey/test/internal/reuse"
+	. "github.com/snowkey-go/snowkey/test/internal/reuse"
 )
 
-// differences returns the error as what Compare returns, and otherwise ends the test.
-func differences(t *testing.T, err error) *catalog.MismatchError {
-	t.Helper()
-	e, ok := errors.AsType[*catalog.MismatchError](err)
-	if !ok {
-		t.Fatalf("got %v, want a *MismatchError", err)
-	}
-	return e
+// A comparison is of one column.
+type comparison struct {
+	only   string // the dialect; empty for all
+	before string // is executed first
+	field  catalog.Field
+	want   string // the kinds of the findings
 }
 
-// A field must find its column under all names that the server considers equal, no
-// matter what characters they contain, but not under any other name.
-func TestCompareNames(t *testing.T) {
-	reuse.Each(t, func(t *testing.T, db dbtest.DB) {
+// column returns a field for a column that the table below describes as schema.table.column.
+func column(name string) catalog.Field {
+	parts := strings.Split(name, ".")
+	f := catalog.Field{Model: "shop." + name, Table: catalog.Name{Name: parts[len(parts)-2]}, Column: parts[len(parts)-1]}
+	if len(parts) == 3 {
+		f.Table.Schema = parts[0]
+	}
+	return f
+}
+
+func foreign(f catalog.Field) catalog.Field { f.Foreign = true; return f }
+
+func unsigned(f catalog.Field) catalog.Field { f.Unsigned = true; return f }
+
+func text20(f catalog.Field) catalog.Field { f.Text, f.Size = true, 20; return foreign(f) }
+
+const oddTable, oddColumn = `Or"de` + "`r's; DROP", "Önder Ключ"
+
+var comparisons = []comparison{
+	// A field finds its column under all names that the server considers equal, no matter
+	// what characters they contain, but not under any other name.
+	{field: column(oddTable + "." + oddColumn)},
+	{only: "postgres", field: column(oddTable + ".SELECT"), want: "blocker:missing-column"},
+	{only: "mysql", field: column(oddTable + ".SELECT"), want: "blocker:narrow-key"},
+	{only: "sqlite", field: column(oddTable + ".SELECT")},
+	{field: column(oddTable + "'.id"), want: "blocker:missing-table"},
+	{field: column("%.id"), want: "blocker:missing-table"},
+	{field: column("no'where." + oddTable + "." + oddColumn), want: "blocker:missing-table"},
+	{field: column(".id"), want: "blocker:missing-table"},
+
+	// The columns of a view have types, but none of them count.
+	{field: column("v.id")},
+	{only: "postgres", field: foreign(column("v.narrow")), want: "blocker:narrow-child"},
+	{only: "mysql", field: foreign(column("v.narrow")), want: "blocker:narrow-child"},
+
+	// If a table isn't qualified, it is the same one that a query would find.
+	{only: "postgres", before: "SET search_path = first, second", field: column("t.id"), want: "blocker:narrow-key"},
+	{only: "postgres", before: "SET search_path = second, first", field: column("t.id")},
+	{only: "postgres", before: "SET search_path = nowhere, second", field: column("t.id")},
+	{only: "sqlite", field: column("t.ID")},
+	{only: "sqlite", field: column("U.id"), want: "blocker:still-counts"},
+	{only: "sqlite", field: column("OTHER.T.ID"), want: "blocker:still-counts"},
+
+	// Partitions count along with their table.
+	{only: "postgres", before: "RESET search_path", field: column("whole.id"), want: "warning:still-counts"},
+	{only: "postgres", field: column("part.id"), want: "warning:still-counts"},
+	{only: "postgres", field: column("of_domain.id"), want: "blocker:narrow-key"},
+
+	// A column holds the longest key, also if it references the key and no model has it.
+	{only: "postgres", field: column("parent.id"), want: "blocker:narrow-child"},
+	{only: "postgres", field: text20(column("parent.exact"))},
+	{only: "postgres", field: text20(column("parent.short")), want: "blocker:narrow-child"},
+
+	{only: "mysql", field: unsigned(column("signs.plus"))},
+	{only: "mysql", field: column("signs.plus"), want: "warning:sign-mismatch"},
+	{only: "mysql", field: column("signs.minus")},
+	{only: "mysql", field: unsigned(column("signs.minus")), want: "warning:sign-mismatch"},
+}
+
+func TestCompare(t *testing.T) {
+	setup := map[string][]string{
+		"postgres": {
+			"CREATE SCHEMA first", "CREATE SCHEMA second", "CREATE TABLE first.t (id integer PRIMARY KEY)", "CREATE TABLE second.t (id bigint PRIMARY KEY)",
+			"CREATE TABLE whole (id bigserial, PRIMARY KEY (id)) PARTITION BY RANGE (id)", "CREATE TABLE part PARTITION OF whole FOR VALUES FROM (0) TO (1000)",
+			"CREATE DOMAIN small AS integer", "CREATE TABLE of_domain (id small PRIMARY KEY)",
+			"CREATE TABLE parent (id bigint PRIMARY KEY, exact varchar(20), short varchar(19))", "CREATE TABLE child (parent_id integer REFERENCES parent)", "CREATE INDEX ON child (parent_id)",
+		},
+		"mysql":  {"CREATE TABLE signs (plus bigint unsigned NOT NULL PRIMARY KEY, minus bigint)"},
+		"sqlite": {"ATTACH ':memory:' AS other", "CREATE TABLE other.t (id INTEGER PRIMARY KEY)", "CREATE TABLE main.T (id BIGINT NOT NULL PRIMARY KEY)", "CREATE TABLE other.u (id INTEGER PRIMARY KEY)"},
+	}
+	Each(t, func(t *testing.T, db dbtest.DB) {
 		conn := db.Connect(t)
-		q := func(name string) string {
-			mark := quotes[db.Dialect]
-			return mark + strings.ReplaceAll(name, mark, mark+mark) + mark
-		}
-		table, column := `Or"de`+"`r's; DROP", "Önder Ключ"
-		exec(t, conn, fmt.Sprintf("CREATE TABLE %s (%s bigint NOT NULL PRIMARY KEY, %s smallint)", q(table), q(column), q("select")))
-		field := catalog.Field{Model: "shop.Order.ID", Table: catalog.Name{Name: table}, Column: column}
-		if err := catalog.Compare(t.Context(), conn, []catalog.Field{field}); err != nil {
-			t.Errorf("of a column that fits: %v", err)
-		}
-
-		folded := field
-		folded.Column = "SELECT"
-		wants := map[string]string{"postgres": "blocker:missing-column", "mysql": "blocker:narrow-key", "sqlite": ""}
-		err := catalog.Compare(t.Context(), conn, []catalog.Field{folded})
-		if want := wants[db.Dialect]; want == "" && err != nil || want != "" && kinds(differences(t, err).Findings) != want {
-			t.Errorf("of the column in upper case: %v, want %q", err, wants[db.Dialect])
-		}
-
-		for _, wrong := range []catalog.Name{{Name: table + "'"}, {Name: "%"}, {Schema: "no'where", Name: table}, {}} {
-			field.Table = wrong
-			e := differences(t, catalog.Compare(t.Context(), conn, []catalog.Field{field, field}))
-			if kinds(e.Findings) != "blocker:missing-table" || len(e.Findings) != 1 || !strings.Contains(e.Error(), q(wrong.Name)) {
-				t.Errorf("of the table %q: %v", wrong, e)
-			}
-		}
-	})
-}
-
-// If a table isn't qualified, it must be the same one that a query would find.
-func TestCompareSearchPath(t *testing.T) {
-	t.Parallel()
-	t.Run("postgres", func(t *testing.T) {
-		conn := reuse.Open(t, "postgres").Connect(t)
 		conn.SetMaxOpenConns(1)
-		exec(t, conn, `CREATE SCHEMA first`, `CREATE SCHEMA second`,
-			`CREATE TABLE first.t (id integer PRIMARY KEY)`, `CREATE TABLE second.t (id bigint PRIMARY KEY)`)
-		for path, narrow := range map[string]bool{"first, second": true, "second, first": false, "nowhere, second": false} {
-			exec(t, conn, "SET search_path = "+path)
-			err := catalog.Compare(t.Context(), conn, []catalog.Field{{Model: "t", Table: catalog.Name{Name: "t"}, Column: "id"}})
-			if narrow && kinds(differences(t, err).Findings) != "blocker:narrow-key" || !narrow && err != nil {
-				t.Errorf("with %s: %v", path, err)
+		q := Quote(db)
+		Exec(t, conn, fmt.Sprintf("CREATE TABLE %s (%s bigint NOT NULL PRIMARY KEY, %s smallint)", q(oddTable), q(oddColumn), q("select")),
+			"CREATE TABLE narrow (id bigint NOT NULL PRIMARY KEY, narrow smallint)", "CREATE VIEW v AS SELECT id, narrow FROM narrow")
+		Exec(t, conn, setup[db.Dialect]...)
+		for _, tt := range comparisons {
+			if tt.only != "" && tt.only != db.Dialect {
+				continue
+			}
+			if tt.before != "" {
+				Exec(t, conn, tt.before)
+			}
+			err := catalog.Compare(t.Context(), conn, []catalog.Field{tt.field, tt.field})
+			if tt.want == "" {
+				if err != nil {
+					t.Errorf("%+v: %v", tt, err)
+				}
+				continue
+			}
+			e := Differences(t, err)
+			missing := strings.Contains(tt.want, "missing-table") && (len(e.Findings) != 1 || !strings.Contains(e.Error(), q(tt.field.Table.Name)))
+			if Kinds(e.Findings) != tt.want || missing {
+				t.Errorf("%+v: %v", tt, e)
 			}
 		}
 	})
-	t.Run("sqlite", func(t *testing.T) {
-		conn := dbtest.SQLite(t).Connect(t)
-		conn.SetMaxOpenConns(1)
-		exec(t, conn, "ATTACH '"+filepath.Join(t.TempDir(), "other.db")+"' AS other",
-			`CREATE TABLE other.t (id INTEGER PRIMARY KEY)`, `CREATE TABLE main.T (id BIGINT NOT NULL PRIMARY KEY)`, `CREATE TABLE other.u (id INTEGER PRIMARY KEY)`)
-		for _, tc := range []struct {
-			table  catalog.Name
-			counts bool
-		}{
-			{catalog.Name{Name: "t"}, false},
-			{catalog.Name{Name: "U"}, true},
-			{catalog.Name{Schema: "OTHER", Name: "T"}, true},
-		} {
-			err := catalog.Compare(t.Context(), conn, []catalog.Field{{Model: "t", Table: tc.table, Column: "ID"}})
-			if tc.counts && kinds(differences(t, err).Findings) != "blocker:still-counts" || !tc.counts && err != nil {
-				t.Errorf("of %v: %v", tc.table, err)
-			}
-		}
-	})
-}
-
-// A model can be based on a view. The columns of a view have types, but none of them
-// count.
-func TestCompareView(t *testing.T) {
-	reuse.Each(t, func(t *testing.T, db dbtest.DB) {
-		conn := db.Connect(t)
-		exec(t, conn, "CREATE TABLE t (id bigint NOT NULL PRIMARY KEY, narrow smallint)", "CREATE VIEW v AS SELECT id, narrow FROM t")
-		field := catalog.Field{Model: "v.ID", Table: catalog.Name{Name: "v"}, Column: "id"}
-		if err := catalog.Compare(t.Context(), conn, []catalog.Field{field}); err != nil {
-			t.Errorf("of a view that fits: %v", err)
-		}
-		field.Column, field.Foreign = "narrow", true
-		if db.Dialect == "sqlite" {
-			return
-		}
-		if e := differences(t, catalog.Compare(t.Context(), conn, []catalog.Field{field})); kinds(e.Findings) != "blocker:narrow-child" {
-			t.Errorf("got %v", e)
-		}
-	})
-}
-
-// Partitions count along with their table, and so do tables that inherit.
-func TestComparePartition(t *testing.T) {
-	t.Parallel()
-	conn := reuse.Open(t, "postgres").Connect(t)
-	exec(t, conn, `CREATE TABLE parent (id bigserial, PRIMARY KEY (id)) PARTITION BY RANGE (id)`,
-		`CREATE TABLE part PARTITION OF parent FOR VALUES FROM (0) TO (1000)`,
-		`CREATE DOMAIN small AS integer`, `CREATE TABLE of_domain (id small PRIMARY KEY)`)
-	for table, want := range map[string]string{"parent": "warning:still-counts", "part": "warning:still-counts", "of_domain": "blocker:narrow-key"} {
-		e := differences(t, catalog.Compare(t.Context(), conn, []catalog.Field{{Model: "m", Table: catalog.Name{Name: table}, Column: "id"}}))
-		if kinds(e.Findings) != want {
-			t.Errorf("%s: %v", table, e)
-		}
-	}
-}
-
-// A column that holds a key must hold the longest one, also if it references the key and
-// no model has it.
-func TestCompareSizes(t *testing.T) {
-	conn := reuse.Open(t, "postgres").Connect(t)
-	exec(t, conn, `CREATE TABLE parent (id bigint PRIMARY KEY, exact varchar(20), short varchar(19))`,
-		`CREATE TABLE child (parent_id integer REFERENCES parent)`, `CREATE INDEX ON child (parent_id)`)
-	field := catalog.Field{Model: "Parent.ID", Table: catalog.Name{Name: "parent"}, Column: "id"}
-	if e := differences(t, catalog.Compare(t.Context(), conn, []catalog.Field{field})); kinds(e.Findings) != "blocker:narrow-child" {
-		t.Errorf("of a key that an integer references: %v", e)
-	}
-	field.Text, field.Size, field.Foreign, field.Column = true, 20, true, "exact"
-	if err := catalog.Compare(t.Context(), conn, []catalog.Field{field}); err != nil {
-		t.Errorf("of a text of 20 characters: %v", err)
-	}
-	field.Column = "short"
-	if e := differences(t, catalog.Compare(t.Context(), conn, []catalog.Field{field})); kinds(e.Findings) != "blocker:narrow-child" {
-		t.Errorf("of a text of 19 characters: %v", e)
-	}
-}
-
-func TestCompareSigns(t *testing.T) {
-	conn := dbtest.MySQL(t).Connect(t)
-	exec(t, conn, "CREATE TABLE t (plus bigint unsigned NOT NULL PRIMARY KEY, minus bigint)")
-	for column, unsigned := range map[string]bool{"plus": true, "minus": false} {
-		field := catalog.Field{Model: "T." + column, Table: catalog.Name{Name: "t"}, Column: column, Unsigned: unsigned}
-		if err := catalog.Compare(t.Context(), conn, []catalog.Field{field}); err != nil {
-			t.Errorf("%s: %v", column, err)
-		}
-		field.Unsigned = !unsigned
-		if e := differences(t, catalog.Compare(t.Context(), conn, []catalog.Field{field})); kinds(e.Findings) != "warning:sign-mismatch" {
-			t.Errorf("%s: %v", column, e)
-		}
-	}
 }
 
 // If an account has no privileges beyond what it needs for its work, there must be no
@@ -172,12 +128,10 @@ func TestCompareAsApplication(t *testing.T) {
 	db := dbtest.MySQL(t)
 	conn := db.Connect(t)
 	var database string
-	if err := conn.QueryRow("SELECT DATABASE()").Scan(&database); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.NoError(t, conn.QueryRow("SELECT DATABASE()").Scan(&database))
 	account := "a" + strings.ReplaceAll(database, "_", "")
 	account = account[:min(len(account), 30)]
-	exec(t, conn, "CREATE TABLE t (id BIGINT PRIMARY KEY)", "CREATE TABLE u (id INT PRIMARY KEY)",
+	Exec(t, conn, "CREATE TABLE t (id BIGINT PRIMARY KEY)", "CREATE TABLE u (id INT PRIMARY KEY)",
 		fmt.Sprintf("CREATE USER '%s'@'%%' IDENTIFIED BY 'x'", account),
 		fmt.Sprintf("GRANT SELECT, INSERT, UPDATE ON `%s`.* TO '%s'@'%%'", database, account))
 	t.Cleanup(func() { _, _ = conn.Exec(fmt.Sprintf("DROP USER '%s'@'%%'", account)) })
@@ -187,7 +141,7 @@ func TestCompareAsApplication(t *testing.T) {
 		t.Error(err)
 	}
 	field.Table.Name = "u"
-	if e := differences(t, catalog.Compare(t.Context(), app, []catalog.Field{field})); kinds(e.Findings) != "blocker:narrow-key" {
+	if e := Differences(t, catalog.Compare(t.Context(), app, []catalog.Field{field})); Kinds(e.Findings) != "blocker:narrow-key" {
 		t.Error(e)
 	}
 }
@@ -195,9 +149,9 @@ func TestCompareAsApplication(t *testing.T) {
 // A program may start while other tables are being altered or their sequences dropped.
 func TestCompareBesideChanges(t *testing.T) {
 	t.Parallel()
-	db := reuse.Open(t, "postgres")
+	db := Open(t, "postgres")
 	conn := db.Connect(t)
-	exec(t, conn, "CREATE TABLE t (id bigint PRIMARY KEY)")
+	Exec(t, conn, "CREATE TABLE t (id bigint PRIMARY KEY)")
 	other := db.Connect(t)
 	stop := make(chan struct{})
 	var running sync.WaitGroup
@@ -230,7 +184,7 @@ func TestCompareErrors(t *testing.T) {
 	if err := catalog.Compare(t.Context(), nil, fields); err == nil || !strings.HasPrefix(err.Error(), "catalog: there is no database") {
 		t.Errorf("of no database: %v", err)
 	}
-	reuse.Each(t, func(t *testing.T, db dbtest.DB) {
+	Each(t, func(t *testing.T, db dbtest.DB) {
 		conn := db.Connect(t)
 		conn.SetMaxOpenConns(1)
 		if err := catalog.Compare(t.Context(), conn, nil); err != nil {
@@ -242,10 +196,10 @@ func TestCompareErrors(t *testing.T) {
 			t.Errorf("with an ended context: %v", err)
 		}
 		counting := map[string]string{"postgres": "bigserial", "mysql": "BIGINT AUTO_INCREMENT", "sqlite": "INTEGER"}[db.Dialect]
-		exec(t, conn, "CREATE TABLE t (id "+counting+" PRIMARY KEY)")
+		Exec(t, conn, "CREATE TABLE t (id "+counting+" PRIMARY KEY)")
 		missing := fields[0]
 		missing.Table.Name = "u"
-		e := differences(t, catalog.Compare(t.Context(), conn, append(fields, missing)))
+		e := Differences(t, catalog.Compare(t.Context(), conn, append(fields, missing)))
 		if got := e.Error(); strings.Contains(got, "\x1b") || strings.Count(got, "\n") != 4 || !strings.Contains(got, ", 2 findings:") {
 			t.Errorf("the error is %q", got)
 		}
@@ -254,7 +208,7 @@ func TestCompareErrors(t *testing.T) {
 		}
 		// On Postgres, a counter and a generator don't interfere with each other.
 		worst := map[string]catalog.Severity{"postgres": catalog.Warning, "mysql": catalog.Blocker, "sqlite": catalog.Blocker}[db.Dialect]
-		if e = differences(t, catalog.Compare(t.Context(), conn, fields)); e.Severity() != worst {
+		if e = Differences(t, catalog.Compare(t.Context(), conn, fields)); e.Severity() != worst {
 			t.Errorf("a counter is a %s, want a %s", e.Severity(), worst)
 		}
 		if n := conn.Stats().InUse; n != 0 {

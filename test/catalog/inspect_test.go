@@ -16,63 +16,22 @@ import (
 
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/schema/catalog"
-	"github.com/snowkey-go/snowkey/test/internal/reuse"
+	. "github.com/snowkey-go/snowkey/test/internal/reuse"
 )
 
-func TestMain(m *testing.M) { reuse.Main(m) }
-
-func exec(t *testing.T, conn *sql.DB, statements ...string) {
-	t.Helper()
-	for _, statement := range statements {
-		if _, err := conn.Exec(statement); err != nil {
-			t.Fatalf("%s: %v", statement, err)
-		}
-	}
-}
-
-func inspect(t *testing.T, conn *sql.DB, options catalog.Options) catalog.Report {
-	t.Helper()
-	report, err := catalog.Inspect(t.Context(), conn, options)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return report
-}
-
-// key returns the key of the named table, in whichever schema the table is.
-func key(t *testing.T, report catalog.Report, table string) catalog.Key {
-	t.Helper()
-	i := slices.IndexFunc(report.Keys, func(k catalog.Key) bool { return k.Column.Table.Name == table })
-	if i < 0 {
-		t.Fatalf("no key of %q in %s", table, text(t, report))
-	}
-	return report.Keys[i]
-}
+func TestMain(m *testing.M) { Main(m) }
 
 func text(t *testing.T, report catalog.Report) string {
 	t.Helper()
 	var b strings.Builder
-	if err := report.WriteText(&b); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.NoError(t, report.WriteText(&b))
 	return b.String()
-}
-
-// kinds returns the findings of a key as severity:kind, in order and without
-// repetitions.
-func kinds(findings []catalog.Finding) string {
-	var all []string
-	for _, f := range findings {
-		all = append(all, fmt.Sprintf("%s:%s", f.Severity, f.Kind))
-	}
-	slices.Sort(all)
-	return strings.Join(slices.Compact(all), " ")
 }
 
 func requireKinds(t *testing.T, k catalog.Key, want ...string) {
 	t.Helper()
 	slices.Sort(want)
-	if got := kinds(k.Findings); got != strings.Join(want, " ") {
+	if got := Kinds(k.Findings); got != strings.Join(want, " ") {
 		t.Errorf("%s: findings\n%s\nwant\n%s", k.Column.Table.Name, got, strings.Join(want, " "))
 	}
 }
@@ -111,8 +70,8 @@ func require(t *testing.T, what, got, want string) {
 }
 
 func TestEmptyDatabase(t *testing.T) {
-	reuse.Each(t, func(t *testing.T, db dbtest.DB) {
-		report := inspect(t, db.Connect(t), catalog.Options{})
+	Each(t, func(t *testing.T, db dbtest.DB) {
+		report := Inspect(t, db.Connect(t), catalog.Options{})
 		if len(report.Keys) != 0 || len(report.Findings) != 0 || len(report.Schemas) == 0 {
 			t.Errorf("got %+v", report)
 		}
@@ -129,7 +88,7 @@ func TestErrors(t *testing.T) {
 	if _, err := catalog.Inspect(t.Context(), nil, catalog.Options{}); err == nil || !strings.HasPrefix(err.Error(), "catalog: there is no database") {
 		t.Errorf("of no database: %v", err)
 	}
-	reuse.Each(t, func(t *testing.T, db dbtest.DB) {
+	Each(t, func(t *testing.T, db dbtest.DB) {
 		conn := db.Connect(t)
 		_, err := catalog.Inspect(t.Context(), conn, catalog.Options{Schemas: []string{"Nowhere; --"}})
 		if !errors.Is(err, catalog.ErrSchema) || !strings.Contains(err.Error(), `"Nowhere; --"; there are ["`) {
@@ -158,21 +117,19 @@ func TestErrors(t *testing.T) {
 
 // A single connection is enough, and its settings must be unchanged afterwards.
 func TestOneConnection(t *testing.T) {
-	reuse.Each(t, func(t *testing.T, db dbtest.DB) {
+	Each(t, func(t *testing.T, db dbtest.DB) {
 		conn := db.Connect(t)
 		conn.SetMaxOpenConns(1)
 		setting := func() (value int) {
-			if err := conn.QueryRow("SELECT @@SESSION.information_schema_stats_expiry").Scan(&value); err != nil {
-				t.Fatal(err)
-			}
+			dbtest.NoError(t, conn.QueryRow("SELECT @@SESSION.information_schema_stats_expiry").Scan(&value))
 			return value
 		}
 		mysql := db.Dialect == "mysql" && !db.MariaDB
 		if mysql {
-			exec(t, conn, "SET SESSION information_schema_stats_expiry = 123")
+			Exec(t, conn, "SET SESSION information_schema_stats_expiry = 123")
 		}
-		inspect(t, conn, catalog.Options{})
-		inspect(t, conn, catalog.Options{})
+		Inspect(t, conn, catalog.Options{})
+		Inspect(t, conn, catalog.Options{})
 		if mysql && setting() != 123 {
 			t.Error("the session's setting is not what it was")
 		}
@@ -182,18 +139,13 @@ func TestOneConnection(t *testing.T) {
 	})
 }
 
-var quotes = map[string]string{"postgres": `"`, "sqlite": `"`, "mysql": "`"}
-
 // This is a schema with odd names, which all databases can create. Inspect must find
 // the key and its children, which include a self-reference, a composite foreign key and
 // a shared one.
 func TestOddNames(t *testing.T) {
-	reuse.Each(t, func(t *testing.T, db dbtest.DB) {
+	Each(t, func(t *testing.T, db dbtest.DB) {
 		conn := db.Connect(t)
-		q := func(name string) string {
-			mark := quotes[db.Dialect]
-			return mark + strings.ReplaceAll(name, mark, mark+mark) + mark
-		}
+		q := Quote(db)
 		table, id := `Or"de`+"`r's; DROP", "Önder Ключ"
 		counting := map[string]string{
 			"postgres": "integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY",
@@ -201,7 +153,7 @@ func TestOddNames(t *testing.T) {
 			"sqlite":   "INTEGER PRIMARY KEY AUTOINCREMENT",
 		}[db.Dialect]
 		integer := map[string]string{"postgres": "integer", "mysql": "INT", "sqlite": "INTEGER"}[db.Dialect]
-		exec(t, conn,
+		Exec(t, conn,
 			fmt.Sprintf("CREATE TABLE %[1]s (%[2]s %[3]s, %[4]s %[5]s, tenant %[5]s NOT NULL DEFAULT 1, UNIQUE (tenant, %[2]s), FOREIGN KEY (%[4]s) REFERENCES %[1]s (%[2]s))",
 				q(table), q(id), counting, q("select"), integer),
 			fmt.Sprintf("CREATE TABLE %s (%s %s PRIMARY KEY, FOREIGN KEY (%[2]s) REFERENCES %[4]s (%[5]s))", q("Group"), q("from"), integer, q(table), q(id)),
@@ -211,8 +163,8 @@ func TestOddNames(t *testing.T) {
 			fmt.Sprintf("INSERT INTO %s (tenant) VALUES (1)", q(table)),
 			fmt.Sprintf("INSERT INTO %s (tenant) VALUES (1)", q(table)),
 		)
-		report := inspect(t, conn, catalog.Options{})
-		k := key(t, report, table)
+		report := Inspect(t, conn, catalog.Options{})
+		k := Key(t, report, table)
 		require(t, "column", k.Column.Name, id)
 		require(t, "children", children(k), "Group.from "+table+".select a.b.c d order_lines.o")
 		require(t, "views", views(k), "V\n\x1b[2J")
@@ -232,56 +184,21 @@ func TestOddNames(t *testing.T) {
 	})
 }
 
-func TestHundredTables(t *testing.T) {
-	reuse.Each(t, func(t *testing.T, db dbtest.DB) {
-		conn := db.Connect(t)
-		counting := map[string]string{
-			"postgres": "bigserial PRIMARY KEY",
-			"mysql":    "BIGINT AUTO_INCREMENT PRIMARY KEY",
-			"sqlite":   "INTEGER PRIMARY KEY",
-		}[db.Dialect]
-		integer := map[string]string{"postgres": "bigint", "mysql": "BIGINT", "sqlite": "INTEGER"}[db.Dialect]
-		for i := range 100 {
-			exec(t, conn, fmt.Sprintf("CREATE TABLE t%02d (id %s, up %s, FOREIGN KEY (up) REFERENCES t%02d (id))", i, counting, integer, max(i-1, 0)))
-		}
-		report := inspect(t, conn, catalog.Options{})
-		if len(report.Keys) != 100 {
-			t.Fatalf("%d keys", len(report.Keys))
-		}
-		for i, k := range report.Keys {
-			require(t, "order", k.Column.Table.Name, fmt.Sprintf("t%02d", i))
-			want := fmt.Sprintf("t%02d.up", i+1)
-			switch i {
-			case 0:
-				want = "t00.up t01.up"
-			case 99:
-				want = ""
-			}
-			require(t, "children", children(k), want)
-		}
-	})
-}
-
 // Reading JSON back must result in exactly the report that was written.
 func TestJSON(t *testing.T) {
 	t.Parallel()
 	db := dbtest.SQLite(t)
 	conn := db.Connect(t)
-	exec(t, conn, "CREATE TABLE t (id INTEGER PRIMARY KEY AUTOINCREMENT)", "INSERT INTO t VALUES (9007199254740993)")
-	report := inspect(t, conn, catalog.Options{})
-	data, err := json.Marshal(report)
-	if err != nil {
-		t.Fatal(err)
-	}
+	Exec(t, conn, "CREATE TABLE t (id INTEGER PRIMARY KEY AUTOINCREMENT)", "INSERT INTO t VALUES (9007199254740993)")
+	report := Inspect(t, conn, catalog.Options{})
+	data := dbtest.Must(json.Marshal(report))(t)
 	for _, part := range []string{`"next":"9007199254740994"`, `"mechanism":"autoincrement"`, `"severity":"blocker"`, `"kind":"jumped"`} {
 		if !strings.Contains(string(data), part) {
 			t.Errorf("%s is missing in %s", part, data)
 		}
 	}
 	var back catalog.Report
-	if err := json.Unmarshal(data, &back); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.NoError(t, json.Unmarshal(data, &back))
 	require(t, "text of what was read back", text(t, back), text(t, report))
 }
 

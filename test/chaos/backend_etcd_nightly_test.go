@@ -39,9 +39,9 @@ func dialEtcd(endpoints ...string) (*clientv3.Client, error) {
 
 // An etcdCluster has three members. Faults happen to the leader.
 type etcdCluster struct {
-	members []*dbtest.Running
+	members []*dbtest.Process
 	client  *clientv3.Client
-	struck  *dbtest.Running // the member that was killed or stopped last
+	struck  *dbtest.Process // the member that was killed or stopped last
 }
 
 func startEtcd(t dbtest.TB) server {
@@ -60,7 +60,7 @@ func startEtcd(t dbtest.TB) server {
 	}
 	return server{
 		text: strings.Join(addresses, ","), addresses: addresses,
-		kill:   func() error { return c.strike((*dbtest.Running).Kill) },
+		kill:   func() error { return c.strike((*dbtest.Process).Kill) },
 		start:  func() error { return errors.Join(c.struck.Start(), c.ready()) },
 		stop:   func() error { return c.strike(stopEtcd) },
 		resume: func() error { return errors.Join(c.struck.Signal(syscall.SIGCONT), c.ready()) },
@@ -91,10 +91,10 @@ func startEtcd(t dbtest.TB) server {
 	}
 }
 
-func stopEtcd(m *dbtest.Running) error { return m.Signal(syscall.SIGSTOP) }
+func stopEtcd(m *dbtest.Process) error { return m.Signal(syscall.SIGSTOP) }
 
 // strike does something to the leader.
-func (c *etcdCluster) strike(do func(*dbtest.Running) error) error {
+func (c *etcdCluster) strike(do func(*dbtest.Process) error) error {
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
 		for _, m := range c.members {
 			ctx, cancel := context.WithTimeout(context.Background(), time.Second)

@@ -29,7 +29,7 @@ var redisBackend = backend{
 }
 
 // A redisPair is a primary with a replica. A failover swaps the two.
-type redisPair struct{ primary, replica *dbtest.Running }
+type redisPair struct{ primary, replica *dbtest.Process }
 
 func startRedis(t dbtest.TB) server { return startRedisPair(t).server() }
 

@@ -75,113 +75,72 @@ var suites = []string{"lease/leasetest", "idgen/segment/segmenttest", "idgen/idg
 // exampleClient is the ent client shared by the examples.
 const exampleClient = "examples/ent/ent"
 
-// A rule returns those imports of p that it forbids. The path is relative to the
+// check returns those imports of p that the rules forbid. The path is relative to the
 // module, and standard reports whether a package is part of the standard library.
-type rule func(path string, p listed, standard func(string) bool) []string
-
-var rules = []rule{
-	standardLibraryOnly,
-	oneORM,
-	noLeaseNorOtherIntegration,
-	noMigration,
-	noTesting,
-	noProgram,
-	noTestServers,
-	noClusters,
-}
-
-func standardLibraryOnly(path string, p listed, standard func(string) bool) []string {
-	tree := treeOf(path, selfContained)
-	if tree == "" {
-		return nil
+func check(path string, p listed, standard func(string) bool) (violations []string) {
+	forbid := func(deps []string, reason string, bad func(dep, ours string) bool) {
+		for _, dep := range deps {
+			ours, ok := strings.CutPrefix(dep+"/", module+"/")
+			if ours = strings.TrimSuffix(ours, "/"); !ok {
+				ours = "-" // a package of another module
+			}
+			if bad(dep, ours) {
+				violations = append(violations, dep+": "+reason)
+			}
+		}
 	}
-	if clients := storeClients[path]; clients != nil { // a client imports other modules, so we look at direct imports
-		return pick(p.Imports, func(dep string) (string, bool) {
-			internal := strings.TrimPrefix(dep, module+"/internal/")
-			return "this store imports the standard library and its client only", !standard(dep) && treeOf(dep, clients) == "" &&
-				!within(dep, module+"/"+tree) && treeOf(strings.TrimPrefix(dep, module+"/"), shared[tree]) == "" && !slices.Contains(internals, internal)
+	in := func(trees ...string) bool { return treeOf(path, trees) != "" }
+	internal := func(ours string) bool { return slices.Contains(internals, strings.TrimPrefix(ours, "internal/")) }
+
+	tree, clients := treeOf(path, selfContained), storeClients[path]
+	own := func(dep, ours string) bool { // what a package of the tree may import
+		return standard(dep) || within(ours, tree) || treeOf(ours, shared[tree]) != "" || internal(ours)
+	}
+	switch {
+	case clients != nil: // a client imports other modules, so we look at direct imports
+		forbid(p.Imports, "this store imports the standard library and its client only", func(dep, ours string) bool {
+			return !own(dep, ours) && treeOf(dep, clients) == ""
+		})
+	case tree != "": // what internals import is part of Deps as well
+		forbid(p.Deps, tree+" imports the standard library only", func(dep, ours string) bool { return !own(dep, ours) })
+	}
+
+	if in(integrations...) {
+		self := firstTwo(path)
+		found := make(map[string]bool)
+		// ORMs come with their own dependencies, so we look at direct imports.
+		forbid(p.Imports, "an integration imports idgen, pk, catalog and its ORM", func(dep, ours string) bool {
+			if orm := treeOf(dep, orms); orm != "" {
+				found[orm] = true
+				return in(plain...)
+			}
+			return !standard(dep) && treeOf(ours, []string{self, "idgen", "schema", "internal"}) == ""
+		})
+		if len(found) > 1 {
+			violations = append(violations, fmt.Sprintf("%d ORMs: an integration has one", len(found)))
+		}
+		forbid(p.Deps, "integrations know neither each other nor leases", func(_, ours string) bool {
+			return within(ours, "lease") || treeOf(ours, integrations) != "" && firstTwo(ours) != self
 		})
 	}
-	return pick(p.Deps, func(dep string) (string, bool) {
-		ours := strings.TrimPrefix(dep, module+"/")
-		internal := strings.TrimPrefix(dep, module+"/internal/")
-		return tree + " imports the standard library only", !standard(dep) && !within(dep, module+"/"+tree) &&
-			treeOf(ours, shared[tree]) == "" && !slices.Contains(internals, internal) // what these import is part of Deps as well
-	})
-}
-
-// oneORM only looks at direct imports, because ORMs come with their own dependencies.
-func oneORM(path string, p listed, standard func(string) bool) []string {
-	own := integrationOf(path)
-	if own == "" {
-		return nil
+	if in(integrations...) || in("schema/catalog") {
+		// Programs that just check their models don't get the planner of migrations.
+		forbid(p.Deps, "Check needs schema/catalog only", func(_, ours string) bool { return within(ours, "schema/autoinc") })
 	}
-	found := make(map[string]bool)
-	bad := pick(p.Imports, func(dep string) (string, bool) {
-		if orm := treeOf(dep, orms); orm != "" {
-			found[orm] = true
-			return "this integration has no ORM", treeOf(path, plain) != ""
-		}
-		allowed := standard(dep) || within(dep, module+"/"+own) ||
-			within(dep, module+"/idgen") || within(dep, module+"/schema") || within(dep, module+"/internal")
-		return "an integration imports idgen, pk, catalog and its ORM", !allowed
-	})
-	if len(found) > 1 {
-		bad = append(bad, fmt.Sprintf("%d ORMs: an integration has one", len(found)))
+	if !in(suites...) && path != "ent/entid/entidgen" {
+		forbid(p.Deps, "programs do not want testing's flags", func(dep, _ string) bool { return within(dep, "testing") })
 	}
-	return bad
-}
-
-func noLeaseNorOtherIntegration(path string, p listed, _ func(string) bool) []string {
-	own := integrationOf(path)
-	if own == "" {
-		return nil
+	forbid(p.Deps, "programs are not imported", func(_, ours string) bool {
+		common := in("examples") && within(ours, exampleClient)
+		return treeOf(ours, []string{"cmd", "examples"}) != "" && !common && firstTwo(ours) != firstTwo(path)
+	})
+	if !in("internal/dbtest", "test", "bench") {
+		forbid(p.Deps, "servers are for tests", func(_, ours string) bool { return within(ours, "internal/dbtest") })
 	}
-	return pick(p.Deps, func(dep string) (string, bool) {
-		dep, ours := strings.CutPrefix(dep, module+"/")
-		if other := integrationOf(dep); ours && other != "" && other != own {
-			return "integrations do not import each other", true
-		}
-		return "integrations do not know of leases", ours && within(dep, "lease")
+	forbid(slices.Concat(p.Imports, p.TestImports, p.XTestImports), "only files for make nightly need clusters", func(_, ours string) bool {
+		return ours == "internal/dbtest/cluster"
 	})
-}
-
-// noMigration makes sure that programs that just check their models don't get the
-// planner of migrations.
-func noMigration(path string, p listed, _ func(string) bool) []string {
-	if integrationOf(path) == "" && treeOf(path, []string{"schema/catalog"}) == "" {
-		return nil
-	}
-	return pick(p.Deps, func(dep string) (string, bool) {
-		return "Check needs schema/catalog only", within(dep, module+"/schema/autoinc")
-	})
-}
-
-func noTesting(path string, p listed, _ func(string) bool) []string {
-	if treeOf(path, suites) != "" || path == "ent/entid/entidgen" {
-		return nil
-	}
-	return pick(p.Deps, func(dep string) (string, bool) {
-		return "programs do not want testing's flags", within(dep, "testing")
-	})
-}
-
-func noProgram(path string, p listed, _ func(string) bool) []string {
-	return pick(p.Deps, func(dep string) (string, bool) {
-		dep, ours := strings.CutPrefix(dep, module+"/")
-		program := ours && (within(dep, "cmd") || within(dep, "examples"))
-		shared := within(path, "examples") && within(dep, exampleClient)
-		return "programs are not imported", program && !shared && programOf(dep) != programOf(path)
-	})
-}
-
-func noTestServers(path string, p listed, _ func(string) bool) []string {
-	if treeOf(path, []string{"internal/dbtest", "test", "bench"}) != "" {
-		return nil
-	}
-	return pick(p.Deps, func(dep string) (string, bool) {
-		return "servers are for tests", within(dep, module+"/internal/dbtest")
-	})
+	return violations
 }
 
 func TestImports(t *testing.T) {
@@ -212,93 +171,6 @@ func TestImports(t *testing.T) {
 	}
 }
 
-// noClusters keeps clusters and poolers out of the tests that everybody runs.
-func noClusters(_ string, p listed, _ func(string) bool) []string {
-	return pick(slices.Concat(p.Imports, p.TestImports, p.XTestImports), func(dep string) (string, bool) {
-		return "only files for make nightly need clusters", dep == module+"/internal/dbtest/cluster"
-	})
-}
-
-// TestRulesCatch runs the rules on forbidden imports, and on similar ones that are
-// allowed.
-func TestRulesCatch(t *testing.T) {
-	// Each line has a package, the imports that it may have, and those that it may not have.
-	const table = `
-idgen: time ./idgen/internal/clock NOT golang.org/x/sync/errgroup ./lease .
-idgen/worker: NOT github.com/google/uuid
-idgen/segment/segmentstore: database/sql NOT github.com/jackc/pgx/v5/stdlib ./lease/sqlstore testing
-lease: NOT ./idgen ./internal/keeper
-internal/keeper: ./lease NOT ./idgen
-lease/sqlstore: ./lease NOT github.com/jackc/pgx/v5/stdlib github.com/redis/go-redis/v9
-lease/filestore: NOT golang.org/x/sys/unix
-lease/etcdstore: go.etcd.io/etcd/client/v3 NOT go.uber.org/zap
-lease/redisstore: github.com/redis/go-redis/v9 ./internal/leaserule NOT github.com/google/uuid ./idgen
-lease/zkstore: github.com/go-zookeeper/zk NOT github.com/redis/go-redis/v9
-schema/pk: database/sql/driver NOT gorm.io/gorm/schema ./idgen
-schema/pk/public: crypto/aes ./schema/pk/internal/radix NOT github.com/sqids/sqids-go ./internal/keytype
-schema/autoinc: database/sql ./schema/catalog ./schema/internal/database ./internal/ddl NOT github.com/jackc/pgx/v5 entgo.io/ent/dialect ./schema/pk ./cmd/snowkey ./examples/ent/ent
-token: crypto/hmac ./idgen NOT github.com/golang-jwt/jwt/v5 golang.org/x/crypto/argon2 ./lease
-token/sqltoken: ./internal/session NOT github.com/jackc/pgx/v5/stdlib
-token/redistoken: github.com/redis/go-redis/v9 NOT ./internal/tokentest
-internal/tokentest: testing
-ent/entid: entgo.io/ent/schema/mixin ./idgen ./schema/pk ./schema/catalog NOT ./schema/autoinc github.com/google/uuid . ./hooks/gormid ./lease/sqlstore testing
-schema/catalog: ./schema/internal/database NOT ./schema/autoinc ariga.io/atlas/sql/schema ./schema/pk
-ent/entid/internal/ent: ./ent/entid
-hooks/gormid: ./schema/catalog NOT ./schema/autoinc ./lease ./hooks/gormid2 testing/synctest ./internal/dbtest
-hooks/bunid: github.com/uptrace/bun/dialect/feature ./internal/keytype NOT ./schema/autoinc ./hooks/sqlid
-hooks/sqlid: database/sql NOT xorm.io/xorm github.com/jmoiron/sqlx
-hooks/pgxid: github.com/jackc/pgx/v5/pgtype
-.: NOT testing ./cmd/snowkey
-internal/dbtest: NOT testing
-lease/leasetest: testing NOT ./internal/dbtest
-ent/entid/entidgen: testing
-idgen/segment/segmenttest: testing
-examples/twodb: ./examples/ent/ent/event NOT ./examples/quickstart/rows
-examples/quickstart: ./examples/quickstart/rows
-cmd/snowkey: ./cmd/snowkey/internal/term github.com/jackc/pgx/v5/stdlib
-internal/dbtest/withdb: ./internal/dbtest`
-	for line := range strings.Lines(strings.TrimSpace(table)) {
-		words := strings.Fields(line)
-		path, bad := strings.TrimPrefix(strings.TrimSuffix(words[0], ":"), "."), false
-		for _, dep := range words[1:] {
-			if dep == "NOT" {
-				bad = true
-				continue
-			}
-			if rest, ours := strings.CutPrefix(dep, "."); ours {
-				dep = module + rest
-			}
-			standard := func(dep string) bool { return !strings.Contains(dep, ".") }
-			p := listed{ImportPath: module + "/" + path, Imports: []string{dep}, Deps: []string{dep}}
-			if got := check(path, p, standard); (len(got) > 0) != bad {
-				t.Errorf("%s importing %s: violations %q, want some: %v", path, dep, got, bad)
-			}
-		}
-	}
-
-	two := []string{"gorm.io/gorm", "github.com/uptrace/bun"}
-	if check("hooks/gormid", listed{Imports: two, Deps: two}, func(string) bool { return false }) == nil {
-		t.Error("an integration of two ORMs passes")
-	}
-}
-
-func check(path string, p listed, standard func(string) bool) (violations []string) {
-	for _, rule := range rules {
-		violations = append(violations, rule(path, p, standard)...)
-	}
-	return violations
-}
-
-// pick returns those dependencies for which bad returns true, together with the reason.
-func pick(deps []string, bad func(dep string) (reason string, is bool)) (violations []string) {
-	for _, dep := range deps {
-		if reason, is := bad(dep); is {
-			violations = append(violations, dep+": "+reason)
-		}
-	}
-	return violations
-}
-
 func within(path, tree string) bool {
 	return path == tree || strings.HasPrefix(path, tree+"/")
 }
@@ -311,18 +183,7 @@ func treeOf(path string, trees []string) string {
 	return ""
 }
 
-// integrationOf returns the integration that path belongs to, such as ent/entid, or an
-// empty string.
-func integrationOf(path string) string {
-	if treeOf(path, integrations) == "" {
-		return ""
-	}
-	return firstTwo(path)
-}
-
-// programOf returns the program or example that path belongs to.
-func programOf(path string) string { return firstTwo(path) }
-
+// firstTwo returns the integration or the program that path belongs to, such as ent/entid.
 func firstTwo(path string) string {
 	parts := strings.SplitN(path, "/", 3)
 	return strings.Join(parts[:min(2, len(parts))], "/")

@@ -11,14 +11,13 @@ import (
 	"github.com/uptrace/bun/schema"
 
 	"github.com/snowkey-go/snowkey/hooks/bunid"
+	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/schema/pk"
 	"github.com/snowkey-go/snowkey/test/matrix/keys"
 )
 
 var bunIntegration = integration{
-	name:    "bun",
-	page:    "bun.md",
-	servers: servers,
+	name: "bun",
 	benches: map[keyType]bench{
 		idKey:       &bunBench[bunItem[pk.ID], *bunItem[pk.ID]]{},
 		typedKey:    &bunBench[bunItem[keys.ItemID], *bunItem[keys.ItemID]]{},
@@ -91,10 +90,7 @@ func (b *bunBench[M, P]) open(t *testing.T, e env) {
 	case "mysql":
 		dialect = mysqldialect.New()
 	}
-	db, err := bunid.Use(bun.NewDB(e.conn, dialect, bun.WithDiscardUnknownColumns()), (*M)(nil))
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := dbtest.Must(bunid.Use(bun.NewDB(e.conn, dialect, bun.WithDiscardUnknownColumns()), (*M)(nil)))(t)
 	b.db = db
 }
 
@@ -111,8 +107,6 @@ func (b *bunBench[M, P]) ways() []way {
 			_, err := b.db.NewInsert().Model(&list).Exec(ctx)
 			return ms, err
 		})},
-		none(batches, "bun has none"),
-		none(graph, "bun doesn't save relations"),
 		{kind: upsert, call: "`Model(&row).On(…).Set(…)`", create: b.each(bunUpsert)},
 		{kind: upsert, call: "`Model(&rows).On(…).Set(…)`", create: b.list(bunUpsert)},
 		{kind: upsert, call: "`Model(&rows).On(…).Set(…).Returning(\"*\")`", create: b.list(func(q query) query { return bunUpsert(q).Returning("*") })},

@@ -10,14 +10,13 @@ import (
 	"entgo.io/ent/dialect/sql"
 
 	"github.com/snowkey-go/snowkey/ent/entid"
+	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/test/matrix/ent"
 	_ "github.com/snowkey-go/snowkey/test/matrix/ent/runtime"
 )
 
 var entIntegrations = []integration{{
-	name:    "ent",
-	page:    "ent.md",
-	servers: servers,
+	name: "ent",
 	benches: map[keyType]bench{
 		idKey: newEntBench("id_items", func(c *ent.Client) *ent.IDItemClient { return c.IDItem },
 			func(e *ent.IDItem) item { return item{name: e.Name, key: numberOf(e.ID), n: e.N} }),
@@ -34,7 +33,6 @@ var entIntegrations = []integration{{
 		sortKey: newEntBench("sort_items", func(c *ent.Client) *ent.SortItemClient { return c.SortItem },
 			func(e *ent.SortItem) item { return item{name: e.Name, key: numberOf(e.ID), n: e.N} }),
 	},
-	without: "entid fills only ids whose type is in package pk or pk/public",
 }}
 
 // ent generates these interfaces for every entity, though we only list what the ways
@@ -90,9 +88,7 @@ func (b *entBench[C, B, M, U, V, E, K]) open(t *testing.T, e env) {
 	b.dialect = map[string]string{"sqlite": dialect.SQLite, "postgres": dialect.Postgres, "mysql": dialect.MySQL}[e.db.Dialect]
 	b.client = ent.NewClient(ent.Driver(sql.OpenDB(b.dialect, e.conn)))
 	b.client.Use(entid.Hook(e.source))
-	if err := b.client.Schema.Create(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.NoError(t, b.client.Schema.Create(t.Context()))
 }
 
 func (b *entBench[C, B, M, U, V, E, K]) table() string { return b.name }
@@ -117,14 +113,11 @@ func (b *entBench[C, B, M, U, V, E, K]) ways() []way {
 		{kind: slice, call: "`MapCreateBulk(…).Save(ctx)`", create: func(ctx context.Context, items []item) ([]item, error) {
 			return b.items(b.entityOf(b.client).MapCreateBulk(items, func(builder B, i int) { b.set(builder, items[i]) }).Save(ctx))
 		}},
-		none(pointers, "ent creates rows with builders instead of structs"),
-		none(batches, "ent has none"),
 		{kind: graph, call: "`CreateBulk(…)` with `AddPartIDs(…)`", create: b.graph},
 		{kind: upsert, call: "`Create().OnConflictColumns(…).UpdateNewValues()`, `ID(ctx)`; on MySQL and MariaDB `Exec(ctx)`", create: b.upserts(U.UpdateNewValues)},
 		{kind: upsert, call: "`CreateBulk(…).OnConflictColumns(…).UpdateNewValues().Exec(ctx)`", create: b.bulkUpsert(V.UpdateNewValues)},
 		{kind: ignore, call: "`Create().OnConflictColumns(…).Ignore()`, `ID(ctx)`; on MySQL and MariaDB `Exec(ctx)`", create: b.upserts(U.Ignore)},
 		{kind: ignore, call: "`CreateBulk(…).OnConflictColumns(…).Ignore().Exec(ctx)`", create: b.bulkUpsert(V.Ignore)},
-		none(raw, "ent has only builders"),
 		{kind: preset, call: "`CreateBulk(…)` with `SetID(…)`", create: bulk},
 		{kind: rollback, call: "`Tx`, `CreateBulk(…)`", create: func(ctx context.Context, items []item) ([]item, error) {
 			tx, err := b.client.Tx(ctx)

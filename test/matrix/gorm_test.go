@@ -18,9 +18,7 @@ import (
 )
 
 var gormIntegration = integration{
-	name:    "GORM",
-	page:    "gorm.md",
-	servers: servers,
+	name: "GORM",
 	benches: map[keyType]bench{
 		idKey:       &gormBench[pk.ID]{},
 		typedKey:    &gormBench[keys.ItemID]{},

@@ -25,8 +25,6 @@ const (
 	int64Key    keyType = "int64"
 )
 
-var keyTypes = []keyType{idKey, typedKey, prefixedKey, publicKey, stringKey, textKey, sortKey, int64Key}
-
 // column returns the type of the column, which must exist on all databases.
 func (k keyType) column() string {
 	switch k {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/snowkey-go/snowkey/hooks/pgxid"
 	"github.com/snowkey-go/snowkey/hooks/sqlid"
+	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/schema/pk"
 	"github.com/snowkey-go/snowkey/test/matrix/keys"
 )
@@ -17,9 +18,8 @@ import (
 // pgx sends everything as is. If rows aren't copied, they are filled in by package
 // sqlid, which doesn't need a driver.
 var pgxIntegration = integration{
-	name:    "pgx",
-	page:    "pgx.md",
-	servers: []string{"postgres"},
+	name: "pgx",
+	only: "postgres",
 	benches: map[keyType]bench{
 		idKey:       &pgxBench[pk.ID]{},
 		typedKey:    &pgxBench[keys.ItemID]{},
@@ -42,10 +42,7 @@ type pgxBench[K any] struct {
 func (b *pgxBench[K]) open(t *testing.T, e env) {
 	t.Helper()
 	e.createItems(t)
-	conn, err := pgx.Connect(t.Context(), e.db.DSN)
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := dbtest.Must(pgx.Connect(t.Context(), e.db.DSN))(t)
 	t.Cleanup(func() { conn.Close(context.Background()) })
 	pgxid.Register(conn.TypeMap())
 	*b = pgxBench[K]{conn, e.key.column(), sqlid.New(e.source), pgxid.Copier{Source: e.source}}

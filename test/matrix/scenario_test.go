@@ -27,8 +27,6 @@ const (
 	failure  kind = "generator error"
 )
 
-var kinds = []kind{one, slice, pointers, batches, graph, upsert, ignore, raw, preset, rollback, failure}
-
 // batchSize is used by ways that create rows in batches.
 const batchSize = 2
 

@@ -14,9 +14,7 @@ import (
 )
 
 var sqlIntegration = integration{
-	name:    "database/sql",
-	page:    "sql.md",
-	servers: servers,
+	name: "database/sql",
 	benches: map[keyType]bench{
 		idKey:       &sqlBench[pk.ID]{},
 		typedKey:    &sqlBench[keys.ItemID]{},

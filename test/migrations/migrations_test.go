@@ -72,9 +72,7 @@ func shop(t *testing.T, db dbtest.DB) *sql.DB {
 		statements = append(statements, "CREATE TABLE audit (id int GENERATED ALWAYS AS IDENTITY PRIMARY KEY)", "INSERT INTO audit DEFAULT VALUES")
 	}
 	for _, s := range statements {
-		if _, err := conn.Exec(s); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.Must(conn.Exec(s))(t)
 	}
 	return conn
 }
@@ -82,10 +80,7 @@ func shop(t *testing.T, db dbtest.DB) *sql.DB {
 // state is what the catalog says, without the order of columns, and the rows.
 func state(t *testing.T, db dbtest.DB, conn *sql.DB) string {
 	t.Helper()
-	report, err := catalog.Inspect(t.Context(), conn, catalog.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	report := dbtest.Must(catalog.Inspect(t.Context(), conn, catalog.Options{}))(t)
 	var b strings.Builder
 	for _, k := range report.Keys {
 		if slices.Contains(shopTables, k.Column.Table.Name) { // the tools have tables that count, too
@@ -112,14 +107,10 @@ func state(t *testing.T, db dbtest.DB, conn *sql.DB) string {
 		}
 		for rows.Next() {
 			var line sql.NullString
-			if err := rows.Scan(&line); err != nil {
-				t.Fatal(err)
-			}
+			dbtest.NoError(t, rows.Scan(&line))
 			b.WriteString(line.String + "\n")
 		}
-		if err := rows.Err(); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.NoError(t, rows.Err())
 		rows.Close()
 	}
 	return b.String()
@@ -156,10 +147,7 @@ func each(t *testing.T, test func(t *testing.T, db dbtest.DB, conn *sql.DB, p *a
 					tables = append(tables, "--table", "audit")
 				}
 				text := run(t, db, append([]string{"migrate", "plan"}, tables...)...)
-				p, err := autoinc.ReadPlan(strings.NewReader(text))
-				if err != nil {
-					t.Fatal(err)
-				}
+				p := dbtest.Must(autoinc.ReadPlan(strings.NewReader(text)))(t)
 				out := run(t, db, append([]string{"migrate", "plan", "--files", dir, "--format", name}, tables...)...)
 				files := 0
 				for _, phase := range p.Phases {
@@ -210,9 +198,7 @@ func TestUpAndDown(t *testing.T) {
 			}
 		}
 		for range files {
-			if err := tool.up(); err != nil {
-				t.Fatal(err)
-			}
+			dbtest.NoError(t, tool.up())
 		}
 		for _, insert := range []string{
 			"INSERT INTO users (id) VALUES (7350000000000000001), (7350000000000000002)",
@@ -252,14 +238,9 @@ func TestCheckStops(t *testing.T) {
 		if orphan == nil {
 			t.Skip("an offline plan of Postgres keeps the foreign keys, which check every row")
 		}
-		one, err := conn.Conn(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		one := dbtest.Must(conn.Conn(t.Context()))(t)
 		for _, s := range orphan {
-			if _, err := one.ExecContext(t.Context(), s); err != nil {
-				t.Fatal(err)
-			}
+			dbtest.Must(one.ExecContext(t.Context(), s))(t)
 		}
 		one.Close()
 		failed := error(nil)
@@ -276,9 +257,7 @@ func TestCheckStops(t *testing.T) {
 		tool.stop()
 		conn.Close()
 		again := db.Connect(t)
-		if _, err := again.Exec("DELETE FROM orders WHERE user_id = 77"); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.Must(again.Exec("DELETE FROM orders WHERE user_id = 77"))(t)
 		tool = tool.resume(again)
 		var err2 error
 		for err2 == nil {
@@ -300,10 +279,7 @@ func TestInit(t *testing.T) {
 				conn := db.Connect(t)
 				dir := filepath.Join(t.TempDir(), "migrations")
 				run(t, db, "init", "--table", "app_lease", "--files", dir, "--format", name)
-				store, err := map[string]func(*sql.DB) *sqlstore.Store{"postgres": sqlstore.Postgres, "mysql": sqlstore.MySQL}[db.Dialect](conn).WithTable("app_lease")
-				if err != nil {
-					t.Fatal(err)
-				}
+				store := dbtest.Must(map[string]func(*sql.DB) *sqlstore.Store{"postgres": sqlstore.Postgres, "mysql": sqlstore.MySQL}[db.Dialect](conn).WithTable("app_lease"))(t)
 				cfg := snowkey.Config{SkipMigrate: true, MaxClockSkew: 10 * time.Millisecond}
 				missing := func() {
 					t.Helper()
@@ -315,22 +291,15 @@ func TestInit(t *testing.T) {
 				}
 				missing()
 				tool := open(t, db, conn, dir)
-				if err := tool.up(); err != nil {
-					t.Fatal(err)
-				}
-				ids, err := snowkey.Open(t.Context(), store, cfg)
-				if err != nil {
-					t.Fatal(err)
-				}
+				dbtest.NoError(t, tool.up())
+				ids := dbtest.Must(snowkey.Open(t.Context(), store, cfg))(t)
 				if _, err := ids.NextN(t.Context(), 2); err != nil {
 					t.Error(err)
 				}
 				if err := ids.Close(t.Context()); err != nil {
 					t.Error(err)
 				}
-				if err := tool.down(); err != nil {
-					t.Fatal(err)
-				}
+				dbtest.NoError(t, tool.down())
 				missing()
 			})
 		})

@@ -28,9 +28,7 @@ func TestSQLDefault(t *testing.T) {
 				defer tool.stop()
 				var last int64
 				for range 2 {
-					if err := tool.up(); err != nil {
-						t.Fatal(err)
-					}
+					dbtest.NoError(t, tool.up())
 					for range 3 {
 						var id int64
 						if err := conn.QueryRow("SELECT snowkey_next()").Scan(&id); err != nil || id <= last || id>>12&1023 != 1023 {
@@ -38,9 +36,7 @@ func TestSQLDefault(t *testing.T) {
 						}
 						last = id
 					}
-					if err := tool.down(); err != nil {
-						t.Fatal(err)
-					}
+					dbtest.NoError(t, tool.down())
 					var id int64
 					if err := conn.QueryRow("SELECT snowkey_next()").Scan(&id); err == nil {
 						t.Error("the function is still there")

@@ -38,10 +38,7 @@ type gooseTool struct {
 func newGoose(t *testing.T, db dbtest.DB, conn *sql.DB, dir string) tool {
 	t.Helper()
 	dialect := map[string]goose.Dialect{"postgres": goose.DialectPostgres, "mysql": goose.DialectMySQL, "sqlite": goose.DialectSQLite3}[db.Dialect]
-	p, err := goose.NewProvider(dialect, conn, os.DirFS(dir))
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := dbtest.Must(goose.NewProvider(dialect, conn, os.DirFS(dir)))(t)
 	return gooseTool{p, func(conn *sql.DB) tool { return newGoose(t, db, conn, dir) }, t}
 }
 
@@ -74,10 +71,7 @@ func newGolangMigrate(t *testing.T, db dbtest.DB, conn *sql.DB, dir string) tool
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := gomigrate.NewWithDatabaseInstance("file://"+dir, db.Dialect, driver)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := dbtest.Must(gomigrate.NewWithDatabaseInstance("file://"+dir, db.Dialect, driver))(t)
 	return golangMigrate{m, func() golangMigrate { return newGolangMigrate(t, db, conn, dir).(golangMigrate) }, t, dir}
 }
 
@@ -127,17 +121,9 @@ type atlas struct {
 
 func newAtlas(t *testing.T, db dbtest.DB, conn *sql.DB, folder string) tool {
 	t.Helper()
-	dir, err := migrate.NewLocalDir(folder)
-	if err != nil {
-		t.Fatal(err)
-	}
-	sum, err := dir.Checksum()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := migrate.WriteSumFile(dir, sum); err != nil {
-		t.Fatal(err)
-	}
+	dir := dbtest.Must(migrate.NewLocalDir(folder))(t)
+	sum := dbtest.Must(dir.Checksum())(t)
+	dbtest.NoError(t, migrate.WriteSumFile(dir, sum))
 	return &atlas{t: t, dialect: db.Dialect, conn: conn, folder: folder, dir: dir}
 }
 

@@ -27,22 +27,11 @@ type proxy struct {
 
 func newProxy(t *testing.T) proxy {
 	t.Helper()
-	modules, err := modproxy.Modules(".")
-	if err != nil {
-		t.Fatal(err)
-	}
-	version, err := modproxy.Version(modules)
-	if err != nil {
-		t.Fatal(err)
-	}
+	modules := dbtest.Must(modproxy.Modules("."))(t)
+	version := dbtest.Must(modproxy.Version(modules))(t)
 	dir := t.TempDir()
-	if err := modproxy.Write(dir, version, modules); err != nil {
-		t.Fatal(err)
-	}
-	env, err := modproxy.Env(dir, t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	dbtest.NoError(t, modproxy.Write(dir, version, modules))
+	env := dbtest.Must(modproxy.Env(dir, t.TempDir()))(t)
 	return proxy{modules, version, dir, env}
 }
 
@@ -71,9 +60,7 @@ func TestModules(t *testing.T) {
 		t.Run(path, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "module")
 			v := module.Version{Path: m.Path, Version: p.version}
-			if err := zip.Unzip(dir, v, modproxy.Zip(p.dir, v)); err != nil {
-				t.Fatal(err)
-			}
+			dbtest.NoError(t, zip.Unzip(dir, v, modproxy.Zip(p.dir, v)))
 			before := read(t, dir, "go.mod")
 			switch path {
 			case "test", "examples", "examples/web":
@@ -95,9 +82,6 @@ func TestModules(t *testing.T) {
 
 func read(t *testing.T, dir, name string) string {
 	t.Helper()
-	content, err := os.ReadFile(filepath.Join(dir, name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := dbtest.Must(os.ReadFile(filepath.Join(dir, name)))(t)
 	return string(content)
 }

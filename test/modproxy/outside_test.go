@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/snowkey-go/snowkey/internal/dbtest"
 )
 
 // An outside is a program that isn't part of this repository, and that adds Snowkey.
@@ -117,9 +119,7 @@ func program(uses []string) string {
 
 func write(t *testing.T, dir, name, content string) {
 	t.Helper()
-	if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(content), 0o644))
 }
 
 // versions returns the version of each module in the build list.

@@ -19,7 +19,7 @@ import (
 // another database.
 func TestReadme(t *testing.T) {
 	readme := read(t, root, "README.md")
-	_, try, _ := strings.Cut(readme, "\n**Try it.**")
+	_, try, _ := strings.Cut(readme, "\n**Try it**")
 	try, _, _ = strings.Cut(try, "\n## ")
 	shown := "```\n" + printed.FindString(readme) + "```\n"
 	r := newReader(t)

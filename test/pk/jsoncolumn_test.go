@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
@@ -33,10 +34,7 @@ func (s session) documents(t *testing.T, docs ...any) {
 	t.Helper()
 	s.table(t, map[string]string{"postgres": "jsonb", "mysql": "JSON", "sqlite": "TEXT"}[s.dialect])
 	for _, doc := range docs {
-		text, err := json.Marshal(doc)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := dbtest.Must(json.Marshal(doc))(t)
 		s.exec(t, "INSERT INTO t (id) VALUES (?)", string(text))
 	}
 }

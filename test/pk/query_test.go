@@ -46,15 +46,10 @@ type form struct {
 var forms = []form{
 	// Comparisons.
 	{query: "id = ?", args: "a1", want: "a1"},
-	{query: "? = id", args: "a2", want: "a2"},
 	{query: "id <> ?", args: "b1", want: "a1 a2 b2 c1 c2"},
-	{query: "NOT (id = ?)", args: "b2", want: "a1 a2 b1 c1 c2"},
 	{query: "id < ?", args: "b2", want: "a1 a2 b1"},
-	{query: "id <= ?", args: "b1", want: "a1 a2 b1"},
 	{query: "id > ?", args: "b1", want: "b2 c1 c2"},
-	{query: "id >= ?", args: "b2", want: "b2 c1 c2"},
 	{query: "id BETWEEN ? AND ?", args: "a2 b1", want: "a2 b1"},
-	{query: "id NOT BETWEEN ? AND ?", args: "a2 b1", want: "a1 b2 c1 c2"},
 	{query: "? BETWEEN ref AND id", args: "a1", want: "a2"},
 	{query: "id IS NOT DISTINCT FROM ?", args: "a1", want: "a1", only: "postgres"},
 	{query: "id <=> ?", args: "a1", want: "a1", only: "mysql"},
@@ -63,7 +58,6 @@ var forms = []form{
 	// Lists and rows.
 	{query: "id IN (?)", args: "c1", want: "c1"},
 	{query: "id IN (?, ?)", args: "a1 b2", want: "a1 b2"},
-	{query: "id NOT IN (?, ?)", args: "a1 b2", want: "a2 b1 c1 c2"},
 	{query: "? IN (id, ref)", args: "c2", want: "c1 c2"},
 	{query: "(id, ref) = (?, ?)", args: "a1 a2", want: "a1"},
 	{query: "(g, id) IN ((?, ?), (?, ?))", args: "#1 a1 #2 b2", want: "a1 b2"},
@@ -71,33 +65,24 @@ var forms = []form{
 	{query: "(id, ref) IN (VALUES (?, ?), (?, ?))", args: "a2 a1 c1 c2", want: "a2 c1", only: "sqlite"},
 	{query: "(g, id) > (?, ?)", args: "#2 b1", want: "b2 c1 c2"},
 	{query: "id = ANY(?)", args: "[a1 b2]", want: "a1 b2", only: "postgres"},
-	{query: "id <> ALL(?)", args: "[a1 b2]", want: "a2 b1 c1 c2", only: "postgres"},
 	{query: "id = ANY(ARRAY[?, ?])", args: "a1 b2", want: "a1 b2", only: "postgres", vague: true},
 
 	// Expressions.
 	{query: "CASE id WHEN ? THEN 1 WHEN ? THEN 2 ELSE 0 END = 2", args: "a1 a2", want: "a2"},
-	{query: "CASE WHEN id = ? THEN 1 ELSE 0 END = 1", args: "b2", want: "b2"},
-	{query: "CASE ? WHEN id THEN 1 ELSE 0 END = 1", args: "b1", want: "b1", vague: true},
 	{query: "CASE WHEN g = 1 THEN id ELSE ref END = ?", args: "c1", want: "c2"},
 	{query: "COALESCE(id, ZERO) = ?", args: "a1", want: "a1"},
-	{query: "COALESCE(NULL, id) IN (?, ?)", args: "a1 c2", want: "a1 c2"},
 	{query: "COALESCE(id, ?) = ?", args: "a1 a2", want: "a2"},
 	{query: "NULLIF(id, ?) IS NULL", args: "a2", want: "a2"},
 	{query: "IFNULL(id, ZERO) = ?", args: "b1", want: "b1", only: "mysql sqlite"},
-	{query: "IF(g > 0, id, ZERO) = ?", args: "b1", want: "b1", only: "mysql"},
 	{query: "FIELD(id, ?, ?) = 2", args: "a1 a2", want: "a2", only: "mysql"},
 	{query: "INTERVAL(id, ?, ?) = 1", args: "a2 b1", want: "a2", only: "mysql", column: "number"},
 	{query: "GREATEST(id, ?) = ?", args: "a2 a2", want: "a1 a2", only: "mysql postgres"},
 	{query: "LEAST(id, ?) = ?", args: "c2 c1", want: "c1", only: "mysql postgres"},
 	{query: "id = GREATEST(?, ?)", args: "a1 a2", want: "a2", only: "mysql postgres", vague: true},
 	{query: "max(id, ?) = ?", args: "a2 a2", want: "a1 a2", only: "sqlite"},
-	{query: "id = min(?, ?)", args: "a2 a1", want: "a1", only: "sqlite"},
 	{query: "id + 0 = ?", args: "a1", want: "a1", column: "number"},
 	{query: "id - ? = 0", args: "a2", want: "a2", column: "number"},
 	{query: "id = ? + 1", args: "a1", want: "a2", column: "number", vague: true},
-	{query: "id - 1 IN (?, ?)", args: "a1 c1", want: "a2 c2", column: "number"},
-	{query: "id * 1 = ?", args: "c1", want: "c1", column: "number"},
-	{query: "ABS(id) = ?", args: "b2", want: "b2", column: "number"},
 	{query: "id % ? = 0", args: "b2", want: "b2", column: "number"},
 	{query: "TRIM(id) LIKE ?", args: "a1", want: "a1", column: "text"},
 	{query: "id || '' = ?", args: "a1", want: "a1", column: "text", only: "sqlite postgres"},
@@ -105,13 +90,11 @@ var forms = []form{
 	{query: "CAST(id AS NUMBER) = ?", args: "a1", want: "a1", column: "number"},
 	{query: "id = CAST(? AS NUMBER)", args: "a2", want: "a2", column: "number"},
 	{query: "id = CAST(? AS NUMBER) + 1", args: "a1", want: "a2", column: "number"},
-	{query: "CAST(id AS NUMBER) - ? = 0", args: "a2", want: "a2", column: "number"},
 	{query: "CAST(id AS TEXT) = ?", args: "a1", want: "a1", column: "text"},
 	{query: "id = CAST(? AS TEXT)", args: "a2", want: "a2", column: "text", only: "sqlite postgres"}, // MySQL: mixed collations
 	{query: "id = CONCAT(?, '')", args: "a2", want: "a2", column: "text", only: "mysql"},
 	{query: "CAST(MEMBER AS NUMBER) = ?", args: "a1", want: "a1", column: "number"},
 	{query: "MEMBER = ?", args: "a1", want: "a1", column: "text"},
-	{query: "MEMBER IN (?, ?)", args: "a1 b1", want: "a1 b1", column: "text"},
 
 	// Subqueries and joins.
 	{query: "id IN (SELECT ref FROM t WHERE id = ?)", args: "a1", want: "a2"},
@@ -121,14 +104,11 @@ var forms = []form{
 	{query: "SELECT a.label FROM t a JOIN t b USING (id) WHERE id = ?", args: "b1", want: "b1"},
 	{query: "SELECT a.label FROM t a LEFT JOIN t b ON b.ref = a.id AND b.id = ? WHERE b.id IS NOT NULL", args: "b1", want: "b2"},
 	{query: "SELECT label FROM v WHERE id = ?", args: "a1", want: "a1"},
-	{query: "SELECT label FROM v WHERE id IN (?, ?) ORDER BY id", args: "a2 b2", want: "a2 b2"},
 	{query: "SELECT label FROM (SELECT label, max(id) AS m FROM t GROUP BY label) x WHERE m = ?", args: "a1", want: "a1"},
 	{query: "WITH x AS (SELECT id, label FROM t WHERE g = 1) SELECT label FROM x WHERE id = ?", args: "a2", want: "a2"},
-	{query: "SELECT label FROM t JOIN (SELECT ? AS k) x ON x.k = id", args: "a1", want: "a1", vague: true},
 	{query: "SELECT label FROM t JOIN (SELECT ? AS k UNION ALL SELECT ?) x ON x.k = id ORDER BY id", args: "a1 b2", want: "a1 b2", vague: true},
 
 	// Groups and order.
-	{query: "SELECT label FROM t GROUP BY label, id HAVING id = ?", args: "a1", want: "a1"},
 	{query: "SELECT label FROM t GROUP BY label HAVING max(id) = ?", args: "a2", want: "a2"},
 	{query: "SELECT label FROM t GROUP BY label HAVING min(id) > ? ORDER BY label", args: "b1", want: "b2 c1 c2"},
 	{query: "SELECT min(label) FROM t GROUP BY CASE WHEN id <= ? THEN 1 ELSE 2 END ORDER BY 1", args: "a1", want: "a1 a2"},
@@ -146,10 +126,8 @@ var forms = []form{
 	{query: "UPDATE t SET ref = ? WHERE id = ?", args: "c2 a1", want: "a1>c2 a2 b1 b2 c1 c2"},
 	{query: "UPDATE t SET ref = CASE id WHEN ? THEN ? ELSE ref END", args: "a1 c1", want: "a1>c1 a2 b1 b2 c1 c2"},
 	{query: "UPDATE t SET ref = COALESCE(?, ref) WHERE label = 'b1'", args: "c1", want: "a1 a2 b1>c1 b2 c1 c2"},
-	{query: "UPDATE t SET label = 'A' WHERE COALESCE(ref, ZERO) = ?", args: "a1", want: "a1 A b1 b2 c1 c2"},
 	{query: "DELETE FROM t WHERE id = ?", args: "a1", want: "a2 b1 b2 c1 c2"},
 	{query: "DELETE FROM t WHERE id IN (?, ?)", args: "a1 b2", want: "a2 b1 c1 c2"},
-	{query: "DELETE FROM t WHERE id < ?", args: "a2", want: "a2 b1 b2 c1 c2"},
 	{query: "DELETE FROM t WHERE COALESCE(id, ZERO) = ?", args: "a1", want: "a2 b1 b2 c1 c2"},
 	{query: "DELETE FROM t WHERE (g, id) IN ((?, ?), (?, ?))", args: "#1 a1 #2 b2", want: "a2 b1 c1 c2"},
 	{query: "DELETE FROM t WHERE NOT (id BETWEEN ? AND ?)", args: "a1 b1", want: "a1 a2 b1"},
@@ -211,10 +189,7 @@ func (q querying) fill(t *testing.T, s session) {
 	for _, label := range rowLabels {
 		id, ref := q.store(rowKeys[label]), q.store(rowKeys[partner(label)])
 		q.keys[stored(id)] = label
-		doc, err := json.Marshal(map[string]any{"id": stored(id)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		doc := dbtest.Must(json.Marshal(map[string]any{"id": stored(id)}))(t)
 		s.exec(t, "INSERT INTO t (label, g, id, ref, doc) VALUES (?, ?, ?, ?, ?)", label, int64(label[0]-'a'+1), id, ref, string(doc))
 	}
 }

@@ -32,22 +32,15 @@ func openSharded(t *testing.T, about dbtest.DB, plugins func(*gorm.DB) []gorm.Pl
 	kind := map[string]string{"postgres": "text", "mysql": "varchar(40)"}[about.Dialect]
 	for n := range 4 {
 		table := fmt.Sprint("orders_", n)
-		if _, err := conn.Exec("CREATE TABLE " + table + " (id BIGINT NOT NULL PRIMARY KEY, user_id BIGINT NOT NULL, number BIGINT NOT NULL, text " + kind + ", CHECK (id > 0), UNIQUE (user_id, number))"); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.Must(conn.Exec("CREATE TABLE " + table + " (id BIGINT NOT NULL PRIMARY KEY, user_id BIGINT NOT NULL, number BIGINT NOT NULL, text " + kind + ", CHECK (id > 0), UNIQUE (user_id, number))"))(t)
 	}
 	dialector := postgres.New(postgres.Config{Conn: conn})
 	if about.Dialect == "mysql" {
 		dialector = mysql.New(mysql.Config{Conn: conn})
 	}
-	db, err := gorm.Open(dialector, &gorm.Config{Logger: logger.Discard})
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := dbtest.Must(gorm.Open(dialector, &gorm.Config{Logger: logger.Discard}))(t)
 	for _, p := range plugins(db) {
-		if err := db.Use(p); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.NoError(t, db.Use(p))
 	}
 	return db
 }

@@ -33,8 +33,6 @@ func Insert(ctx context.Context, s *xorm.Session, keys *sqlid.Filler, rows any) 
 
 func (User) TableName() string { return "users" }
 
-var errBroken = errors.New("no ids")
-
 func newEngine(t *testing.T, about dbtest.DB) *xorm.Engine {
 	t.Helper()
 	driver, dsn := "sqlite", "file:x"
@@ -44,112 +42,83 @@ func newEngine(t *testing.T, about dbtest.DB) *xorm.Engine {
 	case "mysql":
 		driver, dsn = "mysql", "u@tcp(localhost)/x"
 	}
-	engine, err := xorm.NewEngineWithDB(driver, dsn, core.FromDB(about.Connect(t)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	engine := dbtest.Must(xorm.NewEngineWithDB(driver, dsn, core.FromDB(about.Connect(t))))(t)
 	return engine
-}
-
-func xormUsers(rows []Row) []User {
-	users := make([]User, len(rows))
-	for i, r := range rows {
-		users[i] = User{ID: pk.ID(r.ID), Name: r.Name, N: r.N}
-	}
-	return users
-}
-
-func xormRows(users []User) []Row {
-	rows := make([]Row, len(users))
-	for i, u := range users {
-		rows[i] = Row{ID: u.ID.Int64(), Name: u.Name, N: u.N}
-	}
-	return rows
 }
 
 func xormWays(engine *xorm.Engine, dialect string, source *idtest.Source) []Way {
 	keys := sqlid.New(source)
-	insert := func(ctx context.Context, rows []Row) ([]Row, error) {
-		users := xormUsers(rows)
-		err := Insert(ctx, engine.NewSession(), keys, users)
-		return xormRows(users), err
-	}
-	values, merge := "(?, ?, ?)", " ON CONFLICT (name) DO UPDATE SET n = EXCLUDED.n"
+	insert := func(ctx context.Context, users []User) error { return Insert(ctx, engine.NewSession(), keys, users) }
+	merge := " ON CONFLICT (name) DO UPDATE SET n = EXCLUDED.n"
 	if dialect == "mysql" {
 		merge = " ON DUPLICATE KEY UPDATE n = VALUES(n)"
 	}
 	return []Way{
-		{Kind: One, Call: "`Insert(ctx, session, keys, &user)`", Want: Agrees, Create: func(ctx context.Context, rows []Row) ([]Row, error) {
-			users := xormUsers(rows)
+		{Kind: One, Call: "`Insert(ctx, session, keys, &user)`", Want: Agrees, Create: Users(func(ctx context.Context, users []User) error {
 			for i := range users {
 				if err := Insert(ctx, engine.NewSession(), keys, &users[i]); err != nil {
-					return nil, err
+					return err
 				}
 			}
-			return xormRows(users), nil
-		}},
-		{Kind: One, Call: "`engine.Insert(&user)` without `Fill`, and `CHECK (id > 0)`", Want: Refused, Create: func(ctx context.Context, rows []Row) ([]Row, error) {
-			_, err := engine.Context(ctx).Insert(&xormUsers(rows)[0])
-			return nil, err
-		}},
-		{Kind: Slice, Call: "`Insert(ctx, session, keys, users)`", Want: Agrees, Create: insert},
-		{Kind: Slice, Call: "`Insert(ctx, session, keys, []*User{…})`", Want: Agrees, Create: func(ctx context.Context, rows []Row) ([]Row, error) {
-			users := xormUsers(rows)
+			return nil
+		})},
+		{Kind: One, Call: "`engine.Insert(&user)` without `Fill`, and `CHECK (id > 0)`", Want: Refused, Create: Users(func(ctx context.Context, users []User) error {
+			_, err := engine.Context(ctx).Insert(&users[0])
+			return err
+		})},
+		{Kind: Slice, Call: "`Insert(ctx, session, keys, users)`", Want: Agrees, Create: Users(insert)},
+		{Kind: Slice, Call: "`Insert(ctx, session, keys, []*User{…})`", Want: Agrees, Create: Users(func(ctx context.Context, users []User) error {
 			var pointers []*User
 			for i := range users {
 				pointers = append(pointers, &users[i])
 			}
-			err := Insert(ctx, engine.NewSession(), keys, pointers)
-			return xormRows(users), err
-		}},
-		{Kind: Upsert, Call: "`keys.Fill(ctx, users)`, `Exec` with ON CONFLICT/DUPLICATE KEY, then `Get`", Want: Agrees, Create: func(ctx context.Context, rows []Row) ([]Row, error) {
-			users := xormUsers(rows)
+			return Insert(ctx, engine.NewSession(), keys, pointers)
+		})},
+		{Kind: Upsert, Call: "`keys.Fill(ctx, users)`, `Exec` with ON CONFLICT/DUPLICATE KEY, then `Get`", Want: Agrees, Create: Users(func(ctx context.Context, users []User) error {
 			if err := keys.Fill(ctx, users); err != nil {
-				return nil, err
+				return err
 			}
 			for i, u := range users {
-				if _, err := engine.Context(ctx).Exec("INSERT INTO users (id, name, n) VALUES "+values+merge, u.ID, u.Name, u.N); err != nil {
-					return nil, err
+				if _, err := engine.Context(ctx).Exec("INSERT INTO users (id, name, n) VALUES (?, ?, ?)"+merge, u.ID, u.Name, u.N); err != nil {
+					return err
 				}
 				users[i] = User{}
 				if _, err := engine.Context(ctx).Where("name = ?", u.Name).Get(&users[i]); err != nil {
-					return nil, err
+					return err
 				}
 			}
-			return xormRows(users), nil
-		}},
-		{Kind: Map, Call: "`session.Table(\"users\").Insert(map[string]any{…})` with an id from `pool.Next(ctx)`", Want: Agrees, Create: func(ctx context.Context, rows []Row) (_ []Row, err error) {
-			for i, r := range rows {
-				if rows[i].ID, err = source.Next(ctx); err != nil {
-					return nil, err
+			return nil
+		})},
+		{Kind: Map, Call: "`session.Table(\"users\").Insert(map[string]any{…})` with an id from `pool.Next(ctx)`", Want: Agrees, Create: Users(func(ctx context.Context, users []User) error {
+			for i, u := range users {
+				id, err := source.Next(ctx)
+				if err != nil {
+					return err
 				}
-				if _, err = engine.Context(ctx).Table("users").Insert(map[string]any{"id": rows[i].ID, "name": r.Name, "n": r.N}); err != nil {
-					return nil, err
+				users[i].ID = pk.ID(id)
+				if _, err = engine.Context(ctx).Table("users").Insert(map[string]any{"id": id, "name": u.Name, "n": u.N}); err != nil {
+					return err
 				}
 			}
-			return rows, nil
-		}},
-		{Kind: Preset, Call: "`Insert(ctx, session, keys, users)`", Want: Agrees, Create: insert},
-		{Kind: Rollback, Call: "`session.Begin`, `Insert(ctx, session, keys, users)`", Want: Agrees, Create: func(ctx context.Context, rows []Row) ([]Row, error) {
-			users := xormUsers(rows)
+			return nil
+		})},
+		{Kind: Preset, Call: "`Insert(ctx, session, keys, users)`", Want: Agrees, Create: Users(insert)},
+		{Kind: Rollback, Call: "`session.Begin`, `Insert(ctx, session, keys, users)`", Want: Agrees, Create: Users(func(ctx context.Context, users []User) error {
 			s := engine.NewSession()
 			defer s.Close()
 			if err := s.Begin(); err != nil {
-				return nil, err
+				return err
 			}
-			if err := Insert(ctx, s, keys, users); err != nil {
-				return nil, err
+			if err := errors.Join(Insert(ctx, s, keys, users), s.Rollback()); err != nil {
+				return err
 			}
-			if err := s.Rollback(); err != nil {
-				return nil, err
-			}
-			return insert(ctx, xormRows(users))
-		}},
-		{Kind: Failure, Call: "`Insert(ctx, session, keys, users)`", Want: Refused + ": `*sqlid.RowError`", Create: func(ctx context.Context, rows []Row) ([]Row, error) {
-			source.Err = errBroken
+			return insert(ctx, users)
+		})},
+		{Kind: Failure, Call: "`Insert(ctx, session, keys, users)`", Want: Refused + ": `*sqlid.RowError`", Create: Users(func(ctx context.Context, users []User) error {
+			source.Err = errors.New("no ids")
 			defer func() { source.Err = nil }()
-			return insert(ctx, rows)
-		}},
+			return insert(ctx, users)
+		})},
 	}
 }
 
@@ -157,9 +126,7 @@ func TestXormWays(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
 		conn := about.Connect(t)
 		const schema = "CREATE TABLE users (id BIGINT NOT NULL PRIMARY KEY CHECK (id > 0), name VARCHAR(40) NOT NULL UNIQUE, n BIGINT NOT NULL)"
-		if _, err := conn.ExecContext(t.Context(), schema); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.Must(conn.ExecContext(t.Context(), schema))(t)
 		Run(t, conn, xormWays(newEngine(t, about), about.Dialect, new(idtest.Source)))
 	})
 }

@@ -21,7 +21,7 @@ import (
 
 // A watched is a primary with a replica, and three Sentinels that watch them.
 type watched struct {
-	primary, replica *dbtest.Running
+	primary, replica *dbtest.Process
 	link             *dbtest.Proxy // through which the replica follows
 	sentinels        []string
 }

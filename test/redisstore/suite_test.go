@@ -73,7 +73,7 @@ func TestStore(t *testing.T) {
 	conforms(t, dbtest.Redis().Start(t))
 }
 
-func conforms(t *testing.T, server *dbtest.Running) {
+func conforms(t *testing.T, server *dbtest.Process) {
 	client := connect(t, server.Address)
 	leasetest.Run(t, func(t *testing.T) lease.Store {
 		if err := client.FlushAll(t.Context()).Err(); err != nil {

@@ -166,7 +166,7 @@ func TestServerDown(t *testing.T) {
 	if user, err := store.User(t.Context(), issued); err == nil || errors.Is(err, token.ErrEnded) || user != 0 {
 		t.Errorf("without a server the session is of user %d, %v", user, err)
 	}
-	if err := store.Revoke(t.Context(), issued.ID); err == nil {
+	if err := store.Revoke(t.Context(), 7, issued.ID); err == nil {
 		t.Error("without a server a session is revoked")
 	}
 }
@@ -180,7 +180,7 @@ func TestStoreWithoutAClient(t *testing.T) {
 	var none *redistoken.Store
 	for name, store := range map[string]*redistoken.Store{"zero": {}, "nil": none.WithPrefix("a"), "of no client": redistoken.New(nil)} {
 		_, used := store.User(t.Context(), issued)
-		for i, err := range []error{used, store.Add(t.Context(), issued, 7), store.Revoke(t.Context(), 7), store.RevokeUser(t.Context(), 7)} {
+		for i, err := range []error{used, store.Add(t.Context(), issued, 7), store.Revoke(t.Context(), 7, 7), store.RevokeUser(t.Context(), 7)} {
 			if err == nil || !strings.HasPrefix(err.Error(), "redistoken: there is no client") {
 				t.Errorf("%s store, method %d: %v", name, i, err)
 			}

@@ -82,9 +82,7 @@ func (c client) params(method string, fields map[string]any) reflect.Value {
 func (c client) insert(t *testing.T, method string, fields map[string]any) pk.ID {
 	t.Helper()
 	params := c.params(method, fields)
-	if err := c.filler.Fill(t.Context(), params.Interface()); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.NoError(t, c.filler.Fill(t.Context(), params.Interface()))
 	c.get(t, method, params.Elem().Interface())
 	return pk.ID(params.Elem().FieldByName("ID").Int())
 }
@@ -180,10 +178,7 @@ func TestDatabaseSQL(t *testing.T) {
 
 func TestPgx(t *testing.T) {
 	about, source := dbtest.Postgres(t), new(idtest.Source)
-	conn, err := pgxdriver.Connect(t.Context(), about.DSN)
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := dbtest.Must(pgxdriver.Connect(t.Context(), about.DSN))(t)
 	defer conn.Close(context.Background())
 	create(t, func(statement string) error {
 		_, err := conn.Exec(t.Context(), statement)
@@ -197,12 +192,8 @@ func TestPgx(t *testing.T) {
 	}
 
 	green := pgx.CreateTeamParams{Name: "Green"}
-	if err := filler.Fill(t.Context(), &green); err != nil {
-		t.Fatal(err)
-	}
-	if err := q.CreateTeam(t.Context(), green); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.NoError(t, filler.Fill(t.Context(), &green))
+	dbtest.NoError(t, q.CreateTeam(t.Context(), green))
 	teams, err := q.ListTeams(t.Context(), []int64{green.ID.Int64() - 1, green.ID.Int64()})
 	if err != nil || len(teams) != 1 || teams[0].ID != green.ID {
 		t.Errorf("ListTeams: %v (%v)", teams, err)

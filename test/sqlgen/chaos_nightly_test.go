@@ -20,156 +20,97 @@ import (
 )
 
 // TestNightlyTogether has processes and sessions of SQL make ids in one namespace. Meanwhile
-// the server is killed, and its clock is set. The functions and sequences are dropped and
-// created again. Then a standby that lacks commits is promoted. No id may repeat, except in
-// a second run, in which sessions enter a tick without the lock.
+// the server is killed. Then its clock is set, and the functions with their sequences and
+// tables are dropped and created again, unless it has a replica that lacks commits and takes
+// over in the end. No id may repeat.
 func TestNightlyTogether(t *testing.T) {
-	layout := fourWorkers(t)
-	for name, edits := range map[string][]string{"": nil, "without the lock": slices.Concat(pausing, withoutLock)} {
-		t.Run(name, func(t *testing.T) {
-			c := &chaos{T: t, layout: layout, store: sqlstore.Postgres, forms: []string{
-				"SELECT snowkey_next()", "SELECT snowkey_next(1)", "SELECT snowkey_next(50000)", "SELECT snowkey_next() FROM generate_series(1, 300)",
-			}}
-			primary, process, clock := dbtest.Clocked(t, "postgres")
-			primary.Since(t, 15)
-			c.database.Store(&primary)
-			db := primary.Connect(t)
-			statements := without(t, sqlgen.Writer{Layout: layout, Window: window}, edits...)
-			run(t, db, statements...)
-			standby := dbtest.StandbyOf(t, primary)
-
-			do, stop := c.start(db)
-			do()
-			c.kills(process, do)
-			do(append(sqlgen.Writer{}.PostgresDrop(), statements...)...)
-			do(append(append(sqlgen.Writer{}.PostgresDrop(), sequences), statements...)...)
-			c.clocks(clock, do)
-			time.Sleep(2 * time.Second)
-			if err := standby.Lag(); err != nil {
-				t.Fatal(err)
-			}
-			time.Sleep(2 * time.Second) // what is made meanwhile is lost
-			if err := process.Kill(); err != nil {
-				t.Fatal(err)
-			}
-			if err := standby.Promote(); err != nil {
-				t.Fatal(err)
-			}
-			run(t, standby.Connect(t), statements...) // the sequences may be damaged
-			c.database.Store(&standby.DB)
-			time.Sleep(8 * time.Second)
-			repeated, workers := stop()
-			if repeated > 0 != (edits != nil) {
-				t.Errorf("%d ids were repeated", repeated)
-			}
-			if workers[3] < 1_000_000 || len(c.ids)-workers[3] < 1_000_000 {
-				t.Errorf("too few ids: %v", workers)
-			}
-		})
-	}
-}
-
-// TestNightlyMariaDBTogether is the same on MariaDB. In one run, the clock is set and the
-// functions and tables are dropped. In the others, a replica that lacks commits takes over. Ids
-// repeat if sessions use the number to which they have raised the counter.
-func TestNightlyMariaDBTogether(t *testing.T) {
-	layout := fourWorkers(t)
-	w := sqlgen.Writer{Layout: layout, Window: window}
+	layout := dbtest.Must(idgen.NewLayout(time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC), time.Millisecond, idgen.Time(41), idgen.Worker(2), idgen.Sequence(12)))(t)
+	w := sqlgen.Writer{Layout: layout, Window: window} // which has the worker number 3
 	for _, tt := range []struct {
-		name   string
-		failed bool
-		edits  []string
-	}{{"clock", false, nil}, {"replica", true, nil}, {"replica, and numbers are not drawn again", true, ofMariaDB.keepsRaised}} {
+		name           string
+		open           func(*testing.T) dbtest.DB // skips the test without such a server
+		store          func(*sql.DB) *sqlstore.Store
+		on             statements
+		functions, all []string // drop them
+		forms          []string
+		replica        bool // takes over
+	}{
+		{"PostgreSQL", postgreSQL, sqlstore.Postgres, without, w.PostgresDrop(), []string{sequences}, []string{
+			"SELECT snowkey_next()", "SELECT snowkey_next(1)", "SELECT snowkey_next(50000)", "SELECT snowkey_next() FROM generate_series(1, 300)",
+		}, true},
+		{"MariaDB", mariaDB, sqlstore.MySQL, onMariaDB, w.MariaDBDrop(), ofMariaDB.all, ofRows, false},
+		{"MariaDB, replica", mariaDB, sqlstore.MySQL, onMariaDB, nil, nil, ofRows, true},
+		{"MySQL", mySQL, sqlstore.MySQL, onMySQL, w.MySQLDrop(), ofMySQL.all, []string{
+			"SELECT snowkey_next()", many(3, "snowkey_next()"), many(900, "snowkey_next()"),
+		}, false},
+	} {
 		t.Run(tt.name, func(t *testing.T) {
-			c := &chaos{T: t, layout: layout, store: sqlstore.MySQL, forms: []string{
-				"INSERT INTO `rows` (v) VALUES (1) RETURNING id", "INSERT INTO `rows` (v) VALUES (1), (2), (3) RETURNING id", "INSERT INTO `rows` (v) SELECT seq FROM seq_1_to_10000 RETURNING id",
-			}}
-			var primary, replica dbtest.DB
+			c := &chaos{T: t, layout: layout, store: tt.store, forms: tt.forms}
+			primary := tt.open(t)
 			var process *dbtest.Process
 			var clock *dbtest.Clock
-			lag := func() {}
-			mariaDB(t)
-			if tt.failed {
-				primary, process = dbtest.Killable(t, "mysql", "log-bin=log", "server-id=1", "sync-binlog=1")
-				replica, lag = replicaOf(t, primary)
+			if tt.functions != nil {
+				primary, process, clock = dbtest.Clocked(t, primary.Dialect)
 			} else {
-				primary, process, clock = dbtest.Clocked(t, "mysql")
+				primary, process = dbtest.Killable(t, "mysql", "log-bin=log", "server-id=1", "sync-binlog=1")
 			}
 			c.database.Store(&primary)
+			replica, lag, promote := dbtest.DB{}, func() {}, func() {}
 			db := primary.Connect(t)
-			statements := onMariaDB(t, w, tt.edits...)
+			statements := tt.on(t, w)
+			if tt.replica && primary.Dialect == "mysql" {
+				replica, lag = replicaOf(t, primary)
+			}
 			run(t, db, statements...)
-			run(t, db, "CREATE TABLE `rows` (id BIGINT NOT NULL DEFAULT 0, v INT, KEY (id))", w.MySQLTrigger("rows", "id"))
+			if tt.forms[0] == ofRows[0] {
+				run(t, db, "CREATE TABLE `rows` (id BIGINT NOT NULL DEFAULT 0, v INT, KEY (id))", w.MySQLTrigger("rows", "id"))
+			}
+			if tt.replica && primary.Dialect == "postgres" {
+				standby := dbtest.StandbyOf(t, primary)
+				replica = standby.DB
+				lag = func() {
+					dbtest.NoError(t, standby.Lag())
+				}
+				promote = func() {
+					dbtest.NoError(t, standby.Promote())
+					run(t, standby.Connect(t), statements...) // the sequences may be damaged
+				}
+			}
+
 			do, stop := c.start(db)
 			do()
 			c.kills(process, do)
-			if tt.failed {
+			if clock != nil {
+				do(append(tt.functions, statements...)...)
+				do(slices.Concat(tt.functions, tt.all, statements)...)
+				c.clocks(clock, do)
+			}
+			if tt.replica {
 				time.Sleep(2 * time.Second)
 				lag()
 				time.Sleep(2 * time.Second) // what is made meanwhile is lost
-				if err := process.Kill(); err != nil {
-					t.Fatal(err)
-				}
+				dbtest.NoError(t, process.Kill())
+				promote()
 				c.database.Store(&replica)
 				time.Sleep(8 * time.Second)
-			} else {
-				do(append(w.MariaDBDrop(), statements...)...)
-				do(append(append(w.MariaDBDrop(), "DROP TABLE snowkey_next_counter, snowkey_next_history", "DROP SEQUENCE snowkey_next_sessions"), statements...)...)
-				c.clocks(clock, do)
 			}
 			repeated, workers := stop()
-			if repeated > 0 != (tt.edits != nil) {
+			if repeated > 0 {
 				t.Errorf("%d ids were repeated", repeated)
 			}
-			if workers[3] < 100_000 || len(c.ids)-workers[3] < 1_000_000 {
+			if workers[3] == 0 || len(c.ids) == workers[3] {
 				t.Errorf("too few ids: %v", workers)
 			}
 		})
 	}
 }
 
-// TestNightlyMySQLTogether is the same on MySQL, without a replica. Ids repeat if sessions use
-// the number to which they have raised the counter.
-func TestNightlyMySQLTogether(t *testing.T) {
-	layout := fourWorkers(t)
-	w := sqlgen.Writer{Layout: layout, Window: window}
-	for name, edits := range map[string][]string{"": nil, "numbers are not drawn again": ofMySQL.keepsRaised} {
-		t.Run(name, func(t *testing.T) {
-			mySQL(t)
-			c := &chaos{T: t, layout: layout, store: sqlstore.MySQL, forms: []string{"SELECT snowkey_next()", many(3, "snowkey_next()"), many(900, "snowkey_next()")}}
-			primary, process, clock := dbtest.Clocked(t, "mysql")
-			c.database.Store(&primary)
-			db := primary.Connect(t)
-			statements := onMySQL(t, w, edits...)
-			run(t, db, statements...)
-			do, stop := c.start(db)
-			do()
-			c.kills(process, do)
-			do(append(w.MySQLDrop(), statements...)...)
-			do(append(append(w.MySQLDrop(), "DROP TABLE snowkey_next_counter, snowkey_next_history"), statements...)...)
-			c.clocks(clock, do)
-			repeated, workers := stop()
-			if repeated > 0 != (edits != nil) {
-				t.Errorf("%d ids were repeated", repeated)
-			}
-			if workers[3] < 10_000 || len(c.ids)-workers[3] < 1_000_000 {
-				t.Errorf("too few ids: %v", workers)
-			}
-		})
-	}
+// ofRows are statements for a table that has the trigger.
+var ofRows = []string{
+	"INSERT INTO `rows` (v) VALUES (1) RETURNING id", "INSERT INTO `rows` (v) VALUES (1), (2), (3) RETURNING id", "INSERT INTO `rows` (v) SELECT seq FROM seq_1_to_10000 RETURNING id",
 }
 
 const window = 2 * time.Second
-
-// fourWorkers is a layout in which SQL has the worker number 3.
-func fourWorkers(t *testing.T) idgen.Layout {
-	t.Helper()
-	layout, err := idgen.NewLayout(time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC), time.Millisecond, idgen.Time(41), idgen.Worker(2), idgen.Sequence(12))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return layout
-}
 
 type chaos struct {
 	*testing.T
@@ -225,12 +166,8 @@ func (c *chaos) start(db *sql.DB) (do func(what ...string), stop func() (repeate
 // kills kills the server and starts it again, twice.
 func (c *chaos) kills(process *dbtest.Process, do func(what ...string)) {
 	for range 2 {
-		if err := process.Kill(); err != nil {
-			c.Fatal(err)
-		}
-		if err := process.Start(); err != nil {
-			c.Fatal(err)
-		}
+		dbtest.NoError(c, process.Kill())
+		dbtest.NoError(c, process.Start())
 		do()
 	}
 }
@@ -238,9 +175,7 @@ func (c *chaos) kills(process *dbtest.Process, do func(what ...string)) {
 // clocks sets the server's clock back, ahead and right again.
 func (c *chaos) clocks(clock *dbtest.Clock, do func(what ...string)) {
 	for _, by := range []time.Duration{-800 * time.Millisecond, 5 * time.Second, 0} {
-		if err := clock.Set(by); err != nil {
-			c.Fatal(err)
-		}
+		dbtest.NoError(c, clock.Set(by))
 		do()
 	}
 }

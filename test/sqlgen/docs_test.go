@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/schema/sqlgen"
 )
 
@@ -13,10 +14,7 @@ import (
 // PostgreSQL has those outside the sections of the other databases.
 func blocks(t *testing.T, database, language string) (found []string) {
 	t.Helper()
-	page, err := os.ReadFile("../../docs/sql-default.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := dbtest.Must(os.ReadFile("../../docs/sql-default.md"))(t)
 	for section := range strings.SplitSeq(string(page), "\n## ") {
 		of, _, _ := strings.Cut(section, "\n")
 		if !regexp.MustCompile("^(MySQL|MariaDB|SQLite)$").MatchString(of) {
@@ -40,10 +38,7 @@ func TestPage(t *testing.T) {
 	for database, files := range map[string][]string{"PostgreSQL": {"ent_test.go", "orm_test.go"}, "SQLite": {"sqlite_test.go"}} {
 		var code strings.Builder
 		for _, file := range files {
-			text, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
+			text := dbtest.Must(os.ReadFile(file))(t)
 			code.Write(text)
 		}
 		for _, block := range blocks(t, database, "go") {

@@ -16,6 +16,7 @@ import (
 	"entgo.io/ent/schema/mixin"
 
 	"github.com/snowkey-go/snowkey/ent/entid"
+	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/schema/sqlgen"
 )
 
@@ -34,30 +35,13 @@ func TestEnt(t *testing.T) {
 	db := postgreSQL(t)
 	conn := db.Connect(t)
 	install(t, conn, sqlgen.Writer{})
-	text, err := load.MarshalSchema(Person{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	person, err := load.UnmarshalSchema(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	graph, err := gen.NewGraph(&gen.Config{Package: "example.com/ent", Storage: &gen.Storage{Name: "sql", SchemaMode: gen.Unique | gen.Migrate}}, person)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := dbtest.Must(load.MarshalSchema(Person{}))(t)
+	person := dbtest.Must(load.UnmarshalSchema(text))(t)
+	graph := dbtest.Must(gen.NewGraph(&gen.Config{Package: "example.com/ent", Storage: &gen.Storage{Name: "sql", SchemaMode: gen.Unique | gen.Migrate}}, person))(t)
 	for range 2 {
-		tables, err := graph.Tables()
-		if err != nil {
-			t.Fatal(err)
-		}
-		migrate, err := schema.NewMigrate(entsqldialect.OpenDB(dialect.Postgres, conn))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := migrate.Create(t.Context(), tables...); err != nil {
-			t.Fatal(err)
-		}
-		checkDefault(t, db, "persons")
+		tables := dbtest.Must(graph.Tables())(t)
+		migrate := dbtest.Must(schema.NewMigrate(entsqldialect.OpenDB(dialect.Postgres, conn)))(t)
+		dbtest.NoError(t, migrate.Create(t.Context(), tables...))
+		checkDefault(t, conn, "persons")
 	}
 }

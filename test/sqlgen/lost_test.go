@@ -14,90 +14,40 @@ import (
 )
 
 // In these tests, the counter of the functions is lost, or goes back. Ids must be above all
-// earlier ones afterwards. Each test also leaves out the rule that ensures it, and then ids
-// must repeat or be below earlier ones.
+// earlier ones afterwards. test/mutants removes the rules that ensure it, one at a time.
 
-const (
-	counter = `'"public"."snowkey_next_counter"'::pg_catalog.regclass`
-	current = `'"public"."snowkey_next_current"'::pg_catalog.regclass`
-	history = `'"public"."snowkey_next_history"'::pg_catalog.regclass`
-
-	limits    = "'snowkey.limit_' || " + current + "::oid"
-	sequences = "DROP SEQUENCE snowkey_next_counter, snowkey_next_current, snowkey_next_history"
-)
-
-// wrong is for functions that lack a rule, beside those of patient.
-var wrong = sqlgen.Writer{Namespace: "wrong", Name: "wrong_next", Window: 10 * time.Minute}
+const sequences = "DROP SEQUENCE snowkey_next_counter, snowkey_next_current, snowkey_next_history"
 
 // patient has ids far ahead of the clock at first. So a counter that starts at the clock is
 // below them, however slow the test is.
 var patient = sqlgen.Writer{Window: 10 * time.Minute}
-
-var (
-	// A session keeps its limit for any sequence of the same name.
-	keepsLimits = []string{
-		limits, "'snowkey.limit'",
-		"pg_sequence_last_value(" + current + ") IS NOT NULL AND split_part(current_setting('snowkey.limit', true), '/', 1) = pg_sequence_last_value(" + history + ")::text THEN",
-		"split_part(current_setting('snowkey.limit', true), '/', 1) <> '' THEN",
-	}
-	// A session keeps its limit for any sequence that was raised in the same database.
-	keepsLimitsOfOther = []string{limits, "'snowkey.limit'"}
-
-	// A session draws before it has checked the row.
-	neverChecks = []string{`"public"."snowkey_next_ready"() AND`, ""}
-
-	// A crash does not empty the sequences.
-	survives = []string{"CREATE UNLOGGED SEQUENCE", "CREATE SEQUENCE"}
-
-	// The counter is never raised above what may be lost.
-	neverRaises = []string{
-		"known := pg_sequence_last_value(" + history + ") IS NOT DISTINCT FROM hash AND", "known := true OR",
-	}
-)
 
 // TestDropped drops the functions, or the sequences too, and creates them again, while a
 // session stays open that has made ids before.
 func TestDropped(t *testing.T) {
 	t.Parallel()
 	functions := patient.PostgresDrop()
-	for _, tt := range []struct {
-		name  string
-		drop  []string
-		edits []string
-		above bool
-	}{
-		{"the functions", functions, nil, true},
-		{"all", append(functions, sequences), nil, true},
-		{"the counter", []string{"DROP SEQUENCE snowkey_next_counter"}, nil, true},
-		{"the history", []string{"DROP SEQUENCE snowkey_next_history"}, nil, true},
-		{"the current sequence", []string{"DROP SEQUENCE snowkey_next_current"}, nil, true},
-		{"the counter, restarted", []string{"ALTER SEQUENCE snowkey_next_counter RESTART"}, nil, true},
-		{"the current sequence, restarted", []string{"ALTER SEQUENCE snowkey_next_current RESTART"}, nil, true},
-		{"all, and limits are kept", append(functions, sequences), keepsLimits, false},
-		{"all, and the counter is not raised", append(functions, sequences), neverRaises, false},
+	for name, drop := range map[string][]string{
+		"the functions":                   functions,
+		"all":                             append(functions, sequences),
+		"the counter":                     {"DROP SEQUENCE snowkey_next_counter"},
+		"the history":                     {"DROP SEQUENCE snowkey_next_history"},
+		"the current sequence":            {"DROP SEQUENCE snowkey_next_current"},
+		"the counter, restarted":          {"ALTER SEQUENCE snowkey_next_counter RESTART"},
+		"the current sequence, restarted": {"ALTER SEQUENCE snowkey_next_current RESTART"},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			db := postgreSQL(t).Connect(t)
-			live, err := db.Conn(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer live.Close()
-			statements := without(t, patient, tt.edits...)
-			run(t, db, statements...)
+			live := session(t, db)
+			install(t, db, patient)
 			before := query(t, live, "SELECT snowkey_next() UNION ALL SELECT snowkey_next(5000)")
-			run(t, db, tt.drop...)
-			run(t, db, statements...)
-			run(t, db, statements...)
+			run(t, db, drop...)
+			install(t, db, patient)
+			install(t, db, patient)
 			after := query(t, live, "SELECT snowkey_next() UNION ALL SELECT snowkey_next()")
-			if above(after, before) != tt.above {
-				t.Errorf("after the drop, %d follows %d", after[0], before[len(before)-1])
-			}
-			other := query(t, db, "SELECT snowkey_next() UNION ALL SELECT snowkey_next(3)")
-			if tt.above && !above(other, append(before, after...)) {
-				t.Errorf("in another session, %d follows %d and %d", other[0], before[len(before)-1], after[1])
-			}
+			requireAbove(t, after, before)
+			requireAbove(t, query(t, db, "SELECT snowkey_next() UNION ALL SELECT snowkey_next(3)"), append(before, after...))
 		})
 	}
 }
@@ -106,43 +56,21 @@ func TestDropped(t *testing.T) {
 // made ids before. It also restores it into another database.
 func TestDump(t *testing.T) {
 	t.Parallel()
-	for name, tt := range map[string]struct {
-		edits   []string
-		repeats bool
-	}{
-		"":                             {nil, false},
-		"the counter is not raised":    {append(keepsLimits, neverRaises...), true},
-		"limits of others are trusted": {keepsLimitsOfOther, true},
-		"sessions draw unchecked":      {neverChecks, true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			from := postgreSQL(t)
-			db := from.Connect(t)
-			live, err := db.Conn(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer live.Close()
-			run(t, db, without(t, patient, tt.edits...)...)
-			run(t, db, "CREATE TABLE rows (id bigint PRIMARY KEY DEFAULT snowkey_next())")
-			made := query(t, live, "INSERT INTO rows DEFAULT VALUES RETURNING id")
-			dump := tool(t, nil, "pg_dump", "--clean", "--if-exists", "--dbname="+from.DSN)
-			made = append(made, query(t, live, "INSERT INTO rows SELECT snowkey_next() FROM generate_series(1, 9) RETURNING id")...)
-			tool(t, dump, "psql", "--quiet", "--set=ON_ERROR_STOP=1", "--dbname="+from.DSN)
-			again := query(t, live, "INSERT INTO rows SELECT snowkey_next() FROM generate_series(1, 9) RETURNING id")
-			if above(again, made) == tt.repeats {
-				t.Errorf("after the restore, %d follows %d", again[0], made[len(made)-1])
-			}
-			if name == "" {
-				other := postgreSQL(t)
-				tool(t, dump, "psql", "--quiet", "--set=ON_ERROR_STOP=1", "--dbname="+other.DSN)
-				if ids := query(t, other.Connect(t), "INSERT INTO rows DEFAULT VALUES RETURNING id"); !above(ids, append(made, again...)) {
-					t.Errorf("in another database, %d follows %d", ids[0], again[len(again)-1])
-				}
-			}
-		})
-	}
+	from := postgreSQL(t)
+	db := from.Connect(t)
+	live := session(t, db)
+	install(t, db, patient)
+	run(t, db, "CREATE TABLE rows (id bigint PRIMARY KEY DEFAULT snowkey_next())")
+	made := query(t, live, "INSERT INTO rows DEFAULT VALUES RETURNING id")
+	dump := tool(t, nil, "pg_dump", "--clean", "--if-exists", "--dbname="+from.DSN)
+	const more = "INSERT INTO rows SELECT snowkey_next() FROM generate_series(1, 9) RETURNING id"
+	made = append(made, query(t, live, more)...)
+	tool(t, dump, "psql", "--quiet", "--set=ON_ERROR_STOP=1", "--dbname="+from.DSN)
+	again := query(t, live, more)
+	requireAbove(t, again, made)
+	other := postgreSQL(t)
+	tool(t, dump, "psql", "--quiet", "--set=ON_ERROR_STOP=1", "--dbname="+other.DSN)
+	requireAbove(t, query(t, other.Connect(t), "INSERT INTO rows DEFAULT VALUES RETURNING id"), append(made, again...))
 }
 
 // tool runs a program of the database server that is on this machine. If it is not there, or
@@ -188,22 +116,11 @@ func TestSnapshot(t *testing.T) {
 	server.Since(t, 15)
 	db := server.Connect(t)
 	install(t, db, patient)
-	run(t, db, without(t, wrong, survives...)...)
-	both := func(db *sql.DB) [2][]int64 {
-		return [2][]int64{query(t, db, "SELECT snowkey_next(99)"), query(t, db, "SELECT wrong_next(99)")}
-	}
-	both(db)
+	query(t, db, "SELECT snowkey_next(99)")
 	files := dbtest.FilesOf(t, server)
-	before := both(db)
-	if err := process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	after := both(files.Connect(t))
-	for i, want := range []bool{true, false} {
-		if above(after[i], before[i]) != want {
-			t.Errorf("variant %d: %d follows %d", i, after[i][0], before[i][98])
-		}
-	}
+	before := query(t, db, "SELECT snowkey_next(99)")
+	dbtest.NoError(t, process.Kill())
+	requireAbove(t, query(t, files.Connect(t), "SELECT snowkey_next(99)"), before)
 }
 
 // TestClock sets the server's clock back.
@@ -213,36 +130,29 @@ func TestClock(t *testing.T) {
 	server.Since(t, 15)
 	db := server.Connect(t)
 	install(t, db, patient)
-	run(t, db, without(t, wrong, "(GREATEST(last, ", "(0 * GREATEST(last, ")...)
+	checkClock(t, db, clock, "SELECT snowkey_next(2) UNION ALL SELECT snowkey_next()")
+}
+
+// checkClock sets the clock of a server back, on which patient is installed.
+func checkClock(t *testing.T, db *sql.DB, clock *dbtest.Clock, some string) {
+	t.Helper()
+	set := func(by time.Duration) {
+		t.Helper()
+		dbtest.NoError(t, clock.Set(by))
+	}
 	// The first ids are ahead of the clock, by less than the clock is set now.
-	query(t, db, "SELECT snowkey_next() UNION ALL SELECT wrong_next()")
-	if err := clock.Set(30 * time.Minute); err != nil {
-		t.Fatal(err)
-	}
-	before := query(t, db, "SELECT snowkey_next(2) UNION ALL SELECT snowkey_next()")
-	ahead := query(t, db, "SELECT wrong_next(2)")
-	if err := clock.Set(25 * time.Minute); err != nil {
-		t.Fatal(err)
-	}
-	after := query(t, db, "SELECT snowkey_next() UNION ALL SELECT snowkey_next(2)")
-	if !above(after, before) {
-		t.Errorf("after the clock went back, %d follows %d", after[0], before[2])
-	}
-	if ids := query(t, db, "SELECT wrong_next(2)"); above(ids, ahead) {
-		t.Errorf("a counter that follows the clock back made %d after %d", ids[0], ahead[1])
-	}
-	if err := clock.Set(-2 * time.Minute); err != nil {
-		t.Fatal(err)
-	}
+	query(t, db, some)
+	set(30 * time.Minute)
+	before := query(t, db, some)
+	set(25 * time.Minute)
+	after := query(t, db, some)
+	requireAbove(t, after, before)
+	set(-2 * time.Minute)
 	db.SetMaxIdleConns(0) // a session that is open may go on for as long as the clock was right
 	_, err := db.ExecContext(t.Context(), "SELECT snowkey_next()")
 	if err == nil || !strings.Contains(err.Error(), "ahead of the clock") || !strings.Contains(err.Error(), "55000") {
 		t.Errorf("32 minutes back: %v", err)
 	}
-	if err := clock.Set(30 * time.Minute); err != nil {
-		t.Fatal(err)
-	}
-	if ids := query(t, db, "SELECT snowkey_next()"); !above(ids, append(before, after...)) {
-		t.Errorf("%d follows %d", ids[0], after[2])
-	}
+	set(30 * time.Minute)
+	requireAbove(t, query(t, db, some), append(before, after...))
 }

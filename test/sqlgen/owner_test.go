@@ -103,10 +103,23 @@ func TestOwner(t *testing.T) {
 			}
 			rows := schema + ".rows"
 			run(t, owner, "CREATE TABLE "+rows+" (id bigint PRIMARY KEY DEFAULT "+schema+".snowkey_next(), v text)")
-			user, asUser := roleOf(t, db, admin)
-			run(t, owner, w.PostgresGrants(user)...)
-			run(t, owner, "GRANT INSERT ON "+rows+" TO "+user)
-			for _, db := range []*sql.DB{owner, asUser.Connect(t)} {
+			name, asUser := roleOf(t, db, admin)
+			user := asUser.Connect(t)
+			denied := func(statement string) {
+				t.Helper()
+				if _, err := user.ExecContext(t.Context(), statement); !isDenied(err, "") {
+					t.Errorf("%s: %v", statement, err)
+				}
+			}
+			run(t, owner, "GRANT USAGE ON SCHEMA "+schema+" TO "+name, "GRANT INSERT ON "+rows+" TO "+name)
+			denied("INSERT INTO " + rows + " (v) VALUES ('a')")
+			run(t, owner, w.PostgresGrants(name)...)
+			for _, forbidden := range []string{
+				"nextval('.snowkey_next_current')", "setval('.snowkey_next_counter', 1)", ".snowkey_next_enter(1, NULL)", ".snowkey_next_enter(NULL)", ".snowkey_next_ready()", "* FROM .snowkey_lease",
+			} {
+				denied("SELECT " + strings.Replace(forbidden, ".", schema+".", 1))
+			}
+			for _, db := range []*sql.DB{owner, user} {
 				run(t, db, "INSERT INTO "+rows+" (v) SELECT 'a' FROM generate_series(1, 10)",
 					"INSERT INTO "+rows+" SELECT id, v FROM ROWS FROM ("+schema+".snowkey_next(2), unnest(ARRAY['c', 'd'])) r (id, v)")
 			}
@@ -149,9 +162,7 @@ func TestControlSystem(t *testing.T) {
 			break
 		}
 	}
-	if err := tx.Rollback(); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.NoError(t, tx.Rollback())
 	check(err)
 
 	check(refused(t, owner, without(t, sqlgen.Writer{})), "snowkey_lease", "snowkey_lease_ns")
@@ -174,10 +185,7 @@ func TestControlSystem(t *testing.T) {
 // user.
 func userOf(t *testing.T, db dbtest.DB, admin *sql.DB, grants ...string) (name string, as *sql.DB) {
 	t.Helper()
-	cfg, err := mysql.ParseDSN(db.DSN)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cfg := dbtest.Must(mysql.ParseDSN(db.DSN))(t)
 	name = fmt.Sprintf("u%d", time.Now().UnixNano()%1e15)
 	run(t, admin, "CREATE USER '"+name+"'@'%' IDENTIFIED BY '"+password+"'")
 	t.Cleanup(func() {
@@ -194,10 +202,7 @@ func userOf(t *testing.T, db dbtest.DB, admin *sql.DB, grants ...string) (name s
 // grant gives privileges to a user. DATABASE stands for all tables of the database.
 func grant(t *testing.T, db dbtest.DB, admin *sql.DB, user string, privileges ...string) {
 	t.Helper()
-	cfg, err := mysql.ParseDSN(db.DSN)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cfg := dbtest.Must(mysql.ParseDSN(db.DSN))(t)
 	for _, p := range privileges {
 		run(t, admin, "GRANT "+strings.ReplaceAll(p, "DATABASE", "`"+cfg.DBName+"`.*")+" TO '"+user+"'@'%'")
 	}
@@ -223,20 +228,32 @@ func asOwner(t *testing.T, db dbtest.DB, admin *sql.DB, on statements, column st
 	run(t, owner, on(t, sqlgen.Writer{})...)
 	run(t, owner, on(t, sqlgen.Writer{})...)
 	run(t, owner, "CREATE TABLE `rows` (id "+column+" PRIMARY KEY, v INT)", sqlgen.Writer{}.MySQLTrigger("rows", "id"))
-	_, user := userOf(t, db, admin, "INSERT ON `rows`")
+	caller, user := userOf(t, db, admin, "INSERT ON `rows`")
 	for _, db := range []*sql.DB{owner, user} {
-		run(t, db, "INSERT INTO `rows` (v) VALUES (1), (2)")
+		run(t, db, "INSERT INTO `rows` (v) VALUES (1), (2)", "INSERT INTO `rows` VALUES (0, 3), (NULL, 4)")
 	}
-	if n := count(t, owner, "count(DISTINCT id) FROM `rows` WHERE id > 1000000"); n != 4 {
-		t.Errorf("%d ids, want 4", n)
+	if n := count(t, owner, "count(DISTINCT id) FROM `rows` WHERE id > 1000000"); n != 8 {
+		t.Errorf("%d ids, want 8", n)
 	}
-	caller, as := userOf(t, db, admin, "INSERT ON `rows`")
-	toCall := sqlgen.Writer{}.MySQLGrants(caller + "@%")
+	denied := func(statements ...string) {
+		t.Helper()
+		for _, statement := range statements {
+			if _, err := user.Exec(statement); err == nil || !strings.Contains(err.Error(), "denied") {
+				t.Errorf("%s: %v", statement, err)
+			}
+		}
+	}
+	denied("SELECT snowkey_next()")
+	toCall := sqlgen.Writer{}.MySQLGrants(caller + map[bool]string{false: "@%"}[db.MariaDB])
 	if err := refused(t, owner, toCall); err == nil || !strings.Contains(err.Error(), "grant command denied") {
 		t.Errorf("without GRANT OPTION: %v", err)
 	}
 	grant(t, db, admin, name, "GRANT OPTION ON DATABASE")
 	owner.SetMaxIdleConns(0) // a session keeps the privileges that it had
 	run(t, owner, toCall...)
-	query(t, as, "SELECT snowkey_next()")
+	query(t, user, "SELECT snowkey_next()")
+	denied("INSERT INTO snowkey_next_counter (s) VALUES (1)", "SELECT * FROM snowkey_lease", "SELECT * FROM snowkey_next_history")
+	if db.MariaDB {
+		denied("SELECT NEXTVAL(snowkey_next_sessions)")
+	}
 }

@@ -34,19 +34,14 @@ func init() {
 // openSQLite returns a database whose file is given too. Its pool is the default one.
 func openSQLite(t *testing.T, cfg snowkey.Config) (*sql.DB, *idgen.Pool, string) {
 	db := dbtest.SQLite(t).Connect(t)
-	pool, err := snowkey.Open(t.Context(), sqlstore.SQLite(db), cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	pool := dbtest.Must(snowkey.Open(t.Context(), sqlstore.SQLite(db), cfg))(t)
 	idgen.SetDefault(pool)
 	t.Cleanup(func() {
 		idgen.SetDefault(nil)
 		pool.Close(context.Background())
 	})
 	var file string
-	if err := db.QueryRow("SELECT file FROM pragma_database_list WHERE name = 'main'").Scan(&file); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.NoError(t, db.QueryRow("SELECT file FROM pragma_database_list WHERE name = 'main'").Scan(&file))
 	return db, pool, file
 }
 
@@ -116,16 +111,11 @@ func TestSQLite(t *testing.T) {
 func TestSQLiteLocked(t *testing.T) {
 	db, _, _ := openSQLite(t, snowkey.Config{Window: time.Second, TTL: time.Second, MaxClockSkew: 50 * time.Millisecond})
 	run(t, db, "CREATE TABLE rows (id BIGINT NOT NULL PRIMARY KEY DEFAULT (snowkey_next()), v TEXT)")
-	tx, err := db.BeginTx(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	tx := dbtest.Must(db.BeginTx(t.Context(), nil))(t)
 	defer tx.Rollback()
 	for end := time.Now().Add(2500 * time.Millisecond); time.Now().Before(end); time.Sleep(100 * time.Millisecond) { // over Window
 		run(t, tx, "INSERT INTO rows (v) VALUES ('a')")
 	}
-	if err := tx.Commit(); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.NoError(t, tx.Commit())
 	run(t, db, "INSERT INTO rows (v) VALUES ('b')")
 }

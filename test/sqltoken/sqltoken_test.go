@@ -119,7 +119,7 @@ func TestRevocationInAnOldTransaction(t *testing.T) {
 	b, fresh, stale := newBench(t), db.Connect(t), db.Connect(t)
 	store := open(t, db, fresh)
 	stale.SetMaxOpenConns(1)
-	if err := of(db, stale).Revoke(t.Context(), 1); err != nil { // inspects the table
+	if err := of(db, stale).Revoke(t.Context(), 7, 1); err != nil { // inspects the table
 		t.Fatal(err)
 	}
 	for _, statement := range []string{"START TRANSACTION", "SELECT count(*) FROM snowkey_session"} {
@@ -132,7 +132,7 @@ func TestRevocationInAnOldTransaction(t *testing.T) {
 	if err := stale.QueryRow("SELECT count(*) FROM snowkey_session").Scan(&seen); err != nil || seen != 0 {
 		t.Fatalf("the old transaction sees %d sessions, %v, so that this test shows nothing", seen, err)
 	}
-	if err := of(db, stale).Revoke(t.Context(), issued.ID); err != nil {
+	if err := of(db, stale).Revoke(t.Context(), 7, issued.ID); err != nil {
 		t.Fatal(err)
 	}
 	if user, err := b.request(t, store, issued); !errors.Is(err, token.ErrEnded) {
@@ -152,7 +152,7 @@ func TestReadsWithoutAutocommit(t *testing.T) {
 	if user, err := b.request(t, reader, issued); user != 7 || err != nil {
 		t.Fatal(user, err)
 	}
-	if err := store.Revoke(t.Context(), issued.ID); err != nil {
+	if err := store.Revoke(t.Context(), 7, issued.ID); err != nil {
 		t.Fatal(err)
 	}
 	if user, err := b.request(t, reader, issued); !errors.Is(err, token.ErrEnded) {
@@ -168,7 +168,7 @@ func TestWhatIsStored(t *testing.T) {
 		b, conn := newBench(t), db.Connect(t)
 		store := open(t, db, conn)
 		issued := b.login(t, store, 7)
-		want := fmt.Sprintf("%d 7 %s %d 2", issued.ID, issued.Hash(), b.now.UnixMilli())
+		want := fmt.Sprintf("%d 7 %s %d %d 2", issued.ID, issued.Hash(), b.now.UnixMilli(), issued.Expires.UnixMilli())
 		if rows := dbtest.Rows(t, conn, "SELECT * FROM snowkey_session"); !slices.Equal(rows, []string{want}) {
 			t.Errorf("the table has %q, want %q", rows, want)
 		}
@@ -219,7 +219,7 @@ func TestCleanup(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, id := range old {
-			if _, err := tx.Exec(fmt.Sprintf("INSERT INTO snowkey_session (id, user_id, hash, seen) VALUES (%d, 1, 'x', 1)", id)); err != nil {
+			if _, err := tx.Exec(fmt.Sprintf("INSERT INTO snowkey_session (id, user_id, hash, seen, expires) VALUES (%d, 1, 'x', 1, 1)", id)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -236,37 +236,30 @@ func TestCleanup(t *testing.T) {
 		if _, err := b.Verify(second.Text()); !errors.Is(err, token.ErrExpired) {
 			t.Errorf("when it is removed, the token gives %v", err)
 		}
-		cleanup(t, b, store)
+		if err := store.Cleanup(t.Context(), b.now); err != nil {
+			t.Fatal(err)
+		}
 		if rows := dbtest.Rows(t, conn, "SELECT id FROM snowkey_session"); !slices.Equal(rows, []string{fmt.Sprint(second.ID)}) {
 			t.Errorf("%d rows remain, want %d without %d", len(rows), second.ID, first.ID)
 		}
 		b.now = b.now.Add(time.Millisecond)
-		cleanup(t, b, store)
+		if err := store.Cleanup(t.Context(), b.now); err != nil {
+			t.Fatal(err)
+		}
 		if rows := dbtest.Rows(t, conn, "SELECT id FROM snowkey_session"); len(rows) != 0 {
 			t.Errorf("the rows %q remain", rows)
 		}
 	})
 }
 
-func cleanup(t *testing.T, b *bench, store *sqltoken.Store) {
-	t.Helper()
-	oldest, err := b.Oldest()
-	if err == nil {
-		err = store.Cleanup(t.Context(), oldest)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-// TestCleanupUsesThePrimaryKey looks at the plans of the range that Cleanup deletes.
-func TestCleanupUsesThePrimaryKey(t *testing.T) {
+// TestCleanupUsesAnIndex looks at the plans of the range that Cleanup deletes.
+func TestCleanupUsesAnIndex(t *testing.T) {
 	t.Parallel()
-	const query = "SELECT id FROM snowkey_session WHERE id < 250000000000000001 ORDER BY id LIMIT 1000"
+	const query = "SELECT id FROM snowkey_session WHERE expires < 1700000000001 ORDER BY expires LIMIT 1000"
 	for dialect, tt := range map[string]struct{ explain, want string }{
-		"postgres": {"EXPLAIN ", "snowkey_session_pkey"},
-		"sqlite":   {"EXPLAIN QUERY PLAN ", "INTEGER PRIMARY KEY (rowid<?)"},
-		"mysql":    {"EXPLAIN ", "PRIMARY"},
+		"postgres": {"EXPLAIN ", "snowkey_session_expires_id_key"},
+		"sqlite":   {"EXPLAIN QUERY PLAN ", "COVERING INDEX sqlite_autoindex_snowkey_session_2 (expires<?)"},
+		"mysql":    {"EXPLAIN ", "expires"},
 	} {
 		t.Run(dialect, func(t *testing.T) {
 			db := dbtest.Open(t, dialect)
@@ -327,8 +320,8 @@ func TestStoreWithoutADatabase(t *testing.T) {
 		_, named := store.WithTable("a")
 		_, used := store.User(t.Context(), issued)
 		for i, err := range []error{
-			named, used, store.Migrate(t.Context()), store.Add(t.Context(), issued, 7), store.Revoke(t.Context(), 7),
-			store.RevokeUser(t.Context(), 7), store.Cleanup(t.Context(), 7),
+			named, used, store.Migrate(t.Context()), store.Add(t.Context(), issued, 7), store.Revoke(t.Context(), 7, 7),
+			store.RevokeUser(t.Context(), 7), store.Cleanup(t.Context(), time.Now()),
 		} {
 			if err == nil || !strings.HasPrefix(err.Error(), "sqltoken: there is no database") {
 				t.Errorf("%s store, method %d: %v", name, i, err)

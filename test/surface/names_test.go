@@ -143,16 +143,3 @@ func embedded(e ast.Expr) []*ast.Ident {
 	}
 	return nil
 }
-
-// The list must include every kind of name.
-func TestMore(t *testing.T) {
-	const source = `package p
-const C, c = 1, 2
-var V, v = 1, 2
-type S struct { A, B, b int; *E; fs.File; G[int] }
-type s struct { A int }
-type I interface { M(); m(); io.Reader }
-type T int
-func F() {}`
-	checkNames(t, source, more, "C V S.A S.B S.E S.File S.G I.M I.Reader")
-}

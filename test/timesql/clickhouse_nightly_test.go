@@ -11,7 +11,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -30,32 +29,19 @@ const chdb = "chdb@3.4.0"
 // clickhouse starts the engine, and returns a function that runs queries.
 func clickhouse(t *testing.T) func(query string) (string, error) {
 	t.Helper()
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		t.Fatal(err)
-	}
+	cache := dbtest.Must(os.UserCacheDir())(t)
 	dir := filepath.Join(cache, "snowkey", chdb)
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.NoError(t, os.MkdirAll(dir, 0o755))
 	install := exec.Command("npm", "install", "--silent", "--no-audit", "--no-fund", "--prefix", dir, chdb)
 	if out, err := install.CombinedOutput(); err != nil {
 		t.Fatalf("install %s: %v: %s", chdb, err, out)
 	}
 	cmd := exec.Command("node", "-e", clickhouseJS)
 	cmd.Dir = dir
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	in := dbtest.Must(cmd.StdinPipe())(t)
+	out := dbtest.Must(cmd.StdoutPipe())(t)
 	cmd.Stderr = os.Stderr
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.NoError(t, cmd.Start())
 	t.Cleanup(func() { in.Close(); _ = cmd.Wait() }) // only its answers matter
 	answers := bufio.NewScanner(out)
 	return func(query string) (string, error) {
@@ -101,31 +87,9 @@ func TestNightlyClickHouse(t *testing.T) {
 		return "arrayJoin([" + strings.Join(all, ", ") + "])"
 	}
 	srv := server{precision: time.Microsecond, last: time.Date(2299, 12, 31, 0, 0, 0, 0, time.UTC)}
-	srv.readTime = func(ids []int64) (times []*time.Time, err error) {
-		text, err := query("SELECT toString(snowkey_time(" + list(ids) + "))")
-		for line := range strings.SplitSeq(text, "\n") {
-			var at *time.Time
-			if line != `\N` && err == nil {
-				parsed, err := time.Parse(textTime, line)
-				if err != nil {
-					return nil, err
-				}
-				at = &parsed
-			}
-			times = append(times, at)
-		}
-		return times, err
-	}
-	srv.read = func(field string, ids []int64) (numbers []*int64, err error) {
-		text, err := query("SELECT snowkey_" + field + "(" + list(ids) + ")")
-		for line := range strings.SplitSeq(text, "\n") {
-			var number *int64
-			if n, err := strconv.ParseInt(line, 10, 64); err == nil {
-				number = &n
-			}
-			numbers = append(numbers, number)
-		}
-		return numbers, err
+	srv.read = func(field string, ids []int64) ([]string, error) {
+		text, err := query("SELECT toString(snowkey_" + field + "(" + list(ids) + "))")
+		return strings.Split(strings.ReplaceAll(text, `\N`, ""), "\n"), err
 	}
 	srv.write = func(at time.Time) (smallest, largest *int64, err error) {
 		text, err := query(fmt.Sprintf("SELECT snowkey_min_id(t), snowkey_max_id(t) FROM (SELECT toDateTime64('%s', 6, 'UTC') AS t)", at.Format(textTime)))

@@ -3,7 +3,6 @@ package timesql
 import (
 	"context"
 	"crypto/rand"
-	"database/sql"
 	"database/sql/driver"
 	"encoding/binary"
 	"fmt"
@@ -53,10 +52,7 @@ func init() {
 // leavingSteps returns the statements of docs/leaving-snowkey.md for a database, in order.
 func leavingSteps(t *testing.T, db dbtest.DB, byDefault bool) (all []string) {
 	t.Helper()
-	text, err := os.ReadFile("../../docs/leaving-snowkey.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := dbtest.Must(os.ReadFile("../../docs/leaving-snowkey.md"))(t)
 	database := kind(db)
 	if postgres18(db) {
 		database = "postgres18"
@@ -103,10 +99,7 @@ func installSQLDefault(t *testing.T, db dbtest.DB, conn execer) {
 	if print == nil { // SQLite has the registered function
 		return
 	}
-	create, err := print()
-	if err != nil {
-		t.Fatal(err)
-	}
+	create := dbtest.Must(print())(t)
 	run(t, conn, create...)
 }
 
@@ -187,64 +180,12 @@ func newUUID() string {
 	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }
 
-// checkOtherUUIDs checks the UUIDs on MariaDB, MySQL and SQLite. All are of version 7. Old
-// rows have UUIDs with the times and the bits of their ids, and in the same order.
-func checkOtherUUIDs(t *testing.T, db dbtest.DB, conn *sql.DB) {
-	t.Helper()
-	text := map[string]string{"mariadb": "CAST(uid AS CHAR)", "mysql": "BIN_TO_UUID(uid)", "sqlite": "uid"}[kind(db)]
-	rows, err := conn.QueryContext(t.Context(), "SELECT id, name, lower("+text+") FROM orders WHERE uid IS NOT NULL ORDER BY uid")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer rows.Close()
-	layout, form := idgen.DefaultLayout(), regexp.MustCompile("^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$")
-	var before int64
-	var found []string
-	for rows.Next() {
-		var id int64
-		var name, uid string
-		if err := rows.Scan(&id, &name, &uid); err != nil {
-			t.Fatal(err)
-		}
-		if !form.MatchString(uid) {
-			t.Errorf("the UUID of %q is %s", name, uid)
-		}
-		if name == "tea" || name == "coffee" {
-			found = append(found, name)
-			continue
-		}
-		// As snowkey_uuid on PostgreSQL.
-		want := fmt.Sprintf("%012x7%03x%x%015x", layout.Decode(id).Time.UnixMilli(), id>>52&4095, 8|id>>50&3, id&(1<<50-1))
-		if strings.ReplaceAll(uid, "-", "") != want {
-			t.Errorf("the UUID of %d is %s, want %s", id, uid, want)
-		}
-		if id <= before {
-			t.Errorf("the UUIDs of %d and %d are not in the order of the ids", before, id)
-		}
-		before = id
-	}
-	if err := rows.Err(); err != nil || before == 0 {
-		t.Errorf("the last id with a UUID is %d, %v", before, err)
-	}
-	want := []string{"tea"}
-	if uuidV7(db) {
-		want = []string{"coffee", "tea"}
-	}
-	slices.Sort(found)
-	if !slices.Equal(found, want) {
-		t.Errorf("the page inserts rows with UUIDs %v, want %v", found, want)
-	}
-}
-
 // TestRemovingSQLDefault executes the SQL of docs/sql-default.md that removes the default or
 // the trigger, and reverts the migration. Processes continue. If the functions are created
 // again, ids are above the old ones.
 func TestRemovingSQLDefault(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile("../../docs/sql-default.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := dbtest.Must(os.ReadFile("../../docs/sql-default.md"))(t)
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 		t.Parallel()
 		if db.Dialect == "sqlite" {
@@ -275,16 +216,11 @@ func TestRemovingSQLDefault(t *testing.T) {
 		refused(t, conn, "INSERT INTO orders (name) VALUES ('tea')", refusal)
 		pool := open(t, db, conn)
 		defer pool.Close(context.WithoutCancel(t.Context()))
-		id, err := pool.Next(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		id := dbtest.Must(pool.Next(t.Context()))(t)
 		run(t, conn, fmt.Sprintf("INSERT INTO orders (id, name) VALUES (%d, 'milk')", id))
 
 		var largest, next, worker int64
-		if err := one(t, conn, "SELECT max(id) FROM orders WHERE name <> 'milk'", nil, &largest); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.NoError(t, one(t, conn, "SELECT max(id) FROM orders WHERE name <> 'milk'", nil, &largest))
 		if err := one(t, conn, "SELECT worker FROM snowkey_lease WHERE token LIKE 'sql:%'", nil, &worker); err != nil || worker != idgen.DefaultLayout().Decode(largest).Worker {
 			t.Errorf("worker number %d is reserved, %v", worker, err)
 		}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -28,10 +30,7 @@ func open(t *testing.T, db dbtest.DB, conn *sql.DB) *idgen.Pool {
 	default:
 		store = sqlstore.SQLite(conn)
 	}
-	pool, err := snowkey.Open(t.Context(), store, snowkey.Config{Window: time.Second, MaxClockSkew: 10 * time.Millisecond})
-	if err != nil {
-		t.Fatal(err)
-	}
+	pool := dbtest.Must(snowkey.Open(t.Context(), store, snowkey.Config{Window: time.Second, MaxClockSkew: 10 * time.Millisecond}))(t)
 	return pool
 }
 
@@ -181,17 +180,11 @@ func leave(t *testing.T, db dbtest.DB, byDefault bool) {
 	if err := one(t, conn, "SELECT count(*), sum(CASE WHEN name = 'old' THEN 1 ELSE 0 END) FROM orders WHERE name IN ('old', 'default', 'new')", nil, &rows, &kept); err != nil || rows != len(old.ids)+made+counted || kept != len(old.ids) {
 		t.Errorf("%d rows, %d of them old, %v; want %d and %d", rows, kept, err, len(old.ids)+made+counted, len(old.ids))
 	}
-	if err := one(t, conn, "SELECT min(id), max(id) FROM orders WHERE name = 'new'", nil, &least, &most); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.NoError(t, one(t, conn, "SELECT min(id), max(id) FROM orders WHERE name = 'new'", nil, &least, &most))
 	if err := one(t, conn, fmt.Sprintf("SELECT count(*) FROM orders WHERE name IN ('old', 'default') AND id >= %d", least), nil, &wrong); err != nil || wrong != 0 || most-least != int64(counted-1) {
 		t.Errorf("%d keys of Snowkey are above the first counted one, %v; the counted ones go from %d to %d", wrong, err, least, most)
 	}
-	if db.Dialect == "postgres" {
-		checkUUIDs(t, conn, postgres18(db))
-	} else {
-		checkOtherUUIDs(t, db, conn)
-	}
+	checkUUIDs(t, db, conn, postgres18(db))
 	// A process that still runs creates the tables again.
 	leases := "SELECT count(*) FROM snowkey_lease"
 	for deadline, n := time.Now().Add(time.Minute), 0; db.Dialect != "sqlite" && one(t, conn, leases, nil, &n) != nil; time.Sleep(20 * time.Millisecond) {
@@ -222,9 +215,7 @@ func leave(t *testing.T, db dbtest.DB, byDefault bool) {
 func checkGoingBack(t *testing.T, db dbtest.DB, shared, conn *sql.DB, byDefault bool) {
 	t.Helper()
 	var old, counted int64
-	if err := one(t, conn, "SELECT max(CASE WHEN name IN ('old', 'default') THEN id END), min(CASE WHEN name = 'new' THEN id END) FROM orders", nil, &old, &counted); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.NoError(t, one(t, conn, "SELECT max(CASE WHEN name IN ('old', 'default') THEN id END), min(CASE WHEN name = 'new' THEN id END) FROM orders", nil, &old, &counted))
 	pool := open(t, db, shared)
 	defer pool.Close(context.WithoutCancel(t.Context()))
 	id, err := pool.Next(t.Context())
@@ -239,54 +230,62 @@ func checkGoingBack(t *testing.T, db dbtest.DB, shared, conn *sql.DB, byDefault 
 	}
 }
 
-// checkUUIDs checks that the UUIDs are of version 7, sort as the ids do, and have their
-// times, and that times were kept in created_at.
-func checkUUIDs(t *testing.T, conn *sql.DB, byDefault bool) {
+// checkUUIDs checks the UUIDs. All are of version 7. Old rows have UUIDs with the times and
+// the bits of their ids, and in the same order. On Postgres, times were kept in created_at,
+// and the items have the UUIDs of their orders.
+func checkUUIDs(t *testing.T, db dbtest.DB, conn *sql.DB, byDefault bool) {
 	t.Helper()
-	var wrong, lost int
-	if err := one(t, conn, `SELECT count(*) FILTER (WHERE uid <= before OR uid::text !~ '^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab]'
-		OR ('x' || left(replace(uid::text, '-', ''), 12))::bit(48)::bigint <> floor(extract(epoch FROM snowkey_time(id)) * 1000)),
-		count(*) FILTER (WHERE created_at IS NULL)
-		FROM (SELECT id, uid, created_at, lag(uid) OVER (ORDER BY id) AS before FROM orders WHERE uid IS NOT NULL) AS o`, nil, &wrong, &lost); err != nil || wrong != 0 || lost != 0 {
-		t.Errorf("%d UUIDs are wrong, and %d times are missing: %v", wrong, lost, err)
+	text := map[string]string{"postgres": "uid::text", "mariadb": "CAST(uid AS CHAR)", "mysql": "BIN_TO_UUID(uid)", "sqlite": "uid"}[kind(db)]
+	rows := dbtest.Must(conn.QueryContext(t.Context(), "SELECT id, name, lower("+text+") FROM orders WHERE uid IS NOT NULL ORDER BY uid"))(t)
+	defer rows.Close()
+	layout, form := idgen.DefaultLayout(), regexp.MustCompile("^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$")
+	var before int64
+	var found []string
+	for rows.Next() {
+		var id int64
+		var name, uid string
+		dbtest.NoError(t, rows.Scan(&id, &name, &uid))
+		if !form.MatchString(uid) {
+			t.Errorf("the UUID of %q is %s", name, uid)
+		}
+		if name == "tea" || name == "coffee" {
+			found = append(found, name)
+			continue
+		}
+		// As snowkey_uuid on PostgreSQL.
+		want := fmt.Sprintf("%012x7%03x%x%015x", layout.Decode(id).Time.UnixMilli(), id>>52&4095, 8|id>>50&3, id&(1<<50-1))
+		if strings.ReplaceAll(uid, "-", "") != want {
+			t.Errorf("the UUID of %d is %s, want %s", id, uid, want)
+		}
+		if id <= before {
+			t.Errorf("the UUIDs of %d and %d are not in the order of the ids", before, id)
+		}
+		before = id
+	}
+	if err := rows.Err(); err != nil || before == 0 {
+		t.Errorf("the last id with a UUID is %d, %v", before, err)
+	}
+	if db.Dialect != "postgres" {
+		want := []string{"tea"}
+		if uuidV7(db) {
+			want = []string{"coffee", "tea"}
+		}
+		slices.Sort(found)
+		if !slices.Equal(found, want) {
+			t.Errorf("the page inserts rows with UUIDs %v, want %v", found, want)
+		}
+		return
+	}
+	var wrong, lost, version int
+	if err := one(t, conn, "SELECT count(*) FROM orders WHERE uid IS NOT NULL AND created_at IS NULL", nil, &lost); err != nil || lost != 0 {
+		t.Errorf("%d times are missing: %v", lost, err)
 	}
 	if err := one(t, conn, "SELECT count(*) FROM items LEFT JOIN orders USING (id) WHERE orders.uid IS DISTINCT FROM items.order_uid", nil, &wrong); err != nil || wrong != 0 {
 		t.Errorf("%d items have another order: %v", wrong, err)
 	}
 	if !byDefault {
 		refused(t, conn, "INSERT INTO orders (id, name) VALUES (1, 'no uid')", "23502")
-		return
-	}
-	var version int
-	if err := one(t, conn, "INSERT INTO orders (id, name) VALUES (1, 'by default') RETURNING uuid_extract_version(uid)", nil, &version); err != nil || version != 7 {
+	} else if err := one(t, conn, "INSERT INTO orders (id, name) VALUES (1, 'by default') RETURNING uuid_extract_version(uid)", nil, &version); err != nil || version != 7 {
 		t.Errorf("the default is a UUID of version %d, %v", version, err)
 	}
-}
-
-// TestCounterTooLow shows why the page starts the counter a day ahead: at the largest key
-// plus one, a process with Snowkey makes the same number.
-func TestCounterTooLow(t *testing.T) {
-	t.Parallel()
-	db := dbtest.Postgres(t)
-	conn := db.Connect(t)
-	pool := open(t, db, conn)
-	defer pool.Close(t.Context())
-	run(t, conn, "CREATE TABLE orders (id bigint GENERATED BY DEFAULT AS IDENTITY PRIMARY KEY)")
-	first, err := pool.Next(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	run(t, conn, fmt.Sprintf("INSERT INTO orders VALUES (%d)", first))
-	var ids []int64
-	for len(ids) < 2 || ids[len(ids)-1] != ids[len(ids)-2]+1 { // until two are of one tick
-		id, err := pool.Next(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		ids = append(ids, id)
-	}
-	last, next := ids[len(ids)-2], ids[len(ids)-1]
-	run(t, conn, fmt.Sprintf("INSERT INTO orders VALUES (%d)", last),
-		"SELECT setval(pg_get_serial_sequence('orders', 'id'), (SELECT max(id) FROM orders))", "INSERT INTO orders DEFAULT VALUES")
-	refused(t, conn, fmt.Sprintf("INSERT INTO orders VALUES (%d)", next), "23505")
 }

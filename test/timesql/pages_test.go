@@ -34,10 +34,7 @@ func statements(t *testing.T, page string, db dbtest.DB) (all []string) {
 	if postgres18(db) {
 		database = "postgres18"
 	}
-	text, err := os.ReadFile("../../docs/" + page)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := dbtest.Must(os.ReadFile("../../docs/" + page))(t)
 	for _, block := range sqlBlock.FindAllStringSubmatch(string(text), -1) {
 		for _, mark := range marks[database] {
 			if block[1] == mark {
@@ -54,10 +51,7 @@ func statements(t *testing.T, page string, db dbtest.DB) (all []string) {
 func TestMarks(t *testing.T) {
 	t.Parallel()
 	for _, page := range []string{"time-in-sql.md", "partitions.md", "leaving-snowkey.md"} {
-		text, err := os.ReadFile("../../docs/" + page)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := dbtest.Must(os.ReadFile("../../docs/" + page))(t)
 		known := map[string]bool{"ClickHouse": true} // see TestNightlyClickHouse
 		for _, list := range marks {
 			for _, mark := range list {
@@ -99,10 +93,7 @@ func output(t *testing.T, conn execer, query string) string {
 		t.Fatalf("%s\n%v", query, err)
 	}
 	defer rows.Close()
-	columns, err := rows.Columns()
-	if err != nil {
-		t.Fatal(err)
-	}
+	columns := dbtest.Must(rows.Columns())(t)
 	var b strings.Builder
 	for rows.Next() {
 		cells := make([]sql.NullString, len(columns))
@@ -110,16 +101,12 @@ func output(t *testing.T, conn execer, query string) string {
 		for i := range cells {
 			to[i] = &cells[i]
 		}
-		if err := rows.Scan(to...); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.NoError(t, rows.Scan(to...))
 		for i, cell := range cells {
 			b.WriteString(columns[i] + "=" + cell.String + "\n")
 		}
 	}
-	if err := rows.Err(); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.NoError(t, rows.Err())
 	return b.String()
 }
 

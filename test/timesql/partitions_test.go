@@ -13,10 +13,7 @@ import (
 // pair returns two ids of a time that differ by one.
 func pair(t *testing.T, at time.Time) (int64, int64) {
 	t.Helper()
-	id, err := idgen.DefaultLayout().Compose(idgen.Parts{Time: at, Worker: 77, Sequence: 1234})
-	if err != nil {
-		t.Fatal(err)
-	}
+	id := dbtest.Must(idgen.DefaultLayout().Compose(idgen.Parts{Time: at, Worker: 77, Sequence: 1234}))(t)
 	return id, id + 1
 }
 

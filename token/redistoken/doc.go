@@ -18,7 +18,7 @@
 //
 // # Round trips
 //
-//	Add 2, User 2, Revoke 1, RevokeUser 1
+//	Add 2, User 2, Sessions 2, Revoke 2, RevokeUser 1
 //
 // # What the server must do
 //

@@ -1,10 +1,12 @@
 package redistoken
 
 import (
+	"cmp"
 	"context"
 	"crypto/subtle"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -55,7 +57,7 @@ func (s *Store) Add(ctx context.Context, t token.Token, user int64) error {
 	if err := s.check(); err != nil {
 		return err
 	}
-	if t.Text() == "" {
+	if !t.Claim() {
 		return token.ErrInvalid
 	}
 	// The session comes first. Otherwise RevokeUser could run in between, and the session
@@ -96,7 +98,7 @@ func (s *Store) User(ctx context.Context, t token.Token) (int64, error) {
 	if t.Text() == "" {
 		return 0, token.ErrInvalid
 	}
-	value, err := s.client.GetEx(ctx, s.session(t.ID), lifetime(t)).Result()
+	value, err := s.client.Get(ctx, s.session(t.ID)).Result()
 	if errors.Is(err, redis.Nil) {
 		return 0, token.ErrEnded
 	}
@@ -108,8 +110,13 @@ func (s *Store) User(ctx context.Context, t token.Token) (int64, error) {
 	if err != nil || subtle.ConstantTimeCompare([]byte(hash), []byte(t.Hash())) == 0 {
 		return 0, token.ErrInvalid
 	}
-	err = s.client.ZScore(ctx, s.user(user), strconv.FormatInt(t.ID, 10)).Err()
-	if errors.Is(err, redis.Nil) {
+	var used *redis.BoolCmd
+	_, err = s.client.Pipelined(ctx, func(p redis.Pipeliner) error {
+		p.ZScore(ctx, s.user(user), strconv.FormatInt(t.ID, 10))
+		used = p.PExpire(ctx, s.session(t.ID), lifetime(t))
+		return nil
+	})
+	if errors.Is(err, redis.Nil) || err == nil && !used.Val() {
 		return 0, token.ErrEnded
 	}
 	if err != nil {
@@ -118,10 +125,46 @@ func (s *Store) User(ctx context.Context, t token.Token) (int64, error) {
 	return user, nil
 }
 
+// Sessions implements [token.Store].
+func (s *Store) Sessions(ctx context.Context, user int64) ([]int64, error) {
+	if err := s.check(); err != nil {
+		return nil, err
+	}
+	members, err := s.client.ZRange(ctx, s.user(user), 0, -1).Result()
+	if err != nil {
+		return nil, wrap(err)
+	}
+	ids, exist := make([]int64, len(members)), make([]*redis.IntCmd, len(members))
+	_, err = s.client.Pipelined(ctx, func(p redis.Pipeliner) error {
+		for i, member := range members {
+			ids[i], _ = strconv.ParseInt(member, 10, 64) // otherwise no session has this id
+			exist[i] = p.Exists(ctx, s.session(ids[i]))
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, wrap(err)
+	}
+	// The set is in the order in which sessions expire.
+	left := ids[:0]
+	for i, id := range ids {
+		if exist[i].Val() > 0 {
+			left = append(left, id)
+		}
+	}
+	slices.SortFunc(left, func(a, b int64) int { return cmp.Compare(b, a) })
+	return left, nil
+}
+
 // Revoke implements [token.Store].
-func (s *Store) Revoke(ctx context.Context, id int64) error {
+func (s *Store) Revoke(ctx context.Context, user, id int64) error {
 	if err := s.check(); err != nil {
 		return err
+	}
+	// The set knows whose session it is. What remains after this has ended.
+	removed, err := s.client.ZRem(ctx, s.user(user), id).Result()
+	if err != nil || removed == 0 {
+		return wrap(err)
 	}
 	return wrap(s.client.Del(ctx, s.session(id)).Err())
 }

@@ -17,7 +17,7 @@ type dialect struct {
 	// In each of these, {table} stands for the table. @batch must be the constant
 	// batch.
 	add, touch, revoke, revokeUser, cleanup string
-	user                                    string // also returns whether autocommit is on
+	user, sessions                          string // also return whether autocommit is on
 
 	// write runs one of the statements and returns when it is committed. changed is false
 	// if no row was changed.
@@ -44,15 +44,16 @@ SELECT (SELECT count(*) FROM changed) FROM here`
 }
 
 var postgres = &dialect{
-	Dialect: session.Postgres,
-	ddl:     postgresDDL,
-	user:    session.ToPrimary + `SELECT user_id, hash, seen, 1 FROM {table} WHERE id = @id`, // a standby may not know yet that it was revoked
-	add: inPostgres(`INSERT INTO {table} (id, user_id, hash, seen) SELECT @id, @user, @hash, @seen FROM here
+	Dialect:  session.Postgres,
+	ddl:      postgresDDL,
+	user:     session.ToPrimary + `SELECT user_id, hash, seen, 1 FROM {table} WHERE id = @id`, // a standby may not know yet that it was revoked
+	sessions: session.ToPrimary + `SELECT id, 1 FROM {table} WHERE user_id = @user ORDER BY id DESC`,
+	add: inPostgres(`INSERT INTO {table} (id, user_id, hash, seen, expires) SELECT @id, @user, @hash, @seen, @expires FROM here
 	ON CONFLICT (id) DO NOTHING`),
 	touch:      inPostgres(`UPDATE {table} SET seen = @seen FROM here WHERE id = @id AND seen < @seen`),
-	revoke:     inPostgres(`DELETE FROM {table} USING here WHERE id = @id`),
+	revoke:     inPostgres(`DELETE FROM {table} USING here WHERE id = @id AND user_id = @user`),
 	revokeUser: inPostgres(`DELETE FROM {table} USING here WHERE user_id = @user`),
-	cleanup:    inPostgres(`DELETE FROM {table} USING here WHERE id IN (SELECT id FROM {table} WHERE id < @before ORDER BY id LIMIT @batch)`),
+	cleanup:    inPostgres(`DELETE FROM {table} USING here WHERE id IN (SELECT id FROM {table} WHERE expires < @before ORDER BY expires LIMIT @batch)`),
 	write: func(ctx context.Context, db *sql.DB, mark, query string, values []any) (bool, error) {
 		count, changed, err := session.WritePostgres(ctx, db, mark, query, values)
 		return changed && count > 0, err
@@ -63,11 +64,12 @@ var mysql = &dialect{
 	Dialect:    session.MySQL,
 	ddl:        mysqlDDL,
 	user:       `SELECT user_id, hash, seen, @@autocommit FROM {table} WHERE id = @id`,
-	add:        `INSERT INTO {table} (id, user_id, hash, seen) VALUES (@id, @user, @hash, @seen)`,
+	sessions:   `SELECT id, @@autocommit FROM {table} WHERE user_id = @user ORDER BY id DESC`,
+	add:        `INSERT INTO {table} (id, user_id, hash, seen, expires) VALUES (@id, @user, @hash, @seen, @expires)`,
 	touch:      `UPDATE {table} SET seen = @seen WHERE id = @id AND seen < @seen`,
-	revoke:     `DELETE FROM {table} WHERE id = @id`,
+	revoke:     `DELETE FROM {table} WHERE id = @id AND user_id = @user`,
 	revokeUser: `DELETE FROM {table} WHERE user_id = @user`,
-	cleanup:    `DELETE FROM {table} WHERE id < @before ORDER BY id LIMIT 1000`, // a parameter would become (1000), which LIMIT does not accept,
+	cleanup:    `DELETE FROM {table} WHERE expires < @before ORDER BY expires LIMIT 1000`, // a parameter would become (1000), which LIMIT does not accept,
 	write: func(ctx context.Context, db *sql.DB, _, query string, values []any) (bool, error) {
 		_, changed, err := session.WriteMySQL(ctx, db, session.Settings{}, nil, query, values)
 		if session.Number(err) == duplicateKey {
@@ -82,15 +84,16 @@ const duplicateKey = 1062 // of MySQL
 // SQLite makes all changes before it returns the first row, so it doesn't matter that
 // package session only reads one.
 var sqlite = &dialect{
-	Dialect: session.SQLite,
-	ddl:     sqliteDDL,
-	user:    `SELECT user_id, hash, seen, 1 FROM {table} WHERE id = @id`,
-	add: `INSERT INTO {table} (id, user_id, hash, seen) VALUES (@id, @user, @hash, @seen)
+	Dialect:  session.SQLite,
+	ddl:      sqliteDDL,
+	user:     `SELECT user_id, hash, seen, 1 FROM {table} WHERE id = @id`,
+	sessions: `SELECT id, 1 FROM {table} WHERE user_id = @user ORDER BY id DESC`,
+	add: `INSERT INTO {table} (id, user_id, hash, seen, expires) VALUES (@id, @user, @hash, @seen, @expires)
 ON CONFLICT (id) DO NOTHING RETURNING id`,
 	touch:      `UPDATE {table} SET seen = @seen WHERE id = @id AND seen < @seen RETURNING id`,
-	revoke:     `DELETE FROM {table} WHERE id = @id RETURNING id`,
+	revoke:     `DELETE FROM {table} WHERE id = @id AND user_id = @user RETURNING id`,
 	revokeUser: `DELETE FROM {table} WHERE user_id = @user RETURNING id`,
-	cleanup:    `DELETE FROM {table} WHERE id IN (SELECT id FROM {table} WHERE id < @before ORDER BY id LIMIT @batch) RETURNING id`,
+	cleanup:    `DELETE FROM {table} WHERE id IN (SELECT id FROM {table} WHERE expires < @before ORDER BY expires LIMIT @batch) RETURNING id`,
 	write: func(ctx context.Context, db *sql.DB, mark, query string, values []any) (bool, error) {
 		_, changed, err := session.WriteSQLite(ctx, db, mark, query, values)
 		return changed, err

@@ -7,8 +7,8 @@
 // # The table
 //
 // The table is called snowkey_session, unless [Store.WithTable] chooses another name. It
-// has a row for each session: the id, the user, a hash of the token, and when the session
-// was last used. Nothing in it can be used to log in.
+// has a row for each session: the id, the user, a hash of the token, when the session was
+// last used, and when it expires. Nothing in it can be used to log in.
 //
 // [Store.Migrate] creates the table if it is missing. If the application is not allowed to
 // create tables, use postgres.sql, mysql.sql or sqlite.sql of this package in your own
@@ -17,17 +17,17 @@
 // security or an engine other than InnoDB, Migrate and all other methods return a
 // [*TableError].
 //
-// There is no column or index for expiry. Since ids contain their time, the primary key
-// has the sessions in the order in which they expire. [Store.Cleanup] deletes the oldest.
+// [Store.Cleanup] deletes the sessions that have expired. Signers with different TTLs may
+// share a table.
 //
 // # Statements
 //
-//	                              round trips: Add, Revoke, RevokeUser   User
+//	                              round trips: Add, Revoke, RevokeUser   User, Sessions
 //	PostgreSQL                                                       2      1
 //	MySQL, MariaDB                                                   3      1
 //	SQLite                                                           3      1   inside the process
 //
-// With autocommit=0, or if the session has ended, a User call takes 4 on MySQL and MariaDB.
+// With autocommit=0, or if there is no session, User and Sessions take 4 on MySQL and MariaDB.
 //
 // A write returns once it is committed. A *sql.DB may hand the store a connection on which
 // the application has left a transaction open, or has changed autocommit. The store then

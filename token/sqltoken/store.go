@@ -86,11 +86,11 @@ func (s *Store) Add(ctx context.Context, t token.Token, user int64) error {
 	if err != nil {
 		return wrap(err)
 	}
-	if t.Text() == "" {
+	if !t.Claim() {
 		return token.ErrInvalid
 	}
 	added, err := s.write(ctx, db, s.dialect.add, map[string]any{
-		"id": t.ID, "user": user, "hash": t.Hash(), "seen": t.Seen.UnixMilli(),
+		"id": t.ID, "user": user, "hash": t.Hash(), "seen": t.Seen.UnixMilli(), "expires": t.Expires.UnixMilli(),
 	})
 	if err == nil && !added {
 		return token.ErrInvalid
@@ -125,7 +125,7 @@ func (s *Store) User(ctx context.Context, t token.Token) (int64, error) {
 	case t.Idle == 0:
 	case idle >= t.Idle:
 		// Otherwise a process whose clock is behind might still accept the session.
-		if err := s.Revoke(ctx, t.ID); err != nil {
+		if err := s.Revoke(ctx, row.user, t.ID); err != nil {
 			return 0, err
 		}
 		return 0, token.ErrEnded
@@ -137,9 +137,35 @@ func (s *Store) User(ctx context.Context, t token.Token) (int64, error) {
 	return row.user, nil
 }
 
+// Sessions implements [token.Store].
+func (s *Store) Sessions(ctx context.Context, user int64) (ids []int64, err error) {
+	db, err := s.ready(ctx)
+	if err != nil {
+		return nil, wrap(err)
+	}
+	query, args := s.dialect.Bind(s.table.Fill(s.dialect.sessions), map[string]any{"user": user})
+	err = s.fresh(ctx, db, func(q querier) (autocommit bool, err error) {
+		ids, autocommit = nil, false
+		rows, err := q.QueryContext(ctx, query, args...)
+		if err != nil {
+			return false, err
+		}
+		defer rows.Close()
+		for rows.Next() {
+			var id int64
+			if err := rows.Scan(&id, &autocommit); err != nil {
+				return false, err
+			}
+			ids = append(ids, id)
+		}
+		return autocommit, rows.Err()
+	})
+	return ids, wrap(err)
+}
+
 // Revoke implements [token.Store].
-func (s *Store) Revoke(ctx context.Context, id int64) error {
-	return s.remove(ctx, func(d *dialect) string { return d.revoke }, map[string]any{"id": id})
+func (s *Store) Revoke(ctx context.Context, user, id int64) error {
+	return s.remove(ctx, func(d *dialect) string { return d.revoke }, map[string]any{"user": user, "id": id})
 }
 
 // RevokeUser implements [token.Store].
@@ -150,11 +176,13 @@ func (s *Store) RevokeUser(ctx context.Context, user int64) error {
 // batch is how many sessions one statement of Cleanup deletes.
 const batch = 1000
 
-// Cleanup deletes the sessions with ids below before, 1,000 per statement, starting with
-// the oldest. Call it regularly, in one process or in several, with the id that
-// [token.Signer.Oldest] returns. If ctx ends first, the rest remains for the next call.
-func (s *Store) Cleanup(ctx context.Context, before int64) error {
+// Cleanup deletes the sessions that had expired a minute before now, 1,000 per statement,
+// starting with those that expired first. Call it regularly, in one process or in several,
+// with time.Now(). The minute is there because the clocks of two processes may differ. If
+// ctx ends first, the rest remains for the next call.
+func (s *Store) Cleanup(ctx context.Context, now time.Time) error {
 	db, err := s.ready(ctx)
+	before := now.Add(-time.Minute).UnixMilli()
 	for more := err == nil; more && err == nil; {
 		more, err = s.write(ctx, db, s.dialect.cleanup, map[string]any{"before": before, "batch": int64(batch)})
 	}
@@ -175,38 +203,49 @@ type row struct {
 	seen int64 // ms since 1970
 }
 
-func (s *Store) read(ctx context.Context, db *sql.DB, id int64) (row, error) {
+func (s *Store) read(ctx context.Context, db *sql.DB, id int64) (r row, err error) {
 	query, args := s.dialect.Bind(s.table.Fill(s.dialect.user), map[string]any{"id": id})
-	if s.dialect.Dialect != session.MySQL {
-		r, _, err := scan(db.QueryRowContext(ctx, query, args...))
-		return r, err
-	}
-	conn, err := db.Conn(ctx)
-	if err != nil {
-		return row{}, err
-	}
-	defer conn.Close()
-	r, autocommit, err := scan(conn.QueryRowContext(ctx, query, args...))
-	if err == nil && autocommit || err != nil && !errors.Is(err, sql.ErrNoRows) {
-		return r, err
-	}
-	// With autocommit off, the connection may be in a transaction that began with an
-	// earlier read, and that doesn't see which sessions were added or revoked since. We
-	// end that transaction, and ours.
-	const end = "ROLLBACK AND NO CHAIN NO RELEASE"
-	if _, err := conn.ExecContext(ctx, end); err != nil {
-		return row{}, err
-	}
-	r, _, err = scan(conn.QueryRowContext(ctx, query, args...))
-	if _, ended := conn.ExecContext(ctx, end); ended != nil {
-		return row{}, ended
-	}
+	err = s.fresh(ctx, db, func(q querier) (autocommit bool, err error) {
+		r = row{}
+		err = q.QueryRowContext(ctx, query, args...).Scan(&r.user, &r.hash, &r.seen, &autocommit)
+		return autocommit, err
+	})
 	return r, err
 }
 
-func scan(from *sql.Row) (r row, autocommit bool, err error) {
-	err = from.Scan(&r.user, &r.hash, &r.seen, &autocommit)
-	return r, autocommit, err
+// A querier is a *sql.DB or a *sql.Conn.
+type querier interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+}
+
+// fresh calls read, and again if it may not have seen which sessions were added or revoked.
+// The read returns whether a row says that autocommit is on.
+func (s *Store) fresh(ctx context.Context, db *sql.DB, read func(querier) (autocommit bool, err error)) error {
+	if s.dialect.Dialect != session.MySQL {
+		_, err := read(db)
+		return err
+	}
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	autocommit, err := read(conn)
+	if err == nil && autocommit || err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return err
+	}
+	// With autocommit off, the connection may be in a transaction that began with an
+	// earlier read. We end that transaction, and ours.
+	const end = "ROLLBACK AND NO CHAIN NO RELEASE"
+	if _, err := conn.ExecContext(ctx, end); err != nil {
+		return err
+	}
+	_, err = read(conn)
+	if _, ended := conn.ExecContext(ctx, end); ended != nil {
+		return ended
+	}
+	return err
 }
 
 func (s *Store) ready(ctx context.Context) (*sql.DB, error) {

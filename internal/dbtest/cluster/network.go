@@ -22,13 +22,8 @@ type host struct {
 // hosts returns the hosts of a new network, which ends with the test.
 func hosts(t dbtest.TB, n int) []*host {
 	t.Helper()
-	dbtest.Obtain(t, "iproute2 util-linux", "ip and nsenter", func() bool {
-		var err error
-		if ipProgram, err = dbtest.Find("ip"); err == nil {
-			_, err = exec.LookPath("nsenter")
-		}
-		return err == nil
-	})
+	ipProgram = dbtest.Program(t, "iproute2", "ip")
+	dbtest.Program(t, "util-linux", "nsenter")
 	if os.Geteuid() != 0 {
 		dbtest.NotRun(t, "dbtest: this test needs network namespaces: run it as root on Linux")
 	}

@@ -13,13 +13,13 @@ import (
 // Etcd starts a cluster of n members of etcd, whose Address is the one for clients. A
 // member counts as started once it listens, because it does not answer clients before
 // most members run. So the caller must wait for a leader.
-func Etcd(t dbtest.TB, n int) []*dbtest.Running {
+func Etcd(t dbtest.TB, n int) []*dbtest.Process {
 	t.Helper()
 	peers, names := freeAddresses(t, n), make([]string, n)
 	for i, peer := range peers {
 		names[i] = fmt.Sprintf("m%d=http://%s", i, peer)
 	}
-	members := make([]*dbtest.Running, n)
+	members := make([]*dbtest.Process, n)
 	for i, peer := range peers {
 		members[i] = dbtest.Etcd("--name", fmt.Sprint("m", i),
 			"--initial-cluster", strings.Join(names, ","), "--initial-cluster-state", "new",

@@ -24,7 +24,7 @@ type ZooKeeper struct {
 
 // A ZooKeeperMember is one server of an ensemble, for a test to kill and stop. It must
 // not be used by more than one goroutine at a time.
-type ZooKeeperMember struct{ *dbtest.Running }
+type ZooKeeperMember struct{ *dbtest.Process }
 
 // ZooKeepers starts an ensemble of n servers, which end with the test. Options are
 // arguments of Java, and the last of the same name wins.

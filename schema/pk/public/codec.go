@@ -41,7 +41,11 @@ func (c *Codec) Append(dst []byte, entity string, id int64) ([]byte, error) {
 		return dst, ErrNoCodec
 	}
 	k := c.writes
-	return seal(append(dst, k.version), k.block, uint64(id), k.tag(entity)), nil
+	tag, known := k.tag(entity)
+	if !known {
+		k.remember(entity, tag)
+	}
+	return seal(append(dst, k.version), k.block, uint64(id), tag), nil
 }
 
 // Decode returns the key of an entity's public id. If the text is anything else than what
@@ -57,11 +61,15 @@ func decode[S string | []byte](c *Codec, entity string, text S) (int64, error) {
 	}
 	k := c.reads[text[0]]
 	id, tag, ok := open(k.block, text[1:])
+	expected, known := k.tag(entity)
 	var got, want [8]byte
 	binary.BigEndian.PutUint64(got[:], tag)
-	binary.BigEndian.PutUint64(want[:], k.tag(entity))
+	binary.BigEndian.PutUint64(want[:], expected)
 	if !ok || subtle.ConstantTimeCompare(got[:], want[:]) != 1 {
 		return 0, refuse(entity, text)
+	}
+	if !known { // now we know that somebody encodes it, and didn't make it up
+		k.remember(entity, expected)
 	}
 	return int64(id), nil
 }
@@ -90,20 +98,23 @@ func (s *sealer) derive(purpose string) []byte {
 	return mac.Sum(nil)
 }
 
-// tag returns the tag of an entity. It computes each one once, because that takes longer
-// than all the rest of an id.
-func (s *sealer) tag(entity string) uint64 {
-	if tag, ok := (*s.tags.Load())[entity]; ok {
-		return tag
+// tag returns the tag of an entity, and whether it was remembered.
+func (s *sealer) tag(entity string) (tag uint64, known bool) {
+	if tag, known := (*s.tags.Load())[entity]; known {
+		return tag, true
 	}
+	return binary.BigEndian.Uint64(s.derive("entity " + entity)), false
+}
+
+// remember keeps the tag of an entity, because computing it takes longer than all the rest
+// of an id.
+func (s *sealer) remember(entity string, tag uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	tags := maps.Clone(*s.tags.Load())
 	if tags == nil {
 		tags = make(map[string]uint64)
 	}
-	tag := binary.BigEndian.Uint64(s.derive("entity " + entity))
 	tags[entity] = tag
 	s.tags.Store(&tags)
-	return tag
 }

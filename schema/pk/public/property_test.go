@@ -36,111 +36,102 @@ func mustNew(t testing.TB, keys ...Key) *Codec {
 	return c
 }
 
-// A coder is a codec, or a variant of one that has a defect.
-type coder struct {
-	encode func(entity string, id int64) string
-	decode func(entity, text string) (int64, error)
-}
-
-// coderOf returns the real codec.
-func coderOf(c *Codec) coder {
-	return coder{func(entity string, id int64) string {
-		text, _ := c.Encode(entity, id)
-		return text
-	}, c.Decode}
+func encode(c *Codec, entity string, id int64) string {
+	text, _ := c.Encode(entity, id)
+	return text
 }
 
 // The properties of a codec. Each returns what violates it, or an empty string.
-var properties = map[string]func(c coder, r *rand.Rand) string{
-	"every id comes back": func(c coder, r *rand.Rand) string {
+var properties = map[string]func(c *Codec, r *rand.Rand) string{
+	"every id comes back": func(c *Codec, r *rand.Rand) string {
 		ids := []int64{0, 1, -1, low, high, math.MaxInt64, math.MinInt64}
 		for range 1000 {
 			ids = append(ids, int64(r.Uint64()>>r.UintN(64)))
 		}
 		for _, id := range ids {
-			text := c.encode("user", id)
-			if back, err := c.decode("user", text); err != nil || back != id || len(text) != Length || strings.Trim(text, letters) != "" {
+			text := encode(c, "user", id)
+			if back, err := c.Decode("user", text); err != nil || back != id || len(text) != Length || strings.Trim(text, letters) != "" {
 				return fmt.Sprintf("%d is %q, which is %d, %v", id, text, back, err)
 			}
 		}
 		return ""
 	},
-	"a forged id is refused": func(c coder, r *rand.Rand) string {
+	"a forged id is refused": func(c *Codec, r *rand.Rand) string {
 		for range 20_000 {
-			text := []byte(c.encode("user", high))
+			text := []byte(encode(c, "user", high))
 			for i := 1; i < len(text); i++ {
 				text[i] = letters[r.IntN(len(letters))]
 			}
-			if id, err := c.decode("user", string(text)); err == nil {
+			if id, err := c.Decode("user", string(text)); err == nil {
 				return fmt.Sprintf("%s is %d", text, id)
 			}
 		}
 		return ""
 	},
-	"a mistyped id is refused": func(c coder, r *rand.Rand) string {
-		text := c.encode("user", high)
+	"a mistyped id is refused": func(c *Codec, r *rand.Rand) string {
+		text := encode(c, "user", high)
 		for i := range text {
 			for _, letter := range []byte(letters + " -_é\x00") {
 				wrong := text[:i] + string(rune(letter)) + text[i+1:]
-				if id, err := c.decode("user", wrong); err == nil && wrong != text {
+				if id, err := c.Decode("user", wrong); err == nil && wrong != text {
 					return fmt.Sprintf("%s with another character is %s, which is %d", text, wrong, id)
 				}
 			}
 		}
 		for i := range len(text) - 1 {
 			wrong := text[:i] + text[i+1:i+2] + text[i:i+1] + text[i+2:]
-			if id, err := c.decode("user", wrong); err == nil && wrong != text {
+			if id, err := c.Decode("user", wrong); err == nil && wrong != text {
 				return fmt.Sprintf("%s with two characters swapped is %s, which is %d", text, wrong, id)
 			}
 		}
 		for _, wrong := range []string{"", text[1:], text[:len(text)-1], text + "0", "0" + text, " " + text, text + "\n"} {
-			if id, err := c.decode("user", wrong); err == nil {
+			if id, err := c.Decode("user", wrong); err == nil {
 				return fmt.Sprintf("%q is %d", wrong, id)
 			}
 		}
 		return ""
 	},
-	"an id of another entity is refused": func(c coder, r *rand.Rand) string {
+	"an id of another entity is refused": func(c *Codec, r *rand.Rand) string {
 		for id := int64(low); id <= high; id++ {
 			for _, other := range []string{"post", "User", "user ", "use", "", "block"} {
-				if got, err := c.decode("user", c.encode(other, id)); err == nil {
+				if got, err := c.Decode("user", encode(c, other, id)); err == nil {
 					return fmt.Sprintf("%d of a %q is accepted as %d of a user", id, other, got)
 				}
 			}
 		}
 		return ""
 	},
-	"an id under another key is refused": func(c coder, r *rand.Rand) string {
+	"an id under another key is refused": func(c *Codec, r *rand.Rand) string {
 		other, err := New(Key{'A', secret(200)})
 		if err != nil {
 			return err.Error()
 		}
 		text, _ := other.Encode("user", high)
-		if id, err := c.decode("user", text); err == nil {
+		if id, err := c.Decode("user", text); err == nil {
 			return fmt.Sprintf("%s is %d", text, id)
 		}
 		return ""
 	},
-	"an id has one spelling": func(c coder, r *rand.Rand) string {
+	"an id has one spelling": func(c *Codec, r *rand.Rand) string {
 		block := new(big.Int).Lsh(big.NewInt(1), 128)
 		spellings := 0
 		for id := int64(high); spellings < 20; id++ {
-			text := c.encode("user", id)
+			text := encode(c, "user", id)
 			again := spell(block.Add(new(big.Int).Lsh(big.NewInt(1), 128), numberOf(text[1:])))
 			if len(again) > digitsLen {
 				continue // it has no other spelling
 			}
 			spellings++
-			if id, err := c.decode("user", text[:1]+again); err == nil {
+			if id, err := c.Decode("user", text[:1]+again); err == nil {
 				return fmt.Sprintf("%s and %s are both %d", text, text[:1]+again, id)
 			}
 		}
 		return ""
 	},
-	"all failures are alike": func(c coder, r *rand.Rand) string {
-		text := c.encode("user", high)
-		for _, wrong := range []string{text[:1] + text[2:] + "0", c.encode("post", high), text[:1] + strings.Repeat("0", digitsLen), "", "é", "B" + text[1:], "x" + text[1:]} {
-			id, err := c.decode("user", wrong)
+	"all failures are alike": func(c *Codec, r *rand.Rand) string {
+		text := encode(c, "user", high)
+		for _, wrong := range []string{text[:1] + text[2:] + "0", encode(c, "post", high), text[:1] + strings.Repeat("0", digitsLen), "", "é", "B" + text[1:], "x" + text[1:]} {
+			id, err := c.Decode("user", wrong)
 			refused, ok := errors.AsType[*Error](err)
 			if !ok || id != 0 || refused.Entity != "user" || refused.Value != fmt.Sprintf("%q", wrong) {
 				return fmt.Sprintf("%q is %d, %#v", wrong, id, err)
@@ -148,12 +139,12 @@ var properties = map[string]func(c coder, r *rand.Rand) string{
 		}
 		return ""
 	},
-	"neighbours look unrelated": func(c coder, r *rand.Rand) string {
+	"neighbours look unrelated": func(c *Codec, r *rand.Rand) string {
 		const n = 4096
 		var changed, sorted int
 		firsts := make(map[string]bool)
 		for id := int64(high); id < high+n; id++ {
-			a, b := c.encode("user", id), c.encode("user", id+1)
+			a, b := encode(c, "user", id), encode(c, "user", id+1)
 			difference := new(big.Int).Xor(numberOf(a[1:]), numberOf(b[1:]))
 			for _, word := range difference.Bits() {
 				changed += bits.OnesCount(uint(word))
@@ -195,7 +186,7 @@ func spell(n *big.Int) string {
 }
 
 func TestProperties(t *testing.T) {
-	c := coderOf(mustNew(t, Key{'A', secret(1)}, Key{'B', secret(2)}))
+	c := mustNew(t, Key{'A', secret(1)}, Key{'B', secret(2)})
 	for name, property := range properties {
 		if violation := property(c, rand.New(rand.NewPCG(1, 2))); violation != "" {
 			t.Errorf("%s: %s", name, violation)

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/snowkey-go/snowkey/internal/dbtest"
 )
 
 // A scratch is a clone of HEAD.
@@ -16,23 +18,15 @@ type scratch struct{ dir string }
 
 func newScratch(t *testing.T) scratch {
 	t.Helper()
-	root, err := git(".", "rev-parse", "--show-toplevel")
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := dbtest.Must(git(".", "rev-parse", "--show-toplevel"))(t)
 	s := scratch{filepath.Join(t.TempDir(), "clone")}
-	if _, err := git(root, "clone", "--quiet", "--no-tags", root, s.dir); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.Must(git(root, "clone", "--quiet", "--no-tags", root, s.dir))(t)
 	return s
 }
 
 func (s scratch) git(t *testing.T, args ...string) string {
 	t.Helper()
-	out, err := git(s.dir, append([]string{"-c", "user.name=test", "-c", "user.email=test@example.com"}, args...)...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := dbtest.Must(git(s.dir, append([]string{"-c", "user.name=test", "-c", "user.email=test@example.com"}, args...)...))(t)
 	return out
 }
 
@@ -106,18 +100,13 @@ func TestRelease(t *testing.T) {
 func TestReleaseChecks(t *testing.T) {
 	s := newScratch(t)
 	name := filepath.Join(s.dir, "ent", "entid", "go.mod")
-	mod, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mod := dbtest.Must(os.ReadFile(name))(t)
 	// The module can still be built within the workspace.
 	without := strings.Replace(string(mod), "require github.com/snowkey-go/snowkey ", "// ", 1)
 	if without == string(mod) {
 		t.Fatal("entid does not require the root module")
 	}
-	if err := os.WriteFile(name, []byte(without), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.NoError(t, os.WriteFile(name, []byte(without), 0o644))
 	s.git(t, "commit", "--quiet", "--all", "--message", "broken")
 	s.wantRefused(t, "github.com/snowkey-go/snowkey/ent/entid", "v0.99.0")
 }

@@ -4,65 +4,101 @@ package glebarez
 
 import (
 	"context"
-	"database/sql"
 	"database/sql/driver"
-	"sync"
 	"testing"
 	"time"
 
-	"github.com/glebarez/go-sqlite"
+	sqlitedriver "github.com/glebarez/go-sqlite"
+	"github.com/glebarez/sqlite"
+	"gorm.io/gorm"
+	"gorm.io/gorm/logger"
 
 	"github.com/snowkey-go/snowkey"
+	"github.com/snowkey-go/snowkey/hooks/gormid"
 	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/lease/sqlstore"
+	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
-// register is code of the page, which a program executes once.
-var register = sync.OnceFunc(func() {
-	sqlite.MustRegisterScalarFunction("snowkey_next", 0, func(*sqlite.FunctionContext, []driver.Value) (driver.Value, error) {
+func init() {
+	sqlitedriver.MustRegisterScalarFunction("snowkey_next", 0, func(*sqlitedriver.FunctionContext, []driver.Value) (driver.Value, error) {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
 		return idgen.Default().Next(ctx)
 	})
-})
-
-// open returns a database, and the pool with its ids, which is the default until the test
-// ends.
-func open(t *testing.T) (*sql.DB, *idgen.Pool) {
-	t.Helper()
-	register()
-	db := dbtest.SQLite(t).Connect(t)
-	pool, err := snowkey.Open(t.Context(), sqlstore.SQLite(db), snowkey.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		idgen.SetDefault(nil)
-		if err := pool.Close(context.Background()); err != nil {
-			t.Error(err)
-		}
-	})
-	idgen.SetDefault(pool)
-	return db, pool
 }
 
-func TestDefault(t *testing.T) {
-	db, pool := open(t)
-	before, err := pool.Next(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, statement := range []string{
-		"CREATE TABLE orders (id BIGINT NOT NULL PRIMARY KEY DEFAULT (snowkey_next()), name TEXT)",
-		"INSERT INTO orders (name) VALUES ('tea'), ('coffee')",
+// An Order is a row of the table on the page. Its type declares the default.
+type Order struct {
+	ID   pk.ID `gorm:"type:bigint DEFAULT (snowkey_next())"`
+	Name string
+}
+
+// A LaterOrder is an Order of a later version of the program.
+type LaterOrder struct {
+	Order
+	Note string
+}
+
+func (LaterOrder) TableName() string { return "orders" }
+
+// A PlainOrder is an Order whose type does not declare the default.
+type PlainOrder struct {
+	ID   pk.ID
+	Name string
+	Note string
+}
+
+func (PlainOrder) TableName() string { return "orders" }
+
+// AutoMigrate creates the default of a type that declares it, and keeps the default of the page.
+func TestAutoMigrate(t *testing.T) {
+	for name, tt := range map[string]struct {
+		setup  string
+		models []any
+	}{
+		"declared":    {"SELECT 1", []any{&Order{}, &Order{}, &LaterOrder{}}},
+		"of the page": {"CREATE TABLE orders (id BIGINT NOT NULL PRIMARY KEY DEFAULT (snowkey_next()), name TEXT NOT NULL)", []any{&PlainOrder{}, &PlainOrder{}}},
 	} {
-		if _, err := db.Exec(statement); err != nil {
-			t.Fatalf("%v\n%s", err, statement)
-		}
-	}
-	var n int
-	if err := db.QueryRow("SELECT count(DISTINCT id) FROM orders WHERE id > ?", before).Scan(&n); err != nil || n != 2 {
-		t.Errorf("%d ids, want 2: %v", n, err)
+		t.Run(name, func(t *testing.T) {
+			db := dbtest.SQLite(t).Connect(t)
+			pool, err := snowkey.Open(t.Context(), sqlstore.SQLite(db), snowkey.Config{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			idgen.SetDefault(pool)
+			t.Cleanup(func() {
+				idgen.SetDefault(nil)
+				if err := pool.Close(context.Background()); err != nil {
+					t.Error(err)
+				}
+			})
+			program, err := gorm.Open(sqlite.Dialector{Conn: db}, &gorm.Config{Logger: logger.Discard})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := program.Use(gormid.New(gormid.Config{})); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := db.Exec(tt.setup); err != nil {
+				t.Fatal(err)
+			}
+			for i, model := range tt.models {
+				if err := program.AutoMigrate(model); err != nil {
+					t.Fatal(err)
+				}
+				if _, err := db.Exec("INSERT INTO orders (name) VALUES ('tea'), ('coffee')"); err != nil {
+					t.Errorf("after migration %d: %v", i, err)
+				}
+			}
+			if err := gormid.Check(t.Context(), program, tt.models[len(tt.models)-1]); err != nil {
+				t.Error(err)
+			}
+			var n int
+			if err := db.QueryRow("SELECT count(DISTINCT id) FROM orders WHERE id > 1000000").Scan(&n); err != nil || n != 2*len(tt.models) {
+				t.Errorf("%d ids, want %d: %v", n, 2*len(tt.models), err)
+			}
+		})
 	}
 }

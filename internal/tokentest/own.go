@@ -1,0 +1,67 @@
+package tokentest
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/snowkey-go/snowkey/token"
+)
+
+// once adds tokens whose session has ended, and tokens that were only verified, which an
+// attacker may have kept.
+func once(b *bench) {
+	revoked, together, running := b.login(ada), b.login(bob), b.login(ada)
+	if err := b.Revoke(b.Context(), ada, revoked.ID); err != nil {
+		b.Error(err)
+	}
+	if err := b.RevokeUser(b.Context(), bob); err != nil {
+		b.Error(err)
+	}
+	for _, t := range []token.Token{revoked, together, running} {
+		verified, err := b.signer.Verify(t.Text())
+		if err != nil {
+			b.Fatal(err)
+		}
+		for _, again := range []token.Token{t, verified} {
+			if err := b.Add(b.Context(), again, ada); !errors.Is(err, token.ErrInvalid) {
+				b.Errorf("a token begins a second session: %v", err)
+			}
+		}
+	}
+	b.expect(revoked, 0, token.ErrEnded)
+	b.expect(together, 0, token.ErrEnded)
+	b.expect(running, ada, nil)
+}
+
+// ofOthers ends sessions with the ids of other users' sessions, as somebody does who
+// changes the form of a page that lists sessions.
+func ofOthers(b *bench) {
+	first, other, second := b.login(ada), b.login(bob), b.login(ada)
+	b.sessions(ada, second.ID, first.ID)
+	for _, id := range []int64{first.ID, second.ID, 0, -1} {
+		if err := b.Revoke(b.Context(), bob, id); err != nil {
+			b.Error(err)
+		}
+	}
+	b.expect(first, ada, nil)
+	b.expect(second, ada, nil)
+	b.sessions(bob, other.ID)
+	if err := b.Revoke(b.Context(), ada, first.ID); err != nil {
+		b.Error(err)
+	}
+	b.expect(first, 0, token.ErrEnded)
+	b.sessions(ada, second.ID)
+	if err := b.RevokeUser(b.Context(), ada); err != nil {
+		b.Error(err)
+	}
+	b.sessions(ada)
+	b.sessions(bob, other.ID)
+}
+
+// sessions fails the test unless the user has these sessions.
+func (b *bench) sessions(user int64, want ...int64) {
+	b.Helper()
+	if ids, err := b.Sessions(b.Context(), user); err != nil || !slices.Equal(ids, want) {
+		b.Errorf("user %d has the sessions %d, %v; want %d", user, ids, err, want)
+	}
+}

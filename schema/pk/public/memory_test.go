@@ -1,0 +1,40 @@
+package public
+
+import (
+	"fmt"
+	"testing"
+)
+
+// A program may take the entity from a request. Decode must not remember those that no id
+// belongs to.
+func TestDecodeRemembersRealEntities(t *testing.T) {
+	c, err := Load("A:mGWPVqoO/G9TCUhNtYRhmZbTPjcrEZSu9G7LVrsExWU=")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := c.Encode("user", 280421183266521089)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 1000 {
+		if id, err := c.Decode(fmt.Sprint("user", i), text); err == nil {
+			t.Fatalf("it is %d of another entity", id)
+		}
+	}
+	if n := len(*c.writes.tags.Load()); n != 1 {
+		t.Errorf("it remembers %d entities", n)
+	}
+	// Another process decodes what this one has encoded.
+	other, err := Load("A:mGWPVqoO/G9TCUhNtYRhmZbTPjcrEZSu9G7LVrsExWU=")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if id, err := other.Decode("user", text); err != nil || id != 280421183266521089 {
+			t.Errorf("it is %d, %v", id, err)
+		}
+	}
+	if n := len(*other.writes.tags.Load()); n != 1 {
+		t.Errorf("after it has decoded an id, it remembers %d entities", n)
+	}
+}

@@ -1,0 +1,166 @@
+package service
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/net/netutil"
+
+	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/idgen/worker"
+)
+
+func newTestHandler(t *testing.T, cfg Config) (*idgen.Pool, http.Handler) {
+	t.Helper()
+	ids, err := idgen.NewPool(idgen.Config{Worker: worker.Static(7)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = ids.Close(context.Background()) })
+	handler, err := NewHandler(ids, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ids, handler
+}
+
+// listen serves handler like the command does, and returns the address.
+func listen(t *testing.T, handler http.Handler, guarded bool) string {
+	t.Helper()
+	ctx, stop := context.WithCancel(context.Background())
+	addr, ended := make(chan string, 1), make(chan error, 1)
+	go func() {
+		ended <- ListenAndServe(ctx, "127.0.0.1:0", handler, guarded, nil, func(a net.Addr) { addr <- a.String() })
+	}()
+	t.Cleanup(func() {
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+	return <-addr
+}
+
+// send sends a request with these headers, and returns the status.
+func send(t *testing.T, method, url string, headers ...string) int {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 0; i < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	if r.Host = r.Header.Get("Host"); r.Host == "" {
+		r.Host = r.URL.Host
+	}
+	r.Close = true
+	response, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response.Body.Close()
+	return response.StatusCode
+}
+
+// A page of another origin can send a request with the browser of somebody who reaches the
+// service. It must not get any ids.
+func TestPagesOfOtherOrigins(t *testing.T) {
+	ids, handler := newTestHandler(t, Config{})
+	url := "http://" + listen(t, handler, false) + "/v1/ids"
+	for _, headers := range [][]string{
+		{"Sec-Fetch-Site", "cross-site"}, {"Sec-Fetch-Site", "same-site"}, {"Origin", "https://attacker.example"}, {"Origin", "null"},
+	} {
+		if status := send(t, "POST", url, headers...); status != http.StatusForbidden {
+			t.Errorf("%v: %d", headers, status)
+		}
+	}
+	if n := ids.Stats().Issued; n != 0 {
+		t.Errorf("%d ids were issued", n)
+	}
+	for _, headers := range [][]string{nil, {"Sec-Fetch-Site", "same-origin"}, {"Sec-Fetch-Site", "none"}} {
+		if status := send(t, "POST", url, headers...); status != http.StatusOK {
+			t.Errorf("%v: %d", headers, status)
+		}
+	}
+}
+
+// A page can let its own name lead to 127.0.0.1, and is then of the same origin. Its name
+// is in the Host header.
+func TestNamesOfOtherHosts(t *testing.T) {
+	_, handler := newTestHandler(t, Config{})
+	open, guarded := listen(t, handler, false), listen(t, handler, true)
+	for host, want := range map[string]int{
+		"": 200, "localhost": 200, "LOCALHOST:8080": 200, "127.0.0.1": 200, "127.0.0.1:1": 200, "[::1]:8080": 200, "[::1]": 200, "127.8.9.1:80": 200, "[::ffff:127.0.0.1]:80": 200,
+		"attacker.example": 421, "attacker.example:8080": 421, "localhost.attacker.example": 421, "127.0.0.1.attacker.example:80": 421, "10.0.0.1": 421, "0.0.0.0:80": 421, "evil.localhost": 421,
+	} {
+		for _, request := range []struct{ method, path string }{{"GET", "/"}, {"GET", "/v1/status"}, {"POST", "/v1/ids"}} {
+			if status := send(t, request.method, "http://"+open+request.path, "Host", host); status != want {
+				t.Errorf("%s %s of %q: %d, want %d", request.method, request.path, host, status, want)
+			}
+			if status := send(t, request.method, "http://"+guarded+request.path, "Host", host); status != 200 {
+				t.Errorf("with tokens, %s %s of %q: %d", request.method, request.path, host, status)
+			}
+		}
+	}
+}
+
+// Further connections wait until one of those that are open ends.
+func TestLimitOfConnections(t *testing.T) {
+	_, handler := newTestHandler(t, Config{})
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- serve(ctx, netutil.LimitListener(listener, 2), handler, nil) }()
+	var conns []net.Conn
+	ask := func(i int) error {
+		fmt.Fprint(conns[i], "POST /v1/ids HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n")
+		return answer(conns[i])
+	}
+	for range 3 {
+		conn, err := net.Dial("tcp", listener.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		conns = append(conns, conn)
+	}
+	for i := range 2 {
+		if err := ask(i); err != nil {
+			t.Fatal(err)
+		}
+	}
+	conns[2].SetReadDeadline(time.Now().Add(100 * time.Millisecond))
+	if err := ask(2); err == nil {
+		t.Error("a third connection was served")
+	}
+	conns[0].Close()
+	conns[2].SetReadDeadline(time.Time{})
+	if err := answer(conns[2]); err != nil {
+		t.Error(err)
+	}
+	conns[1].Close()
+	conns[2].Close()
+	stop()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
+
+// answer reads the status line of a reply.
+func answer(conn net.Conn) error {
+	line, err := bufio.NewReader(conn).ReadString('\n')
+	if err == nil && !strings.HasPrefix(line, "HTTP/1.1 200 ") {
+		err = fmt.Errorf("the reply is %q", line)
+	}
+	return err
+}
