@@ -12,63 +12,8 @@ import (
 
 	"github.com/snowkey-go/snowkey"
 	"github.com/snowkey-go/snowkey/idgen"
-	"github.com/snowkey-go/snowkey/internal/raced"
 	"github.com/snowkey-go/snowkey/lease/leasetest"
 )
-
-// A store whose clock only has whole seconds is up to one second behind. For 20
-// minutes, one process issues ids without a pause, while other processes start and stop.
-func TestStoreOfWholeSeconds(t *testing.T) {
-	raced.Skip(t)
-	for _, cfg := range []snowkey.Config{
-		{MaxWorker: 1},
-		{MaxWorker: 1, Window: time.Second},
-		{MaxWorker: 1, MaxClockSkew: 2 * time.Second},
-	} {
-		t.Run(fmt.Sprintf("window %v skew %v", cfg.Window, cfg.MaxClockSkew), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				store := &leasetest.Memory{Clock: func() time.Time { return time.Now().Truncate(time.Second) }}
-				seen := make(map[int64]bool)
-				draw := func(pool *idgen.Pool, last int64) int64 {
-					t.Helper()
-					id := mustNext(t, pool)
-					if seen[id] || id <= last {
-						t.Fatalf("id %d after %d, seen before: %v", id, last, seen[id])
-					}
-					seen[id] = true
-					return id
-				}
-				time.Sleep(300 * time.Millisecond)
-				lives := open(t, store, cfg)
-				last := int64(0)
-				for began := time.Now(); time.Since(began) < 20*time.Minute; {
-					opened := time.Now()
-					comes, visit := open(t, store, cfg), int64(0)
-					if d := time.Since(opened); d > 5*time.Second {
-						t.Fatalf("a lease took %v", d)
-					}
-					for range 100 {
-						asked := time.Now()
-						last, visit = draw(lives, last), draw(comes, visit)
-						if d := time.Since(asked); d > time.Second {
-							t.Fatalf("two ids took %v", d)
-						}
-						time.Sleep(97 * time.Millisecond)
-					}
-					if err := comes.Close(t.Context()); err != nil {
-						t.Fatal(err)
-					}
-				}
-				if at := layout(t).Decode(last).Time; time.Since(at).Abs() > time.Second {
-					t.Errorf("in the end an id is of %v; now is %v", at, time.Now())
-				}
-				if n := store.Calls("Claim"); len(seen) < 16_000 || n < 100 {
-					t.Errorf("%d ids under %d leases", len(seen), n)
-				}
-			})
-		})
-	}
-}
 
 // The host's clock jumps ahead but stays below the bound. Ids then follow the wrong
 // clock until the next renewal, at most Window/3 later, or until the clock is right

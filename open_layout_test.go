@@ -194,46 +194,6 @@ func TestLongTicksNeedADurableStore(t *testing.T) {
 	})
 }
 
-// TestUnits tries all kinds of units, from a microsecond to a week.
-func TestUnits(t *testing.T) {
-	raced.Skip(t)
-	for _, unit := range []time.Duration{
-		time.Microsecond, time.Millisecond, 10 * time.Millisecond, time.Second,
-		2 * time.Second, 15 * time.Second, time.Minute, time.Hour, 7 * 24 * time.Hour,
-	} {
-		t.Run(unit.String(), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				bits := 52
-				for ; time.Duration(1)<<(bits-1) > 100*365*24*time.Hour/unit; bits-- {
-				}
-				l, err := idgen.NewLayout(time.Date(1999, 1, 1, 0, 0, 0, 0, time.UTC), unit, idgen.Time(bits), idgen.Worker(2), idgen.Sequence(min(61-bits, 20)))
-				if err != nil {
-					t.Fatal(err)
-				}
-				store, seen := &leasetest.Memory{}, map[int64]bool{}
-				began := time.Now()
-				for range 3 {
-					pool := openLayout(t, store, l, snowkey.Config{MaxWorker: 0})
-					for range 2000 {
-						if id := mustNext(t, pool); seen[id] {
-							t.Fatalf("id %d repeats", id)
-						} else {
-							seen[id] = true
-						}
-					}
-					pool.Named("other").Next(t.Context())
-					if err := pool.Close(t.Context()); err != nil {
-						t.Error(err)
-					}
-				}
-				if d := time.Since(began); d > 10*time.Second {
-					t.Errorf("three starts and 6000 ids took %v", d)
-				}
-			})
-		})
-	}
-}
-
 // Two layouts can share a namespace only if they can never make the same id.
 func TestLayoutsOfANamespace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -322,6 +282,25 @@ func TestFrom53To63Bits(t *testing.T) {
 			if _, ok := errors.AsType[*lease.LayoutError](err); !ok {
 				t.Errorf("%s: %v, %v", namespace, pool, err)
 			}
+		}
+	})
+}
+
+// With JSSafe, 1,000 ids need the numbers of 160 ms. As long as the mean rate is below that
+// of the layout, a call for so many doesn't wait.
+func TestBatchesOfJSSafeDoNotWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(time.Until(time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC))) // the bubble begins in 2000
+		store := &leasetest.Memory{}
+		openLayout(t, store, idgen.JSSafe(), snowkey.Config{}).Close(t.Context()) // the first ids of a namespace are ahead
+		time.Sleep(time.Minute)
+		pool := openLayout(t, store, idgen.JSSafe(), snowkey.Config{})
+		for range 100 { // 5,000 ids a second
+			began := time.Now()
+			if _, err := pool.NextN(t.Context(), 1000); err != nil || time.Since(began) > 0 {
+				t.Errorf("a call for 1,000 ids took %v: %v", time.Since(began), err)
+			}
+			time.Sleep(200 * time.Millisecond)
 		}
 	})
 }

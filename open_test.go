@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"strings"
 	"sync"
 	"testing"
@@ -394,24 +393,6 @@ func TestPreferSame(t *testing.T) {
 			if workerOf(t, a) != worker {
 				t.Fatalf("a has worker %d; it had %d", workerOf(t, a), worker)
 			}
-		}
-	})
-}
-
-// While Open waits for the store, it should log the reason, but only once.
-func TestOpenSaysWhyItWaits(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := &leasetest.Memory{}
-		store.Fault(func(string) leasetest.Fault { return leasetest.Refuse })
-		var log strings.Builder
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		defer cancel()
-		_, err := snowkey.Open(ctx, store, snowkey.Config{Layout: layout(t), Logger: slog.New(slog.NewTextHandler(&log, nil))})
-		if !errors.Is(err, leasetest.ErrFault) || !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("got %v", err)
-		}
-		if n := strings.Count(log.String(), leasetest.ErrFault.Error()); n != 1 {
-			t.Errorf("the reason is %d times in the log:\n%s", n, log.String())
 		}
 	})
 }

@@ -130,12 +130,17 @@ func TestPageTokens(t *testing.T) {
 	}
 }
 
-// The page has no script and loads nothing, and its policy forbids both.
+// The page has no script and loads nothing, and its policy forbids both. It can be used with
+// the keyboard.
 func TestPageLoadsNothing(t *testing.T) {
 	address, _ := pageServer(t, idgen.DefaultLayout(), Config{})
 	_, header, body := getPage(t, address+"?id=280421183266521089", "")
 	if !strings.HasPrefix(header.Get("Content-Security-Policy"), "default-src 'none'; style-src 'sha256-") {
 		t.Errorf("the policy is %q", header.Get("Content-Security-Policy"))
+	}
+	// People who use the keyboard see which control has the focus, and reach them in this order.
+	if !strings.Contains(body, ":focus-visible{outline:3px solid") || regexp.MustCompile(`tabindex="?[^"0]`).MatchString(body) {
+		t.Errorf("the focus is not drawn, or goes another way:\n%s", body)
 	}
 	if found := regexp.MustCompile(`(?i)<script|<link|<img|<iframe|\ssrc=|\sstyle=|\son[a-z]+=|url\(|@import|//`).FindString(body); found != "" {
 		t.Errorf("the page has %q", found)

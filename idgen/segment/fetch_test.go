@@ -218,25 +218,3 @@ func TestStepFollowsDemand(t *testing.T) {
 		}
 	})
 }
-
-// After a short burst, the step shouldn't be as large as if the burst had gone on.
-func TestStepAfterABurst(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := new(segmenttest.Memory)
-		takes := time.Millisecond
-		slow(store, &takes)
-		s := newSegment(t, store, segment.Config{})
-		appends(t, s, 50, base, 1) // less than a step must not change it
-		time.Sleep(time.Minute)
-		if step := s.Health().Step; step != 100 {
-			t.Errorf("the step is %d after 50 numbers", step)
-		}
-		for i := range int64(10) {
-			appends(t, s, 100, base+50+100*i, 1)
-		}
-		time.Sleep(time.Minute)
-		if bound := store.Bound("orders"); bound > base+10*1050 {
-			t.Errorf("fetched %d numbers for 1,050", bound-base)
-		}
-	})
-}

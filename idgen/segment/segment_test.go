@@ -98,14 +98,6 @@ func TestIsDense(t *testing.T) {
 	draws(t, s, next)
 }
 
-func TestBeginsAtOne(t *testing.T) {
-	s, err := segment.New(new(segmenttest.Memory), segment.Config{Name: "orders"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	draws(t, s, 1, 2, 3)
-}
-
 // drawAll takes numbers from the sources in 64 goroutines, both single ones and several
 // at a time, and returns all of them sorted. The numbers of each goroutine must ascend.
 // If neighbours is set, the numbers of a single Append must also be consecutive.
@@ -349,6 +341,9 @@ func TestClose(t *testing.T) {
 		wg.Wait()
 		if id, err := s.Next(t.Context()); !errors.Is(err, segment.ErrClosed) {
 			t.Errorf("a closed segment drew %d, %v", id, err)
+		}
+		if h := s.Health(); h.State != idgen.Closed || h.Ready != 0 {
+			t.Errorf("closed: %+v", h)
 		}
 	})
 }

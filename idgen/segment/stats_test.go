@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/idgen/segment"
 	"github.com/snowkey-go/snowkey/idgen/segment/segmenttest"
 )
@@ -24,6 +25,9 @@ func TestStats(t *testing.T) {
 			}
 		}
 		require("before the first call", segment.Stats{})
+		if h := s.Health(); h.Ready != 0 || h.Step != 10 || h.State != idgen.Serving {
+			t.Errorf("before the first call: %+v", h)
+		}
 		// The first fetch takes a millisecond, so that the first call has to wait for it.
 		late := sync.OnceFunc(func() { time.Sleep(time.Millisecond) })
 		store.Fault(func() segmenttest.Fault { late(); return segmenttest.None })

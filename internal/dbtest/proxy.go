@@ -1,51 +1,43 @@
 package dbtest
 
 import (
-	"errors"
 	"math/rand/v2"
 	"net"
 	"sync"
-	"time"
 )
 
-// A Proxy forwards connections to a server, and can lose a reply, hold back a request, or
-// change requests when a test asks for it. It doesn't parse the protocol, and simply counts the data of
-// one read as one request or reply. This works because drivers send a request in one
-// piece, as servers do with short replies.
+// A Proxy forwards connections to a server, and can lose a reply or change requests when a
+// test asks for it. It doesn't parse the protocol, and simply counts the data of one read as
+// one reply. This works because servers send short replies in one piece, as drivers do with
+// requests.
 //
 // A Proxy is safe for concurrent use. Use [DB.Through] to create one.
 type Proxy struct {
 	listener net.Listener
 
-	mu         sync.Mutex
-	servers    []endpoint // empty while the proxy is cut
-	conns      map[net.Conn]bool
-	lose, keep countdown                                         // of replies and requests
-	kept       *held                                             // the request that we're holding back, or nil
-	answer     func(request []byte) (reply []byte, execute bool) // or nil
+	mu      sync.Mutex
+	servers []endpoint // empty while the proxy is cut
+	conns   map[net.Conn]bool
+	lose    countdown
+	answer  func(request []byte) (reply []byte, execute bool) // or nil
 }
 
 // An endpoint is where a server listens, as net.Dial expects it.
 type endpoint struct{ network, address string }
 
-// A countdown closes out on the n-th request or reply, unless n is 0.
+// A countdown closes out on the n-th reply, unless n is 0.
 type countdown struct {
 	n   int
 	out chan struct{}
 }
-
-// A held is a request that is held back until delivered is closed.
-type held struct{ delivered, answered chan struct{} }
 
 // Through returns db with a DSN that connects through a new proxy, which ends with the
 // test.
 func (db DB) Through(t TB) (DB, *Proxy) {
 	t.Helper()
 	p := ProxyTo(t, "")
-	if err := p.Lead(db); err != nil {
-		t.Fatalf("%v", err)
-	}
-	return db.At(t, p.Address()), p
+	p.Lead(db)
+	return db.At(p.Address()), p
 }
 
 // ProxyTo returns a new proxy to the server at a TCP address. It ends with the test.
@@ -59,7 +51,6 @@ func ProxyTo(t TB, address string) *Proxy {
 	p.LeadTo(address)
 	t.Cleanup(func() {
 		p.Cut()
-		p.deliver()
 		listener.Close()
 	})
 	go func() {
@@ -83,21 +74,13 @@ func (p *Proxy) LeadTo(address string) { p.lead([]endpoint{{"tcp", address}}) }
 // Lead forwards new connections to the server of db. Call it to end a [Proxy.Cut], or
 // to lead clients to another server. If there are several databases, the proxy forwards
 // each connection to a random one whose server accepts it, like a load balancer.
-func (p *Proxy) Lead(dbs ...DB) error {
+func (p *Proxy) Lead(dbs ...DB) {
 	var servers []endpoint
 	for _, db := range dbs {
-		e, err := engineOf(db.Dialect)
-		if err != nil {
-			return err
-		}
-		network, address, err := e.addressOf(db.DSN)
-		if err != nil {
-			return err
-		}
+		network, address := engineOf(db.Dialect).addressOf(db.DSN)
 		servers = append(servers, endpoint{network, address})
 	}
 	p.lead(servers)
-	return nil
 }
 
 func (p *Proxy) lead(servers []endpoint) {
@@ -123,24 +106,14 @@ func (p *Proxy) Cut() {
 //
 // If the dropped reply was the last part of the response, the server has already
 // completed the request.
-func (p *Proxy) LoseReply(n int) (lost <-chan struct{}) { return p.countDown(&p.lose, n) }
-
-// KeepRequest makes the proxy hold back the n-th request from now on, counted across
-// all connections, until [Proxy.Deliver] is called. The returned channel is closed when
-// that request arrives. A new call replaces an earlier one that is still pending.
-//
-// The proxy accepts no connections while it is holding a request. Otherwise, a driver
-// that gives up could use another connection to cancel the request on the server.
-func (p *Proxy) KeepRequest(n int) (kept <-chan struct{}) { return p.countDown(&p.keep, n) }
-
-func (p *Proxy) countDown(c *countdown, n int) <-chan struct{} {
+func (p *Proxy) LoseReply(n int) (lost <-chan struct{}) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	*c = countdown{n, make(chan struct{})}
-	return c.out
+	p.lose = countdown{n, make(chan struct{})}
+	return p.lose.out
 }
 
-// counted counts one request or reply, and reports whether that ended the countdown. The
+// counted counts one reply, and reports whether that ended the countdown. The
 // caller must hold the proxy's lock.
 func (c *countdown) counted() bool {
 	if c.n == 0 {
@@ -168,48 +141,18 @@ func (p *Proxy) Answer(f func(request []byte) (reply []byte, execute bool)) {
 	p.answer = f
 }
 
-// Deliver sends the held request to the server, even if its sender has gone by now, and
-// returns when the server has answered.
-func (p *Proxy) Deliver() error {
-	kept := p.deliver()
-	if kept == nil {
-		return errors.New("dbtest: the proxy has no request to deliver")
-	}
-	select {
-	case <-kept.answered:
-		return nil
-	case <-time.After(time.Minute):
-		return errors.New("dbtest: the server does not answer a late request")
-	}
-}
-
-// deliver wakes up the line that is holding a request.
-func (p *Proxy) deliver() (kept *held) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if kept, p.kept = p.kept, nil; kept != nil {
-		close(kept.delivered)
-	}
-	return kept
-}
-
 // A line is one client's connection through the proxy to the server.
 type line struct {
 	*Proxy
 	client, server net.Conn
 
-	// Guarded by the proxy's lock.
-	late    *held  // the request of this line that was held back and isn't answered
-	instead []byte // what the client gets instead of the next reply
+	instead []byte // what the client gets instead of the next reply; guarded by the proxy's lock
 }
 
 func (p *Proxy) serve(client net.Conn) {
 	defer client.Close()
 	p.mu.Lock()
 	servers := p.servers
-	if p.kept != nil {
-		servers = nil
-	}
 	p.mu.Unlock()
 	for _, i := range rand.Perm(len(servers)) {
 		server, err := net.Dial(servers[i].network, servers[i].address)
@@ -246,22 +189,15 @@ func (p *Proxy) untrack(client, server net.Conn) {
 	delete(p.conns, server)
 }
 
-// requests forwards the client's data. It doesn't read while a request is being held,
-// so it won't notice that the client has gone.
+// requests forwards the client's data.
 func (l *line) requests() {
 	buf := make([]byte, 64<<10)
 	for {
 		n, err := l.client.Read(buf)
 		l.mu.Lock()
-		late, answer := l.late, l.answer
+		answer := l.answer
 		l.mu.Unlock()
 		if err != nil {
-			if late != nil { // give the server time to answer, even though the sender has gone
-				select {
-				case <-late.answered:
-				case <-time.After(time.Minute):
-				}
-			}
 			return
 		}
 		reply, execute := []byte(nil), true
@@ -276,14 +212,7 @@ func (l *line) requests() {
 		}
 		l.mu.Lock()
 		l.instead = reply
-		if late = nil; l.keep.counted() {
-			late = &held{make(chan struct{}), make(chan struct{})}
-			l.kept, l.late = late, late
-		}
 		l.mu.Unlock()
-		if late != nil {
-			<-late.delivered
-		}
 		if _, err := l.server.Write(buf[:n]); err != nil {
 			return
 		}
@@ -298,14 +227,11 @@ func (l *line) replies() {
 	for {
 		n, err := l.server.Read(buf)
 		l.mu.Lock()
-		if l.late != nil {
-			close(l.late.answered)
-		}
 		reply := buf[:n]
 		if l.instead != nil {
 			reply = l.instead
 		}
-		l.late, l.instead = nil, nil
+		l.instead = nil
 		lost := n > 0 && l.lose.counted()
 		l.mu.Unlock()
 		if err != nil || lost {

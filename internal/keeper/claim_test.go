@@ -420,33 +420,6 @@ func TestWaitersMakeFewCalls(t *testing.T) {
 	})
 }
 
-// A process that waits alone should always take a released worker number within 2 s.
-func TestOneWaiterTakesAFreedWorkerNumber(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		m, cfg := &leasetest.Memory{}, config(0, 0)
-		held, _ := openKeeper(t, m, cfg)
-		for range 100 {
-			opened := make(chan leased.Keeper)
-			go func() {
-				k, err := keeper.Open(t.Context(), m, &recorder{}, cfg)
-				if err != nil {
-					t.Error(err)
-				}
-				opened <- k
-			}()
-			time.Sleep(time.Duration(rand.Int64N(int64(time.Minute))))
-			freed := time.Now()
-			if err := held.Close(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			if held = <-opened; time.Since(freed) > 2*time.Second {
-				t.Errorf("taken after %v", time.Since(freed))
-			}
-		}
-		held.Close(t.Context())
-	})
-}
-
 // If most holders have stopped renewing, the error should say so.
 func TestTakenSaysThatHoldersStoppedRenewing(t *testing.T) {
 	for _, killed := range []int{0, 4, 12} {

@@ -27,6 +27,7 @@ type memory struct {
 	keys    map[string]*mvccpb.KeyValue
 	cluster uint64
 	before  func() // called before each transaction
+	fail    error  // of each transaction; nil if none fails
 	granted time.Time
 	ttl     int64
 }
@@ -67,7 +68,7 @@ func (t *txn) If(when ...clientv3.Cmp) clientv3.Txn { t.when = when; return t }
 func (t *txn) Then(ops ...clientv3.Op) clientv3.Txn { t.then = ops; return t }
 
 func (t *txn) Commit() (*clientv3.TxnResponse, error) {
-	if err := t.ctx.Err(); err != nil {
+	if err := cmp.Or(t.ctx.Err(), t.memory.fail); err != nil {
 		return nil, err
 	}
 	t.memory.before()

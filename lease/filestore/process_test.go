@@ -23,7 +23,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/snowkey-go/snowkey"
 	"github.com/snowkey-go/snowkey/lease"
 )
 
@@ -36,7 +35,6 @@ const (
 
 var roles = map[string]func(*Store) error{
 	"hammer":       hammer,
-	"draw":         draw,
 	"full disk":    func(s *Store) error { return errors.Join(limitFiles(), refused(s)) },
 	"unprivileged": func(s *Store) error { return errors.Join(dropPrivileges(), refused(s)) },
 }
@@ -257,51 +255,6 @@ func TestStop(t *testing.T) {
 	f.listen(t, 10)
 	f.kill()
 	disjoint(t, &check)
-}
-
-// draw draws ids in 64 goroutines, each of which has its own lease.
-func draw(s *Store) error {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	var wg sync.WaitGroup
-	errs := make([]error, 64)
-	for i := range errs {
-		wg.Go(func() {
-			// Window is this long because a release may take Window/4, and on a busy machine
-			// we may need that long for 128 of them at once.
-			pool, err := snowkey.Open(ctx, Dir(s.path), snowkey.Config{Window: time.Minute})
-			if err != nil {
-				errs[i] = err
-				return
-			}
-			var ids []int64
-			for range 20 {
-				ids, errs[i] = pool.Append(ctx, ids, 100)
-			}
-			worker, _ := pool.Worker()
-			report(worker, ids[0], ids[len(ids)-1], int64(len(ids)))
-			errs[i] = errors.Join(errs[i], pool.Close(ctx))
-		})
-	}
-	wg.Wait()
-	return errors.Join(errs...)
-}
-
-func TestTwoProcessesOf64(t *testing.T) {
-	t.Parallel()
-	dir := filepath.Join(memoryDir(t), "leases")
-	var check spans
-	var wg sync.WaitGroup
-	for range 2 {
-		wg.Go(func() { start(t, "draw", dir).hear(t, &check, func() {}) })
-	}
-	wg.Wait()
-	for _, err := range check.overlaps() {
-		t.Error(err)
-	}
-	if leases, ids := check.total(); leases != 128 || ids != 128*2000 {
-		t.Errorf("%d leases, %d ids", leases, ids)
-	}
 }
 
 // limitFiles limits the size of files to less than what a file of leases needs, so

@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -362,29 +361,4 @@ func Example() {
 	second, err := ids.Next(context.Background())
 	fmt.Println(first < second, err)
 	// Output: true <nil>
-}
-
-// batch is what the service sends for 1,000 ids of the default layout that were made in two
-// milliseconds.
-const batch = "280421183266524687-280421183266525183\n280421183268618240-280421183268618742\n"
-
-// BenchmarkNext measures what the client costs for an id, with its requests over loopback.
-// The server does next to nothing: it sends the same ids with each nonce.
-func BenchmarkNext(b *testing.B) {
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Length", strconv.Itoa(len(batch))) // as package service does
-		w.Header()["Snowkey-Nonce"] = []string{r.URL.RawQuery[strings.LastIndexByte(r.URL.RawQuery, '=')+1:]}
-		_, _ = io.WriteString(w, batch)
-	}))
-	defer s.Close()
-	c, err := client.New([]string{s.URL}, client.Config{})
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer c.Close()
-	for b.Loop() {
-		if _, err := c.Next(context.Background()); err != nil {
-			b.Fatal(err)
-		}
-	}
 }

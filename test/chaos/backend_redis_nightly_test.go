@@ -31,15 +31,13 @@ var redisBackend = backend{
 // A redisPair is a primary with a replica. A failover swaps the two.
 type redisPair struct{ primary, replica *dbtest.Process }
 
-func startRedis(t dbtest.TB) server { return startRedisPair(t).server() }
-
-func startRedisPair(t dbtest.TB) *redisPair {
+func startRedis(t dbtest.TB) server {
 	kind := dbtest.Redis("--appendonly", "yes", "--appendfsync", "everysec", "--repl-diskless-sync-delay", "0")
 	p := &redisPair{kind.StartClocked(t), kind.StartClocked(t)}
 	if err := p.follow(); err != nil {
 		t.Fatalf("%v", err)
 	}
-	return p
+	return p.server()
 }
 
 // leave makes the replica lag: it gets nothing from now on.

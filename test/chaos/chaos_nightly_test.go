@@ -44,9 +44,6 @@ func (n *nemesis) run(days bool) {
 	for _, name := range slices.Sorted(maps.Keys(n.worst)) {
 		n.Logf("%-40s %3d times, ids again after %6.3fs at the latest", strings.TrimSpace(name), n.struck[name], n.worst[name].Seconds())
 	}
-	for _, text := range slices.Sorted(maps.Keys(n.notes)) {
-		n.Logf("%4d × %s", n.notes[text], text)
-	}
 }
 
 // readSettings reads the variables of the package documentation.

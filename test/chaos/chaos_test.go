@@ -68,7 +68,7 @@ func newFleet(t *testing.T, b backend, s server, rate int) *fleet {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := &fleet{backend: b, server: s, dir: dir, notes: map[string]int{}, orders: Orders{
+	f := &fleet{backend: b, server: s, dir: dir, orders: Orders{
 		Backend: b.name, Store: s.text, Rate: rate,
 		Window: time.Second, TTL: 1500 * time.Millisecond, Skew: time.Second,
 	}}

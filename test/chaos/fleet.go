@@ -12,7 +12,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -34,17 +33,6 @@ type fleet struct {
 	all     []*process
 	started int
 	bad     []string // things that happened but must not
-	notes   map[string]int
-}
-
-var numbers = regexp.MustCompile(`[0-9][-0-9.:]*`)
-
-// kindOf removes those parts of a note that differ between notes of the same kind, so
-// that we can count them together.
-func kindOf(note string) string {
-	const most = 130
-	note = numbers.ReplaceAllString(note, "#")
-	return note[:min(len(note), most)]
 }
 
 // patience is how long to wait for something that takes a second on a machine at rest.
@@ -163,9 +151,6 @@ func (p *process) hear(line string) {
 		p.answered <- struct{}{}
 	case lineNote:
 		p.remark(rest)
-		p.fleet.mu.Lock()
-		p.fleet.notes[kindOf(rest)]++
-		p.fleet.mu.Unlock()
 	default:
 		p.remark("BAD: " + rest)
 		p.fleet.complain(p.label + ": " + rest)

@@ -34,7 +34,6 @@ type Orders struct {
 	Rate                 int           // ids per second; 0 for no limit
 	Clock                time.Duration // how far ahead the process's clock should be
 	Thief                bool          // claim worker numbers without the store, so that there are duplicates to be found
-	Eager                bool          // grant ids with the claim on a store that may lose commits, for the same reason
 }
 
 func (o Orders) layout() idgen.Layout {
@@ -83,9 +82,6 @@ func Work() {
 	}
 	if o.Thief {
 		store = &thief{store}
-	}
-	if o.Eager {
-		store = &eager{store}
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
@@ -332,23 +328,4 @@ func (s *thief) Claim(_ context.Context, c lease.Claim) (lease.Row, bool, error)
 	row := c.Seen
 	row.Token, row.Bound = c.Token, c.Terms.At(c.Seen.Now).Cap
 	return row, true, nil
-}
-
-// An eager store hides that the store may lose commits, so leases do not hold off.
-type eager struct{ lease.Store }
-
-func (s *eager) Probe(ctx context.Context, q lease.Query) (lease.Probe, error) {
-	p, err := s.Store.Probe(ctx, q)
-	p.Volatile = false
-	return p, err
-}
-
-func (s *eager) Claim(ctx context.Context, c lease.Claim) (lease.Row, bool, error) {
-	c.Volatile = true
-	return s.Store.Claim(ctx, c)
-}
-
-func (s *eager) Renew(ctx context.Context, r lease.Renewal) (lease.Row, bool, error) {
-	r.Volatile = true
-	return s.Store.Renew(ctx, r)
 }

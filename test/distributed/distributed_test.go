@@ -8,6 +8,8 @@ import (
 	"math/bits"
 	"os"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -106,10 +108,7 @@ func TestPlaces(t *testing.T) {
 }
 
 func TestPartitions(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
-		if db.Dialect == "sqlite" {
-			return // it has no partitions
-		}
+	dbtest.EachServer(t, func(t *testing.T, db dbtest.DB) {
 		conn := db.Connect(t)
 		if db.Dialect == "postgres" {
 			exec(t, conn, block(t, "PostgreSQL"))
@@ -120,7 +119,7 @@ func TestPartitions(t *testing.T) {
 			exec(t, conn, block(t, "MySQL and MariaDB"))
 		}
 		ids := draw(t, 16_000, true, false)
-		for some := range chunks(ids, 1000) {
+		for some := range slices.Chunk(ids, 1000) {
 			var rows []string
 			for _, id := range some {
 				rows = append(rows, fmt.Sprintf("(%d, 'x')", id))
@@ -170,16 +169,6 @@ func exec(t *testing.T, conn *sql.DB, statement string) {
 	}
 }
 
-func chunks(ids []int64, n int) func(func([]int64) bool) {
-	return func(yield func([]int64) bool) {
-		for ; len(ids) > 0; ids = ids[min(n, len(ids)):] {
-			if !yield(ids[:min(n, len(ids))]) {
-				return
-			}
-		}
-	}
-}
-
 // counts returns the number of rows of each partition.
 func counts(t *testing.T, conn *sql.DB, db dbtest.DB) map[string]int {
 	t.Helper()
@@ -190,8 +179,8 @@ func counts(t *testing.T, conn *sql.DB, db dbtest.DB) map[string]int {
 		if db.Dialect == "mysql" {
 			from = fmt.Sprintf("orders PARTITION (p%d)", i)
 		}
-		var n int
-		if err := conn.QueryRow("SELECT COUNT(*) FROM " + from).Scan(&n); err != nil {
+		n, err := strconv.Atoi(dbtest.Rows(t, conn, "SELECT COUNT(*) FROM "+from)[0])
+		if err != nil {
 			t.Fatal(err)
 		}
 		all[table] = n
@@ -209,35 +198,9 @@ func read(t *testing.T, conn *sql.DB, db dbtest.DB, query string) map[string]boo
 	case db.Dialect == "mysql":
 		explain = "EXPLAIN FORMAT=TRADITIONAL " // MySQL 9 shows a tree otherwise
 	}
-	rows, err := conn.Query(explain + query)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer rows.Close()
-	columns, err := rows.Columns()
-	if err != nil {
-		t.Fatal(err)
-	}
 	found := make(map[string]bool)
-	for rows.Next() {
-		cells := make([]sql.NullString, len(columns))
-		var to []any
-		for i := range cells {
-			to = append(to, &cells[i])
-		}
-		if err := rows.Scan(to...); err != nil {
-			t.Fatal(err)
-		}
-		for i, cell := range cells {
-			if db.Dialect == "postgres" || columns[i] == "partitions" {
-				for _, name := range regexp.MustCompile(`\bp\d+\b|orders_p\d+ `).FindAllString(cell.String, -1) {
-					found[strings.TrimSpace(name)] = true
-				}
-			}
-		}
-	}
-	if err := rows.Err(); err != nil {
-		t.Fatal(err)
+	for _, name := range regexp.MustCompile(`\bp\d+\b|orders_p\d+ `).FindAllString(strings.Join(dbtest.Rows(t, conn, explain+query), "\n"), -1) {
+		found[strings.TrimSpace(name)] = true
 	}
 	return found
 }

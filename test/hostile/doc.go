@@ -1,7 +1,7 @@
 // Package hostile tests leases and segments with databases and sessions that don't
 // behave as a program expects. For example, autocommit is off, the application leaves
-// transactions open, triggers change rows, or the redo log stalls before a crash. Older
-// dumps that are restored are tested in test/sqlstore.
+// transactions open, or triggers change rows. Older dumps that are restored are tested in
+// test/sqlstore.
 //
 // The outcome of a test depends on nothing but the ids. Two programs share a worker
 // number and record every id that they issue. The test then counts ids that were issued

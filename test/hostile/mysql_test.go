@@ -8,8 +8,7 @@ import (
 func TestMySQL(t *testing.T) {
 	t.Parallel()
 	server := durableMySQL(t)
-	each(t, mysqlSessions(), func(r row) string { return r.name }, func(t *testing.T, r row) { r.test(t, server) })
-	testMore(t, server, mysqlObjects, mysqlSegments)
+	testAll(t, server, mysqlSessions(), mysqlObjects)
 }
 
 // mysqlSessions are settings under which two programs share a worker number.
@@ -53,6 +52,8 @@ func mysqlSessions() (rows []row) {
 		{fast: true, name: "interpolateParams and NO_BACKSLASH_ESCAPES", session: session{dsn: "interpolateParams=true", init: []string{"SET sql_mode = 'NO_BACKSLASH_ESCAPES'"}}},
 		{fast: true, name: "clientFoundRows and autocommit=0", session: session{dsn: "clientFoundRows=true", init: []string{"SET autocommit = 0"}}},
 		{name: "innodb_snapshot_isolation=ON", session: set("SET innodb_snapshot_isolation = ON"), only: "mariadb"},
+		{fast: true, name: "sql_select_limit=1", session: set("SET sql_select_limit = 1")},
+		{name: "sql_select_limit=2", session: set("SET sql_select_limit = 2")},
 		{name: "innodb_lock_wait_timeout=1", session: set("SET innodb_lock_wait_timeout = 1")},
 		{name: "time_zone", session: set("SET time_zone = '-12:00'")},
 		{name: "another time_zone for each connection", session: session{each: []string{"SET time_zone = '-12:00'", "SET time_zone = '+00:00'", "SET time_zone = '+05:30'"}}},

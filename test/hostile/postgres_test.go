@@ -9,18 +9,17 @@ import (
 // TestPostgres has all tests of Postgres that can share a server.
 func TestPostgres(t *testing.T) {
 	t.Parallel()
-	server := dbtest.Postgres(t)
-	each(t, postgresSessions(), func(r row) string { return r.name }, func(t *testing.T, r row) { r.test(t, server) })
-	testMore(t, server, postgresObjects, postgresSegments)
+	testAll(t, dbtest.Postgres(t), postgresSessions(), postgresObjects)
 }
 
-// testMore runs the tests that are the same on all servers.
-func testMore(t *testing.T, server dbtest.DB, objects []object, segments func() []row) {
+// testAll lets programs lease and draw from a segment under each setting, and with each object.
+func testAll(t *testing.T, server dbtest.DB, sessions []row, objects []object) {
+	each(t, sessions, func(r row) string { return r.name }, func(t *testing.T, r row) { r.test(t, server) })
+	t.Run("segments", func(t *testing.T) {
+		each(t, sessions, func(r row) string { return r.name }, func(t *testing.T, r row) { r.testSegment(t, server) })
+	})
 	t.Run("objects", func(t *testing.T) {
 		each(t, objects, func(o object) string { return o.name + " on " + o.table }, func(t *testing.T, o object) { o.test(t, server) })
-	})
-	t.Run("segments", func(t *testing.T) {
-		each(t, segments(), func(r row) string { return r.name }, func(t *testing.T, r row) { r.testSegment(t, server) })
 	})
 }
 

@@ -1,7 +1,6 @@
 package hostile
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
@@ -29,8 +28,6 @@ type program struct {
 	namespace string // the namespace; empty for the default
 	db        *sql.DB
 	app       func(context.Context, *sql.DB) error // work of the application before Open, and occasionally afterwards; nil for none
-	clock     time.Duration                        // how far ahead its clock is
-	skew      time.Duration                        // MaxClockSkew; defaults to 100 ms
 
 	mu     sync.Mutex // guards the following fields
 	spans  []span
@@ -44,7 +41,7 @@ func (p *program) config() snowkey.Config {
 	cfg := snowkey.Config{
 		Namespace: p.namespace,
 		MinWorker: 1, MaxWorker: 1,
-		Window: window, TTL: ttl, MaxClockSkew: cmp.Or(p.skew, 100*time.Millisecond),
+		Window: window, TTL: ttl, MaxClockSkew: 100 * time.Millisecond,
 		Label:  p.name,
 		Logger: slog.New(slog.DiscardHandler),
 		// With the spread, we wouldn't notice that two programs use the same
@@ -53,9 +50,6 @@ func (p *program) config() snowkey.Config {
 	}
 	if os.Getenv("SNOWKEY_HOSTILE_LOG") != "" {
 		cfg.Logger = slog.New(slog.NewTextHandler(os.Stderr, nil)).With("program", p.name)
-	}
-	if p.clock != 0 {
-		cfg.Clock = func() time.Time { return time.Now().Add(p.clock) }
 	}
 	return cfg
 }
@@ -130,22 +124,17 @@ func (p *program) issue(ctx context.Context, pool *idgen.Pool, enough func() boo
 // its first grant, some of the ids were granted by renewals.
 func (p *program) lasts(d time.Duration) func() bool {
 	return func() bool {
-		first, last := p.ends()
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		var first, last int64
+		for i, s := range p.spans {
+			if i == 0 {
+				first = s.first
+			}
+			first, last = min(first, s.first), max(last, s.last)
+		}
 		return last > 0 && (last-first)>>22 >= d.Milliseconds() // the default layout has 22 bits below the time
 	}
-}
-
-// ends returns the smallest and the largest id that p has issued, or 0 if there is none.
-func (p *program) ends() (first, last int64) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for i, s := range p.spans {
-		if i == 0 {
-			first = s.first
-		}
-		first, last = min(first, s.first), max(last, s.last)
-	}
-	return first, last
 }
 
 // stores returns a store for leases in a database.

@@ -3,7 +3,6 @@
 package redisstore
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -12,8 +11,6 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/snowkey-go/snowkey/internal/dbtest"
-	"github.com/snowkey-go/snowkey/lease"
-	"github.com/snowkey-go/snowkey/lease/leasetest"
 	"github.com/snowkey-go/snowkey/lease/redisstore"
 )
 
@@ -68,12 +65,7 @@ func TestNightlyStoreOnACluster(t *testing.T) {
 	if len(owners) != 3 {
 		t.Errorf("32 namespaces are on %d servers", len(owners))
 	}
-	leasetest.Run(t, func(t *testing.T) lease.Store {
-		if err := client.ForEachMaster(t.Context(), func(ctx context.Context, c *redis.Client) error { return c.FlushAll(ctx).Err() }); err != nil {
-			t.Fatal(err)
-		}
-		return operated{redisstore.New(client), client}
-	})
+	conforms(t, client)
 	found, err := redisstore.New(client).Examine(t.Context())
 	if err != nil || len(found) != 3 || found[0].Kind != "not-persistent" || found[0].Text == found[1].Text {
 		t.Errorf("three servers without persistence: %+v, %v", found, err)

@@ -18,7 +18,6 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/snowkey-go/snowkey"
-	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/internal/protocol"
 	"github.com/snowkey-go/snowkey/lease"
@@ -77,30 +76,6 @@ func TestErrorsOfTheServer(t *testing.T) {
 		})
 	}
 
-	t.Run("password demanded", func(t *testing.T) {
-		s := login("", "")
-		tell("CONFIG", "SET", "requirepass", secret)
-		err := write(s)
-		if err := redis.NewClient(&redis.Options{Addr: server.Address, Password: secret}).Do(t.Context(), "CONFIG", "SET", "requirepass", "").Err(); err != nil {
-			t.Fatal(err)
-		}
-		check(t, err, true, "give the client a user name and a password")
-	})
-	t.Run("busy with another script", func(t *testing.T) {
-		tell("CONFIG", "SET", "busy-reply-threshold", "1")
-		busy := connect(t, server.Address)
-		done := make(chan struct{})
-		go func() { defer close(done); busy.Eval(context.Background(), "while true do end", nil) }()
-		for deadline := time.Now().Add(time.Minute); !strings.HasPrefix(fmt.Sprint(admin.Get(t.Context(), "x").Err()), "BUSY"); time.Sleep(5 * time.Millisecond) {
-			if time.Now().After(deadline) {
-				t.Fatal("the script does not run")
-			}
-		}
-		err := write(login("", ""))
-		tell("SCRIPT", "KILL")
-		<-done
-		check(t, err, false, "SCRIPT KILL")
-	})
 	t.Run("snapshots fail", func(t *testing.T) {
 		tell("CONFIG", "SET", "save", "3600 1")
 		if err := os.Mkdir(filepath.Join(server.Dir, "dump.rdb"), 0o700); err != nil {
@@ -169,6 +144,8 @@ func TestErrorsOfAClusterAndOfAStart(t *testing.T) {
 	}{
 		"MOVED 3999 127.0.0.1:6381":             {true, "redis.NewClusterClient"},
 		"CLUSTERDOWN The cluster is down":       {false, "CLUSTER INFO"},
+		"NOAUTH Authentication required.":       {true, "give the client a user name and a password"},
+		"BUSY Redis is busy running a script.":  {false, "SCRIPT KILL"},
 		"LOADING Redis is loading the dataset":  {false, "wait until it has loaded"},
 		"MASTERDOWN Link with MASTER is down":   {false, "connect to the primary"},
 		"ERR unknown command 'evalsha'":         {true, "version 5 or later"},
@@ -383,20 +360,6 @@ func TestExamine(t *testing.T) {
 	}
 }
 
-// Layouts with long ticks can't hold off.
-func TestCoarseLayoutIsRefused(t *testing.T) {
-	t.Parallel()
-	client := connect(t, dbtest.Redis().Start(t).Address)
-	cfg := snowkey.Config{Namespace: "orders", Layout: hours}
-	_, err := snowkey.Open(t.Context(), redisstore.New(client), cfg)
-	if _, ok := errors.AsType[*lease.PermanentError](err); !ok {
-		t.Errorf("got %v", err)
-	}
-	if keys := client.Keys(t.Context(), "*").Val(); len(keys) != 0 {
-		t.Errorf("keys were written: %q", keys)
-	}
-}
-
 func TestZeroStore(t *testing.T) {
 	t.Parallel()
 	for _, s := range []*redisstore.Store{nil, {}, redisstore.New(nil)} {
@@ -406,11 +369,3 @@ func TestZeroStore(t *testing.T) {
 		}
 	}
 }
-
-var hours = func() idgen.Layout {
-	l, err := idgen.NewLayout(time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC), time.Hour, idgen.Time(20), idgen.Worker(10), idgen.Sequence(32))
-	if err != nil {
-		panic(err)
-	}
-	return l
-}()

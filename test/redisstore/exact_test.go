@@ -125,12 +125,20 @@ func TestRulesAreThoseOfLeaserule(t *testing.T) {
 	for range 1500 {
 		terms := anyTerms()
 		must(client.FlushAll(t.Context()).Err())
-		_, err := store.CreateNamespace(t.Context(), terms, 0)
+		before, err := store.Probe(t.Context(), lease.Query{Terms: terms, Max: 7, PreferWorker: -1})
+		must(err)
+		_, err = store.CreateNamespace(t.Context(), terms, 0)
 		must(err)
 		must(store.AddRows(t.Context(), terms, 7, 7))
 		p, err := store.Probe(t.Context(), lease.Query{Terms: terms, Max: 7, PreferWorker: -1})
 		must(err)
 		limits := terms.At(p.Now)
+		rows, err := store.Rows(t.Context(), terms, 7, 7)
+		must(err)
+		least := terms.At(before.Now)
+		if p.Fence < least.NewFence || p.Fence > limits.NewFence || rows[0].Bound < least.RaisedFence || rows[0].Bound > limits.RaisedFence {
+			t.Fatalf("between %+v and %+v, the fence is %d and the bound %d, under %+v", least, limits, p.Fence, rows[0].Bound, terms)
+		}
 		row := lease.Row{
 			Worker: 7, Token: []string{"", "A", "B"}[rand.IntN(3)], Label: "label",
 			Revision: []int64{0, 1 << 53, 1<<53 + 1, math.MaxInt64 - 1}[rand.IntN(4)],
@@ -174,7 +182,7 @@ func TestRulesAreThoseOfLeaserule(t *testing.T) {
 			wantOK = leaserule.Release(&want, seen, unused)
 		}
 		done[fmt.Sprint(op, " ", ok)]++
-		rows, err := store.Rows(t.Context(), terms, 0, 7)
+		rows, err = store.Rows(t.Context(), terms, 0, 7)
 		must(err)
 		stored := rows[0]
 		if ok && op != "release" && got != want {
@@ -188,63 +196,5 @@ func TestRulesAreThoseOfLeaserule(t *testing.T) {
 	t.Log(done)
 	if len(done) != 6 {
 		t.Errorf("not every operation was accepted and refused: %v", done)
-	}
-}
-
-// A new namespace, a raised fence and a new row have exact limits too.
-func TestLimitsAreThoseOfTerms(t *testing.T) {
-	t.Parallel()
-	client := connect(t, dbtest.Redis().Start(t).Address)
-	store := operated{redisstore.New(client), client}
-	exact := 0
-	for range 500 {
-		terms := anyTerms()
-		if err := client.FlushAll(t.Context()).Err(); err != nil {
-			t.Fatal(err)
-		}
-		probe := func() lease.Probe {
-			t.Helper()
-			p, err := store.Probe(t.Context(), lease.Query{Terms: terms, Max: 7, PreferWorker: -1})
-			if err != nil {
-				t.Fatal(err)
-			}
-			return p
-		}
-		between := func(what string, got int64, before, after lease.Probe, of func(lease.Limits) int64) {
-			t.Helper()
-			least, most := of(terms.At(before.Now)), of(terms.At(after.Now))
-			if got < least || got > most {
-				t.Fatalf("%s is %d, want %d to %d, under %+v", what, got, least, most, terms)
-			}
-			if least == most {
-				exact++
-			}
-		}
-		before := probe()
-		if err := store.AddRows(t.Context(), terms, 0, 0); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := store.CreateNamespace(t.Context(), terms, 0); err != nil {
-			t.Fatal(err)
-		}
-		if err := store.AddRows(t.Context(), terms, 1, 1); err != nil {
-			t.Fatal(err)
-		}
-		after := probe()
-		between("the new fence", after.Fence, before, after, func(l lease.Limits) int64 { return l.NewFence })
-		rows, err := store.Rows(t.Context(), terms, 0, 1)
-		if err != nil || len(rows) != 2 {
-			t.Fatal(rows, err)
-		}
-		between("the first row", rows[0].Bound, before, after, func(l lease.Limits) int64 { return l.NewFence })
-		between("the second row", rows[1].Bound, before, after, func(l lease.Limits) int64 { return l.RaisedFence })
-		if err := store.Fence(t.Context(), terms, ""); err != nil {
-			t.Fatal(err)
-		}
-		fenced := probe()
-		between("the raised fence", fenced.Fence, before, fenced, func(l lease.Limits) int64 { return max(after.Fence, l.RaisedFence) })
-	}
-	if exact == 0 {
-		t.Error("no limit was exact")
 	}
 }

@@ -14,8 +14,6 @@ import (
 	"github.com/snowkey-go/snowkey"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/internal/dbtest/cluster"
-	"github.com/snowkey-go/snowkey/lease"
-	"github.com/snowkey-go/snowkey/lease/leasetest"
 	"github.com/snowkey-go/snowkey/lease/redisstore"
 )
 
@@ -67,12 +65,7 @@ func TestNightlySentinel(t *testing.T) {
 	t.Parallel()
 	w := startWatched(t)
 	client := w.connect(t)
-	leasetest.Run(t, func(t *testing.T) lease.Store {
-		if err := client.FlushAll(t.Context()).Err(); err != nil {
-			t.Fatal(err)
-		}
-		return operated{redisstore.New(client), client}
-	})
+	conforms(t, client)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	pool, err := snowkey.Open(ctx, redisstore.New(client), snowkey.Config{Window: time.Second, MaxClockSkew: 200 * time.Millisecond, Logger: slog.New(slog.DiscardHandler)})

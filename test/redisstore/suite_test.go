@@ -70,13 +70,19 @@ func (s operated) SetFingerprint(ctx context.Context, t lease.Terms, fingerprint
 
 func TestStore(t *testing.T) {
 	t.Parallel()
-	conforms(t, dbtest.Redis().Start(t))
+	conforms(t, connect(t, dbtest.Redis().Start(t).Address))
+	if dbtest.Nightly {
+		t.Run("valkey", func(t *testing.T) { conforms(t, connect(t, dbtest.Valkey().Start(t).Address)) })
+	}
 }
 
-func conforms(t *testing.T, server *dbtest.Process) {
-	client := connect(t, server.Address)
+func conforms(t *testing.T, client redis.UniversalClient) {
 	leasetest.Run(t, func(t *testing.T) lease.Store {
-		if err := client.FlushAll(t.Context()).Err(); err != nil {
+		err := client.FlushAll(t.Context()).Err()
+		if cluster, ok := client.(*redis.ClusterClient); ok {
+			err = cluster.ForEachMaster(t.Context(), func(ctx context.Context, c *redis.Client) error { return c.FlushAll(ctx).Err() })
+		}
+		if err != nil {
 			t.Fatal(err)
 		}
 		return operated{redisstore.New(client), client}

@@ -7,7 +7,6 @@ package service_test
 import (
 	"context"
 	"fmt"
-	_ "image/png" // the format of the screenshots
 	"os"
 	"path/filepath"
 	"slices"
@@ -19,7 +18,6 @@ import (
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
-	"github.com/chromedp/chromedp/kb"
 
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 )
@@ -80,90 +78,6 @@ func (b *browser) wait(expression string) {
 	}
 }
 
-// text returns the text of the element that a selector of CSS names.
-func (b *browser) text(selector string) (text string) {
-	b.t.Helper()
-	b.run(chromedp.Evaluate(fmt.Sprintf("document.querySelector(%q).textContent", selector), &text))
-	return text
-}
-
-// focused describes the element that has the focus, and how its outline is drawn.
-func (b *browser) focused() (element, outline string) {
-	b.t.Helper()
-	b.run(chromedp.Evaluate(`(e => [e.tagName, e.id || e.textContent.trim()].join(" "))(document.activeElement)`, &element),
-		chromedp.Evaluate(`getComputedStyle(document.activeElement).outline`, &outline))
-	return element, outline
-}
-
-// The page must show the fields of an id in light and dark, and in wide and narrow windows.
-func TestNightlyBrowser(t *testing.T) {
-	b := newBrowser(t)
-	pool, server := replica(t, t.TempDir())
-	two, err := pool.NextN(t.Context(), 2)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, id := range two {
-		b.run(chromedp.Navigate(fmt.Sprintf("%s/?id=%d", server.URL, id)))
-		if caption := b.text("caption"); caption != fmt.Sprintf("The fields of %d", id) {
-			t.Errorf("the browser shows %q for %d", caption, id)
-		}
-	}
-	for _, c := range []struct {
-		scheme, page, time string
-		width              int64
-	}{
-		{"light", "rgb(255, 255, 255)", "rgb(158, 197, 254)", 1000},
-		{"dark", "rgb(13, 17, 23)", "rgb(31, 79, 143)", 1000},
-		{"light", "rgb(255, 255, 255)", "rgb(158, 197, 254)", 400},
-	} {
-		var width int64
-		var colours []string
-		b.run(chromedp.EmulateViewport(c.width, 1200), emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: c.scheme}}),
-			chromedp.Navigate(fmt.Sprintf("%s/?id=%d", server.URL, two[0])), chromedp.Evaluate(`document.documentElement.scrollWidth`, &width),
-			chromedp.Evaluate(`[...document.querySelectorAll("body, body *")].filter(e => e.getClientRects().length > 0).map(e => getComputedStyle(e).backgroundColor)`, &colours))
-		if width > c.width {
-			t.Errorf("%s: the page is %d pixels wide, and the window %d", c.scheme, width, c.width)
-		}
-		// The body has the colour of the page, and the time field another one.
-		if colours[0] != c.page || !slices.Contains(colours, c.time) {
-			t.Errorf("%s: the elements have the colours %q, want %s first, and %s", c.scheme, colours, c.page, c.time)
-		}
-	}
-}
-
-// Using only the keyboard, people must be able to reach all controls in the order in which
-// they're drawn, see which one has the focus, decode an id, and correct a mistake.
-func TestNightlyKeyboard(t *testing.T) {
-	b := newBrowser(t)
-	pool, server := replica(t, t.TempDir())
-	two, err := pool.NextN(t.Context(), 2)
-	if err != nil {
-		t.Fatal(err)
-	}
-	b.run(chromedp.Navigate(server.URL))
-	for _, want := range []string{"INPUT id", "BUTTON Decode", "A Load the current state", "A OpenAPI document", "DIV Worker numbers"} {
-		b.run(chromedp.KeyEvent(kb.Tab))
-		element, outline := b.focused()
-		if want == "DIV Worker numbers" { // its text is the table
-			want, element = "DIV", strings.Fields(element)[0]
-		}
-		if element != want || !strings.Contains(outline, "solid 3px") {
-			t.Errorf("Tab goes to %q with the outline %q, want %q", element, outline, want)
-		}
-	}
-	for _, id := range two {
-		b.run(chromedp.Navigate(server.URL), chromedp.KeyEvent(kb.Tab), chromedp.KeyEvent(fmt.Sprint(id)+"x"+kb.Enter))
-		b.wait(`document.querySelector("#id[aria-describedby=problem]") !== null && document.getElementById("problem") !== null`)
-		// Tab selects what is in the input, so that typing replaces it.
-		b.run(chromedp.KeyEvent(kb.Tab), chromedp.KeyEvent(fmt.Sprint(id)+kb.Enter))
-		b.wait(`document.querySelector(".bits") !== null`)
-		if caption := b.text("caption"); caption != fmt.Sprintf("The fields of %d", id) {
-			t.Errorf("the page shows %q for %d", caption, id)
-		}
-	}
-}
-
 // axe-core must not find anything on the page that violates WCAG 2.1 AA. To show that it
 // would, we also remove a label.
 func TestNightlyAccessibility(t *testing.T) {
@@ -186,11 +100,16 @@ func TestNightlyAccessibility(t *testing.T) {
 		})`, &found, chromedp.EvalAsValue, func(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }))
 		return found
 	}
+	b.run(chromedp.EmulateViewport(400, 1200)) // a narrow window
 	for _, scheme := range []string{"light", "dark"} {
 		for _, path := range []string{"/", fmt.Sprintf("/?id=%d", id), "/?id=wrong"} {
 			b.run(emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}), chromedp.Navigate(server.URL+path))
 			for _, v := range check("0") {
 				t.Errorf("%s, %s: %s", scheme, path, v)
+			}
+			var width int64
+			if b.run(chromedp.Evaluate(`document.documentElement.scrollWidth`, &width)); width > 400 {
+				t.Errorf("%s, %s: the page is %d pixels wide, and the window 400", scheme, path, width)
 			}
 		}
 	}

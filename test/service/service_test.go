@@ -144,28 +144,3 @@ func need(t *testing.T, tool string) {
 		t.Skipf("%s is not installed", tool)
 	}
 }
-
-// The Go code of the page is in examples that are run.
-func TestPageShowsExamples(t *testing.T) {
-	page, err := os.ReadFile("../../docs/service.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var code strings.Builder
-	for _, name := range []string{"../../service/service_test.go", "../../service/client/client_test.go"} {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		code.Write(text)
-	}
-	blocks := regexp.MustCompile("(?s)```go\n(.*?)```").FindAllStringSubmatch(string(page), -1)
-	for _, b := range blocks {
-		if !strings.Contains(code.String(), b[1]) {
-			t.Errorf("no example has %s", b[1])
-		}
-	}
-	if len(blocks) != 2 {
-		t.Errorf("%d blocks", len(blocks))
-	}
-}

@@ -4,32 +4,12 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"strings"
 	"testing"
 	"time"
 
-	"github.com/snowkey-go/snowkey"
 	"github.com/snowkey-go/snowkey/idgen/segment"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
-	"github.com/snowkey-go/snowkey/lease"
-	"github.com/snowkey-go/snowkey/lease/sqlstore"
 )
-
-// TestOpenInATransaction opens a pool while a transaction has the only connection.
-func TestOpenInATransaction(t *testing.T) {
-	t.Parallel()
-	conn := dbtest.Postgres(t).Connect(t)
-	conn.SetMaxOpenConns(1)
-	tx, err := conn.Begin()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer tx.Rollback()
-	_, err = snowkey.Open(context.Background(), sqlstore.Postgres(conn), snowkey.Config{Window: time.Second, Logger: slog.New(slog.DiscardHandler)})
-	if blocked, ok := errors.AsType[*lease.BlockedError](err); !ok || !strings.Contains(blocked.Error(), "raise SetMaxOpenConns") {
-		t.Error(err)
-	}
-}
 
 // TestSegmentInATransaction draws numbers in transactions that have all connections but the
 // store's, and then in one that has the only connection.

@@ -8,9 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"strings"
 	"testing"
-	"time"
 
 	"github.com/snowkey-go/snowkey"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
@@ -156,58 +154,5 @@ func TestSQLiteMoved(t *testing.T) {
 	}
 	if _, ok, err := store.Renew(t.Context(), lease.Renewal{Terms: terms, Held: held, Token: "second", Wanted: 1 << 62}); ok || err == nil {
 		t.Errorf("renewed: %v, %v", ok, err)
-	}
-}
-
-// What can't have a folder is refused at once, and so is what a retry does not cure.
-func TestSQLiteRefuses(t *testing.T) {
-	file := func(t *testing.T) *sql.DB { return dbtest.SQLite(t).Connect(t) }
-	for name, test := range map[string]struct {
-		db   func(t *testing.T) *sql.DB
-		want string
-	}{
-		"no database": {func(t *testing.T) *sql.DB { return nil }, "open *sql.DB"},
-		"a temporary database": {func(t *testing.T) *sql.DB {
-			conn, err := sql.Open(dbtest.SQLite(t).Driver, "")
-			if err != nil {
-				t.Fatal(err)
-			}
-			return conn
-		}, "filestore.Dir"},
-		"a file that is not here": {func(t *testing.T) *sql.DB {
-			conn := file(t)
-			if err := os.Remove(fileOf(t, conn)); err != nil {
-				t.Skip(err)
-			}
-			return conn
-		}, "filestore.Dir"},
-		"a file in place of the folder": {func(t *testing.T) *sql.DB {
-			conn := file(t)
-			if err := os.WriteFile(fileOf(t, conn)+"-snowkey", nil, 0o600); err != nil {
-				t.Fatal(err)
-			}
-			return conn
-		}, "filestore.Dir"},
-		"tables of an earlier version": {func(t *testing.T) *sql.DB {
-			conn := file(t)
-			exec(t, conn, "CREATE TABLE snowkey_lease (worker INTEGER)")
-			return conn
-		}, "DROP TABLE snowkey_lease"},
-		"Postgres": {func(t *testing.T) *sql.DB { return dbtest.Postgres(t).Connect(t) }, "sqlstore.Postgres"},
-		"MySQL":    {func(t *testing.T) *sql.DB { return dbtest.MySQL(t).Connect(t) }, "use the store of your database"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			conn := test.db(t)
-			if conn != nil {
-				t.Cleanup(func() { conn.Close() })
-			}
-			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-			defer cancel()
-			_, err := snowkey.Open(ctx, sqlstore.SQLite(conn), snowkey.Config{Logger: slog.New(slog.DiscardHandler)})
-			if permanent, ok := errors.AsType[*lease.PermanentError](err); !ok || !strings.Contains(permanent.Error(), test.want) || ctx.Err() != nil {
-				t.Errorf("%v", err)
-			}
-		})
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -23,6 +24,7 @@ func TestOpenRefuses(t *testing.T) {
 	t.Parallel()
 	postgres := func(conn *sql.DB) lease.Store { return sqlstore.Postgres(conn) }
 	mysql := func(conn *sql.DB) lease.Store { return sqlstore.MySQL(conn) }
+	sqlite := func(conn *sql.DB) lease.Store { return sqlstore.SQLite(conn) }
 	closed := func(dialect string) func(t *testing.T) *sql.DB {
 		return func(t *testing.T) *sql.DB {
 			conn := dbtest.Open(t, dialect).Connect(t)
@@ -75,15 +77,41 @@ func TestOpenRefuses(t *testing.T) {
 		"a partitioned table":     {postgres, of("postgres", strings.Replace(columns, "real", "snowkey_lease", 1)+" PARTITION BY HASH (worker)"), "is a partitioned table"},
 		"partitioned, with namespaces": {postgres, of("postgres", strings.Replace(columns, "real", "snowkey_lease", 1)+" PARTITION BY HASH (worker)",
 			"CREATE TABLE snowkey_lease_ns (namespace text, position bigint, layout text, fingerprint text, fence bigint, protocol bigint DEFAULT 2)"), "is a partitioned table"},
-		"no privileges on Postgres":   {postgres, as("postgres", "", password, ""), "permission denied; privileges"},
-		"no database on Postgres":     {postgres, as("postgres", "", password, "nowhere"), "nowhere; database"},
-		"no user on Postgres":         {postgres, as("postgres", "somebody", password, ""), "somebody; user"},
-		"wrong password for Postgres": {postgres, unknownPassword, "correct the user"},
-		"no schema on Postgres":       {func(c *sql.DB) lease.Store { return nowhere(sqlstore.Postgres(c)) }, of("postgres"), "nowhere; schema"},
-		"no privileges on MySQL":      {mysql, as("mysql", "", password, ""), "denied; privileges"},
-		"no database on MySQL":        {mysql, as("mysql", "", password, "nowhere"), "nowhere; database"},
-		"wrong password for MySQL":    {mysql, as("mysql", "", "not "+password, ""), "denied; password"},
-		"no schema on MySQL":          {func(c *sql.DB) lease.Store { return nowhere(sqlstore.MySQL(c)) }, of("mysql"), "nowhere; database"},
+		"no database of SQLite": {sqlite, none, "open *sql.DB"},
+		"a temporary database": {sqlite, func(t *testing.T) *sql.DB {
+			conn, err := sql.Open(dbtest.SQLite(t).Driver, "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { conn.Close() })
+			return conn
+		}, "filestore.Dir"},
+		"a file that is not here": {sqlite, func(t *testing.T) *sql.DB {
+			conn := dbtest.SQLite(t).Connect(t)
+			if err := os.Remove(fileOf(t, conn)); err != nil {
+				t.Skip(err)
+			}
+			return conn
+		}, "filestore.Dir"},
+		"a file in place of the folder": {sqlite, func(t *testing.T) *sql.DB {
+			conn := dbtest.SQLite(t).Connect(t)
+			if err := os.WriteFile(fileOf(t, conn)+"-snowkey", nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			return conn
+		}, "filestore.Dir"},
+		"tables of an earlier version": {sqlite, of("sqlite", "CREATE TABLE snowkey_lease (worker INTEGER)"), "DROP TABLE snowkey_lease"},
+		"SQLite for Postgres":          {sqlite, of("postgres"), "sqlstore.Postgres"},
+		"SQLite for MySQL":             {sqlite, of("mysql"), "use the store of your database"},
+		"no privileges on Postgres":    {postgres, as("postgres", "", password, ""), "permission denied; privileges"},
+		"no database on Postgres":      {postgres, as("postgres", "", password, "nowhere"), "nowhere; database"},
+		"no user on Postgres":          {postgres, as("postgres", "somebody", password, ""), "somebody; user"},
+		"wrong password for Postgres":  {postgres, unknownPassword, "correct the user"},
+		"no schema on Postgres":        {func(c *sql.DB) lease.Store { return nowhere(sqlstore.Postgres(c)) }, of("postgres"), "nowhere; schema"},
+		"no privileges on MySQL":       {mysql, as("mysql", "", password, ""), "denied; privileges"},
+		"no database on MySQL":         {mysql, as("mysql", "", password, "nowhere"), "nowhere; database"},
+		"wrong password for MySQL":     {mysql, as("mysql", "", "not "+password, ""), "denied; password"},
+		"no schema on MySQL":           {func(c *sql.DB) lease.Store { return nowhere(sqlstore.MySQL(c)) }, of("mysql"), "nowhere; database"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -101,25 +129,6 @@ func TestOpenRefuses(t *testing.T) {
 			}
 			if strings.Contains(fmt.Sprintf("%v %+v %#v", err, err, err), password) || strings.Contains(log.String(), password) {
 				t.Error("the password is in the error or in the log")
-			}
-		})
-	}
-}
-
-// TestSelectLimit limits the rows that a SELECT without LIMIT returns.
-func TestSelectLimit(t *testing.T) {
-	t.Parallel()
-	for _, limit := range []int{1, 2} {
-		t.Run(fmt.Sprint(limit), func(t *testing.T) {
-			t.Parallel()
-			db := dbtest.MySQL(t).With(fmt.Sprint("sql_select_limit=", limit))
-			conn := db.Connect(t)
-			requireSetting(t, conn, "SELECT @@sql_select_limit", fmt.Sprint(limit))
-			for range 2 {
-				pool, _ := openPool(t, db, conn, time.Second)
-				if _, err := pool.Next(t.Context()); err != nil {
-					t.Fatal(err)
-				}
 			}
 		})
 	}

@@ -5,8 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -18,7 +16,6 @@ import (
 	"github.com/snowkey-go/snowkey/idgen/segment/segmentstore"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/lease"
-	"github.com/snowkey-go/snowkey/lease/filestore"
 )
 
 // refused fails the test unless each call is refused because of the version.
@@ -144,22 +141,6 @@ func dropTables(t *testing.T, conn *sql.DB) {
 				t.Fatal(err)
 			}
 		}
-	}
-}
-
-func TestFilesOfAnotherVersion(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	above(t, filestore.Dir(dir), config, 0)
-	files, err := filepath.Glob(filepath.Join(dir, "*.leases"))
-	if err != nil || len(files) != 1 {
-		t.Fatal(files, err)
-	}
-	text := strings.Replace(read(t, files[0]), "version 2,", "version 3,", 1)
-	must(t, os.WriteFile(files[0], []byte(text), 0o600))
-	refused(t, "3", leaseCalls(func() lease.Store { return filestore.Dir(dir) }, ""))
-	if read(t, files[0]) != text {
-		t.Error("the file was changed")
 	}
 }
 
