@@ -69,18 +69,15 @@ test-modules: ## each module without the workspace, and programs that add Snowke
 test-nightly: $(clients) ## the tests with the tag nightly, and all points of those that otherwise try some
 	$(withdb) $(gotest) -tags clients,nightly -timeout 60m $(TESTFLAGS) $(nightlypackages)
 
-test-json: ## ids and keys on the JSON engine of Go 1.27
-	GOEXPERIMENT=jsonv2 SNOWKEY_TEST_DB=sqlite $(gotest) $(TESTFLAGS) ./idgen/... ./schema/... ./test/pk/... ./examples/web/...
-
 test-newest: $(clients) $(newclients) ## the integrations and bench with the newest releases of the ORMs and drivers
 	$(withdb) $(newest) $(gotest) -tags newest,clients $(TESTFLAGS) $(addprefix $(module)/,hooks/... ent/... test/entid/... test/gormid/... test/bunid/... test/pgxid/... test/matrix/... test/kubernetes/... test/entgql/... test/migrations/... test/recipes/... bench/...)
 
 test-etcd: ## leases in etcd, on members of the newest etcd
 	$(newest) $(gotest) -tags nightly -timeout 20m $(TESTFLAGS) ./test/etcd
 
-test-go: ## the core with the newest Go, NEWGO
+test-go: ## ids, keys and JSON with the newest Go, NEWGO, and so with encoding/json/v2
 	GOTOOLCHAIN=$(NEWGO) go vet . ./idgen/... ./lease/... ./schema/... ./hooks/sqlid/...
-	GOTOOLCHAIN=$(NEWGO) go test $(TESTFLAGS) ./idgen/... ./schema/pk ./examples/web
+	GOTOOLCHAIN=$(NEWGO) SNOWKEY_TEST_DB=sqlite $(gotest) $(TESTFLAGS) ./idgen/... ./schema/... ./test/pk/... ./examples/web/...
 
 test-servers: $(clients) ## the tests that open databases, on each of SERVERS (postgres14 postgres16 postgres17 postgres18 mysql9 mariadb11), which it fetches
 	$(withdb) -servers '$(SERVERS)' $(gotest) -tags clients -timeout 20m $(TESTFLAGS) $(module)/internal/dbtest $(sqlpackages)

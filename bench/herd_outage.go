@@ -135,7 +135,7 @@ func (s *herdServer) outage() (c cut, err error) {
 	return cut{
 		server: &through,
 		begin:  func() error { proxy.Cut(); return nil },
-		end:    func() error { return proxy.Lead(s.DB) },
+		end:    func() error { proxy.Lead(s.DB); return nil },
 		close:  func() { here.close() },
 	}, nil
 }

@@ -11,18 +11,26 @@ import (
 )
 
 // CreateNode is sqlgraph.CreateNode for code that was generated with the extension of
-// package entidgen. An existing row keeps its id, however a conflict is resolved.
+// package entidgen. An existing row keeps its id, however a conflict is resolved. An upsert
+// with edges on MySQL returns a [*RowError], as in BatchCreate.
 func CreateNode(ctx context.Context, drv dialect.Driver, spec *sqlgraph.CreateSpec) error {
-	if _, err := tried(spec.OnConflict); err == nil { // ent returns the error
+	statement, err := tried(spec.OnConflict)
+	if err == nil { // otherwise ent returns the error
+		if hasEdges(spec) && drv.Dialect() == dialect.MySQL && statement != "" {
+			return strayEdges(spec)
+		}
 		spec.OnConflict = keepID(spec.OnConflict, spec)
 	}
 	return sqlgraph.CreateNode(ctx, drv, spec)
 }
 
 // BatchCreate is sqlgraph.BatchCreate for code that was generated with the extension of
-// package entidgen. An existing row keeps its id, however a conflict is resolved. If
-// DoNothing is combined with edges, it inserts nothing and returns a [*RowError]. It
+// package entidgen. An existing row keeps its id, however a conflict is resolved. It
 // doesn't ask the database for ids that it has just sent.
+//
+// If ent can't know the ids of the rows to which edges belong, BatchCreate inserts nothing
+// and returns a [*RowError]. This is so for edges in other tables if there is a DoNothing,
+// and for any upsert on MySQL.
 func BatchCreate(ctx context.Context, drv dialect.Driver, spec *sqlgraph.BatchCreateSpec) error {
 	if len(spec.Nodes) == 0 {
 		return nil
@@ -30,18 +38,22 @@ func BatchCreate(ctx context.Context, drv dialect.Driver, spec *sqlgraph.BatchCr
 	statement, err := tried(spec.OnConflict)
 	nothing := strings.HasSuffix(statement, " DO NOTHING")
 	if slices.ContainsFunc(spec.Nodes, hasEdges) {
-		if nothing {
-			return &RowError{Package: "entid", Model: spec.Nodes[0].Table, Row: -1,
-				Problem: "would get the edges of other rows, because DoNothing in bulk does not report which rows exist",
-				Remedy:  "add the edges afterwards, or use Ignore where the database is not MySQL; nothing was inserted"}
+		if nothing || drv.Dialect() == dialect.MySQL && statement != "" {
+			return strayEdges(spec.Nodes[0])
 		}
 	} else if (nothing || len(spec.OnConflict) == 0) && !slices.ContainsFunc(spec.Nodes, lacksID) {
 		spec = plain(spec)
 	}
-	if err == nil { // ent returns the error
+	if err == nil { // otherwise ent returns the error
 		spec.OnConflict = keepID(spec.OnConflict, spec.Nodes[0])
 	}
 	return sqlgraph.BatchCreate(ctx, drv, spec)
+}
+
+func strayEdges(n *sqlgraph.CreateSpec) error {
+	return &RowError{Package: "entid", Model: n.Table, Row: -1,
+		Problem: "may exist, and its edges would be stored under another id, because the database does not report the ids of existing rows",
+		Remedy:  "add the edges after the upsert, or use Ignore instead of DoNothing where the database is not MySQL; nothing was inserted"}
 }
 
 // plain returns the same rows with their ids as ordinary columns. ent then leaves out

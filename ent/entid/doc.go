@@ -27,7 +27,7 @@
 //   - [Check] compares ent's tables with the columns in the database.
 //   - [BatchCreate] and [CreateNode] are called by code that the extension in package
 //     [github.com/snowkey-go/snowkey/ent/entid/entidgen] generates. It reserves the ids
-//     of each bulk create, and prevents two of the faults described under Upserts.
+//     of each bulk create, and prevents most of the faults described under Upserts.
 //
 // Hooks are safe for concurrent use. Usually they add a fraction of a microsecond to a row,
 // or two to three microseconds if [Hook] fills a typed key.
@@ -77,14 +77,16 @@
 //	CreateBulk…OnConflict has only Exec              has only Exec
 //
 // Unfortunately, a hook can't see that a row belongs to an upsert, so there are some faults
-// of ent that it can't prevent. The extension in package
-// [github.com/snowkey-go/snowkey/ent/entid/entidgen] prevents the first two:
+// of ent that it can't prevent. If you use upserts, generate your client with the extension
+// in package [github.com/snowkey-go/snowkey/ent/entid/entidgen]. It prevents the first three:
 //
 //   - sql.ResolveWithNewValues replaces the id of an existing row if you use it by itself.
 //     UpdateNewValues is built on it but doesn't have this problem.
 //   - On Postgres and SQLite, DoNothing in bulk stores the edges of the call under the wrong
 //     rows. Use Ignore instead, or add the edges later.
+//   - On MySQL and MariaDB, an upsert stores the edges of the call under the new id even if
+//     the row already exists with a different one. If there is a foreign key, it refuses them.
+//     Add the edges later.
 //   - Hooks that read the id after a bulk upsert, or after any upsert on MySQL, see the new
-//     id even if the row already exists with a different one. On MySQL, ent stores the
-//     edges of the call under the new id, where the foreign key rejects them.
+//     id even if the row already exists with a different one.
 package entid

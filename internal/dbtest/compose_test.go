@@ -1,13 +1,10 @@
 package dbtest
 
 import (
-	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-
-	mysqldriver "github.com/go-sql-driver/mysql"
 )
 
 // TestComposeFileAgrees checks that this package and docker-compose.yml agree on names,
@@ -21,21 +18,12 @@ func TestComposeFileAgrees(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pg, err := url.Parse(postgres.compose)
-	if err != nil {
-		t.Fatal(err)
-	}
-	pgPassword, _ := pg.User.Password()
-	my, err := mysqldriver.ParseDSN(mysql.compose)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, want := range []string{
-		"\n  " + postgres.name + ":\n", `"` + pg.Host + `:5432"`, "POSTGRES_PASSWORD: " + pgPassword + "\n",
-		"\n  " + mysql.name + ":\n", `"` + my.Addr + `:3306"`, "MYSQL_ROOT_PASSWORD: " + my.Passwd + "\n",
-	} {
-		if !strings.Contains(string(content), want) {
-			t.Errorf("docker-compose.yml does not contain %q", want)
+	for _, e := range []engine{postgres, mysql} {
+		_, address := e.addressOf(e.compose)
+		for _, want := range []string{"\n  " + e.name + ":\n", `"` + address + ":", "_PASSWORD: snowkey\n"} {
+			if !strings.Contains(string(content), want) || !strings.Contains(e.compose, ":snowkey@") {
+				t.Errorf("docker-compose.yml does not contain %q, and the DSN is %s", want, e.compose)
+			}
 		}
 	}
 }

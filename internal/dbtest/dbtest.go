@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	mysqldriver "github.com/go-sql-driver/mysql"
 )
@@ -56,30 +57,15 @@ func (db DB) Since(t TB, major int) DB {
 }
 
 // Address returns the network address of db's server.
-func (db DB) Address(t TB) string {
-	t.Helper()
-	e, err := engineOf(db.Dialect)
-	if err != nil {
-		t.Fatalf("%v", err)
-	}
-	_, address, err := e.addressOf(db.DSN)
-	if err != nil {
-		t.Fatalf("dbtest: %v", err)
-	}
+func (db DB) Address() string {
+	_, address := engineOf(db.Dialect).addressOf(db.DSN)
 	return address
 }
 
 // At returns db with a DSN that connects to a TCP address instead, such as that of a
 // proxy.
-func (db DB) At(t TB, address string) DB {
-	t.Helper()
-	e, err := engineOf(db.Dialect)
-	if err == nil {
-		db.DSN, err = e.change(db.DSN, "", address)
-	}
-	if err != nil {
-		t.Fatalf("dbtest: %v", err)
-	}
+func (db DB) At(address string) DB {
+	db.DSN = engineOf(db.Dialect).change(db.DSN, "", address)
 	return db
 }
 
@@ -98,6 +84,18 @@ func (db DB) Connect(t TB) *sql.DB {
 	return conn
 }
 
+// read reads a single value, using a new connection.
+func (db DB) read(query string, value any) error {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	conn, err := sql.Open(db.Driver, db.DSN)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	return conn.QueryRowContext(ctx, query).Scan(value)
+}
+
 // ConnectUnlessRefused is like [DB.Connect], but skips the test if the server refuses the
 // isolation level in the DSN, as TiDB refuses SERIALIZABLE.
 func (db DB) ConnectUnlessRefused(t TB) *sql.DB {
@@ -114,40 +112,37 @@ func (db DB) ConnectUnlessRefused(t TB) *sql.DB {
 	return db.Connect(t)
 }
 
+// services are the names of servers that speak no SQL.
+var services = []string{"redis", "etcd", "zookeeper"}
+
+// wanted returns the databases and services of this run, see SNOWKEY_TEST_DB.
+func wanted() ([]string, error) {
+	all := append([]string{"sqlite", "postgres", "mysql"}, services...)
+	list := os.Getenv("SNOWKEY_TEST_DB")
+	if list == "" {
+		return all, nil
+	}
+	var names []string
+	for name := range strings.SplitSeq(list, ",") {
+		name = strings.TrimSpace(name)
+		if !slices.Contains(all, name) {
+			return nil, fmt.Errorf("dbtest: SNOWKEY_TEST_DB=%s: %q is not a database; use a list of %s, or unset it to test them all",
+				list, name, strings.Join(all, ", "))
+		}
+		names = append(names, name)
+	}
+	return names, nil
+}
+
 // Databases returns the dialects that this run must cover: "sqlite", "postgres" and
 // "mysql", unless SNOWKEY_TEST_DB contains a comma-separated list of some of them.
 func Databases(t TB) []string {
 	t.Helper()
-	names, err := wanted(os.Getenv)
+	names, err := wanted()
 	if err != nil {
 		t.Fatalf("%v", err)
 	}
 	return slices.DeleteFunc(names, func(name string) bool { return slices.Contains(services, name) })
-}
-
-// services are the names of servers that speak no SQL, so [Databases] leaves them out.
-var services = []string{"redis", "etcd", "zookeeper"}
-
-// Wants reports whether this run must cover a database or a service, such as "redis".
-func Wants(t TB, name string) bool {
-	t.Helper()
-	names, err := wanted(os.Getenv)
-	if err != nil {
-		t.Fatalf("%v", err)
-	}
-	return slices.Contains(names, name)
-}
-
-// Each runs a subtest for every database of the run, named after its dialect. It works
-// for both *testing.T and *testing.B.
-func Each[T interface {
-	TB
-	Run(name string, f func(T)) bool
-}](t T, test func(t T, db DB)) {
-	t.Helper()
-	for _, dialect := range Databases(t) {
-		t.Run(dialect, func(t T) { test(t, Open(t, dialect)) })
-	}
 }
 
 // Servers is like [Databases] without SQLite.
@@ -156,13 +151,43 @@ func Servers(t TB) []string {
 	return slices.DeleteFunc(Databases(t), func(dialect string) bool { return dialect == "sqlite" })
 }
 
-// EachServer is like [Each] without SQLite.
-func EachServer[T interface {
+// Wants reports whether this run must cover a database or a service, such as "redis".
+func Wants(t TB, name string) bool {
+	t.Helper()
+	names, err := wanted()
+	if err != nil {
+		t.Fatalf("%v", err)
+	}
+	return slices.Contains(names, name)
+}
+
+func requireWanted(t TB, name string) {
+	t.Helper()
+	if !Wants(t, name) {
+		t.Skipf("dbtest: SNOWKEY_TEST_DB=%s leaves %s out", os.Getenv("SNOWKEY_TEST_DB"), name)
+	}
+}
+
+// A runner is *testing.T or *testing.B.
+type runner[T any] interface {
 	TB
 	Run(name string, f func(T)) bool
-}](t T, test func(t T, db DB)) {
+}
+
+// Each runs a subtest for every database of the run, named after its dialect.
+func Each[T runner[T]](t T, test func(t T, db DB)) {
 	t.Helper()
-	for _, dialect := range Servers(t) {
+	each(t, Databases(t), test)
+}
+
+// EachServer is like [Each] without SQLite.
+func EachServer[T runner[T]](t T, test func(t T, db DB)) {
+	t.Helper()
+	each(t, Servers(t), test)
+}
+
+func each[T runner[T]](t T, dialects []string, test func(t T, db DB)) {
+	for _, dialect := range dialects {
 		t.Run(dialect, func(t T) { test(t, Open(t, dialect)) })
 	}
 }
@@ -273,32 +298,6 @@ func NotRun(t TB, why string) {
 	t.Skipf("not run: %s", why)
 }
 
-// wanted parses SNOWKEY_TEST_DB.
-func wanted(getenv func(string) string) ([]string, error) {
-	all := append([]string{"sqlite", "postgres", "mysql"}, services...)
-	list := getenv("SNOWKEY_TEST_DB")
-	if list == "" {
-		return all, nil
-	}
-	var names []string
-	for name := range strings.SplitSeq(list, ",") {
-		name = strings.TrimSpace(name)
-		if !slices.Contains(all, name) {
-			return nil, fmt.Errorf("dbtest: SNOWKEY_TEST_DB=%s: %q is not a database; use a list of %s, or unset it to test them all",
-				list, name, strings.Join(all, ", "))
-		}
-		names = append(names, name)
-	}
-	return names, nil
-}
-
-func requireWanted(t TB, dialect string) {
-	t.Helper()
-	if !Wants(t, dialect) {
-		t.Skipf("dbtest: SNOWKEY_TEST_DB=%s leaves %s out", os.Getenv("SNOWKEY_TEST_DB"), dialect)
-	}
-}
-
 // shared holds the servers started by the tests of this process. We never stop them
 // ourselves, since their wardens do that when the process ends.
 var shared struct {
@@ -327,10 +326,7 @@ func sharedServer(dialect string) (*Server, error) {
 
 // start returns a server of a dialect. If it can't, the error explains what to do.
 func start(dialect string) (*Server, error) {
-	e, err := engineOf(dialect)
-	if err != nil {
-		return nil, err
-	}
+	e := engineOf(dialect)
 	if dsn := os.Getenv(e.env); dsn != "" {
 		s, err := e.connect(context.Background(), dsn, e.env)
 		if err != nil {
@@ -376,21 +372,22 @@ func Environ(all bool) (env []string, databases []Database, stop func(), err err
 			s.stop()
 		}
 	}
-	names, err := wanted(os.Getenv)
+	names, err := wanted()
 	if err != nil {
 		return nil, nil, stop, err
 	}
 	var have []string
 	var missing error
 	for _, name := range names {
-		e, err := engineOf(name)
-		if err != nil { // SQLite, or a service, of which each test starts its own
+		if slices.Contains(services, name) { // each test starts its own
 			have = append(have, name)
-			if name == "sqlite" {
-				databases = append(databases, Database{Dialect: name})
-			}
 			continue
 		}
+		if name == "sqlite" {
+			have, databases = append(have, name), append(databases, Database{Dialect: name})
+			continue
+		}
+		e := engineOf(name)
 		s, err := start(name)
 		if err == nil {
 			servers, have, env = append(servers, s), append(have, name), append(env, e.env+"="+s.dsn)

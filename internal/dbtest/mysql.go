@@ -60,12 +60,9 @@ var mysql = engine{
 		return args
 	},
 	change: changeMySQLDSN,
-	addressOf: func(dsn string) (network, address string, err error) {
-		cfg, err := mysqldriver.ParseDSN(dsn)
-		if err != nil {
-			return "", "", err
-		}
-		return cfg.Net, cfg.Addr, nil
+	addressOf: func(dsn string) (network, address string) {
+		cfg := parseMySQLDSN(dsn)
+		return cfg.Net, cfg.Addr
 	},
 }
 
@@ -165,14 +162,17 @@ func unpackedBase(program string) []string {
 	return []string{"--basedir=" + filepath.Dir(filepath.Dir(program))}
 }
 
-// changeMySQLDSN also sets ParseTime, because all users of this package expect a time.Time.
-// It returns the driver's parse errors as is, which is safe because they don't contain any
-// part of the DSN.
-func changeMySQLDSN(dsn, database, address string) (string, error) {
+func parseMySQLDSN(dsn string) *mysqldriver.Config {
 	cfg, err := mysqldriver.ParseDSN(dsn)
 	if err != nil {
-		return "", err
+		panic(fmt.Sprint("dbtest: ", err)) // which has no part of the DSN
 	}
+	return cfg
+}
+
+// changeMySQLDSN also sets ParseTime, because all users of this package expect a time.Time.
+func changeMySQLDSN(dsn, database, address string) string {
+	cfg := parseMySQLDSN(dsn)
 	cfg.ParseTime = true
 	if database != "" {
 		cfg.DBName = database
@@ -180,5 +180,5 @@ func changeMySQLDSN(dsn, database, address string) (string, error) {
 	if address != "" {
 		cfg.Net, cfg.Addr = "tcp", address
 	}
-	return cfg.FormatDSN(), nil
+	return cfg.FormatDSN()
 }

@@ -43,6 +43,9 @@ func (s *Standby) Lag() error {
 	return nil
 }
 
+// Promote turns the standby into a primary, and returns once it accepts commits.
+func (s *Standby) Promote() error { return s.awaits("pg_promote()") }
+
 // awaits waits until a condition holds on db's server.
 func (db DB) awaits(condition string) error {
 	return Within(time.Minute, func() error {
@@ -52,18 +55,6 @@ func (db DB) awaits(condition string) error {
 		}
 		return fmt.Errorf("dbtest: %s for a minute: not %s", db.Version, condition)
 	})
-}
-
-// Promote turns the standby into a primary, and returns once it accepts commits.
-func (s *Standby) Promote() error {
-	var promoted bool
-	if err := s.read("SELECT pg_promote()", &promoted); err != nil {
-		return err
-	}
-	if !promoted {
-		return fmt.Errorf("dbtest: the standby is not promoted in a minute")
-	}
-	return nil
 }
 
 // FilesOf takes a backup of the files of db's server, starts another server on them,
@@ -96,23 +87,22 @@ func copyOf(t TB, db DB, signal string, settings ...string) DB {
 	if err != nil {
 		missing(t, err)
 	}
-	backup, asAccount, err := ownedDir(postgres.account, true)
+	home, asAccount, err := ownedDir(postgres.account, true)
 	if err != nil {
 		t.Fatalf("dbtest: no directory for a backup: %v", err)
 	}
-	t.Cleanup(func() { os.RemoveAll(backup) })
-	data := filepath.Join(backup, "data")
-	err = db.backUp(data, asAccount, signal, strings.Join(settings, "\n"))
-	if err != nil {
+	t.Cleanup(func() { os.RemoveAll(home) })
+	backup := filepath.Join(home, "data")
+	if err := db.backUp(backup, asAccount, signal, strings.Join(settings, "\n")); err != nil {
 		t.Fatalf("dbtest: back up %s: %v", db.Version, err)
 	}
-	in.initialise = func(to string) []string { return []string{"cp", "-R", "-p", data, to} }
+	in.initialise = func(data string) []string { return []string{"cp", "-R", "-p", backup, data} }
 	s, err := postgres.run(in, Options{fast: true})
 	if err != nil {
 		t.Fatalf("%v", err)
 	}
 	t.Cleanup(s.stop)
-	return db.At(t, fmt.Sprint("127.0.0.1:", s.Port))
+	return db.At(s.Process.Address)
 }
 
 // backUp copies the files of db's server into a new directory. It uses the functions for
@@ -125,56 +115,34 @@ func (db DB) backUp(to string, asAccount func(*exec.Cmd), signal, settings strin
 		return err
 	}
 	defer server.Close()
-	conn, err := server.Conn(ctx) // the session that starts a backup must end it
-	if err != nil {
+	server.SetMaxOpenConns(1) // the session that starts a backup must end it
+	start, stop := "pg_backup_start('dbtest', true)", "pg_backup_stop(false)"
+	if majorOf(db.Version) < 15 {
+		start, stop = "pg_start_backup('dbtest', true, false)", "pg_stop_backup(false, false)"
+	}
+	var from, label string
+	if err := server.QueryRowContext(ctx, "SELECT current_setting('data_directory') FROM "+start).Scan(&from); err != nil {
 		return err
 	}
-	defer conn.Close()
 	run := func(script string, args ...string) error {
-		cmd := exec.CommandContext(ctx, "sh", append([]string{"-c", "set -e; " + script, "backup"}, args...)...)
+		cmd := exec.CommandContext(ctx, "sh", append([]string{"-c", "set -e; " + script, "backup", from, to}, args...)...)
 		asAccount(cmd)
 		cmd.Dir = "/"
-		out, err := cmd.CombinedOutput()
-		if err != nil {
+		if out, err := cmd.CombinedOutput(); err != nil {
 			return fmt.Errorf("%w: %s", err, out)
 		}
 		return nil
 	}
-	var from, label string
-	var version int
-	err = conn.QueryRowContext(ctx, "SELECT current_setting('data_directory'), current_setting('server_version_num')::int").Scan(&from, &version)
-	if err != nil {
-		return err
-	}
-	start, stop := "pg_backup_start('dbtest', true)", "pg_backup_stop(false)"
-	if version < 150000 {
-		start, stop = "pg_start_backup('dbtest', true, false)", "pg_stop_backup(false, false)"
-	}
-	if _, err := conn.ExecContext(ctx, "SELECT "+start); err != nil {
-		return err
-	}
 	// The log comes last, because it must reach to the end of the backup.
 	err = run(`mkdir -m 700 "$2"; cd "$1"; for file in *; do
 		case $file in postmaster.* | pg_wal) ;; *) cp -R -p "$file" "$2" ;; esac
-	done`, from, to)
+	done`)
 	if err != nil {
 		return err
 	}
-	if err := conn.QueryRowContext(ctx, "SELECT labelfile FROM "+stop).Scan(&label); err != nil {
+	if err := server.QueryRowContext(ctx, "SELECT labelfile FROM "+stop).Scan(&label); err != nil {
 		return err
 	}
 	return run(`cp -R -p "$1/pg_wal" "$2"; printf %s "$3" >"$2/backup_label"; printf '%s\n' "$5" >>"$2/postgresql.auto.conf"
-		[ -z "$4" ] || : >"$2/$4"`, from, to, label, signal, settings)
-}
-
-// read reads a single value, using a new connection.
-func (db DB) read(query string, value any) error {
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
-	defer cancel()
-	conn, err := sql.Open(db.Driver, db.DSN)
-	if err != nil {
-		return err
-	}
-	defer conn.Close()
-	return conn.QueryRowContext(ctx, query).Scan(value)
+		[ -z "$4" ] || : >"$2/$4"`, label, signal, settings)
 }

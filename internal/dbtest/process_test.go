@@ -22,9 +22,8 @@ import (
 // kills: it starts a server, prints its port and process, and waits.
 func TestMain(m *testing.M) {
 	if dialect := os.Getenv("SNOWKEY_TEST_OWNER"); dialect != "" {
-		e, err := engineOf(dialect)
-		s, err2 := e.start(Options{fast: true})
-		if err = errors.Join(err, err2); err == nil {
+		s, err := engineOf(dialect).start(Options{fast: true})
+		if err == nil {
 			var pid int
 			pid, err = s.number("server")
 			fmt.Println(s.Port, pid)

@@ -36,10 +36,8 @@ type countdown struct {
 func (db DB) Through(t TB) (DB, *Proxy) {
 	t.Helper()
 	p := ProxyTo(t, "")
-	if err := p.Lead(db); err != nil {
-		t.Fatalf("%v", err)
-	}
-	return db.At(t, p.Address()), p
+	p.Lead(db)
+	return db.At(p.Address()), p
 }
 
 // ProxyTo returns a new proxy to the server at a TCP address. It ends with the test.
@@ -76,21 +74,13 @@ func (p *Proxy) LeadTo(address string) { p.lead([]endpoint{{"tcp", address}}) }
 // Lead forwards new connections to the server of db. Call it to end a [Proxy.Cut], or
 // to lead clients to another server. If there are several databases, the proxy forwards
 // each connection to a random one whose server accepts it, like a load balancer.
-func (p *Proxy) Lead(dbs ...DB) error {
+func (p *Proxy) Lead(dbs ...DB) {
 	var servers []endpoint
 	for _, db := range dbs {
-		e, err := engineOf(db.Dialect)
-		if err != nil {
-			return err
-		}
-		network, address, err := e.addressOf(db.DSN)
-		if err != nil {
-			return err
-		}
+		network, address := engineOf(db.Dialect).addressOf(db.DSN)
 		servers = append(servers, endpoint{network, address})
 	}
 	p.lead(servers)
-	return nil
 }
 
 func (p *Proxy) lead(servers []endpoint) {

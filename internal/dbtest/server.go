@@ -43,11 +43,11 @@ type engine struct {
 	// last value wins. A server that is not durable doesn't flush to disk.
 	serve func(program, data string, port int, durable bool) []string
 	// change returns dsn with another database, or with the server at another TCP
-	// address. What is empty stays.
-	change func(dsn, database, address string) (string, error)
+	// address. What is empty stays. dsn must be one that connect has accepted.
+	change func(dsn, database, address string) string
 	// addressOf returns the network and address of dsn's server, as net.Dial expects
 	// them.
-	addressOf func(dsn string) (network, address string, err error)
+	addressOf func(dsn string) (network, address string)
 }
 
 // An installation is the programs of a server.
@@ -63,13 +63,15 @@ type version struct {
 	fetch       func() (installation, error)
 }
 
-func engineOf(dialect string) (engine, error) {
-	for _, e := range []engine{postgres, mysql} {
-		if e.name == dialect {
-			return e, nil
-		}
+// engineOf panics if there is none, because the names are written in the tests.
+func engineOf(dialect string) engine {
+	switch dialect {
+	case "postgres":
+		return postgres
+	case "mysql":
+		return mysql
 	}
-	return engine{}, fmt.Errorf("dbtest: %q is not a database server; use postgres or mysql", dialect)
+	panic(fmt.Sprintf("dbtest: %q is not a database server; use postgres or mysql", dialect))
 }
 
 // chosen returns the version that the run has chosen, or an empty string.
@@ -138,11 +140,7 @@ type Options struct {
 func StartServer(t TB, dialect string, o Options) *Server {
 	t.Helper()
 	requireWanted(t, dialect)
-	e, err := engineOf(dialect)
-	if err != nil {
-		t.Fatalf("%v", err)
-	}
-	s, err := e.start(o)
+	s, err := engineOf(dialect).start(o)
 	if err != nil {
 		missing(t, err)
 	}
@@ -186,13 +184,10 @@ func (e engine) run(in installation, o Options) (*Server, error) {
 			}
 			return command
 		},
-		Answers: func(ctx context.Context, address string) error {
-			dsn, err := e.change(e.private, "", address)
+		Answers: func(ctx context.Context, address string) (err error) {
+			dsn := e.change(e.private, "", address)
 			if o.Namespace != "" {
 				dsn = "root@unix(" + filepath.Join(home, "sock") + ")/"
-			}
-			if err != nil {
-				return err
 			}
 			if s, err = e.connect(ctx, dsn, "a private server"); err != nil {
 				return err
@@ -264,17 +259,12 @@ func (s *Server) CreateDatabase(t TB) (name string, db DB) {
 		t.Fatalf("dbtest: create a database on %s from %s: %v", s.version, s.origin, err)
 	}
 	t.Logf("%s from %s", s.version, s.origin)
-	return name, s.Database(t, name)
+	return name, s.Database(name)
 }
 
 // Database returns a database of the server.
-func (s *Server) Database(t TB, name string) DB {
-	t.Helper()
-	dsn, err := s.engine.change(s.dsn, name, "")
-	if err != nil {
-		t.Fatalf("dbtest: %v", err)
-	}
-	return DB{Dialect: s.engine.name, Driver: s.engine.driver, DSN: dsn, Version: s.version, MariaDB: s.mariaDB}
+func (s *Server) Database(name string) DB {
+	return DB{Dialect: s.engine.name, Driver: s.engine.driver, DSN: s.engine.change(s.dsn, name, ""), Version: s.version, MariaDB: s.mariaDB}
 }
 
 // Admin runs statements as the administrator, in one session. It doesn't take the test's

@@ -147,12 +147,11 @@ func ZooKeeperStatus(address, after, before string) (string, error) {
 func zooKeeperPrograms() (command []string, err error) {
 	var java string
 	err = obtain("default-jre-headless", "java", func() bool {
-		for _, java = range candidates("java") {
-			if versionOf(java, "-version") != "" { // macOS has a java that only says where to get one
-				return true
-			}
-		}
-		return false
+		javas := slices.DeleteFunc(candidates("java"), func(path string) bool {
+			return versionOf(path, "-version") == "" // macOS has a java that only says where to get one
+		})
+		java = strings.Join(javas[:min(len(javas), 1)], "")
+		return java != ""
 	})
 	if err != nil {
 		return nil, err
@@ -162,22 +161,19 @@ func zooKeeperPrograms() (command []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	unpacked := filepath.Join(cache, packages, "root", installed)
-	err = obtain(packages, "the classes of ZooKeeper", func() bool {
-		for _, folder := range []string{installed, unpacked} {
-			if _, err := os.Stat(filepath.Join(folder, "zookeeper.jar")); err == nil {
-				return true
-			}
-		}
-		return false
-	})
 	// The manifest of zookeeper.jar names the other files, but only in the folder of packages
 	// that are installed. SLF4J takes the first of its implementations.
+	unpacked := filepath.Join(cache, packages, "root", installed)
 	var paths []string
 	for _, folder := range []string{installed, unpacked} {
 		for _, name := range []string{"zookeeper.jar", "zookeeper-jute.jar", "slf4j-simple.jar"} {
 			paths = append(paths, filepath.Join(folder, name))
 		}
 	}
+	err = obtain(packages, "the classes of ZooKeeper", func() bool {
+		_, err1 := os.Stat(paths[0])
+		_, err2 := os.Stat(paths[3])
+		return err1 == nil || err2 == nil
+	})
 	return []string{java, "-cp", strings.Join(append(paths, unpacked+"/*"), ":")}, err
 }

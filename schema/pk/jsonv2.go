@@ -1,4 +1,4 @@
-//go:build goexperiment.jsonv2
+//go:build goexperiment.jsonv2 && go1.27
 
 package pk
 
@@ -7,8 +7,7 @@ import (
 	"encoding/json/v2"
 )
 
-// The methods in this file are those of encoding/json/v2, which Go has from 1.27 on, and
-// before if it is built with GOEXPERIMENT=jsonv2. They write and accept the same as
+// The methods in this file are those of encoding/json/v2, which Go has from 1.27 on. They write and accept the same as
 // MarshalJSON and UnmarshalJSON, and save the allocation of the text.
 
 func (f *form) jsonTo(enc *jsontext.Encoder, n int64) error {

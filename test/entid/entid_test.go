@@ -56,7 +56,7 @@ var dialects = map[string]string{"sqlite": dialect.SQLite, "postgres": dialect.P
 var traps, tables = func() (traps, tables []*schema.Table) {
 	for _, table := range migrate.Tables {
 		switch table.Name {
-		case "items", "boxes", "item_boxes", "shelves", "plains", "twins":
+		case "items", "boxes", "item_boxes", "shelves", "plains", "twins", "secrets":
 			traps = append(traps, table)
 		default:
 			tables = append(tables, table)

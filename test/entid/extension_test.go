@@ -3,6 +3,7 @@
 package entid_test
 
 import (
+	"context"
 	"errors"
 	"testing"
 
@@ -129,25 +130,49 @@ func TestExtensionUpsert(t *testing.T) {
 	})
 }
 
-// With edges, DoNothing in bulk is refused before anything is inserted.
-func TestExtensionRefusesDoNothing(t *testing.T) {
+// Without foreign keys, the edges of an upsert would be stored under ids that no row has, or
+// under those of other rows. Such calls are refused before anything is inserted.
+// See https://github.com/ent/ent/issues/4259.
+func TestExtensionRefusesStrayEdges(t *testing.T) {
 	eachBulk(t, func(t *testing.T, c bulkClient) {
 		ctx := t.Context()
 		tag := c.Tag.Create().SetName("x").SaveX(ctx)
 		c.User.Create().SetName("a").ExecX(ctx)
-		rows := c.users("b", "a")
-		rows[1].AddFollows(tag)
-		err := c.User.CreateBulk(rows...).OnConflictColumns(user.FieldName).DoNothing().Exec(ctx)
-		if _, ok := errors.AsType[*entid.RowError](err); !ok {
-			t.Errorf("got %v, want a RowError", err)
+		rows := func() []*bulk.UserCreate {
+			rows := c.users("b", "a")
+			rows[1].AddFollows(tag)
+			return rows
 		}
-		c.wantRows(t, "SELECT name FROM users", "a")
-		c.wantRows(t, "SELECT tag_id FROM user_follows")
-		if c.db.Dialect == "mysql" {
-			return // ent doesn't learn the id of the row that exists
+		one := func() *bulk.UserCreate { return rows()[1] }
+		onName := sql.ConflictColumns(user.FieldName)
+		for _, call := range []struct {
+			name    string
+			refused bool
+			exec    func(context.Context) error
+		}{
+			{"DoNothing in bulk", true, c.User.CreateBulk(rows()...).OnConflict(onName).DoNothing().Exec},
+			{"UpdateNewValues in bulk", c.db.Dialect == "mysql", c.User.CreateBulk(rows()...).OnConflict(onName).UpdateNewValues().Exec},
+			{"Ignore in bulk", c.db.Dialect == "mysql", c.User.CreateBulk(rows()...).OnConflict(onName).Ignore().Exec},
+			{"UpdateNewValues", c.db.Dialect == "mysql", one().OnConflict(onName).UpdateNewValues().Exec},
+			{"Ignore", c.db.Dialect == "mysql", one().OnConflict(onName).Ignore().Exec},
+		} {
+			t.Run(call.name, func(t *testing.T) {
+				err := call.exec(ctx)
+				if !call.refused {
+					if err != nil {
+						t.Fatal(err)
+					}
+					c.wantRows(t, "SELECT u.name FROM user_follows f JOIN users u ON u.id = f.user_id", "a")
+					c.Tag.UpdateOne(tag).ClearFollowers().ExecX(ctx)
+					c.User.Delete().Where(user.Name("b")).ExecX(ctx)
+					return
+				}
+				if _, ok := errors.AsType[*entid.RowError](err); !ok {
+					t.Errorf("got %v, want a RowError", err)
+				}
+				c.wantRows(t, "SELECT name FROM users", "a")
+				c.wantRows(t, "SELECT tag_id FROM user_follows")
+			})
 		}
-		c.User.CreateBulk(rows...).OnConflictColumns(user.FieldName).Ignore().ExecX(ctx)
-		c.wantRows(t, "SELECT name FROM users ORDER BY name", "a", "b")
-		c.wantRows(t, "SELECT u.name FROM user_follows f JOIN users u ON u.id = f.user_id", "a")
 	})
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/snowkey-go/snowkey/ent/entid"
 	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/schema/pk"
 	"github.com/snowkey-go/snowkey/test/entid/internal/ent"
 )
@@ -88,6 +89,21 @@ func TestHookOrder(t *testing.T) {
 	})
 }
 
+// A policy, and a mixin that is listed before entid.Mixin, run before the mixin's hook. They
+// see the id if a hook of the client fills it.
+func TestHookBeforePolicy(t *testing.T) {
+	c := open(t, dbtest.SQLite(t), traps)
+	for _, name := range []string{"policy", "mixin"} {
+		if err := c.Secret.Create().SetName(name).Exec(t.Context()); err == nil || err.Error() != "no id for the "+name {
+			t.Errorf("got %v", err)
+		}
+	}
+	c.Use(entid.Hook(nil))
+	for _, name := range []string{"policy", "mixin"} {
+		c.Secret.Create().SetName(name).ExecX(t.Context())
+	}
+}
+
 // A hook without a source draws from the pool that is the default when a row is
 // created.
 func TestNoSource(t *testing.T) {
@@ -107,4 +123,13 @@ func TestNoSource(t *testing.T) {
 			}
 		}
 	})
+}
+
+// To ent's templates, a key is a field of type Other with a Go type of package pk.
+func TestTemplate(t *testing.T) {
+	for field, want := range map[string]string{"Post.author_id": "key", "Tagging.post_id": "key", "Post.title": "text", "User.age": "number"} {
+		if got := ent.Inputs[field]; got != want {
+			t.Errorf("the input for %s is %q, want %q", field, got, want)
+		}
+	}
 }

@@ -160,7 +160,7 @@ func HAProxy(t dbtest.TB, db dbtest.DB, others ...dbtest.DB) dbtest.DB {
 	for i, each := range append([]dbtest.DB{db}, others...) {
 		health, answered := isPrimary(t, each)
 		checks = append(checks, answered)
-		servers = append(servers, fmt.Sprintf("server s%d %s port %s", i, each.Address(t), health))
+		servers = append(servers, fmt.Sprintf("server s%d %s port %s", i, each.Address(), health))
 	}
 	through := between{
 		program: "haproxy", pack: "haproxy", options: []string{"-db", "-f"},
@@ -178,7 +178,7 @@ listen database
 	%s
 `, port, strings.Join(servers, "\n\t"))
 		},
-		db: func(address string) dbtest.DB { return db.At(t, address) },
+		db: func(address string) dbtest.DB { return db.At(address) },
 	}.start(t)
 	// HAProxy takes each server for a primary until two checks have failed.
 	err := dbtest.Within(time.Minute, func() error {

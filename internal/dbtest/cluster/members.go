@@ -34,9 +34,15 @@ func Galera(t dbtest.TB, size int) []*Member {
 	if version := os.Getenv("SNOWKEY_TEST_MYSQL_VERSION"); version != "" {
 		t.Skipf("SNOWKEY_TEST_MYSQL_VERSION=%s leaves MariaDB's Galera out", version)
 	}
-	var provider string
+	var provider string // Galera's library, beside the programs of the system or fetched ones
 	dbtest.Obtain(t, "mariadb-server galera-4 rsync", "MariaDB, galera-4 and rsync", func() bool {
-		provider = galeraProvider()
+		for _, programs := range filepath.SplitList(os.Getenv("PATH")) {
+			for _, pattern := range []string{"lib*/galera/libgalera_smm.so", "lib/libgalera_smm.so"} {
+				if found, _ := filepath.Glob(filepath.Join(filepath.Dir(programs), pattern)); provider == "" && len(found) > 0 {
+					provider = found[0]
+				}
+			}
+		}
 		_, err := exec.LookPath("wsrep_sst_rsync")
 		_, err2 := exec.LookPath("rsync")
 		return cmp.Or(err, err2) == nil && provider != ""
@@ -126,7 +132,7 @@ func (m *Member) start(t dbtest.TB, others []*Member, o dbtest.Options, options 
 		m.schema, m.DB = m.CreateDatabase(t)
 	} else {
 		m.schema = others[0].schema
-		m.DB = m.Database(t, m.schema)
+		m.DB = m.Database(m.schema)
 	}
 	return m
 }
@@ -139,9 +145,7 @@ func Balanced(t dbtest.TB, members []*Member) (dbtest.DB, *dbtest.Proxy) {
 	for _, m := range members {
 		all = append(all, m.DB)
 	}
-	if err := balancer.Lead(all...); err != nil {
-		t.Fatalf("%v", err)
-	}
+	balancer.Lead(all...)
 	return db, balancer
 }
 
@@ -177,24 +181,27 @@ func (m *Member) Bootstrap() error {
 // Force makes a member of a replication group continue alone, as an operator does if most
 // members are gone. It returns when the member is the whole group.
 func (m *Member) Force() error {
-	// until waits until the table has one member that the WHERE clause chooses.
-	until := func(what, where string) error {
-		const one = "SELECT IF(COUNT(*) = 1, 1, (SELECT 1 UNION SELECT 2)) FROM performance_schema.replication_group_members"
-		if err := dbtest.Within(2*time.Minute, func() error { return m.Admin(one + where) }); err != nil {
-			return fmt.Errorf("dbtest: after two minutes, the member still %s", what)
-		}
-		return nil
-	}
-	if err := until("sees the others", " WHERE member_state = 'ONLINE'"); err != nil {
+	if err := m.sees("COUNT(*) = 1", " WHERE member_state = 'ONLINE'"); err != nil {
 		return err
 	}
-	// If packets to the others are lost, this may take longer than the limits of admin and
+	// If packets to the others are lost, this may take longer than the limits of Admin and
 	// of the server, which are a minute.
 	err := m.Admin("SET GLOBAL group_replication_force_members = @@group_replication_local_address")
-	if late := until("counts the others as members", ""); late != nil {
+	if late := m.sees("COUNT(*) = 1", ""); late != nil {
 		return errors.Join(err, late)
 	}
 	return m.Admin("SET GLOBAL group_replication_force_members = ''")
+}
+
+// sees waits until a condition holds for the member's table of the members of its
+// replication group.
+func (m *Member) sees(condition, where string) error {
+	query := "SELECT IF(" + condition + ", 1, (SELECT 1 UNION SELECT 2)) FROM performance_schema.replication_group_members" + where
+	err := dbtest.Within(2*time.Minute, func() error { return m.Admin(query) })
+	if err != nil {
+		return fmt.Errorf("dbtest: after two minutes, the members%s are not %s: %w; the log ends:\n%s", where, condition, err, m.Log())
+	}
+	return nil
 }
 
 // Isolate cuts a member off from the others, but not from its clients. [Member.Reach] ends
@@ -260,23 +267,23 @@ func (m *Member) again(first bool) error {
 
 // await waits until the member accepts statements as a member of its cluster.
 func (m *Member) await(first bool) error {
-	check := []string{"DO (SELECT COUNT(*) FROM mysql.user)"} // fails until the member is synced
-	if !m.galera {
-		var start []string
-		if first {
-			start = []string{"SET GLOBAL group_replication_bootstrap_group = ON"}
+	if m.galera {
+		err := dbtest.Within(2*time.Minute, func() error {
+			return m.Admin("DO (SELECT COUNT(*) FROM mysql.user)") // fails until the member is synced
+		})
+		if err != nil {
+			return fmt.Errorf("the member does not join its cluster: %w; its log ends:\n%s", err, m.Log())
 		}
-		start = append(start, "START GROUP_REPLICATION", "SET GLOBAL group_replication_bootstrap_group = OFF")
-		if err := m.Admin(start...); err != nil {
-			return fmt.Errorf("%w; its log ends:\n%s", err, m.Log())
-		}
-		check = []string{"SELECT IF(MIN(member_state) = 'ONLINE', 1, (SELECT 1 UNION SELECT 2)) FROM performance_schema.replication_group_members WHERE member_id = @@server_uuid"}
+		return nil
 	}
-	err := dbtest.Within(2*time.Minute, func() error { return m.Admin(check...) })
-	if err != nil {
-		return fmt.Errorf("the member does not join its cluster: %w; its log ends:\n%s", err, m.Log())
+	start := []string{"START GROUP_REPLICATION", "SET GLOBAL group_replication_bootstrap_group = OFF"}
+	if first {
+		start = append([]string{"SET GLOBAL group_replication_bootstrap_group = ON"}, start...)
 	}
-	return nil
+	if err := m.Admin(start...); err != nil {
+		return fmt.Errorf("%w; its log ends:\n%s", err, m.Log())
+	}
+	return m.sees("MIN(member_state) = 'ONLINE'", " WHERE member_id = @@server_uuid")
 }
 
 // script returns a script that runs the server. For Galera it first recovers the position
@@ -292,18 +299,4 @@ func (m *Member) script(first bool) []byte {
 	return fmt.Appendf(nil, `at=$(%s --wsrep-recover --log-error= 2>&1 | sed -n 's/.*Recovered position: *//p')
 exec %s ${at:+--wsrep-start-position=$at}
 `, dbtest.Quote(m.command), command)
-}
-
-// galeraProvider returns the path of Galera's library, which is beside the programs of the
-// system or beside fetched ones. It returns an empty string if it isn't there.
-func galeraProvider() string {
-	for _, programs := range filepath.SplitList(os.Getenv("PATH")) {
-		for _, library := range []string{"lib/galera/libgalera_smm.so", "lib64/galera/libgalera_smm.so", "lib/libgalera_smm.so"} {
-			path := filepath.Join(filepath.Dir(programs), library)
-			if _, err := os.Stat(path); err == nil {
-				return path
-			}
-		}
-	}
-	return ""
 }

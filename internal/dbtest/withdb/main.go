@@ -19,6 +19,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"flag"
 	"fmt"
@@ -26,6 +27,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -68,9 +70,7 @@ func runOnEach(out io.Writer, all bool, servers, command []string) (status int, 
 		}
 		for _, pair := range env {
 			name, value, _ := strings.Cut(pair, "=")
-			if err := os.Setenv(name, value); err != nil {
-				return 1, err
-			}
+			os.Setenv(name, value)
 		}
 		fmt.Fprintln(out, "withdb: on", server)
 		start := time.Now()
@@ -89,9 +89,7 @@ func runOnEach(out io.Writer, all bool, servers, command []string) (status int, 
 			server = databases[0].Server
 		}
 		fmt.Fprintf(&table, "  %s: %s (%v)\n", server, result, time.Since(start).Round(time.Second))
-		if status == 0 {
-			status = s
-		}
+		status = cmp.Or(status, s)
 	}
 	fmt.Fprintf(out, "\nServers of this run:\n%s", &table)
 	return status, nil
@@ -114,13 +112,8 @@ func run(out io.Writer, all bool, command []string) (databases []dbtest.Database
 	}
 	var notRun string
 	if !all {
-		file, err := os.CreateTemp("", "snowkey-not-run-")
-		if err != nil {
-			return databases, 1, err
-		}
-		file.Close()
-		defer os.Remove(file.Name())
-		notRun = file.Name()
+		notRun = filepath.Join(os.TempDir(), fmt.Sprintf("snowkey-not-run-%d", os.Getpid()))
+		defer os.Remove(notRun)
 		env = append(env, "SNOWKEY_TEST_MISSING="+notRun)
 	}
 	for _, db := range databases {

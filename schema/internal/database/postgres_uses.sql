@@ -17,5 +17,6 @@ WHERE d.refclassid = 'pg_class'::regclass AND d.refobjsubid > 0
 AND (d.classid IN ('pg_policy'::regclass, 'pg_proc'::regclass, 'pg_publication_rel'::regclass)
 	OR r.oid IS NOT NULL AND t.oid IS DISTINCT FROM v.oid
 	OR NOT g.tgisinternal
-	OR f.adrelid = t.oid AND f.adnum <> a.attnum)
+	OR f.adrelid = t.oid AND f.adnum <> a.attnum
+	OR d.classid = 'pg_class'::regclass AND d.objid = t.oid AND d.objsubid > 0) -- a generated column of Postgres 14
 ORDER BY 1, 2, 3, 4, 5, 7
