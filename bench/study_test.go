@@ -54,40 +54,6 @@ func TestPage(t *testing.T) {
 	t.Log(page)
 }
 
-// TestOrderIsFair checks that within a cycle, every workload comes in every place
-// equally often, and follows each of the others equally often.
-func TestOrderIsFair(t *testing.T) {
-	for n := 1; n <= 7; n++ {
-		cycle := n
-		if n%2 == 1 {
-			cycle = 2 * n
-		}
-		places, after := make(map[[2]int]int), make(map[[2]int]int)
-		for round := range cycle {
-			list := order(n, round)
-			for place, i := range list {
-				places[[2]int{place, i}]++
-				if place > 0 {
-					after[[2]int{list[place-1], i}]++
-				}
-			}
-		}
-		if len(places) != n*n || len(after) != n*(n-1) {
-			t.Errorf("%d workloads have %d places and %d neighbours, want %d and %d", n, len(places), len(after), n*n, n*(n-1))
-		}
-		for pair, times := range places {
-			if times != cycle/n {
-				t.Errorf("%d workloads: number %d is %d times at place %d, want %d", n, pair[1], times, pair[0], cycle/n)
-			}
-		}
-		for pair, times := range after {
-			if times != cycle/n {
-				t.Errorf("%d workloads: number %d comes %d times after %d, want %d", n, pair[1], times, pair[0], cycle/n)
-			}
-		}
-	}
-}
-
 func TestHistogram(t *testing.T) {
 	var h, other histogram
 	for i := range 1000 {

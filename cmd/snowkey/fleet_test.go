@@ -65,19 +65,13 @@ func TestFleetCheckStore(t *testing.T) {
 			return call(t, nil, append(append([]string{"fleet", "check", file, "--service", service}, args...), more...)...)
 		}
 		dbtest.NoError(t, s.Migrate(t.Context()))
-		if got := check("orders"); got.status != 1 || !strings.Contains(got.errors, "no such namespace") {
-			t.Errorf("an empty store: %+v", got)
-		}
+		check("orders").says(t, 1, "no such namespace")
 		hold(t, s, snowkey.Config{Fleet: fleetText, Service: "orders", Label: "pod a"})
 		if got := check("orders"); got.status != 0 || got.out != "nothing looks wrong\n" {
 			t.Errorf("a process of orders: %+v", got)
 		}
-		if got := check("orders", "--namespace", "order"); got.status != 1 || !strings.Contains(got.errors, `"order"`) {
-			t.Errorf("no such namespace: %+v", got)
-		}
-		if got := check("order"); got.status != 1 || !strings.Contains(got.errors, `"order" is not`) {
-			t.Errorf("no such service: %+v", got)
-		}
+		check("orders", "--namespace", "order").says(t, 1, `"order"`)
+		check("order").says(t, 1, `"order" is not`)
 		if got := check("payments"); got.status != 1 || !strings.Contains(got.out, `outside: "pod a" in namespace "default" holds worker number`) || !strings.Contains(got.out, "of orders, which has 0 to 7, and payments has 8 to 511") {
 			t.Errorf("the wrong service: %+v", got)
 		}
@@ -115,21 +109,13 @@ func TestFleetOfCommands(t *testing.T) {
 	flags := func(command, service string, more ...string) called {
 		return call(t, nil, append([]string{command, "--dir", dir, "--fleet", file, "--service", service}, more...)...)
 	}
-	if got := flags("doctor", "orders"); got.status != 1 || !strings.Contains(got.out, "crowded: 8 of 8 workers (0 to 7)") {
-		t.Errorf("%+v", got)
-	}
+	flags("doctor", "orders").prints(t, 1, "crowded: 8 of 8 workers (0 to 7)")
 	if got := flags("doctor", "payments"); strings.Contains(got.out, "crowded") {
 		t.Errorf("%+v", got)
 	}
-	if got := flags("fence", "orders", "--yes", "--min-worker", "1"); got.status != 1 || !strings.Contains(got.errors, "Config.MinWorker") {
-		t.Errorf("%+v", got)
-	}
-	if got := flags("fence", "order", "--yes"); got.status != 1 || !strings.Contains(got.errors, `"order" is not`) {
-		t.Errorf("%+v", got)
-	}
-	if got := flags("fence", "orders", "--yes", "--layout", "jssafe"); got.status != 1 || !strings.Contains(got.errors, idgen.JSSafe().String()) {
-		t.Errorf("%+v", got)
-	}
+	flags("fence", "orders", "--yes", "--min-worker", "1").says(t, 1, "Config.MinWorker")
+	flags("fence", "order", "--yes").says(t, 1, `"order" is not`)
+	flags("fence", "orders", "--yes", "--layout", "jssafe").says(t, 1, idgen.JSSafe().String())
 	if got := flags("fence", "orders", "--yes"); got.status != 0 {
 		t.Errorf("%+v", got)
 	}

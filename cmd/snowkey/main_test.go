@@ -19,10 +19,37 @@ type called struct {
 	out, errors string
 }
 
+// prints checks the status and a text on the standard output.
+func (c called) prints(t *testing.T, status int, text string) {
+	t.Helper()
+	if c.status != status || !strings.Contains(c.out, text) {
+		t.Errorf("%+v, want status %d and %q on the standard output", c, status, text)
+	}
+}
+
+// says checks the status and a text on the standard error.
+func (c called) says(t *testing.T, status int, text string) {
+	t.Helper()
+	if c.status != status || !strings.Contains(c.errors, text) {
+		t.Errorf("%+v, want status %d and %q on the standard error", c, status, text)
+	}
+}
+
 func call(t *testing.T, env map[string]string, args ...string) called {
 	t.Helper()
+	return callIn(t, env, "", args...)
+}
+
+// callWith runs the program with the given standard input.
+func callWith(t *testing.T, stdin string, args ...string) called {
+	t.Helper()
+	return callIn(t, nil, stdin, args...)
+}
+
+func callIn(t *testing.T, env map[string]string, stdin string, args ...string) called {
+	t.Helper()
 	var out, errors bytes.Buffer
-	status := run(t.Context(), system{strings.NewReader(""), &out, &errors, func(name string) string { return env[name] }}, args)
+	status := run(t.Context(), system{strings.NewReader(stdin), &out, &errors, func(name string) string { return env[name] }}, args)
 	return called{status, out.String(), errors.String()}
 }
 
@@ -84,9 +111,7 @@ func TestSQLiteFile(t *testing.T) {
 	if err := os.WriteFile(path, nil, 0o600); err != nil { // SQLite treats an empty file as an empty database
 		t.Fatal(err)
 	}
-	if got := call(t, nil, "migrate", "inspect", "--dsn", path); got.status != 0 || !strings.Contains(got.out, "0 auto-increment keys") {
-		t.Errorf("of an empty file: %+v", got)
-	}
+	call(t, nil, "migrate", "inspect", "--dsn", path).prints(t, 0, "0 auto-increment keys")
 }
 
 // TestPasswordIsNotPrinted checks that no error contains the password, not even if the
@@ -218,15 +243,11 @@ func TestMigrate(t *testing.T) {
 		file := filepath.Join(t.TempDir(), "plan.sql")
 		ok := func(says string, args ...string) {
 			t.Helper()
-			if got := call(t, env, append([]string{"migrate"}, args...)...); got.status != 0 || !strings.Contains(got.out, says) {
-				t.Errorf("%q: %+v", args, got)
-			}
+			call(t, env, append([]string{"migrate"}, args...)...).prints(t, 0, says)
 		}
 		fails := func(says string, args ...string) {
 			t.Helper()
-			if got := call(t, env, append([]string{"migrate"}, args...)...); got.status != 1 || !strings.Contains(got.errors, says) {
-				t.Errorf("%q: %+v", args, got)
-			}
+			call(t, env, append([]string{"migrate"}, args...)...).says(t, 1, says)
 		}
 		ok("-- phase: guard", "plan")
 		fails(`no table "nowhere"`, "plan", "--except", "nowhere")

@@ -132,15 +132,11 @@ func TestWorkersFree(t *testing.T) {
 		free := func(more ...string) called {
 			return call(t, nil, append(append([]string{"workers", "free"}, args...), more...)...)
 		}
-		if got := free(n); got.status != 1 || !strings.Contains(got.errors, "--yes") {
-			t.Errorf("without --yes: %+v", got)
-		}
+		free(n).says(t, 1, "--yes")
 		if got := free("500", "--yes"); got.status != 1 {
 			t.Errorf("a number without a row: %+v", got)
 		}
-		if got := free(n, "--yes", "--namespace", "nowhere"); got.status != 1 || !strings.Contains(got.errors, "nowhere") {
-			t.Errorf("no namespace: %+v", got)
-		}
+		free(n, "--yes", "--namespace", "nowhere").says(t, 1, "nowhere")
 		// The old holder may renew its lease at any moment, so we may have to try again. It
 		// may also lose the number and lease it again before the next holder can.
 		var next *idgen.Pool
@@ -169,9 +165,7 @@ func TestDoctorAndFence(t *testing.T) {
 		fence := append([]string{"fence"}, args...)
 		dbtest.NoError(t, s.Migrate(t.Context()))
 		for _, command := range [][]string{doctor, append(fence, "--yes")} {
-			if got := call(t, nil, command...); got.status != 1 || !strings.Contains(got.errors, `"default"`) {
-				t.Errorf("without a namespace: %+v", got)
-			}
+			call(t, nil, command...).says(t, 1, `"default"`)
 		}
 		ids := hold(t, s, snowkey.Config{MinWorker: 1, MaxWorker: 1})
 		if got := call(t, nil, append(doctor, "--min-worker", "1", "--max-worker", "1")...); got.status != 1 || !strings.Contains(got.out, "crowded: ") || !strings.Contains(got.out, "→") {
@@ -186,9 +180,7 @@ func TestDoctorAndFence(t *testing.T) {
 			t.Errorf("of all workers: %+v", got)
 		}
 		dbtest.NoError(t, ids.Close(t.Context()))
-		if got := call(t, nil, fence...); got.status != 1 || !strings.Contains(got.errors, "--yes") {
-			t.Errorf("without --yes: %+v", got)
-		}
+		call(t, nil, fence...).says(t, 1, "--yes")
 		if got := call(t, nil, append(fence, "--yes", "--window", "20s")...); got.status != 0 || !strings.Contains(got.out, "is fenced") {
 			t.Fatalf("%+v", got)
 		}
@@ -255,9 +247,7 @@ func TestInit(t *testing.T) {
 		hold(t, named, snowkey.Config{SkipMigrate: true})
 
 		for range 2 {
-			if got := call(t, nil, "init", "--dsn", db.DSN, "--apply"); got.status != 0 || !strings.Contains(got.out, "the tables exist") {
-				t.Errorf("%+v", got)
-			}
+			call(t, nil, "init", "--dsn", db.DSN, "--apply").prints(t, 0, "the tables exist")
 		}
 		usual := dbtest.Must(sqlStore(db.Dialect, "", conn))(t)
 		hold(t, usual, snowkey.Config{SkipMigrate: true})
@@ -265,7 +255,5 @@ func TestInit(t *testing.T) {
 }
 
 func TestInitSQLite(t *testing.T) {
-	if got := call(t, nil, "init", "--dialect", "sqlite"); got.status != 0 || !strings.Contains(got.out, "needs no tables") {
-		t.Errorf("%+v", got)
-	}
+	call(t, nil, "init", "--dialect", "sqlite").prints(t, 0, "needs no tables")
 }

@@ -167,6 +167,7 @@ func TestUndoPhases(t *testing.T) {
 			dbtest.NoError(t, autoinc.Undo(t.Context(), s.conn, p, autoinc.ApplyOptions{Phase: phase.Name}))
 			require(t, "the state before "+string(phase.Name), withoutProgress(s.before(t)), states[i])
 		}
+		require(t, "the state at the end, without a record", s.before(t), states[0])
 		if err := autoinc.Undo(context.Background(), s.conn, p, autoinc.ApplyOptions{}); err != nil {
 			t.Errorf("with nothing to reverse: %v", err)
 		}
