@@ -27,6 +27,7 @@ type filler struct {
 
 	integers bool           // Config.FillIntegers
 	counting []reflect.Type // the types of Config.Counting
+	listed   []reflect.Type // the types of Config.Models
 	adopting sync.Mutex
 
 	described sync.Map // on MySQL, the *table of each table with merged rows

@@ -523,7 +523,9 @@ func TestUpsertWithTwoUniqueKeys(t *testing.T) {
 		const rows = "SELECT id, name, score FROM players WHERE name <> 'cyd' ORDER BY id"
 		for score, create := range []func(p *player) error{
 			func(p *player) error { return e.Clauses(byName).Create(p).Error },
-			func(p *player) error { return e.Clauses(byName).Create([]*player{p, {Email: "c@x", Name: "cyd", Nick: "cyd"}}).Error },
+			func(p *player) error {
+				return e.Clauses(byName).Create([]*player{p, {Email: "c@x", Name: "cyd", Nick: "cyd"}}).Error
+			},
 		} {
 			p := player{Email: "a@x", Name: "bob", Nick: "new", Score: score + 1}
 			err := create(&p)
