@@ -33,10 +33,6 @@ type key struct {
 	index  int          // of the field in the model's struct, or -1 if it's in an embedded struct
 	typ    reflect.Type // of the field, or of what it points to
 
-	// plain means that the model has no hooks, so check has nothing to do unless the
-	// statement says more than Create.
-	plain bool
-
 	// given is the reason why the caller must set this key, or "" if the plugin fills it.
 	given string
 
@@ -69,7 +65,6 @@ func newKey(s *schema.Schema, dialect string) (*key, error) {
 	if k.given != "" {
 		return k, nil
 	}
-	k.plain = !s.BeforeSave && !s.BeforeCreate
 	return k, k.check(dialect)
 }
 

@@ -146,14 +146,14 @@ func TestCounter(t *testing.T) {
 			ID pk.ID `snowkey:"orders"`
 		}
 	)
-	users, orders, invoice := make([]user, 2), make([]order, 2), invoice{}
+	users, orders, bill := make([]user, 2), make([]order, 2), invoice{}
 	filler := sqlid.New(new(idgentest.Counter))
-	for _, rows := range []any{users, orders, &invoice} {
+	for _, rows := range []any{users, orders, &bill} {
 		if err := filler.Fill(t.Context(), rows); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if users[0].ID != 1 || users[1].ID != 2 || orders[0].ID != 1 || orders[1].ID != 2 || invoice.ID != 3 {
-		t.Errorf("got %v, %v and %v", users, orders, invoice)
+	if users[0].ID != 1 || users[1].ID != 2 || orders[0].ID != 1 || orders[1].ID != 2 || bill.ID != 3 {
+		t.Errorf("got %v, %v and %v", users, orders, bill)
 	}
 }

@@ -404,7 +404,6 @@ func TestNilPointersInSlices(t *testing.T) {
 // their addresses.
 func TestNilPointerBehindPointer(t *testing.T) {
 	each(t, func(t *testing.T, conn *pgx.Conn) {
-		begin(t, conn)
 		exec(t, conn, "CREATE TEMPORARY TABLE staff (id bigint, boss bigint, code text)")
 		type row struct {
 			ID   pk.ID
