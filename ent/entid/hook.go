@@ -47,7 +47,7 @@ func hook(source func() idgen.Source, find func(ent.Mutation) (slot, error)) ent
 			switch {
 			case err != nil:
 				return nil, err
-			case id.keyed == nil && id.other == nil:
+			case id == nil:
 				return next.Mutate(ctx, m)
 			case id.empty():
 				n, err := draw(ctx, source())
@@ -71,32 +71,21 @@ func hook(source func() idgen.Source, find func(ent.Mutation) (slot, error)) ent
 	}
 }
 
-// A slot is the id of a mutation, which a hook reads and sets. If the id is of type pk.ID, as
-// most are, the slot calls the mutation itself: after a pause, every further function is
-// code that is no longer in the caches. The zero slot means that we leave the id alone.
-type slot struct {
-	keyed[pk.ID]
-	other otherSlot // of an id of another type
-}
-
-type otherSlot interface {
-	empty() bool
+// A slot is the id of a mutation, which a hook reads and sets.
+type slot interface {
+	empty() bool // also if the id was set to zero
 	fill(n int64) error
 }
 
-// empty reports whether the id still has to be filled, even if it was set to zero.
-func (s *slot) empty() bool {
-	if s.keyed == nil {
-		return s.other.empty()
-	}
+// An idSlot is a typedSlot[pk.ID], but takes less time.
+type idSlot struct{ keyed[pk.ID] }
+
+func (s idSlot) empty() bool {
 	id, _ := s.ID()
 	return id == 0
 }
 
-func (s *slot) fill(n int64) error {
-	if s.keyed == nil {
-		return s.other.fill(n)
-	}
+func (s idSlot) fill(n int64) error {
 	s.SetID(pk.ID(n))
 	return nil
 }
@@ -108,16 +97,21 @@ type keyed[T any] interface {
 	SetID(T)
 }
 
-// typed returns the slot of an id of type T. It returns the zero slot for an edge schema with
-// a composite id, and an error if the id has another type.
+// typed returns the slot of an id of type T. It returns nil for an edge schema with a
+// composite id, and an error if the id has another type.
 func typed[T Key](m ent.Mutation) (slot, error) {
-	if k, ok := m.(keyed[T]); ok {
-		return slot{other: typedSlot[T]{k}}, nil
+	switch k := m.(type) {
+	case keyed[pk.ID]:
+		if _, ok := any(*new(T)).(pk.ID); ok {
+			return idSlot{k}, nil
+		}
+	case keyed[T]:
+		return typedSlot[T]{k}, nil
 	}
 	if idType(m) != nil {
-		return slot{}, errorsOf(m).Fault(fmt.Sprintf("is not of the type that the mixin fills, %s", reflect.TypeFor[T]()), "remove the field from the schema, or use entid.For of its type")
+		return nil, errorsOf(m).Fault(fmt.Sprintf("is not of the type that the mixin fills, %s", reflect.TypeFor[T]()), "remove the field from the schema, or use entid.For of its type")
 	}
-	return slot{}, nil
+	return nil, nil
 }
 
 type typedSlot[T Key] struct{ keyed[T] }
@@ -136,31 +130,21 @@ func (s typedSlot[T]) fill(n int64) error {
 	return nil
 }
 
-// ofID is typed[pk.ID], but takes less time. Generic code looks up the methods of m anew in
-// each call, and Scan allocates.
-func ofID(m ent.Mutation) (slot, error) {
-	if k, ok := m.(keyed[pk.ID]); ok {
-		return slot{keyed: k}, nil
-	}
-	return typed[pk.ID](m)
-}
-
-// untyped returns the slot of an id of any type of package pk, or the zero slot for other
-// ids.
+// untyped returns the slot of an id of any type of package pk, or nil for other ids.
 func untyped(m ent.Mutation) (slot, error) {
 	switch k := m.(type) {
 	case keyed[pk.ID]:
-		return slot{keyed: k}, nil
+		return idSlot{k}, nil
 	case keyed[pk.Text]:
-		return slot{other: typedSlot[pk.Text]{k}}, nil
+		return typedSlot[pk.Text]{k}, nil
 	case keyed[pk.SortText]:
-		return slot{other: typedSlot[pk.SortText]{k}}, nil
+		return typedSlot[pk.SortText]{k}, nil
 	}
 	if t := idType(m); t != nil && keytype.IsPK(t) {
 		v := reflect.ValueOf(m)
-		return slot{other: untypedSlot{t, v.MethodByName("ID"), v.MethodByName("SetID")}}, nil
+		return untypedSlot{t, v.MethodByName("ID"), v.MethodByName("SetID")}, nil
 	}
-	return slot{}, nil
+	return nil, nil
 }
 
 // errorsOf describes the id of a mutation for errors. The mutation must have an id.

@@ -64,9 +64,6 @@ func (f described) Descriptor() *field.Descriptor { return f.d }
 // Hooks implements [ent.Mixin] with the hook that fills the id.
 func (f For[T]) Hooks() []ent.Hook {
 	find := typed[T]
-	if _, ok := any(*new(T)).(pk.ID); ok {
-		find = ofID
-	}
 	if f.Name == "" {
 		return []ent.Hook{hook(defaultPool, find)}
 	}

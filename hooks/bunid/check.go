@@ -21,8 +21,9 @@ import (
 // starts and in CI. Check doesn't change anything.
 //
 // If there are differences, Check returns a [*catalog.MismatchError] with all of them. It's
-// joined with a [*FieldError] for each declaration that Use would reject. If bun leaves a
-// key to the database, Check also reports a column that doesn't number its rows.
+// joined with a [*FieldError] for each declaration that Use would reject, and for each key
+// with the option string in its json tag. If bun leaves a key to the database, Check also
+// reports a column that doesn't number its rows.
 func Check(ctx context.Context, db *bun.DB, models ...any) error {
 	if db == nil || len(models) == 0 {
 		return errors.New("bunid: Check has nothing to compare; pass an open *bun.DB and the models")
@@ -39,6 +40,11 @@ func Check(ctx context.Context, db *bun.DB, models ...any) error {
 		if err := errors.Join(v.err, g.mismatched(db, t)); err != nil {
 			errs = append(errs, err)
 			continue
+		}
+		for _, f := range t.Fields {
+			if problem, remedy := keytype.Quoted(f.StructField); problem != "" {
+				errs = append(errs, newKey(f, t).Fault(problem, remedy))
+			}
 		}
 		fields = append(fields, fieldsOf(t, v.filled)...)
 	}

@@ -23,8 +23,9 @@ import (
 // anything.
 //
 // If there are differences, Check returns a [*catalog.MismatchError] with all of them. It's
-// joined with a [*FieldError] for each declaration that the plugin would reject. If GORM
-// leaves a key to the database, Check also reports a column that doesn't number its rows.
+// joined with a [*FieldError] for each declaration that the plugin would reject, and for
+// each key with the option string in its json tag. If GORM leaves a key to the database,
+// Check also reports a column that doesn't number its rows.
 func Check(ctx context.Context, db *gorm.DB, models ...any) error {
 	if db == nil || len(models) == 0 {
 		return errors.New("gormid: Check has nothing to compare; pass an open *gorm.DB and the models")
@@ -44,6 +45,11 @@ func Check(ctx context.Context, db *gorm.DB, models ...any) error {
 		if _, err := newKey(stmt.Schema, db.Name()); err != nil {
 			errs = append(errs, err)
 			continue
+		}
+		for _, f := range stmt.Schema.Fields {
+			if problem, remedy := keytype.Quoted(f.StructField); problem != "" {
+				errs = append(errs, fault(stmt.Schema, f, problem, remedy))
+			}
 		}
 		for _, field := range fieldsOf(stmt.Schema) {
 			if !slices.Contains(fields, field) {

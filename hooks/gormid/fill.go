@@ -5,7 +5,6 @@ import (
 	"reflect"
 	"slices"
 	"sync"
-	"sync/atomic"
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
@@ -17,9 +16,7 @@ import (
 // A filler is the state of the plugin for one database. Its methods fill, check and
 // settle are the callbacks.
 type filler struct {
-	source  idgen.Source        // nil means idgen.Default()
-	last    atomic.Pointer[key] // of the most recent statement; found sooner than in keys
-	carried atomic.Int64        // how many statements have the clause that carries a creation
+	source idgen.Source // nil means idgen.Default()
 
 	tables    map[string]*key   // by the tables of Config.Models; not written after Initialize
 	namesakes map[string]string // by table: another model whose table has the same name
@@ -27,15 +24,13 @@ type filler struct {
 
 	integers bool           // Config.FillIntegers
 	counting []reflect.Type // the types of Config.Counting
+	listed   []reflect.Type // the types of Config.Models
 	adopting sync.Mutex
 
 	described sync.Map // on MySQL, the *table of each table with merged rows
 }
 
-// A creation is the state that the callbacks share for one statement, which carries it.
-// Settings would be the usual place for it, but GORM copies Settings and Clauses for every
-// transaction and association. It doesn't copy Vars, so these carry it from fill to check.
-// From then on the INSERT needs them, and a clause that no dialect builds carries it.
+// A creation is the state that the callbacks share for one statement, in whose Settings it is.
 type creation struct {
 	stmt    *gorm.Statement
 	key     *key
@@ -52,53 +47,9 @@ type creation struct {
 	conflict *conflict // set by check if rows may be left out or merged
 }
 
-// carrier is the name of the clause that holds a creation.
-const carrier = "SNOWKEY"
-
-// Build implements [clause.Expression].
-func (*creation) Build(clause.Builder) {}
-
-// toVars makes the statement's Vars carry c.
-func (c *creation) toVars() { c.stmt.Vars = append(c.stmt.Vars, c) }
-
-// ofVars removes the creation from the Vars of a statement, and returns it. It returns nil
-// if there is none.
-func ofVars(stmt *gorm.Statement) *creation {
-	last := len(stmt.Vars) - 1
-	if last < 0 {
-		return nil
-	}
-	c, _ := stmt.Vars[last].(*creation)
-	if c != nil {
-		stmt.Vars = stmt.Vars[:last]
-	}
-	return c
-}
-
-// toClause makes a clause of the statement carry c, if settle has something to do.
-func (f *filler) toClause(c *creation) {
-	_, structs := c.rows.(*structRows)
-	if c.conflict != nil || !structs || len(c.stmt.Selects) != len(c.selects) {
-		c.stmt.Clauses[carrier] = clause.Clause{Expression: c}
-		f.carried.Add(1)
-	}
-}
-
-// ofClause removes the creation from the clauses of a statement, and returns it. It returns
-// nil if there is none. Since that is so for most rows, it first looks whether any statement
-// has one.
-func (f *filler) ofClause(stmt *gorm.Statement) *creation {
-	if f.carried.Load() == 0 {
-		return nil
-	}
-	c, _ := stmt.Clauses[carrier].Expression.(*creation)
-	if c == nil || c.stmt != stmt { // stmt is a copy, which has the same clauses
-		return nil
-	}
-	delete(stmt.Clauses, carrier)
-	f.carried.Add(-1)
-	return c
-}
+// A carrier is the name of a setting that holds a creation. It has the statement, because GORM
+// copies the settings to the statements of transactions and associations.
+type carrier struct{ stmt *gorm.Statement }
 
 // keyOf returns the key of the rows that stmt creates, or nil if it isn't ours to fill.
 func (f *filler) keyOf(stmt *gorm.Statement) (*key, error) {
@@ -117,21 +68,14 @@ func (f *filler) keyOf(stmt *gorm.Statement) (*key, error) {
 		}
 		return k, nil
 	}
-	if k := f.last.Load(); k != nil && k.schema == s {
-		return k, nil
-	}
 	v, ok := f.keys.Load(s)
 	if !ok {
 		v = f.newKey(stmt)
 	}
-	switch v := v.(type) {
-	case error:
-		return nil, v
-	case *key:
-		f.last.Store(v)
-		return v, nil
+	if err, ok := v.(error); ok {
+		return nil, err
 	}
-	return nil, nil
+	return v.(*key), nil
 }
 
 // newKey returns the key of a new model, or an error, and caches it. If the key is numbered
@@ -200,7 +144,7 @@ func (f *filler) fill(db *gorm.DB) {
 		db.AddError(err)
 		return
 	}
-	c.toVars()
+	stmt.Settings.Store(carrier{stmt}, c)
 }
 
 // draw generates the keys for all rows without one, in one step, and sets them. Unless the
@@ -250,14 +194,10 @@ func (c *creation) mayMerge() bool {
 // the caller has used Select, even though it has a value. selectKey fails if the caller
 // omits the key.
 func (c *creation) selectKey() error {
-	if len(c.stmt.Selects)+len(c.stmt.Omits) == 0 {
+	stmt := c.stmt
+	if len(stmt.Selects)+len(stmt.Omits) == 0 {
 		return nil
 	}
-	return c.selectColumn()
-}
-
-func (c *creation) selectColumn() error {
-	stmt := c.stmt
 	column := c.key.field.DBName
 	selected, restricted := stmt.SelectAndOmitColumns(true, false)
 	included, mentioned := selected[column]
@@ -274,14 +214,11 @@ func (c *creation) selectColumn() error {
 // returns an error if a row has no key.
 func (f *filler) check(db *gorm.DB) {
 	stmt := db.Statement
-	c := ofVars(stmt)
-	if c == nil || c.key.plain && c.structs.k != nil && len(stmt.Clauses)+len(stmt.Selects)+len(stmt.Omits) == 0 {
+	v, ok := stmt.Settings.Load(carrier{stmt})
+	if !ok || db.Error != nil {
 		return
 	}
-	defer f.toClause(c)
-	if db.Error != nil {
-		return
-	}
+	c := v.(*creation)
 	// fill doesn't check keys that are set by the caller, and hooks may have changed the
 	// others since.
 	if s := c.key.schema; c.key.given != "" || s.BeforeSave || s.BeforeCreate {
@@ -326,10 +263,11 @@ func (k *key) unfilled(i int) error {
 // before GORM copies them into has-one and has-many rows.
 func (f *filler) settle(db *gorm.DB) {
 	stmt := db.Statement
-	c := f.ofClause(stmt)
-	if c == nil {
+	v, ok := stmt.Settings.LoadAndDelete(carrier{stmt})
+	if !ok {
 		return
 	}
+	c := v.(*creation)
 	stmt.Selects = c.selects
 	if stmt.Schema == nil { // the rows are maps
 		for _, m := range c.rows.(mapRows).maps {

@@ -11,8 +11,8 @@ import (
 )
 
 // counts returns the key of a model if GORM leaves it to the database even though the plugin
-// could fill it, and nil otherwise. It also returns nil if the tag autoIncrement or
-// Config.Counting shows that this is intended.
+// could fill it, and nil otherwise. It also returns nil if Config.Counting shows that this is
+// intended, or the tag autoIncrement of a model that Config.Models doesn't list.
 func (f *filler) counts(s *schema.Schema) *schema.Field {
 	key := s.PrioritizedPrimaryField
 	if key == nil || len(s.PrimaryFields) != 1 || !key.AutoIncrement || !keytype.Holds(key.IndirectFieldType) ||
@@ -21,7 +21,7 @@ func (f *filler) counts(s *schema.Schema) *schema.Field {
 	}
 	_, told := key.TagSettings["AUTOINCREMENT"]
 	_, tagged := key.TagSettings[tag]
-	if told || tagged {
+	if told && !slices.Contains(f.listed, s.ModelType) || tagged {
 		return nil
 	}
 	return key
@@ -34,6 +34,7 @@ func (f *filler) adopt(s *schema.Schema) {
 	adopt := func(s *schema.Schema) {
 		if key := f.counts(s); key != nil {
 			key.TagSettings[tag] = tag
+			delete(key.TagSettings, "AUTOINCREMENT")
 			key.AutoIncrement, key.HasDefaultValue = false, false
 			s.FieldsWithDefaultDBValue = slices.DeleteFunc(s.FieldsWithDefaultDBValue, func(f *schema.Field) bool { return f == key })
 		}

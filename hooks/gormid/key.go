@@ -33,10 +33,6 @@ type key struct {
 	index  int          // of the field in the model's struct, or -1 if it's in an embedded struct
 	typ    reflect.Type // of the field, or of what it points to
 
-	// plain means that the model has no hooks, so check has nothing to do unless the
-	// statement says more than Create.
-	plain bool
-
 	// given is the reason why the caller must set this key, or "" if the plugin fills it.
 	given string
 
@@ -46,7 +42,7 @@ type key struct {
 
 // newKey returns the key of a model, or nil if the plugin has nothing to do with it.
 func newKey(s *schema.Schema, dialect string) (*key, error) {
-	if err := checkForeignKeys(s); err != nil {
+	if err := checkForeignKeys(s, dialect); err != nil {
 		return nil, err
 	}
 	f, given := choose(s)
@@ -69,7 +65,6 @@ func newKey(s *schema.Schema, dialect string) (*key, error) {
 	if k.given != "" {
 		return k, nil
 	}
-	k.plain = !s.BeforeSave && !s.BeforeCreate
 	return k, k.check(dialect)
 }
 
@@ -161,7 +156,7 @@ func (k *key) check(dialect string) error {
 		return k.Fault("has a default", "remove the default from its gorm tag")
 	case !f.Creatable:
 		return k.Fault("is not written by Create", "remove the permission (-, -> or <-) from its gorm tag")
-	case k.narrow(dialect):
+	case narrow(f, k.typ, dialect):
 		return k.Fault(fmt.Sprintf("has a column that is too narrow for a 64-bit key (%s, size %d)", f.DataType, f.Size),
 			"remove type and size from its gorm tag")
 	}
@@ -175,11 +170,10 @@ func (k *key) check(dialect string) error {
 	return nil
 }
 
-// narrow reports whether the column is too narrow for some keys. If it doesn't know the
-// type, it returns false.
-func (k *key) narrow(dialect string) bool {
-	f := k.field
-	longest, _ := canonical(k.value(math.MaxInt64))
+// narrow reports whether the column of f is too narrow for some keys of type t. If it doesn't
+// know the type of the column, it returns false.
+func narrow(f *schema.Field, t reflect.Type, dialect string) bool {
+	longest, _ := canonical(keytype.New(t, math.MaxInt64).Interface())
 	digits := len(fmt.Sprint(longest))
 	switch f.DataType {
 	case schema.Int, schema.Uint:
@@ -203,7 +197,7 @@ func (k *key) narrow(dialect string) bool {
 // unkeyed returns the error for a model in Config.Models whose key the plugin doesn't
 // handle.
 func unkeyed(s *schema.Schema) error {
-	const remedy = "declare a primary key of type pk.ID, or add snowkey to the gorm tag of the primary key"
+	const remedy = "declare a primary key of type pk.ID, add snowkey and autoIncrement:false to the gorm tag of the primary key, or set Config.FillIntegers"
 	if f := s.PrioritizedPrimaryField; f != nil {
 		if isForeignKey(s, f) {
 			return fault(s, f, "is also a foreign key, so it is not filled", "set it, and leave the model out of Config.Models")
@@ -225,21 +219,26 @@ func checkStrayTag(s *schema.Schema) error {
 	return nil
 }
 
-// checkForeignKeys rejects foreign keys whose Go type cannot hold a 64-bit key. GORM
+// checkForeignKeys rejects foreign keys whose Go type or column cannot hold a 64-bit key. GORM
 // copies the parent's key into the foreign key after an insert. If the field is an int32,
 // that drops bits, and if it is a string, GORM stores the Unicode character with that
 // number. To find out, checkForeignKeys copies a sample key using GORM's own setters and
 // then compares the two.
-func checkForeignKeys(s *schema.Schema) error {
+func checkForeignKeys(s *schema.Schema, dialect string) error {
 	r := &s.Relationships
 	for _, rel := range slices.Concat(r.BelongsTo, r.HasOne, r.HasMany, r.Many2Many) {
 		for _, ref := range rel.References {
 			if ref.PrimaryKey == nil || !ref.PrimaryKey.PrimaryKey || !optedIn(ref.PrimaryKey) {
 				continue
 			}
-			if f := ref.ForeignKey; !carries(ref.PrimaryKey, f) {
+			f, t := ref.ForeignKey, ref.PrimaryKey.IndirectFieldType
+			if !carries(ref.PrimaryKey, f) {
 				return fault(f.Schema, f, fmt.Sprintf("cannot hold the key of %s that it refers to", modelName(ref.PrimaryKey.Schema)),
 					fmt.Sprintf("declare it as %s", ref.PrimaryKey.FieldType))
+			}
+			if keytype.Holds(t) && narrow(f, t, dialect) {
+				return fault(f.Schema, f, fmt.Sprintf("has a column that is too narrow for the key of %s that it refers to (%s, size %d)",
+					modelName(ref.PrimaryKey.Schema), f.DataType, f.Size), "remove type and size from its gorm tag")
 			}
 		}
 	}

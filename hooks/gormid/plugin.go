@@ -19,8 +19,8 @@ type Config struct {
 	// FillIntegers makes the plugin fill 64-bit integer keys that have no tag, such as
 	// the ID of [gorm.Model]. Otherwise GORM lets the database number them. You should
 	// list these models in Models too, so that AutoMigrate creates their columns without
-	// auto-increment. If you want to leave one of them to the database, tag its key
-	// autoIncrement, or list the model in Counting.
+	// auto-increment. A key with the tag autoIncrement is only filled if its model is
+	// listed there. If you want to leave a model to the database, list it in Counting.
 	FillIntegers bool
 
 	// Counting lists models whose integer keys are numbered by the database on purpose.
@@ -85,6 +85,7 @@ func (f *filler) learn(db *gorm.DB, models []any) error {
 			continue
 		}
 		parsed = append(parsed, stmt)
+		f.listed = append(f.listed, stmt.Schema.ModelType)
 	}
 	// We have to parse all models before we look at the first key, because a model may
 	// declare that another model's key is a foreign key.

@@ -21,7 +21,8 @@
 //
 // You don't need this package to use the types of package pk as arguments, as results, as
 // elements of arrays and composites, or in COPY. pgx encodes and decodes them by itself. A
-// nil pointer is NULL.
+// nil pointer is NULL. For a nil pointer behind another pointer, such as &row.Boss with a
+// Boss of type *pk.ID, pgx panics unless you call [Register].
 //
 // For lists, however, you need [Register] in two cases. The first is when you use
 // [pgx.QueryExecModeExec] or [pgx.QueryExecModeSimpleProtocol], as programs behind

@@ -19,11 +19,37 @@ import (
 // [pgtype.FlatArray] or a [pgtype.Array]. It's sent as text, and the server reads that as
 // bigint[] or text[] depending on the query. A nil pointer or an empty pk.String becomes
 // NULL. Lists that have their own Value method are sent as before.
+//
+// Register also makes pgx send NULL for a nil pointer behind another pointer, such as
+// &row.Boss with a Boss of type *pk.ID. Without it pgx panics, and for COPY this ends the
+// process.
 func Register(m *pgtype.Map) {
 	m.RegisterDefaultPgType(list{}, "_int8")
 	// wrapList has to come first. pgx caches plans by type, and one of its own wrappers
 	// has the same type for all slices.
-	m.TryWrapEncodePlanFuncs = slices.Concat([]pgtype.TryWrapEncodePlanFunc{wrapList}, m.TryWrapEncodePlanFuncs)
+	m.TryWrapEncodePlanFuncs = slices.Concat([]pgtype.TryWrapEncodePlanFunc{wrapList, wrapPointer}, m.TryWrapEncodePlanFuncs)
+}
+
+// wrapPointer is a [pgtype.TryWrapEncodePlanFunc] for pointers to pointers to keys. pgx would
+// call Value on the second pointer even if it's nil.
+func wrapPointer(value any) (plan pgtype.WrappedEncodePlanNextSetter, next any, ok bool) {
+	t := reflect.TypeOf(value)
+	if t == nil || t.Kind() != reflect.Pointer || t.Elem().Kind() != reflect.Pointer || !keytype.IsPK(t.Elem().Elem()) {
+		return nil, nil, false
+	}
+	return new(pointerPlan), reflect.New(t.Elem().Elem()).Interface(), true
+}
+
+type pointerPlan struct{ next pgtype.EncodePlan }
+
+func (p *pointerPlan) SetNext(next pgtype.EncodePlan) { p.next = next }
+
+func (p *pointerPlan) Encode(value any, buf []byte) ([]byte, error) {
+	key := reflect.ValueOf(value).Elem()
+	if key.IsNil() {
+		return nil, nil // NULL
+	}
+	return p.next.Encode(key.Interface(), buf)
 }
 
 // A list wraps a list of keys in a type that Register has mapped to an array type. pgx still

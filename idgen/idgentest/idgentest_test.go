@@ -134,3 +134,26 @@ func TestPoolIsClosedWithItsTest(t *testing.T) {
 		t.Errorf("after the end of its test, the pool returned %v; want ErrClosed", err)
 	}
 }
+
+// A Counter counts for each model, and for each generator that a tag names.
+func TestCounter(t *testing.T) {
+	type (
+		user  struct{ ID pk.ID }
+		order struct {
+			ID pk.ID `snowkey:"orders"`
+		}
+		invoice struct {
+			ID pk.ID `snowkey:"orders"`
+		}
+	)
+	users, orders, bill := make([]user, 2), make([]order, 2), invoice{}
+	filler := sqlid.New(new(idgentest.Counter))
+	for _, rows := range []any{users, orders, &bill} {
+		if err := filler.Fill(t.Context(), rows); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if users[0].ID != 1 || users[1].ID != 2 || orders[0].ID != 1 || orders[1].ID != 2 || bill.ID != 3 {
+		t.Errorf("got %v, %v and %v", users, orders, bill)
+	}
+}

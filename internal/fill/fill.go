@@ -4,6 +4,7 @@
 package fill
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -44,13 +45,8 @@ func (k *Key) Refuse(row int, err error, problem, remedy string) error {
 // from the generator of source that k names, or from source itself. If source is nil, it
 // uses [idgen.Default].
 func (k *Key) Draw(ctx context.Context, source idgen.Source, dst []int64, n int) (ids []int64, err error) {
-	if source == nil {
-		source = idgen.Default()
-	}
-	if k.Generator != "" {
-		if source, err = k.named(source); err != nil {
-			return nil, err
-		}
+	if source, err = k.from(source); err != nil {
+		return nil, err
 	}
 	if ids, err = Append(ctx, source, dst, n); err != nil {
 		return nil, k.none(n, err)
@@ -60,13 +56,8 @@ func (k *Key) Draw(ctx context.Context, source idgen.Source, dst []int64, n int)
 
 // Next is Draw for one row.
 func (k *Key) Next(ctx context.Context, source idgen.Source) (id int64, err error) {
-	if source == nil {
-		source = idgen.Default()
-	}
-	if k.Generator != "" {
-		if source, err = k.named(source); err != nil {
-			return 0, err
-		}
+	if source, err = k.from(source); err != nil {
+		return 0, err
 	}
 	if id, err = source.Next(ctx); err != nil {
 		return 0, k.none(1, err)
@@ -74,7 +65,19 @@ func (k *Key) Next(ctx context.Context, source idgen.Source) (id int64, err erro
 	return id, nil
 }
 
-func (k *Key) named(source idgen.Source) (idgen.Source, error) {
+// from returns the source that Draw and Next use.
+func (k *Key) from(source idgen.Source) (idgen.Source, error) {
+	if source == nil {
+		source = idgen.Default()
+	}
+	if c, ok := source.(interface {
+		Of(name string) idgen.Source
+	}); ok { // an *idgentest.Counter
+		return c.Of(cmp.Or(k.Generator, k.Model)), nil
+	}
+	if k.Generator == "" {
+		return source, nil
+	}
 	pool, ok := source.(interface{ Named(string) *idgen.Generator }) // also an *idgentest.Pool
 	if !ok {
 		return nil, k.Fault(fmt.Sprintf("names the generator %q, but its source is a %T, not a pool", k.Generator, source),

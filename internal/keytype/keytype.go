@@ -6,6 +6,7 @@ import (
 	"database/sql/driver"
 	"math"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -90,4 +91,18 @@ func TextSize(t reflect.Type) int {
 	longest, _ := driver.DefaultParameterConverter.ConvertValue(New(t, math.MaxInt64).Interface())
 	text, _ := longest.(string)
 	return len(text)
+}
+
+// Quoted returns a problem and its remedy if the field of a key has the option string in its
+// json tag. jsoniter, which some builds of gin use, then writes the quotes twice, and
+// encoding/json refuses every pk.SortText and pk.Prefixed.
+func Quoted(f reflect.StructField) (problem, remedy string) {
+	t := f.Type
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if _, options, _ := strings.Cut(f.Tag.Get("json"), ","); IsPK(t) && slices.Contains(strings.Split(options, ","), "string") {
+		return "has the option string in its json tag, although it is a string in JSON by itself", "remove the option, because some libraries then write \"\"1\"\""
+	}
+	return "", ""
 }

@@ -100,8 +100,9 @@
 // [String], which can tell NULL from 0 by itself.
 //
 // Calling Value on a nil pointer panics, because Value has a value receiver.
-// database/sql, pgx and the ORMs never do this. With a library that does, use sql.Null
-// instead of a pointer.
+// database/sql and the ORMs don't do this. pgx does it for a nil pointer behind another
+// pointer, as in &row.Boss, unless the connection has pgxid.Register. With other libraries
+// that do, use sql.Null instead of a pointer.
 //
 // Generators never issue negative numbers, but existing tables may contain them, for
 // example when unsigned 64-bit keys are stored in a signed column. SQL, JSON and

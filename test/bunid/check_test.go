@@ -2,6 +2,7 @@ package bunid_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/uptrace/bun"
@@ -105,6 +106,13 @@ func TestCheckDeclarations(t *testing.T) {
 	}
 	if found, ok := errors.AsType[*catalog.MismatchError](err); !ok || found.Findings[0].Kind != catalog.MissingTable {
 		t.Errorf("of a table that is not there: %v", err)
+	}
+	type quoted struct {
+		sourced
+		ID pk.ID `bun:",pk" json:"id,string"`
+	}
+	if refused, ok := errors.AsType[*bunid.FieldError](bunid.Check(t.Context(), e.DB, (*quoted)(nil))); !ok || !strings.Contains(refused.Problem, "option string") {
+		t.Errorf("of the option string: %v", refused)
 	}
 	for _, models := range [][]any{nil, {user{}}, {nil}} {
 		if err := bunid.Check(t.Context(), e.DB, models...); err == nil {

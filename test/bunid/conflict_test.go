@@ -244,6 +244,33 @@ func TestConflictAgain(t *testing.T) {
 	})
 }
 
+// TestBunReports reproduces reports about keys after an INSERT.
+func TestBunReports(t *testing.T) {
+	each(t, func(t *testing.T, e *env, ctx context.Context, ada pk.ID) {
+		// https://github.com/uptrace/bun/issues/1215: bun counts up from the first key of a bulk insert,
+		// although the server counts in steps.
+		if e.about.Dialect == "mysql" {
+			e.conn.SetMaxOpenConns(1)
+			e.exec(t, "SET auto_increment_increment = 10")
+		}
+		us := []user{{Name: "a"}, {Name: "b"}, {Name: "c"}}
+		e.insert(t, &us)
+		e.wantTable(t, "SELECT id, name FROM users WHERE name <> 'ada' ORDER BY name", line(us[0].ID, "a"), line(us[1].ID, "b"), line(us[2].ID, "c"))
+		// https://github.com/uptrace/bun/issues/512: the key was empty after the insert.
+		u := user{Name: "d"}
+		if _, err := e.NewInsert().Model(&u).Returning("NULL").Exec(ctx); err != nil {
+			t.Fatal(err)
+		}
+		e.wantTable(t, "SELECT id FROM users WHERE name = 'd'", line(u.ID))
+		// https://github.com/uptrace/bun/issues/556: Exec returns no error for a row that was left out, so
+		// the key must tell.
+		u = user{Name: "ada"}
+		if _, err := e.NewInsert().Model(&u).Ignore().Returning("*").Exec(ctx); (err != nil) != e.isMySQL() || u.ID != 0 {
+			t.Errorf("got %v and the key %d", err, u.ID)
+		}
+	})
+}
+
 // pathed has a column that is derived from its key.
 type pathed struct {
 	bun.BaseModel `bun:"table:paths"`

@@ -276,3 +276,22 @@ func (r *tracer) AfterQuery(_ context.Context, event *bun.QueryEvent) {
 	r.queries = append(r.queries, event.Query)
 	r.errs = append(r.errs, event.Err)
 }
+
+// TestForgottenUse: with the check that docs/bun.md recommends, a program without Use must
+// not store the key 0.
+func TestForgottenUse(t *testing.T) {
+	type guarded struct {
+		ID   pk.ID `bun:",pk"`
+		Name string
+	}
+	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
+		e := bare(t, about)
+		if _, err := e.NewCreateTable().Model((*guarded)(nil)).ColumnExpr("CHECK (id > 0)").Exec(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := e.NewInsert().Model(&guarded{Name: "a"}).Exec(t.Context()); err == nil {
+			t.Error("the key 0 was stored")
+		}
+		e.wantTable(t, "SELECT id FROM guardeds")
+	})
+}

@@ -189,6 +189,11 @@ func TestCheckDeclarations(t *testing.T) {
 	e := bare(t, dbtest.SQLite(t))
 	err := gormid.Check(t.Context(), e.DB, &narrowCustomer{}, &order{}, "no model")
 	wantFieldError(t, err, "ID", "cannot hold a 64-bit key")
+	type quoted struct {
+		ID   pk.ID
+		Boss *pk.ID `json:"boss,omitempty,string"`
+	}
+	wantFieldError(t, gormid.Check(t.Context(), e.DB, &quoted{}), "Boss", "has the option string in its json tag")
 	if got, want := idtest.Findings(t, err), "blocker:missing-table:orders."; got != want {
 		t.Errorf("found %s, want %s", got, want)
 	}

@@ -39,6 +39,10 @@ type (
 		ID   uint   `gorm:"autoIncrement"`
 		Name string `gorm:"size:40"`
 	}
+	listed struct {
+		ID   uint   `gorm:"primaryKey;autoIncrement"`
+		Name string `gorm:"size:40"`
+	}
 	small struct {
 		ID   int32
 		Name string `gorm:"size:40"`
@@ -65,9 +69,9 @@ func (w *warnings) Error(ctx context.Context, text string, args ...any) { w.Warn
 func TestFillIntegers(t *testing.T) {
 	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
 		e := bare(t, about)
-		models := []any{&shop{}, &sale{}, &receiptLine{}}
+		models := []any{&shop{}, &sale{}, &receiptLine{}, &listed{}}
 		use(t, e.DB, gormid.Config{Source: e.source, FillIntegers: true, Models: models, Counting: []any{&counted{}}})
-		migrate(t, e.DB, append(models, &counted{}, &told{}, &small{})...)
+		migrate(t, e.DB, append(models, &counted{}, &told{}, &small{}, &listed{})...)
 		rows := []shop{{Name: "a", Sales: []sale{{Lines: []receiptLine{{}, {}}}, {}}}, {Name: "b"}}
 		must(t, e.Create(&rows))
 		if rows[0].ID == 0 || rows[1].ID != rows[0].ID+1 || rows[0].Sales[0].ShopID != rows[0].ID || rows[0].Sales[0].Lines[1].SaleID != rows[0].Sales[0].ID {
@@ -77,14 +81,17 @@ func TestFillIntegers(t *testing.T) {
 		e.wantTable(t, "SELECT id, shop_id FROM sales ORDER BY id", line(rows[0].Sales[0].ID, rows[0].ID), line(rows[0].Sales[1].ID, rows[0].ID))
 		e.wantTable(t, "SELECT number, sale_id FROM receipt_lines ORDER BY number",
 			line(rows[0].Sales[0].Lines[0].Number, rows[0].Sales[0].ID), line(rows[0].Sales[0].Lines[1].Number, rows[0].Sales[0].ID))
-		for _, id := range append(dbtest.Rows(t, e.conn.DB, "SELECT id FROM shops"), dbtest.Rows(t, e.conn.DB, "SELECT number FROM receipt_lines")...) {
+		must(t, e.Create(&listed{Name: "l"})) // Models counts for more than the tag
+		for _, id := range e.table(t, "SELECT id FROM shops UNION SELECT number FROM receipt_lines UNION SELECT id FROM listeds") {
 			if len(id) < 16 {
 				t.Errorf("the key %s was counted", id)
 			}
 		}
 		if about.Dialect != "sqlite" { // on SQLite, integer primary keys always count
-			if _, err := e.conn.Exec("INSERT INTO shops (name) VALUES ('no key')"); err == nil {
-				t.Error("the database numbers the rows")
+			for _, table := range []string{"shops", "listeds"} {
+				if _, err := e.conn.Exec("INSERT INTO " + table + " (name) VALUES ('no key')"); err == nil {
+					t.Errorf("the database numbers the rows of %s", table)
+				}
 			}
 		}
 		must(t, e.Create(&counted{Name: "c"}))
@@ -102,19 +109,32 @@ func TestFillIntegers(t *testing.T) {
 	})
 }
 
-// A foreign key must be refused if it is too small for a key that gets filled in.
+// A foreign key must be refused if its type or its column is too small for a key that gets
+// filled in.
 func TestFillIntegersForeignKey(t *testing.T) {
-	type child struct {
-		ID     int64
-		Parent int32
+	type (
+		typed struct {
+			ID     int64
+			Parent int32
+		}
+		sized struct {
+			ID     int64
+			Parent uint `gorm:"size:32"`
+		}
+		withTyped struct {
+			ID       uint
+			Children []typed `gorm:"foreignKey:Parent"`
+		}
+		withSized struct {
+			ID       uint
+			Children []sized `gorm:"foreignKey:Parent"`
+		}
+	)
+	for problem, model := range map[string]any{"cannot hold the key": &withTyped{}, "is too narrow for the key": &withSized{}} {
+		e := bare(t, dbtest.SQLite(t))
+		err := e.Use(gormid.New(gormid.Config{Source: e.source, FillIntegers: true, Models: []any{model}}))
+		wantFieldError(t, err, "Parent", problem)
 	}
-	type parent struct {
-		ID       uint
-		Children []child `gorm:"foreignKey:Parent"`
-	}
-	e := bare(t, dbtest.SQLite(t))
-	err := e.Use(gormid.New(gormid.Config{Source: e.source, FillIntegers: true, Models: []any{&parent{}}}))
-	wantFieldError(t, err, "Parent", "cannot hold the key")
 }
 
 // A model that continues to count must be named in the log, but only once.

@@ -131,3 +131,84 @@ func (e *env) testIssues(t *testing.T) {
 		e.wantTable(t, "SELECT id, a_id, code FROM metadata ORDER BY a_id, code", want...)
 	})
 }
+
+type (
+	house struct {
+		ID   pk.ID
+		Name string `gorm:"size:40"`
+	}
+	tenant struct {
+		ID     pk.ID
+		Name   string `gorm:"size:40;uniqueIndex:,composite:name_city"`
+		City   string `gorm:"size:40;uniqueIndex:,composite:name_city"`
+		Age    int
+		Houses []*house `gorm:"many2many:tenant_houses"`
+		Cards  []*idCard
+	}
+	idCard struct {
+		ID       string `gorm:"primaryKey;size:20;snowkey"`
+		TenantID pk.ID
+		Number   string `gorm:"size:40;unique"`
+	}
+)
+
+// TestGormReports reproduces reports about keys of associated rows, and about upserts in
+// batches.
+func TestGormReports(t *testing.T) {
+	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
+		e := open(t, about, &house{}, &tenant{}, &idCard{})
+		const joined = "SELECT t.name, h.name FROM tenant_houses th JOIN tenants t ON t.id = th.tenant_id JOIN houses h ON h.id = th.house_id ORDER BY t.name, h.name"
+		old := house{Name: "old"}
+		must(t, e.Create(&old))
+		for _, c := range []struct {
+			name string
+			try  func() error
+			rows string
+			want []string
+		}{
+			// https://github.com/go-gorm/gorm/issues/7019: the house exists, and is named by its key.
+			{"7019", func() error { return e.Create(&tenant{Name: "a", Houses: []*house{{ID: old.ID}}}).Error }, joined, []string{"a old"}},
+			// https://github.com/go-gorm/gorm/issues/6324: Append must not change the key of a row that exists.
+			{"6324", func() error {
+				var a tenant
+				must(t, e.First(&a, "name = ?", "a"))
+				h := house{Name: "new"}
+				must(t, e.Create(&h))
+				before := h.ID
+				err := e.Model(&a).Association("Houses").Append([]*house{&h})
+				if h.ID != before {
+					t.Errorf("the key %d has become %d", before, h.ID)
+				}
+				return err
+			}, joined, []string{"a new", "a old"}},
+			// https://github.com/go-gorm/gorm/issues/3462: Replace with rows that have nothing but a key.
+			{"3462", func() error {
+				var a tenant
+				must(t, e.First(&a, "name = ?", "a"))
+				return e.Model(&a).Association("Houses").Replace([]*house{{ID: old.ID}})
+			}, "SELECT name FROM houses ORDER BY name", []string{"new", "old"}},
+			// https://github.com/go-gorm/gorm/issues/5335: each of several children has its own key.
+			{"5335", func() error {
+				return e.Create(&tenant{Name: "b", Cards: []*idCard{{Number: "1"}, {Number: "2"}, {Number: "3"}}}).Error
+			},
+				"SELECT count(DISTINCT c.id) FROM id_cards c JOIN tenants t ON t.id = c.tenant_id WHERE t.name = 'b'", []string{"3"}},
+			// https://github.com/go-gorm/gorm/issues/7190: UpdateAll in batches, on a composite unique key.
+			{"7190", func() error {
+				rows := []tenant{{Name: "c", City: "x", Age: 1}, {Name: "a", Age: 2}, {Name: "b", Age: 3}}
+				return e.Clauses(clause.OnConflict{Columns: []clause.Column{{Name: "name"}, {Name: "city"}}, UpdateAll: true}).CreateInBatches(&rows, 2).Error
+			}, "SELECT name, age FROM tenants ORDER BY name", []string{"a 2", "b 3", "c 1"}},
+		} {
+			t.Run(c.name, func(t *testing.T) {
+				if err := c.try(); err != nil {
+					t.Fatal(err)
+				}
+				e.wantTable(t, c.rows, c.want...)
+			})
+		}
+		// https://github.com/go-gorm/gorm/issues/3296: a child whose unique value is taken ended with the key 0.
+		if err := e.Create(&tenant{Name: "d", Cards: []*idCard{{Number: "4"}, {Number: "1"}}}).Error; err == nil {
+			t.Error("a child with a taken number was stored")
+		}
+		e.wantTable(t, "SELECT number FROM id_cards ORDER BY number", "1", "2", "3")
+	})
+}

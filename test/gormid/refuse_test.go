@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"math"
+	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
+	"gorm.io/gorm/logger"
 
 	"github.com/snowkey-go/snowkey/hooks/gormid"
 	"github.com/snowkey-go/snowkey/idgen"
@@ -482,4 +485,43 @@ func TestDefaultPool(t *testing.T) {
 	if err := e.Create(&user{}).Error; !errors.Is(err, idgen.ErrClosed) {
 		t.Errorf("with a closed pool: %v", err)
 	}
+}
+
+// TestForgottenPlugin: with the check that docs/gorm.md recommends, a program without the
+// plugin must not store the key 0, and AutoMigrate must find nothing to alter later.
+func TestForgottenPlugin(t *testing.T) {
+	type guarded struct {
+		ID   pk.ID `gorm:"check:id > 0"`
+		Name string
+	}
+	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
+		e := bare(t, about, &guarded{})
+		if err := e.Create(&guarded{Name: "a"}).Error; err == nil {
+			t.Error("the key 0 was stored")
+		}
+		e.wantTable(t, "SELECT id FROM guardeds")
+		alter := regexp.MustCompile("(?i)ALTER|CREATE")
+		log := &statements{Interface: logger.Discard}
+		migrate(t, e.Session(&gorm.Session{Logger: log}), &guarded{})
+		for _, query := range log.text {
+			if alter.MatchString(query) {
+				t.Errorf("the second AutoMigrate sends %s", query)
+			}
+		}
+		use(t, e.DB, gormid.Config{Source: e.source})
+		must(t, e.Create(&guarded{Name: "a"}))
+	})
+}
+
+// statements is a logger that records the SQL.
+type statements struct {
+	logger.Interface
+	text []string
+}
+
+func (s *statements) LogMode(logger.LogLevel) logger.Interface { return s }
+
+func (s *statements) Trace(_ context.Context, _ time.Time, sql func() (string, int64), _ error) {
+	query, _ := sql()
+	s.text = append(s.text, query)
 }

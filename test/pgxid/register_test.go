@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -395,6 +396,32 @@ func TestNilPointersInSlices(t *testing.T) {
 		got, err := one[string](t, conn, "SELECT ($1::bigint[])::text", []*pk.ID{&a, nil, &b})
 		if want := "{1234567890123456788,NULL,1234567890123456789}"; err != nil || got != want {
 			t.Errorf("the slice arrives as %s (%v), want %s", got, err, want)
+		}
+	})
+}
+
+// A nil pointer behind another pointer must be NULL, as in a row whose fields are passed by
+// their addresses.
+func TestNilPointerBehindPointer(t *testing.T) {
+	each(t, func(t *testing.T, conn *pgx.Conn) {
+		exec(t, conn, "CREATE TEMPORARY TABLE staff (id bigint, boss bigint, code text)")
+		type row struct {
+			ID   pk.ID
+			Boss *pk.ID
+			Code *pk.SortText
+		}
+		boss, code := pk.ID(low), pk.SortText(high)
+		rows := []row{{ID: low}, {ID: high, Boss: &boss, Code: &code}}
+		for i := range rows {
+			exec(t, conn, "INSERT INTO staff VALUES ($1, $2, $3)", &rows[i].ID, &rows[i].Boss, &rows[i].Code)
+		}
+		if _, err := conn.CopyFrom(t.Context(), pgx.Identifier{"staff"}, []string{"id", "boss", "code"},
+			pgx.CopyFromSlice(len(rows), func(i int) ([]any, error) { return []any{&rows[i].ID, &rows[i].Boss, &rows[i].Code}, nil })); err != nil {
+			t.Fatal(err)
+		}
+		want := []string{decimal(low) + " NULL NULL", decimal(low) + " NULL NULL", decimal(high) + " " + boss.String() + " " + code.String(), decimal(high) + " " + boss.String() + " " + code.String()}
+		if got := all[string](t, conn, "SELECT concat_ws(' ', id, coalesce(boss::text, 'NULL'), coalesce(code, 'NULL')) FROM staff ORDER BY id"); !slices.Equal(got, want) {
+			t.Errorf("got %q, want %q", got, want)
 		}
 	})
 }

@@ -1,0 +1,57 @@
+package idgentest
+
+import (
+	"context"
+	"sync"
+
+	"github.com/snowkey-go/snowkey/idgen"
+)
+
+// A Counter is a source that counts from 1, for each model by itself, as a database with
+// auto-increment does. It is for the tests of an existing service, which compare keys with
+// 1, 2 and 3:
+//
+//	db.Use(gormid.New(gormid.Config{Source: new(idgentest.Counter), FillIntegers: true}))
+//
+// New tests should use a [Pool], whose ids show where code rounds them. Package entid makes
+// all models share one Counter, unless the mixin names a generator.
+//
+// The zero Counter is ready to use. It is safe for concurrent use.
+type Counter struct {
+	mu   sync.Mutex
+	last int64
+	of   map[string]*Counter
+}
+
+// Of returns the counter of a model, or of the generator that a model names. It is called by
+// the integrations.
+func (c *Counter) Of(name string) idgen.Source {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.of == nil {
+		c.of = make(map[string]*Counter)
+	}
+	if c.of[name] == nil {
+		c.of[name] = new(Counter)
+	}
+	return c.of[name]
+}
+
+// Next implements [idgen.Source].
+func (c *Counter) Next(context.Context) (int64, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.last++
+	return c.last, nil
+}
+
+// Append implements [idgen.Source].
+func (c *Counter) Append(_ context.Context, dst []int64, n int) ([]int64, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for range n {
+		c.last++
+		dst = append(dst, c.last)
+	}
+	return dst, nil
+}
