@@ -100,8 +100,8 @@ func (s *serving) run(ctx context.Context) (err error) {
 	signal.Notify(hup, syscall.SIGHUP)
 	defer signal.Stop(hup)
 
-	seen := s.files.sum()
-	tokens, config, err := s.files.read()
+	seen := s.files.read()
+	tokens, config, err := seen.parse()
 	if err != nil {
 		return err
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"crypto/sha256"
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
@@ -18,12 +17,18 @@ type secretFiles struct {
 	tokens, cert, key, clientCA string
 }
 
+// contents are the texts of the files, or the error of reading one.
+type contents struct {
+	tokens, cert, key, clientCA string
+	failure                     string
+}
+
 // interval is how often the files are compared with what was read.
 const interval = 10 * time.Second
 
-// follow reads the files again if they differ from seen, every 10 s and on each signal,
-// until ctx ends. If they are wrong, the service keeps what it has.
-func (f secretFiles) follow(ctx context.Context, seen [sha256.Size]byte, signals <-chan os.Signal, use func([]string, *tls.Config) error, log *slog.Logger) {
+// follow reads the files again, every 10 s and on each signal, until ctx ends. If they
+// differ from seen, it uses them. If they are wrong, the service keeps what it has.
+func (f secretFiles) follow(ctx context.Context, seen contents, signals <-chan os.Signal, use func([]string, *tls.Config) error, log *slog.Logger) {
 	ticks := time.NewTicker(interval)
 	defer ticks.Stop()
 	for {
@@ -33,12 +38,12 @@ func (f secretFiles) follow(ctx context.Context, seen [sha256.Size]byte, signals
 		case <-signals:
 		case <-ticks.C:
 		}
-		sum := f.sum()
-		if sum == seen {
+		now := f.read()
+		if now == seen {
 			continue
 		}
-		seen = sum
-		tokens, config, err := f.read()
+		seen = now
+		tokens, config, err := now.parse()
 		if err == nil {
 			err = use(tokens, config)
 		}
@@ -50,75 +55,71 @@ func (f secretFiles) follow(ctx context.Context, seen [sha256.Size]byte, signals
 	}
 }
 
-// sum changes when a file changes. The time of a change isn't enough, because Kubernetes
-// replaces a link.
-func (f secretFiles) sum() [sha256.Size]byte {
-	h := sha256.New()
-	for _, path := range []string{f.tokens, f.cert, f.key, f.clientCA} {
-		if path == "" {
+// read reads the files. The time of a change would not tell whether they have changed,
+// because Kubernetes replaces a link.
+func (f secretFiles) read() (c contents) {
+	if (f.cert == "") != (f.key == "") || f.cert == "" && f.clientCA != "" {
+		return contents{failure: "HTTPS needs both --tls-cert and --tls-key"}
+	}
+	for _, file := range []struct {
+		path string
+		text *string
+	}{{f.tokens, &c.tokens}, {f.cert, &c.cert}, {f.key, &c.key}, {f.clientCA, &c.clientCA}} {
+		if file.path == "" {
 			continue
 		}
-		text, err := os.ReadFile(path)
-		fmt.Fprintf(h, "%d %v\n", len(text), err)
-		h.Write(text)
+		text, err := os.ReadFile(file.path)
+		if err == nil && len(text) == 0 {
+			err = fmt.Errorf("%s is empty", file.path)
+		}
+		if err == nil && file.text == &c.tokens {
+			err = checkMode(file.path)
+		}
+		if err != nil {
+			return contents{failure: err.Error()}
+		}
+		*file.text = string(text)
 	}
-	return [sha256.Size]byte(h.Sum(nil))
+	return c
 }
 
-// read returns the tokens, and the configuration of HTTPS or nil.
-func (f secretFiles) read() (tokens []string, config *tls.Config, err error) {
-	if tokens, err = readTokens(f.tokens); err != nil {
-		return nil, nil, err
-	}
-	config, err = f.tlsConfig()
-	return tokens, config, err
-}
-
-// readTokens reads one token per line, so the number in an error of package service is that
-// of the line.
-func readTokens(path string) (tokens []string, err error) {
-	if path == "" {
-		return nil, nil
-	}
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return nil, fmt.Errorf("reading the tokens: %w", err)
-	}
+// checkMode refuses a file that every user of the machine can read.
+func checkMode(path string) error {
 	info, err := os.Stat(path)
 	if err != nil {
-		return nil, fmt.Errorf("reading the tokens: %w", err)
+		return err
 	}
-	if runtime.GOOS != "windows" && info.Mode().Perm()&0o007 != 0 {
-		return nil, &usageError{fmt.Sprintf("every user of the machine may read %s, which has the mode %04o; chmod o= %[1]s, or in Kubernetes set defaultMode: 0440 of the volume", path, info.Mode().Perm())}
+	if mode := info.Mode().Perm(); runtime.GOOS != "windows" && mode&0o007 != 0 {
+		return fmt.Errorf("every user of the machine may use %s, which has the mode %04o; run chmod o= %[1]s, or in Kubernetes set defaultMode: 0440 of the volume", path, mode)
 	}
-	tokens = strings.Split(strings.TrimRight(string(text), "\r\n"), "\n")
+	return nil
+}
+
+// parse returns the tokens, and the configuration of HTTPS or nil. There is a token on
+// each line, so the number in an error of package service is that of the line.
+func (c contents) parse() (tokens []string, config *tls.Config, err error) {
+	if c.failure != "" {
+		return nil, nil, &usageError{c.failure}
+	}
+	if c.tokens != "" {
+		tokens = strings.Split(strings.TrimRight(c.tokens, "\r\n"), "\n")
+	}
 	for i := range tokens {
 		tokens[i] = strings.TrimSuffix(tokens[i], "\r")
 	}
-	return tokens, nil
-}
-
-func (f secretFiles) tlsConfig() (*tls.Config, error) {
-	switch {
-	case f.cert == "" && f.key == "" && f.clientCA == "":
-		return nil, nil
-	case f.cert == "" || f.key == "":
-		return nil, &usageError{"HTTPS needs both --tls-cert and --tls-key"}
+	if c.cert == "" {
+		return tokens, nil, nil
 	}
-	pair, err := tls.LoadX509KeyPair(f.cert, f.key)
+	pair, err := tls.X509KeyPair([]byte(c.cert), []byte(c.key))
 	if err != nil {
-		return nil, fmt.Errorf("reading the certificate: %w", err)
+		return nil, nil, fmt.Errorf("the certificate and its key: %w", err)
 	}
-	config := &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}}
-	if f.clientCA != "" {
-		text, err := os.ReadFile(f.clientCA)
-		if err != nil {
-			return nil, fmt.Errorf("reading the certificates of clients: %w", err)
-		}
+	config = &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}}
+	if c.clientCA != "" {
 		config.ClientCAs, config.ClientAuth = x509.NewCertPool(), tls.RequireAndVerifyClientCert
-		if !config.ClientCAs.AppendCertsFromPEM(text) {
-			return nil, &usageError{f.clientCA + " has no certificate in PEM form"}
+		if !config.ClientCAs.AppendCertsFromPEM([]byte(c.clientCA)) {
+			return nil, nil, &usageError{"the file of --client-ca has no certificate in PEM form"}
 		}
 	}
-	return config, nil
+	return tokens, config, nil
 }

@@ -212,7 +212,7 @@ func TestFilesAreFollowed(t *testing.T) {
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			f.follow(ctx, f.sum(), nil, func(tokens []string, _ *tls.Config) error {
+			f.follow(ctx, f.read(), nil, func(tokens []string, _ *tls.Config) error {
 				used = append(used, tokens...)
 				return nil
 			}, slog.New(slog.DiscardHandler))
@@ -243,7 +243,7 @@ func TestTokenFileOfOthers(t *testing.T) {
 		if err := os.Chmod(path, mode); err != nil {
 			t.Fatal(err)
 		}
-		tokens, err := readTokens(path)
+		tokens, _, err := secretFiles{tokens: path}.read().parse()
 		if _, refused := errors.AsType[*usageError](err); refused == want || (len(tokens) == 1) != want {
 			t.Errorf("with the mode %v: %q, %v", mode, tokens, err)
 		}

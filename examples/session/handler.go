@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"time"
+
+	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
 type service struct {
@@ -21,6 +24,8 @@ func newHandler(users *users, sessions *sessions) http.Handler {
 	mux.HandleFunc("POST /logout-everywhere", sessions.require(s.logoutEverywhere))
 	mux.HandleFunc("POST /password", sessions.require(s.password))
 	mux.HandleFunc("GET /me", sessions.require(s.me))
+	mux.HandleFunc("GET /sessions", sessions.require(s.list))
+	mux.HandleFunc("POST /sessions/{id}/end", sessions.require(s.endOne))
 	// It refuses POST requests that come from pages of other origins.
 	checked := http.NewCrossOriginProtection().Handler(mux)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -99,6 +104,28 @@ func (s *service) me(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	fmt.Fprintln(w, name)
+}
+
+// list writes a line for each session of the user, for a page that shows them.
+func (s *service) list(w http.ResponseWriter, r *http.Request) {
+	ids, err := s.sessions.store.Sessions(r.Context(), userOf(r.Context()))
+	if err != nil {
+		fail(w, err)
+		return
+	}
+	for _, id := range ids {
+		fmt.Fprintln(w, id, s.users.ids.Layout().Decode(id).Time.Format(time.RFC3339))
+	}
+}
+
+// endOne ends one of the sessions. If the id is that of another user's, nothing happens.
+func (s *service) endOne(w http.ResponseWriter, r *http.Request) {
+	id, err := pk.Parse(r.PathValue("id"))
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	done(w, s.sessions.store.Revoke(r.Context(), userOf(r.Context()), id.Int64()), http.StatusNoContent)
 }
 
 func done(w http.ResponseWriter, err error, status int) {
