@@ -22,7 +22,7 @@ func TestDatabaseStartsLater(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, proxy := db.Through(t)
-	r := startReplica(t, db.At(t, starting(t, 3, proxy.Address())).DSN)
+	r := startReplica(t, db.At(starting(t, 3, proxy.Address())).DSN)
 	if log := r.log.String(); !strings.Contains(log, "no worker number yet") {
 		t.Errorf("the database was there from the start:\n%s", log)
 	}
