@@ -17,8 +17,8 @@ import (
 	"github.com/snowkey-go/snowkey/lease/leasetest"
 )
 
-// unreachable is an error of a database driver, with what an attacker would like to know.
-var unreachable = errors.New("failed to connect to `user=shop database=orders`: 10.0.0.5:5432 (db.internal): connection refused")
+// errUnreachable is an error of a database driver, with what an attacker would like to know.
+var errUnreachable = errors.New("failed to connect to `user=shop database=orders`: 10.0.0.5:5432 (db.internal): connection refused")
 
 // A failingStore is a store whose database can become unreachable.
 type failingStore struct {
@@ -28,14 +28,14 @@ type failingStore struct {
 
 func (s *failingStore) Renew(ctx context.Context, r lease.Renewal) (lease.Row, bool, error) {
 	if s.down.Load() {
-		return lease.Row{}, false, unreachable
+		return lease.Row{}, false, errUnreachable
 	}
 	return s.Memory.Renew(ctx, r)
 }
 
 func (s *failingStore) Probe(ctx context.Context, q lease.Query) (lease.Probe, error) {
 	if s.down.Load() {
-		return lease.Probe{}, unreachable
+		return lease.Probe{}, errUnreachable
 	}
 	return s.Memory.Probe(ctx, q)
 }
@@ -51,7 +51,7 @@ func TestProbesShowNoErrorOfTheDatabase(t *testing.T) {
 		}
 		defer ids.Close(context.Background())
 		store.down.Store(true)
-		for waited := 0; !errors.Is(ids.Health().Reason, unreachable); waited++ {
+		for waited := 0; !errors.Is(ids.Health().Reason, errUnreachable); waited++ {
 			if waited == 100 {
 				t.Fatalf("the pool is %+v", ids.Health())
 			}

@@ -6,7 +6,7 @@ import (
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/schema/autoinc"
 	"github.com/snowkey-go/snowkey/schema/catalog"
-	. "github.com/snowkey-go/snowkey/test/internal/reuse"
+	"github.com/snowkey-go/snowkey/test/internal/catalogtest"
 )
 
 // With a fence in place, writers may send keys while the column still counts. A program
@@ -40,7 +40,7 @@ func TestCompareAlongTheWay(t *testing.T) {
 				done = phase.Name
 			}
 			err := catalog.Compare(t.Context(), s.conn, fields)
-			if findings := want.findings[db.Dialect]; findings == "" && err != nil || findings != "" && Kinds(Differences(t, err).Findings) != findings {
+			if findings := want.findings[db.Dialect]; findings == "" && err != nil || findings != "" && catalogtest.Kinds(catalogtest.Differences(t, err).Findings) != findings {
 				t.Errorf("after %q: %v, want %q", want.after, err, findings)
 			}
 		}

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/snowkey-go/snowkey/internal/dbtest"
-	. "github.com/snowkey-go/snowkey/test/internal/reuse"
+	"github.com/snowkey-go/snowkey/test/internal/reuse"
 )
 
 func require(t *testing.T, what, got, want string) {
@@ -27,13 +27,13 @@ func require(t *testing.T, what, got, want string) {
 	t.Errorf("%s: got %q, want %q", what, without(got, want), without(want, got))
 }
 
-func TestMain(m *testing.M) { Main(m) }
+func TestMain(m *testing.M) { reuse.Main(m) }
 
 // open returns an empty database. Half of the time of a plan on Postgres is the planning of
 // the catalog's queries, so we have their joins done in the order in which they are written.
 func open(t *testing.T, dialect string) dbtest.DB {
 	t.Helper()
-	db := Open(t, dialect)
+	db := reuse.Open(t, dialect)
 	if dialect == "postgres" {
 		db = db.With("join_collapse_limit=1")
 	}

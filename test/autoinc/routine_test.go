@@ -8,7 +8,7 @@ import (
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/schema/autoinc"
 	"github.com/snowkey-go/snowkey/schema/catalog"
-	. "github.com/snowkey-go/snowkey/test/internal/reuse"
+	"github.com/snowkey-go/snowkey/test/internal/catalogtest"
 )
 
 // Functions, procedures and triggers with narrow integers must be reported. An example
@@ -41,20 +41,20 @@ func TestNarrowRoutines(t *testing.T) {
 				"CREATE TRIGGER forget BEFORE UPDATE ON inventory FOR EACH ROW BEGIN DECLARE n INT; SET n = NEW.id; END",
 			},
 		}[db.Dialect]
-		Exec(t, conn, tables...)
+		catalogtest.Exec(t, conn, tables...)
 		if db.Dialect == "mysql" {
 			var schema string
 			dbtest.NoError(t, conn.QueryRow("SELECT DATABASE()").Scan(&schema))
-			Exec(t, dbtest.MySQL(t).Connect(t),
+			catalogtest.Exec(t, dbtest.MySQL(t).Connect(t),
 				"CREATE FUNCTION theirs(n INT) RETURNS INT READS SQL DATA RETURN n + (SELECT count(*) FROM inventory)",
 				"CREATE FUNCTION ours(n INT) RETURNS INT READS SQL DATA RETURN n + (SELECT count(*) FROM "+schema+".inventory)")
 		}
 		if db.Dialect == "postgres" {
-			Exec(t, conn, "REVOKE ALL ON FUNCTION in_stock FROM PUBLIC", "GRANT EXECUTE ON FUNCTION in_stock TO pg_monitor WITH GRANT OPTION",
+			catalogtest.Exec(t, conn, "REVOKE ALL ON FUNCTION in_stock FROM PUBLIC", "GRANT EXECUTE ON FUNCTION in_stock TO pg_monitor WITH GRANT OPTION",
 				"COMMENT ON FUNCTION in_stock IS 'what''s integer here'")
 		}
 		var found, definitions []string
-		for _, f := range Inspect(t, conn, catalog.Options{}).Keys[0].Findings {
+		for _, f := range catalogtest.Inspect(t, conn, catalog.Options{}).Keys[0].Findings {
 			if f.Kind == catalog.NarrowRoutine {
 				found = append(found, f.Text)
 				definitions = append(definitions, f.Definition)
@@ -92,7 +92,7 @@ func TestNarrowRoutines(t *testing.T) {
 			}
 		}
 		var here, there, literal int
-		Exec(t, conn, "INSERT INTO inventory (id) VALUES (7350000000000000001)")
+		catalogtest.Exec(t, conn, "INSERT INTO inventory (id) VALUES (7350000000000000001)")
 		for n, want := range map[int64]int{7350000000000000001: 1, 7350000000000000002: 0} {
 			query := fmt.Sprintf("SELECT (SELECT COUNT(*) FROM inventory WHERE in_stock(%d) AND id = %[1]d)", n)
 			if err := one.QueryRowContext(t.Context(), query).Scan(&here); err != nil || here != want {
@@ -100,10 +100,10 @@ func TestNarrowRoutines(t *testing.T) {
 			}
 		}
 		if db.Dialect == "mysql" {
-			Exec(t, conn, "UPDATE inventory SET id = 7350000000000000003 WHERE id = 7350000000000000001")
+			catalogtest.Exec(t, conn, "UPDATE inventory SET id = 7350000000000000003 WHERE id = 7350000000000000001")
 			err = one.QueryRowContext(t.Context(), "SELECT film_in_stock() = 7350000000000000003, CAST(literal() AS BINARY) = 'an int, it''s'").Scan(&there, &literal)
 		} else {
-			Exec(t, conn, "CALL forget()")
+			catalogtest.Exec(t, conn, "CALL forget()")
 			err = one.QueryRowContext(t.Context(), `SELECT (SELECT COUNT(*) FROM film_in_stock()), (SELECT COUNT(*) FROM pg_proc
 				WHERE oid = 'in_stock(bigint)'::regprocedure AND proacl::text LIKE '%pg_monitor=X*/%' AND proacl::text NOT LIKE '{=%' AND obj_description(oid, 'pg_proc') = 'what''s integer here')`).Scan(&there, &literal)
 		}

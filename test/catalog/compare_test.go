@@ -10,7 +10,8 @@ import (
 
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/schema/catalog"
-	. "github.com/snowkey-go/snowkey/test/internal/reuse"
+	"github.com/snowkey-go/snowkey/test/internal/catalogtest"
+	"github.com/snowkey-go/snowkey/test/internal/reuse"
 )
 
 // A comparison is of one column.
@@ -91,19 +92,19 @@ func TestCompare(t *testing.T) {
 		"mysql":  {"CREATE TABLE signs (plus bigint unsigned NOT NULL PRIMARY KEY, minus bigint)"},
 		"sqlite": {"ATTACH ':memory:' AS other", "CREATE TABLE other.t (id INTEGER PRIMARY KEY)", "CREATE TABLE main.T (id BIGINT NOT NULL PRIMARY KEY)", "CREATE TABLE other.u (id INTEGER PRIMARY KEY)"},
 	}
-	Each(t, func(t *testing.T, db dbtest.DB) {
+	reuse.Each(t, func(t *testing.T, db dbtest.DB) {
 		conn := db.Connect(t)
 		conn.SetMaxOpenConns(1)
-		q := Quote(db)
-		Exec(t, conn, fmt.Sprintf("CREATE TABLE %s (%s bigint NOT NULL PRIMARY KEY, %s smallint)", q(oddTable), q(oddColumn), q("select")),
+		q := catalogtest.Quote(db)
+		catalogtest.Exec(t, conn, fmt.Sprintf("CREATE TABLE %s (%s bigint NOT NULL PRIMARY KEY, %s smallint)", q(oddTable), q(oddColumn), q("select")),
 			"CREATE TABLE narrow (id bigint NOT NULL PRIMARY KEY, narrow smallint)", "CREATE VIEW v AS SELECT id, narrow FROM narrow")
-		Exec(t, conn, setup[db.Dialect]...)
+		catalogtest.Exec(t, conn, setup[db.Dialect]...)
 		for _, tt := range comparisons {
 			if tt.only != "" && tt.only != db.Dialect {
 				continue
 			}
 			if tt.before != "" {
-				Exec(t, conn, tt.before)
+				catalogtest.Exec(t, conn, tt.before)
 			}
 			err := catalog.Compare(t.Context(), conn, []catalog.Field{tt.field, tt.field})
 			if tt.want == "" {
@@ -112,9 +113,9 @@ func TestCompare(t *testing.T) {
 				}
 				continue
 			}
-			e := Differences(t, err)
+			e := catalogtest.Differences(t, err)
 			missing := strings.Contains(tt.want, "missing-table") && (len(e.Findings) != 1 || !strings.Contains(e.Error(), q(tt.field.Table.Name)))
-			if Kinds(e.Findings) != tt.want || missing {
+			if catalogtest.Kinds(e.Findings) != tt.want || missing {
 				t.Errorf("%+v: %v", tt, e)
 			}
 		}
@@ -131,7 +132,7 @@ func TestCompareAsApplication(t *testing.T) {
 	dbtest.NoError(t, conn.QueryRow("SELECT DATABASE()").Scan(&database))
 	account := "a" + strings.ReplaceAll(database, "_", "")
 	account = account[:min(len(account), 30)]
-	Exec(t, conn, "CREATE TABLE t (id BIGINT PRIMARY KEY)", "CREATE TABLE u (id INT PRIMARY KEY)",
+	catalogtest.Exec(t, conn, "CREATE TABLE t (id BIGINT PRIMARY KEY)", "CREATE TABLE u (id INT PRIMARY KEY)",
 		fmt.Sprintf("CREATE USER '%s'@'%%' IDENTIFIED BY 'x'", account),
 		fmt.Sprintf("GRANT SELECT, INSERT, UPDATE ON `%s`.* TO '%s'@'%%'", database, account))
 	t.Cleanup(func() { _, _ = conn.Exec(fmt.Sprintf("DROP USER '%s'@'%%'", account)) })
@@ -141,7 +142,7 @@ func TestCompareAsApplication(t *testing.T) {
 		t.Error(err)
 	}
 	field.Table.Name = "u"
-	if e := Differences(t, catalog.Compare(t.Context(), app, []catalog.Field{field})); Kinds(e.Findings) != "blocker:narrow-key" {
+	if e := catalogtest.Differences(t, catalog.Compare(t.Context(), app, []catalog.Field{field})); catalogtest.Kinds(e.Findings) != "blocker:narrow-key" {
 		t.Error(e)
 	}
 }
@@ -149,9 +150,9 @@ func TestCompareAsApplication(t *testing.T) {
 // A program may start while other tables are being altered or their sequences dropped.
 func TestCompareBesideChanges(t *testing.T) {
 	t.Parallel()
-	db := Open(t, "postgres")
+	db := reuse.Open(t, "postgres")
 	conn := db.Connect(t)
-	Exec(t, conn, "CREATE TABLE t (id bigint PRIMARY KEY)")
+	catalogtest.Exec(t, conn, "CREATE TABLE t (id bigint PRIMARY KEY)")
 	other := db.Connect(t)
 	stop := make(chan struct{})
 	var running sync.WaitGroup
@@ -184,7 +185,7 @@ func TestCompareErrors(t *testing.T) {
 	if err := catalog.Compare(t.Context(), nil, fields); err == nil || !strings.HasPrefix(err.Error(), "catalog: there is no database") {
 		t.Errorf("of no database: %v", err)
 	}
-	Each(t, func(t *testing.T, db dbtest.DB) {
+	reuse.Each(t, func(t *testing.T, db dbtest.DB) {
 		conn := db.Connect(t)
 		conn.SetMaxOpenConns(1)
 		if err := catalog.Compare(t.Context(), conn, nil); err != nil {
@@ -196,10 +197,10 @@ func TestCompareErrors(t *testing.T) {
 			t.Errorf("with an ended context: %v", err)
 		}
 		counting := map[string]string{"postgres": "bigserial", "mysql": "BIGINT AUTO_INCREMENT", "sqlite": "INTEGER"}[db.Dialect]
-		Exec(t, conn, "CREATE TABLE t (id "+counting+" PRIMARY KEY)")
+		catalogtest.Exec(t, conn, "CREATE TABLE t (id "+counting+" PRIMARY KEY)")
 		missing := fields[0]
 		missing.Table.Name = "u"
-		e := Differences(t, catalog.Compare(t.Context(), conn, append(fields, missing)))
+		e := catalogtest.Differences(t, catalog.Compare(t.Context(), conn, append(fields, missing)))
 		if got := e.Error(); strings.Contains(got, "\x1b") || strings.Count(got, "\n") != 4 || !strings.Contains(got, ", 2 findings:") {
 			t.Errorf("the error is %q", got)
 		}
@@ -208,7 +209,7 @@ func TestCompareErrors(t *testing.T) {
 		}
 		// On Postgres, a counter and a generator don't interfere with each other.
 		worst := map[string]catalog.Severity{"postgres": catalog.Warning, "mysql": catalog.Blocker, "sqlite": catalog.Blocker}[db.Dialect]
-		if e = Differences(t, catalog.Compare(t.Context(), conn, fields)); e.Severity() != worst {
+		if e = catalogtest.Differences(t, catalog.Compare(t.Context(), conn, fields)); e.Severity() != worst {
 			t.Errorf("a counter is a %s, want a %s", e.Severity(), worst)
 		}
 		if n := conn.Stats().InUse; n != 0 {

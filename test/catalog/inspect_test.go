@@ -16,10 +16,11 @@ import (
 
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/schema/catalog"
-	. "github.com/snowkey-go/snowkey/test/internal/reuse"
+	"github.com/snowkey-go/snowkey/test/internal/catalogtest"
+	"github.com/snowkey-go/snowkey/test/internal/reuse"
 )
 
-func TestMain(m *testing.M) { Main(m) }
+func TestMain(m *testing.M) { reuse.Main(m) }
 
 func text(t *testing.T, report catalog.Report) string {
 	t.Helper()
@@ -31,7 +32,7 @@ func text(t *testing.T, report catalog.Report) string {
 func requireKinds(t *testing.T, k catalog.Key, want ...string) {
 	t.Helper()
 	slices.Sort(want)
-	if got := Kinds(k.Findings); got != strings.Join(want, " ") {
+	if got := catalogtest.Kinds(k.Findings); got != strings.Join(want, " ") {
 		t.Errorf("%s: findings\n%s\nwant\n%s", k.Column.Table.Name, got, strings.Join(want, " "))
 	}
 }
@@ -70,8 +71,8 @@ func require(t *testing.T, what, got, want string) {
 }
 
 func TestEmptyDatabase(t *testing.T) {
-	Each(t, func(t *testing.T, db dbtest.DB) {
-		report := Inspect(t, db.Connect(t), catalog.Options{})
+	reuse.Each(t, func(t *testing.T, db dbtest.DB) {
+		report := catalogtest.Inspect(t, db.Connect(t), catalog.Options{})
 		if len(report.Keys) != 0 || len(report.Findings) != 0 || len(report.Schemas) == 0 {
 			t.Errorf("got %+v", report)
 		}
@@ -88,7 +89,7 @@ func TestErrors(t *testing.T) {
 	if _, err := catalog.Inspect(t.Context(), nil, catalog.Options{}); err == nil || !strings.HasPrefix(err.Error(), "catalog: there is no database") {
 		t.Errorf("of no database: %v", err)
 	}
-	Each(t, func(t *testing.T, db dbtest.DB) {
+	reuse.Each(t, func(t *testing.T, db dbtest.DB) {
 		conn := db.Connect(t)
 		_, err := catalog.Inspect(t.Context(), conn, catalog.Options{Schemas: []string{"Nowhere; --"}})
 		if !errors.Is(err, catalog.ErrSchema) || !strings.Contains(err.Error(), `"Nowhere; --"; there are ["`) {
@@ -117,7 +118,7 @@ func TestErrors(t *testing.T) {
 
 // A single connection is enough, and its settings must be unchanged afterwards.
 func TestOneConnection(t *testing.T) {
-	Each(t, func(t *testing.T, db dbtest.DB) {
+	reuse.Each(t, func(t *testing.T, db dbtest.DB) {
 		conn := db.Connect(t)
 		conn.SetMaxOpenConns(1)
 		setting := func() (value int) {
@@ -126,10 +127,10 @@ func TestOneConnection(t *testing.T) {
 		}
 		mysql := db.Dialect == "mysql" && !db.MariaDB
 		if mysql {
-			Exec(t, conn, "SET SESSION information_schema_stats_expiry = 123")
+			catalogtest.Exec(t, conn, "SET SESSION information_schema_stats_expiry = 123")
 		}
-		Inspect(t, conn, catalog.Options{})
-		Inspect(t, conn, catalog.Options{})
+		catalogtest.Inspect(t, conn, catalog.Options{})
+		catalogtest.Inspect(t, conn, catalog.Options{})
 		if mysql && setting() != 123 {
 			t.Error("the session's setting is not what it was")
 		}
@@ -143,9 +144,9 @@ func TestOneConnection(t *testing.T) {
 // the key and its children, which include a self-reference, a composite foreign key and
 // a shared one.
 func TestOddNames(t *testing.T) {
-	Each(t, func(t *testing.T, db dbtest.DB) {
+	reuse.Each(t, func(t *testing.T, db dbtest.DB) {
 		conn := db.Connect(t)
-		q := Quote(db)
+		q := catalogtest.Quote(db)
 		table, id := `Or"de`+"`r's; DROP", "Önder Ключ"
 		counting := map[string]string{
 			"postgres": "integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY",
@@ -153,7 +154,7 @@ func TestOddNames(t *testing.T) {
 			"sqlite":   "INTEGER PRIMARY KEY AUTOINCREMENT",
 		}[db.Dialect]
 		integer := map[string]string{"postgres": "integer", "mysql": "INT", "sqlite": "INTEGER"}[db.Dialect]
-		Exec(t, conn,
+		catalogtest.Exec(t, conn,
 			fmt.Sprintf("CREATE TABLE %[1]s (%[2]s %[3]s, %[4]s %[5]s, tenant %[5]s NOT NULL DEFAULT 1, UNIQUE (tenant, %[2]s), FOREIGN KEY (%[4]s) REFERENCES %[1]s (%[2]s))",
 				q(table), q(id), counting, q("select"), integer),
 			fmt.Sprintf("CREATE TABLE %s (%s %s PRIMARY KEY, FOREIGN KEY (%[2]s) REFERENCES %[4]s (%[5]s))", q("Group"), q("from"), integer, q(table), q(id)),
@@ -163,8 +164,8 @@ func TestOddNames(t *testing.T) {
 			fmt.Sprintf("INSERT INTO %s (tenant) VALUES (1)", q(table)),
 			fmt.Sprintf("INSERT INTO %s (tenant) VALUES (1)", q(table)),
 		)
-		report := Inspect(t, conn, catalog.Options{})
-		k := Key(t, report, table)
+		report := catalogtest.Inspect(t, conn, catalog.Options{})
+		k := catalogtest.Key(t, report, table)
 		require(t, "column", k.Column.Name, id)
 		require(t, "children", children(k), "Group.from "+table+".select a.b.c d order_lines.o")
 		require(t, "views", views(k), "V\n\x1b[2J")
@@ -189,8 +190,8 @@ func TestJSON(t *testing.T) {
 	t.Parallel()
 	db := dbtest.SQLite(t)
 	conn := db.Connect(t)
-	Exec(t, conn, "CREATE TABLE t (id INTEGER PRIMARY KEY AUTOINCREMENT)", "INSERT INTO t VALUES (9007199254740993)")
-	report := Inspect(t, conn, catalog.Options{})
+	catalogtest.Exec(t, conn, "CREATE TABLE t (id INTEGER PRIMARY KEY AUTOINCREMENT)", "INSERT INTO t VALUES (9007199254740993)")
+	report := catalogtest.Inspect(t, conn, catalog.Options{})
 	data := dbtest.Must(json.Marshal(report))(t)
 	for _, part := range []string{`"next":"9007199254740994"`, `"mechanism":"autoincrement"`, `"severity":"blocker"`, `"kind":"jumped"`} {
 		if !strings.Contains(string(data), part) {

@@ -7,13 +7,13 @@ import (
 
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/schema/catalog"
-	. "github.com/snowkey-go/snowkey/test/internal/reuse"
+	"github.com/snowkey-go/snowkey/test/internal/catalogtest"
 )
 
 func TestMySQLKeys(t *testing.T) {
 	t.Parallel()
 	conn := dbtest.MySQL(t).Connect(t)
-	Exec(t, conn,
+	catalogtest.Exec(t, conn,
 		"CREATE TABLE tiny (id TINYINT UNSIGNED AUTO_INCREMENT PRIMARY KEY)",
 		"CREATE TABLE medium (id MEDIUMINT AUTO_INCREMENT PRIMARY KEY)",
 		"CREATE TABLE signed (id INT AUTO_INCREMENT PRIMARY KEY)",
@@ -28,7 +28,7 @@ func TestMySQLKeys(t *testing.T) {
 		"CREATE TABLE partitioned (id BIGINT AUTO_INCREMENT PRIMARY KEY) PARTITION BY HASH (id) PARTITIONS 4",
 		"CREATE TABLE plain (id BIGINT PRIMARY KEY)",
 	)
-	report := Inspect(t, conn, catalog.Options{})
+	report := catalogtest.Inspect(t, conn, catalog.Options{})
 	const counts = "blocker:still-counts"
 	for _, want := range []struct{ table, counter, findings string }{
 		{"tiny", "1 255 255", "blocker:narrow-key " + counts},
@@ -43,7 +43,7 @@ func TestMySQLKeys(t *testing.T) {
 		{"jumped", "9007199254740994 9223372036854775807 9214364837600034814", counts + " warning:jumped"},
 		{"partitioned", "1 9223372036854775807 9223372036854775807", counts + " warning:partitioned"},
 	} {
-		k := Key(t, report, want.table)
+		k := catalogtest.Key(t, report, want.table)
 		if k.Counter.Next == "" {
 			t.Errorf("%s: no counter", want.table)
 			continue
@@ -54,7 +54,7 @@ func TestMySQLKeys(t *testing.T) {
 	if len(report.Keys) != 11 {
 		t.Errorf("%d keys", len(report.Keys))
 	}
-	require(t, "primary key", strings.Join(Key(t, report, "composite").PrimaryKey, " "), "tenant id")
+	require(t, "primary key", strings.Join(catalogtest.Key(t, report, "composite").PrimaryKey, " "), "tenant id")
 }
 
 // A counter must have its current value, not the one from when statistics were last
@@ -62,10 +62,10 @@ func TestMySQLKeys(t *testing.T) {
 func TestMySQLCounterIsFresh(t *testing.T) {
 	t.Parallel()
 	conn := dbtest.MySQL(t).Connect(t)
-	Exec(t, conn, "CREATE TABLE t (id INT AUTO_INCREMENT PRIMARY KEY)", "ANALYZE TABLE t",
+	catalogtest.Exec(t, conn, "CREATE TABLE t (id INT AUTO_INCREMENT PRIMARY KEY)", "ANALYZE TABLE t",
 		"DO (SELECT AUTO_INCREMENT FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = 't')",
 		"INSERT INTO t VALUES (41)")
-	require(t, "next", Key(t, Inspect(t, conn, catalog.Options{}), "t").Counter.Next, "42")
+	require(t, "next", catalogtest.Key(t, catalogtest.Inspect(t, conn, catalog.Options{}), "t").Counter.Next, "42")
 }
 
 func TestMySQLUses(t *testing.T) {
@@ -75,9 +75,9 @@ func TestMySQLUses(t *testing.T) {
 	var database string
 	dbtest.NoError(t, conn.QueryRow("SELECT DATABASE()").Scan(&database))
 	other := database + "_other"
-	Exec(t, conn, "CREATE DATABASE "+other)
-	t.Cleanup(func() { Exec(t, conn, "DROP DATABASE "+other) })
-	Exec(t, conn,
+	catalogtest.Exec(t, conn, "CREATE DATABASE "+other)
+	t.Cleanup(func() { catalogtest.Exec(t, conn, "DROP DATABASE "+other) })
+	catalogtest.Exec(t, conn,
 		"CREATE TABLE users (Id INT AUTO_INCREMENT PRIMARY KEY, name VARCHAR(20))",
 		"CREATE TABLE posts (id BIGINT AUTO_INCREMENT PRIMARY KEY, user_id INT, CONSTRAINT by_user FOREIGN KEY (USER_ID) REFERENCES users (ID))",
 		"CREATE TABLE "+other+".flags (user_id INT PRIMARY KEY, FOREIGN KEY (user_id) REFERENCES "+database+".users (id))",
@@ -94,20 +94,20 @@ func TestMySQLUses(t *testing.T) {
 		"CREATE VIEW disguised AS SELECT users.Id FROM twins AS users", // MySQL writes this as if it were a table of this database
 		"CREATE TRIGGER stamp BEFORE INSERT ON users FOR EACH ROW SET NEW.name = UPPER(NEW.name)",
 	)
-	report := Inspect(t, conn, catalog.Options{})
+	report := catalogtest.Inspect(t, conn, catalog.Options{})
 	// The whole server is read, so there may be findings about the databases of other tests.
 	findings := slices.DeleteFunc(report.Findings, func(f catalog.Finding) bool { return !strings.Contains(f.Text, database) })
 	if len(report.Keys) != 2 || len(findings) != 0 {
 		t.Errorf("%d keys and %+v", len(report.Keys), findings)
 	}
-	k := Key(t, report, "users")
+	k := catalogtest.Key(t, report, "users")
 	require(t, "children", children(k), "flags.user_id marks.flag posts.user_id")
 	require(t, "views", views(k), "aliased every of_posts outer_one(indirect)")
 	if len(k.Triggers) != 1 || k.Triggers[0].Name != "stamp" || k.Triggers[0].When != "BEFORE INSERT" {
 		t.Errorf("the triggers are %+v", k.Triggers)
 	}
 	requireKinds(t, k, "blocker:narrow-key", "blocker:narrow-child", "blocker:still-counts", "note:trigger", "note:view")
-	if others := Inspect(t, conn, catalog.Options{Schemas: []string{other}}); len(others.Keys) != 1 {
+	if others := catalogtest.Inspect(t, conn, catalog.Options{Schemas: []string{other}}); len(others.Keys) != 1 {
 		t.Errorf("%d keys of the other database", len(others.Keys))
 	}
 }
@@ -122,10 +122,10 @@ func TestMariaDBSignMismatch(t *testing.T) {
 	}
 	conn := db.Connect(t)
 	conn.SetMaxOpenConns(1)
-	Exec(t, conn, "SET foreign_key_checks = 0",
+	catalogtest.Exec(t, conn, "SET foreign_key_checks = 0",
 		"CREATE TABLE child (id INT PRIMARY KEY, parent_id BIGINT, FOREIGN KEY (parent_id) REFERENCES parent (id))",
 		"CREATE TABLE parent (id BIGINT UNSIGNED AUTO_INCREMENT PRIMARY KEY)")
-	requireKinds(t, Key(t, Inspect(t, conn, catalog.Options{}), "parent"), "blocker:still-counts", "warning:sign-mismatch")
+	requireKinds(t, catalogtest.Key(t, catalogtest.Inspect(t, conn, catalog.Options{}), "parent"), "blocker:still-counts", "warning:sign-mismatch")
 }
 
 func TestMariaDBSequence(t *testing.T) {
@@ -135,18 +135,18 @@ func TestMariaDBSequence(t *testing.T) {
 		t.Skip("MySQL has no sequences")
 	}
 	conn := db.Connect(t)
-	Exec(t, conn,
+	catalogtest.Exec(t, conn,
 		"CREATE SEQUENCE `s``(1)` NOCACHE",
 		"CREATE TABLE a (id BIGINT DEFAULT nextval(`s``(1)`) PRIMARY KEY)",
 		"CREATE TABLE b (id INT DEFAULT (nextval(`s``(1)`) * 2) PRIMARY KEY)",
 		"INSERT INTO a VALUES ()", "INSERT INTO a VALUES ()",
 	)
-	report := Inspect(t, conn, catalog.Options{})
-	k := Key(t, report, "a")
+	report := catalogtest.Inspect(t, conn, catalog.Options{})
+	k := catalogtest.Key(t, report, "a")
 	require(t, "sequence", k.Counter.Sequence.Name, "s`(1)")
 	require(t, "next", k.Counter.Next, "3")
 	requireKinds(t, k, "note:still-counts", "warning:shared-sequence")
-	requireKinds(t, Key(t, report, "b"), "blocker:narrow-key", "note:still-counts", "warning:shared-sequence")
+	requireKinds(t, catalogtest.Key(t, report, "b"), "blocker:narrow-key", "note:still-counts", "warning:shared-sequence")
 }
 
 // An account can only see what it was granted, and the report must mention that.
@@ -157,17 +157,17 @@ func TestMySQLPrivileges(t *testing.T) {
 	var database string
 	dbtest.NoError(t, conn.QueryRow("SELECT DATABASE()").Scan(&database))
 	account := strings.Replace(database, "snowkey_", "acc_", 1)
-	Exec(t, conn, "CREATE TABLE users (id BIGINT AUTO_INCREMENT PRIMARY KEY)",
+	catalogtest.Exec(t, conn, "CREATE TABLE users (id BIGINT AUTO_INCREMENT PRIMARY KEY)",
 		"CREATE USER "+account+"@'%' IDENTIFIED BY 'x'",
 		"GRANT SELECT ON "+database+".* TO "+account+"@'%'")
-	t.Cleanup(func() { Exec(t, conn, "DROP USER "+account+"@'%'") })
-	limited := Inspect(t, as(t, db, account), catalog.Options{})
-	Key(t, limited, "users")
-	if Kinds(limited.Findings) != "warning:unseen" || !strings.Contains(limited.Findings[0].Text, "SELECT, TRIGGER, SHOW VIEW on *.*") {
+	t.Cleanup(func() { catalogtest.Exec(t, conn, "DROP USER "+account+"@'%'") })
+	limited := catalogtest.Inspect(t, as(t, db, account), catalog.Options{})
+	catalogtest.Key(t, limited, "users")
+	if catalogtest.Kinds(limited.Findings) != "warning:unseen" || !strings.Contains(limited.Findings[0].Text, "SELECT, TRIGGER, SHOW VIEW on *.*") {
 		t.Errorf("the findings are %+v", limited.Findings)
 	}
-	Exec(t, conn, "GRANT SELECT, TRIGGER, SHOW VIEW ON *.* TO "+account+"@'%'")
-	if all := Inspect(t, as(t, db, account), catalog.Options{}); slices.ContainsFunc(all.Findings, func(f catalog.Finding) bool { return strings.Contains(f.Text, "SELECT, TRIGGER") }) {
+	catalogtest.Exec(t, conn, "GRANT SELECT, TRIGGER, SHOW VIEW ON *.* TO "+account+"@'%'")
+	if all := catalogtest.Inspect(t, as(t, db, account), catalog.Options{}); slices.ContainsFunc(all.Findings, func(f catalog.Finding) bool { return strings.Contains(f.Text, "SELECT, TRIGGER") }) {
 		t.Errorf("with the privileges asked for: %+v", all.Findings)
 	}
 }

@@ -7,13 +7,14 @@ import (
 
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/schema/catalog"
-	. "github.com/snowkey-go/snowkey/test/internal/reuse"
+	"github.com/snowkey-go/snowkey/test/internal/catalogtest"
+	"github.com/snowkey-go/snowkey/test/internal/reuse"
 )
 
 func TestPostgresMechanisms(t *testing.T) {
 	t.Parallel()
-	conn := Open(t, "postgres").Connect(t)
-	Exec(t, conn,
+	conn := reuse.Open(t, "postgres").Connect(t)
+	catalogtest.Exec(t, conn,
 		`CREATE SCHEMA app`,
 		`CREATE SEQUENCE app.s`,
 		`CREATE DOMAIN app.small AS integer CHECK (VALUE > 0)`,
@@ -33,7 +34,7 @@ func TestPostgresMechanisms(t *testing.T) {
 		`CREATE TABLE z_currval (id bigint DEFAULT currval('app.s'), constant bigint DEFAULT 7, up bigint GENERATED ALWAYS AS (constant + 1) STORED)`,
 		`CREATE TABLE z_plain (id bigint PRIMARY KEY)`,
 	)
-	report := Inspect(t, conn, catalog.Options{})
+	report := catalogtest.Inspect(t, conn, catalog.Options{})
 	for _, want := range []struct {
 		table, typ string
 		mechanism  catalog.Mechanism
@@ -52,7 +53,7 @@ func TestPostgresMechanisms(t *testing.T) {
 		{"j_text", "text", catalog.SequenceDefault, 0, "note:still-counts warning:not-numeric warning:shared-sequence"},
 		{"k_other", "integer", catalog.Serial, 32, "blocker:narrow-key note:not-primary note:still-counts"},
 	} {
-		k := Key(t, report, want.table)
+		k := catalogtest.Key(t, report, want.table)
 		require(t, want.table+" type", k.Column.Type, want.typ)
 		require(t, want.table+" mechanism", string(k.Mechanism), string(want.mechanism))
 		if k.Column.Bits != want.bits {
@@ -63,16 +64,16 @@ func TestPostgresMechanisms(t *testing.T) {
 	if len(report.Keys) != 11 {
 		t.Errorf("there are 11 keys, not %d:\n%s", len(report.Keys), text(t, report))
 	}
-	require(t, "the late default", Key(t, report, "g_late").Default, "nextval(('app.s'::text)::regclass)")
-	if only := Inspect(t, conn, catalog.Options{Schemas: []string{"app"}}); len(only.Keys) != 0 {
+	require(t, "the late default", catalogtest.Key(t, report, "g_late").Default, "nextval(('app.s'::text)::regclass)")
+	if only := catalogtest.Inspect(t, conn, catalog.Options{Schemas: []string{"app"}}); len(only.Keys) != 0 {
 		t.Errorf("there is no key in app, and not %d", len(only.Keys))
 	}
 }
 
 func TestPostgresCounter(t *testing.T) {
 	t.Parallel()
-	conn := Open(t, "postgres").Connect(t)
-	Exec(t, conn,
+	conn := reuse.Open(t, "postgres").Connect(t)
+	catalogtest.Exec(t, conn,
 		`CREATE TABLE fresh (id serial PRIMARY KEY)`,
 		`CREATE TABLE used (id serial PRIMARY KEY)`, `INSERT INTO used DEFAULT VALUES`, `INSERT INTO used DEFAULT VALUES`,
 		`CREATE TABLE not_called (id serial PRIMARY KEY)`, `SELECT setval('not_called_id_seq', 500, false)`,
@@ -86,7 +87,7 @@ func TestPostgresCounter(t *testing.T) {
 		`CREATE SEQUENCE downwards INCREMENT -2 MINVALUE -9 MAXVALUE -1 START -1`,
 		`CREATE TABLE down (id bigint DEFAULT nextval('downwards') PRIMARY KEY)`, `INSERT INTO down DEFAULT VALUES`,
 	)
-	report := Inspect(t, conn, catalog.Options{})
+	report := catalogtest.Inspect(t, conn, catalog.Options{})
 	for table, want := range map[string][3]string{
 		"fresh":      {"1", "2147483647", "2147483647"},
 		"used":       {"3", "2147483647", "2147483645"},
@@ -99,13 +100,13 @@ func TestPostgresCounter(t *testing.T) {
 		"tens_over":  {"31", "25", "0"},
 		"down":       {"-3", "-9", "4"},
 	} {
-		c := Key(t, report, table).Counter
+		c := catalogtest.Key(t, report, table).Counter
 		require(t, table, c.Next+" "+c.End+" "+c.Left, strings.Join(want[:], " "))
 	}
-	requireKinds(t, Key(t, report, "near"), "blocker:narrow-key", "note:still-counts", "warning:near-end")
-	requireKinds(t, Key(t, report, "spent"), "blocker:narrow-key", "note:still-counts", "warning:near-end")
-	requireKinds(t, Key(t, report, "jumped"), "note:still-counts", "warning:jumped")
-	requireKinds(t, Key(t, report, "widened"), "note:still-counts", "note:narrow-sequence")
+	requireKinds(t, catalogtest.Key(t, report, "near"), "blocker:narrow-key", "note:still-counts", "warning:near-end")
+	requireKinds(t, catalogtest.Key(t, report, "spent"), "blocker:narrow-key", "note:still-counts", "warning:near-end")
+	requireKinds(t, catalogtest.Key(t, report, "jumped"), "note:still-counts", "warning:jumped")
+	requireKinds(t, catalogtest.Key(t, report, "widened"), "note:still-counts", "note:narrow-sequence")
 	if !strings.Contains(text(t, report), "(93.1 % used)") {
 		t.Errorf("no percentage in %s", text(t, report))
 	}
@@ -113,8 +114,8 @@ func TestPostgresCounter(t *testing.T) {
 
 func TestPostgresUses(t *testing.T) {
 	t.Parallel()
-	conn := Open(t, "postgres").Connect(t)
-	Exec(t, conn,
+	conn := reuse.Open(t, "postgres").Connect(t)
+	catalogtest.Exec(t, conn,
 		`CREATE SCHEMA app`,
 		`CREATE TABLE app.users (id serial PRIMARY KEY, boss integer REFERENCES app.users, name text)`,
 		`CREATE INDEX ON app.users (boss)`,
@@ -133,11 +134,11 @@ func TestPostgresUses(t *testing.T) {
 		`CREATE TRIGGER "T r" BEFORE INSERT OR UPDATE OF id ON app.users FOR EACH ROW EXECUTE FUNCTION f()`,
 		`CREATE RULE r AS ON DELETE TO posts WHERE OLD.user_id = 1 DO INSTEAD NOTHING`,
 	)
-	report := Inspect(t, conn, catalog.Options{Schemas: []string{"app"}})
+	report := catalogtest.Inspect(t, conn, catalog.Options{Schemas: []string{"app"}})
 	if len(report.Keys) != 1 {
 		t.Fatalf("%d keys", len(report.Keys))
 	}
-	k := Key(t, report, "users")
+	k := catalogtest.Key(t, report, "users")
 	require(t, "children", children(k), "flags.user_id posts.user_id users.boss")
 	require(t, "views", views(k), "more(indirect) names of_posts(materialized)")
 	if len(k.Triggers) != 1 || k.Triggers[0].When != "BEFORE INSERT OR UPDATE" || k.Triggers[0].Name != "T r" {
@@ -157,7 +158,7 @@ func TestPostgresUses(t *testing.T) {
 
 	// Postgres must really refuse every change that these are reported to be in the way
 	// of.
-	Exec(t, conn, `DROP VIEW more, names`, `DROP MATERIALIZED VIEW of_posts`)
+	catalogtest.Exec(t, conn, `DROP VIEW more, names`, `DROP MATERIALIZED VIEW of_posts`)
 	for _, step := range []struct{ table, column, drop string }{
 		{"app.users", "id", `DROP POLICY mine ON app.users`},
 		{"app.users", "id", `DROP TRIGGER "T r" ON app.users`},
@@ -171,15 +172,15 @@ func TestPostgresUses(t *testing.T) {
 		if _, err := conn.Exec(alter); err == nil {
 			t.Errorf("before %s: the type could be altered", step.drop)
 		}
-		Exec(t, conn, step.drop)
+		catalogtest.Exec(t, conn, step.drop)
 	}
-	Exec(t, conn, "ALTER TABLE app.users ALTER COLUMN id TYPE bigint", "ALTER TABLE flags ALTER COLUMN user_id TYPE bigint")
+	catalogtest.Exec(t, conn, "ALTER TABLE app.users ALTER COLUMN id TYPE bigint", "ALTER TABLE flags ALTER COLUMN user_id TYPE bigint")
 }
 
 func TestPostgresSharedSequence(t *testing.T) {
 	t.Parallel()
-	conn := Open(t, "postgres").Connect(t)
-	Exec(t, conn,
+	conn := reuse.Open(t, "postgres").Connect(t)
+	catalogtest.Exec(t, conn,
 		`CREATE SCHEMA app`,
 		`CREATE TABLE first (id bigserial PRIMARY KEY)`,
 		`CREATE TABLE app.second (id bigint DEFAULT nextval('first_id_seq') PRIMARY KEY)`,
@@ -188,15 +189,15 @@ func TestPostgresSharedSequence(t *testing.T) {
 		`CREATE TABLE user_of (id bigint DEFAULT nextval('owner_id_seq') PRIMARY KEY)`,
 		`ALTER TABLE owner ALTER COLUMN id DROP DEFAULT`,
 	)
-	report := Inspect(t, conn, catalog.Options{Schemas: []string{"public"}})
+	report := catalogtest.Inspect(t, conn, catalog.Options{Schemas: []string{"public"}})
 	for table, want := range map[string]string{"first": "app.second.id", "alone": "", "user_of": "public.owner.id"} {
 		var got []string
-		for _, other := range Key(t, report, table).SharedWith {
+		for _, other := range catalogtest.Key(t, report, table).SharedWith {
 			got = append(got, other.Table.Schema+"."+other.Table.Name+"."+other.Name)
 		}
 		require(t, table, strings.Join(got, " "), want)
 	}
-	requireKinds(t, Key(t, report, "first"), "note:still-counts", "warning:shared-sequence")
+	requireKinds(t, catalogtest.Key(t, report, "first"), "note:still-counts", "warning:shared-sequence")
 	if len(report.Keys) != 3 {
 		t.Errorf("%d keys", len(report.Keys))
 	}
@@ -204,8 +205,8 @@ func TestPostgresSharedSequence(t *testing.T) {
 
 func TestPostgresPartitionsAndInheritance(t *testing.T) {
 	t.Parallel()
-	conn := Open(t, "postgres").Connect(t)
-	Exec(t, conn,
+	conn := reuse.Open(t, "postgres").Connect(t)
+	catalogtest.Exec(t, conn,
 		`CREATE TABLE events (id bigserial, day date NOT NULL, PRIMARY KEY (id, day)) PARTITION BY RANGE (day)`,
 		`CREATE TABLE events_1 PARTITION OF events FOR VALUES FROM ('2025-01-01') TO ('2026-01-01')`,
 		`CREATE TABLE events_2 PARTITION OF events FOR VALUES FROM ('2026-01-01') TO ('2027-01-01') PARTITION BY RANGE (day)`,
@@ -222,13 +223,13 @@ func TestPostgresPartitionsAndInheritance(t *testing.T) {
 		`CREATE TABLE paws (cat_id integer PRIMARY KEY REFERENCES cats)`,
 		`CREATE VIEW all_cats AS SELECT id FROM cats`,
 	)
-	report := Inspect(t, conn, catalog.Options{})
-	events, animals := Key(t, report, "events"), Key(t, report, "animals")
-	Key(t, report, "events_own") // counts with its own sequence
+	report := catalogtest.Inspect(t, conn, catalog.Options{})
+	events, animals := catalogtest.Key(t, report, "events"), catalogtest.Key(t, report, "animals")
+	catalogtest.Key(t, report, "events_own") // counts with its own sequence
 	if len(report.Keys) != 4 {
 		t.Errorf("%d keys:\n%s", len(report.Keys), text(t, report))
 	}
-	require(t, "children of a partition", children(Key(t, report, "logs")), "log_notes.log_id")
+	require(t, "children of a partition", children(catalogtest.Key(t, report, "logs")), "log_notes.log_id")
 	if !events.Partitioned || len(events.Inheritors) != 3 {
 		t.Errorf("the partitions are %v", events.Inheritors)
 	}
@@ -243,28 +244,28 @@ func TestPostgresPartitionsAndInheritance(t *testing.T) {
 // everything else is still reported.
 func TestPostgresPrivileges(t *testing.T) {
 	t.Parallel()
-	db := Open(t, "postgres")
+	db := reuse.Open(t, "postgres")
 	conn := db.Connect(t)
 	var database string
 	dbtest.NoError(t, conn.QueryRow("SELECT current_database()").Scan(&database))
 	role := strings.Replace(database, "snowkey_", "role_", 1)
-	Exec(t, conn,
+	catalogtest.Exec(t, conn,
 		`CREATE TABLE seen (id bigserial PRIMARY KEY)`,
 		`CREATE TABLE unseen (id serial PRIMARY KEY)`,
 		`CREATE TABLE child (seen_id bigint PRIMARY KEY REFERENCES unseen)`,
 		`CREATE SCHEMA hidden`, `CREATE TABLE hidden.t (id bigserial PRIMARY KEY)`,
 		"CREATE ROLE "+role+" LOGIN PASSWORD 'x'")
-	t.Cleanup(func() { Exec(t, conn, "DROP OWNED BY "+role, "DROP ROLE "+role) })
-	Exec(t, conn, "GRANT SELECT ON SEQUENCE seen_id_seq TO "+role, "GRANT SELECT ON SEQUENCE hidden.t_id_seq TO "+role)
-	report := Inspect(t, as(t, db, role), catalog.Options{})
-	if got := Key(t, report, "seen").Counter.Next; got != "1" {
+	t.Cleanup(func() { catalogtest.Exec(t, conn, "DROP OWNED BY "+role, "DROP ROLE "+role) })
+	catalogtest.Exec(t, conn, "GRANT SELECT ON SEQUENCE seen_id_seq TO "+role, "GRANT SELECT ON SEQUENCE hidden.t_id_seq TO "+role)
+	report := catalogtest.Inspect(t, as(t, db, role), catalog.Options{})
+	if got := catalogtest.Key(t, report, "seen").Counter.Next; got != "1" {
 		t.Errorf("the counter that may be read is %v", got)
 	}
-	k := Key(t, report, "unseen")
+	k := catalogtest.Key(t, report, "unseen")
 	if k.Counter.Next != "" || children(k) != "child.seen_id" {
 		t.Errorf("of the other: counter %v, children %q", k.Counter.Next, children(k))
 	}
-	if len(report.Keys) != 3 || len(report.Findings) != 2 || Kinds(report.Findings) != "warning:unseen" {
+	if len(report.Keys) != 3 || len(report.Findings) != 2 || catalogtest.Kinds(report.Findings) != "warning:unseen" {
 		t.Errorf("%d keys, findings %+v", len(report.Keys), report.Findings)
 	}
 	if !strings.Contains(text(t, report), `"hidden"."t_id_seq"`) || !strings.Contains(text(t, report), "not known") {
@@ -276,7 +277,7 @@ func TestPostgresPrivileges(t *testing.T) {
 // read from it.
 func TestCompatibleServer(t *testing.T) {
 	t.Parallel()
-	db := Open(t, "postgres")
+	db := reuse.Open(t, "postgres")
 	conn := db.Connect(t)
 	conn.SetMaxOpenConns(1)
 	for banner, want := range map[string]string{

@@ -7,13 +7,13 @@ import (
 
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/schema/catalog"
-	. "github.com/snowkey-go/snowkey/test/internal/reuse"
+	"github.com/snowkey-go/snowkey/test/internal/catalogtest"
 )
 
 func TestSQLiteKeys(t *testing.T) {
 	t.Parallel()
 	conn := dbtest.SQLite(t).Connect(t)
-	Exec(t, conn,
+	catalogtest.Exec(t, conn,
 		`CREATE TABLE counting (id INTEGER PRIMARY KEY AUTOINCREMENT)`, `INSERT INTO counting VALUES (41)`, `DELETE FROM counting`,
 		`CREATE TABLE rowid_alias (id Integer PRIMARY KEY /* AUTOINCREMENT */, "AUTOINCREMENT" TEXT DEFAULT 'AUTOINCREMENT')`,
 		`INSERT INTO rowid_alias (id) VALUES (41)`, `DELETE FROM rowid_alias`, `INSERT INTO rowid_alias (id) VALUES (6)`,
@@ -27,7 +27,7 @@ func TestSQLiteKeys(t *testing.T) {
 		`CREATE TABLE none (a INTEGER)`,
 		`CREATE VIRTUAL TABLE docs USING fts5(body)`,
 	)
-	report := Inspect(t, conn, catalog.Options{})
+	report := catalogtest.Inspect(t, conn, catalog.Options{})
 	for _, want := range []struct {
 		table     string
 		mechanism catalog.Mechanism
@@ -39,7 +39,7 @@ func TestSQLiteKeys(t *testing.T) {
 		{"constraint_of_table", catalog.Rowid, "1", "blocker:still-counts"},
 		{"jumped", catalog.Rowid, "9007199254740994", "blocker:still-counts warning:jumped"},
 	} {
-		k := Key(t, report, want.table)
+		k := catalogtest.Key(t, report, want.table)
 		require(t, want.table, string(k.Mechanism)+" "+k.Counter.Next, string(want.mechanism)+" "+want.next)
 		requireKinds(t, k, strings.Fields(want.findings)...)
 	}
@@ -62,7 +62,7 @@ func TestSQLiteKeys(t *testing.T) {
 func TestSQLiteUses(t *testing.T) {
 	t.Parallel()
 	conn := dbtest.SQLite(t).Connect(t)
-	Exec(t, conn,
+	catalogtest.Exec(t, conn,
 		`CREATE TABLE users (id INTEGER PRIMARY KEY, boss INTEGER REFERENCES Users, name TEXT)`,
 		`CREATE TABLE posts (id INTEGER PRIMARY KEY, user_id BIGINT REFERENCES users (ID))`, `CREATE INDEX by_user ON posts (USER_ID)`,
 		`CREATE TABLE notes (user_id VARCHAR(20) REFERENCES users)`, `CREATE INDEX partial ON notes (user_id) WHERE user_id > 7`,
@@ -75,7 +75,7 @@ func TestSQLiteUses(t *testing.T) {
 		`CREATE VIEW outermost AS SELECT name FROM everything`,
 		`CREATE TRIGGER stamp AFTER INSERT ON users BEGIN SELECT 1; END`,
 	)
-	k := Key(t, Inspect(t, conn, catalog.Options{}), "users")
+	k := catalogtest.Key(t, catalogtest.Inspect(t, conn, catalog.Options{}), "users")
 	require(t, "children", children(k), "notes.user_id posts.user_id scores.user_id users.boss")
 	require(t, "views", views(k), "by_rowid everything outermost(indirect)")
 	var unindexed []string
@@ -93,15 +93,15 @@ func TestSQLiteAttached(t *testing.T) {
 	t.Parallel()
 	conn := dbtest.SQLite(t).Connect(t)
 	conn.SetMaxOpenConns(1) // databases are attached to a single connection
-	Exec(t, conn, "ATTACH '"+filepath.Join(t.TempDir(), "more.db")+"' AS `O\"ther`",
+	catalogtest.Exec(t, conn, "ATTACH '"+filepath.Join(t.TempDir(), "more.db")+"' AS `O\"ther`",
 		"CREATE TABLE `O\"ther`.t (id INTEGER PRIMARY KEY AUTOINCREMENT)", "INSERT INTO `O\"ther`.t VALUES (7)",
 		"CREATE TABLE t (id INTEGER PRIMARY KEY)",
 		"CREATE TEMP TABLE passing (id INTEGER PRIMARY KEY)")
-	report := Inspect(t, conn, catalog.Options{})
+	report := catalogtest.Inspect(t, conn, catalog.Options{})
 	if len(report.Keys) != 2 {
 		t.Errorf("there are 2 keys: %s", text(t, report))
 	}
-	report = Inspect(t, conn, catalog.Options{Schemas: []string{`O"ther`}})
+	report = catalogtest.Inspect(t, conn, catalog.Options{Schemas: []string{`O"ther`}})
 	if len(report.Keys) != 1 || report.Keys[0].Counter.Next != "8" {
 		t.Errorf("of the attached: %s", text(t, report))
 	}

@@ -1,4 +1,5 @@
-package reuse
+// Package catalogtest has what tests of package catalog and of packages on top of it share.
+package catalogtest
 
 import (
 	"context"
