@@ -34,7 +34,7 @@ func TestSession(t *testing.T) {
 	}
 	session := make(map[any]any)
 	setUser(session, high)
-	if id, ok := stored(session)["user"].(uint); !ok || id != high {
+	if id, ok := stored(session)["user"].(uint); !ok || uint64(id) != high {
 		t.Errorf("the old release reads the user %d, %v", id, ok)
 	}
 	if _, ok := userOf(map[any]any{}); ok {
