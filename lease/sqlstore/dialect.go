@@ -239,7 +239,7 @@ var mysql = &dialect{
 	},
 	permanent: func(err error) string {
 		switch session.Number(err) {
-		case 1044, 1045, 1049, 1142, 1143, 1227, 1370, 1410, 1698:
+		case 1044, 1045, 1046, 1049, 1142, 1143, 1227, 1370, 1410, 1698:
 			return permanentRemedy
 		case 1290, 1792, 1836:
 			return "connect to the primary, and set transaction_read_only = 0 for the sessions of this user"

@@ -51,6 +51,11 @@ func TestOpenRefuses(t *testing.T) {
 			return login(t, db, cmp.Or(user, newUser(t, db, db.Connect(t))), secret, database)
 		}
 	}
+	noDatabase := func(t *testing.T) *sql.DB {
+		db := dbtest.MySQL(t)
+		db.DSN = strings.Replace(db.DSN, "/"+dbtest.Rows(t, db.Connect(t), "SELECT DATABASE()")[0], "/", 1)
+		return db.Connect(t)
+	}
 	// A private server of Postgres accepts any password.
 	unknownPassword := func(t *testing.T) *sql.DB {
 		through, proxy := dbtest.Postgres(t).Through(t)
@@ -110,6 +115,7 @@ func TestOpenRefuses(t *testing.T) {
 		"no schema on Postgres":        {func(c *sql.DB) lease.Store { return nowhere(sqlstore.Postgres(c)) }, of("postgres"), "nowhere; schema"},
 		"no privileges on MySQL":       {mysql, as("mysql", "", password, ""), "denied; privileges"},
 		"no database on MySQL":         {mysql, as("mysql", "", password, "nowhere"), "nowhere; database"},
+		"no selected database":         {mysql, noDatabase, "No database selected; database"},
 		"wrong password for MySQL":     {mysql, as("mysql", "", "not "+password, ""), "denied; password"},
 		"no schema on MySQL":           {func(c *sql.DB) lease.Store { return nowhere(sqlstore.MySQL(c)) }, of("mysql"), "nowhere; database"},
 	} {
