@@ -103,8 +103,8 @@ chaos-repeat: ## the short chaos test, N (60) times on each server of DB, beside
 
 bench: $(clients) $(newclients) ## compare Snowkey with its peers, and measure what a lease costs
 	$(newest) go run ./bench $(BENCHFLAGS)
-	@echo; echo "Reading the bound of a lease, in Next; and the statements of a lease on servers that flush to disk"
-	@go test -run='^$$' -bench='^Benchmark(Bound|Lease)$$' ./idgen ./test/sqlstore | grep '^Benchmark'
+	@echo; echo "Reading the bound of a lease, in Next"
+	@go test -run='^$$' -bench='^BenchmarkBound$$' ./idgen | grep '^Benchmark'
 
 herd: $(clients) $(newclients) ## start a thousand processes at once on each database; needs a quiet machine for half an hour
 	$(newest) go run ./bench -herd $(BENCHFLAGS)
