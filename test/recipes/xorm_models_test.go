@@ -16,7 +16,7 @@ type (
 		Name string
 	}
 	numbered struct {
-		ID   int `xorm:"pk 'id'" snowkey:""`
+		ID   int `xorm:"pk BIGINT 'id'" snowkey:""` // without BIGINT, the column has 32 bits
 		Name string
 	}
 	texted struct {
