@@ -55,7 +55,7 @@ var outsides = []outside{
 	{"zkstore beside go-zookeeper 1.0.4", []string{"github.com/go-zookeeper/zk v1.0.4"}, []string{"github.com/go-zookeeper/zk.Connect"},
 		[]string{".Open", "/lease/zkstore.New"}, []string{"", "/lease/zkstore"}, nil},
 	{"service beside net/http", nil, []string{"net/http.ListenAndServe"},
-		[]string{"/service.NewHandler"}, []string{"", "/service"}, []string{"golang.org/x/time v0.8.0"}},
+		[]string{"/service.NewHandler"}, []string{"", "/service"}, []string{"golang.org/x/net v0.49.0", "golang.org/x/time v0.8.0"}},
 	{"service/client beside net/http", nil, []string{"net/http.Get"},
 		[]string{"/service/client.New"}, []string{"", "/service/client"}, nil},
 	{"token and sqltoken beside database/sql", nil, []string{"database/sql.Open"},
