@@ -56,3 +56,44 @@ func TestSegmentInATransaction(t *testing.T) {
 		}
 	})
 }
+
+// TestSegmentBehindAWrite draws numbers in a transaction of SQLite that has written, with
+// and without a busy_timeout that is longer than a fetch may take.
+func TestSegmentBehindAWrite(t *testing.T) {
+	t.Parallel()
+	for _, timeout := range []string{"0", "1000"} {
+		t.Run(timeout, func(t *testing.T) {
+			t.Parallel()
+			db := dbtest.SQLite(t)
+			conn := db.Connect(t)
+			exec(t, conn, "CREATE TABLE orders (id INTEGER PRIMARY KEY)")
+			conn = db.With("_pragma=busy_timeout(" + timeout + ")").Connect(t)
+			s, err := segment.New(openSegments(t, db, conn, "segment"), segment.Config{Name: "orders", MinStep: 1, MaxStep: 1, Timeout: 300 * time.Millisecond})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer s.Close(context.Background())
+			tx, err := conn.Begin()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer tx.Rollback()
+			if _, err := tx.Exec("INSERT INTO orders VALUES (1)"); err != nil {
+				t.Fatal(err)
+			}
+			err = nil
+			for n := 0; n < 20 && err == nil; n++ {
+				_, err = s.Next(context.Background())
+			}
+			if blocked, ok := errors.AsType[*segment.BlockedError](err); !ok || blocked.Remedy == "" {
+				t.Errorf("got %v", err)
+			}
+			if err := tx.Rollback(); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := s.Next(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}

@@ -4,7 +4,12 @@ import (
 	"context"
 	"database/sql"
 	_ "embed" // for the DDL
+	"errors"
+	"fmt"
+	"strings"
+	"time"
 
+	"github.com/snowkey-go/snowkey/idgen/segment"
 	"github.com/snowkey-go/snowkey/internal/session"
 )
 
@@ -71,11 +76,28 @@ ON DUPLICATE KEY UPDATE
 
 var sqlite = &dialect{
 	ddl:   sqliteDDL,
-	write: session.WriteSQLite,
+	write: writeSQLite,
 	fetch: `INSERT INTO {table} (name, start, bound) VALUES (@name, @min, @end)
 ON CONFLICT (name) DO UPDATE SET
 	start = MAX(bound, @min),
 	bound = MAX(bound, @min) + MIN(@span, @limit - MAX(bound, @min))
 WHERE MAX(bound, @min) < @limit AND protocol = {protocol}
 RETURNING start`,
+}
+
+// writeSQLite returns a BlockedError if another transaction keeps SQLite from writing. It
+// may be the caller's, which would wait for itself.
+func writeSQLite(ctx context.Context, db *sql.DB, mark, query string, values []any) (start int64, ok bool, err error) {
+	began := time.Now()
+	start, ok, err = session.WriteSQLite(ctx, db, mark, query, values)
+	// A driver may not say why a statement took until the end of ctx. Drivers have
+	// no error in common, but this text is SQLite's.
+	if err != nil && (errors.Is(ctx.Err(), context.DeadlineExceeded) || strings.Contains(err.Error(), "database is locked")) {
+		err = &segment.BlockedError{
+			Cause:  fmt.Sprintf("another transaction had the write lock of SQLite for %v", time.Since(began).Round(time.Millisecond)),
+			Remedy: "take the numbers before the transaction writes, or keep them in another file",
+			Err:    err,
+		}
+	}
+	return start, ok, err
 }

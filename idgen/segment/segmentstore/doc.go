@@ -68,8 +68,8 @@
 // SetMaxOpenConns is 1, it uses the pool instead, and segment.New logs a warning. A
 // transaction with the only connection that waits for numbers then fails after
 // segment.Config.MaxBlocked with a [segment.BlockedError]. SQLite allows only one writer
-// at a time, so a transaction that has already written must not wait for numbers, unless
-// they come from another file.
+// at a time, so a transaction that has already written fails in the same way if it waits
+// for numbers, unless they come from another file.
 //
 // # Commits that may be lost
 //
