@@ -12,13 +12,21 @@ import (
 	"github.com/snowkey-go/snowkey/internal/dbtest/cluster"
 )
 
+// TestNightlyLongTransaction has one transaction of five minutes, such as an import.
+func TestNightlyLongTransaction(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		t.Parallel()
+		transactions(t, db, 1, 2, 300)
+	})
+}
+
 // TestNightlyLongTransactionsThroughPgBouncer covers the pool modes. In statement mode, PgBouncer
 // refuses transactions.
 func TestNightlyLongTransactionsThroughPgBouncer(t *testing.T) {
 	for _, mode := range []string{"session", "transaction"} {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
-			transactions(t, cluster.PgBouncer(t, dbtest.Postgres(t), mode), 5, 5)
+			transactions(t, cluster.PgBouncer(t, dbtest.Postgres(t), mode), 5, 5, 4)
 		})
 	}
 	t.Run("statement", func(t *testing.T) {
