@@ -26,7 +26,7 @@ func TestNightlyLongTransactionsThroughPgBouncer(t *testing.T) {
 	for _, mode := range []string{"session", "transaction"} {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
-			transactions(t, cluster.PgBouncer(t, dbtest.Postgres(t), mode), 5, 5, 4)
+			transactions(t, cluster.PgBouncer(t, dbtest.Postgres(t), mode), 5, 5, 10)
 		})
 	}
 	t.Run("statement", func(t *testing.T) {

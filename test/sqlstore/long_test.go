@@ -157,7 +157,7 @@ func TestLongTransactions(t *testing.T) {
 			}
 			t.Run(fmt.Sprint(connections, " connections"), func(t *testing.T) {
 				t.Parallel()
-				transactions(t, dbtest.Open(t, db.Dialect), n, connections, 4)
+				transactions(t, dbtest.Open(t, db.Dialect), n, connections, 15)
 			})
 		}
 	})
