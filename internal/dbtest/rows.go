@@ -5,6 +5,16 @@ import (
 	"strings"
 )
 
+// Exec executes statements.
+func Exec(t TB, conn *sql.DB, statements ...string) {
+	t.Helper()
+	for _, statement := range statements {
+		if _, err := conn.Exec(statement); err != nil {
+			t.Fatalf("%s: %v", statement, err)
+		}
+	}
+}
+
 // Rows returns what a query reads, with one line for each row. The columns are joined
 // with spaces, and an SQL NULL becomes NULL.
 func Rows(t TB, conn *sql.DB, query string) (lines []string) {

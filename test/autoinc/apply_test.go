@@ -13,7 +13,6 @@ import (
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/internal/failpoint"
 	"github.com/snowkey-go/snowkey/schema/autoinc"
-	"github.com/snowkey-go/snowkey/test/internal/catalogtest"
 )
 
 var errKilled = errors.New("killed")
@@ -224,7 +223,7 @@ func writersConn(t *testing.T, db dbtest.DB) *sql.DB {
 	conn := db.Connect(t)
 	if db.Dialect == "sqlite" {
 		conn.SetMaxOpenConns(1)
-		catalogtest.Exec(t, conn, "PRAGMA busy_timeout = 60000")
+		dbtest.Exec(t, conn, "PRAGMA busy_timeout = 60000")
 	}
 	return conn
 }

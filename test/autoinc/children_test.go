@@ -35,7 +35,7 @@ func TestUndeclaredChildren(t *testing.T) {
 	t.Parallel()
 	fewModes(t, func(t *testing.T, db dbtest.DB, options autoinc.PlanOptions) {
 		conn := db.Connect(t)
-		catalogtest.Exec(t, conn, undeclared(db)...)
+		dbtest.Exec(t, conn, undeclared(db)...)
 		report, err := catalog.Inspect(t.Context(), conn, catalog.Options{})
 		if err != nil {
 			t.Fatal(err)
@@ -87,7 +87,7 @@ func TestUndeclaredChildren(t *testing.T) {
 		if v.Err() != nil || !strings.Contains(verdicts(t, v), "domain_id") {
 			t.Errorf("not proven:\n%s", verdicts(t, v))
 		}
-		catalogtest.Exec(t, conn, "INSERT INTO domains (id, name) VALUES (7350000000000000001, 'x'), (7350000000000000002, 'y')",
+		dbtest.Exec(t, conn, "INSERT INTO domains (id, name) VALUES (7350000000000000001, 'x'), (7350000000000000002, 'y')",
 			"INSERT INTO records (id, domain_id) VALUES (7350000000000000003, 7350000000000000002)",
 			"INSERT INTO categories (category_id, parent_category_id) VALUES (7350000000000000004, 7350000000000000005)")
 		requireNumber(t, conn, 1, "SELECT COUNT(*) FROM records r JOIN domains d ON d.id = r.domain_id WHERE d.name = 'y'")
@@ -109,7 +109,7 @@ func TestPolymorphicChildren(t *testing.T) {
 		}
 		conn := db.Connect(t)
 		id := map[string]string{"postgres": "serial PRIMARY KEY", "mysql": "INT AUTO_INCREMENT PRIMARY KEY"}[db.Dialect]
-		catalogtest.Exec(t, conn,
+		dbtest.Exec(t, conn,
 			"CREATE TABLE users (id "+id+")", "CREATE TABLE build_jobs (id "+id+")", "CREATE TABLE unnamed (id "+id+")",
 			"CREATE TABLE items (owner_id int, owner_type varchar(40), source_id int, source_type text, kind_id int, kind_type int, empty_id int, empty_type varchar(9))",
 			"CREATE TABLE bare (thing_id int, thing_type varchar(40))",
@@ -141,7 +141,7 @@ func TestPolymorphicChildren(t *testing.T) {
 		p := plan(t, conn, options)
 		applyAll(t, conn, p, autoinc.ApplyOptions{})
 		prove(t, conn, p)
-		catalogtest.Exec(t, conn, "INSERT INTO build_jobs (id) VALUES (7350000000000000001), (7350000000000000002)",
+		dbtest.Exec(t, conn, "INSERT INTO build_jobs (id) VALUES (7350000000000000001), (7350000000000000002)",
 			"INSERT INTO items (owner_id, owner_type) VALUES (7350000000000000002, 'BuildJob')")
 		requireNumber(t, conn, 1, "SELECT COUNT(*) FROM items i JOIN build_jobs j ON j.id = i.owner_id")
 	})

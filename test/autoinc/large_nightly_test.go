@@ -17,7 +17,6 @@ import (
 
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/schema/autoinc"
-	"github.com/snowkey-go/snowkey/test/internal/catalogtest"
 )
 
 // TestNightlyLarge migrates a table with ROWS rows (5,000,000) and its parents. All the
@@ -47,20 +46,20 @@ func large(t *testing.T, db dbtest.DB, rows int, online bool) {
 	}
 	conn := db.Connect(t)
 	if db.Dialect == "postgres" {
-		catalogtest.Exec(t, conn, "CREATE TABLE users (id serial PRIMARY KEY, name text)",
+		dbtest.Exec(t, conn, "CREATE TABLE users (id serial PRIMARY KEY, name text)",
 			"CREATE TABLE orders (id serial PRIMARY KEY, user_id int NOT NULL REFERENCES users ON DELETE CASCADE, total int NOT NULL DEFAULT 0)",
 			fmt.Sprintf("INSERT INTO users SELECT nextval('users_id_seq'), 'n' FROM generate_series(1, %d)", parents),
 			fmt.Sprintf("INSERT INTO orders (user_id) SELECT n %% %d + 1 FROM generate_series(1, %d) n", parents, rows),
 			"CREATE INDEX ON orders (user_id)", "VACUUM ANALYZE")
 	} else {
-		catalogtest.Exec(t, conn, "CREATE TABLE users (id INT AUTO_INCREMENT PRIMARY KEY, name varchar(9))",
+		dbtest.Exec(t, conn, "CREATE TABLE users (id INT AUTO_INCREMENT PRIMARY KEY, name varchar(9))",
 			"CREATE TABLE orders (id INT AUTO_INCREMENT PRIMARY KEY, user_id INT NOT NULL, total INT NOT NULL DEFAULT 0, KEY (user_id), FOREIGN KEY (user_id) REFERENCES users (id) ON DELETE CASCADE)",
 			"INSERT INTO users (name) VALUES ('n')")
 		for n := 1; n < parents; n *= 2 {
-			catalogtest.Exec(t, conn, fmt.Sprintf("INSERT INTO users (name) SELECT name FROM users LIMIT %d", parents-n))
+			dbtest.Exec(t, conn, fmt.Sprintf("INSERT INTO users (name) SELECT name FROM users LIMIT %d", parents-n))
 		}
 		for n := 0; n < rows; n += parents {
-			catalogtest.Exec(t, conn, fmt.Sprintf("INSERT INTO orders (user_id) SELECT id FROM users LIMIT %d", rows-n))
+			dbtest.Exec(t, conn, fmt.Sprintf("INSERT INTO orders (user_id) SELECT id FROM users LIMIT %d", rows-n))
 		}
 	}
 	p := plan(t, conn, autoinc.PlanOptions{Online: online})
@@ -81,7 +80,7 @@ func large(t *testing.T, db dbtest.DB, rows int, online bool) {
 			_, err := tx.Exec(fmt.Sprintf("DELETE FROM users WHERE id = %d", rand.N(parents/2)+1))
 			return err
 		})
-	catalogtest.Exec(t, conn, "CREATE TABLE other (n int)")
+	dbtest.Exec(t, conn, "CREATE TABLE other (n int)")
 	beside := write(t, conn, inTurn("INSERT INTO other VALUES (1)")) // shows how slow the machine is
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()

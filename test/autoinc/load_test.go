@@ -13,7 +13,6 @@ import (
 
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/schema/autoinc"
-	"github.com/snowkey-go/snowkey/test/internal/catalogtest"
 )
 
 // owner returns a Postgres database whose owner isn't a superuser.
@@ -21,8 +20,8 @@ func owner(t *testing.T) dbtest.DB {
 	t.Helper()
 	db, conn := one(t, "postgres")
 	role := fmt.Sprintf("owner_%d", rand.Uint32())
-	catalogtest.Exec(t, conn, "CREATE ROLE "+role+" LOGIN PASSWORD 'owner'", "GRANT ALL ON SCHEMA public TO "+role)
-	t.Cleanup(func() { catalogtest.Exec(t, conn, "DROP OWNED BY "+role, "DROP ROLE "+role) })
+	dbtest.Exec(t, conn, "CREATE ROLE "+role+" LOGIN PASSWORD 'owner'", "GRANT ALL ON SCHEMA public TO "+role)
+	t.Cleanup(func() { dbtest.Exec(t, conn, "DROP OWNED BY "+role, "DROP ROLE "+role) })
 	dsn := dbtest.Must(url.Parse(db.DSN))(t)
 	dsn.User = url.UserPassword(role, "owner")
 	query := dsn.Query()
@@ -133,7 +132,7 @@ func inTurn(statements ...string) func(tx *sql.Tx) error {
 func TestSlowReader(t *testing.T) {
 	t.Parallel()
 	conn := owner(t).Connect(t)
-	catalogtest.Exec(t, conn, "CREATE TABLE users (id serial PRIMARY KEY)", "CREATE TABLE orders (id serial PRIMARY KEY, user_id int NOT NULL REFERENCES users)",
+	dbtest.Exec(t, conn, "CREATE TABLE users (id serial PRIMARY KEY)", "CREATE TABLE orders (id serial PRIMARY KEY, user_id int NOT NULL REFERENCES users)",
 		"INSERT INTO users SELECT nextval('users_id_seq') FROM generate_series(1, 1000)", "INSERT INTO orders (user_id) SELECT id FROM users",
 		"CREATE TABLE other (n int)")
 	p := plan(t, conn, autoinc.PlanOptions{Online: true})
@@ -183,7 +182,7 @@ func TestNoDeadlocks(t *testing.T) {
 		t.Run(fmt.Sprintf("online=%t", online), func(t *testing.T) {
 			t.Parallel()
 			conn := owner(t).Connect(t)
-			catalogtest.Exec(t, conn, "CREATE TABLE users (id serial PRIMARY KEY, seen int)",
+			dbtest.Exec(t, conn, "CREATE TABLE users (id serial PRIMARY KEY, seen int)",
 				"CREATE TABLE orders (id serial PRIMARY KEY, user_id int NOT NULL REFERENCES users ON DELETE CASCADE, total int)",
 				"CREATE TABLE line (id serial PRIMARY KEY, order_id int NOT NULL REFERENCES orders ON DELETE CASCADE, user_id int REFERENCES users)",
 				"INSERT INTO users SELECT nextval('users_id_seq') FROM generate_series(1, 1000)", "INSERT INTO orders (user_id) SELECT id FROM users",

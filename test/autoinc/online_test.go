@@ -6,7 +6,6 @@ import (
 
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/schema/autoinc"
-	"github.com/snowkey-go/snowkey/test/internal/catalogtest"
 )
 
 // With --online, everything must end up just as it would without it, except for the order of
@@ -56,7 +55,7 @@ func TestOnlineEndsAsOffline(t *testing.T) {
 	}
 	ends := func(dialect string, online bool, schema ...string) (s shop, p *autoinc.Plan, before string) {
 		s = newShop(t, open(t, dialect))
-		catalogtest.Exec(t, s.conn, schema...)
+		dbtest.Exec(t, s.conn, schema...)
 		before = s.whole(t)
 		p = plan(t, s.conn, autoinc.PlanOptions{Online: online})
 		applyAll(t, s.conn, p, autoinc.ApplyOptions{BatchSize: 20})
@@ -72,7 +71,7 @@ func TestOnlineEndsAsOffline(t *testing.T) {
 	s, p, before := ends("postgres", true, schema...)
 	require(t, "the schema after --online", s.whole(t), offline.whole(t))
 	requireNumber(t, s.conn, 0, "SELECT (SELECT count(*) FROM users WHERE updated_at <> 'epoch') + (SELECT count(*) FROM posts WHERE updated_at <> 'epoch')")
-	catalogtest.Exec(t, s.conn, "UPDATE posts SET state = 'x' WHERE user_id = 8")
+	dbtest.Exec(t, s.conn, "UPDATE posts SET state = 'x' WHERE user_id = 8")
 	requireNumber(t, s.conn, 1, "SELECT count(*) FROM posts WHERE updated_at <> 'epoch'") // the trigger fires again
 	dbtest.NoError(t, autoinc.Undo(t.Context(), s.conn, p, autoinc.ApplyOptions{}))
 	require(t, "the schema after undo", s.whole(t), before)

@@ -35,7 +35,7 @@ func newShop(t *testing.T, db dbtest.DB) shop {
 		always = counting
 	}
 	integer := map[string]string{"postgres": "integer", "mysql": "INT UNSIGNED", "sqlite": "INTEGER"}[db.Dialect]
-	catalogtest.Exec(t, s.conn,
+	dbtest.Exec(t, s.conn,
 		s.sql("CREATE TABLE [Us'er] ([Order] %s, boss %s, tenant int NOT NULL DEFAULT 1, [nöme] varchar(40), UNIQUE (tenant, [Order]), "+
 			"FOREIGN KEY (boss) REFERENCES [Us'er] ([Order]) ON DELETE SET NULL)", counting, integer),
 		s.sql("CREATE TABLE orders (id %s, user_id %s NOT NULL, total int NOT NULL DEFAULT 0, "+
@@ -48,7 +48,7 @@ func newShop(t *testing.T, db dbtest.DB) shop {
 		"CREATE VIEW regulars AS SELECT id FROM customers",
 	)
 	if db.Dialect == "postgres" {
-		catalogtest.Exec(t, s.conn, s.sql("CREATE INDEX ON [Us'er] (lower([nöme]))")) // an index without a column
+		dbtest.Exec(t, s.conn, s.sql("CREATE INDEX ON [Us'er] (lower([nöme]))")) // an index without a column
 	}
 	var users, orders, lines []string
 	for i := 1; i <= 50; i++ {
@@ -56,7 +56,7 @@ func newShop(t *testing.T, db dbtest.DB) shop {
 		orders = append(orders, fmt.Sprintf("(%d)", i))
 		lines = append(lines, fmt.Sprintf("(%d, 1, 1, %[1]d)", i))
 	}
-	catalogtest.Exec(t, s.conn, s.sql("INSERT INTO [Us'er] (boss, [nöme]) VALUES %s", strings.Join(users, ", ")),
+	dbtest.Exec(t, s.conn, s.sql("INSERT INTO [Us'er] (boss, [nöme]) VALUES %s", strings.Join(users, ", ")),
 		"INSERT INTO orders (user_id) VALUES "+strings.Join(orders, ", "), "INSERT INTO line VALUES "+strings.Join(lines, ", "))
 	return s
 }
@@ -157,7 +157,7 @@ func TestWholeWay(t *testing.T) {
 			t.Errorf("not proven:\n%s", got)
 		}
 		const first int64 = 7_350_000_000_000_000_001
-		catalogtest.Exec(t, s.conn,
+		dbtest.Exec(t, s.conn,
 			s.sql("INSERT INTO [Us'er] ([Order], boss) VALUES (%d, 7)", first),
 			s.sql("INSERT INTO orders (id, user_id) VALUES (%d, %d)", first+1, first),
 			s.sql("INSERT INTO line VALUES (%d, 1, 1, %d)", first+1, first),
@@ -175,7 +175,7 @@ func TestWholeWay(t *testing.T) {
 		if db.Dialect == "mysql" {
 			upsert = "INSERT INTO [Us'er] ([Order], [nöme]) VALUES (4, 'again') ON DUPLICATE KEY UPDATE [nöme] = 'again'"
 		}
-		catalogtest.Exec(t, s.conn, s.sql("%s", upsert))
+		dbtest.Exec(t, s.conn, s.sql("%s", upsert))
 		requireNumber(t, s.conn, 51, "SELECT count(*) FROM regulars")
 
 		// The database no longer returns the key of the last row. SQLite returns a number

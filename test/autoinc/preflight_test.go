@@ -11,18 +11,17 @@ import (
 
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/schema/autoinc"
-	"github.com/snowkey-go/snowkey/test/internal/catalogtest"
 )
 
 // There must not be a plan if the user lacks a privilege that a later step needs.
 func TestPrivileges(t *testing.T) {
 	t.Parallel()
 	db, conn := one(t, "mysql")
-	catalogtest.Exec(t, conn, "CREATE TABLE t (id INT AUTO_INCREMENT PRIMARY KEY)", "CREATE TABLE u (t INT, FOREIGN KEY (t) REFERENCES t (id))",
+	dbtest.Exec(t, conn, "CREATE TABLE t (id INT AUTO_INCREMENT PRIMARY KEY)", "CREATE TABLE u (t INT, FOREIGN KEY (t) REFERENCES t (id))",
 		"CREATE USER IF NOT EXISTS poor@'%' IDENTIFIED BY 'poor'")
 	var schema string
 	dbtest.NoError(t, conn.QueryRow("SELECT DATABASE()").Scan(&schema))
-	catalogtest.Exec(t, conn, "GRANT SELECT, INSERT, ALTER, CREATE, DROP, INDEX, TRIGGER ON `"+schema+"`.* TO poor@'%'", "GRANT REFERENCES ON `"+schema+"`.t TO poor@'%'")
+	dbtest.Exec(t, conn, "GRANT SELECT, INSERT, ALTER, CREATE, DROP, INDEX, TRIGGER ON `"+schema+"`.* TO poor@'%'", "GRANT REFERENCES ON `"+schema+"`.t TO poor@'%'")
 	t.Cleanup(func() { _, _ = conn.Exec("REVOKE ALL PRIVILEGES, GRANT OPTION FROM poor@'%'") })
 	as, err := mysql.ParseDSN(db.DSN)
 	if err != nil {
@@ -35,12 +34,12 @@ func TestPrivileges(t *testing.T) {
 	if !errors.Is(err, autoinc.ErrRefused) || !strings.Contains(err.Error(), "`.`u`.`t`: the user lacks REFERENCES") || strings.Contains(err.Error(), "`.`t`.`id`: the user lacks REFERENCES") {
 		t.Errorf("got %v", err)
 	}
-	catalogtest.Exec(t, conn, "CREATE TABLE v (t INT, FOREIGN KEY (t) REFERENCES t (id) ON DELETE CASCADE ON UPDATE CASCADE)", "GRANT REFERENCES ON `"+schema+"`.v TO poor@'%'")
+	dbtest.Exec(t, conn, "CREATE TABLE v (t INT, FOREIGN KEY (t) REFERENCES t (id) ON DELETE CASCADE ON UPDATE CASCADE)", "GRANT REFERENCES ON `"+schema+"`.v TO poor@'%'")
 	if _, err := autoinc.NewPlan(t.Context(), poor, autoinc.PlanOptions{}); err == nil || !strings.Contains(err.Error(), "`.`v`.`t`: the user lacks DELETE, UPDATE") {
 		t.Errorf("got %v", err)
 	}
-	catalogtest.Exec(t, conn, "DROP TABLE v")
-	catalogtest.Exec(t, conn, "GRANT REFERENCES ON `"+schema+"`.u TO poor@'%'")
+	dbtest.Exec(t, conn, "DROP TABLE v")
+	dbtest.Exec(t, conn, "GRANT REFERENCES ON `"+schema+"`.u TO poor@'%'")
 	if _, err := autoinc.NewPlan(t.Context(), poor, autoinc.PlanOptions{}); err != nil && !strings.Contains(err.Error(), "lacks SUPER") {
 		t.Error(err)
 	}
@@ -51,9 +50,9 @@ func TestForcedRowSecurity(t *testing.T) {
 	t.Parallel()
 	_, conn := one(t, "postgres")
 	role := fmt.Sprintf("modest_%d", rand.Uint32())
-	catalogtest.Exec(t, conn, "CREATE ROLE "+role, "GRANT ALL ON SCHEMA public TO "+role, "SET ROLE "+role,
+	dbtest.Exec(t, conn, "CREATE ROLE "+role, "GRANT ALL ON SCHEMA public TO "+role, "SET ROLE "+role,
 		"CREATE TABLE t (id serial PRIMARY KEY)", "ALTER TABLE t ENABLE ROW LEVEL SECURITY", "ALTER TABLE t FORCE ROW LEVEL SECURITY")
-	t.Cleanup(func() { catalogtest.Exec(t, conn, "RESET ROLE", "DROP OWNED BY "+role, "DROP ROLE "+role) })
+	t.Cleanup(func() { dbtest.Exec(t, conn, "RESET ROLE", "DROP OWNED BY "+role, "DROP ROLE "+role) })
 	_, err := autoinc.NewPlan(t.Context(), conn, autoinc.PlanOptions{})
 	if !errors.Is(err, autoinc.ErrRefused) || !strings.Contains(err.Error(), "FORCE ROW LEVEL SECURITY, which hides rows from "+role) {
 		t.Errorf("got %v", err)
@@ -64,7 +63,7 @@ func TestForcedRowSecurity(t *testing.T) {
 func TestInvalidDates(t *testing.T) {
 	t.Parallel()
 	_, conn := one(t, "mysql")
-	catalogtest.Exec(t, conn, "SET SESSION sql_mode = 'ALLOW_INVALID_DATES'",
+	dbtest.Exec(t, conn, "SET SESSION sql_mode = 'ALLOW_INVALID_DATES'",
 		"CREATE TABLE t (id INT AUTO_INCREMENT PRIMARY KEY, born DATE, seen DATETIME)", "INSERT INTO t (born, seen) VALUES ('2020-02-31', '0000-00-00')")
 	p := plan(t, conn, autoinc.PlanOptions{})
 	applyAll(t, conn, p, autoinc.ApplyOptions{})
@@ -78,7 +77,7 @@ func TestForeignProgressTable(t *testing.T) {
 	each(t, func(t *testing.T, db dbtest.DB) {
 		s := newShop(t, db)
 		p := plan(t, s.conn, autoinc.PlanOptions{})
-		catalogtest.Exec(t, s.conn, "CREATE TABLE snowkey_migration (version int)")
+		dbtest.Exec(t, s.conn, "CREATE TABLE snowkey_migration (version int)")
 		before := s.state(t)
 		if _, err := autoinc.Apply(t.Context(), s.conn, p, autoinc.ApplyOptions{}); !errors.Is(err, autoinc.ErrPlan) || !strings.Contains(err.Error(), "rename it") {
 			t.Errorf("got %v", err)
@@ -93,20 +92,20 @@ func TestFullTextSearch(t *testing.T) {
 	t.Parallel()
 	db := dbtest.SQLite(t)
 	conn := db.Connect(t)
-	catalogtest.Exec(t, conn,
+	dbtest.Exec(t, conn,
 		"CREATE TABLE note (id INTEGER PRIMARY KEY, body)",
 		"CREATE VIRTUAL TABLE found USING fts5(body, content='note', content_rowid='id')",
 		"CREATE TRIGGER note_ai AFTER INSERT ON note BEGIN INSERT INTO found(rowid, body) VALUES (NEW.id, NEW.body); END",
 		"CREATE TRIGGER note_ad AFTER DELETE ON note BEGIN INSERT INTO found(found, rowid, body) VALUES ('delete', OLD.id, OLD.body); END",
 		"INSERT INTO note (id, body) VALUES (7, 'first snow'), (9, 'second')", "DELETE FROM note WHERE id = 9", "INSERT INTO note VALUES (20, 'last snow')")
 	applyAll(t, conn, plan(t, conn, autoinc.PlanOptions{}), autoinc.ApplyOptions{})
-	catalogtest.Exec(t, conn, "INSERT INTO note VALUES (7350000000000000001, 'more snow')", "DELETE FROM note WHERE id = 20")
+	dbtest.Exec(t, conn, "INSERT INTO note VALUES (7350000000000000001, 'more snow')", "DELETE FROM note WHERE id = 20")
 	var found string
 	err := conn.QueryRow("SELECT group_concat(body, '; ') FROM (SELECT body FROM found WHERE found MATCH 'snow' ORDER BY rowid)").Scan(&found)
 	if err != nil || found != "first snow; more snow" {
 		t.Errorf("found %q: %v", found, err)
 	}
-	catalogtest.Exec(t, conn, "INSERT INTO found(found) VALUES ('integrity-check')")
+	dbtest.Exec(t, conn, "INSERT INTO found(found) VALUES ('integrity-check')")
 }
 
 // The settings of the application's sessions must not make a difference: each record is

@@ -13,7 +13,6 @@ import (
 	"github.com/snowkey-go/snowkey/internal/failpoint"
 	"github.com/snowkey-go/snowkey/schema/autoinc"
 	"github.com/snowkey-go/snowkey/schema/catalog"
-	"github.com/snowkey-go/snowkey/test/internal/catalogtest"
 )
 
 // Everything that can't be planned correctly must be refused with the right reason, and
@@ -89,7 +88,7 @@ func TestRefusals(t *testing.T) {
 				}
 				conn := shared
 				if db.Dialect == "postgres" { // a new session would have to plan all queries
-					catalogtest.Exec(t, conn, "DROP SCHEMA public CASCADE", "CREATE SCHEMA public")
+					dbtest.Exec(t, conn, "DROP SCHEMA public CASCADE", "CREATE SCHEMA public")
 				} else {
 					conn = open(t, db.Dialect).Connect(t)
 					conn.SetMaxOpenConns(1)
@@ -130,7 +129,7 @@ func TestSQLiteAttachedRefused(t *testing.T) {
 	t.Parallel()
 	conn := dbtest.SQLite(t).Connect(t)
 	conn.SetMaxOpenConns(1)
-	catalogtest.Exec(t, conn, "ATTACH '"+filepath.Join(t.TempDir(), "more.db")+"' AS other", "CREATE TABLE other.t (id INTEGER PRIMARY KEY)", "CREATE TABLE t (id INTEGER PRIMARY KEY)")
+	dbtest.Exec(t, conn, "ATTACH '"+filepath.Join(t.TempDir(), "more.db")+"' AS other", "CREATE TABLE other.t (id INTEGER PRIMARY KEY)", "CREATE TABLE t (id INTEGER PRIMARY KEY)")
 	if _, err := autoinc.NewPlan(t.Context(), conn, autoinc.PlanOptions{}); err == nil || !strings.Contains(err.Error(), "attached") {
 		t.Errorf("got %v", err)
 	}
@@ -209,11 +208,11 @@ func TestStalePlans(t *testing.T) {
 		// The next phase would undo this change, which is made between the two.
 		switch db.Dialect {
 		case "sqlite":
-			catalogtest.Exec(t, s.conn, "ALTER TABLE orders ADD COLUMN more TEXT")
+			dbtest.Exec(t, s.conn, "ALTER TABLE orders ADD COLUMN more TEXT")
 		case "mysql":
-			catalogtest.Exec(t, s.conn, "ALTER TABLE orders MODIFY id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT COMMENT 'another'")
+			dbtest.Exec(t, s.conn, "ALTER TABLE orders MODIFY id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT COMMENT 'another'")
 		case "postgres":
-			catalogtest.Exec(t, s.conn, "ALTER TABLE orders ALTER id DROP IDENTITY")
+			dbtest.Exec(t, s.conn, "ALTER TABLE orders ALTER id DROP IDENTITY")
 		}
 		refused("a changed table", apply(s, p, autoinc.Drop))
 		// If we make a new plan now, it must continue from the current state.

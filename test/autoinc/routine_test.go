@@ -41,16 +41,16 @@ func TestNarrowRoutines(t *testing.T) {
 				"CREATE TRIGGER forget BEFORE UPDATE ON inventory FOR EACH ROW BEGIN DECLARE n INT; SET n = NEW.id; END",
 			},
 		}[db.Dialect]
-		catalogtest.Exec(t, conn, tables...)
+		dbtest.Exec(t, conn, tables...)
 		if db.Dialect == "mysql" {
 			var schema string
 			dbtest.NoError(t, conn.QueryRow("SELECT DATABASE()").Scan(&schema))
-			catalogtest.Exec(t, dbtest.MySQL(t).Connect(t),
+			dbtest.Exec(t, dbtest.MySQL(t).Connect(t),
 				"CREATE FUNCTION theirs(n INT) RETURNS INT READS SQL DATA RETURN n + (SELECT count(*) FROM inventory)",
 				"CREATE FUNCTION ours(n INT) RETURNS INT READS SQL DATA RETURN n + (SELECT count(*) FROM "+schema+".inventory)")
 		}
 		if db.Dialect == "postgres" {
-			catalogtest.Exec(t, conn, "REVOKE ALL ON FUNCTION in_stock FROM PUBLIC", "GRANT EXECUTE ON FUNCTION in_stock TO pg_monitor WITH GRANT OPTION",
+			dbtest.Exec(t, conn, "REVOKE ALL ON FUNCTION in_stock FROM PUBLIC", "GRANT EXECUTE ON FUNCTION in_stock TO pg_monitor WITH GRANT OPTION",
 				"COMMENT ON FUNCTION in_stock IS 'what''s integer here'")
 		}
 		var found, definitions []string
@@ -92,7 +92,7 @@ func TestNarrowRoutines(t *testing.T) {
 			}
 		}
 		var here, there, literal int
-		catalogtest.Exec(t, conn, "INSERT INTO inventory (id) VALUES (7350000000000000001)")
+		dbtest.Exec(t, conn, "INSERT INTO inventory (id) VALUES (7350000000000000001)")
 		for n, want := range map[int64]int{7350000000000000001: 1, 7350000000000000002: 0} {
 			query := fmt.Sprintf("SELECT (SELECT COUNT(*) FROM inventory WHERE in_stock(%d) AND id = %[1]d)", n)
 			if err := one.QueryRowContext(t.Context(), query).Scan(&here); err != nil || here != want {
@@ -100,10 +100,10 @@ func TestNarrowRoutines(t *testing.T) {
 			}
 		}
 		if db.Dialect == "mysql" {
-			catalogtest.Exec(t, conn, "UPDATE inventory SET id = 7350000000000000003 WHERE id = 7350000000000000001")
+			dbtest.Exec(t, conn, "UPDATE inventory SET id = 7350000000000000003 WHERE id = 7350000000000000001")
 			err = one.QueryRowContext(t.Context(), "SELECT film_in_stock() = 7350000000000000003, CAST(literal() AS BINARY) = 'an int, it''s'").Scan(&there, &literal)
 		} else {
-			catalogtest.Exec(t, conn, "CALL forget()")
+			dbtest.Exec(t, conn, "CALL forget()")
 			err = one.QueryRowContext(t.Context(), `SELECT (SELECT COUNT(*) FROM film_in_stock()), (SELECT COUNT(*) FROM pg_proc
 				WHERE oid = 'in_stock(bigint)'::regprocedure AND proacl::text LIKE '%pg_monitor=X*/%' AND proacl::text NOT LIKE '{=%' AND obj_description(oid, 'pg_proc') = 'what''s integer here')`).Scan(&there, &literal)
 		}

@@ -10,7 +10,6 @@ import (
 
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/schema/autoinc"
-	"github.com/snowkey-go/snowkey/test/internal/catalogtest"
 )
 
 // A backfill must pause while a standby lags behind, and then continue without help.
@@ -19,7 +18,7 @@ func TestBackfillWaitsForReplicas(t *testing.T) {
 	t.Parallel()
 	primary := dbtest.Durable(t, "postgres")
 	conn := primary.Connect(t)
-	catalogtest.Exec(t, conn, "ALTER SYSTEM SET wal_receiver_status_interval = '1s'", // applies to the standby too
+	dbtest.Exec(t, conn, "ALTER SYSTEM SET wal_receiver_status_interval = '1s'", // applies to the standby too
 		"CREATE TABLE users (id serial PRIMARY KEY)", "INSERT INTO users SELECT nextval('users_id_seq') FROM generate_series(1, 50000)")
 	p := plan(t, conn, autoinc.PlanOptions{Online: true})
 	standby := dbtest.StandbyOf(t, primary).Connect(t)
@@ -28,12 +27,12 @@ func TestBackfillWaitsForReplicas(t *testing.T) {
 		switch {
 		case p.Event == autoinc.Filled && !stopped:
 			stopped = true
-			catalogtest.Exec(t, standby, "SELECT pg_wal_replay_pause()")
+			dbtest.Exec(t, standby, "SELECT pg_wal_replay_pause()")
 		case p.Event == autoinc.Retried && strings.Contains(p.Err.Error(), "a replica is"):
 			// If the machine is busy, the standby may already lag before that.
 			if stopped {
 				pauses++
-				catalogtest.Exec(t, standby, "SELECT pg_wal_replay_resume()")
+				dbtest.Exec(t, standby, "SELECT pg_wal_replay_resume()")
 			}
 		}
 	}})
@@ -47,7 +46,7 @@ func TestReadOnlyServer(t *testing.T) {
 	t.Parallel()
 	one(t, "mysql") // on Postgres, we can't make a plan on a standby without its primary
 	conn := dbtest.Durable(t, "mysql", "read_only=1").Connect(t)
-	catalogtest.Exec(t, conn, "CREATE TABLE t (id INT AUTO_INCREMENT PRIMARY KEY)") // works because we're root
+	dbtest.Exec(t, conn, "CREATE TABLE t (id INT AUTO_INCREMENT PRIMARY KEY)") // works because we're root
 	p := plan(t, conn, autoinc.PlanOptions{})
 	if _, err := autoinc.Apply(t.Context(), conn, p, autoinc.ApplyOptions{}); !errors.Is(err, autoinc.ErrPlan) || !strings.Contains(err.Error(), "connect to the primary") {
 		t.Errorf("got %v", err)

@@ -12,7 +12,6 @@ import (
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/internal/failpoint"
 	"github.com/snowkey-go/snowkey/schema/autoinc"
-	"github.com/snowkey-go/snowkey/test/internal/catalogtest"
 )
 
 // family is a parent along with children for each of the rules.
@@ -30,7 +29,7 @@ func TestStandIns(t *testing.T) {
 	t.Parallel()
 	_, conn := one(t, "mysql")
 	conn.SetMaxOpenConns(4)
-	catalogtest.Exec(t, conn, family...)
+	dbtest.Exec(t, conn, family...)
 	tries := fewPoints(t)
 	for _, online := range []bool{false, true} {
 		if online && !dbtest.Nightly {
@@ -94,7 +93,7 @@ func TestStandIns(t *testing.T) {
 		}
 		dbtest.NoError(t, autoinc.Undo(ctx, conn, p, autoinc.ApplyOptions{}))
 		t.Logf("online %t: %d points", online, points)
-		catalogtest.Exec(t, conn, "DELETE FROM restricts", "DELETE FROM parent", "DELETE FROM grandchild", "DELETE FROM nulls", "DELETE FROM cascades")
+		dbtest.Exec(t, conn, "DELETE FROM restricts", "DELETE FROM parent", "DELETE FROM grandchild", "DELETE FROM nulls", "DELETE FROM cascades")
 	}
 }
 
@@ -104,8 +103,8 @@ func TestWidenWhileParentsAreDeleted(t *testing.T) {
 	t.Parallel()
 	_, conn := one(t, "mysql")
 	conn.SetMaxOpenConns(12)
-	catalogtest.Exec(t, conn, family...)
-	catalogtest.Exec(t, conn, "INSERT INTO parent (id) VALUES (1), (2), (3), (4), (5), (6), (7), (8), (9)")
+	dbtest.Exec(t, conn, family...)
+	dbtest.Exec(t, conn, "INSERT INTO parent (id) VALUES (1), (2), (3), (4), (5), (6), (7), (8), (9)")
 	p := plan(t, conn, autoinc.PlanOptions{})
 	statements := func() error {
 		id := rand.IntN(40) + 1

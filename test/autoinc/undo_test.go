@@ -11,7 +11,6 @@ import (
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/internal/failpoint"
 	"github.com/snowkey-go/snowkey/schema/autoinc"
-	"github.com/snowkey-go/snowkey/test/internal/catalogtest"
 )
 
 // before is state without the quotes around names, because SQLite changes those when it
@@ -39,7 +38,7 @@ func TestUndoFromEveryPoint(t *testing.T) {
 		tries := fewPoints(t)
 		undoFromPoints(t, s, options, func(n int) bool { return tries(n) && (db.Dialect == "sqlite" || tries(n/25)) })
 		requireNumber(t, s.conn, 50, s.sql("SELECT count(*) FROM line JOIN orders ON id = order_id JOIN [Us'er] ON [Order] = orders.user_id"))
-		catalogtest.Exec(t, s.conn, s.sql("INSERT INTO [Us'er] (boss) VALUES (50)")) // the column must count again
+		dbtest.Exec(t, s.conn, s.sql("INSERT INTO [Us'er] (boss) VALUES (50)")) // the column must count again
 		var key int
 		if err := s.conn.QueryRow(s.sql("SELECT max([Order]) FROM [Us'er]")).Scan(&key); err != nil || key != 51 {
 			t.Errorf("the next key is %d: %v", key, err)
@@ -150,14 +149,14 @@ func TestUndoPhases(t *testing.T) {
 			dbtest.Must(autoinc.Apply(t.Context(), s.conn, p, autoinc.ApplyOptions{Phase: phase.Name}))(t)
 		}
 		least := strconv.FormatInt(p.Floor, 10) // the smallest key that may be a generated one
-		catalogtest.Exec(t, s.conn, "INSERT INTO orders (id, user_id) VALUES ("+least+", 1)")
+		dbtest.Exec(t, s.conn, "INSERT INTO orders (id, user_id) VALUES ("+least+", 1)")
 		before := s.state(t)
 		err := autoinc.Undo(t.Context(), s.conn, p, autoinc.ApplyOptions{})
 		if !errors.Is(err, autoinc.ErrRefused) || !strings.Contains(err.Error(), least) {
 			t.Errorf("with a generated key: %v", err)
 		}
 		require(t, "the state", s.state(t), before)
-		catalogtest.Exec(t, s.conn, "DELETE FROM orders WHERE id = "+least)
+		dbtest.Exec(t, s.conn, "DELETE FROM orders WHERE id = "+least)
 		for i, phase := range slices.Backward(p.Phases) {
 			var would []string
 			dry := autoinc.ApplyOptions{Phase: phase.Name, DryRun: true, Progress: func(p autoinc.Progress) { would = append(would, p.Step.ID) }}
@@ -181,7 +180,7 @@ func TestUndoPhases(t *testing.T) {
 func TestUndoPreparedBefore(t *testing.T) {
 	t.Parallel()
 	_, conn := one(t, "postgres")
-	catalogtest.Exec(t, conn, "CREATE TABLE t (id serial PRIMARY KEY)")
+	dbtest.Exec(t, conn, "CREATE TABLE t (id serial PRIMARY KEY)")
 	p := plan(t, conn, autoinc.PlanOptions{Online: true})
 	_, err := autoinc.Apply(failpoint.WithHook(t.Context(), func(string) error { return errKilled }), conn, p, autoinc.ApplyOptions{})
 	for range 2 {

@@ -22,19 +22,19 @@ func TestNearTheEnd(t *testing.T) {
 	const end = 1<<31 - 1
 	fewModes(t, func(t *testing.T, db dbtest.DB, options autoinc.PlanOptions) {
 		conn := db.Connect(t)
-		catalogtest.Exec(t, conn, "CREATE TABLE t (id "+map[string]string{
+		dbtest.Exec(t, conn, "CREATE TABLE t (id "+map[string]string{
 			"postgres": "serial PRIMARY KEY", "mysql": "INT AUTO_INCREMENT PRIMARY KEY", "sqlite": "INTEGER PRIMARY KEY",
 		}[db.Dialect]+", name varchar(20))", fmt.Sprintf("INSERT INTO t (id) VALUES (%d)", end-1))
 		if db.Dialect == "postgres" {
-			catalogtest.Exec(t, conn, fmt.Sprintf("SELECT setval('t_id_seq', %d)", end-1),
+			dbtest.Exec(t, conn, fmt.Sprintf("SELECT setval('t_id_seq', %d)", end-1),
 				fmt.Sprintf("CREATE TABLE u (id integer GENERATED ALWAYS AS IDENTITY (START WITH %d) PRIMARY KEY, name varchar(20))", end-1), "INSERT INTO u (name) VALUES ('before')")
 		}
 		p := plan(t, conn, options)
 		dbtest.Must(autoinc.Apply(t.Context(), conn, p, autoinc.ApplyOptions{}))(t)
 		for range 3 {
-			catalogtest.Exec(t, conn, "INSERT INTO t (name) VALUES ('legacy')")
+			dbtest.Exec(t, conn, "INSERT INTO t (name) VALUES ('legacy')")
 			if db.Dialect == "postgres" {
-				catalogtest.Exec(t, conn, "INSERT INTO u (name) VALUES ('legacy')")
+				dbtest.Exec(t, conn, "INSERT INTO u (name) VALUES ('legacy')")
 			}
 		}
 		last := func(table string) (last int64) {
@@ -61,14 +61,14 @@ func TestOddPlans(t *testing.T) {
 		schema := ""
 		switch db.Dialect {
 		case "postgres":
-			catalogtest.Exec(t, s.conn, s.sql("CREATE SCHEMA [Sch\"e\\ma; --]"))
+			dbtest.Exec(t, s.conn, s.sql("CREATE SCHEMA [Sch\"e\\ma; --]"))
 			schema = s.sql("[Sch\"e\\ma; --].")
 		case "mysql":
 			var own string
 			dbtest.NoError(t, s.conn.QueryRow("SELECT DATABASE()").Scan(&own))
 			name := own[len(own)-6:] + " odd; --`\"'\\"
-			catalogtest.Exec(t, s.conn, s.sql("CREATE DATABASE [%s]", name))
-			t.Cleanup(func() { catalogtest.Exec(t, s.conn, s.sql("DROP DATABASE [%s]", name)) })
+			dbtest.Exec(t, s.conn, s.sql("CREATE DATABASE [%s]", name))
+			t.Cleanup(func() { dbtest.Exec(t, s.conn, s.sql("DROP DATABASE [%s]", name)) })
 			options.Schemas = []string{own, name}
 			schema = s.sql("[%s].", name)
 		}
@@ -81,9 +81,9 @@ func TestOddPlans(t *testing.T) {
 			tables[3] = tables[3][8:]
 		}
 		for _, name := range tables {
-			catalogtest.Exec(t, s.conn, s.sql("CREATE TABLE %s[%s] ([%[2]s] %s, [%s] varchar(20), [NEW] INT, FOREIGN KEY ([NEW]) REFERENCES %[1]s[%[2]s] ([%[2]s]))",
+			dbtest.Exec(t, s.conn, s.sql("CREATE TABLE %s[%s] ([%[2]s] %s, [%s] varchar(20), [NEW] INT, FOREIGN KEY ([NEW]) REFERENCES %[1]s[%[2]s] ([%[2]s]))",
 				schema, name, counting, `na"me`+"`'"))
-			catalogtest.Exec(t, s.conn, s.sql("INSERT INTO %s[%s] ([NEW]) VALUES (NULL)", schema, name), s.sql("INSERT INTO %s[%s] ([NEW]) VALUES (1)", schema, name))
+			dbtest.Exec(t, s.conn, s.sql("INSERT INTO %s[%s] ([NEW]) VALUES (NULL)", schema, name), s.sql("INSERT INTO %s[%s] ([NEW]) VALUES (1)", schema, name))
 		}
 		p := plan(t, s.conn, options)
 		if keys := strings.Count(planText(t, p), "\n-- key: "); keys != len(tables) {
@@ -92,7 +92,7 @@ func TestOddPlans(t *testing.T) {
 		applyAll(t, s.conn, p, autoinc.ApplyOptions{})
 		prove(t, s.conn, p)
 		for _, name := range tables {
-			catalogtest.Exec(t, s.conn, s.sql("INSERT INTO %s[%s] ([%[2]s], [NEW]) VALUES (7350000000000000001, 1)", schema, name))
+			dbtest.Exec(t, s.conn, s.sql("INSERT INTO %s[%s] ([%[2]s], [NEW]) VALUES (7350000000000000001, 1)", schema, name))
 			for _, insert := range []string{"INSERT INTO %s[%s] ([NEW]) VALUES (1)", "INSERT INTO %s[%s] ([%[2]s]) VALUES (77)"} {
 				if _, err := s.conn.Exec(s.sql(insert, schema, name)); err == nil {
 					t.Errorf("%s: taken", s.sql(insert, schema, name))
@@ -135,14 +135,14 @@ func TestVerifyRefutes(t *testing.T) {
 		applyAll(t, s.conn, p, autoinc.ApplyOptions{})
 		dbtest.NoError(t, verify(t, s.conn, p).Err())
 		s.conn.SetMaxOpenConns(1)
-		catalogtest.Exec(t, s.conn, "DELETE FROM line WHERE order_id = 7")
+		dbtest.Exec(t, s.conn, "DELETE FROM line WHERE order_id = 7")
 		before := verdicts(t, verify(t, s.conn, p))
 		if !strings.Contains(before, "there are 49 rows, and there were 50") {
 			t.Errorf("a missing row is not told:\n%s", before)
 		}
 		for _, tc := range modesOf[db.Dialect] {
 			for statement := range strings.SplitSeq(tc.sql, "; ") {
-				catalogtest.Exec(t, s.conn, s.sql("%s", statement))
+				dbtest.Exec(t, s.conn, s.sql("%s", statement))
 			}
 			v := verify(t, s.conn, p)
 			if !errors.Is(v.Err(), autoinc.ErrRefuted) {
@@ -213,7 +213,7 @@ func killApply(t *testing.T, killer *sql.DB, db dbtest.DB) int {
 	if id == 0 {
 		return 0
 	}
-	catalogtest.Exec(t, killer, fmt.Sprintf("KILL %d", id))
+	dbtest.Exec(t, killer, fmt.Sprintf("KILL %d", id))
 	for number(t, killer, holder) == id { // KILL does not wait for the connection to end
 		time.Sleep(time.Millisecond)
 	}
@@ -278,7 +278,7 @@ func TestFence(t *testing.T) {
 				t.Errorf("%s: %v", insert, err)
 			}
 		}
-		catalogtest.Exec(t, s.conn, "INSERT INTO orders (id, user_id) VALUES (7350000000000000001, 1)")
+		dbtest.Exec(t, s.conn, "INSERT INTO orders (id, user_id) VALUES (7350000000000000001, 1)")
 		report := catalogtest.Inspect(t, s.conn, catalog.Options{})
 		if next := catalogtest.Key(t, report, "orders").Counter.Next; next != "7350000000000000002" {
 			t.Errorf("the counter has not moved, and stands at %s: the fence is not needed any more", next)
@@ -294,7 +294,7 @@ func TestFence(t *testing.T) {
 func TestGuardSeesOtherTriggers(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, open(t, "postgres"))
-	catalogtest.Exec(t, s.conn,
+	dbtest.Exec(t, s.conn,
 		"CREATE FUNCTION assign() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN NEW.id := 51; RETURN NEW; END'",
 		"CREATE TRIGGER zzzzz_assign BEFORE INSERT ON orders FOR EACH ROW EXECUTE FUNCTION assign()")
 	applyAll(t, s.conn, plan(t, s.conn, autoinc.PlanOptions{}), autoinc.ApplyOptions{})
@@ -312,7 +312,7 @@ func TestVerifyReadsTheRefusal(t *testing.T) {
 	for _, phase := range []autoinc.PhaseName{autoinc.Widen, autoinc.Readers, autoinc.Fence, autoinc.SwitchOn, autoinc.Drop} {
 		dbtest.Must(autoinc.Apply(t.Context(), s.conn, p, autoinc.ApplyOptions{Phase: phase}))(t)
 	}
-	catalogtest.Exec(t, s.conn, "DROP TRIGGER snowkey_fence_orders", "ALTER TABLE orders ALTER total SET DEFAULT 7, ADD CHECK (total <> 7)")
+	dbtest.Exec(t, s.conn, "DROP TRIGGER snowkey_fence_orders", "ALTER TABLE orders ALTER total SET DEFAULT 7, ADD CHECK (total <> 7)")
 	if got := verdicts(t, verify(t, s.conn, p)); !strings.Contains(got, "refused for another reason") {
 		t.Errorf("got\n%s", got)
 	}
@@ -326,7 +326,7 @@ func TestVerifyComparesForeignKeys(t *testing.T) {
 			break
 		}
 		s := newShop(t, open(t, "postgres"))
-		catalogtest.Exec(t, s.conn,
+		dbtest.Exec(t, s.conn,
 			"CREATE TABLE old (a int, b int)", "INSERT INTO old VALUES (1, 999)",
 			"ALTER TABLE old ADD CONSTRAINT a FOREIGN KEY (a) REFERENCES orders (id) DEFERRABLE INITIALLY DEFERRED",
 			"ALTER TABLE old ADD CONSTRAINT b FOREIGN KEY (b) REFERENCES orders (id) NOT VALID")
@@ -336,11 +336,11 @@ func TestVerifyComparesForeignKeys(t *testing.T) {
 		if got := verdicts(t, v); v.Err() != nil || !strings.Contains(got, "NOT VALID as it was before") {
 			t.Errorf("online %t: got\n%s", online, got)
 		}
-		catalogtest.Exec(t, s.conn, "ALTER TABLE old ALTER CONSTRAINT a NOT DEFERRABLE")
+		dbtest.Exec(t, s.conn, "ALTER TABLE old ALTER CONSTRAINT a NOT DEFERRABLE")
 		if got := verdicts(t, verify(t, s.conn, p)); !strings.Contains(got, "it is NOT DEFERRABLE, and was DEFERRABLE INITIALLY DEFERRED") {
 			t.Errorf("online %t: got\n%s", online, got)
 		}
-		catalogtest.Exec(t, s.conn, "ALTER TABLE old DROP CONSTRAINT a",
+		dbtest.Exec(t, s.conn, "ALTER TABLE old DROP CONSTRAINT a",
 			"ALTER TABLE old ADD CONSTRAINT a FOREIGN KEY (a) REFERENCES orders (id) ON DELETE CASCADE DEFERRABLE INITIALLY DEFERRED")
 		if got := verdicts(t, verify(t, s.conn, p)); !strings.Contains(got, "ON DELETE CASCADE, and was") {
 			t.Errorf("online %t: got\n%s", online, got)
@@ -368,7 +368,7 @@ func TestOrphansAreLookedForAgain(t *testing.T) {
 	if !errors.Is(err, errKilled) {
 		t.Fatal(err)
 	}
-	catalogtest.Exec(t, s.conn, "SET SESSION foreign_key_checks = 0", "INSERT INTO line VALUES (999, 1, 1, 1)", "INSERT INTO orders (user_id) VALUES (998)", s.sql("UPDATE [Us'er] SET boss = 997 WHERE [Order] = 7"), "SET SESSION foreign_key_checks = 1")
+	dbtest.Exec(t, s.conn, "SET SESSION foreign_key_checks = 0", "INSERT INTO line VALUES (999, 1, 1, 1)", "INSERT INTO orders (user_id) VALUES (998)", s.sql("UPDATE [Us'er] SET boss = 997 WHERE [Order] = 7"), "SET SESSION foreign_key_checks = 1")
 	err = unlocked(func() error { _, err := autoinc.Apply(t.Context(), s.conn, p, autoinc.ApplyOptions{}); return err })
 	if err == nil || !strings.Contains(err.Error(), "a row was found that should not exist") || !strings.Contains(err.Error(), "the query is: SELECT c.") {
 		t.Errorf("got %v", err)

@@ -96,15 +96,15 @@ func TestCompare(t *testing.T) {
 		conn := db.Connect(t)
 		conn.SetMaxOpenConns(1)
 		q := catalogtest.Quote(db)
-		catalogtest.Exec(t, conn, fmt.Sprintf("CREATE TABLE %s (%s bigint NOT NULL PRIMARY KEY, %s smallint)", q(oddTable), q(oddColumn), q("select")),
+		dbtest.Exec(t, conn, fmt.Sprintf("CREATE TABLE %s (%s bigint NOT NULL PRIMARY KEY, %s smallint)", q(oddTable), q(oddColumn), q("select")),
 			"CREATE TABLE narrow (id bigint NOT NULL PRIMARY KEY, narrow smallint)", "CREATE VIEW v AS SELECT id, narrow FROM narrow")
-		catalogtest.Exec(t, conn, setup[db.Dialect]...)
+		dbtest.Exec(t, conn, setup[db.Dialect]...)
 		for _, tt := range comparisons {
 			if tt.only != "" && tt.only != db.Dialect {
 				continue
 			}
 			if tt.before != "" {
-				catalogtest.Exec(t, conn, tt.before)
+				dbtest.Exec(t, conn, tt.before)
 			}
 			err := catalog.Compare(t.Context(), conn, []catalog.Field{tt.field, tt.field})
 			if tt.want == "" {
@@ -132,7 +132,7 @@ func TestCompareAsApplication(t *testing.T) {
 	dbtest.NoError(t, conn.QueryRow("SELECT DATABASE()").Scan(&database))
 	account := "a" + strings.ReplaceAll(database, "_", "")
 	account = account[:min(len(account), 30)]
-	catalogtest.Exec(t, conn, "CREATE TABLE t (id BIGINT PRIMARY KEY)", "CREATE TABLE u (id INT PRIMARY KEY)",
+	dbtest.Exec(t, conn, "CREATE TABLE t (id BIGINT PRIMARY KEY)", "CREATE TABLE u (id INT PRIMARY KEY)",
 		fmt.Sprintf("CREATE USER '%s'@'%%' IDENTIFIED BY 'x'", account),
 		fmt.Sprintf("GRANT SELECT, INSERT, UPDATE ON `%s`.* TO '%s'@'%%'", database, account))
 	t.Cleanup(func() { _, _ = conn.Exec(fmt.Sprintf("DROP USER '%s'@'%%'", account)) })
@@ -152,7 +152,7 @@ func TestCompareBesideChanges(t *testing.T) {
 	t.Parallel()
 	db := reuse.Open(t, "postgres")
 	conn := db.Connect(t)
-	catalogtest.Exec(t, conn, "CREATE TABLE t (id bigint PRIMARY KEY)")
+	dbtest.Exec(t, conn, "CREATE TABLE t (id bigint PRIMARY KEY)")
 	other := db.Connect(t)
 	stop := make(chan struct{})
 	var running sync.WaitGroup
@@ -197,7 +197,7 @@ func TestCompareErrors(t *testing.T) {
 			t.Errorf("with an ended context: %v", err)
 		}
 		counting := map[string]string{"postgres": "bigserial", "mysql": "BIGINT AUTO_INCREMENT", "sqlite": "INTEGER"}[db.Dialect]
-		catalogtest.Exec(t, conn, "CREATE TABLE t (id "+counting+" PRIMARY KEY)")
+		dbtest.Exec(t, conn, "CREATE TABLE t (id "+counting+" PRIMARY KEY)")
 		missing := fields[0]
 		missing.Table.Name = "u"
 		e := catalogtest.Differences(t, catalog.Compare(t.Context(), conn, append(fields, missing)))

@@ -127,7 +127,7 @@ func TestOneConnection(t *testing.T) {
 		}
 		mysql := db.Dialect == "mysql" && !db.MariaDB
 		if mysql {
-			catalogtest.Exec(t, conn, "SET SESSION information_schema_stats_expiry = 123")
+			dbtest.Exec(t, conn, "SET SESSION information_schema_stats_expiry = 123")
 		}
 		catalogtest.Inspect(t, conn, catalog.Options{})
 		catalogtest.Inspect(t, conn, catalog.Options{})
@@ -154,7 +154,7 @@ func TestOddNames(t *testing.T) {
 			"sqlite":   "INTEGER PRIMARY KEY AUTOINCREMENT",
 		}[db.Dialect]
 		integer := map[string]string{"postgres": "integer", "mysql": "INT", "sqlite": "INTEGER"}[db.Dialect]
-		catalogtest.Exec(t, conn,
+		dbtest.Exec(t, conn,
 			fmt.Sprintf("CREATE TABLE %[1]s (%[2]s %[3]s, %[4]s %[5]s, tenant %[5]s NOT NULL DEFAULT 1, UNIQUE (tenant, %[2]s), FOREIGN KEY (%[4]s) REFERENCES %[1]s (%[2]s))",
 				q(table), q(id), counting, q("select"), integer),
 			fmt.Sprintf("CREATE TABLE %s (%s %s PRIMARY KEY, FOREIGN KEY (%[2]s) REFERENCES %[4]s (%[5]s))", q("Group"), q("from"), integer, q(table), q(id)),
@@ -190,7 +190,7 @@ func TestJSON(t *testing.T) {
 	t.Parallel()
 	db := dbtest.SQLite(t)
 	conn := db.Connect(t)
-	catalogtest.Exec(t, conn, "CREATE TABLE t (id INTEGER PRIMARY KEY AUTOINCREMENT)", "INSERT INTO t VALUES (9007199254740993)")
+	dbtest.Exec(t, conn, "CREATE TABLE t (id INTEGER PRIMARY KEY AUTOINCREMENT)", "INSERT INTO t VALUES (9007199254740993)")
 	report := catalogtest.Inspect(t, conn, catalog.Options{})
 	data := dbtest.Must(json.Marshal(report))(t)
 	for _, part := range []string{`"next":"9007199254740994"`, `"mechanism":"autoincrement"`, `"severity":"blocker"`, `"kind":"jumped"`} {

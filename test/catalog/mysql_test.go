@@ -13,7 +13,7 @@ import (
 func TestMySQLKeys(t *testing.T) {
 	t.Parallel()
 	conn := dbtest.MySQL(t).Connect(t)
-	catalogtest.Exec(t, conn,
+	dbtest.Exec(t, conn,
 		"CREATE TABLE tiny (id TINYINT UNSIGNED AUTO_INCREMENT PRIMARY KEY)",
 		"CREATE TABLE medium (id MEDIUMINT AUTO_INCREMENT PRIMARY KEY)",
 		"CREATE TABLE signed (id INT AUTO_INCREMENT PRIMARY KEY)",
@@ -62,7 +62,7 @@ func TestMySQLKeys(t *testing.T) {
 func TestMySQLCounterIsFresh(t *testing.T) {
 	t.Parallel()
 	conn := dbtest.MySQL(t).Connect(t)
-	catalogtest.Exec(t, conn, "CREATE TABLE t (id INT AUTO_INCREMENT PRIMARY KEY)", "ANALYZE TABLE t",
+	dbtest.Exec(t, conn, "CREATE TABLE t (id INT AUTO_INCREMENT PRIMARY KEY)", "ANALYZE TABLE t",
 		"DO (SELECT AUTO_INCREMENT FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = 't')",
 		"INSERT INTO t VALUES (41)")
 	require(t, "next", catalogtest.Key(t, catalogtest.Inspect(t, conn, catalog.Options{}), "t").Counter.Next, "42")
@@ -75,9 +75,9 @@ func TestMySQLUses(t *testing.T) {
 	var database string
 	dbtest.NoError(t, conn.QueryRow("SELECT DATABASE()").Scan(&database))
 	other := database + "_other"
-	catalogtest.Exec(t, conn, "CREATE DATABASE "+other)
-	t.Cleanup(func() { catalogtest.Exec(t, conn, "DROP DATABASE "+other) })
-	catalogtest.Exec(t, conn,
+	dbtest.Exec(t, conn, "CREATE DATABASE "+other)
+	t.Cleanup(func() { dbtest.Exec(t, conn, "DROP DATABASE "+other) })
+	dbtest.Exec(t, conn,
 		"CREATE TABLE users (Id INT AUTO_INCREMENT PRIMARY KEY, name VARCHAR(20))",
 		"CREATE TABLE posts (id BIGINT AUTO_INCREMENT PRIMARY KEY, user_id INT, CONSTRAINT by_user FOREIGN KEY (USER_ID) REFERENCES users (ID))",
 		"CREATE TABLE "+other+".flags (user_id INT PRIMARY KEY, FOREIGN KEY (user_id) REFERENCES "+database+".users (id))",
@@ -122,7 +122,7 @@ func TestMariaDBSignMismatch(t *testing.T) {
 	}
 	conn := db.Connect(t)
 	conn.SetMaxOpenConns(1)
-	catalogtest.Exec(t, conn, "SET foreign_key_checks = 0",
+	dbtest.Exec(t, conn, "SET foreign_key_checks = 0",
 		"CREATE TABLE child (id INT PRIMARY KEY, parent_id BIGINT, FOREIGN KEY (parent_id) REFERENCES parent (id))",
 		"CREATE TABLE parent (id BIGINT UNSIGNED AUTO_INCREMENT PRIMARY KEY)")
 	requireKinds(t, catalogtest.Key(t, catalogtest.Inspect(t, conn, catalog.Options{}), "parent"), "blocker:still-counts", "warning:sign-mismatch")
@@ -135,7 +135,7 @@ func TestMariaDBSequence(t *testing.T) {
 		t.Skip("MySQL has no sequences")
 	}
 	conn := db.Connect(t)
-	catalogtest.Exec(t, conn,
+	dbtest.Exec(t, conn,
 		"CREATE SEQUENCE `s``(1)` NOCACHE",
 		"CREATE TABLE a (id BIGINT DEFAULT nextval(`s``(1)`) PRIMARY KEY)",
 		"CREATE TABLE b (id INT DEFAULT (nextval(`s``(1)`) * 2) PRIMARY KEY)",
@@ -157,16 +157,16 @@ func TestMySQLPrivileges(t *testing.T) {
 	var database string
 	dbtest.NoError(t, conn.QueryRow("SELECT DATABASE()").Scan(&database))
 	account := strings.Replace(database, "snowkey_", "acc_", 1)
-	catalogtest.Exec(t, conn, "CREATE TABLE users (id BIGINT AUTO_INCREMENT PRIMARY KEY)",
+	dbtest.Exec(t, conn, "CREATE TABLE users (id BIGINT AUTO_INCREMENT PRIMARY KEY)",
 		"CREATE USER "+account+"@'%' IDENTIFIED BY 'x'",
 		"GRANT SELECT ON "+database+".* TO "+account+"@'%'")
-	t.Cleanup(func() { catalogtest.Exec(t, conn, "DROP USER "+account+"@'%'") })
+	t.Cleanup(func() { dbtest.Exec(t, conn, "DROP USER "+account+"@'%'") })
 	limited := catalogtest.Inspect(t, as(t, db, account), catalog.Options{})
 	catalogtest.Key(t, limited, "users")
 	if catalogtest.Kinds(limited.Findings) != "warning:unseen" || !strings.Contains(limited.Findings[0].Text, "SELECT, TRIGGER, SHOW VIEW on *.*") {
 		t.Errorf("the findings are %+v", limited.Findings)
 	}
-	catalogtest.Exec(t, conn, "GRANT SELECT, TRIGGER, SHOW VIEW ON *.* TO "+account+"@'%'")
+	dbtest.Exec(t, conn, "GRANT SELECT, TRIGGER, SHOW VIEW ON *.* TO "+account+"@'%'")
 	if all := catalogtest.Inspect(t, as(t, db, account), catalog.Options{}); slices.ContainsFunc(all.Findings, func(f catalog.Finding) bool { return strings.Contains(f.Text, "SELECT, TRIGGER") }) {
 		t.Errorf("with the privileges asked for: %+v", all.Findings)
 	}

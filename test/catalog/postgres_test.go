@@ -14,7 +14,7 @@ import (
 func TestPostgresMechanisms(t *testing.T) {
 	t.Parallel()
 	conn := reuse.Open(t, "postgres").Connect(t)
-	catalogtest.Exec(t, conn,
+	dbtest.Exec(t, conn,
 		`CREATE SCHEMA app`,
 		`CREATE SEQUENCE app.s`,
 		`CREATE DOMAIN app.small AS integer CHECK (VALUE > 0)`,
@@ -73,7 +73,7 @@ func TestPostgresMechanisms(t *testing.T) {
 func TestPostgresCounter(t *testing.T) {
 	t.Parallel()
 	conn := reuse.Open(t, "postgres").Connect(t)
-	catalogtest.Exec(t, conn,
+	dbtest.Exec(t, conn,
 		`CREATE TABLE fresh (id serial PRIMARY KEY)`,
 		`CREATE TABLE used (id serial PRIMARY KEY)`, `INSERT INTO used DEFAULT VALUES`, `INSERT INTO used DEFAULT VALUES`,
 		`CREATE TABLE not_called (id serial PRIMARY KEY)`, `SELECT setval('not_called_id_seq', 500, false)`,
@@ -115,7 +115,7 @@ func TestPostgresCounter(t *testing.T) {
 func TestPostgresUses(t *testing.T) {
 	t.Parallel()
 	conn := reuse.Open(t, "postgres").Connect(t)
-	catalogtest.Exec(t, conn,
+	dbtest.Exec(t, conn,
 		`CREATE SCHEMA app`,
 		`CREATE TABLE app.users (id serial PRIMARY KEY, boss integer REFERENCES app.users, name text)`,
 		`CREATE INDEX ON app.users (boss)`,
@@ -158,7 +158,7 @@ func TestPostgresUses(t *testing.T) {
 
 	// Postgres must really refuse every change that these are reported to be in the way
 	// of.
-	catalogtest.Exec(t, conn, `DROP VIEW more, names`, `DROP MATERIALIZED VIEW of_posts`)
+	dbtest.Exec(t, conn, `DROP VIEW more, names`, `DROP MATERIALIZED VIEW of_posts`)
 	for _, step := range []struct{ table, column, drop string }{
 		{"app.users", "id", `DROP POLICY mine ON app.users`},
 		{"app.users", "id", `DROP TRIGGER "T r" ON app.users`},
@@ -172,15 +172,15 @@ func TestPostgresUses(t *testing.T) {
 		if _, err := conn.Exec(alter); err == nil {
 			t.Errorf("before %s: the type could be altered", step.drop)
 		}
-		catalogtest.Exec(t, conn, step.drop)
+		dbtest.Exec(t, conn, step.drop)
 	}
-	catalogtest.Exec(t, conn, "ALTER TABLE app.users ALTER COLUMN id TYPE bigint", "ALTER TABLE flags ALTER COLUMN user_id TYPE bigint")
+	dbtest.Exec(t, conn, "ALTER TABLE app.users ALTER COLUMN id TYPE bigint", "ALTER TABLE flags ALTER COLUMN user_id TYPE bigint")
 }
 
 func TestPostgresSharedSequence(t *testing.T) {
 	t.Parallel()
 	conn := reuse.Open(t, "postgres").Connect(t)
-	catalogtest.Exec(t, conn,
+	dbtest.Exec(t, conn,
 		`CREATE SCHEMA app`,
 		`CREATE TABLE first (id bigserial PRIMARY KEY)`,
 		`CREATE TABLE app.second (id bigint DEFAULT nextval('first_id_seq') PRIMARY KEY)`,
@@ -206,7 +206,7 @@ func TestPostgresSharedSequence(t *testing.T) {
 func TestPostgresPartitionsAndInheritance(t *testing.T) {
 	t.Parallel()
 	conn := reuse.Open(t, "postgres").Connect(t)
-	catalogtest.Exec(t, conn,
+	dbtest.Exec(t, conn,
 		`CREATE TABLE events (id bigserial, day date NOT NULL, PRIMARY KEY (id, day)) PARTITION BY RANGE (day)`,
 		`CREATE TABLE events_1 PARTITION OF events FOR VALUES FROM ('2025-01-01') TO ('2026-01-01')`,
 		`CREATE TABLE events_2 PARTITION OF events FOR VALUES FROM ('2026-01-01') TO ('2027-01-01') PARTITION BY RANGE (day)`,
@@ -249,14 +249,14 @@ func TestPostgresPrivileges(t *testing.T) {
 	var database string
 	dbtest.NoError(t, conn.QueryRow("SELECT current_database()").Scan(&database))
 	role := strings.Replace(database, "snowkey_", "role_", 1)
-	catalogtest.Exec(t, conn,
+	dbtest.Exec(t, conn,
 		`CREATE TABLE seen (id bigserial PRIMARY KEY)`,
 		`CREATE TABLE unseen (id serial PRIMARY KEY)`,
 		`CREATE TABLE child (seen_id bigint PRIMARY KEY REFERENCES unseen)`,
 		`CREATE SCHEMA hidden`, `CREATE TABLE hidden.t (id bigserial PRIMARY KEY)`,
 		"CREATE ROLE "+role+" LOGIN PASSWORD 'x'")
-	t.Cleanup(func() { catalogtest.Exec(t, conn, "DROP OWNED BY "+role, "DROP ROLE "+role) })
-	catalogtest.Exec(t, conn, "GRANT SELECT ON SEQUENCE seen_id_seq TO "+role, "GRANT SELECT ON SEQUENCE hidden.t_id_seq TO "+role)
+	t.Cleanup(func() { dbtest.Exec(t, conn, "DROP OWNED BY "+role, "DROP ROLE "+role) })
+	dbtest.Exec(t, conn, "GRANT SELECT ON SEQUENCE seen_id_seq TO "+role, "GRANT SELECT ON SEQUENCE hidden.t_id_seq TO "+role)
 	report := catalogtest.Inspect(t, as(t, db, role), catalog.Options{})
 	if got := catalogtest.Key(t, report, "seen").Counter.Next; got != "1" {
 		t.Errorf("the counter that may be read is %v", got)

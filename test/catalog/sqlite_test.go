@@ -13,7 +13,7 @@ import (
 func TestSQLiteKeys(t *testing.T) {
 	t.Parallel()
 	conn := dbtest.SQLite(t).Connect(t)
-	catalogtest.Exec(t, conn,
+	dbtest.Exec(t, conn,
 		`CREATE TABLE counting (id INTEGER PRIMARY KEY AUTOINCREMENT)`, `INSERT INTO counting VALUES (41)`, `DELETE FROM counting`,
 		`CREATE TABLE rowid_alias (id Integer PRIMARY KEY /* AUTOINCREMENT */, "AUTOINCREMENT" TEXT DEFAULT 'AUTOINCREMENT')`,
 		`INSERT INTO rowid_alias (id) VALUES (41)`, `DELETE FROM rowid_alias`, `INSERT INTO rowid_alias (id) VALUES (6)`,
@@ -62,7 +62,7 @@ func TestSQLiteKeys(t *testing.T) {
 func TestSQLiteUses(t *testing.T) {
 	t.Parallel()
 	conn := dbtest.SQLite(t).Connect(t)
-	catalogtest.Exec(t, conn,
+	dbtest.Exec(t, conn,
 		`CREATE TABLE users (id INTEGER PRIMARY KEY, boss INTEGER REFERENCES Users, name TEXT)`,
 		`CREATE TABLE posts (id INTEGER PRIMARY KEY, user_id BIGINT REFERENCES users (ID))`, `CREATE INDEX by_user ON posts (USER_ID)`,
 		`CREATE TABLE notes (user_id VARCHAR(20) REFERENCES users)`, `CREATE INDEX partial ON notes (user_id) WHERE user_id > 7`,
@@ -93,7 +93,7 @@ func TestSQLiteAttached(t *testing.T) {
 	t.Parallel()
 	conn := dbtest.SQLite(t).Connect(t)
 	conn.SetMaxOpenConns(1) // databases are attached to a single connection
-	catalogtest.Exec(t, conn, "ATTACH '"+filepath.Join(t.TempDir(), "more.db")+"' AS `O\"ther`",
+	dbtest.Exec(t, conn, "ATTACH '"+filepath.Join(t.TempDir(), "more.db")+"' AS `O\"ther`",
 		"CREATE TABLE `O\"ther`.t (id INTEGER PRIMARY KEY AUTOINCREMENT)", "INSERT INTO `O\"ther`.t VALUES (7)",
 		"CREATE TABLE t (id INTEGER PRIMARY KEY)",
 		"CREATE TEMP TABLE passing (id INTEGER PRIMARY KEY)")

@@ -111,12 +111,12 @@ func TestPartitions(t *testing.T) {
 	dbtest.EachServer(t, func(t *testing.T, db dbtest.DB) {
 		conn := db.Connect(t)
 		if db.Dialect == "postgres" {
-			exec(t, conn, block(t, "PostgreSQL"))
+			dbtest.Exec(t, conn, block(t, "PostgreSQL"))
 			for i := range partitions {
-				exec(t, conn, fmt.Sprintf("CREATE TABLE orders_p%d PARTITION OF orders FOR VALUES WITH (MODULUS %d, REMAINDER %d)", i, partitions, i))
+				dbtest.Exec(t, conn, fmt.Sprintf("CREATE TABLE orders_p%d PARTITION OF orders FOR VALUES WITH (MODULUS %d, REMAINDER %d)", i, partitions, i))
 			}
 		} else {
-			exec(t, conn, block(t, "MySQL and MariaDB"))
+			dbtest.Exec(t, conn, block(t, "MySQL and MariaDB"))
 		}
 		ids := draw(t, 16_000, true, false)
 		for some := range slices.Chunk(ids, 1000) {
@@ -124,7 +124,7 @@ func TestPartitions(t *testing.T) {
 			for _, id := range some {
 				rows = append(rows, fmt.Sprintf("(%d, 'x')", id))
 			}
-			exec(t, conn, "INSERT INTO orders (id, name) VALUES "+strings.Join(rows, ", "))
+			dbtest.Exec(t, conn, "INSERT INTO orders (id, name) VALUES "+strings.Join(rows, ", "))
 		}
 		for place, n := range counts(t, conn, db) {
 			if part := float64(n) / float64(len(ids)); part < 0.05 || part > 0.08 {
@@ -140,7 +140,7 @@ func TestPartitions(t *testing.T) {
 			t.Errorf("a range reads the partitions %v", all)
 		}
 		if db.MariaDB { // KEY hashes the bytes, and puts most ascending ids into few partitions
-			exec(t, conn, "ALTER TABLE orders PARTITION BY KEY (id) PARTITIONS 16")
+			dbtest.Exec(t, conn, "ALTER TABLE orders PARTITION BY KEY (id) PARTITIONS 16")
 			most := 0
 			for _, n := range counts(t, conn, db) {
 				most = max(most, n)
@@ -154,19 +154,12 @@ func TestPartitions(t *testing.T) {
 		if err := conn.QueryRow("SELECT MIN(id), MAX(id) FROM orders").Scan(&first, &second); err != nil || first != ids[0] || second != ids[len(ids)-1] {
 			t.Errorf("the first id is %d and the last %d, %v; want %d and %d", first, second, err, ids[0], ids[len(ids)-1])
 		}
-		exec(t, conn, fmt.Sprintf("INSERT INTO orders (id, name) VALUES (%d, 'next')", ids[0]-1))
+		dbtest.Exec(t, conn, fmt.Sprintf("INSERT INTO orders (id, name) VALUES (%d, 'next')", ids[0]-1))
 		var name string
 		if err := conn.QueryRow(fmt.Sprintf("SELECT name FROM orders WHERE id = %d", ids[0]-1)).Scan(&name); err != nil || name != "next" {
 			t.Errorf("the id below the first has the name %q, %v", name, err)
 		}
 	})
-}
-
-func exec(t *testing.T, conn *sql.DB, statement string) {
-	t.Helper()
-	if _, err := conn.Exec(statement); err != nil {
-		t.Fatalf("%.100s: %v", statement, err)
-	}
 }
 
 // counts returns the number of rows of each partition.

@@ -3,7 +3,6 @@
 package entid_test
 
 import (
-	stdsql "database/sql"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -71,15 +70,6 @@ PRAGMA foreign_keys = ON;
 `,
 }
 
-func exec(t *testing.T, conn *stdsql.DB, statements ...string) {
-	t.Helper()
-	for _, statement := range statements {
-		if _, err := conn.ExecContext(t.Context(), statement); err != nil {
-			t.Fatalf("%s: %v", statement, err)
-		}
-	}
-}
-
 // auto returns the statements that ent's automatic migration would run.
 func auto(t *testing.T, driver *sql.Driver, tables []*schema.Table, options ...schema.MigrateOption) (string, error) {
 	t.Helper()
@@ -109,7 +99,7 @@ func TestAutoMigrationOfLeavers(t *testing.T) {
 		if err := m.Create(t.Context(), numeric(true)...); err != nil {
 			t.Fatal(err)
 		}
-		exec(t, conn, "INSERT INTO users (name, age) VALUES ('ada', 1)", "INSERT INTO posts (title, author_id) VALUES ('first', 1)")
+		dbtest.Exec(t, conn, "INSERT INTO users (name, age) VALUES ('ada', 1)", "INSERT INTO posts (title, author_id) VALUES ('first', 1)")
 
 		// ent's migration can't remove auto-increment. Either it doesn't see a
 		// difference, or it fails.
@@ -175,7 +165,7 @@ func TestAutoMigrationOfWidened(t *testing.T) {
 				if err := m.Create(t.Context(), numericOf(field.TypeInt32, true)...); err != nil {
 					t.Fatal(err)
 				}
-				exec(t, conn, "INSERT INTO users (name, age) VALUES ('ada', 1)", "INSERT INTO posts (title, author_id) VALUES ('first', 1)")
+				dbtest.Exec(t, conn, "INSERT INTO users (name, age) VALUES ('ada', 1)", "INSERT INTO posts (title, author_id) VALUES ('first', 1)")
 				idtest.Leave(t, conn, autoinc.PlanOptions{Online: online})
 				if plan, err := auto(t, driver, mixed, schema.WithDropColumn(true), schema.WithDropIndex(true)); plan != "" || err != nil {
 					t.Errorf("ent would run %q, %v", plan, err)
@@ -201,7 +191,7 @@ func TestAutoMigrationDropsChecks(t *testing.T) {
 	if err := m.Create(t.Context(), mixed...); err != nil {
 		t.Fatal(err)
 	}
-	exec(t, conn, "ALTER TABLE users ADD CONSTRAINT only_generated CHECK (id > 1000000000000) NOT VALID")
+	dbtest.Exec(t, conn, "ALTER TABLE users ADD CONSTRAINT only_generated CHECK (id > 1000000000000) NOT VALID")
 	if plan, err := auto(t, driver, mixed); !strings.Contains(plan, `DROP CONSTRAINT "only_generated"`) || err != nil {
 		t.Errorf("ent would run %q, %v", plan, err)
 	}
@@ -221,7 +211,7 @@ func TestAutoMigrationChangesSigns(t *testing.T) {
 	if err := m.Create(t.Context(), users); err != nil {
 		t.Fatal(err)
 	}
-	exec(t, conn, "CREATE TABLE visits (user_id BIGINT UNSIGNED, FOREIGN KEY (user_id) REFERENCES users (id))")
+	dbtest.Exec(t, conn, "CREATE TABLE visits (user_id BIGINT UNSIGNED, FOREIGN KEY (user_id) REFERENCES users (id))")
 	idtest.Leave(t, conn, autoinc.PlanOptions{})
 	if plan, err := auto(t, driver, mixed[:1]); !strings.Contains(plan, "MODIFY COLUMN `id` bigint NOT NULL") || err != nil {
 		t.Errorf("ent would run %q, %v", plan, err)

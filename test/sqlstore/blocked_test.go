@@ -66,7 +66,7 @@ func TestSegmentBehindAWrite(t *testing.T) {
 			t.Parallel()
 			db := dbtest.SQLite(t)
 			conn := db.Connect(t)
-			exec(t, conn, "CREATE TABLE orders (id INTEGER PRIMARY KEY)")
+			dbtest.Exec(t, conn, "CREATE TABLE orders (id INTEGER PRIMARY KEY)")
 			conn = db.With("_pragma=busy_timeout(" + timeout + ")").Connect(t)
 			s, err := segment.New(openSegments(t, db, conn, "segment"), segment.Config{Name: "orders", MinStep: 1, MaxStep: 1, Timeout: 300 * time.Millisecond})
 			if err != nil {

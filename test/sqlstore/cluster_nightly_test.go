@@ -41,15 +41,15 @@ func onCluster(t *testing.T, members []*cluster.Member, table, wait string) {
 		if err := store.Migrate(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		exec(t, conn, "CREATE USER app@'%' IDENTIFIED BY 'secret'")
+		dbtest.Exec(t, conn, "CREATE USER app@'%' IDENTIFIED BY 'secret'")
 		for _, grant := range store.Grants("app") {
-			exec(t, conn, grant)
+			dbtest.Exec(t, conn, grant)
 		}
 		as := strings.NewReplacer("root@", "app:secret@")
 		each := func(check func(*testing.T, *operated)) {
 			for i, m := range members {
 				t.Run(fmt.Sprint("member ", i+1), func(t *testing.T) {
-					exec(t, m.Connect(t), wait) // for the privileges
+					dbtest.Exec(t, m.Connect(t), wait) // for the privileges
 					db := m.DB
 					db.DSN = as.Replace(db.DSN)
 					check(t, open(t, db, db.Connect(t), "granted"))
@@ -61,7 +61,7 @@ func onCluster(t *testing.T, members []*cluster.Member, table, wait string) {
 				t.Error("the store reads the view without a privilege")
 			}
 		})
-		exec(t, conn, grant)
+		dbtest.Exec(t, conn, grant)
 		fingerprints := make(map[string]bool)
 		each(func(t *testing.T, store *operated) {
 			if everything(t, store, "with the grant") {
@@ -94,7 +94,7 @@ func TestNightlyGroupReplication(t *testing.T) {
 		store := open(t, db, conn, "left")
 		held := claimed(t, store)
 		left := members[2].Connect(t)
-		exec(t, left, "STOP GROUP_REPLICATION")
+		dbtest.Exec(t, left, "STOP GROUP_REPLICATION")
 		for i := range int64(30) {
 			renewed, ok, err := store.Renew(t.Context(), lease.Renewal{Terms: terms, Held: held, Token: fmt.Sprint("renewal ", i), Wanted: 1 << 62, Volatile: true})
 			if !ok || err != nil {
@@ -130,7 +130,7 @@ func TestNightlyForcedBootstrap(t *testing.T) {
 			members := c.start(t, 3)
 			root, stale := members[0].DB, members[2]
 			conn := root.Connect(t)
-			exec(t, conn, "CREATE USER app@localhost", "GRANT SELECT, INSERT, UPDATE, CREATE ON "+schema(t, root)+".* TO app@localhost")
+			dbtest.Exec(t, conn, "CREATE USER app@localhost", "GRANT SELECT, INSERT, UPDATE, CREATE ON "+schema(t, root)+".* TO app@localhost")
 			as := func(user string, db dbtest.DB) dbtest.DB {
 				db.DSN = strings.Replace(db.DSN, "root@", user, 1)
 				return db

@@ -88,7 +88,7 @@ func lose(t *testing.T, scenes []scene, original, copied func(user string) dbtes
 // answers, so it is the hold-off that keeps ids unique.
 func TestNightlyPromotedStandby(t *testing.T) {
 	primary, process := dbtest.Killable(t, "postgres")
-	exec(t, primary.Connect(t), "CREATE ROLE app LOGIN", "GRANT ALL ON SCHEMA public TO app",
+	dbtest.Exec(t, primary.Connect(t), "CREATE ROLE app LOGIN", "GRANT ALL ON SCHEMA public TO app",
 		"REVOKE EXECUTE ON FUNCTION pg_control_system() FROM PUBLIC")
 	as := func(db dbtest.DB, user string) dbtest.DB {
 		db.DSN = strings.Replace(db.DSN, "postgres@", user, 1)
@@ -127,7 +127,7 @@ func TestNightlyCrash(t *testing.T) {
 				t.Run(c.variant(), func(t *testing.T) {
 					c.T = t
 					c.startAndClose()
-					exec(t, db.Connect(t), tc.negligent...)
+					dbtest.Exec(t, db.Connect(t), tc.negligent...)
 					c.start()
 					forgets := tc.forgets || broken != nil
 					// The server may happen to have flushed the commits just before it
@@ -162,7 +162,7 @@ func (c *fleet) crash(process *dbtest.Process, negligent []string) (forgot bool)
 		c.Fatal(err)
 	}
 	conn := c.db.Connect(c)
-	exec(c.T, conn, negligent...)
+	dbtest.Exec(c.T, conn, negligent...)
 	rows, err := open(c.T, c.db, conn, c.table).Rows(c.Context(), c.terms(), 0, 0)
 	if err != nil || len(rows) != 1 {
 		c.Fatal(rows, err)

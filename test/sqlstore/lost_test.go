@@ -77,7 +77,7 @@ func TestTruncatedTables(t *testing.T) {
 					t.Parallel()
 					c.T, c.db = t, dbtest.Open(t, dialect)
 					c.start()
-					exec(t, c.db.Connect(t), statements...)
+					dbtest.Exec(t, c.db.Connect(t), statements...)
 					c.takeOver(c.db)
 					c.verdict(t)
 				})
@@ -131,7 +131,7 @@ func TestRestoredTables(t *testing.T) {
 				fill := func(from, to string, statements ...string) {
 					for _, table := range []string{"lease", "lease_ns"} {
 						for _, s := range append(statements, "INSERT INTO {to} SELECT * FROM {from}") {
-							exec(t, conn, strings.NewReplacer("{from}", from+table, "{to}", to+table).Replace(s))
+							dbtest.Exec(t, conn, strings.NewReplacer("{from}", from+table, "{to}", to+table).Replace(s))
 						}
 					}
 				}

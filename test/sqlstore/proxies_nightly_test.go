@@ -28,7 +28,7 @@ const behind = "recovery_min_apply_delay = '1s'"
 // requireStaleReads fails unless reads go to a standby that lags.
 func requireStaleReads(t *testing.T, conn *sql.DB, schema string) {
 	t.Helper()
-	exec(t, conn, "CREATE SCHEMA "+schema)
+	dbtest.Exec(t, conn, "CREATE SCHEMA "+schema)
 	var there bool
 	if err := conn.QueryRow("SELECT to_regnamespace('" + schema + "') IS NOT NULL").Scan(&there); err != nil || there {
 		t.Fatalf("reads don't go to the standby, or it doesn't lag: %v", err)
@@ -107,7 +107,7 @@ func TestNightlyOpenTransactionBehindPgpool(t *testing.T) {
 			}
 			conn := db.With("default_query_exec_mode=exec").Connect(t)
 			conn.SetMaxOpenConns(1)
-			exec(t, conn, "BEGIN")
+			dbtest.Exec(t, conn, "BEGIN")
 			_, claimed, err := open(t, db, conn, "lease").Claim(t.Context(), claim)
 			var permanent *lease.PermanentError
 			if refused := errors.As(err, &permanent) && strings.Contains(err.Error(), "docs/proxies.md"); refused != tc.refused || err != nil && !refused {

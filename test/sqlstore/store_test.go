@@ -16,15 +16,6 @@ import (
 	"github.com/snowkey-go/snowkey/lease/sqlstore"
 )
 
-func exec(t *testing.T, conn *sql.DB, statements ...string) {
-	t.Helper()
-	for _, statement := range statements {
-		if _, err := conn.Exec(statement); err != nil {
-			t.Fatalf("%s: %v", statement, err)
-		}
-	}
-}
-
 func TestStoreWithoutADatabase(t *testing.T) {
 	for name, store := range map[string]*sqlstore.Store{"zero": {}, "nil": nil, "of no DB": sqlstore.Postgres(nil)} {
 		t.Run(name, func(t *testing.T) {
@@ -102,14 +93,14 @@ func newUser(t *testing.T, db dbtest.DB, owner *sql.DB) (name string) {
 	t.Helper()
 	if db.Dialect == "postgres" {
 		name = strings.Replace(dbtest.Rows(t, owner, "SELECT current_database()")[0], "snowkey_", "role_", 1)
-		exec(t, owner, "CREATE ROLE "+name+" LOGIN PASSWORD '"+password+"'", "REVOKE CREATE ON SCHEMA public FROM PUBLIC")
-		t.Cleanup(func() { exec(t, owner, "DROP OWNED BY "+name, "DROP ROLE "+name) })
+		dbtest.Exec(t, owner, "CREATE ROLE "+name+" LOGIN PASSWORD '"+password+"'", "REVOKE CREATE ON SCHEMA public FROM PUBLIC")
+		t.Cleanup(func() { dbtest.Exec(t, owner, "DROP OWNED BY "+name, "DROP ROLE "+name) })
 		return name
 	}
 	name = strings.Replace(dbtest.Rows(t, owner, "SELECT DATABASE()")[0], "snowkey_", "it's_", 1)
 	account := "'" + strings.ReplaceAll(name, "'", "''") + "'@'%'"
-	exec(t, owner, "CREATE USER "+account+" IDENTIFIED BY '"+password+"'")
-	t.Cleanup(func() { exec(t, owner, "DROP USER "+account) })
+	dbtest.Exec(t, owner, "CREATE USER "+account+" IDENTIFIED BY '"+password+"'")
+	t.Cleanup(func() { dbtest.Exec(t, owner, "DROP USER "+account) })
 	return name
 }
 
@@ -161,14 +152,14 @@ func TestLeastPrivileges(t *testing.T) {
 		leasetest.Run(t, func(t *testing.T) lease.Store {
 			tables++
 			s := open(t, db, conn, fmt.Sprint("lease", tables))
-			exec(t, owner, s.DDL()...)
-			exec(t, owner, s.Grants(account)...)
+			dbtest.Exec(t, owner, s.DDL()...)
+			dbtest.Exec(t, owner, s.Grants(account)...)
 			s.db = owner // used to edit rows
 			return s
 		})
 		openSegments(t, db, owner, "segment")
 		quoted := map[string]string{"postgres": user, "mysql": "'" + strings.ReplaceAll(user, "'", "''") + "'"}[db.Dialect]
-		exec(t, owner, "GRANT SELECT, INSERT, UPDATE"+column+" ON segment TO "+quoted)
+		dbtest.Exec(t, owner, "GRANT SELECT, INSERT, UPDATE"+column+" ON segment TO "+quoted)
 		store := openSegments(t, db, conn, "segment")
 		for n := range int64(2) {
 			fetches(t, store, 10, base+10*n)
@@ -190,7 +181,7 @@ func TestVolatile(t *testing.T) {
 	claimed(t, store)
 	checkVolatile(t, store, false)
 	user := newUser(t, db, conn)
-	exec(t, conn, "REVOKE EXECUTE ON FUNCTION pg_walfile_name(pg_lsn) FROM PUBLIC", "GRANT SELECT ON lease, lease_ns TO "+user)
+	dbtest.Exec(t, conn, "REVOKE EXECUTE ON FUNCTION pg_walfile_name(pg_lsn) FROM PUBLIC", "GRANT SELECT ON lease, lease_ns TO "+user)
 	checkVolatile(t, open(t, db, login(t, db, user, password, ""), "lease"), true)
 }
 
@@ -202,7 +193,7 @@ func TestCommitThatFails(t *testing.T) {
 	conn := db.Connect(t)
 	store := open(t, db, conn, "lease")
 	held := claimed(t, store)
-	exec(t, conn, `CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'refused at commit'; END $$`,
+	dbtest.Exec(t, conn, `CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'refused at commit'; END $$`,
 		`CREATE CONSTRAINT TRIGGER refuse AFTER UPDATE ON lease DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION refuse()`)
 	if row, ok, err := store.Renew(t.Context(), lease.Renewal{Terms: terms, Held: held, Token: "second"}); ok || err == nil {
 		t.Errorf("a renewal that was not committed: %+v, %v, %v", row, ok, err)

@@ -35,7 +35,7 @@ func TestOpenRefuses(t *testing.T) {
 	of := func(dialect string, statements ...string) func(t *testing.T) *sql.DB {
 		return func(t *testing.T) *sql.DB {
 			conn := dbtest.Open(t, dialect).Connect(t)
-			exec(t, conn, statements...)
+			dbtest.Exec(t, conn, statements...)
 			return conn
 		}
 	}
@@ -186,7 +186,7 @@ func TestReadOnlyForAWhile(t *testing.T) {
 	held := claimed(t, open(t, db, admin, "lease"))
 	readOnly := func(state string) {
 		t.Helper()
-		exec(t, admin, "DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET default_transaction_read_only = "+state+"', current_database()); END $$")
+		dbtest.Exec(t, admin, "DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET default_transaction_read_only = "+state+"', current_database()); END $$")
 	}
 	readOnly("on")
 	conn := db.Connect(t)
@@ -224,7 +224,7 @@ func TestTablesAreDroppedAndSkipMigrate(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		exec(t, conn, "DROP TABLE snowkey_lease", "DROP TABLE snowkey_lease_ns")
+		dbtest.Exec(t, conn, "DROP TABLE snowkey_lease", "DROP TABLE snowkey_lease_ns")
 		// Ids are issued until they reach the bound. Then a call waits, and its error has the reason.
 		for !errors.Is(err, lease.ErrNotMigrated) && ctx.Err() == nil {
 			short, cancel := context.WithTimeout(ctx, time.Second)

@@ -19,16 +19,6 @@ type TB interface {
 	Context() context.Context
 }
 
-// Exec executes statements.
-func Exec(t TB, conn *sql.DB, statements ...string) {
-	t.Helper()
-	for _, statement := range statements {
-		if _, err := conn.Exec(statement); err != nil {
-			t.Fatalf("%s: %v", statement, err)
-		}
-	}
-}
-
 // Quote returns the function that quotes names.
 func Quote(db dbtest.DB) func(name string) string {
 	mark := map[string]string{"postgres": `"`, "sqlite": `"`, "mysql": "`"}[db.Dialect]
