@@ -2,7 +2,6 @@ package main
 
 import (
 	"io"
-	"maps"
 	"os"
 	"path/filepath"
 	"strings"

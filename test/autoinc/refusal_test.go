@@ -186,10 +186,7 @@ func TestStalePlans(t *testing.T) {
 			edit(&phase.Steps[0])
 			refused(fmt.Sprintf("edit %d of %s/1", i, phase.Name), apply(s, edited, ""))
 		}
-		keyless, err := autoinc.ReadPlan(strings.NewReader(withoutKeys(planText(t, p))))
-		if err != nil {
-			t.Fatal(err)
-		}
+		keyless := dbtest.Must(autoinc.ReadPlan(strings.NewReader(withoutKeys(planText(t, p)))))(t)
 		refused("a plan without keys", apply(s, keyless, ""))
 		requireNumber(t, s.conn, lines, "SELECT count(*) FROM line")
 		for other := range 2 {

@@ -29,31 +29,19 @@ type (
 
 // For a single row, this package must not need more than ten additional allocations.
 func TestInsertAllocations(t *testing.T) {
-	pool, err := idgen.NewPool(idgen.Config{Worker: worker.Static(331), MaxAhead: idgen.NoLimit})
-	if err != nil {
-		t.Fatal(err)
-	}
+	pool := dbtest.Must(idgen.NewPool(idgen.Config{Worker: worker.Static(331), MaxAhead: idgen.NoLimit}))(t)
 	defer pool.Close(t.Context())
 	e := bare(t, dbtest.SQLite(t))
 	ctx := context.WithValue(t.Context(), sourceKey{}, pool)
-	if _, err := e.NewCreateTable().Model((*benchRow)(nil)).Exec(ctx); err != nil {
-		t.Fatal(err)
-	}
-	db, err := bunid.Use(e.DB, (*benchRow)(nil))
-	if err != nil {
-		t.Fatal(err)
-	}
+	dbtest.Must(e.NewCreateTable().Model((*benchRow)(nil)).Exec(ctx))(t)
+	db := dbtest.Must(bunid.Use(e.DB, (*benchRow)(nil)))(t)
 	id := pk.ID(0)
 	without := testing.AllocsPerRun(200, func() {
 		id++
-		if _, err := e.NewInsert().Model(&presetRow{ID: id}).Exec(ctx); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.Must(e.NewInsert().Model(&presetRow{ID: id}).Exec(ctx))(t)
 	})
 	with := testing.AllocsPerRun(200, func() {
-		if _, err := db.NewInsert().Model(new(benchRow)).Exec(ctx); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.Must(db.NewInsert().Model(new(benchRow)).Exec(ctx))(t)
 	})
 	if with > without+10 {
 		t.Errorf("%.0f allocations, and %.0f without", with, without)

@@ -69,9 +69,7 @@ func bare(t testing.TB, about dbtest.DB, models ...any) *env {
 	}
 	e.DB = bun.NewDB(e.conn, dialect)
 	for _, m := range models {
-		if _, err := e.NewCreateTable().Model(m).Varchar(40).Exec(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.Must(e.NewCreateTable().Model(m).Varchar(40).Exec(t.Context()))(t)
 	}
 	return e
 }
@@ -86,10 +84,7 @@ func open(t testing.TB, about dbtest.DB, models ...any) *env {
 
 func (e *env) use(t testing.TB, models ...any) {
 	t.Helper()
-	db, err := bunid.Use(e.DB, models...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := dbtest.Must(bunid.Use(e.DB, models...))(t)
 	e.DB = db
 }
 
@@ -132,9 +127,7 @@ func (e *env) exec(t testing.TB, statement string) {
 // insert inserts rows that a test needs.
 func (e *env) insert(t testing.TB, model any) {
 	t.Helper()
-	if _, err := e.NewInsert().Model(model).Exec(e.context(t)); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.Must(e.NewInsert().Model(model).Exec(e.context(t)))(t)
 }
 
 func wantRowError(t testing.TB, err error, row int, problem string) {

@@ -75,9 +75,7 @@ func TestConflictOfOne(t *testing.T) {
 				}
 				before := e.source.Calls()
 				u := user{Name: "ada", Age: 7}
-				if _, err := c.set(e.NewInsert().Model(&u)).Exec(ctx); err != nil {
-					t.Fatal(err)
-				}
+				dbtest.Must(c.set(e.NewInsert().Model(&u)).Exec(ctx))(t)
 				if u.ID != c.want {
 					t.Errorf("the row got the key %d, want %d", u.ID, c.want)
 				}
@@ -134,9 +132,7 @@ func TestConflictOfSeveral(t *testing.T) {
 		t.Run("Ignore, Returning all", func(t *testing.T) {
 			a, out, b := &user{Name: "a"}, &user{Name: "ada"}, &user{Name: "b"}
 			us := []*user{a, out, b}
-			if _, err := e.NewInsert().Model(&us).Ignore().Returning("*").Exec(ctx); err != nil {
-				t.Fatal(err)
-			}
+			dbtest.Must(e.NewInsert().Model(&us).Ignore().Returning("*").Exec(ctx))(t)
 			if len(us) != 2 || us[0].Name != "a" || us[1].Name != "b" || us[0].ID >= us[1].ID {
 				t.Errorf("the slice holds %v", us)
 			}
@@ -150,9 +146,7 @@ func TestConflictOfSeveral(t *testing.T) {
 		})
 		t.Run("upsert, Returning all", func(t *testing.T) {
 			us := []user{{Name: "a", Age: 1}, {Name: "ada", Age: 2}, {ID: idA, Name: "b", Age: 3}}
-			if _, err := upsert(e.NewInsert().Model(&us)).Returning("?Columns").Exec(ctx); err != nil {
-				t.Fatal(err)
-			}
+			dbtest.Must(upsert(e.NewInsert().Model(&us)).Returning("?Columns").Exec(ctx))(t)
 			if len(us) != 3 || us[1].ID != ada || us[2].ID != idA {
 				t.Errorf("the slice holds %v", us)
 			}
@@ -185,9 +179,7 @@ func TestConflictOfGivenKeys(t *testing.T) {
 	each(t, func(t *testing.T, e *env, ctx context.Context, ada pk.ID) {
 		before := e.source.Calls()
 		us := []user{{ID: idA, Name: "ada"}, {ID: idB, Name: "b"}}
-		if _, err := e.NewInsert().Model(&us).Ignore().Exec(ctx); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.Must(e.NewInsert().Model(&us).Ignore().Exec(ctx))(t)
 		if us[0].ID != idA || us[1].ID != idB || e.source.Calls() != before {
 			t.Errorf("the rows are %v", us)
 		}
@@ -212,9 +204,7 @@ func TestConflictAgain(t *testing.T) {
 		var ids []pk.ID
 		for range 3 {
 			_ = q.String()
-			if _, err := q.Exec(ctx); err != nil {
-				t.Fatal(err)
-			}
+			dbtest.Must(q.Exec(ctx))(t)
 			ids = append(ids, u.ID)
 			e.wantTable(t, "SELECT id, name FROM users WHERE name <> 'ada'", line(u.ID, "b"))
 		}
@@ -222,24 +212,18 @@ func TestConflictAgain(t *testing.T) {
 			t.Errorf("the keys were %v", ids)
 		}
 		u = user{Name: "c"}
-		if _, err := q.Exec(ctx); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.Must(q.Exec(ctx))(t)
 		e.wantTable(t, "SELECT id FROM users WHERE name = 'c'", line(u.ID))
 
 		us := []user{{Name: "d", Age: 1}, {ID: idA, Name: "e", Age: 2}, {Name: "f", Age: 3}}
 		q = upsert(e.NewInsert().Model(&us)).Returning("*")
 		for range 2 {
-			if _, err := q.Exec(ctx); err != nil {
-				t.Fatal(err)
-			}
+			dbtest.Must(q.Exec(ctx))(t)
 			e.wantTable(t, "SELECT name, id FROM users WHERE name >= 'd' ORDER BY age", line("d", us[0].ID), line("e", idA), line("f", us[2].ID))
 			e.exec(t, "DELETE FROM users WHERE name = 'd'") // it will be inserted again
 		}
 		us = []user{{ID: idB, Name: "g"}}
-		if _, err := q.Exec(ctx); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.Must(q.Exec(ctx))(t)
 		e.wantTable(t, "SELECT id FROM users WHERE name = 'g'", line(idB))
 	})
 }
@@ -258,9 +242,7 @@ func TestBunReports(t *testing.T) {
 		e.wantTable(t, "SELECT id, name FROM users WHERE name <> 'ada' ORDER BY name", line(us[0].ID, "a"), line(us[1].ID, "b"), line(us[2].ID, "c"))
 		// https://github.com/uptrace/bun/issues/512: the key was empty after the insert.
 		u := user{Name: "d"}
-		if _, err := e.NewInsert().Model(&u).Returning("NULL").Exec(ctx); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.Must(e.NewInsert().Model(&u).Returning("NULL").Exec(ctx))(t)
 		e.wantTable(t, "SELECT id FROM users WHERE name = 'd'", line(u.ID))
 		// https://github.com/uptrace/bun/issues/556: Exec returns no error for a row that was left out, so
 		// the key must tell.
@@ -311,16 +293,12 @@ func TestConflictDerivedColumn(t *testing.T) {
 			t.Run(name, func(t *testing.T) {
 				one, some := pathed{Name: "one"}, []*pathed{{Name: "x"}, {Name: "ada"}, {Name: "y"}}
 				for _, rows := range []any{&one, &some} {
-					if _, err := set(e.NewInsert().Model(rows)).Exec(ctx); err != nil {
-						t.Fatal(err)
-					}
+					dbtest.Must(set(e.NewInsert().Model(rows)).Exec(ctx))(t)
 				}
 				e.wantTable(t, "SELECT name, path FROM paths ORDER BY name", line("ada", "/"+ada.ID.String()), line("one", "/"+one.ID.String()),
 					line("x", "/"+some[0].ID.String()), line("y", "/"+some[len(some)-1].ID.String()))
 				again := pathed{Name: "ada"}
-				if _, err := set(e.NewInsert().Model(&again)).Exec(ctx); err != nil {
-					t.Fatal(err)
-				}
+				dbtest.Must(set(e.NewInsert().Model(&again)).Exec(ctx))(t)
 				if again.ID != 0 && name == "Ignore" || again.ID != ada.ID && name == "upsert" {
 					t.Errorf("the key is %d, and in the table %d", again.ID, ada.ID)
 				}
@@ -372,9 +350,7 @@ func TestReplace(t *testing.T) {
 			return // Postgres doesn't have REPLACE
 		}
 		u := user{Name: "ada", Age: 7}
-		if _, err := e.NewInsert().Model(&u).Replace().Exec(ctx); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.Must(e.NewInsert().Model(&u).Replace().Exec(ctx))(t)
 		if u.ID <= ada {
 			t.Errorf("the row got the key %d", u.ID)
 		}

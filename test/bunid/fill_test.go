@@ -134,9 +134,7 @@ func TestDefaultPool(t *testing.T) {
 		pool := idtest.Pool(t, 332)
 		idgen.SetDefault(pool)
 		t.Cleanup(func() { idgen.SetDefault(nil) })
-		if _, err := e.NewInsert().Model(&ws).Exec(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.Must(e.NewInsert().Model(&ws).Exec(t.Context()))(t)
 		for _, w := range ws {
 			if got := pool.Layout().Decode(w.ID.Int64()).Worker; got != 332 {
 				t.Errorf("%d is of worker %d", w.ID, got)
@@ -206,17 +204,11 @@ func TestInsertsOnly(t *testing.T) {
 		e.insert(t, &ada)
 		calls := e.source.Calls()
 		u := user{Age: 7}
-		if _, err := e.NewUpdate().Model(&u).Column("age").Where("name = ?", "ada").Exec(ctx); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := e.NewDelete().Model(&u).WherePK().Exec(ctx); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.Must(e.NewUpdate().Model(&u).Column("age").Where("name = ?", "ada").Exec(ctx))(t)
+		dbtest.Must(e.NewDelete().Model(&u).WherePK().Exec(ctx))(t)
 		if about.Dialect != "mysql" {
-			if _, err := e.NewUpdate().With("data", e.NewValues(&[]user{{Name: "ada", Age: 8}})).Model((*user)(nil)).
-				TableExpr("data").Set("age = data.age").Where("?TableAlias.name = data.name").Exec(ctx); err != nil {
-				t.Fatal(err)
-			}
+			dbtest.Must(e.NewUpdate().With("data", e.NewValues(&[]user{{Name: "ada", Age: 8}})).Model((*user)(nil)).
+				TableExpr("data").Set("age = data.age").Where("?TableAlias.name = data.name").Exec(ctx))(t)
 			e.wantTable(t, "SELECT id, age FROM users", line(ada.ID, 8))
 		}
 		if err := e.NewSelect().Model(&u).Where("name = ?", "ada").Scan(ctx); err != nil || u.ID != ada.ID {

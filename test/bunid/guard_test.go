@@ -160,22 +160,14 @@ func TestGuardRefuses(t *testing.T) {
 				}
 				check(t, c.do(ctx, e.DB))
 
-				tx, err := e.BeginTx(ctx, nil)
-				if err != nil {
-					t.Fatal(err)
-				}
+				tx := dbtest.Must(e.BeginTx(ctx, nil))(t)
 				check(t, c.do(ctx, tx))
 				if _, err := tx.NewInsert().Model(&user{ID: idA, Name: "z"}).Exec(ctx); err != nil {
 					t.Errorf("the transaction does not go on: %v", err)
 				}
-				if err := tx.Commit(); err != nil {
-					t.Fatal(err)
-				}
+				dbtest.NoError(t, tx.Commit())
 
-				conn, err := e.Conn(ctx)
-				if err != nil {
-					t.Fatal(err)
-				}
+				conn := dbtest.Must(e.Conn(ctx))(t)
 				check(t, c.do(ctx, conn))
 				conn.Close()
 
@@ -286,9 +278,7 @@ func TestForgottenUse(t *testing.T) {
 	}
 	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
 		e := bare(t, about)
-		if _, err := e.NewCreateTable().Model((*guarded)(nil)).ColumnExpr("CHECK (id > 0)").Exec(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.Must(e.NewCreateTable().Model((*guarded)(nil)).ColumnExpr("CHECK (id > 0)").Exec(t.Context()))(t)
 		if _, err := e.NewInsert().Model(&guarded{Name: "a"}).Exec(t.Context()); err == nil {
 			t.Error("the key 0 was stored")
 		}

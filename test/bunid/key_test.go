@@ -95,9 +95,7 @@ func TestKeyTypes(t *testing.T) {
 				e.wantTable(t, "SELECT id, n FROM "+table+" ORDER BY n", want...)
 
 				back := reflect.New(rows.Type())
-				if err := e.NewSelect().Model(back.Interface()).Order("n").Scan(t.Context()); err != nil {
-					t.Fatal(err)
-				}
+				dbtest.NoError(t, e.NewSelect().Model(back.Interface()).Order("n").Scan(t.Context()))
 				if !reflect.DeepEqual(back.Elem().Interface(), rows.Interface()) {
 					t.Errorf("read back %v, want %v", back.Elem(), rows)
 				}

@@ -212,9 +212,7 @@ func TestUseSendsNothing(t *testing.T) {
 // inserted.
 func TestGuardJudgesOnce(t *testing.T) {
 	e := open(t, dbtest.SQLite(t))
-	if _, err := e.NewCreateTable().Model((*counting)(nil)).Exec(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.Must(e.NewCreateTable().Model((*counting)(nil)).Exec(t.Context()))(t)
 	for i := range 3 {
 		e.insert(t, &counting{ID: pk.ID(i + 1)})
 	}
@@ -231,13 +229,9 @@ func TestUseLeavesStrangersAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := db.NewCreateTable().Model((*stranger)(nil)).Exec(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.Must(db.NewCreateTable().Model((*stranger)(nil)).Exec(t.Context()))(t)
 	for range 2 {
-		if _, err := db.NewInsert().Model(new(stranger)).Exec(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.Must(db.NewInsert().Model(new(stranger)).Exec(t.Context()))(t)
 	}
 	if strangerCalls != 2 {
 		t.Errorf("BeforeInsert was called %d times for 2 rows", strangerCalls)
@@ -253,9 +247,7 @@ func TestGuardOfRegisteredModel(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := db.NewCreateTable().Model((*registered)(nil)).Exec(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.Must(db.NewCreateTable().Model((*registered)(nil)).Exec(t.Context()))(t)
 	_, err = db.NewInsert().Model(&map[string]any{"name": "a"}).Table("registereds").Exec(t.Context())
 	if _, ok := errors.AsType[*bunid.RowError](err); !ok {
 		t.Errorf("a map without its key: %v", err)

@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/snowkey-go/snowkey/internal/dbtest"
 )
 
 // TestNightlyChaos lets all faults happen for SNOWKEY_CHAOS on each store of the run, or
@@ -220,10 +222,7 @@ func (n *nemesis) killServer() (time.Time, []*process) {
 // begin starts a process, and waits until it draws ids.
 func begin(t *testing.T, f *fleet) *process {
 	t.Helper()
-	p, err := f.start(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := dbtest.Must(f.start(nil))(t)
 	for start := time.Now(); !p.drewSince(start); time.Sleep(5 * time.Millisecond) {
 		if time.Since(start) > patience {
 			t.Fatal(p.label, " draws no ids")

@@ -64,10 +64,7 @@ type settings struct {
 
 func newFleet(t *testing.T, b backend, s server, rate int) *fleet {
 	parent := os.Getenv("SNOWKEY_CHAOS_KEEP") // "" for the system's temporary files
-	dir, err := os.MkdirTemp(parent, "snowkey-chaos-")
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := dbtest.Must(os.MkdirTemp(parent, "snowkey-chaos-"))(t)
 	f := &fleet{backend: b, server: s, dir: dir, orders: Orders{
 		Backend: b.name, Store: s.text, Rate: rate,
 		Window: time.Second, TTL: 1500 * time.Millisecond, Skew: time.Second,

@@ -28,10 +28,7 @@ const partitions = 16
 // block returns the statement of the page whose first line is this comment.
 func block(t *testing.T, comment string) string {
 	t.Helper()
-	page, err := os.ReadFile("../../docs/distributed-sql.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := dbtest.Must(os.ReadFile("../../docs/distributed-sql.md"))(t)
 	_, rest, ok := strings.Cut(string(page), "```sql\n-- "+comment+"\n")
 	statement, _, _ := strings.Cut(rest, ";\n```")
 	if !ok {
@@ -49,17 +46,11 @@ func draw(t *testing.T, n int, slow, noSpread bool) []int64 {
 	t.Helper()
 	now := time.Now()
 	workers++
-	pool, err := idgen.NewPool(idgen.Config{Worker: worker.Static(workers), NoSpread: noSpread, Clock: func() time.Time { return now }})
-	if err != nil {
-		t.Fatal(err)
-	}
+	pool := dbtest.Must(idgen.NewPool(idgen.Config{Worker: worker.Static(workers), NoSpread: noSpread, Clock: func() time.Time { return now }}))(t)
 	defer pool.Close(t.Context())
 	var ids []int64
 	for range n {
-		id, err := pool.Next(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		id := dbtest.Must(pool.Next(t.Context()))(t)
 		ids = append(ids, id)
 		if slow {
 			now = now.Add(time.Millisecond)
@@ -172,10 +163,7 @@ func counts(t *testing.T, conn *sql.DB, db dbtest.DB) map[string]int {
 		if db.Dialect == "mysql" {
 			from = fmt.Sprintf("orders PARTITION (p%d)", i)
 		}
-		n, err := strconv.Atoi(dbtest.Rows(t, conn, "SELECT COUNT(*) FROM "+from)[0])
-		if err != nil {
-			t.Fatal(err)
-		}
+		n := dbtest.Must(strconv.Atoi(dbtest.Rows(t, conn, "SELECT COUNT(*) FROM "+from)[0]))(t)
 		all[table] = n
 	}
 	return all

@@ -11,6 +11,7 @@ import (
 	"github.com/snowkey-go/snowkey/ent/entid"
 	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/idgen/worker"
+	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/schema/pk"
 	"github.com/snowkey-go/snowkey/test/entid/internal/ent"
 )
@@ -67,10 +68,7 @@ func TestCreate(t *testing.T) {
 // another one.
 func TestName(t *testing.T) {
 	defer idgen.SetDefault(idgen.Default())
-	pool, err := idgen.NewPool(idgen.Config{Worker: worker.Static(8), Clock: frozen, NoSpread: true, MaxAhead: idgen.NoLimit})
-	if err != nil {
-		t.Fatal(err)
-	}
+	pool := dbtest.Must(idgen.NewPool(idgen.Config{Worker: worker.Static(8), Clock: frozen, NoSpread: true, MaxAhead: idgen.NoLimit}))(t)
 	t.Cleanup(func() { pool.Close(context.Background()) })
 	idgen.SetDefault(pool)
 	eachInTurn(t, func(t *testing.T, c client) {
@@ -146,10 +144,7 @@ func TestNoPool(t *testing.T) {
 
 // While waiting for the clock, a cancelled context must end the wait.
 func TestContext(t *testing.T) {
-	pool, err := idgen.NewPool(idgen.Config{Worker: worker.Static(9), Clock: frozen, NoSpread: true, MaxAhead: -1, MaxWait: idgen.NoLimit})
-	if err != nil {
-		t.Fatal(err)
-	}
+	pool := dbtest.Must(idgen.NewPool(idgen.Config{Worker: worker.Static(9), Clock: frozen, NoSpread: true, MaxAhead: -1, MaxWait: idgen.NoLimit}))(t)
 	t.Cleanup(func() { pool.Close(context.Background()) })
 	if _, err := pool.NextN(t.Context(), 4096); err != nil { // all ids of the only tick that there will be
 		t.Fatal(err)

@@ -80,9 +80,7 @@ func open(t *testing.T, db dbtest.DB, tables []*schema.Table) client {
 	t.Helper()
 	drv := sql.OpenDB(dialects[db.Dialect], db.Connect(t))
 	c := client{ent.NewClient(ent.Driver(drv)), drv.DB(), db}
-	if err := migrate.Create(t.Context(), c.Schema, tables); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.NoError(t, migrate.Create(t.Context(), c.Schema, tables))
 	return c
 }
 
@@ -98,14 +96,10 @@ func (c client) query(t *testing.T, query string) []string {
 	var got []string
 	for rows.Next() {
 		var s string
-		if err := rows.Scan(&s); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.NoError(t, rows.Scan(&s))
 		got = append(got, s)
 	}
-	if err := rows.Err(); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.NoError(t, rows.Err())
 	return got
 }
 

@@ -30,9 +30,7 @@ func eachBulk(t *testing.T, test func(t *testing.T, c bulkClient)) {
 	reuse.Each(t, func(t *testing.T, db dbtest.DB) {
 		drv := sql.OpenDB(dialects[db.Dialect], db.Connect(t))
 		c := bulkClient{bulk.NewClient(bulk.Driver(drv)), client{sql: drv.DB(), db: db}, newCounter()}
-		if err := c.Schema.Create(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.NoError(t, c.Schema.Create(t.Context()))
 		c.Use(entid.Hook(c.src))
 		test(t, c)
 	})

@@ -27,9 +27,7 @@ func TestGlobalUniqueID(t *testing.T) {
 			t.Errorf("with WithGlobalUniqueID: %v", err)
 		}
 		for range 2 {
-			if err := migrate.Create(ctx, client.Schema, tables); err != nil {
-				t.Fatal(err)
-			}
+			dbtest.NoError(t, migrate.Create(ctx, client.Schema, tables))
 		}
 		user, tag := client.User.Create().SetName("a").SaveX(ctx), client.Tag.Create().SetName("a").SaveX(ctx)
 		if user.ID.IsZero() || user.ID == tag.ID {

@@ -92,13 +92,8 @@ func TestAutoMigrationOfLeavers(t *testing.T) {
 	reuse.Each(t, func(t *testing.T, db dbtest.DB) {
 		conn := db.Connect(t)
 		driver := sql.OpenDB(dialects[db.Dialect], conn)
-		m, err := schema.NewMigrate(driver)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := m.Create(t.Context(), numeric(true)...); err != nil {
-			t.Fatal(err)
-		}
+		m := dbtest.Must(schema.NewMigrate(driver))(t)
+		dbtest.NoError(t, m.Create(t.Context(), numeric(true)...))
 		dbtest.Exec(t, conn, "INSERT INTO users (name, age) VALUES ('ada', 1)", "INSERT INTO posts (title, author_id) VALUES ('first', 1)")
 
 		// ent's migration can't remove auto-increment. Either it doesn't see a
@@ -158,13 +153,8 @@ func TestAutoMigrationOfWidened(t *testing.T) {
 			reuse.Each(t, func(t *testing.T, db dbtest.DB) {
 				conn := db.Connect(t)
 				driver := sql.OpenDB(dialects[db.Dialect], conn)
-				m, err := schema.NewMigrate(driver)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if err := m.Create(t.Context(), numericOf(field.TypeInt32, true)...); err != nil {
-					t.Fatal(err)
-				}
+				m := dbtest.Must(schema.NewMigrate(driver))(t)
+				dbtest.NoError(t, m.Create(t.Context(), numericOf(field.TypeInt32, true)...))
 				dbtest.Exec(t, conn, "INSERT INTO users (name, age) VALUES ('ada', 1)", "INSERT INTO posts (title, author_id) VALUES ('first', 1)")
 				idtest.Leave(t, conn, autoinc.PlanOptions{Online: online})
 				if plan, err := auto(t, driver, mixed, schema.WithDropColumn(true), schema.WithDropIndex(true)); plan != "" || err != nil {
@@ -184,13 +174,8 @@ func TestAutoMigrationDropsChecks(t *testing.T) {
 	db := dbtest.Postgres(t)
 	conn := db.Connect(t)
 	driver := sql.OpenDB(dialects[db.Dialect], conn)
-	m, err := schema.NewMigrate(driver)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := m.Create(t.Context(), mixed...); err != nil {
-		t.Fatal(err)
-	}
+	m := dbtest.Must(schema.NewMigrate(driver))(t)
+	dbtest.NoError(t, m.Create(t.Context(), mixed...))
 	dbtest.Exec(t, conn, "ALTER TABLE users ADD CONSTRAINT only_generated CHECK (id > 1000000000000) NOT VALID")
 	if plan, err := auto(t, driver, mixed); !strings.Contains(plan, `DROP CONSTRAINT "only_generated"`) || err != nil {
 		t.Errorf("ent would run %q, %v", plan, err)
@@ -204,13 +189,8 @@ func TestAutoMigrationChangesSigns(t *testing.T) {
 	driver := sql.OpenDB(dialects["mysql"], conn)
 	unsigned := &schema.Column{Name: "id", Type: field.TypeUint64, Increment: true}
 	users := schema.NewTable("users").AddPrimary(unsigned).AddColumn(migrate.UsersTable.Columns[1]).AddColumn(migrate.UsersTable.Columns[2])
-	m, err := schema.NewMigrate(driver)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := m.Create(t.Context(), users); err != nil {
-		t.Fatal(err)
-	}
+	m := dbtest.Must(schema.NewMigrate(driver))(t)
+	dbtest.NoError(t, m.Create(t.Context(), users))
 	dbtest.Exec(t, conn, "CREATE TABLE visits (user_id BIGINT UNSIGNED, FOREIGN KEY (user_id) REFERENCES users (id))")
 	idtest.Leave(t, conn, autoinc.PlanOptions{})
 	if plan, err := auto(t, driver, mixed[:1]); !strings.Contains(plan, "MODIFY COLUMN `id` bigint NOT NULL") || err != nil {
@@ -229,23 +209,14 @@ func TestAutoMigrationChangesSigns(t *testing.T) {
 func TestVersionedMigrationOfLeavers(t *testing.T) {
 	reuse.Each(t, func(t *testing.T, db dbtest.DB) {
 		path := t.TempDir()
-		dir, err := atlas.NewLocalDir(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		dir := dbtest.Must(atlas.NewLocalDir(path))(t)
 		dev := sql.OpenDB(dialects[db.Dialect], db.Connect(t)) // used to replay the directory, so it's empty before and after
 		diff := func(tables []*schema.Table) error {
-			m, err := schema.NewMigrate(dev, schema.WithDir(dir), schema.WithMigrationMode(schema.ModeReplay), schema.WithFormatter(atlas.DefaultFormatter))
-			if err != nil {
-				t.Fatal(err)
-			}
+			m := dbtest.Must(schema.NewMigrate(dev, schema.WithDir(dir), schema.WithMigrationMode(schema.ModeReplay), schema.WithFormatter(atlas.DefaultFormatter)))(t)
 			return m.NamedDiff(t.Context(), "diff", tables...)
 		}
 		files := func() (names []string) {
-			entries, err := os.ReadDir(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			entries := dbtest.Must(os.ReadDir(path))(t)
 			for _, e := range entries {
 				if filepath.Ext(e.Name()) == ".sql" {
 					names = append(names, e.Name())
@@ -260,13 +231,8 @@ func TestVersionedMigrationOfLeavers(t *testing.T) {
 			t.Errorf("without the file: the diff wrote %q, %v", files(), err)
 		}
 
-		if err := dir.WriteFile("99990101000000_leave.sql", []byte(left[db.Dialect])); err != nil {
-			t.Fatal(err)
-		}
-		sum, err := dir.Checksum()
-		if err != nil {
-			t.Fatal(err)
-		}
+		dbtest.NoError(t, dir.WriteFile("99990101000000_leave.sql", []byte(left[db.Dialect])))
+		sum := dbtest.Must(dir.Checksum())(t)
 		if err := atlas.WriteSumFile(dir, sum); err != nil { // same as atlas migrate hash
 			t.Fatal(err)
 		}

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/snowkey-go/snowkey/internal/dbtest"
 )
 
 var blocks = regexp.MustCompile("(?s)```(go|sh)\n(.*?)```")
@@ -18,10 +20,7 @@ var blocks = regexp.MustCompile("(?s)```(go|sh)\n(.*?)```")
 // The program and the commands of docs/etcd.md must work.
 func TestPage(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile("../../docs/etcd.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := dbtest.Must(os.ReadFile("../../docs/etcd.md"))(t)
 	c := start(t, 1)
 	m := c.members[0]
 	dir := t.TempDir()
@@ -30,9 +29,7 @@ func TestPage(t *testing.T) {
 		if name == "etcdutl" {
 			script = strings.Replace(script, "\n", "\nshift\n", 1) // the test binary has only the command snapshot
 		}
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(script), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(script), 0o700))
 	}
 	restored := filepath.Join(dir, "restored")
 	here := strings.NewReplacer("127.0.0.1:2380", m.peer, "/var/lib/etcd-restored", restored)
@@ -59,9 +56,7 @@ func TestPage(t *testing.T) {
 			continue
 		}
 		file := filepath.Join(dir, "main.go")
-		if err := os.WriteFile(file, []byte(block[2]), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.NoError(t, os.WriteFile(file, []byte(block[2]), 0o600))
 		if id := strings.TrimSpace(run(exec.Command("go", "run", file))); !regexp.MustCompile(`^\d{18}$`).MatchString(id) {
 			t.Errorf("the program prints %q, not an id", id)
 		}

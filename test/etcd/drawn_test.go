@@ -14,17 +14,15 @@ import (
 
 	"github.com/snowkey-go/snowkey"
 	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/lease/etcdstore"
 )
 
 // layout has 16 ids a tick, so that a test can draw all ids up to a bound.
 func layout(t testing.TB) idgen.Layout {
 	t.Helper()
-	l, err := idgen.NewLayout(time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC), time.Millisecond,
-		idgen.Time(41), idgen.Worker(4), idgen.Sequence(4))
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := dbtest.Must(idgen.NewLayout(time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC), time.Millisecond,
+		idgen.Time(41), idgen.Worker(4), idgen.Sequence(4)))(t)
 	return l
 }
 

@@ -13,6 +13,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/snowkey-go/snowkey"
+	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/lease"
 	"github.com/snowkey-go/snowkey/lease/etcdstore"
 )
@@ -71,10 +72,7 @@ func TestRole(t *testing.T) {
 	store := etcdstore.New(as("app"))
 	var d drawn
 	for range 2 {
-		pool, err := snowkey.Open(ctx, store, cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
+		pool := dbtest.Must(snowkey.Open(ctx, store, cfg))(t)
 		if n := d.draw(ctx, pool, 50_000); n < 50_000 { // with renewals
 			t.Errorf("drew %d ids", n)
 		}

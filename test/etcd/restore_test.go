@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/snowkey-go/snowkey"
+	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/lease/etcdstore"
 )
 
@@ -85,14 +86,9 @@ func TestRestoredSnapshot(t *testing.T) {
 			}
 			cfg.MinWorker, cfg.MaxWorker = 2, 2
 			store := etcdstore.New(c.connect(nil), test.options...)
-			first, err := snowkey.Open(ctx, store, cfg)
-			if err != nil {
-				t.Fatal(err)
-			}
+			first := dbtest.Must(snowkey.Open(ctx, store, cfg))(t)
 			d.draw(ctx, first, 64)
-			if err := first.Close(ctx); err != nil {
-				t.Fatal(err)
-			}
+			dbtest.NoError(t, first.Close(ctx))
 			file := c.snapshot()
 
 			// A claim is lost, with ids up to six seconds ahead of the clock. So are renewals.
@@ -107,10 +103,7 @@ func TestRestoredSnapshot(t *testing.T) {
 				t.Fatalf("the cluster has the same id: %v", same)
 			}
 
-			next, err := snowkey.Open(ctx, store, cfg)
-			if err != nil {
-				t.Fatal(err)
-			}
+			next := dbtest.Must(snowkey.Open(ctx, store, cfg))(t)
 			defer next.Close(ctx)
 			if n := d.draw(ctx, next, 100_000); n < 100_000 {
 				t.Errorf("a lease that was claimed after the restore drew %d ids", n)

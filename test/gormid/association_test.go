@@ -187,9 +187,7 @@ func (e *env) wantAuthors(t *testing.T, authors ...*author) {
 func openAuthors(t *testing.T, about dbtest.DB) *env {
 	t.Helper()
 	e := open(t, about)
-	if err := e.SetupJoinTable(&author{}, "Circles", &membership{}); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.NoError(t, e.SetupJoinTable(&author{}, "Circles", &membership{}))
 	migrate(t, e.DB, &company{}, &author{}, &profile{}, &book{}, &chapter{}, &prize{}, &circle{}, &membership{}, &badge{}, &note{})
 	return e
 }

@@ -387,9 +387,7 @@ func TestLeftOutWithoutForeignKeys(t *testing.T) {
 		e := bare(t, about)
 		e.DisableForeignKeyConstraintWhenMigrating = true
 		use(t, e.DB, gormid.Config{Source: e.source})
-		if err := e.SetupJoinTable(&sailor{}, "Ports", &visit{}); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.NoError(t, e.SetupJoinTable(&sailor{}, "Ports", &visit{}))
 		migrate(t, e.DB, &crew{}, &port{}, &skill{}, &sailor{}, &boat{}, &visit{})
 		first := sailor{Name: "first", Crew: &crew{Name: "taken"}, Boat: &boat{Sign: "taken"}, Ports: []port{{Name: "taken"}, {Name: "other"}},
 			Skills: []skill{{Name: "taken", Code: new("t")}, {Name: "other", Code: new("o")}, {Name: "deleted"}}}
@@ -423,9 +421,7 @@ func TestLeftOutWithoutForeignKeys(t *testing.T) {
 			}, []string{"a NULL taken NULL"}},
 		} {
 			t.Run(c.name, func(t *testing.T) {
-				if err := c.create(); err != nil {
-					t.Fatal(err)
-				}
+				dbtest.NoError(t, c.create())
 				e.wantTable(t, `SELECT s.name, c.name, k.name, p.name FROM sailors s LEFT JOIN crews c ON c.id = s.crew_id
 					LEFT JOIN sailor_skills sk ON sk.sailor_id = s.id LEFT JOIN skills k ON k.id = sk.skill_id
 					LEFT JOIN visits v ON v.sailor_id = s.id LEFT JOIN ports p ON p.id = v.port_id

@@ -83,9 +83,7 @@ func TestGinVueAdmin(t *testing.T) {
 func testGinVueAdmin(t *testing.T, about dbtest.DB, counted bool) {
 	models := []any{&SysAuthority{}, &SysUser{}, &SysUserAuthority{}}
 	before := openGVA(t, about)
-	if err := before.Migrator().DropTable("sys_data_authority_id", "sys_user_authority", "sys_users", "sys_authorities"); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.NoError(t, before.Migrator().DropTable("sys_data_authority_id", "sys_user_authority", "sys_users", "sys_authorities"))
 	old := SysUser{Username: "old"}
 	if counted {
 		migrate(t, before.DB, models...)
@@ -97,9 +95,7 @@ func testGinVueAdmin(t *testing.T, about dbtest.DB, counted bool) {
 	}
 
 	e := openGVA(t, about)
-	if err := UsePool(e.DB, e.source); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.NoError(t, UsePool(e.DB, e.source))
 	for range 2 {
 		migrate(t, e.DB, models...)
 	}
@@ -142,14 +138,9 @@ type UserResponse struct {
 // JavaScript rounds the ids of a model that are above 2^53, unless they are text.
 func TestGinVueAdminJSON(t *testing.T) {
 	js := func(v any) any {
-		text, err := json.Marshal(v)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := dbtest.Must(json.Marshal(v))(t)
 		var object map[string]any
-		if err := json.Unmarshal(text, &object); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.NoError(t, json.Unmarshal(text, &object))
 		return object["ID"]
 	}
 	large := int64(1<<60 + 1)

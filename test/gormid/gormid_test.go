@@ -122,9 +122,7 @@ func open(t testing.TB, about dbtest.DB, models ...any) *env {
 
 func use(t testing.TB, db *gorm.DB, cfg gormid.Config) {
 	t.Helper()
-	if err := db.Use(gormid.New(cfg)); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.NoError(t, db.Use(gormid.New(cfg)))
 }
 
 func migrate(t testing.TB, db *gorm.DB, models ...any) {
@@ -132,9 +130,7 @@ func migrate(t testing.TB, db *gorm.DB, models ...any) {
 	if len(models) == 0 {
 		return
 	}
-	if err := db.AutoMigrate(models...); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.NoError(t, db.AutoMigrate(models...))
 }
 
 // table reads rows without going through GORM, and joins the columns of each with
@@ -158,9 +154,7 @@ func line(values ...any) string { return strings.TrimSuffix(fmt.Sprintln(values.
 func (e *env) wipe(t testing.TB, tables ...string) {
 	t.Helper()
 	for _, name := range tables {
-		if _, err := e.conn.Exec("DELETE FROM " + name); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.Must(e.conn.Exec("DELETE FROM " + name))(t)
 	}
 }
 

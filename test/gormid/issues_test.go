@@ -98,9 +98,7 @@ func (e *env) testIssues(t *testing.T) {
 			defer e.Migrator().DropTable(&memo{}, &member{})
 			must(t, e.Omit("Memos").Create(members(c.existing)))
 			ms := members(c.upserted)
-			if err := c.upsert(ms); err != nil {
-				t.Fatal(err)
-			}
+			dbtest.NoError(t, c.upsert(ms))
 			var want []string
 			for _, m := range ms {
 				want = append(want, line(m.ID, m.Email, "of", m.Email))
@@ -199,9 +197,7 @@ func TestGormReports(t *testing.T) {
 			}, "SELECT name, age FROM tenants ORDER BY name", []string{"a 2", "b 3", "c 1"}},
 		} {
 			t.Run(c.name, func(t *testing.T) {
-				if err := c.try(); err != nil {
-					t.Fatal(err)
-				}
+				dbtest.NoError(t, c.try())
 				e.wantTable(t, c.rows, c.want...)
 			})
 		}

@@ -96,9 +96,7 @@ func (w *witness) Trace(_ context.Context, _ time.Time, statement func() (string
 func (e *env) changes(t *testing.T, models ...any) []string {
 	t.Helper()
 	w := &witness{Interface: logger.Discard}
-	if err := e.Session(&gorm.Session{Logger: w}).AutoMigrate(models...); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.NoError(t, e.Session(&gorm.Session{Logger: w}).AutoMigrate(models...))
 	return w.changes
 }
 

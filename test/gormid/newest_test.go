@@ -59,9 +59,7 @@ func TestGenericsSet(t *testing.T) {
 	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
 		e := open(t, about, &user{})
 		set := clause.Assignment{Column: clause.Column{Name: "name"}, Value: "a"}
-		if err := gorm.G[user](e.DB).Set(set).Create(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.NoError(t, gorm.G[user](e.DB).Set(set).Create(t.Context()))
 		e.wantTable(t, "SELECT id, name FROM users", line(e.source.Last(), "a"))
 	})
 }

@@ -214,9 +214,7 @@ func TestJoinTable(t *testing.T) {
 		CircleID int32
 	}
 	e := bare(t, dbtest.SQLite(t))
-	if err := e.SetupJoinTable(&author{}, "Circles", &narrow{}); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.NoError(t, e.SetupJoinTable(&author{}, "Circles", &narrow{}))
 	wantFieldError(t, e.Use(gormid.New(gormid.Config{Models: []any{&author{}}})), "CircleID", "cannot hold the key of gormid_test.circle")
 }
 

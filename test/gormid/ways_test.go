@@ -173,10 +173,7 @@ func TestWays(t *testing.T) {
 				t.Run(fmt.Sprintf("%s/%d", w.name, given), func(t *testing.T) {
 					e.wipe(t, "users")
 					before, last := e.source.Calls(), e.source.Last()
-					memory, err := w.create(e.DB.Session(&gorm.Session{NewDB: true}).WithContext(t.Context()).Session(&gorm.Session{}), given[0], given[1])
-					if err != nil {
-						t.Fatal(err)
-					}
+					memory := dbtest.Must(w.create(e.DB.Session(&gorm.Session{NewDB: true}).WithContext(t.Context()).Session(&gorm.Session{}), given[0], given[1]))(t)
 					for i := range memory {
 						if given[i] != 0 && memory[i] != given[i] {
 							t.Errorf("the given key %d has become %d", given[i], memory[i])

@@ -19,12 +19,8 @@ func TestOnlyConnectionIsInATransaction(t *testing.T) {
 	conn.SetMaxOpenConns(1)
 	conn.SetConnMaxLifetime(0)
 	store := segmentstore.Postgres(conn)
-	if err := store.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := conn.Exec("BEGIN"); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.NoError(t, store.Migrate(t.Context()))
+	dbtest.Must(conn.Exec("BEGIN"))(t)
 	start, err := store.Fetch(t.Context(), segment.Fetch{Name: "numbers", Min: 1, Span: 10, Limit: 1000})
 	if rows := dbtest.Rows(t, db.Connect(t), "SELECT start, bound FROM snowkey_segment"); start != 1 || err != nil || !slices.Equal(rows, []string{"1 11"}) {
 		t.Errorf("granted from %d on, %v, and other connections see the rows %q", start, err, rows)

@@ -134,9 +134,7 @@ func durableMySQL(t *testing.T) dbtest.DB {
 	if os.Getenv("SNOWKEY_TEST_MYSQL") != "" {
 		db := dbtest.MySQL(t)
 		var flushes bool
-		if err := db.Connect(t).QueryRow("SELECT @@innodb_flush_log_at_trx_commit IN (1, 3) AND (@@log_bin = 0 OR @@sync_binlog = 1)").Scan(&flushes); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.NoError(t, db.Connect(t).QueryRow("SELECT @@innodb_flush_log_at_trx_commit IN (1, 3) AND (@@log_bin = 0 OR @@sync_binlog = 1)").Scan(&flushes))
 		if flushes {
 			return db
 		}
@@ -165,10 +163,7 @@ func newDatabase(t *testing.T, server dbtest.DB) dbtest.DB {
 // execAll runs statements on a new connection, which also works during cleanup.
 func execAll(t *testing.T, db dbtest.DB, statements ...string) {
 	t.Helper()
-	conn, err := sql.Open(db.Driver, db.DSN)
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := dbtest.Must(sql.Open(db.Driver, db.DSN))(t)
 	defer conn.Close()
 	for _, statement := range statements {
 		if _, err := conn.Exec(statement); err != nil {

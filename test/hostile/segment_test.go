@@ -24,9 +24,7 @@ func (r row) testSegment(t *testing.T, server dbtest.DB) {
 		t.Skipf("%s does not have this setting", server.Version)
 	}
 	db := newDatabase(t, server)
-	if err := segmentStores[db.Dialect](db.Connect(t)).Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.NoError(t, segmentStores[db.Dialect](db.Connect(t)).Migrate(t.Context()))
 	draws := 12
 	if dbtest.Nightly {
 		draws = 40
@@ -42,12 +40,9 @@ func (r row) testSegment(t *testing.T, server dbtest.DB) {
 			as = *r.ofB
 		}
 		pool := as.connect(t, db)
-		s, err := segment.New(segmentStores[db.Dialect](pool), segment.Config{
+		s := dbtest.Must(segment.New(segmentStores[db.Dialect](pool), segment.Config{
 			Name: cmp.Or(r.space, "numbers"), MinStep: 50, MaxStep: 50, Timeout: 2 * time.Second, Logger: slog.New(slog.DiscardHandler),
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))(t)
 		wg.Go(func() {
 			defer s.Close(context.WithoutCancel(ctx))
 			for i := range draws {

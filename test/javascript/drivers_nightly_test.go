@@ -44,14 +44,8 @@ type errand struct {
 // that the layout can make from now on.
 func neighbours(t *testing.T, l idgen.Layout) (ids []int64) {
 	t.Helper()
-	first, err := l.MinID(time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
-	last, err := l.MaxID(l.Lifetime().End.Add(-l.Unit()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	first := dbtest.Must(l.MinID(time.Now()))(t)
+	last := dbtest.Must(l.MaxID(l.Lifetime().End.Add(-l.Unit())))(t)
 	for _, low := range []int64{first | 1, first | 2, last/2 | 1, last - 1} {
 		ids = append(ids, low, low+1)
 	}
@@ -95,24 +89,17 @@ func read(t *testing.T, db dbtest.DB, folders []string, ids []int64) map[string]
 	t.Helper()
 	e := errand{Table: fmt.Sprintf("ids_%d", len(strconv.FormatInt(ids[0], 10)))}
 	conn := db.Connect(t)
-	if _, err := conn.Exec("CREATE TABLE " + e.Table + " (id BIGINT PRIMARY KEY)"); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.Must(conn.Exec("CREATE TABLE " + e.Table + " (id BIGINT PRIMARY KEY)"))(t)
 	for _, id := range ids {
 		e.IDs = append(e.IDs, strconv.FormatInt(id, 10))
-		if _, err := conn.Exec(fmt.Sprintf("INSERT INTO %s VALUES (%d)", e.Table, id)); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.Must(conn.Exec(fmt.Sprintf("INSERT INTO %s VALUES (%d)", e.Table, id)))(t)
 	}
 	if db.Dialect == "postgres" {
 		e.Postgres = db.DSN
 	} else {
 		e.MySQL, e.MariaDB = optionsOf(t, db.DSN), db.MariaDB
 	}
-	text, err := json.Marshal(e)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := dbtest.Must(json.Marshal(e))(t)
 	cmd := exec.CommandContext(t.Context(), "node", "drivers.js", string(text))
 	cmd.Env = append(os.Environ(), "NODE_PATH="+filepath.Dir(folders[0])+string(os.PathListSeparator)+filepath.Dir(folders[1]))
 	var wrong strings.Builder
@@ -179,10 +166,7 @@ func judge(t *testing.T, way string, seen [][2]string, ids []string) string {
 // compareTable checks that the page has each of the rows.
 func compareTable(t *testing.T, rows []string) {
 	t.Helper()
-	text, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := dbtest.Must(os.ReadFile(page))(t)
 	const from, to = "<!-- table of TestNightlyDrivers -->\n", "<!-- end -->\n"
 	before, rest, ok1 := strings.Cut(string(text), from)
 	old, after, ok2 := strings.Cut(rest, to)
@@ -206,8 +190,6 @@ func compareTable(t *testing.T, rows []string) {
 		}
 	}
 	if *update {
-		if err := os.WriteFile(page, []byte(before+from+strings.Join(lines, "")+to+after), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.NoError(t, os.WriteFile(page, []byte(before+from+strings.Join(lines, "")+to+after), 0o644))
 	}
 }

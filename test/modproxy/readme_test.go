@@ -92,14 +92,9 @@ type reader struct {
 // module cache. It doesn't know the work tree's module proxy, because readers have a clone.
 func newReader(t *testing.T) reader {
 	t.Helper()
-	env, err := modproxy.Env(t.TempDir(), "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	env := dbtest.Must(modproxy.Env(t.TempDir(), ""))(t)
 	dir := filepath.Join(t.TempDir(), "shop")
-	if err := os.Mkdir(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.NoError(t, os.Mkdir(dir, 0o755))
 	return reader{dir, append(env, "GOFLAGS=")}
 }
 
@@ -123,9 +118,7 @@ func (r reader) follow(t *testing.T, text string) {
 		}
 		switch lines := b[3]; {
 		case b[2] == "go":
-			if err := os.MkdirAll(filepath.Dir(filepath.Join(r.dir, name)), 0o755); err != nil {
-				t.Fatal(err)
-			}
+			dbtest.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(r.dir, name)), 0o755))
 			write(t, r.dir, name, lines)
 		case b[2] == "diff":
 			write(t, r.dir, "main.go", replace(t, read(t, r.dir, "main.go"), lines))

@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/snowkey-go/snowkey/hooks/pgxid"
+	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/schema/pk"
 	"github.com/snowkey-go/snowkey/test/internal/reuse"
 )
@@ -96,10 +97,7 @@ func TestWholeDocuments(t *testing.T) {
 			{[]pk.ID(nil), "null", "NULL", "NULL", "NULL"},
 			{row{low}, `{"id": "1234567890123456788"}`, `{"id": "1234567890123456788"}`, "refused", "refused"},
 		} {
-			text, err := json.Marshal(c.arg)
-			if err != nil {
-				t.Fatal(err)
-			}
+			text := dbtest.Must(json.Marshal(c.arg))(t)
 			if got := document(string(text)); got != c.marshaled {
 				t.Errorf("a marshaled %T is %s, want %s", c.arg, got, c.marshaled)
 			}
@@ -129,10 +127,7 @@ func TestScanDomains(t *testing.T) {
 			t.Error("pgx scans an array of a type that it does not know: it has changed, so should docs/pgx.md")
 		}
 		for _, name := range []string{"key", "_key"} {
-			typ, err := conn.LoadType(t.Context(), name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			typ := dbtest.Must(conn.LoadType(t.Context(), name))(t)
 			conn.TypeMap().RegisterType(typ)
 		}
 		if got, err := one[[]pk.ID](t, conn, query); err != nil || !reflect.DeepEqual(got, []pk.ID{low, high}) {

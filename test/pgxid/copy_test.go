@@ -16,6 +16,7 @@ import (
 
 	"github.com/snowkey-go/snowkey/hooks/pgxid"
 	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/internal/idtest"
 	"github.com/snowkey-go/snowkey/schema/pk"
 	"github.com/snowkey-go/snowkey/test/internal/reuse"
@@ -31,9 +32,7 @@ func copies[K key](t *testing.T, conn *pgx.Conn, column string, preset K, text f
 		exec(t, conn, "DROP TABLE IF EXISTS t")
 		exec(t, conn, "CREATE TABLE t (label text, id "+column+" PRIMARY KEY)")
 		exec(t, conn, "DEALLOCATE ALL")
-		if err := conn.DeallocateAll(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.NoError(t, conn.DeallocateAll(t.Context()))
 		// A row has its key both by value and behind a pointer.
 		type row struct {
 			label string
@@ -124,9 +123,7 @@ func TestCopyFromPlainKeys(t *testing.T) {
 			rows = append(rows, []any{i, cell})
 		}
 		before := source.Last()
-		if _, err := copier.CopyFrom(t.Context(), conn, pgx.Identifier{table}, []string{"n", "number"}, pgx.CopyFromRows(rows)); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.Must(copier.CopyFrom(t.Context(), conn, pgx.Identifier{table}, []string{"n", "number"}, pgx.CopyFromRows(rows)))(t)
 		for i, got := range all[string](t, conn, "SELECT number::text FROM "+table+" ORDER BY n") {
 			want := decimal(before + 1 + int64(i))
 			if got != want {
@@ -157,10 +154,7 @@ func TestCopyFromDefaultPool(t *testing.T) {
 		t.Errorf("without a pool: %d rows, %v", n, err)
 	}
 
-	pool, err := idgen.NewPool(idgen.Config{Worker: func(int) (int64, error) { return 611, nil }})
-	if err != nil {
-		t.Fatal(err)
-	}
+	pool := dbtest.Must(idgen.NewPool(idgen.Config{Worker: func(int) (int64, error) { return 611, nil }}))(t)
 	defer pool.Close(context.Background())
 	idgen.SetDefault(pool)
 	defer idgen.SetDefault(nil)
@@ -339,10 +333,8 @@ func TestCopyFromBatches(t *testing.T) {
 			given[i] = ids[i]
 		}
 		source, r := new(idtest.Source), &recorder{}
-		if _, err := (pgxid.Copier{Source: source}).CopyFrom(t.Context(), r, nil, []string{"i", "id"},
-			pgx.CopyFromSlice(len(ids), func(i int) ([]any, error) { return []any{i, &ids[i]}, nil })); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.Must((pgxid.Copier{Source: source}).CopyFrom(t.Context(), r, nil, []string{"i", "id"},
+			pgx.CopyFromSlice(len(ids), func(i int) ([]any, error) { return []any{i, &ids[i]}, nil })))(t)
 
 		next := new(idtest.Source).Last()
 		for i := range ids {

@@ -41,15 +41,9 @@ func describes(mode pgx.QueryExecMode) bool {
 
 func connect(t testing.TB, db dbtest.DB, mode pgx.QueryExecMode) *pgx.Conn {
 	t.Helper()
-	config, err := pgx.ParseConfig(db.DSN)
-	if err != nil {
-		t.Fatal(err)
-	}
+	config := dbtest.Must(pgx.ParseConfig(db.DSN))(t)
 	config.DefaultQueryExecMode = mode
-	conn, err := pgx.ConnectConfig(t.Context(), config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := dbtest.Must(pgx.ConnectConfig(t.Context(), config))(t)
 	t.Cleanup(func() { conn.Close(context.Background()) })
 	return conn
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/snowkey-go/snowkey/hooks/pgxid"
+	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/schema/pk"
 	"github.com/snowkey-go/snowkey/test/internal/reuse"
 )
@@ -252,10 +253,7 @@ func begin(t *testing.T, conn *pgx.Conn) {
 	}
 	exec(t, conn, "CREATE TEMP TABLE t_key (ids key[])")
 	for _, name := range []string{"compound", "_compound"} {
-		typ, err := conn.LoadType(t.Context(), name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		typ := dbtest.Must(conn.LoadType(t.Context(), name))(t)
 		conn.TypeMap().RegisterType(typ)
 	}
 	conn.TypeMap().RegisterDefaultPgType(compound{}, "compound")
@@ -415,10 +413,8 @@ func TestNilPointerBehindPointer(t *testing.T) {
 		for i := range rows {
 			exec(t, conn, "INSERT INTO staff VALUES ($1, $2, $3)", &rows[i].ID, &rows[i].Boss, &rows[i].Code)
 		}
-		if _, err := conn.CopyFrom(t.Context(), pgx.Identifier{"staff"}, []string{"id", "boss", "code"},
-			pgx.CopyFromSlice(len(rows), func(i int) ([]any, error) { return []any{&rows[i].ID, &rows[i].Boss, &rows[i].Code}, nil })); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.Must(conn.CopyFrom(t.Context(), pgx.Identifier{"staff"}, []string{"id", "boss", "code"},
+			pgx.CopyFromSlice(len(rows), func(i int) ([]any, error) { return []any{&rows[i].ID, &rows[i].Boss, &rows[i].Code}, nil })))(t)
 		want := []string{decimal(low) + " NULL NULL", decimal(low) + " NULL NULL", decimal(high) + " " + boss.String() + " " + code.String(), decimal(high) + " " + boss.String() + " " + code.String()}
 		if got := all[string](t, conn, "SELECT concat_ws(' ', id, coalesce(boss::text, 'NULL'), coalesce(code, 'NULL')) FROM staff ORDER BY id"); !slices.Equal(got, want) {
 			t.Errorf("got %q, want %q", got, want)
@@ -428,10 +424,7 @@ func TestNilPointerBehindPointer(t *testing.T) {
 
 // compareTable compares the table in docs/pgx.md with our results.
 func compareTable(t *testing.T, table string) {
-	text, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := dbtest.Must(os.ReadFile(page))(t)
 	const from, to = "<!-- table of TestTable -->\n", "<!-- end -->\n"
 	before, rest, ok1 := strings.Cut(string(text), from)
 	old, after, ok2 := strings.Cut(rest, to)
@@ -439,9 +432,7 @@ func compareTable(t *testing.T, table string) {
 		t.Fatalf("%s has no place for the table, between %q and %q", page, from, to)
 	}
 	if *update {
-		if err := os.WriteFile(page, []byte(before+from+table+to+after), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.NoError(t, os.WriteFile(page, []byte(before+from+table+to+after), 0o644))
 	} else if old != table {
 		t.Errorf("%s says\n%s\nand the tests\n%s\nrun them with -update", page, old, table)
 	}

@@ -32,10 +32,7 @@ var write = flag.Bool("write", false, "write prometheusrule.yml")
 
 // The manifest for the Prometheus Operator must have the same rules as alerts.yml.
 func TestManifest(t *testing.T) {
-	text, err := os.ReadFile(folder + "alerts.yml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := dbtest.Must(os.ReadFile(folder + "alerts.yml"))(t)
 	_, groups, ok := strings.Cut(string(text), "\ngroups:\n")
 	if !ok {
 		t.Fatal("alerts.yml has no groups")
@@ -47,9 +44,7 @@ func TestManifest(t *testing.T) {
 		b.WriteString("  " + line)
 	}
 	if *write {
-		if err := os.WriteFile(folder+"prometheusrule.yml", []byte(b.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.NoError(t, os.WriteFile(folder+"prometheusrule.yml", []byte(b.String()), 0o644))
 	}
 	manifest, err := os.ReadFile(folder + "prometheusrule.yml")
 	if err != nil || string(manifest) != b.String() {
@@ -61,27 +56,16 @@ func TestManifest(t *testing.T) {
 func TestAlerts(t *testing.T) {
 	t.Parallel()
 	promtool := dbtest.Program(t, "prometheus", "promtool")
-	path, err := filepath.Abs(folder + "alerts.yml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := os.ReadFile("testdata/alerts_test.yml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	path := dbtest.Must(filepath.Abs(folder + "alerts.yml"))(t)
+	text := dbtest.Must(os.ReadFile("testdata/alerts_test.yml"))(t)
 	tests := filepath.Join(t.TempDir(), "tests.yml")
-	if err := os.WriteFile(tests, []byte(strings.ReplaceAll(string(text), "alerts.yml", path)), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.NoError(t, os.WriteFile(tests, []byte(strings.ReplaceAll(string(text), "alerts.yml", path)), 0o644))
 	for _, args := range [][]string{{"check", "rules", path}, {"test", "rules", tests}} {
 		if out, err := exec.Command(promtool, args...).CombinedOutput(); err != nil {
 			t.Errorf("promtool %s: %v\n%s", args, err, out)
 		}
 	}
-	rules, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rules := dbtest.Must(os.ReadFile(path))(t)
 	for line := range strings.Lines(string(rules)) {
 		if _, name, ok := strings.Cut(strings.TrimSpace(line), "alert: "); ok && strings.Count(string(text), "alertname: "+name) < 2 {
 			t.Errorf("%s is not tested: it needs a time at which it fires, and one at which it does not", name)
@@ -94,10 +78,7 @@ func TestAlerts(t *testing.T) {
 func TestDashboard(t *testing.T) {
 	t.Parallel()
 	program := dbtest.Program(t, "prometheus", "prometheus")
-	ids, err := snowkey.Open(t.Context(), filestore.Dir(t.TempDir()), snowkey.Config{Window: time.Second, MaxClockSkew: 10 * time.Millisecond})
-	if err != nil {
-		t.Fatal(err)
-	}
+	ids := dbtest.Must(snowkey.Open(t.Context(), filestore.Dir(t.TempDir()), snowkey.Config{Window: time.Second, MaxClockSkew: 10 * time.Millisecond}))(t)
 	defer ids.Close(t.Context())
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(snowkeyprom.NewCollector(ids))
@@ -105,10 +86,7 @@ func TestDashboard(t *testing.T) {
 	defer target.Close()
 	api := serve(t, program, strings.TrimPrefix(target.URL, "http://"))
 
-	text, err := os.ReadFile(folder + "dashboard.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := dbtest.Must(os.ReadFile(folder + "dashboard.json"))(t)
 	var dashboard struct {
 		Panels []struct {
 			Title   string
@@ -130,9 +108,7 @@ func TestDashboard(t *testing.T) {
 					t.Errorf("%s: %s has no series: %s", p.Title, q.Expr, answer)
 					break
 				}
-				if _, err := ids.Next(t.Context()); err != nil {
-					t.Fatal(err)
-				}
+				dbtest.Must(ids.Next(t.Context()))(t)
 			}
 		}
 	}
@@ -142,26 +118,16 @@ func TestDashboard(t *testing.T) {
 func serve(t *testing.T, program, target string) string {
 	t.Helper()
 	dir := t.TempDir()
-	rules, err := filepath.Abs(folder + "alerts.yml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	rules := dbtest.Must(filepath.Abs(folder + "alerts.yml"))(t)
 	config := fmt.Sprintf("global: {scrape_interval: 200ms, evaluation_interval: 1s}\nrule_files: [%q]\nscrape_configs:\n- job_name: snowkey\n  static_configs: [{targets: [%q]}]\n", rules, target)
-	if err := os.WriteFile(filepath.Join(dir, "prometheus.yml"), []byte(config), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	dbtest.NoError(t, os.WriteFile(filepath.Join(dir, "prometheus.yml"), []byte(config), 0o644))
+	listener := dbtest.Must(net.Listen("tcp", "127.0.0.1:0"))(t)
 	address := listener.Addr().String()
 	listener.Close()
 	cmd := exec.CommandContext(t.Context(), program, "--config.file="+filepath.Join(dir, "prometheus.yml"), "--storage.tsdb.path="+filepath.Join(dir, "data"), "--web.listen-address="+address)
 	var log strings.Builder
 	cmd.Stderr = &log
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.NoError(t, cmd.Start())
 	t.Cleanup(func() {
 		_ = cmd.Process.Kill() // it may have ended by now
 		_ = cmd.Wait()         // fails because of the signal
@@ -185,10 +151,7 @@ func serve(t *testing.T, program, target string) string {
 // query returns the number of series that match the query, and the complete response.
 func query(t *testing.T, api, expr string) (n int, body string) {
 	t.Helper()
-	answer, err := http.Get(api + "/api/v1/query?query=" + url.QueryEscape(expr))
-	if err != nil {
-		t.Fatal(err)
-	}
+	answer := dbtest.Must(http.Get(api + "/api/v1/query?query=" + url.QueryEscape(expr)))(t)
 	defer answer.Body.Close()
 	var result struct {
 		Status, Error string

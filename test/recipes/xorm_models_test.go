@@ -31,13 +31,9 @@ func TestXormModels(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
 		engine, ctx := newEngine(t, about), t.Context()
 		keys := sqlid.New(new(idtest.Source))
-		if err := engine.Sync(new(seed), new(numbered), new(texted)); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.NoError(t, engine.Sync(new(seed), new(numbered), new(texted)))
 		if about.Dialect != "sqlite" { // which can't add a check to a table
-			if _, err := engine.Exec("ALTER TABLE seed ADD CHECK (id > 0)"); err != nil {
-				t.Fatal(err)
-			}
+			dbtest.Must(engine.Exec("ALTER TABLE seed ADD CHECK (id > 0)"))(t)
 			if _, err := engine.Insert(&seed{Name: "forgotten"}); err == nil {
 				t.Error("the key 0 was stored")
 			}
@@ -51,9 +47,7 @@ func TestXormModels(t *testing.T) {
 		}
 		n, s := numbered{Name: "n"}, texted{Name: "s"}
 		for _, row := range []any{&n, &s} {
-			if err := Insert(ctx, engine.NewSession(), keys, row); err != nil {
-				t.Fatal(err)
-			}
+			dbtest.NoError(t, Insert(ctx, engine.NewSession(), keys, row))
 		}
 		var gotN numbered
 		var gotS texted

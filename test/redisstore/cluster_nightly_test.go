@@ -23,18 +23,12 @@ func TestNightlyStoreOnACluster(t *testing.T) {
 	}
 	for i, address := range addresses { // a node that knows another one refuses an epoch
 		node := connect(t, address)
-		if err := node.Do(t.Context(), "CLUSTER", "ADDSLOTSRANGE", i*5461, []int{5460, 10921, 16383}[i]).Err(); err != nil {
-			t.Fatal(err)
-		}
-		if err := node.Do(t.Context(), "CLUSTER", "SET-CONFIG-EPOCH", i+1).Err(); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.NoError(t, node.Do(t.Context(), "CLUSTER", "ADDSLOTSRANGE", i*5461, []int{5460, 10921, 16383}[i]).Err())
+		dbtest.NoError(t, node.Do(t.Context(), "CLUSTER", "SET-CONFIG-EPOCH", i+1).Err())
 	}
 	for _, other := range addresses[1:] {
 		host, port, _ := strings.Cut(other, ":")
-		if err := connect(t, addresses[0]).ClusterMeet(t.Context(), host, port).Err(); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.NoError(t, connect(t, addresses[0]).ClusterMeet(t.Context(), host, port).Err())
 	}
 	client := redis.NewClusterClient(&redis.ClusterOptions{Addrs: addresses})
 	t.Cleanup(func() { client.Close() })
@@ -56,10 +50,7 @@ func TestNightlyStoreOnACluster(t *testing.T) {
 
 	owners := map[string]bool{}
 	for i := range 32 {
-		node, err := client.MasterForKey(t.Context(), fmt.Sprintf("{snowkey:ns%d}", i))
-		if err != nil {
-			t.Fatal(err)
-		}
+		node := dbtest.Must(client.MasterForKey(t.Context(), fmt.Sprintf("{snowkey:ns%d}", i)))(t)
 		owners[node.Options().Addr] = true
 	}
 	if len(owners) != 3 {

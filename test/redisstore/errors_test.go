@@ -78,9 +78,7 @@ func TestErrorsOfTheServer(t *testing.T) {
 
 	t.Run("snapshots fail", func(t *testing.T) {
 		tell("CONFIG", "SET", "save", "3600 1")
-		if err := os.Mkdir(filepath.Join(server.Dir, "dump.rdb"), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.NoError(t, os.Mkdir(filepath.Join(server.Dir, "dump.rdb"), 0o700))
 		tell("SET", "x", "y")
 		for range 200 { // the rename of the snapshot fails
 			admin.BgSave(t.Context())
@@ -99,9 +97,7 @@ func TestErrorsOfTheServer(t *testing.T) {
 	})
 	t.Run("stopped", func(t *testing.T) {
 		// The client's own timeout is 3 s, and it tries 4 times.
-		if err := server.Signal(syscall.SIGSTOP); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.NoError(t, server.Signal(syscall.SIGSTOP))
 		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 		defer cancel()
 		start := time.Now()
@@ -109,9 +105,7 @@ func TestErrorsOfTheServer(t *testing.T) {
 		if took := time.Since(start); !errors.Is(err, context.DeadlineExceeded) || took > 9*time.Second {
 			t.Errorf("after %v: %v", took, err)
 		}
-		if err := server.Signal(syscall.SIGCONT); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.NoError(t, server.Signal(syscall.SIGCONT))
 	})
 	t.Run("nobody listens", func(t *testing.T) {
 		client := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1", Username: "u", Password: secret, MaxRetries: -1})
@@ -151,10 +145,7 @@ func TestErrorsOfAClusterAndOfAStart(t *testing.T) {
 		"ERR unknown command 'evalsha'":         {true, "version 5 or later"},
 		"ERR Error running script (call to f_)": {true, "Redis 5 or later"},
 	} {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := dbtest.Must(net.Listen("tcp", "127.0.0.1:0"))(t)
 		defer l.Close()
 		go func() {
 			for {
@@ -193,17 +184,10 @@ func TestAnotherVersionIsRefused(t *testing.T) {
 	t.Parallel()
 	client := connect(t, dbtest.Redis().Start(t).Address)
 	s := redisstore.New(client)
-	if err := s.AddRows(t.Context(), terms, 0, 0); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.CreateNamespace(t.Context(), terms, 0); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.NoError(t, s.AddRows(t.Context(), terms, 0, 0))
+	dbtest.Must(s.CreateNamespace(t.Context(), terms, 0))(t)
 	for _, of := range []struct{ key, field string }{{namespaceKey(terms), "layout " + terms.Layout}, {rowsKey(terms), "0"}} {
-		mine, err := client.HGet(t.Context(), of.key, of.field).Result()
-		if err != nil {
-			t.Fatal(err)
-		}
+		mine := dbtest.Must(client.HGet(t.Context(), of.key, of.field).Result())(t)
 		_, rest, _ := strings.Cut(mine, " ")
 		theirs := fmt.Sprint(protocol.Version+1, " ", rest)
 		client.HSet(t.Context(), of.key, of.field, theirs)
@@ -237,16 +221,9 @@ func TestRequestsThatAreSentAgain(t *testing.T) {
 	t.Parallel()
 	client := connect(t, dbtest.Redis().Start(t).Address)
 	s := redisstore.New(client)
-	if err := s.AddRows(t.Context(), terms, 0, 0); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.CreateNamespace(t.Context(), terms, 0); err != nil {
-		t.Fatal(err)
-	}
-	p, err := s.Probe(t.Context(), lease.Query{Terms: terms, Max: 7, PreferWorker: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	dbtest.NoError(t, s.AddRows(t.Context(), terms, 0, 0))
+	dbtest.Must(s.CreateNamespace(t.Context(), terms, 0))(t)
+	p := dbtest.Must(s.Probe(t.Context(), lease.Query{Terms: terms, Max: 7, PreferWorker: -1}))(t)
 	claim := lease.Claim{Terms: terms, Seen: p.Row, Fence: p.Fence, Token: "A", Wanted: 1 << 62, Volatile: true}
 	again := func(what string, f func() (lease.Row, bool, error)) lease.Row {
 		t.Helper()
@@ -282,9 +259,7 @@ func TestTheUserNeedsNoMoreRights(t *testing.T) {
 	admin := connect(t, server.Address)
 	nothing := redis.NewClient(&redis.Options{Addr: server.Address, Username: "snowkey", Password: secret})
 	defer nothing.Close()
-	if err := admin.Do(t.Context(), "ACL", "SETUSER", "snowkey", "on", ">"+secret).Err(); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.NoError(t, admin.Do(t.Context(), "ACL", "SETUSER", "snowkey", "on", ">"+secret).Err())
 	_, _, err := redisstore.New(nothing).Layouts(t.Context(), "orders")
 	_, rule, ok := strings.Cut(fmt.Sprint(err), "ACL SETUSER name ")
 	if !ok {
@@ -298,14 +273,9 @@ func TestTheUserNeedsNoMoreRights(t *testing.T) {
 	for word := range strings.FieldsSeq(rule) {
 		args = append(args, word)
 	}
-	if err := admin.Do(t.Context(), args...).Err(); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.NoError(t, admin.Do(t.Context(), args...).Err())
 	store := redisstore.New(nothing)
-	pool, err := snowkey.Open(t.Context(), store, snowkey.Config{Namespace: "orders", MaxClockSkew: 100 * time.Millisecond})
-	if err != nil {
-		t.Fatal(err)
-	}
+	pool := dbtest.Must(snowkey.Open(t.Context(), store, snowkey.Config{Namespace: "orders", MaxClockSkew: 100 * time.Millisecond}))(t)
 	if _, err := pool.Next(t.Context()); err != nil {
 		t.Error(err)
 	}
@@ -316,9 +286,7 @@ func TestTheUserNeedsNoMoreRights(t *testing.T) {
 	if err := pool.Close(t.Context()); err != nil {
 		t.Error(err)
 	}
-	if err := admin.Do(t.Context(), "ACL", "SETUSER", "snowkey", "+info").Err(); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.NoError(t, admin.Do(t.Context(), "ACL", "SETUSER", "snowkey", "+info").Err())
 	if found, err = store.Examine(t.Context()); err != nil || len(found) != 0 {
 		t.Errorf("with +info: %v, %v", found, err)
 	}
@@ -334,10 +302,7 @@ func TestExamine(t *testing.T) {
 	client := connect(t, server.Address)
 	kinds := func() (all []string) {
 		t.Helper()
-		found, err := redisstore.New(client).Examine(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		found := dbtest.Must(redisstore.New(client).Examine(t.Context()))(t)
 		for _, f := range found {
 			if all = append(all, f.Kind); f.Text == "" || f.Remedy == "" {
 				t.Errorf("%+v", f)

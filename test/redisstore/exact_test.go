@@ -37,10 +37,7 @@ func anyInt64() int64 {
 func TestScriptsCalculateExactly(t *testing.T) {
 	t.Parallel()
 	client := connect(t, dbtest.Redis().Start(t).Address)
-	lib, err := os.ReadFile("../../lease/redisstore/scripts/lib.lua")
-	if err != nil {
-		t.Fatal(err)
-	}
+	lib := dbtest.Must(os.ReadFile("../../lease/redisstore/scripts/lib.lua"))(t)
 	script := redis.NewScript(string(lib) + `
 local a, b = parse(ARGV[1]), parse(ARGV[2])
 local out = {}
@@ -64,10 +61,7 @@ return out`)
 		if rand.IntN(4) == 0 && a > math.MinInt64+longest {
 			a = a/unit*unit - int64(rand.IntN(2)) // at the end of a tick, or just before it
 		}
-		got, err := script.Run(t.Context(), client, nil, fmt.Sprint(a), fmt.Sprint(b), unit).StringSlice()
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := dbtest.Must(script.Run(t.Context(), client, nil, fmt.Sprint(a), fmt.Sprint(b), unit).StringSlice())(t)
 		bigA, bigB := big.NewInt(a), big.NewInt(b)
 		exact := func(n *big.Int) string {
 			if !n.IsInt64() {

@@ -68,21 +68,13 @@ func TestNightlySentinel(t *testing.T) {
 	conforms(t, client)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	pool, err := snowkey.Open(ctx, redisstore.New(client), snowkey.Config{Window: time.Second, MaxClockSkew: 200 * time.Millisecond, Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	pool := dbtest.Must(snowkey.Open(ctx, redisstore.New(client), snowkey.Config{Window: time.Second, MaxClockSkew: 200 * time.Millisecond, Logger: slog.New(slog.DiscardHandler)}))(t)
 	defer pool.Close(ctx)
-	if err := w.primary.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.NoError(t, w.primary.Kill())
 	var last int64
 	promoted := ":" + w.replica.Address[strings.Index(w.replica.Address, ":")+1:]
 	for end := int64(0); end == 0 || last < end; { // more ids than the old primary has granted
-		id, err := pool.Next(ctx)
-		if err != nil {
-			t.Fatal(err)
-		}
+		id := dbtest.Must(pool.Next(ctx))(t)
 		if id <= last {
 			t.Fatalf("%d after %d", id, last)
 		}

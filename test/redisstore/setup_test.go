@@ -44,15 +44,10 @@ func doctor(ctx context.Context, client *redis.Client) ([]lease.Finding, error) 
 
 func TestCodeOfThePage(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile("../../docs/redis.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := dbtest.Must(os.ReadFile("../../docs/redis.md"))(t)
 	server := dbtest.Redis("--appendonly", "yes").Start(t)
 	client := connect(t, server.Address)
-	if err := setUp(t.Context(), &redis.Options{Addr: server.Address}); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.NoError(t, setUp(t.Context(), &redis.Options{Addr: server.Address}))
 	if err := fence(t.Context(), client); err != nil {
 		t.Error(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/token"
 	"github.com/snowkey-go/snowkey/token/redistoken"
 )
@@ -18,13 +19,8 @@ func TestForgedTokenExtendsNothing(t *testing.T) {
 	store, signer := redistoken.New(client), newSigner(t)
 	issued := login(t, signer, store, 7)
 	key := fmt.Sprintf("snowkey:session:{%d}", issued.ID)
-	if err := client.PExpire(t.Context(), key, time.Minute).Err(); err != nil {
-		t.Fatal(err)
-	}
-	forged, err := signer.Issue(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	dbtest.NoError(t, client.PExpire(t.Context(), key, time.Minute).Err())
+	forged := dbtest.Must(signer.Issue(t.Context()))(t)
 	forged.ID = issued.ID
 	if user, err := store.User(t.Context(), forged); !errors.Is(err, token.ErrInvalid) || user != 0 {
 		t.Errorf("the forged token is of user %d, %v", user, err)

@@ -44,20 +44,11 @@ var workers atomic.Int64
 // newSigners returns a signer for each TTL.
 func newSigners(t *testing.T, ttls ...time.Duration) (signers []*token.Signer) {
 	t.Helper()
-	keys, err := token.ParseKeys(tokentest.Keys)
-	if err != nil {
-		t.Fatal(err)
-	}
-	pool, err := idgen.NewPool(idgen.Config{Worker: worker.Static(workers.Add(1))})
-	if err != nil {
-		t.Fatal(err)
-	}
+	keys := dbtest.Must(token.ParseKeys(tokentest.Keys))(t)
+	pool := dbtest.Must(idgen.NewPool(idgen.Config{Worker: worker.Static(workers.Add(1))}))(t)
 	t.Cleanup(func() { pool.Close(context.Background()) })
 	for _, ttl := range ttls {
-		signer, err := token.New(token.Config{Keys: keys, IDs: pool, TTL: ttl})
-		if err != nil {
-			t.Fatal(err)
-		}
+		signer := dbtest.Must(token.New(token.Config{Keys: keys, IDs: pool, TTL: ttl}))(t)
 		signers = append(signers, signer)
 	}
 	return signers
@@ -160,9 +151,7 @@ func TestServerDown(t *testing.T) {
 	defer client.Close()
 	store, signer := redistoken.New(client), newSigner(t)
 	issued := login(t, signer, store, 7)
-	if err := server.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.NoError(t, server.Kill())
 	if user, err := store.User(t.Context(), issued); err == nil || errors.Is(err, token.ErrEnded) || user != 0 {
 		t.Errorf("without a server the session is of user %d, %v", user, err)
 	}
@@ -173,10 +162,7 @@ func TestServerDown(t *testing.T) {
 
 func TestStoreWithoutAClient(t *testing.T) {
 	t.Parallel()
-	issued, err := newSigner(t).Issue(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	issued := dbtest.Must(newSigner(t).Issue(t.Context()))(t)
 	var none *redistoken.Store
 	for name, store := range map[string]*redistoken.Store{"zero": {}, "nil": none.WithPrefix("a"), "of no client": redistoken.New(nil)} {
 		_, used := store.User(t.Context(), issued)

@@ -37,9 +37,7 @@ func newBrowser(t *testing.T) *browser {
 	fonts := filepath.Join(filepath.Dir(chromium), "..", "..", "share", "fonts")
 	config := filepath.Join(dir, "fonts.conf")
 	text := fmt.Sprintf("<?xml version=\"1.0\"?><fontconfig><dir>/usr/share/fonts</dir><dir>%s</dir><cachedir>%s</cachedir></fontconfig>", fonts, dir)
-	if err := os.WriteFile(config, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.NoError(t, os.WriteFile(config, []byte(text), 0o644))
 	ctx, cancel := chromedp.NewExecAllocator(t.Context(), append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]),
 		chromedp.ExecPath(chromium), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.Flag("no-proxy-server", true), chromedp.Flag("hide-scrollbars", true),
 		chromedp.Env("FONTCONFIG_FILE="+config, "HOME="+dir))...)
@@ -81,16 +79,10 @@ func (b *browser) wait(expression string) {
 // axe-core must not find anything on the page that violates WCAG 2.1 AA. To show that it
 // would, we also remove a label.
 func TestNightlyAccessibility(t *testing.T) {
-	axe, err := os.ReadFile(filepath.Join(dbtest.NPMFolder(t, "axe-core@4.10.2"), "axe.min.js"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	axe := dbtest.Must(os.ReadFile(filepath.Join(dbtest.NPMFolder(t, "axe-core@4.10.2"), "axe.min.js")))(t)
 	b := newBrowser(t)
 	pool, server := replica(t, t.TempDir())
-	id, err := pool.Next(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	id := dbtest.Must(pool.Next(t.Context()))(t)
 	check := func(before string) []string {
 		t.Helper()
 		var found []string

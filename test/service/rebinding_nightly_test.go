@@ -14,6 +14,7 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 
+	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/service"
 )
 
@@ -22,10 +23,7 @@ import (
 // 127.0.0.1 may get ids or read the state.
 func TestNightlyPagesOfAttackers(t *testing.T) {
 	pool, _ := replica(t, t.TempDir())
-	handler, err := service.NewHandler(pool, service.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	handler := dbtest.Must(service.NewHandler(pool, service.Config{}))(t)
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	addr, ended := make(chan string, 1), make(chan error, 1)

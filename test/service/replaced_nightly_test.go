@@ -31,6 +31,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/service/client"
 )
 
@@ -168,17 +169,9 @@ func (p *process) start(t *testing.T) {
 	t.Helper()
 	p.cmd = exec.Command(p.program, "serve", "--addr", "127.0.0.1:0", "--dir", filepath.Join(p.dir, "leases"), "--token-file", "tokens.txt", "--tls-cert", "cert.pem", "--tls-key", "key.pem", "--max-clock-skew", "10ms")
 	p.cmd.Dir = p.dir
-	out, err := p.cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	log, err := p.cmd.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := p.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	out := dbtest.Must(p.cmd.StdoutPipe())(t)
+	log := dbtest.Must(p.cmd.StderrPipe())(t)
+	dbtest.NoError(t, p.cmd.Start())
 	t.Cleanup(func() { _ = p.cmd.Process.Kill() })
 	p.log = bufio.NewReader(log)
 	line, err := bufio.NewReader(out).ReadString('\n')
@@ -192,9 +185,7 @@ func (p *process) start(t *testing.T) {
 
 func (p *process) hangUp(t *testing.T) {
 	t.Helper()
-	if err := p.cmd.Process.Signal(syscall.SIGHUP); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.NoError(t, p.cmd.Process.Signal(syscall.SIGHUP))
 	for {
 		line, err := p.log.ReadString('\n')
 		if err != nil {
@@ -208,17 +199,13 @@ func (p *process) hangUp(t *testing.T) {
 
 func (p *process) kill(t *testing.T) {
 	t.Helper()
-	if err := p.cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.NoError(t, p.cmd.Process.Kill())
 	_ = p.cmd.Wait()
 }
 
 func (p *process) end(t *testing.T) {
 	t.Helper()
-	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.NoError(t, p.cmd.Process.Signal(syscall.SIGTERM))
 	log, _ := io.ReadAll(p.log)
 	if err := p.cmd.Wait(); err != nil || !bytes.Contains(log, []byte("freed=true")) {
 		t.Errorf("it ended with %v: %s", err, log)
@@ -283,12 +270,8 @@ func newToken() string {
 // put replaces a file at once, as Kubernetes does.
 func put(t *testing.T, path, text string) {
 	t.Helper()
-	if err := os.WriteFile(path+".new", []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Rename(path+".new", path); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.NoError(t, os.WriteFile(path+".new", []byte(text), 0o600))
+	dbtest.NoError(t, os.Rename(path+".new", path))
 }
 
 // An authority signs the certificates of the replicas.
@@ -322,19 +305,10 @@ func newAuthority(t *testing.T) *authority {
 func (a *authority) replace(t *testing.T, dir string) {
 	t.Helper()
 	a.next++
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	key := dbtest.Must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
 	template := &x509.Certificate{SerialNumber: big.NewInt(a.next), NotAfter: time.Now().Add(24 * time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}}
-	der, err := x509.CreateCertificate(rand.Reader, template, a.cert, &key.PublicKey, a.key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	secret, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	der := dbtest.Must(x509.CreateCertificate(rand.Reader, template, a.cert, &key.PublicKey, a.key))(t)
+	secret := dbtest.Must(x509.MarshalPKCS8PrivateKey(key))(t)
 	put(t, filepath.Join(dir, "cert.pem"), string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})))
 	put(t, filepath.Join(dir, "key.pem"), string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret})))
 }

@@ -26,15 +26,9 @@ import (
 func replica(t *testing.T, dir string) (*idgen.Pool, *httptest.Server) {
 	t.Helper()
 	store := filestore.Dir(dir)
-	ids, err := snowkey.Open(t.Context(), store, snowkey.Config{MaxClockSkew: 10 * time.Millisecond})
-	if err != nil {
-		t.Fatal(err)
-	}
+	ids := dbtest.Must(snowkey.Open(t.Context(), store, snowkey.Config{MaxClockSkew: 10 * time.Millisecond}))(t)
 	t.Cleanup(func() { _ = ids.Close(context.Background()) })
-	handler, err := service.NewHandler(ids, service.Config{MaxWait: 50 * time.Millisecond, Store: store})
-	if err != nil {
-		t.Fatal(err)
-	}
+	handler := dbtest.Must(service.NewHandler(ids, service.Config{MaxWait: 50 * time.Millisecond, Store: store}))(t)
 	server := httptest.NewServer(handler)
 	t.Cleanup(server.Close)
 	return ids, server
@@ -52,10 +46,7 @@ func TestClient(t *testing.T) {
 	seen := make(map[int64]bool)
 	var group sync.WaitGroup
 	for i := range 4 {
-		ids, err := client.New(append(urls[i%3:], urls[:i%3]...), client.Config{Batch: 50})
-		if err != nil {
-			t.Fatal(err)
-		}
+		ids := dbtest.Must(client.New(append(urls[i%3:], urls[:i%3]...), client.Config{Batch: 50}))(t)
 		defer ids.Close()
 		for range 2 {
 			group.Go(func() {
@@ -87,10 +78,7 @@ func TestClient(t *testing.T) {
 
 // All examples in docs/service.md must run and print ids.
 func TestPage(t *testing.T) {
-	page, err := os.ReadFile("../../docs/service.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := dbtest.Must(os.ReadFile("../../docs/service.md"))(t)
 	_, server := replica(t, t.TempDir())
 	blocks := regexp.MustCompile("(?s)```(sh|python|ts)\n(.*?)```").FindAllStringSubmatch(string(page), -1)
 	if len(blocks) != 4 {
@@ -113,9 +101,7 @@ func TestPage(t *testing.T) {
 				command = []string{"python3", "-c", text}
 			case "ts":
 				file := filepath.Join(t.TempDir(), "example.mts")
-				if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
-					t.Fatal(err)
-				}
+				dbtest.NoError(t, os.WriteFile(file, []byte(text), 0o644))
 				command = append(dbtest.NPM(t, "tsx@4.19.2"), file)
 			}
 			out, err := exec.CommandContext(t.Context(), command[0], command[1:]...).CombinedOutput()

@@ -34,20 +34,12 @@ func TestReserved(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	reserved, err := backend(ctx, db)
-	if err != nil {
-		t.Fatal(err)
-	}
-	one, err := db.Conn(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	reserved := dbtest.Must(backend(ctx, db))(t)
+	one := dbtest.Must(db.Conn(ctx))(t)
 	defer one.Close()
 
 	// A statement waits for a lock.
-	if _, err := one.ExecContext(ctx, "SELECT pg_advisory_lock(1)"); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.Must(one.ExecContext(ctx, "SELECT pg_advisory_lock(1)"))(t)
 	locked := make(chan error, 1)
 	go func() {
 		locked <- session.Postgres.Read(ctx, db, session.Settings{}, func(conn *sql.Conn) error {
@@ -57,9 +49,7 @@ func TestReserved(t *testing.T) {
 	}()
 	for {
 		var waiting int
-		if err := one.QueryRowContext(ctx, "SELECT count(*) FROM pg_stat_activity WHERE pid = $1 AND wait_event_type = 'Lock'", reserved).Scan(&waiting); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.NoError(t, one.QueryRowContext(ctx, "SELECT count(*) FROM pg_stat_activity WHERE pid = $1 AND wait_event_type = 'Lock'", reserved).Scan(&waiting))
 		if waiting == 1 {
 			break
 		}
@@ -68,18 +58,13 @@ func TestReserved(t *testing.T) {
 	if pid, err := backend(ctx, db); err != nil || pid == reserved {
 		t.Errorf("while the connection %d waits for a lock: %d, %v", reserved, pid, err)
 	}
-	if _, err := one.ExecContext(ctx, "SELECT pg_advisory_unlock(1)"); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.Must(one.ExecContext(ctx, "SELECT pg_advisory_unlock(1)"))(t)
 	if err := <-locked; err != nil {
 		t.Fatal(err)
 	}
 
 	// The application has all other connections.
-	two, err := db.Conn(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	two := dbtest.Must(db.Conn(ctx))(t)
 	defer two.Close()
 	for range 10 {
 		if pid, err := backend(ctx, db); err != nil || pid != reserved {

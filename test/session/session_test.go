@@ -35,9 +35,7 @@ func TestContextEndsDuringASQLiteWrite(t *testing.T) {
 	db := dbtest.SQLite(t)
 	db.DSN += "&_pragma=busy_timeout(0)"
 	pool, other := db.Connect(t), db.Connect(t)
-	if _, err := other.Exec("CREATE TABLE kept (n INTEGER PRIMARY KEY)"); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.Must(other.Exec("CREATE TABLE kept (n INTEGER PRIMARY KEY)"))(t)
 	insert := func(ctx context.Context, n int) (changed bool, err error) {
 		_, changed, err = session.WriteSQLite(ctx, pool, "", "INSERT INTO kept VALUES (?) RETURNING n", []any{n})
 		return changed, err

@@ -27,17 +27,11 @@ type person struct {
 func people(t *testing.T, about dbtest.DB) (*sqlx.DB, []person) {
 	t.Helper()
 	db := sqlx.NewDb(about.Connect(t), about.Driver)
-	if _, err := db.ExecContext(t.Context(), "CREATE TABLE people (id BIGINT PRIMARY KEY, boss BIGINT)"); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.Must(db.ExecContext(t.Context(), "CREATE TABLE people (id BIGINT PRIMARY KEY, boss BIGINT)"))(t)
 	rows := make([]person, 3)
-	if err := sqlid.New(new(idtest.Source)).Fill(t.Context(), rows); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.NoError(t, sqlid.New(new(idtest.Source)).Fill(t.Context(), rows))
 	rows[1].Boss, rows[2].Boss = &rows[0].ID, &rows[1].ID
-	if _, err := db.NamedExecContext(t.Context(), "INSERT INTO people (id, boss) VALUES (:id, :boss)", rows); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.Must(db.NamedExecContext(t.Context(), "INSERT INTO people (id, boss) VALUES (:id, :boss)", rows))(t)
 	return db, rows
 }
 
@@ -122,9 +116,7 @@ func TestCheckConstraint(t *testing.T) {
 			{"id CHAR(13) PRIMARY KEY CHECK (id <> '0000000000000')", pk.SortText(0), pk.SortText(7)},
 		} {
 			table := fmt.Sprintf("checked_%d", i)
-			if _, err := db.ExecContext(t.Context(), "CREATE TABLE "+table+" ("+c.column+")"); err != nil {
-				t.Fatal(err)
-			}
+			dbtest.Must(db.ExecContext(t.Context(), "CREATE TABLE "+table+" ("+c.column+")"))(t)
 			insert := "INSERT INTO " + table + " (id) VALUES (?)"
 			if about.Dialect == "postgres" {
 				insert = "INSERT INTO " + table + " (id) VALUES ($1)"

@@ -21,12 +21,9 @@ func TestSegmentInATransaction(t *testing.T) {
 		for _, connections := range []int{2, 1} {
 			conn.SetMaxOpenConns(connections)
 			log := new(record)
-			s, err := segment.New(store, segment.Config{
+			s := dbtest.Must(segment.New(store, segment.Config{
 				Name: "orders", MinStep: 1, MaxStep: 1, Timeout: 500 * time.Millisecond, Logger: slog.New(slog.NewTextHandler(log, nil)),
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			}))(t)
 			if warned := log.count("level=WARN", "only one connection") == 1; warned != (connections == 1) {
 				t.Errorf("%d connections: warned %v", connections, warned)
 			}
@@ -41,9 +38,7 @@ func TestSegmentInATransaction(t *testing.T) {
 			if _, blocked := errors.AsType[*segment.BlockedError](err); blocked != (connections == 1) || connections > 1 && err != nil {
 				t.Errorf("%d connections: %v", connections, err)
 			}
-			if err := tx.Rollback(); err != nil {
-				t.Fatal(err)
-			}
+			dbtest.NoError(t, tx.Rollback())
 			if _, err := s.Next(t.Context()); err != nil {
 				t.Error(err)
 			}
@@ -68,19 +63,14 @@ func TestSegmentBehindAWrite(t *testing.T) {
 			conn := db.Connect(t)
 			dbtest.Exec(t, conn, "CREATE TABLE orders (id INTEGER PRIMARY KEY)")
 			conn = db.With("_pragma=busy_timeout(" + timeout + ")").Connect(t)
-			s, err := segment.New(openSegments(t, db, conn, "segment"), segment.Config{Name: "orders", MinStep: 1, MaxStep: 1, Timeout: 300 * time.Millisecond})
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := dbtest.Must(segment.New(openSegments(t, db, conn, "segment"), segment.Config{Name: "orders", MinStep: 1, MaxStep: 1, Timeout: 300 * time.Millisecond}))(t)
 			defer s.Close(context.Background())
 			tx, err := conn.Begin()
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer tx.Rollback()
-			if _, err := tx.Exec("INSERT INTO orders VALUES (1)"); err != nil {
-				t.Fatal(err)
-			}
+			dbtest.Must(tx.Exec("INSERT INTO orders VALUES (1)"))(t)
 			err = nil
 			for n := 0; n < 20 && err == nil; n++ {
 				_, err = s.Next(context.Background())
@@ -88,9 +78,7 @@ func TestSegmentBehindAWrite(t *testing.T) {
 			if blocked, ok := errors.AsType[*segment.BlockedError](err); !ok || blocked.Remedy == "" {
 				t.Errorf("got %v", err)
 			}
-			if err := tx.Rollback(); err != nil {
-				t.Fatal(err)
-			}
+			dbtest.NoError(t, tx.Rollback())
 			if _, err := s.Next(t.Context()); err != nil {
 				t.Error(err)
 			}

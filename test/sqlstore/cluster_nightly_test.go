@@ -22,10 +22,7 @@ import (
 // whether commits were lost.
 func onCluster(t *testing.T, members []*cluster.Member, table, wait string) {
 	t.Helper()
-	page, err := os.ReadFile("../../docs/clusters.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := dbtest.Must(os.ReadFile("../../docs/clusters.md"))(t)
 	grant := regexp.MustCompile("(?m)^GRANT SELECT ON " + regexp.QuoteMeta(table) + " TO [^;]*").FindString(string(page))
 	if grant == "" {
 		t.Fatalf("docs/clusters.md has no grant for %s", table)
@@ -38,9 +35,7 @@ func onCluster(t *testing.T, members []*cluster.Member, table, wait string) {
 
 	t.Run("privileges", func(t *testing.T) {
 		store := open(t, db, conn, "granted")
-		if err := store.Migrate(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.NoError(t, store.Migrate(t.Context()))
 		dbtest.Exec(t, conn, "CREATE USER app@'%' IDENTIFIED BY 'secret'")
 		for _, grant := range store.Grants("app") {
 			dbtest.Exec(t, conn, grant)
@@ -151,8 +146,6 @@ func killed(m *cluster.Member) error { return m.Kill() }
 // schema returns the name of the database.
 func schema(t *testing.T, db dbtest.DB) (name string) {
 	t.Helper()
-	if err := db.Connect(t).QueryRow("SELECT DATABASE()").Scan(&name); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.NoError(t, db.Connect(t).QueryRow("SELECT DATABASE()").Scan(&name))
 	return name
 }

@@ -10,10 +10,7 @@ import (
 
 func examine(t *testing.T, store lease.Store) (kinds []string) {
 	t.Helper()
-	found, err := store.Examine(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	found := dbtest.Must(store.Examine(t.Context()))(t)
 	for _, f := range found {
 		if f.Text == "" || f.Remedy == "" {
 			t.Errorf("a finding says %q", f)

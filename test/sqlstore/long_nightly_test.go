@@ -35,9 +35,7 @@ func TestNightlyLongTransactionsThroughPgBouncer(t *testing.T) {
 		pool, _ := openPool(t, db, db.Connect(t), time.Second)
 		for end := time.Now().Add(5 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-			if _, err := pool.Next(ctx); err != nil {
-				t.Fatal(err)
-			}
+			dbtest.Must(pool.Next(ctx))(t)
 			cancel()
 		}
 	})

@@ -53,12 +53,9 @@ func openPool(t *testing.T, db dbtest.DB, conn *sql.DB, window time.Duration) (*
 	log := new(record)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	pool, err := snowkey.Open(ctx, storeOf(db, conn), snowkey.Config{
+	pool := dbtest.Must(snowkey.Open(ctx, storeOf(db, conn), snowkey.Config{
 		Window: window, MaxClockSkew: 50 * time.Millisecond, Logger: slog.New(slog.NewTextHandler(log, nil)),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	t.Cleanup(func() {
 		pool.Close(context.Background())
 		if t.Failed() {
@@ -78,9 +75,7 @@ type imported struct {
 // up to patience for each id.
 func runImports(t *testing.T, conn *sql.DB, pool *idgen.Pool, dialect string, n int, long, patience time.Duration) []imported {
 	t.Helper()
-	if _, err := conn.Exec("CREATE TABLE IF NOT EXISTS imported (id BIGINT NOT NULL PRIMARY KEY)"); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.Must(conn.Exec("CREATE TABLE IF NOT EXISTS imported (id BIGINT NOT NULL PRIMARY KEY)"))(t)
 	insert := "INSERT INTO imported VALUES (?)"
 	if dialect == "postgres" {
 		insert = "INSERT INTO imported VALUES ($1)"
@@ -188,9 +183,7 @@ func TestOnlyConnection(t *testing.T) {
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		if _, err := pool.Next(ctx); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.Must(pool.Next(ctx))(t)
 		for log.count("level=INFO", "ids are back") == 0 && ctx.Err() == nil {
 			time.Sleep(10 * time.Millisecond)
 		}

@@ -68,15 +68,11 @@ func lose(t *testing.T, scenes []scene, original, copied func(user string) dbtes
 			fleets[c] = s
 		}
 	}
-	if err := keep(); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.NoError(t, keep())
 	for c, s := range fleets {
 		s.lost(c)
 	}
-	if err := fail(); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.NoError(t, fail())
 	for c, s := range fleets {
 		c.goOn(copied(s.user))
 		t.Run(s.name+" "+c.variant(), c.verdict)
@@ -152,15 +148,11 @@ func TestNightlyCrash(t *testing.T) {
 // grant.
 func (c *fleet) crash(process *dbtest.Process, negligent []string) (forgot bool) {
 	c.Helper()
-	if err := process.Kill(); err != nil {
-		c.Fatal(err)
-	}
+	dbtest.NoError(c, process.Kill())
 	for _, link := range c.links {
 		link.Cut()
 	}
-	if err := process.Start(); err != nil {
-		c.Fatal(err)
-	}
+	dbtest.NoError(c, process.Start())
 	conn := c.db.Connect(c)
 	dbtest.Exec(c.T, conn, negligent...)
 	rows, err := open(c.T, c.db, conn, c.table).Rows(c.Context(), c.terms(), 0, 0)
@@ -195,9 +187,7 @@ func TestNightlyRestoredDatabase(t *testing.T) {
 			for _, c := range casts {
 				c.start()
 				if tc.byHand && c.broken == nil {
-					if err := open(t, restored, restored.Connect(t), c.table).Fence(t.Context(), c.terms(), ""); err != nil {
-						t.Fatal(err)
-					}
+					dbtest.NoError(t, open(t, restored, restored.Connect(t), c.table).Fence(t.Context(), c.terms(), ""))
 				}
 				for _, link := range c.links {
 					link.Cut()
@@ -221,9 +211,7 @@ func TestNightlyOpenOnAStandby(t *testing.T) {
 	primary := dbtest.Durable(t, "postgres")
 	claimed(t, open(t, primary, primary.Connect(t), "lease"))
 	standby := dbtest.StandbyOf(t, primary)
-	if err := standby.Lag(); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.NoError(t, standby.Lag())
 	store := open(t, standby.DB, standby.Connect(t), "lease")
 	expect(t, store, "read-only")
 	if p := probe(t, store); p.Fingerprint != p.Current {

@@ -223,34 +223,20 @@ func dump(t *testing.T, db, copied dbtest.DB) {
 	from, to := db.Connect(t), copied.Connect(t)
 	for _, table := range []string{"lease0", "lease1"} {
 		store := open(t, copied, to, table)
-		if err := store.Migrate(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.NoError(t, store.Migrate(t.Context()))
 		for _, table := range []string{store.lease, store.ns} {
-			rows, err := from.Query("SELECT * FROM " + table)
-			if err != nil {
-				t.Fatal(err)
-			}
-			columns, err := rows.Columns()
-			if err != nil {
-				t.Fatal(err)
-			}
+			rows := dbtest.Must(from.Query("SELECT * FROM " + table))(t)
+			columns := dbtest.Must(rows.Columns())(t)
 			values := make([]any, len(columns))
 			for i := range values {
 				values[i] = new(string)
 			}
 			for rows.Next() {
-				if err := rows.Scan(values...); err != nil {
-					t.Fatal(err)
-				}
+				dbtest.NoError(t, rows.Scan(values...))
 				marks := strings.TrimSuffix(strings.Repeat("?, ", len(values)), ", ")
-				if err := store.exec(t.Context(), "INSERT INTO "+table+" VALUES ("+marks+")", values...); err != nil {
-					t.Fatal(err)
-				}
+				dbtest.NoError(t, store.exec(t.Context(), "INSERT INTO "+table+" VALUES ("+marks+")", values...))
 			}
-			if err := rows.Err(); err != nil {
-				t.Fatal(err)
-			}
+			dbtest.NoError(t, rows.Err())
 		}
 	}
 }

@@ -45,14 +45,8 @@ func TestFingerprintOfEachConnection(t *testing.T) {
 	var conn *sql.DB
 	for range 3 {
 		conn = through.Connect(t)
-		pool, err := snowkey.Open(t.Context(), open(t, through, conn, "lease"), cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
-		ids, err := pool.NextN(t.Context(), 1000)
-		if err != nil {
-			t.Fatal(err)
-		}
+		pool := dbtest.Must(snowkey.Open(t.Context(), open(t, through, conn, "lease"), cfg))(t)
+		ids := dbtest.Must(pool.NextN(t.Context(), 1000))(t)
 		for _, id := range ids {
 			if seen[id] {
 				t.Fatalf("%d came twice", id)
@@ -60,9 +54,7 @@ func TestFingerprintOfEachConnection(t *testing.T) {
 			seen[id] = true
 		}
 		var fence int64
-		if err := conn.QueryRow("SELECT fence FROM lease_ns").Scan(&fence); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.NoError(t, conn.QueryRow("SELECT fence FROM lease_ns").Scan(&fence))
 		fences[fence] = true
 		if err := pool.Close(context.Background()); err != nil && !errors.Is(err, context.DeadlineExceeded) { // on a busy machine
 			t.Error(err)

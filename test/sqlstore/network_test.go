@@ -185,9 +185,7 @@ func TestLostReplies(t *testing.T) {
 	t.Parallel()
 	eachConnection(t, func(t *testing.T, db dbtest.DB) {
 		past := open(t, db, db.Connect(t), "lease")
-		if err := past.Migrate(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.NoError(t, past.Migrate(t.Context()))
 		for _, o := range operations {
 			t.Run(o.name, func(t *testing.T) {
 				secrets := 0 // calls that had their effect and returned an error

@@ -87,9 +87,7 @@ func TestNightlyOpenTransactionBehindPgpool(t *testing.T) {
 	standby := dbtest.StandbyOf(t, primary)
 	pooled := cluster.Pgpool(t, primary, standby, poolReads...)
 	claim := free(t, open(t, primary, primary.Connect(t), "lease"))
-	if err := standby.Lag(); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.NoError(t, standby.Lag())
 	for _, tc := range []struct {
 		name    string
 		edit    func([]byte)
@@ -121,9 +119,7 @@ func TestNightlyOpenTransactionBehindPgpool(t *testing.T) {
 			if wrong := claimed && rows[0].Token != claim.Token; wrong != tc.wrong {
 				t.Errorf("claimed: %v, and the token of the row is %q", claimed, rows[0].Token)
 			}
-			if err := open(t, primary, primary.Connect(t), "lease").Edit(t.Context(), terms, claim.Seen); err != nil {
-				t.Fatal(err)
-			}
+			dbtest.NoError(t, open(t, primary, primary.Connect(t), "lease").Edit(t.Context(), terms, claim.Seen))
 		})
 	}
 }

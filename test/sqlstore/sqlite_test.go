@@ -20,9 +20,7 @@ import (
 // fileOf returns the file of a database.
 func fileOf(t *testing.T, conn *sql.DB) (file string) {
 	t.Helper()
-	if err := conn.QueryRow("SELECT file FROM pragma_database_list WHERE name = 'main'").Scan(&file); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.NoError(t, conn.QueryRow("SELECT file FROM pragma_database_list WHERE name = 'main'").Scan(&file))
 	return file
 }
 
@@ -47,9 +45,7 @@ func TestSQLiteFolder(t *testing.T) {
 	} {
 		conn := dbtest.SQLite(t).Connect(t)
 		path := fileOf(t, conn)
-		if err := os.Chmod(path, file); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.NoError(t, os.Chmod(path, file))
 		claimed(t, sqlstore.SQLite(conn))
 		if info, err := os.Stat(path + "-snowkey"); err != nil || info.Mode() != want {
 			t.Errorf("the folder of a file with %v has %v, %v; want %v", file, info.Mode(), err, want)
@@ -66,10 +62,7 @@ func TestSQLiteLinks(t *testing.T) {
 	if err := os.Symlink(path, link); err != nil {
 		t.Skip(err)
 	}
-	other, err := sql.Open(db.Driver, "file:"+link)
-	if err != nil {
-		t.Fatal(err)
-	}
+	other := dbtest.Must(sql.Open(db.Driver, "file:"+link))(t)
 	defer other.Close()
 	row := claimed(t, sqlstore.SQLite(conn))
 	if rows, err := sqlstore.SQLite(other).Rows(t.Context(), terms, 0, 1023); err != nil || len(rows) != 1 || rows[0].Token != row.Token {
@@ -99,10 +92,7 @@ func TestSQLiteInMemory(t *testing.T) {
 	driver := dbtest.SQLite(t).Driver
 	seen := map[int64]bool{}
 	for _, dsn := range []string{":memory:", "file:shared?mode=memory&cache=shared", "file:shared?mode=memory&cache=shared"} {
-		conn, err := sql.Open(driver, dsn)
-		if err != nil {
-			t.Fatal(err)
-		}
+		conn := dbtest.Must(sql.Open(driver, dsn))(t)
 		defer conn.Close()
 		_, worker, end := openSQLite(t, conn)
 		defer end()
@@ -122,9 +112,7 @@ func TestSQLiteWithoutFolder(t *testing.T) {
 	last, _, end := openSQLite(t, conn)
 	end()
 	saved := filepath.Join(t.TempDir(), "saved")
-	if err := os.CopyFS(saved, os.DirFS(folder)); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.NoError(t, os.CopyFS(saved, os.DirFS(folder)))
 	for name, restore := range map[string]func() error{
 		"removed": func() error { return nil },
 		"copied":  func() error { return os.CopyFS(folder, os.DirFS(saved)) },
@@ -132,9 +120,7 @@ func TestSQLiteWithoutFolder(t *testing.T) {
 		next, _, end := openSQLite(t, conn)
 		last = max(last, next)
 		end()
-		if err := errors.Join(os.RemoveAll(folder), restore()); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.NoError(t, errors.Join(os.RemoveAll(folder), restore()))
 		if next, _, end = openSQLite(t, conn); next <= last {
 			t.Errorf("%s: the id %d after %d", name, next, last)
 		}

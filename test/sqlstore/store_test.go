@@ -69,9 +69,7 @@ func TestFingerprint(t *testing.T) {
 			query = "SELECT CONCAT(@@server_uuid, '/', 2 * SUM(UNIX_TIMESTAMP(create_time))) FROM information_schema.tables WHERE table_schema = DATABASE()"
 		}
 		var want string
-		if err := conn.QueryRow(query).Scan(&want); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.NoError(t, conn.QueryRow(query).Scan(&want))
 		if p := probe(t, store); p.Fingerprint != want || p.Current != want {
 			t.Errorf("the fingerprint is %q and %q, want %q", p.Fingerprint, p.Current, want)
 		}
@@ -125,10 +123,7 @@ func login(t *testing.T, db dbtest.DB, user, password, database string) *sql.DB 
 		cfg.User, cfg.Passwd, cfg.DBName = user, password, cmp.Or(database, cfg.DBName)
 		dsn = cfg.FormatDSN()
 	}
-	conn, err := sql.Open(db.Driver, dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := dbtest.Must(sql.Open(db.Driver, dsn))(t)
 	t.Cleanup(func() { conn.Close() })
 	conn.SetMaxIdleConns(64)
 	return conn

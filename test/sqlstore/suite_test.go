@@ -86,10 +86,7 @@ func open(t *testing.T, db dbtest.DB, conn *sql.DB, table string) *operated {
 	case "mysql":
 		store, quote = sqlstore.MySQL(conn), "`"
 	}
-	store, err := store.WithTable(table)
-	if err != nil {
-		t.Fatal(err)
-	}
+	store = dbtest.Must(store.WithTable(table))(t)
 	quoted := func(name string) string {
 		return quote + strings.ReplaceAll(name, ".", quote+"."+quote) + quote
 	}
@@ -201,13 +198,9 @@ func TestTableOfAnotherName(t *testing.T) {
 		switch db.Dialect {
 		case "postgres":
 			schema = "Select."
-			if _, err := conn.Exec(`CREATE SCHEMA "Select"`); err != nil {
-				t.Fatal(err)
-			}
+			dbtest.Must(conn.Exec(`CREATE SCHEMA "Select"`))(t)
 		case "mysql":
-			if err := conn.QueryRow("SELECT CONCAT(DATABASE(), '.')").Scan(&schema); err != nil {
-				t.Fatal(err)
-			}
+			dbtest.NoError(t, conn.QueryRow("SELECT CONCAT(DATABASE(), '.')").Scan(&schema))
 		}
 		for _, table := range []string{"Order", "order2", "_", "x" + long, schema + "Order3", schema + "y" + long} {
 			claimed(t, open(t, db, conn, table))
@@ -218,10 +211,7 @@ func TestTableOfAnotherName(t *testing.T) {
 // probe reads what a claim needs to know about the namespace that leased creates.
 func probe(t testing.TB, store lease.Store) lease.Probe {
 	t.Helper()
-	p, err := store.Probe(t.Context(), lease.Query{Terms: terms, Max: 1023})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := dbtest.Must(store.Probe(t.Context(), lease.Query{Terms: terms, Max: 1023}))(t)
 	return p
 }
 
@@ -234,9 +224,7 @@ func free(t testing.TB, store lease.Store) lease.Claim {
 			t.Fatal(err)
 		}
 	}
-	if _, err := store.CreateNamespace(ctx, terms, 0); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.Must(store.CreateNamespace(ctx, terms, 0))(t)
 	p := probe(t, store)
 	return lease.Claim{Terms: terms, Seen: p.Row, Fence: p.Fence, Token: "first", Wanted: 1 << 62, Volatile: p.Volatile}
 }

@@ -75,14 +75,8 @@ func everything(t *testing.T, store *operated, namespace string) (volatile bool)
 	cfg := snowkey.Config{Namespace: namespace, MaxClockSkew: 20 * time.Millisecond, Window: time.Second}
 	seen := make(map[int64]bool)
 	for range 2 {
-		pool, err := snowkey.Open(t.Context(), store, cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
-		ids, err := pool.NextN(t.Context(), 2)
-		if err != nil {
-			t.Fatal(err)
-		}
+		pool := dbtest.Must(snowkey.Open(t.Context(), store, cfg))(t)
+		ids := dbtest.Must(pool.NextN(t.Context(), 2))(t)
 		for _, id := range ids {
 			if seen[id] {
 				t.Errorf("%d came twice", id)
@@ -93,10 +87,7 @@ func everything(t *testing.T, store *operated, namespace string) (volatile bool)
 			t.Error(err)
 		}
 	}
-	findings, err := snowkey.Doctor(t.Context(), store, cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	findings := dbtest.Must(snowkey.Doctor(t.Context(), store, cfg))(t)
 	if err := snowkey.Fence(t.Context(), store, cfg); err != nil {
 		t.Error(err)
 	}
@@ -122,9 +113,7 @@ func unknownNames(t *testing.T, db dbtest.DB) {
 	conn, g = disguise(t, db, func(string) bool { return false }) // on which no statement is prepared yet
 	store = open(t, db, conn, "lease")
 	probe(t, store)
-	if _, err := store.CreateNamespace(t.Context(), terms, 0); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.Must(store.CreateNamespace(t.Context(), terms, 0))(t)
 	probed := g.seen
 	if len(all) < 9 || len(probed) < 4 || len(probed) == len(all) {
 		t.Fatalf("the statements read only %q, and a probe %q", all, slices.Sorted(maps.Keys(probed)))

@@ -84,10 +84,7 @@ func TestOpenRefuses(t *testing.T) {
 			"CREATE TABLE snowkey_lease_ns (namespace text, position bigint, layout text, fingerprint text, fence bigint, protocol bigint DEFAULT 2)"), "is a partitioned table"},
 		"no database of SQLite": {sqlite, none, "open *sql.DB"},
 		"a temporary database": {sqlite, func(t *testing.T) *sql.DB {
-			conn, err := sql.Open(dbtest.SQLite(t).Driver, "")
-			if err != nil {
-				t.Fatal(err)
-			}
+			conn := dbtest.Must(sql.Open(dbtest.SQLite(t).Driver, ""))(t)
 			t.Cleanup(func() { conn.Close() })
 			return conn
 		}, "filestore.Dir"},
@@ -100,9 +97,7 @@ func TestOpenRefuses(t *testing.T) {
 		}, "filestore.Dir"},
 		"a file in place of the folder": {sqlite, func(t *testing.T) *sql.DB {
 			conn := dbtest.SQLite(t).Connect(t)
-			if err := os.WriteFile(fileOf(t, conn)+"-snowkey", nil, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			dbtest.NoError(t, os.WriteFile(fileOf(t, conn)+"-snowkey", nil, 0o600))
 			return conn
 		}, "filestore.Dir"},
 		"tables of an earlier version": {sqlite, of("sqlite", "CREATE TABLE snowkey_lease (worker INTEGER)"), "DROP TABLE snowkey_lease"},
@@ -210,15 +205,10 @@ func TestTablesAreDroppedAndSkipMigrate(t *testing.T) {
 		t.Parallel()
 		conn := db.Connect(t)
 		store := storeOf(db, conn)
-		if err := store.Migrate(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.NoError(t, store.Migrate(t.Context()))
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		pool, err := snowkey.Open(ctx, store, snowkey.Config{Window: time.Second, MaxClockSkew: 200 * time.Millisecond, SkipMigrate: true, Logger: slog.New(slog.DiscardHandler)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		pool := dbtest.Must(snowkey.Open(ctx, store, snowkey.Config{Window: time.Second, MaxClockSkew: 200 * time.Millisecond, SkipMigrate: true, Logger: slog.New(slog.DiscardHandler)}))(t)
 		defer pool.Close(context.Background())
 		before, err := pool.Next(ctx)
 		if err != nil {
@@ -237,9 +227,7 @@ func TestTablesAreDroppedAndSkipMigrate(t *testing.T) {
 		if _, err := conn.Exec("SELECT 1 FROM snowkey_lease"); err == nil {
 			t.Error("the table was created all the same")
 		}
-		if err := store.Migrate(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.NoError(t, store.Migrate(t.Context()))
 		if id, err := pool.Next(ctx); err != nil || id <= before {
 			t.Errorf("after the migration: %d after %d, %v", id, before, err)
 		}

@@ -32,9 +32,7 @@ func of(db dbtest.DB, conn *sql.DB) *sqltoken.Store {
 func open(t *testing.T, db dbtest.DB, conn *sql.DB) *sqltoken.Store {
 	t.Helper()
 	store := of(db, conn)
-	if err := store.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.NoError(t, store.Migrate(t.Context()))
 	return store
 }
 
@@ -123,18 +121,14 @@ func TestRevocationInAnOldTransaction(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, statement := range []string{"START TRANSACTION", "SELECT count(*) FROM snowkey_session"} {
-		if _, err := stale.Exec(statement); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.Must(stale.Exec(statement))(t)
 	}
 	issued := b.login(t, store, 7)
 	var seen int
 	if err := stale.QueryRow("SELECT count(*) FROM snowkey_session").Scan(&seen); err != nil || seen != 0 {
 		t.Fatalf("the old transaction sees %d sessions, %v, so that this test shows nothing", seen, err)
 	}
-	if err := of(db, stale).Revoke(t.Context(), 7, issued.ID); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.NoError(t, of(db, stale).Revoke(t.Context(), 7, issued.ID))
 	if user, err := b.request(t, store, issued); !errors.Is(err, token.ErrEnded) {
 		t.Errorf("after Revoke returned, the session is of user %d, %v", user, err)
 	}
@@ -152,9 +146,7 @@ func TestReadsWithoutAutocommit(t *testing.T) {
 	if user, err := b.request(t, reader, issued); user != 7 || err != nil {
 		t.Fatal(user, err)
 	}
-	if err := store.Revoke(t.Context(), 7, issued.ID); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.NoError(t, store.Revoke(t.Context(), 7, issued.ID))
 	if user, err := b.request(t, reader, issued); !errors.Is(err, token.ErrEnded) {
 		t.Errorf("after it was revoked, the session is of user %d, %v", user, err)
 	}
@@ -210,22 +202,12 @@ func TestCleanup(t *testing.T) {
 		t.Parallel()
 		b, conn := newBench(t), db.Connect(t)
 		store := open(t, db, conn)
-		old, err := b.pool.NextN(t.Context(), 2100)
-		if err != nil {
-			t.Fatal(err)
-		}
-		tx, err := conn.Begin()
-		if err != nil {
-			t.Fatal(err)
-		}
+		old := dbtest.Must(b.pool.NextN(t.Context(), 2100))(t)
+		tx := dbtest.Must(conn.Begin())(t)
 		for _, id := range old {
-			if _, err := tx.Exec(fmt.Sprintf("INSERT INTO snowkey_session (id, user_id, hash, seen, expires) VALUES (%d, 1, 'x', 1, 1)", id)); err != nil {
-				t.Fatal(err)
-			}
+			dbtest.Must(tx.Exec(fmt.Sprintf("INSERT INTO snowkey_session (id, user_id, hash, seen, expires) VALUES (%d, 1, 'x', 1, 1)", id)))(t)
 		}
-		if err := tx.Commit(); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.NoError(t, tx.Commit())
 		b.now = b.now.Add(time.Minute)
 		first := b.login(t, store, 7)
 		b.now = b.now.Add(time.Millisecond)
@@ -236,16 +218,12 @@ func TestCleanup(t *testing.T) {
 		if _, err := b.Verify(second.Text()); !errors.Is(err, token.ErrExpired) {
 			t.Errorf("when it is removed, the token gives %v", err)
 		}
-		if err := store.Cleanup(t.Context(), b.now); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.NoError(t, store.Cleanup(t.Context(), b.now))
 		if rows := dbtest.Rows(t, conn, "SELECT id FROM snowkey_session"); !slices.Equal(rows, []string{fmt.Sprint(second.ID)}) {
 			t.Errorf("%d rows remain, want %d without %d", len(rows), second.ID, first.ID)
 		}
 		b.now = b.now.Add(time.Millisecond)
-		if err := store.Cleanup(t.Context(), b.now); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.NoError(t, store.Cleanup(t.Context(), b.now))
 		if rows := dbtest.Rows(t, conn, "SELECT id FROM snowkey_session"); len(rows) != 0 {
 			t.Errorf("the rows %q remain", rows)
 		}
@@ -291,12 +269,8 @@ func TestMigrate(t *testing.T) {
 			}
 		}
 		b.login(t, store, 7)
-		if _, err := conn.Exec("ALTER TABLE snowkey_session RENAME TO other"); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := conn.Exec("CREATE TABLE snowkey_session (id BIGINT PRIMARY KEY, protocol BIGINT NOT NULL DEFAULT 3)"); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.Must(conn.Exec("ALTER TABLE snowkey_session RENAME TO other"))(t)
+		dbtest.Must(conn.Exec("CREATE TABLE snowkey_session (id BIGINT PRIMARY KEY, protocol BIGINT NOT NULL DEFAULT 3)"))(t)
 		_, err := errors.AsType[*sqltoken.VersionError](of(db, conn).Migrate(t.Context()))
 		if !err {
 			t.Error("Migrate accepts a table of another version")
@@ -306,10 +280,7 @@ func TestMigrate(t *testing.T) {
 
 func mustIssue(t *testing.T, b *bench) token.Token {
 	t.Helper()
-	issued, err := b.Issue(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	issued := dbtest.Must(b.Issue(t.Context()))(t)
 	return issued
 }
 

@@ -17,14 +17,8 @@ func TestCleanupOfTwoSigners(t *testing.T) {
 		t.Parallel()
 		b := newBench(t)
 		store := open(t, db, db.Connect(t))
-		keys, err := token.ParseKeys(tokentest.Keys)
-		if err != nil {
-			t.Fatal(err)
-		}
-		days, err := token.New(token.Config{Keys: keys, IDs: b.pool, TTL: 30 * 24 * time.Hour, Idle: -1, Clock: func() time.Time { return b.now }})
-		if err != nil {
-			t.Fatal(err)
-		}
+		keys := dbtest.Must(token.ParseKeys(tokentest.Keys))(t)
+		days := dbtest.Must(token.New(token.Config{Keys: keys, IDs: b.pool, TTL: 30 * 24 * time.Hour, Idle: -1, Clock: func() time.Time { return b.now }}))(t)
 		short := b.login(t, store, 7)
 		long, err := days.Issue(t.Context())
 		if err == nil {
@@ -38,9 +32,7 @@ func TestCleanupOfTwoSigners(t *testing.T) {
 			left []int64
 		}{{0.4, []int64{long.ID, short.ID}}, {0.6, []int64{long.ID}}, {29.9, []int64{long.ID}}, {30.1, nil}} {
 			now := short.Seen.Add(time.Duration(after.days * 24 * float64(time.Hour)))
-			if err := store.Cleanup(t.Context(), now); err != nil {
-				t.Fatal(err)
-			}
+			dbtest.NoError(t, store.Cleanup(t.Context(), now))
 			ids, err := store.Sessions(t.Context(), 7)
 			if err != nil || len(ids) != len(after.left) || len(ids) > 0 && ids[0] != long.ID {
 				t.Errorf("after %v days, the sessions are %d, %v; want %d", after.days, ids, err, after.left)

@@ -36,15 +36,10 @@ func newSuite(t *testing.T, variable, folder string, modules ...string) suite {
 		t.Fatalf("%s is not set; set it to a checkout", variable)
 	}
 	root := t.TempDir()
-	if err := os.CopyFS(root, os.DirFS(source)); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.NoError(t, os.CopyFS(root, os.DirFS(source)))
 	s := suite{root, filepath.Join(root, folder)}
 	for _, module := range append(modules, "") {
-		tree, err := filepath.Abs(filepath.Join("../..", module))
-		if err != nil {
-			t.Fatal(err)
-		}
+		tree := dbtest.Must(filepath.Abs(filepath.Join("../..", module)))(t)
 		path := strings.TrimSuffix("github.com/snowkey-go/snowkey/"+module, "/")
 		s.goRun(t, "mod", "edit", "-require", path+"@v0.1.0", "-replace", path+"="+tree)
 	}
@@ -82,16 +77,11 @@ func (s suite) add(t *testing.T, from, to string) {
 // replace replaces a text, which must occur n times in the file.
 func replace(t *testing.T, name string, n int, old, text string) {
 	t.Helper()
-	file, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := dbtest.Must(os.ReadFile(name))(t)
 	if got := bytes.Count(file, []byte(old)); got != n {
 		t.Fatalf("%s has %d times %q, want %d; the suite has changed", name, got, old, n)
 	}
-	if err := os.WriteFile(name, bytes.ReplaceAll(file, []byte(old), []byte(text)), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.NoError(t, os.WriteFile(name, bytes.ReplaceAll(file, []byte(old), []byte(text)), 0o644))
 }
 
 // results contains pass, fail or skip for each test, by package and test.
@@ -199,10 +189,7 @@ func TestGORM(t *testing.T) {
 				t.Log(db.Version)
 				dsn := db.DSN
 				if dialect == "mysql" {
-					cfg, err := mysql.ParseDSN(dsn)
-					if err != nil {
-						t.Fatal(err)
-					}
+					cfg := dbtest.Must(mysql.ParseDSN(dsn))(t)
 					cfg.ParseTime, cfg.MultiStatements = true, false
 					dsn = cfg.FormatDSN() + "&charset=utf8mb4&loc=Local"
 				}
@@ -219,15 +206,9 @@ func TestEnt(t *testing.T) {
 	s.add(t, "ent.go", "snowkey/snowkey.go")
 	clients := 0
 	for _, pattern := range []string{"ent/client.go", "*/ent/client.go"} {
-		files, err := filepath.Glob(filepath.Join(s.dir, pattern))
-		if err != nil {
-			t.Fatal(err)
-		}
+		files := dbtest.Must(filepath.Glob(filepath.Join(s.dir, pattern)))(t)
 		for _, file := range files {
-			text, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
+			text := dbtest.Must(os.ReadFile(file))(t)
 			if !strings.Contains(string(text), "newConfig(opts...)}\n\tclient.init()\n") {
 				continue // a client for gremlin, or one with its own template
 			}

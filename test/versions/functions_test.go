@@ -31,10 +31,7 @@ type session struct {
 
 func open(t *testing.T, conn *sql.DB) session {
 	t.Helper()
-	c, err := conn.Conn(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := dbtest.Must(conn.Conn(t.Context()))(t)
 	t.Cleanup(func() { c.Close() })
 	return session{c, t}
 }
@@ -97,10 +94,7 @@ func withFunctions(t *testing.T, test func(t *testing.T, server string, db dbtes
 func present(t *testing.T, server string, w sqlgen.Writer) []string {
 	t.Helper()
 	write := map[string]func() ([]string, error){"postgres": w.Postgres, "mariadb": w.MariaDB, "mysql": w.MySQL}[server]
-	statements, err := write()
-	if err != nil {
-		t.Fatal(err)
-	}
+	statements := dbtest.Must(write())(t)
 	return statements
 }
 
@@ -202,10 +196,7 @@ func TestFunctionsAfterTheTablesAreDropped(t *testing.T) {
 		fails("without tables", missing)
 		pool := poolOf(t, db, conn, cfg) // creates the tables
 		fails("with new tables", notReserved)
-		first, err := pool.Next(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		first := dbtest.Must(pool.Next(t.Context()))(t)
 		// The last check of the open session was before the tables were dropped.
 		limit := dropped.Add(w.Window + w.MaxClockSkew)
 		went := 0

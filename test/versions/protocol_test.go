@@ -61,9 +61,7 @@ func setVersion(t *testing.T, conn *sql.DB, version string, tables ...string) {
 	t.Helper()
 	for _, table := range tables {
 		for _, s := range []string{"ALTER TABLE %s ALTER COLUMN protocol SET DEFAULT " + version, "UPDATE %s SET protocol = " + version} {
-			if _, err := conn.Exec(fmt.Sprintf(s, table)); err != nil {
-				t.Fatal(err)
-			}
+			dbtest.Must(conn.Exec(fmt.Sprintf(s, table)))(t)
 		}
 	}
 }
@@ -113,9 +111,7 @@ func TestTablesOfAnotherVersion(t *testing.T) {
 			}
 		}
 		// Columns of another version are found as well.
-		if _, err := conn.Exec("ALTER TABLE snowkey_lease RENAME COLUMN revision TO renamed"); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.Must(conn.Exec("ALTER TABLE snowkey_lease RENAME COLUMN revision TO renamed"))(t)
 		setVersion(t, conn, "2", "snowkey_lease", "snowkey_lease_ns")
 		_, err := snowkey.Open(t.Context(), storeOf(db.Dialect, conn), config)
 		if _, ok := errors.AsType[*lease.PermanentError](err); !ok || !strings.Contains(err.Error(), "the tables are of another version of Snowkey") {
@@ -137,9 +133,7 @@ func dropTables(t *testing.T, conn *sql.DB) {
 	}
 	for s := range strings.SplitSeq(strings.TrimSpace(steps[1]), ";") {
 		if s = strings.TrimSpace(s); s != "" {
-			if _, err := conn.Exec(s); err != nil {
-				t.Fatal(err)
-			}
+			dbtest.Must(conn.Exec(s))(t)
 		}
 	}
 }
@@ -160,9 +154,7 @@ func TestVersionChangesUnderALease(t *testing.T) {
 				must(t, err)
 				defer pool.Close(context.Background())
 				for _, table := range tables {
-					if _, err := conn.Exec("UPDATE " + table + " SET protocol = 3"); err != nil {
-						t.Fatal(err)
-					}
+					dbtest.Must(conn.Exec("UPDATE " + table + " SET protocol = 3"))(t)
 				}
 				content := func() []string {
 					return append(dbtest.Rows(t, conn, "SELECT * FROM snowkey_lease ORDER BY worker"), dbtest.Rows(t, conn, "SELECT * FROM snowkey_lease_ns")...)

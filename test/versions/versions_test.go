@@ -27,6 +27,7 @@ import (
 
 	"github.com/snowkey-go/snowkey"
 	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/internal/protocol"
 	"github.com/snowkey-go/snowkey/lease"
 	"github.com/snowkey-go/snowkey/lease/filestore"
@@ -38,10 +39,7 @@ const root = "../.."
 
 func read(t *testing.T, name string) string {
 	t.Helper()
-	text, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := dbtest.Must(os.ReadFile(name))(t)
 	return string(text)
 }
 
@@ -92,10 +90,7 @@ func TestLayouts(t *testing.T) {
 			t.Errorf("%s is not read: %v", parts[0], err)
 		}
 	}
-	other, err := presets["Twitter"].WithEpoch(time.Unix(0, 0))
-	if err != nil {
-		t.Fatal(err)
-	}
+	other := dbtest.Must(presets["Twitter"].WithEpoch(time.Unix(0, 0)))(t)
 	if layoutLine(t, "Twitter", other) == layoutLine(t, "Twitter", presets["Twitter"]) {
 		t.Error("another epoch makes no difference, so this test proves nothing")
 	}
@@ -146,14 +141,8 @@ func TestTexts(t *testing.T) {
 	var got []string
 	for _, n := range []int64{0, 1, 1<<53 + 1, 1<<53 + 2, 541437439508070401, 541437439508070402, 1<<63 - 2, 1<<63 - 1} {
 		id := pk.ID(n)
-		asJSON, err := json.Marshal(id)
-		if err != nil {
-			t.Fatal(err)
-		}
-		sortable, err := pk.SortText(n).MarshalText()
-		if err != nil {
-			t.Fatal(err)
-		}
+		asJSON := dbtest.Must(json.Marshal(id))(t)
+		sortable := dbtest.Must(pk.SortText(n).MarshalText())(t)
 		prefixed := pk.Prefixed[user](n).String()
 		if quoted, err := json.Marshal(pk.Prefixed[user](n)); err != nil || string(quoted) != strconv.Quote(prefixed) {
 			t.Errorf("the JSON text of %s is %s, %v", prefixed, quoted, err)
@@ -166,10 +155,7 @@ func TestTexts(t *testing.T) {
 	}
 	for line := range strings.Lines(frozen) {
 		f := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
-		want, err := strconv.ParseInt(f[0], 10, 64)
-		if err != nil {
-			t.Fatal(err)
-		}
+		want := dbtest.Must(strconv.ParseInt(f[0], 10, 64))(t)
 		var fromJSON pk.ID
 		var sortable pk.SortText
 		errs := []error{json.Unmarshal([]byte(f[1]), &fromJSON), sortable.UnmarshalText([]byte(f[2]))}
@@ -235,14 +221,8 @@ func above(t *testing.T, store lease.Store, cfg snowkey.Config, bound int64) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
-	pool, err := snowkey.Open(ctx, store, cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	id, err := pool.Next(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	pool := dbtest.Must(snowkey.Open(ctx, store, cfg))(t)
+	id := dbtest.Must(pool.Next(ctx))(t)
 	parts := idgen.DefaultLayout().Decode(id)
 	if counter := at(parts.Time) + parts.Sequence; counter < bound {
 		t.Errorf("the id %d has the counter %d, and %d may have been issued", id, counter, bound-1)
@@ -263,14 +243,9 @@ func TestFilesOfAnEarlierRelease(t *testing.T) {
 	head, body, _ := strings.Cut(fill(read(t, files[0]), bound), "\n")
 	head = strings.ReplaceAll(head, "{checksum}", fmt.Sprintf("%08x", crc32.ChecksumIEEE([]byte(body))))
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, filepath.Base(files[0])), []byte(head+"\n"+body), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.NoError(t, os.WriteFile(filepath.Join(dir, filepath.Base(files[0])), []byte(head+"\n"+body), 0o600))
 	above(t, filestore.Dir(dir), config, bound)
-	all, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := dbtest.Must(os.ReadDir(dir))(t)
 	for _, f := range all {
 		if strings.HasSuffix(f.Name(), ".leases") && f.Name() != filepath.Base(files[0]) {
 			t.Errorf("the process used the file %s", f.Name())

@@ -123,13 +123,8 @@ func TestNightlySilentLeader(t *testing.T) {
 		t.Cleanup(func() { _ = pool.Close(context.Background()) })
 		pools = append(pools, pool)
 	}
-	leader, err := z.Leader()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := leader.Signal(syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
+	leader := dbtest.Must(z.Leader())(t)
+	dbtest.NoError(t, leader.Signal(syscall.SIGSTOP))
 	defer leader.Signal(syscall.SIGCONT)
 	stopped := time.Now()
 	ctx, cancel := context.WithDeadline(t.Context(), stopped.Add(55*time.Second))

@@ -10,6 +10,7 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
+	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/lease"
 	"github.com/snowkey-go/snowkey/lease/zkstore"
 )
@@ -28,15 +29,10 @@ type holder struct {
 
 func newHolder(t *testing.T, conn *zk.Conn, path string) *holder {
 	t.Helper()
-	store, err := zkstore.New(conn).WithPath(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	store := dbtest.Must(zkstore.New(conn).WithPath(path))(t)
 	h := &holder{t, operated{store, conn, path}, lease.Row{}}
 	h.must(h.Migrate(t.Context()))
-	if _, err := h.CreateNamespace(t.Context(), terms, 0); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.Must(h.CreateNamespace(t.Context(), terms, 0))(t)
 	h.must(h.AddRows(t.Context(), terms, 7, 7))
 	h.claim()
 	return h
@@ -179,13 +175,9 @@ func errorsOfTheStore(t *testing.T, servers []string) {
 
 	const password = "a secret"
 	owner := connect(t, servers...)
-	if err := owner.AddAuth("digest", []byte("owner:"+password)); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.NoError(t, owner.AddAuth("digest", []byte("owner:"+password)))
 	private := zkstore.New(owner).WithACL(zk.DigestACL(zk.PermAll, "owner", password))
-	if err := private.Migrate(ctx); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.NoError(t, private.Migrate(ctx))
 	if err := probe(private); err != nil {
 		t.Error(err)
 	}
@@ -194,18 +186,10 @@ func errorsOfTheStore(t *testing.T, servers []string) {
 		t.Errorf("without permission: %v", err)
 	}
 
-	open, err := zkstore.New(conn).WithPath("/open")
-	if err != nil {
-		t.Fatal(err)
-	}
+	open := dbtest.Must(zkstore.New(conn).WithPath("/open"))(t)
 	for s, kinds := range map[*zkstore.Store]string{private: "", open: "world-writable"} {
-		if err := s.Migrate(ctx); err != nil {
-			t.Fatal(err)
-		}
-		findings, err := s.Examine(ctx)
-		if err != nil {
-			t.Fatal(err)
-		}
+		dbtest.NoError(t, s.Migrate(ctx))
+		findings := dbtest.Must(s.Examine(ctx))(t)
 		var got strings.Builder
 		for _, f := range findings {
 			got.WriteString(f.Kind)
@@ -216,13 +200,9 @@ func errorsOfTheStore(t *testing.T, servers []string) {
 	}
 
 	h := operated{open, conn, "/open"}
-	if err := open.AddRows(ctx, terms, 7, 7); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.NoError(t, open.AddRows(ctx, terms, 7, 7))
 	for _, content := range []string{"7", "{", `{"do":"claim"}`, `{"do":"steal","node":1,"terms":{"unit":1}}`} {
-		if _, err := conn.Set(h.row(terms, 7), []byte(content), -1); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.Must(conn.Set(h.row(terms, 7), []byte(content), -1))(t)
 		if content == `{"do":"steal","node":1,"terms":{"unit":1}}` {
 			continue // a node that was copied: it starts again
 		}
@@ -231,9 +211,7 @@ func errorsOfTheStore(t *testing.T, servers []string) {
 			t.Errorf("with the content %q: %v", content, err)
 		}
 	}
-	if _, err := conn.Set("/open/version", []byte("9"), -1); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.Must(conn.Set("/open/version", []byte("9"), -1))(t)
 	if version, ok := errors.AsType[*lease.VersionError](probe(open)); !ok || version.Found != "9" {
 		t.Errorf("with another version: %v", version)
 	}

@@ -33,14 +33,8 @@ func Open(ctx context.Context, servers []string) (*idgen.Pool, *zk.Conn, error) 
 
 // Two pools that the page's code opens on three servers draw different ids.
 func TestNightlyOpen(t *testing.T) {
-	source, err := os.ReadFile("open_nightly_test.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	page, err := os.ReadFile("../../docs/zookeeper.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	source := dbtest.Must(os.ReadFile("open_nightly_test.go"))(t)
+	page := dbtest.Must(os.ReadFile("../../docs/zookeeper.md"))(t)
 	_, code, _ := strings.Cut(string(page), "```go\n")
 	code, _, ok := strings.Cut(code, "```")
 	if !ok || !strings.Contains(string(source), code) {
@@ -57,10 +51,7 @@ func TestNightlyOpen(t *testing.T) {
 		defer conn.Close()
 		defer pool.Close(t.Context())
 		for range 10_000 {
-			id, err := pool.Next(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			id := dbtest.Must(pool.Next(t.Context()))(t)
 			if seen[id] {
 				t.Fatalf("the id %d is issued again", id)
 			}

@@ -107,10 +107,7 @@ func suite(t *testing.T, servers []string) {
 	var n atomic.Int64
 	leasetest.Run(t, func(t *testing.T) lease.Store {
 		path := fmt.Sprintf("/test/%d", n.Add(1))
-		store, err := zkstore.New(conn).WithPath(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		store := dbtest.Must(zkstore.New(conn).WithPath(path))(t)
 		return operated{store, conn, path}
 	})
 }

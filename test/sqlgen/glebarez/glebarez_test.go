@@ -63,10 +63,7 @@ func TestAutoMigrate(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			db := dbtest.SQLite(t).Connect(t)
-			pool, err := snowkey.Open(t.Context(), sqlstore.SQLite(db), snowkey.Config{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			pool := dbtest.Must(snowkey.Open(t.Context(), sqlstore.SQLite(db), snowkey.Config{}))(t)
 			idgen.SetDefault(pool)
 			t.Cleanup(func() {
 				idgen.SetDefault(nil)
@@ -74,20 +71,11 @@ func TestAutoMigrate(t *testing.T) {
 					t.Error(err)
 				}
 			})
-			program, err := gorm.Open(sqlite.Dialector{Conn: db}, &gorm.Config{Logger: logger.Discard})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := program.Use(gormid.New(gormid.Config{})); err != nil {
-				t.Fatal(err)
-			}
-			if _, err := db.Exec(tt.setup); err != nil {
-				t.Fatal(err)
-			}
+			program := dbtest.Must(gorm.Open(sqlite.Dialector{Conn: db}, &gorm.Config{Logger: logger.Discard}))(t)
+			dbtest.NoError(t, program.Use(gormid.New(gormid.Config{})))
+			dbtest.Must(db.Exec(tt.setup))(t)
 			for i, model := range tt.models {
-				if err := program.AutoMigrate(model); err != nil {
-					t.Fatal(err)
-				}
+				dbtest.NoError(t, program.AutoMigrate(model))
 				if _, err := db.Exec("INSERT INTO orders (name) VALUES ('tea'), ('coffee')"); err != nil {
 					t.Errorf("after migration %d: %v", i, err)
 				}

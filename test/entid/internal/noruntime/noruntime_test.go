@@ -22,9 +22,7 @@ import (
 func TestForgottenRuntime(t *testing.T) {
 	db := dbtest.SQLite(t)
 	c := ent.NewClient(ent.Driver(sql.OpenDB(dialect.SQLite, db.Connect(t))))
-	if err := c.Schema.Create(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.NoError(t, c.Schema.Create(t.Context()))
 	err := c.Tag.Create().SetName("a").Exec(t.Context())
 	if want := "ent: uninitialized hook (forgotten import ent/runtime?)"; err == nil || err.Error() != want {
 		t.Errorf("Create: got %v, want %s", err, want)
