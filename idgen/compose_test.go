@@ -41,7 +41,7 @@ func FuzzComposeDecode(f *testing.F) {
 }
 
 func TestComposeRefuses(t *testing.T) {
-	l := idgen.DatacenterProcess()
+	l := preset("datacenter-process")
 	at := epoch
 	for _, tt := range []struct {
 		name string
@@ -65,7 +65,7 @@ func TestComposeRefuses(t *testing.T) {
 	if _, err := l.Compose(idgen.Parts{Time: at, Fixed: []int64{1, 2}}); err == nil {
 		t.Error("two values for one fixed field were taken")
 	}
-	if _, err := idgen.Mastodon().Compose(idgen.Parts{Time: at, Worker: 1}); err == nil {
+	if _, err := preset("mastodon").Compose(idgen.Parts{Time: at, Worker: 1}); err == nil {
 		t.Error("a worker was taken by a layout without workers")
 	}
 	id := must(l.Compose(idgen.Parts{Time: at, Fixed: []int64{7}}))(t)

@@ -64,14 +64,14 @@ func TestFixedValueOutOfRange(t *testing.T) {
 		if !ok || *e != (idgen.RangeError{Field: "datacenter", Value: v, Max: 7}) {
 			t.Errorf("datacenter %d: %v", v, err)
 		}
-		if _, err := idgen.DatacenterProcess().WithFixed("datacenter", v); !errors.As(err, &e) {
+		if _, err := preset("datacenter-process").WithFixed("datacenter", v); !errors.As(err, &e) {
 			t.Errorf("WithFixed %d: %v", v, err)
 		}
 	}
-	if _, err := idgen.Twitter().WithFixed("rack", 1); err == nil {
+	if _, err := preset("twitter").WithFixed("rack", 1); err == nil {
 		t.Error("WithFixed took a field that the layout does not have")
 	}
-	if _, err := idgen.Twitter().WithFixed("worker", 1); err == nil {
+	if _, err := preset("twitter").WithFixed("worker", 1); err == nil {
 		t.Error("WithFixed took the worker field")
 	}
 }
@@ -116,10 +116,10 @@ func width(l idgen.Layout) (bits int) {
 
 func TestLayoutString(t *testing.T) {
 	const want = "0:1 │ time:41 × 1ms since 2020-01-31T16:00:00Z │ datacenter:3 = 5 │ worker:5 │ rollback:2 │ sequence:12"
-	if got := must(idgen.DatacenterProcess().WithFixed("datacenter", 5))(t).String(); got != want {
+	if got := must(preset("datacenter-process").WithFixed("datacenter", 5))(t).String(); got != want {
 		t.Errorf("%s\nwant %s", got, want)
 	}
-	if got := idgen.Discord().String(); strings.HasPrefix(got, "0:") {
+	if got := preset("discord").String(); strings.HasPrefix(got, "0:") {
 		t.Errorf("a layout of 64 bits leaves none unused: %s", got)
 	}
 }
