@@ -109,26 +109,16 @@ func TestRulesAreThoseOfLeaserule(t *testing.T) {
 	t.Parallel()
 	client := connect(t, dbtest.Redis().Start(t).Address)
 	store := operated{redisstore.New(client), client}
-	must := func(err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
 	done := map[string]int{}
 	for range 1500 {
 		terms := anyTerms()
-		must(client.FlushAll(t.Context()).Err())
-		before, err := store.Probe(t.Context(), lease.Query{Terms: terms, Max: 7, PreferWorker: -1})
-		must(err)
-		_, err = store.CreateNamespace(t.Context(), terms, 0)
-		must(err)
-		must(store.AddRows(t.Context(), terms, 7, 7))
-		p, err := store.Probe(t.Context(), lease.Query{Terms: terms, Max: 7, PreferWorker: -1})
-		must(err)
+		dbtest.NoError(t, client.FlushAll(t.Context()).Err())
+		before := dbtest.Must(store.Probe(t.Context(), lease.Query{Terms: terms, Max: 7, PreferWorker: -1}))(t)
+		dbtest.Must(store.CreateNamespace(t.Context(), terms, 0))(t)
+		dbtest.NoError(t, store.AddRows(t.Context(), terms, 7, 7))
+		p := dbtest.Must(store.Probe(t.Context(), lease.Query{Terms: terms, Max: 7, PreferWorker: -1}))(t)
 		limits := terms.At(p.Now)
-		rows, err := store.Rows(t.Context(), terms, 7, 7)
-		must(err)
+		rows := dbtest.Must(store.Rows(t.Context(), terms, 7, 7))(t)
 		least := terms.At(before.Now)
 		if p.Fence < least.NewFence || p.Fence > limits.NewFence || rows[0].Bound < least.RaisedFence || rows[0].Bound > limits.RaisedFence {
 			t.Fatalf("between %+v and %+v, the fence is %d and the bound %d, under %+v", least, limits, p.Fence, rows[0].Bound, terms)
@@ -143,7 +133,7 @@ func TestRulesAreThoseOfLeaserule(t *testing.T) {
 		if rand.IntN(3) == 0 {
 			row.Bound = []int64{0, 1 << 53, 1<<53 + 1, math.MaxInt64 - 1, math.MaxInt64}[rand.IntN(5)]
 		}
-		must(store.Edit(t.Context(), terms, row))
+		dbtest.NoError(t, store.Edit(t.Context(), terms, row))
 		near := func(n int64) int64 { // the same number, or a neighbour
 			if rand.IntN(4) > 0 || n == math.MaxInt64 || n == 0 {
 				return n
@@ -156,29 +146,26 @@ func TestRulesAreThoseOfLeaserule(t *testing.T) {
 		op := []string{"claim", "renew", "release"}[rand.IntN(3)]
 		want, got := row, lease.Row{}
 		var ok, wantOK bool
+		var err error
 		switch op {
 		case "claim":
 			c := lease.Claim{Terms: terms, Seen: seen, Fence: near(p.Fence), Token: "new", Label: "other", Wanted: wanted, Volatile: true}
 			got, ok, err = store.Claim(t.Context(), c)
-			must(err)
 			want.Now = max(got.Now, p.Now)
 			wantOK = leaserule.Claim(&want, leaserule.Namespace{Fingerprint: p.Fingerprint, Fence: p.Fence, Current: p.Current, Volatile: true}, c)
 		case "renew":
 			r := lease.Renewal{Terms: terms, Held: seen, Token: "new", Wanted: wanted, Volatile: true}
 			got, ok, err = store.Renew(t.Context(), r)
-			must(err)
 			want.Now = max(got.Now, p.Now)
 			wantOK = leaserule.Renew(&want, true, r)
 		case "release":
 			unused := near(row.Bound)
 			ok, err = store.Release(t.Context(), terms, seen, unused)
-			must(err)
 			wantOK = leaserule.Release(&want, seen, unused)
 		}
+		dbtest.NoError(t, err)
 		done[fmt.Sprint(op, " ", ok)]++
-		rows, err = store.Rows(t.Context(), terms, 0, 7)
-		must(err)
-		stored := rows[0]
+		stored := dbtest.Must(store.Rows(t.Context(), terms, 0, 7))(t)[0]
 		if ok && op != "release" && got != want {
 			t.Fatalf("%s of %+v under %+v answered %+v, want %+v", op, row, terms, got, want)
 		}
