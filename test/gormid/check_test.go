@@ -64,6 +64,8 @@ func TestCheckFits(t *testing.T) {
 	reuse.Each(t, func(t *testing.T, db dbtest.DB) {
 		models := []any{&customer{}, &order{}, &group{}, &user{}}
 		e := bare(t, db, models...)
+		wantFieldError(t, gormid.Check(t.Context(), e.DB, &order{}), "ID", "the database has no plugin")
+		use(t, e.DB, gormid.Config{Source: e.source})
 		for range 2 {
 			if err := gormid.Check(t.Context(), e.DB, models...); err != nil {
 				t.Error(err)
@@ -151,6 +153,7 @@ func TestCheckFinds(t *testing.T) {
 					want = w
 				}
 				e := bare(t, db)
+				use(t, e.DB, gormid.Config{})
 				for _, statement := range tables {
 					if _, err := e.conn.Exec(statement); err != nil {
 						t.Fatalf("%s: %v", statement, err)
@@ -187,6 +190,7 @@ func TestCheckAfterAutoMigrate(t *testing.T) {
 // of the other models.
 func TestCheckDeclarations(t *testing.T) {
 	e := bare(t, dbtest.SQLite(t))
+	use(t, e.DB, gormid.Config{})
 	err := gormid.Check(t.Context(), e.DB, &narrowCustomer{}, &order{}, "no model")
 	wantFieldError(t, err, "ID", "cannot hold a 64-bit key")
 	type quoted struct {

@@ -137,6 +137,7 @@ func TestAutoMigrateOfLeavers(t *testing.T) {
 				}
 				e.wantGuarded(t, "INSERT INTO authors (id, name) VALUES (2, 'small')", true)
 				e.wantGuarded(t, "INSERT INTO books (id, author_id) VALUES (2, 1)", true)
+				use(t, e.DB, gormid.Config{})
 				if err := gormid.Check(t.Context(), e.DB, c.models...); err != nil {
 					t.Error(err)
 				}
@@ -160,6 +161,7 @@ func TestAutoMigrateMakesTablesAgain(t *testing.T) {
 	if changes := e.changes(t, models...); changes != nil {
 		t.Errorf("AutoMigrate ran again: %q", changes)
 	}
+	use(t, e.DB, gormid.Config{})
 	if err := gormid.Check(t.Context(), e.DB, models...); err != nil {
 		t.Error(err)
 	}
