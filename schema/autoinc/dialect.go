@@ -32,6 +32,11 @@ type dialect struct {
 	fold       bool     // whether foreign keys keep names in the spelling in which they were written
 	empty      string   // what follows the table's name in an INSERT of a row without values
 	modes      []string // the sql_modes to try that INSERT with; none if the server has no sql_mode
+	uniques    string   // a query for the columns of unique indexes
+	conditions string   // a query for CHECK constraints
+	overriding string   // lets an INSERT give the keys of an identity
+	impatient  string   // keeps a transaction from waiting for locks
+	immediate  string   // checks deferred constraints
 }
 
 const (
@@ -51,8 +56,9 @@ var mysqlDialect = dialect{
 		my := newMySQLPlanner(p, conn)
 		return my.read(ctx)
 	},
-	empty: " () VALUES ()",
-	modes: []string{"", mysqlMode}, // without a strict mode, a missing key becomes 0 instead of an error
+	empty:   " () VALUES ()",
+	modes:   []string{"", mysqlMode}, // without a strict mode, a missing key becomes 0 instead of an error
+	uniques: mysqlUniques, conditions: mysqlConditions, impatient: "SET SESSION innodb_lock_wait_timeout = 1",
 }
 
 var postgresDialect = dialect{
@@ -67,7 +73,8 @@ var postgresDialect = dialect{
 		pg := newPostgresPlanner(p)
 		return pg.read(ctx, conn)
 	},
-	empty: " DEFAULT VALUES",
+	empty: " DEFAULT VALUES", overriding: " OVERRIDING SYSTEM VALUE", immediate: "SET CONSTRAINTS ALL IMMEDIATE",
+	uniques: postgresUniques, conditions: postgresConditions, impatient: "SELECT set_config('lock_timeout', '1s', true)",
 }
 
 var sqliteDialect = dialect{
@@ -79,7 +86,7 @@ var sqliteDialect = dialect{
 	now:        sqliteNow,
 	references: (*planner).readSQLiteReferences,
 	fold:       true,
-	empty:      " DEFAULT VALUES",
+	empty:      " DEFAULT VALUES", uniques: sqliteUniques,
 }
 
 // syntax returns the dialect of the server.

@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	_ "embed" // for the queries
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -100,6 +101,10 @@ func (p *planner) planPostgres(ctx context.Context, conn *sql.Conn) error {
 		pg.refuseCounter(k)
 	}
 	p.count()
+	_, columns := pg.narrow()
+	if err := p.checkOrphans(ctx, conn, p.held(pg.everywhere(slices.Concat(slices.Collect(maps.Values(columns))...)))); err != nil {
+		return err
+	}
 	if p.options.Online {
 		if err := pg.widenOnline(ctx, conn); err != nil {
 			return err
@@ -165,7 +170,7 @@ func (p *postgresPlanner) read(ctx context.Context, conn *sql.Conn) error {
 		}
 	}
 	sequences, err := database.List(ctx, conn, postgresSequences, func(s *postgresSequence) []any {
-		return []any{&s.name.Schema, &s.name.Name, &s.start, &s.increment, &s.min, &s.max, &s.cache, &s.cycle, &s.granted}
+		return []any{&s.name.Schema, &s.name.Name, &s.start, &s.increment, &s.min, &s.max, &s.cache, &s.cycle, &s.granted, &s.kind}
 	})
 	for _, s := range sequences {
 		p.sequences[s.name] = s
@@ -258,7 +263,7 @@ func (p *postgresPlanner) widen() {
 	p.note(Widen, "Every key and every child gets 64 bits, one table at a time. Each table is rewritten once; its readers and writers wait meanwhile. If that takes too long, plan with --online.")
 	p.note(Widen, "A statement that a client has prepared, and that returns a column whose type has changed, fails once (0A000, cached plan must not change result type): have clients connect again, or try again.")
 	for _, table := range tables {
-		var actions, back, names []string
+		var actions, back, names, checks []string
 		relations := []catalog.Name{table}
 		for _, c := range columns[table] {
 			if !p.mayWiden(c) {
@@ -266,9 +271,10 @@ func (p *postgresPlanner) widen() {
 			}
 			actions = append(actions, fmt.Sprintf("ALTER COLUMN %s TYPE bigint", p.Quote(c.Name)))
 			back = append(back, fmt.Sprintf("ALTER COLUMN %s TYPE %s", p.Quote(c.Name), c.Type))
-			names = append(names, c.Name)
+			names, checks = append(names, c.Name), append(checks, p.outside(c))
 			for _, k := range p.keys {
 				if same(k.Column, c) {
+					checks = append(checks, p.beyond(k)...)
 					relations = append(relations, k.Inheritors...)
 				}
 			}
@@ -285,6 +291,11 @@ func (p *postgresPlanner) widen() {
 					"the foreign key %s references the partition %s, and Postgres does not alter the type of what it references", p.Quote(r.Name), p.name(r.Parent))
 			}
 		}
+		for _, r := range references {
+			if r.Valid {
+				checks = append(checks, p.orphans(r))
+			}
+		}
 		views := p.viewsOf(relations, names)
 		unit := p.begin()
 		p.lock(Widen, unit, againstAll, table, references)
@@ -292,17 +303,18 @@ func (p *postgresPlanner) widen() {
 		p.add(Widen, Step{
 			Text: "widen " + p.List(names) + " of " + p.name(table),
 			SQL:  "ALTER TABLE " + p.name(table) + " " + strings.Join(actions, ", "), Unit: unit,
-			Locks:    fmt.Sprintf(postgresExclusive, p.name(table)) + "; readers and writers of the tables that it references wait too",
-			Rewrites: "the whole table and all of its indexes, and checks its foreign keys again",
-			Undo:     p.narrowed(table, []string{"ALTER TABLE " + p.name(table) + " " + strings.Join(back, ", ")}),
-			Done:     p.wide(table, names), Lasting: true,
+			Locks:      fmt.Sprintf(postgresExclusive, p.name(table)) + "; readers and writers of the tables that it references wait too",
+			Rewrites:   "the whole table and all of its indexes, and checks its foreign keys again",
+			Undo:       p.narrowed(table, []string{"ALTER TABLE " + p.name(table) + " " + strings.Join(back, ", ")}),
+			UndoChecks: checks,
+			Done:       p.wide(table, names), Lasting: true,
 		})
 		for _, k := range p.keys {
 			if p.root(k.Column.Table) == table && slices.Contains(names, k.Column.Name) && p.narrowSequence(k) {
 				p.add(Widen, Step{
 					Text: "let the sequence of " + p.column(k.Column) + " count on beyond 32 bits",
 					SQL:  "ALTER SEQUENCE " + p.name(k.Counter.Sequence) + " AS bigint", Unit: unit,
-					Locks: "the sequence", Undo: []string{"ALTER SEQUENCE " + p.name(k.Counter.Sequence) + " AS integer"},
+					Locks: "the sequence", Undo: []string{"ALTER SEQUENCE " + p.name(k.Counter.Sequence) + " AS " + p.sequences[k.Counter.Sequence].kind},
 				})
 			}
 		}
@@ -369,6 +381,16 @@ const (
 // changes along with the column.
 func (p *postgresPlanner) narrowSequence(k catalog.Key) bool {
 	return k.Mechanism == catalog.Serial && k.Counter.Narrow
+}
+
+// beyond returns a query for whether the counter of a key that is widened has left the
+// range that its sequence has now.
+func (p *postgresPlanner) beyond(k catalog.Key) []string {
+	s, known := p.sequences[k.Counter.Sequence]
+	if !known || p.facts[exactPlace(k.Column)].identity == "" && !p.narrowSequence(k) {
+		return nil
+	}
+	return []string{fmt.Sprintf("SELECT last_value FROM %s WHERE last_value > %d", p.name(s.name), s.max)}
 }
 
 // mayWiden refuses a column if we can't alter its type.

@@ -22,9 +22,10 @@ type postgresSequence struct {
 	start, increment, min, max int64
 	cache                      int64
 	cycle, granted             bool
+	kind                       string // its type, such as integer
 }
 
-const postgresSequences = `SELECT n.nspname, c.relname, q.seqstart, q.seqincrement, q.seqmin, q.seqmax, q.seqcache, q.seqcycle, c.relacl IS NOT NULL
+const postgresSequences = `SELECT n.nspname, c.relname, q.seqstart, q.seqincrement, q.seqmin, q.seqmax, q.seqcache, q.seqcycle, c.relacl IS NOT NULL, format_type(q.seqtypid, NULL)
 FROM pg_sequence q JOIN pg_class c ON c.oid = q.seqrelid JOIN pg_namespace n ON n.oid = c.relnamespace`
 
 // An onlinePlanner widens columns while applications keep using the tables. It adds a
@@ -411,8 +412,8 @@ func (o *onlinePlanner) swap(table catalog.Name) {
 		Text: "drop the old columns, with their indexes and constraints", Unit: unit,
 		SQL:   "ALTER TABLE " + name + " " + strings.Join(drops, ", "),
 		Locks: "what was locked for the swap",
-		Undo:  o.narrowAgain(table, undone),
-		Done:  o.wide(table, o.names(table)), Lasting: true,
+		Undo:  o.narrowAgain(table, undone), UndoChecks: o.narrowable(table, undone),
+		Done: o.wide(table, o.names(table)), Lasting: true,
 	})
 	for _, c := range o.widened[table] {
 		add("give the new column its name", "ALTER TABLE %s RENAME COLUMN %s TO %s", name, o.Quote(o.fresh(c)), o.Quote(c.Name))
@@ -487,7 +488,7 @@ func (o *onlinePlanner) narrowAgain(table catalog.Name, references []reference) 
 	for _, c := range o.widened[table] {
 		for _, k := range o.counting(c) {
 			if o.narrowSequence(k) {
-				undo = append(undo, "ALTER SEQUENCE "+o.ifExists(k.Column.Table)+o.name(k.Counter.Sequence)+" AS integer")
+				undo = append(undo, "ALTER SEQUENCE "+o.ifExists(k.Column.Table)+o.name(k.Counter.Sequence)+" AS "+o.sequences[k.Counter.Sequence].kind)
 			}
 		}
 		types = append(types, fmt.Sprintf("ALTER COLUMN %s TYPE %s", o.Quote(c.Name), c.Type))
@@ -503,6 +504,22 @@ func (o *onlinePlanner) narrowAgain(table catalog.Name, references []reference) 
 		}
 	}
 	return undo
+}
+
+// narrowable returns the queries for rows that narrowAgain would fail on.
+func (o *onlinePlanner) narrowable(table catalog.Name, references []reference) (checks []string) {
+	for _, c := range o.widened[table] {
+		checks = append(checks, o.outside(c))
+		for _, k := range o.counting(c) {
+			checks = append(checks, o.beyond(k)...)
+		}
+	}
+	for _, r := range references {
+		if r.Valid {
+			checks = append(checks, o.orphans(r))
+		}
+	}
+	return checks
 }
 
 func (o *onlinePlanner) freshSequence(sequence catalog.Name) catalog.Name {

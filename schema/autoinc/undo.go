@@ -25,6 +25,40 @@ func Undo(ctx context.Context, db *sql.DB, plan *Plan, options ApplyOptions) err
 	return withApplier(ctx, db, plan, options, func(a *applier) error { return a.undo(ctx) })
 }
 
+// CancelUndo takes back an [Undo] that has begun and can't be completed, so that [Apply]
+// can continue. Apply then applies the steps again that were reversed. It does nothing if
+// there is no such Undo.
+func CancelUndo(ctx context.Context, db *sql.DB, plan *Plan) error {
+	return withApplier(ctx, db, plan, ApplyOptions{}, func(a *applier) error {
+		there, err := a.ledger.exists(ctx, a.conn)
+		if err != nil || !there {
+			return err
+		}
+		entries, err := a.ledger.read(ctx, a.conn)
+		if _, known := entries[undoing]; err != nil || !known {
+			return err
+		}
+		// Undo may have reversed a step without deleting its record, if the step doesn't
+		// run in a transaction. Apply has to look again whether the step was applied.
+		for _, phase := range a.plan.Phases {
+			for _, s := range phase.Steps {
+				if entries[s.ID].state == done && s.Unit == 0 && s.Done != "" {
+					if taken, err := a.asked(ctx, s); err != nil || taken {
+						if err != nil {
+							return err
+						}
+						continue
+					}
+					if err := a.ledger.write(ctx, a.conn, s.ID, entry{state: started}); err != nil {
+						return err
+					}
+				}
+			}
+		}
+		return a.ledger.forget(ctx, a.conn, undoing)
+	})
+}
+
 // undoing is the entry that marks a plan as being reversed.
 const undoing = "undo"
 
@@ -49,6 +83,9 @@ func (a *applier) undo(ctx context.Context) error {
 	if err := a.refuseGenerated(ctx); err != nil {
 		return err
 	}
+	if err := a.refuseIrreversible(ctx, a.plan.Phases[first:], entries); err != nil {
+		return err
+	}
 	quiet := func(error) {}
 	if !a.options.DryRun && len(entries) > 0 {
 		err := a.patiently(ctx, func() error { return a.ledger.write(ctx, a.conn, undoing, entry{state: started}) }, quiet)
@@ -57,6 +94,11 @@ func (a *applier) undo(ctx context.Context) error {
 		}
 	}
 	for _, phase := range slices.Backward(a.plan.Phases[first:]) {
+		if !a.options.DryRun { // first of all, so that Apply doesn't take the phase for complete after CancelUndo
+			if err := a.patiently(ctx, func() error { return a.ledger.forget(ctx, a.conn, string(phase.Name)) }, quiet); err != nil {
+				return err
+			}
+		}
 		for _, steps := range slices.Backward(phase.units()) {
 			if _, known := entries[steps[0].ID]; !known {
 				continue
@@ -74,11 +116,6 @@ func (a *applier) undo(ctx context.Context) error {
 				return a.around(ctx, steps, func() error { return a.reverse(ctx, phase, steps) })
 			}, again)
 			if err != nil {
-				return err
-			}
-		}
-		if !a.options.DryRun {
-			if err := a.patiently(ctx, func() error { return a.ledger.forget(ctx, a.conn, string(phase.Name)) }, quiet); err != nil {
 				return err
 			}
 		}
@@ -105,6 +142,30 @@ func (a *applier) refuseGenerated(ctx context.Context) error {
 		if len(keys) > 0 {
 			return fail(ErrRefused, "the plan cannot be reversed: %s has the generated key %d, which the counter and a narrow column cannot follow; delete such rows first, or go on with snowkey migrate apply",
 				database.Printable(a.column(k.Column)), keys[0])
+		}
+	}
+	return nil
+}
+
+// refuseIrreversible returns an error if reversing a step would fail, for instance because
+// a column has a value that doesn't fit its old type.
+func (a *applier) refuseIrreversible(ctx context.Context, phases []Phase, entries map[string]entry) error {
+	seen := make(map[string]bool)
+	for _, phase := range phases {
+		for _, s := range phase.Steps {
+			if _, known := entries[s.ID]; !known {
+				continue
+			}
+			for _, query := range s.UndoChecks {
+				if seen[query] {
+					continue
+				}
+				seen[query] = true
+				s.SQL, s.Remedy = query, "delete or change such rows, or go on with snowkey migrate apply"
+				if err := a.check(ctx, s); err != nil {
+					return fail(ErrRefused, "the plan cannot be reversed, and nothing was changed: %s: %v", s.ID, err)
+				}
+			}
 		}
 	}
 	return nil
