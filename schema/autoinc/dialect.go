@@ -35,8 +35,12 @@ type dialect struct {
 	uniques    string   // a query for the columns of unique indexes
 	conditions string   // a query for CHECK constraints
 	overriding string   // lets an INSERT give the keys of an identity
-	impatient  string   // keeps a transaction from waiting for locks
-	immediate  string   // checks deferred constraints
+
+	// How long a statement waits for a lock: a query, a statement that sets it, and the
+	// value for a second.
+	wait, setWait, second string
+
+	immediate string // checks deferred constraints
 }
 
 const (
@@ -58,7 +62,8 @@ var mysqlDialect = dialect{
 	},
 	empty:   " () VALUES ()",
 	modes:   []string{"", mysqlMode}, // without a strict mode, a missing key becomes 0 instead of an error
-	uniques: mysqlUniques, conditions: mysqlConditions, impatient: "SET SESSION innodb_lock_wait_timeout = 1",
+	uniques: mysqlUniques, conditions: mysqlConditions,
+	wait: "SELECT @@SESSION.innodb_lock_wait_timeout", setWait: "SET SESSION innodb_lock_wait_timeout = %s", second: "1",
 }
 
 var postgresDialect = dialect{
@@ -74,7 +79,8 @@ var postgresDialect = dialect{
 		return pg.read(ctx, conn)
 	},
 	empty: " DEFAULT VALUES", overriding: " OVERRIDING SYSTEM VALUE", immediate: "SET CONSTRAINTS ALL IMMEDIATE",
-	uniques: postgresUniques, conditions: postgresConditions, impatient: "SELECT set_config('lock_timeout', '1s', true)",
+	uniques: postgresUniques, conditions: postgresConditions,
+	wait: "SELECT current_setting('lock_timeout')", setWait: "SELECT set_config('lock_timeout', '%s', false)", second: "1s",
 }
 
 var sqliteDialect = dialect{
@@ -87,6 +93,7 @@ var sqliteDialect = dialect{
 	references: (*planner).readSQLiteReferences,
 	fold:       true,
 	empty:      " DEFAULT VALUES", uniques: sqliteUniques,
+	wait: "SELECT CAST(timeout AS TEXT) FROM pragma_busy_timeout", setWait: "PRAGMA busy_timeout = %s", second: "1000",
 }
 
 // syntax returns the dialect of the server.

@@ -123,7 +123,7 @@ type Phase struct {
 const (
 	Exec     = "exec"     // once
 	Check    = "check"    // a query that must not return a row
-	Count    = "count"    // a query whose result is kept for Verify
+	Count    = "count"    // a query whose result is kept for Verify or Undo
 	Backfill = "backfill" // once for each range of blocks, from $1 to $2
 )
 
@@ -143,7 +143,9 @@ type Step struct {
 	Rewrites string // what it rewrites or copies, if anything
 
 	// Undo is the SQL that reverses the step. It can only be used after all later steps
-	// of the plan have been reversed. It is empty if there is nothing to reverse.
+	// of the plan have been reversed. It is empty if there is nothing to reverse. In place
+	// of the value after the comment /* counted */, Undo puts the result of the last Count
+	// before the step.
 	Undo []string
 
 	// UndoChecks are queries that must not return a row, because Undo would fail. Undo

@@ -594,13 +594,21 @@ func (p *mysqlPlanner) drop(ctx context.Context, k catalog.Key) error {
 	if !ok {
 		p.refuse(k.Column, "report this", "its definition does not say AUTO_INCREMENT: %s", counting)
 	}
+	count := Step{
+		Text: "keep where the counter of " + p.column(k.Column) + " stands, for undo", Run: Count, Locks: "nothing",
+		SQL: fmt.Sprintf("SELECT COALESCE(AUTO_INCREMENT, 1) FROM information_schema.TABLES WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s", p.Literal(k.Column.Table.Schema), p.Literal(k.Column.Table.Name)),
+	}
+	if p.Dialect == catalog.MySQL { // which otherwise shows counters of yesterday
+		count.Before, count.After = []string{"SET SESSION information_schema_stats_expiry = 0"}, []string{"SET SESSION information_schema_stats_expiry = DEFAULT"}
+	}
+	p.add(Drop, count)
 	s := Step{
 		Text: "stop numbering " + p.column(k.Column),
 		SQL:  "ALTER TABLE " + table + " MODIFY " + definition,
 		Done: fmt.Sprintf("SELECT COUNT(*) = 1 FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s AND COLUMN_NAME = %s AND EXTRA NOT LIKE '%%auto_increment%%'",
 			p.Literal(k.Column.Table.Schema), p.Literal(k.Column.Table.Name), p.Literal(k.Column.Name)),
 		Lasting: true,
-		Undo:    []string{"ALTER TABLE " + table + " MODIFY " + counting}, // the counter then continues from the largest key
+		Undo:    []string{"ALTER TABLE " + table + " MODIFY " + counting + ", AUTO_INCREMENT = " + counted + " 1"},
 		Before:  uncheckedForeignKeys, After: checkedForeignKeys,
 	}
 	if p.Dialect == catalog.MariaDB {

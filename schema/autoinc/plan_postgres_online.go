@@ -21,11 +21,15 @@ type postgresSequence struct {
 	name                       catalog.Name
 	start, increment, min, max int64
 	cache                      int64
-	cycle, granted             bool
+	cycle                      bool
 	kind                       string // its type, such as integer
+	grants                     lists  // of the form privilege, role, option
+	comment                    string
 }
 
-const postgresSequences = `SELECT n.nspname, c.relname, q.seqstart, q.seqincrement, q.seqmin, q.seqmax, q.seqcache, q.seqcycle, c.relacl IS NOT NULL, format_type(q.seqtypid, NULL)
+const postgresSequences = `SELECT n.nspname, c.relname, q.seqstart, q.seqincrement, q.seqmin, q.seqmax, q.seqcache, q.seqcycle,  format_type(q.seqtypid, NULL), coalesce((
+	SELECT json_agg(json_build_array(a.privilege_type, coalesce(r.rolname, ''), CASE WHEN a.is_grantable THEN ' WITH GRANT OPTION' ELSE '' END) ORDER BY a.privilege_type, r.rolname)
+	FROM aclexplode(c.relacl) AS a LEFT JOIN pg_roles r ON r.oid = a.grantee WHERE a.grantee <> c.relowner)::text, '[]'), coalesce(obj_description(c.oid, 'pg_class'), '')
 FROM pg_sequence q JOIN pg_class c ON c.oid = q.seqrelid JOIN pg_namespace n ON n.oid = c.relnamespace`
 
 // An onlinePlanner widens columns while applications keep using the tables. It adds a
@@ -157,9 +161,6 @@ func (o *onlinePlanner) refuseSequence(k catalog.Key, remedy string) {
 	}
 	if len(k.SharedWith) > 0 {
 		o.refuse(k.Column, remedy, "others count with the sequence of its identity, which would be another")
-	}
-	if o.sequences[k.Counter.Sequence].granted {
-		o.refuse(k.Column, remedy, "its sequence %s has privileges of its own, which the new one would not", o.name(k.Counter.Sequence))
 	}
 }
 
@@ -515,7 +516,7 @@ func (o *onlinePlanner) narrowable(table catalog.Name, references []reference) (
 		}
 	}
 	for _, r := range references {
-		if r.Valid {
+		if r.Valid && o.root(r.Child) == r.Child && o.root(r.Parent) == r.Parent {
 			checks = append(checks, o.orphans(r))
 		}
 	}
@@ -539,5 +540,8 @@ func (o *onlinePlanner) counter(k catalog.Key, fresh string, add func(text, form
 		return
 	}
 	add("number the new column as the old one was", "%s", o.identity(k, fresh, fact.identity == "a", o.freshSequence(sequence)))
+	for _, statement := range o.sequenceParts(k.Counter.Sequence, o.name(o.freshSequence(sequence))) {
+		add("give its sequence the privileges and the comment of the old", "%s", statement)
+	}
 	add("count on where the old one stands", "SELECT setval(%s::regclass, last_value, is_called) FROM %s", o.Literal(o.name(o.freshSequence(sequence))), o.name(sequence))
 }

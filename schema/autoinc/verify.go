@@ -10,7 +10,6 @@ import (
 	"io"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/snowkey-go/snowkey/internal/ddl"
 	"github.com/snowkey-go/snowkey/schema/catalog"
@@ -101,6 +100,11 @@ func Verify(ctx context.Context, db *sql.DB, plan *Plan) (Verification, error) {
 	}
 	s := server{found}
 	restore, err := s.plainly(ctx, conn)
+	if err != nil {
+		return Verification{}, err
+	}
+	defer restore()
+	restore, err = s.impatiently(ctx, conn)
 	if err != nil {
 		return Verification{}, err
 	}
@@ -378,13 +382,21 @@ func (v *verifier) there(count string) bool {
 
 func (v *verifier) verifyCounters() {
 	for _, k := range v.plan.keys {
-		left := func(other catalog.Key) bool {
-			return same(other.Column, k.Column) || slices.Contains(k.Also, other.Column.Table) && other.Column.Name == k.Column.Name
-		}
-		if i := slices.IndexFunc(v.report.Keys, left); i >= 0 {
-			v.say(v.column(k.Column), Refuted, "it still counts: %s", v.report.Keys[i].Mechanism)
+		if how := v.counts(k); how != "" {
+			v.say(v.column(k.Column), Refuted, "it still counts: %s", how)
 		} else {
 			v.say(v.column(k.Column), Proven, "nothing counts it any more")
 		}
 	}
+}
+
+// counts returns how a key of the plan is still counted, or "".
+func (v *verifier) counts(k plannedKey) catalog.Mechanism {
+	i := slices.IndexFunc(v.report.Keys, func(other catalog.Key) bool {
+		return same(other.Column, k.Column) || slices.Contains(k.Also, other.Column.Table) && other.Column.Name == k.Column.Name
+	})
+	if i < 0 {
+		return ""
+	}
+	return v.report.Keys[i].Mechanism
 }

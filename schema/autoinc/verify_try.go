@@ -3,6 +3,7 @@ package autoinc
 import (
 	"cmp"
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -155,16 +156,23 @@ func (v *verifier) verifyTrials(ctx context.Context) error {
 	return nil
 }
 
-// inTrial calls do in a transaction, which it rolls back. It waits at most a second for
-// locks.
+// impatiently makes statements wait for locks for at most a second.
+func (s server) impatiently(ctx context.Context, conn *sql.Conn) (restore func(), err error) {
+	set := func(ctx context.Context, timeout string) error {
+		_, err := conn.ExecContext(ctx, fmt.Sprintf(s.syntax().setWait, timeout))
+		return err
+	}
+	was, err := database.One(ctx, conn, s.syntax().wait, database.Text)
+	if err == nil {
+		err = set(ctx, s.syntax().second)
+	}
+	return func() { _ = set(context.WithoutCancel(ctx), was) }, err // if this fails, the connection is unusable anyway
+}
+
+// inTrial calls do in a transaction, which it rolls back.
 func (v *verifier) inTrial(ctx context.Context, do func(*trial) error) (err error) {
-	for _, statement := range []string{v.syntax().begin, v.syntax().impatient} {
-		if statement == "" {
-			continue
-		}
-		if _, err := v.conn.ExecContext(ctx, statement); err != nil {
-			return untried("%v", err)
-		}
+	if _, err := v.conn.ExecContext(ctx, v.syntax().begin); err != nil {
+		return untried("%v", err)
 	}
 	defer func() {
 		if _, failed := v.conn.ExecContext(context.WithoutCancel(ctx), "ROLLBACK"); failed != nil {
@@ -182,6 +190,8 @@ func (t *trial) insert(ctx context.Context, table catalog.Name, withKey bool) er
 		return nil
 	case begun:
 		return untried("the tables reference each other in a ring, through %s", t.name(table))
+	case t.Dialect != catalog.Postgres && slices.ContainsFunc(t.report.Keys, func(k catalog.Key) bool { return k.Column.Table == table && t.isKey(k.Column) }):
+		return untried("%s still counts, and a generated key would move its counter, even if it is rolled back", t.name(table))
 	case slices.Contains(t.unsafe, table):
 		return untried("%s has no transactions", t.name(table))
 	case len(t.unsafe) > 0 && t.triggered(table):
@@ -459,6 +469,10 @@ func (v *verifier) verifyInserts(ctx context.Context) error {
 		}
 		if c.nullable {
 			v.say(subject, Refuted, "a row without a key is taken: the column takes nulls")
+			continue
+		}
+		if v.counts(k) != "" {
+			v.say(subject, Refuted, "a row without a key is taken: the column counts")
 			continue
 		}
 		how, modes := "", v.syntax().modes

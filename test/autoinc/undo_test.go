@@ -245,7 +245,11 @@ func deadEnd(t *testing.T, s shop, p *autoinc.Plan, phase autoinc.PhaseName, fai
 		dbtest.NoError(t, undo(t.Context()))
 		return
 	}
-	dbtest.NoError(t, cancel())
+	if err := cancel(); errors.Is(err, autoinc.ErrUnfinished) && p.Online && phase == autoinc.Widen {
+		dbtest.NoError(t, undo(t.Context())) // columns can't be replaced again before all of them are narrow
+	} else if err != nil {
+		t.Errorf("%s: %v", at, err)
+	}
 	applyAll(t, s.conn, p, autoinc.ApplyOptions{})
 	prove(t, s.conn, p)
 	dbtest.NoError(t, undo(t.Context()))
