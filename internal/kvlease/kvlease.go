@@ -64,7 +64,7 @@ type View struct {
 	Volatile  bool        // see [lease.Probe]
 	Namespace Item
 	Rows      []Item // those that exist, ordered by worker
-	Ref       any    // for Swap
+	Ref       any    // what else Swap needs
 }
 
 // An Item is a text, or one that does not exist.
@@ -72,7 +72,6 @@ type Item struct {
 	Worker int64  // of a row; OfNamespace for the namespace's text
 	Value  string // "" if there is none
 	Where  string // what to call it in an error
-	Ref    any    // for Swap
 }
 
 // OfNamespace is the Worker of a namespace's item.
