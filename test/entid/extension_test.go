@@ -142,8 +142,8 @@ func TestExtensionUpsertID(t *testing.T) {
 			wantID(t, of("a").UpdateNewValues(), a) // nothing changes
 			wantID(t, of("b").Ignore(), b)
 			wantID(t, of("b").Update(func(u *bulk.UserUpsert) { u.AddAge(1) }), b)
-			wantID(t, of(t.Name()).UpdateNewValues(), pk.ID(c.src.last+1))
-			wantID(t, of(t.Name()+"!").Ignore(), pk.ID(c.src.last+1))
+			wantID(t, of(t.Name()).UpdateNewValues(), pk.ID(c.src.Last()+1))
+			wantID(t, of(t.Name()+"!").Ignore(), pk.ID(c.src.Last()+1))
 			if c.db.Dialect == "mysql" { // the others return no row, and ent sql.ErrNoRows
 				wantID(t, of("b").DoNothing(), b)
 			}
