@@ -66,7 +66,9 @@ func startZooKeeper(t dbtest.TB) server {
 	}
 	backups := 0
 	data := func(m *dbtest.Process) string { return filepath.Join(m.Dir, "version-2") }
-	replace := func(to, from string) error { return exec.Command("sh", "-c", `rm -rf "$0" && cp -a "$1" "$0"`, to, from).Run() }
+	replace := func(to, from string) error {
+		return exec.Command("sh", "-c", `rm -rf "$0" && cp -a "$1" "$0"`, to, from).Run()
+	}
 	return server{
 		text: strings.Join(addresses, ","), addresses: addresses,
 		kill:   func() error { return strike((*dbtest.Process).Kill) },
