@@ -2,7 +2,6 @@ package gormid_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -153,26 +152,4 @@ func TestCountingIsLogged(t *testing.T) {
 	if len(log.text) != 1 || !strings.Contains(log.text[0], "shop.ID (uint) is not filled") || !strings.Contains(log.text[0], "gormid.Model") {
 		t.Errorf("got %q", log.text)
 	}
-}
-
-// Model is like gorm.Model, but its key is filled in.
-func TestModel(t *testing.T) {
-	type article struct {
-		gormid.Model
-		Title string `gorm:"size:40"`
-	}
-	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
-		e := open(t, about, &article{})
-		row := article{Title: "first"}
-		must(t, e.Create(&row))
-		e.wantTable(t, "SELECT id, title FROM articles", line(row.ID, "first"))
-		if row.CreatedAt.IsZero() || row.UpdatedAt.IsZero() {
-			t.Errorf("got %+v", row)
-		}
-		must(t, e.Delete(&row))
-		if err := e.First(&article{}, row.ID).Error; !errors.Is(err, gorm.ErrRecordNotFound) {
-			t.Errorf("got %v", err)
-		}
-		e.wantTable(t, "SELECT id FROM articles WHERE deleted_at IS NOT NULL", line(row.ID))
-	})
 }

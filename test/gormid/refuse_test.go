@@ -304,8 +304,7 @@ func wrongKey(kind string, key any, problem string) refusal {
 // TestRefusals: an invalid call must fail with an error that gives the reason, and
 // nothing may be inserted. Unless that's impossible, no transaction may begin either.
 func TestRefusals(t *testing.T) {
-	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
-		e := open(t, about, &user{}, &hooked{}, &composite{}, &compositeTagged{}, &pair{}, &manual{}, &passport{})
+	each(t, []any{&user{}, &hooked{}, &composite{}, &compositeTagged{}, &pair{}, &manual{}, &passport{}}, func(t *testing.T, e *env) {
 		for _, r := range refusals {
 			t.Run(r.name, func(t *testing.T) {
 				e.source.Err, e.source.Short = nil, 0
@@ -328,8 +327,7 @@ func TestRefusals(t *testing.T) {
 
 // TestGivenKeys: keys that aren't filled in by the plugin must be inserted unchanged.
 func TestGivenKeys(t *testing.T) {
-	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
-		e := open(t, about, &user{}, &composite{}, &compositeTagged{}, &pair{}, &manual{}, &passport{})
+	each(t, []any{&user{}, &composite{}, &compositeTagged{}, &pair{}, &manual{}, &passport{}}, func(t *testing.T, e *env) {
 		must(t, e.Create([]*composite{{TenantID: 1, ID: idA}, {TenantID: 1, ID: idB}}))
 		must(t, e.Create(&compositeTagged{Region: "r", Number: idA}))
 		must(t, e.Create(&pair{NodeID: idA, TagID: idB}))
@@ -384,19 +382,18 @@ func TestMapWithoutModel(t *testing.T) {
 		ID   pk.ID
 		Name string
 	}
-	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
-		e := open(t, about, &bare{})
+	each(t, []any{&bare{}}, func(t *testing.T, e *env) {
 		must(t, e.Table("bares").Create(map[string]any{"id": int64(idA), "name": "a"}))
 		for row, rows := range []any{map[string]any{"name": "b"}, []map[string]any{{"id": int64(idB), "name": "b"}, {"id": nil, "name": "c"}}} {
 			if err := e.Table("bares").Create(rows).Error; err == nil {
 				t.Errorf("%v: no error", rows)
-			} else if about.Dialect == "sqlite" {
+			} else if e.about.Dialect == "sqlite" {
 				idtest.WantRowError(t, err, row, "SQLite would store NULL")
 			}
 		}
 		must(t, e.Model(&bare{}).Create(map[string]any{"name": "d"}))
 		must(t, e.Exec("CREATE TABLE counted (id INTEGER PRIMARY KEY, name varchar(20))"))
-		if about.Dialect == "sqlite" { // SQLite numbers this one
+		if e.about.Dialect == "sqlite" { // SQLite numbers this one
 			must(t, e.Table("counted").Create(map[string]any{"name": "e"}))
 		}
 		e.wantTable(t, "SELECT name FROM bares ORDER BY name", line("a"), line("d"))
@@ -447,4 +444,60 @@ func TestForgottenPlugin(t *testing.T) {
 		use(t, e.DB, gormid.Config{Source: e.source})
 		must(t, e.Create(&guarded{Name: "a"}))
 	})
+}
+
+// If a row is passed to a call twice, it must be refused, and must not keep a key.
+func TestRepeatedRow(t *testing.T) {
+	e := open(t, dbtest.SQLite(t), &user{})
+	ada, bob := &user{Name: "Ada"}, &user{Name: "Bob"}
+	idtest.WantRowError(t, e.Create([]*user{ada, bob, ada}).Error, 0, "is in the call a second time")
+	if ada.ID != 0 || bob.ID != 0 {
+		t.Errorf("the keys are %d and %d", ada.ID, bob.ID)
+	}
+	row := map[string]any{"name": "Eve"}
+	idtest.WantRowError(t, e.Model(&user{}).Create([]map[string]any{row, row}).Error, 0, "is in the call a second time")
+	if len(row) != 1 {
+		t.Errorf("the map is %v", row)
+	}
+	must(t, e.Create([]*user{ada, bob}))
+	e.wantTable(t, "SELECT id, name FROM users ORDER BY id", line(ada.ID, "Ada"), line(bob.ID, "Bob"))
+}
+
+type (
+	mainItem struct {
+		ID   pk.ID
+		Name string `gorm:"size:40"`
+	}
+	otherItem struct {
+		ID   int64  `gorm:"primaryKey;autoIncrement:false;snowkey"`
+		Name string `gorm:"size:40"`
+	}
+)
+
+func (mainItem) TableName() string  { return "main.items" }
+func (otherItem) TableName() string { return "temp.items" }
+
+// If a model's table name includes the schema, a map finds the model both with and without
+// it. If two models have tables of the same name, a map needs to have the model.
+func TestQualifiedModels(t *testing.T) {
+	for name, models := range map[string][]any{"one": {&mainItem{}}, "same name": {&mainItem{}, &otherItem{}}} {
+		t.Run(name, func(t *testing.T) {
+			e := bare(t, dbtest.SQLite(t))
+			use(t, e.DB, gormid.Config{Source: e.source, Models: models})
+			e.conn.SetMaxOpenConns(1)
+			dbtest.Exec(t, e.conn.DB, "CREATE TABLE items (id BIGINT PRIMARY KEY, name TEXT)")
+			a, b := map[string]any{"name": "a"}, map[string]any{"name": "b"}
+			if len(models) == 1 {
+				must(t, e.Table("main.items").Create(a))
+				must(t, e.Table("items").Create(b))
+				e.wantTable(t, "SELECT id, name FROM items ORDER BY id", line(a["id"], "a"), line(b["id"], "b"))
+				return
+			}
+			dbtest.Exec(t, e.conn.DB, "CREATE TABLE temp.items (id BIGINT PRIMARY KEY, name TEXT)")
+			idtest.WantRowError(t, e.Table("main.items").Create(a).Error, -1, "have tables of the same name")
+			must(t, e.Model(&mainItem{}).Create(a))
+			must(t, e.Model(&otherItem{}).Create(b))
+			e.wantTable(t, "SELECT * FROM main.items UNION SELECT * FROM temp.items ORDER BY id", line(a["id"], "a"), line(b["id"], "b"))
+		})
+	}
 }
