@@ -147,10 +147,9 @@ var refused = []struct {
 // TestGuardRefuses: if the hooks were bypassed, an INSERT must fail before anything is
 // sent, so that the transaction can continue.
 func TestGuardRefuses(t *testing.T) {
-	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
-		e := open(t, about, (*user)(nil), (*pair)(nil))
+	eachWith(t, []any{(*user)(nil), (*pair)(nil)}, func(t *testing.T, e *env) {
 		for _, c := range refused {
-			if c.only != "" && c.only != about.Dialect {
+			if c.only != "" && c.only != e.about.Dialect {
 				continue
 			}
 			t.Run(c.name, func(t *testing.T) {
@@ -187,8 +186,7 @@ func TestGuardLets(t *testing.T) {
 		ID   int64 `bun:",pk,autoincrement"`
 		Name string
 	}
-	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
-		e := open(t, about, (*user)(nil), (*pair)(nil), (*stranger)(nil))
+	eachWith(t, []any{(*user)(nil), (*pair)(nil), (*stranger)(nil)}, func(t *testing.T, e *env) {
 		ctx := e.context(t)
 		for name, do := range map[string]func(ctx context.Context, db bun.IDB) error{
 			"map with a number":    insertMap(map[string]any{"id": int64(idA), "name": "INSERT INTO users"}, toUsers),
