@@ -42,9 +42,6 @@ type gormItem[K any] struct {
 
 func (gormItem[K]) TableName() string { return "items" }
 
-func (m *gormItem[K]) set(i item) { m.ID, m.Cells = keyOf[K](i.key), Cells{i.name, i.n} }
-func (m *gormItem[K]) get() item  { return item{name: m.Name, key: numberOf(m.ID), n: m.N} }
-
 type gormBench[K any] struct{ db *gorm.DB }
 
 func (b *gormBench[K]) open(t *testing.T, e env) {

@@ -34,9 +34,6 @@ type plainItem[K any] struct {
 	ParentID *K
 }
 
-func (m *plainItem[K]) set(i item) { m.ID, m.Cells = keyOf[K](i.key), Cells{i.name, i.n} }
-func (m *plainItem[K]) get() item  { return item{name: m.Name, key: numberOf(m.ID), n: m.N} }
-
 // args returns the arguments for an INSERT.
 func (m *plainItem[K]) args() []any { return []any{m.ID, m.Name, m.N, m.ParentID} }
 
