@@ -41,9 +41,7 @@ func TestCheckFits(t *testing.T) {
 			{(*stranger)(nil)}, // which counts
 		} {
 			e := bare(t, reuse.Open(t, db.Dialect), models...)
-			if err := bunid.Check(t.Context(), e.DB, models...); err != nil {
-				t.Error(err)
-			}
+			dbtest.NoError(t, bunid.Check(t.Context(), e.DB, models...))
 		}
 	})
 }

@@ -129,24 +129,6 @@ func TestNamedGenerator(t *testing.T) {
 	idtest.WantFieldError(t, err, "ID (pk.ID)", `names the generator "orders", but its source is a *idtest.Source, not a pool`)
 }
 
-// TestRowsKeepTheirKeys: repeating a failed INSERT must not result in duplicate rows.
-func TestRowsKeepTheirKeys(t *testing.T) {
-	eachWith(t, []any{(*user)(nil)}, func(t *testing.T, e *env) {
-		e.insert(t, &user{ID: idA, Name: "taken"})
-		us := []user{{Name: "a"}, {Name: "taken"}}
-		if _, err := e.NewInsert().Model(&us).Exec(e.context(t)); err == nil {
-			t.Fatal("no error")
-		}
-		first := us[0].ID
-		us[1].Name = "b"
-		e.insert(t, &us)
-		if first == 0 || us[0].ID != first {
-			t.Errorf("the key was %d and is %d", first, us[0].ID)
-		}
-		e.wantTable(t, "SELECT name, id FROM users WHERE name <> 'taken' ORDER BY name", line("a", us[0].ID), line("b", us[1].ID))
-	})
-}
-
 func TestFillWithoutModel(t *testing.T) {
 	e := bare(t, dbtest.SQLite(t))
 	for _, q := range []*bun.InsertQuery{e.NewInsert().Table("users"), e.NewInsert().Model(&map[string]any{}).Table("users")} {

@@ -208,26 +208,18 @@ func TestGuardLets(t *testing.T) {
 			},
 		} {
 			t.Run(name, func(t *testing.T) {
-				if err := do(ctx, e.DB); err != nil {
-					t.Error(err)
-				}
+				dbtest.NoError(t, do(ctx, e.DB))
 				e.wantTable(t, "SELECT id FROM users", line(idA))
 				e.wipe(t, "users")
 			})
 		}
 		t.Run("others", func(t *testing.T) {
 			for _, model := range []any{&stranger{Name: "a"}, &[]pair{{UserID: idA, OtherID: idB}}} {
-				if err := insert(model)(ctx, e.DB); err != nil {
-					t.Error(err)
-				}
+				dbtest.NoError(t, insert(model)(ctx, e.DB))
 			}
 			m := map[string]any{"name": "b"}
-			if _, err := e.NewInsert().Model(&m).Table("strangers").Exec(ctx); err != nil {
-				t.Error(err)
-			}
-			if _, err := e.NewUpdate().Model((*stranger)(nil)).Set("name = ?", "c").Where("id = ?", 1).Exec(ctx); err != nil {
-				t.Error(err)
-			}
+			dbtest.Must(e.NewInsert().Model(&m).Table("strangers").Exec(ctx))(t)
+			dbtest.Must(e.NewUpdate().Model((*stranger)(nil)).Set("name = ?", "c").Where("id = ?", 1).Exec(ctx))(t)
 			e.wantTable(t, "SELECT id, name FROM strangers ORDER BY id", "1 c", "2 b")
 			e.wantTable(t, "SELECT user_id, other_id FROM pairs", line(idA, idB))
 		})

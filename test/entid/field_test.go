@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"entgo.io/ent"
-	"entgo.io/ent/dialect"
 	"entgo.io/ent/dialect/entsql"
 	"entgo.io/ent/schema"
 	"entgo.io/ent/schema/field"
@@ -34,11 +33,6 @@ func TestField(t *testing.T) {
 	}
 	if d.Info.Type != field.TypeOther || d.Info.Ident != "pk.ID" || !d.Info.ValueScanner() {
 		t.Errorf("the type is %+v", d.Info)
-	}
-	for dialect, want := range map[string]string{dialect.MySQL: "bigint", dialect.Postgres: "bigint", dialect.SQLite: "bigint"} {
-		if d.SchemaType[dialect] != want {
-			t.Errorf("the column is a %q on %s, want %q", d.SchemaType[dialect], dialect, want)
-		}
 	}
 }
 

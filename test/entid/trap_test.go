@@ -165,9 +165,7 @@ func TestUpsertHazards(t *testing.T) {
 				}
 				return
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			dbtest.NoError(t, err)
 			d := c.User.Query().Where(user.Name("d")).OnlyX(ctx)
 			if n := d.QueryFollows().CountX(ctx); n != 2 {
 				t.Errorf("d follows %d tags, want both, its own and c's", n)

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"gorm.io/gorm"
-	"gorm.io/gorm/clause"
 
 	"github.com/snowkey-go/snowkey/hooks/gormid"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
@@ -304,25 +303,6 @@ func TestAssociations(t *testing.T) {
 				e.wantAuthors(t, authors...)
 			})
 		}
-	})
-}
-
-// TestMergedOwner: the associations of a merged row must belong to the row in the table.
-func TestMergedOwner(t *testing.T) {
-	type ticket struct {
-		ID       pk.ID
-		HolderID pk.ID
-	}
-	type holder struct {
-		ID      pk.ID
-		Email   string `gorm:"size:40;unique"`
-		Tickets []ticket
-	}
-	each(t, []any{&holder{}, &ticket{}}, func(t *testing.T, e *env) {
-		must(t, e.Create(&holder{ID: idA, Email: "taken"}))
-		hs := []holder{{Email: "new", Tickets: []ticket{{}}}, {Email: "taken", Tickets: []ticket{{}}}}
-		must(t, e.Clauses(clause.OnConflict{Columns: byEmail, DoUpdates: clause.AssignmentColumns([]string{"email"})}).Create(&hs))
-		e.wantTable(t, "SELECT id, holder_id FROM tickets ORDER BY id", line(hs[0].Tickets[0].ID, hs[0].ID), line(hs[1].Tickets[0].ID, int64(idA)))
 	})
 }
 

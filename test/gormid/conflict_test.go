@@ -388,9 +388,7 @@ func TestYoungerRow(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	dbtest.NoError(t, err)
 }
 
 // A reading is unique in a value that the database doesn't store in the form in which it is

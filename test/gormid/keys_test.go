@@ -240,19 +240,12 @@ func TestEmbedded(t *testing.T) {
 		}
 		again := soft{Name: "b"}
 		must(t, e.Create(&again))
-		e.wantTable(t, "SELECT name, id, deleted_at IS NOT NULL FROM softs ORDER BY name",
-			line("a", s.ID, e.bool(true)), line("b", again.ID, e.bool(false)))
+		e.wantTable(t, "SELECT name, id FROM softs WHERE deleted_at IS NOT NULL", line("a", s.ID))
+		e.wantTable(t, "SELECT name, id FROM softs WHERE deleted_at IS NULL", line("b", again.ID))
 
 		r := tagged{Name: "a"}
 		must(t, e.Create(&r))
 		e.wantTable(t, "SELECT name, id FROM taggeds", line("a", r.ID))
 		e.wantColumn(t, "taggeds", map[string]string{"sqlite": "integer", "postgres": "bigint", "mysql": "bigint"}[e.about.Dialect])
 	})
-}
-
-func (e *env) bool(b bool) any {
-	if e.about.Dialect == "postgres" {
-		return b
-	}
-	return map[bool]int{true: 1}[b]
 }

@@ -395,9 +395,7 @@ func TestLeftAlone(t *testing.T) {
 			// pgx caches plans by type, but has only one wrapper for all slices, and
 			// one for all arrays.
 			for _, lists := range [][2]any{{[]pk.ID{low}, []io.Reader{}}, {[1]pk.ID{low}, [1]io.Reader{}}} {
-				if _, err := one[string](t, conn, "SELECT ($1::bigint[])::text", lists[0]); err != nil {
-					t.Error(err)
-				}
+				dbtest.Must(one[string](t, conn, "SELECT ($1::bigint[])::text", lists[0]))(t)
 				if _, err := one[string](t, conn, "SELECT ($1::text[])::text", lists[1]); err == nil || strings.Contains(err.Error(), "pgxid") {
 					t.Errorf("a list of something else: %v", err)
 				}
