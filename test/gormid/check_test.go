@@ -54,8 +54,13 @@ func TestCheckFits(t *testing.T) {
 	reuse.Each(t, func(t *testing.T, db dbtest.DB) {
 		models := []any{&customer{}, &order{}, &group{}, &user{}}
 		e := bare(t, db, models...)
-		dbtest.NoError(t, gormid.Check(t.Context(), e.DB, models...))
-		migrate(t, e.DB, models...)
+		idtest.WantFieldError(t, gormid.Check(t.Context(), e.DB, &order{}), "ID", "the database has no plugin")
+		use(t, e.DB, gormid.Config{Source: e.source})
+		for range 2 {
+			dbtest.NoError(t, gormid.Check(t.Context(), e.DB, models...))
+			migrate(t, e.DB, models...)
+		}
+		// Sessions and transactions use the same database.
 		dbtest.NoError(t, gormid.Check(t.Context(), e.Session(&gorm.Session{PrepareStmt: true}), models...))
 		counted := bare(t, reuse.Open(t, db.Dialect), &countedCustomer{})
 		dbtest.NoError(t, gormid.Check(t.Context(), counted.DB, &countedCustomer{}))
@@ -121,7 +126,7 @@ func TestCheckFinds(t *testing.T) {
 	} {
 		t.Run(c.Name, func(t *testing.T) {
 			reuse.Each(t, func(t *testing.T, db dbtest.DB) {
-				c.Run(t, db, func() error { return gormid.Check(t.Context(), bare(t, db).DB, c.Models...) })
+				c.Run(t, db, func() error { return gormid.Check(t.Context(), open(t, db).DB, c.Models...) })
 			})
 		})
 	}
@@ -130,7 +135,7 @@ func TestCheckFinds(t *testing.T) {
 // If the plugin would refuse a declaration, Check must report it along with the columns
 // of the other models.
 func TestCheckDeclarations(t *testing.T) {
-	e := bare(t, dbtest.SQLite(t))
+	e := open(t, dbtest.SQLite(t))
 	err := gormid.Check(t.Context(), e.DB, &byTag[int32]{}, &order{}, "no model")
 	idtest.WantFieldError(t, err, "ID", "cannot hold a 64-bit key")
 	type quoted struct {

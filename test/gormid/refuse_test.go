@@ -434,6 +434,9 @@ func TestForgottenPlugin(t *testing.T) {
 	}
 	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
 		e := bare(t, about, &guarded{})
+		if err := gormid.Check(t.Context(), e.DB, &guarded{}); err != nil {
+			t.Error(err)
+		}
 		if err := e.Create(&guarded{Name: "a"}).Error; err == nil {
 			t.Error("the key 0 was stored")
 		}
