@@ -77,8 +77,7 @@ type conflict struct {
 
 type clauses = []clause.Expression
 
-// creates lists the ways to create three rows that have code of their own in GORM or in the
-// plugin.
+// creates has the ways to create three rows for which GORM or the plugin has its own code.
 var creates = map[string]func(db *gorm.DB, as []account) *gorm.DB{
 	"list":       func(db *gorm.DB, as []account) *gorm.DB { return db.Create(&as) },
 	"one by one": oneByOne,
@@ -110,7 +109,7 @@ func pointers(db *gorm.DB, as []account) *gorm.DB {
 	return db.Create(&list)
 }
 
-// everyWay returns the cases for each of creates: the first row conflicts, the others don't.
+// everyWay returns cases for each of creates, in which only the first row conflicts.
 func everyWay() (all []conflict) {
 	for way, create := range creates {
 		for _, c := range []struct {
@@ -131,8 +130,8 @@ func everyWay() (all []conflict) {
 	return all
 }
 
-// These have a key that the clause doesn't name. MySQL would merge rows on any key that is
-// violated, and on the others they fail.
+// otherKey is what the error must say if a row violates a unique key that the clause doesn't
+// name. MySQL would merge it nevertheless, and the other databases refuse it.
 var otherKey = map[string]string{"mysql": "row 1 of gormid_test.account was merged", "": ""}
 
 var conflicts = append(everyWay(), []conflict{

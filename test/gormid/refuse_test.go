@@ -212,103 +212,87 @@ var errSource = errors.New("no ids today")
 
 type refusal struct {
 	name    string
-	create  func(e *env) *gorm.DB
+	model   any // of rows that are maps, or of another type
+	rows    any
+	create  func(e *env) *gorm.DB // instead of rows
 	row     int
 	problem string
 	is      error
 	late    bool // only noticed when GORM has already begun a transaction
 }
 
-var refusals = []refusal{
-	{name: "struct by value", row: -1, problem: "passed by value", is: gorm.ErrInvalidValue,
-		create: func(e *env) *gorm.DB { return e.Create(user{Name: "a"}) }},
-	{name: "struct by value with key", row: -1, problem: "passed by value",
-		create: func(e *env) *gorm.DB { return e.Create(user{ID: idA}) }},
-	{name: "array by value", row: -1, problem: "passed by value",
-		create: func(e *env) *gorm.DB { return e.Create([2]user{}) }},
-	{name: "nil pointer in a slice", row: 1, problem: "nil pointer", is: gorm.ErrInvalidData,
-		create: func(e *env) *gorm.DB { return e.Create([]*user{{}, nil}) }},
-	{name: "nil pointer in an array", row: 0, problem: "nil pointer",
-		create: func(e *env) *gorm.DB { return e.Create(&[2]*user{}) }},
-	{name: "rows of another type", row: -1, problem: "not the type of the rows",
-		create: func(e *env) *gorm.DB { return e.Model(&user{}).Create(&[]hooked{{}}) }},
-	{name: "slice of interfaces", row: -1, problem: "not the type of the rows",
-		create: func(e *env) *gorm.DB { return e.Model(&user{}).Create(&[]any{&user{}}) }},
-	{name: "nil map", row: 0, problem: "nil map",
-		create: func(e *env) *gorm.DB { return e.Model(&user{}).Create(map[string]any(nil)) }},
-	{name: "pointer to nil map", row: 0, problem: "nil map",
-		create: func(e *env) *gorm.DB { var m map[string]any; return e.Model(&user{}).Create(&m) }},
-	{name: "nil map in a slice", row: 1, problem: "nil map",
-		create: func(e *env) *gorm.DB { return e.Model(&user{}).Create([]map[string]any{{"name": "a"}, nil}) }},
+// refusals returns them anew, because the rows are used on several databases at once.
+func refusals() []refusal {
+	return []refusal{
+		{name: "struct by value", row: -1, problem: "passed by value", is: gorm.ErrInvalidValue, rows: user{Name: "a"}},
+		{name: "struct by value with key", row: -1, problem: "passed by value", rows: user{ID: idA}},
+		{name: "array by value", row: -1, problem: "passed by value", rows: [2]user{}},
+		{name: "nil pointer in a slice", row: 1, problem: "nil pointer", is: gorm.ErrInvalidData, rows: []*user{{}, nil}},
+		{name: "nil pointer in an array", row: 0, problem: "nil pointer", rows: &[2]*user{}},
+		{name: "rows of another type", row: -1, problem: "not the type of the rows", model: &user{}, rows: &[]hooked{{}}},
+		{name: "slice of interfaces", row: -1, problem: "not the type of the rows", model: &user{}, rows: &[]any{&user{}}},
+		{name: "nil map", row: 0, problem: "nil map", model: &user{}, rows: map[string]any(nil)},
+		{name: "pointer to nil map", row: 0, problem: "nil map",
+			create: func(e *env) *gorm.DB { var m map[string]any; return e.Model(&user{}).Create(&m) }},
+		{name: "nil map in a slice", row: 1, problem: "nil map", model: &user{}, rows: []map[string]any{{"name": "a"}, nil}},
 
-	{name: "Omit of the key", row: -1, problem: "without its key",
-		create: func(e *env) *gorm.DB { return e.Omit("ID").Create(&user{Name: "a"}) }},
-	{name: "Omit of the column", row: -1, problem: "without its key",
-		create: func(e *env) *gorm.DB { return e.Omit("users.id").Create(&[]user{{ID: idA}}) }},
-	{name: "Omit of the key of a map", row: -1, problem: "without its key",
-		create: func(e *env) *gorm.DB { return e.Model(&user{}).Omit("id").Create(map[string]any{"name": "a"}) }},
+		{name: "Omit of the key", row: -1, problem: "without its key",
+			create: func(e *env) *gorm.DB { return e.Omit("ID").Create(&user{Name: "a"}) }},
+		{name: "Omit of the column", row: -1, problem: "without its key",
+			create: func(e *env) *gorm.DB { return e.Omit("users.id").Create(&[]user{{ID: idA}}) }},
+		{name: "Omit of the key of a map", row: -1, problem: "without its key",
+			create: func(e *env) *gorm.DB { return e.Model(&user{}).Omit("id").Create(map[string]any{"name": "a"}) }},
 
-	wrongKey("integral float64, as from JSON", float64(1<<53), "a float has lost digits"),
-	wrongKey("bool", true, "neither a number nor text"),
-	wrongKey("text that is no number", "abc", "plain decimal"),
-	wrongKey("text with zeros", "007", "plain decimal"),
-	wrongKey("uint64 above all keys", uint64(math.MaxInt64)+1, "above the largest key"),
-	wrongKey("SQL expression", gorm.Expr("1+1"), "is not known after the INSERT"),
-	wrongKey("SQL column", clause.Expr{SQL: "age"}, "is not known after the INSERT"),
-	{name: "map with a negative number for an unsigned key", problem: "-1 is negative",
-		create: func(e *env) *gorm.DB { return e.Model(&note{}).Create(map[string]any{"id": -1}) }},
-	{name: "map with text that is no number for a raw key", problem: "plain decimal",
-		create: func(e *env) *gorm.DB { return e.Model(&book{}).Create(map[string]any{"id": "1.5"}) }},
-	{name: "a map with two keys", row: 0, problem: "under several names",
-		create: func(e *env) *gorm.DB {
-			return e.Model(&user{}).Create(map[string]any{"id": int64(idA), "ID": int64(idB), "name": "a"})
-		}},
-	{name: "the second of maps has a wrong key", row: 1, problem: "has an invalid key",
-		create: func(e *env) *gorm.DB {
-			return e.Model(&user{}).Create([]map[string]any{{"name": "a"}, {"name": "b", "ID": 1e17}})
-		}},
+		wrongKey("integral float64, as from JSON", float64(1<<53), "a float has lost digits"),
+		wrongKey("bool", true, "neither a number nor text"),
+		wrongKey("text that is no number", "abc", "plain decimal"),
+		wrongKey("text with zeros", "007", "plain decimal"),
+		wrongKey("uint64 above all keys", uint64(math.MaxInt64)+1, "above the largest key"),
+		wrongKey("SQL expression", gorm.Expr("1+1"), "is not known after the INSERT"),
+		wrongKey("SQL column", clause.Expr{SQL: "age"}, "is not known after the INSERT"),
+		{name: "map with a negative number for an unsigned key", problem: "-1 is negative", model: &note{}, rows: map[string]any{"id": -1}},
+		{name: "map with text that is no number for a raw key", problem: "plain decimal", model: &book{}, rows: map[string]any{"id": "1.5"}},
+		{name: "a map with two keys", row: 0, problem: "under several names", model: &user{},
+			rows: map[string]any{"id": int64(idA), "ID": int64(idB), "name": "a"}},
+		{name: "the second of maps has a wrong key", row: 1, problem: "has an invalid key", model: &user{},
+			rows: []map[string]any{{"name": "a"}, {"name": "b", "ID": 1e17}}},
 
-	{name: "the source fails", row: -1, problem: "got no keys", is: errSource,
-		create: func(e *env) *gorm.DB { e.source.Err = errSource; return e.Create(&user{Name: "a"}) }},
-	{name: "the source fails, in batches", row: -1, problem: "got no keys", is: errSource, late: true,
-		create: func(e *env) *gorm.DB { e.source.Err = errSource; return e.CreateInBatches([]*user{{}, {}}, 1) }},
-	{name: "a hook clears the key", row: 0, problem: "has lost its key", late: true,
-		create: func(e *env) *gorm.DB { return e.Create(&hooked{Name: "clears"}) }},
-	{name: "a hook clears keys", row: 0, problem: "has lost its key", late: true,
-		create: func(e *env) *gorm.DB { return e.Create(&[]hooked{{Name: "clears"}, {ID: idA}}) }},
+		{name: "the source fails", row: -1, problem: "got no keys", is: errSource,
+			create: func(e *env) *gorm.DB { e.source.Err = errSource; return e.Create(&user{Name: "a"}) }},
+		{name: "the source fails, in batches", row: -1, problem: "got no keys", is: errSource, late: true,
+			create: func(e *env) *gorm.DB { e.source.Err = errSource; return e.CreateInBatches([]*user{{}, {}}, 1) }},
+		{name: "a hook clears the key", row: 0, problem: "has lost its key", late: true, rows: &hooked{Name: "clears"}},
+		{name: "a hook clears keys", row: 0, problem: "has lost its key", late: true, rows: &[]hooked{{Name: "clears"}, {ID: idA}}},
 
-	{name: "part of a composite key", row: 1, problem: "composite key", late: true,
-		create: func(e *env) *gorm.DB { return e.Create(&[]composite{{TenantID: 1, ID: idA}, {TenantID: 1}}) }},
-	{name: "tagged part of a composite key", row: 0, problem: "composite key", late: true,
-		create: func(e *env) *gorm.DB { return e.Create(&compositeTagged{Region: "r"}) }},
-	{name: "composite key of zeros", row: 0, problem: "has no key, and NodeID is part of a composite key", late: true,
-		create: func(e *env) *gorm.DB { return e.Create(&pair{Name: "a"}) }},
-	{name: "second part of a composite key", row: 1, problem: "has no key, and TagID is part of a composite key", late: true,
-		create: func(e *env) *gorm.DB { return e.Create([]*pair{{NodeID: idA, TagID: idB}, {NodeID: idA}}) }},
-	{name: "second part of a composite key, in a map", row: 1, problem: "has no key, and TagID is part of a composite key", late: true,
-		create: func(e *env) *gorm.DB {
-			return e.Model(&pair{}).Create([]map[string]any{{"node_id": int64(idA), "tag_id": int64(idB)}, {"node_id": int64(idA), "tag_id": 0}})
-		}},
-	{name: "tagged as the caller's", row: 0, problem: "snowkey:-", late: true,
-		create: func(e *env) *gorm.DB { return e.Create(&manual{Name: "a"}) }},
-	{name: "foreign key without its row", row: 0, problem: "foreign key", late: true,
-		create: func(e *env) *gorm.DB { return e.Create(&passport{Name: "a"}) }},
+		{name: "part of a composite key", row: 1, problem: "composite key", late: true,
+			rows: &[]composite{{TenantID: 1, ID: idA}, {TenantID: 1}}},
+		{name: "tagged part of a composite key", row: 0, problem: "composite key", late: true, rows: &compositeTagged{Region: "r"}},
+		{name: "composite key of zeros", row: 0, problem: "has no key, and NodeID is part of a composite key", late: true,
+			rows: &pair{Name: "a"}},
+		{name: "second part of a composite key", row: 1, problem: "has no key, and TagID is part of a composite key", late: true,
+			rows: []*pair{{NodeID: idA, TagID: idB}, {NodeID: idA}}},
+		{name: "second part of a composite key, in a map", row: 1, problem: "has no key, and TagID is part of a composite key", late: true, model: &pair{},
+			rows: []map[string]any{{"node_id": int64(idA), "tag_id": int64(idB)}, {"node_id": int64(idA), "tag_id": 0}}},
+		{name: "tagged as the caller's", row: 0, problem: "snowkey:-", late: true, rows: &manual{Name: "a"}},
+		{name: "foreign key without its row", row: 0, problem: "foreign key", late: true, rows: &passport{Name: "a"}},
+	}
 }
 
 func wrongKey(kind string, key any, problem string) refusal {
-	return refusal{name: "map with " + kind, problem: problem, create: func(e *env) *gorm.DB {
-		return e.Model(&user{}).Create(map[string]any{"name": "a", "id": key})
-	}}
+	return refusal{name: "map with " + kind, problem: problem, model: &user{}, rows: map[string]any{"name": "a", "id": key}}
 }
 
 // TestRefusals: an invalid call must fail with an error that gives the reason, and
 // nothing may be inserted. Unless that's impossible, no transaction may begin either.
 func TestRefusals(t *testing.T) {
 	each(t, []any{&user{}, &hooked{}, &composite{}, &compositeTagged{}, &pair{}, &manual{}, &passport{}}, func(t *testing.T, e *env) {
-		for _, r := range refusals {
+		for _, r := range refusals() {
 			t.Run(r.name, func(t *testing.T) {
 				e.source.Err, e.source.Short = nil, 0
 				begun := e.conn.begun.Load()
+				if r.create == nil {
+					r.create = func(e *env) *gorm.DB { return e.Model(r.model).Create(r.rows) }
+				}
 				err := r.create(e).Error
 				idtest.WantRowError(t, err, r.row, r.problem)
 				if r.is != nil && !errors.Is(err, r.is) {
@@ -434,9 +418,7 @@ func TestForgottenPlugin(t *testing.T) {
 	}
 	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
 		e := bare(t, about, &guarded{})
-		if err := gormid.Check(t.Context(), e.DB, &guarded{}); err != nil {
-			t.Error(err)
-		}
+		dbtest.NoError(t, gormid.Check(t.Context(), e.DB, &guarded{}))
 		if err := e.Create(&guarded{Name: "a"}).Error; err == nil {
 			t.Error("the key 0 was stored")
 		}

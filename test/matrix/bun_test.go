@@ -90,8 +90,7 @@ func (b *bunBench[M]) ways() []way {
 		{slice, "`NewInsert().Model(&rows)`", b.list(insert)},
 		{pointers, "`NewInsert().Model(&[]*Row{…})`", rows(func(ctx context.Context, ms *[]M) error {
 			list := pointersTo(*ms)
-			_, err := b.db.NewInsert().Model(&list).Exec(ctx)
-			return err
+			return exec(b.db.NewInsert().Model(&list).Exec(ctx))
 		})},
 		{upsert, "`Model(&row).On(…).Set(…)`", b.each(bunUpsert)},
 		{upsert, "`Model(&rows).On(…).Set(…)`", b.list(bunUpsert)},
@@ -101,8 +100,7 @@ func (b *bunBench[M]) ways() []way {
 		{ignore, "`Model(&rows).Ignore().Returning(\"*\")`", b.list(returning(query.Ignore))},
 		{raw, "`Model(&map[string]any{…}).Table(…)`", b.maps},
 		{raw, "`NewValues(&rows)`", rows(func(ctx context.Context, ms *[]M) error {
-			_, err := b.db.NewInsert().With("data", b.db.NewValues(ms)).Model((*M)(nil)).Table("data").Exec(ctx)
-			return err
+			return exec(b.db.NewInsert().With("data", b.db.NewValues(ms)).Model((*M)(nil)).Table("data").Exec(ctx))
 		})},
 		{preset, "`NewInsert().Model(&rows)`", b.list(insert)},
 		{rollback, "`RunInTx`, `NewInsert().Model(&rows)`", rows(func(ctx context.Context, ms *[]M) error {
@@ -125,18 +123,12 @@ func bunUpsert(q *bun.InsertQuery) *bun.InsertQuery {
 
 // list is a way that inserts a slice with one INSERT.
 func (b *bunBench[M]) list(set func(*bun.InsertQuery) *bun.InsertQuery) create {
-	return rows(func(ctx context.Context, ms *[]M) error {
-		_, err := set(b.db.NewInsert().Model(ms)).Exec(ctx)
-		return err
-	})
+	return rows(func(ctx context.Context, ms *[]M) error { return exec(set(b.db.NewInsert().Model(ms)).Exec(ctx)) })
 }
 
 // each is a way that uses one INSERT for each row.
 func (b *bunBench[M]) each(set func(*bun.InsertQuery) *bun.InsertQuery) create {
-	return each(func(ctx context.Context, m *M) error {
-		_, err := set(b.db.NewInsert().Model(m)).Exec(ctx)
-		return err
-	})
+	return each(func(ctx context.Context, m *M) error { return exec(set(b.db.NewInsert().Model(m)).Exec(ctx)) })
 }
 
 func (b *bunBench[M]) maps(ctx context.Context, items []item) ([]item, error) {

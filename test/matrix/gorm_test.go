@@ -89,9 +89,7 @@ func (b *gormBench[K]) ways() []way {
 		{raw, "`Model(&Row{}).Create([]map[string]any{…})`", b.maps},
 		{preset, "`Create(&rows)`", create},
 		{rollback, "`Transaction`, `Create(&rows)`", rows(func(ctx context.Context, ms list) error {
-			return rolledBack(db(ctx).Transaction(func(tx *gorm.DB) error {
-				return cmp.Or(tx.Create(ms).Error, errRollBack)
-			}))
+			return rolledBack(db(ctx).Transaction(func(tx *gorm.DB) error { return cmp.Or(tx.Create(ms).Error, errRollBack) }))
 		})},
 		{failure, "`Create(&rows)`", create},
 		{failure, "`CreateInBatches(&rows, 2)`", inBatches},

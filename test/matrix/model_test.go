@@ -67,3 +67,6 @@ func each[M any](create func(ctx context.Context, m *M) error) create {
 		return nil
 	})
 }
+
+// exec returns the error of a call that also has a result.
+func exec[T any](_ T, err error) error { return err }

@@ -147,8 +147,7 @@ func (b *sqlBench[K]) insert(ctx context.Context, db execer, ms []plainItem[K], 
 	for i := range ms {
 		args = append(args, ms[i].args()...)
 	}
-	_, err := db.ExecContext(ctx, insertSQL(b.dialect, len(ms))+strings.Join(suffix, ""), args...)
-	return err
+	return exec(db.ExecContext(ctx, insertSQL(b.dialect, len(ms))+strings.Join(suffix, ""), args...))
 }
 
 // merge inserts rows, some of which already exist, and reads back all keys.
