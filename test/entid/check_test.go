@@ -18,9 +18,7 @@ import (
 // Check must accept the tables that ent creates, with and without the mixin.
 func TestCheckFits(t *testing.T) {
 	each(t, func(t *testing.T, c client) {
-		if err := entid.Check(t.Context(), c.sql, tables...); err != nil {
-			t.Error(err)
-		}
+		dbtest.NoError(t, entid.Check(t.Context(), c.sql, tables...))
 	})
 }
 

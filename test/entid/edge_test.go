@@ -3,13 +3,11 @@
 package entid_test
 
 import (
-	"context"
 	"strings"
 	"testing"
 
 	"github.com/snowkey-go/snowkey/ent/entid"
 	"github.com/snowkey-go/snowkey/internal/idtest"
-	"github.com/snowkey-go/snowkey/test/entid/internal/ent"
 	"github.com/snowkey-go/snowkey/test/entid/internal/ent/user"
 )
 
@@ -71,25 +69,6 @@ func TestTextEdges(t *testing.T) {
 		if got := notes[1].QueryLabels().OnlyIDX(ctx); got != labels[0].ID {
 			t.Errorf("the label of note 2 is %v, want %v", got, labels[0].ID)
 		}
-	})
-}
-
-// This hook creates further rows within the same call.
-func TestNestedCreate(t *testing.T) {
-	each(t, func(t *testing.T, c client) {
-		ctx := t.Context()
-		c.User.Use(func(next ent.Mutator) ent.Mutator {
-			return ent.MutateFunc(func(ctx context.Context, m ent.Mutation) (ent.Value, error) {
-				v, err := next.Mutate(ctx, m)
-				if err != nil {
-					return nil, err
-				}
-				u := v.(*ent.User)
-				return v, c.Post.Create().SetTitle("welcome, " + u.Name).SetAuthorID(u.ID).Exec(ctx)
-			})
-		})
-		users := c.User.CreateBulk(c.User.Create().SetName("a"), c.User.Create().SetName("b")).SaveX(ctx)
-		c.wantRows(t, "SELECT author_id FROM posts ORDER BY title", texts(users[0].ID, users[1].ID)...)
 	})
 }
 

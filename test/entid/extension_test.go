@@ -202,9 +202,7 @@ func TestExtensionRefusesStrayEdges(t *testing.T) {
 			t.Run(call.name, func(t *testing.T) {
 				err := call.exec(ctx)
 				if !call.refused {
-					if err != nil {
-						t.Fatal(err)
-					}
+					dbtest.NoError(t, err)
 					c.wantRows(t, "SELECT u.name FROM user_follows f JOIN users u ON u.id = f.user_id", "a")
 					c.Tag.UpdateOne(tag).ClearFollowers().ExecX(ctx)
 					c.User.Delete().Where(user.Name("b")).ExecX(ctx)
