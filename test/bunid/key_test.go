@@ -1,7 +1,6 @@
 package bunid_test
 
 import (
-	"errors"
 	"fmt"
 	"reflect"
 	"strings"
@@ -11,6 +10,8 @@ import (
 
 	"github.com/snowkey-go/snowkey/hooks/bunid"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/internal/idtest"
+	"github.com/snowkey-go/snowkey/internal/keytype"
 	"github.com/snowkey-go/snowkey/schema/pk"
 	"github.com/snowkey-go/snowkey/test/internal/reuse"
 )
@@ -51,55 +52,44 @@ type (
 func TestKeyTypes(t *testing.T) {
 	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
 		for _, c := range []struct {
-			model  any
-			column string // type of the column; bigint if empty
-			stored func(id int64) string
+			rows   any
+			column string // part of the column's type
 		}{
-			{new([]keyed[pk.Of[user]]), "", nil},
-			{new([]keyed[int64]), "", nil},
-			{new([]keyed[uint64]), "", nil},
-			{new([]keyed[number]), "", nil},
-			{new([]inBigint[pk.ID]), "", nil},
-			{new([]inBigint[pk.String]), "", nil},
-			{new([]inVarchar[pk.Text]), "char", nil},
-			{new([]inVarchar[string]), "char", nil},
-			{new([]inChar[pk.SortText]), "char", func(id int64) string { return pk.SortText(id).String() }},
+			{new([]keyed[pk.Of[user]]), "bigint"},
+			{new([]keyed[int64]), "bigint"},
+			{new([]keyed[uint64]), "bigint"},
+			{new([]keyed[number]), "bigint"},
+			{new([]inBigint[pk.ID]), "bigint"},
+			{new([]inBigint[pk.String]), "bigint"},
+			{new([]inVarchar[pk.Text]), "char"},
+			{new([]inVarchar[string]), "char"},
+			{new([]inChar[pk.SortText]), "char"},
 		} {
-			rows := reflect.ValueOf(c.model).Elem()
+			rows := reflect.ValueOf(c.rows).Elem()
 			typ := rows.Type().Elem()
 			t.Run(typ.Name(), func(t *testing.T) {
 				e := open(t, about, reflect.New(typ).Interface())
-				table := e.Table(typ).Name
-				defer e.exec(t, "DROP TABLE "+table)
+				defer e.exec(t, "DROP TABLE keyed")
 				rows.Set(reflect.MakeSlice(rows.Type(), 3, 3))
-				for i := range 3 {
-					rows.Index(i).FieldByName("N").SetInt(int64(i))
-				}
-				if key := rows.Index(1).FieldByIndex(e.Table(typ).PKs[0].Index); key.Kind() == reflect.String {
-					key.SetString("0") // this is what {"id":0} results in
-				}
-				last := e.source.Last()
-				e.insert(t, c.model)
+				key := func(i int) reflect.Value { return rows.Index(i).FieldByName("ID") }
+				keytype.Set(key(1), 0) // "0" if keys are text, which is what {"id":0} results in
+				e.insert(t, c.rows)
 				var want []string
 				for i := range 3 {
-					text := fmt.Sprint(last + int64(i) + 1)
-					if c.stored != nil {
-						text = c.stored(last + int64(i) + 1)
-					}
-					want = append(want, line(text, i))
-					key := rows.Index(i).FieldByIndex(e.Table(typ).PKs[0].Index)
-					if got := fmt.Sprint(key.Interface()); got != text {
+					text := fmt.Sprint(keytype.New(key(i).Type(), idtest.First+int64(i)))
+					if got := fmt.Sprint(key(i)); got != text {
 						t.Errorf("row %d has the key %s, want %s", i, got, text)
 					}
+					want = append(want, text)
 				}
-				e.wantTable(t, "SELECT id, n FROM "+table+" ORDER BY n", want...)
+				e.wantTable(t, "SELECT id FROM keyed ORDER BY id", want...)
 
 				back := reflect.New(rows.Type())
-				dbtest.NoError(t, e.NewSelect().Model(back.Interface()).Order("n").Scan(t.Context()))
+				dbtest.NoError(t, e.NewSelect().Model(back.Interface()).Order("id").Scan(t.Context()))
 				if !reflect.DeepEqual(back.Elem().Interface(), rows.Interface()) {
 					t.Errorf("read back %v, want %v", back.Elem(), rows)
 				}
-				e.wantColumn(t, table, c.column)
+				e.wantColumn(t, c.column)
 			})
 		}
 	})
@@ -107,81 +97,59 @@ func TestKeyTypes(t *testing.T) {
 
 // wantColumn checks the type of the column id, and that the database doesn't accept a
 // row that has no id.
-func (e *env) wantColumn(t *testing.T, table, text string) {
+func (e *env) wantColumn(t *testing.T, want string) {
 	t.Helper()
-	query := "SELECT LOWER(CONCAT(data_type, ' ', is_nullable, ' ', COALESCE(column_default, ''))) FROM information_schema.columns WHERE column_name = 'id' AND table_name = '" + table + "'"
-	switch e.about.Dialect {
-	case "sqlite":
-		query = "SELECT lower(type) FROM pragma_table_info('" + table + "') WHERE name = 'id'"
-	case "mysql":
-		query = strings.Replace(query, "COALESCE(column_default, '')", "extra", 1) + " AND table_schema = DATABASE()"
-	}
-	got := e.table(t, query)
-	want := "bigint"
-	if text != "" {
-		want = text
-	}
-	if len(got) != 1 || !strings.Contains(got[0], want) && !(e.about.Dialect == "sqlite" && got[0] == "integer") ||
-		strings.Contains(got[0], "auto_increment") || strings.Contains(got[0], "nextval") {
-		t.Errorf("the column of %s is %q, want %s", table, got, want)
-	}
-	if e.about.Dialect == "sqlite" && got[0] == "integer" {
+	query := map[string]string{
+		"sqlite": "SELECT lower(type) FROM pragma_table_info('keyed') WHERE name = 'id'",
+		"postgres": `SELECT concat(data_type, ' ', is_identity, column_default) FROM information_schema.columns
+			WHERE column_name = 'id' AND table_name = 'keyed'`,
+		"mysql": `SELECT concat(data_type, ' ', extra) FROM information_schema.columns
+			WHERE column_name = 'id' AND table_name = 'keyed' AND table_schema = DATABASE()`,
+	}[e.about.Dialect]
+	got := e.table(t, query)[0]
+	if e.about.Dialect == "sqlite" && got == "integer" {
 		return // an alias of the rowid, which SQLite always fills in
 	}
-	if _, err := e.conn.Exec("INSERT INTO " + table + " (n) VALUES (7)"); err == nil {
-		t.Errorf("%s takes a row without a key", table)
+	if !strings.Contains(got, want) || strings.Contains(got, "auto_increment") || strings.Contains(got, "nextval") || strings.Contains(got, "YES") {
+		t.Errorf("the column is %q, want %s", got, want)
+	}
+	if _, err := e.conn.Exec("INSERT INTO keyed (n) VALUES (7)"); err == nil {
+		t.Error("the table takes a row without a key")
 	}
 }
 
-// These are models whose key can't be filled in.
+// declarations lists keys that can't be filled in.
+var declarations = []struct {
+	key     any // its type is that of the field ID
+	tag     string
+	problem string
+	only    string // the dialects to try this on; all if empty
+}{
+	{new(pk.ID), "", "is a pointer", ""},
+	{int32(0), "", "cannot hold a 64-bit key", ""},
+	{float64(0), "", "cannot hold a 64-bit key", ""},
+	{pk.ID(0), "autoincrement", "is numbered by the database", ""},
+	{pk.ID(0), "identity", "is numbered by the database", ""},
+	{pk.ID(0), "type:bigserial", "is numbered by the database", ""},
+	{pk.ID(0), "default:7", "has a default", ""},
+	{pk.ID(0), "nullzero", "is left out by bun when it is zero", ""},
+	{pk.ID(0), "type:real", "has a column that cannot hold every key (real)", ""},
+	{pk.ID(0), "type:integer", "has a column that cannot hold every key (integer)", "postgres mysql"},
+	{"", "type:varchar(10)", "has a column that cannot hold every key (varchar(10))", ""},
+	{pk.SortText(0), "type:char(12)", "has a column that cannot hold every key (char(12))", ""},
+	{pk.SortText(0), "", "has a column that cannot hold every key", ""},
+	{"", "type:char(20)", "has a column that pads the key with spaces (char(20))", "postgres"},
+	{pk.Text(0), "type:bigint", "is text in a column of numbers (bigint)", ""},
+	{"", "type:bigint", "is text in a column of numbers (bigint)", ""},
+	{pk.ID(0), "type:varchar(20)", "is an integer in a column of text (varchar)", ""},
+	{int64(0), "type:text", "is an integer in a column of text (text)", ""},
+}
+
+// The keys of these models can't be filled in either.
 type (
 	noKey struct {
 		sourced
 		N int
-	}
-	numberedKey struct {
-		sourced
-		ID pk.ID `bun:",pk,autoincrement"`
-	}
-	identityKey struct {
-		sourced
-		ID pk.ID `bun:",pk,identity"`
-	}
-	serialKey struct {
-		sourced
-		ID pk.ID `bun:",pk,type:bigserial"`
-	}
-	defaultKey struct {
-		sourced
-		ID pk.ID `bun:",pk,default:7"`
-	}
-	nullzeroKey struct {
-		sourced
-		ID pk.ID `bun:",pk,nullzero"`
-	}
-	realKey struct {
-		sourced
-		ID pk.ID `bun:",pk,type:real"`
-	}
-	smallKey struct {
-		sourced
-		ID pk.ID `bun:",pk,type:integer"`
-	}
-	shortKey struct {
-		sourced
-		ID string `bun:",pk,type:varchar(10)"`
-	}
-	shortSortKey struct {
-		sourced
-		ID pk.SortText `bun:",pk,type:char(12)"`
-	}
-	intTextKey struct {
-		sourced
-		ID int64 `bun:",pk,type:text"`
-	}
-	paddedKey struct {
-		sourced
-		ID string `bun:",pk,type:char(20)"`
 	}
 	compositeKey struct {
 		sourced
@@ -207,54 +175,35 @@ type (
 	}
 )
 
-var declarations = []struct {
-	model   any
-	field   string
-	problem string
-	only    string // the dialects to try this on; all if empty
-}{
-	{&noKey{}, "", "has no primary key", ""},
-	{&keyed[*pk.ID]{}, "ID (*pk.ID)", "is a pointer", ""},
-	{&keyed[int32]{}, "ID (int32)", "cannot hold a 64-bit key", ""},
-	{&keyed[float64]{}, "ID (float64)", "cannot hold a 64-bit key", ""},
-	{&numberedKey{}, "ID (pk.ID)", "is numbered by the database", ""},
-	{&identityKey{}, "ID (pk.ID)", "is numbered by the database", ""},
-	{&serialKey{}, "ID (pk.ID)", "is numbered by the database", ""},
-	{&defaultKey{}, "ID (pk.ID)", "has a default", ""},
-	{&nullzeroKey{}, "ID (pk.ID)", "is left out by bun when it is zero", ""},
-	{&realKey{}, "ID (pk.ID)", "has a column that cannot hold every key (real)", ""},
-	{&smallKey{}, "ID (pk.ID)", "has a column that cannot hold every key (integer)", "postgres mysql"},
-	{&shortKey{}, "ID (string)", "has a column that cannot hold every key (varchar(10))", ""},
-	{&shortSortKey{}, "ID (pk.SortText)", "has a column that cannot hold every key (char(12))", ""},
-	{&paddedKey{}, "ID (string)", "has a column that pads the key with spaces (char(20))", "postgres"},
-	{&keyed[pk.SortText]{}, "ID (pk.SortText)", "has a column that cannot hold every key", ""},
-	{&inBigint[pk.Text]{}, "ID (pk.Text)", "is text in a column of numbers (bigint)", ""},
-	{&inBigint[string]{}, "ID (string)", "is text in a column of numbers (bigint)", ""},
-	{&inVarchar[pk.ID]{}, "ID (pk.ID)", "is an integer in a column of text (varchar)", ""},
-	{&intTextKey{}, "ID (int64)", "is an integer in a column of text (text)", ""},
-	{&compositeKey{}, "A (pk.ID)", "is part of a composite key", ""},
-	{&foreignKey{}, "UserID (pk.ID)", "is a foreign key", ""},
-	{&untaggedKey{}, "ID (pk.ID)", `is tagged snowkey:"-"`, ""},
-}
-
-// TestDeclarations: a key that can't be filled in must be refused, both when the
-// program starts and when a row is inserted.
+// TestDeclarations: a key that can't be filled in must be refused before an id is drawn.
 func TestDeclarations(t *testing.T) {
 	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
-		for _, c := range declarations {
-			if c.only != "" && !strings.Contains(c.only, about.Dialect) {
-				continue
+		e := bare(t, about)
+		for _, d := range declarations {
+			if d.only == "" || strings.Contains(d.only, about.Dialect) {
+				id := reflect.StructField{Name: "ID", Type: reflect.TypeOf(d.key), Tag: reflect.StructTag(`bun:",pk,` + d.tag + `"`)}
+				row := reflect.New(reflect.StructOf([]reflect.StructField{id})).Interface()
+				idtest.WantFieldError(t, bunid.FillRows(t.Context(), e, row, e.source), "ID ("+id.Type.String()+")", d.problem)
 			}
-			t.Run(reflect.TypeOf(c.model).Elem().Name(), func(t *testing.T) {
-				e := bare(t, about)
-				_, err := bunid.Use(e.DB, c.model)
-				wantFieldError(t, err, c.field, c.problem)
-				_, err = e.NewInsert().Model(c.model).Exec(e.context(t))
-				wantFieldError(t, err, c.field, c.problem)
-				if e.source.Calls() != 0 {
-					t.Error("a key was drawn")
-				}
-			})
+		}
+		for _, c := range []struct {
+			model   any
+			field   string
+			problem string
+		}{
+			{&noKey{}, "", "has no primary key"},
+			{&keyed[int32]{}, "ID (int32)", "cannot hold a 64-bit key"},
+			{&compositeKey{}, "A (pk.ID)", "is part of a composite key"},
+			{&foreignKey{}, "UserID (pk.ID)", "is a foreign key"},
+			{&untaggedKey{}, "ID (pk.ID)", `is tagged snowkey:"-"`},
+		} {
+			_, err := bunid.Use(bare(t, about).DB, c.model)
+			idtest.WantFieldError(t, err, c.field, c.problem)
+			_, err = e.NewInsert().Model(c.model).Exec(e.context(t))
+			idtest.WantFieldError(t, err, c.field, c.problem)
+		}
+		if e.source.Calls() != 0 {
+			t.Error("a key was drawn")
 		}
 	})
 }
@@ -262,27 +211,7 @@ func TestDeclarations(t *testing.T) {
 // TestForeignKeyByAnother: Use must notice if a key is declared as a foreign key by
 // another model.
 func TestForeignKeyByAnother(t *testing.T) {
-	e := bare(t, dbtest.SQLite(t))
-	_, err := bunid.Use(e.DB, (*profile)(nil), (*profiled)(nil))
-	wantFieldError(t, err, "UserID (pk.ID)", "is a foreign key by bunid_test.profiled.Profile")
-	if _, err := bunid.Use(bare(t, dbtest.SQLite(t)).DB, (*profiled)(nil)); err != nil {
-		t.Error(err)
-	}
+	_, err := bunid.Use(bare(t, dbtest.SQLite(t)).DB, (*profile)(nil), (*profiled)(nil))
+	idtest.WantFieldError(t, err, "UserID (pk.ID)", "is a foreign key by bunid_test.profiled.Profile")
+	open(t, dbtest.SQLite(t), (*profiled)(nil))
 }
-
-func wantFieldError(t testing.TB, err error, field, problem string) {
-	t.Helper()
-	e, ok := errors.AsType[*bunid.FieldError](err)
-	if !ok {
-		t.Fatalf("got %v, want a *FieldError", err)
-	}
-	got := e.Field
-	if e.Type != "" {
-		got += " (" + e.Type + ")"
-	}
-	if got != field || !strings.Contains(e.Problem, problem) || e.Remedy == "" || !strings.HasPrefix(e.Model, "bunid_test.") {
-		t.Errorf("got %+v, want field %q and problem %q", *e, field, problem)
-	}
-}
-
-var _ bun.BeforeInsertHook = (*noKey)(nil)

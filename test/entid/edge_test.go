@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/snowkey-go/snowkey/ent/entid"
+	"github.com/snowkey-go/snowkey/internal/idtest"
 	"github.com/snowkey-go/snowkey/test/entid/internal/ent"
 	"github.com/snowkey-go/snowkey/test/entid/internal/ent/user"
 )
@@ -17,7 +18,7 @@ import (
 func TestEdges(t *testing.T) {
 	each(t, func(t *testing.T, c client) {
 		ctx := t.Context()
-		c.Use(entid.Hook(newCounter())) // ids are consecutive, so a wrong one belongs to a neighbour
+		c.Use(entid.Hook(new(idtest.Source))) // ids are consecutive, so a wrong one belongs to a neighbour
 		tags := c.Tag.CreateBulk(c.Tag.Create().SetName("x"), c.Tag.Create().SetName("y")).SaveX(ctx)
 		posts := c.Post.CreateBulk(c.Post.Create().SetTitle("1"), c.Post.Create().SetTitle("2"), c.Post.Create().SetTitle("3")).SaveX(ctx)
 		cards := c.Card.CreateBulk(c.Card.Create().SetNumber("1"), c.Card.Create().SetNumber("2"), c.Card.Create().SetNumber("3")).SaveX(ctx)
@@ -58,7 +59,7 @@ func TestEdges(t *testing.T) {
 func TestTextEdges(t *testing.T) {
 	each(t, func(t *testing.T, c client) {
 		ctx := t.Context()
-		c.Use(entid.Hook(newCounter()))
+		c.Use(entid.Hook(new(idtest.Source)))
 		labels := c.Label.CreateBulk(c.Label.Create().SetName("x"), c.Label.Create().SetName("y")).SaveX(ctx)
 		notes := c.Note.CreateBulk(
 			c.Note.Create().SetText("1").AddLabels(labels...).SetMain(labels[1]),
@@ -129,7 +130,7 @@ func TestThrough(t *testing.T) {
 func TestCompositeKey(t *testing.T) {
 	each(t, func(t *testing.T, c client) {
 		ctx := t.Context()
-		c.Use(entid.Hook(newCounter()))
+		c.Use(entid.Hook(new(idtest.Source)))
 		posts := c.Post.CreateBulk(c.Post.Create().SetTitle("1"), c.Post.Create().SetTitle("2"), c.Post.Create().SetTitle("3")).SaveX(ctx)
 		a := c.User.Create().SetName("a").AddLiked(posts[0], posts[1]).SaveX(ctx)
 		c.Like.Create().SetUser(a).SetPost(posts[2]).ExecX(ctx)

@@ -10,6 +10,7 @@ import (
 	"entgo.io/ent/dialect/sql"
 	"entgo.io/ent/dialect/sql/schema"
 
+	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/test/entid/internal/ent/migrate"
 )
 
@@ -64,7 +65,7 @@ func TestMigrate(t *testing.T) {
 				want[i] = strings.NewReplacer("(20)", "", "(13)", "").Replace(want[i])
 			}
 		}
-		got := c.query(t, columns[c.db.Dialect])
+		got := dbtest.Rows(t, c.sql, columns[c.db.Dialect])
 		slices.Sort(got)
 		if !slices.Equal(got, want) {
 			t.Errorf("columns\n got %q\nwant %q", got, want)

@@ -9,6 +9,7 @@ import (
 	"entgo.io/ent/dialect/sql"
 
 	"github.com/snowkey-go/snowkey/ent/entid"
+	"github.com/snowkey-go/snowkey/internal/idtest"
 	"github.com/snowkey-go/snowkey/schema/pk"
 	"github.com/snowkey-go/snowkey/test/entid/internal/ent"
 	"github.com/snowkey-go/snowkey/test/entid/internal/ent/user"
@@ -19,7 +20,7 @@ import (
 func TestUpsertHazards(t *testing.T) {
 	each(t, func(t *testing.T, c client) {
 		ctx := t.Context()
-		c.Use(entid.Hook(newCounter()))
+		c.Use(entid.Hook(new(idtest.Source)))
 		tags := c.Tag.CreateBulk(c.Tag.Create().SetName("x"), c.Tag.Create().SetName("y")).SaveX(ctx)
 
 		t.Run("raw ResolveWithNewValues replaces the id of the row", func(t *testing.T) {
@@ -75,7 +76,7 @@ func TestUpsertHazards(t *testing.T) {
 func TestEntReports(t *testing.T) {
 	each(t, func(t *testing.T, c client) {
 		ctx := t.Context()
-		c.Use(entid.Hook(newCounter()))
+		c.Use(entid.Hook(new(idtest.Source)))
 		// https://github.com/ent/ent/issues/3412: each row of a bulk create got the same default id, and
 		// no error.
 		us := c.User.CreateBulk(c.User.Create().SetName("a"), c.User.Create().SetName("b")).SaveX(ctx)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/snowkey-go/snowkey/hooks/gormid"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/internal/idtest"
 	"github.com/snowkey-go/snowkey/schema/pk"
 	"github.com/snowkey-go/snowkey/test/internal/reuse"
 )
@@ -38,6 +39,14 @@ func (h *hooked) BeforeCreate(tx *gorm.DB) error {
 		tx.Statement.AddClause(clause.OnConflict{DoNothing: true})
 	case "omits":
 		tx.Statement.Omits = append(tx.Statement.Omits, "id")
+	case "clears":
+		h.ID = 0
+	case "copies", "copies without the key": // such as for a history
+		other := hooked{ID: h.ID, Name: "copy"}
+		if h.Name != "copies" {
+			other.ID = 0
+		}
+		return tx.Session(&gorm.Session{NewDB: true}).Create(&other).Error
 	case "fails":
 		return errSource
 	}
@@ -91,7 +100,7 @@ func TestHooks(t *testing.T) {
 		}
 
 		e.wipe(t, "hookeds")
-		wantRowError(t, e.Create(&hooked{Name: "omits"}).Error, -1, "without its key")
+		idtest.WantRowError(t, e.Create(&hooked{Name: "omits"}).Error, -1, "without its key")
 		if err := e.Create(&hooked{Name: "fails"}).Error; !errors.Is(err, errSource) {
 			t.Errorf("got %v", err)
 		}
@@ -107,27 +116,22 @@ func TestCallbackOrder(t *testing.T) {
 			e := bare(t, about)
 			e.Config.SkipDefaultTransaction = skip
 			var log []string
-			note := func(what string) func(*gorm.DB) {
-				return func(db *gorm.DB) {
-					u := db.Statement.Dest.(*user)
-					log = append(log, fmt.Sprint(what, " ", u.ID != 0, " ", e.conn.begun.Load()))
-				}
-			}
+			note := func(db *gorm.DB) { log = append(log, line(db.Statement.Dest.(*user).ID != 0, e.conn.begun.Load())) }
+			nothing := func(*gorm.DB) {}
 			create := e.Callback().Create()
-			create.Before("gorm:create").Register("test:early", note("before create"))
+			create.Before("gorm:create").Register("test:early", note)
 			use(t, e.DB, gormid.Config{Source: e.source})
-			create.Before("gorm:begin_transaction").Register("test:begin", note("before begin"))
-			create.Before("*").Register("test:first", note("first"))
-			create.After("*").Register("test:last", note("last"))
-			create.Before("gorm:create").Register("test:late", note("before create"))
+			create.Before("gorm:begin_transaction").Register("test:begin", nothing)
+			create.Before("*").Register("test:first", nothing)
+			create.After("*").Register("test:last", nothing)
+			create.Before("gorm:create").Register("test:late", note)
 			migrate(t, e.DB, &user{})
 			e.conn.begun.Store(0)
 
 			u := user{Name: "a"}
 			must(t, e.Create(&u))
 			begun := map[bool]int{true: 0, false: 1}[skip]
-			want := fmt.Sprint("before create true ", begun)
-			if got := slices.DeleteFunc(log, func(s string) bool { return !strings.HasPrefix(s, "before create") }); !slices.Equal(got, []string{want, want}) {
+			if want := line(true, begun); !slices.Equal(log, []string{want, want}) {
 				t.Errorf("callbacks saw %q, want %q twice", log, want)
 			}
 			e.source.Err = errSource
@@ -199,7 +203,7 @@ func TestContextIsTheCallers(t *testing.T) {
 		e := open(t, about, &strict{})
 		db := e.WithContext(&ownContext{t.Context()})
 		must(t, db.Create(&strict{Name: "taken"}))
-		wantRowError(t, db.Create(&strict{Name: "cleared"}).Error, 0, "has lost its key")
+		idtest.WantRowError(t, db.Create(&strict{Name: "cleared"}).Error, 0, "has lost its key")
 		left := strict{Name: "taken"}
 		must(t, db.Clauses(doNothing).Create(&left))
 		if left.ID != 0 {
@@ -391,25 +395,6 @@ func TestQualifiedTable(t *testing.T) {
 	})
 }
 
-type qualified struct {
-	ID   pk.ID
-	Name string
-}
-
-func (qualified) TableName() string { return "main.qualifieds" }
-
-// TestQualifiedModel: if a model's table name includes the schema, the model must be
-// found both with and without it.
-func TestQualifiedModel(t *testing.T) {
-	e := bare(t, dbtest.SQLite(t))
-	use(t, e.DB, gormid.Config{Source: e.source, Models: []any{&qualified{}}})
-	must(t, e.Exec("CREATE TABLE qualifieds (id BIGINT PRIMARY KEY, name TEXT)"))
-	a, b := map[string]any{"name": "a"}, map[string]any{"name": "b"}
-	must(t, e.Table("main.qualifieds").Create(a))
-	must(t, e.Table("qualifieds").Create(b))
-	e.wantTable(t, "SELECT id, name FROM qualifieds ORDER BY id", line(a["id"], "a"), line(b["id"], "b"))
-}
-
 // TestTableSpelling: without a model, GORM sends the names in a map exactly as they
 // are. Some databases ignore case, so two different names may refer to the same column.
 func TestTableSpelling(t *testing.T) {
@@ -419,8 +404,8 @@ func TestTableSpelling(t *testing.T) {
 		for _, name := range []string{"ID", "Id"} {
 			for _, id := range []any{int64(idA), 0} {
 				m := map[string]any{name: id, "name": "a"}
-				wantRowError(t, e.Table("users").Create(m).Error, 0, "names its key "+name)
-				wantRowError(t, e.Table("users").Select("name").Create(&m).Error, 0, "names its key "+name)
+				idtest.WantRowError(t, e.Table("users").Create(m).Error, 0, "names its key "+name)
+				idtest.WantRowError(t, e.Table("users").Select("name").Create(&m).Error, 0, "names its key "+name)
 			}
 		}
 		e.wantTable(t, "SELECT id FROM users")
@@ -494,35 +479,16 @@ func TestConcurrent(t *testing.T) {
 	e.wantTable(t, "SELECT count(*), count(DISTINCT id) FROM memberships", "80 80")
 }
 
-// copied inserts a copy of itself before it is created, such as one would do for a
-// history.
-type copied struct {
-	ID    pk.ID
-	Name  string
-	Clear bool `gorm:"-"`
-}
-
-func (c *copied) BeforeCreate(tx *gorm.DB) error {
-	if c.Name == "copy" {
-		return nil
-	}
-	other := copied{ID: c.ID, Name: "copy"}
-	if c.Clear {
-		other.ID = 0
-	}
-	return tx.Session(&gorm.Session{NewDB: true}).Create(&other).Error
-}
-
 // A copy inserted by BeforeCreate has the same key as its row. If the hook clears the
 // key, the database refuses the copy, and nothing may be stored.
 func TestCopyInBeforeCreate(t *testing.T) {
 	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
-		e := open(t, about, &copied{})
-		row := copied{Name: "row", Clear: true}
-		must(t, e.Create(&row))
-		if err := e.Create(&copied{Name: "twice"}).Error; err == nil {
+		e := open(t, about, &hooked{})
+		if err := e.Create(&hooked{Name: "copies"}).Error; err == nil {
 			t.Error("a row and its copy have one key")
 		}
-		e.wantTable(t, "SELECT name FROM copieds ORDER BY name", line("copy"), line("row"))
+		e.wantTable(t, "SELECT name FROM hookeds")
+		must(t, e.Create(&hooked{Name: "copies without the key"}))
+		e.wantTable(t, "SELECT name FROM hookeds ORDER BY name", "copies without the key", "copy")
 	})
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/snowkey-go/snowkey/hooks/gormid"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/internal/idtest"
 	"github.com/snowkey-go/snowkey/test/internal/reuse"
 )
 
@@ -133,7 +134,7 @@ func TestFillIntegersForeignKey(t *testing.T) {
 	for problem, model := range map[string]any{"cannot hold the key": &withTyped{}, "is too narrow for the key": &withSized{}} {
 		e := bare(t, dbtest.SQLite(t))
 		err := e.Use(gormid.New(gormid.Config{Source: e.source, FillIntegers: true, Models: []any{model}}))
-		wantFieldError(t, err, "Parent", problem)
+		idtest.WantFieldError(t, err, "Parent", problem)
 	}
 }
 

@@ -1,6 +1,7 @@
 package matrix
 
 import (
+	"cmp"
 	"context"
 	"testing"
 
@@ -81,17 +82,8 @@ type bunBench[M any, P model[M]] struct{ db *bun.DB }
 func (b *bunBench[M, P]) open(t *testing.T, e env) {
 	t.Helper()
 	e.createItems(t)
-	var dialect schema.Dialect
-	switch e.db.Dialect {
-	case "sqlite":
-		dialect = sqlitedialect.New()
-	case "postgres":
-		dialect = pgdialect.New()
-	case "mysql":
-		dialect = mysqldialect.New()
-	}
-	db := dbtest.Must(bunid.Use(bun.NewDB(e.conn, dialect, bun.WithDiscardUnknownColumns()), (*M)(nil)))(t)
-	b.db = db
+	dialect := map[string]schema.Dialect{"sqlite": sqlitedialect.New(), "postgres": pgdialect.New(), "mysql": mysqldialect.New()}[e.db.Dialect]
+	b.db = dbtest.Must(bunid.Use(bun.NewDB(e.conn, dialect, bun.WithDiscardUnknownColumns()), (*M)(nil)))(t)
 }
 
 func (*bunBench[M, P]) table() string { return "items" }
@@ -99,35 +91,36 @@ func (*bunBench[M, P]) table() string { return "items" }
 func (b *bunBench[M, P]) ways() []way {
 	type query = *bun.InsertQuery
 	insert := func(q query) query { return q }
+	returning := func(set func(query) query) func(query) query {
+		return func(q query) query { return set(q).Returning("*") }
+	}
 	return []way{
-		{kind: one, call: "`NewInsert().Model(&row)`", create: b.each(insert)},
-		{kind: slice, call: "`NewInsert().Model(&rows)`", create: b.list(insert)},
-		{kind: pointers, call: "`NewInsert().Model(&[]*Row{…})`", create: b.rows(func(ctx context.Context, ms []M) ([]M, error) {
-			list := pointersTo(ms)
+		{one, "`NewInsert().Model(&row)`", b.each(insert)},
+		{slice, "`NewInsert().Model(&rows)`", b.list(insert)},
+		{pointers, "`NewInsert().Model(&[]*Row{…})`", rows[M, P](func(ctx context.Context, ms *[]M) error {
+			list := pointersTo(*ms)
 			_, err := b.db.NewInsert().Model(&list).Exec(ctx)
-			return ms, err
+			return err
 		})},
-		{kind: upsert, call: "`Model(&row).On(…).Set(…)`", create: b.each(bunUpsert)},
-		{kind: upsert, call: "`Model(&rows).On(…).Set(…)`", create: b.list(bunUpsert)},
-		{kind: upsert, call: "`Model(&rows).On(…).Set(…).Returning(\"*\")`", create: b.list(func(q query) query { return bunUpsert(q).Returning("*") })},
-		{kind: ignore, call: "`Model(&row).Ignore()`", create: b.each(query.Ignore)},
-		{kind: ignore, call: "`Model(&rows).Ignore()`", create: b.list(query.Ignore)},
-		{kind: ignore, call: "`Model(&rows).Ignore().Returning(\"*\")`", create: b.list(func(q query) query { return q.Ignore().Returning("*") })},
-		{kind: raw, call: "`Model(&map[string]any{…}).Table(…)`", create: b.maps},
-		{kind: raw, call: "`NewValues(&rows)`", create: b.rows(func(ctx context.Context, ms []M) ([]M, error) {
-			_, err := b.db.NewInsert().With("data", b.db.NewValues(&ms)).Model((*M)(nil)).Table("data").Exec(ctx)
-			return ms, err
+		{upsert, "`Model(&row).On(…).Set(…)`", b.each(bunUpsert)},
+		{upsert, "`Model(&rows).On(…).Set(…)`", b.list(bunUpsert)},
+		{upsert, "`Model(&rows).On(…).Set(…).Returning(\"*\")`", b.list(returning(bunUpsert))},
+		{ignore, "`Model(&row).Ignore()`", b.each(query.Ignore)},
+		{ignore, "`Model(&rows).Ignore()`", b.list(query.Ignore)},
+		{ignore, "`Model(&rows).Ignore().Returning(\"*\")`", b.list(returning(query.Ignore))},
+		{raw, "`Model(&map[string]any{…}).Table(…)`", b.maps},
+		{raw, "`NewValues(&rows)`", rows[M, P](func(ctx context.Context, ms *[]M) error {
+			_, err := b.db.NewInsert().With("data", b.db.NewValues(ms)).Model((*M)(nil)).Table("data").Exec(ctx)
+			return err
 		})},
-		{kind: preset, call: "`NewInsert().Model(&rows)`", create: b.list(insert)},
-		{kind: rollback, call: "`RunInTx`, `NewInsert().Model(&rows)`", create: b.rows(func(ctx context.Context, ms []M) ([]M, error) {
-			return ms, rolledBack(b.db.RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) error {
-				if _, err := tx.NewInsert().Model(&ms).Exec(ctx); err != nil {
-					return err
-				}
-				return errRollBack
+		{preset, "`NewInsert().Model(&rows)`", b.list(insert)},
+		{rollback, "`RunInTx`, `NewInsert().Model(&rows)`", rows[M, P](func(ctx context.Context, ms *[]M) error {
+			return rolledBack(b.db.RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) error {
+				_, err := tx.NewInsert().Model(ms).Exec(ctx)
+				return cmp.Or(err, errRollBack)
 			}))
 		})},
-		{kind: failure, call: "`NewInsert().Model(&rows)`", create: b.list(insert)},
+		{failure, "`NewInsert().Model(&rows)`", b.list(insert)},
 	}
 }
 
@@ -139,31 +132,19 @@ func bunUpsert(q *bun.InsertQuery) *bun.InsertQuery {
 	return q.On("CONFLICT (name) DO UPDATE").Set("n = EXCLUDED.n")
 }
 
-// rows is a way that uses models. create returns those that are left.
-func (b *bunBench[M, P]) rows(create func(ctx context.Context, ms []M) ([]M, error)) create {
-	return func(ctx context.Context, items []item) ([]item, error) {
-		ms, err := create(ctx, modelsOf[M, P](items))
-		return itemsOf[M, P](ms), err
-	}
-}
-
 // list is a way that inserts a slice with one INSERT.
 func (b *bunBench[M, P]) list(set func(*bun.InsertQuery) *bun.InsertQuery) create {
-	return b.rows(func(ctx context.Context, ms []M) ([]M, error) {
-		_, err := set(b.db.NewInsert().Model(&ms)).Exec(ctx)
-		return ms, err
+	return rows[M, P](func(ctx context.Context, ms *[]M) error {
+		_, err := set(b.db.NewInsert().Model(ms)).Exec(ctx)
+		return err
 	})
 }
 
 // each is a way that uses one INSERT for each row.
 func (b *bunBench[M, P]) each(set func(*bun.InsertQuery) *bun.InsertQuery) create {
-	return b.rows(func(ctx context.Context, ms []M) ([]M, error) {
-		for i := range ms {
-			if _, err := set(b.db.NewInsert().Model(&ms[i])).Exec(ctx); err != nil {
-				return ms, err
-			}
-		}
-		return ms, nil
+	return each[M, P](func(ctx context.Context, m *M) error {
+		_, err := set(b.db.NewInsert().Model(m)).Exec(ctx)
+		return err
 	})
 }
 

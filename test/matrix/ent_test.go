@@ -96,7 +96,7 @@ func (b *entBench[C, B, M, U, V, E, K]) table() string { return b.name }
 func (b *entBench[C, B, M, U, V, E, K]) ways() []way {
 	bulk := func(ctx context.Context, items []item) ([]item, error) { return b.bulk(ctx, b.client, items) }
 	return []way{
-		{kind: one, call: "`Create().Save(ctx)`", create: func(ctx context.Context, items []item) (memory []item, err error) {
+		{one, "`Create().Save(ctx)`", func(ctx context.Context, items []item) (memory []item, err error) {
 			for _, builder := range b.builders(b.client, items) {
 				row, err := builder.Save(ctx)
 				if err != nil {
@@ -106,20 +106,20 @@ func (b *entBench[C, B, M, U, V, E, K]) ways() []way {
 			}
 			return memory, nil
 		}},
-		{kind: slice, call: "`CreateBulk(…).Save(ctx)`", create: bulk},
-		{kind: slice, call: "`CreateBulk(…).Save(entid.Reserve(ctx, n))`", create: func(ctx context.Context, items []item) ([]item, error) {
+		{slice, "`CreateBulk(…).Save(ctx)`", bulk},
+		{slice, "`CreateBulk(…).Save(entid.Reserve(ctx, n))`", func(ctx context.Context, items []item) ([]item, error) {
 			return bulk(entid.Reserve(ctx, len(items)), items)
 		}},
-		{kind: slice, call: "`MapCreateBulk(…).Save(ctx)`", create: func(ctx context.Context, items []item) ([]item, error) {
+		{slice, "`MapCreateBulk(…).Save(ctx)`", func(ctx context.Context, items []item) ([]item, error) {
 			return b.items(b.entityOf(b.client).MapCreateBulk(items, func(builder B, i int) { b.set(builder, items[i]) }).Save(ctx))
 		}},
-		{kind: graph, call: "`CreateBulk(…)` with `AddPartIDs(…)`", create: b.graph},
-		{kind: upsert, call: "`Create().OnConflictColumns(…).UpdateNewValues()`, `ID(ctx)`; on MySQL and MariaDB `Exec(ctx)`", create: b.upserts(U.UpdateNewValues)},
-		{kind: upsert, call: "`CreateBulk(…).OnConflictColumns(…).UpdateNewValues().Exec(ctx)`", create: b.bulkUpsert(V.UpdateNewValues)},
-		{kind: ignore, call: "`Create().OnConflictColumns(…).Ignore()`, `ID(ctx)`; on MySQL and MariaDB `Exec(ctx)`", create: b.upserts(U.Ignore)},
-		{kind: ignore, call: "`CreateBulk(…).OnConflictColumns(…).Ignore().Exec(ctx)`", create: b.bulkUpsert(V.Ignore)},
-		{kind: preset, call: "`CreateBulk(…)` with `SetID(…)`", create: bulk},
-		{kind: rollback, call: "`Tx`, `CreateBulk(…)`", create: func(ctx context.Context, items []item) ([]item, error) {
+		{graph, "`CreateBulk(…)` with `AddPartIDs(…)`", b.graph},
+		{upsert, "`Create().OnConflictColumns(…).UpdateNewValues()`, `ID(ctx)`; on MySQL and MariaDB `Exec(ctx)`", b.upserts(U.UpdateNewValues)},
+		{upsert, "`CreateBulk(…).OnConflictColumns(…).UpdateNewValues().Exec(ctx)`", b.bulkUpsert(V.UpdateNewValues)},
+		{ignore, "`Create().OnConflictColumns(…).Ignore()`, `ID(ctx)`; on MySQL and MariaDB `Exec(ctx)`", b.upserts(U.Ignore)},
+		{ignore, "`CreateBulk(…).OnConflictColumns(…).Ignore().Exec(ctx)`", b.bulkUpsert(V.Ignore)},
+		{preset, "`CreateBulk(…)` with `SetID(…)`", bulk},
+		{rollback, "`Tx`, `CreateBulk(…)`", func(ctx context.Context, items []item) ([]item, error) {
 			tx, err := b.client.Tx(ctx)
 			if err != nil {
 				return nil, err
@@ -130,7 +130,7 @@ func (b *entBench[C, B, M, U, V, E, K]) ways() []way {
 			}
 			return memory, tx.Rollback()
 		}},
-		{kind: failure, call: "`CreateBulk(…).Save(ctx)`", create: bulk},
+		{failure, "`CreateBulk(…).Save(ctx)`", bulk},
 	}
 }
 

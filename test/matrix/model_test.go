@@ -1,5 +1,7 @@
 package matrix
 
+import "context"
+
 // Cells has the other columns of a model. The type has to be exported, since GORM
 // ignores embedded structs that aren't.
 type Cells struct {
@@ -38,4 +40,25 @@ func pointersTo[M any](models []M) []*M {
 		list[i] = &models[i]
 	}
 	return list
+}
+
+// rows is a way that uses models. create may leave out some of them.
+func rows[M any, P model[M]](create func(ctx context.Context, ms *[]M) error) create {
+	return func(ctx context.Context, items []item) ([]item, error) {
+		ms := modelsOf[M, P](items)
+		err := create(ctx, &ms)
+		return itemsOf[M, P](ms), err
+	}
+}
+
+// each is a way that uses one model at a time.
+func each[M any, P model[M]](create func(ctx context.Context, m *M) error) create {
+	return rows[M, P](func(ctx context.Context, ms *[]M) error {
+		for i := range *ms {
+			if err := create(ctx, &(*ms)[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }

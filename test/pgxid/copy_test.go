@@ -66,14 +66,10 @@ func copies[K key](t *testing.T, conn *pgx.Conn, column string, preset K, text f
 				t.Errorf("%s: copied %d rows: %v", shape.name, n, err)
 				continue
 			}
-			first := new(idtest.Source).Last() + 1
 			labels := all[string](t, conn, "SELECT label FROM t ORDER BY id")
 			stored := all[K](t, conn, "SELECT id FROM t ORDER BY label")
-			if stored[1] != preset {
-				t.Errorf("%s: the preset is stored as %v", shape.name, stored[1])
-			}
-			if got, want := text(stored[0])+" "+text(stored[2]), decimal(first)+" "+decimal(first+1); got != want {
-				t.Errorf("%s: the table holds %s, want %s", shape.name, got, want)
+			if stored[1] != preset || text(stored[0]) != decimal(idtest.First) || text(stored[2]) != decimal(idtest.First+1) {
+				t.Errorf("%s: the table holds %v, want the preset %v after the first id, and before the second", shape.name, stored, preset)
 			}
 			if i, j := slices.Index(labels, "a"), slices.Index(labels, "c"); i > j {
 				t.Errorf("%s: keys do not ascend with the rows: %v", shape.name, labels)
@@ -144,25 +140,21 @@ func TestCopyFromPlainKeys(t *testing.T) {
 type name string
 
 func TestCopyFromDefaultPool(t *testing.T) {
-	conn := connect(t, reuse.Open(t, "postgres"), pgx.QueryExecModeCacheStatement)
-	exec(t, conn, "CREATE TABLE t (id bigint PRIMARY KEY)")
-	rows := func() pgx.CopyFromSource { return pgx.CopyFromRows([][]any{{pk.ID(0)}, {pk.ID(0)}}) }
-
-	idgen.SetDefault(nil)
-	n, err := pgxid.CopyFrom(t.Context(), conn, pgx.Identifier{"t"}, []string{"id"}, rows())
-	if n != 0 || !errors.Is(err, idgen.ErrNoPool) {
-		t.Errorf("without a pool: %d rows, %v", n, err)
+	var ids [2]pk.ID
+	copied := func() error {
+		_, err := pgxid.CopyFrom(t.Context(), &recorder{}, pgx.Identifier{"t"}, []string{"id"}, pgx.CopyFromRows([][]any{{&ids[0]}, {&ids[1]}}))
+		return err
 	}
-
-	pool := dbtest.Must(idgen.NewPool(idgen.Config{Worker: func(int) (int64, error) { return 611, nil }}))(t)
-	defer pool.Close(context.Background())
+	idgen.SetDefault(nil)
+	if err := copied(); !errors.Is(err, idgen.ErrNoPool) {
+		t.Errorf("without a pool: %v", err)
+	}
+	pool := idtest.Pool(t, 611)
 	idgen.SetDefault(pool)
 	defer idgen.SetDefault(nil)
-	if n, err := pgxid.CopyFrom(t.Context(), conn, pgx.Identifier{"t"}, []string{"id"}, rows()); n != 2 || err != nil {
-		t.Errorf("%d rows, %v", n, err)
-	}
-	for _, id := range all[int64](t, conn, "SELECT id FROM t") {
-		if worker := pool.Layout().Decode(id).Worker; worker != 611 {
+	dbtest.NoError(t, copied())
+	for _, id := range ids {
+		if worker := pool.Layout().Decode(id.Int64()).Worker; worker != 611 {
 			t.Errorf("%d is by worker %d", id, worker)
 		}
 	}
@@ -187,16 +179,13 @@ func TestCopyFromSourceFails(t *testing.T) {
 				return pgx.CopyFromSlice(len(rows), func(i int) ([]any, error) { return []any{&rows[i].id, rows[i].pad}, nil })
 			}
 			exec(t, conn, "TRUNCATE t")
-			source := new(idtest.Source)
-			source.FailAt, source.Err = fail, &idgen.ClockError{Behind: 7}
+			source := &idtest.Source{FailAt: fail, Err: errors.New("no ids today")}
 			copier := pgxid.Copier{Source: source}
 			n, err := copier.CopyFrom(t.Context(), conn, pgx.Identifier{"public", "t"}, []string{"id", "pad"}, list())
-			if cause, ok := errors.AsType[*idgen.ClockError](err); n != 0 || !ok || cause.Behind != 7 {
-				t.Errorf("call %d fails: %d rows, %v", fail, n, err)
-			}
 			filled := slices.IndexFunc(rows, func(r row) bool { return r.id == 0 })
-			if e, ok := errors.AsType[*pgxid.RowError](err); !ok || e.Model != "public.t" || e.Row != filled {
-				t.Errorf("call %d fails: %#v, want row %d", fail, err, filled)
+			idtest.WantRowError(t, err, filled, "")
+			if n != 0 || !errors.Is(err, source.Err) || !strings.Contains(err.Error(), "of public.t ") {
+				t.Errorf("call %d fails: %d rows, %v", fail, n, err)
 			}
 			if n := all[int](t, conn, "SELECT count(*) FROM t")[0]; n != 0 {
 				t.Errorf("call %d fails: %d rows are in the table", fail, n)
@@ -220,43 +209,38 @@ func TestCopyFromSourceFails(t *testing.T) {
 	})
 }
 
-// An error from the caller's rows must be returned unchanged.
+// An error from the caller's rows must be returned unchanged, and so must those of the
+// database and of pgx.
 func TestCopyFromRowsFail(t *testing.T) {
 	conn := connect(t, reuse.Open(t, "postgres"), pgx.QueryExecModeCacheStatement)
 	exec(t, conn, "CREATE TABLE t (id bigint PRIMARY KEY)")
+	failing := func(call int) ([]any, error) {
+		if call == 2 {
+			return nil, io.ErrUnexpectedEOF
+		}
+		return []any{nil}, nil
+	}
 	calls := 0
 	for name, rows := range map[string]pgx.CopyFromSource{
-		"Values": pgx.CopyFromSlice(3, func(i int) ([]any, error) {
-			if i == 1 {
-				return nil, io.ErrUnexpectedEOF
-			}
-			return []any{nil}, nil
-		}),
-		"Next": pgx.CopyFromFunc(func() ([]any, error) {
-			if calls++; calls == 2 {
-				return nil, io.ErrUnexpectedEOF
-			}
-			return []any{nil}, nil
-		}),
+		"Values":    pgx.CopyFromSlice(3, func(i int) ([]any, error) { return failing(i + 1) }),
+		"Next":      pgx.CopyFromFunc(func() ([]any, error) { calls++; return failing(calls) }),
+		"duplicate": pgx.CopyFromRows([][]any{{int64(1)}, {int64(1)}}),
+		"too many":  pgx.CopyFromRows([][]any{{nil, nil}}),
+		"too few":   pgx.CopyFromRows([][]any{{}}),
 	} {
 		n, err := pgxid.Copier{Source: new(idtest.Source)}.CopyFrom(t.Context(), conn, pgx.Identifier{"t"}, []string{"id"}, rows)
-		if n != 0 || err != io.ErrUnexpectedEOF {
-			t.Errorf("%s: %d rows, %v", name, n, err)
-		}
-		if n := all[int](t, conn, "SELECT count(*) FROM t")[0]; n != 0 {
-			t.Errorf("%s: %d rows are in the table", name, n)
-		}
-	}
-
-	// The same is true for errors of the database and of pgx.
-	for name, rows := range map[string][][]any{"duplicate": {{int64(1)}, {int64(1)}}, "too many": {{nil, nil}}, "too few": {{}}} {
-		_, err := pgxid.Copier{Source: new(idtest.Source)}.CopyFrom(t.Context(), conn, pgx.Identifier{"t"}, []string{"id"}, pgx.CopyFromRows(rows))
 		state, ok := errors.AsType[interface {
 			error
 			SQLState() string
 		}](err)
-		if want := map[string]string{"duplicate": "23505"}[name]; !ok || want != "" && state.SQLState() != want {
+		switch {
+		case n != 0, name == "duplicate" && (!ok || state.SQLState() != "23505"), strings.HasPrefix(name, "too") && !ok:
+			t.Errorf("%s: %d rows, %v", name, n, err)
+		case (name == "Values" || name == "Next") && err != io.ErrUnexpectedEOF:
 			t.Errorf("%s: %v", name, err)
+		}
+		if n := all[int](t, conn, "SELECT count(*) FROM t")[0]; n != 0 {
+			t.Errorf("%s: %d rows are in the table", name, n)
 		}
 	}
 }
@@ -281,17 +265,7 @@ func TestCopyFromRefuses(t *testing.T) {
 		{"deep nil", []string{"id"}, pgx.CopyFromRows([][]any{{(**pk.ID)(nil)}}), 0, "has **pk.ID as the type of its key id"},
 	} {
 		_, err := pgxid.Copier{Source: new(idtest.Source)}.CopyFrom(t.Context(), &recorder{}, pgx.Identifier{"t"}, c.columns, c.rows)
-		e, ok := errors.AsType[*pgxid.RowError](err)
-		if !ok || e.Row != c.row || e.Problem != c.problem || e.Remedy == "" {
-			t.Errorf("%s: %v", c.name, err)
-		}
-	}
-
-	source := new(idtest.Source)
-	source.Short = 1
-	_, err := pgxid.Copier{Source: source}.CopyFrom(t.Context(), &recorder{}, pgx.Identifier{"t"}, []string{"id"}, pgx.CopyFromRows([][]any{{nil}, {nil}, {nil}}))
-	if err == nil || !strings.Contains(err.Error(), "returned 1 ids instead of 2") { // the third row asks for two
-		t.Errorf("a source that returns too few: %v", err)
+		t.Run(c.name, func(t *testing.T) { idtest.WantRowError(t, err, c.row, c.problem) })
 	}
 }
 
@@ -336,7 +310,7 @@ func TestCopyFromBatches(t *testing.T) {
 		dbtest.Must((pgxid.Copier{Source: source}).CopyFrom(t.Context(), r, nil, []string{"i", "id"},
 			pgx.CopyFromSlice(len(ids), func(i int) ([]any, error) { return []any{i, &ids[i]}, nil })))(t)
 
-		next := new(idtest.Source).Last()
+		next := int64(idtest.First - 1)
 		for i := range ids {
 			want := given[i]
 			if want == 0 {
@@ -373,8 +347,7 @@ func TestCopyFromShortSequence(t *testing.T) {
 	if n != 100 || err != nil {
 		t.Fatalf("%d rows, %v", n, err)
 	}
-	first := new(idtest.Source).Last() + 1
-	if got := r.got[99][0]; got != any(first+99) {
+	if got := r.got[99][0]; got != any(int64(idtest.First+99)) {
 		t.Errorf("the last key is %v", got)
 	}
 	if source.refused != 1 {
@@ -398,10 +371,8 @@ func (l *limited) Append(ctx context.Context, dst []int64, n int) ([]int64, erro
 
 // While CopyFrom waits for keys, the call's context must be able to end the wait.
 func TestCopyFromContext(t *testing.T) {
-	conn := connect(t, reuse.Open(t, "postgres"), pgx.QueryExecModeCacheStatement)
-	exec(t, conn, "CREATE TABLE t (id bigint PRIMARY KEY)")
 	ctx, cancel := context.WithCancel(t.Context())
-	_, err := pgxid.Copier{Source: waiting(cancel)}.CopyFrom(ctx, conn, pgx.Identifier{"t"}, []string{"id"}, pgx.CopyFromRows([][]any{{nil}}))
+	_, err := pgxid.Copier{Source: waiting(cancel)}.CopyFrom(ctx, &recorder{}, pgx.Identifier{"t"}, []string{"id"}, pgx.CopyFromRows([][]any{{nil}}))
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}

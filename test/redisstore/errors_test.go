@@ -3,10 +3,10 @@
 package redisstore
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -35,9 +35,7 @@ func TestErrorsOfTheServer(t *testing.T) {
 	admin := connect(t, server.Address)
 	tell := func(args ...any) {
 		t.Helper()
-		if err := admin.Do(t.Context(), args...).Err(); err != nil {
-			t.Fatal(args, err)
-		}
+		dbtest.NoError(t, admin.Do(t.Context(), args...).Err())
 	}
 	login := func(user, password string) *redisstore.Store {
 		client := redis.NewClient(&redis.Options{Addr: server.Address, Username: user, Password: password})
@@ -129,10 +127,11 @@ func check(t *testing.T, err error, permanent bool, remedy string) {
 	}
 }
 
-// A server that answers with the errors that a single test server can't be brought to
-// give. The texts are those of Redis 7.0.
+// The server answers with the errors that a single test server can't be brought to give. The
+// texts are those of Redis 7.0.
 func TestErrorsOfAClusterAndOfAStart(t *testing.T) {
 	t.Parallel()
+	server := dbtest.Redis().Start(t)
 	for reply, want := range map[string]struct {
 		permanent bool
 		remedy    string
@@ -146,35 +145,15 @@ func TestErrorsOfAClusterAndOfAStart(t *testing.T) {
 		"ERR unknown command 'evalsha'":         {true, "version 5 or later"},
 		"ERR Error running script (call to f_)": {true, "Redis 5 or later"},
 	} {
-		l := dbtest.Must(net.Listen("tcp", "127.0.0.1:0"))(t)
-		defer l.Close()
-		go func() {
-			for {
-				c, err := l.Accept()
-				if err != nil {
-					return
-				}
-				go func() {
-					defer c.Close()
-					buf := make([]byte, 64<<10)
-					for {
-						n, err := c.Read(buf)
-						if err != nil {
-							return
-						}
-						// HELLO and the client's other commands may come in one packet.
-						for range strings.Count(string(buf[:n]), "*") {
-							fmt.Fprintf(c, "-%s\r\n", reply)
-						}
-					}
-				}()
-			}
-		}()
-		client := redis.NewClient(&redis.Options{Addr: l.Addr().String(), MaxRetries: -1, Protocol: 2, DisableIdentity: true})
-		defer client.Close()
-		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
-		defer cancel()
 		t.Run(reply, func(t *testing.T) {
+			proxy := dbtest.ProxyTo(t, server.Address)
+			proxy.Answer(func(request []byte) ([]byte, bool) { // HELLO and the client's other commands may come in one packet
+				return bytes.Repeat([]byte("-"+reply+"\r\n"), bytes.Count(request, []byte("*"))), false
+			})
+			client := redis.NewClient(&redis.Options{Addr: proxy.Address(), MaxRetries: -1, Protocol: 2, DisableIdentity: true})
+			defer client.Close()
+			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+			defer cancel()
 			check(t, redisstore.New(client).AddRows(ctx, terms, 0, 0), want.permanent, want.remedy)
 		})
 	}
