@@ -71,6 +71,15 @@ func TestUnnameableKey(t *testing.T) {
 	}
 }
 
+// With some JSON libraries, a key with the option string has its quotes twice, so generating it
+// must fail.
+func TestQuotedKey(t *testing.T) {
+	err := entid.For[pk.ID]{StructTag: `json:"id,string"`}.Fields()[0].Descriptor().Err
+	if err == nil || !strings.Contains(err.Error(), "remove the option") {
+		t.Errorf("got %v, want an error with the remedy", err)
+	}
+}
+
 // ent's generator must be able to load a schema without a pool or a database.
 func TestSchemaNeedsNoPool(t *testing.T) {
 	defer idgen.SetDefault(idgen.Default())
