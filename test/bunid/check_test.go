@@ -37,7 +37,6 @@ func TestCheckFits(t *testing.T) {
 	reuse.Each(t, func(t *testing.T, db dbtest.DB) {
 		for _, models := range [][]any{
 			{(*checkedUser)(nil), (*checkedOrder)(nil)},
-			{(*inChar[pk.SortText])(nil)},
 			{(*stranger)(nil)}, // which counts
 		} {
 			e := bare(t, reuse.Open(t, db.Dialect), models...)

@@ -48,8 +48,8 @@ type (
 	}
 )
 
-// TestKeyTypes: each type that can hold a key must actually do so, in a column that
-// isn't numbered by the database.
+// TestKeyTypes: each type that can hold a key must actually do so, in a column that Check
+// accepts.
 func TestKeyTypes(t *testing.T) {
 	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
 		for _, list := range []any{
@@ -81,11 +81,12 @@ func TestKeyTypes(t *testing.T) {
 				if !reflect.DeepEqual(back.Elem().Interface(), rows.Interface()) {
 					t.Errorf("read back %v, want %v", back.Elem(), rows)
 				}
-				if about.Dialect == "sqlite" && dbtest.Rows(t, e.conn, "SELECT type FROM pragma_table_info('keyed') WHERE name = 'id'")[0] == "INTEGER" {
-					return // an alias of the rowid, which SQLite always fills in
+				found := ""
+				if about.Dialect == "sqlite" && strings.HasPrefix(typ.Name(), "keyed") {
+					found = "blocker:still-counts:keyed.id" // bun's column is an INTEGER, which SQLite numbers if the key is missing
 				}
-				if _, err := e.conn.Exec("INSERT INTO keyed (n) VALUES (7)"); err == nil {
-					t.Error("the table takes a row without a key")
+				if got := idtest.Findings(t, bunid.Check(t.Context(), e.DB, reflect.New(typ).Interface())); got != found {
+					t.Errorf("found %q, want %q", got, found)
 				}
 			})
 		}

@@ -162,7 +162,8 @@ func TestHook(t *testing.T) {
 		src := new(idtest.Source)
 		c.Use(entid.Hook(src))
 		a, b := c.User.Create().SetName("a").SaveX(ctx).ID, c.Event.Create().SetKind("b").SaveX(ctx).ID
-		events := c.Event.CreateBulk(c.Event.Create().SetKind("1"), c.Event.Create().SetKind("2").SetID(low-1), c.Event.Create().SetKind("3")).SaveX(ctx)
+		event := func(kind string) *ent.EventCreate { return c.Event.Create().SetKind(kind) }
+		events := c.Event.CreateBulk(event("1"), event("2").SetID(low-1), event("3")).SaveX(ctx)
 		if a != low || b != high || events[0].ID != low+2 || events[1].ID != low-1 || events[2].ID != low+3 {
 			t.Errorf("the ids are %d, %d and, around a preset, %v", a, b, events)
 		}

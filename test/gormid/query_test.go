@@ -7,7 +7,6 @@ import (
 	"github.com/snowkey-go/snowkey/idgen/idgentest"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/schema/pk"
-	"github.com/snowkey-go/snowkey/test/internal/reuse"
 )
 
 // GORM takes text as SQL, so docs/gorm.md shows how to find a row by its key.
@@ -16,8 +15,7 @@ func TestQueryByKey(t *testing.T) {
 	type sorted struct {
 		ID pk.SortText `gorm:"size:13"`
 	}
-	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
-		e := open(t, about, &numbered{}, &sorted{})
+	each(t, []any{&numbered{}, &sorted{}}, func(t *testing.T, e *env) {
 		numbers := make([]numbered, 2)
 		texts := []sorted{{1234567890123456788}, {1234567890123456789}} // 128GGYHYYK08M and N
 		must(t, e.Create(&numbers))

@@ -271,8 +271,8 @@ func refusals() []refusal {
 			rows: &pair{Name: "a"}},
 		{name: "second part of a composite key", row: 1, problem: "has no key, and TagID is part of a composite key", late: true,
 			rows: []*pair{{NodeID: idA, TagID: idB}, {NodeID: idA}}},
-		{name: "second part of a composite key, in a map", row: 1, problem: "has no key, and TagID is part of a composite key", late: true, model: &pair{},
-			rows: []map[string]any{{"node_id": int64(idA), "tag_id": int64(idB)}, {"node_id": int64(idA), "tag_id": 0}}},
+		{name: "second part of a composite key, in a map", row: 1, problem: "has no key, and TagID is part of a composite key", late: true,
+			model: &pair{}, rows: []map[string]any{{"node_id": int64(idA), "tag_id": int64(idB)}, {"node_id": int64(idA), "tag_id": 0}}},
 		{name: "tagged as the caller's", row: 0, problem: "snowkey:-", late: true, rows: &manual{Name: "a"}},
 		{name: "foreign key without its row", row: 0, problem: "foreign key", late: true, rows: &passport{Name: "a"}},
 	}

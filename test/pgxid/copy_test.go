@@ -60,7 +60,8 @@ func copies[K comparable](t *testing.T, conn *pgx.Conn, column string) {
 				rows[2].ref = nil
 			}
 			exec(t, conn, "TRUNCATE t")
-			n, err := pgxid.Copier{Source: new(idtest.Source), Key: "number"}.CopyFrom(t.Context(), conn, pgx.Identifier{"t"}, []string{"label", "number"},
+			copier := pgxid.Copier{Source: new(idtest.Source), Key: "number"}
+			n, err := copier.CopyFrom(t.Context(), conn, pgx.Identifier{"t"}, []string{"label", "number"},
 				pgx.CopyFromSlice(len(rows), func(i int) ([]any, error) { return []any{rows[i].label, shape.cell(&rows[i])}, nil }))
 			if err != nil || n != 3 {
 				t.Errorf("%s: copied %d rows: %v", shape.name, n, err)
