@@ -35,22 +35,21 @@ var mysql = engine{
 
 	find: func() (installation, bool) {
 		server, installer, ok := mysqlPrograms()
+		initialise := initialiseMySQL
 		if installer != "" {
-			return mysqlInstallation([]string{server}, initialiseWith(installer)), ok
+			initialise = initialiseWith(installer)
 		}
-		return mysqlInstallation([]string{server}, initialiseMySQL), ok
+		return mysqlInstallation([]string{server}, initialise), ok
 	},
-	versions: map[string]version{
-		"9":         debianMySQL("MySQL 9", "unstable", "mysql-server-core", "usr/sbin/mysqld", initialiseMySQL),
-		"mariadb11": debianMySQL("MariaDB 11", "trixie", "mariadb-server-core", "usr/sbin/mariadbd", bootstrap),
-	},
+	versions: []string{"mysql9", "mariadb11"},
+	fetch:    fetchMySQL,
 	serve: func(program, data string, port int, durable bool) []string {
 		dir := filepath.Dir(data)
 		args := slices.Concat([]string{"--no-defaults"}, unpackedBase(program), []string{"--datadir=" + data, "--tmpdir=" + dir, "--secure-file-priv=" + dir,
 			"--bind-address=127.0.0.1", "--port=" + strconv.Itoa(port),
 			"--socket=" + filepath.Join(dir, "sock"), "--pid-file=" + filepath.Join(dir, "pid"),
 			"--loose-mysqlx=OFF", // MySQL opens a second port by default
-			"--skip-log-bin", "--max-connections=300",
+			"--skip-log-bin", "--max-connections=1000",
 			"--innodb-buffer-pool-size=64M",
 			"--innodb-use-native-aio=OFF", // native AIO is limited in containers
 		})
@@ -90,15 +89,17 @@ func mysqlInstallation(mysqld []string, initialise initialiser) installation {
 	}}
 }
 
-// debianMySQL is a server of another suite of Debian.
-func debianMySQL(name, suite, packages, program string, initialise initialiser) version {
-	return version{name, "-t " + suite + " " + packages, func() (in installation, err error) {
-		mysqld, err := ofSuite(suite, packages, program)
-		if err != nil {
-			return in, err
-		}
-		return mysqlInstallation(mysqld, initialise), nil
-	}}
+// fetchMySQL fetches a server of another suite of Debian.
+func fetchMySQL(version string) (in installation, err error) {
+	suite, packages, program, initialise := "unstable", "mysql-server-core", "usr/sbin/mysqld", initialiseMySQL
+	if version == "mariadb11" {
+		suite, packages, program, initialise = "trixie", "mariadb-server-core", "usr/sbin/mariadbd", bootstrap
+	}
+	mysqld, err := ofSuite(suite, packages, program)
+	if err != nil {
+		return in, err
+	}
+	return mysqlInstallation(mysqld, initialise), nil
 }
 
 // An initialiser returns a command that makes a data directory. basedir is an option for

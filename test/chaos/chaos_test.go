@@ -104,7 +104,7 @@ type nemesis struct {
 	*testing.T
 	settings
 	*fleet
-	network network
+	network *network
 	record  *os.File   // test.log
 	crew    []*process // one process for each worker number
 	began   time.Time
@@ -115,10 +115,9 @@ type nemesis struct {
 func newNemesis(t *testing.T, b backend, server server, s settings) *nemesis {
 	f := newFleet(t, b, server, s.rate)
 	n := &nemesis{T: t, settings: s, fleet: f, began: time.Now(), worst: map[string]time.Duration{}, struck: map[string]int{}}
-	for _, address := range server.addresses {
-		p := newProxy(t, address)
-		n.network = append(n.network, p)
-		n.orders.Store = strings.Replace(n.orders.Store, address, p.Address(), 1)
+	n.network = newNetwork(t, server.addresses)
+	for i, p := range n.network.proxies {
+		n.orders.Store = strings.Replace(n.orders.Store, server.addresses[i], p.Address(), 1)
 	}
 	n.orders.MaxWorker = int64(s.processes) - 1
 	var err error

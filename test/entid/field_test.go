@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"entgo.io/ent"
-	"entgo.io/ent/dialect"
 	"entgo.io/ent/dialect/entsql"
 	"entgo.io/ent/schema"
 	"entgo.io/ent/schema/field"
@@ -34,27 +33,6 @@ func TestField(t *testing.T) {
 	}
 	if d.Info.Type != field.TypeOther || d.Info.Ident != "pk.ID" || !d.Info.ValueScanner() {
 		t.Errorf("the type is %+v", d.Info)
-	}
-	for dialect, want := range map[string]string{dialect.MySQL: "bigint", dialect.Postgres: "bigint", dialect.SQLite: "bigint"} {
-		if d.SchemaType[dialect] != want {
-			t.Errorf("the column is a %q on %s, want %q", d.SchemaType[dialect], dialect, want)
-		}
-	}
-}
-
-func TestColumnOfEachKey(t *testing.T) {
-	for want, f := range map[string]ent.Field{
-		"pk.ID bigint":         entid.Field[pk.ID]{Name: "id"},
-		"pk.String bigint":     entid.Field[pk.String]{Name: "id"},
-		"pk.Text varchar(20)":  entid.Field[pk.Text]{Name: "id"},
-		"pk.SortText char(13)": entid.Field[pk.SortText]{Name: "id"},
-		"keys.CardID bigint":   entid.Field[keys.CardID]{Name: "id"},
-		"keys.EventRef bigint": entid.Field[keys.EventRef]{Name: "id", Alias: "EventRef"},
-	} {
-		d := f.Descriptor()
-		if got := d.Info.Ident + " " + d.SchemaType[dialect.MySQL]; got != want || d.Err != nil {
-			t.Errorf("got %s, %v; want %s", got, d.Err, want)
-		}
 	}
 }
 

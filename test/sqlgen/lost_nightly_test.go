@@ -19,7 +19,7 @@ import (
 	"github.com/snowkey-go/snowkey/schema/sqlgen"
 )
 
-// These tests are like those of lost_test.go and mysql_lost_test.go, on servers that crash,
+// These tests are like those of lost_test.go, on servers that crash,
 // fail over, or have other settings.
 
 // TestPromotedStandby kills a server whose standby lacks the last ids, and goes on with the
@@ -133,22 +133,22 @@ func TestReservationSurvives(t *testing.T) {
 // that runs on. Ids of rows that were committed are on disk, in the counter.
 func TestCrashAndClock(t *testing.T) {
 	t.Parallel()
-	server, process, clock := dbtest.Clocked(t, "postgres")
+	server, process := dbtest.Clocked(t, "postgres")
 	server.Since(t, 15)
 	db := server.Connect(t)
 	db.SetMaxIdleConns(0)
 	install(t, db, sqlgen.Writer{})
 	run(t, db, "CREATE TABLE rows (id bigint DEFAULT snowkey_next())")
 	const insert = "INSERT INTO rows DEFAULT VALUES RETURNING id"
-	dbtest.NoError(t, clock.Set(30*time.Minute))
+	dbtest.NoError(t, process.SetClock(30*time.Minute))
 	before := query(t, db, insert)
 	dbtest.NoError(t, process.Kill())
-	dbtest.NoError(t, clock.Set(0))
+	dbtest.NoError(t, process.SetClock(0))
 	dbtest.NoError(t, process.Start())
 	if _, err := db.ExecContext(t.Context(), insert); err == nil || !strings.Contains(err.Error(), "ahead of the clock") {
 		t.Errorf("30 minutes back: %v", err)
 	}
-	dbtest.NoError(t, clock.Set(31*time.Minute))
+	dbtest.NoError(t, process.SetClock(31*time.Minute))
 	requireAbove(t, query(t, db, insert), before)
 }
 
@@ -160,7 +160,7 @@ func replicaOf(t *testing.T, primary dbtest.DB) (replica dbtest.DB, lag func()) 
 	admin := replica.Connect(t)
 	from := dbtest.Must(mysql.ParseDSN(primary.DSN))(t)
 	to := dbtest.Must(mysql.ParseDSN(replica.DSN))(t)
-	_, port := clientOf(t, primary)
+	_, port, _ := strings.Cut(from.Addr, ":")
 	change, replication := "CHANGE REPLICATION SOURCE TO SOURCE_HOST = '127.0.0.1', SOURCE_PORT = %s, SOURCE_USER = '%s', SOURCE_PASSWORD = '%s', SOURCE_CONNECT_RETRY = 1, GET_SOURCE_PUBLIC_KEY = 1", "REPLICA"
 	if primary.MariaDB {
 		change, replication = "CHANGE MASTER TO MASTER_HOST = '127.0.0.1', MASTER_PORT = %s, MASTER_USER = '%s', MASTER_PASSWORD = '%s', MASTER_CONNECT_RETRY = 1", "SLAVE"
@@ -230,16 +230,6 @@ func TestMySQLCrash(t *testing.T) {
 		_ = open.Rollback() // ignore the error, because the connection is lost
 		requireAbove(t, query(t, db, k.some), before)
 	}
-}
-
-// TestMySQLClock sets the server's clock back.
-func TestMySQLClock(t *testing.T) {
-	t.Parallel()
-	_, k := mySQLServer(t)
-	server, _, clock := dbtest.Clocked(t, "mysql")
-	db := server.Connect(t)
-	run(t, db, k.on(t, k.patient)...)
-	checkClock(t, db, clock, k.some)
 }
 
 // TestMySQLCluster runs the SQL on a member of a Galera cluster, and of a group with several

@@ -55,11 +55,7 @@ func (LaterSale) TableName() string { return "sales" }
 // installDefault executes the SQL for a server.
 func installDefault(t *testing.T, server dbtest.DB) {
 	t.Helper()
-	on := without
-	if server.Dialect == "mysql" {
-		on = kindOf(server).on
-	}
-	run(t, server.Since(t, 15).Connect(t), on(t, sqlgen.Writer{})...)
+	run(t, server.Since(t, 15).Connect(t), kindOf(server).on(t, sqlgen.Writer{})...)
 }
 
 // addDefault has the column id of a table filled, as on the page.

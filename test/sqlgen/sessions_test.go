@@ -30,15 +30,13 @@ func twoWorkers(t *testing.T) idgen.Layout {
 // is reserved.
 func TestSessions(t *testing.T) {
 	t.Parallel()
-	dbtest.EachServer(t, func(t *testing.T, server dbtest.DB) {
-		t.Parallel()
-		db, layout := server.Since(t, 15).Connect(t), twoWorkers(t)
-		on, store, w := without, sqlstore.Postgres(db), sqlgen.Writer{Layout: layout}
+	eachKind(t, func(t *testing.T, server dbtest.DB, k kind) {
+		db, layout := server.Connect(t), twoWorkers(t)
+		on, store, w := k.on, k.store(db), sqlgen.Writer{Layout: layout}
 		table, rows, more := []string{"CREATE TABLE made (id bigint DEFAULT snowkey_next(), v int)"}, "SELECT generate_series(1, 300)", "SELECT snowkey_next(30), 6"
 		if server.Dialect == "mysql" {
-			kind := kindOf(server)
-			on, store, rows, more = kind.on, sqlstore.MySQL(db), many(100, "i"), "VALUES (0, 1), (NULL, 2)"
-			table = []string{"CREATE TABLE made (id " + kind.column + ", v INT, KEY (id))", w.MySQLTrigger("made", "id")}
+			rows, more = many(100, "i"), "VALUES (0, 1), (NULL, 2)"
+			table = []string{"CREATE TABLE made (id " + k.column + ", v INT, KEY (id))", w.MySQLTrigger("made", "id")}
 		}
 		for range 2 {
 			run(t, db, on(t, w)...)
