@@ -68,11 +68,8 @@ func (c *fleet) connect() lease.Store {
 // begin keeps a lease for a process until ctx ends.
 func (c *fleet) begin(ctx context.Context, store lease.Store) (leased.Keeper, error) {
 	terms := c.terms()
-	window := time.Duration(terms.TTL) * time.Microsecond
 	return keeper.Open(ctx, store, &greedy{fleet: c}, keeper.Config{
-		Namespace: terms.Namespace, Layout: terms.Layout, Epoch: time.UnixMicro(terms.Epoch), Unit: time.Millisecond,
-		PerTick: terms.PerTick, Workers: terms.Workers, Window: window, TTL: window,
-		MaxClockSkew: time.Duration(terms.Skew) * time.Microsecond, Logger: slog.New(slog.DiscardHandler),
+		Terms: terms, MaxWorker: terms.Workers - 1, MaxBlocked: time.Minute, Logger: slog.New(slog.DiscardHandler), Clock: time.Now,
 	})
 }
 
