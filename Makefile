@@ -154,6 +154,9 @@ portable: $(clients) $(newclients) ## compile everything for Windows and for 32 
 		CGO_ENABLED=0 GOARCH=386 go test ./idgen/... ./schema/pk/... ./lease/... ./token/... ./internal/keeper; \
 	fi
 
+size: ## count lines, exported names and words
+	@.ci/size
+
 tidy: $(clients) $(newclients) ## go mod tidy in each module, against a module proxy of the work tree
 	$(newest) go run ./test/modproxy/tidy
 

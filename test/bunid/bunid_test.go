@@ -56,15 +56,7 @@ func TestMain(m *testing.M) { reuse.Main(m) }
 func bare(t testing.TB, about dbtest.DB, models ...any) *env {
 	t.Helper()
 	e := &env{conn: about.Connect(t), source: new(idtest.Source), about: about}
-	var dialect schema.Dialect
-	switch about.Dialect {
-	case "sqlite":
-		dialect = sqlitedialect.New()
-	case "postgres":
-		dialect = pgdialect.New()
-	case "mysql":
-		dialect = mysqldialect.New()
-	}
+	dialect := map[string]schema.Dialect{"sqlite": sqlitedialect.New(), "postgres": pgdialect.New(), "mysql": mysqldialect.New()}[about.Dialect]
 	e.DB = bun.NewDB(e.conn, dialect)
 	for _, m := range models {
 		dbtest.Must(e.NewCreateTable().Model(m).Varchar(40).Exec(t.Context()))(t)
@@ -78,6 +70,11 @@ func open(t testing.TB, about dbtest.DB, models ...any) *env {
 	e := bare(t, about, models...)
 	e.use(t, models...)
 	return e
+}
+
+// eachWith runs a test on every database, after it has opened bun with the guard.
+func eachWith(t *testing.T, models []any, test func(t *testing.T, e *env)) {
+	reuse.Each(t, func(t *testing.T, about dbtest.DB) { test(t, open(t, about, models...)) })
 }
 
 func (e *env) use(t testing.TB, models ...any) {

@@ -8,8 +8,8 @@ import (
 
 // The documentation may not grow above these limits. Lower them whenever it gets shorter.
 const (
-	maxPages     = 37
-	maxWords     = 62_910
+	maxPages     = 38
+	maxWords     = 63_435
 	maxPageWords = 2_500
 )
 
@@ -18,7 +18,7 @@ var longPages = map[string]int{
 	"leases.md":                 5_185,
 	"leaving-auto-increment.md": 6_128,
 	"sql-default.md":            4_181,
-	"web.md":                    2_690,
+	"web.md":                    2_711,
 }
 
 func TestSize(t *testing.T) {

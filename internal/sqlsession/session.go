@@ -1,4 +1,4 @@
-// Package session runs the SQL statements of a store on connections that are shared
+// Package sqlsession runs the SQL statements of a store on connections that are shared
 // with the application, and verifies that every write was really committed. It also
 // hides the differences between databases, such as the syntax of parameters and table
 // names, and the queries that inspect a table.
@@ -18,7 +18,7 @@
 //
 // A connection with an open transaction is discarded, and the write is tried again on
 // another one. Note that a *sql.DB may discard connections on its own at any time, too.
-package session
+package sqlsession
 
 import (
 	"cmp"

@@ -1,3 +1,3 @@
-package session_test
+package sqlsession_test
 
 import _ "github.com/glebarez/go-sqlite" // registers the driver "sqlite"

@@ -1,4 +1,4 @@
-package session_test
+package sqlsession_test
 
 import (
 	"context"
@@ -11,12 +11,12 @@ import (
 
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/internal/leased"
-	"github.com/snowkey-go/snowkey/internal/session"
+	"github.com/snowkey-go/snowkey/internal/sqlsession"
 )
 
 // backend returns the number of the connection that a statement uses.
 func backend(ctx context.Context, db *sql.DB) (pid int, err error) {
-	err = session.Postgres.Read(ctx, db, session.Settings{}, func(conn *sql.Conn) error {
+	err = sqlsession.Postgres.Read(ctx, db, sqlsession.Settings{}, func(conn *sql.Conn) error {
 		return conn.QueryRowContext(ctx, "SELECT pg_backend_pid()").Scan(&pid)
 	})
 	return pid, err
@@ -27,8 +27,8 @@ func backend(ctx context.Context, db *sql.DB) (pid int, err error) {
 func TestReserved(t *testing.T) {
 	db := dbtest.Postgres(t).Connect(t)
 	db.SetMaxOpenConns(3)
-	release, warning := session.Reserve(db)
-	release2, _ := session.Reserve(db)
+	release, warning := sqlsession.Reserve(db)
+	release2, _ := sqlsession.Reserve(db)
 	if warning != "" {
 		t.Error(warning)
 	}
@@ -42,7 +42,7 @@ func TestReserved(t *testing.T) {
 	dbtest.Must(one.ExecContext(ctx, "SELECT pg_advisory_lock(1)"))(t)
 	locked := make(chan error, 1)
 	go func() {
-		locked <- session.Postgres.Read(ctx, db, session.Settings{}, func(conn *sql.Conn) error {
+		locked <- sqlsession.Postgres.Read(ctx, db, sqlsession.Settings{}, func(conn *sql.Conn) error {
 			_, err := conn.ExecContext(ctx, "SELECT pg_advisory_lock(1)")
 			return err
 		})

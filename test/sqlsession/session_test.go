@@ -1,4 +1,4 @@
-package session_test
+package sqlsession_test
 
 import (
 	"context"
@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/snowkey-go/snowkey/internal/dbtest"
-	"github.com/snowkey-go/snowkey/internal/session"
+	"github.com/snowkey-go/snowkey/internal/sqlsession"
 )
 
 // An ending is a context that ends the n-th time that anyone checks it.
@@ -37,7 +37,7 @@ func TestContextEndsDuringASQLiteWrite(t *testing.T) {
 	pool, other := db.Connect(t), db.Connect(t)
 	dbtest.Must(other.Exec("CREATE TABLE kept (n INTEGER PRIMARY KEY)"))(t)
 	insert := func(ctx context.Context, n int) (changed bool, err error) {
-		_, changed, err = session.WriteSQLite(ctx, pool, "", "INSERT INTO kept VALUES (?) RETURNING n", []any{n})
+		_, changed, err = sqlsession.WriteSQLite(ctx, pool, "", "INSERT INTO kept VALUES (?) RETURNING n", []any{n})
 		return changed, err
 	}
 	rows := 0
