@@ -210,7 +210,7 @@ func (k *keeper) takeSteps(ctx context.Context) error {
 			return k.take(ctx, p)
 		case p.LastWorker < k.cfg.MaxWorker:
 			err, k.looks = k.addRows(ctx, p), 0
-		case k.taken != nil && time.Since(k.takenAt) < takenFor*k.cfg.TTL:
+		case k.taken != nil && time.Since(k.takenAt) < takenFor*k.cfg.ttl():
 			taken := *k.taken // copied, because the issuer may still be reading the old error
 			taken.NextFree, k.taken = k.untilFree(p.Row), &taken
 			return k.taken
@@ -231,7 +231,7 @@ func (k *keeper) takeSteps(ctx context.Context) error {
 // every lease would have to wait for the next tick.
 func (k *keeper) volatileError() error {
 	return &lease.PermanentError{
-		Err:    fmt.Errorf("lease: namespace %q has ticks of %v, and its store may lose commits, so each lease would wait for the next tick", k.cfg.Namespace, k.cfg.Unit),
+		Err:    fmt.Errorf("lease: namespace %q has ticks of %v, and its store may lose commits, so each lease would wait for the next tick", k.cfg.Namespace, micros(k.terms.Unit)),
 		Remedy: "configure the store to flush each commit, or use a layout with ticks of a second or less",
 	}
 }
@@ -331,7 +331,7 @@ func (k *keeper) take(ctx context.Context, p lease.Probe) error {
 	sent := k.clocks.read()
 	row, ok, err := k.store.Claim(ctx, c)
 	took, host := time.Since(sent.at), k.cfg.Clock().Round(0).Sub(sent.wall.Round(0))
-	if err == nil && ok && p.Volatile && host > took+k.cfg.MaxClockSkew {
+	if err == nil && ok && p.Volatile && host > took+k.cfg.skew() {
 		err = errAsleep // we don't know the store's time now
 	}
 	switch {
@@ -379,7 +379,7 @@ func (k *keeper) resolveClaim(ctx context.Context) (again *lease.Row, err error)
 		return nil, &lease.StoreError{Op: "read", Err: err}
 	case len(rows) == 1 && t.claimed(rows[0]):
 		if rows[0].Expires >= rows[0].Now {
-			t.renewed, t.unconfirmed = time.Now().Add(-k.cfg.Window), true // so that a renewal is due immediately
+			t.renewed, t.unconfirmed = time.Now().Add(-k.cfg.window()), true // so that a renewal is due immediately
 			k.holdOff(t, rows[0].Now)
 			k.hold(t, rows[0], 0)
 		}
@@ -452,7 +452,7 @@ func (k *keeper) allTaken(rows []lease.Row) *lease.TakenError {
 		}
 		// A holder renews when a third of Window has passed, so if two thirds have passed,
 		// it has probably stopped.
-		if r.Expires-r.Now < k.terms.TTL-k.cfg.Window.Microseconds()*2/3 {
+		if r.Expires-r.Now < k.terms.TTL-k.cfg.window().Microseconds()*2/3 {
 			e.Stale++
 		}
 	}
@@ -461,5 +461,5 @@ func (k *keeper) allTaken(rows []lease.Row) *lease.TakenError {
 
 // untilFree returns the time until a row becomes free if nobody renews its lease.
 func (k *keeper) untilFree(r lease.Row) time.Duration {
-	return time.Duration(max(r.Expires+k.terms.Skew-r.Now, 0)) * time.Microsecond
+	return micros(max(r.Expires+k.terms.Skew-r.Now, 0))
 }
