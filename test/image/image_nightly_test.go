@@ -85,6 +85,21 @@ func TestNightlyImages(t *testing.T) {
 	}
 }
 
+// The manual pages have every command, with its flags.
+func TestNightlyManualPages(t *testing.T) {
+	dir := t.TempDir()
+	cmd := exec.Command("go", "run", "-tags", "man", "./cmd/snowkey", dir)
+	cmd.Env, cmd.Dir = append(cmd.Environ(), "GOWORK="), "../.."
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	for page, want := range map[string]string{"snowkey.1": "snowkey-workers(1)", "snowkey-serve.1": "--token-file", "snowkey-migrate-plan.1": "--online"} {
+		if text := string(dbtest.Must(os.ReadFile(filepath.Join(dir, page)))(t)); !strings.Contains(text, want) {
+			t.Errorf("%s does not have %s:\n%s", page, want, text)
+		}
+	}
+}
+
 func unpack(t *testing.T, root string, files io.ReadCloser) {
 	t.Helper()
 	defer files.Close()
