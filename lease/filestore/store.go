@@ -113,7 +113,7 @@ func rowKey(layout string, worker int64) string {
 func splitKey(key string) (layout string, worker int64) {
 	i := strings.LastIndexByte(key, '/')
 	worker, err := strconv.ParseInt(key[i+1:], 10, 64)
-	if err != nil {
+	if err != nil || i < 0 {
 		return "", -1 // a person has written this
 	}
 	return key[:i], worker
