@@ -3,11 +3,13 @@ package filestore
 import (
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/snowkey-go/snowkey/internal/protocol"
 	"github.com/snowkey-go/snowkey/lease"
 )
 
@@ -89,4 +91,44 @@ func TestDamagedFile(t *testing.T) {
 	if !renewed(t, s, held) {
 		t.Error("the lease is lost, although the file is back")
 	}
+}
+
+// FuzzDecode decodes files whose checksum is right. What is accepted can be used, and is the
+// same after it has been written and read again.
+func FuzzDecode(f *testing.F) {
+	s := space{Namespace: "ns", File: "1:2", Current: "f", Layouts: []*layout{{Name: "l", Fingerprint: "f", Fence: 9, Rows: []row{
+		{Worker: 1, Token: "t", Revision: 2, Bound: 3, Expires: 4, Label: "host"}, {Worker: 2},
+	}}}}
+	text, err := s.encode()
+	if err != nil {
+		f.Fatal(err)
+	}
+	_, body, _ := strings.Cut(string(text), "\n")
+	for _, seed := range []string{body, "{}", `{"namespace":"ns"}`, `{"namespace":"ns","layouts":[null]}`, `{"namespace":"ns","layouts":[{"fence":9223372036854775808}]}`} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, body string) {
+		text := fmt.Sprintf(header+"\n%s", protocol.Version, crc32.ChecksumIEEE([]byte(body)), body)
+		s, err := decode("file", []byte(text), "ns")
+		if err != nil {
+			if _, ok := errors.AsType[*FileError](err); !ok {
+				t.Errorf("%T: %v", err, err)
+			}
+			return
+		}
+		s.names()
+		s.position()
+		s.layout("l").row(1)
+		first, err := s.encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := decode("file", first, "ns")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if second, err := again.encode(); err != nil || string(second) != string(first) {
+			t.Errorf("%v: %s became %s", err, first, second)
+		}
+	})
 }
