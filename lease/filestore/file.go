@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"hash/crc32"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -68,9 +67,6 @@ func decode(path string, text []byte, namespace string) (*space, error) {
 	var s space
 	if err := json.Unmarshal(body, &s); err != nil {
 		return nil, &FileError{path, "cannot be read: " + err.Error(), damaged}
-	}
-	if slices.Contains(s.Layouts, nil) {
-		return nil, &FileError{path, "has an empty layout", damaged}
 	}
 	if s.Namespace != namespace {
 		return nil, &FileError{path, fmt.Sprintf("has the leases of namespace %q, not of %q", s.Namespace, namespace), damaged}
