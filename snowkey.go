@@ -1,7 +1,6 @@
 package snowkey
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -113,13 +112,12 @@ type Config struct {
 // another worker number, and calls wait for that as well. [idgen.Pool.Health] reports
 // both.
 func Open(ctx context.Context, store lease.Store, cfg Config) (*idgen.Pool, error) {
-	cfg, err := cfg.withRange()
+	pool, own, err := cfg.split()
 	if err != nil {
 		return nil, err
 	}
-	newPool := leased.NewPool.(func(idgen.Config, func(leased.Issuer) (leased.Keeper, error)) (*idgen.Pool, error))
-	return newPool(cfg.pool(), func(issuer leased.Issuer) (leased.Keeper, error) {
-		return keeper.Open(ctx, store, issuer, cfg.keeper())
+	return idgen.NewLeased(pool, func(issuer leased.Issuer) (leased.Keeper, error) {
+		return keeper.Open(ctx, store, issuer, own)
 	})
 }
 
@@ -135,11 +133,11 @@ func Open(ctx context.Context, store lease.Store, cfg Config) (*idgen.Pool, erro
 // [lease.ErrNoNamespace] if there is nothing to fence, a [*lease.ConfigError], a
 // [*lease.FleetError] or a [*lease.StoreError].
 func Fence(ctx context.Context, store lease.Store, cfg Config) error {
-	cfg, err := cfg.withRange()
+	_, own, err := cfg.split()
 	if err != nil {
 		return err
 	}
-	return keeper.Fence(ctx, store, cfg.keeper())
+	return keeper.Fence(ctx, store, own)
 }
 
 // Doctor looks for rows of a namespace, and for settings of its store, that look wrong.
@@ -161,19 +159,15 @@ func Fence(ctx context.Context, store lease.Store, cfg Config) error {
 // [lease.ErrNoNamespace], a [*lease.ConfigError], a [*lease.FleetError] or a
 // [*lease.StoreError].
 func Doctor(ctx context.Context, store lease.Store, cfg Config) ([]lease.Finding, error) {
-	cfg, err := cfg.withRange()
+	_, own, err := cfg.split()
 	if err != nil {
 		return nil, err
 	}
-	return keeper.Doctor(ctx, store, cfg.keeper())
+	return keeper.Doctor(ctx, store, own)
 }
 
 // withRange returns cfg with the layout and the worker numbers that Fleet has for Service.
-// It checks Window, because package keeper accepts a shorter one.
 func (cfg Config) withRange() (Config, error) {
-	if cfg.Window != 0 && cfg.Window < time.Second {
-		return cfg, &lease.ConfigError{Field: "Window", Reason: fmt.Sprintf("%v is less than a second; a slow renewal would already stop ids", cfg.Window)}
-	}
 	if cfg.Fleet == "" && cfg.Service == "" {
 		return cfg, nil
 	}
@@ -198,48 +192,4 @@ func (cfg Config) withRange() (Config, error) {
 	}
 	cfg.Layout, cfg.MinWorker, cfg.MaxWorker = all.Layout, own.First, own.Last
 	return cfg, nil
-}
-
-func (cfg Config) layout() idgen.Layout {
-	if cfg.Layout.IsZero() {
-		return idgen.DefaultLayout()
-	}
-	return cfg.Layout
-}
-
-func (cfg Config) pool() idgen.Config {
-	if cfg.MaxAhead == 0 {
-		cfg.MaxAhead = max(cmp.Or(cfg.Window, keeper.DefaultWindow)/10, cfg.layout().Unit())
-	}
-	return idgen.Config{
-		Layout: cfg.layout(), MaxAhead: cfg.MaxAhead, MaxWait: cfg.MaxWait, MaxBehind: cfg.MaxBehind,
-		NoSpread: cfg.NoSpread, MaxNames: cfg.MaxNames, Clock: cfg.Clock, Logger: cfg.Logger,
-	}
-}
-
-func (cfg Config) keeper() keeper.Config {
-	layout := cfg.layout()
-	c := keeper.Config{
-		Layout: layout.String(), Epoch: layout.Epoch(), Unit: layout.Unit(), PerTick: 1, Workers: 1,
-		Namespace: cfg.Namespace, MinWorker: cfg.MinWorker, MaxWorker: cfg.MaxWorker, Ranged: cfg.Fleet != "", Label: cfg.Label, PreferSame: cfg.PreferSame,
-		Window: cfg.Window, TTL: cfg.TTL, MaxClockSkew: cfg.MaxClockSkew, MaxBlocked: cfg.MaxBlocked, SkipMigrate: cfg.SkipMigrate,
-		OnLost: cfg.OnLost, Logger: cfg.Logger, Clock: cfg.Clock,
-		Compatible: func(stored string, from time.Time) error {
-			other, err := idgen.ParseLayout(stored)
-			if err != nil {
-				return err
-			}
-			return layout.Compatible(other, from)
-		},
-	}
-	for _, f := range layout.Fields() {
-		switch {
-		case f.Fixed:
-		case f.Name == "worker":
-			c.Workers = 1 << f.Bits
-		case f.Name == "sequence":
-			c.PerTick = 1 << f.Bits
-		}
-	}
-	return c
 }

@@ -95,6 +95,9 @@ func (a *app) apply(ctx context.Context, db *sql.DB, p *autoinc.Plan, path strin
 			return err
 		}
 	}
+	if !a.json && !options.DryRun {
+		fmt.Fprintln(a.stderr, "comparing the plan with the database")
+	}
 	printer := printer{out: a.stdout, bar: a.stderr, json: a.json}
 	options.Progress = printer.print
 	phase, err := autoinc.Apply(ctx, db, p, options)

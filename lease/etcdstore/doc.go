@@ -7,7 +7,7 @@
 //	...
 //	ids, err := snowkey.Open(ctx, etcdstore.New(client), snowkey.Config{})
 //
-// The page docs/etcd.md explains the set-up, the permissions, and how to restore a
+// The page docs/stores.md explains the set-up, the permissions, and how to restore a
 // snapshot.
 //
 // # Keys

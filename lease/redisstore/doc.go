@@ -3,7 +3,7 @@
 //	client := redis.NewClient(&redis.Options{Addr: "127.0.0.1:6379"})
 //	pool, err := snowkey.Open(ctx, redisstore.New(client), snowkey.Config{Namespace: "orders"})
 //
-// A Redis Cluster and a client of Redis Sentinel work too. See docs/redis.md for what a
+// A Redis Cluster and a client of Redis Sentinel work too. See docs/stores.md for what a
 // server can lose, what the hold-off costs, and how to operate it.
 //
 // # Stored data

@@ -6,7 +6,7 @@
 //	...
 //	ids, err := snowkey.Open(ctx, zkstore.New(conn), snowkey.Config{})
 //
-// Open creates the nodes that are missing. docs/zookeeper.md has the set-up, what an
+// Open creates the nodes that are missing. docs/stores.md has the set-up, what an
 // election can lose, and how to restore a backup.
 //
 // # Nodes

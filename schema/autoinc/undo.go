@@ -45,25 +45,31 @@ func CancelUndo(ctx context.Context, db *sql.DB, plan *Plan) error {
 		case a.plan.Online && a.Dialect == catalog.Postgres && undo.detail == string(Widen):
 			return fail(ErrUnfinished, "the phase %s is partly reversed, and columns can only be replaced again when all of them are narrow; complete it with snowkey migrate undo", Widen)
 		}
-		// Undo may have reversed a step without deleting its record, if the step doesn't
-		// run in a transaction. Apply has to look again whether the step was applied.
-		for _, phase := range a.plan.Phases {
-			for _, s := range phase.Steps {
-				if entries[s.ID].state == done && s.Unit == 0 && s.Done != "" {
-					if taken, err := a.asked(ctx, s); err != nil || taken {
-						if err != nil {
-							return err
-						}
-						continue
-					}
-					if err := a.ledger.write(ctx, a.conn, s.ID, entry{state: started}); err != nil {
-						return err
-					}
-				}
+		// Undo may have reversed its last step without deleting the record, if the step
+		// doesn't run in a transaction. Apply then has to look whether the step was applied.
+		if s, known := a.lastApplied(entries); known && s.Unit == 0 && s.Done != "" {
+			taken, err := a.asked(ctx, s)
+			if err == nil && !taken {
+				err = a.ledger.write(ctx, a.conn, s.ID, entry{state: started})
+			}
+			if err != nil {
+				return err
 			}
 		}
 		return a.ledger.forget(ctx, a.conn, undoing)
 	})
+}
+
+// lastApplied returns the last step that has an entry.
+func (a *applier) lastApplied(entries map[string]entry) (Step, bool) {
+	for _, phase := range slices.Backward(a.plan.Phases) {
+		for _, s := range slices.Backward(phase.Steps) {
+			if _, known := entries[s.ID]; known {
+				return s, true
+			}
+		}
+	}
+	return Step{}, false
 }
 
 // undoing is the entry that marks a plan as being reversed.
@@ -120,6 +126,7 @@ func (a *applier) undo(ctx context.Context) error {
 			again := func(err error) {
 				a.options.Progress(Progress{Phase: phase.Name, Step: steps[0], Event: Retried, Err: err})
 			}
+			a.current = steps
 			err := a.patiently(ctx, func() error {
 				return a.around(ctx, steps, func() error { return a.reverse(ctx, phase, steps, entries) })
 			}, again)
@@ -222,7 +229,7 @@ func (a *applier) reverse(ctx context.Context, phase Phase, steps []Step, entrie
 		for _, s := range slices.Backward(steps) {
 			a.tell(phase, s, Began)
 			for _, undo := range s.Undo {
-				if _, err := a.conn.ExecContext(ctx, a.withCount(undo, phase, s, entries)); err != nil {
+				if err := a.exec(ctx, a.withCount(undo, phase, s, entries)); err != nil {
 					return failedStep(s, fmt.Errorf("reversing it: %w", err))
 				}
 				if err := a.at(ctx, "undo "+s.ID); err != nil {

@@ -204,6 +204,7 @@ func list(t *testing.T) (packages []listed) {
 		t.Fatal(err)
 	}
 	cmd := exec.Command("go", "list", "-deps", "-json=ImportPath,Standard,Imports,Deps,TestImports,XTestImports", module+"/...")
+	cmd.Env = append(cmd.Environ(), "GOWORK=") // that is go.work, which has the programs too
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()

@@ -254,7 +254,7 @@ func TestRequestsThatAreSentAgain(t *testing.T) {
 	}
 }
 
-// A user that has no other rights than those of the error message and of docs/redis.md can
+// A user that has no other rights than those of the error message and of docs/stores.md can
 // do everything.
 func TestTheUserNeedsNoMoreRights(t *testing.T) {
 	t.Parallel()
@@ -268,9 +268,9 @@ func TestTheUserNeedsNoMoreRights(t *testing.T) {
 	if !ok {
 		t.Fatal(err)
 	}
-	page, err := os.ReadFile("../../docs/redis.md")
+	page, err := os.ReadFile("../../docs/stores.md")
 	if err != nil || !strings.Contains(string(page), rule) {
-		t.Errorf("docs/redis.md does not have the rule %q: %v", rule, err)
+		t.Errorf("docs/stores.md does not have the rule %q: %v", rule, err)
 	}
 	args := []any{"ACL", "SETUSER", "snowkey"}
 	for word := range strings.FieldsSeq(rule) {
