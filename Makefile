@@ -6,6 +6,7 @@ packages    := $(module)/...
 newest      := env GOWORK=$(CURDIR)/newest.work
 withdb       = go run ./internal/dbtest/withdb $(if $(STRICT),-all)
 staticcheck := go run honnef.co/go/tools/cmd/staticcheck@v0.8.2
+benchstat   := go run golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
 
 # STRICT=1 demands all databases and programs. Otherwise, tests whose programs can't be had are left out.
 STRICT ?=
@@ -16,6 +17,8 @@ TESTFLAGS  ?= -count=1
 FORMAT     ?= pkgname
 # Most tests wait for a server, so more of them than processors run at a time.
 gotest     := go run gotest.tools/gotestsum@v1.13.0 --format=$(FORMAT) --format-hide-empty-pkg --hide-summary=skipped -- -p 4 -parallel 8
+BENCH      ?= .
+COUNT      ?= 10
 BENCHFLAGS ?=
 FUZZTIME   ?= 20000x
 CHAOS      ?= 3m
@@ -101,23 +104,17 @@ chaos: ## faults of 32 processes, their database and network, for CHAOS (3m) on 
 chaos-repeat: ## the short chaos test, N (60) times on each server of DB, beside BUSY (10) busy loops
 	N='$(N)' BUSY='$(BUSY)' DB='$(DB)' ./test/chaos/repeat.sh
 
-bench: $(clients) $(newclients) ## compare Snowkey with its peers, and measure what a lease costs
-	$(newest) go run ./bench $(BENCHFLAGS)
-	@echo; echo "Reading the bound of a lease, in Next"
-	@go test -run='^$$' -bench='^BenchmarkBound$$' ./idgen | grep '^Benchmark'
+# Each of COUNT (10) runs has its functions in another order, which changes what a call
+# costs after a pause.
+bench: $(clients) $(newclients) ## Go benchmarks (BENCH) beside the peers, compared by benchstat; needs a quiet machine
+	@set -e; for i in $$(seq $(COUNT)); do \
+		$(newest) GOTOOLCHAIN=$(NEWGO) go test -tags clients -c -ldflags=-randlayout=$$i -o bench/bench.test ./bench; \
+		(cd bench && ./bench.test -test.run='^$$' -test.bench='$(BENCH)' -test.cpu=1,$$(nproc)); \
+	done | tee bench/bench.out
+	$(benchstat) -col /by bench/bench.out
 
-herd: $(clients) $(newclients) ## start a thousand processes at once on each database; needs a quiet machine for half an hour
-	$(newest) go run ./bench -herd $(BENCHFLAGS)
-
-stores: $(clients) $(newclients) ## measure one process on each store, for docs/choosing-a-store.md; needs a quiet machine
-	$(newest) go run ./bench -stores $(BENCHFLAGS)
-
-benchmarks: $(clients) $(newclients) ## write docs/benchmarks.md and its plots; needs a quiet machine for a quarter of an hour
-	GOTOOLCHAIN=$(NEWGO) $(newest) go run ./bench -rows 1000000 -write docs/benchmarks.md $(BENCHFLAGS)
-
-# The ratios depend on the machine, so compare on the one that wrote the file.
-bench-check: $(clients) $(newclients) ## compare with the ratios of the last release; fails on a loss of over 10 %; needs a quiet machine; UPDATE=yes writes them
-	$(newest) go run ./bench -check bench/release.txt $(if $(UPDATE),-update) $(BENCHFLAGS)
+bench-servers: $(clients) $(newclients) ## inserts and starts on private database servers, with BENCHFLAGS; needs a quiet machine
+	GOTOOLCHAIN=$(NEWGO) $(newest) go run ./bench $(BENCHFLAGS)
 
 bench-once: $(clients) $(newclients) ## run every benchmark once
 	$(withdb) $(newest) go test -tags clients -run='^$$' -bench=. -benchtime=1x $(TESTFLAGS) $(call folders,Benchmark)

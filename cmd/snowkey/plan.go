@@ -140,7 +140,7 @@ func describe(p *autoinc.Plan) planJSON {
 // registerChildren adds the flags for columns that don't have a foreign key.
 func registerChildren(cmd *cobra.Command, options *catalog.Options) {
 	flags := cmd.Flags()
-	flags.Func("child", "`column=key` names a column that holds a key without a foreign key, such as orders.user_id=users.id; the word likely stands for all that inspect reports; may be given again", func(value string) error {
+	flags.Func("child", "`column=key` names a column that holds a key without a foreign key, such as orders.user_id=users.id, or only the column if it holds keys of several tables; the word likely stands for all that inspect reports; may be given again", func(value string) error {
 		if value == "likely" {
 			options.LikelyChildren = true
 			return nil
@@ -150,15 +150,18 @@ func registerChildren(cmd *cobra.Command, options *catalog.Options) {
 	flags.Func("not-child", "a `column` that looks as if it held a key and does not, such as orders.batch_id; may be given again", columns(&options.NotChildren))
 }
 
-// addChild parses text of the form column=key and adds it to fks.
-func addChild(fks *[]catalog.ForeignKey, text string) error {
+// addChild parses text of the form column or column=key and adds it to fks.
+func addChild(fks *[]catalog.ForeignKey, text string) (err error) {
+	var fk catalog.ForeignKey
 	child, parent, ok := strings.Cut(text, "=")
-	c, err := column(child)
-	p, err2 := column(parent)
-	if !ok || err != nil || err2 != nil {
+	fk.Child, err = column(child)
+	if ok && err == nil {
+		fk.Parent, err = column(parent)
+	}
+	if err != nil {
 		return errors.New("write table.column=table.column, the child first, such as orders.user_id=users.id")
 	}
-	*fks = append(*fks, catalog.ForeignKey{Child: c, Parent: p})
+	*fks = append(*fks, fk)
 	return nil
 }
 

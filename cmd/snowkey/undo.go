@@ -12,21 +12,31 @@ import (
 
 func (a *app) undoCommand() *cobra.Command {
 	var path string
+	var cancel bool
 	var options autoinc.ApplyOptions
 	cmd := &cobra.Command{
 		Use:   "undo --plan FILE",
 		Short: "Reverse what apply did, before the first generated key",
 		Long: `Undo reverses what apply did, the last step first. With --phase it reverses that phase and
 those after it. Call it again after a crash. It changes nothing if a table has a generated
-key.`,
-		Example: `  snowkey migrate undo --plan leave.sql --dry-run`,
-		Args:    flagsOnly,
+key, or a row that the old columns and foreign keys could not hold. If it has begun and
+cannot be completed, --cancel takes it back, and apply continues.`,
+		Example: `  snowkey migrate undo --plan leave.sql --dry-run
+  snowkey migrate undo --plan leave.sql --cancel`,
+		Args: flagsOnly,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			p, db, err := a.planned(path)
 			if err != nil {
 				return err
 			}
 			defer db.Close()
+			if cancel {
+				if err := autoinc.CancelUndo(cmd.Context(), db, p); err != nil {
+					return err
+				}
+				fmt.Fprintln(a.stdout, "no undo is going on; snowkey migrate apply continues")
+				return nil
+			}
 			return a.undo(cmd.Context(), db, p, path, options)
 		},
 	}
@@ -34,6 +44,7 @@ key.`,
 	registerPlan(cmd, &path)
 	registerPhase(cmd, &options.Phase, "the first `phase` to reverse; by default widen, so that all are")
 	cmd.Flags().DurationVar(&options.LockTimeout, "lock-timeout", 0, lockTimeoutUsage)
+	cmd.Flags().BoolVar(&cancel, "cancel", false, "take back an undo that has begun, so that apply can continue")
 	cmd.Flags().BoolVar(&options.DryRun, "dry-run", false, "print the statements and run none")
 	return cmd
 }

@@ -45,7 +45,7 @@ var mysql = engine{
 			"--bind-address=127.0.0.1", "--port="+strconv.Itoa(port),
 			"--socket="+filepath.Join(dir, "sock"), "--pid-file="+filepath.Join(dir, "pid"),
 			"--loose-mysqlx=OFF", // MySQL opens a second port by default
-			"--skip-log-bin", "--max-connections=300",
+			"--skip-log-bin", "--max-connections=1000",
 			"--innodb-buffer-pool-size=64M",
 			"--innodb-use-native-aio=OFF") // native AIO is limited in containers
 		if !durable {

@@ -137,7 +137,9 @@ func TestFindErrors(t *testing.T) {
 func FuzzParse(f *testing.F) {
 	f.Add(good)
 	f.Add("orders 0 255\npayments 255 1023")
-	f.Add("layout " + idgen.Mastodon().String() + "\norders 0 0")
+	for _, layout := range idgen.Presets() {
+		f.Add("layout " + layout.String() + "\norders 0 0")
+	}
 	f.Fuzz(func(t *testing.T, text string) {
 		all, err := fleet.Parse(text)
 		if err != nil {

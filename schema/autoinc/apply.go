@@ -188,7 +188,7 @@ func (a *applier) entries(ctx context.Context) (map[string]entry, error) {
 		return nil, err
 	}
 	if _, known := entries[undoing]; known {
-		return nil, fail(ErrUnfinished, "the plan is being reversed, and this has stopped in the middle; complete it with snowkey migrate undo")
+		return nil, fail(ErrUnfinished, "the plan is being reversed, and this has stopped in the middle; complete it with snowkey migrate undo, or take it back with snowkey migrate undo --cancel")
 	}
 	for _, phase := range slices.Backward(a.plan.Phases) {
 		if phase.Name == Fence && a.plan.phase(Drop).begun(entries) {
@@ -273,7 +273,7 @@ func (a *applier) compare(ctx context.Context, phase Phase, entries map[string]e
 	case phase.begun(entries) || phase.Name == Guard:
 		return nil
 	}
-	options := PlanOptions{Options: catalog.Options{Dialect: a.plan.Dialect, Children: a.plan.children, NotChildren: a.plan.notChildren}, Online: a.plan.Online, Floor: a.plan.Floor, Composite: true}
+	options := PlanOptions{Options: catalog.Options{Dialect: a.plan.Dialect, Children: a.plan.children, OnlyDeclared: true}, Online: a.plan.Online, Floor: a.plan.Floor, Composite: true}
 	for _, k := range a.plan.keys {
 		options.Tables = append(options.Tables, k.Column.Table)
 		options.Schemas = append(options.Schemas, k.Column.Table.Schema)
@@ -281,7 +281,7 @@ func (a *applier) compare(ctx context.Context, phase Phase, entries map[string]e
 	fresh := new(Plan) // a plan without keys has no steps, and fits any database
 	if len(a.plan.keys) > 0 {
 		var err error
-		fresh, err = makePlan(ctx, a.conn, options, func(*planner) {})
+		fresh, err = makePlan(ctx, a.conn, options, true)
 		if errors.Is(err, ErrTable) || errors.Is(err, catalog.ErrSchema) {
 			return fail(ErrPlan, "the plan is of another database, or this one has changed: %v; plan again, on this database", err)
 		}
@@ -530,7 +530,11 @@ func (a *applier) run(ctx context.Context, phase Phase, s Step, before entry) er
 
 // check runs a query that must not return a row.
 func (a *applier) check(ctx context.Context, s Step) error {
-	rows, err := a.conn.QueryContext(ctx, s.SQL)
+	query := s.SQL
+	if a.Dialect == catalog.Postgres { // the type of a prepared statement's result must not change along with the columns
+		query = "SELECT row_to_json(found)::text AS row FROM (" + query + ") AS found"
+	}
+	rows, err := a.conn.QueryContext(ctx, query)
 	if err != nil {
 		return err
 	}

@@ -123,7 +123,7 @@ type Phase struct {
 const (
 	Exec     = "exec"     // once
 	Check    = "check"    // a query that must not return a row
-	Count    = "count"    // a query whose result is kept for Verify
+	Count    = "count"    // a query whose result is kept for Verify or Undo
 	Backfill = "backfill" // once for each range of blocks, from $1 to $2
 )
 
@@ -143,8 +143,14 @@ type Step struct {
 	Rewrites string // what it rewrites or copies, if anything
 
 	// Undo is the SQL that reverses the step. It can only be used after all later steps
-	// of the plan have been reversed. It is empty if there is nothing to reverse.
+	// of the plan have been reversed. It is empty if there is nothing to reverse. In place
+	// of the value after the comment /* counted */, Undo puts the result of the last Count
+	// before the step.
 	Undo []string
+
+	// UndoChecks are queries that must not return a row, because Undo would fail. Undo
+	// runs those of all steps before it reverses the first one.
+	UndoChecks []string
 
 	// Remedy says what to do if a Check returns a row.
 	Remedy string
@@ -244,7 +250,7 @@ func NewPlan(ctx context.Context, db *sql.DB, options PlanOptions) (*Plan, error
 		return nil, fmt.Errorf("autoinc: %w", err)
 	}
 	defer conn.Close()
-	plan, err := makePlan(ctx, conn, options, (*planner).refuseUndecided)
+	plan, err := makePlan(ctx, conn, options, false)
 	if err != nil {
 		return nil, err
 	}
@@ -259,9 +265,9 @@ func (p *Plan) server() server {
 	return server{database.Server{Dialect: p.Dialect, Version: p.Version}}
 }
 
-// makePlan makes a plan using the given connection. It calls refuse once it has chosen
-// the keys.
-func makePlan(ctx context.Context, conn *sql.Conn, options PlanOptions, refuse func(*planner)) (*Plan, error) {
+// makePlan makes a plan using the given connection. If a plan was made before and only
+// has to be compared, it doesn't look at rows again.
+func makePlan(ctx context.Context, conn *sql.Conn, options PlanOptions, again bool) (*Plan, error) {
 	if options.Floor == 0 {
 		options.Floor = DefaultFloor
 	}
@@ -282,11 +288,11 @@ func makePlan(ctx context.Context, conn *sql.Conn, options PlanOptions, refuse f
 	if err != nil {
 		return nil, err
 	}
-	p := &planner{server: s, options: options, report: report}
+	p := &planner{server: s, options: options, report: report, again: again}
 	if err := p.choose(); err != nil {
 		return nil, err
 	}
-	refuse(p)
+	p.refuseUndecided()
 	if len(p.keys) > 0 {
 		err = s.syntax().plan(p, ctx, conn)
 	}

@@ -100,6 +100,18 @@ func (p *planner) planPostgres(ctx context.Context, conn *sql.Conn) error {
 		pg.refuseCounter(k)
 	}
 	p.count()
+	tables, columns := pg.narrow()
+	var held []reference
+	for _, table := range tables {
+		for _, r := range p.held(columns[table]) { // a partition may be dropped later
+			if pg.root(r.Child) == r.Child && pg.root(r.Parent) == r.Parent && !slices.ContainsFunc(held, r.same) {
+				held = append(held, r)
+			}
+		}
+	}
+	if err := p.checkOrphans(ctx, conn, held); err != nil {
+		return err
+	}
 	if p.options.Online {
 		if err := pg.widenOnline(ctx, conn); err != nil {
 			return err
@@ -165,7 +177,7 @@ func (p *postgresPlanner) read(ctx context.Context, conn *sql.Conn) error {
 		}
 	}
 	sequences, err := database.List(ctx, conn, postgresSequences, func(s *postgresSequence) []any {
-		return []any{&s.name.Schema, &s.name.Name, &s.start, &s.increment, &s.min, &s.max, &s.cache, &s.cycle, &s.granted}
+		return []any{&s.name.Schema, &s.name.Name, &s.start, &s.increment, &s.min, &s.max, &s.cache, &s.cycle, &s.kind, &s.grants, &s.comment}
 	})
 	for _, s := range sequences {
 		p.sequences[s.name] = s
@@ -252,13 +264,17 @@ const postgresExclusive = "ACCESS EXCLUSIVE on %s: readers and writers wait unti
 // once, and drops the views that use these columns and creates them again.
 func (p *postgresPlanner) widen() {
 	tables, columns := p.narrow()
+	if len(tables) == 0 {
+		p.noteWide()
+		return
+	}
 	for _, name := range p.publications {
 		p.note(Widen, "The publication %s sends these tables to subscribers. On each subscriber first: make the same columns bigint, and create the table %s as it is here if the publication is FOR ALL TABLES.", p.Quote(name), progressTable)
 	}
 	p.note(Widen, "Every key and every child gets 64 bits, one table at a time. Each table is rewritten once; its readers and writers wait meanwhile. If that takes too long, plan with --online.")
 	p.note(Widen, "A statement that a client has prepared, and that returns a column whose type has changed, fails once (0A000, cached plan must not change result type): have clients connect again, or try again.")
 	for _, table := range tables {
-		var actions, back, names []string
+		var actions, back, names, checks []string
 		relations := []catalog.Name{table}
 		for _, c := range columns[table] {
 			if !p.mayWiden(c) {
@@ -266,9 +282,10 @@ func (p *postgresPlanner) widen() {
 			}
 			actions = append(actions, fmt.Sprintf("ALTER COLUMN %s TYPE bigint", p.Quote(c.Name)))
 			back = append(back, fmt.Sprintf("ALTER COLUMN %s TYPE %s", p.Quote(c.Name), c.Type))
-			names = append(names, c.Name)
+			names, checks = append(names, c.Name), append(checks, p.outside(c))
 			for _, k := range p.keys {
 				if same(k.Column, c) {
+					checks = append(checks, p.beyond(k)...)
 					relations = append(relations, k.Inheritors...)
 				}
 			}
@@ -285,6 +302,11 @@ func (p *postgresPlanner) widen() {
 					"the foreign key %s references the partition %s, and Postgres does not alter the type of what it references", p.Quote(r.Name), p.name(r.Parent))
 			}
 		}
+		for _, r := range references {
+			if r.Valid && p.root(r.Child) == r.Child {
+				checks = append(checks, p.orphans(r))
+			}
+		}
 		views := p.viewsOf(relations, names)
 		unit := p.begin()
 		p.lock(Widen, unit, againstAll, table, references)
@@ -292,17 +314,18 @@ func (p *postgresPlanner) widen() {
 		p.add(Widen, Step{
 			Text: "widen " + p.List(names) + " of " + p.name(table),
 			SQL:  "ALTER TABLE " + p.name(table) + " " + strings.Join(actions, ", "), Unit: unit,
-			Locks:    fmt.Sprintf(postgresExclusive, p.name(table)) + "; readers and writers of the tables that it references wait too",
-			Rewrites: "the whole table and all of its indexes, and checks its foreign keys again",
-			Undo:     p.narrowed(table, []string{"ALTER TABLE " + p.name(table) + " " + strings.Join(back, ", ")}),
-			Done:     p.wide(table, names), Lasting: true,
+			Locks:      fmt.Sprintf(postgresExclusive, p.name(table)) + "; readers and writers of the tables that it references wait too",
+			Rewrites:   "the whole table and all of its indexes, and checks its foreign keys again",
+			Undo:       p.narrowed(table, []string{"ALTER TABLE " + p.name(table) + " " + strings.Join(back, ", ")}),
+			UndoChecks: checks,
+			Done:       p.wide(table, names), Lasting: true,
 		})
 		for _, k := range p.keys {
 			if p.root(k.Column.Table) == table && slices.Contains(names, k.Column.Name) && p.narrowSequence(k) {
 				p.add(Widen, Step{
 					Text: "let the sequence of " + p.column(k.Column) + " count on beyond 32 bits",
 					SQL:  "ALTER SEQUENCE " + p.name(k.Counter.Sequence) + " AS bigint", Unit: unit,
-					Locks: "the sequence", Undo: []string{"ALTER SEQUENCE " + p.name(k.Counter.Sequence) + " AS integer"},
+					Locks: "the sequence", Undo: []string{"ALTER SEQUENCE " + p.name(k.Counter.Sequence) + " AS " + p.sequences[k.Counter.Sequence].kind},
 				})
 			}
 		}
@@ -371,6 +394,16 @@ func (p *postgresPlanner) narrowSequence(k catalog.Key) bool {
 	return k.Mechanism == catalog.Serial && k.Counter.Narrow
 }
 
+// beyond returns a query for whether the counter of a key that is widened has left the
+// range that its sequence has now.
+func (p *postgresPlanner) beyond(k catalog.Key) []string {
+	s, known := p.sequences[k.Counter.Sequence]
+	if !known || p.facts[exactPlace(k.Column)].identity == "" && !p.narrowSequence(k) {
+		return nil
+	}
+	return []string{fmt.Sprintf("SELECT last_value FROM pg_sequences WHERE schemaname = %s AND sequencename = %s AND last_value > %d", p.Literal(s.name.Schema), p.Literal(s.name.Name), s.max)}
+}
+
 // mayWiden refuses a column if we can't alter its type.
 func (p *postgresPlanner) mayWiden(c catalog.Column) bool {
 	fact := p.facts[exactPlace(c)]
@@ -436,22 +469,33 @@ func (p *postgresPlanner) drop() {
 		table, column := p.name(k.Column.Table), p.Quote(k.Column.Name)
 		action := "DROP DEFAULT"
 		undo := p.defaults(k.Column, column)
+		var checks []string
 		if identity(k) == 1 {
 			action = "DROP IDENTITY"
 			s := p.sequences[k.Counter.Sequence]
-			undo = []string{
-				p.identity(k, column, false, k.Counter.Sequence),
-				fmt.Sprintf("SELECT setval(%[1]s::regclass, greatest(coalesce(max(%[2]s), %[3]d), %[4]d), max(%[2]s) IS NOT NULL) FROM %[5]s WHERE %[2]s < %[6]d",
-					p.Literal(p.name(k.Counter.Sequence)), column, s.start, s.min, table, p.options.Floor),
+			sequence := p.name(s.name)
+			undo = append([]string{p.identity(k, column, false, s.name)}, p.sequenceParts(s.name, sequence)...)
+			undo = append(undo, fmt.Sprintf("SELECT setval(%s::regclass, coalesce(%s NULL, greatest(max(%s) + %d, %d)), false) FROM %s WHERE %[3]s < %[7]d",
+				p.Literal(sequence), counted, column, s.increment, s.start, table, p.options.Floor))
+			if narrow(k.Column) { // a column that is narrow again can't count from there
+				checks = append(checks, fmt.Sprintf("SELECT %s 0 AS next WHERE %[1]s 0 > %d", counted, s.max))
 			}
 		}
 		unit := p.begin()
 		p.lock(Drop, unit, againstAll, k.Column.Table, nil)
+		if identity(k) == 1 {
+			s := p.sequences[k.Counter.Sequence]
+			p.add(Drop, Step{
+				Text: "keep where the counter of " + p.column(k.Column) + " stands, for undo", Run: Count, Unit: unit, Locks: "nothing",
+				SQL: fmt.Sprintf("SELECT least(last_value + CASE WHEN is_called THEN %d ELSE 0 END, %d) FROM %s", s.increment, s.max, p.name(s.name)),
+			})
+		}
 		p.add(Drop, Step{
 			Text: "stop numbering " + p.column(k.Column),
 			SQL:  fmt.Sprintf("ALTER TABLE %s ALTER COLUMN %s %s", table, column, action),
 			Unit: unit, Locks: fmt.Sprintf(postgresExclusive, table) + ", which is at once", Undo: undo,
-			Done: fmt.Sprintf("SELECT (NOT a.atthasdef AND a.attidentity = '')::int FROM pg_attribute a WHERE a.attrelid = %s::regclass AND a.attname = %s", p.Literal(table), p.Literal(k.Column.Name)), Lasting: true,
+			UndoChecks: checks,
+			Done:       fmt.Sprintf("SELECT (NOT a.atthasdef AND a.attidentity = '')::int FROM pg_attribute a WHERE a.attrelid = %s::regclass AND a.attname = %s", p.Literal(table), p.Literal(k.Column.Name)), Lasting: true,
 		})
 	}
 }
@@ -500,6 +544,27 @@ $snowkey$`,
 			})
 		}
 	}
+}
+
+// sequenceParts returns SQL that gives a sequence the privileges and the comment of
+// another one.
+func (p *postgresPlanner) sequenceParts(like catalog.Name, name string) (statements []string) {
+	s := p.sequences[like]
+	for _, grant := range s.grants {
+		statements = append(statements, "GRANT "+grant[0]+" ON SEQUENCE "+name+" TO "+p.role(grant[1])+grant[2])
+	}
+	if s.comment != "" {
+		statements = append(statements, "COMMENT ON SEQUENCE "+name+" IS "+p.Literal(s.comment))
+	}
+	return statements
+}
+
+// role quotes the name of a role, which is empty for PUBLIC.
+func (p *postgresPlanner) role(name string) string {
+	if name == "" {
+		return "PUBLIC"
+	}
+	return p.Quote(name)
 }
 
 // identity returns SQL that makes a column an identity column like the key, with a

@@ -114,6 +114,9 @@ func (p *Plan) body() ([]byte, error) {
 					header([]string{"undo", more}[min(i, 1)], line)
 				}
 			}
+			for _, sql := range s.UndoChecks {
+				header("undo-check", sql)
+			}
 			given("remedy", s.Remedy)
 			for _, sql := range s.Before {
 				header("before", sql)
@@ -273,6 +276,8 @@ func (s *Step) parse(name, value string) (err error) {
 			return fmt.Errorf("nothing is before it")
 		}
 		s.Undo[len(s.Undo)-1] += "\n" + value
+	case "undo-check":
+		s.UndoChecks = append(s.UndoChecks, value)
 	case "remedy":
 		s.Remedy = value
 	case "before":

@@ -2,6 +2,8 @@ package autoinc
 
 import (
 	"cmp"
+	"context"
+	"database/sql"
 	"fmt"
 	"math/big"
 	"slices"
@@ -19,6 +21,7 @@ type planner struct {
 	server
 	options    PlanOptions
 	report     catalog.Report
+	again      bool // whether the plan was made before and is only compared
 	database   string
 	keys       []catalog.Key // the keys to migrate
 	references []reference   // all foreign keys of the database
@@ -69,11 +72,24 @@ func (p *planner) choose() error {
 			return fail(ErrTable, "the table %q of %q has no auto-increment key among those inspected; see catalog.Inspect for the tables that have one", name.Name, name.Schema)
 		}
 	}
+	var anyKey []catalog.ForeignKey // the columns that may hold any key have to be widened with one that is chosen
 	for _, k := range p.report.Keys {
 		table := k.Column.Table
 		chosen := len(p.options.Tables) == 0 || slices.Contains(p.options.Tables, table)
 		if chosen && !slices.Contains(p.options.Except, table) {
 			p.keys = append(p.keys, k)
+			continue
+		}
+		for _, fk := range k.ForeignKeys {
+			if fk.AnyKey {
+				anyKey = append(anyKey, fk)
+			}
+		}
+	}
+	for _, fk := range anyKey {
+		if len(p.keys) > 0 {
+			fk.Parent = p.keys[0].Column
+			p.keys[0].ForeignKeys = append(p.keys[0].ForeignKeys, fk)
 		}
 	}
 	for _, f := range p.report.Findings {
@@ -135,11 +151,13 @@ func (p *planner) noteRoutines() {
 // decided about them. If such a column does hold keys, the first row with a generated
 // key would fail, or on a server that isn't strict, store another number.
 func (p *planner) refuseUndecided() {
+	findings := p.report.Findings
 	for _, k := range p.keys {
-		for _, f := range k.Findings {
-			if f.Kind == catalog.LikelyChild && narrow(f.Column) {
-				p.refuse(f.Column, f.Remedy, "%s", f.Text)
-			}
+		findings = slices.Concat(findings, k.Findings)
+	}
+	for _, f := range findings {
+		if f.Kind == catalog.LikelyChild && len(p.keys) > 0 { // there are none if the plan was made before
+			p.refuse(f.Column, f.Remedy, "%s", f.Text)
 		}
 	}
 }
@@ -199,6 +217,11 @@ func (p *planner) narrow() (tables []catalog.Name, columns map[catalog.Name][]ca
 	return tables, columns
 }
 
+// noteWide is for plans without narrow columns.
+func (p *planner) noteWide() {
+	p.note(Widen, "Keys and children have 64 bits already: there is nothing to widen.")
+}
+
 // tables returns all tables of the plan, without duplicates.
 func (p *planner) tables() (all []catalog.Name) {
 	for _, k := range p.keys {
@@ -227,6 +250,49 @@ func (p *planner) count() {
 	}
 }
 
+// checkOrphans adds steps that look for rows without a parent before anything is changed.
+// Such a row would stop the phase when its foreign key is checked again.
+func (p *planner) checkOrphans(ctx context.Context, conn *sql.Conn, references []reference) error {
+	for _, r := range references {
+		if !r.Valid {
+			continue
+		}
+		const remedy = "delete or mend these rows"
+		if !p.again {
+			found, err := anyRow(ctx, conn, p.orphans(r))
+			if err != nil {
+				return err
+			}
+			if found {
+				p.refuse(catalog.Column{Table: r.Child, Name: r.Columns[0]}, remedy, "a row references one of %s that is not there, so that its foreign key could not be checked again; see %s", p.name(r.Parent), p.orphans(r))
+			}
+		}
+		p.add(Widen, Step{
+			Text: "check that no row of " + p.name(r.Child) + " references a missing row, before anything is changed", Run: Check, SQL: p.orphans(r),
+			Locks: "nothing; it reads the table once", Remedy: remedy + ", and apply again",
+		})
+	}
+	return nil
+}
+
+// anyRow reports whether a query returns a row. It selects a count, because the result
+// type of a prepared statement must not change along with the columns.
+func anyRow(ctx context.Context, q database.Querier, query string) (bool, error) {
+	n, err := database.One(ctx, q, "SELECT count(*) FROM ("+query+") AS found", database.Number)
+	return n > 0, err
+}
+
+// outside returns a query for a value of the column that doesn't fit the type which the
+// column has now.
+func (s server) outside(c catalog.Column) string {
+	name, bits := s.Quote(c.Name), c.Bits
+	condition := fmt.Sprintf("%s > %d", name, uint64(1)<<bits-1)
+	if !c.Unsigned {
+		condition = fmt.Sprintf("(%[1]s > %[2]d OR %[1]s < -%[3]d)", name, uint64(1)<<(bits-1)-1, uint64(1)<<(bits-1))
+	}
+	return fmt.Sprintf("SELECT %s FROM %s WHERE %s LIMIT 1", name, s.name(c.Table), condition)
+}
+
 // counting returns the query that counts the rows of a table.
 func (s server) counting(table catalog.Name) string { return "SELECT count(*) FROM " + s.name(table) }
 
@@ -237,7 +303,7 @@ func (p *planner) plan() *Plan {
 		Progress:    catalog.Name{Name: progressTable},
 		notChildren: p.options.NotChildren,
 	}
-	for _, k := range p.report.Keys {
+	for _, k := range p.keys {
 		for _, fk := range k.ForeignKeys {
 			if fk.Undeclared {
 				plan.children = append(plan.children, fk)

@@ -4,6 +4,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -156,6 +157,60 @@ func TestVerifyRefutes(t *testing.T) {
 			}
 			before = got
 		}
+	})
+}
+
+// What is too narrow for a generated key is only found by inserting one, as the
+// application would. The rest of the plan stays proven, and no row is left behind.
+func TestVerifyTries(t *testing.T) {
+	t.Parallel()
+	type narrow struct{ what, sql, undo, want string }
+	modesOf := map[string][]narrow{
+		"postgres": {
+			{"a trigger", "CREATE FUNCTION narrow() RETURNS trigger LANGUAGE plpgsql AS 'DECLARE i integer; BEGIN i := NEW.user_id; RETURN NEW; END'|CREATE TRIGGER narrow AFTER INSERT ON orders FOR EACH ROW EXECUTE FUNCTION narrow()", "DROP FUNCTION narrow CASCADE", `refuted  "public"."orders"."user_id": a row with a generated key was refused: `},
+			{"a trigger that changes the key", "CREATE FUNCTION rounding() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN NEW.order_id := 1; NEW.no := 77; RETURN NEW; END'|CREATE TRIGGER rounding BEFORE INSERT ON line FOR EACH ROW WHEN (NEW.order_id > 9007199254740992) EXECUTE FUNCTION rounding()", "DROP FUNCTION rounding CASCADE", `refuted  "public"."line"."order_id": a row with a generated key was refused: `},
+			{"a check", "ALTER TABLE line ADD CONSTRAINT small CHECK (order_id < 2147483648)", "ALTER TABLE line DROP CONSTRAINT small", `refuted  "public"."line"."order_id": a row with a generated key was refused: `},
+			{"a generated column", "ALTER TABLE line ADD half integer GENERATED ALWAYS AS (order_id) STORED", "ALTER TABLE line DROP half", `refuted  "public"."line"."order_id": a row with a generated key was refused: `},
+			{"a column that cannot be tried", "CREATE TABLE later (order_id bigint NOT NULL REFERENCES orders, place point NOT NULL)", "DROP TABLE later", ""},
+			{"a check of another column", "ALTER TABLE line ADD CONSTRAINT never CHECK (no < 0) NOT VALID", "ALTER TABLE line DROP CONSTRAINT never", `open     "public"."line"."order_id": not proven: a row with a generated key was refused for another reason: `},
+			{"a default that generates", "CREATE FUNCTION snowkey_next() RETURNS bigint LANGUAGE sql AS 'SELECT 7350000000000000001'|ALTER TABLE orders ALTER id SET DEFAULT snowkey_next()", "ALTER TABLE orders ALTER id DROP DEFAULT", `proven   "public"."orders"."id": a row without a key was tried, and got a generated one`},
+		},
+		"mysql": {
+			{"a trigger", "CREATE TRIGGER narrow BEFORE INSERT ON orders FOR EACH ROW BEGIN DECLARE i INT; SET i = NEW.user_id; END", "DROP TRIGGER narrow", "refuted  .orders.user_id: a row with a generated key was refused: "},
+			{"a check", "ALTER TABLE line ADD CONSTRAINT small CHECK (order_id < 2147483648)", "ALTER TABLE line DROP CONSTRAINT small", "refuted  .line.order_id: a row with a generated key was refused: "},
+			{"a generated column", "ALTER TABLE line ADD half INT AS (order_id) STORED", "ALTER TABLE line DROP half", "refuted  .line.order_id: a row with a generated key was refused: "},
+			{"a trigger beside a table without transactions", "CREATE TABLE log (i INT) ENGINE=MyISAM|CREATE TRIGGER logs BEFORE INSERT ON line FOR EACH ROW INSERT INTO log VALUES (1)", "DROP TABLE log|DROP TRIGGER logs", "open     .line.order_id: not proven: "},
+			{"a trigger that generates", "ALTER TABLE orders MODIFY id BIGINT UNSIGNED NOT NULL DEFAULT 0|CREATE TRIGGER next BEFORE INSERT ON orders FOR EACH ROW PRECEDES snowkey_guard_orders SET NEW.id = IF(NEW.id = 0, 7350000000000000001, NEW.id)", "DROP TRIGGER next|ALTER TABLE orders MODIFY id BIGINT UNSIGNED NOT NULL", "proven   .orders.id: a row without a key was tried, and got a generated one"},
+		},
+		"sqlite": {
+			{"a trigger", "CREATE TRIGGER narrow BEFORE INSERT ON line WHEN NEW.order_id > 2147483647 BEGIN SELECT RAISE(ABORT, 'large'); END", "DROP TRIGGER narrow", `open     "main"."line"."order_id": not proven: a row with a generated key was refused for another reason: `},
+			{"a trigger that changes the key", "CREATE TRIGGER rounding AFTER INSERT ON line BEGIN UPDATE line SET order_id = CAST(order_id AS REAL) WHERE rowid = NEW.rowid; END|PRAGMA foreign_keys = OFF", "DROP TRIGGER rounding|PRAGMA foreign_keys = ON", `refuted  "main"."line"."order_id": a row with a generated key was refused: `},
+		},
+	}
+	each(t, func(t *testing.T, db dbtest.DB) {
+		s := newShop(t, db)
+		p := plan(t, s.conn, autoinc.PlanOptions{})
+		applyAll(t, s.conn, p, autoinc.ApplyOptions{})
+		s.conn.SetMaxOpenConns(1)
+		rows := s.rows(t)
+		exec := func(sql string) {
+			for statement := range strings.SplitSeq(sql, "|") {
+				dbtest.Exec(t, s.conn, statement)
+			}
+		}
+		for _, tc := range modesOf[db.Dialect] {
+			exec(tc.sql)
+			got := verdicts(t, verify(t, s.conn, p))
+			if db.Dialect == "mysql" {
+				got = regexp.MustCompile("`snowkey_\\w+`").ReplaceAllString(got, "")
+			}
+			if !strings.Contains(strings.ReplaceAll(got, "`", ""), tc.want) {
+				t.Errorf("%s: %q is not in\n%s", tc.what, tc.want, got)
+			}
+			exec(tc.undo)
+		}
+		prove(t, s.conn, p)
+		require(t, "the rows", s.rows(t), rows)
 	})
 }
 
@@ -312,7 +367,7 @@ func TestVerifyReadsTheRefusal(t *testing.T) {
 	for _, phase := range []autoinc.PhaseName{autoinc.Widen, autoinc.Readers, autoinc.Fence, autoinc.SwitchOn, autoinc.Drop} {
 		dbtest.Must(autoinc.Apply(t.Context(), s.conn, p, autoinc.ApplyOptions{Phase: phase}))(t)
 	}
-	dbtest.Exec(t, s.conn, "DROP TRIGGER snowkey_fence_orders", "ALTER TABLE orders ALTER total SET DEFAULT 7, ADD CHECK (total <> 7)")
+	dbtest.Exec(t, s.conn, "DROP TRIGGER snowkey_fence_orders", "CREATE TRIGGER never BEFORE INSERT ON orders FOR EACH ROW SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'never'")
 	if got := verdicts(t, verify(t, s.conn, p)); !strings.Contains(got, "refused for another reason") {
 		t.Errorf("got\n%s", got)
 	}

@@ -41,7 +41,7 @@ func TestNightlyStoreOnACluster(t *testing.T) {
 
 	owners := map[string]bool{}
 	for i := range 32 {
-		node := dbtest.Must(client.MasterForKey(t.Context(), fmt.Sprintf("{snowkey:ns%d}", i)))(t)
+		node := dbtest.Must(client.MasterForKey(t.Context(), fmt.Sprintf("snowkey:ns%d", i)))(t)
 		owners[node.Options().Addr] = true
 	}
 	if len(owners) != 3 {

@@ -28,6 +28,8 @@ type fleet struct {
 
 	mu     sync.Mutex
 	grants []*grant
+	last   time.Time     // when something was granted
+	pause  time.Duration // the longest time from one grant to the next
 }
 
 // A grant is the range of counters that a process may issue under one lease.
@@ -192,6 +194,11 @@ func (c *fleet) verdict(t *testing.T) {
 	if c.broken == nil && duplicates > 0 {
 		t.Errorf("%d duplicate counters", duplicates)
 	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.broken != nil && duplicates == 0 && c.pause > cmp.Or(c.window, 200*time.Millisecond) {
+		t.Skipf("on this busy machine, a grant came %v after another, when the counters of the lost one had passed", c.pause)
+	}
 	if c.broken != nil && duplicates == 0 {
 		t.Error("no duplicates without the remedy, so this test proves nothing")
 	}
@@ -211,6 +218,15 @@ func (g *greedy) Grant(_, start, bound int64) {
 	defer g.fleet.mu.Unlock()
 	g.grant = &grant{start, bound}
 	g.fleet.grants = append(g.fleet.grants, g.grant)
+	g.fleet.granted()
+}
+
+// granted notes the time. The caller holds the mutex.
+func (c *fleet) granted() {
+	if !c.last.IsZero() {
+		c.pause = max(c.pause, time.Since(c.last))
+	}
+	c.last = time.Now()
 }
 
 func (g *greedy) Extend(bound int64) {
@@ -218,6 +234,7 @@ func (g *greedy) Extend(bound int64) {
 	defer g.fleet.mu.Unlock()
 	if g.grant != nil { // if its state is uncertain, a keeper reads its row again when it's closed
 		g.grant.bound = max(g.grant.bound, bound)
+		g.fleet.granted()
 	}
 }
 

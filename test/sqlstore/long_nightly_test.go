@@ -20,7 +20,7 @@ func TestNightlyLongTransaction(t *testing.T) {
 }
 
 // TestNightlyLongTransactionsThroughPgBouncer covers the pool modes. In statement mode, PgBouncer
-// refuses transactions.
+// refuses transactions. Before version 1.21, prepared statements need session mode.
 func TestNightlyLongTransactionsThroughPgBouncer(t *testing.T) {
 	for _, mode := range []string{"session", "transaction"} {
 		t.Run(mode, func(t *testing.T) {

@@ -1,10 +1,10 @@
 //go:build suites
 
-// Package suites runs the test suites of GORM and ent, once with Snowkey's hooks and
+// Package suites runs the test suites of GORM, ent and bun, once with Snowkey's hooks and
 // once without, and checks that all tests have the same results. The models in these
 // suites don't use Snowkey's keys, so the hooks must not touch them.
 //
-//	make test-suites GORM_SRC=checkout ENT_SRC=checkout
+//	make test-suites GORM_SRC=checkout ENT_SRC=checkout BUN_SRC=checkout
 package suites
 
 import (
@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -199,5 +200,47 @@ func TestEnt(t *testing.T) {
 		".", "./cascadelete", "./config", "./customid", "./edgefield", "./edgeschema", "./hooks", "./idtype", "./json", "./migrate", "./privacy", "./template")
 	if _, err := os.Stat(called); err != nil {
 		t.Errorf("no hook was called: %v", err)
+	}
+}
+
+// TestBun runs the tests of bun that use databases, from the checkout BUN_SRC.
+func TestBun(t *testing.T) {
+	s := newSuite(t, "BUN_SRC", "internal/dbtest", "hooks/bunid")
+	s.add(t, "bun.go", "snowkey_test.go")
+	opened := regexp.MustCompile(`db := bun\.NewDB\((sqldb, \w+\.New\(\))\)`)
+	name := filepath.Join(s.dir, "db_test.go")
+	text := dbtest.Must(os.ReadFile(name))(t)
+	if n := len(opened.FindAll(text, -1)); n != 7 {
+		t.Fatalf("%s opens %d databases, want 7; the suite has changed", name, n)
+	}
+	dbtest.NoError(t, os.WriteFile(name, opened.ReplaceAll(text, []byte("db := addHooks(bun.NewDB($1))")), 0o644))
+	names := []string{"pg", "pgx", "mysql5", "mysql8", "mariadb", "sqlite", "mssql2019"}
+	for _, dialect := range dbtest.Databases(t) {
+		t.Run(dialect, func(t *testing.T) {
+			about := dbtest.Open(t, dialect)
+			own := []string{"sqlite"}
+			switch {
+			case dialect == "postgres":
+				own = []string{"pg", "pgx"}
+			case about.MariaDB:
+				own = []string{"mariadb"}
+			case dialect == "mysql":
+				own = []string{"mysql8"}
+			}
+			others := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return slices.Contains(own, name) })
+			s.compare(t, func() []string {
+				db := dbtest.Open(t, dialect)
+				t.Log(db.Version)
+				switch dialect {
+				case "postgres":
+					return []string{"PG=" + db.DSN}
+				case "mysql":
+					cfg := dbtest.Must(mysql.ParseDSN(db.DSN))(t)
+					cfg.ParseTime = false
+					return []string{"MYSQL=" + cfg.FormatDSN(), "MARIADB=" + cfg.FormatDSN()}
+				}
+				return nil
+			}, "-skip", "^.*$/^("+strings.Join(others, "|")+")$", ".")
+		})
 	}
 }

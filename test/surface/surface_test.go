@@ -23,7 +23,7 @@ var limits = []struct {
 	limit    int
 }{
 	{[]string{"."}, 4},
-	{[]string{"idgen"}, 82},
+	{[]string{"idgen"}, 68},
 	{[]string{"idgen/worker"}, 7},
 	{[]string{"lease"}, 36},
 	{[]string{"schema/autoinc", "schema/catalog"}, 45},

@@ -7,6 +7,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -45,13 +46,8 @@ type parts struct {
 // of the fields, the units and the epochs are drawn.
 func samples(t *testing.T) []sample {
 	t.Helper()
-	presets := map[string]idgen.Layout{
-		"Default": idgen.DefaultLayout(), "JSSafe": idgen.JSSafe(), "Twitter": idgen.Twitter(), "Twitter2015": idgen.Twitter2015(),
-		"Discord": idgen.Discord(), "Instagram": idgen.Instagram(), "Sonyflake": idgen.Sonyflake(), "Mastodon": idgen.Mastodon(),
-		"Baidu": idgen.Baidu(), "TSID": idgen.TSID(), "DatacenterProcess": idgen.DatacenterProcess(),
-	}
-	twitter := dbtest.Must(idgen.Twitter().WithFixed("datacenter", 31))(t)
-	presets["Twitter in datacenter 31"] = twitter
+	presets := maps.Collect(idgen.Presets())
+	presets["twitter in datacenter 31"] = dbtest.Must(presets["twitter"].WithFixed("datacenter", 31))(t)
 	published := vectors(t, presets)
 	for seed := range uint64(12) {
 		presets[fmt.Sprintf("drawn %d", seed)] = drawn(t, rand.New(rand.NewPCG(seed, 0)))

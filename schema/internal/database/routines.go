@@ -97,8 +97,11 @@ func (r Routine) Mentions(schema, table string) bool {
 	return r.contains(table) && (r.schema == "" || strings.EqualFold(r.schema, schema) || r.contains(schema))
 }
 
-func (r Routine) contains(name string) bool {
-	return regexp.MustCompile(`(?i)(^|[^\pL\pN_$])` + regexp.QuoteMeta(name) + `($|[^\pL\pN_$])`).MatchString(r.text)
+func (r Routine) contains(name string) bool { return Contains(r.text, name) }
+
+// Contains reports whether SQL contains a name as a whole word.
+func Contains(text, name string) bool {
+	return regexp.MustCompile(`(?i)(^|[^\pL\pN_$])` + regexp.QuoteMeta(name) + `($|[^\pL\pN_$])`).MatchString(text)
 }
 
 func (r Routine) String() string { return fmt.Sprintf("the %s %s", r.Kind, r.Name) }
