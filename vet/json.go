@@ -105,7 +105,7 @@ func (p *pass) jsonLiteral(n *ast.CompositeLit, reported map[*types.Var]bool) {
 		if _, known := p.keys.columnOf(t, v); known || p.keys.ImportObjectFact(v, new(keyFact)) {
 			continue // reported where it's declared
 		}
-		for i := range s.NumFields() {
+		for field := range s.Fields() {
 			tag, ok := reflect.StructTag(s.Tag(i)).Lookup("json")
 			if s.Field(i) == v && ok && tag != "-" && !strings.Contains(tag, ",string") {
 				reported[v] = true

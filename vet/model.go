@@ -116,7 +116,7 @@ func (k *keySet) readModel(s *types.Struct, named *types.Named) *modelInfo {
 		name = named.Obj().Name()
 	}
 	key, composite := -1, false
-	for i := range s.NumFields() {
+	for field := range s.Fields() {
 		switch {
 		case !isKeyField(s, i):
 		case key >= 0:
@@ -137,7 +137,7 @@ func (k *keySet) readModel(s *types.Struct, named *types.Named) *modelInfo {
 		return nil // a text that the program makes
 	}
 	m := &modelInfo{table: k.tableOf(named), fields: make(map[*types.Var]column)}
-	for i := range s.NumFields() {
+	for field := range s.Fields() {
 		f := s.Field(i)
 		tag := reflect.StructTag(s.Tag(i))
 		c := column{model: name, table: m.table, name: columnName(f, tag)}
@@ -158,7 +158,7 @@ func (k *keySet) embedded(s *types.Struct, outer *types.Named) *modelInfo {
 		return nil
 	}
 	name := outer.Obj().Name()
-	for i := range s.NumFields() {
+	for field := range s.Fields() {
 		f := s.Field(i)
 		inner, named := structOf(f.Type())
 		if !f.Embedded() || inner == nil {
@@ -173,7 +173,7 @@ func (k *keySet) embedded(s *types.Struct, outer *types.Named) *modelInfo {
 			c.model, c.table = name, m.table
 			m.fields[f] = c
 		}
-		for i := range s.NumFields() {
+		for field := range s.Fields() {
 			if f := s.Field(i); isInteger(f.Type()) && k.isChild(s, f.Name()) {
 				m.fields[f] = column{name, m.table, columnName(f, reflect.StructTag(s.Tag(i))), true}
 			}
@@ -197,7 +197,7 @@ func isKeyField(s *types.Struct, i int) bool {
 func (k *keySet) impliedKey(s *types.Struct, named *types.Named) int {
 	id := -1
 	row := false
-	for i := range s.NumFields() {
+	for field := range s.Fields() {
 		f, tag := s.Field(i), reflect.StructTag(s.Tag(i))
 		if f.Name() == "ID" || f.Name() == "Id" {
 			id = i
@@ -248,8 +248,8 @@ func (k *keySet) isChild(s *types.Struct, name string) bool {
 	if strings.EqualFold(stem, "Parent") {
 		return true
 	}
-	for i := range s.NumFields() {
-		if inner, _ := structOf(s.Field(i).Type()); inner != nil && strings.EqualFold(s.Field(i).Name(), stem) {
+	for field := range s.Fields() {
+		if inner, _ := structOf(field.Type()); inner != nil && strings.EqualFold(field.Name(), stem) {
 			return true
 		}
 	}
