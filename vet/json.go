@@ -59,9 +59,7 @@ func runJSON(p *pass) {
 			if m, ok := ast.Unparen(arg).(*ast.CompositeLit); ok && !isJSONMap(p.TypesInfo.TypeOf(m)) && isAnyMap(p.TypesInfo.TypeOf(m)) {
 				p.jsonMap(m)
 			}
-			if fn.Name() != "Decode" && p.isPlainKey(arg) {
-				p.jsonValue(arg)
-			}
+			p.jsonValue(arg)
 		}
 	})
 }
@@ -105,7 +103,7 @@ func (p *pass) jsonLiteral(n *ast.CompositeLit, reported map[*types.Var]bool) {
 		if _, known := p.keys.columnOf(t, v); known || p.keys.ImportObjectFact(v, new(keyFact)) {
 			continue // reported where it's declared
 		}
-		for field := range s.Fields() {
+		for i := range s.NumFields() {
 			tag, ok := reflect.StructTag(s.Tag(i)).Lookup("json")
 			if s.Field(i) == v && ok && tag != "-" && !strings.Contains(tag, ",string") {
 				reported[v] = true
