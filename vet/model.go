@@ -83,10 +83,10 @@ var keyTags = map[string]*regexp.Regexp{
 // columnTags find the name of the column in the tag of a library.
 var columnTags = map[string]*regexp.Regexp{
 	"gorm": regexp.MustCompile(`(?i)(?:^|;)\s*column:\s*(\w+)`),
-	"bun":  regexp.MustCompile(`^(\w+)`),
+	"bun":  regexp.MustCompile(`^(\w+)(?:,|$)`),
 	"xorm": regexp.MustCompile(`'(\w+)'|\s([a-z_]*id)$`),
 	"orm":  regexp.MustCompile(`column\((\w+)\)`),
-	"db":   regexp.MustCompile(`^(\w+)`),
+	"db":   regexp.MustCompile(`^(\w+)(?:,|$)`),
 }
 
 // ormTags are tags that only rows have.
@@ -116,7 +116,7 @@ func (k *keySet) readModel(s *types.Struct, named *types.Named) *modelInfo {
 		name = named.Obj().Name()
 	}
 	key, composite := -1, false
-	for field := range s.Fields() {
+	for i := range s.NumFields() {
 		switch {
 		case !isKeyField(s, i):
 		case key >= 0:
@@ -137,7 +137,7 @@ func (k *keySet) readModel(s *types.Struct, named *types.Named) *modelInfo {
 		return nil // a text that the program makes
 	}
 	m := &modelInfo{table: k.tableOf(named), fields: make(map[*types.Var]column)}
-	for field := range s.Fields() {
+	for i := range s.NumFields() {
 		f := s.Field(i)
 		tag := reflect.StructTag(s.Tag(i))
 		c := column{model: name, table: m.table, name: columnName(f, tag)}
@@ -158,8 +158,8 @@ func (k *keySet) embedded(s *types.Struct, outer *types.Named) *modelInfo {
 		return nil
 	}
 	name := outer.Obj().Name()
-	for field := range s.Fields() {
-		f := s.Field(i)
+	for f := range s.Fields() {
+		f := f
 		inner, named := structOf(f.Type())
 		if !f.Embedded() || inner == nil {
 			continue
@@ -173,7 +173,7 @@ func (k *keySet) embedded(s *types.Struct, outer *types.Named) *modelInfo {
 			c.model, c.table = name, m.table
 			m.fields[f] = c
 		}
-		for field := range s.Fields() {
+		for i := range s.NumFields() {
 			if f := s.Field(i); isInteger(f.Type()) && k.isChild(s, f.Name()) {
 				m.fields[f] = column{name, m.table, columnName(f, reflect.StructTag(s.Tag(i))), true}
 			}
@@ -197,7 +197,7 @@ func isKeyField(s *types.Struct, i int) bool {
 func (k *keySet) impliedKey(s *types.Struct, named *types.Named) int {
 	id := -1
 	row := false
-	for field := range s.Fields() {
+	for i := range s.NumFields() {
 		f, tag := s.Field(i), reflect.StructTag(s.Tag(i))
 		if f.Name() == "ID" || f.Name() == "Id" {
 			id = i
@@ -213,23 +213,29 @@ func (k *keySet) impliedKey(s *types.Struct, named *types.Named) int {
 	if id < 0 || named == nil {
 		return -1
 	}
-	if row || isPK(s.Field(id).Type()) || k.isGenerated(named) || k.rows[named.Obj()] || k.counted[k.tableOf(named)] {
+	if row || isPK(s.Field(id).Type()) || isBase(named) || k.isGenerated(named) || k.rows[named.Obj()] || k.counted[k.tableOf(named)] {
 		return id
 	}
 	return -1
 }
 
+// isBase reports whether a type is one that models embed.
+func isBase(named *types.Named) bool {
+	if named == nil || named.Obj().Pkg() == nil || named.Obj().Name() != "Model" {
+		return false
+	}
+	path := named.Obj().Pkg().Path()
+	return path == "gorm.io/gorm" || path == snowkey+"hooks/gormid"
+}
+
 // isGenerated reports whether a type is an entity of ent, which has a client and a query
-// beside it, or gorm.Model.
+// beside it.
 func (k *keySet) isGenerated(named *types.Named) bool {
 	pkg := named.Obj().Pkg()
 	if pkg == nil {
 		return false
 	}
 	name := named.Obj().Name()
-	if pkg.Path() == "gorm.io/gorm" || pkg.Path() == snowkey+"hooks/gormid" {
-		return name == "Model"
-	}
 	scope := pkg.Scope()
 	return scope.Lookup(name+"Client") != nil && scope.Lookup(name+"Query") != nil && scope.Lookup(name+"Create") != nil
 }
