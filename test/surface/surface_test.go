@@ -26,7 +26,7 @@ var limits = []struct {
 	{[]string{"idgen"}, 82},
 	{[]string{"idgen/worker"}, 7},
 	{[]string{"lease"}, 36},
-	{[]string{"schema/autoinc", "schema/catalog"}, 45},
+	{[]string{"schema/autoinc", "schema/catalog"}, 47},
 	{[]string{"schema/pk"}, 125},
 	{[]string{"schema/pk/public"}, 33},
 	{[]string{"token"}, 20},
