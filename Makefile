@@ -1,11 +1,15 @@
 # Snowkey's everyday commands. make alone lists them.
 
-# All packages of all modules, which go.work lists.
+# go.work lists the modules. lowest.work has only the libraries and their tests, with the
+# lowest versions that the libraries require. newest.work has all modules, such as bench.
 module      := github.com/snowkey-go/snowkey
 packages    := $(module)/...
+programs    := $(addprefix $(module)/,cmd/... examples/...)
+lowest      := env GOWORK=$(CURDIR)/lowest.work
 newest      := env GOWORK=$(CURDIR)/newest.work
 withdb       = go run ./internal/dbtest/withdb $(if $(STRICT),-all)
 staticcheck := go run honnef.co/go/tools/cmd/staticcheck@v0.8.2
+benchstat   := go run golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
 
 # STRICT=1 demands all databases and programs. Otherwise, tests whose programs can't be had are left out.
 STRICT ?=
@@ -16,6 +20,8 @@ TESTFLAGS  ?= -count=1
 FORMAT     ?= pkgname
 # Most tests wait for a server, so more of them than processors run at a time.
 gotest     := go run gotest.tools/gotestsum@v1.13.0 --format=$(FORMAT) --format-hide-empty-pkg --hide-summary=skipped -- -p 4 -parallel 8
+BENCH      ?= .
+COUNT      ?= 10
 BENCHFLAGS ?=
 FUZZTIME   ?= 20000x
 CHAOS      ?= 3m
@@ -37,7 +43,7 @@ folders = $(sort $(dir $(shell grep -rl --include='*_test.go' '^func $(1)' .)))
 SERVERS    ?= postgres14 postgres16 postgres17 postgres18 mysql9 mariadb11
 
 # The packages whose tests open databases.
-sqlpackages = $(shell go list -tags clients -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' $(packages) | sed -n 's,\([^ ]*\) .*/internal/dbtest[] ].*,\1,p')
+sqlpackages = $(shell $(lowest) go list -tags clients -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' $(packages) | sed -n 's,\([^ ]*\) .*/internal/dbtest[] ].*,\1,p')
 
 # The packages that have more tests at night, or try more points.
 nightlypackages = $(shell grep -rlE --include='*_test.go' '^//go:build.*nightly|dbtest\.(Points|Nightly)' . | xargs -n1 dirname | sort -u | grep -v '^\./test/etcd$$')
@@ -52,7 +58,8 @@ help: ## list these commands
 
 # Three sets of tests: test, check and nightly. CONTRIBUTING.md says what is in each, and why.
 test: $(clients) ## what each push must pass, on SQLite, and on Postgres and MySQL or MariaDB if they can be had; STRICT=1 demands all
-	$(withdb) $(gotest) -tags clients -timeout 10m $(TESTFLAGS) $(packages)
+	$(lowest) $(withdb) $(gotest) -tags clients -timeout 10m $(TESTFLAGS) $(packages)
+	$(withdb) $(gotest) -timeout 10m $(TESTFLAGS) $(programs)
 
 check: ## what each pull request must pass: test, lint, the race detector, each module by itself, and quickstart
 	.ci/run
@@ -67,7 +74,7 @@ test-modules: ## each module without the workspace, and programs that add Snowke
 	$(gotest) -tags modules -timeout 30m $(TESTFLAGS) ./test/modproxy/...
 
 test-nightly: $(clients) ## the tests with the tag nightly, and all points of those that otherwise try some
-	$(withdb) $(gotest) -tags clients,nightly -timeout 60m $(TESTFLAGS) $(nightlypackages)
+	$(lowest) $(withdb) $(gotest) -tags clients,nightly -timeout 60m $(TESTFLAGS) $(nightlypackages)
 
 test-newest: $(clients) $(newclients) ## the integrations and bench with the newest releases of the ORMs and drivers
 	$(withdb) $(newest) $(gotest) -tags newest,clients $(TESTFLAGS) $(addprefix $(module)/,hooks/... ent/... test/entid/... test/gormid/... test/bunid/... test/pgxid/... test/matrix/... test/kubernetes/... test/entgql/... test/migrations/... test/recipes/... bench/...)
@@ -80,7 +87,8 @@ test-go: ## ids, keys and JSON with the newest Go, NEWGO, and so with encoding/j
 	GOTOOLCHAIN=$(NEWGO) SNOWKEY_TEST_DB=sqlite $(gotest) $(TESTFLAGS) ./idgen/... ./schema/... ./test/pk/... ./examples/web/...
 
 test-servers: $(clients) ## the tests that open databases, on each of SERVERS (postgres14 postgres16 postgres17 postgres18 mysql9 mariadb11), which it fetches
-	$(withdb) -servers '$(SERVERS)' $(gotest) -tags clients -timeout 20m $(TESTFLAGS) $(module)/internal/dbtest $(sqlpackages)
+	$(lowest) $(withdb) -servers '$(SERVERS)' $(gotest) -tags clients -timeout 20m $(TESTFLAGS) $(module)/internal/dbtest $(sqlpackages)
+	$(withdb) -servers '$(SERVERS)' $(gotest) -timeout 20m $(TESTFLAGS) $(programs)
 
 test-suites: ## the suites of GORM and ent with the hooks on and off, from the checkouts GORM_SRC and ENT_SRC
 	@test -n "$(GORM_SRC)$(ENT_SRC)" || { echo "make test-suites: set GORM_SRC or ENT_SRC, or both, to a checkout of github.com/go-gorm/gorm or github.com/ent/ent"; exit 1; }
@@ -101,23 +109,17 @@ chaos: ## faults of 32 processes, their database and network, for CHAOS (3m) on 
 chaos-repeat: ## the short chaos test, N (60) times on each server of DB, beside BUSY (10) busy loops
 	N='$(N)' BUSY='$(BUSY)' DB='$(DB)' ./test/chaos/repeat.sh
 
-bench: $(clients) $(newclients) ## compare Snowkey with its peers, and measure what a lease costs
-	$(newest) go run ./bench $(BENCHFLAGS)
-	@echo; echo "Reading the bound of a lease, in Next"
-	@go test -run='^$$' -bench='^BenchmarkBound$$' ./idgen | grep '^Benchmark'
+# Each of COUNT (10) runs has its functions in another order, which changes what a call
+# costs after a pause.
+bench: $(clients) $(newclients) ## Go benchmarks (BENCH) beside the peers, compared by benchstat; needs a quiet machine
+	@set -e; for i in $$(seq $(COUNT)); do \
+		$(newest) GOTOOLCHAIN=$(NEWGO) go test -tags clients -c -ldflags=-randlayout=$$i -o bench/bench.test ./bench; \
+		(cd bench && ./bench.test -test.run='^$$' -test.bench='$(BENCH)' -test.cpu=1,$$(nproc)); \
+	done | tee bench/bench.out
+	$(benchstat) -col /by bench/bench.out
 
-herd: $(clients) $(newclients) ## start a thousand processes at once on each database; needs a quiet machine for half an hour
-	$(newest) go run ./bench -herd $(BENCHFLAGS)
-
-stores: $(clients) $(newclients) ## measure one process on each store, for docs/choosing-a-store.md; needs a quiet machine
-	$(newest) go run ./bench -stores $(BENCHFLAGS)
-
-benchmarks: $(clients) $(newclients) ## write docs/benchmarks.md and its plots; needs a quiet machine for a quarter of an hour
-	GOTOOLCHAIN=$(NEWGO) $(newest) go run ./bench -rows 1000000 -write docs/benchmarks.md $(BENCHFLAGS)
-
-# The ratios depend on the machine, so compare on the one that wrote the file.
-bench-check: $(clients) $(newclients) ## compare with the ratios of the last release; fails on a loss of over 10 %; needs a quiet machine; UPDATE=yes writes them
-	$(newest) go run ./bench -check bench/release.txt $(if $(UPDATE),-update) $(BENCHFLAGS)
+bench-servers: $(clients) $(newclients) ## inserts and starts on private database servers, with BENCHFLAGS; needs a quiet machine
+	GOTOOLCHAIN=$(NEWGO) $(newest) go run ./bench $(BENCHFLAGS)
 
 bench-once: $(clients) $(newclients) ## run every benchmark once
 	$(withdb) $(newest) go test -tags clients -run='^$$' -bench=. -benchtime=1x $(TESTFLAGS) $(call folders,Benchmark)
@@ -134,12 +136,16 @@ fuzz: ## every fuzz target with FUZZTIME (20000x) inputs
 	done
 
 # The same versions and tags as make test, so that each dependency is compiled once.
-tags := clients,modules,nightly
-lint: $(clients) ## check with gofmt, go vet, go fix and staticcheck
+tags := clients,man,modules,nightly
+lint: $(clients) ## check with gofmt, go vet, go fix, staticcheck and govulncheck
 	@echo gofmt; ! gofmt -l . | grep .
-	go vet -tags $(tags) $(packages)
-	go fix -tags $(tags) -diff $(packages)
-	$(staticcheck) -tags $(tags) $(packages)
+	$(lowest) go vet -tags $(tags) $(packages)
+	$(lowest) go fix -tags $(tags) -diff $(packages)
+	$(lowest) $(staticcheck) -tags $(tags) $(packages)
+	go vet -tags $(tags) $(programs)
+	go fix -tags $(tags) -diff $(programs)
+	$(staticcheck) -tags $(tags) $(programs)
+	.ci/vulncheck
 
 lint-newest: $(clients) $(newclients) ## the same with the newest versions, and with the modules that require them
 	$(newest) go vet -tags newest,$(tags) $(packages)
@@ -156,6 +162,9 @@ portable: $(clients) $(newclients) ## compile everything for Windows and for 32 
 	else \
 		CGO_ENABLED=0 GOARCH=386 go test ./idgen/... ./schema/pk/... ./lease/... ./token/... ./internal/keeper; \
 	fi
+
+size: ## count lines, exported names and words
+	@.ci/size
 
 tidy: $(clients) $(newclients) ## go mod tidy in each module, against a module proxy of the work tree
 	$(newest) go run ./test/modproxy/tidy
@@ -175,16 +184,27 @@ $(clients) $(newclients): %/client.go: %/generate.go $$(wildcard $$*/entc.go $$*
 	GOMAXPROCS=1 $(if $(filter $@,$(newclients)),$(newest)) go generate ./$*
 	@touch $@
 
-# One binary for each system, without cgo, the same bytes from the same commit and Go release.
-dist: ## static binaries of cmd/snowkey for linux, darwin and windows in bin/dist, with checksums
-	rm -rf bin/dist && mkdir -p bin/dist
+# One binary for each system, without cgo, the same bytes from the same commit and Go
+# release. Each has a list of its modules beside it, in the format CycloneDX.
+cyclonedx := go run github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod@v1.10.0
+committed  = $(shell git log -1 --format=%ct)
+dist: ## static binaries of cmd/snowkey for linux, darwin and windows in bin/dist, with SBOMs, manual pages and checksums
+	rm -rf bin/dist && mkdir -p bin/dist/man
 	@set -e; for system in linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64; do \
-		file=bin/dist/snowkey-$$(echo $$system | tr / -)$$(case $$system in windows/*) echo .exe;; esac); \
+		name=snowkey-$$(echo $$system | tr / -); \
+		file=bin/dist/$$name$$(case $$system in windows/*) echo .exe;; esac); \
 		echo $$file; \
 		CGO_ENABLED=0 GOOS=$${system%/*} GOARCH=$${system#*/} go build -trimpath -ldflags='-s -w' -o $$file ./cmd/snowkey; \
+		$(cyclonedx) bin -json -std -noserial -notimestamp -output bin/dist/$$name.cdx.json $$file; \
 	done
+	SOURCE_DATE_EPOCH=$(committed) go run -tags man ./cmd/snowkey bin/dist/man
+	tar --sort=name --owner=0 --group=0 --mtime=@$(committed) -C bin/dist -c man | gzip -n >bin/dist/snowkey-man.tar.gz
+	rm -r bin/dist/man
 	cd bin/dist && sha256sum snowkey-* > SHA256SUMS && cat SHA256SUMS
 	@bin/dist/snowkey-$$(go env GOHOSTOS)-$$(go env GOHOSTARCH) layout default
+
+image: ## an OCI image of cmd/snowkey for linux in bin/image, without Docker; PROGRAM=./examples/production for another
+	go run ./test/image -o bin/image $(or $(PROGRAM),./cmd/snowkey)
 
 release: ## prepare VERSION (such as v0.2.0) of all published modules; TAG=yes makes the tags
 	go run ./test/modproxy/release $(if $(TAG),-tag) '$(VERSION)'

@@ -7,9 +7,6 @@ import (
 	"time"
 )
 
-// countsCPU reports whether cpuTime works on this system.
-const countsCPU = true
-
 // cpuTime returns the CPU time that the process has used so far, summed over all cores
 // and including the time spent in the kernel.
 func cpuTime() time.Duration {

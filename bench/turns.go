@@ -1,131 +1,117 @@
 package main
 
 import (
-	"runtime"
+	"errors"
+	"fmt"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"time"
 )
 
-// A turn is one measured run of a workload.
-type turn struct {
-	n    int           // pieces of work that were done
-	wall time.Duration // elapsed time
-	cpu  time.Duration // CPU time, summed over all cores
+// A workload does one piece of work n times.
+type workload func(n int) error
+
+// repeat turns a function into a workload.
+func repeat(f func() error) workload {
+	return func(n int) error {
+		for range n {
+			if err := f(); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
 }
 
-func (t turn) wallEach() float64 { return float64(t.wall) / float64(t.n) }
-func (t turn) cpuEach() float64  { return float64(t.cpu) / float64(t.n) }
-
-func take(w workload, n int) (turn, error) {
-	cpu, start := cpuTime(), time.Now()
-	err := w(n)
-	wall := time.Since(start)
-	return turn{n, wall, cpuTime() - cpu}, err
+// among divides the work between goroutines. They take a small part again and again, so
+// one of them that waits for a core hardly delays the others. The workload must be safe
+// for concurrent use.
+func (w workload) among(goroutines int) workload {
+	return func(n int) error {
+		some := max(n/goroutines/16, 1)
+		var taken atomic.Int64
+		errs := make([]error, goroutines)
+		var wg sync.WaitGroup
+		for i := range goroutines {
+			wg.Go(func() {
+				for errs[i] == nil {
+					end := int(taken.Add(int64(some)))
+					mine := min(some, n-(end-some))
+					if mine <= 0 {
+						return
+					}
+					errs[i] = w(mine)
+				}
+			})
+		}
+		wg.Wait()
+		return errors.Join(errs...)
+	}
 }
 
-// fit returns how many pieces of work it takes to fill about d.
-func fit(w workload, d time.Duration) (int, error) {
+// took returns the time of a piece of work, in nanoseconds.
+func (w workload) took(n int) (each float64, err error) {
+	start := time.Now()
+	err = w(n)
+	return float64(time.Since(start)) / float64(n), err
+}
+
+// fit returns how many pieces of work fill about d.
+func (w workload) fit(d time.Duration) (int, error) {
 	for n := 1; ; n *= 2 {
-		t, err := take(w, n)
+		each, err := w.took(n)
 		if err != nil {
 			return 0, err
 		}
-		if t.wall >= d {
-			return max(1, int(float64(d)/t.wallEach())), nil
+		if each*float64(n) >= float64(d) {
+			return max(1, int(float64(d)/each)), nil
 		}
 	}
 }
 
-// A pace defines how two workloads take turns.
-type pace struct {
-	turn time.Duration // length of a turn, at most a quarter of the total; 0 means one piece of work
-	rest time.Duration // pause before each turn
-	warm int           // pieces of work to do before each turn without measuring, since generators run ahead after a rest
-	same bool          // do the same number of pieces of the yardstick in a turn
-}
-
-// A comparison contains the turns of two workloads. Any noise on the machine affects
-// two neighbouring turns alike, which makes their ratio more precise than the ratio of
-// two means.
-type comparison struct{ ours, theirs []turn }
-
-// compare lets two workloads take turns for about d, but at least 3 rounds. Since the
-// first workload of a round may be slower, we alternate the order: A B, B A, A B and so
-// on.
-func compare(ours, theirs workload, p pace, d time.Duration) (comparison, error) {
-	length := min(p.turn, d/4)
-	n, err := fit(ours, length)
-	if err != nil {
-		return comparison{}, err
-	}
-	m := n
-	if !p.same {
-		if m, err = fit(theirs, length); err != nil {
-			return comparison{}, err
-		}
-	}
-	var c comparison
-	sides := [2]func() error{
-		func() error { return p.take(ours, n, &c.ours) },
-		func() error { return p.take(theirs, m, &c.theirs) },
-	}
-	start := time.Now()
-	for round := 0; round < 3 || time.Since(start) < d; round++ {
+// race lets workloads take turns of n pieces of work for as many rounds as more allows,
+// and returns what a piece of each took in each round.
+//
+// A workload can slow down the next one, for example because the server still has to write
+// pages. Over the rounds, each workload follows every other one equally often, and comes
+// first equally often: the orders are a Williams square, 0, 3, 1, 2 shifted by one with
+// every round.
+func race(sides []workload, n int, more func(rounds int) bool) ([][]float64, error) {
+	costs := make([][]float64, len(sides))
+	for round := 0; more(round); round++ {
 		for i := range sides {
-			if err := sides[(round+i)%2](); err != nil {
-				return comparison{}, err
+			at := i / 2
+			if i%2 == 1 {
+				at = len(sides) - 1 - i/2
 			}
+			side := (at + round) % len(sides)
+			each, err := sides[side].took(n)
+			if err != nil {
+				return nil, err
+			}
+			costs[side] = append(costs[side], each)
 		}
 	}
-	return c, nil
+	return costs, nil
 }
 
-// take runs w for one turn and appends it to turns.
-func (p pace) take(w workload, n int, turns *[]turn) error {
-	if p.warm > 0 {
-		if err := w(p.warm); err != nil {
-			return err
-		}
-	}
-	if p.rest > 0 {
-		time.Sleep(p.rest)
-	}
-	t, err := take(w, n)
-	*turns = append(*turns, t)
-	return err
-}
-
-// values returns the result of f for each round.
-func (c comparison) values(f func(ours, theirs turn) float64) []float64 {
-	values := make([]float64, len(c.ours))
-	for i := range values {
-		values[i] = f(c.ours[i], c.theirs[i])
-	}
-	return values
-}
-
-func (c comparison) spread(f func(ours, theirs turn) float64) spread { return spreadOf(c.values(f)) }
-
-// A spread is the median of many measurements, along with their quartiles.
+// A spread is the median of measurements, with their quartiles.
 type spread struct{ low, median, high float64 }
 
 func spreadOf(values []float64) spread {
 	sorted := slices.Sorted(slices.Values(values))
 	last := len(sorted) - 1
-	return spread{
-		low:    sorted[last/4],
-		median: (sorted[last/2] + sorted[last-last/2]) / 2,
-		high:   sorted[last-last/4],
-	}
+	return spread{sorted[last/4], (sorted[last/2] + sorted[last-last/2]) / 2, sorted[last-last/4]}
 }
 
-// allocsEach returns the number of allocations per piece of work. Like package testing,
-// it rounds down, because the goroutines started by among and the growth of a table
-// allocate as well.
-func allocsEach(w workload, n int) (int, error) {
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	err := w(n)
-	runtime.ReadMemStats(&after)
-	return int(after.Mallocs-before.Mallocs) / n, err
+// ratios returns a / b, computed for each round.
+func ratios(a, b []float64) spread {
+	list := make([]float64, len(a))
+	for i := range list {
+		list[i] = a[i] / b[i]
+	}
+	return spreadOf(list)
 }
+
+func (s spread) String() string { return fmt.Sprintf("%.2f (%.2f–%.2f)", s.median, s.low, s.high) }

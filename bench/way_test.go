@@ -10,13 +10,7 @@ import (
 // TestWaysInsertRows checks that each way inserts rows, and that all of them have the
 // right kind of key.
 func TestWaysInsertRows(t *testing.T) {
-	p := dbtest.Must(openPools())(t)
-	t.Cleanup(func() {
-		if err := p.close(); err != nil {
-			t.Error(err)
-		}
-	})
-	idgen.SetDefault(p.full)
+	idgen.SetDefault(full)
 	for _, dialect := range dbtest.Databases(t) {
 		if dialect != "sqlite" { // SQLite's rows are measured by another topic
 			t.Run(dialect, func(t *testing.T) { insertRows(t, dbtest.Open(t, dialect)) })

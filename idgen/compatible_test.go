@@ -130,7 +130,7 @@ func TestCompatible(t *testing.T) {
 	}{
 		{"the same", def, def, now, false},
 		{"the same after its end", def, def, def.Lifetime().End, true},
-		{"another datacenter", must(idgen.Twitter().WithFixed("datacenter", 3))(t), must(idgen.Twitter().WithFixed("datacenter", 4))(t), now, true},
+		{"another datacenter", must(preset("twitter").WithFixed("datacenter", 3))(t), must(preset("twitter").WithFixed("datacenter", 4))(t), now, true},
 		{"more worker bits", layout(idgen.Time(41), idgen.Worker(12), idgen.Sequence(10)), def, now, false},
 		{"more worker bits behind a mark", layout(idgen.Time(40), idgen.Fixed("mark", 1, 1), idgen.Worker(12), idgen.Sequence(10)),
 			layout(idgen.Time(40), idgen.Fixed("mark", 1, 0), idgen.Worker(10), idgen.Sequence(12)), now, true},

@@ -91,11 +91,11 @@ func (cfg Config) withDefaults() Config {
 func (cfg Config) validate() error {
 	switch {
 	case cfg.MaxBehind < cfg.MaxWait:
-		return &ConfigError{"MaxBehind", fmt.Sprintf("%v is less than MaxWait %v; a generator would be down while its calls still wait", cfg.MaxBehind, cfg.MaxWait)}
+		return configError("MaxBehind", fmt.Sprintf("%v is less than MaxWait %v; a generator would be down while its calls still wait", cfg.MaxBehind, cfg.MaxWait))
 	case cfg.Rotate && cfg.Layout.rollback.bits == 0:
-		return &ConfigError{"Rotate", "needs a layout with a rollback field; add idgen.Rollback(bits) or leave Rotate off"}
+		return configError("Rotate", "needs a layout with a rollback field; add idgen.Rollback(bits) or leave Rotate off")
 	case cfg.MaxNames < 0:
-		return &ConfigError{"MaxNames", fmt.Sprintf("is %d; use 1 or more, or 0 for the default", cfg.MaxNames)}
+		return configError("MaxNames", fmt.Sprintf("is %d; use 1 or more, or 0 for the default", cfg.MaxNames))
 	}
 	_, err := cfg.Layout.tick(cfg.now())
 	return err

@@ -64,14 +64,14 @@ func (e *CountError) Error() string {
 	return fmt.Sprintf("idgen: cannot reserve %d ids in one step; ask for %d at most", e.Count, e.Max)
 }
 
-// A RangeError is returned if a value does not fit its field.
-type RangeError struct {
-	Field      string
-	Value, Max int64
+// A rangeError says that a value does not fit its field.
+type rangeError struct {
+	field      string
+	value, max int64
 }
 
-func (e *RangeError) Error() string {
-	return fmt.Sprintf("idgen: %s %d does not fit its field (0 to %d); use a number in that range or a layout with a wider field", e.Field, e.Value, e.Max)
+func (e *rangeError) Error() string {
+	return fmt.Sprintf("idgen: %s %d does not fit its field (0 to %d); use a number in that range or a layout with a wider field", e.field, e.value, e.max)
 }
 
 // A TimeError is returned if a layout cannot express a time.
@@ -84,14 +84,6 @@ func (e *TimeError) Error() string {
 	return fmt.Sprintf("idgen: %s is outside the layout's lifetime (%s to %s); use a layout with another epoch or more time bits",
 		e.Time.UTC().Format(time.RFC3339Nano), e.Start.Format(time.RFC3339), e.End.Format(time.RFC3339))
 }
-
-// A LayoutError is returned if a [Layout] is not valid.
-type LayoutError struct {
-	Field  string // the field at fault, or "epoch", "unit" or "layout"
-	Reason string // what is wrong and what to do
-}
-
-func (e *LayoutError) Error() string { return "idgen: invalid layout: " + e.Field + " " + e.Reason }
 
 // An OverlapError is returned by [Layout.Compatible] if two layouts can make the same
 // id.
@@ -108,10 +100,13 @@ func (e *OverlapError) Error() string {
 		e.ID, in(e.New), in(e.Old))
 }
 
-// A ConfigError is returned by [NewPool] if its [Config] is not valid.
-type ConfigError struct {
-	Field  string // the field of Config at fault
-	Reason string // what is wrong and what to do
+// layoutError says what is wrong with a field, the epoch, the unit or the whole layout,
+// and what to do.
+func layoutError(field, reason string) error {
+	return errors.New("idgen: invalid layout: " + field + " " + reason)
 }
 
-func (e *ConfigError) Error() string { return "idgen: Config." + e.Field + " " + e.Reason }
+// configError says what is wrong with a field of [Config], and what to do.
+func configError(field, reason string) error {
+	return errors.New("idgen: Config." + field + " " + reason)
+}

@@ -207,8 +207,12 @@ func ExampleLayout_MinID() {
 }
 
 // Existing Twitter ids decode with the published layout.
-func ExampleTwitter() {
-	p := idgen.Twitter().Decode(1541815603606036480)
+func ExamplePreset() {
+	twitter, err := idgen.Preset("twitter")
+	if err != nil {
+		log.Fatal(err)
+	}
+	p := twitter.Decode(1541815603606036480)
 	fmt.Println(p.Time.Format(time.RFC3339Nano), "datacenter", p.Fixed[0], "worker", p.Worker)
 	// Output: 2022-06-28T16:07:40.105Z datacenter 11 worker 26
 }

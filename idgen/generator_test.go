@@ -53,7 +53,7 @@ func FuzzClock(f *testing.F) {
 	f.Add(bytes.Repeat([]byte{9, 255, 129}, 30))
 	f.Fuzz(func(t *testing.T, script []byte) {
 		raced.Skip(t)
-		layout := idgen.DatacenterProcess()
+		layout := preset("datacenter-process")
 		clock := holdClock(epoch)
 		pool := newPool(t, idgen.Config{
 			Layout: layout, Clock: clock.Now, MaxAhead: 3 * time.Millisecond, MaxWait: -1, Rotate: true,
@@ -142,7 +142,7 @@ func TestRotates(t *testing.T) {
 		name      string
 		layout    idgen.Layout
 		rollbacks int64
-	}{{"2 bits", idgen.DatacenterProcess(), 3}, {"1 bit", oneBit, 1}} {
+	}{{"2 bits", preset("datacenter-process"), 3}, {"1 bit", oneBit, 1}} {
 		t.Run(tt.name, func(t *testing.T) {
 			start := epoch.AddDate(1, 0, 0)
 			clock := holdClock(start)
@@ -179,7 +179,7 @@ func TestRotates(t *testing.T) {
 // catch up.
 func TestBurstsDoNotRotate(t *testing.T) {
 	raced.Skip(t)
-	layout := idgen.DatacenterProcess()
+	layout := preset("datacenter-process")
 	clock := holdClock(epoch)
 	pool := newPool(t, idgen.Config{Layout: layout, Clock: clock.Now, Rotate: true, MaxAhead: 2 * time.Millisecond, MaxWait: -1})
 	for range 50_000 {
@@ -201,7 +201,7 @@ func TestBurstsDoNotRotate(t *testing.T) {
 func TestExhausted(t *testing.T) {
 	layouts := presets(t)
 	layouts["292 years"] = must(idgen.NewLayout(epoch, idgen.NoLimit, idgen.Time(1), idgen.Worker(10), idgen.Sequence(12)))(t)
-	for _, name := range []string{"DefaultLayout", "Discord", "Instagram", "TSID", "DatacenterProcess", "Mastodon", "292 years"} {
+	for _, name := range []string{"default", "discord", "instagram", "tsid", "datacenter-process", "mastodon", "292 years"} {
 		t.Run(name, func(t *testing.T) {
 			layout := layouts[name]
 			end := layout.Lifetime().End

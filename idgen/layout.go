@@ -49,7 +49,7 @@ func (s span) put(v int64) uint64  { return uint64(v) << s.shift }
 func (s span) get(id uint64) int64 { return int64(id >> s.shift & s.max()) }
 func (s span) check(name string, v int64) error {
 	if v < 0 || uint64(v) > s.max() {
-		return &RangeError{Field: name, Value: v, Max: int64(s.max())}
+		return &rangeError{name, v, int64(s.max())}
 	}
 	return nil
 }
@@ -93,33 +93,32 @@ func Fixed(name string, bits int, value int64) Field {
 
 // NewLayout returns a layout with these fields, highest bits first. Time is counted in
 // units since the epoch, which must be in the years 1970 to 9999. The unit must be
-// positive. The error is a [*LayoutError], or a [*RangeError] if a fixed value does not
-// fit its field.
+// positive.
 func NewLayout(epoch time.Time, unit time.Duration, fields ...Field) (Layout, error) {
 	epoch = epoch.UTC() // also drops the reading of the monotonic clock, if there is one
 	l := Layout{epoch: epoch, unit: unit, fields: slices.Clone(fields)}
 	switch {
 	case epoch.Before(time.Unix(0, 0)):
-		return Layout{}, &LayoutError{"epoch", fmt.Sprintf("%s is before 1970; use a later one", epoch.Format(time.RFC3339))}
+		return Layout{}, layoutError("epoch", fmt.Sprintf("%s is before 1970; use a later one", epoch.Format(time.RFC3339)))
 	case epoch.Year() > 9999:
-		return Layout{}, &LayoutError{"epoch", fmt.Sprintf("%s is after 9999, which its text cannot hold; use an earlier one", epoch.Format(time.RFC3339))}
+		return Layout{}, layoutError("epoch", fmt.Sprintf("%s is after 9999, which its text cannot hold; use an earlier one", epoch.Format(time.RFC3339)))
 	case unit <= 0:
-		return Layout{}, &LayoutError{"unit", fmt.Sprintf("%v is not positive; use time.Millisecond or another duration", unit)}
+		return Layout{}, layoutError("unit", fmt.Sprintf("%v is not positive; use time.Millisecond or another duration", unit))
 	}
 	for _, f := range fields {
 		if f.Bits < 1 || f.Bits > 63 {
-			return Layout{}, &LayoutError{f.Name, fmt.Sprintf("has %d bits; use 1 to 63, or leave the field out", f.Bits)}
+			return Layout{}, layoutError(f.Name, fmt.Sprintf("has %d bits; use 1 to 63, or leave the field out", f.Bits))
 		}
 		l.bits += uint(f.Bits)
 	}
 	if l.bits > 64 {
-		return Layout{}, &LayoutError{"layout", fmt.Sprintf("has %d bits; make the fields 63 bits together", l.bits)}
+		return Layout{}, layoutError("layout", fmt.Sprintf("has %d bits; make the fields 63 bits together", l.bits))
 	}
 	if err := l.place(); err != nil {
 		return Layout{}, err
 	}
 	if seconds, ok := mulDiv(l.time.max(), uint64(unit), uint64(time.Second)); !ok || seconds > 1<<62 {
-		return Layout{}, &LayoutError{"time", fmt.Sprintf("of %d bits × %v outlasts the calendar of package time; use fewer bits", l.time.bits, unit)}
+		return Layout{}, layoutError("time", fmt.Sprintf("of %d bits × %v outlasts the calendar of package time; use fewer bits", l.time.bits, unit))
 	}
 	return l, nil
 }
@@ -131,11 +130,11 @@ func (l *Layout) place() error {
 	for _, f := range l.fields {
 		shift -= uint(f.Bits)
 		if f.Name == "" || names[f.Name] {
-			return &LayoutError{cmp.Or(f.Name, "field"), "needs a unique name; rename it"}
+			return layoutError(cmp.Or(f.Name, "field"), "needs a unique name; rename it")
 		}
 		names[f.Name] = true
 		if strings.ContainsAny(f.Name, ":│") {
-			return &LayoutError{f.Name, "has a ':' or '│' in its name, which separate the fields in a layout's text; rename it"}
+			return layoutError(f.Name, "has a ':' or '│' in its name, which separate the fields in a layout's text; rename it")
 		}
 		at := span{shift, uint(f.Bits)}
 		if f.Fixed {
@@ -149,21 +148,21 @@ func (l *Layout) place() error {
 		s := l.span(f.Name)
 		switch {
 		case s == nil:
-			return &LayoutError{f.Name, "is not fixed, and its name is neither time, worker, rollback nor sequence; use idgen.Fixed or one of these names"}
+			return layoutError(f.Name, "is not fixed, and its name is neither time, worker, rollback nor sequence; use idgen.Fixed or one of these names")
 		case f.Name != timeField && l.time.bits == 0:
-			return &LayoutError{f.Name, "is above time, so ids would not ascend; put it below"}
+			return layoutError(f.Name, "is above time, so ids would not ascend; put it below")
 		case f.Value != 0:
-			return &LayoutError{f.Name, fmt.Sprintf("has the value %d, but only fixed fields have one; leave it out", f.Value)}
+			return layoutError(f.Name, fmt.Sprintf("has the value %d, but only fixed fields have one; leave it out", f.Value))
 		}
 		*s = at
 	}
 	switch {
 	case l.time.bits == 0:
-		return &LayoutError{"time", "is missing; add idgen.Time(bits)"}
+		return layoutError("time", "is missing; add idgen.Time(bits)")
 	case l.sequence.bits == 0:
-		return &LayoutError{"sequence", "is missing; add idgen.Sequence(bits)"}
+		return layoutError("sequence", "is missing; add idgen.Sequence(bits)")
 	case l.fixed>>63 != 0:
-		return &LayoutError{l.fields[0].Name, "sets the sign bit, so every id would be negative; use a value with a zero in its highest bit"}
+		return layoutError(l.fields[0].Name, "sets the sign bit, so every id would be negative; use a value with a zero in its highest bit")
 	}
 	return nil
 }
@@ -189,7 +188,7 @@ func (l *Layout) span(name string) *span {
 func (l Layout) WithFixed(name string, value int64) (Layout, error) {
 	i := slices.IndexFunc(l.fields, func(f Field) bool { return f.Fixed && f.Name == name })
 	if i < 0 {
-		return Layout{}, &LayoutError{name, "is not a fixed field of this layout; see Layout.Fields"}
+		return Layout{}, layoutError(name, "is not a fixed field of this layout; see Layout.Fields")
 	}
 	fields := slices.Clone(l.fields)
 	fields[i].Value = value

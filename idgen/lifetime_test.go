@@ -45,9 +45,9 @@ func TestLifetime(t *testing.T) {
 	}{
 		{"default", idgen.DefaultLayout(), "2094-09-07T15:47:35.552Z", "2025-01-25"},
 		{"js", idgen.JSSafe(), "2068-07-21T06:52:14.72Z", "2068-07-21"},
-		{"discord", idgen.Discord(), "2084-09-06T15:47:35.552Z", "2015-01-25"},
-		{"instagram", idgen.Instagram(), "2046-06-27T17:00:49.497Z", "2011-09-06"},
-		{"baidu", idgen.Baidu(), "2024-11-20T13:24:16Z", "2016-05-22"},
+		{"discord", preset("discord"), "2084-09-06T15:47:35.552Z", "2015-01-25"},
+		{"instagram", preset("instagram"), "2046-06-27T17:00:49.497Z", "2011-09-06"},
+		{"baidu", preset("baidu"), "2024-11-20T13:24:16Z", "2016-05-22"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			life := tt.layout.Lifetime()

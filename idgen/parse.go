@@ -10,7 +10,7 @@ import (
 
 // ParseLayout returns the layout with this text. It is the exact inverse of
 // [Layout.String] and accepts no other spelling, which means that two layouts are equal
-// if and only if their texts are equal. The error is a [*LayoutError].
+// if and only if their texts are equal.
 func ParseLayout(text string) (Layout, error) {
 	p := layoutParser{text: text}
 	for i, field := range strings.Split(text, between) {
@@ -23,8 +23,8 @@ func ParseLayout(text string) (Layout, error) {
 		return Layout{}, p.err
 	}
 	l, err := NewLayout(p.epoch, p.unit, p.fields...)
-	if r, ok := errors.AsType[*RangeError](err); ok {
-		return Layout{}, &LayoutError{r.Field, fmt.Sprintf("is %d in %q, and its bits hold 0 to %d", r.Value, text, r.Max)}
+	if r, ok := errors.AsType[*rangeError](err); ok {
+		return Layout{}, layoutError(r.field, fmt.Sprintf("is %d in %q, and its bits hold 0 to %d", r.value, text, r.max))
 	}
 	if err != nil {
 		return Layout{}, err
@@ -32,7 +32,7 @@ func ParseLayout(text string) (Layout, error) {
 	// Reject other spellings, such as a unit of 1000ms, as well as a wrong number of
 	// unused bits.
 	if written := l.String(); written != text {
-		return Layout{}, &LayoutError{"layout", fmt.Sprintf("%q is not in the form that Layout.String writes; write %q", text, written)}
+		return Layout{}, layoutError("layout", fmt.Sprintf("%q is not in the form that Layout.String writes; write %q", text, written))
 	}
 	return l, nil
 }
@@ -84,6 +84,6 @@ func parseTime(s string) (time.Time, error) { return time.Parse(time.RFC3339Nano
 
 func (p *layoutParser) fail(why string) {
 	if p.err == nil {
-		p.err = &LayoutError{"layout", fmt.Sprintf("%q is not what Layout.String writes (%s); use its text unchanged", p.text, why)}
+		p.err = layoutError("layout", fmt.Sprintf("%q is not what Layout.String writes (%s); use its text unchanged", p.text, why))
 	}
 }

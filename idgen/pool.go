@@ -35,16 +35,16 @@ type Pool struct {
 }
 
 // NewPool checks cfg, gets a worker number from cfg.Worker, reserves it within this
-// process and returns the pool. The error is a [*ConfigError], [ErrWorkerInUse] or the
-// error from cfg.Worker. It is a [*RangeError] if the worker number does not fit its
-// field, and a [*TimeError] if the clock is outside the layout's lifetime.
+// process and returns the pool. The error names the field of cfg that is not valid, or is
+// [ErrWorkerInUse], the error from cfg.Worker, or a [*TimeError] if the clock is outside
+// the layout's lifetime.
 func NewPool(cfg Config) (*Pool, error) {
 	cfg = cfg.withDefaults()
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
 	if cfg.Worker == nil {
-		return nil, &ConfigError{"Worker", "is not set; use worker.Static, Env, Ordinal or IPv4, or your own function"}
+		return nil, configError("Worker", "is not set; use worker.Static, Env, Ordinal or IPv4, or your own function")
 	}
 	l := cfg.Layout
 	worker, err := cfg.Worker(int(l.worker.bits))

@@ -24,7 +24,7 @@ func TestNewPoolRefuses(t *testing.T) {
 		{"down before waiting ends", idgen.Config{MaxWait: time.Hour, MaxBehind: time.Minute}, "Config.MaxBehind 1m0s is less than MaxWait 1h0m0s"},
 		{"rotate without rollback", idgen.Config{Rotate: true}, "Config.Rotate needs a layout with a rollback field"},
 		{"names", idgen.Config{MaxNames: -1}, "Config.MaxNames is -1; use 1 or more"},
-		{"past the end", idgen.Config{Layout: idgen.Baidu()}, "outside the layout's lifetime (2016-05-19T16:00:00Z to 2024-11-20T13:24:16Z)"},
+		{"past the end", idgen.Config{Layout: preset("baidu")}, "outside the layout's lifetime (2016-05-19T16:00:00Z to 2024-11-20T13:24:16Z)"},
 		// These don't concern a leased pool, which has no Config.Worker.
 		{"no worker", idgen.Config{}, "Config.Worker is not set; use worker.Static"},
 		{"worker too large", idgen.Config{Worker: worker.Static(1024)}, "worker 1024 does not fit its field (0 to 1023)"},
@@ -41,21 +41,21 @@ func TestNewPoolRefuses(t *testing.T) {
 			}
 			if tt.cfg.Worker == nil && tt.name != "no worker" {
 				open := func(leased.Issuer) (leased.Keeper, error) { return nil, errors.New("a keeper was made") }
-				if _, err := newLeased(tt.cfg, open); err == nil || !strings.Contains(err.Error(), tt.want) {
+				if _, err := idgen.NewLeased(tt.cfg, open); err == nil || !strings.Contains(err.Error(), tt.want) {
 					t.Errorf("a leased pool: %v; want %q", err, tt.want)
 				}
 			}
 		})
 	}
 	open := func(leased.Issuer) (leased.Keeper, error) { return nil, broken }
-	if _, err := newLeased(idgen.Config{}, open); !errors.Is(err, broken) {
+	if _, err := idgen.NewLeased(idgen.Config{}, open); !errors.Is(err, broken) {
 		t.Errorf("%v hides the keeper's own error", err)
 	}
 }
 
 func TestWorkerGetsTheWidth(t *testing.T) {
 	got := -1
-	newPool(t, idgen.Config{Layout: idgen.Sonyflake(), Worker: func(bits int) (int64, error) { got = bits; return 65535, nil }})
+	newPool(t, idgen.Config{Layout: preset("sonyflake"), Worker: func(bits int) (int64, error) { got = bits; return 65535, nil }})
 	if got != 16 {
 		t.Errorf("Worker got %d bits; want 16", got)
 	}
@@ -154,7 +154,7 @@ func TestPoolWorker(t *testing.T) {
 		}
 	}
 	check("no pool", nil, 0, false)
-	zero := newPool(t, idgen.Config{Layout: idgen.Mastodon(), Worker: worker.Static(0)})
+	zero := newPool(t, idgen.Config{Layout: preset("mastodon"), Worker: worker.Static(0)})
 	check("worker 0", zero, 0, true)
 	zero.Close(t.Context())
 	check("closed", zero, 0, false)

@@ -3,6 +3,7 @@ package idgen_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"reflect"
 	"slices"
@@ -52,24 +53,13 @@ func (v vector) layout(t *testing.T) idgen.Layout {
 		return l
 	}
 	unit := must(time.ParseDuration(v.Unit))(t)
-	width := map[string]int{}
 	var fields []idgen.Field
 	for _, b := range v.Bits {
 		f := idgen.Field{Name: b[0].(string), Bits: int(b[1].(float64))}
 		f.Fixed = !slices.Contains([]string{"time", "worker", "rollback", "sequence"}, f.Name)
-		width[f.Name] = f.Bits
 		fields = append(fields, f)
 	}
-	made := must(idgen.NewLayout(v.Epoch, unit, fields...))(t)
-	if strings.HasPrefix(v.Layout, "Raindrop") {
-		raindrop := must(idgen.Raindrop(idgen.RaindropConfig{
-			Epoch: v.Epoch.Add(unit / 3), Unit: unit, TimeBits: width["time"], WorkerBits: width["worker"], EndBits: width["end"],
-		}))(t)
-		if raindrop.String() != made.String() {
-			t.Fatalf("Raindrop gives %v; published is %v", raindrop, made)
-		}
-	}
-	return made
+	return must(idgen.NewLayout(v.Epoch, unit, fields...))(t)
 }
 
 func TestVectors(t *testing.T) {
@@ -97,21 +87,11 @@ func TestVectors(t *testing.T) {
 			}
 		})
 	}
-	for _, name := range []string{"Twitter", "Twitter2015", "Discord", "Instagram", "Sonyflake", "Mastodon", "Baidu", "TSID", "DatacenterProcess"} {
-		if seen[name] < 2 {
+	for name := range idgen.Presets() {
+		if seen[name] < 2 && name != "default" && name != "jssafe" {
 			t.Errorf("%d vectors of %s; want at least 2", seen[name], name)
 		}
 	}
-}
-
-// pagePresets are the layouts of docs/layouts.md.
-var pagePresets = []struct {
-	name   string
-	layout idgen.Layout
-}{
-	{"DefaultLayout", idgen.DefaultLayout()}, {"JSSafe", idgen.JSSafe()}, {"Twitter", idgen.Twitter()}, {"Twitter2015", idgen.Twitter2015()},
-	{"Discord", idgen.Discord()}, {"Instagram", idgen.Instagram()}, {"Sonyflake", idgen.Sonyflake()}, {"Mastodon", idgen.Mastodon()},
-	{"Baidu", idgen.Baidu()}, {"TSID", idgen.TSID()}, {"DatacenterProcess", idgen.DatacenterProcess()},
 }
 
 // Checks that the table in docs/layouts.md agrees with the layouts.
@@ -120,11 +100,11 @@ func TestLayoutsPage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, p := range pagePresets {
-		t.Run(p.name, func(t *testing.T) {
+	for name, layout := range idgen.Presets() {
+		t.Run(name, func(t *testing.T) {
 			var fields []string
 			workers, perTick := 1, 1
-			for _, f := range p.layout.Fields() {
+			for _, f := range layout.Fields() {
 				fields = append(fields, fmt.Sprintf("%s %d", f.Name, f.Bits))
 				switch f.Name {
 				case "worker":
@@ -133,9 +113,9 @@ func TestLayoutsPage(t *testing.T) {
 					perTick = 1 << f.Bits
 				}
 			}
-			life := p.layout.Lifetime()
-			row := fmt.Sprintf("| `%s` | %s | %v | %s | %s | %d | %d |", p.name, strings.Join(fields, ", "), p.layout.Unit(),
-				life.Start.Format("2006-01-02"), life.End.Format("2006-01-02"), workers, int64(perTick)*int64(time.Second)/int64(p.layout.Unit()))
+			life := layout.Lifetime()
+			row := fmt.Sprintf("| `%s` | %s | %v | %s | %s | %d | %d |", name, strings.Join(fields, ", "), layout.Unit(),
+				life.Start.Format("2006-01-02"), life.End.Format("2006-01-02"), workers, int64(perTick)*int64(time.Second)/int64(layout.Unit()))
 			if !strings.Contains(string(page), row+"\n") {
 				t.Errorf("docs/layouts.md lacks the row\n%s", row)
 			}
@@ -143,51 +123,31 @@ func TestLayoutsPage(t *testing.T) {
 	}
 }
 
-func TestRaindrop(t *testing.T) {
-	l := must(idgen.Raindrop(idgen.RaindropConfig{Epoch: epoch, Unit: time.Millisecond, TimeBits: 50, WorkerBits: 4, EndBits: 2, End: 3}))(t)
-	if got, want := width(l), 63; got != want {
-		t.Errorf("%d bits; want %d", got, want)
+// preset returns a layout by its name.
+func preset(name string) idgen.Layout {
+	l, err := idgen.Preset(name)
+	if err != nil {
+		panic(err)
 	}
-	id := must(l.Compose(idgen.Parts{Time: epoch.Add(time.Second), Worker: 15, Rollback: 1, Sequence: 63}))(t)
-	if id != 1000<<13|15<<9|1<<8|63<<2|3 {
-		t.Errorf("id %b", id)
+	return l
+}
+
+func TestPresetsHaveNames(t *testing.T) {
+	if preset("default").String() != idgen.DefaultLayout().String() || preset("jssafe").String() != idgen.JSSafe().String() {
+		t.Error("default is not DefaultLayout, or jssafe is not JSSafe")
 	}
-	// With a wide time field, ids stay below 2^53 for 34 years.
-	if got := l.Lifetime().SafeEnd.Year(); got != 2059 {
-		t.Errorf("safe until %d", got)
-	}
-	for unit, width := range map[time.Duration][2]int{
-		time.Millisecond: {41, 55}, time.Second: {31, 55}, time.Minute: {25, 50}, time.Hour: {19, 45}, 24 * time.Hour: {15, 40},
-	} {
-		for bits := range 64 {
-			_, err := idgen.Raindrop(idgen.RaindropConfig{Epoch: epoch, Unit: unit, TimeBits: bits, WorkerBits: 3})
-			if ok := bits >= width[0] && bits <= width[1]; ok != (err == nil) {
-				t.Errorf("%v with %d time bits: %v", unit, bits, err)
-			}
-		}
-	}
-	for _, c := range []idgen.RaindropConfig{
-		{Epoch: epoch, Unit: time.Millisecond, TimeBits: 41, WorkerBits: 2},
-		{Epoch: epoch, Unit: time.Millisecond, TimeBits: 41, WorkerBits: 11},
-		{Epoch: epoch, Unit: time.Millisecond, TimeBits: 41, WorkerBits: 10, EndBits: 6},
-		{Epoch: epoch, Unit: time.Millisecond, TimeBits: 41, WorkerBits: 10, EndBits: 2, End: 4},
-		{Epoch: epoch, Unit: time.Millisecond, TimeBits: 41, WorkerBits: 10, End: 1},
-		{Epoch: epoch, Unit: 2 * time.Millisecond, TimeBits: 41, WorkerBits: 10},
-	} {
-		if l, err := idgen.Raindrop(c); err == nil {
-			t.Errorf("%+v gave %v", c, l)
-		}
+	if l, err := idgen.Preset("Twitter"); err == nil || !strings.Contains(err.Error(), `"Twitter"; the presets are default, jssafe, twitter, `) || !l.IsZero() {
+		t.Errorf("Twitter: %v, %v", l, err)
 	}
 }
 
-// presets returns the layouts of docs/layouts.md by their names, and two more.
+// presets returns the presets by their names, and two more layouts.
 func presets(t testing.TB) map[string]idgen.Layout {
+	day, units := 24*time.Hour, []idgen.Field{idgen.Time(15), idgen.Worker(10), idgen.Rollback(1), idgen.Sequence(32), idgen.Fixed("end", 5, 31)}
 	layouts := map[string]idgen.Layout{
-		"TwitterIn": must(idgen.Twitter().WithFixed("datacenter", 31))(t),
-		"Raindrop":  must(idgen.Raindrop(idgen.RaindropConfig{Epoch: epoch, Unit: 24 * time.Hour, TimeBits: 15, WorkerBits: 10, EndBits: 5, End: 31}))(t),
+		"twitter in a datacenter": must(preset("twitter").WithFixed("datacenter", 31))(t),
+		"days":                    must(idgen.NewLayout(epoch.Truncate(day), day, units...))(t),
 	}
-	for _, p := range pagePresets {
-		layouts[p.name] = p.layout
-	}
+	maps.Insert(layouts, idgen.Presets())
 	return layouts
 }

@@ -85,11 +85,11 @@ func TestModuloPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	shards := []int64{2, 3, 10, 64, 100, 128, 1000}
-	for _, p := range pagePresets {
-		t.Run(p.name, func(t *testing.T) {
-			layout := must(p.layout.WithEpoch(epoch))(t) // some have no ids at the time of draw
+	for name, layout := range idgen.Presets() {
+		t.Run(name, func(t *testing.T) {
+			layout := must(layout.WithEpoch(epoch))(t) // some have no ids at the time of draw
 			ids := draw(t, idgen.Config{Layout: layout, Worker: worker.Static(0)}, 20*1000, 1, true)
-			cells := []string{"| `" + p.name + "`"}
+			cells := []string{"| `" + name + "`"}
 			for _, n := range shards {
 				used := map[int64]bool{}
 				for _, id := range ids {

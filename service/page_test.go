@@ -81,7 +81,7 @@ func TestPageDecodes(t *testing.T) {
 
 // All bits together are the id, for every kind of layout.
 func TestPageFields(t *testing.T) {
-	for _, layout := range []idgen.Layout{idgen.DefaultLayout(), idgen.Twitter(), idgen.JSSafe(), idgen.Sonyflake(), idgen.Discord(), idgen.Instagram(), idgen.TSID(), idgen.DatacenterProcess()} {
+	for _, layout := range idgen.Presets() {
 		for _, id := range []int64{0, 1, 280421183266521089, 280421183266521090, math.MaxInt64 - 1, math.MaxInt64} {
 			bits := ""
 			low := 64

@@ -18,10 +18,8 @@ var (
 	ErrEnded = errors.New("token: the session has ended; the user has to log in again")
 )
 
-// A ConfigError is returned by [New] and [ParseKeys]. It never contains a secret.
-type ConfigError struct {
-	Field  string // the field of Config at fault
-	Reason string // what is wrong and what to do
+// configError says what is wrong with a field of [Config], and what to do, without any
+// secret.
+func configError(field, reason string) error {
+	return errors.New("token: Config." + field + " " + reason)
 }
-
-func (e *ConfigError) Error() string { return "token: Config." + e.Field + " " + e.Reason }

@@ -37,7 +37,7 @@ const minSecret, maxSecret = sha256.Size, sha256.BlockSize
 //
 // Each key has an id from 1 to 255 and a secret of 32 to 64 random bytes in hex, as
 // openssl rand -hex 32 prints it. An id is part of every token that the key signs, so it
-// must not be given to another secret later. The error is a [*ConfigError].
+// must not be given to another secret later.
 func ParseKeys(text string) (Keys, error) {
 	var keys Keys
 	secrets := make(map[string]bool)
@@ -46,18 +46,18 @@ func ParseKeys(text string) (Keys, error) {
 		id, err := strconv.ParseUint(before, 10, 8)
 		if err != nil || id == 0 {
 			// The id may be a secret without its id, so we don't print it.
-			return Keys{}, &ConfigError{"Keys", fmt.Sprintf("has no id from 1 to 255 in key %d of the list; write each key as id:secret, with commas between keys", i+1)}
+			return Keys{}, configError("Keys", fmt.Sprintf("has no id from 1 to 255 in key %d of the list; write each key as id:secret, with commas between keys", i+1))
 		}
 		secret, err := hex.DecodeString(after)
 		switch {
 		case err != nil:
-			return Keys{}, &ConfigError{"Keys", fmt.Sprintf("has a secret of key %d that is not hex; use openssl rand -hex %d", id, minSecret)}
+			return Keys{}, configError("Keys", fmt.Sprintf("has a secret of key %d that is not hex; use openssl rand -hex %d", id, minSecret))
 		case len(secret) < minSecret || len(secret) > maxSecret:
-			return Keys{}, &ConfigError{"Keys", fmt.Sprintf("has a secret of key %d with %d bytes; use %d to %d, from openssl rand -hex %d", id, len(secret), minSecret, maxSecret, minSecret)}
+			return Keys{}, configError("Keys", fmt.Sprintf("has a secret of key %d with %d bytes; use %d to %d, from openssl rand -hex %d", id, len(secret), minSecret, maxSecret, minSecret))
 		case keys.find(byte(id)) != nil:
-			return Keys{}, &ConfigError{"Keys", fmt.Sprintf("has key %d twice; give each secret an id of its own", id)}
+			return Keys{}, configError("Keys", fmt.Sprintf("has key %d twice; give each secret an id of its own", id))
 		case secrets[string(secret)]:
-			return Keys{}, &ConfigError{"Keys", fmt.Sprintf("has the same secret in key %d and in an earlier one; make a new secret for each key", id)}
+			return Keys{}, configError("Keys", fmt.Sprintf("has the same secret in key %d and in an earlier one; make a new secret for each key", id))
 		}
 		secrets[string(secret)] = true
 		keys.list = append(keys.list, &key{byte(id), sync.Pool{New: func() any { return hmac.New(sha256.New, secret) }}})

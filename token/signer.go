@@ -55,15 +55,15 @@ func (cfg Config) withDefaults() Config {
 func (cfg Config) validate() error {
 	switch {
 	case len(cfg.Keys.list) == 0:
-		return &ConfigError{"Keys", "has no key; use ParseKeys with at least one"}
+		return configError("Keys", "has no key; use ParseKeys with at least one")
 	case len(cfg.Purpose) > maxPurpose:
-		return &ConfigError{"Purpose", fmt.Sprintf("has %d bytes; use at most %d", len(cfg.Purpose), maxPurpose)}
+		return configError("Purpose", fmt.Sprintf("has %d bytes; use at most %d", len(cfg.Purpose), maxPurpose))
 	case cfg.TTL < time.Second:
-		return &ConfigError{"TTL", fmt.Sprintf("is %v; use 1s or more, or 0 for the default", cfg.TTL)}
+		return configError("TTL", fmt.Sprintf("is %v; use 1s or more, or 0 for the default", cfg.TTL))
 	case cfg.Idle > cfg.TTL:
-		return &ConfigError{"Idle", fmt.Sprintf("is %v, but tokens expire after TTL %v; use at most that, or a negative number for no limit", cfg.Idle, cfg.TTL)}
+		return configError("Idle", fmt.Sprintf("is %v, but tokens expire after TTL %v; use at most that, or a negative number for no limit", cfg.Idle, cfg.TTL))
 	case cfg.Idle >= 0 && cfg.Idle < time.Second:
-		return &ConfigError{"Idle", fmt.Sprintf("is %v; use 1s or more, 0 for the default, or a negative number for no limit", cfg.Idle)}
+		return configError("Idle", fmt.Sprintf("is %v; use 1s or more, 0 for the default, or a negative number for no limit", cfg.Idle))
 	}
 	return nil
 }
@@ -74,7 +74,7 @@ type Signer struct {
 	cfg Config
 }
 
-// New returns a signer. The error is a [*ConfigError].
+// New returns a signer.
 func New(cfg Config) (*Signer, error) {
 	cfg = cfg.withDefaults()
 	if err := cfg.validate(); err != nil {

@@ -290,8 +290,8 @@ func (i *inspector) readings(id int64, form string) []reading {
 		return []reading{read(id, form, i.name, i.layout)}
 	}
 	var all []reading
-	for _, p := range presets {
-		if r := read(id, form, p.name, p.layout); r.plausible(i.now) {
+	for name, layout := range idgen.Presets() {
+		if r := read(id, form, name, layout); r.plausible(i.now) {
 			all = append(all, r)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"strconv"
 	"strings"
@@ -28,23 +29,23 @@ func within(preset string) time.Time {
 // into exactly the parts that it was composed of.
 func TestInspectPresets(t *testing.T) {
 	t.Parallel()
-	for _, preset := range presets {
-		at := within(preset.name)
+	for name, layout := range idgen.Presets() {
+		at := within(name)
 		for sequence := int64(1); sequence <= 2; sequence++ {
-			id, err := preset.layout.Compose(idgen.Parts{Time: at, Sequence: sequence})
+			id, err := layout.Compose(idgen.Parts{Time: at, Sequence: sequence})
 			if err != nil {
-				t.Fatalf("%s: %v", preset.name, err)
+				t.Fatalf("%s: %v", name, err)
 			}
 			for form, text := range map[string]string{decimal: strconv.FormatInt(id, 10), sortable: pk.SortText(id).String()} {
-				got := callWith(t, "", "inspect", "--json", "--layout", preset.name, "--form", form, text)
+				got := callWith(t, "", "inspect", "--json", "--layout", name, "--form", form, text)
 				var r reading
-				if err := json.Unmarshal([]byte(got.out), &r); err != nil || r.ID != strconv.FormatInt(id, 10) || !r.Time.Equal(at) || r.Sequence != sequence || r.Layout != preset.name || r.Form != form {
-					t.Errorf("%s of %s: %+v (%v)", text, preset.name, got, err)
+				if err := json.Unmarshal([]byte(got.out), &r); err != nil || r.ID != strconv.FormatInt(id, 10) || !r.Time.Equal(at) || r.Sequence != sequence || r.Layout != name || r.Form != form {
+					t.Errorf("%s of %s: %+v (%v)", text, name, got, err)
 				}
 			}
 			got := callWith(t, "", "inspect", "--layout", "auto", strconv.FormatInt(id, 10))
-			if got.status != 0 || !strings.Contains(got.out, "in the layout "+preset.name+"\n") {
-				t.Errorf("auto does not find %s: %+v", preset.name, got)
+			if got.status != 0 || !strings.Contains(got.out, "in the layout "+name+"\n") {
+				t.Errorf("auto does not find %s: %+v", name, got)
 			}
 		}
 	}
@@ -52,7 +53,7 @@ func TestInspectPresets(t *testing.T) {
 
 func TestInspectDraws(t *testing.T) {
 	t.Parallel()
-	id := dbtest.Must(idgen.Twitter().Compose(idgen.Parts{Time: time.Date(2022, 6, 28, 16, 7, 40, 105e6, time.UTC), Worker: 26, Sequence: 1, Fixed: []int64{11}}))(t)
+	id := dbtest.Must(dbtest.Must(idgen.Preset("twitter"))(t).Compose(idgen.Parts{Time: time.Date(2022, 6, 28, 16, 7, 40, 105e6, time.UTC), Worker: 26, Sequence: 1, Fixed: []int64{11}}))(t)
 	got := callWith(t, "", "inspect", strconv.FormatInt(id, 10), "--layout", "twitter")
 	want := `1541815603606036481, read as decimal in the layout twitter
   time        2022-06-28T16:07:40.105Z
@@ -168,15 +169,15 @@ func TestLayout(t *testing.T) {
 	if got.out != want {
 		t.Errorf("got\n%s\nwant\n%s", got.out, want)
 	}
-	for _, preset := range presets {
-		byName, byText := callWith(t, "", "layout", preset.name), callWith(t, "", "layout", preset.layout.String())
-		ascii := callWith(t, "", "layout", strings.NewReplacer("│", "|", "×", "x").Replace(preset.layout.String()))
+	for name, layout := range idgen.Presets() {
+		byName, byText := callWith(t, "", "layout", name), callWith(t, "", "layout", layout.String())
+		ascii := callWith(t, "", "layout", strings.NewReplacer("│", "|", "×", "x").Replace(layout.String()))
 		if byName.status != 0 || byName != byText || byName != ascii {
-			t.Errorf("%s: %+v, %+v, %+v", preset.name, byName, byText, ascii)
+			t.Errorf("%s: %+v, %+v, %+v", name, byName, byText, ascii)
 		}
 	}
 	var all []drawing
-	if got := callWith(t, "", "layout", "--json"); json.Unmarshal([]byte(got.out), &all) != nil || len(all) != len(presets) {
+	if got := callWith(t, "", "layout", "--json"); json.Unmarshal([]byte(got.out), &all) != nil || len(all) != len(maps.Collect(idgen.Presets())) {
 		t.Errorf("%+v", got)
 	}
 }
@@ -221,12 +222,12 @@ func TestDesign(t *testing.T) {
 // TestRange checks that the range has the ids of exactly those ticks that begin in it.
 func TestRange(t *testing.T) {
 	t.Parallel()
-	for _, preset := range presets {
-		l := preset.layout
-		from := within(preset.name)
+	for name, layout := range idgen.Presets() {
+		l := layout
+		from := within(name)
 		first, last, err := idRange(l, from.Format(time.DateOnly), from.Add(2*time.Second).Format(time.RFC3339))
 		if err != nil {
-			t.Fatalf("%s: %v", preset.name, err)
+			t.Fatalf("%s: %v", name, err)
 		}
 		for _, tc := range []struct {
 			id     int64
@@ -234,7 +235,7 @@ func TestRange(t *testing.T) {
 		}{{first - 1, false}, {first, true}, {last, true}, {last + 1, false}} {
 			at := l.Decode(tc.id).Time
 			if inside := !at.Before(from) && at.Before(from.Add(2*time.Second)); inside != tc.inside {
-				t.Errorf("%s: the tick of %d begins at %v", preset.name, tc.id, at)
+				t.Errorf("%s: the tick of %d begins at %v", name, tc.id, at)
 			}
 		}
 	}

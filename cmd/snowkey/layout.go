@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"math/bits"
+	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -15,24 +17,6 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// presets are the layouts that can be used by name.
-var presets = []struct {
-	name   string
-	layout idgen.Layout
-}{
-	{"default", idgen.DefaultLayout()},
-	{"jssafe", idgen.JSSafe()},
-	{"twitter", idgen.Twitter()},
-	{"twitter2015", idgen.Twitter2015()},
-	{"discord", idgen.Discord()},
-	{"instagram", idgen.Instagram()},
-	{"mastodon", idgen.Mastodon()},
-	{"sonyflake", idgen.Sonyflake()},
-	{"tsid", idgen.TSID()},
-	{"baidu", idgen.Baidu()},
-	{"datacenter-process", idgen.DatacenterProcess()},
-}
-
 // maxSafe is the largest integer that JavaScript can read without rounding.
 const maxSafe = 1<<53 - 1
 
@@ -41,13 +25,12 @@ const layoutFlagUsage = "a preset, or a layout as snowkey layout prints it"
 // parseLayout reads either the name of a preset or the text of a layout. In the latter,
 // | and x are accepted for │ and ×, which are hard to type.
 func parseLayout(text string) (idgen.Layout, error) {
-	for _, p := range presets {
-		if p.name == text {
-			return p.layout, nil
-		}
-	}
 	if !strings.Contains(text, ":") {
-		return idgen.Layout{}, &usageError{fmt.Sprintf("there is no layout %q; the presets are %s", text, strings.Join(presetNames(), ", "))}
+		l, err := idgen.Preset(text)
+		if err != nil {
+			return idgen.Layout{}, &usageError{err.Error()}
+		}
+		return l, nil
 	}
 	l, err := idgen.ParseLayout(strings.NewReplacer(" | ", " │ ", " x ", " × ").Replace(text))
 	if err != nil {
@@ -56,18 +39,11 @@ func parseLayout(text string) (idgen.Layout, error) {
 	return l, nil
 }
 
-func presetNames() (names []string) {
-	for _, p := range presets {
-		names = append(names, p.name)
-	}
-	return names
-}
-
 // nameOf returns the name of a preset. For any other layout, it returns the text.
 func nameOf(l idgen.Layout) string {
-	for _, p := range presets {
-		if p.layout.String() == l.String() {
-			return p.name
+	for name, preset := range idgen.Presets() {
+		if preset.String() == l.String() {
+			return name
 		}
 	}
 	return l.String()
@@ -76,7 +52,7 @@ func nameOf(l idgen.Layout) string {
 // registerLayout adds the --layout flag.
 func registerLayout(cmd *cobra.Command, text *string, value, usage string) {
 	cmd.Flags().StringVar(text, "layout", value, usage)
-	_ = cmd.RegisterFlagCompletionFunc("layout", cobra.FixedCompletions(presetNames(), cobra.ShellCompDirectiveNoFileComp)) // can only fail if the flag is missing
+	_ = cmd.RegisterFlagCompletionFunc("layout", cobra.FixedCompletions(slices.Sorted(maps.Keys(maps.Collect(idgen.Presets()))), cobra.ShellCompDirectiveNoFileComp)) // can only fail if the flag is missing
 }
 
 // A drawing is the description of a layout.
@@ -212,7 +188,7 @@ as a migration for goose, golang-migrate or Atlas.`,
 			}
 			return nil
 		},
-		ValidArgsFunction: cobra.FixedCompletions(presetNames(), cobra.ShellCompDirectiveNoFileComp),
+		ValidArgsFunction: cobra.FixedCompletions(slices.Sorted(maps.Keys(maps.Collect(idgen.Presets()))), cobra.ShellCompDirectiveNoFileComp),
 		RunE: func(_ *cobra.Command, args []string) error {
 			switch {
 			case sql != sqlFlags{}:
@@ -246,14 +222,14 @@ as a migration for goose, golang-migrate or Atlas.`,
 func (a *app) listPresets() error {
 	if a.json {
 		var all []drawing
-		for _, p := range presets {
-			all = append(all, draw(p.layout))
+		for _, layout := range idgen.Presets() {
+			all = append(all, draw(layout))
 		}
 		return writeJSON(a.stdout, all)
 	}
 	table := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
-	for _, p := range presets {
-		fmt.Fprintf(table, "%s\tuntil %d\t%s\n", p.name, p.layout.Lifetime().End.Year(), p.layout)
+	for name, layout := range idgen.Presets() {
+		fmt.Fprintf(table, "%s\tuntil %d\t%s\n", name, layout.Lifetime().End.Year(), layout)
 	}
 	return table.Flush()
 }

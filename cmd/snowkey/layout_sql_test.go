@@ -16,21 +16,21 @@ import (
 func TestLayoutSQL(t *testing.T) {
 	t.Parallel()
 	for _, dialect := range timesql.Dialects {
-		for _, preset := range presets {
-			create, drop, err := timesql.Statements(preset.layout, dialect)
+		for name, layout := range idgen.Presets() {
+			create, drop, err := timesql.Statements(layout, dialect)
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := callWith(t, "", "layout", preset.name, "--sql", dialect)
+			got := callWith(t, "", "layout", name, "--sql", dialect)
 			for _, statement := range create {
 				if got.status != 0 || !strings.Contains(got.out, "\n"+statement) {
-					t.Errorf("%s of %s: %+v lacks %s", preset.name, dialect, got, statement)
+					t.Errorf("%s of %s: %+v lacks %s", name, dialect, got, statement)
 				}
 			}
 			var printed struct{ Statements, Drop []string }
-			got = callWith(t, "", "layout", preset.name, "--sql", dialect, "--json")
+			got = callWith(t, "", "layout", name, "--sql", dialect, "--json")
 			if err := json.Unmarshal([]byte(got.out), &printed); err != nil || len(printed.Statements) != len(create) || len(printed.Drop) != len(drop) {
-				t.Errorf("%s of %s: %+v (%v)", preset.name, dialect, got, err)
+				t.Errorf("%s of %s: %+v (%v)", name, dialect, got, err)
 			}
 		}
 	}

@@ -84,21 +84,21 @@ func (cfg Config) validate(store Store) error {
 	const largest, widest int64 = math.MaxInt64 - 1, 1 << 32
 	switch {
 	case store == nil:
-		return &ConfigError{"Name", fmt.Sprintf("%.80q has no store; pass one to New, such as segmentstore.Postgres(db)", cfg.Name)}
+		return configError("Name", fmt.Sprintf("%.80q has no store; pass one to New, such as segmentstore.Postgres(db)", cfg.Name))
 	case cfg.Name == "" || len(cfg.Name) > longest || !utf8.ValidString(cfg.Name) || strings.ContainsRune(cfg.Name, 0) || strings.HasSuffix(cfg.Name, " "):
-		return &ConfigError{"Name", fmt.Sprintf("%.80q cannot be stored; use 1 to %d bytes of UTF-8, without zeros and without a space at the end", cfg.Name, longest)}
+		return configError("Name", fmt.Sprintf("%.80q cannot be stored; use 1 to %d bytes of UTF-8, without zeros and without a space at the end", cfg.Name, longest))
 	case cfg.MinValue < 1 || cfg.MaxValue < cfg.MinValue || cfg.MaxValue > largest:
-		return &ConfigError{"MinValue", fmt.Sprintf("%d and MaxValue %d are not a range within 1 to %d", cfg.MinValue, cfg.MaxValue, largest)}
+		return configError("MinValue", fmt.Sprintf("%d and MaxValue %d are not a range within 1 to %d", cfg.MinValue, cfg.MaxValue, largest))
 	case cfg.Stride < 1 || cfg.Stride > widest || cfg.Offset < 0 || cfg.Offset >= cfg.Stride:
-		return &ConfigError{"Offset", fmt.Sprintf("%d is not within 0 to Stride-1, or Stride %d not within 1 to %d; of three writers the Stride is 3 and the Offsets are 0, 1 and 2", cfg.Offset, cfg.Stride, widest)}
+		return configError("Offset", fmt.Sprintf("%d is not within 0 to Stride-1, or Stride %d not within 1 to %d; of three writers the Stride is 3 and the Offsets are 0, 1 and 2", cfg.Offset, cfg.Stride, widest))
 	case cfg.MinStep < 1 || cfg.MaxStep < cfg.MinStep || cfg.MaxStep > widest:
-		return &ConfigError{"MinStep", fmt.Sprintf("%d and MaxStep %d are not a range within 1 to %d", cfg.MinStep, cfg.MaxStep, widest)}
+		return configError("MinStep", fmt.Sprintf("%d and MaxStep %d are not a range within 1 to %d", cfg.MinStep, cfg.MaxStep, widest))
 	case cfg.Ahead < 0:
-		return &ConfigError{"Ahead", fmt.Sprintf("%v is negative", cfg.Ahead)}
+		return configError("Ahead", fmt.Sprintf("%v is negative", cfg.Ahead))
 	case cfg.Timeout < 0:
-		return &ConfigError{"Timeout", fmt.Sprintf("%v is negative", cfg.Timeout)}
+		return configError("Timeout", fmt.Sprintf("%v is negative", cfg.Timeout))
 	case cfg.MaxBlocked < 0:
-		return &ConfigError{"MaxBlocked", fmt.Sprintf("%v is negative", cfg.MaxBlocked)}
+		return configError("MaxBlocked", fmt.Sprintf("%v is negative", cfg.MaxBlocked))
 	}
 	return nil
 }

@@ -40,12 +40,7 @@ func (e *StoreError) Unwrap() error { return e.Err }
 // It is wrapped in a [*StoreError].
 type BlockedError = leased.BlockedError
 
-// A ConfigError is returned by [New] if the [Config] is not valid.
-type ConfigError struct {
-	Field  string
-	Reason string // what is wrong and what to do
-}
-
-func (e *ConfigError) Error() string {
-	return "segment: Config." + e.Field + " " + e.Reason
+// configError says what is wrong with a field of [Config], and what to do.
+func configError(field, reason string) error {
+	return errors.New("segment: Config." + field + " " + reason)
 }

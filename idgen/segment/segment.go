@@ -60,7 +60,7 @@ type reserver interface {
 }
 
 // New returns a Segment that takes its numbers from store. It does not contact the
-// store until the first call for a number. The error is a [*ConfigError].
+// store until the first call for a number.
 func New(store Store, cfg Config) (*Segment, error) {
 	cfg = cfg.withDefaults()
 	if err := cfg.validate(store); err != nil {

@@ -18,6 +18,7 @@
 package worker
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/netip"
@@ -26,18 +27,13 @@ import (
 	"strings"
 )
 
-// An Error is returned if a source does not contain a valid worker number.
-type Error struct {
-	Source string // "HOSTNAME", "IPv4 address", or the environment variable
-	Value  string // the value of the source, or "" if it has none
-	Reason string // what is wrong and what to do
-}
-
-func (e *Error) Error() string {
-	if e.Value == "" {
-		return "worker: " + e.Source + " " + e.Reason
+// sourceError names a source, its value if it has one, what is wrong with it, and what to
+// do.
+func sourceError(source, value, reason string) error {
+	if value != "" {
+		source += fmt.Sprintf(" %q", value)
 	}
-	return fmt.Sprintf("worker: %s %q %s", e.Source, e.Value, e.Reason)
+	return errors.New("worker: " + source + " " + reason)
 }
 
 // Static returns n. Use it for tests, and for programs that run as a single process.
@@ -50,7 +46,7 @@ func Env(name string) func(bits int) (int64, error) {
 	return func(bits int) (int64, error) {
 		value, ok := os.LookupEnv(name)
 		if !ok {
-			return 0, &Error{name, "", "is not set; set it to a number that no other process has"}
+			return 0, sourceError(name, "", "is not set; set it to a number that no other process has")
 		}
 		return parse(name, value, value, bits)
 	}
@@ -62,11 +58,11 @@ func Ordinal() func(bits int) (int64, error) {
 	return func(bits int) (int64, error) {
 		host, ok := os.LookupEnv("HOSTNAME")
 		if !ok {
-			return 0, &Error{"HOSTNAME", "", "is not set; run as a StatefulSet, or use another source"}
+			return 0, sourceError("HOSTNAME", "", "is not set; run as a StatefulSet, or use another source")
 		}
 		i := strings.LastIndexByte(host, '-')
 		if i < 0 {
-			return 0, &Error{"HOSTNAME", host, `has no "-" before an ordinal; run as a StatefulSet, or use another source`}
+			return 0, sourceError("HOSTNAME", host, `has no "-" before an ordinal; run as a StatefulSet, or use another source`)
 		}
 		return parse("HOSTNAME", host, host[i+1:], bits)
 	}
@@ -75,14 +71,14 @@ func Ordinal() func(bits int) (int64, error) {
 // parse returns the worker number in text, which is either all of value or the end.
 func parse(source, value, text string, bits int) (int64, error) {
 	if value == "" {
-		return 0, &Error{source, value, "is empty; set it to a number that no other process has"}
+		return 0, sourceError(source, value, "is empty; set it to a number that no other process has")
 	}
 	n, err := strconv.ParseUint(text, 10, 63)
 	if err != nil || strconv.FormatUint(n, 10) != text {
-		return 0, &Error{source, value, "is not a plain decimal number; use digits only"}
+		return 0, sourceError(source, value, "is not a plain decimal number; use digits only")
 	}
 	if n>>bits != 0 {
-		return 0, &Error{source, value, fmt.Sprintf("does not fit %d bits (0 to %d); use a smaller number or a layout with a wider worker field", bits, uint64(1)<<bits-1)}
+		return 0, sourceError(source, value, fmt.Sprintf("does not fit %d bits (0 to %d); use a smaller number or a layout with a wider worker field", bits, uint64(1)<<bits-1))
 	}
 	return int64(n), nil
 }
@@ -104,7 +100,7 @@ func IPv4(low int) func(bits int) (int64, error) {
 func fromIPv4(addrs []netip.Addr, low, bits int) (int64, error) {
 	const source = "IPv4 address"
 	if low < 1 || low > 32 || low > bits {
-		return 0, &Error{source, fmt.Sprintf("of %d bits", low), fmt.Sprintf("does not fit the worker field of %d bits; use 1 to %d", bits, min(bits, 32))}
+		return 0, sourceError(source, fmt.Sprintf("of %d bits", low), fmt.Sprintf("does not fit the worker field of %d bits; use 1 to %d", bits, min(bits, 32)))
 	}
 	found, n := netip.Addr{}, int64(0)
 	for _, addr := range addrs {
@@ -114,12 +110,12 @@ func fromIPv4(addrs []netip.Addr, low, bits int) (int64, error) {
 		b := addr.As4()
 		candidate := int64(uint32(b[0])<<24|uint32(b[1])<<16|uint32(b[2])<<8|uint32(b[3])) & (1<<low - 1)
 		if found.IsValid() && candidate != n {
-			return 0, &Error{source, found.String() + " and " + addr.String(), "differ in these bits; use another source"}
+			return 0, sourceError(source, found.String()+" and "+addr.String(), "differ in these bits; use another source")
 		}
 		found, n = addr, candidate
 	}
 	if !found.IsValid() {
-		return 0, &Error{source, "", "of a private network (10/8, 172.16/12, 192.168/16) was not found; use another source"}
+		return 0, sourceError(source, "", "of a private network (10/8, 172.16/12, 192.168/16) was not found; use another source")
 	}
 	return n, nil
 }

@@ -5,14 +5,11 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"slices"
 	"strings"
 	"sync"
 	"time"
-
-	mysqldriver "github.com/go-sql-driver/mysql"
 )
 
 // TB is the part of testing.TB that this package needs. We don't import testing itself,
@@ -56,12 +53,6 @@ func (db DB) Since(t TB, major int) DB {
 	return db
 }
 
-// Address returns the network address of db's server.
-func (db DB) Address() string {
-	_, address := engineOf(db.Dialect).addressOf(db.DSN)
-	return address
-}
-
 // At returns db with a DSN that connects to a TCP address instead, such as that of a
 // proxy.
 func (db DB) At(address string) DB {
@@ -84,32 +75,29 @@ func (db DB) Connect(t TB) *sql.DB {
 	return conn
 }
 
-// read reads a single value, using a new connection.
-func (db DB) read(query string, value any) error {
+// session calls f with a new connection. It doesn't take the test's context, because it
+// also cleans up after a test, when that context has already ended.
+func (db DB) session(f func(context.Context, *sql.Conn) error) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
-	conn, err := sql.Open(db.Driver, db.DSN)
+	server, err := sql.Open(db.Driver, db.DSN)
+	if err != nil {
+		return err
+	}
+	defer server.Close()
+	conn, err := server.Conn(ctx)
 	if err != nil {
 		return err
 	}
 	defer conn.Close()
-	return conn.QueryRowContext(ctx, query).Scan(value)
+	return f(ctx, conn)
 }
 
-// ConnectUnlessRefused is like [DB.Connect], but skips the test if the server refuses the
-// isolation level in the DSN, as TiDB refuses SERIALIZABLE.
-func (db DB) ConnectUnlessRefused(t TB) *sql.DB {
-	t.Helper()
-	conn, err := sql.Open(db.Driver, db.DSN)
-	if err != nil {
-		t.Fatalf("dbtest: open %s: %v", db.Dialect, err)
-	}
-	defer conn.Close()
-	const unsupportedIsolation = 8048
-	if e, ok := errors.AsType[*mysqldriver.MySQLError](conn.Ping()); ok && e.Number == unsupportedIsolation {
-		t.Skipf("%s refuses the isolation level: %v", db.Version, e)
-	}
-	return db.Connect(t)
+// read reads a single value, using a new connection.
+func (db DB) read(query string, value any) error {
+	return db.session(func(ctx context.Context, conn *sql.Conn) error {
+		return conn.QueryRowContext(ctx, query).Scan(value)
+	})
 }
 
 // services are the names of servers that speak no SQL.
@@ -122,27 +110,54 @@ func wanted() ([]string, error) {
 	if list == "" {
 		return all, nil
 	}
-	var names []string
-	for name := range strings.SplitSeq(list, ",") {
-		name = strings.TrimSpace(name)
-		if !slices.Contains(all, name) {
-			return nil, fmt.Errorf("dbtest: SNOWKEY_TEST_DB=%s: %q is not a database; use a list of %s, or unset it to test them all",
-				list, name, strings.Join(all, ", "))
+	known := slices.Concat(all, postgres.versions, mysql.versions)
+	names := strings.Split(strings.ReplaceAll(list, " ", ""), ",")
+	for _, name := range names {
+		if !slices.Contains(known, name) {
+			return nil, fmt.Errorf("dbtest: SNOWKEY_TEST_DB=%s: %q is not a database; use a list of %s, or unset it to test those of this machine",
+				list, name, strings.Join(known, ", "))
 		}
-		names = append(names, name)
 	}
 	return names, nil
 }
 
+// dialectOf returns the dialect of a name in SNOWKEY_TEST_DB, such as "mysql9". Other names
+// stay as they are.
+func dialectOf(name string) string {
+	for _, e := range []engine{postgres, mysql} {
+		if slices.Contains(e.versions, name) {
+			return e.name
+		}
+	}
+	return name
+}
+
+// Version returns the version of a dialect's server that SNOWKEY_TEST_DB has chosen, such
+// as "mysql9", or an empty string.
+func Version(dialect string) string {
+	names, _ := wanted()
+	for _, name := range names {
+		if name != dialect && dialectOf(name) == dialect {
+			return name
+		}
+	}
+	return ""
+}
+
 // Databases returns the dialects that this run must cover: "sqlite", "postgres" and
 // "mysql", unless SNOWKEY_TEST_DB contains a comma-separated list of some of them.
-func Databases(t TB) []string {
+func Databases(t TB) (dialects []string) {
 	t.Helper()
 	names, err := wanted()
 	if err != nil {
 		t.Fatalf("%v", err)
 	}
-	return slices.DeleteFunc(names, func(name string) bool { return slices.Contains(services, name) })
+	for _, name := range names {
+		if !slices.Contains(services, name) {
+			dialects = append(dialects, dialectOf(name))
+		}
+	}
+	return dialects
 }
 
 // Servers is like [Databases] without SQLite.
@@ -151,14 +166,12 @@ func Servers(t TB) []string {
 	return slices.DeleteFunc(Databases(t), func(dialect string) bool { return dialect == "sqlite" })
 }
 
-// Wants reports whether this run must cover a database or a service, such as "redis".
+// Wants reports whether this run must cover a dialect or a service, such as "redis".
 func Wants(t TB, name string) bool {
 	t.Helper()
-	names, err := wanted()
-	if err != nil {
-		t.Fatalf("%v", err)
-	}
-	return slices.Contains(names, name)
+	dialects := Databases(t)
+	names, _ := wanted()
+	return slices.Contains(dialects, name) || slices.Contains(names, name)
 }
 
 func requireWanted(t TB, name string) {
@@ -200,8 +213,8 @@ func Postgres(t TB) DB { t.Helper(); return Open(t, "postgres") }
 // skipped if SNOWKEY_TEST_DB leaves MySQL out.
 func MySQL(t TB) DB { t.Helper(); return Open(t, "mysql") }
 
-// SQLite returns a new database file in t.TempDir. The test is skipped if
-// SNOWKEY_TEST_DB leaves SQLite out.
+// SQLite returns a new database file. The test is skipped if SNOWKEY_TEST_DB leaves
+// SQLite out.
 func SQLite(t TB) DB { t.Helper(); return Open(t, "sqlite") }
 
 // Open returns a new database of one of the dialects that [Databases] returns.
@@ -218,7 +231,7 @@ func Open(t TB, dialect string) DB {
 	name, db := s.CreateDatabase(t)
 	t.Cleanup(func() {
 		if err := s.Admin(fmt.Sprintf(s.engine.dropSQL, name)); err != nil {
-			t.Fatalf("dbtest: drop the test's database on %s: %v", s.version, err)
+			t.Fatalf("dbtest: drop the test's database on %s: %v", s.admin.Version, err)
 		}
 	})
 	return db
@@ -234,8 +247,7 @@ func Open(t TB, dialect string) DB {
 func Durable(t TB, dialect string, settings ...string) DB {
 	t.Helper()
 	if dialect == "sqlite" {
-		requireWanted(t, dialect)
-		return openSQLite(t)
+		return Open(t, dialect)
 	}
 	db, _ := Killable(t, dialect, settings...)
 	return db
@@ -245,82 +257,43 @@ func Durable(t TB, dialect string, settings ...string) DB {
 // can kill it.
 func Killable(t TB, dialect string, settings ...string) (DB, *Process) {
 	t.Helper()
-	s := StartServer(t, dialect, Options{Settings: settings})
-	_, db := s.CreateDatabase(t)
-	return db, s.Process
+	return private(t, dialect, Options{Settings: settings})
 }
 
-// WithCommand is like [Killable], for a test that needs to start the server with other
-// options or in another environment. See [Options] for change.
-func WithCommand(t TB, dialect string, change func(dir string, command []string) []string) (DB, *Process) {
-	t.Helper()
-	s := StartServer(t, dialect, Options{Command: change})
-	_, db := s.CreateDatabase(t)
-	return db, s.Process
-}
-
-// Clocked is like [Killable], for a test that sets the server's clock.
-func Clocked(t TB, dialect string) (DB, *Process, *Clock) {
+// Clocked is like [Killable], for a test that calls [Process.SetClock].
+func Clocked(t TB, dialect string) (DB, *Process) {
 	t.Helper()
 	requireWanted(t, dialect)
-	clock, underClock := newClock(t, "")
-	db, process := WithCommand(t, dialect, underClock)
-	return db, process, clock
+	return private(t, dialect, Options{Command: underClock(t, "")})
 }
 
-// missing ends a test whose program did not start. See NotRun if that is because the
-// program isn't there.
-func missing(t TB, err error) {
+func private(t TB, dialect string, o Options) (DB, *Process) {
 	t.Helper()
-	if _, absent := errors.AsType[*absentError](err); !absent {
-		t.Fatalf("%v", err)
-	}
-	NotRun(t, err.Error())
-}
-
-// NotRun ends a test that can't run because a program isn't there. The test fails unless
-// SNOWKEY_TEST_MISSING names a file, in which case we skip the test and append its name
-// to the file.
-func NotRun(t TB, why string) {
-	t.Helper()
-	file := os.Getenv("SNOWKEY_TEST_MISSING")
-	if file == "" {
-		t.Fatalf("%s", why)
-	}
-	names, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
-	if err == nil {
-		_, err = fmt.Fprintln(names, t.Name())
-		err = errors.Join(err, names.Close())
-	}
-	if err != nil {
-		t.Fatalf("%s, and SNOWKEY_TEST_MISSING cannot say so: %v", why, err)
-	}
-	t.Skipf("not run: %s", why)
+	s := StartServer(t, dialect, o)
+	_, db := s.CreateDatabase(t)
+	return db, s.Process
 }
 
 // shared holds the servers started by the tests of this process. We never stop them
 // ourselves, since their wardens do that when the process ends.
 var shared struct {
 	sync.Mutex
-	servers map[string]*Server
-	missing map[string]bool // dialects for which a test has already reported the full error
+	servers map[string]*Server // nil if a test has already reported why there is none
 }
 
 func sharedServer(dialect string) (*Server, error) {
 	shared.Lock()
 	defer shared.Unlock()
-	if s := shared.servers[dialect]; s != nil {
+	if s, tried := shared.servers[dialect]; s != nil {
 		return s, nil
-	}
-	if shared.missing[dialect] {
-		// Only the first test gets the long explanation.
+	} else if tried {
 		return nil, fmt.Errorf("dbtest: no %s server; the first failed test says why and what to do", dialect)
 	}
 	if shared.servers == nil {
-		shared.servers, shared.missing = make(map[string]*Server), make(map[string]bool)
+		shared.servers = make(map[string]*Server)
 	}
 	s, err := start(dialect)
-	shared.servers[dialect], shared.missing[dialect] = s, err != nil
+	shared.servers[dialect] = s
 	return s, err
 }
 
@@ -331,6 +304,9 @@ func start(dialect string) (*Server, error) {
 		s, err := e.connect(context.Background(), dsn, e.env)
 		if err != nil {
 			return nil, fmt.Errorf("dbtest: the server that %s names does not answer: %w", e.env, err)
+		}
+		if err := s.is(Version(dialect)); err != nil {
+			return nil, err
 		}
 		return s, nil
 	}
@@ -347,74 +323,4 @@ func start(dialect string) (*Server, error) {
   - Start Docker, in which the tests run docker compose up -d --wait. Tests that kill
     the server or set its clock need the programs.
 To leave the database servers out of this run, say so: SNOWKEY_TEST_DB=sqlite`, e.name, e.env, e.example)}
-}
-
-// A Database describes one of the databases that a run was asked to test, whether or
-// not it's available.
-type Database struct {
-	Dialect string
-	Server  string // such as "postgres 15.18 from a private server"; empty for SQLite, which needs none
-	Missing error  // if there's no server, why not and what to do about it
-}
-
-// Environ starts a server for each database of the run. It returns the environment
-// variables ("SNOWKEY_TEST_POSTGRES=…") through which the tests of other processes find
-// these servers, the databases, and a function that stops the servers.
-//
-// Databases that aren't available are normally left out. However, if all is true or
-// SNOWKEY_TEST_DB lists the databases, Environ returns an error instead, which names each
-// database without a server. A chosen version that can't be fetched may be left out even
-// if SNOWKEY_TEST_DB lists it.
-func Environ(all bool) (env []string, databases []Database, stop func(), err error) {
-	var servers []*Server
-	stop = func() {
-		for _, s := range servers {
-			s.stop()
-		}
-	}
-	names, err := wanted()
-	if err != nil {
-		return nil, nil, stop, err
-	}
-	var have []string
-	var missing error
-	for _, name := range names {
-		if slices.Contains(services, name) { // each test starts its own
-			have = append(have, name)
-			continue
-		}
-		if name == "sqlite" {
-			have, databases = append(have, name), append(databases, Database{Dialect: name})
-			continue
-		}
-		e := engineOf(name)
-		s, err := start(name)
-		if err == nil {
-			servers, have, env = append(servers, s), append(have, name), append(env, e.env+"="+s.dsn)
-			databases = append(databases, Database{Dialect: name, Server: fmt.Sprintf("%s from %s", s.version, s.origin)})
-			continue
-		}
-		databases = append(databases, Database{Dialect: name, Missing: err})
-		_, absent := errors.AsType[*absentError](err)
-		if !absent || all || os.Getenv("SNOWKEY_TEST_DB") != "" && e.chosen() == "" {
-			missing = errors.Join(missing, err)
-		}
-	}
-	return append(env, "SNOWKEY_TEST_DB="+strings.Join(have, ",")), databases, stop, missing
-}
-
-// Choice returns the environment variables ("SNOWKEY_TEST_DB=mysql") for a run on nothing
-// but a fetched server, such as "mysql9" or "postgres18".
-func Choice(server string) (env []string, err error) {
-	var names []string
-	for _, e := range []engine{mysql, postgres} {
-		for _, version := range slices.Sorted(maps.Keys(e.versions)) {
-			name := e.serverName(version)
-			if server == name {
-				return []string{"SNOWKEY_TEST_DB=" + e.name, e.env + "=", e.env + "_VERSION=" + version}, nil
-			}
-			names = append(names, name)
-		}
-	}
-	return nil, fmt.Errorf("dbtest: %q is not a server that can be fetched; they are %s", server, strings.Join(names, ", "))
 }

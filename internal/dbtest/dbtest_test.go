@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 	"testing"
 )
@@ -14,25 +13,16 @@ import (
 var _ = Each[*testing.B] // Each must accept benchmarks too
 
 func TestDatabaseIsDroppedAtTheEnd(t *testing.T) {
-	for _, dialect := range []string{"postgres", "mysql"} {
+	for _, dialect := range Servers(t) {
 		t.Run(dialect, func(t *testing.T) {
-			requireWanted(t, dialect)
 			var db DB
 			t.Run("its test", func(t *testing.T) {
 				db = Open(t, dialect)
 				// We leave this open on purpose, since a leaked connection must not
 				// keep the database from being dropped.
-				leak, err := sql.Open(db.Driver, db.DSN)
-				if err != nil || leak.Ping() != nil {
-					t.Fatal(err, leak.Ping())
-				}
+				NoError(t, Must(sql.Open(db.Driver, db.DSN))(t).Ping())
 			})
-			late, err := sql.Open(db.Driver, db.DSN)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer late.Close()
-			if err := late.Ping(); err == nil {
+			if err := db.read("SELECT 1", new(int)); err == nil {
 				t.Error("the database is still there after its test")
 			}
 		})
@@ -45,19 +35,23 @@ func TestSelection(t *testing.T) {
 		"sqlite":           "[sqlite]",
 		"postgres, sqlite": "[postgres sqlite]",
 		"redis,postgres":   "[postgres]",
+		"mariadb11,sqlite": "[mysql sqlite]",
 	} {
 		t.Setenv("SNOWKEY_TEST_DB", list)
 		if got := fmt.Sprint(Databases(t)); got != want {
 			t.Errorf("SNOWKEY_TEST_DB=%s covers %s, want %s", list, got, want)
 		}
 	}
-	t.Setenv("SNOWKEY_TEST_DB", "sqlite,oracle")
-	if r := record(t, func(t TB) { Databases(t) }); !strings.Contains(r.failure, `"oracle" is not a database`) {
-		t.Errorf("SNOWKEY_TEST_DB=sqlite,oracle: %q", r.failure)
+	for _, name := range []string{"oracle", "postgres8", "9", ""} {
+		t.Setenv("SNOWKEY_TEST_DB", "sqlite,"+name)
+		want := fmt.Sprintf("%q is not a database; use a list of sqlite, postgres, mysql, redis, ", name)
+		if r := record(t, func(t TB) { Databases(t) }); !strings.Contains(r.failure, want) {
+			t.Errorf("SNOWKEY_TEST_DB=sqlite,%s: %q", name, r.failure)
+		}
 	}
 	t.Setenv("SNOWKEY_TEST_DB", "sqlite")
 	for _, open := range []func(TB){
-		func(t TB) { Postgres(t) }, func(t TB) { Killable(t, "mysql") }, func(t TB) { Redis().Start(t) },
+		func(t TB) { Postgres(t) }, func(t TB) { Killable(t, "mysql") }, func(t TB) { Clocked(t, "mysql") }, func(t TB) { Redis().Start(t) },
 	} {
 		r := record(t, open)
 		if !strings.Contains(r.skip, "SNOWKEY_TEST_DB=sqlite leaves ") || r.failure != "" {
@@ -77,23 +71,6 @@ func TestMissingServerFailsEveryTestAndExplainsOnce(t *testing.T) {
 	}
 	if second.failure == "" || strings.Contains(second.failure, "initdb") || first.skip+second.skip != "" {
 		t.Errorf("the second failure is %q", second.failure)
-	}
-
-	_, _, stop, err := Environ(true)
-	stop()
-	if err == nil || !strings.Contains(err.Error(), "SNOWKEY_TEST_POSTGRES=") || !strings.Contains(err.Error(), "SNOWKEY_TEST_MYSQL=") {
-		t.Errorf("Environ does not explain both missing servers: %v", err)
-	}
-	env, databases, stop, err := Environ(false)
-	stop()
-	if err != nil || !slices.Equal(env, []string{"SNOWKEY_TEST_DB=sqlite,redis,etcd,zookeeper"}) || len(databases) != 3 ||
-		databases[0].Missing != nil || databases[1].Missing == nil || databases[2].Missing == nil {
-		t.Errorf("without servers a run that demands none has %v of %+v, %v", env, databases, err)
-	}
-	t.Setenv("SNOWKEY_TEST_DB", "sqlite,mysql")
-	if _, _, stop, err = Environ(false); err == nil {
-		stop()
-		t.Error("a database that SNOWKEY_TEST_DB names may be missing")
 	}
 }
 
@@ -124,18 +101,18 @@ func TestTestsWithoutTheirProgramsAreCounted(t *testing.T) {
 }
 
 func TestServerOfTheEnvironmentIsUsed(t *testing.T) {
-	for _, dialect := range []string{"postgres", "mysql"} {
+	for _, dialect := range Servers(t) {
 		t.Run(dialect, func(t *testing.T) {
-			requireWanted(t, dialect)
-			s, err := sharedServer(dialect)
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := Must(sharedServer(dialect))(t)
 			emptyMachine(t)
-			t.Setenv(s.engine.env, s.dsn)
+			t.Setenv(s.engine.env, s.admin.DSN)
 			Open(t, dialect).Connect(t)
-			if got := shared.servers[dialect]; got.origin != s.engine.env || got.dsn != s.dsn {
+			if got := shared.servers[dialect]; got.origin != s.engine.env || got.admin.DSN != s.admin.DSN {
 				t.Errorf("%s did not come from %s: %+v", dialect, s.engine.env, got)
+			}
+			t.Setenv("SNOWKEY_TEST_DB", map[string]string{"postgres": "postgres14", "mysql": "mysql9"}[dialect])
+			if _, err := start(dialect); err == nil && !strings.HasPrefix(s.admin.Version, "postgres 14.") && !strings.HasPrefix(s.admin.Version, "mysql 9.") {
+				t.Errorf("%s is taken for %s", s, os.Getenv("SNOWKEY_TEST_DB"))
 			}
 		})
 	}
@@ -192,10 +169,10 @@ func TestDSNs(t *testing.T) {
 // programs.
 func emptyMachine(t *testing.T) {
 	t.Helper()
-	oldRoot, servers, missing := root, shared.servers, shared.missing
-	root, shared.servers, shared.missing = t.TempDir(), nil, nil
-	t.Cleanup(func() { root, shared.servers, shared.missing = oldRoot, servers, missing })
-	for _, name := range []string{"PATH", "SNOWKEY_TEST_DB", "SNOWKEY_TEST_MISSING", "SNOWKEY_TEST_POSTGRES", "SNOWKEY_TEST_POSTGRES_VERSION", "SNOWKEY_TEST_MYSQL", "SNOWKEY_TEST_MYSQL_VERSION"} {
+	oldRoot, servers := root, shared.servers
+	root, shared.servers = t.TempDir(), nil
+	t.Cleanup(func() { root, shared.servers = oldRoot, servers })
+	for _, name := range []string{"PATH", "SNOWKEY_TEST_DB", "SNOWKEY_TEST_MISSING", "SNOWKEY_TEST_POSTGRES", "SNOWKEY_TEST_MYSQL"} {
 		t.Setenv(name, "")
 	}
 }

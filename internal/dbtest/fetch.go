@@ -2,6 +2,7 @@ package dbtest
 
 import (
 	_ "embed"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -31,24 +32,22 @@ func Program(t TB, packages string, names ...string) string {
 // is not on this machine or cannot fetch the package, the test can't run.
 func NPM(t TB, name string) []string {
 	t.Helper()
-	npm(t, "npx", "--yes", name, "--version")
+	npm(t, name, "npx", "--yes", name, "--version")
 	return []string{"npx", "--yes", name}
 }
 
-// NPMFolder installs a package of npm, such as axe-core@4.10.2, and returns its folder. If
-// npm is not on this machine or cannot fetch the package, the test can't run.
+// NPMFolder installs a package of npm, such as axe-core@4.10.2, and returns its folder.
 func NPMFolder(t TB, name string) string {
 	t.Helper()
 	dir := t.TempDir()
-	npm(t, "npm", "install", "--no-audit", "--no-fund", "--prefix", dir, name)
+	npm(t, name, "npm", "install", "--no-audit", "--no-fund", "--prefix", dir, name)
 	return filepath.Join(dir, "node_modules", name[:strings.LastIndex(name, "@")])
 }
 
-func npm(t TB, command ...string) {
+func npm(t TB, name string, command ...string) {
 	t.Helper()
-	what := strings.Join(command, " ")
-	if out, err := exec.Command(command[0], command[1:]...).CombinedOutput(); err != nil {
-		missing(t, &absentError{what, "npm", fetchError(what, err, out)})
+	if err := fetchWith(name, exec.Command(command[0], command[1:]...)); err != nil {
+		missing(t, &absentError{name, "npm", err})
 	}
 }
 
@@ -80,12 +79,15 @@ func obtain(packages, needs string, find func() bool) error {
 
 // An absentError names programs that aren't on this machine.
 type absentError struct {
-	needs, packages string
-	err             error // why we couldn't fetch them, if we tried
+	needs, packages string // no packages if a version was to be fetched
+	err             error  // why we couldn't fetch them, if we tried
 }
 
 func (e *absentError) Error() string {
-	text := fmt.Sprintf("dbtest: this test needs %s on this machine (apt-get install %s)", e.needs, e.packages)
+	text := "dbtest: this test needs " + e.needs
+	if e.packages != "" {
+		text += " on this machine (apt-get install " + e.packages + ")"
+	}
 	if e.err != nil {
 		text += ": " + e.err.Error()
 	}
@@ -94,12 +96,43 @@ func (e *absentError) Error() string {
 
 func (e *absentError) Unwrap() error { return e.err }
 
-// fetchError adds the end of a log to err, if it's not nil.
-func fetchError(packages string, err error, log []byte) error {
-	if err == nil {
-		return nil
+// missing ends a test whose program did not start. See NotRun if that is because the
+// program isn't there.
+func missing(t TB, err error) {
+	t.Helper()
+	if _, absent := errors.AsType[*absentError](err); !absent {
+		t.Fatalf("%v", err)
 	}
-	return fmt.Errorf("fetch %s: %w; the log ends:\n%s", packages, err, log[max(0, len(log)-2000):])
+	NotRun(t, err.Error())
+}
+
+// NotRun ends a test that can't run because a program isn't there. The test fails unless
+// SNOWKEY_TEST_MISSING names a file, in which case we skip the test and append its name
+// to the file.
+func NotRun(t TB, why string) {
+	t.Helper()
+	file := os.Getenv("SNOWKEY_TEST_MISSING")
+	if file == "" {
+		t.Fatalf("%s", why)
+	}
+	names, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
+	if err == nil {
+		_, err = fmt.Fprintln(names, t.Name())
+		err = errors.Join(err, names.Close())
+	}
+	if err != nil {
+		t.Fatalf("%s, and SNOWKEY_TEST_MISSING cannot say so: %v", why, err)
+	}
+	t.Skipf("not run: %s", why)
+}
+
+// fetchWith runs a command. The error has the end of what the command has printed.
+func fetchWith(what string, cmd *exec.Cmd) error {
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("fetch %s: %w; the log ends:\n%s", what, err, out[max(0, len(out)-2000):])
+	}
+	return nil
 }
 
 var debianLike = regexp.MustCompile(`(?m)^ID(_LIKE)?=.*\b(debian|ubuntu)\b`)
@@ -132,11 +165,8 @@ func unpacked(suite, packages string) (dir string, err error) {
 		name += "-" + suite
 	}
 	return cached(name, func(part string) error {
-		cmd := exec.Command("sh", append([]string{"-c", fetchScript, "fetch", part, suite}, strings.Fields(packages)...)...)
-		cmd.Stderr = os.Stderr // a single line that says how much is being downloaded
-		err := cmd.Run()
-		log, _ := os.ReadFile(filepath.Join(part, "log"))
-		return fetchError(packages, err, log)
+		fmt.Fprintf(os.Stderr, "dbtest: fetching %s into %s; nothing is installed\n", packages, strings.TrimSuffix(part, ".part"))
+		return fetchWith(packages, exec.Command("sh", append([]string{"-c", fetchScript, "fetch", part, suite}, strings.Fields(packages)...)...))
 	})
 }
 
@@ -183,19 +213,20 @@ func cached(name string, fill func(part string) error) (dir string, err error) {
 // programs come first. PATH comes last, because another test may find the program at once,
 // and needs its libraries then.
 func usePrograms(dir string) error {
-	if err := appendPaths("LD_LIBRARY_PATH", dir, "usr/lib/*-linux-gnu*", "lib/*-linux-gnu*", "usr/lib/*-linux-gnu*/pulseaudio"); err != nil {
-		return err
+	for _, use := range [][]string{
+		{"LD_LIBRARY_PATH", "usr/lib/*-linux-gnu*", "lib/*-linux-gnu*", "usr/lib/*-linux-gnu*/pulseaudio"},
+		{"PATH", "usr/lib/postgresql/*/bin", "usr/lib/jvm/*/bin", "usr/lib/chromium", "usr/sbin", "usr/bin"},
+	} {
+		paths := filepath.SplitList(os.Getenv(use[0]))
+		for _, pattern := range use[1:] {
+			found, _ := filepath.Glob(filepath.Join(dir, "root", pattern))
+			paths = append(paths, found...)
+		}
+		if err := os.Setenv(use[0], strings.Join(paths, string(filepath.ListSeparator))); err != nil {
+			return err
+		}
 	}
-	return appendPaths("PATH", dir, "usr/lib/postgresql/*/bin", "usr/lib/jvm/*/bin", "usr/lib/chromium", "usr/sbin", "usr/bin")
-}
-
-func appendPaths(variable, dir string, patterns ...string) error {
-	paths := filepath.SplitList(os.Getenv(variable))
-	for _, pattern := range patterns {
-		found, _ := filepath.Glob(filepath.Join(dir, "root", pattern))
-		paths = append(paths, found...)
-	}
-	return os.Setenv(variable, strings.Join(paths, string(filepath.ListSeparator)))
+	return nil
 }
 
 // cacheDir returns the folder for packages of this system, and creates it if necessary.

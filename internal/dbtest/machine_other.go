@@ -1,9 +1,10 @@
-//go:build !(linux || darwin || freebsd || netbsd || openbsd || dragonfly)
+//go:build !(linux || darwin)
 
 package dbtest
 
 import (
 	"errors"
+	"os"
 	"os/exec"
 )
 
@@ -13,8 +14,8 @@ func ownedDir(string, bool) (string, func(*exec.Cmd), error) {
 	return "", nil, errors.ErrUnsupported
 }
 
-func enter(string, *exec.Cmd) {}
-
 func giveTo(string, string) error { return errors.ErrUnsupported }
 
 func locked(f func() error) error { return f() }
+
+func memory() string { return os.TempDir() }

@@ -1,4 +1,4 @@
-//go:build linux || darwin || freebsd || netbsd || openbsd || dragonfly
+//go:build linux || darwin
 
 package dbtest
 
@@ -46,13 +46,21 @@ func ownedDir(account string, fast bool) (dir string, asOwner func(*exec.Cmd), e
 	return dir, func(cmd *exec.Cmd) { cmd.SysProcAttr = attr }, nil
 }
 
-// enter makes a command run in a network namespace. Only root may enter one, so nsenter
-// changes the account afterwards.
-func enter(namespace string, cmd *exec.Cmd) {
-	owner := cmd.SysProcAttr.Credential
-	enter := exec.Command("nsenter", "--net=/run/netns/"+namespace, fmt.Sprint("--setuid=", owner.Uid), fmt.Sprint("--setgid=", owner.Gid))
-	cmd.Path, cmd.Args, cmd.Err = enter.Path, append(enter.Args, cmd.Args...), enter.Err
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: cmd.SysProcAttr.Setsid}
+// memory returns the folder for files that need not survive a crash of the machine. It
+// is in memory if TMPDIR is not set and there is enough room. Containers often have only
+// 64 MB.
+func memory() string {
+	const shm, room = "/dev/shm", 4 << 30
+	var fs syscall.Statfs_t
+	if os.Getenv("TMPDIR") != "" || syscall.Statfs(shm, &fs) != nil || fs.Bavail*uint64(fs.Bsize) < room {
+		return os.TempDir()
+	}
+	dir, err := os.MkdirTemp(shm, "snowkey-")
+	if err != nil { // not writable
+		return os.TempDir()
+	}
+	os.Remove(dir)
+	return shm
 }
 
 // giveTo makes an account the owner of dir, and of what is in it, if we're root. The files may be
@@ -81,15 +89,9 @@ func credential(account string) (*syscall.Credential, error) {
 			return nil, fmt.Errorf("no account for the server, neither %s nor nobody: %w", account, err)
 		}
 	}
-	uid, err := strconv.ParseUint(u.Uid, 10, 32)
-	if err != nil {
-		return nil, err
-	}
-	gid, err := strconv.ParseUint(u.Gid, 10, 32)
-	if err != nil {
-		return nil, err
-	}
-	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, nil
+	uid, err1 := strconv.ParseUint(u.Uid, 10, 32)
+	gid, err2 := strconv.ParseUint(u.Gid, 10, 32)
+	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, errors.Join(err1, err2)
 }
 
 // openToAll reports whether any account can enter dir, and remove its own files there.

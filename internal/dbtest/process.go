@@ -33,7 +33,6 @@ type Service struct {
 
 	find       func() (command []string, err error) // if the program is not found by its name
 	initialise func(dir string) []string            // the command that creates dir; by default mkdir
-	namespace  string                               // as in Options
 	fast       bool                                 // its files may be in memory
 }
 
@@ -43,7 +42,6 @@ type Process struct {
 	Address string // host and port
 	Port    int
 	Dir     string // where the server keeps its files
-	Clock   *Clock // nil unless it was started by StartClocked
 
 	service Service
 	home    string   // the temporary directory
@@ -80,14 +78,11 @@ func (s Service) StartClocked(t TB) *Process {
 	t.Helper()
 	// An allocator such as jemalloc reads the clock before libfaketime is ready, and the
 	// server then hangs. We load the C library before it, whose allocator does not.
-	clock, under := newClock(t, "libc.so.6")
-	serve := s.Serve
+	under, serve := underClock(t, "libc.so.6"), s.Serve
 	s.Serve = func(command []string, dir string, port int) []string {
 		return under(filepath.Dir(dir), serve(command, dir, port))
 	}
-	p := s.Start(t)
-	p.Clock = clock
-	return p
+	return s.Start(t)
 }
 
 func (s Service) command() (command []string, err error) {
@@ -184,9 +179,6 @@ func (p *Process) guard(asAccount func(*exec.Cmd), command []string) (err error)
 	cmd.Env = append(os.Environ(), "HOME="+p.home, "TMPDIR="+p.home, "LC_ALL=C")
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = pipe, p.output, p.output
 	asAccount(cmd)
-	if p.service.namespace != "" {
-		enter(p.service.namespace, cmd)
-	}
 	if err := cmd.Start(); err != nil {
 		owner.Close()
 		return err
@@ -341,13 +333,15 @@ func Quote(args []string) string {
 	return strings.Join(quoted, " ")
 }
 
-// A Clock is the clock of a server, as set by libfaketime. Note that it can be set to
-// another time, but always runs at its usual speed.
-type Clock struct{ file string }
+// WithFile returns a command that writes a file before it runs another command, for the
+// configuration of a [Service].
+func WithFile(path, text string, command ...string) []string {
+	return append([]string{"sh", "-c", `printf %s "$1" >"$0" && shift && exec "$@"`, path, text}, command...)
+}
 
-// newClock returns a clock, and a function that makes a server's command use it. Each
-// clock is for one server. The server also loads preload, if that isn't empty.
-func newClock(t TB, preload string) (clock *Clock, under func(dir string, command []string) []string) {
+// underClock returns a function that makes a server's command read the time that
+// [Process.SetClock] sets. The server also loads preload, if that isn't empty.
+func underClock(t TB, preload string) func(dir string, command []string) []string {
 	t.Helper()
 	var library string // the variant for multithreaded programs
 	Obtain(t, "libfaketime", "libfaketimeMT.so.1", func() bool {
@@ -359,23 +353,23 @@ func newClock(t TB, preload string) (clock *Clock, under func(dir string, comman
 		}
 		return false
 	})
-	clock = &Clock{}
-	return clock, func(dir string, command []string) []string {
-		clock.file = filepath.Join(dir, "clock")
+	return func(dir string, command []string) []string {
 		return append([]string{
-			"env", "LD_PRELOAD=" + library + " " + preload, "FAKETIME_TIMESTAMP_FILE=" + clock.file,
+			"env", "LD_PRELOAD=" + library + " " + preload, "FAKETIME_TIMESTAMP_FILE=" + filepath.Join(dir, "clock"),
 			"FAKETIME_NO_CACHE=1", "DONT_FAKE_MONOTONIC=1",
 			"FAKETIME_FORCE_MONOTONIC_FIX=0", // a workaround for older C libraries, with which the waiting threads of MySQL never sleep
 		}, command...)
 	}
 }
 
-// Set moves the clock ahead of the clock of this host, or behind it if by is negative.
-func (c *Clock) Set(by time.Duration) error {
+// SetClock moves the clock of a server ahead of the clock of this host, or behind it if by
+// is negative. The server must come from [Clocked] or [Service.StartClocked]. Its clock
+// always runs at the usual speed.
+func (p *Process) SetClock(by time.Duration) error {
 	// The rename is atomic, so the server can't read a half-written offset.
-	next := c.file + ".next"
+	next := p.File("clock.next")
 	if err := os.WriteFile(next, fmt.Appendf(nil, "%+.3f\n", by.Seconds()), 0o644); err != nil {
 		return err
 	}
-	return os.Rename(next, c.file)
+	return os.Rename(next, p.File("clock"))
 }

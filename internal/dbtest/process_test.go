@@ -43,7 +43,7 @@ func eachEngine(t *testing.T, test func(t *testing.T, e engine)) {
 	for _, e := range []engine{postgres, mysql} {
 		t.Run(e.name, func(t *testing.T) {
 			requireWanted(t, e.name)
-			if _, err := e.programs(e.chosen()); err != nil {
+			if _, err := e.programs(Version(e.name)); err != nil {
 				missing(t, err)
 			}
 			test(t, e)
@@ -63,19 +63,12 @@ func TestSettingsOfPrivateServers(t *testing.T) {
 		}[e.name]
 		var fast [2]DB // the first may be what the second is a copy of
 		for i := range fast {
-			s, err := e.start(Options{fast: true})
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(s.stop)
-			_, fast[i] = s.CreateDatabase(t)
+			fast[i], _ = private(t, e.name, Options{fast: true})
 		}
 		durable := Durable(t, e.name, "max_connections=123")
 		read := func(db DB, query string) (value string) {
 			t.Helper()
-			if err := db.read(query, &value); err != nil {
-				t.Fatal(err)
-			}
+			NoError(t, db.read(query, &value))
 			return value
 		}
 		flush := read(durable, queries[0]) + " " + read(fast[0], queries[0])
@@ -94,27 +87,6 @@ func TestSettingsOfPrivateServers(t *testing.T) {
 	})
 }
 
-func TestVersions(t *testing.T) {
-	for _, e := range []engine{postgres, mysql} {
-		if _, err := e.start(Options{Version: "7"}); err == nil || !strings.Contains(err.Error(), e.env+"_VERSION=7: the versions are ") {
-			t.Errorf("version 7 of %s: %v", e.name, err)
-		}
-	}
-	if !Nightly {
-		return
-	}
-	eachEngine(t, func(t *testing.T, e engine) {
-		e.versions = map[string]version{"1": {fetch: func() (installation, error) { return e.programs("") }}}
-		s, err := e.start(Options{fast: true, Version: "1"})
-		if err == nil {
-			s.stop()
-		}
-		if err == nil || !strings.Contains(err.Error(), e.env+"_VERSION=1, but ") {
-			t.Errorf("version 1 of %s: %v", e.name, err)
-		}
-	})
-}
-
 // TestServersEndWithTheirOwner runs this test binary as the owner of servers, and kills
 // it with SIGKILL so that it has no chance to clean up.
 func TestServersEndWithTheirOwner(t *testing.T) {
@@ -126,20 +98,13 @@ func TestServersEndWithTheirOwner(t *testing.T) {
 			t.Parallel()
 			// We can't use t.TempDir, since the server's account must be able to
 			// enter the directory.
-			temp, err := os.MkdirTemp("/tmp", "snowkey-owner-")
-			if err != nil {
-				t.Fatal(err)
-			}
+			temp := Must(os.MkdirTemp("/tmp", "snowkey-owner-"))(t)
 			t.Cleanup(func() { os.RemoveAll(temp) })
-			if err := os.Chmod(temp, 0o777); err != nil {
-				t.Fatal(err)
-			}
+			NoError(t, os.Chmod(temp, 0o777))
 			owner := exec.Command(os.Args[0])
 			owner.Env = append(os.Environ(), "TMPDIR="+temp, "SNOWKEY_TEST_OWNER="+e.name)
-			out, err := owner.StdoutPipe()
-			if err = errors.Join(err, owner.Start()); err != nil {
-				t.Fatal(err)
-			}
+			out := Must(owner.StdoutPipe())(t)
+			NoError(t, owner.Start())
 			t.Cleanup(func() { owner.Process.Kill(); owner.Wait() })
 
 			var port, pid int
@@ -148,7 +113,7 @@ func TestServersEndWithTheirOwner(t *testing.T) {
 				return err == nil && conn.Close() == nil
 			}
 			if when == "initialising" {
-				await(t, "the server's directory", func() bool {
+				Await(t, "the server's directory", func() bool {
 					files, _ := filepath.Glob(filepath.Join(temp, "*/data/*"))
 					return len(files) > 0
 				})
@@ -156,13 +121,11 @@ func TestServersEndWithTheirOwner(t *testing.T) {
 				t.Fatalf("the owner has no server, or it does not answer: %v", err)
 			}
 			if when == "stopped" {
-				err = syscall.Kill(pid, syscall.SIGSTOP)
+				NoError(t, syscall.Kill(pid, syscall.SIGSTOP))
 			}
-			if err = errors.Join(err, owner.Process.Kill()); err != nil {
-				t.Fatal(err)
-			}
+			NoError(t, owner.Process.Kill())
 			// The warden only removes the directory once the server has ended.
-			await(t, "the end of the server and its directory", func() bool {
+			Await(t, "the end of the server and its directory", func() bool {
 				files, err := os.ReadDir(temp)
 				return err == nil && len(files) == 0
 			})
@@ -170,19 +133,6 @@ func TestServersEndWithTheirOwner(t *testing.T) {
 				t.Error("the server outlives its owner")
 			}
 		})
-	}
-}
-
-func await(t *testing.T, what string, happened func() bool) {
-	t.Helper()
-	err := Within(time.Minute, func() error {
-		if !happened() {
-			return fmt.Errorf("waited a minute for %s", what)
-		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
 	}
 }
 
@@ -215,27 +165,15 @@ func TestFailedServerShowsItsLogAndLeavesNothing(t *testing.T) {
 func TestKilledServerStartsAgainWithWhatItCommitted(t *testing.T) {
 	eachEngine(t, func(t *testing.T, e engine) {
 		t.Parallel()
-		db, process, clock := Clocked(t, e.name)
-		exec := func(statement string) {
-			t.Helper()
-			// Use a new connection, since an old one only learns of the server's death
-			// when it's used.
-			if _, err := db.Connect(t).Exec(statement); err != nil {
-				t.Fatal(err)
-			}
-		}
-		exec("CREATE TABLE kept (n INT)")
+		db, process := Clocked(t, e.name)
+		Exec(t, db.Connect(t), "CREATE TABLE kept (n INT)")
 		for n := range 2 {
-			exec("INSERT INTO kept VALUES (1)")
-			if err := errors.Join(clock.Set(time.Duration(n)*time.Hour), process.Kill()); err != nil {
-				t.Fatal(err)
-			}
+			Exec(t, db.Connect(t), "INSERT INTO kept VALUES (1)") // an old connection would only learn of the server's death when it's used
+			NoError(t, errors.Join(process.SetClock(time.Duration(n)*time.Hour), process.Kill()))
 			if err := db.read("SELECT 1", new(int)); err == nil {
 				t.Error("the killed server takes connections")
 			}
-			if err := process.Start(); err != nil {
-				t.Fatal(err)
-			}
+			NoError(t, process.Start())
 			var rows int
 			if err := db.read("SELECT COUNT(*) FROM kept", &rows); err != nil || rows != n+1 {
 				t.Errorf("%d rows (%v), want %d", rows, err, n+1)
@@ -246,14 +184,10 @@ func TestKilledServerStartsAgainWithWhatItCommitted(t *testing.T) {
 			"mysql":    "SELECT TIMESTAMPDIFF(SECOND, '1970-01-01 00:00:00', UTC_TIMESTAMP())",
 		}[e.name]
 		var seconds int64
-		if err := db.read(query, &seconds); err != nil {
-			t.Fatal(err)
-		}
+		NoError(t, db.read(query, &seconds))
 		if ahead := time.Until(time.Unix(seconds, 0)); ahead < 50*time.Minute || ahead > 70*time.Minute {
 			t.Errorf("the clock is %v ahead, want an hour", ahead)
 		}
-		if err := process.Kill(); err != nil { // a test may end while its server is dead
-			t.Error(err)
-		}
+		NoError(t, process.Kill()) // a test may end while its server is dead
 	})
 }

@@ -18,18 +18,13 @@ type Proxy struct {
 	mu      sync.Mutex
 	servers []endpoint // empty while the proxy is cut
 	conns   map[net.Conn]bool
-	lose    countdown
+	losing  int                                               // the reply that is lost, counted down, or 0
+	lost    chan struct{}                                     // closed when that has happened
 	answer  func(request []byte) (reply []byte, execute bool) // or nil
 }
 
 // An endpoint is where a server listens, as net.Dial expects it.
 type endpoint struct{ network, address string }
-
-// A countdown closes out on the n-th reply, unless n is 0.
-type countdown struct {
-	n   int
-	out chan struct{}
-}
 
 // Through returns db with a DSN that connects through a new proxy, which ends with the
 // test.
@@ -69,7 +64,7 @@ func ProxyTo(t TB, address string) *Proxy {
 func (p *Proxy) Address() string { return p.listener.Addr().String() }
 
 // LeadTo is like [Proxy.Lead], with the TCP address of a server.
-func (p *Proxy) LeadTo(address string) { p.lead([]endpoint{{"tcp", address}}) }
+func (p *Proxy) LeadTo(address string) { p.lead(endpoint{"tcp", address}) }
 
 // Lead forwards new connections to the server of db. Call it to end a [Proxy.Cut], or
 // to lead clients to another server. If there are several databases, the proxy forwards
@@ -80,10 +75,10 @@ func (p *Proxy) Lead(dbs ...DB) {
 		network, address := engineOf(db.Dialect).addressOf(db.DSN)
 		servers = append(servers, endpoint{network, address})
 	}
-	p.lead(servers)
+	p.lead(servers...)
 }
 
-func (p *Proxy) lead(servers []endpoint) {
+func (p *Proxy) lead(servers ...endpoint) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.servers = servers
@@ -109,20 +104,21 @@ func (p *Proxy) Cut() {
 func (p *Proxy) LoseReply(n int) (lost <-chan struct{}) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.lose = countdown{n, make(chan struct{})}
-	return p.lose.out
+	p.losing, p.lost = n, make(chan struct{})
+	return p.lost
 }
 
-// counted counts one reply, and reports whether that ended the countdown. The
-// caller must hold the proxy's lock.
-func (c *countdown) counted() bool {
-	if c.n == 0 {
+// loses counts one reply, and reports whether it is the one to lose.
+func (p *Proxy) loses() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.losing == 0 {
 		return false
 	}
-	if c.n--; c.n > 0 {
+	if p.losing--; p.losing > 0 {
 		return false
 	}
-	close(c.out)
+	close(p.lost)
 	return true
 }
 
@@ -141,14 +137,6 @@ func (p *Proxy) Answer(f func(request []byte) (reply []byte, execute bool)) {
 	p.answer = f
 }
 
-// A line is one client's connection through the proxy to the server.
-type line struct {
-	*Proxy
-	client, server net.Conn
-
-	instead []byte // what the client gets instead of the next reply; guarded by the proxy's lock
-}
-
 func (p *Proxy) serve(client net.Conn) {
 	defer client.Close()
 	p.mu.Lock()
@@ -160,84 +148,77 @@ func (p *Proxy) serve(client net.Conn) {
 			continue
 		}
 		defer server.Close()
-		if p.track(client, server) {
-			defer p.untrack(client, server)
-			l := &line{Proxy: p, client: client, server: server}
-			go l.replies()
-			l.requests()
+		p.mu.Lock()
+		cut := len(p.servers) == 0
+		if !cut {
+			p.conns[client], p.conns[server] = true, true
 		}
+		p.mu.Unlock()
+		if cut {
+			return
+		}
+		instead := make(chan []byte, 1)
+		go p.replies(client, server, instead)
+		p.requests(client, server, instead)
+		p.mu.Lock()
+		delete(p.conns, client)
+		delete(p.conns, server)
+		p.mu.Unlock()
 		return
 	}
 }
 
-// track registers the connections so that Cut can close them. Returns false if the
-// proxy has already been cut.
-func (p *Proxy) track(client, server net.Conn) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if len(p.servers) == 0 {
-		return false
-	}
-	p.conns[client], p.conns[server] = true, true
-	return true
-}
-
-func (p *Proxy) untrack(client, server net.Conn) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	delete(p.conns, client)
-	delete(p.conns, server)
-}
-
-// requests forwards the client's data.
-func (l *line) requests() {
+// requests forwards the client's data. It sends what the client gets instead of the next
+// reply.
+func (p *Proxy) requests(client, server net.Conn, instead chan []byte) {
 	buf := make([]byte, 64<<10)
 	for {
-		n, err := l.client.Read(buf)
-		l.mu.Lock()
-		answer := l.answer
-		l.mu.Unlock()
+		n, err := client.Read(buf)
 		if err != nil {
 			return
 		}
+		p.mu.Lock()
+		answer := p.answer
+		p.mu.Unlock()
 		reply, execute := []byte(nil), true
 		if answer != nil {
 			reply, execute = answer(buf[:n])
 		}
 		if reply != nil && !execute {
-			if _, err := l.client.Write(reply); err != nil {
+			if _, err := client.Write(reply); err != nil {
 				return
 			}
 			continue
 		}
-		l.mu.Lock()
-		l.instead = reply
-		l.mu.Unlock()
-		if _, err := l.server.Write(buf[:n]); err != nil {
+		select {
+		case <-instead: // that the server has not replied to
+		default:
+		}
+		if reply != nil {
+			instead <- reply
+		}
+		if _, err := server.Write(buf[:n]); err != nil {
 			return
 		}
 	}
 }
 
 // replies forwards the server's data.
-func (l *line) replies() {
-	defer l.client.Close()
-	defer l.server.Close()
+func (p *Proxy) replies(client, server net.Conn, instead <-chan []byte) {
+	defer client.Close()
+	defer server.Close()
 	buf := make([]byte, 64<<10)
 	for {
-		n, err := l.server.Read(buf)
-		l.mu.Lock()
+		n, err := server.Read(buf)
 		reply := buf[:n]
-		if l.instead != nil {
-			reply = l.instead
+		select {
+		case reply = <-instead:
+		default:
 		}
-		l.instead = nil
-		lost := n > 0 && l.lose.counted()
-		l.mu.Unlock()
-		if err != nil || lost {
+		if err != nil || p.loses() {
 			return
 		}
-		if _, err := l.client.Write(reply); err != nil {
+		if _, err := client.Write(reply); err != nil {
 			return
 		}
 	}

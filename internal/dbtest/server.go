@@ -6,8 +6,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"maps"
-	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -36,9 +35,10 @@ type engine struct {
 
 	// find returns the programs of this machine.
 	find func() (in installation, ok bool)
-	// versions are those that a run can choose with the variable env + "_VERSION". They
-	// are fetched, and used instead of what find returns.
-	versions map[string]version
+	// versions are the names in SNOWKEY_TEST_DB for servers that are fetched, such as
+	// "mysql9", no matter what this machine has. fetch returns the programs of one.
+	versions []string
+	fetch    func(version string) (installation, error)
 	// serve returns the arguments of a server. If a variable is set more than once, the
 	// last value wins. A server that is not durable doesn't flush to disk.
 	serve func(program, data string, port int, durable bool) []string
@@ -56,13 +56,6 @@ type installation struct {
 	initialise func(data string) []string
 }
 
-// A version is a version of a server that dbtest can fetch, no matter which one this
-// machine has.
-type version struct {
-	needs, pack string // as in engine, for the error message
-	fetch       func() (installation, error)
-}
-
 // engineOf panics if there is none, because the names are written in the tests.
 func engineOf(dialect string) engine {
 	switch dialect {
@@ -74,63 +67,43 @@ func engineOf(dialect string) engine {
 	panic(fmt.Sprintf("dbtest: %q is not a database server; use postgres or mysql", dialect))
 }
 
-// chosen returns the version that the run has chosen, or an empty string.
-func (e engine) chosen() string { return os.Getenv(e.env + "_VERSION") }
-
-// programs returns the programs of a version, or those of this machine. It fetches them
-// if necessary.
-func (e engine) programs(name string) (in installation, err error) {
-	if name == "" {
-		err = obtain(e.pack, e.needs, func() (ok bool) {
-			in, ok = e.find()
-			return ok
-		})
+// programs returns the programs of a version, or those of this machine if that is empty.
+// It fetches them if necessary.
+func (e engine) programs(version string) (in installation, err error) {
+	if version != "" {
+		if in, err = e.fetch(version); err != nil {
+			err = &absentError{version, "", err}
+		}
 		return in, err
 	}
-	v, ok := e.versions[name]
-	if !ok {
-		return in, fmt.Errorf("dbtest: %s_VERSION=%s: the versions are %s; unset it to use the programs of this machine",
-			e.env, name, strings.Join(slices.Sorted(maps.Keys(e.versions)), ", "))
-	}
-	if in, err = v.fetch(); err != nil {
-		err = &absentError{v.needs, v.pack, err}
-	}
+	err = obtain(e.pack, e.needs, func() (ok bool) {
+		in, ok = e.find()
+		return ok
+	})
 	return in, err
-}
-
-// serverName returns the name of a server of the given version, such as "postgres18". A
-// server that is not called after the engine has its name in the version, like "mariadb11".
-func (e engine) serverName(version string) string {
-	if version[0] <= '9' {
-		return e.name + version
-	}
-	return version
 }
 
 // A Server is a running database server, together with the data needed to reach it.
 type Server struct {
 	*Process // nil if the server isn't ours
 
-	engine  engine
-	dsn     string // logs in as an administrator, to a database that always exists
-	version string
-	mariaDB bool
-	origin  string // where it came from, for logs
+	engine engine
+	admin  DB     // a database that always exists, as an administrator
+	origin string // where the server came from, for logs
 }
+
+func (s *Server) String() string { return s.admin.Version + " from " + s.origin }
 
 // Options change how [StartServer] starts a server.
 type Options struct {
-	// Version is a version that is fetched, such as "9". By default, it's the one that
-	// the run has chosen or this machine has.
+	// Version is one of those in SNOWKEY_TEST_DB, such as "mysql9". By default, it's the
+	// one that the run has chosen or this machine has.
 	Version string
 	// Settings are server variables with their values.
 	Settings []string
 	// Command gets the server's directory and its command line, and returns the command
 	// line to run instead, unless it's nil.
 	Command func(dir string, command []string) []string
-	// Namespace is a network namespace in which MySQL runs. It then has no address
-	// outside, so dbtest connects through a Unix socket.
-	Namespace string
 
 	fast bool // doesn't flush to disk
 }
@@ -150,20 +123,30 @@ func StartServer(t TB, dialect string, o Options) *Server {
 
 // start runs a private server, and fetches its programs first if necessary.
 func (e engine) start(o Options) (*Server, error) {
-	chosen := e.chosen()
-	if o.Version != "" {
-		chosen = o.Version
+	if o.Version == "" {
+		o.Version = Version(e.name)
 	}
-	in, err := e.programs(chosen)
+	in, err := e.programs(o.Version)
 	if err != nil {
 		return nil, err
 	}
 	s, err := e.run(in, o)
-	if err == nil && chosen != "" && !strings.HasPrefix(strings.Replace(s.version, " ", "", 1), e.serverName(chosen)+".") {
-		s.stop()
-		return nil, fmt.Errorf("dbtest: %s_VERSION=%s, but what was fetched is %s; remove it from the cache, or use another version", e.env, chosen, s.version)
+	if err != nil {
+		return nil, err
 	}
-	return s, err
+	if err := s.is(o.Version); err != nil {
+		s.stop()
+		return nil, err
+	}
+	return s, nil
+}
+
+// is returns an error unless version is empty or that of the server.
+func (s *Server) is(version string) error {
+	if version != "" && !strings.HasPrefix(strings.Replace(s.admin.Version, " ", "", 1), version+".") {
+		return fmt.Errorf("dbtest: %s was to be tested, and this is %s", version, s)
+	}
+	return nil
 }
 
 // run runs a private server of an installation.
@@ -171,8 +154,7 @@ func (e engine) run(in installation, o Options) (*Server, error) {
 	var s *Server
 	var home string
 	process, err := Service{
-		Name: e.name, Account: e.account, Quit: e.quit,
-		initialise: in.initialise, namespace: o.Namespace, fast: o.fast,
+		Name: e.name, Account: e.account, Quit: e.quit, initialise: in.initialise, fast: o.fast,
 		Serve: func(command []string, data string, port int) []string {
 			home = filepath.Dir(data)
 			command = slices.Concat(command, e.serve(command[len(command)-1], data, port, !o.fast))
@@ -185,15 +167,11 @@ func (e engine) run(in installation, o Options) (*Server, error) {
 			return command
 		},
 		Answers: func(ctx context.Context, address string) (err error) {
-			dsn := e.change(e.private, "", address)
-			if o.Namespace != "" {
-				dsn = "root@unix(" + filepath.Join(home, "sock") + ")/"
-			}
-			if s, err = e.connect(ctx, dsn, "a private server"); err != nil {
+			if s, err = e.connect(ctx, e.change(e.private, "", address), "a private server"); err != nil {
 				return err
 			}
 			var data string
-			if err := s.read(e.dataSQL, &data); err != nil {
+			if err := s.admin.read(e.dataSQL, &data); err != nil {
 				return err
 			}
 			if !strings.Contains(data, filepath.Base(home)) {
@@ -213,22 +191,20 @@ func (e engine) run(in installation, o Options) (*Server, error) {
 func (e engine) connect(ctx context.Context, dsn, origin string) (*Server, error) {
 	ctx, cancel := context.WithTimeout(ctx, 15*time.Second)
 	defer cancel()
-	s := &Server{engine: e, dsn: dsn, origin: origin}
-	db, err := sql.Open(e.driver, dsn)
+	conn, err := sql.Open(e.driver, dsn)
 	if err != nil {
 		return nil, err
 	}
-	defer db.Close()
+	defer conn.Close()
 	var version string
-	if err := db.QueryRowContext(ctx, e.versionSQL).Scan(&version); err != nil {
+	if err := conn.QueryRowContext(ctx, e.versionSQL).Scan(&version); err != nil {
 		return nil, err
 	}
-	s.mariaDB = strings.Contains(version, "MariaDB")
-	s.version = e.name + " " + number(version)
-	if s.mariaDB {
-		s.version = "mariadb " + number(version)
+	db := DB{Dialect: e.name, Driver: e.driver, DSN: dsn, Version: e.name + " " + number(version), MariaDB: strings.Contains(version, "MariaDB")}
+	if db.MariaDB {
+		db.Version = "mariadb " + number(version)
 	}
-	return s, nil
+	return &Server{engine: e, admin: db, origin: origin}, nil
 }
 
 // number cuts a version such as "15.18 (Debian 15.18-0+deb12u1)" or
@@ -252,40 +228,56 @@ func (s *Server) CreateDatabase(t TB) (name string, db DB) {
 	t.Helper()
 	name = "snowkey_" + strings.ToLower(rand.Text()[:12])
 	statement := fmt.Sprintf(s.engine.createSQL, name)
-	if majorOf(s.version) >= 15 {
+	if majorOf(s.admin.Version) >= 15 {
 		statement += " STRATEGY file_copy" // the default writes the whole template to the WAL, which takes six times as long
 	}
 	if err := s.Admin(statement); err != nil {
-		t.Fatalf("dbtest: create a database on %s from %s: %v", s.version, s.origin, err)
+		t.Fatalf("dbtest: create a database on %s: %v", s, err)
 	}
-	t.Logf("%s from %s", s.version, s.origin)
-	return name, s.Database(name)
+	t.Logf("%s", s)
+	db = s.admin
+	db.DSN = s.engine.change(db.DSN, name, "")
+	return name, db
 }
 
-// Database returns a database of the server.
-func (s *Server) Database(name string) DB {
-	return DB{Dialect: s.engine.name, Driver: s.engine.driver, DSN: s.engine.change(s.dsn, name, ""), Version: s.version, MariaDB: s.mariaDB}
-}
-
-// Admin runs statements as the administrator, in one session. It doesn't take the test's
-// context because it also cleans up after a test, when that context has already ended.
+// Admin runs statements as the administrator, in one session.
 func (s *Server) Admin(statements ...string) error {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	db, err := sql.Open(s.engine.driver, s.dsn)
-	if err != nil {
-		return err
-	}
-	defer db.Close()
-	db.SetMaxOpenConns(1)
-	for _, statement := range statements {
-		if _, err := db.ExecContext(ctx, statement); err != nil {
-			return err
+	return s.admin.session(func(ctx context.Context, conn *sql.Conn) error {
+		for _, statement := range statements {
+			if _, err := conn.ExecContext(ctx, statement); err != nil {
+				return err
+			}
 		}
-	}
-	return nil
+		return nil
+	})
 }
 
-func (s *Server) read(query string, value any) error {
-	return DB{Driver: s.engine.driver, DSN: s.dsn}.read(query, value)
+// dockerAnswers reports whether docker compose can be used: there must be the plugin, a
+// file docker-compose.yml, and an engine that answers.
+func dockerAnswers() bool {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	return exec.CommandContext(ctx, "docker", "compose", "ps").Run() == nil
+}
+
+// startContainer starts the engine's service of docker-compose.yml, which docker compose
+// finds in a directory above that of the test, unless it's already running. It goes on
+// running for the next run.
+func (e engine) startContainer() (*Server, error) {
+	// Concurrent docker compose commands fail.
+	err := locked(func() error {
+		out, err := exec.Command("docker", "compose", "up", "-d", "--wait", e.name).CombinedOutput()
+		if err != nil {
+			return fmt.Errorf("dbtest: docker compose up -d --wait %s: %w:\n%s", e.name, err, out)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	s, err := e.connect(context.Background(), e.compose, "docker compose")
+	if err != nil {
+		return nil, fmt.Errorf("dbtest: the %s of docker compose does not answer: %w", e.name, err)
+	}
+	return s, nil
 }

@@ -81,11 +81,17 @@ func Etcd(options ...string) Service {
 				"--listen-client-urls", client, "--advertise-client-urls", client,
 				"--initial-cluster", "default=" + peer, "--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer}, options)
 		},
-		Answers: func(ctx context.Context, address string) error {
-			_, err := ask(ctx, address, "", func(io.Reader) (string, error) { return "", nil })
-			return err
-		},
+		Answers: Listens,
 	}
+}
+
+// Listens is a [Service.Answers] of servers that don't serve clients yet when they are started.
+func Listens(ctx context.Context, address string) error {
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", address)
+	if err != nil {
+		return err
+	}
+	return conn.Close()
 }
 
 // ZooKeeper is an ensemble of one server, which has elections, too. Options are arguments
@@ -113,11 +119,12 @@ func ZooKeeperMember(id int, config string, options ...string) Service {
 		find:     zooKeeperPrograms,
 		Serve: func(command []string, dir string, port int) []string {
 			config := fmt.Sprintf("tickTime=500\ninitLimit=20\nsyncLimit=4\nmaxClientCnxns=0\nclientPortAddress=127.0.0.1\nclientPort=%d\ndataDir=%s\n%s", port, dir, config)
-			script := `echo "$1" >"$0/myid" && printf %s "$2" >"$0/zoo.cfg" && shift 2 && exec "$@"`
-			return slices.Concat([]string{"sh", "-c", script, dir, strconv.Itoa(id), config}, command,
+			file := filepath.Join(dir, "zoo.cfg")
+			command = slices.Concat(command,
 				[]string{"-Xmx192m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Dzookeeper.admin.enableServer=false",
 					"-Dzookeeper.forceSync=no", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"}, options,
-				[]string{"org.apache.zookeeper.server.quorum.QuorumPeerMain", filepath.Join(dir, "zoo.cfg")})
+				[]string{"org.apache.zookeeper.server.quorum.QuorumPeerMain", file})
+			return WithFile(filepath.Join(dir, "myid"), strconv.Itoa(id), WithFile(file, config, command...)...)
 		},
 		Answers: func(_ context.Context, address string) error {
 			_, err := ZooKeeperStatus(address, "Mode: ", "\n")

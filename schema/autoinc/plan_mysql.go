@@ -286,11 +286,6 @@ func (p *mysqlPlanner) connected(columns []catalog.Column) []catalog.Column {
 // widen plans each set of columns that are connected by foreign keys. The foreign keys
 // have to be dropped before the columns can be widened, and are added again afterwards.
 func (p *mysqlPlanner) widen(ctx context.Context) error {
-	p.note(Widen, "Foreign keys are dropped before the columns that they tie are widened, and added again afterwards: the server has no other way. Triggers check these references meanwhile, and do what ON DELETE and ON UPDATE say. They differ from foreign keys: they fire the triggers of the rows that a cascade deletes or changes; they refuse to delete a row that others of its own table reference; and a statement that deletes from a table and reads its children fails (1442).")
-	p.note(Widen, "There is no transaction around these statements. Once this phase has begun, complete it.")
-	if p.options.Online {
-		p.note(Widen, "This server has no online way to change a column's type: it copies the table, and writers wait meanwhile (gh-ost and pt-online-schema-change copy otherwise, and have rules of their own for foreign keys). Foreign keys are dropped and added without locking.")
-	}
 	var seen []catalog.Column
 	var groups [][]catalog.Column // no two groups share a table, so that each table is copied only once
 	for _, k := range p.keys {
@@ -340,6 +335,15 @@ func (p *mysqlPlanner) widen(ctx context.Context) error {
 			}
 		}
 		groups = append(apart, narrow)
+	}
+	if len(groups) == 0 {
+		p.noteWide()
+		return nil
+	}
+	p.note(Widen, "Foreign keys are dropped before the columns that they tie are widened, and added again afterwards: the server has no other way. Triggers check these references meanwhile, and do what ON DELETE and ON UPDATE say. They differ from foreign keys: they fire the triggers of the rows that a cascade deletes or changes; they refuse to delete a row that others of its own table reference; and a statement that deletes from a table and reads its children fails (1442).")
+	p.note(Widen, "There is no transaction around these statements. Once this phase has begun, complete it.")
+	if p.options.Online {
+		p.note(Widen, "This server has no online way to change a column's type: it copies the table, and writers wait meanwhile (gh-ost and pt-online-schema-change copy otherwise, and have rules of their own for foreign keys). Foreign keys are dropped and added without locking.")
 	}
 	for _, group := range groups {
 		if err := p.widenGroup(ctx, group); err != nil {

@@ -268,6 +268,10 @@ const postgresExclusive = "ACCESS EXCLUSIVE on %s: readers and writers wait unti
 // once, and drops the views that use these columns and creates them again.
 func (p *postgresPlanner) widen() {
 	tables, columns := p.narrow()
+	if len(tables) == 0 {
+		p.noteWide()
+		return
+	}
 	for _, name := range p.publications {
 		p.note(Widen, "The publication %s sends these tables to subscribers. On each subscriber first: make the same columns bigint, and create the table %s as it is here if the publication is FOR ALL TABLES.", p.Quote(name), progressTable)
 	}

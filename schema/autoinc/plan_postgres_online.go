@@ -49,7 +49,7 @@ type onlinePlanner struct {
 func (p *postgresPlanner) widenOnline(ctx context.Context, conn *sql.Conn) error {
 	tables, columns := p.narrow()
 	if len(tables) == 0 {
-		p.note(Widen, "Keys and children have 64 bits already: there is nothing to widen.")
+		p.noteWide()
 		return nil
 	}
 	if p.major() < 14 {

@@ -255,6 +255,11 @@ func (p *planner) narrow() (tables []catalog.Name, columns map[catalog.Name][]ca
 	return tables, columns
 }
 
+// noteWide is for plans without narrow columns.
+func (p *planner) noteWide() {
+	p.note(Widen, "Keys and children have 64 bits already: there is nothing to widen.")
+}
+
 // tables returns all tables of the plan, without duplicates.
 func (p *planner) tables() (all []catalog.Name) {
 	for _, k := range p.keys {

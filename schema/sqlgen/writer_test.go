@@ -10,7 +10,11 @@ import (
 )
 
 func TestRefused(t *testing.T) {
-	day, err := idgen.Raindrop(idgen.RaindropConfig{Epoch: time.Unix(0, 0), Unit: 24 * time.Hour, TimeBits: 20, WorkerBits: 5})
+	day, err := idgen.NewLayout(time.Unix(0, 0), 24*time.Hour, idgen.Time(20), idgen.Worker(5), idgen.Sequence(38))
+	if err != nil {
+		t.Fatal(err)
+	}
+	noWorker, err := idgen.Preset("mastodon")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,7 +30,7 @@ func TestRefused(t *testing.T) {
 		w          Writer
 		field, has string
 	}{
-		"no worker field":  {Writer{Layout: idgen.Mastodon()}, "Layout", "no worker field"},
+		"no worker field":  {Writer{Layout: noWorker}, "Layout", "no worker field"},
 		"long ticks":       {Writer{Layout: day}, "Layout", "24h0m0s"},
 		"nanoseconds":      {Writer{Layout: fine}, "Layout", "1.5µs"},
 		"wide time":        {Writer{Layout: wide}, "Layout", "a sequence has 63"},

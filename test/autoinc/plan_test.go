@@ -187,6 +187,26 @@ func TestWholeWay(t *testing.T) {
 	})
 }
 
+// Plans must not warn of a rewrite that doesn't happen.
+func TestNothingToWiden(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, db dbtest.DB) {
+		conn := db.Connect(t)
+		dbtest.Exec(t, conn, map[string]string{
+			"postgres": "CREATE TABLE orders (id bigserial PRIMARY KEY)",
+			"mysql":    "CREATE TABLE orders (id BIGINT AUTO_INCREMENT PRIMARY KEY)",
+			"sqlite":   "CREATE TABLE orders (id INTEGER PRIMARY KEY AUTOINCREMENT)",
+		}[db.Dialect])
+		for _, online := range []bool{false, true} {
+			widen := plan(t, conn, autoinc.PlanOptions{Online: online}).Phases[0]
+			notes := slices.DeleteFunc(widen.Notes, func(note string) bool { return strings.HasPrefix(note, "The server keeps a binary log.") })
+			if strings.Contains(fmt.Sprint(widen.Steps), "ALTER") || len(notes) != 1 || !strings.HasSuffix(notes[0], "there is nothing to widen.") {
+				t.Errorf("online %t: %v", online, widen)
+			}
+		}
+	})
+}
+
 func TestRefusedPlans(t *testing.T) {
 	t.Parallel()
 	db := dbtest.SQLite(t)

@@ -3,12 +3,9 @@ package bunid_test
 import (
 	"context"
 	"database/sql"
-	"errors"
-	"fmt"
-	"reflect"
-	"strings"
 	"testing"
 
+	_ "github.com/glebarez/go-sqlite" // registers the driver "sqlite"
 	"github.com/uptrace/bun"
 	"github.com/uptrace/bun/dialect/mysqldialect"
 	"github.com/uptrace/bun/dialect/pgdialect"
@@ -21,12 +18,13 @@ import (
 	"github.com/snowkey-go/snowkey/internal/idtest"
 	"github.com/snowkey-go/snowkey/schema/pk"
 	"github.com/snowkey-go/snowkey/test/internal/reuse"
+	"github.com/snowkey-go/snowkey/test/internal/rowtest"
 )
 
 // These keys are equal as float64, so we notice if anything rounds them.
 const (
-	idA pk.ID = 1<<53 + 1
-	idB pk.ID = 1<<53 + 2
+	idA = rowtest.Low
+	idB = rowtest.High
 )
 
 // sourceKey is the context key by which models find the source of a test.
@@ -58,15 +56,7 @@ func TestMain(m *testing.M) { reuse.Main(m) }
 func bare(t testing.TB, about dbtest.DB, models ...any) *env {
 	t.Helper()
 	e := &env{conn: about.Connect(t), source: new(idtest.Source), about: about}
-	var dialect schema.Dialect
-	switch about.Dialect {
-	case "sqlite":
-		dialect = sqlitedialect.New()
-	case "postgres":
-		dialect = pgdialect.New()
-	case "mysql":
-		dialect = mysqldialect.New()
-	}
+	dialect := map[string]schema.Dialect{"sqlite": sqlitedialect.New(), "postgres": pgdialect.New(), "mysql": mysqldialect.New()}[about.Dialect]
 	e.DB = bun.NewDB(e.conn, dialect)
 	for _, m := range models {
 		dbtest.Must(e.NewCreateTable().Model(m).Varchar(40).Exec(t.Context()))(t)
@@ -82,46 +72,37 @@ func open(t testing.TB, about dbtest.DB, models ...any) *env {
 	return e
 }
 
+// eachWith runs a test on every database, after it has opened bun with the guard.
+func eachWith(t *testing.T, models []any, test func(t *testing.T, e *env)) {
+	reuse.Each(t, func(t *testing.T, about dbtest.DB) { test(t, open(t, about, models...)) })
+}
+
 func (e *env) use(t testing.TB, models ...any) {
 	t.Helper()
-	db := dbtest.Must(bunid.Use(e.DB, models...))(t)
-	e.DB = db
+	e.DB = dbtest.Must(bunid.Use(e.DB, models...))(t)
 }
 
 // isMySQL reports whether the database is MySQL rather than MariaDB, which unlike MySQL
 // has RETURNING.
 func (e *env) isMySQL() bool { return e.about.Dialect == "mysql" && !e.about.MariaDB }
 
-// table reads rows without going through bun, and joins the columns of each with
-// spaces.
-func (e *env) table(t testing.TB, query string) []string {
-	t.Helper()
-	return dbtest.Rows(t, e.conn, query)
-}
-
 // wantTable checks the result of a query that doesn't go through bun.
 func (e *env) wantTable(t testing.TB, query string, want ...string) {
 	t.Helper()
-	if got := e.table(t, query); !reflect.DeepEqual(got, want) {
-		t.Errorf("%s\n got %q\nwant %q", query, got, want)
-	}
+	rowtest.Want(t, e.conn, query, want...)
 }
 
 // line formats values as table does.
-func line(values ...any) string { return strings.TrimSuffix(fmt.Sprintln(values...), "\n") }
+func line(values ...any) string { return rowtest.Line(values...) }
 
-func (e *env) wipe(t testing.TB, tables ...string) {
+func (e *env) wipe(t testing.TB, table string) {
 	t.Helper()
-	for _, name := range tables {
-		e.exec(t, "DELETE FROM "+name)
-	}
+	e.exec(t, "DELETE FROM "+table)
 }
 
 func (e *env) exec(t testing.TB, statement string) {
 	t.Helper()
-	if _, err := e.conn.Exec(statement); err != nil {
-		t.Fatalf("%s: %v", statement, err)
-	}
+	dbtest.Exec(t, e.conn, statement)
 }
 
 // insert inserts rows that a test needs.
@@ -130,16 +111,7 @@ func (e *env) insert(t testing.TB, model any) {
 	dbtest.Must(e.NewInsert().Model(model).Exec(e.context(t)))(t)
 }
 
-func wantRowError(t testing.TB, err error, row int, problem string) {
-	t.Helper()
-	e, ok := errors.AsType[*bunid.RowError](err)
-	if !ok {
-		t.Fatalf("got %v, want a *RowError", err)
-	}
-	if e.Row != row || !strings.Contains(e.Problem, problem) || e.Remedy == "" || e.Model == "" {
-		t.Errorf("got row %d %q (remedy %q), want row %d %q", e.Row, e.Problem, e.Remedy, row, problem)
-	}
-}
+type query = *bun.InsertQuery
 
 type user struct {
 	bun.BaseModel `bun:"table:users"`

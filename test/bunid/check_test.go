@@ -2,7 +2,6 @@ package bunid_test
 
 import (
 	"errors"
-	"strings"
 	"testing"
 
 	"github.com/uptrace/bun"
@@ -13,6 +12,7 @@ import (
 	"github.com/snowkey-go/snowkey/schema/catalog"
 	"github.com/snowkey-go/snowkey/schema/pk"
 	"github.com/snowkey-go/snowkey/test/internal/reuse"
+	"github.com/snowkey-go/snowkey/test/internal/rowtest"
 )
 
 type (
@@ -31,79 +31,54 @@ type (
 		User     *checkedUser `bun:"rel:belongs-to,join:user_id=id"`
 		SellerID pk.ID        // a foreign key because of its type
 	}
-	checkedText struct {
-		bun.BaseModel `bun:"table:users"`
-		bunid.Filled
-
-		ID pk.SortText `bun:",pk,type:char(13)"`
-	}
-	checkedCounting struct {
-		bun.BaseModel `bun:"table:users"`
-
-		ID int64 `bun:",pk,autoincrement"`
-	}
 )
 
 func TestCheckFits(t *testing.T) {
 	reuse.Each(t, func(t *testing.T, db dbtest.DB) {
 		for _, models := range [][]any{
 			{(*checkedUser)(nil), (*checkedOrder)(nil)},
-			{(*checkedText)(nil)},
-			{(*checkedCounting)(nil)},
+			{(*stranger)(nil)}, // which counts
 		} {
 			e := bare(t, reuse.Open(t, db.Dialect), models...)
-			if err := bunid.Check(t.Context(), e.DB, models...); err != nil {
-				t.Error(err)
-			}
+			dbtest.NoError(t, bunid.Check(t.Context(), e.DB, models...))
 		}
 	})
 }
 
 func TestCheckFinds(t *testing.T) {
-	for _, tc := range []struct {
-		name   string
-		tables map[string][]string // by dialect
-		models []any
-		want   map[string]string
-	}{
-		{
-			name: "legacy",
-			tables: map[string][]string{
-				"postgres": {`CREATE TABLE users (id serial PRIMARY KEY)`, `CREATE TABLE orders (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, user_id integer, seller_id integer)`},
-				"mysql":    {"CREATE TABLE users (id INT AUTO_INCREMENT PRIMARY KEY)", "CREATE TABLE orders (id BIGINT UNSIGNED PRIMARY KEY, user_id INT, seller_id INT)"},
-				"sqlite":   {`CREATE TABLE users (id INTEGER PRIMARY KEY)`, `CREATE TABLE orders (id BIGINT NOT NULL PRIMARY KEY, user_id TEXT)`},
+	c := rowtest.Check[any]{
+		Tables: map[string][]string{
+			"postgres": {
+				"CREATE TABLE users (id serial PRIMARY KEY)",
+				"CREATE TABLE orders (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, user_id integer, seller_id integer)",
 			},
-			models: []any{(*checkedUser)(nil), (*checkedOrder)(nil)},
-			want: map[string]string{
-				"postgres": "blocker:always-generated:orders.id\nblocker:narrow-child:orders.seller_id\nblocker:narrow-child:orders.user_id\n" +
-					"blocker:narrow-key:users.id\nwarning:still-counts:orders.id\nwarning:still-counts:users.id",
-				"mysql": "blocker:narrow-child:orders.seller_id\nblocker:narrow-child:orders.user_id\nblocker:narrow-key:users.id\n" +
-					"blocker:still-counts:users.id\nwarning:sign-mismatch:orders.id",
-				"sqlite": "blocker:missing-column:orders.seller_id\nblocker:still-counts:users.id\nblocker:text-key:orders.user_id",
+			"mysql": {
+				"CREATE TABLE users (id INT AUTO_INCREMENT PRIMARY KEY)",
+				"CREATE TABLE orders (id BIGINT UNSIGNED PRIMARY KEY, user_id INT, seller_id INT)",
+			},
+			"sqlite": {
+				"CREATE TABLE users (id INTEGER PRIMARY KEY)",
+				"CREATE TABLE orders (id BIGINT NOT NULL PRIMARY KEY, user_id TEXT)",
 			},
 		},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			reuse.Each(t, func(t *testing.T, db dbtest.DB) {
-				e := bare(t, db)
-				for _, statement := range tc.tables[db.Dialect] {
-					e.exec(t, statement)
-				}
-				err := bunid.Check(t.Context(), e.DB, tc.models...)
-				if got := idtest.Findings(t, err); got != tc.want[db.Dialect] {
-					t.Errorf("found\n%s\nwant\n%s\n%v", got, tc.want[db.Dialect], err)
-				}
-			})
-		})
+		Models: []any{(*checkedUser)(nil), (*checkedOrder)(nil)},
+		Want: map[string]string{
+			"postgres": "blocker:always-generated:orders.id\nblocker:narrow-child:orders.seller_id\nblocker:narrow-child:orders.user_id\n" +
+				"blocker:narrow-key:users.id\nwarning:still-counts:orders.id\nwarning:still-counts:users.id",
+			"mysql": "blocker:narrow-child:orders.seller_id\nblocker:narrow-child:orders.user_id\nblocker:narrow-key:users.id\n" +
+				"blocker:still-counts:users.id\nwarning:sign-mismatch:orders.id",
+			"sqlite": "blocker:missing-column:orders.seller_id\nblocker:still-counts:users.id\nblocker:text-key:orders.user_id",
+		},
 	}
+	reuse.Each(t, func(t *testing.T, db dbtest.DB) {
+		c.Run(t, db, func() error { return bunid.Check(t.Context(), bare(t, db).DB, c.Models...) })
+	})
 }
 
 func TestCheckDeclarations(t *testing.T) {
 	e := bare(t, dbtest.SQLite(t))
 	err := bunid.Check(t.Context(), e.DB, (*nobodys)(nil), (*checkedUser)(nil))
-	if refused, ok := errors.AsType[*bunid.FieldError](err); !ok || refused.Field != "ID" {
-		t.Errorf("of a key that nobody fills: %v", err)
-	}
+	idtest.WantFieldError(t, err, "ID", "is not filled")
 	if found, ok := errors.AsType[*catalog.MismatchError](err); !ok || found.Findings[0].Kind != catalog.MissingTable {
 		t.Errorf("of a table that is not there: %v", err)
 	}
@@ -111,9 +86,7 @@ func TestCheckDeclarations(t *testing.T) {
 		sourced
 		ID pk.ID `bun:",pk" json:"id,string"`
 	}
-	if refused, ok := errors.AsType[*bunid.FieldError](bunid.Check(t.Context(), e.DB, (*quoted)(nil))); !ok || !strings.Contains(refused.Problem, "option string") {
-		t.Errorf("of the option string: %v", refused)
-	}
+	idtest.WantFieldError(t, bunid.Check(t.Context(), e.DB, (*quoted)(nil)), "ID", "option string")
 	for _, models := range [][]any{nil, {user{}}, {nil}} {
 		if err := bunid.Check(t.Context(), e.DB, models...); err == nil {
 			t.Errorf("the models %v were found to fit", models)

@@ -11,10 +11,10 @@ import (
 
 	"github.com/snowkey-go/snowkey/hooks/bunid"
 	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/idgen/worker"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/internal/idtest"
 	"github.com/snowkey-go/snowkey/schema/pk"
-	"github.com/snowkey-go/snowkey/test/internal/reuse"
 )
 
 // TestFillRefuses: Fill must refuse an INSERT that would store a key other than the one
@@ -24,56 +24,45 @@ func TestFillRefuses(t *testing.T) {
 		bun.BaseModel `bun:"table:users"`
 		ID            pk.ID `bun:",pk"`
 	}
-	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
-		e := open(t, about, (*user)(nil))
+	eachWith(t, []any{(*user)(nil)}, func(t *testing.T, e *env) {
 		for _, c := range []struct {
 			name    string
-			set     func(q *bun.InsertQuery) *bun.InsertQuery
+			set     func(q query) query
 			row     int
 			problem string
 		}{
-			{"Column without the key", func(q *bun.InsertQuery) *bun.InsertQuery {
-				return q.Model(&user{Name: "a"}).Column("name")
-			}, -1, "without its key id"},
-			{"Column without a given key", func(q *bun.InsertQuery) *bun.InsertQuery {
+			{"Column without the key", func(q query) query { return q.Model(&user{Name: "a"}).Column("name") }, -1, "without its key id"},
+			{"Column without a given key", func(q query) query {
 				return q.Model(&user{ID: idA, Name: "a"}).Column("name")
 			}, -1, "without its key id"},
-			{"ExcludeColumn of the key", func(q *bun.InsertQuery) *bun.InsertQuery {
+			{"ExcludeColumn of the key", func(q query) query {
 				return q.Model(&[]user{{Name: "a"}}).ExcludeColumn("id")
 			}, -1, "without its key id"},
-			{"Value for the key", func(q *bun.InsertQuery) *bun.InsertQuery {
+			{"Value for the key", func(q query) query {
 				return q.Model(&user{Name: "a"}).Value("id", "?", idA)
 			}, -1, "has its key set by Value"},
-			{"expression for the key", func(q *bun.InsertQuery) *bun.InsertQuery {
+			{"expression for the key", func(q query) query {
 				return q.Model(&user{ID: idA, Name: "a"}).Value("id", "1 + 1")
 			}, -1, "has its key set by Value"},
-			{"backslash before a quote", func(q *bun.InsertQuery) *bun.InsertQuery {
+			{"backslash before a quote", func(q query) query {
 				return q.Model(&user{Name: "a"}).Value("name", `'it\'s'`)
 			}, -1, "the end of the text is ambiguous"},
-			{"backslash in a comment", func(q *bun.InsertQuery) *bun.InsertQuery {
+			{"backslash in a comment", func(q query) query {
 				return q.Model(&user{Name: "a"}).Comment(`it\'s`)
 			}, -1, "the end of the text is ambiguous"},
-			{"TableExpr", func(q *bun.InsertQuery) *bun.InsertQuery {
+			{"TableExpr", func(q query) query {
 				return q.Model(&user{Name: "a"}).TableExpr("(SELECT 1 AS id, 'x' AS name) AS t")
 			}, -1, noHooks},
-			{"nil pointer", func(q *bun.InsertQuery) *bun.InsertQuery { return q.Model((*user)(nil)) }, -1, "without a row"},
-			{"no rows", func(q *bun.InsertQuery) *bun.InsertQuery { return q.Model(&[]user{}) }, -1, "without a row"},
-			{"nil row", func(q *bun.InsertQuery) *bun.InsertQuery {
-				return q.Model(&[]*user{{Name: "a"}, nil})
-			}, 1, "is nil"},
-			{"nil interface", func(q *bun.InsertQuery) *bun.InsertQuery {
-				return q.Model(&[]any{&user{Name: "a"}, nil})
-			}, 1, "is nil"},
-			{"row of another model", func(q *bun.InsertQuery) *bun.InsertQuery {
-				return q.Model(&[]any{&user{Name: "a"}, &note{}})
-			}, 1, "is a bunid_test.note"},
-			{"row by value", func(q *bun.InsertQuery) *bun.InsertQuery {
-				return q.Model(&[]any{&user{Name: "a"}, user{Name: "b"}})
-			}, 1, "by value"},
+			{"nil pointer", func(q query) query { return q.Model((*user)(nil)) }, -1, "without a row"},
+			{"no rows", func(q query) query { return q.Model(&[]user{}) }, -1, "without a row"},
+			{"nil row", func(q query) query { return q.Model(&[]*user{{Name: "a"}, nil}) }, 1, "is nil"},
+			{"nil interface", func(q query) query { return q.Model(&[]any{&user{Name: "a"}, nil}) }, 1, "is nil"},
+			{"row of another model", func(q query) query { return q.Model(&[]any{&user{Name: "a"}, &note{}}) }, 1, "is a bunid_test.note"},
+			{"row by value", func(q query) query { return q.Model(&[]any{&user{Name: "a"}, user{Name: "b"}}) }, 1, "by value"},
 		} {
 			t.Run(c.name, func(t *testing.T) {
 				_, err := c.set(e.NewInsert()).Exec(e.context(t))
-				wantRowError(t, err, c.row, c.problem)
+				idtest.WantRowError(t, err, c.row, c.problem)
 				e.wantTable(t, "SELECT id FROM users")
 			})
 		}
@@ -84,36 +73,25 @@ func TestFillRefuses(t *testing.T) {
 }
 
 // TestSourceFails: the source's error must reach the caller. Nothing may be inserted,
-// and the rows must not change. Package fill tests the other errors.
+// and the rows must not change. Package matrix tries this for an INSERT.
 func TestSourceFails(t *testing.T) {
-	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
-		e := open(t, about, (*user)(nil))
-		full := errors.New("no more")
-		e.source.Err = full
-		ctx := e.context(t)
-		for name, insert := range map[string]func(us *[]user) error{
-			"INSERT": func(us *[]user) error { return exec(e.NewInsert().Model(us).Exec(ctx)) },
-			"upsert": func(us *[]user) error {
-				if e.isMySQL() {
-					return exec(e.NewInsert().Model(us).Exec(ctx))
-				}
-				return exec(upsert(e.NewInsert().Model(us)).Returning("*").Exec(ctx))
-			},
-			"FillRows": func(us *[]user) error { return bunid.FillRows(ctx, e, us, e.source) },
-		} {
-			t.Run(name, func(t *testing.T) {
-				us := []user{{Name: "a"}, {ID: idA, Name: "b"}, {Name: "c"}}
-				err := insert(&us)
-				wantRowError(t, err, -1, "got no keys for 2 rows: no more")
-				if !errors.Is(err, full) {
-					t.Errorf("%v does not wrap %v", err, full)
-				}
-				if us[0].ID != 0 || us[1].ID != idA || us[2].ID != 0 {
-					t.Errorf("the rows are %v", us)
-				}
-				e.wantTable(t, "SELECT id FROM users")
-			})
+	eachWith(t, []any{(*user)(nil)}, func(t *testing.T, e *env) {
+		e.source.Err = errors.New("no more")
+		us := []user{{Name: "a"}, {ID: idA, Name: "b"}, {Name: "c"}}
+		errs := []error{bunid.FillRows(e.context(t), e, &us, e.source)}
+		if !e.isMySQL() {
+			errs = append(errs, exec(upsert(e.NewInsert().Model(&us)).Returning("*").Exec(e.context(t))))
 		}
+		for _, err := range errs {
+			idtest.WantRowError(t, err, -1, "got no keys for 2 rows: no more")
+			if !errors.Is(err, e.source.Err) {
+				t.Errorf("%v does not wrap %v", err, e.source.Err)
+			}
+		}
+		if us[0].ID != 0 || us[1].ID != idA || us[2].ID != 0 {
+			t.Errorf("the rows are %v", us)
+		}
+		e.wantTable(t, "SELECT id FROM users")
 	})
 }
 
@@ -125,23 +103,19 @@ func TestDefaultPool(t *testing.T) {
 		ID   pk.ID `bun:",pk"`
 		Text string
 	}
-	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
-		e := open(t, about, (*word)(nil))
-		ws := []word{{Text: "a"}, {Text: "b"}}
-		if _, err := e.NewInsert().Model(&ws).Exec(t.Context()); !errors.Is(err, idgen.ErrNoPool) {
-			t.Fatalf("without a pool: %v", err)
-		}
-		pool := idtest.Pool(t, 332)
-		idgen.SetDefault(pool)
-		t.Cleanup(func() { idgen.SetDefault(nil) })
-		dbtest.Must(e.NewInsert().Model(&ws).Exec(t.Context()))(t)
-		for _, w := range ws {
-			if got := pool.Layout().Decode(w.ID.Int64()).Worker; got != 332 {
-				t.Errorf("%d is of worker %d", w.ID, got)
-			}
-		}
-		e.wantTable(t, "SELECT id, text FROM words ORDER BY id", line(ws[0].ID, "a"), line(ws[1].ID, "b"))
-	})
+	e := open(t, dbtest.SQLite(t), (*word)(nil))
+	w := word{Text: "a"}
+	if _, err := e.NewInsert().Model(&w).Exec(t.Context()); !errors.Is(err, idgen.ErrNoPool) {
+		t.Fatalf("without a pool: %v", err)
+	}
+	pool := idtest.Pool(t, 332)
+	idgen.SetDefault(pool)
+	t.Cleanup(func() { idgen.SetDefault(nil) })
+	e.insert(t, &w)
+	if got := pool.Layout().Decode(w.ID.Int64()).Worker; got != 332 {
+		t.Errorf("%d is of worker %d", w.ID, got)
+	}
+	e.wantTable(t, "SELECT id, text FROM words", line(w.ID, "a"))
 }
 
 // TestNamedGenerator: a tag can name the generator from which a key is drawn.
@@ -152,33 +126,13 @@ func TestNamedGenerator(t *testing.T) {
 	}
 	e := open(t, dbtest.SQLite(t), (*order)(nil))
 	_, err := e.NewInsert().Model(&order{}).Exec(e.context(t))
-	wantFieldError(t, err, "ID (pk.ID)", `names the generator "orders", but its source is a *idtest.Source, not a pool`)
-	e.wantTable(t, "SELECT id FROM orders")
-}
-
-// TestRowsKeepTheirKeys: repeating a failed INSERT must not result in duplicate rows.
-func TestRowsKeepTheirKeys(t *testing.T) {
-	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
-		e := open(t, about, (*user)(nil))
-		e.insert(t, &user{ID: idA, Name: "taken"})
-		us := []user{{Name: "a"}, {Name: "taken"}}
-		if _, err := e.NewInsert().Model(&us).Exec(e.context(t)); err == nil {
-			t.Fatal("no error")
-		}
-		first := us[0].ID
-		us[1].Name = "b"
-		e.insert(t, &us)
-		if first == 0 || us[0].ID != first {
-			t.Errorf("the key was %d and is %d", first, us[0].ID)
-		}
-		e.wantTable(t, "SELECT name, id FROM users WHERE name <> 'taken' ORDER BY name", line("a", us[0].ID), line("b", us[1].ID))
-	})
+	idtest.WantFieldError(t, err, "ID (pk.ID)", `names the generator "orders", but its source is a *idtest.Source, not a pool`)
 }
 
 func TestFillWithoutModel(t *testing.T) {
 	e := bare(t, dbtest.SQLite(t))
 	for _, q := range []*bun.InsertQuery{e.NewInsert().Table("users"), e.NewInsert().Model(&map[string]any{}).Table("users")} {
-		wantRowError(t, bunid.Fill(t.Context(), q, e.source), -1, "has no model")
+		idtest.WantRowError(t, bunid.Fill(t.Context(), q, e.source), -1, "has no model")
 	}
 }
 
@@ -197,8 +151,7 @@ func TestFillRowsRefuses(t *testing.T) {
 
 // TestInsertsOnly: queries other than INSERT must not fill in any keys.
 func TestInsertsOnly(t *testing.T) {
-	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
-		e := open(t, about, (*user)(nil))
+	eachWith(t, []any{(*user)(nil)}, func(t *testing.T, e *env) {
 		ctx := e.context(t)
 		ada := user{Name: "ada"}
 		e.insert(t, &ada)
@@ -206,7 +159,7 @@ func TestInsertsOnly(t *testing.T) {
 		u := user{Age: 7}
 		dbtest.Must(e.NewUpdate().Model(&u).Column("age").Where("name = ?", "ada").Exec(ctx))(t)
 		dbtest.Must(e.NewDelete().Model(&u).WherePK().Exec(ctx))(t)
-		if about.Dialect != "mysql" {
+		if e.about.Dialect != "mysql" {
 			dbtest.Must(e.NewUpdate().With("data", e.NewValues(&[]user{{Name: "ada", Age: 8}})).Model((*user)(nil)).
 				TableExpr("data").Set("age = data.age").Where("?TableAlias.name = data.name").Exec(ctx))(t)
 			e.wantTable(t, "SELECT id, age FROM users", line(ada.ID, 8))
@@ -223,8 +176,7 @@ func TestInsertsOnly(t *testing.T) {
 // TestFillLeavesTheQueryAlone: bun must generate exactly the query that it would have
 // for rows that already have keys.
 func TestFillLeavesTheQueryAlone(t *testing.T) {
-	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
-		e := open(t, about, (*stamped)(nil))
+	eachWith(t, []any{(*stamped)(nil)}, func(t *testing.T, e *env) {
 		sent := new(tracer)
 		e.DB = e.WithQueryHook(sent)
 		for _, s := range []stamped{{Name: "a"}, {ID: idA, Name: "b"}} {
@@ -246,3 +198,27 @@ type stamped struct {
 }
 
 func (s *stamped) BeforeAppendModel(context.Context, bun.Query) error { s.Created = 1; return nil }
+
+// For a single row, this package must not need more than ten additional allocations.
+func TestInsertAllocations(t *testing.T) {
+	pool := dbtest.Must(idgen.NewPool(idgen.Config{Worker: worker.Static(331), MaxAhead: idgen.NoLimit}))(t)
+	defer pool.Close(t.Context())
+	e := bare(t, dbtest.SQLite(t), (*genre)(nil))
+	ctx := context.WithValue(t.Context(), sourceKey{}, pool)
+	type presetGenre struct {
+		bun.BaseModel `bun:"table:genres"`
+		ID            pk.ID `bun:",pk" snowkey:"-"`
+	}
+	id := pk.ID(0)
+	without := testing.AllocsPerRun(200, func() {
+		id++
+		dbtest.Must(e.NewInsert().Model(&presetGenre{ID: id}).Exec(ctx))(t)
+	})
+	e.use(t, (*genre)(nil))
+	with := testing.AllocsPerRun(200, func() {
+		dbtest.Must(e.NewInsert().Model(new(genre)).Exec(ctx))(t)
+	})
+	if with > without+10 {
+		t.Errorf("%.0f allocations, and %.0f without", with, without)
+	}
+}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/snowkey-go/snowkey/hooks/bunid"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/internal/idtest"
 	"github.com/snowkey-go/snowkey/schema/pk"
 	"github.com/snowkey-go/snowkey/test/internal/reuse"
 )
@@ -57,11 +58,11 @@ func (m *emptied) BeforeAppendModel(context.Context, bun.Query) error { m.ID = 0
 
 func exec[T any](_ T, err error) error { return err }
 
-func insertMap(m map[string]any, set func(q *bun.InsertQuery) *bun.InsertQuery) func(context.Context, bun.IDB) error {
+func insertMap(m map[string]any, set func(q query) query) func(context.Context, bun.IDB) error {
 	return func(ctx context.Context, db bun.IDB) error { return exec(set(db.NewInsert().Model(&m)).Exec(ctx)) }
 }
 
-func toUsers(q *bun.InsertQuery) *bun.InsertQuery { return q.Table("users") }
+func toUsers(q query) query { return q.Table("users") }
 
 func insert(model any) func(context.Context, bun.IDB) error {
 	return func(ctx context.Context, db bun.IDB) error { return exec(db.NewInsert().Model(model).Exec(ctx)) }
@@ -81,13 +82,13 @@ var refused = []struct {
 	{"map with zero", "", insertMap(map[string]any{"name": "a", "id": 0}, toUsers), -1, "a map without its key id"},
 	{"map with nil", "", insertMap(map[string]any{"name": "a", "id": nil}, toUsers), -1, "a map without its key id"},
 	{"map with a zero key", "", insertMap(map[string]any{"name": "a", "id": new(pk.ID)}, toUsers), -1, "a map without its key id"},
-	{"map with TableExpr", "", insertMap(map[string]any{"name": "a"}, func(q *bun.InsertQuery) *bun.InsertQuery {
+	{"map with TableExpr", "", insertMap(map[string]any{"name": "a"}, func(q query) query {
 		return q.TableExpr("USERS")
 	}), -1, "a map without its key id"},
-	{"map with ModelTableExpr", "", insertMap(map[string]any{"name": "a"}, func(q *bun.InsertQuery) *bun.InsertQuery {
+	{"map with ModelTableExpr", "", insertMap(map[string]any{"name": "a"}, func(q query) query {
 		return q.ModelTableExpr("?", bun.Ident("users"))
 	}), -1, "a map without its key id"},
-	{"map with a schema", "postgres", insertMap(map[string]any{"name": "a"}, func(q *bun.InsertQuery) *bun.InsertQuery {
+	{"map with a schema", "postgres", insertMap(map[string]any{"name": "a"}, func(q query) query {
 		return q.Table("public.users")
 	}), -1, "a map without its key id"},
 
@@ -113,7 +114,7 @@ var refused = []struct {
 	{"MERGE", "postgres", func(ctx context.Context, db bun.IDB) error {
 		return exec(db.NewMerge().Model((*user)(nil)).With("data", db.NewValues(&[]user{{Name: "a"}})).
 			Using("data").On("?TableAlias.name = data.name").
-			WhenInsert("NOT MATCHED", func(q *bun.InsertQuery) *bun.InsertQuery {
+			WhenInsert("NOT MATCHED", func(q query) query {
 				return q.ExcludeColumn("*").Value("id", "data.id").Value("name", "data.name").Column("id", "name")
 			}).Exec(ctx))
 	}, -1, noHooks},
@@ -146,17 +147,16 @@ var refused = []struct {
 // TestGuardRefuses: if the hooks were bypassed, an INSERT must fail before anything is
 // sent, so that the transaction can continue.
 func TestGuardRefuses(t *testing.T) {
-	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
-		e := open(t, about, (*user)(nil), (*pair)(nil))
+	eachWith(t, []any{(*user)(nil), (*pair)(nil)}, func(t *testing.T, e *env) {
 		for _, c := range refused {
-			if c.only != "" && c.only != about.Dialect {
+			if c.only != "" && c.only != e.about.Dialect {
 				continue
 			}
 			t.Run(c.name, func(t *testing.T) {
 				ctx := e.context(t)
 				check := func(t *testing.T, err error) {
 					t.Helper()
-					wantRowError(t, err, c.row, c.problem)
+					idtest.WantRowError(t, err, c.row, c.problem)
 				}
 				check(t, c.do(ctx, e.DB))
 
@@ -186,8 +186,7 @@ func TestGuardLets(t *testing.T) {
 		ID   int64 `bun:",pk,autoincrement"`
 		Name string
 	}
-	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
-		e := open(t, about, (*user)(nil), (*pair)(nil), (*stranger)(nil))
+	eachWith(t, []any{(*user)(nil), (*pair)(nil), (*stranger)(nil)}, func(t *testing.T, e *env) {
 		ctx := e.context(t)
 		for name, do := range map[string]func(ctx context.Context, db bun.IDB) error{
 			"map with a number":    insertMap(map[string]any{"id": int64(idA), "name": "INSERT INTO users"}, toUsers),
@@ -209,26 +208,18 @@ func TestGuardLets(t *testing.T) {
 			},
 		} {
 			t.Run(name, func(t *testing.T) {
-				if err := do(ctx, e.DB); err != nil {
-					t.Error(err)
-				}
+				dbtest.NoError(t, do(ctx, e.DB))
 				e.wantTable(t, "SELECT id FROM users", line(idA))
 				e.wipe(t, "users")
 			})
 		}
 		t.Run("others", func(t *testing.T) {
 			for _, model := range []any{&stranger{Name: "a"}, &[]pair{{UserID: idA, OtherID: idB}}} {
-				if err := insert(model)(ctx, e.DB); err != nil {
-					t.Error(err)
-				}
+				dbtest.NoError(t, insert(model)(ctx, e.DB))
 			}
 			m := map[string]any{"name": "b"}
-			if _, err := e.NewInsert().Model(&m).Table("strangers").Exec(ctx); err != nil {
-				t.Error(err)
-			}
-			if _, err := e.NewUpdate().Model((*stranger)(nil)).Set("name = ?", "c").Where("id = ?", 1).Exec(ctx); err != nil {
-				t.Error(err)
-			}
+			dbtest.Must(e.NewInsert().Model(&m).Table("strangers").Exec(ctx))(t)
+			dbtest.Must(e.NewUpdate().Model((*stranger)(nil)).Set("name = ?", "c").Where("id = ?", 1).Exec(ctx))(t)
 			e.wantTable(t, "SELECT id, name FROM strangers ORDER BY id", "1 c", "2 b")
 			e.wantTable(t, "SELECT user_id, other_id FROM pairs", line(idA, idB))
 		})
@@ -245,7 +236,7 @@ func TestRefusalReachesOtherHooks(t *testing.T) {
 	e.DB = e.WithQueryHook(after)
 	m := map[string]any{"name": "a"}
 	_, err := e.NewInsert().Model(&m).Table("users").Exec(t.Context())
-	wantRowError(t, err, -1, "a map without its key id")
+	idtest.WantRowError(t, err, -1, "a map without its key id")
 	for _, hook := range []*tracer{before, after} {
 		if len(hook.errs) != 1 || hook.errs[0] != err {
 			t.Errorf("the hook has seen %v", hook.errs)

@@ -61,11 +61,10 @@ type server struct {
 // A harm is a fault that only one kind of backend can have, such as a failover.
 type harm struct {
 	name string
-	// begin does it. Each of the proxies stands before the server's address of the same
-	// index. A failover, for example, lets a proxy lead to another server.
-	begin func(proxies []*proxy) error
+	// begin does it. A failover, for example, lets the network lead to another server.
+	begin func(net *network) error
 	lasts time.Duration
-	end   func(proxies []*proxy) error // undoes it; nil if there is nothing to undo
+	end   func(net *network) error // undoes it; nil if there is nothing to undo
 }
 
 func backendOf(name string) (backend, bool) {

@@ -65,22 +65,17 @@ func startEtcd(t dbtest.TB) server {
 		stop:   func() error { return c.strike(stopEtcd) },
 		resume: func() error { return errors.Join(c.struck.Signal(syscall.SIGCONT), c.ready()) },
 		more: []harm{
-			{name: "most members killed -9", begin: func([]*proxy) error {
+			{name: "most members killed -9", begin: func(*network) error {
 				return errors.Join(c.members[0].Kill(), c.members[1].Kill())
-			}, lasts: time.Second, end: func([]*proxy) error {
+			}, lasts: time.Second, end: func(*network) error {
 				return errors.Join(c.members[0].Start(), c.members[1].Start(), c.ready())
 			}},
-			{name: "the leader stopped, and its clients cut off", begin: func(proxies []*proxy) error {
-				for _, p := range proxies {
-					p.cut()
-				}
-				err := c.strike(stopEtcd)
-				for _, p := range proxies {
-					p.heal()
-				}
-				return err
-			}, lasts: 2 * time.Second, end: func([]*proxy) error { return c.struck.Signal(syscall.SIGCONT) }},
-			{name: "compacted", begin: func([]*proxy) error {
+			{name: "the leader stopped, and its clients cut off", begin: func(net *network) error {
+				net.cut()
+				defer net.heal()
+				return c.strike(stopEtcd)
+			}, lasts: 2 * time.Second, end: func(*network) error { return c.struck.Signal(syscall.SIGCONT) }},
+			{name: "compacted", begin: func(*network) error {
 				resp, err := c.client.Get(context.Background(), "x")
 				if err == nil {
 					_, err = c.client.Compact(context.Background(), resp.Header.Revision)
@@ -95,30 +90,30 @@ func stopEtcd(m *dbtest.Process) error { return m.Signal(syscall.SIGSTOP) }
 
 // strike does something to the leader.
 func (c *etcdCluster) strike(do func(*dbtest.Process) error) error {
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
+	err := dbtest.Within(time.Minute, func() error {
 		for _, m := range c.members {
 			ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 			status, err := c.client.Status(ctx, m.Address)
 			cancel()
 			if err == nil && status.Leader == status.Header.MemberId {
 				c.struck = m
-				return do(m)
+				return nil
 			}
 		}
-		if time.Now().After(deadline) {
-			return errors.New("chaos: the etcd cluster has no leader")
-		}
+		return errors.New("chaos: the etcd cluster has no leader")
+	})
+	if err != nil {
+		return err
 	}
+	return do(c.struck)
 }
 
 // ready waits until the cluster commits writes.
 func (c *etcdCluster) ready() error {
-	for deadline := time.Now().Add(time.Minute); ; {
+	return dbtest.Within(time.Minute, func() error {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
 		_, err := c.client.Put(ctx, "ready", "")
-		cancel()
-		if err == nil || time.Now().After(deadline) {
-			return err
-		}
-	}
+		return err
+	})
 }

@@ -44,10 +44,10 @@ func startRedis(t dbtest.TB) server {
 func (p *redisPair) leave() error { return tellRedis(p.replica.Address, "REPLICAOF NO ONE") }
 
 // promote kills the primary, and puts the replica in its place.
-func (p *redisPair) promote(proxy *proxy) error {
+func (p *redisPair) promote(net *network) error {
 	err := p.primary.Kill()
 	p.primary, p.replica = p.replica, p.primary
-	proxy.lead(p.primary.Address)
+	net.lead(p.primary.Address)
 	return err
 }
 
@@ -59,19 +59,19 @@ func (p *redisPair) server() server {
 		stop:   func() error { return p.primary.Signal(syscall.SIGSTOP) },
 		resume: func() error { return p.primary.Signal(syscall.SIGCONT) },
 		setClock: func(ahead time.Duration) error {
-			return errors.Join(p.primary.Clock.Set(ahead), p.replica.Clock.Set(ahead))
+			return errors.Join(p.primary.SetClock(ahead), p.replica.SetClock(ahead))
 		},
 		more: []harm{
-			{name: "failover to a replica that lacks commits", begin: func(proxies []*proxy) error {
+			{name: "failover to a replica that lacks commits", begin: func(net *network) error {
 				if err := p.leave(); err != nil {
 					return err
 				}
 				time.Sleep(lag)
-				return p.promote(proxies[0])
-			}, lasts: 100 * time.Millisecond, end: func([]*proxy) error {
+				return p.promote(net)
+			}, lasts: 100 * time.Millisecond, end: func(*network) error {
 				return errors.Join(p.replica.Start(), p.follow())
 			}},
-			{name: "killed -9, append-only file off before", begin: func([]*proxy) error {
+			{name: "killed -9, append-only file off before", begin: func(*network) error {
 				// After the restart, the server has what the file had.
 				if err := tellRedis(p.primary.Address, "CONFIG SET appendonly no"); err != nil {
 					return err
@@ -81,13 +81,13 @@ func (p *redisPair) server() server {
 			}},
 			{name: "killed -9 with appendfsync always", begin: p.killWith("always")},
 			{name: "killed -9 with appendfsync no", begin: p.killWith("no")},
-			{name: "FLUSHALL", begin: func([]*proxy) error { return tellRedis(p.primary.Address, "FLUSHALL") }},
+			{name: "FLUSHALL", begin: func(*network) error { return tellRedis(p.primary.Address, "FLUSHALL") }},
 		},
 	}
 }
 
-func (p *redisPair) killWith(appendfsync string) func([]*proxy) error {
-	return func([]*proxy) error {
+func (p *redisPair) killWith(appendfsync string) func(*network) error {
+	return func(*network) error {
 		if err := tellRedis(p.primary.Address, "CONFIG SET appendfsync "+appendfsync); err != nil {
 			return err
 		}
@@ -103,15 +103,13 @@ func (p *redisPair) follow() error {
 	}
 	client := redis.NewClient(&redis.Options{Addr: p.replica.Address})
 	defer client.Close()
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+	return dbtest.Within(time.Minute, func() error {
 		info, err := client.Info(context.Background(), "replication").Result()
-		if err == nil && strings.Contains(info, "master_link_status:up") {
-			return nil
+		if err == nil && !strings.Contains(info, "master_link_status:up") {
+			err = fmt.Errorf("chaos: the replica does not follow:\n%s", info)
 		}
-		if time.Now().After(deadline) {
-			return fmt.Errorf("chaos: the replica does not follow: %v\n%s", err, info)
-		}
-	}
+		return err
+	})
 }
 
 // tellRedis sends a command whose parts contain no spaces.

@@ -58,9 +58,8 @@ func startSQL(t dbtest.TB, dialect string) server {
 	var db dbtest.DB
 	var process *dbtest.Process
 	if dbtest.Nightly {
-		var clock *dbtest.Clock
-		db, process, clock = dbtest.Clocked(t, dialect)
-		s.setClock = clock.Set
+		db, process = dbtest.Clocked(t, dialect)
+		s.setClock = process.SetClock
 	} else {
 		db, process = dbtest.Killable(t, dialect)
 	}

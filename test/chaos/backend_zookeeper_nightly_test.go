@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -42,54 +43,68 @@ func dialZooKeeper(text string) (*zk.Conn, error) {
 // startZooKeeper starts an ensemble of three servers. Faults happen to the leader.
 func startZooKeeper(t dbtest.TB) server {
 	z := cluster.ZooKeepers(t, 3)
-	folder, err := os.MkdirTemp("", "snowkey-zookeeper-")
+	folder, err := os.MkdirTemp("", "snowkey-zookeeper-") // for copies of the data
 	if err != nil {
 		t.Fatalf("%v", err)
 	}
 	t.Cleanup(func() { os.RemoveAll(folder) })
-	return zooKeeperServer(z, folder)
-}
-
-// zooKeeperServer keeps copies of the data in a folder.
-func zooKeeperServer(z *cluster.ZooKeeper, folder string) server {
 	addresses := z.Addresses()
-	var struck *cluster.ZooKeeperMember // the leader that was killed or stopped last
-	strike := func(do func(*cluster.ZooKeeperMember) error) (err error) {
+	var struck *dbtest.Process // the leader that was killed or stopped last
+	strike := func(do func(*dbtest.Process) error) (err error) {
 		if struck, err = z.Leader(); err == nil {
 			err = do(struck)
 		}
 		return err
 	}
+	others := func(leader *dbtest.Process, sent syscall.Signal) (err error) {
+		for _, m := range z.Members {
+			if m != leader {
+				err = errors.Join(err, m.Signal(sent))
+			}
+		}
+		return err
+	}
 	backups := 0
+	data := func(m *dbtest.Process) string { return filepath.Join(m.Dir, "version-2") }
+	replace := func(to, from string) error {
+		return exec.Command("sh", "-c", `rm -rf "$0" && cp -a "$1" "$0"`, to, from).Run()
+	}
+	// restart kills all members, lets change do something to each of them, and starts them.
+	restart := func(change func(m *dbtest.Process) error) (err error) {
+		for _, m := range z.Members {
+			if m.Runs() {
+				err = errors.Join(err, m.Kill())
+			}
+		}
+		for _, m := range z.Members {
+			err = errors.Join(err, change(m), m.Start())
+		}
+		return errors.Join(err, z.Await())
+	}
 	return server{
 		text: strings.Join(addresses, ","), addresses: addresses,
-		kill:  func() error { return strike(func(m *cluster.ZooKeeperMember) error { return m.Kill() }) },
-		start: func() error { return errors.Join(struck.Start(), z.Await()) },
-		stop: func() error {
-			return strike(func(m *cluster.ZooKeeperMember) error { return m.Signal(syscall.SIGSTOP) })
-		},
+		kill:   func() error { return strike((*dbtest.Process).Kill) },
+		start:  func() error { return errors.Join(struck.Start(), z.Await()) },
+		stop:   func() error { return strike(func(m *dbtest.Process) error { return m.Signal(syscall.SIGSTOP) }) },
 		resume: func() error { return errors.Join(struck.Signal(syscall.SIGCONT), z.Await()) },
 		more: []harm{
-			{name: "the leader cut off from its followers", begin: func([]*proxy) error {
-				err := z.LastLeads()
-				z.Isolate()
-				return err
-			}, lasts: 3 * time.Second, end: func([]*proxy) error {
-				z.Rejoin()
-				return z.Await()
+			{name: "the leader's followers paused", begin: func(*network) error {
+				return strike(func(leader *dbtest.Process) error { return others(leader, syscall.SIGSTOP) })
+			}, lasts: 3 * time.Second, end: func(*network) error {
+				return errors.Join(others(struck, syscall.SIGCONT), z.Await())
 			}},
-			{name: "all members killed -9", begin: func([]*proxy) error {
-				return z.Restart(func(*cluster.ZooKeeperMember) error { return nil })
+			{name: "all members killed -9", begin: func(*network) error {
+				return restart(func(*dbtest.Process) error { return nil })
 			}},
-			{name: "all members restored from an older copy", begin: func([]*proxy) error {
+			{name: "all members restored from an older copy", begin: func(*network) error {
 				backups++
 				backup := filepath.Join(folder, fmt.Sprint(backups))
 				m := z.Members[0]
-				if err := errors.Join(m.Kill(), m.CopyData(backup), m.Start()); err != nil {
+				if err := errors.Join(m.Kill(), replace(backup, data(m)), m.Start()); err != nil {
 					return err
 				}
 				time.Sleep(700 * time.Millisecond) // what the ensemble commits now is lost
-				return z.Restart(func(m *cluster.ZooKeeperMember) error { return m.ReplaceData(backup) })
+				return restart(func(m *dbtest.Process) error { return replace(data(m), backup) })
 			}},
 		},
 	}

@@ -18,21 +18,18 @@ func TestNightlyGalera(t *testing.T) {
 	c.run(t, c.killed(), c.paused(), c.partitioned(),
 		c.one("member joined again by SST", func(m *cluster.Member) error { return errors.Join(m.Kill(), m.Forget()) }, 0, (*cluster.Member).Join),
 		c.alone("all killed, bootstrapped without the last commits", (*cluster.Member).Kill, (*cluster.Member).Bootstrap,
-			func(m, _ *cluster.Member) error { return errors.Join(m.Forget(), m.Join()) }))
+			transferred),
+		c.alone("member partitioned, the others killed, forced to continue without the last commits", (*cluster.Member).Isolate,
+			func(m *cluster.Member) error { return errors.Join(m.Force(), m.Reach()) }, transferred))
 }
+
+// transferred joins a killed member, which fetches all data from another one.
+func transferred(m *cluster.Member) error { return errors.Join(m.Forget(), m.Join()) }
 
 func TestNightlyGroupReplication(t *testing.T) {
 	c := newMembers(t, cluster.GroupReplication(t, 3), 12*time.Second)
 	c.run(t, c.killed(), c.paused(),
-		c.alone("two members killed, the third forced to continue", nil, (*cluster.Member).Force,
-			func(m, _ *cluster.Member) error { return m.Join() }))
-}
-
-func TestNightlyPartitionedGroup(t *testing.T) {
-	c := newMembers(t, cluster.SeparateGroup(t, 3), 30*time.Second) // we measured 21 s
-	c.run(t, c.partitioned(),
-		c.alone("member partitioned, the others killed, forced to continue without the last commits", (*cluster.Member).Isolate,
-			func(m *cluster.Member) error { return errors.Join(m.Force(), m.Reach()) }, (*cluster.Member).Clone))
+		c.alone("two members killed, the third forced to continue", nil, (*cluster.Member).Force, (*cluster.Member).Join))
 }
 
 // Pgpool-II sends writes to a primary, and all reads that it can to a standby, which is a
@@ -67,10 +64,10 @@ func (c *members) run(t *testing.T, faults ...harm) {
 // one harms a random member.
 func (c *members) one(name string, begin func(*cluster.Member) error, lasts time.Duration, end func(*cluster.Member) error) harm {
 	var m *cluster.Member
-	return harm{name: name, begin: func([]*proxy) error {
+	return harm{name: name, begin: func(*network) error {
 		m = c.all[rand.IntN(len(c.all))]
 		return begin(m)
-	}, lasts: lasts, end: func([]*proxy) error { return end(m) }}
+	}, lasts: lasts, end: func(*network) error { return end(m) }}
 }
 
 func (c *members) killed() harm {
@@ -90,8 +87,8 @@ func (c *members) partitioned() harm {
 
 // alone kills all members but one, which continues without them. If leave is set, that one
 // has left the others a while before, so it lacks their last commits. The others join it.
-func (c *members) alone(name string, leave, force func(*cluster.Member) error, join func(m, left *cluster.Member) error) harm {
-	return harm{name: name, begin: func([]*proxy) error {
+func (c *members) alone(name string, leave, force, join func(*cluster.Member) error) harm {
+	return harm{name: name, begin: func(*network) error {
 		order := rand.Perm(len(c.all))
 		left := c.all[order[0]]
 		if leave != nil {
@@ -109,7 +106,7 @@ func (c *members) alone(name string, leave, force func(*cluster.Member) error, j
 			return err
 		}
 		for _, i := range order[1:] {
-			if err := join(c.all[i], left); err != nil {
+			if err := join(c.all[i]); err != nil {
 				return err
 			}
 		}

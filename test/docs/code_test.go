@@ -17,7 +17,6 @@ func TestPagesShowExamples(t *testing.T) {
 		"docs/services-and-databases.md": {"examples/services/main.go", "example_test.go"},
 		"docs/public-ids.md":             {"schema/pk/example_test.go", "schema/pk/public/example_test.go"},
 		"docs/web.md":                    {"examples/web/*_test.go", "test/entgql/graph/resolver.go"},
-		"docs/redis.md":                  {"test/redisstore/setup_test.go"},
 		"docs/service.md":                {"service/service_test.go", "service/client/client_test.go"},
 		"docs/sessions.md":               {"examples/session/*.go"},
 		"docs/recipes.md": {"test/recipes/*_test.go", "test/recipes/*/*_test.go", "test/gormid/ginvueadmin_test.go",

@@ -5,13 +5,17 @@ package entid_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
+
+	"entgo.io/ent/dialect/sql"
 
 	"github.com/snowkey-go/snowkey/ent/entid"
 	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/idgen/worker"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/internal/idtest"
 	"github.com/snowkey-go/snowkey/schema/pk"
 	"github.com/snowkey-go/snowkey/test/entid/internal/ent"
 )
@@ -21,45 +25,30 @@ import (
 func TestCreate(t *testing.T) {
 	each(t, func(t *testing.T, c client) {
 		ctx := t.Context()
-		var filled []pk.ID
-		check := func(table, stored string, id int64, err error) {
-			t.Helper()
-			if err != nil {
-				t.Fatal(err)
-			}
-			c.wantRows(t, "SELECT id FROM "+table, stored)
-			if w := idgen.Default().Layout().Decode(id).Worker; w != 7 {
+		for table, id := range map[string]interface {
+			String() string
+			Int64() int64
+		}{
+			"users":  c.User.Create().SetName("a").SaveX(ctx).ID,
+			"posts":  c.Post.Create().SetTitle("b").SaveX(ctx).ID,
+			"cards":  c.Card.Create().SetNumber("c").SaveX(ctx).ID,
+			"notes":  c.Note.Create().SetText("d").SaveX(ctx).ID,
+			"labels": c.Label.Create().SetName("e").SaveX(ctx).ID,
+		} {
+			c.wantRows(t, "SELECT id FROM "+table, id.String())
+			if w := idgen.Default().Layout().Decode(id.Int64()).Worker; w != 7 {
 				t.Errorf("%s: id %d has worker %d, want the default pool's 7", table, id, w)
 			}
-			filled = append(filled, pk.ID(id))
 		}
-		u, err := c.User.Create().SetName("a").Save(ctx)
-		check("users", u.ID.String(), u.ID.Int64(), err)
-		p, err := c.Post.Create().SetTitle("b").Save(ctx)
-		check("posts", p.ID.String(), p.ID.Int64(), err)
-		card, err := c.Card.Create().SetNumber("c").Save(ctx)
-		check("cards", card.ID.String(), card.ID.Int64(), err)
-		note, err := c.Note.Create().SetText("d").Save(ctx)
-		check("notes", note.ID.String(), note.ID.Int64(), err)
-		label, err := c.Label.Create().SetName("e").Save(ctx)
-		check("labels", label.ID.String(), label.ID.Int64(), err)
-
-		if got := c.User.GetX(ctx, u.ID); got.ID != u.ID || got.Name != "a" {
-			t.Errorf("User.Get(%v) = %v", u.ID, got)
-		}
-		if got := c.Note.GetX(ctx, note.ID); got.ID != note.ID {
-			t.Errorf("Note.Get(%v) = %v", note.ID, got)
-		}
-		if got := c.Label.GetX(ctx, label.ID); got.ID != label.ID {
-			t.Errorf("Label.Get(%v) = %v", label.ID, got)
+		for _, note := range c.Note.Query().AllX(ctx) {
+			if got := c.Note.GetX(ctx, note.ID); got.ID != note.ID {
+				t.Errorf("Note.Get(%v) = %v", note.ID, got)
+			}
 		}
 		if u := c.User.Create().SetName("zero").SetID(0).SaveX(ctx); u.ID == 0 {
 			t.Error("a zero key was not filled")
 		}
-		// Exec doesn't share its code with Save.
-		if err := c.User.Create().SetName("exec").Exec(ctx); err != nil {
-			t.Error(err)
-		}
+		c.User.Create().SetName("exec").ExecX(ctx) // doesn't share its code with Save
 	})
 }
 
@@ -71,18 +60,17 @@ func TestName(t *testing.T) {
 	pool := dbtest.Must(idgen.NewPool(idgen.Config{Worker: worker.Static(8), Clock: frozen, NoSpread: true, MaxAhead: idgen.NoLimit}))(t)
 	t.Cleanup(func() { pool.Close(context.Background()) })
 	idgen.SetDefault(pool)
-	eachInTurn(t, func(t *testing.T, c client) {
-		ctx := t.Context()
-		first := c.Post.Create().SetTitle("1").SaveX(ctx).ID
-		c.User.Create().SetName("a").ExecX(ctx)
-		c.Tag.Create().SetName("b").ExecX(ctx)
-		if second := c.Post.Create().SetTitle("2").SaveX(ctx).ID; second != first+1 {
-			t.Errorf("posts got %d and %d, want neighbours", first, second)
-		}
-		if next, err := pool.Named("posts").Next(ctx); err != nil || pk.ID(next) != first+2 {
-			t.Errorf("generator posts continues with %d, %v; want %d", next, err, first+2)
-		}
-	})
+	ctx := t.Context()
+	c := open(t, dbtest.SQLite(t), tables)
+	first := c.Post.Create().SetTitle("1").SaveX(ctx).ID
+	c.User.Create().SetName("a").ExecX(ctx)
+	c.Tag.Create().SetName("b").ExecX(ctx)
+	if second := c.Post.Create().SetTitle("2").SaveX(ctx).ID; second != first+1 {
+		t.Errorf("posts got %d and %d, want neighbours", first, second)
+	}
+	if next, err := pool.Named("posts").Next(ctx); err != nil || pk.ID(next) != first+2 {
+		t.Errorf("generator posts continues with %d, %v; want %d", next, err, first+2)
+	}
 }
 
 // If the generator returns an error, it must reach the caller, and nothing may be
@@ -92,8 +80,7 @@ func TestSourceError(t *testing.T) {
 	each(t, func(t *testing.T, c client) {
 		ctx := t.Context()
 		tag := c.Tag.Create().SetName("t").SaveX(ctx)
-		src := newCounter()
-		src.failAfter = 2
+		src := &idtest.Source{Err: errSource, FailAt: 3}
 		c.Use(entid.Hook(src))
 		bulk := []*ent.UserCreate{
 			c.User.Create().SetName("a").AddFollows(tag),
@@ -104,6 +91,7 @@ func TestSourceError(t *testing.T) {
 		if us, err := c.User.CreateBulk(bulk...).Save(ctx); !errors.Is(err, errSource) || us != nil {
 			t.Errorf("bulk: got %v, %v; want %v", us, err, errSource)
 		}
+		src.FailAt = 0
 		u, err := c.User.Create().SetName("e").AddFollows(tag).Save(ctx)
 		if !errors.Is(err, errSource) || u != nil {
 			t.Errorf("create: got %v, %v; want %v", u, err, errSource)
@@ -116,44 +104,133 @@ func TestSourceError(t *testing.T) {
 	})
 }
 
-// Without a pool, rows are refused with an error that says what to do. Rows that have
-// preset ids must still be inserted.
+// A mixin, and a hook without a source, draw from the pool that is the default when a row is
+// created. Without a pool, rows are refused, unless their ids are preset.
 func TestNoPool(t *testing.T) {
-	defer idgen.SetDefault(idgen.Default())
+	pool := idgen.Default()
+	defer idgen.SetDefault(pool)
 	idgen.SetDefault(nil)
-	eachInTurn(t, func(t *testing.T, c client) {
-		ctx := t.Context()
-		for name, create := range map[string]func() error{
-			"pool's own": func() error { return c.User.Create().SetName("a").Exec(ctx) },
-			"named":      func() error { return c.Post.Create().SetTitle("a").Exec(ctx) },
-			"bulk":       func() error { return c.User.CreateBulk(c.User.Create().SetName("a")).Exec(ctx) },
-			"reserved": func() error {
-				return c.User.CreateBulk(c.User.Create().SetName("a")).Exec(entid.Reserve(ctx, 1))
-			},
-		} {
-			if err := create(); !errors.Is(err, idgen.ErrNoPool) {
-				t.Errorf("%s: got %v, want ErrNoPool", name, err)
-			}
+	ctx := t.Context()
+	c := open(t, dbtest.SQLite(t), tables)
+	var hooked []*ent.Client
+	for _, src := range []idgen.Source{nil, (*idgen.Pool)(nil)} {
+		client := ent.NewClient(ent.Driver(sql.OpenDB(dialects[c.db.Dialect], c.sql)))
+		client.Use(entid.Hook(src))
+		hooked = append(hooked, client)
+	}
+	for name, create := range map[string]func() error{
+		"pool's own":     func() error { return c.User.Create().SetName("a").Exec(ctx) },
+		"named":          func() error { return c.Post.Create().SetTitle("a").Exec(ctx) },
+		"bulk":           func() error { return c.User.CreateBulk(c.User.Create().SetName("b")).Exec(ctx) },
+		"reserved":       func() error { return c.User.CreateBulk(c.User.Create().SetName("c")).Exec(entid.Reserve(ctx, 1)) },
+		"hook":           func() error { return hooked[0].Note.Create().SetText("a").Exec(ctx) },
+		"hook, nil pool": func() error { return hooked[1].Note.Create().SetText("a").Exec(ctx) },
+	} {
+		idgen.SetDefault(nil)
+		if err := create(); !errors.Is(err, idgen.ErrNoPool) {
+			t.Errorf("%s: got %v, want ErrNoPool", name, err)
 		}
-		if err := c.User.Create().SetName("preset").SetID(low).Exec(ctx); err != nil {
-			t.Errorf("a preset key needs no pool, but got %v", err)
+		idgen.SetDefault(pool)
+		if err := create(); err != nil {
+			t.Errorf("%s, with a pool: %v", name, err)
 		}
-		c.wantRows(t, "SELECT name FROM users", "preset")
-	})
+	}
+	idgen.SetDefault(nil)
+	c.User.Create().SetName("preset").SetID(low).ExecX(ctx)
+	c.wantRows(t, "SELECT id FROM users WHERE name = 'preset'", fmt.Sprint(low))
 }
 
 // While waiting for the clock, a cancelled context must end the wait.
 func TestContext(t *testing.T) {
 	pool := dbtest.Must(idgen.NewPool(idgen.Config{Worker: worker.Static(9), Clock: frozen, NoSpread: true, MaxAhead: -1, MaxWait: idgen.NoLimit}))(t)
 	t.Cleanup(func() { pool.Close(context.Background()) })
-	if _, err := pool.NextN(t.Context(), 4096); err != nil { // all ids of the only tick that there will be
-		t.Fatal(err)
-	}
+	dbtest.Must(pool.NextN(t.Context(), 4096))(t) // all ids of the only tick that there will be
 	c := ent.NewClient()
 	c.Use(entid.Hook(pool))
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(10*time.Millisecond, cancel)
 	if err := c.User.Create().SetName("a").Exec(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v, want context.Canceled", err)
+	}
+}
+
+// A client's hook runs before the hooks of mixins, which then keep the id. It fills in
+// keys no matter if the entity has a mixin. Package matrix tries all types.
+func TestHook(t *testing.T) {
+	each(t, func(t *testing.T, c client) {
+		ctx := t.Context()
+		src := new(idtest.Source)
+		c.Use(entid.Hook(src))
+		a, b := c.User.Create().SetName("a").SaveX(ctx).ID, c.Event.Create().SetKind("b").SaveX(ctx).ID
+		event := func(kind string) *ent.EventCreate { return c.Event.Create().SetKind(kind) }
+		events := c.Event.CreateBulk(event("1"), event("2").SetID(low-1), event("3")).SaveX(ctx)
+		if a != low || b != high || events[0].ID != low+2 || events[1].ID != low-1 || events[2].ID != low+3 {
+			t.Errorf("the ids are %d, %d and, around a preset, %v", a, b, events)
+		}
+		// Updates and deletes must not draw any ids.
+		c.User.Update().SetAge(5).ExecX(ctx)
+		c.User.UpdateOneID(pk.ID(low)).SetAge(6).ExecX(ctx)
+		c.User.Delete().ExecX(ctx)
+		if src.Calls() != 4 {
+			t.Errorf("%d ids were drawn for 4 rows", src.Calls())
+		}
+	})
+}
+
+// The hook of one entity must not fill in the keys of another.
+func TestHookOfOneEntity(t *testing.T) {
+	each(t, func(t *testing.T, c client) {
+		ctx := t.Context()
+		src := new(idtest.Source)
+		c.Tag.Use(entid.Hook(src))
+		if id := c.Tag.Create().SetName("a").SaveX(ctx).ID; id != low {
+			t.Errorf("the tag got %d, want %d", id, int64(low))
+		}
+		if id := c.User.Create().SetName("a").SaveX(ctx).ID; id == 0 || src.Calls() != 1 {
+			t.Errorf("the user got %d and the source was asked %d times", id, src.Calls())
+		}
+	})
+}
+
+// Hooks of the schema and of the client must see the id if they run later.
+func TestHookOrder(t *testing.T) {
+	each(t, func(t *testing.T, c client) {
+		var before, after pk.ID
+		c.Use(entid.Hook(new(idtest.Source)), func(next ent.Mutator) ent.Mutator {
+			return ent.MutateFunc(func(ctx context.Context, m ent.Mutation) (ent.Value, error) {
+				before, _ = m.(*ent.UserMutation).ID()
+				v, err := next.Mutate(ctx, m)
+				after, _ = m.(*ent.UserMutation).ID()
+				return v, err
+			})
+		})
+		c.User.Create().SetName("a").ExecX(t.Context())
+		if before != low || after != low {
+			t.Errorf("a later hook sees %d before and %d after, want %d", before, after, int64(low))
+		}
+	})
+}
+
+// A policy, and a mixin that is listed before entid.Mixin, run before the mixin's hook. They
+// see the id if a hook of the client fills it.
+func TestHookBeforePolicy(t *testing.T) {
+	c := open(t, dbtest.SQLite(t), traps)
+	for _, name := range []string{"policy", "mixin"} {
+		if err := c.Secret.Create().SetName(name).Exec(t.Context()); err == nil || err.Error() != "no id for the "+name {
+			t.Errorf("got %v", err)
+		}
+	}
+	c.Use(entid.Hook(nil))
+	for _, name := range []string{"policy", "mixin"} {
+		c.Secret.Create().SetName(name).ExecX(t.Context())
+	}
+}
+
+// To ent's templates, a key is a field of type Other with a Go type of package pk.
+func TestTemplate(t *testing.T) {
+	for field, want := range map[string]string{"Post.author_id": "key", "Tagging.post_id": "key", "Post.title": "text", "User.age": "number"} {
+		if got := ent.Inputs[field]; got != want {
+			t.Errorf("the input for %s is %q, want %q", field, got, want)
+		}
 	}
 }

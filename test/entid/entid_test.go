@@ -3,11 +3,9 @@
 package entid_test
 
 import (
-	"context"
 	stdsql "database/sql"
 	"errors"
 	"fmt"
-	"slices"
 	"testing"
 	"time"
 
@@ -21,15 +19,17 @@ import (
 	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/idgen/worker"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/internal/idtest"
 	"github.com/snowkey-go/snowkey/test/entid/internal/ent"
 	"github.com/snowkey-go/snowkey/test/entid/internal/ent/migrate"
 	_ "github.com/snowkey-go/snowkey/test/entid/internal/ent/runtime"
 	"github.com/snowkey-go/snowkey/test/internal/reuse"
+	"github.com/snowkey-go/snowkey/test/internal/rowtest"
 )
 
-// low and high are keys that can't be distinguished as float64.
+// low and high are the first ids of a source. They can't be distinguished as float64.
 const (
-	low  = 1<<53 + 1
+	low  = idtest.First
 	high = low + 1
 )
 
@@ -71,11 +71,6 @@ func each(t *testing.T, test func(t *testing.T, c client)) {
 	reuse.Each(t, func(t *testing.T, db dbtest.DB) { test(t, open(t, db, tables)) })
 }
 
-// eachInTurn is each for tests that set the default pool.
-func eachInTurn(t *testing.T, test func(t *testing.T, c client)) {
-	dbtest.Each(t, func(t *testing.T, db dbtest.DB) { test(t, open(t, db, tables)) })
-}
-
 func open(t *testing.T, db dbtest.DB, tables []*schema.Table) client {
 	t.Helper()
 	drv := sql.OpenDB(dialects[db.Dialect], db.Connect(t))
@@ -84,72 +79,19 @@ func open(t *testing.T, db dbtest.DB, tables []*schema.Table) client {
 	return c
 }
 
-// query returns the first column of each row. We read it as text, which is exact for
-// every type.
-func (c client) query(t *testing.T, query string) []string {
-	t.Helper()
-	rows, err := c.sql.QueryContext(t.Context(), query)
-	if err != nil {
-		t.Fatalf("%s: %v", query, err)
-	}
-	defer rows.Close()
-	var got []string
-	for rows.Next() {
-		var s string
-		dbtest.NoError(t, rows.Scan(&s))
-		got = append(got, s)
-	}
-	dbtest.NoError(t, rows.Err())
-	return got
-}
-
-// wantRows fails the test unless the query returns want.
+// wantRows checks the rows that a query returns, in the form of dbtest.Rows.
 func (c client) wantRows(t *testing.T, query string, want ...string) {
 	t.Helper()
-	if got := c.query(t, query); !slices.Equal(got, want) {
-		t.Errorf("%s\n got %q\nwant %q", query, got, want)
-	}
+	rowtest.Want(t, c.sql, query, want...)
 }
 
 // frozen is a clock that stands still.
 func frozen() time.Time { return time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC) }
 
-// A counter is a source of consecutive ids, starting above 2^53. It counts calls, and
-// fails if a test asks it to.
-type counter struct {
-	last           int64
-	nexts, appends int
-	failAfter      int // fail once this many ids have been issued; 0 means never
-}
-
 var errSource = errors.New("source failed")
 
-func newCounter() *counter { return &counter{last: low - 1} }
-
-func (c *counter) Next(ctx context.Context) (int64, error) {
-	c.nexts++
-	ids, err := c.take(nil, 1)
-	if err != nil {
-		return 0, err
-	}
-	return ids[0], nil
-}
-
-func (c *counter) Append(ctx context.Context, dst []int64, n int) ([]int64, error) {
-	c.appends++
-	return c.take(dst, n)
-}
-
-func (c *counter) take(dst []int64, n int) ([]int64, error) {
-	if c.failAfter > 0 && c.last+int64(n) >= low+int64(c.failAfter) {
-		return dst, errSource
-	}
-	for range n {
-		c.last++
-		dst = append(dst, c.last)
-	}
-	return dst, nil
-}
+// line formats the values of a row as wantRows does.
+func line(values ...any) string { return rowtest.Line(values...) }
 
 // texts formats ids as the database does.
 func texts[ID fmt.Stringer](ids ...ID) []string {

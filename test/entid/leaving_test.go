@@ -70,16 +70,43 @@ PRAGMA foreign_keys = ON;
 `,
 }
 
-// auto returns the statements that ent's automatic migration would run.
-func auto(t *testing.T, driver *sql.Driver, tables []*schema.Table, options ...schema.MigrateOption) (string, error) {
+// A migrator runs ent's automatic migration.
+type migrator struct {
+	client
+	driver *sql.Driver
+}
+
+// migrated returns a database whose tables ent has created.
+func migrated(t *testing.T, db dbtest.DB, tables []*schema.Table) migrator {
+	t.Helper()
+	driver := sql.OpenDB(dialects[db.Dialect], db.Connect(t))
+	m := migrator{client{sql: driver.DB(), db: db}, driver}
+	dbtest.NoError(t, m.create(t, tables))
+	return m
+}
+
+func (m migrator) create(t *testing.T, tables []*schema.Table) error {
+	return dbtest.Must(schema.NewMigrate(m.driver))(t).Create(t.Context(), tables...)
+}
+
+// plan returns the statements that the migration would run.
+func (m migrator) plan(t *testing.T, tables []*schema.Table, options ...schema.MigrateOption) (string, error) {
 	t.Helper()
 	var b strings.Builder
-	m, err := schema.NewMigrate(&schema.WriteDriver{Driver: driver, Writer: &b}, options...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	err = m.Create(t.Context(), tables...)
+	writer := dbtest.Must(schema.NewMigrate(&schema.WriteDriver{Driver: m.driver, Writer: &b}, options...))(t)
+	err := writer.Create(t.Context(), tables...)
 	return changes(b.String()), err
+}
+
+// wantNoPlan checks that the migration would change nothing, or that it is refused on
+// Postgres because it can't remove or add a counter.
+func (m migrator) wantNoPlan(t *testing.T, tables []*schema.Table, refused bool, options ...schema.MigrateOption) {
+	t.Helper()
+	plan, err := m.plan(t, tables, options...)
+	is := err != nil && strings.Contains(err.Error(), "unexpected attribute change (expect IDENTITY)")
+	if plan != "" || is != (refused && m.db.Dialect == "postgres") || err != nil && !is {
+		t.Errorf("ent would run %q, %v", plan, err)
+	}
 }
 
 // changes removes what ent 0.14.0 writes for SQLite even if a migration changes
@@ -88,61 +115,42 @@ func changes(migration string) string {
 	return strings.Replace(migration, "PRAGMA foreign_keys = off;\nPRAGMA foreign_keys = on;\n", "", 1)
 }
 
+// An old row has ids that the database has counted.
+var old = []string{"INSERT INTO users (name, age) VALUES ('ada', 1)", "INSERT INTO posts (title, author_id) VALUES ('first', 1)"}
+
+// dropping makes a migration drop whatever the schema doesn't have.
+var dropping = []schema.MigrateOption{schema.WithDropColumn(true), schema.WithDropIndex(true)}
+
 func TestAutoMigrationOfLeavers(t *testing.T) {
 	reuse.Each(t, func(t *testing.T, db dbtest.DB) {
-		conn := db.Connect(t)
-		driver := sql.OpenDB(dialects[db.Dialect], conn)
-		m := dbtest.Must(schema.NewMigrate(driver))(t)
-		dbtest.NoError(t, m.Create(t.Context(), numeric(true)...))
-		dbtest.Exec(t, conn, "INSERT INTO users (name, age) VALUES ('ada', 1)", "INSERT INTO posts (title, author_id) VALUES ('first', 1)")
-
-		// ent's migration can't remove auto-increment. Either it doesn't see a
-		// difference, or it fails.
-		const refusal = "unexpected attribute change (expect IDENTITY)"
+		m := migrated(t, db, numeric(true))
+		dbtest.Exec(t, m.sql, old...)
 		for _, tables := range [][]*schema.Table{mixed, numeric(false)} {
-			plan, err := auto(t, driver, tables)
-			if refused := err != nil && strings.Contains(err.Error(), refusal); plan != "" || refused != (db.Dialect == "postgres") {
-				t.Errorf("before: ent would run %q, %v", plan, err)
-			}
+			m.wantNoPlan(t, tables, true)
 		}
-		if err := entid.Check(t.Context(), conn, mixed...); err == nil {
+		if err := entid.Check(t.Context(), m.sql, mixed...); err == nil {
 			t.Error("before: a key that counts was found to fit")
 		}
 
-		idtest.Leave(t, conn, autoinc.PlanOptions{})
-		for name, options := range map[string][]schema.MigrateOption{
-			"plain": nil,
-			"drops": {schema.WithDropColumn(true), schema.WithDropIndex(true)},
-		} {
-			for _, tables := range [][]*schema.Table{mixed, numeric(false)} {
-				if plan, err := auto(t, driver, tables, options...); plan != "" || err != nil {
-					t.Errorf("after, %s: ent would run %q, %v", name, plan, err)
-				}
-			}
+		idtest.Leave(t, m.sql, autoinc.PlanOptions{})
+		for _, tables := range [][]*schema.Table{mixed, numeric(false)} {
+			m.wantNoPlan(t, tables, false)
+			m.wantNoPlan(t, tables, false, dropping...)
 		}
-		if err := m.Create(t.Context(), mixed...); err != nil {
-			t.Error(err)
-		}
-		if err := entid.Check(t.Context(), conn, mixed...); err != nil {
-			t.Error(err)
-		}
+		dbtest.NoError(t, m.create(t, mixed))
+		dbtest.NoError(t, entid.Check(t.Context(), m.sql, mixed...))
 
 		// A schema that still has the numeric id must not add auto-increment back.
-		plan, err := auto(t, driver, numeric(true))
-		if refused := err != nil && strings.Contains(err.Error(), refusal); plan != "" || refused != (db.Dialect == "postgres") {
-			t.Errorf("with the old schema: ent would run %q, %v", plan, err)
-		}
-		if err := entid.Check(t.Context(), conn, numeric(true)...); err == nil {
+		m.wantNoPlan(t, numeric(true), true)
+		if err := entid.Check(t.Context(), m.sql, numeric(true)...); err == nil {
 			t.Error("the old schema was found to fit")
 		}
-
 		for _, insert := range []string{"INSERT INTO users (name) VALUES ('forgotten')", "INSERT INTO users (id, name) VALUES (2, 'small')"} {
-			if _, err := conn.ExecContext(t.Context(), insert); err == nil {
+			if _, err := m.sql.Exec(insert); err == nil {
 				t.Errorf("%s was accepted", insert)
 			}
 		}
-		c := client{nil, conn, db}
-		c.wantRows(t, "SELECT id FROM users", "1")
+		m.wantRows(t, "SELECT id FROM users", "1")
 	})
 }
 
@@ -151,18 +159,11 @@ func TestAutoMigrationOfWidened(t *testing.T) {
 	for _, online := range []bool{false, true} {
 		t.Run(fmt.Sprint("online ", online), func(t *testing.T) {
 			reuse.Each(t, func(t *testing.T, db dbtest.DB) {
-				conn := db.Connect(t)
-				driver := sql.OpenDB(dialects[db.Dialect], conn)
-				m := dbtest.Must(schema.NewMigrate(driver))(t)
-				dbtest.NoError(t, m.Create(t.Context(), numericOf(field.TypeInt32, true)...))
-				dbtest.Exec(t, conn, "INSERT INTO users (name, age) VALUES ('ada', 1)", "INSERT INTO posts (title, author_id) VALUES ('first', 1)")
-				idtest.Leave(t, conn, autoinc.PlanOptions{Online: online})
-				if plan, err := auto(t, driver, mixed, schema.WithDropColumn(true), schema.WithDropIndex(true)); plan != "" || err != nil {
-					t.Errorf("ent would run %q, %v", plan, err)
-				}
-				if err := entid.Check(t.Context(), conn, mixed...); err != nil {
-					t.Error(err)
-				}
+				m := migrated(t, db, numericOf(field.TypeInt32, true))
+				dbtest.Exec(t, m.sql, old...)
+				idtest.Leave(t, m.sql, autoinc.PlanOptions{Online: online})
+				m.wantNoPlan(t, mixed, false, dropping...)
+				dbtest.NoError(t, entid.Check(t.Context(), m.sql, mixed...))
 			})
 		})
 	}
@@ -171,13 +172,9 @@ func TestAutoMigrationOfWidened(t *testing.T) {
 // A guard must be a trigger, because ent drops any CHECK that isn't declared by the
 // schema.
 func TestAutoMigrationDropsChecks(t *testing.T) {
-	db := dbtest.Postgres(t)
-	conn := db.Connect(t)
-	driver := sql.OpenDB(dialects[db.Dialect], conn)
-	m := dbtest.Must(schema.NewMigrate(driver))(t)
-	dbtest.NoError(t, m.Create(t.Context(), mixed...))
-	dbtest.Exec(t, conn, "ALTER TABLE users ADD CONSTRAINT only_generated CHECK (id > 1000000000000) NOT VALID")
-	if plan, err := auto(t, driver, mixed); !strings.Contains(plan, `DROP CONSTRAINT "only_generated"`) || err != nil {
+	m := migrated(t, dbtest.Postgres(t), mixed)
+	dbtest.Exec(t, m.sql, "ALTER TABLE users ADD CONSTRAINT only_generated CHECK (id > 1000000000000) NOT VALID")
+	if plan, err := m.plan(t, mixed); !strings.Contains(plan, `DROP CONSTRAINT "only_generated"`) || err != nil {
 		t.Errorf("ent would run %q, %v", plan, err)
 	}
 }
@@ -185,21 +182,17 @@ func TestAutoMigrationDropsChecks(t *testing.T) {
 // ent's migration turns unsigned keys into signed ones. This fails if there is a
 // foreign key to them that ent doesn't know about.
 func TestAutoMigrationChangesSigns(t *testing.T) {
-	conn := dbtest.MySQL(t).Connect(t)
-	driver := sql.OpenDB(dialects["mysql"], conn)
-	unsigned := &schema.Column{Name: "id", Type: field.TypeUint64, Increment: true}
-	users := schema.NewTable("users").AddPrimary(unsigned).AddColumn(migrate.UsersTable.Columns[1]).AddColumn(migrate.UsersTable.Columns[2])
-	m := dbtest.Must(schema.NewMigrate(driver))(t)
-	dbtest.NoError(t, m.Create(t.Context(), users))
-	dbtest.Exec(t, conn, "CREATE TABLE visits (user_id BIGINT UNSIGNED, FOREIGN KEY (user_id) REFERENCES users (id))")
-	idtest.Leave(t, conn, autoinc.PlanOptions{})
-	if plan, err := auto(t, driver, mixed[:1]); !strings.Contains(plan, "MODIFY COLUMN `id` bigint NOT NULL") || err != nil {
+	unsigned := numericOf(field.TypeUint64, true)[:1]
+	m := migrated(t, dbtest.MySQL(t), unsigned)
+	dbtest.Exec(t, m.sql, "CREATE TABLE visits (user_id BIGINT UNSIGNED, FOREIGN KEY (user_id) REFERENCES users (id))")
+	idtest.Leave(t, m.sql, autoinc.PlanOptions{})
+	if plan, err := m.plan(t, mixed[:1]); !strings.Contains(plan, "MODIFY COLUMN `id` bigint NOT NULL") || err != nil {
 		t.Errorf("ent would run %q, %v", plan, err)
 	}
-	if err := m.Create(t.Context(), mixed[:1]...); err == nil {
+	if err := m.create(t, mixed[:1]); err == nil {
 		t.Error("the sign of a key was changed under a foreign key")
 	}
-	if got, want := idtest.Findings(t, entid.Check(t.Context(), conn, mixed[:1]...)), "warning:sign-mismatch:users.id"; got != want {
+	if got, want := idtest.Findings(t, entid.Check(t.Context(), m.sql, mixed[:1]...)), "warning:sign-mismatch:users.id"; got != want {
 		t.Errorf("found %s, want %s", got, want)
 	}
 }

@@ -5,79 +5,72 @@ package entid_test
 import (
 	"context"
 	"errors"
-	"fmt"
-	"strings"
+	"slices"
 	"sync"
 	"testing"
 
 	"github.com/snowkey-go/snowkey/ent/entid"
-	"github.com/snowkey-go/snowkey/schema/pk"
+	"github.com/snowkey-go/snowkey/internal/idtest"
 	"github.com/snowkey-go/snowkey/test/entid/internal/ent"
 )
 
-func names(n int) func(*ent.UserCreate, int) {
-	return func(u *ent.UserCreate, i int) { u.SetName(string(rune('a' + n + i))) }
-}
+func name(u *ent.UserCreate, i int) { u.SetName(string(rune('a' + i))) }
 
 // One reservation is enough for one bulk call.
 func TestReserve(t *testing.T) {
 	each(t, func(t *testing.T, c client) {
-		src := newCounter()
+		src := new(idtest.Source)
 		c.Use(entid.Hook(src))
 		ctx := entid.Reserve(t.Context(), 3)
-		us := c.User.MapCreateBulk(make([]struct{}, 3), names(0)).SaveX(ctx)
-		if src.appends != 1 || src.nexts != 0 {
-			t.Errorf("a bulk of 3 made %d reservations and drew %d single ids, want 1 and 0", src.appends, src.nexts)
-		}
-		for i, u := range us {
-			if want := pk.ID(low) + pk.ID(i); u.ID != want {
-				t.Errorf("row %d got %d, want %d", i, u.ID, want)
-			}
+		us := c.User.MapCreateBulk(make([]struct{}, 3), name).SaveX(ctx)
+		wantDraws(t, src, 3)
+		if us[0].ID != low || us[1].ID != high || us[2].ID != low+2 {
+			t.Errorf("got %v", us)
 		}
 		c.wantRows(t, "SELECT id FROM users ORDER BY name", texts(us[0].ID, us[1].ID, us[2].ID)...)
 
-		// Rows beyond the reservation draw their own ids, and so does another source.
-		c.User.Create().SetName("x").ExecX(ctx)
-		if src.appends != 1 || src.nexts != 1 {
-			t.Errorf("past the reservation there were %d reservations and %d single ids, want 1 and 1", src.appends, src.nexts)
-		}
+		c.User.Create().SetName("x").ExecX(ctx) // beyond the reservation
+		wantDraws(t, src, 3, 1)
 	})
+}
+
+// wantDraws checks how many ids each call wanted from a source.
+func wantDraws(t *testing.T, src *idtest.Source, want ...int) {
+	t.Helper()
+	if !slices.Equal(src.Asked, want) {
+		t.Errorf("the source was asked for %d ids, want %d", src.Asked, want)
+	}
 }
 
 func TestReserveForTwoSources(t *testing.T) {
 	each(t, func(t *testing.T, c client) {
-		users, tags := newCounter(), newCounter()
-		tags.last += 100
+		users, tags := new(idtest.Source), new(idtest.Source)
 		c.User.Use(entid.Hook(users))
 		c.Tag.Use(entid.Hook(tags))
 		ctx := entid.Reserve(t.Context(), 2)
 		a := c.User.Create().SetName("a").SaveX(ctx).ID
 		x := c.Tag.Create().SetName("x").SaveX(ctx).ID
 		b := c.User.Create().SetName("b").SaveX(ctx).ID
-		if a != low || b != high || x != low+100 {
+		if a != low || b != high || x != low {
 			t.Errorf("users got %d and %d, a tag %d", a, b, x)
 		}
-		if users.appends != 1 || users.nexts != 0 || tags.appends != 0 || tags.nexts != 1 {
-			t.Errorf("users: %+v, tags: %+v", users, tags)
-		}
+		wantDraws(t, users, 2)
+		wantDraws(t, tags, 1)
 	})
 }
 
 func TestReserveError(t *testing.T) {
 	each(t, func(t *testing.T, c client) {
-		src := newCounter()
-		src.failAfter = 2
+		src := &idtest.Source{Err: errSource}
 		c.Use(entid.Hook(src))
 		ctx := entid.Reserve(t.Context(), 3)
-		if _, err := c.User.MapCreateBulk(make([]struct{}, 3), names(0)).Save(ctx); !errors.Is(err, errSource) {
+		if _, err := c.User.MapCreateBulk(make([]struct{}, 3), name).Save(ctx); !errors.Is(err, errSource) {
 			t.Errorf("got %v, want %v", err, errSource)
 		}
 		c.wantRows(t, "SELECT id FROM users")
-		src.failAfter = 0
-		c.User.MapCreateBulk(make([]struct{}, 3), names(0)).SaveX(ctx)
-		if src.appends != 2 || src.nexts != 0 {
-			t.Errorf("after an error the reservation was not made again: %+v", src)
-		}
+		src.Err = nil
+		c.User.MapCreateBulk(make([]struct{}, 3), name).SaveX(ctx)
+		wantDraws(t, src, 3, 3) // the reservation is made again
 	})
 }
 
@@ -85,35 +78,13 @@ func TestReserveError(t *testing.T) {
 // inserted.
 func TestSourceBreaksItsPromise(t *testing.T) {
 	each(t, func(t *testing.T, c client) {
-		var src short
-		c.Use(entid.Hook(&src))
-		for n := range 3 {
-			src.n = n
-			_, err := c.User.MapCreateBulk(make([]struct{}, 3), names(0)).Save(entid.Reserve(t.Context(), 3))
-			wantRowError(t, err, fmt.Sprintf("the source returned %d ids instead of 3", n))
-		}
-		wantRowError(t, c.User.Create().SetName("a").Exec(t.Context()), "the source returned 0")
-		c.wantRows(t, "SELECT id FROM users")
+		c.Tag.Use(entid.Hook(&idtest.Source{Short: 1}))
+		c.User.Use(entid.Hook(funcSource(func() int64 { return 0 })))
+		bulk := c.Tag.CreateBulk(c.Tag.Create().SetName("a"), c.Tag.Create().SetName("b"))
+		idtest.WantRowError(t, bulk.Exec(entid.Reserve(t.Context(), 2)), -1, "got no id: the source returned 1 ids instead of 2")
+		idtest.WantRowError(t, c.User.Create().SetName("a").Exec(t.Context()), -1, "got no id: the source returned 0")
+		c.wantRows(t, "SELECT id FROM users UNION SELECT id FROM tags")
 	})
-}
-
-func wantRowError(t *testing.T, err error, text string) {
-	t.Helper()
-	if _, ok := errors.AsType[*entid.RowError](err); !ok || !strings.Contains(err.Error(), "got no id: "+text+"; nothing was inserted") {
-		t.Errorf("got %v, want a RowError with %q", err, text)
-	}
-}
-
-// A short source returns n ids at a time, and 0 if it's asked for a single one.
-type short struct{ n int }
-
-func (*short) Next(context.Context) (int64, error) { return 0, nil }
-
-func (s *short) Append(_ context.Context, dst []int64, n int) ([]int64, error) {
-	for i := range s.n {
-		dst = append(dst, low+int64(i))
-	}
-	return dst, nil
 }
 
 // funcSource isn't comparable, so a row can't find its reservation.
@@ -129,7 +100,7 @@ func TestReserveIncomparable(t *testing.T) {
 	each(t, func(t *testing.T, c client) {
 		last := int64(low - 1)
 		c.Use(entid.Hook(funcSource(func() int64 { last++; return last })))
-		us := c.User.MapCreateBulk(make([]struct{}, 2), names(0)).SaveX(entid.Reserve(t.Context(), 2))
+		us := c.User.MapCreateBulk(make([]struct{}, 2), name).SaveX(entid.Reserve(t.Context(), 2))
 		if us[0].ID != low || us[1].ID != high {
 			t.Errorf("got %v", us)
 		}

@@ -2,15 +2,18 @@ package gormid_test
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 
 	"github.com/snowkey-go/snowkey/hooks/gormid"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/internal/idtest"
 	"github.com/snowkey-go/snowkey/schema/pk"
 	"github.com/snowkey-go/snowkey/test/internal/reuse"
 )
@@ -27,12 +30,13 @@ var (
 	byEmail = []clause.Column{{Name: "email"}}
 	setName = clause.AssignmentColumns([]string{"name"})
 
-	doNothing    = clause.OnConflict{DoNothing: true}
-	upsertEmail  = clause.OnConflict{Columns: byEmail, DoUpdates: setName}
-	upsertAll    = clause.OnConflict{Columns: byEmail, UpdateAll: true}
-	returnKey    = clause.Returning{Columns: []clause.Column{{Name: "id"}}}
-	returnAll    = clause.Returning{}
-	onlyBelow100 = clause.Where{Exprs: []clause.Expression{clause.Lt{Column: clause.Column{Table: "accounts", Name: "visits"}, Value: 100}}}
+	doNothing     = clause.OnConflict{DoNothing: true}
+	upsertEmail   = clause.OnConflict{Columns: byEmail, DoUpdates: setName}
+	upsertAll     = clause.OnConflict{Columns: byEmail, UpdateAll: true}
+	returnKey     = clause.Returning{Columns: []clause.Column{{Name: "id"}}}
+	returnAll     = clause.Returning{}
+	never         = clause.Where{Exprs: []clause.Expression{clause.Expr{SQL: "1 = 0"}}}
+	upsertNothing = clause.OnConflict{Columns: byEmail, DoUpdates: setName, Where: never}
 )
 
 // In these tests, the table contains a single account, which is idA with the address
@@ -62,128 +66,127 @@ const (
 )
 
 type conflict struct {
-	name   string
-	only   string // the dialects to try this on; all if empty
-	rows   []account
-	create func(db *gorm.DB, as []account) *gorm.DB
-	want   []string          // expected state of each row, unless
-	fails  map[string]string // what the error must say, by dialect ("" for all others), without anything being changed
+	name    string
+	only    string // the dialects to try this on; all if empty
+	rows    []account
+	clauses []clause.Expression
+	create  func(db *gorm.DB, as []account) *gorm.DB // called with the clauses; creates a list if nil
+	want    []string                                 // expected state of each row, unless
+	fails   map[string]string                        // what the error must say, by dialect ("" for all others), without anything being changed
 }
 
-// with creates all rows in one call that has the clauses, and one creates a single row.
-func with(clauses ...clause.Expression) func(*gorm.DB, []account) *gorm.DB {
-	return func(db *gorm.DB, as []account) *gorm.DB { return db.Clauses(clauses...).Create(&as) }
+type clauses = []clause.Expression
+
+// creates has the ways to create three rows for which GORM or the plugin has its own code.
+var creates = map[string]func(db *gorm.DB, as []account) *gorm.DB{
+	"list":       func(db *gorm.DB, as []account) *gorm.DB { return db.Create(&as) },
+	"one by one": oneByOne,
+	"pointers":   pointers,
+	"array":      func(db *gorm.DB, as []account) *gorm.DB { return db.Create((*[3]account)(as)) },
+	"batches":    func(db *gorm.DB, as []account) *gorm.DB { return db.CreateInBatches(&as, 2) },
+	"Select":     func(db *gorm.DB, as []account) *gorm.DB { return db.Select("Name", "Email").Create(&as) },
+	"prepared, without transaction": func(db *gorm.DB, as []account) *gorm.DB {
+		return db.Session(&gorm.Session{PrepareStmt: true, SkipDefaultTransaction: true}).Create(&as)
+	},
+	"prepared, in a transaction": func(db *gorm.DB, as []account) *gorm.DB {
+		db.AddError(db.Session(&gorm.Session{PrepareStmt: true}).Transaction(func(tx *gorm.DB) error { return tx.Create(&as).Error }))
+		return db
+	},
 }
 
-func one(clauses ...clause.Expression) func(*gorm.DB, []account) *gorm.DB {
-	return func(db *gorm.DB, as []account) *gorm.DB { return db.Clauses(clauses...).Create(&as[0]) }
+func oneByOne(db *gorm.DB, as []account) *gorm.DB {
+	for i := range as {
+		db.AddError(db.Session(&gorm.Session{}).Create(&as[i]).Error)
+	}
+	return db
 }
 
-var conflicts = []conflict{
-	{name: "DoNothing, one row left out", rows: accounts("x taken -"), create: one(doNothing), want: []string{skipped}},
-	{name: "DoNothing, one row inserted", rows: accounts("x new -"), create: one(doNothing), want: []string{inserted}},
-	{name: "DoNothing, some rows left out", rows: accounts("x new -", "y taken -", "z - -", "w - held"),
-		create: with(doNothing), want: []string{inserted, skipped, inserted, skipped}},
-	{name: "DoNothing, all rows left out", rows: accounts("x taken -", "y taken -"), create: with(doNothing), want: []string{skipped, skipped}},
+func pointers(db *gorm.DB, as []account) *gorm.DB {
+	var list []*account
+	for i := range as {
+		list = append(list, &as[i])
+	}
+	return db.Create(&list)
+}
+
+// everyWay returns cases for each of creates, in which only the first row conflicts.
+func everyWay() (all []conflict) {
+	for way, create := range creates {
+		for _, c := range []struct {
+			name    string
+			clauses clauses
+			want    string
+		}{
+			{"DoNothing", clauses{doNothing}, skipped},
+			{"DoNothing, RETURNING the key", clauses{doNothing, returnKey}, skipped},
+			{"upsert", clauses{upsertEmail}, merged},
+			{"upsert, RETURNING the key", clauses{upsertEmail, returnKey}, merged},
+			{"upsert of all columns", clauses{upsertAll}, merged},
+		} {
+			all = append(all, conflict{name: c.name + ", " + way, rows: accounts("x taken -", "y new -", "z - -"),
+				clauses: c.clauses, create: create, want: []string{c.want, inserted, inserted}})
+		}
+	}
+	return all
+}
+
+// otherKey is what the error must say if a row violates a unique key that the clause doesn't
+// name. MySQL would merge it nevertheless, and the other databases refuse it.
+var otherKey = map[string]string{"mysql": "row 1 of gormid_test.account was merged", "": ""}
+
+var conflicts = append(everyWay(), []conflict{
+	{name: "DoNothing, several keys", rows: accounts("x new -", "y taken -", "z - -", "w - held"), clauses: clauses{doNothing},
+		want: []string{inserted, skipped, inserted, skipped}},
+	{name: "DoNothing, all rows left out", rows: accounts("x taken -", "y taken -"), clauses: clauses{doNothing}, want: []string{skipped, skipped}},
 	{name: "DoNothing on one column", rows: accounts("x taken -", "y new -"),
-		create: with(clause.OnConflict{Columns: byEmail, DoNothing: true}), want: []string{skipped, inserted}},
-	{name: "DoNothing, equal rows in one call", rows: accounts("x new -", "y new -"), create: with(doNothing), want: []string{inserted, skipped}},
-	{name: "DoNothing, pointers", rows: accounts("x taken -", "y new -"),
-		create: func(db *gorm.DB, as []account) *gorm.DB {
-			return db.Clauses(doNothing).Create([]*account{&as[0], &as[1]})
-		},
-		want: []string{skipped, inserted}},
-	{name: "DoNothing, array", rows: accounts("x taken -", "y new -"),
-		create: func(db *gorm.DB, as []account) *gorm.DB { return db.Clauses(doNothing).Create((*[2]account)(as)) },
-		want:   []string{skipped, inserted}},
-	{name: "DoNothing, batches", rows: accounts("x taken -", "y new -", "z taken -"),
-		create: func(db *gorm.DB, as []account) *gorm.DB { return db.Clauses(doNothing).CreateInBatches(&as, 2) },
-		want:   []string{skipped, inserted, skipped}},
-	{name: "DoNothing, prepared, without transaction", rows: accounts("x taken -", "y new -"),
-		create: func(db *gorm.DB, as []account) *gorm.DB {
-			return db.Session(&gorm.Session{PrepareStmt: true, SkipDefaultTransaction: true}).Clauses(doNothing).Create(&as)
-		},
-		want: []string{skipped, inserted}},
-	{name: "DoNothing, prepared, in a transaction", rows: accounts("x taken -", "y new -"),
-		create: func(db *gorm.DB, as []account) *gorm.DB {
-			db.AddError(db.Session(&gorm.Session{PrepareStmt: true}).Transaction(func(tx *gorm.DB) error {
-				return tx.Clauses(doNothing).Create(&as).Error
-			}))
-			return db
-		},
-		want: []string{skipped, inserted}},
-	{name: "DoNothing, Select", rows: accounts("x taken -", "y new -"),
-		create: func(db *gorm.DB, as []account) *gorm.DB {
-			return db.Clauses(doNothing).Select("Name", "Email").Create(&as)
-		},
-		want: []string{skipped, inserted}},
-	{name: "DoNothing, RETURNING the key", rows: accounts("x taken -", "y new -", "z - -"), create: with(doNothing, returnKey), want: []string{skipped, inserted, inserted}},
+		clauses: clauses{clause.OnConflict{Columns: byEmail, DoNothing: true}}, want: []string{skipped, inserted}},
+	{name: "DoNothing, equal rows in one call", rows: accounts("x new -", "y new -"), clauses: clauses{doNothing}, want: []string{inserted, skipped}},
 	{name: "DoNothing, RETURNING everything, pointers", rows: accounts("x taken -", "y new -"),
-		create: func(db *gorm.DB, as []account) *gorm.DB {
-			return db.Clauses(doNothing, returnAll).Create(&[]*account{&as[0], &as[1]})
-		},
-		want: []string{skipped, inserted}},
-	{name: "DoNothing, RETURNING everything, one row", rows: accounts("x taken -"), create: one(doNothing, returnAll), want: []string{skipped}},
-	{name: "INSERT IGNORE", only: "mysql", rows: accounts("x taken -", "y new -"), create: with(clause.Insert{Modifier: "IGNORE"}), want: []string{skipped, inserted}},
+		clauses: clauses{doNothing, returnAll}, create: pointers, want: []string{skipped, inserted}},
+	{name: "DoNothing, RETURNING everything, one row", rows: accounts("x taken -"),
+		clauses: clauses{doNothing, returnAll}, create: oneByOne, want: []string{skipped}},
+	{name: "INSERT IGNORE", only: "mysql", rows: accounts("x taken -", "y new -"),
+		clauses: clauses{clause.Insert{Modifier: "IGNORE"}}, want: []string{skipped, inserted}},
 	{name: "INSERT OR IGNORE", only: "sqlite", rows: accounts("x taken -", "y new -"),
-		create: with(clause.Insert{Modifier: "OR IGNORE"}), want: []string{skipped, inserted}},
+		clauses: clauses{clause.Insert{Modifier: "OR IGNORE"}}, want: []string{skipped, inserted}},
 
-	{name: "upsert, one row merged", rows: accounts("x taken -"), create: one(upsertEmail), want: []string{merged}},
-	{name: "upsert, one row inserted", rows: accounts("x new -"), create: one(upsertEmail), want: []string{inserted}},
-	{name: "upsert, some rows merged", rows: accounts("x new -", "y taken -", "z - -"), create: with(upsertEmail), want: []string{inserted, merged, inserted}},
-	{name: "upsert, nothing to change", rows: accounts("old taken held"), create: with(upsertEmail), want: []string{merged}},
-	{name: "upsert of all columns", rows: accounts("x new -", "y taken held"), create: with(upsertAll), want: []string{inserted, merged}},
-	{name: "upsert, pointers", rows: accounts("x taken -", "y new -"),
-		create: func(db *gorm.DB, as []account) *gorm.DB {
-			return db.Clauses(upsertEmail).Create(&[]*account{&as[0], &as[1]})
-		},
-		want: []string{merged, inserted}},
-	{name: "upsert, prepared, without transaction", rows: accounts("x taken -", "y new -"),
-		create: func(db *gorm.DB, as []account) *gorm.DB {
-			return db.Session(&gorm.Session{PrepareStmt: true, SkipDefaultTransaction: true}).Clauses(upsertEmail).Create(&as)
-		},
-		want: []string{merged, inserted}},
-	{name: "upsert, RETURNING the key", rows: accounts("x taken -", "y new -"), create: with(upsertEmail, returnKey), want: []string{merged, inserted}},
-	{name: "upsert, RETURNING everything", rows: accounts("x taken -", "y new -"), create: with(upsertEmail, returnAll), want: []string{merged, inserted}},
-	{name: "upsert of what is not excluded, RETURNING the key", only: "sqlite,postgres", rows: accounts("x taken -", "y new -", "z - -"),
-		// The first row isn't inserted, updated or returned. GORM would nevertheless
-		// assign the returned keys to the first rows.
-		create: func(db *gorm.DB, as []account) *gorm.DB {
-			db.Exec("UPDATE accounts SET visits = 100")
-			return db.Clauses(clause.OnConflict{Columns: byEmail, DoUpdates: setName, Where: onlyBelow100}, returnKey).Create(&as)
-		},
-		want: []string{merged, inserted, inserted}},
-	{name: "upsert, equal rows in one call", only: "sqlite,mysql", rows: accounts("x taken -", "y taken -"), create: with(upsertEmail), want: []string{merged, merged}},
+	{name: "upsert, RETURNING everything", rows: accounts("x new -", "y taken -"), clauses: clauses{upsertEmail, returnAll}, want: []string{inserted, merged}},
+	{name: "upsert, nothing to change", rows: accounts("old taken held"), clauses: clauses{upsertEmail}, want: []string{merged}},
+	{name: "upsert of all columns, both keys", rows: accounts("x new -", "y taken held"), clauses: clauses{upsertAll}, want: []string{inserted, merged}},
+	{name: "upsert, equal rows in one call", only: "sqlite,mysql", rows: accounts("x taken -", "y taken -"),
+		clauses: clauses{upsertEmail}, want: []string{merged, merged}},
+	// The first row isn't inserted, updated or returned. GORM would nevertheless assign the
+	// returned keys to the first rows.
+	{name: "upsert with a condition", only: "sqlite,postgres", rows: accounts("x taken -", "y new -", "z - -"),
+		clauses: clauses{upsertNothing}, want: []string{merged, inserted, inserted}},
+	{name: "upsert with a condition, RETURNING the key", only: "sqlite,postgres", rows: accounts("x taken -", "y new -", "z - -"),
+		clauses: clauses{upsertNothing, returnKey}, want: []string{merged, inserted, inserted}},
 	{name: "upsert on a constraint", only: "postgres", rows: accounts("x taken -", "y new -"),
-		create: with(clause.OnConflict{OnConstraint: "uni_accounts_email", DoUpdates: setName}), want: []string{merged, inserted}},
+		clauses: clauses{clause.OnConflict{OnConstraint: "uni_accounts_email", DoUpdates: setName}}, want: []string{merged, inserted}},
 	{name: "upsert of all columns on a constraint", only: "postgres", rows: accounts("x taken -", "y new -"),
-		create: with(clause.OnConflict{OnConstraint: "uni_accounts_email", UpdateAll: true}), want: []string{merged, inserted}},
+		clauses: clauses{clause.OnConflict{OnConstraint: "uni_accounts_email", UpdateAll: true}}, want: []string{merged, inserted}},
 	{name: "upsert on a constraint unknown to GORM", only: "postgres", rows: accounts("x taken -", "y new -"),
+		clauses: clauses{clause.OnConflict{OnConstraint: "other", DoUpdates: setName}},
 		create: func(db *gorm.DB, as []account) *gorm.DB {
-			db.Exec("ALTER TABLE accounts ADD CONSTRAINT other UNIQUE (email)")
-			defer db.Exec("ALTER TABLE accounts DROP CONSTRAINT other")
-			return db.Clauses(clause.OnConflict{OnConstraint: "other", DoUpdates: setName}).Create(&as)
+			session := db.Session(&gorm.Session{NewDB: true})
+			session.Exec("ALTER TABLE accounts ADD CONSTRAINT other UNIQUE (email)")
+			defer session.Exec("ALTER TABLE accounts DROP CONSTRAINT other")
+			return db.Create(&as)
 		},
 		want: []string{merged, inserted}},
 
-	// MySQL would merge these on any key that is violated. On the others, they fail.
-	{name: "upsert that meets another unique key", rows: accounts("x new -", "y fresh held"),
-		create: with(upsertEmail), fails: map[string]string{"mysql": "row 1 of gormid_test.account was merged", "": ""}},
+	{name: "upsert that meets another unique key", rows: accounts("x new -", "y fresh held"), clauses: clauses{upsertEmail}, fails: otherKey},
 	{name: "UpdateAll on the key that meets another unique key", rows: accounts("x new -", "y taken -"),
-		create: with(clause.OnConflict{UpdateAll: true}), fails: map[string]string{"mysql": "row 1 of gormid_test.account was merged", "": ""}},
+		clauses: clauses{clause.OnConflict{UpdateAll: true}}, fails: otherKey},
 	{name: "Save of slice that meets another unique key", rows: accounts("x new -", "y taken -"),
-		create: func(db *gorm.DB, as []account) *gorm.DB { return db.Save(&as) },
-		fails:  map[string]string{"mysql": "row 1 of gormid_test.account was merged", "": ""}},
-	{name: "upsert of a NULL that meets another unique key", rows: accounts("x - -", "y - held"),
-		create: with(upsertEmail), fails: map[string]string{"mysql": "row 1 of gormid_test.account was merged", "": ""}},
-	{name: "upsert on a column that is not unique", rows: accounts("same - -", "same new -", "same taken -"),
-		create: with(clause.OnConflict{Columns: []clause.Column{{Name: "name"}}, DoUpdates: setName}), fails: map[string]string{"mysql": "row 2 of gormid_test.account was merged", "": ""}},
+		create: func(db *gorm.DB, as []account) *gorm.DB { return db.Save(&as) }, fails: otherKey},
+	{name: "upsert of a NULL that meets another unique key", rows: accounts("x - -", "y - held"), clauses: clauses{upsertEmail}, fails: otherKey},
+	{name: "upsert on a column that is not unique", rows: accounts("same - -", "same taken -"),
+		clauses: clauses{clause.OnConflict{Columns: []clause.Column{{Name: "name"}}, DoUpdates: setName}}, fails: otherKey},
 	{name: "upsert on the key, ignoring others", only: "sqlite", rows: accounts("x new -", "y taken -"),
-		create: with(clause.Insert{Modifier: "OR IGNORE"}, clause.OnConflict{UpdateAll: true}), fails: map[string]string{"": "row 1 of gormid_test.account was merged"}},
-	{name: "no clause", rows: accounts("x new -", "y taken -"),
-		create: func(db *gorm.DB, as []account) *gorm.DB { return db.Create(&as) },
-		fails:  map[string]string{"": ""}},
-}
+		clauses: clauses{clause.Insert{Modifier: "OR IGNORE"}, clause.OnConflict{UpdateAll: true}}, fails: map[string]string{"": otherKey["mysql"]}},
+	{name: "no clause", rows: accounts("x new -", "y taken -"), fails: map[string]string{"": ""}},
+}...)
 
 // TestConflicts: a row that was skipped must have no key, and a row that was merged
 // must have the key of the row in the table. On MySQL, a connection can count rows in
@@ -211,10 +214,13 @@ func testConflicts(t *testing.T, about dbtest.DB) {
 			old.ID = idA
 			must(t, e.Create(&old))
 			before := e.table(t, "SELECT id, name, email, handle FROM accounts")
-			first := e.source.Last()
+			first := pk.ID(e.source.Last())
 
-			as := append([]account(nil), c.rows...)
-			tx := c.create(e.WithContext(t.Context()), as)
+			as := slices.Clone(c.rows)
+			if c.create == nil {
+				c.create = creates["list"]
+			}
+			tx := c.create(e.WithContext(t.Context()).Clauses(c.clauses...), as)
 			if c.fails != nil {
 				says, ok := c.fails[about.Dialect]
 				if !ok {
@@ -229,28 +235,24 @@ func testConflicts(t *testing.T, about dbtest.DB) {
 				e.wantTable(t, "SELECT id, name, email, handle FROM accounts", before...)
 				return
 			}
-			if tx.Error != nil {
-				t.Fatal(tx.Error)
-			}
-			count := 1
+			must(t, tx)
+			var want []string // the names of the rows that were inserted
 			for i, a := range as {
-				name := strings.Join(e.table(t, "SELECT name FROM accounts WHERE id = "+line(a.ID)), ",")
-				switch c.want[i] {
-				case inserted:
-					if count++; a.ID <= pk.ID(first) || name != c.rows[i].Name {
-						t.Errorf("row %d has the key %d, and the table has %q under it", i, a.ID, name)
-					}
-				case skipped:
-					if a.ID != 0 {
-						t.Errorf("row %d was left out, but has the key %d", i, a.ID)
-					}
-				case merged:
-					if a.ID != idA {
-						t.Errorf("row %d was merged into row %d, but has the key %d", i, int64(idA), a.ID)
-					}
+				got := merged
+				switch {
+				case a.ID > first:
+					got = inserted
+					want = append(want, line(a.ID, c.rows[i].Name))
+				case a.ID == 0:
+					got = skipped
+				case a.ID != idA:
+					t.Errorf("row %d has the key %d of no row", i, a.ID)
+				}
+				if got != c.want[i] {
+					t.Errorf("row %d is %s according to its key %d, want %s", i, got, a.ID, c.want[i])
 				}
 			}
-			e.wantTable(t, "SELECT count(*) FROM accounts", line(count))
+			e.wantTable(t, "SELECT id, name FROM accounts WHERE id <> 9007199254740993 ORDER BY id", want...)
 		})
 	}
 }
@@ -312,195 +314,6 @@ func TestReturnedRows(t *testing.T) {
 	})
 }
 
-// TestMergedOwner: the associations of a merged row must belong to the row in the
-// table, whereas those of a skipped row must not have an owner.
-func TestMergedOwner(t *testing.T) {
-	type ticket struct {
-		ID       pk.ID
-		HolderID pk.ID
-	}
-	type holder struct {
-		ID      pk.ID
-		Email   string `gorm:"size:40;unique"`
-		Tickets []ticket
-	}
-	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
-		e := open(t, about, &holder{}, &ticket{})
-		must(t, e.Create(&holder{ID: idA, Email: "taken"}))
-		hs := []holder{{Email: "new", Tickets: []ticket{{}}}, {Email: "taken", Tickets: []ticket{{}}}}
-		must(t, e.Clauses(clause.OnConflict{Columns: byEmail, DoUpdates: clause.AssignmentColumns([]string{"email"})}).Create(&hs))
-		want := []string{line(hs[0].Tickets[0].ID, hs[0].ID), line(hs[1].Tickets[0].ID, int64(idA))}
-		e.wantTable(t, "SELECT id, holder_id FROM tickets ORDER BY id", want...)
-
-		h := holder{Email: "taken", Tickets: []ticket{{}}}
-		wantRowError(t, e.Clauses(doNothing).Create(&h).Error, 0, "was left out by the upsert, and its Tickets")
-		if h.ID != 0 || h.Tickets[0].HolderID != 0 {
-			t.Errorf("got %+v", h)
-		}
-		e.wantTable(t, "SELECT id, holder_id FROM tickets ORDER BY id", want...)
-	})
-}
-
-type (
-	crew struct {
-		ID   pk.ID
-		Name string `gorm:"size:40;unique"`
-	}
-	sailor struct {
-		ID     pk.ID
-		Name   string `gorm:"size:40;unique"`
-		CrewID pk.ID
-		Crew   *crew
-		Boat   *boat
-		Skills []skill `gorm:"many2many:sailor_skills"`
-		Ports  []port  `gorm:"many2many:visits"`
-	}
-	boat struct {
-		ID       pk.ID
-		SailorID pk.ID
-		Sign     string `gorm:"size:40;unique"`
-	}
-	skill struct {
-		ID        pk.ID
-		Name      string  `gorm:"size:40;unique"`
-		Code      *string `gorm:"size:40;uniqueIndex"`
-		DeletedAt gorm.DeletedAt
-	}
-	port struct {
-		ID   pk.ID
-		Name string `gorm:"size:40;uniqueIndex"`
-	}
-	// A visit is a row of a join table, and has its own key.
-	visit struct {
-		ID       pk.ID
-		SailorID pk.ID
-		PortID   pk.ID
-		Port     port
-	}
-)
-
-// TestLeftOutWithoutForeignKeys: GORM inserts associated rows with DoNothing. If such a
-// row is left out because of its unique name, other rows must refer to the row in the table.
-// No row may refer to it as 0, even if the schema has no foreign keys to prevent that.
-func TestLeftOutWithoutForeignKeys(t *testing.T) {
-	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
-		e := bare(t, about)
-		e.DisableForeignKeyConstraintWhenMigrating = true
-		use(t, e.DB, gormid.Config{Source: e.source})
-		dbtest.NoError(t, e.SetupJoinTable(&sailor{}, "Ports", &visit{}))
-		migrate(t, e.DB, &crew{}, &port{}, &skill{}, &sailor{}, &boat{}, &visit{})
-		first := sailor{Name: "first", Crew: &crew{Name: "taken"}, Boat: &boat{Sign: "taken"}, Ports: []port{{Name: "taken"}, {Name: "other"}},
-			Skills: []skill{{Name: "taken", Code: new("t")}, {Name: "other", Code: new("o")}, {Name: "deleted"}}}
-		must(t, e.Create(&first))
-		must(t, e.Delete(&first.Skills[2]))
-
-		for _, c := range []struct {
-			name   string
-			create func() error
-			want   []string // the new sailors with their associations
-		}{
-			{"belongs to", func() error { return e.Create(&sailor{Name: "a", Crew: &crew{Name: "taken"}}).Error }, []string{"a taken NULL NULL"}},
-			{"belongs to, in a list", func() error {
-				return e.Create([]*sailor{{Name: "a", Crew: &crew{Name: "new"}}, {Name: "b", Crew: &crew{Name: "taken"}}, {Name: "c", Crew: &crew{Name: "new"}}}).Error
-			}, []string{"a new NULL NULL", "b taken NULL NULL", "c new NULL NULL"}},
-			{"many to many", func() error {
-				return e.Create([]*sailor{{Name: "a", Skills: []skill{{Name: "new"}, {Name: "taken"}}}, {Name: "b", Skills: []skill{{Name: "new"}}}}).Error
-			}, []string{"a NULL new NULL", "a NULL taken NULL", "b NULL new NULL"}},
-			{"join table with a key", func() error {
-				return e.Create([]*sailor{{Name: "a", Ports: []port{{Name: "new"}, {Name: "taken"}}}, {Name: "b", Ports: []port{{Name: "new"}}}}).Error
-			}, []string{"a NULL NULL new", "a NULL NULL taken", "b NULL NULL new"}},
-			{"appended", func() error {
-				a := sailor{Name: "a"}
-				must(t, e.Create(&a))
-				return errors.Join(e.Model(&a).Association("Crew").Append(&crew{Name: "taken"}),
-					e.Model(&a).Association("Skills").Append(&skill{Name: "taken"}),
-					e.Model(&a).Association("Ports").Append(&port{Name: "taken"}))
-			}, []string{"a taken taken taken"}},
-			{"several unique values of one row", func() error {
-				return e.Create(&sailor{Name: "a", Skills: []skill{{Name: "taken", Code: new("t")}}}).Error
-			}, []string{"a NULL taken NULL"}},
-		} {
-			t.Run(c.name, func(t *testing.T) {
-				dbtest.NoError(t, c.create())
-				e.wantTable(t, `SELECT s.name, c.name, k.name, p.name FROM sailors s LEFT JOIN crews c ON c.id = s.crew_id
-					LEFT JOIN sailor_skills sk ON sk.sailor_id = s.id LEFT JOIN skills k ON k.id = sk.skill_id
-					LEFT JOIN visits v ON v.sailor_id = s.id LEFT JOIN ports p ON p.id = v.port_id
-					WHERE s.name <> 'first' ORDER BY s.name, k.name, p.name`, c.want...)
-				for _, table := range []string{"sailor_skills", "visits"} {
-					e.wipe(t, table)
-				}
-				must(t, e.Where("name <> ?", "first").Delete(&sailor{}))
-				must(t, e.Where("name = ?", "new").Delete(&port{}))
-				must(t, e.Unscoped().Where("name = ?", "new").Delete(&skill{}))
-				must(t, e.Where("name = ?", "new").Delete(&crew{}))
-			})
-		}
-
-		tables := []string{"crews", "sailors", "boats", "skills", "sailor_skills", "ports", "visits"}
-		before := make(map[string][]string)
-		for _, table := range tables {
-			before[table] = e.table(t, "SELECT * FROM "+table+" ORDER BY 1, 2")
-		}
-		for _, c := range []struct {
-			name    string
-			create  func() error
-			row     int
-			problem string
-		}{
-			{"unique values of two rows", func() error {
-				return e.Create(&sailor{Name: "a", Skills: []skill{{Name: "new"}, {Name: "taken", Code: new("o")}}}).Error
-			}, 1, "because more than one row has its unique values"},
-			{"a row that was soft-deleted", func() error { return e.Create(&sailor{Name: "a", Skills: []skill{{Name: "deleted"}}}).Error }, 0,
-				"was left out for a row whose key is not known"},
-			{"a unique key that is not declared", func() error {
-				start := "substr(name, 1, 3)"
-				if about.Dialect == "mysql" {
-					start = "name(3)"
-				}
-				must(t, e.Exec("CREATE UNIQUE INDEX undeclared ON crews ("+start+")"))
-				defer e.Migrator().DropIndex(&crew{}, "undeclared")
-				return e.Create(&sailor{Name: "a", Crew: &crew{Name: "takeover"}}).Error
-			}, 0, "was left out for a row whose key is not known"},
-			{"not saved, in a join table", func() error {
-				return e.Omit("Skills.*").Create(&sailor{Name: "a", Skills: []skill{{Name: "new"}}}).Error
-			}, 0,
-				"has no key, because SkillID is a foreign key"},
-			{"not saved, in a join table with a key", func() error { return e.Omit("Ports.*").Create(&sailor{Name: "a", Ports: []port{{Name: "new"}}}).Error }, 0,
-				"refers to a gormid_test.port in PortID that has no key"},
-			{"has one", func() error { return e.Clauses(doNothing).Create(&sailor{Name: "first", Boat: &boat{}}).Error }, 0,
-				"was left out by the upsert, and its Boat"},
-			{"owner of many to many", func() error {
-				return e.Clauses(doNothing).Create([]*sailor{{Name: "a"}, {Name: "first", Skills: []skill{{Name: "new"}}}}).Error
-			}, 1, "was left out by the upsert, and its Skills"},
-		} {
-			t.Run(c.name, func(t *testing.T) {
-				wantRowError(t, c.create(), c.row, c.problem)
-				for _, table := range tables {
-					e.wantTable(t, "SELECT * FROM "+table+" ORDER BY 1, 2", before[table]...)
-				}
-			})
-		}
-
-		// MySQL would give the boat to another sailor, and other databases return an error.
-		err := e.Create(&sailor{Name: "a", Boat: &boat{Sign: "taken"}}).Error
-		if about.Dialect == "mysql" {
-			wantRowError(t, err, 0, "was merged into a row whose key is not known")
-			if strings.Contains(err.Error(), "OnConflict") {
-				t.Errorf("GORM has written the clause: %v", err)
-			}
-		}
-		if err == nil {
-			t.Error("a boat has changed hands")
-		}
-		e.wantTable(t, "SELECT * FROM boats", before["boats"]...)
-
-		// The plugin must ignore associations that aren't saved.
-		must(t, e.Omit("Crew").Create(&sailor{Name: "a", Crew: &crew{Name: "taken"}}))
-		must(t, e.Omit("Boat").Clauses(doNothing).Create(&sailor{Name: "first", Boat: &boat{}}))
-		must(t, e.Clauses(doNothing).Create(&sailor{Name: "first"}))
-	})
-}
-
 // TestUpsertWithTwoUniqueKeys: MySQL changes the row that it meets first in any unique key,
 // whichever columns the clause names. The key in memory must not be that of another row.
 func TestUpsertWithTwoUniqueKeys(t *testing.T) {
@@ -511,12 +324,11 @@ func TestUpsertWithTwoUniqueKeys(t *testing.T) {
 		Nick  string `gorm:"size:40"`
 		Score int
 	}
-	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
-		e := open(t, about, &player{})
+	each(t, []any{&player{}}, func(t *testing.T, e *env) {
 		// MySQL tries the indexes in the order in which they were created, and GORM creates them
 		// in any order.
 		nick := "nick"
-		if about.Dialect == "mysql" {
+		if e.about.Dialect == "mysql" {
 			nick = "nick(3)"
 		}
 		for _, column := range []string{"email", "name", nick} {
@@ -534,8 +346,8 @@ func TestUpsertWithTwoUniqueKeys(t *testing.T) {
 		} {
 			p := player{Email: "a@x", Name: "bob", Nick: "new", Score: score + 1}
 			err := create(&p)
-			if about.Dialect == "mysql" {
-				wantRowError(t, err, 0, "was merged into a row whose key is not known")
+			if e.about.Dialect == "mysql" {
+				idtest.WantRowError(t, err, 0, "was merged into a row whose key is not known")
 				e.wantTable(t, rows, line(ann.ID, "ann", 0), line(bob.ID, "bob", 0))
 				continue
 			}
@@ -546,8 +358,8 @@ func TestUpsertWithTwoUniqueKeys(t *testing.T) {
 		}
 		p := player{Email: "b@x", Name: "bob", Nick: "new", Score: 8}
 		err := e.Clauses(byName).Create(&p).Error
-		if about.Dialect == "mysql" && !about.MariaDB { // which doesn't return the key, and nicks are compared in part
-			wantRowError(t, err, 0, "because its values in the unique key idx_players_nick are not")
+		if e.about.Dialect == "mysql" && !e.about.MariaDB { // which doesn't return the key, and nicks are compared in part
+			idtest.WantRowError(t, err, 0, "because its values in the unique key idx_players_nick are not")
 			return
 		}
 		if err != nil || p.ID != bob.ID {
@@ -575,7 +387,115 @@ func TestYoungerRow(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
+	dbtest.NoError(t, err)
+}
+
+// A reading is unique in a value that the database doesn't store in the form in which it is
+// sent.
+type reading[V any] struct {
+	ID   pk.ID
+	At   V
+	Name string
+}
+
+func (reading[V]) TableName() string { return "readings" }
+
+// An upsert must find the row by the stored value of its unique column, for a single
+// row as well as for several.
+func TestUpsertOfStoredValues(t *testing.T) {
+	at := time.Date(2026, 3, 4, 5, 6, 7, 123_456_000, time.UTC)
+	day := func(n int) time.Time { return at.AddDate(0, 0, n) }
+	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
+		milliseconds := map[string]string{"postgres": "timestamptz(3)", "mysql": "datetime(3)", "sqlite": "datetime"}[about.Dialect]
+		t.Run("date", func(t *testing.T) { testStored(t, about, "date", day) })
+		t.Run("milliseconds", func(t *testing.T) { testStored(t, about, milliseconds, day) })
+		t.Run("decimal", func(t *testing.T) {
+			testStored(t, about, "decimal(10,2)", func(n int) float64 { return 1.005 + float64(n) })
+		})
+		t.Run("float", func(t *testing.T) { testStored(t, about, "float", func(n int) float32 { return 0.1 + float32(n) }) })
+		t.Run("char", func(t *testing.T) { testStored(t, about, "char(8)", func(n int) string { return fmt.Sprint("a", n) }) })
+	})
+}
+
+func testStored[V any](t *testing.T, about dbtest.DB, column string, value func(n int) V) {
+	e := open(t, about)
+	dbtest.Exec(t, e.conn.DB, "CREATE TABLE readings (id BIGINT PRIMARY KEY, at "+column+" UNIQUE, name VARCHAR(40))")
+	defer e.Exec("DROP TABLE readings")
+	row := func(n int) reading[V] { return reading[V]{At: value(n), Name: fmt.Sprint(n)} }
+	upsert := e.Clauses(clause.OnConflict{Columns: []clause.Column{{Name: "at"}}, DoUpdates: setName}).Session(&gorm.Session{})
+	first, one, several := []reading[V]{row(0), row(1)}, row(1), []reading[V]{row(2), row(1), row(0)}
+	for _, rows := range []any{&first, &one, &several} {
+		must(t, upsert.Create(rows))
 	}
+	a, b, c := first[0].ID, first[1].ID, several[0].ID
+	if one.ID != b || several[1].ID != b || several[2].ID != a {
+		t.Errorf("one row has the key %d, several rows have %+v, and the table has %d and %d", one.ID, several, a, b)
+	}
+	e.wantTable(t, "SELECT id, name FROM readings ORDER BY id", line(a, 0), line(b, 1), line(c, 2))
+}
+
+// Here the database computes the unique column, or the index contains an expression. If
+// the INSERT returns keys, it must still be possible to find a single row.
+func TestUpsertOfComputedValues(t *testing.T) {
+	type mail struct {
+		ID    pk.ID
+		Email string `gorm:"size:40"`
+		Lower string `gorm:"->;type:varchar(40) GENERATED ALWAYS AS (lower(email)) STORED;unique"`
+		Name  string `gorm:"size:40"`
+	}
+	each(t, []any{&mail{}}, func(t *testing.T, e *env) {
+		upsert := func(on clause.OnConflict, row *mail) error {
+			on.DoUpdates = clause.AssignmentColumns([]string{"name"})
+			return e.Clauses(on).Create(row).Error
+		}
+		ada := mail{Email: "Ada@example.org", Name: "Ada"}
+		must(t, e.Create(&ada))
+		on := map[string]clause.OnConflict{"generated column": {Columns: []clause.Column{{Name: "lower"}}}}
+		if e.about.Dialect == "postgres" {
+			must(t, e.Exec("ALTER TABLE mails ADD CONSTRAINT mails_name UNIQUE (name)"))
+			must(t, e.Exec("CREATE UNIQUE INDEX ON mails (upper(email))"))
+			on["constraint"] = clause.OnConflict{OnConstraint: "mails_name"}
+			on["expression"] = clause.OnConflict{Columns: []clause.Column{{Name: "upper(email)", Raw: true}}}
+		}
+		for name, on := range on {
+			t.Run(name, func(t *testing.T) {
+				row := mail{Email: "ADA@example.org", Name: "Ada"}
+				if name == "constraint" {
+					row.Email = "other@example.org"
+				}
+				err := upsert(on, &row)
+				if e.about.Dialect == "mysql" && !e.about.MariaDB {
+					idtest.WantRowError(t, err, 0, "was merged into a row whose key is not known")
+				} else if err != nil || row.ID != ada.ID {
+					t.Errorf("the key is %d, and in the table %d: %v", row.ID, ada.ID, err)
+				}
+			})
+		}
+		e.wantTable(t, "SELECT id, name FROM mails", line(ada.ID, "Ada"))
+	})
+}
+
+// A CHAR column pads the key with spaces, which must not end up in memory.
+func TestPaddedKey(t *testing.T) {
+	type padded struct {
+		ID    string `gorm:"primaryKey;type:char(20);snowkey"`
+		Email string `gorm:"size:40;unique"`
+		Name  string `gorm:"size:40"`
+	}
+	each(t, []any{&padded{}}, func(t *testing.T, e *env) {
+		first := padded{Email: "a", Name: "1"}
+		must(t, e.Create(&first))
+		some := []padded{{Email: "a"}, {Email: "b"}}
+		must(t, e.Clauses(doNothing).Create(&some))
+		if some[0].ID != "" || len(some[1].ID) != 19 {
+			t.Errorf("left out and inserted: %+v", some)
+		}
+		upsert := clause.OnConflict{Columns: byEmail, DoUpdates: setName}
+		one, more := padded{Email: "a"}, []padded{{Email: "b"}, {Email: "c"}}
+		must(t, e.Clauses(upsert).Create(&one))
+		must(t, e.Clauses(upsert).Create(&more))
+		if one.ID != first.ID || more[0].ID != some[1].ID || len(more[1].ID) != 19 {
+			t.Errorf("merged into %+v and %+v: %+v, %+v", first, some[1], one, more)
+		}
+	})
 }

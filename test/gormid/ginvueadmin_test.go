@@ -11,6 +11,7 @@ import (
 	"github.com/snowkey-go/snowkey/hooks/gormid"
 	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/internal/idtest"
 	"github.com/snowkey-go/snowkey/schema/pk"
 	"github.com/snowkey-go/snowkey/test/internal/reuse"
 )
@@ -164,5 +165,5 @@ func TestGinVueAdminJSON(t *testing.T) {
 func TestGinVueAdminRoles(t *testing.T) {
 	e := openGVA(t, dbtest.SQLite(t))
 	err := e.Use(gormid.New(gormid.Config{Source: e.source, FillIntegers: true, Models: []any{&SysUser{}, &SysAuthority{}}}))
-	wantFieldError(t, err, "AuthorityId", "is also a foreign key")
+	idtest.WantFieldError(t, err, "AuthorityId", "is also a foreign key")
 }

@@ -3,10 +3,6 @@ package gormid_test
 import (
 	"context"
 	"database/sql"
-	"errors"
-	"fmt"
-	"reflect"
-	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -21,6 +17,7 @@ import (
 	"github.com/snowkey-go/snowkey/internal/idtest"
 	"github.com/snowkey-go/snowkey/schema/pk"
 	"github.com/snowkey-go/snowkey/test/internal/reuse"
+	"github.com/snowkey-go/snowkey/test/internal/rowtest"
 )
 
 // These keys are equal as float64, so we notice if anything rounds them.
@@ -92,20 +89,13 @@ func bare(t testing.TB, about dbtest.DB, models ...any) *env {
 func connect(t testing.TB, about dbtest.DB, cfg mysql.Config, models ...any) *env {
 	t.Helper()
 	e := &env{conn: &conn{DB: about.Connect(t)}, source: new(idtest.Source), about: about}
-	var dialector gorm.Dialector
-	switch about.Dialect {
-	case "sqlite":
-		dialector = &sqlite.Dialector{Conn: e.conn}
-	case "postgres":
-		dialector = postgres.New(postgres.Config{Conn: e.conn})
-	case "mysql":
-		cfg.Conn = e.conn
-		dialector = mysql.New(cfg)
-	}
-	var err error
-	if e.DB, err = gorm.Open(dialector, &gorm.Config{Logger: logger.Discard}); err != nil {
-		t.Fatal(err)
-	}
+	cfg.Conn = e.conn
+	dialector := map[string]gorm.Dialector{
+		"sqlite":   &sqlite.Dialector{Conn: e.conn},
+		"postgres": postgres.New(postgres.Config{Conn: e.conn}),
+		"mysql":    mysql.New(cfg),
+	}[about.Dialect]
+	e.DB = dbtest.Must(gorm.Open(dialector, &gorm.Config{Logger: logger.Discard}))(t)
 	migrate(t, e.DB, models...)
 	return e
 }
@@ -118,6 +108,11 @@ func open(t testing.TB, about dbtest.DB, models ...any) *env {
 	use(t, e.DB, gormid.Config{Source: e.source})
 	migrate(t, e.DB, models...)
 	return e
+}
+
+// each runs a test on every database, after it has opened GORM with the plugin.
+func each(t *testing.T, models []any, test func(t *testing.T, e *env)) {
+	reuse.Each(t, func(t *testing.T, about dbtest.DB) { test(t, open(t, about, models...)) })
 }
 
 func use(t testing.TB, db *gorm.DB, cfg gormid.Config) {
@@ -143,49 +138,23 @@ func (e *env) table(t testing.TB, query string) []string {
 // wantTable checks the result of a query that doesn't go through GORM.
 func (e *env) wantTable(t testing.TB, query string, want ...string) {
 	t.Helper()
-	if got := e.table(t, query); !reflect.DeepEqual(got, want) {
-		t.Errorf("%s\n got %q\nwant %q", query, got, want)
-	}
+	rowtest.Want(t, e.conn.DB, query, want...)
 }
 
 // line formats values as table does.
-func line(values ...any) string { return strings.TrimSuffix(fmt.Sprintln(values...), "\n") }
+func line(values ...any) string { return rowtest.Line(values...) }
 
 func (e *env) wipe(t testing.TB, tables ...string) {
 	t.Helper()
 	for _, name := range tables {
-		dbtest.Must(e.conn.Exec("DELETE FROM " + name))(t)
+		dbtest.Exec(t, e.conn.DB, "DELETE FROM "+name)
 	}
 }
 
 // must fails the test if a call that is only part of its setup returns an error.
 func must(t testing.TB, tx *gorm.DB) {
 	t.Helper()
-	if tx.Error != nil {
-		t.Fatal(tx.Error)
-	}
-}
-
-func wantRowError(t testing.TB, err error, row int, problem string) {
-	t.Helper()
-	e, ok := errors.AsType[*gormid.RowError](err)
-	if !ok {
-		t.Fatalf("got %v, want a *RowError", err)
-	}
-	if e.Row != row || !strings.Contains(e.Problem, problem) || e.Remedy == "" {
-		t.Errorf("got row %d %q (remedy %q), want row %d %q", e.Row, e.Problem, e.Remedy, row, problem)
-	}
-}
-
-func wantFieldError(t testing.TB, err error, field, problem string) {
-	t.Helper()
-	e, ok := errors.AsType[*gormid.FieldError](err)
-	if !ok {
-		t.Fatalf("got %v, want a *FieldError", err)
-	}
-	if e.Field != field || !strings.Contains(e.Problem, problem) || e.Remedy == "" || e.Model == "" {
-		t.Errorf("got %+v, want field %s and problem %q", *e, field, problem)
-	}
+	dbtest.NoError(t, tx.Error)
 }
 
 type user struct {

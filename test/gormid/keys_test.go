@@ -1,9 +1,10 @@
 package gormid_test
 
 import (
+	"errors"
+	"fmt"
 	"reflect"
-	"strconv"
-	"strings"
+	"slices"
 	"testing"
 
 	"gorm.io/gorm"
@@ -11,53 +12,37 @@ import (
 	"github.com/snowkey-go/snowkey/hooks/gormid"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/internal/idtest"
+	"github.com/snowkey-go/snowkey/internal/keytype"
 	"github.com/snowkey-go/snowkey/schema/pk"
 	"github.com/snowkey-go/snowkey/test/internal/reuse"
 )
 
-// byType opts in by its type, whereas byTag does so by its tag.
-type byType[T any] struct {
-	ID   T
-	Name string
-}
+// byType opts in by its type, whereas the others do so by their tags.
+type (
+	byType[K any] struct {
+		ID   K
+		Name string
+	}
+	byTag[K any] struct {
+		ID   K `gorm:"primaryKey;autoIncrement:false;snowkey"`
+		Name string
+	}
+	// Without the size, GORM would use the size of the Go type, and alter the column in
+	// every migration.
+	ofSize13[K any] struct {
+		ID   K `gorm:"size:13"`
+		Name string
+	}
+	ofSize20[K any] struct {
+		ID   K `gorm:"primaryKey;size:20;snowkey"`
+		Name string
+	}
+)
 
-type byTag[T any] struct {
-	ID   T `gorm:"primaryKey;autoIncrement:false;snowkey"`
-	Name string
-}
-
-type sized[T any] struct {
-	Number T `gorm:"primaryKey;size:20;snowkey:numbers"`
-	Name   string
-}
-
-type numeric[T any] struct {
-	ID   T `gorm:"primaryKey;type:bigint;snowkey"`
-	Name string
-}
-
-type worded[T any] struct {
-	ID   T `gorm:"primaryKey;type:varchar(20);autoIncrement:false;snowkey"`
-	Name string
-}
-
-// Without the size, GORM would use the size of the Go type, and alter the column in
-// every migration.
-type ofSize20 struct {
-	ID   pk.Text `gorm:"size:20"`
-	Name string
-}
-
-type ofSize13[T any] struct {
-	ID   T `gorm:"size:13"`
-	Name string
-}
-
-func (ofSize20) TableName() string    { return "keyed" }
-func (ofSize13[T]) TableName() string { return "keyed" }
-func (byType[T]) TableName() string   { return "keyed" }
-func (byTag[T]) TableName() string    { return "keyed" }
-func (sized[T]) TableName() string    { return "keyed" }
+func (byType[K]) TableName() string   { return "keyed" }
+func (byTag[K]) TableName() string    { return "keyed" }
+func (ofSize13[K]) TableName() string { return "keyed" }
+func (ofSize20[K]) TableName() string { return "keyed" }
 
 type (
 	serial int64
@@ -65,224 +50,91 @@ type (
 	ref    uint64
 )
 
-const (
-	bigint   = "sqlite bigint, postgres bigint, mysql bigint"
-	integer  = "sqlite integer, postgres bigint, mysql bigint"
-	unsigned = "sqlite integer, postgres bigint, mysql bigint unsigned"
-)
-
-// TestKeyTypes: for every type of key, the plugin must fill in the key, the migrator
-// must create a column that the database doesn't number, and a key must find its own
-// row but no other.
+// TestKeyTypes: for every type of key, the plugin must fill in structs and maps, and the
+// migrator must create a column that Check accepts. A key must find its own row but no other.
 func TestKeyTypes(t *testing.T) {
-	pool := idtest.Pool(t, 301)
+	integers := []any{
+		byTag[int64]{}, byTag[int]{}, byTag[uint64]{}, byTag[uint]{}, byTag[*int64]{}, byTag[*uint64]{},
+		byTag[serial]{}, byTag[*serial]{}, byTag[ref]{},
+	}
+	others := []any{
+		byType[pk.ID]{}, byType[pk.Of[user]]{}, byType[pk.String]{}, byType[*pk.ID]{}, byType[*pk.String]{},
+		ofSize20[pk.Text]{}, ofSize13[pk.SortText]{}, ofSize13[*pk.SortText]{},
+		byTag[pk.ID]{}, byTag[string]{}, byTag[*string]{}, byTag[code]{}, ofSize20[string]{},
+	}
 	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
-		for _, k := range []struct {
-			name    string
-			test    func(*testing.T, *env)
-			columns string
-			text    func(int64) string
-		}{
-			{"pk.ID", keyType[byType[pk.ID]], bigint, decimal},
-			{"pk.Of", keyType[byType[pk.Of[user]]], bigint, decimal},
-			{"pk.String", keyType[byType[pk.String]], bigint, decimal},
-			{"pk.Text", keyType[ofSize20], "sqlite varchar(20), postgres character varying(20), mysql varchar(20)", decimal},
-			{"pk.SortText", keyType[ofSize13[pk.SortText]], "sqlite char(13), postgres character(13), mysql char(13)", sortable},
-			{"*pk.ID", keyType[byType[*pk.ID]], bigint, decimal},
-			{"*pk.String", keyType[byType[*pk.String]], bigint, decimal},
-			{"*pk.SortText", keyType[ofSize13[*pk.SortText]], "sqlite char(13), postgres character(13), mysql char(13)", sortable},
-			{"pk.ID, tagged", keyType[byTag[pk.ID]], bigint, decimal},
-			{"int64", keyType[byTag[int64]], integer, decimal},
-			{"int", keyType[byTag[int]], integer, decimal},
-			{"uint64", keyType[byTag[uint64]], unsigned, decimal},
-			{"uint", keyType[byTag[uint]], unsigned, decimal},
-			{"string", keyType[byTag[string]], "sqlite text, postgres text, mysql varchar(191)", decimal},
-			{"string of 20", keyType[sized[string]], "sqlite text, postgres character varying(20), mysql varchar(20)", decimal},
-			{"*int64", keyType[byTag[*int64]], integer, decimal},
-			{"*uint64", keyType[byTag[*uint64]], unsigned, decimal},
-			{"*string", keyType[byTag[*string]], "sqlite text, postgres text, mysql varchar(191)", decimal},
-			{"named int64", keyType[byTag[serial]], integer, decimal},
-			{"named uint64", keyType[byTag[ref]], unsigned, decimal},
-			{"named string", keyType[byTag[code]], "sqlite text, postgres text, mysql varchar(191)", decimal},
-			{"pointer to named", keyType[byTag[*serial]], integer, decimal},
-		} {
-			t.Run(k.name, func(t *testing.T) {
-				e := bare(t, about) // a new connection, because pgx remembers the types of columns
-				use(t, e.DB, gormid.Config{Source: pool})
+		for i, row := range slices.Concat(integers, others) {
+			typ := reflect.TypeOf(row)
+			t.Run(typ.Name(), func(t *testing.T) {
+				e := open(t, about) // a new connection, because pgx remembers the types of columns
 				defer e.Exec("DROP TABLE keyed")
-				k.test(t, e)
-				want, _, _ := strings.Cut(k.columns[strings.Index(k.columns, about.Dialect)+len(about.Dialect)+1:], ",")
-				e.wantColumn(t, "keyed", want)
-				for _, line := range e.table(t, "SELECT * FROM keyed") {
-					stored, name, _ := strings.Cut(line, " ")
-					if n, err := strconv.ParseInt(name, 10, 64); err != nil || stored != k.text(n) {
-						t.Errorf("the key %s is stored as %q, want %q", name, stored, k.text(n))
-					}
+				testKeyType(t, e, typ)
+				found := ""
+				if about.Dialect == "sqlite" && i < len(integers) {
+					found = "blocker:still-counts:keyed.id" // SQLite numbers every integer key that is missing
+				}
+				if got := idtest.Findings(t, gormid.Check(t.Context(), e.DB, reflect.New(typ).Interface())); got != found {
+					t.Errorf("found %q, want %q", got, found)
 				}
 			})
 		}
 	})
 }
 
-func decimal(id int64) string  { return strconv.FormatInt(id, 10) }
-func sortable(id int64) string { return pk.SortText(id).String() }
-
-// keyType creates rows of the model M whose names contain their keys as numbers.
-func keyType[M any](t *testing.T, e *env) {
-	migrate(t, e.DB, new(M))
-	e.Callback().Raw().Before("gorm:raw").Register("test:ddl", func(db *gorm.DB) {
-		if sql := db.Statement.SQL.String(); !strings.HasPrefix(sql, "DROP TABLE") {
-			t.Errorf("the second migration finds something to change: %s", sql)
-		}
-	})
-	migrate(t, e.DB, new(M))
+// testKeyType creates rows, and gives each a name by its key.
+func testKeyType(t *testing.T, e *env, typ reflect.Type) {
+	model := reflect.New(typ).Interface()
+	migrate(t, e.DB, model)
+	if changes := e.changes(t, model); changes != nil {
+		t.Errorf("the second migration finds something to change: %q", changes)
+	}
 
 	// Two of the rows are filled in, and the other two have keys. After that, we do the
-	// same with maps, which have two more kinds of zero.
-	list := make([]M, 4)
-	setKey(&list[1], 0) // "0" if keys are text
-	setKey(&list[2], idA)
-	setKey(&list[3], idB)
-	must(t, e.Create(&list))
-	column := "id"
-	if _, ok := reflect.TypeFor[M]().FieldByName("Number"); ok {
-		column = "number"
-	}
-	maps := []map[string]any{{}, {column: nil}, {column: strconv.FormatInt(idA+2, 10)}, {column: uint64(idB + 2)}, {column: 0}, {column: ""}, {column: "0"}}
-	if strings.Contains(reflect.TypeFor[M]().Name(), "SortText") {
-		maps[2][column] = sortable(idA + 2)
-		maps[6][column] = sortable(0)
-	}
-	must(t, e.Model(new(M)).Create(maps))
-	for _, m := range maps {
-		var row M
-		n, ok := numberIn(m[column])
-		if !ok {
-			t.Fatalf("a map holds the key %#v", m[column])
+	// same with maps, which have more kinds of zero.
+	list := reflect.New(reflect.SliceOf(typ))
+	list.Elem().Set(reflect.MakeSlice(list.Elem().Type(), 4, 4))
+	key := func(i int) reflect.Value { return list.Elem().Index(i).Field(0) }
+	keytype.Set(key(1), 0) // "0" if keys are text
+	keytype.Set(key(2), idA)
+	keytype.Set(key(3), idB)
+	must(t, e.Create(list.Interface()))
+	text := func(id int64) string { return fmt.Sprint(reflect.Indirect(keytype.New(typ.Field(0).Type, id))) }
+	maps := []map[string]any{{}, {"id": nil}, {"id": text(idA + 2)}, {"id": uint64(idB + 2)}, {"id": 0}, {"id": ""}, {"id": text(0)}}
+	must(t, e.Model(model).Create(maps))
+
+	const first = idtest.First
+	var want, texts []string
+	for i, id := range []int64{first, first + 1, idA, idB, first + 2, first + 3, idA + 2, idB + 2, first + 4, first + 5, first + 6} {
+		row := reflect.New(typ)
+		keytype.Set(row.Elem().Field(0), id)
+		name := string(rune('a' + i))
+		if tx := e.Model(row.Interface()).Update("name", name); tx.Error != nil || tx.RowsAffected != 1 {
+			t.Errorf("the key %d of row %d finds %d rows: %v", id, i, tx.RowsAffected, tx.Error)
 		}
-		setKey(&row, n)
-		list = append(list, row)
-	}
-	keys := make(map[int64]bool)
-	for i := range list {
-		n := keyOf(&list[i])
-		keys[n] = true
-		if want := map[int]int64{2: idA, 3: idB, 6: idA + 2, 7: idB + 2}[i]; n == 0 || want != 0 && n != want {
-			t.Fatalf("row %d has the key %d, want %d", i, n, want)
+		memory := maps[max(i-4, 0)]["id"]
+		if i < 4 {
+			memory = key(i).Interface()
 		}
-		// Every row must be found by its key, without changing any other.
-		tx := e.Model(&list[i]).Update("name", strconv.FormatInt(n, 10))
-		if tx.Error != nil || tx.RowsAffected != 1 {
-			t.Fatalf("the key %d finds %d rows (%v)", n, tx.RowsAffected, tx.Error)
+		if got := fmt.Sprint(reflect.Indirect(reflect.ValueOf(memory))); got != text(id) && got != fmt.Sprint(id) {
+			t.Errorf("row %d has the key %s in memory, want %s", i, got, text(id))
 		}
+		want, texts = append(want, line(name, text(id))), append(texts, text(id))
 	}
-	if len(keys) != len(list) {
-		t.Errorf("%d rows have %d keys", len(list), len(keys))
-	}
-	var back []M
-	must(t, e.Find(&back))
-	if len(back) != len(list) {
-		t.Errorf("read %d rows of %d", len(back), len(list))
-	}
-	for i := range back {
-		if !keys[keyOf(&back[i])] {
-			t.Errorf("read a key %d that was never given out", keyOf(&back[i]))
+	e.wantTable(t, "SELECT name, id FROM keyed ORDER BY name", want...)
+	back := reflect.New(list.Elem().Type())
+	must(t, e.Order("name").Find(back.Interface()))
+	for i := range back.Elem().Len() {
+		if got := fmt.Sprint(reflect.Indirect(back.Elem().Index(i).Field(0))); got != texts[i] {
+			t.Errorf("row %d is read with the key %s, want %s", i, got, texts[i])
 		}
 	}
 }
 
-// keyOf returns the number that is in the first field of a row.
-func keyOf(row any) int64 {
-	n, _ := numberIn(reflect.ValueOf(row).Elem().Field(0).Interface())
-	return n
-}
-
-func numberIn(key any) (n int64, ok bool) {
-	v := reflect.Indirect(reflect.ValueOf(key))
-	switch {
-	case v.CanInt():
-		return v.Int(), true
-	case v.CanUint():
-		return int64(v.Uint()), true
-	case v.Kind() != reflect.String:
-		return 0, false
-	case len(v.String()) == 13:
-		id, err := pk.ParseSort(v.String())
-		return id.Int64(), err == nil
-	}
-	n, err := strconv.ParseInt(v.String(), 10, 64)
-	return n, err == nil
-}
-
-func setKey(row any, n int64) {
-	v := reflect.ValueOf(row).Elem().Field(0)
-	if v.Kind() == reflect.Pointer {
-		v.Set(reflect.New(v.Type().Elem()))
-		v = v.Elem()
-	}
-	switch {
-	case v.CanInt():
-		v.SetInt(n)
-	case v.CanUint():
-		v.SetUint(uint64(n))
-	default:
-		v.SetString(strconv.FormatInt(n, 10))
-	}
-}
-
-// wantColumn checks the type of the first column, and that the database doesn't number
-// it.
-func (e *env) wantColumn(t *testing.T, table, want string) {
-	t.Helper()
-	query := map[string]string{
-		"sqlite": `SELECT lower(type), (SELECT sql LIKE '%autoincrement%' FROM sqlite_master WHERE name = '` + table + `'), pk
-			FROM pragma_table_info('` + table + `') WHERE cid = 0`,
-		"postgres": `SELECT format_type(atttypid, atttypmod), atthasdef OR attidentity <> '' OR pg_get_serial_sequence('` + table + `', attname) IS NOT NULL, 1
-			FROM pg_attribute WHERE attrelid = '` + table + `'::regclass AND attnum = 1`,
-		"mysql": `SELECT column_type, extra LIKE '%auto_increment%' OR column_default IS NOT NULL, column_key = 'PRI'
-			FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name = '` + table + `' AND ordinal_position = 1`,
-	}[e.about.Dialect]
-	no := "0"
-	if e.about.Dialect == "postgres" {
-		no = "false"
-	}
-	got := e.table(t, query)
-	if e.about.MariaDB { // it still shows widths, which MySQL did before 8.0.19
-		got[0] = strings.NewReplacer("bigint(20)", "bigint").Replace(got[0])
-	}
-	if len(got) != 1 || got[0] != line(want, no, 1) {
-		t.Errorf("the column of the key is %q, want %q", got, line(want, no, 1))
-	}
-}
-
-// TestSharedPointer: rows that share a pointer to zero must each get their own key, and
-// the shared value must not change.
-func TestSharedPointer(t *testing.T) {
-	type pointed struct {
-		ID   *pk.ID
-		Name string
-	}
-	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
-		e := open(t, about, &pointed{})
-		var zero pk.ID
-		ps := []pointed{{ID: &zero, Name: "a"}, {ID: &zero, Name: "b"}}
-		must(t, e.Create(&ps))
-		if zero != 0 || ps[0].ID == ps[1].ID {
-			t.Errorf("the shared key has become %d", zero)
-		}
-		e.wantTable(t, "SELECT name, id FROM pointeds ORDER BY name", line("a", *ps[0].ID), line("b", *ps[1].ID))
-	})
-}
-
-// Base, Model and Raw are for embedding, so GORM requires their names to be exported.
+// Base and Raw are for embedding, so GORM requires their names to be exported.
 type (
 	Base struct {
 		ID      pk.ID
 		Created int64 `gorm:"autoCreateTime"`
-	}
-	Model struct { // like gorm.Model
-		ID        pk.ID `gorm:"primarykey"`
-		DeletedAt gorm.DeletedAt
 	}
 	Raw struct {
 		ID int64 `gorm:"primaryKey;autoIncrement:false"`
@@ -305,15 +157,14 @@ func TestEmbedded(t *testing.T) {
 		Name  string
 	}
 	type soft struct {
-		Model
-		Name string
+		gormid.Model // like gorm.Model
+		Name         string
 	}
 	type tagged struct {
 		Raw  `gorm:"embedded;snowkey"`
 		Name string
 	}
-	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
-		e := open(t, about, &plain{}, &pointer{}, &prefix{}, &soft{}, &tagged{})
+	each(t, []any{&plain{}, &pointer{}, &prefix{}, &soft{}, &tagged{}}, func(t *testing.T, e *env) {
 
 		x := []plain{{Name: "a"}, {Name: "b", Base: Base{ID: idA}}}
 		must(t, e.Create(&x))
@@ -332,22 +183,20 @@ func TestEmbedded(t *testing.T) {
 
 		s := soft{Name: "a"}
 		must(t, e.Create(&s))
+		if s.CreatedAt.IsZero() || s.UpdatedAt.IsZero() {
+			t.Errorf("got %+v", s)
+		}
 		must(t, e.Delete(&s))
+		if err := e.First(&soft{}, s.ID).Error; !errors.Is(err, gorm.ErrRecordNotFound) {
+			t.Errorf("got %v", err)
+		}
 		again := soft{Name: "b"}
 		must(t, e.Create(&again))
-		e.wantTable(t, "SELECT name, id, deleted_at IS NOT NULL FROM softs ORDER BY name",
-			line("a", s.ID, e.bool(true)), line("b", again.ID, e.bool(false)))
+		e.wantTable(t, "SELECT name, id FROM softs WHERE deleted_at IS NOT NULL", line("a", s.ID))
+		e.wantTable(t, "SELECT name, id FROM softs WHERE deleted_at IS NULL", line("b", again.ID))
 
 		r := tagged{Name: "a"}
 		must(t, e.Create(&r))
 		e.wantTable(t, "SELECT name, id FROM taggeds", line("a", r.ID))
-		e.wantColumn(t, "taggeds", map[string]string{"sqlite": "integer", "postgres": "bigint", "mysql": "bigint"}[about.Dialect])
 	})
-}
-
-func (e *env) bool(b bool) any {
-	if e.about.Dialect == "postgres" {
-		return b
-	}
-	return map[bool]int{true: 1}[b]
 }

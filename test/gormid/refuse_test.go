@@ -1,17 +1,15 @@
 package gormid_test
 
 import (
-	"context"
 	"errors"
 	"math"
-	"regexp"
+	"reflect"
 	"strings"
 	"testing"
-	"time"
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
-	"gorm.io/gorm/logger"
+	"gorm.io/gorm/schema"
 
 	"github.com/snowkey-go/snowkey/hooks/gormid"
 	"github.com/snowkey-go/snowkey/idgen"
@@ -21,63 +19,50 @@ import (
 	"github.com/snowkey-go/snowkey/test/internal/reuse"
 )
 
-// The keys of these models can't be filled in, or their foreign keys would be damaged.
+// declarations lists keys that can't be filled in.
+var declarations = []struct {
+	key     any // its type is that of the field ID
+	tag     string
+	problem string
+	only    string // the dialects to try this on; all if empty
+}{
+	{int32(0), "autoIncrement:false;snowkey", "cannot hold a 64-bit key", ""},
+	{float64(0), "snowkey", "cannot hold a 64-bit key", ""},
+	{new(*int64), "snowkey", "pointer to a pointer", ""},
+	{new(*pk.ID), "", "pointer to a pointer", ""},
+	{int64(0), "snowkey", "numbered by the database", ""},
+	{pk.ID(0), "type:bigserial", "numbered by the database", ""},
+	{pk.ID(0), "generated:identity", "numbered by the database", ""},
+	{pk.ID(0), "default:7", "has a default", ""},
+	{pk.ID(0), "->", "not written by Create", ""},
+	{int64(0), "autoIncrement:false;size:32;snowkey", "too narrow", ""},
+	{pk.ID(0), "type:integer", "too narrow", "postgres,mysql"},
+	{pk.ID(0), "type:real", "too narrow", ""},
+	{pk.ID(0), "type:decimal(10,0)", "too narrow", ""},
+	{pk.SortText(0), "type:char(12)", "too narrow", ""},
+	{"", "size:10;snowkey", "too narrow", ""},
+	{"", "type:bigint;snowkey", "text in a column of numbers", ""},
+	{pk.Text(0), "type:bigint;snowkey", "text in a column of numbers", ""},
+	{pk.Text(0), "type:decimal(20)", "text in a column of numbers", ""},
+	{pk.ID(0), "type:varchar(20);autoIncrement:false;snowkey", "integer in a column of text", ""},
+	{int64(0), "type:varchar(20);autoIncrement:false;snowkey", "integer in a column of text", ""},
+	{pk.ID(0), "type:text", "integer in a column of text", ""},
+	{int64(0), "autoIncrement:false;serializer:json;snowkey", "serializer", ""},
+}
+
+// The other fields of these models can't be filled in, or foreign keys would be damaged.
 type (
-	numberedInt64 struct {
-		ID int64 `gorm:"primaryKey;snowkey"`
-	}
-	numberedSerial struct {
-		ID pk.ID `gorm:"type:bigserial"`
-	}
 	embeddedKey struct {
 		pk.ID `gorm:"primaryKey"`
 		Name  string
 	}
-	numberedIdentity struct {
-		ID pk.ID `gorm:"generated:identity"`
-	}
 	gormModel struct {
 		gorm.Model `gorm:"embedded;snowkey"`
-	}
-	defaulted struct {
-		ID pk.ID `gorm:"default:7"`
-	}
-	readOnly struct {
-		ID pk.ID `gorm:"->"`
-	}
-	sizeOf32 struct {
-		ID int64 `gorm:"primaryKey;autoIncrement:false;size:32;snowkey"`
-	}
-	typeInteger struct {
-		ID pk.ID `gorm:"type:integer"`
-	}
-	typeReal struct {
-		ID pk.ID `gorm:"type:real"`
-	}
-	typeDecimal struct {
-		ID pk.ID `gorm:"type:decimal(10,0)"`
-	}
-	decimalText struct {
-		ID pk.Text `gorm:"type:decimal(20)"`
-	}
-	idInText struct {
-		ID pk.ID `gorm:"type:text"`
-	}
-	typeChar struct {
-		ID pk.SortText `gorm:"type:char(12)"`
-	}
-	sizeOf10 struct {
-		ID string `gorm:"primaryKey;size:10;snowkey"`
-	}
-	serialized struct {
-		ID int64 `gorm:"primaryKey;autoIncrement:false;serializer:json;snowkey"`
 	}
 	stray struct {
 		ID     uint
 		Public int64 `gorm:"snowkey"`
 	}
-
-	// The keys of these models are valid, unlike a foreign key on one of the two sides.
 	narrowOwner struct {
 		ID   pk.ID
 		Rows []narrowRow `gorm:"foreignKey:OwnerID"`
@@ -86,19 +71,9 @@ type (
 		ID      uint
 		OwnerID int32
 	}
-	narrowBelongs struct {
+	belongs[F any] struct {
 		ID     uint
-		UserID uint32
-		User   user
-	}
-	roundedBelongs struct {
-		ID     uint
-		UserID float64
-		User   user
-	}
-	garbled struct {
-		ID     uint
-		UserID string
+		UserID F
 		User   user
 	}
 	otherForm struct {
@@ -117,77 +92,60 @@ type (
 	}
 )
 
-var declarations = []struct {
-	model   any
-	field   string
-	problem string
-	only    string // the dialects to try this on; all if empty
-}{
-	{&byTag[int32]{}, "ID", "cannot hold a 64-bit key", ""},
-	{&byTag[float64]{}, "ID", "cannot hold a 64-bit key", ""},
-	{&byTag[**int64]{}, "ID", "pointer to a pointer", ""},
-	{&byType[**pk.ID]{}, "ID", "pointer to a pointer", ""},
-	{&numberedInt64{}, "ID", "numbered by the database", ""},
-	{&numberedSerial{}, "ID", "numbered by the database", ""},
-	{&numberedIdentity{}, "ID", "numbered by the database", ""},
-	{&embeddedKey{}, "ID", "is embedded, so that JSON has the key", ""},
-	{&gormModel{}, "ID", "numbered by the database", ""},
-	{&defaulted{}, "ID", "has a default", ""},
-	{&readOnly{}, "ID", "not written by Create", ""},
-	{&sizeOf32{}, "ID", "too narrow", ""},
-	{&typeInteger{}, "ID", "too narrow", "postgres,mysql"},
-	{&typeReal{}, "ID", "too narrow", ""},
-	{&typeDecimal{}, "ID", "too narrow", ""},
-	{&typeChar{}, "ID", "too narrow", ""},
-	{&sizeOf10{}, "ID", "too narrow", ""},
-	{&numeric[string]{}, "ID", "text in a column of numbers", ""},
-	{&numeric[pk.Text]{}, "ID", "text in a column of numbers", ""},
-	{&decimalText{}, "ID", "text in a column of numbers", ""},
-	{&worded[pk.ID]{}, "ID", "integer in a column of text", ""},
-	{&worded[int64]{}, "ID", "integer in a column of text", ""},
-	{&idInText{}, "ID", "integer in a column of text", ""},
-	{&serialized{}, "ID", "serializer", ""},
-	{&stray{}, "Public", "not a primary key", ""},
-	{&narrowOwner{}, "OwnerID", "cannot hold the key of gormid_test.narrowOwner", ""},
-	{&narrowBelongs{}, "UserID", "cannot hold the key of gormid_test.user", ""},
-	{&roundedBelongs{}, "UserID", "cannot hold the key of gormid_test.user", ""},
-	{&garbled{}, "UserID", "cannot hold the key of gormid_test.user", ""},
-	{&otherForm{}, "PrizeID", "cannot hold the key of gormid_test.prize", ""},
-	{&garbledOwner{}, "OwnerID", "cannot hold the key of gormid_test.garbledOwner", ""},
-}
-
 // TestDeclarations: a declaration that would damage keys must be refused when its first
 // row is created, before an id is drawn or a transaction begins. It must also be
 // refused if it's in Config.Models.
 func TestDeclarations(t *testing.T) {
 	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
-		e := open(t, about)
-		for _, d := range declarations {
-			if d.only != "" && !strings.Contains(d.only, about.Dialect) {
-				continue
-			}
+		e, listed := open(t, about), bare(t, about)
+		for _, db := range []*gorm.DB{e.DB, listed.DB} {
+			db.NamingStrategy = schema.NamingStrategy{TablePrefix: "unnamed"} // the first models have no names
+		}
+		refused := func(model any, field, problem string) {
+			t.Helper()
 			for range 2 { // the second time, the result is cached
-				wantFieldError(t, e.Create(d.model).Error, d.field, d.problem)
+				idtest.WantFieldError(t, e.Create(model).Error, field, problem)
 			}
-			wantFieldError(t, bare(t, about).Use(gormid.New(gormid.Config{Models: []any{d.model}})), d.field, d.problem)
+			idtest.WantFieldError(t, listed.Use(gormid.New(gormid.Config{Models: []any{model}})), field, problem)
 		}
-		if about.Dialect == "sqlite" { // on SQLite, integers have 64 bits
-			migrate(t, e.DB, &typeInteger{})
-			must(t, e.Session(&gorm.Session{SkipDefaultTransaction: true}).Create(&typeInteger{ID: idA}))
+		for _, d := range declarations {
+			if d.only == "" || strings.Contains(d.only, about.Dialect) {
+				id := reflect.StructField{Name: "ID", Type: reflect.TypeOf(d.key), Tag: reflect.StructTag(`gorm:"primaryKey;` + d.tag + `"`)}
+				refused(reflect.New(reflect.StructOf([]reflect.StructField{id})).Interface(), "ID", d.problem)
+			}
 		}
+		refused(&embeddedKey{}, "ID", "is embedded, so that JSON has the key")
+		refused(&gormModel{}, "ID", "numbered by the database")
+		refused(&stray{}, "Public", "not a primary key")
+		refused(&narrowOwner{}, "OwnerID", "cannot hold the key of gormid_test.narrowOwner")
+		refused(&belongs[uint32]{}, "UserID", "cannot hold the key of gormid_test.user")
+		refused(&belongs[float64]{}, "UserID", "cannot hold the key of gormid_test.user")
+		refused(&belongs[string]{}, "UserID", "cannot hold the key of gormid_test.user")
+		refused(&otherForm{}, "PrizeID", "cannot hold the key of gormid_test.prize")
+		refused(&garbledOwner{}, "OwnerID", "cannot hold the key of gormid_test.garbledOwner")
 		if e.source.Calls() != 0 || e.conn.begun.Load() != 0 {
 			t.Errorf("%d times keys were drawn, %d transactions were begun", e.source.Calls(), e.conn.begun.Load())
 		}
 	})
 }
 
+// On SQLite, integers have 64 bits.
+func TestIntegerOfSQLite(t *testing.T) {
+	type row struct {
+		ID pk.ID `gorm:"type:integer"`
+	}
+	e := open(t, dbtest.SQLite(t), &row{})
+	must(t, e.Create(&row{ID: idA}))
+	e.wantTable(t, "SELECT id FROM rows", line(int64(idA)))
+}
+
 // TestModels: all faults of Config.Models must be reported at once, in which case
 // nothing may be installed.
 func TestModels(t *testing.T) {
 	e := bare(t, dbtest.SQLite(t), &user{})
-	err := e.Use(gormid.New(gormid.Config{Source: e.source, Models: []any{&user{}, &byTag[int32]{}, &note{}, &gorm.Model{}, &struct{ Name string }{}, 5}}))
+	err := e.Use(gormid.New(gormid.Config{Source: e.source, Models: []any{&user{}, &belongs[uint32]{}, &note{}, &gorm.Model{}, &struct{ Name string }{}, 5}}))
 	for _, part := range []string{
-		"gormid_test.byTag[int32].ID (int32) cannot hold a 64-bit key; declare it as pk.ID, int64, uint64 or string",
+		"gormid_test.belongs[uint32].UserID (uint32) cannot hold the key of gormid_test.user that it refers to; declare it as pk.ID",
 		"gorm.Model.ID (uint) has not opted in",
 		"has no key to fill",
 		"unsupported data type",
@@ -215,15 +173,11 @@ func TestJoinTable(t *testing.T) {
 	}
 	e := bare(t, dbtest.SQLite(t))
 	dbtest.NoError(t, e.SetupJoinTable(&author{}, "Circles", &narrow{}))
-	wantFieldError(t, e.Use(gormid.New(gormid.Config{Models: []any{&author{}}})), "CircleID", "cannot hold the key of gormid_test.circle")
+	idtest.WantFieldError(t, e.Use(gormid.New(gormid.Config{Models: []any{&author{}}})), "CircleID", "cannot hold the key of gormid_test.circle")
 }
 
 // These models are only refused for certain calls or rows.
 type (
-	clearing struct {
-		ID   pk.ID
-		Name string
-	}
 	composite struct {
 		TenantID pk.ID `gorm:"primaryKey"`
 		ID       pk.ID `gorm:"primaryKey"`
@@ -254,119 +208,100 @@ type (
 	}
 )
 
-func (c *clearing) BeforeCreate(*gorm.DB) error { c.ID = 0; return nil }
-
 var errSource = errors.New("no ids today")
 
 type refusal struct {
 	name    string
-	create  func(e *env) *gorm.DB
+	model   any // of rows that are maps, or of another type
+	rows    any
+	create  func(e *env) *gorm.DB // instead of rows
 	row     int
 	problem string
 	is      error
 	late    bool // only noticed when GORM has already begun a transaction
 }
 
-var refusals = []refusal{
-	{name: "struct by value", row: -1, problem: "passed by value", is: gorm.ErrInvalidValue,
-		create: func(e *env) *gorm.DB { return e.Create(user{Name: "a"}) }},
-	{name: "struct by value with key", row: -1, problem: "passed by value",
-		create: func(e *env) *gorm.DB { return e.Create(user{ID: idA}) }},
-	{name: "array by value", row: -1, problem: "passed by value",
-		create: func(e *env) *gorm.DB { return e.Create([2]user{}) }},
-	{name: "nil pointer in a slice", row: 1, problem: "nil pointer", is: gorm.ErrInvalidData,
-		create: func(e *env) *gorm.DB { return e.Create([]*user{{}, nil}) }},
-	{name: "nil pointer in an array", row: 0, problem: "nil pointer",
-		create: func(e *env) *gorm.DB { return e.Create(&[2]*user{}) }},
-	{name: "rows of another type", row: -1, problem: "not the type of the rows",
-		create: func(e *env) *gorm.DB { return e.Model(&user{}).Create(&[]clearing{{}}) }},
-	{name: "slice of interfaces", row: -1, problem: "not the type of the rows",
-		create: func(e *env) *gorm.DB { return e.Model(&user{}).Create(&[]any{&user{}}) }},
-	{name: "nil map", row: 0, problem: "nil map",
-		create: func(e *env) *gorm.DB { return e.Model(&user{}).Create(map[string]any(nil)) }},
-	{name: "pointer to nil map", row: 0, problem: "nil map",
-		create: func(e *env) *gorm.DB { var m map[string]any; return e.Model(&user{}).Create(&m) }},
-	{name: "nil map in a slice", row: 1, problem: "nil map",
-		create: func(e *env) *gorm.DB { return e.Model(&user{}).Create([]map[string]any{{"name": "a"}, nil}) }},
+// refusals returns them anew, because the rows are used on several databases at once.
+func refusals() []refusal {
+	return []refusal{
+		{name: "struct by value", row: -1, problem: "passed by value", is: gorm.ErrInvalidValue, rows: user{Name: "a"}},
+		{name: "struct by value with key", row: -1, problem: "passed by value", rows: user{ID: idA}},
+		{name: "array by value", row: -1, problem: "passed by value", rows: [2]user{}},
+		{name: "nil pointer in a slice", row: 1, problem: "nil pointer", is: gorm.ErrInvalidData, rows: []*user{{}, nil}},
+		{name: "nil pointer in an array", row: 0, problem: "nil pointer", rows: &[2]*user{}},
+		{name: "rows of another type", row: -1, problem: "not the type of the rows", model: &user{}, rows: &[]hooked{{}}},
+		{name: "slice of interfaces", row: -1, problem: "not the type of the rows", model: &user{}, rows: &[]any{&user{}}},
+		{name: "nil map", row: 0, problem: "nil map", model: &user{}, rows: map[string]any(nil)},
+		{name: "pointer to nil map", row: 0, problem: "nil map",
+			create: func(e *env) *gorm.DB { var m map[string]any; return e.Model(&user{}).Create(&m) }},
+		{name: "nil map in a slice", row: 1, problem: "nil map", model: &user{}, rows: []map[string]any{{"name": "a"}, nil}},
 
-	{name: "Omit of the key", row: -1, problem: "without its key",
-		create: func(e *env) *gorm.DB { return e.Omit("ID").Create(&user{Name: "a"}) }},
-	{name: "Omit of the column", row: -1, problem: "without its key",
-		create: func(e *env) *gorm.DB { return e.Omit("users.id").Create(&[]user{{ID: idA}}) }},
-	{name: "Omit of the key of a map", row: -1, problem: "without its key",
-		create: func(e *env) *gorm.DB { return e.Model(&user{}).Omit("id").Create(map[string]any{"name": "a"}) }},
+		{name: "Omit of the key", row: -1, problem: "without its key",
+			create: func(e *env) *gorm.DB { return e.Omit("ID").Create(&user{Name: "a"}) }},
+		{name: "Omit of the column", row: -1, problem: "without its key",
+			create: func(e *env) *gorm.DB { return e.Omit("users.id").Create(&[]user{{ID: idA}}) }},
+		{name: "Omit of the key of a map", row: -1, problem: "without its key",
+			create: func(e *env) *gorm.DB { return e.Model(&user{}).Omit("id").Create(map[string]any{"name": "a"}) }},
 
-	wrongKey("integral float64, as from JSON", float64(1<<53), "a float has lost digits"),
-	wrongKey("bool", true, "neither a number nor text"),
-	wrongKey("text that is no number", "abc", "plain decimal"),
-	wrongKey("text with zeros", "007", "plain decimal"),
-	wrongKey("uint64 above all keys", uint64(math.MaxInt64)+1, "above the largest key"),
-	wrongKey("SQL expression", gorm.Expr("1+1"), "is not known after the INSERT"),
-	wrongKey("SQL column", clause.Expr{SQL: "age"}, "is not known after the INSERT"),
-	{name: "map with a negative number for an unsigned key", problem: "-1 is negative",
-		create: func(e *env) *gorm.DB { return e.Model(&note{}).Create(map[string]any{"id": -1}) }},
-	{name: "map with text that is no number for a raw key", problem: "plain decimal",
-		create: func(e *env) *gorm.DB { return e.Model(&book{}).Create(map[string]any{"id": "1.5"}) }},
-	{name: "a map with two keys", row: 0, problem: "under several names",
-		create: func(e *env) *gorm.DB {
-			return e.Model(&user{}).Create(map[string]any{"id": int64(idA), "ID": int64(idB), "name": "a"})
-		}},
-	{name: "the second of maps has a wrong key", row: 1, problem: "has an invalid key",
-		create: func(e *env) *gorm.DB {
-			return e.Model(&user{}).Create([]map[string]any{{"name": "a"}, {"name": "b", "ID": 1e17}})
-		}},
+		wrongKey("integral float64, as from JSON", float64(1<<53), "a float has lost digits"),
+		wrongKey("bool", true, "neither a number nor text"),
+		wrongKey("text that is no number", "abc", "plain decimal"),
+		wrongKey("text with zeros", "007", "plain decimal"),
+		wrongKey("uint64 above all keys", uint64(math.MaxInt64)+1, "above the largest key"),
+		wrongKey("SQL expression", gorm.Expr("1+1"), "is not known after the INSERT"),
+		wrongKey("SQL column", clause.Expr{SQL: "age"}, "is not known after the INSERT"),
+		{name: "map with a negative number for an unsigned key", problem: "-1 is negative", model: &note{}, rows: map[string]any{"id": -1}},
+		{name: "map with text that is no number for a raw key", problem: "plain decimal", model: &book{}, rows: map[string]any{"id": "1.5"}},
+		{name: "a map with two keys", row: 0, problem: "under several names", model: &user{},
+			rows: map[string]any{"id": int64(idA), "ID": int64(idB), "name": "a"}},
+		{name: "the second of maps has a wrong key", row: 1, problem: "has an invalid key", model: &user{},
+			rows: []map[string]any{{"name": "a"}, {"name": "b", "ID": 1e17}}},
 
-	{name: "the source fails", row: -1, problem: "got no keys", is: errSource,
-		create: func(e *env) *gorm.DB { e.source.Err = errSource; return e.Create(&user{Name: "a"}) }},
-	{name: "the source fails, in batches", row: -1, problem: "got no keys", is: errSource, late: true,
-		create: func(e *env) *gorm.DB { e.source.Err = errSource; return e.CreateInBatches([]*user{{}, {}}, 1) }},
-	{name: "a hook clears the key", row: 0, problem: "has lost its key", late: true,
-		create: func(e *env) *gorm.DB { return e.Create(&clearing{Name: "a"}) }},
-	{name: "a hook clears keys", row: 0, problem: "has lost its key", late: true,
-		create: func(e *env) *gorm.DB { return e.Create(&[]clearing{{Name: "a"}, {ID: idA}}) }},
+		{name: "the source fails", row: -1, problem: "got no keys", is: errSource,
+			create: func(e *env) *gorm.DB { e.source.Err = errSource; return e.Create(&user{Name: "a"}) }},
+		{name: "the source fails, in batches", row: -1, problem: "got no keys", is: errSource, late: true,
+			create: func(e *env) *gorm.DB { e.source.Err = errSource; return e.CreateInBatches([]*user{{}, {}}, 1) }},
+		{name: "a hook clears the key", row: 0, problem: "has lost its key", late: true, rows: &hooked{Name: "clears"}},
+		{name: "a hook clears keys", row: 0, problem: "has lost its key", late: true, rows: &[]hooked{{Name: "clears"}, {ID: idA}}},
 
-	{name: "part of a composite key", row: 1, problem: "composite key", late: true,
-		create: func(e *env) *gorm.DB { return e.Create(&[]composite{{TenantID: 1, ID: idA}, {TenantID: 1}}) }},
-	{name: "tagged part of a composite key", row: 0, problem: "composite key", late: true,
-		create: func(e *env) *gorm.DB { return e.Create(&compositeTagged{Region: "r"}) }},
-	{name: "composite key of zeros", row: 0, problem: "has no key, and NodeID is part of a composite key", late: true,
-		create: func(e *env) *gorm.DB { return e.Create(&pair{Name: "a"}) }},
-	{name: "second part of a composite key", row: 1, problem: "has no key, and TagID is part of a composite key", late: true,
-		create: func(e *env) *gorm.DB { return e.Create([]*pair{{NodeID: idA, TagID: idB}, {NodeID: idA}}) }},
-	{name: "second part of a composite key, in a map", row: 1, problem: "has no key, and TagID is part of a composite key", late: true,
-		create: func(e *env) *gorm.DB {
-			return e.Model(&pair{}).Create([]map[string]any{{"node_id": int64(idA), "tag_id": int64(idB)}, {"node_id": int64(idA), "tag_id": 0}})
-		}},
-	{name: "tagged as the caller's", row: 0, problem: "snowkey:-", late: true,
-		create: func(e *env) *gorm.DB { return e.Create(&manual{Name: "a"}) }},
-	{name: "foreign key without its row", row: 0, problem: "foreign key", late: true,
-		create: func(e *env) *gorm.DB { return e.Create(&passport{Name: "a"}) }},
+		{name: "part of a composite key", row: 1, problem: "composite key", late: true,
+			rows: &[]composite{{TenantID: 1, ID: idA}, {TenantID: 1}}},
+		{name: "tagged part of a composite key", row: 0, problem: "composite key", late: true, rows: &compositeTagged{Region: "r"}},
+		{name: "composite key of zeros", row: 0, problem: "has no key, and NodeID is part of a composite key", late: true,
+			rows: &pair{Name: "a"}},
+		{name: "second part of a composite key", row: 1, problem: "has no key, and TagID is part of a composite key", late: true,
+			rows: []*pair{{NodeID: idA, TagID: idB}, {NodeID: idA}}},
+		{name: "second part of a composite key, in a map", row: 1, problem: "has no key, and TagID is part of a composite key", late: true,
+			model: &pair{}, rows: []map[string]any{{"node_id": int64(idA), "tag_id": int64(idB)}, {"node_id": int64(idA), "tag_id": 0}}},
+		{name: "tagged as the caller's", row: 0, problem: "snowkey:-", late: true, rows: &manual{Name: "a"}},
+		{name: "foreign key without its row", row: 0, problem: "foreign key", late: true, rows: &passport{Name: "a"}},
+	}
 }
 
 func wrongKey(kind string, key any, problem string) refusal {
-	return refusal{name: "map with " + kind, problem: problem, create: func(e *env) *gorm.DB {
-		return e.Model(&user{}).Create(map[string]any{"name": "a", "id": key})
-	}}
+	return refusal{name: "map with " + kind, problem: problem, model: &user{}, rows: map[string]any{"name": "a", "id": key}}
 }
 
 // TestRefusals: an invalid call must fail with an error that gives the reason, and
 // nothing may be inserted. Unless that's impossible, no transaction may begin either.
 func TestRefusals(t *testing.T) {
-	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
-		e := open(t, about, &user{}, &clearing{}, &composite{}, &compositeTagged{}, &pair{}, &manual{}, &passport{})
-		for _, r := range refusals {
+	each(t, []any{&user{}, &hooked{}, &composite{}, &compositeTagged{}, &pair{}, &manual{}, &passport{}}, func(t *testing.T, e *env) {
+		for _, r := range refusals() {
 			t.Run(r.name, func(t *testing.T) {
 				e.source.Err, e.source.Short = nil, 0
 				begun := e.conn.begun.Load()
+				if r.create == nil {
+					r.create = func(e *env) *gorm.DB { return e.Model(r.model).Create(r.rows) }
+				}
 				err := r.create(e).Error
-				wantRowError(t, err, r.row, r.problem)
+				idtest.WantRowError(t, err, r.row, r.problem)
 				if r.is != nil && !errors.Is(err, r.is) {
 					t.Errorf("%v is not %v", err, r.is)
 				}
 				if !r.late && e.conn.begun.Load() != begun {
 					t.Error("a transaction was begun")
 				}
-				for _, table := range []string{"users", "clearings", "composites", "composite_taggeds", "pairs", "manuals", "passports"} {
+				for _, table := range []string{"users", "hookeds", "composites", "composite_taggeds", "pairs", "manuals", "passports"} {
 					e.wantTable(t, "SELECT * FROM "+table)
 				}
 			})
@@ -376,8 +311,7 @@ func TestRefusals(t *testing.T) {
 
 // TestGivenKeys: keys that aren't filled in by the plugin must be inserted unchanged.
 func TestGivenKeys(t *testing.T) {
-	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
-		e := open(t, about, &user{}, &composite{}, &compositeTagged{}, &pair{}, &manual{}, &passport{})
+	each(t, []any{&user{}, &composite{}, &compositeTagged{}, &pair{}, &manual{}, &passport{}}, func(t *testing.T, e *env) {
 		must(t, e.Create([]*composite{{TenantID: 1, ID: idA}, {TenantID: 1, ID: idB}}))
 		must(t, e.Create(&compositeTagged{Region: "r", Number: idA}))
 		must(t, e.Create(&pair{NodeID: idA, TagID: idB}))
@@ -419,7 +353,7 @@ func TestForeignKeyFromOwner(t *testing.T) {
 			if h.ID == 0 || h.Permit.ID != h.ID {
 				t.Errorf("the permit of holder %d has the key %d", h.ID, h.Permit.ID)
 			}
-			wantRowError(t, e.Create(&permit{Name: "nobody's"}).Error, 0, "foreign key")
+			idtest.WantRowError(t, e.Create(&permit{Name: "nobody's"}).Error, 0, "foreign key")
 			e.wantTable(t, "SELECT id, name FROM permits", line(h.ID, "p"))
 		}
 	})
@@ -432,19 +366,18 @@ func TestMapWithoutModel(t *testing.T) {
 		ID   pk.ID
 		Name string
 	}
-	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
-		e := open(t, about, &bare{})
+	each(t, []any{&bare{}}, func(t *testing.T, e *env) {
 		must(t, e.Table("bares").Create(map[string]any{"id": int64(idA), "name": "a"}))
 		for row, rows := range []any{map[string]any{"name": "b"}, []map[string]any{{"id": int64(idB), "name": "b"}, {"id": nil, "name": "c"}}} {
 			if err := e.Table("bares").Create(rows).Error; err == nil {
 				t.Errorf("%v: no error", rows)
-			} else if about.Dialect == "sqlite" {
-				wantRowError(t, err, row, "SQLite would store NULL")
+			} else if e.about.Dialect == "sqlite" {
+				idtest.WantRowError(t, err, row, "SQLite would store NULL")
 			}
 		}
 		must(t, e.Model(&bare{}).Create(map[string]any{"name": "d"}))
 		must(t, e.Exec("CREATE TABLE counted (id INTEGER PRIMARY KEY, name varchar(20))"))
-		if about.Dialect == "sqlite" { // SQLite numbers this one
+		if e.about.Dialect == "sqlite" { // SQLite numbers this one
 			must(t, e.Table("counted").Create(map[string]any{"name": "e"}))
 		}
 		e.wantTable(t, "SELECT name FROM bares ORDER BY name", line("a"), line("d"))
@@ -458,13 +391,8 @@ func TestDefaultPool(t *testing.T) {
 	idgen.SetDefault(nil)
 	e := bare(t, dbtest.SQLite(t), &user{}, &named{})
 	use(t, e.DB, gormid.Config{})
-	for _, row := range []any{&user{Name: "a"}, &named{Name: "a"}} {
-		if err := e.Create(row).Error; !errors.Is(err, idgen.ErrNoPool) {
-			t.Errorf("without a pool: %v", err)
-		}
-	}
-	if begun := e.conn.begun.Load(); begun != 0 {
-		t.Errorf("%d transactions were begun", begun)
+	if err := e.Create(&user{Name: "a"}).Error; !errors.Is(err, idgen.ErrNoPool) || e.conn.begun.Load() != 0 {
+		t.Errorf("without a pool: %v, %d transactions were begun", err, e.conn.begun.Load())
 	}
 	for _, number := range []int64{302, 303} {
 		pool := idtest.Pool(t, number)
@@ -475,13 +403,9 @@ func TestDefaultPool(t *testing.T) {
 		if got := pool.Layout().Decode(u.ID.Int64()).Worker; got != number {
 			t.Errorf("the key %d is of worker %d, want %d", u.ID, got, number)
 		}
-		if next, err := pool.Named("orders").Next(context.Background()); err != nil || next <= n.ID.Int64() {
+		if next := dbtest.Must(pool.Named("orders").Next(t.Context()))(t); next <= n.ID.Int64() {
 			t.Errorf("the generator %q is at %d after the key %d", "orders", next, n.ID)
 		}
-	}
-	idgen.Default().Close(context.Background())
-	if err := e.Create(&user{}).Error; !errors.Is(err, idgen.ErrClosed) {
-		t.Errorf("with a closed pool: %v", err)
 	}
 }
 
@@ -494,32 +418,71 @@ func TestForgottenPlugin(t *testing.T) {
 	}
 	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
 		e := bare(t, about, &guarded{})
+		dbtest.NoError(t, gormid.Check(t.Context(), e.DB, &guarded{}))
 		if err := e.Create(&guarded{Name: "a"}).Error; err == nil {
 			t.Error("the key 0 was stored")
 		}
 		e.wantTable(t, "SELECT id FROM guardeds")
-		alter := regexp.MustCompile("(?i)ALTER|CREATE")
-		log := &statements{Interface: logger.Discard}
-		migrate(t, e.Session(&gorm.Session{Logger: log}), &guarded{})
-		for _, query := range log.text {
-			if alter.MatchString(query) {
-				t.Errorf("the second AutoMigrate sends %s", query)
-			}
+		if changes := e.changes(t, &guarded{}); changes != nil {
+			t.Errorf("the second AutoMigrate sends %q", changes)
 		}
 		use(t, e.DB, gormid.Config{Source: e.source})
 		must(t, e.Create(&guarded{Name: "a"}))
 	})
 }
 
-// statements is a logger that records the SQL.
-type statements struct {
-	logger.Interface
-	text []string
+// If a row is passed to a call twice, it must be refused, and must not keep a key.
+func TestRepeatedRow(t *testing.T) {
+	e := open(t, dbtest.SQLite(t), &user{})
+	ada, bob := &user{Name: "Ada"}, &user{Name: "Bob"}
+	idtest.WantRowError(t, e.Create([]*user{ada, bob, ada}).Error, 0, "is in the call a second time")
+	if ada.ID != 0 || bob.ID != 0 {
+		t.Errorf("the keys are %d and %d", ada.ID, bob.ID)
+	}
+	row := map[string]any{"name": "Eve"}
+	idtest.WantRowError(t, e.Model(&user{}).Create([]map[string]any{row, row}).Error, 0, "is in the call a second time")
+	if len(row) != 1 {
+		t.Errorf("the map is %v", row)
+	}
+	must(t, e.Create([]*user{ada, bob}))
+	e.wantTable(t, "SELECT id, name FROM users ORDER BY id", line(ada.ID, "Ada"), line(bob.ID, "Bob"))
 }
 
-func (s *statements) LogMode(logger.LogLevel) logger.Interface { return s }
+type (
+	mainItem struct {
+		ID   pk.ID
+		Name string `gorm:"size:40"`
+	}
+	otherItem struct {
+		ID   int64  `gorm:"primaryKey;autoIncrement:false;snowkey"`
+		Name string `gorm:"size:40"`
+	}
+)
 
-func (s *statements) Trace(_ context.Context, _ time.Time, sql func() (string, int64), _ error) {
-	query, _ := sql()
-	s.text = append(s.text, query)
+func (mainItem) TableName() string  { return "main.items" }
+func (otherItem) TableName() string { return "temp.items" }
+
+// If a model's table name includes the schema, a map finds the model both with and without
+// it. If two models have tables of the same name, a map needs to have the model.
+func TestQualifiedModels(t *testing.T) {
+	for name, models := range map[string][]any{"one": {&mainItem{}}, "same name": {&mainItem{}, &otherItem{}}} {
+		t.Run(name, func(t *testing.T) {
+			e := bare(t, dbtest.SQLite(t))
+			use(t, e.DB, gormid.Config{Source: e.source, Models: models})
+			e.conn.SetMaxOpenConns(1)
+			dbtest.Exec(t, e.conn.DB, "CREATE TABLE items (id BIGINT PRIMARY KEY, name TEXT)")
+			a, b := map[string]any{"name": "a"}, map[string]any{"name": "b"}
+			if len(models) == 1 {
+				must(t, e.Table("main.items").Create(a))
+				must(t, e.Table("items").Create(b))
+				e.wantTable(t, "SELECT id, name FROM items ORDER BY id", line(a["id"], "a"), line(b["id"], "b"))
+				return
+			}
+			dbtest.Exec(t, e.conn.DB, "CREATE TABLE temp.items (id BIGINT PRIMARY KEY, name TEXT)")
+			idtest.WantRowError(t, e.Table("main.items").Create(a).Error, -1, "have tables of the same name")
+			must(t, e.Model(&mainItem{}).Create(a))
+			must(t, e.Model(&otherItem{}).Create(b))
+			e.wantTable(t, "SELECT * FROM main.items UNION SELECT * FROM temp.items ORDER BY id", line(a["id"], "a"), line(b["id"], "b"))
+		})
+	}
 }

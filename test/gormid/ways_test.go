@@ -11,6 +11,7 @@ import (
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/schema/pk"
 	"github.com/snowkey-go/snowkey/test/internal/reuse"
+	"github.com/snowkey-go/snowkey/test/internal/rowtest"
 )
 
 // A way is one of the ways to create the users "a" and "b". It's called with their
@@ -28,7 +29,6 @@ var ways = []way{
 	list("pointer to array of pointers", func(db *gorm.DB, us []user) *gorm.DB { return db.Create(&[2]*user{&us[0], &us[1]}) }),
 	list("slice with Table", func(db *gorm.DB, us []user) *gorm.DB { return db.Table("users").Create(&us) }),
 
-	several(list("CreateInBatches of pointers", func(db *gorm.DB, us []user) *gorm.DB { return db.CreateInBatches([]*user{&us[0], &us[1]}, 1) })),
 	several(list("CreateBatchSize", func(db *gorm.DB, us []user) *gorm.DB {
 		return db.Session(&gorm.Session{CreateBatchSize: 1}).Create(&us)
 	})),
@@ -90,38 +90,6 @@ var ways = []way{
 	})),
 
 	list("SkipHooks", func(db *gorm.DB, us []user) *gorm.DB { return db.Session(&gorm.Session{SkipHooks: true}).Create(&us) }),
-	list("PrepareStmt", func(db *gorm.DB, us []user) *gorm.DB {
-		return db.Session(&gorm.Session{PrepareStmt: true}).Create(&us)
-	}),
-	list("SkipDefaultTransaction", func(db *gorm.DB, us []user) *gorm.DB {
-		return db.Session(&gorm.Session{SkipDefaultTransaction: true}).Create(&us)
-	}),
-	several(list("savepoint rolled back and repeated", func(db *gorm.DB, us []user) *gorm.DB {
-		db.AddError(db.Transaction(func(tx *gorm.DB) error {
-			if err := tx.Create(&us[0]).Error; err != nil {
-				return err
-			}
-			tx.Transaction(func(tx *gorm.DB) error {
-				tx.Create(&us[1])
-				return fmt.Errorf("roll back")
-			})
-			return tx.Create(&us[1]).Error
-		}))
-		return db
-	})),
-
-	list("OnConflict UpdateAll", func(db *gorm.DB, us []user) *gorm.DB {
-		return db.Clauses(clause.OnConflict{UpdateAll: true}).Create(&us)
-	}),
-	list("OnConflict DoUpdates", func(db *gorm.DB, us []user) *gorm.DB {
-		return db.Clauses(clause.OnConflict{Columns: []clause.Column{{Name: "id"}}, DoUpdates: clause.AssignmentColumns([]string{"name"})}).Create(&us)
-	}),
-	list("RETURNING of everything", func(db *gorm.DB, us []user) *gorm.DB {
-		return db.Clauses(clause.Returning{}).Create(&us)
-	}),
-	list("RETURNING of the key, DoNothing", func(db *gorm.DB, us []user) *gorm.DB {
-		return db.Clauses(clause.Returning{Columns: []clause.Column{{Name: "id"}}}, clause.OnConflict{DoNothing: true}).Create(&us)
-	}),
 }
 
 // list is a way that uses structs.
@@ -169,31 +137,11 @@ func TestWays(t *testing.T) {
 		use(t, e.DB, gormid.Config{Source: e.source, Models: []any{&user{}}})
 		migrate(t, e.DB, &user{})
 		for _, w := range ways {
-			for _, given := range [][2]pk.ID{{}, {idA, idB}, {idA, 0}, {0, idB}} {
+			for _, given := range rowtest.Given {
 				t.Run(fmt.Sprintf("%s/%d", w.name, given), func(t *testing.T) {
-					e.wipe(t, "users")
-					before, last := e.source.Calls(), e.source.Last()
-					memory := dbtest.Must(w.create(e.DB.Session(&gorm.Session{NewDB: true}).WithContext(t.Context()).Session(&gorm.Session{}), given[0], given[1]))(t)
-					for i := range memory {
-						if given[i] != 0 && memory[i] != given[i] {
-							t.Errorf("the given key %d has become %d", given[i], memory[i])
-						}
-						if given[i] == 0 && memory[i] <= pk.ID(last) {
-							t.Errorf("the key %d is not from the source", memory[i])
-						}
-					}
-					if given == [2]pk.ID{} {
-						if memory[0] >= memory[1] {
-							t.Errorf("the keys %d do not ascend in the order of the rows", memory)
-						}
-						if calls := e.source.Calls() - before; w.once && calls != 1 {
-							t.Errorf("one INSERT has drawn keys %d times", calls)
-						}
-					}
-					if given == [2]pk.ID{idA, idB} && e.source.Calls() != before {
-						t.Error("keys were drawn for rows that have theirs")
-					}
-					e.wantTable(t, "SELECT name, id FROM users ORDER BY name", line("a", memory[0]), line("b", memory[1]))
+					rowtest.CheckWay(t, e.conn.DB, e.source, given, w.once, func(a, b pk.ID) ([2]pk.ID, error) {
+						return w.create(e.Session(&gorm.Session{NewDB: true}), a, b)
+					})
 				})
 			}
 		}

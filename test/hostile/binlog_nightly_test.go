@@ -16,9 +16,7 @@ func TestNightlyBinlogStatement(t *testing.T) {
 		if !server.MariaDB {
 			t.Skipf("%s has no binary log, and only a private MariaDB can be started with one", server.Version)
 		}
-		server, _ = dbtest.WithCommand(t, "mysql", func(_ string, command []string) []string {
-			return append(command, "--log-bin=binlog", "--sync-binlog=1", "--server-id=7")
-		})
+		server = dbtest.Durable(t, "mysql", "log-bin=binlog", "sync-binlog=1", "server-id=7")
 	}
 	statements := func(more string) session {
 		return session{init: []string{"SET SESSION binlog_format = 'STATEMENT'", more}}

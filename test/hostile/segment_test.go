@@ -5,7 +5,6 @@ import (
 	"context"
 	"database/sql"
 	"log/slog"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -64,13 +63,8 @@ func (r row) testSegment(t *testing.T, server dbtest.DB) {
 		})
 	}
 	wg.Wait()
-	slices.Sort(all)
-	total := len(all)
-	distinct := len(slices.Compact(all))
-	if total > distinct {
-		t.Errorf("%d duplicates among %d numbers", total-distinct, total)
-	} else {
-		t.Logf("0 duplicates among %d numbers", total)
+	if n, first := repeated(all); n > 0 {
+		t.Errorf("%d duplicates among %d numbers, such as %d", n, len(all), first)
 	}
 }
 

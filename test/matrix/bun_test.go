@@ -1,6 +1,7 @@
 package matrix
 
 import (
+	"cmp"
 	"context"
 	"testing"
 
@@ -19,14 +20,14 @@ import (
 var bunIntegration = integration{
 	name: "bun",
 	benches: map[keyType]bench{
-		idKey:       &bunBench[bunItem[pk.ID], *bunItem[pk.ID]]{},
-		typedKey:    &bunBench[bunItem[keys.ItemID], *bunItem[keys.ItemID]]{},
-		prefixedKey: &bunBench[bunItem[keys.PrefixedItemID], *bunItem[keys.PrefixedItemID]]{},
-		publicKey:   &bunBench[bunItem[keys.PublicItemID], *bunItem[keys.PublicItemID]]{},
-		stringKey:   &bunBench[bunStringItem, *bunStringItem]{},
-		textKey:     &bunBench[bunTextItem, *bunTextItem]{},
-		sortKey:     &bunBench[bunSortItem, *bunSortItem]{},
-		int64Key:    &bunBench[bunItem[int64], *bunItem[int64]]{},
+		idKey:       &bunBench[bunItem[pk.ID]]{},
+		typedKey:    &bunBench[bunItem[keys.ItemID]]{},
+		prefixedKey: &bunBench[bunItem[keys.PrefixedItemID]]{},
+		publicKey:   &bunBench[bunItem[keys.PublicItemID]]{},
+		stringKey:   &bunBench[bunStringItem]{},
+		textKey:     &bunBench[bunTextItem]{},
+		sortKey:     &bunBench[bunSortItem]{},
+		int64Key:    &bunBench[bunItem[int64]]{},
 	},
 }
 
@@ -67,67 +68,48 @@ func (*sourced) BeforeInsert(ctx context.Context, q *bun.InsertQuery) error {
 	return bunid.Fill(ctx, q, sourceOf(ctx))
 }
 
-func (m *bunItem[K]) set(i item)    { m.ID, m.Cells = keyOf[K](i.key), Cells{i.name, i.n} }
-func (m *bunStringItem) set(i item) { m.ID, m.Cells = keyOf[pk.String](i.key), Cells{i.name, i.n} }
-func (m *bunTextItem) set(i item)   { m.ID, m.Cells = pk.Text(i.key), Cells{i.name, i.n} }
-func (m *bunSortItem) set(i item)   { m.ID, m.Cells = pk.SortText(i.key), Cells{i.name, i.n} }
-func (m *bunItem[K]) get() item     { return item{name: m.Name, key: numberOf(m.ID), n: m.N} }
-func (m *bunStringItem) get() item  { return item{name: m.Name, key: numberOf(m.ID), n: m.N} }
-func (m *bunTextItem) get() item    { return item{name: m.Name, key: numberOf(m.ID), n: m.N} }
-func (m *bunSortItem) get() item    { return item{name: m.Name, key: numberOf(m.ID), n: m.N} }
+type bunBench[M any] struct{ db *bun.DB }
 
-type bunBench[M any, P model[M]] struct{ db *bun.DB }
-
-func (b *bunBench[M, P]) open(t *testing.T, e env) {
+func (b *bunBench[M]) open(t *testing.T, e env) {
 	t.Helper()
 	e.createItems(t)
-	var dialect schema.Dialect
-	switch e.db.Dialect {
-	case "sqlite":
-		dialect = sqlitedialect.New()
-	case "postgres":
-		dialect = pgdialect.New()
-	case "mysql":
-		dialect = mysqldialect.New()
-	}
-	db := dbtest.Must(bunid.Use(bun.NewDB(e.conn, dialect, bun.WithDiscardUnknownColumns()), (*M)(nil)))(t)
-	b.db = db
+	dialect := map[string]schema.Dialect{"sqlite": sqlitedialect.New(), "postgres": pgdialect.New(), "mysql": mysqldialect.New()}[e.db.Dialect]
+	b.db = dbtest.Must(bunid.Use(bun.NewDB(e.conn, dialect, bun.WithDiscardUnknownColumns()), (*M)(nil)))(t)
 }
 
-func (*bunBench[M, P]) table() string { return "items" }
+func (*bunBench[M]) table() string { return "items" }
 
-func (b *bunBench[M, P]) ways() []way {
+func (b *bunBench[M]) ways() []way {
 	type query = *bun.InsertQuery
 	insert := func(q query) query { return q }
+	returning := func(set func(query) query) func(query) query {
+		return func(q query) query { return set(q).Returning("*") }
+	}
 	return []way{
-		{kind: one, call: "`NewInsert().Model(&row)`", create: b.each(insert)},
-		{kind: slice, call: "`NewInsert().Model(&rows)`", create: b.list(insert)},
-		{kind: pointers, call: "`NewInsert().Model(&[]*Row{…})`", create: b.rows(func(ctx context.Context, ms []M) ([]M, error) {
-			list := pointersTo(ms)
-			_, err := b.db.NewInsert().Model(&list).Exec(ctx)
-			return ms, err
+		{one, "`NewInsert().Model(&row)`", b.each(insert)},
+		{slice, "`NewInsert().Model(&rows)`", b.list(insert)},
+		{pointers, "`NewInsert().Model(&[]*Row{…})`", rows(func(ctx context.Context, ms *[]M) error {
+			list := pointersTo(*ms)
+			return exec(b.db.NewInsert().Model(&list).Exec(ctx))
 		})},
-		{kind: upsert, call: "`Model(&row).On(…).Set(…)`", create: b.each(bunUpsert)},
-		{kind: upsert, call: "`Model(&rows).On(…).Set(…)`", create: b.list(bunUpsert)},
-		{kind: upsert, call: "`Model(&rows).On(…).Set(…).Returning(\"*\")`", create: b.list(func(q query) query { return bunUpsert(q).Returning("*") })},
-		{kind: ignore, call: "`Model(&row).Ignore()`", create: b.each(query.Ignore)},
-		{kind: ignore, call: "`Model(&rows).Ignore()`", create: b.list(query.Ignore)},
-		{kind: ignore, call: "`Model(&rows).Ignore().Returning(\"*\")`", create: b.list(func(q query) query { return q.Ignore().Returning("*") })},
-		{kind: raw, call: "`Model(&map[string]any{…}).Table(…)`", create: b.maps},
-		{kind: raw, call: "`NewValues(&rows)`", create: b.rows(func(ctx context.Context, ms []M) ([]M, error) {
-			_, err := b.db.NewInsert().With("data", b.db.NewValues(&ms)).Model((*M)(nil)).Table("data").Exec(ctx)
-			return ms, err
+		{upsert, "`Model(&row).On(…).Set(…)`", b.each(bunUpsert)},
+		{upsert, "`Model(&rows).On(…).Set(…)`", b.list(bunUpsert)},
+		{upsert, "`Model(&rows).On(…).Set(…).Returning(\"*\")`", b.list(returning(bunUpsert))},
+		{ignore, "`Model(&row).Ignore()`", b.each(query.Ignore)},
+		{ignore, "`Model(&rows).Ignore()`", b.list(query.Ignore)},
+		{ignore, "`Model(&rows).Ignore().Returning(\"*\")`", b.list(returning(query.Ignore))},
+		{raw, "`Model(&map[string]any{…}).Table(…)`", b.maps},
+		{raw, "`NewValues(&rows)`", rows(func(ctx context.Context, ms *[]M) error {
+			return exec(b.db.NewInsert().With("data", b.db.NewValues(ms)).Model((*M)(nil)).Table("data").Exec(ctx))
 		})},
-		{kind: preset, call: "`NewInsert().Model(&rows)`", create: b.list(insert)},
-		{kind: rollback, call: "`RunInTx`, `NewInsert().Model(&rows)`", create: b.rows(func(ctx context.Context, ms []M) ([]M, error) {
-			return ms, rolledBack(b.db.RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) error {
-				if _, err := tx.NewInsert().Model(&ms).Exec(ctx); err != nil {
-					return err
-				}
-				return errRollBack
+		{preset, "`NewInsert().Model(&rows)`", b.list(insert)},
+		{rollback, "`RunInTx`, `NewInsert().Model(&rows)`", rows(func(ctx context.Context, ms *[]M) error {
+			return rolledBack(b.db.RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) error {
+				_, err := tx.NewInsert().Model(ms).Exec(ctx)
+				return cmp.Or(err, errRollBack)
 			}))
 		})},
-		{kind: failure, call: "`NewInsert().Model(&rows)`", create: b.list(insert)},
+		{failure, "`NewInsert().Model(&rows)`", b.list(insert)},
 	}
 }
 
@@ -139,35 +121,17 @@ func bunUpsert(q *bun.InsertQuery) *bun.InsertQuery {
 	return q.On("CONFLICT (name) DO UPDATE").Set("n = EXCLUDED.n")
 }
 
-// rows is a way that uses models. create returns those that are left.
-func (b *bunBench[M, P]) rows(create func(ctx context.Context, ms []M) ([]M, error)) create {
-	return func(ctx context.Context, items []item) ([]item, error) {
-		ms, err := create(ctx, modelsOf[M, P](items))
-		return itemsOf[M, P](ms), err
-	}
-}
-
 // list is a way that inserts a slice with one INSERT.
-func (b *bunBench[M, P]) list(set func(*bun.InsertQuery) *bun.InsertQuery) create {
-	return b.rows(func(ctx context.Context, ms []M) ([]M, error) {
-		_, err := set(b.db.NewInsert().Model(&ms)).Exec(ctx)
-		return ms, err
-	})
+func (b *bunBench[M]) list(set func(*bun.InsertQuery) *bun.InsertQuery) create {
+	return rows(func(ctx context.Context, ms *[]M) error { return exec(set(b.db.NewInsert().Model(ms)).Exec(ctx)) })
 }
 
 // each is a way that uses one INSERT for each row.
-func (b *bunBench[M, P]) each(set func(*bun.InsertQuery) *bun.InsertQuery) create {
-	return b.rows(func(ctx context.Context, ms []M) ([]M, error) {
-		for i := range ms {
-			if _, err := set(b.db.NewInsert().Model(&ms[i])).Exec(ctx); err != nil {
-				return ms, err
-			}
-		}
-		return ms, nil
-	})
+func (b *bunBench[M]) each(set func(*bun.InsertQuery) *bun.InsertQuery) create {
+	return each(func(ctx context.Context, m *M) error { return exec(set(b.db.NewInsert().Model(m)).Exec(ctx)) })
 }
 
-func (b *bunBench[M, P]) maps(ctx context.Context, items []item) ([]item, error) {
+func (b *bunBench[M]) maps(ctx context.Context, items []item) ([]item, error) {
 	for _, i := range items {
 		m := map[string]any{"name": i.name, "n": i.n}
 		if _, err := b.db.NewInsert().Model(&m).Table("items").Exec(ctx); err != nil {

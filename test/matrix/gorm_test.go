@@ -1,6 +1,7 @@
 package matrix
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"testing"
@@ -13,6 +14,7 @@ import (
 	"gorm.io/gorm/logger"
 
 	"github.com/snowkey-go/snowkey/hooks/gormid"
+	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/schema/pk"
 	"github.com/snowkey-go/snowkey/test/matrix/keys"
 )
@@ -40,31 +42,18 @@ type gormItem[K any] struct {
 
 func (gormItem[K]) TableName() string { return "items" }
 
-func (m *gormItem[K]) set(i item) { m.ID, m.Cells = keyOf[K](i.key), Cells{i.name, i.n} }
-func (m *gormItem[K]) get() item  { return item{name: m.Name, key: numberOf(m.ID), n: m.N} }
-
 type gormBench[K any] struct{ db *gorm.DB }
 
 func (b *gormBench[K]) open(t *testing.T, e env) {
 	t.Helper()
 	e.createItems(t)
-	var dialector gorm.Dialector
-	switch e.db.Dialect {
-	case "sqlite":
-		dialector = &sqlite.Dialector{Conn: e.conn}
-	case "postgres":
-		dialector = postgres.New(postgres.Config{Conn: e.conn})
-	case "mysql":
-		dialector = mysql.New(mysql.Config{Conn: e.conn})
-	}
-	db, err := gorm.Open(dialector, &gorm.Config{Logger: logger.Discard})
-	if err == nil {
-		err = db.Use(gormid.New(gormid.Config{Source: e.source, Models: []any{&gormItem[K]{}}}))
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	b.db = db
+	dialector := map[string]gorm.Dialector{
+		"sqlite":   &sqlite.Dialector{Conn: e.conn},
+		"postgres": postgres.New(postgres.Config{Conn: e.conn}),
+		"mysql":    mysql.New(mysql.Config{Conn: e.conn}),
+	}[e.db.Dialect]
+	b.db = dbtest.Must(gorm.Open(dialector, &gorm.Config{Logger: logger.Discard}))(t)
+	dbtest.NoError(t, b.db.Use(gormid.New(gormid.Config{Source: e.source, Models: []any{&gormItem[K]{}}})))
 }
 
 func (*gormBench[K]) table() string { return "items" }
@@ -72,39 +61,38 @@ func (*gormBench[K]) table() string { return "items" }
 var errRollBack = errors.New("roll back")
 
 func (b *gormBench[K]) ways() []way {
+	type (
+		row  = gormItem[K]
+		list = *[]gormItem[K]
+	)
 	names := []clause.Column{{Name: "name"}}
+	merge := clause.OnConflict{Columns: names, DoUpdates: clause.AssignmentColumns([]string{"n"})}
+	db := func(ctx context.Context) *gorm.DB { return b.db.WithContext(ctx) }
+	create := rows(func(ctx context.Context, ms list) error { return db(ctx).Create(ms).Error })
+	inBatches := rows(func(ctx context.Context, ms list) error { return db(ctx).CreateInBatches(ms, batchSize).Error })
 	return []way{
-		{kind: one, call: "`Create(&row)`", create: b.rows(eachOf(func(db *gorm.DB, m *gormItem[K]) *gorm.DB { return db.Create(m) }))},
-		{kind: one, call: "`Save(&row)`", create: b.rows(eachOf(func(db *gorm.DB, m *gormItem[K]) *gorm.DB { return db.Save(m) }))},
-		{kind: one, call: "`FirstOrCreate(&row)`", create: b.rows(eachOf(func(db *gorm.DB, m *gormItem[K]) *gorm.DB {
-			return db.Where("name = ?", m.Name).FirstOrCreate(m)
-		}))},
-		{kind: slice, call: "`Create(&rows)`", create: b.rows(func(db *gorm.DB, ms []gormItem[K]) error { return db.Create(&ms).Error })},
-		{kind: pointers, call: "`Create([]*Row{…})`", create: b.rows(func(db *gorm.DB, ms []gormItem[K]) error { return db.Create(pointersTo(ms)).Error })},
-		{kind: batches, call: "`CreateInBatches(&rows, 2)`", create: b.rows(func(db *gorm.DB, ms []gormItem[K]) error {
-			return db.CreateInBatches(&ms, batchSize).Error
+		{one, "`Create(&row)`", each(func(ctx context.Context, m *row) error { return db(ctx).Create(m).Error })},
+		{one, "`Save(&row)`", each(func(ctx context.Context, m *row) error { return db(ctx).Save(m).Error })},
+		{one, "`FirstOrCreate(&row)`", each(func(ctx context.Context, m *row) error {
+			return db(ctx).Where("name = ?", m.Name).FirstOrCreate(m).Error
 		})},
-		{kind: graph, call: "`Create(&rows)` with has-many rows in them", create: b.graph},
-		{kind: upsert, call: "`Clauses(OnConflict{Columns, DoUpdates}).Create(&rows)`", create: b.rows(func(db *gorm.DB, ms []gormItem[K]) error {
-			return db.Clauses(clause.OnConflict{Columns: names, DoUpdates: clause.AssignmentColumns([]string{"n"})}).Create(&ms).Error
+		{slice, "`Create(&rows)`", create},
+		{pointers, "`Create([]*Row{…})`", rows(func(ctx context.Context, ms list) error { return db(ctx).Create(pointersTo(*ms)).Error })},
+		{batches, "`CreateInBatches(&rows, 2)`", inBatches},
+		{graph, "`Create(&rows)` with has-many rows in them", b.graph},
+		{upsert, "`Clauses(OnConflict{Columns, DoUpdates}).Create(&rows)`", rows(func(ctx context.Context, ms list) error {
+			return db(ctx).Clauses(merge).Create(ms).Error
 		})},
-		{kind: ignore, call: "`Clauses(OnConflict{DoNothing: true}).Create(&rows)`", create: b.rows(func(db *gorm.DB, ms []gormItem[K]) error {
-			return db.Clauses(clause.OnConflict{DoNothing: true}).Create(&ms).Error
+		{ignore, "`Clauses(OnConflict{DoNothing: true}).Create(&rows)`", rows(func(ctx context.Context, ms list) error {
+			return db(ctx).Clauses(clause.OnConflict{DoNothing: true}).Create(ms).Error
 		})},
-		{kind: raw, call: "`Model(&Row{}).Create([]map[string]any{…})`", create: b.maps},
-		{kind: preset, call: "`Create(&rows)`", create: b.rows(func(db *gorm.DB, ms []gormItem[K]) error { return db.Create(&ms).Error })},
-		{kind: rollback, call: "`Transaction`, `Create(&rows)`", create: b.rows(func(db *gorm.DB, ms []gormItem[K]) error {
-			return rolledBack(db.Transaction(func(tx *gorm.DB) error {
-				if err := tx.Create(&ms).Error; err != nil {
-					return err
-				}
-				return errRollBack
-			}))
+		{raw, "`Model(&Row{}).Create([]map[string]any{…})`", b.maps},
+		{preset, "`Create(&rows)`", create},
+		{rollback, "`Transaction`, `Create(&rows)`", rows(func(ctx context.Context, ms list) error {
+			return rolledBack(db(ctx).Transaction(func(tx *gorm.DB) error { return cmp.Or(tx.Create(ms).Error, errRollBack) }))
 		})},
-		{kind: failure, call: "`Create(&rows)`", create: b.rows(func(db *gorm.DB, ms []gormItem[K]) error { return db.Create(&ms).Error })},
-		{kind: failure, call: "`CreateInBatches(&rows, 2)`", create: b.rows(func(db *gorm.DB, ms []gormItem[K]) error {
-			return db.CreateInBatches(&ms, batchSize).Error
-		})},
+		{failure, "`Create(&rows)`", create},
+		{failure, "`CreateInBatches(&rows, 2)`", inBatches},
 	}
 }
 
@@ -115,27 +103,6 @@ func rolledBack(err error) error {
 		return nil
 	}
 	return errors.Join(err, errors.New("the transaction was not rolled back on purpose"))
-}
-
-// rows is a way that uses models.
-func (b *gormBench[K]) rows(create func(db *gorm.DB, ms []gormItem[K]) error) create {
-	return func(ctx context.Context, items []item) ([]item, error) {
-		ms := modelsOf[gormItem[K]](items)
-		err := create(b.db.WithContext(ctx), ms)
-		return itemsOf(ms), err
-	}
-}
-
-// eachOf is used by ways that create one row at a time.
-func eachOf[K any](create func(db *gorm.DB, m *gormItem[K]) *gorm.DB) func(*gorm.DB, []gormItem[K]) error {
-	return func(db *gorm.DB, ms []gormItem[K]) error {
-		for i := range ms {
-			if err := create(db, &ms[i]).Error; err != nil {
-				return err
-			}
-		}
-		return nil
-	}
 }
 
 // graph creates parents that contain their children.

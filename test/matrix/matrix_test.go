@@ -53,14 +53,8 @@ type env struct {
 // createItems creates the table, unless the integration does that itself.
 func (e env) createItems(t *testing.T) {
 	t.Helper()
-	for _, statement := range []string{
-		"DROP TABLE IF EXISTS items",
-		fmt.Sprintf("CREATE TABLE items (id %s PRIMARY KEY, name VARCHAR(40) NOT NULL UNIQUE, n INT NOT NULL, parent_id %[1]s)", e.key.column()),
-	} {
-		if _, err := e.conn.ExecContext(t.Context(), statement); err != nil {
-			t.Fatalf("%s: %v", statement, err)
-		}
-	}
+	dbtest.Exec(t, e.conn, "DROP TABLE IF EXISTS items", fmt.Sprintf(
+		"CREATE TABLE items (id %s PRIMARY KEY, name VARCHAR(40) NOT NULL UNIQUE, n INT NOT NULL, parent_id %[1]s)", e.key.column()))
 }
 
 // A way is one of the ways to create rows.
@@ -113,9 +107,9 @@ func TestMatrix(t *testing.T) {
 // run creates the rows for a way's kind in an empty table, and returns the outcome.
 func (e env) run(t *testing.T, b bench, w way) (outcome string, err error) {
 	a := attempt{scenario: scenarios[w.kind], issued: e.source.issued}
-	e.exec(t, "DELETE FROM "+b.table())
+	dbtest.Exec(t, e.conn, "DELETE FROM "+b.table())
 	for _, i := range a.before {
-		e.exec(t, fmt.Sprintf("INSERT INTO %s (id, name, n) VALUES (%s, '%s', %d)", b.table(), e.key.literal(i.key), i.name, i.n))
+		dbtest.Exec(t, e.conn, fmt.Sprintf("INSERT INTO %s (id, name, n) VALUES (%s, '%s', %d)", b.table(), e.key.literal(i.key), i.name, i.n))
 	}
 	e.source.left = -1
 	if a.fails {
@@ -141,13 +135,6 @@ func (e env) run(t *testing.T, b bench, w way) (outcome string, err error) {
 		return "", err
 	}
 	return a.outcome()
-}
-
-func (e env) exec(t *testing.T, statement string) {
-	t.Helper()
-	if _, err := e.conn.ExecContext(t.Context(), statement); err != nil {
-		t.Fatalf("%s: %v", statement, err)
-	}
 }
 
 // read returns the items of a table. It bypasses the integration and reads text, which

@@ -1,9 +1,9 @@
 package matrix
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"slices"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -51,38 +51,24 @@ func (b *pgxBench[K]) open(t *testing.T, e env) {
 func (*pgxBench[K]) table() string { return "items" }
 
 func (b *pgxBench[K]) ways() []way {
-	type row = *plainItem[K]
-	copyRows := b.rows(func(ctx context.Context, ms []plainItem[K]) error { return b.copy(ctx, b.conn, pointersTo(ms)) })
+	type (
+		row  = *plainItem[K]
+		list = *[]plainItem[K]
+	)
+	copyRows := rows(func(ctx context.Context, ms list) error { return b.copy(ctx, b.conn, pointersTo(*ms)) })
 	return []way{
-		{kind: one, call: "`sqlid.Fill(ctx, &row)`, `Exec`", create: b.each(func(ctx context.Context, m row) error {
-			_, err := b.conn.Exec(ctx, insertSQL("postgres", 1), m.args()...)
-			return err
+		{one, "`sqlid.Fill(ctx, &row)`, `Exec`", b.each(func(ctx context.Context, m row) error {
+			return exec(b.conn.Exec(ctx, insertSQL("postgres", 1), m.args()...))
 		})},
-		{kind: slice, call: "`pgxid.CopyFrom` with `&rows[i].ID`", create: copyRows},
-		{kind: slice, call: "`sqlid.Fill(ctx, rows)`, INSERT … SELECT unnest($1), unnest($2)", create: b.rows(b.unnest)},
-		{kind: pointers, call: "`pgxid.CopyFrom` with `&row.ID`, rows being pointers", create: copyRows},
-		{kind: batches, call: "`sqlid.Fill(ctx, rows)`, a `pgx.Batch` for every two", create: b.rows(func(ctx context.Context, ms []plainItem[K]) error {
-			if err := b.filler.Fill(ctx, ms); err != nil {
-				return err
-			}
-			for batch := range slices.Chunk(ms, batchSize) {
-				if err := b.send(ctx, batch); err != nil {
-					return err
-				}
-			}
-			return nil
-		})},
-		{kind: graph, call: "`sqlid.Fill(ctx, rows)`, foreign keys set, one `pgx.Batch`", create: func(ctx context.Context, items []item) ([]item, error) {
-			ms, err := plainGraph[K](ctx, b.filler, items)
-			if err == nil {
-				err = b.send(ctx, ms)
-			}
-			return itemsOf(ms), err
-		}},
-		{kind: upsert, call: "`sqlid.Fill(ctx, &row)`, INSERT … DO UPDATE … RETURNING id", create: b.each(func(ctx context.Context, m row) error {
+		{slice, "`pgxid.CopyFrom` with `&rows[i].ID`", copyRows},
+		{slice, "`sqlid.Fill(ctx, rows)`, INSERT … SELECT unnest($1), unnest($2)", rows(b.unnest)},
+		{pointers, "`pgxid.CopyFrom` with `&row.ID`, rows being pointers", copyRows},
+		{batches, "`sqlid.Fill(ctx, rows)`, a `pgx.Batch` for every two", inBatches(b.filler, b.send)},
+		{graph, "`sqlid.Fill(ctx, rows)`, foreign keys set, one `pgx.Batch`", plainGraph(b.filler, b.send)},
+		{upsert, "`sqlid.Fill(ctx, &row)`, INSERT … DO UPDATE … RETURNING id", b.each(func(ctx context.Context, m row) error {
 			return b.conn.QueryRow(ctx, insertSQL("postgres", 1)+" ON CONFLICT (name) DO UPDATE SET n = EXCLUDED.n RETURNING id", m.args()...).Scan(&m.ID)
 		})},
-		{kind: ignore, call: "`sqlid.Fill(ctx, &row)`, INSERT … DO NOTHING RETURNING id; no row, no key", create: b.each(func(ctx context.Context, m row) error {
+		{ignore, "`sqlid.Fill(ctx, &row)`, INSERT … DO NOTHING RETURNING id; no row, no key", b.each(func(ctx context.Context, m row) error {
 			err := b.conn.QueryRow(ctx, insertSQL("postgres", 1)+" ON CONFLICT DO NOTHING RETURNING id", m.args()...).Scan(&m.ID)
 			if errors.Is(err, pgx.ErrNoRows) {
 				m.ID = keyOf[K](0)
@@ -90,7 +76,7 @@ func (b *pgxBench[K]) ways() []way {
 			}
 			return err
 		})},
-		{kind: raw, call: "`pgxid.CopyFrom` with keys by value", create: func(ctx context.Context, items []item) ([]item, error) {
+		{raw, "`pgxid.CopyFrom` with keys by value", func(ctx context.Context, items []item) ([]item, error) {
 			rows := make([][]any, len(items))
 			for i, want := range items {
 				rows[i] = []any{keyOf[K](want.key), want.name, want.n}
@@ -98,40 +84,23 @@ func (b *pgxBench[K]) ways() []way {
 			_, err := b.copier.CopyFrom(ctx, b.conn, pgx.Identifier{"items"}, []string{"id", "name", "n"}, pgx.CopyFromRows(rows))
 			return nil, err
 		}},
-		{kind: preset, call: "`pgxid.CopyFrom` with `&rows[i].ID`", create: copyRows},
-		{kind: rollback, call: "`pgxid.CopyFrom` into a `pgx.Tx`", create: b.rows(func(ctx context.Context, ms []plainItem[K]) error {
+		{preset, "`pgxid.CopyFrom` with `&rows[i].ID`", copyRows},
+		{rollback, "`pgxid.CopyFrom` into a `pgx.Tx`", rows(func(ctx context.Context, ms list) error {
 			return rolledBack(pgx.BeginFunc(ctx, b.conn, func(tx pgx.Tx) error {
-				if err := b.copy(ctx, tx, pointersTo(ms)); err != nil {
-					return err
-				}
-				return errRollBack
+				return cmp.Or(b.copy(ctx, tx, pointersTo(*ms)), errRollBack)
 			}))
 		})},
-		{kind: failure, call: "`pgxid.CopyFrom` with `&rows[i].ID`", create: copyRows},
-	}
-}
-
-// rows is a way that uses structs.
-func (b *pgxBench[K]) rows(create func(ctx context.Context, ms []plainItem[K]) error) create {
-	return func(ctx context.Context, items []item) ([]item, error) {
-		ms := modelsOf[plainItem[K]](items)
-		err := create(ctx, ms)
-		return itemsOf(ms), err
+		{failure, "`pgxid.CopyFrom` with `&rows[i].ID`", copyRows},
 	}
 }
 
 // each is a way that uses one struct at a time, whose key has already been filled in.
 func (b *pgxBench[K]) each(create func(ctx context.Context, m *plainItem[K]) error) create {
-	return b.rows(func(ctx context.Context, ms []plainItem[K]) error {
-		for i := range ms {
-			if err := b.filler.Fill(ctx, &ms[i]); err != nil {
-				return err
-			}
-			if err := create(ctx, &ms[i]); err != nil {
-				return err
-			}
+	return each(func(ctx context.Context, m *plainItem[K]) error {
+		if err := b.filler.Fill(ctx, m); err != nil {
+			return err
 		}
-		return nil
+		return create(ctx, m)
 	})
 }
 
@@ -151,15 +120,14 @@ func (b *pgxBench[K]) send(ctx context.Context, ms []plainItem[K]) error {
 }
 
 // unnest sends the keys of all rows in one list.
-func (b *pgxBench[K]) unnest(ctx context.Context, ms []plainItem[K]) error {
+func (b *pgxBench[K]) unnest(ctx context.Context, ms *[]plainItem[K]) error {
 	if err := b.filler.Fill(ctx, ms); err != nil {
 		return err
 	}
 	var ids []K
 	var names []string
-	for _, m := range ms {
+	for _, m := range *ms {
 		ids, names = append(ids, m.ID), append(names, m.Name)
 	}
-	_, err := b.conn.Exec(ctx, "INSERT INTO items (id, name, n) SELECT unnest($1::"+b.column+"[]), unnest($2::text[]), $3", ids, names, ms[0].N)
-	return err
+	return exec(b.conn.Exec(ctx, "INSERT INTO items (id, name, n) SELECT unnest($1::"+b.column+"[]), unnest($2::text[]), $3", ids, names, (*ms)[0].N))
 }

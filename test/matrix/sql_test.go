@@ -34,27 +34,41 @@ type plainItem[K any] struct {
 	ParentID *K
 }
 
-func (m *plainItem[K]) set(i item) { m.ID, m.Cells = keyOf[K](i.key), Cells{i.name, i.n} }
-func (m *plainItem[K]) get() item  { return item{name: m.Name, key: numberOf(m.ID), n: m.N} }
-
 // args returns the arguments for an INSERT.
 func (m *plainItem[K]) args() []any { return []any{m.ID, m.Name, m.N, m.ParentID} }
 
-// plainGraph fills in the keys of parents and children, and sets the children's foreign
-// keys. It does so without a database.
-func plainGraph[K any](ctx context.Context, f *sqlid.Filler, items []item) ([]plainItem[K], error) {
-	ms := modelsOf[plainItem[K]](items)
-	if err := f.Fill(ctx, ms); err != nil {
-		return ms, err
-	}
-	parents := make(map[string]*K)
-	for i := range ms {
-		parents[ms[i].Name] = &ms[i].ID
-		if parent := items[i].parent; parent != "" {
-			ms[i].ParentID = parents[parent]
+// plainGraph is a way that fills in the keys of parents and children without a database, and
+// sets the children's foreign keys.
+func plainGraph[K any](f *sqlid.Filler, insert func(ctx context.Context, ms []plainItem[K]) error) create {
+	return func(ctx context.Context, items []item) ([]item, error) {
+		ms := modelsOf[plainItem[K]](items)
+		if err := f.Fill(ctx, ms); err != nil {
+			return itemsOf(ms), err
 		}
+		parents := make(map[string]*K)
+		for i := range ms {
+			parents[ms[i].Name] = &ms[i].ID
+			if parent := items[i].parent; parent != "" {
+				ms[i].ParentID = parents[parent]
+			}
+		}
+		return itemsOf(ms), insert(ctx, ms)
 	}
-	return ms, nil
+}
+
+// inBatches is a way that fills in all keys, and then inserts two rows at a time.
+func inBatches[K any](f *sqlid.Filler, insert func(ctx context.Context, ms []plainItem[K]) error) create {
+	return rows(func(ctx context.Context, ms *[]plainItem[K]) error {
+		if err := f.Fill(ctx, ms); err != nil {
+			return err
+		}
+		for batch := range slices.Chunk(*ms, batchSize) {
+			if err := insert(ctx, batch); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 type sqlBench[K any] struct {
@@ -72,61 +86,41 @@ func (b *sqlBench[K]) open(t *testing.T, e env) {
 func (*sqlBench[K]) table() string { return "items" }
 
 func (b *sqlBench[K]) ways() []way {
-	insert := b.rows(func(ctx context.Context, ms []plainItem[K]) error {
+	type list = *[]plainItem[K]
+	insert := func(ctx context.Context, ms []plainItem[K]) error { return b.insert(ctx, b.db, ms) }
+	all := rows(func(ctx context.Context, ms list) error {
 		if err := b.filler.Fill(ctx, ms); err != nil {
 			return err
 		}
-		return b.insert(ctx, b.db, ms)
+		return insert(ctx, *ms)
 	})
 	return []way{
-		{kind: one, call: "`Fill(ctx, &row)`, INSERT", create: b.rows(func(ctx context.Context, ms []plainItem[K]) error {
-			for i := range ms {
-				if err := b.filler.Fill(ctx, &ms[i]); err != nil {
-					return err
-				}
-				if err := b.insert(ctx, b.db, ms[i:i+1]); err != nil {
-					return err
-				}
-			}
-			return nil
-		})},
-		{kind: slice, call: "`Fill(ctx, rows)`, INSERT of all", create: insert},
-		{kind: pointers, call: "`Fill(ctx, []*Row{…})`, INSERT of all", create: b.rows(func(ctx context.Context, ms []plainItem[K]) error {
-			if err := b.filler.Fill(ctx, pointersTo(ms)); err != nil {
+		{one, "`Fill(ctx, &row)`, INSERT", each(func(ctx context.Context, m *plainItem[K]) error {
+			if err := b.filler.Fill(ctx, m); err != nil {
 				return err
 			}
-			return b.insert(ctx, b.db, ms)
+			return insert(ctx, []plainItem[K]{*m})
 		})},
-		{kind: batches, call: "`Fill(ctx, rows)`, INSERT of two at a time", create: b.rows(func(ctx context.Context, ms []plainItem[K]) error {
-			if err := b.filler.Fill(ctx, ms); err != nil {
+		{slice, "`Fill(ctx, rows)`, INSERT of all", all},
+		{pointers, "`Fill(ctx, []*Row{…})`, INSERT of all", rows(func(ctx context.Context, ms list) error {
+			if err := b.filler.Fill(ctx, pointersTo(*ms)); err != nil {
 				return err
 			}
-			for batch := range slices.Chunk(ms, batchSize) {
-				if err := b.insert(ctx, b.db, batch); err != nil {
-					return err
-				}
-			}
-			return nil
+			return insert(ctx, *ms)
 		})},
-		{kind: graph, call: "`Fill(ctx, rows)`, foreign keys set, INSERT of all", create: func(ctx context.Context, items []item) ([]item, error) {
-			ms, err := plainGraph[K](ctx, b.filler, items)
-			if err == nil {
-				err = b.insert(ctx, b.db, ms)
-			}
-			return itemsOf(ms), err
+		{batches, "`Fill(ctx, rows)`, INSERT of two at a time", inBatches(b.filler, insert)},
+		{graph, "`Fill(ctx, rows)`, foreign keys set, INSERT of all", plainGraph(b.filler, insert)},
+		{upsert, "`Fill`, INSERT … ON CONFLICT/DUPLICATE KEY, then SELECT of the id", rows(func(ctx context.Context, ms list) error {
+			return b.merge(ctx, *ms, " ON CONFLICT (name) DO UPDATE SET n = EXCLUDED.n", " ON DUPLICATE KEY UPDATE n = VALUES(n)")
+		})},
+		{ignore, "`Fill`, INSERT … that does nothing, then SELECT of the id", rows(func(ctx context.Context, ms list) error {
+			return b.merge(ctx, *ms, " ON CONFLICT DO NOTHING", " ON DUPLICATE KEY UPDATE id = id")
+		})},
+		{raw, "`Fill(ctx, map[string]any{…})`", func(ctx context.Context, items []item) ([]item, error) {
+			return nil, b.filler.Fill(ctx, map[string]any{"name": items[0].name, "n": items[0].n})
 		}},
-		{kind: upsert, call: "`Fill`, INSERT … ON CONFLICT/DUPLICATE KEY, then SELECT of the id", create: b.rows(func(ctx context.Context, ms []plainItem[K]) error {
-			return b.merge(ctx, ms, " ON CONFLICT (name) DO UPDATE SET n = EXCLUDED.n", " ON DUPLICATE KEY UPDATE n = VALUES(n)")
-		})},
-		{kind: ignore, call: "`Fill`, INSERT … that does nothing, then SELECT of the id", create: b.rows(func(ctx context.Context, ms []plainItem[K]) error {
-			return b.merge(ctx, ms, " ON CONFLICT DO NOTHING", " ON DUPLICATE KEY UPDATE id = id")
-		})},
-		{kind: raw, call: "`Fill(ctx, map[string]any{…})`", create: func(ctx context.Context, items []item) ([]item, error) {
-			m := map[string]any{"name": items[0].name, "n": items[0].n}
-			return nil, b.filler.Fill(ctx, m)
-		}},
-		{kind: preset, call: "`Fill(ctx, rows)`, INSERT of all", create: insert},
-		{kind: rollback, call: "`Fill(ctx, rows)`, INSERT in a `*sql.Tx`", create: b.rows(func(ctx context.Context, ms []plainItem[K]) error {
+		{preset, "`Fill(ctx, rows)`, INSERT of all", all},
+		{rollback, "`Fill(ctx, rows)`, INSERT in a `*sql.Tx`", rows(func(ctx context.Context, ms list) error {
 			tx, err := b.db.BeginTx(ctx, nil)
 			if err != nil {
 				return err
@@ -135,21 +129,12 @@ func (b *sqlBench[K]) ways() []way {
 			if err := b.filler.Fill(ctx, ms); err != nil {
 				return err
 			}
-			if err := b.insert(ctx, tx, ms); err != nil {
+			if err := b.insert(ctx, tx, *ms); err != nil {
 				return err
 			}
 			return tx.Rollback()
 		})},
-		{kind: failure, call: "`Fill(ctx, rows)`, INSERT of all", create: insert},
-	}
-}
-
-// rows is a way that uses structs.
-func (b *sqlBench[K]) rows(create func(ctx context.Context, ms []plainItem[K]) error) create {
-	return func(ctx context.Context, items []item) ([]item, error) {
-		ms := modelsOf[plainItem[K]](items)
-		err := create(ctx, ms)
-		return itemsOf(ms), err
+		{failure, "`Fill(ctx, rows)`, INSERT of all", all},
 	}
 }
 
@@ -162,8 +147,7 @@ func (b *sqlBench[K]) insert(ctx context.Context, db execer, ms []plainItem[K], 
 	for i := range ms {
 		args = append(args, ms[i].args()...)
 	}
-	_, err := db.ExecContext(ctx, insertSQL(b.dialect, len(ms))+strings.Join(suffix, ""), args...)
-	return err
+	return exec(db.ExecContext(ctx, insertSQL(b.dialect, len(ms))+strings.Join(suffix, ""), args...))
 }
 
 // merge inserts rows, some of which already exist, and reads back all keys.

@@ -3,34 +3,14 @@ package pgxid_test
 import (
 	"encoding/json"
 	"fmt"
-	"reflect"
 	"strings"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/snowkey-go/snowkey/hooks/pgxid"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/schema/pk"
-	"github.com/snowkey-go/snowkey/test/internal/reuse"
 )
-
-// eachWay runs a subtest in every mode, both with and without Register.
-func eachWay(t *testing.T, test func(t *testing.T, conn *pgx.Conn, described, registered bool)) {
-	t.Parallel()
-	db := reuse.Open(t, "postgres")
-	for _, mode := range modes {
-		for _, register := range []bool{false, true} {
-			t.Run(fmt.Sprintf("%v register=%v", mode, register), func(t *testing.T) {
-				conn := connect(t, db, mode)
-				if register {
-					pgxid.Register(conn.TypeMap())
-				}
-				test(t, conn, describes(mode), register)
-			})
-		}
-	}
-}
 
 // If pgx knows that a column is text, it refuses an integer key. The table in
 // docs/pgx.md lists the errors.
@@ -60,9 +40,7 @@ func TestIntegerForText(t *testing.T) {
 				t.Errorf("a %T for %s: %v", c.arg, c.column, err)
 			}
 		}
-		if got, err := one[string](t, conn, "SELECT $1::text", pk.Text(low)); err != nil || got != decimal(low) {
-			t.Errorf("a pk.Text is %s (%v)", got, err)
-		}
+		dbtest.NoError(t, reads(t, conn, decimal(low), "SELECT $1::text", pk.Text(low)))
 	})
 }
 
@@ -119,25 +97,18 @@ func TestScanDomains(t *testing.T) {
 	eachWay(t, func(t *testing.T, conn *pgx.Conn, described, registered bool) {
 		exec(t, conn, "DROP DOMAIN IF EXISTS key")
 		exec(t, conn, "CREATE DOMAIN key AS bigint")
-		if got, err := one[pk.ID](t, conn, "SELECT '1234567890123456789'::key"); err != nil || got != high {
-			t.Errorf("the domain comes back as %d (%v)", got, err)
-		}
-		query := "SELECT '{1234567890123456788,1234567890123456789}'::key[]"
+		dbtest.NoError(t, reads(t, conn, pk.ID(high), "SELECT '1234567890123456789'::key"))
+		const query = "SELECT '{1234567890123456788,1234567890123456789}'::key[]"
 		if _, err := one[[]pk.ID](t, conn, query); err == nil {
 			t.Error("pgx scans an array of a type that it does not know: it has changed, so should docs/pgx.md")
 		}
 		for _, name := range []string{"key", "_key"} {
-			typ := dbtest.Must(conn.LoadType(t.Context(), name))(t)
-			conn.TypeMap().RegisterType(typ)
+			conn.TypeMap().RegisterType(dbtest.Must(conn.LoadType(t.Context(), name))(t))
 		}
-		if got, err := one[[]pk.ID](t, conn, query); err != nil || !reflect.DeepEqual(got, []pk.ID{low, high}) {
-			t.Errorf("the array comes back as %v (%v)", got, err)
-		}
+		both := []pk.ID{low, high}
+		dbtest.NoError(t, reads(t, conn, both, query))
 		if described || registered {
-			got, err := one[[]pk.ID](t, conn, "SELECT $1::key[]", []pk.ID{low, high})
-			if err != nil || !reflect.DeepEqual(got, []pk.ID{low, high}) {
-				t.Errorf("the array comes back as %v (%v)", got, err)
-			}
+			dbtest.NoError(t, reads(t, conn, both, "SELECT $1::key[]", both))
 		}
 	})
 }

@@ -3,6 +3,7 @@ package pgxid_test
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"strconv"
 	"testing"
 
@@ -61,6 +62,23 @@ func each(t *testing.T, test func(*testing.T, *pgx.Conn)) {
 	}
 }
 
+// eachWay runs a subtest in every mode, both with and without Register.
+func eachWay(t *testing.T, test func(t *testing.T, conn *pgx.Conn, described, registered bool)) {
+	t.Parallel()
+	db := reuse.Open(t, "postgres")
+	for _, mode := range modes {
+		for _, register := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%v register=%v", mode, register), func(t *testing.T) {
+				conn := connect(t, db, mode)
+				if register {
+					pgxid.Register(conn.TypeMap())
+				}
+				test(t, conn, describes(mode), register)
+			})
+		}
+	}
+}
+
 func exec(t testing.TB, conn *pgx.Conn, query string, args ...any) {
 	t.Helper()
 	if _, err := conn.Exec(t.Context(), query, args...); err != nil {
@@ -77,6 +95,16 @@ func one[V any](t testing.TB, conn *pgx.Conn, query string, args ...any) (V, err
 		err = fmt.Errorf("%s: %w", query, err)
 	}
 	return v, err
+}
+
+// reads returns an error unless the only value that a query returns is want.
+func reads[V any](t testing.TB, conn *pgx.Conn, want V, query string, args ...any) error {
+	t.Helper()
+	got, err := one[V](t, conn, query, args...)
+	if err == nil && !reflect.DeepEqual(got, want) {
+		err = fmt.Errorf("%s returns the %T %+v, want %+v", query, got, got, want)
+	}
+	return err
 }
 
 // all returns the only column that a query returns.

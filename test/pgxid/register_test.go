@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -74,156 +73,106 @@ func cellsOf[K key](column string, a, b K) []cell {
 	}
 	// stored returns an error unless the server has these keys in the table.
 	stored := func(t *testing.T, conn *pgx.Conn, want string) error {
-		got, err := one[string](t, conn, expand("SELECT coalesce(string_agg(label || '=' || coalesce(id::text, 'NULL') || coalesce(' ' || ids::text, ''), ' ' ORDER BY id), '') FROM TABLE"))
-		if err == nil && got != want {
-			err = fmt.Errorf("the table holds %s, want %s", got, want)
-		}
-		return err
+		return reads(t, conn, want, expand(`SELECT coalesce(string_agg(label || '=' || coalesce(id::text, 'NULL') || coalesce(' ' || ids::text, ''), ' '
+			ORDER BY id), '') FROM TABLE`))
 	}
-	plain := fmt.Sprintf("low=%v high=%v null=NULL", a, b)
+	// sent returns an error unless the server sees want in an argument.
+	sent := func(t *testing.T, conn *pgx.Conn, arg any, want string) error {
+		return reads(t, conn, want, expand("SELECT coalesce(($1::COLUMN[])::text, 'NULL')"), arg)
+	}
 	mid, midText := (*K)(nil), "NULL"
 	if !typedNils {
 		mid, midText = &a, fmt.Sprint(a)
 	}
-	arrayText := fmt.Sprintf("{%v,%s,%v}", a, midText, b)
-	// sent returns an error unless the server sees want in an argument.
-	sent := func(t *testing.T, conn *pgx.Conn, arg any, want string) error {
-		got, err := one[*string](t, conn, expand("SELECT ($1::COLUMN[])::text"), arg)
-		if err == nil && (got == nil || *got != want) && (got != nil || want != "NULL") {
-			err = fmt.Errorf("%T arrives as %v, want %s", arg, got, want)
-		}
-		return err
-	}
+	both, three := fmt.Sprintf("{%v,%v}", a, b), fmt.Sprintf("{%v,%s,%v}", a, midText, b)
+	pointers := []*K{&a, mid, &b}
+	ofThree := []pgtype.ArrayDimension{{Length: 3, LowerBound: 1}}
 
 	add(lineArgument, "INSERT", func(t *testing.T, conn *pgx.Conn) error {
-		return errors.Join(insert(t, conn), stored(t, conn, plain))
+		return errors.Join(insert(t, conn), stored(t, conn, fmt.Sprintf("low=%v high=%v null=NULL", a, b)))
 	})
 	add(lineArgument, "WHERE", func(t *testing.T, conn *pgx.Conn) error {
 		errs := []error{insert(t, conn)}
-		for _, c := range []struct {
-			arg  any
-			want string
-		}{{a, "low"}, {b, "high"}, {&a, "low"}, {new(&b), "high"}, {sql.Null[K]{V: b, Valid: true}, "high"}} {
-			got, err := one[string](t, conn, expand("SELECT label FROM TABLE WHERE id = $1"), c.arg)
-			if err == nil && got != c.want {
-				err = fmt.Errorf("WHERE id = %v finds %s", c.arg, got)
-			}
-			errs = append(errs, err)
+		for _, arg := range []any{b, new(&b), sql.Null[K]{V: b, Valid: true}} {
+			errs = append(errs, reads(t, conn, "high", expand("SELECT label FROM TABLE WHERE id = $1"), arg))
+		}
+		for _, arg := range []any{a, &a} {
+			errs = append(errs, reads(t, conn, "low", expand("SELECT label FROM TABLE WHERE id = $1"), arg))
 		}
 		return errors.Join(errs...)
 	})
-	for _, list := range []any{[]K(nil), []*K(nil), keys[K](nil), (*[]K)(nil), pgtype.FlatArray[K](nil)} {
-		add(lineArgument, fmt.Sprintf("nil %T", list), func(t *testing.T, conn *pgx.Conn) error { return sent(t, conn, list, "NULL") })
-	}
 	for _, c := range []struct {
-		name string
-		list any
+		line string
+		arg  any
 		want string
 	}{
-		{"[]K", []K{a, b}, fmt.Sprintf("{%v,%v}", a, b)},
-		{"empty []K", []K{}, "{}"},
-		{"[2]K", [2]K{a, b}, fmt.Sprintf("{%v,%v}", a, b)},
-		{"[]*K", []*K{&a, mid, &b}, arrayText},
-		{"[3]*K", [3]*K{&a, mid, &b}, arrayText},
-		{"named", keys[K]{a, b}, fmt.Sprintf("{%v,%v}", a, b)},
+		{lineArgument, []K(nil), "NULL"},
+		{lineArgument, []*K(nil), "NULL"},
+		{lineArgument, keys[K](nil), "NULL"},
+		{lineArgument, (*[]K)(nil), "NULL"},
+		{lineArgument, pgtype.FlatArray[K](nil), "NULL"},
+		{lineList, []K{a, b}, both},
+		{lineList, []K{}, "{}"},
+		{lineList, [2]K{a, b}, both},
+		{lineList, pointers, three},
+		{lineList, [3]*K(pointers), three},
+		{lineList, keys[K]{a, b}, both},
+		{lineArray, pgtype.FlatArray[K]{a, b}, both},
+		{lineArray, pgtype.FlatArray[*K](pointers), three},
+		{lineArray, pgtype.Array[K]{Elements: []K{a, b}, Dims: []pgtype.ArrayDimension{{Length: 2, LowerBound: 1}, {Length: 1, LowerBound: 1}}, Valid: true},
+			fmt.Sprintf("{{%v},{%v}}", a, b)},
+		{lineArray, pgtype.Array[*K]{Elements: pointers, Dims: ofThree, Valid: true}, three},
+		{lineArray, &pgtype.Array[*K]{Elements: pointers, Dims: ofThree, Valid: true}, three},
+		{lineArray, pgtype.Array[K]{Dims: []pgtype.ArrayDimension{}, Valid: true}, "{}"},
+		{lineArray, pgtype.Array[K]{}, "NULL"},
+		{lineArray, &pointers, three},
 	} {
-		add(lineList, c.name, func(t *testing.T, conn *pgx.Conn) error { return sent(t, conn, c.list, c.want) })
+		add(c.line, fmt.Sprintf("%T as %s", c.arg, c.want), func(t *testing.T, conn *pgx.Conn) error { return sent(t, conn, c.arg, c.want) })
 	}
 	add(lineList, "= ANY", func(t *testing.T, conn *pgx.Conn) error {
-		if err := insert(t, conn); err != nil {
-			return err
-		}
-		got, err := one[string](t, conn, expand("SELECT string_agg(label, ' ' ORDER BY label) FROM TABLE WHERE id = ANY($1)"), []K{b})
-		if err == nil && got != "high" {
-			err = fmt.Errorf("= ANY finds %s", got)
-		}
-		return err
+		return errors.Join(insert(t, conn), reads(t, conn, "high", expand("SELECT string_agg(label, ' ' ORDER BY label) FROM TABLE WHERE id = ANY($1)"), []K{b}))
 	})
-	for _, c := range []struct {
-		name string
-		list any
-		want string
-	}{
-		{"FlatArray", pgtype.FlatArray[K]{a, b}, fmt.Sprintf("{%v,%v}", a, b)},
-		{"FlatArray of pointers", pgtype.FlatArray[*K]{&a, mid, &b}, arrayText},
-		{"Array", pgtype.Array[K]{Elements: []K{a, b}, Dims: []pgtype.ArrayDimension{{Length: 2, LowerBound: 1}, {Length: 1, LowerBound: 1}}, Valid: true}, fmt.Sprintf("{{%v},{%v}}", a, b)},
-		{"Array of pointers", pgtype.Array[*K]{Elements: []*K{&a, mid, &b}, Dims: []pgtype.ArrayDimension{{Length: 3, LowerBound: 1}}, Valid: true}, arrayText},
-		{"empty Array", pgtype.Array[K]{Dims: []pgtype.ArrayDimension{}, Valid: true}, "{}"},
-		{"Array of NULL", pgtype.Array[K]{}, "NULL"},
-		{"pointer to a slice", &[]*K{&a, mid, &b}, arrayText},
-		{"pointer to an Array", &pgtype.Array[*K]{Elements: []*K{&a, mid, &b}, Dims: []pgtype.ArrayDimension{{Length: 3, LowerBound: 1}}, Valid: true}, arrayText},
-	} {
-		add(lineArray, c.name, func(t *testing.T, conn *pgx.Conn) error { return sent(t, conn, c.list, c.want) })
-	}
 	add(lineBatch, "= ANY", func(t *testing.T, conn *pgx.Conn) error {
 		batch := &pgx.Batch{}
-		batch.Queue(expand("INSERT INTO TABLE (label, ids) VALUES ('list', $1)"), []*K{&a, mid, &b})
-		batch.Queue(expand("DELETE FROM TABLE WHERE ids <> $1"), []*K{&a, mid, &b})
-		if err := conn.SendBatch(t.Context(), batch).Close(); err != nil {
-			return err
-		}
-		return stored(t, conn, "list=NULL "+arrayText)
+		batch.Queue(expand("INSERT INTO TABLE (label, ids) VALUES ('list', $1)"), pointers)
+		batch.Queue(expand("DELETE FROM TABLE WHERE ids <> $1"), pointers)
+		return errors.Join(conn.SendBatch(t.Context(), batch).Close(), stored(t, conn, "list=NULL "+three))
 	})
 	add(lineCopy, "COPY", func(t *testing.T, conn *pgx.Conn) error {
 		_, err := conn.CopyFrom(t.Context(), pgx.Identifier{table(column)}, []string{"label", "id", "ids"}, pgx.CopyFromRows([][]any{
-			{"low", a, []K{a, b}}, {"high", &b, []*K{&a, mid, &b}}, {"null", (*K)(nil), []K(nil)},
+			{"low", a, []K{a, b}}, {"high", &b, pointers}, {"null", (*K)(nil), []K(nil)},
 		}))
-		return errors.Join(err, stored(t, conn, fmt.Sprintf("low=%v {%v,%v} high=%v %s null=NULL", a, a, b, b, arrayText)))
+		return errors.Join(err, stored(t, conn, fmt.Sprintf("low=%v %s high=%v %s null=NULL", a, both, b, three)))
 	})
 	add(lineResult, "SELECT", func(t *testing.T, conn *pgx.Conn) error {
 		errs := []error{insert(t, conn)}
+		query := expand("SELECT id FROM TABLE WHERE label = $1")
 		for label, want := range map[string]*K{"low": &a, "high": &b, "null": nil} {
-			query := expand("SELECT id FROM TABLE WHERE label = $1")
-			pointer, err := one[*K](t, conn, query, label)
-			if err == nil && !equal(pointer, want) {
-				err = fmt.Errorf("%s comes back as the pointer %v", label, pointer)
+			errs = append(errs, reads(t, conn, want, query, label))
+			var null sql.Null[K]
+			if want != nil {
+				null = sql.Null[K]{V: *want, Valid: true}
 			}
-			null, err2 := one[sql.Null[K]](t, conn, query, label)
-			if err2 == nil && (null.Valid != (want != nil) || want != nil && null.V != *want) {
-				err2 = fmt.Errorf("%s comes back as %+v", label, null)
-			}
-			if want == nil {
-				want = new(K)
-			}
-			value, err3 := one[K](t, conn, query, label)
-			if err3 == nil && value != *want {
-				err3 = fmt.Errorf("%s comes back as %v", label, value)
-			}
-			errs = append(errs, err, err2, err3)
+			errs = append(errs, reads(t, conn, null, query, label), reads(t, conn, null.V, query, label))
 		}
 		return errors.Join(errs...)
 	})
 	add(lineResults, "arrays", func(t *testing.T, conn *pgx.Conn) error {
 		query := expand(fmt.Sprintf("SELECT '{%v,NULL,%v}'::COLUMN[]", a, b))
-		slice, err := one[[]K](t, conn, query)
-		if want := []K{a, *new(K), b}; err == nil && !reflect.DeepEqual(slice, want) {
-			err = fmt.Errorf("the array comes back as %v", slice)
-		}
-		pointers, err2 := one[[]*K](t, conn, query)
-		if want := []*K{&a, nil, &b}; err2 == nil && !reflect.DeepEqual(pointers, want) {
-			err2 = fmt.Errorf("the array comes back as the pointers %v", pointers)
-		}
-		flat, err3 := one[pgtype.FlatArray[*K]](t, conn, query)
-		if want := (pgtype.FlatArray[*K]{&a, nil, &b}); err3 == nil && !reflect.DeepEqual(flat, want) {
-			err3 = fmt.Errorf("the array comes back as the FlatArray %v", flat)
-		}
-		array, err4 := one[pgtype.Array[*K]](t, conn, query)
-		if want := []*K{&a, nil, &b}; err4 == nil && !reflect.DeepEqual(array.Elements, want) {
-			err4 = fmt.Errorf("the array comes back as the Array %v", array)
-		}
-		null, err5 := one[[]K](t, conn, expand("SELECT NULL::COLUMN[]"))
-		if err5 == nil && null != nil {
-			err5 = fmt.Errorf("NULL comes back as %v", null)
-		}
-		return errors.Join(err, err2, err3, err4, err5)
+		want := []*K{&a, nil, &b}
+		return errors.Join(
+			reads(t, conn, []K{a, *new(K), b}, query),
+			reads(t, conn, want, query),
+			reads(t, conn, pgtype.FlatArray[*K](want), query),
+			reads(t, conn, pgtype.Array[*K]{Elements: want, Dims: ofThree, Valid: true}, query),
+			reads(t, conn, []K(nil), expand("SELECT NULL::COLUMN[]")),
+		)
 	})
 	return cells
 }
 
 // keys is a named slice type.
 type keys[K any] []K
-
-func equal[K comparable](a, b *K) bool { return a == b || a != nil && b != nil && *a == *b }
 
 // table returns the name of the table that begin creates for a type of column.
 func table(column string) string {
@@ -253,8 +202,7 @@ func begin(t *testing.T, conn *pgx.Conn) {
 	}
 	exec(t, conn, "CREATE TEMP TABLE t_key (ids key[])")
 	for _, name := range []string{"compound", "_compound"} {
-		typ := dbtest.Must(conn.LoadType(t.Context(), name))(t)
-		conn.TypeMap().RegisterType(typ)
+		conn.TypeMap().RegisterType(dbtest.Must(conn.LoadType(t.Context(), name))(t))
 	}
 	conn.TypeMap().RegisterDefaultPgType(compound{}, "compound")
 	conn.TypeMap().RegisterDefaultPgType([]compound(nil), "_compound")
@@ -277,23 +225,13 @@ func allCells() []cell {
 	}
 	return append(cells,
 		cell{lineList, "empty pk.String", func(t *testing.T, conn *pgx.Conn) error {
-			got, err := one[string](t, conn, "SELECT ($1::bigint[])::text", []pk.String{"1", ""})
-			if err == nil && got != "{1,NULL}" {
-				err = fmt.Errorf("the list arrives as %s", got)
-			}
-			return err
+			return reads(t, conn, "{1,NULL}", "SELECT ($1::bigint[])::text", []pk.String{"1", ""})
 		}},
 		cell{lineDomain, "UPDATE", func(t *testing.T, conn *pgx.Conn) error {
 			exec(t, conn, "TRUNCATE t_key")
 			exec(t, conn, "INSERT INTO t_key DEFAULT VALUES")
-			if _, err := conn.Exec(t.Context(), "UPDATE t_key SET ids = $1", []pk.ID{low, high}); err != nil {
-				return err
-			}
-			got, err := one[string](t, conn, "SELECT ids::text FROM t_key")
-			if err == nil && got != "{1234567890123456788,1234567890123456789}" {
-				err = fmt.Errorf("the array of the domain is %s", got)
-			}
-			return err
+			_, err := conn.Exec(t.Context(), "UPDATE t_key SET ids = $1", []pk.ID{low, high})
+			return errors.Join(err, reads(t, conn, "{1234567890123456788,1234567890123456789}", "SELECT coalesce(ids::text, '') FROM t_key"))
 		}},
 		cell{lineComposite, "argument", func(t *testing.T, conn *pgx.Conn) error {
 			arg, want := compounds, compoundText
@@ -301,18 +239,10 @@ func allCells() []cell {
 				first, _, _ := strings.Cut(compoundText, `,"(1234567890123456789,,`)
 				arg, want = compounds[:1], first+"}"
 			}
-			got, err := one[string](t, conn, "SELECT ($1::compound[])::text", arg)
-			if err == nil && got != want {
-				err = fmt.Errorf("the composites arrive as %s", got)
-			}
-			return err
+			return reads(t, conn, want, "SELECT ($1::compound[])::text", arg)
 		}},
 		cell{lineResults, "composite", func(t *testing.T, conn *pgx.Conn) error {
-			got, err := one[[]compound](t, conn, "SELECT '"+compoundText+"'::compound[]")
-			if err == nil && !reflect.DeepEqual(got, compounds) {
-				err = fmt.Errorf("the composites come back as %+v", got)
-			}
-			return err
+			return reads(t, conn, compounds, "SELECT '"+compoundText+"'::compound[]")
 		}},
 	)
 }
@@ -326,18 +256,18 @@ func TestTable(t *testing.T) {
 	exec(t, setup, "CREATE TYPE compound AS (id bigint, ref bigint, code text, ids bigint[])")
 	exec(t, setup, "CREATE DOMAIN key AS bigint")
 
-	// The failures of a line are counted separately for each column of the table.
+	// The results of a line are counted separately for each column of the table.
 	type column string
 	const (
 		described  column = "described"
 		blind      column = "blind"
 		registered column = "registered"
 	)
-	failed := make(map[column]map[string][]error)
-	worked := make(map[column]map[string]int)
-	for _, c := range []column{described, blind, registered} {
-		failed[c], worked[c] = make(map[string][]error), make(map[string]int)
+	type place struct {
+		line string
+		in   column
 	}
+	failed, worked := make(map[place][]error), make(map[place]int)
 	for _, mode := range modes {
 		for _, register := range []bool{false, true} {
 			conn := connect(t, db, mode)
@@ -351,33 +281,33 @@ func TestTable(t *testing.T) {
 				pgxid.Register(conn.TypeMap())
 			}
 			for _, c := range allCells() {
+				at := place{c.line, in}
 				if err := c.run(t, conn); err != nil {
-					failed[in][c.line] = append(failed[in][c.line], fmt.Errorf("%v, %s: %w", mode, c.name, err))
+					failed[at] = append(failed[at], fmt.Errorf("%v, %s: %w", mode, c.name, err))
 				} else {
-					worked[in][c.line]++
+					worked[at]++
 				}
 			}
 		}
 	}
 
-	verdict := func(in column, line string) string {
-		switch errs := failed[in][line]; {
-		case len(errs) == 0 && worked[in][line] > 0:
-			return "yes"
-		case worked[in][line] == 0:
-			return "no"
-		default:
-			t.Errorf("%s (%s): some work and some do not, such as %v", line, in, errs[0])
-			return "some"
-		}
-	}
 	var b strings.Builder
 	b.WriteString("| | cache statement, cache describe, describe exec | exec, simple protocol | all, after `Register` |\n|---|---|---|---|\n")
 	for _, line := range lines {
-		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", line, verdict(described, line), verdict(blind, line), verdict(registered, line))
-	}
-	for line, errs := range failed[registered] {
-		t.Errorf("after Register, %s: %d failed, such as %v", line, len(errs), errs[0])
+		fmt.Fprintf(&b, "| %s |", line)
+		for _, in := range []column{described, blind, registered} {
+			verdict, errs, ok := "yes", failed[place{line, in}], worked[place{line, in}]
+			if ok == 0 {
+				verdict = "no"
+			} else if len(errs) > 0 {
+				t.Errorf("%s (%s): some work and some do not, such as %v", line, in, errs[0])
+			}
+			if in == registered && len(errs) > 0 {
+				t.Errorf("after Register, %s: %d failed, such as %v", line, len(errs), errs[0])
+			}
+			fmt.Fprintf(&b, " %s |", verdict)
+		}
+		b.WriteString("\n")
 	}
 	compareTable(t, b.String())
 }
@@ -389,12 +319,8 @@ var typedNils bool
 // After Register, a slice may contain nil pointers in every version of pgx.
 func TestNilPointersInSlices(t *testing.T) {
 	each(t, func(t *testing.T, conn *pgx.Conn) {
-		pgxid.Register(conn.TypeMap())
 		a, b := pk.ID(low), pk.ID(high)
-		got, err := one[string](t, conn, "SELECT ($1::bigint[])::text", []*pk.ID{&a, nil, &b})
-		if want := "{1234567890123456788,NULL,1234567890123456789}"; err != nil || got != want {
-			t.Errorf("the slice arrives as %s (%v), want %s", got, err, want)
-		}
+		dbtest.NoError(t, reads(t, conn, "{1234567890123456788,NULL,1234567890123456789}", "SELECT ($1::bigint[])::text", []*pk.ID{&a, nil, &b}))
 	})
 }
 
@@ -415,8 +341,9 @@ func TestNilPointerBehindPointer(t *testing.T) {
 		}
 		dbtest.Must(conn.CopyFrom(t.Context(), pgx.Identifier{"staff"}, []string{"id", "boss", "code"},
 			pgx.CopyFromSlice(len(rows), func(i int) ([]any, error) { return []any{&rows[i].ID, &rows[i].Boss, &rows[i].Code}, nil })))(t)
-		want := []string{decimal(low) + " NULL NULL", decimal(low) + " NULL NULL", decimal(high) + " " + boss.String() + " " + code.String(), decimal(high) + " " + boss.String() + " " + code.String()}
-		if got := all[string](t, conn, "SELECT concat_ws(' ', id, coalesce(boss::text, 'NULL'), coalesce(code, 'NULL')) FROM staff ORDER BY id"); !slices.Equal(got, want) {
+		null, set := decimal(low)+" NULL NULL", fmt.Sprintf("%d %v %v", high, boss, code)
+		got := all[string](t, conn, "SELECT concat_ws(' ', id, coalesce(boss::text, 'NULL'), coalesce(code, 'NULL')) FROM staff ORDER BY id")
+		if want := []string{null, null, set, set}; !slices.Equal(got, want) {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	})
@@ -451,9 +378,8 @@ func TestLeftAlone(t *testing.T) {
 			{"text", joined{low, high}, "1234567890123456788 1234567890123456789"},
 			{"bytea", []byte("a"), `\x61`},
 		} {
-			got, err := one[string](t, conn, "SELECT ($1::"+c.column+")::text", c.arg)
-			if err != nil || got != c.want {
-				t.Errorf("%T arrives as %s (%v), want %s", c.arg, got, err, c.want)
+			if err := reads(t, conn, c.want, "SELECT ($1::"+c.column+")::text", c.arg); err != nil {
+				t.Errorf("a %T: %v", c.arg, err)
 			}
 		}
 		// pgx can't send this one, but it must return an error instead of panicking.
@@ -463,16 +389,13 @@ func TestLeftAlone(t *testing.T) {
 			}
 		}
 		if !describes(conn.Config().DefaultQueryExecMode) {
-			got, err := one[string](t, conn, "SELECT ($1::bigint[])::text", counted{low, high})
-			if err != nil || got != "{2}" {
-				t.Errorf("a list with a Value of its own arrives as %s (%v), want {2}", got, err)
+			if err := reads(t, conn, "{2}", "SELECT ($1::bigint[])::text", counted{low, high}); err != nil {
+				t.Errorf("a list with a Value of its own: %v", err)
 			}
 			// pgx caches plans by type, but has only one wrapper for all slices, and
 			// one for all arrays.
 			for _, lists := range [][2]any{{[]pk.ID{low}, []io.Reader{}}, {[1]pk.ID{low}, [1]io.Reader{}}} {
-				if _, err := one[string](t, conn, "SELECT ($1::bigint[])::text", lists[0]); err != nil {
-					t.Error(err)
-				}
+				dbtest.Must(one[string](t, conn, "SELECT ($1::bigint[])::text", lists[0]))(t)
 				if _, err := one[string](t, conn, "SELECT ($1::text[])::text", lists[1]); err == nil || strings.Contains(err.Error(), "pgxid") {
 					t.Errorf("a list of something else: %v", err)
 				}
@@ -511,42 +434,31 @@ func TestListRefuses(t *testing.T) {
 
 // If database/sql uses pgx, it must send lists in the same way as pgx.
 func TestDatabaseSQL(t *testing.T) {
-	t.Parallel()
-	db := reuse.Open(t, "postgres")
-	for _, mode := range modes {
-		for _, register := range []bool{false, true} {
-			t.Run(fmt.Sprintf("%v register=%v", mode, register), func(t *testing.T) {
-				config, err := pgx.ParseConfig(db.DSN)
-				if err != nil {
-					t.Fatal(err)
-				}
-				config.DefaultQueryExecMode = mode
-				conn := stdlib.OpenDB(*config, stdlib.OptionAfterConnect(func(_ context.Context, conn *pgx.Conn) error {
-					if register {
-						pgxid.Register(conn.TypeMap())
-					}
-					return nil
-				}))
-				defer conn.Close()
-				var got string
-				err = conn.QueryRowContext(t.Context(), "SELECT ($1::bigint[])::text", []pk.Of[user]{low, high}).Scan(&got)
-				if works := describes(mode) || register; (err == nil) != works {
-					t.Errorf("error %v, want one: %v", err, !works)
-				}
-				if want := "{1234567890123456788,1234567890123456789}"; err == nil && got != want {
-					t.Errorf("the list arrives as %s, want %s", got, want)
-				}
-
-				// database/sql returns arrays as text. The reader needs their own map
-				// to scan them.
-				m := pgtype.NewMap()
-				m.RegisterDefaultPgType(&[]pk.ID{}, "_int8")
-				var ids []pk.ID
-				err = conn.QueryRowContext(t.Context(), "SELECT ARRAY[1234567890123456788, NULL, 1234567890123456789]").Scan(m.SQLScanner(&ids))
-				if want := []pk.ID{low, 0, high}; err != nil || !reflect.DeepEqual(ids, want) {
-					t.Errorf("the array comes back as %v (%v), want %v", ids, err, want)
-				}
-			})
+	eachWay(t, func(t *testing.T, conn *pgx.Conn, described, registered bool) {
+		db := stdlib.OpenDB(*conn.Config(), stdlib.OptionAfterConnect(func(_ context.Context, conn *pgx.Conn) error {
+			if registered {
+				pgxid.Register(conn.TypeMap())
+			}
+			return nil
+		}))
+		defer db.Close()
+		var got string
+		err := db.QueryRowContext(t.Context(), "SELECT ($1::bigint[])::text", []pk.Of[user]{low, high}).Scan(&got)
+		if works := described || registered; (err == nil) != works {
+			t.Errorf("error %v, want one: %v", err, !works)
 		}
-	}
+		if want := "{1234567890123456788,1234567890123456789}"; err == nil && got != want {
+			t.Errorf("the list arrives as %s, want %s", got, want)
+		}
+
+		// database/sql returns arrays as text. The reader needs their own map to scan
+		// them.
+		m := pgtype.NewMap()
+		m.RegisterDefaultPgType(&[]pk.ID{}, "_int8")
+		var ids []pk.ID
+		err = db.QueryRowContext(t.Context(), "SELECT ARRAY[1234567890123456788, NULL, 1234567890123456789]").Scan(m.SQLScanner(&ids))
+		if want := []pk.ID{low, 0, high}; err != nil || !slices.Equal(ids, want) {
+			t.Errorf("the array comes back as %v (%v), want %v", ids, err, want)
+		}
+	})
 }

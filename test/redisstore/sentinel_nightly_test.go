@@ -4,7 +4,9 @@ package redisstore
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -13,7 +15,6 @@ import (
 
 	"github.com/snowkey-go/snowkey"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
-	"github.com/snowkey-go/snowkey/internal/dbtest/cluster"
 	"github.com/snowkey-go/snowkey/lease/redisstore"
 )
 
@@ -31,32 +32,44 @@ func (w *watched) connect(t *testing.T) *redis.Client {
 	return client
 }
 
+// sentinel watches a primary called "primary". It takes two Sentinels to replace a primary
+// that does not answer for half a second.
+func sentinel(primary string) dbtest.Service {
+	s := dbtest.Redis()
+	s.Serve = func(command []string, dir string, port int) []string {
+		file := filepath.Join(dir, "sentinel.conf")
+		return dbtest.WithFile(file, fmt.Sprintf(`port %d
+bind 127.0.0.1
+dir %s
+sentinel monitor primary %s 2
+sentinel down-after-milliseconds primary 500
+sentinel failover-timeout primary 60000
+`, port, dir, strings.Replace(primary, ":", " ", 1)), command[0], file, "--sentinel")
+	}
+	return s
+}
+
 func startWatched(t *testing.T) *watched {
 	t.Helper()
 	w := &watched{primary: dbtest.Redis("--repl-diskless-sync-delay", "0").Start(t)}
 	w.link = dbtest.ProxyTo(t, w.primary.Address)
 	w.replica = dbtest.Redis("--replicaof", strings.Replace(w.link.Address(), ":", " ", 1)).Start(t)
 	for range 3 {
-		w.sentinels = append(w.sentinels, cluster.Sentinel(w.primary.Address).Start(t).Address)
+		w.sentinels = append(w.sentinels, sentinel(w.primary.Address).Start(t).Address)
 	}
-	for start := time.Now(); ; time.Sleep(50 * time.Millisecond) {
-		ready := 0
+	dbtest.Await(t, "the replica and the Sentinels", func() bool {
 		for _, address := range w.sentinels {
 			s := redis.NewSentinelClient(&redis.Options{Addr: address})
 			primary, err := s.Master(t.Context(), "primary").Result()
 			s.Close()
-			if err == nil && primary["num-slaves"] == "1" && primary["num-other-sentinels"] == "2" && primary["flags"] == "master" {
-				ready++
+			if err != nil || primary["num-slaves"] != "1" || primary["num-other-sentinels"] != "2" || primary["flags"] != "master" {
+				return false
 			}
 		}
 		info, _ := connect(t, w.replica.Address).Info(t.Context(), "replication").Result()
-		if ready == len(w.sentinels) && strings.Contains(info, "master_link_status:up") {
-			return w
-		}
-		if time.Since(start) > time.Minute {
-			t.Fatalf("%d Sentinels are ready; the replica has\n%s", ready, info)
-		}
-	}
+		return strings.Contains(info, "master_link_status:up")
+	})
+	return w
 }
 
 // After the suite, Sentinel promotes the replica. Ids continue on the new primary.

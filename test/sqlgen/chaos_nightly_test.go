@@ -48,9 +48,8 @@ func TestNightlyTogether(t *testing.T) {
 			c := &chaos{T: t, layout: layout, store: tt.store, forms: tt.forms}
 			primary := tt.open(t)
 			var process *dbtest.Process
-			var clock *dbtest.Clock
 			if tt.functions != nil {
-				primary, process, clock = dbtest.Clocked(t, primary.Dialect)
+				primary, process = dbtest.Clocked(t, primary.Dialect)
 			} else {
 				primary, process = dbtest.Killable(t, "mysql", "log-bin=log", "server-id=1", "sync-binlog=1")
 			}
@@ -61,9 +60,9 @@ func TestNightlyTogether(t *testing.T) {
 			if tt.replica && primary.Dialect == "mysql" {
 				replica, lag = replicaOf(t, primary)
 			}
-			run(t, db, statements...)
+			dbtest.Exec(t, db, statements...)
 			if tt.forms[0] == ofRows[0] {
-				run(t, db, "CREATE TABLE `rows` (id BIGINT NOT NULL DEFAULT 0, v INT, KEY (id))", w.MySQLTrigger("rows", "id"))
+				dbtest.Exec(t, db, "CREATE TABLE `rows` (id BIGINT NOT NULL DEFAULT 0, v INT, KEY (id))", w.MySQLTrigger("rows", "id"))
 			}
 			if tt.replica && primary.Dialect == "postgres" {
 				standby := dbtest.StandbyOf(t, primary)
@@ -73,17 +72,17 @@ func TestNightlyTogether(t *testing.T) {
 				}
 				promote = func() {
 					dbtest.NoError(t, standby.Promote())
-					run(t, standby.Connect(t), statements...) // the sequences may be damaged
+					dbtest.Exec(t, standby.Connect(t), statements...) // the sequences may be damaged
 				}
 			}
 
 			do, stop := c.start(db)
 			do()
 			c.kills(process, do)
-			if clock != nil {
+			if tt.functions != nil {
 				do(append(tt.functions, statements...)...)
 				do(slices.Concat(tt.functions, tt.all, statements)...)
-				c.clocks(clock, do)
+				c.clocks(process, do)
 			}
 			if tt.replica {
 				time.Sleep(2 * time.Second)
@@ -173,9 +172,9 @@ func (c *chaos) kills(process *dbtest.Process, do func(what ...string)) {
 }
 
 // clocks sets the server's clock back, ahead and right again.
-func (c *chaos) clocks(clock *dbtest.Clock, do func(what ...string)) {
+func (c *chaos) clocks(process *dbtest.Process, do func(what ...string)) {
 	for _, by := range []time.Duration{-800 * time.Millisecond, 5 * time.Second, 0} {
-		dbtest.NoError(c, clock.Set(by))
+		dbtest.NoError(c, process.SetClock(by))
 		do()
 	}
 }

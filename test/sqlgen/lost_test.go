@@ -3,8 +3,8 @@ package sqlgen
 import (
 	"bytes"
 	"database/sql"
-	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -16,83 +16,91 @@ import (
 // In these tests, the counter of the functions is lost, or goes back. Ids must be above all
 // earlier ones afterwards. test/mutants removes the rules that ensure it, one at a time.
 
-const sequences = "DROP SEQUENCE snowkey_next_counter, snowkey_next_current, snowkey_next_history"
-
 // patient has ids far ahead of the clock at first. So a counter that starts at the clock is
 // below them, however slow the test is.
 var patient = sqlgen.Writer{Window: 10 * time.Minute}
 
-// TestDropped drops the functions, or the sequences too, and creates them again, while a
-// session stays open that has made ids before.
+// TestDropped drops what the functions consist of and creates it again, while a session stays
+// open that has made ids before.
 func TestDropped(t *testing.T) {
 	t.Parallel()
-	functions := patient.PostgresDrop()
-	for name, drop := range map[string][]string{
-		"the functions":                   functions,
-		"all":                             append(functions, sequences),
-		"the counter":                     {"DROP SEQUENCE snowkey_next_counter"},
-		"the history":                     {"DROP SEQUENCE snowkey_next_history"},
-		"the current sequence":            {"DROP SEQUENCE snowkey_next_current"},
-		"the counter, restarted":          {"ALTER SEQUENCE snowkey_next_counter RESTART"},
-		"the current sequence, restarted": {"ALTER SEQUENCE snowkey_next_current RESTART"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			db := postgreSQL(t).Connect(t)
-			live := session(t, db)
-			install(t, db, patient)
-			before := query(t, live, "SELECT snowkey_next() UNION ALL SELECT snowkey_next(5000)")
-			run(t, db, drop...)
-			install(t, db, patient)
-			install(t, db, patient)
-			after := query(t, live, "SELECT snowkey_next() UNION ALL SELECT snowkey_next()")
-			requireAbove(t, after, before)
-			requireAbove(t, query(t, db, "SELECT snowkey_next() UNION ALL SELECT snowkey_next(3)"), append(before, after...))
-		})
-	}
+	eachKind(t, func(t *testing.T, server dbtest.DB, k kind) {
+		for name, drop := range k.drops {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				db := dbtest.Open(t, server.Dialect).Connect(t)
+				live := session(t, db)
+				dbtest.Exec(t, db, k.on(t, k.patient)...)
+				before := query(t, live, k.some)
+				if k.mariaDB {
+					later(t, db)
+				}
+				dbtest.Exec(t, db, drop...)
+				dbtest.Exec(t, db, k.on(t, k.patient)...)
+				dbtest.Exec(t, db, k.on(t, k.patient)...)
+				after := query(t, live, k.some)
+				requireAbove(t, after[k.kept:], before)
+				requireAbove(t, query(t, db, k.some), append(before, after...))
+			})
+		}
+	})
+}
+
+// later waits until tables that are created now have a later time of creation, which MySQL
+// and MariaDB keep in seconds.
+func later(t *testing.T, db *sql.DB) {
+	t.Helper()
+	const past = "UNIX_TIMESTAMP(SYSDATE()) > UNIX_TIMESTAMP(create_time) FROM information_schema.tables " +
+		"WHERE table_schema = DATABASE() AND table_name = 'snowkey_lease'"
+	dbtest.Await(t, "the next second", func() bool { return count(t, db, past) == 1 })
 }
 
 // TestDump restores a dump into the same database, while an idle session stays open that has
 // made ids before. It also restores it into another database.
 func TestDump(t *testing.T) {
 	t.Parallel()
-	from := postgreSQL(t)
-	db := from.Connect(t)
-	live := session(t, db)
-	install(t, db, patient)
-	run(t, db, "CREATE TABLE rows (id bigint PRIMARY KEY DEFAULT snowkey_next())")
-	made := query(t, live, "INSERT INTO rows DEFAULT VALUES RETURNING id")
-	dump := tool(t, nil, "pg_dump", "--clean", "--if-exists", "--dbname="+from.DSN)
-	const more = "INSERT INTO rows SELECT snowkey_next() FROM generate_series(1, 9) RETURNING id"
-	made = append(made, query(t, live, more)...)
-	tool(t, dump, "psql", "--quiet", "--set=ON_ERROR_STOP=1", "--dbname="+from.DSN)
-	again := query(t, live, more)
-	requireAbove(t, again, made)
-	other := postgreSQL(t)
-	tool(t, dump, "psql", "--quiet", "--set=ON_ERROR_STOP=1", "--dbname="+other.DSN)
-	requireAbove(t, query(t, other.Connect(t), "INSERT INTO rows DEFAULT VALUES RETURNING id"), append(made, again...))
+	eachKind(t, func(t *testing.T, from dbtest.DB, k kind) {
+		db := from.Connect(t)
+		live := session(t, db)
+		dbtest.Exec(t, db, k.on(t, k.patient)...)
+		dbtest.Exec(t, db, k.table(k.patient)...)
+		dbtest.Exec(t, live, "INSERT INTO made (v) VALUES (1)")
+		made := append(query(t, live, "SELECT id FROM made"), query(t, live, k.some)...)
+		dump, restore := k.dump(t, from)
+		dumped := tool(t, from.Dialect, nil, dump...)
+		made = slices.Concat(made, query(t, live, k.some), query(t, db, k.some))
+		if from.Dialect == "mysql" {
+			later(t, db)
+		}
+		tool(t, from.Dialect, dumped, restore...)
+		again := query(t, live, k.some)
+		requireAbove(t, again[k.kept:], made)
+		other := dbtest.Open(t, from.Dialect)
+		_, restore = k.dump(t, other)
+		tool(t, from.Dialect, dumped, restore...)
+		restored := other.Connect(t)
+		dbtest.Exec(t, restored, "INSERT INTO made (v) VALUES (2)")
+		requireAbove(t, query(t, restored, "SELECT id FROM made WHERE v = 2"), append(made, again...))
+	})
 }
 
 // tool runs a program of the database server that is on this machine. If it is not there, or
 // does not fit the server, the test can't run. It is then skipped if package dbtest has
 // fetched the version of the server, because it fetches no such programs.
-func tool(t *testing.T, input []byte, name string, args ...string) []byte {
+func tool(t *testing.T, dialect string, input []byte, command ...string) []byte {
 	t.Helper()
-	variable := "SNOWKEY_TEST_MYSQL_VERSION"
-	if name == "pg_dump" || name == "psql" {
-		variable = "SNOWKEY_TEST_POSTGRES_VERSION"
-	}
+	name := command[0]
 	absent := func(why string) {
 		t.Helper()
-		if version := os.Getenv(variable); version != "" {
-			t.Skipf("%s=%s has no %s of its own: %s", variable, version, name, why)
+		if version := dbtest.Version(dialect); version != "" {
+			t.Skipf("%s has no %s of its own: %s", version, name, why)
 		}
 		dbtest.NotRun(t, why)
 	}
 	if _, err := exec.LookPath(name); err != nil {
 		absent(name + " is not installed")
 	}
-	cmd := exec.CommandContext(t.Context(), name, args...)
+	cmd := exec.CommandContext(t.Context(), name, command[1:]...)
 	cmd.Stdin = bytes.NewReader(input)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
@@ -123,22 +131,26 @@ func TestSnapshot(t *testing.T) {
 	requireAbove(t, query(t, files.Connect(t), "SELECT snowkey_next(99)"), before)
 }
 
-// TestClock sets the server's clock back.
+// TestClock sets the server's clock back, on MySQL and MariaDB at night.
 func TestClock(t *testing.T) {
 	t.Parallel()
-	server, _, clock := dbtest.Clocked(t, "postgres")
-	server.Since(t, 15)
-	db := server.Connect(t)
-	install(t, db, patient)
-	checkClock(t, db, clock, "SELECT snowkey_next(2) UNION ALL SELECT snowkey_next()")
+	eachKind(t, func(t *testing.T, server dbtest.DB, k kind) {
+		if server.Dialect == "mysql" && !dbtest.Nightly {
+			t.Skip("TestClock of make nightly includes this")
+		}
+		server, process := dbtest.Clocked(t, server.Dialect)
+		db := server.Connect(t)
+		dbtest.Exec(t, db, k.on(t, k.patient)...)
+		checkClock(t, db, process, k.some)
+	})
 }
 
 // checkClock sets the clock of a server back, on which patient is installed.
-func checkClock(t *testing.T, db *sql.DB, clock *dbtest.Clock, some string) {
+func checkClock(t *testing.T, db *sql.DB, process *dbtest.Process, some string) {
 	t.Helper()
 	set := func(by time.Duration) {
 		t.Helper()
-		dbtest.NoError(t, clock.Set(by))
+		dbtest.NoError(t, process.SetClock(by))
 	}
 	// The first ids are ahead of the clock, by less than the clock is set now.
 	query(t, db, some)

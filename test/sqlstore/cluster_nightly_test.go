@@ -117,9 +117,9 @@ func TestNightlyForcedBootstrap(t *testing.T) {
 		start        func(dbtest.TB, int) []*cluster.Member
 		leave, force func(*cluster.Member) error
 	}{
-		"galera":                         {cluster.Galera, killed, (*cluster.Member).Bootstrap},
-		"group replication":              {cluster.GroupReplication, killed, (*cluster.Member).Bootstrap},
-		"group replication, partitioned": {cluster.SeparateGroup, (*cluster.Member).Isolate, (*cluster.Member).Force},
+		"galera":              {cluster.Galera, killed, (*cluster.Member).Bootstrap},
+		"galera, partitioned": {cluster.Galera, (*cluster.Member).Isolate, (*cluster.Member).Force},
+		"group replication":   {cluster.GroupReplication, killed, (*cluster.Member).Bootstrap},
 	} {
 		t.Run(name, func(t *testing.T) {
 			members := c.start(t, 3)

@@ -7,9 +7,13 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/snowkey-go/snowkey"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
@@ -108,7 +112,7 @@ func TestNightlyOpenTransactionBehindPgpool(t *testing.T) {
 			dbtest.Exec(t, conn, "BEGIN")
 			_, claimed, err := open(t, db, conn, "lease").Claim(t.Context(), claim)
 			var permanent *lease.PermanentError
-			if refused := errors.As(err, &permanent) && strings.Contains(err.Error(), "docs/proxies.md"); refused != tc.refused || err != nil && !refused {
+			if refused := errors.As(err, &permanent) && strings.Contains(err.Error(), "docs/clusters.md#proxies"); refused != tc.refused || err != nil && !refused {
 				t.Errorf("refused: %v, want %v: %v", refused, tc.refused, err)
 			}
 			conn.Close()
@@ -135,9 +139,33 @@ func TestNightlyPgpoolThatIgnoresComments(t *testing.T) {
 	defer cancel()
 	_, err := snowkey.Open(ctx, open(t, db, db.Connect(t), "lease"), snowkey.Config{})
 	var permanent *lease.PermanentError
-	if !errors.As(err, &permanent) || !strings.Contains(err.Error(), "docs/proxies.md") || ctx.Err() != nil {
+	if !errors.As(err, &permanent) || !strings.Contains(err.Error(), "docs/clusters.md#proxies") || ctx.Err() != nil {
 		t.Errorf("Open: %v", err)
 	}
+}
+
+// pgBouncer returns a Postgres database whose DSN connects through a new PgBouncer with a
+// pool mode. Before version 1.21, it doesn't support prepared statements, so pgx needs
+// default_query_exec_mode in the DSN.
+func pgBouncer(t *testing.T, mode string) dbtest.DB {
+	t.Helper()
+	db := dbtest.Durable(t, "postgres")
+	server := dbtest.Must(pgconn.ParseConfig(db.DSN))(t)
+	return db.At(dbtest.Service{
+		Name: "pgbouncer", Programs: []string{"pgbouncer"}, Packages: "pgbouncer", Account: "postgres", Answers: dbtest.Listens,
+		Serve: func(command []string, dir string, port int) []string {
+			file := filepath.Join(dir, "config")
+			return dbtest.WithFile(file, fmt.Sprintf(`[databases]
+* = host=%s port=%d user=%s
+[pgbouncer]
+listen_addr = 127.0.0.1
+listen_port = %d
+unix_socket_dir =
+auth_type = any
+pool_mode = %s
+`, server.Host, server.Port, server.User, port, mode), command[0], file)
+		},
+	}.Start(t).Address).With("sslmode=disable") // with TLS, each client would open a connection only to see it refused
 }
 
 // TestNightlyPgBouncer runs the suite through a pooler, which may use a different connection
@@ -145,40 +173,7 @@ func TestNightlyPgpoolThatIgnoresComments(t *testing.T) {
 func TestNightlyPgBouncer(t *testing.T) {
 	for _, mode := range []string{"exec", "simple_protocol"} {
 		t.Run(mode, func(t *testing.T) {
-			db := cluster.PgBouncer(t, dbtest.Postgres(t), "transaction").With("default_query_exec_mode=" + mode)
-			conn := db.Connect(t)
-			conn.SetMaxIdleConns(64)
-			suite(t, db, conn)
-		})
-	}
-}
-
-// A primary is killed before its standby has received the last commits. HAProxy finds the
-// new primary by itself.
-func TestNightlyHAProxyFailover(t *testing.T) {
-	primary, process := dbtest.Killable(t, "postgres")
-	standby := dbtest.StandbyOf(t, primary)
-	balanced := cluster.HAProxy(t, primary, standby.DB)
-	db := func(string) dbtest.DB { return balanced }
-	lose(t, lostWrites("")[1:2], db, db, standby.Lag, func() error {
-		if err := errors.Join(process.Kill(), standby.Promote()); err != nil {
-			return err
-		}
-		conn, err := sql.Open(balanced.Driver, balanced.DSN)
-		if err != nil {
-			return err
-		}
-		defer conn.Close()
-		await(t, "HAProxy to find the new primary", func() bool { return conn.PingContext(t.Context()) == nil })
-		return nil
-	})
-}
-
-// TestNightlyHAProxy runs the suite through a load balancer.
-func TestNightlyHAProxy(t *testing.T) {
-	for _, dialect := range dbtest.Servers(t) {
-		t.Run(dialect, func(t *testing.T) {
-			db := cluster.HAProxy(t, dbtest.Open(t, dialect))
+			db := pgBouncer(t, "transaction").With("default_query_exec_mode=" + mode)
 			conn := db.Connect(t)
 			conn.SetMaxIdleConns(64)
 			suite(t, db, conn)

@@ -7,6 +7,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -45,13 +46,8 @@ type parts struct {
 // of the fields, the units and the epochs are drawn.
 func samples(t *testing.T) []sample {
 	t.Helper()
-	presets := map[string]idgen.Layout{
-		"Default": idgen.DefaultLayout(), "JSSafe": idgen.JSSafe(), "Twitter": idgen.Twitter(), "Twitter2015": idgen.Twitter2015(),
-		"Discord": idgen.Discord(), "Instagram": idgen.Instagram(), "Sonyflake": idgen.Sonyflake(), "Mastodon": idgen.Mastodon(),
-		"Baidu": idgen.Baidu(), "TSID": idgen.TSID(), "DatacenterProcess": idgen.DatacenterProcess(),
-	}
-	twitter := dbtest.Must(idgen.Twitter().WithFixed("datacenter", 31))(t)
-	presets["Twitter in datacenter 31"] = twitter
+	presets := maps.Collect(idgen.Presets())
+	presets["twitter in datacenter 31"] = dbtest.Must(presets["twitter"].WithFixed("datacenter", 31))(t)
 	published := vectors(t, presets)
 	for seed := range uint64(12) {
 		presets[fmt.Sprintf("drawn %d", seed)] = drawn(t, rand.New(rand.NewPCG(seed, 0)))
@@ -127,9 +123,7 @@ func parse(t *testing.T, text string) idgen.Layout {
 	for unused := 1; err != nil && unused < 64; unused++ {
 		l, err = idgen.ParseLayout(fmt.Sprintf("0:%d │ %s", unused, text))
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	dbtest.NoError(t, err)
 	return l
 }
 
@@ -254,9 +248,9 @@ func session(t *testing.T, db dbtest.DB) *sql.Conn {
 	t.Cleanup(func() { conn.Close() })
 	switch db.Dialect {
 	case "postgres":
-		run(t, conn, "SET TIME ZONE 'Asia/Kathmandu'")
+		dbtest.Exec(t, conn, "SET TIME ZONE 'Asia/Kathmandu'")
 	case "mysql":
-		run(t, conn, "SET time_zone = '+05:45'")
+		dbtest.Exec(t, conn, "SET time_zone = '+05:45'")
 	}
 	return conn
 }
@@ -265,15 +259,6 @@ func session(t *testing.T, db dbtest.DB) *sql.Conn {
 type execer interface {
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
-}
-
-func run(t *testing.T, conn execer, statements ...string) {
-	t.Helper()
-	for _, s := range statements {
-		if _, err := conn.ExecContext(t.Context(), s); err != nil {
-			t.Fatalf("%s\n%v", s, err)
-		}
-	}
 }
 
 // layouts in which SQL stores and reads times
@@ -345,8 +330,8 @@ func one(t *testing.T, conn execer, query string, args []any, to ...any) error {
 func problems(t *testing.T, db dbtest.DB, conn execer, s sample, statements, drop []string) []string {
 	t.Helper()
 	if drop != nil { // SQLite has only queries
-		run(t, conn, statements...)
-		defer run(t, conn, drop...)
+		dbtest.Exec(t, conn, statements...)
+		defer dbtest.Exec(t, conn, drop...)
 	}
 	return s.check(newServer(t, db, conn, statements))
 }
@@ -371,23 +356,20 @@ func TestFunctions(t *testing.T) {
 			if s.name != "Default" {
 				continue
 			}
-			text, err := os.ReadFile("testdata/printed/" + db.Dialect + ".sql") // MariaDB had those of MySQL
-			if err != nil {
-				t.Fatal(err)
-			}
+			text := dbtest.Must(os.ReadFile("testdata/printed/" + db.Dialect + ".sql"))(t) // MariaDB had those of MySQL
 			for _, problem := range problems(t, db, conn, s, strings.Split(strings.TrimSuffix(string(text), "\n"), "\n----\n"), drop) {
 				t.Error("as printed by v0.1.0: ", problem)
 			}
 			query := "SELECT time FROM (" + strings.ReplaceAll(statements[0], ":id", "NULL") + ")"
 			if drop != nil {
 				query = "SELECT snowkey_time(NULL)"
-				run(t, conn, statements...)
+				dbtest.Exec(t, conn, statements...)
 			}
 			var nothing sql.NullString
 			if err := one(t, conn, query, nil, &nothing); err != nil || nothing.Valid {
 				t.Errorf("the time of NULL is %v, %v", nothing, err)
 			}
-			run(t, conn, drop...)
+			dbtest.Exec(t, conn, drop...)
 		}
 	})
 }

@@ -10,8 +10,6 @@ import (
 	"strings"
 	"time"
 
-	mysqldriver "github.com/go-sql-driver/mysql"
-
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 )
 
@@ -22,8 +20,6 @@ type Member struct {
 	*dbtest.Server
 	command []string // the command line of a member that joins the others
 	galera  bool
-	host    *host  // nil if it shares the network of this machine
-	schema  string // the name of the database
 }
 
 // Galera returns the members of a new Galera cluster of MariaDB servers, with an empty
@@ -31,8 +27,8 @@ type Member struct {
 // test is skipped.
 func Galera(t dbtest.TB, size int) []*Member {
 	t.Helper()
-	if version := os.Getenv("SNOWKEY_TEST_MYSQL_VERSION"); version != "" {
-		t.Skipf("SNOWKEY_TEST_MYSQL_VERSION=%s leaves MariaDB's Galera out", version)
+	if version := dbtest.Version("mysql"); version != "" {
+		t.Skipf("SNOWKEY_TEST_DB chooses %s, which leaves MariaDB's Galera out", version)
 	}
 	var provider string // Galera's library, beside the programs of the system or fetched ones
 	dbtest.Obtain(t, "mariadb-server galera-4 rsync", "MariaDB, galera-4 and rsync", func() bool {
@@ -66,33 +62,12 @@ func Galera(t dbtest.TB, size int) []*Member {
 // multi-primary mode, with an empty database. The group ends with the test.
 func GroupReplication(t dbtest.TB, size int) []*Member {
 	t.Helper()
-	return groupReplication(t, freeAddresses(t, size), make([]*host, size))
-}
-
-// SeparateGroup is like [GroupReplication], but each member has a network namespace of its
-// own, so that [Member.Isolate] can cut it off. Only root can have them, on Linux.
-func SeparateGroup(t dbtest.TB, size int) []*Member {
-	t.Helper()
-	network := hosts(t, size)
-	var addresses []string
-	for _, h := range network {
-		addresses = append(addresses, h.address+":33061")
-	}
-	return groupReplication(t, addresses, network)
-}
-
-func groupReplication(t dbtest.TB, addresses []string, network []*host) []*Member {
-	t.Helper()
-	members := make([]*Member, len(addresses))
+	addresses := freeAddresses(t, size)
+	members := make([]*Member, size)
 	for i, address := range addresses {
-		o := dbtest.Options{Version: "9"}
-		if network[i] != nil {
-			o.Namespace = network[i].space
-		}
-		ip, _, _ := strings.Cut(address, ":")
-		members[i] = (&Member{host: network[i]}).start(t, members[:i], o,
+		members[i] = new(Member).start(t, members[:i], dbtest.Options{Version: "mysql9"},
 			"--log-bin=bin", fmt.Sprint("--server-id=", i+1), "--gtid-mode=ON", "--enforce-gtid-consistency=ON",
-			"--bind-address="+ip, "--report-host="+ip, "--group-replication-ip-allowlist="+ip+"/24", "--plugin-load-add=group_replication.so", "--plugin-load-add=mysql_clone.so",
+			"--report-host=127.0.0.1", "--group-replication-ip-allowlist=127.0.0.1/24", "--plugin-load-add=group_replication.so",
 			"--group-replication-group-name=5a0b0a8e-4d0c-4f9b-9d55-000000000001",
 			"--group-replication-local-address="+address, "--group-replication-group-seeds="+strings.Join(addresses, ","),
 			"--group-replication-single-primary-mode=OFF", "--group-replication-start-on-boot=OFF",
@@ -118,7 +93,7 @@ func (m *Member) start(t dbtest.TB, others []*Member, o dbtest.Options, options 
 	if !m.galera {
 		err = m.Admin(
 			"SET SQL_LOG_BIN = 0", "CREATE USER recovery@'%' IDENTIFIED BY 'recovery'",
-			"GRANT REPLICATION SLAVE, BACKUP_ADMIN, CONNECTION_ADMIN, GROUP_REPLICATION_STREAM ON *.* TO recovery@'%'",
+			"GRANT REPLICATION SLAVE, CONNECTION_ADMIN, GROUP_REPLICATION_STREAM ON *.* TO recovery@'%'",
 			"CHANGE REPLICATION SOURCE TO SOURCE_USER = 'recovery', SOURCE_PASSWORD = 'recovery' FOR CHANNEL 'group_replication_recovery'",
 			"RESET BINARY LOGS AND GTIDS")
 	}
@@ -129,10 +104,9 @@ func (m *Member) start(t dbtest.TB, others []*Member, o dbtest.Options, options 
 		t.Fatalf("dbtest: %v", err)
 	}
 	if len(others) == 0 {
-		m.schema, m.DB = m.CreateDatabase(t)
+		_, m.DB = m.CreateDatabase(t)
 	} else {
-		m.schema = others[0].schema
-		m.DB = m.Database(m.schema)
+		m.DB = others[0].At(m.Address)
 	}
 	return m
 }
@@ -178,17 +152,22 @@ func (m *Member) Bootstrap() error {
 	return m.again(true)
 }
 
-// Force makes a member of a replication group continue alone, as an operator does if most
-// members are gone. It returns when the member is the whole group.
+// Force makes a member continue alone, as an operator does if all others are gone.
 func (m *Member) Force() error {
+	if m.galera {
+		return errors.Join(m.Admin("SET GLOBAL wsrep_provider_options = 'pc.bootstrap=YES'"), m.await(true))
+	}
 	if err := m.sees("COUNT(*) = 1", " WHERE member_state = 'ONLINE'"); err != nil {
 		return err
 	}
-	// If packets to the others are lost, this may take longer than the limits of Admin and
-	// of the server, which are a minute.
-	err := m.Admin("SET GLOBAL group_replication_force_members = @@group_replication_local_address")
-	if late := m.sees("COUNT(*) = 1", ""); late != nil {
-		return errors.Join(err, late)
+	err := dbtest.Within(time.Minute, func() error { // the server refuses it while it still starts or stops the group
+		return m.Admin("SET GLOBAL group_replication_force_members = @@group_replication_local_address")
+	})
+	if err != nil {
+		return err
+	}
+	if err := m.sees("COUNT(*) = 1", ""); err != nil {
+		return err
 	}
 	return m.Admin("SET GLOBAL group_replication_force_members = ''")
 }
@@ -204,51 +183,15 @@ func (m *Member) sees(condition, where string) error {
 	return nil
 }
 
-// Isolate cuts a member off from the others, but not from its clients. [Member.Reach] ends
-// that. A member of a replication group must come from [SeparateGroup].
+// Isolate cuts a member of a Galera cluster off from the others, but not from its clients.
+// [Member.Reach] ends that.
 func (m *Member) Isolate() error {
-	if m.galera {
-		return m.Admin("SET GLOBAL wsrep_provider_options = 'gmcast.isolate=1'")
-	}
-	return m.host.cut()
+	return m.Admin("SET GLOBAL wsrep_provider_options = 'gmcast.isolate=1'")
 }
 
 // Reach lets an isolated member reach the others again. See also [Member.Rejoin].
 func (m *Member) Reach() error {
-	if m.galera {
-		return m.Admin("SET GLOBAL wsrep_provider_options = 'gmcast.isolate=0'")
-	}
-	return m.host.join()
-}
-
-// Clone starts a killed member of a replication group with a copy of the data of another
-// one, and joins it to that one's group. Its own commits are lost.
-func (m *Member) Clone(of *Member) error {
-	if err := m.Process.Start(); err != nil {
-		return err
-	}
-	host := "127.0.0.1"
-	if of.host != nil {
-		host = of.host.address
-	}
-	// The server ends after it has fetched the data, and reports an error, because no
-	// service manager starts it again.
-	err := m.Admin(fmt.Sprintf("SET GLOBAL clone_valid_donor_list = '%s:%d'", host, of.Port),
-		fmt.Sprintf("CLONE INSTANCE FROM recovery@'%s':%d IDENTIFIED BY 'recovery'", host, of.Port))
-	const notRestarted = 3707
-	if e, ok := errors.AsType[*mysqldriver.MySQLError](err); ok && e.Number != notRestarted {
-		return fmt.Errorf("dbtest: CLONE INSTANCE: %w", err)
-	}
-	ended := dbtest.Within(time.Minute, func() error {
-		if m.Runs() {
-			return fmt.Errorf("dbtest: the member still runs a minute after CLONE INSTANCE: %w", err)
-		}
-		return nil
-	})
-	if ended != nil {
-		return ended
-	}
-	return m.again(false)
+	return m.Admin("SET GLOBAL wsrep_provider_options = 'gmcast.isolate=0'")
 }
 
 // Forget makes a killed member of a Galera cluster fetch all data from another member

@@ -1,0 +1,168 @@
+package sqlgen
+
+import (
+	"database/sql"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+
+	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/lease/sqlstore"
+	"github.com/snowkey-go/snowkey/schema/sqlgen"
+)
+
+// A kind is what the tests do differently on PostgreSQL, MySQL and MariaDB.
+type kind struct {
+	mariaDB    bool
+	on         statements
+	store      func(*sql.DB) *sqlstore.Store
+	w, patient sqlgen.Writer
+	column     string              // the type of the key
+	some       string              // a query of many ids
+	drop, all  []string            // drop the functions, and what they keep
+	drops      map[string][]string // see TestDropped
+	kept       int                 // ids of a block that a session may go on with after a drop
+	programs   [2]string           // that dump and restore
+}
+
+// The first call of a session waits for MaxClockSkew on MariaDB, so it has a short one.
+var quick = sqlgen.Writer{MaxClockSkew: 50 * time.Millisecond}
+
+const sequences = "DROP SEQUENCE snowkey_next_counter, snowkey_next_current, snowkey_next_history"
+
+var ofPostgres = kind{
+	on: without, store: sqlstore.Postgres, patient: patient, column: "bigint DEFAULT snowkey_next()",
+	some: "SELECT snowkey_next() UNION ALL SELECT snowkey_next(5000) UNION ALL SELECT snowkey_next()",
+	drop: patient.PostgresDrop(), all: []string{sequences},
+	drops: map[string][]string{
+		"the functions":                   patient.PostgresDrop(),
+		"all":                             append(patient.PostgresDrop(), sequences),
+		"the counter":                     {"DROP SEQUENCE snowkey_next_counter"},
+		"the history":                     {"DROP SEQUENCE snowkey_next_history"},
+		"the current sequence":            {"DROP SEQUENCE snowkey_next_current"},
+		"the counter, restarted":          {"ALTER SEQUENCE snowkey_next_counter RESTART"},
+		"the current sequence, restarted": {"ALTER SEQUENCE snowkey_next_current RESTART"},
+	},
+	programs: [2]string{"pg_dump", "psql"},
+}
+
+var ofMariaDB = mySQLKind(kind{
+	mariaDB: true, on: onMariaDB, w: quick,
+	patient: sqlgen.Writer{MaxClockSkew: 50 * time.Millisecond, Window: 10 * time.Minute},
+	column:  "BIGINT NOT NULL DEFAULT 0", some: "SELECT snowkey_next() FROM seq_1_to_200",
+	drop: patient.MariaDBDrop(), all: []string{"DROP TABLE snowkey_next_counter, snowkey_next_history", "DROP SEQUENCE snowkey_next_sessions"},
+	kept: 64, programs: [2]string{"mariadb-dump", "mariadb"},
+})
+
+var ofMySQL = mySQLKind(kind{
+	on: onMySQL, patient: patient, column: "BIGINT NOT NULL", some: many(200, "snowkey_next()"),
+	drop: patient.MySQLDrop(), all: []string{"DROP TABLE snowkey_next_counter, snowkey_next_history"},
+	programs: [2]string{"mysqldump", "mysql"},
+})
+
+// mySQLKind adds what MySQL and MariaDB have in common.
+func mySQLKind(k kind) kind {
+	k.store = sqlstore.MySQL
+	k.drops = map[string][]string{
+		"the function":           k.drop,
+		"all":                    slices.Concat(k.drop, k.all),
+		"the counter":            {"DROP TABLE snowkey_next_counter"},
+		"the counter, truncated": {"TRUNCATE TABLE snowkey_next_counter"},
+		"the counter, lowered":   {"ALTER TABLE snowkey_next_counter AUTO_INCREMENT = 1000000"},
+		"the history":            {"DROP TABLE snowkey_next_history"},
+	}
+	if k.mariaDB {
+		k.drops["the sequence"] = []string{"DROP SEQUENCE snowkey_next_sessions"}
+	}
+	return k
+}
+
+func kindOf(db dbtest.DB) kind {
+	switch {
+	case db.Dialect == "postgres":
+		return ofPostgres
+	case db.MariaDB:
+		return ofMariaDB
+	}
+	return ofMySQL
+}
+
+// eachKind runs a test on each server of the run that can have the functions.
+func eachKind(t *testing.T, test func(t *testing.T, db dbtest.DB, k kind)) {
+	dbtest.EachServer(t, func(t *testing.T, db dbtest.DB) {
+		t.Parallel()
+		test(t, db.Since(t, 15), kindOf(db))
+	})
+}
+
+// mySQLServer returns a database of the run's server, which is MySQL or MariaDB.
+func mySQLServer(t *testing.T) (dbtest.DB, kind) {
+	t.Helper()
+	db := dbtest.MySQL(t)
+	return db, kindOf(db)
+}
+
+// table returns the statements that create the table made, whose keys are made in SQL.
+func (k kind) table(w sqlgen.Writer) []string {
+	statements := []string{"CREATE TABLE made (id " + k.column + " PRIMARY KEY, v INT)"}
+	if k.column != ofPostgres.column {
+		statements = append(statements, w.MySQLTrigger("made", "id"))
+	}
+	return statements
+}
+
+// dump returns the commands that dump a database and restore it.
+func (k kind) dump(t *testing.T, db dbtest.DB) (dump, restore []string) {
+	t.Helper()
+	if db.Dialect == "postgres" {
+		to := "--dbname=" + db.DSN
+		return []string{k.programs[0], "--clean", "--if-exists", to}, []string{k.programs[1], "--quiet", "--set=ON_ERROR_STOP=1", to}
+	}
+	cfg := dbtest.Must(mysql.ParseDSN(db.DSN))(t)
+	host, port, _ := strings.Cut(cfg.Addr, ":")
+	args := []string{"--no-defaults", "--host=" + host, "--port=" + port, "--user=" + cfg.User, "--password=" + cfg.Passwd, cfg.DBName}
+	return slices.Concat(k.programs[:1], args, []string{"--routines", "--triggers"}), slices.Concat(k.programs[1:], args)
+}
+
+// mySQL returns a database of MySQL.
+func mySQL(t *testing.T) dbtest.DB {
+	t.Helper()
+	db := dbtest.MySQL(t)
+	if db.MariaDB {
+		t.Skipf("%s is not MySQL", db.Version)
+	}
+	return db
+}
+
+// onMySQL is without on MySQL.
+func onMySQL(t *testing.T, w sqlgen.Writer, edits ...string) []string {
+	t.Helper()
+	statements := dbtest.Must(w.MySQL())(t)
+	return edited(t, statements, edits...)
+}
+
+// mariaDB returns a database of MariaDB.
+func mariaDB(t *testing.T) dbtest.DB {
+	t.Helper()
+	db := dbtest.MySQL(t)
+	if !db.MariaDB {
+		t.Skipf("%s is not MariaDB", db.Version)
+	}
+	return db
+}
+
+// onMariaDB is without on MariaDB.
+func onMariaDB(t *testing.T, w sqlgen.Writer, edits ...string) []string {
+	t.Helper()
+	statements := dbtest.Must(w.MariaDB())(t)
+	return edited(t, statements, edits...)
+}
+
+// many is a query with n rows, in which i counts from 1.
+func many(n int, columns string) string {
+	return fmt.Sprintf(series+"SELECT %s FROM n", n, columns)
+}
