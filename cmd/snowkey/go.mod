@@ -6,6 +6,7 @@ require (
 	github.com/snowkey-go/snowkey v0.1.0
 	github.com/snowkey-go/snowkey/metrics/snowkeyprom v0.1.0
 	github.com/snowkey-go/snowkey/service v0.1.0
+	github.com/snowkey-go/snowkey/vet v0.1.0
 )
 
 require (
@@ -18,10 +19,15 @@ require (
 require github.com/snowkey-go/snowkey/internal/dbtest v0.1.0
 
 require (
+	github.com/bufbuild/protocompile v0.14.1 // indirect
 	github.com/inconshreveable/mousetrap v1.1.0 // indirect
 	github.com/klauspost/compress v1.17.9 // indirect
-	golang.org/x/net v0.49.0 // indirect
+	github.com/vektah/gqlparser/v2 v2.5.64 // indirect
+	go.yaml.in/yaml/v3 v3.0.5 // indirect
+	golang.org/x/mod v0.37.0 // indirect
+	golang.org/x/net v0.56.0 // indirect
 	golang.org/x/time v0.8.0 // indirect
+	golang.org/x/tools v0.47.0 // indirect
 )
 
 require (
@@ -42,10 +48,10 @@ require (
 	github.com/remyoudompheng/bigfft v0.0.0-20230129092748-24d4a6f8daec // indirect
 	github.com/spf13/cobra v1.10.2
 	github.com/spf13/pflag v1.0.9
-	golang.org/x/crypto v0.47.0 // indirect
+	golang.org/x/crypto v0.53.0 // indirect
 	golang.org/x/sync v0.21.0 // indirect
 	golang.org/x/sys v0.46.0 // indirect
-	golang.org/x/text v0.33.0 // indirect
+	golang.org/x/text v0.38.0 // indirect
 	google.golang.org/protobuf v1.34.2 // indirect
 	modernc.org/libc v1.74.1 // indirect
 	modernc.org/mathutil v1.7.1 // indirect
