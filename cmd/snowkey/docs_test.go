@@ -74,7 +74,7 @@ func newShell(t *testing.T) shell {
 	for name, text := range map[string]string{
 		"shop.db": "", "serve.db": "", "dsn.txt": path + "\n", "tokens.txt": "0123456789abcdef0123456789abcdef\nfedcba9876543210fedcba9876543210\n",
 		"fleet.txt": "orders 0 255\npayments 256 511\nspare 512 1023\n",
-		"go.mod": "module example.com/shop\n\ngo 1.26\n", "main.go": "package main\n\nfunc main() {}\n",
+		"go.mod":    "module example.com/shop\n\ngo 1.26\n", "main.go": "package main\n\nfunc main() {}\n",
 		"openapi.yaml": "openapi: 3.1.0\n", "web/page.js": "const id = parseInt(row.id);\n",
 	} {
 		dbtest.NoError(t, os.MkdirAll(filepath.Join(dir, filepath.Dir(name)), 0o700))
