@@ -17,10 +17,6 @@ import (
 
 // split returns what cfg says about the pool and about its lease.
 func (cfg Config) split() (idgen.Config, keeper.Config, error) {
-	cfg, err := cfg.withRange()
-	if err != nil {
-		return idgen.Config{}, keeper.Config{}, err
-	}
 	layout := cfg.Layout
 	if layout.IsZero() {
 		layout = idgen.DefaultLayout()
@@ -62,7 +58,7 @@ func (cfg Config) split() (idgen.Config, keeper.Config, error) {
 // withDefaults replaces zero values by defaults.
 func (cfg Config) withDefaults(workers int64) Config {
 	cfg.Namespace = cmp.Or(cfg.Namespace, "default")
-	if cfg.MaxWorker == 0 && cfg.Fleet == "" {
+	if cfg.MaxWorker == 0 {
 		cfg.MaxWorker = workers - 1
 	}
 	if cfg.Label == "" {

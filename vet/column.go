@@ -13,7 +13,7 @@ var columnRule = rule{
 	name:   "column",
 	finds:  "tags, types and SQL that declare a key or its children as counted or narrow, and migrations that use today's models",
 	remedy: "Declare BIGINT without auto-increment, and widen existing columns with snowkey migrate",
-	page:   "leaving-auto-increment.md#the-code",
+	page:   "leaving-auto-increment.md#gorm",
 	run:    runColumn,
 }
 
@@ -111,7 +111,7 @@ func (p *pass) migration(call *ast.CallExpr) {
 		if s == nil {
 			return
 		}
-		if m := p.keys.model(s, named); m != nil {
+		if m := p.keys.model(s, named); m != nil && p.keys.wanted(m.table) {
 			for f, c := range m.fields {
 				if f.Name() == name || c.name == name {
 					p.report(Breaks, call, "AlterColumn changes the key %s.%s, and waits for its whole table", c.table, c.name)

@@ -9,7 +9,7 @@ var entTypeRule = rule{
 	name:   "enttype",
 	finds:  "a switch over the types of ent's fields that has no case for `field.TypeOther`",
 	remedy: "Keys of package pk have the type field.TypeOther: add a case, or a default",
-	page:   "ent.md",
+	page:   "ent.md#extensions-of-ent",
 	run:    runEntType,
 }
 

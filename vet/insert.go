@@ -13,7 +13,7 @@ var insertRule = rule{
 	name:   "insert",
 	finds:  "an INSERT that leaves the key to the database, or that no Fill precedes, and a LastInsertId that is read",
 	remedy: "Call sqlid.Fill with a pointer to the row, or take the key from the pool, and send it",
-	page:   "sql.md",
+	page:   "sql.md#the-rows",
 	run:    runInsert,
 }
 
@@ -73,14 +73,26 @@ func (c *insertChecker) run() {
 		case *ast.CallExpr:
 			c.call(n)
 		case *ast.AssignStmt:
-			if call, ok := n.Rhs[0].(*ast.CallExpr); ok && len(n.Lhs) == 2 && !isBlank(n.Lhs[0]) {
-				if fn := c.keys.callee(call); fn != nil && fn.Name() == "LastInsertId" {
-					c.reportRemedy(Breaks, call, "Use the key that was sent", nil, "LastInsertId isn't the key of a row that brings its own")
-				}
+			if !isBlank(n.Lhs[0]) {
+				c.lastInsertID(n.Rhs[0])
+			}
+		case *ast.ReturnStmt:
+			if len(n.Results) == 1 {
+				c.lastInsertID(n.Results[0])
 			}
 		}
 		return true
 	})
+}
+
+func (c *insertChecker) lastInsertID(e ast.Expr) {
+	call, ok := e.(*ast.CallExpr)
+	if !ok {
+		return
+	}
+	if fn := c.keys.callee(call); fn != nil && fn.Name() == "LastInsertId" {
+		c.reportRemedy(Breaks, call, "Use the key that was sent", nil, "LastInsertId isn't the key of a row that brings its own")
+	}
 }
 
 func isBlank(e ast.Expr) bool {
@@ -103,8 +115,8 @@ func (c *insertChecker) call(call *ast.CallExpr) {
 			c.row(call, arg)
 		}
 	case strings.Contains(path, "jmoiron/sqlx") && strings.HasPrefix(fn.Name(), "Named"):
-		for i, arg := range call.Args[:len(call.Args)-1] {
-			if text, ok := c.keys.text(arg); ok && insertSQL.MatchString(text) {
+		for i, arg := range call.Args {
+			if text, ok := c.keys.text(arg); ok && insertSQL.MatchString(text) && i+1 < len(call.Args) {
 				c.row(call, call.Args[i+1])
 			}
 		}
@@ -132,10 +144,10 @@ func (c *insertChecker) row(call *ast.CallExpr, row ast.Expr) {
 		return
 	}
 	if _, byValue := t.Underlying().(*types.Struct); byValue {
-		c.report(Breaks, call, "A %s is inserted by value, and no Fill of its variable precedes", m.fields[key].model)
+		c.report(Breaks, call, "%s is inserted by value, and no Fill of its variable precedes", m.fields[key].model)
 		return
 	}
-	c.report(Breaks, call, "A %s is inserted, and no Fill precedes", m.fields[key].model)
+	c.report(Breaks, call, "%s is inserted, and no Fill precedes", m.fields[key].model)
 }
 
 func keyOfModel(m *modelInfo) *types.Var {

@@ -59,9 +59,7 @@ func runJSON(p *pass) {
 			if m, ok := ast.Unparen(arg).(*ast.CompositeLit); ok && !isJSONMap(p.TypesInfo.TypeOf(m)) && isAnyMap(p.TypesInfo.TypeOf(m)) {
 				p.jsonMap(m)
 			}
-			if fn.Name() != "Decode" && p.isPlainKey(arg) {
-				p.jsonValue(arg)
-			}
+			p.jsonValue(arg)
 		}
 	})
 }

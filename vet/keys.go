@@ -44,8 +44,9 @@ const (
 
 // An edge says that one value becomes another. A nil variable is a key.
 type edge struct {
-	from, to *types.Var
-	kind     edgeKind
+	from ref
+	to   *types.Var
+	kind edgeKind
 }
 
 type edgeKind int8
@@ -54,7 +55,6 @@ const (
 	assigned edgeKind = iota
 	passed            // from an argument to a parameter
 	returned          // from a function's body to its result
-	received          // from a function's result to its caller
 )
 
 // A sink is where the result of a call or a type assertion goes.
@@ -101,19 +101,24 @@ func keysAnalyzer(config Config) *analysis.Analyzer {
 	}
 }
 
-// isStandard reports whether a package is part of the standard library, or of a module
-// whose packages have no models.
+// isStandard reports whether a package is part of the standard library, which has no keys.
 func isStandard(path string) bool {
 	first, _, _ := strings.Cut(path, "/")
-	return !strings.Contains(first, ".") && (path == first || standardTrees[first])
+	return standard[first]
 }
 
-var standardTrees = map[string]bool{
-	"archive": true, "compress": true, "container": true, "crypto": true, "database": true, "debug": true, "encoding": true, "go": true,
-	"hash": true, "html": true, "image": true, "index": true, "internal": true, "io": true, "log": true, "math": true, "mime": true,
-	"net": true, "os": true, "path": true, "regexp": true, "runtime": true, "sync": true, "testing": true, "text": true, "time": true,
-	"unicode": true, "vendor": true,
-}
+// standard has the first elements of the standard library's paths.
+var standard = func() map[string]bool {
+	all := make(map[string]bool)
+	for _, name := range strings.Fields(`
+	archive bufio bytes cmp compress container context crypto database debug embed encoding errors expvar flag
+	fmt go hash html image index internal io iter log maps math mime net os path plugin reflect regexp runtime
+	slices sort strconv strings structs sync syscall testing text time unicode unique unsafe vendor weak
+	`) {
+		all[name] = true
+	}
+	return all
+}()
 
 // readNames finds the statements of SQL, and the names of models and tables, in this package
 // and in those that it imports.
@@ -149,7 +154,7 @@ func (k *keySet) readNames() {
 	scope := k.Pkg.Scope()
 	for _, name := range scope.Names() {
 		if obj, ok := scope.Lookup(name).(*types.TypeName); ok {
-			if s, named := structOf(obj.Type()); s != nil && k.readModel(s, named) != nil {
+			if s, named := structOf(obj.Type()); s != nil && k.readModel(s, named) != nil && !isBase(named) {
 				own.Models = append(own.Models, strings.ToLower(name))
 				k.names[strings.ToLower(name)] = true
 			}
@@ -375,20 +380,14 @@ func (k *keySet) isKeyField(t types.Type, field *types.Var) bool {
 // isKey reports whether a variable is one.
 func (k *keySet) isKey(v *types.Var) bool { return k.levels[v] > 0 }
 
-// copied says that the expression becomes the variables.
+// copied says that each of the values becomes each of the variables.
 func (k *keySet) copied(from []ref, kind edgeKind, to []ref) {
 	for _, f := range from {
 		for _, t := range to {
-			if f.v != nil && !canHold(f.v.Type()) || t.v != nil && !canHold(t.v.Type()) || f == t {
+			if f == t || t.call || f.v != nil && !canHold(f.v.Type()) || t.v != nil && !canHold(t.v.Type()) {
 				continue
 			}
-			if f.call && kind == assigned {
-				kind = received
-			}
-			if t.call {
-				continue
-			}
-			k.edges = append(k.edges, edge{f.v, t.v, kind})
+			k.edges = append(k.edges, edge{f, t.v, kind})
 		}
 	}
 }
@@ -425,41 +424,42 @@ func (k *keySet) spread() {
 				k.levels[v], changed = l, true
 			}
 		}
-		level := func(v *types.Var) level {
+		levelOf := func(v *types.Var) level {
 			if v == nil {
 				return strong
 			}
 			return k.levels[v]
 		}
 		for _, e := range k.edges {
-			from, to := level(e.from), level(e.to)
+			from, to := levelOf(e.from.v), levelOf(e.to)
+			if e.from.call && from == weak {
+				from = 0 // only this caller's result is a key
+			}
+			back := to
 			switch e.kind {
 			case assigned:
 				if from > 0 && isShared(e.to, k.Pkg) {
-					from = strong // of whoever reads it
-				}
-				raise(e.to, from)
-				if to == strong || !isShared(e.from, k.Pkg) {
-					raise(e.from, to)
+					from = strong
 				}
 			case passed:
-				raise(e.to, min(from, weak))
-				if to == strong {
-					raise(e.from, strong)
+				from = min(from, weak)
+				if to == weak {
+					back = 0 // only another caller's argument is a key
 				}
 			case returned:
-				if from == strong {
-					raise(e.to, strong)
+				if from == weak {
+					from = 0
 				}
-				if !isShared(e.from, k.Pkg) {
-					raise(e.from, min(to, weak))
-				}
-			case received:
-				if from == strong {
-					raise(e.to, strong)
-				}
-				raise(e.from, min(to, weak))
+				back = min(back, weak)
 			}
+			if e.from.call {
+				back = min(back, weak)
+			}
+			if back == weak && isShared(e.from.v, k.Pkg) {
+				back = 0
+			}
+			raise(e.to, from)
+			raise(e.from.v, back)
 		}
 	}
 	for _, s := range k.sinks {

@@ -9,7 +9,7 @@ var literalRule = rule{
 	name:   "literal",
 	finds:  "tests that expect the keys 1, 2, 3 (one finding for each file, with their number)",
 	remedy: "Give the tests an idgentest.Counter as their source, which counts from 1 for each model",
-	page:   "gorm.md",
+	page:   "gorm.md#a-service-that-has-rows-already",
 	run:    runLiteral,
 }
 

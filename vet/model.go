@@ -83,10 +83,10 @@ var keyTags = map[string]*regexp.Regexp{
 // columnTags find the name of the column in the tag of a library.
 var columnTags = map[string]*regexp.Regexp{
 	"gorm": regexp.MustCompile(`(?i)(?:^|;)\s*column:\s*(\w+)`),
-	"bun":  regexp.MustCompile(`^(\w+)`),
+	"bun":  regexp.MustCompile(`^(\w+)(?:,|$)`),
 	"xorm": regexp.MustCompile(`'(\w+)'|\s([a-z_]*id)$`),
 	"orm":  regexp.MustCompile(`column\((\w+)\)`),
-	"db":   regexp.MustCompile(`^(\w+)`),
+	"db":   regexp.MustCompile(`^(\w+)(?:,|$)`),
 }
 
 // ormTags are tags that only rows have.
@@ -158,8 +158,8 @@ func (k *keySet) embedded(s *types.Struct, outer *types.Named) *modelInfo {
 		return nil
 	}
 	name := outer.Obj().Name()
-	for i := range s.NumFields() {
-		f := s.Field(i)
+	for f := range s.Fields() {
+		f := f
 		inner, named := structOf(f.Type())
 		if !f.Embedded() || inner == nil {
 			continue
@@ -213,23 +213,29 @@ func (k *keySet) impliedKey(s *types.Struct, named *types.Named) int {
 	if id < 0 || named == nil {
 		return -1
 	}
-	if row || isPK(s.Field(id).Type()) || k.isGenerated(named) || k.rows[named.Obj()] || k.counted[k.tableOf(named)] {
+	if row || isPK(s.Field(id).Type()) || isBase(named) || k.isGenerated(named) || k.rows[named.Obj()] || k.counted[k.tableOf(named)] {
 		return id
 	}
 	return -1
 }
 
+// isBase reports whether a type is one that models embed.
+func isBase(named *types.Named) bool {
+	if named == nil || named.Obj().Pkg() == nil || named.Obj().Name() != "Model" {
+		return false
+	}
+	path := named.Obj().Pkg().Path()
+	return path == "gorm.io/gorm" || path == snowkey+"hooks/gormid"
+}
+
 // isGenerated reports whether a type is an entity of ent, which has a client and a query
-// beside it, or gorm.Model.
+// beside it.
 func (k *keySet) isGenerated(named *types.Named) bool {
 	pkg := named.Obj().Pkg()
 	if pkg == nil {
 		return false
 	}
 	name := named.Obj().Name()
-	if pkg.Path() == "gorm.io/gorm" || pkg.Path() == snowkey+"hooks/gormid" {
-		return name == "Model"
-	}
 	scope := pkg.Scope()
 	return scope.Lookup(name+"Client") != nil && scope.Lookup(name+"Query") != nil && scope.Lookup(name+"Create") != nil
 }
@@ -248,8 +254,8 @@ func (k *keySet) isChild(s *types.Struct, name string) bool {
 	if strings.EqualFold(stem, "Parent") {
 		return true
 	}
-	for i := range s.NumFields() {
-		if inner, _ := structOf(s.Field(i).Type()); inner != nil && strings.EqualFold(s.Field(i).Name(), stem) {
+	for field := range s.Fields() {
+		if inner, _ := structOf(field.Type()); inner != nil && strings.EqualFold(field.Name(), stem) {
 			return true
 		}
 	}

@@ -57,10 +57,12 @@ func (p *pass) conversion(call *ast.CallExpr) {
 	if !ok || from == nil || !isInteger(from) || p.TypesInfo.Types[call].Value != nil || !p.keys.holds(call.Args[0]) {
 		return
 	}
-	source, _ := typeOf[*types.Basic](from)
 	width, narrow := widths[to.Kind()]
-	if sourceWidth, narrowed := widths[source.Kind()]; source != nil && narrowed && (sourceWidth <= width || width == 0) {
-		return // the key has been narrowed before
+	if source, ok := typeOf[*types.Basic](from); ok {
+		before, narrowed := widths[source.Kind()]
+		if narrowed && (before == width || before > 0 && (width == 0 || before < width)) {
+			return // the key has been narrowed before
+		}
 	}
 	p.narrowed(call, types.ExprString(call.Args[0]), to.Name(), width, narrow)
 }

@@ -7,7 +7,7 @@ import (
 
 var orderRule = rule{
 	name:   "order",
-	finds:  "pages that follow the order of keys: `id < ?`, `ORDER BY id`, or `created_at` alone",
+	finds:  "pages that follow the order of keys: `id < ?`, `ORDER BY id`",
 	remedy: "Generated keys are above all counted ones, so pages stay in order; a client that read before the switch continues after it",
 	page:   "leaving-auto-increment.md#the-code",
 	run:    runOrder,

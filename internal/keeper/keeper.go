@@ -65,21 +65,31 @@ type keeper struct {
 	unreserve func() // gives back what is reserved, if anything
 
 	// Owned by run while it is running, otherwise by the holder of turn.
-	granted    chan struct{} // closed when the first id may be issued
-	done       chan struct{} // closed when run has returned
-	held       *heldLease
+	granted chan struct{} // closed when the first id may be issued
+	done    chan struct{} // closed when run has returned
+	held    *heldLease
+	search
+	trouble
+
+	stats stats
+}
+
+// A search is what an attempt to claim knows from earlier ones.
+type search struct {
 	unsure     *heldLease        // the lease of the last claim, if the store didn't reply to it
 	lastWorker int64             // the worker number held last; -1 before the first
 	regressed  bool              // whether the store has lost commits, so that we must raise the fence before the next claim
 	taken      *lease.TakenError // lists the holders while all worker numbers are in use, otherwise nil
 	takenAt    time.Time         // when the holders were read
 	looks      int               // how many probes in a row found no namespace or no free row
-	stopped    bool              // whether ids have stopped because of a lease that was lost or not renewed
-	warned     string            // the last reason we logged for having no lease or no ids
-	failed     error             // an error of the renewals since the last one that succeeded; nil if there was none
-	gaveUp     int               // how many calls in a row timed out
+}
 
-	stats stats
+// A trouble is why ids have stopped or may stop, so that it is reported once.
+type trouble struct {
+	stopped bool   // whether ids have stopped because of a lease that was lost or not renewed
+	warned  string // the last reason we logged for having no lease or no ids
+	failed  error  // an error of the renewals since the last one that succeeded; nil if there was none
+	gaveUp  int    // how many calls in a row timed out
 }
 
 // A heldLease is the state of one lease. It is discarded when the lease is lost.
@@ -105,7 +115,7 @@ type heldLease struct {
 // Open claims a worker number and grants it to the issuer. See snowkey.Open
 // for when it returns, and with which errors.
 func Open(ctx context.Context, store lease.Store, issuer leased.Issuer, cfg Config) (leased.Keeper, error) {
-	k := &keeper{store: store, issuer: issuer, cfg: cfg, terms: cfg.Terms, soon: make(chan struct{}, 1), lastWorker: -1, unreserve: func() {}}
+	k := &keeper{store: store, issuer: issuer, cfg: cfg, terms: cfg.Terms, soon: make(chan struct{}, 1), search: search{lastWorker: -1}, unreserve: func() {}}
 	k.clocks = clocks{cfg: cfg, issuer: issuer}
 	k.life, k.endLife = context.WithCancel(context.WithoutCancel(ctx))
 	if err := k.Resume(ctx); err != nil {

@@ -1,6 +1,7 @@
 package filestore
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/crc32"
@@ -96,14 +97,13 @@ func TestDamagedFile(t *testing.T) {
 // FuzzDecode decodes files whose checksum is right. What is accepted can be used, and is the
 // same after it has been written and read again.
 func FuzzDecode(f *testing.F) {
-	s := space{Namespace: "ns", File: "1:2", Current: "f", Layouts: []byte(`{"l":{"fence":9}}`)}
-	s.set("l", 1, `{"token":"t"}`)
+	s := space{Namespace: "ns", File: "1:2", Current: "f", Layouts: []byte(`{"version":2}`), Rows: map[string]json.RawMessage{"l/1": []byte(`{"version":2,"bound":9}`)}}
 	text, err := s.encode()
 	if err != nil {
 		f.Fatal(err)
 	}
 	_, body, _ := strings.Cut(string(text), "\n")
-	for _, seed := range []string{body, "{}", `{"namespace":"ns"}`, `{"namespace":"ns","layouts":null,"rows":{"1":{},"/":0,"l/1":null}}`} {
+	for _, seed := range []string{body, "{}", `{"namespace":"ns"}`, `{"namespace":"ns","layouts":null}`, `{"namespace":"ns","rows":{"l/1":null}}`} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, body string) {
@@ -114,11 +114,6 @@ func FuzzDecode(f *testing.F) {
 				t.Errorf("%T: %v", err, err)
 			}
 			return
-		}
-		for key := range s.Rows {
-			if layout, worker := splitKey(key); worker >= 0 && s.value(layout, worker) == "" && rowKey(layout, worker) == key {
-				t.Errorf("%q: row %q has no value", body, key)
-			}
 		}
 		first, err := s.encode()
 		if err != nil {

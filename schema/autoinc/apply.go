@@ -46,6 +46,14 @@ type ApplyOptions struct {
 	// waits up to 5 s at its end.
 	LockTimeout time.Duration
 
+	// HoldSwap makes an online migration on Postgres wait before the first narrow column is
+	// replaced, until [Control] is called with [Continue].
+	HoldSwap bool
+
+	// CancelUndo makes [Undo] take back an Undo that has begun and can't be completed, so
+	// that Apply can continue. Apply then applies the steps again that were reversed.
+	CancelUndo bool
+
 	// DryRun reports the steps to Progress, but does not run them. It doesn't check that
 	// the plan still fits the database.
 	DryRun bool
@@ -174,7 +182,13 @@ func (a *applier) apply(ctx context.Context) (Phase, error) {
 		}
 		return phase, nil
 	}
-	if err := a.patiently(ctx, func() error { return a.ledger.create(ctx, a.conn) }, func(error) {}); err != nil {
+	begin := func() error {
+		if err := a.ledger.create(ctx, a.conn); err != nil {
+			return err
+		}
+		return a.ledger.forget(ctx, a.conn, control) // which was for an earlier Apply
+	}
+	if err := a.patiently(ctx, begin, func(error) {}); err != nil {
 		return Phase{}, err
 	}
 	for _, steps := range phase.units() {
@@ -332,6 +346,10 @@ func (a *applier) take(ctx context.Context, phase Phase, steps []Step, entries m
 			a.tell(phase, s, Skipped)
 		}
 		return nil
+	}
+	hold := a.options.HoldSwap && a.plan.Online && a.Dialect == catalog.Postgres && phase.Name == Widen && slices.ContainsFunc(steps, func(s Step) bool { return s.Lasting })
+	if err := a.obey(ctx, phase, steps[0], hold); err != nil {
+		return err
 	}
 	before := entries[steps[0].ID]
 	a.current = steps

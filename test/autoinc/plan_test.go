@@ -241,10 +241,10 @@ func TestFirstPage(t *testing.T) {
 			dbtest.Exec(t, s.conn, map[string]string{"postgres": "ANALYZE orders", "mysql": "ANALYZE TABLE orders"}[db.Dialect])
 		}
 		p := plan(t, s.conn, autoinc.PlanOptions{})
-		page := ""
+		var page strings.Builder
 		for line := range strings.Lines(planText(t, p)) {
 			if text, ok := strings.CutPrefix(line, "-- | "); ok {
-				page += text
+				page.WriteString(text)
 			}
 		}
 		var html strings.Builder
@@ -260,8 +260,8 @@ func TestFirstPage(t *testing.T) {
 			wants = append(wants, "as measured on this server")
 		}
 		for _, want := range wants {
-			if !strings.Contains(page, want) {
-				t.Errorf("%q is not in\n%s", want, page)
+			if !strings.Contains(page.String(), want) {
+				t.Errorf("%q is not in\n%s", want, page.String())
 			}
 		}
 		for _, want := range []string{"<td>guard</td>", "in all ", "orders"} {

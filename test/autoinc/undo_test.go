@@ -225,7 +225,7 @@ func deadEnd(t *testing.T, s shop, p *autoinc.Plan, phase autoinc.PhaseName, fai
 		return unlocked(func() error { return autoinc.Undo(ctx, s.conn, p, autoinc.ApplyOptions{}) })
 	}
 	cancel := func() error {
-		return unlocked(func() error { return autoinc.CancelUndo(t.Context(), s.conn, p) })
+		return unlocked(func() error { return autoinc.Undo(t.Context(), s.conn, p, autoinc.ApplyOptions{CancelUndo: true}) })
 	}
 	err := map[string]func(context.Context) error{"apply": apply, "undo": undo}[failed](ctx)
 	if err != nil && !errors.Is(err, errKilled) { // a phase may have fewer points

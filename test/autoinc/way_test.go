@@ -279,6 +279,45 @@ func TestUniqueKeys(t *testing.T) {
 	})
 }
 
+// A running Apply can be paused, continued and stopped from another process, and waits
+// before it replaces columns if it was told to.
+func TestControl(t *testing.T) {
+	t.Parallel()
+	fewModes(t, func(t *testing.T, db dbtest.DB, options autoinc.PlanOptions) {
+		s := newShop(t, db)
+		other := db.Connect(t)
+		p := plan(t, s.conn, options)
+		control := func(command string) { dbtest.NoError(t, autoinc.Control(t.Context(), other, p, command)) }
+		if err := autoinc.Control(t.Context(), other, p, autoinc.Pause); !errors.Is(err, autoinc.ErrPhase) {
+			t.Errorf("before any Apply: %v", err)
+		}
+		ended, paused, held := 0, 0, 0
+		progress := func(p autoinc.Progress) {
+			switch {
+			case p.Event == autoinc.Ended:
+				if ended++; ended == 1 {
+					control(autoinc.Pause)
+				}
+			case p.Event == autoinc.Retried && strings.Contains(p.Err.Error(), "it is paused"):
+				paused++
+				control(autoinc.Stop)
+			case p.Event == autoinc.Retried && strings.Contains(p.Err.Error(), "ready to be swapped"):
+				held++
+				control(autoinc.Continue)
+			}
+		}
+		_, err := autoinc.Apply(t.Context(), s.conn, p, autoinc.ApplyOptions{Progress: progress})
+		if !errors.Is(err, autoinc.ErrStopped) || paused != 1 || ended != 1 {
+			t.Fatalf("%d steps and %d pauses: %v", ended, paused, err)
+		}
+		applyAll(t, s.conn, p, autoinc.ApplyOptions{Progress: progress, HoldSwap: true})
+		if want := map[bool]int{true: 1}[p.Online && db.Dialect == "postgres"]; held != want {
+			t.Errorf("held %d times, want %d", held, want)
+		}
+		prove(t, s.conn, p)
+	})
+}
+
 // The server drops the connection of an Apply, at points all along the way. The next
 // Apply must be able to continue.
 func TestConnectionsKilled(t *testing.T) {

@@ -9,14 +9,14 @@ import (
 // The documentation may not grow above these limits. Lower them whenever it gets shorter.
 const (
 	maxPages     = 38
-	maxWords     = 63_435
+	maxWords     = 64_500
 	maxPageWords = 2_500
 )
 
 // longPages have more than maxPageWords words, and at most these.
 var longPages = map[string]int{
 	"leases.md":                 5_185,
-	"leaving-auto-increment.md": 6_128,
+	"leaving-auto-increment.md": 6_937,
 	"sql-default.md":            4_181,
 	"web.md":                    2_711,
 }

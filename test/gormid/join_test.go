@@ -5,6 +5,7 @@ import (
 
 	"github.com/snowkey-go/snowkey/hooks/gormid"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/internal/idtest"
 	"github.com/snowkey-go/snowkey/schema/pk"
 	"github.com/snowkey-go/snowkey/test/internal/reuse"
 )
@@ -44,8 +45,8 @@ func TestJoinTablesOfOthers(t *testing.T) {
 		must(t, e.Create(&[]topic{{Name: "a"}, {Name: "b"}}))
 		must(t, e.Create(&[]place{{Name: "a"}, {Name: "b"}}))
 		must(t, e.Create(&article{Topics: []topic{{Name: "c"}, {Name: "b"}}, Places: []place{{Name: "b"}, {Name: "c"}}}))
-		wantRowError(t, e.Omit("Topics.*").Create(&article{Topics: []topic{{Name: "d"}}}).Error, 0, "refers to a gormid_test.topic in TopicID that has no key")
-		wantRowError(t, e.Omit("Places.*").Create(&article{Places: []place{{Name: "d"}}}).Error, 0, "refers to a gormid_test.place in PlaceID that has no key")
+		idtest.WantRowError(t, e.Omit("Topics.*").Create(&article{Topics: []topic{{Name: "d"}}}).Error, 0, "refers to a gormid_test.topic in TopicID that has no key")
+		idtest.WantRowError(t, e.Omit("Places.*").Create(&article{Places: []place{{Name: "d"}}}).Error, 0, "refers to a gormid_test.place in PlaceID that has no key")
 		e.wantTable(t, "SELECT t.name FROM article_topics j LEFT JOIN topics t ON t.id = j.topic_id ORDER BY 1", "b", "c")
 		e.wantTable(t, "SELECT p.name FROM article_places j LEFT JOIN places p ON p.id = j.place_id ORDER BY 1", "b", "c")
 		e.wantTable(t, "SELECT count(*) FROM articles", "1")

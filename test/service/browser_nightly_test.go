@@ -46,7 +46,7 @@ func newBrowser(t *testing.T) *browser {
 	ctx, cancel = context.WithTimeout(ctx, time.Minute)
 	t.Cleanup(cancel)
 	ctx, cancel = chromedp.NewContext(ctx, chromedp.WithErrorf(t.Logf), chromedp.WithListener(func(event any) {
-		if e, ok := event.(*log.EventEntryAdded); ok && e.Entry.Source != log.SourceNetwork {
+		if e, ok := event.(*log.EventEntryAdded); ok && e.Entry.Source != log.EntrySourceNetwork {
 			t.Errorf("the browser says: %s: %s", e.Entry.URL, e.Entry.Text)
 		}
 	}))
