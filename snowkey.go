@@ -38,7 +38,7 @@ type Config struct {
 	// make the same id, even if each of them has a store of its own. All processes with
 	// the same Service must have the same store and Namespace. Set both fields or
 	// neither, and leave out MinWorker and MaxWorker. If the file is wrong or does not
-	// have Service, the error is a [*lease.FleetError]. docs/services-and-databases.md
+	// have Service, the error is a [*lease.FleetError]. docs/services.md
 	// describes the file.
 	Fleet, Service string
 
