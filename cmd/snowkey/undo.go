@@ -12,7 +12,6 @@ import (
 
 func (a *app) undoCommand() *cobra.Command {
 	var path string
-	var cancel bool
 	var options autoinc.ApplyOptions
 	cmd := &cobra.Command{
 		Use:   "undo --plan FILE",
@@ -30,13 +29,6 @@ cannot be completed, --cancel takes it back, and apply continues.`,
 				return err
 			}
 			defer db.Close()
-			if cancel {
-				if err := autoinc.CancelUndo(cmd.Context(), db, p); err != nil {
-					return err
-				}
-				fmt.Fprintln(a.stdout, "no undo is going on; snowkey migrate apply continues")
-				return nil
-			}
 			return a.undo(cmd.Context(), db, p, path, options)
 		},
 	}
@@ -44,7 +36,7 @@ cannot be completed, --cancel takes it back, and apply continues.`,
 	registerPlan(cmd, &path)
 	registerPhase(cmd, &options.Phase, "the first `phase` to reverse; by default widen, so that all are")
 	cmd.Flags().DurationVar(&options.LockTimeout, "lock-timeout", 0, lockTimeoutUsage)
-	cmd.Flags().BoolVar(&cancel, "cancel", false, "take back an undo that has begun, so that apply can continue")
+	cmd.Flags().BoolVar(&options.CancelUndo, "cancel", false, "take back an undo that has begun, so that apply can continue")
 	cmd.Flags().BoolVar(&options.DryRun, "dry-run", false, "print the statements and run none")
 	return cmd
 }
@@ -82,6 +74,8 @@ func (a *app) undo(ctx context.Context, db *sql.DB, p *autoinc.Plan, path string
 		return err
 	case a.json:
 		return writeLine(a.stdout, map[string]any{"event": "end", "steps": steps, "dryRun": options.DryRun})
+	case options.CancelUndo:
+		fmt.Fprintln(a.stdout, "no undo is going on; snowkey migrate apply continues")
 	case options.DryRun:
 		fmt.Fprintln(a.stdout, "nothing was reversed: this was a dry run")
 	case steps == 0:

@@ -122,6 +122,7 @@ func (f *filler) fill(db *gorm.DB) {
 		return
 	}
 	if k == nil {
+		db.AddError(joined(stmt))
 		return
 	}
 	c := &creation{stmt: stmt, key: k, selects: stmt.Selects}

@@ -14,12 +14,12 @@
 //     has the row. If another process had it and its commits were lost, then the
 //     fingerprint has changed since the read, so the swap fails, or leases hold off. With a
 //     hold-off, the other lease started above the cap of a time after this one expired.
-//   - A new row, a new layout or a fence must be above everything that was granted, so an
-//     early time is not good enough. But nothing was granted between the read and the
-//     swap: each of them replaces the namespace's mark, which is random, and compares the
-//     one that it read. A row that has existed in the meantime has changed the mark. A
-//     namespace without a mark first gets one, because otherwise it could have been
-//     created and deleted in the meantime.
+//   - A new row, a new layout or a fence must be above everything that may be lost, so an
+//     early time is not good enough. But between the read and the swap, no row or layout
+//     can have been added, used and deleted: each change of this kind replaces the
+//     namespace's mark, which is random, and compares the one that it read. A namespace
+//     without a mark first gets one, because otherwise it could itself have been created
+//     and deleted in the meantime. Rows that exist have a bound of their own.
 //   - A hold-off ends above the cap of the time of the reply, which the keeper knows.
 package kvlease
 

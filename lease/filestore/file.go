@@ -72,8 +72,10 @@ func decode(path string, text []byte, namespace string) (*space, error) {
 		return nil, &FileError{path, fmt.Sprintf("has the leases of namespace %q, not of %q", s.Namespace, namespace), damaged}
 	}
 	s.Layouts = compact(s.Layouts)
-	for key, text := range s.Rows {
-		s.Rows[key] = compact(text)
+	for _, rows := range s.Rows {
+		for worker, text := range rows {
+			rows[worker] = compact(text)
+		}
 	}
 	return &s, nil
 }

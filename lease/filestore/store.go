@@ -4,10 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"io/fs"
+	"maps"
 	"path/filepath"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/snowkey-go/snowkey/internal/kvlease"
@@ -97,26 +96,11 @@ type backend struct{ *Store }
 
 // A space is the content of a namespace's file.
 type space struct {
-	Namespace string                     `json:"namespace"`
-	File      string                     `json:"file"`           // the identity of the file that the space was written to
-	Current   string                     `json:"fingerprint"`    // of the namespace; changes when the file is found to be a copy
-	Layouts   json.RawMessage            `json:"layouts"`        // the namespace's text
-	Rows      map[string]json.RawMessage `json:"rows,omitempty"` // by layout and worker
-}
-
-// rowKey returns the key of a row in a [space].
-func rowKey(layout string, worker int64) string {
-	return layout + "/" + strconv.FormatInt(worker, 10)
-}
-
-// splitKey is the inverse of rowKey.
-func splitKey(key string) (layout string, worker int64) {
-	i := strings.LastIndexByte(key, '/')
-	worker, err := strconv.ParseInt(key[i+1:], 10, 64)
-	if err != nil {
-		return "", -1 // a person has written this
-	}
-	return key[:i], worker
+	Namespace string                               `json:"namespace"`
+	File      string                               `json:"file"`           // the identity of the file that the space was written to
+	Current   string                               `json:"fingerprint"`    // of the namespace; changes when the file is found to be a copy
+	Layouts   json.RawMessage                      `json:"layouts"`        // the namespace's text
+	Rows      map[string]map[int64]json.RawMessage `json:"rows,omitempty"` // by layout and worker
 }
 
 // value returns the text of a worker, or that of the namespace, or "".
@@ -124,33 +108,31 @@ func (sp *space) value(layout string, worker int64) string {
 	if worker == kvlease.OfNamespace {
 		return string(sp.Layouts)
 	}
-	return string(sp.Rows[rowKey(layout, worker)])
+	return string(sp.Rows[layout][worker])
 }
 
 func (sp *space) set(layout string, worker int64, value string) {
-	if worker == kvlease.OfNamespace {
+	switch {
+	case worker == kvlease.OfNamespace:
 		sp.Layouts = json.RawMessage(value)
 		return
+	case sp.Rows == nil:
+		sp.Rows = make(map[string]map[int64]json.RawMessage)
+		fallthrough
+	case sp.Rows[layout] == nil:
+		sp.Rows[layout] = make(map[int64]json.RawMessage)
 	}
-	if sp.Rows == nil {
-		sp.Rows = make(map[string]json.RawMessage)
-	}
-	sp.Rows[rowKey(layout, worker)] = json.RawMessage(value)
+	sp.Rows[layout][worker] = json.RawMessage(value)
 }
 
 // Layouts implements [kvlease.Backend].
 func (b backend) Layouts(ctx context.Context, namespace string) (layouts []string, err error) {
 	err = b.locked(ctx, func(d *dir) error {
 		sp, err := d.read(namespace)
-		if err != nil {
-			return err
+		if err == nil {
+			layouts = slices.Collect(maps.Keys(sp.Rows))
 		}
-		for key := range sp.Rows {
-			if layout, worker := splitKey(key); worker >= 0 {
-				layouts = append(layouts, layout)
-			}
-		}
-		return nil
+		return err
 	})
 	return layouts, err
 }
@@ -167,12 +149,11 @@ func (b backend) Read(ctx context.Context, terms lease.Terms, least, most int64)
 			return kvlease.Item{Worker: worker, Value: sp.value(terms.Layout, worker), Where: "the file " + filepath.Join(b.path, fileName(terms.Namespace))}
 		}
 		v = kvlease.View{Terms: terms, Now: d.now, Current: sp.Current, Namespace: item(kvlease.OfNamespace)}
-		for key := range sp.Rows {
-			if layout, worker := splitKey(key); layout == terms.Layout && least <= worker && worker <= most {
+		for _, worker := range slices.Sorted(maps.Keys(sp.Rows[terms.Layout])) {
+			if least <= worker && worker <= most {
 				v.Rows = append(v.Rows, item(worker))
 			}
 		}
-		slices.SortFunc(v.Rows, func(a, b kvlease.Item) int { return int(a.Worker - b.Worker) })
 		return nil
 	})
 	return v, err

@@ -32,7 +32,7 @@ func operate(s *Store) operated {
 			if text := change(old); text != "" {
 				sp.set(t.Layout, worker, text)
 			} else {
-				delete(sp.Rows, rowKey(t.Layout, worker))
+				delete(sp.Rows[t.Layout], worker)
 			}
 			return d.write(sp)
 		})

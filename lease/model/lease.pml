@@ -1251,7 +1251,7 @@ end:
 #ifdef MARKS
 typedef Late {
 	bit sent;
-	byte at, mark, stored;  /* the time, the mark and the fingerprint of the read */
+	byte at, mark, stored;  /* the bound or fence to write, the mark and the fingerprint of the read */
 #ifdef ZNODES
 	byte epoch;
 #endif
@@ -1282,8 +1282,8 @@ byte marks;                 /* drawn so far */
 #else
 #define UNREPLACED(l) (1)
 #endif
-inline read_late(l, time) {
-	l.sent = 1; l.at = time; l.mark = db.mark;
+inline read_late(l) {
+	l.sent = 1; l.mark = db.mark;
 #ifdef FINGERPRINT
 	l.stored = current;
 #endif
@@ -1344,7 +1344,7 @@ end:
 #endif
 		; NEW_MARK }
 #ifdef MARKS
-	:: d_step { db.missing && !adding.sent -> read_late(adding, ADDED) }
+	:: d_step { db.missing && !adding.sent -> read_late(adding); adding.at = ADDED }
 	:: d_step { adding.sent ->
 		if
 		:: db.missing && MARKED(adding) && UNREPLACED(adding) ->
@@ -1507,7 +1507,7 @@ end:
 #endif
 		}
 #ifdef MARKS
-	:: d_step { FENCE_DUE && !fencing.sent -> read_late(fencing, CAP_HERE + MARGIN) }
+	:: d_step { FENCE_DUE && !fencing.sent -> read_late(fencing); fencing.at = CAP_HERE + MARGIN }
 	:: d_step { fencing.sent ->
 		if
 		:: MARKED(fencing) && UNREPLACED(fencing) ->

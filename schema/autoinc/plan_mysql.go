@@ -25,8 +25,8 @@ ORDER BY k.TABLE_SCHEMA, k.TABLE_NAME, k.CONSTRAINT_NAME, k.ORDINAL_POSITION`
 	mysqlRules = `SELECT CONSTRAINT_SCHEMA, TABLE_NAME, CONSTRAINT_NAME, UPDATE_RULE, DELETE_RULE
 FROM information_schema.REFERENTIAL_CONSTRAINTS`
 
-	mysqlExtras = `SELECT TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME, COLUMN_TYPE, COLUMN_TYPE, EXTRA LIKE '%GENERATED%' AND EXTRA NOT LIKE '%DEFAULT_GENERATED%', EXTRA LIKE '%INVISIBLE%'
-FROM information_schema.COLUMNS WHERE TABLE_SCHEMA NOT IN ` + database.MySQLSystem
+	mysqlExtras = `SELECT TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME, COLUMN_TYPE, COLUMN_TYPE, EXTRA LIKE '%GENERATED%' AND EXTRA NOT LIKE '%DEFAULT_GENERATED%', EXTRA LIKE '%INVISIBLE%', COALESCE(GENERATION_EXPRESSION, '')
+FROM information_schema.COLUMNS WHERE TABLE_SCHEMA NOT IN ` + database.MySQLSystem + ` ORDER BY TABLE_SCHEMA, TABLE_NAME, ORDINAL_POSITION`
 
 	// A query for the privileges that the user has on a table.
 	mysqlPrivileges = `SELECT p.PRIVILEGE_TYPE FROM (
@@ -46,6 +46,7 @@ var uncheckedForeignKeys, checkedForeignKeys = []string{"SET SESSION foreign_key
 type mysqlColumn struct {
 	catalog.Column
 	generated, invisible bool
+	expression           string // of a column that the server computes
 }
 
 // A mysqlPlanner plans for MySQL and MariaDB.
@@ -53,6 +54,7 @@ type mysqlPlanner struct {
 	*planner
 	conn        *sql.Conn
 	columns     map[place]mysqlColumn
+	computed    []mysqlColumn // the narrow ones
 	definitions map[catalog.Name]string
 }
 
@@ -98,13 +100,16 @@ func (p *planner) planMySQL(ctx context.Context, conn *sql.Conn) error {
 
 func (p *mysqlPlanner) read(ctx context.Context) error {
 	columns, err := database.List(ctx, p.conn, mysqlExtras, func(c *mysqlColumn) []any {
-		return append(path(&c.Column), &c.Type, typed(catalog.MySQL, &c.Column), &c.generated, &c.invisible)
+		return append(path(&c.Column), &c.Type, typed(catalog.MySQL, &c.Column), &c.generated, &c.invisible, &c.expression)
 	})
 	if err != nil {
 		return err
 	}
 	for _, c := range columns {
 		p.columns[exactPlace(c.Column)] = c
+		if c.generated && narrow(c.Column) {
+			p.computed = append(p.computed, c)
+		}
 	}
 	type row struct {
 		schema string
@@ -145,7 +150,8 @@ func (p *mysqlPlanner) read(ctx context.Context) error {
 	}
 	for _, k := range p.keys {
 		if p.columns[exactPlace(k.Column)].invisible {
-			p.refuse(k.Column, "make it visible first", "it is invisible, and the server does not let such a column be without a counter or default")
+			p.refuse(k.Column, "leave its table out of the plan (Except, --except), because applications that do not know this key cannot send one, least of all one that the server has made by itself (sql_generate_invisible_primary_key); or make it visible, after every INSERT names its columns",
+				"it is invisible, and the server does not let such a column be without a counter or default")
 		}
 		for _, t := range tables {
 			for _, c := range k.Columns() {
@@ -301,16 +307,22 @@ func (p *mysqlPlanner) widen(ctx context.Context) error {
 		}
 		seen = append(seen, set...)
 		narrow := slices.DeleteFunc(slices.Clone(set), func(c catalog.Column) bool { return !narrow(c) })
-		if len(narrow) == 0 {
-			continue
-		}
 		for _, c := range set {
-			if c.Unsigned != k.Column.Unsigned && !slices.ContainsFunc(undeclared, sameAs(c)) {
+			if len(narrow) > 0 && c.Unsigned != k.Column.Unsigned && !slices.ContainsFunc(undeclared, sameAs(c)) {
 				p.refuse(c, "give both the same sign first", "it is %s and foreign keys tie it to %s, which is %s", c.Type, p.column(k.Column), k.Column.Type)
 			}
-			if p.columns[exactPlace(c)].generated {
-				p.refuse(c, "drop it and add it again as BIGINT", "it is a generated column")
+			const remedy = "drop it and add it again as BIGINT"
+			if len(narrow) > 0 && p.columns[exactPlace(c)].generated {
+				p.refuse(c, remedy, "it is a generated column")
 			}
+			for _, g := range p.computed {
+				if g.Table == c.Table && g.Name != c.Name && database.Contains(g.expression, c.Name) {
+					p.refuse(g.Column, remedy, "it is %s, and the server computes it from %s", g.Type, p.Quote(c.Name))
+				}
+			}
+		}
+		if len(narrow) == 0 {
+			continue
 		}
 		apart := groups[:0:0]
 		for _, group := range groups {

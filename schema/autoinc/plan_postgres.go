@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/snowkey-go/snowkey/internal/ddl"
 	"github.com/snowkey-go/snowkey/schema/catalog"
 	"github.com/snowkey-go/snowkey/schema/internal/database"
 )
@@ -98,6 +99,9 @@ func (p *planner) planPostgres(ctx context.Context, conn *sql.Conn) error {
 	}
 	for _, k := range p.keys {
 		pg.refuseCounter(k)
+	}
+	if err := pg.resolveDefault(ctx, conn); err != nil {
+		return err
 	}
 	p.count()
 	tables, columns := pg.narrow()
@@ -271,6 +275,10 @@ func (p *postgresPlanner) widen() {
 	for _, name := range p.publications {
 		p.note(Widen, "The publication %s sends these tables to subscribers. On each subscriber first: make the same columns bigint, and create the table %s as it is here if the publication is FOR ALL TABLES.", p.Quote(name), progressTable)
 	}
+	if len(tables) == 0 {
+		p.note(Widen, "Keys and children have 64 bits already: there is nothing to widen.")
+		return
+	}
 	p.note(Widen, "Every key and every child gets 64 bits, one table at a time. Each table is rewritten once; its readers and writers wait meanwhile. If that takes too long, plan with --online.")
 	p.note(Widen, "A statement that a client has prepared, and that returns a column whose type has changed, fails once (0A000, cached plan must not change result type): have clients connect again, or try again.")
 	for _, table := range tables {
@@ -437,6 +445,7 @@ func (p *postgresPlanner) fence() {
 }
 
 func (p *postgresPlanner) switchOn() {
+	p.note(SwitchOn, "Before the first generated key, have clients that keep prepared statements, such as pgx, connect again or DISCARD ALL: they know the narrow type, and refuse the key (greater than maximum value for int4).")
 	p.note(SwitchOn, "From here on keys may be sent. Have all writers send generated keys, and apply the next phase when none is left that does not.")
 	for _, k := range p.keys {
 		if k.Mechanism == catalog.IdentityAlways {
@@ -453,8 +462,38 @@ func (p *postgresPlanner) switchOn() {
 	}
 }
 
+// resolveDefault finds the function that is to generate keys, and tries it.
+func (p *postgresPlanner) resolveDefault(ctx context.Context, conn *sql.Conn) error {
+	if p.options.Default == "" {
+		return nil
+	}
+	names := ddl.Names(p.options.Default, false)
+	if len(names) != 1 {
+		return fmt.Errorf("autoinc: the default %q is not the name of a function, such as snowkey_next()", p.options.Default)
+	}
+	name := names[0]
+	found, err := database.List(ctx, conn, "SELECT format('%I.%I()', n.nspname, p.proname) FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace WHERE p.pronargs = 0 AND p.proname = $1 AND ($2 = '' OR n.nspname = $2)",
+		database.Text, name[len(name)-1], strings.Join(name[:len(name)-1], "."))
+	if err != nil {
+		return err
+	}
+	if len(found) != 1 {
+		return fmt.Errorf("autoinc: there are %d functions %s without parameters; snowkey sql prints one, or write schema.function()", len(found), p.options.Default)
+	}
+	p.options.Default = found[0]
+	key, err := database.One(ctx, conn, "SELECT "+p.options.Default, database.Number)
+	if err == nil && key < p.options.Floor {
+		err = fmt.Errorf("autoinc: the default %s returns %d, which is below the floor %d", p.options.Default, key, p.options.Floor)
+	}
+	return err
+}
+
 func (p *postgresPlanner) drop() {
-	p.note(Drop, "From here on a writer that sends no key fails (23502). The sequences of defaults stay, because other columns may use them; drop them when none does.")
+	if p.options.Default != "" {
+		p.note(Drop, "From here on %s generates the keys of rows that come without one. The sequences of defaults stay, because other columns may use them; drop them when none does.", p.options.Default)
+	} else {
+		p.note(Drop, "From here on a writer that sends no key fails (23502). The sequences of defaults stay, because other columns may use them; drop them when none does.")
+	}
 	// Defaults have to go first, because they may use the sequence of an identity,
 	// which can't be dropped until then.
 	keys := slices.Clone(p.keys)
@@ -481,13 +520,23 @@ func (p *postgresPlanner) drop() {
 				checks = append(checks, fmt.Sprintf("SELECT %s 0 AS next WHERE %[1]s 0 > %d", counted, s.max))
 			}
 		}
+		done := "NOT a.atthasdef"
+		if p.options.Default != "" {
+			set := "SET DEFAULT " + p.options.Default
+			if identity(k) == 1 {
+				set = action + ", ALTER COLUMN " + column + " " + set
+				undo = append([]string{"ALTER TABLE " + table + " ALTER COLUMN " + column + " DROP DEFAULT"}, undo...)
+			}
+			action = set
+			done = `EXISTS (SELECT FROM pg_attrdef d WHERE d.adrelid = a.attrelid AND d.adnum = a.attnum AND pg_get_expr(d.adbin, d.adrelid) !~ '\mnextval\(')`
+		}
 		unit := p.begin()
 		p.lock(Drop, unit, againstAll, k.Column.Table, nil)
 		if identity(k) == 1 {
 			s := p.sequences[k.Counter.Sequence]
 			p.add(Drop, Step{
 				Text: "keep where the counter of " + p.column(k.Column) + " stands, for undo", Run: Count, Unit: unit, Locks: "nothing",
-				SQL: fmt.Sprintf("SELECT least(last_value + CASE WHEN is_called THEN %d ELSE 0 END, %d) FROM %s", s.increment, s.max, p.name(s.name)),
+				SQL: fmt.Sprintf("SELECT last_value + CASE WHEN is_called THEN %d ELSE 0 END FROM %s", s.increment, p.name(s.name)),
 			})
 		}
 		p.add(Drop, Step{
@@ -495,7 +544,7 @@ func (p *postgresPlanner) drop() {
 			SQL:  fmt.Sprintf("ALTER TABLE %s ALTER COLUMN %s %s", table, column, action),
 			Unit: unit, Locks: fmt.Sprintf(postgresExclusive, table) + ", which is at once", Undo: undo,
 			UndoChecks: checks,
-			Done:       fmt.Sprintf("SELECT (NOT a.atthasdef AND a.attidentity = '')::int FROM pg_attribute a WHERE a.attrelid = %s::regclass AND a.attname = %s", p.Literal(table), p.Literal(k.Column.Name)), Lasting: true,
+			Done:       fmt.Sprintf("SELECT (%s AND a.attidentity = '')::int FROM pg_attribute a WHERE a.attrelid = %s::regclass AND a.attname = %s", done, p.Literal(table), p.Literal(k.Column.Name)), Lasting: true,
 		})
 	}
 }
@@ -531,7 +580,8 @@ $snowkey$`,
 			if p.guarded(k, table) {
 				continue
 			}
-			trigger := p.Quote(database.Own(database.GuardPrefix, table.Name))
+			name := p.guardName(k, table)
+			trigger := p.Quote(name)
 			unit := p.begin()
 			p.lock(Guard, unit, againstWriters, table, nil)
 			p.add(Guard, Step{
@@ -540,7 +590,7 @@ $snowkey$`,
 					trigger, p.name(table), p.Quote(k.Column.Name), p.options.Floor, function(k.Column.Table.Schema), p.Literal(k.Column.Name)),
 				Unit: unit, Locks: "SHARE ROW EXCLUSIVE on " + p.name(table) + ": writers wait for a moment",
 				Undo: []string{fmt.Sprintf("DROP TRIGGER IF EXISTS %s ON %s", trigger, p.name(table))},
-				Done: fmt.Sprintf("SELECT count(*) FROM pg_trigger WHERE tgrelid = %s::regclass AND tgname = %s", p.Literal(p.name(table)), p.Literal(database.Own(database.GuardPrefix, table.Name))), Lasting: true,
+				Done: fmt.Sprintf("SELECT count(*) FROM pg_trigger WHERE tgrelid = %s::regclass AND tgname = %s", p.Literal(p.name(table)), p.Literal(name)), Lasting: true,
 			})
 		}
 	}

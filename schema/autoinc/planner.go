@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"fmt"
 	"math/big"
+	"regexp"
 	"slices"
 	"unicode/utf8"
 
@@ -21,7 +22,7 @@ type planner struct {
 	server
 	options    PlanOptions
 	report     catalog.Report
-	again      bool // whether the plan was made before and is only compared
+	compared   *Plan // a plan that was made before, if it is to be compared with this one
 	database   string
 	keys       []catalog.Key // the keys to migrate
 	references []reference   // all foreign keys of the database
@@ -29,6 +30,9 @@ type planner struct {
 	steps      map[PhaseName][]Step
 	notes      map[PhaseName][]string
 	unit       int
+	unique     map[place]bool // the columns that are unique by themselves
+	sizes      []tableSize
+	rate       int64
 }
 
 func (p *planner) refuse(column catalog.Column, remedy, format string, args ...any) {
@@ -110,10 +114,13 @@ func (p *planner) refuseKey(k catalog.Key) {
 		}
 	}
 	switch part := slices.Contains(k.PrimaryKey, k.Column.Name); {
-	case !part:
+	case !part && !p.unique[exactPlace(k.Column)]:
 		p.refuse(k.Column, "leave its table out of the plan (Except, --except), and decide by hand: an order number or a version may be meant to count",
 			"it is not the primary key, which is %q", k.PrimaryKey)
-	case !k.Primary() && !p.options.Composite:
+	case !part && !p.options.Composite:
+		p.refuse(k.Column, "if it is meant to count, as an order number is, leave its table out of the plan (Except, --except); else plan it too (Composite, --composite)",
+			"it is unique, but not the primary key, which is %q", k.PrimaryKey)
+	case part && !k.Primary() && !p.options.Composite:
 		p.refuse(k.Column, "if it is meant to count within the rest of the key, leave its table out of the plan (Except, --except); else plan it too (Composite, --composite)",
 			"it is not the whole primary key, which is %q", k.PrimaryKey)
 	}
@@ -133,6 +140,30 @@ func (p *planner) refuseKey(k catalog.Key) {
 				fk.Child.Type, p.column(fk.Parent), fk.Parent.Type)
 		}
 	}
+}
+
+// narrowLimit matches the ends of the ranges of narrow integers.
+var narrowLimit = regexp.MustCompile(`\b(32767|32768|65535|65536|8388607|8388608|16777215|16777216|2147483647|2147483648|4294967295|4294967296)\b`)
+
+// refuseConditions refuses columns with a CHECK that ends where narrow integers do.
+func (p *planner) refuseConditions(ctx context.Context, conn *sql.Conn) error {
+	if p.syntax().conditions == "" || p.compared != nil {
+		return nil
+	}
+	conditions, err := database.List(ctx, conn, p.syntax().conditions, (*condition).dest)
+	for _, check := range conditions {
+		if !narrowLimit.MatchString(check.text) {
+			continue
+		}
+		for _, k := range p.keys {
+			for _, c := range k.Columns() {
+				if c.Table == check.table && database.Contains(check.text, c.Name) {
+					p.refuse(c, "drop it, or raise its limit to 9223372036854775807", "the constraint %s ends where narrower integers do, and would refuse a generated key: %s", p.Quote(check.name), check.text)
+				}
+			}
+		}
+	}
+	return err
 }
 
 // noteRoutines adds notes about functions, procedures and triggers that may not accept
@@ -172,11 +203,18 @@ func (p *planner) fenced(k catalog.Key) bool {
 	})
 }
 
+// guardName returns the name of the guard of a key. A table may have two keys.
+func (p *planner) guardName(k catalog.Key, table catalog.Name) string {
+	i := slices.IndexFunc(p.keys, func(other catalog.Key) bool { return other.Column.Table == k.Column.Table })
+	if p.keys[i].Column.Name != k.Column.Name {
+		return database.Own(database.GuardPrefix, table.Name+"_"+k.Column.Name)
+	}
+	return database.Own(database.GuardPrefix, table.Name)
+}
+
 // guarded reports whether a table already has the guard.
 func (p *planner) guarded(k catalog.Key, table catalog.Name) bool {
-	return slices.ContainsFunc(k.Triggers, func(t catalog.Trigger) bool {
-		return t.Table == table && t.Name == database.Own(database.GuardPrefix, t.Table.Name)
-	})
+	return slices.ContainsFunc(k.Triggers, func(t catalog.Trigger) bool { return t.Table == table && t.Name == p.guardName(k, table) })
 }
 
 // held returns the references that involve at least one of the columns.
@@ -258,7 +296,7 @@ func (p *planner) checkOrphans(ctx context.Context, conn *sql.Conn, references [
 			continue
 		}
 		const remedy = "delete or mend these rows"
-		if !p.again {
+		if p.compared == nil {
 			found, err := anyRow(ctx, conn, p.orphans(r))
 			if err != nil {
 				return err
@@ -294,14 +332,16 @@ func (s server) outside(c catalog.Column) string {
 }
 
 // counting returns the query that counts the rows of a table.
-func (s server) counting(table catalog.Name) string { return "SELECT count(*) FROM " + s.name(table) }
+func (s server) counting(table catalog.Name) string { return countRows + s.name(table) }
+
+const countRows = "SELECT count(*) FROM "
 
 // plan assembles the plan.
 func (p *planner) plan() *Plan {
 	plan := &Plan{
-		Dialect: p.Dialect, Version: p.Version, Database: p.database, Online: p.options.Online, Floor: p.options.Floor,
+		Dialect: p.Dialect, Version: p.Version, Database: p.database, Online: p.options.Online, Default: p.options.Default, Floor: p.options.Floor,
 		Progress:    catalog.Name{Name: progressTable},
-		notChildren: p.options.NotChildren,
+		notChildren: p.options.NotChildren, sizes: p.sizes, rate: p.rate,
 	}
 	for _, k := range p.keys {
 		for _, fk := range k.ForeignKeys {
@@ -325,8 +365,25 @@ func (p *planner) plan() *Plan {
 		planned.References = p.held(k.Columns())
 		plan.add(planned)
 	}
-	for _, name := range phaseNames {
+	names := phaseNames
+	if p.compared == nil && p.short() || p.compared != nil && len(p.compared.Phases) < len(phaseNames) {
+		p.steps[Drop] = append(p.steps[Widen], p.steps[Drop]...)
+		for i := range p.steps[Drop] {
+			p.steps[Drop][i].ID = fmt.Sprintf("%s/%d", Drop, i+1)
+		}
+		const first = "Before this phase, ship readers that take 64 bits (int64 in Go, strings in JSON), and then have all writers send generated keys. Writers with and without keys can run side by side until then."
+		p.notes[Drop] = slices.Concat(p.notes[Widen], []string{first}, p.notes[Drop])
+		names = phaseNames[slices.Index(phaseNames, Drop):]
+	}
+	for _, name := range names {
 		plan.Phases = append(plan.Phases, Phase{Name: name, Notes: p.notes[name], Steps: p.steps[name]})
 	}
 	return plan
+}
+
+// short reports whether no phase before Drop changes anything, as for keys of the type
+// bigserial.
+func (p *planner) short() bool {
+	changes := func(s Step) bool { return s.Run != Count && s.Run != Check }
+	return len(p.keys) > 0 && !slices.ContainsFunc(phaseNames[:slices.Index(phaseNames, Drop)], func(name PhaseName) bool { return slices.ContainsFunc(p.steps[name], changes) })
 }

@@ -14,56 +14,65 @@ import (
 
 // Undo reverses what [Apply] did, starting with the last step, and deletes its record.
 // If [ApplyOptions].Phase is set, Undo reverses that phase and those after it,
-// otherwise the whole plan. This restores the database to its earlier state, with two
-// exceptions. On Postgres, columns that were widened online remain the last ones of
-// their table, and a counter continues from the largest key below the floor.
+// otherwise the whole plan. This restores the database to its earlier state, with one
+// exception: on Postgres, columns that were widened online remain the last ones of their
+// table.
 //
-// Undo may be called again after a crash at any point. Until it has completed, Apply
-// returns [ErrUnfinished].
+// Undo may be called again after a crash at any point. Until it has completed, or was
+// taken back with [ApplyOptions].CancelUndo, Apply returns [ErrUnfinished].
 //
 // If a table already has a generated key, Undo does not change anything and returns an
 // error that wraps [ErrRefused]. A narrow column couldn't hold such a key, and a
-// counter would continue from it. Other errors are the same as for Apply.
+// counter would continue from it. The same goes for counted keys and counters outside of
+// the old range, and for rows that reference missing rows. Other errors are the same as
+// for Apply.
 func Undo(ctx context.Context, db *sql.DB, plan *Plan, options ApplyOptions) error {
-	return withApplier(ctx, db, plan, options, func(a *applier) error { return a.undo(ctx) })
+	return withApplier(ctx, db, plan, options, func(a *applier) error {
+		if options.CancelUndo {
+			return a.cancelUndo(ctx)
+		}
+		return a.undo(ctx)
+	})
 }
 
-// CancelUndo takes back an [Undo] that has begun and can't be completed, so that [Apply]
-// can continue. Apply then applies the steps again that were reversed. It does nothing if
-// there is no such Undo.
-func CancelUndo(ctx context.Context, db *sql.DB, plan *Plan) error {
-	return withApplier(ctx, db, plan, ApplyOptions{}, func(a *applier) error {
-		there, err := a.ledger.exists(ctx, a.conn)
-		if err != nil || !there {
+// cancelUndo takes back an Undo that has begun and can't be completed.
+func (a *applier) cancelUndo(ctx context.Context) error {
+	there, err := a.ledger.exists(ctx, a.conn)
+	if err != nil || !there {
+		return err
+	}
+	entries, err := a.ledger.read(ctx, a.conn)
+	undo, known := entries[undoing]
+	switch {
+	case err != nil || !known:
+		return err
+	case a.plan.Online && a.Dialect == catalog.Postgres && undo.detail == string(Widen):
+		return fail(ErrUnfinished, "the phase %s is partly reversed, and columns can only be replaced again when all of them are narrow; complete it with snowkey migrate undo", Widen)
+	}
+	// Undo may have reversed its last step without deleting the record, if the step
+	// doesn't run in a transaction. Apply then has to look whether the step was applied.
+	if s, known := a.lastApplied(entries); known && s.Unit == 0 && s.Done != "" {
+		taken, err := a.asked(ctx, s)
+		if err == nil && !taken {
+			err = a.ledger.write(ctx, a.conn, s.ID, entry{state: started})
+		}
+		if err != nil {
 			return err
 		}
-		entries, err := a.ledger.read(ctx, a.conn)
-		undo, known := entries[undoing]
-		switch {
-		case err != nil || !known:
-			return err
-		case a.plan.Online && a.Dialect == catalog.Postgres && undo.detail == string(Widen):
-			return fail(ErrUnfinished, "the phase %s is partly reversed, and columns can only be replaced again when all of them are narrow; complete it with snowkey migrate undo", Widen)
-		}
-		// Undo may have reversed a step without deleting its record, if the step doesn't
-		// run in a transaction. Apply has to look again whether the step was applied.
-		for _, phase := range a.plan.Phases {
-			for _, s := range phase.Steps {
-				if entries[s.ID].state == done && s.Unit == 0 && s.Done != "" {
-					if taken, err := a.asked(ctx, s); err != nil || taken {
-						if err != nil {
-							return err
-						}
-						continue
-					}
-					if err := a.ledger.write(ctx, a.conn, s.ID, entry{state: started}); err != nil {
-						return err
-					}
-				}
+	}
+	return a.ledger.forget(ctx, a.conn, undoing)
+}
+
+// lastApplied returns the last step that has an entry.
+func (a *applier) lastApplied(entries map[string]entry) (Step, bool) {
+	for _, phase := range slices.Backward(a.plan.Phases) {
+		for _, s := range slices.Backward(phase.Steps) {
+			if _, known := entries[s.ID]; known {
+				return s, true
 			}
 		}
-		return a.ledger.forget(ctx, a.conn, undoing)
-	})
+	}
+	return Step{}, false
 }
 
 // undoing is the entry that marks a plan as being reversed.
@@ -120,6 +129,7 @@ func (a *applier) undo(ctx context.Context) error {
 			again := func(err error) {
 				a.options.Progress(Progress{Phase: phase.Name, Step: steps[0], Event: Retried, Err: err})
 			}
+			a.current = steps
 			err := a.patiently(ctx, func() error {
 				return a.around(ctx, steps, func() error { return a.reverse(ctx, phase, steps, entries) })
 			}, again)
@@ -131,7 +141,7 @@ func (a *applier) undo(ctx context.Context) error {
 	if a.options.DryRun {
 		return nil
 	}
-	if err := a.patiently(ctx, func() error { return a.ledger.forget(ctx, a.conn, undoing) }, quiet); err != nil {
+	if err := a.patiently(ctx, func() error { return a.ledger.forget(ctx, a.conn, undoing, control) }, quiet); err != nil {
 		return err
 	}
 	progress := []Step{{ID: "progress", Text: "drop the table of the progress"}}
@@ -222,7 +232,7 @@ func (a *applier) reverse(ctx context.Context, phase Phase, steps []Step, entrie
 		for _, s := range slices.Backward(steps) {
 			a.tell(phase, s, Began)
 			for _, undo := range s.Undo {
-				if _, err := a.conn.ExecContext(ctx, a.withCount(undo, phase, s, entries)); err != nil {
+				if err := a.exec(ctx, a.withCount(undo, phase, s, entries)); err != nil {
 					return failedStep(s, fmt.Errorf("reversing it: %w", err))
 				}
 				if err := a.at(ctx, "undo "+s.ID); err != nil {

@@ -10,6 +10,7 @@ import (
 	"io"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/snowkey-go/snowkey/internal/ddl"
 	"github.com/snowkey-go/snowkey/schema/catalog"
@@ -126,7 +127,7 @@ type verifier struct {
 	tables     map[catalog.Name][]verifiedColumn // the same, in the order of the tables
 	references []reference
 	report     catalog.Report
-	uniques    map[catalog.Name][][]string // the columns of unique indexes; an expression is ""
+	unique     map[catalog.Name][][]string // see uniques
 	conditions []condition
 	unsafe     []catalog.Name // tables without transactions
 }
@@ -344,9 +345,9 @@ func (v *verifier) verifyCounts(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, s := range v.plan.phase(Widen).Steps {
-		if s.Run != Count {
-			continue
+	for _, s := range v.plan.Phases[0].Steps {
+		if s.Run != Count || !strings.HasPrefix(s.SQL, countRows) {
+			continue // the rest is for Undo
 		}
 		if !v.there(s.SQL) {
 			v.say(s.Text, Refuted, "the table is not there any more")
@@ -365,6 +366,31 @@ func (v *verifier) verifyCounts(ctx context.Context) error {
 			v.say(s.Text, Open, "there are %d rows, and there were %d: %d have been deleted since, if the application deletes such rows", now, before, before-now)
 		default:
 			v.say(s.Text, Proven, "there are %d rows, and there were %d", now, before)
+		}
+	}
+	return v.verifyGuards(ctx, entries)
+}
+
+// verifyGuards checks that the fences and guards of the phases that were applied are still
+// there. GORM's migrator, for instance, rebuilds tables of SQLite without their triggers.
+func (v *verifier) verifyGuards(ctx context.Context, entries map[string]entry) error {
+	for _, phase := range v.plan.Phases {
+		if phase.Name != Guard && (phase.Name != Fence || v.plan.phase(Drop).begun(entries)) {
+			continue
+		}
+		for _, s := range phase.Steps {
+			if !s.Lasting || !entries[s.ID].taken() {
+				continue
+			}
+			held, err := database.One(ctx, v.conn, s.Done, database.Number)
+			switch {
+			case ctx.Err() != nil:
+				return err
+			case err != nil || held == 0: // the table may be gone
+				v.say(s.Text, Refuted, "it was applied, and is not there any more; apply the phase %s again", phase.Name)
+			default:
+				v.say(s.Text, Proven, "it is there")
+			}
 		}
 	}
 	return nil

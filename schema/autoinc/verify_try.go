@@ -23,13 +23,17 @@ import (
 
 // What we need to know about tables before we can insert rows.
 const (
-	postgresUniques = `SELECT n.nspname, c.relname, x.indexrelid::text, COALESCE(a.attname, '')
+	// An index with expressions or with a condition has another column without a name.
+	postgresUniques = `SELECT n.nspname, c.relname, x.indexrelid::text, k.name
 FROM pg_index x
 JOIN pg_class c ON c.oid = x.indrelid
 JOIN pg_namespace n ON n.oid = c.relnamespace AND n.nspname !~ '^pg_'
-CROSS JOIN LATERAL generate_series(0, x.indnkeyatts - 1) AS i
-LEFT JOIN pg_attribute a ON a.attrelid = x.indrelid AND a.attnum = x.indkey[i] AND a.attnum > 0
-WHERE x.indisunique ORDER BY 1, 2, 3, i`
+CROSS JOIN LATERAL (
+	SELECT a.attname::text, a.attnum FROM pg_attribute a
+	WHERE a.attrelid = x.indrelid AND a.attnum > 0 AND (a.attnum = ANY ((x.indkey::int2[])[0:x.indnkeyatts - 1]) OR x.indexprs IS NOT NULL AND EXISTS (
+		SELECT FROM pg_depend d WHERE d.classid = 'pg_class'::regclass AND d.objid = x.indexrelid AND d.refobjid = x.indrelid AND d.refobjsubid = a.attnum))
+	UNION ALL SELECT '', 0 WHERE x.indexprs IS NOT NULL OR x.indpred IS NOT NULL) AS k (name, number)
+WHERE x.indisunique ORDER BY 1, 2, 3, k.number`
 
 	mysqlUniques = `SELECT TABLE_SCHEMA, TABLE_NAME, INDEX_NAME, COALESCE(COLUMN_NAME, '') FROM information_schema.STATISTICS
 WHERE NON_UNIQUE = 0 AND TABLE_SCHEMA NOT IN ` + database.MySQLSystem + ` ORDER BY TABLE_SCHEMA, TABLE_NAME, INDEX_NAME, SEQ_IN_INDEX`
@@ -73,24 +77,29 @@ func untried(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", errUntried, fmt.Sprintf(format, args...))
 }
 
-// readTables reads what a trial needs to know.
-func (v *verifier) readTables(ctx context.Context) error {
-	type unique struct {
+// uniques returns the columns of each unique index, by table. An expression has no name.
+func (s server) uniques(ctx context.Context, conn *sql.Conn) (map[catalog.Name][][]string, error) {
+	type row struct {
 		table         catalog.Name
 		index, column string
 	}
-	uniques, err := database.List(ctx, v.conn, v.syntax().uniques, func(u *unique) []any { return []any{&u.table.Schema, &u.table.Name, &u.index, &u.column} })
-	if err != nil {
-		return err
-	}
-	v.uniques = make(map[catalog.Name][][]string)
-	for i, u := range uniques {
-		of := v.uniques[u.table]
-		if i == 0 || uniques[i-1].table != u.table || uniques[i-1].index != u.index {
+	rows, err := database.List(ctx, conn, s.syntax().uniques, func(r *row) []any { return []any{&r.table.Schema, &r.table.Name, &r.index, &r.column} })
+	all := make(map[catalog.Name][][]string)
+	for i, r := range rows {
+		of := all[r.table]
+		if i == 0 || rows[i-1].table != r.table || rows[i-1].index != r.index {
 			of = append(of, nil)
 		}
-		of[len(of)-1] = append(of[len(of)-1], u.column)
-		v.uniques[u.table] = of
+		of[len(of)-1] = append(of[len(of)-1], r.column)
+		all[r.table] = of
+	}
+	return all, err
+}
+
+// readTables reads what a trial needs to know.
+func (v *verifier) readTables(ctx context.Context) (err error) {
+	if v.unique, err = v.uniques(ctx, v.conn); err != nil {
+		return err
 	}
 	if v.syntax().conditions != "" {
 		if v.conditions, err = database.List(ctx, v.conn, v.syntax().conditions, (*condition).dest); err != nil {
@@ -132,7 +141,7 @@ func (v *verifier) verifyTrials(ctx context.Context) error {
 			continue // already refuted by verifyWidths
 		}
 		tried := v.inTrial(ctx, func(t *trial) error {
-			if err := t.insert(ctx, table, true); err != nil {
+			if err := t.insert(ctx, table, ""); err != nil {
 				return err
 			}
 			return t.readBack(ctx, table)
@@ -144,10 +153,10 @@ func (v *verifier) verifyTrials(ctx context.Context) error {
 			switch {
 			case tried == nil:
 				v.say(v.column(c.Column), Proven, "a row with a generated key was inserted, read, and rolled back")
-			case v.blames(tried, table, holders):
-				v.say(v.column(c.Column), Refuted, "a row with a generated key was refused: %v", tried)
 			case errors.Is(tried, errUntried):
 				v.say(v.column(c.Column), Open, "%v", tried)
+			case v.blames(tried, table, holders):
+				v.say(v.column(c.Column), Refuted, "a row with a generated key was refused: %v", tried)
 			default:
 				v.say(v.column(c.Column), Open, "not proven: a row with a generated key was refused for another reason: %v", tried)
 			}
@@ -182,14 +191,11 @@ func (v *verifier) inTrial(ctx context.Context, do func(*trial) error) (err erro
 	return do(&trial{v, make(map[place]int64), make(map[catalog.Name]bool)})
 }
 
-// insert inserts the row of a table. Without a key, the table's own key is left out.
-func (t *trial) insert(ctx context.Context, table catalog.Name, withKey bool) error {
-	inserted, begun := t.rows[table]
+// insert inserts the row of a table, without one of its columns if that isn't empty.
+func (t *trial) insert(ctx context.Context, table catalog.Name, without string) error {
 	switch {
-	case inserted:
+	case t.rows[table]:
 		return nil
-	case begun:
-		return untried("the tables reference each other in a ring, through %s", t.name(table))
 	case t.Dialect != catalog.Postgres && slices.ContainsFunc(t.report.Keys, func(k catalog.Key) bool { return k.Column.Table == table && t.isKey(k.Column) }):
 		return untried("%s still counts, and a generated key would move its counter, even if it is rolled back", t.name(table))
 	case slices.Contains(t.unsafe, table):
@@ -198,7 +204,7 @@ func (t *trial) insert(ctx context.Context, table catalog.Name, withKey bool) er
 		return untried("%s has triggers, which may write to a table without transactions, such as %s", t.name(table), t.name(t.unsafe[0]))
 	}
 	t.rows[table] = false
-	insert, err := t.statement(ctx, table, withKey)
+	insert, err := t.statement(ctx, table, without)
 	if err != nil {
 		return err
 	}
@@ -212,12 +218,12 @@ func (t *trial) insert(ctx context.Context, table catalog.Name, withKey bool) er
 // triggered reports whether a table has triggers other than the plan's.
 func (v *verifier) triggered(table catalog.Name) bool {
 	return slices.ContainsFunc(v.report.Triggers, func(t catalog.Trigger) bool {
-		return t.Table == table && t.Name != database.Own(database.FencePrefix, table.Name) && t.Name != database.Own(database.GuardPrefix, table.Name)
+		return t.Table == table && !strings.HasPrefix(t.Name, database.FencePrefix) && !strings.HasPrefix(t.Name, database.GuardPrefix)
 	})
 }
 
 // statement returns the INSERT for the row of a table. It inserts the parents first.
-func (t *trial) statement(ctx context.Context, table catalog.Name, withKey bool) (string, error) {
+func (t *trial) statement(ctx context.Context, table catalog.Name, without string) (string, error) {
 	like, err := anyRow(ctx, t.conn, "SELECT 1 AS found FROM "+t.name(table)+" LIMIT 1")
 	if err != nil {
 		return "", err
@@ -231,7 +237,7 @@ func (t *trial) statement(ctx context.Context, table catalog.Name, withKey bool)
 		}
 	}
 	for _, c := range t.holders(table) {
-		if err := t.reference(ctx, c, own, values); err != nil {
+		if err := t.reference(ctx, c, own, without, values); err != nil {
 			return "", err
 		}
 	}
@@ -242,7 +248,7 @@ func (t *trial) statement(ctx context.Context, table catalog.Name, withKey bool)
 	for _, c := range t.tables[table] {
 		value, given := values[c.Name]
 		switch {
-		case c.computed || !withKey && slices.Contains(own, c.Name):
+		case c.computed || c.Name == without:
 			continue
 		case given && value == "": // left to its default
 			continue
@@ -290,8 +296,7 @@ func (t *trial) literal(c verifiedColumn, key int64) string {
 
 // reference gives a column that references a key the key of its parent's row, and the
 // other columns of its foreign key the values of that row.
-func (t *trial) reference(ctx context.Context, c verifiedColumn, own []string, values map[string]string) error {
-	table := c.Table
+func (t *trial) reference(ctx context.Context, c verifiedColumn, own []string, without string, values map[string]string) error {
 	for _, r := range t.references {
 		i := slices.IndexFunc(r.Columns, func(name string) bool { return t.fold(catalog.Column{Table: r.Child, Name: name}) == t.fold(c.Column) })
 		if i < 0 || slices.Contains(own, c.Name) && r.Child == r.Parent {
@@ -301,13 +306,19 @@ func (t *trial) reference(ctx context.Context, c verifiedColumn, own []string, v
 		if !known {
 			continue
 		}
-		if r.Parent != r.Child {
-			if err := t.insert(ctx, parent.Table, true); err != nil {
-				if begun := t.rows[parent.Table]; !begun && errors.Is(err, errUntried) && c.nullable && strings.Contains(err.Error(), "in a ring") {
-					values[c.Name] = "NULL"
-					return nil
-				}
-				return err
+		inserted, begun := t.rows[parent.Table]
+		switch {
+		case parent.Table == c.Table && parent.Name == without:
+			return nil // a row without a key can't reference itself
+		case parent.Table == c.Table:
+		case begun && !inserted && c.nullable:
+			values[c.Name] = "NULL"
+			return nil
+		case begun && !inserted:
+			return untried("the tables reference each other in a ring, through %s", t.column(c.Column))
+		default:
+			if err := t.insert(ctx, parent.Table, ""); err != nil {
+				return untried("the row of %s that it needs was not inserted: %s", t.name(parent.Table), strings.TrimPrefix(err.Error(), errUntried.Error()+": "))
 			}
 		}
 		key := t.keys[t.fold(parent.Column)]
@@ -322,7 +333,7 @@ func (t *trial) reference(ctx context.Context, c verifiedColumn, own []string, v
 		}
 		return nil
 	}
-	if _, given := values[c.Name]; !given && table == c.Table { // a column without a foreign key
+	if _, given := values[c.Name]; !given { // a column without a foreign key
 		values[c.Name] = t.generated(c)
 	}
 	return nil
@@ -342,7 +353,7 @@ func (v *verifier) columnOf(table catalog.Name, name string) (verifiedColumn, bo
 // avoidDuplicates gives other values to columns of unique indexes. A generated key is
 // different from all others anyway.
 func (t *trial) avoidDuplicates(table catalog.Name, values map[string]string) error {
-	for _, index := range t.uniques[table] {
+	for _, index := range t.unique[table] {
 		if slices.ContainsFunc(index, func(name string) bool { _, given := values[name]; return given }) {
 			continue
 		}
@@ -532,13 +543,18 @@ func (v *verifier) verifyInserts(ctx context.Context) error {
 // withoutKey inserts a row without a key, and returns how many rows with a counted key the
 // table has got.
 func (t *trial) withoutKey(ctx context.Context, k plannedKey) (int64, error) {
-	// The rows are counted because MySQL has no RETURNING.
-	count := fmt.Sprintf("SELECT count(*) FROM %s WHERE %s < %d", t.name(k.Column.Table), t.Quote(k.Column.Name), t.plan.Floor)
+	// The rows above the last counted key are counted because MySQL has no RETURNING.
+	table, key := t.name(k.Column.Table), t.Quote(k.Column.Name)
+	last, err := database.One(ctx, t.conn, fmt.Sprintf("SELECT COALESCE(MAX(%s), 0) FROM %s WHERE %[1]s < %[3]d", key, table, t.plan.Floor), database.Number)
+	if err != nil {
+		return 0, err
+	}
+	count := fmt.Sprintf("SELECT count(*) FROM %s WHERE %s > %d AND %[2]s < %[4]d OR %[2]s = 0", table, key, last, t.plan.Floor)
 	before, err := database.One(ctx, t.conn, count, database.Number)
 	if err != nil {
 		return 0, err
 	}
-	if err := t.insert(ctx, k.Column.Table, false); err != nil {
+	if err := t.insert(ctx, k.Column.Table, k.Column.Name); err != nil {
 		return 0, err
 	}
 	after, err := database.One(ctx, t.conn, count, database.Number)

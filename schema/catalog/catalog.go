@@ -14,7 +14,7 @@ type catalog struct {
 	inspected []string // the schemas to inspect by default
 	keys      []Key    // from all schemas; assemble adds what uses them
 	links     []link
-	numbers   []Column          // the columns of tables that hold integers, or on Postgres arrays of them
+	numbers   []Column          // the columns of tables that may hold keys
 	primary   map[Name][]string // the primary keys of all tables
 	inherits  []inheritance
 	uses      []use

@@ -18,17 +18,21 @@ import (
 // decide, with [Options.Children] and [Options.NotChildren].
 
 const postgresNumbers = `SELECT n.nspname, c.relname, a.attname, format_type(a.atttypid, a.atttypmod),
-	format_type(CASE WHEN t.typtype = 'd' THEN t.typbasetype ELSE a.atttypid END, NULL)
+	CASE WHEN t.typtype = 'd' THEN format_type(t.typbasetype, t.typtypmod) ELSE format_type(a.atttypid, a.atttypmod) END
 FROM pg_class c
 JOIN pg_namespace n ON n.oid = c.relnamespace AND n.nspname !~ '^pg_' AND n.nspname <> 'information_schema'
 JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped AND a.attinhcount = 0
 JOIN pg_type t ON t.oid = a.atttypid
 WHERE c.relkind IN ('r', 'p') AND NOT c.relispartition
-AND COALESCE(NULLIF(t.typbasetype, 0), t.oid) IN ('int2'::regtype, 'int4'::regtype, 'int8'::regtype, '_int2'::regtype, '_int4'::regtype)
+AND COALESCE(NULLIF(t.typbasetype, 0), t.oid)::regtype::text IN ('smallint', 'integer', 'bigint', 'smallint[]', 'integer[]', 'numeric', 'real', 'double precision', 'character varying', 'character')
 ORDER BY n.nspname, c.relname, a.attnum`
 
-// array reports whether the column holds several numbers.
-func (c Column) array() bool { return strings.HasSuffix(c.Type, "[]") }
+// byHand reports whether a column has a type that is too short for generated keys, and that
+// isn't a number: an array, or text of fewer than 19 characters.
+func (c Column) byHand() bool {
+	size := textSize(c)
+	return strings.HasSuffix(c.Type, "[]") || size > 0 && size < 19
+}
 
 // declareAll adds the columns that, according to the caller, hold a key.
 func (c *catalog) declareAll(s server, options Options) error {
@@ -37,8 +41,8 @@ func (c *catalog) declareAll(s server, options Options) error {
 		if err != nil {
 			return err
 		}
-		if child.array() {
-			return fmt.Errorf("catalog: %w: %s is %s; make it bigint[] yourself", ErrColumn, s.column(child), child.Type)
+		if child.byHand() {
+			return fmt.Errorf("catalog: %w: %s is %s; alter it yourself", ErrColumn, s.column(child), child.Type)
 		}
 		if fk.Parent.Name == "" {
 			c.declare(child, Column{})
@@ -128,7 +132,7 @@ func (s server) findChildren(ctx context.Context, conn *sql.Conn, c *catalog, re
 		return nil, err
 	}
 	for _, column := range c.numbers {
-		if !column.narrow() && !column.array() || decided[c.place(column.Table, column.Name)] || !slices.Contains(report.Schemas, column.Table.Schema) {
+		if !column.narrow() && !column.byHand() || decided[c.place(column.Table, column.Name)] || !slices.Contains(report.Schemas, column.Table.Schema) {
 			continue
 		}
 		best := candidate{column: column}
@@ -142,8 +146,8 @@ func (s server) findChildren(ctx context.Context, conn *sql.Conn, c *catalog, re
 				best = found
 			}
 		}
-		if best.key == nil && !database.NamedLikeKey(column.Name) {
-			continue
+		if best.key == nil && (column.Text || !database.NamedLikeKey(column.Name)) {
+			continue // text may well identify something else
 		}
 		if best.key == nil {
 			best.rows = s.describe(ctx, conn, c, column, kinds[c.place(column.Table, "")])
@@ -198,7 +202,7 @@ func resembles(column Column, key Key, first map[Name]int) (fit int) {
 			name := strings.Join(want, "")
 			switch {
 			case isKey && holds(stem, want): // owner_user_id; status_id of ticket_status
-			case whole && text == name && column.Table != key.Column.Table && (column.Bits >= 24 || column.array()): // artist
+			case whole && text == name && column.Table != key.Column.Table && column.Bits >= 24: // artist
 			case whole && (text == name+"id" || len(name) > 3 && strings.HasSuffix(text, name+"id")): // userid
 			default:
 				continue
@@ -257,7 +261,7 @@ func (s server) newest(c *catalog, column Column, expression string) string {
 // compareValues counts how many values in the newest rows of the column are keys. It
 // ignores 0, which programs that don't use foreign keys often store instead of NULL.
 func (s server) compareValues(ctx context.Context, conn *sql.Conn, c *catalog, found *candidate) {
-	if found.column.array() {
+	if found.column.byHand() {
 		return
 	}
 	query := fmt.Sprintf("SELECT COUNT(*), COUNT(p.k) FROM %s LEFT JOIN (SELECT %s AS k FROM %s) p ON p.k = s.v WHERE s.v <> 0",
@@ -321,7 +325,7 @@ func (s server) describe(ctx context.Context, conn *sql.Conn, c *catalog, column
 		}
 		return fmt.Sprintf("%s says whose keys they are: %s", s.Quote(kind.Name), strings.Join(values, ", "))
 	}
-	if column.array() {
+	if column.byHand() {
 		return ""
 	}
 	type extent struct{ low, high sql.Null[int64] }
@@ -341,9 +345,9 @@ func (s server) judgeCandidate(r *Report, c candidate) {
 	f := Finding{Kind: LikelyChild, Severity: Warning, Column: c.column}
 	name := path(c.column)
 	switch {
-	case c.column.array():
+	case c.column.byHand():
 		f.Text = fmt.Sprintf("%s is %s and may hold keys: its name looks like it", s.column(c.column), c.column.Type)
-		f.Remedy = fmt.Sprintf("decide: ALTER TABLE %s ALTER COLUMN %s TYPE bigint[], with its indexes and the functions that use it, or --not-child %s leaves it as it is", s.name(c.column.Table), s.Quote(c.column.Name), name)
+		f.Remedy = fmt.Sprintf("decide: make it bigint[] if it is an array, or else long enough for 19 digits, along with its indexes and the functions that use it; or --not-child %s leaves it as it is", name)
 	case c.key == nil:
 		f.Text = fmt.Sprintf("%s is %s and may hold a key without a foreign key: its name looks like it; %s", s.column(c.column), c.column.Type, c.rows)
 		f.Remedy = fmt.Sprintf("decide: --child %[1]s makes it wide, whichever key it holds, and --not-child %[1]s leaves it as it is", name)

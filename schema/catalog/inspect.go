@@ -87,7 +87,7 @@ func InspectConn(ctx context.Context, conn *sql.Conn, options Options) (Report, 
 		var remain []candidate // which have to be altered by hand
 		for _, l := range likely {
 			switch {
-			case l.column.array():
+			case l.column.byHand():
 				remain = append(remain, l)
 			case l.key == nil:
 				c.declare(l.column, Column{})

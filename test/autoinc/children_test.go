@@ -2,6 +2,7 @@ package autoinc_test
 
 import (
 	"errors"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -80,7 +81,8 @@ func TestUndeclaredChildren(t *testing.T) {
 		likely := options
 		likely.Children, likely.LikelyChildren = nil, true
 		if a, b := planText(t, plan(t, conn, options)), planText(t, plan(t, conn, likely)); want != nil {
-			require(t, "the plan with all likely children", b, a)
+			sizes := regexp.MustCompile("(?m)^-- (sum|size|\\|).*\n") // which may change any time
+			require(t, "the plan with all likely children", sizes.ReplaceAllString(b, ""), sizes.ReplaceAllString(a, ""))
 		}
 		p := plan(t, conn, options)
 		applyAll(t, conn, p, autoinc.ApplyOptions{})

@@ -86,13 +86,6 @@ func (e *env) use(t testing.TB, models ...any) {
 // has RETURNING.
 func (e *env) isMySQL() bool { return e.about.Dialect == "mysql" && !e.about.MariaDB }
 
-// table reads rows without going through bun, and joins the columns of each with
-// spaces.
-func (e *env) table(t testing.TB, query string) []string {
-	t.Helper()
-	return dbtest.Rows(t, e.conn, query)
-}
-
 // wantTable checks the result of a query that doesn't go through bun.
 func (e *env) wantTable(t testing.TB, query string, want ...string) {
 	t.Helper()

@@ -47,8 +47,8 @@ var schemas = []struct{ name, tables, want string }{
 	},
 	{
 		"camel case, words and arrays",
-		`Users Id; Invoices Id UserId createdBy assigned_to total; artist id; recording id artist length; posts id tag_ids:int[] scores:int[] author:varchar(9); tags id`,
-		`Invoices.UserId=Users.Id Invoices.assigned_to=? Invoices.createdBy=? posts.tag_ids=? recording.artist=artist.id`,
+		`Users Id; Invoices Id UserId createdBy assigned_to total; artist id; recording id artist length; posts id tag_ids:int[] scores:int[] artist_id:varchar(9) long_artist_id:varchar(19) code_id:varchar(9); tags id`,
+		`Invoices.UserId=Users.Id Invoices.assigned_to=? Invoices.createdBy=? posts.artist_id=? posts.tag_ids=? recording.artist=artist.id`,
 	},
 }
 

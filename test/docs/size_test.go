@@ -9,13 +9,14 @@ import (
 // The documentation may not grow above these limits. Lower them whenever it gets shorter.
 const (
 	maxPages     = 26
-	maxWords     = 46_452
+	maxWords     = 47_406
 	maxPageWords = 2_500
 )
 
 // longPages have more than maxPageWords words, and at most these.
 var longPages = map[string]int{
-	"leaving-auto-increment.md": 6_128,
+	"leaving-auto-increment.md": 7_036,
+	"stores.md":                 2_502,
 	"web.md":                    2_711,
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/snowkey-go/snowkey/ent/entid"
 	"github.com/snowkey-go/snowkey/internal/idtest"
+	"github.com/snowkey-go/snowkey/test/entid/internal/ent"
 	"github.com/snowkey-go/snowkey/test/entid/internal/ent/user"
 )
 

@@ -155,6 +155,12 @@ func TestExtensionUpsertID(t *testing.T) {
 			dbtest.Exec(t, c.sql, "SET FOREIGN_KEY_CHECKS = 0", "ALTER TABLE users MODIFY id BIGINT NOT NULL AUTO_INCREMENT")
 			all(t)
 		})
+		t.Run("typed key", func(t *testing.T) {
+			id, err := c.Card.Create().SetNumber("1").OnConflict().UpdateNewValues().ID(ctx)
+			if err != nil || id.Int64() != c.src.last {
+				t.Errorf("got %v, %v, want %d", id, err, c.src.last)
+			}
+		})
 		t.Run("text keys", func(t *testing.T) {
 			upsert := func() *bulk.NoteCreate { return c.Note.Create().SetText("x") }
 			upsert().OnConflict().UpdateNewValues().ExecX(ctx)

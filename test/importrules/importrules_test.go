@@ -70,7 +70,7 @@ var plain = []string{"hooks/sqlid"}
 // suites are called by tests, most of them by the tests of users. Besides the extension
 // of ent's code generator, which imports testing itself, they are therefore the only
 // packages that may import testing.
-var suites = []string{"lease/leasetest", "idgen/segment/segmenttest", "idgen/idgentest", "internal/tokentest"}
+var suites = []string{"internal/kvlease/kvtest", "lease/leasetest", "idgen/segment/segmenttest", "idgen/idgentest", "internal/tokentest"}
 
 // exampleClient is the ent client shared by the examples.
 const exampleClient = "examples/ent/ent"
@@ -204,6 +204,7 @@ func list(t *testing.T) (packages []listed) {
 		t.Fatal(err)
 	}
 	cmd := exec.Command("go", "list", "-deps", "-json=ImportPath,Standard,Imports,Deps,TestImports,XTestImports", module+"/...")
+	cmd.Env = append(cmd.Environ(), "GOWORK=") // that is go.work, which has the programs too
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()

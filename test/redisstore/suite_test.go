@@ -69,9 +69,7 @@ func conforms(t *testing.T, client redis.UniversalClient) {
 		if cluster, ok := client.(*redis.ClusterClient); ok {
 			err = cluster.ForEachMaster(t.Context(), func(ctx context.Context, c *redis.Client) error { return c.FlushAll(ctx).Err() })
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		dbtest.NoError(t, err)
 		return operated(client)
 	})
 }

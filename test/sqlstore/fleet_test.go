@@ -68,11 +68,8 @@ func (c *fleet) connect() lease.Store {
 // begin keeps a lease for a process until ctx ends.
 func (c *fleet) begin(ctx context.Context, store lease.Store) (leased.Keeper, error) {
 	terms := c.terms()
-	window := time.Duration(terms.TTL) * time.Microsecond
 	return keeper.Open(ctx, store, &greedy{fleet: c}, keeper.Config{
-		Namespace: terms.Namespace, Layout: terms.Layout, Epoch: time.UnixMicro(terms.Epoch), Unit: time.Millisecond,
-		PerTick: terms.PerTick, Workers: terms.Workers, Window: window, TTL: window,
-		MaxClockSkew: time.Duration(terms.Skew) * time.Microsecond, Logger: slog.New(slog.DiscardHandler),
+		Terms: terms, MaxWorker: terms.Workers - 1, MaxBlocked: time.Minute, Logger: slog.New(slog.DiscardHandler), Clock: time.Now,
 	})
 }
 
@@ -83,10 +80,7 @@ func (c *fleet) started() leased.Keeper {
 	c.Helper()
 	ctx, cancel := context.WithTimeout(c.Context(), time.Minute)
 	defer cancel()
-	keeper, err := c.begin(ctx, c.connect())
-	if err != nil {
-		c.Fatal(err)
-	}
+	keeper := dbtest.Must(c.begin(ctx, c.connect()))(c)
 	c.Cleanup(func() { keeper.Close(context.Background()) })
 	return keeper
 }
@@ -122,7 +116,7 @@ func (c *fleet) takeOver(db dbtest.DB) {
 	c.Helper()
 	leases := c.leases()
 	c.goOn(db)
-	await(c.T, "a claim", func() bool { return c.leases() > leases })
+	dbtest.Await(c, "a claim", func() bool { return c.leases() > leases })
 }
 
 // goOn connects all processes to db, starts another process, and waits until any of
@@ -135,16 +129,7 @@ func (c *fleet) goOn(db dbtest.DB) {
 		link.Lead(db)
 	}
 	c.join()
-	await(c.T, "a grant", func() bool { return c.issued() > before })
-}
-
-func await(t *testing.T, what string, happened func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(time.Minute); !happened(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("waited a minute for %s", what)
-		}
-	}
+	dbtest.Await(c, "a grant", func() bool { return c.issued() > before })
 }
 
 // renewals waits until the bound has been raised by a statement that was sent after the
@@ -153,7 +138,7 @@ func (c *fleet) renewals() {
 	c.Helper()
 	for range 2 {
 		bound := c.bound()
-		await(c.T, "a renewal", func() bool { return c.bound() > bound })
+		dbtest.Await(c, "a renewal", func() bool { return c.bound() > bound })
 	}
 }
 

@@ -170,7 +170,9 @@ func TestNightlyRestoredDatabase(t *testing.T) {
 		restore       func(*testing.T, dbtest.DB) dbtest.DB
 		byHand        bool // the database looks the same, so the operator has to raise the fence
 	}{
-		{"postgres, recovered to a point in time", "postgres", func(t *testing.T, db dbtest.DB) dbtest.DB { return dbtest.RecoveryOf(t, db) }, false},
+		{"postgres, recovered to a point in time", "postgres", func(t *testing.T, db dbtest.DB) dbtest.DB {
+			return dbtest.FilesOf(t, db, "restore_command = 'false'", "recovery_target = 'immediate'", "recovery_target_action = 'promote'")
+		}, false},
 		{"postgres, files of a backup", "postgres", func(t *testing.T, db dbtest.DB) dbtest.DB { return dbtest.FilesOf(t, db) }, true},
 		{"postgres, dumped into another cluster", "postgres", dumpedElsewhere, false},
 		{"mysql, dumped into another server", "mysql", dumpedElsewhere, false},

@@ -63,16 +63,10 @@ func (s suite) env(more ...string) []string {
 // add adds a file from testdata.
 func (s suite) add(t *testing.T, from, to string) {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("testdata", from))
-	if err == nil {
-		err = os.MkdirAll(filepath.Dir(filepath.Join(s.dir, to)), 0o755)
-	}
-	if err == nil {
-		err = os.WriteFile(filepath.Join(s.dir, to), text, 0o644)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := dbtest.Must(os.ReadFile(filepath.Join("testdata", from)))(t)
+	to = filepath.Join(s.dir, to)
+	dbtest.NoError(t, os.MkdirAll(filepath.Dir(to), 0o755))
+	dbtest.NoError(t, os.WriteFile(to, text, 0o644))
 }
 
 // replace replaces a text, which must occur n times in the file.
@@ -112,27 +106,22 @@ func (s suite) run(t *testing.T, env []string, args ...string) results {
 }
 
 // compare runs the suite with the hooks off and on. With or without hooks, some of
-// these tests fail every now and then, so we repeat any that have different results,
-// and only consider the best result.
+// these tests fail every now and then, so we repeat the suite if the results differ,
+// and only consider the best ones.
 func (s suite) compare(t *testing.T, env func() []string, args ...string) {
 	t.Helper()
 	hooks := []string{"off", "on"}
-	var got [2]results
-	for i := range got {
-		got[i] = s.run(t, append(env(), "SNOWKEY_HOOKS="+hooks[i]), args...)
-	}
+	got := [2]results{{}, {}}
 	for range 4 {
-		again := tops(differ(got[0], got[1]))
-		if len(again) == 0 {
-			break
-		}
-		t.Logf("run again: %s", again)
 		for i := range got {
-			for test, result := range s.run(t, append(env(), "SNOWKEY_HOOKS="+hooks[i]), append(args, "-run", again)...) {
-				if result == "pass" {
+			for test, result := range s.run(t, append(env(), "SNOWKEY_HOOKS="+hooks[i]), args...) {
+				if got[i][test] != "pass" {
 					got[i][test] = result
 				}
 			}
+		}
+		if len(differ(got[0], got[1])) == 0 {
+			break
 		}
 	}
 	for i, results := range got {
@@ -160,21 +149,6 @@ func differ(a, b results) (tests []string) {
 		}
 	}
 	return tests
-}
-
-// tops returns a pattern that matches the top-level tests to which these belong.
-func tops(tests []string) string {
-	var names []string
-	for _, test := range tests {
-		_, name, _ := strings.Cut(test, " ")
-		name, _, _ = strings.Cut(name, "/")
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	if names = slices.Compact(names); len(names) == 0 {
-		return ""
-	}
-	return "^(" + strings.Join(names, "|") + ")$"
 }
 
 // TestGORM runs gorm.io/gorm/tests from the checkout GORM_SRC.
@@ -253,20 +227,26 @@ func TestBun(t *testing.T) {
 			case dialect == "mysql":
 				own = []string{"mysql8"}
 			}
+			// TestModelHook counts the calls of BeforeInsert. The guard makes one more, to find out
+			// whether it fills the key.
+			skip := "^TestModelHook$|^TestMssql"
+			if dialect != "postgres" {
+				skip += "|^Test(Postgres|Listener|ConnResolver)"
+			}
 			others := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return slices.Contains(own, name) })
 			s.compare(t, func() []string {
 				db := dbtest.Open(t, dialect)
 				t.Log(db.Version)
 				switch dialect {
 				case "postgres":
-					return []string{"PG=" + db.DSN}
+					return []string{"PG=" + db.With("sslmode=disable").DSN}
 				case "mysql":
 					cfg := dbtest.Must(mysql.ParseDSN(db.DSN))(t)
 					cfg.ParseTime = false
 					return []string{"MYSQL=" + cfg.FormatDSN(), "MARIADB=" + cfg.FormatDSN()}
 				}
 				return nil
-			}, "-skip", "^.*$/^("+strings.Join(others, "|")+")$", ".")
+			}, "-skip", skip+"|^.*$/^("+strings.Join(others, "|")+")$", ".")
 		})
 	}
 }

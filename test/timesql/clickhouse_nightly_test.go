@@ -102,9 +102,7 @@ func TestNightlyClickHouse(t *testing.T) {
 	}
 	for _, s := range samples(t) {
 		create, drop, err := timesql.Statements(s.layout, "clickhouse")
-		if err != nil {
-			t.Fatal(err)
-		}
+		dbtest.NoError(t, err)
 		do(create...)
 		for _, problem := range s.check(srv) {
 			t.Error(problem)
@@ -113,9 +111,7 @@ func TestNightlyClickHouse(t *testing.T) {
 	}
 
 	create, _, err := timesql.Statements(idgen.DefaultLayout(), "clickhouse")
-	if err != nil {
-		t.Fatal(err)
-	}
+	dbtest.NoError(t, err)
 	do(create...)
 	marks["clickhouse"] = []string{"ClickHouse"}
 	page := statements(t, "layouts.md", dbtest.DB{Dialect: "clickhouse"})

@@ -92,11 +92,9 @@ func postgres18(db dbtest.DB) bool { return strings.HasPrefix(db.Version, "postg
 func functions(t *testing.T, db dbtest.DB, conn execer, l idgen.Layout) {
 	t.Helper()
 	create, drop, err := timesql.Statements(l, kind(db))
-	if err != nil {
-		t.Fatal(err)
-	}
+	dbtest.NoError(t, err)
 	if drop != nil {
-		run(t, conn, create...)
+		dbtest.Exec(t, conn, create...)
 	}
 }
 

@@ -41,7 +41,7 @@ func TestPartitions(t *testing.T) {
 				if !made { // rows on both sides of the bound
 					for _, at := range []time.Time{october, november, november.AddDate(0, 0, 22)} {
 						a, b := pair(t, at)
-						run(t, conn, fmt.Sprintf("INSERT INTO events (id, payload) VALUES (%d, '%v'), (%d, 'next')", a, at.Unix(), b))
+						dbtest.Exec(t, conn, fmt.Sprintf("INSERT INTO events (id, payload) VALUES (%d, '%v'), (%d, 'next')", a, at.Unix(), b))
 					}
 					made = true
 				}
@@ -51,7 +51,7 @@ func TestPartitions(t *testing.T) {
 				}
 				continue
 			}
-			run(t, conn, s)
+			dbtest.Exec(t, conn, s)
 		}
 		old, current := "events_2026_10", "events_2026_11"
 		if db.Dialect == "mysql" {

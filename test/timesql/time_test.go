@@ -22,9 +22,9 @@ func TestTimeInSQL(t *testing.T) {
 		a, b := pair(t, at)
 		var query string
 		for i, s := range statements(t, "layouts.md", db) {
-			run(t, conn, s)
+			dbtest.Exec(t, conn, s)
 			if i == 0 {
-				run(t, conn, fmt.Sprintf("INSERT INTO orders (id) VALUES (%d), (%d)", a, b))
+				dbtest.Exec(t, conn, fmt.Sprintf("INSERT INTO orders (id) VALUES (%d), (%d)", a, b))
 			}
 			query = s
 		}
@@ -40,7 +40,7 @@ func TestTimeInSQL(t *testing.T) {
 		}
 		switch db.Dialect {
 		case "postgres":
-			run(t, conn, "SET enable_seqscan = off", "CREATE INDEX orders_by_time ON orders (snowkey_time(id))")
+			dbtest.Exec(t, conn, "SET enable_seqscan = off", "CREATE INDEX orders_by_time ON orders (snowkey_time(id))")
 			for query, index := range map[string]string{
 				"SELECT id FROM orders WHERE snowkey_time(id) >= now()":                                   "orders_by_time",
 				"SELECT id FROM orders WHERE (snowkey_time(id) AT TIME ZONE 'UTC')::date >= '2026-11-23'": "orders_by_day",

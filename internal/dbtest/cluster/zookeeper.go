@@ -53,24 +53,6 @@ func (z *ZooKeeper) Leader() (leader *dbtest.Process, err error) {
 	return leader, err
 }
 
-// Restart kills all members, lets change do something to each of them, and starts them
-// again. It returns when all of them serve clients.
-func (z *ZooKeeper) Restart(change func(m *dbtest.Process) error) error {
-	for _, m := range z.Members {
-		if m.Runs() {
-			if err := m.Kill(); err != nil {
-				return err
-			}
-		}
-	}
-	for _, m := range z.Members {
-		if err := errors.Join(change(m), m.Start()); err != nil {
-			return err
-		}
-	}
-	return z.Await()
-}
-
 // Await waits until all members serve clients.
 func (z *ZooKeeper) Await() error {
 	for _, m := range z.Members {

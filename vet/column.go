@@ -1,0 +1,149 @@
+package vet
+
+import (
+	"go/ast"
+	"go/types"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"strings"
+)
+
+var columnRule = rule{
+	name:   "column",
+	finds:  "tags, types and SQL that declare a key or its children as counted or narrow, and migrations that use today's models",
+	remedy: "Declare BIGINT without auto-increment, and widen existing columns with snowkey migrate",
+	page:   "leaving-auto-increment.md#gorm",
+	run:    runColumn,
+}
+
+var (
+	countsTag = regexp.MustCompile(`(?i)auto_?incr\w*(:false)?|\b(big|small)?serial\b|\bidentity\b`)
+	narrowTag = regexp.MustCompile(`(?i)\bsize:\s*(8|16|32)\b|\b(tiny|small|medium)?int(eger|4|2)?(\(\d+\))?($|[;,\s])`)
+	clauses   = regexp.MustCompile(`(?i)\b(AUTO_?INCREMENT|(?:BIG|SMALL)?SERIAL[248]?\b|GENERATED\s+(?:ALWAYS|BY\s+DEFAULT)\s+AS\s+IDENTITY|NEXTVAL\s*\()`)
+	isDDL     = regexp.MustCompile(`(?i)\b(CREATE|ALTER)\s+(TABLE|SEQUENCE)\b|\bNEXTVAL\s*\(`)
+)
+
+func runColumn(p *pass) {
+	each(p.files(), func(spec *ast.TypeSpec) {
+		if body, ok := spec.Type.(*ast.StructType); ok {
+			if t := p.TypesInfo.Defs[spec.Name]; t != nil {
+				p.fields(t.Type(), body)
+			}
+		}
+	})
+	for _, s := range p.keys.statements {
+		if p.isTest(s.at.Pos()) || p.isOther(s.at) || !isDDL.MatchString(s.text) {
+			continue
+		}
+		if m := clauses.FindString(s.text); m != "" && p.wantsSQL(s.text) {
+			p.report(Check, s.at, "SQL with %s numbers rows", strings.ToUpper(strings.Join(strings.Fields(strings.TrimSuffix(m, "(")), " ")))
+		}
+	}
+	each(p.files(), func(call *ast.CallExpr) { p.migration(call); p.entField(call) })
+}
+
+// wantsSQL reports whether SQL is about a table that the plan touches.
+func (p *pass) wantsSQL(text string) bool {
+	m := createSQL.FindAllStringSubmatch(text, -1)
+	for _, table := range m {
+		if p.keys.wanted(bare(table[1])) {
+			return true
+		}
+	}
+	return len(m) == 0
+}
+
+// fields checks the fields of a model.
+func (p *pass) fields(t types.Type, body *ast.StructType) {
+	for _, field := range body.Fields.List {
+		for _, name := range field.Names {
+			v := p.TypesInfo.Defs[name].(*types.Var)
+			c, ok := p.keys.columnOf(t, v)
+			if !ok {
+				continue
+			}
+			what := "key"
+			if c.child {
+				what = "child"
+			}
+			if basic, ok := element(v.Type()).Underlying().(*types.Basic); ok {
+				if width, narrow := widths[basic.Kind()]; narrow && width > 0 {
+					p.report(Breaks, name, "The %s %s.%s has %d bits", what, c.model, name.Name, width)
+					continue
+				}
+			}
+			if field.Tag != nil {
+				p.tag(field.Tag, what, c.model+"."+name.Name)
+			}
+		}
+	}
+}
+
+func (p *pass) tag(tag *ast.BasicLit, what, name string) {
+	parsed := reflect.StructTag(strings.Trim(tag.Value, "`"))
+	for _, library := range ormTags {
+		text := parsed.Get(library)
+		if m := narrowTag.FindString(text); m != "" {
+			p.report(Breaks, tag, "The %s %s has a column of fewer than 64 bits: %s", what, name, strings.TrimRight(m, ";, "))
+			return
+		}
+		if m := countsTag.FindStringSubmatch(text); m != nil && m[1] == "" {
+			p.report(Breaks, tag, "The database numbers %s: %s", name, m[0])
+			return
+		}
+	}
+}
+
+var inMigrations = regexp.MustCompile(`(?i)migrat`)
+
+// migration checks calls that change columns, or create the tables of models, in migrations.
+func (p *pass) migration(call *ast.CallExpr) {
+	fn := p.keys.callee(call)
+	if fn == nil {
+		return
+	}
+	path, file := pathOf(fn), p.Fset.File(call.Pos()).Name()
+	switch {
+	case strings.HasPrefix(path, "gorm.io/gorm") && fn.Name() == "AlterColumn" && len(call.Args) == 2:
+		s, named := structOf(p.TypesInfo.TypeOf(call.Args[0]))
+		name, _ := p.keys.text(call.Args[1])
+		if s == nil {
+			return
+		}
+		if m := p.keys.model(s, named); m != nil && p.keys.wanted(m.table) {
+			for f, c := range m.fields {
+				if f.Name() == name || c.name == name {
+					p.report(Breaks, call, "AlterColumn changes the key %s.%s, and waits for its whole table", c.table, c.name)
+				}
+			}
+		}
+	case inMigrations.MatchString(filepath.Join(filepath.Base(filepath.Dir(file)), filepath.Base(file))) &&
+		(strings.HasPrefix(path, "xorm.io/xorm") && strings.HasPrefix(fn.Name(), "Sync") || strings.HasPrefix(path, "gorm.io/gorm") && fn.Name() == "AutoMigrate"):
+		for _, arg := range call.Args {
+			s, named := structOf(p.TypesInfo.TypeOf(arg))
+			if s == nil || named == nil || named.Obj().Pkg() == p.Pkg || p.keys.model(s, named) == nil {
+				continue
+			}
+			p.reportRemedy(Check, call, "Copy the struct as it was into the migration", nil,
+				"A migration uses today's %s.%s, so it changes when the model's key does", named.Obj().Pkg().Name(), named.Obj().Name())
+			return
+		}
+	}
+}
+
+// entField checks fields of ent's schemas: field.Int32("id"), field.Int("user_id").
+func (p *pass) entField(call *ast.CallExpr) {
+	fn := p.keys.callee(call)
+	if fn == nil || pathOf(fn) != "entgo.io/ent/schema/field" || len(call.Args) != 1 {
+		return
+	}
+	name, ok := p.keys.text(call.Args[0])
+	if !ok || name != "id" && !p.keys.isKeyName(name) {
+		return
+	}
+	switch fn.Name() {
+	case "Int8", "Int16", "Int32", "Uint8", "Uint16", "Uint32":
+		p.report(Breaks, call, "The field %s of an ent schema has fewer than 64 bits: %s", name, fn.Name())
+	}
+}

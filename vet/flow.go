@@ -1,0 +1,338 @@
+package vet
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+	"regexp"
+	"strings"
+)
+
+// key is what an expression is a copy of if it's a key for another reason.
+var key = []ref{{}}
+
+// readFlow reads which values become which others.
+func (k *keySet) readFlow() {
+	for _, file := range k.Files {
+		generated := ast.IsGenerated(file)
+		k.readDecls(file, generated)
+		ast.PreorderStack(file, nil, func(n ast.Node, stack []ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.AssignStmt:
+				k.readAssign(n)
+			case *ast.ValueSpec:
+				for i, value := range n.Values {
+					if len(n.Values) == len(n.Names) {
+						k.flow(value, assigned, k.refs(n.Names[i]))
+					}
+				}
+			case *ast.BinaryExpr:
+				if isComparison(n.Op) {
+					k.flow(n.X, assigned, k.refs(n.Y))
+					k.flow(n.Y, assigned, k.refs(n.X))
+				}
+			case *ast.RangeStmt:
+				k.readRange(n)
+			case *ast.CompositeLit:
+				k.readComposite(n)
+			case *ast.IndexExpr:
+				if t := k.TypesInfo.TypeOf(n.X); t != nil {
+					if _, ok := t.Underlying().(*types.Map); ok {
+						k.flow(n.Index, assigned, k.refs(n.X))
+					}
+				}
+			case *ast.CallExpr:
+				k.readCall(n)
+			case *ast.ReturnStmt:
+				if sig := k.signatureAround(stack); sig != nil {
+					k.readReturn(n, sig.Results())
+				}
+			case *ast.FuncLit:
+				k.readNamedParams(k.TypesInfo.TypeOf(n).(*types.Signature), "")
+			}
+			return true
+		})
+	}
+}
+
+// signatureAround returns the signature of the innermost function.
+func (k *keySet) signatureAround(stack []ast.Node) *types.Signature {
+	for i := len(stack) - 1; i >= 0; i-- {
+		switch f := stack[i].(type) {
+		case *ast.FuncLit:
+			return k.TypesInfo.TypeOf(f).(*types.Signature)
+		case *ast.FuncDecl:
+			return k.TypesInfo.Defs[f.Name].(*types.Func).Signature()
+		}
+	}
+	return nil
+}
+
+func isComparison(op token.Token) bool {
+	switch op {
+	case token.EQL, token.NEQ, token.LSS, token.GTR, token.LEQ, token.GEQ:
+		return true
+	}
+	return false
+}
+
+func (k *keySet) readAssign(n *ast.AssignStmt) {
+	if n.Tok != token.ASSIGN && n.Tok != token.DEFINE {
+		return
+	}
+	if len(n.Lhs) == len(n.Rhs) {
+		for i := range n.Lhs {
+			k.flow(n.Rhs[i], assigned, k.refs(n.Lhs[i]))
+		}
+		return
+	}
+	switch rhs := ast.Unparen(n.Rhs[0]).(type) {
+	case *ast.CallExpr:
+		for i := range n.Lhs {
+			from := k.refsOfCall(rhs, i)
+			if fn := k.callee(rhs); fn != nil && fn.Name() == "LastInsertId" && i == 0 {
+				from = key
+			}
+			k.copied(from, assigned, k.refs(n.Lhs[i]))
+			if i == 0 {
+				k.sinks = append(k.sinks, sink{rhs, k.refs(n.Lhs[0])})
+			}
+		}
+	default:
+		k.flow(rhs, assigned, k.refs(n.Lhs[0])) // v, ok := x.(T)
+	}
+}
+
+func (k *keySet) readRange(n *ast.RangeStmt) {
+	t := k.TypesInfo.TypeOf(n.X)
+	if t == nil {
+		return
+	}
+	switch t.Underlying().(type) {
+	case *types.Slice, *types.Array, *types.Pointer:
+		if n.Value != nil {
+			k.flow(n.X, assigned, k.refs(n.Value))
+		}
+	case *types.Map:
+		if n.Key != nil {
+			k.flow(n.X, assigned, k.refs(n.Key))
+		}
+	}
+}
+
+func (k *keySet) readComposite(n *ast.CompositeLit) {
+	t := k.TypesInfo.TypeOf(n)
+	s, _ := structOf(t)
+	if s == nil {
+		return
+	}
+	if _, isStruct := t.Underlying().(*types.Struct); !isStruct {
+		if _, isPointer := t.Underlying().(*types.Pointer); !isPointer {
+			return // a list; its elements are composites themselves
+		}
+	}
+	for i, element := range n.Elts {
+		field, value := fieldOf(k.TypesInfo, element)
+		if _, ok := element.(*ast.KeyValueExpr); !ok && i < s.NumFields() {
+			field = s.Field(i)
+		}
+		if field != nil {
+			k.flow(value, assigned, k.field(t, field))
+		}
+	}
+}
+
+// fieldOf returns the field that an element of a literal sets, and its value.
+func fieldOf(info *types.Info, element ast.Expr) (*types.Var, ast.Expr) {
+	pair, ok := element.(*ast.KeyValueExpr)
+	if !ok {
+		return nil, element
+	}
+	name, ok := pair.Key.(*ast.Ident)
+	if !ok {
+		return nil, pair.Value
+	}
+	field, _ := info.ObjectOf(name).(*types.Var)
+	return field, pair.Value
+}
+
+// field returns what a field of a struct is.
+func (k *keySet) field(t types.Type, field *types.Var) []ref {
+	if _, ok := k.columnOf(t, field); ok {
+		return key
+	}
+	return []ref{{v: k.imported(field.Origin())}}
+}
+
+func (k *keySet) readReturn(n *ast.ReturnStmt, results *types.Tuple) {
+	if len(n.Results) == 1 && results.Len() > 1 {
+		if call, ok := ast.Unparen(n.Results[0]).(*ast.CallExpr); ok {
+			for i := range results.Len() {
+				k.copied(k.refsOfCall(call, i), returned, []ref{{v: results.At(i)}})
+			}
+		}
+		return
+	}
+	for i, e := range n.Results {
+		if i < results.Len() {
+			k.flow(e, returned, []ref{{v: results.At(i)}})
+		}
+	}
+}
+
+func (k *keySet) readCall(call *ast.CallExpr) {
+	k.readArguments(call)
+	sig, ok := typeOf[*types.Signature](k.TypesInfo.TypeOf(call.Fun))
+	if !ok {
+		return
+	}
+	fn := k.callee(call)
+	if fn != nil {
+		if isStandard(pathOf(fn)) {
+			return
+		}
+		k.importFact(fn)
+		sig = fn.Signature()
+	}
+	for i, arg := range call.Args {
+		if sig.Params().Len() == 0 {
+			break
+		}
+		param := sig.Params().At(min(i, sig.Params().Len()-1))
+		k.flow(arg, passed, []ref{{v: param}})
+		inner, ok1 := typeOf[*types.Signature](param.Type())
+		outer, ok2 := typeOf[*types.Signature](k.TypesInfo.TypeOf(arg))
+		if ok1 && ok2 { // a callback
+			for j := range min(inner.Params().Len(), outer.Params().Len()) {
+				k.copied([]ref{{v: inner.Params().At(j)}}, assigned, []ref{{v: outer.Params().At(j)}})
+			}
+		}
+	}
+}
+
+func typeOf[T types.Type](t types.Type) (T, bool) {
+	var zero T
+	if t == nil {
+		return zero, false
+	}
+	u, ok := t.Underlying().(T)
+	return u, ok
+}
+
+// gormFinders take a key after the model.
+var gormFinders = map[string]bool{"First": true, "Take": true, "Last": true, "Find": true, "Delete": true}
+
+// readArguments finds arguments that are keys because of the call: those of a condition such as
+// "id = ?", and the condition of GORM's First.
+func (k *keySet) readArguments(call *ast.CallExpr) {
+	if fn := k.callee(call); fn != nil && isMethodOf(fn, "gorm.io/gorm", "DB") && gormFinders[fn.Name()] && len(call.Args) == 2 {
+		if isInteger(k.TypesInfo.TypeOf(call.Args[1])) {
+			k.flow(call.Args[1], assigned, key)
+		}
+	}
+	for i, arg := range call.Args {
+		query, ok := k.text(arg)
+		if !ok || !strings.ContainsAny(query, "?$") {
+			continue
+		}
+		for position, name := range placeholders(query) {
+			if i+1+position < len(call.Args) && k.isKeyName(name) {
+				k.flow(call.Args[i+1+position], assigned, key)
+			}
+		}
+	}
+}
+
+func isMethodOf(fn *types.Func, path, name string) bool {
+	recv := fn.Signature().Recv()
+	if recv == nil {
+		return false
+	}
+	named, ok := types.Unalias(element(recv.Type())).(*types.Named)
+	return ok && named.Obj().Name() == name && named.Obj().Pkg() != nil && named.Obj().Pkg().Path() == path
+}
+
+// readDecls finds parameters that have the name of a key in functions about a model.
+func (k *keySet) readDecls(file *ast.File, generated bool) {
+	about := func(fn *types.Func) {
+		sig := fn.Signature()
+		words := fn.Name()
+		if recv := sig.Recv(); recv != nil {
+			if named, ok := types.Unalias(element(recv.Type())).(*types.Named); ok {
+				words += named.Obj().Name()
+			}
+		}
+		if generated && isEnt(file) {
+			k.readEntParams(fn)
+		}
+		k.readNamedParams(sig, words)
+	}
+	for n := range ast.Preorder(file) {
+		switch n := n.(type) {
+		case *ast.FuncDecl:
+			if fn, ok := k.TypesInfo.Defs[n.Name].(*types.Func); ok {
+				about(fn)
+			}
+		case *ast.InterfaceType:
+			for _, m := range n.Methods.List {
+				for _, name := range m.Names {
+					if fn, ok := k.TypesInfo.Defs[name].(*types.Func); ok {
+						about(fn)
+					}
+				}
+			}
+		}
+	}
+}
+
+// readNamedParams finds the parameters that have the name of a key: userID if there is a model
+// User, and id if the function is about a model.
+func (k *keySet) readNamedParams(sig *types.Signature, words string) {
+	mentioned := k.mentions(sig.Params()) || k.mentions(sig.Results())
+	for name := range k.names {
+		mentioned = mentioned || words != "" && strings.Contains(strings.ToLower(words), name)
+	}
+	for p := range sig.Params().Variables() {
+		p := p
+		stem, ok := cutID(p.Name())
+		if !ok || !isInteger(p.Type()) {
+			continue
+		}
+		if bare := stem == "" || stem == "id" || stem == "ids"; bare && mentioned || !bare && k.isModelName(stem) {
+			k.levels[p] = strong
+		}
+	}
+}
+
+// mentions reports whether one of the types is a model.
+func (k *keySet) mentions(t *types.Tuple) bool {
+	for v := range t.Variables() {
+		if s, named := structOf(v.Type()); s != nil && named != nil {
+			if m := k.model(s, named); m != nil && k.wanted(m.table) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func isEnt(file *ast.File) bool {
+	for _, group := range file.Comments {
+		if group.Pos() < file.Package && strings.Contains(group.Text(), "generated by ent") {
+			return true
+		}
+	}
+	return false
+}
+
+var entName = regexp.MustCompile(`ID(s|EQ|NEQ|In|NotIn|GT|GTE|LT|LTE)?$`)
+
+// readEntParams finds the keys among the parameters of ent's client.
+func (k *keySet) readEntParams(fn *types.Func) {
+	for p := range fn.Signature().Params().Variables() {
+		p := p
+		if isInteger(p.Type()) && (p.Name() == "id" || p.Name() == "ids" || entName.MatchString(fn.Name())) {
+			k.levels[p] = strong
+		}
+	}
+}

@@ -1,0 +1,164 @@
+package vet
+
+import (
+	"go/ast"
+	"go/types"
+	"reflect"
+	"strings"
+)
+
+var jsonRule = rule{
+	name:  "jsonnumber",
+	finds: "a key that leaves as a JSON number, which JavaScript rounds above 2^53",
+	remedy: "Open the pool with the layout idgen.JSSafe, whose ids JavaScript reads exactly. " +
+		"If clients can change, use a type of package pk, or the tag option string",
+	page: "web.md#json",
+	run:  runJSON,
+}
+
+func runJSON(p *pass) {
+	if p.keys.config.Safe {
+		return
+	}
+	each(p.files(), func(spec *ast.TypeSpec) {
+		t, ok := p.TypesInfo.Defs[spec.Name].(*types.TypeName)
+		body, isStruct := spec.Type.(*ast.StructType)
+		if !ok || !isStruct || hasMethod(t.Type(), "MarshalJSON") {
+			return
+		}
+		for _, field := range body.Fields.List {
+			for _, name := range field.Names {
+				v := p.TypesInfo.Defs[name].(*types.Var)
+				if field.Tag == nil || !isInteger(v.Type()) || isPK(element(v.Type())) {
+					continue
+				}
+				tag, ok := reflect.StructTag(strings.Trim(field.Tag.Value, "`")).Lookup("json")
+				_, column := p.keys.columnOf(t.Type(), v)
+				if ok && tag != "-" && !strings.Contains(tag, ",string") && (column || p.keys.isKey(v)) {
+					p.report(Breaks, name, "%s.%s holds a key and leaves as a JSON number", t.Name(), name.Name)
+				}
+			}
+		}
+	})
+	reported := make(map[*types.Var]bool)
+	each(p.files(), func(n *ast.CompositeLit) { p.jsonLiteral(n, reported) })
+	each(p.files(), func(n *ast.AssignStmt) { // response["id"] = user.ID
+		for i, lhs := range n.Lhs {
+			index, ok := lhs.(*ast.IndexExpr)
+			if ok && i < len(n.Rhs) && isJSONMap(p.TypesInfo.TypeOf(index.X)) {
+				p.jsonValue(n.Rhs[i])
+			}
+		}
+	})
+	each(p.files(), func(call *ast.CallExpr) { // json.NewEncoder(w).Encode(map[string]any{"id": user.ID})
+		fn := p.keys.callee(call)
+		if fn == nil || !jsonWriters[fn.Name()] {
+			return
+		}
+		for _, arg := range call.Args {
+			if m, ok := ast.Unparen(arg).(*ast.CompositeLit); ok && !isJSONMap(p.TypesInfo.TypeOf(m)) && isAnyMap(p.TypesInfo.TypeOf(m)) {
+				p.jsonMap(m)
+			}
+			p.jsonValue(arg)
+		}
+	})
+}
+
+// jsonWriters are functions and methods that write JSON, of encoding/json and of frameworks.
+var jsonWriters = map[string]bool{
+	"Marshal": true, "MarshalIndent": true, "Encode": true, "JSON": true, "IndentedJSON": true, "PureJSON": true, "WriteJSON": true, "SecureJSON": true,
+}
+
+func hasMethod(t types.Type, name string) bool {
+	obj, _, _ := types.LookupFieldOrMethod(types.NewPointer(t), true, nil, name)
+	_, ok := obj.(*types.Func)
+	return ok
+}
+
+// jsonLiteral checks struct literals of other packages, whose declaration isn't looked at
+// here, and maps that are JSON.
+func (p *pass) jsonLiteral(n *ast.CompositeLit, reported map[*types.Var]bool) {
+	t := p.TypesInfo.TypeOf(n)
+	if isJSONMap(t) {
+		p.jsonMap(n)
+		return
+	}
+	s, named := structOf(t)
+	if s == nil || named == nil || named.Obj().Pkg() == p.Pkg || hasMethod(named, "MarshalJSON") || isForeign(named.Obj().Pkg(), p.Pkg) {
+		return
+	}
+	for _, element := range n.Elts {
+		pair, ok := element.(*ast.KeyValueExpr)
+		if !ok {
+			continue
+		}
+		name, ok := pair.Key.(*ast.Ident)
+		if !ok {
+			continue
+		}
+		v, ok := p.TypesInfo.ObjectOf(name).(*types.Var)
+		if !ok || reported[v] || !isInteger(v.Type()) || isPK(v.Type()) || !p.keys.holds(pair.Value) {
+			continue
+		}
+		if _, known := p.keys.columnOf(t, v); known || p.keys.ImportObjectFact(v, new(keyFact)) {
+			continue // reported where it's declared
+		}
+		for i := range s.NumFields() {
+			tag, ok := reflect.StructTag(s.Tag(i)).Lookup("json")
+			if s.Field(i) == v && ok && tag != "-" && !strings.Contains(tag, ",string") {
+				reported[v] = true
+				p.report(Breaks, pair, "%s.%s holds a key and leaves as a JSON number", named.Obj().Name(), v.Name())
+			}
+		}
+	}
+}
+
+// isForeign reports whether two packages are of different modules, as far as their paths tell.
+func isForeign(a, b *types.Package) bool {
+	if a == nil || b == nil {
+		return true
+	}
+	tree := func(path string) string {
+		parts := strings.SplitN(path, "/", 4)
+		return strings.Join(parts[:min(3, len(parts))], "/")
+	}
+	return isStandard(a.Path()) && strings.Contains(b.Path(), ".") || strings.Contains(a.Path(), ".") && tree(a.Path()) != tree(b.Path())
+}
+
+func isAnyMap(t types.Type) bool {
+	m, ok := typeOf[*types.Map](t)
+	return ok && types.IsInterface(m.Elem()) && isString(m.Key())
+}
+
+// isJSONMap reports whether a type is one by which frameworks write JSON, such as gin.H.
+func isJSONMap(t types.Type) bool {
+	named, ok := types.Unalias(t).(*types.Named)
+	if !ok || !isAnyMap(t) {
+		return false
+	}
+	switch named.Obj().Name() {
+	case "H", "Map", "JSON", "JSONMap":
+		return true
+	}
+	return false
+}
+
+func (p *pass) jsonMap(m *ast.CompositeLit) {
+	for _, element := range m.Elts {
+		if pair, ok := element.(*ast.KeyValueExpr); ok {
+			p.jsonValue(pair.Value)
+		}
+	}
+}
+
+// isPlainKey reports whether an expression is a key whose type doesn't write itself.
+func (p *pass) isPlainKey(e ast.Expr) bool {
+	t := p.TypesInfo.TypeOf(e)
+	return t != nil && isInteger(t) && !isPK(element(t)) && p.keys.holds(e)
+}
+
+func (p *pass) jsonValue(e ast.Expr) {
+	if p.isPlainKey(e) {
+		p.report(Breaks, e, "%s is a key and leaves as a JSON number", types.ExprString(e))
+	}
+}

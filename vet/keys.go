@@ -1,0 +1,530 @@
+package vet
+
+import (
+	"go/ast"
+	"go/constant"
+	"go/token"
+	"go/types"
+	"reflect"
+	"regexp"
+	"strings"
+
+	"golang.org/x/tools/go/analysis"
+	"golang.org/x/tools/go/types/typeutil"
+)
+
+// A keySet is what the analyzer of keys finds in a package: the models, and the variables
+// that hold one of their keys.
+//
+// Variables are followed through assignments, comparisons, calls and conversions, in both
+// directions: a number that is compared with user.ID is a key as well. A parameter that
+// only some callers pass a key to is one inside of its function, but not for the other
+// callers. This is what weak means.
+type keySet struct {
+	*analysis.Pass
+	config     Config
+	models     map[*types.Struct]*modelInfo
+	names      map[string]bool            // of models, in lower case
+	rows       map[*types.TypeName]bool   // types that a query is scanned into
+	tableNames map[*types.TypeName]string // from methods TableName of this package
+	counted    map[string]bool            // tables that number their rows
+	levels     map[*types.Var]level
+	edges      []edge
+	sinks      []sink
+	parsed     map[ast.Expr]bool // calls of strconv and type assertions whose result becomes a key
+	statements []statement
+}
+
+type level int8
+
+const (
+	weak   level = iota + 1 // a key if the caller's is one
+	strong                  // a key for all callers
+)
+
+// An edge says that one value becomes another. A nil variable is a key.
+type edge struct {
+	from ref
+	to   *types.Var
+	kind edgeKind
+}
+
+type edgeKind int8
+
+const (
+	assigned edgeKind = iota
+	passed            // from an argument to a parameter
+	returned          // from a function's body to its result
+)
+
+// A sink is where the result of a call or a type assertion goes.
+type sink struct {
+	from ast.Expr
+	to   []ref
+}
+
+// A keyFact says which parameters and results of a function are keys, or that a field is one.
+type keyFact struct{ Params, Results uint64 }
+
+func (*keyFact) AFact()         {}
+func (*keyFact) String() string { return "key" }
+
+// A namesFact has the names of a package's models, and the tables that it creates.
+type namesFact struct{ Models, Tables []string }
+
+func (*namesFact) AFact()         {}
+func (*namesFact) String() string { return "models" }
+
+func keysAnalyzer(config Config) *analysis.Analyzer {
+	return &analysis.Analyzer{
+		Name:       "snowkeys",
+		Doc:        "find the variables that hold a key",
+		URL:        Docs + "leaving-auto-increment.md#the-code",
+		ResultType: reflect.TypeFor[*keySet](),
+		FactTypes:  []analysis.Fact{new(keyFact), new(namesFact)},
+		Run: func(pass *analysis.Pass) (any, error) {
+			k := &keySet{
+				Pass: pass, config: config,
+				models: make(map[*types.Struct]*modelInfo), names: make(map[string]bool), rows: make(map[*types.TypeName]bool),
+				parsed:     make(map[ast.Expr]bool),
+				tableNames: make(map[*types.TypeName]string), counted: make(map[string]bool), levels: make(map[*types.Var]level),
+			}
+			if isStandard(pass.Pkg.Path()) {
+				return k, nil
+			}
+			k.readNames()
+			k.readFlow()
+			k.spread()
+			k.exportFacts()
+			return k, nil
+		},
+	}
+}
+
+// isStandard reports whether a package is part of the standard library, which has no keys.
+func isStandard(path string) bool {
+	first, _, _ := strings.Cut(path, "/")
+	return standard[first]
+}
+
+// standard has the first elements of the standard library's paths.
+var standard = func() map[string]bool {
+	all := make(map[string]bool)
+	for name := range strings.FieldsSeq(`
+	archive bufio bytes cmp compress container context crypto database debug embed encoding errors expvar flag
+	fmt go hash html image index internal io iter log maps math mime net os path plugin reflect regexp runtime
+	slices sort strconv strings structs sync syscall testing text time unicode unique unsafe vendor weak
+	`) {
+		all[name] = true
+	}
+	return all
+}()
+
+// readNames finds the statements of SQL, and the names of models and tables, in this package
+// and in those that it imports.
+func (k *keySet) readNames() {
+	k.readStatements()
+	for _, table := range k.config.Counted {
+		k.counted[table] = true
+	}
+	for _, s := range k.statements {
+		for _, table := range s.counted {
+			k.counted[table] = true
+		}
+	}
+	k.readTableNames()
+	k.readScans()
+	var own namesFact
+	for table := range k.counted {
+		own.Tables = append(own.Tables, table)
+	}
+	for _, f := range k.AllPackageFacts() {
+		if names, ok := f.Fact.(*namesFact); ok {
+			for _, name := range names.Models {
+				k.names[name] = true
+			}
+			for _, table := range names.Tables {
+				k.counted[table] = true
+			}
+		}
+	}
+	for table := range k.counted {
+		k.names[strings.ReplaceAll(singular(table), "_", "")] = true
+	}
+	scope := k.Pkg.Scope()
+	for _, name := range scope.Names() {
+		if obj, ok := scope.Lookup(name).(*types.TypeName); ok {
+			if s, named := structOf(obj.Type()); s != nil && k.readModel(s, named) != nil && !isBase(named) {
+				own.Models = append(own.Models, strings.ToLower(name))
+				k.names[strings.ToLower(name)] = true
+			}
+		}
+	}
+	clear(k.models) // they were read without all names
+	if len(own.Models)+len(own.Tables) > 0 {
+		k.ExportPackageFact(&own)
+	}
+}
+
+// readTableNames finds methods such as func (User) TableName() string { return "members" }.
+func (k *keySet) readTableNames() {
+	each(k.Files, func(f *ast.FuncDecl) {
+		if f.Recv == nil || f.Name.Name != "TableName" || f.Body == nil || len(f.Body.List) != 1 {
+			return
+		}
+		ret, ok := f.Body.List[0].(*ast.ReturnStmt)
+		if !ok || len(ret.Results) != 1 {
+			return
+		}
+		if name, ok := k.text(ret.Results[0]); ok {
+			if _, named := structOf(k.TypesInfo.TypeOf(f.Recv.List[0].Type)); named != nil {
+				k.tableNames[named.Obj()] = name
+			}
+		}
+	})
+}
+
+// readScans finds the types whose field ID is scanned from a row.
+func (k *keySet) readScans() {
+	each(k.Files, func(call *ast.CallExpr) {
+		if f, ok := call.Fun.(*ast.SelectorExpr); !ok || f.Sel.Name != "Scan" {
+			return
+		}
+		for _, arg := range call.Args {
+			address, ok := arg.(*ast.UnaryExpr)
+			if !ok {
+				continue
+			}
+			if field, ok := address.X.(*ast.SelectorExpr); ok && (field.Sel.Name == "ID" || field.Sel.Name == "Id") {
+				if _, named := structOf(k.TypesInfo.TypeOf(field.X)); named != nil {
+					k.rows[named.Obj()] = true
+				}
+			}
+		}
+	})
+}
+
+// text returns the value of a constant text.
+func (k *keySet) text(e ast.Expr) (string, bool) {
+	v := k.TypesInfo.Types[e].Value
+	if v == nil || v.Kind() != constant.String {
+		return "", false
+	}
+	return constant.StringVal(v), true
+}
+
+// column returns the column of a model that an expression such as user.ID stands for.
+func (k *keySet) column(e ast.Expr) (column, bool) {
+	selector, ok := ast.Unparen(e).(*ast.SelectorExpr)
+	if !ok {
+		return column{}, false
+	}
+	selection := k.TypesInfo.Selections[selector]
+	if selection == nil || selection.Kind() != types.FieldVal {
+		return column{}, false
+	}
+	return k.columnOf(selection.Recv(), selection.Obj().(*types.Var))
+}
+
+func (k *keySet) columnOf(t types.Type, field *types.Var) (column, bool) {
+	s, named := structOf(t)
+	if s == nil {
+		return column{}, false
+	}
+	m := k.model(s, named)
+	if m == nil || !k.wanted(m.table) {
+		return column{}, false
+	}
+	c, ok := m.fields[field.Origin()]
+	return c, ok
+}
+
+// A ref is what an expression is a copy of.
+type ref struct {
+	v    *types.Var // nil: a key
+	call bool       // the variable is the result of a function
+}
+
+// refs returns what an expression is a copy of. An expression in decimal text is a copy of
+// its number.
+func (k *keySet) refs(e ast.Expr) []ref {
+	e = ast.Unparen(e)
+	if t := k.TypesInfo.TypeOf(e); t != nil && isPK(element(t)) {
+		return []ref{{}}
+	}
+	switch e := e.(type) {
+	case *ast.Ident:
+		if v, ok := k.TypesInfo.ObjectOf(e).(*types.Var); ok {
+			return []ref{{v: v}}
+		}
+	case *ast.SelectorExpr:
+		if _, ok := k.column(e); ok {
+			return []ref{{}}
+		}
+		if v, ok := k.TypesInfo.ObjectOf(e.Sel).(*types.Var); ok {
+			return []ref{{v: k.imported(v.Origin())}}
+		}
+	case *ast.StarExpr:
+		return k.refs(e.X)
+	case *ast.UnaryExpr:
+		if e.Op == token.AND {
+			return k.refs(e.X)
+		}
+	case *ast.TypeAssertExpr:
+		return k.refs(e.X)
+	case *ast.SliceExpr:
+		return k.refs(e.X)
+	case *ast.IndexExpr:
+		if t := k.TypesInfo.TypeOf(e.X); t != nil {
+			switch t.Underlying().(type) {
+			case *types.Slice, *types.Array, *types.Pointer:
+				return k.refs(e.X)
+			}
+		}
+	case *ast.CompositeLit:
+		if _, ok := k.TypesInfo.TypeOf(e).Underlying().(*types.Slice); ok {
+			var all []ref
+			for _, element := range e.Elts {
+				all = append(all, k.refs(element)...)
+			}
+			return all
+		}
+	case *ast.CallExpr:
+		return k.refsOfCall(e, 0)
+	}
+	return nil
+}
+
+// copies are functions whose result is their argument in another form: the number is the
+// argument's.
+var copies = map[string]int{
+	"strconv.FormatInt": 0, "strconv.FormatUint": 0, "strconv.Itoa": 0, "strconv.Atoi": 0, "strconv.ParseInt": 0, "strconv.ParseUint": 0,
+	"fmt.Sprint": 0, "fmt.Sprintf": 1, "strings.TrimSpace": 0, "slices.Clone": 0, "strconv.ParseFloat": 0,
+}
+
+var oneVerb = regexp.MustCompile(`^%0?\d*[dvsxX]$`)
+
+func (k *keySet) refsOfCall(call *ast.CallExpr, result int) []ref {
+	if k.TypesInfo.Types[call.Fun].IsType() { // a conversion
+		return k.refs(call.Args[0])
+	}
+	if id, ok := call.Fun.(*ast.Ident); ok {
+		if b, ok := k.TypesInfo.Uses[id].(*types.Builtin); ok {
+			if b.Name() != "append" {
+				return nil
+			}
+			var all []ref
+			for _, arg := range call.Args {
+				all = append(all, k.refs(arg)...)
+			}
+			return all
+		}
+	}
+	fn := k.callee(call)
+	if fn == nil {
+		return nil
+	}
+	name := fn.FullName()
+	if i, ok := copies[name]; ok {
+		if result > 0 || len(call.Args) <= i {
+			return nil
+		}
+		if format, _ := k.text(call.Args[0]); i == 1 && !oneVerb.MatchString(format) {
+			return nil
+		}
+		return k.refs(call.Args[i])
+	}
+	sig := fn.Signature()
+	if sig.Recv() != nil && len(call.Args) == 0 { // id.String(), id.Int64()
+		if f, ok := call.Fun.(*ast.SelectorExpr); ok && isPK(element(sig.Recv().Type())) && result == 0 {
+			return k.refs(f.X)
+		}
+	}
+	if isStandard(pathOf(fn)) || result >= sig.Results().Len() {
+		return nil
+	}
+	return []ref{{sig.Results().At(result), true}}
+}
+
+func (k *keySet) callee(call *ast.CallExpr) *types.Func {
+	fn, ok := typeutil.Callee(k.TypesInfo, call).(*types.Func)
+	if !ok {
+		return nil
+	}
+	return fn.Origin()
+}
+
+func pathOf(fn *types.Func) string {
+	if fn.Pkg() == nil {
+		return ""
+	}
+	return fn.Pkg().Path()
+}
+
+// holds reports whether an expression is a key.
+func (k *keySet) holds(e ast.Expr) bool {
+	for _, r := range k.refs(e) {
+		if r.v == nil || k.levels[r.v] == strong || k.levels[r.v] == weak && !r.call {
+			return true
+		}
+	}
+	return false
+}
+
+// isKeyField reports whether a field of a struct is a key.
+func (k *keySet) isKeyField(t types.Type, field *types.Var) bool {
+	_, ok := k.columnOf(t, field)
+	return ok || k.isKey(k.imported(field.Origin()))
+}
+
+// isKey reports whether a variable is one.
+func (k *keySet) isKey(v *types.Var) bool { return k.levels[v] > 0 }
+
+// copied says that each of the values becomes each of the variables.
+func (k *keySet) copied(from []ref, kind edgeKind, to []ref) {
+	for _, f := range from {
+		for _, t := range to {
+			if f == t || t.call || f.v != nil && !canHold(f.v.Type()) || t.v != nil && !canHold(t.v.Type()) {
+				continue
+			}
+			k.edges = append(k.edges, edge{f, t.v, kind})
+		}
+	}
+}
+
+// flow says that an expression becomes the variables.
+func (k *keySet) flow(from ast.Expr, kind edgeKind, to []ref) {
+	k.copied(k.refs(from), kind, to)
+	if root := k.root(from); root != nil {
+		k.sinks = append(k.sinks, sink{root, to})
+	}
+}
+
+// root returns the call or the type assertion inside of conversions.
+func (k *keySet) root(e ast.Expr) ast.Expr {
+	e = ast.Unparen(e)
+	switch x := e.(type) {
+	case *ast.TypeAssertExpr:
+		return x
+	case *ast.CallExpr:
+		if k.TypesInfo.Types[x.Fun].IsType() && len(x.Args) == 1 {
+			return k.root(x.Args[0])
+		}
+		return x
+	}
+	return nil
+}
+
+// spread raises levels until nothing changes.
+func (k *keySet) spread() {
+	for changed := true; changed; {
+		changed = false
+		raise := func(v *types.Var, l level) {
+			if v != nil && k.levels[v] < l {
+				k.levels[v], changed = l, true
+			}
+		}
+		levelOf := func(v *types.Var) level {
+			if v == nil {
+				return strong
+			}
+			return k.levels[v]
+		}
+		for _, e := range k.edges {
+			from, to := levelOf(e.from.v), levelOf(e.to)
+			if e.from.call && from == weak {
+				from = 0 // only this caller's result is a key
+			}
+			back := to
+			switch e.kind {
+			case assigned:
+				if from > 0 && isShared(e.to, k.Pkg) {
+					from = strong
+				}
+			case passed:
+				from = min(from, weak)
+				if to == weak {
+					back = 0 // only another caller's argument is a key
+				}
+			case returned:
+				if from == weak {
+					from = 0
+				}
+				back = min(back, weak)
+			}
+			if e.from.call {
+				back = min(back, weak)
+			}
+			if back == weak && isShared(e.from.v, k.Pkg) {
+				back = 0
+			}
+			raise(e.to, from)
+			raise(e.from.v, back)
+		}
+	}
+	for _, s := range k.sinks {
+		for _, to := range s.to {
+			if to.v == nil || k.levels[to.v] > 0 {
+				k.parsed[s.from] = true
+			}
+		}
+	}
+}
+
+// isShared reports whether a variable has readers outside of its function.
+func isShared(v *types.Var, pkg *types.Package) bool {
+	return v != nil && (v.IsField() || v.Parent() == pkg.Scope())
+}
+
+// exportFacts passes what is known about functions and fields to importing packages.
+func (k *keySet) exportFacts() {
+	for id, obj := range k.TypesInfo.Defs {
+		switch obj := obj.(type) {
+		case *types.Func:
+			var fact keyFact
+			for i := range min(64, obj.Signature().Params().Len()) {
+				if k.levels[obj.Signature().Params().At(i)] == strong {
+					fact.Params |= 1 << i
+				}
+			}
+			for i := range min(64, obj.Signature().Results().Len()) {
+				if k.levels[obj.Signature().Results().At(i)] == strong {
+					fact.Results |= 1 << i
+				}
+			}
+			if fact != (keyFact{}) {
+				k.ExportObjectFact(obj, &fact)
+			}
+		case *types.Var:
+			if obj.IsField() && id.IsExported() && k.levels[obj] > 0 {
+				k.ExportObjectFact(obj, &keyFact{})
+			}
+		}
+	}
+}
+
+// imported takes over what another package knows about a field.
+func (k *keySet) imported(field *types.Var) *types.Var {
+	if field.IsField() && field.Pkg() != k.Pkg && k.levels[field] == 0 && k.ImportObjectFact(field, new(keyFact)) {
+		k.levels[field] = strong
+	}
+	return field
+}
+
+// importFact takes over what another package knows about a function.
+func (k *keySet) importFact(fn *types.Func) {
+	var fact keyFact
+	if fn.Pkg() == k.Pkg || !k.ImportObjectFact(fn, &fact) {
+		return
+	}
+	for i := range min(64, fn.Signature().Params().Len()) {
+		if fact.Params&(1<<i) != 0 {
+			k.levels[fn.Signature().Params().At(i)] = strong
+		}
+	}
+	for i := range min(64, fn.Signature().Results().Len()) {
+		if fact.Results&(1<<i) != 0 {
+			k.levels[fn.Signature().Results().At(i)] = strong
+		}
+	}
+}

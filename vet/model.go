@@ -1,0 +1,346 @@
+package vet
+
+import (
+	"go/types"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+const snowkey = "github.com/snowkey-go/snowkey/"
+
+// A column is a field of a model that holds a key.
+type column struct {
+	model string // the name of the model's type
+	table string
+	name  string // of the column
+	child bool   // whether it holds the key of another table
+}
+
+// isPK reports whether a type is one of package pk or its children.
+func isPK(t types.Type) bool {
+	named, ok := types.Unalias(t).(*types.Named)
+	return ok && named.Obj().Pkg() != nil && strings.HasPrefix(named.Obj().Pkg().Path(), snowkey+"schema/pk")
+}
+
+// element returns what a pointer, a slice or an array consists of.
+func element(t types.Type) types.Type {
+	for {
+		switch u := types.Unalias(t).Underlying().(type) {
+		case *types.Pointer:
+			t = u.Elem()
+		case *types.Slice:
+			t = u.Elem()
+		case *types.Array:
+			t = u.Elem()
+		default:
+			return t
+		}
+	}
+}
+
+func isInteger(t types.Type) bool { return is(t, types.IsInteger) }
+func isString(t types.Type) bool  { return is(t, types.IsString) }
+
+func is(t types.Type, info types.BasicInfo) bool {
+	basic, ok := element(t).Underlying().(*types.Basic)
+	return ok && basic.Info()&info != 0 && basic.Kind() != types.Uint8 && basic.Kind() != types.Uintptr
+}
+
+// canHold reports whether a variable of this type may be followed: an integer, a text, or
+// a list of them. A value in an interface is not.
+func canHold(t types.Type) bool {
+	if isPK(element(t)) {
+		return true
+	}
+	if m, ok := t.Underlying().(*types.Map); ok {
+		return canHold(m.Key())
+	}
+	return is(t, types.IsInteger|types.IsString|types.IsFloat)
+}
+
+// structOf returns the struct of a type, behind pointers and lists, and its name.
+func structOf(t types.Type) (*types.Struct, *types.Named) {
+	t = element(t)
+	named, _ := types.Unalias(t).(*types.Named)
+	s, _ := t.Underlying().(*types.Struct)
+	return s, named
+}
+
+// keyTags are the tags by which each library knows a primary key.
+var keyTags = map[string]*regexp.Regexp{
+	"gorm":    regexp.MustCompile(`(?i)(^|;)\s*primary_?key\b`),
+	"bun":     regexp.MustCompile(`(^|,)pk\b`),
+	"pg":      regexp.MustCompile(`(^|,)pk\b`),
+	"xorm":    regexp.MustCompile(`(?i)(^|\s)pk\b`),
+	"orm":     regexp.MustCompile(`(^|;)(pk|auto)\b`),
+	"snowkey": regexp.MustCompile(`^[^-]*$`),
+	"db":      regexp.MustCompile(`(?i)^id(,|$)`),
+}
+
+// columnTags find the name of the column in the tag of a library.
+var columnTags = map[string]*regexp.Regexp{
+	"gorm": regexp.MustCompile(`(?i)(?:^|;)\s*column:\s*(\w+)`),
+	"bun":  regexp.MustCompile(`^(\w+)(?:,|$)`),
+	"xorm": regexp.MustCompile(`'(\w+)'|\s([a-z_]*id)$`),
+	"orm":  regexp.MustCompile(`column\((\w+)\)`),
+	"db":   regexp.MustCompile(`^(\w+)(?:,|$)`),
+}
+
+// ormTags are tags that only rows have.
+var ormTags = []string{"gorm", "bun", "xorm", "db", "pg", "orm"}
+
+// A modelInfo is what we know about a struct.
+type modelInfo struct {
+	table  string
+	fields map[*types.Var]column
+}
+
+// model returns what is known about a struct, or nil if it isn't a row with a counted or
+// generated key.
+func (k *keySet) model(s *types.Struct, named *types.Named) *modelInfo {
+	if m, ok := k.models[s]; ok {
+		return m
+	}
+	k.models[s] = nil // in case it contains itself
+	m := k.readModel(s, named)
+	k.models[s] = m
+	return m
+}
+
+func (k *keySet) readModel(s *types.Struct, named *types.Named) *modelInfo {
+	name := ""
+	if named != nil {
+		name = named.Obj().Name()
+	}
+	key, composite := -1, false
+	for i := range s.NumFields() {
+		switch {
+		case !isKeyField(s, i):
+		case key >= 0:
+			composite = true
+		default:
+			key = i
+		}
+	}
+	if key < 0 {
+		if key = k.impliedKey(s, named); key < 0 {
+			return k.embedded(s, named)
+		}
+	}
+	field := s.Field(key)
+	tag := reflect.StructTag(s.Tag(key))
+	counts := strings.Contains(strings.ToLower(s.Tag(key)), "autoincr") || tag.Get("snowkey") != ""
+	if t := field.Type(); !isInteger(t) && !isPK(element(t)) && !counts {
+		return nil // a text that the program makes
+	}
+	m := &modelInfo{table: k.tableOf(named), fields: make(map[*types.Var]column)}
+	for i := range s.NumFields() {
+		f := s.Field(i)
+		tag := reflect.StructTag(s.Tag(i))
+		c := column{model: name, table: m.table, name: columnName(f, tag)}
+		switch {
+		case i == key && !composite:
+			m.fields[f] = c
+		case (isInteger(f.Type()) || isPK(element(f.Type()))) && k.isChild(s, f.Name()):
+			c.child = true
+			m.fields[f] = c
+		}
+	}
+	return m
+}
+
+// embedded returns the model of a struct that embeds one, such as gorm.Model.
+func (k *keySet) embedded(s *types.Struct, outer *types.Named) *modelInfo {
+	if outer == nil {
+		return nil
+	}
+	name := outer.Obj().Name()
+	for f := range s.Fields() {
+		f := f
+		inner, named := structOf(f.Type())
+		if !f.Embedded() || inner == nil {
+			continue
+		}
+		base := k.model(inner, named)
+		if base == nil {
+			continue
+		}
+		m := &modelInfo{table: k.tableOf(outer), fields: make(map[*types.Var]column)}
+		for f, c := range base.fields {
+			c.model, c.table = name, m.table
+			m.fields[f] = c
+		}
+		for i := range s.NumFields() {
+			if f := s.Field(i); isInteger(f.Type()) && k.isChild(s, f.Name()) {
+				m.fields[f] = column{name, m.table, columnName(f, reflect.StructTag(s.Tag(i))), true}
+			}
+		}
+		return m
+	}
+	return nil
+}
+
+func isKeyField(s *types.Struct, i int) bool {
+	tag := reflect.StructTag(s.Tag(i))
+	for library, pattern := range keyTags {
+		if text, ok := tag.Lookup(library); ok && pattern.MatchString(text) {
+			return true
+		}
+	}
+	return false
+}
+
+// impliedKey finds the field ID of a struct that is a row for another reason than its tag.
+func (k *keySet) impliedKey(s *types.Struct, named *types.Named) int {
+	id := -1
+	row := false
+	for i := range s.NumFields() {
+		f, tag := s.Field(i), reflect.StructTag(s.Tag(i))
+		if f.Name() == "ID" || f.Name() == "Id" {
+			id = i
+		}
+		for _, library := range ormTags {
+			_, ok := tag.Lookup(library)
+			row = row || ok
+		}
+		if f.Embedded() && f.Name() == "BaseModel" {
+			row = true // bun
+		}
+	}
+	if id < 0 || named == nil {
+		return -1
+	}
+	if row || isPK(s.Field(id).Type()) || isBase(named) || k.isGenerated(named) || k.rows[named.Obj()] || k.counted[k.tableOf(named)] {
+		return id
+	}
+	return -1
+}
+
+// isBase reports whether a type is one that models embed.
+func isBase(named *types.Named) bool {
+	if named == nil || named.Obj().Pkg() == nil || named.Obj().Name() != "Model" {
+		return false
+	}
+	path := named.Obj().Pkg().Path()
+	return path == "gorm.io/gorm" || path == snowkey+"hooks/gormid"
+}
+
+// isGenerated reports whether a type is an entity of ent, which has a client and a query
+// beside it.
+func (k *keySet) isGenerated(named *types.Named) bool {
+	pkg := named.Obj().Pkg()
+	if pkg == nil {
+		return false
+	}
+	name := named.Obj().Name()
+	scope := pkg.Scope()
+	return scope.Lookup(name+"Client") != nil && scope.Lookup(name+"Query") != nil && scope.Lookup(name+"Create") != nil
+}
+
+func (k *keySet) wanted(table string) bool {
+	return k.config.Tables == nil || slices.Contains(k.config.Tables, table)
+}
+
+// isChild reports whether a name such as UserID is that of a key in another table: there is
+// a model User, or a field User of the same struct.
+func (k *keySet) isChild(s *types.Struct, name string) bool {
+	stem, ok := cutID(name)
+	if !ok || stem == "" {
+		return false
+	}
+	if strings.EqualFold(stem, "Parent") {
+		return true
+	}
+	for field := range s.Fields() {
+		if inner, _ := structOf(field.Type()); inner != nil && strings.EqualFold(field.Name(), stem) {
+			return true
+		}
+	}
+	return k.isModelName(stem)
+}
+
+// isModelName reports whether a name ends with that of a model: user, OwnerUser, owner_user.
+func (k *keySet) isModelName(stem string) bool {
+	stem = strings.ToLower(strings.ReplaceAll(stem, "_", ""))
+	for name := range k.names {
+		if strings.HasSuffix(stem, name) {
+			return true
+		}
+	}
+	return false
+}
+
+// cutID removes the end of a name that makes it the name of an id.
+func cutID(name string) (stem string, ok bool) {
+	for _, end := range []string{"ID", "Id", "IDs", "Ids", "_id", "_ids"} {
+		if stem, ok := strings.CutSuffix(name, end); ok {
+			return stem, true
+		}
+	}
+	return name, name == "id" || name == "ids"
+}
+
+// isKeyName reports whether a variable or a column has the name of a key.
+func (k *keySet) isKeyName(name string) bool {
+	switch name {
+	case "id", "ID", "Id", "ids", "IDs":
+		return true
+	}
+	stem, ok := cutID(name)
+	return ok && k.isModelName(stem)
+}
+
+// tableOf returns the table of a model: what its method TableName returns, if it's in this
+// package, or the name that most libraries derive.
+func (k *keySet) tableOf(named *types.Named) string {
+	if named == nil {
+		return ""
+	}
+	if name, ok := k.tableNames[named.Obj()]; ok {
+		return name
+	}
+	one := snake(named.Obj().Name())
+	if k.counted[one] {
+		return one
+	}
+	return plural(one)
+}
+
+func columnName(f *types.Var, tag reflect.StructTag) string {
+	for library, pattern := range columnTags {
+		if m := pattern.FindStringSubmatch(tag.Get(library)); m != nil {
+			return m[1] + strings.Join(m[2:], "")
+		}
+	}
+	return snake(f.Name())
+}
+
+// snake writes UserID as user_id.
+func snake(name string) string {
+	var b strings.Builder
+	runes := []rune(name)
+	for i, r := range runes {
+		after := i > 0 && (unicode.IsLower(runes[i-1]) || unicode.IsDigit(runes[i-1]))
+		before := i > 0 && i+1 < len(runes) && unicode.IsLower(runes[i+1]) && unicode.IsUpper(runes[i-1])
+		if unicode.IsUpper(r) && (after || before) {
+			b.WriteByte('_')
+		}
+		b.WriteRune(unicode.ToLower(r))
+	}
+	return b.String()
+}
+
+func plural(word string) string {
+	switch {
+	case word == "":
+		return ""
+	case strings.HasSuffix(word, "y") && !strings.HasSuffix(word, "ay") && !strings.HasSuffix(word, "ey"):
+		return word[:len(word)-1] + "ies"
+	case strings.HasSuffix(word, "s"), strings.HasSuffix(word, "x"), strings.HasSuffix(word, "ch"):
+		return word + "es"
+	}
+	return word + "s"
+}

@@ -1,0 +1,129 @@
+package vet
+
+import (
+	"go/ast"
+	"go/constant"
+	"go/types"
+)
+
+var narrowRule = rule{
+	name:   "narrow",
+	finds:  "a key that is converted to a type that can't hold it: `int32`, `float64`; on 32-bit platforms `int` and `uint`; a key that is 0 if its text is wrong",
+	remedy: "Keep 64 bits: int64, or a type of package pk",
+	page:   "leaving-auto-increment.md#the-code",
+	run:    runNarrow,
+}
+
+// widths has the number of bits of the integers that each type holds exactly, and 0 for those
+// that depend on the platform.
+var widths = map[types.BasicKind]int{
+	types.Int8: 8, types.Uint8: 8, types.Int16: 16, types.Uint16: 16, types.Int32: 32, types.Uint32: 32,
+	types.Float32: 24, types.Float64: 53, types.Int: 0, types.Uint: 0,
+}
+
+func runNarrow(p *pass) {
+	each(p.files(), func(call *ast.CallExpr) {
+		if p.TypesInfo.Types[call.Fun].IsType() {
+			p.conversion(call)
+			return
+		}
+		if fn := p.keys.callee(call); fn != nil && pathOf(fn) == "strconv" {
+			p.parse(call, fn.Name())
+		}
+	})
+	each(p.files(), func(n *ast.AssignStmt) {
+		switch rhs := ast.Unparen(n.Rhs[0]).(type) {
+		case *ast.TypeAssertExpr: // id, ok := claims["id"].(float64)
+			p.assertion(rhs, n.Lhs[0])
+		case *ast.CallExpr: // id, _ := strconv.ParseInt(text, 10, 64)
+			fn := p.keys.callee(rhs)
+			if fn != nil && pathOf(fn) == "strconv" && len(n.Lhs) == 2 && isBlank(n.Lhs[1]) && p.keys.holds(n.Lhs[0]) {
+				p.reportRemedy(Check, n, "Return the error", nil, "%s is 0 or the largest number if the text isn't a key", types.ExprString(n.Lhs[0]))
+			}
+		}
+	})
+	each(p.files(), func(call *ast.CallExpr) { // uint(claims["id"].(float64))
+		if len(call.Args) == 1 && p.TypesInfo.Types[call.Fun].IsType() {
+			if a, ok := ast.Unparen(call.Args[0]).(*ast.TypeAssertExpr); ok {
+				p.assertion(a, nil)
+			}
+		}
+	})
+}
+
+func (p *pass) conversion(call *ast.CallExpr) {
+	to, ok := typeOf[*types.Basic](p.TypesInfo.TypeOf(call))
+	from := p.TypesInfo.TypeOf(call.Args[0])
+	if !ok || from == nil || !isInteger(from) || p.TypesInfo.Types[call].Value != nil || !p.keys.holds(call.Args[0]) {
+		return
+	}
+	width, narrow := widths[to.Kind()]
+	if source, ok := typeOf[*types.Basic](from); ok {
+		before, narrowed := widths[source.Kind()]
+		if narrowed && (before == width || before > 0 && (width == 0 || before < width)) {
+			return // the key has been narrowed before
+		}
+	}
+	p.narrowed(call, types.ExprString(call.Args[0]), to.Name(), width, narrow)
+}
+
+func (p *pass) narrowed(at ast.Node, what, to string, width int, narrow bool) {
+	switch {
+	case !narrow:
+	case width == 0:
+		p.report(Hint, at, "%s is a key, and %s has 32 bits on 32-bit platforms", what, to)
+	case width == 53 && p.keys.config.Safe:
+	case width == 53:
+		p.report(Breaks, at, "%s is a key, and %s rounds numbers above 2^53", what, to)
+	default:
+		p.report(Breaks, at, "%s is a key, and %s has %d bits for it", what, to, width)
+	}
+}
+
+// parse checks a call of strconv whose text is a key, or whose result becomes one.
+func (p *pass) parse(call *ast.CallExpr, name string) {
+	if !p.keys.holds(call) && !p.parsesKey(call) {
+		return
+	}
+	text := types.ExprString(call.Args[0])
+	switch {
+	case name == "Atoi":
+		p.narrowed(call, text, "int", 0, true)
+	case name == "ParseFloat":
+		p.narrowed(call, text, "float64", 53, true)
+	case name == "ParseInt", name == "ParseUint":
+		size := p.TypesInfo.Types[call.Args[2]].Value
+		if size == nil {
+			return
+		}
+		bits, _ := constant.Int64Val(size)
+		switch {
+		case !isLiteral(call.Args[2]) || bits == 0:
+			p.narrowed(call, text, "an integer of "+types.ExprString(call.Args[2]), 0, true)
+		case bits < 64:
+			p.reportRemedy(Breaks, call, p.rule.remedy, replace(call.Args[2], "Parse 64 bits", "64"), "%s is a key, and numbers above %d bits are refused", text, bits)
+		}
+	}
+}
+
+func isLiteral(e ast.Expr) bool {
+	_, ok := e.(*ast.BasicLit)
+	return ok
+}
+
+// parsesKey reports whether the result of a call is assigned to a key.
+func (p *pass) parsesKey(call *ast.CallExpr) bool { return p.keys.parsed[call] }
+
+// assertion checks a number of encoding/json that becomes a key.
+func (p *pass) assertion(a *ast.TypeAssertExpr, to ast.Expr) {
+	if a.Type == nil {
+		return
+	}
+	t, ok := typeOf[*types.Basic](p.TypesInfo.TypeOf(a.Type))
+	if !ok || t.Kind() != types.Float64 || p.keys.config.Safe {
+		return
+	}
+	if to != nil && p.keys.holds(to) || to == nil && p.keys.parsed[a] {
+		p.reportRemedy(Breaks, a, "Decode into a struct, or use UseNumber of json.Decoder", nil, "A key in a map of encoding/json is a float64, which rounds numbers above 2^53")
+	}
+}

@@ -1,0 +1,147 @@
+package vet
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/token"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/tools/go/analysis"
+	"golang.org/x/tools/go/analysis/checker"
+	"golang.org/x/tools/go/packages"
+)
+
+// Options say what [Run] analyses.
+type Options struct {
+	Dir      string   // where the patterns are resolved; defaults to the current directory
+	Patterns []string // as for go build; defaults to ./...
+	Config   Config
+}
+
+// A Finding is a place in the source.
+type Finding struct {
+	Rule     string         `json:"rule"`
+	Category string         `json:"category"` // [Breaks], [Check] or [Hint]
+	Position token.Position `json:"position"`
+	Text     string         `json:"text"` // what was found, and the remedy
+	URL      string         `json:"url"`
+}
+
+// Run loads a program, looks at all of it to complete the configuration, and applies all
+// rules. The findings are in the order of the files.
+//
+// It adds the tables that the program or the files *.sql in its modules create to
+// Config.Counted, and sets Config.Safe if the program calls idgen.JSSafe.
+func Run(ctx context.Context, o Options) ([]Finding, error) {
+	if len(o.Patterns) == 0 {
+		o.Patterns = []string{"./..."}
+	}
+	pkgs, err := packages.Load(&packages.Config{Context: ctx, Dir: o.Dir, Mode: packages.LoadAllSyntax | packages.NeedModule, Tests: true}, o.Patterns...)
+	if err != nil {
+		return nil, fmt.Errorf("vet: loading %s: %w", strings.Join(o.Patterns, " "), err)
+	}
+	if err := loadError(pkgs); err != nil {
+		return nil, err
+	}
+	config, err := survey(pkgs, o.Config)
+	if err != nil {
+		return nil, err
+	}
+	graph, err := checker.Analyze(Analyzers(config), pkgs, nil)
+	if err != nil {
+		return nil, fmt.Errorf("vet: %w", err)
+	}
+	var findings []Finding
+	for _, action := range graph.Roots {
+		if action.Err != nil {
+			return nil, fmt.Errorf("vet: %s: %w", action.Package.PkgPath, action.Err)
+		}
+		for _, d := range action.Diagnostics {
+			findings = append(findings, finding(action.Package.Fset, action.Analyzer, d))
+		}
+	}
+	slices.SortFunc(findings, func(a, b Finding) int {
+		p, q := a.Position, b.Position
+		return cmp.Or(cmp.Compare(p.Filename, q.Filename), cmp.Compare(p.Line, q.Line), cmp.Compare(p.Column, q.Column), cmp.Compare(a.Rule, b.Rule), cmp.Compare(a.Text, b.Text))
+	})
+	return slices.Compact(findings), nil // a package and its test variant have the same files
+}
+
+func finding(fset *token.FileSet, a *analysis.Analyzer, d analysis.Diagnostic) Finding {
+	return Finding{a.Name, d.Category, fset.Position(d.Pos), d.Message, d.URL}
+}
+
+// loadError reports packages that don't compile, because nothing is known about their types.
+func loadError(pkgs []*packages.Package) error {
+	var errs []error
+	for _, p := range pkgs {
+		for _, err := range p.Errors {
+			errs = append(errs, err)
+		}
+	}
+	if len(pkgs) == 0 {
+		return errors.New("vet: no package matches; name some, such as ./...")
+	}
+	if len(errs) > 0 {
+		return fmt.Errorf("vet: the program doesn't compile; try go vet first: %w", errors.Join(errs[:min(3, len(errs))]...))
+	}
+	return nil
+}
+
+// survey adds to a configuration what the source says about the whole program.
+func survey(pkgs []*packages.Package, config Config) (Config, error) {
+	counted := make(map[string]bool)
+	dirs := make(map[string]bool)
+	for _, p := range pkgs {
+		if p.Module != nil && p.Module.Dir != "" {
+			dirs[p.Module.Dir] = true
+		}
+		each(p.Syntax, func(literal *ast.BasicLit) {
+			if literal.Kind != token.STRING {
+				return
+			}
+			if text, err := strconv.Unquote(literal.Value); err == nil {
+				addTables(counted, text)
+			}
+		})
+		each(p.Syntax, func(s *ast.SelectorExpr) {
+			obj := p.TypesInfo.Uses[s.Sel]
+			if obj != nil && obj.Name() == "JSSafe" && obj.Pkg() != nil && obj.Pkg().Path() == snowkey+"idgen" {
+				config.Safe = true
+			}
+		})
+	}
+	for dir := range dirs {
+		err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+			if err != nil || entry.IsDir() && slices.Contains([]string{".git", "node_modules", "vendor", "testdata"}, entry.Name()) {
+				return cmp.Or(err, fs.SkipDir)
+			}
+			if filepath.Ext(path) != ".sql" {
+				return nil
+			}
+			text, err := os.ReadFile(path)
+			addTables(counted, string(text))
+			return err
+		})
+		if err != nil {
+			return config, fmt.Errorf("vet: reading SQL: %w", err)
+		}
+	}
+	config.Counted = append(slices.Clone(config.Counted), slices.Sorted(maps.Keys(counted))...)
+	return config, nil
+}
+
+func addTables(tables map[string]bool, sql string) {
+	for _, table := range countedTables(sql) {
+		tables[table] = true
+	}
+}

@@ -1,0 +1,162 @@
+package vet
+
+import (
+	"go/ast"
+	"go/types"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// A statement is a constant text of the program that is SQL.
+type statement struct {
+	at      ast.Expr
+	text    string
+	counted []string // the tables that it creates with a key that counts
+}
+
+var (
+	isSQL      = regexp.MustCompile(`(?is)^[\s(]*(--[^\n]*\n\s*)*(INSERT|REPLACE|SELECT|UPDATE|DELETE|CREATE|ALTER|WITH)\b`)
+	createSQL  = regexp.MustCompile("(?is)\\bCREATE\\s+(?:TEMP(?:ORARY)?\\s+)?TABLE\\s+(?:IF\\s+NOT\\s+EXISTS\\s+)?([\\w.\"`]+)\\s*\\((.*?)(?:;|$)")
+	countsSQL  = regexp.MustCompile(`(?i)\b(AUTO_?INCREMENT|(?:BIG|SMALL)?SERIAL[248]?|GENERATED\s+(?:ALWAYS|BY\s+DEFAULT)\s+AS\s+IDENTITY|NEXTVAL\s*\(|INTEGER\s+(?:NOT\s+NULL\s+)?PRIMARY\s+KEY)`)
+	insertSQL  = regexp.MustCompile("(?is)\\b(?:INSERT|REPLACE)\\s+(?:OR\\s+\\w+\\s+|IGNORE\\s+)?INTO\\s+([\\w.\"`]+)\\s*(?:AS\\s+\\w+\\s*)?(\\(([^()]*)\\)|DEFAULT\\s+VALUES)")
+	valuesSQL  = regexp.MustCompile(`(?is)\bVALUES\s*\(([^()]*)\)`)
+	comparison = regexp.MustCompile("(?i)([\\w.\"`]+)\\s*(?:=|<>|!=|<=|>=|<|>|\\bIN\\b)\\s*(?:ANY\\s*)?\\(?\\s*(\\?|\\$\\d+)")
+	holder     = regexp.MustCompile(`\?|\$\d+`)
+)
+
+// readStatements finds the SQL of a package.
+func (k *keySet) readStatements() {
+	for _, file := range k.Files {
+		ast.Inspect(file, func(n ast.Node) bool {
+			e, ok := n.(ast.Expr)
+			if !ok {
+				return true
+			}
+			text, ok := k.text(e)
+			if !ok {
+				return true
+			}
+			if _, ident := e.(*ast.Ident); ident {
+				return false // where the constant is declared
+			}
+			if _, ident := e.(*ast.SelectorExpr); ident {
+				return false
+			}
+			if isSQL.MatchString(text) {
+				k.statements = append(k.statements, statement{e, text, countedTables(text)})
+			}
+			return false // the parts of a constant are constants too
+		})
+	}
+}
+
+// countedTables returns the tables that SQL creates with a key that counts.
+func countedTables(text string) (tables []string) {
+	for _, m := range createSQL.FindAllStringSubmatch(text, -1) {
+		if countsSQL.MatchString(m[2]) {
+			tables = append(tables, bare(m[1]))
+		}
+	}
+	return tables
+}
+
+// bare removes quotes and the schema from a name.
+func bare(name string) string {
+	name = strings.Map(func(r rune) rune {
+		if r == '"' || r == '`' {
+			return -1
+		}
+		return r
+	}, name)
+	return name[strings.LastIndexByte(name, '.')+1:]
+}
+
+func singular(table string) string {
+	switch {
+	case strings.HasSuffix(table, "ies"):
+		return table[:len(table)-3] + "y"
+	case strings.HasSuffix(table, "ses"), strings.HasSuffix(table, "xes"), strings.HasSuffix(table, "ches"):
+		return table[:len(table)-2]
+	case strings.HasSuffix(table, "ss"):
+		return table
+	}
+	return strings.TrimSuffix(table, "s")
+}
+
+// placeholders returns the columns that the arguments of a query are compared with or
+// stored in, by the position of the argument.
+func placeholders(query string) map[int]string {
+	all := make(map[int]string)
+	number := func(offset int, text string) int {
+		if n, err := strconv.Atoi(strings.TrimPrefix(text, "$")); err == nil {
+			return n - 1
+		}
+		return strings.Count(query[:offset], "?")
+	}
+	for _, m := range comparison.FindAllStringSubmatchIndex(query, -1) {
+		all[number(m[4], query[m[4]:m[5]])] = bare(query[m[2]:m[3]])
+	}
+	insert := insertSQL.FindStringSubmatchIndex(query)
+	if insert == nil || insert[6] < 0 {
+		return all
+	}
+	values := valuesSQL.FindStringSubmatchIndex(query)
+	columns := strings.Split(query[insert[6]:insert[7]], ",")
+	if values == nil {
+		return all
+	}
+	offset := values[2]
+	for i, value := range strings.Split(query[values[2]:values[3]], ",") {
+		if m := holder.FindStringIndex(value); m != nil && i < len(columns) {
+			all[number(offset+m[0], value[m[0]:m[1]])] = bare(strings.TrimSpace(columns[i]))
+		}
+		offset += len(value) + 1
+	}
+	return all
+}
+
+// keyColumn returns the name of a table's key, if the table is one whose keys are counted or
+// generated.
+func (k *keySet) keyColumn(table string) (string, bool) {
+	if !k.wanted(table) {
+		return "", false
+	}
+	for _, name := range k.Pkg.Scope().Names() {
+		if c, ok := k.keyOf(k.Pkg.Scope().Lookup(name), table); ok {
+			return c, true
+		}
+	}
+	for _, imported := range k.Pkg.Imports() {
+		if isStandard(imported.Path()) {
+			continue
+		}
+		for _, name := range imported.Scope().Names() {
+			if c, ok := k.keyOf(imported.Scope().Lookup(name), table); ok {
+				return c, true
+			}
+		}
+	}
+	return "id", k.counted[table]
+}
+
+func (k *keySet) keyOf(obj types.Object, table string) (string, bool) {
+	t, ok := obj.(*types.TypeName)
+	if !ok {
+		return "", false
+	}
+	s, named := structOf(t.Type())
+	if s == nil || named == nil {
+		return "", false
+	}
+	m := k.model(s, named)
+	if m == nil || m.table != table && snake(named.Obj().Name()) != table {
+		return "", false
+	}
+	for _, c := range m.fields {
+		if !c.child {
+			return c.name, true
+		}
+	}
+	return "", false
+}

@@ -1,0 +1,124 @@
+package vet
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"strings"
+
+	"golang.org/x/tools/go/analysis"
+)
+
+// A Config says what is known about the program besides its source. The zero Config is
+// ready to use: every key that the analyzers recognise is then reported.
+type Config struct {
+	// Tables has the tables whose keys are generated, without schemas. If it's set, keys
+	// of other tables aren't reported. [Survey] and the plan of package autoinc know them.
+	// Defaults to all.
+	Tables []string
+
+	// Counted has more tables that have a counted key, which the analyzers then know even
+	// if nothing in a package tells. Defaults to none.
+	Counted []string
+
+	// Safe says that all ids are below 2^53, as with idgen.JSSafe. JSON numbers and
+	// float64 then hold every key, and aren't reported. Defaults to false.
+	Safe bool
+}
+
+// These are the categories of findings.
+const (
+	Breaks = "breaks" // fails, or changes a key
+	Check  = "check"  // may fail, so somebody has to look
+	Hint   = "hint"   // matters on 32-bit platforms or during the migration only
+)
+
+// Docs is where the pages are that findings refer to.
+const Docs = "https://github.com/snowkey-go/snowkey/blob/main/docs/"
+
+// Analyzers returns an analyzer for each rule, in the order of the documentation. They
+// share an analyzer that finds the keys of a package.
+func Analyzers(config Config) []*analysis.Analyzer {
+	keys := keysAnalyzer(config)
+	var all []*analysis.Analyzer
+	for _, r := range rules {
+		all = append(all, &analysis.Analyzer{
+			Name:     r.name,
+			Doc:      r.finds + "\n\n" + r.remedy,
+			URL:      Docs + r.page,
+			Requires: []*analysis.Analyzer{keys},
+			Run: func(p *analysis.Pass) (any, error) {
+				r.run(&pass{p, p.ResultOf[keys].(*keySet), r})
+				return nil, nil
+			},
+		})
+	}
+	return all
+}
+
+// A rule is one way in which code breaks.
+type rule struct {
+	name   string
+	finds  string // a sentence for the documentation
+	remedy string // a sentence for the documentation and for each finding
+	page   string // the section that explains it, below Docs
+	run    func(*pass)
+}
+
+// rules are in the order of the faults that they found in real services.
+var rules = []rule{
+	insertRule, jsonRule, columnRule, boxedRule, textRule, narrowRule,
+	entTypeRule, omitRule, unsignedRule, orderRule, literalRule,
+}
+
+// A pass is one rule in one package.
+type pass struct {
+	*analysis.Pass
+	keys *keySet
+	rule rule
+}
+
+// report reports a finding, together with the rule's remedy.
+func (p *pass) report(category string, at ast.Node, format string, args ...any) {
+	p.reportRemedy(category, at, p.rule.remedy, nil, format, args...)
+}
+
+// reportRemedy reports a finding that has its own remedy, and perhaps edits.
+func (p *pass) reportRemedy(category string, at ast.Node, remedy string, fixes []analysis.SuggestedFix, format string, args ...any) {
+	p.Report(analysis.Diagnostic{
+		Pos: at.Pos(), End: at.End(), Category: category,
+		Message:        fmt.Sprintf(format, args...) + ". " + remedy,
+		URL:            Docs + p.rule.page,
+		SuggestedFixes: fixes,
+	})
+}
+
+// replace is an edit.
+func replace(at ast.Node, message, text string) []analysis.SuggestedFix {
+	return []analysis.SuggestedFix{{Message: message, TextEdits: []analysis.TextEdit{{Pos: at.Pos(), End: at.End(), NewText: []byte(text)}}}}
+}
+
+// files are the files that people have written, without tests.
+func (p *pass) files() (files []*ast.File) {
+	for _, f := range p.Files {
+		if !ast.IsGenerated(f) && !p.isTest(f.Pos()) {
+			files = append(files, f)
+		}
+	}
+	return files
+}
+
+func (p *pass) isTest(pos token.Pos) bool {
+	return strings.HasSuffix(p.Fset.File(pos).Name(), "_test.go")
+}
+
+// each calls do for every node of a type in files.
+func each[N ast.Node](files []*ast.File, do func(N)) {
+	for _, f := range files {
+		for n := range ast.Preorder(f) {
+			if n, ok := n.(N); ok {
+				do(n)
+			}
+		}
+	}
+}

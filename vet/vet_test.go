@@ -1,0 +1,89 @@
+package vet
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"golang.org/x/tools/go/analysis/analysistest"
+)
+
+// Each rule has a folder in testdata. Its faults have a comment that begins with want, or with
+// missed if the rule doesn't find them. Code that only looks like a fault is marked fine.
+func TestRules(t *testing.T) {
+	for _, a := range Analyzers(Config{}) {
+		t.Run(a.Name, func(t *testing.T) {
+			t.Parallel()
+			analysistest.Run(t, analysistest.TestData(), a, a.Name+"/...")
+		})
+	}
+}
+
+func TestFixes(t *testing.T) {
+	narrow := Analyzers(Config{})[5]
+	analysistest.RunWithSuggestedFixes(t, analysistest.TestData(), narrow, "narrow")
+}
+
+// At least nine of ten faults are found, and there are as many lookalikes.
+func TestShareOfFaults(t *testing.T) {
+	count := make(map[string]int)
+	comment := regexp.MustCompile(`// (want|missed|fine)\b`)
+	err := filepath.WalkDir("testdata/src", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		for _, m := range comment.FindAllStringSubmatch(string(text), -1) {
+			count[m[1]]++
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Log(count)
+	faults := count["want"] + count["missed"]
+	if faults < 60 || count["want"]*10 < faults*9 || count["fine"] < faults {
+		t.Errorf("%d of %d faults are found beside %d lookalikes; want 9 of 10, of at least 60, and as many lookalikes", count["want"], faults, count["fine"])
+	}
+}
+
+// With ids below 2^53, JSON numbers and float64 hold every key.
+func TestSafe(t *testing.T) {
+	for _, a := range Analyzers(Config{Safe: true}) {
+		if a.Name == "jsonnumber" {
+			for _, r := range analysistest.Run(ignore{t}, analysistest.TestData(), a, "jsonnumber") {
+				if len(r.Diagnostics) > 0 {
+					t.Errorf("%d findings", len(r.Diagnostics))
+				}
+			}
+		}
+	}
+}
+
+// With the tables of a plan, keys of other tables aren't reported.
+func TestTables(t *testing.T) {
+	for _, a := range Analyzers(Config{Tables: []string{"orders"}}) {
+		if a.Name != "column" {
+			continue
+		}
+		for _, r := range analysistest.Run(ignore{t}, analysistest.TestData(), a, "column") {
+			for _, d := range r.Diagnostics {
+				if !strings.Contains(d.Message, "Order.") && !strings.Contains(d.Message, "SQL") {
+					t.Errorf("another table: %s", d.Message)
+				}
+			}
+			if len(r.Diagnostics) < 2 {
+				t.Errorf("%d findings; want the two of Order", len(r.Diagnostics))
+			}
+		}
+	}
+}
+
+// An ignore ignores that expected findings are missing.
+type ignore struct{ *testing.T }
+
+func (ignore) Errorf(string, ...any) {}
