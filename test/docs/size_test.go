@@ -9,14 +9,13 @@ import (
 // The documentation may not grow above these limits. Lower them whenever it gets shorter.
 const (
 	maxPages     = 26
-	maxWords     = 47_406
+	maxWords     = 47_318
 	maxPageWords = 2_500
 )
 
 // longPages have more than maxPageWords words, and at most these.
 var longPages = map[string]int{
 	"leaving-auto-increment.md": 7_036,
-	"stores.md":                 2_502,
 	"web.md":                    2_711,
 }
 
