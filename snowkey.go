@@ -160,7 +160,7 @@ func Doctor(ctx context.Context, store lease.Store, cfg Config) ([]lease.Finding
 // file gives a service. Services with the same file never make the same id, even if each of
 // them has a store of its own. All processes of a service must have the same store and
 // Namespace. The error says what is wrong with the file, or with cfg, which must not have
-// another layout, MinWorker or MaxWorker. docs/services-and-databases.md describes the file.
+// another layout, MinWorker or MaxWorker. docs/services.md describes the file.
 func (cfg Config) ForService(file, service string) (Config, error) {
 	if cfg.MinWorker != 0 || cfg.MaxWorker != 0 {
 		return cfg, &lease.ConfigError{Field: "MinWorker", Reason: fmt.Sprintf("%d and MaxWorker %d are set, and the file has a range for each service; leave them out", cfg.MinWorker, cfg.MaxWorker)}

@@ -9,7 +9,7 @@
 // which half of the rounds lie. Compare ratios, not times. The servers are private ones
 // that flush every commit to disk; client and server share the machine's cores.
 //
-// Everything else is a Go benchmark in this directory; docs/benchmarks.md has results.
+// Everything else is a Go benchmark in this directory; RESULTS.md has results.
 // The module is one of its own, so that Snowkey does not depend on its peers.
 package main
 

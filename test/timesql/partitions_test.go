@@ -17,7 +17,7 @@ func pair(t *testing.T, at time.Time) (int64, int64) {
 	return id, id + 1
 }
 
-// TestPartitions runs docs/partitions.md, with rows of October and November.
+// TestPartitions runs docs/sql-default.md, with rows of October and November.
 func TestPartitions(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
@@ -31,7 +31,7 @@ func TestPartitions(t *testing.T) {
 		october, november := time.Date(2026, 10, 31, 23, 59, 59, 999e6, time.UTC), time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
 		var plans []string
 		made := false
-		for _, s := range statements(t, "partitions.md", db) {
+		for _, s := range statements(t, "sql-default.md#Partitions by time", db) {
 			if strings.HasPrefix(s, "EXPLAIN") {
 				if db.MariaDB {
 					s = strings.Replace(s, "EXPLAIN", "EXPLAIN PARTITIONS", 1)

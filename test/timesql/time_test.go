@@ -11,7 +11,7 @@ import (
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 )
 
-// TestTimeInSQL runs docs/time-in-sql.md on a table with two neighbouring ids of a day.
+// TestTimeInSQL runs docs/layouts.md on a table with two neighbouring ids of a day.
 func TestTimeInSQL(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
@@ -21,7 +21,7 @@ func TestTimeInSQL(t *testing.T) {
 		at := time.Date(2026, 11, 23, 23, 59, 59, 999e6, time.UTC)
 		a, b := pair(t, at)
 		var query string
-		for i, s := range statements(t, "time-in-sql.md", db) {
+		for i, s := range statements(t, "layouts.md", db) {
 			dbtest.Exec(t, conn, s)
 			if i == 0 {
 				dbtest.Exec(t, conn, fmt.Sprintf("INSERT INTO orders (id) VALUES (%d), (%d)", a, b))
