@@ -562,7 +562,7 @@ func claimExpired(s *subject) {
 func justExpired(s *subject) {
 	s.create()
 	free := s.added(7)
-	s.terms.TTL = -1
+	s.terms.TTL, s.terms.Skew = -1, time.Hour.Microseconds() // so that it does not become free during the test
 	expired := s.claim(s.claimOf(free))
 	_, ok, err := s.Renew(s.Context(), s.renewalOf(expired))
 	s.untouched("a renewal", expired, ok, err)
