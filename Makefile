@@ -1,8 +1,11 @@
 # Snowkey's everyday commands. make alone lists them.
 
-# All packages of all modules, which go.work lists.
+# go.work lists the modules. lowest.work has only the libraries and their tests, with the
+# lowest versions that the libraries require. newest.work has all modules, such as bench.
 module      := github.com/snowkey-go/snowkey
 packages    := $(module)/...
+programs    := $(addprefix $(module)/,cmd/... examples/...)
+lowest      := env GOWORK=$(CURDIR)/lowest.work
 newest      := env GOWORK=$(CURDIR)/newest.work
 withdb       = go run ./internal/dbtest/withdb $(if $(STRICT),-all)
 staticcheck := go run honnef.co/go/tools/cmd/staticcheck@v0.8.2
@@ -36,11 +39,11 @@ newclients := bench/internal/ent/client.go test/entgql/ent/client.go
 # compile the tests of all packages.
 folders = $(sort $(dir $(shell grep -rl --include='*_test.go' '^func $(1)' .)))
 
-# The servers of make test-servers: a database, followed by a version that dbtest can fetch.
+# The servers of make test-servers, which dbtest fetches. SNOWKEY_TEST_DB knows these names.
 SERVERS    ?= postgres14 postgres16 postgres17 postgres18 mysql9 mariadb11
 
 # The packages whose tests open databases.
-sqlpackages = $(shell go list -tags clients -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' $(packages) | sed -n 's,\([^ ]*\) .*/internal/dbtest[] ].*,\1,p')
+sqlpackages = $(shell $(lowest) go list -tags clients -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' $(packages) | sed -n 's,\([^ ]*\) .*/internal/dbtest[] ].*,\1,p')
 
 # The packages that have more tests at night, or try more points.
 nightlypackages = $(shell grep -rlE --include='*_test.go' '^//go:build.*nightly|dbtest\.(Points|Nightly)' . | xargs -n1 dirname | sort -u | grep -v '^\./test/etcd$$')
@@ -55,7 +58,8 @@ help: ## list these commands
 
 # Three sets of tests: test, check and nightly. CONTRIBUTING.md says what is in each, and why.
 test: $(clients) ## what each push must pass, on SQLite, and on Postgres and MySQL or MariaDB if they can be had; STRICT=1 demands all
-	$(withdb) $(gotest) -tags clients -timeout 10m $(TESTFLAGS) $(packages)
+	$(lowest) $(withdb) $(gotest) -tags clients -timeout 10m $(TESTFLAGS) $(packages)
+	$(withdb) $(gotest) -timeout 10m $(TESTFLAGS) $(programs)
 
 check: ## what each pull request must pass: test, lint, the race detector, each module by itself, and quickstart
 	.ci/run
@@ -70,7 +74,7 @@ test-modules: ## each module without the workspace, and programs that add Snowke
 	$(gotest) -tags modules -timeout 30m $(TESTFLAGS) ./test/modproxy/...
 
 test-nightly: $(clients) ## the tests with the tag nightly, and all points of those that otherwise try some
-	$(withdb) $(gotest) -tags clients,nightly -timeout 60m $(TESTFLAGS) $(nightlypackages)
+	$(lowest) $(withdb) $(gotest) -tags clients,nightly -timeout 60m $(TESTFLAGS) $(nightlypackages)
 
 test-newest: $(clients) $(newclients) ## the integrations and bench with the newest releases of the ORMs and drivers
 	$(withdb) $(newest) $(gotest) -tags newest,clients $(TESTFLAGS) $(addprefix $(module)/,hooks/... ent/... test/entid/... test/gormid/... test/bunid/... test/pgxid/... test/matrix/... test/kubernetes/... test/entgql/... test/migrations/... test/recipes/... bench/...)
@@ -83,7 +87,10 @@ test-go: ## ids, keys and JSON with the newest Go, NEWGO, and so with encoding/j
 	GOTOOLCHAIN=$(NEWGO) SNOWKEY_TEST_DB=sqlite $(gotest) $(TESTFLAGS) ./idgen/... ./schema/... ./test/pk/... ./examples/web/...
 
 test-servers: $(clients) ## the tests that open databases, on each of SERVERS (postgres14 postgres16 postgres17 postgres18 mysql9 mariadb11), which it fetches
-	$(withdb) -servers '$(SERVERS)' $(gotest) -tags clients -timeout 20m $(TESTFLAGS) $(module)/internal/dbtest $(sqlpackages)
+	@failed=; export SNOWKEY_TEST_POSTGRES= SNOWKEY_TEST_MYSQL=; for server in $(SERVERS); do echo "make test-servers: $$server"; export SNOWKEY_TEST_DB=$$server; \
+		{ $(lowest) $(withdb) $(gotest) -tags clients -timeout 20m $(TESTFLAGS) $(module)/internal/dbtest $(sqlpackages) && \
+			$(withdb) $(gotest) -timeout 20m $(TESTFLAGS) $(programs); } || failed="$$failed $$server"; \
+	done; test -z "$$failed" || { echo "make test-servers: failed on$$failed"; exit 1; }
 
 test-suites: ## the suites of GORM and ent with the hooks on and off, from the checkouts GORM_SRC and ENT_SRC
 	@test -n "$(GORM_SRC)$(ENT_SRC)" || { echo "make test-suites: set GORM_SRC or ENT_SRC, or both, to a checkout of github.com/go-gorm/gorm or github.com/ent/ent"; exit 1; }
@@ -131,12 +138,16 @@ fuzz: ## every fuzz target with FUZZTIME (20000x) inputs
 	done
 
 # The same versions and tags as make test, so that each dependency is compiled once.
-tags := clients,modules,nightly
-lint: $(clients) ## check with gofmt, go vet, go fix and staticcheck
+tags := clients,man,modules,nightly
+lint: $(clients) ## check with gofmt, go vet, go fix, staticcheck and govulncheck
 	@echo gofmt; ! gofmt -l . | grep .
-	go vet -tags $(tags) $(packages)
-	go fix -tags $(tags) -diff $(packages)
-	$(staticcheck) -tags $(tags) $(packages)
+	$(lowest) go vet -tags $(tags) $(packages)
+	$(lowest) go fix -tags $(tags) -diff $(packages)
+	$(lowest) $(staticcheck) -tags $(tags) $(packages)
+	go vet -tags $(tags) $(programs)
+	go fix -tags $(tags) -diff $(programs)
+	$(staticcheck) -tags $(tags) $(programs)
+	.ci/vulncheck
 
 lint-newest: $(clients) $(newclients) ## the same with the newest versions, and with the modules that require them
 	$(newest) go vet -tags newest,$(tags) $(packages)
@@ -153,6 +164,9 @@ portable: $(clients) $(newclients) ## compile everything for Windows and for 32 
 	else \
 		CGO_ENABLED=0 GOARCH=386 go test ./idgen/... ./schema/pk/... ./lease/... ./token/... ./internal/keeper; \
 	fi
+
+size: ## count lines, exported names and words
+	@.ci/size
 
 tidy: $(clients) $(newclients) ## go mod tidy in each module, against a module proxy of the work tree
 	$(newest) go run ./test/modproxy/tidy
@@ -172,16 +186,27 @@ $(clients) $(newclients): %/client.go: %/generate.go $$(wildcard $$*/entc.go $$*
 	GOMAXPROCS=1 $(if $(filter $@,$(newclients)),$(newest)) go generate ./$*
 	@touch $@
 
-# One binary for each system, without cgo, the same bytes from the same commit and Go release.
-dist: ## static binaries of cmd/snowkey for linux, darwin and windows in bin/dist, with checksums
-	rm -rf bin/dist && mkdir -p bin/dist
+# One binary for each system, without cgo, the same bytes from the same commit and Go
+# release. Each has a list of its modules beside it, in the format CycloneDX.
+cyclonedx := go run github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod@v1.10.0
+committed  = $(shell git log -1 --format=%ct)
+dist: ## static binaries of cmd/snowkey for linux, darwin and windows in bin/dist, with SBOMs, manual pages and checksums
+	rm -rf bin/dist && mkdir -p bin/dist/man
 	@set -e; for system in linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64; do \
-		file=bin/dist/snowkey-$$(echo $$system | tr / -)$$(case $$system in windows/*) echo .exe;; esac); \
+		name=snowkey-$$(echo $$system | tr / -); \
+		file=bin/dist/$$name$$(case $$system in windows/*) echo .exe;; esac); \
 		echo $$file; \
 		CGO_ENABLED=0 GOOS=$${system%/*} GOARCH=$${system#*/} go build -trimpath -ldflags='-s -w' -o $$file ./cmd/snowkey; \
+		$(cyclonedx) bin -json -std -noserial -notimestamp -output bin/dist/$$name.cdx.json $$file; \
 	done
+	SOURCE_DATE_EPOCH=$(committed) go run -tags man ./cmd/snowkey bin/dist/man
+	tar --sort=name --owner=0 --group=0 --mtime=@$(committed) -C bin/dist -c man | gzip -n >bin/dist/snowkey-man.tar.gz
+	rm -r bin/dist/man
 	cd bin/dist && sha256sum snowkey-* > SHA256SUMS && cat SHA256SUMS
 	@bin/dist/snowkey-$$(go env GOHOSTOS)-$$(go env GOHOSTARCH) layout default
+
+image: ## an OCI image of cmd/snowkey for linux in bin/image, without Docker; PROGRAM=./examples/production for another
+	go run ./test/image -o bin/image $(or $(PROGRAM),./cmd/snowkey)
 
 release: ## prepare VERSION (such as v0.2.0) of all published modules; TAG=yes makes the tags
 	go run ./test/modproxy/release $(if $(TAG),-tag) '$(VERSION)'

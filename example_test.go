@@ -22,17 +22,12 @@ func newStore() (store *filestore.Store, remove func()) {
 	return filestore.Dir(dir), func() { os.RemoveAll(dir) }
 }
 
-// Services with a database each have ranges of worker numbers in a common file. An overlap
-// is an error of type *lease.FleetError.
-func ExampleConfig_fleet() {
-	ctx := context.Background()
-	store, remove := newStore()
-	defer remove()
-
+// Services with a database each have ranges of worker numbers in a common file.
+func ExampleConfig_ForService() {
 	file := "orders 0 511\npayments 500 1023\n"
-	_, err := snowkey.Open(ctx, store, snowkey.Config{Fleet: file, Service: "orders"})
+	_, err := snowkey.Config{}.ForService(file, "orders")
 	fmt.Println(err)
-	// Output: lease: the file of the fleet: line 2: "payments" has the worker numbers 500 to 1023, and "orders" in line 1 has 0 to 511; both have 500 to 511, so they could make the same id
+	// Output: snowkey: the file of the fleet: line 2: "payments" has the worker numbers 500 to 1023, and "orders" in line 1 has 0 to 511; both have 500 to 511, so they could make the same id
 }
 
 // A layout can have a field for the service, so that each id shows which service made it.

@@ -1,7 +1,6 @@
 package snowkey
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -28,19 +27,10 @@ type Config struct {
 	Namespace string
 
 	// MinWorker and MaxWorker limit the worker numbers that may be leased, both
-	// included. You can use them to give each data center a range of its own, for
-	// instance. If MaxWorker is 0, the limit is the largest worker number of the
-	// layout.
+	// included, so that processes with other stores can have the others. If MaxWorker
+	// is 0, the limit is the largest worker number of the layout. [Config.ForService]
+	// sets both for a service.
 	MinWorker, MaxWorker int64
-
-	// Fleet is the text of a file that gives each of several services a range of worker
-	// numbers, and Service is the name of this one. Services with the same file never
-	// make the same id, even if each of them has a store of its own. All processes with
-	// the same Service must have the same store and Namespace. Set both fields or
-	// neither, and leave out MinWorker and MaxWorker. If the file is wrong or does not
-	// have Service, the error is a [*lease.FleetError]. docs/services-and-databases.md
-	// describes the file.
-	Fleet, Service string
 
 	// Label names this process in errors and in the table. It should be the same after
 	// a restart. Defaults to the host's name, followed by $PORT if it is set, and the
@@ -113,13 +103,12 @@ type Config struct {
 // another worker number, and calls wait for that as well. [idgen.Pool.Health] reports
 // both.
 func Open(ctx context.Context, store lease.Store, cfg Config) (*idgen.Pool, error) {
-	cfg, err := cfg.withRange()
+	pool, own, err := cfg.split()
 	if err != nil {
 		return nil, err
 	}
-	newPool := leased.NewPool.(func(idgen.Config, func(leased.Issuer) (leased.Keeper, error)) (*idgen.Pool, error))
-	return newPool(cfg.pool(), func(issuer leased.Issuer) (leased.Keeper, error) {
-		return keeper.Open(ctx, store, issuer, cfg.keeper())
+	return idgen.NewLeased(pool, func(issuer leased.Issuer) (leased.Keeper, error) {
+		return keeper.Open(ctx, store, issuer, own)
 	})
 }
 
@@ -132,14 +121,14 @@ func Open(ctx context.Context, store lease.Store, cfg Config) (*idgen.Pool, erro
 // them.
 //
 // Fence should be called with the same Config as [Open]. The error is
-// [lease.ErrNoNamespace] if there is nothing to fence, a [*lease.ConfigError], a
-// [*lease.FleetError] or a [*lease.StoreError].
+// [lease.ErrNoNamespace] if there is nothing to fence, a [*lease.ConfigError]
+// or a [*lease.StoreError].
 func Fence(ctx context.Context, store lease.Store, cfg Config) error {
-	cfg, err := cfg.withRange()
+	_, own, err := cfg.split()
 	if err != nil {
 		return err
 	}
-	return keeper.Fence(ctx, store, cfg.keeper())
+	return keeper.Fence(ctx, store, own)
 }
 
 // Doctor looks for rows of a namespace, and for settings of its store, that look wrong.
@@ -158,88 +147,35 @@ func Fence(ctx context.Context, store lease.Store, cfg Config) error {
 //	crowded        at least nine tenths of the worker numbers are leased
 //
 // The store adds its own findings (see [lease.Store].Examine). The error is
-// [lease.ErrNoNamespace], a [*lease.ConfigError], a [*lease.FleetError] or a
-// [*lease.StoreError].
+// [lease.ErrNoNamespace], a [*lease.ConfigError] or a [*lease.StoreError].
 func Doctor(ctx context.Context, store lease.Store, cfg Config) ([]lease.Finding, error) {
-	cfg, err := cfg.withRange()
+	_, own, err := cfg.split()
 	if err != nil {
 		return nil, err
 	}
-	return keeper.Doctor(ctx, store, cfg.keeper())
+	return keeper.Doctor(ctx, store, own)
 }
 
-// withRange returns cfg with the layout and the worker numbers that Fleet has for Service.
-// It checks Window, because package keeper accepts a shorter one.
-func (cfg Config) withRange() (Config, error) {
-	if cfg.Window != 0 && cfg.Window < time.Second {
-		return cfg, &lease.ConfigError{Field: "Window", Reason: fmt.Sprintf("%v is less than a second; a slow renewal would already stop ids", cfg.Window)}
+// ForService returns cfg with the layout and the range of worker numbers that the text of a
+// file gives a service. Services with the same file never make the same id, even if each of
+// them has a store of its own. All processes of a service must have the same store and
+// Namespace. The error says what is wrong with the file, or with cfg, which must not have
+// another layout, MinWorker or MaxWorker. docs/services.md describes the file.
+func (cfg Config) ForService(file, service string) (Config, error) {
+	if cfg.MinWorker != 0 || cfg.MaxWorker != 0 {
+		return cfg, &lease.ConfigError{Field: "MinWorker", Reason: fmt.Sprintf("%d and MaxWorker %d are set, and the file has a range for each service; leave them out", cfg.MinWorker, cfg.MaxWorker)}
 	}
-	if cfg.Fleet == "" && cfg.Service == "" {
-		return cfg, nil
-	}
-	switch {
-	case cfg.Fleet == "":
-		return cfg, &lease.ConfigError{Field: "Fleet", Reason: fmt.Sprintf("is empty, and Service is %q; set Fleet to the text of the file, or leave both out", cfg.Service)}
-	case cfg.Service == "":
-		return cfg, &lease.ConfigError{Field: "Service", Reason: "is empty; set it to the name that this service has in Fleet"}
-	case cfg.MinWorker != 0 || cfg.MaxWorker != 0:
-		return cfg, &lease.ConfigError{Field: "MinWorker", Reason: fmt.Sprintf("%d and MaxWorker %d are set, and so is Fleet, which has a range for each service; leave out one of the two", cfg.MinWorker, cfg.MaxWorker)}
-	}
-	all, err := fleet.Parse(cfg.Fleet)
+	all, err := fleet.Parse(file)
 	if err != nil {
 		return cfg, err
 	}
-	own, err := all.Find(cfg.Service)
+	own, err := all.Find(service)
 	if err != nil {
 		return cfg, err
 	}
 	if !cfg.Layout.IsZero() && cfg.Layout.String() != all.Layout.String() {
-		return cfg, &lease.FleetError{Service: cfg.Service, Reason: fmt.Sprintf("has the layout %q in Config, and the file has %q; services with different layouts could make the same id; leave out Config.Layout", cfg.Layout, all.Layout)}
+		return cfg, &lease.ConfigError{Field: "Layout", Reason: fmt.Sprintf("is %q, and the file has %q; services with different layouts could make the same id; leave out Config.Layout", cfg.Layout, all.Layout)}
 	}
 	cfg.Layout, cfg.MinWorker, cfg.MaxWorker = all.Layout, own.First, own.Last
 	return cfg, nil
-}
-
-func (cfg Config) layout() idgen.Layout {
-	if cfg.Layout.IsZero() {
-		return idgen.DefaultLayout()
-	}
-	return cfg.Layout
-}
-
-func (cfg Config) pool() idgen.Config {
-	if cfg.MaxAhead == 0 {
-		cfg.MaxAhead = max(cmp.Or(cfg.Window, keeper.DefaultWindow)/10, cfg.layout().Unit())
-	}
-	return idgen.Config{
-		Layout: cfg.layout(), MaxAhead: cfg.MaxAhead, MaxWait: cfg.MaxWait, MaxBehind: cfg.MaxBehind,
-		NoSpread: cfg.NoSpread, MaxNames: cfg.MaxNames, Clock: cfg.Clock, Logger: cfg.Logger,
-	}
-}
-
-func (cfg Config) keeper() keeper.Config {
-	layout := cfg.layout()
-	c := keeper.Config{
-		Layout: layout.String(), Epoch: layout.Epoch(), Unit: layout.Unit(), PerTick: 1, Workers: 1,
-		Namespace: cfg.Namespace, MinWorker: cfg.MinWorker, MaxWorker: cfg.MaxWorker, Ranged: cfg.Fleet != "", Label: cfg.Label, PreferSame: cfg.PreferSame,
-		Window: cfg.Window, TTL: cfg.TTL, MaxClockSkew: cfg.MaxClockSkew, MaxBlocked: cfg.MaxBlocked, SkipMigrate: cfg.SkipMigrate,
-		OnLost: cfg.OnLost, Logger: cfg.Logger, Clock: cfg.Clock,
-		Compatible: func(stored string, from time.Time) error {
-			other, err := idgen.ParseLayout(stored)
-			if err != nil {
-				return err
-			}
-			return layout.Compatible(other, from)
-		},
-	}
-	for _, f := range layout.Fields() {
-		switch {
-		case f.Fixed:
-		case f.Name == "worker":
-			c.Workers = 1 << f.Bits
-		case f.Name == "sequence":
-			c.PerTick = 1 << f.Bits
-		}
-	}
-	return c
 }

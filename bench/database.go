@@ -79,8 +79,6 @@ type sizes struct {
 	second int64 // index on created_at
 }
 
-func (s sizes) all() int64 { return s.rows + s.key + s.second }
-
 func (db *database) sizes(k keyKind) (s sizes, err error) {
 	if db.dialect == "postgres" {
 		err = db.sql.QueryRow(`SELECT pg_table_size($1::regclass), pg_relation_size($2::regclass), pg_relation_size($3::regclass)`,

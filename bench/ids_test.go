@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -14,8 +13,6 @@ import (
 	"github.com/oklog/ulid/v2"
 	"github.com/rs/xid"
 
-	"github.com/snowkey-go/snowkey/idgen/segment"
-	"github.com/snowkey-go/snowkey/idgen/segment/segmenttest"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 )
 
@@ -159,30 +156,6 @@ func BenchmarkThousand(b *testing.B) {
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*size), "ns/id")
 			b.ReportMetric(0, "ns/op")
-		})
-	}
-}
-
-// BenchmarkSegment takes dense numbers from a store in memory, beside an atomic addition.
-func BenchmarkSegment(b *testing.B) {
-	ctx := context.Background()
-	numbers := dbtest.Must(segment.New(new(segmenttest.Memory), segment.Config{Name: "bench", MinStep: 1 << 20, MaxStep: 1 << 24}))(b)
-	b.Cleanup(func() { _ = numbers.Close(ctx) })
-	var counter atomic.Int64
-	for _, s := range []source{
-		{"atomic", func() { counter.Add(1) }},
-		{"snowkey", func() {
-			if _, err := numbers.Next(ctx); err != nil {
-				panic(err)
-			}
-		}},
-	} {
-		b.Run("by="+s.name, func(b *testing.B) {
-			b.RunParallel(func(pb *testing.PB) {
-				for pb.Next() {
-					s.next()
-				}
-			})
 		})
 	}
 }

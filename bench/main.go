@@ -9,11 +9,8 @@
 // which half of the rounds lie. Compare ratios, not times. The servers are private ones
 // that flush every commit to disk; client and server share the machine's cores.
 //
-// Everything else is a Go benchmark in this directory. make bench runs both, and
-// docs/benchmarks.md has results.
-//
-// bench has a module of its own, because otherwise Snowkey would depend on the peers that
-// it is compared with.
+// Everything else is a Go benchmark in this directory; RESULTS.md has results.
+// The module is one of its own, so that Snowkey does not depend on its peers.
 package main
 
 import (

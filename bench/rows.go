@@ -74,7 +74,7 @@ func fill(w io.Writer, db *database, rows int) error {
 			k.name, count(bulkRows * 1e9 * steps / sum),
 			count(bulkRows*1e9/costs[i][0]) + ", " + count(bulkRows*1e9/costs[i][steps-1]),
 			ratios(costs[0], costs[i]).String(),
-			megabytes(size.rows), key, megabytes(size.second), megabytes(size.all()),
+			megabytes(size.rows), key, megabytes(size.second), megabytes(size.rows + size.key + size.second),
 		})
 	}
 	s.print(w)

@@ -6,10 +6,12 @@ import (
 	"github.com/snowkey-go/snowkey/internal/leased"
 )
 
-func init() { leased.NewPool = newLeased }
-
-// newLeased implements [leased.NewPool].
-func newLeased(cfg Config, open func(leased.Issuer) (leased.Keeper, error)) (*Pool, error) {
+// NewLeased makes a pool whose worker number comes from a keeper. It is for package
+// snowkey, so the types of its parameters are internal. It calls open with the pool's
+// issuer, and open returns the keeper. Worker and Rotate must not be set in cfg. Rotate
+// would be unsafe here, because an earlier holder of the worker number may already have
+// used the rollback numbers.
+func NewLeased(cfg Config, open func(leased.Issuer) (leased.Keeper, error)) (*Pool, error) {
 	cfg = cfg.withDefaults()
 	if err := cfg.validate(); err != nil {
 		return nil, err

@@ -46,13 +46,11 @@ func (k *keeper) wanted() []int64 {
 	return k.wants
 }
 
-var newLeased = leased.NewPool.(func(idgen.Config, func(leased.Issuer) (leased.Keeper, error)) (*idgen.Pool, error))
-
 // leasedPool returns a leased pool without a tenure.
 func leasedPool(t *testing.T, cfg idgen.Config) (*idgen.Pool, *keeper) {
 	t.Helper()
 	k := &keeper{}
-	pool, err := newLeased(cfg, func(i leased.Issuer) (leased.Keeper, error) {
+	pool, err := idgen.NewLeased(cfg, func(i leased.Issuer) (leased.Keeper, error) {
 		k.Issuer = i
 		return k, nil
 	})

@@ -41,14 +41,14 @@ func TestNewPoolRefuses(t *testing.T) {
 			}
 			if tt.cfg.Worker == nil && tt.name != "no worker" {
 				open := func(leased.Issuer) (leased.Keeper, error) { return nil, errors.New("a keeper was made") }
-				if _, err := newLeased(tt.cfg, open); err == nil || !strings.Contains(err.Error(), tt.want) {
+				if _, err := idgen.NewLeased(tt.cfg, open); err == nil || !strings.Contains(err.Error(), tt.want) {
 					t.Errorf("a leased pool: %v; want %q", err, tt.want)
 				}
 			}
 		})
 	}
 	open := func(leased.Issuer) (leased.Keeper, error) { return nil, broken }
-	if _, err := newLeased(idgen.Config{}, open); !errors.Is(err, broken) {
+	if _, err := idgen.NewLeased(idgen.Config{}, open); !errors.Is(err, broken) {
 		t.Errorf("%v hides the keeper's own error", err)
 	}
 }

@@ -77,7 +77,7 @@ func TestModuloIsEven(t *testing.T) {
 }
 
 // docs/layouts.md says how many of N shards get rows if each row goes to shard id % N,
-// at exactly one id a second.
+// at exactly one id a second. It has a row for each layout with which not all of them do.
 func TestModuloPage(t *testing.T) {
 	raced.Skip(t)
 	page, err := os.ReadFile("../docs/layouts.md")
@@ -98,8 +98,9 @@ func TestModuloPage(t *testing.T) {
 				cells = append(cells, strconv.Itoa(len(used)))
 			}
 			row := strings.Join(cells, " | ") + " |"
-			if !strings.Contains(string(page), row+"\n") {
-				t.Errorf("docs/layouts.md lacks the row\n%s", row)
+			all := row == "| `"+name+"` | 2 | 3 | 10 | 64 | 100 | 128 | 1000 |"
+			if strings.Contains(string(page), row+"\n") == all {
+				t.Errorf("docs/layouts.md must have this row, unless all shards get rows:\n%s", row)
 			}
 		})
 	}

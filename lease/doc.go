@@ -61,10 +61,15 @@
 //	 fence, claim                 ▼ Close, Suspend
 //	                       sealed and released
 //
+// The rules of this list are written in two places: in the SQL statements of package
+// sqlstore, and in Go for all other stores, in internal/kvlease and internal/leaserule.
+// There, a store only reads, and compares and sets what was read.
+//
 // In the list below, cap(t) is the end of the tick that contains t + Window +
 // MaxClockSkew. The keeper uses the host's clock to calculate the bound that it
-// requests, and the store limits that bound to cap(now) by its own clock in the same
-// statement. This means that one wrong clock can't push a bound far ahead.
+// requests, and that bound is limited to cap(now) by the store's clock. This means that one
+// wrong clock can't push a bound far ahead. In SQL, now is the time of the statement. In
+// kvlease, it is the time of the read, so the statement may be executed later.
 //
 //   - Probe reads the fence, the fingerprint, the store's clock, and one row that
 //     is free or expired more than MaxClockSkew ago. Open fails if the host's clock
@@ -98,8 +103,8 @@
 //     can also release a row whose lease has expired, as long as no other process has
 //     taken the row yet, but in that case it leaves the bound unchanged.
 //
-// Each of these is one statement, except that every row is added in a step of its own.
-// If there is no reply to a request, we can't tell whether the store has executed it
+// Each of these is one statement or swap, except that every row is added in a step of its
+// own. If there is no reply to a request, we can't tell whether the store has executed it
 // already, will execute it later, or never will:
 //
 //   - If there is no reply to a claim, the keeper reads the row. If the row has the
@@ -153,8 +158,9 @@
 // Some stores may lose commits without a new fingerprint ([Probe].Volatile). On these,
 // a claim grants no ids. Instead, it only raises the bound to cap(now + MaxClockSkew),
 // where the lease starts, and the first renewal is what grants ids. This is called a
-// hold-off. If a store has no clock, and a claim is executed later than it was sent, the
-// lease starts at that cap of the time of the reply. An operator can also raise the fence by hand with snowkey.Fence.
+// hold-off. Since a claim may be executed later than it was computed, the lease starts at
+// that cap of the time of the reply. An operator can also raise the fence by hand with
+// snowkey.Fence.
 //
 // # Assumptions
 //

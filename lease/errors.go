@@ -157,23 +157,3 @@ type ConfigError struct {
 }
 
 func (e *ConfigError) Error() string { return "lease: Config." + e.Field + " " + e.Reason }
-
-// A FleetError reports that the file in snowkey.Config.Fleet is wrong, or does not go with
-// the rest of the Config.
-type FleetError struct {
-	Line    int    // of the file, from 1; 0 if the error is not in one line
-	Service string // the service that the error is about, if any
-	Other   string // the service that has some of its worker numbers or its name, if any
-	Reason  string // what is wrong and what to do
-}
-
-func (e *FleetError) Error() string {
-	text := "lease: the file of the fleet: "
-	if e.Line > 0 {
-		text += fmt.Sprintf("line %d: ", e.Line)
-	}
-	if e.Service != "" {
-		text += fmt.Sprintf("%q ", e.Service)
-	}
-	return text + e.Reason
-}

@@ -12,7 +12,7 @@
 //
 // Ids are strings in JSON, because JavaScript rounds numbers above 2^53. If you send the
 // header Accept: text/plain, you get one id per line instead. With format=ranges,
-// consecutive ids share a line. See docs/service.md for the whole interface, and package
+// consecutive ids share a line. See docs/services.md for the whole interface, and package
 // service/client for a client in Go.
 package service
 

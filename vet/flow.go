@@ -292,8 +292,8 @@ func (k *keySet) readNamedParams(sig *types.Signature, words string) {
 	for name := range k.names {
 		mentioned = mentioned || words != "" && strings.Contains(strings.ToLower(words), name)
 	}
-	for i := range sig.Params().Len() {
-		p := sig.Params().At(i)
+	for p := range sig.Params().Variables() {
+		p := p
 		stem, ok := cutID(p.Name())
 		if !ok || !isInteger(p.Type()) {
 			continue
@@ -306,8 +306,8 @@ func (k *keySet) readNamedParams(sig *types.Signature, words string) {
 
 // mentions reports whether one of the types is a model.
 func (k *keySet) mentions(t *types.Tuple) bool {
-	for i := range t.Len() {
-		if s, named := structOf(t.At(i).Type()); s != nil && named != nil {
+	for v := range t.Variables() {
+		if s, named := structOf(v.Type()); s != nil && named != nil {
 			if m := k.model(s, named); m != nil && k.wanted(m.table) {
 				return true
 			}
@@ -329,8 +329,8 @@ var entName = regexp.MustCompile(`ID(s|EQ|NEQ|In|NotIn|GT|GTE|LT|LTE)?$`)
 
 // readEntParams finds the keys among the parameters of ent's client.
 func (k *keySet) readEntParams(fn *types.Func) {
-	for i := range fn.Signature().Params().Len() {
-		p := fn.Signature().Params().At(i)
+	for p := range fn.Signature().Params().Variables() {
+		p := p
 		if isInteger(p.Type()) && (p.Name() == "id" || p.Name() == "ids" || entName.MatchString(fn.Name())) {
 			k.levels[p] = strong
 		}

@@ -158,8 +158,8 @@ func (k *keySet) embedded(s *types.Struct, outer *types.Named) *modelInfo {
 		return nil
 	}
 	name := outer.Obj().Name()
-	for i := range s.NumFields() {
-		f := s.Field(i)
+	for f := range s.Fields() {
+		f := f
 		inner, named := structOf(f.Type())
 		if !f.Embedded() || inner == nil {
 			continue
@@ -254,8 +254,8 @@ func (k *keySet) isChild(s *types.Struct, name string) bool {
 	if strings.EqualFold(stem, "Parent") {
 		return true
 	}
-	for i := range s.NumFields() {
-		if inner, _ := structOf(s.Field(i).Type()); inner != nil && strings.EqualFold(s.Field(i).Name(), stem) {
+	for field := range s.Fields() {
+		if inner, _ := structOf(field.Type()); inner != nil && strings.EqualFold(field.Name(), stem) {
 			return true
 		}
 	}

@@ -77,6 +77,7 @@ stops after the current batch of a backfill, and a second Ctrl-C at once.`,
 	flags.DurationVar(&options.Pause, "pause", 0, "how long a backfill rests after each batch")
 	flags.DurationVar(&options.MaxLag, "max-lag", 0, "how far a replica may be behind before a backfill pauses (default 10s)")
 	flags.DurationVar(&options.LockTimeout, "lock-timeout", 0, lockTimeoutUsage)
+	flags.BoolVar(&options.HoldSwap, "hold-swap", false, "with a plan of --online, wait before columns are replaced, until snowkey migrate control continue")
 	flags.BoolVar(&options.DryRun, "dry-run", false, "print the statements of the phase and run none")
 	flags.BoolVar(&yes, "yes", false, "do not ask before the phases fence, drop and guard")
 	return cmd
@@ -94,6 +95,9 @@ func (a *app) apply(ctx context.Context, db *sql.DB, p *autoinc.Plan, path strin
 		if err := a.confirmPhase(next); err != nil {
 			return err
 		}
+	}
+	if !a.json && !options.DryRun {
+		fmt.Fprintln(a.stderr, "comparing the plan with the database")
 	}
 	printer := printer{out: a.stdout, bar: a.stderr, json: a.json}
 	options.Progress = printer.print

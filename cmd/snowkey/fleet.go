@@ -45,7 +45,7 @@ func (a *app) fleetCommand() *cobra.Command {
 		Use:   "fleet",
 		Short: "Check the file that gives each service a range of worker numbers",
 		Long: `Fleet is about the file that gives each of several services a range of worker numbers, so that
-services with a store each never make the same id. docs/services-and-databases.md describes
+services with a store each never make the same id. docs/services.md describes
 the file.`,
 	}
 	a.group(cmd, a.fleetCheckCommand())

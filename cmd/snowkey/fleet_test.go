@@ -66,7 +66,7 @@ func TestFleetCheckStore(t *testing.T) {
 		}
 		dbtest.NoError(t, s.Migrate(t.Context()))
 		check("orders").says(t, 1, "no such namespace")
-		hold(t, s, snowkey.Config{Fleet: fleetText, Service: "orders", Label: "pod a"})
+		hold(t, s, dbtest.Must(snowkey.Config{Label: "pod a"}.ForService(fleetText, "orders"))(t))
 		if got := check("orders"); got.status != 0 || got.out != "nothing looks wrong\n" {
 			t.Errorf("a process of orders: %+v", got)
 		}
@@ -104,7 +104,7 @@ func TestFleetOfCommands(t *testing.T) {
 	file, dir := fleetFile(t, fleetText), filepath.Join(t.TempDir(), "leases")
 	s := filestore.Dir(dir)
 	for range 8 {
-		hold(t, s, snowkey.Config{Fleet: fleetText, Service: "orders"})
+		hold(t, s, dbtest.Must(snowkey.Config{}.ForService(fleetText, "orders"))(t))
 	}
 	flags := func(command, service string, more ...string) called {
 		return call(t, nil, append([]string{command, "--dir", dir, "--fleet", file, "--service", service}, more...)...)

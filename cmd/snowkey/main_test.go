@@ -172,7 +172,7 @@ func TestUsage(t *testing.T) {
 		{"migrate inspect --nonsense", 2, "nonsense"},
 		{"migrate inspect -dsn shop.db", 2, "write --dsn"},
 		{"migrate inspect", 1, "which database?"},
-		{"migrate plan --child numbers.id", 2, "such as orders.user_id=users.id"},
+		{"migrate plan --child numbers", 2, "such as orders.user_id=users.id"},
 		{"migrate plan --not-child numbers", 2, "write table.column"},
 		{"migrate inspect --dsn a --dsn-file b", 1, "exclude each other"},
 		{"migrate inspect --dsn-file /nowhere/at/all", 1, "/nowhere/at/all"},

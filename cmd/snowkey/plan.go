@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/snowkey-go/snowkey/schema/autoinc"
@@ -17,7 +18,7 @@ import (
 func (a *app) planCommand() *cobra.Command {
 	var options autoinc.PlanOptions
 	var tables, except []string
-	var out, dir, tool string
+	var out, html, dir, tool string
 	cmd := &cobra.Command{
 		Use:   "plan",
 		Short: "Write the SQL that takes a database off auto-increment, for review",
@@ -32,6 +33,14 @@ nothing. It refuses what would lose data, with the reason.`,
 			p, err := a.newPlan(cmd.Context(), options, tables, except)
 			if err != nil {
 				return err
+			}
+			if !slices.ContainsFunc(p.Phases, func(phase autoinc.Phase) bool { return len(phase.Steps) > 0 }) {
+				return errors.New("there is nothing to do: no table that was chosen has an auto-increment key; snowkey migrate inspect shows those that have")
+			}
+			if html != "" {
+				if err := writeNew(html, p.WriteHTML); err != nil {
+					return err
+				}
 			}
 			if dir != "" {
 				migrations, err := asMigrations(p)
@@ -57,9 +66,11 @@ nothing. It refuses what would lose data, with the reason.`,
 	flags.StringArrayVar(&except, "except", nil, "a `table` that goes on counting; may be given again")
 	registerChildren(cmd, &options.Options)
 	flags.BoolVar(&options.Online, "online", false, "widen while tables are read and written, where the server has a way")
-	flags.BoolVar(&options.Composite, "composite", false, "plan keys too that are one column of a composite primary key")
+	flags.BoolVar(&options.Composite, "composite", false, "plan keys too that are one column of a composite primary key, or unique without being the primary key")
 	flags.Int64Var(&options.Floor, "floor", autoinc.DefaultFloor, "the least `key` that may be sent at the end: above all that were counted, below all that are generated")
+	flags.StringVar(&options.Default, "default", "", "a `function` of Postgres that generates the keys of rows without one, such as snowkey_next(); writers need no change")
 	registerFiles(cmd, &dir, &tool)
+	flags.StringVar(&html, "html", "", "a `file` to write the plan's first page to as HTML, as for a change request")
 	flags.StringVarP(&out, "out", "o", "", "the `file` to write, which must not exist; by default to the standard output")
 	return cmd
 }
@@ -140,7 +151,7 @@ func describe(p *autoinc.Plan) planJSON {
 // registerChildren adds the flags for columns that don't have a foreign key.
 func registerChildren(cmd *cobra.Command, options *catalog.Options) {
 	flags := cmd.Flags()
-	flags.Func("child", "`column=key` names a column that holds a key without a foreign key, such as orders.user_id=users.id; the word likely stands for all that inspect reports; may be given again", func(value string) error {
+	flags.Func("child", "`column=key` names a column that holds a key without a foreign key, such as orders.user_id=users.id, or only the column if it holds keys of several tables; the word likely stands for all that inspect reports; may be given again", func(value string) error {
 		if value == "likely" {
 			options.LikelyChildren = true
 			return nil
@@ -150,15 +161,18 @@ func registerChildren(cmd *cobra.Command, options *catalog.Options) {
 	flags.Func("not-child", "a `column` that looks as if it held a key and does not, such as orders.batch_id; may be given again", columns(&options.NotChildren))
 }
 
-// addChild parses text of the form column=key and adds it to fks.
-func addChild(fks *[]catalog.ForeignKey, text string) error {
+// addChild parses text of the form column or column=key and adds it to fks.
+func addChild(fks *[]catalog.ForeignKey, text string) (err error) {
+	var fk catalog.ForeignKey
 	child, parent, ok := strings.Cut(text, "=")
-	c, err := column(child)
-	p, err2 := column(parent)
-	if !ok || err != nil || err2 != nil {
+	fk.Child, err = column(child)
+	if ok && err == nil {
+		fk.Parent, err = column(parent)
+	}
+	if err != nil {
 		return errors.New("write table.column=table.column, the child first, such as orders.user_id=users.id")
 	}
-	*fks = append(*fks, catalog.ForeignKey{Child: c, Parent: p})
+	*fks = append(*fks, fk)
 	return nil
 }
 
@@ -188,7 +202,7 @@ func named(report catalog.Report, names []string) (tables []catalog.Name, err er
 	for _, name := range names {
 		var found []catalog.Name
 		for _, k := range report.Keys {
-			if t := k.Column.Table; name == t.Name || name == t.Schema+"."+t.Name {
+			if t := k.Column.Table; (name == t.Name || name == t.Schema+"."+t.Name) && !slices.Contains(found, t) { // a table may have two counters
 				found = append(found, t)
 			}
 		}

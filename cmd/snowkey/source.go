@@ -41,7 +41,7 @@ var (
 	errPostgresDSN = errors.New("the data source name is not one of Postgres; write postgres://user:password@host:5432/database, with special characters of the password as %XX")
 	errMySQLDSN    = errors.New("the data source name is not one of MySQL; write user:password@tcp(host:3306)/database")
 	errSQLiteDSN   = errors.New("the data source name is not one of SQLite; write the path of a file that exists, or file:path")
-	errNoClient    = errors.New("this command reads databases and, with --dir, files; it has no client of etcd, Redis or ZooKeeper. Call snowkey.Doctor, snowkey.Fence or service.NewHandler in a program, as in docs/choosing-a-store.md")
+	errNoClient    = errors.New("this command reads databases and, with --dir, files; it has no client of etcd, Redis or ZooKeeper. Call snowkey.Doctor, snowkey.Fence or service.NewHandler in a program, as in docs/stores.md")
 	errNoFile      = errors.New("there is no such file; write the path of a database of SQLite that exists, or postgres://user:password@host:5432/database, or user:password@tcp(host:3306)/database")
 )
 

@@ -18,9 +18,11 @@ func (a *app) undoCommand() *cobra.Command {
 		Short: "Reverse what apply did, before the first generated key",
 		Long: `Undo reverses what apply did, the last step first. With --phase it reverses that phase and
 those after it. Call it again after a crash. It changes nothing if a table has a generated
-key.`,
-		Example: `  snowkey migrate undo --plan leave.sql --dry-run`,
-		Args:    flagsOnly,
+key, or a row that the old columns and foreign keys could not hold. If it has begun and
+cannot be completed, --cancel takes it back, and apply continues.`,
+		Example: `  snowkey migrate undo --plan leave.sql --dry-run
+  snowkey migrate undo --plan leave.sql --cancel`,
+		Args: flagsOnly,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			p, db, err := a.planned(path)
 			if err != nil {
@@ -34,6 +36,7 @@ key.`,
 	registerPlan(cmd, &path)
 	registerPhase(cmd, &options.Phase, "the first `phase` to reverse; by default widen, so that all are")
 	cmd.Flags().DurationVar(&options.LockTimeout, "lock-timeout", 0, lockTimeoutUsage)
+	cmd.Flags().BoolVar(&options.CancelUndo, "cancel", false, "take back an undo that has begun, so that apply can continue")
 	cmd.Flags().BoolVar(&options.DryRun, "dry-run", false, "print the statements and run none")
 	return cmd
 }
@@ -71,6 +74,8 @@ func (a *app) undo(ctx context.Context, db *sql.DB, p *autoinc.Plan, path string
 		return err
 	case a.json:
 		return writeLine(a.stdout, map[string]any{"event": "end", "steps": steps, "dryRun": options.DryRun})
+	case options.CancelUndo:
+		fmt.Fprintln(a.stdout, "no undo is going on; snowkey migrate apply continues")
 	case options.DryRun:
 		fmt.Fprintln(a.stdout, "nothing was reversed: this was a dry run")
 	case steps == 0:

@@ -98,15 +98,20 @@ func tableStore(dialect, table string, db *sql.DB) (*sqlstore.Store, error) {
 // configure returns the configuration that the namespace's processes should have.
 func (l *leases) configure(ctx context.Context, s store) (snowkey.Config, error) {
 	cfg := l.config
-	cfg.Namespace, cfg.Service = l.namespace, l.fleet.service
-	var err error
-	if cfg.Fleet, err = l.fleet.read(); err != nil {
+	cfg.Namespace = l.namespace
+	file, err := l.fleet.read()
+	if err != nil {
 		return cfg, err
 	}
-	if cfg.Fleet == "" || l.layout != "" {
-		cfg.Layout, err = l.layoutOf(ctx, s)
+	if file == "" || l.layout != "" {
+		if cfg.Layout, err = l.layoutOf(ctx, s); err != nil {
+			return cfg, err
+		}
 	}
-	return cfg, err
+	if file == "" {
+		return cfg, nil
+	}
+	return cfg.ForService(file, l.fleet.service)
 }
 
 // layoutOf returns the layout that the user has named. If none was named, the namespace

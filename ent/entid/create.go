@@ -8,17 +8,23 @@ import (
 	"entgo.io/ent/dialect"
 	"entgo.io/ent/dialect/sql"
 	"entgo.io/ent/dialect/sql/sqlgraph"
+	"entgo.io/ent/schema/field"
 )
 
 // CreateNode is sqlgraph.CreateNode for code that was generated with the extension of
-// package entidgen. An existing row keeps its id, however a conflict is resolved. An upsert
-// with edges on MySQL returns a [*RowError], as in BatchCreate.
+// package entidgen. An existing row keeps its id, however a conflict is resolved. On MySQL,
+// an upsert reports the id of the row if it is a number. If it is text, an upsert with edges
+// returns a [*RowError], as in BatchCreate.
 func CreateNode(ctx context.Context, drv dialect.Driver, spec *sqlgraph.CreateSpec) error {
 	statement, err := tried(spec.OnConflict)
-	if err == nil { // otherwise ent returns the error
-		if hasEdges(spec) && drv.Dialect() == dialect.MySQL && statement != "" {
-			return strayEdges(spec)
-		}
+	mysql := statement != "" && drv.Dialect() == dialect.MySQL
+	switch {
+	case err != nil: // ent returns the error
+	case mysql && hasNumber(spec):
+		reportID(spec, doesNothing(statement))
+	case mysql && hasEdges(spec):
+		return strayEdges(spec)
+	default:
 		spec.OnConflict = keepID(spec.OnConflict, spec)
 	}
 	return sqlgraph.CreateNode(ctx, drv, spec)
@@ -36,7 +42,7 @@ func BatchCreate(ctx context.Context, drv dialect.Driver, spec *sqlgraph.BatchCr
 		return nil
 	}
 	statement, err := tried(spec.OnConflict)
-	nothing := strings.HasSuffix(statement, " DO NOTHING")
+	nothing := doesNothing(statement)
 	if slices.ContainsFunc(spec.Nodes, hasEdges) {
 		if nothing || drv.Dialect() == dialect.MySQL && statement != "" {
 			return strayEdges(spec.Nodes[0])
@@ -94,6 +100,28 @@ func keepID(options []sql.ConflictOption, n *sqlgraph.CreateSpec) []sql.Conflict
 	}))
 }
 
+// hasNumber reports whether the id of a row is sent to the database as a number.
+func hasNumber(n *sqlgraph.CreateSpec) bool {
+	if n.ID == nil {
+		return false
+	}
+	id, ok := n.ID.Value.(interface{ GormDataType() string })
+	return ok && id.GormDataType() == "bigint"
+}
+
+// reportID makes MySQL report the id of the row that an upsert inserts or changes, and ent
+// read it. ent does this itself for numbers that the database assigns.
+func reportID(n *sqlgraph.CreateSpec, nothing bool) {
+	options, column := n.OnConflict, n.ID.Column
+	if nothing { // ent would ignore the conflict after our option, and override it
+		options = []sql.ConflictOption{sql.ResolveWithIgnore()}
+	}
+	n.OnConflict = append(slices.Clip(options), sql.ResolveWith(func(u *sql.UpdateSet) {
+		u.Set(column, sql.Expr("LAST_INSERT_ID("+u.Table().C(column)+")"))
+	}))
+	n.ID.Type, n.ID.Value = field.TypeInt64, sql.Expr("LAST_INSERT_ID(?)", n.ID.Value)
+}
+
 // tried returns a statement with these options, or "" if there are none. Their effect
 // can't be read in any other way.
 func tried(options []sql.ConflictOption) (string, error) {
@@ -103,3 +131,5 @@ func tried(options []sql.ConflictOption) (string, error) {
 	query, _, err := sql.Dialect(dialect.Postgres).Insert("t").Columns("c").Values(1).OnConflict(options...).QueryErr()
 	return query, err
 }
+
+func doesNothing(statement string) bool { return strings.HasSuffix(statement, " DO NOTHING") }

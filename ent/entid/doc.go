@@ -71,14 +71,18 @@
 // ent's ID method:
 //
 //	                      Postgres, SQLite           MySQL
-//	Create…OnConflict     ID returns the row's       ent refuses ID, use Exec
-//	with DoNothing        sql.ErrNoRows if it        the same
+//	Create…OnConflict     ID returns the row's       the same with the extension
+//	with DoNothing        sql.ErrNoRows if it        the row's with the extension
 //	                      exists
 //	CreateBulk…OnConflict has only Exec              has only Exec
 //
+// On MySQL and MariaDB, ent refuses ID without the extension, and for text keys. Query the
+// row by its unique column there.
+//
 // Unfortunately, a hook can't see that a row belongs to an upsert, so there are some faults
 // of ent that it can't prevent. If you use upserts, generate your client with the extension
-// in package [github.com/snowkey-go/snowkey/ent/entid/entidgen]. It prevents the first three:
+// in package [github.com/snowkey-go/snowkey/ent/entid/entidgen]. It prevents the first three, and
+// the last except in bulk and for text keys:
 //
 //   - sql.ResolveWithNewValues replaces the id of an existing row if you use it by itself.
 //     UpdateNewValues is built on it but doesn't have this problem.
@@ -86,7 +90,7 @@
 //     rows. Use Ignore instead, or add the edges later.
 //   - On MySQL and MariaDB, an upsert stores the edges of the call under the new id even if
 //     the row already exists with a different one. If there is a foreign key, it refuses them.
-//     Add the edges later.
+//     Add the edges later. With the extension, you have to do so in bulk and for text keys.
 //   - Hooks that read the id after a bulk upsert, or after any upsert on MySQL, see the new
 //     id even if the row already exists with a different one.
 package entid

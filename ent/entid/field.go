@@ -10,6 +10,8 @@ import (
 	"entgo.io/ent/dialect"
 	"entgo.io/ent/schema"
 	"entgo.io/ent/schema/field"
+
+	"github.com/snowkey-go/snowkey/internal/keytype"
 )
 
 // A Field declares a column that holds a key. You don't need it for the id, since [Mixin]
@@ -64,8 +66,13 @@ func (f Field[T]) Descriptor() *field.Descriptor {
 	}).Descriptor()
 	d.Optional, d.Nillable, d.Unique, d.Immutable = f.Optional, f.Nillable, f.Unique, f.Immutable
 	d.StorageKey, d.Tag, d.Comment, d.Annotations = f.StorageKey, f.StructTag, f.Comment, f.Annotations
-	if t := reflect.TypeFor[T](); strings.Contains(t.Name(), "[") && d.Err == nil {
+	t := reflect.TypeFor[T]()
+	if strings.Contains(t.Name(), "[") && d.Err == nil {
 		d.Err = spell(d.Info, t, f.Alias)
+	}
+	problem, remedy := keytype.Quoted(reflect.StructField{Type: t, Tag: reflect.StructTag(f.StructTag)})
+	if problem != "" && d.Err == nil {
+		d.Err = fmt.Errorf("entid: %s %s; %s", f.Name, problem, remedy)
 	}
 	return d
 }

@@ -12,7 +12,7 @@
 //
 // To keep the comparison fair, all ways use the same columns, indexes and transactions,
 // and are optimised. They also must give every object in memory the key of its row. See
-// docs/graph.md for the results and what they mean.
+// README.md for the results and what they mean.
 package main
 
 import (

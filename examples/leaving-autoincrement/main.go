@@ -87,6 +87,9 @@ func leave(ctx context.Context, out io.Writer, dsn string, total int) (err error
 	if err := proof.Err(); err != nil {
 		return err
 	}
+	if err := g.Use(gormid.New(gormid.Config{})); err != nil {
+		return err
+	}
 	if err := gormid.Check(ctx, g, models[pk.ID]()...); err != nil {
 		return err
 	}

@@ -28,7 +28,11 @@ var fleet string
 
 // open leases a worker number for a process of a service from the service's database.
 func open(ctx context.Context, service string, db *sql.DB) (*idgen.Pool, error) {
-	return snowkey.Open(ctx, sqlstore.SQLite(db), snowkey.Config{Fleet: fleet, Service: service})
+	cfg, err := snowkey.Config{}.ForService(fleet, service)
+	if err != nil {
+		return nil, err
+	}
+	return snowkey.Open(ctx, sqlstore.SQLite(db), cfg)
 }
 
 func main() {

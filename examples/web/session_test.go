@@ -1,43 +1,81 @@
 package main
 
 import (
-	"bytes"
-	"encoding/gob"
+	"net/http"
+	"net/http/httptest"
 	"testing"
+
+	"github.com/alexedwards/scs/v2"
+	"github.com/gorilla/sessions"
 
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
-func setUser(session map[any]any, id pk.ID) { session["user"] = uint(id) }
+func stored(id pk.ID) any { return uint(id) }
 
-func userOf(session map[any]any) (id pk.ID, ok bool) {
-	stored, ok := session["user"].(uint)
-	return pk.ID(stored), ok
+func userOf(stored any) (id pk.ID, ok bool) {
+	n, ok := stored.(uint)
+	return pk.ID(n), ok
 }
 
-// TestSession reads a session that the release before pk.ID has stored. gorilla/sessions and
-// scs encode their values with gob, in maps like this one.
+// gorillaSession stores a value in a session of gorilla/sessions, and reads it in the next request.
+func gorillaSession(t *testing.T, value any) any {
+	store := sessions.NewCookieStore(make([]byte, 32))
+	request := httptest.NewRequest(http.MethodGet, "/", nil)
+	session, err := store.Get(request, "session")
+	if err != nil {
+		t.Fatal(err)
+	}
+	session.Values["user"] = value
+	response := httptest.NewRecorder()
+	if err := session.Save(request, response); err != nil {
+		t.Fatal(err)
+	}
+	next := httptest.NewRequest(http.MethodGet, "/", nil)
+	for _, cookie := range response.Result().Cookies() {
+		next.AddCookie(cookie)
+	}
+	if session, err = store.Get(next, "session"); err != nil {
+		t.Fatal(err)
+	}
+	return session.Values["user"]
+}
+
+// scsSession does the same with a session of scs.
+func scsSession(t *testing.T, value any) any {
+	manager := scs.New()
+	ctx, err := manager.Load(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	manager.Put(ctx, "user", value)
+	token, _, err := manager.Commit(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ctx, err = manager.Load(t.Context(), token); err != nil {
+		t.Fatal(err)
+	}
+	return manager.Get(ctx, "user")
+}
+
+// TestSession reads a session that the release before pk.ID has stored, and the reverse.
 func TestSession(t *testing.T) {
-	stored := func(session map[any]any) map[any]any {
-		var buf bytes.Buffer
-		if err := gob.NewEncoder(&buf).Encode(session); err != nil {
-			t.Fatal(err)
-		}
-		var read map[any]any
-		if err := gob.NewDecoder(&buf).Decode(&read); err != nil {
-			t.Fatal(err)
-		}
-		return read
+	for name, session := range map[string]func(*testing.T, any) any{"gorilla": gorillaSession, "scs": scsSession} {
+		t.Run(name, func(t *testing.T) {
+			old := session(t, uint(7))
+			if id, ok := userOf(old); !ok || id != 7 {
+				t.Errorf("the session of the old release has the user %d, %v", id, ok)
+			}
+			if _, ok := old.(pk.ID); ok {
+				t.Error("the session of the old release has a pk.ID, which the page denies")
+			}
+			if id, ok := session(t, stored(high)).(uint); !ok || uint64(id) != high {
+				t.Errorf("the old release reads the user %d, %v", id, ok)
+			}
+		})
 	}
-	if id, ok := userOf(stored(map[any]any{"user": uint(7)})); !ok || id != 7 {
-		t.Errorf("the session of the old release has the user %d, %v", id, ok)
-	}
-	session := make(map[any]any)
-	setUser(session, high)
-	if id, ok := stored(session)["user"].(uint); !ok || uint64(id) != high {
-		t.Errorf("the old release reads the user %d, %v", id, ok)
-	}
-	if _, ok := userOf(map[any]any{}); ok {
+	if _, ok := userOf(nil); ok {
 		t.Error("an empty session has a user")
 	}
 }

@@ -24,8 +24,9 @@ import (
 //
 // If there are differences, Check returns a [*catalog.MismatchError] with all of them. It's
 // joined with a [*FieldError] for each declaration that the plugin would reject, and for
-// each key with the option string in its json tag. If GORM leaves a key to the database,
-// Check also reports a column that doesn't number its rows.
+// each key with the option string in its json tag. If db doesn't have the plugin, there is
+// also one for each key that the plugin would fill, unless its tag declares a check. If GORM
+// leaves a key to the database, Check also reports a column that doesn't number its rows.
 func Check(ctx context.Context, db *gorm.DB, models ...any) error {
 	if db == nil || len(models) == 0 {
 		return errors.New("gormid: Check has nothing to compare; pass an open *gorm.DB and the models")
@@ -34,6 +35,7 @@ func Check(ctx context.Context, db *gorm.DB, models ...any) error {
 	if err != nil {
 		return fmt.Errorf("gormid: Check needs the *sql.DB behind GORM: %w", err)
 	}
+	_, installed := db.Plugins[(*Plugin)(nil).Name()]
 	var errs []error
 	var fields []catalog.Field
 	for _, model := range models {
@@ -42,9 +44,14 @@ func Check(ctx context.Context, db *gorm.DB, models ...any) error {
 			errs = append(errs, err)
 			continue
 		}
-		if _, err := newKey(stmt.Schema, db.Name()); err != nil {
+		k, err := newKey(stmt.Schema, db.Name())
+		if err != nil {
 			errs = append(errs, err)
 			continue
+		}
+		if k != nil && k.given == "" && !installed && k.field.TagSettings["CHECK"] == "" {
+			errs = append(errs, k.Fault("is not filled, because the database has no plugin, and GORM would store the first row with key 0",
+				"call db.Use(gormid.New(gormid.Config{})) before Check, or add check:"+k.field.DBName+" > 0 to the tag"))
 		}
 		for _, f := range stmt.Schema.Fields {
 			if problem, remedy := keytype.Quoted(f.StructField); problem != "" {

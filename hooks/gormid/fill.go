@@ -1,6 +1,7 @@
 package gormid
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 	"slices"
@@ -16,7 +17,8 @@ import (
 // A filler is the state of the plugin for one database. Its methods fill, check and
 // settle are the callbacks.
 type filler struct {
-	source idgen.Source // nil means idgen.Default()
+	source  idgen.Source // nil means idgen.Default()
+	counter counter      // source, if it is an *idgentest.Counter, or nil
 
 	tables    map[string]*key   // by the tables of Config.Models; not written after Initialize
 	namesakes map[string]string // by table: another model whose table has the same name
@@ -120,6 +122,7 @@ func (f *filler) fill(db *gorm.DB) {
 		return
 	}
 	if k == nil {
+		db.AddError(joined(stmt))
 		return
 	}
 	c := &creation{stmt: stmt, key: k, selects: stmt.Selects}
@@ -132,6 +135,9 @@ func (f *filler) fill(db *gorm.DB) {
 		return
 	}
 	if k.given == "" {
+		if f.counter != nil {
+			f.count(c)
+		}
 		if err := f.draw(c); err != nil {
 			if db.DryRun { // ToSQL ignores the error and returns an empty string
 				db.Logger.Error(stmt.Context, err.Error())
@@ -145,6 +151,24 @@ func (f *filler) fill(db *gorm.DB) {
 		return
 	}
 	stmt.Settings.Store(carrier{stmt}, c)
+}
+
+// A counter is an *idgentest.Counter.
+type counter interface{ Seen(name string, id int64) }
+
+// count tells the counter about the keys of rows, which a column that counts would notice.
+func (f *filler) count(c *creation) {
+	k := c.key
+	for i := range c.rows.len() {
+		if c.structs.k == nil || !c.structs.at(i).IsValid() {
+			continue // a map, or nil
+		}
+		if v := reflect.Indirect(k.in(c.stmt.Context, c.structs.at(i))); v.IsValid() {
+			if id, ok := k.number(v); ok {
+				f.counter.Seen(cmp.Or(k.Generator, k.Model), id)
+			}
+		}
+	}
 }
 
 // draw generates the keys for all rows without one, in one step, and sets them. Unless the

@@ -8,6 +8,7 @@ import (
 	"gorm.io/gorm"
 	"gorm.io/gorm/schema"
 
+	"github.com/snowkey-go/snowkey/internal/fill"
 	"github.com/snowkey-go/snowkey/internal/keytype"
 )
 
@@ -35,6 +36,21 @@ func (r *structRows) halfJoined() error {
 		}
 	}
 	return nil
+}
+
+// joined is halfJoined for a join table whose rows have no key that the plugin handles.
+func joined(stmt *gorm.Statement) error {
+	if stmt.Schema == nil {
+		return nil
+	}
+	c := &creation{stmt: stmt, key: &key{Key: fill.Key{Package: "gormid", Model: modelName(stmt.Schema)}, schema: stmt.Schema}}
+	if !c.mayMerge() {
+		return nil
+	}
+	if rows, err := c.rowsOf(); err != nil || rows != &c.structs {
+		return nil // GORM refuses them
+	}
+	return c.structs.halfJoined()
 }
 
 // barren returns an error if row i has children even though the upsert has skipped it. Their

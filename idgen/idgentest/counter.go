@@ -13,6 +13,9 @@ import (
 //
 //	db.Use(gormid.New(gormid.Config{Source: new(idgentest.Counter), FillIntegers: true}))
 //
+// With gormid, a model goes on above the keys that the test has set. With other integrations,
+// a test that inserts rows with keys of its own should set all of them.
+//
 // New tests should use a [Pool], whose ids show where code rounds them. Package entid makes
 // all models share one Counter, unless the mixin names a generator.
 //
@@ -35,6 +38,15 @@ func (c *Counter) Of(name string) idgen.Source {
 		c.of[name] = new(Counter)
 	}
 	return c.of[name]
+}
+
+// Seen makes the counter that [Counter.Of] returns for a name go on above id. It is called by
+// gormid for each row that has a key.
+func (c *Counter) Seen(name string, id int64) {
+	of := c.Of(name).(*Counter)
+	of.mu.Lock()
+	defer of.mu.Unlock()
+	of.last = max(of.last, id)
 }
 
 // Next implements [idgen.Source].

@@ -55,8 +55,7 @@ func New(t testing.TB) *Pool {
 	t.Helper()
 	c := &clock{now: start}
 	layout := idgen.DefaultLayout()
-	newPool := leased.NewPool.(func(idgen.Config, func(leased.Issuer) (leased.Keeper, error)) (*idgen.Pool, error))
-	pool, err := newPool(idgen.Config{Layout: layout, Clock: c.read, MaxAhead: idgen.NoLimit, NoSpread: true},
+	pool, err := idgen.NewLeased(idgen.Config{Layout: layout, Clock: c.read, MaxAhead: idgen.NoLimit, NoSpread: true},
 		func(issuer leased.Issuer) (leased.Keeper, error) {
 			k := &keeper{issuer: issuer}
 			return k, k.Resume(context.Background())

@@ -110,7 +110,7 @@ func fromIPv4(addrs []netip.Addr, low, bits int) (int64, error) {
 		b := addr.As4()
 		candidate := int64(uint32(b[0])<<24|uint32(b[1])<<16|uint32(b[2])<<8|uint32(b[3])) & (1<<low - 1)
 		if found.IsValid() && candidate != n {
-			return 0, sourceError(source, found.String() + " and " + addr.String(), "differ in these bits; use another source")
+			return 0, sourceError(source, found.String()+" and "+addr.String(), "differ in these bits; use another source")
 		}
 		found, n = addr, candidate
 	}

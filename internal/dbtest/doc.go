@@ -63,7 +63,7 @@
 //   - [Killable] for a server that the test can kill and start again.
 //   - [Clocked] for a server whose clock the test can set.
 //   - [StandbyOf] for a Postgres that fails over without its last commits.
-//   - [FilesOf] and [RecoveryOf] for a Postgres that is restored from a backup.
+//   - [FilesOf] for a Postgres that is restored from a backup.
 //   - [DB.Through] for a proxy that can lose or delay requests and replies.
 //   - Package cluster has clusters, for make nightly.
 package dbtest

@@ -165,7 +165,7 @@ func unpacked(suite, packages string) (dir string, err error) {
 		name += "-" + suite
 	}
 	return cached(name, func(part string) error {
-		fmt.Fprintf(os.Stderr, "dbtest: fetching %s into %s; nothing is installed\n", packages, part)
+		fmt.Fprintf(os.Stderr, "dbtest: fetching %s into %s; nothing is installed\n", packages, strings.TrimSuffix(part, ".part"))
 		return fetchWith(packages, exec.Command("sh", append([]string{"-c", fetchScript, "fetch", part, suite}, strings.Fields(packages)...)...))
 	})
 }

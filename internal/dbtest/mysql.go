@@ -35,24 +35,19 @@ var mysql = engine{
 
 	find: func() (installation, bool) {
 		server, installer, ok := mysqlPrograms()
-		initialise := initialiseMySQL
-		if installer != "" {
-			initialise = initialiseWith(installer)
-		}
-		return mysqlInstallation([]string{server}, initialise), ok
+		return mysqlInstallation([]string{server}, installer), ok
 	},
 	versions: []string{"mysql9", "mariadb11"},
 	fetch:    fetchMySQL,
 	serve: func(program, data string, port int, durable bool) []string {
 		dir := filepath.Dir(data)
-		args := slices.Concat([]string{"--no-defaults"}, unpackedBase(program), []string{"--datadir=" + data, "--tmpdir=" + dir, "--secure-file-priv=" + dir,
-			"--bind-address=127.0.0.1", "--port=" + strconv.Itoa(port),
-			"--socket=" + filepath.Join(dir, "sock"), "--pid-file=" + filepath.Join(dir, "pid"),
+		args := append(dataOptions(program, data), "--tmpdir="+dir, "--secure-file-priv="+dir,
+			"--bind-address=127.0.0.1", "--port="+strconv.Itoa(port),
+			"--socket="+filepath.Join(dir, "sock"), "--pid-file="+filepath.Join(dir, "pid"),
 			"--loose-mysqlx=OFF", // MySQL opens a second port by default
-			"--skip-log-bin", "--max-connections=300",
+			"--skip-log-bin", "--max-connections=1000",
 			"--innodb-buffer-pool-size=64M",
-			"--innodb-use-native-aio=OFF", // native AIO is limited in containers
-		})
+			"--innodb-use-native-aio=OFF") // native AIO is limited in containers
 		if !durable {
 			args = append(args, "--innodb-flush-log-at-trx-commit=0", "--innodb-doublewrite=OFF", "--loose-sync-frm=OFF")
 		}
@@ -81,54 +76,43 @@ func mysqlPrograms() (server, installer string, ok bool) {
 	return "", "", false
 }
 
-// mysqlInstallation gets the command that runs mysqld, whose last word is its path.
-func mysqlInstallation(mysqld []string, initialise initialiser) installation {
+// bootstrap does what mariadb-install-db does, which can't run the programs of another
+// suite. It gets the data directory, the folder of the SQL, and the command to feed it to.
+const bootstrap = `mkdir -p "$0" && cd "$1" && shift &&
+{ printf '%s;\n' "CREATE DATABASE mysql" "USE mysql" "SET @auth_root_socket = NULL" "SET @skip_auth_anonymous = 1"
+  cat mariadb_system_tables.sql mariadb_performance_tables.sql mariadb_system_tables_data.sql maria_add_gis_sp_bootstrap.sql mariadb_sys_schema.sql
+} | "$@"`
+
+// mysqlInstallation gets the command that runs mysqld, whose last word is its path, and the
+// program that makes a data directory, which is the script bootstrap, or "" for mysqld.
+func mysqlInstallation(mysqld []string, installer string) installation {
 	program := mysqld[len(mysqld)-1]
 	return installation{mysqld, func(data string) []string {
-		return initialiseOnce(program, data, func(data string) []string { return initialise(mysqld, unpackedBase(program), data) })
+		return initialiseOnce(program, data, func(data string) []string {
+			options := dataOptions(program, data)
+			switch installer {
+			case "":
+				return slices.Concat(mysqld, options, []string{"--initialize-insecure"})
+			case bootstrap:
+				files := filepath.Join(filepath.Dir(filepath.Dir(program)), "share/mariadb")
+				return slices.Concat([]string{"sh", "-c", bootstrap, data, files}, mysqld, options, []string{"--bootstrap", "--silent-startup"})
+			}
+			return slices.Concat([]string{installer}, options, []string{"--auth-root-authentication-method=normal", "--skip-test-db"})
+		})
 	}}
 }
 
 // fetchMySQL fetches a server of another suite of Debian.
 func fetchMySQL(version string) (in installation, err error) {
-	suite, packages, program, initialise := "unstable", "mysql-server-core", "usr/sbin/mysqld", initialiseMySQL
+	suite, packages, program, installer := "unstable", "mysql-server-core", "usr/sbin/mysqld", ""
 	if version == "mariadb11" {
-		suite, packages, program, initialise = "trixie", "mariadb-server-core", "usr/sbin/mariadbd", bootstrap
+		suite, packages, program, installer = "trixie", "mariadb-server-core", "usr/sbin/mariadbd", bootstrap
 	}
 	mysqld, err := ofSuite(suite, packages, program)
 	if err != nil {
 		return in, err
 	}
-	return mysqlInstallation(mysqld, initialise), nil
-}
-
-// An initialiser returns a command that makes a data directory. basedir is an option for
-// mysqld, or nothing.
-type initialiser func(mysqld, basedir []string, data string) []string
-
-func initialiseMySQL(mysqld, basedir []string, data string) []string {
-	return slices.Concat(mysqld, []string{"--no-defaults"}, basedir, []string{"--initialize-insecure", "--datadir=" + data})
-}
-
-// initialiseWith runs mariadb-install-db.
-func initialiseWith(installDB string) initialiser {
-	return func(_, basedir []string, data string) []string {
-		return slices.Concat([]string{installDB, "--no-defaults"}, basedir, []string{"--datadir=" + data,
-			"--auth-root-authentication-method=normal", "--skip-test-db"})
-	}
-}
-
-// bootstrap does what mariadb-install-db does, which can't run the programs of another
-// suite.
-func bootstrap(mariadbd, basedir []string, data string) []string {
-	program := mariadbd[len(mariadbd)-1]
-	files := filepath.Join(filepath.Dir(filepath.Dir(program)), "share/mariadb")
-	script := `mkdir -p "$1" && cd "$2" && shift 2 &&
-{ printf '%s;\n' "CREATE DATABASE mysql" "USE mysql" "SET @auth_root_socket = NULL" "SET @skip_auth_anonymous = 1"
-  cat mariadb_system_tables.sql mariadb_performance_tables.sql mariadb_system_tables_data.sql maria_add_gis_sp_bootstrap.sql mariadb_sys_schema.sql
-} | "$@"`
-	return slices.Concat([]string{"sh", "-c", script, "bootstrap", data, files}, mariadbd,
-		[]string{"--no-defaults"}, basedir, []string{"--datadir=" + data, "--bootstrap", "--silent-startup"})
+	return mysqlInstallation(mysqld, installer), nil
 }
 
 // initialiseOnce returns a command that does what initialise does. Since that can take
@@ -153,14 +137,14 @@ func initialiseOnce(mysqld, data string, initialise func(data string) []string) 
 	return []string{"sh", "-c", script, "initialise", kept, data}
 }
 
-// unpackedBase returns the option that tells a fetched program where to find the other
-// files of its package, which it would look for in /usr. Returns nil for an installed program, which doesn't need it.
-func unpackedBase(program string) []string {
-	cache, err := cacheDir()
-	if err != nil || !strings.HasPrefix(program, cache+string(filepath.Separator)) {
-		return nil
+// dataOptions returns the first options of a program. A fetched one looks for the other
+// files of its package in /usr unless it is told where they are.
+func dataOptions(program, data string) []string {
+	options := []string{"--no-defaults", "--datadir=" + data}
+	if cache, err := cacheDir(); err == nil && strings.HasPrefix(program, cache+string(filepath.Separator)) {
+		options = append(options, "--basedir="+filepath.Dir(filepath.Dir(program)))
 	}
-	return []string{"--basedir=" + filepath.Dir(filepath.Dir(program))}
+	return options
 }
 
 func parseMySQLDSN(dsn string) *mysqldriver.Config {

@@ -55,23 +55,18 @@ func (db DB) awaits(condition string) error {
 }
 
 // FilesOf takes a backup of the files of db's server, starts another server on them,
-// and returns the database of the same name there. The new server ends with the test,
-// and has no way of knowing that it is a copy. The server of db must come from
-// [Durable] or [Killable].
-func FilesOf(t TB, db DB) DB {
+// and returns the database of the same name there. The new server ends with the test.
+// Without settings, it has no way of knowing that it is a copy. With settings, which are
+// lines of its configuration, it goes through a recovery, as if it had been restored from
+// an archive. The server of db must come from [Durable] or [Killable].
+func FilesOf(t TB, db DB, settings ...string) DB {
 	t.Helper()
-	return copyOf(t, db, "")
-}
-
-// RecoveryOf is like [FilesOf], but the new server goes through a point-in-time
-// recovery, as if it had been restored from an archive.
-func RecoveryOf(t TB, db DB) DB {
-	t.Helper()
-	restored := copyOf(t, db, "recovery.signal",
-		"restore_command = 'false'", "recovery_target = 'immediate'", "recovery_target_action = 'promote'")
-	if err := restored.awaits("NOT pg_is_in_recovery()"); err != nil {
-		t.Fatalf("%v", err)
+	signal := ""
+	if len(settings) > 0 {
+		signal = "recovery.signal"
 	}
+	restored := copyOf(t, db, signal, settings...)
+	NoError(t, restored.awaits("NOT pg_is_in_recovery()"))
 	return restored
 }
 

@@ -87,19 +87,6 @@ func TestSettingsOfPrivateServers(t *testing.T) {
 	})
 }
 
-func TestFetchedServerOfAnotherVersion(t *testing.T) {
-	eachEngine(t, func(t *testing.T, e engine) {
-		e.fetch = func(string) (installation, error) { return e.programs("") }
-		s, err := e.start(Options{fast: true, Version: e.name + "1"})
-		if err == nil {
-			s.stop()
-		}
-		if err == nil || !strings.Contains(err.Error(), e.name+"1 was to be tested, and this is ") {
-			t.Error(err)
-		}
-	})
-}
-
 // TestServersEndWithTheirOwner runs this test binary as the owner of servers, and kills
 // it with SIGKILL so that it has no chance to clean up.
 func TestServersEndWithTheirOwner(t *testing.T) {
@@ -126,7 +113,7 @@ func TestServersEndWithTheirOwner(t *testing.T) {
 				return err == nil && conn.Close() == nil
 			}
 			if when == "initialising" {
-				await(t, "the server's directory", func() bool {
+				Await(t, "the server's directory", func() bool {
 					files, _ := filepath.Glob(filepath.Join(temp, "*/data/*"))
 					return len(files) > 0
 				})
@@ -138,7 +125,7 @@ func TestServersEndWithTheirOwner(t *testing.T) {
 			}
 			NoError(t, owner.Process.Kill())
 			// The warden only removes the directory once the server has ended.
-			await(t, "the end of the server and its directory", func() bool {
+			Await(t, "the end of the server and its directory", func() bool {
 				files, err := os.ReadDir(temp)
 				return err == nil && len(files) == 0
 			})
@@ -147,16 +134,6 @@ func TestServersEndWithTheirOwner(t *testing.T) {
 			}
 		})
 	}
-}
-
-func await(t *testing.T, what string, happened func() bool) {
-	t.Helper()
-	NoError(t, Within(time.Minute, func() error {
-		if !happened() {
-			return fmt.Errorf("waited a minute for %s", what)
-		}
-		return nil
-	}))
 }
 
 func TestFailedServerShowsItsLogAndLeavesNothing(t *testing.T) {

@@ -148,33 +148,24 @@ func (p *Proxy) serve(client net.Conn) {
 			continue
 		}
 		defer server.Close()
-		if p.track(client, server) {
-			instead := make(chan []byte, 1)
-			go p.replies(client, server, instead)
-			p.requests(client, server, instead)
-			p.untrack(client, server)
+		p.mu.Lock()
+		cut := len(p.servers) == 0
+		if !cut {
+			p.conns[client], p.conns[server] = true, true
 		}
+		p.mu.Unlock()
+		if cut {
+			return
+		}
+		instead := make(chan []byte, 1)
+		go p.replies(client, server, instead)
+		p.requests(client, server, instead)
+		p.mu.Lock()
+		delete(p.conns, client)
+		delete(p.conns, server)
+		p.mu.Unlock()
 		return
 	}
-}
-
-// track registers the connections so that Cut can close them. Returns false if the
-// proxy has already been cut.
-func (p *Proxy) track(client, server net.Conn) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if len(p.servers) == 0 {
-		return false
-	}
-	p.conns[client], p.conns[server] = true, true
-	return true
-}
-
-func (p *Proxy) untrack(client, server net.Conn) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	delete(p.conns, client)
-	delete(p.conns, server)
 }
 
 // requests forwards the client's data. It sends what the client gets instead of the next

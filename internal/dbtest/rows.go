@@ -1,15 +1,18 @@
 package dbtest
 
 import (
+	"context"
 	"database/sql"
 	"strings"
 )
 
-// Exec executes statements.
-func Exec(t TB, conn *sql.DB, statements ...string) {
+// Exec executes statements on a database, a connection or a transaction.
+func Exec(t TB, conn interface {
+	ExecContext(context.Context, string, ...any) (sql.Result, error)
+}, statements ...string) {
 	t.Helper()
 	for _, statement := range statements {
-		if _, err := conn.Exec(statement); err != nil {
+		if _, err := conn.ExecContext(context.Background(), statement); err != nil {
 			t.Fatalf("%s: %v", statement, err)
 		}
 	}
@@ -24,9 +27,9 @@ func Rows(t TB, conn *sql.DB, query string) (lines []string) {
 		t.Fatalf("%s: %v", query, err)
 	}
 	defer rows.Close()
+	columns := Must(rows.Columns())(t)
 	for rows.Next() {
-		columns, _ := rows.Columns()
-		words, into := make([]*string, len(columns)), make([]any, len(columns))
+		words, into := make([]sql.NullString, len(columns)), make([]any, len(columns))
 		for i := range words {
 			into[i] = &words[i]
 		}
@@ -35,8 +38,8 @@ func Rows(t TB, conn *sql.DB, query string) (lines []string) {
 		}
 		line := make([]string, len(columns))
 		for i, word := range words {
-			if line[i] = "NULL"; word != nil {
-				line[i] = *word
+			if line[i] = "NULL"; word.Valid {
+				line[i] = word.String
 			}
 		}
 		lines = append(lines, strings.Join(line, " "))

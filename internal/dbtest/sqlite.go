@@ -1,7 +1,6 @@
 package dbtest
 
 import (
-	"database/sql"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -24,13 +23,8 @@ func openSQLite(t TB) DB {
 		DSN: "file:" + file.EscapedPath() +
 			"?_pragma=busy_timeout(10000)&_pragma=foreign_keys(1)&_pragma=journal_mode(WAL)",
 	}
-	empty, err := sql.Open(db.Driver, ":memory:")
-	if err != nil {
-		t.Fatalf("dbtest: %v", err)
-	}
-	defer empty.Close()
 	var version string
-	if err := empty.QueryRow("SELECT sqlite_version()").Scan(&version); err != nil {
+	if err := (DB{Driver: db.Driver, DSN: ":memory:"}).read("SELECT sqlite_version()", &version); err != nil {
 		t.Fatalf("dbtest: %v", err)
 	}
 	db.Version = "sqlite " + version

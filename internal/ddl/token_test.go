@@ -58,3 +58,27 @@ func TestNames(t *testing.T) {
 		})
 	}
 }
+
+// FuzzTokens checks that tokens follow each other, and that only spaces and comments are
+// between them.
+func FuzzTokens(f *testing.F) {
+	for _, sql := range []string{
+		`CREATE TABLE "a""b" (id INTEGER PRIMARY KEY, t TEXT DEFAULT 'it''s') -- end`, "SELECT `a`.* FROM [b c] /* d", `'a\'b' "open`, "é\xff.\x00[",
+	} {
+		f.Add(sql, false)
+		f.Add(sql, true)
+	}
+	f.Fuzz(func(t *testing.T, sql string, backslash bool) {
+		end := 0
+		for _, token := range Tokens(sql, backslash) {
+			if token.Start < end || token.End <= token.Start || token.End > len(sql) || len(token.Text) > token.End-token.Start {
+				t.Fatalf("%q: %+v is after %d", sql, token, end)
+			}
+			if between := Tokens(sql[end:token.Start], backslash); len(between) > 0 {
+				t.Fatalf("%q: %+v are missing", sql, between)
+			}
+			end = token.End
+		}
+		Names(sql, backslash)
+	})
+}

@@ -1,16 +1,16 @@
 // Package fleet reads the file that gives each service of a fleet a range of worker
-// numbers. Programs use it through the fields Fleet and Service of snowkey.Config.
+// numbers. Programs use it through snowkey.Config.ForService.
 package fleet
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/snowkey-go/snowkey/idgen"
-	"github.com/snowkey-go/snowkey/lease"
 )
 
 // Spare is the name of ranges that no service has yet.
@@ -31,7 +31,7 @@ type Range struct {
 
 func (r Range) String() string { return fmt.Sprintf("%d to %d", r.First, r.Last) }
 
-// Parse reads the text of a file. The error is a [*lease.FleetError].
+// Parse reads the text of a file.
 func Parse(text string) (Fleet, error) {
 	f := Fleet{Layout: idgen.DefaultLayout()}
 	lines, layoutLine := 0, 0
@@ -43,23 +43,36 @@ func Parse(text string) (Fleet, error) {
 		case len(words) == 0:
 		case words[0] == "layout":
 			if layoutLine > 0 {
-				return Fleet{}, &lease.FleetError{Line: lines, Reason: fmt.Sprintf("is a second layout, after that in line %d; all services have one layout", layoutLine)}
+				return Fleet{}, wrong(lines, "", fmt.Sprintf("is a second layout, after that in line %d; all services have one layout", layoutLine))
 			}
 			var err error
 			if f.Layout, err = idgen.ParseLayout(strings.Join(words[1:], " ")); err != nil {
-				return Fleet{}, &lease.FleetError{Line: lines, Reason: "has no layout as snowkey layout prints it: " + err.Error()}
+				return Fleet{}, wrong(lines, "", "has no layout as snowkey layout prints it: "+err.Error())
 			}
 			layoutLine = lines
 		default:
 			r, err := parseRange(words)
 			r.line = lines
 			if err != "" {
-				return Fleet{}, &lease.FleetError{Line: lines, Service: r.Service, Reason: err}
+				return Fleet{}, wrong(lines, r.Service, err)
 			}
 			f.Ranges = append(f.Ranges, r)
 		}
 	}
 	return f, f.check()
+}
+
+// wrong returns an error about the file, a line of it if line is not 0, and a service if
+// service is not "".
+func wrong(line int, service, reason string) error {
+	text := "snowkey: the file of the fleet: "
+	if line > 0 {
+		text += fmt.Sprintf("line %d: ", line)
+	}
+	if service != "" {
+		text += fmt.Sprintf("%q ", service)
+	}
+	return errors.New(text + reason)
 }
 
 // parseRange reads the name of a service and its first and last worker number. The error
@@ -87,7 +100,7 @@ func (f Fleet) check() error {
 	lines := make(map[string]int)
 	for _, r := range f.Ranges {
 		if line := lines[r.Service]; line > 0 && r.Service != Spare {
-			return &lease.FleetError{Line: r.line, Service: r.Service, Other: r.Service, Reason: fmt.Sprintf("has a second range, after that in line %d; give each service one range", line)}
+			return wrong(r.line, r.Service, fmt.Sprintf("has a second range, after that in line %d; give each service one range", line))
 		}
 		lines[r.Service] = r.line
 	}
@@ -95,22 +108,23 @@ func (f Fleet) check() error {
 	workers, next, before := f.workers(), int64(0), Range{}
 	for _, r := range f.Ranges {
 		switch {
+		case r.Last == 0 && workers > 1 && r.Service != Spare:
+			return wrong(r.line, r.Service, "has only the worker number 0, which snowkey.Config can't express; give it two or more, or another one")
 		case r.Last >= workers:
-			return &lease.FleetError{Line: r.line, Service: r.Service, Reason: fmt.Sprintf("has the worker numbers %v, and the layout has 0 to %d; end the range there, or give the file a layout with a wider worker field", r, workers-1)}
+			return wrong(r.line, r.Service, fmt.Sprintf("has the worker numbers %v, and the layout has 0 to %d; end the range there, or give the file a layout with a wider worker field", r, workers-1))
 		case r.First < next:
 			first, second := before, r
 			if second.line < first.line {
 				first, second = r, before
 			}
-			return &lease.FleetError{Line: second.line, Service: second.Service, Other: first.Service,
-				Reason: fmt.Sprintf("has the worker numbers %v, and %q in line %d has %v; both have %d to %d, so they could make the same id", second, first.Service, first.line, first, r.First, min(r.Last, before.Last))}
+			return wrong(second.line, second.Service, fmt.Sprintf("has the worker numbers %v, and %q in line %d has %v; both have %d to %d, so they could make the same id", second, first.Service, first.line, first, r.First, min(r.Last, before.Last)))
 		case r.First > next:
-			return &lease.FleetError{Line: r.line, Service: r.Service, Reason: fmt.Sprintf("begins at worker number %d, and %d to %d are in no range; correct a number, or add a line: %s %d %d", r.First, next, r.First-1, Spare, next, r.First-1)}
+			return wrong(r.line, r.Service, fmt.Sprintf("begins at worker number %d, and %d to %d are in no range; correct a number, or add a line: %s %d %d", r.First, next, r.First-1, Spare, next, r.First-1))
 		}
 		next, before = r.Last+1, r
 	}
 	if next < workers {
-		return &lease.FleetError{Reason: fmt.Sprintf("the worker numbers %d to %d of the layout are in no range; correct a number, or add a line: %s %d %d", next, workers-1, Spare, next, workers-1)}
+		return wrong(0, "", fmt.Sprintf("the worker numbers %d to %d of the layout are in no range; correct a number, or add a line: %s %d %d", next, workers-1, Spare, next, workers-1))
 	}
 	return nil
 }
@@ -135,11 +149,11 @@ func (f Fleet) Services() (names []string) {
 	return names
 }
 
-// Find returns the range of a service. The error is a [*lease.FleetError].
+// Find returns the range of a service.
 func (f Fleet) Find(service string) (Range, error) {
 	i := slices.IndexFunc(f.Ranges, func(r Range) bool { return r.Service == service })
 	if i < 0 || service == Spare {
-		return Range{}, &lease.FleetError{Service: service, Reason: fmt.Sprintf("is not one of the services in the file, which are %s; correct the name, or give it one of the spare ranges", quoted(f.Services()))}
+		return Range{}, wrong(0, service, fmt.Sprintf("is not one of the services in the file, which are %s; correct the name, or give it one of the spare ranges", quoted(f.Services())))
 	}
 	return f.Ranges[i], nil
 }

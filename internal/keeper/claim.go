@@ -5,7 +5,6 @@ import (
 	cryptorand "crypto/rand"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"strconv"
 	"strings"
@@ -160,9 +159,9 @@ func (k *keeper) tryClaim(ctx context.Context) error {
 	return k.unanswered(ctx, err)
 }
 
-// takeSteps claims a row, but first prepares the store for it where necessary, for
-// example by adding rows. After each of these steps it has to probe again. It returns
-// errRace if another process claimed the row first, or after maxProbes steps.
+// takeSteps claims a row, but first prepares the store for it where necessary. After each
+// step of the preparation it probes again. It returns errRace if another process claimed
+// the row first, or after maxProbes steps.
 func (k *keeper) takeSteps(ctx context.Context) error {
 	if k.regressed {
 		if err := k.store.Fence(ctx, k.terms, ""); err != nil {
@@ -175,81 +174,56 @@ func (k *keeper) takeSteps(ctx context.Context) error {
 		return err
 	}
 	for range maxProbes {
-		sent := k.clocks.read()
-		p, err := k.store.Probe(ctx, k.query())
-		if errors.Is(err, lease.ErrNotMigrated) && !k.cfg.SkipMigrate {
-			if !k.goesFirst(false) {
-				return errAbsent
-			}
-			if err := k.store.Migrate(ctx); err != nil {
-				return &lease.StoreError{Op: "migrate", Err: err}
-			}
-			continue
-		}
-		if err != nil {
-			return &lease.StoreError{Op: "probe", Err: err}
-		}
-		if err := k.clocks.check(sent, p.Now, p.Volatile); err != nil {
-			return err
-		}
-		if p.Volatile && k.terms.Coarse() {
-			return k.volatileError()
-		}
-		if again != nil && again.Bound <= k.terms.At(p.Now).RaisedFence {
-			p.Row, p.HasFree = *again, true
-		}
+		p, err := k.probe(ctx, again)
 		switch {
-		case (!p.HasNamespace || !p.HasFree && p.LastWorker < k.cfg.MaxWorker) && !p.OneClock && !k.goesFirst(p.HasNamespace && p.Fence >= k.terms.At(p.Now-recent).NewFence):
-			return errAbsent
-		case !p.HasNamespace:
-			err, k.looks = k.createNamespace(ctx, p), 0
-		case p.Fingerprint != p.Current:
-			k.log().Warn("lease: the database was replaced or restored; ids continue above everything that may have been lost", "namespace", k.cfg.Namespace)
-			err = k.store.Fence(ctx, k.terms, p.Fingerprint)
-		case p.HasFree && (p.Row.Bound <= k.terms.At(p.Now).RaisedFence || p.LastWorker >= k.cfg.MaxWorker):
+		case errors.Is(err, lease.ErrNotMigrated) && !k.cfg.SkipMigrate:
+			err = k.migrate(ctx)
+		case err != nil:
+		case k.claimable(p):
 			return k.take(ctx, p)
-		case p.LastWorker < k.cfg.MaxWorker:
-			err, k.looks = k.addRows(ctx, p), 0
-		case k.taken != nil && time.Since(k.takenAt) < takenFor*k.cfg.TTL:
-			taken := *k.taken // copied, because the issuer may still be reading the old error
-			taken.NextFree, k.taken = k.untilFree(p.Row), &taken
-			return k.taken
 		default:
-			err = k.addMissing(ctx)
-		}
-		if _, ok := errors.AsType[*lease.TakenError](err); ok || isFinal(err) {
-			return err
+			err = k.prepare(ctx, p)
 		}
 		if err != nil {
-			return &lease.StoreError{Op: "prepare a row", Err: err}
+			return err
 		}
 	}
 	return errRace
+}
+
+// probe looks for a row to claim. If again can be claimed, the probe has that row.
+func (k *keeper) probe(ctx context.Context, again *lease.Row) (lease.Probe, error) {
+	sent := k.clocks.read()
+	p, err := k.store.Probe(ctx, k.query())
+	if err != nil {
+		return p, &lease.StoreError{Op: "probe", Err: err}
+	}
+	if err := k.clocks.check(sent, p.Now, p.Volatile); err != nil {
+		return p, err
+	}
+	if p.Volatile && k.terms.Coarse() {
+		return p, k.volatileError()
+	}
+	if again != nil && again.Bound <= k.terms.At(p.Now).RaisedFence {
+		p.Row, p.HasFree = *again, true
+	}
+	return p, nil
+}
+
+// claimable reports whether the probe has found a row to claim. A row whose bound is far
+// ahead is claimed only if no other can be added.
+func (k *keeper) claimable(p lease.Probe) bool {
+	return p.HasNamespace && p.Fingerprint == p.Current &&
+		p.HasFree && (p.Row.Bound <= k.terms.At(p.Now).RaisedFence || p.LastWorker >= k.cfg.MaxWorker)
 }
 
 // volatileError explains why a coarse layout can't be leased from a volatile store:
 // every lease would have to wait for the next tick.
 func (k *keeper) volatileError() error {
 	return &lease.PermanentError{
-		Err:    fmt.Errorf("lease: namespace %q has ticks of %v, and its store may lose commits, so each lease would wait for the next tick", k.cfg.Namespace, k.cfg.Unit),
+		Err:    fmt.Errorf("lease: namespace %q has ticks of %v, and its store may lose commits, so each lease would wait for the next tick", k.cfg.Namespace, micros(k.terms.Unit)),
 		Remedy: "configure the store to flush each commit, or use a layout with ticks of a second or less",
 	}
-}
-
-// goesFirst reports whether this process should create missing tables, namespaces or
-// rows now, rather than pause and probe again. If a thousand processes start together,
-// we want only a few of them to do it. After the first probe that found something
-// missing, goesFirst returns true in one process of 64. After the second it's one of 8,
-// and after the third it's all of them, which means that a process that starts alone
-// has to wait for 0.15 s. If the namespace was just created, its creator is still
-// adding rows, so everyone else probes one more time.
-func (k *keeper) goesFirst(created bool) bool {
-	others := 6 - 3*k.looks
-	if created {
-		others += 3
-	}
-	k.looks++
-	return others <= 0 || rand.IntN(1<<others) == 0
 }
 
 // query returns the query that finds a row to claim, or the row that becomes free first
@@ -265,50 +239,6 @@ func (k *keeper) query() lease.Query {
 // takenFor is the number of TTLs for which a waiting process keeps using its list of
 // the holders.
 const takenFor = 4
-
-// recent is the age, in microseconds, up to which we treat a namespace as just created.
-const recent = 5_000_000
-
-// maxCoarseRows limits the rows that we add when we create a namespace of a coarse
-// layout. We add so many because a row that is added later can't be used before the
-// next tick.
-const maxCoarseRows = 4096
-
-// createNamespace adds the layout to the namespace. It returns a LayoutError if, from
-// now on, the layout can make an id that another layout of the namespace can make too.
-// For a coarse layout it must add the rows first, because rows may start in the current
-// tick only as long as the namespace does not exist.
-func (k *keeper) createNamespace(ctx context.Context, p lease.Probe) error {
-	layouts, position, err := k.store.Layouts(ctx, k.cfg.Namespace)
-	if err != nil {
-		return err
-	}
-	for _, stored := range layouts {
-		if stored == k.terms.Layout {
-			continue
-		}
-		if err := k.cfg.Compatible(stored, time.UnixMicro(p.Now)); err != nil {
-			return &lease.LayoutError{Namespace: k.cfg.Namespace, Stored: stored, Mine: k.terms.Layout, Err: err}
-		}
-	}
-	if k.terms.Coarse() {
-		if err := k.store.AddRows(ctx, k.terms, 0, min(k.terms.Workers, maxCoarseRows)-1); err != nil {
-			return err
-		}
-	}
-	created, err := k.store.CreateNamespace(ctx, k.terms, position)
-	if created && p.LastWorker < k.cfg.MinWorker {
-		return k.addRows(ctx, p)
-	}
-	return err
-}
-
-// addRows adds rows above the existing ones. It adds up to 1,024 at once, because a
-// thousand processes may start at the same time.
-func (k *keeper) addRows(ctx context.Context, p lease.Probe) error {
-	const n = 1024
-	return k.store.AddRows(ctx, k.terms, p.LastWorker+1, min(p.LastWorker+n, k.cfg.MaxWorker))
-}
 
 // take claims the row that the probe has found.
 func (k *keeper) take(ctx context.Context, p lease.Probe) error {
@@ -331,7 +261,7 @@ func (k *keeper) take(ctx context.Context, p lease.Probe) error {
 	sent := k.clocks.read()
 	row, ok, err := k.store.Claim(ctx, c)
 	took, host := time.Since(sent.at), k.cfg.Clock().Round(0).Sub(sent.wall.Round(0))
-	if err == nil && ok && p.Volatile && host > took+k.cfg.MaxClockSkew {
+	if err == nil && ok && p.Volatile && host > took+k.cfg.skew() {
 		err = errAsleep // we don't know the store's time now
 	}
 	switch {
@@ -379,7 +309,7 @@ func (k *keeper) resolveClaim(ctx context.Context) (again *lease.Row, err error)
 		return nil, &lease.StoreError{Op: "read", Err: err}
 	case len(rows) == 1 && t.claimed(rows[0]):
 		if rows[0].Expires >= rows[0].Now {
-			t.renewed, t.unconfirmed = time.Now().Add(-k.cfg.Window), true // so that a renewal is due immediately
+			t.renewed, t.unconfirmed = time.Now().Add(-k.cfg.window()), true // so that a renewal is due immediately
 			k.holdOff(t, rows[0].Now)
 			k.hold(t, rows[0], 0)
 		}
@@ -413,31 +343,6 @@ func (k *keeper) hold(t *heldLease, row lease.Row, bound int64) {
 	k.log().Info("lease: leased a worker number", "namespace", k.cfg.Namespace, "worker", row.Worker)
 }
 
-// addMissing adds one of the missing rows, chosen at random. If there is none, all
-// worker numbers are in use, and it returns a TakenError.
-func (k *keeper) addMissing(ctx context.Context) error {
-	rows, err := k.store.Rows(ctx, k.terms, k.cfg.MinWorker, k.cfg.MaxWorker)
-	if err != nil {
-		return err
-	}
-	there := make(map[int64]bool, len(rows))
-	for _, r := range rows {
-		there[r.Worker] = true
-	}
-	n := k.cfg.MaxWorker - k.cfg.MinWorker + 1
-	if int64(len(there)) == n {
-		k.taken, k.takenAt = k.allTaken(rows), time.Now()
-		return k.taken
-	}
-	worker := k.cfg.MinWorker + rand.Int64N(n)
-	for there[worker] {
-		if worker++; worker > k.cfg.MaxWorker {
-			worker = k.cfg.MinWorker
-		}
-	}
-	return k.store.AddRows(ctx, k.terms, worker, worker)
-}
-
 // allTaken returns the error to report if all worker numbers are in use.
 func (k *keeper) allTaken(rows []lease.Row) *lease.TakenError {
 	e := &lease.TakenError{Namespace: k.cfg.Namespace, Min: k.cfg.MinWorker, Max: k.cfg.MaxWorker}
@@ -452,7 +357,7 @@ func (k *keeper) allTaken(rows []lease.Row) *lease.TakenError {
 		}
 		// A holder renews when a third of Window has passed, so if two thirds have passed,
 		// it has probably stopped.
-		if r.Expires-r.Now < k.terms.TTL-k.cfg.Window.Microseconds()*2/3 {
+		if r.Expires-r.Now < k.terms.TTL-k.cfg.window().Microseconds()*2/3 {
 			e.Stale++
 		}
 	}
@@ -461,5 +366,5 @@ func (k *keeper) allTaken(rows []lease.Row) *lease.TakenError {
 
 // untilFree returns the time until a row becomes free if nobody renews its lease.
 func (k *keeper) untilFree(r lease.Row) time.Duration {
-	return time.Duration(max(r.Expires+k.terms.Skew-r.Now, 0)) * time.Microsecond
+	return micros(max(r.Expires+k.terms.Skew-r.Now, 0))
 }

@@ -78,9 +78,9 @@ func TestLayoutsAfterDeletions(t *testing.T) {
 			}
 			k.Close(t.Context())
 			if i%3 != 1 { // so that the layouts that remain are neither the first nor the last
-				m.DeleteNamespace(t.Context(), keeperTerms(cfg))
+				m.DeleteNamespace(t.Context(), cfg.Terms)
 				for worker := range cfg.Workers {
-					m.Delete(t.Context(), keeperTerms(cfg), worker)
+					m.Delete(t.Context(), cfg.Terms, worker)
 				}
 			}
 		}
@@ -101,19 +101,19 @@ func TestCallsOfAClaim(t *testing.T) {
 	ctx := context.Background()
 	deleteRows := func(m *leasetest.Memory, cfg keeper.Config, workers ...int64) {
 		for _, w := range workers {
-			m.Delete(ctx, keeperTerms(cfg), w)
+			m.Delete(ctx, cfg.Terms, w)
 		}
 	}
 	for _, coarse := range []bool{false, true} {
 		for name, harm := range map[string]func(t *testing.T, m *leasetest.Memory, cfg keeper.Config){
 			"empty":               func(_ *testing.T, m *leasetest.Memory, _ keeper.Config) { m.Restore(leasetest.Snapshot{}) },
-			"no namespace":        func(_ *testing.T, m *leasetest.Memory, cfg keeper.Config) { m.DeleteNamespace(ctx, keeperTerms(cfg)) },
+			"no namespace":        func(_ *testing.T, m *leasetest.Memory, cfg keeper.Config) { m.DeleteNamespace(ctx, cfg.Terms) },
 			"another fingerprint": func(_ *testing.T, m *leasetest.Memory, _ keeper.Config) { m.SetCurrent("promoted") },
 			"no rows": func(_ *testing.T, m *leasetest.Memory, cfg keeper.Config) {
 				deleteRows(m, cfg, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)
 			},
 			"no namespace, another fingerprint": func(_ *testing.T, m *leasetest.Memory, cfg keeper.Config) {
-				m.DeleteNamespace(ctx, keeperTerms(cfg))
+				m.DeleteNamespace(ctx, cfg.Terms)
 				m.SetCurrent("promoted")
 			},
 			"all are taken": func(t *testing.T, m *leasetest.Memory, cfg keeper.Config) {
@@ -132,7 +132,7 @@ func TestCallsOfAClaim(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					m, cfg := &leasetest.Memory{}, config(0, 15)
 					if coarse {
-						cfg.Unit, cfg.PerTick = time.Hour, 1<<20
+						cfg.Unit, cfg.PerTick = time.Hour.Microseconds(), 1<<20
 					}
 					k, _ := openKeeper(t, m, cfg)
 					k.Close(t.Context())
@@ -172,7 +172,7 @@ func TestCallsOfAnUselessStore(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					m, cfg := &leasetest.Memory{}, config(0, 15)
 					if coarse {
-						cfg.Unit, cfg.PerTick = time.Hour, 1<<20
+						cfg.Unit, cfg.PerTick = time.Hour.Microseconds(), 1<<20
 					}
 					if name == "Fence" {
 						openKeeper(t, m, cfg)

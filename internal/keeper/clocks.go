@@ -35,7 +35,7 @@ func (c *clocks) now() time.Time { return c.cfg.Clock().Add(c.offset) }
 func (c *clocks) check(sent reading, now int64, volatile bool) error {
 	at, host := time.UnixMicro(now), c.cfg.Clock()
 	if first := c.store.IsZero(); first && !c.near(at, sent.wall, host) || !c.compare(sent, now) && volatile {
-		return &lease.ClockSkewError{Host: host, Store: at, Max: c.cfg.MaxClockSkew}
+		return &lease.ClockSkewError{Host: host, Store: at, Max: c.cfg.skew()}
 	}
 	return nil
 }
@@ -64,7 +64,7 @@ func (c *clocks) compare(sent reading, now int64) bool {
 
 // near reports whether at is between before and after, give or take MaxClockSkew.
 func (c *clocks) near(at, before, after time.Time) bool {
-	return !at.Before(before.Add(-c.cfg.MaxClockSkew)) && !at.After(after.Add(c.cfg.MaxClockSkew))
+	return !at.Before(before.Add(-c.cfg.skew())) && !at.After(after.Add(c.cfg.skew()))
 }
 
 func (c *clocks) correct(offset time.Duration) {
@@ -72,9 +72,9 @@ func (c *clocks) correct(offset time.Duration) {
 		return
 	}
 	if c.offset = offset; offset == 0 {
-		c.cfg.log().Info("lease: this host's clock agrees with the store's clock again", "namespace", c.cfg.Namespace)
+		c.cfg.Logger.Info("lease: this host's clock agrees with the store's clock again", "namespace", c.cfg.Namespace)
 	} else {
-		c.cfg.log().Warn("lease: this host's clock is wrong; ids follow the store's clock", "namespace", c.cfg.Namespace, "offset", -offset)
+		c.cfg.Logger.Warn("lease: this host's clock is wrong; ids follow the store's clock", "namespace", c.cfg.Namespace, "offset", -offset)
 	}
 	c.issuer.Correct(offset)
 }

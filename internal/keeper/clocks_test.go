@@ -65,7 +65,7 @@ func TestNoClaimWhileTheClockOfAVolatileStoreIsWrong(t *testing.T) {
 		time.Sleep(2 * time.Minute)
 		synctest.Wait()
 		last, n := r.last()
-		limit := keeperTerms(config(5, 5)).At(time.Now().UnixMicro())
+		limit := config(5, 5).Terms.At(time.Now().UnixMicro())
 		if n < 2 || !r.leased || last.start > limit.Tick || last.bound > limit.Cap {
 			t.Errorf("lease %d is %+v, and the limits are %+v", n, last, limit)
 		}

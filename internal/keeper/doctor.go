@@ -11,7 +11,6 @@ import (
 
 // Doctor implements snowkey.Doctor.
 func Doctor(ctx context.Context, store lease.Store, cfg Config) ([]lease.Finding, error) {
-	cfg = cfg.withDefaults()
 	clocks := clocks{cfg: cfg}
 	sent := clocks.read()
 	terms, p, err := look(ctx, store, cfg)
@@ -35,7 +34,7 @@ func Doctor(ctx context.Context, store lease.Store, cfg Config) ([]lease.Finding
 	}
 
 	if !clocks.near(now, sent.wall, host) {
-		add("clock", "correct one of the two clocks", "the store's clock is %v ahead of this host's, more than MaxClockSkew %v", now.Sub(host).Round(time.Millisecond), cfg.MaxClockSkew)
+		add("clock", "correct one of the two clocks", "the store's clock is %v ahead of this host's, more than MaxClockSkew %v", now.Sub(host).Round(time.Millisecond), cfg.skew())
 	}
 	if p.Volatile {
 		add("volatile", "configure it to flush each commit, or accept that each lease starts with a hold-off of MaxClockSkew",
@@ -59,9 +58,9 @@ func Doctor(ctx context.Context, store lease.Store, cfg Config) ([]lease.Finding
 		if r.Bound > max(highest, p.Fence) {
 			add("bound-ahead", edited, "the bound of worker %d (%s) is at %s, and the store's clock at %s", r.Worker, r.Label, at(r.Bound), time.UnixMicro(r.Now).UTC().Format(time.RFC3339))
 		}
-		if left := time.Duration(r.Expires-r.Now) * time.Microsecond; r.Token != "" && !reserved(r) && left > cfg.TTL+cfg.MaxClockSkew {
+		if left := micros(r.Expires - r.Now); r.Token != "" && !reserved(r) && left > cfg.ttl()+cfg.skew() {
 			add("expires-ahead", "configure the same TTL in all processes of the namespace; if no running process has this worker, set expires_at to 0",
-				"the lease of worker %d (%s) lasts %v, more than TTL %v", r.Worker, r.Label, left.Round(time.Second), cfg.TTL)
+				"the lease of worker %d (%s) lasts %v, more than TTL %v", r.Worker, r.Label, left.Round(time.Second), cfg.ttl())
 		}
 		if !terms.Free(r) && cfg.MinWorker <= r.Worker && r.Worker <= cfg.MaxWorker {
 			leased++

@@ -135,7 +135,7 @@ func runFaults(t *testing.T, seed uint64, processes int) (found []string) {
 		store.Fault(nil)
 		behind.Store(0)
 		time.Sleep(2 * time.Minute)
-		now := keeperTerms(cfg).At(time.Now().UnixMicro()).Tick
+		now := cfg.Terms.At(time.Now().UnixMicro()).Tick
 		for _, p := range live {
 			if last, _ := p.last(); last.bound < now {
 				t.Errorf("a process has the counters %+v, and now is %d", last, now)

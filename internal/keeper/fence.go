@@ -9,7 +9,6 @@ import (
 
 // Fence implements snowkey.Fence.
 func Fence(ctx context.Context, store lease.Store, cfg Config) error {
-	cfg = cfg.withDefaults()
 	terms, _, err := look(ctx, store, cfg)
 	if err != nil {
 		return err
@@ -24,10 +23,7 @@ func Fence(ctx context.Context, store lease.Store, cfg Config) error {
 // further calls to the store. If the namespace does not exist, it returns
 // lease.ErrNoNamespace.
 func look(ctx context.Context, store lease.Store, cfg Config) (lease.Terms, lease.Probe, error) {
-	if err := cfg.validate(); err != nil {
-		return lease.Terms{}, lease.Probe{}, err
-	}
-	terms := cfg.terms()
+	terms := cfg.Terms
 	p, err := store.Probe(ctx, lease.Query{Terms: terms, Min: cfg.MinWorker, Max: cfg.MaxWorker, PreferWorker: -1})
 	if err != nil {
 		return lease.Terms{}, lease.Probe{}, &lease.StoreError{Op: "probe", Err: err}

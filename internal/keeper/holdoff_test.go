@@ -41,7 +41,7 @@ func TestHoldOffOfALateClaim(t *testing.T) {
 		store := &lateClaims{Memory: m}
 		_, r := openKeeper(t, store, cfg)
 		g := r.grants[0]
-		if least := keeperTerms(cfg).At(store.replied.UnixMicro()).RaisedFence; g.start < least || least <= store.claimed.Bound {
+		if least := cfg.Terms.At(store.replied.UnixMicro()).RaisedFence; g.start < least || least <= store.claimed.Bound {
 			t.Errorf("the lease starts at %d, the claim raised the bound to %d, and up to %d may be lost", g.start, store.claimed.Bound, least)
 		}
 	})
@@ -58,7 +58,7 @@ func TestAsleepDuringAClaim(t *testing.T) {
 		m.SetVolatile(true)
 		store := &lateClaims{Memory: m, asleep: func() { slept.Store(int64(10 * time.Second)) }}
 		_, r := openKeeper(t, store, cfg)
-		least := keeperTerms(cfg).At(store.claimed.Now + (14 * time.Second).Microseconds()).RaisedFence
+		least := cfg.Terms.At(store.claimed.Now + (14 * time.Second).Microseconds()).RaisedFence
 		if g := r.grants[0]; g.start < least {
 			t.Errorf("the lease starts at %d, and up to %d may be lost", g.start, least)
 		}

@@ -18,6 +18,32 @@ import (
 	"github.com/snowkey-go/snowkey/lease"
 )
 
+// A Config has the settings of a keeper, all of which must be set, except OnLost. The
+// fields have the same meaning as those of snowkey.Config.
+type Config struct {
+	lease.Terms // Ahead is Window and MaxClockSkew
+
+	MinWorker, MaxWorker int64
+	Label                string
+	PreferSame           bool
+	MaxBlocked           time.Duration
+	SkipMigrate          bool
+	OnLost               func(*lease.LostError)
+	Logger               *slog.Logger
+	Clock                func() time.Time
+
+	// Compatible is called if the namespace already has another layout, whose text is
+	// passed as stored. It returns nil if no id that this layout makes at or after from
+	// can be equal to any id of the stored layout.
+	Compatible func(stored string, from time.Time) error
+}
+
+func micros(n int64) time.Duration { return time.Duration(n) * time.Microsecond }
+
+func (cfg Config) window() time.Duration { return micros(cfg.Ahead - cfg.Skew) }
+func (cfg Config) skew() time.Duration   { return micros(cfg.Skew) }
+func (cfg Config) ttl() time.Duration    { return micros(cfg.TTL) }
+
 // A keeper leases a worker number for an issuer and renews the lease until the keeper
 // is closed. If the lease is lost, it claims another one. A keeper is safe for
 // concurrent use.
@@ -39,21 +65,31 @@ type keeper struct {
 	unreserve func() // gives back what is reserved, if anything
 
 	// Owned by run while it is running, otherwise by the holder of turn.
-	granted    chan struct{} // closed when the first id may be issued
-	done       chan struct{} // closed when run has returned
-	held       *heldLease
+	granted chan struct{} // closed when the first id may be issued
+	done    chan struct{} // closed when run has returned
+	held    *heldLease
+	search
+	trouble
+
+	stats stats
+}
+
+// A search is what an attempt to claim knows from earlier ones.
+type search struct {
 	unsure     *heldLease        // the lease of the last claim, if the store didn't reply to it
 	lastWorker int64             // the worker number held last; -1 before the first
 	regressed  bool              // whether the store has lost commits, so that we must raise the fence before the next claim
 	taken      *lease.TakenError // lists the holders while all worker numbers are in use, otherwise nil
 	takenAt    time.Time         // when the holders were read
 	looks      int               // how many probes in a row found no namespace or no free row
-	stopped    bool              // whether ids have stopped because of a lease that was lost or not renewed
-	warned     string            // the last reason we logged for having no lease or no ids
-	failed     error             // an error of the renewals since the last one that succeeded; nil if there was none
-	gaveUp     int               // how many calls in a row timed out
+}
 
-	stats stats
+// A trouble is why ids have stopped or may stop, so that it is reported once.
+type trouble struct {
+	stopped bool   // whether ids have stopped because of a lease that was lost or not renewed
+	warned  string // the last reason we logged for having no lease or no ids
+	failed  error  // an error of the renewals since the last one that succeeded; nil if there was none
+	gaveUp  int    // how many calls in a row timed out
 }
 
 // A heldLease is the state of one lease. It is discarded when the lease is lost.
@@ -76,14 +112,10 @@ type heldLease struct {
 	raised        time.Time // when we last requested a block; see wantedBound
 }
 
-// Open checks cfg, claims a worker number and grants it to the issuer. See snowkey.Open
+// Open claims a worker number and grants it to the issuer. See snowkey.Open
 // for when it returns, and with which errors.
 func Open(ctx context.Context, store lease.Store, issuer leased.Issuer, cfg Config) (leased.Keeper, error) {
-	cfg = cfg.withDefaults()
-	if err := cfg.validate(); err != nil {
-		return nil, err
-	}
-	k := &keeper{store: store, issuer: issuer, cfg: cfg, terms: cfg.terms(), soon: make(chan struct{}, 1), lastWorker: -1, unreserve: func() {}}
+	k := &keeper{store: store, issuer: issuer, cfg: cfg, terms: cfg.Terms, soon: make(chan struct{}, 1), search: search{lastWorker: -1}, unreserve: func() {}}
 	k.clocks = clocks{cfg: cfg, issuer: issuer}
 	k.life, k.endLife = context.WithCancel(context.WithoutCancel(ctx))
 	if err := k.Resume(ctx); err != nil {
@@ -186,7 +218,7 @@ func (k *keeper) end(ctx context.Context, reason error) error {
 	}
 	// When a program shuts down, its ctx has often ended already. The release still
 	// needs one or two statements, so we give it a timeout of its own.
-	grace, done := context.WithTimeout(context.WithoutCancel(ctx), k.cfg.Window/4)
+	grace, done := context.WithTimeout(context.WithoutCancel(ctx), k.cfg.window()/4)
 	defer done()
 	if k.held == nil {
 		return k.withdraw(grace)
@@ -280,7 +312,7 @@ func (k *keeper) idle(ctx context.Context, t *heldLease) (needed int64) {
 		case <-ctx.Done():
 		}
 	}
-	sleep(t.renewed.Add(k.cfg.Window/3), k.soon)
+	sleep(t.renewed.Add(k.cfg.window()/3), k.soon)
 	needed = k.needed.Swap(0)
 	sleep(t.renewed.Add(k.untilGrantable(t, needed)), nil)
 	return needed
@@ -294,7 +326,7 @@ func (k *keeper) untilGrantable(t *heldLease, needed int64) time.Duration {
 	if wait <= 0 && needed > t.row.Bound {
 		return 0
 	}
-	return min(max(wait, k.cfg.Window/100), k.cfg.Window/3)
+	return min(max(wait, k.cfg.window()/100), k.cfg.window()/3)
 }
 
 // reached returns the first time at which the cap is at or above bound.
@@ -322,7 +354,7 @@ func (k *keeper) wantedBound(t *heldLease, needed int64) int64 {
 	if needed <= t.row.Bound || reached(k.terms, needed) > t.row.Now+time.Since(t.renewed).Microseconds() {
 		return 0
 	}
-	if least := max(k.terms.PerTick/1024, 1); time.Since(t.raised) < k.cfg.Window/3 {
+	if least := max(k.terms.PerTick/1024, 1); time.Since(t.raised) < k.cfg.window()/3 {
 		t.block = min(2*t.block, max(k.terms.PerTick/16, 1))
 	} else {
 		t.block = max(t.block/2, least)
@@ -356,7 +388,7 @@ func (k *keeper) renew(ctx context.Context, t *heldLease, needed int64) {
 		if k.stopped = k.stopped || k.outOfIDs(t, needed); k.stopped && k.isNews(k.failed) {
 			k.log().Warn("lease: ids have stopped, because the lease could not be renewed", "namespace", k.cfg.Namespace, "reason", k.failed)
 		}
-		k.pause(ctx, k.cfg.Window/16)
+		k.pause(ctx, k.cfg.window()/16)
 		k.reread(ctx, t)
 	default:
 		if before := t.row.Revision; k.reread(ctx, t) && t.row.Revision == before {
@@ -386,7 +418,7 @@ func (k *keeper) confirm(t *heldLease, row lease.Row, sent reading) {
 // outOfIDs reports whether the lease has not been renewed for so long that no ids are left.
 func (k *keeper) outOfIDs(t *heldLease, needed int64) bool {
 	now := k.terms.At(k.clocks.now().UnixMicro()).Tick
-	return time.Since(t.renewed) > k.cfg.Window/2 && (needed > t.row.Bound || now >= t.row.Bound)
+	return time.Since(t.renewed) > k.cfg.window()/2 && (needed > t.row.Bound || now >= t.row.Bound)
 }
 
 // announce closes k.granted once the lease's first id may be issued. As long as the
@@ -486,9 +518,9 @@ func (k *keeper) lose(t *heldLease, reason string) {
 // 16 calls. Without that, a process could never again connect to a store that takes
 // longer for it.
 func (k *keeper) patience() time.Duration {
-	timeout := k.cfg.Window / 4 << max(bits.Len(uint(min(k.gaveUp, 16)))-1, 0)
+	timeout := k.cfg.window() / 4 << max(bits.Len(uint(min(k.gaveUp, 16)))-1, 0)
 	if k.held == nil {
-		timeout = max(timeout, k.cfg.Window/2)
+		timeout = max(timeout, k.cfg.window()/2)
 	}
 	return timeout
 }
@@ -525,7 +557,7 @@ func (k *keeper) pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-func (k *keeper) log() *slog.Logger { return k.cfg.log() }
+func (k *keeper) log() *slog.Logger { return k.cfg.Logger }
 
 // isNews reports whether to log why there is no lease or why ids have stopped: not if the
 // reason is the same as the last time.

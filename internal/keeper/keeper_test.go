@@ -22,16 +22,12 @@ import (
 // is before the year 2000, because that's where the time of synctest bubbles begins.
 func config(least, most int64) keeper.Config {
 	return keeper.Config{
-		Layout: "milliseconds", Epoch: time.Date(1999, 1, 1, 0, 0, 0, 0, time.UTC), Unit: time.Millisecond, PerTick: 4096, Workers: 16,
-		MinWorker: least, MaxWorker: most, Label: "test", Logger: slog.New(slog.DiscardHandler),
-	}
-}
-
-// keeperTerms returns the terms of keepers with that config, to find their rows.
-func keeperTerms(cfg keeper.Config) lease.Terms {
-	return lease.Terms{
-		Namespace: "default", Layout: cfg.Layout, Epoch: cfg.Epoch.UnixMicro(), Unit: cfg.Unit.Microseconds(), PerTick: cfg.PerTick,
-		Workers: cfg.Workers, Ahead: (11 * time.Second).Microseconds(), Skew: time.Second.Microseconds(), TTL: (15 * time.Second).Microseconds(),
+		Terms: lease.Terms{
+			Namespace: "default", Layout: "milliseconds", Epoch: time.Date(1999, 1, 1, 0, 0, 0, 0, time.UTC).UnixMicro(), Unit: 1000, PerTick: 4096,
+			Workers: 16, Ahead: 11_000_000, Skew: 1_000_000, TTL: 15_000_000,
+		},
+		MinWorker: least, MaxWorker: most, Label: "test", MaxBlocked: 20 * time.Second, Logger: slog.New(slog.DiscardHandler), Clock: time.Now,
+		Compatible: func(string, time.Time) error { return errors.New("the two layouts may make the same id") },
 	}
 }
 
@@ -225,7 +221,7 @@ func openKeeper(t *testing.T, store lease.Store, cfg keeper.Config) (leased.Keep
 
 func row(t *testing.T, store *leasetest.Memory, cfg keeper.Config, worker int64) lease.Row {
 	t.Helper()
-	rows, err := store.Rows(t.Context(), keeperTerms(cfg), worker, worker)
+	rows, err := store.Rows(t.Context(), cfg.Terms, worker, worker)
 	if err != nil || len(rows) != 1 {
 		t.Fatal(rows, err)
 	}
@@ -296,14 +292,14 @@ func TestForgottenCommitsRaiseTheFence(t *testing.T) {
 		"the row is of another process": {func(t *testing.T, m *leasetest.Memory, _ leasetest.Snapshot) {
 			taken := row(t, m, config(3, 4), 3)
 			taken.Token, taken.Label, taken.Revision = "of another", "another process", taken.Revision+1
-			if err := m.Edit(t.Context(), keeperTerms(config(3, 4)), taken); err != nil {
+			if err := m.Edit(t.Context(), config(3, 4).Terms, taken); err != nil {
 				t.Fatal(err)
 			}
 		}, 0},
 		"it expired": {func(t *testing.T, m *leasetest.Memory, _ leasetest.Snapshot) {
 			expired := row(t, m, config(3, 4), 3)
 			expired.Expires = 0
-			if err := m.Edit(t.Context(), keeperTerms(config(3, 4)), expired); err != nil {
+			if err := m.Edit(t.Context(), config(3, 4).Terms, expired); err != nil {
 				t.Fatal(err)
 			}
 		}, 0},
@@ -349,7 +345,7 @@ func TestStoreBecomesVolatile(t *testing.T) {
 		}
 		// Every new grant must start at or above the cap at the time of the claim, which
 		// follows at once. We use RaisedFence here to allow for a server whose clock is behind.
-		burnt := keeperTerms(cfg).At(time.Now().UnixMicro()).RaisedFence
+		burnt := cfg.Terms.At(time.Now().UnixMicro()).RaisedFence
 		synctest.Wait()
 		if now, n := r.last(); r.grants[0] != g || n != 2 || now.start < burnt {
 			t.Errorf("%+v were granted after %+v; want one more, from %d or above", r.grants, g, burnt)
@@ -434,7 +430,7 @@ func TestConnectingTakesLongerThanTheWindow(t *testing.T) {
 					t.Fatal("no connection")
 				}
 				time.Sleep(time.Minute)
-				if last, _ := r.last(); last.bound < time.Since(config(3, 3).Epoch).Milliseconds()*4096 {
+				if last, _ := r.last(); last.bound < time.Since(time.UnixMicro(config(3, 3).Epoch)).Milliseconds()*4096 {
 					t.Errorf("no ids: %+v", last)
 				}
 			})
@@ -513,7 +509,7 @@ func TestRenewalsOfOneRevisionHaveOneToken(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				store := &tokens{Memory: &leasetest.Memory{}, sent: make(map[int64]map[string]int)}
 				cfg := config(3, 3)
-				cfg.TTL = time.Hour
+				cfg.TTL = time.Hour.Microseconds()
 				k, _ := openKeeper(t, store, cfg)
 				time.Sleep(time.Minute)
 				store.Fault(func(op string) leasetest.Fault {

@@ -1,7 +1,7 @@
 // Package leased connects the pools of package idgen with the leases of package lease,
-// since these two packages don't import each other. Package snowkey calls [NewPool] to
-// make a pool whose worker number is leased. A [Keeper] then claims and renews the
-// lease, and tells the pool about it through the pool's [Issuer].
+// since these two packages don't import each other. Package snowkey calls
+// idgen.NewLeased to make a pool whose worker number is leased. A [Keeper] then claims and
+// renews the lease, and tells the pool about it through the pool's [Issuer].
 package leased
 
 import (
@@ -100,15 +100,3 @@ func (e *BlockedError) Error() string { return fmt.Sprintf("%s; %s", e.Cause, e.
 
 // Unwrap returns Err, which is usually that of a context.
 func (e *BlockedError) Unwrap() error { return e.Err }
-
-// NewPool makes a pool whose worker number comes from a keeper. It calls open with the
-// pool's issuer, and open returns the keeper. Worker and Rotate must not be set in cfg.
-// Rotate would be unsafe here, because an earlier holder of the worker number may
-// already have used the rollback numbers.
-//
-// NewPool is set by package idgen, in the same way as package log sets
-// log/internal.DefaultOutput. It is declared as any because we can't import idgen here.
-// Its type is
-//
-//	func(cfg idgen.Config, open func(Issuer) (Keeper, error)) (*idgen.Pool, error)
-var NewPool any

@@ -175,7 +175,7 @@ type vouch struct {
 // vouch returns the operation that keeps the key alive for at least TTL and Skew. It
 // returns nothing if the host's clock differs from the agreed time by more than Skew. If
 // the clocks of all running hosts do, the key expires, and they agree on another time.
-func (a *agreed) vouch(ctx context.Context, s *Store, v view, terms lease.Terms) ([]clientv3.Op, error) {
+func (a *agreed) vouch(ctx context.Context, s *Store, k keys, cluster string, terms lease.Terms) ([]clientv3.Op, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if off := s.clock().UnixMicro() - a.now(); off > terms.Skew || off < -terms.Skew {
@@ -193,8 +193,8 @@ func (a *agreed) vouch(ctx context.Context, s *Store, v view, terms lease.Terms)
 		a.lease, a.granted, a.started = resp.ID, began, started
 		a.duration = time.Duration(resp.TTL) * time.Second
 	}
-	value := encode(vouch{Started: a.started, Cluster: v.cluster})
-	return []clientv3.Op{clientv3.OpPut(v.keys.alive(), value, clientv3.WithLease(a.lease))}, nil
+	value := encode(vouch{Started: a.started, Cluster: cluster})
+	return []clientv3.Op{clientv3.OpPut(k.alive(), value, clientv3.WithLease(a.lease))}, nil
 }
 
 // forget drops the etcd lease, which etcd does not know.

@@ -124,7 +124,7 @@ func (h *host) grant(ctx context.Context, f *fakeEtcd, observe observer) (now in
 	if now, err = observe(h.agreed, ctx, h.store, k, testTerms.Skew, f.read()); err != nil {
 		return 0, err
 	}
-	puts, err := h.agreed.vouch(ctx, h.store, view{keys: k, cluster: clusterOf(f.read().Header)}, testTerms)
+	puts, err := h.agreed.vouch(ctx, h.store, k, clusterOf(f.read().Header), testTerms)
 	if err != nil {
 		return 0, err
 	}

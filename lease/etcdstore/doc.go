@@ -7,7 +7,7 @@
 //	...
 //	ids, err := snowkey.Open(ctx, etcdstore.New(client), snowkey.Config{})
 //
-// The page docs/etcd.md explains the set-up, the permissions, and how to restore a
+// The page docs/stores.md explains the set-up, the permissions, and how to restore a
 // snapshot.
 //
 // # Keys
@@ -15,9 +15,8 @@
 // All keys start with the prefix, and with the name of the namespace. Names are escaped
 // as in the path of a URL.
 //
-//	snowkey/orders/layouts/41%2F10%2F12                    fingerprint and fence
+//	snowkey/orders/layouts                                 the layouts with their fences
 //	snowkey/orders/rows/41%2F10%2F12/0000000000000000007   row of worker 7
-//	snowkey/orders/position                                position of the next layout
 //	snowkey/orders/time                                    agreed time, in microseconds
 //	snowkey/orders/alive                                   exists while a process vouches for the agreed time
 //
@@ -34,7 +33,8 @@
 //
 //   - Each grant raises the key time to the time that it used, in the same transaction. So
 //     no bound was ever granted above the cap at the agreed time, and a row that is added
-//     starts above that cap. This involves no clock at all.
+//     starts above that cap, since no process had the row after that time was read. This
+//     involves no clock at all.
 //   - Once a process knows the agreed time, it continues with its monotonic clock, and
 //     with the key time if that is later. If its host's clock gains more than MaxClockSkew
 //     on that, the machine was asleep, or the clock has jumped ahead. Then the process has

@@ -15,10 +15,6 @@ import (
 	"github.com/snowkey-go/snowkey/lease"
 )
 
-// errBusy is returned if other processes changed the keys each time between the read and
-// the write of a call.
-var errBusy = errors.New("etcdstore: other processes changed the keys each time before they could be written; try again")
-
 // remedies are the errors of etcd that a retry can't fix.
 var remedies = map[error]string{
 	rpctypes.ErrPermissionDenied: "grant the user's role readwrite on the prefix: etcdctl role grant-permission ROLE readwrite --prefix=true PREFIX",

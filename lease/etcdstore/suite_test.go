@@ -14,6 +14,8 @@ import (
 	mvccpb "go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
+	"github.com/snowkey-go/snowkey/internal/kvlease"
+	"github.com/snowkey-go/snowkey/internal/kvlease/kvtest"
 	"github.com/snowkey-go/snowkey/lease"
 	"github.com/snowkey-go/snowkey/lease/leasetest"
 )
@@ -131,54 +133,25 @@ func (m *memory) list(key, end string) (kvs []*mvccpb.KeyValue) {
 	return kvs
 }
 
-// operated is a store whose keys a test can edit.
-type operated struct {
-	*Store
-	memory *memory
-}
-
-var _ leasetest.Operator = operated{}
-
-// change changes the value of a key, or deletes the key if change returns "".
-func (o operated) change(key string, change func(*mvccpb.KeyValue) string) error {
-	o.memory.mu.Lock()
-	defer o.memory.mu.Unlock()
-	old := o.memory.keys[key]
-	if old == nil {
+// operated returns a store whose keys a test can edit.
+func operated(s *Store, m *memory) lease.Store {
+	return kvtest.Operator{Store: s, Change: func(_ context.Context, t lease.Terms, worker int64, change func(string) string) error {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		key := s.keys(t.Namespace).row(t.Layout, worker)
+		if worker == kvlease.OfNamespace {
+			key = s.keys(t.Namespace).layouts()
+		}
+		old := m.keys[key]
+		if old == nil {
+			return nil
+		}
+		delete(m.keys, key)
+		if value := change(string(old.Value)); value != "" {
+			m.keys[key] = &mvccpb.KeyValue{Key: []byte(key), Value: []byte(value)}
+		}
 		return nil
-	}
-	delete(o.memory.keys, key)
-	if value := change(old); value != "" {
-		o.memory.keys[key] = &mvccpb.KeyValue{Key: []byte(key), Value: []byte(value)}
-	}
-	return nil
-}
-
-func (o operated) Delete(_ context.Context, t lease.Terms, worker int64) error {
-	return o.change(o.Store.keys(t.Namespace).row(t.Layout, worker), func(*mvccpb.KeyValue) string { return "" })
-}
-
-func (o operated) DeleteNamespace(_ context.Context, t lease.Terms) error {
-	return o.change(o.Store.keys(t.Namespace).layout(t.Layout), func(*mvccpb.KeyValue) string { return "" })
-}
-
-func (o operated) Edit(_ context.Context, t lease.Terms, r lease.Row) (err error) {
-	changed := o.change(o.Store.keys(t.Namespace).row(t.Layout, r.Worker), func(kv *mvccpb.KeyValue) string {
-		var old row
-		old, err = decode[row](kv)
-		return encode(rowOf(r, old.Cluster))
-	})
-	return cmp.Or(changed, err)
-}
-
-func (o operated) SetFingerprint(_ context.Context, t lease.Terms, fingerprint string) (err error) {
-	changed := o.change(o.Store.keys(t.Namespace).layout(t.Layout), func(kv *mvccpb.KeyValue) string {
-		var ns namespace
-		ns, err = decodeNamespace(kv)
-		ns.Fingerprint = fingerprint
-		return encode(ns)
-	})
-	return cmp.Or(changed, err)
+	}}
 }
 
 func TestStore(t *testing.T) {
@@ -186,7 +159,7 @@ func TestStore(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			leasetest.Run(t, func(t *testing.T) lease.Store {
 				s, m := newMemory(t, options...)
-				return operated{s, m}
+				return operated(s, m)
 			})
 		})
 	}
@@ -245,7 +218,7 @@ func TestRenewalInAnotherCluster(t *testing.T) {
 	if _, ok, err := s.Renew(t.Context(), r); !ok || err != nil {
 		t.Errorf("renewed %v, %v", ok, err)
 	}
-	if !strings.Contains(string(m.keys[s.keys("orders").row(c.Terms.Layout, 0)].Value), `"cluster":"1"`) {
+	if !strings.Contains(string(m.keys[s.keys("orders").row(c.Terms.Layout, 0)].Value), `"fingerprint":"1"`) {
 		t.Error("the row has another cluster than that of its claim")
 	}
 }

@@ -71,7 +71,20 @@ func decode(path string, text []byte, namespace string) (*space, error) {
 	if s.Namespace != namespace {
 		return nil, &FileError{path, fmt.Sprintf("has the leases of namespace %q, not of %q", s.Namespace, namespace), damaged}
 	}
+	s.Layouts = compact(s.Layouts)
+	for _, rows := range s.Rows {
+		for worker, text := range rows {
+			rows[worker] = compact(text)
+		}
+	}
 	return &s, nil
+}
+
+// compact removes the indentation of a text, which is JSON.
+func compact(text json.RawMessage) json.RawMessage {
+	var short bytes.Buffer
+	_ = json.Compact(&short, text) // fails only if text is nil or no JSON, and Unmarshal has read it
+	return short.Bytes()
 }
 
 // damaged is the remedy for a damaged file. Once the processes have ended, it's safe to

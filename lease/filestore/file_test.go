@@ -1,13 +1,16 @@
 package filestore
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/snowkey-go/snowkey/internal/protocol"
 	"github.com/snowkey-go/snowkey/lease"
 )
 
@@ -89,4 +92,39 @@ func TestDamagedFile(t *testing.T) {
 	if !renewed(t, s, held) {
 		t.Error("the lease is lost, although the file is back")
 	}
+}
+
+// FuzzDecode decodes files whose checksum is right. What is accepted can be used, and is the
+// same after it has been written and read again.
+func FuzzDecode(f *testing.F) {
+	s := space{Namespace: "ns", File: "1:2", Current: "f", Layouts: []byte(`{"version":2}`), Rows: map[string]map[int64]json.RawMessage{"l": {1: []byte(`{"version":2,"bound":9}`)}}}
+	text, err := s.encode()
+	if err != nil {
+		f.Fatal(err)
+	}
+	_, body, _ := strings.Cut(string(text), "\n")
+	for _, seed := range []string{body, "{}", `{"namespace":"ns"}`, `{"namespace":"ns","layouts":null}`, `{"namespace":"ns","rows":{"l":{"1":null}}}`, `{"namespace":"ns","rows":{"l":null}}`} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, body string) {
+		text := fmt.Sprintf(header+"\n%s", protocol.Version, crc32.ChecksumIEEE([]byte(body)), body)
+		s, err := decode("file", []byte(text), "ns")
+		if err != nil {
+			if _, ok := errors.AsType[*FileError](err); !ok {
+				t.Errorf("%T: %v", err, err)
+			}
+			return
+		}
+		first, err := s.encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := decode("file", first, "ns")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if second, err := again.encode(); err != nil || string(second) != string(first) {
+			t.Errorf("%v: %s became %s", err, first, second)
+		}
+	})
 }

@@ -1,7 +1,9 @@
 package filestore
 
 import (
+	"errors"
 	"os"
+	"path/filepath"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -63,4 +65,28 @@ func TestRemovedAndClockSetBack(t *testing.T) {
 // counter returns tick and sequence of an id.
 func counter(id int64) int64 {
 	return id>>3<<1 | id&1
+}
+
+// Between the read and the write of a renewal, the file is replaced by a copy, and the lease
+// expires. Another process may have had the row, which the copy lacks.
+func TestCopiedDuringARenewal(t *testing.T) {
+	for _, copied := range []bool{false, true} {
+		s, held := newStore(t, 1)
+		path := filepath.Join(s.path, fileName("ns"))
+		calls := 0
+		s.clock = func() time.Time {
+			if calls++; calls < 2 {
+				return time.Now()
+			}
+			if text, err := os.ReadFile(path); err == nil && copied && calls == 2 {
+				if err := errors.Join(os.WriteFile(path+".copy", text, 0o600), os.Rename(path+".copy", path)); err != nil {
+					t.Error(err)
+				}
+			}
+			return time.Now().Add(2 * time.Hour)
+		}
+		if ok := renewed(t, s, held); ok == copied {
+			t.Errorf("copied %v, renewed %v", copied, ok)
+		}
+	}
 }

@@ -2,12 +2,14 @@ package filestore
 
 import (
 	"context"
+	"encoding/json"
 	"io/fs"
+	"maps"
 	"path/filepath"
 	"slices"
 	"time"
 
-	"github.com/snowkey-go/snowkey/internal/leaserule"
+	"github.com/snowkey-go/snowkey/internal/kvlease"
 	"github.com/snowkey-go/snowkey/lease"
 )
 
@@ -18,10 +20,13 @@ import (
 // between calls. If the ctx of a call ends while another process has the lock, the call
 // returns an error and has no effect.
 type Store struct {
+	engine
 	path  string
 	mode  fs.FileMode      // of the directory
 	clock func() time.Time // read under the lock; time.Now if nil
 }
+
+type engine = kvlease.Store
 
 var _ lease.Store = (*Store)(nil)
 
@@ -40,6 +45,8 @@ func Dir(path string, options ...Option) *Store {
 		path = abs // because the program may change its working directory
 	}
 	s := &Store{path: path, mode: 0o700}
+	// Each update writes all rows of a namespace, so they are added one at a time.
+	s.engine = kvlease.Store{Backend: backend{s}, AtOnce: 1, OneHost: true}
 	for _, set := range options {
 		set(s)
 	}
@@ -65,12 +72,6 @@ func (s *Store) Migrate(ctx context.Context) error {
 	return s.locked(ctx, (*dir).tidy)
 }
 
-// Layouts implements [lease.Store].
-func (s *Store) Layouts(ctx context.Context, namespace string) (layouts []string, position int64, err error) {
-	err = s.view(ctx, namespace, func(sp *space, _ int64) { layouts, position = sp.names(), sp.position() })
-	return layouts, position, err
-}
-
 // Namespaces returns the names of all namespaces that have a file, sorted.
 func (s *Store) Namespaces(ctx context.Context) (names []string, err error) {
 	err = s.locked(ctx, func(d *dir) error {
@@ -86,136 +87,93 @@ func (s *Store) Namespaces(ctx context.Context) (names []string, err error) {
 	return names, err
 }
 
-// CreateNamespace implements [lease.Store].
-func (s *Store) CreateNamespace(ctx context.Context, terms lease.Terms, position int64) (created bool, err error) {
-	err = s.update(ctx, terms.Namespace, func(sp *space, now int64) bool {
-		l := sp.layout(terms.Layout)
-		if l.exists() || sp.position() > position {
-			return false
-		}
-		l.Fingerprint, l.Fence = sp.Current, terms.At(now).NewFence
-		created = true
-		return true
-	})
-	return created && err == nil, err
-}
-
-// Probe implements [lease.Store]. If several rows are equally good, it returns the one
-// with the smallest worker number.
-func (s *Store) Probe(ctx context.Context, q lease.Query) (p lease.Probe, err error) {
-	err = s.view(ctx, q.Terms.Namespace, func(sp *space, now int64) {
-		l := sp.layout(q.Terms.Layout)
-		p = lease.Probe{
-			HasNamespace: l.exists(), Fence: l.Fence, Fingerprint: l.Fingerprint,
-			Current: sp.Current, OneClock: true, Now: now, LastWorker: l.top(q.Min, q.Max),
-		}
-		p.Row, p.HasRow = leaserule.Choose(l.at(now, q.Min, q.Max), q)
-		p.HasFree = p.HasRow && q.Terms.Free(p.Row)
-	})
-	return p, err
-}
-
-// Fence implements [lease.Store].
-func (s *Store) Fence(ctx context.Context, terms lease.Terms, seen string) error {
-	return s.update(ctx, terms.Namespace, func(sp *space, now int64) bool {
-		l := sp.layout(terms.Layout)
-		if !l.exists() || seen != "" && seen != l.Fingerprint {
-			return false
-		}
-		l.Fingerprint, l.Fence = sp.Current, max(l.Fence, terms.At(now).RaisedFence)
-		return true
-	})
-}
-
-// AddRows implements [lease.Store]. Since each update writes all rows of the file, it
-// adds only the row of least. A row can only be lost together with its namespace, whose
-// fence is then above everything that was granted. So a new row starts in the current
-// tick.
-func (s *Store) AddRows(ctx context.Context, terms lease.Terms, least, _ int64) error {
-	return s.update(ctx, terms.Namespace, func(sp *space, now int64) bool {
-		return sp.layout(terms.Layout).add(row{Worker: least, Bound: terms.At(now).Tick})
-	})
-}
-
-// Claim implements [lease.Store].
-func (s *Store) Claim(ctx context.Context, c lease.Claim) (lease.Row, bool, error) {
-	return s.updateRow(ctx, c.Terms, c.Seen.Worker, func(sp *space, l *layout, r *lease.Row) bool {
-		return leaserule.Claim(r, leaserule.Namespace{Fingerprint: l.Fingerprint, Fence: l.Fence, Current: sp.Current}, c)
-	})
-}
-
-// Renew implements [lease.Store].
-func (s *Store) Renew(ctx context.Context, r lease.Renewal) (lease.Row, bool, error) {
-	return s.updateRow(ctx, r.Terms, r.Held.Worker, func(_ *space, _ *layout, held *lease.Row) bool {
-		return leaserule.Renew(held, false, r)
-	})
-}
-
-// Release implements [lease.Store].
-func (s *Store) Release(ctx context.Context, terms lease.Terms, held lease.Row, unused int64) (bool, error) {
-	_, ok, err := s.updateRow(ctx, terms, held.Worker, func(_ *space, _ *layout, r *lease.Row) bool {
-		return leaserule.Release(r, held, unused)
-	})
-	return ok, err
-}
-
-// Rows implements [lease.Store].
-func (s *Store) Rows(ctx context.Context, terms lease.Terms, least, most int64) (rows []lease.Row, err error) {
-	err = s.view(ctx, terms.Namespace, func(sp *space, now int64) {
-		rows = sp.layout(terms.Layout).at(now, least, most)
-	})
-	return rows, err
-}
-
 // Examine implements [lease.Store]. It returns nothing, because a directory has no
 // settings to check.
 func (s *Store) Examine(context.Context) ([]lease.Finding, error) { return nil, nil }
 
-// updateRow calls change with the row of a worker and returns the changed row, and
-// whether there was a change.
-func (s *Store) updateRow(ctx context.Context, terms lease.Terms, worker int64, change func(*space, *layout, *lease.Row) bool) (lease.Row, bool, error) {
-	var changed lease.Row
-	var ok bool
-	err := s.update(ctx, terms.Namespace, func(sp *space, now int64) bool {
-		l := sp.layout(terms.Layout)
-		r := l.row(worker)
-		if r == nil {
-			return false
-		}
-		changed = lease.Row(*r)
-		changed.Now = now
-		if ok = change(sp, l, &changed); ok {
-			*r = row(changed)
-		}
-		return ok
-	})
-	if err != nil || !ok {
-		return lease.Row{}, false, err
-	}
-	return changed, true, nil
+// A backend gives package kvlease the texts in the store's files.
+type backend struct{ *Store }
+
+// A space is the content of a namespace's file.
+type space struct {
+	Namespace string                               `json:"namespace"`
+	File      string                               `json:"file"`           // the identity of the file that the space was written to
+	Current   string                               `json:"fingerprint"`    // of the namespace; changes when the file is found to be a copy
+	Layouts   json.RawMessage                      `json:"layouts"`        // the namespace's text
+	Rows      map[string]map[int64]json.RawMessage `json:"rows,omitempty"` // by layout and worker
 }
 
-// view calls look with the content of a namespace and the time. Note that the content
-// may not be on the disk yet if the process that wrote it was killed.
-func (s *Store) view(ctx context.Context, namespace string, look func(*space, int64)) error {
-	return s.locked(ctx, func(d *dir) error {
+// value returns the text of a worker, or that of the namespace, or "".
+func (sp *space) value(layout string, worker int64) string {
+	if worker == kvlease.OfNamespace {
+		return string(sp.Layouts)
+	}
+	return string(sp.Rows[layout][worker])
+}
+
+func (sp *space) set(layout string, worker int64, value string) {
+	switch {
+	case worker == kvlease.OfNamespace:
+		sp.Layouts = json.RawMessage(value)
+		return
+	case sp.Rows == nil:
+		sp.Rows = make(map[string]map[int64]json.RawMessage)
+		fallthrough
+	case sp.Rows[layout] == nil:
+		sp.Rows[layout] = make(map[int64]json.RawMessage)
+	}
+	sp.Rows[layout][worker] = json.RawMessage(value)
+}
+
+// Layouts implements [kvlease.Backend].
+func (b backend) Layouts(ctx context.Context, namespace string) (layouts []string, err error) {
+	err = b.locked(ctx, func(d *dir) error {
 		sp, err := d.read(namespace)
+		if err == nil {
+			layouts = slices.Collect(maps.Keys(sp.Rows))
+		}
+		return err
+	})
+	return layouts, err
+}
+
+// Read implements [kvlease.Backend]. Note that the content may not be on the disk yet if
+// the process that wrote it was killed.
+func (b backend) Read(ctx context.Context, terms lease.Terms, least, most int64) (v kvlease.View, err error) {
+	err = b.locked(ctx, func(d *dir) error {
+		sp, err := d.read(terms.Namespace)
 		if err != nil {
 			return err
 		}
-		look(sp, d.now)
+		item := func(worker int64) kvlease.Item {
+			return kvlease.Item{Worker: worker, Value: sp.value(terms.Layout, worker), Where: "the file " + filepath.Join(b.path, fileName(terms.Namespace))}
+		}
+		v = kvlease.View{Terms: terms, Now: d.now, Current: sp.Current, Namespace: item(kvlease.OfNamespace)}
+		for _, worker := range slices.Sorted(maps.Keys(sp.Rows[terms.Layout])) {
+			if least <= worker && worker <= most {
+				v.Rows = append(v.Rows, item(worker))
+			}
+		}
 		return nil
 	})
+	return v, err
 }
 
-// update calls change with the content of a namespace and the time. If change reports
-// true, update writes the new content.
-func (s *Store) update(ctx context.Context, namespace string, change func(*space, int64) bool) error {
-	return s.locked(ctx, func(d *dir) error {
-		sp, err := d.read(namespace)
-		if err != nil || !change(sp, d.now) {
+// Swap implements [kvlease.Backend].
+func (b backend) Swap(ctx context.Context, v kvlease.View, _ bool, changes ...kvlease.Change) (done bool, err error) {
+	err = b.locked(ctx, func(d *dir) error {
+		sp, err := d.read(v.Terms.Namespace)
+		if err != nil || sp.Current != v.Current {
 			return err
 		}
+		for _, c := range changes {
+			if sp.value(v.Terms.Layout, c.Worker) != c.Value {
+				return nil
+			}
+			sp.set(v.Terms.Layout, c.Worker, c.New)
+		}
+		done = true
 		return d.write(sp)
 	})
+	return done && err == nil, err
 }

@@ -5,59 +5,43 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/snowkey-go/snowkey/internal/kvlease/kvtest"
 	"github.com/snowkey-go/snowkey/lease"
 	"github.com/snowkey-go/snowkey/lease/leasetest"
 )
 
 // operated is a store whose rows a test can edit.
-type operated struct{ *Store }
+type operated struct{ kvtest.Operator }
 
-var (
-	_ leasetest.Operator = operated{}
-	_ leasetest.Ordered  = operated{}
-)
+var _ leasetest.Ordered = operated{}
 
 // Ordered marks a store whose probes find the smallest free worker number.
 func (operated) Ordered() {}
 
-func (s operated) Delete(ctx context.Context, t lease.Terms, worker int64) error {
-	return s.update(ctx, t.Namespace, func(sp *space, _ int64) bool {
-		l := sp.layout(t.Layout)
-		i, ok := l.search(worker)
-		if ok {
-			l.Rows = append(l.Rows[:i], l.Rows[i+1:]...)
-		}
-		return ok
-	})
-}
-
-func (s operated) Edit(ctx context.Context, t lease.Terms, r lease.Row) error {
-	return s.update(ctx, t.Namespace, func(sp *space, _ int64) bool {
-		old := sp.layout(t.Layout).row(r.Worker)
-		if old != nil {
-			*old = row(r)
-		}
-		return old != nil
-	})
-}
-
-func (s operated) DeleteNamespace(ctx context.Context, t lease.Terms) error {
-	return s.update(ctx, t.Namespace, func(sp *space, _ int64) bool {
-		sp.layout(t.Layout).Fingerprint = ""
-		return true
-	})
-}
-
-func (s operated) SetFingerprint(ctx context.Context, t lease.Terms, fingerprint string) error {
-	return s.update(ctx, t.Namespace, func(sp *space, _ int64) bool {
-		sp.layout(t.Layout).Fingerprint = fingerprint
-		return true
-	})
+func operate(s *Store) operated {
+	return operated{kvtest.Operator{Store: s, Change: func(ctx context.Context, t lease.Terms, worker int64, change func(string) string) error {
+		return s.locked(ctx, func(d *dir) error {
+			sp, err := d.read(t.Namespace)
+			old := ""
+			if err == nil {
+				old = sp.value(t.Layout, worker)
+			}
+			if old == "" {
+				return err
+			}
+			if text := change(old); text != "" {
+				sp.set(t.Layout, worker, text)
+			} else {
+				delete(sp.Rows[t.Layout], worker)
+			}
+			return d.write(sp)
+		})
+	}}}
 }
 
 func TestStore(t *testing.T) {
 	t.Parallel()
 	leasetest.Run(t, func(t *testing.T) lease.Store {
-		return operated{Dir(filepath.Join(memoryDir(t), "not", "there", "yet"))}
+		return operate(Dir(filepath.Join(memoryDir(t), "not", "there", "yet")))
 	})
 }

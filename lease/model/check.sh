@@ -12,6 +12,7 @@ lost="-DFAILOVERS=1 -DWINDOW=0"
 steps="-DSTEPS -DSKEW=1 -DWINDOW=0"
 noclock="-DHOST_CLOCKS -DSKEW=1"
 reply="-DFINGERPRINT -DREPLY_FINGERPRINT"
+read="-DREAD_TIME"
 volatile="-DVOLATILE -DCRASHES=1 -DWINDOW=0"
 sql="-DSQL -DOWNERS=1"
 postgres="$sql -DUNLOGGED -DFINGERPRINT"
@@ -35,14 +36,17 @@ if [ $size = ci ]; then
 	run sound 'commits lost, row and namespace lost' $lost -DFINGERPRINT -DDELETES=2 -DTOKENS=2 -DEND=2 -DSKEW=1
 	run sound 'commits of a cluster lost, next clock behind' $lost -DFINGERPRINT -DVIEWS=1 -DTOKENS=2 -DEND=3 -DSKEW=1
 	run sound 'commits lost, hold-off, next clock behind' $lost -DHOLDOFF -DTOKENS=3 -DEND=4 -DSKEW=1
+	run sound 'time of the read, row deleted' $read -DDELETES=1 -DTOKENS=3 -DEND=2
+	run sound 'time of the read, row and namespace deleted, clock goes back' $read $steps -DFINGERPRINT -DDELETES=1 -DTOKENS=2 -DEND=2
+	run sound 'time of the read, file deleted, clock goes back' $read $steps -DFILE -DFINGERPRINT -DDELETES=1 -DTOKENS=1 -DEND=2
+	run sound 'time of the read, commits lost, next clock behind' $read $lost -DFINGERPRINT -DTOKENS=2 -DEND=3 -DSKEW=1
+	run sound 'time of the read, commits lost, hold-off, next clock behind' $read $lost -DHOLDOFF -DTOKENS=3 -DEND=3 -DSKEW=1
 	run sound 'no clock, row deleted' $noclock -DDELETES=1 -DTOKENS=2 -DEND=2
 	run sound 'no clock, commits lost' $lost $noclock $reply -DTOKENS=2 -DEND=3
 	run sound 'no clock, commits lost, hold-off, claims executed late' $lost $noclock -DHOLDOFF -DTOKENS=3 -DEND=3 -DTTL=2
 	run sound 'no clock, commits lost, hold-off' $lost $noclock -DHOLDOFF -DTOKENS=3 -DEND=3
-	run sound 'ZooKeeper: commits lost, next clock behind' -DZNODES $lost -DFINGERPRINT -DTOKENS=2 -DEND=3 -DSKEW=1
-	run sound 'ZooKeeper: commits lost, and an election' -DZNODES $lost -DFINGERPRINT -DVIEWS=1 -DTOKENS=2 -DEND=2
-	run sound 'ZooKeeper: row and namespace deleted, clock goes back' -DZNODES $steps -DFINGERPRINT -DDELETES=2 -DTOKENS=2 -DEND=2
-	run sound 'ZooKeeper: row and namespace deleted' -DZNODES -DFINGERPRINT -DDELETES=2 -DTOKENS=2 -DEND=2
+	run sound 'ZooKeeper: commits lost, next clock behind' -DZNODES $lost -DFINGERPRINT -DTOKENS=2 -DEND=2 -DSKEW=1
+	run sound 'ZooKeeper: row or namespace deleted' -DZNODES -DFINGERPRINT -DDELETES=1 -DTOKENS=2 -DEND=2
 	run sound 'SQL writers: row deleted' $sql -DDELETES=1 -DTOKENS=2 -DEND=2
 	run sound 'SQL writers: row deleted, clock goes back' $sql $steps -DDELETES=1 -DTOKENS=1 -DEND=3
 	run sound 'SQL writers: row and namespace deleted' $sql -DFINGERPRINT -DDELETES=2 -DTOKENS=1 -DEND=2
@@ -102,6 +106,12 @@ else
 	run sound 'no clock, commits lost, hold-off, claims executed late, longer' $lost $noclock -DHOLDOFF -DTOKENS=3 -DEND=4 -DTTL=2
 	run sound 'no clock, commits lost, hold-off, row lost' $lost $noclock -DHOLDOFF -DDELETES=1 -DTOKENS=2 -DEND=3
 	run sound 'without spare rules: BROKEN_REVIVE and BROKEN_GAP, no clock' $lost $noclock $reply -DTOKENS=3 -DEND=2 -DBROKEN_REVIVE -DBROKEN_GAP
+	run sound 'time of the read, row and namespace deleted, clock goes back' $read $steps -DFINGERPRINT -DDELETES=2 -DTOKENS=2 -DEND=2
+	run sound 'time of the read, file deleted, clock goes back' $read $steps -DFILE -DFINGERPRINT -DDELETES=1 -DTOKENS=2 -DEND=2
+	run sound 'time of the read, commits lost, 3 tokens' $read $lost -DFINGERPRINT -DTOKENS=3 -DEND=2
+	run sound 'ZooKeeper: commits lost, next clock behind, longer' -DZNODES $lost -DFINGERPRINT -DTOKENS=2 -DEND=3 -DSKEW=1
+	run sound 'ZooKeeper: commits lost, and an election' -DZNODES $lost -DFINGERPRINT -DVIEWS=1 -DTOKENS=2 -DEND=2
+	run sound 'ZooKeeper: row and namespace deleted, clock goes back' -DZNODES $steps -DFINGERPRINT -DDELETES=2 -DTOKENS=2 -DEND=2
 	run sound 'ZooKeeper: commits lost, 3 tokens' -DZNODES $lost -DFINGERPRINT -DTOKENS=3 -DEND=2
 	run sound 'ZooKeeper: row deleted, 3 tokens' -DZNODES -DFINGERPRINT -DDELETES=1 -DTOKENS=3 -DEND=2
 
@@ -138,6 +148,7 @@ else
 	done
 	run sound 'without a spare rule: ADOPT_EXPIRED, commits lost' $lost -DFINGERPRINT -DTOKENS=3 -DEND=3 -DSKEW=1 -DADOPT_EXPIRED
 	run sound 'without a spare rule: ANY_LAYOUT, ZooKeeper' -DZNODES $lost -DFINGERPRINT -DTOKENS=3 -DEND=2 -DANY_LAYOUT
+	run caught "ZooKeeper: the time of the sender's host" -DZNODES $lost -DFINGERPRINT -DTOKENS=3 -DEND=2 -DBROKEN_HOST_TIME
 	run caught 'ZooKeeper: the era is the number of its epoch' -DZNODES $lost -DFINGERPRINT -DVIEWS=1 -DTOKENS=3 -DEND=1 -DWRITES=3 -DBROKEN_ERA_NUMBER
 	run sound 'without a spare rule: BROKEN_VOLATILE_RENEW, claims hold off' $volatile -DTOKENS=3 -DEND=3 -DBROKEN_VOLATILE_RENEW
 fi
@@ -181,7 +192,10 @@ run caught 'commits lost, next clock behind, hold-off to the bare cap' $lost -DH
 run caught 'ZooKeeper: the version is the only condition' -DZNODES $lost -DFINGERPRINT -DTOKENS=3 -DEND=2 -DBROKEN_NO_ERA
 run caught 'ZooKeeper: applied in any epoch' -DZNODES $lost -DFINGERPRINT -DTOKENS=3 -DEND=2 -DBROKEN_ANY_EPOCH
 run caught 'ZooKeeper: applied to the next node of the name' -DZNODES -DFINGERPRINT -DDELETES=1 -DTOKENS=2 -DEND=2 -DBROKEN_ANY_NODE
-run caught "ZooKeeper: applied at the time of the sender's host" -DZNODES $lost -DFINGERPRINT -DTOKENS=3 -DEND=2 -DBROKEN_HOST_TIME
+run caught 'time of the read, row deleted, added late' $read -DDELETES=1 -DTOKENS=2 -DEND=2 -DBROKEN_MARK
+run caught 'time of the read, file deleted, created late' $read -DFILE -DFINGERPRINT -DDELETES=1 -DTOKENS=2 -DEND=3 -DBROKEN_UNMARKED
+run caught 'time of the read, commits lost, renewed late' $read $lost -DFINGERPRINT -DTOKENS=3 -DEND=2 -DBROKEN_READ_FINGERPRINT
+run caught 'time of the read, commits lost, hold-off from the read' $read $lost -DHOLDOFF -DTOKENS=4 -DEND=4 -DTTL=2 -DBROKEN_HOLDOFF_SENT
 run caught 'SQL writers: a Go process can claim their row' $sql -DTOKENS=1 -DCOUNTERS=3 -DBROKEN_SQL_CLAIMABLE
 run caught 'SQL writers: sequence below the bound of the row' $sql -DDELETES=1 -DTOKENS=1 -DEND=2 -DBROKEN_SQL_BOUND
 run caught 'SQL writers: row deleted, not read again' $sql -DDELETES=1 -DTOKENS=1 -DEND=2 -DBROKEN_SQL_FOREVER

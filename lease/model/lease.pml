@@ -23,13 +23,17 @@ The adversary
     is lost, and after commits were lost it may be one that the lost state had;
   * with STEPS, sets the store's clock back by SKEW, once;
   * with FILE, deletes the row and its namespace together, as the file of package filestore has both;
+  * with READ_TIME, a store compares and sets, as those of package kvlease do. A process reads the row, the namespace and the store's
+    time, and computes the change. The change is executed later, at any time, if what was read is still there. Rows are added, and
+    fences raised, in the same way;
   * with HOST_CLOCKS, the store has no clock, as etcd. Each request has the time of its sender, whose clock may be SKEW
     behind that of another host. The request may be executed when that time has long passed;
   * with REPLY_FINGERPRINT, the store can't compare its fingerprint with the stored one, as etcd. The sender compares them when
     it reads, and again in the reply;
   * with ZNODES, the store is ZooKeeper. A transaction has no clock and reads nothing. A write is conditional on the version of
     the row's node, and on a node of the era, which is the time of one leader. It contains the row as its sender read it, and
-    what to do with it. Whoever reads the node applies that, at the time and in the epoch in which the write was executed.
+    the row as it is to be. Whoever reads the node finds out by the epoch in which the write was executed which of them counts. ZNODES
+    includes READ_TIME.
   * with SQL, a migration reserves the row for SQL, and SESSIONS of the database issue counters from a sequence. The sequence only
     goes up, which sequence.pml shows, but a failover or a crash takes it back with the rest. A session checks the row, and
     then issues counters below the cap of that moment;
@@ -83,6 +87,18 @@ Each BROKEN_ flag removes one rule, each LIMIT_ flag one assumption. check.sh ru
 #ifndef DROPS
 #define DROPS 0
 #endif
+#ifdef ZNODES
+#define READ_TIME
+#endif
+#if defined(READ_TIME) || defined(HOST_CLOCKS)
+#define LATE                /* a change has the time of the read, and may be executed much later */
+#if DELETES > 0 || defined(FINGERPRINT)
+#define MARKS               /* the namespace has a random mark, which each change of it and each new row replaces */
+#endif
+#endif
+#if defined(REPLY_FINGERPRINT) || defined(READ_TIME) && defined(FINGERPRINT) && !defined(ZNODES)
+#define READS_FINGERPRINT
+#endif
 #if DROPS > 0 || defined(LIVE)
 #define BIRTHS              /* a sequence can be created again */
 #endif
@@ -109,6 +125,17 @@ Each BROKEN_ flag removes one rule, each LIMIT_ flag one assumption. check.sh ru
 #define SKEW 0              /* how far the clock of the next primary may be behind */
 #endif
 #define CAP (now + WINDOW + 1)
+#ifdef READ_TIME
+#define AT(q) q.at          /* the store's time when the sender read the row */
+#ifdef BROKEN_HOST_TIME     /* a time that the sender's host tells */
+#define SENT(q) if :: q.at = now :: q.at = 0 fi
+#define SEND atomic
+#else
+#define SENT(q) q.at = now
+#define SEND d_step
+#endif
+#define HERE now
+#else
 #ifdef HOST_CLOCKS
 #ifndef HOST_SKEW
 #define HOST_SKEW SKEW      /* how far the clock of a host may be behind that of another one */
@@ -120,17 +147,18 @@ Each BROKEN_ flag removes one rule, each LIMIT_ flag one assumption. check.sh ru
 #else
 #define AT(q) now
 #endif
+#endif
 #undef COUNTERS
 #define COUNTERS (END + WINDOW + 1)
 #else
 #define CAP COUNTERS        /* any bound at any time */
 #define SKEW 0
 #endif
-#ifndef HOST_CLOCKS
+#ifndef LATE
 #define SENT(q) skip
 #define SEND d_step
 #endif
-#ifdef HOST_CLOCKS
+#ifdef LATE
 #define CAP_AT(q) (q.at + WINDOW + 1)
 #else
 #define CAP_AT(q) CAP
@@ -171,10 +199,10 @@ typedef Request {
 	byte era, epoch;        /* of the era that was current then */
 	byte layout;            /* CLAIM: the version of the namespace's node */
 #endif
-#ifdef HOST_CLOCKS
+#ifdef LATE
 	byte at;
 #endif
-#ifdef REPLY_FINGERPRINT
+#ifdef READS_FINGERPRINT
 	byte cluster;           /* the fingerprint of the store when the sender read the row */
 #endif
 }
@@ -204,6 +232,9 @@ typedef Tables {
 #endif
 #ifdef REPLY_FINGERPRINT
 	byte claimed;           /* the fingerprint of the store when the row was claimed */
+#endif
+#ifdef MARKS
+	byte mark;              /* of the namespace */
 #endif
 #ifdef SQL
 	byte sequence;          /* the next counter of SQL writers */
@@ -277,6 +308,9 @@ inline copy(to, from) {
 #ifdef REPLY_FINGERPRINT
 	to.claimed = from.claimed;
 #endif
+#ifdef MARKS
+	to.mark = from.mark;
+#endif
 #ifdef SQL
 	to.sequence = from.sequence; to.history = from.history;
 #ifdef BIRTHS
@@ -307,6 +341,9 @@ inline clear(t) {           /* keeps states equal that differ only in what is no
 #endif
 #ifdef REPLY_FINGERPRINT
 	t.claimed = 0;
+#endif
+#ifdef MARKS
+	t.mark = 0;
 #endif
 #ifdef SQL
 	t.sequence = 0; t.history = 0;
@@ -368,9 +405,6 @@ Request ghost[OWNERS];      /* what it no longer waits for */
 byte tokens;                /* drawn so far */
 byte started;               /* processes that have claimed; they begin in order, since all are alike */
 byte watched;               /* 1 + the counter that is watched; 0 before there is one */
-#ifdef BROKEN_HOST_TIME
-byte real;                  /* scratch */
-#endif
 bit done;                   /* scratch: one row changed. Zero between steps */
 
 inline forget(q) {
@@ -384,10 +418,10 @@ inline forget(q) {
 #ifdef ZNODES
 	q.version = 0; q.node = 0; q.was = 0; q.expires = 0; q.era = 0; q.epoch = 0; q.layout = 0;
 #endif
-#ifdef HOST_CLOCKS
+#ifdef LATE
 	q.at = 0;
 #endif
-#ifdef REPLY_FINGERPRINT
+#ifdef READS_FINGERPRINT
 	q.cluster = 0;
 #endif
 }
@@ -430,10 +464,10 @@ inline abandon(me) {        /* the sender goes on without knowing */
 	ghost[me].expires = call[me].expires; ghost[me].era = call[me].era; ghost[me].epoch = call[me].epoch;
 	ghost[me].layout = call[me].layout;
 #endif
-#ifdef HOST_CLOCKS
+#ifdef LATE
 	ghost[me].at = call[me].at;
 #endif
-#ifdef REPLY_FINGERPRINT
+#ifdef READS_FINGERPRINT
 	ghost[me].cluster = call[me].cluster;
 #endif
 	forget(call[me])
@@ -477,7 +511,7 @@ inline hold(me) {           /* the row carries the token of the claim */
 	:: HOLDS_OFF(owner[me]) && db.bound > owner[me].next -> owner[me].next = db.bound
 	:: else
 	fi
-#if defined(HOST_CLOCKS) && !defined(BROKEN_HOLDOFF_SENT)
+#if defined(LATE) && !defined(BROKEN_HOLDOFF_SENT)
 	;                       /* the claim has the time when it was sent; what was lost may have been granted later */
 	if
 	:: HOLDS_OFF(owner[me]) && HERE + WINDOW + 1 + MARGIN > owner[me].next -> owner[me].next = HERE + WINDOW + 1 + MARGIN
@@ -541,6 +575,11 @@ inline hold(me) {           /* the row carries the token of the claim */
 #define RAISE_TIME(q) if :: db.time < q.at -> db.time = q.at :: else fi
 #else
 #define RAISE_TIME(q) skip
+#endif
+#if defined(READS_FINGERPRINT) && !defined(REPLY_FINGERPRINT) && !defined(BROKEN_READ_FINGERPRINT) /* the fingerprint may have changed since the read */
+#define READ_HERE(q) (q.cluster == current)
+#else
+#define READ_HERE(q) (1)
 #endif
 #ifdef REPLY_FINGERPRINT
 #ifdef BROKEN_RENEW_ANY_CLUSTER /* the lease may have been claimed in another cluster */
@@ -643,7 +682,7 @@ inline raise(q) {           /* bound = max(bound, least(wanted, cap)) */
 
 inline apply(q) {
 	if
-	:: q.kind == CLAIM && PRESENT && UNCHANGED(q) && TAKEABLE(q) && SAME_HISTORY(q) && CLAIM_KEPT(q) ->
+	:: q.kind == CLAIM && PRESENT && UNCHANGED(q) && TAKEABLE(q) && SAME_HISTORY(q) && CLAIM_KEPT(q) && READ_HERE(q) ->
 #if (defined(HOLDOFF) || defined(VOLATILE)) && !defined(BROKEN_HOLDOFF_GRANTS)
 		if
 		:: HOLDS_OFF(q) && db.bound < CAP_AT(q) + MARGIN -> db.bound = CAP_AT(q) + MARGIN
@@ -655,7 +694,7 @@ inline apply(q) {
 #endif
 		db.token = q.fresh; db.revision++; EXTEND(q); RAISE_TIME(q); CLAIMED_IN(q);
 		REPLIED(q)
-	:: q.kind == RENEW && PRESENT && HELD(q) && ALIVE(q) && RENEW_KEPT(q) && SAME_CLUSTER(q) ->
+	:: q.kind == RENEW && PRESENT && HELD(q) && ALIVE(q) && RENEW_KEPT(q) && SAME_CLUSTER(q) && READ_HERE(q) ->
 #ifdef BROKEN_RENEW_LOWERS  /* bound = least(wanted, cap): a cap below the bound lowers it */
 		db.bound = 0;
 #endif
@@ -668,7 +707,7 @@ inline apply(q) {
 #endif
 		EXTEND(q); RAISE_TIME(q);
 		REPLIED(q)
-	:: q.kind == RELEASE && PRESENT && RELEASABLE(q) ->
+	:: q.kind == RELEASE && PRESENT && RELEASABLE(q) && READ_HERE(q) ->
 		if
 		:: q.bound < db.bound -> db.bound = q.bound
 		:: else
@@ -728,17 +767,7 @@ inline execute(q) {
 			fi;
 			if
 			:: IN_TIME(q) ->
-#ifdef BROKEN_HOST_TIME     /* applied at a time that the sender's host tells */
-				real = now;
-				do
-				:: now > 0 -> now--
-				:: break
-				od;
-#endif
 				apply(q);
-#ifdef BROKEN_HOST_TIME
-				now = real; real = 0
-#endif
 			:: else
 			fi
 		fi
@@ -819,7 +848,7 @@ end:
 #ifdef VOLATILE
 		call[me].holdoff = early; owner[me].holdoff = early;
 #endif
-#ifdef REPLY_FINGERPRINT
+#ifdef READS_FINGERPRINT
 		call[me].cluster = current;
 #endif
 		SENT(call[me]);
@@ -893,7 +922,7 @@ end:
 #ifdef VOLATILE
 		call[me].holdoff = owner[me].holdoff;
 #endif
-#ifdef REPLY_FINGERPRINT
+#ifdef READS_FINGERPRINT
 		call[me].cluster = current;
 #endif
 		SENT(call[me]);
@@ -1218,6 +1247,61 @@ end:
 #endif
 #endif
 
+/* Rows are added, and fences raised, by processes that have read the store before. The namespace's text is compared. */
+#ifdef MARKS
+typedef Late {
+	bit sent;
+	byte at, mark, stored;  /* the bound or fence to write, the mark and the fingerprint of the read */
+#ifdef ZNODES
+	byte epoch;
+#endif
+}
+Late adding, fencing;
+byte marks;                 /* drawn so far */
+#define NEW_MARK marks++; db.mark = marks
+#ifdef BROKEN_UNMARKED      /* a namespace that was deleted has no mark, like one that never was */
+#define NO_MARK db.mark = 0
+#else
+#define NO_MARK NEW_MARK
+#endif
+#ifdef BROKEN_MARK          /* the mark is not compared */
+#define MARKED(l) (1)
+#else
+#define MARKED(l) (l.mark == db.mark)
+#endif
+#ifdef FINGERPRINT
+#ifdef ZNODES
+#define UNREPLACED(l) (l.stored == db.era && l.epoch == epoch)
+#else
+#ifdef REPLY_FINGERPRINT
+#define UNREPLACED(l) (1)
+#else
+#define UNREPLACED(l) (l.stored == current)
+#endif
+#endif
+#else
+#define UNREPLACED(l) (1)
+#endif
+inline read_late(l) {
+	l.sent = 1; l.mark = db.mark;
+#ifdef FINGERPRINT
+	l.stored = current;
+#endif
+#ifdef ZNODES
+	l.epoch = epoch
+#endif
+}
+inline forget_late(l) {
+	l.sent = 0; l.at = 0; l.mark = 0; l.stored = 0;
+#ifdef ZNODES
+	l.epoch = 0
+#endif
+}
+#else
+#define NEW_MARK skip
+#define NO_MARK skip
+#endif
+
 #if defined(TIMED) || CRASHES > 0
 proctype Store() {
 end:
@@ -1237,7 +1321,7 @@ end:
 		db.expires = 0;
 #endif
 #ifdef FILE
-		db.stored = NO_NAMESPACE; db.fence = 0;
+		db.stored = NO_NAMESPACE; db.fence = 0; NO_MARK;
 #endif
 		db.bound = 0 }
 	/* ... and added again, by any process, at any time. Its bound is above all that the lost row can have granted. */
@@ -1258,10 +1342,23 @@ end:
 		db.bound = ADDED
 #endif
 #endif
-		}
+		; NEW_MARK }
+#ifdef MARKS
+	:: d_step { db.missing && !adding.sent -> read_late(adding); adding.at = ADDED }
+	:: d_step { adding.sent ->
+		if
+		:: db.missing && MARKED(adding) && UNREPLACED(adding) ->
+			db.missing = 0; db.bound = adding.at; NEW_MARK
+#ifdef ZNODES
+			; db.version = 0; db.nodes++; db.node = db.nodes
+#endif
+		:: else
+		fi;
+		forget_late(adding) }
+#endif
 #if defined(FINGERPRINT) && !defined(FILE)
 	/* The namespace's row is deleted, and with it the fence. */
-	:: d_step { db.stored != NO_NAMESPACE && deletes < DELETES -> deletes++; db.stored = NO_NAMESPACE; db.fence = 0;
+	:: d_step { db.stored != NO_NAMESPACE && deletes < DELETES -> deletes++; db.stored = NO_NAMESPACE; db.fence = 0; NO_MARK;
 #ifdef ZNODES
 		db.layout++
 #endif
@@ -1404,11 +1501,28 @@ end:
 		:: db.fence < CAP_HERE + MARGIN -> db.fence = CAP_HERE + MARGIN
 		:: else
 		fi;
-		db.stored = current;
+		db.stored = current; NEW_MARK
 #ifdef ZNODES
-		db.layout++
+		; db.layout++
 #endif
 		}
+#ifdef MARKS
+	:: d_step { FENCE_DUE && !fencing.sent -> read_late(fencing); fencing.at = CAP_HERE + MARGIN }
+	:: d_step { fencing.sent ->
+		if
+		:: MARKED(fencing) && UNREPLACED(fencing) ->
+			if
+			:: db.fence < fencing.at -> db.fence = fencing.at
+			:: else
+			fi;
+			db.stored = fencing.stored; NEW_MARK
+#ifdef ZNODES
+			; db.layout++
+#endif
+		:: else
+		fi;
+		forget_late(fencing) }
+#endif
 #endif
 	od
 }
@@ -1426,6 +1540,7 @@ init {
 #ifdef SQL
 		db.history = NO_HISTORY;
 #endif
+		NO_MARK;
 #if CRASHES > 0
 		to_disk(db);
 #endif

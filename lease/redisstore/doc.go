@@ -3,24 +3,18 @@
 //	client := redis.NewClient(&redis.Options{Addr: "127.0.0.1:6379"})
 //	pool, err := snowkey.Open(ctx, redisstore.New(client), snowkey.Config{Namespace: "orders"})
 //
-// A Redis Cluster and a client of Redis Sentinel work too. See docs/redis.md for what a
+// A Redis Cluster and a client of Redis Sentinel work too. See docs/stores.md for what a
 // server can lose, what the hold-off costs, and how to operate it.
 //
 // # Stored data
 //
-// A namespace has a hash with the name {snowkey:NAMESPACE}, and each of its layouts has
-// another one with its rows. The part in braces makes a Redis Cluster keep all of them on
-// one server, so a script can change them in one step. The names of namespaces are
-// escaped as in the query of a URL.
+// A namespace has a hash with the name snowkey:NAMESPACE. Its fields are texts of JSON:
 //
-//	{snowkey:orders}
-//		layout LAYOUT  protocol, position, fence, fingerprint
-//		rows LAYOUT    exists once a row was added
-//	{snowkey:orders}:LAYOUT
-//		WORKER         protocol, token, revision, bound, expires, label
+//	namespace        the layouts with their fences
+//	41/10/12/7       the row of worker number 7 of the layout 41/10/12
 //
-// Each operation is one Lua script. It takes the time from the server's TIME, and it
-// calculates with integers of 64 bits, because Lua's numbers are exact only up to 2^53.
+// A script reads them together with the server's TIME. Package kvlease applies the rules,
+// and another script writes the new texts if the old ones are unchanged.
 //
 // # Lost commits
 //
@@ -39,6 +33,7 @@
 // # Requests that are sent again
 //
 // The client may send a script again when it gets no reply. If the first request was
-// executed, the second one finds its own token in the row. It then writes the row once more
-// and gets the answer of the first one. So a retry neither loses a lease nor grants more.
+// executed, the second one finds that all fields have their new values, which contain a
+// random token. It then writes them once more and gets the answer of the first one. So a
+// retry neither loses a lease nor grants more.
 package redisstore

@@ -8,7 +8,7 @@ import (
 )
 
 // grants is what a user of the server must be allowed to do.
-const grants = "~{snowkey:* +evalsha +eval +time +hget +hset +hexists +hgetall"
+const grants = "~snowkey:* +evalsha +eval +time +hget +hmget +hgetall +hset"
 
 // A remedy says what to do about an error of the server, which starts with prefix.
 type remedy struct {
@@ -28,7 +28,7 @@ var remedies = []remedy{
 	{"ERR The user executing the script", true, "run: ACL SETUSER name " + grants},
 	{"MOVED", true, "the server is part of a Redis Cluster; use redis.NewClusterClient"},
 	{"ASK", true, "the server is part of a Redis Cluster; use redis.NewClusterClient"},
-	{"WRONGTYPE", true, "another program uses a key that starts with {snowkey:; rename its key, or use another database number"},
+	{"WRONGTYPE", true, "another program uses a key that starts with snowkey:; rename its key, or use another database number"},
 	{"ERR unknown command", true, "the server or a proxy does not run scripts; connect to a Redis server of version 5 or later, or to Valkey"},
 	{"ERR Error running script (call to", true, "the server does not run the script; use Redis 5 or later, or Valkey"},
 
@@ -45,23 +45,9 @@ var remedies = []remedy{
 
 // explain converts an error of the client into the corresponding error of package lease.
 // The text of the server does not contain a password.
-func explain(err error, keys []string) error {
-	text := err.Error()
-	if _, found, ok := strings.Cut(text, "SNOWKEYVERSION "); ok {
-		found, _, _ = strings.Cut(found, " ")
-		return &lease.VersionError{Where: fmt.Sprintf("the key %q", keys[0]), Found: strings.TrimSpace(found)}
-	}
-	if strings.Contains(text, "SNOWKEYDAMAGED") {
-		return damaged(keys[0], "")
-	}
-	if strings.Contains(text, "SNOWKEYOVERFLOW") {
-		return &lease.PermanentError{
-			Err:    fmt.Errorf("redisstore: at the server's time, the counters of key %q do not fit into 64 bits", keys[0]),
-			Remedy: "correct the server's clock, or the layout's epoch and ticks",
-		}
-	}
+func explain(err error) error {
 	for _, r := range remedies {
-		if !strings.HasPrefix(text, r.prefix) {
+		if !strings.HasPrefix(err.Error(), r.prefix) {
 			continue
 		}
 		if r.permanent {
@@ -70,12 +56,4 @@ func explain(err error, keys []string) error {
 		return fmt.Errorf("redisstore: %w; %s", err, r.text)
 	}
 	return fmt.Errorf("redisstore: %w", err)
-}
-
-// damaged returns the error for an entry that this package can't have written.
-func damaged(key, text string) error {
-	return &lease.PermanentError{
-		Err:    fmt.Errorf("redisstore: the hash %q has an entry %.100q that is not one of Snowkey's", key, text),
-		Remedy: "find out which program changed it; if nothing else helps, delete the key, after which leases start above everything that it can have granted",
-	}
 }

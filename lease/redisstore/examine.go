@@ -47,7 +47,7 @@ func (s *Store) Examine(ctx context.Context) ([]lease.Finding, error) {
 		err = examine(ctx, s.client, "the server")
 	}
 	if err != nil {
-		return nil, explain(err, keys("", ""))
+		return nil, explain(err)
 	}
 	slices.SortFunc(all, func(a, b lease.Finding) int { return strings.Compare(a.Text, b.Text) })
 	return all, nil

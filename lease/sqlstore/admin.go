@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/snowkey-go/snowkey/internal/session"
+	"github.com/snowkey-go/snowkey/internal/sqlsession"
 )
 
 // DDL returns the statements with which [Store.Migrate] creates the tables, so that you
@@ -68,7 +68,7 @@ func (s *Store) Namespaces(ctx context.Context) ([]string, error) {
 	}
 	names, err := list(ctx, s, namespacesText, args{}, func(name *string) []any { return []any{name} })
 	for i := range names {
-		names[i] = session.FromASCII(names[i])
+		names[i] = sqlsession.FromASCII(names[i])
 	}
 	return names, err
 }

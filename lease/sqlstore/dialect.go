@@ -7,13 +7,13 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/snowkey-go/snowkey/internal/session"
+	"github.com/snowkey-go/snowkey/internal/sqlsession"
 )
 
 // A dialect contains everything that differs between databases, such as the
 // replacements for the {words} in statements.go.
 type dialect struct {
-	session.Dialect
+	sqlsession.Dialect
 
 	ddl    []string // the statements that create the tables
 	schema string   // an expression for the schema of the tables, if their name has none
@@ -21,7 +21,7 @@ type dialect struct {
 
 	// write runs an INSERT or UPDATE. Once the statement is committed, it returns the
 	// server's time during the statement. Every call must use a different mark.
-	write func(ctx context.Context, db *sql.DB, during session.Settings, mark, query string, values []any) (now int64, changed bool, err error)
+	write func(ctx context.Context, db *sql.DB, during sqlsession.Settings, mark, query string, values []any) (now int64, changed bool, err error)
 
 	// unknown replaces some of words if the server doesn't tell us what they read,
 	// either because the role may not or because the server doesn't have it, as is
@@ -42,8 +42,8 @@ type dialect struct {
 
 // A cluster contains what is different if the server is a member of a cluster.
 type cluster struct {
-	words    map[string]string // replace some words of the dialect
-	settings session.Settings  // during each statement
+	words    map[string]string   // replace some words of the dialect
+	settings sqlsession.Settings // during each statement
 }
 
 // A membership is the cluster that the server belongs to.
@@ -74,23 +74,23 @@ const postgresIdentity = `(CASE WHEN pg_is_in_recovery() THEN 'standby' ELSE
 const postgresUnknown = `('unknown/' || '{ns}'::regclass::oid || '/' || '{lease}'::regclass::oid || '/' || pg_relation_filenode('{lease}'::regclass))`
 
 var postgres = &dialect{
-	Dialect: session.Postgres,
+	Dialect: sqlsession.Postgres,
 	ddl:     []string{postgresDDL},
-	write: func(ctx context.Context, db *sql.DB, _ session.Settings, mark, query string, values []any) (int64, bool, error) {
-		return session.WritePostgres(ctx, db, mark, query, values)
+	write: func(ctx context.Context, db *sql.DB, _ sqlsession.Settings, mark, query string, values []any) (int64, bool, error) {
+		return sqlsession.WritePostgres(ctx, db, mark, query, values)
 	},
 	words: map[string]string{
 		// We read the clock only once, because it advances within a statement. The same
 		// SELECT changes three settings for this transaction only, which works with poolers
 		// as well: the commit waits for the disk, the wait for a locked row is limited, and
-		// snowkey.write contains the mark of package session.
+		// snowkey.write contains the mark of package sqlsession.
 		"{write}": `WITH here AS MATERIALIZED (
 	SELECT set_config('synchronous_commit', 'on', true), set_config('lock_timeout', @patience, true), set_config('snowkey.write', @mark, true),
 		CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigint) AS now)
 `,
-		"{read}": session.ToPrimary + `WITH here AS MATERIALIZED (SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigint) AS now)
+		"{read}": sqlsession.ToPrimary + `WITH here AS MATERIALIZED (SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigint) AS now)
 `,
-		"{to primary}":    session.ToPrimary,
+		"{to primary}":    sqlsession.ToPrimary,
 		"{now}":           "(SELECT now FROM here)",
 		"{answer now}":    "(SELECT now FROM here)",
 		"{returning now}": "RETURNING (SELECT now FROM here)",
@@ -118,19 +118,19 @@ var postgres = &dialect{
 		unknownSuspect,
 	},
 	examine: examinePostgres,
-	busy:    func(err error) bool { return session.SQLState(err) == "55P03" },
+	busy:    func(err error) bool { return sqlsession.SQLState(err) == "55P03" },
 	conflict: func(err error) bool {
-		state := session.SQLState(err)
+		state := sqlsession.SQLState(err)
 		return state == "40001" || state == "40P01" // the second one is a deadlock
 	},
 	permanent: func(err error) string {
-		switch state := session.SQLState(err); {
+		switch state := sqlsession.SQLState(err); {
 		case state == "25006":
 			return "connect to the primary, and set default_transaction_read_only = off for this role"
 		case strings.Contains(err.Error(), "must be run with standard_conforming_strings=on"): // returned by pgx with the simple protocol
 			return "set standard_conforming_strings = on for this role"
-		case errors.Is(err, session.ErrStandby):
-			return "send all statements of Snowkey to the primary; docs/proxies.md has the settings"
+		case errors.Is(err, sqlsession.ErrStandby):
+			return "send all statements of Snowkey to the primary; docs/clusters.md#proxies has the settings"
 		case strings.HasPrefix(state, "28"), state == "42501", state == "3D000", state == "3F000":
 			return permanentRemedy
 		case state == "42703": // a column is missing
@@ -150,7 +150,7 @@ var (
 const permanentRemedy = "correct the user, password, database, schema or privileges; docs/leases.md lists what the store needs"
 
 var mysql = &dialect{
-	Dialect: session.MySQL,
+	Dialect: sqlsession.MySQL,
 	ddl:     strings.Split(mysqlDDL, ";\n"),
 	schema:  "DATABASE()",
 	words: map[string]string{
@@ -186,8 +186,8 @@ var mysql = &dialect{
 			"EXISTS (SELECT 1 FROM information_schema.tables WHERE table_schema = {schema} AND table_name = '{name}' AND table_type LIKE '%VIEW%') OR " +
 			"EXISTS (SELECT 1 FROM information_schema.tables WHERE table_schema = {schema} AND table_name = '{name}_ns' AND table_type LIKE '%VIEW%')",
 	},
-	write: func(ctx context.Context, db *sql.DB, during session.Settings, _, query string, values []any) (now int64, changed bool, err error) {
-		result, changed, err := session.WriteMySQL(ctx, db, during, func(r sql.Result) bool {
+	write: func(ctx context.Context, db *sql.DB, during sqlsession.Settings, _, query string, values []any) (now int64, changed bool, err error) {
+		result, changed, err := sqlsession.WriteMySQL(ctx, db, during, func(r sql.Result) bool {
 			id, err := r.LastInsertId()
 			return err == nil && id%2 == 1
 		}, query, values)
@@ -218,7 +218,7 @@ var mysql = &dialect{
 			// Like wsrep_sync_wait. A single statement can't set it. A server that has left
 			// its group is read-only and may answer with old rows, so it gets a value that
 			// doesn't exist, which is error 1231.
-			settings: session.Settings{
+			settings: sqlsession.Settings{
 				Apply:   "SET @snowkey_was = @@SESSION.group_replication_consistency, SESSION group_replication_consistency = IF(@@GLOBAL.super_read_only, 'not in the group', 'BEFORE')",
 				Restore: "SET SESSION group_replication_consistency = @snowkey_was",
 			},
@@ -226,19 +226,19 @@ var mysql = &dialect{
 	},
 	unknown: []map[string]string{{"{cluster}": "0"}, unknownFingerprint, unknownSuspect},
 	examine: examineMySQL,
-	busy:    func(err error) bool { return session.Number(err) == 1205 },
+	busy:    func(err error) bool { return sqlsession.Number(err) == 1205 },
 	conflict: func(err error) bool {
-		switch session.Number(err) {
+		switch sqlsession.Number(err) {
 		case 1213, // a deadlock; on Galera also a conflict with a commit on another server
 			1020,             // MariaDB: the row has changed since the snapshot
 			3101,             // Group Replication: a conflict with a commit on another server
 			8002, 8022, 9007: // TiDB: a conflict with another transaction
 			return true
 		}
-		return session.HasLeft(err)
+		return sqlsession.HasLeft(err)
 	},
 	permanent: func(err error) string {
-		switch session.Number(err) {
+		switch sqlsession.Number(err) {
 		case 1044, 1045, 1046, 1049, 1142, 1143, 1227, 1370, 1410, 1698:
 			return permanentRemedy
 		case 1290, 1792, 1836:

@@ -85,7 +85,7 @@
 // session, it works with PgBouncer in transaction mode. If you use pgx with a version of PgBouncer that doesn't support
 // prepared statements, set default_query_exec_mode=exec. Statements for PostgreSQL that
 // only read begin with /*NO LOAD BALANCE*/, which makes Pgpool-II send them to the primary.
-// See docs/proxies.md for other proxies.
+// See docs/clusters.md for other proxies.
 //
 // # Waiting for rows
 //

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"context"
 
-	"github.com/snowkey-go/snowkey/internal/session"
+	"github.com/snowkey-go/snowkey/internal/sqlsession"
 	"github.com/snowkey-go/snowkey/lease"
 )
 
@@ -22,7 +22,7 @@ func (s *Store) Examine(ctx context.Context) ([]lease.Finding, error) {
 	if err := s.check(); err != nil {
 		return nil, err
 	}
-	schema, name := session.SplitName(s.table)
+	schema, name := sqlsession.SplitName(s.table)
 	var all []lease.Finding
 	for _, text := range s.dialect.examine {
 		query, values := s.dialect.Bind(s.words().Replace("{to primary}"+text), args{"schema": cmp.Or(schema, "-"), "leases": name, "spaces": name + "_ns"})

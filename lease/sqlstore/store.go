@@ -14,21 +14,21 @@ import (
 	"time"
 
 	"github.com/snowkey-go/snowkey/internal/protocol"
-	"github.com/snowkey-go/snowkey/internal/session"
+	"github.com/snowkey-go/snowkey/internal/sqlsession"
 	"github.com/snowkey-go/snowkey/lease"
 )
 
 // A TableError reports that a table can't be used because of a trigger, a rule,
 // row-level security or its engine. Open returns it immediately and writes nothing.
-type TableError = session.TableError
+type TableError = sqlsession.TableError
 
 // A TableNameError is returned by [Store.WithTable] for a string that is not valid as
 // the name of a table.
-type TableNameError = session.TableNameError
+type TableNameError = sqlsession.TableNameError
 
 // A SessionError reports that the store can't write, because all connections of the
 // *sql.DB that it tried had an open transaction.
-type SessionError = session.Error
+type SessionError = sqlsession.Error
 
 // defaultTable is the table of a [Store] unless WithTable says otherwise.
 const defaultTable = "snowkey_lease"
@@ -74,7 +74,7 @@ func (s *Store) WithTable(name string) (*Store, error) {
 	if s == nil || s.dialect == nil {
 		return nil, s.check()
 	}
-	if err := session.CheckName(name); err != nil {
+	if err := sqlsession.CheckName(name); err != nil {
 		return nil, err
 	}
 	return &Store{db: s.db, dialect: s.dialect, table: name}, nil
@@ -86,7 +86,7 @@ func (s *Store) Reserve() (release func(), warning string) {
 	if s.check() != nil {
 		return func() {}, ""
 	}
-	return session.Reserve(s.db)
+	return sqlsession.Reserve(s.db)
 }
 
 func (s *Store) check() error {
@@ -97,7 +97,7 @@ func (s *Store) check() error {
 }
 
 func noDatabase() error {
-	return &lease.PermanentError{Err: fmt.Errorf("sqlstore: %w", session.ErrNoDatabase), Remedy: "then start again"}
+	return &lease.PermanentError{Err: fmt.Errorf("sqlstore: %w", sqlsession.ErrNoDatabase), Remedy: "then start again"}
 }
 
 // Migrate creates the tables if they do not exist. It needs the privilege to create
@@ -145,7 +145,7 @@ func (s *Store) Layouts(ctx context.Context, namespace string) (layouts []string
 	all, err := list(ctx, s, layoutsText, args{"namespace": namespace}, func(l *layout) []any { return []any{&l.name, &l.position} })
 	seen := make(map[string]bool)
 	for _, l := range all {
-		l.name = session.FromASCII(l.name)
+		l.name = sqlsession.FromASCII(l.name)
 		if !seen[l.name] {
 			seen[l.name] = true
 			layouts = append(layouts, l.name)
@@ -234,8 +234,8 @@ func (s *Store) probe(ctx context.Context, q lease.Query, row, topOfRange string
 		case 2:
 			p.HasRow = true
 			p.Row = lease.Row{
-				Worker: n[0], Token: session.FromASCII(found.token.V), Revision: n[1],
-				Bound: n[2], Expires: n[3], Label: session.FromASCII(found.label.V),
+				Worker: n[0], Token: sqlsession.FromASCII(found.token.V), Revision: n[1],
+				Bound: n[2], Expires: n[3], Label: sqlsession.FromASCII(found.label.V),
 			}
 		}
 		if found.protocol != protocol.Version {
@@ -340,7 +340,7 @@ func (s *Store) rows(ctx context.Context, text string, a args) ([]lease.Row, err
 		return []any{&r.Worker, &r.Token, &r.Revision, &r.Bound, &r.Expires, &r.Label, &r.Now}
 	})
 	for i := range rows {
-		rows[i].Token, rows[i].Label = session.FromASCII(rows[i].Token), session.FromASCII(rows[i].Label)
+		rows[i].Token, rows[i].Label = sqlsession.FromASCII(rows[i].Token), sqlsession.FromASCII(rows[i].Label)
 	}
 	return rows, err
 }
@@ -372,7 +372,7 @@ func listNow[T any](ctx context.Context, s *Store, text string, a args, dest fun
 }
 
 // settings returns the settings of the session during a statement.
-func (s *Store) settings() session.Settings {
+func (s *Store) settings() sqlsession.Settings {
 	return s.dialect.clusters[s.words().cluster].settings
 }
 
@@ -463,7 +463,7 @@ type lockWait struct {
 }
 
 // patient returns the lockWait for writes that must succeed, such as renewals.
-func patient(ctx context.Context) lockWait { return lockWait{session.Patience(ctx), 2} }
+func patient(ctx context.Context) lockWait { return lockWait{sqlsession.Patience(ctx), 2} }
 
 // write runs a write and returns once it's committed.
 func (s *Store) write(ctx context.Context, text string, a args, wait lockWait) (w written, err error) {
@@ -567,13 +567,13 @@ func (s *Store) explainFound(err error) error {
 // drivers' errors show the kind.
 func misused(d *dialect, err error) string {
 	const another = "use the store of your database: sqlstore.Postgres, sqlstore.MySQL (also for MariaDB) or sqlstore.SQLite"
-	isPostgres, isMySQL := session.SQLState(err) != "", session.Number(err) != 0
+	isPostgres, isMySQL := sqlsession.SQLState(err) != "", sqlsession.Number(err) != 0
 	switch text := err.Error(); {
 	case strings.Contains(text, "sql: database is closed"):
 		return "close the pool of ids before the *sql.DB, or open the *sql.DB again"
 	case d == mysql && isPostgres, d == postgres && isMySQL, strings.Contains(text, "SQL logic error"), !isPostgres && !isMySQL && strings.Contains(text, "syntax error"):
 		return another
-	case session.SQLState(err) == "42601", session.Number(err) == 1064:
+	case sqlsession.SQLState(err) == "42601", sqlsession.Number(err) == 1064:
 		return "use PostgreSQL 12, MySQL 8 or MariaDB 10.6, or later versions"
 	}
 	return ""
@@ -603,7 +603,7 @@ func (s *Store) words() *wording {
 
 // wording returns a new wording.
 func (s *Store) wording(unknown int, cluster membership) *wording {
-	schema, name := session.SplitName(s.table)
+	schema, name := sqlsession.SplitName(s.table)
 	quoted := s.dialect.Quote
 	words := map[string]string{
 		"{lease}": quoted(s.table), "{ns}": quoted(s.table + "_ns"),

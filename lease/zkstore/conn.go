@@ -53,9 +53,9 @@ func (s *Store) children(ctx context.Context, path string) ([]string, error) {
 	})
 }
 
-// create creates a node unless it exists.
-func (s *Store) create(ctx context.Context, path string, data []byte) error {
-	_, err := wait(ctx, func() (string, error) { return s.conn.Create(path, data, 0, s.acl) })
+// create creates an empty node unless it exists.
+func (s *Store) create(ctx context.Context, path string) error {
+	_, err := wait(ctx, func() (string, error) { return s.conn.Create(path, nil, 0, s.acl) })
 	if errors.Is(err, zk.ErrNodeExists) {
 		return nil
 	}

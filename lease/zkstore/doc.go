@@ -6,19 +6,17 @@
 //	...
 //	ids, err := snowkey.Open(ctx, zkstore.New(conn), snowkey.Config{})
 //
-// Open creates the nodes that are missing. docs/zookeeper.md has the set-up, what an
+// Open creates the nodes that are missing. docs/stores.md has the set-up, what an
 // election can lose, and how to restore a backup.
 //
 // # Nodes
 //
-//	/snowkey/version                                 the protocol version
-//	/snowkey/clock                                   empty; written to learn the leader's time
-//	/snowkey/eras                                    the name of the current era
-//	/snowkey/eras/ERA                                empty; exists as long as the era lasts
-//	/snowkey/namespaces/NAMESPACE                    the position of the next layout
-//	/snowkey/namespaces/NAMESPACE/LAYOUT             the fence and the fingerprint, as JSON
-//	/snowkey/namespaces/NAMESPACE/LAYOUT/released    empty; written with each release
-//	/snowkey/namespaces/NAMESPACE/LAYOUT/7           the row of worker number 7, as JSON
+//	/snowkey/clock                             empty; written to learn the leader's time
+//	/snowkey/eras                              the name of the current era
+//	/snowkey/eras/ERA                          empty; exists as long as the era lasts
+//	/snowkey/namespaces/NAMESPACE              the layouts with their fences
+//	/snowkey/namespaces/NAMESPACE/LAYOUT       empty
+//	/snowkey/namespaces/NAMESPACE/LAYOUT/7     the row of worker number 7
 //
 // Names are escaped like the segments of a URL. There are no ephemeral nodes: a lease
 // ends when it is released or expires, not when a session ends, so a short loss of the
@@ -26,35 +24,27 @@
 //
 // # Time
 //
-// A ZooKeeper transaction can't read a clock, so it can't check whether a lease has
-// expired. However, each write is stamped with the leader's time, which readers get as
-// the Mtime of the node. Therefore a write contains the row as its sender has read it,
-// and the request: claim, renew or release, with the token, the bound that is wanted and
-// the [lease.Terms]. Each reader applies the request to the row, at the time at which the
-// leader executed the write. A renewal that was executed after the lease had expired, for
-// example, changes nothing for any reader. All readers get the same result, because the
-// content and the Mtime of a node change only together. The sender gets the Mtime with
-// the reply, so an update is one transaction.
-//
-// The Mtime is in milliseconds. MaxClockSkew is rounded up to milliseconds.
+// A ZooKeeper transaction can't read a clock. However, each write is stamped with the
+// leader's time. So each call begins with a write to /snowkey/clock, whose reply has the
+// leader's time, then reads, and then writes what package kvlease has computed. The time
+// is in milliseconds. MaxClockSkew is rounded up to milliseconds.
 //
 // # Conditions
 //
-// Each write has the version of the node as a condition. The version alone is not
-// enough, though, because versions repeat when commits are lost or when a node is deleted
-// and created again. So:
+// Each write has the versions of the nodes as conditions. These alone are not enough,
+// though, because versions repeat when commits are lost or when a node is deleted and
+// created again. So:
 //
 //   - Each write checks that the node of the current era exists. The name of an era is
 //     random. A process that finds that another leader was elected since the era began,
 //     begins the next one. If the commits that a process has read are lost, the era that
 //     it knows is lost too, or there is a later leader.
 //   - A write contains the epoch of its era, which is a part of each ZooKeeper
-//     transaction id. Readers ignore the request if the write was executed in another
-//     epoch, and the sender sends it again in the next era.
+//     transaction id, and the text that was read. If it was executed in another epoch,
+//     readers use that text, and the sender tries again in the next era.
 //   - A write contains the Czxid of the node that was read. If the node has another one,
-//     it was deleted and created again, or copied. In that case the row is treated as if
-//     it had been added at the time of the write.
-//   - A claim also checks the version of the layout's node, which has the fence.
+//     it was deleted and created again, or copied. Readers then treat the row as missing,
+//     so it is added again, above everything that it can have granted.
 //
 // lease/model has these rules, and variants that lack one of them and repeat ids.
 //
@@ -70,6 +60,6 @@
 // # Errors
 //
 // If ZooKeeper refuses a call for lack of permissions, the error is a
-// [*lease.PermanentError]. A node with an unknown content gives a [*NodeError], and
-// nothing is written.
+// [*lease.PermanentError]. So it is if a node has an unknown content. Nothing is written
+// then.
 package zkstore

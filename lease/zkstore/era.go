@@ -45,11 +45,6 @@ func (s *Store) readEra(ctx context.Context, zxid int64) (*era, error) {
 	return nil, fmt.Errorf("zkstore: %q changed %d times during one call, or its child was deleted by hand; try again, or delete %q and run the migration", path, attempts, path)
 }
 
-// only is the condition that the era is still e.
-func (s *Store) only(e *era) any {
-	return &zk.CheckVersionRequest{Path: s.path + "/eras/" + e.name, Version: -1}
-}
-
 // clock returns the leader's time, and the id of a transaction that it has executed. The
 // leader only tells the time in the answer to a write. Reads that follow on this
 // connection return everything that was committed before.

@@ -43,24 +43,12 @@ func checkPath(path string) error {
 	return nil
 }
 
-// A NodeError reports a node whose content this package has not written. The node is not
-// changed.
-type NodeError struct {
-	Path string
-	Err  error // what is wrong with the content
-}
-
-func (e *NodeError) Error() string {
-	return fmt.Sprintf("zkstore: the node %q has a content that is not of this package: %v; restore it, or keep the leases in another path", e.Path, e.Err)
-}
-
-// Unwrap returns Err.
-func (e *NodeError) Unwrap() error { return e.Err }
-
-func damaged(path string, err error) error { return &NodeError{path, err} }
-
-func errBusy(path string) error {
-	return fmt.Errorf("zkstore: %q was changed by others %d times during one call; try again", path, attempts)
+// damaged returns the error for a node that this package has not written.
+func damaged(path string, err error) error {
+	return &lease.PermanentError{
+		Err:    fmt.Errorf("zkstore: the content of the node %q is not one of Snowkey's: %w", path, err),
+		Remedy: "restore it, or keep the leases in another path",
+	}
 }
 
 // explain turns errors that a retry can't fix into a [*lease.PermanentError].

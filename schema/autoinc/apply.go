@@ -5,8 +5,10 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -37,12 +39,23 @@ type ApplyOptions struct {
 
 	// LockTimeout is how long a statement waits for a lock. Because other sessions
 	// queue up behind it, Apply gives up after that time and tries again, up to 19
-	// times, with pauses that grow to minutes. Defaults to 0.1 s on Postgres. Elsewhere
-	// it defaults to 5 s, since a failed attempt may have copied a whole table. On
-	// MySQL and MariaDB it is rounded up to whole seconds.
+	// times, as soon as it sees that the lock may be free, or else after pauses that
+	// grow to minutes. Defaults to 0.1 s, and on SQLite to 5 s. On MySQL and MariaDB,
+	// Apply needs a second connection for this. With a pool of only one connection, it
+	// is rounded up to whole seconds. There, a statement that has copied rows for long
+	// waits up to 5 s at its end.
 	LockTimeout time.Duration
 
-	// DryRun reports the steps to Progress, but does not run them.
+	// HoldSwap makes an online migration on Postgres wait before the first narrow column is
+	// replaced, until [Control] is called with [Continue].
+	HoldSwap bool
+
+	// CancelUndo makes [Undo] take back an Undo that has begun and can't be completed, so
+	// that Apply can continue. Apply then applies the steps again that were reversed.
+	CancelUndo bool
+
+	// DryRun reports the steps to Progress, but does not run them. It doesn't check that
+	// the plan still fits the database.
 	DryRun bool
 
 	// Progress is called when a step begins or ends, and after each batch of a
@@ -119,6 +132,12 @@ func withApplier(ctx context.Context, db *sql.DB, plan *Plan, options ApplyOptio
 		ledger: ledger{plan.server(), plan.Progress, sum},
 	}
 	defer a.close(ctx)
+	if a.IsMySQL() && db.Stats().MaxOpenConnections != 1 {
+		if a.watch, err = db.Conn(ctx); err != nil {
+			return fmt.Errorf("autoinc: %w", err)
+		}
+		defer a.watch.Close()
+	}
 	if err := a.prepare(ctx); err != nil {
 		return err
 	}
@@ -132,8 +151,11 @@ type applier struct {
 	plan    *Plan
 	options ApplyOptions
 	ledger  ledger
-	restore []string // statements that restore the session's settings
-	spoilt  bool     // whether the connection must not be used again
+	current []Step    // the steps that are being applied or reversed
+	watch   *sql.Conn // on MySQL and MariaDB, a second connection, unless the pool allows only one
+	session int64     // on MySQL and MariaDB, the id of conn
+	restore []string  // statements that restore the session's settings
+	spoilt  bool      // whether the connection must not be used again
 }
 
 func (a *applier) apply(ctx context.Context) (Phase, error) {
@@ -145,8 +167,10 @@ func (a *applier) apply(ctx context.Context) (Phase, error) {
 	if err != nil || phase.Name == "" {
 		return phase, err
 	}
-	if err := a.compare(ctx, phase, entries); err != nil {
-		return Phase{}, err
+	if !a.options.DryRun {
+		if err := a.compare(ctx, phase, entries); err != nil {
+			return Phase{}, err
+		}
 	}
 	if a.options.DryRun {
 		for _, s := range phase.Steps {
@@ -158,7 +182,13 @@ func (a *applier) apply(ctx context.Context) (Phase, error) {
 		}
 		return phase, nil
 	}
-	if err := a.patiently(ctx, func() error { return a.ledger.create(ctx, a.conn) }, func(error) {}); err != nil {
+	begin := func() error {
+		if err := a.ledger.create(ctx, a.conn); err != nil {
+			return err
+		}
+		return a.ledger.forget(ctx, a.conn, control) // which was for an earlier Apply
+	}
+	if err := a.patiently(ctx, begin, func(error) {}); err != nil {
 		return Phase{}, err
 	}
 	for _, steps := range phase.units() {
@@ -188,7 +218,7 @@ func (a *applier) entries(ctx context.Context) (map[string]entry, error) {
 		return nil, err
 	}
 	if _, known := entries[undoing]; known {
-		return nil, fail(ErrUnfinished, "the plan is being reversed, and this has stopped in the middle; complete it with snowkey migrate undo")
+		return nil, fail(ErrUnfinished, "the plan is being reversed, and this has stopped in the middle; complete it with snowkey migrate undo, or take it back with snowkey migrate undo --cancel")
 	}
 	for _, phase := range slices.Backward(a.plan.Phases) {
 		if phase.Name == Fence && a.plan.phase(Drop).begun(entries) {
@@ -273,7 +303,7 @@ func (a *applier) compare(ctx context.Context, phase Phase, entries map[string]e
 	case phase.begun(entries) || phase.Name == Guard:
 		return nil
 	}
-	options := PlanOptions{Options: catalog.Options{Dialect: a.plan.Dialect, Children: a.plan.children, NotChildren: a.plan.notChildren}, Online: a.plan.Online, Floor: a.plan.Floor, Composite: true}
+	options := PlanOptions{Options: catalog.Options{Dialect: a.plan.Dialect, Children: a.plan.children, OnlyDeclared: true}, Online: a.plan.Online, Default: a.plan.Default, Floor: a.plan.Floor, Composite: true}
 	for _, k := range a.plan.keys {
 		options.Tables = append(options.Tables, k.Column.Table)
 		options.Schemas = append(options.Schemas, k.Column.Table.Schema)
@@ -281,7 +311,7 @@ func (a *applier) compare(ctx context.Context, phase Phase, entries map[string]e
 	fresh := new(Plan) // a plan without keys has no steps, and fits any database
 	if len(a.plan.keys) > 0 {
 		var err error
-		fresh, err = makePlan(ctx, a.conn, options, func(*planner) {})
+		fresh, err = makePlan(ctx, a.conn, options, a.plan)
 		if errors.Is(err, ErrTable) || errors.Is(err, catalog.ErrSchema) {
 			return fail(ErrPlan, "the plan is of another database, or this one has changed: %v; plan again, on this database", err)
 		}
@@ -317,7 +347,13 @@ func (a *applier) take(ctx context.Context, phase Phase, steps []Step, entries m
 		}
 		return nil
 	}
+	hold := a.options.HoldSwap && a.plan.Online && a.Dialect == catalog.Postgres && phase.Name == Widen && slices.ContainsFunc(steps, func(s Step) bool { return s.Lasting })
+	if err := a.obey(ctx, phase, steps[0], hold); err != nil {
+		return err
+	}
 	before := entries[steps[0].ID]
+	a.current = steps
+	defer func() { a.current = nil }()
 	return a.patiently(ctx, func() error { return a.attempt(ctx, phase, steps, before) }, func(err error) {
 		a.options.Progress(Progress{Phase: phase.Name, Step: steps[0], Event: Retried, Err: err})
 		if steps[0].Unit == 0 && before.state == "" {
@@ -501,7 +537,7 @@ func (a *applier) run(ctx context.Context, phase Phase, s Step, before entry) er
 	}
 	switch s.Run {
 	case Exec:
-		if _, err := a.conn.ExecContext(ctx, s.SQL); err != nil {
+		if err := a.exec(ctx, s.SQL); err != nil {
 			return failedStep(s, err)
 		}
 	case locking:
@@ -530,7 +566,11 @@ func (a *applier) run(ctx context.Context, phase Phase, s Step, before entry) er
 
 // check runs a query that must not return a row.
 func (a *applier) check(ctx context.Context, s Step) error {
-	rows, err := a.conn.QueryContext(ctx, s.SQL)
+	query := s.SQL
+	if a.Dialect == catalog.Postgres { // the type of a prepared statement's result must not change along with the columns
+		query = "SELECT row_to_json(found)::text AS row FROM (" + query + ") AS found"
+	}
+	rows, err := a.conn.QueryContext(ctx, query)
 	if err != nil {
 		return err
 	}
@@ -557,6 +597,18 @@ func (a *applier) check(ctx context.Context, s Step) error {
 		}
 		parts = append(parts, fmt.Sprintf("%s = %v", columns[i], value))
 	}
+	if a.Dialect == catalog.Postgres {
+		parts = nil
+		row := make(map[string]any)
+		decoder := json.NewDecoder(strings.NewReader(fmt.Sprint(values[0])))
+		decoder.UseNumber() // a key may not fit into a float64
+		if err := decoder.Decode(&row); err != nil {
+			return err
+		}
+		for _, name := range slices.Sorted(maps.Keys(row)) {
+			parts = append(parts, fmt.Sprintf("%s = %v", name, row[name]))
+		}
+	}
 	return fmt.Errorf("a row was found that should not exist: %s; %s; the query is: %s", database.Printable(strings.Join(parts, ", ")),
 		cmp.Or(s.Remedy, "find all such rows, and correct them"), strings.TrimSuffix(s.SQL, " LIMIT 1"))
 }
@@ -581,8 +633,11 @@ func (a *applier) transient(err error) bool {
 	if a.spoilt || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return false
 	}
+	if errors.Is(err, errLocked) {
+		return true
+	}
 	if state := sqlState(err); state != "" {
-		return state == "55P03" || state == "40P01" || state == "40001" || errors.Is(err, errLocked)
+		return state == "55P03" || state == "40P01" || state == "40001"
 	}
 	text := err.Error()
 	for _, mark := range []string{"Error 1205 ", "Error 1213 ", "(5) (SQLITE_BUSY)", "SQLITE_BUSY", "database is locked", "database table is locked"} {

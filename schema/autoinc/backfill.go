@@ -27,6 +27,9 @@ func (a *applier) backfill(ctx context.Context, phase Phase, s Step, before entr
 		if err := a.awaitReplicas(ctx, again); err != nil {
 			return failedStep(s, err)
 		}
+		if err := a.obey(ctx, phase, s, false); err != nil {
+			return err
+		}
 		end := min(filled+batch, total)
 		err := a.patiently(ctx, func() error {
 			// If ctx ends, we don't interrupt the batch, but stop before the next one.

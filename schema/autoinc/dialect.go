@@ -32,6 +32,16 @@ type dialect struct {
 	fold       bool     // whether foreign keys keep names in the spelling in which they were written
 	empty      string   // what follows the table's name in an INSERT of a row without values
 	modes      []string // the sql_modes to try that INSERT with; none if the server has no sql_mode
+	sizes      string   // a query for the sizes of tables
+	uniques    string   // a query for the columns of unique indexes
+	conditions string   // a query for CHECK constraints
+	overriding string   // lets an INSERT give the keys of an identity
+
+	// How long a statement waits for a lock: a query, a statement that sets it, and the
+	// value for a second.
+	wait, setWait, second string
+
+	immediate string // checks deferred constraints
 }
 
 const (
@@ -41,7 +51,7 @@ const (
 
 var mysqlDialect = dialect{
 	plan:    (*planner).planMySQL,
-	prepare: (*applier).prepareMySQL, lockTimeout: 5 * time.Second,
+	prepare: (*applier).prepareMySQL, lockTimeout: 100 * time.Millisecond,
 	setting: "SELECT @@SESSION.sql_mode", set: "SET SESSION sql_mode = %s", plain: mysqlMode,
 	begin:  "BEGIN",
 	exists: `SELECT count(*) FROM information_schema.TABLES WHERE TABLE_SCHEMA = {schema} AND TABLE_NAME = {name}`,
@@ -53,6 +63,8 @@ var mysqlDialect = dialect{
 	},
 	empty: " () VALUES ()",
 	modes: []string{"", mysqlMode}, // without a strict mode, a missing key becomes 0 instead of an error
+	sizes: mysqlSizes, uniques: mysqlUniques, conditions: mysqlConditions,
+	wait: "SELECT @@SESSION.innodb_lock_wait_timeout", setWait: "SET SESSION innodb_lock_wait_timeout = %s", second: "1",
 }
 
 var postgresDialect = dialect{
@@ -67,7 +79,9 @@ var postgresDialect = dialect{
 		pg := newPostgresPlanner(p)
 		return pg.read(ctx, conn)
 	},
-	empty: " DEFAULT VALUES",
+	empty: " DEFAULT VALUES", overriding: " OVERRIDING SYSTEM VALUE", immediate: "SET CONSTRAINTS ALL IMMEDIATE",
+	sizes: postgresSizes, uniques: postgresUniques, conditions: postgresConditions,
+	wait: "SELECT current_setting('lock_timeout')", setWait: "SELECT set_config('lock_timeout', '%s', false)", second: "1s",
 }
 
 var sqliteDialect = dialect{
@@ -79,7 +93,8 @@ var sqliteDialect = dialect{
 	now:        sqliteNow,
 	references: (*planner).readSQLiteReferences,
 	fold:       true,
-	empty:      " DEFAULT VALUES",
+	empty:      " DEFAULT VALUES", uniques: sqliteUniques,
+	wait: "SELECT CAST(timeout AS TEXT) FROM pragma_busy_timeout", setWait: "PRAGMA busy_timeout = %s", second: "1000",
 }
 
 // syntax returns the dialect of the server.

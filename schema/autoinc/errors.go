@@ -36,6 +36,9 @@ var (
 	// again.
 	ErrUnfinished = errors.New("another plan is unfinished")
 
+	// ErrStopped means that [Control] has stopped an [Apply]. The next Apply continues.
+	ErrStopped = errors.New("it was stopped")
+
 	// ErrRefuted means that at least one proof of [Verify] failed.
 	ErrRefuted = errors.New("the verification failed")
 )

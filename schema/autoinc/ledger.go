@@ -81,7 +81,9 @@ func (l ledger) read(ctx context.Context, q database.Querier) (map[string]entry,
 	}
 	entries := make(map[string]entry)
 	for _, r := range rows {
-		entries[r.step] = r.entry
+		if r.step != control { // which says nothing about the progress
+			entries[r.step] = r.entry
+		}
 	}
 	return entries, nil
 }

@@ -2,12 +2,15 @@ package autoinc
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"strings"
 	"time"
 
+	"github.com/snowkey-go/snowkey/internal/ddl"
+	"github.com/snowkey-go/snowkey/schema/catalog"
 	"github.com/snowkey-go/snowkey/schema/internal/database"
 )
 
@@ -67,20 +70,130 @@ func sqlState(err error) string {
 }
 
 // patiently retries for as long as another session holds a lock, up to 20 attempts in
-// total. The pauses double, up to two minutes. They are also randomized, so that we
-// don't fall into step with another program.
+// total. If we can see the session that holds it, the next attempt comes as soon as its
+// transaction has ended. Otherwise we pause, twice as long each time, up to two minutes.
+// The pauses are randomized, so that we don't fall into step with another program.
 func (a *applier) patiently(ctx context.Context, try func() error, again func(error)) error {
-	const attempts = 20
+	const attempts, most = 20, 2 * time.Minute
 	pause := 50 * time.Millisecond
 	for attempt := 1; ; attempt++ {
 		err := try()
-		if err == nil || attempt == attempts || !a.transient(err) {
+		if err == nil || !a.transient(err) {
+			return err
+		}
+		holder := a.holder(ctx)
+		if holder != "" {
+			err = fmt.Errorf("%w; it waits for %s", err, holder)
+		}
+		if attempt == attempts {
 			return err
 		}
 		again(err)
-		if stopped := database.Sleep(ctx, pause/2+rand.N(pause)); stopped != nil {
+		stopped := database.Sleep(ctx, pause/2+rand.N(pause))
+		if holder != "" {
+			for began := time.Now(); stopped == nil && a.holder(ctx) != "" && time.Since(began) < most; {
+				stopped = database.Sleep(ctx, 50*time.Millisecond)
+			}
+			pause = 50 * time.Millisecond
+		}
+		if stopped != nil {
 			return fmt.Errorf("%w; it was waiting to try again: %w", stopped, err)
 		}
-		pause = min(2*pause, 2*time.Minute)
+		pause = min(2*pause, most)
+	}
+}
+
+const (
+	// The tables that we want to lock take the place of %s. Readers don't hinder a lock
+	// against writers.
+	postgresHolder = `SELECT format('the process %%s of %%s, whose transaction is %%s s old: %%s', a.pid, a.usename, round(extract(epoch FROM clock_timestamp() - a.xact_start)), left(a.query, 200))
+FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid
+WHERE l.granted AND l.pid <> pg_backend_pid() AND l.locktype = 'relation' AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
+AND l.relation IN (%s) AND (%t OR l.mode NOT IN ('AccessShareLock', 'RowShareLock')) AND clock_timestamp() - a.xact_start > '%d ms'::interval
+ORDER BY a.xact_start LIMIT 1`
+
+	// MySQL doesn't tell everybody which tables a transaction has used, so we look at all
+	// transactions of the plan's database, which takes the place of %s.
+	mysqlHolder = `SELECT CONCAT('the process ', t.trx_mysql_thread_id, ' of ', COALESCE(p.USER, ''), ', whose transaction is ', TIMESTAMPDIFF(SECOND, t.trx_started, NOW()), ' s old: ', COALESCE(LEFT(p.INFO, 200), 'idle'))
+FROM information_schema.INNODB_TRX t JOIN information_schema.PROCESSLIST p ON p.ID = t.trx_mysql_thread_id AND p.DB = %s
+WHERE t.trx_mysql_thread_id <> CONNECTION_ID() AND t.trx_started < NOW() - INTERVAL 1 SECOND ORDER BY t.trx_started LIMIT 1`
+)
+
+// holder describes the session with the oldest transaction that keeps the current steps
+// from their locks, or returns "" if there is none or if we may not see it.
+func (a *applier) holder(ctx context.Context) string {
+	query := fmt.Sprintf(mysqlHolder, a.Literal(a.plan.Database))
+	switch a.Dialect {
+	case catalog.SQLite:
+		return ""
+	case catalog.Postgres:
+		var tables []string
+		all := false
+		for _, s := range a.current {
+			if s.Run == locking {
+				all = all || strings.Contains(s.SQL, againstAll)
+				for _, name := range ddl.Names(s.SQL, false) {
+					tables = append(tables, "to_regclass("+a.Literal(a.Path(name...))+")")
+				}
+			}
+		}
+		if len(tables) == 0 {
+			return ""
+		}
+		query = fmt.Sprintf(postgresHolder, strings.Join(tables, ", "), all, a.options.LockTimeout.Milliseconds())
+	}
+	found, err := database.List(ctx, a.conn, query, func(s *sql.Null[string]) []any { return []any{s} })
+	if err != nil || len(found) == 0 {
+		return ""
+	}
+	return database.Printable(found[0].V)
+}
+
+// exec executes a statement. On MySQL and MariaDB, a statement that waits for a table
+// makes all later statements wait, too, and the server measures lock_wait_timeout in whole
+// seconds. We therefore watch the statement from a second connection, and end it after
+// LockTimeout. Only if it has copied rows for long, it's better to wait than to copy them
+// again.
+func (a *applier) exec(ctx context.Context, statement string) error {
+	if a.watch == nil {
+		_, err := a.conn.ExecContext(ctx, statement)
+		return err
+	}
+	ended, killed := make(chan struct{}), make(chan bool)
+	go func() { killed <- a.endIfWaiting(ctx, ended) }()
+	_, err := a.conn.ExecContext(ctx, statement)
+	close(ended)
+	if <-killed && err != nil {
+		err = fmt.Errorf("%w: %w", errLocked, err)
+	}
+	return err
+}
+
+// endIfWaiting ends the statement of the applier's connection if it waits for a table. It
+// returns when the statement has ended, and reports whether it has ended it.
+func (a *applier) endIfWaiting(ctx context.Context, ended <-chan struct{}) bool {
+	const interval = 20 * time.Millisecond
+	var waiting, copying time.Duration
+	for {
+		select {
+		case <-ended:
+			return false
+		case <-time.After(interval):
+		}
+		state, err := database.One(ctx, a.watch, fmt.Sprintf("SELECT COALESCE(MAX(STATE), '') FROM information_schema.PROCESSLIST WHERE ID = %d", a.session), database.Text)
+		switch {
+		case err != nil:
+			<-ended
+			return false
+		case strings.HasPrefix(state, "Waiting for table"):
+			waiting += interval
+		case strings.HasPrefix(state, "copy"):
+			copying += interval
+		}
+		if waiting >= a.options.LockTimeout && copying <= 10*a.options.LockTimeout {
+			_, err := a.watch.ExecContext(ctx, fmt.Sprintf("KILL QUERY %d", a.session))
+			<-ended
+			return err == nil
+		}
 	}
 }

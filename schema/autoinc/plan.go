@@ -34,10 +34,16 @@ type PlanOptions struct {
 	// migration takes longer and needs more disk space.
 	Online bool
 
-	// Composite allows keys that are one column of a composite primary key. NewPlan
-	// refuses these by default, because such a number may be meant to count from 1 for
-	// each value of the other columns.
+	// Composite allows keys that are one column of a composite primary key, and keys that
+	// are unique without being the primary key. NewPlan refuses these by default, because
+	// such a number may be meant to count, from 1 for each value of the other columns or
+	// as the number of an order.
 	Composite bool
+
+	// Default is a function of the database that generates keys, such as snowkey_next().
+	// It becomes the default of the keys when their counter is dropped, so that no writer
+	// has to be changed. Only Postgres can do that.
+	Default string
 
 	// Floor is the smallest key that a new row may have once the guard phase has been
 	// applied. It must be above every auto-increment key, and every generated key must
@@ -54,9 +60,10 @@ type Plan struct {
 	Version  string // of the server for which the plan was made
 	Database string // the name of the database, or of its file on SQLite
 	Online   bool
+	Default  string // the function that generates keys for rows without one, if any
 	Floor    int64
 	Progress catalog.Name // the table that holds the progress of Apply
-	Phases   []Phase      // all phases in order, including those without steps
+	Phases   []Phase      // in order, including those without steps; only Drop and Guard if that is all there is to do
 
 	// Generated has a query for each table, which returns a row if the table has a
 	// generated key. Nothing can be reversed then, because a narrow column cannot hold
@@ -66,6 +73,8 @@ type Plan struct {
 	keys        []plannedKey
 	children    []catalog.ForeignKey // as given in the options
 	notChildren []catalog.Column
+	sizes       []tableSize
+	rate        int64 // the bytes that the server copies in a second, or 0 if that isn't known
 }
 
 // A plannedKey is what [Verify] needs to know about a key.
@@ -123,7 +132,7 @@ type Phase struct {
 const (
 	Exec     = "exec"     // once
 	Check    = "check"    // a query that must not return a row
-	Count    = "count"    // a query whose result is kept for Verify
+	Count    = "count"    // a query whose result is kept for Verify or Undo
 	Backfill = "backfill" // once for each range of blocks, from $1 to $2
 )
 
@@ -143,8 +152,14 @@ type Step struct {
 	Rewrites string // what it rewrites or copies, if anything
 
 	// Undo is the SQL that reverses the step. It can only be used after all later steps
-	// of the plan have been reversed. It is empty if there is nothing to reverse.
+	// of the plan have been reversed. It is empty if there is nothing to reverse. In place
+	// of the value after the comment /* counted */, Undo puts the result of the last Count
+	// before the step.
 	Undo []string
+
+	// UndoChecks are queries that must not return a row, because Undo would fail. Undo
+	// runs those of all steps before it reverses the first one.
+	UndoChecks []string
 
 	// Remedy says what to do if a Check returns a row.
 	Remedy string
@@ -244,7 +259,7 @@ func NewPlan(ctx context.Context, db *sql.DB, options PlanOptions) (*Plan, error
 		return nil, fmt.Errorf("autoinc: %w", err)
 	}
 	defer conn.Close()
-	plan, err := makePlan(ctx, conn, options, (*planner).refuseUndecided)
+	plan, err := makePlan(ctx, conn, options, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -259,9 +274,9 @@ func (p *Plan) server() server {
 	return server{database.Server{Dialect: p.Dialect, Version: p.Version}}
 }
 
-// makePlan makes a plan using the given connection. It calls refuse once it has chosen
-// the keys.
-func makePlan(ctx context.Context, conn *sql.Conn, options PlanOptions, refuse func(*planner)) (*Plan, error) {
+// makePlan makes a plan using the given connection. If a plan that was made before is to
+// be compared with it, makePlan doesn't look at rows again.
+func makePlan(ctx context.Context, conn *sql.Conn, options PlanOptions, compared *Plan) (*Plan, error) {
 	if options.Floor == 0 {
 		options.Floor = DefaultFloor
 	}
@@ -282,13 +297,29 @@ func makePlan(ctx context.Context, conn *sql.Conn, options PlanOptions, refuse f
 	if err != nil {
 		return nil, err
 	}
-	p := &planner{server: s, options: options, report: report}
+	if options.Default != "" && s.Dialect != catalog.Postgres {
+		return nil, fmt.Errorf("autoinc: %s has no default that generates keys; plan without it (--default), and use a trigger, see docs/sql-default.md", s.Dialect)
+	}
+	p := &planner{server: s, options: options, report: report, compared: compared}
+	uniques, err := s.uniques(ctx, conn)
+	if err != nil {
+		return nil, err
+	}
+	p.unique = make(map[place]bool)
+	for table, indexes := range uniques {
+		for _, columns := range indexes {
+			p.unique[place{table.Schema, table.Name, columns[0]}] = p.unique[place{table.Schema, table.Name, columns[0]}] || len(columns) == 1
+		}
+	}
 	if err := p.choose(); err != nil {
 		return nil, err
 	}
-	refuse(p)
-	if len(p.keys) > 0 {
+	p.refuseUndecided()
+	if err = p.refuseConditions(ctx, conn); err == nil && len(p.keys) > 0 {
 		err = s.syntax().plan(p, ctx, conn)
+	}
+	if err == nil && len(p.keys) > 0 && compared == nil && len(p.refusals) == 0 {
+		err = p.measure(ctx, conn)
 	}
 	if err != nil {
 		return nil, err
@@ -319,5 +350,15 @@ func (s server) plainly(ctx context.Context, conn *sql.Conn) (restore func(), er
 	if _, err := conn.ExecContext(ctx, fmt.Sprintf(set, s.Literal(plain))); err != nil {
 		return nil, fmt.Errorf("autoinc: %w", err)
 	}
-	return func() { _, _ = conn.ExecContext(context.WithoutCancel(ctx), fmt.Sprintf(set, s.Literal(was))) }, nil // if this fails, the connection is unusable anyway
+	// If restoring fails, the connection is unusable anyway.
+	if s.Dialect != catalog.Postgres {
+		return func() { _, _ = conn.ExecContext(context.WithoutCancel(ctx), fmt.Sprintf(set, s.Literal(was))) }, nil
+	}
+	// The joins of our queries are written in a good order. Postgres takes longer to look for
+	// a better one than to execute them.
+	_, err = conn.ExecContext(ctx, "SET join_collapse_limit = 1")
+	return func() {
+		_, _ = conn.ExecContext(context.WithoutCancel(ctx), fmt.Sprintf(set, s.Literal(was)))
+		_, _ = conn.ExecContext(context.WithoutCancel(ctx), "RESET join_collapse_limit")
+	}, err
 }

@@ -25,8 +25,8 @@ ORDER BY k.TABLE_SCHEMA, k.TABLE_NAME, k.CONSTRAINT_NAME, k.ORDINAL_POSITION`
 	mysqlRules = `SELECT CONSTRAINT_SCHEMA, TABLE_NAME, CONSTRAINT_NAME, UPDATE_RULE, DELETE_RULE
 FROM information_schema.REFERENTIAL_CONSTRAINTS`
 
-	mysqlExtras = `SELECT TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME, COLUMN_TYPE, COLUMN_TYPE, EXTRA LIKE '%GENERATED%' AND EXTRA NOT LIKE '%DEFAULT_GENERATED%', EXTRA LIKE '%INVISIBLE%'
-FROM information_schema.COLUMNS WHERE TABLE_SCHEMA NOT IN ` + database.MySQLSystem
+	mysqlExtras = `SELECT TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME, COLUMN_TYPE, COLUMN_TYPE, EXTRA LIKE '%GENERATED%' AND EXTRA NOT LIKE '%DEFAULT_GENERATED%', EXTRA LIKE '%INVISIBLE%', COALESCE(GENERATION_EXPRESSION, '')
+FROM information_schema.COLUMNS WHERE TABLE_SCHEMA NOT IN ` + database.MySQLSystem + ` ORDER BY TABLE_SCHEMA, TABLE_NAME, ORDINAL_POSITION`
 
 	// A query for the privileges that the user has on a table.
 	mysqlPrivileges = `SELECT p.PRIVILEGE_TYPE FROM (
@@ -39,11 +39,14 @@ WHERE p.GRANTEE = CONCAT("'", REPLACE(CURRENT_USER(), "@", "'@'"), "'")`
 WHERE TABLE_SCHEMA NOT IN ` + database.MySQLSystem + ` AND TABLE_TYPE IN ('BASE TABLE', 'SYSTEM VERSIONED')`
 )
 
+var uncheckedForeignKeys, checkedForeignKeys = []string{"SET SESSION foreign_key_checks = 0"}, []string{"SET SESSION foreign_key_checks = 1"}
+
 // A mysqlColumn is a column, with whether the server computes it (generated) and
 // whether SELECT * leaves it out (invisible).
 type mysqlColumn struct {
 	catalog.Column
 	generated, invisible bool
+	expression           string // of a column that the server computes
 }
 
 // A mysqlPlanner plans for MySQL and MariaDB.
@@ -51,6 +54,7 @@ type mysqlPlanner struct {
 	*planner
 	conn        *sql.Conn
 	columns     map[place]mysqlColumn
+	computed    []mysqlColumn // the narrow ones
 	definitions map[catalog.Name]string
 }
 
@@ -96,13 +100,16 @@ func (p *planner) planMySQL(ctx context.Context, conn *sql.Conn) error {
 
 func (p *mysqlPlanner) read(ctx context.Context) error {
 	columns, err := database.List(ctx, p.conn, mysqlExtras, func(c *mysqlColumn) []any {
-		return append(path(&c.Column), &c.Type, typed(catalog.MySQL, &c.Column), &c.generated, &c.invisible)
+		return append(path(&c.Column), &c.Type, typed(catalog.MySQL, &c.Column), &c.generated, &c.invisible, &c.expression)
 	})
 	if err != nil {
 		return err
 	}
 	for _, c := range columns {
 		p.columns[exactPlace(c.Column)] = c
+		if c.generated && narrow(c.Column) {
+			p.computed = append(p.computed, c)
+		}
 	}
 	type row struct {
 		schema string
@@ -143,7 +150,8 @@ func (p *mysqlPlanner) read(ctx context.Context) error {
 	}
 	for _, k := range p.keys {
 		if p.columns[exactPlace(k.Column)].invisible {
-			p.refuse(k.Column, "make it visible first", "it is invisible, and the server does not let such a column be without a counter or default")
+			p.refuse(k.Column, "leave its table out of the plan (Except, --except), because applications that do not know this key cannot send one, least of all one that the server has made by itself (sql_generate_invisible_primary_key); or make it visible, after every INSERT names its columns",
+				"it is invisible, and the server does not let such a column be without a counter or default")
 		}
 		for _, t := range tables {
 			for _, c := range k.Columns() {
@@ -278,11 +286,6 @@ func (p *mysqlPlanner) connected(columns []catalog.Column) []catalog.Column {
 // widen plans each set of columns that are connected by foreign keys. The foreign keys
 // have to be dropped before the columns can be widened, and are added again afterwards.
 func (p *mysqlPlanner) widen(ctx context.Context) error {
-	p.note(Widen, "Foreign keys are dropped before the columns that they tie are widened, and added again afterwards: the server has no other way. Triggers check these references meanwhile, and do what ON DELETE and ON UPDATE say. They differ from foreign keys: they fire the triggers of the rows that a cascade deletes or changes; they refuse to delete a row that others of its own table reference; and a statement that deletes from a table and reads its children fails (1442).")
-	p.note(Widen, "There is no transaction around these statements. Once this phase has begun, complete it.")
-	if p.options.Online {
-		p.note(Widen, "This server has no online way to change a column's type: it copies the table, and writers wait meanwhile (gh-ost and pt-online-schema-change copy otherwise, and have rules of their own for foreign keys). Foreign keys are dropped and added without locking.")
-	}
 	var seen []catalog.Column
 	var groups [][]catalog.Column // no two groups share a table, so that each table is copied only once
 	for _, k := range p.keys {
@@ -291,24 +294,35 @@ func (p *mysqlPlanner) widen(ctx context.Context) error {
 		}
 		set := p.connected([]catalog.Column{k.Column})
 		var undeclared []catalog.Column // these may differ in sign, because there's no constraint that compares them
-		for _, fk := range k.ForeignKeys {
-			if fk.Undeclared {
-				undeclared = append(undeclared, fk.Child)
+		for size := 0; size < len(set); {
+			size = len(set)
+			for _, other := range p.keys {
+				for _, fk := range other.ForeignKeys {
+					if fk.Undeclared && slices.ContainsFunc(set, sameAs(other.Column)) && !slices.ContainsFunc(set, sameAs(fk.Child)) {
+						undeclared, set = append(undeclared, fk.Child), append(set, fk.Child)
+					}
+				}
 			}
+			set = p.connected(set)
 		}
-		set = p.connected(append(set, undeclared...))
 		seen = append(seen, set...)
 		narrow := slices.DeleteFunc(slices.Clone(set), func(c catalog.Column) bool { return !narrow(c) })
-		if len(narrow) == 0 {
-			continue
-		}
 		for _, c := range set {
-			if c.Unsigned != k.Column.Unsigned && !slices.ContainsFunc(undeclared, sameAs(c)) {
+			if len(narrow) > 0 && c.Unsigned != k.Column.Unsigned && !slices.ContainsFunc(undeclared, sameAs(c)) {
 				p.refuse(c, "give both the same sign first", "it is %s and foreign keys tie it to %s, which is %s", c.Type, p.column(k.Column), k.Column.Type)
 			}
-			if p.columns[exactPlace(c)].generated {
-				p.refuse(c, "drop it and add it again as BIGINT", "it is a generated column")
+			const remedy = "drop it and add it again as BIGINT"
+			if len(narrow) > 0 && p.columns[exactPlace(c)].generated {
+				p.refuse(c, remedy, "it is a generated column")
 			}
+			for _, g := range p.computed {
+				if g.Table == c.Table && g.Name != c.Name && database.Contains(g.expression, c.Name) {
+					p.refuse(g.Column, remedy, "it is %s, and the server computes it from %s", g.Type, p.Quote(c.Name))
+				}
+			}
+		}
+		if len(narrow) == 0 {
+			continue
 		}
 		apart := groups[:0:0]
 		for _, group := range groups {
@@ -322,6 +336,15 @@ func (p *mysqlPlanner) widen(ctx context.Context) error {
 		}
 		groups = append(apart, narrow)
 	}
+	if len(groups) == 0 {
+		p.noteWide()
+		return nil
+	}
+	p.note(Widen, "Foreign keys are dropped before the columns that they tie are widened, and added again afterwards: the server has no other way. Triggers check these references meanwhile, and do what ON DELETE and ON UPDATE say. They differ from foreign keys: they fire the triggers of the rows that a cascade deletes or changes; they refuse to delete a row that others of its own table reference; and a statement that deletes from a table and reads its children fails (1442).")
+	p.note(Widen, "There is no transaction around these statements. Once this phase has begun, complete it.")
+	if p.options.Online {
+		p.note(Widen, "This server has no online way to change a column's type: it copies the table, and writers wait meanwhile (gh-ost and pt-online-schema-change copy otherwise, and have rules of their own for foreign keys). Foreign keys are dropped and added without locking.")
+	}
 	for _, group := range groups {
 		if err := p.widenGroup(ctx, group); err != nil {
 			return err
@@ -332,6 +355,9 @@ func (p *mysqlPlanner) widen(ctx context.Context) error {
 
 func (p *mysqlPlanner) widenGroup(ctx context.Context, columns []catalog.Column) error {
 	held := p.held(columns)
+	if err := p.checkOrphans(ctx, p.conn, held); err != nil {
+		return err
+	}
 	byChild := make(map[catalog.Name][]reference)
 	var children []catalog.Name
 	for _, r := range held {
@@ -345,8 +371,9 @@ func (p *mysqlPlanner) widenGroup(ctx context.Context, columns []catalog.Column)
 		p.add(Widen, s)
 	}
 	for _, child := range children {
-		var drops, adds, indexes []string
+		var drops, adds, indexes, orphans []string
 		for _, r := range byChild[child] {
+			orphans = append(orphans, p.orphans(r))
 			drops = append(drops, "DROP FOREIGN KEY "+p.Quote(r.Name))
 			adds = append(adds, "ADD "+p.constraint(r))
 			index, err := p.ownIndex(ctx, r)
@@ -362,7 +389,10 @@ func (p *mysqlPlanner) widenGroup(ctx context.Context, columns []catalog.Column)
 			Text: "drop the foreign keys of " + p.name(child) + ", to be added again below",
 			SQL:  "ALTER TABLE " + p.name(child) + " " + strings.Join(drops, ", ") + ", ALGORITHM=INPLACE, LOCK=NONE",
 			Done: p.counted(child, byChild[child], 0), Locks: "readers and writers for a moment only",
-			Undo: []string{"ALTER TABLE " + p.name(child) + " " + strings.Join(adds, ", ")},
+			// Without checks, the server adds foreign keys in place.
+			Before: uncheckedForeignKeys, After: checkedForeignKeys,
+			Undo:       []string{"ALTER TABLE " + p.name(child) + " " + strings.Join(adds, ", ") + ", ALGORITHM=INPLACE, LOCK=NONE"},
+			UndoChecks: orphans,
 		})
 	}
 	byTable := make(map[catalog.Name][]catalog.Column)
@@ -374,14 +404,14 @@ func (p *mysqlPlanner) widenGroup(ctx context.Context, columns []catalog.Column)
 		byTable[c.Table] = append(byTable[c.Table], c)
 	}
 	for _, table := range tables {
-		var actions, back, names, conditions []string
+		var actions, back, names, conditions, outside []string
 		for _, c := range byTable[table] {
 			was, definition, err := p.modified(ctx, c)
 			if err != nil {
 				return err
 			}
 			actions, back = append(actions, "MODIFY "+definition), append(back, "MODIFY "+was)
-			names = append(names, c.Name)
+			names, outside = append(names, c.Name), append(outside, p.outside(c))
 			conditions = append(conditions, p.Literal(c.Name))
 		}
 		p.add(Widen, Step{
@@ -389,10 +419,10 @@ func (p *mysqlPlanner) widenGroup(ctx context.Context, columns []catalog.Column)
 			SQL:  "ALTER TABLE " + p.name(table) + " " + strings.Join(actions, ", ") + ", ALGORITHM=COPY, LOCK=SHARED",
 			Done: fmt.Sprintf("SELECT COUNT(*) = %d FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s AND COLUMN_NAME IN (%s) AND DATA_TYPE = 'bigint'",
 				len(names), p.Literal(table.Schema), p.Literal(table.Name), strings.Join(conditions, ", ")),
-			Locks:    "writers of " + p.name(table) + " wait until it is copied; readers go on",
-			Rewrites: "copies the whole table and its indexes",
-			Undo:     []string{"ALTER TABLE " + p.name(table) + " " + strings.Join(back, ", ") + ", ALGORITHM=COPY, LOCK=SHARED"},
-			Lasting:  true,
+			Locks:      "writers of " + p.name(table) + " wait until it is copied; readers go on",
+			Rewrites:   "copies the whole table and its indexes",
+			Undo:       []string{"ALTER TABLE " + p.name(table) + " " + strings.Join(back, ", ") + ", ALGORITHM=COPY, LOCK=SHARED"},
+			UndoChecks: outside, Lasting: true,
 		})
 	}
 	for _, child := range parentsFirst(children, held) {
@@ -415,7 +445,7 @@ func (p *mysqlPlanner) widenGroup(ctx context.Context, columns []catalog.Column)
 		}
 		if p.options.Online {
 			s.SQL = "ALTER TABLE " + p.name(child) + " " + strings.Join(adds, ", ") + ", ALGORITHM=INPLACE, LOCK=NONE"
-			s.Before, s.After = []string{"SET SESSION foreign_key_checks = 0"}, []string{"SET SESSION foreign_key_checks = 1"}
+			s.Before, s.After = uncheckedForeignKeys, checkedForeignKeys
 			s.Locks, s.Rewrites = "readers and writers for a moment only; this does not check the rows, a later step does", ""
 		}
 		p.add(Widen, s)
@@ -580,14 +610,22 @@ func (p *mysqlPlanner) drop(ctx context.Context, k catalog.Key) error {
 	if !ok {
 		p.refuse(k.Column, "report this", "its definition does not say AUTO_INCREMENT: %s", counting)
 	}
+	count := Step{
+		Text: "keep where the counter of " + p.column(k.Column) + " stands, for undo", Run: Count, Locks: "nothing",
+		SQL: fmt.Sprintf("SELECT COALESCE(AUTO_INCREMENT, 1) FROM information_schema.TABLES WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s", p.Literal(k.Column.Table.Schema), p.Literal(k.Column.Table.Name)),
+	}
+	if p.Dialect == catalog.MySQL { // which otherwise shows counters of yesterday
+		count.Before, count.After = []string{"SET SESSION information_schema_stats_expiry = 0"}, []string{"SET SESSION information_schema_stats_expiry = DEFAULT"}
+	}
+	p.add(Drop, count)
 	s := Step{
 		Text: "stop numbering " + p.column(k.Column),
 		SQL:  "ALTER TABLE " + table + " MODIFY " + definition,
 		Done: fmt.Sprintf("SELECT COUNT(*) = 1 FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s AND COLUMN_NAME = %s AND EXTRA NOT LIKE '%%auto_increment%%'",
 			p.Literal(k.Column.Table.Schema), p.Literal(k.Column.Table.Name), p.Literal(k.Column.Name)),
 		Lasting: true,
-		Undo:    []string{"ALTER TABLE " + table + " MODIFY " + counting}, // the counter then continues from the largest key
-		Before:  []string{"SET SESSION foreign_key_checks = 0"}, After: []string{"SET SESSION foreign_key_checks = 1"},
+		Undo:    []string{"ALTER TABLE " + table + " MODIFY " + counting + ", AUTO_INCREMENT = " + counted + " 1"},
+		Before:  uncheckedForeignKeys, After: checkedForeignKeys,
 	}
 	if p.Dialect == catalog.MariaDB {
 		s.SQL += ", ALGORITHM=INPLACE, LOCK=NONE"

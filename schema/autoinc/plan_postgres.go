@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/snowkey-go/snowkey/internal/ddl"
 	"github.com/snowkey-go/snowkey/schema/catalog"
 	"github.com/snowkey-go/snowkey/schema/internal/database"
 )
@@ -99,7 +100,22 @@ func (p *planner) planPostgres(ctx context.Context, conn *sql.Conn) error {
 	for _, k := range p.keys {
 		pg.refuseCounter(k)
 	}
+	if err := pg.resolveDefault(ctx, conn); err != nil {
+		return err
+	}
 	p.count()
+	tables, columns := pg.narrow()
+	var held []reference
+	for _, table := range tables {
+		for _, r := range p.held(columns[table]) { // a partition may be dropped later
+			if pg.root(r.Child) == r.Child && pg.root(r.Parent) == r.Parent && !slices.ContainsFunc(held, r.same) {
+				held = append(held, r)
+			}
+		}
+	}
+	if err := p.checkOrphans(ctx, conn, held); err != nil {
+		return err
+	}
 	if p.options.Online {
 		if err := pg.widenOnline(ctx, conn); err != nil {
 			return err
@@ -165,7 +181,7 @@ func (p *postgresPlanner) read(ctx context.Context, conn *sql.Conn) error {
 		}
 	}
 	sequences, err := database.List(ctx, conn, postgresSequences, func(s *postgresSequence) []any {
-		return []any{&s.name.Schema, &s.name.Name, &s.start, &s.increment, &s.min, &s.max, &s.cache, &s.cycle, &s.granted}
+		return []any{&s.name.Schema, &s.name.Name, &s.start, &s.increment, &s.min, &s.max, &s.cache, &s.cycle, &s.kind, &s.grants, &s.comment}
 	})
 	for _, s := range sequences {
 		p.sequences[s.name] = s
@@ -252,13 +268,21 @@ const postgresExclusive = "ACCESS EXCLUSIVE on %s: readers and writers wait unti
 // once, and drops the views that use these columns and creates them again.
 func (p *postgresPlanner) widen() {
 	tables, columns := p.narrow()
+	if len(tables) == 0 {
+		p.noteWide()
+		return
+	}
 	for _, name := range p.publications {
 		p.note(Widen, "The publication %s sends these tables to subscribers. On each subscriber first: make the same columns bigint, and create the table %s as it is here if the publication is FOR ALL TABLES.", p.Quote(name), progressTable)
+	}
+	if len(tables) == 0 {
+		p.note(Widen, "Keys and children have 64 bits already: there is nothing to widen.")
+		return
 	}
 	p.note(Widen, "Every key and every child gets 64 bits, one table at a time. Each table is rewritten once; its readers and writers wait meanwhile. If that takes too long, plan with --online.")
 	p.note(Widen, "A statement that a client has prepared, and that returns a column whose type has changed, fails once (0A000, cached plan must not change result type): have clients connect again, or try again.")
 	for _, table := range tables {
-		var actions, back, names []string
+		var actions, back, names, checks []string
 		relations := []catalog.Name{table}
 		for _, c := range columns[table] {
 			if !p.mayWiden(c) {
@@ -266,9 +290,10 @@ func (p *postgresPlanner) widen() {
 			}
 			actions = append(actions, fmt.Sprintf("ALTER COLUMN %s TYPE bigint", p.Quote(c.Name)))
 			back = append(back, fmt.Sprintf("ALTER COLUMN %s TYPE %s", p.Quote(c.Name), c.Type))
-			names = append(names, c.Name)
+			names, checks = append(names, c.Name), append(checks, p.outside(c))
 			for _, k := range p.keys {
 				if same(k.Column, c) {
+					checks = append(checks, p.beyond(k)...)
 					relations = append(relations, k.Inheritors...)
 				}
 			}
@@ -285,6 +310,11 @@ func (p *postgresPlanner) widen() {
 					"the foreign key %s references the partition %s, and Postgres does not alter the type of what it references", p.Quote(r.Name), p.name(r.Parent))
 			}
 		}
+		for _, r := range references {
+			if r.Valid && p.root(r.Child) == r.Child {
+				checks = append(checks, p.orphans(r))
+			}
+		}
 		views := p.viewsOf(relations, names)
 		unit := p.begin()
 		p.lock(Widen, unit, againstAll, table, references)
@@ -292,17 +322,18 @@ func (p *postgresPlanner) widen() {
 		p.add(Widen, Step{
 			Text: "widen " + p.List(names) + " of " + p.name(table),
 			SQL:  "ALTER TABLE " + p.name(table) + " " + strings.Join(actions, ", "), Unit: unit,
-			Locks:    fmt.Sprintf(postgresExclusive, p.name(table)) + "; readers and writers of the tables that it references wait too",
-			Rewrites: "the whole table and all of its indexes, and checks its foreign keys again",
-			Undo:     p.narrowed(table, []string{"ALTER TABLE " + p.name(table) + " " + strings.Join(back, ", ")}),
-			Done:     p.wide(table, names), Lasting: true,
+			Locks:      fmt.Sprintf(postgresExclusive, p.name(table)) + "; readers and writers of the tables that it references wait too",
+			Rewrites:   "the whole table and all of its indexes, and checks its foreign keys again",
+			Undo:       p.narrowed(table, []string{"ALTER TABLE " + p.name(table) + " " + strings.Join(back, ", ")}),
+			UndoChecks: checks,
+			Done:       p.wide(table, names), Lasting: true,
 		})
 		for _, k := range p.keys {
 			if p.root(k.Column.Table) == table && slices.Contains(names, k.Column.Name) && p.narrowSequence(k) {
 				p.add(Widen, Step{
 					Text: "let the sequence of " + p.column(k.Column) + " count on beyond 32 bits",
 					SQL:  "ALTER SEQUENCE " + p.name(k.Counter.Sequence) + " AS bigint", Unit: unit,
-					Locks: "the sequence", Undo: []string{"ALTER SEQUENCE " + p.name(k.Counter.Sequence) + " AS integer"},
+					Locks: "the sequence", Undo: []string{"ALTER SEQUENCE " + p.name(k.Counter.Sequence) + " AS " + p.sequences[k.Counter.Sequence].kind},
 				})
 			}
 		}
@@ -371,6 +402,16 @@ func (p *postgresPlanner) narrowSequence(k catalog.Key) bool {
 	return k.Mechanism == catalog.Serial && k.Counter.Narrow
 }
 
+// beyond returns a query for whether the counter of a key that is widened has left the
+// range that its sequence has now.
+func (p *postgresPlanner) beyond(k catalog.Key) []string {
+	s, known := p.sequences[k.Counter.Sequence]
+	if !known || p.facts[exactPlace(k.Column)].identity == "" && !p.narrowSequence(k) {
+		return nil
+	}
+	return []string{fmt.Sprintf("SELECT last_value FROM pg_sequences WHERE schemaname = %s AND sequencename = %s AND last_value > %d", p.Literal(s.name.Schema), p.Literal(s.name.Name), s.max)}
+}
+
 // mayWiden refuses a column if we can't alter its type.
 func (p *postgresPlanner) mayWiden(c catalog.Column) bool {
 	fact := p.facts[exactPlace(c)]
@@ -404,6 +445,7 @@ func (p *postgresPlanner) fence() {
 }
 
 func (p *postgresPlanner) switchOn() {
+	p.note(SwitchOn, "Before the first generated key, have clients that keep prepared statements, such as pgx, connect again or DISCARD ALL: they know the narrow type, and refuse the key (greater than maximum value for int4).")
 	p.note(SwitchOn, "From here on keys may be sent. Have all writers send generated keys, and apply the next phase when none is left that does not.")
 	for _, k := range p.keys {
 		if k.Mechanism == catalog.IdentityAlways {
@@ -420,8 +462,38 @@ func (p *postgresPlanner) switchOn() {
 	}
 }
 
+// resolveDefault finds the function that is to generate keys, and tries it.
+func (p *postgresPlanner) resolveDefault(ctx context.Context, conn *sql.Conn) error {
+	if p.options.Default == "" {
+		return nil
+	}
+	names := ddl.Names(p.options.Default, false)
+	if len(names) != 1 {
+		return fmt.Errorf("autoinc: the default %q is not the name of a function, such as snowkey_next()", p.options.Default)
+	}
+	name := names[0]
+	found, err := database.List(ctx, conn, "SELECT format('%I.%I()', n.nspname, p.proname) FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace WHERE p.pronargs = 0 AND p.proname = $1 AND ($2 = '' OR n.nspname = $2)",
+		database.Text, name[len(name)-1], strings.Join(name[:len(name)-1], "."))
+	if err != nil {
+		return err
+	}
+	if len(found) != 1 {
+		return fmt.Errorf("autoinc: there are %d functions %s without parameters; snowkey sql prints one, or write schema.function()", len(found), p.options.Default)
+	}
+	p.options.Default = found[0]
+	key, err := database.One(ctx, conn, "SELECT "+p.options.Default, database.Number)
+	if err == nil && key < p.options.Floor {
+		err = fmt.Errorf("autoinc: the default %s returns %d, which is below the floor %d", p.options.Default, key, p.options.Floor)
+	}
+	return err
+}
+
 func (p *postgresPlanner) drop() {
-	p.note(Drop, "From here on a writer that sends no key fails (23502). The sequences of defaults stay, because other columns may use them; drop them when none does.")
+	if p.options.Default != "" {
+		p.note(Drop, "From here on %s generates the keys of rows that come without one. The sequences of defaults stay, because other columns may use them; drop them when none does.", p.options.Default)
+	} else {
+		p.note(Drop, "From here on a writer that sends no key fails (23502). The sequences of defaults stay, because other columns may use them; drop them when none does.")
+	}
 	// Defaults have to go first, because they may use the sequence of an identity,
 	// which can't be dropped until then.
 	keys := slices.Clone(p.keys)
@@ -436,22 +508,43 @@ func (p *postgresPlanner) drop() {
 		table, column := p.name(k.Column.Table), p.Quote(k.Column.Name)
 		action := "DROP DEFAULT"
 		undo := p.defaults(k.Column, column)
+		var checks []string
 		if identity(k) == 1 {
 			action = "DROP IDENTITY"
 			s := p.sequences[k.Counter.Sequence]
-			undo = []string{
-				p.identity(k, column, false, k.Counter.Sequence),
-				fmt.Sprintf("SELECT setval(%[1]s::regclass, greatest(coalesce(max(%[2]s), %[3]d), %[4]d), max(%[2]s) IS NOT NULL) FROM %[5]s WHERE %[2]s < %[6]d",
-					p.Literal(p.name(k.Counter.Sequence)), column, s.start, s.min, table, p.options.Floor),
+			sequence := p.name(s.name)
+			undo = append([]string{p.identity(k, column, false, s.name)}, p.sequenceParts(s.name, sequence)...)
+			undo = append(undo, fmt.Sprintf("SELECT setval(%s::regclass, coalesce(%s NULL, greatest(max(%s) + %d, %d)), false) FROM %s WHERE %[3]s < %[7]d",
+				p.Literal(sequence), counted, column, s.increment, s.start, table, p.options.Floor))
+			if narrow(k.Column) { // a column that is narrow again can't count from there
+				checks = append(checks, fmt.Sprintf("SELECT %s 0 AS next WHERE %[1]s 0 > %d", counted, s.max))
 			}
+		}
+		done := "NOT a.atthasdef"
+		if p.options.Default != "" {
+			set := "SET DEFAULT " + p.options.Default
+			if identity(k) == 1 {
+				set = action + ", ALTER COLUMN " + column + " " + set
+				undo = append([]string{"ALTER TABLE " + table + " ALTER COLUMN " + column + " DROP DEFAULT"}, undo...)
+			}
+			action = set
+			done = `EXISTS (SELECT FROM pg_attrdef d WHERE d.adrelid = a.attrelid AND d.adnum = a.attnum AND pg_get_expr(d.adbin, d.adrelid) !~ '\mnextval\(')`
 		}
 		unit := p.begin()
 		p.lock(Drop, unit, againstAll, k.Column.Table, nil)
+		if identity(k) == 1 {
+			s := p.sequences[k.Counter.Sequence]
+			p.add(Drop, Step{
+				Text: "keep where the counter of " + p.column(k.Column) + " stands, for undo", Run: Count, Unit: unit, Locks: "nothing",
+				SQL: fmt.Sprintf("SELECT last_value + CASE WHEN is_called THEN %d ELSE 0 END FROM %s", s.increment, p.name(s.name)),
+			})
+		}
 		p.add(Drop, Step{
 			Text: "stop numbering " + p.column(k.Column),
 			SQL:  fmt.Sprintf("ALTER TABLE %s ALTER COLUMN %s %s", table, column, action),
 			Unit: unit, Locks: fmt.Sprintf(postgresExclusive, table) + ", which is at once", Undo: undo,
-			Done: fmt.Sprintf("SELECT (NOT a.atthasdef AND a.attidentity = '')::int FROM pg_attribute a WHERE a.attrelid = %s::regclass AND a.attname = %s", p.Literal(table), p.Literal(k.Column.Name)), Lasting: true,
+			UndoChecks: checks,
+			Done:       fmt.Sprintf("SELECT (%s AND a.attidentity = '')::int FROM pg_attribute a WHERE a.attrelid = %s::regclass AND a.attname = %s", done, p.Literal(table), p.Literal(k.Column.Name)), Lasting: true,
 		})
 	}
 }
@@ -487,7 +580,8 @@ $snowkey$`,
 			if p.guarded(k, table) {
 				continue
 			}
-			trigger := p.Quote(database.Own(database.GuardPrefix, table.Name))
+			name := p.guardName(k, table)
+			trigger := p.Quote(name)
 			unit := p.begin()
 			p.lock(Guard, unit, againstWriters, table, nil)
 			p.add(Guard, Step{
@@ -496,10 +590,31 @@ $snowkey$`,
 					trigger, p.name(table), p.Quote(k.Column.Name), p.options.Floor, function(k.Column.Table.Schema), p.Literal(k.Column.Name)),
 				Unit: unit, Locks: "SHARE ROW EXCLUSIVE on " + p.name(table) + ": writers wait for a moment",
 				Undo: []string{fmt.Sprintf("DROP TRIGGER IF EXISTS %s ON %s", trigger, p.name(table))},
-				Done: fmt.Sprintf("SELECT count(*) FROM pg_trigger WHERE tgrelid = %s::regclass AND tgname = %s", p.Literal(p.name(table)), p.Literal(database.Own(database.GuardPrefix, table.Name))), Lasting: true,
+				Done: fmt.Sprintf("SELECT count(*) FROM pg_trigger WHERE tgrelid = %s::regclass AND tgname = %s", p.Literal(p.name(table)), p.Literal(name)), Lasting: true,
 			})
 		}
 	}
+}
+
+// sequenceParts returns SQL that gives a sequence the privileges and the comment of
+// another one.
+func (p *postgresPlanner) sequenceParts(like catalog.Name, name string) (statements []string) {
+	s := p.sequences[like]
+	for _, grant := range s.grants {
+		statements = append(statements, "GRANT "+grant[0]+" ON SEQUENCE "+name+" TO "+p.role(grant[1])+grant[2])
+	}
+	if s.comment != "" {
+		statements = append(statements, "COMMENT ON SEQUENCE "+name+" IS "+p.Literal(s.comment))
+	}
+	return statements
+}
+
+// role quotes the name of a role, which is empty for PUBLIC.
+func (p *postgresPlanner) role(name string) string {
+	if name == "" {
+		return "PUBLIC"
+	}
+	return p.Quote(name)
 }
 
 // identity returns SQL that makes a column an identity column like the key, with a

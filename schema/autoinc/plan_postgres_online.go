@@ -21,10 +21,15 @@ type postgresSequence struct {
 	name                       catalog.Name
 	start, increment, min, max int64
 	cache                      int64
-	cycle, granted             bool
+	cycle                      bool
+	kind                       string // its type, such as integer
+	grants                     lists  // of the form privilege, role, option
+	comment                    string
 }
 
-const postgresSequences = `SELECT n.nspname, c.relname, q.seqstart, q.seqincrement, q.seqmin, q.seqmax, q.seqcache, q.seqcycle, c.relacl IS NOT NULL
+const postgresSequences = `SELECT n.nspname, c.relname, q.seqstart, q.seqincrement, q.seqmin, q.seqmax, q.seqcache, q.seqcycle,  format_type(q.seqtypid, NULL), coalesce((
+	SELECT json_agg(json_build_array(a.privilege_type, coalesce(r.rolname, ''), CASE WHEN a.is_grantable THEN ' WITH GRANT OPTION' ELSE '' END) ORDER BY a.privilege_type, r.rolname)
+	FROM aclexplode(c.relacl) AS a LEFT JOIN pg_roles r ON r.oid = a.grantee WHERE a.grantee <> c.relowner)::text, '[]'), coalesce(obj_description(c.oid, 'pg_class'), '')
 FROM pg_sequence q JOIN pg_class c ON c.oid = q.seqrelid JOIN pg_namespace n ON n.oid = c.relnamespace`
 
 // An onlinePlanner widens columns while applications keep using the tables. It adds a
@@ -44,7 +49,7 @@ type onlinePlanner struct {
 func (p *postgresPlanner) widenOnline(ctx context.Context, conn *sql.Conn) error {
 	tables, columns := p.narrow()
 	if len(tables) == 0 {
-		p.note(Widen, "Keys and children have 64 bits already: there is nothing to widen.")
+		p.noteWide()
 		return nil
 	}
 	if p.major() < 14 {
@@ -156,9 +161,6 @@ func (o *onlinePlanner) refuseSequence(k catalog.Key, remedy string) {
 	}
 	if len(k.SharedWith) > 0 {
 		o.refuse(k.Column, remedy, "others count with the sequence of its identity, which would be another")
-	}
-	if o.sequences[k.Counter.Sequence].granted {
-		o.refuse(k.Column, remedy, "its sequence %s has privileges of its own, which the new one would not", o.name(k.Counter.Sequence))
 	}
 }
 
@@ -411,8 +413,8 @@ func (o *onlinePlanner) swap(table catalog.Name) {
 		Text: "drop the old columns, with their indexes and constraints", Unit: unit,
 		SQL:   "ALTER TABLE " + name + " " + strings.Join(drops, ", "),
 		Locks: "what was locked for the swap",
-		Undo:  o.narrowAgain(table, undone),
-		Done:  o.wide(table, o.names(table)), Lasting: true,
+		Undo:  o.narrowAgain(table, undone), UndoChecks: o.narrowable(table, undone),
+		Done: o.wide(table, o.names(table)), Lasting: true,
 	})
 	for _, c := range o.widened[table] {
 		add("give the new column its name", "ALTER TABLE %s RENAME COLUMN %s TO %s", name, o.Quote(o.fresh(c)), o.Quote(c.Name))
@@ -487,7 +489,7 @@ func (o *onlinePlanner) narrowAgain(table catalog.Name, references []reference) 
 	for _, c := range o.widened[table] {
 		for _, k := range o.counting(c) {
 			if o.narrowSequence(k) {
-				undo = append(undo, "ALTER SEQUENCE "+o.ifExists(k.Column.Table)+o.name(k.Counter.Sequence)+" AS integer")
+				undo = append(undo, "ALTER SEQUENCE "+o.ifExists(k.Column.Table)+o.name(k.Counter.Sequence)+" AS "+o.sequences[k.Counter.Sequence].kind)
 			}
 		}
 		types = append(types, fmt.Sprintf("ALTER COLUMN %s TYPE %s", o.Quote(c.Name), c.Type))
@@ -503,6 +505,22 @@ func (o *onlinePlanner) narrowAgain(table catalog.Name, references []reference) 
 		}
 	}
 	return undo
+}
+
+// narrowable returns the queries for rows that narrowAgain would fail on.
+func (o *onlinePlanner) narrowable(table catalog.Name, references []reference) (checks []string) {
+	for _, c := range o.widened[table] {
+		checks = append(checks, o.outside(c))
+		for _, k := range o.counting(c) {
+			checks = append(checks, o.beyond(k)...)
+		}
+	}
+	for _, r := range references {
+		if r.Valid && o.root(r.Child) == r.Child && o.root(r.Parent) == r.Parent {
+			checks = append(checks, o.orphans(r))
+		}
+	}
+	return checks
 }
 
 func (o *onlinePlanner) freshSequence(sequence catalog.Name) catalog.Name {
@@ -522,5 +540,8 @@ func (o *onlinePlanner) counter(k catalog.Key, fresh string, add func(text, form
 		return
 	}
 	add("number the new column as the old one was", "%s", o.identity(k, fresh, fact.identity == "a", o.freshSequence(sequence)))
+	for _, statement := range o.sequenceParts(k.Counter.Sequence, o.name(o.freshSequence(sequence))) {
+		add("give its sequence the privileges and the comment of the old", "%s", statement)
+	}
 	add("count on where the old one stands", "SELECT setval(%s::regclass, last_value, is_called) FROM %s", o.Literal(o.name(o.freshSequence(sequence))), o.name(sequence))
 }

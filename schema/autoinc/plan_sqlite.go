@@ -227,6 +227,9 @@ func (p *planner) sqliteRebuild(ctx context.Context, conn *sql.Conn, k catalog.K
 	drop := "DROP TABLE " + p.name(table)
 	rename := fmt.Sprintf("ALTER TABLE %s RENAME TO %s", p.name(temporary), p.Quote(table.Name))
 	undo := []string{was, copy, drop, rename, p.sqliteFence(k).SQL}
+	if k.Mechanism == catalog.Autoincrement {
+		undo = append(undo, fmt.Sprintf("UPDATE main.sqlite_sequence SET seq = max(seq, coalesce(%s NULL, seq)) WHERE name = %s", counted, p.Literal(table.Name)))
+	}
 	for _, o := range again {
 		undo = append(undo, strings.TrimRight(o.sql, "; \n\t"))
 	}
@@ -236,6 +239,12 @@ func (p *planner) sqliteRebuild(ctx context.Context, conn *sql.Conn, k catalog.K
 		Done: fmt.Sprintf("SELECT count(*) FROM pragma_table_info(%s, 'main') WHERE name = %s AND upper(type) <> 'INTEGER'",
 			p.Literal(table.Name), p.Literal(k.Column.Name)), Lasting: true,
 	})
+	if k.Mechanism == catalog.Autoincrement {
+		add(Step{
+			Text: "keep where its counter stands, for undo", Run: Count,
+			SQL: fmt.Sprintf("SELECT coalesce(max(seq), 0) FROM main.sqlite_sequence WHERE name = %s", p.Literal(table.Name)),
+		})
+	}
 	add(Step{Text: "copy its rows", Rewrites: "the whole table and its indexes", SQL: copy})
 	add(Step{
 		Text: "check that no row is missing", Run: Check,

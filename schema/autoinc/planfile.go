@@ -20,6 +20,7 @@ import (
 //
 //	-- snowkey migration plan 2
 //	-- sum: the SHA-256 of all lines that follow
+//	-- | the first page: what happens to each table, and what people have to do
 //	-- dialect: postgres
 //	…
 //
@@ -71,10 +72,14 @@ func (p *Plan) body() ([]byte, error) {
 			header(name, value)
 		}
 	}
+	for _, line := range p.page() {
+		b.WriteString(line + "\n")
+	}
 	header("dialect", string(p.Dialect))
 	header("version", p.Version)
 	header("database", strconv.Quote(p.Database))
 	header("online", strconv.FormatBool(p.Online))
+	given("default", p.Default)
 	header("floor", strconv.FormatInt(p.Floor, 10))
 	data := func(name string, value any) {
 		text, err := json.Marshal(value)
@@ -92,6 +97,12 @@ func (p *Plan) body() ([]byte, error) {
 	}
 	for _, k := range p.keys {
 		data("key", k)
+	}
+	for _, t := range p.sizes {
+		data("size", t)
+	}
+	if p.rate > 0 {
+		header("rate", strconv.FormatInt(p.rate, 10))
 	}
 	for _, phase := range p.Phases {
 		b.WriteString("\n")
@@ -113,6 +124,9 @@ func (p *Plan) body() ([]byte, error) {
 				for i, line := range strings.Split(sql, "\n") {
 					header([]string{"undo", more}[min(i, 1)], line)
 				}
+			}
+			for _, sql := range s.UndoChecks {
+				header("undo-check", sql)
 			}
 			given("remedy", s.Remedy)
 			for _, sql := range s.Before {
@@ -195,7 +209,7 @@ func parsePlan(body string) (*Plan, error) {
 			step, sql = nil, nil
 			continue
 		}
-		if text == "" {
+		if text == "" || strings.HasPrefix(text, pageMark) { // which is written from the rest
 			continue
 		}
 		name, value, ok := strings.Cut(strings.TrimPrefix(text, "-- "), ": ")
@@ -232,6 +246,8 @@ func (p *Plan) parse(name, value string) (err error) {
 		p.Database, err = strconv.Unquote(value)
 	case "online":
 		p.Online, err = strconv.ParseBool(value)
+	case "default":
+		p.Default = value
 	case "floor":
 		p.Floor, err = strconv.ParseInt(value, 10, 64)
 	case "progress":
@@ -244,6 +260,12 @@ func (p *Plan) parse(name, value string) (err error) {
 		var column catalog.Column
 		err = json.Unmarshal([]byte(value), &column)
 		p.notChildren = append(p.notChildren, column)
+	case "size":
+		var t tableSize
+		err = json.Unmarshal([]byte(value), &t)
+		p.sizes = append(p.sizes, t)
+	case "rate":
+		p.rate, err = strconv.ParseInt(value, 10, 64)
 	case "key":
 		var k plannedKey
 		err = json.Unmarshal([]byte(value), &k)
@@ -273,6 +295,8 @@ func (s *Step) parse(name, value string) (err error) {
 			return fmt.Errorf("nothing is before it")
 		}
 		s.Undo[len(s.Undo)-1] += "\n" + value
+	case "undo-check":
+		s.UndoChecks = append(s.UndoChecks, value)
 	case "remedy":
 		s.Remedy = value
 	case "before":

@@ -2,8 +2,11 @@ package autoinc
 
 import (
 	"cmp"
+	"context"
+	"database/sql"
 	"fmt"
 	"math/big"
+	"regexp"
 	"slices"
 	"unicode/utf8"
 
@@ -19,6 +22,7 @@ type planner struct {
 	server
 	options    PlanOptions
 	report     catalog.Report
+	compared   *Plan // a plan that was made before, if it is to be compared with this one
 	database   string
 	keys       []catalog.Key // the keys to migrate
 	references []reference   // all foreign keys of the database
@@ -26,6 +30,9 @@ type planner struct {
 	steps      map[PhaseName][]Step
 	notes      map[PhaseName][]string
 	unit       int
+	unique     map[place]bool // the columns that are unique by themselves
+	sizes      []tableSize
+	rate       int64
 }
 
 func (p *planner) refuse(column catalog.Column, remedy, format string, args ...any) {
@@ -69,11 +76,24 @@ func (p *planner) choose() error {
 			return fail(ErrTable, "the table %q of %q has no auto-increment key among those inspected; see catalog.Inspect for the tables that have one", name.Name, name.Schema)
 		}
 	}
+	var anyKey []catalog.ForeignKey // the columns that may hold any key have to be widened with one that is chosen
 	for _, k := range p.report.Keys {
 		table := k.Column.Table
 		chosen := len(p.options.Tables) == 0 || slices.Contains(p.options.Tables, table)
 		if chosen && !slices.Contains(p.options.Except, table) {
 			p.keys = append(p.keys, k)
+			continue
+		}
+		for _, fk := range k.ForeignKeys {
+			if fk.AnyKey {
+				anyKey = append(anyKey, fk)
+			}
+		}
+	}
+	for _, fk := range anyKey {
+		if len(p.keys) > 0 {
+			fk.Parent = p.keys[0].Column
+			p.keys[0].ForeignKeys = append(p.keys[0].ForeignKeys, fk)
 		}
 	}
 	for _, f := range p.report.Findings {
@@ -94,10 +114,13 @@ func (p *planner) refuseKey(k catalog.Key) {
 		}
 	}
 	switch part := slices.Contains(k.PrimaryKey, k.Column.Name); {
-	case !part:
+	case !part && !p.unique[exactPlace(k.Column)]:
 		p.refuse(k.Column, "leave its table out of the plan (Except, --except), and decide by hand: an order number or a version may be meant to count",
 			"it is not the primary key, which is %q", k.PrimaryKey)
-	case !k.Primary() && !p.options.Composite:
+	case !part && !p.options.Composite:
+		p.refuse(k.Column, "if it is meant to count, as an order number is, leave its table out of the plan (Except, --except); else plan it too (Composite, --composite)",
+			"it is unique, but not the primary key, which is %q", k.PrimaryKey)
+	case part && !k.Primary() && !p.options.Composite:
 		p.refuse(k.Column, "if it is meant to count within the rest of the key, leave its table out of the plan (Except, --except); else plan it too (Composite, --composite)",
 			"it is not the whole primary key, which is %q", k.PrimaryKey)
 	}
@@ -119,6 +142,30 @@ func (p *planner) refuseKey(k catalog.Key) {
 	}
 }
 
+// narrowLimit matches the ends of the ranges of narrow integers.
+var narrowLimit = regexp.MustCompile(`\b(32767|32768|65535|65536|8388607|8388608|16777215|16777216|2147483647|2147483648|4294967295|4294967296)\b`)
+
+// refuseConditions refuses columns with a CHECK that ends where narrow integers do.
+func (p *planner) refuseConditions(ctx context.Context, conn *sql.Conn) error {
+	if p.syntax().conditions == "" || p.compared != nil {
+		return nil
+	}
+	conditions, err := database.List(ctx, conn, p.syntax().conditions, (*condition).dest)
+	for _, check := range conditions {
+		if !narrowLimit.MatchString(check.text) {
+			continue
+		}
+		for _, k := range p.keys {
+			for _, c := range k.Columns() {
+				if c.Table == check.table && database.Contains(check.text, c.Name) {
+					p.refuse(c, "drop it, or raise its limit to 9223372036854775807", "the constraint %s ends where narrower integers do, and would refuse a generated key: %s", p.Quote(check.name), check.text)
+				}
+			}
+		}
+	}
+	return err
+}
+
 // noteRoutines adds notes about functions, procedures and triggers that may not accept
 // 64-bit keys.
 func (p *planner) noteRoutines() {
@@ -135,11 +182,13 @@ func (p *planner) noteRoutines() {
 // decided about them. If such a column does hold keys, the first row with a generated
 // key would fail, or on a server that isn't strict, store another number.
 func (p *planner) refuseUndecided() {
+	findings := p.report.Findings
 	for _, k := range p.keys {
-		for _, f := range k.Findings {
-			if f.Kind == catalog.LikelyChild && narrow(f.Column) {
-				p.refuse(f.Column, f.Remedy, "%s", f.Text)
-			}
+		findings = slices.Concat(findings, k.Findings)
+	}
+	for _, f := range findings {
+		if f.Kind == catalog.LikelyChild && len(p.keys) > 0 { // there are none if the plan was made before
+			p.refuse(f.Column, f.Remedy, "%s", f.Text)
 		}
 	}
 }
@@ -154,11 +203,18 @@ func (p *planner) fenced(k catalog.Key) bool {
 	})
 }
 
+// guardName returns the name of the guard of a key. A table may have two keys.
+func (p *planner) guardName(k catalog.Key, table catalog.Name) string {
+	i := slices.IndexFunc(p.keys, func(other catalog.Key) bool { return other.Column.Table == k.Column.Table })
+	if p.keys[i].Column.Name != k.Column.Name {
+		return database.Own(database.GuardPrefix, table.Name+"_"+k.Column.Name)
+	}
+	return database.Own(database.GuardPrefix, table.Name)
+}
+
 // guarded reports whether a table already has the guard.
 func (p *planner) guarded(k catalog.Key, table catalog.Name) bool {
-	return slices.ContainsFunc(k.Triggers, func(t catalog.Trigger) bool {
-		return t.Table == table && t.Name == database.Own(database.GuardPrefix, t.Table.Name)
-	})
+	return slices.ContainsFunc(k.Triggers, func(t catalog.Trigger) bool { return t.Table == table && t.Name == p.guardName(k, table) })
 }
 
 // held returns the references that involve at least one of the columns.
@@ -199,6 +255,11 @@ func (p *planner) narrow() (tables []catalog.Name, columns map[catalog.Name][]ca
 	return tables, columns
 }
 
+// noteWide is for plans without narrow columns.
+func (p *planner) noteWide() {
+	p.note(Widen, "Keys and children have 64 bits already: there is nothing to widen.")
+}
+
 // tables returns all tables of the plan, without duplicates.
 func (p *planner) tables() (all []catalog.Name) {
 	for _, k := range p.keys {
@@ -227,17 +288,62 @@ func (p *planner) count() {
 	}
 }
 
+// checkOrphans adds steps that look for rows without a parent before anything is changed.
+// Such a row would stop the phase when its foreign key is checked again.
+func (p *planner) checkOrphans(ctx context.Context, conn *sql.Conn, references []reference) error {
+	for _, r := range references {
+		if !r.Valid {
+			continue
+		}
+		const remedy = "delete or mend these rows"
+		if p.compared == nil {
+			found, err := anyRow(ctx, conn, p.orphans(r))
+			if err != nil {
+				return err
+			}
+			if found {
+				p.refuse(catalog.Column{Table: r.Child, Name: r.Columns[0]}, remedy, "a row references one of %s that is not there, so that its foreign key could not be checked again; see %s", p.name(r.Parent), p.orphans(r))
+			}
+		}
+		p.add(Widen, Step{
+			Text: "check that no row of " + p.name(r.Child) + " references a missing row, before anything is changed", Run: Check, SQL: p.orphans(r),
+			Locks: "nothing; it reads the table once", Remedy: remedy + ", and apply again",
+		})
+	}
+	return nil
+}
+
+// anyRow reports whether a query returns a row. It selects a count, because the result
+// type of a prepared statement must not change along with the columns.
+func anyRow(ctx context.Context, q database.Querier, query string) (bool, error) {
+	n, err := database.One(ctx, q, "SELECT count(*) FROM ("+query+") AS found", database.Number)
+	return n > 0, err
+}
+
+// outside returns a query for a value of the column that doesn't fit the type which the
+// column has now.
+func (s server) outside(c catalog.Column) string {
+	name, bits := s.Quote(c.Name), c.Bits
+	condition := fmt.Sprintf("%s > %d", name, uint64(1)<<bits-1)
+	if !c.Unsigned {
+		condition = fmt.Sprintf("(%[1]s > %[2]d OR %[1]s < -%[3]d)", name, uint64(1)<<(bits-1)-1, uint64(1)<<(bits-1))
+	}
+	return fmt.Sprintf("SELECT %s FROM %s WHERE %s LIMIT 1", name, s.name(c.Table), condition)
+}
+
 // counting returns the query that counts the rows of a table.
-func (s server) counting(table catalog.Name) string { return "SELECT count(*) FROM " + s.name(table) }
+func (s server) counting(table catalog.Name) string { return countRows + s.name(table) }
+
+const countRows = "SELECT count(*) FROM "
 
 // plan assembles the plan.
 func (p *planner) plan() *Plan {
 	plan := &Plan{
-		Dialect: p.Dialect, Version: p.Version, Database: p.database, Online: p.options.Online, Floor: p.options.Floor,
+		Dialect: p.Dialect, Version: p.Version, Database: p.database, Online: p.options.Online, Default: p.options.Default, Floor: p.options.Floor,
 		Progress:    catalog.Name{Name: progressTable},
-		notChildren: p.options.NotChildren,
+		notChildren: p.options.NotChildren, sizes: p.sizes, rate: p.rate,
 	}
-	for _, k := range p.report.Keys {
+	for _, k := range p.keys {
 		for _, fk := range k.ForeignKeys {
 			if fk.Undeclared {
 				plan.children = append(plan.children, fk)
@@ -259,8 +365,25 @@ func (p *planner) plan() *Plan {
 		planned.References = p.held(k.Columns())
 		plan.add(planned)
 	}
-	for _, name := range phaseNames {
+	names := phaseNames
+	if p.compared == nil && p.short() || p.compared != nil && len(p.compared.Phases) < len(phaseNames) {
+		p.steps[Drop] = append(p.steps[Widen], p.steps[Drop]...)
+		for i := range p.steps[Drop] {
+			p.steps[Drop][i].ID = fmt.Sprintf("%s/%d", Drop, i+1)
+		}
+		const first = "Before this phase, ship readers that take 64 bits (int64 in Go, strings in JSON), and then have all writers send generated keys. Writers with and without keys can run side by side until then."
+		p.notes[Drop] = slices.Concat(p.notes[Widen], []string{first}, p.notes[Drop])
+		names = phaseNames[slices.Index(phaseNames, Drop):]
+	}
+	for _, name := range names {
 		plan.Phases = append(plan.Phases, Phase{Name: name, Notes: p.notes[name], Steps: p.steps[name]})
 	}
 	return plan
+}
+
+// short reports whether no phase before Drop changes anything, as for keys of the type
+// bigserial.
+func (p *planner) short() bool {
+	changes := func(s Step) bool { return s.Run != Count && s.Run != Check }
+	return len(p.keys) > 0 && !slices.ContainsFunc(phaseNames[:slices.Index(phaseNames, Drop)], func(name PhaseName) bool { return slices.ContainsFunc(p.steps[name], changes) })
 }

@@ -422,11 +422,7 @@ func (o *onlinePlanner) renameParts(table catalog.Name, add func(text, format st
 	}
 	for _, g := range o.grants {
 		if g.Table == table && slices.Contains(o.names(o.root(table)), g.Name) {
-			role := "PUBLIC"
-			if g.role != "" {
-				role = o.Quote(g.role)
-			}
-			add("grant what was granted on the old column", "%s", there("GRANT %s (%s) ON %s TO %s%s", g.privilege, o.Quote(g.Name), name, role, g.option))
+			add("grant what was granted on the old column", "%s", there("GRANT %s (%s) ON %s TO %s%s", g.privilege, o.Quote(g.Name), name, o.role(g.role), g.option))
 		}
 	}
 }

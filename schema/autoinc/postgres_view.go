@@ -164,17 +164,11 @@ func (p *postgresPlanner) viewSteps(v postgresView) (steps []Step) {
 		}
 	}
 	add("give it to its owner", "ALTER "+v.kind()+" "+name+" OWNER TO "+p.Quote(v.owner))
-	role := func(name string) string {
-		if name == "" {
-			return "PUBLIC"
-		}
-		return p.Quote(name)
-	}
 	for _, given := range v.defaults {
-		add("revoke what every new view is granted", "REVOKE ALL ON "+name+" FROM "+role(given[0]))
+		add("revoke what every new view is granted", "REVOKE ALL ON "+name+" FROM "+p.role(given[0]))
 	}
 	for _, grant := range v.grants {
-		add("grant what was granted", "GRANT "+grant[0]+" ON "+name+" TO "+role(grant[1])+grant[2])
+		add("grant what was granted", "GRANT "+grant[0]+" ON "+name+" TO "+p.role(grant[1])+grant[2])
 	}
 	if v.comment != "" {
 		add("comment on it", "COMMENT ON "+v.kind()+" "+name+" IS "+p.Literal(v.comment))

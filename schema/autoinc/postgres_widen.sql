@@ -30,6 +30,12 @@ WITH RECURSIVE rows AS ( -- the types that contain rows of a table
 	WHERE d.refclassid = 'pg_class'::regclass AND d.refobjsubid > 0 AND d.refobjid <> v.oid
 	AND NOT EXISTS (SELECT FROM pg_proc o WHERE o.proname = f.proname AND o.pronamespace = f.pronamespace AND o.pronargs = f.pronargs AND 'int8'::regtype = ANY (o.proargtypes::oid[]))
 	UNION ALL
+	SELECT x.indrelid, a.attname, 'the index ' || x.indexrelid::regclass || ' uses ' || quote_ident(o.opcname) || ', which is not for bigint'
+	FROM pg_index x
+	CROSS JOIN LATERAL generate_series(0, x.indnkeyatts - 1) AS i
+	JOIN pg_attribute a ON a.attrelid = x.indrelid AND a.attnum = x.indkey[i] AND a.attnum > 0
+	JOIN pg_opclass o ON o.oid = x.indclass[i] AND NOT o.opcdefault AND o.opcintype IN ('int2'::regtype, 'int4'::regtype)
+	UNION ALL
 	SELECT c.oid, NULL, 'its table has FORCE ROW LEVEL SECURITY, which hides rows from ' || current_user
 	FROM pg_class c
 	WHERE c.relforcerowsecurity AND NOT EXISTS (SELECT FROM pg_roles r WHERE r.rolname = current_user AND (r.rolsuper OR r.rolbypassrls))

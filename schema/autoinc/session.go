@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/snowkey-go/snowkey/schema/catalog"
 	"github.com/snowkey-go/snowkey/schema/internal/database"
 )
 
@@ -52,7 +53,7 @@ func (a *applier) preparePostgres(ctx context.Context) error {
 		return err
 	}
 	if !locked {
-		return fail(ErrBusy, "another process is applying a plan with the progress in %s; wait until it ends", a.ledger.name(a.plan.Progress))
+		return a.busy(ctx, "SELECT format('%s of %s, connected since %s', a.pid, a.usename, date_trunc('second', a.backend_start)) FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid WHERE l.locktype = 'advisory' AND l.granted AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database()) AND l.classid::bigint << 32 | l.objid::bigint = "+key)
 	}
 	a.restore = append(a.restore, "SELECT pg_advisory_unlock("+key+")")
 	settings := [][2]string{
@@ -84,7 +85,10 @@ func (a *applier) prepareMySQL(ctx context.Context) error {
 		return err
 	}
 	if locked == 0 {
-		return fail(ErrBusy, "another process is applying a plan with the progress in %s; wait until it ends", a.ledger.name(a.plan.Progress))
+		return a.busy(ctx, "SELECT CONCAT(ID, ' of ', USER, '@', HOST, ', ', COMMAND, ' for ', TIME, ' s') FROM information_schema.PROCESSLIST WHERE ID = IS_USED_LOCK("+a.Literal(a.lockName())+")")
+	}
+	if a.session, err = database.One(ctx, a.conn, "SELECT CONNECTION_ID()", database.Number); err != nil {
+		return err
 	}
 	a.restore = append(a.restore, "DO RELEASE_LOCK("+a.Literal(a.lockName())+")")
 	mode, err := database.One(ctx, a.conn, "SELECT @@SESSION.sql_mode", database.Text)
@@ -94,9 +98,22 @@ func (a *applier) prepareMySQL(ctx context.Context) error {
 	if err := a.setting(ctx, "SET SESSION sql_mode = "+a.Literal(mysqlMode), "SET SESSION sql_mode = "+a.Literal(mode)); err != nil {
 		return err
 	}
+	if a.Dialect == catalog.MariaDB { // or it would end a long ALTER (1969)
+		was, err := database.One(ctx, a.conn, "SELECT @@SESSION.max_statement_time", database.Text)
+		if err != nil {
+			return err
+		}
+		if err := a.setting(ctx, "SET SESSION max_statement_time = 0", "SET SESSION max_statement_time = "+was); err != nil {
+			return err
+		}
+	}
+	seconds := max(int64((a.options.LockTimeout+time.Second-1)/time.Second), 1)
+	if a.watch != nil { // see exec
+		seconds = max(seconds, 5)
+	}
 	for name, value := range map[string]int64{
-		"lock_wait_timeout":        max(int64((a.options.LockTimeout+time.Second-1)/time.Second), 1),
-		"innodb_lock_wait_timeout": max(int64((a.options.LockTimeout+time.Second-1)/time.Second), 1),
+		"lock_wait_timeout":        seconds,
+		"innodb_lock_wait_timeout": seconds,
 		"autocommit":               1,
 		"foreign_key_checks":       1,
 	} {
@@ -109,6 +126,15 @@ func (a *applier) prepareMySQL(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// busy returns the error for a lock that another process holds, which the query describes.
+func (a *applier) busy(ctx context.Context, query string) error {
+	who := "another process"
+	if found, err := database.List(ctx, a.conn, query, database.Text); err == nil && len(found) > 0 {
+		who = "the process " + database.Printable(found[0])
+	}
+	return fail(ErrBusy, "%s is applying a plan with the progress in %s; wait until it ends", who, a.ledger.name(a.plan.Progress))
 }
 
 // refuseReadOnly returns an error if the server is a standby, or read-only.

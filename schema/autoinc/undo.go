@@ -4,25 +4,75 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"regexp"
 	"slices"
+	"strconv"
 
+	"github.com/snowkey-go/snowkey/schema/catalog"
 	"github.com/snowkey-go/snowkey/schema/internal/database"
 )
 
 // Undo reverses what [Apply] did, starting with the last step, and deletes its record.
 // If [ApplyOptions].Phase is set, Undo reverses that phase and those after it,
-// otherwise the whole plan. This restores the database to its earlier state, with two
-// exceptions. On Postgres, columns that were widened online remain the last ones of
-// their table, and a counter continues from the largest key below the floor.
+// otherwise the whole plan. This restores the database to its earlier state, with one
+// exception: on Postgres, columns that were widened online remain the last ones of their
+// table.
 //
-// Undo may be called again after a crash at any point. Until it has completed, Apply
-// returns [ErrUnfinished].
+// Undo may be called again after a crash at any point. Until it has completed, or was
+// taken back with [ApplyOptions].CancelUndo, Apply returns [ErrUnfinished].
 //
 // If a table already has a generated key, Undo does not change anything and returns an
 // error that wraps [ErrRefused]. A narrow column couldn't hold such a key, and a
-// counter would continue from it. Other errors are the same as for Apply.
+// counter would continue from it. The same goes for counted keys and counters outside of
+// the old range, and for rows that reference missing rows. Other errors are the same as
+// for Apply.
 func Undo(ctx context.Context, db *sql.DB, plan *Plan, options ApplyOptions) error {
-	return withApplier(ctx, db, plan, options, func(a *applier) error { return a.undo(ctx) })
+	return withApplier(ctx, db, plan, options, func(a *applier) error {
+		if options.CancelUndo {
+			return a.cancelUndo(ctx)
+		}
+		return a.undo(ctx)
+	})
+}
+
+// cancelUndo takes back an Undo that has begun and can't be completed.
+func (a *applier) cancelUndo(ctx context.Context) error {
+	there, err := a.ledger.exists(ctx, a.conn)
+	if err != nil || !there {
+		return err
+	}
+	entries, err := a.ledger.read(ctx, a.conn)
+	undo, known := entries[undoing]
+	switch {
+	case err != nil || !known:
+		return err
+	case a.plan.Online && a.Dialect == catalog.Postgres && undo.detail == string(Widen):
+		return fail(ErrUnfinished, "the phase %s is partly reversed, and columns can only be replaced again when all of them are narrow; complete it with snowkey migrate undo", Widen)
+	}
+	// Undo may have reversed its last step without deleting the record, if the step
+	// doesn't run in a transaction. Apply then has to look whether the step was applied.
+	if s, known := a.lastApplied(entries); known && s.Unit == 0 && s.Done != "" {
+		taken, err := a.asked(ctx, s)
+		if err == nil && !taken {
+			err = a.ledger.write(ctx, a.conn, s.ID, entry{state: started})
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return a.ledger.forget(ctx, a.conn, undoing)
+}
+
+// lastApplied returns the last step that has an entry.
+func (a *applier) lastApplied(entries map[string]entry) (Step, bool) {
+	for _, phase := range slices.Backward(a.plan.Phases) {
+		for _, s := range slices.Backward(phase.Steps) {
+			if _, known := entries[s.ID]; known {
+				return s, true
+			}
+		}
+	}
+	return Step{}, false
 }
 
 // undoing is the entry that marks a plan as being reversed.
@@ -49,14 +99,23 @@ func (a *applier) undo(ctx context.Context) error {
 	if err := a.refuseGenerated(ctx); err != nil {
 		return err
 	}
-	quiet := func(error) {}
-	if !a.options.DryRun && len(entries) > 0 {
-		err := a.patiently(ctx, func() error { return a.ledger.write(ctx, a.conn, undoing, entry{state: started}) }, quiet)
-		if err != nil {
-			return err
-		}
+	if err := a.refuseIrreversible(ctx, a.plan.Phases[first:], entries); err != nil {
+		return err
 	}
+	quiet := func(error) {}
 	for _, phase := range slices.Backward(a.plan.Phases[first:]) {
+		if !a.options.DryRun && len(entries) > 0 {
+			err := a.patiently(ctx, func() error {
+				if err := a.ledger.write(ctx, a.conn, undoing, entry{started, string(phase.Name)}); err != nil {
+					return err
+				}
+				// If the Undo is cancelled, the phase must not be taken for complete.
+				return a.ledger.forget(ctx, a.conn, string(phase.Name))
+			}, quiet)
+			if err != nil {
+				return err
+			}
+		}
 		for _, steps := range slices.Backward(phase.units()) {
 			if _, known := entries[steps[0].ID]; !known {
 				continue
@@ -70,15 +129,11 @@ func (a *applier) undo(ctx context.Context) error {
 			again := func(err error) {
 				a.options.Progress(Progress{Phase: phase.Name, Step: steps[0], Event: Retried, Err: err})
 			}
+			a.current = steps
 			err := a.patiently(ctx, func() error {
-				return a.around(ctx, steps, func() error { return a.reverse(ctx, phase, steps) })
+				return a.around(ctx, steps, func() error { return a.reverse(ctx, phase, steps, entries) })
 			}, again)
 			if err != nil {
-				return err
-			}
-		}
-		if !a.options.DryRun {
-			if err := a.patiently(ctx, func() error { return a.ledger.forget(ctx, a.conn, string(phase.Name)) }, quiet); err != nil {
 				return err
 			}
 		}
@@ -86,7 +141,7 @@ func (a *applier) undo(ctx context.Context) error {
 	if a.options.DryRun {
 		return nil
 	}
-	if err := a.patiently(ctx, func() error { return a.ledger.forget(ctx, a.conn, undoing) }, quiet); err != nil {
+	if err := a.patiently(ctx, func() error { return a.ledger.forget(ctx, a.conn, undoing, control) }, quiet); err != nil {
 		return err
 	}
 	progress := []Step{{ID: "progress", Text: "drop the table of the progress"}}
@@ -110,8 +165,59 @@ func (a *applier) refuseGenerated(ctx context.Context) error {
 	return nil
 }
 
+// refuseIrreversible returns an error if reversing a step would fail, for instance because
+// a column has a value that doesn't fit its old type.
+func (a *applier) refuseIrreversible(ctx context.Context, phases []Phase, entries map[string]entry) error {
+	seen := make(map[string]bool)
+	for _, phase := range phases {
+		for _, s := range phase.Steps {
+			if _, known := entries[s.ID]; !known {
+				continue
+			}
+			if phase.Name == Drop && phases[0].Name != Widen {
+				continue // the columns stay wide
+			}
+			for _, query := range s.UndoChecks {
+				query = a.withCount(query, phase, s, entries)
+				if seen[query] {
+					continue
+				}
+				seen[query] = true
+				s.SQL, s.Remedy = query, "delete or change such rows, or go on with snowkey migrate apply"
+				if err := a.check(ctx, s); err != nil {
+					return fail(ErrRefused, "the plan cannot be reversed, and nothing was changed: %s: %v", s.ID, err)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// counted marks the place of a number in SQL, which is followed by what is used without
+// one.
+const counted = "/* counted */"
+
+var countedValue = regexp.MustCompile(`/\* counted \*/ \w+`)
+
+// withCount returns the SQL with the result of the last Count before the step.
+func (a *applier) withCount(sql string, phase Phase, before Step, entries map[string]entry) string {
+	count := ""
+	for _, s := range phase.Steps {
+		if s.ID == before.ID {
+			break
+		}
+		if s.Run == Count {
+			count = entries[s.ID].detail
+		}
+	}
+	if _, err := strconv.ParseInt(count, 10, 64); err != nil {
+		return sql
+	}
+	return countedValue.ReplaceAllLiteralString(sql, count)
+}
+
 // reverse reverses the steps of a unit, starting with the last one.
-func (a *applier) reverse(ctx context.Context, phase Phase, steps []Step) error {
+func (a *applier) reverse(ctx context.Context, phase Phase, steps []Step, entries map[string]entry) error {
 	back := func() error {
 		for _, s := range steps {
 			if s.Run == locking {
@@ -126,7 +232,7 @@ func (a *applier) reverse(ctx context.Context, phase Phase, steps []Step) error 
 		for _, s := range slices.Backward(steps) {
 			a.tell(phase, s, Began)
 			for _, undo := range s.Undo {
-				if _, err := a.conn.ExecContext(ctx, undo); err != nil {
+				if err := a.exec(ctx, a.withCount(undo, phase, s, entries)); err != nil {
 					return failedStep(s, fmt.Errorf("reversing it: %w", err))
 				}
 				if err := a.at(ctx, "undo "+s.ID); err != nil {

@@ -105,6 +105,11 @@ func Verify(ctx context.Context, db *sql.DB, plan *Plan) (Verification, error) {
 		return Verification{}, err
 	}
 	defer restore()
+	restore, err = s.impatiently(ctx, conn)
+	if err != nil {
+		return Verification{}, err
+	}
+	defer restore()
 	v := verifier{server: s, conn: conn, plan: plan, ledger: ledger{s, plan.Progress, sum}}
 	if err := v.verify(ctx); err != nil {
 		return Verification{}, err
@@ -119,8 +124,12 @@ type verifier struct {
 	plan       *Plan
 	ledger     ledger
 	columns    map[place]verifiedColumn
+	tables     map[catalog.Name][]verifiedColumn // the same, in the order of the tables
 	references []reference
 	report     catalog.Report
+	unique     map[catalog.Name][][]string // see uniques
+	conditions []condition
+	unsafe     []catalog.Name // tables without transactions
 }
 
 // A verifiedColumn describes the current state of a column.
@@ -128,6 +137,7 @@ type verifiedColumn struct {
 	catalog.Column
 	nullable bool
 	fallback bool // whether it has a default
+	computed bool // whether it can't be set
 }
 
 func (v *verifier) say(subject string, verdict string, format string, args ...any) {
@@ -137,18 +147,20 @@ func (v *verifier) say(subject string, verdict string, format string, args ...an
 const (
 	postgresNow = `SELECT n.nspname, c.relname, a.attname, format_type(a.atttypid, a.atttypmod),
 	format_type(CASE WHEN t.typtype = 'd' THEN t.typbasetype ELSE a.atttypid END, CASE WHEN t.typtype = 'd' THEN t.typtypmod ELSE a.atttypmod END),
-	NOT (a.attnotnull OR t.typnotnull), a.atthasdef OR a.attidentity <> '' OR t.typdefault IS NOT NULL
+	NOT (a.attnotnull OR t.typnotnull), a.atthasdef OR a.attidentity <> '' OR t.typdefault IS NOT NULL, a.attgenerated <> ''
 FROM pg_attribute a
 JOIN pg_class c ON c.oid = a.attrelid AND c.relkind IN ('r', 'p')
 JOIN pg_namespace n ON n.oid = c.relnamespace AND n.nspname !~ '^pg_' AND n.nspname <> 'information_schema'
 JOIN pg_type t ON t.oid = a.atttypid
-WHERE a.attnum > 0 AND NOT a.attisdropped`
+WHERE a.attnum > 0 AND NOT a.attisdropped
+ORDER BY n.nspname, c.relname, a.attnum`
 
-	mysqlNow = `SELECT TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME, COLUMN_TYPE, COLUMN_TYPE, IS_NULLABLE = 'YES', COLUMN_DEFAULT IS NOT NULL OR EXTRA LIKE '%auto_increment%'
-FROM information_schema.COLUMNS WHERE TABLE_SCHEMA NOT IN ` + database.MySQLSystem
+	mysqlNow = `SELECT TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME, COLUMN_TYPE, COLUMN_TYPE, IS_NULLABLE = 'YES', COLUMN_DEFAULT IS NOT NULL OR EXTRA LIKE '%auto_increment%',
+	EXTRA LIKE '%GENERATED%' AND EXTRA NOT LIKE '%DEFAULT_GENERATED%'
+FROM information_schema.COLUMNS WHERE TABLE_SCHEMA NOT IN ` + database.MySQLSystem + ` ORDER BY TABLE_SCHEMA, TABLE_NAME, ORDINAL_POSITION`
 
-	sqliteNow = `SELECT 'main', t.name, x.name, x.type, x.type, x."notnull" = 0, x.dflt_value IS NOT NULL
-FROM pragma_table_list AS t JOIN pragma_table_xinfo(t.name, 'main') AS x WHERE t.schema = 'main' AND t.type = 'table'`
+	sqliteNow = `SELECT 'main', t.name, x.name, x.type, x.type, x."notnull" = 0, x.dflt_value IS NOT NULL, x.hidden > 1
+FROM pragma_table_list AS t JOIN pragma_table_xinfo(t.name, 'main') AS x WHERE t.schema = 'main' AND t.type = 'table' ORDER BY t.name, x.cid`
 )
 
 func (v *verifier) verify(ctx context.Context) error {
@@ -166,6 +178,9 @@ func (v *verifier) verify(ctx context.Context) error {
 	if err := v.verifyRoutines(ctx); err != nil {
 		return err
 	}
+	if err := v.verifyTrials(ctx); err != nil {
+		return err
+	}
 	return v.verifyInserts(ctx)
 }
 
@@ -178,9 +193,9 @@ func (v *verifier) read(ctx context.Context) error {
 		}
 	}
 	var err error
-	v.report, err = catalog.InspectConn(ctx, v.conn, catalog.Options{Schemas: schemas})
+	v.report, err = catalog.InspectConn(ctx, v.conn, catalog.Options{Schemas: schemas, OnlyDeclared: true})
 	if errors.Is(err, catalog.ErrSchema) { // in which case the columns will be refuted
-		v.report, err = catalog.InspectConn(ctx, v.conn, catalog.Options{})
+		v.report, err = catalog.InspectConn(ctx, v.conn, catalog.Options{OnlyDeclared: true})
 	}
 	if err != nil {
 		return err
@@ -191,13 +206,17 @@ func (v *verifier) read(ctx context.Context) error {
 	}
 	v.references = p.references
 	columns, err := database.List(ctx, v.conn, v.syntax().now, func(c *verifiedColumn) []any {
-		return append(path(&c.Column), &c.Type, typed(v.Dialect, &c.Column), &c.nullable, &c.fallback)
+		return append(path(&c.Column), &c.Type, typed(v.Dialect, &c.Column), &c.nullable, &c.fallback, &c.computed)
 	})
-	v.columns = make(map[place]verifiedColumn)
+	if err != nil {
+		return err
+	}
+	v.columns, v.tables = make(map[place]verifiedColumn), make(map[catalog.Name][]verifiedColumn)
 	for _, c := range columns {
 		v.columns[exactPlace(c.Column)] = c
+		v.tables[c.Table] = append(v.tables[c.Table], c)
 	}
-	return err
+	return v.readTables(ctx)
 }
 
 func (v *verifier) verifyWidths() {
@@ -303,7 +322,7 @@ func (v *verifier) verifyReferences(ctx context.Context) error {
 				v.say(subject, Proven, "the foreign key is there, and NOT VALID as it was before")
 				continue
 			}
-			lost, err := v.any(ctx, v.orphans(r))
+			lost, err := anyRow(ctx, v.conn, v.orphans(r))
 			if err != nil {
 				return err
 			}
@@ -317,13 +336,6 @@ func (v *verifier) verifyReferences(ctx context.Context) error {
 	return nil
 }
 
-// any reports whether a query returns a row. It selects a count, because the result
-// type of a prepared statement must not change along with the columns.
-func (v *verifier) any(ctx context.Context, query string) (bool, error) {
-	n, err := database.One(ctx, v.conn, "SELECT count(*) FROM ("+query+") AS found", func(n *int) []any { return []any{n} })
-	return n > 0, err
-}
-
 func (v *verifier) verifyCounts(ctx context.Context) error {
 	entries := make(map[string]entry)
 	there, err := v.ledger.exists(ctx, v.conn)
@@ -333,9 +345,9 @@ func (v *verifier) verifyCounts(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, s := range v.plan.phase(Widen).Steps {
-		if s.Run != Count {
-			continue
+	for _, s := range v.plan.Phases[0].Steps {
+		if s.Run != Count || !strings.HasPrefix(s.SQL, countRows) {
+			continue // the rest is for Undo
 		}
 		if !v.there(s.SQL) {
 			v.say(s.Text, Refuted, "the table is not there any more")
@@ -356,6 +368,31 @@ func (v *verifier) verifyCounts(ctx context.Context) error {
 			v.say(s.Text, Proven, "there are %d rows, and there were %d", now, before)
 		}
 	}
+	return v.verifyGuards(ctx, entries)
+}
+
+// verifyGuards checks that the fences and guards of the phases that were applied are still
+// there. GORM's migrator, for instance, rebuilds tables of SQLite without their triggers.
+func (v *verifier) verifyGuards(ctx context.Context, entries map[string]entry) error {
+	for _, phase := range v.plan.Phases {
+		if phase.Name != Guard && (phase.Name != Fence || v.plan.phase(Drop).begun(entries)) {
+			continue
+		}
+		for _, s := range phase.Steps {
+			if !s.Lasting || !entries[s.ID].taken() {
+				continue
+			}
+			held, err := database.One(ctx, v.conn, s.Done, database.Number)
+			switch {
+			case ctx.Err() != nil:
+				return err
+			case err != nil || held == 0: // the table may be gone
+				v.say(s.Text, Refuted, "it was applied, and is not there any more; apply the phase %s again", phase.Name)
+			default:
+				v.say(s.Text, Proven, "it is there")
+			}
+		}
+	}
 	return nil
 }
 
@@ -371,102 +408,21 @@ func (v *verifier) there(count string) bool {
 
 func (v *verifier) verifyCounters() {
 	for _, k := range v.plan.keys {
-		left := func(other catalog.Key) bool {
-			return same(other.Column, k.Column) || slices.Contains(k.Also, other.Column.Table) && other.Column.Name == k.Column.Name
-		}
-		if i := slices.IndexFunc(v.report.Keys, left); i >= 0 {
-			v.say(v.column(k.Column), Refuted, "it still counts: %s", v.report.Keys[i].Mechanism)
+		if how := v.counts(k); how != "" {
+			v.say(v.column(k.Column), Refuted, "it still counts: %s", how)
 		} else {
 			v.say(v.column(k.Column), Proven, "nothing counts it any more")
 		}
 	}
 }
 
-func (v *verifier) verifyInserts(ctx context.Context) error {
-	for _, k := range v.plan.keys {
-		subject := v.column(k.Column)
-		c, ok := v.columns[exactPlace(k.Column)]
-		if !ok {
-			continue // already refuted by verifyWidths
-		}
-		foreign := slices.ContainsFunc(v.report.Triggers, func(t catalog.Trigger) bool {
-			return t.Table == k.Column.Table && t.Name != database.Own(database.FencePrefix, t.Table.Name) && t.Name != database.Own(database.GuardPrefix, t.Table.Name)
-		})
-		if c.nullable || c.fallback {
-			v.say(subject, Refuted, "a row without a key is taken: the column has a default, or takes nulls")
-			continue
-		}
-		if foreign {
-			v.say(subject, Open, "the column has no default and takes no null, so that a row without a key is refused, unless a trigger of the table gives it one; it was not tried because of the triggers")
-			continue
-		}
-		taken, how, unclear, err := v.try(ctx, k.Column)
-		switch {
-		case err != nil:
-			return err
-		case taken:
-			v.say(subject, Refuted, "a row without a key was taken%s, and rolled back; apply the phase %s", how, Guard)
-		case unclear != nil && v.syntax().modes != nil: // without a strict mode, a missing key becomes 0
-			v.say(subject, Open, "the column has no default and takes no null, and a row without a key was refused for another reason: %v; apply the phase %s", unclear, Guard)
-		case unclear != nil:
-			v.say(subject, Proven, "the column has no default and takes no null")
-		default:
-			v.say(subject, Proven, "the column has no default and takes no null; a row without a key was tried%s, and refused", how)
-		}
+// counts returns how a key of the plan is still counted, or "".
+func (v *verifier) counts(k plannedKey) catalog.Mechanism {
+	i := slices.IndexFunc(v.report.Keys, func(other catalog.Key) bool {
+		return same(other.Column, k.Column) || slices.Contains(k.Also, other.Column.Table) && other.Column.Name == k.Column.Name
+	})
+	if i < 0 {
+		return ""
 	}
-	return nil
-}
-
-// try inserts a row without a key and rolls it back. If the row was rejected for some
-// other reason than the missing key, unclear is that reason.
-func (v *verifier) try(ctx context.Context, key catalog.Column) (taken bool, how string, unclear, err error) {
-	insert, modes := "INSERT INTO "+v.name(key.Table)+v.syntax().empty, v.syntax().modes
-	if len(modes) > 0 {
-		how = ", with a strict sql_mode and without"
-	} else {
-		modes = []string{""}
-	}
-	for _, mode := range modes {
-		if len(modes) > 1 {
-			if _, err := v.conn.ExecContext(ctx, "SET SESSION sql_mode = "+v.Literal(mode)); err != nil {
-				return false, "", nil, fmt.Errorf("autoinc: %w", err)
-			}
-		}
-		if _, err := v.conn.ExecContext(ctx, v.syntax().begin); err != nil {
-			return false, "", nil, fmt.Errorf("autoinc: %w", err)
-		}
-		_, refused := v.conn.ExecContext(ctx, insert)
-		if _, err := v.conn.ExecContext(context.WithoutCancel(ctx), "ROLLBACK"); err != nil {
-			return false, "", nil, fmt.Errorf("autoinc: %w", err)
-		}
-		if ctx.Err() != nil {
-			return false, "", nil, fmt.Errorf("autoinc: %w", ctx.Err())
-		}
-		switch {
-		case refused != nil && mode == "" && !missesKey(refused, key): // a strict mode always rejects the row
-			unclear = refused
-		case refused != nil:
-		default:
-			taken = true
-			if len(modes) > 1 && mode == "" {
-				how = " in a session whose sql_mode is not strict"
-			}
-		}
-	}
-	return taken, how, unclear, nil
-}
-
-// missesKey reports whether a row was rejected because it has no key, whether by the
-// fence, by the guard, or because the column is NOT NULL and has no default.
-func missesKey(err error, key catalog.Column) bool {
-	text := err.Error()
-	if strings.Contains(text, "snowkey: ") {
-		return true
-	}
-	for _, refusal := range []string{"null value in column ", "NOT NULL constraint failed: ", "doesn't have a default value", "cannot be null"} {
-		if strings.Contains(text, refusal) {
-			return strings.Contains(text, `"`+key.Name+`"`) || strings.Contains(text, "'"+key.Name+"'") || strings.HasSuffix(text, "."+key.Name) || strings.Contains(text, "."+key.Name+" (")
-		}
-	}
-	return false
+	return v.report.Keys[i].Mechanism
 }

@@ -14,7 +14,8 @@ type catalog struct {
 	inspected []string // the schemas to inspect by default
 	keys      []Key    // from all schemas; assemble adds what uses them
 	links     []link
-	numbers   []Column // the integer columns of tables
+	numbers   []Column          // the columns of tables that may hold keys
+	primary   map[Name][]string // the primary keys of all tables
 	inherits  []inheritance
 	uses      []use
 	triggers  []Trigger

@@ -12,18 +12,27 @@ import (
 
 // Many schemas have columns that hold a key without a foreign key to say so. Such a
 // column has to be widened together with the key, otherwise the first generated key
-// won't fit. Since nothing in a catalog proves that a column holds keys, Inspect
-// reports the columns whose names, types and values look like it. It's up to the caller
-// to decide, with [Options.Children] and [Options.NotChildren].
+// won't fit. Nothing in a catalog proves that a column holds keys, and nothing in the
+// rows proves that it doesn't, so Inspect reports every narrow column whose name
+// resembles a key, together with what its rows look like. It's up to the caller to
+// decide, with [Options.Children] and [Options.NotChildren].
 
 const postgresNumbers = `SELECT n.nspname, c.relname, a.attname, format_type(a.atttypid, a.atttypmod),
-	format_type(CASE WHEN t.typtype = 'd' THEN t.typbasetype ELSE a.atttypid END, NULL)
+	CASE WHEN t.typtype = 'd' THEN format_type(t.typbasetype, t.typtypmod) ELSE format_type(a.atttypid, a.atttypmod) END
 FROM pg_class c
 JOIN pg_namespace n ON n.oid = c.relnamespace AND n.nspname !~ '^pg_' AND n.nspname <> 'information_schema'
-JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped AND a.attinhcount = 0
 JOIN pg_type t ON t.oid = a.atttypid
-WHERE c.relkind IN ('r', 'p') AND NOT c.relispartition AND COALESCE(NULLIF(t.typbasetype, 0), t.oid) IN ('int2'::regtype, 'int4'::regtype, 'int8'::regtype)
+WHERE c.relkind IN ('r', 'p') AND NOT c.relispartition
+AND COALESCE(NULLIF(t.typbasetype, 0), t.oid)::regtype::text IN ('smallint', 'integer', 'bigint', 'smallint[]', 'integer[]', 'numeric', 'real', 'double precision', 'character varying', 'character')
 ORDER BY n.nspname, c.relname, a.attnum`
+
+// byHand reports whether a column has a type that is too short for generated keys, and that
+// isn't a number: an array, or text of fewer than 19 characters.
+func (c Column) byHand() bool {
+	size := textSize(c)
+	return strings.HasSuffix(c.Type, "[]") || size > 0 && size < 19
+}
 
 // declareAll adds the columns that, according to the caller, hold a key.
 func (c *catalog) declareAll(s server, options Options) error {
@@ -31,6 +40,13 @@ func (c *catalog) declareAll(s server, options Options) error {
 		child, err := c.number(s, fk.Child)
 		if err != nil {
 			return err
+		}
+		if child.byHand() {
+			return fmt.Errorf("catalog: %w: %s is %s; alter it yourself", ErrColumn, s.column(child), child.Type)
+		}
+		if fk.Parent.Name == "" {
+			c.declare(child, Column{})
+			continue
 		}
 		parent, err := c.number(s, fk.Parent)
 		if err != nil {
@@ -41,12 +57,22 @@ func (c *catalog) declareAll(s server, options Options) error {
 	return nil
 }
 
+// declare adds a foreign key that doesn't exist. Without a parent, it references the
+// first key of the schema.
 func (c *catalog) declare(child, parent Column) {
+	unknown := parent.Name == ""
+	if unknown {
+		i := slices.IndexFunc(c.keys, func(k Key) bool { return k.Column.Table.Schema == child.Table.Schema })
+		if i < 0 {
+			return
+		}
+		parent = c.keys[i].Column
+	}
 	c.links = append(c.links, link{
 		constraint: "without " + path(child),
 		// Without a constraint, nothing deletes or updates through this column, so it
 		// doesn't need an index.
-		ForeignKey: ForeignKey{Child: child, Parent: parent, Indexed: true, Undeclared: true},
+		ForeignKey: ForeignKey{Child: child, Parent: parent, Indexed: true, Undeclared: true, AnyKey: unknown},
 	})
 }
 
@@ -71,25 +97,21 @@ func (c *catalog) number(s server, named Column) (Column, error) {
 
 // A candidate is a column that may hold a key.
 type candidate struct {
-	column  Column
-	key     Column
-	of      int   // index of the key in the report
-	quality int   // how well the name fits, see resembles
-	rows    int   // how many rows we looked at
-	known   int   // how many of these rows have a value that is a key
-	err     error // why the rows couldn't be read, such as a missing privilege
-
-	// A polymorphic column holds keys of several tables. kind is the column that names
-	// the table, and named has the keys of the tables that we found there.
-	kind  string
-	named []Column
+	column Column
+	key    *Key   // the key whose name fits best, or nil
+	fit    int    // how well the name fits, see resembles
+	rows   string // what the newest rows say
+	known  int    // how many of them have a value that is a key
 }
 
-// sample is how many rows of a column we compare with the keys.
+// sample is how many of the newest rows of a column we compare with the keys.
 const sample = 10_000
 
 // findChildren returns the columns that may hold a key without a foreign key.
 func (s server) findChildren(ctx context.Context, conn *sql.Conn, c *catalog, report Report, options Options) (likely []candidate, err error) {
+	if len(report.Keys) == 0 || options.OnlyDeclared {
+		return nil, nil
+	}
 	decided := make(map[place]bool)
 	for _, l := range c.links {
 		decided[c.place(l.Child.Table, l.Child.Name)] = true
@@ -104,171 +126,238 @@ func (s server) findChildren(ctx context.Context, conn *sql.Conn, c *catalog, re
 		}
 		decided[c.place(column.Table, column.Name)] = true
 	}
+	first := firstWords(c.numbers)
 	kinds, err := c.kindColumns(ctx, conn, s)
 	if err != nil {
 		return nil, err
 	}
 	for _, column := range c.numbers {
-		if !column.narrow() || decided[c.place(column.Table, column.Name)] || !slices.Contains(report.Schemas, column.Table.Schema) {
+		if !column.narrow() && !column.byHand() || decided[c.place(column.Table, column.Name)] || !slices.Contains(report.Schemas, column.Table.Schema) {
 			continue
 		}
-		var best candidate
-		for i, k := range report.Keys {
-			quality := resembles(column, k.Column)
-			if !k.Primary() || quality <= best.quality {
+		best := candidate{column: column}
+		for i := range report.Keys {
+			found := candidate{column: column, key: &report.Keys[i], fit: resembles(column, report.Keys[i], first)}
+			if found.fit == 0 || found.fit < best.fit {
 				continue
 			}
-			found := candidate{column: column, key: k.Column, of: i, quality: quality}
-			found.err = s.compareValues(ctx, conn, &found)
-			if ctx.Err() != nil {
-				return nil, fmt.Errorf("catalog: %w", ctx.Err())
-			}
-			if 2*found.known >= found.rows {
+			s.compareValues(ctx, conn, c, &found)
+			if found.fit > best.fit || found.known > best.known {
 				best = found
 			}
 		}
-		if name, ok := strings.CutSuffix(column.Name, "_id"); ok && best.quality == 0 {
-			if kind, ok := kinds[c.place(column.Table, name+"_type")]; ok {
-				best, err = s.polymorphic(ctx, conn, column, kind, report.Keys)
-				if err != nil {
-					return nil, err
-				}
-			}
+		if best.key == nil && (column.Text || !database.NamedLikeKey(column.Name)) {
+			continue // text may well identify something else
 		}
-		if best.key.Name != "" {
-			likely = append(likely, best)
+		if best.key == nil {
+			best.rows = s.describe(ctx, conn, c, column, kinds[c.place(column.Table, "")])
 		}
+		if ctx.Err() != nil {
+			return nil, fmt.Errorf("catalog: %w", ctx.Err())
+		}
+		likely = append(likely, best)
 	}
 	return likely, nil
 }
 
-// In Rails and in Laravel, a row of items can belong either to a user or to a company.
-// The key is in items.owner_id, and items.owner_type has the name of the class, such as
-// User. The information schema works the same on MySQL and Postgres, so both share this
-// query.
-const kindColumns = `SELECT table_schema, table_name, column_name FROM information_schema.columns
-WHERE RIGHT(column_name, 5) = '_type' AND data_type NOT LIKE '%int%'`
-
-// kindColumns returns the names of the columns that may say which table a key belongs
-// to.
-func (c *catalog) kindColumns(ctx context.Context, conn *sql.Conn, s server) (map[place]string, error) {
-	if s.Dialect == database.SQLite {
-		return nil, nil // SQLite has no narrow integers
-	}
-	all, err := database.List(ctx, conn, kindColumns, func(c *Column) []any { return []any{&c.Table.Schema, &c.Table.Name, &c.Name} })
-	names := make(map[place]string)
-	for _, column := range all {
-		names[c.place(column.Table, column.Name)] = column.Name
-	}
-	return names, err
-}
-
-// polymorphic returns a candidate for the first key whose table is named in the column
-// kind. If the table has no rows, there's no way to know which tables it refers to, so
-// the first key stands in for all of them. If there are rows but none of them names a
-// table, the candidate is zero.
-func (s server) polymorphic(ctx context.Context, conn *sql.Conn, column Column, kind string, keys []Key) (candidate, error) {
-	query := fmt.Sprintf("SELECT DISTINCT CAST(k AS CHAR(100)) FROM (SELECT %[1]s AS k FROM %[2]s LIMIT %[3]d) s WHERE k IS NOT NULL", s.Quote(kind), s.name(column.Table), sample)
-	found := candidate{column: column, kind: kind}
-	var values []string
-	values, found.err = database.List(ctx, conn, query, func(v *string) []any { return []any{v} })
-	if ctx.Err() != nil {
-		return candidate{}, fmt.Errorf("catalog: %w", ctx.Err())
-	}
-	for i, k := range keys {
-		if !k.Primary() || k.Column.Table.Schema != column.Table.Schema {
-			continue
-		}
-		names := singulars(plain(k.Column.Table.Name))
-		if len(values) == 0 || slices.ContainsFunc(values, func(v string) bool { return slices.Contains(names, plain(class(v))) }) {
-			if found.key.Name == "" {
-				found.key, found.of = k.Column, i
-			}
-			if len(values) > 0 {
-				found.named = append(found.named, k.Column)
-			}
+// firstWords counts the tables of each schema by the first word of their names, because
+// applications begin their tables with a prefix, such as wp_.
+func firstWords(columns []Column) map[Name]int {
+	count := make(map[Name]int)
+	for table := range byTable(columns) {
+		if w := database.Words(table.Name); len(w) > 1 {
+			count[Name{table.Schema, w[0]}]++
 		}
 	}
-	return found, nil
+	return count
 }
 
-// class returns the name of a class without its module, such as Post for Blog::Post and
-// for App\Models\Post.
-func class(name string) string {
-	return name[strings.LastIndexAny(name, `:\./`)+1:]
-}
-
-// resembles rates how well the name of a column fits a key, where 0 means not at all.
-func resembles(column, key Column) int {
-	if column.Table.Schema != key.Table.Schema {
+// resembles rates how well the name of a column fits a key, where 0 means not at all. It
+// is the length of what they have in common, and more if that is the end of the column's
+// name: comment_post_ID references posts, not comments. first is the result of firstWords.
+func resembles(column Column, key Key, first map[Name]int) (fit int) {
+	table, id := database.Words(key.Column.Table.Name), database.Words(key.Column.Name)
+	if column.Table.Schema != key.Column.Table.Schema || len(table) == 0 || len(id) == 0 {
 		return 0
 	}
-	name, id := plain(column.Name), plain(key.Name)
-	if id != "id" && strings.HasSuffix(name, id) { // actor_id references actors.actor_id
-		return 3 + len(id)
-	}
-	best := 0
-	for _, table := range singulars(plain(key.Table.Name)) {
-		if whole := table + strings.TrimPrefix(id, table); strings.HasSuffix(name, whole) { // user_id, owner_user_id
-			best = max(best, 2+len(whole))
+	const atEnd = 1000
+	own, text := strings.Join(id, ""), plain(column.Name)
+	general := slices.Contains([]string{"id", "uid", "pk", "key", "no", "rowid"}, own)
+	if !general && slices.Contains(key.PrimaryKey, key.Column.Name) && (holds(database.Words(column.Name), id) || len(own) > 3 && strings.HasSuffix(text, own)) {
+		fit = 10 * len(own) // actor_id, idaction_url
+		if strings.HasSuffix(text, own) {
+			fit += atEnd
 		}
 	}
-	if best == 0 && column.Table == key.Table && name == "parent"+id {
+	prefix := 0 // how many words of the table's name are the application's prefix
+	if len(table) > 1 && first[Name{column.Table.Schema, table[0]}] > 1 {
+		prefix = 1
+	}
+	stem, isKey := database.Stem(column.Name)
+	last := len(table) - 1
+	for from := range table {
+		whole := from == 0 || from == prefix
+		for _, noun := range singulars(table[last]) {
+			want := append(slices.Clone(table[from:last]), noun)
+			name := strings.Join(want, "")
+			switch {
+			case isKey && holds(stem, want): // owner_user_id; status_id of ticket_status
+			case whole && text == name && column.Table != key.Column.Table && column.Bits >= 24: // artist
+			case whole && (text == name+"id" || len(name) > 3 && strings.HasSuffix(text, name+"id")): // userid
+			default:
+				continue
+			}
+			of := 10*len(name+"id") - max(from-prefix, 0)
+			if rest := len(stem) - len(want); rest < 0 || slices.Equal(stem[rest:], want) {
+				of += atEnd
+			}
+			fit = max(fit, of)
+		}
+	}
+	if fit == 0 && column.Table == key.Column.Table && (holds(database.Words(column.Name), []string{"parent"}) || text == "pid") {
 		return 1
 	}
-	return best
+	return fit
 }
 
-func plain(name string) string {
-	return strings.ReplaceAll(strings.ToLower(strings.TrimSpace(name)), "_", "")
+// holds reports whether the words contain others, in the same order and side by side.
+func holds(words, others []string) bool {
+	for i := 0; i+len(others) <= len(words); i++ {
+		if slices.Equal(words[i:i+len(others)], others) {
+			return true
+		}
+	}
+	return false
 }
 
-// singulars returns a table's name along with its possible singulars in English.
-func singulars(table string) []string {
-	names := []string{table}
+func plain(name string) string { return strings.Join(database.Words(name), "") }
+
+// singulars returns a noun along with its possible singulars in English.
+func singulars(noun string) []string {
+	names := []string{noun}
 	for _, ending := range []struct{ many, one string }{{"ies", "y"}, {"es", ""}, {"s", ""}} {
-		if stem, ok := strings.CutSuffix(table, ending.many); ok && len(stem) > 1 {
+		if stem, ok := strings.CutSuffix(noun, ending.many); ok && len(stem) > 1 {
 			names = append(names, stem+ending.one)
 		}
 	}
 	return names
 }
 
-// compareValues counts how many values in the first rows of the column are keys. It
-// ignores 0, which programs that don't use foreign keys often store instead of NULL.
-func (s server) compareValues(ctx context.Context, conn *sql.Conn, c *candidate) error {
-	query := fmt.Sprintf(`SELECT COUNT(*), COUNT(p.k) FROM (SELECT %[1]s AS v FROM %[2]s LIMIT %[3]d) s LEFT JOIN (SELECT %[4]s AS k FROM %[5]s) p ON p.k = s.v WHERE s.v <> 0`,
-		s.Quote(c.column.Name), s.name(c.column.Table), sample, s.Quote(c.key.Name), s.name(c.key.Table))
-	_, err := database.One(ctx, conn, query, func(*struct{}) []any { return []any{&c.rows, &c.known} })
-	return err
+// newest returns a subquery for the newest rows of the column's table, as far as the
+// primary key tells. The rows that are deleted first are usually the oldest ones, so the
+// oldest values are those that are no longer keys.
+func (s server) newest(c *catalog, column Column, expression string) string {
+	var order []string
+	for _, name := range c.primary[column.Table] {
+		order = append(order, s.Quote(name)+" DESC")
+	}
+	by := ""
+	if len(order) > 0 {
+		by = " ORDER BY " + strings.Join(order, ", ")
+	}
+	return fmt.Sprintf("(SELECT %s AS v FROM %s%s LIMIT %d) s", expression, s.name(column.Table), by, sample)
 }
 
-func (s server) judgeCandidate(k *Key, c candidate) {
-	if c.kind != "" {
-		of := "and the table has no rows that tell of which"
-		if c.err != nil {
-			of = fmt.Sprintf("and of which cannot be read (%v)", c.err)
-		} else if len(c.named) > 0 {
-			var names []string
-			for _, key := range c.named {
-				names = append(names, s.column(key))
-			}
-			of = "here of " + strings.Join(names, ", ")
-		}
-		k.find(LikelyChild, Warning, c.column,
-			fmt.Sprintf("%s is %s and may hold keys of the tables that %s names, %s", s.column(c.column), c.column.Type, s.Quote(c.kind), of),
-			fmt.Sprintf("decide: --child %[1]s=%[2]s makes it wide together with that key, which is enough for the keys of all tables, and --not-child %[1]s leaves it as it is", path(c.column), path(k.Column)))
+// compareValues counts how many values in the newest rows of the column are keys. It
+// ignores 0, which programs that don't use foreign keys often store instead of NULL.
+func (s server) compareValues(ctx context.Context, conn *sql.Conn, c *catalog, found *candidate) {
+	if found.column.byHand() {
 		return
 	}
-	values := "it has no rows to compare"
-	if c.err != nil {
-		values = fmt.Sprintf("its values cannot be compared (%v)", c.err)
-	} else if c.rows > 0 {
-		values = fmt.Sprintf("%d of %d values are keys there", c.known, c.rows)
+	query := fmt.Sprintf("SELECT COUNT(*), COUNT(p.k) FROM %s LEFT JOIN (SELECT %s AS k FROM %s) p ON p.k = s.v WHERE s.v <> 0",
+		s.newest(c, found.column, s.Quote(found.column.Name)), s.Quote(found.key.Column.Name), s.name(found.key.Column.Table))
+	rows := 0
+	_, err := database.One(ctx, conn, query, func(*struct{}) []any { return []any{&rows, &found.known} })
+	switch {
+	case err != nil:
+		found.rows = fmt.Sprintf("its values cannot be compared (%v)", err)
+	case rows == 0:
+		found.rows = "it has no rows to compare"
+	default:
+		found.rows = fmt.Sprintf("%d of its %d newest values are keys there", found.known, rows)
 	}
-	k.find(LikelyChild, Warning, c.column,
-		fmt.Sprintf("%s is %s and may hold %s without a foreign key: its name fits, and %s", s.column(c.column), c.column.Type, s.column(k.Column), values),
-		fmt.Sprintf("decide: --child %[1]s=%[2]s makes it wide together with the key, and --not-child %[1]s leaves it as it is", path(c.column), path(k.Column)))
+}
+
+// In Rails and in Laravel, a row of items can belong either to a user or to a company.
+// The key is in items.owner_id, and items.owner_type has the name of the class, such as
+// User, or a code for it. The information schema works the same on MySQL and Postgres, so
+// both share this query.
+const kindColumns = `SELECT table_schema, table_name, column_name FROM information_schema.columns WHERE LOWER(RIGHT(column_name, 4)) = 'type'`
+
+// kindColumns returns the columns of each table that may say which table a key belongs
+// to.
+func (c *catalog) kindColumns(ctx context.Context, conn *sql.Conn, s server) (map[place][]Column, error) {
+	if s.Dialect == database.SQLite {
+		return nil, nil // SQLite has no narrow integers
+	}
+	all, err := database.List(ctx, conn, kindColumns, (*Column).path)
+	kinds := make(map[place][]Column)
+	for _, column := range all {
+		at := c.place(column.Table, "")
+		kinds[at] = append(kinds[at], column)
+	}
+	return kinds, err
+}
+
+// describe says what the newest rows of a column look like if no key's name fits: which
+// tables its keys are of, if another column tells, or between which values they are.
+func (s server) describe(ctx context.Context, conn *sql.Conn, c *catalog, column Column, kinds []Column) string {
+	name, _ := database.Stem(column.Name)
+	for _, kind := range kinds {
+		if of := strings.TrimSuffix(plain(kind.Name), "type"); of != strings.Join(name, "") && (of != "" || plain(column.Name) != "objectid") {
+			continue
+		}
+		const most = 10
+		query := fmt.Sprintf("SELECT DISTINCT CAST(v AS CHAR(100)) FROM %s WHERE v IS NOT NULL", s.newest(c, column, s.Quote(kind.Name)))
+		values, err := database.List(ctx, conn, query, database.Text)
+		slices.Sort(values)
+		for i := range values {
+			values[i] = fmt.Sprintf("%q", strings.TrimSpace(values[i]))
+		}
+		if len(values) > most {
+			values = append(values[:most], "others")
+		}
+		switch {
+		case err != nil:
+			return fmt.Sprintf("%s, which says whose keys they are, cannot be read (%v)", s.Quote(kind.Name), err)
+		case len(values) == 0:
+			return fmt.Sprintf("%s says whose keys they are, and has no rows", s.Quote(kind.Name))
+		}
+		return fmt.Sprintf("%s says whose keys they are: %s", s.Quote(kind.Name), strings.Join(values, ", "))
+	}
+	if column.byHand() {
+		return ""
+	}
+	type extent struct{ low, high sql.Null[int64] }
+	query := fmt.Sprintf("SELECT MIN(v), MAX(v) FROM %s WHERE v <> 0", s.newest(c, column, s.Quote(column.Name)))
+	e, err := database.One(ctx, conn, query, func(e *extent) []any { return []any{&e.low, &e.high} })
+	switch {
+	case err != nil:
+		return fmt.Sprintf("no table's name fits it, and its values cannot be read (%v)", err)
+	case !e.low.Valid:
+		return "no table's name fits it, and it has no rows"
+	}
+	return fmt.Sprintf("no table's name fits it, and its newest values are between %d and %d", e.low.V, e.high.V)
+}
+
+// judgeCandidate adds a finding to the key, or to the report if no single key fits.
+func (s server) judgeCandidate(r *Report, c candidate) {
+	f := Finding{Kind: LikelyChild, Severity: Warning, Column: c.column}
+	name := path(c.column)
+	switch {
+	case c.column.byHand():
+		f.Text = fmt.Sprintf("%s is %s and may hold keys: its name looks like it", s.column(c.column), c.column.Type)
+		f.Remedy = fmt.Sprintf("decide: make it bigint[] if it is an array, or else long enough for 19 digits, along with its indexes and the functions that use it; or --not-child %s leaves it as it is", name)
+	case c.key == nil:
+		f.Text = fmt.Sprintf("%s is %s and may hold a key without a foreign key: its name looks like it; %s", s.column(c.column), c.column.Type, c.rows)
+		f.Remedy = fmt.Sprintf("decide: --child %[1]s makes it wide, whichever key it holds, and --not-child %[1]s leaves it as it is", name)
+	default:
+		f.Text = fmt.Sprintf("%s is %s and may hold %s without a foreign key: its name fits, and %s", s.column(c.column), c.column.Type, s.column(c.key.Column), c.rows)
+		f.Remedy = fmt.Sprintf("decide: --child %[1]s=%[2]s makes it wide together with the key, and --not-child %[1]s leaves it as it is", name, path(c.key.Column))
+		c.key.Findings = append(c.key.Findings, f)
+		return
+	}
+	r.Findings = append(r.Findings, f)
 }
 
 // path returns the name of a column as it is written in flags.

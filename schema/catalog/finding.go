@@ -8,7 +8,7 @@ import (
 type Finding struct {
 	Kind     Kind     `json:"kind"`
 	Severity Severity `json:"severity"`
-	Column   Column   `json:"column,omitzero"` // the key or the child; not set in the findings of a [Report]
+	Column   Column   `json:"column,omitzero"` // the key or the child; in the findings of a [Report] only set for a [LikelyChild]
 	Text     string   `json:"text"`            // what was found, with names and numbers
 	Remedy   string   `json:"remedy"`          // what to do
 
@@ -63,7 +63,7 @@ const (
 	StillCounts     Kind = "still-counts"     // the database still assigns a number to a row without a key
 	SignMismatch    Kind = "sign-mismatch"    // only one of a key and its child is UNSIGNED
 	TextChild       Kind = "text-child"       // a foreign key stores the key as text
-	LikelyChild     Kind = "likely-child"     // a column may hold the key, but has no foreign key
+	LikelyChild     Kind = "likely-child"     // a column has the name of a key, but no foreign key
 	UnindexedChild  Kind = "unindexed-child"  // a foreign key has no index
 	NearEnd         Kind = "near-end"         // three quarters of the numbers are used
 	Jumped          Kind = "jumped"           // the counter is higher than counting could have made it

@@ -23,7 +23,7 @@ type Options struct {
 
 	// Children are columns that hold a key without a foreign key. Only the names in
 	// Child and Parent are used. A schema may be left empty if there is only one column
-	// that fits.
+	// that fits. Without a Parent, the column holds keys of any of the tables.
 	Children []ForeignKey
 
 	// LikelyChildren adds every column to Children that would otherwise be reported as
@@ -32,6 +32,9 @@ type Options struct {
 
 	// NotChildren are columns that must not be reported as a [LikelyChild].
 	NotChildren []Column
+
+	// OnlyDeclared leaves out the search for a [LikelyChild], which reads rows.
+	OnlyDeclared bool
 }
 
 // Inspect reads the catalog of db and reports every auto-increment key in it. It
@@ -81,11 +84,19 @@ func InspectConn(ctx context.Context, conn *sql.Conn, options Options) (Report, 
 		return Report{}, err
 	}
 	if options.LikelyChildren {
+		var remain []candidate // which have to be altered by hand
 		for _, l := range likely {
-			c.declare(l.column, l.key)
+			switch {
+			case l.column.byHand():
+				remain = append(remain, l)
+			case l.key == nil:
+				c.declare(l.column, Column{})
+			default:
+				c.declare(l.column, l.key.Column)
+			}
 		}
 		report.Keys = c.assemble(schemas)
-		likely = nil
+		likely = remain
 	}
 	for i := range report.Keys {
 		s.judge(&report.Keys[i])
@@ -98,7 +109,7 @@ func InspectConn(ctx context.Context, conn *sql.Conn, options Options) (Report, 
 		s.judgeRoutine(ctx, conn, report.Keys, r)
 	}
 	for _, l := range likely {
-		s.judgeCandidate(&report.Keys[l.of], l)
+		s.judgeCandidate(&report, l)
 	}
 	return report, nil
 }

@@ -196,11 +196,11 @@ func (s server) readMySQLKeys(ctx context.Context, conn *sql.Conn, c *catalog, c
 			tables[t.name] = t
 		}
 	}
-	primaryKeys := byTable(primary)
+	c.primary = byTable(primary)
 	sequences := make(map[Name]Counter)
 	for _, column := range columns {
 		t, ok := tables[column.Table]
-		if ok && column.Bits > 0 {
+		if ok && (column.Bits > 0 || column.byHand()) {
 			c.numbers = append(c.numbers, column.Column)
 		}
 		k := Key{Column: column.Column, Partitioned: t.partitioned}
@@ -230,7 +230,7 @@ func (s server) readMySQLKeys(ctx context.Context, conn *sql.Conn, c *catalog, c
 		default:
 			continue
 		}
-		k.PrimaryKey = primaryKeys[column.Table]
+		k.PrimaryKey = c.primary[column.Table]
 		c.keys = append(c.keys, k)
 	}
 	return nil

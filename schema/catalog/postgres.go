@@ -114,9 +114,9 @@ func (s server) readPostgresCatalog(ctx context.Context, conn *sql.Conn) (*catal
 	if err := tx.Rollback(); err != nil {
 		return nil, nil, fmt.Errorf("catalog: %w", err)
 	}
-	primaryKeys := byTable(primary)
+	c.primary = byTable(primary)
 	for _, k := range counting {
-		c.keys = append(c.keys, k.key(primaryKeys))
+		c.keys = append(c.keys, k.key(c.primary))
 	}
 	return c, counting, nil
 }

@@ -206,6 +206,10 @@ type ForeignKey struct {
 	// Undeclared is true if the constraint doesn't exist, but comes from
 	// [Options.Children].
 	Undeclared bool `json:"undeclared,omitempty"`
+
+	// AnyKey is true if the caller didn't say whose key the column holds. Parent is then
+	// any key of the schema.
+	AnyKey bool `json:"anyKey,omitempty"`
 }
 
 // A View is a view that uses the key or a column that holds it.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/snowkey-go/snowkey/internal/session"
+	"github.com/snowkey-go/snowkey/internal/sqlsession"
 	"github.com/snowkey-go/snowkey/lease/sqlstore"
 )
 
@@ -39,7 +39,7 @@ func (w Writer) MariaDB() ([]string, error) {
 			digits.WriteString(fmt.Sprint(" UNION ALL SELECT ", i))
 		}
 		return []string{
-			"{enter}", session.MySQL.Quote(w.name() + "_enter"), "{sessions}", session.MySQL.Quote(w.name() + "_sessions"),
+			"{enter}", sqlsession.MySQL.Quote(w.name() + "_enter"), "{sessions}", sqlsession.MySQL.Quote(w.name() + "_sessions"),
 			"{with digits}", digits.String() + ")",
 			"{stale}", n(max((50*time.Millisecond).Microseconds()/v.unit, 1)),
 			"{block}", n(block), "{blocks}", n(blocks), "{some blocks}", n(max(blocks/4, 1)), "{some ids}", n(max(block/2, 1)),
@@ -61,7 +61,7 @@ func (w Writer) MariaDB() ([]string, error) {
 func (w Writer) MySQL() ([]string, error) {
 	return w.fill("MySQL", mysqlWriter, func(v values) []string {
 		return []string{
-			"{reserve}", session.MySQL.Quote(w.name() + "_reserve"),
+			"{reserve}", sqlsession.MySQL.Quote(w.name() + "_reserve"),
 			"{with digits}", "WITH RECURSIVE d (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM d WHERE i < 31)",
 			"{spread}", fmt.Sprint(max(int64(1)<<v.sequence/4, 1)),
 			"{hash}", "CONV(LEFT(SHA2(CONCAT_WS('/', @@server_uuid, DATABASE(), " + w.born() + "), 256), 10), 16, 10)",
@@ -86,7 +86,7 @@ func (w Writer) fill(server, template string, words func(values) []string) ([]st
 	if err != nil {
 		return nil, &Error{"Table", err.Error()}
 	}
-	quote := session.MySQL.Quote
+	quote := sqlsession.MySQL.Quote
 	text := func(s string) string { return fmt.Sprintf("_ascii x'%x'", s) }
 	pairs := append(v.pairs(),
 		"{ns}", quote(w.table()+"_ns"), "{lease}", quote(w.table()), "{next}", quote(w.name()),
@@ -118,21 +118,21 @@ func (w Writer) born() string {
 // MariaDBDrop returns the statements that remove the functions. The worker number stays
 // reserved, and the counter stays too, for the same reasons as on PostgreSQL.
 func (w Writer) MariaDBDrop() []string {
-	return append(w.MySQLDrop(), "DROP FUNCTION "+session.MySQL.Quote(w.name()+"_enter"))
+	return append(w.MySQLDrop(), "DROP FUNCTION "+sqlsession.MySQL.Quote(w.name()+"_enter"))
 }
 
 // MySQLDrop returns the statement that removes the function. The worker number stays
 // reserved, and the counter stays too, for the same reasons as on PostgreSQL.
 func (w Writer) MySQLDrop() []string {
-	return []string{"DROP FUNCTION " + session.MySQL.Quote(w.name())}
+	return []string{"DROP FUNCTION " + sqlsession.MySQL.Quote(w.name())}
 }
 
 // MySQLTrigger returns the statement that creates a trigger of MariaDB or MySQL, which
 // fills the column of a table if it is 0 or NULL. The trigger makes ids with the privileges of its creator.
 func (w Writer) MySQLTrigger(table, column string) string {
-	c, next := session.MySQL.Quote(column), session.MySQL.Quote(w.name())
+	c, next := sqlsession.MySQL.Quote(column), sqlsession.MySQL.Quote(w.name())
 	return fmt.Sprintf("CREATE TRIGGER %s BEFORE INSERT ON %s FOR EACH ROW\nSET NEW.%s = IF(COALESCE(NEW.%s, 0) = 0, %s(), NEW.%s)",
-		session.MySQL.Quote(table+"_"+column), session.MySQL.Quote(table), c, c, next, c)
+		sqlsession.MySQL.Quote(table+"_"+column), sqlsession.MySQL.Quote(table), c, c, next, c)
 }
 
 // MySQLGrants returns the statement that allows a user of MariaDB or MySQL such as app@%
@@ -142,7 +142,7 @@ func (w Writer) MySQLGrants(role string) []string {
 	if i := strings.LastIndex(role, "@"); i >= 0 {
 		user, host = role[:i], role[i+1:]
 	}
-	return []string{fmt.Sprintf("GRANT EXECUTE ON FUNCTION %s TO %s@%s", session.MySQL.Quote(w.name()), quoteText(user), quoteText(host))}
+	return []string{fmt.Sprintf("GRANT EXECUTE ON FUNCTION %s TO %s@%s", sqlsession.MySQL.Quote(w.name()), quoteText(user), quoteText(host))}
 }
 
 func quoteText(text string) string {

@@ -17,7 +17,7 @@ import (
 
 	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/internal/protocol"
-	"github.com/snowkey-go/snowkey/internal/session"
+	"github.com/snowkey-go/snowkey/internal/sqlsession"
 	"github.com/snowkey-go/snowkey/lease/sqlstore"
 )
 
@@ -105,9 +105,9 @@ func (w Writer) Postgres() ([]string, error) {
 // else. It can neither use the sequences nor read the lease tables.
 func (w Writer) PostgresGrants(role string) []string {
 	to := `"` + strings.ReplaceAll(role, `"`, `""`) + `"`
-	next := session.Postgres.Quote(w.schema() + "." + w.name())
+	next := sqlsession.Postgres.Quote(w.schema() + "." + w.name())
 	return []string{
-		fmt.Sprintf("GRANT USAGE ON SCHEMA %s TO %s", session.Postgres.Quote(w.schema()), to),
+		fmt.Sprintf("GRANT USAGE ON SCHEMA %s TO %s", sqlsession.Postgres.Quote(w.schema()), to),
 		fmt.Sprintf("GRANT EXECUTE ON FUNCTION %s(), %s(bigint) TO %s", next, next, to),
 	}
 }
@@ -116,8 +116,8 @@ func (w Writer) PostgresGrants(role string) []string {
 // reserved, because processes must not make the ids that the functions made. The
 // sequences stay too. They remember these ids, in case the functions are created again.
 func (w Writer) PostgresDrop() []string {
-	next := session.Postgres.Quote(w.schema() + "." + w.name())
-	of := func(part string) string { return session.Postgres.Quote(w.schema() + "." + w.name() + part) }
+	next := sqlsession.Postgres.Quote(w.schema() + "." + w.name())
+	of := func(part string) string { return sqlsession.Postgres.Quote(w.schema() + "." + w.name() + part) }
 	return []string{fmt.Sprintf("DROP FUNCTION %s(), %s(bigint), %s(), %s(bigint), %s(bigint, bigint)", next, next, of("_ready"), of("_enter"), of("_enter"))}
 }
 
@@ -219,7 +219,7 @@ func (w Writer) values(sessions uint64) (v values, err error) {
 	if layout.IsZero() {
 		layout = idgen.DefaultLayout()
 	}
-	v.namespace, v.layout = session.ToASCII(namespace), session.ToASCII(layout.String())
+	v.namespace, v.layout = sqlsession.ToASCII(namespace), sqlsession.ToASCII(layout.String())
 	return v, nil
 }
 
@@ -244,7 +244,7 @@ func (w Writer) words() (*strings.Replacer, error) {
 	if err != nil {
 		return nil, err
 	}
-	quote := session.Postgres.Quote
+	quote := sqlsession.Postgres.Quote
 	name := w.schema() + "." + w.name()
 	n := func(v int64) string { return fmt.Sprint(v) }
 	regclass := func(name string) string { return literal(quote(name)) + "::pg_catalog.regclass" }

@@ -2,6 +2,7 @@ package autoinc_test
 
 import (
 	"errors"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -52,8 +53,9 @@ func TestUndeclaredChildren(t *testing.T) {
 		slices.Sort(found)
 		want := []string{
 			"categories.parent_category_id categories.category_id: it has no rows to compare",
-			"records.domain_id domains.id: 3 of 3 values are keys there",
-			"records.secondary_domain_id domains.id: 1 of 1 values are keys there",
+			"records.domain_id domains.id: 3 of its 3 newest values are keys there",
+			"records.secondary_domain_id domains.id: 1 of its 1 newest values are keys there",
+			"stations.domain_id domains.id: 1 of its 3 newest values are keys there",
 		}
 		if db.Dialect == "sqlite" {
 			want = nil // in SQLite, every integer has 64 bits
@@ -61,17 +63,17 @@ func TestUndeclaredChildren(t *testing.T) {
 		require(t, "the columns", strings.Join(found, "\n"), strings.Join(want, "\n"))
 
 		_, err = autoinc.NewPlan(t.Context(), conn, options)
-		if want != nil && (!errors.Is(err, autoinc.ErrRefused) || strings.Count(err.Error(), "--not-child ") != len(want)) {
+		if want != nil && (!errors.Is(err, autoinc.ErrRefused) || strings.Count(err.Error(), "--not-child ") != len(want)+1) { // and batch_id, which fits no table
 			t.Fatalf("undecided: %v", err)
 		}
 		at := func(table, column string) catalog.Column {
 			return catalog.Column{Table: catalog.Name{Name: table}, Name: column}
 		}
-		options.NotChildren = []catalog.Column{at("records", "secondary_domain_id"), at("records", "no_such")}
+		options.NotChildren = []catalog.Column{at("records", "secondary_domain_id"), at("records", "batch_id"), at("stations", "domain_id"), at("records", "no_such")}
 		if _, err = autoinc.NewPlan(t.Context(), conn, options); !errors.Is(err, catalog.ErrColumn) || !strings.Contains(err.Error(), "no_such") {
 			t.Errorf("a column that does not exist: %v", err)
 		}
-		options.NotChildren = options.NotChildren[:1]
+		options.NotChildren = options.NotChildren[:3]
 		options.Children = []catalog.ForeignKey{
 			{Child: at("records", "domain_id"), Parent: at("domains", "id")},
 			{Child: at("categories", "parent_category_id"), Parent: at("categories", "category_id")},
@@ -79,7 +81,8 @@ func TestUndeclaredChildren(t *testing.T) {
 		likely := options
 		likely.Children, likely.LikelyChildren = nil, true
 		if a, b := planText(t, plan(t, conn, options)), planText(t, plan(t, conn, likely)); want != nil {
-			require(t, "the plan with all likely children", b, a)
+			sizes := regexp.MustCompile("(?m)^-- (sum|size|\\|).*\n") // which may change any time
+			require(t, "the plan with all likely children", sizes.ReplaceAllString(b, ""), sizes.ReplaceAllString(a, ""))
 		}
 		p := plan(t, conn, options)
 		applyAll(t, conn, p, autoinc.ApplyOptions{})
@@ -99,8 +102,7 @@ func TestUndeclaredChildren(t *testing.T) {
 }
 
 // As in Rails and Laravel, a polymorphic column holds keys of several tables, and
-// another column says which. One declared parent is enough to widen it, after which the
-// keys of the other tables fit as well.
+// another column says which. It is widened along with any key of the plan.
 func TestPolymorphicChildren(t *testing.T) {
 	t.Parallel()
 	fewModes(t, func(t *testing.T, db dbtest.DB, options autoinc.PlanOptions) {
@@ -110,34 +112,20 @@ func TestPolymorphicChildren(t *testing.T) {
 		conn := db.Connect(t)
 		id := map[string]string{"postgres": "serial PRIMARY KEY", "mysql": "INT AUTO_INCREMENT PRIMARY KEY"}[db.Dialect]
 		dbtest.Exec(t, conn,
-			"CREATE TABLE users (id "+id+")", "CREATE TABLE build_jobs (id "+id+")", "CREATE TABLE unnamed (id "+id+")",
-			"CREATE TABLE items (owner_id int, owner_type varchar(40), source_id int, source_type text, kind_id int, kind_type int, empty_id int, empty_type varchar(9))",
-			"CREATE TABLE bare (thing_id int, thing_type varchar(40))",
-			"INSERT INTO users (id) VALUES (1), (2)",
-			`INSERT INTO items VALUES (1, 'User', 7, 'Billing::Invoice', 1, 1, NULL, 'unknown'), (1, 'App\\Models\\BuildJob', 8, NULL, 1, 2, NULL, NULL)`)
-		var found []string
+			"CREATE TABLE users (id "+id+")", "CREATE TABLE build_jobs (id "+id+")", "CREATE TABLE a_first (id "+id+")",
+			"CREATE TABLE items (owner_id int, owner_type varchar(40), thing_id int, thing_type char(1))",
+			"INSERT INTO users (id) VALUES (1), (2)", "INSERT INTO items VALUES (1, 'User', 7, 'T'), (1, 'BuildJob', 8, 'A')")
+		owner := catalog.Column{Table: catalog.Name{Name: "items"}, Name: "owner_id"}
 		for _, k := range catalogtest.Inspect(t, conn, catalog.Options{}).Keys {
-			for _, f := range k.Findings {
-				if f.Kind == catalog.LikelyChild {
-					found = append(found, k.Column.Table.Name+" "+f.Column.Name+": "+f.Text[strings.LastIndex(f.Text, ", "):])
-					if !strings.Contains(f.Remedy, "--child "+f.Column.Table.Schema+"."+f.Column.Table.Name+"."+f.Column.Name+"=") {
-						t.Error(f.Remedy)
-					}
-				}
+			if k.Column.Table.Name != "a_first" { // the first key of the schema is not in the plan
+				options.Tables = append(options.Tables, k.Column.Table)
 			}
 		}
-		slices.Sort(found)
-		if len(found) != 2 || !strings.HasPrefix(found[0], "build_jobs owner_id") || !strings.Contains(found[0], "users") || !strings.HasPrefix(found[1], "build_jobs thing_id") {
-			t.Errorf("found %q", found)
-		}
-		at := func(table, column string) catalog.Column {
-			return catalog.Column{Table: catalog.Name{Name: table}, Name: column}
-		}
-		if _, err := autoinc.NewPlan(t.Context(), conn, options); !errors.Is(err, autoinc.ErrRefused) {
+		if _, err := autoinc.NewPlan(t.Context(), conn, options); !errors.Is(err, autoinc.ErrRefused) || strings.Count(err.Error(), "--not-child ") != 2 {
 			t.Fatalf("undecided: %v", err)
 		}
-		options.Children = []catalog.ForeignKey{{Child: at("items", "owner_id"), Parent: at("users", "id")}}
-		options.NotChildren = []catalog.Column{at("bare", "thing_id")}
+		options.Children = []catalog.ForeignKey{{Child: owner}}
+		options.NotChildren = []catalog.Column{{Table: owner.Table, Name: "thing_id"}}
 		p := plan(t, conn, options)
 		applyAll(t, conn, p, autoinc.ApplyOptions{})
 		prove(t, conn, p)

@@ -187,6 +187,26 @@ func TestWholeWay(t *testing.T) {
 	})
 }
 
+// Plans must not warn of a rewrite that doesn't happen.
+func TestNothingToWiden(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, db dbtest.DB) {
+		conn := db.Connect(t)
+		dbtest.Exec(t, conn, map[string]string{
+			"postgres": "CREATE TABLE orders (id bigserial PRIMARY KEY)",
+			"mysql":    "CREATE TABLE orders (id BIGINT AUTO_INCREMENT PRIMARY KEY)",
+			"sqlite":   "CREATE TABLE orders (id INTEGER PRIMARY KEY AUTOINCREMENT)",
+		}[db.Dialect])
+		for _, online := range []bool{false, true} {
+			widen := plan(t, conn, autoinc.PlanOptions{Online: online}).Phases[0]
+			notes := slices.DeleteFunc(widen.Notes, func(note string) bool { return strings.HasPrefix(note, "The server keeps a binary log.") })
+			if strings.Contains(fmt.Sprint(widen.Steps), "ALTER") || len(notes) != 1 || !strings.HasSuffix(notes[0], "there is nothing to widen.") {
+				t.Errorf("online %t: %v", online, widen)
+			}
+		}
+	})
+}
+
 func TestRefusedPlans(t *testing.T) {
 	t.Parallel()
 	db := dbtest.SQLite(t)
@@ -206,4 +226,48 @@ func TestRefusedPlans(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
+}
+
+// A plan begins with a page that says how large the tables are, and what happens to them.
+func TestFirstPage(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, db dbtest.DB) {
+		s := newShop(t, db)
+		dbtest.Exec(t, s.conn, "INSERT INTO orders (user_id, total) WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 900) SELECT 1, 7 FROM n")
+		for range 3 {
+			dbtest.Exec(t, s.conn, "INSERT INTO orders (user_id, total) SELECT user_id, total FROM orders")
+		}
+		if db.Dialect != "sqlite" {
+			dbtest.Exec(t, s.conn, map[string]string{"postgres": "ANALYZE orders", "mysql": "ANALYZE TABLE orders"}[db.Dialect])
+		}
+		p := plan(t, s.conn, autoinc.PlanOptions{})
+		var page strings.Builder
+		for line := range strings.Lines(planText(t, p)) {
+			if text, ok := strings.CutPrefix(line, "-- | "); ok {
+				page.WriteString(text)
+			}
+		}
+		var html strings.Builder
+		dbtest.NoError(t, p.WriteHTML(&html))
+		wants := []string{"3 tables", "7600 rows", "1 copy", "writers", "in all ", "free disk needed: ", "until the first generated key is inserted", "guard "}
+		switch db.Dialect {
+		case "mysql": // the server only estimates, and copies the table again for its foreign keys
+			wants[1], wants[2] = " rows", "2 copies"
+			if !db.MariaDB {
+				wants[2] = "3 copies"
+			}
+		case "postgres":
+			wants = append(wants, "as measured on this server")
+		}
+		for _, want := range wants {
+			if !strings.Contains(page.String(), want) {
+				t.Errorf("%q is not in\n%s", want, page.String())
+			}
+		}
+		for _, want := range []string{"<td>guard</td>", "in all ", "orders"} {
+			if !strings.Contains(html.String(), want) {
+				t.Errorf("%q is not in\n%s", want, html.String())
+			}
+		}
+	})
 }

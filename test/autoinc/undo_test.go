@@ -3,6 +3,7 @@ package autoinc_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -173,6 +174,141 @@ func TestUndoPhases(t *testing.T) {
 		if err := autoinc.Undo(context.Background(), s.conn, p, autoinc.ApplyOptions{Phase: "widden"}); !errors.Is(err, autoinc.ErrPhase) {
 			t.Errorf("a phase that does not exist: %v", err)
 		}
+	})
+}
+
+// In every phase, Apply or Undo is killed on its way. Whatever command comes next must
+// either do its work or change nothing, and from there the plan can be completed, and
+// reversed.
+func TestNoDeadEnds(t *testing.T) {
+	t.Parallel()
+	fewModes(t, func(t *testing.T, db dbtest.DB, options autoinc.PlanOptions) {
+		s := newShop(t, db)
+		want := s.before(t)
+		p := plan(t, s.conn, options)
+		tries, n := dbtest.Points(t), 0
+		for _, phase := range p.Phases {
+			for _, failed := range []string{"apply", "undo"} {
+				for _, next := range []string{"apply", "undo", "cancel"} {
+					if n++; len(phase.Steps) == 0 || !tries(n) {
+						continue
+					}
+					at := fmt.Sprintf("%s of %s, then %s", failed, phase.Name, next)
+					deadEnd(t, s, p, phase.Name, failed, next, 3+n%7, at)
+					require(t, "the state after "+at, s.before(t), want)
+				}
+			}
+		}
+	})
+}
+
+func deadEnd(t *testing.T, s shop, p *autoinc.Plan, phase autoinc.PhaseName, failed, next string, points int, at string) {
+	ctx := failpoint.WithHook(t.Context(), func(string) error {
+		if points--; points == 0 {
+			return errKilled
+		}
+		return nil
+	})
+	for _, earlier := range p.Phases {
+		if earlier.Name == phase && failed == "apply" {
+			break
+		}
+		dbtest.Must(autoinc.Apply(t.Context(), s.conn, p, autoinc.ApplyOptions{Phase: earlier.Name}))(t)
+		if earlier.Name == phase {
+			break
+		}
+	}
+	apply := func(ctx context.Context) error {
+		return unlocked(func() error { _, err := autoinc.Apply(ctx, s.conn, p, autoinc.ApplyOptions{}); return err })
+	}
+	undo := func(ctx context.Context) error {
+		return unlocked(func() error { return autoinc.Undo(ctx, s.conn, p, autoinc.ApplyOptions{}) })
+	}
+	cancel := func() error {
+		return unlocked(func() error { return autoinc.Undo(t.Context(), s.conn, p, autoinc.ApplyOptions{CancelUndo: true}) })
+	}
+	err := map[string]func(context.Context) error{"apply": apply, "undo": undo}[failed](ctx)
+	if err != nil && !errors.Is(err, errKilled) { // a phase may have fewer points
+		t.Fatalf("%s: %v", at, err)
+	}
+	killed := err != nil
+	switch {
+	case next == "apply" && failed == "undo" && killed:
+		before := s.state(t)
+		if err := apply(t.Context()); !errors.Is(err, autoinc.ErrUnfinished) || !strings.Contains(err.Error(), "--cancel") {
+			t.Errorf("%s: %v", at, err)
+		}
+		require(t, "the state after a refused apply", s.state(t), before)
+	case next == "apply":
+		dbtest.NoError(t, apply(t.Context()))
+	case next == "undo":
+		dbtest.NoError(t, undo(t.Context()))
+		return
+	}
+	if err := cancel(); errors.Is(err, autoinc.ErrUnfinished) && p.Online {
+		dbtest.NoError(t, undo(t.Context())) // columns can't be replaced again before all of them are narrow
+	} else if err != nil {
+		t.Errorf("%s: %v", at, err)
+	}
+	applyAll(t, s.conn, p, autoinc.ApplyOptions{})
+	prove(t, s.conn, p)
+	dbtest.NoError(t, undo(t.Context()))
+}
+
+// Rows that stop a plan, or that the old columns can't hold, are found before the first
+// step, and nothing is changed. Once such a row is gone, the same command works.
+func TestRowsInTheWay(t *testing.T) {
+	t.Parallel()
+	modes(t, func(t *testing.T, db dbtest.DB, options autoinc.PlanOptions) {
+		if db.Dialect == "sqlite" {
+			return // nothing is narrow there, and TestSQLiteRefused has orphans
+		}
+		s := newShop(t, db)
+		orphan, mend := "SET SESSION foreign_key_checks = 0; INSERT INTO line (order_id, no, tenant, user_id) VALUES (7777777, 1, 1, 7); SET SESSION foreign_key_checks = 1", "DELETE FROM line WHERE order_id = 7777777"
+		large, small := "INSERT INTO orders (id, user_id) VALUES (4294967296, 1); INSERT INTO line VALUES (4294967296, 1, 1, 1)", "DELETE FROM line WHERE order_id = 4294967296; DELETE FROM orders WHERE id = 4294967296"
+		if db.Dialect == "postgres" {
+			orphan = "SET session_replication_role = replica; INSERT INTO line (order_id, no, tenant, user_id) VALUES (7777777, 1, 1, 7); RESET session_replication_role"
+			large = "SELECT setval('orders_id_seq', 2147483648); INSERT INTO orders (user_id) VALUES (1); INSERT INTO line (order_id, no, tenant, user_id) SELECT max(id), 1, 1, 1 FROM orders"
+			small = "DELETE FROM line WHERE order_id > 2147483647; DELETE FROM orders WHERE id > 2147483647"
+		}
+		s.conn.SetMaxOpenConns(1)
+		exec := func(sql string) {
+			for statement := range strings.SplitSeq(sql, "; ") {
+				dbtest.Exec(t, s.conn, statement)
+			}
+		}
+		refused := func(what, says string, try func() error) {
+			t.Helper()
+			before := withoutProgress(s.state(t))
+			if err := try(); err == nil || !strings.Contains(err.Error(), says) {
+				t.Errorf("%s: %v", what, err)
+			}
+			require(t, "the state after "+what, withoutProgress(s.state(t)), before)
+		}
+		want := s.before(t)
+		exec(orphan)
+		refused("a plan with an orphan", "that is not there", func() error { _, err := autoinc.NewPlan(t.Context(), s.conn, options); return err })
+		exec(mend)
+		p := plan(t, s.conn, options)
+		exec(orphan)
+		apply := func() error { _, err := autoinc.Apply(t.Context(), s.conn, p, autoinc.ApplyOptions{}); return err }
+		undo := func() error { return autoinc.Undo(t.Context(), s.conn, p, autoinc.ApplyOptions{}) }
+		refused("apply with an orphan", "7777777", apply)
+		exec(mend)
+		dbtest.NoError(t, apply())
+		exec(orphan)
+		refused("undo with an orphan", "7777777", undo)
+		exec(mend)
+		exec(large)
+		refused("undo with a large counted key", "nothing was changed", undo)
+		dbtest.NoError(t, apply()) // nor is this the end of the plan
+		exec(small)
+		if db.Dialect == "postgres" {
+			refused("undo with a large counter", "2147483649", undo)
+			exec("SELECT setval('orders_id_seq', 50)")
+		}
+		dbtest.NoError(t, undo())
+		require(t, "the state", s.before(t), want)
 	})
 }
 

@@ -4,6 +4,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -118,11 +119,12 @@ func TestVerifyRefutes(t *testing.T) {
 		},
 		"mysql": {
 			{"width", "ALTER TABLE line DROP FOREIGN KEY line_ibfk_1; ALTER TABLE line MODIFY order_id INT UNSIGNED NOT NULL", "does not hold 64 bits"},
-			{"no guard", "DROP TRIGGER [snowkey_guard_orders]; ALTER TABLE orders ALTER user_id SET DEFAULT 1", "sql_mode is not strict"},
+			{"no guard", "DROP TRIGGER [snowkey_guard_orders]; ALTER TABLE orders ALTER user_id SET DEFAULT 1", "sql_mode is not strict|not there any more"},
 			{"default and orphan", "SET foreign_key_checks = 0; ALTER TABLE orders MODIFY id BIGINT UNSIGNED NOT NULL DEFAULT 7; SET foreign_key_checks = 0; UPDATE orders SET user_id = 7777777 WHERE id = 7", "has a default|references none"},
 			{"counter and reference", "ALTER TABLE orders MODIFY id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT; ALTER TABLE orders DROP FOREIGN KEY by_user", "still counts|not there any more"},
 		},
 		"sqlite": {
+			{"guard", "DROP TRIGGER snowkey_guard_orders", "it was applied, and is not there any more"},
 			{"orphan", "PRAGMA foreign_keys = OFF; UPDATE orders SET user_id = 7777777 WHERE id = 7", "references none"},
 			{"reference", "DROP TABLE line; CREATE TABLE line (order_id INTEGER, tenant INTEGER, user_id INTEGER)", "not there any more"},
 			{"nulls", "DROP TABLE orders; CREATE TABLE orders (id BIGINT PRIMARY KEY, user_id INTEGER REFERENCES [Us'er])", "takes nulls"},
@@ -156,6 +158,163 @@ func TestVerifyRefutes(t *testing.T) {
 			}
 			before = got
 		}
+	})
+}
+
+// What is too narrow for a generated key is only found by inserting one, as the
+// application would. The rest of the plan stays proven, and no row is left behind.
+func TestVerifyTries(t *testing.T) {
+	t.Parallel()
+	type narrow struct{ what, sql, undo, want string }
+	modesOf := map[string][]narrow{
+		"postgres": {
+			{"a trigger", "CREATE FUNCTION narrow() RETURNS trigger LANGUAGE plpgsql AS 'DECLARE i integer; BEGIN i := NEW.user_id; RETURN NEW; END'|CREATE TRIGGER narrow AFTER INSERT ON orders FOR EACH ROW EXECUTE FUNCTION narrow()", "DROP FUNCTION narrow CASCADE", `refuted  "public"."orders"."user_id": a row with a generated key was refused: `},
+			{"a trigger that changes the key", "CREATE FUNCTION rounding() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN NEW.order_id := 1; NEW.no := 77; RETURN NEW; END'|CREATE TRIGGER rounding BEFORE INSERT ON line FOR EACH ROW WHEN (NEW.order_id > 9007199254740992) EXECUTE FUNCTION rounding()", "DROP FUNCTION rounding CASCADE", `refuted  "public"."line"."order_id": a row with a generated key was refused: `},
+			{"a check", "ALTER TABLE line ADD CONSTRAINT small CHECK (order_id < 2147483648)", "ALTER TABLE line DROP CONSTRAINT small", `refuted  "public"."line"."order_id": a row with a generated key was refused: `},
+			{"a generated column", "ALTER TABLE line ADD half integer GENERATED ALWAYS AS (order_id) STORED", "ALTER TABLE line DROP half", `refuted  "public"."line"."order_id": a row with a generated key was refused: `},
+			{"a column that cannot be tried", "CREATE TABLE later (order_id bigint NOT NULL REFERENCES orders, place point NOT NULL)", "DROP TABLE later", ""},
+			{"a check of another column", "ALTER TABLE line ADD CONSTRAINT never CHECK (no < 0) NOT VALID", "ALTER TABLE line DROP CONSTRAINT never", `open     "public"."line"."order_id": not proven: a row with a generated key was refused for another reason: `},
+			{"a default that generates", "CREATE FUNCTION snowkey_next() RETURNS bigint LANGUAGE sql AS 'SELECT 7350000000000000001'|ALTER TABLE orders ALTER id SET DEFAULT snowkey_next()", "ALTER TABLE orders ALTER id DROP DEFAULT", `proven   "public"."orders"."id": a row without a key was tried, and got a generated one`},
+		},
+		"mysql": {
+			{"a trigger", "CREATE TRIGGER narrow BEFORE INSERT ON orders FOR EACH ROW BEGIN DECLARE i INT; SET i = NEW.user_id; END", "DROP TRIGGER narrow", "refuted  .orders.user_id: a row with a generated key was refused: "},
+			{"a check", "ALTER TABLE line ADD CONSTRAINT small CHECK (order_id < 2147483648)", "ALTER TABLE line DROP CONSTRAINT small", "refuted  .line.order_id: a row with a generated key was refused: "},
+			{"a generated column", "ALTER TABLE line ADD half INT AS (order_id) STORED", "ALTER TABLE line DROP half", "refuted  .line.order_id: a row with a generated key was refused: "},
+			{"a trigger beside a table without transactions", "CREATE TABLE log (i INT) ENGINE=MyISAM|CREATE TRIGGER logs BEFORE INSERT ON line FOR EACH ROW INSERT INTO log VALUES (1)", "DROP TABLE log|DROP TRIGGER logs", "open     .line.order_id: not proven: "},
+			{"a trigger that generates", "ALTER TABLE orders MODIFY id BIGINT UNSIGNED NOT NULL DEFAULT 0|CREATE TRIGGER next BEFORE INSERT ON orders FOR EACH ROW PRECEDES snowkey_guard_orders SET NEW.id = IF(NEW.id = 0, 7350000000000000001, NEW.id)", "DROP TRIGGER next|ALTER TABLE orders MODIFY id BIGINT UNSIGNED NOT NULL", "proven   .orders.id: a row without a key was tried, and got a generated one"},
+		},
+		"sqlite": {
+			{"a trigger", "CREATE TRIGGER narrow BEFORE INSERT ON line WHEN NEW.order_id > 2147483647 BEGIN SELECT RAISE(ABORT, 'large'); END", "DROP TRIGGER narrow", `open     "main"."line"."order_id": not proven: a row with a generated key was refused for another reason: `},
+			{"a trigger that changes the key", "CREATE TRIGGER rounding AFTER INSERT ON line BEGIN UPDATE line SET order_id = CAST(order_id AS REAL) WHERE rowid = NEW.rowid; END|PRAGMA foreign_keys = OFF", "DROP TRIGGER rounding|PRAGMA foreign_keys = ON", `refuted  "main"."line"."order_id": a row with a generated key was refused: `},
+		},
+	}
+	each(t, func(t *testing.T, db dbtest.DB) {
+		s := newShop(t, db)
+		p := plan(t, s.conn, autoinc.PlanOptions{})
+		applyAll(t, s.conn, p, autoinc.ApplyOptions{})
+		s.conn.SetMaxOpenConns(1)
+		rows := s.rows(t)
+		exec := func(sql string) {
+			for statement := range strings.SplitSeq(sql, "|") {
+				dbtest.Exec(t, s.conn, statement)
+			}
+		}
+		for _, tc := range modesOf[db.Dialect] {
+			exec(tc.sql)
+			got := verdicts(t, verify(t, s.conn, p))
+			if db.Dialect == "mysql" {
+				got = regexp.MustCompile("`snowkey_\\w+`").ReplaceAllString(got, "")
+			}
+			if !strings.Contains(strings.ReplaceAll(got, "`", ""), tc.want) {
+				t.Errorf("%s: %q is not in\n%s", tc.what, tc.want, got)
+			}
+			exec(tc.undo)
+		}
+		prove(t, s.conn, p)
+		require(t, "the rows", s.rows(t), rows)
+	})
+}
+
+// With a default that generates keys, writers can go on without sending any. Undo gives the
+// columns their counters back, where they stood.
+func TestGeneratedDefault(t *testing.T) {
+	t.Parallel()
+	db := open(t, "postgres")
+	s := newShop(t, db)
+	dbtest.Exec(t, s.conn, "CREATE SEQUENCE ids START 7350000000000000001", "CREATE FUNCTION snowkey_next() RETURNS bigint LANGUAGE sql AS $$SELECT nextval('public.ids')$$",
+		"COMMENT ON SEQUENCE orders_id_seq IS 'the orders'", "GRANT USAGE ON SEQUENCE orders_id_seq TO PUBLIC", "DELETE FROM line WHERE order_id > 45", "DELETE FROM orders WHERE id > 45")
+	sequence := func() string {
+		return s.lines(t, "SELECT last_value || ' ' || is_called || ' ' || c.relacl::text || obj_description(c.oid, 'pg_class') FROM orders_id_seq, pg_class c WHERE c.oid = 'orders_id_seq'::regclass")
+	}
+	before, counter := s.before(t), sequence()
+	if _, err := autoinc.NewPlan(t.Context(), s.conn, autoinc.PlanOptions{Default: "nothing()"}); err == nil || !strings.Contains(err.Error(), "0 functions nothing()") {
+		t.Errorf("a function that does not exist: %v", err)
+	}
+	p := plan(t, s.conn, autoinc.PlanOptions{Default: "snowkey_next()"})
+	applyAll(t, s.conn, p, autoinc.ApplyOptions{})
+	for i := range 2 {
+		var key int64
+		dbtest.NoError(t, s.conn.QueryRow("INSERT INTO orders (user_id) VALUES (1) RETURNING id").Scan(&key))
+		if key < 7350000000000000001 {
+			t.Errorf("key %d of the default is %d", i, key)
+		}
+	}
+	v := verify(t, s.conn, p)
+	if got := verdicts(t, v); v.Err() != nil || strings.Count(got, "a row without a key was tried, and got a generated one") != 2 {
+		t.Errorf("not proven:\n%s", got)
+	}
+	dbtest.Exec(t, s.conn, "DELETE FROM orders WHERE id > 1000")
+	dbtest.NoError(t, autoinc.Undo(t.Context(), s.conn, p, autoinc.ApplyOptions{}))
+	require(t, "the state", s.before(t), before)
+	require(t, "the sequence", strings.Replace(sequence(), "51 false", "50 true", 1), counter)
+}
+
+// A key may be unique without being the primary key, and a table may have two of them.
+func TestUniqueKeys(t *testing.T) {
+	t.Parallel()
+	modes(t, func(t *testing.T, db dbtest.DB, options autoinc.PlanOptions) {
+		if db.Dialect == "sqlite" {
+			return // there, only a primary key counts
+		}
+		s := shop{DB: db, conn: db.Connect(t), q: catalogtest.Quote(db)}
+		create, second := "CREATE TABLE t (a char(36) PRIMARY KEY, id INT NOT NULL AUTO_INCREMENT UNIQUE)", ""
+		if db.Dialect == "postgres" {
+			create, second = "CREATE TABLE t (a char(36) PRIMARY KEY, id serial UNIQUE, other serial UNIQUE)", ", other"
+		}
+		dbtest.Exec(t, s.conn, create, "CREATE TABLE u (t_id int NOT NULL, FOREIGN KEY (t_id) REFERENCES t (id))", "INSERT INTO t (a) VALUES ('x'), ('y')", "INSERT INTO u VALUES (1), (2)")
+		before := s.before(t)
+		options.Composite = true
+		p := plan(t, s.conn, options)
+		applyAll(t, s.conn, p, autoinc.ApplyOptions{})
+		if v := verify(t, s.conn, p); v.Err() != nil || !strings.Contains(verdicts(t, v), " 0 open") {
+			t.Errorf("not proven:\n%s", verdicts(t, v))
+		}
+		values := "'z', 7350000000000000001"
+		if second != "" {
+			values += ", 7350000000000000002"
+		}
+		dbtest.Exec(t, s.conn, "INSERT INTO t (a, id"+second+") VALUES ("+values+")", "INSERT INTO u (t_id) VALUES (7350000000000000001)", "DELETE FROM u WHERE t_id > 2", "DELETE FROM t WHERE id > 2")
+		dbtest.NoError(t, autoinc.Undo(t.Context(), s.conn, p, autoinc.ApplyOptions{}))
+		require(t, "the state", s.before(t), before)
+	})
+}
+
+// A running Apply can be paused, continued and stopped from another process, and waits
+// before it replaces columns if it was told to.
+func TestControl(t *testing.T) {
+	t.Parallel()
+	fewModes(t, func(t *testing.T, db dbtest.DB, options autoinc.PlanOptions) {
+		s := newShop(t, db)
+		other := db.Connect(t)
+		p := plan(t, s.conn, options)
+		control := func(command string) { dbtest.NoError(t, autoinc.Control(t.Context(), other, p, command)) }
+		if err := autoinc.Control(t.Context(), other, p, autoinc.Pause); !errors.Is(err, autoinc.ErrPhase) {
+			t.Errorf("before any Apply: %v", err)
+		}
+		ended, paused, held := 0, 0, 0
+		progress := func(p autoinc.Progress) {
+			switch {
+			case p.Event == autoinc.Ended:
+				if ended++; ended == 1 {
+					control(autoinc.Pause)
+				}
+			case p.Event == autoinc.Retried && strings.Contains(p.Err.Error(), "it is paused"):
+				paused++
+				control(autoinc.Stop)
+			case p.Event == autoinc.Retried && strings.Contains(p.Err.Error(), "ready to be swapped"):
+				held++
+				control(autoinc.Continue)
+			}
+		}
+		_, err := autoinc.Apply(t.Context(), s.conn, p, autoinc.ApplyOptions{Progress: progress})
+		if !errors.Is(err, autoinc.ErrStopped) || paused != 1 || ended != 1 {
+			t.Fatalf("%d steps and %d pauses: %v", ended, paused, err)
+		}
+		applyAll(t, s.conn, p, autoinc.ApplyOptions{Progress: progress, HoldSwap: true})
+		if want := map[bool]int{true: 1}[p.Online && db.Dialect == "postgres"]; held != want {
+			t.Errorf("held %d times, want %d", held, want)
+		}
+		prove(t, s.conn, p)
 	})
 }
 
@@ -312,7 +471,7 @@ func TestVerifyReadsTheRefusal(t *testing.T) {
 	for _, phase := range []autoinc.PhaseName{autoinc.Widen, autoinc.Readers, autoinc.Fence, autoinc.SwitchOn, autoinc.Drop} {
 		dbtest.Must(autoinc.Apply(t.Context(), s.conn, p, autoinc.ApplyOptions{Phase: phase}))(t)
 	}
-	dbtest.Exec(t, s.conn, "DROP TRIGGER snowkey_fence_orders", "ALTER TABLE orders ALTER total SET DEFAULT 7, ADD CHECK (total <> 7)")
+	dbtest.Exec(t, s.conn, "DROP TRIGGER snowkey_fence_orders", "CREATE TRIGGER never BEFORE INSERT ON orders FOR EACH ROW SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'never'")
 	if got := verdicts(t, verify(t, s.conn, p)); !strings.Contains(got, "refused for another reason") {
 		t.Errorf("got\n%s", got)
 	}

@@ -56,15 +56,7 @@ func TestMain(m *testing.M) { reuse.Main(m) }
 func bare(t testing.TB, about dbtest.DB, models ...any) *env {
 	t.Helper()
 	e := &env{conn: about.Connect(t), source: new(idtest.Source), about: about}
-	var dialect schema.Dialect
-	switch about.Dialect {
-	case "sqlite":
-		dialect = sqlitedialect.New()
-	case "postgres":
-		dialect = pgdialect.New()
-	case "mysql":
-		dialect = mysqldialect.New()
-	}
+	dialect := map[string]schema.Dialect{"sqlite": sqlitedialect.New(), "postgres": pgdialect.New(), "mysql": mysqldialect.New()}[about.Dialect]
 	e.DB = bun.NewDB(e.conn, dialect)
 	for _, m := range models {
 		dbtest.Must(e.NewCreateTable().Model(m).Varchar(40).Exec(t.Context()))(t)
@@ -80,6 +72,11 @@ func open(t testing.TB, about dbtest.DB, models ...any) *env {
 	return e
 }
 
+// eachWith runs a test on every database, after it has opened bun with the guard.
+func eachWith(t *testing.T, models []any, test func(t *testing.T, e *env)) {
+	reuse.Each(t, func(t *testing.T, about dbtest.DB) { test(t, open(t, about, models...)) })
+}
+
 func (e *env) use(t testing.TB, models ...any) {
 	t.Helper()
 	e.DB = dbtest.Must(bunid.Use(e.DB, models...))(t)
@@ -88,13 +85,6 @@ func (e *env) use(t testing.TB, models ...any) {
 // isMySQL reports whether the database is MySQL rather than MariaDB, which unlike MySQL
 // has RETURNING.
 func (e *env) isMySQL() bool { return e.about.Dialect == "mysql" && !e.about.MariaDB }
-
-// table reads rows without going through bun, and joins the columns of each with
-// spaces.
-func (e *env) table(t testing.TB, query string) []string {
-	t.Helper()
-	return dbtest.Rows(t, e.conn, query)
-}
 
 // wantTable checks the result of a query that doesn't go through bun.
 func (e *env) wantTable(t testing.TB, query string, want ...string) {

@@ -12,7 +12,6 @@ import (
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/internal/idtest"
 	"github.com/snowkey-go/snowkey/schema/pk"
-	"github.com/snowkey-go/snowkey/test/internal/reuse"
 )
 
 func ignore(q query) query { return q.Ignore() }
@@ -23,8 +22,7 @@ func returning(list string, next func(query) query) func(query) query {
 
 // each runs a test on every database, where the table has a single user named ada.
 func each(t *testing.T, test func(t *testing.T, e *env, ctx context.Context, ada pk.ID)) {
-	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
-		e := open(t, about, (*user)(nil))
+	eachWith(t, []any{(*user)(nil)}, func(t *testing.T, e *env) {
 		ada := user{Name: "ada"}
 		e.insert(t, &ada)
 		test(t, e, e.context(t), ada.ID)
@@ -263,6 +261,7 @@ type pathed struct {
 
 	ID   pk.ID  `bun:",pk"`
 	Name string `bun:",unique"`
+	Age  int
 	Path string
 }
 
@@ -276,23 +275,14 @@ func (p *pathed) BeforeAppendModel(_ context.Context, query bun.Query) error {
 // TestConflictDerivedColumn: BeforeAppendModel must see the keys of an INSERT that may skip
 // or merge rows.
 func TestConflictDerivedColumn(t *testing.T) {
-	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
-		e := open(t, about, (*pathed)(nil))
+	eachWith(t, []any{(*pathed)(nil)}, func(t *testing.T, e *env) {
 		if e.isMySQL() {
 			return
 		}
 		ctx := e.context(t)
 		ada := pathed{Name: "ada"}
 		e.insert(t, &ada)
-		for name, set := range map[string]func(query) query{
-			"Ignore": returning("*", ignore),
-			"upsert": returning("*", func(q query) query {
-				if about.Dialect == "mysql" {
-					return q.On("DUPLICATE KEY UPDATE name = VALUES(name)")
-				}
-				return q.On("CONFLICT (name) DO UPDATE").Set("name = EXCLUDED.name")
-			}),
-		} {
+		for name, set := range map[string]func(query) query{"Ignore": returning("*", ignore), "upsert": returning("*", upsert)} {
 			t.Run(name, func(t *testing.T) {
 				one, some := pathed{Name: "one"}, []*pathed{{Name: "x"}, {Name: "ada"}, {Name: "y"}}
 				for _, rows := range []any{&one, &some} {

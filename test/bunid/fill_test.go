@@ -11,10 +11,10 @@ import (
 
 	"github.com/snowkey-go/snowkey/hooks/bunid"
 	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/idgen/worker"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/internal/idtest"
 	"github.com/snowkey-go/snowkey/schema/pk"
-	"github.com/snowkey-go/snowkey/test/internal/reuse"
 )
 
 // TestFillRefuses: Fill must refuse an INSERT that would store a key other than the one
@@ -24,8 +24,7 @@ func TestFillRefuses(t *testing.T) {
 		bun.BaseModel `bun:"table:users"`
 		ID            pk.ID `bun:",pk"`
 	}
-	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
-		e := open(t, about, (*user)(nil))
+	eachWith(t, []any{(*user)(nil)}, func(t *testing.T, e *env) {
 		for _, c := range []struct {
 			name    string
 			set     func(q query) query
@@ -76,8 +75,7 @@ func TestFillRefuses(t *testing.T) {
 // TestSourceFails: the source's error must reach the caller. Nothing may be inserted,
 // and the rows must not change. Package matrix tries this for an INSERT.
 func TestSourceFails(t *testing.T) {
-	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
-		e := open(t, about, (*user)(nil))
+	eachWith(t, []any{(*user)(nil)}, func(t *testing.T, e *env) {
 		e.source.Err = errors.New("no more")
 		us := []user{{Name: "a"}, {ID: idA, Name: "b"}, {Name: "c"}}
 		errs := []error{bunid.FillRows(e.context(t), e, &us, e.source)}
@@ -131,25 +129,6 @@ func TestNamedGenerator(t *testing.T) {
 	idtest.WantFieldError(t, err, "ID (pk.ID)", `names the generator "orders", but its source is a *idtest.Source, not a pool`)
 }
 
-// TestRowsKeepTheirKeys: repeating a failed INSERT must not result in duplicate rows.
-func TestRowsKeepTheirKeys(t *testing.T) {
-	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
-		e := open(t, about, (*user)(nil))
-		e.insert(t, &user{ID: idA, Name: "taken"})
-		us := []user{{Name: "a"}, {Name: "taken"}}
-		if _, err := e.NewInsert().Model(&us).Exec(e.context(t)); err == nil {
-			t.Fatal("no error")
-		}
-		first := us[0].ID
-		us[1].Name = "b"
-		e.insert(t, &us)
-		if first == 0 || us[0].ID != first {
-			t.Errorf("the key was %d and is %d", first, us[0].ID)
-		}
-		e.wantTable(t, "SELECT name, id FROM users WHERE name <> 'taken' ORDER BY name", line("a", us[0].ID), line("b", us[1].ID))
-	})
-}
-
 func TestFillWithoutModel(t *testing.T) {
 	e := bare(t, dbtest.SQLite(t))
 	for _, q := range []*bun.InsertQuery{e.NewInsert().Table("users"), e.NewInsert().Model(&map[string]any{}).Table("users")} {
@@ -172,8 +151,7 @@ func TestFillRowsRefuses(t *testing.T) {
 
 // TestInsertsOnly: queries other than INSERT must not fill in any keys.
 func TestInsertsOnly(t *testing.T) {
-	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
-		e := open(t, about, (*user)(nil))
+	eachWith(t, []any{(*user)(nil)}, func(t *testing.T, e *env) {
 		ctx := e.context(t)
 		ada := user{Name: "ada"}
 		e.insert(t, &ada)
@@ -181,7 +159,7 @@ func TestInsertsOnly(t *testing.T) {
 		u := user{Age: 7}
 		dbtest.Must(e.NewUpdate().Model(&u).Column("age").Where("name = ?", "ada").Exec(ctx))(t)
 		dbtest.Must(e.NewDelete().Model(&u).WherePK().Exec(ctx))(t)
-		if about.Dialect != "mysql" {
+		if e.about.Dialect != "mysql" {
 			dbtest.Must(e.NewUpdate().With("data", e.NewValues(&[]user{{Name: "ada", Age: 8}})).Model((*user)(nil)).
 				TableExpr("data").Set("age = data.age").Where("?TableAlias.name = data.name").Exec(ctx))(t)
 			e.wantTable(t, "SELECT id, age FROM users", line(ada.ID, 8))
@@ -198,8 +176,7 @@ func TestInsertsOnly(t *testing.T) {
 // TestFillLeavesTheQueryAlone: bun must generate exactly the query that it would have
 // for rows that already have keys.
 func TestFillLeavesTheQueryAlone(t *testing.T) {
-	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
-		e := open(t, about, (*stamped)(nil))
+	eachWith(t, []any{(*stamped)(nil)}, func(t *testing.T, e *env) {
 		sent := new(tracer)
 		e.DB = e.WithQueryHook(sent)
 		for _, s := range []stamped{{Name: "a"}, {ID: idA, Name: "b"}} {
@@ -221,3 +198,27 @@ type stamped struct {
 }
 
 func (s *stamped) BeforeAppendModel(context.Context, bun.Query) error { s.Created = 1; return nil }
+
+// For a single row, this package must not need more than ten additional allocations.
+func TestInsertAllocations(t *testing.T) {
+	pool := dbtest.Must(idgen.NewPool(idgen.Config{Worker: worker.Static(331), MaxAhead: idgen.NoLimit}))(t)
+	defer pool.Close(t.Context())
+	e := bare(t, dbtest.SQLite(t), (*genre)(nil))
+	ctx := context.WithValue(t.Context(), sourceKey{}, pool)
+	type presetGenre struct {
+		bun.BaseModel `bun:"table:genres"`
+		ID            pk.ID `bun:",pk" snowkey:"-"`
+	}
+	id := pk.ID(0)
+	without := testing.AllocsPerRun(200, func() {
+		id++
+		dbtest.Must(e.NewInsert().Model(&presetGenre{ID: id}).Exec(ctx))(t)
+	})
+	e.use(t, (*genre)(nil))
+	with := testing.AllocsPerRun(200, func() {
+		dbtest.Must(e.NewInsert().Model(new(genre)).Exec(ctx))(t)
+	})
+	if with > without+10 {
+		t.Errorf("%.0f allocations, and %.0f without", with, without)
+	}
+}

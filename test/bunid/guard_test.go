@@ -147,10 +147,9 @@ var refused = []struct {
 // TestGuardRefuses: if the hooks were bypassed, an INSERT must fail before anything is
 // sent, so that the transaction can continue.
 func TestGuardRefuses(t *testing.T) {
-	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
-		e := open(t, about, (*user)(nil), (*pair)(nil))
+	eachWith(t, []any{(*user)(nil), (*pair)(nil)}, func(t *testing.T, e *env) {
 		for _, c := range refused {
-			if c.only != "" && c.only != about.Dialect {
+			if c.only != "" && c.only != e.about.Dialect {
 				continue
 			}
 			t.Run(c.name, func(t *testing.T) {
@@ -187,8 +186,7 @@ func TestGuardLets(t *testing.T) {
 		ID   int64 `bun:",pk,autoincrement"`
 		Name string
 	}
-	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
-		e := open(t, about, (*user)(nil), (*pair)(nil), (*stranger)(nil))
+	eachWith(t, []any{(*user)(nil), (*pair)(nil), (*stranger)(nil)}, func(t *testing.T, e *env) {
 		ctx := e.context(t)
 		for name, do := range map[string]func(ctx context.Context, db bun.IDB) error{
 			"map with a number":    insertMap(map[string]any{"id": int64(idA), "name": "INSERT INTO users"}, toUsers),
@@ -210,26 +208,18 @@ func TestGuardLets(t *testing.T) {
 			},
 		} {
 			t.Run(name, func(t *testing.T) {
-				if err := do(ctx, e.DB); err != nil {
-					t.Error(err)
-				}
+				dbtest.NoError(t, do(ctx, e.DB))
 				e.wantTable(t, "SELECT id FROM users", line(idA))
 				e.wipe(t, "users")
 			})
 		}
 		t.Run("others", func(t *testing.T) {
 			for _, model := range []any{&stranger{Name: "a"}, &[]pair{{UserID: idA, OtherID: idB}}} {
-				if err := insert(model)(ctx, e.DB); err != nil {
-					t.Error(err)
-				}
+				dbtest.NoError(t, insert(model)(ctx, e.DB))
 			}
 			m := map[string]any{"name": "b"}
-			if _, err := e.NewInsert().Model(&m).Table("strangers").Exec(ctx); err != nil {
-				t.Error(err)
-			}
-			if _, err := e.NewUpdate().Model((*stranger)(nil)).Set("name = ?", "c").Where("id = ?", 1).Exec(ctx); err != nil {
-				t.Error(err)
-			}
+			dbtest.Must(e.NewInsert().Model(&m).Table("strangers").Exec(ctx))(t)
+			dbtest.Must(e.NewUpdate().Model((*stranger)(nil)).Set("name = ?", "c").Where("id = ?", 1).Exec(ctx))(t)
 			e.wantTable(t, "SELECT id, name FROM strangers ORDER BY id", "1 c", "2 b")
 			e.wantTable(t, "SELECT user_id, other_id FROM pairs", line(idA, idB))
 		})

@@ -1,6 +1,7 @@
 package bunid_test
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
 	"strings"
@@ -47,25 +48,16 @@ type (
 	}
 )
 
-// TestKeyTypes: each type that can hold a key must actually do so, in a column that
-// isn't numbered by the database.
+// TestKeyTypes: each type that can hold a key must actually do so, in a column that Check
+// accepts.
 func TestKeyTypes(t *testing.T) {
 	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
-		for _, c := range []struct {
-			rows   any
-			column string // part of the column's type
-		}{
-			{new([]keyed[pk.Of[user]]), "bigint"},
-			{new([]keyed[int64]), "bigint"},
-			{new([]keyed[uint64]), "bigint"},
-			{new([]keyed[number]), "bigint"},
-			{new([]inBigint[pk.ID]), "bigint"},
-			{new([]inBigint[pk.String]), "bigint"},
-			{new([]inVarchar[pk.Text]), "char"},
-			{new([]inVarchar[string]), "char"},
-			{new([]inChar[pk.SortText]), "char"},
+		for _, list := range []any{
+			new([]keyed[pk.Of[user]]), new([]keyed[int64]), new([]keyed[uint64]), new([]keyed[number]),
+			new([]inBigint[pk.ID]), new([]inBigint[pk.String]),
+			new([]inVarchar[pk.Text]), new([]inVarchar[string]), new([]inChar[pk.SortText]),
 		} {
-			rows := reflect.ValueOf(c.rows).Elem()
+			rows := reflect.ValueOf(list).Elem()
 			typ := rows.Type().Elem()
 			t.Run(typ.Name(), func(t *testing.T) {
 				e := open(t, about, reflect.New(typ).Interface())
@@ -73,7 +65,7 @@ func TestKeyTypes(t *testing.T) {
 				rows.Set(reflect.MakeSlice(rows.Type(), 3, 3))
 				key := func(i int) reflect.Value { return rows.Index(i).FieldByName("ID") }
 				keytype.Set(key(1), 0) // "0" if keys are text, which is what {"id":0} results in
-				e.insert(t, c.rows)
+				e.insert(t, list)
 				var want []string
 				for i := range 3 {
 					text := fmt.Sprint(keytype.New(key(i).Type(), idtest.First+int64(i)))
@@ -89,33 +81,16 @@ func TestKeyTypes(t *testing.T) {
 				if !reflect.DeepEqual(back.Elem().Interface(), rows.Interface()) {
 					t.Errorf("read back %v, want %v", back.Elem(), rows)
 				}
-				e.wantColumn(t, c.column)
+				found := ""
+				if about.Dialect == "sqlite" && strings.HasPrefix(typ.Name(), "keyed") {
+					found = "blocker:still-counts:keyed.id" // bun's column is an INTEGER, which SQLite numbers if the key is missing
+				}
+				if got := idtest.Findings(t, bunid.Check(t.Context(), e.DB, reflect.New(typ).Interface())); got != found {
+					t.Errorf("found %q, want %q", got, found)
+				}
 			})
 		}
 	})
-}
-
-// wantColumn checks the type of the column id, and that the database doesn't accept a
-// row that has no id.
-func (e *env) wantColumn(t *testing.T, want string) {
-	t.Helper()
-	query := map[string]string{
-		"sqlite": "SELECT lower(type) FROM pragma_table_info('keyed') WHERE name = 'id'",
-		"postgres": `SELECT concat(data_type, ' ', is_identity, column_default) FROM information_schema.columns
-			WHERE column_name = 'id' AND table_name = 'keyed'`,
-		"mysql": `SELECT concat(data_type, ' ', extra) FROM information_schema.columns
-			WHERE column_name = 'id' AND table_name = 'keyed' AND table_schema = DATABASE()`,
-	}[e.about.Dialect]
-	got := e.table(t, query)[0]
-	if e.about.Dialect == "sqlite" && got == "integer" {
-		return // an alias of the rowid, which SQLite always fills in
-	}
-	if !strings.Contains(got, want) || strings.Contains(got, "auto_increment") || strings.Contains(got, "nextval") || strings.Contains(got, "YES") {
-		t.Errorf("the column is %q, want %s", got, want)
-	}
-	if _, err := e.conn.Exec("INSERT INTO keyed (n) VALUES (7)"); err == nil {
-		t.Error("the table takes a row without a key")
-	}
 }
 
 // declarations lists keys that can't be filled in.
@@ -214,4 +189,86 @@ func TestForeignKeyByAnother(t *testing.T) {
 	_, err := bunid.Use(bare(t, dbtest.SQLite(t)).DB, (*profile)(nil), (*profiled)(nil))
 	idtest.WantFieldError(t, err, "UserID (pk.ID)", "is a foreign key by bunid_test.profiled.Profile")
 	open(t, dbtest.SQLite(t), (*profiled)(nil))
+}
+
+type (
+	writer struct {
+		sourced
+		ID     pk.ID   `bun:",pk"`
+		Books  []*book `bun:"rel:has-many,join:id=writer_id"`
+		Genres []genre `bun:"m2m:writer_genres,join:Writer=Genre"`
+	}
+	book struct {
+		sourced
+		ID       pk.ID `bun:",pk"`
+		WriterID int64
+	}
+	genre struct {
+		sourced
+		ID pk.ID `bun:",pk"`
+	}
+	writerGenre struct {
+		WriterID pk.ID   `bun:",pk"`
+		Writer   *writer `bun:"rel:belongs-to,join:writer_id=id"`
+		GenreID  int64   `bun:",pk"`
+		Genre    *genre  `bun:"rel:belongs-to,join:genre_id=id"`
+	}
+
+	shelf struct {
+		sourced
+		ID    uint64     `bun:",pk"`
+		Items []*shelved `bun:"rel:has-many,join:id=shelf_id"`
+	}
+	shelved struct {
+		sourced
+		ID      uint64 `bun:",pk"`
+		ShelfID int64
+	}
+
+	goodWriter struct {
+		bun.BaseModel `bun:"table:writers"`
+		sourced
+		ID    pk.ID       `bun:",pk"`
+		Books []*goodBook `bun:"rel:has-many,join:id=writer_id"`
+	}
+	goodBook struct {
+		bun.BaseModel `bun:"table:books"`
+		sourced
+		ID       pk.ID `bun:",pk"`
+		WriterID *pk.ID
+	}
+)
+
+// If a foreign key doesn't have the same type as the key, it must be refused, and the
+// error must name both types.
+func TestForeignKeyOfAnotherType(t *testing.T) {
+	e := bare(t, dbtest.SQLite(t))
+	models := []any{(*writerGenre)(nil), (*writer)(nil), (*book)(nil), (*genre)(nil), (*shelf)(nil), (*shelved)(nil)}
+	_, used := bunid.Use(e.DB, models...)
+	for name, err := range map[string]error{"Use": used, "Check": bunid.Check(t.Context(), e.DB, models...)} {
+		for _, want := range []string{
+			"bunid_test.book.WriterID (int64) is of another type than bunid_test.writer.ID (pk.ID), to which it refers",
+			"bunid_test.shelved.ShelfID (int64) is of another type than bunid_test.shelf.ID (uint64), to which it refers",
+			"bunid_test.writerGenre.GenreID (int64) is of another type than bunid_test.genre.ID (pk.ID), to which it refers",
+		} {
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: %q is not in %v", name, want, err)
+			}
+		}
+		if _, ok := errors.AsType[*bunid.FieldError](err); !ok {
+			t.Errorf("%s: no *FieldError: %v", name, err)
+		}
+	}
+}
+
+// To bun, a pointer to the type is the same type.
+func TestForeignKeyPointer(t *testing.T) {
+	e := open(t, dbtest.SQLite(t), (*goodWriter)(nil), (*goodBook)(nil))
+	w := &goodWriter{}
+	e.insert(t, w)
+	e.insert(t, &goodBook{WriterID: &w.ID})
+	var got goodWriter
+	if err := e.NewSelect().Model(&got).Relation("Books").Scan(t.Context()); err != nil || len(got.Books) != 1 {
+		t.Errorf("%d books: %v", len(got.Books), err)
+	}
 }

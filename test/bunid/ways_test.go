@@ -92,33 +92,28 @@ var ways = []way{
 			return err
 		}
 		defer conn.Close()
-		_, err = conn.NewInsert().Model(&us).Exec(ctx)
-		return err
+		return exec(conn.NewInsert().Model(&us).Exec(ctx))
 	}),
 	about(0).way("Conn of another", func(ctx context.Context, e *env, us []user) error {
-		_, err := e.NewInsert().Conn(e.conn).Model(&us).Exec(ctx)
-		return err
+		return exec(e.NewInsert().Conn(e.conn).Model(&us).Exec(ctx))
 	}),
 	about(0).way("query written twice", func(ctx context.Context, e *env, us []user) error {
 		q := e.NewInsert().Model(&us)
 		_ = q.String()
-		_, err := q.Exec(ctx)
-		return err
+		return exec(q.Exec(ctx))
 	}),
 	(values | with).way("NewValues", func(ctx context.Context, e *env, us []user) error {
 		if err := bunid.FillRows(ctx, e, &us, e.source); err != nil {
 			return err
 		}
-		_, err := e.NewInsert().With("data", e.NewValues(&us)).Model((*user)(nil)).Table("data").Exec(bunid.Given(ctx))
-		return err
+		return exec(e.NewInsert().With("data", e.NewValues(&us)).Model((*user)(nil)).Table("data").Exec(bunid.Given(ctx)))
 	}),
 
 	values.way("NewValues in SQL by hand", func(ctx context.Context, e *env, us []user) error {
 		if err := bunid.FillRows(ctx, e, &us, e.source); err != nil {
 			return err
 		}
-		_, err := e.NewRaw("INSERT INTO users (?) ?", bun.Safe("id, name, age"), e.NewValues(&us)).Exec(bunid.Given(ctx))
-		return err
+		return exec(e.NewRaw("INSERT INTO users (?) ?", bun.Safe("id, name, age"), e.NewValues(&us)).Exec(bunid.Given(ctx)))
 	}),
 
 	several.one("upsert with Returning", conflict, func(q query) query { return upsert(q).Returning("?PKs, name") }),
@@ -129,10 +124,7 @@ var ways = []way{
 
 // list is a way to create a slice of users with one INSERT.
 func list(name string, set func(q query, us []user) query, about about) way {
-	return about.way(name, func(ctx context.Context, e *env, us []user) error {
-		_, err := set(e.NewInsert(), us).Exec(ctx)
-		return err
-	})
+	return about.way(name, func(ctx context.Context, e *env, us []user) error { return exec(set(e.NewInsert(), us).Exec(ctx)) })
 }
 
 // one is a way to create each user from a single struct.

@@ -90,30 +90,30 @@ func stopEtcd(m *dbtest.Process) error { return m.Signal(syscall.SIGSTOP) }
 
 // strike does something to the leader.
 func (c *etcdCluster) strike(do func(*dbtest.Process) error) error {
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
+	err := dbtest.Within(time.Minute, func() error {
 		for _, m := range c.members {
 			ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 			status, err := c.client.Status(ctx, m.Address)
 			cancel()
 			if err == nil && status.Leader == status.Header.MemberId {
 				c.struck = m
-				return do(m)
+				return nil
 			}
 		}
-		if time.Now().After(deadline) {
-			return errors.New("chaos: the etcd cluster has no leader")
-		}
+		return errors.New("chaos: the etcd cluster has no leader")
+	})
+	if err != nil {
+		return err
 	}
+	return do(c.struck)
 }
 
 // ready waits until the cluster commits writes.
 func (c *etcdCluster) ready() error {
-	for deadline := time.Now().Add(time.Minute); ; {
+	return dbtest.Within(time.Minute, func() error {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
 		_, err := c.client.Put(ctx, "ready", "")
-		cancel()
-		if err == nil || time.Now().After(deadline) {
-			return err
-		}
-	}
+		return err
+	})
 }

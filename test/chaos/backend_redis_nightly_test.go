@@ -103,15 +103,13 @@ func (p *redisPair) follow() error {
 	}
 	client := redis.NewClient(&redis.Options{Addr: p.replica.Address})
 	defer client.Close()
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+	return dbtest.Within(time.Minute, func() error {
 		info, err := client.Info(context.Background(), "replication").Result()
-		if err == nil && strings.Contains(info, "master_link_status:up") {
-			return nil
+		if err == nil && !strings.Contains(info, "master_link_status:up") {
+			err = fmt.Errorf("chaos: the replica does not follow:\n%s", info)
 		}
-		if time.Now().After(deadline) {
-			return fmt.Errorf("chaos: the replica does not follow: %v\n%s", err, info)
-		}
-	}
+		return err
+	})
 }
 
 // tellRedis sends a command whose parts contain no spaces.

@@ -99,18 +99,18 @@ func (n *nemesis) faults() []fault {
 
 // harm does what only this backend can suffer.
 func (n *nemesis) harm(h harm) (time.Time, []*process) {
-	n.must(h.begin(n.network))
+	dbtest.NoError(n, h.begin(n.network))
 	time.Sleep(h.lasts)
 	if h.end != nil {
-		n.must(h.end(n.network))
+		dbtest.NoError(n, h.end(n.network))
 	}
 	return time.Now(), n.crew
 }
 
 func (n *nemesis) stopServer() (time.Time, []*process) {
-	n.must(n.server.stop())
+	dbtest.NoError(n, n.server.stop())
 	time.Sleep(n.orders.Window + n.orders.Skew + 700*time.Millisecond)
-	n.must(n.server.resume())
+	dbtest.NoError(n, n.server.resume())
 	return time.Now(), n.crew
 }
 
@@ -177,13 +177,13 @@ func (n *nemesis) takeAll() (time.Time, []*process) {
 // back, nothing is granted, but ids can still be issued up to the bounds.
 func (n *nemesis) setServerClock(ahead time.Duration) func() (time.Time, []*process) {
 	return func() (time.Time, []*process) {
-		n.must(n.server.setClock(ahead))
+		dbtest.NoError(n, n.server.setClock(ahead))
 		if ahead > 0 && !n.backend.volatile {
 			n.await("  while it is wrong", time.Now(), n.crew)
 		} else {
 			time.Sleep(n.orders.Window)
 		}
-		n.must(n.server.setClock(0))
+		dbtest.NoError(n, n.server.setClock(0))
 		return time.Now(), n.crew
 	}
 }
@@ -213,9 +213,9 @@ func (n *nemesis) badNetwork() (time.Time, []*process) {
 
 // killServer kills the server, sometimes for longer than the bound.
 func (n *nemesis) killServer() (time.Time, []*process) {
-	n.must(n.server.kill())
+	dbtest.NoError(n, n.server.kill())
 	time.Sleep(rand.N(2 * (n.orders.Window + n.orders.Skew)))
-	n.must(n.server.start())
+	dbtest.NoError(n, n.server.start())
 	return time.Now(), n.crew
 }
 
@@ -223,11 +223,8 @@ func (n *nemesis) killServer() (time.Time, []*process) {
 func begin(t *testing.T, f *fleet) *process {
 	t.Helper()
 	p := dbtest.Must(f.start(nil))(t)
-	for start := time.Now(); !p.drewSince(start); time.Sleep(5 * time.Millisecond) {
-		if time.Since(start) > patience {
-			t.Fatal(p.label, " draws no ids")
-		}
-	}
+	start := time.Now()
+	dbtest.Await(t, p.label+" to draw ids", func() bool { return p.drewSince(start) })
 	return p
 }
 

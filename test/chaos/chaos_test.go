@@ -122,7 +122,7 @@ func newNemesis(t *testing.T, b backend, server server, s settings) *nemesis {
 	n.orders.MaxWorker = int64(s.processes) - 1
 	var err error
 	n.record, err = os.Create(filepath.Join(f.dir, "test.log"))
-	n.must(err)
+	dbtest.NoError(n, err)
 	t.Cleanup(func() { n.record.Close() })
 	return n
 }
@@ -138,13 +138,6 @@ func (n *nemesis) Errorf(format string, args ...any) {
 	n.Helper()
 	n.Logf("FAILED: "+format, args...)
 	n.Fail()
-}
-
-func (n *nemesis) must(err error) {
-	n.Helper()
-	if err != nil {
-		n.Fatal(err)
-	}
 }
 
 // A fault does its harm and then undoes it. It returns the time at which it was undone,
@@ -195,7 +188,7 @@ func (n *nemesis) await(name string, over time.Time, who []*process) {
 func (n *nemesis) launch(change func(*Orders)) *process {
 	n.Helper()
 	p, err := n.start(change)
-	n.must(err)
+	dbtest.NoError(n, err)
 	return p
 }
 
@@ -267,7 +260,7 @@ func (n *nemesis) closeAll(who []*process) {
 
 func (n *nemesis) signal(who []*process, s syscall.Signal) {
 	for _, p := range who {
-		n.must(p.signal(s))
+		dbtest.NoError(n, p.signal(s))
 	}
 }
 
@@ -285,7 +278,7 @@ func (n *nemesis) setClocks(ahead time.Duration) func() (time.Time, []*process) 
 func (n *nemesis) command(who []*process, text string) {
 	n.Helper()
 	for _, p := range who {
-		n.must(p.command(text))
+		dbtest.NoError(n, p.command(text))
 	}
 }
 
@@ -302,9 +295,9 @@ func (n *nemesis) everything() (time.Time, []*process) {
 	}
 	n.replace(killed, nil)
 	time.Sleep(n.orders.TTL)
-	n.must(n.server.kill())
+	dbtest.NoError(n, n.server.kill())
 	n.signal(stopped, syscall.SIGCONT)
-	n.must(n.server.start())
+	dbtest.NoError(n, n.server.start())
 	n.network.worsen(0, 0)
 	return time.Now(), n.crew
 }

@@ -4,6 +4,7 @@ package chaos
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -116,13 +117,14 @@ func (w *worker) clock() time.Time { return time.Now().Add(time.Duration(w.ahead
 func (w *worker) open(ctx context.Context, store lease.Store, o Orders, logger *slog.Logger) (*idgen.Pool, error) {
 	layout := o.layout()
 	cfg := keeper.Config{
-		Layout: layout.String(), Epoch: layout.Epoch(), Unit: layout.Unit(),
-		PerTick: 1 << bitsOf(layout, "sequence"), Workers: 1 << bitsOf(layout, "worker"),
-		MinWorker: o.MinWorker, MaxWorker: o.MaxWorker, Label: o.Label,
-		Window: o.Window, TTL: o.TTL, MaxClockSkew: o.Skew, Logger: logger, Clock: w.clock,
+		Terms: lease.Terms{
+			Namespace: "default", Layout: layout.String(), Epoch: layout.Epoch().UnixMicro(), Unit: layout.Unit().Microseconds(),
+			PerTick: 1 << bitsOf(layout, "sequence"), Workers: 1 << bitsOf(layout, "worker"),
+			Ahead: (o.Window + o.Skew).Microseconds(), Skew: o.Skew.Microseconds(), TTL: o.TTL.Microseconds(),
+		},
+		MinWorker: o.MinWorker, MaxWorker: cmp.Or(o.MaxWorker, 1<<bitsOf(layout, "worker")-1), Label: o.Label, MaxBlocked: 2 * o.Window, Logger: logger, Clock: w.clock,
 	}
-	newPool := leased.NewPool.(func(idgen.Config, func(leased.Issuer) (leased.Keeper, error)) (*idgen.Pool, error))
-	return newPool(idgen.Config{Layout: layout, Clock: w.clock, Logger: logger}, func(issuer leased.Issuer) (leased.Keeper, error) {
+	return idgen.NewLeased(idgen.Config{Layout: layout, Clock: w.clock, Logger: logger}, func(issuer leased.Issuer) (leased.Keeper, error) {
 		w.lease.Issuer = issuer
 		return keeper.Open(ctx, store, &w.lease, cfg)
 	})

@@ -11,15 +11,13 @@ import (
 func TestPagesShowExamples(t *testing.T) {
 	readme := []string{"examples/gorm/main.go", "examples/ent/ent/schema/user.go", "examples/ent/main.go", "schema/pk/public/example_test.go", "test/docs/existing_test.go"}
 	for page, files := range map[string][]string{
-		"README.md":                      readme,
-		"README.zh-CN.md":                readme,
-		"docs/operations.md":             {"examples/production/service.go", "metrics/snowkeyprom/example_test.go", "metrics/snowkeyotel/example_test.go"},
-		"docs/services-and-databases.md": {"examples/services/main.go", "example_test.go"},
-		"docs/public-ids.md":             {"schema/pk/example_test.go", "schema/pk/public/example_test.go"},
-		"docs/web.md":                    {"examples/web/*_test.go", "test/entgql/graph/resolver.go"},
-		"docs/redis.md":                  {"test/redisstore/setup_test.go"},
-		"docs/service.md":                {"service/service_test.go", "service/client/client_test.go"},
-		"docs/sessions.md":               {"examples/session/*.go"},
+		"README.md":          readme,
+		"README.zh-CN.md":    readme,
+		"docs/operations.md": {"examples/production/service.go", "metrics/snowkeyprom/example_test.go", "metrics/snowkeyotel/example_test.go"},
+		"docs/services.md":   {"examples/services/main.go", "example_test.go", "service/service_test.go", "service/client/client_test.go"},
+		"docs/public-ids.md": {"schema/pk/example_test.go", "schema/pk/public/example_test.go"},
+		"docs/web.md":        {"examples/web/*_test.go", "test/entgql/graph/resolver.go"},
+		"docs/sessions.md":   {"examples/session/*.go"},
 		"docs/recipes.md": {"test/recipes/*_test.go", "test/recipes/*/*_test.go", "test/gormid/ginvueadmin_test.go",
 			"test/recipes/gozero/schema.sql", "test/recipes/gozero/template/model/*.tpl"},
 	} {

@@ -96,7 +96,7 @@ func TestReadmesAgree(t *testing.T) {
 // The figures in the README and in the comparison come from the latest run of the
 // benchmarks, or from the page they link to.
 func TestFiguresAreOfTheBenchmarks(t *testing.T) {
-	page, readme := read(t, "docs/benchmarks.md"), read(t, readmes[0])
+	page, readme := read(t, "bench/RESULTS.md"), read(t, readmes[0])
 	contains := func(page, text string) {
 		t.Helper()
 		if !strings.Contains(page, text) {
@@ -149,7 +149,7 @@ func TestFiguresAreOfTheBenchmarks(t *testing.T) {
 	contains(speed, "An id takes "+one[1])
 	contains(speed, full+" % slower with `synchronous=FULL`, and up to "+normal+" % with `NORMAL`")
 
-	orders := cut(t, read(t, "docs/graph.md"), "one order after another, 500 in a transaction, with foreign keys", "", "\n\n")
+	orders := cut(t, read(t, "examples/graph/README.md"), "one order after another, 500 in a transaction, with foreign keys", "", "\n\n")
 	contains(orders, "RETURNING, then a batch  3053      1.7")
 	contains(speed, "1.7 times as fast as with auto-increment and `RETURNING`")
 
@@ -158,7 +158,7 @@ func TestFiguresAreOfTheBenchmarks(t *testing.T) {
 	contains(triggers, " | 0.92 (")
 	contains(readme, "at 0.12–0.92 of the rate")
 
-	figures := regexp.MustCompile(`\d\.\d+ \(\d\.\d+–\d\.\d+\) \|`).FindAllString(read(t, "docs/comparison.md"), -1)
+	figures := regexp.MustCompile(`\d\.\d+ \(\d\.\d+–\d\.\d+\) \|`).FindAllString(read(t, "docs/why.md"), -1)
 	if len(figures) < 6 {
 		t.Errorf("the comparison has the figures %q", figures)
 	}

@@ -11,7 +11,7 @@ import (
 // The page must show the file of the example, a line with a layout that the file accepts,
 // and the error as it is printed.
 func TestServicesShowsTheFile(t *testing.T) {
-	blocks := strings.Split(read(t, "docs/services-and-databases.md"), "```text\n")[1:]
+	blocks := strings.Split(read(t, "docs/services.md"), "```text\n")[1:]
 	for i := range blocks {
 		blocks[i], _, _ = strings.Cut(blocks[i], "```")
 	}

@@ -7,14 +7,14 @@ import (
 	"testing"
 )
 
-// The versions listed in docs/versions.md must be those that the go.mod files require. The
+// The versions listed in docs/operations.md must be those that the go.mod files require. The
 // oldest version is in the published modules, and the newest in bench. The README has the
 // oldest.
 func TestReadmeShowsTheVersions(t *testing.T) {
 	row := regexp.MustCompile(`(?m)^\| (\S+/\S+) \| (v\S+) \| (v\S+) \|$`)
-	rows := row.FindAllStringSubmatch(read(t, "docs/versions.md"), -1)
+	rows := row.FindAllStringSubmatch(read(t, "docs/operations.md"), -1)
 	if len(rows) != 5 {
-		t.Fatalf("docs/versions.md has %d versions, want 5", len(rows))
+		t.Fatalf("docs/operations.md has %d versions, want 5", len(rows))
 	}
 	var published strings.Builder
 	for _, dir := range []string{"", "ent/entid/", "hooks/gormid/", "hooks/bunid/", "hooks/pgxid/", "internal/dbtest/"} {
@@ -31,8 +31,8 @@ func TestReadmeShowsTheVersions(t *testing.T) {
 			}
 		}
 	}
-	if oldest := "| Go | 1.26.0 |"; !strings.Contains(read(t, "docs/versions.md"), oldest) || !strings.Contains(readme, "Go 1.26;") || !strings.Contains(read(t, "go.mod"), "\ngo 1.26.0\n") {
-		t.Errorf("the README, docs/versions.md and go.mod do not agree on %s", oldest)
+	if oldest := "| Go | 1.26.0 |"; !strings.Contains(read(t, "docs/operations.md"), oldest) || !strings.Contains(readme, "Go 1.26;") || !strings.Contains(read(t, "go.mod"), "\ngo 1.26.0\n") {
+		t.Errorf("the README, docs/operations.md and go.mod do not agree on %s", oldest)
 	}
 }
 

@@ -15,15 +15,6 @@ import (
 	"github.com/snowkey-go/snowkey/test/internal/rowtest"
 )
 
-// Check must accept the tables that ent creates, with and without the mixin.
-func TestCheckFits(t *testing.T) {
-	each(t, func(t *testing.T, c client) {
-		if err := entid.Check(t.Context(), c.sql, tables...); err != nil {
-			t.Error(err)
-		}
-	})
-}
-
 // counting returns a table as ent declares it for a field.Int64("id"), with or without
 // the annotation that keeps the column from counting.
 func counting(name string, increment bool) *schema.Table {

@@ -90,6 +90,9 @@ func frozen() time.Time { return time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC) }
 
 var errSource = errors.New("source failed")
 
+// line formats the values of a row as wantRows does.
+func line(values ...any) string { return rowtest.Line(values...) }
+
 // texts formats ids as the database does.
 func texts[ID fmt.Stringer](ids ...ID) []string {
 	s := make([]string, len(ids))

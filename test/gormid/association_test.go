@@ -1,6 +1,7 @@
 package gormid_test
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -8,7 +9,9 @@ import (
 
 	"gorm.io/gorm"
 
+	"github.com/snowkey-go/snowkey/hooks/gormid"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/internal/idtest"
 	"github.com/snowkey-go/snowkey/schema/pk"
 	"github.com/snowkey-go/snowkey/test/internal/reuse"
 )
@@ -300,5 +303,165 @@ func TestAssociations(t *testing.T) {
 				e.wantAuthors(t, authors...)
 			})
 		}
+	})
+}
+
+type (
+	crew struct {
+		ID   pk.ID
+		Name string `gorm:"size:40;unique"`
+	}
+	sailor struct {
+		ID     pk.ID
+		Name   string `gorm:"size:40;unique"`
+		CrewID pk.ID
+		Crew   *crew
+		Boat   *boat
+		Skills []skill `gorm:"many2many:sailor_skills"`
+		Ports  []port  `gorm:"many2many:visits"`
+	}
+	boat struct {
+		ID       pk.ID
+		SailorID pk.ID
+		Sign     string `gorm:"size:40;unique"`
+	}
+	skill struct {
+		ID        pk.ID
+		Name      string  `gorm:"size:40;unique"`
+		Code      *string `gorm:"size:40;uniqueIndex"`
+		DeletedAt gorm.DeletedAt
+	}
+	port struct {
+		ID   pk.ID
+		Name string `gorm:"size:40;uniqueIndex"`
+	}
+	// A visit is a row of a join table, and has its own key.
+	visit struct {
+		ID       pk.ID
+		SailorID pk.ID
+		PortID   pk.ID
+		Port     port
+	}
+)
+
+// TestLeftOutWithoutForeignKeys: GORM inserts associated rows with DoNothing. If such a
+// row is left out because of its unique name, other rows must refer to the row in the table.
+// No row may refer to it as 0, even if the schema has no foreign keys to prevent that.
+func TestLeftOutWithoutForeignKeys(t *testing.T) {
+	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
+		e := bare(t, about)
+		e.DisableForeignKeyConstraintWhenMigrating = true
+		use(t, e.DB, gormid.Config{Source: e.source})
+		dbtest.NoError(t, e.SetupJoinTable(&sailor{}, "Ports", &visit{}))
+		migrate(t, e.DB, &crew{}, &port{}, &skill{}, &sailor{}, &boat{}, &visit{})
+		first := sailor{Name: "first", Crew: &crew{Name: "taken"}, Boat: &boat{Sign: "taken"}, Ports: []port{{Name: "taken"}, {Name: "other"}},
+			Skills: []skill{{Name: "taken", Code: new("t")}, {Name: "other", Code: new("o")}, {Name: "deleted"}}}
+		must(t, e.Create(&first))
+		must(t, e.Delete(&first.Skills[2]))
+
+		for _, c := range []struct {
+			name   string
+			create func() error
+			want   []string // the new sailors with their associations
+		}{
+			{"belongs to", func() error { return e.Create(&sailor{Name: "a", Crew: &crew{Name: "taken"}}).Error }, []string{"a taken NULL NULL"}},
+			{"belongs to, in a list", func() error {
+				return e.Create([]*sailor{{Name: "a", Crew: &crew{Name: "new"}}, {Name: "b", Crew: &crew{Name: "taken"}}, {Name: "c", Crew: &crew{Name: "new"}}}).Error
+			}, []string{"a new NULL NULL", "b taken NULL NULL", "c new NULL NULL"}},
+			{"many to many", func() error {
+				return e.Create([]*sailor{{Name: "a", Skills: []skill{{Name: "new"}, {Name: "taken"}}}, {Name: "b", Skills: []skill{{Name: "new"}}}}).Error
+			}, []string{"a NULL new NULL", "a NULL taken NULL", "b NULL new NULL"}},
+			{"join table with a key", func() error {
+				return e.Create([]*sailor{{Name: "a", Ports: []port{{Name: "new"}, {Name: "taken"}}}, {Name: "b", Ports: []port{{Name: "new"}}}}).Error
+			}, []string{"a NULL NULL new", "a NULL NULL taken", "b NULL NULL new"}},
+			{"appended", func() error {
+				a := sailor{Name: "a"}
+				must(t, e.Create(&a))
+				return errors.Join(e.Model(&a).Association("Crew").Append(&crew{Name: "taken"}),
+					e.Model(&a).Association("Skills").Append(&skill{Name: "taken"}),
+					e.Model(&a).Association("Ports").Append(&port{Name: "taken"}))
+			}, []string{"a taken taken taken"}},
+			{"several unique values of one row", func() error {
+				return e.Create(&sailor{Name: "a", Skills: []skill{{Name: "taken", Code: new("t")}}}).Error
+			}, []string{"a NULL taken NULL"}},
+		} {
+			t.Run(c.name, func(t *testing.T) {
+				dbtest.NoError(t, c.create())
+				e.wantTable(t, `SELECT s.name, c.name, k.name, p.name FROM sailors s LEFT JOIN crews c ON c.id = s.crew_id
+					LEFT JOIN sailor_skills sk ON sk.sailor_id = s.id LEFT JOIN skills k ON k.id = sk.skill_id
+					LEFT JOIN visits v ON v.sailor_id = s.id LEFT JOIN ports p ON p.id = v.port_id
+					WHERE s.name <> 'first' ORDER BY s.name, k.name, p.name`, c.want...)
+				for _, table := range []string{"sailor_skills", "visits"} {
+					e.wipe(t, table)
+				}
+				must(t, e.Where("name <> ?", "first").Delete(&sailor{}))
+				must(t, e.Where("name = ?", "new").Delete(&port{}))
+				must(t, e.Unscoped().Where("name = ?", "new").Delete(&skill{}))
+				must(t, e.Where("name = ?", "new").Delete(&crew{}))
+			})
+		}
+
+		tables := []string{"crews", "sailors", "boats", "skills", "sailor_skills", "ports", "visits"}
+		before := make(map[string][]string)
+		for _, table := range tables {
+			before[table] = e.table(t, "SELECT * FROM "+table+" ORDER BY 1, 2")
+		}
+		for _, c := range []struct {
+			name    string
+			create  func() error
+			row     int
+			problem string
+		}{
+			{"unique values of two rows", func() error {
+				return e.Create(&sailor{Name: "a", Skills: []skill{{Name: "new"}, {Name: "taken", Code: new("o")}}}).Error
+			}, 1, "because more than one row has its unique values"},
+			{"a row that was soft-deleted", func() error { return e.Create(&sailor{Name: "a", Skills: []skill{{Name: "deleted"}}}).Error }, 0,
+				"was left out for a row whose key is not known"},
+			{"a unique key that is not declared", func() error {
+				start := "substr(name, 1, 3)"
+				if about.Dialect == "mysql" {
+					start = "name(3)"
+				}
+				must(t, e.Exec("CREATE UNIQUE INDEX undeclared ON crews ("+start+")"))
+				defer e.Migrator().DropIndex(&crew{}, "undeclared")
+				return e.Create(&sailor{Name: "a", Crew: &crew{Name: "takeover"}}).Error
+			}, 0, "was left out for a row whose key is not known"},
+			{"not saved, in a join table", func() error {
+				return e.Omit("Skills.*").Create(&sailor{Name: "a", Skills: []skill{{Name: "new"}}}).Error
+			}, 0,
+				"has no key, because SkillID is a foreign key"},
+			{"not saved, in a join table with a key", func() error { return e.Omit("Ports.*").Create(&sailor{Name: "a", Ports: []port{{Name: "new"}}}).Error }, 0,
+				"refers to a gormid_test.port in PortID that has no key"},
+			{"has one", func() error { return e.Clauses(doNothing).Create(&sailor{Name: "first", Boat: &boat{}}).Error }, 0,
+				"was left out by the upsert, and its Boat"},
+			{"owner of many to many", func() error {
+				return e.Clauses(doNothing).Create([]*sailor{{Name: "a"}, {Name: "first", Skills: []skill{{Name: "new"}}}}).Error
+			}, 1, "was left out by the upsert, and its Skills"},
+		} {
+			t.Run(c.name, func(t *testing.T) {
+				idtest.WantRowError(t, c.create(), c.row, c.problem)
+				for _, table := range tables {
+					e.wantTable(t, "SELECT * FROM "+table+" ORDER BY 1, 2", before[table]...)
+				}
+			})
+		}
+
+		// MySQL would give the boat to another sailor, and other databases return an error.
+		err := e.Create(&sailor{Name: "a", Boat: &boat{Sign: "taken"}}).Error
+		if about.Dialect == "mysql" {
+			idtest.WantRowError(t, err, 0, "was merged into a row whose key is not known")
+			if strings.Contains(err.Error(), "OnConflict") {
+				t.Errorf("GORM has written the clause: %v", err)
+			}
+		}
+		if err == nil {
+			t.Error("a boat has changed hands")
+		}
+		e.wantTable(t, "SELECT * FROM boats", before["boats"]...)
+
+		// The plugin must ignore associations that aren't saved.
+		must(t, e.Omit("Crew").Create(&sailor{Name: "a", Crew: &crew{Name: "taken"}}))
+		must(t, e.Omit("Boat").Clauses(doNothing).Create(&sailor{Name: "first", Boat: &boat{}}))
+		must(t, e.Clauses(doNothing).Create(&sailor{Name: "first"}))
 	})
 }

@@ -32,18 +32,9 @@ type group struct {
 
 // These are the same tables, as seen by other programs.
 type (
-	textCustomer struct {
-		ID pk.Text `gorm:"size:20"`
-	}
-	rawCustomer struct {
-		ID uint64 `gorm:"primaryKey;autoIncrement:false;snowkey"`
-	}
 	countedCustomer struct {
 		ID   int64
 		Name string
-	}
-	narrowCustomer struct {
-		ID int32 `gorm:"primaryKey;autoIncrement:false;snowkey"`
 	}
 	appCustomer struct{ ID pk.ID }
 	appless     struct{ ID pk.ID } // a customer that has no relations
@@ -53,10 +44,7 @@ type (
 	}
 )
 
-func (textCustomer) TableName() string    { return "customers" }
-func (rawCustomer) TableName() string     { return "customers" }
 func (countedCustomer) TableName() string { return "customers" }
-func (narrowCustomer) TableName() string  { return "customers" }
 func (appCustomer) TableName() string     { return "app.customers" }
 func (appless) TableName() string         { return "customers" }
 func (strayOrder) TableName() string      { return "orders" }
@@ -66,8 +54,13 @@ func TestCheckFits(t *testing.T) {
 	reuse.Each(t, func(t *testing.T, db dbtest.DB) {
 		models := []any{&customer{}, &order{}, &group{}, &user{}}
 		e := bare(t, db, models...)
-		dbtest.NoError(t, gormid.Check(t.Context(), e.DB, models...))
-		migrate(t, e.DB, models...)
+		idtest.WantFieldError(t, gormid.Check(t.Context(), e.DB, &order{}), "ID", "the database has no plugin")
+		use(t, e.DB, gormid.Config{Source: e.source})
+		for range 2 {
+			dbtest.NoError(t, gormid.Check(t.Context(), e.DB, models...))
+			migrate(t, e.DB, models...)
+		}
+		// Sessions and transactions use the same database.
 		dbtest.NoError(t, gormid.Check(t.Context(), e.Session(&gorm.Session{PrepareStmt: true}), models...))
 		counted := bare(t, reuse.Open(t, db.Dialect), &countedCustomer{})
 		dbtest.NoError(t, gormid.Check(t.Context(), counted.DB, &countedCustomer{}))
@@ -77,7 +70,8 @@ func TestCheckFits(t *testing.T) {
 func TestCheckFinds(t *testing.T) {
 	const (
 		number = "CREATE TABLE customers (id BIGINT NOT NULL PRIMARY KEY)"
-		text   = "CREATE TABLE customers (id VARCHAR(20) NOT NULL PRIMARY KEY)"
+		keyed  = "CREATE TABLE keyed (name VARCHAR(20), id BIGINT NOT NULL PRIMARY KEY)"
+		text   = "CREATE TABLE keyed (name VARCHAR(20), id VARCHAR(20) NOT NULL PRIMARY KEY)"
 	)
 	type (
 		check  = rowtest.Check[any]
@@ -104,9 +98,9 @@ func TestCheckFinds(t *testing.T) {
 		},
 		one("a foreign key that is not declared", "CREATE TABLE orders (number VARCHAR(20) PRIMARY KEY, customer INT)", &strayOrder{},
 			want{"": "blocker:narrow-child:orders.customer", "sqlite": ""}),
-		one("the model's text in a column of numbers", number, &textCustomer{}, want{"": "blocker:number-key:customers.id"}),
-		one("the model's numbers in a column of text", text, &appless{}, want{"": "blocker:text-key:customers.id"}),
-		one("unsigned model", number, &rawCustomer{}, want{"mysql": "warning:sign-mismatch:customers.id"}),
+		one("the model's text in a column of numbers", keyed, &ofSize20[pk.Text]{}, want{"": "blocker:number-key:keyed.id"}),
+		one("the model's numbers in a column of text", text, &byType[pk.ID]{}, want{"": "blocker:text-key:keyed.id"}),
+		one("unsigned model", keyed, &byTag[uint64]{}, want{"mysql": "warning:sign-mismatch:keyed.id"}),
 		one("a counter that was dropped", number, &countedCustomer{}, want{"": "blocker:not-counting:customers.id"}),
 		{
 			Name:   "no column, no table",
@@ -132,7 +126,7 @@ func TestCheckFinds(t *testing.T) {
 	} {
 		t.Run(c.Name, func(t *testing.T) {
 			reuse.Each(t, func(t *testing.T, db dbtest.DB) {
-				c.Run(t, db, func() error { return gormid.Check(t.Context(), bare(t, db).DB, c.Models...) })
+				c.Run(t, db, func() error { return gormid.Check(t.Context(), open(t, db).DB, c.Models...) })
 			})
 		})
 	}
@@ -141,8 +135,8 @@ func TestCheckFinds(t *testing.T) {
 // If the plugin would refuse a declaration, Check must report it along with the columns
 // of the other models.
 func TestCheckDeclarations(t *testing.T) {
-	e := bare(t, dbtest.SQLite(t))
-	err := gormid.Check(t.Context(), e.DB, &narrowCustomer{}, &order{}, "no model")
+	e := open(t, dbtest.SQLite(t))
+	err := gormid.Check(t.Context(), e.DB, &byTag[int32]{}, &order{}, "no model")
 	idtest.WantFieldError(t, err, "ID", "cannot hold a 64-bit key")
 	type quoted struct {
 		ID   pk.ID

@@ -2,9 +2,11 @@ package gormid_test
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
@@ -75,8 +77,7 @@ type conflict struct {
 
 type clauses = []clause.Expression
 
-// creates lists the ways to create three rows that have code of their own in GORM or in the
-// plugin.
+// creates has the ways to create three rows for which GORM or the plugin has its own code.
 var creates = map[string]func(db *gorm.DB, as []account) *gorm.DB{
 	"list":       func(db *gorm.DB, as []account) *gorm.DB { return db.Create(&as) },
 	"one by one": oneByOne,
@@ -108,7 +109,7 @@ func pointers(db *gorm.DB, as []account) *gorm.DB {
 	return db.Create(&list)
 }
 
-// everyWay returns the cases for each of creates: the first row conflicts, the others don't.
+// everyWay returns cases for each of creates, in which only the first row conflicts.
 func everyWay() (all []conflict) {
 	for way, create := range creates {
 		for _, c := range []struct {
@@ -129,8 +130,8 @@ func everyWay() (all []conflict) {
 	return all
 }
 
-// These have a key that the clause doesn't name. MySQL would merge rows on any key that is
-// violated, and on the others they fail.
+// otherKey is what the error must say if a row violates a unique key that the clause doesn't
+// name. MySQL would merge it nevertheless, and the other databases refuse it.
 var otherKey = map[string]string{"mysql": "row 1 of gormid_test.account was merged", "": ""}
 
 var conflicts = append(everyWay(), []conflict{
@@ -313,195 +314,6 @@ func TestReturnedRows(t *testing.T) {
 	})
 }
 
-// TestMergedOwner: the associations of a merged row must belong to the row in the
-// table, whereas those of a skipped row must not have an owner.
-func TestMergedOwner(t *testing.T) {
-	type ticket struct {
-		ID       pk.ID
-		HolderID pk.ID
-	}
-	type holder struct {
-		ID      pk.ID
-		Email   string `gorm:"size:40;unique"`
-		Tickets []ticket
-	}
-	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
-		e := open(t, about, &holder{}, &ticket{})
-		must(t, e.Create(&holder{ID: idA, Email: "taken"}))
-		hs := []holder{{Email: "new", Tickets: []ticket{{}}}, {Email: "taken", Tickets: []ticket{{}}}}
-		must(t, e.Clauses(clause.OnConflict{Columns: byEmail, DoUpdates: clause.AssignmentColumns([]string{"email"})}).Create(&hs))
-		want := []string{line(hs[0].Tickets[0].ID, hs[0].ID), line(hs[1].Tickets[0].ID, int64(idA))}
-		e.wantTable(t, "SELECT id, holder_id FROM tickets ORDER BY id", want...)
-
-		h := holder{Email: "taken", Tickets: []ticket{{}}}
-		idtest.WantRowError(t, e.Clauses(doNothing).Create(&h).Error, 0, "was left out by the upsert, and its Tickets")
-		if h.ID != 0 || h.Tickets[0].HolderID != 0 {
-			t.Errorf("got %+v", h)
-		}
-		e.wantTable(t, "SELECT id, holder_id FROM tickets ORDER BY id", want...)
-	})
-}
-
-type (
-	crew struct {
-		ID   pk.ID
-		Name string `gorm:"size:40;unique"`
-	}
-	sailor struct {
-		ID     pk.ID
-		Name   string `gorm:"size:40;unique"`
-		CrewID pk.ID
-		Crew   *crew
-		Boat   *boat
-		Skills []skill `gorm:"many2many:sailor_skills"`
-		Ports  []port  `gorm:"many2many:visits"`
-	}
-	boat struct {
-		ID       pk.ID
-		SailorID pk.ID
-		Sign     string `gorm:"size:40;unique"`
-	}
-	skill struct {
-		ID        pk.ID
-		Name      string  `gorm:"size:40;unique"`
-		Code      *string `gorm:"size:40;uniqueIndex"`
-		DeletedAt gorm.DeletedAt
-	}
-	port struct {
-		ID   pk.ID
-		Name string `gorm:"size:40;uniqueIndex"`
-	}
-	// A visit is a row of a join table, and has its own key.
-	visit struct {
-		ID       pk.ID
-		SailorID pk.ID
-		PortID   pk.ID
-		Port     port
-	}
-)
-
-// TestLeftOutWithoutForeignKeys: GORM inserts associated rows with DoNothing. If such a
-// row is left out because of its unique name, other rows must refer to the row in the table.
-// No row may refer to it as 0, even if the schema has no foreign keys to prevent that.
-func TestLeftOutWithoutForeignKeys(t *testing.T) {
-	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
-		e := bare(t, about)
-		e.DisableForeignKeyConstraintWhenMigrating = true
-		use(t, e.DB, gormid.Config{Source: e.source})
-		dbtest.NoError(t, e.SetupJoinTable(&sailor{}, "Ports", &visit{}))
-		migrate(t, e.DB, &crew{}, &port{}, &skill{}, &sailor{}, &boat{}, &visit{})
-		first := sailor{Name: "first", Crew: &crew{Name: "taken"}, Boat: &boat{Sign: "taken"}, Ports: []port{{Name: "taken"}, {Name: "other"}},
-			Skills: []skill{{Name: "taken", Code: new("t")}, {Name: "other", Code: new("o")}, {Name: "deleted"}}}
-		must(t, e.Create(&first))
-		must(t, e.Delete(&first.Skills[2]))
-
-		for _, c := range []struct {
-			name   string
-			create func() error
-			want   []string // the new sailors with their associations
-		}{
-			{"belongs to", func() error { return e.Create(&sailor{Name: "a", Crew: &crew{Name: "taken"}}).Error }, []string{"a taken NULL NULL"}},
-			{"belongs to, in a list", func() error {
-				return e.Create([]*sailor{{Name: "a", Crew: &crew{Name: "new"}}, {Name: "b", Crew: &crew{Name: "taken"}}, {Name: "c", Crew: &crew{Name: "new"}}}).Error
-			}, []string{"a new NULL NULL", "b taken NULL NULL", "c new NULL NULL"}},
-			{"many to many", func() error {
-				return e.Create([]*sailor{{Name: "a", Skills: []skill{{Name: "new"}, {Name: "taken"}}}, {Name: "b", Skills: []skill{{Name: "new"}}}}).Error
-			}, []string{"a NULL new NULL", "a NULL taken NULL", "b NULL new NULL"}},
-			{"join table with a key", func() error {
-				return e.Create([]*sailor{{Name: "a", Ports: []port{{Name: "new"}, {Name: "taken"}}}, {Name: "b", Ports: []port{{Name: "new"}}}}).Error
-			}, []string{"a NULL NULL new", "a NULL NULL taken", "b NULL NULL new"}},
-			{"appended", func() error {
-				a := sailor{Name: "a"}
-				must(t, e.Create(&a))
-				return errors.Join(e.Model(&a).Association("Crew").Append(&crew{Name: "taken"}),
-					e.Model(&a).Association("Skills").Append(&skill{Name: "taken"}),
-					e.Model(&a).Association("Ports").Append(&port{Name: "taken"}))
-			}, []string{"a taken taken taken"}},
-			{"several unique values of one row", func() error {
-				return e.Create(&sailor{Name: "a", Skills: []skill{{Name: "taken", Code: new("t")}}}).Error
-			}, []string{"a NULL taken NULL"}},
-		} {
-			t.Run(c.name, func(t *testing.T) {
-				dbtest.NoError(t, c.create())
-				e.wantTable(t, `SELECT s.name, c.name, k.name, p.name FROM sailors s LEFT JOIN crews c ON c.id = s.crew_id
-					LEFT JOIN sailor_skills sk ON sk.sailor_id = s.id LEFT JOIN skills k ON k.id = sk.skill_id
-					LEFT JOIN visits v ON v.sailor_id = s.id LEFT JOIN ports p ON p.id = v.port_id
-					WHERE s.name <> 'first' ORDER BY s.name, k.name, p.name`, c.want...)
-				for _, table := range []string{"sailor_skills", "visits"} {
-					e.wipe(t, table)
-				}
-				must(t, e.Where("name <> ?", "first").Delete(&sailor{}))
-				must(t, e.Where("name = ?", "new").Delete(&port{}))
-				must(t, e.Unscoped().Where("name = ?", "new").Delete(&skill{}))
-				must(t, e.Where("name = ?", "new").Delete(&crew{}))
-			})
-		}
-
-		tables := []string{"crews", "sailors", "boats", "skills", "sailor_skills", "ports", "visits"}
-		before := make(map[string][]string)
-		for _, table := range tables {
-			before[table] = e.table(t, "SELECT * FROM "+table+" ORDER BY 1, 2")
-		}
-		for _, c := range []struct {
-			name    string
-			create  func() error
-			row     int
-			problem string
-		}{
-			{"unique values of two rows", func() error {
-				return e.Create(&sailor{Name: "a", Skills: []skill{{Name: "new"}, {Name: "taken", Code: new("o")}}}).Error
-			}, 1, "because more than one row has its unique values"},
-			{"a row that was soft-deleted", func() error { return e.Create(&sailor{Name: "a", Skills: []skill{{Name: "deleted"}}}).Error }, 0,
-				"was left out for a row whose key is not known"},
-			{"a unique key that is not declared", func() error {
-				start := "substr(name, 1, 3)"
-				if about.Dialect == "mysql" {
-					start = "name(3)"
-				}
-				must(t, e.Exec("CREATE UNIQUE INDEX undeclared ON crews ("+start+")"))
-				defer e.Migrator().DropIndex(&crew{}, "undeclared")
-				return e.Create(&sailor{Name: "a", Crew: &crew{Name: "takeover"}}).Error
-			}, 0, "was left out for a row whose key is not known"},
-			{"not saved, in a join table", func() error {
-				return e.Omit("Skills.*").Create(&sailor{Name: "a", Skills: []skill{{Name: "new"}}}).Error
-			}, 0,
-				"has no key, because SkillID is a foreign key"},
-			{"not saved, in a join table with a key", func() error { return e.Omit("Ports.*").Create(&sailor{Name: "a", Ports: []port{{Name: "new"}}}).Error }, 0,
-				"refers to a gormid_test.port in PortID that has no key"},
-			{"has one", func() error { return e.Clauses(doNothing).Create(&sailor{Name: "first", Boat: &boat{}}).Error }, 0,
-				"was left out by the upsert, and its Boat"},
-			{"owner of many to many", func() error {
-				return e.Clauses(doNothing).Create([]*sailor{{Name: "a"}, {Name: "first", Skills: []skill{{Name: "new"}}}}).Error
-			}, 1, "was left out by the upsert, and its Skills"},
-		} {
-			t.Run(c.name, func(t *testing.T) {
-				idtest.WantRowError(t, c.create(), c.row, c.problem)
-				for _, table := range tables {
-					e.wantTable(t, "SELECT * FROM "+table+" ORDER BY 1, 2", before[table]...)
-				}
-			})
-		}
-
-		// MySQL would give the boat to another sailor, and other databases return an error.
-		err := e.Create(&sailor{Name: "a", Boat: &boat{Sign: "taken"}}).Error
-		if about.Dialect == "mysql" {
-			idtest.WantRowError(t, err, 0, "was merged into a row whose key is not known")
-			if strings.Contains(err.Error(), "OnConflict") {
-				t.Errorf("GORM has written the clause: %v", err)
-			}
-		}
-		if err == nil {
-			t.Error("a boat has changed hands")
-		}
-		e.wantTable(t, "SELECT * FROM boats", before["boats"]...)
-
-		// The plugin must ignore associations that aren't saved.
-		must(t, e.Omit("Crew").Create(&sailor{Name: "a", Crew: &crew{Name: "taken"}}))
-		must(t, e.Omit("Boat").Clauses(doNothing).Create(&sailor{Name: "first", Boat: &boat{}}))
-		must(t, e.Clauses(doNothing).Create(&sailor{Name: "first"}))
-	})
-}
-
 // TestUpsertWithTwoUniqueKeys: MySQL changes the row that it meets first in any unique key,
 // whichever columns the clause names. The key in memory must not be that of another row.
 func TestUpsertWithTwoUniqueKeys(t *testing.T) {
@@ -512,12 +324,11 @@ func TestUpsertWithTwoUniqueKeys(t *testing.T) {
 		Nick  string `gorm:"size:40"`
 		Score int
 	}
-	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
-		e := open(t, about, &player{})
+	each(t, []any{&player{}}, func(t *testing.T, e *env) {
 		// MySQL tries the indexes in the order in which they were created, and GORM creates them
 		// in any order.
 		nick := "nick"
-		if about.Dialect == "mysql" {
+		if e.about.Dialect == "mysql" {
 			nick = "nick(3)"
 		}
 		for _, column := range []string{"email", "name", nick} {
@@ -535,7 +346,7 @@ func TestUpsertWithTwoUniqueKeys(t *testing.T) {
 		} {
 			p := player{Email: "a@x", Name: "bob", Nick: "new", Score: score + 1}
 			err := create(&p)
-			if about.Dialect == "mysql" {
+			if e.about.Dialect == "mysql" {
 				idtest.WantRowError(t, err, 0, "was merged into a row whose key is not known")
 				e.wantTable(t, rows, line(ann.ID, "ann", 0), line(bob.ID, "bob", 0))
 				continue
@@ -547,7 +358,7 @@ func TestUpsertWithTwoUniqueKeys(t *testing.T) {
 		}
 		p := player{Email: "b@x", Name: "bob", Nick: "new", Score: 8}
 		err := e.Clauses(byName).Create(&p).Error
-		if about.Dialect == "mysql" && !about.MariaDB { // which doesn't return the key, and nicks are compared in part
+		if e.about.Dialect == "mysql" && !e.about.MariaDB { // which doesn't return the key, and nicks are compared in part
 			idtest.WantRowError(t, err, 0, "because its values in the unique key idx_players_nick are not")
 			return
 		}
@@ -576,7 +387,115 @@ func TestYoungerRow(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
+	dbtest.NoError(t, err)
+}
+
+// A reading is unique in a value that the database doesn't store in the form in which it is
+// sent.
+type reading[V any] struct {
+	ID   pk.ID
+	At   V
+	Name string
+}
+
+func (reading[V]) TableName() string { return "readings" }
+
+// An upsert must find the row by the stored value of its unique column, for a single
+// row as well as for several.
+func TestUpsertOfStoredValues(t *testing.T) {
+	at := time.Date(2026, 3, 4, 5, 6, 7, 123_456_000, time.UTC)
+	day := func(n int) time.Time { return at.AddDate(0, 0, n) }
+	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
+		milliseconds := map[string]string{"postgres": "timestamptz(3)", "mysql": "datetime(3)", "sqlite": "datetime"}[about.Dialect]
+		t.Run("date", func(t *testing.T) { testStored(t, about, "date", day) })
+		t.Run("milliseconds", func(t *testing.T) { testStored(t, about, milliseconds, day) })
+		t.Run("decimal", func(t *testing.T) {
+			testStored(t, about, "decimal(10,2)", func(n int) float64 { return 1.005 + float64(n) })
+		})
+		t.Run("float", func(t *testing.T) { testStored(t, about, "float", func(n int) float32 { return 0.1 + float32(n) }) })
+		t.Run("char", func(t *testing.T) { testStored(t, about, "char(8)", func(n int) string { return fmt.Sprint("a", n) }) })
+	})
+}
+
+func testStored[V any](t *testing.T, about dbtest.DB, column string, value func(n int) V) {
+	e := open(t, about)
+	dbtest.Exec(t, e.conn.DB, "CREATE TABLE readings (id BIGINT PRIMARY KEY, at "+column+" UNIQUE, name VARCHAR(40))")
+	defer e.Exec("DROP TABLE readings")
+	row := func(n int) reading[V] { return reading[V]{At: value(n), Name: fmt.Sprint(n)} }
+	upsert := e.Clauses(clause.OnConflict{Columns: []clause.Column{{Name: "at"}}, DoUpdates: setName}).Session(&gorm.Session{})
+	first, one, several := []reading[V]{row(0), row(1)}, row(1), []reading[V]{row(2), row(1), row(0)}
+	for _, rows := range []any{&first, &one, &several} {
+		must(t, upsert.Create(rows))
 	}
+	a, b, c := first[0].ID, first[1].ID, several[0].ID
+	if one.ID != b || several[1].ID != b || several[2].ID != a {
+		t.Errorf("one row has the key %d, several rows have %+v, and the table has %d and %d", one.ID, several, a, b)
+	}
+	e.wantTable(t, "SELECT id, name FROM readings ORDER BY id", line(a, 0), line(b, 1), line(c, 2))
+}
+
+// Here the database computes the unique column, or the index contains an expression. If
+// the INSERT returns keys, it must still be possible to find a single row.
+func TestUpsertOfComputedValues(t *testing.T) {
+	type mail struct {
+		ID    pk.ID
+		Email string `gorm:"size:40"`
+		Lower string `gorm:"->;type:varchar(40) GENERATED ALWAYS AS (lower(email)) STORED;unique"`
+		Name  string `gorm:"size:40"`
+	}
+	each(t, []any{&mail{}}, func(t *testing.T, e *env) {
+		upsert := func(on clause.OnConflict, row *mail) error {
+			on.DoUpdates = clause.AssignmentColumns([]string{"name"})
+			return e.Clauses(on).Create(row).Error
+		}
+		ada := mail{Email: "Ada@example.org", Name: "Ada"}
+		must(t, e.Create(&ada))
+		on := map[string]clause.OnConflict{"generated column": {Columns: []clause.Column{{Name: "lower"}}}}
+		if e.about.Dialect == "postgres" {
+			must(t, e.Exec("ALTER TABLE mails ADD CONSTRAINT mails_name UNIQUE (name)"))
+			must(t, e.Exec("CREATE UNIQUE INDEX ON mails (upper(email))"))
+			on["constraint"] = clause.OnConflict{OnConstraint: "mails_name"}
+			on["expression"] = clause.OnConflict{Columns: []clause.Column{{Name: "upper(email)", Raw: true}}}
+		}
+		for name, on := range on {
+			t.Run(name, func(t *testing.T) {
+				row := mail{Email: "ADA@example.org", Name: "Ada"}
+				if name == "constraint" {
+					row.Email = "other@example.org"
+				}
+				err := upsert(on, &row)
+				if e.about.Dialect == "mysql" && !e.about.MariaDB {
+					idtest.WantRowError(t, err, 0, "was merged into a row whose key is not known")
+				} else if err != nil || row.ID != ada.ID {
+					t.Errorf("the key is %d, and in the table %d: %v", row.ID, ada.ID, err)
+				}
+			})
+		}
+		e.wantTable(t, "SELECT id, name FROM mails", line(ada.ID, "Ada"))
+	})
+}
+
+// A CHAR column pads the key with spaces, which must not end up in memory.
+func TestPaddedKey(t *testing.T) {
+	type padded struct {
+		ID    string `gorm:"primaryKey;type:char(20);snowkey"`
+		Email string `gorm:"size:40;unique"`
+		Name  string `gorm:"size:40"`
+	}
+	each(t, []any{&padded{}}, func(t *testing.T, e *env) {
+		first := padded{Email: "a", Name: "1"}
+		must(t, e.Create(&first))
+		some := []padded{{Email: "a"}, {Email: "b"}}
+		must(t, e.Clauses(doNothing).Create(&some))
+		if some[0].ID != "" || len(some[1].ID) != 19 {
+			t.Errorf("left out and inserted: %+v", some)
+		}
+		upsert := clause.OnConflict{Columns: byEmail, DoUpdates: setName}
+		one, more := padded{Email: "a"}, []padded{{Email: "b"}, {Email: "c"}}
+		must(t, e.Clauses(upsert).Create(&one))
+		must(t, e.Clauses(upsert).Create(&more))
+		if one.ID != first.ID || more[0].ID != some[1].ID || len(more[1].ID) != 19 {
+			t.Errorf("merged into %+v and %+v: %+v, %+v", first, some[1], one, more)
+		}
+	})
 }

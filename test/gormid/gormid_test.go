@@ -89,16 +89,12 @@ func bare(t testing.TB, about dbtest.DB, models ...any) *env {
 func connect(t testing.TB, about dbtest.DB, cfg mysql.Config, models ...any) *env {
 	t.Helper()
 	e := &env{conn: &conn{DB: about.Connect(t)}, source: new(idtest.Source), about: about}
-	var dialector gorm.Dialector
-	switch about.Dialect {
-	case "sqlite":
-		dialector = &sqlite.Dialector{Conn: e.conn}
-	case "postgres":
-		dialector = postgres.New(postgres.Config{Conn: e.conn})
-	case "mysql":
-		cfg.Conn = e.conn
-		dialector = mysql.New(cfg)
-	}
+	cfg.Conn = e.conn
+	dialector := map[string]gorm.Dialector{
+		"sqlite":   &sqlite.Dialector{Conn: e.conn},
+		"postgres": postgres.New(postgres.Config{Conn: e.conn}),
+		"mysql":    mysql.New(cfg),
+	}[about.Dialect]
 	e.DB = dbtest.Must(gorm.Open(dialector, &gorm.Config{Logger: logger.Discard}))(t)
 	migrate(t, e.DB, models...)
 	return e
@@ -112,6 +108,11 @@ func open(t testing.TB, about dbtest.DB, models ...any) *env {
 	use(t, e.DB, gormid.Config{Source: e.source})
 	migrate(t, e.DB, models...)
 	return e
+}
+
+// each runs a test on every database, after it has opened GORM with the plugin.
+func each(t *testing.T, models []any, test func(t *testing.T, e *env)) {
+	reuse.Each(t, func(t *testing.T, about dbtest.DB) { test(t, open(t, about, models...)) })
 }
 
 func use(t testing.TB, db *gorm.DB, cfg gormid.Config) {

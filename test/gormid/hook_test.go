@@ -41,6 +41,14 @@ func (h *hooked) BeforeCreate(tx *gorm.DB) error {
 		tx.Statement.Omits = append(tx.Statement.Omits, "id")
 	case "clears":
 		h.ID = 0
+	case "replaces the context", "replaces the context, clears":
+		if _, ok := tx.Statement.Context.(*ownContext); !ok {
+			return fmt.Errorf("the context is a %T", tx.Statement.Context)
+		}
+		tx.Statement.Context = context.Background()
+		if h.Name != "replaces the context" {
+			h.ID = 0
+		}
 	case "copies", "copies without the key": // such as for a history
 		other := hooked{ID: h.ID, Name: "copy"}
 		if h.Name != "copies" {
@@ -58,8 +66,7 @@ func (h *hooked) AfterCreate(*gorm.DB) error { h.Left = h.ID; return nil }
 // TestHooks: a model's hooks run after its key has been filled in. They must be able to
 // see the key, and to set another.
 func TestHooks(t *testing.T) {
-	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
-		e := open(t, about, &hooked{})
+	each(t, []any{&hooked{}}, func(t *testing.T, e *env) {
 		for _, c := range []struct {
 			name string
 			set  bool
@@ -179,47 +186,25 @@ func TestStatementRestored(t *testing.T) {
 // ownContext is a context type of the application.
 type ownContext struct{ context.Context }
 
-// strict has hooks that expect the context to have the application's type, replace it,
-// and clear the key.
-type strict struct {
-	ID   pk.ID
-	Name string `gorm:"size:40;unique"`
-}
-
-func (s *strict) BeforeCreate(tx *gorm.DB) error {
-	if _, ok := tx.Statement.Context.(*ownContext); !ok {
-		return fmt.Errorf("the context is a %T", tx.Statement.Context)
-	}
-	tx.Statement.Context = context.Background()
-	if s.Name == "cleared" {
-		s.ID = 0
-	}
-	return nil
-}
-
 // TestContextIsTheCallers: hooks must see the caller's context, and may replace it.
 func TestContextIsTheCallers(t *testing.T) {
-	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
-		e := open(t, about, &strict{})
+	each(t, []any{&hooked{}}, func(t *testing.T, e *env) {
 		db := e.WithContext(&ownContext{t.Context()})
-		must(t, db.Create(&strict{Name: "taken"}))
-		idtest.WantRowError(t, db.Create(&strict{Name: "cleared"}).Error, 0, "has lost its key")
-		left := strict{Name: "taken"}
+		must(t, db.Create(&hooked{Name: "replaces the context"}))
+		idtest.WantRowError(t, db.Create(&hooked{Name: "replaces the context, clears"}).Error, 0, "has lost its key")
+		left := hooked{Name: "replaces the context"}
 		must(t, db.Clauses(doNothing).Create(&left))
 		if left.ID != 0 {
 			t.Errorf("a row that was left out has the key %d", left.ID)
 		}
-		if n := len(e.table(t, "SELECT id FROM stricts WHERE id > 0")); n != 1 {
-			t.Errorf("%d rows, want 1", n)
-		}
+		e.wantTable(t, "SELECT count(*) FROM hookeds WHERE id > 0", "1")
 	})
 }
 
 // TestDryRun: callers may run the SQL of a dry run themselves, so both the SQL and the
 // rows must have keys. Nothing may be sent to the database.
 func TestDryRun(t *testing.T) {
-	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
-		e := open(t, about, &user{})
+	each(t, []any{&user{}}, func(t *testing.T, e *env) {
 		before := e.conn.statements.Load()
 		us := []user{{Name: "a"}, {Name: "b", ID: idA}}
 		tx := e.Session(&gorm.Session{DryRun: true, SkipDefaultTransaction: true}).Clauses(clause.OnConflict{DoNothing: true}).Select("Name").Create(&us)
@@ -254,18 +239,17 @@ func TestToSQLWithoutKeys(t *testing.T) {
 // TestStatements: keys must only be read back if the INSERT may have skipped a row, and
 // then over the connection of the INSERT.
 func TestStatements(t *testing.T) {
-	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
-		e := open(t, about, &account{})
+	each(t, []any{&account{}}, func(t *testing.T, e *env) {
 		// This is how a plugin like dbresolver sends GORM's queries to a replica.
 		e.Callback().Query().Before("*").Register("test:replica", func(db *gorm.DB) {
 			db.AddError(errors.New("the replica does not have the row yet"))
 		})
 		uncertain := int64(0) // not 0 if we can't tell what the INSERT did
-		if about.Dialect == "mysql" {
+		if e.about.Dialect == "mysql" {
 			uncertain = 1
 		}
 		upsert, merged := int64(2), int64(3)
-		switch about.Dialect {
+		switch e.about.Dialect {
 		case "postgres": // the INSERT itself returns the keys
 			upsert, merged = 1, 1
 		case "mysql": // the first merge has to read the columns and the indexes
@@ -304,8 +288,7 @@ func TestStatements(t *testing.T) {
 
 // TestUnneeded: if no row is created, no id may be drawn.
 func TestUnneeded(t *testing.T) {
-	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
-		e := open(t, about, &user{})
+	each(t, []any{&user{}}, func(t *testing.T, e *env) {
 		u := user{Name: "a"}
 		must(t, e.Create(&u))
 		calls := e.source.Calls()
@@ -320,11 +303,11 @@ func TestUnneeded(t *testing.T) {
 		if err := e.Create(&[]user{}).Error; !errors.Is(err, gorm.ErrEmptySlice) {
 			t.Errorf("an empty slice: %v", err)
 		}
-		if err := e.Model(&user{}).Create([]map[string]any{}).Error; !errors.Is(err, gorm.ErrEmptySlice) {
-			t.Errorf("an empty slice of maps: %v", err)
-		}
 		if err := e.Create((*user)(nil)).Error; !errors.Is(err, gorm.ErrInvalidValue) {
 			t.Errorf("a nil pointer: %v", err)
+		}
+		if err := e.Model(&user{}).Create([]map[string]any{}).Error; !errors.Is(err, gorm.ErrEmptySlice) {
+			t.Errorf("an empty slice of maps: %v", err)
 		}
 		if e.source.Calls() != calls || found.ID != u.ID {
 			t.Errorf("keys were drawn %d times, and %d was found for %d", e.source.Calls()-calls, found.ID, u.ID)
@@ -350,8 +333,7 @@ func TestOthers(t *testing.T) {
 		User   *user
 		Name   string
 	}
-	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
-		e := open(t, about, &plain{}, &user{}, &untagged{}, &text{})
+	each(t, []any{&plain{}, &user{}, &untagged{}, &text{}}, func(t *testing.T, e *env) {
 		must(t, e.Create(&untagged{Name: "a"}))
 		must(t, e.Create(&text{Name: "a"}))
 		e.wantTable(t, "SELECT id FROM untaggeds", "0")
@@ -370,11 +352,10 @@ func TestOthers(t *testing.T) {
 
 // TestQualifiedTable: keys must be read back from the same table that the INSERT used.
 func TestQualifiedTable(t *testing.T) {
-	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
-		e := open(t, about, &account{})
+	each(t, []any{&account{}}, func(t *testing.T, e *env) {
 		schema := "main"
-		if about.Dialect != "sqlite" {
-			schema = e.table(t, map[string]string{"postgres": "SELECT current_schema()", "mysql": "SELECT DATABASE()"}[about.Dialect])[0]
+		if e.about.Dialect != "sqlite" {
+			schema = e.table(t, map[string]string{"postgres": "SELECT current_schema()", "mysql": "SELECT DATABASE()"}[e.about.Dialect])[0]
 		}
 		must(t, e.Exec("CREATE TABLE copies AS SELECT * FROM accounts"))
 		must(t, e.Exec("CREATE UNIQUE INDEX copies_email ON copies (email)"))
@@ -447,8 +428,7 @@ func TestPlainOwner(t *testing.T) {
 		CountryID uint
 		Country   country
 	}
-	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
-		e := open(t, about, &country{}, &city{})
+	each(t, []any{&country{}, &city{}}, func(t *testing.T, e *env) {
 		cs := []city{{Name: "a", Country: country{Name: "x"}}, {Name: "a", Country: country{Name: "y"}}}
 		must(t, e.Clauses(doNothing).Create(&cs))
 		if cs[0].ID == 0 || cs[1].ID != 0 {
@@ -482,8 +462,7 @@ func TestConcurrent(t *testing.T) {
 // A copy inserted by BeforeCreate has the same key as its row. If the hook clears the
 // key, the database refuses the copy, and nothing may be stored.
 func TestCopyInBeforeCreate(t *testing.T) {
-	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
-		e := open(t, about, &hooked{})
+	each(t, []any{&hooked{}}, func(t *testing.T, e *env) {
 		if err := e.Create(&hooked{Name: "copies"}).Error; err == nil {
 			t.Error("a row and its copy have one key")
 		}

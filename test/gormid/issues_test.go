@@ -153,8 +153,7 @@ type (
 // TestGormReports reproduces reports about keys of associated rows, and about upserts in
 // batches.
 func TestGormReports(t *testing.T) {
-	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
-		e := open(t, about, &house{}, &tenant{}, &idCard{})
+	each(t, []any{&house{}, &tenant{}, &idCard{}}, func(t *testing.T, e *env) {
 		const joined = "SELECT t.name, h.name FROM tenant_houses th JOIN tenants t ON t.id = th.tenant_id JOIN houses h ON h.id = th.house_id ORDER BY t.name, h.name"
 		old := house{Name: "old"}
 		must(t, e.Create(&old))

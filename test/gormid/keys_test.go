@@ -1,14 +1,15 @@
 package gormid_test
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
-	"strings"
 	"testing"
 
 	"gorm.io/gorm"
 
+	"github.com/snowkey-go/snowkey/hooks/gormid"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/internal/idtest"
 	"github.com/snowkey-go/snowkey/internal/keytype"
@@ -50,51 +51,31 @@ type (
 )
 
 // TestKeyTypes: for every type of key, the plugin must fill in structs and maps, and the
-// migrator must create a column that the database doesn't number. A key must find its own
-// row but no other.
+// migrator must create a column that Check accepts. A key must find its own row but no other.
 func TestKeyTypes(t *testing.T) {
-	type columns = [3]string // on SQLite, Postgres and MySQL
-	var (
-		bigint   = columns{"bigint", "bigint", "bigint"}
-		integer  = columns{"integer", "bigint", "bigint"}
-		unsigned = columns{"integer", "bigint", "bigint unsigned"}
-		text     = columns{"text", "text", "varchar(191)"}
-		char13   = columns{"char(13)", "character(13)", "char(13)"}
-	)
+	integers := []any{
+		byTag[int64]{}, byTag[int]{}, byTag[uint64]{}, byTag[uint]{}, byTag[*int64]{}, byTag[*uint64]{},
+		byTag[serial]{}, byTag[*serial]{}, byTag[ref]{},
+	}
+	others := []any{
+		byType[pk.ID]{}, byType[pk.Of[user]]{}, byType[pk.String]{}, byType[*pk.ID]{}, byType[*pk.String]{},
+		ofSize20[pk.Text]{}, ofSize13[pk.SortText]{}, ofSize13[*pk.SortText]{},
+		byTag[pk.ID]{}, byTag[string]{}, byTag[*string]{}, byTag[code]{}, ofSize20[string]{},
+	}
 	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
-		for _, k := range []struct {
-			row     any
-			columns columns
-		}{
-			{byType[pk.ID]{}, bigint},
-			{byType[pk.Of[user]]{}, bigint},
-			{byType[pk.String]{}, bigint},
-			{byType[*pk.ID]{}, bigint},
-			{byType[*pk.String]{}, bigint},
-			{ofSize20[pk.Text]{}, columns{"varchar(20)", "character varying(20)", "varchar(20)"}},
-			{ofSize13[pk.SortText]{}, char13},
-			{ofSize13[*pk.SortText]{}, char13},
-			{byTag[pk.ID]{}, bigint},
-			{byTag[int64]{}, integer},
-			{byTag[int]{}, integer},
-			{byTag[uint64]{}, unsigned},
-			{byTag[uint]{}, unsigned},
-			{byTag[string]{}, text},
-			{ofSize20[string]{}, columns{"text", "character varying(20)", "varchar(20)"}},
-			{byTag[*int64]{}, integer},
-			{byTag[*uint64]{}, unsigned},
-			{byTag[*string]{}, text},
-			{byTag[serial]{}, integer},
-			{byTag[ref]{}, unsigned},
-			{byTag[code]{}, text},
-			{byTag[*serial]{}, integer},
-		} {
-			typ := reflect.TypeOf(k.row)
+		for i, row := range slices.Concat(integers, others) {
+			typ := reflect.TypeOf(row)
 			t.Run(typ.Name(), func(t *testing.T) {
 				e := open(t, about) // a new connection, because pgx remembers the types of columns
 				defer e.Exec("DROP TABLE keyed")
 				testKeyType(t, e, typ)
-				e.wantColumn(t, "keyed", k.columns[slices.Index([]string{"sqlite", "postgres", "mysql"}, about.Dialect)])
+				found := ""
+				if about.Dialect == "sqlite" && i < len(integers) {
+					found = "blocker:still-counts:keyed.id" // SQLite numbers every integer key that is missing
+				}
+				if got := idtest.Findings(t, gormid.Check(t.Context(), e.DB, reflect.New(typ).Interface())); got != found {
+					t.Errorf("found %q, want %q", got, found)
+				}
 			})
 		}
 	})
@@ -113,11 +94,9 @@ func testKeyType(t *testing.T, e *env, typ reflect.Type) {
 	list := reflect.New(reflect.SliceOf(typ))
 	list.Elem().Set(reflect.MakeSlice(list.Elem().Type(), 4, 4))
 	key := func(i int) reflect.Value { return list.Elem().Index(i).Field(0) }
-	for i, id := range []int64{1: 0, 2: idA, 3: idB} {
-		if i > 0 {
-			keytype.Set(key(i), id) // "0" if keys are text
-		}
-	}
+	keytype.Set(key(1), 0) // "0" if keys are text
+	keytype.Set(key(2), idA)
+	keytype.Set(key(3), idB)
 	must(t, e.Create(list.Interface()))
 	text := func(id int64) string { return fmt.Sprint(reflect.Indirect(keytype.New(typ.Field(0).Type, id))) }
 	maps := []map[string]any{{}, {"id": nil}, {"id": text(idA + 2)}, {"id": uint64(idB + 2)}, {"id": 0}, {"id": ""}, {"id": text(0)}}
@@ -151,40 +130,11 @@ func testKeyType(t *testing.T, e *env, typ reflect.Type) {
 	}
 }
 
-// wantColumn checks the type of the first column, and that the database doesn't number
-// it.
-func (e *env) wantColumn(t *testing.T, table, want string) {
-	t.Helper()
-	query := map[string]string{
-		"sqlite": `SELECT lower(type), (SELECT sql LIKE '%autoincrement%' FROM sqlite_master WHERE name = '` + table + `'), pk
-			FROM pragma_table_info('` + table + `') WHERE cid = 0`,
-		"postgres": `SELECT format_type(atttypid, atttypmod), atthasdef OR attidentity <> '' OR pg_get_serial_sequence('` + table + `', attname) IS NOT NULL, 1
-			FROM pg_attribute WHERE attrelid = '` + table + `'::regclass AND attnum = 1`,
-		"mysql": `SELECT column_type, extra LIKE '%auto_increment%' OR column_default IS NOT NULL, column_key = 'PRI'
-			FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name = '` + table + `' AND ordinal_position = 1`,
-	}[e.about.Dialect]
-	no := "0"
-	if e.about.Dialect == "postgres" {
-		no = "false"
-	}
-	got := e.table(t, query)
-	if e.about.MariaDB { // it still shows widths, which MySQL did before 8.0.19
-		got[0] = strings.NewReplacer("bigint(20)", "bigint").Replace(got[0])
-	}
-	if len(got) != 1 || got[0] != line(want, no, 1) {
-		t.Errorf("the column of the key is %q, want %q", got, line(want, no, 1))
-	}
-}
-
-// Base, Model and Raw are for embedding, so GORM requires their names to be exported.
+// Base and Raw are for embedding, so GORM requires their names to be exported.
 type (
 	Base struct {
 		ID      pk.ID
 		Created int64 `gorm:"autoCreateTime"`
-	}
-	Model struct { // like gorm.Model
-		ID        pk.ID `gorm:"primarykey"`
-		DeletedAt gorm.DeletedAt
 	}
 	Raw struct {
 		ID int64 `gorm:"primaryKey;autoIncrement:false"`
@@ -207,15 +157,14 @@ func TestEmbedded(t *testing.T) {
 		Name  string
 	}
 	type soft struct {
-		Model
-		Name string
+		gormid.Model // like gorm.Model
+		Name         string
 	}
 	type tagged struct {
 		Raw  `gorm:"embedded;snowkey"`
 		Name string
 	}
-	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
-		e := open(t, about, &plain{}, &pointer{}, &prefix{}, &soft{}, &tagged{})
+	each(t, []any{&plain{}, &pointer{}, &prefix{}, &soft{}, &tagged{}}, func(t *testing.T, e *env) {
 
 		x := []plain{{Name: "a"}, {Name: "b", Base: Base{ID: idA}}}
 		must(t, e.Create(&x))
@@ -234,22 +183,20 @@ func TestEmbedded(t *testing.T) {
 
 		s := soft{Name: "a"}
 		must(t, e.Create(&s))
+		if s.CreatedAt.IsZero() || s.UpdatedAt.IsZero() {
+			t.Errorf("got %+v", s)
+		}
 		must(t, e.Delete(&s))
+		if err := e.First(&soft{}, s.ID).Error; !errors.Is(err, gorm.ErrRecordNotFound) {
+			t.Errorf("got %v", err)
+		}
 		again := soft{Name: "b"}
 		must(t, e.Create(&again))
-		e.wantTable(t, "SELECT name, id, deleted_at IS NOT NULL FROM softs ORDER BY name",
-			line("a", s.ID, e.bool(true)), line("b", again.ID, e.bool(false)))
+		e.wantTable(t, "SELECT name, id FROM softs WHERE deleted_at IS NOT NULL", line("a", s.ID))
+		e.wantTable(t, "SELECT name, id FROM softs WHERE deleted_at IS NULL", line("b", again.ID))
 
 		r := tagged{Name: "a"}
 		must(t, e.Create(&r))
 		e.wantTable(t, "SELECT name, id FROM taggeds", line("a", r.ID))
-		e.wantColumn(t, "taggeds", map[string]string{"sqlite": "integer", "postgres": "bigint", "mysql": "bigint"}[about.Dialect])
 	})
-}
-
-func (e *env) bool(b bool) any {
-	if e.about.Dialect == "postgres" {
-		return b
-	}
-	return map[bool]int{true: 1}[b]
 }

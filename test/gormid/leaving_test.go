@@ -126,6 +126,7 @@ func TestAutoMigrateOfLeavers(t *testing.T) {
 						t.Errorf("%s was accepted", insert)
 					}
 				}
+				use(t, e.DB, gormid.Config{})
 				if got := idtest.Findings(t, gormid.Check(t.Context(), e.DB, c.models...)); got != c.found {
 					t.Errorf("found\n%s\nwant\n%s", got, c.found)
 				}

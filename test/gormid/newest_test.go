@@ -10,7 +10,6 @@ import (
 	"gorm.io/gorm/clause"
 
 	"github.com/snowkey-go/snowkey/internal/dbtest"
-	"github.com/snowkey-go/snowkey/test/internal/reuse"
 )
 
 // Generics exist since GORM 1.30. Versions before that don't return the keys of
@@ -56,8 +55,7 @@ func init() {
 // TestGenericsSet: a row that is created from assignments isn't in memory, but must
 // have a key nevertheless.
 func TestGenericsSet(t *testing.T) {
-	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
-		e := open(t, about, &user{})
+	each(t, []any{&user{}}, func(t *testing.T, e *env) {
 		set := clause.Assignment{Column: clause.Column{Name: "name"}, Value: "a"}
 		dbtest.NoError(t, gorm.G[user](e.DB).Set(set).Create(t.Context()))
 		e.wantTable(t, "SELECT id, name FROM users", line(e.source.Last(), "a"))

@@ -212,104 +212,87 @@ var errSource = errors.New("no ids today")
 
 type refusal struct {
 	name    string
-	create  func(e *env) *gorm.DB
+	model   any // of rows that are maps, or of another type
+	rows    any
+	create  func(e *env) *gorm.DB // instead of rows
 	row     int
 	problem string
 	is      error
 	late    bool // only noticed when GORM has already begun a transaction
 }
 
-var refusals = []refusal{
-	{name: "struct by value", row: -1, problem: "passed by value", is: gorm.ErrInvalidValue,
-		create: func(e *env) *gorm.DB { return e.Create(user{Name: "a"}) }},
-	{name: "struct by value with key", row: -1, problem: "passed by value",
-		create: func(e *env) *gorm.DB { return e.Create(user{ID: idA}) }},
-	{name: "array by value", row: -1, problem: "passed by value",
-		create: func(e *env) *gorm.DB { return e.Create([2]user{}) }},
-	{name: "nil pointer in a slice", row: 1, problem: "nil pointer", is: gorm.ErrInvalidData,
-		create: func(e *env) *gorm.DB { return e.Create([]*user{{}, nil}) }},
-	{name: "nil pointer in an array", row: 0, problem: "nil pointer",
-		create: func(e *env) *gorm.DB { return e.Create(&[2]*user{}) }},
-	{name: "rows of another type", row: -1, problem: "not the type of the rows",
-		create: func(e *env) *gorm.DB { return e.Model(&user{}).Create(&[]hooked{{}}) }},
-	{name: "slice of interfaces", row: -1, problem: "not the type of the rows",
-		create: func(e *env) *gorm.DB { return e.Model(&user{}).Create(&[]any{&user{}}) }},
-	{name: "nil map", row: 0, problem: "nil map",
-		create: func(e *env) *gorm.DB { return e.Model(&user{}).Create(map[string]any(nil)) }},
-	{name: "pointer to nil map", row: 0, problem: "nil map",
-		create: func(e *env) *gorm.DB { var m map[string]any; return e.Model(&user{}).Create(&m) }},
-	{name: "nil map in a slice", row: 1, problem: "nil map",
-		create: func(e *env) *gorm.DB { return e.Model(&user{}).Create([]map[string]any{{"name": "a"}, nil}) }},
+// refusals returns them anew, because the rows are used on several databases at once.
+func refusals() []refusal {
+	return []refusal{
+		{name: "struct by value", row: -1, problem: "passed by value", is: gorm.ErrInvalidValue, rows: user{Name: "a"}},
+		{name: "struct by value with key", row: -1, problem: "passed by value", rows: user{ID: idA}},
+		{name: "array by value", row: -1, problem: "passed by value", rows: [2]user{}},
+		{name: "nil pointer in a slice", row: 1, problem: "nil pointer", is: gorm.ErrInvalidData, rows: []*user{{}, nil}},
+		{name: "nil pointer in an array", row: 0, problem: "nil pointer", rows: &[2]*user{}},
+		{name: "rows of another type", row: -1, problem: "not the type of the rows", model: &user{}, rows: &[]hooked{{}}},
+		{name: "slice of interfaces", row: -1, problem: "not the type of the rows", model: &user{}, rows: &[]any{&user{}}},
+		{name: "nil map", row: 0, problem: "nil map", model: &user{}, rows: map[string]any(nil)},
+		{name: "pointer to nil map", row: 0, problem: "nil map",
+			create: func(e *env) *gorm.DB { var m map[string]any; return e.Model(&user{}).Create(&m) }},
+		{name: "nil map in a slice", row: 1, problem: "nil map", model: &user{}, rows: []map[string]any{{"name": "a"}, nil}},
 
-	{name: "Omit of the key", row: -1, problem: "without its key",
-		create: func(e *env) *gorm.DB { return e.Omit("ID").Create(&user{Name: "a"}) }},
-	{name: "Omit of the column", row: -1, problem: "without its key",
-		create: func(e *env) *gorm.DB { return e.Omit("users.id").Create(&[]user{{ID: idA}}) }},
-	{name: "Omit of the key of a map", row: -1, problem: "without its key",
-		create: func(e *env) *gorm.DB { return e.Model(&user{}).Omit("id").Create(map[string]any{"name": "a"}) }},
+		{name: "Omit of the key", row: -1, problem: "without its key",
+			create: func(e *env) *gorm.DB { return e.Omit("ID").Create(&user{Name: "a"}) }},
+		{name: "Omit of the column", row: -1, problem: "without its key",
+			create: func(e *env) *gorm.DB { return e.Omit("users.id").Create(&[]user{{ID: idA}}) }},
+		{name: "Omit of the key of a map", row: -1, problem: "without its key",
+			create: func(e *env) *gorm.DB { return e.Model(&user{}).Omit("id").Create(map[string]any{"name": "a"}) }},
 
-	wrongKey("integral float64, as from JSON", float64(1<<53), "a float has lost digits"),
-	wrongKey("bool", true, "neither a number nor text"),
-	wrongKey("text that is no number", "abc", "plain decimal"),
-	wrongKey("text with zeros", "007", "plain decimal"),
-	wrongKey("uint64 above all keys", uint64(math.MaxInt64)+1, "above the largest key"),
-	wrongKey("SQL expression", gorm.Expr("1+1"), "is not known after the INSERT"),
-	wrongKey("SQL column", clause.Expr{SQL: "age"}, "is not known after the INSERT"),
-	{name: "map with a negative number for an unsigned key", problem: "-1 is negative",
-		create: func(e *env) *gorm.DB { return e.Model(&note{}).Create(map[string]any{"id": -1}) }},
-	{name: "map with text that is no number for a raw key", problem: "plain decimal",
-		create: func(e *env) *gorm.DB { return e.Model(&book{}).Create(map[string]any{"id": "1.5"}) }},
-	{name: "a map with two keys", row: 0, problem: "under several names",
-		create: func(e *env) *gorm.DB {
-			return e.Model(&user{}).Create(map[string]any{"id": int64(idA), "ID": int64(idB), "name": "a"})
-		}},
-	{name: "the second of maps has a wrong key", row: 1, problem: "has an invalid key",
-		create: func(e *env) *gorm.DB {
-			return e.Model(&user{}).Create([]map[string]any{{"name": "a"}, {"name": "b", "ID": 1e17}})
-		}},
+		wrongKey("integral float64, as from JSON", float64(1<<53), "a float has lost digits"),
+		wrongKey("bool", true, "neither a number nor text"),
+		wrongKey("text that is no number", "abc", "plain decimal"),
+		wrongKey("text with zeros", "007", "plain decimal"),
+		wrongKey("uint64 above all keys", uint64(math.MaxInt64)+1, "above the largest key"),
+		wrongKey("SQL expression", gorm.Expr("1+1"), "is not known after the INSERT"),
+		wrongKey("SQL column", clause.Expr{SQL: "age"}, "is not known after the INSERT"),
+		{name: "map with a negative number for an unsigned key", problem: "-1 is negative", model: &note{}, rows: map[string]any{"id": -1}},
+		{name: "map with text that is no number for a raw key", problem: "plain decimal", model: &book{}, rows: map[string]any{"id": "1.5"}},
+		{name: "a map with two keys", row: 0, problem: "under several names", model: &user{},
+			rows: map[string]any{"id": int64(idA), "ID": int64(idB), "name": "a"}},
+		{name: "the second of maps has a wrong key", row: 1, problem: "has an invalid key", model: &user{},
+			rows: []map[string]any{{"name": "a"}, {"name": "b", "ID": 1e17}}},
 
-	{name: "the source fails", row: -1, problem: "got no keys", is: errSource,
-		create: func(e *env) *gorm.DB { e.source.Err = errSource; return e.Create(&user{Name: "a"}) }},
-	{name: "the source fails, in batches", row: -1, problem: "got no keys", is: errSource, late: true,
-		create: func(e *env) *gorm.DB { e.source.Err = errSource; return e.CreateInBatches([]*user{{}, {}}, 1) }},
-	{name: "a hook clears the key", row: 0, problem: "has lost its key", late: true,
-		create: func(e *env) *gorm.DB { return e.Create(&hooked{Name: "clears"}) }},
-	{name: "a hook clears keys", row: 0, problem: "has lost its key", late: true,
-		create: func(e *env) *gorm.DB { return e.Create(&[]hooked{{Name: "clears"}, {ID: idA}}) }},
+		{name: "the source fails", row: -1, problem: "got no keys", is: errSource,
+			create: func(e *env) *gorm.DB { e.source.Err = errSource; return e.Create(&user{Name: "a"}) }},
+		{name: "the source fails, in batches", row: -1, problem: "got no keys", is: errSource, late: true,
+			create: func(e *env) *gorm.DB { e.source.Err = errSource; return e.CreateInBatches([]*user{{}, {}}, 1) }},
+		{name: "a hook clears the key", row: 0, problem: "has lost its key", late: true, rows: &hooked{Name: "clears"}},
+		{name: "a hook clears keys", row: 0, problem: "has lost its key", late: true, rows: &[]hooked{{Name: "clears"}, {ID: idA}}},
 
-	{name: "part of a composite key", row: 1, problem: "composite key", late: true,
-		create: func(e *env) *gorm.DB { return e.Create(&[]composite{{TenantID: 1, ID: idA}, {TenantID: 1}}) }},
-	{name: "tagged part of a composite key", row: 0, problem: "composite key", late: true,
-		create: func(e *env) *gorm.DB { return e.Create(&compositeTagged{Region: "r"}) }},
-	{name: "composite key of zeros", row: 0, problem: "has no key, and NodeID is part of a composite key", late: true,
-		create: func(e *env) *gorm.DB { return e.Create(&pair{Name: "a"}) }},
-	{name: "second part of a composite key", row: 1, problem: "has no key, and TagID is part of a composite key", late: true,
-		create: func(e *env) *gorm.DB { return e.Create([]*pair{{NodeID: idA, TagID: idB}, {NodeID: idA}}) }},
-	{name: "second part of a composite key, in a map", row: 1, problem: "has no key, and TagID is part of a composite key", late: true,
-		create: func(e *env) *gorm.DB {
-			return e.Model(&pair{}).Create([]map[string]any{{"node_id": int64(idA), "tag_id": int64(idB)}, {"node_id": int64(idA), "tag_id": 0}})
-		}},
-	{name: "tagged as the caller's", row: 0, problem: "snowkey:-", late: true,
-		create: func(e *env) *gorm.DB { return e.Create(&manual{Name: "a"}) }},
-	{name: "foreign key without its row", row: 0, problem: "foreign key", late: true,
-		create: func(e *env) *gorm.DB { return e.Create(&passport{Name: "a"}) }},
+		{name: "part of a composite key", row: 1, problem: "composite key", late: true,
+			rows: &[]composite{{TenantID: 1, ID: idA}, {TenantID: 1}}},
+		{name: "tagged part of a composite key", row: 0, problem: "composite key", late: true, rows: &compositeTagged{Region: "r"}},
+		{name: "composite key of zeros", row: 0, problem: "has no key, and NodeID is part of a composite key", late: true,
+			rows: &pair{Name: "a"}},
+		{name: "second part of a composite key", row: 1, problem: "has no key, and TagID is part of a composite key", late: true,
+			rows: []*pair{{NodeID: idA, TagID: idB}, {NodeID: idA}}},
+		{name: "second part of a composite key, in a map", row: 1, problem: "has no key, and TagID is part of a composite key", late: true,
+			model: &pair{}, rows: []map[string]any{{"node_id": int64(idA), "tag_id": int64(idB)}, {"node_id": int64(idA), "tag_id": 0}}},
+		{name: "tagged as the caller's", row: 0, problem: "snowkey:-", late: true, rows: &manual{Name: "a"}},
+		{name: "foreign key without its row", row: 0, problem: "foreign key", late: true, rows: &passport{Name: "a"}},
+	}
 }
 
 func wrongKey(kind string, key any, problem string) refusal {
-	return refusal{name: "map with " + kind, problem: problem, create: func(e *env) *gorm.DB {
-		return e.Model(&user{}).Create(map[string]any{"name": "a", "id": key})
-	}}
+	return refusal{name: "map with " + kind, problem: problem, model: &user{}, rows: map[string]any{"name": "a", "id": key}}
 }
 
 // TestRefusals: an invalid call must fail with an error that gives the reason, and
 // nothing may be inserted. Unless that's impossible, no transaction may begin either.
 func TestRefusals(t *testing.T) {
-	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
-		e := open(t, about, &user{}, &hooked{}, &composite{}, &compositeTagged{}, &pair{}, &manual{}, &passport{})
-		for _, r := range refusals {
+	each(t, []any{&user{}, &hooked{}, &composite{}, &compositeTagged{}, &pair{}, &manual{}, &passport{}}, func(t *testing.T, e *env) {
+		for _, r := range refusals() {
 			t.Run(r.name, func(t *testing.T) {
 				e.source.Err, e.source.Short = nil, 0
 				begun := e.conn.begun.Load()
+				if r.create == nil {
+					r.create = func(e *env) *gorm.DB { return e.Model(r.model).Create(r.rows) }
+				}
 				err := r.create(e).Error
 				idtest.WantRowError(t, err, r.row, r.problem)
 				if r.is != nil && !errors.Is(err, r.is) {
@@ -328,8 +311,7 @@ func TestRefusals(t *testing.T) {
 
 // TestGivenKeys: keys that aren't filled in by the plugin must be inserted unchanged.
 func TestGivenKeys(t *testing.T) {
-	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
-		e := open(t, about, &user{}, &composite{}, &compositeTagged{}, &pair{}, &manual{}, &passport{})
+	each(t, []any{&user{}, &composite{}, &compositeTagged{}, &pair{}, &manual{}, &passport{}}, func(t *testing.T, e *env) {
 		must(t, e.Create([]*composite{{TenantID: 1, ID: idA}, {TenantID: 1, ID: idB}}))
 		must(t, e.Create(&compositeTagged{Region: "r", Number: idA}))
 		must(t, e.Create(&pair{NodeID: idA, TagID: idB}))
@@ -384,19 +366,18 @@ func TestMapWithoutModel(t *testing.T) {
 		ID   pk.ID
 		Name string
 	}
-	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
-		e := open(t, about, &bare{})
+	each(t, []any{&bare{}}, func(t *testing.T, e *env) {
 		must(t, e.Table("bares").Create(map[string]any{"id": int64(idA), "name": "a"}))
 		for row, rows := range []any{map[string]any{"name": "b"}, []map[string]any{{"id": int64(idB), "name": "b"}, {"id": nil, "name": "c"}}} {
 			if err := e.Table("bares").Create(rows).Error; err == nil {
 				t.Errorf("%v: no error", rows)
-			} else if about.Dialect == "sqlite" {
+			} else if e.about.Dialect == "sqlite" {
 				idtest.WantRowError(t, err, row, "SQLite would store NULL")
 			}
 		}
 		must(t, e.Model(&bare{}).Create(map[string]any{"name": "d"}))
 		must(t, e.Exec("CREATE TABLE counted (id INTEGER PRIMARY KEY, name varchar(20))"))
-		if about.Dialect == "sqlite" { // SQLite numbers this one
+		if e.about.Dialect == "sqlite" { // SQLite numbers this one
 			must(t, e.Table("counted").Create(map[string]any{"name": "e"}))
 		}
 		e.wantTable(t, "SELECT name FROM bares ORDER BY name", line("a"), line("d"))
@@ -437,6 +418,7 @@ func TestForgottenPlugin(t *testing.T) {
 	}
 	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
 		e := bare(t, about, &guarded{})
+		dbtest.NoError(t, gormid.Check(t.Context(), e.DB, &guarded{}))
 		if err := e.Create(&guarded{Name: "a"}).Error; err == nil {
 			t.Error("the key 0 was stored")
 		}
@@ -447,4 +429,60 @@ func TestForgottenPlugin(t *testing.T) {
 		use(t, e.DB, gormid.Config{Source: e.source})
 		must(t, e.Create(&guarded{Name: "a"}))
 	})
+}
+
+// If a row is passed to a call twice, it must be refused, and must not keep a key.
+func TestRepeatedRow(t *testing.T) {
+	e := open(t, dbtest.SQLite(t), &user{})
+	ada, bob := &user{Name: "Ada"}, &user{Name: "Bob"}
+	idtest.WantRowError(t, e.Create([]*user{ada, bob, ada}).Error, 0, "is in the call a second time")
+	if ada.ID != 0 || bob.ID != 0 {
+		t.Errorf("the keys are %d and %d", ada.ID, bob.ID)
+	}
+	row := map[string]any{"name": "Eve"}
+	idtest.WantRowError(t, e.Model(&user{}).Create([]map[string]any{row, row}).Error, 0, "is in the call a second time")
+	if len(row) != 1 {
+		t.Errorf("the map is %v", row)
+	}
+	must(t, e.Create([]*user{ada, bob}))
+	e.wantTable(t, "SELECT id, name FROM users ORDER BY id", line(ada.ID, "Ada"), line(bob.ID, "Bob"))
+}
+
+type (
+	mainItem struct {
+		ID   pk.ID
+		Name string `gorm:"size:40"`
+	}
+	otherItem struct {
+		ID   int64  `gorm:"primaryKey;autoIncrement:false;snowkey"`
+		Name string `gorm:"size:40"`
+	}
+)
+
+func (mainItem) TableName() string  { return "main.items" }
+func (otherItem) TableName() string { return "temp.items" }
+
+// If a model's table name includes the schema, a map finds the model both with and without
+// it. If two models have tables of the same name, a map needs to have the model.
+func TestQualifiedModels(t *testing.T) {
+	for name, models := range map[string][]any{"one": {&mainItem{}}, "same name": {&mainItem{}, &otherItem{}}} {
+		t.Run(name, func(t *testing.T) {
+			e := bare(t, dbtest.SQLite(t))
+			use(t, e.DB, gormid.Config{Source: e.source, Models: models})
+			e.conn.SetMaxOpenConns(1)
+			dbtest.Exec(t, e.conn.DB, "CREATE TABLE items (id BIGINT PRIMARY KEY, name TEXT)")
+			a, b := map[string]any{"name": "a"}, map[string]any{"name": "b"}
+			if len(models) == 1 {
+				must(t, e.Table("main.items").Create(a))
+				must(t, e.Table("items").Create(b))
+				e.wantTable(t, "SELECT id, name FROM items ORDER BY id", line(a["id"], "a"), line(b["id"], "b"))
+				return
+			}
+			dbtest.Exec(t, e.conn.DB, "CREATE TABLE temp.items (id BIGINT PRIMARY KEY, name TEXT)")
+			idtest.WantRowError(t, e.Table("main.items").Create(a).Error, -1, "have tables of the same name")
+			must(t, e.Model(&mainItem{}).Create(a))
+			must(t, e.Model(&otherItem{}).Create(b))
+			e.wantTable(t, "SELECT * FROM main.items UNION SELECT * FROM temp.items ORDER BY id", line(a["id"], "a"), line(b["id"], "b"))
+		})
+	}
 }

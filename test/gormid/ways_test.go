@@ -90,19 +90,6 @@ var ways = []way{
 	})),
 
 	list("SkipHooks", func(db *gorm.DB, us []user) *gorm.DB { return db.Session(&gorm.Session{SkipHooks: true}).Create(&us) }),
-	list("PrepareStmt", func(db *gorm.DB, us []user) *gorm.DB {
-		return db.Session(&gorm.Session{PrepareStmt: true}).Create(&us)
-	}),
-	list("SkipDefaultTransaction", func(db *gorm.DB, us []user) *gorm.DB {
-		return db.Session(&gorm.Session{SkipDefaultTransaction: true}).Create(&us)
-	}),
-
-	list("OnConflict UpdateAll", func(db *gorm.DB, us []user) *gorm.DB {
-		return db.Clauses(clause.OnConflict{UpdateAll: true}).Create(&us)
-	}),
-	list("RETURNING of everything", func(db *gorm.DB, us []user) *gorm.DB {
-		return db.Clauses(clause.Returning{}).Create(&us)
-	}),
 }
 
 // list is a way that uses structs.

@@ -28,16 +28,11 @@ func (s session) connect(t testing.TB, db dbtest.DB) *sql.DB {
 	if s.dsn != "" {
 		db = db.With(s.dsn)
 	}
-	base, err := sql.Open(db.Driver, db.DSN)
-	if err != nil {
-		t.Fatal(err)
-	}
+	base := dbtest.Must(sql.Open(db.Driver, db.DSN))(t)
 	base.Close()
 	var connector driver.Connector = opener{base.Driver(), db.DSN}
 	if d, ok := base.Driver().(driver.DriverContext); ok {
-		if connector, err = d.OpenConnector(db.DSN); err != nil {
-			t.Fatal(err)
-		}
+		connector = dbtest.Must(d.OpenConnector(db.DSN))(t)
 	}
 	conn := sql.OpenDB(&initialised{Connector: connector, session: s})
 	conn.SetConnMaxLifetime(recycled)

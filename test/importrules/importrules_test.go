@@ -56,7 +56,7 @@ var storeClients = map[string][]string{
 }
 
 // internals lists the packages in /internal that these trees may share.
-var internals = []string{"ddl", "failpoint", "leased", "leaserule", "protocol", "session"}
+var internals = []string{"ddl", "failpoint", "kvlease", "leased", "leaserule", "protocol", "sqlsession"}
 
 // integrations lists the folders that have a subfolder for each integration.
 var integrations = []string{"ent", "hooks"}
@@ -70,7 +70,7 @@ var plain = []string{"hooks/sqlid"}
 // suites are called by tests, most of them by the tests of users. Besides the extension
 // of ent's code generator, which imports testing itself, they are therefore the only
 // packages that may import testing.
-var suites = []string{"lease/leasetest", "idgen/segment/segmenttest", "idgen/idgentest", "internal/tokentest"}
+var suites = []string{"internal/kvlease/kvtest", "lease/leasetest", "idgen/segment/segmenttest", "idgen/idgentest", "internal/tokentest"}
 
 // exampleClient is the ent client shared by the examples.
 const exampleClient = "examples/ent/ent"
@@ -204,6 +204,7 @@ func list(t *testing.T) (packages []listed) {
 		t.Fatal(err)
 	}
 	cmd := exec.Command("go", "list", "-deps", "-json=ImportPath,Standard,Imports,Deps,TestImports,XTestImports", module+"/...")
+	cmd.Env = append(cmd.Environ(), "GOWORK=") // that is go.work, which has the programs too
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()

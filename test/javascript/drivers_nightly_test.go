@@ -26,7 +26,7 @@ import (
 
 var update = flag.Bool("update", false, "write the rows of the table into "+page)
 
-const page = "../../docs/layouts.md"
+const page = "README.md"
 
 // safe is the largest integer up to which JavaScript reads each integer exactly.
 const safe int64 = 1<<53 - 1
@@ -54,7 +54,7 @@ func neighbours(t *testing.T, l idgen.Layout) (ids []int64) {
 }
 
 // TestNightlyDrivers reads neighbouring ids of both layouts in each way, and compares the results
-// with the table of docs/layouts.md.
+// with the table of README.md.
 func TestNightlyDrivers(t *testing.T) {
 	if first, _ := idgen.DefaultLayout().MinID(time.Now()); first <= safe {
 		t.Fatal("DefaultLayout makes ids below 2^53")

@@ -18,20 +18,13 @@ import (
 var entIntegrations = []integration{{
 	name: "ent",
 	benches: map[keyType]bench{
-		idKey: newEntBench("id_items", func(c *ent.Client) *ent.IDItemClient { return c.IDItem },
-			func(e *ent.IDItem) item { return item{name: e.Name, key: numberOf(e.ID), n: e.N} }),
-		typedKey: newEntBench("typed_items", func(c *ent.Client) *ent.TypedItemClient { return c.TypedItem },
-			func(e *ent.TypedItem) item { return item{name: e.Name, key: numberOf(e.ID), n: e.N} }),
-		prefixedKey: newEntBench("prefixed_items", func(c *ent.Client) *ent.PrefixedItemClient { return c.PrefixedItem },
-			func(e *ent.PrefixedItem) item { return item{name: e.Name, key: numberOf(e.ID), n: e.N} }),
-		publicKey: newEntBench("public_items", func(c *ent.Client) *ent.PublicItemClient { return c.PublicItem },
-			func(e *ent.PublicItem) item { return item{name: e.Name, key: numberOf(e.ID), n: e.N} }),
-		stringKey: newEntBench("string_items", func(c *ent.Client) *ent.StringItemClient { return c.StringItem },
-			func(e *ent.StringItem) item { return item{name: e.Name, key: numberOf(e.ID), n: e.N} }),
-		textKey: newEntBench("text_items", func(c *ent.Client) *ent.TextItemClient { return c.TextItem },
-			func(e *ent.TextItem) item { return item{name: e.Name, key: numberOf(e.ID), n: e.N} }),
-		sortKey: newEntBench("sort_items", func(c *ent.Client) *ent.SortItemClient { return c.SortItem },
-			func(e *ent.SortItem) item { return item{name: e.Name, key: numberOf(e.ID), n: e.N} }),
+		idKey:       newEntBench("id_items", func(c *ent.Client) *ent.IDItemClient { return c.IDItem }),
+		typedKey:    newEntBench("typed_items", func(c *ent.Client) *ent.TypedItemClient { return c.TypedItem }),
+		prefixedKey: newEntBench("prefixed_items", func(c *ent.Client) *ent.PrefixedItemClient { return c.PrefixedItem }),
+		publicKey:   newEntBench("public_items", func(c *ent.Client) *ent.PublicItemClient { return c.PublicItem }),
+		stringKey:   newEntBench("string_items", func(c *ent.Client) *ent.StringItemClient { return c.StringItem }),
+		textKey:     newEntBench("text_items", func(c *ent.Client) *ent.TextItemClient { return c.TextItem }),
+		sortKey:     newEntBench("sort_items", func(c *ent.Client) *ent.SortItemClient { return c.SortItem }),
 	},
 }}
 
@@ -72,15 +65,14 @@ type (
 type entBench[C entClient[B, M], B entCreate[K, E, B, U], M entCreateBulk[E, V], U entUpsert[K, U], V entUpsertBulk[V], E, K any] struct {
 	name     string              // name of the table
 	entityOf func(*ent.Client) C // returns the entity's client of a given client
-	itemOf   func(E) item        // returns the item of an entity in memory
 	client   *ent.Client         // the client for the database
 	dialect  string
 }
 
 func newEntBench[C entClient[B, M], B entCreate[K, E, B, U], M entCreateBulk[E, V], U entUpsert[K, U], V entUpsertBulk[V], E, K any](
-	table string, entityOf func(*ent.Client) C, itemOf func(E) item,
+	table string, entityOf func(*ent.Client) C,
 ) bench {
-	return &entBench[C, B, M, U, V, E, K]{name: table, entityOf: entityOf, itemOf: itemOf}
+	return &entBench[C, B, M, U, V, E, K]{name: table, entityOf: entityOf}
 }
 
 func (b *entBench[C, B, M, U, V, E, K]) open(t *testing.T, e env) {
@@ -102,7 +94,7 @@ func (b *entBench[C, B, M, U, V, E, K]) ways() []way {
 				if err != nil {
 					return memory, err
 				}
-				memory = append(memory, b.itemOf(row))
+				memory = append(memory, itemsOf([]E{row})...)
 			}
 			return memory, nil
 		}},
@@ -111,7 +103,8 @@ func (b *entBench[C, B, M, U, V, E, K]) ways() []way {
 			return bulk(entid.Reserve(ctx, len(items)), items)
 		}},
 		{slice, "`MapCreateBulk(…).Save(ctx)`", func(ctx context.Context, items []item) ([]item, error) {
-			return b.items(b.entityOf(b.client).MapCreateBulk(items, func(builder B, i int) { b.set(builder, items[i]) }).Save(ctx))
+			rows, err := b.entityOf(b.client).MapCreateBulk(items, func(builder B, i int) { b.set(builder, items[i]) }).Save(ctx)
+			return itemsOf(rows), err
 		}},
 		{graph, "`CreateBulk(…)` with `AddPartIDs(…)`", b.graph},
 		{upsert, "`Create().OnConflictColumns(…).UpdateNewValues()`, `ID(ctx)`; on MySQL and MariaDB `Exec(ctx)`", b.upserts(U.UpdateNewValues)},
@@ -150,16 +143,9 @@ func (b *entBench[C, B, M, U, V, E, K]) builders(c *ent.Client, items []item) []
 	return builders
 }
 
-func (b *entBench[C, B, M, U, V, E, K]) items(rows []E, err error) ([]item, error) {
-	var items []item
-	for _, row := range rows {
-		items = append(items, b.itemOf(row))
-	}
-	return items, err
-}
-
 func (b *entBench[C, B, M, U, V, E, K]) bulk(ctx context.Context, c *ent.Client, items []item) ([]item, error) {
-	return b.items(b.entityOf(c).CreateBulk(b.builders(c, items)...).Save(ctx))
+	rows, err := b.entityOf(c).CreateBulk(b.builders(c, items)...).Save(ctx)
+	return itemsOf(rows), err
 }
 
 // graph creates children first, and then their parents with edges to them.
@@ -184,8 +170,8 @@ func (b *entBench[C, B, M, U, V, E, K]) graph(ctx context.Context, items []item)
 			}
 		}
 	}
-	created, err := b.items(b.entityOf(b.client).CreateBulk(builders...).Save(ctx))
-	return append(memory, created...), err
+	created, err := b.entityOf(b.client).CreateBulk(builders...).Save(ctx)
+	return append(memory, itemsOf(created)...), err
 }
 
 // upserts creates one row at a time. On MySQL, ent doesn't support ID here, and there

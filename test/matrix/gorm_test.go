@@ -42,9 +42,6 @@ type gormItem[K any] struct {
 
 func (gormItem[K]) TableName() string { return "items" }
 
-func (m *gormItem[K]) set(i item) { m.ID, m.Cells = keyOf[K](i.key), Cells{i.name, i.n} }
-func (m *gormItem[K]) get() item  { return item{name: m.Name, key: numberOf(m.ID), n: m.N} }
-
 type gormBench[K any] struct{ db *gorm.DB }
 
 func (b *gormBench[K]) open(t *testing.T, e env) {
@@ -92,9 +89,7 @@ func (b *gormBench[K]) ways() []way {
 		{raw, "`Model(&Row{}).Create([]map[string]any{…})`", b.maps},
 		{preset, "`Create(&rows)`", create},
 		{rollback, "`Transaction`, `Create(&rows)`", rows(func(ctx context.Context, ms list) error {
-			return rolledBack(db(ctx).Transaction(func(tx *gorm.DB) error {
-				return cmp.Or(tx.Create(ms).Error, errRollBack)
-			}))
+			return rolledBack(db(ctx).Transaction(func(tx *gorm.DB) error { return cmp.Or(tx.Create(ms).Error, errRollBack) }))
 		})},
 		{failure, "`Create(&rows)`", create},
 		{failure, "`CreateInBatches(&rows, 2)`", inBatches},

@@ -58,8 +58,7 @@ func (b *pgxBench[K]) ways() []way {
 	copyRows := rows(func(ctx context.Context, ms list) error { return b.copy(ctx, b.conn, pointersTo(*ms)) })
 	return []way{
 		{one, "`sqlid.Fill(ctx, &row)`, `Exec`", b.each(func(ctx context.Context, m row) error {
-			_, err := b.conn.Exec(ctx, insertSQL("postgres", 1), m.args()...)
-			return err
+			return exec(b.conn.Exec(ctx, insertSQL("postgres", 1), m.args()...))
 		})},
 		{slice, "`pgxid.CopyFrom` with `&rows[i].ID`", copyRows},
 		{slice, "`sqlid.Fill(ctx, rows)`, INSERT … SELECT unnest($1), unnest($2)", rows(b.unnest)},
@@ -130,6 +129,5 @@ func (b *pgxBench[K]) unnest(ctx context.Context, ms *[]plainItem[K]) error {
 	for _, m := range *ms {
 		ids, names = append(ids, m.ID), append(names, m.Name)
 	}
-	_, err := b.conn.Exec(ctx, "INSERT INTO items (id, name, n) SELECT unnest($1::"+b.column+"[]), unnest($2::text[]), $3", ids, names, (*ms)[0].N)
-	return err
+	return exec(b.conn.Exec(ctx, "INSERT INTO items (id, name, n) SELECT unnest($1::"+b.column+"[]), unnest($2::text[]), $3", ids, names, (*ms)[0].N))
 }

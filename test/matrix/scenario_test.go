@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
-	"strings"
 
 	"github.com/snowkey-go/snowkey/internal/fill"
 )
@@ -210,33 +209,14 @@ func byName(items []item) map[string]item {
 	return m
 }
 
-// typeOf returns the name of the first Snowkey type in an error's chain, such as
+// typeOf returns the type of Snowkey's error in an error's chain, such as
 // "*gormid.RowError", or an empty string if there is none.
 func typeOf(err error) string {
-	switch err := err.(type) {
-	case *fill.FieldError:
-		return "*" + err.Package + ".FieldError"
-	case *fill.RowError:
-		return "*" + err.Package + ".RowError"
+	if e, ok := errors.AsType[*fill.FieldError](err); ok {
+		return "*" + e.Package + ".FieldError"
 	}
-	const module = "github.com/snowkey-go/snowkey/"
-	if t := reflect.TypeOf(err); t.Kind() == reflect.Pointer {
-		path, ours := strings.CutPrefix(t.Elem().PkgPath(), module)
-		if ours && !strings.HasPrefix(path, "test/") { // ent's errors are generated in test
-			return t.String()
-		}
-	}
-	switch err := err.(type) {
-	case interface{ Unwrap() error }:
-		if cause := err.Unwrap(); cause != nil {
-			return typeOf(cause)
-		}
-	case interface{ Unwrap() []error }:
-		for _, cause := range err.Unwrap() {
-			if name := typeOf(cause); name != "" {
-				return name
-			}
-		}
+	if e, ok := errors.AsType[*fill.RowError](err); ok {
+		return "*" + e.Package + ".RowError"
 	}
 	return ""
 }

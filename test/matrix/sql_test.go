@@ -34,9 +34,6 @@ type plainItem[K any] struct {
 	ParentID *K
 }
 
-func (m *plainItem[K]) set(i item) { m.ID, m.Cells = keyOf[K](i.key), Cells{i.name, i.n} }
-func (m *plainItem[K]) get() item  { return item{name: m.Name, key: numberOf(m.ID), n: m.N} }
-
 // args returns the arguments for an INSERT.
 func (m *plainItem[K]) args() []any { return []any{m.ID, m.Name, m.N, m.ParentID} }
 
@@ -150,8 +147,7 @@ func (b *sqlBench[K]) insert(ctx context.Context, db execer, ms []plainItem[K], 
 	for i := range ms {
 		args = append(args, ms[i].args()...)
 	}
-	_, err := db.ExecContext(ctx, insertSQL(b.dialect, len(ms))+strings.Join(suffix, ""), args...)
-	return err
+	return exec(db.ExecContext(ctx, insertSQL(b.dialect, len(ms))+strings.Join(suffix, ""), args...))
 }
 
 // merge inserts rows, some of which already exist, and reads back all keys.

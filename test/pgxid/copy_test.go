@@ -18,6 +18,7 @@ import (
 	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/internal/idtest"
+	"github.com/snowkey-go/snowkey/internal/keytype"
 	"github.com/snowkey-go/snowkey/schema/pk"
 	"github.com/snowkey-go/snowkey/test/internal/reuse"
 )
@@ -26,11 +27,13 @@ import (
 var _ = []pgxid.DB{(*pgx.Conn)(nil), pgx.Tx(nil), (*pgxpool.Pool)(nil), (*pgxpool.Conn)(nil), (*pgxpool.Tx)(nil)}
 
 // copies copies three rows into a column, one of which has a preset key, for each shape
-// of key. It then compares memory with the table. text converts a key to text.
-func copies[K key](t *testing.T, conn *pgx.Conn, column string, preset K, text func(K) string) {
+// of key. It then compares memory with the table.
+func copies[K comparable](t *testing.T, conn *pgx.Conn, column string) {
+	keyOf := func(id int64) K { return keytype.New(reflect.TypeFor[K](), id).Interface().(K) }
+	preset := keyOf(high)
 	t.Run(fmt.Sprintf("%T in %s", preset, column), func(t *testing.T) {
 		exec(t, conn, "DROP TABLE IF EXISTS t")
-		exec(t, conn, "CREATE TABLE t (label text, id "+column+" PRIMARY KEY)")
+		exec(t, conn, "CREATE TABLE t (label text, number "+column+" PRIMARY KEY)")
 		exec(t, conn, "DEALLOCATE ALL")
 		dbtest.NoError(t, conn.DeallocateAll(t.Context()))
 		// A row has its key both by value and behind a pointer.
@@ -49,95 +52,68 @@ func copies[K key](t *testing.T, conn *pgx.Conn, column string, preset K, text f
 			{"pointer to a pointer", func(r *row) any { return &r.ref }, func(r row) *K { return r.ref }},
 			{"nil pointer", func(r *row) any { return r.ref }, nil},
 		} {
-			rows := []row{{label: "a", ref: new(K)}, {label: "b", id: preset, ref: &preset}, {label: "c"}}
-			rows[0].ref, rows[2].ref = nil, new(K)
-			if zero := reflect.ValueOf(&rows[2].id).Elem(); zero.Kind() == reflect.String {
-				zero.SetString("0") // this is what {"id":0} results in
-				reflect.ValueOf(rows[2].ref).Elem().SetString("0")
+			rows := []row{{label: "a"}, {label: "b", id: preset, ref: &preset}, {label: "c", ref: new(keyOf(0))}}
+			if reflect.TypeFor[K]().Kind() == reflect.String {
+				rows[2].id = keyOf(0) // "0", which is what {"id":0} results in
 			}
 			if shape.name == "nil pointer" {
 				rows[2].ref = nil
 			}
 			exec(t, conn, "TRUNCATE t")
-			source := new(idtest.Source)
-			n, err := pgxid.Copier{Source: source}.CopyFrom(t.Context(), conn, pgx.Identifier{"t"}, []string{"label", "id"},
+			copier := pgxid.Copier{Source: new(idtest.Source), Key: "number"}
+			n, err := copier.CopyFrom(t.Context(), conn, pgx.Identifier{"t"}, []string{"label", "number"},
 				pgx.CopyFromSlice(len(rows), func(i int) ([]any, error) { return []any{rows[i].label, shape.cell(&rows[i])}, nil }))
 			if err != nil || n != 3 {
 				t.Errorf("%s: copied %d rows: %v", shape.name, n, err)
 				continue
 			}
-			labels := all[string](t, conn, "SELECT label FROM t ORDER BY id")
-			stored := all[K](t, conn, "SELECT id FROM t ORDER BY label")
-			if stored[1] != preset || text(stored[0]) != decimal(idtest.First) || text(stored[2]) != decimal(idtest.First+1) {
-				t.Errorf("%s: the table holds %v, want the preset %v after the first id, and before the second", shape.name, stored, preset)
-			}
-			if i, j := slices.Index(labels, "a"), slices.Index(labels, "c"); i > j {
-				t.Errorf("%s: keys do not ascend with the rows: %v", shape.name, labels)
+			want := []K{keyOf(idtest.First), preset, keyOf(idtest.First + 1)}
+			if stored := all[K](t, conn, "SELECT number FROM t ORDER BY label"); !slices.Equal(stored, want) {
+				t.Errorf("%s: the table holds %v, want %v", shape.name, stored, want)
 			}
 			for i, r := range rows {
 				if shape.written == nil {
 					continue
 				}
-				if id := shape.written(r); id == nil || *id != stored[i] {
-					t.Errorf("%s: row %d has %v in memory, %v in the table", shape.name, i, id, stored[i])
+				if id := shape.written(r); id == nil || *id != want[i] {
+					t.Errorf("%s: row %d has %v in memory, %v in the table", shape.name, i, id, want[i])
 				}
 			}
 		}
 	})
-}
-
-func TestCopyFrom(t *testing.T) {
-	each(t, func(t *testing.T, conn *pgx.Conn) {
-		copies(t, conn, "bigint", pk.ID(high), func(k pk.ID) string { return k.String() })
-		copies(t, conn, "bigint", pk.Of[user](high), func(k pk.Of[user]) string { return k.String() })
-		copies(t, conn, "bigint", pk.String(decimal(high)), func(k pk.String) string { return k.String() })
-		copies(t, conn, "bigint", pk.Text(high), func(k pk.Text) string { return k.String() })
-		copies(t, conn, "text", pk.Text(high), func(k pk.Text) string { return k.String() })
-		copies(t, conn, "varchar(20)", pk.Text(high), func(k pk.Text) string { return k.String() })
-		copies(t, conn, "char(13)", pk.SortText(high), func(k pk.SortText) string { return k.ID().String() })
-		copies(t, conn, "text", pk.SortText(high), func(k pk.SortText) string { return k.ID().String() })
-	})
-}
-
-// These rows have keys of plain Go types, or no key at all.
-func TestCopyFromPlainKeys(t *testing.T) {
-	conn := connect(t, reuse.Open(t, "postgres"), pgx.QueryExecModeCacheStatement)
-	exec(t, conn, "CREATE TABLE t (n int, number bigint PRIMARY KEY)")
-	exec(t, conn, "CREATE TABLE s (n int, number text PRIMARY KEY)")
-	var (
-		i64  int64
-		u64  uint64
-		word int
-		text string
-		name = name("")
-	)
-	source := new(idtest.Source)
-	copier := pgxid.Copier{Source: source, Key: "number"}
-	for table, cells := range map[string][]any{"t": {&i64, &u64, &word, int64(0), uint64(0), nil}, "s": {&text, &name, "", (*string)(nil)}} {
-		var rows [][]any
-		for i, cell := range cells {
-			rows = append(rows, []any{i, cell})
-		}
-		before := source.Last()
-		dbtest.Must(copier.CopyFrom(t.Context(), conn, pgx.Identifier{table}, []string{"n", "number"}, pgx.CopyFromRows(rows)))(t)
-		for i, got := range all[string](t, conn, "SELECT number::text FROM "+table+" ORDER BY n") {
-			want := decimal(before + 1 + int64(i))
-			if got != want {
-				t.Errorf("a %T is stored as %s, want %s", cells[i], got, want)
-			}
-			if v := reflect.ValueOf(cells[i]); v.IsValid() && v.Kind() == reflect.Pointer && !v.IsNil() {
-				if memory := fmt.Sprint(v.Elem()); memory != want {
-					t.Errorf("a %T is %s in memory, want %s", cells[i], memory, want)
-				}
-			}
-			if reflect.ValueOf(rows[i][1]) != reflect.ValueOf(cells[i]) && rows[i][1] != cells[i] {
-				t.Errorf("the caller's row %d was written to: %v", i, rows[i])
-			}
-		}
-	}
 }
 
 type name string
+
+func TestCopyFrom(t *testing.T) {
+	each(t, func(t *testing.T, conn *pgx.Conn) {
+		copies[pk.ID](t, conn, "bigint")
+		copies[pk.Of[user]](t, conn, "bigint")
+		copies[pk.String](t, conn, "bigint")
+		copies[pk.Text](t, conn, "bigint")
+		copies[pk.Text](t, conn, "text")
+		copies[pk.Text](t, conn, "varchar(20)")
+		copies[pk.SortText](t, conn, "char(13)")
+		copies[pk.SortText](t, conn, "text")
+		copies[int64](t, conn, "bigint")
+		copies[uint64](t, conn, "bigint")
+		copies[int](t, conn, "bigint")
+		copies[string](t, conn, "text")
+		copies[name](t, conn, "text")
+	})
+}
+
+// The rows of pgx.CopyFromRows belong to the caller.
+func TestCopyFromLeavesCells(t *testing.T) {
+	rows, r := [][]any{{pk.ID(0)}, {nil}, {""}}, &recorder{}
+	dbtest.Must(pgxid.Copier{Source: new(idtest.Source)}.CopyFrom(t.Context(), r, pgx.Identifier{"t"}, []string{"id"}, pgx.CopyFromRows(rows)))(t)
+	if want := [][]any{{pk.ID(0)}, {nil}, {""}}; !reflect.DeepEqual(rows, want) {
+		t.Errorf("the rows are %v", rows)
+	}
+	if want := [][]any{{pk.ID(idtest.First)}, {int64(idtest.First + 1)}, {decimal(idtest.First + 2)}}; !reflect.DeepEqual(r.got, want) {
+		t.Errorf("copied %v, want %v", r.got, want)
+	}
+}
 
 func TestCopyFromDefaultPool(t *testing.T) {
 	var ids [2]pk.ID
@@ -229,15 +205,15 @@ func TestCopyFromRowsFail(t *testing.T) {
 		"too few":   pgx.CopyFromRows([][]any{{}}),
 	} {
 		n, err := pgxid.Copier{Source: new(idtest.Source)}.CopyFrom(t.Context(), conn, pgx.Identifier{"t"}, []string{"id"}, rows)
-		state, ok := errors.AsType[interface {
+		state, known := errors.AsType[interface {
 			error
 			SQLState() string
 		}](err)
-		switch {
-		case n != 0, name == "duplicate" && (!ok || state.SQLState() != "23505"), strings.HasPrefix(name, "too") && !ok:
+		if name == "duplicate" {
+			known = known && state.SQLState() == "23505"
+		}
+		if n != 0 || err != io.ErrUnexpectedEOF && !known {
 			t.Errorf("%s: %d rows, %v", name, n, err)
-		case (name == "Values" || name == "Next") && err != io.ErrUnexpectedEOF:
-			t.Errorf("%s: %v", name, err)
 		}
 		if n := all[int](t, conn, "SELECT count(*) FROM t")[0]; n != 0 {
 			t.Errorf("%s: %d rows are in the table", name, n)

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -396,9 +395,7 @@ func TestLeftAlone(t *testing.T) {
 			// pgx caches plans by type, but has only one wrapper for all slices, and
 			// one for all arrays.
 			for _, lists := range [][2]any{{[]pk.ID{low}, []io.Reader{}}, {[1]pk.ID{low}, [1]io.Reader{}}} {
-				if _, err := one[string](t, conn, "SELECT ($1::bigint[])::text", lists[0]); err != nil {
-					t.Error(err)
-				}
+				dbtest.Must(one[string](t, conn, "SELECT ($1::bigint[])::text", lists[0]))(t)
 				if _, err := one[string](t, conn, "SELECT ($1::text[])::text", lists[1]); err == nil || strings.Contains(err.Error(), "pgxid") {
 					t.Errorf("a list of something else: %v", err)
 				}
@@ -437,42 +434,31 @@ func TestListRefuses(t *testing.T) {
 
 // If database/sql uses pgx, it must send lists in the same way as pgx.
 func TestDatabaseSQL(t *testing.T) {
-	t.Parallel()
-	db := reuse.Open(t, "postgres")
-	for _, mode := range modes {
-		for _, register := range []bool{false, true} {
-			t.Run(fmt.Sprintf("%v register=%v", mode, register), func(t *testing.T) {
-				config, err := pgx.ParseConfig(db.DSN)
-				if err != nil {
-					t.Fatal(err)
-				}
-				config.DefaultQueryExecMode = mode
-				conn := stdlib.OpenDB(*config, stdlib.OptionAfterConnect(func(_ context.Context, conn *pgx.Conn) error {
-					if register {
-						pgxid.Register(conn.TypeMap())
-					}
-					return nil
-				}))
-				defer conn.Close()
-				var got string
-				err = conn.QueryRowContext(t.Context(), "SELECT ($1::bigint[])::text", []pk.Of[user]{low, high}).Scan(&got)
-				if works := describes(mode) || register; (err == nil) != works {
-					t.Errorf("error %v, want one: %v", err, !works)
-				}
-				if want := "{1234567890123456788,1234567890123456789}"; err == nil && got != want {
-					t.Errorf("the list arrives as %s, want %s", got, want)
-				}
-
-				// database/sql returns arrays as text. The reader needs their own map
-				// to scan them.
-				m := pgtype.NewMap()
-				m.RegisterDefaultPgType(&[]pk.ID{}, "_int8")
-				var ids []pk.ID
-				err = conn.QueryRowContext(t.Context(), "SELECT ARRAY[1234567890123456788, NULL, 1234567890123456789]").Scan(m.SQLScanner(&ids))
-				if want := []pk.ID{low, 0, high}; err != nil || !reflect.DeepEqual(ids, want) {
-					t.Errorf("the array comes back as %v (%v), want %v", ids, err, want)
-				}
-			})
+	eachWay(t, func(t *testing.T, conn *pgx.Conn, described, registered bool) {
+		db := stdlib.OpenDB(*conn.Config(), stdlib.OptionAfterConnect(func(_ context.Context, conn *pgx.Conn) error {
+			if registered {
+				pgxid.Register(conn.TypeMap())
+			}
+			return nil
+		}))
+		defer db.Close()
+		var got string
+		err := db.QueryRowContext(t.Context(), "SELECT ($1::bigint[])::text", []pk.Of[user]{low, high}).Scan(&got)
+		if works := described || registered; (err == nil) != works {
+			t.Errorf("error %v, want one: %v", err, !works)
 		}
-	}
+		if want := "{1234567890123456788,1234567890123456789}"; err == nil && got != want {
+			t.Errorf("the list arrives as %s, want %s", got, want)
+		}
+
+		// database/sql returns arrays as text. The reader needs their own map to scan
+		// them.
+		m := pgtype.NewMap()
+		m.RegisterDefaultPgType(&[]pk.ID{}, "_int8")
+		var ids []pk.ID
+		err = db.QueryRowContext(t.Context(), "SELECT ARRAY[1234567890123456788, NULL, 1234567890123456789]").Scan(m.SQLScanner(&ids))
+		if want := []pk.ID{low, 0, high}; err != nil || !slices.Equal(ids, want) {
+			t.Errorf("the array comes back as %v (%v), want %v", ids, err, want)
+		}
+	})
 }

@@ -19,6 +19,7 @@ import (
 
 	"github.com/snowkey-go/snowkey"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/internal/kvlease"
 	"github.com/snowkey-go/snowkey/internal/protocol"
 	"github.com/snowkey-go/snowkey/lease"
 	"github.com/snowkey-go/snowkey/lease/redisstore"
@@ -42,7 +43,7 @@ func TestErrorsOfTheServer(t *testing.T) {
 		return redisstore.New(client)
 	}
 	tell("ACL", "SETUSER", "nothing", "on", ">"+secret)
-	tell("ACL", "SETUSER", "reader", "on", ">"+secret, "~{snowkey:*", "+evalsha", "+eval", "+time", "+hget", "+hgetall")
+	tell("ACL", "SETUSER", "reader", "on", ">"+secret, "~snowkey:*", "+evalsha", "+eval", "+time", "+hget", "+hmget", "+hgetall")
 	write := func(s *redisstore.Store) error { return s.AddRows(t.Context(), terms, 0, 0) }
 	for _, tc := range []struct {
 		name      string
@@ -54,13 +55,13 @@ func TestErrorsOfTheServer(t *testing.T) {
 	}{
 		{"no user", login("nobody", secret), nil, nil, true, "correct the client's user name and password"},
 		{"wrong password", login("nothing", secret+"x"), nil, nil, true, "correct the client's user name and password"},
-		{"no rights", login("nothing", secret), nil, nil, true, "ACL SETUSER name ~{snowkey:* +evalsha"},
-		{"no right to write", login("reader", secret), nil, nil, true, "ACL SETUSER name ~{snowkey:* +evalsha"},
+		{"no rights", login("nothing", secret), nil, nil, true, "ACL SETUSER name ~snowkey:* +evalsha"},
+		{"no right to write", login("reader", secret), nil, nil, true, "ACL SETUSER name ~snowkey:* +evalsha"},
 		{"replica", login("", ""), []any{"REPLICAOF", "127.0.0.1", "1"}, []any{"REPLICAOF", "NO", "ONE"}, false, "connect to the primary"},
 		{"memory full", login("", ""), []any{"CONFIG", "SET", "maxmemory", "1"}, []any{"CONFIG", "SET", "maxmemory", "0"}, false, "reached maxmemory"},
 		{"too few replicas", login("", ""), []any{"CONFIG", "SET", "min-replicas-to-write", "1"}, []any{"CONFIG", "SET", "min-replicas-to-write", "0"}, false, "min-replicas-to-write"},
-		{"key of another program", login("", ""), []any{"SET", "{snowkey:orders}", "x"}, []any{"DEL", "{snowkey:orders}"}, true, "another program uses a key"},
-		{"damaged row", login("", ""), []any{"HSET", "{snowkey:orders}", "layout 41/10/12", "x"}, []any{"DEL", "{snowkey:orders}"}, true, "find out which program changed it"},
+		{"key of another program", login("", ""), []any{"SET", "snowkey:orders", "x"}, []any{"DEL", "snowkey:orders"}, true, "another program uses a key"},
+		{"damaged row", login("", ""), []any{"HSET", "snowkey:orders", "41/10/12/0", "x"}, []any{"DEL", "snowkey:orders"}, true, "find out which program changed it"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			if tc.before != nil {
@@ -165,72 +166,95 @@ func TestAnotherVersionIsRefused(t *testing.T) {
 	s := redisstore.New(client)
 	dbtest.NoError(t, s.AddRows(t.Context(), terms, 0, 0))
 	dbtest.Must(s.CreateNamespace(t.Context(), terms, 0))(t)
-	for _, of := range []struct{ key, field string }{{namespaceKey(terms), "layout " + terms.Layout}, {rowsKey(terms), "0"}} {
-		mine := dbtest.Must(client.HGet(t.Context(), of.key, of.field).Result())(t)
-		_, rest, _ := strings.Cut(mine, " ")
-		theirs := fmt.Sprint(protocol.Version+1, " ", rest)
-		client.HSet(t.Context(), of.key, of.field, theirs)
+	for _, of := range []string{field(terms, kvlease.OfNamespace), field(terms, 0)} {
+		mine := dbtest.Must(client.HGet(t.Context(), key(terms), of).Result())(t)
+		theirs := strings.Replace(mine, fmt.Sprintf(`"version":%d`, protocol.Version), fmt.Sprintf(`"version":%d`, protocol.Version+1), 1)
+		client.HSet(t.Context(), key(terms), of, theirs)
 		seen := lease.Row{}
-		_, _, claimed := s.Claim(t.Context(), lease.Claim{Terms: terms, Seen: seen, Token: "A", Volatile: true})
-		errs := map[string]error{"Claim": claimed}
+		errs := map[string]error{}
+		_, _, errs["Claim"] = s.Claim(t.Context(), lease.Claim{Terms: terms, Seen: seen, Token: "A", Volatile: true})
 		_, errs["Probe"] = s.Probe(t.Context(), lease.Query{Terms: terms, Max: 7, PreferWorker: -1})
-		if of.field == "0" {
-			_, errs["Rows"] = s.Rows(t.Context(), terms, 0, 7)
-			_, _, errs["Renew"] = s.Renew(t.Context(), lease.Renewal{Terms: terms, Token: "A", Volatile: true})
-			_, errs["Release"] = s.Release(t.Context(), terms, seen, 0)
-		} else {
+		_, errs["Rows"] = s.Rows(t.Context(), terms, 0, 7)
+		_, _, errs["Renew"] = s.Renew(t.Context(), lease.Renewal{Terms: terms, Token: "A", Volatile: true})
+		_, errs["Release"] = s.Release(t.Context(), terms, seen, 0)
+		if of == "namespace" {
 			_, _, errs["Layouts"] = s.Layouts(t.Context(), terms.Namespace)
 			_, errs["CreateNamespace"] = s.CreateNamespace(t.Context(), terms, 7)
 			errs["Fence"] = s.Fence(t.Context(), terms, "")
+			errs["AddRows"] = s.AddRows(t.Context(), terms, 1, 1)
 		}
 		for name, err := range errs {
-			if v, ok := errors.AsType[*lease.VersionError](err); !ok || v.Found != fmt.Sprint(protocol.Version+1) {
-				t.Errorf("%s with %s %s: %v", name, of.key, of.field, err)
+			if v, ok := errors.AsType[*lease.VersionError](err); !ok || v.Found != fmt.Sprint(protocol.Version+1) || !strings.Contains(v.Where, of) {
+				t.Errorf("%s with another version in %s: %v", name, of, err)
 			}
 		}
-		if now := client.HGet(t.Context(), of.key, of.field).Val(); now != theirs {
+		if now := client.HGet(t.Context(), key(terms), of).Val(); now != theirs {
 			t.Errorf("%q became %q", theirs, now)
 		}
-		client.HSet(t.Context(), of.key, of.field, mine)
+		client.HSet(t.Context(), key(terms), of, mine)
 	}
 }
 
-// A script that is sent again after its reply was lost gets the answer of the first.
+// A resend sends each script that writes once more, as a client that has lost the reply.
+// The reply to the first is lost, and so is nothing else.
+type resend struct{ between func() }
+
+func (resend) DialHook(next redis.DialHook) redis.DialHook { return next }
+func (resend) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+func (r resend) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		writes := len(cmd.Args()) > 4 && strings.Contains(fmt.Sprint(cmd.Args()...), `"version"`)
+		if writes && next(ctx, cmd) == nil {
+			r.between()
+		}
+		return next(ctx, cmd)
+	}
+}
+
+// A script that is sent again after its reply was lost gets the answer of the first, unless
+// another process has changed the row in the meantime.
 func TestRequestsThatAreSentAgain(t *testing.T) {
 	t.Parallel()
 	client := connect(t, dbtest.Redis().Start(t).Address)
-	s := redisstore.New(client)
+	again := redis.NewClient(client.Options())
+	defer again.Close()
+	sent, between := 0, func() {}
+	again.AddHook(resend{func() { sent++; between() }})
+	s := redisstore.New(again)
 	dbtest.NoError(t, s.AddRows(t.Context(), terms, 0, 0))
 	dbtest.Must(s.CreateNamespace(t.Context(), terms, 0))(t)
 	p := dbtest.Must(s.Probe(t.Context(), lease.Query{Terms: terms, Max: 7, PreferWorker: -1}))(t)
-	claim := lease.Claim{Terms: terms, Seen: p.Row, Fence: p.Fence, Token: "A", Wanted: 1 << 62, Volatile: true}
-	again := func(what string, f func() (lease.Row, bool, error)) lease.Row {
+	stored := func(want lease.Row, ok bool, err error) lease.Row {
 		t.Helper()
-		first, ok1, err1 := f()
-		second, ok2, err2 := f()
-		second.Now = first.Now
-		if !ok1 || !ok2 || err1 != nil || err2 != nil || first != second {
-			t.Errorf("%s: %+v %v %v, and again %+v %v %v", what, first, ok1, err1, second, ok2, err2)
+		rows := dbtest.Must(s.Rows(t.Context(), terms, 0, 0))(t)
+		got := rows[0]
+		if got.Now = want.Now; !ok || err != nil || got != want {
+			t.Errorf("got %+v, %v, %v; and the row is %+v", want, ok, err, got)
 		}
-		return first
+		return want
 	}
-	held := again("claim", func() (lease.Row, bool, error) { return s.Claim(t.Context(), claim) })
-	renewal := lease.Renewal{Terms: terms, Held: held, Token: "B", Wanted: 1 << 62, Volatile: true}
-	renewed := again("renewal", func() (lease.Row, bool, error) { return s.Renew(t.Context(), renewal) })
-	if _, ok, err := s.Claim(t.Context(), claim); ok || err != nil {
-		t.Errorf("the claim once more, after the renewal: %v, %v", ok, err)
+	held := stored(s.Claim(t.Context(), lease.Claim{Terms: terms, Seen: p.Row, Fence: p.Fence, Token: "A", Wanted: 1 << 62, Volatile: true}))
+	between = func() { dbtest.NoError(t, redisstore.New(client).AddRows(t.Context(), terms, 1, 1)) } // changes the namespace
+	held = stored(s.Renew(t.Context(), lease.Renewal{Terms: terms, Held: held, Token: "B", Wanted: 1 << 62, Volatile: true}))
+	if held.Revision != 2 || sent < 5 {
+		t.Errorf("after %d requests, the row is %+v", sent, held)
 	}
-	short := terms
-	short.TTL = -1
-	expired := lease.Renewal{Terms: short, Held: renewed, Token: "C", Volatile: true}
-	for i, want := range []bool{true, false} {
-		if _, ok, err := s.Renew(t.Context(), expired); ok != want || err != nil {
-			t.Errorf("call %d of a renewal that expires at once: %v, %v", i+1, ok, err)
+	between = func() {
+		r := lease.Renewal{Terms: terms, Held: held, Token: "C", Volatile: true}
+		r.Held.Token, r.Held.Revision = "C", 3
+		r.Token = "D"
+		if _, ok, err := redisstore.New(client).Renew(t.Context(), r); !ok || err != nil {
+			t.Errorf("the next renewal: %v, %v", ok, err)
 		}
+	}
+	if row, ok, err := s.Renew(t.Context(), lease.Renewal{Terms: terms, Held: held, Token: "C", Volatile: true}); ok || err != nil {
+		t.Errorf("a renewal that arrives after the next one: %+v, %v", row, err)
 	}
 }
 
-// A user that has no other rights than those of the error message and of docs/redis.md can
+// A user that has no other rights than those of the error message and of docs/stores.md can
 // do everything.
 func TestTheUserNeedsNoMoreRights(t *testing.T) {
 	t.Parallel()
@@ -244,9 +268,9 @@ func TestTheUserNeedsNoMoreRights(t *testing.T) {
 	if !ok {
 		t.Fatal(err)
 	}
-	page, err := os.ReadFile("../../docs/redis.md")
+	page, err := os.ReadFile("../../docs/stores.md")
 	if err != nil || !strings.Contains(string(page), rule) {
-		t.Errorf("docs/redis.md does not have the rule %q: %v", rule, err)
+		t.Errorf("docs/stores.md does not have the rule %q: %v", rule, err)
 	}
 	args := []any{"ACL", "SETUSER", "snowkey"}
 	for word := range strings.FieldsSeq(rule) {
@@ -306,7 +330,7 @@ func TestExamine(t *testing.T) {
 
 func TestZeroStore(t *testing.T) {
 	t.Parallel()
-	for _, s := range []*redisstore.Store{nil, {}, redisstore.New(nil)} {
+	for _, s := range []*redisstore.Store{{}, redisstore.New(nil)} {
 		_, err := s.Rows(t.Context(), terms, 0, 7)
 		if _, err2 := s.Examine(t.Context()); err == nil || err2 == nil {
 			t.Errorf("%v, %v", err, err2)

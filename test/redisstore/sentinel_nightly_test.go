@@ -57,24 +57,19 @@ func startWatched(t *testing.T) *watched {
 	for range 3 {
 		w.sentinels = append(w.sentinels, sentinel(w.primary.Address).Start(t).Address)
 	}
-	for start := time.Now(); ; time.Sleep(50 * time.Millisecond) {
-		ready := 0
+	dbtest.Await(t, "the replica and the Sentinels", func() bool {
 		for _, address := range w.sentinels {
 			s := redis.NewSentinelClient(&redis.Options{Addr: address})
 			primary, err := s.Master(t.Context(), "primary").Result()
 			s.Close()
-			if err == nil && primary["num-slaves"] == "1" && primary["num-other-sentinels"] == "2" && primary["flags"] == "master" {
-				ready++
+			if err != nil || primary["num-slaves"] != "1" || primary["num-other-sentinels"] != "2" || primary["flags"] != "master" {
+				return false
 			}
 		}
 		info, _ := connect(t, w.replica.Address).Info(t.Context(), "replication").Result()
-		if ready == len(w.sentinels) && strings.Contains(info, "master_link_status:up") {
-			return w
-		}
-		if time.Since(start) > time.Minute {
-			t.Fatalf("%d Sentinels are ready; the replica has\n%s", ready, info)
-		}
-	}
+		return strings.Contains(info, "master_link_status:up")
+	})
+	return w
 }
 
 // After the suite, Sentinel promotes the replica. Ids continue on the new primary.

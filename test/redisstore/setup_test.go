@@ -16,7 +16,7 @@ import (
 	"github.com/snowkey-go/snowkey/lease/redisstore"
 )
 
-// setUp has the code of docs/redis.md, and so have the next two functions.
+// setUp has the code of docs/stores.md.
 func setUp(ctx context.Context, options *redis.Options) error {
 	client := redis.NewClient(options)
 	defer client.Close()
@@ -30,13 +30,13 @@ func setUp(ctx context.Context, options *redis.Options) error {
 	return err
 }
 
-// fence is the code of the runbook in docs/redis.md.
+// fence is the call in the runbook of docs/stores.md.
 func fence(ctx context.Context, client *redis.Client) error {
 	err := snowkey.Fence(ctx, redisstore.New(client), snowkey.Config{Namespace: "orders"})
 	return err
 }
 
-// doctor is the code of docs/redis.md that examines a server.
+// doctor is the call in docs/stores.md that examines a server.
 func doctor(ctx context.Context, client *redis.Client) ([]lease.Finding, error) {
 	report, err := snowkey.Doctor(ctx, redisstore.New(client), snowkey.Config{Namespace: "orders"})
 	return report, err
@@ -44,7 +44,14 @@ func doctor(ctx context.Context, client *redis.Client) ([]lease.Finding, error) 
 
 func TestCodeOfThePage(t *testing.T) {
 	t.Parallel()
-	page := dbtest.Must(os.ReadFile("../../docs/redis.md"))(t)
+	source := string(dbtest.Must(os.ReadFile("setup_test.go"))(t))
+	_, page, _ := strings.Cut(string(dbtest.Must(os.ReadFile("../../docs/stores.md"))(t)), "\n## Redis and Valkey\n")
+	page, _, _ = strings.Cut(page, "\n## ")
+	_, code, _ := strings.Cut(page, "```go\n")
+	code, _, ok := strings.Cut(code, "```")
+	if !ok || !strings.Contains(source, "\t"+strings.ReplaceAll(strings.TrimSpace(code), "\n", "\n\t")) {
+		t.Errorf("this file does not have the code of the page:\n%s", code)
+	}
 	server := dbtest.Redis("--appendonly", "yes").Start(t)
 	client := connect(t, server.Address)
 	dbtest.NoError(t, setUp(t.Context(), &redis.Options{Addr: server.Address}))
@@ -56,7 +63,7 @@ func TestCodeOfThePage(t *testing.T) {
 		t.Errorf("%+v, %v", report, err)
 	}
 	// Each redis-cli command of the page runs.
-	for _, m := range regexp.MustCompile("(?m)^redis-cli (.*)$").FindAllStringSubmatch(string(page), -1) {
+	for _, m := range regexp.MustCompile("(?m)^redis-cli (.*)$").FindAllStringSubmatch(page, -1) {
 		var args []any
 		for word := range strings.FieldsSeq(m[1]) {
 			args = append(args, strings.Trim(word, "'"))

@@ -3,14 +3,14 @@ package redisstore
 import (
 	"context"
 	"fmt"
-	"net/url"
 	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"github.com/snowkey-go/snowkey/internal/dbtest"
-	"github.com/snowkey-go/snowkey/internal/protocol"
+	"github.com/snowkey-go/snowkey/internal/kvlease"
+	"github.com/snowkey-go/snowkey/internal/kvlease/kvtest"
 	"github.com/snowkey-go/snowkey/lease"
 	"github.com/snowkey-go/snowkey/lease/leasetest"
 	"github.com/snowkey-go/snowkey/lease/redisstore"
@@ -29,43 +29,30 @@ func connect(t testing.TB, address string) *redis.Client {
 	return client
 }
 
-// operated is a store whose rows a test can edit.
-type operated struct {
-	*redisstore.Store
-	client redis.UniversalClient
+// operated returns a store whose rows a test can edit.
+func operated(client redis.UniversalClient) lease.Store {
+	return kvtest.Operator{Store: redisstore.New(client), Change: func(ctx context.Context, t lease.Terms, worker int64, change func(string) string) error {
+		old, err := client.HGet(ctx, key(t), field(t, worker)).Result()
+		if err == redis.Nil {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if text := change(old); text != "" {
+			return client.HSet(ctx, key(t), field(t, worker), text).Err()
+		}
+		return client.HDel(ctx, key(t), field(t, worker)).Err()
+	}}
 }
 
-var _ leasetest.Operator = operated{}
+func key(terms lease.Terms) string { return "snowkey:" + terms.Namespace }
 
-func namespaceKey(terms lease.Terms) string {
-	return "{snowkey:" + url.QueryEscape(terms.Namespace) + "}"
-}
-func rowsKey(terms lease.Terms) string { return namespaceKey(terms) + ":" + terms.Layout }
-
-func (s operated) Delete(ctx context.Context, t lease.Terms, worker int64) error {
-	return s.client.HDel(ctx, rowsKey(t), fmt.Sprint(worker)).Err()
-}
-
-func (s operated) Edit(ctx context.Context, t lease.Terms, r lease.Row) error {
-	return s.client.HSet(ctx, rowsKey(t), fmt.Sprint(r.Worker),
-		fmt.Sprintf("%d %s %d %d %d %s", protocol.Version, r.Token, r.Revision, r.Bound, r.Expires, r.Label)).Err()
-}
-
-func (s operated) DeleteNamespace(ctx context.Context, t lease.Terms) error {
-	return s.client.HDel(ctx, namespaceKey(t), "layout "+t.Layout).Err()
-}
-
-func (s operated) SetFingerprint(ctx context.Context, t lease.Terms, fingerprint string) error {
-	text, err := s.client.HGet(ctx, namespaceKey(t), "layout "+t.Layout).Result()
-	if err != nil {
-		return err
+func field(terms lease.Terms, worker int64) string {
+	if worker == kvlease.OfNamespace {
+		return "namespace"
 	}
-	var version, position, fence int64
-	if _, err := fmt.Sscan(text, &version, &position, &fence); err != nil {
-		return err
-	}
-	return s.client.HSet(ctx, namespaceKey(t), "layout "+t.Layout,
-		fmt.Sprintf("%d %d %d %s", version, position, fence, fingerprint)).Err()
+	return fmt.Sprint(terms.Layout, "/", worker)
 }
 
 func TestStore(t *testing.T) {
@@ -82,9 +69,7 @@ func conforms(t *testing.T, client redis.UniversalClient) {
 		if cluster, ok := client.(*redis.ClusterClient); ok {
 			err = cluster.ForEachMaster(t.Context(), func(ctx context.Context, c *redis.Client) error { return c.FlushAll(ctx).Err() })
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		return operated{redisstore.New(client), client}
+		dbtest.NoError(t, err)
+		return operated(client)
 	})
 }

@@ -14,9 +14,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/log"
-	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 
 	"github.com/snowkey-go/snowkey/internal/dbtest"
@@ -45,34 +45,41 @@ func newBrowser(t *testing.T) *browser {
 	// A newer browser reports events that the library doesn't know.
 	ctx, cancel = context.WithTimeout(ctx, time.Minute)
 	t.Cleanup(cancel)
-	ctx, cancel = chromedp.NewContext(ctx, chromedp.WithErrorf(t.Logf))
-	t.Cleanup(cancel)
-	chromedp.ListenTarget(ctx, func(event any) {
-		if e, ok := event.(*log.EventEntryAdded); ok && e.Entry.Source != log.SourceNetwork {
+	ctx, cancel = chromedp.NewContext(ctx, chromedp.WithErrorf(t.Logf), chromedp.WithListener(func(event any) {
+		if e, ok := event.(*log.EventEntryAdded); ok && e.Entry.Source != log.EntrySourceNetwork {
 			t.Errorf("the browser says: %s: %s", e.Entry.URL, e.Entry.Text)
 		}
-	})
-	b := &browser{t, ctx}
-	b.run(log.Enable())
-	return b
+	}))
+	t.Cleanup(cancel)
+	dbtest.Must(chromedp.Call(ctx, log.Enable, cdp.Empty{}))(t)
+	return &browser{t, ctx}
 }
 
-func (b *browser) run(actions ...chromedp.Action) {
+// open loads a page.
+func (b *browser) open(url string) {
 	b.t.Helper()
-	if err := chromedp.Run(b.ctx, actions...); err != nil {
-		b.t.Fatal(err)
-	}
+	dbtest.NoError(b.t, chromedp.Do(b.ctx, chromedp.Navigate(url)))
+}
+
+// evaluate returns the value of an expression, which may be a promise.
+func evaluate[T any](b *browser, expression string) T {
+	b.t.Helper()
+	return dbtest.Must(chromedp.Run(b.ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise)))(b.t)
 }
 
 // wait waits until the expression is true, on this page or the next one.
 func (b *browser) wait(expression string) {
 	b.t.Helper()
-	for done := false; !done; {
+	for {
 		// While a page is replaced, there is nothing that could evaluate it.
-		err := chromedp.Run(b.ctx, chromedp.Evaluate(expression, &done), chromedp.Sleep(10*time.Millisecond))
+		done, err := chromedp.Run(b.ctx, chromedp.Evaluate[bool](expression))
+		if done {
+			return
+		}
 		if b.ctx.Err() != nil {
 			b.t.Fatalf("waiting for %s: %v", expression, err)
 		}
+		time.Sleep(10 * time.Millisecond)
 	}
 }
 
@@ -85,22 +92,24 @@ func TestNightlyAccessibility(t *testing.T) {
 	id := dbtest.Must(pool.Next(t.Context()))(t)
 	check := func(before string) []string {
 		t.Helper()
-		var found []string
-		b.run(chromedp.Evaluate(before, nil), chromedp.Evaluate(string(axe), nil), chromedp.Evaluate(`axe.run({runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]}).then(r => {
+		evaluate[chromedp.Void](b, before)
+		evaluate[chromedp.Void](b, string(axe))
+		return evaluate[[]string](b, `axe.run({runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]}).then(r => {
 			if (r.passes.length < 10) throw new Error("axe ran only " + r.passes.length + " rules");
 			return r.violations.map(v => v.id + ": " + v.nodes.map(n => n.html).join(" "));
-		})`, &found, chromedp.EvalAsValue, func(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }))
-		return found
+		})`)
 	}
-	b.run(chromedp.EmulateViewport(400, 1200)) // a narrow window
+	dbtest.NoError(t, chromedp.Do(b.ctx, chromedp.EmulateViewport(400, 1200))) // a narrow window
 	for _, scheme := range []string{"light", "dark"} {
 		for _, path := range []string{"/", fmt.Sprintf("/?id=%d", id), "/?id=wrong"} {
-			b.run(emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}), chromedp.Navigate(server.URL+path))
+			dbtest.Must(chromedp.Call(b.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+				Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}},
+			}))(t)
+			b.open(server.URL + path)
 			for _, v := range check("0") {
 				t.Errorf("%s, %s: %s", scheme, path, v)
 			}
-			var width int64
-			if b.run(chromedp.Evaluate(`document.documentElement.scrollWidth`, &width)); width > 400 {
+			if width := evaluate[int](b, `document.documentElement.scrollWidth`); width > 400 {
 				t.Errorf("%s, %s: the page is %d pixels wide, and the window 400", scheme, path, width)
 			}
 		}

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 
 	"github.com/snowkey-go/snowkey/internal/dbtest"
@@ -39,21 +38,19 @@ func TestNightlyPagesOfAttackers(t *testing.T) {
 	defer attacker.Close()
 
 	b := newBrowser(t)
-	fetch := func(url, options string) (result string) {
-		b.run(chromedp.Evaluate(fmt.Sprintf(`fetch(%q, %s).then(async r => r.type + " " + r.status + " " + await r.text(), e => "refused")`, url, options), &result,
-			chromedp.EvalAsValue, func(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }))
-		return result
+	fetch := func(url, options string) string {
+		return evaluate[string](b, fmt.Sprintf(`fetch(%q, %s).then(async r => r.type + " " + r.status + " " + await r.text(), e => "refused")`, url, options))
 	}
-	b.run(chromedp.Navigate(attacker.URL))
+	b.open(attacker.URL)
 	fetch("http://"+host+"/v1/ids?count=7", `{method: "POST", mode: "no-cors"}`)
-	b.run(chromedp.Evaluate(`document.forms[0].submit()`, nil))
+	evaluate[chromedp.Void](b, `document.forms[0].submit()`)
 	b.wait(`document.title !== "attacker"`)
 	if n := pool.Stats().Issued; n != 0 {
 		t.Errorf("the page got %d ids", n)
 	}
 	// Browsers take names below localhost for 127.0.0.1, as a name server of the attacker
 	// would say.
-	b.run(chromedp.Navigate("http://attacker.localhost:" + port + "/"))
+	b.open("http://attacker.localhost:" + port + "/")
 	for _, request := range []struct{ path, options string }{{"/v1/status", `{}`}, {"/v1/ids", `{method: "POST"}`}} {
 		if got := fetch(request.path, request.options); !strings.HasPrefix(got, "basic 421 ") {
 			t.Errorf("%s: %s", request.path, got)

@@ -13,7 +13,6 @@ import (
 	"crypto/x509"
 	"encoding/hex"
 	"encoding/pem"
-	"flag"
 	"io"
 	"math/big"
 	mathrand "math/rand/v2"
@@ -24,6 +23,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -35,16 +35,20 @@ import (
 	"github.com/snowkey-go/snowkey/service/client"
 )
 
-var rounds = flag.Int("rounds", 5, "how often TestNightlyReplacements replaces everything")
-
 // TestNightlyReplacements runs three replicas of snowkey serve under load. In each round it
 // replaces their certificate and the token, kills one of them, and starts it again. Proxies
 // lose, cut, repeat and delay replies all the time. Each call must succeed, and no id may
-// come twice.
+// come twice. There are five rounds, or as many as fit into SNOWKEY_REPLACEMENTS, such as 30m.
 func TestNightlyReplacements(t *testing.T) {
+	var lasts time.Duration
+	if text := os.Getenv("SNOWKEY_REPLACEMENTS"); text != "" {
+		lasts = dbtest.Must(time.ParseDuration(text))(t)
+	}
 	dir := t.TempDir()
 	program := filepath.Join(dir, "snowkey")
-	if out, err := exec.Command("go", "build", "-o", program, "../../cmd/snowkey").CombinedOutput(); err != nil {
+	build := exec.Command("go", "build", "-o", program, "../../cmd/snowkey")
+	build.Env = append(build.Environ(), "GOWORK=") // that is go.work, with the versions of the release
+	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	a := newAuthority(t)
@@ -64,7 +68,7 @@ func TestNightlyReplacements(t *testing.T) {
 		urls = append(urls, proxy.URL)
 	}
 
-	l := &load{urls: urls, seen: make(map[int64]bool)}
+	l := &load{urls: urls}
 	l.token.Store(&token)
 	ctx, stop := context.WithCancel(t.Context())
 	var group sync.WaitGroup
@@ -72,7 +76,8 @@ func TestNightlyReplacements(t *testing.T) {
 	for i := range done {
 		group.Go(func() { l.run(ctx, t, &done[i]) })
 	}
-	for round := range *rounds {
+	began, round := time.Now(), 0
+	for ; round < 5 || time.Since(began) < lasts; round++ {
 		next := newToken()
 		put(t, filepath.Join(dir, "tokens.txt"), next+"\n"+token+"\n")
 		a.replace(t, dir)
@@ -92,7 +97,14 @@ func TestNightlyReplacements(t *testing.T) {
 	for _, p := range replicas {
 		p.end(t)
 	}
-	t.Logf("%d ids in %d calls that failed %d times before they succeeded", len(l.seen), done[0].Load()+done[1].Load()+done[2].Load()+done[3].Load(), l.failed.Load())
+	slices.Sort(l.ids)
+	for i := range l.ids[1:] {
+		if l.ids[i] == l.ids[i+1] {
+			t.Errorf("id %d came twice", l.ids[i])
+		}
+	}
+	t.Logf("%d ids in %d calls that failed %d times before they succeeded, in %d rounds and %v", len(l.ids),
+		done[0].Load()+done[1].Load()+done[2].Load()+done[3].Load(), l.failed.Load(), round, time.Since(began).Round(time.Second))
 }
 
 // load draws ids with the latest token.
@@ -101,7 +113,7 @@ type load struct {
 	token  atomic.Pointer[string]
 	failed atomic.Int64
 	mu     sync.Mutex
-	seen   map[int64]bool
+	ids    []int64
 }
 
 // run counts the calls that have succeeded in done.
@@ -126,14 +138,10 @@ func (l *load) run(ctx context.Context, t *testing.T, done *atomic.Int64) {
 				time.Sleep(10 * time.Millisecond)
 			}
 			l.mu.Lock()
-			for _, id := range ids {
-				if l.seen[id] {
-					t.Errorf("id %d came twice", id)
-				}
-				l.seen[id] = true
-			}
+			l.ids = append(l.ids, ids...)
 			l.mu.Unlock()
 			done.Add(1)
+			time.Sleep(5 * time.Millisecond) // so that the ids of half an hour fit into the memory
 		}
 		c.Close()
 	}

@@ -76,9 +76,9 @@ func TestClient(t *testing.T) {
 	}
 }
 
-// All examples in docs/service.md must run and print ids.
+// All examples in docs/services.md must run and print ids.
 func TestPage(t *testing.T) {
-	page := dbtest.Must(os.ReadFile("../../docs/service.md"))(t)
+	page := dbtest.Must(os.ReadFile("../../docs/services.md"))(t)
 	_, server := replica(t, t.TempDir())
 	blocks := regexp.MustCompile("(?s)```(sh|python|ts)\n(.*?)```").FindAllStringSubmatch(string(page), -1)
 	if len(blocks) != 4 {

@@ -60,9 +60,9 @@ func TestNightlyTogether(t *testing.T) {
 			if tt.replica && primary.Dialect == "mysql" {
 				replica, lag = replicaOf(t, primary)
 			}
-			run(t, db, statements...)
+			dbtest.Exec(t, db, statements...)
 			if tt.forms[0] == ofRows[0] {
-				run(t, db, "CREATE TABLE `rows` (id BIGINT NOT NULL DEFAULT 0, v INT, KEY (id))", w.MySQLTrigger("rows", "id"))
+				dbtest.Exec(t, db, "CREATE TABLE `rows` (id BIGINT NOT NULL DEFAULT 0, v INT, KEY (id))", w.MySQLTrigger("rows", "id"))
 			}
 			if tt.replica && primary.Dialect == "postgres" {
 				standby := dbtest.StandbyOf(t, primary)
@@ -72,7 +72,7 @@ func TestNightlyTogether(t *testing.T) {
 				}
 				promote = func() {
 					dbtest.NoError(t, standby.Promote())
-					run(t, standby.Connect(t), statements...) // the sequences may be damaged
+					dbtest.Exec(t, standby.Connect(t), statements...) // the sequences may be damaged
 				}
 			}
 

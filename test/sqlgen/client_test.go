@@ -52,21 +52,18 @@ func TestEntClient(t *testing.T) {
 			table    *schema.Table
 			declares bool
 		}{{migrate.IDItemsTable, false}, {itemsWithDefault(expr), true}, {itemsWithDefault(expr), true}, {later, true}} {
-			m, err := schema.NewMigrate(entsqldialect.OpenDB(name, conn))
-			if err != nil {
-				t.Fatal(err)
-			}
+			m := dbtest.Must(schema.NewMigrate(entsqldialect.OpenDB(name, conn)))(t)
 			dbtest.NoError(t, m.Create(t.Context(), tt.table))
-			run(t, conn, "DELETE FROM id_items")
+			dbtest.Exec(t, conn, "DELETE FROM id_items")
 			items := []*ent.IDItemCreate{client.IDItem.Create().SetName("a").SetN(1), client.IDItem.Create().SetName("b").SetN(1)}
 			dbtest.NoError(t, client.IDItem.CreateBulk(items...).Exec(t.Context()))
-			_, err = conn.ExecContext(t.Context(), "INSERT INTO id_items (name, n) SELECT CONCAT(name, name), 2 FROM id_items")
+			_, err := conn.ExecContext(t.Context(), "INSERT INTO id_items (name, n) SELECT CONCAT(name, name), 2 FROM id_items")
 			works := tt.declares || server.Dialect == "mysql" && !server.MariaDB
 			if (err == nil) != works {
 				t.Errorf("INSERT … SELECT works: %v, want %v: %v", err == nil, works, err)
 			}
 			if works || server.Dialect == "mysql" {
-				run(t, conn, "INSERT INTO id_items (name, n) VALUES ('d', 2), ('e', 2)")
+				dbtest.Exec(t, conn, "INSERT INTO id_items (name, n) VALUES ('d', 2), ('e', 2)")
 			}
 			checkWorkers(t, 7, query(t, conn, "SELECT id FROM id_items WHERE n = 1"))
 			checkWorkers(t, 1023, query(t, conn, "SELECT id FROM id_items WHERE n = 2"))

@@ -52,11 +52,11 @@ func TestDamagedSequences(t *testing.T) {
 		install(t, db, sqlgen.Writer{})
 		before := query(t, db, "SELECT snowkey_next()")
 		if written {
-			run(t, db, "CHECKPOINT")
+			dbtest.Exec(t, db, "CHECKPOINT")
 		}
 		dbtest.NoError(t, standby.Lag())
 		if written {
-			run(t, standby.Connect(t), "CHECKPOINT")
+			dbtest.Exec(t, standby.Connect(t), "CHECKPOINT")
 		}
 		dbtest.NoError(t, standby.Promote())
 		db = standby.Connect(t)
@@ -82,17 +82,17 @@ func TestCrash(t *testing.T) {
 	c := db.Connect(t)
 	c.SetMaxIdleConns(0)
 	install(t, c, patient)
-	run(t, c, "CREATE TABLE rows (id bigint DEFAULT snowkey_next())")
+	dbtest.Exec(t, c, "CREATE TABLE rows (id bigint DEFAULT snowkey_next())")
 	for _, statement := range []string{"SELECT snowkey_next()", "SELECT snowkey_next(1)", "INSERT INTO rows DEFAULT VALUES RETURNING id"} {
 		open := dbtest.Must(c.BeginTx(t.Context(), nil))(t)
-		run(t, open, "SET LOCAL synchronous_commit = off")
+		dbtest.Exec(t, open, "SET LOCAL synchronous_commit = off")
 		query(t, open, statement)
-		run(t, c, "CHECKPOINT")
+		dbtest.Exec(t, c, "CHECKPOINT")
 		for range 40 { // as many as the server logs ahead, and more
 			query(t, open, statement)
 		}
 		async := session(t, c)
-		run(t, async, "SET synchronous_commit = off")
+		dbtest.Exec(t, async, "SET synchronous_commit = off")
 		before := query(t, async, statement)
 		restart(t, process)
 		_ = open.Rollback() // ignore the error, because the connection is lost
@@ -122,7 +122,7 @@ func TestReservationSurvives(t *testing.T) {
 	install(t, db, sqlgen.Writer{}) // creates the tables
 	statements := without(t, sqlgen.Writer{Namespace: "kept", Name: "kept"})
 	reserves := slices.IndexFunc(statements, func(s string) bool { return strings.Contains(s, "is leased by") })
-	run(t, session(t, db), append([]string{"SET synchronous_commit = off"}, statements[:reserves+1]...)...) // a later one may flush
+	dbtest.Exec(t, session(t, db), append([]string{"SET synchronous_commit = off"}, statements[:reserves+1]...)...) // a later one may flush
 	restart(t, process)
 	if count(t, db, "count(*) FROM snowkey_lease WHERE namespace = 'kept' AND token LIKE 'sql:%'") != 1 {
 		t.Error("the reservation has not survived")
@@ -138,7 +138,7 @@ func TestCrashAndClock(t *testing.T) {
 	db := server.Connect(t)
 	db.SetMaxIdleConns(0)
 	install(t, db, sqlgen.Writer{})
-	run(t, db, "CREATE TABLE rows (id bigint DEFAULT snowkey_next())")
+	dbtest.Exec(t, db, "CREATE TABLE rows (id bigint DEFAULT snowkey_next())")
 	const insert = "INSERT INTO rows DEFAULT VALUES RETURNING id"
 	dbtest.NoError(t, process.SetClock(30*time.Minute))
 	before := query(t, db, insert)
@@ -165,15 +165,13 @@ func replicaOf(t *testing.T, primary dbtest.DB) (replica dbtest.DB, lag func()) 
 	if primary.MariaDB {
 		change, replication = "CHANGE MASTER TO MASTER_HOST = '127.0.0.1', MASTER_PORT = %s, MASTER_USER = '%s', MASTER_PASSWORD = '%s', MASTER_CONNECT_RETRY = 1", "SLAVE"
 	}
-	run(t, admin, fmt.Sprintf(change, port, from.User, from.Passwd), "START "+replication)
-	for deadline := time.Now().Add(30 * time.Second); count(t, admin, "COUNT(*) FROM information_schema.schemata WHERE schema_name = '"+from.DBName+"'") == 0; time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("the replica does not have the database")
-		}
-	}
+	dbtest.Exec(t, admin, fmt.Sprintf(change, port, from.User, from.Passwd), "START "+replication)
+	dbtest.Await(t, "the database on the replica", func() bool {
+		return count(t, admin, "COUNT(*) FROM information_schema.schemata WHERE schema_name = '"+from.DBName+"'") > 0
+	})
 	to.DBName = from.DBName
 	replica.DSN = to.FormatDSN()
-	return replica, func() { run(t, admin, "STOP "+replication) }
+	return replica, func() { dbtest.Exec(t, admin, "STOP "+replication) }
 }
 
 // TestMySQLPromotedReplica kills a server whose replica lacks the last ids, and goes on with
@@ -184,26 +182,20 @@ func TestMySQLPromotedReplica(t *testing.T) {
 	primary, process := dbtest.Killable(t, "mysql", "log-bin=log", "server-id=1", "binlog-format=MIXED")
 	replica, lag := replicaOf(t, primary)
 	db, copied := primary.Connect(t), replica.Connect(t)
-	run(t, db, k.on(t, k.patient)...)
-	run(t, db, "CREATE TABLE `rows` (id "+k.column+" PRIMARY KEY, v INT)", k.patient.MySQLTrigger("rows", "id"))
+	dbtest.Exec(t, db, k.on(t, k.patient)...)
+	dbtest.Exec(t, db, "CREATE TABLE `rows` (id "+k.column+" PRIMARY KEY, v INT)", k.patient.MySQLTrigger("rows", "id"))
 	// The binary log has the ids, and not the call of the function.
-	run(t, db, "INSERT INTO `rows` (v) "+many(200, "i"))
+	dbtest.Exec(t, db, "INSERT INTO `rows` (v) "+many(200, "i"))
 	const sum = "CAST(SUM(id % 1000003) AS SIGNED) FROM `rows`"
 	want := count(t, db, sum)
-	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+	dbtest.Await(t, "the rows of the primary on the replica", func() bool {
 		var got sql.Null[int64]
-		err := copied.QueryRow("SELECT " + sum).Scan(&got)
-		if err == nil && got.V == want {
-			break
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("the replica does not have the rows of the primary: %v", err)
-		}
-	}
+		return copied.QueryRow("SELECT "+sum).Scan(&got) == nil && got.V == want
+	})
 	lag()
 	before := query(t, db, k.some)
 	live := session(t, db)
-	run(t, live, "SET SESSION binlog_format = STATEMENT")
+	dbtest.Exec(t, live, "SET SESSION binlog_format = STATEMENT")
 	if _, err := live.ExecContext(t.Context(), "INSERT INTO `rows` (v) VALUES (1)"); err == nil || !strings.Contains(strings.ToLower(err.Error()), "binlog_format = statement") {
 		t.Errorf("with binlog_format = STATEMENT: %v", err)
 	}
@@ -219,12 +211,12 @@ func TestMySQLCrash(t *testing.T) {
 	server, process := dbtest.Killable(t, "mysql", "innodb-flush-log-at-trx-commit=1", "innodb-flush-log-at-timeout=60")
 	db := server.Connect(t)
 	db.SetMaxIdleConns(0)
-	run(t, db, k.on(t, k.patient)...)
-	run(t, db, "CREATE TABLE `rows` (id "+k.column+" PRIMARY KEY, v INT)", k.patient.MySQLTrigger("rows", "id"))
+	dbtest.Exec(t, db, k.on(t, k.patient)...)
+	dbtest.Exec(t, db, "CREATE TABLE `rows` (id "+k.column+" PRIMARY KEY, v INT)", k.patient.MySQLTrigger("rows", "id"))
 	for range 2 {
 		open := dbtest.Must(db.BeginTx(t.Context(), nil))(t)
-		run(t, open, "INSERT INTO `rows` (v) "+many(40, "i"))
-		run(t, db, "INSERT INTO `rows` (v) "+many(400, "i"))
+		dbtest.Exec(t, open, "INSERT INTO `rows` (v) "+many(40, "i"))
+		dbtest.Exec(t, db, "INSERT INTO `rows` (v) "+many(400, "i"))
 		before := query(t, db, "SELECT id FROM `rows`")
 		restart(t, process)
 		_ = open.Rollback() // ignore the error, because the connection is lost
@@ -268,7 +260,7 @@ func TestMySQLBinaryLog(t *testing.T) {
 		asOwner(t, db, admin, k.on, k.column, "ALL ON DATABASE", "SUPER ON *.*")
 	})
 	t.Run("log_bin_trust_function_creators", func(t *testing.T) {
-		run(t, admin, "SET GLOBAL log_bin_trust_function_creators = 1", "DROP TABLE `rows`")
+		dbtest.Exec(t, admin, "SET GLOBAL log_bin_trust_function_creators = 1", "DROP TABLE `rows`")
 		asOwner(t, db, admin, k.on, k.column, "ALL ON DATABASE")
 	})
 }

@@ -33,9 +33,9 @@ func TestMySQLRaise(t *testing.T) {
 		every, pause = 70, 60*time.Millisecond
 	}
 	const raised = "SET tick = GREATEST(tick, least_tick);"
-	run(t, db, k.on(t, sqlgen.Writer{Window: time.Millisecond, MaxClockSkew: time.Millisecond},
+	dbtest.Exec(t, db, k.on(t, sqlgen.Writer{Window: time.Millisecond, MaxClockSkew: time.Millisecond},
 		raised, fmt.Sprintf("DO SLEEP(0.002); SET tick = tick DIV %d * %[1]d; ", every)+raised)...)
-	run(t, db, "CREATE TABLE `rows` (id BIGINT)")
+	dbtest.Exec(t, db, "CREATE TABLE `rows` (id BIGINT)")
 	var wait sync.WaitGroup
 	for range 8 {
 		conn := session(t, db)
@@ -59,13 +59,13 @@ func TestMySQLRaise(t *testing.T) {
 func TestMySQLWaits(t *testing.T) {
 	t.Parallel()
 	db := mySQL(t).Connect(t)
-	run(t, db, onMySQL(t, sqlgen.Writer{}, "DECLARE problem TEXT;", "DECLARE problem TEXT; DECLARE raising BOOLEAN DEFAULT TRUE;",
+	dbtest.Exec(t, db, onMySQL(t, sqlgen.Writer{}, "DECLARE problem TEXT;", "DECLARE problem TEXT; DECLARE raising BOOLEAN DEFAULT TRUE;",
 		"IF v DIV 4096 < tick THEN", "IF raising THEN SET raising = FALSE, tick = 1;")...)
-	run(t, db, "CREATE TABLE `rows` (id BIGINT NOT NULL PRIMARY KEY, v INT)", sqlgen.Writer{}.MySQLTrigger("rows", "id"), "INSERT INTO `rows` (v) VALUES (0)")
+	dbtest.Exec(t, db, "CREATE TABLE `rows` (id BIGINT NOT NULL PRIMARY KEY, v INT)", sqlgen.Writer{}.MySQLTrigger("rows", "id"), "INSERT INTO `rows` (v) VALUES (0)")
 	for range 2 {
 		tx := dbtest.Must(db.BeginTx(t.Context(), nil))(t)
 		defer tx.Rollback()
-		run(t, tx, "SET SESSION innodb_lock_wait_timeout = 1", "INSERT INTO `rows` (v) VALUES (1)")
+		dbtest.Exec(t, tx, "SET SESSION innodb_lock_wait_timeout = 1", "INSERT INTO `rows` (v) VALUES (1)")
 	}
 }
 
@@ -74,7 +74,7 @@ func reservationGone(t *testing.T, db *sql.DB, session interface {
 	ExecContext(context.Context, string, ...any) (sql.Result, error)
 }) {
 	t.Helper()
-	run(t, db, "DELETE FROM snowkey_lease WHERE worker = 1023")
+	dbtest.Exec(t, db, "DELETE FROM snowkey_lease WHERE worker = 1023")
 	_, err := session.ExecContext(t.Context(), "SELECT snowkey_next()")
 	// With innodb_snapshot_isolation, which is the default of MariaDB 11.8, the server refuses the read.
 	if err == nil || !strings.Contains(err.Error(), "is not reserved for SQL") && !strings.Contains(err.Error(), "Error 1020 ") {
@@ -88,7 +88,7 @@ func TestMySQLSnapshot(t *testing.T) {
 	t.Parallel()
 	server, k := mySQLServer(t)
 	db := server.Connect(t)
-	run(t, db, k.on(t, k.w)...)
+	dbtest.Exec(t, db, k.on(t, k.w)...)
 	tx := dbtest.Must(db.BeginTx(t.Context(), &sql.TxOptions{Isolation: sql.LevelRepeatableRead}))(t)
 	defer tx.Rollback()
 	query(t, tx, "SELECT COUNT(*) FROM snowkey_lease")
@@ -102,7 +102,7 @@ func TestMySQLCopied(t *testing.T) {
 	t.Parallel()
 	server, k := mySQLServer(t)
 	db := server.Connect(t)
-	run(t, db, k.on(t, k.patient)...)
+	dbtest.Exec(t, db, k.on(t, k.patient)...)
 	first, second := session(t, db), session(t, db)
 	query(t, first, "SELECT snowkey_next()") // waits on MariaDB
 	query(t, first, "SELECT snowkey_next()")
@@ -111,7 +111,7 @@ func TestMySQLCopied(t *testing.T) {
 		if name != "of" {
 			value = strings.Trim(value, "'")
 		}
-		run(t, second, fmt.Sprintf("SET @`snowkey_next %s` = %s", name, value))
+		dbtest.Exec(t, second, fmt.Sprintf("SET @`snowkey_next %s` = %s", name, value))
 	}
 	if !k.mariaDB {
 		reservationGone(t, db, second)
@@ -127,8 +127,8 @@ func TestMariaDBDatabases(t *testing.T) {
 	one, two := mariaDB(t), mariaDB(t)
 	first, second := one.Connect(t), two.Connect(t)
 	w := sqlgen.Writer{Worker: 3, MaxClockSkew: 50 * time.Millisecond}
-	run(t, first, onMariaDB(t, w)...)
-	run(t, second, onMariaDB(t, w)...)
+	dbtest.Exec(t, first, onMariaDB(t, w)...)
+	dbtest.Exec(t, second, onMariaDB(t, w)...)
 	query(t, second, "SELECT snowkey_next()") // the first call waits
 	other := column[string](t, second, "SELECT DATABASE()")[0]
 	ids := query(t, first, fmt.Sprintf("SELECT snowkey_next() UNION ALL SELECT %s.snowkey_next() UNION ALL SELECT snowkey_next()", other))
@@ -143,7 +143,7 @@ func TestMariaDBFirst(t *testing.T) {
 	t.Parallel()
 	db := mariaDB(t).Connect(t)
 	db.SetMaxIdleConns(0)
-	run(t, db, onMariaDB(t, quick)...)
+	dbtest.Exec(t, db, onMariaDB(t, quick)...)
 	for range 10 {
 		if ids := query(t, db, "SELECT snowkey_next() FROM seq_1_to_2"); ids[1] != ids[0]+1 {
 			t.Errorf("%d do not differ by one", ids)
@@ -169,14 +169,14 @@ func TestMySQLSettings(t *testing.T) {
 	t.Parallel()
 	server, k := mySQLServer(t)
 	db := server.Connect(t)
-	run(t, db, k.on(t, k.w)...)
+	dbtest.Exec(t, db, k.on(t, k.w)...)
 	live := session(t, db)
-	run(t, live, "SET timestamp = 100", "SET time_zone = '-07:00'", "SET collation_connection = utf8mb4_bin")
+	dbtest.Exec(t, live, "SET timestamp = 100", "SET time_zone = '-07:00'", "SET collation_connection = utf8mb4_bin")
 	if k.mariaDB {
-		run(t, live, "SET SESSION auto_increment_increment = 3, SESSION sql_mode = 'ORACLE,NO_AUTO_VALUE_ON_ZERO', SESSION innodb_snapshot_isolation = ON", "START TRANSACTION WITH CONSISTENT SNAPSHOT")
+		dbtest.Exec(t, live, "SET SESSION auto_increment_increment = 3, SESSION sql_mode = 'ORACLE,NO_AUTO_VALUE_ON_ZERO', SESSION innodb_snapshot_isolation = ON", "START TRANSACTION WITH CONSISTENT SNAPSHOT")
 		query(t, db, k.some)
 	} else {
-		run(t, live, "SET SESSION auto_increment_increment = 3, SESSION sql_mode = 'ANSI,NO_AUTO_VALUE_ON_ZERO,NO_BACKSLASH_ESCAPES'", "SET autocommit = 0")
+		dbtest.Exec(t, live, "SET SESSION auto_increment_increment = 3, SESSION sql_mode = 'ANSI,NO_AUTO_VALUE_ON_ZERO,NO_BACKSLASH_ESCAPES'", "SET autocommit = 0")
 	}
 	recent(t, append(query(t, live, k.some), query(t, live, k.some)...))
 	if !k.mariaDB {

@@ -55,7 +55,7 @@ func (LaterSale) TableName() string { return "sales" }
 // installDefault executes the SQL for a server.
 func installDefault(t *testing.T, server dbtest.DB) {
 	t.Helper()
-	run(t, server.Since(t, 15).Connect(t), kindOf(server).on(t, sqlgen.Writer{})...)
+	dbtest.Exec(t, server.Since(t, 15).Connect(t), kindOf(server).on(t, sqlgen.Writer{})...)
 }
 
 // addDefault has the column id of a table filled, as on the page.
@@ -63,13 +63,13 @@ func addDefault(t *testing.T, server dbtest.DB, table string) {
 	t.Helper()
 	db := server.Connect(t)
 	if server.Dialect == "postgres" {
-		run(t, db, "ALTER TABLE "+table+" ALTER COLUMN id SET DEFAULT snowkey_next()")
+		dbtest.Exec(t, db, "ALTER TABLE "+table+" ALTER COLUMN id SET DEFAULT snowkey_next()")
 		return
 	}
 	if server.MariaDB {
-		run(t, db, "ALTER TABLE "+table+" ALTER COLUMN id SET DEFAULT 0")
+		dbtest.Exec(t, db, "ALTER TABLE "+table+" ALTER COLUMN id SET DEFAULT 0")
 	}
-	run(t, db, sqlgen.Writer{}.MySQLTrigger(table, "id"))
+	dbtest.Exec(t, db, sqlgen.Writer{}.MySQLTrigger(table, "id"))
 }
 
 // checkDefault inserts rows without an id, which must get ids of SQL.
@@ -77,7 +77,7 @@ func checkDefault(t *testing.T, db *sql.DB, table string) {
 	t.Helper()
 	for _, rows := range []string{"VALUES ('tea'), ('coffee')", "SELECT name FROM " + table} { // MariaDB needs the default for the second one
 		before := count(t, db, "COALESCE(MAX(id), 0) FROM "+table)
-		run(t, db, "INSERT INTO "+table+" (name) "+rows)
+		dbtest.Exec(t, db, "INSERT INTO "+table+" (name) "+rows)
 		checkWorkers(t, 1023, query(t, db, fmt.Sprintf("SELECT id FROM %s WHERE id > %d OR id < 1000000", table, before)))
 		if after := count(t, db, "MAX(id) FROM "+table); after <= before {
 			t.Errorf("%s: the last id is %d, and was %d before", rows, after, before)

@@ -29,7 +29,7 @@ const (
 func roleOf(t *testing.T, db dbtest.DB, admin *sql.DB, grants ...string) (name string, as dbtest.DB) {
 	t.Helper()
 	name = fmt.Sprintf("sqlowner_%d", time.Now().UnixNano())
-	run(t, admin, "CREATE ROLE "+name+" LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE PASSWORD '"+password+"'")
+	dbtest.Exec(t, admin, "CREATE ROLE "+name+" LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE PASSWORD '"+password+"'")
 	t.Cleanup(func() {
 		for _, statement := range []string{"DROP OWNED BY " + name, "DROP ROLE " + name} {
 			if _, err := admin.ExecContext(context.Background(), statement); err != nil {
@@ -38,7 +38,7 @@ func roleOf(t *testing.T, db dbtest.DB, admin *sql.DB, grants ...string) (name s
 		}
 	})
 	for _, grant := range grants {
-		run(t, admin, "GRANT "+grant+" TO "+name)
+		dbtest.Exec(t, admin, "GRANT "+grant+" TO "+name)
 	}
 	return name, db.With("user=" + name + "&password=" + password)
 }
@@ -71,20 +71,20 @@ func TestOwner(t *testing.T) {
 			role, as := roleOf(t, db, admin)
 			if strings.HasSuffix(tt.grant, "DATABASE") {
 				w.Schema = "app"
-				run(t, admin, "DO $$BEGIN EXECUTE format('GRANT CREATE ON DATABASE %I TO "+role+"', current_database()); END$$")
+				dbtest.Exec(t, admin, "DO $$BEGIN EXECUTE format('GRANT CREATE ON DATABASE %I TO "+role+"', current_database()); END$$")
 			} else if tt.grant != "" {
-				run(t, admin, "GRANT "+tt.grant+" TO "+role)
+				dbtest.Exec(t, admin, "GRANT "+tt.grant+" TO "+role)
 			}
 			if tt.tables {
-				run(t, admin, without(t, w)[:2]...)
-				run(t, admin, "GRANT ALL ON snowkey_lease, snowkey_lease_ns TO "+role)
+				dbtest.Exec(t, admin, without(t, w)[:2]...)
+				dbtest.Exec(t, admin, "GRANT ALL ON snowkey_lease, snowkey_lease_ns TO "+role)
 			}
 			owner := as.Connect(t)
 			if count(t, owner, "has_function_privilege('"+ofControl+"', 'EXECUTE')::int") != 1 {
 				t.Errorf("not every role may execute %s", ofControl)
 			}
 			if w.Schema != "" {
-				run(t, owner, "CREATE SCHEMA app")
+				dbtest.Exec(t, owner, "CREATE SCHEMA app")
 			}
 			err := refused(t, owner, without(t, w))
 			if tt.denied != "" {
@@ -93,16 +93,14 @@ func TestOwner(t *testing.T) {
 				}
 				return
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			dbtest.NoError(t, err)
 			install(t, owner, w)
 			schema := "public"
 			if w.Schema != "" {
 				schema = w.Schema
 			}
 			rows := schema + ".rows"
-			run(t, owner, "CREATE TABLE "+rows+" (id bigint PRIMARY KEY DEFAULT "+schema+".snowkey_next(), v text)")
+			dbtest.Exec(t, owner, "CREATE TABLE "+rows+" (id bigint PRIMARY KEY DEFAULT "+schema+".snowkey_next(), v text)")
 			name, asUser := roleOf(t, db, admin)
 			user := asUser.Connect(t)
 			denied := func(statement string) {
@@ -111,23 +109,23 @@ func TestOwner(t *testing.T) {
 					t.Errorf("%s: %v", statement, err)
 				}
 			}
-			run(t, owner, "GRANT USAGE ON SCHEMA "+schema+" TO "+name, "GRANT INSERT ON "+rows+" TO "+name)
+			dbtest.Exec(t, owner, "GRANT USAGE ON SCHEMA "+schema+" TO "+name, "GRANT INSERT ON "+rows+" TO "+name)
 			denied("INSERT INTO " + rows + " (v) VALUES ('a')")
-			run(t, owner, w.PostgresGrants(name)...)
+			dbtest.Exec(t, owner, w.PostgresGrants(name)...)
 			for _, forbidden := range []string{
 				"nextval('.snowkey_next_current')", "setval('.snowkey_next_counter', 1)", ".snowkey_next_enter(1, NULL)", ".snowkey_next_enter(NULL)", ".snowkey_next_ready()", "* FROM .snowkey_lease",
 			} {
 				denied("SELECT " + strings.Replace(forbidden, ".", schema+".", 1))
 			}
 			for _, db := range []*sql.DB{owner, user} {
-				run(t, db, "INSERT INTO "+rows+" (v) SELECT 'a' FROM generate_series(1, 10)",
+				dbtest.Exec(t, db, "INSERT INTO "+rows+" (v) SELECT 'a' FROM generate_series(1, 10)",
 					"INSERT INTO "+rows+" SELECT id, v FROM ROWS FROM ("+schema+".snowkey_next(2), unnest(ARRAY['c', 'd'])) r (id, v)")
 			}
 			if all, different := countIDs(t, owner, rows); all != 24 || different != 24 {
 				t.Errorf("%d rows have %d different ids, want 24", all, different)
 			}
-			run(t, owner, "ALTER TABLE "+rows+" ALTER COLUMN id DROP DEFAULT")
-			run(t, owner, w.PostgresDrop()...)
+			dbtest.Exec(t, owner, "ALTER TABLE "+rows+" ALTER COLUMN id DROP DEFAULT")
+			dbtest.Exec(t, owner, w.PostgresDrop()...)
 		})
 	}
 }
@@ -139,7 +137,7 @@ func TestControlSystem(t *testing.T) {
 	t.Parallel()
 	db := postgreSQL(t)
 	admin := db.Connect(t)
-	run(t, admin, "REVOKE EXECUTE ON FUNCTION "+ofControl+" FROM PUBLIC") // in this database only
+	dbtest.Exec(t, admin, "REVOKE EXECUTE ON FUNCTION "+ofControl+" FROM PUBLIC") // in this database only
 	role, as := roleOf(t, db, admin, "CREATE ON SCHEMA public")
 	owner := as.Connect(t)
 	check := func(err error, want ...string) {
@@ -153,15 +151,8 @@ func TestControlSystem(t *testing.T) {
 			t.Errorf("%v are left, want %v", left, want)
 		}
 	}
-	tx, err := owner.BeginTx(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, statement := range without(t, sqlgen.Writer{}) {
-		if _, err = tx.ExecContext(t.Context(), statement); err != nil {
-			break
-		}
-	}
+	tx := dbtest.Must(owner.BeginTx(t.Context(), nil))(t)
+	err := refused(t, tx, without(t, sqlgen.Writer{}))
 	dbtest.NoError(t, tx.Rollback())
 	check(err)
 
@@ -171,10 +162,10 @@ func TestControlSystem(t *testing.T) {
 	}
 
 	// If the role loses the privilege later, sessions that check the row fail.
-	run(t, admin, "GRANT EXECUTE ON FUNCTION "+ofControl+" TO "+role)
+	dbtest.Exec(t, admin, "GRANT EXECUTE ON FUNCTION "+ofControl+" TO "+role)
 	install(t, owner, sqlgen.Writer{})
 	query(t, owner, "SELECT snowkey_next()")
-	run(t, admin, "REVOKE EXECUTE ON FUNCTION "+ofControl+" FROM "+role)
+	dbtest.Exec(t, admin, "REVOKE EXECUTE ON FUNCTION "+ofControl+" FROM "+role)
 	owner.SetMaxIdleConns(0)
 	if _, err := owner.ExecContext(t.Context(), "SELECT snowkey_next()"); !isDenied(err, "permission denied for function pg_control_system") {
 		t.Errorf("in a new session: %v", err)
@@ -187,7 +178,7 @@ func userOf(t *testing.T, db dbtest.DB, admin *sql.DB, grants ...string) (name s
 	t.Helper()
 	cfg := dbtest.Must(mysql.ParseDSN(db.DSN))(t)
 	name = fmt.Sprintf("u%d", time.Now().UnixNano()%1e15)
-	run(t, admin, "CREATE USER '"+name+"'@'%' IDENTIFIED BY '"+password+"'")
+	dbtest.Exec(t, admin, "CREATE USER '"+name+"'@'%' IDENTIFIED BY '"+password+"'")
 	t.Cleanup(func() {
 		if _, err := admin.ExecContext(context.Background(), "DROP USER '"+name+"'@'%'"); err != nil {
 			t.Error(err)
@@ -204,7 +195,7 @@ func grant(t *testing.T, db dbtest.DB, admin *sql.DB, user string, privileges ..
 	t.Helper()
 	cfg := dbtest.Must(mysql.ParseDSN(db.DSN))(t)
 	for _, p := range privileges {
-		run(t, admin, "GRANT "+strings.ReplaceAll(p, "DATABASE", "`"+cfg.DBName+"`.*")+" TO '"+user+"'@'%'")
+		dbtest.Exec(t, admin, "GRANT "+strings.ReplaceAll(p, "DATABASE", "`"+cfg.DBName+"`.*")+" TO '"+user+"'@'%'")
 	}
 }
 
@@ -225,12 +216,12 @@ func TestMySQLOwner(t *testing.T) {
 func asOwner(t *testing.T, db dbtest.DB, admin *sql.DB, on statements, column string, grants ...string) {
 	t.Helper()
 	name, owner := userOf(t, db, admin, grants...)
-	run(t, owner, on(t, sqlgen.Writer{})...)
-	run(t, owner, on(t, sqlgen.Writer{})...)
-	run(t, owner, "CREATE TABLE `rows` (id "+column+" PRIMARY KEY, v INT)", sqlgen.Writer{}.MySQLTrigger("rows", "id"))
+	dbtest.Exec(t, owner, on(t, sqlgen.Writer{})...)
+	dbtest.Exec(t, owner, on(t, sqlgen.Writer{})...)
+	dbtest.Exec(t, owner, "CREATE TABLE `rows` (id "+column+" PRIMARY KEY, v INT)", sqlgen.Writer{}.MySQLTrigger("rows", "id"))
 	caller, user := userOf(t, db, admin, "INSERT ON `rows`")
 	for _, db := range []*sql.DB{owner, user} {
-		run(t, db, "INSERT INTO `rows` (v) VALUES (1), (2)", "INSERT INTO `rows` VALUES (0, 3), (NULL, 4)")
+		dbtest.Exec(t, db, "INSERT INTO `rows` (v) VALUES (1), (2)", "INSERT INTO `rows` VALUES (0, 3), (NULL, 4)")
 	}
 	if n := count(t, owner, "count(DISTINCT id) FROM `rows` WHERE id > 1000000"); n != 8 {
 		t.Errorf("%d ids, want 8", n)
@@ -250,7 +241,7 @@ func asOwner(t *testing.T, db dbtest.DB, admin *sql.DB, on statements, column st
 	}
 	grant(t, db, admin, name, "GRANT OPTION ON DATABASE")
 	owner.SetMaxIdleConns(0) // a session keeps the privileges that it had
-	run(t, owner, toCall...)
+	dbtest.Exec(t, owner, toCall...)
 	query(t, user, "SELECT snowkey_next()")
 	denied("INSERT INTO snowkey_next_counter (s) VALUES (1)", "SELECT * FROM snowkey_lease", "SELECT * FROM snowkey_next_history")
 	if db.MariaDB {

@@ -40,7 +40,7 @@ func TestRefusedServers(t *testing.T) {
 			t.Parallel()
 			db := postgreSQL(t).Connect(t)
 			if tt.setup != "" {
-				run(t, db, tt.setup)
+				dbtest.Exec(t, db, tt.setup)
 			}
 			err := refused(t, db, without(t, sqlgen.Writer{}, tt.edits...))
 			if err == nil || !strings.Contains(err.Error(), tt.message) || !strings.Contains(err.Error(), "0A000") {
@@ -56,7 +56,7 @@ func TestRefusedServers(t *testing.T) {
 func install(t *testing.T, db *sql.DB, w sqlgen.Writer) {
 	t.Helper()
 	statements := dbtest.Must(w.Postgres())(t)
-	run(t, db, statements...)
+	dbtest.Exec(t, db, statements...)
 }
 
 // without returns the statements that install w, each old text of edits replaced by the next
@@ -87,17 +87,6 @@ func requireAbove(t *testing.T, ids, earlier []int64) {
 	t.Helper()
 	if least, last := slices.Min(ids), slices.Max(earlier); least <= last {
 		t.Errorf("%d was made after %d", least, last)
-	}
-}
-
-func run(t *testing.T, db interface {
-	ExecContext(context.Context, string, ...any) (sql.Result, error)
-}, statements ...string) {
-	t.Helper()
-	for _, statement := range statements {
-		if _, err := db.ExecContext(t.Context(), statement); err != nil {
-			t.Fatalf("%v\n%s", err, statement)
-		}
 	}
 }
 
@@ -200,7 +189,7 @@ func TestLayouts(t *testing.T) {
 			for i, layout := range layouts(t) {
 				t.Run(layout.String(), func(t *testing.T) {
 					t.Parallel()
-					run(t, db, on(t, sqlgen.Writer{Layout: layout, Namespace: fmt.Sprint("n", i), Name: fmt.Sprint("next", i), Worker: 5, MaxClockSkew: 50 * time.Millisecond})...)
+					dbtest.Exec(t, db, on(t, sqlgen.Writer{Layout: layout, Namespace: fmt.Sprint("n", i), Name: fmt.Sprint("next", i), Worker: 5, MaxClockSkew: 50 * time.Millisecond})...)
 					before := time.Now()
 					ids := query(t, session(t, db), strings.ReplaceAll(some, "next", fmt.Sprint("next", i)))
 					inLayout(t, layout, ids, before)
@@ -226,7 +215,9 @@ func fixed(l idgen.Layout) (values []int64) {
 type statements func(t *testing.T, w sqlgen.Writer, edits ...string) []string
 
 // refused executes statements up to the first error.
-func refused(t *testing.T, db *sql.DB, statements []string) error {
+func refused(t *testing.T, db interface {
+	ExecContext(context.Context, string, ...any) (sql.Result, error)
+}, statements []string) error {
 	t.Helper()
 	for _, statement := range statements {
 		if _, err := db.ExecContext(t.Context(), statement); err != nil {
@@ -242,7 +233,7 @@ func TestFence(t *testing.T) {
 	t.Parallel()
 	eachKind(t, func(t *testing.T, server dbtest.DB, k kind) {
 		db := server.Connect(t)
-		run(t, db, k.on(t, sqlgen.Writer{})...)
+		dbtest.Exec(t, db, k.on(t, sqlgen.Writer{})...)
 		after := time.Duration(0)
 		if server.Dialect == "mysql" && !k.mariaDB {
 			after = 1500 * time.Millisecond // then, the counter is not ahead any more
@@ -268,7 +259,7 @@ func checkFence(t *testing.T, db *sql.DB, store *sqlstore.Store, after time.Dura
 		t.Errorf("the counter of %d is %d, and the fence %d", id, counter, fence)
 	}
 	// Without its row, a new session makes no ids.
-	run(t, db, "DELETE FROM snowkey_lease WHERE worker = 1023")
+	dbtest.Exec(t, db, "DELETE FROM snowkey_lease WHERE worker = 1023")
 	if _, err := db.Exec("SELECT snowkey_next()"); err == nil || !strings.Contains(err.Error(), "is not reserved for SQL") {
 		t.Errorf("without the row: %v", err)
 	}
@@ -284,8 +275,8 @@ const enters = "\t\t\t\t\tPERFORM setval(" + `'"public"."snowkey_next_counter"':
 func TestLock(t *testing.T) {
 	t.Parallel()
 	db := postgreSQL(t).Connect(t)
-	run(t, db, without(t, sqlgen.Writer{}, pausing...)...)
-	run(t, db, "CREATE TABLE rows (id bigint)")
+	dbtest.Exec(t, db, without(t, sqlgen.Writer{}, pausing...)...)
+	dbtest.Exec(t, db, "CREATE TABLE rows (id bigint)")
 	var wait sync.WaitGroup
 	for range 8 {
 		wait.Go(func() {

@@ -39,9 +39,9 @@ func TestSessions(t *testing.T) {
 			table = []string{"CREATE TABLE made (id " + k.column + ", v INT, KEY (id))", w.MySQLTrigger("made", "id")}
 		}
 		for range 2 {
-			run(t, db, on(t, w)...)
+			dbtest.Exec(t, db, on(t, w)...)
 		}
-		run(t, db, table...)
+		dbtest.Exec(t, db, table...)
 		cfg := snowkey.Config{Layout: layout}
 		pool := dbtest.Must(snowkey.Open(t.Context(), store, cfg))(t)
 		defer pool.Close(context.Background())
@@ -50,7 +50,7 @@ func TestSessions(t *testing.T) {
 		serializable := dbtest.Must(db.BeginTx(t.Context(), &sql.TxOptions{Isolation: sql.LevelSerializable}))(t)
 		undone := dbtest.Must(db.BeginTx(t.Context(), nil))(t)
 		for _, tx := range []*sql.Tx{open, serializable, undone} {
-			run(t, tx, "INSERT INTO made (v) VALUES (1), (3)")
+			dbtest.Exec(t, tx, "INSERT INTO made (v) VALUES (1), (3)")
 		}
 		taken := query(t, undone, "SELECT id FROM made WHERE v = 3")[0]
 		dbtest.NoError(t, undone.Rollback())
@@ -86,7 +86,7 @@ func TestSessions(t *testing.T) {
 		}
 		wait.Wait()
 		for _, tx := range []*sql.Tx{open, serializable} {
-			run(t, tx, "INSERT INTO made (v) VALUES (4)")
+			dbtest.Exec(t, tx, "INSERT INTO made (v) VALUES (4)")
 			if err := tx.Commit(); err != nil {
 				t.Error(err)
 			}
@@ -106,11 +106,7 @@ func TestSessions(t *testing.T) {
 		if server.Dialect == "postgres" {
 			held = "count(*) FROM pg_locks WHERE locktype = 'advisory' AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
 		}
-		for start := time.Now(); count(t, db, held) > 0; time.Sleep(10 * time.Millisecond) {
-			if time.Since(start) > 10*time.Second { // much longer than a cancelled statement goes on
-				t.Fatal("locks are held, or the counter has rows")
-			}
-		}
+		dbtest.Await(t, "the end of cancelled statements; locks are held, or the counter has rows", func() bool { return count(t, db, held) == 0 })
 		ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 		defer cancel()
 		if second, err := snowkey.Open(ctx, store, cfg); err == nil {
@@ -160,7 +156,7 @@ func TestReserved(t *testing.T) {
 		}
 	}
 	cfg.Namespace = "other"
-	run(t, db, without(t, sqlgen.Writer{Layout: layout, Namespace: "other", Name: "other"}, "7258118400000000", "0")...)
+	dbtest.Exec(t, db, without(t, sqlgen.Writer{Layout: layout, Namespace: "other", Name: "other"}, "7258118400000000", "0")...)
 	for range 2 {
 		pool, err := snowkey.Open(t.Context(), store, cfg)
 		if err != nil {

@@ -50,7 +50,7 @@ func openSQLite(t *testing.T, cfg snowkey.Config) (*sql.DB, *idgen.Pool, string)
 func TestSQLite(t *testing.T) {
 	db, pool, file := openSQLite(t, snowkey.Config{})
 	for _, block := range blocks(t, "SQLite", "sql") {
-		run(t, db, block)
+		dbtest.Exec(t, db, block)
 	}
 	for table, rows := range map[string]int{"orders": 2, "invoices": 1} {
 		ids := query(t, db, "SELECT id FROM "+table)
@@ -65,7 +65,7 @@ func TestSQLite(t *testing.T) {
 		}
 	}
 
-	run(t, db, "CREATE TABLE rowids (id INTEGER PRIMARY KEY DEFAULT (snowkey_next()), name TEXT)", "INSERT INTO rowids (name) VALUES ('a')",
+	dbtest.Exec(t, db, "CREATE TABLE rowids (id INTEGER PRIMARY KEY DEFAULT (snowkey_next()), name TEXT)", "INSERT INTO rowids (name) VALUES ('a')",
 		"CREATE TABLE many (id BIGINT NOT NULL PRIMARY KEY DEFAULT (snowkey_next()), name TEXT)",
 		"INSERT INTO many (name) WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000) SELECT 'a' FROM n", "INSERT INTO many (name) VALUES ('b'), ('c')")
 	if ids := query(t, db, "SELECT id FROM rowids"); ids[0] != 1 {
@@ -77,7 +77,7 @@ func TestSQLite(t *testing.T) {
 	if _, err := db.Exec("INSERT INTO many VALUES (NULL, 'a')"); err == nil || !strings.Contains(err.Error(), "NOT NULL constraint failed") {
 		t.Errorf("NULL as key: %v", err)
 	}
-	run(t, db, "CREATE TABLE once (id BIGINT NOT NULL PRIMARY KEY DEFAULT (deterministic()), name TEXT)")
+	dbtest.Exec(t, db, "CREATE TABLE once (id BIGINT NOT NULL PRIMARY KEY DEFAULT (deterministic()), name TEXT)")
 	if _, err := db.Exec("INSERT INTO once (name) SELECT name FROM many LIMIT 2"); err == nil || !strings.Contains(err.Error(), "UNIQUE constraint failed") {
 		t.Errorf("a deterministic function: %v", err)
 	}
@@ -110,12 +110,12 @@ func TestSQLite(t *testing.T) {
 // the lease is not in it.
 func TestSQLiteLocked(t *testing.T) {
 	db, _, _ := openSQLite(t, snowkey.Config{Window: time.Second, TTL: time.Second, MaxClockSkew: 50 * time.Millisecond})
-	run(t, db, "CREATE TABLE rows (id BIGINT NOT NULL PRIMARY KEY DEFAULT (snowkey_next()), v TEXT)")
+	dbtest.Exec(t, db, "CREATE TABLE rows (id BIGINT NOT NULL PRIMARY KEY DEFAULT (snowkey_next()), v TEXT)")
 	tx := dbtest.Must(db.BeginTx(t.Context(), nil))(t)
 	defer tx.Rollback()
 	for end := time.Now().Add(2500 * time.Millisecond); time.Now().Before(end); time.Sleep(100 * time.Millisecond) { // over Window
-		run(t, tx, "INSERT INTO rows (v) VALUES ('a')")
+		dbtest.Exec(t, tx, "INSERT INTO rows (v) VALUES ('a')")
 	}
 	dbtest.NoError(t, tx.Commit())
-	run(t, db, "INSERT INTO rows (v) VALUES ('b')")
+	dbtest.Exec(t, db, "INSERT INTO rows (v) VALUES ('b')")
 }

@@ -27,11 +27,8 @@ func TestSegmentInATransaction(t *testing.T) {
 			if warned := log.count("level=WARN", "only one connection") == 1; warned != (connections == 1) {
 				t.Errorf("%d connections: warned %v", connections, warned)
 			}
-			tx, err := conn.Begin()
-			if err != nil {
-				t.Fatal(err)
-			}
-			err = nil
+			tx := dbtest.Must(conn.Begin())(t)
+			var err error
 			for n := 0; n < 20 && err == nil; n++ {
 				_, err = s.Next(context.Background())
 			}
@@ -65,13 +62,10 @@ func TestSegmentBehindAWrite(t *testing.T) {
 			conn = db.With("_pragma=busy_timeout(" + timeout + ")").Connect(t)
 			s := dbtest.Must(segment.New(openSegments(t, db, conn, "segment"), segment.Config{Name: "orders", MinStep: 1, MaxStep: 1, Timeout: 300 * time.Millisecond}))(t)
 			defer s.Close(context.Background())
-			tx, err := conn.Begin()
-			if err != nil {
-				t.Fatal(err)
-			}
+			tx := dbtest.Must(conn.Begin())(t)
 			defer tx.Rollback()
 			dbtest.Must(tx.Exec("INSERT INTO orders VALUES (1)"))(t)
-			err = nil
+			var err error
 			for n := 0; n < 20 && err == nil; n++ {
 				_, err = s.Next(context.Background())
 			}

@@ -75,7 +75,7 @@ func examinePostgres(t *testing.T, db dbtest.DB) {
 	dbtest.Exec(t, conn, "ALTER TABLE app.lease_ns SET UNLOGGED")
 	expect(t, store, "unlogged", "unlogged")
 	dbtest.Exec(t, conn, "ALTER SYSTEM SET fsync = off", "SELECT pg_reload_conf()")
-	await(t, "the reload", func() bool {
+	dbtest.Await(t, "the reload", func() bool {
 		var fsync string
 		return db.Connect(t).QueryRow("SHOW fsync").Scan(&fsync) == nil && fsync == "off"
 	})

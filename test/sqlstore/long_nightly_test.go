@@ -20,17 +20,17 @@ func TestNightlyLongTransaction(t *testing.T) {
 }
 
 // TestNightlyLongTransactionsThroughPgBouncer covers the pool modes. In statement mode, PgBouncer
-// refuses transactions.
+// refuses transactions. Before version 1.21, prepared statements need session mode.
 func TestNightlyLongTransactionsThroughPgBouncer(t *testing.T) {
 	for _, mode := range []string{"session", "transaction"} {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
-			transactions(t, pgBouncer(t, mode), 5, 5, 10)
+			transactions(t, pgBouncer(t, mode).With("default_query_exec_mode=exec"), 5, 5, 10)
 		})
 	}
 	t.Run("statement", func(t *testing.T) {
 		t.Parallel()
-		db := pgBouncer(t, "statement")
+		db := pgBouncer(t, "statement").With("default_query_exec_mode=exec")
 		pool, _ := openPool(t, db, db.Connect(t), time.Second)
 		for end := time.Now().Add(5 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

@@ -43,7 +43,7 @@ func (s careless) Renew(ctx context.Context, r lease.Renewal) (lease.Row, bool, 
 // do afterwards, of which the copy knows nothing.
 type scene struct {
 	name, user   string
-	window       time.Duration // defaults to 1 s
+	window       time.Duration // defaults to 3 s
 	without      func(*operated) lease.Store
 	before, lost func(*fleet)
 }
@@ -63,7 +63,7 @@ func lose(t *testing.T, scenes []scene, original, copied func(user string) dbtes
 	fleets := make(map[*fleet]scene)
 	for i, s := range scenes {
 		for _, broken := range []func(*operated) lease.Store{nil, s.without} {
-			c := &fleet{T: t, db: original(s.user), table: fmt.Sprintf("lease%d_%t", i, broken == nil), broken: broken, window: cmp.Or(s.window, time.Second)}
+			c := &fleet{T: t, db: original(s.user), table: fmt.Sprintf("lease%d_%t", i, broken == nil), broken: broken, window: cmp.Or(s.window, 3*time.Second)}
 			s.before(c)
 			fleets[c] = s
 		}
@@ -170,7 +170,9 @@ func TestNightlyRestoredDatabase(t *testing.T) {
 		restore       func(*testing.T, dbtest.DB) dbtest.DB
 		byHand        bool // the database looks the same, so the operator has to raise the fence
 	}{
-		{"postgres, recovered to a point in time", "postgres", func(t *testing.T, db dbtest.DB) dbtest.DB { return dbtest.RecoveryOf(t, db) }, false},
+		{"postgres, recovered to a point in time", "postgres", func(t *testing.T, db dbtest.DB) dbtest.DB {
+			return dbtest.FilesOf(t, db, "restore_command = 'false'", "recovery_target = 'immediate'", "recovery_target_action = 'promote'")
+		}, false},
 		{"postgres, files of a backup", "postgres", func(t *testing.T, db dbtest.DB) dbtest.DB { return dbtest.FilesOf(t, db) }, true},
 		{"postgres, dumped into another cluster", "postgres", dumpedElsewhere, false},
 		{"mysql, dumped into another server", "mysql", dumpedElsewhere, false},
@@ -213,8 +215,8 @@ func TestNightlyOpenOnAStandby(t *testing.T) {
 	standby := dbtest.StandbyOf(t, primary)
 	dbtest.NoError(t, standby.Lag())
 	store := open(t, standby.DB, standby.Connect(t), "lease")
-	expect(t, store, "read-only")
-	if p := probe(t, store); p.Fingerprint != p.Current {
+	expect(t, store, "not-flushed", "read-only") // the copy runs with fsync = off
+	if p := probe(t, store); p.Fingerprint == p.Current || p.Fingerprint == "" {
 		t.Errorf("the standby has the fingerprint %q, and the primary %q", p.Current, p.Fingerprint)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

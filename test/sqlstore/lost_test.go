@@ -140,7 +140,7 @@ func TestRestoredTables(t *testing.T) {
 				c.start()
 				if tc.dialect == "mysql" {
 					// The fingerprint has the second in which the tables were created.
-					await(t, "the next second", func() bool {
+					dbtest.Await(t, "the next second", func() bool {
 						return dbtest.Rows(t, conn, "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE() AND create_time >= NOW()")[0] == "0"
 					})
 				}

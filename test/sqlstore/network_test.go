@@ -43,13 +43,6 @@ func eachConnection(t *testing.T, test func(t *testing.T, db dbtest.DB)) {
 	}
 }
 
-func (n *network) must(err error) {
-	n.Helper()
-	if err != nil {
-		n.Fatal(err)
-	}
-}
-
 // A state is everything that the store has about a namespace with at most one row.
 type state struct {
 	exists      bool
@@ -63,9 +56,9 @@ type state struct {
 func (n *network) state() state {
 	n.Helper()
 	p, err := n.past.Probe(n.Context(), lease.Query{Terms: n.terms, Max: 1023})
-	n.must(err)
+	dbtest.NoError(n, err)
 	rows, err := n.past.Rows(n.Context(), n.terms, 0, 1023)
-	n.must(err)
+	dbtest.NoError(n, err)
 	s := state{exists: p.HasNamespace, fence: p.Fence, fingerprint: p.Fingerprint, rows: len(rows), now: p.Now}
 	if len(rows) > 0 {
 		s.row = rows[0]
@@ -123,7 +116,7 @@ var operations = []operation{
 	}},
 	{"Fence", func(n *network) (func(context.Context) error, effect) {
 		n.create()
-		n.must(n.past.SetFingerprint(n.Context(), n.terms, "another database"))
+		dbtest.NoError(n, n.past.SetFingerprint(n.Context(), n.terms, "another database"))
 		n.terms.Ahead *= 2
 		return func(ctx context.Context) error { return n.through.Fence(ctx, n.terms, "another database") },
 			func(before, after state) bool {
@@ -153,14 +146,14 @@ var operations = []operation{
 func (n *network) create() {
 	n.Helper()
 	_, err := n.past.CreateNamespace(n.Context(), n.terms, 0)
-	n.must(err)
+	dbtest.NoError(n, err)
 }
 
 // free returns a row that is free.
 func (n *network) free() lease.Row {
 	n.Helper()
 	n.create()
-	n.must(n.past.AddRows(n.Context(), n.terms, 0, 0))
+	dbtest.NoError(n, n.past.AddRows(n.Context(), n.terms, 0, 0))
 	return n.state().row
 }
 
@@ -194,7 +187,7 @@ func TestLostReplies(t *testing.T) {
 					// its connections.
 					led, proxy := db.Through(t)
 					nw := &network{T: t, past: past, through: open(t, led, led.Connect(t), "lease"), terms: terms}
-					nw.must(nw.through.Migrate(t.Context())) // the first call also queries some properties of the server
+					dbtest.NoError(nw, nw.through.Migrate(t.Context())) // the first call also queries some properties of the server
 					nw.terms.Namespace = fmt.Sprint(o.name, n)
 					call, done := o.prepare(nw)
 					before := nw.state()
@@ -209,7 +202,7 @@ func TestLostReplies(t *testing.T) {
 					select {
 					case <-lost:
 					default:
-						nw.must(err)
+						dbtest.NoError(nw, err)
 						harmed = false
 					}
 					const most = 20

@@ -33,9 +33,7 @@ func openSegments(t *testing.T, db dbtest.DB, conn *sql.DB, table string) *segme
 	if err == nil {
 		err = store.Migrate(t.Context())
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	dbtest.NoError(t, err)
 	return store
 }
 
@@ -74,9 +72,7 @@ func sessions(t *testing.T, db dbtest.DB, conn *sql.DB) {
 		if err == nil {
 			err = store.Migrate(t.Context())
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		dbtest.NoError(t, err)
 		return store
 	}, nil)
 }

@@ -76,15 +76,9 @@ func TestSQLiteLinks(t *testing.T) {
 // openSQLite opens a pool, and returns an id.
 func openSQLite(t *testing.T, conn *sql.DB) (id, worker int64, end func()) {
 	t.Helper()
-	pool, err := snowkey.Open(t.Context(), sqlstore.SQLite(conn), snowkey.Config{Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	pool := dbtest.Must(snowkey.Open(t.Context(), sqlstore.SQLite(conn), snowkey.Config{Logger: slog.New(slog.DiscardHandler)}))(t)
 	worker, _ = pool.Worker()
-	if id, err = pool.Next(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	return id, worker, func() { pool.Close(context.Background()) }
+	return dbtest.Must(pool.Next(t.Context()))(t), worker, func() { pool.Close(context.Background()) }
 }
 
 // Databases in memory share a folder, since several *sql.DB may have the same one.

@@ -228,9 +228,7 @@ func free(t testing.TB, store lease.Store) lease.Claim {
 	t.Helper()
 	ctx := t.Context()
 	for _, err := range []error{store.Migrate(ctx), store.AddRows(ctx, terms, 7, 7)} {
-		if err != nil {
-			t.Fatal(err)
-		}
+		dbtest.NoError(t, err)
 	}
 	dbtest.Must(store.CreateNamespace(ctx, terms, 0))(t)
 	p := probe(t, store)

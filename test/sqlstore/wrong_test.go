@@ -210,12 +210,10 @@ func TestTablesAreDroppedAndSkipMigrate(t *testing.T) {
 		defer cancel()
 		pool := dbtest.Must(snowkey.Open(ctx, store, snowkey.Config{Window: time.Second, MaxClockSkew: 200 * time.Millisecond, SkipMigrate: true, Logger: slog.New(slog.DiscardHandler)}))(t)
 		defer pool.Close(context.Background())
-		before, err := pool.Next(ctx)
-		if err != nil {
-			t.Fatal(err)
-		}
+		before := dbtest.Must(pool.Next(ctx))(t)
 		dbtest.Exec(t, conn, "DROP TABLE snowkey_lease", "DROP TABLE snowkey_lease_ns")
 		// Ids are issued until they reach the bound. Then a call waits, and its error has the reason.
+		var err error
 		for !errors.Is(err, lease.ErrNotMigrated) && ctx.Err() == nil {
 			short, cancel := context.WithTimeout(ctx, time.Second)
 			_, err = pool.Next(short)

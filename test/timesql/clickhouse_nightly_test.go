@@ -67,7 +67,7 @@ func clickhouse(t *testing.T) func(query string) (string, error) {
 }
 
 // TestNightlyClickHouse is TestFunctions on ClickHouse's engine, and runs the statements of
-// docs/time-in-sql.md.
+// docs/layouts.md.
 func TestNightlyClickHouse(t *testing.T) {
 	t.Parallel()
 	query := clickhouse(t)
@@ -102,9 +102,7 @@ func TestNightlyClickHouse(t *testing.T) {
 	}
 	for _, s := range samples(t) {
 		create, drop, err := timesql.Statements(s.layout, "clickhouse")
-		if err != nil {
-			t.Fatal(err)
-		}
+		dbtest.NoError(t, err)
 		do(create...)
 		for _, problem := range s.check(srv) {
 			t.Error(problem)
@@ -113,12 +111,10 @@ func TestNightlyClickHouse(t *testing.T) {
 	}
 
 	create, _, err := timesql.Statements(idgen.DefaultLayout(), "clickhouse")
-	if err != nil {
-		t.Fatal(err)
-	}
+	dbtest.NoError(t, err)
 	do(create...)
 	marks["clickhouse"] = []string{"ClickHouse"}
-	page := statements(t, "time-in-sql.md", dbtest.DB{Dialect: "clickhouse"})
+	page := statements(t, "layouts.md", dbtest.DB{Dialect: "clickhouse"})
 	do("CREATE DATABASE shop", "USE shop", page[0])
 	a, b := pair(t, time.Date(2026, 10, 31, 23, 59, 59, 999e6, time.UTC))
 	c, d := pair(t, time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC))

@@ -123,9 +123,7 @@ func parse(t *testing.T, text string) idgen.Layout {
 	for unused := 1; err != nil && unused < 64; unused++ {
 		l, err = idgen.ParseLayout(fmt.Sprintf("0:%d │ %s", unused, text))
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	dbtest.NoError(t, err)
 	return l
 }
 
@@ -250,9 +248,9 @@ func session(t *testing.T, db dbtest.DB) *sql.Conn {
 	t.Cleanup(func() { conn.Close() })
 	switch db.Dialect {
 	case "postgres":
-		run(t, conn, "SET TIME ZONE 'Asia/Kathmandu'")
+		dbtest.Exec(t, conn, "SET TIME ZONE 'Asia/Kathmandu'")
 	case "mysql":
-		run(t, conn, "SET time_zone = '+05:45'")
+		dbtest.Exec(t, conn, "SET time_zone = '+05:45'")
 	}
 	return conn
 }
@@ -261,15 +259,6 @@ func session(t *testing.T, db dbtest.DB) *sql.Conn {
 type execer interface {
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
-}
-
-func run(t *testing.T, conn execer, statements ...string) {
-	t.Helper()
-	for _, s := range statements {
-		if _, err := conn.ExecContext(t.Context(), s); err != nil {
-			t.Fatalf("%s\n%v", s, err)
-		}
-	}
 }
 
 // layouts in which SQL stores and reads times
@@ -341,8 +330,8 @@ func one(t *testing.T, conn execer, query string, args []any, to ...any) error {
 func problems(t *testing.T, db dbtest.DB, conn execer, s sample, statements, drop []string) []string {
 	t.Helper()
 	if drop != nil { // SQLite has only queries
-		run(t, conn, statements...)
-		defer run(t, conn, drop...)
+		dbtest.Exec(t, conn, statements...)
+		defer dbtest.Exec(t, conn, drop...)
 	}
 	return s.check(newServer(t, db, conn, statements))
 }
@@ -367,23 +356,20 @@ func TestFunctions(t *testing.T) {
 			if s.name != "Default" {
 				continue
 			}
-			text, err := os.ReadFile("testdata/printed/" + db.Dialect + ".sql") // MariaDB had those of MySQL
-			if err != nil {
-				t.Fatal(err)
-			}
+			text := dbtest.Must(os.ReadFile("testdata/printed/" + db.Dialect + ".sql"))(t) // MariaDB had those of MySQL
 			for _, problem := range problems(t, db, conn, s, strings.Split(strings.TrimSuffix(string(text), "\n"), "\n----\n"), drop) {
 				t.Error("as printed by v0.1.0: ", problem)
 			}
 			query := "SELECT time FROM (" + strings.ReplaceAll(statements[0], ":id", "NULL") + ")"
 			if drop != nil {
 				query = "SELECT snowkey_time(NULL)"
-				run(t, conn, statements...)
+				dbtest.Exec(t, conn, statements...)
 			}
 			var nothing sql.NullString
 			if err := one(t, conn, query, nil, &nothing); err != nil || nothing.Valid {
 				t.Errorf("the time of NULL is %v, %v", nothing, err)
 			}
-			run(t, conn, drop...)
+			dbtest.Exec(t, conn, drop...)
 		}
 	})
 }

@@ -98,8 +98,8 @@ func leave(t *testing.T, db dbtest.DB, byDefault bool) {
 	conn.SetMaxOpenConns(1) // transactions and variables belong to a session
 	if db.Dialect == "sqlite" {
 		shared.SetMaxOpenConns(1)
-		run(t, shared, "PRAGMA journal_mode = WAL", "PRAGMA busy_timeout = 10000")
-		run(t, conn, "PRAGMA busy_timeout = 10000")
+		dbtest.Exec(t, shared, "PRAGMA journal_mode = WAL", "PRAGMA busy_timeout = 10000")
+		dbtest.Exec(t, conn, "PRAGMA busy_timeout = 10000")
 	}
 	functions(t, db, conn, idgen.DefaultLayout())
 	key := map[string]string{"postgres": "bigint PRIMARY KEY", "mysql": "BIGINT PRIMARY KEY", "sqlite": "INTEGER PRIMARY KEY"}[db.Dialect]
@@ -108,8 +108,8 @@ func leave(t *testing.T, db dbtest.DB, byDefault bool) {
 		installSQLDefault(t, db, conn)
 		orders = withSQLDefault(db, "orders")
 	}
-	run(t, conn, orders...)
-	run(t, conn, fmt.Sprintf("CREATE TABLE items (id %s, order_id BIGINT NOT NULL, CONSTRAINT items_order_id_fkey FOREIGN KEY (order_id) REFERENCES orders (id))", key))
+	dbtest.Exec(t, conn, orders...)
+	dbtest.Exec(t, conn, fmt.Sprintf("CREATE TABLE items (id %s, order_id BIGINT NOT NULL, CONSTRAINT items_order_id_fkey FOREIGN KEY (order_id) REFERENCES orders (id))", key))
 	pool := open(t, db, shared)
 	if byDefault && db.Dialect == "sqlite" {
 		idgen.SetDefault(pool)
@@ -121,7 +121,7 @@ func leave(t *testing.T, db dbtest.DB, byDefault bool) {
 	case <-time.After(time.Minute):
 		t.Fatal("a process with Snowkey inserted no ten rows in a minute")
 	}
-	run(t, conn, "INSERT INTO items (id, order_id) SELECT id, id FROM orders")
+	dbtest.Exec(t, conn, "INSERT INTO items (id, order_id) SELECT id, id FROM orders")
 	if byDefault {
 		checkSQLDefaultRefuses(t, db, conn)
 	}
@@ -139,7 +139,7 @@ func leave(t *testing.T, db dbtest.DB, byDefault bool) {
 			locked = true // other sessions wait for COMMIT
 		}
 		if byDefault && !locked && counted == 0 {
-			run(t, conn, "INSERT INTO orders (name) VALUES ('default'), ('default')")
+			dbtest.Exec(t, conn, "INSERT INTO orders (name) VALUES ('default'), ('default')")
 			made += 2
 		}
 		switch {
@@ -152,7 +152,7 @@ func leave(t *testing.T, db dbtest.DB, byDefault bool) {
 				t.Errorf("%s\n%s", s, got)
 			}
 		default:
-			run(t, conn, s)
+			dbtest.Exec(t, conn, s)
 		}
 		switch {
 		case strings.HasPrefix(s, "DROP TRIGGER"), strings.HasPrefix(s, "COMMIT") && locked:
@@ -165,7 +165,7 @@ func leave(t *testing.T, db dbtest.DB, byDefault bool) {
 			dropped = append(dropped, s)
 		}
 		if counts { // a process without Snowkey inserts beside one with it
-			run(t, conn, "INSERT INTO orders (name) VALUES ('new'), ('new')")
+			dbtest.Exec(t, conn, "INSERT INTO orders (name) VALUES ('new'), ('new')")
 			counted += 2
 			time.Sleep(20 * time.Millisecond)
 		}
@@ -187,22 +187,18 @@ func leave(t *testing.T, db dbtest.DB, byDefault bool) {
 	checkUUIDs(t, db, conn, postgres18(db))
 	// A process that still runs creates the tables again.
 	leases := "SELECT count(*) FROM snowkey_lease"
-	for deadline, n := time.Now().Add(time.Minute), 0; db.Dialect != "sqlite" && one(t, conn, leases, nil, &n) != nil; time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("no process created the lease table")
-		}
-	}
+	dbtest.Await(t, "the lease table", func() bool { return db.Dialect == "sqlite" || one(t, conn, leases, nil, new(int)) == nil })
 	if err := pool.Close(t.Context()); err != nil {
 		t.Error(err)
 	}
-	run(t, conn, dropped...)
+	dbtest.Exec(t, conn, dropped...)
 	refused(t, conn, leases, "snowkey_lease")
 	if byDefault {
 		checkSQLDefaultIsGone(t, db, conn)
 	}
 	// Rows are counted after that too.
 	uid := map[string]string{"postgres": "'%s'", "mysql": "UUID_TO_BIN('%s')", "mariadb": "'%s'", "sqlite": "'%s'"}[kind(db)]
-	run(t, conn, fmt.Sprintf("INSERT INTO orders (name, uid) VALUES ('last', "+uid+")", newUUID()))
+	dbtest.Exec(t, conn, fmt.Sprintf("INSERT INTO orders (name, uid) VALUES ('last', "+uid+")", newUUID()))
 	var last, largest int64
 	if err := one(t, conn, "SELECT max(CASE WHEN name = 'last' THEN id END), max(CASE WHEN name <> 'last' THEN id END) FROM orders", nil, &last, &largest); err != nil || last <= largest || largest < most {
 		t.Errorf("the key of the last row is %d, and the largest one before it %d, %v", last, largest, err)

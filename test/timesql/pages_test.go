@@ -26,6 +26,22 @@ var marks = map[string][]string{
 	"sqlite":     {"SQLite"},
 }
 
+// pageText returns the text of a page, or of one section: "page.md#Section".
+func pageText(t *testing.T, page string) string {
+	t.Helper()
+	page, section, part := strings.Cut(page, "#")
+	text := string(dbtest.Must(os.ReadFile("../../docs/" + page))(t))
+	if !part {
+		return text
+	}
+	_, text, found := strings.Cut(text, "\n## "+section+"\n")
+	if !found {
+		t.Fatalf("%s has no section %s", page, section)
+	}
+	text, _, _ = strings.Cut(text, "\n## ")
+	return text
+}
+
 // statements returns the statements of a page for a database, in order. They are separated by empty
 // lines.
 func statements(t *testing.T, page string, db dbtest.DB) (all []string) {
@@ -34,8 +50,7 @@ func statements(t *testing.T, page string, db dbtest.DB) (all []string) {
 	if postgres18(db) {
 		database = "postgres18"
 	}
-	text := dbtest.Must(os.ReadFile("../../docs/" + page))(t)
-	for _, block := range sqlBlock.FindAllStringSubmatch(string(text), -1) {
+	for _, block := range sqlBlock.FindAllStringSubmatch(pageText(t, page), -1) {
 		for _, mark := range marks[database] {
 			if block[1] == mark {
 				for s := range strings.SplitSeq(block[2], "\n\n") {
@@ -50,16 +65,16 @@ func statements(t *testing.T, page string, db dbtest.DB) (all []string) {
 // TestMarks checks that each block of SQL on the pages is run somewhere.
 func TestMarks(t *testing.T) {
 	t.Parallel()
-	for _, page := range []string{"time-in-sql.md", "partitions.md", "leaving-snowkey.md"} {
-		text := dbtest.Must(os.ReadFile("../../docs/" + page))(t)
+	for _, page := range []string{"layouts.md", "sql-default.md#Partitions by time", "leaving-snowkey.md"} {
+		text := pageText(t, page)
 		known := map[string]bool{"ClickHouse": true} // see TestNightlyClickHouse
 		for _, list := range marks {
 			for _, mark := range list {
 				known[mark] = true
 			}
 		}
-		blocks := sqlBlock.FindAllStringSubmatch(string(text), -1)
-		if n := strings.Count(string(text), "```sql\n"); n != len(blocks) || n < 4 {
+		blocks := sqlBlock.FindAllStringSubmatch(text, -1)
+		if n := strings.Count(text, "```sql\n") - strings.Count(text, "```sql\nSELECT …"); n != len(blocks) || n < 4 {
 			t.Errorf("%s: %d of %d blocks have a mark", page, len(blocks), n)
 		}
 		for _, block := range blocks {
@@ -77,11 +92,9 @@ func postgres18(db dbtest.DB) bool { return strings.HasPrefix(db.Version, "postg
 func functions(t *testing.T, db dbtest.DB, conn execer, l idgen.Layout) {
 	t.Helper()
 	create, drop, err := timesql.Statements(l, kind(db))
-	if err != nil {
-		t.Fatal(err)
-	}
+	dbtest.NoError(t, err)
 	if drop != nil {
-		run(t, conn, create...)
+		dbtest.Exec(t, conn, create...)
 	}
 }
 

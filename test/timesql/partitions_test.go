@@ -17,7 +17,7 @@ func pair(t *testing.T, at time.Time) (int64, int64) {
 	return id, id + 1
 }
 
-// TestPartitions runs docs/partitions.md, with rows of October and November.
+// TestPartitions runs docs/sql-default.md, with rows of October and November.
 func TestPartitions(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
@@ -31,7 +31,7 @@ func TestPartitions(t *testing.T) {
 		october, november := time.Date(2026, 10, 31, 23, 59, 59, 999e6, time.UTC), time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
 		var plans []string
 		made := false
-		for _, s := range statements(t, "partitions.md", db) {
+		for _, s := range statements(t, "sql-default.md#Partitions by time", db) {
 			if strings.HasPrefix(s, "EXPLAIN") {
 				if db.MariaDB {
 					s = strings.Replace(s, "EXPLAIN", "EXPLAIN PARTITIONS", 1)
@@ -41,7 +41,7 @@ func TestPartitions(t *testing.T) {
 				if !made { // rows on both sides of the bound
 					for _, at := range []time.Time{october, november, november.AddDate(0, 0, 22)} {
 						a, b := pair(t, at)
-						run(t, conn, fmt.Sprintf("INSERT INTO events (id, payload) VALUES (%d, '%v'), (%d, 'next')", a, at.Unix(), b))
+						dbtest.Exec(t, conn, fmt.Sprintf("INSERT INTO events (id, payload) VALUES (%d, '%v'), (%d, 'next')", a, at.Unix(), b))
 					}
 					made = true
 				}
@@ -51,7 +51,7 @@ func TestPartitions(t *testing.T) {
 				}
 				continue
 			}
-			run(t, conn, s)
+			dbtest.Exec(t, conn, s)
 		}
 		old, current := "events_2026_10", "events_2026_11"
 		if db.Dialect == "mysql" {

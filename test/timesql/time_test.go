@@ -11,7 +11,7 @@ import (
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 )
 
-// TestTimeInSQL runs docs/time-in-sql.md on a table with two neighbouring ids of a day.
+// TestTimeInSQL runs docs/layouts.md on a table with two neighbouring ids of a day.
 func TestTimeInSQL(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
@@ -21,10 +21,10 @@ func TestTimeInSQL(t *testing.T) {
 		at := time.Date(2026, 11, 23, 23, 59, 59, 999e6, time.UTC)
 		a, b := pair(t, at)
 		var query string
-		for i, s := range statements(t, "time-in-sql.md", db) {
-			run(t, conn, s)
+		for i, s := range statements(t, "layouts.md", db) {
+			dbtest.Exec(t, conn, s)
 			if i == 0 {
-				run(t, conn, fmt.Sprintf("INSERT INTO orders (id) VALUES (%d), (%d)", a, b))
+				dbtest.Exec(t, conn, fmt.Sprintf("INSERT INTO orders (id) VALUES (%d), (%d)", a, b))
 			}
 			query = s
 		}
@@ -40,7 +40,7 @@ func TestTimeInSQL(t *testing.T) {
 		}
 		switch db.Dialect {
 		case "postgres":
-			run(t, conn, "SET enable_seqscan = off", "CREATE INDEX orders_by_time ON orders (snowkey_time(id))")
+			dbtest.Exec(t, conn, "SET enable_seqscan = off", "CREATE INDEX orders_by_time ON orders (snowkey_time(id))")
 			for query, index := range map[string]string{
 				"SELECT id FROM orders WHERE snowkey_time(id) >= now()":                                   "orders_by_time",
 				"SELECT id FROM orders WHERE (snowkey_time(id) AT TIME ZONE 'UTC')::date >= '2026-11-23'": "orders_by_day",

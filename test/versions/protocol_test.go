@@ -127,9 +127,9 @@ func TestTablesOfAnotherVersion(t *testing.T) {
 // dropTables drops the tables as the page says.
 func dropTables(t *testing.T, conn *sql.DB) {
 	t.Helper()
-	steps := regexp.MustCompile("(?s)```sql\n *(DROP TABLE .*?)```").FindStringSubmatch(read(t, root+"/docs/versions.md"))
+	steps := regexp.MustCompile("(?s)```sql\n *(DROP TABLE .*?)```").FindStringSubmatch(read(t, root+"/docs/operations.md"))
 	if steps == nil {
-		t.Fatal("docs/versions.md does not say how to drop the tables")
+		t.Fatal("docs/operations.md does not say how to drop the tables")
 	}
 	for s := range strings.SplitSeq(strings.TrimSpace(steps[1]), ";") {
 		if s = strings.TrimSpace(s); s != "" {

@@ -4,13 +4,17 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"path"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/go-zookeeper/zk"
 
 	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/internal/kvlease"
+	"github.com/snowkey-go/snowkey/internal/kvlease/kvtest"
 	"github.com/snowkey-go/snowkey/lease"
 	"github.com/snowkey-go/snowkey/lease/zkstore"
 )
@@ -23,14 +27,15 @@ var terms = lease.Terms{
 // A holder is a store with a lease of worker 7.
 type holder struct {
 	*testing.T
-	operated
+	kvtest.Operator
+	conn *zk.Conn
 	held lease.Row
 }
 
 func newHolder(t *testing.T, conn *zk.Conn, path string) *holder {
 	t.Helper()
 	store := dbtest.Must(zkstore.New(conn).WithPath(path))(t)
-	h := &holder{t, operated{store, conn, path}, lease.Row{}}
+	h := &holder{t, operated(store, conn, path), conn, lease.Row{}}
 	h.must(h.Migrate(t.Context()))
 	dbtest.Must(h.CreateNamespace(t.Context(), terms, 0))(t)
 	h.must(h.AddRows(t.Context(), terms, 7, 7))
@@ -68,9 +73,11 @@ func (h *holder) claim() {
 	h.held = row
 }
 
-func (h *holder) renew() bool {
+func (h *holder) renew() bool { h.Helper(); return h.renewIn(h.Context()) }
+
+func (h *holder) renewIn(ctx context.Context) bool {
 	h.Helper()
-	row, ok, err := h.Renew(h.Context(), lease.Renewal{Terms: terms, Held: h.held, Token: rand.Text(), Wanted: 1 << 62})
+	row, ok, err := h.Renew(ctx, lease.Renewal{Terms: terms, Held: h.held, Token: rand.Text(), Wanted: 1 << 62})
 	h.must(err)
 	if ok {
 		h.held = row
@@ -78,27 +85,42 @@ func (h *holder) renew() bool {
 	return ok
 }
 
-// A renewal was prepared for a row that is deleted, added again and claimed by another
-// process before it arrives. The new node has the same version.
+// A renewal was prepared for a row that is deleted with its namespace, added again and
+// claimed by another process before it arrives. The new nodes have the same versions.
 func renewalOfADeletedRow(t *testing.T, servers []string) {
 	conn := connect(t, servers...)
 	late := newHolder(t, conn, "/deleted")
-	late.must(late.Delete(t.Context(), terms, 7))
-	other := newHolder(t, conn, "/deleted")
-	if late.renew() {
-		t.Errorf("the renewal returned %+v", late.held)
+	requests := 0
+	late.renewIn(&moment{Context: t.Context(), before: func(int) { requests++ }})
+	deleteAll := func() {
+		row, namespace := nodeOf("/deleted", terms, 7), nodeOf("/deleted", terms, kvlease.OfNamespace)
+		for _, node := range []string{row, path.Dir(row), namespace} {
+			late.must(conn.Delete(node, -1))
+		}
 	}
-	rows, err := other.Rows(t.Context(), terms, 7, 7)
-	other.must(err)
-	if r := rows[0]; r.Token != "" || r.Bound < other.held.Bound {
-		t.Errorf("the row is %+v; want a free one that starts at or above the bound of %+v", r, other.held)
+	deleteAll()
+	late = newHolder(t, conn, "/deleted") // its nodes have been written as often as the next ones
+	var other *holder
+	ok := late.renewIn(&moment{Context: t.Context(), before: func(n int) {
+		if n == requests {
+			deleteAll()
+			other = newHolder(t, conn, "/deleted")
+		}
+	}})
+	if ok {
+		t.Errorf("the renewal returned %+v", late.held)
 	}
 	if other.renew() {
 		t.Error("the other process still has its lease, whose bound was overwritten")
 	}
+	other.must(other.AddRows(t.Context(), terms, 7, 7)) // as a process does that finds no row
+	rows := dbtest.Must(other.Rows(t.Context(), terms, 7, 7))(t)
+	if r := rows[0]; r.Token != "" || r.Bound < other.held.Bound {
+		t.Errorf("the row is %+v; want a free one that starts at or above the bound of %+v", r, other.held)
+	}
 }
 
-// A renewal is one transaction.
+// A renewal is one write of the row, and one that asks for the time.
 func requestsOfARenewal(t *testing.T, servers []string) {
 	h := newHolder(t, connect(t, servers...), "/requests")
 	zxid := func() int64 {
@@ -113,22 +135,24 @@ func requestsOfARenewal(t *testing.T, servers []string) {
 			t.Fatal("refused")
 		}
 	}
-	if got := zxid() - before - 1; got != n {
+	if got := zxid() - before - 1; got != 2*n {
 		t.Errorf("%d renewals were %d transactions", n, got)
 	}
 }
 
-// A moment is a context that calls f before the nth request of a call.
+// A moment is a context that calls before with the number of each request of a call, from 1.
 type moment struct {
 	context.Context
-	n int
-	f func()
+	mu     sync.Mutex
+	n      int
+	before func(n int)
 }
 
 func (m *moment) Err() error {
-	if m.n--; m.n == 0 {
-		m.f()
-	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.n++
+	m.before(m.n)
 	return m.Context.Err()
 }
 
@@ -139,7 +163,10 @@ func fenceDuringAClaim(t *testing.T, servers []string) {
 		_, err := h.Release(t.Context(), terms, h.held, h.held.Bound)
 		h.must(err)
 		p, fenced := h.probe(), false
-		ctx := &moment{t.Context(), n, func() {
+		ctx := &moment{Context: t.Context(), before: func(request int) {
+			if request != n {
+				return
+			}
 			fenced = true
 			later := terms
 			later.Ahead += int64(n) * 1_000_000 // so that each fence is another one
@@ -199,21 +226,21 @@ func errorsOfTheStore(t *testing.T, servers []string) {
 		}
 	}
 
-	h := operated{open, conn, "/open"}
+	row := nodeOf("/open", terms, 7)
 	dbtest.NoError(t, open.AddRows(ctx, terms, 7, 7))
-	for _, content := range []string{"7", "{", `{"do":"claim"}`, `{"do":"steal","node":1,"terms":{"unit":1}}`} {
-		dbtest.Must(conn.Set(h.row(terms, 7), []byte(content), -1))(t)
-		if content == `{"do":"steal","node":1,"terms":{"unit":1}}` {
-			continue // a node that was copied: it starts again
-		}
+	for _, content := range []string{"7", "{", `{"text":7}`, `{"text":{"version":2,"bound":"x"}}`} {
+		dbtest.Must(conn.Set(row, []byte(content), -1))(t)
 		_, err := open.Rows(ctx, terms, 7, 7)
-		if damaged, ok := errors.AsType[*zkstore.NodeError](err); !ok || damaged.Path != h.row(terms, 7) {
+		if _, permanent := errors.AsType[*lease.PermanentError](err); !permanent || !strings.Contains(err.Error(), row) {
 			t.Errorf("with the content %q: %v", content, err)
 		}
 	}
-	dbtest.Must(conn.Set("/open/version", []byte("9"), -1))(t)
-	if version, ok := errors.AsType[*lease.VersionError](probe(open)); !ok || version.Found != "9" {
-		t.Errorf("with another version: %v", version)
+	for _, node := range []string{row, nodeOf("/open", terms, kvlease.OfNamespace)} {
+		dbtest.Must(conn.Set(node, []byte(`{"text":{"version":9}}`), -1))(t)
+		if version, ok := errors.AsType[*lease.VersionError](probe(open)); !ok || version.Found != "9" || !strings.Contains(version.Where, node) {
+			t.Errorf("%s with another version: %v", node, version)
+		}
+		dbtest.Must(conn.Set(node, nil, -1))(t)
 	}
 
 	for _, path := range []string{"", "/", "snowkey", "/a//b", "/a/", "/a/../b", "/zookeeper/x", "/a\x00"} {

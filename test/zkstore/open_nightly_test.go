@@ -34,8 +34,8 @@ func Open(ctx context.Context, servers []string) (*idgen.Pool, *zk.Conn, error) 
 // Two pools that the page's code opens on three servers draw different ids.
 func TestNightlyOpen(t *testing.T) {
 	source := dbtest.Must(os.ReadFile("open_nightly_test.go"))(t)
-	page := dbtest.Must(os.ReadFile("../../docs/zookeeper.md"))(t)
-	_, code, _ := strings.Cut(string(page), "```go\n")
+	page := dbtest.Must(os.ReadFile("../../docs/stores.md"))(t)
+	_, code, _ := strings.Cut(string(page), "\n## ZooKeeper\n\n```go\n")
 	code, _, ok := strings.Cut(code, "```")
 	if !ok || !strings.Contains(string(source), code) {
 		t.Errorf("this file does not have the code of the page:\n%s", code)

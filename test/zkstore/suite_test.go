@@ -4,6 +4,7 @@ package zkstore
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/url"
 	"strings"
@@ -14,6 +15,8 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/internal/kvlease"
+	"github.com/snowkey-go/snowkey/internal/kvlease/kvtest"
 	"github.com/snowkey-go/snowkey/lease"
 	"github.com/snowkey-go/snowkey/lease/leasetest"
 	"github.com/snowkey-go/snowkey/lease/zkstore"
@@ -34,22 +37,38 @@ type quiet struct{}
 
 func (quiet) Printf(string, ...any) {}
 
-// operated is a store whose nodes a test can edit. A node that a person writes has only
-// the state "before", and no request.
-type operated struct {
-	*zkstore.Store
-	conn *zk.Conn
-	path string
+// operated returns a store whose nodes a test can edit. A node that a person writes has only
+// a text.
+func operated(store *zkstore.Store, conn *zk.Conn, path string) kvtest.Operator {
+	return kvtest.Operator{Store: store, Change: func(_ context.Context, t lease.Terms, worker int64, change func(string) string) error {
+		node := nodeOf(path, t, worker)
+		data, stat, err := conn.Get(node)
+		if errors.Is(err, zk.ErrNoNode) {
+			return nil
+		}
+		var content struct {
+			Text json.RawMessage `json:"text"`
+		}
+		if err := errors.Join(err, json.Unmarshal(data, &content)); err != nil {
+			return err
+		}
+		if content.Text = json.RawMessage(change(string(content.Text))); len(content.Text) == 0 {
+			return conn.Delete(node, stat.Version)
+		}
+		data, err = json.Marshal(content)
+		if err == nil {
+			_, err = conn.Set(node, data, stat.Version)
+		}
+		return err
+	}}
 }
 
-var _ leasetest.Operator = operated{}
-
-func (s operated) layout(t lease.Terms) string {
-	return s.path + "/namespaces/" + escape(t.Namespace) + "/" + escape(t.Layout)
-}
-
-func (s operated) row(t lease.Terms, worker int64) string {
-	return fmt.Sprint(s.layout(t), "/", worker)
+func nodeOf(path string, t lease.Terms, worker int64) string {
+	path += "/namespaces/" + escape(t.Namespace)
+	if worker != kvlease.OfNamespace {
+		path += fmt.Sprint("/", escape(t.Layout), "/", worker)
+	}
+	return path
 }
 
 func escape(name string) string {
@@ -60,35 +79,6 @@ func escape(name string) string {
 		return strings.Replace(name, ".", "%2E", 1)
 	}
 	return url.PathEscape(name)
-}
-
-func (s operated) set(node string, before map[string]any) error {
-	content, err := json.Marshal(map[string]any{"before": before})
-	if err == nil {
-		_, err = s.conn.Set(node, content, -1)
-	}
-	return err
-}
-
-func (s operated) Delete(_ context.Context, t lease.Terms, worker int64) error {
-	return s.conn.Delete(s.row(t, worker), -1)
-}
-
-func (s operated) Edit(_ context.Context, t lease.Terms, r lease.Row) error {
-	return s.set(s.row(t, r.Worker), map[string]any{
-		"token": r.Token, "revision": r.Revision, "bound": r.Bound, "expires": r.Expires, "label": escape(r.Label)})
-}
-
-func (s operated) DeleteNamespace(_ context.Context, t lease.Terms) error {
-	return s.set(s.layout(t), map[string]any{"fingerprint": ""})
-}
-
-func (s operated) SetFingerprint(ctx context.Context, t lease.Terms, fingerprint string) error {
-	p, err := s.Probe(ctx, lease.Query{Terms: t})
-	if err != nil {
-		return err
-	}
-	return s.set(s.layout(t), map[string]any{"fingerprint": fingerprint, "fence": p.Fence})
 }
 
 // TestZooKeeper has all tests that can share a server.
@@ -108,6 +98,6 @@ func suite(t *testing.T, servers []string) {
 	leasetest.Run(t, func(t *testing.T) lease.Store {
 		path := fmt.Sprintf("/test/%d", n.Add(1))
 		store := dbtest.Must(zkstore.New(conn).WithPath(path))(t)
-		return operated{store, conn, path}
+		return operated(store, conn, path)
 	})
 }

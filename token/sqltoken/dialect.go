@@ -6,12 +6,12 @@ import (
 	"database/sql"
 	_ "embed" // for the DDL
 
-	"github.com/snowkey-go/snowkey/internal/session"
+	"github.com/snowkey-go/snowkey/internal/sqlsession"
 )
 
 // A dialect has what differs between kinds of databases.
 type dialect struct {
-	session.Dialect
+	sqlsession.Dialect
 	ddl string // the statement that creates the table
 
 	// In each of these, {table} stands for the table. @batch must be the constant
@@ -34,7 +34,7 @@ var mysqlDDL string
 var sqliteDDL string
 
 // inPostgres makes a statement return the number of rows that it changed. It always
-// returns a row. Otherwise package session would not find out that the connection is in a
+// returns a row. Otherwise package sqlsession would not find out that the connection is in a
 // transaction with an old snapshot, in which the statement finds no row to delete.
 func inPostgres(statement string) string {
 	return `WITH here AS MATERIALIZED (
@@ -44,10 +44,10 @@ SELECT (SELECT count(*) FROM changed) FROM here`
 }
 
 var postgres = &dialect{
-	Dialect:  session.Postgres,
+	Dialect:  sqlsession.Postgres,
 	ddl:      postgresDDL,
-	user:     session.ToPrimary + `SELECT user_id, hash, seen, 1 FROM {table} WHERE id = @id`, // a standby may not know yet that it was revoked
-	sessions: session.ToPrimary + `SELECT id, 1 FROM {table} WHERE user_id = @user ORDER BY id DESC`,
+	user:     sqlsession.ToPrimary + `SELECT user_id, hash, seen, 1 FROM {table} WHERE id = @id`, // a standby may not know yet that it was revoked
+	sessions: sqlsession.ToPrimary + `SELECT id, 1 FROM {table} WHERE user_id = @user ORDER BY id DESC`,
 	add: inPostgres(`INSERT INTO {table} (id, user_id, hash, seen, expires) SELECT @id, @user, @hash, @seen, @expires FROM here
 	ON CONFLICT (id) DO NOTHING`),
 	touch:      inPostgres(`UPDATE {table} SET seen = @seen FROM here WHERE id = @id AND seen < @seen`),
@@ -55,13 +55,13 @@ var postgres = &dialect{
 	revokeUser: inPostgres(`DELETE FROM {table} USING here WHERE user_id = @user`),
 	cleanup:    inPostgres(`DELETE FROM {table} USING here WHERE id IN (SELECT id FROM {table} WHERE expires < @before ORDER BY expires LIMIT @batch)`),
 	write: func(ctx context.Context, db *sql.DB, mark, query string, values []any) (bool, error) {
-		count, changed, err := session.WritePostgres(ctx, db, mark, query, values)
+		count, changed, err := sqlsession.WritePostgres(ctx, db, mark, query, values)
 		return changed && count > 0, err
 	},
 }
 
 var mysql = &dialect{
-	Dialect:    session.MySQL,
+	Dialect:    sqlsession.MySQL,
 	ddl:        mysqlDDL,
 	user:       `SELECT user_id, hash, seen, @@autocommit FROM {table} WHERE id = @id`,
 	sessions:   `SELECT id, @@autocommit FROM {table} WHERE user_id = @user ORDER BY id DESC`,
@@ -71,8 +71,8 @@ var mysql = &dialect{
 	revokeUser: `DELETE FROM {table} WHERE user_id = @user`,
 	cleanup:    `DELETE FROM {table} WHERE expires < @before ORDER BY expires LIMIT 1000`, // a parameter would become (1000), which LIMIT does not accept,
 	write: func(ctx context.Context, db *sql.DB, _, query string, values []any) (bool, error) {
-		_, changed, err := session.WriteMySQL(ctx, db, session.Settings{}, nil, query, values)
-		if session.Number(err) == duplicateKey {
+		_, changed, err := sqlsession.WriteMySQL(ctx, db, sqlsession.Settings{}, nil, query, values)
+		if sqlsession.Number(err) == duplicateKey {
 			return false, nil
 		}
 		return changed, err
@@ -82,9 +82,9 @@ var mysql = &dialect{
 const duplicateKey = 1062 // of MySQL
 
 // SQLite makes all changes before it returns the first row, so it doesn't matter that
-// package session only reads one.
+// package sqlsession only reads one.
 var sqlite = &dialect{
-	Dialect:  session.SQLite,
+	Dialect:  sqlsession.SQLite,
 	ddl:      sqliteDDL,
 	user:     `SELECT user_id, hash, seen, 1 FROM {table} WHERE id = @id`,
 	sessions: `SELECT id, 1 FROM {table} WHERE user_id = @user ORDER BY id DESC`,
@@ -95,7 +95,7 @@ ON CONFLICT (id) DO NOTHING RETURNING id`,
 	revokeUser: `DELETE FROM {table} WHERE user_id = @user RETURNING id`,
 	cleanup:    `DELETE FROM {table} WHERE id IN (SELECT id FROM {table} WHERE expires < @before ORDER BY expires LIMIT @batch) RETURNING id`,
 	write: func(ctx context.Context, db *sql.DB, mark, query string, values []any) (bool, error) {
-		_, changed, err := session.WriteSQLite(ctx, db, mark, query, values)
+		_, changed, err := sqlsession.WriteSQLite(ctx, db, mark, query, values)
 		return changed, err
 	},
 }
@@ -105,7 +105,7 @@ const attempts = 3
 
 // write runs a statement of the dialect with these values.
 func (s *Store) write(ctx context.Context, db *sql.DB, statement string, values map[string]any) (changed bool, err error) {
-	values["patience"] = session.Patience(ctx)
+	values["patience"] = sqlsession.Patience(ctx)
 	for range attempts {
 		mark := rand.Text()
 		values["mark"] = mark
@@ -119,6 +119,6 @@ func (s *Store) write(ctx context.Context, db *sql.DB, statement string, values 
 
 // isConflict reports whether the database has rolled back a write because of another one.
 func isConflict(err error) bool {
-	state, number := session.SQLState(err), session.Number(err)
+	state, number := sqlsession.SQLState(err), sqlsession.Number(err)
 	return state == "40001" || state == "40P01" || number == 1213 // MySQL's deadlock
 }

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/snowkey-go/snowkey/internal/protocol"
-	"github.com/snowkey-go/snowkey/internal/session"
+	"github.com/snowkey-go/snowkey/internal/sqlsession"
 	"github.com/snowkey-go/snowkey/token"
 )
 
@@ -20,7 +20,7 @@ import (
 // connection while it reads or writes.
 type Store struct {
 	dialect *dialect
-	table   *session.Table
+	table   *sqlsession.Table
 }
 
 var _ token.Store = (*Store)(nil)
@@ -38,14 +38,14 @@ func MySQL(db *sql.DB) *Store { return newStore(db, mysql) }
 func SQLite(db *sql.DB) *Store { return newStore(db, sqlite) }
 
 func newStore(db *sql.DB, d *dialect) *Store {
-	return &Store{d, session.NewTable(db, d.Dialect, defaultTable)}
+	return &Store{d, sqlsession.NewTable(db, d.Dialect, defaultTable)}
 }
 
 // A TableNameError is returned for a name that is not a valid table name.
-type TableNameError = session.TableNameError
+type TableNameError = sqlsession.TableNameError
 
 // A TableError is returned if the table is not suitable for sessions.
-type TableError = session.TableError
+type TableError = sqlsession.TableError
 
 // A VersionError is returned if the table was created by another version of Snowkey that
 // uses a different protocol.
@@ -53,14 +53,14 @@ type VersionError = protocol.VersionError
 
 // A SessionError is returned if a write is impossible because all connections of the
 // *sql.DB that were tried had an open transaction.
-type SessionError = session.Error
+type SessionError = sqlsession.Error
 
 // WithTable returns a store in the same database that uses the table name instead of
 // snowkey_session. The name may be qualified by a schema or database and a dot. The error
 // is a [*TableNameError].
 func (s *Store) WithTable(name string) (*Store, error) {
 	if s == nil {
-		return nil, wrap(session.ErrNoDatabase)
+		return nil, wrap(sqlsession.ErrNoDatabase)
 	}
 	table, err := s.table.WithName(name)
 	if err != nil {
@@ -75,7 +75,7 @@ func (s *Store) WithTable(name string) (*Store, error) {
 // used.
 func (s *Store) Migrate(ctx context.Context) error {
 	if s == nil || s.dialect == nil {
-		return wrap(session.ErrNoDatabase)
+		return wrap(sqlsession.ErrNoDatabase)
 	}
 	return wrap(s.table.Migrate(ctx, s.dialect.ddl))
 }
@@ -222,7 +222,7 @@ type querier interface {
 // fresh calls read, and again if it may not have seen which sessions were added or revoked.
 // The read returns whether a row says that autocommit is on.
 func (s *Store) fresh(ctx context.Context, db *sql.DB, read func(querier) (autocommit bool, err error)) error {
-	if s.dialect.Dialect != session.MySQL {
+	if s.dialect.Dialect != sqlsession.MySQL {
 		_, err := read(db)
 		return err
 	}
@@ -250,7 +250,7 @@ func (s *Store) fresh(ctx context.Context, db *sql.DB, read func(querier) (autoc
 
 func (s *Store) ready(ctx context.Context) (*sql.DB, error) {
 	if s == nil || s.dialect == nil {
-		return nil, session.ErrNoDatabase
+		return nil, sqlsession.ErrNoDatabase
 	}
 	return s.table.Ready(ctx)
 }

@@ -11,8 +11,10 @@
 //   - They don't make Postgres and SQLite return the ids that the program has just sent,
 //     unless ent needs them for edges or conflicts.
 //   - An existing row keeps its id in every upsert, even with sql.ResolveWithNewValues.
+//   - On MySQL and MariaDB, the ID method of an upsert works if the id is a number, and its edges
+//     belong to the row that exists.
 //   - DoNothing in bulk together with edges is refused with an [entid.RowError], instead of edges
-//     that belong to the wrong rows.
+//     that belong to the wrong rows. On MySQL and MariaDB, so is any bulk upsert with edges.
 //
 // It is a package of its own, because a program that uses the client would otherwise
 // contain ent's code generator.
@@ -28,8 +30,10 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
+	"entgo.io/ent/dialect"
 	"entgo.io/ent/entc"
 	"entgo.io/ent/entc/gen"
 )
@@ -49,7 +53,12 @@ func (Extension) Hooks() []gen.Hook {
 				if !hasKey(node) {
 					continue
 				}
-				if err := rewrite(filepath.Join(g.Target, node.PackageDir()+"_create.go")); err != nil {
+				upserts, err := g.FeatureEnabled(gen.FeatureUpsert.Name)
+				if err != nil {
+					return err
+				}
+				path := filepath.Join(g.Target, node.PackageDir()+"_create.go")
+				if err := rewrite(path, upserts && hasNumber(node)); err != nil {
 					return err
 				}
 			}
@@ -71,14 +80,21 @@ func hasKey(node *gen.Type) bool {
 	return path == pk || strings.HasPrefix(path, pk+"/")
 }
 
-// An extension can't add a statement to the beginning of Save through ent's templates,
-// or replace a call of sqlgraph. A copy of the templates would belong to one release of
-// ent, so we change the code that they wrote. Each pattern must match exactly once.
-var changes = []struct {
+// hasNumber reports whether the id of an entity is a number for MySQL.
+func hasNumber(node *gen.Type) bool {
+	return node.ID.Column().SchemaType[dialect.MySQL] == "bigint"
+}
+
+type change struct {
 	what string
 	find *regexp.Regexp
 	with string
-}{
+}
+
+// An extension can't add a statement to the beginning of Save through ent's templates,
+// or replace a call of sqlgraph. A copy of the templates would belong to one release of
+// ent, so we change the code that they wrote. Each pattern must match exactly once.
+var changes = []change{
 	{"the import of sqlgraph", regexp.MustCompile(`(?m)^\t"entgo\.io/ent/dialect/sql/sqlgraph"\n`), "$0\t\"" + entid + "\"\n"},
 	{"sqlgraph.CreateNode", regexp.MustCompile(`sqlgraph\.CreateNode\(`), "entid.CreateNode("},
 	{"sqlgraph.BatchCreate", regexp.MustCompile(`sqlgraph\.BatchCreate\(`), "entid.BatchCreate("},
@@ -92,7 +108,15 @@ var changes = []struct {
 `},
 }
 
-func rewrite(path string) error {
+// These let an upsert return its id on MySQL, which ent does for integers only.
+var refusal = []change{
+	{"a refusal of MySQL in UpsertOne.ID", regexp.MustCompile(`(?m)^\tif \w+\.create\.driver\.Dialect\(\) == dialect\.MySQL {\n(?:\t\t.*\n)+\t}\n`), ""},
+	{"the import of dialect", regexp.MustCompile(`(?m)^\t"entgo\.io/ent/dialect"\n`), ""},
+}
+
+// rewrite changes a file that ent has written. returning tells whether upserts of the
+// entity return ids on MySQL.
+func rewrite(path string, returning bool) error {
 	code, err := os.ReadFile(path)
 	if err != nil {
 		return err
@@ -100,7 +124,11 @@ func rewrite(path string) error {
 	if bytes.Contains(code, []byte(`"`+entid+`"`)) {
 		return nil // ent hasn't written it again
 	}
-	for _, c := range changes {
+	todo := changes
+	if returning {
+		todo = slices.Concat(changes, refusal)
+	}
+	for _, c := range todo {
 		if n := len(c.find.FindAll(code, -1)); n != 1 {
 			return fmt.Errorf("entidgen: %s has %s %d times, want once; this release of ent generates other code, so generate without the extension and report it", path, c.what, n)
 		}

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/snowkey-go/snowkey/idgen/segment"
-	"github.com/snowkey-go/snowkey/internal/session"
+	"github.com/snowkey-go/snowkey/internal/sqlsession"
 )
 
 // A dialect has the statements for one kind of database.
@@ -40,7 +40,7 @@ var sqliteDDL string
 
 var postgres = &dialect{
 	ddl:   postgresDDL,
-	write: session.WritePostgres,
+	write: sqlsession.WritePostgres,
 	// The CTE named here changes three settings for this transaction only, so it also
 	// works with poolers. They make the commit wait for the disk and limit the wait for
 	// a locked row. The third one, snowkey.write, contains the mark that package
@@ -65,7 +65,7 @@ ON DUPLICATE KEY UPDATE
 	start = IF(protocol = {protocol}, LAST_INSERT_ID(GREATEST(bound, @min)), start + 0 * LAST_INSERT_ID(-1)),
 	bound = IF(protocol = {protocol}, GREATEST(bound, @min) + GREATEST(LEAST(@span, @limit - GREATEST(bound, @min)), 0), bound)`,
 	write: func(ctx context.Context, db *sql.DB, _, query string, values []any) (start int64, ok bool, err error) {
-		result, _, err := session.WriteMySQL(ctx, db, session.Settings{}, nil, query, values)
+		result, _, err := sqlsession.WriteMySQL(ctx, db, sqlsession.Settings{}, nil, query, values)
 		if err != nil {
 			return 0, false, err
 		}
@@ -89,7 +89,7 @@ RETURNING start`,
 // may be the caller's, which would wait for itself.
 func writeSQLite(ctx context.Context, db *sql.DB, mark, query string, values []any) (start int64, ok bool, err error) {
 	began := time.Now()
-	start, ok, err = session.WriteSQLite(ctx, db, mark, query, values)
+	start, ok, err = sqlsession.WriteSQLite(ctx, db, mark, query, values)
 	// A driver may not say why a statement took until the end of ctx. Drivers have
 	// no error in common, but this text is SQLite's.
 	if err != nil && (errors.Is(ctx.Err(), context.DeadlineExceeded) || strings.Contains(err.Error(), "database is locked")) {

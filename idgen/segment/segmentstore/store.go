@@ -9,7 +9,7 @@ import (
 
 	"github.com/snowkey-go/snowkey/idgen/segment"
 	"github.com/snowkey-go/snowkey/internal/protocol"
-	"github.com/snowkey-go/snowkey/internal/session"
+	"github.com/snowkey-go/snowkey/internal/sqlsession"
 )
 
 // A Store keeps bounds in a table of a database. Use [Postgres], [MySQL] or [SQLite] to
@@ -20,7 +20,7 @@ import (
 // so that it can fetch while the application uses all others.
 type Store struct {
 	dialect *dialect
-	table   *session.Table
+	table   *sqlsession.Table
 	fetch   string // the fetch statement of the dialect, with the names filled in
 }
 
@@ -30,26 +30,26 @@ const defaultTable = "snowkey_segment"
 
 // Postgres returns a store in the database of db, which must be PostgreSQL 12 or later.
 func Postgres(db *sql.DB) *Store {
-	return newStore(postgres, session.NewTable(db, session.Postgres, defaultTable))
+	return newStore(postgres, sqlsession.NewTable(db, sqlsession.Postgres, defaultTable))
 }
 
 // MySQL returns a store in the database of db, which must be MySQL 8 or later, or
 // MariaDB 10.6 or later.
 func MySQL(db *sql.DB) *Store {
-	return newStore(mysql, session.NewTable(db, session.MySQL, defaultTable))
+	return newStore(mysql, sqlsession.NewTable(db, sqlsession.MySQL, defaultTable))
 }
 
 // SQLite returns a store in the database of db, which must be SQLite 3.35 or later.
 func SQLite(db *sql.DB) *Store {
-	return newStore(sqlite, session.NewTable(db, session.SQLite, defaultTable))
+	return newStore(sqlite, sqlsession.NewTable(db, sqlsession.SQLite, defaultTable))
 }
 
-func newStore(d *dialect, table *session.Table) *Store {
+func newStore(d *dialect, table *sqlsession.Table) *Store {
 	return &Store{d, table, table.Fill(d.fetch)}
 }
 
 // A TableNameError is returned for a name that is not a valid table name.
-type TableNameError = session.TableNameError
+type TableNameError = sqlsession.TableNameError
 
 // WithTable returns a store in the same database that uses the table name instead of
 // snowkey_segment. The name may be qualified by a schema or database and a dot. Whether
@@ -86,11 +86,11 @@ func (s *Store) Migrate(ctx context.Context) error {
 type VersionError = protocol.VersionError
 
 // A TableError is returned if the table is not suitable for segments.
-type TableError = session.TableError
+type TableError = sqlsession.TableError
 
 // A SessionError is returned if a write is impossible because all connections of the
 // *sql.DB that were tried had an open transaction.
-type SessionError = session.Error
+type SessionError = sqlsession.Error
 
 // Fetch implements [segment.Store]. It returns once the grant has been committed. If
 // Migrate has not been called, the first Fetch checks the table in its place, and
@@ -106,7 +106,7 @@ func (s *Store) Fetch(ctx context.Context, f segment.Fetch) (start int64, err er
 	mark := rand.Text()
 	query, values := s.table.Bind(s.fetch, map[string]any{
 		"name": f.Name, "min": f.Min, "limit": f.Limit, "span": f.Span, "end": f.End(f.Min),
-		"mark": mark, "patience": session.Patience(ctx),
+		"mark": mark, "patience": sqlsession.Patience(ctx),
 	})
 	start, ok, err := s.dialect.write(ctx, db, mark, query, values)
 	if err != nil {
@@ -125,7 +125,7 @@ func (s *Store) Fetch(ctx context.Context, f segment.Fetch) (start int64, err er
 func (s *Store) refusal(ctx context.Context, db *sql.DB, name string) error {
 	var version int64
 	query, values := s.table.Bind(s.table.Fill("SELECT protocol FROM {table} WHERE name = @name"), map[string]any{"name": name})
-	err := s.table.Read(ctx, db, session.Settings{}, func(conn *sql.Conn) error {
+	err := s.table.Read(ctx, db, sqlsession.Settings{}, func(conn *sql.Conn) error {
 		return conn.QueryRowContext(ctx, query, values...).Scan(&version)
 	})
 	if err != nil {
@@ -145,12 +145,12 @@ func (s *Store) Reserve() (release func(), warning string) {
 		return func() {}, ""
 	}
 	db, _ := s.table.DB()
-	return session.Reserve(db)
+	return sqlsession.Reserve(db)
 }
 
 func (s *Store) check() error {
 	if s == nil {
-		return fmt.Errorf("segmentstore: %w", session.ErrNoDatabase)
+		return fmt.Errorf("segmentstore: %w", sqlsession.ErrNoDatabase)
 	}
 	if _, err := s.table.DB(); err != nil {
 		return fmt.Errorf("segmentstore: %w", err)

@@ -160,7 +160,10 @@ func (m *Member) Force() error {
 	if err := m.sees("COUNT(*) = 1", " WHERE member_state = 'ONLINE'"); err != nil {
 		return err
 	}
-	if err := m.Admin("SET GLOBAL group_replication_force_members = @@group_replication_local_address"); err != nil {
+	err := dbtest.Within(time.Minute, func() error { // the server refuses it while it still starts or stops the group
+		return m.Admin("SET GLOBAL group_replication_force_members = @@group_replication_local_address")
+	})
+	if err != nil {
 		return err
 	}
 	if err := m.sees("COUNT(*) = 1", ""); err != nil {

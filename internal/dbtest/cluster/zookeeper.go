@@ -3,6 +3,7 @@ package cluster
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/snowkey-go/snowkey/internal/dbtest"
@@ -15,13 +16,14 @@ type ZooKeeper struct{ Members []*dbtest.Process }
 // arguments of Java, and the last of the same name wins.
 func ZooKeepers(t dbtest.TB, n int, options ...string) *ZooKeeper {
 	t.Helper()
-	config := "standaloneEnabled=false\n"
+	var config strings.Builder
+	config.WriteString("standaloneEnabled=false\n")
 	for i := range n {
-		config += fmt.Sprintf("server.%d=127.0.0.1:%d:%d\n", i+1, dbtest.FreePort(t), dbtest.FreePort(t))
+		fmt.Fprintf(&config, "server.%d=127.0.0.1:%d:%d\n", i+1, dbtest.FreePort(t), dbtest.FreePort(t))
 	}
 	z := new(ZooKeeper)
 	for i := range n {
-		s := dbtest.ZooKeeperMember(i+1, config, options...)
+		s := dbtest.ZooKeeperMember(i+1, config.String(), options...)
 		s.Answers = dbtest.Listens // it serves clients only if most of the ensemble runs
 		z.Members = append(z.Members, s.Start(t))
 	}
@@ -49,24 +51,6 @@ func (z *ZooKeeper) Leader() (leader *dbtest.Process, err error) {
 		return errors.New("dbtest: ZooKeeper has had no leader for a minute")
 	})
 	return leader, err
-}
-
-// Restart kills all members, lets change do something to each of them, and starts them
-// again. It returns when all of them serve clients.
-func (z *ZooKeeper) Restart(change func(m *dbtest.Process) error) error {
-	for _, m := range z.Members {
-		if m.Runs() {
-			if err := m.Kill(); err != nil {
-				return err
-			}
-		}
-	}
-	for _, m := range z.Members {
-		if err := errors.Join(change(m), m.Start()); err != nil {
-			return err
-		}
-	}
-	return z.Await()
 }
 
 // Await waits until all members serve clients.

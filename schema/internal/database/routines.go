@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // A Routine is a function, procedure or trigger in the database that uses integers of
@@ -17,7 +19,7 @@ type Routine struct {
 	Kind string // such as function
 	Name string // as written by the server, with the parameters
 
-	text         string
+	text, lower  string // lower is in lower case
 	schema, name string // on MySQL and MariaDB
 	table        string // for a trigger
 }
@@ -85,6 +87,7 @@ func NarrowRoutines(ctx context.Context, conn *sql.Conn, s Server) ([]Routine, e
 	var found []Routine
 	for _, r := range all {
 		if isNarrow(r.text) {
+			r.lower = strings.ToLower(r.text)
 			found = append(found, r)
 		}
 	}
@@ -97,8 +100,29 @@ func (r Routine) Mentions(schema, table string) bool {
 	return r.contains(table) && (r.schema == "" || strings.EqualFold(r.schema, schema) || r.contains(schema))
 }
 
-func (r Routine) contains(name string) bool {
-	return regexp.MustCompile(`(?i)(^|[^\pL\pN_$])` + regexp.QuoteMeta(name) + `($|[^\pL\pN_$])`).MatchString(r.text)
+func (r Routine) contains(name string) bool { return contains(r.lower, strings.ToLower(name)) }
+
+// Contains reports whether SQL contains a name as a whole word.
+func Contains(text, name string) bool {
+	return contains(strings.ToLower(text), strings.ToLower(name))
+}
+
+func contains(text, word string) bool {
+	inWord := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) || r == '_' || r == '$' }
+	for from := 0; word != ""; {
+		at := strings.Index(text[from:], word)
+		if at < 0 {
+			return false
+		}
+		at += from
+		before, _ := utf8.DecodeLastRuneInString(text[:at])
+		after, _ := utf8.DecodeRuneInString(text[at+len(word):])
+		if !inWord(before) && !inWord(after) {
+			return true
+		}
+		from = at + len(word)
+	}
+	return false
 }
 
 func (r Routine) String() string { return fmt.Sprintf("the %s %s", r.Kind, r.Name) }

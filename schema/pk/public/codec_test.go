@@ -2,7 +2,6 @@ package public
 
 import (
 	"crypto/aes"
-	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -105,22 +104,22 @@ func TestNoCodec(t *testing.T) {
 }
 
 func TestKeysRefused(t *testing.T) {
-	good := base64.StdEncoding.EncodeToString(secret(1))
-	other := base64.StdEncoding.EncodeToString(secret(2))
+	good := hex.EncodeToString(secret(1))
+	other := hex.EncodeToString(secret(2))
 	for _, c := range []struct{ text, want string }{
-		{"", "public: keys: there is none; make one with: head -c 32 /dev/urandom | base64"},
-		{" ,\n", "public: keys: there is none; make one with: head -c 32 /dev/urandom | base64"},
-		{good, "public: key 1: want VERSION:BASE64, such as A: and the output of: head -c 32 /dev/urandom | base64"},
-		{"A:" + good + " BB:" + other, "public: key 2: want VERSION:BASE64, such as A: and the output of: head -c 32 /dev/urandom | base64"},
-		{"A:" + good + " B:" + other[1:], `public: key 2 (version "B"): is not base64; make one with: head -c 32 /dev/urandom | base64`},
-		{"A:" + strings.TrimRight(good, "="), `public: key 1 (version "A"): is not base64; make one with: head -c 32 /dev/urandom | base64`},
-		{"A:" + base64.StdEncoding.EncodeToString(secret(1)[1:]), `public: key 1 (version "A"): has 31 bytes, want 32; make one with: head -c 32 /dev/urandom | base64`},
-		{"A:" + base64.StdEncoding.EncodeToString(append(secret(1), 1)), `public: key 1 (version "A"): has 33 bytes, want 32; make one with: head -c 32 /dev/urandom | base64`},
-		{"A:", `public: key 1 (version "A"): has 0 bytes, want 32; make one with: head -c 32 /dev/urandom | base64`},
-		{"A:" + base64.StdEncoding.EncodeToString(make([]byte, 32)), `public: key 1 (version "A"): has 32 equal bytes, which anyone can guess; make one with: head -c 32 /dev/urandom | base64`},
+		{"", "public: keys: there is none; make one with: openssl rand -hex 32"},
+		{" ,\n", "public: keys: there is none; make one with: openssl rand -hex 32"},
+		{good, "public: key 1: want VERSION:HEX, such as A: and the output of: openssl rand -hex 32"},
+		{"A:" + good + " BB:" + other, "public: key 2: want VERSION:HEX, such as A: and the output of: openssl rand -hex 32"},
+		{"A:" + good + " B:" + other[1:], `public: key 2 (version "B"): is not hex; make one with: openssl rand -hex 32`},
+		{"A:" + strings.Replace(good, "0", "g", 1), `public: key 1 (version "A"): is not hex; make one with: openssl rand -hex 32`},
+		{"A:" + hex.EncodeToString(secret(1)[1:]), `public: key 1 (version "A"): has 31 bytes, want 32; make one with: openssl rand -hex 32`},
+		{"A:" + hex.EncodeToString(append(secret(1), 1)), `public: key 1 (version "A"): has 33 bytes, want 32; make one with: openssl rand -hex 32`},
+		{"A:", `public: key 1 (version "A"): has 0 bytes, want 32; make one with: openssl rand -hex 32`},
+		{"A:" + hex.EncodeToString(make([]byte, 32)), `public: key 1 (version "A"): has 32 equal bytes, which anyone can guess; make one with: openssl rand -hex 32`},
 		{"-:" + good, `public: key 1 (version "-"): the version must be one of 0-9, A-Z and a-z`},
 		{"A:" + good + ",A:" + other, `public: key 2 (version "A"): another key has this version; each key needs its own`},
-		{"A:" + good + ",B:" + good, `public: key 2 (version "B"): is the same as key 'A'; make another with: head -c 32 /dev/urandom | base64`},
+		{"A:" + good + ",B:" + good, `public: key 2 (version "B"): is the same as key 'A'; make another with: openssl rand -hex 32`},
 	} {
 		codec, err := Load(c.text)
 		if _, ok := errors.AsType[*KeyError](err); !ok || codec != nil || err.Error() != c.want {
@@ -135,7 +134,7 @@ func TestKeysRefused(t *testing.T) {
 }
 
 func TestLoad(t *testing.T) {
-	a, b := base64.StdEncoding.EncodeToString(secret(1)), base64.StdEncoding.EncodeToString(secret(2))
+	a, b := hex.EncodeToString(secret(1)), hex.EncodeToString(secret(2))
 	want, _ := mustNew(t, Key{'B', secret(2)}).Encode("user", high)
 	for _, text := range []string{"B:" + b + " A:" + a, "B:" + b + ",A:" + a, "B:" + b + "\nA:" + a + "\n", " B:" + b + ", A:" + a + " "} {
 		c, err := Load(text)

@@ -13,7 +13,7 @@ import (
 )
 
 // In a program, the keys come from the environment: os.Getenv("PUBLIC_ID_KEYS").
-const publicIDKeys = "A:6eXf8SdqFSzHxmC2mdCO9yQGhPScbA8wlK7eXrM8LZE="
+const publicIDKeys = "A:e9e5dff1276a152cc7c660b699d08ef7240684f49c6c0f3094aede5eb33c2d91"
 
 type User struct {
 	ID   public.ID[User] `json:"id"`
@@ -122,8 +122,8 @@ func ExampleCodec() {
 
 // The first key makes new ids. The others still read ids that were made before.
 func ExampleLoad_rotation() {
-	before, _ := public.Load("A:6eXf8SdqFSzHxmC2mdCO9yQGhPScbA8wlK7eXrM8LZE=")
-	after, err := public.Load("B:mGWPVqoO/G9TCUhNtYRhmZbTPjcrEZSu9G7LVrsExWU= A:6eXf8SdqFSzHxmC2mdCO9yQGhPScbA8wlK7eXrM8LZE=")
+	before, _ := public.Load("A:e9e5dff1276a152cc7c660b699d08ef7240684f49c6c0f3094aede5eb33c2d91")
+	after, err := public.Load("B:98658f56aa0efc6f5309484db584619996d33e372b1194aef46ecb56bb04c565 A:e9e5dff1276a152cc7c660b699d08ef7240684f49c6c0f3094aede5eb33c2d91")
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -140,7 +140,7 @@ func ExampleLoad_rotation() {
 
 // A key that is too short is refused when the program starts.
 func ExampleLoad_refused() {
-	_, err := public.Load("A:c2VjcmV0")
+	_, err := public.Load("A:736563726574")
 	fmt.Println(err)
-	// Output: public: key 1 (version "A"): has 6 bytes, want 32; make one with: head -c 32 /dev/urandom | base64
+	// Output: public: key 1 (version "A"): has 6 bytes, want 32; make one with: openssl rand -hex 32
 }

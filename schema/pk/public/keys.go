@@ -2,7 +2,7 @@ package public
 
 import (
 	"bytes"
-	"encoding/base64"
+	"encoding/hex"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -13,7 +13,7 @@ import (
 const keyLen = 32
 
 // makeKey is a command that prints a key.
-const makeKey = "head -c 32 /dev/urandom | base64"
+const makeKey = "openssl rand -hex 32"
 
 // A Key is a secret, and the character by which ids name it.
 type Key struct {
@@ -66,10 +66,10 @@ func New(keys ...Key) (*Codec, error) {
 }
 
 // Load returns a codec with the keys in a text, which may come from an environment variable
-// or a file. Each key is written as VERSION:BASE64, and keys are separated by spaces,
+// or a file. Each key is written as VERSION:HEX, and keys are separated by spaces,
 // commas or line ends:
 //
-//	B:mGWPVqoO/G9TCUhNtYRhmZbTPjcrEZSu9G7LVrsExWU= A:6eXf8SdqFSzHxmC2mdCO9yQGhPScbA8wlK7eXrM8LZE=
+//	B:98658f56aa0efc6f5309484db584619996d33e372b1194aef46ecb56bb04c565 A:e9e5dff1276a152cc7c660b699d08ef7240684f49c6c0f3094aede5eb33c2d91
 //
 // The first key makes new ids, and all keys read ids. The error is a [*KeyError], which
 // doesn't contain any part of a secret.
@@ -78,11 +78,11 @@ func Load(text string) (*Codec, error) {
 	for item := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == ',' || unicode.IsSpace(r) }) {
 		version, secret, ok := strings.Cut(item, ":")
 		if !ok || len(version) != 1 {
-			return nil, &KeyError{Position: len(keys) + 1, Reason: "want VERSION:BASE64, such as A: and the output of: " + makeKey}
+			return nil, &KeyError{Position: len(keys) + 1, Reason: "want VERSION:HEX, such as A: and the output of: " + makeKey}
 		}
-		decoded, err := base64.StdEncoding.Strict().DecodeString(secret)
+		decoded, err := hex.DecodeString(secret)
 		if err != nil {
-			return nil, &KeyError{Position: len(keys) + 1, Version: version, Reason: "is not base64; make one with: " + makeKey}
+			return nil, &KeyError{Position: len(keys) + 1, Version: version, Reason: "is not hex; make one with: " + makeKey}
 		}
 		keys = append(keys, Key{version[0], decoded})
 	}

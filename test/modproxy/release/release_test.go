@@ -68,7 +68,7 @@ func TestRelease(t *testing.T) {
 		t.Fatal(out)
 	}
 	changed := strings.Fields(s.git(t, "diff", "--name-only"))
-	if !slices.Contains(changed, "cmd/snowkey/go.mod") || !slices.Contains(changed, "go.work") || !slices.Contains(changed, "newest.work") {
+	if !slices.Contains(changed, "cmd/snowkey/go.mod") || !slices.Contains(changed, "go.work") || !slices.Contains(changed, "lowest.work") || !slices.Contains(changed, "newest.work") {
 		t.Errorf("the files %v changed", changed)
 	}
 	for line := range strings.SplitSeq(s.git(t, "diff", "--unified=0"), "\n") {

@@ -38,7 +38,7 @@ func main() {
 	template := gen.MustParse(gen.NewTemplate("inputs").Parse(inputs))
 	generate(spec.Schemas, gen.Config{Target: ".", Package: "github.com/snowkey-go/snowkey/test/entid/internal/ent", Templates: []*gen.Template{template}})
 
-	with := []string{"User", "Post", "Tag", "Tagging", "Like", "Card", "Event"}
+	with := []string{"User", "Post", "Tag", "Tagging", "Like", "Card", "Event", "Note", "Label"}
 	schemas := slices.DeleteFunc(spec.Schemas, func(s *load.Schema) bool { return !slices.Contains(with, s.Name) })
 	generate(schemas, gen.Config{Target: "../bulk", Package: "github.com/snowkey-go/snowkey/test/entid/internal/bulk"}, entc.Extensions(entidgen.Extension{}))
 }

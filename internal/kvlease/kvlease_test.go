@@ -1,0 +1,325 @@
+package kvlease_test
+
+import (
+	"context"
+	"errors"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/snowkey-go/snowkey/internal/kvlease"
+	"github.com/snowkey-go/snowkey/internal/kvlease/kvtest"
+	"github.com/snowkey-go/snowkey/lease"
+	"github.com/snowkey-go/snowkey/lease/leasetest"
+)
+
+// A memory is a Backend. Its swap has the faults that a test sets.
+type memory struct {
+	mu      sync.Mutex
+	texts   map[entry]string
+	clock   func() time.Time
+	current string
+	swap    func() // called before the next swap, which is then late
+
+	anyRow, anyMark, anyFingerprint bool // what the swap doesn't compare
+}
+
+type entry struct {
+	namespace, layout string
+	worker            int64
+}
+
+func entryOf(t lease.Terms, worker int64) entry {
+	if worker == kvlease.OfNamespace {
+		return entry{t.Namespace, "", worker}
+	}
+	return entry{t.Namespace, t.Layout, worker}
+}
+
+func newMemory() *memory {
+	return &memory{texts: make(map[entry]string), clock: time.Now, current: "the first"}
+}
+
+func (m *memory) Layouts(_ context.Context, namespace string) (layouts []string, _ error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for e := range m.texts {
+		if e.namespace == namespace && e.worker != kvlease.OfNamespace {
+			layouts = append(layouts, e.layout)
+		}
+	}
+	return layouts, nil
+}
+
+func (m *memory) Read(ctx context.Context, t lease.Terms, least, most int64) (kvlease.View, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	item := func(worker int64) kvlease.Item {
+		return kvlease.Item{Worker: worker, Value: m.texts[entryOf(t, worker)], Where: "the text"}
+	}
+	v := kvlease.View{Terms: t, Now: m.clock().UnixMicro(), Current: m.current, Namespace: item(kvlease.OfNamespace)}
+	for e := range m.texts {
+		if e == entryOf(t, e.worker) && least <= e.worker && e.worker <= most {
+			v.Rows = append(v.Rows, item(e.worker))
+		}
+	}
+	slices.SortFunc(v.Rows, func(a, b kvlease.Item) int { return int(a.Worker - b.Worker) })
+	return v, ctx.Err()
+}
+
+var mark = regexp.MustCompile(`"mark":"\w*"`)
+
+func (m *memory) Swap(ctx context.Context, v kvlease.View, _ bool, changes ...kvlease.Change) (bool, error) {
+	m.mu.Lock()
+	late := m.swap
+	m.swap = nil
+	m.mu.Unlock()
+	if late != nil {
+		late()
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err := ctx.Err(); err != nil || m.current != v.Current && !m.anyFingerprint {
+		return false, err
+	}
+	for _, c := range changes {
+		stored := m.texts[entryOf(v.Terms, c.Worker)]
+		if m.anyMark {
+			stored, c.Value = mark.ReplaceAllString(stored, ""), mark.ReplaceAllString(c.Value, "")
+		}
+		if stored != c.Value && !(m.anyRow && c.Worker != kvlease.OfNamespace) {
+			return false, nil
+		}
+	}
+	for _, c := range changes {
+		m.texts[entryOf(v.Terms, c.Worker)] = c.New
+	}
+	return true, nil
+}
+
+func (m *memory) change(_ context.Context, t lease.Terms, worker int64, change func(string) string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	old, ok := m.texts[entryOf(t, worker)]
+	delete(m.texts, entryOf(t, worker))
+	if text := ""; ok {
+		if text = change(old); text != "" {
+			m.texts[entryOf(t, worker)] = text
+		}
+	}
+	return nil
+}
+
+// ordered is a store whose probes find the smallest free worker number.
+type ordered struct{ kvtest.Operator }
+
+func (ordered) Ordered() {}
+
+// A store has the methods that package kvlease leaves to its users.
+type store struct{ kvlease.Store }
+
+func (*store) Migrate(ctx context.Context) error                    { return ctx.Err() }
+func (*store) Examine(ctx context.Context) ([]lease.Finding, error) { return nil, ctx.Err() }
+
+func TestStore(t *testing.T) {
+	leasetest.Run(t, func(t *testing.T) lease.Store {
+		m := newMemory()
+		return kvtest.Operator{Store: &store{kvlease.Store{Backend: m, AtOnce: 100, Pinned: true}}, Change: m.change}
+	})
+	leasetest.Run(t, func(t *testing.T) lease.Store {
+		m := newMemory()
+		return ordered{kvtest.Operator{Store: &store{kvlease.Store{Backend: m, OneHost: true}}, Change: m.change}}
+	})
+}
+
+var terms = lease.Terms{
+	Namespace: "orders", Layout: "41/10/12", Epoch: time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC).UnixMicro(),
+	Unit: 1000, PerTick: 4096, Workers: 8, Ahead: 11_000_000, Skew: 1_000_000, TTL: 15_000_000,
+}
+
+// A scene has a store in which a swap is late.
+type scene struct {
+	*testing.T
+	*kvlease.Store
+	memory *memory
+}
+
+func (s *scene) must(err error) {
+	s.Helper()
+	if err != nil {
+		s.Fatal(err)
+	}
+}
+
+func (s *scene) add() {
+	s.Helper()
+	_, err := s.CreateNamespace(s.Context(), terms, 0)
+	s.must(errors.Join(err, s.AddRows(s.Context(), terms, 7, 7)))
+}
+
+func (s *scene) row() lease.Row {
+	s.Helper()
+	rows, err := s.Rows(s.Context(), terms, 7, 7)
+	s.must(err)
+	if len(rows) != 1 {
+		s.Fatal("there is no row")
+	}
+	return rows[0]
+}
+
+func (s *scene) probe() lease.Probe {
+	s.Helper()
+	p, err := s.Probe(s.Context(), lease.Query{Terms: terms, Max: 7, PreferWorker: -1})
+	s.must(err)
+	return p
+}
+
+// claim returns the lease, and the counter at which it starts.
+func (s *scene) claim(token string) (held lease.Row, start int64) {
+	s.Helper()
+	p := s.probe()
+	held, ok, err := s.Claim(s.Context(), lease.Claim{Terms: terms, Seen: p.Row, Fence: p.Fence, Token: token, Wanted: 1 << 62})
+	s.must(err)
+	if !ok {
+		s.Fatalf("%+v was not claimed", p)
+	}
+	return held, max(p.Row.Bound, p.Fence)
+}
+
+func (s *scene) renew(held lease.Row, token string) bool {
+	s.Helper()
+	_, ok, err := s.Renew(s.Context(), lease.Renewal{Terms: terms, Held: held, Token: token, Wanted: 1 << 62})
+	s.must(err)
+	return ok
+}
+
+// later lets time pass.
+func (s *scene) later(d time.Duration) {
+	old := s.memory.clock
+	s.memory.clock = func() time.Time { return old().Add(d) }
+}
+
+func (s *scene) delete(worker int64) {
+	s.must(s.memory.change(s.Context(), terms, worker, func(string) string { return "" }))
+}
+
+// A late swap is executed after other processes have done something. Each rule is tested
+// with a store that keeps it, and with one that doesn't.
+func TestLateSwaps(t *testing.T) {
+	for _, tt := range []struct {
+		rule   string
+		broken func(*memory)
+		safe   func(*scene) bool // reports whether nothing is granted again
+	}{
+		{"a swap compares the row", func(m *memory) { m.anyRow = true }, func(s *scene) bool {
+			s.add()
+			first, _ := s.claim("A")
+			s.memory.swap = func() { // A has been renewed late, so another process has the row
+				s.later(time.Minute)
+				s.claim("B")
+			}
+			return !s.renew(first, "A2") && s.row().Token == "B"
+		}},
+		{"a swap compares the fingerprint", func(m *memory) { m.anyFingerprint = true }, func(s *scene) bool {
+			s.add()
+			first, _ := s.claim("A")
+			s.memory.swap = func() { // a claim of B, which was granted up to now, is lost in a failover
+				s.memory.current = "the next"
+				s.later(time.Minute)
+			}
+			return !s.renew(first, "A2")
+		}},
+		{"a new row is above a row that was added, leased and deleted since the read", func(m *memory) { m.anyMark = true }, func(s *scene) bool {
+			_, err := s.CreateNamespace(s.Context(), terms, 0)
+			s.must(err)
+			var lost lease.Row
+			s.memory.swap = func() {
+				s.later(time.Hour)
+				s.add()
+				lost, _ = s.claim("A")
+				s.delete(7)
+			}
+			s.add()
+			_, start := s.claim("B")
+			return start >= lost.Bound
+		}},
+		{"a new namespace is above one that was created and deleted since the read", func(m *memory) { m.anyMark = true }, func(s *scene) bool {
+			// Without a mark, update first adds one, so the second swap is the one that creates.
+			var lost lease.Row
+			s.memory.swap = func() {
+				s.memory.swap = func() {
+					s.later(time.Hour)
+					s.add()
+					lost, _ = s.claim("A")
+					s.delete(kvlease.OfNamespace)
+					s.must(s.AddRows(s.Context(), terms, 0, 0)) // adds a mark, and nothing else to the text
+				}
+			}
+			_, err := s.CreateNamespace(s.Context(), terms, 0)
+			s.must(err)
+			return s.probe().Fence >= lost.Bound
+		}},
+	} {
+		t.Run(tt.rule, func(t *testing.T) {
+			for _, broken := range []bool{false, true} {
+				m := newMemory()
+				if broken {
+					tt.broken(m)
+				}
+				if safe := tt.safe(&scene{t, &kvlease.Store{Backend: m}, m}); safe == broken {
+					t.Errorf("with a store that is broken, %v: safe, %v", broken, safe)
+				}
+			}
+		})
+	}
+}
+
+// A fence that is raised during a claim is noticed, and so is another version of the texts.
+func TestTexts(t *testing.T) {
+	m := newMemory()
+	s := &scene{t, &kvlease.Store{Backend: m}, m}
+	s.add()
+	p := s.probe()
+	m.swap = func() {
+		wider := terms
+		wider.Ahead *= 2
+		s.must(s.Fence(t.Context(), wider, ""))
+	}
+	if _, ok, err := s.Claim(t.Context(), lease.Claim{Terms: terms, Seen: p.Row, Fence: p.Fence, Token: "A"}); ok || err != nil {
+		t.Errorf("a claim below the fence: %v, %v", ok, err)
+	}
+	for text, want := range map[string]any{"x": new(*lease.PermanentError), `{"version":1}`: new(*lease.VersionError)} {
+		for _, worker := range []int64{kvlease.OfNamespace, 7} {
+			s.must(m.change(t.Context(), terms, worker, func(string) string { return text }))
+			_, err := s.Rows(t.Context(), terms, 7, 7)
+			if !errors.As(err, want) || !strings.Contains(err.Error(), "the text") {
+				t.Errorf("worker %d with the text %q: %v", worker, text, err)
+			}
+		}
+	}
+	if _, err := new(kvlease.Store).Rows(t.Context(), terms, 0, 7); err == nil {
+		t.Error("the zero value works")
+	}
+}
+
+// If other processes always win, a call gives up.
+func TestAlwaysLate(t *testing.T) {
+	m := newMemory()
+	s := &scene{t, &kvlease.Store{Backend: m}, m}
+	s.add()
+	other := &kvlease.Store{Backend: m}
+	n := 0
+	var before func()
+	before = func() {
+		n++
+		s.must(other.Fence(t.Context(), terms, ""))
+		m.swap = before
+	}
+	m.swap = before
+	if err := s.AddRows(t.Context(), terms, 1, 1); err == nil || n < 2 || !strings.Contains(err.Error(), "try again") {
+		t.Errorf("after %d swaps: %v", n, err)
+	}
+}

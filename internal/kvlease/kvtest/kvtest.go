@@ -1,0 +1,67 @@
+// Package kvtest helps to test the stores that package kvlease implements.
+package kvtest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+
+	"github.com/snowkey-go/snowkey/internal/kvlease"
+	"github.com/snowkey-go/snowkey/lease"
+	"github.com/snowkey-go/snowkey/lease/leasetest"
+)
+
+// An Operator is a [leasetest.Operator]. It changes texts as a person could.
+type Operator struct {
+	lease.Store
+
+	// Change replaces the text of a worker, or that of the namespace for
+	// kvlease.OfNamespace. If the text is to be "", it deletes the entry. If there is no
+	// entry, it does nothing.
+	Change func(ctx context.Context, terms lease.Terms, worker int64, change func(text string) string) error
+}
+
+var _ leasetest.Operator = Operator{}
+
+// Delete implements [leasetest.Operator].
+func (o Operator) Delete(ctx context.Context, terms lease.Terms, worker int64) error {
+	return o.Change(ctx, terms, worker, func(string) string { return "" })
+}
+
+// Edit implements [leasetest.Operator].
+func (o Operator) Edit(ctx context.Context, terms lease.Terms, r lease.Row) error {
+	return o.edit(ctx, terms, r.Worker, func(row map[string]any) {
+		row["token"], row["revision"], row["bound"], row["expires_at"], row["label"] = r.Token, r.Revision, r.Bound, r.Expires, r.Label
+	})
+}
+
+// DeleteNamespace implements [leasetest.Operator].
+func (o Operator) DeleteNamespace(ctx context.Context, terms lease.Terms) error {
+	return o.edit(ctx, terms, kvlease.OfNamespace, func(namespace map[string]any) {
+		delete(namespace["layouts"].(map[string]any), terms.Layout)
+	})
+}
+
+// SetFingerprint implements [leasetest.Operator].
+func (o Operator) SetFingerprint(ctx context.Context, terms lease.Terms, fingerprint string) error {
+	return o.edit(ctx, terms, kvlease.OfNamespace, func(namespace map[string]any) {
+		namespace["layouts"].(map[string]any)[terms.Layout].(map[string]any)["fingerprint"] = fingerprint
+	})
+}
+
+// edit changes fields of a text. Numbers keep their digits, since float64 can't hold them.
+func (o Operator) edit(ctx context.Context, terms lease.Terms, worker int64, change func(map[string]any)) (err error) {
+	changed := o.Change(ctx, terms, worker, func(text string) string {
+		decoder := json.NewDecoder(strings.NewReader(text))
+		decoder.UseNumber()
+		var fields map[string]any
+		if err = decoder.Decode(&fields); err != nil {
+			return text
+		}
+		change(fields)
+		edited, _ := json.Marshal(fields)
+		return string(edited)
+	})
+	return errors.Join(err, changed)
+}

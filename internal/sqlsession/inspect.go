@@ -1,0 +1,165 @@
+package sqlsession
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strings"
+
+	"github.com/snowkey-go/snowkey/internal/protocol"
+)
+
+// A TableError is returned for a table that can't be used in its current state. The
+// table has not been changed.
+type TableError struct {
+	Table  string
+	Reason string // what is wrong with it
+	Remedy string
+}
+
+func (e *TableError) Error() string {
+	return fmt.Sprintf("snowkey: the table %s %s; %s", e.Table, e.Reason, e.Remedy)
+}
+
+// Inspect reports whether all tables in names exist, using a single statement. It
+// returns a [*protocol.VersionError] if a table has another version, and a
+// [*TableError] if something about a table makes it unusable, such as a trigger that
+// may change what is written. The names must have passed [CheckName]. They must all
+// have the same schema, or none at all. If the server doesn't have all of the catalogs,
+// Inspect only finds out whether the tables exist.
+func (d Dialect) Inspect(ctx context.Context, db *sql.DB, names ...string) (there bool, err error) {
+	schema, _ := SplitName(names[0])
+	var quoted, plain []string
+	for _, name := range names {
+		_, table := SplitName(name)
+		quoted = append(quoted, "('"+d.Quote(name)+"')")
+		plain = append(plain, "'"+table+"'")
+	}
+	here, main := "DATABASE()", ""
+	if d == SQLite {
+		here = "'main'"
+	}
+	if schema != "" {
+		here, main = "'"+schema+"'", d.Quote(schema)+"."
+	}
+	texts := map[Dialect]string{Postgres: inspectPostgres, MySQL: inspectMySQL, SQLite: inspectSQLite}[d]
+	if d == MySQL {
+		var each []string
+		for _, name := range plain {
+			each = append(each, strings.ReplaceAll(inspectMariaDB, "{name}", name))
+		}
+		const all = " LIMIT 9223372036854775807" // without it, sql_select_limit applies
+		texts = "/*!80000 " + texts + all + " */ /*M! " + strings.Join(each, "\nUNION ALL ") + all + " */"
+	}
+	text := strings.NewReplacer("{quoted}", strings.Join(quoted, ", "), "{names}", strings.Join(plain, ", "),
+		"{each}", "SELECT "+strings.Join(plain, " AS name UNION ALL SELECT ")+" AS name",
+		"{schema}", here, "{main}", main, "{version}", "'"+protocol.Known()+"'").Replace(texts)
+	there, err = d.inspect(ctx, db, text)
+	if err != nil && d.Unknown(err) {
+		return d.exist(ctx, db, names)
+	}
+	return there, err
+}
+
+// exist is Inspect for a server that doesn't know all of the catalogs that we would have
+// to read. It can't find anything that makes a table unusable.
+func (d Dialect) exist(ctx context.Context, db *sql.DB, names []string) (there bool, err error) {
+	for _, name := range names {
+		err := d.Read(ctx, db, Settings{}, func(conn *sql.Conn) error {
+			rows, err := conn.QueryContext(ctx, "SELECT protocol FROM "+d.Quote(name)+" WHERE 1 = 0")
+			if err != nil {
+				return err
+			}
+			return rows.Close()
+		})
+		if err != nil && d.Missing(err) {
+			return false, nil
+		}
+		if err != nil {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+func (d Dialect) inspect(ctx context.Context, db *sql.DB, text string) (there bool, err error) {
+	there = true
+	err = d.Read(ctx, db, Settings{}, func(conn *sql.Conn) error {
+		rows, err := conn.QueryContext(ctx, text)
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		for rows.Next() {
+			var kind, table, detail string
+			if err := rows.Scan(&kind, &table, &detail); err != nil {
+				return err
+			}
+			switch kind {
+			case "missing":
+				there = false
+			case "version":
+				return &protocol.VersionError{Where: "the table " + table, Found: detail}
+			default:
+				return &TableError{table, fmt.Sprintf(reasons[kind][0], detail), reasons[kind][1]}
+			}
+		}
+		return rows.Err()
+	})
+	return there && err == nil, err
+}
+
+// reasons has the Reason and Remedy of the TableError for each kind of problem.
+var reasons = map[string][2]string{
+	"trigger":            {"has the trigger %s, which may change what is written", "drop the trigger"},
+	"rule":               {"has the rule %s, which may change what is written", "drop the rule"},
+	"row-level security": {"has row-level security%s, which may hide rows from this role", "use ALTER TABLE … DISABLE ROW LEVEL SECURITY, or a role that bypasses it"},
+	"kind":               {"is a %s", "make it an ordinary table, or choose another name"},
+	"engine":             {"is kept by the engine %s, which forgets commits", "use ENGINE = InnoDB; for leases call snowkey.Fence too"},
+}
+
+// The version of a table is the default of its column protocol, or 1 if it doesn't have
+// that column. The join with pg_class looks redundant, but a snapshot may not show a
+// table yet that to_regclass already finds.
+const inspectPostgres = ToPrimary + `WITH tables AS (SELECT t.name, c.oid AS id FROM (VALUES {quoted}) AS t (name) LEFT JOIN pg_class c ON c.oid = to_regclass(t.name)),
+versions AS (SELECT t.name, COALESCE((SELECT pg_get_expr(d.adbin, d.adrelid) FROM pg_attribute a JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
+	WHERE a.attrelid = t.id AND a.attname = 'protocol' AND NOT a.attisdropped), '1') AS version FROM tables t WHERE t.id IS NOT NULL)
+SELECT 'missing', name, '' FROM tables WHERE id IS NULL
+UNION ALL SELECT 'kind', t.name, CASE c.relkind WHEN 'v' THEN 'view' WHEN 'm' THEN 'materialized view' WHEN 'p' THEN 'partitioned table' ELSE 'relation of the kind ' || c.relkind::text END
+	FROM tables t JOIN pg_class c ON c.oid = t.id WHERE c.relkind <> 'r'
+UNION ALL SELECT 'version', name, version FROM versions WHERE version <> {version}
+UNION ALL SELECT 'trigger', t.name, g.tgname::text FROM tables t JOIN pg_trigger g ON g.tgrelid = t.id WHERE NOT g.tgisinternal AND g.tgenabled <> 'D'
+UNION ALL SELECT 'rule', t.name, r.rulename::text FROM tables t JOIN pg_rewrite r ON r.ev_class = t.id AND r.ev_enabled <> 'D'
+UNION ALL SELECT 'row-level security', name, '' FROM tables WHERE id IS NOT NULL AND row_security_active(id)`
+
+// On MySQL, one query of the information schema is fast for any number of tables.
+// MariaDB opens every table, unless the query asks for a single table of a single
+// schema, so there we need separate queries for each table.
+const inspectMySQL = `SELECT 'kind', t.table_name, LOWER(t.table_type) FROM information_schema.tables t
+WHERE t.table_schema = {schema} AND t.table_name IN ({names}) AND t.table_type LIKE '%VIEW%'
+UNION ALL SELECT 'engine', t.table_name, t.engine FROM information_schema.tables t
+WHERE t.table_schema = {schema} AND t.table_name IN ({names}) AND t.engine <> 'InnoDB'
+UNION ALL SELECT CASE WHEN t.table_name IS NULL THEN 'missing' ELSE 'version' END, names.name, COALESCE(c.column_default, '1') FROM ({each}) names
+LEFT JOIN information_schema.tables t ON t.table_schema = {schema} AND t.table_name = names.name
+LEFT JOIN information_schema.columns c ON c.table_schema = {schema} AND c.table_name = names.name AND c.column_name = 'protocol'
+WHERE t.table_name IS NULL OR COALESCE(c.column_default, '1') <> {version}
+UNION ALL SELECT 'trigger', event_object_table, trigger_name FROM information_schema.triggers
+WHERE event_object_schema = {schema} AND event_object_table IN ({names})`
+
+const inspectMariaDB = `SELECT 'kind', table_name, LOWER(table_type) FROM information_schema.tables
+WHERE table_schema = {schema} AND table_name = {name} AND table_type LIKE '%VIEW%'
+UNION ALL SELECT CASE WHEN c.column_name IS NULL THEN 'missing' ELSE 'version' END, {name}, COALESCE(c.column_default, '1') FROM (SELECT 1 AS one) always
+LEFT JOIN (SELECT column_name, column_default FROM information_schema.columns
+	WHERE table_schema = {schema} AND table_name = {name} AND column_name IN ('protocol', 'bound') ORDER BY column_name DESC LIMIT 1) c ON 1 = 1
+WHERE COALESCE(c.column_default, '-') <> {version}
+UNION ALL SELECT 'engine', table_name, engine FROM information_schema.tables
+WHERE table_schema = {schema} AND table_name = {name} AND engine <> 'InnoDB'
+UNION ALL SELECT 'trigger', event_object_table, trigger_name FROM information_schema.triggers
+WHERE event_object_schema = {schema} AND event_object_table = {name}`
+
+const inspectSQLite = `WITH names AS ({each}),
+versions AS (SELECT m.name, COALESCE((SELECT c.dflt_value FROM pragma_table_info(m.name, {schema}) c WHERE c.name = 'protocol'), '1') AS version
+	FROM {main}sqlite_master m WHERE m.type = 'table' AND m.name IN ({names}))
+SELECT 'missing', name, '' FROM names WHERE name NOT IN (SELECT name FROM versions)
+UNION ALL SELECT 'version', name, version FROM versions WHERE version <> {version}
+UNION ALL SELECT 'trigger', m.tbl_name, m.name FROM {main}sqlite_master m WHERE m.type = 'trigger' AND m.tbl_name IN ({names})`

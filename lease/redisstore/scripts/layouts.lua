@@ -1,2 +1,0 @@
--- Returns the namespace's fields and values.
-return redis.call('HGETALL', KEYS[1])

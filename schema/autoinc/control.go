@@ -1,0 +1,73 @@
+package autoinc
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/snowkey-go/snowkey/schema/internal/database"
+)
+
+// What [Control] tells a running [Apply].
+const (
+	Pause    = "pause"    // to wait before its next step, or before the next batch of a backfill
+	Continue = "continue" // to go on after a pause, or with [ApplyOptions].HoldSwap
+	Stop     = "stop"     // to return [ErrStopped]
+)
+
+// control is the entry that holds what Control was called with.
+const control = "control"
+
+// Control tells an [Apply] of the plan that is running in some process to pause, to
+// continue or to stop.
+func Control(ctx context.Context, db *sql.DB, plan *Plan, command string) error {
+	if !slices.Contains([]string{Pause, Continue, Stop}, command) {
+		return fmt.Errorf("autoinc: %q is not %s, %s or %s", command, Pause, Continue, Stop)
+	}
+	sum, err := plan.sum()
+	if err != nil {
+		return err
+	}
+	l := ledger{plan.server(), plan.Progress, sum}
+	there, err := l.exists(ctx, db)
+	if err == nil && !there {
+		err = fail(ErrPhase, "the plan is not being applied: there is no table %s", l.name(l.table))
+	}
+	if err != nil {
+		return err
+	}
+	return l.write(ctx, db, control, entry{seen, command})
+}
+
+// obey waits for as long as Control has paused the plan. With hold, it waits until Control
+// is called with Continue.
+func (a *applier) obey(ctx context.Context, phase Phase, s Step, hold bool) error {
+	for waiting := false; ; waiting = true {
+		commands, err := database.List(ctx, a.conn, fmt.Sprintf("SELECT detail FROM %s WHERE plan = %s AND step = %s", a.ledger.name(a.ledger.table), a.Literal(a.ledger.sum), a.Literal(control)), database.Text)
+		if err != nil {
+			return err
+		}
+		command := ""
+		if len(commands) > 0 {
+			command = commands[0]
+		}
+		switch {
+		case command == Stop:
+			return failedStep(s, ErrStopped)
+		case command != Pause && (command == Continue || !hold):
+			return nil
+		case !waiting:
+			why := "it is paused, until snowkey migrate control continue"
+			if command != Pause {
+				why = "the columns are ready to be swapped, after snowkey migrate control continue"
+			}
+			a.options.Progress(Progress{Phase: phase.Name, Step: s, Event: Retried, Err: errors.New(why)})
+		}
+		if err := database.Sleep(ctx, 200*time.Millisecond); err != nil {
+			return failedStep(s, err)
+		}
+	}
+}

@@ -1,0 +1,48 @@
+package autoinc
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/snowkey-go/snowkey/schema/catalog"
+)
+
+// FuzzReadPlan reads files whose sum is right. A file either is the one that WriteText makes
+// of the plan, or is refused.
+func FuzzReadPlan(f *testing.F) {
+	orders := catalog.Name{Schema: "public", Name: "orders"}
+	for _, dialect := range []catalog.Dialect{catalog.Postgres, catalog.MySQL, catalog.SQLite} {
+		p := &Plan{Dialect: dialect, Version: "15.18", Database: "a \"shop\"\n", Floor: DefaultFloor}
+		p.add(plannedKey{Column: catalog.Column{Table: orders, Name: "id", Type: "integer", Bits: 32}})
+		p.children = []catalog.ForeignKey{{Child: catalog.Column{Table: orders, Name: "parent"}, Undeclared: true}}
+		p.notChildren = []catalog.Column{{Table: orders, Name: "other"}}
+		p.Phases = []Phase{{Name: Widen, Notes: []string{"a note"}, Steps: []Step{{
+			ID: "widen/1", Text: "widen id", SQL: "ALTER TABLE orders\n-- a comment\nALTER id TYPE bigint", Run: Exec, Unit: 1,
+			Locks: "all", Rewrites: "all", Undo: []string{"SELECT 1\n, 2", "SELECT 3"}, Remedy: "none", Before: []string{"SELECT 4"},
+			After: []string{"SELECT 5"}, Done: "SELECT 6", Lasting: true, Retry: "SELECT 7", Size: "SELECT 8",
+		}}}, {Name: Readers}}
+		body, err := p.body()
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(string(body))
+	}
+	f.Add("-- key: {}\n-- dialect: mysql\n")
+	f.Add("-- dialect: none\n-- key: {}\n-- step: \n-- undo+: \n;\n-- end: \n")
+	f.Fuzz(func(t *testing.T, body string) {
+		text := fmt.Sprintf("%s\n-- sum: %s\n%s", planTitle, sum([]byte(body)), body)
+		p, err := ReadPlan(strings.NewReader(text))
+		if err != nil {
+			if !errors.Is(err, ErrPlan) {
+				t.Errorf("%T: %v", err, err)
+			}
+			return
+		}
+		var again strings.Builder
+		if err := p.WriteText(&again); err != nil || again.String() != text {
+			t.Errorf("%v:\n%s\nwas written as\n%s", err, text, &again)
+		}
+	})
+}

@@ -1,0 +1,213 @@
+package autoinc
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"fmt"
+	"html/template"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/snowkey-go/snowkey/schema/catalog"
+	"github.com/snowkey-go/snowkey/schema/internal/database"
+)
+
+// A tableSize is what the server estimates for a table when the plan is made.
+type tableSize struct {
+	Table      catalog.Name `json:"table"`
+	Rows       int64        `json:"rows"`
+	Bytes      int64        `json:"bytes,omitempty"`
+	Indexes    int64        `json:"indexes,omitempty"`
+	IndexBytes int64        `json:"indexBytes,omitempty"`
+}
+
+const (
+	postgresSizes = `SELECT n.nspname, c.relname, sum(greatest(m.reltuples, 0))::bigint, sum(pg_table_size(m.oid))::bigint,
+	(SELECT count(*) FROM pg_index x WHERE x.indrelid = c.oid), sum(pg_indexes_size(m.oid))::bigint
+FROM pg_class c
+JOIN pg_namespace n ON n.oid = c.relnamespace AND n.nspname !~ '^pg_'
+JOIN pg_class m ON m.oid = c.oid OR c.relkind = 'p' AND m.oid IN (SELECT relid FROM pg_partition_tree(c.oid))
+WHERE c.relkind IN ('r', 'p') GROUP BY n.nspname, c.oid, c.relname`
+
+	mysqlSizes = `SELECT t.TABLE_SCHEMA, t.TABLE_NAME, COALESCE(t.TABLE_ROWS, 0), COALESCE(t.DATA_LENGTH, 0),
+	(SELECT COUNT(DISTINCT s.INDEX_NAME) FROM information_schema.STATISTICS s WHERE s.TABLE_SCHEMA = t.TABLE_SCHEMA AND s.TABLE_NAME = t.TABLE_NAME), COALESCE(t.INDEX_LENGTH, 0)
+FROM information_schema.TABLES t WHERE t.TABLE_SCHEMA NOT IN ` + database.MySQLSystem + ` AND t.TABLE_TYPE = 'BASE TABLE'`
+)
+
+// measure reads the sizes of the plan's tables, and measures how many bytes a second the
+// server copies.
+func (p *planner) measure(ctx context.Context, conn *sql.Conn) error {
+	var all []tableSize
+	var err error
+	if p.syntax().sizes == "" {
+		for _, table := range p.tables() {
+			rows, err := database.One(ctx, conn, p.counting(table), database.Number)
+			if err != nil {
+				return err
+			}
+			all = append(all, tableSize{Table: table, Rows: rows})
+		}
+	} else {
+		all, err = database.List(ctx, conn, p.syntax().sizes, func(t *tableSize) []any {
+			return []any{&t.Table.Schema, &t.Table.Name, &t.Rows, &t.Bytes, &t.Indexes, &t.IndexBytes}
+		})
+	}
+	if err != nil {
+		return err
+	}
+	for _, table := range p.tables() {
+		if i := slices.IndexFunc(all, func(t tableSize) bool { return t.Table == table }); i >= 0 {
+			p.sizes = append(p.sizes, all[i])
+		}
+	}
+	p.rate = p.copyRate(ctx, conn)
+	return nil
+}
+
+// copyRate copies some rows of the largest table into a temporary one. It returns 0 if the
+// table is too small to tell, or if the user may not do that.
+func (p *planner) copyRate(ctx context.Context, conn *sql.Conn) int64 {
+	const most, least = 50_000, 5_000
+	largest := slices.MaxFunc(p.sizes, func(a, b tableSize) int { return cmp.Compare(a.Bytes, b.Bytes) })
+	if largest.Rows < least || largest.Bytes == 0 {
+		return 0
+	}
+	began := time.Now()
+	_, err := conn.ExecContext(ctx, fmt.Sprintf("CREATE TEMPORARY TABLE snowkey_rate AS SELECT * FROM %s LIMIT %d", p.name(largest.Table), most))
+	took := time.Since(began)
+	if err != nil {
+		return 0
+	}
+	_, _ = conn.ExecContext(context.WithoutCancel(ctx), "DROP TABLE snowkey_rate")
+	copied := float64(largest.Bytes) * float64(min(most, largest.Rows)) / float64(largest.Rows)
+	return int64(copied / took.Seconds())
+}
+
+// A summary is the first page of a plan.
+type summary struct {
+	Title  string
+	Tables []tableSummary
+	Phases []phaseSummary
+	Total  []string
+}
+
+type (
+	tableSummary struct{ Name, Rows, Size, Indexes, Change, Time, Locks string }
+	phaseSummary struct {
+		Name  PhaseName
+		Steps int
+		First string // what has to be done or known before
+	}
+)
+
+// copies reports whether a step writes all rows of a table again.
+func (s Step) copies(table string) bool {
+	return s.Rewrites != "" && (strings.HasPrefix(s.SQL, "ALTER TABLE "+table+" ") || strings.HasPrefix(s.SQL, "UPDATE "+table+" ") || strings.HasSuffix(s.SQL, " FROM "+table))
+}
+
+func (p *Plan) summary() summary {
+	s := summary{Title: fmt.Sprintf("%s of the %s database %q on the way from auto-increment to generated keys", database.Plural(len(p.sizes), "table"), p.Dialect, p.Database)}
+	var rows, bytes, copied, space int64
+	for _, t := range p.sizes {
+		name := p.server().name(t.Table)
+		row := tableSummary{Name: name, Rows: fmt.Sprint(t.Rows), Size: size(t.Bytes), Indexes: fmt.Sprintf("%d, %s", t.Indexes, size(t.IndexBytes)), Change: "no copy", Time: "at once", Locks: "for a moment"}
+		n := int64(0)
+		for _, phase := range p.Phases {
+			for _, step := range phase.Steps {
+				if step.copies(name) {
+					n++
+					row.Locks = step.Locks
+				}
+			}
+		}
+		whole := t.Bytes + t.IndexBytes
+		if n > 0 {
+			row.Change, row.Time = database.Plural(int(n), "copy"), p.time(n*whole)
+			row.Change = strings.Replace(row.Change, "copys", "copies", 1)
+			space = max(space, whole)
+			if p.Online && p.Dialect == catalog.Postgres { // all tables have both columns before the first one is swapped
+				space = max(space, copied+whole)
+			}
+		}
+		rows, bytes, copied = rows+t.Rows, bytes+whole, copied+n*whole
+		s.Tables = append(s.Tables, row)
+	}
+	s.Total = append(s.Total, fmt.Sprintf("in all %d rows, %s; %s are copied, which takes %s; free disk needed: %s", rows, size(bytes), size(copied), p.time(copied), size(space)))
+	if p.rate > 0 {
+		s.Total = append(s.Total, fmt.Sprintf("times are for %s a second, as measured on this server when the plan was made, and do not include waiting", size(p.rate)))
+	}
+	s.Total = append(s.Total, "every phase can be reversed until the first generated key is inserted; nothing can be reversed after that")
+	for _, phase := range p.Phases {
+		first := ""
+		if len(phase.Notes) > 0 {
+			first = phase.Notes[0]
+		}
+		s.Phases = append(s.Phases, phaseSummary{phase.Name, len(phase.Steps), first})
+	}
+	return s
+}
+
+// time returns how long it takes to copy so many bytes.
+func (p *Plan) time(bytes int64) string {
+	took := time.Second
+	if p.rate > 0 {
+		took = max(time.Duration(float64(bytes)/float64(p.rate)*float64(time.Second)), took)
+	} else if bytes > 100_000_000 {
+		return "an unknown time"
+	}
+	return "about " + took.Round(time.Second).String()
+}
+
+// size writes a number of bytes.
+func size(bytes int64) string {
+	switch {
+	case bytes >= 1e9:
+		return fmt.Sprintf("%.1f GB", float64(bytes)/1e9)
+	case bytes >= 1e6:
+		return fmt.Sprintf("%.1f MB", float64(bytes)/1e6)
+	}
+	return fmt.Sprintf("%d KB", (bytes+999)/1000)
+}
+
+// pageMark begins each line of the first page.
+const pageMark = "-- | "
+
+// page returns the lines of the first page.
+func (p *Plan) page() (lines []string) {
+	s := p.summary()
+	line := func(format string, args ...any) {
+		lines = append(lines, pageMark+database.Printable(fmt.Sprintf(format, args...)))
+	}
+	line("%s", s.Title)
+	for _, t := range s.Tables {
+		line("  %s: %s rows, %s; indexes: %s; %s, %s; locks: %s", t.Name, t.Rows, t.Size, t.Indexes, t.Change, t.Time, t.Locks)
+	}
+	for _, text := range s.Total {
+		line("%s", text)
+	}
+	for _, phase := range s.Phases {
+		line("  %-9s  %s. %s", phase.Name, database.Plural(phase.Steps, "step"), phase.First)
+	}
+	return lines
+}
+
+var pageTemplate = template.Must(template.New("").Parse(`<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8"><title>{{.Title}}</title></head><body>
+<h1>{{.Title}}</h1>
+<table border="1"><tr><th>table</th><th>rows</th><th>size</th><th>indexes</th><th>change</th><th>expected time</th><th>locks</th></tr>
+{{range .Tables}}<tr><td>{{.Name}}</td><td>{{.Rows}}</td><td>{{.Size}}</td><td>{{.Indexes}}</td><td>{{.Change}}</td><td>{{.Time}}</td><td>{{.Locks}}</td></tr>
+{{end}}</table>
+<ul>{{range .Total}}<li>{{.}}</li>
+{{end}}</ul>
+<table border="1"><tr><th>phase</th><th>steps</th><th>what to do and to know</th></tr>
+{{range .Phases}}<tr><td>{{.Name}}</td><td>{{.Steps}}</td><td>{{.First}}</td></tr>
+{{end}}</table>
+</body></html>
+`))
+
+// WriteHTML writes the first page of the plan as HTML, for instance for a change request:
+// what happens to each table, how long it takes, and what people have to do.
+func (p *Plan) WriteHTML(w io.Writer) error { return pageTemplate.Execute(w, p.summary()) }

@@ -1,0 +1,3 @@
+package sqlsession_test
+
+import _ "github.com/glebarez/go-sqlite" // registers the driver "sqlite"
