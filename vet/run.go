@@ -45,7 +45,7 @@ func Run(ctx context.Context, o Options) ([]Finding, error) {
 	if len(o.Patterns) == 0 {
 		o.Patterns = []string{"./..."}
 	}
-	pkgs, err := packages.Load(&packages.Config{Context: ctx, Dir: o.Dir, Mode: packages.LoadSyntax | packages.NeedModule, Tests: true}, o.Patterns...)
+	pkgs, err := packages.Load(&packages.Config{Context: ctx, Dir: o.Dir, Mode: packages.LoadAllSyntax | packages.NeedModule, Tests: true}, o.Patterns...)
 	if err != nil {
 		return nil, fmt.Errorf("vet: loading %s: %w", strings.Join(o.Patterns, " "), err)
 	}
@@ -77,8 +77,8 @@ func Run(ctx context.Context, o Options) ([]Finding, error) {
 	return slices.Compact(findings), nil // a package and its test variant have the same files
 }
 
-// onlyRoots keeps the checker from analysing packages outside of the patterns, of which there
-// are types but no syntax.
+// onlyRoots keeps the checker from analysing packages outside of the patterns. Their types
+// are needed, but nothing in them is a key of the program.
 func onlyRoots(pkgs []*packages.Package) {
 	roots := make(map[*packages.Package]bool)
 	for _, p := range pkgs {
@@ -93,12 +93,15 @@ func finding(fset *token.FileSet, a *analysis.Analyzer, d analysis.Diagnostic) F
 	return Finding{a.Name, d.Category, fset.Position(d.Pos), d.Message, d.URL}
 }
 
-// loadError reports packages that don't compile, because nothing is known about their types.
+// loadError reports packages whose types aren't known. A package that lacks only the files that
+// it embeds, such as those of a web page that hasn't been built, is read all the same.
 func loadError(pkgs []*packages.Package) error {
 	var errs []error
 	for _, p := range pkgs {
 		for _, err := range p.Errors {
-			errs = append(errs, err)
+			if err.Kind != packages.ListError || len(p.Syntax) == 0 {
+				errs = append(errs, err)
+			}
 		}
 	}
 	if len(pkgs) == 0 {
