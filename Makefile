@@ -39,7 +39,7 @@ newclients := bench/internal/ent/client.go test/entgql/ent/client.go
 # compile the tests of all packages.
 folders = $(sort $(dir $(shell grep -rl --include='*_test.go' '^func $(1)' .)))
 
-# The servers of make test-servers: a database, followed by a version that dbtest can fetch.
+# The servers of make test-servers, which dbtest fetches. SNOWKEY_TEST_DB knows these names.
 SERVERS    ?= postgres14 postgres16 postgres17 postgres18 mysql9 mariadb11
 
 # The packages whose tests open databases.
@@ -87,8 +87,10 @@ test-go: ## ids, keys and JSON with the newest Go, NEWGO, and so with encoding/j
 	GOTOOLCHAIN=$(NEWGO) SNOWKEY_TEST_DB=sqlite $(gotest) $(TESTFLAGS) ./idgen/... ./schema/... ./test/pk/... ./examples/web/...
 
 test-servers: $(clients) ## the tests that open databases, on each of SERVERS (postgres14 postgres16 postgres17 postgres18 mysql9 mariadb11), which it fetches
-	$(lowest) $(withdb) -servers '$(SERVERS)' $(gotest) -tags clients -timeout 20m $(TESTFLAGS) $(module)/internal/dbtest $(sqlpackages)
-	$(withdb) -servers '$(SERVERS)' $(gotest) -timeout 20m $(TESTFLAGS) $(programs)
+	@failed=; export SNOWKEY_TEST_POSTGRES= SNOWKEY_TEST_MYSQL=; for server in $(SERVERS); do echo "make test-servers: $$server"; export SNOWKEY_TEST_DB=$$server; \
+		{ $(lowest) $(withdb) $(gotest) -tags clients -timeout 20m $(TESTFLAGS) $(module)/internal/dbtest $(sqlpackages) && \
+			$(withdb) $(gotest) -timeout 20m $(TESTFLAGS) $(programs); } || failed="$$failed $$server"; \
+	done; test -z "$$failed" || { echo "make test-servers: failed on$$failed"; exit 1; }
 
 test-suites: ## the suites of GORM and ent with the hooks on and off, from the checkouts GORM_SRC and ENT_SRC
 	@test -n "$(GORM_SRC)$(ENT_SRC)" || { echo "make test-suites: set GORM_SRC or ENT_SRC, or both, to a checkout of github.com/go-gorm/gorm or github.com/ent/ent"; exit 1; }

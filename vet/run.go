@@ -45,7 +45,7 @@ func Run(ctx context.Context, o Options) ([]Finding, error) {
 	if len(o.Patterns) == 0 {
 		o.Patterns = []string{"./..."}
 	}
-	pkgs, err := packages.Load(&packages.Config{Context: ctx, Dir: o.Dir, Mode: packages.LoadAllSyntax | packages.NeedModule, Tests: true}, o.Patterns...)
+	pkgs, err := packages.Load(&packages.Config{Context: ctx, Dir: o.Dir, Mode: packages.LoadSyntax | packages.NeedModule, Tests: true}, o.Patterns...)
 	if err != nil {
 		return nil, fmt.Errorf("vet: loading %s: %w", strings.Join(o.Patterns, " "), err)
 	}
@@ -56,6 +56,7 @@ func Run(ctx context.Context, o Options) ([]Finding, error) {
 	if err != nil {
 		return nil, err
 	}
+	onlyRoots(pkgs)
 	graph, err := checker.Analyze(Analyzers(config), pkgs, nil)
 	if err != nil {
 		return nil, fmt.Errorf("vet: %w", err)
@@ -74,6 +75,18 @@ func Run(ctx context.Context, o Options) ([]Finding, error) {
 		return cmp.Or(cmp.Compare(p.Filename, q.Filename), cmp.Compare(p.Line, q.Line), cmp.Compare(p.Column, q.Column), cmp.Compare(a.Rule, b.Rule), cmp.Compare(a.Text, b.Text))
 	})
 	return slices.Compact(findings), nil // a package and its test variant have the same files
+}
+
+// onlyRoots keeps the checker from analysing packages outside of the patterns, of which there
+// are types but no syntax.
+func onlyRoots(pkgs []*packages.Package) {
+	roots := make(map[*packages.Package]bool)
+	for _, p := range pkgs {
+		roots[p] = true
+	}
+	for _, p := range pkgs {
+		maps.DeleteFunc(p.Imports, func(_ string, imported *packages.Package) bool { return !roots[imported] })
+	}
 }
 
 func finding(fset *token.FileSet, a *analysis.Analyzer, d analysis.Diagnostic) Finding {

@@ -26,7 +26,7 @@ import (
 )
 
 // found lists the commands that exit with status 1 if they find something.
-var found = []string{"snowkey doctor", "snowkey fleet check", "snowkey migrate verify"}
+var found = []string{"snowkey doctor", "snowkey fleet check", "snowkey migrate verify", "snowkey vet"}
 
 // A shell runs lines from the documentation. It has its own folder and database, in
 // which worker number 3 is leased, along with some worker numbers of the namespace
@@ -74,7 +74,10 @@ func newShell(t *testing.T) shell {
 	for name, text := range map[string]string{
 		"shop.db": "", "serve.db": "", "dsn.txt": path + "\n", "tokens.txt": "0123456789abcdef0123456789abcdef\nfedcba9876543210fedcba9876543210\n",
 		"fleet.txt": "orders 0 255\npayments 256 511\nspare 512 1023\n",
+		"go.mod":    "module example.com/shop\n\ngo 1.26\n", "main.go": "package main\n\nfunc main() {}\n",
+		"openapi.yaml": "openapi: 3.1.0\n", "web/page.js": "const id = parseInt(row.id);\n",
 	} {
+		dbtest.NoError(t, os.MkdirAll(filepath.Join(dir, filepath.Dir(name)), 0o700))
 		dbtest.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 	db := dbtest.Must(openSQLite(path, true))(t)

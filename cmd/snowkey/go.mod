@@ -53,3 +53,11 @@ require (
 	modernc.org/memory v1.12.1 // indirect
 	modernc.org/sqlite v1.62.0 // indirect
 )
+
+require (
+	github.com/bufbuild/protocompile v0.14.1 // indirect
+	github.com/snowkey-go/snowkey/vet v0.1.0
+	github.com/vektah/gqlparser/v2 v2.5.64 // indirect
+	golang.org/x/mod v0.42.0 // indirect
+	golang.org/x/tools v0.52.0 // indirect
+)

@@ -100,7 +100,7 @@ arguments are wrong.`,
 	})
 	root.PersistentFlags().BoolVar(&a.json, "json", false, "write JSON, with ids as strings")
 	a.group(root, a.inspectCommand(), a.layoutCommand(), a.rangeCommand(),
-		a.workersCommand(), a.fleetCommand(), a.doctorCommand(), a.fenceCommand(), a.initCommand(), a.sqlCommand(), a.serveCommand(), a.migrateCommand())
+		a.workersCommand(), a.fleetCommand(), a.doctorCommand(), a.fenceCommand(), a.initCommand(), a.sqlCommand(), a.serveCommand(), a.migrateCommand(), a.vetCommand())
 	return root
 }
 

@@ -97,13 +97,13 @@ func TestDamagedFile(t *testing.T) {
 // FuzzDecode decodes files whose checksum is right. What is accepted can be used, and is the
 // same after it has been written and read again.
 func FuzzDecode(f *testing.F) {
-	s := space{Namespace: "ns", File: "1:2", Current: "f", Layouts: []byte(`{"version":2}`), Rows: map[string]json.RawMessage{"l/1": []byte(`{"version":2,"bound":9}`)}}
+	s := space{Namespace: "ns", File: "1:2", Current: "f", Layouts: []byte(`{"version":2}`), Rows: map[string]map[int64]json.RawMessage{"l": {1: []byte(`{"version":2,"bound":9}`)}}}
 	text, err := s.encode()
 	if err != nil {
 		f.Fatal(err)
 	}
 	_, body, _ := strings.Cut(string(text), "\n")
-	for _, seed := range []string{body, "{}", `{"namespace":"ns"}`, `{"namespace":"ns","layouts":null}`, `{"namespace":"ns","rows":{"l/1":null}}`} {
+	for _, seed := range []string{body, "{}", `{"namespace":"ns"}`, `{"namespace":"ns","layouts":null}`, `{"namespace":"ns","rows":{"l":{"1":null}}}`, `{"namespace":"ns","rows":{"l":null}}`} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, body string) {

@@ -18,9 +18,7 @@ func TestNightlyGalera(t *testing.T) {
 	c.run(t, c.killed(), c.paused(), c.partitioned(),
 		c.one("member joined again by SST", func(m *cluster.Member) error { return errors.Join(m.Kill(), m.Forget()) }, 0, (*cluster.Member).Join),
 		c.alone("all killed, bootstrapped without the last commits", (*cluster.Member).Kill, (*cluster.Member).Bootstrap,
-			transferred),
-		c.alone("member partitioned, the others killed, forced to continue without the last commits", (*cluster.Member).Isolate,
-			func(m *cluster.Member) error { return errors.Join(m.Force(), m.Reach()) }, transferred))
+			transferred))
 }
 
 // transferred joins a killed member, which fetches all data from another one.

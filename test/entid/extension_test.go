@@ -157,8 +157,8 @@ func TestExtensionUpsertID(t *testing.T) {
 		})
 		t.Run("typed key", func(t *testing.T) {
 			id, err := c.Card.Create().SetNumber("1").OnConflict().UpdateNewValues().ID(ctx)
-			if err != nil || id.Int64() != c.src.last {
-				t.Errorf("got %v, %v, want %d", id, err, c.src.last)
+			if err != nil || id.Int64() != c.src.Last() {
+				t.Errorf("got %v, %v, want %d", id, err, c.src.Last())
 			}
 		})
 		t.Run("text keys", func(t *testing.T) {

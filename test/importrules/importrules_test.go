@@ -158,7 +158,7 @@ func TestImports(t *testing.T) {
 	for _, path := range []string{
 		"idgen", "idgen/worker", "schema/pk", "schema/pk/public", "schema/autoinc", "schema/catalog", "ent/entid",
 		"hooks/bunid", "hooks/gormid", "hooks/pgxid", "hooks/sqlid", "lease/etcdstore", "lease/redisstore", "lease/zkstore", "metrics/snowkeyotel", "service", "service/client", "metrics/snowkeyprom", "cmd/snowkey", "internal/dbtest",
-		"token", "token/sqltoken", "token/redistoken",
+		"token", "token/sqltoken", "token/redistoken", "vet", "vet/api",
 	} {
 		if _, ok := ours[path]; !ok {
 			t.Errorf("go list does not know %s: are the rules still about this module?", path)

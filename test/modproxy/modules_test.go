@@ -65,7 +65,7 @@ func TestModules(t *testing.T) {
 			switch path {
 			case "test", "examples", "examples/web":
 				p.run(t, dir, "list", "-deps", "-test", "./...")
-			case "ent/entid", "hooks/gormid", "hooks/bunid", "metrics/snowkeyotel", "service", "service/client", "metrics/snowkeyprom", "lease/zkstore", "cmd/snowkey":
+			case "ent/entid", "hooks/gormid", "hooks/bunid", "metrics/snowkeyotel", "service", "service/client", "metrics/snowkeyprom", "lease/zkstore", "vet", "cmd/snowkey":
 				if dbtest.Nightly {
 					p.run(t, dir, "test", "-count=1", "./...")
 				}

@@ -99,9 +99,12 @@ func (f *file) report(line, column int, format string, args ...any) {
 	})
 }
 
-var idName = regexp.MustCompile(`^(id|ID|Id|ids|IDs|\w+_ids?|\w*[a-z0-9](ID|Id|IDs|Ids))$`)
+var (
+	idName   = regexp.MustCompile(`^(id|ID|Id|ids|IDs|\w+_ids?|\w*[a-z0-9](ID|Id|IDs|Ids))$`)
+	otherIDs = regexp.MustCompile(`(?i)(timeout|timer|interval|frame|trace|request|process|thread)_?ids?$`)
+)
 
 // isID reports whether a field has the name of a key.
-func isID(name string) bool { return idName.MatchString(name) }
+func isID(name string) bool { return idName.MatchString(name) && !otherIDs.MatchString(name) }
 
 const number = "JavaScript rounds numbers above 2^53. Make it a string, or use ids of the layout JSSafe"

@@ -32,7 +32,9 @@ func checkJavaScript(f *file) error {
 		code, _, _ := strings.Cut(text, "//")
 		for _, p := range patterns {
 			for _, m := range p.FindAllStringSubmatchIndex(code, -1) {
-				f.report(line, m[2]+1, p.text+number, code[m[2]:m[3]])
+				if name := code[m[2]:m[3]]; !otherIDs.MatchString(name) {
+					f.report(line, m[2]+1, p.text+number, name)
+				}
 			}
 		}
 	}

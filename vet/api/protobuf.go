@@ -25,7 +25,7 @@ func checkProtobuf(f *file) error {
 			return
 		}
 		start := node.NodeInfo(name).Start()
-		f.report(start.Line, start.Col, "%s is a %s, which holds integers of %s. Add an int64 or a string with a new number, because the type of a field must not change", name.Val, typeName, bits)
+		f.report(start.Line, start.Col, "%s has the type %s, which holds integers of %s. Add an int64 or a string with a new number, because the type of a field must not change", name.Val, typeName, bits)
 	}
 	return ast.Walk(node, &ast.SimpleVisitor{
 		DoVisitFieldNode: func(n *ast.FieldNode) error {

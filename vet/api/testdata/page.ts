@@ -10,4 +10,5 @@ const f = ids.map((x) => x), g = Number(page);
 const h = String(row.id) + user.id;
 type Page = { width: number; valid: number; grid: number };
 const i = parseInt(paid, 10) + count;
+let timeoutId: number, frameID: number;
 // Number(row.id) is in a comment
