@@ -110,7 +110,7 @@ func isStandard(path string) bool {
 // standard has the first elements of the standard library's paths.
 var standard = func() map[string]bool {
 	all := make(map[string]bool)
-	for _, name := range strings.Fields(`
+	for name := range strings.FieldsSeq(`
 	archive bufio bytes cmp compress container context crypto database debug embed encoding errors expvar flag
 	fmt go hash html image index internal io iter log maps math mime net os path plugin reflect regexp runtime
 	slices sort strconv strings structs sync syscall testing text time unicode unique unsafe vendor weak
