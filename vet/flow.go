@@ -293,7 +293,6 @@ func (k *keySet) readNamedParams(sig *types.Signature, words string) {
 		mentioned = mentioned || words != "" && strings.Contains(strings.ToLower(words), name)
 	}
 	for p := range sig.Params().Variables() {
-		p := p
 		stem, ok := cutID(p.Name())
 		if !ok || !isInteger(p.Type()) {
 			continue
@@ -330,7 +329,6 @@ var entName = regexp.MustCompile(`ID(s|EQ|NEQ|In|NotIn|GT|GTE|LT|LTE)?$`)
 // readEntParams finds the keys among the parameters of ent's client.
 func (k *keySet) readEntParams(fn *types.Func) {
 	for p := range fn.Signature().Params().Variables() {
-		p := p
 		if isInteger(p.Type()) && (p.Name() == "id" || p.Name() == "ids" || entName.MatchString(fn.Name())) {
 			k.levels[p] = strong
 		}

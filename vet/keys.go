@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"regexp"
 	"strings"
+	"sync"
 
 	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/types/typeutil"
@@ -23,6 +24,7 @@ import (
 type keySet struct {
 	*analysis.Pass
 	config     Config
+	mu         sync.Mutex // held by the rule that runs, since looking at a model remembers it
 	models     map[*types.Struct]*modelInfo
 	names      map[string]bool            // of models, in lower case
 	rows       map[*types.TypeName]bool   // types that a query is scanned into
@@ -110,7 +112,7 @@ func isStandard(path string) bool {
 // standard has the first elements of the standard library's paths.
 var standard = func() map[string]bool {
 	all := make(map[string]bool)
-	for _, name := range strings.Fields(`
+	for name := range strings.FieldsSeq(`
 	archive bufio bytes cmp compress container context crypto database debug embed encoding errors expvar flag
 	fmt go hash html image index internal io iter log maps math mime net os path plugin reflect regexp runtime
 	slices sort strconv strings structs sync syscall testing text time unicode unique unsafe vendor weak

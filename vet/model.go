@@ -159,7 +159,6 @@ func (k *keySet) embedded(s *types.Struct, outer *types.Named) *modelInfo {
 	}
 	name := outer.Obj().Name()
 	for f := range s.Fields() {
-		f := f
 		inner, named := structOf(f.Type())
 		if !f.Embedded() || inner == nil {
 			continue
