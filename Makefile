@@ -92,10 +92,10 @@ test-servers: $(clients) ## the tests that open databases, on each of SERVERS (p
 			$(withdb) $(gotest) -timeout 20m $(TESTFLAGS) $(programs); } || failed="$$failed $$server"; \
 	done; test -z "$$failed" || { echo "make test-servers: failed on$$failed"; exit 1; }
 
-test-suites: ## the suites of GORM and ent with the hooks on and off, from the checkouts GORM_SRC and ENT_SRC
-	@test -n "$(GORM_SRC)$(ENT_SRC)" || { echo "make test-suites: set GORM_SRC or ENT_SRC, or both, to a checkout of github.com/go-gorm/gorm or github.com/ent/ent"; exit 1; }
-	GORM_SRC='$(abspath $(GORM_SRC))' ENT_SRC='$(abspath $(ENT_SRC))' $(withdb) go test -tags suites -v $(TESTFLAGS) -timeout 0 \
-		-run '^Test($(if $(GORM_SRC),GORM,none)|$(if $(ENT_SRC),Ent,none))$$' ./test/suites
+test-suites: ## the suites of GORM, ent and bun with the hooks on and off, from the checkouts GORM_SRC, ENT_SRC and BUN_SRC
+	@test -n "$(GORM_SRC)$(ENT_SRC)$(BUN_SRC)" || { echo "make test-suites: set GORM_SRC, ENT_SRC or BUN_SRC to a checkout of github.com/go-gorm/gorm, ent/ent or uptrace/bun"; exit 1; }
+	GORM_SRC='$(abspath $(GORM_SRC))' ENT_SRC='$(abspath $(ENT_SRC))' BUN_SRC='$(abspath $(BUN_SRC))' $(lowest) $(withdb) go test -tags suites -v $(TESTFLAGS) -timeout 0 \
+		-run '^Test($(if $(GORM_SRC),GORM,none)|$(if $(ENT_SRC),Ent,none)|$(if $(BUN_SRC),Bun,none))$$' ./test/suites
 
 models: ## search the models of the lease protocol and of segments; needs spin and a C compiler
 	lease/model/check.sh

@@ -562,7 +562,7 @@ func claimExpired(s *subject) {
 func justExpired(s *subject) {
 	s.create()
 	free := s.added(7)
-	s.terms.TTL = -1
+	s.terms.TTL, s.terms.Skew = -1, time.Hour.Microseconds() // so that it does not become free during the test
 	expired := s.claim(s.claimOf(free))
 	_, ok, err := s.Renew(s.Context(), s.renewalOf(expired))
 	s.untouched("a renewal", expired, ok, err)
@@ -858,7 +858,7 @@ func probeLabel(s *subject) {
 // With ticks of an hour, a row can be spent until the next tick. A probe should choose
 // it only if there is no other, even if its label is preferred.
 func probeSpent(s *subject) {
-	s.terms.Unit = time.Hour.Microseconds()
+	s.terms.Unit = (10 * 365 * 24 * time.Hour).Microseconds() // the tick does not end during the test
 	s.create()
 	for worker, label := range []string{"spent", "half spent", "unused"} {
 		c := s.claimOf(s.added(int64(worker)))

@@ -261,7 +261,7 @@ func TestRowsInTheWay(t *testing.T) {
 	t.Parallel()
 	modes(t, func(t *testing.T, db dbtest.DB, options autoinc.PlanOptions) {
 		if db.Dialect == "sqlite" {
-			return // nothing is narrow there, and TestSQLiteRefused has orphans
+			return // nothing is narrow there, and TestRefusals has orphans
 		}
 		s := newShop(t, db)
 		orphan, mend := "SET SESSION foreign_key_checks = 0; INSERT INTO line (order_id, no, tenant, user_id) VALUES (7777777, 1, 1, 7); SET SESSION foreign_key_checks = 1", "DELETE FROM line WHERE order_id = 7777777"

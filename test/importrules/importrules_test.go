@@ -70,7 +70,7 @@ var plain = []string{"hooks/sqlid"}
 // suites are called by tests, most of them by the tests of users. Besides the extension
 // of ent's code generator, which imports testing itself, they are therefore the only
 // packages that may import testing.
-var suites = []string{"internal/kvlease/kvtest", "lease/leasetest", "idgen/segment/segmenttest", "idgen/idgentest", "internal/tokentest"}
+var suites = []string{"lease/leasetest", "idgen/segment/segmenttest", "idgen/idgentest", "internal/tokentest", "internal/kvlease/kvtest"}
 
 // exampleClient is the ent client shared by the examples.
 const exampleClient = "examples/ent/ent"

@@ -254,6 +254,43 @@ func TestRequestsThatAreSentAgain(t *testing.T) {
 	}
 }
 
+// A late is a hook that calls before ahead of each script that writes.
+type late struct {
+	resend
+	before func()
+}
+
+func (l late) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		if strings.Contains(fmt.Sprint(cmd.Args()...), `"version"`) {
+			l.before()
+		}
+		return next(ctx, cmd)
+	}
+}
+
+// A claim whose script is executed after a fence is refused.
+func TestFenceDuringAClaim(t *testing.T) {
+	t.Parallel()
+	client := connect(t, dbtest.Redis().Start(t).Address)
+	other, slow := redisstore.New(client), redis.NewClient(client.Options())
+	defer slow.Close()
+	dbtest.NoError(t, other.AddRows(t.Context(), terms, 0, 0))
+	dbtest.Must(other.CreateNamespace(t.Context(), terms, 0))(t)
+	p := dbtest.Must(other.Probe(t.Context(), lease.Query{Terms: terms, Max: 7, PreferWorker: -1}))(t)
+	fences := 0
+	slow.AddHook(late{before: func() {
+		fences++
+		later := terms
+		later.Ahead *= 2
+		dbtest.NoError(t, other.Fence(t.Context(), later, ""))
+	}})
+	row, ok, err := redisstore.New(slow).Claim(t.Context(), lease.Claim{Terms: terms, Seen: p.Row, Fence: p.Fence, Token: "A", Wanted: 1 << 62, Volatile: true})
+	if ok || err != nil || fences == 0 {
+		t.Errorf("after %d fences: %+v, %v", fences, row, err)
+	}
+}
+
 // A user that has no other rights than those of the error message and of docs/stores.md can
 // do everything.
 func TestTheUserNeedsNoMoreRights(t *testing.T) {
