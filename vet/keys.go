@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"regexp"
 	"strings"
+	"sync"
 
 	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/types/typeutil"
@@ -23,6 +24,7 @@ import (
 type keySet struct {
 	*analysis.Pass
 	config     Config
+	mu         sync.Mutex // held by the rule that runs, since looking at a model remembers it
 	models     map[*types.Struct]*modelInfo
 	names      map[string]bool            // of models, in lower case
 	rows       map[*types.TypeName]bool   // types that a query is scanned into

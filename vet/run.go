@@ -105,7 +105,7 @@ func loadError(pkgs []*packages.Package) error {
 		}
 	}
 	if len(pkgs) == 0 {
-		return errors.New("vet: no package matches; name some, such as ./... or a folder")
+		return errors.New("vet: no package matches the patterns; ./... stands for all")
 	}
 	if len(errs) > 0 {
 		return fmt.Errorf("vet: the program doesn't compile; try go vet first: %w", errors.Join(errs[:min(3, len(errs))]...))

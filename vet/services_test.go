@@ -34,6 +34,9 @@ var services = []struct {
 		"user/user_repo.go insert": 1, "user_external_login/user_external_login_repo.go insert": 1, "migrations/init.go insert": 15,
 		"entity/config_entity.go column": 1, "entity/role_power_rel_entity.go column": 2, "migrations/v15.go column": 1,
 	}},
+	{"pagoda", map[string]int{
+		"services/auth.go boxed": 2, "handlers/admin.go boxed": 2, "handlers/admin.go narrow": 1, "middleware/auth.go narrow": 1, "middleware/entity.go narrow": 1,
+	}},
 }
 
 // The folder VET_SRC has checkouts, each in a folder of the table. Those that are missing are

@@ -48,7 +48,10 @@ func Analyzers(config Config) []*analysis.Analyzer {
 			URL:      Docs + r.page,
 			Requires: []*analysis.Analyzer{keys},
 			Run: func(p *analysis.Pass) (any, error) {
-				r.run(&pass{p, p.ResultOf[keys].(*keySet), r})
+				k := p.ResultOf[keys].(*keySet)
+				k.mu.Lock() // drivers run the rules of a package at the same time
+				defer k.mu.Unlock()
+				r.run(&pass{p, k, r})
 				return nil, nil
 			},
 		})
