@@ -20,56 +20,56 @@ type EventDelete struct {
 }
 
 // Where appends a list predicates to the EventDelete builder.
-func (ed *EventDelete) Where(ps ...predicate.Event) *EventDelete {
-	ed.mutation.Where(ps...)
-	return ed
+func (_d *EventDelete) Where(ps ...predicate.Event) *EventDelete {
+	_d.mutation.Where(ps...)
+	return _d
 }
 
 // Exec executes the deletion query and returns how many vertices were deleted.
-func (ed *EventDelete) Exec(ctx context.Context) (int, error) {
-	return withHooks(ctx, ed.sqlExec, ed.mutation, ed.hooks)
+func (_d *EventDelete) Exec(ctx context.Context) (int, error) {
+	return withHooks(ctx, _d.sqlExec, _d.mutation, _d.hooks)
 }
 
 // ExecX is like Exec, but panics if an error occurs.
-func (ed *EventDelete) ExecX(ctx context.Context) int {
-	n, err := ed.Exec(ctx)
+func (_d *EventDelete) ExecX(ctx context.Context) int {
+	n, err := _d.Exec(ctx)
 	if err != nil {
 		panic(err)
 	}
 	return n
 }
 
-func (ed *EventDelete) sqlExec(ctx context.Context) (int, error) {
+func (_d *EventDelete) sqlExec(ctx context.Context) (int, error) {
 	_spec := sqlgraph.NewDeleteSpec(event.Table, sqlgraph.NewFieldSpec(event.FieldID, field.TypeOther))
-	if ps := ed.mutation.predicates; len(ps) > 0 {
+	if ps := _d.mutation.predicates; len(ps) > 0 {
 		_spec.Predicate = func(selector *sql.Selector) {
 			for i := range ps {
 				ps[i](selector)
 			}
 		}
 	}
-	affected, err := sqlgraph.DeleteNodes(ctx, ed.driver, _spec)
+	affected, err := sqlgraph.DeleteNodes(ctx, _d.driver, _spec)
 	if err != nil && sqlgraph.IsConstraintError(err) {
 		err = &ConstraintError{msg: err.Error(), wrap: err}
 	}
-	ed.mutation.done = true
+	_d.mutation.done = true
 	return affected, err
 }
 
 // EventDeleteOne is the builder for deleting a single Event entity.
 type EventDeleteOne struct {
-	ed *EventDelete
+	_d *EventDelete
 }
 
 // Where appends a list predicates to the EventDelete builder.
-func (edo *EventDeleteOne) Where(ps ...predicate.Event) *EventDeleteOne {
-	edo.ed.mutation.Where(ps...)
-	return edo
+func (_d *EventDeleteOne) Where(ps ...predicate.Event) *EventDeleteOne {
+	_d._d.mutation.Where(ps...)
+	return _d
 }
 
 // Exec executes the deletion query.
-func (edo *EventDeleteOne) Exec(ctx context.Context) error {
-	n, err := edo.ed.Exec(ctx)
+func (_d *EventDeleteOne) Exec(ctx context.Context) error {
+	n, err := _d._d.Exec(ctx)
 	switch {
 	case err != nil:
 		return err
@@ -81,8 +81,8 @@ func (edo *EventDeleteOne) Exec(ctx context.Context) error {
 }
 
 // ExecX is like Exec, but panics if an error occurs.
-func (edo *EventDeleteOne) ExecX(ctx context.Context) {
-	if err := edo.Exec(ctx); err != nil {
+func (_d *EventDeleteOne) ExecX(ctx context.Context) {
+	if err := _d.Exec(ctx); err != nil {
 		panic(err)
 	}
 }
