@@ -254,7 +254,7 @@ func (c *insertChecker) insertArguments(call *ast.CallExpr) {
 		if !ok {
 			continue
 		}
-		for position, column := range placeholders(query) {
+		for position, column := range inserted(query) {
 			if !strings.EqualFold(column, name) || i+1+position >= len(call.Args) {
 				continue
 			}

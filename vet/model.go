@@ -244,13 +244,14 @@ func (k *keySet) wanted(table string) bool {
 }
 
 // isChild reports whether a name such as UserID is that of a key in another table: there is
-// a model User, or a field User of the same struct.
+// a model User, or a field User of the same struct. Some names are those of people and trees.
 func (k *keySet) isChild(s *types.Struct, name string) bool {
 	stem, ok := cutID(name)
 	if !ok || stem == "" {
 		return false
 	}
-	if strings.EqualFold(stem, "Parent") {
+	switch strings.ToLower(stem) {
+	case "parent", "owner", "creator", "author":
 		return true
 	}
 	for field := range s.Fields() {

@@ -87,29 +87,33 @@ func singular(table string) string {
 // placeholders returns the columns that the arguments of a query are compared with or
 // stored in, by the position of the argument.
 func placeholders(query string) map[int]string {
-	all := make(map[int]string)
-	number := func(offset int, text string) int {
-		if n, err := strconv.Atoi(strings.TrimPrefix(text, "$")); err == nil {
-			return n - 1
-		}
-		return strings.Count(query[:offset], "?")
-	}
+	all := inserted(query)
 	for _, m := range comparison.FindAllStringSubmatchIndex(query, -1) {
-		all[number(m[4], query[m[4]:m[5]])] = bare(query[m[2]:m[3]])
+		all[argument(query, m[4], m[5])] = bare(query[m[2]:m[3]])
 	}
-	insert := insertSQL.FindStringSubmatchIndex(query)
-	if insert == nil || insert[6] < 0 {
+	return all
+}
+
+// argument returns the position of the argument that a placeholder stands for.
+func argument(query string, start, end int) int {
+	if n, err := strconv.Atoi(strings.TrimPrefix(query[start:end], "$")); err == nil {
+		return n - 1
+	}
+	return strings.Count(query[:start], "?")
+}
+
+// inserted returns the columns that the arguments of an INSERT are stored in.
+func inserted(query string) map[int]string {
+	all := make(map[int]string)
+	insert, values := insertSQL.FindStringSubmatchIndex(query), valuesSQL.FindStringSubmatchIndex(query)
+	if insert == nil || insert[6] < 0 || values == nil {
 		return all
 	}
-	values := valuesSQL.FindStringSubmatchIndex(query)
 	columns := strings.Split(query[insert[6]:insert[7]], ",")
-	if values == nil {
-		return all
-	}
 	offset := values[2]
 	for i, value := range strings.Split(query[values[2]:values[3]], ",") {
 		if m := holder.FindStringIndex(value); m != nil && i < len(columns) {
-			all[number(offset+m[0], value[m[0]:m[1]])] = bare(strings.TrimSpace(columns[i]))
+			all[argument(query, offset+m[0], offset+m[1])] = bare(strings.TrimSpace(columns[i]))
 		}
 		offset += len(value) + 1
 	}

@@ -20,9 +20,11 @@ type Shop struct {
 }
 
 type Cart struct {
-	ID     int64 `bun:",pk,autoincrement"` // want "The database numbers Cart.ID"
-	ShopID int64 `bun:"type:integer"`      // want "The child Cart.ShopID has a column"
-	UserID int16 // want "The child Cart.UserID has 16 bits"
+	ID        int64 `bun:",pk,autoincrement"` // want "The database numbers Cart.ID"
+	ShopID    int64 `bun:"type:integer"`      // want "The child Cart.ShopID has a column"
+	UserID    int16 // want "The child Cart.UserID has 16 bits"
+	CreatorID int32 // want "The child Cart.CreatorID has 32 bits"
+	KindID    int32 // fine
 }
 
 type Fine struct {

@@ -74,6 +74,7 @@ func withSQL(ctx context.Context, db *sql.DB, user User) {
 	db.Exec("INSERT INTO settings (name) VALUES (?)", "x")                                            // fine
 	db.Exec("INSERT INTO unknown (name) VALUES (?)", "x")                                             // fine
 	db.Exec("SELECT id FROM users")                                                                   // fine
+	db.Exec("INSERT INTO users (id, name) SELECT 1, name FROM old WHERE id = ?", user.ID)             // fine
 	db.Exec("INSERT INTO users (id, name) SELECT id, name FROM old")                                  // fine
 	db.QueryRow(`INSERT INTO "public"."users" ("name") VALUES ($1) RETURNING id`, "x").Scan(&user.ID) // want "INSERT INTO users leaves its key"
 	_ = sqlid.Fill(ctx, &user)
