@@ -198,10 +198,10 @@ func TestNothingToWiden(t *testing.T) {
 			"sqlite":   "CREATE TABLE orders (id INTEGER PRIMARY KEY AUTOINCREMENT)",
 		}[db.Dialect])
 		for _, online := range []bool{false, true} {
-			widen := plan(t, conn, autoinc.PlanOptions{Online: online}).Phases[0]
-			notes := slices.DeleteFunc(widen.Notes, func(note string) bool { return strings.HasPrefix(note, "The server keeps a binary log.") })
-			if strings.Contains(fmt.Sprint(widen.Steps), "ALTER") || len(notes) != 1 || !strings.HasSuffix(notes[0], "there is nothing to widen.") {
-				t.Errorf("online %t: %v", online, widen)
+			first := plan(t, conn, autoinc.PlanOptions{Online: online}).Phases[0] // on Postgres, no phase widens
+			notes := fmt.Sprint(first.Notes)
+			if !strings.Contains(notes, "there is nothing to widen.") || first.Name == autoinc.Widen && strings.Contains(fmt.Sprint(first.Steps), "ALTER") {
+				t.Errorf("online %t: %v", online, first)
 			}
 		}
 	})
