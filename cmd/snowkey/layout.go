@@ -4,10 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"maps"
 	"math"
 	"math/bits"
-	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -39,6 +37,13 @@ func parseLayout(text string) (idgen.Layout, error) {
 	return l, nil
 }
 
+func presetNames() (names []string) {
+	for name := range idgen.Presets() {
+		names = append(names, name)
+	}
+	return names
+}
+
 // nameOf returns the name of a preset. For any other layout, it returns the text.
 func nameOf(l idgen.Layout) string {
 	for name, preset := range idgen.Presets() {
@@ -52,7 +57,7 @@ func nameOf(l idgen.Layout) string {
 // registerLayout adds the --layout flag.
 func registerLayout(cmd *cobra.Command, text *string, value, usage string) {
 	cmd.Flags().StringVar(text, "layout", value, usage)
-	_ = cmd.RegisterFlagCompletionFunc("layout", cobra.FixedCompletions(slices.Sorted(maps.Keys(maps.Collect(idgen.Presets()))), cobra.ShellCompDirectiveNoFileComp)) // can only fail if the flag is missing
+	_ = cmd.RegisterFlagCompletionFunc("layout", cobra.FixedCompletions(presetNames(), cobra.ShellCompDirectiveNoFileComp)) // can only fail if the flag is missing
 }
 
 // A drawing is the description of a layout.
@@ -188,7 +193,7 @@ as a migration for goose, golang-migrate or Atlas.`,
 			}
 			return nil
 		},
-		ValidArgsFunction: cobra.FixedCompletions(slices.Sorted(maps.Keys(maps.Collect(idgen.Presets()))), cobra.ShellCompDirectiveNoFileComp),
+		ValidArgsFunction: cobra.FixedCompletions(presetNames(), cobra.ShellCompDirectiveNoFileComp),
 		RunE: func(_ *cobra.Command, args []string) error {
 			switch {
 			case sql != sqlFlags{}:

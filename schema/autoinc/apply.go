@@ -591,14 +591,7 @@ func (a *applier) check(ctx context.Context, s Step) error {
 		return err
 	}
 	var parts []string
-	for i, value := range values {
-		if text, ok := value.([]byte); ok {
-			value = string(text)
-		}
-		parts = append(parts, fmt.Sprintf("%s = %v", columns[i], value))
-	}
 	if a.Dialect == catalog.Postgres {
-		parts = nil
 		row := make(map[string]any)
 		decoder := json.NewDecoder(strings.NewReader(fmt.Sprint(values[0])))
 		decoder.UseNumber() // a key may not fit into a float64
@@ -607,6 +600,13 @@ func (a *applier) check(ctx context.Context, s Step) error {
 		}
 		for _, name := range slices.Sorted(maps.Keys(row)) {
 			parts = append(parts, fmt.Sprintf("%s = %v", name, row[name]))
+		}
+	} else {
+		for i, value := range values {
+			if text, ok := value.([]byte); ok {
+				value = string(text)
+			}
+			parts = append(parts, fmt.Sprintf("%s = %v", columns[i], value))
 		}
 	}
 	return fmt.Errorf("a row was found that should not exist: %s; %s; the query is: %s", database.Printable(strings.Join(parts, ", ")),

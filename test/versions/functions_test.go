@@ -115,7 +115,7 @@ func poolOf(t *testing.T, db dbtest.DB, conn *sql.DB, cfg snowkey.Config) *idgen
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	pool, err := snowkey.Open(ctx, storeOf(db.Dialect, conn), cfg)
-	must(t, err)
+	dbtest.NoError(t, err)
 	t.Cleanup(func() { pool.Close(context.Background()) })
 	return pool
 }
@@ -127,7 +127,7 @@ func TestFunctionsOfAnEarlierRelease(t *testing.T) {
 	withFunctions(t, func(t *testing.T, server string, db dbtest.DB) {
 		frozen := script(read(t, fmt.Sprintf("testdata/protocol%d/sql/%s.sql", protocol.Version, server)))
 		conn := db.Connect(t)
-		must(t, storeOf(db.Dialect, conn).Migrate(t.Context()))
+		dbtest.NoError(t, storeOf(db.Dialect, conn).Migrate(t.Context()))
 		old := open(t, conn)
 		old.run(frozen...)
 		old.run(frozen...) // a migration can be executed again
@@ -146,7 +146,7 @@ func TestFunctionsOfAnEarlierRelease(t *testing.T) {
 		after = slices.Concat(after, old.draw(100), other.draw(100))
 		for range 1000 {
 			id, err := pool.Next(t.Context())
-			must(t, err)
+			dbtest.NoError(t, err)
 			if idgen.DefaultLayout().Decode(id).Worker == reserved {
 				t.Fatalf("a process made the id %d with the worker number of SQL", id)
 			}

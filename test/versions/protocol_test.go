@@ -86,8 +86,8 @@ func TestTablesOfAnotherVersion(t *testing.T) {
 			_, err := segments().Fetch(ctx, segment.Fetch{Name: name, Min: 1, Limit: 1000, Span: 10})
 			return err
 		}
-		must(t, segments().Migrate(t.Context()))
-		must(t, fetch(t.Context(), "orders"))
+		dbtest.NoError(t, segments().Migrate(t.Context()))
+		dbtest.NoError(t, fetch(t.Context(), "orders"))
 		content := func() (all []string) {
 			for _, query := range []string{
 				"SELECT * FROM snowkey_lease ORDER BY namespace, worker", "SELECT * FROM snowkey_lease_ns ORDER BY namespace, position",
@@ -151,7 +151,7 @@ func TestVersionChangesUnderALease(t *testing.T) {
 				cfg := config
 				cfg.SkipMigrate, cfg.Window, cfg.OnLost = false, time.Second, func(e *lease.LostError) { lost <- e }
 				pool, err := snowkey.Open(t.Context(), storeOf(db.Dialect, conn), cfg)
-				must(t, err)
+				dbtest.NoError(t, err)
 				defer pool.Close(context.Background())
 				for _, table := range tables {
 					dbtest.Must(conn.Exec("UPDATE " + table + " SET protocol = 3"))(t)

@@ -39,10 +39,10 @@ func redisServer(t *testing.T) server {
 		content: func() map[string]string {
 			all := make(map[string]string)
 			keys, err := client.Keys(t.Context(), "*").Result()
-			must(t, err)
+			dbtest.NoError(t, err)
 			for _, key := range keys {
 				fields, err := client.HGetAll(t.Context(), key).Result()
-				must(t, err)
+				dbtest.NoError(t, err)
 				for field, value := range fields {
 					all[key+"\t"+field] = value
 				}
@@ -55,18 +55,18 @@ func redisServer(t *testing.T) server {
 func etcdServer(t *testing.T) server {
 	address := dbtest.Etcd().Start(t).Address
 	client, err := clientv3.New(clientv3.Config{Endpoints: []string{address}, DialTimeout: 2 * time.Second, Logger: zap.NewNop()})
-	must(t, err)
+	dbtest.NoError(t, err)
 	t.Cleanup(func() { client.Close() })
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	_, err = client.Get(ctx, "first") // the client sends it again until there is a leader
-	must(t, err)
+	dbtest.NoError(t, err)
 	return server{
 		store: etcdstore.New(client),
 		content: func() map[string]string {
 			all := make(map[string]string)
 			found, err := client.Get(t.Context(), "snowkey/", clientv3.WithPrefix())
-			must(t, err)
+			dbtest.NoError(t, err)
 			for _, kv := range found.Kvs {
 				all[string(kv.Key)] = string(kv.Value)
 			}
@@ -78,14 +78,14 @@ func etcdServer(t *testing.T) server {
 // A node of ZooKeeper names the transaction that created it, and its leader.
 func zooKeeperServer(t *testing.T) server {
 	conn, _, err := zk.Connect([]string{dbtest.ZooKeeper().Start(t).Address}, 10*time.Second, zk.WithLogger(quiet{}))
-	must(t, err)
+	dbtest.NoError(t, err)
 	t.Cleanup(conn.Close)
 	var walk func(path string, all map[string]string)
 	walk = func(path string, all map[string]string) {
 		value, _, err := conn.Get(path)
-		must(t, err)
+		dbtest.NoError(t, err)
 		names, _, err := conn.Children(path)
-		must(t, err)
+		dbtest.NoError(t, err)
 		all[path] = string(value)
 		for _, name := range names {
 			walk(path+"/"+name, all)
@@ -104,13 +104,6 @@ func zooKeeperServer(t *testing.T) server {
 type quiet struct{}
 
 func (quiet) Printf(string, ...any) {}
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
 
 // Labels, tokens, numbers, and the names of namespaces, clusters and eras differ in each run.
 var differing = []struct {
@@ -160,15 +153,15 @@ func TestFormsOfKeys(t *testing.T) {
 			var pools []*idgen.Pool
 			for range 2 {
 				pool, err := snowkey.Open(t.Context(), s.store, cfg)
-				must(t, err)
+				dbtest.NoError(t, err)
 				defer pool.Close(context.Background())
 				look()
 				pools = append(pools, pool)
 				_, err = pool.Next(t.Context())
-				must(t, err)
+				dbtest.NoError(t, err)
 				look()
 			}
-			must(t, pools[1].Close(t.Context()))
+			dbtest.NoError(t, pools[1].Close(t.Context()))
 			look()
 			if len(written) < 4 {
 				t.Errorf("the namespace has only the keys %q", written)
