@@ -15,9 +15,9 @@ func TestPagesShowExamples(t *testing.T) {
 		"README.zh-CN.md":    readme,
 		"docs/operations.md": {"examples/production/service.go", "metrics/snowkeyprom/example_test.go", "metrics/snowkeyotel/example_test.go"},
 		"docs/services.md":   {"examples/services/main.go", "example_test.go", "service/service_test.go", "service/client/client_test.go"},
-		"docs/public-ids.md": {"schema/pk/example_test.go", "schema/pk/public/example_test.go"},
-		"docs/web.md":        {"examples/web/*_test.go", "test/entgql/graph/resolver.go"},
-		"docs/sessions.md":   {"examples/session/*.go"},
+		"docs/leases.md":     {"test/docs/leases_test.go"},
+		"docs/web.md": {"examples/web/*_test.go", "examples/session/*.go", "schema/pk/example_test.go", "schema/pk/public/example_test.go",
+			"test/entgql/graph/resolver.go"},
 		"docs/recipes.md": {"test/recipes/*_test.go", "test/recipes/*/*_test.go", "test/gormid/ginvueadmin_test.go",
 			"test/recipes/gozero/schema.sql", "test/recipes/gozero/template/model/*.tpl"},
 	} {
