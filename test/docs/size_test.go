@@ -16,7 +16,6 @@ const (
 // longPages have more than maxPageWords words, and at most these.
 var longPages = map[string]int{
 	"leaving-auto-increment.md": 8_000,
-	"web.md":                    2_711,
 }
 
 func TestSize(t *testing.T) {
