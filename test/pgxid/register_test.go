@@ -23,9 +23,9 @@ import (
 	"github.com/snowkey-go/snowkey/test/internal/reuse"
 )
 
-var update = flag.Bool("update", false, "write the table of docs/pgx.md anew")
+var update = flag.Bool("update", false, "write the table of README.md anew")
 
-const page = "../../docs/pgx.md"
+const page = "README.md"
 
 // A cell is one way to use a key. It is part of a line of the table.
 type cell struct {
@@ -248,7 +248,7 @@ func allCells() []cell {
 }
 
 // TestTable runs all cells in every mode, with and without Register. The table in
-// docs/pgx.md must match the results.
+// README.md must match the results.
 func TestTable(t *testing.T) {
 	t.Parallel()
 	db := reuse.Open(t, "postgres")
@@ -349,7 +349,7 @@ func TestNilPointerBehindPointer(t *testing.T) {
 	})
 }
 
-// compareTable compares the table in docs/pgx.md with our results.
+// compareTable compares the table in README.md with our results.
 func compareTable(t *testing.T, table string) {
 	text := dbtest.Must(os.ReadFile(page))(t)
 	const from, to = "<!-- table of TestTable -->\n", "<!-- end -->\n"
