@@ -20,6 +20,7 @@ func TestPagesShowExamples(t *testing.T) {
 		"docs/sessions.md":   {"examples/session/*.go"},
 		"docs/recipes.md": {"test/recipes/*_test.go", "test/recipes/*/*_test.go", "test/gormid/ginvueadmin_test.go",
 			"test/recipes/gozero/schema.sql", "test/recipes/gozero/template/model/*.tpl"},
+		"docs/leaving-auto-increment.md": {"test/docs/existing_test.go"},
 	} {
 		var code strings.Builder
 		for _, pattern := range files {
