@@ -8,8 +8,8 @@ import (
 
 // The documentation may not grow above these limits. Lower them whenever it gets shorter.
 const (
-	maxPages     = 26
-	maxWords     = 42_900
+	maxPages     = 16
+	maxWords     = 29_200
 	maxPageWords = 2_500
 )
 
