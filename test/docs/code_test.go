@@ -15,9 +15,10 @@ func TestPagesShowExamples(t *testing.T) {
 		"README.zh-CN.md":    readme,
 		"docs/operations.md": {"examples/production/service.go", "metrics/snowkeyprom/example_test.go", "metrics/snowkeyotel/example_test.go"},
 		"docs/services.md":   {"examples/services/main.go", "example_test.go", "service/service_test.go", "service/client/client_test.go"},
+		"docs/layouts.md":    {"idgen/example_test.go"},
 		"docs/leases.md":     {"test/docs/leases_test.go"},
 		"docs/web.md": {"examples/web/*_test.go", "examples/session/*.go", "schema/pk/example_test.go", "schema/pk/public/example_test.go",
-			"test/entgql/graph/resolver.go"},
+			"test/entgql/graph/resolver.go", "test/entgql/graph/gqlgen.yml"},
 		"docs/gorm.md": {"examples/gorm/main.go", "test/docs/existing_test.go", "test/gormid/refuse_test.go", "test/recipes/datatypes_test.go"},
 		"docs/ent.md":  {"examples/ent/ent/schema/user.go", "examples/ent/main.go", "test/entid/internal/ent/schema/schema.go", "test/entgql/ent/schema/schema.go"},
 		"docs/bun.md":  {"examples/bun/main.go", "hooks/bunid/example_test.go", "test/docs/existing_test.go"},
@@ -40,7 +41,7 @@ func TestPagesShowExamples(t *testing.T) {
 		blocks, compared := strings.Split("\n"+read(t, page), "\n```"), 0
 		for i := 1; i < len(blocks); i += 2 {
 			language, block, _ := strings.Cut(blocks[i], "\n")
-			shown := language == "go" || language == "yaml" && page == "docs/sql.md"
+			shown := language == "go" || language == "yaml" && (page == "docs/sql.md" || strings.HasPrefix(block, "models:"))
 			if !shown || strings.HasPrefix(block, "//go:build ignore") { // test/modproxy runs this one
 				continue
 			}
