@@ -341,7 +341,7 @@ func TestNilPointerBehindPointer(t *testing.T) {
 		}
 		dbtest.Must(conn.CopyFrom(t.Context(), pgx.Identifier{"staff"}, []string{"id", "boss", "code"},
 			pgx.CopyFromSlice(len(rows), func(i int) ([]any, error) { return []any{&rows[i].ID, &rows[i].Boss, &rows[i].Code}, nil })))(t)
-		null, set := decimal(low)+" NULL NULL", fmt.Sprintf("%d %v %v", high, boss, code)
+		null, set := decimal(low)+" NULL NULL", fmt.Sprintf("%s %v %v", decimal(high), boss, code)
 		got := all[string](t, conn, "SELECT concat_ws(' ', id, coalesce(boss::text, 'NULL'), coalesce(code, 'NULL')) FROM staff ORDER BY id")
 		if want := []string{null, null, set, set}; !slices.Equal(got, want) {
 			t.Errorf("got %q, want %q", got, want)
