@@ -9,7 +9,7 @@ import (
 // The documentation may not grow above these limits. Lower them whenever it gets shorter.
 const (
 	maxPages     = 26
-	maxWords     = 42_900
+	maxWords     = 42_100
 	maxPageWords = 2_500
 )
 
