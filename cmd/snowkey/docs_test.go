@@ -189,7 +189,7 @@ func TestExamples(t *testing.T) {
 // TestPages runs each command on the pages, which must print what the pages say they do.
 func TestPages(t *testing.T) {
 	t.Parallel()
-	for name, atLeast := range map[string]int{"services": 3, "operations": 12, "sql-default": 3, "leaving-auto-increment": 10} {
+	for name, atLeast := range map[string]int{"services": 3, "leases": 2, "operations": 12, "sql-default": 3, "leaving-auto-increment": 10} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			page(t, name+".md", atLeast)

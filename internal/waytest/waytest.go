@@ -1,6 +1,6 @@
 // Package waytest tests the ways in which a recipe writes rows, and the table of these ways in the docs.
 //
-// The tables use the words of docs/integrations.md. Its matrix has no recipes, because their module
+// The tables use the words of test/matrix/README.md. Its matrix has no recipes, because their module
 // requires other versions of the drivers.
 package waytest
 

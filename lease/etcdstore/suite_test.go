@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -87,7 +88,7 @@ func (t *txn) Commit() (*clientv3.TxnResponse, error) {
 // no relation to any other.
 func (m *memory) hold(when []clientv3.Cmp) bool {
 	return !slices.ContainsFunc(when, func(c clientv3.Cmp) bool {
-		p := pb.Compare(c)
+		p := compareOf(c)
 		kv := m.keys[string(p.Key)]
 		if p.Target == pb.Compare_CREATE {
 			return kv != nil // a store only compares it with 0
@@ -97,6 +98,14 @@ func (m *memory) hold(when []clientv3.Cmp) bool {
 		}
 		return map[pb.Compare_CompareResult]int{pb.Compare_EQUAL: 0, pb.Compare_LESS: -1, pb.Compare_GREATER: 1}[p.Result] != bytes.Compare(kv.Value, p.GetValue())
 	})
+}
+
+// compareOf returns the message in a condition, which is the condition itself before client 3.7.
+func compareOf(c clientv3.Cmp) *pb.Compare {
+	if c, ok := any(&c).(interface{ GetCompare() *pb.Compare }); ok {
+		return c.GetCompare()
+	}
+	return reflect.ValueOf(&c).Convert(reflect.TypeFor[*pb.Compare]()).Interface().(*pb.Compare)
 }
 
 func (m *memory) execute(ops []clientv3.Op) (answers []*pb.ResponseOp) {

@@ -13,9 +13,15 @@ type user struct{}
 
 func (user) Prefix() string { return "user" }
 
+// publicIDs returns the section of the page about public ids.
+func publicIDs(t *testing.T) string {
+	t.Helper()
+	return cut(t, read(t, "docs/web.md"), "## Public ids", "", "\n## ")
+}
+
 // The command on the page must print a key.
 func TestPublicIDsMakeKey(t *testing.T) {
-	page := read(t, "docs/public-ids.md")
+	page := publicIDs(t)
 	_, block, ok := strings.Cut(page, "```sh\n")
 	command, _, _ := strings.Cut(block, "\n```")
 	if !ok || strings.Count(page, "```sh") != 1 {
@@ -43,7 +49,7 @@ func TestPublicIDsMakeKey(t *testing.T) {
 // The table of the page must have the text of each form.
 func TestPublicIDsShowsForms(t *testing.T) {
 	const id = 1234567890123456789
-	page := read(t, "docs/public-ids.md")
+	page := read(t, "docs/web.md")
 	keys := read(t, "schema/pk/public/example_test.go")
 	_, keys, _ = strings.Cut(keys, `const publicIDKeys = "`)
 	keys, _, _ = strings.Cut(keys, `"`)

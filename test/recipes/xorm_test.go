@@ -132,5 +132,5 @@ func TestXormWays(t *testing.T) {
 }
 
 func TestXormPage(t *testing.T) {
-	CheckPage(t, "../../docs/recipes.md", "## xorm", xormWays(nil, "", nil))
+	CheckPage(t, "README.md", "## xorm", xormWays(nil, "", nil))
 }
