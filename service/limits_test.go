@@ -14,16 +14,14 @@ import (
 
 	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/idgen/worker"
+	"github.com/snowkey-go/snowkey/internal/errtest"
 	"github.com/snowkey-go/snowkey/service"
 )
 
 // A request for more ids than the layout allows at once gets the status 400 and the limit,
 // because no replica could answer it.
 func TestLimitOfTheLayout(t *testing.T) {
-	ids, err := idgen.NewPool(idgen.Config{Layout: idgen.JSSafe(), Worker: worker.Static(7)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	ids := errtest.Must(idgen.NewPool(idgen.Config{Layout: idgen.JSSafe(), Worker: worker.Static(7)}))(t)
 	defer ids.Close(context.Background())
 	url := start(t, ids, service.Config{})
 	status, _, body := call(t, "POST", url+"/v1/ids?count=10000", "")
@@ -73,23 +71,15 @@ func TestOddRequests(t *testing.T) {
 		{"POST", "/v1/ids", `{"count":2}`, "unexpected_body"},
 		{"GET", "/v1/ids/12", "x", "unexpected_body"},
 	} {
-		r, err := http.NewRequestWithContext(t.Context(), c.method, url+c.path, strings.NewReader(c.body))
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := errtest.Must(http.NewRequestWithContext(t.Context(), c.method, url+c.path, strings.NewReader(c.body)))(t)
 		for _, chunked := range []bool{false, true} {
 			if r.ContentLength = int64(len(c.body)); chunked {
 				r.ContentLength = -1
 			}
 			r.Body, _ = r.GetBody()
-			response, err := http.DefaultClient.Do(r)
-			if err != nil {
-				t.Fatal(err)
-			}
+			response := errtest.Must(http.DefaultClient.Do(r))(t)
 			var body reply
-			if err := json.NewDecoder(response.Body).Decode(&body); err != nil {
-				t.Fatal(err)
-			}
+			errtest.NoError(t, json.NewDecoder(response.Body).Decode(&body))
 			response.Body.Close()
 			if response.StatusCode != 400 || body.Error.Code != c.code {
 				t.Errorf("%s %s %s: %s %+v", c.method, c.path, c.body, response.Status, body.Error)
@@ -100,10 +90,7 @@ func TestOddRequests(t *testing.T) {
 
 // The document lists exactly the codes that the code has.
 func TestCodesOfOpenAPI(t *testing.T) {
-	text, err := os.ReadFile("openapi.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := errtest.Must(os.ReadFile("openapi.yaml"))(t)
 	list := regexp.MustCompile(`(?s)code:\s+type: string\s+enum: \[(.*?)\]`).FindSubmatch(text)
 	if list == nil {
 		t.Fatal("the document has no codes")
@@ -114,10 +101,7 @@ func TestCodesOfOpenAPI(t *testing.T) {
 		used[state.String()] = true
 	}
 	for _, name := range []string{"service.go", "listen.go"} {
-		source, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		source := errtest.Must(os.ReadFile(name))(t)
 		for _, m := range regexp.MustCompile(`code: "(\w+)"`).FindAllSubmatch(source, -1) {
 			used[string(m[1])] = true
 		}

@@ -19,6 +19,7 @@ import (
 	"github.com/snowkey-go/snowkey"
 	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/idgen/worker"
+	"github.com/snowkey-go/snowkey/internal/errtest"
 	"github.com/snowkey-go/snowkey/lease/filestore"
 	"github.com/snowkey-go/snowkey/service"
 )
@@ -27,20 +28,14 @@ const token, other = "0123456789abcdef0123456789abcdef", "fedcba9876543210fedcba
 
 func newPool(t *testing.T) *idgen.Pool {
 	t.Helper()
-	ids, err := idgen.NewPool(idgen.Config{Worker: worker.Static(7)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	ids := errtest.Must(idgen.NewPool(idgen.Config{Worker: worker.Static(7)}))(t)
 	t.Cleanup(func() { _ = ids.Close(context.Background()) })
 	return ids
 }
 
 func start(t *testing.T, ids *idgen.Pool, cfg service.Config) string {
 	t.Helper()
-	h, err := service.NewHandler(ids, cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	h := errtest.Must(service.NewHandler(ids, cfg))(t)
 	s := httptest.NewServer(h)
 	t.Cleanup(s.Close)
 	return s.URL
@@ -63,22 +58,13 @@ type reply struct {
 
 func call(t *testing.T, method, url, bearer string) (int, http.Header, reply) {
 	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), method, url, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := errtest.Must(http.NewRequestWithContext(t.Context(), method, url, nil))(t)
 	if bearer != "" {
 		r.Header.Set("Authorization", "Bearer "+bearer)
 	}
-	response, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	response := errtest.Must(http.DefaultClient.Do(r))(t)
 	defer response.Body.Close()
-	text, err := io.ReadAll(response.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := errtest.Must(io.ReadAll(response.Body))(t)
 	var body reply
 	if response.Header.Get("Content-Type") == "application/json" {
 		if err := json.Unmarshal(text, &body); err != nil {
@@ -119,15 +105,9 @@ func TestIDs(t *testing.T) {
 
 func TestPlainText(t *testing.T) {
 	url := start(t, newPool(t), service.Config{})
-	r, err := http.NewRequestWithContext(t.Context(), "POST", url+"/v1/ids?count=2&nonce=n", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := errtest.Must(http.NewRequestWithContext(t.Context(), "POST", url+"/v1/ids?count=2&nonce=n", nil))(t)
 	r.Header.Set("Accept", "text/plain")
-	response, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	response := errtest.Must(http.DefaultClient.Do(r))(t)
 	defer response.Body.Close()
 	text, err := io.ReadAll(response.Body)
 	if err != nil || !regexp.MustCompile(`^\d{18,19}\n\d{18,19}\n$`).Match(text) || response.Header.Get("Snowkey-Nonce") != "n" || response.Header.Get("Content-Type") != "text/plain" {
@@ -138,14 +118,8 @@ func TestPlainText(t *testing.T) {
 // A reply in ranges has the same ids as one with a line each, and as few lines as possible.
 func TestRanges(t *testing.T) {
 	url := start(t, newPool(t), service.Config{})
-	r, err := http.NewRequestWithContext(t.Context(), "POST", url+"/v1/ids?count=5000&format=ranges&nonce=n", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	response, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := errtest.Must(http.NewRequestWithContext(t.Context(), "POST", url+"/v1/ids?count=5000&format=ranges&nonce=n", nil))(t)
+	response := errtest.Must(http.DefaultClient.Do(r))(t)
 	defer response.Body.Close()
 	text, err := io.ReadAll(response.Body)
 	if err != nil || response.Header.Get("Snowkey-Nonce") != "n" || response.Header.Get("Content-Type") != "text/plain" {
@@ -257,15 +231,10 @@ func TestRate(t *testing.T) {
 
 // Without a lease, a request waits for it up to MaxWait, and the reply says why.
 func TestUnavailable(t *testing.T) {
-	ids, err := snowkey.Open(t.Context(), filestore.Dir(t.TempDir()), snowkey.Config{MaxClockSkew: 10 * time.Millisecond})
-	if err != nil {
-		t.Fatal(err)
-	}
+	ids := errtest.Must(snowkey.Open(t.Context(), filestore.Dir(t.TempDir()), snowkey.Config{MaxClockSkew: 10 * time.Millisecond}))(t)
 	defer ids.Close(t.Context())
 	url := start(t, ids, service.Config{MaxWait: 20 * time.Millisecond})
-	if err := ids.Suspend(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	errtest.NoError(t, ids.Suspend(t.Context()))
 	if status, _, body := call(t, "POST", url+"/v1/ids", ""); status != 503 || body.Error.Code != "unleased" {
 		t.Errorf("%d %+v", status, body)
 	}
@@ -278,10 +247,7 @@ func TestUnavailable(t *testing.T) {
 func TestClockBehind(t *testing.T) {
 	now := time.Now()
 	var mu sync.Mutex
-	ids, err := idgen.NewPool(idgen.Config{Worker: worker.Static(7), Clock: func() time.Time { mu.Lock(); defer mu.Unlock(); return now }})
-	if err != nil {
-		t.Fatal(err)
-	}
+	ids := errtest.Must(idgen.NewPool(idgen.Config{Worker: worker.Static(7), Clock: func() time.Time { mu.Lock(); defer mu.Unlock(); return now }}))(t)
 	defer ids.Close(t.Context())
 	url := start(t, ids, service.Config{})
 	if status, _, _ := call(t, "POST", url+"/v1/ids", ""); status != 200 {
@@ -300,10 +266,7 @@ func TestClockBehind(t *testing.T) {
 // The service doesn't listen beyond the loopback interface without protection, and drains
 // when it ends.
 func TestListenAndServe(t *testing.T) {
-	h, err := service.NewHandler(newPool(t), service.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	h := errtest.Must(service.NewHandler(newPool(t), service.Config{}))(t)
 	for _, addr := range []string{":0", "0.0.0.0:0", "[::]:0"} {
 		err := service.ListenAndServe(t.Context(), addr, h, false, nil, func(net.Addr) { t.Errorf("it listens at %s", addr) })
 		if _, ok := errors.AsType[*service.ConfigError](err); !ok {
@@ -353,15 +316,9 @@ func TestListenAndServe(t *testing.T) {
 // round.
 func TestOpenAPI(t *testing.T) {
 	url := start(t, newPool(t), service.Config{})
-	response, err := http.Get(url + "/v1/openapi.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	response := errtest.Must(http.Get(url + "/v1/openapi.yaml"))(t)
 	defer response.Body.Close()
-	text, err := io.ReadAll(response.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := errtest.Must(io.ReadAll(response.Body))(t)
 	paths := regexp.MustCompile(`(?m)^  (/\S+):$`).FindAllStringSubmatch(string(text), -1)
 	if len(paths) != 6 {
 		t.Errorf("%d paths", len(paths))

@@ -25,6 +25,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/snowkey-go/snowkey/internal/dbtest"
 )
 
 const oldToken, newToken = "0123456789abcdef0123456789abcdee", "0123456789abcdef0123456789abcdef"
@@ -42,17 +44,9 @@ func startServe(t *testing.T, s shell, env []string, args ...string) *served {
 	t.Helper()
 	p := &served{t: t, cmd: exec.Command(filepath.Join(bin(t), "snowkey"), append([]string{"serve", "--max-clock-skew", "10ms"}, args...)...)}
 	p.cmd.Dir, p.cmd.Env = s.dir, append(slices.Clone(s.env), env...)
-	out, err := p.cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	log, err := p.cmd.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := p.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	out := dbtest.Must(p.cmd.StdoutPipe())(t)
+	log := dbtest.Must(p.cmd.StderrPipe())(t)
+	dbtest.NoError(t, p.cmd.Start())
 	t.Cleanup(func() { _ = p.cmd.Process.Kill() })
 	p.log = bufio.NewReader(log)
 	lines := bufio.NewScanner(out)
@@ -118,12 +112,8 @@ func (p *served) status(bearer string) int {
 func write(t *testing.T, path, text string) {
 	t.Helper()
 	// As Kubernetes does, so that no reader sees a half.
-	if err := os.WriteFile(path+".new", []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Rename(path+".new", path); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.NoError(t, os.WriteFile(path+".new", []byte(text), 0o600))
+	dbtest.NoError(t, os.Rename(path+".new", path))
 }
 
 // On SIGHUP the process must neither end nor drop the tokens that work because of a mistake
@@ -171,10 +161,7 @@ func TestServeReadsCertificatesAgain(t *testing.T) {
 			p.hangUp("read the tokens and certificates again")
 		}
 		host := strings.TrimSuffix(strings.TrimPrefix(p.url, "https://"), "/v1/ids")
-		conn, err := tls.Dial("tcp", host, &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		conn := dbtest.Must(tls.Dial("tcp", host, &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}}))(t)
 		state := conn.ConnectionState()
 		conn.Close()
 		if got := state.PeerCertificates[0].SerialNumber; got.Int64() != serial || state.NegotiatedProtocol != "h2" {
@@ -186,19 +173,10 @@ func TestServeReadsCertificatesAgain(t *testing.T) {
 
 func certificate(t *testing.T, serial int64) (cert, key string) {
 	t.Helper()
-	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	private := dbtest.Must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
 	template := &x509.Certificate{SerialNumber: big.NewInt(serial), NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &private.PublicKey, private)
-	if err != nil {
-		t.Fatal(err)
-	}
-	secret, err := x509.MarshalPKCS8PrivateKey(private)
-	if err != nil {
-		t.Fatal(err)
-	}
+	der := dbtest.Must(x509.CreateCertificate(rand.Reader, template, template, &private.PublicKey, private))(t)
+	secret := dbtest.Must(x509.MarshalPKCS8PrivateKey(private))(t)
 	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})), string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret}))
 }
 
@@ -222,9 +200,7 @@ func TestFilesAreFollowed(t *testing.T) {
 		write(t, f.tokens, newToken)
 		time.Sleep(3 * interval)
 		synctest.Wait()
-		if err := os.Remove(f.tokens); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.NoError(t, os.Remove(f.tokens))
 		time.Sleep(3 * interval)
 		synctest.Wait()
 		stop()
@@ -240,9 +216,7 @@ func TestTokenFileOfOthers(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "tokens.txt")
 	write(t, path, newToken+"\n")
 	for mode, want := range map[os.FileMode]bool{0o600: true, 0o400: true, 0o440: true, 0o444: false, 0o644: false, 0o602: false, 0o601: false} {
-		if err := os.Chmod(path, mode); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.NoError(t, os.Chmod(path, mode))
 		tokens, _, err := secretFiles{tokens: path}.read().parse()
 		if _, refused := errors.AsType[*usageError](err); refused == want || (len(tokens) == 1) != want {
 			t.Errorf("with the mode %v: %q, %v", mode, tokens, err)
@@ -269,10 +243,7 @@ func TestServeFromTheEnvironment(t *testing.T) {
 		}
 	}
 	metrics := regexp.MustCompile(`http://\S+/metrics`).FindString(p.first[0])
-	response, err := http.Get(metrics)
-	if err != nil {
-		t.Fatal(err)
-	}
+	response := dbtest.Must(http.Get(metrics))(t)
 	defer response.Body.Close()
 	text, err := io.ReadAll(response.Body)
 	if err != nil || !strings.Contains(string(text), `snowkey_state{state="serving"} 1`) || !strings.Contains(string(text), "snowkey_ids_issued_total 2") {

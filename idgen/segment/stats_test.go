@@ -11,6 +11,7 @@ import (
 	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/idgen/segment"
 	"github.com/snowkey-go/snowkey/idgen/segment/segmenttest"
+	"github.com/snowkey-go/snowkey/internal/errtest"
 )
 
 func TestStats(t *testing.T) {
@@ -85,8 +86,6 @@ func TestStatsAreExact(t *testing.T) {
 		if n := s.Stats().Issued; n != got.Load() {
 			t.Errorf("%s: %d issued, and calls have returned %d", when, n, got.Load())
 		}
-		if err := s.Close(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		errtest.NoError(t, s.Close(t.Context()))
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/snowkey-go/snowkey/internal/errtest"
 	"github.com/snowkey-go/snowkey/token"
 )
 
@@ -18,10 +19,7 @@ func once(b *bench) {
 		b.Error(err)
 	}
 	for _, t := range []token.Token{revoked, together, running} {
-		verified, err := b.signer.Verify(t.Text())
-		if err != nil {
-			b.Fatal(err)
-		}
+		verified := errtest.Must(b.signer.Verify(t.Text()))(b)
 		for _, again := range []token.Token{t, verified} {
 			if err := b.Add(b.Context(), again, ada); !errors.Is(err, token.ErrInvalid) {
 				b.Errorf("a token begins a second session: %v", err)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/idgen/worker"
+	"github.com/snowkey-go/snowkey/internal/errtest"
 	"github.com/snowkey-go/snowkey/token"
 )
 
@@ -59,22 +60,11 @@ var workers atomic.Int64
 func newBench(t *testing.T, store token.Store, wait func(time.Duration)) *bench {
 	t.Helper()
 	b := &bench{T: t, Store: store, wait: wait, now: time.Now().Truncate(time.Millisecond)}
-	keys, err := token.ParseKeys(Keys)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ids, err := idgen.NewPool(idgen.Config{Worker: worker.Static(500 + workers.Add(1))})
-	if err != nil {
-		t.Fatal(err)
-	}
+	keys := errtest.Must(token.ParseKeys(Keys))(t)
+	ids := errtest.Must(idgen.NewPool(idgen.Config{Worker: worker.Static(500 + workers.Add(1))}))(t)
 	t.Cleanup(func() { ids.Close(context.Background()) })
-	b.signer, err = token.New(token.Config{Keys: keys, IDs: ids, Idle: idleLimit, Clock: b.clock})
-	if err == nil {
-		b.unlimited, err = token.New(token.Config{Keys: keys, IDs: ids, Idle: -1, Clock: b.clock})
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	b.signer = errtest.Must(token.New(token.Config{Keys: keys, IDs: ids, Idle: idleLimit, Clock: b.clock}))(t)
+	b.unlimited = errtest.Must(token.New(token.Config{Keys: keys, IDs: ids, Idle: -1, Clock: b.clock}))(t)
 	return b
 }
 
@@ -220,9 +210,7 @@ func noLimit(b *bench) {
 	if err == nil {
 		err = b.Add(b.Context(), t, ada)
 	}
-	if err != nil {
-		b.Fatal(err)
-	}
+	errtest.NoError(b, err)
 	b.sleep(idleLimit + 50*time.Millisecond)
 	if user, err := b.request(b.unlimited, t); user != ada || err != nil {
 		b.Errorf("the session is of user %d, %v", user, err)

@@ -120,9 +120,7 @@ func newNemesis(t *testing.T, b backend, server server, s settings) *nemesis {
 		n.orders.Store = strings.Replace(n.orders.Store, server.addresses[i], p.Address(), 1)
 	}
 	n.orders.MaxWorker = int64(s.processes) - 1
-	var err error
-	n.record, err = os.Create(filepath.Join(f.dir, "test.log"))
-	dbtest.NoError(n, err)
+	n.record = dbtest.Must(os.Create(filepath.Join(f.dir, "test.log")))(n)
 	t.Cleanup(func() { n.record.Close() })
 	return n
 }
@@ -187,9 +185,7 @@ func (n *nemesis) await(name string, over time.Time, who []*process) {
 // launch starts a process.
 func (n *nemesis) launch(change func(*Orders)) *process {
 	n.Helper()
-	p, err := n.start(change)
-	dbtest.NoError(n, err)
-	return p
+	return dbtest.Must(n.start(change))(n)
 }
 
 // startAll starts the crew. On a busy machine, leases of a second may expire before they are

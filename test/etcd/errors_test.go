@@ -43,9 +43,7 @@ const password = "a secret password"
 func do[T any](t *testing.T) func(T, error) {
 	return func(_ T, err error) {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		dbtest.NoError(t, err)
 	}
 }
 

@@ -68,9 +68,7 @@ func newGolangMigrate(t *testing.T, db dbtest.DB, conn *sql.DB, dir string) tool
 	case "sqlite":
 		driver, err = sqlite3.WithInstance(db.Connect(t), &sqlite3.Config{NoTxWrap: true})
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	dbtest.NoError(t, err)
 	m := dbtest.Must(gomigrate.NewWithDatabaseInstance("file://"+dir, db.Dialect, driver))(t)
 	return golangMigrate{m, func() golangMigrate { return newGolangMigrate(t, db, conn, dir).(golangMigrate) }, t, dir}
 }

@@ -295,16 +295,12 @@ func newAuthority(t *testing.T) *authority {
 	a := &authority{pool: x509.NewCertPool(), next: 1}
 	template := &x509.Certificate{SerialNumber: big.NewInt(a.next), NotAfter: time.Now().Add(24 * time.Hour), IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign}
 	var err error
-	if a.key, err = ecdsa.GenerateKey(elliptic.P256(), rand.Reader); err != nil {
-		t.Fatal(err)
-	}
+	a.key = dbtest.Must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &a.key.PublicKey, a.key)
 	if err == nil {
 		a.cert, err = x509.ParseCertificate(der)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	dbtest.NoError(t, err)
 	a.pool.AddCert(a.cert)
 	return a
 }

@@ -30,8 +30,7 @@ func open(t *testing.T, db dbtest.DB, conn *sql.DB) *idgen.Pool {
 	default:
 		store = sqlstore.SQLite(conn)
 	}
-	pool := dbtest.Must(snowkey.Open(t.Context(), store, snowkey.Config{Window: time.Second, MaxClockSkew: 10 * time.Millisecond}))(t)
-	return pool
+	return dbtest.Must(snowkey.Open(t.Context(), store, snowkey.Config{Window: time.Second, MaxClockSkew: 10 * time.Millisecond}))(t)
 }
 
 // A writer inserts orders with keys of Snowkey, in pairs that differ by one if it can, until

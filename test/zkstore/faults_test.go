@@ -45,9 +45,7 @@ func newHolder(t *testing.T, conn *zk.Conn, path string) *holder {
 
 func (h *holder) must(err error) {
 	h.Helper()
-	if err != nil {
-		h.Fatal(err)
-	}
+	dbtest.NoError(h, err)
 }
 
 func (h *holder) probe() lease.Probe {
