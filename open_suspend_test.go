@@ -63,9 +63,7 @@ func TestSuspend(t *testing.T) {
 		synctest.Wait()
 		errtest.NoError(t, copied.Close(t.Context()))
 		errtest.NoError(t, pool.Resume(t.Context()))
-		if err := <-waiting; err != nil {
-			t.Error(err)
-		}
+		errtest.NoError(t, <-waiting)
 		if err := pool.Resume(t.Context()); err != nil {
 			t.Errorf("resumed twice: %v", err)
 		}
@@ -87,9 +85,7 @@ func TestCloseWhileSuspended(t *testing.T) {
 		resumed := make(chan error)
 		go func() { resumed <- pool.Resume(t.Context()) }()
 		time.Sleep(time.Minute)
-		if err := pool.Close(t.Context()); err != nil {
-			t.Error(err)
-		}
+		errtest.NoError(t, pool.Close(t.Context()))
 		if err := <-resumed; err == nil {
 			t.Error("resumed after Close")
 		}

@@ -40,9 +40,7 @@ func TestAnHourOfRenewals(t *testing.T) {
 		if n := store.Calls("Claim"); n != 1 || workerOf(t, pool) != worker {
 			t.Errorf("%d claims, worker %d after %d", n, workerOf(t, pool), worker)
 		}
-		if err := pool.Close(t.Context()); err != nil {
-			t.Error(err)
-		}
+		errtest.NoError(t, pool.Close(t.Context()))
 		// The next process with this worker number should start above the last id
 		// without a wait.
 		again := open(t, store, snowkey.Config{MinWorker: worker, MaxWorker: worker})

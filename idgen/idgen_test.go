@@ -58,9 +58,7 @@ func newPool(t testing.TB, cfg idgen.Config) *idgen.Pool {
 
 func closeAtEnd(t testing.TB, pool *idgen.Pool) {
 	t.Cleanup(func() {
-		if err := pool.Close(context.Background()); err != nil {
-			t.Error(err)
-		}
+		errtest.NoError(t, pool.Close(context.Background()))
 		idgen.ForgetWorkers()
 	})
 }

@@ -107,9 +107,7 @@ func TestNilPool(t *testing.T) {
 	var pool *idgen.Pool
 	refused(t, idgen.ErrNoPool, pool)
 	refused(t, idgen.ErrNoPool, pool.Named("orders"))
-	if err := pool.Close(t.Context()); err != nil {
-		t.Error(err)
-	}
+	errtest.NoError(t, pool.Close(t.Context()))
 	if s := pool.Health().State; s != idgen.Closed || !pool.Layout().IsZero() {
 		t.Errorf("health %v", s)
 	}

@@ -21,8 +21,7 @@ func newTestHandler(t *testing.T, cfg Config) (*idgen.Pool, http.Handler) {
 	t.Helper()
 	ids := errtest.Must(idgen.NewPool(idgen.Config{Worker: worker.Static(7)}))(t)
 	t.Cleanup(func() { _ = ids.Close(context.Background()) })
-	handler := errtest.Must(NewHandler(ids, cfg))(t)
-	return ids, handler
+	return ids, errtest.Must(NewHandler(ids, cfg))(t)
 }
 
 // listen serves handler like the command does, and returns the address.
@@ -35,9 +34,7 @@ func listen(t *testing.T, handler http.Handler, guarded bool) string {
 	}()
 	t.Cleanup(func() {
 		stop()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
+		errtest.NoError(t, <-ended)
 	})
 	return <-addr
 }
@@ -126,15 +123,11 @@ func TestLimitOfConnections(t *testing.T) {
 	}
 	conns[0].Close()
 	conns[2].SetReadDeadline(time.Time{})
-	if err := answer(conns[2]); err != nil {
-		t.Error(err)
-	}
+	errtest.NoError(t, answer(conns[2]))
 	conns[1].Close()
 	conns[2].Close()
 	stop()
-	if err := <-ended; err != nil {
-		t.Error(err)
-	}
+	errtest.NoError(t, <-ended)
 }
 
 // answer reads the status line of a reply.

@@ -27,10 +27,14 @@ func pageServer(t *testing.T, layout idgen.Layout, cfg Config) (url string, ids 
 	t.Helper()
 	ids = errtest.Must(idgen.NewPool(idgen.Config{Layout: layout, Worker: worker.Static(7)}))(t)
 	t.Cleanup(func() { _ = ids.Close(context.Background()) })
-	h := errtest.Must(NewHandler(ids, cfg))(t)
-	s := httptest.NewServer(h)
+	return serveIDs(t, ids, cfg), ids
+}
+
+func serveIDs(t *testing.T, ids *idgen.Pool, cfg Config) (url string) {
+	t.Helper()
+	s := httptest.NewServer(errtest.Must(NewHandler(ids, cfg))(t))
 	t.Cleanup(s.Close)
-	return s.URL + "/", ids
+	return s.URL + "/"
 }
 
 func getPage(t *testing.T, url, password string) (int, http.Header, string) {
@@ -134,14 +138,12 @@ func TestPageLoadsNothing(t *testing.T) {
 func TestPageLease(t *testing.T) {
 	ids := errtest.Must(snowkey.Open(t.Context(), filestore.Dir(t.TempDir()), snowkey.Config{MaxClockSkew: 10 * time.Millisecond}))(t)
 	defer ids.Close(context.Background())
-	h := errtest.Must(NewHandler(ids, Config{}))(t)
-	s := httptest.NewServer(h)
-	defer s.Close()
-	if _, _, text := getPage(t, s.URL+"/", ""); !strings.Contains(text, "<dd>serving</dd>") || !regexp.MustCompile(`<dd>allows ids for another \d+\.?\d*m?s unless`).MatchString(text) {
+	url := serveIDs(t, ids, Config{})
+	if _, _, text := getPage(t, url, ""); !strings.Contains(text, "<dd>serving</dd>") || !regexp.MustCompile(`<dd>allows ids for another \d+\.?\d*m?s unless`).MatchString(text) {
 		t.Errorf("with a lease:\n%s", text)
 	}
 	errtest.NoError(t, ids.Suspend(t.Context()))
-	if _, _, text := getPage(t, s.URL+"/", ""); !strings.Contains(text, "<dd>unleased</dd>") || !strings.Contains(text, "<dt>Lease</dt><dd>none</dd>") {
+	if _, _, text := getPage(t, url, ""); !strings.Contains(text, "<dd>unleased</dd>") || !strings.Contains(text, "<dt>Lease</dt><dd>none</dd>") {
 		t.Errorf("without a lease:\n%s", text)
 	}
 }
@@ -155,10 +157,7 @@ func TestPageLeases(t *testing.T) {
 		return ids
 	}
 	read := func(ids *idgen.Pool, cfg Config) string {
-		h := errtest.Must(NewHandler(ids, cfg))(t)
-		s := httptest.NewServer(h)
-		defer s.Close()
-		status, _, text := getPage(t, s.URL+"/", "")
+		status, _, text := getPage(t, serveIDs(t, ids, cfg), "")
 		if status != 200 {
 			t.Errorf("%d\n%s", status, text)
 		}

@@ -62,6 +62,11 @@ func call(t *testing.T, method, url, bearer string) (int, http.Header, reply) {
 	if bearer != "" {
 		r.Header.Set("Authorization", "Bearer "+bearer)
 	}
+	return do(t, r)
+}
+
+func do(t *testing.T, r *http.Request) (int, http.Header, reply) {
+	t.Helper()
 	response := errtest.Must(http.DefaultClient.Do(r))(t)
 	defer response.Body.Close()
 	text := errtest.Must(io.ReadAll(response.Body))(t)
@@ -103,30 +108,30 @@ func TestIDs(t *testing.T) {
 	}
 }
 
-func TestPlainText(t *testing.T) {
-	url := start(t, newPool(t), service.Config{})
-	r := errtest.Must(http.NewRequestWithContext(t.Context(), "POST", url+"/v1/ids?count=2&nonce=n", nil))(t)
-	r.Header.Set("Accept", "text/plain")
+// plain returns the text that a service replies to a request for ids.
+func plain(t *testing.T, query, accept string) string {
+	t.Helper()
+	r := errtest.Must(http.NewRequestWithContext(t.Context(), "POST", start(t, newPool(t), service.Config{})+"/v1/ids?nonce=n&"+query, nil))(t)
+	r.Header.Set("Accept", accept)
 	response := errtest.Must(http.DefaultClient.Do(r))(t)
 	defer response.Body.Close()
-	text, err := io.ReadAll(response.Body)
-	if err != nil || !regexp.MustCompile(`^\d{18,19}\n\d{18,19}\n$`).Match(text) || response.Header.Get("Snowkey-Nonce") != "n" || response.Header.Get("Content-Type") != "text/plain" {
-		t.Errorf("%q, %v: %v", text, response.Header, err)
+	text := errtest.Must(io.ReadAll(response.Body))(t)
+	if response.Header.Get("Snowkey-Nonce") != "n" || response.Header.Get("Content-Type") != "text/plain" {
+		t.Fatalf("%q, %v", text, response.Header)
+	}
+	return string(text)
+}
+
+func TestPlainText(t *testing.T) {
+	if text := plain(t, "count=2", "text/plain"); !regexp.MustCompile(`^\d{18,19}\n\d{18,19}\n$`).MatchString(text) {
+		t.Errorf("%q", text)
 	}
 }
 
 // A reply in ranges has the same ids as one with a line each, and as few lines as possible.
 func TestRanges(t *testing.T) {
-	url := start(t, newPool(t), service.Config{})
-	r := errtest.Must(http.NewRequestWithContext(t.Context(), "POST", url+"/v1/ids?count=5000&format=ranges&nonce=n", nil))(t)
-	response := errtest.Must(http.DefaultClient.Do(r))(t)
-	defer response.Body.Close()
-	text, err := io.ReadAll(response.Body)
-	if err != nil || response.Header.Get("Snowkey-Nonce") != "n" || response.Header.Get("Content-Type") != "text/plain" {
-		t.Fatalf("%q, %v: %v", text, response.Header, err)
-	}
 	var ids []int64
-	lines := strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
+	lines := strings.Split(strings.TrimSuffix(plain(t, "count=5000&format=ranges", ""), "\n"), "\n")
 	for _, line := range lines {
 		from, to, isRange := strings.Cut(line, "-")
 		first, err := strconv.ParseInt(from, 10, 64)
@@ -152,28 +157,46 @@ func TestBadRequests(t *testing.T) {
 	for _, c := range []struct {
 		method, path, code string
 		status             int
+		body               string
 	}{
-		{"POST", "/v1/ids?count=0", "invalid_count", 400},
-		{"POST", "/v1/ids?count=101", "invalid_count", 400},
-		{"POST", "/v1/ids?count=-1", "invalid_count", 400},
-		{"POST", "/v1/ids?count=9999999999999999999", "invalid_count", 400},
-		{"POST", "/v1/ids?count=many", "invalid_count", 400},
-		{"POST", "/v1/ids?format=range", "invalid_format", 400},
-		{"POST", "/v1/ids?nonce=a%0d%0ab", "invalid_nonce", 400},
-		{"POST", "/v1/ids?nonce=" + strings.Repeat("x", 65), "invalid_nonce", 400},
-		{"GET", "/v1/ids/x1", "invalid_id", 400},
-		{"GET", "/v1/ids/-1", "invalid_id", 400},
-		{"GET", "/v1/ids/9223372036854775808", "invalid_id", 400},
-		{"GET", "/v1/ids", "method_not_allowed", 405},
-		{"DELETE", "/v1/status", "method_not_allowed", 405},
-		{"GET", "/none", "not_found", 404},
+		{"POST", "/v1/ids?count=0", "invalid_count", 400, ""},
+		{"POST", "/v1/ids?count=101", "invalid_count", 400, ""},
+		{"POST", "/v1/ids?count=-1", "invalid_count", 400, ""},
+		{"POST", "/v1/ids?count=9999999999999999999", "invalid_count", 400, ""},
+		{"POST", "/v1/ids?count=many", "invalid_count", 400, ""},
+		{"POST", "/v1/ids?count=", "invalid_count", 400, ""},
+		{"POST", "/v1/ids?format=range", "invalid_format", 400, ""},
+		{"POST", "/v1/ids?format=", "invalid_format", 400, ""},
+		{"POST", "/v1/ids?nonce=a%0d%0ab", "invalid_nonce", 400, ""},
+		{"POST", "/v1/ids?nonce=" + strings.Repeat("x", 65), "invalid_nonce", 400, ""},
+		{"GET", "/v1/ids/x1", "invalid_id", 400, ""},
+		{"GET", "/v1/ids/-1", "invalid_id", 400, ""},
+		{"GET", "/v1/ids/9223372036854775808", "invalid_id", 400, ""},
+		{"GET", "/v1/ids", "method_not_allowed", 405, ""},
+		{"DELETE", "/v1/status", "method_not_allowed", 405, ""},
+		{"GET", "/none", "not_found", 404, ""},
+		// What a request doesn't mean is refused, not ignored: a misspelled count would be 1.
+		{"POST", "/v1/ids?count=2&count=3", "invalid_query", 400, ""},
+		{"POST", "/v1/ids?cuont=2", "invalid_query", 400, ""},
+		{"POST", "/v1/ids?Count=2", "invalid_query", 400, ""},
+		{"POST", "/v1/ids?count=2;nonce=1", "invalid_query", 400, ""},
+		{"POST", "/v1/ids?count=%zz", "invalid_query", 400, ""},
+		{"GET", "/v1/ids/12?count=2", "invalid_query", 400, ""},
+		{"GET", "/v1/status?x", "invalid_query", 400, ""},
+		{"POST", "/v1/ids", "unexpected_body", 400, `{"count":2}`},
+		{"GET", "/v1/ids/12", "unexpected_body", 400, "x"},
 	} {
-		status, header, body := call(t, c.method, url+c.path, "")
-		if status != c.status || body.Error.Code != c.code || body.Error.Message == "" {
-			t.Errorf("%s %s: %d %+v", c.method, c.path, status, body.Error)
-		}
-		if status == 405 && header.Get("Allow") == "" {
-			t.Errorf("%s %s: no Allow", c.method, c.path)
+		r := errtest.Must(http.NewRequestWithContext(t.Context(), c.method, url+c.path, strings.NewReader(c.body)))(t)
+		for _, length := range []int64{int64(len(c.body)), -1} { // -1 sends the body in chunks
+			r.ContentLength = length
+			r.Body, _ = r.GetBody()
+			status, header, body := do(t, r)
+			if status != c.status || body.Error.Code != c.code || body.Error.Message == "" {
+				t.Errorf("%s %s %s: %d %+v", c.method, c.path, c.body, status, body.Error)
+			}
+			if status == 405 && header.Get("Allow") == "" {
+				t.Errorf("%s %s: no Allow", c.method, c.path)
+			}
 		}
 	}
 }
@@ -209,23 +232,6 @@ func TestConfig(t *testing.T) {
 	}
 	if _, err := service.NewHandler(nil, service.Config{}); err == nil {
 		t.Error("no pool was accepted")
-	}
-}
-
-func TestRate(t *testing.T) {
-	url := start(t, newPool(t), service.Config{Rate: 2})
-	limited := 0
-	for range 20 {
-		status, header, body := call(t, "POST", url+"/v1/ids", "")
-		if status == http.StatusTooManyRequests {
-			limited++
-			if body.Error.Code != "rate_limited" || body.Error.RetryAfterSeconds <= 0 || body.Error.RetryAfterSeconds > 1 || header.Get("Retry-After") != "1" {
-				t.Errorf("%+v, %v", body.Error, header)
-			}
-		}
-	}
-	if limited < 10 {
-		t.Errorf("%d of 20 requests were limited", limited)
 	}
 }
 
@@ -307,13 +313,10 @@ func TestListenAndServe(t *testing.T) {
 	if code := <-status; code != 200 {
 		t.Errorf("the request in progress got %d", code)
 	}
-	if err := <-ended; err != nil {
-		t.Error(err)
-	}
+	errtest.NoError(t, <-ended)
 }
 
-// Each code of an error and each path of the document is in the code, and the other way
-// round.
+// Each path of the document is in the code. See TestCodesOfOpenAPI for the codes of errors.
 func TestOpenAPI(t *testing.T) {
 	url := start(t, newPool(t), service.Config{})
 	response := errtest.Must(http.Get(url + "/v1/openapi.yaml"))(t)
@@ -330,11 +333,6 @@ func TestOpenAPI(t *testing.T) {
 		}
 		if status, _, _ := call(t, method, url+strings.ReplaceAll(p[1], "{id}", "12"), ""); status != 200 {
 			t.Errorf("%s: %d", p[1], status)
-		}
-	}
-	for state := idgen.Unleased; state <= idgen.Closed; state++ {
-		if !strings.Contains(string(text), state.String()) {
-			t.Errorf("the document does not have %s", state)
 		}
 	}
 }

@@ -64,9 +64,7 @@ func startServe(t *testing.T, s shell, env []string, args ...string) *served {
 // hangUp sends SIGHUP and waits until the log has a line with this text.
 func (p *served) hangUp(text string) {
 	p.t.Helper()
-	if err := p.cmd.Process.Signal(syscall.SIGHUP); err != nil {
-		p.t.Fatal(err)
-	}
+	dbtest.NoError(p.t, p.cmd.Process.Signal(syscall.SIGHUP))
 	for {
 		line, err := p.log.ReadString('\n')
 		if err != nil {
@@ -81,14 +79,13 @@ func (p *served) hangUp(text string) {
 	}
 }
 
-// end sends SIGTERM, after which the process must give its worker number back.
+// end sends SIGTERM, after which the process must give its worker number back. The rest of
+// its log must not have a token.
 func (p *served) end() {
 	p.t.Helper()
-	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		p.t.Fatal(err)
-	}
+	dbtest.NoError(p.t, p.cmd.Process.Signal(syscall.SIGTERM))
 	rest, _ := io.ReadAll(p.log)
-	if err := p.cmd.Wait(); err != nil || !strings.Contains(string(rest), "freed=true") {
+	if err := p.cmd.Wait(); err != nil || !strings.Contains(string(rest), "freed=true") || strings.Contains(string(rest), "0123456789abcdef") {
 		p.t.Errorf("it ended with %v: %s", err, rest)
 	}
 }
@@ -96,15 +93,9 @@ func (p *served) end() {
 // status requests ids with a token and returns the status of the reply.
 func (p *served) status(bearer string) int {
 	p.t.Helper()
-	r, err := http.NewRequestWithContext(p.t.Context(), "POST", p.url, nil)
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	r := dbtest.Must(http.NewRequestWithContext(p.t.Context(), "POST", p.url, nil))(p.t)
 	r.Header.Set("Authorization", "Bearer "+bearer)
-	response, err := http.DefaultClient.Do(r)
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	response := dbtest.Must(http.DefaultClient.Do(r))(p.t)
 	response.Body.Close()
 	return response.StatusCode
 }
@@ -149,9 +140,12 @@ func TestServeReadsCertificatesAgain(t *testing.T) {
 	cert, key := filepath.Join(s.dir, "cert.pem"), filepath.Join(s.dir, "key.pem")
 	replace := func(serial int64) {
 		t.Helper()
-		certPEM, keyPEM := certificate(t, serial)
-		write(t, cert, certPEM)
-		write(t, key, keyPEM)
+		private := dbtest.Must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
+		template := &x509.Certificate{SerialNumber: big.NewInt(serial), NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}}
+		der := dbtest.Must(x509.CreateCertificate(rand.Reader, template, template, &private.PublicKey, private))(t)
+		write(t, cert, string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})))
+		secret := dbtest.Must(x509.MarshalPKCS8PrivateKey(private))(t)
+		write(t, key, string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret})))
 	}
 	replace(1)
 	p := startServe(t, s, nil, "--addr", "127.0.0.1:0", "--namespace", "certificates", "--tls-cert", cert, "--tls-key", key)
@@ -169,15 +163,6 @@ func TestServeReadsCertificatesAgain(t *testing.T) {
 		}
 	}
 	p.end()
-}
-
-func certificate(t *testing.T, serial int64) (cert, key string) {
-	t.Helper()
-	private := dbtest.Must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
-	template := &x509.Certificate{SerialNumber: big.NewInt(serial), NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}}
-	der := dbtest.Must(x509.CreateCertificate(rand.Reader, template, template, &private.PublicKey, private))(t)
-	secret := dbtest.Must(x509.MarshalPKCS8PrivateKey(private))(t)
-	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})), string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret}))
 }
 
 // Files are read again without a signal too, once for each change.

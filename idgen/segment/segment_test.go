@@ -41,9 +41,7 @@ func newSegment(t *testing.T, store segment.Store, cfg segment.Config) *segment.
 	}
 	s := errtest.Must(segment.New(store, cfg))(t)
 	t.Cleanup(func() {
-		if err := s.Close(context.Background()); err != nil {
-			t.Error(err)
-		}
+		errtest.NoError(t, s.Close(context.Background()))
 	})
 	return s
 }

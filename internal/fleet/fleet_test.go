@@ -52,9 +52,7 @@ func TestLayoutOfFile(t *testing.T) {
 	}
 	// A layout without a worker field has one worker number.
 	one := errtest.Must(idgen.NewLayout(idgen.DefaultLayout().Epoch(), idgen.DefaultLayout().Unit(), idgen.Time(41), idgen.Fixed("worker", 4, 3), idgen.Sequence(12)))(t)
-	if _, err := fleet.Parse("layout " + one.String() + "\norders 0 0\n"); err != nil {
-		t.Error(err)
-	}
+	errtest.Must(fleet.Parse("layout " + one.String() + "\norders 0 0\n"))(t)
 }
 
 // Each error must give the line, name the services on both sides, and say what to do.

@@ -195,9 +195,7 @@ func TestWaitEndsWithContext(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Error(err)
-	}
+	errtest.NoError(t, err)
 	if !renewed(t, s, held) {
 		t.Error("the lease is lost")
 	}
@@ -235,9 +233,7 @@ func TestRelativePath(t *testing.T) {
 	s := Dir("leases")
 	errtest.NoError(t, s.Migrate(t.Context()))
 	t.Chdir(t.TempDir())
-	if _, err := s.CreateNamespace(t.Context(), terms, 0); err != nil {
-		t.Error(err)
-	}
+	errtest.Must(s.CreateNamespace(t.Context(), terms, 0))(t)
 }
 
 func TestMigrateTidies(t *testing.T) {

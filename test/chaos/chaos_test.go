@@ -80,9 +80,7 @@ func newFleet(t *testing.T, b backend, s server, rate int) *fleet {
 		if !t.Failed() {
 			err = os.RemoveAll(f.dir)
 		}
-		if err != nil {
-			t.Error(err)
-		}
+		dbtest.NoError(t, err)
 	})
 	return f
 }

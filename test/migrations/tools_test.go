@@ -86,23 +86,15 @@ func (m golangMigrate) resume(*sql.DB) tool {
 	if err != nil || !dirty {
 		m.t.Fatalf("version %d, dirty %t: %v", failed, dirty, err)
 	}
-	files, err := filepath.Glob(filepath.Join(m.dir, "*.up.sql"))
-	if err != nil {
-		m.t.Fatal(err)
-	}
+	files := dbtest.Must(filepath.Glob(filepath.Join(m.dir, "*.up.sql")))(m.t)
 	before := database.NilVersion
 	for _, file := range files {
-		version, err := strconv.Atoi(strings.SplitN(filepath.Base(file), "_", 2)[0])
-		if err != nil {
-			m.t.Fatal(err)
-		}
+		version := dbtest.Must(strconv.Atoi(strings.SplitN(filepath.Base(file), "_", 2)[0]))(m.t)
 		if version < int(failed) {
 			before = version
 		}
 	}
-	if err := next.Force(before); err != nil {
-		m.t.Fatal(err)
-	}
+	dbtest.NoError(m.t, next.Force(before))
 	return next
 }
 

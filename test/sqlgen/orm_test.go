@@ -118,9 +118,7 @@ func TestGORM(t *testing.T) {
 				dbtest.NoError(t, program.AutoMigrate(model))
 				checkDefault(t, conn, table)
 			}
-			if err := gormid.Check(t.Context(), program, models[2]); err != nil {
-				t.Error(err)
-			}
+			dbtest.NoError(t, gormid.Check(t.Context(), program, models[2]))
 			rows := []Purchase{{Name: "a"}, {Name: "b"}}
 			dbtest.NoError(t, program.Table(table).Create(&rows).Error)
 			ids := query(t, conn, "SELECT id FROM "+table+" WHERE name IN ('a', 'b') ORDER BY id")

@@ -256,9 +256,7 @@ func TestMigrate(t *testing.T) {
 			go func() { errs <- store.Migrate(t.Context()) }()
 		}
 		for range 8 {
-			if err := <-errs; err != nil {
-				t.Error(err)
-			}
+			dbtest.NoError(t, <-errs)
 		}
 		b.login(t, store, 7)
 		dbtest.Must(conn.Exec("ALTER TABLE snowkey_session RENAME TO other"))(t)

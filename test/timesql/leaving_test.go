@@ -187,9 +187,7 @@ func leave(t *testing.T, db dbtest.DB, byDefault bool) {
 	// A process that still runs creates the tables again.
 	leases := "SELECT count(*) FROM snowkey_lease"
 	dbtest.Await(t, "the lease table", func() bool { return db.Dialect == "sqlite" || one(t, conn, leases, nil, new(int)) == nil })
-	if err := pool.Close(t.Context()); err != nil {
-		t.Error(err)
-	}
+	dbtest.NoError(t, pool.Close(t.Context()))
 	dbtest.Exec(t, conn, dropped...)
 	refused(t, conn, leases, "snowkey_lease")
 	if byDefault {

@@ -57,10 +57,7 @@ func (s session) next() (id int64, err error) {
 func (s session) draw(n int) (ids []int64) {
 	s.t.Helper()
 	for range n {
-		id, err := s.next()
-		if err != nil {
-			s.t.Fatal(err)
-		}
+		id := dbtest.Must(s.next())(s.t)
 		ids = append(ids, id)
 	}
 	for i, id := range ids {

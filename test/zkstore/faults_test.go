@@ -203,9 +203,7 @@ func errorsOfTheStore(t *testing.T, servers []string) {
 	dbtest.NoError(t, owner.AddAuth("digest", []byte("owner:"+password)))
 	private := zkstore.New(owner).WithACL(zk.DigestACL(zk.PermAll, "owner", password))
 	dbtest.NoError(t, private.Migrate(ctx))
-	if err := probe(private); err != nil {
-		t.Error(err)
-	}
+	dbtest.NoError(t, probe(private))
 	err := probe(zkstore.New(conn))
 	if permanent, ok := errors.AsType[*lease.PermanentError](err); !ok || permanent.Remedy == "" || strings.Contains(err.Error(), password) {
 		t.Errorf("without permission: %v", err)
