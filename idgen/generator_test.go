@@ -60,16 +60,15 @@ func FuzzClock(f *testing.F) {
 			Layout: layout, Clock: clock.Now, MaxAhead: 3 * time.Millisecond, MaxWait: -1, Rotate: true,
 			Worker: func(int) (int64, error) { return 31, nil },
 		})
-		seen := map[int64]bool{}
-		last := map[int64]int64{} // ids ascend per rollback number
-		for i, b := range script {
+		last := map[int64]int64{} // ids ascend per rollback number, so none repeats
+		for i, b := range script[:min(len(script), 24)] {
 			switch {
 			case b < 64:
 				clock.step(time.Duration(b) * 300 * time.Microsecond)
 			case b < 96:
 				clock.step(-time.Duration(b) * time.Millisecond)
 			default:
-				ids, err := pool.NextN(t.Context(), int(b)*int(b)%9000)
+				ids, err := pool.NextN(t.Context(), int(b)*int(b)%5000)
 				if err != nil {
 					ce, isClock := errors.AsType[*idgen.ClockError](err)
 					if !isClock || ce.Behind <= 0 || ce.RetryAfter <= 0 {
@@ -79,13 +78,13 @@ func FuzzClock(f *testing.F) {
 				}
 				for _, id := range ids {
 					p := layout.Decode(id)
-					if seen[id] || id <= last[p.Rollback] {
+					if id <= last[p.Rollback] {
 						t.Fatalf("step %d: id %d (%+v) repeats or descends", i, id, p)
 					}
 					if lead := p.Time.Sub(clock.Now()); lead > 3*time.Millisecond {
 						t.Fatalf("step %d: id %d is %v ahead of the clock", i, id, lead)
 					}
-					seen[id], last[p.Rollback] = true, id
+					last[p.Rollback] = id
 				}
 			}
 		}
