@@ -56,6 +56,8 @@ racing := $(module) $(addprefix $(module)/,idgen/... internal/keeper lease/... s
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
+clients: $(clients) $(newclients)
+
 # Three sets of tests: test, check and nightly. CONTRIBUTING.md says what is in each, and why.
 test: $(clients) ## what each push must pass, on SQLite, and on Postgres and MySQL or MariaDB if they can be had; STRICT=1 demands all
 	$(lowest) $(withdb) $(gotest) -tags clients -timeout 10m $(TESTFLAGS) $(packages)

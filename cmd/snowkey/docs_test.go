@@ -202,9 +202,7 @@ func page(t *testing.T, name string, atLeast int) {
 	if errors.Is(err, fs.ErrNotExist) {
 		t.Skip("a module by itself does not have the page")
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	dbtest.NoError(t, err)
 	s := newShell(t)
 	defer file.Close()
 	var block []string

@@ -13,6 +13,7 @@ import (
 	"github.com/snowkey-go/snowkey/hooks/gormid"
 	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/idgen/idgentest"
+	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/lease/filestore"
 	"github.com/snowkey-go/snowkey/lease/leasetest"
 	"github.com/snowkey-go/snowkey/schema/pk"
@@ -30,9 +31,7 @@ func TestExistingServiceKeepsItsModels(t *testing.T) {
 	}
 	check := func(err error) {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		dbtest.NoError(t, err)
 	}
 	ctx, store := t.Context(), filestore.Dir(t.TempDir())
 
@@ -62,16 +61,10 @@ func TestExistingServiceKeepsItsModels(t *testing.T) {
 func TestFirstIDsAreInTheFuture(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Until(time.Date(2026, 11, 27, 0, 0, 0, 0, time.UTC))) // the layout begins in 2025
-		ids, err := snowkey.Open(t.Context(), &leasetest.Memory{}, snowkey.Config{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		ids := dbtest.Must(snowkey.Open(t.Context(), &leasetest.Memory{}, snowkey.Config{}))(t)
 		defer ids.Close(t.Context())
 		for ahead := 11 * time.Second; ahead >= -time.Second; ahead -= time.Second {
-			id, err := ids.Next(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			id := dbtest.Must(ids.Next(t.Context()))(t)
 			if got := time.Until(ids.Layout().Decode(id).Time); (got - max(ahead, 0)).Abs() > time.Millisecond {
 				t.Errorf("an id is %v in the future, want %v", got, max(ahead, 0))
 			}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/schema/pk"
 	"github.com/snowkey-go/snowkey/schema/pk/public"
 )
@@ -32,10 +33,7 @@ func TestPublicIDsMakeKey(t *testing.T) {
 	}
 	var keys []string
 	for _, version := range []string{"A:", "B:"} {
-		out, err := exec.Command("sh", "-c", command).Output()
-		if err != nil {
-			t.Fatal(err)
-		}
+		out := dbtest.Must(exec.Command("sh", "-c", command).Output())(t)
 		keys = append(keys, version+string(out))
 	}
 	if _, err := public.Load(strings.Join(keys, "")); err != nil {
@@ -53,14 +51,8 @@ func TestPublicIDsShowsForms(t *testing.T) {
 	keys := read(t, "schema/pk/public/example_test.go")
 	_, keys, _ = strings.Cut(keys, `const publicIDKeys = "`)
 	keys, _, _ = strings.Cut(keys, `"`)
-	codec, err := public.Load(keys)
-	if err != nil {
-		t.Fatal(err)
-	}
-	hidden, err := codec.Encode("user", id)
-	if err != nil {
-		t.Fatal(err)
-	}
+	codec := dbtest.Must(public.Load(keys))(t)
+	hidden := dbtest.Must(codec.Encode("user", id))(t)
 	for form, text := range map[string]string{
 		"[pk.ID](../schema/pk/doc.go)": pk.ID(id).String(), "`pk.SortText`": pk.SortText(id).String(), "`pk.Prefixed[User]`": pk.Prefixed[user](id).String(),
 		"`pk.FormatHex`": pk.FormatHex(id), "`pk.FormatBase58`, which has no 0, O, I and l": pk.FormatBase58(id),

@@ -182,9 +182,7 @@ func (r reader) run(t *testing.T, line string) string {
 		if err == nil {
 			err = os.Symlink(tree, filepath.Join(r.dir, to[1]))
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		dbtest.NoError(t, err)
 		return ""
 	}
 	cmd := exec.Command("sh", "-c", line)

@@ -62,9 +62,7 @@ func onCluster(t *testing.T, members []*cluster.Member, table, wait string) {
 			if everything(t, store, "with the grant") {
 				t.Error("with the privilege, the store can't tell whether commits were lost")
 			}
-			if _, err := store.CreateNamespace(t.Context(), terms, 0); err != nil {
-				t.Error(err)
-			}
+			dbtest.Must(store.CreateNamespace(t.Context(), terms, 0))(t)
 			fingerprints[probe(t, store).Current] = true
 		})
 		if len(fingerprints) != 1 {
