@@ -160,35 +160,27 @@ func (m *Member) Force() error {
 	if err := m.sees("COUNT(*) = 1", " WHERE member_state = 'ONLINE'"); err != nil {
 		return err
 	}
-	// The server tries for a minute, and refuses another attempt (3724) until then, even if the
-	// first one's client is gone.
-	err := dbtest.Within(3*time.Minute, func() error {
-		err := m.Admin("SET GLOBAL group_replication_force_members = @@group_replication_local_address")
-		if alone := m.Admin(hold("COUNT(*) = 1", "")); alone != nil {
-			return cmp.Or(err, alone)
-		}
-		return nil
-	})
-	if err != nil {
-		return fmt.Errorf("dbtest: the member does not go on alone: %w; its log ends:\n%s", err, m.Log())
+	force := func(members string) error { // which the server refuses (3724) while it starts or stops the group, or is still forced
+		return dbtest.Within(2*time.Minute, func() error { return m.Admin("SET GLOBAL group_replication_force_members = " + members) })
 	}
-	return m.Admin("SET GLOBAL group_replication_force_members = ''")
+	if err := force("@@group_replication_local_address"); err != nil {
+		return err
+	}
+	if err := m.sees("COUNT(*) = 1", ""); err != nil {
+		return err
+	}
+	return force("''")
 }
 
 // sees waits until a condition holds for the member's table of the members of its
 // replication group.
 func (m *Member) sees(condition, where string) error {
-	err := dbtest.Within(2*time.Minute, func() error { return m.Admin(hold(condition, where)) })
+	query := "SELECT IF(" + condition + ", 1, (SELECT 1 UNION SELECT 2)) FROM performance_schema.replication_group_members" + where
+	err := dbtest.Within(2*time.Minute, func() error { return m.Admin(query) })
 	if err != nil {
 		return fmt.Errorf("dbtest: after two minutes, the members%s are not %s: %w; the log ends:\n%s", where, condition, err, m.Log())
 	}
 	return nil
-}
-
-// hold returns a query that fails until a condition holds for the members of a
-// replication group.
-func hold(condition, where string) string {
-	return "SELECT IF(" + condition + ", 1, (SELECT 1 UNION SELECT 2)) FROM performance_schema.replication_group_members" + where
 }
 
 // Isolate cuts a member of a Galera cluster off from the others, but not from its clients.
