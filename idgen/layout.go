@@ -49,7 +49,7 @@ func (s span) put(v int64) uint64  { return uint64(v) << s.shift }
 func (s span) get(id uint64) int64 { return int64(id >> s.shift & s.max()) }
 func (s span) check(name string, v int64) error {
 	if v < 0 || uint64(v) > s.max() {
-		return &rangeError{name, v, int64(s.max())}
+		return fmt.Errorf("idgen: %s %d does not fit its field (0 to %d); use a number in that range or a layout with a wider field", name, v, int64(s.max()))
 	}
 	return nil
 }

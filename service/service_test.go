@@ -3,7 +3,6 @@ package service_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -229,7 +228,7 @@ func TestConfig(t *testing.T) {
 	ids := newPool(t)
 	for _, cfg := range []service.Config{{Tokens: []string{token, "short-secret"}}, {MaxBatch: -1}, {MaxBatch: 1_000_001}, {Rate: -1}, {MaxWait: -1}} {
 		_, err := service.NewHandler(ids, cfg)
-		if _, ok := errors.AsType[*service.ConfigError](err); !ok || strings.Contains(err.Error(), "secret") {
+		if err == nil || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%+v: %v", cfg, err)
 		}
 	}
@@ -306,7 +305,7 @@ func TestListenAndServe(t *testing.T) {
 	}
 	for _, addr := range []string{":0", "0.0.0.0:0", "[::]:0"} {
 		err := service.ListenAndServe(t.Context(), addr, h, false, nil, func(net.Addr) { t.Errorf("it listens at %s", addr) })
-		if _, ok := errors.AsType[*service.ConfigError](err); !ok {
+		if err == nil || !strings.Contains(err.Error(), "can be reached from other machines") {
 			t.Errorf("%s: %v", addr, err)
 		}
 	}
