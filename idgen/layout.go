@@ -138,8 +138,8 @@ func (l *Layout) place() error {
 		}
 		at := span{shift, uint(f.Bits)}
 		if f.Fixed {
-			if err := at.check(f.Name, f.Value); err != nil {
-				return err
+			if f.Value < 0 || uint64(f.Value) > at.max() {
+				return layoutError(f.Name, fmt.Sprintf("%d does not fit its field (0 to %d); use a number in that range or more bits", f.Value, at.max()))
 			}
 			l.constants = append(l.constants, constant{f.Name, at})
 			l.fixed |= at.put(f.Value)
