@@ -19,7 +19,6 @@ import (
 	"github.com/gogf/gf/v2/frame/g"
 
 	"github.com/snowkey-go/snowkey/hooks/sqlid"
-	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/internal/idtest"
 	. "github.com/snowkey-go/snowkey/internal/waytest"
