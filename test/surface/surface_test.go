@@ -28,7 +28,7 @@ var limits = []struct {
 	{[]string{"idgen"}, 68},
 	{[]string{"idgen/worker"}, 7},
 	{[]string{"lease"}, 34},
-	{[]string{"schema/autoinc", "schema/catalog"}, 47},
+	{[]string{"schema/autoinc", "schema/catalog"}, 46},
 	{[]string{"schema/pk"}, 125},
 	{[]string{"schema/pk/public"}, 33},
 	{[]string{"token"}, 20},
