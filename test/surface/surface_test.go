@@ -28,7 +28,7 @@ var limits = []struct {
 	{[]string{"idgen"}, 61},
 	{[]string{"idgen/worker"}, 5},
 	{[]string{"lease"}, 31},
-	{[]string{"schema/autoinc", "schema/catalog"}, 47},
+	{[]string{"schema/autoinc", "schema/catalog"}, 46},
 	{[]string{"schema/pk"}, 113},
 	{[]string{"schema/pk/public"}, 31},
 	{[]string{"token"}, 18},
