@@ -3,7 +3,6 @@ package service_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -227,7 +226,7 @@ func TestConfig(t *testing.T) {
 	ids := newPool(t)
 	for _, cfg := range []service.Config{{Tokens: []string{token, "short-secret"}}, {MaxBatch: -1}, {MaxBatch: 1_000_001}, {Rate: -1}, {MaxWait: -1}} {
 		_, err := service.NewHandler(ids, cfg)
-		if _, ok := errors.AsType[*service.ConfigError](err); !ok || strings.Contains(err.Error(), "secret") {
+		if err == nil || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%+v: %v", cfg, err)
 		}
 	}
@@ -276,7 +275,7 @@ func TestListenAndServe(t *testing.T) {
 	h := errtest.Must(service.NewHandler(newPool(t), service.Config{}))(t)
 	for _, addr := range []string{":0", "0.0.0.0:0", "[::]:0"} {
 		err := service.ListenAndServe(t.Context(), addr, h, false, nil, func(net.Addr) { t.Errorf("it listens at %s", addr) })
-		if _, ok := errors.AsType[*service.ConfigError](err); !ok {
+		if err == nil || !strings.Contains(err.Error(), "can be reached from other machines") {
 			t.Errorf("%s: %v", addr, err)
 		}
 	}
@@ -375,7 +374,7 @@ func TestWeakTokens(t *testing.T) {
 		"", "# tokens of the billing team", "correct horse battery staple", "tokens of the billing team", token[:31], "short-secret", strings.Repeat("ä", 32), token + "\n", token + " # billing", "0123456789abcdef-_/+g",
 	} {
 		_, err := service.NewHandler(ids, service.Config{Tokens: []string{token, weak}})
-		if _, ok := errors.AsType[*service.ConfigError](err); !ok || !strings.Contains(err.Error(), "token 2 ") || weak != "" && strings.Contains(err.Error(), weak) {
+		if err == nil || !strings.Contains(err.Error(), "token 2 ") || weak != "" && strings.Contains(err.Error(), weak) {
 			t.Errorf("%q: %v", weak, err)
 		}
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/snowkey-go/snowkey/internal/dbtest"
-	"github.com/snowkey-go/snowkey/schema/sqlgen"
+	"github.com/snowkey-go/snowkey/internal/sqlgen"
 	"github.com/snowkey-go/snowkey/test/internal/cluster"
 )
 
