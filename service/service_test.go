@@ -3,7 +3,6 @@ package service_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -226,7 +225,7 @@ func TestConfig(t *testing.T) {
 	ids := newPool(t)
 	for _, cfg := range []service.Config{{Tokens: []string{token, "short-secret"}}, {MaxBatch: -1}, {MaxBatch: 1_000_001}, {Rate: -1}, {MaxWait: -1}} {
 		_, err := service.NewHandler(ids, cfg)
-		if _, ok := errors.AsType[*service.ConfigError](err); !ok || strings.Contains(err.Error(), "secret") {
+		if err == nil || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%+v: %v", cfg, err)
 		}
 	}
@@ -275,7 +274,7 @@ func TestListenAndServe(t *testing.T) {
 	h := errtest.Must(service.NewHandler(newPool(t), service.Config{}))(t)
 	for _, addr := range []string{":0", "0.0.0.0:0", "[::]:0"} {
 		err := service.ListenAndServe(t.Context(), addr, h, false, nil, func(net.Addr) { t.Errorf("it listens at %s", addr) })
-		if _, ok := errors.AsType[*service.ConfigError](err); !ok {
+		if err == nil || !strings.Contains(err.Error(), "can be reached from other machines") {
 			t.Errorf("%s: %v", addr, err)
 		}
 	}

@@ -1,7 +1,6 @@
 package service_test
 
 import (
-	"errors"
 	"strings"
 	"testing"
 
@@ -15,7 +14,7 @@ func TestWeakTokens(t *testing.T) {
 		"", "# tokens of the billing team", "correct horse battery staple", "tokens of the billing team", token[:31], "short-secret", strings.Repeat("ä", 32), token + "\n", token + " # billing", "0123456789abcdef-_/+g",
 	} {
 		_, err := service.NewHandler(ids, service.Config{Tokens: []string{token, weak}})
-		if _, ok := errors.AsType[*service.ConfigError](err); !ok || !strings.Contains(err.Error(), "token 2 ") || weak != "" && strings.Contains(err.Error(), weak) {
+		if err == nil || !strings.Contains(err.Error(), "token 2 ") || weak != "" && strings.Contains(err.Error(), weak) {
 			t.Errorf("%q: %v", weak, err)
 		}
 	}

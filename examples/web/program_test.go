@@ -89,10 +89,10 @@ func TestSort(t *testing.T) {
 	if !ok {
 		t.Fatalf("%s has no function byID", page)
 	}
-	script := fmt.Sprintf(`["%d", "10", "%d", "9"].map(id => ({id})).sort(%s).map(u => u.id).join(" ")`, high, low,
+	script := fmt.Sprintf(`["%d", "10", "%d", "9"].map(id => ({id})).sort(%s).map(u => u.id).join(" ")`, int64(high), int64(low),
 		strings.TrimSuffix(strings.ReplaceAll(line, ": User", ""), ";"))
 	got, err := goja.New().RunString(script)
-	if want := fmt.Sprintf("9 10 %d %d", low, high); err != nil || got.String() != want {
+	if want := fmt.Sprintf("9 10 %d %d", int64(low), int64(high)); err != nil || got.String() != want {
 		t.Errorf("%s: %v, %v, want %s", script, got, err, want)
 	}
 }

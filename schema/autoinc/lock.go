@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/snowkey-go/snowkey/internal/ddl"
+	"github.com/snowkey-go/snowkey/internal/sqldialect"
 	"github.com/snowkey-go/snowkey/schema/catalog"
 	"github.com/snowkey-go/snowkey/schema/internal/database"
 )
@@ -59,15 +60,7 @@ var errLocked = errors.New("other sessions use the tables")
 // reader or writer wait.
 var unhurried = []string{"SELECT set_config('lock_timeout', '0', false)"}
 
-func sqlState(err error) string {
-	if state, ok := errors.AsType[interface {
-		error
-		SQLState() string
-	}](err); ok {
-		return state.SQLState()
-	}
-	return ""
-}
+func sqlState(err error) string { return sqldialect.SQLState(err) }
 
 // patiently retries for as long as another session holds a lock, up to 20 attempts in
 // total. If we can see the session that holds it, the next attempt comes as soon as its

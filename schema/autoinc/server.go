@@ -19,7 +19,7 @@ func (s server) column(c catalog.Column) string {
 // typed returns a Scanner that takes the name of a column's type and sets what the
 // column can hold.
 func typed(d database.Dialect, c *catalog.Column) sql.Scanner {
-	return d.ScanType(&c.Bits, &c.Unsigned, &c.Text)
+	return database.ScanType(d, &c.Bits, &c.Unsigned, &c.Text)
 }
 
 // path returns the scan destinations for the name of a column.

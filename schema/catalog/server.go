@@ -33,7 +33,7 @@ func (s server) column(c Column) string { return s.Path(c.Table.Schema, c.Table.
 // typed returns a Scanner that takes the name of a column's type and sets what the
 // column can hold.
 func typed(d database.Dialect, c *Column) sql.Scanner {
-	return d.ScanType(&c.Bits, &c.Unsigned, &c.Text)
+	return database.ScanType(d, &c.Bits, &c.Unsigned, &c.Text)
 }
 
 // Identify returns the dialect of the server that db is connected to. Its errors wrap

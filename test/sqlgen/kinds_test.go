@@ -11,8 +11,8 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/internal/sqlgen"
 	"github.com/snowkey-go/snowkey/lease/sqlstore"
-	"github.com/snowkey-go/snowkey/schema/sqlgen"
 )
 
 // A kind is what the tests do differently on PostgreSQL, MySQL and MariaDB.

@@ -16,7 +16,7 @@ import (
 
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/internal/dbtest/cluster"
-	"github.com/snowkey-go/snowkey/schema/sqlgen"
+	"github.com/snowkey-go/snowkey/internal/sqlgen"
 )
 
 // These tests are like those of lost_test.go, on servers that crash,

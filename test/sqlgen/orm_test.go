@@ -14,8 +14,8 @@ import (
 	"github.com/snowkey-go/snowkey/hooks/gormid"
 	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/internal/sqlgen"
 	"github.com/snowkey-go/snowkey/schema/pk"
-	"github.com/snowkey-go/snowkey/schema/sqlgen"
 )
 
 // process returns the pool of a program, with worker number 7. The tests that are programs

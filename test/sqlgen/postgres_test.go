@@ -14,8 +14,8 @@ import (
 	"github.com/snowkey-go/snowkey"
 	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/internal/sqlgen"
 	"github.com/snowkey-go/snowkey/lease/sqlstore"
-	"github.com/snowkey-go/snowkey/schema/sqlgen"
 )
 
 // postgreSQL returns a database on a server that has unlogged sequences.

@@ -18,6 +18,7 @@ import (
 	"github.com/snowkey-go/snowkey/idgen/worker"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/internal/tokentest"
+	"github.com/snowkey-go/snowkey/lease"
 	"github.com/snowkey-go/snowkey/token"
 	"github.com/snowkey-go/snowkey/token/sqltoken"
 )
@@ -261,7 +262,7 @@ func TestMigrate(t *testing.T) {
 		b.login(t, store, 7)
 		dbtest.Must(conn.Exec("ALTER TABLE snowkey_session RENAME TO other"))(t)
 		dbtest.Must(conn.Exec("CREATE TABLE snowkey_session (id BIGINT PRIMARY KEY, protocol BIGINT NOT NULL DEFAULT 3)"))(t)
-		_, err := errors.AsType[*sqltoken.VersionError](of(db, conn).Migrate(t.Context()))
+		_, err := errors.AsType[*lease.VersionError](of(db, conn).Migrate(t.Context()))
 		if !err {
 			t.Error("Migrate accepts a table of another version")
 		}

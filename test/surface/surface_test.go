@@ -25,14 +25,14 @@ var limits = []struct {
 	limit    int
 }{
 	{[]string{"."}, 5},
-	{[]string{"idgen"}, 68},
-	{[]string{"idgen/worker"}, 7},
-	{[]string{"lease"}, 34},
+	{[]string{"idgen"}, 61},
+	{[]string{"idgen/worker"}, 5},
+	{[]string{"lease"}, 31},
 	{[]string{"schema/autoinc", "schema/catalog"}, 47},
-	{[]string{"schema/pk"}, 125},
-	{[]string{"schema/pk/public"}, 33},
-	{[]string{"token"}, 20},
-	{[]string{"token/sqltoken"}, 16},
+	{[]string{"schema/pk"}, 113},
+	{[]string{"schema/pk/public"}, 31},
+	{[]string{"token"}, 18},
+	{[]string{"token/sqltoken"}, 12},
 	{[]string{"token/redistoken"}, 8},
 }
 

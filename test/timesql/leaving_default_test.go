@@ -18,7 +18,7 @@ import (
 
 	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
-	"github.com/snowkey-go/snowkey/schema/sqlgen"
+	"github.com/snowkey-go/snowkey/internal/sqlgen"
 )
 
 // leavingMarks are the first lines of blocks that only docs/leaving-snowkey.md has. A block

@@ -1,5 +1,4 @@
-// Package database has what schema/catalog and schema/autoinc share: the dialects, the
-// detection of servers, and helpers that read the rows of a catalog.
+// Package database has what schema/catalog and schema/autoinc share: the detection of servers, and helpers that read the rows of a catalog.
 package database
 
 import (
@@ -17,34 +16,29 @@ import (
 	"unicode/utf8"
 
 	"github.com/snowkey-go/snowkey/internal/ddl"
+	"github.com/snowkey-go/snowkey/internal/sqldialect"
 )
 
 // A Dialect is a kind of database server.
-type Dialect string
+type Dialect = sqldialect.Dialect
 
 const (
-	Postgres Dialect = "postgres"
-	MySQL    Dialect = "mysql"
-	MariaDB  Dialect = "mariadb"
-	SQLite   Dialect = "sqlite"
+	Postgres = sqldialect.Postgres
+	MySQL    = sqldialect.MySQL
+	MariaDB  = sqldialect.MariaDB
+	SQLite   = sqldialect.SQLite
 )
 
-// A grammar has what differs in how the dialects write SQL.
-type grammar struct {
-	mark      string // quotes names
-	backslash bool   // whether a backslash escapes characters in strings
-	shape     func(ddl.Type) ddl.Shape
-	banner    string // the query for the version
-	oldest    int    // the first supported version: major*1000 + minor
-}
-
-var mysqlGrammar = grammar{"`", true, ddl.MySQLShape, "SELECT version()", 8_000}
-
-var grammars = map[Dialect]grammar{
-	Postgres: {`"`, false, ddl.PostgresShape, "SELECT version()", 12_000},
-	MySQL:    mysqlGrammar,
-	MariaDB:  {mysqlGrammar.mark, mysqlGrammar.backslash, mysqlGrammar.shape, mysqlGrammar.banner, 10_006},
-	SQLite:   {`"`, false, ddl.SQLiteShape, "SELECT sqlite_version()", 3_037},
+// servers has what Identify and ScanType need for each dialect.
+var servers = map[Dialect]struct {
+	shape  func(ddl.Type) ddl.Shape
+	banner string // the query for the version
+	oldest int    // the first supported version: major*1000 + minor
+}{
+	Postgres: {ddl.PostgresShape, "SELECT version()", 12_000},
+	MySQL:    {ddl.MySQLShape, "SELECT version()", 8_000},
+	MariaDB:  {ddl.MySQLShape, "SELECT version()", 10_006},
+	SQLite:   {ddl.SQLiteShape, "SELECT sqlite_version()", 3_037},
 }
 
 // ErrDialect is returned for a server whose kind or version isn't supported.
@@ -52,20 +46,20 @@ var ErrDialect = errors.New("this database server is not supported; use PostgreS
 
 // A Server describes a server by its kind and version.
 type Server struct {
-	Dialect Dialect
+	Dialect
 	Version string
 }
 
 // Identify queries the kind and version of a server. Its errors wrap [ErrDialect] or
 // the driver's error.
 func Identify(ctx context.Context, conn *sql.Conn, want Dialect) (Server, error) {
-	queries := []string{grammars[Postgres].banner, grammars[SQLite].banner}
+	queries := []string{servers[Postgres].banner, servers[SQLite].banner}
 	if want != "" {
-		g, known := grammars[want]
+		wanted, known := servers[want]
 		if !known {
 			return Server{}, fmt.Errorf("schema: there is no dialect %q: %w", want, ErrDialect)
 		}
-		queries = []string{g.banner}
+		queries = []string{wanted.banner}
 	}
 	var failed error
 	for _, query := range queries {
@@ -80,7 +74,7 @@ func Identify(ctx context.Context, conn *sql.Conn, want Dialect) (Server, error)
 		if name := compatible(banner); name != "" {
 			return Server{}, fmt.Errorf("schema: the server is %s (%q), whose catalogs and ALTER TABLE differ from those of the database that it imitates; leases and keys don't need them: %w", name, banner, ErrDialect)
 		}
-		s, known := parseBanner(banner, query == grammars[SQLite].banner)
+		s, known := parseBanner(banner, query == servers[SQLite].banner)
 		asked := want == "" || want == s.Dialect || want == MySQL && s.Dialect == MariaDB
 		switch {
 		case !known:
@@ -131,45 +125,14 @@ func parseBanner(banner string, sqlite bool) (s Server, known bool) {
 	minor, _, _ = strings.Cut(minor, ".")
 	high, err := strconv.Atoi(major)
 	low, _ := strconv.Atoi(minor) // "18beta1" has no minor version
-	return s, err == nil && high*1_000+low >= grammars[s.Dialect].oldest
-}
-
-// IsMySQL reports whether the server is MySQL or MariaDB.
-func (s Server) IsMySQL() bool { return s.Dialect == MySQL || s.Dialect == MariaDB }
-
-// Quote quotes a name as the dialect requires.
-func (s Server) Quote(name string) string {
-	mark := grammars[s.Dialect].mark
-	return mark + strings.ReplaceAll(name, mark, mark+mark) + mark
-}
-
-// Path quotes a name and its qualifiers, and joins them with dots.
-func (s Server) Path(names ...string) string { return s.join(names, ".") }
-
-// List quotes the names and joins them with commas.
-func (s Server) List(names []string) string { return s.join(names, ", ") }
-
-func (s Server) join(names []string, separator string) string {
-	var quoted []string
-	for _, name := range names {
-		quoted = append(quoted, s.Quote(name))
-	}
-	return strings.Join(quoted, separator)
-}
-
-// Literal quotes text as a string literal of the dialect.
-func (s Server) Literal(text string) string {
-	if grammars[s.Dialect].backslash {
-		text = strings.ReplaceAll(text, `\`, `\\`)
-	}
-	return "'" + strings.ReplaceAll(text, "'", "''") + "'"
+	return s, err == nil && high*1_000+low >= servers[s.Dialect].oldest
 }
 
 // ScanType returns a Scanner that takes the name of a column type, and stores what such
 // a column can hold.
-func (d Dialect) ScanType(bits *int, unsigned, text *bool) sql.Scanner {
+func ScanType(d Dialect, bits *int, unsigned, text *bool) sql.Scanner {
 	return typeScanner(func(name string) {
-		holds := grammars[d].shape(ddl.ParseType(name))
+		holds := servers[d].shape(ddl.ParseType(name))
 		*bits, *unsigned, *text = holds.Bits, holds.Unsigned, holds.Text
 	})
 }

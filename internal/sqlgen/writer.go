@@ -4,6 +4,7 @@ package sqlgen
 import (
 	"cmp"
 	_ "embed"
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"io"
@@ -17,7 +18,7 @@ import (
 
 	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/internal/protocol"
-	"github.com/snowkey-go/snowkey/internal/sqlsession"
+	"github.com/snowkey-go/snowkey/internal/sqldialect"
 	"github.com/snowkey-go/snowkey/lease/sqlstore"
 )
 
@@ -56,14 +57,6 @@ type Writer struct {
 	Window, MaxClockSkew time.Duration
 }
 
-// An Error reports that a Writer can't make ids, with the reason and a remedy.
-type Error struct {
-	Field  string // of the Writer
-	Reason string
-}
-
-func (e *Error) Error() string { return fmt.Sprintf("sqlgen: %s %s", e.Field, e.Reason) }
-
 //go:embed writer_postgres.sql
 var postgresWriter string
 
@@ -83,7 +76,7 @@ const lag = 50 * time.Millisecond
 // Postgres returns the statements that create the lease tables if they are missing,
 // reserve the worker number, and create the functions. All of them can be executed
 // again. They need PostgreSQL 15 or later, and a role that owns the lease tables and may
-// execute pg_control_system(). The error is an [*Error].
+// execute pg_control_system().
 func (w Writer) Postgres() ([]string, error) {
 	words, err := w.words()
 	if err != nil {
@@ -91,7 +84,7 @@ func (w Writer) Postgres() ([]string, error) {
 	}
 	store, err := sqlstore.Postgres(nil).WithTable(w.schema() + "." + w.table())
 	if err != nil {
-		return nil, &Error{"Table", err.Error()}
+		return nil, fmt.Errorf("sqlgen: Table: %w", err)
 	}
 	text := words.Replace(pgOperators.Replace(postgresWriter))
 	var statements []string
@@ -104,10 +97,10 @@ func (w Writer) Postgres() ([]string, error) {
 // PostgresGrants returns the statements that allow a role to make ids. It needs nothing
 // else. It can neither use the sequences nor read the lease tables.
 func (w Writer) PostgresGrants(role string) []string {
-	to := `"` + strings.ReplaceAll(role, `"`, `""`) + `"`
-	next := sqlsession.Postgres.Quote(w.schema() + "." + w.name())
+	to := sqldialect.Postgres.Quote(role)
+	next := sqldialect.Postgres.Table(w.schema() + "." + w.name())
 	return []string{
-		fmt.Sprintf("GRANT USAGE ON SCHEMA %s TO %s", sqlsession.Postgres.Quote(w.schema()), to),
+		fmt.Sprintf("GRANT USAGE ON SCHEMA %s TO %s", sqldialect.Postgres.Table(w.schema()), to),
 		fmt.Sprintf("GRANT EXECUTE ON FUNCTION %s(), %s(bigint) TO %s", next, next, to),
 	}
 }
@@ -116,8 +109,8 @@ func (w Writer) PostgresGrants(role string) []string {
 // reserved, because processes must not make the ids that the functions made. The
 // sequences stay too. They remember these ids, in case the functions are created again.
 func (w Writer) PostgresDrop() []string {
-	next := sqlsession.Postgres.Quote(w.schema() + "." + w.name())
-	of := func(part string) string { return sqlsession.Postgres.Quote(w.schema() + "." + w.name() + part) }
+	next := sqldialect.Postgres.Table(w.schema() + "." + w.name())
+	of := func(part string) string { return sqldialect.Postgres.Table(w.schema() + "." + w.name() + part) }
 	return []string{fmt.Sprintf("DROP FUNCTION %s(), %s(bigint), %s(), %s(bigint), %s(bigint, bigint)", next, next, of("_ready"), of("_enter"), of("_enter"))}
 }
 
@@ -165,16 +158,16 @@ func (w Writer) shape(sessions uint64) (shape, error) {
 	s.last = (life.End.UnixMicro() - s.epoch) / max(s.unit, 1)
 	switch {
 	case s.worker == 0:
-		return s, &Error{"Layout", "has no worker field, so ids of SQL would equal those of processes; use a layout with one"}
+		return s, errors.New("sqlgen: Layout has no worker field, so ids of SQL would equal those of processes; use a layout with one")
 	case l.Unit() > time.Second:
-		return s, &Error{"Layout", fmt.Sprintf("has ticks of %v; after a failover, ids would have to wait for the next tick; use ticks of a second or less", l.Unit())}
+		return s, fmt.Errorf("sqlgen: Layout has ticks of %v; after a failover, ids would have to wait for the next tick; use ticks of a second or less", l.Unit())
 	case l.Unit()%time.Microsecond != 0 || l.Epoch().Nanosecond()%1000 != 0:
-		return s, &Error{"Layout", fmt.Sprintf("has ticks of %v since %s, and the database's clock has microseconds; use whole microseconds", l.Unit(), l.Epoch().Format(time.RFC3339Nano))}
+		return s, fmt.Errorf("sqlgen: Layout has ticks of %v since %s, and the database's clock has microseconds; use whole microseconds", l.Unit(), l.Epoch().Format(time.RFC3339Nano))
 	}
 	s.last--
 	s.room = max(s.sequence+1, bits.Len64(uint64(1)<<s.sequence+sessions-1))
 	if used := bits.Len64(uint64(s.last)); used+s.room > 63 {
-		return s, &Error{"Layout", fmt.Sprintf("needs %d bits for the tick and %d for the numbers of a tick, and a sequence has 63; use longer ticks or fewer bits", used, s.room)}
+		return s, fmt.Errorf("sqlgen: Layout needs %d bits for the tick and %d for the numbers of a tick, and a sequence has 63; use longer ticks or fewer bits", used, s.room)
 	}
 	return s, nil
 }
@@ -182,7 +175,7 @@ func (w Writer) shape(sessions uint64) (shape, error) {
 func (w Writer) worker(s shape) (int64, error) {
 	highest := int64(1)<<s.worker - 1
 	if w.Worker < 0 || w.Worker > highest {
-		return 0, &Error{"Worker", fmt.Sprintf("is %d; the layout has 0 to %d", w.Worker, highest)}
+		return 0, fmt.Errorf("sqlgen: Worker is %d; the layout has 0 to %d", w.Worker, highest)
 	}
 	return cmp.Or(w.Worker, highest), nil
 }
@@ -204,22 +197,22 @@ func (w Writer) values(sessions uint64) (v values, err error) {
 	}
 	for _, name := range []struct{ field, value string }{{"Schema", w.schema()}, {"Table", w.table()}, {"Name", w.name()}} {
 		if !identifier.MatchString(name.value) {
-			return v, &Error{name.field, fmt.Sprintf("is %.60q; use up to 40 lower-case letters, digits and underscores", name.value)}
+			return v, fmt.Errorf("sqlgen: %s is %.60q; use up to 40 lower-case letters, digits and underscores", name.field, name.value)
 		}
 	}
 	namespace := cmp.Or(w.Namespace, "default")
 	if len(namespace) > 64 {
-		return v, &Error{"Namespace", fmt.Sprintf("%.70q has more than 64 bytes; use a shorter one", namespace)}
+		return v, fmt.Errorf("sqlgen: Namespace %.70q has more than 64 bytes; use a shorter one", namespace)
 	}
 	v.window, v.skew = cmp.Or(w.Window, 10*time.Second), cmp.Or(w.MaxClockSkew, time.Second)
 	if v.window < 0 || v.skew < 0 {
-		return v, &Error{"Window", fmt.Sprintf("%v and MaxClockSkew %v must not be negative", v.window, v.skew)}
+		return v, fmt.Errorf("sqlgen: Window %v and MaxClockSkew %v must not be negative", v.window, v.skew)
 	}
 	layout := w.Layout
 	if layout.IsZero() {
 		layout = idgen.DefaultLayout()
 	}
-	v.namespace, v.layout = sqlsession.ToASCII(namespace), sqlsession.ToASCII(layout.String())
+	v.namespace, v.layout = sqldialect.ToASCII(namespace), sqldialect.ToASCII(layout.String())
 	return v, nil
 }
 
@@ -244,7 +237,7 @@ func (w Writer) words() (*strings.Replacer, error) {
 	if err != nil {
 		return nil, err
 	}
-	quote := sqlsession.Postgres.Quote
+	quote := sqldialect.Postgres.Table
 	name := w.schema() + "." + w.name()
 	n := func(v int64) string { return fmt.Sprint(v) }
 	regclass := func(name string) string { return literal(quote(name)) + "::pg_catalog.regclass" }

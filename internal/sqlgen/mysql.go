@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/snowkey-go/snowkey/internal/sqlsession"
+	"github.com/snowkey-go/snowkey/internal/sqldialect"
 	"github.com/snowkey-go/snowkey/lease/sqlstore"
 )
 
@@ -26,8 +26,7 @@ var mysqlParts string
 // reserve the worker number, and create the functions. All of them can be executed again.
 // They need MariaDB 10.6 or later, and must be executed in the database of the lease
 // tables; Schema must be empty. MariaDB can't call the function in the default of a
-// column, so each table needs a trigger, which [Writer.MySQLTrigger] returns. The error
-// is an [*Error].
+// column, so each table needs a trigger, which [Writer.MySQLTrigger] returns.
 func (w Writer) MariaDB() ([]string, error) {
 	return w.fill("MariaDB", mariaDBWriter, func(v values) []string {
 		n := func(v int64) string { return fmt.Sprint(v) }
@@ -39,7 +38,7 @@ func (w Writer) MariaDB() ([]string, error) {
 			digits.WriteString(fmt.Sprint(" UNION ALL SELECT ", i))
 		}
 		return []string{
-			"{enter}", sqlsession.MySQL.Quote(w.name() + "_enter"), "{sessions}", sqlsession.MySQL.Quote(w.name() + "_sessions"),
+			"{enter}", sqldialect.MySQL.Quote(w.name() + "_enter"), "{sessions}", sqldialect.MySQL.Quote(w.name() + "_sessions"),
 			"{with digits}", digits.String() + ")",
 			"{stale}", n(max((50*time.Millisecond).Microseconds()/v.unit, 1)),
 			"{block}", n(block), "{blocks}", n(blocks), "{some blocks}", n(max(blocks/4, 1)), "{some ids}", n(max(block/2, 1)),
@@ -56,12 +55,11 @@ func (w Writer) MariaDB() ([]string, error) {
 // need MySQL 8.0 or later, and must be executed in the database of the lease tables;
 // Schema must be empty. MySQL can't call the function in the default of a column, so each
 // table needs a trigger, which [Writer.MySQLTrigger] returns. If the server has a binary
-// log, creating both needs SUPER, or log_bin_trust_function_creators. The error is an
-// [*Error].
+// log, creating both needs SUPER, or log_bin_trust_function_creators.
 func (w Writer) MySQL() ([]string, error) {
 	return w.fill("MySQL", mysqlWriter, func(v values) []string {
 		return []string{
-			"{reserve}", sqlsession.MySQL.Quote(w.name() + "_reserve"),
+			"{reserve}", sqldialect.MySQL.Quote(w.name() + "_reserve"),
 			"{with digits}", "WITH RECURSIVE d (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM d WHERE i < 31)",
 			"{spread}", fmt.Sprint(max(int64(1)<<v.sequence/4, 1)),
 			"{hash}", "CONV(LEFT(SHA2(CONCAT_WS('/', @@server_uuid, DATABASE(), " + w.born() + "), 256), 10), 16, 10)",
@@ -76,7 +74,7 @@ func (w Writer) MySQL() ([]string, error) {
 // fill fills in a template of a server, which has the given words beside the common ones.
 func (w Writer) fill(server, template string, words func(values) []string) ([]string, error) {
 	if w.Schema != "" {
-		return nil, &Error{"Schema", fmt.Sprintf("is %.60q, and %s has none; leave it empty, and execute the SQL in the database of the lease tables", w.Schema, server)}
+		return nil, fmt.Errorf("sqlgen: Schema is %.60q, and %s has none; leave it empty, and execute the SQL in the database of the lease tables", w.Schema, server)
 	}
 	v, err := w.values(1)
 	if err != nil {
@@ -84,9 +82,9 @@ func (w Writer) fill(server, template string, words func(values) []string) ([]st
 	}
 	store, err := sqlstore.MySQL(nil).WithTable(w.table())
 	if err != nil {
-		return nil, &Error{"Table", err.Error()}
+		return nil, fmt.Errorf("sqlgen: Table: %w", err)
 	}
-	quote := sqlsession.MySQL.Quote
+	quote := sqldialect.MySQL.Quote
 	text := func(s string) string { return fmt.Sprintf("_ascii x'%x'", s) }
 	pairs := append(v.pairs(),
 		"{ns}", quote(w.table()+"_ns"), "{lease}", quote(w.table()), "{next}", quote(w.name()),
@@ -118,33 +116,25 @@ func (w Writer) born() string {
 // MariaDBDrop returns the statements that remove the functions. The worker number stays
 // reserved, and the counter stays too, for the same reasons as on PostgreSQL.
 func (w Writer) MariaDBDrop() []string {
-	return append(w.MySQLDrop(), "DROP FUNCTION "+sqlsession.MySQL.Quote(w.name()+"_enter"))
+	return append(w.MySQLDrop(), "DROP FUNCTION "+sqldialect.MySQL.Quote(w.name()+"_enter"))
 }
 
 // MySQLDrop returns the statement that removes the function. The worker number stays
 // reserved, and the counter stays too, for the same reasons as on PostgreSQL.
 func (w Writer) MySQLDrop() []string {
-	return []string{"DROP FUNCTION " + sqlsession.MySQL.Quote(w.name())}
+	return []string{"DROP FUNCTION " + sqldialect.MySQL.Quote(w.name())}
 }
 
 // MySQLTrigger returns the statement that creates a trigger of MariaDB or MySQL, which
 // fills the column of a table if it is 0 or NULL. The trigger makes ids with the privileges of its creator.
 func (w Writer) MySQLTrigger(table, column string) string {
-	c, next := sqlsession.MySQL.Quote(column), sqlsession.MySQL.Quote(w.name())
+	c, next := sqldialect.MySQL.Quote(column), sqldialect.MySQL.Quote(w.name())
 	return fmt.Sprintf("CREATE TRIGGER %s BEFORE INSERT ON %s FOR EACH ROW\nSET NEW.%s = IF(COALESCE(NEW.%s, 0) = 0, %s(), NEW.%s)",
-		sqlsession.MySQL.Quote(table+"_"+column), sqlsession.MySQL.Quote(table), c, c, next, c)
+		sqldialect.MySQL.Table(table+"_"+column), sqldialect.MySQL.Table(table), c, c, next, c)
 }
 
 // MySQLGrants returns the statement that allows a user of MariaDB or MySQL such as app@%
 // to call the function. A user that only inserts into tables with the trigger doesn't need it.
 func (w Writer) MySQLGrants(role string) []string {
-	user, host := role, "%"
-	if i := strings.LastIndex(role, "@"); i >= 0 {
-		user, host = role[:i], role[i+1:]
-	}
-	return []string{fmt.Sprintf("GRANT EXECUTE ON FUNCTION %s TO %s@%s", sqlsession.MySQL.Quote(w.name()), quoteText(user), quoteText(host))}
-}
-
-func quoteText(text string) string {
-	return "'" + strings.NewReplacer("'", "''", `\`, `\\`).Replace(text) + "'"
+	return []string{fmt.Sprintf("GRANT EXECUTE ON FUNCTION %s TO %s", sqldialect.MySQL.Quote(w.name()), sqldialect.MySQLAccount(role))}
 }
