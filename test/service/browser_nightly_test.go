@@ -92,6 +92,7 @@ func (b *browser) wait(expression string) {
 // would, we also remove a label.
 func TestNightlyAccessibility(t *testing.T) {
 	axe := dbtest.Must(os.ReadFile(filepath.Join(dbtest.NPMFolder(t, "axe-core@4.10.2"), "axe.min.js")))(t)
+	static := decodePage(t)
 	b := newBrowser(t)
 	pool, server := replica(t, t.TempDir())
 	id := dbtest.Must(pool.Next(t.Context()))(t)
@@ -106,16 +107,16 @@ func TestNightlyAccessibility(t *testing.T) {
 	}
 	dbtest.NoError(t, chromedp.Do(b.ctx, chromedp.EmulateViewport(400, 1200))) // a narrow window
 	for _, scheme := range []string{"light", "dark"} {
-		for _, path := range []string{"/", fmt.Sprintf("/?id=%d", id), "/?id=wrong"} {
+		for _, url := range []string{static, server.URL + "/", fmt.Sprintf("%s/?id=%d", server.URL, id), server.URL + "/?id=wrong"} {
 			dbtest.Must(chromedp.Call(b.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
 				Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}},
 			}))(t)
-			b.open(server.URL + path)
+			b.open(url)
 			for _, v := range check("0") {
-				t.Errorf("%s, %s: %s", scheme, path, v)
+				t.Errorf("%s, %s: %s", scheme, url, v)
 			}
 			if width := evaluate[int](b, `document.documentElement.scrollWidth`); width > 400 {
-				t.Errorf("%s, %s: the page is %d pixels wide, and the window 400", scheme, path, width)
+				t.Errorf("%s, %s: the page is %d pixels wide, and the window 400", scheme, url, width)
 			}
 		}
 	}
