@@ -129,25 +129,7 @@ func (p *sqlitePlanner) rebuild(k catalog.Key) {
 	table := k.Column.Table
 	fresh := catalog.Name{Schema: table.Schema, Name: database.Own("snowkey_new", table.Name)}
 	old, temporary := p.name(table), p.name(fresh)
-	var create, was string // create the new table, and the old one under the same temporary name
-	var again []sqliteObject
-	for _, o := range p.objects {
-		p.refuseObject(k, o)
-		own := ddl.Lower(o.table) == ddl.Lower(table.Name)
-		switch {
-		case o.kind == "table" && own:
-			var err error
-			if create, err = withoutCounter(o.sql, k.Column.Name, temporary, p.tables[table.Name].strict); err != nil {
-				p.refuse(k.Column, "rebuild its table by hand, with the key as BIGINT NOT NULL PRIMARY KEY", "%v", err)
-			}
-			was = renamed(o.sql, temporary)
-		case o.name == fresh.Name:
-			p.refuse(k.Column, "drop it or rename it", "there is a table %s, as the rebuilt one is called while it is made", temporary)
-		case own && o.name != database.Own(database.FencePrefix, table.Name) && o.name != database.Own(database.GuardPrefix, table.Name):
-			o.sql = strings.TrimRight(o.sql, "; \n\t")
-			again = append(again, o) // an index or a trigger
-		}
-	}
+	create, was, again := p.definitions(k, fresh)
 	list, unit := p.List(p.tables[table.Name].columns), p.begin()
 	add := func(s Step) {
 		s.Unit, s.Locks = unit, "all writers of the file until the transaction ends"
@@ -188,6 +170,30 @@ func (p *sqlitePlanner) rebuild(k catalog.Key) {
 		Text: "check that no foreign key to or from the table is broken", Run: Check, SQL: p.brokenReferences(table),
 		After: []string{"PRAGMA legacy_alter_table = OFF", "PRAGMA foreign_keys = ON"},
 	})
+}
+
+// definitions returns the SQL that creates the new table, and the old one under the same
+// temporary name, and the indexes and triggers that are created again.
+func (p *sqlitePlanner) definitions(k catalog.Key, fresh catalog.Name) (create, was string, again []sqliteObject) {
+	table, temporary := k.Column.Table, p.name(fresh)
+	for _, o := range p.objects {
+		p.refuseObject(k, o)
+		own := ddl.Lower(o.table) == ddl.Lower(table.Name)
+		switch {
+		case o.kind == "table" && own:
+			var err error
+			if create, err = withoutCounter(o.sql, k.Column.Name, temporary, p.tables[table.Name].strict); err != nil {
+				p.refuse(k.Column, "rebuild its table by hand, with the key as BIGINT NOT NULL PRIMARY KEY", "%v", err)
+			}
+			was = renamed(o.sql, temporary)
+		case o.name == fresh.Name:
+			p.refuse(k.Column, "drop it or rename it", "there is a table %s, as the rebuilt one is called while it is made", temporary)
+		case own && o.name != database.Own(database.FencePrefix, table.Name) && o.name != database.Own(database.GuardPrefix, table.Name):
+			o.sql = strings.TrimRight(o.sql, "; \n\t")
+			again = append(again, o) // an index or a trigger
+		}
+	}
+	return create, was, again
 }
 
 // refuseObject refuses a key if an object relies on the rowid of its table. The new table
