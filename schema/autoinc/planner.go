@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/snowkey-go/snowkey/schema/catalog"
 	"github.com/snowkey-go/snowkey/schema/internal/database"
@@ -152,14 +153,14 @@ func anyRow(ctx context.Context, q database.Querier, query string) (bool, error)
 
 // joined joins what f returns for each name.
 func joined(names []string, separator string, f func(i int, name string) string) string {
-	text := ""
+	var text strings.Builder
 	for i, name := range names {
 		if i > 0 {
-			text += separator
+			text.WriteString(separator)
 		}
-		text += f(i, name)
+		text.WriteString(f(i, name))
 	}
-	return text
+	return text.String()
 }
 
 // plan assembles the plan.
