@@ -74,8 +74,7 @@ func TestComposeRefuses(t *testing.T) {
 	if _, err := preset("mastodon").Compose(idgen.Parts{Time: at, Worker: 1}); err == nil {
 		t.Error("a worker was taken by a layout without workers")
 	}
-	id := errtest.Must(l.Compose(idgen.Parts{Time: at, Fixed: []int64{7}}))(t)
-	if got := l.Decode(id).Fixed; len(got) != 1 || got[0] != 7 {
+	if got := l.Decode(errtest.Must(l.Compose(idgen.Parts{Time: at, Fixed: []int64{7}}))(t)).Fixed; len(got) != 1 || got[0] != 7 {
 		t.Errorf("datacenter 7 came back as %v", got)
 	}
 }

@@ -43,8 +43,7 @@ func getPage(t *testing.T, url, password string) (int, http.Header, string) {
 	}
 	response := errtest.Must(http.DefaultClient.Do(r))(t)
 	defer response.Body.Close()
-	text := errtest.Must(io.ReadAll(response.Body))(t)
-	return response.StatusCode, response.Header, string(text)
+	return response.StatusCode, response.Header, string(errtest.Must(io.ReadAll(response.Body))(t))
 }
 
 // The page must show the fields of exactly the id that was pasted. Its neighbour has another

@@ -221,8 +221,7 @@ func TestKill(t *testing.T) {
 		f := startFleet(t, dir, &check)
 		f.listen(t, 1+mathrand.IntN(20))
 		f.kill()
-		left := errtest.Must(filepath.Glob(filepath.Join(dir, "*"+unfinished)))(t)
-		unfinishedFiles += len(left)
+		unfinishedFiles += len(errtest.Must(filepath.Glob(filepath.Join(dir, "*"+unfinished)))(t))
 	}
 	t.Logf("%d times, and %d files were unfinished", rounds, unfinishedFiles)
 	disjoint(t, &check)

@@ -72,8 +72,7 @@ func files(t testing.TB, s *Store) map[string]string {
 	names := errtest.Must(os.ReadDir(s.path))(t)
 	all := make(map[string]string)
 	for _, n := range names {
-		text := errtest.Must(os.ReadFile(filepath.Join(s.path, n.Name())))(t)
-		all[n.Name()] = string(text)
+		all[n.Name()] = string(errtest.Must(os.ReadFile(filepath.Join(s.path, n.Name())))(t))
 	}
 	return all
 }

@@ -140,7 +140,7 @@ func check(path string, p listed, standard func(string) bool) (violations []stri
 		forbid(p.Deps, "servers are for tests", func(_, ours string) bool { return within(ours, "internal/dbtest") })
 	}
 	forbid(slices.Concat(p.Imports, p.TestImports, p.XTestImports), "only files for make nightly need clusters", func(_, ours string) bool {
-		return ours == "internal/dbtest/cluster"
+		return ours == "test/internal/cluster"
 	})
 	return violations
 }

@@ -35,8 +35,7 @@ func TestEnt(t *testing.T) {
 	db := postgreSQL(t)
 	conn := db.Connect(t)
 	install(t, conn, sqlgen.Writer{})
-	text := dbtest.Must(load.MarshalSchema(Person{}))(t)
-	person := dbtest.Must(load.UnmarshalSchema(text))(t)
+	person := dbtest.Must(load.UnmarshalSchema(dbtest.Must(load.MarshalSchema(Person{}))(t)))(t)
 	graph := dbtest.Must(gen.NewGraph(&gen.Config{Package: "example.com/ent", Storage: &gen.Storage{Name: "sql", SchemaMode: gen.Unique | gen.Migrate}}, person))(t)
 	for range 2 {
 		tables := dbtest.Must(graph.Tables())(t)

@@ -109,8 +109,7 @@ func TestGORM(t *testing.T) {
 			tables["sales"] = []any{&Sale{}, &Sale{}, &LaterSale{}}
 		}
 		program := dbtest.Must(gorm.Open(dialector, &gorm.Config{Logger: logger.Discard}))(t)
-		pool := dbtest.Must(process())(t)
-		dbtest.NoError(t, program.Use(gormid.New(gormid.Config{Source: pool})))
+		dbtest.NoError(t, program.Use(gormid.New(gormid.Config{Source: dbtest.Must(process())(t)})))
 		dbtest.NoError(t, program.AutoMigrate(&Purchase{}))
 		addDefault(t, server, "purchases")
 		for table, models := range tables {
