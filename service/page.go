@@ -81,7 +81,7 @@ func (s *page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	status := http.StatusOK
 	data := pageData{Path: "./", Style: template.CSS(idpage.Style), State: s.state(), Leases: s.leases(r.Context())}
 	if data.ID = strings.TrimSpace(r.URL.Query().Get("id")); data.ID != "" {
-		decoded, ok := idpage.Decode(s.pool.Layout(), data.ID)
+		decoded, ok := idpage.Decode(s.pool.Layout(), false, data.ID)
 		data.Decoded, data.Invalid = template.HTML(decoded), !ok
 		if !ok {
 			data.ID = fmt.Sprintf("%.40s", data.ID)

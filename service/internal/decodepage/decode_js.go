@@ -14,7 +14,7 @@ func main() {
 		if err != nil {
 			panic(err) // the page offers presets only
 		}
-		body, _ := idpage.Decode(layout, args[1].String())
+		body, _ := idpage.Decode(layout, true, args[1].String())
 		return body
 	}))
 	select {}

@@ -31,14 +31,14 @@ type field struct {
 }
 
 // Decode returns HTML that shows the fields of the id in text. If text is not an id, the
-// HTML says so, and ok is false.
-func Decode(layout idgen.Layout, text string) (body string, ok bool) {
+// HTML says so, and ok is false. In ids of a preset, fixed fields can have any value.
+func Decode(layout idgen.Layout, preset bool, text string) (body string, ok bool) {
 	id, err := strconv.ParseInt(strings.TrimSpace(text), 10, 64)
 	if err != nil || id < 0 {
 		return fmt.Sprintf(`<p id="problem" class="problem" role="alert">This is not an id. Ids are decimal numbers from 0 to %d.</p>`, int64(math.MaxInt64)), false
 	}
 	var bits, rows strings.Builder
-	for _, f := range fields(layout, id) {
+	for _, f := range fields(layout, preset, id) {
 		name, place := html.EscapeString(f.Name), strconv.Itoa(f.High)
 		if f.High != f.Low {
 			place += fmt.Sprintf("–%d", f.Low)
@@ -57,7 +57,7 @@ func Decode(layout idgen.Layout, text string) (body string, ok bool) {
 }
 
 // fields returns the fields of an id, from the highest bit to the lowest.
-func fields(layout idgen.Layout, id int64) []field {
+func fields(layout idgen.Layout, preset bool, id int64) []field {
 	all := layout.Fields()
 	low := 64
 	unused := 64
@@ -75,6 +75,8 @@ func fields(layout idgen.Layout, id int64) []field {
 		value := uint64(id) >> low & (1<<f.Bits - 1)
 		line := field{Name: f.Name, Class: "other", Binary: fmt.Sprintf("%0*b", f.Bits, value), High: high, Low: low, Value: value}
 		switch {
+		case f.Fixed && preset:
+			line.Meaning = "the same in all ids of one process"
 		case f.Fixed:
 			line.Meaning = "the same in all ids"
 			if uint64(f.Value) != value {

@@ -14,7 +14,7 @@ func TestFields(t *testing.T) {
 		for _, id := range []int64{0, 1, 280421183266521089, 280421183266521090, math.MaxInt64 - 1, math.MaxInt64} {
 			bits := ""
 			low := 64
-			for _, f := range fields(layout, id) {
+			for _, f := range fields(layout, false, id) {
 				if f.High != low-1 || f.Low > f.High || len(f.Binary) != f.High-f.Low+1 || f.Meaning == "" {
 					t.Errorf("%v: %+v", layout, f)
 				}
