@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -50,14 +51,14 @@ func TestNightlyDecodePage(t *testing.T) {
 		names = append(names, name)
 		for _, id := range []int64{first, second} {
 			want := []string{fmt.Sprintf("The fields of %d", id)}
-			bits := ""
+			var bits strings.Builder
 			parts := layout.Decode(id)
 			got := b.enter(name, strconv.FormatInt(id, 10))
 			for _, line := range evaluate[[]string](b, `[...document.querySelectorAll(".bin")].map(e => e.innerText)`) {
-				bits += line
+				bits.WriteString(line)
 			}
-			if n, err := strconv.ParseUint(bits, 2, 64); err != nil || n != uint64(id) || len(bits) != 64 {
-				t.Errorf("%s: the bits of %d are %s", name, id, bits)
+			if n, err := strconv.ParseUint(bits.String(), 2, 64); err != nil || n != uint64(id) || len(bits.String()) != 64 {
+				t.Errorf("%s: the bits of %d are %s", name, id, bits.String())
 			}
 			top := 0
 			for _, f := range layout.Fields() {
