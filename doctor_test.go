@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/snowkey-go/snowkey"
+	"github.com/snowkey-go/snowkey/internal/errtest"
 	"github.com/snowkey-go/snowkey/lease"
 	"github.com/snowkey-go/snowkey/lease/leasetest"
 )
@@ -22,9 +23,7 @@ func TestDoctor(t *testing.T) {
 				t.Fatal(rows, err)
 			}
 			change(&rows[0])
-			if err := store.Edit(t.Context(), terms(t), rows[0]); err != nil {
-				t.Fatal(err)
-			}
+			errtest.NoError(t, store.Edit(t.Context(), terms(t), rows[0]))
 		}
 	}
 	const tick = 1 << 12 // counters in a millisecond
@@ -58,10 +57,7 @@ func TestDoctor(t *testing.T) {
 				time.Sleep(time.Minute)
 				tt.harm(t, store)
 				tt.cfg.Layout = layout(t)
-				found, err := snowkey.Doctor(t.Context(), store, tt.cfg)
-				if err != nil {
-					t.Fatal(err)
-				}
+				found := errtest.Must(snowkey.Doctor(t.Context(), store, tt.cfg))(t)
 				var kinds []string
 				for _, f := range found {
 					kinds = append(kinds, f.Kind)

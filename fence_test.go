@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 
 	"github.com/snowkey-go/snowkey"
+	"github.com/snowkey-go/snowkey/internal/errtest"
 	"github.com/snowkey-go/snowkey/lease"
 	"github.com/snowkey-go/snowkey/lease/leasetest"
 )
@@ -26,9 +27,7 @@ func TestFence(t *testing.T) {
 					t.Helper()
 					pool := open(t, store, cfg)
 					ids, err := pool.NextN(t.Context(), 40_000) // more ids than the time until now has
-					if err != nil {
-						t.Fatal(err)
-					}
+					errtest.NoError(t, err)
 					for _, id := range ids {
 						if seen[id] {
 							repeated++
@@ -47,9 +46,7 @@ func TestFence(t *testing.T) {
 				draw()
 				store.Restore(before)
 				if fenced {
-					if err := snowkey.Fence(t.Context(), store, cfg); err != nil {
-						t.Fatal(err)
-					}
+					errtest.NoError(t, snowkey.Fence(t.Context(), store, cfg))
 				}
 				if draw(); repeated > 0 == fenced {
 					t.Errorf("fenced: %v; %d ids repeated", fenced, repeated)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/snowkey-go/snowkey"
 	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/internal/errtest"
 	"github.com/snowkey-go/snowkey/lease"
 	"github.com/snowkey-go/snowkey/lease/leasetest"
 )
@@ -27,10 +28,7 @@ func TestFleet(t *testing.T) {
 		file := fleetOf(t, "mail 0 1", "orders 2 4", "spare 5 15")
 		for service, want := range map[string][]int64{"mail": {0, 1}, "orders": {2, 3, 4}} {
 			store := &leasetest.Memory{} // each service has a store of its own
-			cfg, err := snowkey.Config{}.ForService(file, service)
-			if err != nil {
-				t.Fatal(err)
-			}
+			cfg := errtest.Must(snowkey.Config{}.ForService(file, service))(t)
 			got := make(map[int64]bool)
 			for range want {
 				pool := open(t, store, cfg) // with the layout in Config as well as in the file
@@ -43,7 +41,7 @@ func TestFleet(t *testing.T) {
 				}
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
-			_, err = snowkey.Open(ctx, store, cfg)
+			_, err := snowkey.Open(ctx, store, cfg)
 			cancel()
 			if taken, ok := errors.AsType[*lease.TakenError](err); !ok || taken.Min != want[0] || taken.Max != want[len(want)-1] {
 				t.Errorf("%s: with no free number: %v", service, err)

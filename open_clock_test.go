@@ -12,6 +12,7 @@ import (
 
 	"github.com/snowkey-go/snowkey"
 	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/internal/errtest"
 	"github.com/snowkey-go/snowkey/lease/leasetest"
 )
 
@@ -119,9 +120,7 @@ func TestOrderFromOneLeaseToTheNext(t *testing.T) {
 					}
 					last = id
 				}
-				if err := pool.Suspend(t.Context()); err != nil {
-					t.Fatal(err)
-				}
+				errtest.NoError(t, pool.Suspend(t.Context()))
 				host.Store(0)
 				stored.Store(0)
 				if !tt.same {
@@ -131,17 +130,10 @@ func TestOrderFromOneLeaseToTheNext(t *testing.T) {
 						t.Fatal(rows, err)
 					}
 					rows[0].Token, rows[0].Expires = "of another", 1<<60
-					if err := store.Edit(t.Context(), terms(t), rows[0]); err != nil {
-						t.Fatal(err)
-					}
+					errtest.NoError(t, store.Edit(t.Context(), terms(t), rows[0]))
 				}
-				if err := pool.Resume(t.Context()); err != nil {
-					t.Fatal(err)
-				}
-				id, err := pool.Next(t.Context())
-				if err != nil {
-					t.Fatal(err)
-				}
+				errtest.NoError(t, pool.Resume(t.Context()))
+				id := errtest.Must(pool.Next(t.Context()))(t)
 				if same := workerOf(t, pool) == worker; same != tt.same {
 					t.Fatalf("worker %d after %d", workerOf(t, pool), worker)
 				}

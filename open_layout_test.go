@@ -12,6 +12,7 @@ import (
 
 	"github.com/snowkey-go/snowkey"
 	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/internal/errtest"
 	"github.com/snowkey-go/snowkey/internal/raced"
 	"github.com/snowkey-go/snowkey/lease"
 	"github.com/snowkey-go/snowkey/lease/leasetest"
@@ -21,11 +22,7 @@ import (
 // each.
 func days(t testing.TB) idgen.Layout {
 	t.Helper()
-	l, err := idgen.NewLayout(time.Date(1999, 1, 1, 0, 0, 0, 0, time.UTC), 24*time.Hour, idgen.Time(15), idgen.Worker(2), idgen.Sequence(16))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return l
+	return errtest.Must(idgen.NewLayout(time.Date(1999, 1, 1, 0, 0, 0, 0, time.UTC), 24*time.Hour, idgen.Time(15), idgen.Worker(2), idgen.Sequence(16)))(t)
 }
 
 // draw takes n ids, and checks that they are new, have today's tick and don't take
@@ -59,11 +56,7 @@ func TestRestartWithinATick(t *testing.T) {
 			cfg.Layout, cfg.Logger = days(t), slog.New(slog.DiscardHandler)
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
-			pool, err := snowkey.Open(ctx, store, cfg)
-			if err != nil {
-				t.Fatal(err)
-			}
-			return pool
+			return errtest.Must(snowkey.Open(ctx, store, cfg))(t)
 		}
 		time.Sleep(9 * time.Hour)
 		first := start(snowkey.Config{MaxWorker: 1})
@@ -198,11 +191,8 @@ func TestLongTicksNeedADurableStore(t *testing.T) {
 func TestLayoutsOfANamespace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		layout := func(site int64, worker, sequence int) idgen.Layout {
-			l, err := idgen.NewLayout(time.Date(1999, 1, 1, 0, 0, 0, 0, time.UTC), time.Millisecond,
-				idgen.Time(41), idgen.Fixed("site", 2, site), idgen.Worker(worker), idgen.Sequence(sequence))
-			if err != nil {
-				t.Fatal(err)
-			}
+			l := errtest.Must(idgen.NewLayout(time.Date(1999, 1, 1, 0, 0, 0, 0, time.UTC), time.Millisecond,
+				idgen.Time(41), idgen.Fixed("site", 2, site), idgen.Worker(worker), idgen.Sequence(sequence)))(t)
 			return l
 		}
 		store := &leasetest.Memory{}
@@ -262,18 +252,13 @@ func TestFrom53To63Bits(t *testing.T) {
 			take(narrow)
 			take(wide)
 		}
-		if err := narrow.Close(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		errtest.NoError(t, narrow.Close(t.Context()))
 		take(wide)
 		take(openLayout(t, store, idgen.JSSafe(), snowkey.Config{})) // the deployment may be rolled back
 
 		// A namespace that began with 63 bits can't go to 53, nor can one with 53 bits go to
 		// a layout whose ids are still below 2^53.
-		young, err := idgen.NewLayout(time.Now().AddDate(0, 0, -1), time.Millisecond, idgen.Time(41), idgen.Worker(10), idgen.Sequence(12))
-		if err != nil {
-			t.Fatal(err)
-		}
+		young := errtest.Must(idgen.NewLayout(time.Now().AddDate(0, 0, -1), time.Millisecond, idgen.Time(41), idgen.Worker(10), idgen.Sequence(12)))(t)
 		for namespace, layouts := range map[string][2]idgen.Layout{"back": {idgen.DefaultLayout(), idgen.JSSafe()}, "young": {idgen.JSSafe(), young}} {
 			cfg := snowkey.Config{Namespace: namespace}
 			openLayout(t, store, layouts[0], cfg)

@@ -11,6 +11,7 @@ import (
 	"github.com/snowkey-go/snowkey"
 	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/idgen/worker"
+	"github.com/snowkey-go/snowkey/internal/errtest"
 	"github.com/snowkey-go/snowkey/lease"
 	"github.com/snowkey-go/snowkey/lease/leasetest"
 )
@@ -23,9 +24,7 @@ func TestSuspend(t *testing.T) {
 		pool := open(t, store, cfg)
 		last := mustNext(t, pool)
 		for range 2 { // the second call must do nothing
-			if err := pool.Suspend(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			errtest.NoError(t, pool.Suspend(t.Context()))
 		}
 		rows, err := store.Rows(t.Context(), terms(t), 15, 15)
 		if err != nil || len(rows) != 1 || rows[0].Token != "" || rows[0].Bound != last>>16<<12|last&4095+1 {
@@ -62,15 +61,9 @@ func TestSuspend(t *testing.T) {
 			waiting <- err
 		}()
 		synctest.Wait()
-		if err := copied.Close(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		if err := pool.Resume(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		if err := <-waiting; err != nil {
-			t.Error(err)
-		}
+		errtest.NoError(t, copied.Close(t.Context()))
+		errtest.NoError(t, pool.Resume(t.Context()))
+		errtest.NoError(t, <-waiting)
 		if err := pool.Resume(t.Context()); err != nil {
 			t.Errorf("resumed twice: %v", err)
 		}
@@ -87,16 +80,12 @@ func TestCloseWhileSuspended(t *testing.T) {
 		store := &leasetest.Memory{}
 		cfg := snowkey.Config{MinWorker: 15, MaxWorker: 15}
 		pool := open(t, store, cfg)
-		if err := pool.Suspend(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		errtest.NoError(t, pool.Suspend(t.Context()))
 		open(t, store, cfg)
 		resumed := make(chan error)
 		go func() { resumed <- pool.Resume(t.Context()) }()
 		time.Sleep(time.Minute)
-		if err := pool.Close(t.Context()); err != nil {
-			t.Error(err)
-		}
+		errtest.NoError(t, pool.Close(t.Context()))
 		if err := <-resumed; err == nil {
 			t.Error("resumed after Close")
 		}
@@ -109,10 +98,7 @@ func TestCloseWhileSuspended(t *testing.T) {
 			t.Errorf("an id after Close: %v", err)
 		}
 	})
-	own, err := idgen.NewPool(idgen.Config{Worker: worker.Static(3), Layout: layout(t)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	own := errtest.Must(idgen.NewPool(idgen.Config{Worker: worker.Static(3), Layout: layout(t)}))(t)
 	defer own.Close(t.Context())
 	for _, pool := range []*idgen.Pool{own, nil} {
 		want := idgen.ErrNotLeased

@@ -12,6 +12,7 @@ import (
 
 	"github.com/snowkey-go/snowkey"
 	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/internal/errtest"
 	"github.com/snowkey-go/snowkey/lease"
 	"github.com/snowkey-go/snowkey/lease/leasetest"
 )
@@ -39,9 +40,7 @@ func TestAnHourOfRenewals(t *testing.T) {
 		if n := store.Calls("Claim"); n != 1 || workerOf(t, pool) != worker {
 			t.Errorf("%d claims, worker %d after %d", n, workerOf(t, pool), worker)
 		}
-		if err := pool.Close(t.Context()); err != nil {
-			t.Error(err)
-		}
+		errtest.NoError(t, pool.Close(t.Context()))
 		// The next process with this worker number should start above the last id
 		// without a wait.
 		again := open(t, store, snowkey.Config{MinWorker: worker, MaxWorker: worker})
@@ -316,10 +315,7 @@ func TestOpenRefuses(t *testing.T) {
 		if err == nil {
 			t.Error("a layout whose epoch is to come was taken")
 		}
-		other, err := layout(t).WithEpoch(time.Date(1999, 1, 2, 0, 0, 0, 0, time.UTC))
-		if err != nil {
-			t.Fatal(err)
-		}
+		other := errtest.Must(layout(t).WithEpoch(time.Date(1999, 1, 2, 0, 0, 0, 0, time.UTC)))(t)
 		_, err = snowkey.Open(ctx, store, snowkey.Config{Layout: other})
 		if e, ok := errors.AsType[*lease.LayoutError](err); !ok || e.Mine != other.String() || e.Stored != layout(t).String() {
 			t.Errorf("another layout: %v", err)
@@ -444,16 +440,11 @@ func TestCloseWhileCallsAreInFlight(t *testing.T) {
 			})
 		}
 		time.Sleep(5 * time.Millisecond)
-		if err := pool.Close(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		errtest.NoError(t, pool.Close(t.Context()))
 		heir := open(t, store, snowkey.Config{MinWorker: 1, MaxWorker: 1})
 		wg.Wait()
 		for range 10_000 {
-			id, err := heir.Next(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			id := errtest.Must(heir.Next(t.Context()))(t)
 			if seen[id] {
 				t.Fatalf("id %d was issued by both", id)
 			}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/snowkey-go/snowkey"
 	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/internal/errtest"
 	"github.com/snowkey-go/snowkey/lease"
 )
 
@@ -15,11 +16,7 @@ import (
 // clock of a synctest bubble starts.
 func layout(t testing.TB) idgen.Layout {
 	t.Helper()
-	l, err := idgen.NewLayout(time.Date(1999, 1, 1, 0, 0, 0, 0, time.UTC), time.Millisecond, idgen.Time(41), idgen.Worker(4), idgen.Sequence(12))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return l
+	return errtest.Must(idgen.NewLayout(time.Date(1999, 1, 1, 0, 0, 0, 0, time.UTC), time.Millisecond, idgen.Time(41), idgen.Worker(4), idgen.Sequence(12)))(t)
 }
 
 // terms returns the terms of pools that use layout.
@@ -40,10 +37,7 @@ func openLayout(t testing.TB, store lease.Store, layout idgen.Layout, cfg snowke
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	pool, err := snowkey.Open(ctx, store, cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	pool := errtest.Must(snowkey.Open(ctx, store, cfg))(t)
 	t.Cleanup(func() { pool.Close(context.Background()) })
 	return pool
 }
@@ -57,11 +51,7 @@ func next(t testing.TB, pool *idgen.Pool) (int64, error) {
 
 func mustNext(t testing.TB, pool *idgen.Pool) int64 {
 	t.Helper()
-	id, err := next(t, pool)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return id
+	return errtest.Must(next(t, pool))(t)
 }
 
 // workerOf returns the worker number of a pool that has one.

@@ -37,9 +37,7 @@ func TestBwmarrinVectors(t *testing.T) {
 	if errors.Is(err, fs.ErrNotExist) {
 		t.Skip("a module by itself does not have the file")
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	dbtest.NoError(t, err)
 	defer f.Close()
 	got, err := csv.NewReader(f).ReadAll()
 	if err != nil || !slices.EqualFunc(got, want, slices.Equal[[]string]) {

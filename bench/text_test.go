@@ -37,9 +37,7 @@ func compare(b *testing.B, name string, list ...work) {
 		b.Run(name+"/by="+w.by, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if err := w.do(); err != nil {
-					b.Fatal(err)
-				}
+				dbtest.NoError(b, w.do())
 			}
 		})
 	}

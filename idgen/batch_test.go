@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/internal/errtest"
 )
 
 func TestAppendPastTheEndTakesNoNumber(t *testing.T) {
@@ -18,7 +19,7 @@ func TestAppendPastTheEndTakesNoNumber(t *testing.T) {
 	if _, err := pool.NextN(t.Context(), 4097); !errors.Is(err, idgen.ErrLayoutExhausted) {
 		t.Fatal(err)
 	}
-	if got := len(must(pool.NextN(t.Context(), 4095))(t)); got != 4095 {
+	if got := len(errtest.Must(pool.NextN(t.Context(), 4095))(t)); got != 4095 {
 		t.Errorf("%d ids", got)
 	}
 }
@@ -31,12 +32,12 @@ func TestAppendReturnsConsecutiveIDs(t *testing.T) {
 		layout := pool.Layout()
 		for _, n := range []int{0, 1, 2, 4095, 4096, 4097, 100_000} {
 			prefix := []int64{-7}
-			ids := must(pool.Append(ctx, prefix, n))(t)
+			ids := errtest.Must(pool.Append(ctx, prefix, n))(t)
 			if len(ids) != n+1 || ids[0] != -7 {
 				t.Fatalf("%d ids behind the prefix %d", len(ids)-1, ids[0])
 			}
 			ascending(t, ids)
-			next := must(pool.NextN(ctx, n))(t)
+			next := errtest.Must(pool.NextN(ctx, n))(t)
 			if len(next) != n {
 				t.Fatalf("NextN(%d) returned %d", n, len(next))
 			}
@@ -50,7 +51,7 @@ func TestAppendReturnsConsecutiveIDs(t *testing.T) {
 			}
 			if n > 0 && n <= 4096 && !layout.Decode(next[0]).Time.Equal(layout.Decode(ids[1]).Time) {
 				time.Sleep(20 * time.Millisecond)
-				one := must(pool.NextN(ctx, n))(t)
+				one := errtest.Must(pool.NextN(ctx, n))(t)
 				if a, b := layout.Decode(one[0]), layout.Decode(one[n-1]); !a.Time.Equal(b.Time) {
 					t.Errorf("%d ids of an idle tick end in the next", n)
 				}
@@ -61,7 +62,7 @@ func TestAppendReturnsConsecutiveIDs(t *testing.T) {
 }
 
 func TestCountOutOfRange(t *testing.T) {
-	layout := must(idgen.NewLayout(epoch, time.Second, idgen.Time(32), idgen.Worker(10), idgen.Sequence(8)))(t)
+	layout := errtest.Must(idgen.NewLayout(epoch, time.Second, idgen.Time(32), idgen.Worker(10), idgen.Sequence(8)))(t)
 	pool := newPool(t, idgen.Config{Layout: layout})
 	wide := newPool(t, idgen.Config{MaxAhead: idgen.NoLimit})
 	for _, tt := range []struct {
@@ -81,7 +82,7 @@ func TestCountOutOfRange(t *testing.T) {
 			}
 		})
 	}
-	if got := len(must(pool.NextN(t.Context(), 512))(t)); got != 512 {
+	if got := len(errtest.Must(pool.NextN(t.Context(), 512))(t)); got != 512 {
 		t.Errorf("%d ids of the 512 allowed", got)
 	}
 }

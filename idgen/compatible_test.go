@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/internal/errtest"
 	"github.com/snowkey-go/snowkey/internal/raced"
 )
 
@@ -118,7 +119,7 @@ func TestCompatibleMissesNoID(t *testing.T) {
 func TestCompatible(t *testing.T) {
 	now := time.Date(2026, 9, 1, 12, 0, 0, 0, time.UTC)
 	layout := func(fields ...idgen.Field) idgen.Layout {
-		return must(idgen.NewLayout(epoch, time.Millisecond, fields...))(t)
+		return errtest.Must(idgen.NewLayout(epoch, time.Millisecond, fields...))(t)
 	}
 	def, unsigned := idgen.DefaultLayout(), layout(idgen.Time(42), idgen.Sequence(22))
 	tiny := layout(idgen.Time(1), idgen.Sequence(1))
@@ -130,14 +131,14 @@ func TestCompatible(t *testing.T) {
 	}{
 		{"the same", def, def, now, false},
 		{"the same after its end", def, def, def.Lifetime().End, true},
-		{"another datacenter", must(preset("twitter").WithFixed("datacenter", 3))(t), must(preset("twitter").WithFixed("datacenter", 4))(t), now, true},
+		{"another datacenter", errtest.Must(preset("twitter").WithFixed("datacenter", 3))(t), errtest.Must(preset("twitter").WithFixed("datacenter", 4))(t), now, true},
 		{"more worker bits", layout(idgen.Time(41), idgen.Worker(12), idgen.Sequence(10)), def, now, false},
 		{"more worker bits behind a mark", layout(idgen.Time(40), idgen.Fixed("mark", 1, 1), idgen.Worker(12), idgen.Sequence(10)),
 			layout(idgen.Time(40), idgen.Fixed("mark", 1, 0), idgen.Worker(10), idgen.Sequence(12)), now, true},
 		{"JSSafe to 63 bits", def, idgen.JSSafe(), now, true},
 		{"JSSafe to 63 bits in its first days", def, idgen.JSSafe(), epoch.AddDate(0, 0, 1), false},
 		{"63 bits to JSSafe", idgen.JSSafe(), def, now, false},
-		{"a later epoch", must(def.WithEpoch(epoch.AddDate(1, 0, 0)))(t), def, now, false},
+		{"a later epoch", errtest.Must(def.WithEpoch(epoch.AddDate(1, 0, 0)))(t), def, now, false},
 		// Ids of the current tick count too.
 		{"one bit more, in its last shared tick", layout(idgen.Time(42), idgen.Sequence(12)), layout(idgen.Time(41), idgen.Sequence(12)), epoch.Add((1<<41 - 1) * time.Millisecond), false},
 		{"one bit more, after its last shared tick", layout(idgen.Time(42), idgen.Sequence(12)), layout(idgen.Time(41), idgen.Sequence(12)), epoch.Add((1 << 41) * time.Millisecond), true},
@@ -159,7 +160,7 @@ func TestCompatible(t *testing.T) {
 // has zeros among its bits, while earlier ticks have ones in these places.
 func TestCompatibleOfWideTimeFields(t *testing.T) {
 	layout := func(fields ...idgen.Field) idgen.Layout {
-		return must(idgen.NewLayout(epoch, time.Millisecond, append(fields, idgen.Worker(4), idgen.Sequence(4))...))(t)
+		return errtest.Must(idgen.NewLayout(epoch, time.Millisecond, append(fields, idgen.Worker(4), idgen.Sequence(4))...))(t)
 	}
 	wide := layout(idgen.Time(55))
 	const last = int64(1<<63-1) / int64(time.Millisecond) // approximately the last tick of the wide layout

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/internal/errtest"
 )
 
 // Decode and Compose are exact inverses. Since the fields are as wide together as the
@@ -73,7 +74,7 @@ func TestComposeRefuses(t *testing.T) {
 	if _, err := preset("mastodon").Compose(idgen.Parts{Time: at, Worker: 1}); err == nil {
 		t.Error("a worker was taken by a layout without workers")
 	}
-	id := must(l.Compose(idgen.Parts{Time: at, Fixed: []int64{7}}))(t)
+	id := errtest.Must(l.Compose(idgen.Parts{Time: at, Fixed: []int64{7}}))(t)
 	if got := l.Decode(id).Fixed; len(got) != 1 || got[0] != 7 {
 		t.Errorf("datacenter 7 came back as %v", got)
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/internal/errtest"
 )
 
 // steppedClock is time.Now plus an offset.
@@ -50,40 +51,21 @@ func newPool(t testing.TB, cfg idgen.Config) *idgen.Pool {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-	pool, err := idgen.NewPool(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	pool := errtest.Must(idgen.NewPool(cfg))(t)
 	closeAtEnd(t, pool)
 	return pool
 }
 
 func closeAtEnd(t testing.TB, pool *idgen.Pool) {
 	t.Cleanup(func() {
-		if err := pool.Close(context.Background()); err != nil {
-			t.Error(err)
-		}
+		errtest.NoError(t, pool.Close(context.Background()))
 		idgen.ForgetWorkers()
 	})
 }
 
 func mustNext(t testing.TB, src idgen.Source) int64 {
 	t.Helper()
-	id, err := src.Next(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return id
-}
-
-func must[T any](v T, err error) func(testing.TB) T {
-	return func(t testing.TB) T {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return v
-	}
+	return errtest.Must(src.Next(t.Context()))(t)
 }
 
 // refused checks that all ways to take ids from src fail with an error.

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 	"unsafe"
+
+	"github.com/snowkey-go/snowkey/internal/errtest"
 )
 
 // ForgetWorkers makes worker numbers unused that no pool has now. Otherwise, a pool
@@ -101,10 +103,7 @@ func begun(t *tenure) *sequence {
 // Once a name is known, Named and Next must not take any lock of the pool. The test
 // holds all of them, which means that it hangs if a call takes one.
 func TestNamedTakesNoLock(t *testing.T) {
-	pool, err := NewPool(Config{Worker: func(int) (int64, error) { return 999, nil }})
-	if err != nil {
-		t.Fatal(err)
-	}
+	pool := errtest.Must(NewPool(Config{Worker: func(int) (int64, error) { return 999, nil }}))(t)
 	defer pool.Close(t.Context())
 	g := pool.Named("orders")
 	pool.mu.Lock()
@@ -115,8 +114,6 @@ func TestNamedTakesNoLock(t *testing.T) {
 		if pool.Named("orders") != g {
 			t.Fatal("another generator")
 		}
-		if _, err := pool.Named("orders").Next(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		errtest.Must(pool.Named("orders").Next(t.Context()))(t)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/internal/errtest"
 )
 
 var epoch = time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -115,7 +116,7 @@ func width(l idgen.Layout) (bits int) {
 
 func TestLayoutString(t *testing.T) {
 	const want = "0:1 │ time:41 × 1ms since 2020-01-31T16:00:00Z │ datacenter:3 = 5 │ worker:5 │ rollback:2 │ sequence:12"
-	if got := must(preset("datacenter-process").WithFixed("datacenter", 5))(t).String(); got != want {
+	if got := errtest.Must(preset("datacenter-process").WithFixed("datacenter", 5))(t).String(); got != want {
 		t.Errorf("%s\nwant %s", got, want)
 	}
 	if got := preset("discord").String(); strings.HasPrefix(got, "0:") {

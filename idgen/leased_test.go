@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/internal/errtest"
 	"github.com/snowkey-go/snowkey/internal/leased"
 )
 
@@ -50,13 +51,10 @@ func (k *keeper) wanted() []int64 {
 func leasedPool(t *testing.T, cfg idgen.Config) (*idgen.Pool, *keeper) {
 	t.Helper()
 	k := &keeper{}
-	pool, err := idgen.NewLeased(cfg, func(i leased.Issuer) (leased.Keeper, error) {
+	pool := errtest.Must(idgen.NewLeased(cfg, func(i leased.Issuer) (leased.Keeper, error) {
 		k.Issuer = i
 		return k, nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	closeAtEnd(t, pool)
 	return pool, k
 }

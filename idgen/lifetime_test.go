@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/internal/errtest"
 )
 
 // MinID and MaxID include the ids of all workers, and of other datacenters.
@@ -13,7 +14,7 @@ func TestMinMaxID(t *testing.T) {
 	for name, l := range presets(t) {
 		t.Run(name, func(t *testing.T) {
 			at := l.Epoch().Add(500 * 24 * time.Hour).Add(l.Unit() / 3)
-			low, high := must(l.MinID(at))(t), must(l.MaxID(at))(t)
+			low, high := errtest.Must(l.MinID(at))(t), errtest.Must(l.MaxID(at))(t)
 			first, last := l.Decode(low), l.Decode(high)
 			if !first.Time.Equal(last.Time) || at.Before(first.Time) || !at.Before(first.Time.Add(l.Unit())) {
 				t.Errorf("[%d, %d] is tick %v to %v, without %v", low, high, first.Time, last.Time, at)
@@ -63,10 +64,10 @@ func TestLifetime(t *testing.T) {
 			if tt.name == "js" {
 				return // its ids are safe until the end
 			}
-			if id := must(tt.layout.MaxID(life.SafeEnd.Add(-1)))(t); id > 1<<53-1 {
+			if id := errtest.Must(tt.layout.MaxID(life.SafeEnd.Add(-1)))(t); id > 1<<53-1 {
 				t.Errorf("id %d before SafeEnd is not safe", id)
 			}
-			if id := must(tt.layout.MaxID(life.SafeEnd))(t); id <= 1<<53-1 {
+			if id := errtest.Must(tt.layout.MaxID(life.SafeEnd))(t); id <= 1<<53-1 {
 				t.Errorf("id %d at SafeEnd still is safe", id)
 			}
 		})

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/internal/errtest"
 )
 
 func checkParsesBack(t *testing.T, l idgen.Layout) {
@@ -23,10 +24,10 @@ func TestParseLayoutIsTheInverseOfString(t *testing.T) {
 	for _, l := range presets(t) {
 		checkParsesBack(t, l)
 	}
-	checkParsesBack(t, must(idgen.DefaultLayout().WithEpoch(time.Now()))(t)) // time.Now has a monotonic reading, which is not part of the text
-	checkParsesBack(t, must(idgen.NewLayout(time.Date(9999, 12, 31, 23, 59, 59, 999999999, time.UTC), math.MaxInt64, idgen.Time(1), idgen.Sequence(1)))(t))
+	checkParsesBack(t, errtest.Must(idgen.DefaultLayout().WithEpoch(time.Now()))(t)) // time.Now has a monotonic reading, which is not part of the text
+	checkParsesBack(t, errtest.Must(idgen.NewLayout(time.Date(9999, 12, 31, 23, 59, 59, 999999999, time.UTC), math.MaxInt64, idgen.Time(1), idgen.Sequence(1)))(t))
 	// A fixed field can have the name of another field, or even of the unused bits.
-	checkParsesBack(t, must(idgen.NewLayout(epoch, time.Millisecond,
+	checkParsesBack(t, errtest.Must(idgen.NewLayout(epoch, time.Millisecond,
 		idgen.Fixed("0", 1, 0), idgen.Time(41), idgen.Fixed("worker", 5, 3), idgen.Fixed("rollback", 5, 4), idgen.Sequence(12)))(t))
 	r := rand.New(rand.NewPCG(7, 8))
 	for range 5000 {
@@ -63,9 +64,7 @@ func randomName(r *rand.Rand) string {
 
 func TestParseLayoutRefuses(t *testing.T) {
 	const text = "0:1 │ time:41 × 1ms since 2025-01-01T00:00:00Z │ region:4 = 3 │ worker:6 │ sequence:12"
-	if _, err := idgen.ParseLayout(text); err != nil {
-		t.Fatal(err)
-	}
+	errtest.Must(idgen.ParseLayout(text))(t)
 	swap := func(old, by string) string { return strings.Replace(text, old, by, 1) }
 	for _, tt := range []struct{ text, want string }{
 		{"", "unchanged"},

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/internal/errtest"
 	"github.com/snowkey-go/snowkey/internal/raced"
 )
 
@@ -107,7 +108,7 @@ func TestNamed(t *testing.T) {
 	}
 	// Names are independent, so the ids of one shouldn't use up the ids of another.
 	before := mustNext(t, users)
-	must(orders.NextN(t.Context(), 1_000_000))(t)
+	errtest.Must(orders.NextN(t.Context(), 1_000_000))(t)
 	if after := mustNext(t, users); after != before+1 {
 		t.Errorf("users went from %d to %d while orders drew", before, after)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/idgen/worker"
+	"github.com/snowkey-go/snowkey/internal/errtest"
 	"github.com/snowkey-go/snowkey/internal/leased"
 )
 
@@ -68,12 +69,10 @@ func TestSecondPoolOnAWorkerIsRefused(t *testing.T) {
 	if !errors.Is(err, idgen.ErrWorkerInUse) || !strings.Contains(err.Error(), "901") {
 		t.Errorf("a second pool: %v", err)
 	}
-	cfg.Layout = must(idgen.DefaultLayout().WithEpoch(epoch.AddDate(1, 0, 0)))(t)
+	cfg.Layout = errtest.Must(idgen.DefaultLayout().WithEpoch(epoch.AddDate(1, 0, 0)))(t)
 	newPool(t, cfg) // another layout makes other ids
 	id := mustNext(t, first)
-	if err := first.Close(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	errtest.NoError(t, first.Close(t.Context()))
 	cfg.Layout = idgen.Layout{}
 	second := newPool(t, cfg)
 	if next := mustNext(t, second); next <= id {
@@ -108,9 +107,7 @@ func TestNilPool(t *testing.T) {
 	var pool *idgen.Pool
 	refused(t, idgen.ErrNoPool, pool)
 	refused(t, idgen.ErrNoPool, pool.Named("orders"))
-	if err := pool.Close(t.Context()); err != nil {
-		t.Error(err)
-	}
+	errtest.NoError(t, pool.Close(t.Context()))
 	if s := pool.Health().State; s != idgen.Closed || !pool.Layout().IsZero() {
 		t.Errorf("health %v", s)
 	}
@@ -133,7 +130,7 @@ func TestLogsToTheCurrentDefaultLogger(t *testing.T) {
 	before := slog.Default()
 	t.Cleanup(func() { slog.SetDefault(before) })
 	clock := holdClock(epoch.AddDate(1, 0, 0))
-	pool := must(idgen.NewPool(idgen.Config{Clock: clock.Now, Worker: worker.Static(903)}))(t)
+	pool := errtest.Must(idgen.NewPool(idgen.Config{Clock: clock.Now, Worker: worker.Static(903)}))(t)
 	closeAtEnd(t, pool)
 	slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
 	mustNext(t, pool)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/internal/errtest"
 )
 
 // vector is a row of testdata/vectors.json.
@@ -31,14 +32,9 @@ type vector struct {
 
 func readVectors(t *testing.T) []vector {
 	t.Helper()
-	data, err := os.ReadFile("testdata/vectors.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := errtest.Must(os.ReadFile("testdata/vectors.json"))(t)
 	var vectors []vector
-	if err := json.Unmarshal(data, &vectors); err != nil {
-		t.Fatal(err)
-	}
+	errtest.NoError(t, json.Unmarshal(data, &vectors))
 	return vectors
 }
 
@@ -52,14 +48,14 @@ func (v vector) layout(t *testing.T) idgen.Layout {
 		}
 		return l
 	}
-	unit := must(time.ParseDuration(v.Unit))(t)
+	unit := errtest.Must(time.ParseDuration(v.Unit))(t)
 	var fields []idgen.Field
 	for _, b := range v.Bits {
 		f := idgen.Field{Name: b[0].(string), Bits: int(b[1].(float64))}
 		f.Fixed = !slices.Contains([]string{"time", "worker", "rollback", "sequence"}, f.Name)
 		fields = append(fields, f)
 	}
-	return must(idgen.NewLayout(v.Epoch, unit, fields...))(t)
+	return errtest.Must(idgen.NewLayout(v.Epoch, unit, fields...))(t)
 }
 
 func TestVectors(t *testing.T) {
@@ -68,10 +64,7 @@ func TestVectors(t *testing.T) {
 		seen[v.Layout]++
 		t.Run(v.Layout+" "+v.ID, func(t *testing.T) {
 			l := v.layout(t)
-			unsigned, err := strconv.ParseUint(v.ID, 10, 64)
-			if err != nil {
-				t.Fatal(err)
-			}
+			unsigned := errtest.Must(strconv.ParseUint(v.ID, 10, 64))(t)
 			want := idgen.Parts{Time: v.Time, Worker: v.Fields["worker"], Rollback: v.Fields["rollback"], Sequence: v.Fields["sequence"]}
 			for _, f := range l.Fields() {
 				if f.Fixed {
@@ -96,10 +89,7 @@ func TestVectors(t *testing.T) {
 
 // Checks that the table in docs/layouts.md agrees with the layouts.
 func TestLayoutsPage(t *testing.T) {
-	page, err := os.ReadFile("../docs/layouts.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := errtest.Must(os.ReadFile("../docs/layouts.md"))(t)
 	for name, layout := range idgen.Presets() {
 		t.Run(name, func(t *testing.T) {
 			var fields []string
@@ -145,8 +135,8 @@ func TestPresetsHaveNames(t *testing.T) {
 func presets(t testing.TB) map[string]idgen.Layout {
 	day, units := 24*time.Hour, []idgen.Field{idgen.Time(15), idgen.Worker(10), idgen.Rollback(1), idgen.Sequence(32), idgen.Fixed("end", 5, 31)}
 	layouts := map[string]idgen.Layout{
-		"twitter in a datacenter": must(preset("twitter").WithFixed("datacenter", 31))(t),
-		"days":                    must(idgen.NewLayout(epoch.Truncate(day), day, units...))(t),
+		"twitter in a datacenter": errtest.Must(preset("twitter").WithFixed("datacenter", 31))(t),
+		"days":                    errtest.Must(idgen.NewLayout(epoch.Truncate(day), day, units...))(t),
 	}
 	maps.Insert(layouts, idgen.Presets())
 	return layouts

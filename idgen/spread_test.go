@@ -12,6 +12,7 @@ import (
 
 	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/idgen/worker"
+	"github.com/snowkey-go/snowkey/internal/errtest"
 	"github.com/snowkey-go/snowkey/internal/raced"
 )
 
@@ -80,14 +81,11 @@ func TestModuloIsEven(t *testing.T) {
 // at exactly one id a second. It has a row for each layout with which not all of them do.
 func TestModuloPage(t *testing.T) {
 	raced.Skip(t)
-	page, err := os.ReadFile("../docs/layouts.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := errtest.Must(os.ReadFile("../docs/layouts.md"))(t)
 	shards := []int64{2, 3, 10, 64, 100, 128, 1000}
 	for name, layout := range idgen.Presets() {
 		t.Run(name, func(t *testing.T) {
-			layout := must(layout.WithEpoch(epoch))(t) // some have no ids at the time of draw
+			layout := errtest.Must(layout.WithEpoch(epoch))(t) // some have no ids at the time of draw
 			ids := draw(t, idgen.Config{Layout: layout, Worker: worker.Static(0)}, 20*1000, 1, true)
 			cells := []string{"| `" + name + "`"}
 			for _, n := range shards {

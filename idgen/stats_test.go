@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/internal/errtest"
 )
 
 // While many calls draw ids and leases are lost, Issued must never decrease, or exceed
@@ -79,7 +80,7 @@ func TestStatsWaits(t *testing.T) {
 		if s := pool.Stats(); s.Issued != 0 || s.Waits != 0 || s.Window != idgen.NoLimit || s.Lease.Claims != 0 {
 			t.Errorf("at the start: %+v", s)
 		}
-		must(pool.NextN(t.Context(), 1<<12))(t)
+		errtest.Must(pool.NextN(t.Context(), 1<<12))(t)
 		ctx, stop := context.WithTimeout(t.Context(), 20*time.Millisecond)
 		defer stop()
 		if _, err := pool.NextN(ctx, 3<<12); !errors.Is(err, context.DeadlineExceeded) {

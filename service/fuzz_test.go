@@ -12,6 +12,7 @@ import (
 
 	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/idgen/worker"
+	"github.com/snowkey-go/snowkey/internal/errtest"
 )
 
 // FuzzRequest checks that a request gets either the ids that it asks for, or an error with
@@ -21,15 +22,9 @@ func FuzzRequest(f *testing.F) {
 		f.Add(query, "text/plain", "")
 		f.Add(query, "*/*", `{"count":3}`)
 	}
-	ids, err := idgen.NewPool(idgen.Config{Worker: worker.Static(7)})
-	if err != nil {
-		f.Fatal(err)
-	}
+	ids := errtest.Must(idgen.NewPool(idgen.Config{Worker: worker.Static(7)}))(f)
 	defer ids.Close(context.Background())
-	handler, err := NewHandler(ids, Config{MaxBatch: 100})
-	if err != nil {
-		f.Fatal(err)
-	}
+	handler := errtest.Must(NewHandler(ids, Config{MaxBatch: 100}))(f)
 	f.Fuzz(func(t *testing.T, query, accept, content string) {
 		r := httptest.NewRequest("POST", "/v1/ids", strings.NewReader(content))
 		r.URL.RawQuery = query

@@ -14,20 +14,14 @@ import (
 
 	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/idgen/worker"
+	"github.com/snowkey-go/snowkey/internal/errtest"
 )
 
 func newTestHandler(t *testing.T, cfg Config) (*idgen.Pool, http.Handler) {
 	t.Helper()
-	ids, err := idgen.NewPool(idgen.Config{Worker: worker.Static(7)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	ids := errtest.Must(idgen.NewPool(idgen.Config{Worker: worker.Static(7)}))(t)
 	t.Cleanup(func() { _ = ids.Close(context.Background()) })
-	handler, err := NewHandler(ids, cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return ids, handler
+	return ids, errtest.Must(NewHandler(ids, cfg))(t)
 }
 
 // listen serves handler like the command does, and returns the address.
@@ -40,9 +34,7 @@ func listen(t *testing.T, handler http.Handler, guarded bool) string {
 	}()
 	t.Cleanup(func() {
 		stop()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
+		errtest.NoError(t, <-ended)
 	})
 	return <-addr
 }
@@ -50,10 +42,7 @@ func listen(t *testing.T, handler http.Handler, guarded bool) string {
 // send sends a request with these headers, and returns the status.
 func send(t *testing.T, method, url string, headers ...string) int {
 	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), method, url, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := errtest.Must(http.NewRequestWithContext(t.Context(), method, url, nil))(t)
 	for i := 0; i < len(headers); i += 2 {
 		r.Header.Set(headers[i], headers[i+1])
 	}
@@ -61,10 +50,7 @@ func send(t *testing.T, method, url string, headers ...string) int {
 		r.Host = r.URL.Host
 	}
 	r.Close = true
-	response, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	response := errtest.Must(http.DefaultClient.Do(r))(t)
 	response.Body.Close()
 	return response.StatusCode
 }
@@ -114,10 +100,7 @@ func TestNamesOfOtherHosts(t *testing.T) {
 // Further connections wait until one of those that are open ends.
 func TestLimitOfConnections(t *testing.T) {
 	_, handler := newTestHandler(t, Config{})
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := errtest.Must(net.Listen("tcp", "127.0.0.1:0"))(t)
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- serve(ctx, netutil.LimitListener(listener, 2), handler, nil) }()
@@ -127,17 +110,12 @@ func TestLimitOfConnections(t *testing.T) {
 		return answer(conns[i])
 	}
 	for range 3 {
-		conn, err := net.Dial("tcp", listener.Addr().String())
-		if err != nil {
-			t.Fatal(err)
-		}
+		conn := errtest.Must(net.Dial("tcp", listener.Addr().String()))(t)
 		defer conn.Close()
 		conns = append(conns, conn)
 	}
 	for i := range 2 {
-		if err := ask(i); err != nil {
-			t.Fatal(err)
-		}
+		errtest.NoError(t, ask(i))
 	}
 	conns[2].SetReadDeadline(time.Now().Add(100 * time.Millisecond))
 	if err := ask(2); err == nil {
@@ -145,15 +123,11 @@ func TestLimitOfConnections(t *testing.T) {
 	}
 	conns[0].Close()
 	conns[2].SetReadDeadline(time.Time{})
-	if err := answer(conns[2]); err != nil {
-		t.Error(err)
-	}
+	errtest.NoError(t, answer(conns[2]))
 	conns[1].Close()
 	conns[2].Close()
 	stop()
-	if err := <-ended; err != nil {
-		t.Error(err)
-	}
+	errtest.NoError(t, <-ended)
 }
 
 // answer reads the status line of a reply.

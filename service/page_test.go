@@ -18,44 +18,34 @@ import (
 	"github.com/snowkey-go/snowkey"
 	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/idgen/worker"
+	"github.com/snowkey-go/snowkey/internal/errtest"
 	"github.com/snowkey-go/snowkey/lease"
 	"github.com/snowkey-go/snowkey/lease/filestore"
 )
 
 func pageServer(t *testing.T, layout idgen.Layout, cfg Config) (url string, ids *idgen.Pool) {
 	t.Helper()
-	ids, err := idgen.NewPool(idgen.Config{Layout: layout, Worker: worker.Static(7)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	ids = errtest.Must(idgen.NewPool(idgen.Config{Layout: layout, Worker: worker.Static(7)}))(t)
 	t.Cleanup(func() { _ = ids.Close(context.Background()) })
-	h, err := NewHandler(ids, cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := httptest.NewServer(h)
+	return serveIDs(t, ids, cfg), ids
+}
+
+func serveIDs(t *testing.T, ids *idgen.Pool, cfg Config) (url string) {
+	t.Helper()
+	s := httptest.NewServer(errtest.Must(NewHandler(ids, cfg))(t))
 	t.Cleanup(s.Close)
-	return s.URL + "/", ids
+	return s.URL + "/"
 }
 
 func getPage(t *testing.T, url, password string) (int, http.Header, string) {
 	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), "GET", url, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := errtest.Must(http.NewRequestWithContext(t.Context(), "GET", url, nil))(t)
 	if password != "" {
 		r.SetBasicAuth("anyone", password)
 	}
-	response, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	response := errtest.Must(http.DefaultClient.Do(r))(t)
 	defer response.Body.Close()
-	text, err := io.ReadAll(response.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := errtest.Must(io.ReadAll(response.Body))(t)
 	return response.StatusCode, response.Header, string(text)
 }
 
@@ -63,10 +53,7 @@ func getPage(t *testing.T, url, password string) (int, http.Header, string) {
 // sequence.
 func TestPageDecodes(t *testing.T) {
 	address, ids := pageServer(t, idgen.DefaultLayout(), Config{})
-	two, err := ids.NextN(t.Context(), 2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	two := errtest.Must(ids.NextN(t.Context(), 2))(t)
 	for _, id := range two {
 		status, _, text := getPage(t, fmt.Sprintf("%s?id=+%d+", address, id), "")
 		parts := ids.Layout().Decode(id)
@@ -149,24 +136,14 @@ func TestPageLoadsNothing(t *testing.T) {
 
 // The page says how long the lease lasts, and that there is none once it was given back.
 func TestPageLease(t *testing.T) {
-	ids, err := snowkey.Open(t.Context(), filestore.Dir(t.TempDir()), snowkey.Config{MaxClockSkew: 10 * time.Millisecond})
-	if err != nil {
-		t.Fatal(err)
-	}
+	ids := errtest.Must(snowkey.Open(t.Context(), filestore.Dir(t.TempDir()), snowkey.Config{MaxClockSkew: 10 * time.Millisecond}))(t)
 	defer ids.Close(context.Background())
-	h, err := NewHandler(ids, Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := httptest.NewServer(h)
-	defer s.Close()
-	if _, _, text := getPage(t, s.URL+"/", ""); !strings.Contains(text, "<dd>serving</dd>") || !regexp.MustCompile(`<dd>allows ids for another \d+\.?\d*m?s unless`).MatchString(text) {
+	url := serveIDs(t, ids, Config{})
+	if _, _, text := getPage(t, url, ""); !strings.Contains(text, "<dd>serving</dd>") || !regexp.MustCompile(`<dd>allows ids for another \d+\.?\d*m?s unless`).MatchString(text) {
 		t.Errorf("with a lease:\n%s", text)
 	}
-	if err := ids.Suspend(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if _, _, text := getPage(t, s.URL+"/", ""); !strings.Contains(text, "<dd>unleased</dd>") || !strings.Contains(text, "<dt>Lease</dt><dd>none</dd>") {
+	errtest.NoError(t, ids.Suspend(t.Context()))
+	if _, _, text := getPage(t, url, ""); !strings.Contains(text, "<dd>unleased</dd>") || !strings.Contains(text, "<dt>Lease</dt><dd>none</dd>") {
 		t.Errorf("without a lease:\n%s", text)
 	}
 }
@@ -175,21 +152,12 @@ func TestPageLease(t *testing.T) {
 func TestPageLeases(t *testing.T) {
 	store := filestore.Dir(t.TempDir())
 	open := func(namespace, label string) *idgen.Pool {
-		ids, err := snowkey.Open(t.Context(), store, snowkey.Config{Namespace: namespace, Label: label, MaxClockSkew: 10 * time.Millisecond})
-		if err != nil {
-			t.Fatal(err)
-		}
+		ids := errtest.Must(snowkey.Open(t.Context(), store, snowkey.Config{Namespace: namespace, Label: label, MaxClockSkew: 10 * time.Millisecond}))(t)
 		t.Cleanup(func() { _ = ids.Close(context.Background()) })
 		return ids
 	}
 	read := func(ids *idgen.Pool, cfg Config) string {
-		h, err := NewHandler(ids, cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
-		s := httptest.NewServer(h)
-		defer s.Close()
-		status, _, text := getPage(t, s.URL+"/", "")
+		status, _, text := getPage(t, serveIDs(t, ids, cfg), "")
 		if status != 200 {
 			t.Errorf("%d\n%s", status, text)
 		}

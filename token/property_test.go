@@ -11,6 +11,7 @@ import (
 
 	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/idgen/worker"
+	"github.com/snowkey-go/snowkey/internal/errtest"
 	"github.com/snowkey-go/snowkey/token"
 )
 
@@ -35,10 +36,7 @@ type bench struct {
 
 func newBench(t testing.TB) *bench {
 	t.Helper()
-	pool, err := idgen.NewPool(idgen.Config{Worker: worker.Static(1)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	pool := errtest.Must(idgen.NewPool(idgen.Config{Worker: worker.Static(1)}))(t)
 	t.Cleanup(func() { pool.Close(context.Background()) })
 	return &bench{t, pool, start}
 }
@@ -48,11 +46,7 @@ func (b *bench) clock() time.Time { return b.now }
 // signer returns a signer whose tokens last an hour.
 func (b *bench) signer(keys, purpose string) *token.Signer {
 	b.Helper()
-	signer, err := token.New(token.Config{Keys: mustKeys(b, keys), Purpose: purpose, TTL: time.Hour, IDs: b.ids, Clock: b.clock})
-	if err != nil {
-		b.Fatal(err)
-	}
-	return signer
+	return errtest.Must(token.New(token.Config{Keys: mustKeys(b, keys), Purpose: purpose, TTL: time.Hour, IDs: b.ids, Clock: b.clock}))(b)
 }
 
 // issue issues a token with key1.
@@ -64,10 +58,7 @@ func (b *bench) issue() (*token.Signer, string) {
 
 func (b *bench) issueWith(signer *token.Signer) string {
 	b.Helper()
-	issued, err := signer.Issue(context.Background())
-	if err != nil {
-		b.Fatal(err)
-	}
+	issued := errtest.Must(signer.Issue(context.Background()))(b)
 	return issued.Text()
 }
 
@@ -159,10 +150,7 @@ func TestOrderAndRandomBits(t *testing.T) {
 	var ones [128]int
 	seen := make(map[string]bool)
 	for range 1000 {
-		issued, err := signer.Issue(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		issued := errtest.Must(signer.Issue(t.Context()))(t)
 		tokens = append(tokens, issued)
 		raw, _ := digits.DecodeString(issued.Text()[4:])
 		seen[string(raw[8:24])] = true

@@ -15,6 +15,7 @@ import (
 
 	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/idgen/worker"
+	"github.com/snowkey-go/snowkey/internal/errtest"
 	"github.com/snowkey-go/snowkey/token"
 )
 
@@ -39,26 +40,16 @@ func vectors(t testing.TB) (rows []vector) {
 
 func mustKeys(t testing.TB, text string) token.Keys {
 	t.Helper()
-	keys, err := token.ParseKeys(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return keys
+	return errtest.Must(token.ParseKeys(text))(t)
 }
 
 func TestVectors(t *testing.T) {
 	for _, v := range vectors(t) {
 		t.Run(v.Name, func(t *testing.T) {
-			signer, err := token.New(token.Config{
+			signer := errtest.Must(token.New(token.Config{
 				Keys: mustKeys(t, fmt.Sprintf("%d:%s", v.Key, v.Secret)), Purpose: v.Purpose, Clock: func() time.Time { return start },
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
-			got, err := signer.Verify(v.Text)
-			if err != nil {
-				t.Fatal(err)
-			}
+			}))(t)
+			got := errtest.Must(signer.Verify(v.Text))(t)
 			if strconv.FormatInt(got.ID, 10) != v.ID || got.Expires.UnixMilli() != v.Expires || got.Text() != v.Text || got.Hash() != v.Hash {
 				t.Errorf("got %v with the hash %s", got, got.Hash())
 			}
@@ -76,14 +67,8 @@ func TestNothingShowsTheSecret(t *testing.T) {
 	b := newBench(t)
 	keys := mustKeys(t, key1+","+key2)
 	cfg := token.Config{Keys: keys, IDs: b.ids}
-	signer, err := token.New(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	issued, err := signer.Issue(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	signer := errtest.Must(token.New(cfg))(t)
+	issued := errtest.Must(signer.Issue(t.Context()))(t)
 	raw, _ := digits.DecodeString(issued.Text()[4:])
 	_, secret, _ := strings.Cut(key1, ":")
 	secrets := []string{issued.Text(), issued.Text()[50:], fmt.Sprintf("%x", raw[8:24]), fmt.Sprintf("%X", raw[8:24]), fmt.Sprint(raw[8:24]),
@@ -183,10 +168,7 @@ func TestConfig(t *testing.T) {
 		{0, -1, 12 * time.Hour, 0},
 		{0, time.Hour, 12 * time.Hour, time.Hour},
 	} {
-		signer, err := token.New(token.Config{Keys: keys, TTL: tt.ttl, Idle: tt.idle, IDs: b.ids, Clock: b.clock})
-		if err != nil {
-			t.Fatal(err)
-		}
+		signer := errtest.Must(token.New(token.Config{Keys: keys, TTL: tt.ttl, Idle: tt.idle, IDs: b.ids, Clock: b.clock}))(t)
 		issued, err := signer.Issue(t.Context())
 		if err != nil || issued.Expires.Sub(start) != tt.wantTTL || issued.Idle != tt.wantIdle || !issued.Seen.Equal(start) {
 			t.Errorf("TTL %v and Idle %v: the token has %+v, %v", tt.ttl, tt.idle, issued, err)
@@ -198,10 +180,7 @@ func TestConfig(t *testing.T) {
 func TestWithoutAPool(t *testing.T) {
 	b := newBench(t)
 	_, text := b.issue()
-	signer, err := token.New(token.Config{Keys: mustKeys(t, key1), Clock: b.clock})
-	if err != nil {
-		t.Fatal(err)
-	}
+	signer := errtest.Must(token.New(token.Config{Keys: mustKeys(t, key1), Clock: b.clock}))(t)
 	if _, err := signer.Verify(text); err != nil {
 		t.Errorf("Verify needs a pool: %v", err)
 	}
@@ -219,19 +198,10 @@ func TestWithoutAPool(t *testing.T) {
 func TestTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Until(time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC))) // the bubble begins in 2000
-		pool, err := idgen.NewPool(idgen.Config{Worker: worker.Static(2)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		pool := errtest.Must(idgen.NewPool(idgen.Config{Worker: worker.Static(2)}))(t)
 		defer pool.Close(context.Background())
-		signer, err := token.New(token.Config{Keys: mustKeys(t, key1), IDs: pool, TTL: 24 * time.Hour})
-		if err != nil {
-			t.Fatal(err)
-		}
-		issued, err := signer.Issue(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		signer := errtest.Must(token.New(token.Config{Keys: mustKeys(t, key1), IDs: pool, TTL: 24 * time.Hour}))(t)
+		issued := errtest.Must(signer.Issue(t.Context()))(t)
 		time.Sleep(24*time.Hour - time.Millisecond)
 		verified, err := signer.Verify(issued.Text())
 		if err != nil || verified.ID != issued.ID || !verified.Expires.Equal(issued.Expires) || verified.Seen.Sub(issued.Seen) != 24*time.Hour-time.Millisecond {

@@ -60,6 +60,12 @@ func (p *pass) fields(t types.Type, body *ast.StructType) {
 		for _, name := range field.Names {
 			v := p.TypesInfo.Defs[name].(*types.Var)
 			c, ok := p.keys.columnOf(t, v)
+			if !ok && p.keys.isKey(v) { // a child whose name says nothing
+				s, named := structOf(t)
+				if m := p.keys.model(s, named); m != nil && named != nil && p.keys.wanted(m.table) {
+					c, ok = column{model: named.Obj().Name(), child: true}, true
+				}
+			}
 			if !ok {
 				continue
 			}

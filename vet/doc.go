@@ -6,6 +6,6 @@
 // through variables, functions and packages. Other integers are not reported, even if they
 // are narrow.
 //
-// The command snowkey vet runs all of it. The analyzers also work with other drivers of
-// golang.org/x/tools/go/analysis, such as go vet.
+// RULES.md lists the rules. The command snowkey vet runs all of it. The analyzers also work
+// with other drivers of golang.org/x/tools/go/analysis, such as go vet.
 package vet

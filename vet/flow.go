@@ -294,6 +294,10 @@ func (k *keySet) readNamedParams(sig *types.Signature, words string) {
 	}
 	for p := range sig.Params().Variables() {
 		stem, ok := cutID(p.Name())
+		if !ok && p.Name() == "" && sig.Params().Len() == 1 && k.mentions(sig.Results()) { // ForgeGet(int64) (*Forge, error)
+			_, list := typeOf[*types.Slice](sig.Results().At(0).Type())
+			stem, ok = "", !list
+		}
 		if !ok || !isInteger(p.Type()) {
 			continue
 		}

@@ -3,11 +3,12 @@ package vet
 import (
 	"go/ast"
 	"go/constant"
+	"go/token"
 )
 
 var literalRule = rule{
 	name:   "literal",
-	finds:  "tests that expect the keys 1, 2, 3 (one finding for each file, with their number)",
+	finds:  "code that expects the key 1, and tests that expect 1, 2, 3 (one finding for each file, with their number)",
 	remedy: "Give the tests an idgentest.Counter as their source, which counts from 1 for each model",
 	page:   "gorm.md#a-service-that-has-rows-already",
 	run:    runLiteral,
@@ -15,13 +16,18 @@ var literalRule = rule{
 
 func runLiteral(p *pass) {
 	for _, file := range p.Files {
-		if !p.isTest(file.Pos()) {
+		test := p.isTest(file.Pos())
+		if !test && ast.IsGenerated(file) {
 			continue
 		}
 		var first ast.Node
 		n := 0
 		count := func(e ast.Expr, isKey bool) {
-			if v := p.TypesInfo.Types[e].Value; isKey && v != nil && v.Kind() == constant.Int && constant.Sign(v) > 0 {
+			switch v := p.TypesInfo.Types[e].Value; {
+			case !isKey || v == nil || v.Kind() != constant.Int || constant.Sign(v) <= 0:
+			case !test:
+				p.reportRemedy(Check, e, "Insert the row with this key, or find it by another column", nil, "The key %s is expected, which a generated key isn't", v)
+			default:
 				if n++; first == nil {
 					first = e
 				}
@@ -30,13 +36,19 @@ func runLiteral(p *pass) {
 		for node := range ast.Preorder(file) {
 			switch node := node.(type) {
 			case *ast.BinaryExpr:
-				if isComparison(node.Op) {
+				if node.Op == token.EQL || node.Op == token.NEQ || test && isComparison(node.Op) {
 					count(node.Y, p.keys.holds(node.X))
 					count(node.X, p.keys.holds(node.Y))
 				}
+			case *ast.AssignStmt:
+				if len(node.Lhs) == len(node.Rhs) && node.Tok == token.ASSIGN && !test {
+					for i, e := range node.Rhs {
+						count(e, p.keys.holds(node.Lhs[i]))
+					}
+				}
 			case *ast.CompositeLit:
 				for _, element := range node.Elts {
-					if field, value := fieldOf(p.TypesInfo, element); field != nil {
+					if field, value := fieldOf(p.TypesInfo, element); field != nil && test {
 						count(value, p.keys.isKeyField(p.TypesInfo.TypeOf(node), field))
 					}
 				}

@@ -49,6 +49,13 @@ func runNarrow(p *pass) {
 			}
 		}
 	})
+	each(p.files(), func(n *ast.CaseClause) { // switch v := v.(type) { case float64: return uint(v)
+		v, ok := p.TypesInfo.Implicits[n].(*types.Var)
+		if !ok || !isFloat64(v.Type()) || p.keys.config.Safe || !p.keys.isKey(v) {
+			return
+		}
+		p.jsonNumber(n.List[0])
+	})
 }
 
 func (p *pass) conversion(call *ast.CallExpr) {
@@ -119,11 +126,19 @@ func (p *pass) assertion(a *ast.TypeAssertExpr, to ast.Expr) {
 	if a.Type == nil {
 		return
 	}
-	t, ok := typeOf[*types.Basic](p.TypesInfo.TypeOf(a.Type))
-	if !ok || t.Kind() != types.Float64 || p.keys.config.Safe {
+	if !isFloat64(p.TypesInfo.TypeOf(a.Type)) || p.keys.config.Safe {
 		return
 	}
 	if to != nil && p.keys.holds(to) || to == nil && p.keys.parsed[a] {
-		p.reportRemedy(Breaks, a, "Decode into a struct, or use UseNumber of json.Decoder", nil, "A key in a map of encoding/json is a float64, which rounds numbers above 2^53")
+		p.jsonNumber(a)
 	}
+}
+
+func (p *pass) jsonNumber(at ast.Node) {
+	p.reportRemedy(Breaks, at, "Decode into a struct, or use UseNumber of json.Decoder", nil, "A key in a map of encoding/json is a float64, which rounds numbers above 2^53")
+}
+
+func isFloat64(t types.Type) bool {
+	basic, ok := typeOf[*types.Basic](t)
+	return ok && basic.Kind() == types.Float64
 }

@@ -12,7 +12,7 @@ var textRule = rule{
 	name:   "keytext",
 	finds:  "text of a key that is measured, cut or padded, or that GORM takes for a condition",
 	remedy: "Keys have up to 19 digits, and the first digits are the same for all of a day: use the whole text",
-	page:   "public-ids.md#which-form",
+	page:   "web.md#which-form",
 	run:    runText,
 }
 

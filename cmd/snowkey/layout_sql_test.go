@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/internal/timesql"
 )
 
@@ -18,9 +19,7 @@ func TestLayoutSQL(t *testing.T) {
 	for _, dialect := range timesql.Dialects {
 		for name, layout := range idgen.Presets() {
 			create, drop, err := timesql.Statements(layout, dialect)
-			if err != nil {
-				t.Fatal(err)
-			}
+			dbtest.NoError(t, err)
 			got := callWith(t, "", "layout", name, "--sql", dialect)
 			for _, statement := range create {
 				if got.status != 0 || !strings.Contains(got.out, "\n"+statement) {
@@ -46,9 +45,7 @@ func TestLayoutSQLFiles(t *testing.T) {
 		t.Fatalf("%+v", got)
 	}
 	create, drop, err := timesql.Statements(idgen.DefaultLayout(), "mariadb")
-	if err != nil {
-		t.Fatal(err)
-	}
+	dbtest.NoError(t, err)
 	for suffix, want := range map[string][]string{"up": create, "down": drop} {
 		files, err := filepath.Glob(filepath.Join(dir, "*_snowkey_functions."+suffix+".sql"))
 		if err != nil || len(files) != 1 {

@@ -25,6 +25,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/snowkey-go/snowkey/internal/dbtest"
 )
 
 const oldToken, newToken = "0123456789abcdef0123456789abcdee", "0123456789abcdef0123456789abcdef"
@@ -42,17 +44,9 @@ func startServe(t *testing.T, s shell, env []string, args ...string) *served {
 	t.Helper()
 	p := &served{t: t, cmd: exec.Command(filepath.Join(bin(t), "snowkey"), append([]string{"serve", "--max-clock-skew", "10ms"}, args...)...)}
 	p.cmd.Dir, p.cmd.Env = s.dir, append(slices.Clone(s.env), env...)
-	out, err := p.cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	log, err := p.cmd.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := p.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	out := dbtest.Must(p.cmd.StdoutPipe())(t)
+	log := dbtest.Must(p.cmd.StderrPipe())(t)
+	dbtest.NoError(t, p.cmd.Start())
 	t.Cleanup(func() { _ = p.cmd.Process.Kill() })
 	p.log = bufio.NewReader(log)
 	lines := bufio.NewScanner(out)
@@ -70,9 +64,7 @@ func startServe(t *testing.T, s shell, env []string, args ...string) *served {
 // hangUp sends SIGHUP and waits until the log has a line with this text.
 func (p *served) hangUp(text string) {
 	p.t.Helper()
-	if err := p.cmd.Process.Signal(syscall.SIGHUP); err != nil {
-		p.t.Fatal(err)
-	}
+	dbtest.NoError(p.t, p.cmd.Process.Signal(syscall.SIGHUP))
 	for {
 		line, err := p.log.ReadString('\n')
 		if err != nil {
@@ -87,14 +79,13 @@ func (p *served) hangUp(text string) {
 	}
 }
 
-// end sends SIGTERM, after which the process must give its worker number back.
+// end sends SIGTERM, after which the process must give its worker number back. The rest of
+// its log must not have a token.
 func (p *served) end() {
 	p.t.Helper()
-	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		p.t.Fatal(err)
-	}
+	dbtest.NoError(p.t, p.cmd.Process.Signal(syscall.SIGTERM))
 	rest, _ := io.ReadAll(p.log)
-	if err := p.cmd.Wait(); err != nil || !strings.Contains(string(rest), "freed=true") {
+	if err := p.cmd.Wait(); err != nil || !strings.Contains(string(rest), "freed=true") || strings.Contains(string(rest), "0123456789abcdef") {
 		p.t.Errorf("it ended with %v: %s", err, rest)
 	}
 }
@@ -102,15 +93,9 @@ func (p *served) end() {
 // status requests ids with a token and returns the status of the reply.
 func (p *served) status(bearer string) int {
 	p.t.Helper()
-	r, err := http.NewRequestWithContext(p.t.Context(), "POST", p.url, nil)
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	r := dbtest.Must(http.NewRequestWithContext(p.t.Context(), "POST", p.url, nil))(p.t)
 	r.Header.Set("Authorization", "Bearer "+bearer)
-	response, err := http.DefaultClient.Do(r)
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	response := dbtest.Must(http.DefaultClient.Do(r))(p.t)
 	response.Body.Close()
 	return response.StatusCode
 }
@@ -118,12 +103,8 @@ func (p *served) status(bearer string) int {
 func write(t *testing.T, path, text string) {
 	t.Helper()
 	// As Kubernetes does, so that no reader sees a half.
-	if err := os.WriteFile(path+".new", []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Rename(path+".new", path); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.NoError(t, os.WriteFile(path+".new", []byte(text), 0o600))
+	dbtest.NoError(t, os.Rename(path+".new", path))
 }
 
 // On SIGHUP the process must neither end nor drop the tokens that work because of a mistake
@@ -159,9 +140,12 @@ func TestServeReadsCertificatesAgain(t *testing.T) {
 	cert, key := filepath.Join(s.dir, "cert.pem"), filepath.Join(s.dir, "key.pem")
 	replace := func(serial int64) {
 		t.Helper()
-		certPEM, keyPEM := certificate(t, serial)
-		write(t, cert, certPEM)
-		write(t, key, keyPEM)
+		private := dbtest.Must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
+		template := &x509.Certificate{SerialNumber: big.NewInt(serial), NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}}
+		der := dbtest.Must(x509.CreateCertificate(rand.Reader, template, template, &private.PublicKey, private))(t)
+		write(t, cert, string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})))
+		secret := dbtest.Must(x509.MarshalPKCS8PrivateKey(private))(t)
+		write(t, key, string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret})))
 	}
 	replace(1)
 	p := startServe(t, s, nil, "--addr", "127.0.0.1:0", "--namespace", "certificates", "--tls-cert", cert, "--tls-key", key)
@@ -171,10 +155,7 @@ func TestServeReadsCertificatesAgain(t *testing.T) {
 			p.hangUp("read the tokens and certificates again")
 		}
 		host := strings.TrimSuffix(strings.TrimPrefix(p.url, "https://"), "/v1/ids")
-		conn, err := tls.Dial("tcp", host, &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		conn := dbtest.Must(tls.Dial("tcp", host, &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}}))(t)
 		state := conn.ConnectionState()
 		conn.Close()
 		if got := state.PeerCertificates[0].SerialNumber; got.Int64() != serial || state.NegotiatedProtocol != "h2" {
@@ -182,24 +163,6 @@ func TestServeReadsCertificatesAgain(t *testing.T) {
 		}
 	}
 	p.end()
-}
-
-func certificate(t *testing.T, serial int64) (cert, key string) {
-	t.Helper()
-	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(serial), NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &private.PublicKey, private)
-	if err != nil {
-		t.Fatal(err)
-	}
-	secret, err := x509.MarshalPKCS8PrivateKey(private)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})), string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret}))
 }
 
 // Files are read again without a signal too, once for each change.
@@ -222,9 +185,7 @@ func TestFilesAreFollowed(t *testing.T) {
 		write(t, f.tokens, newToken)
 		time.Sleep(3 * interval)
 		synctest.Wait()
-		if err := os.Remove(f.tokens); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.NoError(t, os.Remove(f.tokens))
 		time.Sleep(3 * interval)
 		synctest.Wait()
 		stop()
@@ -240,9 +201,7 @@ func TestTokenFileOfOthers(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "tokens.txt")
 	write(t, path, newToken+"\n")
 	for mode, want := range map[os.FileMode]bool{0o600: true, 0o400: true, 0o440: true, 0o444: false, 0o644: false, 0o602: false, 0o601: false} {
-		if err := os.Chmod(path, mode); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.NoError(t, os.Chmod(path, mode))
 		tokens, _, err := secretFiles{tokens: path}.read().parse()
 		if _, refused := errors.AsType[*usageError](err); refused == want || (len(tokens) == 1) != want {
 			t.Errorf("with the mode %v: %q, %v", mode, tokens, err)
@@ -269,10 +228,7 @@ func TestServeFromTheEnvironment(t *testing.T) {
 		}
 	}
 	metrics := regexp.MustCompile(`http://\S+/metrics`).FindString(p.first[0])
-	response, err := http.Get(metrics)
-	if err != nil {
-		t.Fatal(err)
-	}
+	response := dbtest.Must(http.Get(metrics))(t)
 	defer response.Body.Close()
 	text, err := io.ReadAll(response.Body)
 	if err != nil || !strings.Contains(string(text), `snowkey_state{state="serving"} 1`) || !strings.Contains(string(text), "snowkey_ids_issued_total 2") {

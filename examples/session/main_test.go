@@ -65,8 +65,7 @@ func start(t *testing.T, db *sql.DB, cfg token.Config) *httptest.Server {
 
 func keys(t *testing.T, text string) token.Keys {
 	t.Helper()
-	keys := dbtest.Must(token.ParseKeys(text))(t)
-	return keys
+	return dbtest.Must(token.ParseKeys(text))(t)
 }
 
 // A browser keeps cookies.

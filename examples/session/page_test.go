@@ -19,7 +19,17 @@ import (
 	"github.com/snowkey-go/snowkey/token/sqltoken"
 )
 
-const page = "../../docs/sessions.md"
+// page returns the section of the page about session tokens.
+func page(t *testing.T) string {
+	t.Helper()
+	text := dbtest.Must(os.ReadFile("../../docs/web.md"))(t)
+	_, section, ok := strings.Cut(string(text), "\n## Session tokens\n")
+	if !ok {
+		t.Fatal("the page has no section about session tokens")
+	}
+	section, _, _ = strings.Cut(section, "\n## ")
+	return section
+}
 
 // Below is the code of the page that the example does not have.
 
@@ -112,8 +122,7 @@ func TestPageRuns(t *testing.T) {
 // blocksOf returns the page's code blocks of a language.
 func blocksOf(t *testing.T, language string) (blocks []string) {
 	t.Helper()
-	text := dbtest.Must(os.ReadFile(page))(t)
-	for _, block := range strings.Split(string(text), "```"+language+"\n")[1:] {
+	for _, block := range strings.Split(page(t), "```"+language+"\n")[1:] {
 		block, _, _ = strings.Cut(block, "```\n")
 		blocks = append(blocks, block)
 	}

@@ -9,7 +9,7 @@
 // The tests in this folder show how keys enter and leave a Go program: through JSON,
 // protobuf, the forms and URLs of gin, echo and chi, GraphQL, OpenAPI and CSV. For
 // every type of key, they send two ids that differ by one, along with some bad ids,
-// through each of these formats. The tables in docs/web.md are the results, which you
+// through each of these formats. The tables in README.md are the results, which you
 // can update with:
 //
 //	go test . -update

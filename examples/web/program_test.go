@@ -2,7 +2,9 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"testing"
 
@@ -73,5 +75,24 @@ func TestPage(t *testing.T) {
 	handler.ServeHTTP(w, httptest.NewRequest("GET", "/pk/users/12x", nil))
 	if w.Code != 400 {
 		t.Errorf("a bad id: %d", w.Code)
+	}
+}
+
+// TestSort checks that the page's function for TypeScript sorts ids by their numbers.
+func TestSort(t *testing.T) {
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, line, ok := strings.Cut(string(text), "\nconst byID = ")
+	line, _, _ = strings.Cut(line, "\n")
+	if !ok {
+		t.Fatalf("%s has no function byID", page)
+	}
+	script := fmt.Sprintf(`["%d", "10", "%d", "9"].map(id => ({id})).sort(%s).map(u => u.id).join(" ")`, int64(high), int64(low),
+		strings.TrimSuffix(strings.ReplaceAll(line, ": User", ""), ";"))
+	got, err := goja.New().RunString(script)
+	if want := fmt.Sprintf("9 10 %d %d", int64(low), int64(high)); err != nil || got.String() != want {
+		t.Errorf("%s: %v, %v, want %s", script, got, err, want)
 	}
 }

@@ -18,9 +18,9 @@ import (
 	"github.com/snowkey-go/snowkey/schema/pk/public"
 )
 
-var update = flag.Bool("update", false, "write the tables of docs/web.md anew")
+var update = flag.Bool("update", false, "write the tables of README.md anew")
 
-const page = "../../docs/web.md"
+const page, tables = "../../docs/web.md", "README.md"
 
 // These ids differ by one, and since they are above 2^53, they are equal as float64.
 const (
@@ -216,7 +216,7 @@ func verdict(k kind, zero, taken, wrong, refusals []string) string {
 	return strings.Join(said, "; ")
 }
 
-// checkTable compares the results of the edges with the test's table in docs/web.md.
+// checkTable compares the results of the edges with the test's table in README.md.
 func checkTable(t *testing.T, edges []edge) {
 	t.Helper()
 	var columns []string
@@ -243,7 +243,7 @@ func checkTable(t *testing.T, edges []edge) {
 		b.WriteString(" |\n")
 	}
 
-	text, err := os.ReadFile(page)
+	text, err := os.ReadFile(tables)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -251,14 +251,14 @@ func checkTable(t *testing.T, edges []edge) {
 	before, rest, ok1 := strings.Cut(string(text), from)
 	old, after, ok2 := strings.Cut(rest, to)
 	if !ok1 || !ok2 {
-		t.Fatalf("%s has no place for the table, between %q and %q", page, from, to)
+		t.Fatalf("%s has no place for the table, between %q and %q", tables, from, to)
 	}
 	if *update {
-		if err := os.WriteFile(page, []byte(before+from+b.String()+to+after), 0o644); err != nil {
+		if err := os.WriteFile(tables, []byte(before+from+b.String()+to+after), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	} else if old != b.String() {
-		t.Errorf("%s says\n%s\nand the tests\n%s\nrun them with -update", page, old, &b)
+		t.Errorf("%s says\n%s\nand the tests\n%s\nrun them with -update", tables, old, &b)
 	}
 }
 

@@ -18,11 +18,11 @@ import (
 // RETURNING will tell us which keys are in the table.
 func (k *key) propose(ctx context.Context, q *bun.InsertQuery, keys []reflect.Value, list bool, source idgen.Source) error {
 	const own = "set the keys, and query afterwards which rows are in the table"
+	p := &proposal{key: k, model: q.GetModel()}
+	q.Value(k.Name, "?", p) // bun then also returns the key, unless Returning says otherwise
 	if !q.DB().HasFeature(feature.InsertReturning) {
 		return refuse(k.Model, "may be skipped or merged, and this database does not return the keys", own)
 	}
-	p := &proposal{key: k, model: q.GetModel()}
-	q.Value(k.Name, "?", p) // bun then also returns the key, unless Returning says otherwise
 	s, err := statementOf(q)
 	if err != nil {
 		return err

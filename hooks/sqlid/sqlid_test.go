@@ -12,6 +12,7 @@ import (
 
 	"github.com/snowkey-go/snowkey/hooks/sqlid"
 	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/internal/errtest"
 	"github.com/snowkey-go/snowkey/internal/idtest"
 	"github.com/snowkey-go/snowkey/internal/keytype"
 	"github.com/snowkey-go/snowkey/schema/pk"
@@ -298,9 +299,7 @@ func TestDefaultPool(t *testing.T) {
 	pool := idtest.Pool(t, 601)
 	idgen.SetDefault(pool)
 	defer idgen.SetDefault(nil)
-	if err := errors.Join(sqlid.Fill(t.Context(), &u), sqlid.Fill(t.Context(), &o)); err != nil {
-		t.Fatal(err)
-	}
+	errtest.NoError(t, errors.Join(sqlid.Fill(t.Context(), &u), sqlid.Fill(t.Context(), &o)))
 	if worker := pool.Layout().Decode(u.ID.Int64()).Worker; worker != 601 {
 		t.Errorf("%d is by worker %d", u.ID, worker)
 	}

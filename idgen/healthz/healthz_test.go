@@ -11,6 +11,7 @@ import (
 	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/idgen/healthz"
 	"github.com/snowkey-go/snowkey/idgen/worker"
+	"github.com/snowkey-go/snowkey/internal/errtest"
 	"github.com/snowkey-go/snowkey/lease/filestore"
 )
 
@@ -26,13 +27,8 @@ func get(t *testing.T, h http.Handler) (status int, body map[string]any) {
 
 func TestProbes(t *testing.T) {
 	clock := time.Now()
-	ids, err := idgen.NewPool(idgen.Config{Worker: worker.Static(7), Clock: func() time.Time { return clock }, MaxWait: time.Second, MaxBehind: time.Minute})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := ids.Next(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	ids := errtest.Must(idgen.NewPool(idgen.Config{Worker: worker.Static(7), Clock: func() time.Time { return clock }, MaxWait: time.Second, MaxBehind: time.Minute}))(t)
+	errtest.Must(ids.Next(t.Context()))(t)
 	check := func(name string, ready, live int, state string, has ...string) {
 		t.Helper()
 		got, body := get(t, healthz.Ready(ids))
@@ -56,9 +52,7 @@ func TestProbes(t *testing.T) {
 	}
 	clock = clock.Add(-time.Hour)
 	check("the clock is far behind", 503, 200, "down")
-	if err := ids.Close(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	errtest.NoError(t, ids.Close(t.Context()))
 	check("closed", 503, 503, "closed")
 	if _, body := get(t, healthz.Ready(ids)); body["worker"] != nil {
 		t.Errorf("a closed pool has a worker number: %v", body)
@@ -67,14 +61,9 @@ func TestProbes(t *testing.T) {
 
 // Without a lease, the body says so.
 func TestSuspendedPool(t *testing.T) {
-	ids, err := snowkey.Open(t.Context(), filestore.Dir(t.TempDir()), snowkey.Config{MaxClockSkew: 10 * time.Millisecond})
-	if err != nil {
-		t.Fatal(err)
-	}
+	ids := errtest.Must(snowkey.Open(t.Context(), filestore.Dir(t.TempDir()), snowkey.Config{MaxClockSkew: 10 * time.Millisecond}))(t)
 	defer ids.Close(t.Context())
-	if err := ids.Suspend(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	errtest.NoError(t, ids.Suspend(t.Context()))
 	status, body := get(t, healthz.Ready(ids))
 	if status != 503 || body["state"] != "unleased" || body["cause"] != "other" {
 		t.Errorf("%d, %v", status, body)
@@ -89,10 +78,7 @@ func TestDefaultPool(t *testing.T) {
 	if status != 503 || body["cause"] != "no_pool" {
 		t.Errorf("without a pool: %d, %v", status, body)
 	}
-	ids, err := idgen.NewPool(idgen.Config{Worker: worker.Static(8)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	ids := errtest.Must(idgen.NewPool(idgen.Config{Worker: worker.Static(8)}))(t)
 	defer ids.Close(t.Context())
 	idgen.SetDefault(ids)
 	defer idgen.SetDefault(nil)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/snowkey-go/snowkey"
 	"github.com/snowkey-go/snowkey/idgen/healthz"
+	"github.com/snowkey-go/snowkey/internal/errtest"
 	"github.com/snowkey-go/snowkey/lease"
 	"github.com/snowkey-go/snowkey/lease/leasetest"
 )
@@ -45,10 +46,7 @@ func TestProbesShowNoErrorOfTheDatabase(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Until(time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC))) // the bubble begins in 2000
 		store := &failingStore{Memory: new(leasetest.Memory)}
-		ids, err := snowkey.Open(t.Context(), store, snowkey.Config{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		ids := errtest.Must(snowkey.Open(t.Context(), store, snowkey.Config{}))(t)
 		defer ids.Close(context.Background())
 		store.down.Store(true)
 		for waited := 0; !errors.Is(ids.Health().Reason, errUnreachable); waited++ {

@@ -9,16 +9,13 @@ import (
 	"github.com/snowkey-go/snowkey/hooks/sqlid"
 	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/idgen/idgentest"
+	"github.com/snowkey-go/snowkey/internal/errtest"
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
 func next(t *testing.T, ids idgen.Source, n int) []int64 {
 	t.Helper()
-	got, err := ids.Append(t.Context(), nil, n)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return got
+	return errtest.Must(ids.Append(t.Context(), nil, n))(t)
 }
 
 func TestIDsAreTheSameInEveryRun(t *testing.T) {
@@ -57,9 +54,7 @@ func TestNamed(t *testing.T) {
 		ID pk.ID `snowkey:"orders"`
 	}
 	orders := make([]order, 2)
-	if err := sqlid.New(ids).Fill(t.Context(), orders); err != nil {
-		t.Fatal(err)
-	}
+	errtest.NoError(t, sqlid.New(ids).Fill(t.Context(), orders))
 	if orders[0].ID != idgentest.First || orders[1].ID != idgentest.First+1 {
 		t.Errorf("the first ids are %v", orders)
 	}
@@ -113,15 +108,11 @@ func TestPoolsShareNothing(t *testing.T) {
 func TestPoolSuspendsAndResumes(t *testing.T) {
 	ids := idgentest.New(t)
 	before := next(t, ids, 2)
-	if err := ids.Suspend(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	errtest.NoError(t, ids.Suspend(t.Context()))
 	if h := ids.Health(); h.State != idgen.Unleased {
 		t.Errorf("a suspended pool is %v", h.State)
 	}
-	if err := ids.Resume(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	errtest.NoError(t, ids.Resume(t.Context()))
 	if got := next(t, ids, 1)[0]; got != before[1]+1 {
 		t.Errorf("the id after Resume is %d; want %d", got, before[1]+1)
 	}
@@ -149,9 +140,7 @@ func TestCounter(t *testing.T) {
 	users, orders, bill := make([]user, 2), make([]order, 2), invoice{}
 	filler := sqlid.New(new(idgentest.Counter))
 	for _, rows := range []any{users, orders, &bill} {
-		if err := filler.Fill(t.Context(), rows); err != nil {
-			t.Fatal(err)
-		}
+		errtest.NoError(t, filler.Fill(t.Context(), rows))
 	}
 	if users[0].ID != 1 || users[1].ID != 2 || orders[0].ID != 1 || orders[1].ID != 2 || bill.ID != 3 {
 		t.Errorf("got %v, %v and %v", users, orders, bill)

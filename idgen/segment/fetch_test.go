@@ -12,6 +12,7 @@ import (
 	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/idgen/segment"
 	"github.com/snowkey-go/snowkey/idgen/segment/segmenttest"
+	"github.com/snowkey-go/snowkey/internal/errtest"
 )
 
 // Even if the store forgets what it granted, or grants something else, a Segment must
@@ -148,10 +149,7 @@ func TestStoreIgnoresItsContext(t *testing.T) {
 func TestNoGoroutineWithoutCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := new(segmenttest.Memory)
-		s, err := segment.New(store, segment.Config{Name: "orders"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := errtest.Must(segment.New(store, segment.Config{Name: "orders"}))(t)
 		draws(t, s, 1)
 		before := len(store.Fetches())
 		time.Sleep(time.Hour)

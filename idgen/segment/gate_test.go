@@ -6,6 +6,8 @@ import (
 	"math"
 	"sync/atomic"
 	"testing"
+
+	"github.com/snowkey-go/snowkey/internal/errtest"
 )
 
 // A rowStore is a Store for a single process. We can't use package segmenttest here,
@@ -21,11 +23,7 @@ func (s *rowStore) Fetch(_ context.Context, f Fetch) (int64, error) {
 func rowSegment(t *testing.T, cfg Config) *Segment {
 	t.Helper()
 	cfg.Name = "orders"
-	s, err := New(&rowStore{}, cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
+	return errtest.Must(New(&rowStore{}, cfg))(t)
 }
 
 // begin is the first half of Next, for a call that is interrupted before its
@@ -38,11 +36,7 @@ func end(t *testing.T, s *Segment, place int64) int64 {
 	if place <= atomic.LoadInt64(s.plain) {
 		return place
 	}
-	id, err := s.beyond(t.Context(), place)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return id
+	return errtest.Must(s.beyond(t.Context(), place))(t)
 }
 
 // awaitFetch waits for the running fetch to end, if there is one.
@@ -67,10 +61,7 @@ func TestCallsThatAreInterrupted(t *testing.T) {
 				had := map[int64]int{}
 				draw := func(n int) {
 					for range n {
-						id, err := s.Next(t.Context())
-						if err != nil {
-							t.Fatal(err)
-						}
+						id := errtest.Must(s.Next(t.Context()))(t)
 						had[id]++
 					}
 				}

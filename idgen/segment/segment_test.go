@@ -16,6 +16,7 @@ import (
 	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/idgen/segment"
 	"github.com/snowkey-go/snowkey/idgen/segment/segmenttest"
+	"github.com/snowkey-go/snowkey/internal/errtest"
 )
 
 var _ idgen.Source = (*segment.Segment)(nil)
@@ -38,25 +39,16 @@ func newSegment(t *testing.T, store segment.Store, cfg segment.Config) *segment.
 	if cfg.Logger == nil {
 		cfg.Logger = silent
 	}
-	s, err := segment.New(store, cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := errtest.Must(segment.New(store, cfg))(t)
 	t.Cleanup(func() {
-		if err := s.Close(context.Background()); err != nil {
-			t.Error(err)
-		}
+		errtest.NoError(t, s.Close(context.Background()))
 	})
 	return s
 }
 
 func mustNext(t testing.TB, src idgen.Source) int64 {
 	t.Helper()
-	id, err := src.Next(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return id
+	return errtest.Must(src.Next(t.Context()))(t)
 }
 
 // draws fails the test unless the source returns the numbers in want, one by one.

@@ -11,6 +11,7 @@ import (
 	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/idgen/segment"
 	"github.com/snowkey-go/snowkey/idgen/segment/segmenttest"
+	"github.com/snowkey-go/snowkey/internal/errtest"
 )
 
 func TestStats(t *testing.T) {
@@ -48,9 +49,7 @@ func TestStats(t *testing.T) {
 		time.Sleep(700 * time.Millisecond)
 		want = segment.Stats{Issued: 20, Waits: 2, WaitTime: 301 * time.Millisecond, Fetches: 2, Failures: 1, FetchTime: time.Second + time.Millisecond, LastFetch: time.Second}
 		require("after a timeout", want)
-		if err := s.Close(t.Context()); err != nil {
-			t.Error(err)
-		}
+		errtest.NoError(t, s.Close(t.Context()))
 		if got := s.Stats(); got.Issued != 20 {
 			t.Errorf("closed: %+v", got)
 		}
@@ -85,8 +84,6 @@ func TestStatsAreExact(t *testing.T) {
 		if n := s.Stats().Issued; n != got.Load() {
 			t.Errorf("%s: %d issued, and calls have returned %d", when, n, got.Load())
 		}
-		if err := s.Close(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		errtest.NoError(t, s.Close(t.Context()))
 	}
 }

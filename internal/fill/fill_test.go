@@ -8,6 +8,7 @@ import (
 
 	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/idgen/worker"
+	"github.com/snowkey-go/snowkey/internal/errtest"
 	"github.com/snowkey-go/snowkey/internal/fill"
 	"github.com/snowkey-go/snowkey/internal/idtest"
 )
@@ -35,10 +36,7 @@ func TestErrorTexts(t *testing.T) {
 }
 
 func TestDraw(t *testing.T) {
-	pool, err := idgen.NewPool(idgen.Config{Worker: worker.Static(5)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	pool := errtest.Must(idgen.NewPool(idgen.Config{Worker: worker.Static(5)}))(t)
 	defer pool.Close(t.Context())
 	full := errors.New("full")
 	plain, named := fill.Key{Package: "p", Model: "m"}, fill.Key{Package: "p", Model: "m", Field: "ID", Type: "int64", Generator: "orders"}

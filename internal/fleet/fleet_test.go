@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/internal/errtest"
 	"github.com/snowkey-go/snowkey/internal/fleet"
 )
 
@@ -18,10 +19,7 @@ const good = "\ufeff# who has which worker numbers\r\n\n" +
 	"spare 641 1023"
 
 func TestParse(t *testing.T) {
-	f, err := fleet.Parse(good)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := errtest.Must(fleet.Parse(good))(t)
 	var ranges []string
 	for _, r := range f.Ranges {
 		ranges = append(ranges, fmt.Sprintf("%s %v", r.Service, r))
@@ -53,13 +51,8 @@ func TestLayoutOfFile(t *testing.T) {
 		t.Errorf("the layout is %v: %v", f.Layout, err)
 	}
 	// A layout without a worker field has one worker number.
-	one, err := idgen.NewLayout(idgen.DefaultLayout().Epoch(), idgen.DefaultLayout().Unit(), idgen.Time(41), idgen.Fixed("worker", 4, 3), idgen.Sequence(12))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := fleet.Parse("layout " + one.String() + "\norders 0 0\n"); err != nil {
-		t.Error(err)
-	}
+	one := errtest.Must(idgen.NewLayout(idgen.DefaultLayout().Epoch(), idgen.DefaultLayout().Unit(), idgen.Time(41), idgen.Fixed("worker", 4, 3), idgen.Sequence(12)))(t)
+	errtest.Must(fleet.Parse("layout " + one.String() + "\norders 0 0\n"))(t)
 }
 
 // Each error must give the line, name the services on both sides, and say what to do.
@@ -115,10 +108,7 @@ func TestErrors(t *testing.T) {
 }
 
 func TestFindErrors(t *testing.T) {
-	f, err := fleet.Parse(good)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := errtest.Must(fleet.Parse(good))(t)
 	for _, service := range []string{"Orders", "spare", "layout"} {
 		_, err := f.Find(service)
 		if err == nil || !strings.Contains(err.Error(), `"`+service+`" is not`) || !strings.Contains(err.Error(), `"orders", "payments", "search"`) {
@@ -129,10 +119,7 @@ func TestFindErrors(t *testing.T) {
 	for i := range 512 {
 		fmt.Fprintf(&many, "service%d %d %d\n", i, 2*i, 2*i+1)
 	}
-	f, err = fleet.Parse(many.String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	f = errtest.Must(fleet.Parse(many.String()))(t)
 	if _, err := f.Find("x"); err == nil || !strings.Contains(err.Error(), `"service19", 492 more`) {
 		t.Error(err)
 	}

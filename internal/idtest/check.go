@@ -10,6 +10,7 @@ import (
 
 	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/idgen/worker"
+	"github.com/snowkey-go/snowkey/internal/errtest"
 	"github.com/snowkey-go/snowkey/schema/autoinc"
 	"github.com/snowkey-go/snowkey/schema/catalog"
 )
@@ -28,10 +29,7 @@ type T interface {
 // numbers.
 func Pool(t T, number int64) *idgen.Pool {
 	t.Helper()
-	pool, err := idgen.NewPool(idgen.Config{Worker: worker.Static(number)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	pool := errtest.Must(idgen.NewPool(idgen.Config{Worker: worker.Static(number)}))(t)
 	t.Cleanup(func() { pool.Close(context.Background()) })
 	return pool
 }
@@ -61,15 +59,9 @@ func Findings(t T, err error) string {
 // Leave takes all tables off auto-increment.
 func Leave(t T, conn *sql.DB, options autoinc.PlanOptions) {
 	t.Helper()
-	plan, err := autoinc.NewPlan(t.Context(), conn, options)
-	if err != nil {
-		t.Fatal(err)
-	}
+	plan := errtest.Must(autoinc.NewPlan(t.Context(), conn, options))(t)
 	for {
-		phase, err := autoinc.Apply(t.Context(), conn, plan, autoinc.ApplyOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		phase := errtest.Must(autoinc.Apply(t.Context(), conn, plan, autoinc.ApplyOptions{}))(t)
 		if phase.Name == "" {
 			return
 		}

@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/snowkey-go/snowkey/internal/errtest"
 	"github.com/snowkey-go/snowkey/internal/keeper"
 	"github.com/snowkey-go/snowkey/internal/leased"
 	"github.com/snowkey-go/snowkey/lease"
@@ -50,9 +51,7 @@ func TestClaimThatIsForgotten(t *testing.T) {
 				}
 				m.Restore(before)
 				m.Fault(nil)
-				if err := <-opened; err != nil {
-					t.Fatal(err)
-				}
+				errtest.NoError(t, <-opened)
 				time.Sleep(30 * time.Second)
 				disjoint(t, r)
 				if g, _ := r.last(); g.bound <= g.start {
@@ -405,9 +404,7 @@ func TestWaitersMakeFewCalls(t *testing.T) {
 		for range waiters {
 			holder := holders[0]
 			holders = holders[1:]
-			if err := holder.Close(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			errtest.NoError(t, holder.Close(t.Context()))
 			freed := time.Now()
 			holders = append(holders, <-opened)
 			if d := time.Since(freed); d > 2*time.Second {

@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/snowkey-go/snowkey/internal/errtest"
 	"github.com/snowkey-go/snowkey/internal/keeper"
 	"github.com/snowkey-go/snowkey/internal/leased"
 	"github.com/snowkey-go/snowkey/lease"
@@ -211,10 +212,7 @@ func openKeeper(t *testing.T, store lease.Store, cfg keeper.Config) (leased.Keep
 	r := &recorder{}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	k, err := keeper.Open(ctx, store, r, cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	k := errtest.Must(keeper.Open(ctx, store, r, cfg))(t)
 	t.Cleanup(func() { k.Close(context.Background()) })
 	return k, r
 }
@@ -292,16 +290,12 @@ func TestForgottenCommitsRaiseTheFence(t *testing.T) {
 		"the row is of another process": {func(t *testing.T, m *leasetest.Memory, _ leasetest.Snapshot) {
 			taken := row(t, m, config(3, 4), 3)
 			taken.Token, taken.Label, taken.Revision = "of another", "another process", taken.Revision+1
-			if err := m.Edit(t.Context(), config(3, 4).Terms, taken); err != nil {
-				t.Fatal(err)
-			}
+			errtest.NoError(t, m.Edit(t.Context(), config(3, 4).Terms, taken))
 		}, 0},
 		"it expired": {func(t *testing.T, m *leasetest.Memory, _ leasetest.Snapshot) {
 			expired := row(t, m, config(3, 4), 3)
 			expired.Expires = 0
-			if err := m.Edit(t.Context(), config(3, 4).Terms, expired); err != nil {
-				t.Fatal(err)
-			}
+			errtest.NoError(t, m.Edit(t.Context(), config(3, 4).Terms, expired))
 		}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {

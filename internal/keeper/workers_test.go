@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/snowkey-go/snowkey/internal/errtest"
 	"github.com/snowkey-go/snowkey/lease"
 	"github.com/snowkey-go/snowkey/lease/leasetest"
 )
@@ -13,16 +14,10 @@ import (
 func TestReservedWorkersAreNotFreed(t *testing.T) {
 	store := new(leasetest.Memory)
 	terms := lease.Terms{Namespace: "orders", Layout: "41/10/12", Unit: 1000, PerTick: 4096, Workers: 1024}
-	if err := store.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if err := store.AddRows(t.Context(), terms, 5, 7); err != nil {
-		t.Fatal(err)
-	}
+	errtest.NoError(t, store.Migrate(t.Context()))
+	errtest.NoError(t, store.AddRows(t.Context(), terms, 5, 7))
 	for worker, token := range map[int64]string{5: "sql:snowkey_next", 6: "another", 7: "backfill:orders"} {
-		if err := store.Edit(t.Context(), terms, lease.Row{Worker: worker, Token: token, Revision: 1, Expires: 1 << 60, Label: "SQL"}); err != nil {
-			t.Fatal(err)
-		}
+		errtest.NoError(t, store.Edit(t.Context(), terms, lease.Row{Worker: worker, Token: token, Revision: 1, Expires: 1 << 60, Label: "SQL"}))
 		_, err := FreeWorker(t.Context(), store, terms.Namespace, terms.Layout, worker)
 		if refused := err != nil && strings.Contains(err.Error(), "reserved for ids from SQL"); refused != (worker != 6) || err != nil && worker == 6 {
 			t.Errorf("worker %d: %v", worker, err)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/internal/errtest"
 )
 
 // The functions themselves are tested in test/timesql, where the databases are.
@@ -26,10 +27,7 @@ func TestRefusals(t *testing.T) {
 		{time.Millisecond, epoch.Add(100), map[string]string{"": "a layout whose epoch is a multiple of"}},
 		{time.Hour, time.Date(2300, 1, 1, 0, 0, 0, 0, time.UTC), map[string]string{"clickhouse": "no times after 2299-12-31"}},
 	} {
-		l, err := idgen.NewLayout(c.epoch, c.unit, idgen.Time(20), idgen.Worker(10), idgen.Sequence(12))
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := errtest.Must(idgen.NewLayout(c.epoch, c.unit, idgen.Time(20), idgen.Worker(10), idgen.Sequence(12)))(t)
 		for _, dialect := range Dialects {
 			want := c.refused[dialect] + c.refused[""]
 			create, _, err := Statements(l, dialect)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/snowkey-go/snowkey/internal/errtest"
 	"github.com/snowkey-go/snowkey/token"
 )
 
@@ -11,17 +12,10 @@ import (
 // attacker may have kept.
 func once(b *bench) {
 	revoked, together, running := b.login(ada), b.login(bob), b.login(ada)
-	if err := b.Revoke(b.Context(), ada, revoked.ID); err != nil {
-		b.Error(err)
-	}
-	if err := b.RevokeUser(b.Context(), bob); err != nil {
-		b.Error(err)
-	}
+	errtest.NoError(b, b.Revoke(b.Context(), ada, revoked.ID))
+	errtest.NoError(b, b.RevokeUser(b.Context(), bob))
 	for _, t := range []token.Token{revoked, together, running} {
-		verified, err := b.signer.Verify(t.Text())
-		if err != nil {
-			b.Fatal(err)
-		}
+		verified := errtest.Must(b.signer.Verify(t.Text()))(b)
 		for _, again := range []token.Token{t, verified} {
 			if err := b.Add(b.Context(), again, ada); !errors.Is(err, token.ErrInvalid) {
 				b.Errorf("a token begins a second session: %v", err)
@@ -39,21 +33,15 @@ func ofOthers(b *bench) {
 	first, other, second := b.login(ada), b.login(bob), b.login(ada)
 	b.sessions(ada, second.ID, first.ID)
 	for _, id := range []int64{first.ID, second.ID, 0, -1} {
-		if err := b.Revoke(b.Context(), bob, id); err != nil {
-			b.Error(err)
-		}
+		errtest.NoError(b, b.Revoke(b.Context(), bob, id))
 	}
 	b.expect(first, ada, nil)
 	b.expect(second, ada, nil)
 	b.sessions(bob, other.ID)
-	if err := b.Revoke(b.Context(), ada, first.ID); err != nil {
-		b.Error(err)
-	}
+	errtest.NoError(b, b.Revoke(b.Context(), ada, first.ID))
 	b.expect(first, 0, token.ErrEnded)
 	b.sessions(ada, second.ID)
-	if err := b.RevokeUser(b.Context(), ada); err != nil {
-		b.Error(err)
-	}
+	errtest.NoError(b, b.RevokeUser(b.Context(), ada))
 	b.sessions(ada)
 	b.sessions(bob, other.ID)
 }

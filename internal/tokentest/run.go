@@ -11,6 +11,7 @@ import (
 
 	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/idgen/worker"
+	"github.com/snowkey-go/snowkey/internal/errtest"
 	"github.com/snowkey-go/snowkey/token"
 )
 
@@ -59,22 +60,11 @@ var workers atomic.Int64
 func newBench(t *testing.T, store token.Store, wait func(time.Duration)) *bench {
 	t.Helper()
 	b := &bench{T: t, Store: store, wait: wait, now: time.Now().Truncate(time.Millisecond)}
-	keys, err := token.ParseKeys(Keys)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ids, err := idgen.NewPool(idgen.Config{Worker: worker.Static(500 + workers.Add(1))})
-	if err != nil {
-		t.Fatal(err)
-	}
+	keys := errtest.Must(token.ParseKeys(Keys))(t)
+	ids := errtest.Must(idgen.NewPool(idgen.Config{Worker: worker.Static(500 + workers.Add(1))}))(t)
 	t.Cleanup(func() { ids.Close(context.Background()) })
-	b.signer, err = token.New(token.Config{Keys: keys, IDs: ids, Idle: idleLimit, Clock: b.clock})
-	if err == nil {
-		b.unlimited, err = token.New(token.Config{Keys: keys, IDs: ids, Idle: -1, Clock: b.clock})
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	b.signer = errtest.Must(token.New(token.Config{Keys: keys, IDs: ids, Idle: idleLimit, Clock: b.clock}))(t)
+	b.unlimited = errtest.Must(token.New(token.Config{Keys: keys, IDs: ids, Idle: -1, Clock: b.clock}))(t)
 	return b
 }
 
@@ -95,7 +85,7 @@ func (b *bench) sleep(d time.Duration) {
 
 func (b *bench) issue() token.Token {
 	b.Helper()
-	t, err := b.signer.Issue(b.Context())
+	t, err := b.signer.Issue(b.Context()) // perhaps not in the test's goroutine
 	if err != nil {
 		b.Error(err)
 	}
@@ -174,9 +164,7 @@ func refused(b *bench) {
 func revoked(b *bench) {
 	first, second := b.login(ada), b.login(ada)
 	for range 2 { // the second call finds nothing
-		if err := b.Revoke(b.Context(), ada, first.ID); err != nil {
-			b.Error(err)
-		}
+		errtest.NoError(b, b.Revoke(b.Context(), ada, first.ID))
 	}
 	b.expect(first, 0, token.ErrEnded)
 	b.expect(second, ada, nil)
@@ -185,9 +173,7 @@ func revoked(b *bench) {
 func revokedUser(b *bench) {
 	ended, other := []token.Token{b.login(ada), b.login(ada), b.login(ada)}, b.login(bob)
 	for range 2 {
-		if err := b.RevokeUser(b.Context(), ada); err != nil {
-			b.Error(err)
-		}
+		errtest.NoError(b, b.RevokeUser(b.Context(), ada))
 	}
 	after := b.login(ada)
 	for _, t := range ended {
@@ -220,9 +206,7 @@ func noLimit(b *bench) {
 	if err == nil {
 		err = b.Add(b.Context(), t, ada)
 	}
-	if err != nil {
-		b.Fatal(err)
-	}
+	errtest.NoError(b, err)
 	b.sleep(idleLimit + 50*time.Millisecond)
 	if user, err := b.request(b.unlimited, t); user != ada || err != nil {
 		b.Errorf("the session is of user %d, %v", user, err)

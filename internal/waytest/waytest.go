@@ -1,6 +1,6 @@
 // Package waytest tests the ways in which a recipe writes rows, and the table of these ways in the docs.
 //
-// The tables use the words of docs/integrations.md. Its matrix has no recipes, because their module
+// The tables use the words of test/matrix/README.md. Its matrix has no recipes, because their module
 // requires other versions of the drivers.
 package waytest
 
@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/snowkey-go/snowkey/internal/errtest"
 	"github.com/snowkey-go/snowkey/internal/fill"
 )
 
@@ -197,10 +198,7 @@ func id(user any) reflect.Value {
 // CheckPage checks that a section of a page has the table of the ways. Package docs compares its code.
 func CheckPage(t T, page, section string, ways []Way) {
 	t.Helper()
-	text, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatalf("%v", err)
-	}
+	text := errtest.Must(os.ReadFile(page))(t)
 	_, body, ok := strings.Cut(string(text), "\n"+section+"\n")
 	if !ok {
 		t.Fatalf("%s has no section %q", page, section)

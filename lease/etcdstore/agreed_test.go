@@ -14,6 +14,7 @@ import (
 	mvccpb "go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
+	"github.com/snowkey-go/snowkey/internal/errtest"
 	"github.com/snowkey-go/snowkey/lease"
 )
 
@@ -235,10 +236,7 @@ func simulate(client *clientv3.Client, seed uint64, observe observer) error {
 // Wrong clocks do not change the agreed time while a process with a right clock runs. The
 // simulation finds a wrong time if observe is replaced by one with a fault.
 func TestAgreedTime(t *testing.T) {
-	client, err := clientv3.New(clientv3.Config{Endpoints: []string{"127.0.0.1:1"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := errtest.Must(clientv3.New(clientv3.Config{Endpoints: []string{"127.0.0.1:1"}}))(t)
 	defer client.Close()
 	faults := map[string]observer{
 		"none": (*agreed).observe,
@@ -290,10 +288,7 @@ func TestAgreedTime(t *testing.T) {
 // If no process vouches for the time, the next one uses its own clock, but no time before
 // one that was used. That makes ids unique if the former clock was ahead.
 func TestAgreedTimeOfTheFirstProcess(t *testing.T) {
-	client, err := clientv3.New(clientv3.Config{Endpoints: []string{"127.0.0.1:1"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := errtest.Must(clientv3.New(clientv3.Config{Endpoints: []string{"127.0.0.1:1"}}))(t)
 	defer client.Close()
 	synctest.Test(t, func(t *testing.T) {
 		f := &fakeEtcd{}
@@ -304,10 +299,7 @@ func TestAgreedTimeOfTheFirstProcess(t *testing.T) {
 			{2 * time.Hour, 2 * time.Hour}, // and a later clock counts
 			{-time.Hour, 2*time.Hour - time.Minute*2},
 		} {
-			now, err := newHost(client, step.clock).grant(t.Context(), f, (*agreed).observe)
-			if err != nil {
-				t.Fatal(err)
-			}
+			now := errtest.Must(newHost(client, step.clock).grant(t.Context(), f, (*agreed).observe))(t)
 			if got := off(now).Round(time.Second); got != step.want {
 				t.Errorf("the clock is off by %v, and the agreed time by %v, want %v", step.clock, got, step.want)
 			}

@@ -6,25 +6,22 @@ import (
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/snowkey-go/snowkey/internal/errtest"
 )
 
 // A machine sleeps for an hour, while its monotonic clock stands still, and the cluster is
 // restored to a snapshot from before. The process must not go on with the time that it had
 // before, since others may have granted ids in that hour.
 func TestAsleep(t *testing.T) {
-	client, err := clientv3.New(clientv3.Config{Endpoints: []string{"127.0.0.1:1"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := errtest.Must(clientv3.New(clientv3.Config{Endpoints: []string{"127.0.0.1:1"}}))(t)
 	defer client.Close()
 	for _, restored := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
 			f := &fakeEtcd{}
 			client.KV, client.Lease = f, f
 			h := newHost(client, 0)
-			if _, err := h.grant(t.Context(), f, (*agreed).observe); err != nil {
-				t.Fatal(err)
-			}
+			errtest.Must(h.grant(t.Context(), f, (*agreed).observe))(t)
 			h.offset = time.Hour // how the sleep looks to the process: only the wall clock has gone on
 			if restored {
 				f.newLeader()
@@ -33,10 +30,7 @@ func TestAsleep(t *testing.T) {
 				f.time += time.Hour.Microseconds()
 				f.mu.Unlock()
 			}
-			now, err := h.grant(t.Context(), f, (*agreed).observe)
-			if err != nil {
-				t.Fatal(err)
-			}
+			now := errtest.Must(h.grant(t.Context(), f, (*agreed).observe))(t)
 			if behind := h.store.clock().Sub(time.UnixMicro(now)); behind.Abs() > testSkew {
 				t.Errorf("restored %v: the agreed time is %v behind", restored, behind)
 			}

@@ -198,7 +198,9 @@ func (s *Store) commit(ctx context.Context, when []clientv3.Cmp, ops []clientv3.
 // led sends a request to a member that answers and knows the leader. The client sends
 // requests to all members in turn, also to those that are cut off from the others, which
 // refuse them at once, and to those that hang. So led tries the next member. Each try has
-// half of the time that is left, so that a slow cluster has time to answer too.
+// half of the time that is left, so that a slow cluster has time to answer too. After an
+// outage, gRPC waits for up to two minutes before it connects again, which is too long for
+// a lease. So after a try without a reply, led makes it connect at once.
 func led[T any](ctx context.Context, s *Store, send func(context.Context) (T, error)) (T, error) {
 	for tries := len(s.client.Endpoints()); ; tries-- {
 		try, cancel := ctx, context.CancelFunc(func() {})
@@ -206,8 +208,12 @@ func led[T any](ctx context.Context, s *Store, send func(context.Context) (T, er
 			try, cancel = context.WithTimeout(ctx, time.Until(deadline)/2)
 		}
 		resp, err := send(clientv3.WithRequireLeader(try))
-		again := errors.Is(err, rpctypes.ErrNoLeader) || timedOut(try, err) && ctx.Err() == nil
+		silent := timedOut(try, err)
 		cancel()
+		if silent {
+			s.client.ActiveConnection().ResetConnectBackoff()
+		}
+		again := errors.Is(err, rpctypes.ErrNoLeader) || silent && ctx.Err() == nil
 		if !again || tries <= 0 {
 			return resp, s.explain(err)
 		}

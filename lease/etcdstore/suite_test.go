@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -14,6 +15,7 @@ import (
 	mvccpb "go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
+	"github.com/snowkey-go/snowkey/internal/errtest"
 	"github.com/snowkey-go/snowkey/internal/kvlease"
 	"github.com/snowkey-go/snowkey/internal/kvlease/kvtest"
 	"github.com/snowkey-go/snowkey/lease"
@@ -35,10 +37,7 @@ type memory struct {
 }
 
 func newMemory(t *testing.T, options ...Option) (*Store, *memory) {
-	client, err := clientv3.New(clientv3.Config{Endpoints: []string{"127.0.0.1:1"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := errtest.Must(clientv3.New(clientv3.Config{Endpoints: []string{"127.0.0.1:1"}}))(t)
 	t.Cleanup(func() { _ = client.Close() })
 	m := &memory{keys: make(map[string]*mvccpb.KeyValue), cluster: 1, before: func() {}}
 	client.KV, client.Lease = m, m
@@ -87,7 +86,7 @@ func (t *txn) Commit() (*clientv3.TxnResponse, error) {
 // no relation to any other.
 func (m *memory) hold(when []clientv3.Cmp) bool {
 	return !slices.ContainsFunc(when, func(c clientv3.Cmp) bool {
-		p := pb.Compare(c)
+		p := compareOf(c)
 		kv := m.keys[string(p.Key)]
 		if p.Target == pb.Compare_CREATE {
 			return kv != nil // a store only compares it with 0
@@ -97,6 +96,14 @@ func (m *memory) hold(when []clientv3.Cmp) bool {
 		}
 		return map[pb.Compare_CompareResult]int{pb.Compare_EQUAL: 0, pb.Compare_LESS: -1, pb.Compare_GREATER: 1}[p.Result] != bytes.Compare(kv.Value, p.GetValue())
 	})
+}
+
+// compareOf returns the message in a condition, which is the condition itself before client 3.7.
+func compareOf(c clientv3.Cmp) *pb.Compare {
+	if c, ok := any(&c).(interface{ GetCompare() *pb.Compare }); ok {
+		return c.GetCompare()
+	}
+	return reflect.ValueOf(&c).Convert(reflect.TypeFor[*pb.Compare]()).Interface().(*pb.Compare)
 }
 
 func (m *memory) execute(ops []clientv3.Op) (answers []*pb.ResponseOp) {
@@ -169,12 +176,8 @@ func TestStore(t *testing.T) {
 func claimable(t *testing.T) (*Store, *memory, lease.Claim) {
 	s, m := newMemory(t, WithoutHoldOff())
 	terms := lease.Terms{Namespace: "orders", Layout: "41/10/12", Unit: 1000, PerTick: 4096, Workers: 1024, Ahead: 11e6, Skew: 1e6, TTL: 15e6}
-	if _, err := s.CreateNamespace(t.Context(), terms, 0); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.AddRows(t.Context(), terms, 0, 0); err != nil {
-		t.Fatal(err)
-	}
+	errtest.Must(s.CreateNamespace(t.Context(), terms, 0))(t)
+	errtest.NoError(t, s.AddRows(t.Context(), terms, 0, 0))
 	p, err := s.Probe(t.Context(), lease.Query{Terms: terms, PreferWorker: -1})
 	if err != nil || !p.HasFree {
 		t.Fatalf("found %+v, %v", p, err)

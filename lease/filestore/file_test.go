@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/snowkey-go/snowkey/internal/errtest"
 	"github.com/snowkey-go/snowkey/internal/protocol"
 	"github.com/snowkey-go/snowkey/lease"
 )
@@ -40,9 +41,7 @@ func TestDamagedFile(t *testing.T) {
 	another, _ := newStore(t, 1)
 	other := terms
 	other.Namespace = "another"
-	if _, err := another.CreateNamespace(t.Context(), other, 0); err != nil {
-		t.Fatal(err)
-	}
+	errtest.Must(another.CreateNamespace(t.Context(), other, 0))(t)
 	for what, text := range map[string]string{
 		"empty":                "",
 		"cut short":            whole[:len(whole)/2],
@@ -59,9 +58,7 @@ func TestDamagedFile(t *testing.T) {
 			if text == whole {
 				t.Fatalf("%s: nothing is wrong with it", what)
 			}
-			if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			errtest.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 			ctx := t.Context()
 			_, probed := s.Probe(ctx, lease.Query{Terms: terms})
 			_, _, renewed := s.Renew(ctx, lease.Renewal{Terms: terms, Held: held, Token: "second"})
@@ -86,9 +83,7 @@ func TestDamagedFile(t *testing.T) {
 			}
 		})
 	}
-	if err := os.WriteFile(path, []byte(whole), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	errtest.NoError(t, os.WriteFile(path, []byte(whole), 0o600))
 	if !renewed(t, s, held) {
 		t.Error("the lease is lost, although the file is back")
 	}
@@ -98,10 +93,7 @@ func TestDamagedFile(t *testing.T) {
 // same after it has been written and read again.
 func FuzzDecode(f *testing.F) {
 	s := space{Namespace: "ns", File: "1:2", Current: "f", Layouts: []byte(`{"version":2}`), Rows: map[string]map[int64]json.RawMessage{"l": {1: []byte(`{"version":2,"bound":9}`)}}}
-	text, err := s.encode()
-	if err != nil {
-		f.Fatal(err)
-	}
+	text := errtest.Must(s.encode())(f)
 	_, body, _ := strings.Cut(string(text), "\n")
 	for _, seed := range []string{body, "{}", `{"namespace":"ns"}`, `{"namespace":"ns","layouts":null}`, `{"namespace":"ns","rows":{"l":{"1":null}}}`, `{"namespace":"ns","rows":{"l":null}}`} {
 		f.Add(seed)
@@ -115,14 +107,8 @@ func FuzzDecode(f *testing.F) {
 			}
 			return
 		}
-		first, err := s.encode()
-		if err != nil {
-			t.Fatal(err)
-		}
-		again, err := decode("file", first, "ns")
-		if err != nil {
-			t.Fatal(err)
-		}
+		first := errtest.Must(s.encode())(t)
+		again := errtest.Must(decode("file", first, "ns"))(t)
 		if second, err := again.encode(); err != nil || string(second) != string(first) {
 			t.Errorf("%v: %s became %s", err, first, second)
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/snowkey-go/snowkey"
 	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/internal/errtest"
 	"github.com/snowkey-go/snowkey/lease"
 )
 
@@ -18,10 +19,7 @@ import (
 // clock is set back by less than MaxClockSkew. The next process must not issue the same ids.
 func TestRemovedAndClockSetBack(t *testing.T) {
 	path := t.TempDir() + "/leases"
-	layout, err := idgen.ParseLayout("0:20 │ time:41 × 1ms since 2026-01-01T00:00:00Z │ worker:2 │ sequence:1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	layout := errtest.Must(idgen.ParseLayout("0:20 │ time:41 × 1ms since 2026-01-01T00:00:00Z │ worker:2 │ sequence:1"))(t)
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Until(time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)))
 		var ahead atomic.Int64
@@ -42,20 +40,12 @@ func TestRemovedAndClockSetBack(t *testing.T) {
 		}
 		last := int64(0)
 		for last < rows[0].Bound-1 {
-			id, err := pool.Next(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			id := errtest.Must(pool.Next(t.Context()))(t)
 			last = counter(id)
 		}
-		if err := os.RemoveAll(path); err != nil {
-			t.Fatal(err)
-		}
+		errtest.NoError(t, os.RemoveAll(path))
 		ahead.Store(int64(-900 * time.Millisecond))
-		next, err := start().Next(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		next := errtest.Must(start().Next(t.Context()))(t)
 		if first := counter(next); first <= last {
 			t.Errorf("the next process starts at %d, but %d was issued", first, last)
 		}

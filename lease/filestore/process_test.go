@@ -23,6 +23,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/snowkey-go/snowkey/internal/errtest"
 	"github.com/snowkey-go/snowkey/lease"
 )
 
@@ -63,13 +64,8 @@ func start(t *testing.T, role, dir string) *process {
 	p := &process{cmd: exec.Command(os.Args[0])}
 	p.cmd.Env = append(os.Environ(), roleEnv+"="+role, dirEnv+"="+dir, "GORACE=atexit_sleep_ms=0")
 	p.cmd.Stderr = os.Stderr
-	out, err := p.cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := p.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	out := errtest.Must(p.cmd.StdoutPipe())(t)
+	errtest.NoError(t, p.cmd.Start())
 	t.Cleanup(func() { p.cmd.Process.Kill() })
 	p.name, p.out = fmt.Sprint(role, " ", p.cmd.Process.Pid), bufio.NewScanner(out)
 	return p
@@ -225,10 +221,7 @@ func TestKill(t *testing.T) {
 		f := startFleet(t, dir, &check)
 		f.listen(t, 1+mathrand.IntN(20))
 		f.kill()
-		left, err := filepath.Glob(filepath.Join(dir, "*"+unfinished))
-		if err != nil {
-			t.Fatal(err)
-		}
+		left := errtest.Must(filepath.Glob(filepath.Join(dir, "*"+unfinished)))(t)
 		unfinishedFiles += len(left)
 	}
 	t.Logf("%d times, and %d files were unfinished", rounds, unfinishedFiles)
@@ -244,13 +237,9 @@ func TestStop(t *testing.T) {
 	for began := time.Now(); time.Since(began) < length; {
 		f.listen(t, 1)
 		p := f.processes[mathrand.IntN(len(f.processes))].cmd.Process
-		if err := p.Signal(syscall.SIGSTOP); err != nil {
-			t.Fatal(err)
-		}
+		errtest.NoError(t, p.Signal(syscall.SIGSTOP))
 		time.Sleep(mathrand.N(150 * time.Millisecond))
-		if err := p.Signal(syscall.SIGCONT); err != nil {
-			t.Fatal(err)
-		}
+		errtest.NoError(t, p.Signal(syscall.SIGCONT))
 	}
 	f.listen(t, 10)
 	f.kill()
@@ -324,18 +313,14 @@ func TestUpdatesThatCannotBeWritten(t *testing.T) {
 			before := files(t, s)
 			if role == "unprivileged" {
 				// Make sure that every user can read the directory.
-				if err := errors.Join(os.Chmod(filepath.Dir(s.path), 0o755), os.Chmod(s.path, 0o555)); err != nil {
-					t.Fatal(err)
-				}
+				errtest.NoError(t, errors.Join(os.Chmod(filepath.Dir(s.path), 0o755), os.Chmod(s.path, 0o555)))
 			}
 			p := start(t, role, s.path)
 			p.hear(t, new(spans), func() { t.Error("it has a lease") })
 			if after := files(t, s); !maps.Equal(before, after) {
 				t.Errorf("before: %q\nafter: %q", slices.Sorted(maps.Values(before)), slices.Sorted(maps.Values(after)))
 			}
-			if err := os.Chmod(s.path, 0o755); err != nil {
-				t.Fatal(err)
-			}
+			errtest.NoError(t, os.Chmod(s.path, 0o755))
 			if !renewed(t, s, held) {
 				t.Error("the lease is lost")
 			}

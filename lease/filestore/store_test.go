@@ -14,6 +14,7 @@ import (
 
 	"github.com/snowkey-go/snowkey"
 	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/internal/errtest"
 	"github.com/snowkey-go/snowkey/lease"
 )
 
@@ -32,9 +33,7 @@ func newStore(t testing.TB, n int64) (*Store, lease.Row) {
 	for worker := range n {
 		err = errors.Join(err, s.AddRows(t.Context(), terms, worker, n-1))
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	errtest.NoError(t, err)
 	p := probe(t, s)
 	row, ok, err := s.Claim(t.Context(), lease.Claim{Terms: terms, Seen: p.Row, Fence: p.Fence, Token: "first", Wanted: 1 << 62})
 	if !ok || err != nil || row.Worker != 0 {
@@ -55,36 +54,24 @@ func memoryDir(t testing.TB) string {
 
 func probe(t testing.TB, s *Store) lease.Probe {
 	t.Helper()
-	p, err := s.Probe(t.Context(), lease.Query{Terms: terms, Max: terms.Workers - 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
+	return errtest.Must(s.Probe(t.Context(), lease.Query{Terms: terms, Max: terms.Workers - 1}))(t)
 }
 
 // renewed renews the lease and reports whether the store accepted that.
 func renewed(t testing.TB, s *Store, held lease.Row) bool {
 	t.Helper()
 	_, ok, err := s.Renew(t.Context(), lease.Renewal{Terms: terms, Held: held, Token: "second", Wanted: 1 << 62})
-	if err != nil {
-		t.Fatal(err)
-	}
+	errtest.NoError(t, err)
 	return ok
 }
 
 // files returns the contents of the files in the store's directory, by name.
 func files(t testing.TB, s *Store) map[string]string {
 	t.Helper()
-	names, err := os.ReadDir(s.path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	names := errtest.Must(os.ReadDir(s.path))(t)
 	all := make(map[string]string)
 	for _, n := range names {
-		text, err := os.ReadFile(filepath.Join(s.path, n.Name()))
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := errtest.Must(os.ReadFile(filepath.Join(s.path, n.Name())))(t)
 		all[n.Name()] = string(text)
 	}
 	return all
@@ -95,10 +82,7 @@ func open(t testing.TB, s *Store, cfg snowkey.Config) *idgen.Pool {
 	cfg.Logger = slog.New(slog.DiscardHandler)
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
-	pool, err := snowkey.Open(ctx, s, cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	pool := errtest.Must(snowkey.Open(ctx, s, cfg))(t)
 	t.Cleanup(func() { pool.Close(context.Background()) })
 	return pool
 }
@@ -123,9 +107,7 @@ func TestNumbersGoByStartOrder(t *testing.T) {
 		}
 	}
 	for _, i := range []int64{4, 2} {
-		if err := pools[i].Close(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		errtest.NoError(t, pools[i].Close(t.Context()))
 	}
 	for _, want := range []int64{2, 4, 6} {
 		if got := workerOf(t, open(t, s, snowkey.Config{})); got != want {
@@ -153,10 +135,7 @@ func TestClockIsSetBack(t *testing.T) {
 			t.Helper()
 			began := time.Now()
 			for range 1000 {
-				id, err := p.Next(t.Context())
-				if err != nil {
-					t.Fatal(err)
-				}
+				id := errtest.Must(p.Next(t.Context()))(t)
 				if seen[id] {
 					t.Fatalf("id %d twice", id)
 				}
@@ -216,9 +195,7 @@ func TestWaitEndsWithContext(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Error(err)
-	}
+	errtest.NoError(t, err)
 	if !renewed(t, s, held) {
 		t.Error("the lease is lost")
 	}
@@ -226,9 +203,7 @@ func TestWaitEndsWithContext(t *testing.T) {
 
 func TestNoDirectory(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, []byte("a file"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	errtest.NoError(t, os.WriteFile(file, []byte("a file"), 0o600))
 	for name, s := range map[string]*Store{
 		"the zero store":  {},
 		"an empty path":   Dir(""),
@@ -256,13 +231,9 @@ func TestNoDirectory(t *testing.T) {
 func TestRelativePath(t *testing.T) {
 	t.Chdir(t.TempDir())
 	s := Dir("leases")
-	if err := s.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	errtest.NoError(t, s.Migrate(t.Context()))
 	t.Chdir(t.TempDir())
-	if _, err := s.CreateNamespace(t.Context(), terms, 0); err != nil {
-		t.Error(err)
-	}
+	errtest.Must(s.CreateNamespace(t.Context(), terms, 0))(t)
 }
 
 func TestMigrateTidies(t *testing.T) {
@@ -271,13 +242,9 @@ func TestMigrateTidies(t *testing.T) {
 	want["of somebody.tmp"] = ""
 	left := strings.TrimSuffix(fileName("ns"), suffix) + ".LEFT" + unfinished
 	for _, name := range []string{left, "of somebody.tmp"} {
-		if err := os.WriteFile(filepath.Join(s.path, name), nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		errtest.NoError(t, os.WriteFile(filepath.Join(s.path, name), nil, 0o600))
 	}
-	if err := s.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	errtest.NoError(t, s.Migrate(t.Context()))
 	if got := files(t, s); len(got) != len(want) || got[fileName("ns")] != want[fileName("ns")] {
 		t.Errorf("got %q, want %q", got, want)
 	}

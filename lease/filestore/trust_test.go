@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/snowkey-go/snowkey/internal/errtest"
 	"github.com/snowkey-go/snowkey/lease"
 )
 
@@ -39,12 +40,8 @@ func TestUntrustedDirectories(t *testing.T) {
 				t.Skip("only root can make a directory another user's")
 			}
 			path := filepath.Join(t.TempDir(), "above", "leases")
-			if err := Dir(path).Migrate(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			if err := tt.change(path); err != nil {
-				t.Fatal(err)
-			}
+			errtest.NoError(t, Dir(path).Migrate(t.Context()))
+			errtest.NoError(t, tt.change(path))
 			for want, s := range map[string]*Store{tt.says: Dir(path), tt.withMode + " ": Dir(path, Mode(0o770))} {
 				_, err := s.Namespaces(t.Context())
 				want = strings.TrimSpace(want)
@@ -74,12 +71,8 @@ func TestModes(t *testing.T) {
 		if mode != 0 {
 			s, want = Dir(path, Mode(mode)), mode
 		}
-		if err := s.Migrate(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := s.CreateNamespace(t.Context(), terms, 0); err != nil {
-			t.Fatal(err)
-		}
+		errtest.NoError(t, s.Migrate(t.Context()))
+		errtest.Must(s.CreateNamespace(t.Context(), terms, 0))(t)
 		for name, want := range map[string]fs.FileMode{".": want | fs.ModeDir, lockName: files, fileName("ns"): files} {
 			if info, err := os.Stat(filepath.Join(path, name)); err != nil || info.Mode() != want {
 				t.Errorf("%v: %s has %v, want %v: %v", mode, name, info.Mode(), want, err)

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/snowkey-go/snowkey/internal/errtest"
 	"github.com/snowkey-go/snowkey/lease"
 )
 
@@ -64,9 +65,7 @@ func TestRestoredFile(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			s, held := newStore(t, 2)
 			dir := filepath.Join(filepath.Dir(s.path), "leases")
-			if err := os.Rename(s.path, dir); err != nil {
-				t.Fatal(err)
-			}
+			errtest.NoError(t, os.Rename(s.path, dir))
 			s.path = dir
 			sh(tc.backup)(t, dir)
 			if !renewed(t, s, held) {
@@ -82,9 +81,7 @@ func TestRestoredFile(t *testing.T) {
 				t.Fatalf("not noticed: %+v", noticed)
 			}
 			// Other updates must not hide that the file was restored.
-			if err := s.AddRows(t.Context(), terms, 2, 2); err != nil {
-				t.Fatal(err)
-			}
+			errtest.NoError(t, s.AddRows(t.Context(), terms, 2, 2))
 			c := lease.Claim{Terms: terms, Seen: noticed.Row, Fence: noticed.Fence, Token: "another", Wanted: 1 << 62}
 			if _, ok, err := s.Claim(t.Context(), c); ok || err != nil {
 				t.Errorf("a claim: %v, %v", ok, err)
@@ -92,9 +89,7 @@ func TestRestoredFile(t *testing.T) {
 			if again := probe(t, s); again.Current != noticed.Current {
 				t.Errorf("the store is %q and then %q", noticed.Current, again.Current)
 			}
-			if err := s.Fence(t.Context(), terms, noticed.Fingerprint); err != nil {
-				t.Fatal(err)
-			}
+			errtest.NoError(t, s.Fence(t.Context(), terms, noticed.Fingerprint))
 			fenced := probe(t, s)
 			if fenced.Current != fenced.Fingerprint || fenced.Fence <= before.Fence {
 				t.Errorf("fenced: %+v", fenced)

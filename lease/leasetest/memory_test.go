@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/snowkey-go/snowkey/internal/errtest"
 	"github.com/snowkey-go/snowkey/lease"
 	"github.com/snowkey-go/snowkey/lease/leasetest"
 )
@@ -21,13 +22,8 @@ func held(t *testing.T) (*leasetest.Memory, lease.Row) {
 	t.Helper()
 	m := new(leasetest.Memory)
 	_, err := m.CreateNamespace(t.Context(), terms, 0)
-	if err := errors.Join(m.AddRows(t.Context(), terms, 3, 3), err); err != nil {
-		t.Fatal(err)
-	}
-	p, err := m.Probe(t.Context(), lease.Query{Terms: terms, Max: 3})
-	if err != nil {
-		t.Fatal(err)
-	}
+	errtest.NoError(t, errors.Join(m.AddRows(t.Context(), terms, 3, 3), err))
+	p := errtest.Must(m.Probe(t.Context(), lease.Query{Terms: terms, Max: 3}))(t)
 	row, ok, err := m.Claim(t.Context(), lease.Claim{Terms: terms, Seen: p.Row, Fence: p.Fence, Token: "first"})
 	if !ok || err != nil {
 		t.Fatal("not claimed:", ok, err)
@@ -57,10 +53,7 @@ func TestFaults(t *testing.T) {
 				return leasetest.None
 			})
 			renewed := func() bool {
-				rows, err := m.Rows(t.Context(), terms, 3, 3)
-				if err != nil {
-					t.Fatal(err)
-				}
+				rows := errtest.Must(m.Rows(t.Context(), terms, 3, 3))(t)
 				return rows[0].Token == "second"
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)

@@ -130,7 +130,7 @@ var postgres = &dialect{
 		case strings.Contains(err.Error(), "must be run with standard_conforming_strings=on"): // returned by pgx with the simple protocol
 			return "set standard_conforming_strings = on for this role"
 		case errors.Is(err, sqlsession.ErrStandby):
-			return "send all statements of Snowkey to the primary; docs/clusters.md#proxies has the settings"
+			return "send all statements of Snowkey to the primary; docs/stores.md#proxies has the settings"
 		case strings.HasPrefix(state, "28"), state == "42501", state == "3D000", state == "3F000":
 			return permanentRemedy
 		case state == "42703": // a column is missing

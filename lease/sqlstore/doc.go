@@ -85,7 +85,7 @@
 // session, it works with PgBouncer in transaction mode. If you use pgx with a version of PgBouncer that doesn't support
 // prepared statements, set default_query_exec_mode=exec. Statements for PostgreSQL that
 // only read begin with /*NO LOAD BALANCE*/, which makes Pgpool-II send them to the primary.
-// See docs/clusters.md for other proxies.
+// See docs/stores.md for other proxies.
 //
 // # Waiting for rows
 //
@@ -221,7 +221,7 @@
 // A view of a cluster is when its present members agreed on each other. It changes
 // whenever commits can have been lost. To read it, the user needs SELECT on
 // mysql.wsrep_cluster or performance_schema.replication_group_member_stats. Otherwise,
-// each new lease holds off. See docs/clusters.md for what an operator has to do.
+// each new lease holds off. See docs/stores.md for what an operator has to do.
 //
 // # Replicas
 //

@@ -6,15 +6,14 @@ import (
 	"time"
 
 	"github.com/go-zookeeper/zk"
+
+	"github.com/snowkey-go/snowkey/internal/errtest"
 )
 
 // A server accepts connections and never answers. The client must leave it for another one.
 func TestDialerLeavesAServerThatHangs(t *testing.T) {
 	listen := func() net.Listener {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := errtest.Must(net.Listen("tcp", "127.0.0.1:0"))(t)
 		t.Cleanup(func() { l.Close() })
 		return l
 	}
@@ -34,9 +33,7 @@ func TestDialerLeavesAServerThatHangs(t *testing.T) {
 	}
 	conn, _, err := zk.Connect([]string{servers[0].Addr().String(), servers[1].Addr().String()}, 30*time.Second,
 		zk.WithDialer(Dialer(100*time.Millisecond)), zk.WithLogInfo(false))
-	if err != nil {
-		t.Fatal(err)
-	}
+	errtest.NoError(t, err)
 	t.Cleanup(conn.Close)
 	seen := map[int]bool{}
 	for len(seen) < 2 {

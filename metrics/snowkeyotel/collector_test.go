@@ -20,6 +20,7 @@ import (
 	"github.com/snowkey-go/snowkey/idgen/segment"
 	"github.com/snowkey-go/snowkey/idgen/segment/segmenttest"
 	"github.com/snowkey-go/snowkey/idgen/worker"
+	"github.com/snowkey-go/snowkey/internal/errtest"
 	"github.com/snowkey-go/snowkey/lease/filestore"
 	"github.com/snowkey-go/snowkey/metrics/snowkeyotel"
 )
@@ -29,9 +30,7 @@ import (
 func collect(t *testing.T, reader metric.Reader) (values map[string]float64, units map[string]string) {
 	t.Helper()
 	var data metricdata.ResourceMetrics
-	if err := reader.Collect(context.Background(), &data); err != nil {
-		t.Fatal(err)
-	}
+	errtest.NoError(t, reader.Collect(context.Background(), &data))
 	values, units = make(map[string]float64), make(map[string]string)
 	for _, scope := range data.ScopeMetrics {
 		for _, m := range scope.Metrics {
@@ -81,10 +80,7 @@ func expect(t *testing.T, got, want map[string]float64) {
 // documentation.
 func documented(t *testing.T, segments bool) map[string]string {
 	t.Helper()
-	text, err := os.ReadFile("collector.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := errtest.Must(os.ReadFile("collector.go"))(t)
 	units := make(map[string]string)
 	for _, m := range regexp.MustCompile(`(?m)^//\t(snowkey(\.segment)?[a-z.]+) +(\S+)`).FindAllStringSubmatch(string(text), -1) {
 		if (m[2] != "") == segments {
@@ -95,22 +91,12 @@ func documented(t *testing.T, segments bool) map[string]string {
 }
 
 func TestPool(t *testing.T) {
-	ids, err := snowkey.Open(t.Context(), filestore.Dir(t.TempDir()), snowkey.Config{Window: time.Second, MaxClockSkew: 10 * time.Millisecond, MinWorker: 5, MaxWorker: 5})
-	if err != nil {
-		t.Fatal(err)
-	}
+	ids := errtest.Must(snowkey.Open(t.Context(), filestore.Dir(t.TempDir()), snowkey.Config{Window: time.Second, MaxClockSkew: 10 * time.Millisecond, MinWorker: 5, MaxWorker: 5}))(t)
 	reader := metric.NewManualReader()
 	provider := metric.NewMeterProvider(metric.WithReader(reader))
-	registration, err := snowkeyotel.Register(provider, ids, attribute.String("pool", "p"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := ids.NextN(t.Context(), 3); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := ids.Named("orders").Next(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	registration := errtest.Must(snowkeyotel.Register(provider, ids, attribute.String("pool", "p")))(t)
+	errtest.Must(ids.NextN(t.Context(), 3))(t)
+	errtest.Must(ids.Named("orders").Next(t.Context()))(t)
 	got, units := collect(t, reader)
 	expect(t, got, map[string]float64{
 		"snowkey.ids.issued p": 4, "snowkey.names p": 2, "snowkey.state p serving": 1, "snowkey.state p unleased": 0, "snowkey.worker.number p": 5,
@@ -126,9 +112,7 @@ func TestPool(t *testing.T) {
 		t.Errorf("there are %v, and documented are %v", units, want)
 	}
 
-	if err := ids.Suspend(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	errtest.NoError(t, ids.Suspend(t.Context()))
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer cancel()
 	if _, err := ids.Next(ctx); err == nil {
@@ -139,12 +123,8 @@ func TestPool(t *testing.T) {
 	if _, ok := got["snowkey.worker.number p"]; ok || got["snowkey.wait.duration p lease"] <= 0 {
 		t.Errorf("of a suspended pool: %v", got)
 	}
-	if err := ids.Close(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if err := registration.Unregister(); err != nil {
-		t.Fatal(err)
-	}
+	errtest.NoError(t, ids.Close(t.Context()))
+	errtest.NoError(t, registration.Unregister())
 	if got, _ := collect(t, reader); len(got) > 0 {
 		t.Errorf("after Unregister: %v", got)
 	}
@@ -154,16 +134,11 @@ func TestPool(t *testing.T) {
 // a default pool.
 func TestDefaultPool(t *testing.T) {
 	reader := metric.NewManualReader()
-	if _, err := snowkeyotel.Register(metric.NewMeterProvider(metric.WithReader(reader)), nil); err != nil {
-		t.Fatal(err)
-	}
+	errtest.Must(snowkeyotel.Register(metric.NewMeterProvider(metric.WithReader(reader)), nil))(t)
 	if got, _ := collect(t, reader); len(got) > 0 {
 		t.Errorf("without a pool: %v", got)
 	}
-	ids, err := idgen.NewPool(idgen.Config{Worker: worker.Static(2)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	ids := errtest.Must(idgen.NewPool(idgen.Config{Worker: worker.Static(2)}))(t)
 	defer ids.Close(t.Context())
 	idgen.SetDefault(ids)
 	defer idgen.SetDefault(nil)
@@ -180,22 +155,13 @@ func TestSegment(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := new(segmenttest.Memory)
 		store.Fault(func() segmenttest.Fault { time.Sleep(time.Millisecond); return segmenttest.None }) // so the first call waits
-		s, err := segment.New(store, segment.Config{Name: "invoices", MinValue: 1, MinStep: 10, MaxValue: 1000})
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := errtest.Must(segment.New(store, segment.Config{Name: "invoices", MinValue: 1, MinStep: 10, MaxValue: 1000}))(t)
 		reader := metric.NewManualReader()
-		if _, err := snowkeyotel.RegisterSegment(metric.NewMeterProvider(metric.WithReader(reader)), s); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := s.Append(t.Context(), nil, 7); err != nil {
-			t.Fatal(err)
-		}
+		errtest.Must(snowkeyotel.RegisterSegment(metric.NewMeterProvider(metric.WithReader(reader)), s))(t)
+		errtest.Must(s.Append(t.Context(), nil, 7))(t)
 		// Otherwise, fetches would continue in the background until enough numbers are
 		// ready.
-		if err := s.Close(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		errtest.NoError(t, s.Close(t.Context()))
 		got, units := collect(t, reader)
 		expect(t, got, map[string]float64{
 			"snowkey.segment.issued": 7, "snowkey.segment.ready": 0, "snowkey.segment.waits": 1, "snowkey.segment.remaining": float64(s.Health().Remaining),

@@ -13,6 +13,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
 	"github.com/snowkey-go/snowkey"
+	"github.com/snowkey-go/snowkey/internal/errtest"
 	"github.com/snowkey-go/snowkey/lease"
 	"github.com/snowkey-go/snowkey/lease/filestore"
 	"github.com/snowkey-go/snowkey/lease/leasetest"
@@ -24,20 +25,15 @@ import (
 func TestTrace(t *testing.T) {
 	spans := tracetest.NewInMemoryExporter()
 	provider := trace.NewTracerProvider(trace.WithSyncer(spans))
-	ids, err := snowkey.Open(t.Context(), snowkeyotel.Trace(filestore.Dir(t.TempDir()), provider), snowkey.Config{
+	ids := errtest.Must(snowkey.Open(t.Context(), snowkeyotel.Trace(filestore.Dir(t.TempDir()), provider), snowkey.Config{
 		Namespace: "orders", Window: time.Second, MaxClockSkew: 10 * time.Millisecond, MinWorker: 5, MaxWorker: 5,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	for deadline := time.Now().Add(10 * time.Second); ids.Stats().Lease.Renewals == 0; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("no renewal")
 		}
 	}
-	if err := ids.Close(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	errtest.NoError(t, ids.Close(t.Context()))
 	var names []string
 	for _, s := range spans.GetSpans() {
 		names = append(names, s.Name)

@@ -22,6 +22,7 @@ import (
 	"github.com/snowkey-go/snowkey/idgen/segment"
 	"github.com/snowkey-go/snowkey/idgen/segment/segmenttest"
 	"github.com/snowkey-go/snowkey/idgen/worker"
+	"github.com/snowkey-go/snowkey/internal/errtest"
 	"github.com/snowkey-go/snowkey/lease/filestore"
 	"github.com/snowkey-go/snowkey/metrics/snowkeyprom"
 )
@@ -31,9 +32,7 @@ import (
 func scrape(t *testing.T, c prometheus.Collector) map[string]float64 {
 	t.Helper()
 	registry := prometheus.NewPedanticRegistry()
-	if err := registry.Register(c); err != nil {
-		t.Fatal(err)
-	}
+	errtest.NoError(t, registry.Register(c))
 	answer := httptest.NewRecorder()
 	promhttp.HandlerFor(registry, promhttp.HandlerOpts{ErrorHandling: promhttp.HTTPErrorOnError}).ServeHTTP(answer, httptest.NewRequest("GET", "/metrics", nil))
 	series := make(map[string]float64)
@@ -51,16 +50,9 @@ func scrape(t *testing.T, c prometheus.Collector) map[string]float64 {
 
 func TestLeasedPool(t *testing.T) {
 	store := filestore.Dir(t.TempDir())
-	ids, err := snowkey.Open(t.Context(), store, snowkey.Config{Window: time.Second, MaxClockSkew: 10 * time.Millisecond, MinWorker: 5, MaxWorker: 5})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := ids.NextN(t.Context(), 3); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := ids.Named("orders").Next(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	ids := errtest.Must(snowkey.Open(t.Context(), store, snowkey.Config{Window: time.Second, MaxClockSkew: 10 * time.Millisecond, MinWorker: 5, MaxWorker: 5}))(t)
+	errtest.Must(ids.NextN(t.Context(), 3))(t)
+	errtest.Must(ids.Named("orders").Next(t.Context()))(t)
 	c := snowkeyprom.NewCollector(ids)
 	problems, err := testutil.CollectAndLint(c)
 	if err != nil || len(problems) > 0 {
@@ -92,9 +84,7 @@ func TestLeasedPool(t *testing.T) {
 		t.Errorf("the summary of renewals is %v of %v s", got["snowkey_lease_renewal_seconds_count"], got["snowkey_lease_renewal_seconds_sum"])
 	}
 
-	if err := ids.Suspend(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	errtest.NoError(t, ids.Suspend(t.Context()))
 	ctx, stop := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer stop()
 	if _, err := ids.Next(ctx); err == nil {
@@ -108,19 +98,14 @@ func TestLeasedPool(t *testing.T) {
 		got[`snowkey_waits_total{for="lease"}`] != 1 || got[`snowkey_wait_seconds_total{for="lease"}`] <= 0 || got["snowkey_ids_issued_total"] != 4 {
 		t.Errorf("of a suspended pool: %v", got)
 	}
-	if err := ids.Close(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	errtest.NoError(t, ids.Close(t.Context()))
 	if got := scrape(t, c); got[`snowkey_state{state="closed"}`] != 1 || got["snowkey_ids_issued_total"] != 4 {
 		t.Errorf("of a closed pool: %v", got)
 	}
 }
 
 func TestUnleasedPool(t *testing.T) {
-	ids, err := idgen.NewPool(idgen.Config{Worker: worker.Static(1)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	ids := errtest.Must(idgen.NewPool(idgen.Config{Worker: worker.Static(1)}))(t)
 	defer ids.Close(t.Context())
 	for name := range scrape(t, snowkeyprom.NewCollector(ids)) {
 		if strings.Contains(name, "lease_") || strings.Contains(name, "worker") {
@@ -136,10 +121,7 @@ func TestDefaultPool(t *testing.T) {
 	if got := scrape(t, c); len(got) > 0 {
 		t.Errorf("without a pool: %v", got)
 	}
-	ids, err := idgen.NewPool(idgen.Config{Worker: worker.Static(2)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	ids := errtest.Must(idgen.NewPool(idgen.Config{Worker: worker.Static(2)}))(t)
 	defer ids.Close(t.Context())
 	idgen.SetDefault(ids)
 	defer idgen.SetDefault(nil)
@@ -152,13 +134,8 @@ func TestSegment(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := new(segmenttest.Memory)
 		store.Fault(func() segmenttest.Fault { time.Sleep(time.Millisecond); return segmenttest.None }) // so the first call waits
-		s, err := segment.New(store, segment.Config{Name: "invoices", MinValue: 1, MinStep: 10, MaxValue: 1000})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := s.Append(t.Context(), nil, 7); err != nil {
-			t.Fatal(err)
-		}
+		s := errtest.Must(segment.New(store, segment.Config{Name: "invoices", MinValue: 1, MinStep: 10, MaxValue: 1000}))(t)
+		errtest.Must(s.Append(t.Context(), nil, 7))(t)
 		c := snowkeyprom.NewSegmentCollector(s)
 		problems, err := testutil.CollectAndLint(c)
 		if err != nil || len(problems) > 0 {
@@ -166,9 +143,7 @@ func TestSegment(t *testing.T) {
 		}
 		// Otherwise, fetches would continue in the background until enough numbers are
 		// ready.
-		if err := s.Close(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		errtest.NoError(t, s.Close(t.Context()))
 		got := scrape(t, c)
 		stats := s.Stats()
 		for name, want := range map[string]float64{
@@ -189,10 +164,7 @@ func TestSegment(t *testing.T) {
 // TestDocumentation checks that the package documentation lists exactly the metrics
 // that the collectors export.
 func TestDocumentation(t *testing.T) {
-	text, err := os.ReadFile("collector.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := errtest.Must(os.ReadFile("collector.go"))(t)
 	documented := make(map[string]bool)
 	for _, m := range regexp.MustCompile(`(?m)^//\t(snowkey_[a-z_]+)`).FindAllStringSubmatch(string(text), -1) {
 		documented[m[1]] = true

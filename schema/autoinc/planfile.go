@@ -41,6 +41,11 @@ const more = "undo+"
 
 // WriteText writes the plan as an SQL file for a reviewer. Use [ReadPlan] to read it
 // back.
+//
+// To undo a step by hand, first undo all later steps. Then execute the statements of its
+// lines before, undo and after, in this order. A line undo+ continues the one above it.
+// Replace each value after /* counted */ by what the last Count has found, which is in the
+// column detail of the table snowkey_migration.
 func (p *Plan) WriteText(w io.Writer) error {
 	body, err := p.body()
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/snowkey-go/snowkey/internal/errtest"
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
@@ -147,9 +148,7 @@ func vectors[V any](t *testing.T, file string) (v V) {
 	if err == nil {
 		err = json.Unmarshal(text, &v)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	errtest.NoError(t, err)
 	return v
 }
 
@@ -158,10 +157,7 @@ func vectors[V any](t *testing.T, file string) (v V) {
 func TestBase58Vectors(t *testing.T) {
 	fit := 0
 	for _, v := range vectors[[][2]string](t, "base58.json") {
-		bytes, err := hex.DecodeString(v[0])
-		if err != nil {
-			t.Fatal(err)
-		}
+		bytes := errtest.Must(hex.DecodeString(v[0]))(t)
 		text := strings.TrimLeft(v[1], "1")
 		n := new(big.Int).SetBytes(bytes)
 		if !n.IsUint64() {

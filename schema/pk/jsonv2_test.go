@@ -8,6 +8,7 @@ import (
 	"io"
 	"testing"
 
+	"github.com/snowkey-go/snowkey/internal/errtest"
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
@@ -64,10 +65,7 @@ func testJSONv2[K interface {
 }](keys ...K) func(*testing.T) {
 	return func(t *testing.T) {
 		for _, k := range keys {
-			v1, err := k.MarshalJSON()
-			if err != nil {
-				t.Fatal(err)
-			}
+			v1 := errtest.Must(k.MarshalJSON())(t)
 			if v2, err := json.Marshal([]K{k}); err != nil || string(v2) != "["+string(v1)+"]" {
 				t.Errorf("json/v2 writes %s, %v, want [%s]", v2, err, v1)
 			}

@@ -22,6 +22,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/snowkey-go/snowkey/internal/errtest"
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
@@ -320,10 +321,7 @@ func (s spec[K, P]) jsonRefuses(t *testing.T) {
 		`{}`, `{"id":5}`, `[]`, `[5]`, `"null"`, `"\u0035"`, `"5\n"`, `"\"5\""`,
 	}
 	for _, text := range s.bad() {
-		quoted, err := json.Marshal(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		quoted := errtest.Must(json.Marshal(text))(t)
 		bad = append(bad, string(quoted))
 	}
 	type row struct{ K K }
@@ -416,9 +414,7 @@ func (s spec[K, P]) encodings(t *testing.T) {
 
 	out = row{}
 	var stream bytes.Buffer
-	if err := gob.NewEncoder(&stream).Encode(in); err != nil {
-		t.Fatal(err)
-	}
+	errtest.NoError(t, gob.NewEncoder(&stream).Encode(in))
 	same("gob", out, gob.NewDecoder(&stream).Decode(&out))
 	if out.Null != in.Null {
 		t.Errorf("gob: got %+v, want %+v", out.Null, in.Null)

@@ -7,25 +7,14 @@ import (
 	"time"
 
 	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/internal/errtest"
 )
 
 func TestRefused(t *testing.T) {
-	day, err := idgen.NewLayout(time.Unix(0, 0), 24*time.Hour, idgen.Time(20), idgen.Worker(5), idgen.Sequence(38))
-	if err != nil {
-		t.Fatal(err)
-	}
-	noWorker, err := idgen.Preset("mastodon")
-	if err != nil {
-		t.Fatal(err)
-	}
-	fine, err := idgen.NewLayout(time.Unix(0, 0), 1500*time.Nanosecond, idgen.Time(40), idgen.Worker(4), idgen.Sequence(8))
-	if err != nil {
-		t.Fatal(err)
-	}
-	wide, err := idgen.NewLayout(time.Unix(0, 0), time.Microsecond, idgen.Time(51), idgen.Worker(4), idgen.Sequence(8))
-	if err != nil {
-		t.Fatal(err)
-	}
+	day := errtest.Must(idgen.NewLayout(time.Unix(0, 0), 24*time.Hour, idgen.Time(20), idgen.Worker(5), idgen.Sequence(38)))(t)
+	noWorker := errtest.Must(idgen.Preset("mastodon"))(t)
+	fine := errtest.Must(idgen.NewLayout(time.Unix(0, 0), 1500*time.Nanosecond, idgen.Time(40), idgen.Worker(4), idgen.Sequence(8)))(t)
+	wide := errtest.Must(idgen.NewLayout(time.Unix(0, 0), time.Microsecond, idgen.Time(51), idgen.Worker(4), idgen.Sequence(8)))(t)
 	for name, tt := range map[string]struct {
 		w          Writer
 		field, has string
@@ -54,14 +43,8 @@ func TestRefused(t *testing.T) {
 // TestRoom checks that the counter has room for one number of each session behind a tick.
 func TestRoom(t *testing.T) {
 	for bits := 1; bits <= 20; bits++ {
-		l, err := idgen.NewLayout(time.Unix(0, 0), time.Second, idgen.Time(33), idgen.Worker(4), idgen.Sequence(bits))
-		if err != nil {
-			t.Fatal(err)
-		}
-		s, err := Writer{Layout: l}.shape(maxSessions)
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := errtest.Must(idgen.NewLayout(time.Unix(0, 0), time.Second, idgen.Time(33), idgen.Worker(4), idgen.Sequence(bits)))(t)
+		s := errtest.Must(Writer{Layout: l}.shape(maxSessions))(t)
 		if room := 1<<s.room - 1<<bits; room < maxSessions {
 			t.Errorf("%d sequence bits: %d bits for the numbers leave room for %d", bits, s.room, room)
 		}
@@ -71,10 +54,7 @@ func TestRoom(t *testing.T) {
 // TestWords checks that no word of the text is left, and that a namespace may have braces.
 func TestWords(t *testing.T) {
 	for _, w := range []Writer{{}, {Namespace: "a{b}'c"}} {
-		statements, err := w.Postgres()
-		if err != nil {
-			t.Fatal(err)
-		}
+		statements := errtest.Must(w.Postgres())(t)
 		for _, s := range statements {
 			if left := strings.ReplaceAll(s, "a{b}", ""); strings.Contains(left, "{") {
 				t.Errorf("a word is left in %s", left)

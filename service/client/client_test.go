@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/internal/errtest"
 	"github.com/snowkey-go/snowkey/service/client"
 )
 
@@ -66,10 +67,7 @@ func serve(t *testing.T, h http.Handler) string {
 
 func newClient(t *testing.T, cfg client.Config, urls ...string) *client.Client {
 	t.Helper()
-	c, err := client.New(urls, cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := errtest.Must(client.New(urls, cfg))(t)
 	t.Cleanup(c.Close)
 	return c
 }

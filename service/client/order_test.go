@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/snowkey-go/snowkey/internal/errtest"
 	"github.com/snowkey-go/snowkey/service/client"
 )
 
@@ -59,9 +60,7 @@ func TestIDsAscend(t *testing.T) {
 			ids = make([]int64, 1)
 			ids[0], err = c.Next(t.Context())
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		errtest.NoError(t, err)
 		for _, id := range ids {
 			if id <= last {
 				t.Fatalf("call %d: %d comes after %d", i, id, last)

@@ -138,9 +138,7 @@ func TestCompareAsApplication(t *testing.T) {
 	t.Cleanup(func() { _, _ = conn.Exec(fmt.Sprintf("DROP USER '%s'@'%%'", account)) })
 	app := as(t, db, account)
 	field := catalog.Field{Model: "shop.T.ID", Table: catalog.Name{Name: "t"}, Column: "id"}
-	if err := catalog.Compare(t.Context(), app, []catalog.Field{field}); err != nil {
-		t.Error(err)
-	}
+	dbtest.NoError(t, catalog.Compare(t.Context(), app, []catalog.Field{field}))
 	field.Table.Name = "u"
 	if e := catalogtest.Differences(t, catalog.Compare(t.Context(), app, []catalog.Field{field})); catalogtest.Kinds(e.Findings) != "blocker:narrow-key" {
 		t.Error(e)
@@ -172,9 +170,7 @@ func TestCompareBesideChanges(t *testing.T) {
 		}
 	})
 	for range 50 {
-		if err := catalog.Compare(t.Context(), conn, []catalog.Field{{Model: "t.ID", Table: catalog.Name{Name: "t"}, Column: "id"}}); err != nil {
-			t.Error(err)
-		}
+		dbtest.NoError(t, catalog.Compare(t.Context(), conn, []catalog.Field{{Model: "t.ID", Table: catalog.Name{Name: "t"}, Column: "id"}}))
 	}
 	close(stop)
 	running.Wait()

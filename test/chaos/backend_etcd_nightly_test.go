@@ -50,14 +50,9 @@ func startEtcd(t dbtest.TB) server {
 	for _, m := range c.members {
 		addresses = append(addresses, m.Address)
 	}
-	var err error
-	if c.client, err = dialEtcd(addresses...); err != nil {
-		t.Fatalf("%v", err)
-	}
+	c.client = dbtest.Must(dialEtcd(addresses...))(t)
 	t.Cleanup(func() { c.client.Close() })
-	if err := c.ready(); err != nil {
-		t.Fatalf("%v", err)
-	}
+	dbtest.NoError(t, c.ready())
 	return server{
 		text: strings.Join(addresses, ","), addresses: addresses,
 		kill:   func() error { return c.strike((*dbtest.Process).Kill) },

@@ -34,9 +34,7 @@ type redisPair struct{ primary, replica *dbtest.Process }
 func startRedis(t dbtest.TB) server {
 	kind := dbtest.Redis("--appendonly", "yes", "--appendfsync", "everysec", "--repl-diskless-sync-delay", "0")
 	p := &redisPair{kind.StartClocked(t), kind.StartClocked(t)}
-	if err := p.follow(); err != nil {
-		t.Fatalf("%v", err)
-	}
+	dbtest.NoError(t, p.follow())
 	return p.server()
 }
 

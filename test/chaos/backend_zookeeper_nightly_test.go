@@ -44,9 +44,7 @@ func dialZooKeeper(text string) (*zk.Conn, error) {
 func startZooKeeper(t dbtest.TB) server {
 	z := cluster.ZooKeepers(t, 3)
 	folder, err := os.MkdirTemp("", "snowkey-zookeeper-") // for copies of the data
-	if err != nil {
-		t.Fatalf("%v", err)
-	}
+	dbtest.NoError(t, err)
 	t.Cleanup(func() { os.RemoveAll(folder) })
 	addresses := z.Addresses()
 	var struck *dbtest.Process // the leader that was killed or stopped last

@@ -249,9 +249,7 @@ func TestNightlyDuplicatesAreFound(t *testing.T) {
 	if found, totals := f.check.Check(); len(found) == 0 {
 		t.Fatalf("two processes draw the same ids, and the checker finds no duplicate among %d", totals.IDs)
 	}
-	if err := f.save(); err != nil {
-		t.Error(err)
-	}
+	dbtest.NoError(t, f.save())
 	for name, want := range map[string]string{"process 1.log": " grant 1: worker 1, ", "runs.txt": "duplicate ids from ", "rows.txt": "Token:"} {
 		if text, err := os.ReadFile(filepath.Join(f.dir, name)); err != nil || !strings.Contains(string(text), want) {
 			t.Errorf("%s does not contain %q: %v\n%.2000s", name, want, err, text)

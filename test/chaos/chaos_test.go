@@ -87,9 +87,7 @@ func newFleet(t *testing.T, b backend, s server, rate int) *fleet {
 		if !t.Failed() {
 			err = os.RemoveAll(f.dir)
 		}
-		if err != nil {
-			t.Error(err)
-		}
+		dbtest.NoError(t, err)
 	})
 	return f
 }
@@ -127,9 +125,7 @@ func newNemesis(t *testing.T, b backend, server server, s settings) *nemesis {
 		n.orders.Store = strings.Replace(n.orders.Store, server.addresses[i], p.Address(), 1)
 	}
 	n.orders.MaxWorker = int64(s.processes) - 1
-	var err error
-	n.record, err = os.Create(filepath.Join(f.dir, "test.log"))
-	dbtest.NoError(n, err)
+	n.record = dbtest.Must(os.Create(filepath.Join(f.dir, "test.log")))(n)
 	t.Cleanup(func() { n.record.Close() })
 	return n
 }
@@ -194,9 +190,7 @@ func (n *nemesis) await(name string, over time.Time, who []*process) {
 // launch starts a process.
 func (n *nemesis) launch(change func(*Orders)) *process {
 	n.Helper()
-	p, err := n.start(change)
-	dbtest.NoError(n, err)
-	return p
+	return dbtest.Must(n.start(change))(n)
 }
 
 // startAll starts the crew. On a busy machine, leases of a second may expire before they are

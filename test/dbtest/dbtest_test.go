@@ -22,16 +22,12 @@ func TestEveryDatabaseTakesRowsAndIsFresh(t *testing.T) {
 				"CREATE TABLE users (id BIGINT PRIMARY KEY, name VARCHAR(20), at TIMESTAMP)",
 				"INSERT INTO users VALUES (9007199254740993, '❄ 🔑', '2026-01-02 03:04:05')",
 			} {
-				if _, err := conn.ExecContext(t.Context(), statement); err != nil {
-					t.Fatal(err)
-				}
+				dbtest.Must(conn.ExecContext(t.Context(), statement))(t)
 			}
 			var id int64
 			var name string
 			var at time.Time
-			if err := conn.QueryRow("SELECT id, name, at FROM users").Scan(&id, &name, &at); err != nil {
-				t.Fatal(err)
-			}
+			dbtest.NoError(t, conn.QueryRow("SELECT id, name, at FROM users").Scan(&id, &name, &at))
 			if id != 9007199254740993 || name != "❄ 🔑" || at.Year() != 2026 {
 				t.Errorf("stored 9007199254740993, ❄ 🔑 and 2026, got %d, %s and %d", id, name, at.Year())
 			}

@@ -1,4 +1,4 @@
-// Package distributed tests what docs/clusters.md says about ascending ids in hash
+// Package distributed tests what docs/stores.md says about ascending ids in hash
 // partitions.
 package distributed
 
@@ -28,7 +28,7 @@ const partitions = 16
 // block returns the statement of the page whose first line is this comment.
 func block(t *testing.T, comment string) string {
 	t.Helper()
-	page := dbtest.Must(os.ReadFile("../../docs/clusters.md"))(t)
+	page := dbtest.Must(os.ReadFile("../../docs/stores.md"))(t)
 	_, rest, ok := strings.Cut(string(page), "```sql\n-- "+comment+"\n")
 	statement, _, _ := strings.Cut(rest, ";\n```")
 	if !ok {

@@ -12,8 +12,11 @@ import (
 	"github.com/snowkey-go/snowkey"
 	"github.com/snowkey-go/snowkey/hooks/gormid"
 	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/idgen/idgentest"
+	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/lease/filestore"
 	"github.com/snowkey-go/snowkey/lease/leasetest"
+	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
 // A service that exists keeps its models and its JSON numbers, as the README says.
@@ -28,9 +31,7 @@ func TestExistingServiceKeepsItsModels(t *testing.T) {
 	}
 	check := func(err error) {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		dbtest.NoError(t, err)
 	}
 	ctx, store := t.Context(), filestore.Dir(t.TempDir())
 
@@ -60,20 +61,56 @@ func TestExistingServiceKeepsItsModels(t *testing.T) {
 func TestFirstIDsAreInTheFuture(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Until(time.Date(2026, 11, 27, 0, 0, 0, 0, time.UTC))) // the layout begins in 2025
-		ids, err := snowkey.Open(t.Context(), &leasetest.Memory{}, snowkey.Config{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		ids := dbtest.Must(snowkey.Open(t.Context(), &leasetest.Memory{}, snowkey.Config{}))(t)
 		defer ids.Close(t.Context())
 		for ahead := 11 * time.Second; ahead >= -time.Second; ahead -= time.Second {
-			id, err := ids.Next(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			id := dbtest.Must(ids.Next(t.Context()))(t)
 			if got := time.Until(ids.Layout().Decode(id).Time); (got - max(ahead, 0)).Abs() > time.Millisecond {
 				t.Errorf("an id is %v in the future, want %v", got, max(ahead, 0))
 			}
 			time.Sleep(time.Second)
 		}
 	})
+}
+
+// GORM finds rows by their unique names and by their keys, as its page says.
+func TestGORMFindsRows(t *testing.T) {
+	type Tag struct {
+		ID   pk.ID
+		Name string `gorm:"size:40;uniqueIndex"`
+	}
+	type Post struct {
+		ID   pk.ID
+		Tags []Tag `gorm:"many2many:post_tags"`
+	}
+	check := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	db, err := gorm.Open(sqlite.Open(":memory:"))
+	check(err)
+	conns, err := db.DB()
+	check(err)
+	defer conns.Close()
+	check(db.Use(gormid.New(gormid.Config{Source: idgentest.New(t)})))
+	check(db.AutoMigrate(&Tag{}, &Post{}))
+	golang := Tag{Name: "go"}
+	check(db.Create(&golang).Error)
+	check(db.Create(&Post{Tags: []Tag{{Name: "go"}, {Name: "sql"}}}).Error) // "go" exists; its row isn't changed
+
+	var posts []Post
+	check(db.Preload("Tags", func(tags *gorm.DB) *gorm.DB { return tags.Order("name") }).Find(&posts).Error)
+	if len(posts) != 1 || len(posts[0].Tags) != 2 || posts[0].Tags[0] != golang || posts[0].Tags[1].Name != "sql" {
+		t.Errorf("the posts are %+v, want one with %+v", posts, golang)
+	}
+	var found Tag
+	text := golang.ID.String()
+	id, err := pk.Parse(text)
+	check(err)
+	check(db.First(&found, id).Error)
+	if found != golang {
+		t.Errorf("the key %s finds %+v, want %+v", text, found, golang)
+	}
 }

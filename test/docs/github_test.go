@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/snowkey-go/snowkey/internal/dbtest"
 )
 
 // A tag of an action can be moved to other code. A commit can't.
@@ -16,10 +18,7 @@ func TestActionsArePinned(t *testing.T) {
 	}
 	pinned := regexp.MustCompile(`@[0-9a-f]{40} # v\d+\.\d+\.\d+$`)
 	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := dbtest.Must(os.ReadFile(file))(t)
 		for line := range strings.Lines(string(text)) {
 			if line = strings.TrimSpace(line); strings.Contains(line, "uses: ") && !pinned.MatchString(line) {
 				t.Errorf("%s: %s", filepath.Base(file), line)

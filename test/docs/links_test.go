@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"unicode"
+
+	"github.com/snowkey-go/snowkey/internal/dbtest"
 )
 
 var (
@@ -21,10 +23,7 @@ var (
 
 // Every file and every heading that is linked to must exist.
 func TestLinks(t *testing.T) {
-	pages, err := markdown()
-	if err != nil {
-		t.Fatal(err)
-	}
+	pages := dbtest.Must(markdown())(t)
 	for page, text := range pages {
 		for _, problem := range broken(pages, page, text) {
 			t.Errorf("%s: %s", page, problem)

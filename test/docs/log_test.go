@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/snowkey-go/snowkey/internal/dbtest"
 )
 
 // TestLogIsDocumented checks that docs/operations.md lists every message that the
@@ -26,10 +28,7 @@ func TestLogIsDocumented(t *testing.T) {
 			if strings.HasSuffix(file, "_test.go") {
 				continue
 			}
-			parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
-			if err != nil {
-				t.Fatal(err)
-			}
+			parsed := dbtest.Must(parser.ParseFile(token.NewFileSet(), file, nil, 0))(t)
 			for n := range ast.Preorder(parsed) {
 				if row := logRow(n); row != "" {
 					logged = append(logged, row)
@@ -38,10 +37,7 @@ func TestLogIsDocumented(t *testing.T) {
 		}
 	}
 	slices.Sort(logged)
-	page, err := os.ReadFile("../../docs/operations.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := dbtest.Must(os.ReadFile("../../docs/operations.md"))(t)
 	var documented []string
 	_, table, _ := strings.Cut(string(page), "| level | message | keys |")
 	for line := range strings.Lines(table) {

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/schema/pk"
 	"github.com/snowkey-go/snowkey/schema/pk/public"
 )
@@ -13,9 +14,15 @@ type user struct{}
 
 func (user) Prefix() string { return "user" }
 
+// publicIDs returns the section of the page about public ids.
+func publicIDs(t *testing.T) string {
+	t.Helper()
+	return cut(t, read(t, "docs/web.md"), "## Public ids", "", "\n## ")
+}
+
 // The command on the page must print a key.
 func TestPublicIDsMakeKey(t *testing.T) {
-	page := read(t, "docs/public-ids.md")
+	page := publicIDs(t)
 	_, block, ok := strings.Cut(page, "```sh\n")
 	command, _, _ := strings.Cut(block, "\n```")
 	if !ok || strings.Count(page, "```sh") != 1 {
@@ -26,10 +33,7 @@ func TestPublicIDsMakeKey(t *testing.T) {
 	}
 	var keys []string
 	for _, version := range []string{"A:", "B:"} {
-		out, err := exec.Command("sh", "-c", command).Output()
-		if err != nil {
-			t.Fatal(err)
-		}
+		out := dbtest.Must(exec.Command("sh", "-c", command).Output())(t)
 		keys = append(keys, version+string(out))
 	}
 	if _, err := public.Load(strings.Join(keys, "")); err != nil {
@@ -43,18 +47,12 @@ func TestPublicIDsMakeKey(t *testing.T) {
 // The table of the page must have the text of each form.
 func TestPublicIDsShowsForms(t *testing.T) {
 	const id = 1234567890123456789
-	page := read(t, "docs/public-ids.md")
+	page := read(t, "docs/web.md")
 	keys := read(t, "schema/pk/public/example_test.go")
 	_, keys, _ = strings.Cut(keys, `const publicIDKeys = "`)
 	keys, _, _ = strings.Cut(keys, `"`)
-	codec, err := public.Load(keys)
-	if err != nil {
-		t.Fatal(err)
-	}
-	hidden, err := codec.Encode("user", id)
-	if err != nil {
-		t.Fatal(err)
-	}
+	codec := dbtest.Must(public.Load(keys))(t)
+	hidden := dbtest.Must(codec.Encode("user", id))(t)
 	for form, text := range map[string]string{
 		"[pk.ID](../schema/pk/doc.go)": pk.ID(id).String(), "`pk.SortText`": pk.SortText(id).String(), "`pk.Prefixed[User]`": pk.Prefixed[user](id).String(),
 		"`pk.FormatHex`": pk.FormatHex(id), "`pk.FormatBase58`, which has no 0, O, I and l": pk.FormatBase58(id),

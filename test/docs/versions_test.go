@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/snowkey-go/snowkey/internal/dbtest"
 )
 
 // The versions listed in docs/operations.md must be those that the go.mod files require. The
@@ -38,9 +40,6 @@ func TestReadmeShowsTheVersions(t *testing.T) {
 
 func read(t *testing.T, name string) string {
 	t.Helper()
-	text, err := os.ReadFile(root + name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := dbtest.Must(os.ReadFile(root + name))(t)
 	return string(text)
 }

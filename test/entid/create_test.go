@@ -137,7 +137,7 @@ func TestNoPool(t *testing.T) {
 	}
 	idgen.SetDefault(nil)
 	c.User.Create().SetName("preset").SetID(low).ExecX(ctx)
-	c.wantRows(t, "SELECT id FROM users WHERE name = 'preset'", fmt.Sprint(low))
+	c.wantRows(t, "SELECT id FROM users WHERE name = 'preset'", fmt.Sprint(int64(low)))
 }
 
 // While waiting for the clock, a cancelled context must end the wait.

@@ -85,15 +85,10 @@ func (c *cluster) run(m *member, extra ...string) {
 	}
 	m.process = program("etcd", append(append(args, c.extra...), extra...)...)
 	m.process.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	log, err := os.OpenFile(m.dir+".log", os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	log := dbtest.Must(os.OpenFile(m.dir+".log", os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600))(c.t)
 	defer log.Close()
 	m.process.Stdout, m.process.Stderr = log, log
-	if err := m.process.Start(); err != nil {
-		c.t.Fatal(err)
-	}
+	dbtest.NoError(c.t, m.process.Start())
 }
 
 // kill kills the process with SIGKILL, even if it is stopped.
@@ -144,10 +139,7 @@ func (c *cluster) connect(set func(*clientv3.Config)) *clientv3.Client {
 	if set != nil {
 		set(&cfg)
 	}
-	client, err := clientv3.New(cfg)
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	client := dbtest.Must(clientv3.New(cfg))(c.t)
 	c.t.Cleanup(func() { client.Close() })
 	return client
 }

@@ -76,10 +76,7 @@ func (c *cluster) open(cfg snowkey.Config, options ...etcdstore.Option) (*idgen.
 	client := c.connect(nil)
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
-	pool, err := snowkey.Open(ctx, etcdstore.New(client, options...), cfg)
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	pool := dbtest.Must(snowkey.Open(ctx, etcdstore.New(client, options...), cfg))(c.t)
 	c.t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 		defer cancel()

@@ -43,9 +43,7 @@ const password = "a secret password"
 func do[T any](t *testing.T) func(T, error) {
 	return func(_ T, err error) {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		dbtest.NoError(t, err)
 	}
 }
 
@@ -76,16 +74,10 @@ func TestRole(t *testing.T) {
 		if n := d.draw(ctx, pool, 50_000); n < 50_000 { // with renewals
 			t.Errorf("drew %d ids", n)
 		}
-		if err := pool.Close(ctx); err != nil {
-			t.Error(err)
-		}
+		dbtest.NoError(t, pool.Close(ctx))
 	}
-	if err := snowkey.Fence(ctx, store, cfg); err != nil {
-		t.Error(err)
-	}
-	if _, err := snowkey.Doctor(ctx, store, cfg); err != nil {
-		t.Error(err)
-	}
+	dbtest.NoError(t, snowkey.Fence(ctx, store, cfg))
+	dbtest.Must(snowkey.Doctor(ctx, store, cfg))(t)
 	permanent(t, as("other"), "permission denied", "grant-permission")
 	permanent(t, c.connect(nil), "user name is empty", "Username")
 }

@@ -46,10 +46,7 @@ func (c *cluster) restore(file, token string) {
 
 func (c *cluster) id() uint64 {
 	c.t.Helper()
-	resp, err := c.connect(nil).Get(c.t.Context(), "x")
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	resp := dbtest.Must(c.connect(nil).Get(c.t.Context(), "x"))(c.t)
 	return resp.Header.ClusterId
 }
 

@@ -377,7 +377,7 @@ func TestYoungerRow(t *testing.T) {
 		about = about.With("innodb_snapshot_isolation=OFF") // from 11.8 on, it is on, and the server refuses the row
 	}
 	e := open(t, about, &account{})
-	err := e.Transaction(func(tx *gorm.DB) error {
+	dbtest.NoError(t, e.Transaction(func(tx *gorm.DB) error {
 		must(t, tx.Find(&[]account{})) // this is when the transaction takes its snapshot
 		must(t, e.Create(&account{ID: idA, Name: "old", Email: new("taken")}))
 		as := accounts("old taken -", "y new -")
@@ -386,8 +386,7 @@ func TestYoungerRow(t *testing.T) {
 			t.Errorf("the row was merged into %d and has the key %d", int64(idA), as[0].ID)
 		}
 		return nil
-	})
-	dbtest.NoError(t, err)
+	}))
 }
 
 // A reading is unique in a value that the database doesn't store in the form in which it is

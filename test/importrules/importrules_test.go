@@ -19,6 +19,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/snowkey-go/snowkey/internal/dbtest"
 )
 
 const module = "github.com/snowkey-go/snowkey"
@@ -194,15 +196,12 @@ func list(t *testing.T) (packages []listed) {
 	// go test caches the result until one of the files changes that the test itself has
 	// read. Since it doesn't know which files are read by go list, we read every folder
 	// here.
-	err := filepath.WalkDir("../..", func(_ string, entry fs.DirEntry, err error) error {
+	dbtest.NoError(t, filepath.WalkDir("../..", func(_ string, entry fs.DirEntry, err error) error {
 		if entry != nil && entry.Name() == ".git" {
 			return fs.SkipDir
 		}
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	cmd := exec.Command("go", "list", "-deps", "-json=ImportPath,Standard,Imports,Deps,TestImports,XTestImports", module+"/...")
 	cmd.Env = append(cmd.Environ(), "GOWORK=") // that is go.work, which has the programs too
 	var stderr bytes.Buffer

@@ -5,7 +5,7 @@
 // of key on a server. The check is the same for all ways: either memory equals the
 // table, or the call has failed with one of Snowkey's errors and hasn't written
 // anything. Which of the two happens is for the test to find out. A run fails if
-// docs/integrations.md says otherwise. With -update, it writes the columns of its servers
+// README.md says otherwise. With -update, it writes the columns of its servers
 // to the page.
 package matrix
 
@@ -20,7 +20,7 @@ import (
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 )
 
-var update = flag.Bool("update", false, "write the columns of this run's servers to docs/integrations.md")
+var update = flag.Bool("update", false, "write the columns of this run's servers to README.md")
 
 // An integration is a package that can create rows.
 type integration struct {

@@ -9,7 +9,7 @@ import (
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 )
 
-const page = "../../docs/integrations.md"
+const page = "README.md"
 
 // A line identifies a row of the page.
 type line struct{ integration, kind, call string }

@@ -157,9 +157,7 @@ func each(t *testing.T, test func(t *testing.T, db dbtest.DB, conn *sql.DB, p *a
 				}
 				for line := range strings.Lines(out) {
 					if path := strings.TrimSpace(line); strings.HasPrefix(path, dir) {
-						if _, err := os.Stat(path); err != nil {
-							t.Error(err)
-						}
+						dbtest.Must(os.Stat(path))(t)
 					}
 				}
 				test(t, db, conn, p, files, func() tool { return open(t, db, conn, dir) })
@@ -204,17 +202,13 @@ func TestUpAndDown(t *testing.T) {
 			"INSERT INTO users (id) VALUES (7350000000000000001), (7350000000000000002)",
 			"INSERT INTO orders (id, user_id) VALUES (7350000000000000003, 7350000000000000002)",
 		} {
-			if _, err := conn.Exec(insert); err != nil {
-				t.Error(err)
-			}
+			dbtest.Must(conn.Exec(insert))(t)
 		}
 		v, err := autoinc.Verify(t.Context(), conn, p)
 		if err == nil {
 			err = v.Err()
 		}
-		if err != nil {
-			t.Error(err)
-		}
+		dbtest.NoError(t, err)
 		// Now a generated key is in the table.
 		with := state(t, db, conn)
 		if err := tool.down(); err == nil {
@@ -293,12 +287,8 @@ func TestInit(t *testing.T) {
 				tool := open(t, db, conn, dir)
 				dbtest.NoError(t, tool.up())
 				ids := dbtest.Must(snowkey.Open(t.Context(), store, cfg))(t)
-				if _, err := ids.NextN(t.Context(), 2); err != nil {
-					t.Error(err)
-				}
-				if err := ids.Close(t.Context()); err != nil {
-					t.Error(err)
-				}
+				dbtest.Must(ids.NextN(t.Context(), 2))(t)
+				dbtest.NoError(t, ids.Close(t.Context()))
 				dbtest.NoError(t, tool.down())
 				missing()
 			})

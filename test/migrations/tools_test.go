@@ -68,9 +68,7 @@ func newGolangMigrate(t *testing.T, db dbtest.DB, conn *sql.DB, dir string) tool
 	case "sqlite":
 		driver, err = sqlite3.WithInstance(db.Connect(t), &sqlite3.Config{NoTxWrap: true})
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	dbtest.NoError(t, err)
 	m := dbtest.Must(gomigrate.NewWithDatabaseInstance("file://"+dir, db.Dialect, driver))(t)
 	return golangMigrate{m, func() golangMigrate { return newGolangMigrate(t, db, conn, dir).(golangMigrate) }, t, dir}
 }
@@ -88,23 +86,15 @@ func (m golangMigrate) resume(*sql.DB) tool {
 	if err != nil || !dirty {
 		m.t.Fatalf("version %d, dirty %t: %v", failed, dirty, err)
 	}
-	files, err := filepath.Glob(filepath.Join(m.dir, "*.up.sql"))
-	if err != nil {
-		m.t.Fatal(err)
-	}
+	files := dbtest.Must(filepath.Glob(filepath.Join(m.dir, "*.up.sql")))(m.t)
 	before := database.NilVersion
 	for _, file := range files {
-		version, err := strconv.Atoi(strings.SplitN(filepath.Base(file), "_", 2)[0])
-		if err != nil {
-			m.t.Fatal(err)
-		}
+		version := dbtest.Must(strconv.Atoi(strings.SplitN(filepath.Base(file), "_", 2)[0]))(m.t)
 		if version < int(failed) {
 			before = version
 		}
 	}
-	if err := next.Force(before); err != nil {
-		m.t.Fatal(err)
-	}
+	dbtest.NoError(m.t, next.Force(before))
 	return next
 }
 

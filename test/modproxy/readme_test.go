@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -43,41 +44,58 @@ func TestReadme(t *testing.T) {
 			changed := regexp.MustCompile(`sqlite\.Open\("[^"]*"\)`).ReplaceAllString(program, db.driver+`.Open(os.Getenv("DATABASE_URL"))`)
 			changed = strings.NewReplacer(`"github.com/glebarez/sqlite"`, `"gorm.io/driver/`+db.driver+"\"\n\t\"os\"", "sqlstore.SQLite", "sqlstore."+db.store).Replace(changed)
 			write(t, r.dir, "main.go", changed)
-			r := r
-			r.env = append(r.env, "DATABASE_URL="+db.open(t).DSN)
-			r.follow(t, "```\ngo mod tidy\ngo run .\n```\n"+shown)
+			r.on(db.open(t)).follow(t, "```\ngo mod tidy\ngo run .\n```\n"+shown)
 		})
 	}
 }
 
-// For each ORM, a reader who starts with an empty folder and does what docs/start.md says
-// must end up with a program that runs. Some sections change the program of the one before.
+// A reader who starts with an empty folder, and does what docs/README.md and the page of an
+// ORM or driver say, must end up with a program that runs, also on another database.
 func TestStart(t *testing.T) {
-	start, rest, _ := strings.Cut(read(t, root, "docs/start.md"), "\n## ")
-	sections := strings.Split(rest, "\n## ")
-	if len(sections) != 5 {
-		t.Fatalf("%d sections, want GORM, GORM on Postgres, ent, ent on MySQL and bun", len(sections))
-	}
-	var r reader
-	for _, section := range sections {
-		title, body, _ := strings.Cut(section, "\n")
-		if !strings.Contains(title, " on ") {
-			r = newReader(t)
+	start := section(t, "README.md", "## Start")
+	for _, c := range []struct {
+		page, heading string
+		database      func(dbtest.TB) dbtest.DB // nil for SQLite
+		then          func(*testing.T, reader)
+	}{
+		{"gorm.md", "# GORM", nil, func(t *testing.T, r reader) {
+			r.replicas(t, section(t, "gorm.md", "## Postgres, with several replicas"))
+		}},
+		{"ent.md", "# ent", nil, func(t *testing.T, r reader) {
+			r.on(dbtest.MySQL(t)).follow(t, section(t, "ent.md", "## MySQL and MariaDB")+"```\n250465781301518336\n```")
+		}},
+		{"bun.md", "# bun", nil, nil},
+		{"sql.md", "## database/sql", dbtest.MySQL, func(t *testing.T, r reader) {
+			write(t, r.dir, "main.go", strings.NewReplacer("github.com/go-sql-driver/mysql", "github.com/jackc/pgx/v5/stdlib", `"mysql"`, `"pgx"`,
+				"sqlstore.MySQL", "sqlstore.Postgres", "(?, ?)", "($1, $2)").Replace(read(t, r.dir, "main.go")))
+			r.on(dbtest.Postgres(t)).follow(t, "```\ngo mod tidy\ngo run .\n```\n```\n250409604557799424 250409604557799425\n```")
+		}},
+		{"sql.md", "## pgx", dbtest.Postgres, nil},
+	} {
+		t.Run(strings.Trim(c.heading, "# "), func(t *testing.T) {
+			r := newReader(t)
 			r.follow(t, start)
-		}
-		t.Run(title, func(t *testing.T) {
-			switch {
-			case strings.Contains(title, "Postgres"):
-				r.replicas(t, body)
-			case strings.Contains(title, "MySQL"):
-				r := r
-				r.env = append(r.env, "DATABASE_URL="+dbtest.MySQL(t).DSN)
-				r.follow(t, body+"\n```\n250465781301518336\n```")
-			default:
-				r.follow(t, body)
+			first := r
+			if c.database != nil {
+				first = r.on(c.database(t))
+			}
+			first.follow(t, section(t, c.page, c.heading))
+			if c.then != nil {
+				c.then(t, r)
 			}
 		})
 	}
+}
+
+// section returns the text between a heading of a page in docs and the next heading.
+func section(t *testing.T, page, heading string) string {
+	t.Helper()
+	_, text, ok := strings.Cut("\n"+read(t, root, "docs/"+page), "\n"+heading+"\n")
+	if !ok {
+		t.Fatalf("docs/%s has no heading %q", page, heading)
+	}
+	text, _, _ = strings.Cut(text, "\n#")
+	return text + "\n"
 }
 
 const root = "../.."
@@ -96,6 +114,11 @@ func newReader(t *testing.T) reader {
 	dir := filepath.Join(t.TempDir(), "shop")
 	dbtest.NoError(t, os.Mkdir(dir, 0o755))
 	return reader{dir, append(env, "GOFLAGS=")}
+}
+
+// on returns a reader whose programs use a database.
+func (r reader) on(db dbtest.DB) reader {
+	return reader{r.dir, append(slices.Clone(r.env), "DATABASE_URL="+db.DSN)}
 }
 
 // This matches a block of code, along with the name of a file if the text before it has
@@ -159,9 +182,7 @@ func (r reader) run(t *testing.T, line string) string {
 		if err == nil {
 			err = os.Symlink(tree, filepath.Join(r.dir, to[1]))
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		dbtest.NoError(t, err)
 		return ""
 	}
 	cmd := exec.Command("sh", "-c", line)

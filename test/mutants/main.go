@@ -192,7 +192,7 @@ func (m mutant) overlay() (string, error) {
 // test runs go test with the given arguments and overlay. A test that takes longer than
 // two minutes has failed.
 func test(args []string, overlay string) (result, output string) {
-	cmd := exec.Command("go", append([]string{"test", "-tags", "clients", "-count=1", "-failfast", "-vet=off", "-timeout=2m"}, args...)...)
+	cmd := exec.Command("go", append([]string{"test", "-tags", "clients", "-count=1", "-failfast", "-vet=off", "-timeout=10m"}, args...)...)
 	if overlay != "" { // also for the go commands that tests run
 		cmd.Env = append(os.Environ(), "GOFLAGS="+strings.TrimSpace(os.Getenv("GOFLAGS")+" -overlay="+overlay))
 	}

@@ -13,7 +13,7 @@ import (
 )
 
 // If pgx knows that a column is text, it refuses an integer key. The table in
-// docs/pgx.md lists the errors.
+// docs/sql.md lists the errors.
 func TestIntegerForText(t *testing.T) {
 	eachWay(t, func(t *testing.T, conn *pgx.Conn, described, registered bool) {
 		for i, c := range []struct {
@@ -31,7 +31,7 @@ func TestIntegerForText(t *testing.T) {
 			_, err := conn.Exec(t.Context(), "INSERT INTO "+table+" (id) VALUES ($1)", c.arg)
 			switch {
 			case described && (err == nil || !strings.HasSuffix(err.Error(), c.says)):
-				t.Errorf("a %T for %s: %v, want %q: pgx has changed, so should docs/pgx.md", c.arg, c.column, err, c.says)
+				t.Errorf("a %T for %s: %v, want %q: pgx has changed, so should docs/sql.md", c.arg, c.column, err, c.says)
 			case !described && c.column == "text[]" && !registered:
 				if err == nil || !strings.HasSuffix(err.Error(), "for unknown type (OID 0): cannot find encode plan") {
 					t.Errorf("a %T for %s: %v", c.arg, c.column, err)
@@ -45,7 +45,7 @@ func TestIntegerForText(t *testing.T) {
 }
 
 // If a program marshals a key, slice or struct to be an entire jsonb document, it must
-// arrive correctly. All other cases are those that docs/pgx.md warns about.
+// arrive correctly. All other cases are those that docs/sql.md warns about.
 func TestWholeDocuments(t *testing.T) {
 	type row struct {
 		ID pk.ID `json:"id"`
@@ -86,7 +86,7 @@ func TestWholeDocuments(t *testing.T) {
 				want = c.lists
 			}
 			if got := document(c.arg); got != want {
-				t.Errorf("a %T is %s, want %s: pgx has changed, so should docs/pgx.md", c.arg, got, want)
+				t.Errorf("a %T is %s, want %s: pgx has changed, so should docs/sql.md", c.arg, got, want)
 			}
 		}
 	})
@@ -100,7 +100,7 @@ func TestScanDomains(t *testing.T) {
 		dbtest.NoError(t, reads(t, conn, pk.ID(high), "SELECT '1234567890123456789'::key"))
 		const query = "SELECT '{1234567890123456788,1234567890123456789}'::key[]"
 		if _, err := one[[]pk.ID](t, conn, query); err == nil {
-			t.Error("pgx scans an array of a type that it does not know: it has changed, so should docs/pgx.md")
+			t.Error("pgx scans an array of a type that it does not know: it has changed, so should docs/sql.md")
 		}
 		for _, name := range []string{"key", "_key"} {
 			conn.TypeMap().RegisterType(dbtest.Must(conn.LoadType(t.Context(), name))(t))

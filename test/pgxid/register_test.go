@@ -23,9 +23,9 @@ import (
 	"github.com/snowkey-go/snowkey/test/internal/reuse"
 )
 
-var update = flag.Bool("update", false, "write the table of docs/pgx.md anew")
+var update = flag.Bool("update", false, "write the table of README.md anew")
 
-const page = "../../docs/pgx.md"
+const page = "README.md"
 
 // A cell is one way to use a key. It is part of a line of the table.
 type cell struct {
@@ -248,7 +248,7 @@ func allCells() []cell {
 }
 
 // TestTable runs all cells in every mode, with and without Register. The table in
-// docs/pgx.md must match the results.
+// README.md must match the results.
 func TestTable(t *testing.T) {
 	t.Parallel()
 	db := reuse.Open(t, "postgres")
@@ -341,7 +341,7 @@ func TestNilPointerBehindPointer(t *testing.T) {
 		}
 		dbtest.Must(conn.CopyFrom(t.Context(), pgx.Identifier{"staff"}, []string{"id", "boss", "code"},
 			pgx.CopyFromSlice(len(rows), func(i int) ([]any, error) { return []any{&rows[i].ID, &rows[i].Boss, &rows[i].Code}, nil })))(t)
-		null, set := decimal(low)+" NULL NULL", fmt.Sprintf("%d %v %v", high, boss, code)
+		null, set := decimal(low)+" NULL NULL", fmt.Sprintf("%s %v %v", decimal(high), boss, code)
 		got := all[string](t, conn, "SELECT concat_ws(' ', id, coalesce(boss::text, 'NULL'), coalesce(code, 'NULL')) FROM staff ORDER BY id")
 		if want := []string{null, null, set, set}; !slices.Equal(got, want) {
 			t.Errorf("got %q, want %q", got, want)
@@ -349,7 +349,7 @@ func TestNilPointerBehindPointer(t *testing.T) {
 	})
 }
 
-// compareTable compares the table in docs/pgx.md with our results.
+// compareTable compares the table in README.md with our results.
 func compareTable(t *testing.T, table string) {
 	text := dbtest.Must(os.ReadFile(page))(t)
 	const from, to = "<!-- table of TestTable -->\n", "<!-- end -->\n"

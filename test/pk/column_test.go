@@ -94,8 +94,7 @@ func (s session) exec(t *testing.T, query string, args ...any) int64 {
 	if err != nil {
 		t.Fatalf("%s: %v", query, err)
 	}
-	n := dbtest.Must(result.RowsAffected())(t)
-	return n
+	return dbtest.Must(result.RowsAffected())(t)
 }
 
 // table creates an empty table t whose key column has the given type. It closes idle

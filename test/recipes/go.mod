@@ -1,4 +1,4 @@
-// Tests of recipes for ORMs that have no integration; see docs/recipes.md.
+// Tests of recipes for ORMs that have no integration; see docs/sql.md.
 module github.com/snowkey-go/snowkey/test/recipes
 
 go 1.26.0

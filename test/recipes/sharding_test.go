@@ -94,13 +94,9 @@ func testSharding(t *testing.T, about dbtest.DB, plugins func(*idtest.Source) []
 	}
 
 	one := Order{UserID: 1, Number: 1, Text: "one"}
-	if err := db.Create(&one).Error; err != nil {
-		t.Fatal(err)
-	}
+	dbtest.NoError(t, db.Create(&one).Error)
 	batch := []Order{{UserID: 2, Number: 1}, {ID: 1<<53 + 1, UserID: 2, Number: 2}, {UserID: 2, Number: 3}}
-	if err := db.Create(&batch).Error; err != nil {
-		t.Fatal(err)
-	}
+	dbtest.NoError(t, db.Create(&batch).Error)
 	if batch[0].ID >= batch[2].ID || batch[1].ID != 1<<53+1 {
 		t.Errorf("keys are %+v", batch)
 	}

@@ -42,8 +42,7 @@ func newEngine(t *testing.T, about dbtest.DB) *xorm.Engine {
 	case "mysql":
 		driver, dsn = "mysql", "u@tcp(localhost)/x"
 	}
-	engine := dbtest.Must(xorm.NewEngineWithDB(driver, dsn, core.FromDB(about.Connect(t))))(t)
-	return engine
+	return dbtest.Must(xorm.NewEngineWithDB(driver, dsn, core.FromDB(about.Connect(t))))(t)
 }
 
 func xormWays(engine *xorm.Engine, dialect string, source *idtest.Source) []Way {
@@ -132,5 +131,5 @@ func TestXormWays(t *testing.T) {
 }
 
 func TestXormPage(t *testing.T) {
-	CheckPage(t, "../../docs/recipes.md", "## xorm", xormWays(nil, "", nil))
+	CheckPage(t, "README.md", "## xorm", xormWays(nil, "", nil))
 }

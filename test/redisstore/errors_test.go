@@ -316,16 +316,12 @@ func TestTheUserNeedsNoMoreRights(t *testing.T) {
 	dbtest.NoError(t, admin.Do(t.Context(), args...).Err())
 	store := redisstore.New(nothing)
 	pool := dbtest.Must(snowkey.Open(t.Context(), store, snowkey.Config{Namespace: "orders", MaxClockSkew: 100 * time.Millisecond}))(t)
-	if _, err := pool.Next(t.Context()); err != nil {
-		t.Error(err)
-	}
+	dbtest.Must(pool.Next(t.Context()))(t)
 	found, err := store.Examine(t.Context())
 	if err != nil || len(found) != 1 || found[0].Kind != "cannot-tell" {
 		t.Errorf("without +info: %v, %v", found, err)
 	}
-	if err := pool.Close(t.Context()); err != nil {
-		t.Error(err)
-	}
+	dbtest.NoError(t, pool.Close(t.Context()))
 	dbtest.NoError(t, admin.Do(t.Context(), "ACL", "SETUSER", "snowkey", "+info").Err())
 	if found, err = store.Examine(t.Context()); err != nil || len(found) != 0 {
 		t.Errorf("with +info: %v, %v", found, err)

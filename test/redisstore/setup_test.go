@@ -55,9 +55,7 @@ func TestCodeOfThePage(t *testing.T) {
 	server := dbtest.Redis("--appendonly", "yes").Start(t)
 	client := connect(t, server.Address)
 	dbtest.NoError(t, setUp(t.Context(), &redis.Options{Addr: server.Address}))
-	if err := fence(t.Context(), client); err != nil {
-		t.Error(err)
-	}
+	dbtest.NoError(t, fence(t.Context(), client))
 	report, err := doctor(t.Context(), client)
 	if err != nil || len(report) != 1 || report[0].Kind != "volatile" {
 		t.Errorf("%+v, %v", report, err)

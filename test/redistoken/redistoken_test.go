@@ -65,9 +65,7 @@ func login(t *testing.T, signer *token.Signer, store token.Store, user int64) to
 	if err == nil {
 		err = store.Add(t.Context(), issued, user)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	dbtest.NoError(t, err)
 	return issued
 }
 

@@ -60,7 +60,5 @@ func TestNightlyPagesOfAttackers(t *testing.T) {
 		t.Errorf("the page with another name got %d ids", n)
 	}
 	stop()
-	if err := <-ended; err != nil {
-		t.Error(err)
-	}
+	dbtest.NoError(t, <-ended)
 }

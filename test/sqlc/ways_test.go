@@ -127,5 +127,5 @@ func (c client) withTx(tx any) any {
 func TestPageHasTheWays(t *testing.T) {
 	ways := client{}.ways(t, nil, nil)
 	ways = append(ways[:2:2], append(bulkWays(nil, nil), ways[2:]...)...)
-	CheckPage(t, "../../docs/sqlc.md", "## Ways", ways)
+	CheckPage(t, "README.md", "## Ways", ways)
 }

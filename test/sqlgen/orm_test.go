@@ -118,13 +118,9 @@ func TestGORM(t *testing.T) {
 				dbtest.NoError(t, program.AutoMigrate(model))
 				checkDefault(t, conn, table)
 			}
-			if err := gormid.Check(t.Context(), program, models[2]); err != nil {
-				t.Error(err)
-			}
+			dbtest.NoError(t, gormid.Check(t.Context(), program, models[2]))
 			rows := []Purchase{{Name: "a"}, {Name: "b"}}
-			if err := program.Table(table).Create(&rows).Error; err != nil {
-				t.Fatal(err)
-			}
+			dbtest.NoError(t, program.Table(table).Create(&rows).Error)
 			ids := query(t, conn, "SELECT id FROM "+table+" WHERE name IN ('a', 'b') ORDER BY id")
 			if len(ids) != 2 || ids[0] != rows[0].ID.Int64() || ids[1] != rows[1].ID.Int64() {
 				t.Errorf("%s has the ids %d, and the program %v", table, ids, rows)

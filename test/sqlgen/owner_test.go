@@ -32,9 +32,7 @@ func roleOf(t *testing.T, db dbtest.DB, admin *sql.DB, grants ...string) (name s
 	dbtest.Exec(t, admin, "CREATE ROLE "+name+" LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE PASSWORD '"+password+"'")
 	t.Cleanup(func() {
 		for _, statement := range []string{"DROP OWNED BY " + name, "DROP ROLE " + name} {
-			if _, err := admin.ExecContext(context.Background(), statement); err != nil {
-				t.Error(err)
-			}
+			dbtest.Must(admin.ExecContext(context.Background(), statement))(t)
 		}
 	})
 	for _, grant := range grants {
@@ -180,9 +178,7 @@ func userOf(t *testing.T, db dbtest.DB, admin *sql.DB, grants ...string) (name s
 	name = fmt.Sprintf("u%d", time.Now().UnixNano()%1e15)
 	dbtest.Exec(t, admin, "CREATE USER '"+name+"'@'%' IDENTIFIED BY '"+password+"'")
 	t.Cleanup(func() {
-		if _, err := admin.ExecContext(context.Background(), "DROP USER '"+name+"'@'%'"); err != nil {
-			t.Error(err)
-		}
+		dbtest.Must(admin.ExecContext(context.Background(), "DROP USER '"+name+"'@'%'"))(t)
 	})
 	grant(t, db, admin, name, grants...)
 	cfg.User, cfg.Passwd = name, password

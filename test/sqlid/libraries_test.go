@@ -43,9 +43,7 @@ func TestSQLX(t *testing.T) {
 			t.Errorf("the rows come back as %v (%v), want %v", got, err, rows)
 		}
 		query, args, err := sqlx.In("SELECT id FROM people WHERE id IN (?) ORDER BY id", []pk.Of[person]{rows[0].ID, rows[2].ID})
-		if err != nil {
-			t.Fatal(err)
-		}
+		dbtest.NoError(t, err)
 		var ids []pk.Of[person]
 		if err := db.SelectContext(t.Context(), &ids, db.Rebind(query), args...); err != nil || !reflect.DeepEqual(ids, []pk.Of[person]{rows[0].ID, rows[2].ID}) {
 			t.Errorf("IN finds %v (%v)", ids, err)

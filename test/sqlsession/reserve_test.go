@@ -59,9 +59,7 @@ func TestReserved(t *testing.T) {
 		t.Errorf("while the connection %d waits for a lock: %d, %v", reserved, pid, err)
 	}
 	dbtest.Must(one.ExecContext(ctx, "SELECT pg_advisory_unlock(1)"))(t)
-	if err := <-locked; err != nil {
-		t.Fatal(err)
-	}
+	dbtest.NoError(t, <-locked)
 
 	// The application has all other connections.
 	two := dbtest.Must(db.Conn(ctx))(t)
@@ -82,14 +80,11 @@ func TestReserved(t *testing.T) {
 	if n := db.Stats().InUse; n != 2 {
 		t.Errorf("after the release %d connections are in use, want 2", n)
 	}
-	three, err := db.Conn(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	three := dbtest.Must(db.Conn(ctx))(t)
 	defer three.Close()
 	short, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
 	defer cancel()
-	_, err = backend(short, db)
+	_, err := backend(short, db)
 	if _, ok := errors.AsType[*leased.BlockedError](err); !ok || !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("without a connection: %v", err)
 	}

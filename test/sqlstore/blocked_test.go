@@ -36,12 +36,8 @@ func TestSegmentInATransaction(t *testing.T) {
 				t.Errorf("%d connections: %v", connections, err)
 			}
 			dbtest.NoError(t, tx.Rollback())
-			if _, err := s.Next(t.Context()); err != nil {
-				t.Error(err)
-			}
-			if err := s.Close(t.Context()); err != nil {
-				t.Error(err)
-			}
+			dbtest.Must(s.Next(t.Context()))(t)
+			dbtest.NoError(t, s.Close(t.Context()))
 			for conn.Stats().InUse > 0 && t.Context().Err() == nil { // Close gives the connection back
 				time.Sleep(time.Millisecond)
 			}
@@ -73,9 +69,7 @@ func TestSegmentBehindAWrite(t *testing.T) {
 				t.Errorf("got %v", err)
 			}
 			dbtest.NoError(t, tx.Rollback())
-			if _, err := s.Next(t.Context()); err != nil {
-				t.Error(err)
-			}
+			dbtest.Must(s.Next(t.Context()))(t)
 		})
 	}
 }

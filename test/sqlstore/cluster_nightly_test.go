@@ -22,10 +22,10 @@ import (
 // whether commits were lost.
 func onCluster(t *testing.T, members []*cluster.Member, table, wait string) {
 	t.Helper()
-	page := dbtest.Must(os.ReadFile("../../docs/clusters.md"))(t)
+	page := dbtest.Must(os.ReadFile("../../docs/stores.md"))(t)
 	grant := regexp.MustCompile("(?m)^GRANT SELECT ON " + regexp.QuoteMeta(table) + " TO [^;]*").FindString(string(page))
 	if grant == "" {
-		t.Fatalf("docs/clusters.md has no grant for %s", table)
+		t.Fatalf("docs/stores.md has no grant for %s", table)
 	}
 	db, _ := cluster.Balanced(t, members)
 	conn := db.Connect(t)
@@ -62,9 +62,7 @@ func onCluster(t *testing.T, members []*cluster.Member, table, wait string) {
 			if everything(t, store, "with the grant") {
 				t.Error("with the privilege, the store can't tell whether commits were lost")
 			}
-			if _, err := store.CreateNamespace(t.Context(), terms, 0); err != nil {
-				t.Error(err)
-			}
+			dbtest.Must(store.CreateNamespace(t.Context(), terms, 0))(t)
 			fingerprints[probe(t, store).Current] = true
 		})
 		if len(fingerprints) != 1 {

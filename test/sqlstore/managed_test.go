@@ -13,7 +13,7 @@ import (
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 )
 
-// These tests have the conditions of servers that somebody else runs. docs/clusters.md
+// These tests have the conditions of servers that somebody else runs. docs/stores.md
 // lists such services, none of which we could test.
 
 // perConnection makes the server look like another one in each connection, as a load

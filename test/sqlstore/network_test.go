@@ -55,10 +55,8 @@ type state struct {
 
 func (n *network) state() state {
 	n.Helper()
-	p, err := n.past.Probe(n.Context(), lease.Query{Terms: n.terms, Max: 1023})
-	dbtest.NoError(n, err)
-	rows, err := n.past.Rows(n.Context(), n.terms, 0, 1023)
-	dbtest.NoError(n, err)
+	p := dbtest.Must(n.past.Probe(n.Context(), lease.Query{Terms: n.terms, Max: 1023}))(n)
+	rows := dbtest.Must(n.past.Rows(n.Context(), n.terms, 0, 1023))(n)
 	s := state{exists: p.HasNamespace, fence: p.Fence, fingerprint: p.Fingerprint, rows: len(rows), now: p.Now}
 	if len(rows) > 0 {
 		s.row = rows[0]
@@ -145,8 +143,7 @@ var operations = []operation{
 
 func (n *network) create() {
 	n.Helper()
-	_, err := n.past.CreateNamespace(n.Context(), n.terms, 0)
-	dbtest.NoError(n, err)
+	dbtest.Must(n.past.CreateNamespace(n.Context(), n.terms, 0))(n)
 }
 
 // free returns a row that is free.

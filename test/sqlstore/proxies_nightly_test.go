@@ -112,7 +112,7 @@ func TestNightlyOpenTransactionBehindPgpool(t *testing.T) {
 			dbtest.Exec(t, conn, "BEGIN")
 			_, claimed, err := open(t, db, conn, "lease").Claim(t.Context(), claim)
 			var permanent *lease.PermanentError
-			if refused := errors.As(err, &permanent) && strings.Contains(err.Error(), "docs/clusters.md#proxies"); refused != tc.refused || err != nil && !refused {
+			if refused := errors.As(err, &permanent) && strings.Contains(err.Error(), "docs/stores.md#proxies"); refused != tc.refused || err != nil && !refused {
 				t.Errorf("refused: %v, want %v: %v", refused, tc.refused, err)
 			}
 			conn.Close()
@@ -139,7 +139,7 @@ func TestNightlyPgpoolThatIgnoresComments(t *testing.T) {
 	defer cancel()
 	_, err := snowkey.Open(ctx, open(t, db, db.Connect(t), "lease"), snowkey.Config{})
 	var permanent *lease.PermanentError
-	if !errors.As(err, &permanent) || !strings.Contains(err.Error(), "docs/clusters.md#proxies") || ctx.Err() != nil {
+	if !errors.As(err, &permanent) || !strings.Contains(err.Error(), "docs/stores.md#proxies") || ctx.Err() != nil {
 		t.Errorf("Open: %v", err)
 	}
 }

@@ -219,8 +219,7 @@ func TestTableOfAnotherName(t *testing.T) {
 // probe reads what a claim needs to know about the namespace that leased creates.
 func probe(t testing.TB, store lease.Store) lease.Probe {
 	t.Helper()
-	p := dbtest.Must(store.Probe(t.Context(), lease.Query{Terms: terms, Max: 1023}))(t)
-	return p
+	return dbtest.Must(store.Probe(t.Context(), lease.Query{Terms: terms, Max: 1023}))(t)
 }
 
 // free migrates the store, and returns a claim for a new worker number.

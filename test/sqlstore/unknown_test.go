@@ -88,9 +88,7 @@ func everything(t *testing.T, store *operated, namespace string) (volatile bool)
 		}
 	}
 	findings := dbtest.Must(snowkey.Doctor(t.Context(), store, cfg))(t)
-	if err := snowkey.Fence(t.Context(), store, cfg); err != nil {
-		t.Error(err)
-	}
+	dbtest.NoError(t, snowkey.Fence(t.Context(), store, cfg))
 	for _, f := range findings {
 		if f.Kind == "volatile" {
 			volatile = true

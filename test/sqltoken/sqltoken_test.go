@@ -50,9 +50,7 @@ func TestStore(t *testing.T) {
 			if err == nil {
 				err = store.Migrate(t.Context())
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			dbtest.NoError(t, err)
 			return store
 		}, nil)
 	})
@@ -72,17 +70,10 @@ func newBench(t *testing.T) *bench {
 	t.Helper()
 	b := &bench{now: time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC)}
 	clock := func() time.Time { return b.now }
-	keys, err := token.ParseKeys(tokentest.Keys)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if b.pool, err = idgen.NewPool(idgen.Config{Worker: worker.Static(100 + benches.Add(1)), Clock: clock, MaxAhead: time.Minute}); err != nil {
-		t.Fatal(err)
-	}
+	keys := dbtest.Must(token.ParseKeys(tokentest.Keys))(t)
+	b.pool = dbtest.Must(idgen.NewPool(idgen.Config{Worker: worker.Static(100 + benches.Add(1)), Clock: clock, MaxAhead: time.Minute}))(t)
 	t.Cleanup(func() { b.pool.Close(context.Background()) })
-	if b.Signer, err = token.New(token.Config{Keys: keys, IDs: b.pool, Clock: clock}); err != nil {
-		t.Fatal(err)
-	}
+	b.Signer = dbtest.Must(token.New(token.Config{Keys: keys, IDs: b.pool, Clock: clock}))(t)
 	return b
 }
 
@@ -93,9 +84,7 @@ func (b *bench) login(t *testing.T, store token.Store, user int64) token.Token {
 	if err == nil {
 		err = store.Add(t.Context(), issued, user)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	dbtest.NoError(t, err)
 	return issued
 }
 
@@ -267,9 +256,7 @@ func TestMigrate(t *testing.T) {
 			go func() { errs <- store.Migrate(t.Context()) }()
 		}
 		for range 8 {
-			if err := <-errs; err != nil {
-				t.Error(err)
-			}
+			dbtest.NoError(t, <-errs)
 		}
 		b.login(t, store, 7)
 		dbtest.Must(conn.Exec("ALTER TABLE snowkey_session RENAME TO other"))(t)
@@ -283,8 +270,7 @@ func TestMigrate(t *testing.T) {
 
 func mustIssue(t *testing.T, b *bench) token.Token {
 	t.Helper()
-	issued := dbtest.Must(b.Issue(t.Context()))(t)
-	return issued
+	return dbtest.Must(b.Issue(t.Context()))(t)
 }
 
 func TestStoreWithoutADatabase(t *testing.T) {

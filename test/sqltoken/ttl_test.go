@@ -24,9 +24,7 @@ func TestCleanupOfTwoSigners(t *testing.T) {
 		if err == nil {
 			err = store.Add(t.Context(), long, 7)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		dbtest.NoError(t, err)
 		for _, after := range []struct {
 			days float64
 			left []int64

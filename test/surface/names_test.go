@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/snowkey-go/snowkey/internal/dbtest"
 )
 
 var update = flag.Bool("update", false, "write the list of exported names")
@@ -22,7 +24,7 @@ var unpublished = []string{"bench", "cmd", "docs", "examples", "internal", "test
 // renamed or removed unnoticed. A change of the list belongs in the changelog.
 func TestNames(t *testing.T) {
 	var got []string
-	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+	dbtest.NoError(t, filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || !d.IsDir() {
 			return err
 		}
@@ -32,23 +34,15 @@ func TestNames(t *testing.T) {
 		names, err := namesIn(path)
 		got = append(got, names...)
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	slices.Sort(got)
 	got = slices.Compact(got) // some are in a file for each system
 	text := strings.Join(got, "\n") + "\n"
 	if *update {
-		if err := os.WriteFile(list, []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.NoError(t, os.WriteFile(list, []byte(text), 0o666))
 		return
 	}
-	frozen, err := os.ReadFile(list)
-	if err != nil {
-		t.Fatal(err)
-	}
+	frozen := dbtest.Must(os.ReadFile(list))(t)
 	want := strings.Split(strings.TrimSuffix(string(frozen), "\n"), "\n")
 	for _, name := range without(want, got) {
 		t.Errorf("%s is missing", name)

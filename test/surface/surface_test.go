@@ -13,6 +13,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/snowkey-go/snowkey/internal/dbtest"
 )
 
 // limits has the maximum number of functions, methods and types that groups of packages
@@ -45,9 +47,7 @@ func TestSurface(t *testing.T) {
 				if errors.Is(err, fs.ErrNotExist) {
 					continue
 				}
-				if err != nil {
-					t.Fatal(err)
-				}
+				dbtest.NoError(t, err)
 				t.Logf("%s exports %d functions, methods and types: %s", p, len(names), strings.Join(names, " "))
 				n += len(names)
 			}

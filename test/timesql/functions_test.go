@@ -142,8 +142,7 @@ func drawn(t *testing.T, random *rand.Rand) idgen.Layout {
 	if random.IntN(2) == 0 {
 		fields = slices.Insert(fields, 0, idgen.Fixed("region", 2, int64(random.IntN(4))))
 	}
-	l := dbtest.Must(idgen.NewLayout(epoch, unit, append(fields, low...)...))(t)
-	return l
+	return dbtest.Must(idgen.NewLayout(epoch, unit, append(fields, low...)...))(t)
 }
 
 // A server runs the functions of a layout. NULL is an empty text.

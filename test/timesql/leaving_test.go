@@ -30,8 +30,7 @@ func open(t *testing.T, db dbtest.DB, conn *sql.DB) *idgen.Pool {
 	default:
 		store = sqlstore.SQLite(conn)
 	}
-	pool := dbtest.Must(snowkey.Open(t.Context(), store, snowkey.Config{Window: time.Second, MaxClockSkew: 10 * time.Millisecond}))(t)
-	return pool
+	return dbtest.Must(snowkey.Open(t.Context(), store, snowkey.Config{Window: time.Second, MaxClockSkew: 10 * time.Millisecond}))(t)
 }
 
 // A writer inserts orders with keys of Snowkey, in pairs that differ by one if it can, until
@@ -188,9 +187,7 @@ func leave(t *testing.T, db dbtest.DB, byDefault bool) {
 	// A process that still runs creates the tables again.
 	leases := "SELECT count(*) FROM snowkey_lease"
 	dbtest.Await(t, "the lease table", func() bool { return db.Dialect == "sqlite" || one(t, conn, leases, nil, new(int)) == nil })
-	if err := pool.Close(t.Context()); err != nil {
-		t.Error(err)
-	}
+	dbtest.NoError(t, pool.Close(t.Context()))
 	dbtest.Exec(t, conn, dropped...)
 	refused(t, conn, leases, "snowkey_lease")
 	if byDefault {

@@ -57,10 +57,7 @@ func (s session) next() (id int64, err error) {
 func (s session) draw(n int) (ids []int64) {
 	s.t.Helper()
 	for range n {
-		id, err := s.next()
-		if err != nil {
-			s.t.Fatal(err)
-		}
+		id := dbtest.Must(s.next())(s.t)
 		ids = append(ids, id)
 	}
 	for i, id := range ids {
@@ -94,8 +91,7 @@ func withFunctions(t *testing.T, test func(t *testing.T, server string, db dbtes
 func present(t *testing.T, server string, w sqlgen.Writer) []string {
 	t.Helper()
 	write := map[string]func() ([]string, error){"postgres": w.Postgres, "mariadb": w.MariaDB, "mysql": w.MySQL}[server]
-	statements := dbtest.Must(write())(t)
-	return statements
+	return dbtest.Must(write())(t)
 }
 
 // script returns the statements of a file that "snowkey sql" has printed. A client of
@@ -114,8 +110,7 @@ func poolOf(t *testing.T, db dbtest.DB, conn *sql.DB, cfg snowkey.Config) *idgen
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	pool, err := snowkey.Open(ctx, storeOf(db.Dialect, conn), cfg)
-	dbtest.NoError(t, err)
+	pool := dbtest.Must(snowkey.Open(ctx, storeOf(db.Dialect, conn), cfg))(t)
 	t.Cleanup(func() { pool.Close(context.Background()) })
 	return pool
 }
@@ -145,8 +140,7 @@ func TestFunctionsOfAnEarlierRelease(t *testing.T) {
 		}
 		after = slices.Concat(after, old.draw(100), other.draw(100))
 		for range 1000 {
-			id, err := pool.Next(t.Context())
-			dbtest.NoError(t, err)
+			id := dbtest.Must(pool.Next(t.Context()))(t)
 			if idgen.DefaultLayout().Decode(id).Worker == reserved {
 				t.Fatalf("a process made the id %d with the worker number of SQL", id)
 			}

@@ -150,8 +150,7 @@ func TestVersionChangesUnderALease(t *testing.T) {
 				lost := make(chan error, 1)
 				cfg := config
 				cfg.SkipMigrate, cfg.Window, cfg.OnLost = false, time.Second, func(e *lease.LostError) { lost <- e }
-				pool, err := snowkey.Open(t.Context(), storeOf(db.Dialect, conn), cfg)
-				dbtest.NoError(t, err)
+				pool := dbtest.Must(snowkey.Open(t.Context(), storeOf(db.Dialect, conn), cfg))(t)
 				defer pool.Close(context.Background())
 				for _, table := range tables {
 					dbtest.Must(conn.Exec("UPDATE " + table + " SET protocol = 3"))(t)

@@ -38,11 +38,9 @@ func redisServer(t *testing.T) server {
 		store: redisstore.New(client),
 		content: func() map[string]string {
 			all := make(map[string]string)
-			keys, err := client.Keys(t.Context(), "*").Result()
-			dbtest.NoError(t, err)
+			keys := dbtest.Must(client.Keys(t.Context(), "*").Result())(t)
 			for _, key := range keys {
-				fields, err := client.HGetAll(t.Context(), key).Result()
-				dbtest.NoError(t, err)
+				fields := dbtest.Must(client.HGetAll(t.Context(), key).Result())(t)
 				for field, value := range fields {
 					all[key+"\t"+field] = value
 				}
@@ -54,19 +52,16 @@ func redisServer(t *testing.T) server {
 
 func etcdServer(t *testing.T) server {
 	address := dbtest.Etcd().Start(t).Address
-	client, err := clientv3.New(clientv3.Config{Endpoints: []string{address}, DialTimeout: 2 * time.Second, Logger: zap.NewNop()})
-	dbtest.NoError(t, err)
+	client := dbtest.Must(clientv3.New(clientv3.Config{Endpoints: []string{address}, DialTimeout: 2 * time.Second, Logger: zap.NewNop()}))(t)
 	t.Cleanup(func() { client.Close() })
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	_, err = client.Get(ctx, "first") // the client sends it again until there is a leader
-	dbtest.NoError(t, err)
+	dbtest.Must(client.Get(ctx, "first"))(t) // the client sends it again until there is a leader
 	return server{
 		store: etcdstore.New(client),
 		content: func() map[string]string {
 			all := make(map[string]string)
-			found, err := client.Get(t.Context(), "snowkey/", clientv3.WithPrefix())
-			dbtest.NoError(t, err)
+			found := dbtest.Must(client.Get(t.Context(), "snowkey/", clientv3.WithPrefix()))(t)
 			for _, kv := range found.Kvs {
 				all[string(kv.Key)] = string(kv.Value)
 			}
@@ -152,13 +147,11 @@ func TestFormsOfKeys(t *testing.T) {
 			}
 			var pools []*idgen.Pool
 			for range 2 {
-				pool, err := snowkey.Open(t.Context(), s.store, cfg)
-				dbtest.NoError(t, err)
+				pool := dbtest.Must(snowkey.Open(t.Context(), s.store, cfg))(t)
 				defer pool.Close(context.Background())
 				look()
 				pools = append(pools, pool)
-				_, err = pool.Next(t.Context())
-				dbtest.NoError(t, err)
+				dbtest.Must(pool.Next(t.Context()))(t)
 				look()
 			}
 			dbtest.NoError(t, pools[1].Close(t.Context()))

@@ -164,9 +164,7 @@ func TestTexts(t *testing.T) {
 				t.Errorf("text %d of %d is read as %d", i, want, id)
 			}
 		}
-		if err := errors.Join(append(errs, err1, err2, err3, err4)...); err != nil {
-			t.Error(err)
-		}
+		dbtest.NoError(t, errors.Join(append(errs, err1, err2, err3, err4)...))
 	}
 }
 
@@ -221,9 +219,7 @@ func above(t *testing.T, store lease.Store, cfg snowkey.Config, bound int64) {
 	if counter := at(parts.Time) + parts.Sequence; counter < bound {
 		t.Errorf("the id %d has the counter %d, and %d may have been issued", id, counter, bound-1)
 	}
-	if err := pool.Close(ctx); err != nil {
-		t.Error(err)
-	}
+	dbtest.NoError(t, pool.Close(ctx))
 }
 
 // A file of filestore that an earlier release wrote is used as it is.

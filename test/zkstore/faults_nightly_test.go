@@ -116,9 +116,7 @@ func TestNightlySilentLeader(t *testing.T) {
 	var pools []*idgen.Pool
 	for range 6 {
 		pool, conn, err := Open(t.Context(), z.Addresses())
-		if err != nil {
-			t.Fatal(err)
-		}
+		dbtest.NoError(t, err)
 		t.Cleanup(conn.Close)
 		t.Cleanup(func() { _ = pool.Close(context.Background()) })
 		pools = append(pools, pool)

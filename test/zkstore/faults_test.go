@@ -45,9 +45,7 @@ func newHolder(t *testing.T, conn *zk.Conn, path string) *holder {
 
 func (h *holder) must(err error) {
 	h.Helper()
-	if err != nil {
-		h.Fatal(err)
-	}
+	dbtest.NoError(h, err)
 }
 
 func (h *holder) probe() lease.Probe {
@@ -205,9 +203,7 @@ func errorsOfTheStore(t *testing.T, servers []string) {
 	dbtest.NoError(t, owner.AddAuth("digest", []byte("owner:"+password)))
 	private := zkstore.New(owner).WithACL(zk.DigestACL(zk.PermAll, "owner", password))
 	dbtest.NoError(t, private.Migrate(ctx))
-	if err := probe(private); err != nil {
-		t.Error(err)
-	}
+	dbtest.NoError(t, probe(private))
 	err := probe(zkstore.New(conn))
 	if permanent, ok := errors.AsType[*lease.PermanentError](err); !ok || permanent.Remedy == "" || strings.Contains(err.Error(), password) {
 		t.Errorf("without permission: %v", err)

@@ -45,9 +45,7 @@ func TestNightlyOpen(t *testing.T) {
 	seen := make(map[int64]bool)
 	for range 2 {
 		pool, conn, err := Open(t.Context(), servers)
-		if err != nil {
-			t.Fatal(err)
-		}
+		dbtest.NoError(t, err)
 		defer conn.Close()
 		defer pool.Close(t.Context())
 		for range 10_000 {

@@ -26,9 +26,7 @@ import (
 func connect(t testing.TB, servers ...string) *zk.Conn {
 	t.Helper()
 	conn, _, err := zk.Connect(servers, 10*time.Second, zk.WithLogger(quiet{}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	dbtest.NoError(t, err)
 	t.Cleanup(conn.Close)
 	return conn
 }

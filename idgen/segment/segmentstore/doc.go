@@ -82,7 +82,7 @@
 //
 // Unlike package sqlstore, this package does not check these settings. Since it doesn't
 // have a fingerprint either, it can't detect a failover that lost commits, or a
-// restored backup. See docs/segments.md for what to do in these cases.
+// restored backup. See docs/leases.md for what to do in these cases.
 //
 // On SQLite, busy_timeout should be less than segment.Config.Timeout, because a driver
 // may not notice that ctx has ended while SQLite is waiting.

@@ -160,16 +160,16 @@ func (m *Member) Force() error {
 	if err := m.sees("COUNT(*) = 1", " WHERE member_state = 'ONLINE'"); err != nil {
 		return err
 	}
-	err := dbtest.Within(time.Minute, func() error { // the server refuses it while it still starts or stops the group
-		return m.Admin("SET GLOBAL group_replication_force_members = @@group_replication_local_address")
-	})
-	if err != nil {
+	force := func(members string) error { // which the server refuses (3724) while it starts or stops the group, or is still forced
+		return dbtest.Within(2*time.Minute, func() error { return m.Admin("SET GLOBAL group_replication_force_members = " + members) })
+	}
+	if err := force("@@group_replication_local_address"); err != nil {
 		return err
 	}
 	if err := m.sees("COUNT(*) = 1", ""); err != nil {
 		return err
 	}
-	return m.Admin("SET GLOBAL group_replication_force_members = ''")
+	return force("''")
 }
 
 // sees waits until a condition holds for the member's table of the members of its

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/snowkey-go/snowkey/internal/errtest"
 )
 
 func TestVectors(t *testing.T) {
@@ -45,10 +47,7 @@ func TestFIPS197(t *testing.T) {
 	for i := range key {
 		key[i] = byte(i)
 	}
-	block, err := aes.NewCipher(key[:])
-	if err != nil {
-		t.Fatal(err)
-	}
+	block := errtest.Must(aes.NewCipher(key[:]))(t)
 	const id, tag = 0x0011223344556677, 0x8899aabbccddeeff
 	text := seal(nil, block, id, tag)
 	if got := fmt.Sprintf("%032x", numberOf(string(text))); got != "8ea2b7ca516745bfeafc49904b496089" {
@@ -137,10 +136,7 @@ func TestLoad(t *testing.T) {
 	a, b := hex.EncodeToString(secret(1)), hex.EncodeToString(secret(2))
 	want, _ := mustNew(t, Key{'B', secret(2)}).Encode("user", high)
 	for _, text := range []string{"B:" + b + " A:" + a, "B:" + b + ",A:" + a, "B:" + b + "\nA:" + a + "\n", " B:" + b + ", A:" + a + " "} {
-		c, err := Load(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := errtest.Must(Load(text))(t)
 		if got, err := c.Encode("user", high); got != want || err != nil {
 			t.Errorf("%q writes %s, %v, want %s", text, got, err, want)
 		}

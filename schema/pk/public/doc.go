@@ -53,6 +53,6 @@
 //     same row.
 //   - The text doesn't sort like the keys. To page through rows, sort by the column in SQL.
 //
-// See docs/public-ids.md for how to choose between this package, [pk.Prefixed] and plain
+// See docs/web.md for how to choose between this package, [pk.Prefixed] and plain
 // keys, and for how to replace a key.
 package public

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/snowkey-go/snowkey/internal/errtest"
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
@@ -62,10 +63,7 @@ func TestID(t *testing.T) {
 	c := useCodec(t)
 	for _, n := range []int64{0, 1, -1, low, high, math.MaxInt64, math.MinInt64} {
 		id := ID[user](n)
-		text, err := c.Encode("user", n)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := errtest.Must(c.Encode("user", n))(t)
 		var gql bytes.Buffer
 		id.MarshalGQL(&gql)
 		marshaled, err := id.MarshalText()

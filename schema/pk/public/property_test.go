@@ -10,6 +10,8 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"github.com/snowkey-go/snowkey/internal/errtest"
 )
 
 // These are consecutive keys above 2^53, which become equal as float64.
@@ -29,11 +31,7 @@ func secret(seed byte) []byte {
 
 func mustNew(t testing.TB, keys ...Key) *Codec {
 	t.Helper()
-	c, err := New(keys...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
+	return errtest.Must(New(keys...))(t)
 }
 
 func encode(c *Codec, entity string, id int64) string {

@@ -28,11 +28,7 @@ func Quote(db dbtest.DB) func(name string) string {
 // Inspect returns the report about a database.
 func Inspect(t TB, conn *sql.DB, options catalog.Options) catalog.Report {
 	t.Helper()
-	report, err := catalog.Inspect(t.Context(), conn, options)
-	if err != nil {
-		t.Fatalf("%v", err)
-	}
-	return report
+	return dbtest.Must(catalog.Inspect(t.Context(), conn, options))(t)
 }
 
 // Key returns the key of the named table, in whichever schema the table is.

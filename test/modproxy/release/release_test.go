@@ -26,8 +26,7 @@ func newScratch(t *testing.T) scratch {
 
 func (s scratch) git(t *testing.T, args ...string) string {
 	t.Helper()
-	out := dbtest.Must(git(s.dir, append([]string{"-c", "user.name=test", "-c", "user.email=test@example.com"}, args...)...))(t)
-	return out
+	return dbtest.Must(git(s.dir, append([]string{"-c", "user.name=test", "-c", "user.email=test@example.com"}, args...)...))(t)
 }
 
 // release runs the clone's program. We leave the modules' own tests to TestModules.

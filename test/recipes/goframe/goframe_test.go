@@ -1,4 +1,3 @@
-// Package goframe tests the recipe for GoFrame, see docs/recipes.md.
 package goframe
 
 import (
@@ -18,79 +17,19 @@ import (
 	driver "github.com/go-sql-driver/mysql"
 	"github.com/gogf/gf/v2/database/gdb"
 	"github.com/gogf/gf/v2/frame/g"
-	"github.com/gogf/gf/v2/util/gconv"
 
 	"github.com/snowkey-go/snowkey/hooks/sqlid"
-	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/internal/idtest"
 	. "github.com/snowkey-go/snowkey/internal/waytest"
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
-// Keys returns a hook that fills the column id.
-func Keys(source idgen.Source) gdb.HookHandler {
-	return gdb.HookHandler{Insert: func(ctx context.Context, in *gdb.HookInsertInput) (sql.Result, error) {
-		var empty []gdb.Map
-		for _, row := range in.Data {
-			if id := gconv.String(row["id"]); id == "" || id == "0" {
-				empty = append(empty, row)
-			}
-		}
-		if len(empty) > 0 && changesKeys(in.Option) {
-			return nil, errors.New(`existing rows would get other keys: call Save with OnDuplicateEx("id")`)
-		}
-		ids, err := source.Append(ctx, nil, len(empty))
-		if err != nil {
-			return nil, err
-		}
-		for i, row := range empty {
-			row["id"] = ids[i]
-		}
-		result, err := in.Next(ctx)
-		if err != nil || in.Option.InsertOption != gdb.InsertOptionDefault {
-			return result, err
-		}
-		return inserted{result, gconv.Int64(in.Data[0]["id"])}, nil
-	}}
-}
-
-// changesKeys reports whether an insert gives a new key to a row that exists.
-func changesKeys(o gdb.DoInsertOption) bool {
-	switch o.InsertOption {
-	case gdb.InsertOptionReplace:
-		return true
-	case gdb.InsertOptionSave:
-		return o.OnDuplicateStr == "" && (len(o.OnDuplicateMap) == 0 || o.OnDuplicateMap["id"] != nil)
-	}
-	return false
-}
-
-// inserted returns the key of the first row, for InsertAndGetId.
-type inserted struct {
-	sql.Result
-	id int64
-}
-
-func (r inserted) LastInsertId() (int64, error) { return r.id, nil }
-
-// User is an entity, and DoUser is its do struct.
+// User is an entity.
 type User struct {
 	Id   pk.ID  `json:"id"   orm:"id"`
 	Name string `json:"name" orm:"name"`
 	N    int64  `json:"n"    orm:"n"`
-}
-
-type DoUser struct {
-	g.Meta `orm:"table:users, do:true"`
-	Id     any
-	Name   any
-	N      any
-}
-
-// CreateUser inserts a user and returns its key.
-func CreateUser(ctx context.Context, db gdb.DB, keys gdb.HookHandler, user DoUser) (id int64, err error) {
-	return db.Model("users").Ctx(ctx).Hook(keys).Data(user).InsertAndGetId()
 }
 
 func open(t *testing.T, about dbtest.DB) gdb.DB {
@@ -267,5 +206,5 @@ func TestWays(t *testing.T) {
 }
 
 func TestPage(t *testing.T) {
-	CheckPage(t, "../../../docs/recipes.md", "## GoFrame", ways(nil, nil))
+	CheckPage(t, "../README.md", "## GoFrame", ways(nil, nil))
 }

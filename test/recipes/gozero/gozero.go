@@ -1,5 +1,5 @@
 // Package gozero tests the models that goctl generates with the templates in template.
-// See docs/recipes.md.
+// See docs/sql.md.
 //
 // The tests run goctl and compare the result with the models in the repository. After
 // changing the templates, run them with -update.

@@ -326,5 +326,5 @@ func TestJSON(t *testing.T) {
 }
 
 func TestPage(t *testing.T) {
-	CheckPage(t, "../../../docs/recipes.md", "## go-zero", ways("", nil, model{}))
+	CheckPage(t, "../README.md", "## go-zero", ways("", nil, model{}))
 }

@@ -67,9 +67,7 @@ func TestAutoMigrate(t *testing.T) {
 			idgen.SetDefault(pool)
 			t.Cleanup(func() {
 				idgen.SetDefault(nil)
-				if err := pool.Close(context.Background()); err != nil {
-					t.Error(err)
-				}
+				dbtest.NoError(t, pool.Close(context.Background()))
 			})
 			program := dbtest.Must(gorm.Open(sqlite.Dialector{Conn: db}, &gorm.Config{Logger: logger.Discard}))(t)
 			dbtest.NoError(t, program.Use(gormid.New(gormid.Config{})))
@@ -80,9 +78,7 @@ func TestAutoMigrate(t *testing.T) {
 					t.Errorf("after migration %d: %v", i, err)
 				}
 			}
-			if err := gormid.Check(t.Context(), program, tt.models[len(tt.models)-1]); err != nil {
-				t.Error(err)
-			}
+			dbtest.NoError(t, gormid.Check(t.Context(), program, tt.models[len(tt.models)-1]))
 			var n int
 			if err := db.QueryRow("SELECT count(DISTINCT id) FROM orders WHERE id > 1000000").Scan(&n); err != nil || n != 2*len(tt.models) {
 				t.Errorf("%d ids, want %d: %v", n, 2*len(tt.models), err)

@@ -7,6 +7,7 @@ import (
 	"github.com/snowkey-go/snowkey/hooks/bunid"
 	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/idgen/worker"
+	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/schema/pk"
 	"github.com/uptrace/bun"
 )
@@ -42,9 +43,7 @@ func TestSnowkey(t *testing.T) {
 	}
 	testEachDB(t, func(t *testing.T, _ string, db *bun.DB) {
 		for _, model := range []any{(*Filled)(nil), (*Forgotten)(nil)} {
-			if err := db.ResetModel(ctx, model); err != nil {
-				t.Fatal(err)
-			}
+			dbtest.NoError(t, db.ResetModel(ctx, model))
 		}
 		row := Filled{}
 		_, err := db.NewInsert().Model(&row).Exec(ctx)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"strconv"
 	"sync"
 
 	"entgo.io/ent"
@@ -39,4 +40,16 @@ func called(next ent.Mutator) ent.Mutator {
 		}
 		return next.Mutate(ctx, m)
 	})
+}
+
+// Port returns the port of the server. Its user root has no password.
+func Port() string { return os.Getenv("SNOWKEY_PORT") }
+
+// Ports returns one version, the newest that the suite knows, and its port.
+func Ports() map[string]int {
+	port, err := strconv.Atoi(Port())
+	if err != nil {
+		panic(err)
+	}
+	return map[string]int{"8": port}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/snowkey-go/snowkey/hooks/gormid"
 	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/idgen/worker"
+	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/schema/pk"
 	"gorm.io/gorm"
 )
@@ -32,9 +33,7 @@ var pool = sync.OnceValue(func() *idgen.Pool {
 // If the plugin is enabled, it must fill in a key of package pk.
 func TestSnowkey(t *testing.T) {
 	type Filled struct{ ID pk.ID }
-	if err := DB.AutoMigrate(&Filled{}); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.NoError(t, DB.AutoMigrate(&Filled{}))
 	var row Filled
 	err := DB.Create(&row).Error
 	if filled := err == nil && row.ID > 1<<40; filled != hooksAreOn {

@@ -27,6 +27,15 @@ type Cart struct {
 	KindID    int32 // fine
 }
 
+// Part has a child whose name says nothing.
+type Part struct {
+	ID  int64 `gorm:"primaryKey"` // fine
+	Pid int64 `gorm:"type:int"`   // want "The child Part.Pid has a column of fewer than 64 bits: int"
+	N   int64 `gorm:"type:int"`   // fine
+}
+
+func part(of Fine, n int64) Part { return Part{Pid: of.ID, N: n} }
+
 type Fine struct {
 	ID     int64 `gorm:"primaryKey;autoIncrement:false"`     // fine
 	UserID int64 `gorm:"type:bigint"`                        // fine

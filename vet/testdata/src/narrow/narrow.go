@@ -67,6 +67,30 @@ func requests(db *gorm.DB, c *gin.Context, claims map[string]any) {
 	_ = err
 }
 
+// idOf returns a key to its caller.
+func idOf(v any) uint {
+	switch v := v.(type) {
+	case float64: // want "A key in a map of encoding/json is a float64"
+		return uint(v)
+	case uint: // fine
+		return v
+	}
+	return 0
+}
+
+func size(v any) int64 {
+	switch v := v.(type) {
+	case float64: // fine
+		return int64(v)
+	}
+	return 0
+}
+
+func fromTool(user *User, arguments map[string]any) {
+	user.ID = idOf(arguments["id"])
+	user.Visits = size(arguments["visits"])
+}
+
 // byID is about a key because of its condition.
 func byID(db *gorm.DB, n int64) *User {
 	var user User
