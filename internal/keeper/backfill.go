@@ -106,11 +106,10 @@ func (k *keeper) reserveRow(ctx context.Context, p lease.Probe, token string) (r
 			row, ok, err = k.store.Renew(ctx, lease.Renewal{Terms: k.terms, Held: r, Token: token, Wanted: maxCounter})
 			return k.reserved("renew", row, ok, err)
 		}
-		known := r.Bound // no fence was above this when the row was last claimed
 		if r.Token == "" && r.Revision == 0 {
-			unused, known = &rows[i], k.fenceWhenAdded(r, p)
+			unused = &rows[i]
 		}
-		fenced = fenced || p.Fence > known
+		fenced = fenced || p.Fence > k.fenceBefore(r, p)
 		if r.Worker == missing {
 			missing++
 		}
@@ -149,14 +148,19 @@ func (k *keeper) reserved(op string, row lease.Row, ok bool, err error) (lease.R
 	return row, true, nil
 }
 
-// fenceWhenAdded returns the largest fence that can have been raised before an unused row was
-// added. Its bound is at or above that, except in a store that loses a row only together with
-// its namespace.
-func (k *keeper) fenceWhenAdded(r lease.Row, p lease.Probe) int64 {
+// fenceBefore returns the largest fence that can have been raised before the row was added or
+// last claimed. A bound is at or above that, unless the store loses a row only together with
+// its namespace. There, a row is added with the bound of its tick, and a claim raises it to
+// the cap.
+func (k *keeper) fenceBefore(r lease.Row, p lease.Probe) int64 {
 	if !p.OneClock {
 		return r.Bound
 	}
-	return k.terms.At(k.terms.Epoch + r.Bound/k.terms.PerTick*k.terms.Unit).RaisedFence
+	terms := k.terms
+	if r.Revision > 0 {
+		terms.Ahead = 0 // the bound is ahead already
+	}
+	return terms.At(terms.Epoch + r.Bound/terms.PerTick*terms.Unit).RaisedFence
 }
 
 // checkHistory returns a LayoutError if another layout of the namespace may have made the
