@@ -99,9 +99,8 @@ test-suites: ## the suites of GORM, ent and bun with the hooks on and off, from 
 	GORM_SRC='$(abspath $(GORM_SRC))' ENT_SRC='$(abspath $(ENT_SRC))' BUN_SRC='$(abspath $(BUN_SRC))' $(lowest) $(withdb) go test -tags suites -v $(TESTFLAGS) -timeout 0 \
 		-run '^Test($(if $(GORM_SRC),GORM,none)|$(if $(ENT_SRC),Ent,none)|$(if $(BUN_SRC),Bun,none))$$' ./test/suites
 
-models: ## search the models of the lease protocol and of segments; needs spin and a C compiler
+models: ## search the models of the lease protocol; needs spin and a C compiler
 	lease/model/check.sh
-	idgen/segment/model/check.sh
 
 mutants: STRICT := 1
 mutants: $(clients) ## plant faults, one at a time, each of which make test must find; MUTANTS='gormid|keeper' plants some

@@ -82,23 +82,23 @@ func (cfg Config) validate(workers int64) error {
 	unit := cfg.Layout.Unit()
 	switch {
 	case len(cfg.Namespace) > most || !storable(cfg.Namespace):
-		return &lease.ConfigError{Field: "Namespace", Reason: fmt.Sprintf("%.80q cannot be stored; use %d bytes at most, of UTF-8 without zeros and without a space at the end", cfg.Namespace, most)}
+		return fmt.Errorf("snowkey: Config.Namespace %.80q cannot be stored; use %d bytes at most, of UTF-8 without zeros and without a space at the end", cfg.Namespace, most)
 	case len(cfg.Label) > 255 || !storable(cfg.Label):
-		return &lease.ConfigError{Field: "Label", Reason: fmt.Sprintf("%.80q cannot be stored; use 255 bytes at most, of UTF-8 without zeros and without a space at the end", cfg.Label)}
+		return fmt.Errorf("snowkey: Config.Label %.80q cannot be stored; use 255 bytes at most, of UTF-8 without zeros and without a space at the end", cfg.Label)
 	case len(cfg.Layout.String()) > 255:
-		return &lease.ConfigError{Field: "Layout", Reason: fmt.Sprintf("%.80q cannot be stored; use 255 bytes at most, with shorter names of fields", cfg.Layout)}
+		return fmt.Errorf("snowkey: Config.Layout %.80q cannot be stored; use 255 bytes at most, with shorter names of fields", cfg.Layout)
 	case unit < time.Microsecond || unit%time.Microsecond != 0:
-		return &lease.ConfigError{Field: "Layout", Reason: fmt.Sprintf("has the unit %v, which is not a whole number of microseconds; use a layout with another unit", unit)}
+		return fmt.Errorf("snowkey: Config.Layout has the unit %v, which is not a whole number of microseconds; use a layout with another unit", unit)
 	case cfg.MinWorker < 0 || cfg.MaxWorker < cfg.MinWorker || cfg.MaxWorker >= workers:
-		return &lease.ConfigError{Field: "MinWorker", Reason: fmt.Sprintf("%d and MaxWorker %d are not a range within 0 to %d", cfg.MinWorker, cfg.MaxWorker, workers-1)}
+		return fmt.Errorf("snowkey: Config.MinWorker %d and MaxWorker %d are not a range within 0 to %d", cfg.MinWorker, cfg.MaxWorker, workers-1)
 	case cfg.Window < time.Second:
-		return &lease.ConfigError{Field: "Window", Reason: fmt.Sprintf("%v is less than a second; a slow renewal would already stop ids", cfg.Window)}
+		return fmt.Errorf("snowkey: Config.Window %v is less than a second; a slow renewal would already stop ids", cfg.Window)
 	case cfg.TTL < cfg.Window:
-		return &lease.ConfigError{Field: "TTL", Reason: fmt.Sprintf("%v is less than Window %v; the worker number would be free while ids are still issued", cfg.TTL, cfg.Window)}
+		return fmt.Errorf("snowkey: Config.TTL %v is less than Window %v; the worker number would be free while ids are still issued", cfg.TTL, cfg.Window)
 	case cfg.MaxBlocked < 0:
-		return &lease.ConfigError{Field: "MaxBlocked", Reason: fmt.Sprintf("%v is negative", cfg.MaxBlocked)}
+		return fmt.Errorf("snowkey: Config.MaxBlocked %v is negative", cfg.MaxBlocked)
 	case cfg.MaxClockSkew < 0:
-		return &lease.ConfigError{Field: "MaxClockSkew", Reason: fmt.Sprintf("%v is negative", cfg.MaxClockSkew)}
+		return fmt.Errorf("snowkey: Config.MaxClockSkew %v is negative", cfg.MaxClockSkew)
 	}
 	return nil
 }

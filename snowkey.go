@@ -145,8 +145,7 @@ func OpenBackfill(ctx context.Context, store lease.Store, cfg Config, name strin
 // them.
 //
 // Fence should be called with the same Config as [Open]. The error is
-// [lease.ErrNoNamespace] if there is nothing to fence, a [*lease.ConfigError]
-// or a [*lease.StoreError].
+// [lease.ErrNoNamespace] if there is nothing to fence, or a [*lease.StoreError].
 func Fence(ctx context.Context, store lease.Store, cfg Config) error {
 	_, own, err := cfg.split()
 	if err != nil {
@@ -171,7 +170,7 @@ func Fence(ctx context.Context, store lease.Store, cfg Config) error {
 //	crowded        at least nine tenths of the worker numbers are leased
 //
 // The store adds its own findings (see [lease.Store].Examine). The error is
-// [lease.ErrNoNamespace], a [*lease.ConfigError] or a [*lease.StoreError].
+// [lease.ErrNoNamespace] or a [*lease.StoreError].
 func Doctor(ctx context.Context, store lease.Store, cfg Config) ([]lease.Finding, error) {
 	_, own, err := cfg.split()
 	if err != nil {
@@ -187,7 +186,7 @@ func Doctor(ctx context.Context, store lease.Store, cfg Config) ([]lease.Finding
 // another layout, MinWorker or MaxWorker. docs/services.md describes the file.
 func (cfg Config) ForService(file, service string) (Config, error) {
 	if cfg.MinWorker != 0 || cfg.MaxWorker != 0 {
-		return cfg, &lease.ConfigError{Field: "MinWorker", Reason: fmt.Sprintf("%d and MaxWorker %d are set, and the file has a range for each service; leave them out", cfg.MinWorker, cfg.MaxWorker)}
+		return cfg, fmt.Errorf("snowkey: Config.MinWorker %d and MaxWorker %d are set, and the file has a range for each service; leave them out", cfg.MinWorker, cfg.MaxWorker)
 	}
 	all, err := fleet.Parse(file)
 	if err != nil {
@@ -198,7 +197,7 @@ func (cfg Config) ForService(file, service string) (Config, error) {
 		return cfg, err
 	}
 	if !cfg.Layout.IsZero() && cfg.Layout.String() != all.Layout.String() {
-		return cfg, &lease.ConfigError{Field: "Layout", Reason: fmt.Sprintf("is %q, and the file has %q; services with different layouts could make the same id; leave out Config.Layout", cfg.Layout, all.Layout)}
+		return cfg, fmt.Errorf("snowkey: Config.Layout is %q, and the file has %q; services with different layouts could make the same id; leave out Config.Layout", cfg.Layout, all.Layout)
 	}
 	cfg.Layout, cfg.MinWorker, cfg.MaxWorker = all.Layout, own.First, own.Last
 	return cfg, nil

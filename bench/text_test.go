@@ -126,8 +126,7 @@ func BenchmarkPublicID(b *testing.B) {
 // an id, random bits and an expiry, signed with HMAC-SHA-256.
 func BenchmarkToken(b *testing.B) {
 	secret := []byte(strings.Repeat("0123456789abcdef", 2))
-	keys := dbtest.Must(token.ParseKeys(fmt.Sprintf("1:%x", secret)))(b)
-	signer := dbtest.Must(token.New(token.Config{Keys: keys, IDs: room}))(b)
+	signer := dbtest.Must(token.New(token.Config{Keys: dbtest.Must(token.ParseKeys(fmt.Sprintf("1:%x", secret)))(b), IDs: room}))(b)
 	issued := dbtest.Must(signer.Issue(b.Context()))(b).Text()
 	sign := func() (string, error) {
 		return jwt.NewWithClaims(jwt.SigningMethodHS256, jwt.RegisteredClaims{

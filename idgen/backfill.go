@@ -114,8 +114,8 @@ func (b *Backfill) Config() BackfillConfig { return b.cfg }
 
 // At returns ids for the times of rows, in the order of times. The table can be any name.
 // The ids of one table are unique and ascend, but two tables may have the same ids. If a row
-// can't have an id, the error names it, and no row gets one. For a time that the layout can't
-// express, the error is a [*TimeError].
+// can't have an id, such as one with a time outside the layout's lifetime, the error names it,
+// and no row gets one.
 func (b *Backfill) At(table string, times []time.Time) ([]int64, error) {
 	order := make([]int, len(times))
 	for i := range order {

@@ -33,8 +33,7 @@ func (l Layout) Decode(id int64) Parts {
 
 // Compose returns the id with these parts. It is the inverse of [Layout.Decode]. If
 // p.Fixed is nil, the fixed fields take the layout's own values. Compose never
-// truncates a part: if one does not fit its field, it returns an error, for the time a
-// [*TimeError].
+// truncates a part: if one does not fit its field, it returns an error.
 func (l Layout) Compose(p Parts) (int64, error) {
 	tick, err := l.tickOf(p.Time)
 	if err != nil {

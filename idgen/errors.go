@@ -64,27 +64,6 @@ func (e *CountError) Error() string {
 	return fmt.Sprintf("idgen: cannot reserve %d ids in one step; ask for %d at most", e.Count, e.Max)
 }
 
-// A rangeError says that a value does not fit its field.
-type rangeError struct {
-	field      string
-	value, max int64
-}
-
-func (e *rangeError) Error() string {
-	return fmt.Sprintf("idgen: %s %d does not fit its field (0 to %d); use a number in that range or a layout with a wider field", e.field, e.value, e.max)
-}
-
-// A TimeError is returned if a layout cannot express a time.
-type TimeError struct {
-	Time       time.Time
-	Start, End time.Time // the layout's lifetime
-}
-
-func (e *TimeError) Error() string {
-	return fmt.Sprintf("idgen: %s is outside the layout's lifetime (%s to %s); use a layout with another epoch or more time bits",
-		e.Time.UTC().Format(time.RFC3339Nano), e.Start.Format(time.RFC3339), e.End.Format(time.RFC3339))
-}
-
 // An OverlapError is returned by [Layout.Compatible] if two layouts can make the same
 // id.
 type OverlapError struct {

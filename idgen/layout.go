@@ -49,7 +49,7 @@ func (s span) put(v int64) uint64  { return uint64(v) << s.shift }
 func (s span) get(id uint64) int64 { return int64(id >> s.shift & s.max()) }
 func (s span) check(name string, v int64) error {
 	if v < 0 || uint64(v) > s.max() {
-		return &rangeError{name, v, int64(s.max())}
+		return fmt.Errorf("idgen: %s %d does not fit its field (0 to %d); use a number in that range or a layout with a wider field", name, v, int64(s.max()))
 	}
 	return nil
 }
@@ -138,8 +138,8 @@ func (l *Layout) place() error {
 		}
 		at := span{shift, uint(f.Bits)}
 		if f.Fixed {
-			if err := at.check(f.Name, f.Value); err != nil {
-				return err
+			if f.Value < 0 || uint64(f.Value) > at.max() {
+				return layoutError(f.Name, fmt.Sprintf("%d does not fit its field (0 to %d); use a number in that range or more bits", f.Value, at.max()))
 			}
 			l.constants = append(l.constants, constant{f.Name, at})
 			l.fixed |= at.put(f.Value)

@@ -1,6 +1,7 @@
 package idgen
 
 import (
+	"fmt"
 	"math"
 	"math/bits"
 	"time"
@@ -49,8 +50,7 @@ func (l Layout) maxTick() int64 {
 	return min(int64(t), int64(NoLimit/l.unit)-1)
 }
 
-// tick returns the tick of t. The error is a [*TimeError] if t is outside the layout's
-// lifetime.
+// tick returns the tick of t, or an error if t is outside the layout's lifetime.
 func (l Layout) tick(t time.Time) (int64, error) {
 	tick, err := l.tickOf(t)
 	if err == nil && tick > l.maxTick() {
@@ -67,7 +67,7 @@ func (l Layout) tick(t time.Time) (int64, error) {
 //
 //	WHERE id BETWEEN MinID(from) AND MaxID(to)
 //
-// The error is a [*TimeError] if t is outside the layout's lifetime.
+// MinID returns an error if t is outside the layout's lifetime.
 func (l Layout) MinID(t time.Time) (int64, error) {
 	tick, err := l.tick(t)
 	low := uint64(1)<<l.time.shift - 1
@@ -141,7 +141,8 @@ func (l Layout) timeOf(tick int64) time.Time {
 
 func (l Layout) timeError(t time.Time) error {
 	life := l.Lifetime()
-	return &TimeError{Time: t, Start: life.Start, End: life.End}
+	return fmt.Errorf("idgen: %s is outside the layout's lifetime (%s to %s); use a layout with another epoch or more time bits",
+		t.UTC().Format(time.RFC3339Nano), life.Start.Format(time.RFC3339), life.End.Format(time.RFC3339))
 }
 
 // mulDiv returns a*b/c, or false if that exceeds 64 bits.

@@ -1,7 +1,7 @@
 package idgen_test
 
 import (
-	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -29,8 +29,8 @@ func TestMinMaxID(t *testing.T) {
 				_, err1 := l.MinID(out)
 				_, err2 := l.MaxID(out)
 				for _, err := range []error{err1, err2} {
-					if _, ok := errors.AsType[*idgen.TimeError](err); !ok {
-						t.Errorf("%v gave %v; want a TimeError", out, err)
+					if err == nil || !strings.Contains(err.Error(), "is outside the layout's lifetime") {
+						t.Errorf("%v gave %v", out, err)
 					}
 				}
 			}

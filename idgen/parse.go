@@ -1,7 +1,6 @@
 package idgen
 
 import (
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -23,9 +22,6 @@ func ParseLayout(text string) (Layout, error) {
 		return Layout{}, p.err
 	}
 	l, err := NewLayout(p.epoch, p.unit, p.fields...)
-	if r, ok := errors.AsType[*rangeError](err); ok {
-		return Layout{}, layoutError(r.field, fmt.Sprintf("is %d in %q, and its bits hold 0 to %d", r.value, text, r.max))
-	}
 	if err != nil {
 		return Layout{}, err
 	}

@@ -36,8 +36,7 @@ type Pool struct {
 
 // NewPool checks cfg, gets a worker number from cfg.Worker, reserves it within this
 // process and returns the pool. The error names the field of cfg that is not valid, or is
-// [ErrWorkerInUse], the error from cfg.Worker, or a [*TimeError] if the clock is outside
-// the layout's lifetime.
+// [ErrWorkerInUse], or the error from cfg.Worker.
 func NewPool(cfg Config) (*Pool, error) {
 	cfg = cfg.withDefaults()
 	if err := cfg.validate(); err != nil {

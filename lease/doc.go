@@ -184,9 +184,8 @@
 //
 //	A write is committed when  All, with any autocommit,              The write runs on one connection     The connection is discarded and
 //	it is answered.            completion_type, isolation level, and  and proves that it was committed;    another one is used. After 8 of them
-//	                           with transactions that the             see package sqlstore.                the write fails with a
-//	                           application left open, XA included.                                         sqlstore.SessionError, and the keeper
-//	                                                                                                       tries again.
+//	                           with transactions that the             see package sqlstore.                the write fails, and the keeper tries
+//	                           application left open, XA included.                                         again.
 //
 //	The database is the one    One server. Replicas that have all     Each claim compares the              The fence is raised before the next
 //	that granted the leases.   commits. Others only if the            fingerprint. A keeper compares the   claim. A snapshot of a disk or
@@ -194,7 +193,7 @@
 //	                                                                  that it was answered.                are not detected: call Fence.
 //	                                                                                                       docs/leases.md lists them.
 //
-//	Only this package changes  Tables without triggers, rules and     Open reads the catalog, also with     Open returns a sqlstore.TableError.
+//	Only this package changes  Tables without triggers, rules and     Open reads the catalog, also with     Open returns a PermanentError.
 //	the rows.                  row-level security; on MySQL and       SkipMigrate.                         Not detected: objects that are added
 //	                           MariaDB with the engine InnoDB.                                             later, bounds edited by hand, and
 //	                                                                                                       triggers on MySQL and MariaDB if the

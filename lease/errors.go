@@ -149,11 +149,3 @@ func (e *ClockSkewError) Error() string {
 	return fmt.Sprintf("lease: this host's clock shows %s and the store's clock %s; they differ by more than MaxClockSkew, %v; correct one of them",
 		e.Host.UTC().Format(time.RFC3339Nano), e.Store.UTC().Format(time.RFC3339Nano), e.Max)
 }
-
-// A ConfigError is returned by snowkey.Open for a Config that is not valid.
-type ConfigError struct {
-	Field  string
-	Reason string // what is wrong and what to do
-}
-
-func (e *ConfigError) Error() string { return "lease: Config." + e.Field + " " + e.Reason }

@@ -28,7 +28,6 @@ func TestErrors(t *testing.T) {
 		{&lease.HoldOffError{Namespace: "orders", For: time.Second}, []string{`"orders"`, "wait 1s", "MaxClockSkew"}},
 		{&lease.HoldOffError{Namespace: "orders", Unconfirmed: true}, []string{`"orders"`, "answer to the claim was lost", "renewal"}},
 		{&lease.ClockSkewError{Host: at, Store: at.Add(time.Minute), Max: time.Second}, []string{"03:04:05Z", "03:05:05Z", "1s", "correct one of them"}},
-		{&lease.ConfigError{Field: "TTL", Reason: "is odd"}, []string{"Config.TTL is odd"}},
 	} {
 		t.Run(fmt.Sprintf("%T", tt.err), func(t *testing.T) {
 			for _, want := range tt.want {

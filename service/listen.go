@@ -29,8 +29,6 @@ const maxConns = 4096
 // name lead to 127.0.0.1, and would then be of the same origin as the service. If
 // config is nil, it serves plain HTTP. In that case you should put a proxy with TLS in
 // front of it, because anybody on the network could read the tokens otherwise.
-//
-// ListenAndServe returns a [*ConfigError], or an error of the listener.
 func ListenAndServe(ctx context.Context, addr string, handler http.Handler, guarded bool, config *tls.Config, started func(net.Addr)) error {
 	guarded = guarded || asksForCertificates(config)
 	resolved, err := resolve(addr, guarded)
@@ -96,7 +94,7 @@ func isLoopback(host string) bool {
 	return err == nil && ip.Unmap().IsLoopback() || strings.EqualFold(host, "localhost")
 }
 
-// CheckAddr reports the [*ConfigError] that [ListenAndServe] would return for an address,
+// CheckAddr reports the error that [ListenAndServe] would return for an address,
 // so that a program can check it before it leases a worker number.
 func CheckAddr(addr string, guarded bool, config *tls.Config) error {
 	_, err := resolve(addr, guarded || asksForCertificates(config))
@@ -110,10 +108,10 @@ func asksForCertificates(config *tls.Config) bool {
 func resolve(addr string, guarded bool) (*net.TCPAddr, error) {
 	resolved, err := net.ResolveTCPAddr("tcp", addr)
 	if err != nil {
-		return nil, &ConfigError{fmt.Sprintf("the address %q cannot be resolved: %v", addr, err)}
+		return nil, fmt.Errorf("service: the address %q cannot be resolved: %v", addr, err)
 	}
 	if !guarded && !resolved.IP.IsLoopback() {
-		return nil, &ConfigError{fmt.Sprintf("%s can be reached from other machines, and the service would hand out ids to everybody; set tokens or require client certificates, or listen at 127.0.0.1", addr)}
+		return nil, fmt.Errorf("service: %s can be reached from other machines, and the service would hand out ids to everybody; set tokens or require client certificates, or listen at 127.0.0.1", addr)
 	}
 	return resolved, nil
 }

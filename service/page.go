@@ -4,33 +4,25 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
-	_ "embed"
 	"encoding/base64"
 	"fmt"
 	"html/template"
-	"math"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/internal/keeper"
+	"github.com/snowkey-go/snowkey/service/internal/idpage"
 )
 
 // The page for people is plain HTML. It doesn't need scripts and doesn't load anything.
 
-//go:embed page.html
-var pageHTML string
-
-//go:embed page.css
-var pageCSS string
-
-var pageTemplate = template.Must(template.New("page").Parse(pageHTML))
+var pageTemplate = template.Must(template.New("page").Parse(idpage.Template))
 
 // pagePolicy only allows the page's own style and its form.
 var pagePolicy = func() string {
-	sum := sha256.Sum256([]byte(pageCSS))
+	sum := sha256.Sum256([]byte(idpage.Style))
 	return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 }()
 
@@ -38,19 +30,11 @@ var pagePolicy = func() string {
 type pageData struct {
 	Path    string // of the page itself, relative to it
 	Style   template.CSS
-	ID      string // what the user entered
-	Problem string // what is wrong with ID, if anything
-	Fields  []pageField
+	ID      string        // what the user entered
+	Decoded template.HTML // its fields, or what is wrong with it
+	Invalid bool          // whether it isn't an id
 	State   []pageLine
 	Leases  *pageLeases // nil if we don't know the store
-}
-
-// A pageField is a run of bits of an id.
-type pageField struct {
-	Name, Class, Binary string
-	High, Low           int
-	Value               uint64
-	Meaning             string
 }
 
 type pageLine struct{ Name, Value string }
@@ -95,14 +79,12 @@ func (s *page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	status := http.StatusOK
-	data := pageData{Path: "./", Style: template.CSS(pageCSS), State: s.state(), Leases: s.leases(r.Context())}
+	data := pageData{Path: "./", Style: template.CSS(idpage.Style), State: s.state(), Leases: s.leases(r.Context())}
 	if data.ID = strings.TrimSpace(r.URL.Query().Get("id")); data.ID != "" {
-		id, err := strconv.ParseInt(data.ID, 10, 64)
-		if err == nil && id >= 0 {
-			data.Fields = pageFields(s.pool.Layout(), id)
-		} else {
+		decoded, ok := idpage.Decode(s.pool.Layout(), data.ID)
+		data.Decoded, data.Invalid = template.HTML(decoded), !ok
+		if !ok {
 			data.ID = fmt.Sprintf("%.40s", data.ID)
-			data.Problem = fmt.Sprintf("This is not an id. Ids are decimal numbers from 0 to %d.", int64(math.MaxInt64))
 			status = http.StatusBadRequest
 		}
 	}
@@ -124,53 +106,6 @@ func (s *server) allowsPerson(r *http.Request) bool {
 		return s.allows(r)
 	}
 	return s.allows(&http.Request{Header: http.Header{"Authorization": {"Bearer " + password}}})
-}
-
-// pageFields returns the fields of an id, from the highest bit to the lowest.
-func pageFields(layout idgen.Layout, id int64) []pageField {
-	fields := layout.Fields()
-	low := 64
-	unused := 64
-	for _, f := range fields {
-		unused -= f.Bits
-	}
-	if unused > 0 {
-		fields = append([]idgen.Field{{Name: "unused", Bits: unused}}, fields...)
-	}
-	parts := layout.Decode(id)
-	lines := make([]pageField, 0, len(fields))
-	for _, f := range fields {
-		high := low - 1
-		low -= f.Bits
-		value := uint64(id) >> low & (1<<f.Bits - 1)
-		line := pageField{Name: f.Name, Class: "other", Binary: fmt.Sprintf("%0*b", f.Bits, value), High: high, Low: low, Value: value}
-		switch {
-		case f.Fixed:
-			line.Meaning = "the same in all ids"
-			if uint64(f.Value) != value {
-				line.Meaning = fmt.Sprintf("not %d, so the id has another layout", f.Value)
-			}
-		case f.Name == "unused":
-			line.Class = "unused"
-			line.Meaning = "always 0"
-			if value != 0 {
-				line.Meaning = "not 0, so the id has another layout"
-			}
-		case f.Name == "time":
-			line.Class = "time"
-			line.Meaning = parts.Time.Format("2006-01-02 15:04:05.999 MST")
-		case f.Name == "worker":
-			line.Class = "worker"
-			line.Meaning = "the process that made the id"
-		case f.Name == "sequence":
-			line.Class = "sequence"
-			line.Meaning = "counts within " + layout.Unit().String()
-		case f.Name == "rollback":
-			line.Meaning = "how often the clock was set back"
-		}
-		lines = append(lines, line)
-	}
-	return lines
 }
 
 // leases reads the leases of the namespace.

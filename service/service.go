@@ -71,12 +71,6 @@ type Config struct {
 	MaxWait time.Duration
 }
 
-// A ConfigError says what is wrong with a [Config] or an address. It never contains a
-// token.
-type ConfigError struct{ Reason string }
-
-func (e *ConfigError) Error() string { return "service: " + e.Reason }
-
 const (
 	defaultMaxBatch = 10_000
 	defaultMaxWait  = 5 * time.Second
@@ -95,16 +89,16 @@ func (cfg *Config) validate() error {
 	cfg.Namespace = cmp.Or(cfg.Namespace, "default")
 	for i, token := range cfg.Tokens {
 		if !strongToken(token) {
-			return &ConfigError{fmt.Sprintf("token %d has other characters than those of hex and base64, or less than 128 bits; make one with openssl rand -hex 16", i+1)}
+			return fmt.Errorf("service: token %d has other characters than those of hex and base64, or less than 128 bits; make one with openssl rand -hex 16", i+1)
 		}
 	}
 	switch {
 	case cfg.MaxBatch < 1 || cfg.MaxBatch > limitBatch:
-		return &ConfigError{fmt.Sprintf("MaxBatch is %d; it must be between 1 and %d", cfg.MaxBatch, limitBatch)}
+		return fmt.Errorf("service: MaxBatch is %d; it must be between 1 and %d", cfg.MaxBatch, limitBatch)
 	case cfg.Rate < 0 || math.IsNaN(cfg.Rate):
-		return &ConfigError{fmt.Sprintf("Rate is %v ids per second; it must be positive, or 0 for no limit", cfg.Rate)}
+		return fmt.Errorf("service: Rate is %v ids per second; it must be positive, or 0 for no limit", cfg.Rate)
 	case cfg.MaxWait < 0:
-		return &ConfigError{fmt.Sprintf("MaxWait is %v; it must be positive, or 0 for %v", cfg.MaxWait, defaultMaxWait)}
+		return fmt.Errorf("service: MaxWait is %v; it must be positive, or 0 for %v", cfg.MaxWait, defaultMaxWait)
 	}
 	if cfg.Rate > 0 {
 		cfg.MaxBatch = int(math.Ceil(min(cfg.Rate, float64(cfg.MaxBatch))))
@@ -126,11 +120,11 @@ func strongToken(token string) bool {
 	return base64Token.MatchString(token)
 }
 
-// NewHandler returns the service for a pool. It is safe for concurrent use. The error is a
-// [*ConfigError].
+// NewHandler returns the service for a pool. It is safe for concurrent use. An error
+// never contains a token.
 func NewHandler(pool *idgen.Pool, cfg Config) (http.Handler, error) {
 	if pool == nil {
-		return nil, &ConfigError{"there is no pool; open one with snowkey.Open"}
+		return nil, errors.New("service: there is no pool; open one with snowkey.Open")
 	}
 	if err := cfg.validate(); err != nil {
 		return nil, err

@@ -3,13 +3,14 @@ package service_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -35,8 +36,7 @@ func newPool(t *testing.T) *idgen.Pool {
 
 func start(t *testing.T, ids *idgen.Pool, cfg service.Config) string {
 	t.Helper()
-	h := errtest.Must(service.NewHandler(ids, cfg))(t)
-	s := httptest.NewServer(h)
+	s := httptest.NewServer(errtest.Must(service.NewHandler(ids, cfg))(t))
 	t.Cleanup(s.Close)
 	return s.URL
 }
@@ -226,7 +226,7 @@ func TestConfig(t *testing.T) {
 	ids := newPool(t)
 	for _, cfg := range []service.Config{{Tokens: []string{token, "short-secret"}}, {MaxBatch: -1}, {MaxBatch: 1_000_001}, {Rate: -1}, {MaxWait: -1}} {
 		_, err := service.NewHandler(ids, cfg)
-		if _, ok := errors.AsType[*service.ConfigError](err); !ok || strings.Contains(err.Error(), "secret") {
+		if err == nil || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%+v: %v", cfg, err)
 		}
 	}
@@ -275,7 +275,7 @@ func TestListenAndServe(t *testing.T) {
 	h := errtest.Must(service.NewHandler(newPool(t), service.Config{}))(t)
 	for _, addr := range []string{":0", "0.0.0.0:0", "[::]:0"} {
 		err := service.ListenAndServe(t.Context(), addr, h, false, nil, func(net.Addr) { t.Errorf("it listens at %s", addr) })
-		if _, ok := errors.AsType[*service.ConfigError](err); !ok {
+		if err == nil || !strings.Contains(err.Error(), "can be reached from other machines") {
 			t.Errorf("%s: %v", addr, err)
 		}
 	}
@@ -321,8 +321,7 @@ func TestOpenAPI(t *testing.T) {
 	url := start(t, newPool(t), service.Config{})
 	response := errtest.Must(http.Get(url + "/v1/openapi.yaml"))(t)
 	defer response.Body.Close()
-	text := errtest.Must(io.ReadAll(response.Body))(t)
-	paths := regexp.MustCompile(`(?m)^  (/\S+):$`).FindAllStringSubmatch(string(text), -1)
+	paths := regexp.MustCompile(`(?m)^  (/\S+):$`).FindAllStringSubmatch(string(errtest.Must(io.ReadAll(response.Body))(t)), -1)
 	if len(paths) != 6 {
 		t.Errorf("%d paths", len(paths))
 	}
@@ -366,4 +365,88 @@ func Example() {
 	}
 	fmt.Println(response.StatusCode, len(body.IDs))
 	// Output: 200 3
+}
+
+// A token that can't have 128 random bits is refused by its number, and never shown.
+func TestWeakTokens(t *testing.T) {
+	ids := newPool(t)
+	for _, weak := range []string{
+		"", "# tokens of the billing team", "correct horse battery staple", "tokens of the billing team", token[:31], "short-secret", strings.Repeat("ä", 32), token + "\n", token + " # billing", "0123456789abcdef-_/+g",
+	} {
+		_, err := service.NewHandler(ids, service.Config{Tokens: []string{token, weak}})
+		if err == nil || !strings.Contains(err.Error(), "token 2 ") || weak != "" && strings.Contains(err.Error(), weak) {
+			t.Errorf("%q: %v", weak, err)
+		}
+	}
+	for _, strong := range []string{token, strings.ToUpper(token), "mGWPVqoO/G9TCUhNtYRhmQ==", "mGWPVqoO_G9TCUhNtYRhmQ", "mGWPVqoO-G9TCUhNtYRhmZbTPjcrEZSu9G7LVrsExWU"} {
+		if _, err := service.NewHandler(ids, service.Config{Tokens: []string{strong}}); err != nil {
+			t.Errorf("%q: %v", strong, err)
+		}
+	}
+}
+
+// A request for more ids than the layout allows at once gets the status 400 and the limit,
+// because no replica could answer it.
+func TestLimitOfTheLayout(t *testing.T) {
+	ids := errtest.Must(idgen.NewPool(idgen.Config{Layout: idgen.JSSafe(), Worker: worker.Static(7)}))(t)
+	defer ids.Close(context.Background())
+	url := start(t, ids, service.Config{})
+	status, _, body := call(t, "POST", url+"/v1/ids?count=10000", "")
+	most := body.Error.Max
+	if status != 400 || body.Error.Code != "invalid_count" || most < 1 || most >= 10_000 || !strings.Contains(body.Error.Message, strconv.Itoa(most)) {
+		t.Fatalf("%d %+v", status, body.Error)
+	}
+	for count, want := range map[int]int{most + 1: 400, most: 200} {
+		if status, _, body := call(t, "POST", fmt.Sprintf("%s/v1/ids?count=%d", url, count), ""); status != want || want == 200 && len(body.IDs) != count {
+			t.Errorf("%d ids: %d %+v, and %d ids", count, status, body.Error, len(body.IDs))
+		}
+	}
+}
+
+// The limit of the rate counts ids, so a client can't get more by asking for many at once.
+func TestRateCountsIDs(t *testing.T) {
+	url := start(t, newPool(t), service.Config{Rate: 500, MaxBatch: 1000})
+	if status, _, body := call(t, "POST", url+"/v1/ids?count=501", ""); status != 400 || body.Error.Max != 500 {
+		t.Errorf("more ids than in a second: %d %+v", status, body.Error)
+	}
+	granted := 0
+	for range 20 {
+		if status, header, body := call(t, "POST", url+"/v1/ids?count=500", ""); status == 200 {
+			granted += len(body.IDs)
+		} else if e := body.Error; status != 429 || e.Code != "rate_limited" || e.RetryAfterSeconds <= 0 || e.RetryAfterSeconds > 1 || header.Get("Retry-After") != "1" {
+			t.Errorf("%d %+v, %v", status, e, header)
+		}
+	}
+	if granted < 500 || granted > 9_000 { // 500 at once, and 500 in each second that the test takes
+		t.Errorf("20 requests for 500 ids got %d", granted)
+	}
+}
+
+// The document lists exactly the codes that the code has.
+func TestCodesOfOpenAPI(t *testing.T) {
+	list := regexp.MustCompile(`(?s)code:\s+type: string\s+enum: \[(.*?)\]`).FindSubmatch(errtest.Must(os.ReadFile("openapi.yaml"))(t))
+	if list == nil {
+		t.Fatal("the document has no codes")
+	}
+	listed := strings.Split(string(list[1]), ", ")
+	used := map[string]bool{"clock_behind": true}
+	for state := idgen.Unleased; state <= idgen.Closed; state++ {
+		used[state.String()] = true
+	}
+	for _, name := range []string{"service.go", "listen.go"} {
+		source := errtest.Must(os.ReadFile(name))(t)
+		for _, m := range regexp.MustCompile(`code: "(\w+)"`).FindAllSubmatch(source, -1) {
+			used[string(m[1])] = true
+		}
+	}
+	for _, code := range listed {
+		if !used[code] {
+			t.Errorf("the document has the code %s, which nothing uses", code)
+		}
+	}
+	for code := range used {
+		if !slices.Contains(listed, code) {
+			t.Errorf("the document lacks the code %s", code)
+		}
+	}
 }

@@ -20,6 +20,7 @@ var columnRule = rule{
 var (
 	countsTag = regexp.MustCompile(`(?i)auto_?incr\w*(:false)?|\b(big|small)?serial\b|\bidentity\b`)
 	narrowTag = regexp.MustCompile(`(?i)\bsize:\s*(8|16|32)\b|\b(tiny|small|medium)?int(eger|4|2)?(\(\d+\))?($|[;,\s])`)
+	gormInt   = regexp.MustCompile(`(?i)\btype:\s*u?int\s*(;|$)`) // GORM takes the size of the Go type
 	clauses   = regexp.MustCompile(`(?i)\b(AUTO_?INCREMENT|(?:BIG|SMALL)?SERIAL[248]?\b|GENERATED\s+(?:ALWAYS|BY\s+DEFAULT)\s+AS\s+IDENTITY|NEXTVAL\s*\()`)
 	isDDL     = regexp.MustCompile(`(?i)\b(CREATE|ALTER)\s+(TABLE|SEQUENCE)\b|\bNEXTVAL\s*\(`)
 )
@@ -60,12 +61,6 @@ func (p *pass) fields(t types.Type, body *ast.StructType) {
 		for _, name := range field.Names {
 			v := p.TypesInfo.Defs[name].(*types.Var)
 			c, ok := p.keys.columnOf(t, v)
-			if !ok && p.keys.isKey(v) { // a child whose name says nothing
-				s, named := structOf(t)
-				if m := p.keys.model(s, named); m != nil && named != nil && p.keys.wanted(m.table) {
-					c, ok = column{model: named.Obj().Name(), child: true}, true
-				}
-			}
 			if !ok {
 				continue
 			}
@@ -90,6 +85,9 @@ func (p *pass) tag(tag *ast.BasicLit, what, name string) {
 	parsed := reflect.StructTag(strings.Trim(tag.Value, "`"))
 	for _, library := range ormTags {
 		text := parsed.Get(library)
+		if library == "gorm" {
+			text = gormInt.ReplaceAllString(text, "")
+		}
 		if m := narrowTag.FindString(text); m != "" {
 			p.report(Breaks, tag, "The %s %s has a column of fewer than 64 bits: %s", what, name, strings.TrimRight(m, ";, "))
 			return

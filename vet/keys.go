@@ -386,12 +386,18 @@ func (k *keySet) isKey(v *types.Var) bool { return k.levels[v] > 0 }
 func (k *keySet) copied(from []ref, kind edgeKind, to []ref) {
 	for _, f := range from {
 		for _, t := range to {
-			if f == t || t.call || f.v != nil && !canHold(f.v.Type()) || t.v != nil && !canHold(t.v.Type()) {
+			if f == t || t.call || f.v != nil && !canHold(f.v.Type()) || t.v != nil && !canHold(t.v.Type()) || isStandardField(f.v) || isStandardField(t.v) {
 				continue
 			}
 			k.edges = append(k.edges, edge{f, t.v, kind})
 		}
 	}
+}
+
+// isStandardField reports whether a variable is a field that holds values of any kind, such as
+// that of sql.NullInt64.
+func isStandardField(v *types.Var) bool {
+	return v != nil && v.IsField() && v.Pkg() != nil && isStandard(v.Pkg().Path())
 }
 
 // flow says that an expression becomes the variables.

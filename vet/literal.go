@@ -43,7 +43,8 @@ func runLiteral(p *pass) {
 			case *ast.AssignStmt:
 				if len(node.Lhs) == len(node.Rhs) && node.Tok == token.ASSIGN && !test {
 					for i, e := range node.Rhs {
-						count(e, p.keys.holds(node.Lhs[i]))
+						own, column := p.keys.column(node.Lhs[i])
+						count(e, p.keys.holds(node.Lhs[i]) && (own.child || !column)) // a row may be inserted with a key of its own
 					}
 				}
 			case *ast.CompositeLit:

@@ -108,7 +108,7 @@ func loadError(pkgs []*packages.Package) error {
 		return errors.New("vet: no package matches the patterns; ./... stands for all")
 	}
 	if len(errs) > 0 {
-		return fmt.Errorf("vet: the program doesn't compile; try go vet first: %w", errors.Join(errs[:min(3, len(errs))]...))
+		return fmt.Errorf("vet: the program doesn't compile; try go vet first, and set build tags in GOFLAGS: %w", errors.Join(errs[:min(3, len(errs))]...))
 	}
 	return nil
 }

@@ -37,6 +37,16 @@ var services = []struct {
 	{"pagoda", map[string]int{
 		"services/auth.go boxed": 2, "handlers/admin.go boxed": 2, "handlers/admin.go narrow": 1, "middleware/auth.go narrow": 1, "middleware/entity.go narrow": 1,
 	}},
+	{"gin-vue-admin/server", map[string]int{
+		"v1/system/sys_dictionary_detail.go narrow": 2, "mcp/org_common.go narrow": 2, "media/media_upload.go narrow": 2, "global/model.go jsonnumber": 1,
+		"system/sys_user.go jsonnumber": 2, "system/sys_department.go jsonnumber": 2, "source/system/user.go literal": 1,
+	}},
+	{"autobrr", map[string]int{
+		"database/action.go insert": 2, "database/filter.go insert": 2, "database/irc.go insert": 3, "database/release.go insert": 4, "database/user.go insert": 1,
+		"database/feed.go insert": 1, "database/list.go insert": 1, "database/indexer.go insert": 1, "database/notification.go insert": 1,
+		"database/proxy.go insert": 1, "database/download_client.go insert": 1, "database/action.go narrow": 2, "database/list.go narrow": 2,
+		"domain/action.go column": 2,
+	}},
 }
 
 // The folder VET_SRC has checkouts, each in a folder of the table. Those that are missing are

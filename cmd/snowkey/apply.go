@@ -3,23 +3,16 @@ package main
 import (
 	"bufio"
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 
 	"github.com/snowkey-go/snowkey/schema/autoinc"
 	"github.com/spf13/cobra"
 )
 
-const lockTimeoutUsage = "how long a statement waits for a lock, with others waiting behind it, before it tries again (default 100ms on Postgres, else 5s)"
-
-// registerPlan adds the flag for the plan's file.
-func registerPlan(cmd *cobra.Command, path *string) {
-	cmd.Flags().StringVar(path, "plan", "", "the plan's `file`")
-}
+const lockTimeoutUsage = "how long a statement waits for a lock, with others waiting behind it, before it tries again (default 100ms, and 5s on SQLite)"
 
 func registerPhase(cmd *cobra.Command, phase *autoinc.PhaseName, usage string) {
 	cmd.Flags().StringVar((*string)(phase), "phase", "", usage)
@@ -32,24 +25,10 @@ func registerPhase(cmd *cobra.Command, phase *autoinc.PhaseName, usage string) {
 
 var phases = []autoinc.PhaseName{autoinc.Widen, autoinc.Readers, autoinc.Fence, autoinc.SwitchOn, autoinc.Drop, autoinc.Guard}
 
-// planned reads the plan and opens its database.
-func (a *app) planned(path string) (*autoinc.Plan, *sql.DB, error) {
-	p, err := readPlan(path)
-	if err != nil {
-		return nil, nil, err
-	}
-	db, err := a.open(a.getenv, true)
-	if err != nil {
-		return nil, nil, err
-	}
-	return p, db, nil
-}
-
 func (a *app) applyCommand() *cobra.Command {
-	var path string
 	var yes bool
 	var options autoinc.ApplyOptions
-	cmd := &cobra.Command{
+	cmd := a.withPlan(&cobra.Command{
 		Use:   "apply --plan FILE",
 		Short: "Apply a phase of a plan, or go on with it after a crash",
 		Long: `Apply applies the next phase of a plan, or goes on with it after a crash. It first prints
@@ -59,18 +38,7 @@ elsewhere. It keeps its progress in a table of the database, snowkey_migration. 
 stops after the current batch of a backfill, and a second Ctrl-C at once.`,
 		Example: `  snowkey migrate apply --plan leave.sql --dry-run
   snowkey migrate apply --plan leave.sql --phase widen`,
-		Args: flagsOnly,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			p, db, err := a.planned(path)
-			if err != nil {
-				return err
-			}
-			defer db.Close()
-			return a.apply(cmd.Context(), db, p, path, options, yes)
-		},
-	}
-	a.source.register(cmd)
-	registerPlan(cmd, &path)
+	}, func(ctx context.Context, p planned, _ []string) error { return a.apply(ctx, p, options, yes) })
 	registerPhase(cmd, &options.Phase, "the `phase` to apply, after which apply stops anyway; by default the next: widen, readers, fence, switch-on, drop, guard")
 	flags := cmd.Flags()
 	flags.IntVar(&options.BatchSize, "batch-size", 0, "how many `rows` a backfill fills at a time, about (default 10000)")
@@ -83,13 +51,13 @@ stops after the current batch of a backfill, and a second Ctrl-C at once.`,
 	return cmd
 }
 
-func (a *app) apply(ctx context.Context, db *sql.DB, p *autoinc.Plan, path string, options autoinc.ApplyOptions, yes bool) error {
-	next, steps, err := look(ctx, db, p, options)
+func (a *app) apply(ctx context.Context, p planned, options autoinc.ApplyOptions, yes bool) error {
+	next, steps, err := p.look(ctx, options)
 	if err != nil {
 		return err
 	}
 	if steps > 0 && !a.json {
-		announce(a.stdout, p, next)
+		p.announce(a.stdout, next)
 	}
 	if steps > 0 && !options.DryRun && !yes {
 		if err := a.confirmPhase(next); err != nil {
@@ -101,11 +69,11 @@ func (a *app) apply(ctx context.Context, db *sql.DB, p *autoinc.Plan, path strin
 	}
 	printer := printer{out: a.stdout, bar: a.stderr, json: a.json}
 	options.Progress = printer.print
-	phase, err := autoinc.Apply(ctx, db, p, options)
+	phase, err := autoinc.Apply(ctx, p.db, p.Plan, options)
 	printer.endBar()
 	switch {
 	case errors.Is(err, context.Canceled):
-		return fmt.Errorf("stopped, and the progress is kept; to continue, call: snowkey migrate apply --plan %s; or to go back: snowkey migrate undo --plan %[1]s\n%w", path, err)
+		return fmt.Errorf("stopped, and the progress is kept; to continue, call: snowkey migrate apply --plan %s; or to go back: snowkey migrate undo --plan %[1]s\n%w", p.path, err)
 	case err != nil:
 		return err
 	case a.json:
@@ -120,27 +88,45 @@ func (a *app) apply(ctx context.Context, db *sql.DB, p *autoinc.Plan, path strin
 	return nil
 }
 
-// look returns the phase that apply would apply next, and how many of its steps are
-// left.
-func look(ctx context.Context, db *sql.DB, p *autoinc.Plan, options autoinc.ApplyOptions) (autoinc.Phase, int, error) {
-	left := 0
-	options.DryRun = true
-	options.Progress = func(progress autoinc.Progress) {
-		if progress.Event == autoinc.Would {
-			left++
-		}
-	}
-	phase, err := autoinc.Apply(ctx, db, p, options)
-	return phase, left, err
+func (a *app) undoCommand() *cobra.Command {
+	var options autoinc.ApplyOptions
+	cmd := a.withPlan(&cobra.Command{
+		Use:   "undo --plan FILE",
+		Short: "Reverse what apply did, before the first generated key",
+		Long: `Undo reverses what apply did, the last step first. With --phase it reverses that phase and
+those after it. Call it again after a crash. It changes nothing if a table has a generated
+key, or a row that the old columns and foreign keys could not hold. If it has begun and
+cannot be completed, --cancel takes it back, and apply continues.`,
+		Example: `  snowkey migrate undo --plan leave.sql --dry-run
+  snowkey migrate undo --plan leave.sql --cancel`,
+	}, func(ctx context.Context, p planned, _ []string) error { return a.undo(ctx, p, options) })
+	registerPhase(cmd, &options.Phase, "the first `phase` to reverse; by default widen, so that all are")
+	cmd.Flags().DurationVar(&options.LockTimeout, "lock-timeout", 0, lockTimeoutUsage)
+	cmd.Flags().BoolVar(&options.CancelUndo, "cancel", false, "take back an undo that has begun, so that apply can continue")
+	cmd.Flags().BoolVar(&options.DryRun, "dry-run", false, "print the statements and run none")
+	return cmd
 }
 
-// announce prints what a phase is going to do.
-func announce(w io.Writer, p *autoinc.Plan, phase autoinc.Phase) {
-	number := slices.IndexFunc(p.Phases, func(other autoinc.Phase) bool { return other.Name == phase.Name }) + 1
-	fmt.Fprintf(w, "next is the phase %s, %d of %d:\n", phase.Name, number, len(p.Phases))
-	for _, note := range phase.Notes {
-		fmt.Fprintln(w, "  "+note)
+func (a *app) undo(ctx context.Context, p planned, options autoinc.ApplyOptions) error {
+	printer := printer{out: a.stdout, bar: a.stderr, json: a.json, reverse: true}
+	options.Progress = printer.print
+	switch err := autoinc.Undo(ctx, p.db, p.Plan, options); {
+	case errors.Is(err, context.Canceled):
+		return fmt.Errorf("stopped, and the progress is kept; to continue, call: snowkey migrate undo --plan %s\n%w", p.path, err)
+	case err != nil:
+		return err
+	case a.json:
+		return writeLine(a.stdout, map[string]any{"event": "end", "steps": printer.begun, "dryRun": options.DryRun})
+	case options.CancelUndo:
+		fmt.Fprintln(a.stdout, "no undo is going on; snowkey migrate apply continues")
+	case options.DryRun:
+		fmt.Fprintln(a.stdout, "nothing was reversed: this was a dry run")
+	case printer.begun == 0:
+		fmt.Fprintln(a.stdout, "there was nothing to reverse")
+	default:
+		fmt.Fprintln(a.stdout, "the plan was reversed")
 	}
+	return nil
 }
 
 // confirmPhase asks for confirmation before a phase after which the database refuses
@@ -174,14 +160,23 @@ func (a *app) confirm(question, reason string) error {
 type printer struct {
 	out, bar io.Writer
 	json     bool
+	reverse  bool  // whether steps are reversed
+	begun    int   // how many steps have begun
 	tenths   int64 // how many tenths of the bar have been printed
 	open     bool  // whether the current line has a bar
 }
 
 func (p *printer) print(progress autoinc.Progress) {
 	s := progress.Step
+	verb, statements := "", []string{s.SQL}
+	if p.reverse {
+		verb, statements = "reversed: ", s.Undo
+	}
+	if progress.Event == autoinc.Began {
+		p.begun++
+	}
 	if p.json {
-		_ = writeLine(p.out, eventOf(progress)) // keep migrating even if the reader is gone
+		_ = writeLine(p.out, eventOf(progress, statements)) // keep migrating even if the reader is gone
 		return
 	}
 	if progress.Event != autoinc.Filled {
@@ -189,13 +184,16 @@ func (p *printer) print(progress autoinc.Progress) {
 	}
 	switch progress.Event {
 	case autoinc.Began:
-		fmt.Fprintf(p.out, "%-12s %s\n", s.ID, s.Text)
+		fmt.Fprintf(p.out, "%-12s %s%s\n", s.ID, verb, s.Text)
 	case autoinc.Skipped:
 		fmt.Fprintf(p.out, "%-12s %s: done before\n", s.ID, s.Text)
 	case autoinc.Retried:
 		fmt.Fprintf(p.out, "%-12s waiting, to try again: %v\n", s.ID, progress.Err)
 	case autoinc.Would:
-		fmt.Fprintf(p.out, "%-12s %s\n%s;\n", s.ID, s.Text, s.SQL)
+		fmt.Fprintf(p.out, "%-12s %s%s\n", s.ID, verb, s.Text)
+		for _, sql := range statements {
+			fmt.Fprintf(p.out, "%s;\n", sql)
+		}
 	case autoinc.Filled:
 		p.fill(progress)
 	}
@@ -239,10 +237,10 @@ type event struct {
 	Error string            `json:"error,omitempty"`
 }
 
-func eventOf(p autoinc.Progress) event {
+func eventOf(p autoinc.Progress, statements []string) event {
 	e := event{Event: p.Event, Phase: p.Phase, Step: p.Step.ID, Text: p.Step.Text, Done: p.Done, Total: p.Total}
 	if p.Event == autoinc.Would {
-		e.SQL = []string{p.Step.SQL}
+		e.SQL = statements
 	}
 	if p.Err != nil {
 		e.Error = p.Err.Error()

@@ -110,8 +110,7 @@ func TestInspectOtherForms(t *testing.T) {
 		for i, form := range records[0][1:] {
 			read(form, record[i+1], record[0])
 		}
-		number := dbtest.Must(strconv.ParseInt(record[0], 10, 64))(t)
-		id := pk.ID(number)
+		id := pk.ID(dbtest.Must(strconv.ParseInt(record[0], 10, 64))(t))
 		read("hex", pk.FormatHex(id), record[0])
 		read("base58", pk.FormatBase58(id), record[0])
 		read("base62", pk.FormatBase62(id), record[0])

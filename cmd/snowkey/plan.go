@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -17,7 +16,6 @@ import (
 
 func (a *app) planCommand() *cobra.Command {
 	var options autoinc.PlanOptions
-	var tables, except []string
 	var out, html, dir, tool string
 	cmd := &cobra.Command{
 		Use:   "plan",
@@ -30,7 +28,12 @@ nothing. It refuses what would lose data, with the reason.`,
   snowkey migrate plan --files migrations --format goose`,
 		Args: flagsOnly,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			p, err := a.newPlan(cmd.Context(), options, tables, except)
+			db, err := a.open(a.getenv, false)
+			if err != nil {
+				return err
+			}
+			defer db.Close()
+			p, err := autoinc.NewPlan(cmd.Context(), db, options)
 			if err != nil {
 				return err
 			}
@@ -49,23 +52,19 @@ nothing. It refuses what would lose data, with the reason.`,
 				}
 				return a.printFiles(migrations, dir, tool)
 			}
-			write := p.WriteText
-			if a.json {
-				write = func(w io.Writer) error { return writeJSON(w, describe(p)) }
-			}
 			if out == "" {
-				return write(a.stdout)
+				return a.write(a.stdout, p, p.WriteText)
 			}
-			return writeNew(out, write)
+			return writeNew(out, func(w io.Writer) error { return a.write(w, p, p.WriteText) })
 		},
 	}
 	a.source.register(cmd)
 	flags := cmd.Flags()
 	flags.StringArrayVar(&options.Schemas, "schema", nil, "a `schema` to plan, exactly as it is called; may be given again")
-	flags.StringArrayVar(&tables, "table", nil, "a `table` to plan, as it is called or as schema.table; may be given again; by default all")
-	flags.StringArrayVar(&except, "except", nil, "a `table` that goes on counting; may be given again")
+	flags.Func("table", "a `table` to plan, as it is called or as schema.table; may be given again; by default all", tables(&options.Tables))
+	flags.Func("except", "a `table` that goes on counting; may be given again", tables(&options.Except))
 	registerChildren(cmd, &options.Options)
-	flags.BoolVar(&options.Online, "online", false, "widen while tables are read and written, where the server has a way")
+	flags.BoolVar(&options.Online, "online", false, "widen while tables are read and written, which only Postgres can do")
 	flags.BoolVar(&options.Composite, "composite", false, "plan keys too that are one column of a composite primary key, or unique without being the primary key")
 	flags.Int64Var(&options.Floor, "floor", autoinc.DefaultFloor, "the least `key` that may be sent at the end: above all that were counted, below all that are generated")
 	flags.StringVar(&options.Default, "default", "", "a `function` of Postgres that generates the keys of rows without one, such as snowkey_next(); writers need no change")
@@ -75,25 +74,12 @@ nothing. It refuses what would lose data, with the reason.`,
 	return cmd
 }
 
-func (a *app) newPlan(ctx context.Context, options autoinc.PlanOptions, tables, except []string) (*autoinc.Plan, error) {
-	db, err := a.open(a.getenv, false)
-	if err != nil {
-		return nil, err
+// tables returns a function for a flag, which adds the name of a table to all.
+func tables(all *[]catalog.Name) func(string) error {
+	return func(name string) error {
+		*all = append(*all, catalog.Name{Name: name})
+		return nil
 	}
-	defer db.Close()
-	if len(tables)+len(except) > 0 {
-		report, err := catalog.Inspect(ctx, db, options.Options)
-		if err != nil {
-			return nil, err
-		}
-		if options.Tables, err = named(report, tables); err != nil {
-			return nil, err
-		}
-		if options.Except, err = named(report, except); err != nil {
-			return nil, err
-		}
-	}
-	return autoinc.NewPlan(ctx, db, options)
 }
 
 // writeNew writes a file, which must not exist yet.
@@ -108,44 +94,6 @@ func writeNew(path string, write func(io.Writer) error) error {
 	}
 	_, err = file.Write(text.Bytes())
 	return errors.Join(err, file.Close())
-}
-
-// A planJSON is what plan --json prints. It's only for other programs to read, since
-// apply expects the text form of the plan.
-type planJSON struct {
-	Dialect  catalog.Dialect `json:"dialect"`
-	Version  string          `json:"version"`
-	Database string          `json:"database"`
-	Online   bool            `json:"online"`
-	Phases   []phaseJSON     `json:"phases"`
-}
-
-type phaseJSON struct {
-	Name  autoinc.PhaseName `json:"name"`
-	Notes []string          `json:"notes,omitempty"`
-	Steps []stepJSON        `json:"steps"`
-}
-
-type stepJSON struct {
-	ID       string   `json:"id"`
-	Text     string   `json:"text"`
-	Run      string   `json:"run"`
-	SQL      string   `json:"sql"`
-	Locks    string   `json:"locks,omitempty"`
-	Rewrites string   `json:"rewrites,omitempty"`
-	Undo     []string `json:"undo,omitempty"`
-}
-
-func describe(p *autoinc.Plan) planJSON {
-	all := planJSON{p.Dialect, p.Version, p.Database, p.Online, nil}
-	for _, phase := range p.Phases {
-		one := phaseJSON{phase.Name, phase.Notes, []stepJSON{}}
-		for _, s := range phase.Steps {
-			one.Steps = append(one.Steps, stepJSON{s.ID, s.Text, s.Run, s.SQL, s.Locks, s.Rewrites, s.Undo})
-		}
-		all.Phases = append(all.Phases, one)
-	}
-	return all
 }
 
 // registerChildren adds the flags for columns that don't have a foreign key.
@@ -195,38 +143,4 @@ func column(text string) (catalog.Column, error) {
 		return catalog.Column{}, errors.New("write table.column or schema.table.column")
 	}
 	return catalog.Column{Table: catalog.Name{Schema: parts[0], Name: parts[1]}, Name: parts[2]}, nil
-}
-
-// named finds the tables with the given names.
-func named(report catalog.Report, names []string) (tables []catalog.Name, err error) {
-	for _, name := range names {
-		var found []catalog.Name
-		for _, k := range report.Keys {
-			if t := k.Column.Table; (name == t.Name || name == t.Schema+"."+t.Name) && !slices.Contains(found, t) { // a table may have two counters
-				found = append(found, t)
-			}
-		}
-		switch len(found) {
-		case 0:
-			return nil, fmt.Errorf("no table %q has an auto-increment key; snowkey migrate inspect shows those that have", name)
-		case 1:
-			tables = append(tables, found[0])
-		default:
-			return nil, fmt.Errorf("%d tables are called %q; write schema.table, or choose with --schema", len(found), name)
-		}
-	}
-	return tables, nil
-}
-
-// readPlan reads a plan from its file.
-func readPlan(path string) (*autoinc.Plan, error) {
-	if path == "" {
-		return nil, errors.New("which plan? Name the file that snowkey migrate plan has written with --plan")
-	}
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("reading the plan: %w", err)
-	}
-	defer file.Close()
-	return autoinc.ReadPlan(file)
 }

@@ -2,14 +2,13 @@ package main
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/snowkey-go/snowkey/schema/sqlgen"
+	"github.com/snowkey-go/snowkey/internal/sqlgen"
 )
 
 func (a *app) sqlCommand() *cobra.Command {
@@ -48,10 +47,8 @@ also prints the privileges that a role needs.`,
 				return &usageError{fmt.Sprintf("--dialect is %q; write postgres, mysql or mariadb", dialect)}
 			}
 			statements, err := create()
-			if e, ok := errors.AsType[*sqlgen.Error](err); ok {
-				return &usageError{e.Error()}
-			} else if err != nil {
-				return err
+			if err != nil {
+				return &usageError{err.Error()}
 			}
 			if role != "" {
 				statements = append(statements, grants(role)...)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -83,10 +82,8 @@ func (a *app) tables(ctx context.Context, plan string) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		for _, query := range p.Generated {
-			if m := fromTable.FindStringSubmatch(query); m != nil {
-				tables = append(tables, m[1])
-			}
+		for _, table := range p.Tables {
+			tables = append(tables, table.Name)
 		}
 		return tables, nil
 	case a.dsn == "" && a.file == "":
@@ -106,9 +103,6 @@ func (a *app) tables(ctx context.Context, plan string) ([]string, error) {
 	}
 	return tables, nil
 }
-
-// fromTable finds the table in a query of a plan: SELECT "id" FROM "public"."orders" WHERE …
-var fromTable = regexp.MustCompile("FROM (?:[\"`][^\"`]+[\"`]\\.)?[\"`]([^\"`]+)[\"`]")
 
 // printFindings prints findings, and returns an error if one of them breaks something.
 func (a *app) printFindings(findings []vet.Finding, hints bool) error {

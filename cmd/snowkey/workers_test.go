@@ -28,8 +28,7 @@ func eachStore(t *testing.T, f func(t *testing.T, s store, args []string)) {
 	})
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 		t.Parallel()
-		s := dbtest.Must(sqlStore(db.Dialect, "", db.Connect(t)))(t)
-		f(t, s, []string{"--dsn", db.DSN})
+		f(t, dbtest.Must(sqlStore(db.Dialect, "", db.Connect(t)))(t), []string{"--dsn", db.DSN})
 	})
 }
 
@@ -243,14 +242,12 @@ func TestInit(t *testing.T) {
 				}
 			}
 		}
-		named := dbtest.Must(sqlStore(db.Dialect, "app_leases", conn))(t)
-		hold(t, named, snowkey.Config{SkipMigrate: true})
+		hold(t, dbtest.Must(sqlStore(db.Dialect, "app_leases", conn))(t), snowkey.Config{SkipMigrate: true})
 
 		for range 2 {
 			call(t, nil, "init", "--dsn", db.DSN, "--apply").prints(t, 0, "the tables exist")
 		}
-		usual := dbtest.Must(sqlStore(db.Dialect, "", conn))(t)
-		hold(t, usual, snowkey.Config{SkipMigrate: true})
+		hold(t, dbtest.Must(sqlStore(db.Dialect, "", conn))(t), snowkey.Config{SkipMigrate: true})
 	})
 }
 

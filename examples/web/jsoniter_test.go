@@ -6,6 +6,7 @@ import (
 
 	jsoniter "github.com/json-iterator/go"
 
+	"github.com/snowkey-go/snowkey/internal/errtest"
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
@@ -16,9 +17,7 @@ func TestJSONIterator(t *testing.T) {
 	var plain struct {
 		ID pk.ID `json:"id"`
 	}
-	if err := api.Unmarshal([]byte(`{"id":"1234567890123456789"}`), &plain); err != nil {
-		t.Fatal(err)
-	}
+	errtest.NoError(t, api.Unmarshal([]byte(`{"id":"1234567890123456789"}`), &plain))
 	if out, err := api.Marshal(plain); err != nil || string(out) != `{"id":"1234567890123456789"}` {
 		t.Errorf("got %s, %v", out, err)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/snowkey-go/snowkey/internal/errtest"
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
@@ -18,31 +19,21 @@ import (
 // the pattern for them would be too long. Note that schemas of OpenAPI 3.1 are JSON
 // Schema.
 func TestOpenAPI(t *testing.T) {
-	text, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := errtest.Must(os.ReadFile(page))(t)
 	_, block, _ := strings.Cut(string(text), "```yaml\n")
 	block, _, ok := strings.Cut(block, "```\n")
 	if !ok {
 		t.Fatalf("%s has no schema", page)
 	}
 	var document map[string]any
-	if err := yaml.Unmarshal([]byte(block), &document); err != nil {
-		t.Fatal(err)
-	}
+	errtest.NoError(t, yaml.Unmarshal([]byte(block), &document))
 	compiler := jsonschema.NewCompiler()
-	if err := compiler.AddResource("web.json", document); err != nil {
-		t.Fatal(err)
-	}
+	errtest.NoError(t, compiler.AddResource("web.json", document))
 	for name, parse := range map[string]func(string) error{
 		"ID":      func(s string) error { _, err := pk.Parse(s); return err },
 		"ShortID": func(s string) error { _, err := pk.ParseSort(s); return err },
 	} {
-		schema, err := compiler.Compile("web.json#/components/schemas/" + name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		schema := errtest.Must(compiler.Compile("web.json#/components/schemas/" + name))(t)
 		var keys []string
 		for _, n := range []int64{1, 9, 10, low, high, 9223372036854775807} {
 			keys = append(keys, map[string]string{"ID": decimal(n), "ShortID": pk.SortText(n).String()}[name])
@@ -66,7 +57,7 @@ func TestOpenAPI(t *testing.T) {
 				t.Errorf("%s takes %q", name, bad.text)
 			}
 		}
-		err = schema.Validate(json.Number(decimal(high)))
+		err := schema.Validate(json.Number(decimal(high)))
 		if _, ok := errors.AsType[*jsonschema.ValidationError](err); !ok {
 			t.Errorf("%s says %v to a number of JSON", name, err)
 		}

@@ -9,15 +9,14 @@ import (
 	"testing"
 
 	"github.com/dop251/goja"
+
+	"github.com/snowkey-go/snowkey/internal/errtest"
 )
 
 // TestPage checks that the page's script gets the wrong user if the id is a number, and
 // the right one if it's text.
 func TestPage(t *testing.T) {
-	ids, err := newIDs(t.Context(), t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	ids := errtest.Must(newIDs(t.Context(), t.TempDir()))(t)
 	if ids[1] != ids[0]+1 || ids[0] < 1<<53 {
 		t.Fatalf("the ids are %d", ids)
 	}
@@ -34,17 +33,10 @@ func TestPage(t *testing.T) {
 	script, _, _ = strings.Cut(script, "</script>")
 
 	vm := goja.New()
-	if err := vm.Set("get", fetch); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := vm.RunString(script); err != nil {
-		t.Fatal(err)
-	}
+	errtest.NoError(t, vm.Set("get", fetch))
+	errtest.Must(vm.RunString(script))(t)
 	for path, want := range map[string]string{"/int64/users": "Ada: Ada, Bob: Ada", "/pk/users": "Ada: Ada, Bob: Bob"} {
-		result, err := vm.RunString(`compare("` + path + `", async (path) => JSON.parse(get(path)))`)
-		if err != nil {
-			t.Fatal(err)
-		}
+		result := errtest.Must(vm.RunString(`compare("` + path + `", async (path) => JSON.parse(get(path)))`))(t)
 		promise := result.Export().(*goja.Promise)
 		if promise.State() != goja.PromiseStateFulfilled {
 			t.Fatalf("%s: %v", path, promise.Result())
@@ -57,9 +49,7 @@ func TestPage(t *testing.T) {
 		if err == nil {
 			err = json.Unmarshal(text, &rows)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		errtest.NoError(t, err)
 		var got []string
 		for _, row := range rows {
 			got = append(got, row.Name+": "+row.Got)

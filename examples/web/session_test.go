@@ -8,6 +8,7 @@ import (
 	"github.com/alexedwards/scs/v2"
 	"github.com/gorilla/sessions"
 
+	"github.com/snowkey-go/snowkey/internal/errtest"
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
@@ -22,40 +23,26 @@ func userOf(stored any) (id pk.ID, ok bool) {
 func gorillaSession(t *testing.T, value any) any {
 	store := sessions.NewCookieStore(make([]byte, 32))
 	request := httptest.NewRequest(http.MethodGet, "/", nil)
-	session, err := store.Get(request, "session")
-	if err != nil {
-		t.Fatal(err)
-	}
+	session := errtest.Must(store.Get(request, "session"))(t)
 	session.Values["user"] = value
 	response := httptest.NewRecorder()
-	if err := session.Save(request, response); err != nil {
-		t.Fatal(err)
-	}
+	errtest.NoError(t, session.Save(request, response))
 	next := httptest.NewRequest(http.MethodGet, "/", nil)
 	for _, cookie := range response.Result().Cookies() {
 		next.AddCookie(cookie)
 	}
-	if session, err = store.Get(next, "session"); err != nil {
-		t.Fatal(err)
-	}
+	session = errtest.Must(store.Get(next, "session"))(t)
 	return session.Values["user"]
 }
 
 // scsSession does the same with a session of scs.
 func scsSession(t *testing.T, value any) any {
 	manager := scs.New()
-	ctx, err := manager.Load(t.Context(), "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	ctx := errtest.Must(manager.Load(t.Context(), ""))(t)
 	manager.Put(ctx, "user", value)
 	token, _, err := manager.Commit(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if ctx, err = manager.Load(t.Context(), token); err != nil {
-		t.Fatal(err)
-	}
+	errtest.NoError(t, err)
+	ctx = errtest.Must(manager.Load(t.Context(), token))(t)
 	return manager.Get(ctx, "user")
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/labstack/echo/v5"
 
+	"github.com/snowkey-go/snowkey/internal/errtest"
 	"github.com/snowkey-go/snowkey/schema/pk"
 	"github.com/snowkey-go/snowkey/schema/pk/public"
 )
@@ -243,10 +244,7 @@ func checkTable(t *testing.T, edges []edge) {
 		b.WriteString(" |\n")
 	}
 
-	text, err := os.ReadFile(tables)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := errtest.Must(os.ReadFile(tables))(t)
 	from, to := "<!-- table of "+t.Name()+" -->\n", "<!-- end -->\n"
 	before, rest, ok1 := strings.Cut(string(text), from)
 	old, after, ok2 := strings.Cut(rest, to)
@@ -254,9 +252,7 @@ func checkTable(t *testing.T, edges []edge) {
 		t.Fatalf("%s has no place for the table, between %q and %q", tables, from, to)
 	}
 	if *update {
-		if err := os.WriteFile(tables, []byte(before+from+b.String()+to+after), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		errtest.NoError(t, os.WriteFile(tables, []byte(before+from+b.String()+to+after), 0o644))
 	} else if old != b.String() {
 		t.Errorf("%s says\n%s\nand the tests\n%s\nrun them with -update", tables, old, &b)
 	}

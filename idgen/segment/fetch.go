@@ -93,7 +93,7 @@ func (s *Segment) fetch(ctx context.Context) {
 func (s *Segment) plan() (f Fetch, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.demand.adapt(&s.cfg, s.left(), time.Now())
+	s.demand.adapt(&s.cfg, s.ready, time.Now())
 	if !s.needsFetch() {
 		s.cancel()
 		close(s.done)
@@ -146,7 +146,7 @@ func (s *Segment) record(f Fetch, start int64, err error) {
 	}
 	if err != nil {
 		if s.reason == nil {
-			s.cfg.log().Warn("segment: a fetch failed; numbers that were fetched before are still issued", "name", f.Name, "left", s.left(), "error", err)
+			s.cfg.log().Warn("segment: a fetch failed; numbers that were fetched before are still issued", "name", f.Name, "left", s.ready, "error", err)
 		}
 		s.reason = &StoreError{Name: f.Name, Err: err}
 		s.refuse(err)

@@ -21,7 +21,7 @@ func (s *Segment) Health() Health {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	h := Health{
-		Ready:     s.left(),
+		Ready:     s.ready,
 		Remaining: s.cfg.within(s.bound, s.cfg.MaxValue+1).count(),
 		Step:      s.demand.step,
 		Reason:    s.reason,

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/snowkey-go/snowkey/idgen"
@@ -21,11 +20,8 @@ type Segment struct {
 	store Store
 	cfg   Config
 
-	gate         gate
-	drawn, plain *int64 // copies of the gate's pointers, which keep Next small enough to be inlined
-
-	mu        sync.Mutex // guards the fields below, and must be held to open or shut the gate
-	chain     []run      // the runs that follow the one in the gate
+	mu        sync.Mutex // guards the fields below
+	chain     []run      // the numbers that are ready
 	ready     int64      // how many numbers there are in chain
 	queue     []*waiter  // the waiting calls, in the order in which they will be served
 	demand    demand
@@ -72,7 +68,6 @@ func New(store Store, cfg Config) (*Segment, error) {
 		demand: demand{step: cfg.MinStep, since: time.Now()},
 		bound:  cfg.MinValue,
 	}
-	s.drawn, s.plain = s.gate.init()
 	if r, ok := store.(reserver); ok {
 		var warning string
 		if s.release, warning = r.Reserve(); warning != "" {
@@ -86,24 +81,9 @@ func New(store Store, cfg Config) (*Segment, error) {
 // until ctx ends. Waiting calls are served in the order in which they started to wait.
 // The error is an [*ExhaustedError], [ErrClosed], or the error of ctx if ctx ended
 // during the wait. If the last fetch failed, the error also wraps its [*StoreError].
-//
-// The fast path is just an atomic addition and a comparison, which the compiler can
-// inline. An inlined call takes as long as the addition, which is 2.1 ns on an EPYC of
-// 2022. A call that isn't inlined, for instance through [idgen.Source], takes 2.2 to
-// 3.5 ns, because the addition waits for earlier memory writes, and a call adds more of
-// them. See the comment on the type gate for why two calls never get the same number.
-func (s *Segment) Next(ctx context.Context) (n int64, err error) {
-	if n = atomic.AddInt64(s.drawn, 1); n > atomic.LoadInt64(s.plain) {
-		n, err = s.beyond(ctx, n)
-	}
-	return
-}
-
-// beyond completes a call of Next whose place is above plain. If the call owns the
-// place, beyond returns its number. Otherwise it has to take a number under the lock.
-func (s *Segment) beyond(ctx context.Context, place int64) (int64, error) {
-	if s.gate.owned(place) {
-		return s.number(place), nil
+func (s *Segment) Next(ctx context.Context) (int64, error) {
+	if r, ok := s.ownRun(1); ok {
+		return s.number(r.first), nil
 	}
 	runs, err := s.draw(ctx, 1)
 	if err != nil {
@@ -125,7 +105,7 @@ func (s *Segment) Append(ctx context.Context, dst []int64, n int) ([]int64, erro
 	if n == 0 {
 		return dst, nil
 	}
-	if r, ok := s.gate.take(int64(n)); ok {
+	if r, ok := s.ownRun(int64(n)); ok {
 		return s.fill(dst, r), nil
 	}
 	runs, err := s.draw(ctx, int64(n))
@@ -145,53 +125,41 @@ func (s *Segment) fill(dst []int64, runs ...run) []int64 {
 	return dst
 }
 
-// left returns how many granted numbers have not been used yet. The caller must hold
-// mu.
-func (s *Segment) left() int64 { return s.gate.left() + s.ready }
+// ownRun takes n numbers from the first run, if it has as many and no other call waits.
+func (s *Segment) ownRun(n int64) (run, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.queue) > 0 || len(s.chain) == 0 || s.chain[0].count() < n {
+		return run{}, false
+	}
+	r := s.cut(n)
+	s.refill()
+	return r, true
+}
+
+// cut takes n numbers from the first run, or all that it has. The caller must hold mu.
+func (s *Segment) cut(n int64) run {
+	first := &s.chain[0]
+	r := run{first.first, min(first.first+n-1, first.last)}
+	s.ready -= r.count()
+	if first.first = r.last + 1; first.count() == 0 {
+		s.chain = s.chain[1:]
+	}
+	return r
+}
 
 // take takes the n smallest numbers that are ready, or none at all if fewer than n are
 // ready. The caller must hold mu.
 func (s *Segment) take(n int64) (runs []run) {
-	// Another call may have opened the gate since our call found it empty.
-	if r, ok := s.gate.take(n); ok {
-		return []run{r}
+	if n > s.ready {
+		return nil
 	}
-	s.recall()
-	if n <= s.ready {
-		s.ready -= n
-		for n > 0 {
-			r := &s.chain[0]
-			part := run{r.first, min(r.first+n-1, r.last)}
-			runs = append(runs, part)
-			n -= part.count()
-			r.first += part.count()
-			if r.count() == 0 {
-				s.chain = s.chain[1:]
-			}
-		}
+	for n > 0 {
+		r := s.cut(n)
+		runs = append(runs, r)
+		n -= r.count()
 	}
-	s.publish()
 	return runs
-}
-
-// recall shuts the gate and moves the numbers left in it back to the start of the
-// chain. From now until publish, every call for numbers has to take the lock. The
-// caller must hold mu.
-func (s *Segment) recall() {
-	if r := s.gate.shut(); r.count() > 0 {
-		s.chain = slices.Insert(s.chain, 0, r)
-		s.ready += r.count()
-	}
-}
-
-// publish opens the gate for the first run of the chain, so that calls can take its
-// numbers without the lock. It does nothing if the gate can't be opened for this run
-// yet. The caller must hold mu and must have called recall.
-func (s *Segment) publish() {
-	if len(s.chain) > 0 && s.gate.open(s.chain[0], s.cfg.Stride == 1) {
-		s.ready -= s.chain[0].count()
-		s.chain = s.chain[1:]
-	}
 }
 
 // A waiter is a call waiting for n numbers.
@@ -203,8 +171,8 @@ type waiter struct {
 	err    error
 }
 
-// draw takes n numbers under the lock. If fewer are ready, it waits in the queue until
-// they have been fetched. If it returns an error, no number was taken.
+// draw takes n numbers. If fewer are ready, it waits in the queue until they have been
+// fetched. If it returns an error, no number was taken.
 func (s *Segment) draw(ctx context.Context, n int64) ([]run, error) {
 	w := &waiter{n: n, began: time.Now(), served: make(chan struct{})}
 	s.mu.Lock()
@@ -277,7 +245,6 @@ func (s *Segment) waitError(ctx context.Context) error {
 func (s *Segment) Close(ctx context.Context) error {
 	s.mu.Lock()
 	s.closed = true
-	s.recall()
 	s.dropped += s.ready
 	s.chain, s.ready = nil, 0
 	s.serve()

@@ -365,6 +365,21 @@ func TestCloseWaits(t *testing.T) {
 	})
 }
 
+// All numbers up to the largest possible one are issued.
+func TestAtTheLargestNumber(t *testing.T) {
+	const largest = math.MaxInt64 - 1
+	s := newSegment(t, new(segmenttest.Memory), segment.Config{MinValue: largest - 9, MinStep: 4, MaxStep: 4})
+	for want := int64(largest - 9); want <= largest; want++ {
+		if id, err := s.Next(t.Context()); id != want || err != nil {
+			t.Fatalf("drew %d, %v; want %d", id, err, want)
+		}
+	}
+	id, err := s.Next(t.Context())
+	if _, ok := errors.AsType[*segment.ExhaustedError](err); !ok || id != 0 {
+		t.Errorf("drew %d, %v", id, err)
+	}
+}
+
 func TestAllocatesNothing(t *testing.T) {
 	s := newSegment(t, new(segmenttest.Memory), segment.Config{MinStep: 1 << 30, MaxStep: 1 << 30})
 	mustNext(t, s)

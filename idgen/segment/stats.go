@@ -20,13 +20,12 @@ type Stats struct {
 	FetchTime, LastFetch time.Duration
 }
 
-// Stats returns the counters of the Segment. It takes the lock that a call for a number
-// takes if no number is ready, but doesn't wait for the store.
+// Stats returns the counters of the Segment. It doesn't wait for the store.
 func (s *Segment) Stats() Stats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	stats := s.stats
-	stats.Issued = s.demand.granted - s.dropped - s.left()
+	stats.Issued = s.demand.granted - s.dropped - s.ready
 	return stats
 }
 

@@ -3,7 +3,9 @@ package dbtest
 import (
 	"database/sql"
 	"fmt"
+	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -20,7 +22,11 @@ func TestDatabaseIsDroppedAtTheEnd(t *testing.T) {
 				db = Open(t, dialect)
 				// We leave this open on purpose, since a leaked connection must not
 				// keep the database from being dropped.
-				NoError(t, Must(sql.Open(db.Driver, db.DSN))(t).Ping())
+				conn := Must(sql.Open(db.Driver, db.DSN))(t)
+				Exec(t, conn, "CREATE TABLE names (name VARCHAR(20))", "INSERT INTO names VALUES ('❄ 🔑')")
+				if got := Rows(t, conn, "SELECT name FROM names"); got[0] != "❄ 🔑" {
+					t.Errorf("stored ❄ 🔑, got %s", got)
+				}
 			})
 			if err := db.read("SELECT 1", new(int)); err == nil {
 				t.Error("the database is still there after its test")
@@ -202,4 +208,132 @@ func record(t *testing.T, test func(TB)) *recorder {
 	}()
 	<-done
 	return r
+}
+
+// TestContainerIsStarted doesn't need Docker. It uses a fake docker that checks its
+// arguments, together with a server that is already running. The names, ports and
+// passwords must be those of docker-compose.yml.
+func TestContainerIsStarted(t *testing.T) {
+	content := string(Must(os.ReadFile("../../docker-compose.yml"))(t))
+	for _, e := range []engine{postgres, mysql} {
+		_, address := e.addressOf(e.compose)
+		for _, want := range []string{"\n  " + e.name + ":\n", `"` + address + ":", "_PASSWORD: snowkey\n"} {
+			if !strings.Contains(content, want) || !strings.Contains(e.compose, ":snowkey@") {
+				t.Errorf("docker-compose.yml does not contain %q, and the DSN is %s", want, e.compose)
+			}
+		}
+	}
+
+	requireWanted(t, "postgres")
+	e := postgres
+	e.compose = Must(sharedServer("postgres"))(t).admin.DSN
+	bin := t.TempDir()
+	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
+	for script, want := range map[string]string{
+		`[ "$*" = "compose ps" ] || [ "$*" = "compose up -d --wait postgres" ]`: "",
+		"echo no space left >&2; exit 1":                                        "no space left",
+	} {
+		NoError(t, os.WriteFile(filepath.Join(bin, "docker"), []byte("#!/bin/sh\n"+script+"\n"), 0o755))
+		s, err := e.startContainer()
+		if ok := want == ""; ok != dockerAnswers() || ok != (err == nil) || !ok && !strings.Contains(err.Error(), want) || ok && s.origin != "docker compose" {
+			t.Errorf("with the docker %q: %v, want %q", script, err, want)
+		}
+	}
+}
+
+// TestFetch checks that fetch unpacks packages only once, and nowhere but in the cache.
+func TestFetch(t *testing.T) {
+	if !Nightly || !mayFetch() {
+		t.Skip("make nightly includes this on Debian and Ubuntu")
+	}
+	t.Setenv("SNOWKEY_TEST_CACHE", t.TempDir())
+	t.Setenv("PATH", os.Getenv("PATH")) // fetch changes both, and t.Setenv restores them
+	t.Setenv("LD_LIBRARY_PATH", os.Getenv("LD_LIBRARY_PATH"))
+	installed := func() string {
+		out, err := exec.Command("dpkg-query", "--show").CombinedOutput()
+		return fmt.Sprint(string(out), err)
+	}
+	before := installed()
+	dir, err := unpacked("", "libfaketime")
+	found, _ := filepath.Glob(filepath.Join(dir, "root/usr/lib/*/faketime/libfaketimeMT.so.1"))
+	if err != nil || len(found) != 1 || !strings.HasPrefix(dir, os.Getenv("SNOWKEY_TEST_CACHE")) {
+		t.Errorf("the library is in %v: %v", found, err)
+	}
+	if installed() != before {
+		t.Error("the packages of the system have changed")
+	}
+	t.Setenv("PATH", "")
+	if err := fetch("libfaketime"); err != nil {
+		t.Errorf("what is in the cache is fetched again: %v", err)
+	}
+	if err := fetch("no-such-package"); err == nil {
+		t.Error("a package that does not exist is fetched")
+	}
+}
+
+func TestCommandFindsServersAndItsStatusIsKept(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "out")
+	t.Setenv("OUT", file)
+	var printed strings.Builder
+	status, err := Run(&printed, true, []string{"sh", "-c", `echo "$SNOWKEY_TEST_POSTGRES $SNOWKEY_TEST_MYSQL" >"$OUT"; exit 3`})
+	if status != 3 || err != nil {
+		t.Fatalf("status %d, error %v, want the command's 3", status, err)
+	}
+	dsns, want := strings.Fields(string(Must(os.ReadFile(file))(t))), len(Servers(t))
+	if tested := strings.Count(printed.String(), " tested: "); len(dsns) != want || tested != 2*want {
+		t.Errorf("the command got %d DSNs, and the tables before and after it name %d servers, want %d:\n%s", len(dsns), tested, want, &printed)
+	}
+}
+
+func TestCommandThatDoesNotRun(t *testing.T) {
+	t.Setenv("SNOWKEY_TEST_DB", "sqlite")
+	status, err := Run(io.Discard, false, []string{"./no-such-command"})
+	if status != 1 || err == nil || !strings.Contains(err.Error(), "no-such-command") {
+		t.Errorf("status %d, error %v", status, err)
+	}
+	t.Setenv("SNOWKEY_TEST_DB", "postgres")
+	t.Setenv("SNOWKEY_TEST_POSTGRES", "host=127.0.0.1 port=1")
+	mark := filepath.Join(t.TempDir(), "ran")
+	status, err = Run(io.Discard, false, []string{"touch", mark})
+	if status == 0 || err == nil {
+		t.Errorf("without its server: status %d, error %v", status, err)
+	}
+	if _, err := os.Stat(mark); err == nil {
+		t.Error("the command ran without its server")
+	}
+}
+
+func TestRunWithoutServers(t *testing.T) {
+	emptyMachine(t)
+	_, err := Run(io.Discard, true, nil)
+	if text := fmt.Sprint(err); !strings.Contains(text, "SNOWKEY_TEST_POSTGRES=") || !strings.Contains(text, "SNOWKEY_TEST_MYSQL=") {
+		t.Errorf("a run that demands both servers does not explain both: %v", err)
+	}
+	var printed strings.Builder
+	_, err = Run(&printed, false, []string{"/bin/sh", "-c", `echo "on $SNOWKEY_TEST_DB"; printf 'TestCrash\nTestClock\n' >"$SNOWKEY_TEST_MISSING"`})
+	const table = "Databases of this run:\n  sqlite    tested\n  postgres  not tested\n  mysql     not tested\ndbtest: "
+	for _, want := range []string{
+		table, "\n\non sqlite,redis,etcd,zookeeper\n\n" + table, "SNOWKEY_TEST_POSTGRES=", "SNOWKEY_TEST_MYSQL=",
+		"\n2 tests did not run, because a program that they start isn't on this machine. One is TestCrash.\n",
+	} {
+		if err != nil || !strings.Contains(printed.String(), want) {
+			t.Errorf("%v; the output does not have %q:\n%s", err, want, &printed)
+		}
+	}
+	t.Setenv("SNOWKEY_TEST_DB", "sqlite,mysql")
+	if _, err = Run(io.Discard, false, nil); err == nil {
+		t.Error("a database that SNOWKEY_TEST_DB names may be missing")
+	}
+	t.Setenv("SNOWKEY_TEST_CACHE", t.TempDir())
+	for _, version := range []string{"postgres18", "mysql9", "mariadb11"} {
+		t.Setenv("SNOWKEY_TEST_DB", version)
+		printed.Reset()
+		status, err := Run(&printed, false, nil)
+		if status != 0 || err != nil || !strings.Contains(printed.String(), "not tested\ndbtest: this test needs "+version) {
+			t.Errorf("status %d, error %v, printed\n%s", status, err, &printed)
+		}
+		if status, err := Run(io.Discard, true, nil); status == 0 || err == nil {
+			t.Errorf("%s is demanded: status %d, error %v", version, status, err)
+		}
+	}
 }

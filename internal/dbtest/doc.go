@@ -65,5 +65,5 @@
 //   - [StandbyOf] for a Postgres that fails over without its last commits.
 //   - [FilesOf] for a Postgres that is restored from a backup.
 //   - [DB.Through] for a proxy that can lose or delay requests and replies.
-//   - Package cluster has clusters, for make nightly.
+//   - Package test/internal/cluster has clusters, for make nightly.
 package dbtest

@@ -106,36 +106,21 @@ func unquote(sql string, backslash bool) (text string, size int) {
 	return b.String(), len(sql)
 }
 
-// Star is the last part of a name such as t.*, which stands for all columns. It's
-// empty, because no real name is.
-const Star = ""
-
 // Names returns the names in SQL, each with its qualifiers: schema, table, column. It
-// makes no attempt to leave out keywords. A star is only included if it stands for
-// columns, as opposed to a product or the star in count(*).
+// makes no attempt to leave out keywords.
 func Names(sql string, backslash bool) (names [][]string) {
-	dot := false  // whether the next name continues the last one
-	item := false // whether a star would stand for columns here
-	add := func(name string) {
-		if dot && len(names) > 0 {
-			names[len(names)-1] = append(names[len(names)-1], name)
-		} else {
-			names = append(names, []string{name})
-		}
-	}
+	dot := false // whether the next name continues the last one
 	for _, t := range Tokens(sql, backslash) {
-		switch {
-		case t.Kind == Word || t.Kind == Quoted:
-			add(t.Text)
-			dot, item = false, t.Is("SELECT", "DISTINCT", "ALL")
-		case t.Is("."):
-			dot = true
-		case t.Is("*") && (dot || item):
-			add(Star)
-			dot, item = false, false
+		switch last := len(names) - 1; {
+		case t.Kind != Word && t.Kind != Quoted:
+			dot = t.Is(".")
+			continue
+		case dot && last >= 0:
+			names[last] = append(names[last], t.Text)
 		default:
-			dot, item = false, t.Is(",")
+			names = append(names, []string{t.Text})
 		}
+		dot = false
 	}
 	return names
 }

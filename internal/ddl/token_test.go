@@ -47,8 +47,8 @@ func TestTokens(t *testing.T) {
 func TestNames(t *testing.T) {
 	for sql, want := range map[string]string{
 		"SELECT a.b, `c`.`d`.`e`":     "[[SELECT] [a b] [c d e]]",
-		"SELECT * FROM t":             "[[SELECT] [] [FROM] [t]]",
-		"SELECT t.*, count(*), 2*a":   "[[SELECT] [t ] [count] [2] [a]]",
+		"SELECT * FROM t":             "[[SELECT] [FROM] [t]]",
+		"SELECT t.*, count(*), 2*a":   "[[SELECT] [t] [count] [2] [a]]",
 		"SELECT 'x.y' /* z */ FROM t": "[[SELECT] [FROM] [t]]",
 	} {
 		t.Run(sql, func(t *testing.T) {

@@ -33,7 +33,7 @@ var backfillName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,48}$`) // a token has 64
 // commits were lost.
 func ReserveBackfill(ctx context.Context, store lease.Store, cfg Config, name string) (worker, bound int64, err error) {
 	if !backfillName.MatchString(name) {
-		return 0, 0, &lease.ConfigError{Field: "name", Reason: fmt.Sprintf("of the backfill is %.60q; use 1 to 48 letters, digits, '-' and '_'", name)}
+		return 0, 0, fmt.Errorf("snowkey: the name of the backfill is %.60q; use 1 to 48 letters, digits, '-' and '_'", name)
 	}
 	cfg.TTL = leaserule.Forever
 	k := &keeper{store: store, issuer: noIssuer{}, cfg: cfg, terms: cfg.Terms, search: search{lastWorker: -1}}

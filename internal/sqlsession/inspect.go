@@ -3,70 +3,66 @@ package sqlsession
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/snowkey-go/snowkey/internal/protocol"
+	"github.com/snowkey-go/snowkey/internal/sqldialect"
 )
 
-// A TableError is returned for a table that can't be used in its current state. The
-// table has not been changed.
-type TableError struct {
-	Table  string
-	Reason string // what is wrong with it
-	Remedy string
-}
-
-func (e *TableError) Error() string {
-	return fmt.Sprintf("snowkey: the table %s %s; %s", e.Table, e.Reason, e.Remedy)
-}
+// ErrUnusable is returned for a table that can't be used in its current state. The table
+// has not been changed.
+var ErrUnusable = errors.New("unusable table")
 
 // Inspect reports whether all tables in names exist, using a single statement. It
-// returns a [*protocol.VersionError] if a table has another version, and a
-// [*TableError] if something about a table makes it unusable, such as a trigger that
+// returns a [*protocol.VersionError] if a table has another version, and
+// [ErrUnusable] if something about a table makes it unusable, such as a trigger that
 // may change what is written. The names must have passed [CheckName]. They must all
 // have the same schema, or none at all. If the server doesn't have all of the catalogs,
 // Inspect only finds out whether the tables exist.
-func (d Dialect) Inspect(ctx context.Context, db *sql.DB, names ...string) (there bool, err error) {
+func Inspect(ctx context.Context, db *sql.DB, d sqldialect.Dialect, names ...string) (there bool, err error) {
 	schema, _ := SplitName(names[0])
 	var quoted, plain []string
 	for _, name := range names {
 		_, table := SplitName(name)
-		quoted = append(quoted, "('"+d.Quote(name)+"')")
+		quoted = append(quoted, "('"+d.Table(name)+"')")
 		plain = append(plain, "'"+table+"'")
 	}
 	here, main := "DATABASE()", ""
-	if d == SQLite {
+	if d == sqldialect.SQLite {
 		here = "'main'"
 	}
 	if schema != "" {
 		here, main = "'"+schema+"'", d.Quote(schema)+"."
 	}
-	texts := map[Dialect]string{Postgres: inspectPostgres, MySQL: inspectMySQL, SQLite: inspectSQLite}[d]
-	if d == MySQL {
+	texts := inspectPostgres
+	switch {
+	case d == sqldialect.SQLite:
+		texts = inspectSQLite
+	case d.IsMySQL():
 		var each []string
 		for _, name := range plain {
-			each = append(each, strings.ReplaceAll(inspectMariaDB, "{name}", name))
+			each = append(each, strings.ReplaceAll(inspectMySQL, "{name}", name))
 		}
-		const all = " LIMIT 9223372036854775807" // without it, sql_select_limit applies
-		texts = "/*!80000 " + texts + all + " */ /*M! " + strings.Join(each, "\nUNION ALL ") + all + " */"
+		texts = strings.Join(each, "\nUNION ALL ") + " LIMIT 9223372036854775807" // without it, sql_select_limit applies
 	}
 	text := strings.NewReplacer("{quoted}", strings.Join(quoted, ", "), "{names}", strings.Join(plain, ", "),
 		"{each}", "SELECT "+strings.Join(plain, " AS name UNION ALL SELECT ")+" AS name",
 		"{schema}", here, "{main}", main, "{version}", "'"+protocol.Known()+"'").Replace(texts)
-	there, err = d.inspect(ctx, db, text)
+	there, err = inspect(ctx, db, d, text)
 	if err != nil && d.Unknown(err) {
-		return d.exist(ctx, db, names)
+		return exist(ctx, db, d, names)
 	}
 	return there, err
 }
 
 // exist is Inspect for a server that doesn't know all of the catalogs that we would have
 // to read. It can't find anything that makes a table unusable.
-func (d Dialect) exist(ctx context.Context, db *sql.DB, names []string) (there bool, err error) {
+func exist(ctx context.Context, db *sql.DB, d sqldialect.Dialect, names []string) (there bool, err error) {
 	for _, name := range names {
-		err := d.Read(ctx, db, Settings{}, func(conn *sql.Conn) error {
-			rows, err := conn.QueryContext(ctx, "SELECT protocol FROM "+d.Quote(name)+" WHERE 1 = 0")
+		err := Read(ctx, db, d, Settings{}, func(conn *sql.Conn) error {
+			rows, err := conn.QueryContext(ctx, "SELECT protocol FROM "+d.Table(name)+" WHERE 1 = 0")
 			if err != nil {
 				return err
 			}
@@ -82,9 +78,9 @@ func (d Dialect) exist(ctx context.Context, db *sql.DB, names []string) (there b
 	return true, nil
 }
 
-func (d Dialect) inspect(ctx context.Context, db *sql.DB, text string) (there bool, err error) {
+func inspect(ctx context.Context, db *sql.DB, d sqldialect.Dialect, text string) (there bool, err error) {
 	there = true
-	err = d.Read(ctx, db, Settings{}, func(conn *sql.Conn) error {
+	err = Read(ctx, db, d, Settings{}, func(conn *sql.Conn) error {
 		rows, err := conn.QueryContext(ctx, text)
 		if err != nil {
 			return err
@@ -101,7 +97,7 @@ func (d Dialect) inspect(ctx context.Context, db *sql.DB, text string) (there bo
 			case "version":
 				return &protocol.VersionError{Where: "the table " + table, Found: detail}
 			default:
-				return &TableError{table, fmt.Sprintf(reasons[kind][0], detail), reasons[kind][1]}
+				return fmt.Errorf("snowkey: %w %s: it "+reasons[kind][0]+"; %s", ErrUnusable, table, detail, reasons[kind][1])
 			}
 		}
 		return rows.Err()
@@ -109,7 +105,7 @@ func (d Dialect) inspect(ctx context.Context, db *sql.DB, text string) (there bo
 	return there && err == nil, err
 }
 
-// reasons has the Reason and Remedy of the TableError for each kind of problem.
+// reasons has the reason and remedy for each kind of problem.
 var reasons = map[string][2]string{
 	"trigger":            {"has the trigger %s, which may change what is written", "drop the trigger"},
 	"rule":               {"has the rule %s, which may change what is written", "drop the rule"},
@@ -132,21 +128,8 @@ UNION ALL SELECT 'trigger', t.name, g.tgname::text FROM tables t JOIN pg_trigger
 UNION ALL SELECT 'rule', t.name, r.rulename::text FROM tables t JOIN pg_rewrite r ON r.ev_class = t.id AND r.ev_enabled <> 'D'
 UNION ALL SELECT 'row-level security', name, '' FROM tables WHERE id IS NOT NULL AND row_security_active(id)`
 
-// On MySQL, one query of the information schema is fast for any number of tables.
-// MariaDB opens every table, unless the query asks for a single table of a single
-// schema, so there we need separate queries for each table.
-const inspectMySQL = `SELECT 'kind', t.table_name, LOWER(t.table_type) FROM information_schema.tables t
-WHERE t.table_schema = {schema} AND t.table_name IN ({names}) AND t.table_type LIKE '%VIEW%'
-UNION ALL SELECT 'engine', t.table_name, t.engine FROM information_schema.tables t
-WHERE t.table_schema = {schema} AND t.table_name IN ({names}) AND t.engine <> 'InnoDB'
-UNION ALL SELECT CASE WHEN t.table_name IS NULL THEN 'missing' ELSE 'version' END, names.name, COALESCE(c.column_default, '1') FROM ({each}) names
-LEFT JOIN information_schema.tables t ON t.table_schema = {schema} AND t.table_name = names.name
-LEFT JOIN information_schema.columns c ON c.table_schema = {schema} AND c.table_name = names.name AND c.column_name = 'protocol'
-WHERE t.table_name IS NULL OR COALESCE(c.column_default, '1') <> {version}
-UNION ALL SELECT 'trigger', event_object_table, trigger_name FROM information_schema.triggers
-WHERE event_object_schema = {schema} AND event_object_table IN ({names})`
-
-const inspectMariaDB = `SELECT 'kind', table_name, LOWER(table_type) FROM information_schema.tables
+// MariaDB opens every table, unless the query asks for a single table of a single schema.
+const inspectMySQL = `SELECT 'kind', table_name, LOWER(table_type) FROM information_schema.tables
 WHERE table_schema = {schema} AND table_name = {name} AND table_type LIKE '%VIEW%'
 UNION ALL SELECT CASE WHEN c.column_name IS NULL THEN 'missing' ELSE 'version' END, {name}, COALESCE(c.column_default, '1') FROM (SELECT 1 AS one) always
 LEFT JOIN (SELECT column_name, column_default FROM information_schema.columns

@@ -6,12 +6,12 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/snowkey-go/snowkey/internal/leased"
+	"github.com/snowkey-go/snowkey/internal/sqldialect"
 )
 
 // Reserve reserves a connection of db for statements of stores, until release is called,
@@ -212,7 +212,7 @@ func (c *conn) done(db *sql.DB, err error, broken bool) error {
 	defer func() { <-k.turn }()
 	k.mode = c.mode
 	switch {
-	case broken, err != nil && !isConflict(err):
+	case broken, err != nil && !sqldialect.Conflict(err) && !sqldialect.Busy(err):
 		discard(c.Conn)
 	case k.ended, db.Stats().MaxOpenConnections == 1:
 		c.Conn.Close()
@@ -221,13 +221,4 @@ func (c *conn) done(db *sql.DB, err error, broken bool) error {
 	}
 	k.conn = nil
 	return nil
-}
-
-// isConflict reports whether a statement failed because of another one.
-func isConflict(err error) bool {
-	switch SQLState(err) {
-	case "40001", "40P01", "55P03":
-		return true
-	}
-	return slices.Contains([]uint16{1205, 1213, 1020, 3101, 8002, 8022, 9007}, Number(err))
 }

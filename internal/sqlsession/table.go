@@ -3,25 +3,66 @@ package sqlsession
 import (
 	"context"
 	"database/sql"
+	"errors"
+	"fmt"
+	"regexp"
 	"strings"
 	"sync/atomic"
 
 	"github.com/snowkey-go/snowkey/internal/protocol"
+	"github.com/snowkey-go/snowkey/internal/sqldialect"
 )
 
+// ErrNoDatabase is returned by the methods of a store without a database.
+var ErrNoDatabase = errors.New("there is no database; make the store with Postgres, MySQL or SQLite and an open *sql.DB")
+
+var tableName = regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_]{0,50}\.)?[A-Za-z_][A-Za-z0-9_]{0,50}$`)
+
+// CheckName returns an error if name is not allowed for a table. A name has at most 51
+// ASCII letters, digits and underscores. It may be preceded by the name of a schema or
+// database, which must have the same form, and a dot.
+func CheckName(name string) error {
+	if !tableName.MatchString(name) {
+		return fmt.Errorf("snowkey: %.120q cannot be the name of a table; use up to 51 letters, digits and underscores, after a schema name and a dot if needed", name)
+	}
+	return nil
+}
+
+// SplitName splits a name into schema and table. The schema is "" if the name has none.
+func SplitName(name string) (schema, table string) {
+	if before, after, ok := strings.Cut(name, "."); ok {
+		return before, after
+	}
+	return "", name
+}
+
+// Create runs a statement that creates a table.
+func Create(ctx context.Context, db *sql.DB, d sqldialect.Dialect, statement string) error {
+	switch d {
+	case sqldialect.Postgres:
+		return createPostgres(ctx, db, statement)
+	case sqldialect.SQLite:
+		_, err := db.ExecContext(ctx, statement)
+		return err
+	}
+	_, _, err := writeMySQL(ctx, db, Settings{}, func(int64) bool { return true }, statement)
+	return err
+}
+
 // A Table is a table of a store in the application's database. It is safe for concurrent
-// use. The methods of the zero Table return [ErrNoDatabase].
+// use. The methods of a nil Table return [ErrNoDatabase].
 type Table struct {
-	Dialect
+	sqldialect.Dialect
 	db   *sql.DB
 	name string // not quoted
+	ddl  string
 
 	inspected atomic.Bool // whether the table was checked and is usable
 }
 
-// NewTable returns a table, whose name must have passed [CheckName].
-func NewTable(db *sql.DB, d Dialect, name string) *Table {
-	return &Table{Dialect: d, db: db, name: name}
+// NewTable returns a table that ddl creates, whose name must have passed [CheckName].
+func NewTable(db *sql.DB, d sqldialect.Dialect, name, ddl string) *Table {
+	return &Table{Dialect: d, db: db, name: name, ddl: ddl}
 }
 
 // DB returns the database, or [ErrNoDatabase].
@@ -32,8 +73,7 @@ func (t *Table) DB() (*sql.DB, error) {
 	return t.db, nil
 }
 
-// WithName returns the table called name in the same database. The error is a
-// [*TableNameError] if that can't be the name of a table.
+// WithName returns the table called name in the same database.
 func (t *Table) WithName(name string) (*Table, error) {
 	if _, err := t.DB(); err != nil {
 		return nil, err
@@ -41,7 +81,7 @@ func (t *Table) WithName(name string) (*Table, error) {
 	if err := CheckName(name); err != nil {
 		return nil, err
 	}
-	return NewTable(t.db, t.Dialect, name), nil
+	return NewTable(t.db, t.Dialect, name, t.ddl), nil
 }
 
 // Name returns the name without quotes.
@@ -50,12 +90,12 @@ func (t *Table) Name() string { return t.name }
 // Fill inserts the quoted name in place of {table}, and the protocol version in place of
 // {protocol}.
 func (t *Table) Fill(statement string) string {
-	return strings.NewReplacer("{table}", t.Quote(t.name), "{protocol}", protocol.Known()).Replace(statement)
+	return strings.NewReplacer("{table}", t.Table(t.name), "{protocol}", protocol.Known()).Replace(statement)
 }
 
-// Migrate creates the table with the statement ddl if it does not exist. Otherwise it
-// returns the errors of [Dialect.Inspect].
-func (t *Table) Migrate(ctx context.Context, ddl string) error {
+// Migrate creates the table if it does not exist. Otherwise it returns the errors of
+// [Inspect].
+func (t *Table) Migrate(ctx context.Context) error {
 	db, err := t.DB()
 	if err != nil {
 		return err
@@ -64,7 +104,7 @@ func (t *Table) Migrate(ctx context.Context, ddl string) error {
 	if there || err != nil {
 		return err
 	}
-	return t.Create(ctx, db, t.Fill(ddl))
+	return Create(ctx, db, t.Dialect, t.Fill(t.ddl))
 }
 
 // Ready inspects the table at the first call, and until it has found a usable table. It
@@ -78,7 +118,7 @@ func (t *Table) Ready(ctx context.Context) (*sql.DB, error) {
 }
 
 func (t *Table) inspect(ctx context.Context) (there bool, err error) {
-	there, err = t.Inspect(ctx, t.db, t.name)
+	there, err = Inspect(ctx, t.db, t.Dialect, t.name)
 	if there && err == nil {
 		t.inspected.Store(true)
 	}

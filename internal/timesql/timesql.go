@@ -39,22 +39,19 @@ func Statements(l idgen.Layout, dialect string) (create, drop []string, err erro
 	if l.Epoch().After(d.last) {
 		return nil, nil, fmt.Errorf("timesql: %s has no times after %s, and the layout %v begins later; use an earlier epoch", d.title, d.last.Format(time.DateOnly), l)
 	}
-	create, drop = d.write(newForm(l, d))
+	create, drop = d.write(newForm(l, d.precision, d.last))
 	return create, drop, nil
-}
-
-// A dialect is a kind of database.
-type dialect struct {
-	title     string
-	precision time.Duration // of its times
-	last      time.Time     // the last time that all supported versions can represent
-	write     func(f form) (create, drop []string)
 }
 
 // endOf9999 is the end of the years with four digits, to the microsecond.
 var endOf9999 = time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC).Add(-time.Microsecond)
 
-var dialects = map[string]dialect{
+var dialects = map[string]struct {
+	title     string
+	precision time.Duration // of its times
+	last      time.Time     // the last time that all supported versions can represent
+	write     func(f form) (create, drop []string)
+}{
 	"postgres":   {"Postgres", time.Microsecond, endOf9999, postgres},
 	"mysql":      {"MySQL", time.Microsecond, endOf9999, mysql},
 	"mariadb":    {"MariaDB", time.Microsecond, endOf9999, mysql},
@@ -91,7 +88,7 @@ func (f form) low() int64 { return 1<<f.shift - 1 }
 // plain matches the names that can be part of a function's name in every dialect.
 var plain = regexp.MustCompile(`^[a-z][a-z0-9_]{0,30}$`)
 
-func newForm(l idgen.Layout, d dialect) form {
+func newForm(l idgen.Layout, precision time.Duration, latest time.Time) form {
 	f := form{epoch: l.Epoch(), unit: l.Unit(), end: l.Lifetime().End, last: -1}
 	shift := 0
 	for _, field := range slices.Backward(l.Fields()) {
@@ -121,8 +118,8 @@ func newForm(l idgen.Layout, d dialect) form {
 		}
 	}
 	// A layout can last for longer than a time.Duration, so we compute with 128 bits.
-	hi, lo := bits.Mul64(uint64(d.last.Unix()-f.epoch.Unix()), uint64(time.Second))
-	lo, carry := bits.Add64(lo, uint64(d.last.Nanosecond()), 0)
+	hi, lo := bits.Mul64(uint64(latest.Unix()-f.epoch.Unix()), uint64(time.Second))
+	lo, carry := bits.Add64(lo, uint64(latest.Nanosecond()), 0)
 	lo, borrow := bits.Sub64(lo, uint64(f.epoch.Nanosecond()), 0)
 	hi += carry - borrow
 	most := uint64(1)<<f.fields[0].bits - 1
@@ -131,7 +128,7 @@ func newForm(l idgen.Layout, d dialect) form {
 			f.last, most = int64(last), last
 		}
 	}
-	f.largest = most * uint64(f.unit/d.precision)
+	f.largest = most * uint64(f.unit/precision)
 	return f
 }
 

@@ -198,8 +198,7 @@ func id(user any) reflect.Value {
 // CheckPage checks that a section of a page has the table of the ways. Package docs compares its code.
 func CheckPage(t T, page, section string, ways []Way) {
 	t.Helper()
-	text := errtest.Must(os.ReadFile(page))(t)
-	_, body, ok := strings.Cut(string(text), "\n"+section+"\n")
+	_, body, ok := strings.Cut(string(errtest.Must(os.ReadFile(page))(t)), "\n"+section+"\n")
 	if !ok {
 		t.Fatalf("%s has no section %q", page, section)
 	}

@@ -38,10 +38,10 @@ func (s *Store) locked(ctx context.Context, f func(*dir) error) error {
 	}
 	root, err := os.OpenRoot(s.path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return &DirError{s.path, fmt.Errorf("%w: %w", lease.ErrNotMigrated, err)}
+		return s.unusable(fmt.Errorf("%w: %w", lease.ErrNotMigrated, err))
 	}
 	if err != nil {
-		return &DirError{s.path, err}
+		return s.unusable(err)
 	}
 	defer root.Close()
 	d := &dir{Root: root, mode: s.mode & 0o666}
@@ -50,7 +50,7 @@ func (s *Store) locked(ctx context.Context, f func(*dir) error) error {
 	}
 	for {
 		if d.lock, err = d.openLock(); err != nil {
-			return &DirError{s.path, err}
+			return s.unusable(err)
 		}
 		err := wait(ctx, d.lock)
 		d.now = s.now()
@@ -112,17 +112,17 @@ func (d *dir) same(name string, file *os.File) bool {
 func (s *Store) trust(d *dir) error {
 	there, err := os.Lstat(s.path)
 	if err != nil {
-		return &DirError{s.path, err}
+		return s.unusable(err)
 	}
 	if why := untrusted(there, s.mode); why != "" {
-		return &lease.PermanentError{Err: &DirError{s.path, errors.New(why)}, Remedy: "make it a directory of this user with mode 0700, or allow a group with filestore.Mode"}
+		return &lease.PermanentError{Err: s.unusable(errors.New(why)), Remedy: "make it a directory of this user with mode 0700, or allow a group with filestore.Mode"}
 	}
 	this, err := d.Stat(".")
 	if err != nil {
-		return &DirError{s.path, err}
+		return s.unusable(err)
 	}
 	if !os.SameFile(there, this) {
-		return &DirError{s.path, errors.New("it was replaced by another directory during a call")}
+		return s.unusable(errors.New("it was replaced by another directory during a call"))
 	}
 	return nil
 }
@@ -130,7 +130,7 @@ func (s *Store) trust(d *dir) error {
 // check returns an error if the store has no directory or ctx has ended.
 func (s *Store) check(ctx context.Context) error {
 	if s == nil || s.path == "" {
-		return &DirError{Err: errors.New("the store has no directory; make it with Dir")}
+		return errors.New("filestore: the store has no directory; make it with Dir")
 	}
 	if ctx.Err() != nil {
 		return fmt.Errorf("filestore: %w", context.Cause(ctx))
@@ -138,7 +138,7 @@ func (s *Store) check(ctx context.Context) error {
 	return nil
 }
 
-// wait takes the lock, or returns a LockError when ctx ends. We have to poll, because
+// wait takes the lock, or returns errLocked when ctx ends. We have to poll, because
 // waiting in the kernel would not end with ctx. The pauses soon reach their limit, so
 // that a call that has waited for a long time polls nearly as often as a new one.
 func wait(ctx context.Context, lock *os.File) error {
@@ -150,21 +150,28 @@ func wait(ctx context.Context, lock *os.File) error {
 		select {
 		case <-time.After(pause/2 + mathrand.N(pause)):
 		case <-ctx.Done():
-			return &LockError{lock.Name(), context.Cause(ctx)}
+			return fmt.Errorf("filestore: %w %q: %w; if this persists, one of them is stopped during a write: continue or end it", errLocked, lock.Name(), context.Cause(ctx))
 		}
 	}
 }
 
-// explain wraps err in a [*DirError], unless it already is an error about a file or the
-// lock.
+var (
+	errDamaged = errors.New("damaged file")
+	errLocked  = errors.New("other processes locked")
+)
+
+// explain makes err an error about the directory, unless it already is one about a file or
+// the lock.
 func (s *Store) explain(err error) error {
-	_, file := errors.AsType[*FileError](err)
 	_, version := errors.AsType[*lease.VersionError](err)
-	_, lock := errors.AsType[*LockError](err)
-	if err == nil || file || version || lock {
+	if err == nil || version || errors.Is(err, errDamaged) || errors.Is(err, errLocked) {
 		return err
 	}
-	return &DirError{s.path, err}
+	return s.unusable(err)
+}
+
+func (s *Store) unusable(err error) error {
+	return fmt.Errorf("filestore: cannot keep leases in the directory %q: %w; use a directory on a local disk with free space, where this user may create files", s.path, err)
 }
 
 // read returns the content of a namespace's file.

@@ -29,9 +29,8 @@
 // read may return an update that is not on the disk yet. This may look dangerous, but
 // it is safe because keepers never issue an id because of a read.
 //
-// If a file has a wrong checksum, calls return a [*FileError], and if it has another
-// protocol version, they return a [*lease.VersionError]. In both cases the file is left
-// unchanged.
+// If a file has a wrong checksum, calls return an error, and if it has another protocol
+// version, they return a [*lease.VersionError]. In both cases the file is left unchanged.
 //
 // # The lock
 //
@@ -46,8 +45,8 @@
 // The directory may be renamed or deleted while a call waits. The call then returns an
 // error, and grants nothing.
 //
-// If ctx ends while a call waits for the lock, the call returns a [*LockError]. A call
-// that is already waiting for the disk does not end with ctx.
+// If ctx ends while a call waits for the lock, the call returns an error. A call that is
+// already waiting for the disk does not end with ctx.
 //
 // Note that this lock is not the lease, which ends only when it is released or expires.
 // So if a process is killed, its worker number becomes free after TTL and MaxClockSkew,

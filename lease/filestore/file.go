@@ -58,18 +58,18 @@ func decode(path string, text []byte, namespace string) (*space, error) {
 	_, err := fmt.Sscanf(string(first), header, &found, &sum)
 	switch {
 	case err != nil:
-		return nil, &FileError{path, "does not start like a file of leases", damaged}
+		return nil, damaged(path, "does not start like a file of leases")
 	case found != protocol.Version:
 		return nil, &lease.VersionError{Where: "the file " + path, Found: strconv.Itoa(found)}
 	case sum != crc32.ChecksumIEEE(body):
-		return nil, &FileError{path, "has a wrong checksum", damaged}
+		return nil, damaged(path, "has a wrong checksum")
 	}
 	var s space
 	if err := json.Unmarshal(body, &s); err != nil {
-		return nil, &FileError{path, "cannot be read: " + err.Error(), damaged}
+		return nil, damaged(path, "cannot be read: "+err.Error())
 	}
 	if s.Namespace != namespace {
-		return nil, &FileError{path, fmt.Sprintf("has the leases of namespace %q, not of %q", s.Namespace, namespace), damaged}
+		return nil, damaged(path, fmt.Sprintf("has the leases of namespace %q, not of %q", s.Namespace, namespace))
 	}
 	s.Layouts = compact(s.Layouts)
 	for _, rows := range s.Rows {
@@ -87,8 +87,11 @@ func compact(text json.RawMessage) json.RawMessage {
 	return short.Bytes()
 }
 
-// damaged is the remedy for a damaged file. Once the processes have ended, it's safe to
-// delete the file, because without it a namespace starts above everything that it can
-// have granted. Layouts with long ticks are an exception: there the namespace starts in
-// the current tick, so the processes have to wait for the next one.
-const damaged = "restore a copy of it, or end the processes of the namespace and delete it (if the layout's tick is longer than a second, start them in the next tick)"
+// damaged returns the error for a damaged file, which is not changed. Once the processes
+// have ended, it's safe to delete it, because without it a namespace starts above
+// everything that it can have granted. Layouts with long ticks are an exception: there the
+// namespace starts in the current tick, so the processes have to wait for the next one.
+func damaged(path, reason string) error {
+	return fmt.Errorf("filestore: %w %q: it %s; restore a copy of it, or end the processes of the namespace and delete it (if the layout's tick is longer than a second, start them in the next tick)",
+		errDamaged, path, reason)
+}

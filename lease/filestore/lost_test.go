@@ -40,8 +40,7 @@ func TestRemovedAndClockSetBack(t *testing.T) {
 		}
 		last := int64(0)
 		for last < rows[0].Bound-1 {
-			id := errtest.Must(pool.Next(t.Context()))(t)
-			last = counter(id)
+			last = counter(errtest.Must(pool.Next(t.Context()))(t))
 		}
 		errtest.NoError(t, os.RemoveAll(path))
 		ahead.Store(int64(-900 * time.Millisecond))

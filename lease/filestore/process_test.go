@@ -221,8 +221,7 @@ func TestKill(t *testing.T) {
 		f := startFleet(t, dir, &check)
 		f.listen(t, 1+mathrand.IntN(20))
 		f.kill()
-		left := errtest.Must(filepath.Glob(filepath.Join(dir, "*"+unfinished)))(t)
-		unfinishedFiles += len(left)
+		unfinishedFiles += len(errtest.Must(filepath.Glob(filepath.Join(dir, "*"+unfinished)))(t))
 	}
 	t.Logf("%d times, and %d files were unfinished", rounds, unfinishedFiles)
 	disjoint(t, &check)
@@ -261,13 +260,13 @@ func dropPrivileges() error {
 }
 
 // refused tries every kind of update, and returns an error if one of them does not
-// return a DirError.
+// return an error about the directory.
 func refused(s *Store) error {
 	ctx := context.Background()
 	p, err := s.Probe(ctx, lease.Query{Terms: terms, Max: 1})
 	rows, readErr := s.Rows(ctx, terms, 0, 0)
 	if err := errors.Join(err, readErr); err != nil {
-		if _, ok := errors.AsType[*DirError](err); !ok || os.Getenv(roleEnv) != "unprivileged" {
+		if !isUnusable(s, err) || os.Getenv(roleEnv) != "unprivileged" {
 			return err
 		}
 		rows = []lease.Row{{}} // another user can't even lock the directory
@@ -297,8 +296,7 @@ func refused(s *Store) error {
 	}
 	for name, update := range updates {
 		err := update()
-		e, ok := errors.AsType[*DirError](err)
-		if !ok || !strings.HasPrefix(e.Path, s.path) || !strings.Contains(err.Error(), s.path) {
+		if !isUnusable(s, err) {
 			return fmt.Errorf("%s: got %w", name, cmp.Or(err, errors.New("no error")))
 		}
 	}

@@ -46,8 +46,7 @@ func TestUntrustedDirectories(t *testing.T) {
 				_, err := s.Namespaces(t.Context())
 				want = strings.TrimSpace(want)
 				_, permanent := errors.AsType[*lease.PermanentError](err)
-				_, typed := errors.AsType[*DirError](err)
-				if want == "" && err != nil || want != "" && (!permanent || !typed || !strings.Contains(err.Error(), want)) {
+				if want == "" && err != nil || want != "" && (!permanent || !isUnusable(s, err) || !strings.Contains(err.Error(), want)) {
 					t.Errorf("mode %v: got %v, want %q", s.mode, err, want)
 				}
 				if again := s.Migrate(t.Context()); (again == nil) != (err == nil) {
@@ -93,7 +92,7 @@ func TestMovedWhileARenewalWaits(t *testing.T) {
 		return time.Now()
 	}
 	_, ok, err := s.Renew(t.Context(), lease.Renewal{Terms: terms, Held: held, Token: "second", Wanted: 1 << 62})
-	if _, typed := errors.AsType[*DirError](err); ok || !typed || !strings.Contains(err.Error(), "replaced") {
+	if ok || !isUnusable(s, err) || !strings.Contains(err.Error(), "replaced") {
 		t.Errorf("got %v, %v", ok, err)
 	}
 }
@@ -110,7 +109,7 @@ func TestLockFileIsDeleted(t *testing.T) {
 			}
 			return nil
 		})
-		if _, failed := errors.AsType[*DirError](err); failed != inUse {
+		if isUnusable(s, err) != inUse {
 			t.Errorf("in use %v: %v", inUse, err)
 		}
 		after := probe(t, s)

@@ -53,8 +53,7 @@ func TestFaults(t *testing.T) {
 				return leasetest.None
 			})
 			renewed := func() bool {
-				rows := errtest.Must(m.Rows(t.Context(), terms, 3, 3))(t)
-				return rows[0].Token == "second"
+				return errtest.Must(m.Rows(t.Context(), terms, 3, 3))(t)[0].Token == "second"
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			defer cancel()

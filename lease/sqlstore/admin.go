@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/snowkey-go/snowkey/internal/sqlsession"
+	"github.com/snowkey-go/snowkey/internal/sqldialect"
 )
 
 // DDL returns the statements with which [Store.Migrate] creates the tables, so that you
@@ -17,7 +17,7 @@ func (s *Store) DDL() []string {
 	}
 	var statements []string
 	for _, text := range s.dialect.ddl {
-		statements = append(statements, strings.TrimSpace(s.words().Replace(text)))
+		statements = append(statements, strings.TrimSpace(s.current.Load().fill(text)))
 	}
 	return statements
 }
@@ -30,10 +30,10 @@ func (s *Store) Grants(role string) []string {
 	if s == nil || s.dialect == nil {
 		return nil
 	}
-	lease, ns := s.dialect.Quote(s.table), s.dialect.Quote(s.table+"_ns")
+	lease, ns := s.dialect.Table(s.table), s.dialect.Table(s.table+"_ns")
 	switch s.dialect {
 	case postgres:
-		to := `"` + strings.ReplaceAll(role, `"`, `""`) + `"`
+		to := s.dialect.Quote(role)
 		return []string{
 			fmt.Sprintf("GRANT SELECT, INSERT, UPDATE (token, revision, bound, expires_at, label) ON %s TO %s", lease, to),
 			fmt.Sprintf("GRANT SELECT, INSERT, UPDATE (fingerprint, fence) ON %s TO %s", ns, to),
@@ -41,11 +41,7 @@ func (s *Store) Grants(role string) []string {
 	case mysql:
 		// On MariaDB, INSERT … ON DUPLICATE KEY UPDATE needs UPDATE of every column that it
 		// inserts.
-		user, host := role, "%"
-		if i := strings.LastIndex(role, "@"); i >= 0 {
-			user, host = role[:i], role[i+1:]
-		}
-		to := quoteText(user) + "@" + quoteText(host)
+		to := sqldialect.MySQLAccount(role)
 		return []string{
 			fmt.Sprintf("GRANT SELECT, INSERT, UPDATE ON %s TO %s", lease, to),
 			fmt.Sprintf("GRANT SELECT, INSERT, UPDATE ON %s TO %s", ns, to),
@@ -55,12 +51,6 @@ func (s *Store) Grants(role string) []string {
 	}
 }
 
-// quoteText quotes a string for MySQL. It doubles backslashes, because that's what a
-// session without NO_BACKSLASH_ESCAPES expects.
-func quoteText(text string) string {
-	return "'" + strings.NewReplacer("'", "''", `\`, `\\`).Replace(text) + "'"
-}
-
 // Namespaces returns the names of all namespaces that have a layout or a row.
 func (s *Store) Namespaces(ctx context.Context) ([]string, error) {
 	if err := s.check(); err != nil {
@@ -68,7 +58,7 @@ func (s *Store) Namespaces(ctx context.Context) ([]string, error) {
 	}
 	names, err := list(ctx, s, namespacesText, args{}, func(name *string) []any { return []any{name} })
 	for i := range names {
-		names[i] = sqlsession.FromASCII(names[i])
+		names[i] = sqldialect.FromASCII(names[i])
 	}
 	return names, err
 }

@@ -1,27 +1,22 @@
 package sqlstore
 
 import (
-	"context"
-	"database/sql"
 	_ "embed" // for the DDL
 	"errors"
 	"strings"
 
+	"github.com/snowkey-go/snowkey/internal/sqldialect"
 	"github.com/snowkey-go/snowkey/internal/sqlsession"
 )
 
 // A dialect contains everything that differs between databases, such as the
 // replacements for the {words} in statements.go.
 type dialect struct {
-	sqlsession.Dialect
+	sqldialect.Dialect
 
 	ddl    []string // the statements that create the tables
 	schema string   // an expression for the schema of the tables, if their name has none
 	words  map[string]string
-
-	// write runs an INSERT or UPDATE. Once the statement is committed, it returns the
-	// server's time during the statement. Every call must use a different mark.
-	write func(ctx context.Context, db *sql.DB, during sqlsession.Settings, mark, query string, values []any) (now int64, changed bool, err error)
 
 	// unknown replaces some of words if the server doesn't tell us what they read,
 	// either because the role may not or because the server doesn't have it, as is
@@ -35,8 +30,6 @@ type dialect struct {
 
 	examine []string // queries that find settings which endanger leases; see [Store.Examine]
 
-	busy      func(err error) bool   // whether another statement has locked the row
-	conflict  func(err error) bool   // whether the statement should be tried again, usually because another one was faster
 	permanent func(err error) string // what to do about an error that a retry does not fix; "" for others
 }
 
@@ -62,6 +55,10 @@ var postgresDDL string
 //go:embed mysql.sql
 var mysqlDDL string
 
+// conflict reports whether a statement should be tried again, usually because another one
+// was faster. If the server has left its cluster, the next one may be another server.
+func conflict(err error) bool { return sqldialect.Conflict(err) || sqldialect.HasLeft(err) }
+
 // postgresIdentity identifies the cluster, its timeline, the database, the two tables, and
 // the lease table's file. We need the timeline because each promotion and each recovery to
 // a point in time starts a new one, the database because CREATE DATABASE … TEMPLATE copies
@@ -74,18 +71,11 @@ const postgresIdentity = `(CASE WHEN pg_is_in_recovery() THEN 'standby' ELSE
 const postgresUnknown = `('unknown/' || '{ns}'::regclass::oid || '/' || '{lease}'::regclass::oid || '/' || pg_relation_filenode('{lease}'::regclass))`
 
 var postgres = &dialect{
-	Dialect: sqlsession.Postgres,
+	Dialect: sqldialect.Postgres,
 	ddl:     []string{postgresDDL},
-	write: func(ctx context.Context, db *sql.DB, _ sqlsession.Settings, mark, query string, values []any) (int64, bool, error) {
-		return sqlsession.WritePostgres(ctx, db, mark, query, values)
-	},
 	words: map[string]string{
-		// We read the clock only once, because it advances within a statement. The same
-		// SELECT changes three settings for this transaction only, which works with poolers
-		// as well: the commit waits for the disk, the wait for a locked row is limited, and
-		// snowkey.write contains the mark of package sqlsession.
-		"{write}": `WITH here AS MATERIALIZED (
-	SELECT set_config('synchronous_commit', 'on', true), set_config('lock_timeout', @patience, true), set_config('snowkey.write', @mark, true),
+		// We read the clock only once, because it advances within a statement.
+		"{write}": sqlsession.Begin + `,
 		CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigint) AS now)
 `,
 		"{read}": sqlsession.ToPrimary + `WITH here AS MATERIALIZED (SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigint) AS now)
@@ -118,14 +108,9 @@ var postgres = &dialect{
 		unknownSuspect,
 	},
 	examine: examinePostgres,
-	busy:    func(err error) bool { return sqlsession.SQLState(err) == "55P03" },
-	conflict: func(err error) bool {
-		state := sqlsession.SQLState(err)
-		return state == "40001" || state == "40P01" // the second one is a deadlock
-	},
 	permanent: func(err error) string {
-		switch state := sqlsession.SQLState(err); {
-		case state == "25006":
+		switch state := sqldialect.SQLState(err); {
+		case sqldialect.ReadOnly(err):
 			return "connect to the primary, and set default_transaction_read_only = off for this role"
 		case strings.Contains(err.Error(), "must be run with standard_conforming_strings=on"): // returned by pgx with the simple protocol
 			return "set standard_conforming_strings = on for this role"
@@ -150,7 +135,7 @@ var (
 const permanentRemedy = "correct the user, password, database, schema or privileges; docs/leases.md lists what the store needs"
 
 var mysql = &dialect{
-	Dialect: sqlsession.MySQL,
+	Dialect: sqldialect.MySQL,
 	ddl:     strings.Split(mysqlDDL, ";\n"),
 	schema:  "DATABASE()",
 	words: map[string]string{
@@ -186,16 +171,6 @@ var mysql = &dialect{
 			"EXISTS (SELECT 1 FROM information_schema.tables WHERE table_schema = {schema} AND table_name = '{name}' AND table_type LIKE '%VIEW%') OR " +
 			"EXISTS (SELECT 1 FROM information_schema.tables WHERE table_schema = {schema} AND table_name = '{name}_ns' AND table_type LIKE '%VIEW%')",
 	},
-	write: func(ctx context.Context, db *sql.DB, during sqlsession.Settings, _, query string, values []any) (now int64, changed bool, err error) {
-		result, changed, err := sqlsession.WriteMySQL(ctx, db, during, func(r sql.Result) bool {
-			id, err := r.LastInsertId()
-			return err == nil && id%2 == 1
-		}, query, values)
-		if changed {
-			now, err = result.LastInsertId()
-		}
-		return now / 2, changed && err == nil, err
-	},
 	// Any member of a cluster may execute a statement, so the fingerprint must be the same
 	// on all of them. It's the name of the cluster, and the view: when its present members
 	// agreed on each other. The view changes whenever commits can have been lost. We leave
@@ -226,19 +201,8 @@ var mysql = &dialect{
 	},
 	unknown: []map[string]string{{"{cluster}": "0"}, unknownFingerprint, unknownSuspect},
 	examine: examineMySQL,
-	busy:    func(err error) bool { return sqlsession.Number(err) == 1205 },
-	conflict: func(err error) bool {
-		switch sqlsession.Number(err) {
-		case 1213, // a deadlock; on Galera also a conflict with a commit on another server
-			1020,             // MariaDB: the row has changed since the snapshot
-			3101,             // Group Replication: a conflict with a commit on another server
-			8002, 8022, 9007: // TiDB: a conflict with another transaction
-			return true
-		}
-		return sqlsession.HasLeft(err)
-	},
 	permanent: func(err error) string {
-		switch sqlsession.Number(err) {
+		switch sqldialect.Number(err) {
 		case 1044, 1045, 1046, 1049, 1142, 1143, 1227, 1370, 1410, 1698:
 			return permanentRemedy
 		case 1290, 1792, 1836:

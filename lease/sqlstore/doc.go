@@ -116,8 +116,7 @@
 // differ between connections, make sure to give the table a schema. In the following
 // situations the store returns an error:
 //
-//	open transaction on 8 connections in a row       [*SessionError]; the keeper tries again until
-//	                                                 ctx ends
+//	open transaction on 8 connections in a row       the keeper tries again until ctx ends
 //	read-only server or standby, or session (MySQL   [*lease.PermanentError] at once
 //	and MariaDB: only where tables are missing)
 //	proxy that sends reads to a standby, so that a   [*lease.PermanentError] at once
@@ -125,7 +124,7 @@
 //	simple protocol of pgx with                      [*lease.PermanentError] at once
 //	standard_conforming_strings=off
 //	wrong password, unknown database, no privilege   [*lease.PermanentError] at once
-//	trigger, rule, row-level security, view,         [*TableError] in a [*lease.PermanentError] at once
+//	trigger, rule, row-level security, view,         [*lease.PermanentError] at once
 //	partitioned table on PostgreSQL, or an engine
 //	other than InnoDB
 //	*sql.DB of another database, nil, or closed      [*lease.PermanentError] at once

@@ -25,8 +25,8 @@ func (s *Store) Examine(ctx context.Context) ([]lease.Finding, error) {
 	schema, name := sqlsession.SplitName(s.table)
 	var all []lease.Finding
 	for _, text := range s.dialect.examine {
-		query, values := s.dialect.Bind(s.words().Replace("{to primary}"+text), args{"schema": cmp.Or(schema, "-"), "leases": name, "spaces": name + "_ns"})
-		found, err := read(ctx, s, func(f *lease.Finding) []any { return []any{&f.Kind, &f.Text, &f.Remedy} }, query, values)
+		a := args{"schema": cmp.Or(schema, "-"), "leases": name, "spaces": name + "_ns"}
+		found, err := read(ctx, s, s.current.Load(), "{to primary}"+text, a, func(f *lease.Finding) []any { return []any{&f.Kind, &f.Text, &f.Remedy} })
 		if err != nil && !s.dialect.Unknown(err) {
 			return nil, s.explain(err)
 		}

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"syscall"
 
+	"github.com/snowkey-go/snowkey/internal/sqldialect"
 	"github.com/snowkey-go/snowkey/internal/sqlsession"
 	"github.com/snowkey-go/snowkey/lease"
 	"github.com/snowkey-go/snowkey/lease/filestore"
@@ -57,7 +58,7 @@ func (s *SQLiteStore) find(ctx context.Context) (*filestore.Store, error) {
 	}
 	var file, journal string
 	var tables int
-	err := sqlsession.SQLite.Read(ctx, s.db, sqlsession.Settings{}, func(conn *sql.Conn) error {
+	err := sqlsession.Read(ctx, s.db, sqldialect.SQLite, sqlsession.Settings{}, func(conn *sql.Conn) error {
 		return conn.QueryRowContext(ctx, findText).Scan(&file, &journal, &tables)
 	})
 	switch {

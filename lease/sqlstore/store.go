@@ -3,32 +3,18 @@ package sqlstore
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"database/sql"
 	"errors"
 	"fmt"
-	"maps"
 	mathrand "math/rand/v2"
 	"strings"
 	"sync/atomic"
-	"time"
 
 	"github.com/snowkey-go/snowkey/internal/protocol"
+	"github.com/snowkey-go/snowkey/internal/sqldialect"
 	"github.com/snowkey-go/snowkey/internal/sqlsession"
 	"github.com/snowkey-go/snowkey/lease"
 )
-
-// A TableError reports that a table can't be used because of a trigger, a rule,
-// row-level security or its engine. Open returns it immediately and writes nothing.
-type TableError = sqlsession.TableError
-
-// A TableNameError is returned by [Store.WithTable] for a string that is not valid as
-// the name of a table.
-type TableNameError = sqlsession.TableNameError
-
-// A SessionError reports that the store can't write, because all connections of the
-// *sql.DB that it tried had an open transaction.
-type SessionError = sqlsession.Error
 
 // defaultTable is the table of a [Store] unless WithTable says otherwise.
 const defaultTable = "snowkey_lease"
@@ -45,31 +31,30 @@ type Store struct {
 	dialect *dialect
 	table   string
 
-	current atomic.Pointer[wording] // nil before the first call of wording
-}
-
-// A wording replaces the {words} in statements.
-type wording struct {
-	*strings.Replacer
-	unknown int        // how many of dialect.unknown it includes
-	cluster membership // the one of dialect.clusters that it includes
+	current atomic.Pointer[wording]
 }
 
 var _ lease.Store = (*Store)(nil)
 
 // Postgres returns a store that uses the database of db, which must be PostgreSQL 12 or
 // later.
-func Postgres(db *sql.DB) *Store { return &Store{db: db, dialect: postgres, table: defaultTable} }
+func Postgres(db *sql.DB) *Store { return newStore(db, postgres, defaultTable) }
 
 // MySQL returns a store that uses the database of db, which must be MySQL 8 or later,
 // or MariaDB 10.6 or later.
-func MySQL(db *sql.DB) *Store { return &Store{db: db, dialect: mysql, table: defaultTable} }
+func MySQL(db *sql.DB) *Store { return newStore(db, mysql, defaultTable) }
+
+func newStore(db *sql.DB, d *dialect, table string) *Store {
+	s := &Store{db: db, dialect: d, table: table}
+	s.current.Store(s.wording(0, notAsked))
+	return s
+}
 
 // WithTable returns a store of the same database that uses the tables name and name_ns
 // instead of snowkey_lease and snowkey_lease_ns. To choose a schema or database, put
 // its name and a dot in front. The name is case-sensitive if table names are
-// case-sensitive in the database. WithTable returns a [*TableNameError] if the name is
-// not valid.
+// case-sensitive in the database. It has at most 51 ASCII letters, digits and
+// underscores.
 func (s *Store) WithTable(name string) (*Store, error) {
 	if s == nil || s.dialect == nil {
 		return nil, s.check()
@@ -77,7 +62,7 @@ func (s *Store) WithTable(name string) (*Store, error) {
 	if err := sqlsession.CheckName(name); err != nil {
 		return nil, err
 	}
-	return &Store{db: s.db, dialect: s.dialect, table: name}, nil
+	return newStore(s.db, s.dialect, name), nil
 }
 
 // Reserve reserves a connection of the *sql.DB for the statements of all stores that use
@@ -102,8 +87,8 @@ func noDatabase() error {
 
 // Migrate creates the tables if they do not exist. It needs the privilege to create
 // tables only in that case. Migrate returns a [*lease.VersionError] for tables of
-// another protocol version, and a [*TableError] for a table with a trigger, a rule,
-// row-level security, or an engine other than InnoDB.
+// another protocol version, and a [*lease.PermanentError] for a table with a trigger, a
+// rule, row-level security, or an engine other than InnoDB.
 func (s *Store) Migrate(ctx context.Context) error {
 	if err := s.check(); err != nil {
 		return err
@@ -112,7 +97,7 @@ func (s *Store) Migrate(ctx context.Context) error {
 		return s.explainCreate(err)
 	}
 	for _, statement := range s.dialect.ddl {
-		if err := s.dialect.Create(ctx, s.db, s.words().Replace(statement)); err != nil {
+		if err := sqlsession.Create(ctx, s.db, s.dialect.Dialect, s.current.Load().fill(statement)); err != nil {
 			return s.explainCreate(err)
 		}
 	}
@@ -122,8 +107,8 @@ func (s *Store) Migrate(ctx context.Context) error {
 // inspect reports whether the tables exist. It also returns an error if they can't be
 // used.
 func (s *Store) inspect(ctx context.Context) (there bool, err error) {
-	err = again(ctx, s.dialect.conflict, func() error {
-		there, err = s.dialect.Inspect(ctx, s.db, s.table, s.table+"_ns")
+	err = sqlsession.Again(ctx, conflict, func() error {
+		there, err = sqlsession.Inspect(ctx, s.db, s.dialect.Dialect, s.table, s.table+"_ns")
 		return err
 	})
 	return there, err
@@ -145,7 +130,7 @@ func (s *Store) Layouts(ctx context.Context, namespace string) (layouts []string
 	all, err := list(ctx, s, layoutsText, args{"namespace": namespace}, func(l *layout) []any { return []any{&l.name, &l.position} })
 	seen := make(map[string]bool)
 	for _, l := range all {
-		l.name = sqlsession.FromASCII(l.name)
+		l.name = sqldialect.FromASCII(l.name)
 		if !seen[l.name] {
 			seen[l.name] = true
 			layouts = append(layouts, l.name)
@@ -234,8 +219,8 @@ func (s *Store) probe(ctx context.Context, q lease.Query, row, topOfRange string
 		case 2:
 			p.HasRow = true
 			p.Row = lease.Row{
-				Worker: n[0], Token: sqlsession.FromASCII(found.token.V), Revision: n[1],
-				Bound: n[2], Expires: n[3], Label: sqlsession.FromASCII(found.label.V),
+				Worker: n[0], Token: sqldialect.FromASCII(found.token.V), Revision: n[1],
+				Bound: n[2], Expires: n[3], Label: sqldialect.FromASCII(found.label.V),
 			}
 		}
 		if found.protocol != protocol.Version {
@@ -260,7 +245,7 @@ func (s *Store) Fence(ctx context.Context, terms lease.Terms, seen string) error
 	if seen == "" {
 		a = args{"any_fingerprint": int64(1), "seen_fingerprint": "-"}
 	}
-	_, err := s.write(ctx, fenceText, a.with(terms), patient(ctx))
+	_, err := s.write(ctx, fenceText, a.with(terms), patient)
 	return err
 }
 
@@ -284,8 +269,8 @@ func (s *Store) add(ctx context.Context, text string, a args) (added bool, err e
 	if err := s.check(); err != nil {
 		return false, err
 	}
-	w, err := s.write(ctx, text, a, lockWait{"1", 0})
-	if err != nil && s.dialect.busy(err) {
+	w, err := s.write(ctx, text, a, noWait)
+	if err != nil && sqldialect.Busy(err) {
 		return false, nil
 	}
 	return w.changed, err
@@ -340,7 +325,7 @@ func (s *Store) rows(ctx context.Context, text string, a args) ([]lease.Row, err
 		return []any{&r.Worker, &r.Token, &r.Revision, &r.Bound, &r.Expires, &r.Label, &r.Now}
 	})
 	for i := range rows {
-		rows[i].Token, rows[i].Label = sqlsession.FromASCII(rows[i].Token), sqlsession.FromASCII(rows[i].Label)
+		rows[i].Token, rows[i].Label = sqldialect.FromASCII(rows[i].Token), sqldialect.FromASCII(rows[i].Label)
 	}
 	return rows, err
 }
@@ -361,57 +346,20 @@ func list[T any](ctx context.Context, s *Store, text string, a args, dest func(*
 }
 
 // listNow is like list, but doesn't ask first whether the server is a member of a cluster.
-func listNow[T any](ctx context.Context, s *Store, text string, a args, dest func(*T) []any) ([]T, error) {
-	w := s.words()
-	query, values := s.dialect.Bind(w.Replace(text), a)
-	found, err := read(ctx, s, dest, query, values)
-	if s.learn(w, err) {
-		return listNow(ctx, s, text, a, dest)
-	}
-	return found, s.explain(err)
+func listNow[T any](ctx context.Context, s *Store, text string, a args, dest func(*T) []any) (found []T, err error) {
+	err = s.worded(func(w *wording) error {
+		found, err = read(ctx, s, w, text, a, dest)
+		return err
+	})
+	return found, err
 }
 
-// settings returns the settings of the session during a statement.
-func (s *Store) settings() sqlsession.Settings {
-	return s.dialect.clusters[s.words().cluster].settings
-}
-
-// ask finds out to which cluster the server belongs, unless that's known. A probe finds
-// out by itself, so this costs a round trip only before other calls.
-func (s *Store) ask(ctx context.Context) error {
-	if s.words().cluster != notAsked {
-		return nil
-	}
-	if s.dialect.clusters == nil {
-		s.join(notMember)
-		return nil
-	}
-	found, err := listNow(ctx, s, "SELECT {cluster}", nil, func(n *int64) []any { return []any{n} })
-	if err == nil && len(found) == 1 {
-		s.join(membership(found[0]))
-	}
-	return err
-}
-
-// join remembers to which cluster the server belongs. It reports whether the wording of
-// statements has changed because of it.
-func (s *Store) join(to membership) (changed bool) {
-	for {
-		w := s.words()
-		if w.cluster == to {
-			return false
-		}
-		if s.current.CompareAndSwap(w, s.wording(w.unknown, to)) {
-			return w.cluster != notAsked || to != notMember
-		}
-	}
-}
-
-// read is like list, but neither replaces words in the query nor explains errors.
-func read[T any](ctx context.Context, s *Store, dest func(*T) []any, query string, values []any) (found []T, err error) {
-	err = again(ctx, s.dialect.conflict, func() error {
+// read is like list, but with this wording, and without explaining errors.
+func read[T any](ctx context.Context, s *Store, w *wording, text string, a args, dest func(*T) []any) (found []T, err error) {
+	query, values := s.dialect.Bind(w.fill(text), a)
+	err = sqlsession.Again(ctx, conflict, func() error {
 		found = nil
-		return s.dialect.Read(ctx, s.db, s.settings(), func(conn *sql.Conn) error {
+		return sqlsession.Read(ctx, s.db, s.dialect.Dialect, w.settings, func(conn *sql.Conn) error {
 			rows, err := conn.QueryContext(ctx, query, values...)
 			if err != nil {
 				return err
@@ -440,7 +388,7 @@ func (s *Store) updateRow(ctx context.Context, text string, seen lease.Row, toke
 		return 0, false, err
 	}
 	a["worker"], a["seen_token"], a["revision"], a["token"] = seen.Worker, seen.Token, seen.Revision, token
-	w, err := s.write(ctx, text, a, patient(ctx))
+	w, err := s.write(ctx, text, a, patient)
 	switch {
 	case err != nil:
 		return 0, false, err
@@ -456,30 +404,35 @@ func (s *Store) updateRow(ctx context.Context, text string, seen lease.Row, toke
 	return 0, false, cmp.Or(err, w.failed)
 }
 
-// A lockWait limits the time that a write waits for a row locked by another statement.
-type lockWait struct {
-	milliseconds string // on PostgreSQL
-	seconds      int64  // on MariaDB
-}
-
-// patient returns the lockWait for writes that must succeed, such as renewals.
-func patient(ctx context.Context) lockWait { return lockWait{sqlsession.Patience(ctx), 2} }
+// Whether a write waits for a row locked by another statement. Writes that must succeed
+// do, such as renewals.
+const (
+	patient = true
+	noWait  = false
+)
 
 // write runs a write and returns once it's committed.
-func (s *Store) write(ctx context.Context, text string, a args, wait lockWait) (w written, err error) {
+func (s *Store) write(ctx context.Context, text string, a args, patient bool) (result written, err error) {
 	if err := s.ask(ctx); err != nil {
 		return written{}, err
 	}
-	retry := s.dialect.conflict
-	if wait.seconds > 0 {
-		retry = func(err error) bool { return s.dialect.conflict(err) || s.dialect.busy(err) }
-	}
-	err = again(ctx, retry, func() error {
-		w.failed = cmp.Or(w.failed, err)
-		w.now, w.changed, err = s.writeOnce(ctx, text, a, wait)
+	retry := func(err error) bool { return conflict(err) || patient && sqldialect.Busy(err) }
+	err = sqlsession.Again(ctx, retry, func() error {
+		result.failed = cmp.Or(result.failed, err)
+		err = s.worded(func(w *wording) (err error) {
+			write := sqlsession.Write{
+				Text: w.fill(text), Values: a, NoWait: !patient, During: w.settings,
+				Autocommit: func(answer int64) bool { return answer%2 == 1 },
+			}
+			result.now, result.changed, err = write.Run(ctx, s.db, s.dialect.Dialect)
+			if s.dialect.IsMySQL() { // see {answer now}
+				result.now /= 2
+			}
+			return err
+		})
 		return err
 	})
-	return w, err
+	return result, err
 }
 
 // written is the result of a write.
@@ -487,48 +440,6 @@ type written struct {
 	now     int64
 	changed bool
 	failed  error // the first error if the write was tried more than once, or nil
-}
-
-// maxTries limits how often a statement is tried.
-const maxTries = 8
-
-// again calls f, and calls it again after a short pause as long as retry returns true for
-// its error.
-func again(ctx context.Context, retry func(error) bool, f func() error) error {
-	for n := 1; ; n++ {
-		err := f()
-		if err == nil || n == maxTries || !retry(err) {
-			return err
-		}
-		select {
-		case <-time.After(mathrand.N(time.Millisecond << n)):
-		case <-ctx.Done():
-			return err
-		}
-	}
-}
-
-func (s *Store) writeOnce(ctx context.Context, text string, a args, wait lockWait) (now int64, changed bool, err error) {
-	mark := rand.Text()
-	a["mark"], a["patience"], a["seconds"] = mark, wait.milliseconds, wait.seconds
-	w := s.words()
-	query, values := s.dialect.Bind(w.Replace(text), a)
-	now, changed, err = s.dialect.write(ctx, s.db, s.settings(), mark, query, values)
-	if s.learn(w, err) {
-		return s.writeOnce(ctx, text, a, wait)
-	}
-	return now, changed, s.explain(err)
-}
-
-// learn reports whether the caller should try again, because err shows that the server
-// doesn't tell us something that a statement with the wording w reads. From that point
-// on, no statement of this store reads it.
-func (s *Store) learn(w *wording, err error) bool {
-	if err == nil || !s.dialect.Unknown(err) || w.unknown == len(s.dialect.unknown) {
-		return false
-	}
-	s.current.CompareAndSwap(w, s.wording(w.unknown+1, w.cluster)) // otherwise another call was faster
-	return true
 }
 
 // explainCreate is like explain, but for errors of Migrate. If an object is missing
@@ -554,7 +465,7 @@ func (s *Store) explainFound(err error) error {
 	if err == nil {
 		return nil
 	}
-	if _, ok := errors.AsType[*TableError](err); ok {
+	if errors.Is(err, sqlsession.ErrUnusable) {
 		return &lease.PermanentError{Err: fmt.Errorf("sqlstore: %w", err), Remedy: "then start again"}
 	}
 	if remedy := cmp.Or(misused(s.dialect, err), s.dialect.permanent(err)); remedy != "" {
@@ -567,13 +478,13 @@ func (s *Store) explainFound(err error) error {
 // drivers' errors show the kind.
 func misused(d *dialect, err error) string {
 	const another = "use the store of your database: sqlstore.Postgres, sqlstore.MySQL (also for MariaDB) or sqlstore.SQLite"
-	isPostgres, isMySQL := sqlsession.SQLState(err) != "", sqlsession.Number(err) != 0
+	isPostgres, isMySQL := sqldialect.SQLState(err) != "", sqldialect.Number(err) != 0
 	switch text := err.Error(); {
 	case strings.Contains(text, "sql: database is closed"):
 		return "close the pool of ids before the *sql.DB, or open the *sql.DB again"
 	case d == mysql && isPostgres, d == postgres && isMySQL, strings.Contains(text, "SQL logic error"), !isPostgres && !isMySQL && strings.Contains(text, "syntax error"):
 		return another
-	case sqlsession.SQLState(err) == "42601", sqlsession.Number(err) == 1064:
+	case sqldialect.SQLState(err) == "42601", sqldialect.Number(err) == 1064:
 		return "use PostgreSQL 12, MySQL 8 or MariaDB 10.6, or later versions"
 	}
 	return ""
@@ -588,54 +499,4 @@ func (a args) with(t lease.Terms) args {
 	a["epoch"], a["unit"], a["pertick"] = t.Epoch, t.Unit, t.PerTick
 	a["ahead"], a["skew"], a["ttl"] = t.Ahead, t.Skew, t.TTL
 	return a
-}
-
-// words returns the current wording.
-func (s *Store) words() *wording {
-	w := s.current.Load()
-	if w == nil {
-		w = s.wording(0, notAsked)
-		s.current.CompareAndSwap(nil, w)
-		w = s.current.Load()
-	}
-	return w
-}
-
-// wording returns a new wording.
-func (s *Store) wording(unknown int, cluster membership) *wording {
-	schema, name := sqlsession.SplitName(s.table)
-	quoted := s.dialect.Quote
-	words := map[string]string{
-		"{lease}": quoted(s.table), "{ns}": quoted(s.table + "_ns"),
-		"{index}": quoted(name + "_expires"), "{name}": name, "{schema}": s.dialect.schema, "{protocol}": protocol.Known(),
-	}
-	if schema != "" {
-		words["{schema}"] = "'" + schema + "'"
-	}
-	maps.Copy(words, s.dialect.words)
-	maps.Copy(words, s.dialect.clusters[cluster].words)
-	for _, more := range s.dialect.unknown[:unknown] {
-		maps.Copy(words, more)
-	}
-	if cluster > notMember {
-		words["{cluster}"] = fmt.Sprint(int64(cluster)) // even if we can't read the view
-	}
-	maps.Copy(words, map[string]string{
-		"{tick}": tickWord, "{cap}": capWord, "{raised fence}": raisedFenceWord, "{new fence}": newFenceWord,
-		"{free}": freeWord, "{same protocol}": sameProtocolWord, "{shuffled}": shuffledWord, "{all}": allWord,
-	})
-	// A replacement may itself contain other words.
-	expand := func(text string) string {
-		for range 4 {
-			for word, meaning := range words {
-				text = strings.ReplaceAll(text, word, meaning)
-			}
-		}
-		return text
-	}
-	var pairs []string
-	for word, meaning := range words {
-		pairs = append(pairs, word, expand(meaning))
-	}
-	return &wording{strings.NewReplacer(pairs...), unknown, cluster}
 }

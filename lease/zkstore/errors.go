@@ -11,32 +11,25 @@ import (
 	"github.com/snowkey-go/snowkey/lease"
 )
 
-// A PathError reports a path that ZooKeeper or this package does not accept.
-type PathError struct {
-	Path   string
-	Reason string
-}
-
-func (e *PathError) Error() string {
-	return fmt.Sprintf("zkstore: %q is not a path for leases: %s; use one such as \"/apps/shop/snowkey\"", e.Path, e.Reason)
-}
-
-// checkPath returns a [*PathError] unless each part of path can be the name of a node.
+// checkPath returns an error unless each part of path can be the name of a node.
 func checkPath(path string) error {
+	refuse := func(reason string) error {
+		return fmt.Errorf("zkstore: %q is not a path for leases: %s; use one such as \"/apps/shop/snowkey\"", path, reason)
+	}
 	parts := strings.Split(path, "/")
 	if parts[0] != "" || len(parts) < 2 {
-		return &PathError{path, "it does not begin with a slash"}
+		return refuse("it does not begin with a slash")
 	}
 	for i, part := range parts[1:] {
 		switch {
 		case part == "" || part == "." || part == "..":
-			return &PathError{path, fmt.Sprintf("it has the part %q", part)}
+			return refuse(fmt.Sprintf("it has the part %q", part))
 		case i == 0 && part == "zookeeper":
-			return &PathError{path, "\"/zookeeper\" is reserved"}
+			return refuse("\"/zookeeper\" is reserved")
 		}
 		for _, c := range part {
 			if c < ' ' || c > '~' {
-				return &PathError{path, fmt.Sprintf("it has the character %q", c)}
+				return refuse(fmt.Sprintf("it has the character %q", c))
 			}
 		}
 	}

@@ -57,8 +57,7 @@ func newStore(conn *zk.Conn, path string, acl []zk.ACL) *Store {
 }
 
 // WithPath returns a store that keeps its nodes in another path, such as
-// /apps/shop/snowkey. Migrate creates the nodes of the path that do not exist. WithPath
-// returns a [*PathError] if the path is not valid.
+// /apps/shop/snowkey. Migrate creates the nodes of the path that do not exist.
 func (s *Store) WithPath(path string) (*Store, error) {
 	if err := s.check(); err != nil {
 		return nil, err

@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -111,7 +110,7 @@ func Apply(ctx context.Context, db *sql.DB, plan *Plan, options ApplyOptions) (p
 // withApplier calls f with an applier that has its own connection.
 func withApplier(ctx context.Context, db *sql.DB, plan *Plan, options ApplyOptions, f func(*applier) error) error {
 	if db == nil || plan == nil {
-		return errors.New("autoinc: there is no database or no plan; pass an open *sql.DB and what NewPlan or ReadPlan returned")
+		return errNothing
 	}
 	sum, err := plan.sum()
 	if err != nil {
@@ -120,17 +119,11 @@ func withApplier(ctx context.Context, db *sql.DB, plan *Plan, options ApplyOptio
 	options.BatchSize = cmp.Or(max(options.BatchSize, 0), 10_000)
 	options.MaxLag = cmp.Or(max(options.MaxLag, 0), 10*time.Second)
 	options.LockTimeout = cmp.Or(max(options.LockTimeout, 0), plan.server().syntax().lockTimeout)
-	if options.Progress == nil {
-		options.Progress = func(Progress) {}
-	}
 	conn, err := db.Conn(ctx)
 	if err != nil {
 		return fmt.Errorf("autoinc: %w", err)
 	}
-	a := &applier{
-		server: plan.server(), conn: conn, plan: plan, options: options,
-		ledger: ledger{plan.server(), plan.Progress, sum},
-	}
+	a := &applier{server: plan.server(), conn: conn, plan: plan, options: options, ledger: ledger{plan.server(), plan.Progress, sum}}
 	defer a.close(ctx)
 	if a.IsMySQL() && db.Stats().MaxOpenConnections != 1 {
 		if a.watch, err = db.Conn(ctx); err != nil {
@@ -144,18 +137,21 @@ func withApplier(ctx context.Context, db *sql.DB, plan *Plan, options ApplyOptio
 	return f(a)
 }
 
-// An applier applies one phase on a single connection.
+var errNothing = errors.New("autoinc: there is no database or no plan; pass an open *sql.DB and what NewPlan or ReadPlan returned")
+
+// An applier applies or reverses steps on a single connection.
 type applier struct {
 	server
 	conn    *sql.Conn
 	plan    *Plan
 	options ApplyOptions
 	ledger  ledger
-	current []Step    // the steps that are being applied or reversed
+	phase   PhaseName // the phase that is being applied or reversed
+	current []Step    // and those of its steps that belong to the same transaction
 	watch   *sql.Conn // on MySQL and MariaDB, a second connection, unless the pool allows only one
 	session int64     // on MySQL and MariaDB, the id of conn
-	restore []string  // statements that restore the session's settings
-	spoilt  bool      // whether the connection must not be used again
+	restore func() error
+	spoilt  bool // whether the connection must not be used again
 }
 
 func (a *applier) apply(ctx context.Context) (Phase, error) {
@@ -167,53 +163,44 @@ func (a *applier) apply(ctx context.Context) (Phase, error) {
 	if err != nil || phase.Name == "" {
 		return phase, err
 	}
-	if !a.options.DryRun {
-		if err := a.compare(ctx, phase, entries); err != nil {
-			return Phase{}, err
-		}
-	}
+	a.phase = phase.Name
 	if a.options.DryRun {
 		for _, s := range phase.Steps {
 			event := Would
 			if entries[s.ID].taken() {
 				event = Skipped
 			}
-			a.tell(phase, s, event)
+			a.tell(s, event)
 		}
 		return phase, nil
 	}
-	begin := func() error {
+	if err := a.compare(ctx, phase, entries); err != nil {
+		return Phase{}, err
+	}
+	err = a.patiently(ctx, func() error {
 		if err := a.ledger.create(ctx, a.conn); err != nil {
 			return err
 		}
 		return a.ledger.forget(ctx, a.conn, control) // which was for an earlier Apply
-	}
-	if err := a.patiently(ctx, begin, func(error) {}); err != nil {
+	})
+	if err != nil {
 		return Phase{}, err
 	}
-	for _, steps := range phase.units() {
-		if err := a.take(ctx, phase, steps, entries); err != nil {
+	for _, steps := range phase.transactions() {
+		if err := a.take(ctx, steps, entries); err != nil {
 			return Phase{}, err
 		}
 	}
 	if err := a.at(ctx, "phase "+string(phase.Name)); err != nil {
 		return Phase{}, err
 	}
-	err = a.patiently(ctx, func() error { return a.ledger.write(ctx, a.conn, string(phase.Name), entry{state: done}) }, func(error) {})
-	return phase, err
+	return phase, a.patiently(ctx, func() error { return a.ledger.write(ctx, a.conn, string(phase.Name), entry{state: done}) })
 }
 
 // entries reads the progress. It returns nil if the table doesn't exist. Entries of
 // steps that somebody has since reversed by hand are deleted and left out.
 func (a *applier) entries(ctx context.Context) (map[string]entry, error) {
-	there, err := a.ledger.exists(ctx, a.conn)
-	if err != nil || !there {
-		return nil, err
-	}
-	if err := a.ledger.refuseUnfinished(ctx, a.conn, a.ledger.sum); err != nil {
-		return nil, err
-	}
-	entries, err := a.ledger.read(ctx, a.conn)
+	entries, err := a.ledger.own(ctx, a.conn)
 	if err != nil {
 		return nil, err
 	}
@@ -224,7 +211,7 @@ func (a *applier) entries(ctx context.Context) (map[string]entry, error) {
 		if phase.Name == Fence && a.plan.phase(Drop).begun(entries) {
 			continue // once the counter is gone, the fence is no longer needed
 		}
-		for _, steps := range phase.units() {
+		for _, steps := range phase.transactions() {
 			held, err := a.held(ctx, steps, entries)
 			if err != nil {
 				return nil, err
@@ -242,7 +229,7 @@ func (a *applier) entries(ctx context.Context) (map[string]entry, error) {
 			if a.options.DryRun {
 				continue
 			}
-			if err := a.patiently(ctx, func() error { return a.ledger.forget(ctx, a.conn, gone...) }, func(error) {}); err != nil {
+			if err := a.patiently(ctx, func() error { return a.ledger.forget(ctx, a.conn, gone...) }); err != nil {
 				return nil, err
 			}
 		}
@@ -264,24 +251,17 @@ func (a *applier) held(ctx context.Context, steps []Step, entries map[string]ent
 
 // next returns the phase to apply.
 func (a *applier) next(entries map[string]entry) (Phase, error) {
+	if a.options.Phase != "" && !slices.ContainsFunc(a.plan.Phases, func(p Phase) bool { return p.Name == a.options.Phase }) {
+		return Phase{}, a.noPhase()
+	}
 	for _, phase := range a.plan.Phases {
 		complete := entries[string(phase.Name)].state == done
 		switch {
-		case phase.Name == a.options.Phase:
+		case phase.Name == a.options.Phase || !complete && a.options.Phase == "":
 			return phase, nil // if it's complete already, its steps will be skipped
-		case !complete && a.options.Phase == "":
-			return phase, nil
 		case !complete:
-			for _, later := range a.plan.Phases {
-				if later.Name == a.options.Phase {
-					return Phase{}, fail(ErrPhase, "the phase %s comes after %s, which is not complete; apply that first", a.options.Phase, phase.Name)
-				}
-			}
-			return Phase{}, a.noPhase()
+			return Phase{}, fail(ErrPhase, "the phase %s comes after %s, which is not complete; apply that first", a.options.Phase, phase.Name)
 		}
-	}
-	if a.options.Phase != "" {
-		return Phase{}, a.noPhase()
 	}
 	return Phase{}, nil
 }
@@ -303,10 +283,9 @@ func (a *applier) compare(ctx context.Context, phase Phase, entries map[string]e
 	case phase.begun(entries) || phase.Name == Guard:
 		return nil
 	}
-	options := PlanOptions{Options: catalog.Options{Dialect: a.plan.Dialect, Children: a.plan.children, OnlyDeclared: true}, Online: a.plan.Online, Default: a.plan.Default, Floor: a.plan.Floor, Composite: true}
-	for _, k := range a.plan.keys {
-		options.Tables = append(options.Tables, k.Column.Table)
-		options.Schemas = append(options.Schemas, k.Column.Table.Schema)
+	options := PlanOptions{Options: catalog.Options{Children: a.plan.children, OnlyDeclared: true}, Tables: a.plan.Tables, Online: a.plan.Online, Default: a.plan.Default, Floor: a.plan.Floor, Composite: true}
+	for _, table := range a.plan.Tables {
+		options.Schemas = append(options.Schemas, table.Schema)
 	}
 	fresh := new(Plan) // a plan without keys has no steps, and fits any database
 	if len(a.plan.keys) > 0 {
@@ -325,10 +304,9 @@ func (a *applier) compare(ctx context.Context, phase Phase, entries map[string]e
 	for _, old := range phases {
 		now := fresh.phase(old.Name)
 		for i := range max(len(now.Steps), len(old.Steps)) {
-			is, was := now.executed(i), old.executed(i)
-			for j := range is {
-				if is[j] != was[j] && (first || j == 0) {
-					return fail(ErrPlan, "the database is another, or has changed since it was planned: the step %s/%d would run %q now, and was planned as %q; plan again, on this database", old.Name, i+1, is[j], was[j])
+			for _, whole := range []bool{false, first} {
+				if is, was := now.executed(i, whole), old.executed(i, whole); is != was {
+					return fail(ErrPlan, "the database is another, or has changed since it was planned: the step %s/%d would be %q now, and was planned as %q; plan again, on this database", old.Name, i+1, is, was)
 				}
 			}
 		}
@@ -336,54 +314,62 @@ func (a *applier) compare(ctx context.Context, phase Phase, entries map[string]e
 	return nil
 }
 
+// executed returns the SQL of the step at i, or all that is known about it. It's empty if
+// there is no such step.
+func (p Phase) executed(i int, whole bool) string {
+	switch {
+	case i >= len(p.Steps):
+		return ""
+	case !whole:
+		return p.Steps[i].SQL
+	}
+	data, err := json.Marshal(p.Steps[i])
+	return cmp.Or(string(data), fmt.Sprint(err))
+}
+
 // take applies the steps of one transaction, or a single step outside of one.
-func (a *applier) take(ctx context.Context, phase Phase, steps []Step, entries map[string]entry) error {
+func (a *applier) take(ctx context.Context, steps []Step, entries map[string]entry) error {
+	a.current = steps
+	defer func() { a.current = nil }()
+	first := steps[0]
 	// A check that passed before a crash may fail by now, so we repeat it until the
 	// phase is complete.
-	again := steps[0].Run == Check && steps[0].Unit == 0 && entries[string(phase.Name)].state != done
-	if entries[steps[0].ID].taken() && !again { // which means that its whole transaction was committed
+	again := first.Run == Check && first.Unit == 0 && entries[string(a.phase)].state != done
+	if entries[first.ID].taken() && !again { // which means that its whole transaction was committed
 		for _, s := range steps {
-			a.tell(phase, s, Skipped)
+			a.tell(s, Skipped)
 		}
 		return nil
 	}
-	hold := a.options.HoldSwap && a.plan.Online && a.Dialect == catalog.Postgres && phase.Name == Widen && slices.ContainsFunc(steps, func(s Step) bool { return s.Lasting })
-	if err := a.obey(ctx, phase, steps[0], hold); err != nil {
-		return err
+	hold := a.options.HoldSwap && a.plan.Online && a.Dialect == catalog.Postgres && a.phase == Widen && slices.ContainsFunc(steps, func(s Step) bool { return s.Lasting })
+	if err := a.obey(ctx, hold); err != nil {
+		return failedStep(first, err)
 	}
-	before := entries[steps[0].ID]
-	a.current = steps
-	defer func() { a.current = nil }()
-	return a.patiently(ctx, func() error { return a.attempt(ctx, phase, steps, before) }, func(err error) {
-		a.options.Progress(Progress{Phase: phase.Name, Step: steps[0], Event: Retried, Err: err})
-		if steps[0].Unit == 0 && before.state == "" {
-			before.state = started
-		}
+	before := entries[first.ID]
+	return a.patiently(ctx, func() error {
+		return a.around(ctx, func() error {
+			if first.Unit == 0 {
+				return a.alone(ctx, first, &before)
+			}
+			return a.together(ctx, steps)
+		})
 	})
 }
 
-func (a *applier) attempt(ctx context.Context, phase Phase, steps []Step, before entry) error {
-	return a.around(ctx, steps, func() error {
-		if steps[0].Unit == 0 {
-			return a.alone(ctx, phase, steps[0], before)
-		}
-		return a.together(ctx, phase, steps)
-	})
-}
-
-// around calls do with the session settings that the steps of a unit need.
-func (a *applier) around(ctx context.Context, steps []Step, do func() error) (err error) {
+// around calls do with the session settings that the current steps need.
+func (a *applier) around(ctx context.Context, do func() error) (err error) {
+	first, last := a.current[0], a.current[len(a.current)-1]
 	if a.Dialect == catalog.Postgres { // an earlier step may have changed it
-		if err := a.set(ctx, steps[0], []string{a.lockTimeout()}); err != nil {
+		if err := a.set(ctx, first, []string{a.lockTimeout()}); err != nil {
 			return err
 		}
 	}
-	if err := a.set(ctx, steps[0], steps[0].Before); err != nil {
+	if err := a.set(ctx, first, first.Before); err != nil {
 		return err
 	}
 	defer func() {
 		// If we can't restore the settings, it's better to drop the connection.
-		if after := a.set(context.WithoutCancel(ctx), steps[0], steps[len(steps)-1].After); after != nil {
+		if after := a.set(context.WithoutCancel(ctx), first, last.After); after != nil {
 			a.spoilt = true
 			err = errors.Join(err, after)
 		}
@@ -404,7 +390,7 @@ func (a *applier) set(ctx context.Context, s Step, settings []string) error {
 }
 
 // together applies steps in a single transaction, which also records them.
-func (a *applier) together(ctx context.Context, phase Phase, steps []Step) error {
+func (a *applier) together(ctx context.Context, steps []Step) error {
 	if err := a.at(ctx, "begin "+steps[0].ID); err != nil {
 		return err
 	}
@@ -419,8 +405,8 @@ func (a *applier) together(ctx context.Context, phase Phase, steps []Step) error
 			return errTaken
 		}
 		for _, s := range steps {
-			a.tell(phase, s, Began)
-			if err := a.run(ctx, phase, s, entry{}); err != nil {
+			a.tell(s, Began)
+			if err := a.run(ctx, s, entry{}); err != nil {
 				return err
 			}
 			if err := a.at(ctx, "record "+s.ID); err != nil {
@@ -433,7 +419,7 @@ func (a *applier) together(ctx context.Context, phase Phase, steps []Step) error
 		return err
 	}
 	for _, s := range steps {
-		a.tell(phase, s, Ended)
+		a.tell(s, Ended)
 	}
 	return a.at(ctx, "after "+steps[0].ID)
 }
@@ -465,27 +451,27 @@ func (a *applier) inTransaction(ctx context.Context, steps []Step, do func() err
 // alone applies a step that doesn't run in a transaction. It first records that the
 // step has begun, so that after a crash the next Apply knows that the step may have
 // been applied.
-func (a *applier) alone(ctx context.Context, phase Phase, s Step, before entry) error {
+func (a *applier) alone(ctx context.Context, s Step, before *entry) error {
 	if s.Done != "" {
 		taken, err := a.asked(ctx, s)
 		if err != nil {
 			return err
 		}
 		if taken {
-			a.tell(phase, s, Skipped)
+			a.tell(s, Skipped)
 			return a.record(ctx, s, entry{state: done})
 		}
 		if before.state == started && s.Retry != "" {
-			if _, err := a.conn.ExecContext(ctx, s.Retry); err != nil {
-				return failedStep(s, err)
+			if err := a.set(ctx, s, []string{s.Retry}); err != nil {
+				return err
 			}
 		}
 	}
 	switch {
 	case s.Run == Check || s.Run == Count: // reading can't be left half done
 	case before.state != started:
-		before = entry{state: started}
-		if err := a.record(ctx, s, before); err != nil {
+		*before = entry{state: started}
+		if err := a.record(ctx, s, *before); err != nil {
 			return err
 		}
 	case s.Done == "" && s.Run == Exec:
@@ -494,20 +480,18 @@ func (a *applier) alone(ctx context.Context, phase Phase, s Step, before entry) 
 	if err := a.at(ctx, "before "+s.ID); err != nil {
 		return err
 	}
-	a.tell(phase, s, Began)
-	if err := a.run(ctx, phase, s, before); err != nil {
-		// If the connection was lost, the server may have completed the statement
-		// nevertheless.
-		if s.Done != "" && !a.spoilt && ctx.Err() == nil {
-			if taken, failed := a.asked(ctx, s); failed == nil && taken {
-				a.tell(phase, s, Ended)
-				return a.record(ctx, s, entry{state: done})
-			}
+	a.tell(s, Began)
+	err := a.run(ctx, s, *before)
+	// If the connection was lost, the server may have completed the statement nevertheless.
+	if err != nil && s.Done != "" && !a.spoilt && ctx.Err() == nil {
+		if taken, failed := a.asked(ctx, s); failed == nil && taken {
+			err = a.record(ctx, s, entry{state: done})
 		}
-		return err
 	}
-	a.tell(phase, s, Ended)
-	return nil
+	if err == nil {
+		a.tell(s, Ended)
+	}
+	return err
 }
 
 func (a *applier) record(ctx context.Context, s Step, e entry) error {
@@ -519,7 +503,7 @@ func (a *applier) record(ctx context.Context, s Step, e entry) error {
 
 // asked runs the step's Done query to find out whether the step was applied.
 func (a *applier) asked(ctx context.Context, s Step) (bool, error) {
-	taken, err := database.One(ctx, a.conn, s.Done, func(n *int) []any { return []any{n} })
+	taken, err := database.One(ctx, a.conn, s.Done, database.Number)
 	if err != nil {
 		return false, failedStep(s, err)
 	}
@@ -527,7 +511,7 @@ func (a *applier) asked(ctx context.Context, s Step) (bool, error) {
 }
 
 // run runs a step and records the result.
-func (a *applier) run(ctx context.Context, phase Phase, s Step, before entry) error {
+func (a *applier) run(ctx context.Context, s Step, before entry) (err error) {
 	after := entry{state: done}
 	switch {
 	case s.Unit != 0:
@@ -537,29 +521,22 @@ func (a *applier) run(ctx context.Context, phase Phase, s Step, before entry) er
 	}
 	switch s.Run {
 	case Exec:
-		if err := a.exec(ctx, s.SQL); err != nil {
-			return failedStep(s, err)
-		}
+		err = a.exec(ctx, s.SQL)
 	case locking:
-		if err := a.lock(ctx, s); err != nil {
-			return err
-		}
+		err = a.lock(ctx, s)
 	case Check:
-		if err := a.check(ctx, s); err != nil {
-			return failedStep(s, err)
-		}
+		err = a.check(ctx, s)
 	case Count:
-		n, err := database.One(ctx, a.conn, s.SQL, database.Number)
-		if err != nil {
-			return failedStep(s, err)
-		}
+		var n int64
+		n, err = database.One(ctx, a.conn, s.SQL, database.Number)
 		after.detail = strconv.FormatInt(n, 10)
 	case Backfill:
-		if err := a.backfill(ctx, phase, s, before); err != nil {
-			return err
-		}
+		err = a.backfill(ctx, s, before)
 	default:
-		return failedStep(s, fmt.Errorf("there is no way %q to run it", s.Run))
+		err = fmt.Errorf("there is no way %q to run it", s.Run)
+	}
+	if err != nil {
+		return failedStep(s, err)
 	}
 	return a.record(ctx, s, after)
 }
@@ -582,7 +559,7 @@ func (a *applier) check(ctx context.Context, s Step) error {
 	if err != nil {
 		return err
 	}
-	values := make([]any, len(columns))
+	values := make([]sql.NullString, len(columns))
 	dest := make([]any, len(columns))
 	for i := range values {
 		dest[i] = &values[i]
@@ -590,32 +567,26 @@ func (a *applier) check(ctx context.Context, s Step) error {
 	if err := rows.Scan(dest...); err != nil {
 		return err
 	}
-	var parts []string
-	if a.Dialect == catalog.Postgres {
-		row := make(map[string]any)
-		decoder := json.NewDecoder(strings.NewReader(fmt.Sprint(values[0])))
-		decoder.UseNumber() // a key may not fit into a float64
-		if err := decoder.Decode(&row); err != nil {
-			return err
-		}
-		for _, name := range slices.Sorted(maps.Keys(row)) {
-			parts = append(parts, fmt.Sprintf("%s = %v", name, row[name]))
-		}
-	} else {
-		for i, value := range values {
-			if text, ok := value.([]byte); ok {
-				value = string(text)
-			}
-			parts = append(parts, fmt.Sprintf("%s = %v", columns[i], value))
-		}
-	}
-	return fmt.Errorf("a row was found that should not exist: %s; %s; the query is: %s", database.Printable(strings.Join(parts, ", ")),
+	found := joined(columns, ", ", func(i int, name string) string { return name + " = " + values[i].String })
+	return fmt.Errorf("a row was found that should not exist: %s; %s; the query is: %s", database.Printable(found),
 		cmp.Or(s.Remedy, "find all such rows, and correct them"), strings.TrimSuffix(s.SQL, " LIMIT 1"))
 }
 
 // tell reports an event of a step to Progress.
-func (a *applier) tell(phase Phase, s Step, event string) {
-	a.options.Progress(Progress{Phase: phase.Name, Step: s, Event: event})
+func (a *applier) tell(s Step, event string) { a.report(Progress{Step: s, Event: event}) }
+
+// retried reports why the current steps have to wait.
+func (a *applier) retried(err error) {
+	if len(a.current) > 0 {
+		a.report(Progress{Step: a.current[0], Event: Retried, Err: err})
+	}
+}
+
+func (a *applier) report(p Progress) {
+	if a.options.Progress != nil {
+		p.Phase = a.phase
+		a.options.Progress(p)
+	}
 }
 
 // at marks a point where tests can simulate a crash, which they request in ctx.
@@ -650,12 +621,12 @@ func (a *applier) transient(err error) bool {
 
 // close restores the session's settings and returns the connection, or drops it.
 func (a *applier) close(ctx context.Context) {
-	ctx = context.WithoutCancel(ctx)
-	for _, setting := range a.restore {
-		if !a.spoilt {
-			_, err := a.conn.ExecContext(ctx, setting)
-			a.spoilt = err != nil
-		}
+	if !a.spoilt && a.restore != nil {
+		a.spoilt = a.restore() != nil
+	}
+	if unlock := a.withLock("unlock"); !a.spoilt && a.restore != nil && unlock != "" {
+		_, err := a.conn.ExecContext(context.WithoutCancel(ctx), unlock)
+		a.spoilt = err != nil
 	}
 	if a.spoilt {
 		_ = a.conn.Raw(func(any) error { return driver.ErrBadConn })

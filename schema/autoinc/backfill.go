@@ -11,23 +11,22 @@ import (
 // backfill fills one range of blocks at a time, up to the last block that existed when
 // it began. Later rows don't need it, because the trigger already fills them. Each
 // range is recorded, and it's safe to fill a range again.
-func (a *applier) backfill(ctx context.Context, phase Phase, s Step, before entry) error {
+func (a *applier) backfill(ctx context.Context, s Step, before entry) error {
 	type size struct{ blocks, rows int64 } // rows is an estimate of the rows per block
 	of, err := database.One(ctx, a.conn, s.Size, func(s *size) []any { return []any{&s.blocks, &s.rows} })
 	if err != nil {
-		return failedStep(s, err)
+		return err
 	}
 	var filled, total int64
 	if _, err := fmt.Sscanf(before.detail, "%d of %d", &filled, &total); err != nil {
 		filled, total = 0, of.blocks
 	}
 	batch := max(int64(a.options.BatchSize)/max(of.rows, 1), 1)
-	again := func(err error) { a.options.Progress(Progress{Phase: phase.Name, Step: s, Event: Retried, Err: err}) }
 	for filled < total {
-		if err := a.awaitReplicas(ctx, again); err != nil {
-			return failedStep(s, err)
+		if err := a.awaitReplicas(ctx); err != nil {
+			return err
 		}
-		if err := a.obey(ctx, phase, s, false); err != nil {
+		if err := a.obey(ctx, false); err != nil {
 			return err
 		}
 		end := min(filled+batch, total)
@@ -38,17 +37,17 @@ func (a *applier) backfill(ctx context.Context, phase Phase, s Step, before entr
 			}
 			_, err := a.conn.ExecContext(context.WithoutCancel(ctx), s.SQL, filled, end)
 			return err
-		}, again)
+		})
 		if err != nil {
-			return failedStep(s, err)
+			return err
 		}
 		filled = end
-		a.options.Progress(Progress{Phase: phase.Name, Step: s, Event: Filled, Done: filled, Total: total})
+		a.report(Progress{Step: s, Event: Filled, Done: filled, Total: total})
 		if err := a.record(context.WithoutCancel(ctx), s, entry{started, fmt.Sprintf("%d of %d", filled, total)}); err != nil {
 			return err
 		}
 		if filled < total && database.Sleep(ctx, a.options.Pause) != nil {
-			return failedStep(s, ctx.Err())
+			return ctx.Err()
 		}
 	}
 	return nil
@@ -57,13 +56,13 @@ func (a *applier) backfill(ctx context.Context, phase Phase, s Step, before entr
 // awaitReplicas waits while a standby or a logical subscriber of Postgres lags behind.
 // Since the server only shows the lag to superusers and members of pg_monitor, other
 // users never wait.
-func (a *applier) awaitReplicas(ctx context.Context, again func(error)) error {
+func (a *applier) awaitReplicas(ctx context.Context) error {
 	for pause := 100 * time.Millisecond; ; pause = min(2*pause, 10*time.Second) {
 		lag, err := database.One(ctx, a.conn, "SELECT coalesce(max(extract(epoch FROM replay_lag)) * 1000, 0)::bigint FROM pg_stat_replication WHERE state <> 'backup'", database.Number)
 		if err != nil || lag <= a.options.MaxLag.Milliseconds() {
 			return err
 		}
-		again(fmt.Errorf("a replica is %v behind; the backfill continues when it is at most %v behind", time.Duration(lag)*time.Millisecond, a.options.MaxLag))
+		a.retried(fmt.Errorf("a replica is %v behind; the backfill continues when it is at most %v behind", time.Duration(lag)*time.Millisecond, a.options.MaxLag))
 		if err := database.Sleep(ctx, pause); err != nil {
 			return err
 		}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/snowkey-go/snowkey/schema/internal/database"
@@ -24,6 +25,9 @@ const control = "control"
 // Control tells an [Apply] of the plan that is running in some process to pause, to
 // continue or to stop.
 func Control(ctx context.Context, db *sql.DB, plan *Plan, command string) error {
+	if db == nil || plan == nil {
+		return errNothing
+	}
 	if !slices.Contains([]string{Pause, Continue, Stop}, command) {
 		return fmt.Errorf("autoinc: %q is not %s, %s or %s", command, Pause, Continue, Stop)
 	}
@@ -44,30 +48,27 @@ func Control(ctx context.Context, db *sql.DB, plan *Plan, command string) error 
 
 // obey waits for as long as Control has paused the plan. With hold, it waits until Control
 // is called with Continue.
-func (a *applier) obey(ctx context.Context, phase Phase, s Step, hold bool) error {
+func (a *applier) obey(ctx context.Context, hold bool) error {
+	query := fmt.Sprintf("SELECT detail FROM %s WHERE plan = %s AND step = %s", a.ledger.name(a.ledger.table), a.Literal(a.ledger.sum), a.Literal(control))
 	for waiting := false; ; waiting = true {
-		commands, err := database.List(ctx, a.conn, fmt.Sprintf("SELECT detail FROM %s WHERE plan = %s AND step = %s", a.ledger.name(a.ledger.table), a.Literal(a.ledger.sum), a.Literal(control)), database.Text)
+		commands, err := database.List(ctx, a.conn, query, database.Text)
 		if err != nil {
 			return err
 		}
-		command := ""
-		if len(commands) > 0 {
-			command = commands[0]
-		}
+		command := strings.Join(commands, "") // there is at most one
 		switch {
 		case command == Stop:
-			return failedStep(s, ErrStopped)
+			return ErrStopped
 		case command != Pause && (command == Continue || !hold):
 			return nil
-		case !waiting:
-			why := "it is paused, until snowkey migrate control continue"
-			if command != Pause {
-				why = "the columns are ready to be swapped, after snowkey migrate control continue"
-			}
-			a.options.Progress(Progress{Phase: phase.Name, Step: s, Event: Retried, Err: errors.New(why)})
+		case waiting:
+		case command == Pause:
+			a.retried(errors.New("it is paused, until snowkey migrate control continue"))
+		default:
+			a.retried(errors.New("the columns are ready to be swapped, after snowkey migrate control continue"))
 		}
 		if err := database.Sleep(ctx, 200*time.Millisecond); err != nil {
-			return failedStep(s, err)
+			return err
 		}
 	}
 }

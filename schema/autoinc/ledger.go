@@ -43,8 +43,8 @@ type session interface {
 }
 
 func (l ledger) exists(ctx context.Context, q database.Querier) (bool, error) {
-	text := strings.NewReplacer("{schema}", l.Literal(l.table.Schema), "{name}", l.Literal(l.table.Name)).Replace(l.syntax().exists)
-	n, err := database.One(ctx, q, text, func(n *int) []any { return []any{n} })
+	text := strings.NewReplacer("{schema}", l.Literal(l.table.Schema), "{name}", l.Literal(l.table.Name)).Replace(l.query("ledger"))
+	n, err := database.One(ctx, q, text, database.Number)
 	if err != nil || n == 0 {
 		return false, err
 	}
@@ -59,11 +59,13 @@ func (l ledger) create(ctx context.Context, s session) error {
 	if there, err := l.exists(ctx, s); err != nil || there {
 		return err
 	}
-	_, err := s.ExecContext(ctx, fmt.Sprintf(
-		"CREATE TABLE %s (plan %s NOT NULL, step %[2]s NOT NULL, state %[2]s NOT NULL, detail %[2]s NOT NULL, at timestamp DEFAULT CURRENT_TIMESTAMP, PRIMARY KEY (plan, step))",
-		l.name(l.table), l.syntax().text))
-	if err != nil {
-		return fmt.Errorf("autoinc: creating the table of the progress: %w", err)
+	return l.exec(ctx, s, "CREATE TABLE %s (plan %s NOT NULL, step %[2]s NOT NULL, state %[2]s NOT NULL, detail %[2]s NOT NULL, at timestamp DEFAULT CURRENT_TIMESTAMP, PRIMARY KEY (plan, step))",
+		l.name(l.table), l.syntax().text)
+}
+
+func (l ledger) exec(ctx context.Context, s session, format string, args ...any) error {
+	if _, err := s.ExecContext(ctx, fmt.Sprintf(format, args...)); err != nil {
+		return fmt.Errorf("autoinc: keeping the progress: %w", err)
 	}
 	return nil
 }
@@ -88,40 +90,38 @@ func (l ledger) read(ctx context.Context, q database.Querier) (map[string]entry,
 	return entries, nil
 }
 
+// own returns all entries of the plan, or nil if there is no table. It refuses to go on if
+// another plan is unfinished.
+func (l ledger) own(ctx context.Context, q database.Querier) (map[string]entry, error) {
+	there, err := l.exists(ctx, q)
+	if err != nil || !there {
+		return nil, err
+	}
+	if err := l.refuseUnfinished(ctx, q, l.sum); err != nil {
+		return nil, err
+	}
+	return l.read(ctx, q)
+}
+
 // write adds an entry, or replaces the existing one.
 func (l ledger) write(ctx context.Context, s session, step string, e entry) error {
-	table, plan, at := l.name(l.table), l.Literal(l.sum), l.Literal(step)
-	insert := fmt.Sprintf("INSERT INTO %s (plan, step, state, detail) VALUES (%s, %s, %s, %s) ", table, plan, at, l.Literal(string(e.state)), l.Literal(e.detail))
-	insert += l.syntax().upsert
-	if _, err := s.ExecContext(ctx, insert); err != nil {
-		return fmt.Errorf("autoinc: keeping the progress: %w", err)
-	}
-	return nil
+	return l.exec(ctx, s, "INSERT INTO %s (plan, step, state, detail) VALUES (%s, %s, %s, %s) %s",
+		l.name(l.table), l.Literal(l.sum), l.Literal(step), l.Literal(string(e.state)), l.Literal(e.detail), l.syntax().upsert)
 }
 
 // forget deletes entries.
 func (l ledger) forget(ctx context.Context, s session, steps ...string) error {
-	var literals []string
-	for _, step := range steps {
-		literals = append(literals, l.Literal(step))
-	}
-	_, err := s.ExecContext(ctx, fmt.Sprintf("DELETE FROM %s WHERE plan = %s AND step IN (%s)", l.name(l.table), l.Literal(l.sum), strings.Join(literals, ", ")))
-	if err != nil {
-		return fmt.Errorf("autoinc: keeping the progress: %w", err)
-	}
-	return nil
+	literals := joined(steps, ", ", func(_ int, step string) string { return l.Literal(step) })
+	return l.exec(ctx, s, "DELETE FROM %s WHERE plan = %s AND step IN (%s)", l.name(l.table), l.Literal(l.sum), literals)
 }
 
 // drop drops the table if there are no entries left.
 func (l ledger) drop(ctx context.Context, s session) error {
-	n, err := database.One(ctx, s, "SELECT count(*) FROM "+l.name(l.table), database.Number)
+	n, err := database.One(ctx, s, countRows+l.name(l.table), database.Number)
 	if err != nil || n > 0 {
 		return err
 	}
-	if _, err := s.ExecContext(ctx, "DROP TABLE "+l.name(l.table)); err != nil {
-		return fmt.Errorf("autoinc: dropping the table of the progress: %w", err)
-	}
-	return nil
+	return l.exec(ctx, s, "DROP TABLE %s", l.name(l.table))
 }
 
 // refuseUnfinished returns an error that wraps [ErrUnfinished] if a plan with another

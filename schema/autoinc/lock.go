@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/snowkey-go/snowkey/internal/ddl"
-	"github.com/snowkey-go/snowkey/schema/catalog"
+	"github.com/snowkey-go/snowkey/internal/sqldialect"
 	"github.com/snowkey-go/snowkey/schema/internal/database"
 )
 
@@ -28,10 +28,10 @@ const locking = "lock"
 func (a *applier) lock(ctx context.Context, s Step) error {
 	deadlock, err := database.One(ctx, a.conn, "SELECT setting::bigint FROM pg_settings WHERE name = 'deadlock_timeout'", database.Number)
 	if err != nil {
-		return failedStep(s, err)
+		return err
 	}
 	timeout := max(min(a.options.LockTimeout.Milliseconds(), deadlock/2), 1)
-	err = a.set(ctx, s, []string{
+	for _, statement := range []string{
 		// This lock doesn't make readers and writers wait, but it has to wait for an
 		// autovacuum, which Postgres cancels after deadlock_timeout.
 		fmt.Sprintf("SELECT set_config('lock_timeout', '%dms', true)", deadlock+1000),
@@ -40,11 +40,15 @@ func (a *applier) lock(ctx context.Context, s Step) error {
 		s.SQL,
 		"SELECT set_config('statement_timeout', '0', true)",
 		a.lockTimeout(),
-	})
-	if sqlState(err) == "57014" && ctx.Err() == nil {
-		return fmt.Errorf("%w: %w", errLocked, err)
+	} {
+		if _, err := a.conn.ExecContext(ctx, statement); err != nil {
+			if sqlState(err) == "57014" && ctx.Err() == nil {
+				err = fmt.Errorf("%w: %w", errLocked, err)
+			}
+			return err
+		}
 	}
-	return err
+	return nil
 }
 
 // inMode returns a step that locks the same tables, but in another mode.
@@ -59,21 +63,13 @@ var errLocked = errors.New("other sessions use the tables")
 // reader or writer wait.
 var unhurried = []string{"SELECT set_config('lock_timeout', '0', false)"}
 
-func sqlState(err error) string {
-	if state, ok := errors.AsType[interface {
-		error
-		SQLState() string
-	}](err); ok {
-		return state.SQLState()
-	}
-	return ""
-}
+func sqlState(err error) string { return sqldialect.SQLState(err) }
 
 // patiently retries for as long as another session holds a lock, up to 20 attempts in
 // total. If we can see the session that holds it, the next attempt comes as soon as its
 // transaction has ended. Otherwise we pause, twice as long each time, up to two minutes.
 // The pauses are randomized, so that we don't fall into step with another program.
-func (a *applier) patiently(ctx context.Context, try func() error, again func(error)) error {
+func (a *applier) patiently(ctx context.Context, try func() error) error {
 	const attempts, most = 20, 2 * time.Minute
 	pause := 50 * time.Millisecond
 	for attempt := 1; ; attempt++ {
@@ -88,7 +84,7 @@ func (a *applier) patiently(ctx context.Context, try func() error, again func(er
 		if attempt == attempts {
 			return err
 		}
-		again(err)
+		a.retried(err)
 		stopped := database.Sleep(ctx, pause/2+rand.N(pause))
 		if holder != "" {
 			for began := time.Now(); stopped == nil && a.holder(ctx) != "" && time.Since(began) < most; {
@@ -103,30 +99,16 @@ func (a *applier) patiently(ctx context.Context, try func() error, again func(er
 	}
 }
 
-const (
-	// The tables that we want to lock take the place of %s. Readers don't hinder a lock
-	// against writers.
-	postgresHolder = `SELECT format('the process %%s of %%s, whose transaction is %%s s old: %%s', a.pid, a.usename, round(extract(epoch FROM clock_timestamp() - a.xact_start)), left(a.query, 200))
-FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid
-WHERE l.granted AND l.pid <> pg_backend_pid() AND l.locktype = 'relation' AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
-AND l.relation IN (%s) AND (%t OR l.mode NOT IN ('AccessShareLock', 'RowShareLock')) AND clock_timestamp() - a.xact_start > '%d ms'::interval
-ORDER BY a.xact_start LIMIT 1`
-
-	// MySQL doesn't tell everybody which tables a transaction has used, so we look at all
-	// transactions of the plan's database, which takes the place of %s.
-	mysqlHolder = `SELECT CONCAT('the process ', t.trx_mysql_thread_id, ' of ', COALESCE(p.USER, ''), ', whose transaction is ', TIMESTAMPDIFF(SECOND, t.trx_started, NOW()), ' s old: ', COALESCE(LEFT(p.INFO, 200), 'idle'))
-FROM information_schema.INNODB_TRX t JOIN information_schema.PROCESSLIST p ON p.ID = t.trx_mysql_thread_id AND p.DB = %s
-WHERE t.trx_mysql_thread_id <> CONNECTION_ID() AND t.trx_started < NOW() - INTERVAL 1 SECOND ORDER BY t.trx_started LIMIT 1`
-)
-
 // holder describes the session with the oldest transaction that keeps the current steps
 // from their locks, or returns "" if there is none or if we may not see it.
 func (a *applier) holder(ctx context.Context) string {
-	query := fmt.Sprintf(mysqlHolder, a.Literal(a.plan.Database))
-	switch a.Dialect {
-	case catalog.SQLite:
+	query := a.query("holder")
+	switch {
+	case query == "":
 		return ""
-	case catalog.Postgres:
+	case a.IsMySQL():
+		query = fmt.Sprintf(query, a.Literal(a.plan.Database))
+	default:
 		var tables []string
 		all := false
 		for _, s := range a.current {
@@ -140,7 +122,7 @@ func (a *applier) holder(ctx context.Context) string {
 		if len(tables) == 0 {
 			return ""
 		}
-		query = fmt.Sprintf(postgresHolder, strings.Join(tables, ", "), all, a.options.LockTimeout.Milliseconds())
+		query = fmt.Sprintf(query, strings.Join(tables, ", "), all, a.options.LockTimeout.Milliseconds())
 	}
 	found, err := database.List(ctx, a.conn, query, func(s *sql.Null[string]) []any { return []any{s} })
 	if err != nil || len(found) == 0 {

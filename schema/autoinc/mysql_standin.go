@@ -30,7 +30,7 @@ func (s standIn) name() catalog.Name {
 }
 
 // standIns returns the triggers for the references, at most one per table and event.
-func (p *mysqlPlanner) standIns(references []reference) (all []standIn) {
+func (p *mysqlPlanner) standIns(references []catalog.Reference) (all []standIn) {
 	add := func(table catalog.Name, when, statement string) {
 		i := slices.IndexFunc(all, func(s standIn) bool { return s.table == table && s.when == when })
 		if i < 0 {
@@ -40,83 +40,84 @@ func (p *mysqlPlanner) standIns(references []reference) (all []standIn) {
 		all[i].body = append(all[i].body, statement)
 	}
 	for _, r := range references {
-		var isNew, changed, given, old, moved, set, null []string
-		for i, column := range r.Columns {
-			c, k := p.Quote(column), p.Quote(r.Keys[i])
-			isNew = append(isNew, k+" = NEW."+c)
-			changed = append(changed, "NEW."+c+" <=> OLD."+c)
-			given = append(given, "NEW."+c+" IS NOT NULL")
-			old = append(old, c+" = OLD."+k)
-			moved = append(moved, "NEW."+k+" <=> OLD."+k)
-			set = append(set, c+" = NEW."+k)
-			null = append(null, c+" = NULL")
-		}
-		and := func(list []string) string { return strings.Join(list, " AND ") }
-		child, parent := p.name(r.Child), p.name(r.Parent)
-		// We use the error numbers of a foreign key, so that programs treat the errors
-		// alike.
-		refuse := func(number int, text string) string {
-			return fmt.Sprintf("SIGNAL SQLSTATE '23000' SET MYSQL_ERRNO = %d, MESSAGE_TEXT = %s", number, p.Literal(text))
-		}
-		found := func(table, where string) string {
-			return fmt.Sprintf("SELECT COUNT(*) INTO found FROM %s WHERE %s LOCK IN SHARE MODE", table, where)
-		}
-		text := fmt.Sprintf("%.60s references %.40s", r.Child.Name, r.Parent.Name)
-		orphan := found(parent, and(isNew)) + "; IF found = 0 THEN " + refuse(1452, text+", which has no such row") + "; END IF"
-		own := ""
-		if r.Child == r.Parent { // a row may reference itself
-			var itself []string
-			for i, column := range r.Columns {
-				itself = append(itself, "NEW."+p.Quote(column)+" <=> NEW."+p.Quote(r.Keys[i]))
-			}
-			own = " AND NOT (" + and(itself) + ")"
-		}
-		add(r.Child, "BEFORE INSERT", "IF "+and(given)+own+" THEN "+orphan+"; END IF")
-		add(r.Child, "BEFORE UPDATE", "IF NOT ("+and(changed)+") AND "+and(given)+own+" THEN "+orphan+"; END IF")
-
-		protect := refuse(1451, text+", and has rows for this one")
-		// The children have to be deleted before their parent. Otherwise a foreign key
-		// that still exists would delete them without firing their triggers, and their
-		// own children would become orphans. A trigger can't change rows of its own
-		// table (1442), so in that case it rejects the statement instead.
-		can := r.Child != r.Parent
-		switch {
-		case can && r.OnDelete == "CASCADE":
-			add(r.Parent, "BEFORE DELETE", "DELETE FROM "+child+" WHERE "+and(old))
-		case can && r.OnDelete == "SET NULL":
-			add(r.Parent, "BEFORE DELETE", "UPDATE "+child+" SET "+strings.Join(null, ", ")+" WHERE "+and(old))
-		default:
-			others := and(old)
-			if !can {
-				var itself []string
-				for i, column := range r.Columns {
-					itself = append(itself, p.Quote(column)+" <=> "+p.Quote(r.Keys[i]))
-				}
-				others += " AND NOT (" + and(itself) + ")"
-			}
-			add(r.Parent, "BEFORE DELETE", found(child, others)+"; IF found > 0 THEN "+protect+"; END IF")
-		}
-		switch {
-		case can && r.OnUpdate == "CASCADE":
-			add(r.Parent, "AFTER UPDATE", "IF NOT ("+and(moved)+") THEN UPDATE "+child+" SET "+strings.Join(set, ", ")+" WHERE "+and(old)+"; END IF")
-		case can && r.OnUpdate == "SET NULL":
-			add(r.Parent, "AFTER UPDATE", "IF NOT ("+and(moved)+") THEN UPDATE "+child+" SET "+strings.Join(null, ", ")+" WHERE "+and(old)+"; END IF")
-		default:
-			add(r.Parent, "BEFORE UPDATE", "IF NOT ("+and(moved)+") THEN "+found(child, and(old))+"; IF found > 0 THEN "+protect+"; END IF; END IF")
-		}
+		p.childStandIns(r, add)
+		p.parentStandIns(r, add)
 	}
 	return all
+}
+
+// refusal returns a statement that fails with the error number of a foreign key, so that
+// programs treat the errors alike.
+func (p *mysqlPlanner) refusal(number int, r catalog.Reference, text string) string {
+	text = fmt.Sprintf("%.60s references %.40s, %s", r.Child.Name, r.Parent.Name, text)
+	return fmt.Sprintf("SIGNAL SQLSTATE '23000' SET MYSQL_ERRNO = %d, MESSAGE_TEXT = %s", number, p.Literal(text))
+}
+
+// each joins what f returns for each pair of a column and the key that it references.
+func (p *mysqlPlanner) each(r catalog.Reference, separator string, f func(column, key string) string) string {
+	return joined(r.Columns, separator, func(i int, name string) string { return f(p.Quote(name), p.Quote(r.Keys[i])) })
+}
+
+const and = " AND "
+
+// found returns statements for the case that there are any rows.
+func found(table, where, comparison, then string) string {
+	return fmt.Sprintf("SELECT COUNT(*) INTO found FROM %s WHERE %s LOCK IN SHARE MODE; IF found %s 0 THEN %s; END IF", table, where, comparison, then)
+}
+
+// childStandIns adds the triggers that refuse rows without a parent.
+func (p *mysqlPlanner) childStandIns(r catalog.Reference, add func(table catalog.Name, when, statement string)) {
+	given := p.each(r, and, func(c, _ string) string { return "NEW." + c + " IS NOT NULL" })
+	if r.Child == r.Parent { // a row may reference itself
+		given += " AND NOT (" + p.each(r, and, func(c, k string) string { return "NEW." + c + " <=> NEW." + k }) + ")"
+	}
+	unchanged := p.each(r, and, func(c, _ string) string { return "NEW." + c + " <=> OLD." + c })
+	parent := p.each(r, and, func(c, k string) string { return k + " = NEW." + c })
+	orphan := found(p.name(r.Parent), parent, "=", p.refusal(1452, r, "which has no such row"))
+	add(r.Child, "BEFORE INSERT", "IF "+given+" THEN "+orphan+"; END IF")
+	add(r.Child, "BEFORE UPDATE", "IF NOT ("+unchanged+") AND "+given+" THEN "+orphan+"; END IF")
+}
+
+// parentStandIns adds the triggers that do what ON DELETE and ON UPDATE say. The children
+// have to be deleted before their parent. Otherwise a foreign key that still exists would
+// delete them without firing their triggers, and their own children would become orphans. A
+// trigger can't change rows of its own table (1442), so in that case it rejects the statement
+// instead.
+func (p *mysqlPlanner) parentStandIns(r catalog.Reference, add func(table catalog.Name, when, statement string)) {
+	child, protect := p.name(r.Child), p.refusal(1451, r, "and has rows for this one")
+	old := p.each(r, and, func(c, k string) string { return c + " = OLD." + k })
+	null := "UPDATE " + child + " SET " + p.each(r, ", ", func(c, _ string) string { return c + " = NULL" }) + " WHERE " + old
+	switch can := r.Child != r.Parent; {
+	case can && r.OnDelete == "CASCADE":
+		add(r.Parent, "BEFORE DELETE", "DELETE FROM "+child+" WHERE "+old)
+	case can && r.OnDelete == "SET NULL":
+		add(r.Parent, "BEFORE DELETE", null)
+	case can:
+		add(r.Parent, "BEFORE DELETE", found(child, old, ">", protect))
+	default:
+		others := old + " AND NOT (" + p.each(r, and, func(c, k string) string { return c + " <=> " + k }) + ")"
+		add(r.Parent, "BEFORE DELETE", found(child, others, ">", protect))
+	}
+	moved := "IF NOT (" + p.each(r, and, func(_, k string) string { return "NEW." + k + " <=> OLD." + k }) + ") THEN "
+	switch can := r.Child != r.Parent; {
+	case can && r.OnUpdate == "CASCADE":
+		set := p.each(r, ", ", func(c, k string) string { return c + " = NEW." + k })
+		add(r.Parent, "AFTER UPDATE", moved+"UPDATE "+child+" SET "+set+" WHERE "+old+"; END IF")
+	case can && r.OnUpdate == "SET NULL":
+		add(r.Parent, "AFTER UPDATE", moved+null+"; END IF")
+	default:
+		add(r.Parent, "BEFORE UPDATE", moved+found(child, old, ">", protect)+"; END IF")
+	}
 }
 
 // standInSteps returns the steps that create the triggers and the steps that drop them.
 // Each of them is the undo of the other, so the references are also protected while the
 // plan is being reversed.
-func (p *mysqlPlanner) standInSteps(references []reference) (made, dropped []Step) {
+func (p *mysqlPlanner) standInSteps(references []catalog.Reference) (made, dropped []Step) {
 	for _, s := range p.standIns(references) {
-		name := s.name()
+		name, locks := s.name(), "writers of "+p.name(s.table)+" for a moment"
 		create := fmt.Sprintf("CREATE TRIGGER %s %s ON %s FOR EACH ROW BEGIN DECLARE found BIGINT; %s; END", p.name(name), s.when, p.name(s.table), strings.Join(s.body, "; "))
 		drop := "DROP TRIGGER IF EXISTS " + p.name(name)
-		locks := "writers of " + p.name(s.table) + " for a moment"
 		made = append(made, Step{
 			Text: "stand in for foreign keys at " + strings.ToLower(s.when) + " of " + p.name(s.table), SQL: create, Done: p.triggers(name, 1), Locks: locks,
 			Retry: drop, Undo: []string{drop},

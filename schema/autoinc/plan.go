@@ -1,12 +1,12 @@
 package autoinc
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/snowkey-go/snowkey/schema/catalog"
 	"github.com/snowkey-go/snowkey/schema/internal/database"
@@ -22,16 +22,17 @@ type PlanOptions struct {
 	catalog.Options
 
 	// Tables are the tables to migrate to generated keys. Defaults to all tables
-	// with an auto-increment key.
+	// with an auto-increment key. A Schema may be left empty if there is only one such
+	// table, and be written in front of the Name instead, as in app.orders.
 	Tables []catalog.Name
 
 	// Except are tables that should keep auto-increment.
 	Except []catalog.Name
 
-	// Online widens tables while the application reads and writes them, as far as the
-	// server allows. On Postgres, each column is replaced with a second one. On MySQL
-	// and MariaDB, only the foreign keys can be added without locking. An online
-	// migration takes longer and needs more disk space.
+	// Online widens tables while the application reads and writes them, by replacing
+	// each column with a second one. It takes longer and needs more disk space. Only
+	// Postgres can do that. MySQL and MariaDB copy a table while its writers wait, and
+	// columns of SQLite are wide already.
 	Online bool
 
 	// Composite allows keys that are one column of a composite primary key, and keys that
@@ -56,19 +57,20 @@ type PlanOptions struct {
 // for a reviewer, and [ReadPlan] reads that text back. [Apply] then runs the plan, and
 // [Verify] checks the result.
 type Plan struct {
-	Dialect  catalog.Dialect
-	Version  string // of the server for which the plan was made
-	Database string // the name of the database, or of its file on SQLite
-	Online   bool
-	Default  string // the function that generates keys for rows without one, if any
-	Floor    int64
-	Progress catalog.Name // the table that holds the progress of Apply
-	Phases   []Phase      // in order, including those without steps; only Drop and Guard if that is all there is to do
+	Dialect  catalog.Dialect `json:"dialect"`
+	Version  string          `json:"version"`  // of the server for which the plan was made
+	Database string          `json:"database"` // the name of the database, or of its file on SQLite
+	Online   bool            `json:"online"`
+	Default  string          `json:"default,omitempty"` // the function that generates keys for rows without one, if any
+	Floor    int64           `json:"floor"`
+	Progress catalog.Name    `json:"-"`      // the table that holds the progress of Apply
+	Phases   []Phase         `json:"phases"` // in order, including those without steps; only Drop and Guard if that is all there is to do
 
-	// Generated has a query for each table, which returns a row if the table has a
-	// generated key. Nothing can be reversed then, because a narrow column cannot hold
-	// such a key and a counter would continue from it.
-	Generated []string
+	// Tables are the tables whose keys are migrated. For each key, Generated has a query
+	// that returns a row if there is a generated one. Nothing can be reversed then, because
+	// a narrow column cannot hold such a key and a counter would continue from it.
+	Tables    []catalog.Name `json:"tables"`
+	Generated []string       `json:"-"`
 
 	keys        []plannedKey
 	children    []catalog.ForeignKey // as given in the options
@@ -79,29 +81,11 @@ type Plan struct {
 
 // A plannedKey is what [Verify] needs to know about a key.
 type plannedKey struct {
-	Column     catalog.Column    `json:"column"` // before the migration
-	Mechanism  catalog.Mechanism `json:"mechanism"`
-	Also       []catalog.Name    `json:"also,omitempty"`       // partitions and inheriting tables
-	Holders    []catalog.Column  `json:"holders,omitempty"`    // the columns of foreign keys to it
-	References []reference       `json:"references,omitempty"` // the foreign keys themselves
-}
-
-// A reference is a complete foreign key.
-type reference struct {
-	Name     string       `json:"name,omitempty"` // always empty on SQLite
-	Child    catalog.Name `json:"child"`
-	Columns  []string     `json:"columns"`
-	Parent   catalog.Name `json:"parent"`
-	Keys     []string     `json:"keys"` // the referenced columns
-	OnUpdate string       `json:"onUpdate"`
-	OnDelete string       `json:"onDelete"`
-	Match    string       `json:"match,omitempty"`  // the MATCH clause as SQL, unless it is the default
-	Detail   string       `json:"detail,omitempty"` // when the foreign key is checked, as SQL, unless that is at once
-	Valid    bool         `json:"valid"`            // Postgres: whether all rows have been checked
-}
-
-func (r reference) same(other reference) bool {
-	return r.Child == other.Child && r.Parent == other.Parent && slices.Equal(r.Columns, other.Columns) && slices.Equal(r.Keys, other.Keys)
+	Column     catalog.Column      `json:"column"` // before the migration
+	Mechanism  catalog.Mechanism   `json:"mechanism"`
+	Also       []catalog.Name      `json:"also,omitempty"`       // partitions and inheriting tables
+	Holders    []catalog.Column    `json:"holders,omitempty"`    // the columns of foreign keys to it
+	References []catalog.Reference `json:"references,omitempty"` // the foreign keys themselves
 }
 
 // A PhaseName names a phase.
@@ -123,9 +107,9 @@ var phaseNames = []PhaseName{Widen, Readers, Fence, SwitchOn, Drop, Guard}
 // A Phase is a part of a plan. Between two phases there is work for people, such as
 // deploying a new release of the application.
 type Phase struct {
-	Name  PhaseName
-	Notes []string // what the phase is for, and what must be done by hand before the next one
-	Steps []Step
+	Name  PhaseName `json:"name"`
+	Notes []string  `json:"notes,omitempty"` // what the phase is for, and what must be done by hand before the next one
+	Steps []Step    `json:"steps"`
 }
 
 // How to run the SQL of a [Step].
@@ -138,82 +122,72 @@ const (
 
 // A Step is one statement.
 type Step struct {
-	ID   string // the phase and a number, such as widen/3
-	Text string // a description
-	Run  string // [Exec], [Check], [Count] or [Backfill]; or "lock", which locks tables without waiting for long
-	SQL  string
+	ID   string `json:"id"`   // the phase and a number, such as widen/3
+	Text string `json:"text"` // a description
+	Run  string `json:"run"`  // [Exec], [Check], [Count] or [Backfill]; or "lock", which locks tables without waiting for long
+	SQL  string `json:"sql"`
 
 	// Unit is the number of the transaction that the step belongs to. All steps with
 	// the same number run in one transaction. A step with unit 0 runs outside of any
 	// transaction, because the server can't run it inside one.
-	Unit int
+	Unit int `json:"transaction,omitempty"`
 
-	Locks    string // what it locks, and who has to wait
-	Rewrites string // what it rewrites or copies, if anything
+	Locks    string `json:"locks,omitempty"`    // what it locks, and who has to wait
+	Rewrites string `json:"rewrites,omitempty"` // what it rewrites or copies, if anything
+	Copies   string `json:"copies,omitempty"`   // the table whose rows it writes again, if any, quoted as in SQL
 
 	// Undo is the SQL that reverses the step. It can only be used after all later steps
 	// of the plan have been reversed. It is empty if there is nothing to reverse. In place
 	// of the value after the comment /* counted */, Undo puts the result of the last Count
 	// before the step.
-	Undo []string
+	Undo []string `json:"undo,omitempty"`
 
 	// UndoChecks are queries that must not return a row, because Undo would fail. Undo
 	// runs those of all steps before it reverses the first one.
-	UndoChecks []string
+	UndoChecks []string `json:"undoChecks,omitempty"`
 
 	// Remedy says what to do if a Check returns a row.
-	Remedy string
+	Remedy string `json:"remedy,omitempty"`
 
 	// Before and After are SQL that changes settings of the session before the step,
 	// and restores them afterwards. For a transaction, Before is set on the first step
 	// and After on the last one.
-	Before, After []string
+	Before []string `json:"before,omitempty"`
+	After  []string `json:"after,omitempty"`
 
 	// Done is a query for whether the step has already been applied, and returns a
 	// single truth value. Apply uses it after a crash, for steps that don't run in a
 	// transaction.
-	Done string
+	Done string `json:"done,omitempty"`
 
 	// Lasting is true if Done stays true for the rest of the migration. Apply then also
 	// runs Done before each later phase, in case somebody has reversed the step by
 	// hand.
-	Lasting bool
+	Lasting bool `json:"lasting,omitempty"`
 
 	// Retry is SQL that removes what a failed attempt may have left in the database.
-	Retry string
+	Retry string `json:"retry,omitempty"`
 
 	// Size is a query for the number of blocks that a Backfill has to fill.
-	Size string
+	Size string `json:"size,omitempty"`
 }
 
-// units groups the steps by transaction. A step outside of a transaction is a unit of
-// its own.
-func (p Phase) units() (units [][]Step) {
+// transactions groups the steps by transaction. A step outside of a transaction is a group
+// of its own.
+func (p Phase) transactions() (groups [][]Step) {
 	for i, s := range p.Steps {
 		if i > 0 && s.Unit != 0 && s.Unit == p.Steps[i-1].Unit {
-			units[len(units)-1] = append(units[len(units)-1], s)
+			groups[len(groups)-1] = append(groups[len(groups)-1], s)
 		} else {
-			units = append(units, []Step{s})
+			groups = append(groups, []Step{s})
 		}
 	}
-	return units
+	return groups
 }
 
 // begun reports whether any step of the phase has an entry.
 func (p Phase) begun(entries map[string]entry) bool {
 	return slices.ContainsFunc(p.Steps, func(s Step) bool { _, known := entries[s.ID]; return known })
-}
-
-// executed returns what the step at i would run, which is nothing if there is no such
-// step.
-func (p Phase) executed(i int) (sql [7]string) {
-	if i < len(p.Steps) {
-		s := p.Steps[i]
-		joined := s.Unit != 0 && i > 0 && p.Steps[i-1].Unit == s.Unit // the numbers differ if earlier phases do
-		how := fmt.Sprintf("%s, in a transaction: %t, that of the last step: %t, lasting: %t, %s", s.Run, s.Unit != 0, joined, s.Lasting, s.Retry)
-		sql = [...]string{s.SQL, s.Done, s.Size, how, strings.Join(s.Undo, ";\n"), strings.Join(s.Before, ";\n"), strings.Join(s.After, ";\n")}
-	}
-	return sql
 }
 
 func ids(steps []Step) (ids []string) {
@@ -223,16 +197,22 @@ func ids(steps []Step) (ids []string) {
 	return ids
 }
 
-func (p *Plan) add(k plannedKey) {
+// complete sets what follows from the keys.
+func (p *Plan) complete() {
 	s := p.server()
-	p.keys = append(p.keys, k)
-	key := s.Quote(k.Column.Name)
-	if s.Dialect == catalog.Postgres {
-		// Otherwise the type of the result changes when the column is widened, which makes
-		// statements fail that a driver such as pgx has prepared before.
-		key += "::bigint"
+	for _, k := range p.keys {
+		table, key := k.Column.Table, s.Quote(k.Column.Name)
+		selected := key
+		if s.Dialect == catalog.Postgres {
+			// Otherwise the type of the result changes when the column is widened, which
+			// makes statements fail that a driver such as pgx has prepared before.
+			selected += "::bigint"
+		}
+		if !slices.Contains(p.Tables, table) {
+			p.Tables = append(p.Tables, table)
+		}
+		p.Generated = append(p.Generated, fmt.Sprintf("SELECT %s FROM %s WHERE %s >= %d LIMIT 1", selected, s.name(table), key, p.Floor))
 	}
-	p.Generated = append(p.Generated, fmt.Sprintf("SELECT %s FROM %s WHERE %s >= %d LIMIT 1", key, s.name(k.Column.Table), s.Quote(k.Column.Name), p.Floor))
 }
 
 // phase returns the phase with the given name, or one without steps if there is none.
@@ -277,88 +257,39 @@ func (p *Plan) server() server {
 // makePlan makes a plan using the given connection. If a plan that was made before is to
 // be compared with it, makePlan doesn't look at rows again.
 func makePlan(ctx context.Context, conn *sql.Conn, options PlanOptions, compared *Plan) (*Plan, error) {
-	if options.Floor == 0 {
-		options.Floor = DefaultFloor
-	}
+	options.Floor = cmp.Or(options.Floor, DefaultFloor)
 	if options.Floor < 0 {
 		return nil, fmt.Errorf("autoinc: the floor %d is negative; it is the least key that may be sent, such as %d", options.Floor, int64(DefaultFloor))
 	}
-	found, err := database.Identify(ctx, conn, options.Dialect)
+	found, err := database.Identify(ctx, conn)
 	if err != nil {
 		return nil, err
 	}
 	s := server{found}
-	restore, err := s.plainly(ctx, conn)
+	restore, err := s.Set(ctx, conn, s.syntax().plain...)
 	if err != nil {
 		return nil, err
 	}
-	defer restore()
-	report, err := catalog.InspectConn(ctx, conn, options.Options)
-	if err != nil {
-		return nil, err
-	}
+	defer restore() // if this fails, the connection is unusable anyway
 	if options.Default != "" && s.Dialect != catalog.Postgres {
 		return nil, fmt.Errorf("autoinc: %s has no default that generates keys; plan without it (--default), and use a trigger, see docs/sql-default.md", s.Dialect)
 	}
-	p := &planner{server: s, options: options, report: report, compared: compared}
-	uniques, err := s.uniques(ctx, conn)
+	c, err := readChanges(ctx, conn, s, options, compared)
 	if err != nil {
 		return nil, err
 	}
-	p.unique = make(map[place]bool)
-	for table, indexes := range uniques {
-		for _, columns := range indexes {
-			p.unique[place{table.Schema, table.Name, columns[0]}] = p.unique[place{table.Schema, table.Name, columns[0]}] || len(columns) == 1
-		}
+	p := &planner{changes: c, steps: make(map[PhaseName][]Step), notes: make(map[PhaseName][]string)}
+	if len(c.keys) > 0 {
+		err = s.syntax().plan(ctx, conn, p)
 	}
-	if err := p.choose(); err != nil {
-		return nil, err
-	}
-	p.refuseUndecided()
-	if err = p.refuseConditions(ctx, conn); err == nil && len(p.keys) > 0 {
-		err = s.syntax().plan(p, ctx, conn)
-	}
-	if err == nil && len(p.keys) > 0 && compared == nil && len(p.refusals) == 0 {
+	if err == nil && len(c.keys) > 0 && compared == nil && len(c.refusals) == 0 {
 		err = p.measure(ctx, conn)
 	}
 	if err != nil {
 		return nil, err
 	}
-	p.noteRoutines()
-	if len(p.refusals) > 0 {
-		return nil, refused(s, p.refusals)
+	if len(c.refusals) > 0 {
+		return nil, refused(s, c.refusals)
 	}
 	return p.plan(), nil
-}
-
-// mysqlMode is the sql_mode in which plans are made and applied. It's strict, except
-// that it allows invalid dates, so that a copy of a table can keep dates that don't
-// exist. It quotes names with backticks, and a backslash in a string escapes.
-const mysqlMode = "STRICT_ALL_TABLES,ALLOW_INVALID_DATES,NO_ENGINE_SUBSTITUTION"
-
-// plainly changes the session so that the server writes definitions in the same form
-// every time, with qualified names and the same quotes.
-func (s server) plainly(ctx context.Context, conn *sql.Conn) (restore func(), err error) {
-	setting, set, plain := s.syntax().setting, s.syntax().set, s.syntax().plain
-	if setting == "" {
-		return func() {}, nil
-	}
-	was, err := database.One(ctx, conn, setting, database.Text)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := conn.ExecContext(ctx, fmt.Sprintf(set, s.Literal(plain))); err != nil {
-		return nil, fmt.Errorf("autoinc: %w", err)
-	}
-	// If restoring fails, the connection is unusable anyway.
-	if s.Dialect != catalog.Postgres {
-		return func() { _, _ = conn.ExecContext(context.WithoutCancel(ctx), fmt.Sprintf(set, s.Literal(was))) }, nil
-	}
-	// The joins of our queries are written in a good order. Postgres takes longer to look for
-	// a better one than to execute them.
-	_, err = conn.ExecContext(ctx, "SET join_collapse_limit = 1")
-	return func() {
-		_, _ = conn.ExecContext(context.WithoutCancel(ctx), fmt.Sprintf(set, s.Literal(was)))
-		_, _ = conn.ExecContext(context.WithoutCancel(ctx), "RESET join_collapse_limit")
-	}, err
 }

@@ -1,24 +1,23 @@
 package autoinc
 
 import (
-	"bufio"
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"reflect"
 	"slices"
-	"strconv"
 	"strings"
-
-	"github.com/snowkey-go/snowkey/schema/catalog"
 )
 
 // A plan is stored as SQL with comments. Each statement is enclosed by its header and a
 // line that marks its end. This way no name, comment or string in a statement can be
 // mistaken for a header:
 //
-//	-- snowkey migration plan 2
+//	-- snowkey migration plan 3
 //	-- sum: the SHA-256 of all lines that follow
 //	-- | the first page: what happens to each table, and what people have to do
 //	-- dialect: postgres
@@ -34,10 +33,94 @@ import (
 //	-- undo+: the next line of this statement
 //	ALTER TABLE …;
 //	-- end: widen/1
-const planTitle = "-- snowkey migration plan 2"
+const planTitle = "-- snowkey migration plan 3"
 
-// more is the header of the next line of an undo statement.
-const more = "undo+"
+// more is added to the name of a header for each further line of its value.
+const more = "+"
+
+// A header is a line of a plan's file, or one for each element of a list.
+type header struct {
+	name  string
+	field any // a pointer to the field of the plan or step
+}
+
+func (p *Plan) headers() []header {
+	return []header{
+		{"dialect", &p.Dialect}, {"version", &p.Version}, {"database", &p.Database}, {"online", &p.Online}, {"default", &p.Default}, {"floor", &p.Floor},
+		{"progress", &p.Progress}, {"child", &p.children}, {"not-child", &p.notChildren}, {"key", &p.keys}, {"size", &p.sizes}, {"rate", &p.rate},
+	}
+}
+
+func (p *Phase) headers() []header { return []header{{"phase", &p.Name}, {"note", &p.Notes}} }
+
+func (s *Step) headers() []header {
+	return []header{
+		{"step", &s.ID}, {"text", &s.Text}, {"run", &s.Run}, {"transaction", &s.Unit}, {"locks", &s.Locks}, {"rewrites", &s.Rewrites}, {"copies", &s.Copies},
+		{"undo", &s.Undo}, {"undo-check", &s.UndoChecks}, {"remedy", &s.Remedy}, {"before", &s.Before}, {"after", &s.After}, {"done", &s.Done},
+		{"lasting", &s.Lasting}, {"retry", &s.Retry}, {"size", &s.Size},
+	}
+}
+
+// write writes the header, unless its field has the zero value.
+func (h header) write(b *bytes.Buffer) error {
+	value := reflect.ValueOf(h.field).Elem()
+	if value.Kind() != reflect.Slice {
+		return h.writeValue(b, value)
+	}
+	for i := range value.Len() {
+		if err := h.writeValue(b, value.Index(i)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (h header) writeValue(b *bytes.Buffer, value reflect.Value) error {
+	text := value.String()
+	if value.Kind() != reflect.String {
+		data, err := json.Marshal(value.Interface())
+		if err != nil {
+			return fmt.Errorf("autoinc: %w", err)
+		}
+		text = string(data)
+	}
+	if value.IsZero() {
+		return nil
+	}
+	if strings.Contains(text, "\r") {
+		return fmt.Errorf("autoinc: the plan's %s %q has the end of a line that would hide it", h.name, text)
+	}
+	fmt.Fprintf(b, "-- %s: %s\n", h.name, strings.ReplaceAll(text, "\n", "\n-- "+h.name+more+": "))
+	return nil
+}
+
+// parse sets the field that a line is about. It returns false if there is none.
+func parse(headers []header, name, text string) (known bool, err error) {
+	name, further := strings.CutSuffix(name, more)
+	i := slices.IndexFunc(headers, func(h header) bool { return h.name == name })
+	if i < 0 {
+		return false, nil
+	}
+	value := reflect.ValueOf(headers[i].field).Elem()
+	if value.Kind() == reflect.Slice {
+		if !further {
+			value.Set(reflect.Append(value, reflect.Zero(value.Type().Elem())))
+		}
+		if value.Len() == 0 {
+			return true, errors.New("nothing is before it")
+		}
+		value = value.Index(value.Len() - 1)
+	}
+	switch {
+	case value.Kind() == reflect.String && further:
+		value.SetString(value.String() + "\n" + text)
+	case value.Kind() == reflect.String:
+		value.SetString(text)
+	default:
+		err = json.Unmarshal([]byte(text), value.Addr().Interface())
+	}
+	return true, err
+}
 
 // WriteText writes the plan as an SQL file for a reviewer. Use [ReadPlan] to read it
 // back.
@@ -66,86 +149,21 @@ func sum(body []byte) string { return fmt.Sprintf("%x", sha256.Sum256(body)) }
 func (p *Plan) body() ([]byte, error) {
 	var b bytes.Buffer
 	var wrong error
-	header := func(name, value string) {
-		if strings.ContainsAny(value, "\n\r") {
-			wrong = fmt.Errorf("autoinc: the plan's %s %q is more than a line", name, value)
-		}
-		fmt.Fprintf(&b, "-- %s: %s\n", name, value)
-	}
-	given := func(name, value string) {
-		if value != "" {
-			header(name, value)
+	write := func(headers []header) {
+		for _, h := range headers {
+			wrong = cmp.Or(wrong, h.write(&b))
 		}
 	}
 	for _, line := range p.page() {
 		b.WriteString(line + "\n")
 	}
-	header("dialect", string(p.Dialect))
-	header("version", p.Version)
-	header("database", strconv.Quote(p.Database))
-	header("online", strconv.FormatBool(p.Online))
-	given("default", p.Default)
-	header("floor", strconv.FormatInt(p.Floor, 10))
-	data := func(name string, value any) {
-		text, err := json.Marshal(value)
-		if err != nil {
-			wrong = fmt.Errorf("autoinc: %w", err)
-		}
-		header(name, string(text))
-	}
-	data("progress", p.Progress)
-	for _, fk := range p.children {
-		data("child", fk)
-	}
-	for _, column := range p.notChildren {
-		data("not-child", column)
-	}
-	for _, k := range p.keys {
-		data("key", k)
-	}
-	for _, t := range p.sizes {
-		data("size", t)
-	}
-	if p.rate > 0 {
-		header("rate", strconv.FormatInt(p.rate, 10))
-	}
+	write(p.headers())
 	for _, phase := range p.Phases {
 		b.WriteString("\n")
-		header("phase", string(phase.Name))
-		for _, note := range phase.Notes {
-			header("note", note)
-		}
+		write(phase.headers())
 		for _, s := range phase.Steps {
 			b.WriteString("\n")
-			header("step", s.ID)
-			header("text", s.Text)
-			header("run", s.Run)
-			if s.Unit != 0 {
-				header("transaction", strconv.Itoa(s.Unit))
-			}
-			given("locks", s.Locks)
-			given("rewrites", s.Rewrites)
-			for _, sql := range s.Undo {
-				for i, line := range strings.Split(sql, "\n") {
-					header([]string{"undo", more}[min(i, 1)], line)
-				}
-			}
-			for _, sql := range s.UndoChecks {
-				header("undo-check", sql)
-			}
-			given("remedy", s.Remedy)
-			for _, sql := range s.Before {
-				header("before", sql)
-			}
-			for _, sql := range s.After {
-				header("after", sql)
-			}
-			given("done", s.Done)
-			if s.Lasting {
-				header("lasting", "true")
-			}
-			given("retry", s.Retry)
-			given("size", s.Size)
+			write(s.headers())
 			end := "-- end: " + s.ID
 			if s.SQL == "" || strings.HasPrefix(s.SQL, "-- ") || slices.Contains(strings.Split(s.SQL, "\n"), end) {
 				wrong = fmt.Errorf("autoinc: the SQL of step %s cannot be told from the comments around it", s.ID)
@@ -159,35 +177,24 @@ func (p *Plan) body() ([]byte, error) {
 // ReadPlan reads a file written by [Plan.WriteText]. It returns an error that wraps
 // [ErrPlan] if the file has been edited since.
 func ReadPlan(r io.Reader) (*Plan, error) {
-	input := bufio.NewReader(r)
-	line := func() (string, error) {
-		text, err := input.ReadString('\n')
-		return strings.TrimSuffix(text, "\n"), err
-	}
-	title, err := line()
-	if err != nil && err != io.EOF {
-		return nil, fmt.Errorf("autoinc: %w", err)
-	}
-	if title != planTitle {
-		return nil, fail(ErrPlan, "this is not a plan of this version, which begins with %s; plan again", planTitle)
-	}
-	first, err := line()
-	if err != nil && err != io.EOF {
-		return nil, fmt.Errorf("autoinc: %w", err)
-	}
-	body, err := io.ReadAll(input)
+	file, err := io.ReadAll(r)
 	if err != nil {
 		return nil, fmt.Errorf("autoinc: %w", err)
 	}
-	if first != "-- sum: "+sum(body) {
+	title, rest, _ := strings.Cut(string(file), "\n")
+	if title != planTitle {
+		return nil, fail(ErrPlan, "this is not a plan of this version, which begins with %s; plan again", planTitle)
+	}
+	first, body, _ := strings.Cut(rest, "\n")
+	if first != "-- sum: "+sum([]byte(body)) {
 		return nil, fail(ErrPlan, "the plan is not as it was written: its sum differs; plan again, and leave the file as it is; leave out tables with Except (--except), or run statements of your own beside it")
 	}
-	p, err := parsePlan(string(body))
+	p, err := parsePlan(body)
 	if err != nil {
 		return nil, fail(ErrPlan, "%v; plan again", err)
 	}
 	// If writing the plan again gives anything else, we have misread it.
-	if again, err := p.body(); err != nil || !bytes.Equal(again, body) {
+	if again, err := p.body(); err != nil || string(again) != body {
 		return nil, fail(ErrPlan, "the plan is not one that this version writes; plan again")
 	}
 	return p, nil
@@ -195,129 +202,48 @@ func ReadPlan(r io.Reader) (*Plan, error) {
 
 func parsePlan(body string) (*Plan, error) {
 	p := new(Plan)
+	var phase Phase // the one that is being read, and its last step
 	var step *Step
-	var sql []string // lines of the current step; nil until its header ends
-	phase := func() *Phase {
-		if len(p.Phases) == 0 {
-			p.Phases = append(p.Phases, Phase{})
-		}
-		return &p.Phases[len(p.Phases)-1]
-	}
+	var sql []string // lines of the step; nil until its header ends
 	for text := range strings.SplitSeq(strings.TrimSuffix(body, "\n"), "\n") {
-		if step != nil && (len(sql) > 0 || !strings.HasPrefix(text, "-- ")) {
+		switch {
+		case step != nil && (len(sql) > 0 || !strings.HasPrefix(text, "-- ")):
 			if text != "-- end: "+step.ID {
 				sql = append(sql, text)
 				continue
 			}
 			step.SQL = strings.TrimSuffix(strings.Join(sql, "\n"), ";")
-			phase().Steps = append(phase().Steps, *step)
+			phase.Steps = append(phase.Steps, *step)
 			step, sql = nil, nil
 			continue
-		}
-		if text == "" || strings.HasPrefix(text, pageMark) { // which is written from the rest
+		case text == "" || strings.HasPrefix(text, pageMark): // which is written from the rest
 			continue
 		}
 		name, value, ok := strings.Cut(strings.TrimPrefix(text, "-- "), ": ")
-		if !ok {
-			return nil, fmt.Errorf("the line %q of the plan is no header", text)
-		}
-		var err error
 		switch {
-		case step != nil:
-			err = step.parse(name, value)
-		case name == "step":
-			step = &Step{ID: value}
 		case name == "phase":
-			p.Phases = append(p.Phases, Phase{Name: PhaseName(value)})
-		case name == "note":
-			phase().Notes = append(phase().Notes, value)
-		default:
-			err = p.parse(name, value)
+			if phase.Name != "" {
+				p.Phases = append(p.Phases, phase)
+			}
+			phase = Phase{}
+		case name == "step":
+			step = new(Step)
+		}
+		headers := slices.Concat(p.headers(), phase.headers())
+		if step != nil {
+			headers = step.headers()
+		}
+		known, err := parse(headers, name, value)
+		if !ok || !known {
+			err = errors.New("it is no header")
 		}
 		if err != nil {
 			return nil, fmt.Errorf("the line %q of the plan: %w", text, err)
 		}
 	}
+	if phase.Name != "" {
+		p.Phases = append(p.Phases, phase)
+	}
+	p.complete()
 	return p, nil
-}
-
-func (p *Plan) parse(name, value string) (err error) {
-	switch name {
-	case "dialect":
-		p.Dialect = catalog.Dialect(value)
-	case "version":
-		p.Version = value
-	case "database":
-		p.Database, err = strconv.Unquote(value)
-	case "online":
-		p.Online, err = strconv.ParseBool(value)
-	case "default":
-		p.Default = value
-	case "floor":
-		p.Floor, err = strconv.ParseInt(value, 10, 64)
-	case "progress":
-		err = json.Unmarshal([]byte(value), &p.Progress)
-	case "child":
-		var fk catalog.ForeignKey
-		err = json.Unmarshal([]byte(value), &fk)
-		p.children = append(p.children, fk)
-	case "not-child":
-		var column catalog.Column
-		err = json.Unmarshal([]byte(value), &column)
-		p.notChildren = append(p.notChildren, column)
-	case "size":
-		var t tableSize
-		err = json.Unmarshal([]byte(value), &t)
-		p.sizes = append(p.sizes, t)
-	case "rate":
-		p.rate, err = strconv.ParseInt(value, 10, 64)
-	case "key":
-		var k plannedKey
-		err = json.Unmarshal([]byte(value), &k)
-		p.add(k)
-	default:
-		err = fmt.Errorf("there is no header %q", name)
-	}
-	return err
-}
-
-func (s *Step) parse(name, value string) (err error) {
-	switch name {
-	case "text":
-		s.Text = value
-	case "run":
-		s.Run = value
-	case "transaction":
-		s.Unit, err = strconv.Atoi(value)
-	case "locks":
-		s.Locks = value
-	case "rewrites":
-		s.Rewrites = value
-	case "undo":
-		s.Undo = append(s.Undo, value)
-	case more:
-		if len(s.Undo) == 0 {
-			return fmt.Errorf("nothing is before it")
-		}
-		s.Undo[len(s.Undo)-1] += "\n" + value
-	case "undo-check":
-		s.UndoChecks = append(s.UndoChecks, value)
-	case "remedy":
-		s.Remedy = value
-	case "before":
-		s.Before = append(s.Before, value)
-	case "after":
-		s.After = append(s.After, value)
-	case "done":
-		s.Done = value
-	case "lasting":
-		s.Lasting, err = strconv.ParseBool(value)
-	case "retry":
-		s.Retry = value
-	case "size":
-		s.Size = value
-	default:
-		err = fmt.Errorf("a step has no header %q", name)
-	}
-	return err
 }

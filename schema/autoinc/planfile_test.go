@@ -15,12 +15,12 @@ func FuzzReadPlan(f *testing.F) {
 	orders := catalog.Name{Schema: "public", Name: "orders"}
 	for _, dialect := range []catalog.Dialect{catalog.Postgres, catalog.MySQL, catalog.SQLite} {
 		p := &Plan{Dialect: dialect, Version: "15.18", Database: "a \"shop\"\n", Floor: DefaultFloor}
-		p.add(plannedKey{Column: catalog.Column{Table: orders, Name: "id", Type: "integer", Bits: 32}})
+		p.keys = []plannedKey{{Column: catalog.Column{Table: orders, Name: "id", Type: "integer", Bits: 32}}}
 		p.children = []catalog.ForeignKey{{Child: catalog.Column{Table: orders, Name: "parent"}, Undeclared: true}}
 		p.notChildren = []catalog.Column{{Table: orders, Name: "other"}}
 		p.Phases = []Phase{{Name: Widen, Notes: []string{"a note"}, Steps: []Step{{
 			ID: "widen/1", Text: "widen id", SQL: "ALTER TABLE orders\n-- a comment\nALTER id TYPE bigint", Run: Exec, Unit: 1,
-			Locks: "all", Rewrites: "all", Undo: []string{"SELECT 1\n, 2", "SELECT 3"}, Remedy: "none", Before: []string{"SELECT 4"},
+			Locks: "all", Rewrites: "all", Copies: "orders", Undo: []string{"SELECT 1\n, 2", "SELECT 3"}, Remedy: "none", Before: []string{"SELECT 4"},
 			After: []string{"SELECT 5"}, Done: "SELECT 6", Lasting: true, Retry: "SELECT 7", Size: "SELECT 8",
 		}}}, {Name: Readers}}
 		body, err := p.body()

@@ -1,20 +1,13 @@
 package autoinc
 
 import (
-	"context"
-	"database/sql"
-	_ "embed" // for the queries
-	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/snowkey-go/snowkey/schema/catalog"
-	"github.com/snowkey-go/snowkey/schema/internal/database"
 )
-
-//go:embed postgres_views.sql
-var postgresViews string
 
 // A postgresView is a view, along with everything that is lost when it is dropped.
 type postgresView struct {
@@ -44,29 +37,16 @@ func (v *postgresView) kind() string {
 	return "VIEW"
 }
 
-// lists can be scanned from a JSON array of arrays of text.
-type lists [][]string
-
-// Scan implements sql.Scanner.
-func (l *lists) Scan(source any) error {
-	var text sql.NullString
-	if err := text.Scan(source); err != nil {
-		return err
+// viewsOf returns the views that use the columns of a table that are widened, be it directly
+// or through another view. Each view comes after the views that it uses.
+func (p *postgresPlanner) viewsOf(table catalog.Name) (ordered []postgresView) {
+	tables := p.family(table)
+	for _, c := range p.widened.columns[table] {
+		for _, k := range p.counting(c) {
+			tables = slices.Concat(tables, k.Inheritors)
+		}
 	}
-	return json.Unmarshal([]byte(text.String), l)
-}
-
-func (p *postgresPlanner) readViews(ctx context.Context, conn *sql.Conn) error {
-	views, err := database.List(ctx, conn, postgresViews, (*postgresView).dest)
-	for _, v := range views {
-		p.views[v.name] = v
-	}
-	return err
-}
-
-// viewsOf returns the views that use the columns, be it directly or through another
-// view. Each view comes after the views that it uses.
-func (p *postgresPlanner) viewsOf(tables []catalog.Name, columns []string) (ordered []postgresView) {
+	columns := namesOf(p.widened.columns[table])
 	within := make(map[catalog.Name]bool)
 	var reach func(table catalog.Name, columns []string)
 	reach = func(table catalog.Name, columns []string) {
@@ -94,59 +74,54 @@ func (p *postgresPlanner) viewsOf(tables []catalog.Name, columns []string) (orde
 		}
 		ordered = append(ordered, p.views[name])
 	}
-	var names []catalog.Name
-	for name := range within {
-		names = append(names, name)
-	}
-	slices.SortFunc(names, func(a, b catalog.Name) int { return strings.Compare(a.Schema+"\x00"+a.Name, b.Schema+"\x00"+b.Name) })
-	for _, name := range names {
+	for _, name := range slices.SortedFunc(maps.Keys(within), compareNames) {
 		place(name)
 	}
 	return ordered
 }
 
 // dropViews drops the views in reverse order.
-func (p *postgresPlanner) dropViews(phase PhaseName, unit int, column catalog.Column, views []postgresView) {
+func (p *postgresPlanner) dropViews(tx transaction, column catalog.Column, views []postgresView) {
 	for _, v := range slices.Backward(views) {
+		name := p.name(v.name)
 		if v.lost != "" {
 			p.refuse(column, "drop the view, apply the phase widen, and create it again with all of that",
-				"the view %s must be dropped before the type changes, which would lose %s", p.name(v.name), v.lost)
+				"the view %s must be dropped before the type changes, which would lose %s", name, v.lost)
 		}
 		if !plain(v.name.Name) || !plain(v.name.Schema) || !plain(v.owner) {
-			p.refuse(column, "rename it", "the view %s, or its owner, has a line end or another control character in its name", p.name(v.name))
+			p.refuse(column, "rename it", "the view %s, or its owner, has a line end or another control character in its name", name)
 		}
 		var undo []string
-		for _, s := range p.viewSteps(v) {
-			undo = append(undo, s.SQL)
+		for _, a := range p.viewActions(v) {
+			undo = append(undo, a.sql)
 		}
-		p.add(phase, Step{
-			Text: "drop the view " + p.name(v.name) + ", which blocks the change (0A000) and is created again below",
-			SQL:  "DROP " + v.kind() + " " + p.name(v.name), Unit: unit, Locks: fmt.Sprintf(postgresExclusive, p.name(v.name)), Undo: undo,
+		tx.add(Step{
+			Text: "drop the view " + name + ", which blocks the change (0A000) and is created again below",
+			SQL:  "DROP " + v.kind() + " " + name, Locks: fmt.Sprintf(postgresExclusive, name), Undo: undo,
 		})
 	}
 }
 
 // makeViews creates the views again.
-func (p *postgresPlanner) makeViews(phase PhaseName, unit int, views []postgresView) {
+func (p *postgresPlanner) makeViews(tx transaction, views []postgresView) {
 	for _, v := range views {
-		for i, s := range p.viewSteps(v) {
-			s.Unit, s.Locks = unit, "the view"
+		for i, a := range p.viewActions(v) {
+			s := Step{Text: a.text, SQL: a.sql, Locks: "the view"}
 			if i == 0 {
-				if v.stored {
-					s.Rewrites = "computes all of its rows"
-				}
 				s.Undo = []string{"DROP " + v.kind() + " " + p.name(v.name)}
 			}
-			p.add(phase, s)
+			if i == 0 && v.stored {
+				s.Rewrites = "computes all of its rows"
+			}
+			tx.add(s)
 		}
 	}
 }
 
-// viewSteps returns the steps that create a view with its owner, privileges and
-// comments.
-func (p *postgresPlanner) viewSteps(v postgresView) (steps []Step) {
+// viewActions creates a view with its owner, privileges and comments.
+func (p *postgresPlanner) viewActions(v postgresView) (actions []action) {
 	name := p.name(v.name)
-	add := func(text, sql string) { steps = append(steps, Step{Text: text, SQL: sql}) }
+	add := func(text, sql string) { actions = append(actions, action{text, sql}) }
 	with := ""
 	if v.options != "" {
 		with = " WITH (" + v.options + ")"
@@ -171,10 +146,10 @@ func (p *postgresPlanner) viewSteps(v postgresView) (steps []Step) {
 		add("grant what was granted", "GRANT "+grant[0]+" ON "+name+" TO "+p.role(grant[1])+grant[2])
 	}
 	if v.comment != "" {
-		add("comment on it", "COMMENT ON "+v.kind()+" "+name+" IS "+p.Literal(v.comment))
+		add("comment on it", p.comment(v.kind()+" "+name, v.comment))
 	}
 	for _, c := range v.comments {
-		add("comment on its column", "COMMENT ON COLUMN "+name+"."+p.Quote(c[0])+" IS "+p.Literal(c[1]))
+		add("comment on its column", p.comment("COLUMN "+name+"."+p.Quote(c[0]), c[1]))
 	}
-	return steps
+	return actions
 }

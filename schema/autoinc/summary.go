@@ -24,25 +24,12 @@ type tableSize struct {
 	IndexBytes int64        `json:"indexBytes,omitempty"`
 }
 
-const (
-	postgresSizes = `SELECT n.nspname, c.relname, sum(greatest(m.reltuples, 0))::bigint, sum(pg_table_size(m.oid))::bigint,
-	(SELECT count(*) FROM pg_index x WHERE x.indrelid = c.oid), sum(pg_indexes_size(m.oid))::bigint
-FROM pg_class c
-JOIN pg_namespace n ON n.oid = c.relnamespace AND n.nspname !~ '^pg_'
-JOIN pg_class m ON m.oid = c.oid OR c.relkind = 'p' AND m.oid IN (SELECT relid FROM pg_partition_tree(c.oid))
-WHERE c.relkind IN ('r', 'p') GROUP BY n.nspname, c.oid, c.relname`
-
-	mysqlSizes = `SELECT t.TABLE_SCHEMA, t.TABLE_NAME, COALESCE(t.TABLE_ROWS, 0), COALESCE(t.DATA_LENGTH, 0),
-	(SELECT COUNT(DISTINCT s.INDEX_NAME) FROM information_schema.STATISTICS s WHERE s.TABLE_SCHEMA = t.TABLE_SCHEMA AND s.TABLE_NAME = t.TABLE_NAME), COALESCE(t.INDEX_LENGTH, 0)
-FROM information_schema.TABLES t WHERE t.TABLE_SCHEMA NOT IN ` + database.MySQLSystem + ` AND t.TABLE_TYPE = 'BASE TABLE'`
-)
-
 // measure reads the sizes of the plan's tables, and measures how many bytes a second the
 // server copies.
 func (p *planner) measure(ctx context.Context, conn *sql.Conn) error {
 	var all []tableSize
 	var err error
-	if p.syntax().sizes == "" {
+	if p.query("sizes") == "" {
 		for _, table := range p.tables() {
 			rows, err := database.One(ctx, conn, p.counting(table), database.Number)
 			if err != nil {
@@ -51,7 +38,7 @@ func (p *planner) measure(ctx context.Context, conn *sql.Conn) error {
 			all = append(all, tableSize{Table: table, Rows: rows})
 		}
 	} else {
-		all, err = database.List(ctx, conn, p.syntax().sizes, func(t *tableSize) []any {
+		all, err = database.List(ctx, conn, p.query("sizes"), func(t *tableSize) []any {
 			return []any{&t.Table.Schema, &t.Table.Name, &t.Rows, &t.Bytes, &t.Indexes, &t.IndexBytes}
 		})
 	}
@@ -103,11 +90,6 @@ type (
 	}
 )
 
-// copies reports whether a step writes all rows of a table again.
-func (s Step) copies(table string) bool {
-	return s.Rewrites != "" && (strings.HasPrefix(s.SQL, "ALTER TABLE "+table+" ") || strings.HasPrefix(s.SQL, "UPDATE "+table+" ") || strings.HasSuffix(s.SQL, " FROM "+table))
-}
-
 func (p *Plan) summary() summary {
 	s := summary{Title: fmt.Sprintf("%s of the %s database %q on the way from auto-increment to generated keys", database.Plural(len(p.sizes), "table"), p.Dialect, p.Database)}
 	var rows, bytes, copied, space int64
@@ -117,7 +99,7 @@ func (p *Plan) summary() summary {
 		n := int64(0)
 		for _, phase := range p.Phases {
 			for _, step := range phase.Steps {
-				if step.copies(name) {
+				if step.Copies == name {
 					n++
 					row.Locks = step.Locks
 				}

@@ -79,75 +79,76 @@ func (a *applier) lastApplied(entries map[string]entry) (Step, bool) {
 const undoing = "undo"
 
 func (a *applier) undo(ctx context.Context) error {
-	first := 0
+	phases := a.plan.Phases
 	if a.options.Phase != "" {
-		if first = slices.IndexFunc(a.plan.Phases, func(p Phase) bool { return p.Name == a.options.Phase }); first < 0 {
+		first := slices.IndexFunc(phases, func(p Phase) bool { return p.Name == a.options.Phase })
+		if first < 0 {
 			return a.noPhase()
 		}
+		phases = phases[first:]
 	}
-	there, err := a.ledger.exists(ctx, a.conn)
-	if err != nil || !there {
-		return err
-	}
-	if err := a.ledger.refuseUnfinished(ctx, a.conn, a.ledger.sum); err != nil {
-		return err
-	}
-	entries, err := a.ledger.read(ctx, a.conn)
-	if err != nil {
+	entries, err := a.ledger.own(ctx, a.conn)
+	if err != nil || entries == nil {
 		return err
 	}
 	if err := a.refuseGenerated(ctx); err != nil {
 		return err
 	}
-	if err := a.refuseIrreversible(ctx, a.plan.Phases[first:], entries); err != nil {
+	if err := a.refuseIrreversible(ctx, phases, entries); err != nil {
 		return err
 	}
-	quiet := func(error) {}
-	for _, phase := range slices.Backward(a.plan.Phases[first:]) {
-		if !a.options.DryRun && len(entries) > 0 {
-			err := a.patiently(ctx, func() error {
-				if err := a.ledger.write(ctx, a.conn, undoing, entry{started, string(phase.Name)}); err != nil {
-					return err
-				}
-				// If the Undo is cancelled, the phase must not be taken for complete.
-				return a.ledger.forget(ctx, a.conn, string(phase.Name))
-			}, quiet)
-			if err != nil {
-				return err
-			}
-		}
-		for _, steps := range slices.Backward(phase.units()) {
-			if _, known := entries[steps[0].ID]; !known {
-				continue
-			}
-			if a.options.DryRun {
-				for _, s := range slices.Backward(steps) {
-					a.tell(phase, s, Would)
-				}
-				continue
-			}
-			again := func(err error) {
-				a.options.Progress(Progress{Phase: phase.Name, Step: steps[0], Event: Retried, Err: err})
-			}
-			a.current = steps
-			err := a.patiently(ctx, func() error {
-				return a.around(ctx, steps, func() error { return a.reverse(ctx, phase, steps, entries) })
-			}, again)
-			if err != nil {
-				return err
-			}
+	for _, phase := range slices.Backward(phases) {
+		if err := a.undoPhase(ctx, phase, entries); err != nil {
+			return err
 		}
 	}
 	if a.options.DryRun {
 		return nil
 	}
-	if err := a.patiently(ctx, func() error { return a.ledger.forget(ctx, a.conn, undoing, control) }, quiet); err != nil {
+	a.current = nil
+	if err := a.patiently(ctx, func() error { return a.ledger.forget(ctx, a.conn, undoing, control) }); err != nil {
 		return err
 	}
 	progress := []Step{{ID: "progress", Text: "drop the table of the progress"}}
 	return a.patiently(ctx, func() error {
 		return a.inTransaction(ctx, progress, func() error { return a.ledger.drop(ctx, a.conn) })
-	}, quiet)
+	})
+}
+
+// undoPhase reverses the steps of a phase that have an entry.
+func (a *applier) undoPhase(ctx context.Context, phase Phase, entries map[string]entry) error {
+	a.phase, a.current = phase.Name, nil
+	if !a.options.DryRun && len(entries) > 0 {
+		err := a.patiently(ctx, func() error {
+			if err := a.ledger.write(ctx, a.conn, undoing, entry{started, string(phase.Name)}); err != nil {
+				return err
+			}
+			// If the Undo is cancelled, the phase must not be taken for complete.
+			return a.ledger.forget(ctx, a.conn, string(phase.Name))
+		})
+		if err != nil {
+			return err
+		}
+	}
+	for _, steps := range slices.Backward(phase.transactions()) {
+		if _, known := entries[steps[0].ID]; !known {
+			continue
+		}
+		if a.options.DryRun {
+			for _, s := range slices.Backward(steps) {
+				a.tell(s, Would)
+			}
+			continue
+		}
+		a.current = steps
+		err := a.patiently(ctx, func() error {
+			return a.around(ctx, func() error { return a.reverse(ctx, phase, steps, entries) })
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // refuseGenerated returns an error if there are generated keys.
@@ -170,12 +171,12 @@ func (a *applier) refuseGenerated(ctx context.Context) error {
 func (a *applier) refuseIrreversible(ctx context.Context, phases []Phase, entries map[string]entry) error {
 	seen := make(map[string]bool)
 	for _, phase := range phases {
+		if phase.Name == Drop && phases[0].Name != Widen {
+			continue // the columns stay wide
+		}
 		for _, s := range phase.Steps {
 			if _, known := entries[s.ID]; !known {
 				continue
-			}
-			if phase.Name == Drop && phases[0].Name != Widen {
-				continue // the columns stay wide
 			}
 			for _, query := range s.UndoChecks {
 				query = a.withCount(query, phase, s, entries)
@@ -218,33 +219,9 @@ func (a *applier) withCount(sql string, phase Phase, before Step, entries map[st
 
 // reverse reverses the steps of a unit, starting with the last one.
 func (a *applier) reverse(ctx context.Context, phase Phase, steps []Step, entries map[string]entry) error {
-	back := func() error {
-		for _, s := range steps {
-			if s.Run == locking {
-				// The statements that reverse a step may need a stronger lock than the
-				// step itself. We take that lock now, because taking it later could
-				// cause a deadlock with another session that holds a weaker one.
-				if err := a.lock(ctx, inMode(s, againstAll)); err != nil {
-					return err
-				}
-			}
-		}
-		for _, s := range slices.Backward(steps) {
-			a.tell(phase, s, Began)
-			for _, undo := range s.Undo {
-				if err := a.exec(ctx, a.withCount(undo, phase, s, entries)); err != nil {
-					return failedStep(s, fmt.Errorf("reversing it: %w", err))
-				}
-				if err := a.at(ctx, "undo "+s.ID); err != nil {
-					return err
-				}
-			}
-		}
-		return nil
-	}
 	if steps[0].Unit != 0 {
 		return a.inTransaction(ctx, steps, func() error {
-			if err := back(); err != nil {
+			if err := a.undoSteps(ctx, phase, steps, entries); err != nil {
 				return err
 			}
 			return a.ledger.forget(ctx, a.conn, ids(steps)...)
@@ -253,20 +230,41 @@ func (a *applier) reverse(ctx context.Context, phase Phase, steps []Step, entrie
 	s := steps[0]
 	if len(s.Undo) > 0 {
 		taken, err := a.asked(ctx, s)
-		if err != nil {
-			return err
-		}
 		switch {
+		case err != nil:
 		case taken:
-			err = back()
+			err = a.undoSteps(ctx, phase, steps, entries)
 		case s.Retry != "":
-			if _, err = a.conn.ExecContext(ctx, s.Retry); err != nil {
-				err = failedStep(s, err)
-			}
+			err = a.set(ctx, s, []string{s.Retry})
 		}
 		if err != nil {
 			return err
 		}
 	}
 	return a.ledger.forget(ctx, a.conn, s.ID)
+}
+
+func (a *applier) undoSteps(ctx context.Context, phase Phase, steps []Step, entries map[string]entry) error {
+	for _, s := range steps {
+		if s.Run == locking {
+			// The statements that reverse a step may need a stronger lock than the step
+			// itself. We take that lock now, because taking it later could cause a
+			// deadlock with another session that holds a weaker one.
+			if err := a.lock(ctx, inMode(s, againstAll)); err != nil {
+				return failedStep(s, err)
+			}
+		}
+	}
+	for _, s := range slices.Backward(steps) {
+		a.tell(s, Began)
+		for _, undo := range s.Undo {
+			if err := a.exec(ctx, a.withCount(undo, phase, s, entries)); err != nil {
+				return failedStep(s, fmt.Errorf("reversing it: %w", err))
+			}
+			if err := a.at(ctx, "undo "+s.ID); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }

@@ -8,11 +8,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/snowkey-go/snowkey/internal/ddl"
 	"github.com/snowkey-go/snowkey/schema/catalog"
 	"github.com/snowkey-go/snowkey/schema/internal/database"
 )
@@ -78,7 +78,7 @@ func (v Verification) WriteText(w io.Writer) error {
 // [catalog.Inspect].
 func Verify(ctx context.Context, db *sql.DB, plan *Plan) (Verification, error) {
 	if db == nil || plan == nil {
-		return Verification{}, errors.New("autoinc: there is no database or no plan; pass an open *sql.DB and what NewPlan or ReadPlan returned")
+		return Verification{}, errNothing
 	}
 	sum, err := plan.sum()
 	if err != nil {
@@ -92,7 +92,7 @@ func Verify(ctx context.Context, db *sql.DB, plan *Plan) (Verification, error) {
 	if len(plan.keys) == 0 {
 		return Verification{}, nil
 	}
-	found, err := database.Identify(ctx, conn, "")
+	found, err := database.Identify(ctx, conn)
 	if err != nil {
 		return Verification{}, err
 	}
@@ -100,19 +100,18 @@ func Verify(ctx context.Context, db *sql.DB, plan *Plan) (Verification, error) {
 		return Verification{}, fail(ErrPlan, "the plan is for %s, and this is %s; verify it on the database it was made for", plan.Dialect, found.Dialect)
 	}
 	s := server{found}
-	restore, err := s.plainly(ctx, conn)
+	restore, err := s.Set(ctx, conn, append(s.syntax().plain, s.syntax().wait)...)
 	if err != nil {
 		return Verification{}, err
 	}
-	defer restore()
-	restore, err = s.impatiently(ctx, conn)
-	if err != nil {
-		return Verification{}, err
-	}
-	defer restore()
+	defer restore() // if this fails, the connection is unusable anyway
 	v := verifier{server: s, conn: conn, plan: plan, ledger: ledger{s, plan.Progress, sum}}
-	if err := v.verify(ctx); err != nil {
-		return Verification{}, err
+	for _, step := range []func(context.Context) error{
+		v.read, v.verifyWidths, v.verifyReferences, v.verifyCounts, v.verifyGuards, v.verifyCounters, v.verifyRoutines, v.verifyTrials, v.verifyInserts,
+	} {
+		if err := step(ctx); err != nil {
+			return Verification{}, err
+		}
 	}
 	return v.Verification, nil
 }
@@ -123,74 +122,24 @@ type verifier struct {
 	conn       *sql.Conn
 	plan       *Plan
 	ledger     ledger
-	columns    map[place]verifiedColumn
-	tables     map[catalog.Name][]verifiedColumn // the same, in the order of the tables
-	references []reference
+	entries    map[string]entry // the progress; nil if the plan was not applied here
+	columns    map[place]column
+	tables     map[catalog.Name][]column // the same, in the order of the tables
 	report     catalog.Report
 	unique     map[catalog.Name][][]string // see uniques
 	conditions []condition
 	unsafe     []catalog.Name // tables without transactions
 }
 
-// A verifiedColumn describes the current state of a column.
-type verifiedColumn struct {
-	catalog.Column
-	nullable bool
-	fallback bool // whether it has a default
-	computed bool // whether it can't be set
-}
-
 func (v *verifier) say(subject string, verdict string, format string, args ...any) {
 	v.Proofs = append(v.Proofs, Proof{subject, verdict, fmt.Sprintf(format, args...)})
 }
 
-const (
-	postgresNow = `SELECT n.nspname, c.relname, a.attname, format_type(a.atttypid, a.atttypmod),
-	format_type(CASE WHEN t.typtype = 'd' THEN t.typbasetype ELSE a.atttypid END, CASE WHEN t.typtype = 'd' THEN t.typtypmod ELSE a.atttypmod END),
-	NOT (a.attnotnull OR t.typnotnull), a.atthasdef OR a.attidentity <> '' OR t.typdefault IS NOT NULL, a.attgenerated <> ''
-FROM pg_attribute a
-JOIN pg_class c ON c.oid = a.attrelid AND c.relkind IN ('r', 'p')
-JOIN pg_namespace n ON n.oid = c.relnamespace AND n.nspname !~ '^pg_' AND n.nspname <> 'information_schema'
-JOIN pg_type t ON t.oid = a.atttypid
-WHERE a.attnum > 0 AND NOT a.attisdropped
-ORDER BY n.nspname, c.relname, a.attnum`
-
-	mysqlNow = `SELECT TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME, COLUMN_TYPE, COLUMN_TYPE, IS_NULLABLE = 'YES', COLUMN_DEFAULT IS NOT NULL OR EXTRA LIKE '%auto_increment%',
-	EXTRA LIKE '%GENERATED%' AND EXTRA NOT LIKE '%DEFAULT_GENERATED%'
-FROM information_schema.COLUMNS WHERE TABLE_SCHEMA NOT IN ` + database.MySQLSystem + ` ORDER BY TABLE_SCHEMA, TABLE_NAME, ORDINAL_POSITION`
-
-	sqliteNow = `SELECT 'main', t.name, x.name, x.type, x.type, x."notnull" = 0, x.dflt_value IS NOT NULL, x.hidden > 1
-FROM pragma_table_list AS t JOIN pragma_table_xinfo(t.name, 'main') AS x WHERE t.schema = 'main' AND t.type = 'table' ORDER BY t.name, x.cid`
-)
-
-func (v *verifier) verify(ctx context.Context) error {
-	if err := v.read(ctx); err != nil {
-		return err
-	}
-	v.verifyWidths()
-	if err := v.verifyReferences(ctx); err != nil {
-		return err
-	}
-	if err := v.verifyCounts(ctx); err != nil {
-		return err
-	}
-	v.verifyCounters()
-	if err := v.verifyRoutines(ctx); err != nil {
-		return err
-	}
-	if err := v.verifyTrials(ctx); err != nil {
-		return err
-	}
-	return v.verifyInserts(ctx)
-}
-
-// read reads the current catalog.
+// read reads the current catalog, and the progress.
 func (v *verifier) read(ctx context.Context) error {
 	var schemas []string
-	for _, k := range v.plan.keys {
-		if schema := k.Column.Table.Schema; !slices.Contains(schemas, schema) {
-			schemas = append(schemas, schema)
-		}
+	for _, table := range v.plan.Tables {
+		schemas = append(schemas, table.Schema)
 	}
 	var err error
 	v.report, err = catalog.InspectConn(ctx, v.conn, catalog.Options{Schemas: schemas, OnlyDeclared: true})
@@ -200,26 +149,34 @@ func (v *verifier) read(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	p := &planner{server: v.server}
-	if err := v.syntax().references(p, ctx, v.conn); err != nil {
-		return err
-	}
-	v.references = p.references
-	columns, err := database.List(ctx, v.conn, v.syntax().now, func(c *verifiedColumn) []any {
-		return append(path(&c.Column), &c.Type, typed(v.Dialect, &c.Column), &c.nullable, &c.fallback, &c.computed)
-	})
+	columns, err := v.server.columns(ctx, v.conn)
 	if err != nil {
 		return err
 	}
-	v.columns, v.tables = make(map[place]verifiedColumn), make(map[catalog.Name][]verifiedColumn)
+	v.columns, v.tables = by(columns, func(c column) place { return exactPlace(c.Column) }), make(map[catalog.Name][]column)
 	for _, c := range columns {
-		v.columns[exactPlace(c.Column)] = c
 		v.tables[c.Table] = append(v.tables[c.Table], c)
 	}
-	return v.readTables(ctx)
+	if v.unique, err = v.uniques(ctx, v.conn); err != nil {
+		return err
+	}
+	if v.conditions, err = v.server.conditions(ctx, v.conn); err != nil {
+		return err
+	}
+	if v.IsMySQL() {
+		v.unsafe, err = database.List(ctx, v.conn, v.query("other engines"), func(n *catalog.Name) []any { return []any{&n.Schema, &n.Name} })
+		if err != nil {
+			return err
+		}
+	}
+	there, err := v.ledger.exists(ctx, v.conn)
+	if err == nil && there {
+		v.entries, err = v.ledger.read(ctx, v.conn)
+	}
+	return err
 }
 
-func (v *verifier) verifyWidths() {
+func (v *verifier) verifyWidths(context.Context) error {
 	seen := make(map[place]bool)
 	for _, k := range v.plan.keys {
 		columns := append([]catalog.Column{k.Column}, k.Holders...)
@@ -231,11 +188,9 @@ func (v *verifier) verifyWidths() {
 			}
 			seen[at] = true
 			// A foreign key may have been added since the plan was made.
-			for _, r := range v.references {
-				for j, key := range r.Keys {
-					if r.Parent == was.Table && key == was.Name && j < len(r.Columns) {
-						columns = append(columns, catalog.Column{Table: r.Child, Name: r.Columns[j]})
-					}
+			for _, r := range v.report.References {
+				if j := slices.Index(r.Keys, was.Name); j >= 0 && r.Parent == was.Table {
+					columns = append(columns, catalog.Column{Table: r.Child, Name: r.Columns[j]})
 				}
 			}
 			c, ok := v.columns[at]
@@ -251,6 +206,7 @@ func (v *verifier) verifyWidths() {
 			}
 		}
 	}
+	return nil
 }
 
 // verifyRoutines adds open proofs, because we can't tell whether functions, procedures
@@ -258,9 +214,11 @@ func (v *verifier) verifyWidths() {
 func (v *verifier) verifyRoutines(ctx context.Context) error {
 	routines, err := database.NarrowRoutines(ctx, v.conn, v.Server)
 	for _, r := range routines {
-		i := slices.IndexFunc(v.plan.tables(), func(table catalog.Name) bool { return r.Mentions(table.Schema, table.Name) })
-		if i >= 0 {
-			v.say(r.String(), Open, "it mentions %s and uses integers of fewer than 64 bits; check that none of them holds a key", v.name(v.plan.tables()[i]))
+		for _, table := range v.plan.tables() {
+			if r.Mentions(table.Schema, table.Name) {
+				v.say(r.String(), Open, "it mentions %s and uses integers of fewer than 64 bits; check that none of them holds a key", v.name(table))
+				break
+			}
 		}
 	}
 	return err
@@ -278,82 +236,65 @@ func (p *Plan) tables() (all []catalog.Name) {
 	return all
 }
 
-// is reports whether two references have the same tables and columns. We can't simply
-// compare them on SQLite, which keeps names as they were written and leaves out the
-// columns of a referenced primary key.
-func (v *verifier) is(a, b reference) bool {
-	if !v.syntax().fold {
-		return a.same(b)
-	}
-	fold := func(names []string) (folded []string) {
-		for _, name := range names {
-			folded = append(folded, ddl.Lower(name))
-		}
-		return folded
-	}
-	return ddl.Lower(a.Child.Name) == ddl.Lower(b.Child.Name) && ddl.Lower(a.Parent.Name) == ddl.Lower(b.Parent.Name) &&
-		slices.Equal(fold(a.Columns), fold(b.Columns)) && (slices.Equal(fold(a.Keys), fold(b.Keys)) || slices.Contains(a.Keys, ""))
-}
-
 func (v *verifier) verifyReferences(ctx context.Context) error {
-	var seen []reference
+	var seen []catalog.Reference
 	for _, k := range v.plan.keys {
 		for _, r := range k.References {
-			if slices.ContainsFunc(seen, r.same) {
+			equal := func(other catalog.Reference) bool { return sameReference(r, other) }
+			if slices.ContainsFunc(seen, equal) {
 				continue
 			}
 			seen = append(seen, r)
 			subject := fmt.Sprintf("%s (%s) references %s (%s)", v.name(r.Child), v.List(r.Columns), v.name(r.Parent), v.List(r.Keys))
-			i := slices.IndexFunc(v.references, func(now reference) bool { return v.is(now, r) })
-			switch {
-			case i < 0:
+			i := slices.IndexFunc(v.report.References, equal)
+			if i < 0 {
 				v.say(subject, Refuted, "the foreign key is not there any more")
 				continue
-			case v.references[i].OnDelete != r.OnDelete || v.references[i].OnUpdate != r.OnUpdate:
-				v.say(subject, Refuted, "it is ON UPDATE %s ON DELETE %s, and was ON UPDATE %s ON DELETE %s", v.references[i].OnUpdate, v.references[i].OnDelete, r.OnUpdate, r.OnDelete)
-				continue
-			case v.references[i].Match+v.references[i].Detail != r.Match+r.Detail:
-				v.say(subject, Refuted, "it is%s%s, and was%s%s", v.references[i].Match, cmp.Or(v.references[i].Detail, " NOT DEFERRABLE"), r.Match, cmp.Or(r.Detail, " NOT DEFERRABLE"))
-				continue
-			case !v.references[i].Valid && r.Valid:
-				v.say(subject, Refuted, "the foreign key is NOT VALID: VALIDATE CONSTRAINT %s", v.Quote(v.references[i].Name))
-				continue
-			case !v.references[i].Valid:
-				v.say(subject, Proven, "the foreign key is there, and NOT VALID as it was before")
-				continue
 			}
-			lost, err := anyRow(ctx, v.conn, v.orphans(r))
-			if err != nil {
+			if err := v.compareReferences(ctx, subject, r, v.report.References[i]); err != nil {
 				return err
-			}
-			if lost {
-				v.say(subject, Refuted, "a row references none; see %s", v.orphans(r))
-			} else {
-				v.say(subject, Proven, "the foreign key is there and every row resolves")
 			}
 		}
 	}
 	return nil
 }
 
+// compareReferences compares a foreign key with what it was, and looks for orphans.
+func (v *verifier) compareReferences(ctx context.Context, subject string, was, is catalog.Reference) error {
+	when := func(r catalog.Reference) string { return r.Match + cmp.Or(r.Detail, " NOT DEFERRABLE") }
+	switch {
+	case is.OnDelete != was.OnDelete || is.OnUpdate != was.OnUpdate:
+		v.say(subject, Refuted, "it is ON UPDATE %s ON DELETE %s, and was ON UPDATE %s ON DELETE %s", is.OnUpdate, is.OnDelete, was.OnUpdate, was.OnDelete)
+	case when(is) != when(was):
+		v.say(subject, Refuted, "it is%s, and was%s", when(is), when(was))
+	case !is.Valid && was.Valid:
+		v.say(subject, Refuted, "the foreign key is NOT VALID: VALIDATE CONSTRAINT %s", v.Quote(is.Name))
+	case !is.Valid:
+		v.say(subject, Proven, "the foreign key is there, and NOT VALID as it was before")
+	default:
+		lost, err := anyRow(ctx, v.conn, v.orphans(was))
+		if err != nil {
+			return err
+		}
+		if lost {
+			v.say(subject, Refuted, "a row references none; see %s", v.orphans(was))
+		} else {
+			v.say(subject, Proven, "the foreign key is there and every row resolves")
+		}
+	}
+	return nil
+}
+
 func (v *verifier) verifyCounts(ctx context.Context) error {
-	entries := make(map[string]entry)
-	there, err := v.ledger.exists(ctx, v.conn)
-	if err == nil && there {
-		entries, err = v.ledger.read(ctx, v.conn)
-	}
-	if err != nil {
-		return err
-	}
 	for _, s := range v.plan.Phases[0].Steps {
 		if s.Run != Count || !strings.HasPrefix(s.SQL, countRows) {
 			continue // the rest is for Undo
 		}
-		if !v.there(s.SQL) {
+		if !slices.ContainsFunc(slices.Collect(maps.Keys(v.tables)), func(table catalog.Name) bool { return s.SQL == v.counting(table) }) {
 			v.say(s.Text, Refuted, "the table is not there any more")
 			continue
 		}
-		before, err := strconv.ParseInt(entries[s.ID].detail, 10, 64)
+		before, err := strconv.ParseInt(v.entries[s.ID].detail, 10, 64)
 		if err != nil {
 			v.say(s.Text, Open, "the rows were not counted before: the plan was not applied here")
 			continue
@@ -368,18 +309,18 @@ func (v *verifier) verifyCounts(ctx context.Context) error {
 			v.say(s.Text, Proven, "there are %d rows, and there were %d", now, before)
 		}
 	}
-	return v.verifyGuards(ctx, entries)
+	return nil
 }
 
 // verifyGuards checks that the fences and guards of the phases that were applied are still
 // there. GORM's migrator, for instance, rebuilds tables of SQLite without their triggers.
-func (v *verifier) verifyGuards(ctx context.Context, entries map[string]entry) error {
+func (v *verifier) verifyGuards(ctx context.Context) error {
 	for _, phase := range v.plan.Phases {
-		if phase.Name != Guard && (phase.Name != Fence || v.plan.phase(Drop).begun(entries)) {
+		if phase.Name != Guard && (phase.Name != Fence || v.plan.phase(Drop).begun(v.entries)) {
 			continue
 		}
 		for _, s := range phase.Steps {
-			if !s.Lasting || !entries[s.ID].taken() {
+			if !s.Lasting || !v.entries[s.ID].taken() {
 				continue
 			}
 			held, err := database.One(ctx, v.conn, s.Done, database.Number)
@@ -396,17 +337,7 @@ func (v *verifier) verifyGuards(ctx context.Context, entries map[string]entry) e
 	return nil
 }
 
-// there reports whether the table that a step counts still exists.
-func (v *verifier) there(count string) bool {
-	for _, c := range v.columns {
-		if count == v.counting(c.Table) {
-			return true
-		}
-	}
-	return false
-}
-
-func (v *verifier) verifyCounters() {
+func (v *verifier) verifyCounters(context.Context) error {
 	for _, k := range v.plan.keys {
 		if how := v.counts(k); how != "" {
 			v.say(v.column(k.Column), Refuted, "it still counts: %s", how)
@@ -414,6 +345,7 @@ func (v *verifier) verifyCounters() {
 			v.say(v.column(k.Column), Proven, "nothing counts it any more")
 		}
 	}
+	return nil
 }
 
 // counts returns how a key of the plan is still counted, or "".

@@ -3,7 +3,6 @@ package autoinc
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -21,48 +20,6 @@ import (
 // values of a row that is there already. Parents come first. Each table has a transaction
 // of its own, which is rolled back.
 
-// What we need to know about tables before we can insert rows.
-const (
-	// An index with expressions or with a condition has another column without a name.
-	postgresUniques = `SELECT n.nspname, c.relname, x.indexrelid::text, k.name
-FROM pg_index x
-JOIN pg_class c ON c.oid = x.indrelid
-JOIN pg_namespace n ON n.oid = c.relnamespace AND n.nspname !~ '^pg_'
-CROSS JOIN LATERAL (
-	SELECT a.attname::text, a.attnum FROM pg_attribute a
-	WHERE a.attrelid = x.indrelid AND a.attnum > 0 AND (a.attnum = ANY ((x.indkey::int2[])[0:x.indnkeyatts - 1]) OR x.indexprs IS NOT NULL AND EXISTS (
-		SELECT FROM pg_depend d WHERE d.classid = 'pg_class'::regclass AND d.objid = x.indexrelid AND d.refobjid = x.indrelid AND d.refobjsubid = a.attnum))
-	UNION ALL SELECT '', 0 WHERE x.indexprs IS NOT NULL OR x.indpred IS NOT NULL) AS k (name, number)
-WHERE x.indisunique ORDER BY 1, 2, 3, k.number`
-
-	mysqlUniques = `SELECT TABLE_SCHEMA, TABLE_NAME, INDEX_NAME, COALESCE(COLUMN_NAME, '') FROM information_schema.STATISTICS
-WHERE NON_UNIQUE = 0 AND TABLE_SCHEMA NOT IN ` + database.MySQLSystem + ` ORDER BY TABLE_SCHEMA, TABLE_NAME, INDEX_NAME, SEQ_IN_INDEX`
-
-	sqliteUniques = `SELECT 'main', t.name, i.name, COALESCE(c.name, '')
-FROM pragma_table_list AS t JOIN pragma_index_list(t.name, 'main') AS i JOIN pragma_index_info(i.name, 'main') AS c
-WHERE t.schema = 'main' AND t.type = 'table' AND i."unique" ORDER BY t.name, i.name, c.seqno`
-
-	postgresConditions = `SELECT COALESCE(n.nspname, ''), COALESCE(c.relname, ''), k.conname, pg_get_constraintdef(k.oid)
-FROM pg_constraint k LEFT JOIN pg_class c ON c.oid = k.conrelid LEFT JOIN pg_namespace n ON n.oid = c.relnamespace
-WHERE k.contype = 'c' ORDER BY 1, 2, 3`
-
-	// The servers have different columns in common here: MariaDB also the name of the table.
-	mysqlConditions = `SELECT TABLE_SCHEMA, TABLE_NAME, CONSTRAINT_NAME, CHECK_CLAUSE
-FROM information_schema.CHECK_CONSTRAINTS NATURAL JOIN information_schema.TABLE_CONSTRAINTS
-WHERE TABLE_SCHEMA NOT IN ` + database.MySQLSystem + ` ORDER BY 1, 2, 3`
-
-	mysqlOtherEngines = `SELECT TABLE_SCHEMA, TABLE_NAME FROM information_schema.TABLES
-WHERE TABLE_TYPE = 'BASE TABLE' AND COALESCE(ENGINE, '') <> 'InnoDB' AND TABLE_SCHEMA NOT IN ` + database.MySQLSystem
-)
-
-// A condition is a CHECK constraint.
-type condition struct {
-	table      catalog.Name
-	name, text string
-}
-
-func (c *condition) dest() []any { return []any{&c.table.Schema, &c.table.Name, &c.name, &c.text} }
-
 // A trial inserts the row of one table, along with the parents that the row needs.
 type trial struct {
 	*verifier
@@ -77,60 +34,15 @@ func untried(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", errUntried, fmt.Sprintf(format, args...))
 }
 
-// uniques returns the columns of each unique index, by table. An expression has no name.
-func (s server) uniques(ctx context.Context, conn *sql.Conn) (map[catalog.Name][][]string, error) {
-	type row struct {
-		table         catalog.Name
-		index, column string
-	}
-	rows, err := database.List(ctx, conn, s.syntax().uniques, func(r *row) []any { return []any{&r.table.Schema, &r.table.Name, &r.index, &r.column} })
-	all := make(map[catalog.Name][][]string)
-	for i, r := range rows {
-		of := all[r.table]
-		if i == 0 || rows[i-1].table != r.table || rows[i-1].index != r.index {
-			of = append(of, nil)
-		}
-		of[len(of)-1] = append(of[len(of)-1], r.column)
-		all[r.table] = of
-	}
-	return all, err
-}
-
-// readTables reads what a trial needs to know.
-func (v *verifier) readTables(ctx context.Context) (err error) {
-	if v.unique, err = v.uniques(ctx, v.conn); err != nil {
-		return err
-	}
-	if v.syntax().conditions != "" {
-		if v.conditions, err = database.List(ctx, v.conn, v.syntax().conditions, (*condition).dest); err != nil {
-			return err
-		}
-	}
-	if v.IsMySQL() {
-		v.unsafe, err = database.List(ctx, v.conn, mysqlOtherEngines, func(n *catalog.Name) []any { return []any{&n.Schema, &n.Name} })
-	}
-	return err
-}
-
 // holders returns the columns of a table that hold a key of the plan, the table's own key
 // included.
-func (v *verifier) holders(table catalog.Name) (columns []verifiedColumn) {
+func (v *verifier) holders(table catalog.Name) (columns []column) {
 	for _, c := range v.tables[table] {
-		holds := func(other catalog.Column) bool { return v.fold(other) == v.fold(c.Column) }
-		if slices.ContainsFunc(v.plan.keys, func(k plannedKey) bool { return holds(k.Column) || slices.ContainsFunc(k.Holders, holds) }) {
+		if slices.ContainsFunc(v.plan.keys, func(k plannedKey) bool { return same(k.Column, c.Column) || has(k.Holders, c.Column) }) {
 			columns = append(columns, c)
 		}
 	}
 	return columns
-}
-
-// fold returns the place of a column. SQLite keeps the names in a foreign key as they were
-// written.
-func (v *verifier) fold(c catalog.Column) place {
-	if v.syntax().fold {
-		return place{c.Table.Schema, ddl.Lower(c.Table.Name), ddl.Lower(c.Name)}
-	}
-	return exactPlace(c)
 }
 
 // verifyTrials tries each table of the plan.
@@ -163,19 +75,6 @@ func (v *verifier) verifyTrials(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// impatiently makes statements wait for locks for at most a second.
-func (s server) impatiently(ctx context.Context, conn *sql.Conn) (restore func(), err error) {
-	set := func(ctx context.Context, timeout string) error {
-		_, err := conn.ExecContext(ctx, fmt.Sprintf(s.syntax().setWait, timeout))
-		return err
-	}
-	was, err := database.One(ctx, conn, s.syntax().wait, database.Text)
-	if err == nil {
-		err = set(ctx, s.syntax().second)
-	}
-	return func() { _ = set(context.WithoutCancel(ctx), was) }, err // if this fails, the connection is unusable anyway
 }
 
 // inTrial calls do in a transaction, which it rolls back.
@@ -274,20 +173,20 @@ func (t *trial) statement(ctx context.Context, table catalog.Name, without strin
 }
 
 func (t *trial) isKey(c catalog.Column) bool {
-	return slices.ContainsFunc(t.plan.keys, func(k plannedKey) bool { return t.fold(k.Column) == t.fold(c) })
+	return slices.ContainsFunc(t.plan.keys, func(k plannedKey) bool { return same(k.Column, c) })
 }
 
 // generated returns the generated key of a column. It has 63 bits and is odd, so that a
 // column, variable or function that rounds it changes it.
-func (t *trial) generated(c verifiedColumn) string {
-	at := t.fold(c.Column)
+func (t *trial) generated(c column) string {
+	at := exactPlace(c.Column)
 	if t.keys[at] == 0 {
 		t.keys[at] = 1<<62 + rand.Int64N(1<<61)*2 + 1
 	}
 	return t.literal(c, t.keys[at])
 }
 
-func (t *trial) literal(c verifiedColumn, key int64) string {
+func (t *trial) literal(c column, key int64) string {
 	if c.Text {
 		return fmt.Sprintf("'%d'", key)
 	}
@@ -296,13 +195,13 @@ func (t *trial) literal(c verifiedColumn, key int64) string {
 
 // reference gives a column that references a key the key of its parent's row, and the
 // other columns of its foreign key the values of that row.
-func (t *trial) reference(ctx context.Context, c verifiedColumn, own []string, without string, values map[string]string) error {
-	for _, r := range t.references {
-		i := slices.IndexFunc(r.Columns, func(name string) bool { return t.fold(catalog.Column{Table: r.Child, Name: name}) == t.fold(c.Column) })
-		if i < 0 || slices.Contains(own, c.Name) && r.Child == r.Parent {
+func (t *trial) reference(ctx context.Context, c column, own []string, without string, values map[string]string) error {
+	for _, r := range t.report.References {
+		i := slices.Index(r.Columns, c.Name)
+		if i < 0 || r.Child != c.Table || slices.Contains(own, c.Name) && r.Child == r.Parent {
 			continue
 		}
-		parent, known := t.columnOf(r.Parent, r.Keys[i])
+		parent, known := t.columns[place{r.Parent.Schema, r.Parent.Name, r.Keys[i]}]
 		if !known {
 			continue
 		}
@@ -321,11 +220,11 @@ func (t *trial) reference(ctx context.Context, c verifiedColumn, own []string, w
 				return untried("the row of %s that it needs was not inserted: %s", t.name(parent.Table), strings.TrimPrefix(err.Error(), errUntried.Error()+": "))
 			}
 		}
-		key := t.keys[t.fold(parent.Column)]
+		key := t.keys[exactPlace(parent.Column)]
 		if key == 0 {
 			return untried("%s references %s, which has no generated key", t.column(c.Column), t.column(parent.Column))
 		}
-		values[c.Name], t.keys[t.fold(c.Column)] = t.literal(c, key), key
+		values[c.Name], t.keys[exactPlace(c.Column)] = t.literal(c, key), key
 		for j, other := range r.Columns {
 			if _, given := values[other]; !given && r.Parent != r.Child {
 				values[other] = fmt.Sprintf("(SELECT %s FROM %s WHERE %s = %s)", t.Quote(r.Keys[j]), t.name(parent.Table), t.Quote(parent.Name), t.literal(parent, key))
@@ -339,44 +238,31 @@ func (t *trial) reference(ctx context.Context, c verifiedColumn, own []string, w
 	return nil
 }
 
-func (v *verifier) columnOf(table catalog.Name, name string) (verifiedColumn, bool) {
-	for _, columns := range v.tables {
-		for _, c := range columns {
-			if v.fold(c.Column) == v.fold(catalog.Column{Table: table, Name: name}) {
-				return c, true
-			}
-		}
-	}
-	return verifiedColumn{}, false
-}
-
 // avoidDuplicates gives other values to columns of unique indexes. A generated key is
 // different from all others anyway.
 func (t *trial) avoidDuplicates(table catalog.Name, values map[string]string) error {
 	for _, index := range t.unique[table] {
-		if slices.ContainsFunc(index, func(name string) bool { _, given := values[name]; return given }) {
+		given := func(name string) bool { _, known := values[name]; return known }
+		if slices.ContainsFunc(index, given) {
 			continue
 		}
-		var chosen string
 		for _, c := range t.tables[table] {
 			if !slices.Contains(index, c.Name) || c.computed {
 				continue
 			}
+			value := t.different(c)
 			switch {
 			case c.nullable:
-				values[c.Name], chosen = "NULL", c.Name
+				value = "NULL"
 			case c.fallback: // numbers of its own, or an expression such as a random value
-				values[c.Name], chosen = "", c.Name
-			default:
-				if value := t.different(c); value != "" && chosen == "" {
-					values[c.Name], chosen = value, c.Name
-				}
+				value = ""
+			case value == "":
+				continue
 			}
-			if chosen != "" {
-				break
-			}
+			values[c.Name] = value
+			break
 		}
-		if chosen == "" {
+		if !slices.ContainsFunc(index, given) {
 			return untried("there is no value to try for the unique columns %s of %s", t.List(index), t.name(table))
 		}
 	}
@@ -384,7 +270,7 @@ func (t *trial) avoidDuplicates(table catalog.Name, values map[string]string) er
 }
 
 // different returns an expression for a value that no row has yet, or "".
-func (t *trial) different(c verifiedColumn) string {
+func (t *trial) different(c column) string {
 	random := fmt.Sprintf("%016x%016x", rand.Uint64(), rand.Uint64())
 	switch kind := ddl.ParseType(c.Type); {
 	case kind.Name == "uuid":
@@ -402,8 +288,8 @@ func (t *trial) different(c verifiedColumn) string {
 }
 
 // madeUp returns a value for a column of a table without rows, or "".
-func (t *trial) madeUp(c verifiedColumn) string {
-	for _, r := range t.references {
+func (t *trial) madeUp(c column) string {
+	for _, r := range t.report.References {
 		if i := slices.Index(r.Columns, c.Name); i >= 0 && r.Child == c.Table {
 			return fmt.Sprintf("(SELECT %s FROM %s LIMIT 1)", t.Quote(r.Keys[i]), t.name(r.Parent))
 		}
@@ -430,7 +316,7 @@ func (t *trial) readBack(ctx context.Context, table catalog.Name) error {
 	}
 	var conditions []string
 	for _, c := range t.holders(table) {
-		if key := t.keys[t.fold(c.Column)]; key != 0 {
+		if key := t.keys[exactPlace(c.Column)]; key != 0 {
 			conditions = append(conditions, t.Quote(c.Name)+" = "+t.literal(c, key))
 		}
 	}
@@ -447,7 +333,7 @@ func (t *trial) readBack(ctx context.Context, table catalog.Name) error {
 var errChanged = errors.New("it was stored with another key, for instance by a trigger or a rule")
 
 // blames reports whether a row was refused because of its generated keys.
-func (v *verifier) blames(err error, table catalog.Name, holders []verifiedColumn) bool {
+func (v *verifier) blames(err error, table catalog.Name, holders []column) bool {
 	text := ""
 	if err != nil {
 		text = err.Error()
@@ -457,7 +343,7 @@ func (v *verifier) blames(err error, table catalog.Name, holders []verifiedColum
 		return true
 	}
 	mentions := func(condition string) bool {
-		return slices.ContainsFunc(holders, func(c verifiedColumn) bool { return database.Contains(condition, c.Name) })
+		return slices.ContainsFunc(holders, func(c column) bool { return database.Contains(condition, c.Name) })
 	}
 	if _, failed, ok := strings.Cut(text, "CHECK constraint failed: "); ok && v.Dialect == catalog.SQLite {
 		return mentions(failed)
@@ -475,67 +361,72 @@ func (v *verifier) verifyInserts(ctx context.Context) error {
 	for _, k := range v.plan.keys {
 		subject := v.column(k.Column)
 		c, ok := v.columns[exactPlace(k.Column)]
-		if !ok {
-			continue // already refuted by verifyWidths
-		}
-		if c.nullable {
-			v.say(subject, Refuted, "a row without a key is taken: the column takes nulls")
-			continue
-		}
-		if v.counts(k) != "" {
-			v.say(subject, Refuted, "a row without a key is taken: the column counts")
-			continue
-		}
-		how, modes := "", v.syntax().modes
-		if len(modes) > 0 {
-			how = ", with a strict sql_mode and without"
-		} else {
-			modes = []string{""}
-		}
-		var taken, small bool
-		var unclear error
-		for _, mode := range modes {
-			if len(modes) > 1 {
-				if _, err := v.conn.ExecContext(ctx, "SET SESSION sql_mode = "+v.Literal(mode)); err != nil {
-					return fmt.Errorf("autoinc: %w", err)
-				}
-			}
-			counted := int64(0)
-			refused := v.inTrial(ctx, func(t *trial) (err error) {
-				counted, err = t.withoutKey(ctx, k)
-				return err
-			})
-			switch {
-			case ctx.Err() != nil:
-				return fmt.Errorf("autoinc: %w", ctx.Err())
-			case refused == nil:
-				taken, small = true, small || counted > 0
-				if len(modes) > 1 && mode == "" {
-					how = " in a session whose sql_mode is not strict"
-				}
-			case mode == "" && !missesKey(refused, k.Column): // a strict mode always rejects the row
-				unclear = refused
-			}
-		}
-		const sealed = "the column has no default and takes no null"
 		switch {
-		case taken && !small:
-			v.say(subject, Proven, "a row without a key was tried, and got a generated one")
-		case taken && c.fallback:
-			v.say(subject, Refuted, "a row without a key was taken%s, and rolled back: the column has a default", how)
-		case taken:
-			v.say(subject, Refuted, "a row without a key was taken%s, and rolled back; apply the phase %s", how, Guard)
-		case c.fallback && unclear != nil:
-			v.say(subject, Open, "not proven: the column has a default, and a row without a key was refused for another reason: %v", unclear)
-		case c.fallback:
-			v.say(subject, Refuted, "the column has a default, but a row without a key was refused")
-		case unclear != nil && (v.syntax().modes != nil || v.triggered(k.Column.Table)): // without a strict mode, a missing key becomes 0
-			v.say(subject, Open, "not proven: %s, but a row without a key was refused for another reason: %v; apply the phase %s", sealed, unclear, Guard)
-		case unclear != nil:
-			v.say(subject, Proven, sealed)
+		case !ok: // already refuted by verifyWidths
+		case c.nullable:
+			v.say(subject, Refuted, "a row without a key is taken: the column takes nulls")
+		case v.counts(k) != "":
+			v.say(subject, Refuted, "a row without a key is taken: the column counts")
 		default:
-			v.say(subject, Proven, "%s; a row without a key was tried%s, and refused", sealed, how)
+			if err := v.verifyInsert(ctx, k, c); err != nil {
+				return err
+			}
 		}
+	}
+	return nil
+}
+
+func (v *verifier) verifyInsert(ctx context.Context, k plannedKey, c column) error {
+	how, modes := "", v.syntax().modes
+	if len(modes) > 0 {
+		how = ", with a strict sql_mode and without"
+	} else {
+		modes = []string{""}
+	}
+	var taken, small bool
+	var unclear error
+	for _, mode := range modes {
+		if len(modes) > 1 {
+			if _, err := v.conn.ExecContext(ctx, "SET SESSION sql_mode = "+v.Literal(mode)); err != nil {
+				return fmt.Errorf("autoinc: %w", err)
+			}
+		}
+		counted := int64(0)
+		refused := v.inTrial(ctx, func(t *trial) (err error) {
+			counted, err = t.withoutKey(ctx, k)
+			return err
+		})
+		switch {
+		case ctx.Err() != nil:
+			return fmt.Errorf("autoinc: %w", ctx.Err())
+		case refused == nil:
+			taken, small = true, small || counted > 0
+			if len(modes) > 1 && mode == "" {
+				how = " in a session whose sql_mode is not strict"
+			}
+		case mode == "" && !missesKey(refused, k.Column): // a strict mode always rejects the row
+			unclear = refused
+		}
+	}
+	const sealed = "the column has no default and takes no null"
+	say := func(verdict, format string, args ...any) { v.say(v.column(k.Column), verdict, format, args...) }
+	switch {
+	case taken && !small:
+		say(Proven, "a row without a key was tried, and got a generated one")
+	case taken && c.fallback:
+		say(Refuted, "a row without a key was taken%s, and rolled back: the column has a default", how)
+	case taken:
+		say(Refuted, "a row without a key was taken%s, and rolled back; apply the phase %s", how, Guard)
+	case c.fallback && unclear != nil:
+		say(Open, "not proven: the column has a default, and a row without a key was refused for another reason: %v", unclear)
+	case c.fallback:
+		say(Refuted, "the column has a default, but a row without a key was refused")
+	case unclear != nil && (v.syntax().modes != nil || v.triggered(k.Column.Table)): // without a strict mode, a missing key becomes 0
+		say(Open, "not proven: %s, but a row without a key was refused for another reason: %v; apply the phase %s", sealed, unclear, Guard)
+	case unclear != nil:
+		say(Proven, sealed)
+	default:
+		say(Proven, "%s; a row without a key was tried%s, and refused", sealed, how)
 	}
 	return nil
 }

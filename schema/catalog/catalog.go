@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"slices"
 	"strings"
-
-	"github.com/snowkey-go/snowkey/internal/ddl"
 )
 
 // A catalog holds what was read from a database, before assemble groups it by key.
@@ -30,16 +28,36 @@ type catalog struct {
 type link struct {
 	constraint string // identifies the constraint
 	ForeignKey
+	whole Reference // without its columns
+}
+
+// references returns the foreign keys that exist in the database.
+func (c *catalog) references() (all []Reference) {
+	at := make(map[string]int)
+	for _, l := range c.links {
+		if l.Undeclared {
+			continue
+		}
+		i, known := at[l.constraint]
+		if !known {
+			i, at[l.constraint] = len(all), len(all)
+			l.whole.Name, l.whole.Child, l.whole.Parent = l.Name, l.Child.Table, l.Parent.Table
+			all = append(all, l.whole)
+		}
+		all[i].Columns, all[i].Keys = append(all[i].Columns, l.Child.Name), append(all[i].Keys, l.Parent.Name)
+	}
+	return all
 }
 
 type inheritance struct{ child, parent Name }
 
-// A use records that a view or another object uses columns of a table.
+// A use records that a view or another object uses a column of a table. Only Postgres
+// keeps track of that.
 type use struct {
-	view      View
+	view      Name
 	dependent string // describes the object if it isn't a view
 	table     Name
-	columns   []string // folded; a star stands for all columns
+	column    string
 }
 
 // A place identifies a column by its folded names.
@@ -71,16 +89,15 @@ func (c *catalog) assemble(schemas []string) []Key {
 			strings.Compare(a.Column.Name, b.Column.Name))
 	})
 	children := c.children()
-	uses := make(map[place][]use)
+	uses := make(map[Name][]use)
 	for _, u := range c.uses {
-		at := c.place(u.table, "")
-		uses[at] = append(uses[at], u)
+		uses[u.table] = append(uses[u.table], u)
 	}
 	for i := range keys {
 		k := &keys[i]
 		k.Counter.measure(k.Column)
 		k.ForeignKeys = c.held(*k, children)
-		c.used(k, uses)
+		k.used(uses)
 		for _, t := range c.triggers {
 			on := func(n Name) bool { return c.place(n, "") == c.place(t.Table, "") }
 			if on(k.Column.Table) || slices.ContainsFunc(k.Inheritors, on) {
@@ -218,29 +235,27 @@ func (c *catalog) held(k Key, children map[place][]ForeignKey) (all []ForeignKey
 }
 
 // used adds the views and other objects that use the key or a column that references
-// it. uses holds the uses of each table.
-func (c *catalog) used(k *Key, uses map[place][]use) {
-	add := func(v View) {
-		if !slices.ContainsFunc(k.Views, func(known View) bool { return known.Name == v.Name }) {
-			k.Views = append(k.Views, v)
+// it, and the views that use these views. uses holds the uses of each table.
+func (k *Key) used(uses map[Name][]use) {
+	add := func(u use) {
+		switch {
+		case u.dependent == "" && !slices.Contains(k.Views, u.view):
+			k.Views = append(k.Views, u.view)
+		case u.dependent != "" && !slices.Contains(k.Dependents, u.dependent):
+			k.Dependents = append(k.Dependents, u.dependent)
 		}
 	}
 	for _, column := range k.Columns() {
-		for _, u := range uses[c.place(column.Table, "")] {
-			switch {
-			case !slices.Contains(u.columns, c.foldColumn(column.Name)) && !slices.Contains(u.columns, ddl.Star):
-			case u.dependent == "":
-				add(u.view)
-			case !slices.Contains(k.Dependents, u.dependent):
-				k.Dependents = append(k.Dependents, u.dependent)
+		for _, u := range uses[column.Table] {
+			if u.column == column.Name {
+				add(u)
 			}
 		}
 	}
 	for i := 0; i < len(k.Views); i++ { // the slice grows as we go
-		for _, u := range uses[c.place(k.Views[i].Name, "")] {
+		for _, u := range uses[k.Views[i]] {
 			if u.dependent == "" {
-				u.view.Indirect = true
-				add(u.view)
+				add(u)
 			}
 		}
 	}

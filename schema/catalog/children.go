@@ -17,16 +17,6 @@ import (
 // resembles a key, together with what its rows look like. It's up to the caller to
 // decide, with [Options.Children] and [Options.NotChildren].
 
-const postgresNumbers = `SELECT n.nspname, c.relname, a.attname, format_type(a.atttypid, a.atttypmod),
-	CASE WHEN t.typtype = 'd' THEN format_type(t.typbasetype, t.typtypmod) ELSE format_type(a.atttypid, a.atttypmod) END
-FROM pg_class c
-JOIN pg_namespace n ON n.oid = c.relnamespace AND n.nspname !~ '^pg_' AND n.nspname <> 'information_schema'
-JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped AND a.attinhcount = 0
-JOIN pg_type t ON t.oid = a.atttypid
-WHERE c.relkind IN ('r', 'p') AND NOT c.relispartition
-AND COALESCE(NULLIF(t.typbasetype, 0), t.oid)::regtype::text IN ('smallint', 'integer', 'bigint', 'smallint[]', 'integer[]', 'numeric', 'real', 'double precision', 'character varying', 'character')
-ORDER BY n.nspname, c.relname, a.attnum`
-
 // byHand reports whether a column has a type that is too short for generated keys, and that
 // isn't a number: an array, or text of fewer than 19 characters.
 func (c Column) byHand() bool {
@@ -70,9 +60,7 @@ func (c *catalog) declare(child, parent Column) {
 	}
 	c.links = append(c.links, link{
 		constraint: "without " + path(child),
-		// Without a constraint, nothing deletes or updates through this column, so it
-		// doesn't need an index.
-		ForeignKey: ForeignKey{Child: child, Parent: parent, Indexed: true, Undeclared: true, AnyKey: unknown},
+		ForeignKey: ForeignKey{Child: child, Parent: parent, Undeclared: true, AnyKey: unknown},
 	})
 }
 
@@ -278,19 +266,13 @@ func (s server) compareValues(ctx context.Context, conn *sql.Conn, c *catalog, f
 	}
 }
 
-// In Rails and in Laravel, a row of items can belong either to a user or to a company.
-// The key is in items.owner_id, and items.owner_type has the name of the class, such as
-// User, or a code for it. The information schema works the same on MySQL and Postgres, so
-// both share this query.
-const kindColumns = `SELECT table_schema, table_name, column_name FROM information_schema.columns WHERE LOWER(RIGHT(column_name, 4)) = 'type'`
-
 // kindColumns returns the columns of each table that may say which table a key belongs
 // to.
 func (c *catalog) kindColumns(ctx context.Context, conn *sql.Conn, s server) (map[place][]Column, error) {
-	if s.Dialect == database.SQLite {
+	if s.query("kinds") == "" {
 		return nil, nil // SQLite has no narrow integers
 	}
-	all, err := database.List(ctx, conn, kindColumns, (*Column).path)
+	all, err := database.List(ctx, conn, s.query("kinds"), (*Column).path)
 	kinds := make(map[place][]Column)
 	for _, column := range all {
 		at := c.place(column.Table, "")

@@ -72,7 +72,7 @@ func Compare(ctx context.Context, db *sql.DB, fields []Field) error {
 	}
 	var c comparison
 	err := withConn(ctx, db, func(conn *sql.Conn) (err error) {
-		if c.Server, err = database.Identify(ctx, conn, ""); err != nil {
+		if c.Server, err = database.Identify(ctx, conn); err != nil {
 			return err
 		}
 		return c.readSteadily(ctx, conn, fields)
@@ -161,7 +161,7 @@ func (c *comparison) read(ctx context.Context, conn *sql.Conn, fields []Field) e
 		}
 	}
 	var err error
-	c.catalog, err = c.syntax().readQuickly(c.server, ctx, conn, schemas)
+	c.catalog, err = c.syntax().read(c.server, ctx, conn, schemas, false)
 	if err != nil {
 		return err
 	}

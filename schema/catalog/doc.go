@@ -37,16 +37,14 @@
 // the key. Columns that may hold a key without a foreign key are reported as findings
 // of the kind [LikelyChild].
 //
-// Postgres records which columns a view uses, but MySQL and SQLite don't. There, a view
-// is listed if its definition contains the table and either the column or a star. Views
-// that use a listed view are listed too.
+// Postgres also records which views and other objects use a column, and doesn't let us
+// alter its type meanwhile. They are listed too, along with the views that use such a view.
 //
 // # Privileges
 //
 // On Postgres any role may read the catalog, although reading a counter requires SELECT
 // on its sequence. MySQL and MariaDB only show an account the objects that it has
-// privileges for. To see everything, the account needs SELECT, TRIGGER and SHOW VIEW on
-// *.*. If some objects may be hidden, the report says so in a finding of the kind
+// privileges for. To see everything, the account needs SELECT and TRIGGER on *.*. If some objects may be hidden, the report says so in a finding of the kind
 // [Unseen].
 //
 // # Why it has its own parser

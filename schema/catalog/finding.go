@@ -11,14 +11,6 @@ type Finding struct {
 	Column   Column   `json:"column,omitzero"` // the key or the child; in the findings of a [Report] only set for a [LikelyChild]
 	Text     string   `json:"text"`            // what was found, with names and numbers
 	Remedy   string   `json:"remedy"`          // what to do
-
-	// Definition has the statements that recreate a [NarrowRoutine] with bigint in
-	// place of every narrower type. Make sure to review them before you run them,
-	// because not every integer holds a key, and strings, which may be dynamic SQL, are
-	// left unchanged. Also note that MySQL has to drop the routine first. A trigger
-	// then loses its place in the order of triggers, and a function or procedure loses
-	// the privileges granted on it.
-	Definition string `json:"definition,omitempty"`
 }
 
 // A Severity says how much a finding matters.
@@ -64,7 +56,6 @@ const (
 	SignMismatch    Kind = "sign-mismatch"    // only one of a key and its child is UNSIGNED
 	TextChild       Kind = "text-child"       // a foreign key stores the key as text
 	LikelyChild     Kind = "likely-child"     // a column has the name of a key, but no foreign key
-	UnindexedChild  Kind = "unindexed-child"  // a foreign key has no index
 	NearEnd         Kind = "near-end"         // three quarters of the numbers are used
 	Jumped          Kind = "jumped"           // the counter is higher than counting could have made it
 	NarrowSequence  Kind = "narrow-sequence"  // the sequence ends before its column does
@@ -72,10 +63,9 @@ const (
 	LateSequence    Kind = "late-sequence"    // the default names its sequence as text, so the server does not track it
 	Partitioned     Kind = "partitioned"      // the table has partitions
 	Inherited       Kind = "inherited"        // other tables inherit the column
-	ViewDepends     Kind = "view"             // a view uses the key or a child
+	ViewDepends     Kind = "view"             // Postgres: a view uses the key or a child
 	Depends         Kind = "dependent"        // another object keeps Postgres from altering the type
 	NarrowRoutine   Kind = "narrow-routine"   // a function, procedure or trigger uses integers of fewer than 64 bits
-	Triggered       Kind = "trigger"          // the table has a trigger
 	NotPrimary      Kind = "not-primary"      // the column is not the whole primary key
 	NotNumeric      Kind = "not-numeric"      // the column counts, but does not hold numbers
 	Unseen          Kind = "unseen"           // the account may not be allowed to see everything

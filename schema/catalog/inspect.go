@@ -12,9 +12,6 @@ import (
 
 // Options control what [Inspect] looks at. The zero value suits most programs.
 type Options struct {
-	// Dialect is the kind of server. By default, Inspect detects it.
-	Dialect Dialect
-
 	// Schemas are the exact names of the schemas to report. On MySQL these are
 	// databases, and on SQLite the main and attached databases. Foreign keys and views
 	// in other schemas are reported as well. Defaults to all schemas except the
@@ -56,12 +53,12 @@ func Inspect(ctx context.Context, db *sql.DB, options Options) (Report, error) {
 // InspectConn is like [Inspect], but uses the given connection. It is for callers that
 // have already set up the connection's session.
 func InspectConn(ctx context.Context, conn *sql.Conn, options Options) (Report, error) {
-	found, err := database.Identify(ctx, conn, options.Dialect)
+	found, err := database.Identify(ctx, conn)
 	if err != nil {
 		return Report{}, err
 	}
 	s := server{found}
-	c, err := s.syntax().read(s, ctx, conn, options.Schemas)
+	c, err := s.syntax().read(s, ctx, conn, options.Schemas, true)
 	if err != nil {
 		return Report{}, err
 	}
@@ -77,7 +74,7 @@ func InspectConn(ctx context.Context, conn *sql.Conn, options Options) (Report, 
 	if err := c.declareAll(s, options); err != nil {
 		return Report{}, err
 	}
-	report := Report{Dialect: s.Dialect, Version: s.Version, Schemas: schemas, Findings: c.unseen, Triggers: c.triggers}
+	report := Report{Dialect: s.Dialect, Version: s.Version, Schemas: schemas, Findings: c.unseen, Triggers: c.triggers, References: c.references()}
 	report.Keys = c.assemble(schemas)
 	likely, err := s.findChildren(ctx, conn, c, report, options)
 	if err != nil {
@@ -106,7 +103,7 @@ func InspectConn(ctx context.Context, conn *sql.Conn, options Options) (Report, 
 		return Report{}, err
 	}
 	for _, r := range routines {
-		s.judgeRoutine(ctx, conn, report.Keys, r)
+		s.judgeRoutine(report.Keys, r)
 	}
 	for _, l := range likely {
 		s.judgeCandidate(&report, l)

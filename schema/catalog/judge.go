@@ -1,8 +1,6 @@
 package catalog
 
 import (
-	"context"
-	"database/sql"
 	"fmt"
 	"math/big"
 	"strings"
@@ -77,9 +75,9 @@ func (s server) judgeCounting(k *Key) {
 
 func (s server) judgeCounter(k *Key) {
 	c, name := k.Counter, s.column(k.Column)
-	if c.next != nil && c.left != nil && c.Used >= nearEnd {
+	if c.Used >= nearEnd {
 		k.find(NearEnd, Warning, k.Column,
-			fmt.Sprintf("the counter of %s is at %.1f %% of its numbers: %s left up to %s", name, c.Used*100, c.left, c.end),
+			fmt.Sprintf("the counter of %s is at %s, and has used %.1f %% of its numbers, which end at %s", name, c.Next, c.Used*100, c.End),
 			"widen the key soon, whether or not it will be generated; inserts fail at the end")
 	}
 	if c.next != nil && c.next.Cmp(big.NewInt(database.BeyondCounting)) > 0 {
@@ -110,24 +108,11 @@ func (s server) judgeChild(k *Key, fk ForeignKey) {
 			fmt.Sprintf("%s references %s and keeps it as text, in %s", child, parent, fk.Child.Type),
 			"make it a column of whole numbers, or read and write it as the plain decimal only")
 	}
-	if !fk.Indexed {
-		k.find(UnindexedChild, Warning, fk.Child,
-			fmt.Sprintf("%s references %s without an index, so that each change of a referenced key reads the whole table", child, parent),
-			fmt.Sprintf("create an index on %s of %s before rows are moved", s.columns(fk), s.name(fk.Child.Table)))
-	}
-}
-
-// columns returns the quoted names of all columns of the constraint.
-func (s server) columns(fk ForeignKey) string {
-	if len(fk.Columns) == 0 {
-		return s.Quote(fk.Child.Name)
-	}
-	return s.List(fk.Columns)
 }
 
 func (s server) judgeTable(k *Key) {
 	name, table := s.column(k.Column), s.name(k.Column.Table)
-	if !k.Primary() {
+	if !k.primary() {
 		k.find(NotPrimary, Note, k.Column,
 			fmt.Sprintf("%s counts and is not the whole primary key of its table", name),
 			"decide whether it needs generated keys at all; an order number or a version may have to count")
@@ -152,49 +137,30 @@ func (s server) judgeTable(k *Key) {
 			"a change of the column reaches them in one statement; their primary keys and foreign keys are their own")
 	}
 	for _, view := range k.Views {
-		s.judgeView(k, view)
+		k.find(ViewDepends, s.ifWidened(k), k.Column,
+			fmt.Sprintf("the view %s uses %s or a column that references it, perhaps through another view", s.name(view), name),
+			"drop it before the type of the column is altered (0A000 otherwise), and create it again in the same transaction, with its privileges")
 	}
 	for _, dependent := range k.Dependents {
 		k.find(Depends, s.ifWidened(k), k.Column,
 			fmt.Sprintf("%s uses %s or a column that references it", dependent, name),
 			"drop it before the type of the column is altered, and create it again in the same transaction")
 	}
-	on := s.syntax().trigger
-	for _, trigger := range k.Triggers {
-		k.find(Triggered, on.severity, k.Column,
-			fmt.Sprintf("%s has the trigger %s", s.name(trigger.Table), strings.TrimSpace(s.Quote(trigger.Name)+" "+trigger.When)), on.remedy)
-	}
 }
 
 // judgeRoutine adds a finding to the first key that the routine has to do with: it must
 // mention the key's table, or the table of one of the key's children.
-func (s server) judgeRoutine(ctx context.Context, conn *sql.Conn, keys []Key, r database.Routine) {
+func (s server) judgeRoutine(keys []Key, r database.Routine) {
 	for i := range keys {
 		for _, column := range keys[i].Columns() {
 			if r.Mentions(column.Table.Schema, column.Table.Name) {
 				keys[i].find(NarrowRoutine, s.ifWidened(&keys[i]), keys[i].Column,
 					fmt.Sprintf("%s mentions %s and uses integers of fewer than 64 bits", r, s.name(column.Table)),
-					"make its parameters, variables and casts that hold a key bigint before the key is widened; snowkey migrate inspect --definitions prints a definition to start from")
-				definition, err := r.Widened(ctx, conn, s.Server)
-				if err != nil {
-					definition = "-- " + database.Printable(err.Error()) + "\n"
-				}
-				findings := keys[i].Findings
-				findings[len(findings)-1].Definition = definition
+					"make its parameters, variables and casts that hold a key bigint before the key is widened")
 				return
 			}
 		}
 	}
-}
-
-func (s server) judgeView(k *Key, view View) {
-	severity, remedy := s.syntax().view(s, k)
-	how := "uses"
-	if view.Indirect {
-		how = "is made of views that use"
-	}
-	k.find(ViewDepends, severity, k.Column,
-		fmt.Sprintf("the view %s %s %s or a column that references it", s.name(view.Name), how, s.column(k.Column)), remedy)
 }
 
 // ifWidened returns the severity for an object that keeps us from altering a column's

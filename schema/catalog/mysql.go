@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"math/big"
 	"regexp"
 	"slices"
 	"strings"
@@ -12,116 +13,79 @@ import (
 	"github.com/snowkey-go/snowkey/schema/internal/database"
 )
 
-const (
-	mysqlSchemas = `SELECT SCHEMA_NAME FROM information_schema.SCHEMATA WHERE SCHEMA_NAME NOT IN ` + database.MySQLSystem + ` ORDER BY SCHEMA_NAME`
+// These are the rows of the queries for settings, for columns of keys, and for the rules of
+// foreign keys.
+type (
+	mysqlSetting struct {
+		database     string
+		step, offset int64
+		foldsTables  int
+		account      string
+	}
 
-	mysqlSettings = `SELECT COALESCE(DATABASE(), ''), @@auto_increment_increment, @@auto_increment_offset, @@lower_case_table_names, CURRENT_USER()`
+	mysqlUsage struct {
+		schema, name  string
+		child, parent Column
+	}
 
-	mysqlColumns = `SELECT TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME, COLUMN_TYPE, COLUMN_TYPE, EXTRA LIKE '%auto_increment%', COALESCE(COLUMN_DEFAULT, '')
-FROM information_schema.COLUMNS WHERE TABLE_SCHEMA NOT IN ` + database.MySQLSystem
-
-	// Joins of these tables are slow on MySQL and on MariaDB, so we join them in Go
-	// instead.
-	mysqlConstraints = `SELECT CONSTRAINT_SCHEMA, CONSTRAINT_NAME, TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME,
-	COALESCE(REFERENCED_TABLE_SCHEMA, ''), COALESCE(REFERENCED_TABLE_NAME, ''), COALESCE(REFERENCED_COLUMN_NAME, '')
-FROM information_schema.KEY_COLUMN_USAGE
-WHERE TABLE_SCHEMA NOT IN ` + database.MySQLSystem + ` AND (REFERENCED_TABLE_NAME IS NOT NULL OR CONSTRAINT_NAME = 'PRIMARY')
-ORDER BY TABLE_SCHEMA, TABLE_NAME, CONSTRAINT_NAME, ORDINAL_POSITION`
-
-	mysqlTables = `SELECT TABLE_SCHEMA, TABLE_NAME, CAST(AUTO_INCREMENT AS CHAR), COALESCE(CREATE_OPTIONS, '') LIKE '%partitioned%'
-FROM information_schema.TABLES WHERE TABLE_SCHEMA = ? AND TABLE_TYPE IN ('BASE TABLE', 'SYSTEM VERSIONED')`
-
-	mysqlViews = `SELECT TABLE_SCHEMA, TABLE_NAME, COALESCE(VIEW_DEFINITION, '') FROM information_schema.VIEWS
-WHERE TABLE_SCHEMA NOT IN ` + database.MySQLSystem + ` ORDER BY TABLE_SCHEMA, TABLE_NAME`
-
-	mysqlTriggers = `SELECT EVENT_OBJECT_SCHEMA, EVENT_OBJECT_TABLE, TRIGGER_NAME, CONCAT(ACTION_TIMING, ' ', EVENT_MANIPULATION)
-FROM information_schema.TRIGGERS WHERE EVENT_OBJECT_SCHEMA NOT IN ` + database.MySQLSystem + ` ORDER BY EVENT_OBJECT_SCHEMA, EVENT_OBJECT_TABLE, TRIGGER_NAME`
+	mysqlRule struct {
+		schema, name string
+		Reference
+	}
 )
-
-type mysqlSetting struct {
-	database     string
-	step, offset int64
-	foldsTables  int
-	account      string
-}
 
 // readMySQL reads the information schema. There's no point in a transaction here,
 // because the information schema doesn't take part in one.
-func (s server) readMySQL(ctx context.Context, conn *sql.Conn, wanted []string) (*catalog, error) {
-	if s.Dialect == MySQL {
-		restore, err := freshStatistics(ctx, conn)
+func (s server) readMySQL(ctx context.Context, conn *sql.Conn, wanted []string, _ bool) (*catalog, error) {
+	if s.Dialect == MySQL { // whose information schema may otherwise return counters of yesterday
+		restore, err := s.Set(ctx, conn, [2]string{"information_schema_stats_expiry", "0"})
 		if err != nil {
 			return nil, err
 		}
 		defer restore()
 	}
-	set, err := database.One(ctx, conn, mysqlSettings, func(s *mysqlSetting) []any {
+	c := &catalog{foldTable: exact, foldColumn: exact, primary: make(map[Name][]string)} // column names always have the spelling of their tables
+	var columns []mysqlColumn
+	var usages []mysqlUsage
+	var rules []mysqlRule
+	var grants []string
+	set, err := database.One(ctx, conn, s.query("settings"), func(s *mysqlSetting) []any {
 		return []any{&s.database, &s.step, &s.offset, &s.foldsTables, &s.account}
 	})
+	if err == nil {
+		err = database.ReadAll(ctx, conn,
+			database.Into(&c.schemas, s.query("schemas"), database.Text),
+			database.Into(&columns, s.query("columns"), (*mysqlColumn).dest),
+			database.Into(&usages, s.query("constraints"), func(u *mysqlUsage) []any {
+				return slices.Concat([]any{&u.schema, &u.name}, u.child.path(), u.parent.path())
+			}),
+			database.Into(&rules, s.query("rules"), func(r *mysqlRule) []any { return []any{&r.schema, &r.name, &r.OnUpdate, &r.OnDelete} }),
+			database.Into(&c.triggers, s.query("triggers"), (*Trigger).dest),
+			database.Into(&grants, "SHOW GRANTS", database.Text),
+		)
+	}
 	if err != nil {
 		return nil, err
 	}
-	c := &catalog{foldTable: exact, foldColumn: exact} // column names always have the spelling of their tables
 	if set.foldsTables != 0 {
 		c.foldTable = strings.ToLower
 	}
-	if c.schemas, err = database.List(ctx, conn, mysqlSchemas, database.Text); err != nil {
-		return nil, err
-	}
-	c.inspected = c.schemas
-	if set.database != "" {
+	switch c.inspected = c.schemas; {
+	case len(wanted) > 0:
+		c.inspected = wanted
+	case set.database != "":
 		c.inspected = []string{set.database}
 	}
-	if len(wanted) > 0 {
-		c.inspected = wanted
-	}
-	columns, err := database.List(ctx, conn, mysqlColumns, (*mysqlColumn).dest)
-	if err != nil {
-		return nil, err
-	}
-	primary, err := s.readMySQLConstraints(ctx, conn, c, columns)
-	if err != nil {
-		return nil, err
-	}
-	if err := s.readMySQLKeys(ctx, conn, c, columns, primary, set); err != nil {
-		return nil, err
-	}
-	if err := s.readMySQLViews(ctx, conn, c); err != nil {
-		return nil, err
-	}
-	if c.triggers, err = database.List(ctx, conn, mysqlTriggers, (*Trigger).dest); err != nil {
-		return nil, err
-	}
-	grants, err := database.List(ctx, conn, "SHOW GRANTS", database.Text)
-	if err != nil {
-		return nil, err
-	}
+	c.addMySQLConstraints(columns, usages, rules)
 	if missing := missingGrants(grants); len(missing) > 0 {
-		privileges := strings.Join(missing, ", ")
 		c.unseen = append(c.unseen, Finding{
 			Kind: Unseen, Severity: Warning,
-			Text:   fmt.Sprintf("the account %s does not have %s on *.*, and the server shows an account only what was granted to it: tables, foreign keys from other databases, triggers or views may be missing here", set.account, privileges),
-			Remedy: "inspect as an account with SELECT, TRIGGER and SHOW VIEW on *.*",
+			Text: fmt.Sprintf("the account %s does not have %s on *.*, and the server shows an account only what was granted to it: tables, foreign keys from other databases or triggers may be missing here",
+				set.account, strings.Join(missing, ", ")),
+			Remedy: "inspect as an account with SELECT and TRIGGER on *.*",
 		})
 	}
-	return c, nil
-}
-
-// freshStatistics makes MySQL read the counters from the tables themselves. Otherwise
-// its information schema may return values that are up to a day old.
-func freshStatistics(ctx context.Context, conn *sql.Conn) (restore func(), err error) {
-	before, err := database.One(ctx, conn, "SELECT @@SESSION.information_schema_stats_expiry", database.Number)
-	if err != nil {
-		return nil, err
-	}
-	set := func(ctx context.Context, seconds int64) error {
-		_, err := conn.ExecContext(ctx, fmt.Sprintf("SET SESSION information_schema_stats_expiry = %d", seconds))
-		return err
-	}
-	if err := set(ctx, 0); err != nil {
-		return nil, fmt.Errorf("catalog: reading the catalog: %w", err)
-	}
-	return func() { _ = set(context.WithoutCancel(ctx), before) }, nil // if this fails, the connection is unusable anyway
+	return c, s.readMySQLKeys(ctx, conn, c, columns, set)
 }
 
 type mysqlColumn struct {
@@ -134,51 +98,42 @@ func (c *mysqlColumn) dest() []any {
 	return slices.Concat(c.path(), []any{&c.Type, typed(MySQL, &c.Column), &c.counts, &c.expression})
 }
 
-// readMySQLConstraints adds the foreign keys to c and returns the columns of all
-// primary keys.
-func (s server) readMySQLConstraints(ctx context.Context, conn *sql.Conn, c *catalog, columns []mysqlColumn) (primary []Column, err error) {
-	type usage struct {
-		schema, name  string
-		child, parent Column
-	}
-	usages, err := database.List(ctx, conn, mysqlConstraints, func(u *usage) []any {
-		return slices.Concat([]any{&u.schema, &u.name}, u.child.path(), u.parent.path())
-	})
-	if err != nil {
-		return nil, err
+// addMySQLConstraints adds the foreign keys and the primary keys to c. Since joins of the
+// information schema are slow on MySQL and on MariaDB, we join its tables here.
+func (c *catalog) addMySQLConstraints(columns []mysqlColumn, usages []mysqlUsage, rules []mysqlRule) {
+	whole := make(map[[2]string]Reference)
+	for _, r := range rules {
+		r.Valid = true
+		whole[[2]string{r.schema, r.name}] = r.Reference
 	}
 	known := make(map[place]Column)
 	for _, column := range columns {
 		known[c.place(column.Table, column.Name)] = column.Column
 	}
-	for _, u := range usages {
-		child, ok := known[c.place(u.child.Table, u.child.Name)]
-		if !ok {
-			child = u.child // the table was created or dropped since we read the columns
+	find := func(column Column) Column {
+		if found, ok := known[c.place(column.Table, column.Name)]; ok {
+			return found
 		}
+		return column // the table was created or dropped since we read the columns
+	}
+	for _, u := range usages {
+		child := find(u.child)
 		if u.parent.Name == "" {
-			primary = append(primary, child)
+			c.primary[child.Table] = append(c.primary[child.Table], child.Name)
 			continue
 		}
-		parent, ok := known[c.place(u.parent.Table, u.parent.Name)]
-		if !ok {
-			parent = u.parent
-		}
 		c.links = append(c.links, link{
-			constraint: fmt.Sprintf("%q %q", u.schema, u.name),
-			// InnoDB creates an index for every foreign key, and doesn't allow dropping
-			// it.
-			ForeignKey: ForeignKey{Name: u.name, Child: child, Parent: parent, Indexed: true},
+			constraint: fmt.Sprintf("%q %q", u.schema, u.name), whole: whole[[2]string{u.schema, u.name}],
+			ForeignKey: ForeignKey{Name: u.name, Child: child, Parent: find(u.parent)},
 		})
 	}
-	return primary, nil
 }
 
 // sequenceDefault matches the name of the sequence in the default of a column. MariaDB
 // always qualifies this name with the schema.
 var sequenceDefault = regexp.MustCompile("(?i)\\bnextval\\((`(?:[^`]|``)*`\\.`(?:[^`]|``)*`)\\)")
 
-func (s server) readMySQLKeys(ctx context.Context, conn *sql.Conn, c *catalog, columns []mysqlColumn, primary []Column, set mysqlSetting) error {
+func (s server) readMySQLKeys(ctx context.Context, conn *sql.Conn, c *catalog, columns []mysqlColumn, set mysqlSetting) error {
 	type table struct {
 		name        Name
 		next        sql.Null[string]
@@ -186,7 +141,7 @@ func (s server) readMySQLKeys(ctx context.Context, conn *sql.Conn, c *catalog, c
 	}
 	tables := make(map[Name]table)
 	for _, schema := range c.inspected {
-		found, err := database.List(ctx, conn, mysqlTables, func(t *table) []any {
+		found, err := database.List(ctx, conn, s.query("tables"), func(t *table) []any {
 			return []any{&t.name.Schema, &t.name.Name, &t.next, &t.partitioned}
 		}, schema)
 		if err != nil {
@@ -196,7 +151,6 @@ func (s server) readMySQLKeys(ctx context.Context, conn *sql.Conn, c *catalog, c
 			tables[t.name] = t
 		}
 	}
-	c.primary = byTable(primary)
 	sequences := make(map[Name]Counter)
 	for _, column := range columns {
 		t, ok := tables[column.Table]
@@ -209,11 +163,11 @@ func (s server) readMySQLKeys(ctx context.Context, conn *sql.Conn, c *catalog, c
 		case column.counts && ok:
 			k.Mechanism = AutoIncrement
 			// MySQL returns NULL if the counter has never been used.
-			k.Counter = Counter{next: newNumber(set.offset), Step: set.step, start: newNumber(set.offset), top: power(64)}
+			k.Counter = Counter{next: big.NewInt(set.offset), Step: set.step, top: power(64)}
 			if t.next.Valid {
-				next, err := parseNumber(t.next.V)
-				if err != nil {
-					return err
+				next, ok := new(big.Int).SetString(t.next.V, 10)
+				if !ok {
+					return fmt.Errorf("catalog: the counter %q is not a whole number", t.next.V)
 				}
 				k.Counter.next = next
 			}
@@ -252,41 +206,10 @@ func (s server) readMariaDBSequence(ctx context.Context, conn *sql.Conn, c *cata
 		return counter
 	}
 	if counter.Step < 0 {
-		low, high = high, low
+		high = low
 	}
-	counter.next, counter.start, counter.top = newNumber(next), newNumber(low), newNumber(high)
+	counter.next, counter.top = big.NewInt(next), big.NewInt(high)
 	return counter
-}
-
-// readMySQLViews reads the definitions of the views. We can rely on qualified names
-// here, because that's how the server writes them.
-func (s server) readMySQLViews(ctx context.Context, conn *sql.Conn, c *catalog) error {
-	type view struct {
-		name       Name
-		definition string
-	}
-	views, err := database.List(ctx, conn, mysqlViews, func(v *view) []any { return []any{&v.name.Schema, &v.name.Name, &v.definition} })
-	if err != nil {
-		return err
-	}
-	for _, v := range views {
-		var tables []Name
-		var columns []string
-		for _, n := range ddl.Names(v.definition, true) {
-			// A table is written as database.table. A column has another part in front
-			// of its name, or follows an alias.
-			if len(n) == 2 {
-				tables = append(tables, Name{n[0], n[1]})
-			}
-			if len(n) > 1 {
-				columns = append(columns, n[len(n)-1])
-			}
-		}
-		for _, table := range tables {
-			c.uses = append(c.uses, use{view: View{Name: v.name}, table: table, columns: columns})
-		}
-	}
-	return nil
 }
 
 // missingGrants returns the privileges that the account would still need to see
@@ -307,7 +230,7 @@ func missingGrants(grants []string) (missing []string) {
 	if has["ALL PRIVILEGES"] {
 		return nil
 	}
-	for _, privilege := range []string{"SELECT", "TRIGGER", "SHOW VIEW"} {
+	for _, privilege := range []string{"SELECT", "TRIGGER"} {
 		if !has[privilege] {
 			missing = append(missing, privilege)
 		}

@@ -3,50 +3,22 @@ package catalog
 import (
 	"context"
 	"database/sql"
-	_ "embed" // for the queries
 	"fmt"
+	"math/big"
 	"slices"
 	"strings"
 
 	"github.com/snowkey-go/snowkey/schema/internal/database"
 )
 
-//go:embed postgres_keys.sql
-var postgresKeys string
-
-//go:embed postgres_links.sql
-var postgresLinks string
-
-//go:embed postgres_triggers.sql
-var postgresTriggers string
-
-const (
-	postgresSchemas = `SELECT nspname FROM pg_namespace WHERE nspname !~ '^pg_' AND nspname <> 'information_schema' ORDER BY nspname`
-
-	postgresInherits = `SELECT cn.nspname, c.relname, pn.nspname, p.relname
-FROM pg_inherits i
-JOIN pg_class c ON c.oid = i.inhrelid JOIN pg_namespace cn ON cn.oid = c.relnamespace
-JOIN pg_class p ON p.oid = i.inhparent JOIN pg_namespace pn ON pn.oid = p.relnamespace
-WHERE c.relkind IN ('r', 'p', 'f')
-ORDER BY i.inhseqno, cn.nspname, c.relname`
-
-	postgresPrimary = `SELECT n.nspname, c.relname, a.attname
-FROM pg_index x
-JOIN pg_class c ON c.oid = x.indrelid JOIN pg_namespace n ON n.oid = c.relnamespace AND n.nspname !~ '^pg_'
-CROSS JOIN LATERAL generate_series(0, x.indnkeyatts - 1) AS i
-JOIN pg_attribute a ON a.attrelid = x.indrelid AND a.attnum = x.indkey[i]
-WHERE x.indisprimary
-ORDER BY n.nspname, c.relname, i`
-)
-
 // readPostgres reads the catalog in one snapshot. The counters have to be read
 // separately, because sequences aren't part of a snapshot.
-func (s server) readPostgres(ctx context.Context, conn *sql.Conn, _ []string) (*catalog, error) {
+func (s server) readPostgres(ctx context.Context, conn *sql.Conn, _ []string, counters bool) (*catalog, error) {
 	c, counting, err := s.readPostgresCatalog(ctx, conn)
-	if err != nil {
-		return nil, err
+	if err != nil || !counters {
+		return c, err
 	}
-	c.numbers, err = database.List(ctx, conn, postgresNumbers, func(c *Column) []any { return append(c.path(), &c.Type, typed(Postgres, c)) })
+	c.numbers, err = database.List(ctx, conn, s.query("numbers"), func(c *Column) []any { return append(c.path(), &c.Type, typed(Postgres, c)) })
 	if err != nil {
 		return nil, err
 	}
@@ -80,41 +52,28 @@ func (s server) readPostgresCatalog(ctx context.Context, conn *sql.Conn) (*catal
 	}
 	defer tx.Rollback()
 	c := &catalog{foldTable: exact, foldColumn: exact}
-	if c.schemas, err = database.List(ctx, tx, postgresSchemas, database.Text); err != nil {
-		return nil, nil, err
-	}
-	c.inspected = c.schemas
-	counting, err := database.List(ctx, tx, postgresKeys, (*postgresKey).dest)
+	var counting []postgresKey
+	var primary []Column
+	err = database.ReadAll(ctx, tx,
+		database.Into(&c.schemas, s.query("schemas"), database.Text),
+		database.Into(&counting, s.query("keys"), (*postgresKey).dest),
+		database.Into(&primary, s.query("primary keys"), (*Column).path),
+		database.Into(&c.links, s.query("foreign keys"), postgresLink),
+		database.Into(&c.inherits, s.query("inheritance"), func(i *inheritance) []any {
+			return []any{&i.child.Schema, &i.child.Name, &i.parent.Schema, &i.parent.Name}
+		}),
+		database.Into(&c.uses, s.Query(database.Queries, "uses"), func(u *use) []any {
+			return []any{&u.table.Schema, &u.table.Name, &u.column, &u.view.Schema, &u.view.Name, &u.dependent}
+		}),
+		database.Into(&c.triggers, s.query("triggers"), (*Trigger).dest),
+	)
 	if err != nil {
-		return nil, nil, err
-	}
-	primary, err := database.List(ctx, tx, postgresPrimary, (*Column).path)
-	if err != nil {
-		return nil, nil, err
-	}
-	if c.links, err = database.List(ctx, tx, postgresLinks, postgresLink); err != nil {
-		return nil, nil, err
-	}
-	c.inherits, err = database.List(ctx, tx, postgresInherits, func(i *inheritance) []any {
-		return []any{&i.child.Schema, &i.child.Name, &i.parent.Schema, &i.parent.Name}
-	})
-	if err != nil {
-		return nil, nil, err
-	}
-	c.uses, err = database.List(ctx, tx, database.PostgresUses, func(u *use) []any {
-		u.columns = []string{""}
-		return []any{&u.table.Schema, &u.table.Name, &u.columns[0], &u.view.Name.Schema, &u.view.Name.Name, &u.view.Materialized, &u.dependent}
-	})
-	if err != nil {
-		return nil, nil, err
-	}
-	if c.triggers, err = database.List(ctx, tx, postgresTriggers, (*Trigger).dest); err != nil {
 		return nil, nil, err
 	}
 	if err := tx.Rollback(); err != nil {
 		return nil, nil, fmt.Errorf("catalog: %w", err)
 	}
-	c.primary = byTable(primary)
+	c.inspected, c.primary = c.schemas, byTable(primary)
 	for _, k := range counting {
 		c.keys = append(c.keys, k.key(c.primary))
 	}
@@ -124,15 +83,15 @@ func (s server) readPostgresCatalog(ctx context.Context, conn *sql.Conn) (*catal
 // A postgresKey is a row of the query for keys.
 type postgresKey struct {
 	Key
-	start, top sql.Null[int64] // the first and the last number of the sequence
-	mayRead    bool
-	owner      Column // the column that owns the sequence
+	top     sql.Null[int64] // the last number of the sequence
+	mayRead bool
+	owner   Column // the column that owns the sequence
 }
 
 func (k *postgresKey) dest() []any {
 	return slices.Concat(k.Column.path(), []any{&k.Column.Type, typed(Postgres, &k.Column),
 		(*string)(&k.Mechanism), &k.Default, &k.Partitioned,
-		&k.Counter.Sequence.Schema, &k.Counter.Sequence.Name, &k.start, &k.top, &k.Counter.Step, &k.mayRead}, k.owner.path())
+		&k.Counter.Sequence.Schema, &k.Counter.Sequence.Name, &k.top, &k.Counter.Step, &k.mayRead}, k.owner.path())
 }
 
 func (c *Column) path() []any { return []any{&c.Table.Schema, &c.Table.Name, &c.Name} }
@@ -143,7 +102,7 @@ func postgresLink(l *link) []any {
 	return slices.Concat([]any{&l.constraint, &l.Name},
 		l.Child.path(), []any{&l.Child.Type, typed(Postgres, &l.Child)},
 		l.Parent.path(), []any{&l.Parent.Type, typed(Postgres, &l.Parent)},
-		[]any{&l.Indexed})
+		[]any{&l.whole.OnUpdate, &l.whole.OnDelete, &l.whole.Match, &l.whole.Detail, &l.whole.Valid})
 }
 
 // key returns the Key of a row, except for the current value of its counter.
@@ -157,7 +116,7 @@ func (k postgresKey) key(primaryKeys map[Name][]string) Key {
 		key.Mechanism = SequenceDefault
 	}
 	if k.top.Valid {
-		key.Counter.start, key.Counter.top = newNumber(k.start.V), newNumber(k.top.V)
+		key.Counter.top = big.NewInt(k.top.V)
 	}
 	return key
 }
@@ -165,9 +124,9 @@ func (k postgresKey) key(primaryKeys map[Name][]string) Key {
 // readSequences returns the next number of each sequence that the role may read. We
 // read at most 500 sequences per statement, because the statement locks each of them,
 // and the number of locks that a transaction can hold is limited.
-func (s server) readSequences(ctx context.Context, conn *sql.Conn, keys []postgresKey) (map[Name]*number, error) {
+func (s server) readSequences(ctx context.Context, conn *sql.Conn, keys []postgresKey) (map[Name]*big.Int, error) {
 	const most = 500
-	next := make(map[Name]*number)
+	next := make(map[Name]*big.Int)
 	steps := make(map[Name]int64)
 	var names []Name
 	for _, k := range keys {
@@ -191,9 +150,9 @@ func (s server) readSequences(ctx context.Context, conn *sql.Conn, keys []postgr
 			return nil, err
 		}
 		for _, state := range states {
-			n := newNumber(state.last)
+			n := big.NewInt(state.last)
 			if state.called {
-				n.Add(&n.Int, &newNumber(steps[part[state.i]]).Int)
+				n.Add(n, big.NewInt(steps[part[state.i]]))
 			}
 			next[part[state.i]] = n
 		}

@@ -14,6 +14,10 @@ type Report struct {
 	Keys     []Key     `json:"keys"`               // sorted by table
 	Findings []Finding `json:"findings,omitempty"` // findings that don't concern a single key
 	Triggers []Trigger `json:"-"`                  // of all tables, including those without a key
+
+	// References are all foreign keys of the database, including those that don't concern
+	// a key.
+	References []Reference `json:"-"`
 }
 
 // all returns the findings of the report and of all its keys.
@@ -60,7 +64,7 @@ type Key struct {
 	Inheritors  []Name       `json:"inheritors,omitempty"`
 	ForeignKeys []ForeignKey `json:"foreignKeys,omitempty"`
 	SharedWith  []Column     `json:"sharedWith,omitempty"` // other columns that use the same sequence, or own it
-	Views       []View       `json:"views,omitempty"`
+	Views       []Name       `json:"views,omitempty"`      // Postgres: the views that use the column or a child, directly or through another view
 	Triggers    []Trigger    `json:"triggers,omitempty"`
 	// Dependents are all other objects that keep Postgres from altering the type of the
 	// column or of a child, such as policies, rules and generated columns. The
@@ -69,8 +73,8 @@ type Key struct {
 	Findings   []Finding `json:"findings,omitempty"`
 }
 
-// Primary reports whether the key is the whole primary key of its table.
-func (k Key) Primary() bool { return len(k.PrimaryKey) == 1 && k.PrimaryKey[0] == k.Column.Name }
+// primary reports whether the key is the whole primary key of its table.
+func (k Key) primary() bool { return len(k.PrimaryKey) == 1 && k.PrimaryKey[0] == k.Column.Name }
 
 func (k *Key) find(kind Kind, severity Severity, column Column, text, remedy string) {
 	k.Findings = append(k.Findings, Finding{Kind: kind, Severity: severity, Column: column, Text: text, Remedy: remedy})
@@ -114,22 +118,10 @@ type Column struct {
 // narrow reports whether 64-bit numbers don't fit.
 func (c Column) narrow() bool { return c.Bits > 0 && c.Bits < 64 }
 
-// limits returns the smallest and the largest number that the column holds.
-func (c Column) limits() (low, high *number) {
-	if c.Unsigned {
-		return newNumber(0), power(uint(c.Bits))
-	}
-	low, high = newNumber(0), power(uint(c.Bits-1))
-	low.Not(&high.Int)
-	return low, high
-}
-
 // power returns 2^bits - 1.
-func power(bits uint) *number {
-	n := newNumber(1)
-	n.Lsh(&n.Int, bits)
-	n.Sub(&n.Int, big.NewInt(1))
-	return n
+func power(bits int) *big.Int {
+	n := new(big.Int).Lsh(big.NewInt(1), uint(bits))
+	return n.Sub(n, big.NewInt(1))
 }
 
 // A Counter describes where the numbers of a column come from. Its fields are decimal
@@ -140,59 +132,37 @@ type Counter struct {
 	Next     string  `json:"next,omitempty"`    // the number of the next row without a key
 	Step     int64   `json:"step"`              // the difference between consecutive numbers
 	End      string  `json:"end,omitempty"`     // the last number of the counter or of the column, whichever comes first
-	Left     string  `json:"left,omitempty"`    // how many numbers are left
-	Used     float64 `json:"used"`              // how many numbers are used, from 0 to 1
+	Used     float64 `json:"used"`              // the share of the numbers that are used, from 0 to 1; 0 for a counter that counts downwards
 
 	// Narrow is true if the sequence itself ends within 32 bits.
 	Narrow bool `json:"-"`
 
-	next, end, left *number
-
-	start *number // the first number that the counter can assign
-	top   *number // the last number of the sequence itself
-	owner *Column // Postgres: the sequence is dropped together with this column's table
+	next  *big.Int
+	top   *big.Int // the last number of the sequence itself
+	owner *Column  // Postgres: the sequence is dropped together with this column's table
 }
 
-// measure sets End, Left and Used of a counter that counts from start to top and stores
-// its numbers in the column.
+// measure sets the exported fields of a counter that stores its numbers in the column.
 func (c *Counter) measure(column Column) {
-	c.Narrow = c.top != nil && c.top.Cmp(&power(31).Int) <= 0
-	defer func() { c.Next, c.End, c.Left = c.next.text(), c.end.text(), c.left.text() }()
-	if c.top == nil || c.Step == 0 {
-		return
+	bits := column.Bits
+	if !column.Unsigned {
+		bits--
 	}
-	c.end = c.top
-	if column.Bits > 0 {
-		low, high := column.limits()
-		if c.Step > 0 {
-			c.end = less(c.top, high)
-		} else if c.top.Cmp(&low.Int) < 0 {
-			c.end = low
+	end := c.top
+	if c.top != nil && column.Bits > 0 && c.Step > 0 && power(bits).Cmp(c.top) < 0 {
+		end = power(bits)
+	}
+	if c.next != nil && end != nil && end.Sign() > 0 && c.Step > 0 {
+		share, _ := new(big.Rat).SetFrac(c.next, end).Float64()
+		c.Used = min(max(share, 0), 1)
+	}
+	text := func(n *big.Int) string {
+		if n == nil {
+			return ""
 		}
+		return n.String()
 	}
-	if c.next == nil {
-		return
-	}
-	c.left = steps(c.next, c.end, c.Step)
-	total := steps(c.start, c.end, c.Step)
-	if total.Sign() > 0 {
-		share, _ := new(big.Rat).SetFrac(&c.left.Int, &total.Int).Float64()
-		c.Used = max(0, 1-share)
-	}
-}
-
-// steps returns how many numbers there are between from and to, including both.
-func steps(from, to *number, step int64) *number {
-	n := newNumber(0)
-	n.Sub(&to.Int, &from.Int)
-	n.Quo(&n.Int, big.NewInt(step))
-	n.Add(&n.Int, big.NewInt(1))
-	// If to is less than one step behind from, the quotient is 0 as well, and we'd
-	// return 1.
-	if way := to.Cmp(&from.Int); way != 0 && (way > 0) != (step > 0) {
-		n.SetInt64(0)
-	}
-	return n
+	c.Next, c.End, c.Narrow = text(c.next), text(end), c.top != nil && c.top.Cmp(power(31)) <= 0
 }
 
 // A ForeignKey is the column of a foreign key constraint that holds the key.
@@ -201,7 +171,6 @@ type ForeignKey struct {
 	Child   Column   `json:"child"`
 	Parent  Column   `json:"parent"`            // the key, or a column that is itself a foreign key to it
 	Columns []string `json:"columns,omitempty"` // all columns of the constraint, if there are several
-	Indexed bool     `json:"indexed"`           // whether there's an index that begins with the constraint's columns
 
 	// Undeclared is true if the constraint doesn't exist, but comes from
 	// [Options.Children].
@@ -212,11 +181,19 @@ type ForeignKey struct {
 	AnyKey bool `json:"anyKey,omitempty"`
 }
 
-// A View is a view that uses the key or a column that holds it.
-type View struct {
-	Name         Name `json:"name"`
-	Materialized bool `json:"materialized,omitempty"`
-	Indirect     bool `json:"indirect,omitempty"` // it uses the key only through another view
+// A Reference is a whole foreign key constraint, whereas a [ForeignKey] is one of its
+// columns.
+type Reference struct {
+	Name     string   `json:"name,omitempty"` // always empty on SQLite
+	Child    Name     `json:"child"`
+	Columns  []string `json:"columns"`
+	Parent   Name     `json:"parent"`
+	Keys     []string `json:"keys"` // the referenced columns
+	OnUpdate string   `json:"onUpdate"`
+	OnDelete string   `json:"onDelete"`
+	Match    string   `json:"match,omitempty"`  // the MATCH clause as SQL, unless it is the default
+	Detail   string   `json:"detail,omitempty"` // when the foreign key is checked, as SQL, unless that is at once
+	Valid    bool     `json:"valid"`            // Postgres: whether all rows have been checked
 }
 
 // A Trigger is a trigger on the key's table.

@@ -3,6 +3,7 @@ package catalog
 import (
 	"context"
 	"database/sql"
+	"embed"
 	"errors"
 	"fmt"
 
@@ -26,6 +27,11 @@ var ErrDialect = database.ErrDialect
 // A server reads the catalog of a database server.
 type server struct{ database.Server }
 
+//go:embed *.sql
+var queries embed.FS
+
+func (s server) query(name string) string { return s.Query(queries, name) }
+
 func (s server) name(n Name) string { return s.Path(n.Schema, n.Name) }
 
 func (s server) column(c Column) string { return s.Path(c.Table.Schema, c.Table.Name, c.Name) }
@@ -33,7 +39,7 @@ func (s server) column(c Column) string { return s.Path(c.Table.Schema, c.Table.
 // typed returns a Scanner that takes the name of a column's type and sets what the
 // column can hold.
 func typed(d database.Dialect, c *Column) sql.Scanner {
-	return d.ScanType(&c.Bits, &c.Unsigned, &c.Text)
+	return database.ScanType(d, &c.Bits, &c.Unsigned, &c.Text)
 }
 
 // Identify returns the dialect of the server that db is connected to. Its errors wrap
@@ -41,7 +47,7 @@ func typed(d database.Dialect, c *Column) sql.Scanner {
 func Identify(ctx context.Context, db *sql.DB) (Dialect, error) {
 	var found Dialect
 	err := withConn(ctx, db, func(conn *sql.Conn) error {
-		s, err := database.Identify(ctx, conn, "")
+		s, err := database.Identify(ctx, conn)
 		found = s.Dialect
 		return err
 	})

@@ -44,7 +44,7 @@ func (r Report) WriteText(w io.Writer) error {
 			line("  child    %s  %s%s", s.column(fk.Child), fk.Child.Type, s.detail(k, fk))
 		}
 		for _, view := range k.Views {
-			line("  view     %s", s.name(view.Name))
+			line("  view     %s", s.name(view))
 		}
 		for _, trigger := range k.Triggers {
 			line("  trigger  %s", strings.TrimSpace(s.Quote(trigger.Name)+" "+trigger.When))
@@ -64,8 +64,8 @@ func (s server) counter(c Counter) string {
 		return strings.Join(append(parts, "not known"), ", ")
 	}
 	parts = append(parts, "next "+c.Next)
-	if c.Left != "" {
-		parts = append(parts, fmt.Sprintf("%s left up to %s (%.1f %% used)", c.Left, c.End, c.Used*100))
+	if c.End != "" {
+		parts = append(parts, fmt.Sprintf("up to %s (%.1f %% used)", c.End, c.Used*100))
 	}
 	return strings.Join(parts, ", ")
 }
@@ -74,16 +74,13 @@ func (s server) counter(c Counter) string {
 func (s server) detail(k Key, fk ForeignKey) string {
 	var details []string
 	if len(fk.Columns) > 0 {
-		details = append(details, "of ("+s.columns(fk)+")")
+		details = append(details, "of ("+s.List(fk.Columns)+")")
 	}
 	if !fk.Parent.same(k.Column) {
 		details = append(details, "through "+s.column(fk.Parent))
 	}
 	if fk.Undeclared {
 		details = append(details, "no foreign key")
-	}
-	if !fk.Indexed {
-		details = append(details, "no index")
 	}
 	if len(details) == 0 {
 		return ""

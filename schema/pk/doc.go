@@ -8,22 +8,21 @@
 //
 // # Which type
 //
-// Most schemas should use [ID]. The other types exist for columns or Go types that are
-// already in place:
-//
-//	column                   Go int64                Go string
-//	BIGINT                   ID, Of[User],           String
-//	                         Prefixed[User]
-//	VARCHAR(20), decimal     Text                    a plain string
-//	CHAR(13), sortable       SortText                a plain string
-//
-// [Of] is an ID whose type also names the entity, so that the compiler rejects a post's
-// key where a user's key is expected. [Prefixed] does the same, and its text names the
-// entity as well: user_06Y5DNAR40000. Package
+// Use [ID], in a BIGINT column. [Of] is an ID whose type also names the entity, so that
+// the compiler rejects a post's key where a user's key is expected. [Prefixed] does the
+// same, and its text names the entity as well: user_06Y5DNAR40000. Package
 // [github.com/snowkey-go/snowkey/schema/pk/public] has a type whose text reveals nothing.
 //
-// Choose the type by the column. ID, Of, Prefixed and String send an integer, so they must only
-// be used with BIGINT columns. Text and SortText send text, and need a text column. If
+// # Columns and structs that exist already
+//
+// Three more types are for what is in place and can't be changed:
+//
+//	[Text]      a VARCHAR(20) column with decimal text
+//	[SortText]  a CHAR(13) column with text that sorts like the numbers
+//	[String]    a BIGINT column, and a struct whose key is a Go string
+//
+// Choose by the column. Text and SortText send text, and need a text column. All other
+// types send an integer, and must only be used with BIGINT columns. If
 // the type and the column don't match, queries may return the wrong rows, or none at
 // all, without an error:
 //
@@ -77,9 +76,6 @@
 // Keys are written as JSON strings, because JavaScript rounds numbers above 2^53.
 // Decoding accepts both strings and integers, and null leaves the key unchanged. A
 // [Prefixed] accepts only strings, because an integer has no prefix.
-//
-// If encoding/json/v2 is in the build (Go 1.27, or before with GOEXPERIMENT=jsonv2), all
-// types also have its methods MarshalJSONTo and UnmarshalJSONFrom, which don't allocate.
 //
 // This also means that the keys of a document stored in a JSON column are strings. To
 // scan a key from such a document, select it as text (doc->>'id', or on MariaDB

@@ -4,6 +4,7 @@ import (
 	"io"
 	"log/slog"
 	"reflect"
+	"strconv"
 )
 
 // A form describes how a type writes its number as text. The exported types differ only
@@ -57,12 +58,12 @@ func (f *form) append(dst []byte, n int64) []byte {
 		dst = append(append(dst, f.prefix...), '_')
 	}
 	if !f.sortable || n < 0 {
-		return appendDecimal(dst, n)
+		return strconv.AppendInt(dst, n, 10)
 	}
-	return append(dst,
-		alphabet[n>>60&31], alphabet[n>>55&31], alphabet[n>>50&31], alphabet[n>>45&31], alphabet[n>>40&31],
-		alphabet[n>>35&31], alphabet[n>>30&31], alphabet[n>>25&31], alphabet[n>>20&31], alphabet[n>>15&31],
-		alphabet[n>>10&31], alphabet[n>>5&31], alphabet[n&31])
+	for shift := 5 * (sortLen - 1); shift >= 0; shift -= 5 {
+		dst = append(dst, alphabet[n>>shift&31])
+	}
+	return dst
 }
 
 // room is the capacity of a new slice for text. It is a constant, because a slice of a
@@ -91,9 +92,6 @@ func (f *form) string(n int64) string {
 }
 
 func (f *form) json(n int64) ([]byte, error) {
-	if !f.sortable && !f.prefixed {
-		return quotedDecimal(n), nil
-	}
 	dst, err := f.appendJSON(f.buffer(), n)
 	if err != nil {
 		return nil, err

@@ -58,16 +58,9 @@ func parseDecimal[S string | []byte](s S) (int64, string) {
 	if len(digits) == 0 || digits[0] == '0' && len(s) > 1 {
 		return 0, reasonDecimal
 	}
-	n, rest := uint64(0), digits
-	for len(rest) >= blockLen && len(digits) < maxDecimal {
-		b := block(rest)
-		if !isDigits(b) {
-			return 0, reasonDecimal
-		}
-		n, rest = n*blockSize+number(b), rest[blockLen:]
-	}
-	for i := range len(rest) {
-		d := rest[i] - '0'
+	n := uint64(0)
+	for i := range len(digits) {
+		d := digits[i] - '0'
 		if d > 9 {
 			return 0, reasonDecimal
 		}
@@ -89,24 +82,21 @@ func parseSortable[S string | []byte](s S) (int64, string) {
 	if len(s) != sortLen {
 		return 0, reasonSortable
 	}
-	d := base32
-	n := uint64(d[s[0]])<<60 | uint64(d[s[1]])<<55 | uint64(d[s[2]])<<50 | uint64(d[s[3]])<<45 | uint64(d[s[4]])<<40 |
-		uint64(d[s[5]])<<35 | uint64(d[s[6]])<<30 | uint64(d[s[7]])<<25 | uint64(d[s[8]])<<20 | uint64(d[s[9]])<<15 |
-		uint64(d[s[10]])<<10 | uint64(d[s[11]])<<5 | uint64(d[s[12]])
-	all := d[s[0]] | d[s[1]] | d[s[2]] | d[s[3]] | d[s[4]] | d[s[5]] | d[s[6]] | d[s[7]] | d[s[8]] | d[s[9]] | d[s[10]] | d[s[11]] | d[s[12]]
-	if all >= 0 && s[0] <= '7' {
-		return int64(n), ""
-	}
+	n := uint64(0)
 	for i := range sortLen {
-		if d[s[i]] >= 0 {
-			continue
-		}
-		if 'a' <= s[i] && s[i] <= 'z' {
+		d := base32[s[i]]
+		switch {
+		case 'a' <= s[i] && s[i] <= 'z':
 			return 0, reasonCase
+		case d < 0:
+			return 0, reasonSortable
 		}
-		return 0, reasonSortable
+		n = n<<5 | uint64(d)
 	}
-	return 0, reasonRange
+	if s[0] > '7' {
+		return 0, reasonRange
+	}
+	return int64(n), ""
 }
 
 var base32 = radix.New(alphabet).Values()

@@ -46,12 +46,6 @@ type Config struct {
 	HTTP *http.Client
 }
 
-// A ConfigError says what is wrong with a [Config] or a URL. It never contains a token or
-// a password.
-type ConfigError struct{ Reason string }
-
-func (e *ConfigError) Error() string { return "client: " + e.Reason }
-
 // An Error is returned if the service didn't give us any ids. If there are several
 // replicas, it's the error of the last one that was asked.
 type Error struct {
@@ -114,7 +108,7 @@ type replica struct {
 var _ idgen.Source = (*Client)(nil)
 
 // New returns a client for the replicas at these URLs. It doesn't connect to them before
-// the first call. The error is a [*ConfigError].
+// the first call. An error never contains a token or a password.
 func New(urls []string, cfg Config) (*Client, error) {
 	if cfg.Batch == 0 {
 		cfg.Batch = defaultBatch
@@ -124,11 +118,11 @@ func New(urls []string, cfg Config) (*Client, error) {
 	}
 	switch {
 	case cfg.Batch < 1 || cfg.Batch > maxBatch:
-		return nil, &ConfigError{fmt.Sprintf("Batch is %d; it must be between 1 and %d", cfg.Batch, maxBatch)}
+		return nil, fmt.Errorf("client: Batch is %d; it must be between 1 and %d", cfg.Batch, maxBatch)
 	case cfg.Timeout < 0:
-		return nil, &ConfigError{fmt.Sprintf("Timeout is %v; it must be positive, or 0 for %v", cfg.Timeout, defaultTimeout)}
+		return nil, fmt.Errorf("client: Timeout is %v; it must be positive, or 0 for %v", cfg.Timeout, defaultTimeout)
 	case len(urls) == 0:
-		return nil, &ConfigError{"there is no URL; name at least one replica, such as http://127.0.0.1:8080"}
+		return nil, errors.New("client: there is no URL; name at least one replica, such as http://127.0.0.1:8080")
 	}
 	own := cfg.HTTP == nil
 	if own {
@@ -141,7 +135,7 @@ func New(urls []string, cfg Config) (*Client, error) {
 	for i, text := range urls {
 		u, err := url.Parse(text)
 		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil {
-			return nil, &ConfigError{fmt.Sprintf("URL %d is not the URL of a service; it needs http or https and a host, and no user", i+1)}
+			return nil, fmt.Errorf("client: URL %d is not the URL of a service; it needs http or https and a host, and no user", i+1)
 		}
 		c.replicas = append(c.replicas, replica{url: u.JoinPath("v1", "ids"), most: maxBatch})
 	}

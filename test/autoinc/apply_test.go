@@ -60,8 +60,7 @@ func (s shop) lines(t *testing.T, query string) string {
 }
 
 // modes runs a test on each database, with the plans that it has: online and offline on
-// Postgres, a single one on SQLite. Those of MySQL differ in two clauses, so the online
-// plan is only tried at night, by TestSchemas and by TestStandIns.
+// Postgres, and a single one elsewhere.
 func modes(t *testing.T, test func(t *testing.T, db dbtest.DB, options autoinc.PlanOptions)) {
 	modesExcept(t, "", test)
 }
@@ -69,7 +68,7 @@ func modes(t *testing.T, test func(t *testing.T, db dbtest.DB, options autoinc.P
 func modesExcept(t *testing.T, offline string, test func(t *testing.T, db dbtest.DB, options autoinc.PlanOptions)) {
 	for _, dialect := range dbtest.Databases(t) {
 		for _, online := range []bool{false, true} {
-			if online && dialect == "sqlite" || !dbtest.Nightly && (online && dialect == "mysql" || !online && dialect == offline) {
+			if online && dialect != "postgres" || !dbtest.Nightly && !online && dialect == offline {
 				continue
 			}
 			t.Run(dialect+map[bool]string{true: " online"}[online], func(t *testing.T) {
@@ -96,8 +95,37 @@ func TestKilledAtEveryPoint(t *testing.T) {
 		if db.Dialect != "sqlite" { // where a point takes longer
 			tries = fewPoints(t)
 		}
-		killAtPoints(t, newShop, db, options, tries)
+		killAtPoints(t, newShop, db, options, tries, simulated)
 	})
+}
+
+// The server drops the connection of an Apply, at points all along the way. The next
+// Apply must be able to continue.
+func TestConnectionsKilled(t *testing.T) {
+	t.Parallel()
+	fewModes(t, func(t *testing.T, db dbtest.DB, options autoinc.PlanOptions) {
+		if db.Dialect != "sqlite" { // which has no server
+			killer := db.Connect(t)
+			killAtPoints(t, newShop, db, options, fewPoints(t), func() error { killApply(t, killer, db); return nil })
+		}
+	})
+}
+
+// killApply ends the connection that holds an Apply's lock, and no other one.
+func killApply(t *testing.T, killer *sql.DB, db dbtest.DB) {
+	t.Helper()
+	if db.Dialect == "postgres" {
+		number(t, killer, `SELECT count(pg_terminate_backend(pid, 10000)) FROM pg_locks
+			WHERE locktype = 'advisory' AND granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`)
+		return
+	}
+	const holder = "SELECT COALESCE(IS_USED_LOCK(CONCAT('snowkey_migration ', LEFT(SHA2(CONCAT('`', DATABASE(), '`.`snowkey_migration`'), 256), 32))), 0)"
+	if id := number(t, killer, holder); id != 0 {
+		dbtest.Exec(t, killer, fmt.Sprintf("KILL %d", id))
+		for number(t, killer, holder) == id { // KILL does not wait for the connection to end
+			time.Sleep(time.Millisecond)
+		}
+	}
 }
 
 // fewPoints is like dbtest.Points, but reports only every 25th point if not all. It is for
@@ -107,44 +135,46 @@ func fewPoints(t *testing.T) func(n int) bool {
 	return func(n int) bool { return tries(n) && tries(n/5) }
 }
 
+// simulated makes Apply behave as if its process had been killed.
+func simulated() error { return errKilled }
+
 // killAtPoints kills Apply at the points that tries reports, and lets it continue.
-func killAtPoints(t *testing.T, newShop func(*testing.T, dbtest.DB) shop, db dbtest.DB, options autoinc.PlanOptions, tries func(int) bool) {
+func killAtPoints(t *testing.T, newShop func(*testing.T, dbtest.DB) shop, db dbtest.DB, options autoinc.PlanOptions, tries func(int) bool, kill func() error) {
 	undisturbed := newShop(t, open(t, db.Dialect))
 	applyAll(t, undisturbed.conn, plan(t, undisturbed.conn, options), autoinc.ApplyOptions{})
 	s := newShop(t, db)
 	p := plan(t, s.conn, options)
 	reached := make(map[string]bool)
+	kills, failures := 0, 0
 	ctx := failpoint.WithHook(t.Context(), func(point string) error {
 		if reached[point] {
 			return nil
 		}
 		reached[point] = true
-		if tries(len(reached)) {
-			return errKilled
+		if !tries(len(reached)) {
+			return nil
 		}
-		return nil
+		kills++
+		return kill()
 	})
 	for calls := 0; ; calls++ {
 		phase, err := autoinc.Apply(ctx, s.conn, p, autoinc.ApplyOptions{BatchSize: 20})
-		if errors.Is(err, autoinc.ErrBusy) {
-			continue // the server hasn't noticed yet that the last Apply is gone
+		if err != nil && !errors.Is(err, autoinc.ErrBusy) { // busy is it until the server has noticed that the last Apply is gone
+			failures++
 		}
-		if err != nil && !errors.Is(err, errKilled) {
-			t.Fatalf("after %d points: %v", len(reached), err)
+		if failures > kills || calls > 100_000 {
+			t.Fatalf("after %d points, with %d failures of %d kills: %v", len(reached), failures, kills, err)
 		}
 		if err == nil && phase.Name == "" {
 			break
-		}
-		if calls > 100_000 {
-			t.Fatal("no end")
 		}
 	}
 	steps := 0
 	for _, phase := range p.Phases {
 		steps += len(phase.Steps)
 	}
-	if len(reached) < 2*steps {
-		t.Errorf("%d points for %d steps", len(reached), steps)
+	if len(reached) < 2*steps || kills == 0 {
+		t.Errorf("%d points for %d steps, and %d kills", len(reached), steps, kills)
 	}
 	prove(t, s.conn, p)
 	require(t, "the end", s.state(t), undisturbed.state(t))

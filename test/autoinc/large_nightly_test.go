@@ -135,6 +135,45 @@ func large(t *testing.T, db dbtest.DB, rows int, online bool) {
 	t.Logf("%d rows: widen took %v with %d kills; %d writes, the longest %v, and %v to another table; failed: %v", rows+parents, took.Round(time.Second), kills, c.writes, c.longest.Round(time.Millisecond), beside.longest.Round(time.Millisecond), c.errors)
 }
 
+// TestNightlyGaps widens beside readers that keep their locks for 10 s, with gaps of 2 s.
+// Apply must get each of its locks in a gap or two, and no writer may wait for long.
+func TestNightlyGaps(t *testing.T) {
+	t.Parallel()
+	one(t, "postgres")
+	conn := owner(t).Connect(t)
+	dbtest.Exec(t, conn, "CREATE TABLE users (id serial PRIMARY KEY)", "CREATE TABLE orders (id serial PRIMARY KEY, user_id int NOT NULL REFERENCES users)",
+		"INSERT INTO users SELECT nextval('users_id_seq') FROM generate_series(1, 100)", "INSERT INTO orders (user_id) SELECT id FROM users", "CREATE TABLE other (n int)")
+	p := plan(t, conn, autoinc.PlanOptions{Online: true})
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	go func() {
+		for ctx.Err() == nil {
+			if tx, err := conn.BeginTx(ctx, nil); err == nil {
+				var n int
+				_ = tx.QueryRow("SELECT count(*) FROM orders JOIN users ON users.id = user_id").Scan(&n)
+				pause(ctx, 10*time.Second)
+				_ = tx.Rollback()
+			}
+			pause(ctx, 2*time.Second)
+		}
+	}()
+	c := write(t, conn, inTurn("INSERT INTO users DEFAULT VALUES"), inTurn("INSERT INTO orders (user_id) VALUES (1)"))
+	beside := write(t, conn, inTurn("INSERT INTO other VALUES (1)"))
+	began, last := time.Now(), time.Now()
+	var longest time.Duration // between the ends of two steps
+	dbtest.Must(autoinc.Apply(t.Context(), conn, p, autoinc.ApplyOptions{Progress: func(p autoinc.Progress) {
+		if p.Event == autoinc.Ended {
+			longest, last = max(longest, time.Since(last)), time.Now()
+		}
+	}}))(t)
+	c.stop()
+	beside.stop()
+	if longest > 3*time.Minute || c.longest > 300*time.Millisecond+beside.longest || len(c.errors) > 0 {
+		t.Errorf("a step took %v, and a write %v: %v", longest, c.longest, c.errors)
+	}
+	t.Logf("widen took %v, and its longest step %v; the longest write %v, and %v to another table", time.Since(began), longest, c.longest, beside.longest)
+}
+
 func pause(ctx context.Context, d time.Duration) {
 	select {
 	case <-ctx.Done():

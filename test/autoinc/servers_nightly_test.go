@@ -59,7 +59,7 @@ func TestPartitionsKilled(t *testing.T) {
 	t.Parallel()
 	for what, test := range map[string]func(*testing.T, dbtest.DB){
 		"apply": func(t *testing.T, db dbtest.DB) {
-			killAtPoints(t, partitionedShop, db, partitioned, func(int) bool { return true })
+			killAtPoints(t, partitionedShop, db, partitioned, func(int) bool { return true }, simulated)
 		},
 		"undo from": func(t *testing.T, db dbtest.DB) {
 			s := partitionedShop(t, db)

@@ -31,70 +31,64 @@ func TestStandIns(t *testing.T) {
 	conn.SetMaxOpenConns(4)
 	dbtest.Exec(t, conn, family...)
 	tries := fewPoints(t)
-	for _, online := range []bool{false, true} {
-		if online && !dbtest.Nightly {
-			break
+	p := plan(t, conn, autoinc.PlanOptions{})
+	points, id := 0, 0
+	at := ""
+	does := func(want uint16, statement string, args ...any) {
+		t.Helper()
+		_, err := conn.Exec(fmt.Sprintf(statement, args...))
+		var my *mysql.MySQLError
+		errors.As(err, &my)
+		switch {
+		case want == 0 && err != nil:
+			t.Errorf("at %s: %s: %v", at, fmt.Sprintf(statement, args...), err)
+		case want != 0 && (my == nil || my.Number != want):
+			t.Errorf("at %s: %s: got %v, want %d", at, fmt.Sprintf(statement, args...), err, want)
 		}
-		p := plan(t, conn, autoinc.PlanOptions{Online: online})
-		points, id := 0, 0
-		at := ""
-		does := func(want uint16, statement string, args ...any) {
-			t.Helper()
-			_, err := conn.Exec(fmt.Sprintf(statement, args...))
-			var my *mysql.MySQLError
-			errors.As(err, &my)
-			switch {
-			case want == 0 && err != nil:
-				t.Errorf("at %s: %s: %v", at, fmt.Sprintf(statement, args...), err)
-			case want != 0 && (my == nil || my.Number != want):
-				t.Errorf("at %s: %s: got %v, want %d", at, fmt.Sprintf(statement, args...), err, want)
-			}
-		}
-		counts := func(want int, query string, args ...any) {
-			t.Helper()
-			var n int
-			if err := conn.QueryRow(fmt.Sprintf(query, args...)).Scan(&n); err != nil || n != want {
-				t.Errorf("at %s: %s: %d, want %d: %v", at, fmt.Sprintf(query, args...), n, want, err)
-			}
-		}
-		check := func(point string) {
-			if points++; !tries(points) {
-				return
-			}
-			at = point
-			id += 10
-			a, b, c, d := id, id+1, id+2, id+3
-			does(0, "INSERT INTO parent (id) VALUES (%d), (%d), (%d)", a, b, c)
-			does(0, "INSERT INTO parent (id, boss) VALUES (%d, %d)", d, a)
-			does(0, "INSERT INTO cascades (id, p) VALUES (%[1]d, %[1]d), (%[2]d, %[1]d), (%[3]d, %[2]d)", a, b, c)
-			does(0, "INSERT INTO grandchild (c) VALUES (%d), (%d), (%d)", a, b, c)
-			does(0, "INSERT INTO nulls (id, p) VALUES (%[1]d, %[1]d), (%[2]d, NULL), (%[3]d, %[2]d)", a, b, c)
-			does(0, "INSERT INTO restricts (id, p) VALUES (%[1]d, %[1]d)", c)
-			for _, table := range []string{"cascades", "nulls", "restricts"} {
-				does(1452, "INSERT INTO %s (p) VALUES (%d)", table, id+9)
-			}
-			does(1452, "UPDATE nulls SET p = %d WHERE id = %d", id+9, c)
-			does(1452, "UPDATE parent SET boss = %d WHERE id = %d", id+9, d)
-			does(1451, "DELETE FROM parent WHERE id = %d", c)
-			does(1451, "UPDATE parent SET id = %d WHERE id = %d", id+8, c)
-			does(0, "UPDATE parent SET id = %d WHERE id = %d", id+7, b)
-			counts(1, "SELECT COUNT(*) FROM cascades WHERE id = %d AND p = %d", c, id+7)
-			counts(1, "SELECT COUNT(*) FROM nulls WHERE id = %d AND p IS NULL", c)
-			does(0, "DELETE FROM parent WHERE id = %d", d)
-			does(0, "DELETE FROM parent WHERE id = %d", a)
-			counts(1, "SELECT COUNT(*) FROM cascades WHERE id IN (%d, %d, %d)", a, b, c)
-			counts(1, "SELECT COUNT(*) FROM grandchild WHERE c IN (%d, %d, %d)", a, b, c)
-			counts(1, "SELECT COUNT(*) FROM nulls WHERE id = %d AND p IS NULL", a)
-		}
-		ctx := failpoint.WithHook(t.Context(), func(point string) error { check(point); return nil })
-		dbtest.Must(autoinc.Apply(ctx, conn, p, autoinc.ApplyOptions{}))(t)
-		if v, err := autoinc.Verify(t.Context(), conn, p); err != nil || strings.Contains(verdicts(t, v), "references a") {
-			t.Errorf("%v\n%s", err, verdicts(t, v))
-		}
-		dbtest.NoError(t, autoinc.Undo(ctx, conn, p, autoinc.ApplyOptions{}))
-		t.Logf("online %t: %d points", online, points)
-		dbtest.Exec(t, conn, "DELETE FROM restricts", "DELETE FROM parent", "DELETE FROM grandchild", "DELETE FROM nulls", "DELETE FROM cascades")
 	}
+	counts := func(want int, query string, args ...any) {
+		t.Helper()
+		var n int
+		if err := conn.QueryRow(fmt.Sprintf(query, args...)).Scan(&n); err != nil || n != want {
+			t.Errorf("at %s: %s: %d, want %d: %v", at, fmt.Sprintf(query, args...), n, want, err)
+		}
+	}
+	check := func(point string) {
+		if points++; !tries(points) {
+			return
+		}
+		at = point
+		id += 10
+		a, b, c, d := id, id+1, id+2, id+3
+		does(0, "INSERT INTO parent (id) VALUES (%d), (%d), (%d)", a, b, c)
+		does(0, "INSERT INTO parent (id, boss) VALUES (%d, %d)", d, a)
+		does(0, "INSERT INTO cascades (id, p) VALUES (%[1]d, %[1]d), (%[2]d, %[1]d), (%[3]d, %[2]d)", a, b, c)
+		does(0, "INSERT INTO grandchild (c) VALUES (%d), (%d), (%d)", a, b, c)
+		does(0, "INSERT INTO nulls (id, p) VALUES (%[1]d, %[1]d), (%[2]d, NULL), (%[3]d, %[2]d)", a, b, c)
+		does(0, "INSERT INTO restricts (id, p) VALUES (%[1]d, %[1]d)", c)
+		for _, table := range []string{"cascades", "nulls", "restricts"} {
+			does(1452, "INSERT INTO %s (p) VALUES (%d)", table, id+9)
+		}
+		does(1452, "UPDATE nulls SET p = %d WHERE id = %d", id+9, c)
+		does(1452, "UPDATE parent SET boss = %d WHERE id = %d", id+9, d)
+		does(1451, "DELETE FROM parent WHERE id = %d", c)
+		does(1451, "UPDATE parent SET id = %d WHERE id = %d", id+8, c)
+		does(0, "UPDATE parent SET id = %d WHERE id = %d", id+7, b)
+		counts(1, "SELECT COUNT(*) FROM cascades WHERE id = %d AND p = %d", c, id+7)
+		counts(1, "SELECT COUNT(*) FROM nulls WHERE id = %d AND p IS NULL", c)
+		does(0, "DELETE FROM parent WHERE id = %d", d)
+		does(0, "DELETE FROM parent WHERE id = %d", a)
+		counts(1, "SELECT COUNT(*) FROM cascades WHERE id IN (%d, %d, %d)", a, b, c)
+		counts(1, "SELECT COUNT(*) FROM grandchild WHERE c IN (%d, %d, %d)", a, b, c)
+		counts(1, "SELECT COUNT(*) FROM nulls WHERE id = %d AND p IS NULL", a)
+	}
+	ctx := failpoint.WithHook(t.Context(), func(point string) error { check(point); return nil })
+	dbtest.Must(autoinc.Apply(ctx, conn, p, autoinc.ApplyOptions{}))(t)
+	if v, err := autoinc.Verify(t.Context(), conn, p); err != nil || strings.Contains(verdicts(t, v), "references a") {
+		t.Errorf("%v\n%s", err, verdicts(t, v))
+	}
+	dbtest.NoError(t, autoinc.Undo(ctx, conn, p, autoinc.ApplyOptions{}))
+	t.Logf("%d points", points)
 }
 
 // Apply widens while programs insert children and delete parents. No child may ever be

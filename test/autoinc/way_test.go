@@ -1,13 +1,11 @@
 package autoinc_test
 
 import (
-	"database/sql"
 	"errors"
 	"fmt"
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/internal/failpoint"
@@ -316,67 +314,6 @@ func TestControl(t *testing.T) {
 		}
 		prove(t, s.conn, p)
 	})
-}
-
-// The server drops the connection of an Apply, at points all along the way. The next
-// Apply must be able to continue.
-func TestConnectionsKilled(t *testing.T) {
-	t.Parallel()
-	fewModes(t, func(t *testing.T, db dbtest.DB, options autoinc.PlanOptions) {
-		if db.Dialect == "sqlite" {
-			return // it has no server
-		}
-		s := newShop(t, db)
-		p := plan(t, s.conn, options)
-		killer := db.Connect(t)
-		tries, points, kills := fewPoints(t), 0, 0
-		killed := make(map[string]bool)
-		ctx := failpoint.WithHook(t.Context(), func(point string) error {
-			if killed[point] {
-				return nil
-			}
-			killed[point] = true
-			if points++; tries(points) {
-				kills += killApply(t, killer, db)
-			}
-			return nil
-		})
-		failures := 0
-		for {
-			phase, err := autoinc.Apply(ctx, s.conn, p, autoinc.ApplyOptions{})
-			if err != nil && !errors.Is(err, autoinc.ErrBusy) {
-				if failures++; failures > kills {
-					t.Fatalf("%d failures of %d kills: %v", failures, kills, err)
-				}
-			}
-			if err == nil && phase.Name == "" {
-				break
-			}
-		}
-		if kills == 0 {
-			t.Error("nothing was killed")
-		}
-		prove(t, s.conn, p)
-	})
-}
-
-// killApply ends the connection that holds an Apply's lock, and no other one.
-func killApply(t *testing.T, killer *sql.DB, db dbtest.DB) int {
-	t.Helper()
-	if db.Dialect == "postgres" {
-		return number(t, killer, `SELECT count(pg_terminate_backend(pid, 10000)) FROM pg_locks
-			WHERE locktype = 'advisory' AND granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`)
-	}
-	const holder = "SELECT COALESCE(IS_USED_LOCK(CONCAT('snowkey_migration ', LEFT(SHA2(CONCAT('`', DATABASE(), '`.`snowkey_migration`'), 256), 32))), 0)"
-	id := number(t, killer, holder)
-	if id == 0 {
-		return 0
-	}
-	dbtest.Exec(t, killer, fmt.Sprintf("KILL %d", id))
-	for number(t, killer, holder) == id { // KILL does not wait for the connection to end
-		time.Sleep(time.Millisecond)
-	}
-	return 1
 }
 
 // Two Applies must not run concurrently. When Apply is done, the session must be as it

@@ -25,13 +25,13 @@ func Example() {
 	for _, key := range report.Keys {
 		fmt.Printf("%s.%s: %s, the next is %s\n", key.Column.Table.Name, key.Column.Name, key.Mechanism, key.Counter.Next)
 		for _, fk := range key.ForeignKeys {
-			fmt.Printf("  %s.%s, indexed: %t\n", fk.Child.Table.Name, fk.Child.Name, fk.Indexed)
+			fmt.Printf("  %s.%s\n", fk.Child.Table.Name, fk.Child.Name)
 		}
 	}
 	// Output:
 	// orders.id: autoincrement, the next is 1
 	// users.id: autoincrement, the next is 3
-	//   orders.user_id, indexed: false
+	//   orders.user_id
 }
 
 func check(err error) {

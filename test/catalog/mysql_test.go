@@ -31,24 +31,24 @@ func TestMySQLKeys(t *testing.T) {
 	report := catalogtest.Inspect(t, conn, catalog.Options{})
 	const counts = "blocker:still-counts"
 	for _, want := range []struct{ table, counter, findings string }{
-		{"tiny", "1 255 255", "blocker:narrow-key " + counts},
-		{"medium", "1 8388607 8388607", "blocker:narrow-key " + counts},
-		{"signed", "1 2147483647 2147483647", "blocker:narrow-key " + counts},
-		{"unsigned", "1 4294967295 4294967295", "blocker:narrow-key " + counts},
-		{"filled", "1 4294967295 4294967295", "blocker:narrow-key " + counts},
-		{"big", "1 9223372036854775807 9223372036854775807", counts},
-		{"biggest", "1 18446744073709551615 18446744073709551615", counts},
-		{"composite", "1 9223372036854775807 9223372036854775807", counts + " note:not-primary"},
-		{"near", "120 127 8", "blocker:narrow-key " + counts + " warning:near-end"},
-		{"jumped", "9007199254740994 9223372036854775807 9214364837600034814", counts + " warning:jumped"},
-		{"partitioned", "1 9223372036854775807 9223372036854775807", counts + " warning:partitioned"},
+		{"tiny", "1 255", "blocker:narrow-key " + counts},
+		{"medium", "1 8388607", "blocker:narrow-key " + counts},
+		{"signed", "1 2147483647", "blocker:narrow-key " + counts},
+		{"unsigned", "1 4294967295", "blocker:narrow-key " + counts},
+		{"filled", "1 4294967295", "blocker:narrow-key " + counts},
+		{"big", "1 9223372036854775807", counts},
+		{"biggest", "1 18446744073709551615", counts},
+		{"composite", "1 9223372036854775807", counts + " note:not-primary"},
+		{"near", "120 127", "blocker:narrow-key " + counts + " warning:near-end"},
+		{"jumped", "9007199254740994 9223372036854775807", counts + " warning:jumped"},
+		{"partitioned", "1 9223372036854775807", counts + " warning:partitioned"},
 	} {
 		k := catalogtest.Key(t, report, want.table)
 		if k.Counter.Next == "" {
 			t.Errorf("%s: no counter", want.table)
 			continue
 		}
-		require(t, want.table, k.Counter.Next+" "+k.Counter.End+" "+k.Counter.Left, want.counter)
+		require(t, want.table, k.Counter.Next+" "+k.Counter.End, want.counter)
 		requireKinds(t, k, strings.Fields(want.findings)...)
 	}
 	if len(report.Keys) != 11 {
@@ -83,15 +83,6 @@ func TestMySQLUses(t *testing.T) {
 		"CREATE TABLE "+other+".flags (user_id INT PRIMARY KEY, FOREIGN KEY (user_id) REFERENCES "+database+".users (id))",
 		"CREATE TABLE "+other+".marks (flag INT, FOREIGN KEY (flag) REFERENCES flags (user_id))",
 		"CREATE TABLE "+other+".keys_of_others (id INT AUTO_INCREMENT PRIMARY KEY)",
-		"CREATE VIEW every AS SELECT * FROM users",
-		"CREATE VIEW aliased AS SELECT u.id AS x, 'it\\'s `a`.`b`' AS y FROM users AS u",
-		"CREATE VIEW "+other+".outer_one AS SELECT x FROM "+database+".aliased",
-		"CREATE VIEW names AS SELECT name, 'id' FROM users",
-		"CREATE VIEW of_posts AS SELECT user_id FROM posts",
-		"CREATE VIEW unrelated AS SELECT id FROM posts",
-		"CREATE TABLE twin (Id INT PRIMARY KEY)",
-		"CREATE VIEW twins AS SELECT Id FROM twin",
-		"CREATE VIEW disguised AS SELECT users.Id FROM twins AS users", // MySQL writes this as if it were a table of this database
 		"CREATE TRIGGER stamp BEFORE INSERT ON users FOR EACH ROW SET NEW.name = UPPER(NEW.name)",
 	)
 	report := catalogtest.Inspect(t, conn, catalog.Options{})
@@ -102,11 +93,10 @@ func TestMySQLUses(t *testing.T) {
 	}
 	k := catalogtest.Key(t, report, "users")
 	require(t, "children", children(k), "flags.user_id marks.flag posts.user_id")
-	require(t, "views", views(k), "aliased every of_posts outer_one(indirect)")
 	if len(k.Triggers) != 1 || k.Triggers[0].Name != "stamp" || k.Triggers[0].When != "BEFORE INSERT" {
 		t.Errorf("the triggers are %+v", k.Triggers)
 	}
-	requireKinds(t, k, "blocker:narrow-key", "blocker:narrow-child", "blocker:still-counts", "note:trigger", "note:view")
+	requireKinds(t, k, "blocker:narrow-key", "blocker:narrow-child", "blocker:still-counts")
 	if others := catalogtest.Inspect(t, conn, catalog.Options{Schemas: []string{other}}); len(others.Keys) != 1 {
 		t.Errorf("%d keys of the other database", len(others.Keys))
 	}
@@ -163,10 +153,10 @@ func TestMySQLPrivileges(t *testing.T) {
 	t.Cleanup(func() { dbtest.Exec(t, conn, "DROP USER "+account+"@'%'") })
 	limited := catalogtest.Inspect(t, as(t, db, account), catalog.Options{})
 	catalogtest.Key(t, limited, "users")
-	if catalogtest.Kinds(limited.Findings) != "warning:unseen" || !strings.Contains(limited.Findings[0].Text, "SELECT, TRIGGER, SHOW VIEW on *.*") {
+	if catalogtest.Kinds(limited.Findings) != "warning:unseen" || !strings.Contains(limited.Findings[0].Text, "SELECT, TRIGGER on *.*") {
 		t.Errorf("the findings are %+v", limited.Findings)
 	}
-	dbtest.Exec(t, conn, "GRANT SELECT, TRIGGER, SHOW VIEW ON *.* TO "+account+"@'%'")
+	dbtest.Exec(t, conn, "GRANT SELECT, TRIGGER ON *.* TO "+account+"@'%'")
 	if all := catalogtest.Inspect(t, as(t, db, account), catalog.Options{}); slices.ContainsFunc(all.Findings, func(f catalog.Finding) bool { return strings.Contains(f.Text, "SELECT, TRIGGER") }) {
 		t.Errorf("with the privileges asked for: %+v", all.Findings)
 	}

@@ -13,9 +13,9 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/snowkey-go/snowkey/internal/dbtest"
-	"github.com/snowkey-go/snowkey/internal/dbtest/cluster"
 	"github.com/snowkey-go/snowkey/lease"
 	"github.com/snowkey-go/snowkey/lease/etcdstore"
+	"github.com/snowkey-go/snowkey/test/internal/cluster"
 )
 
 func init() { backends = append(backends, etcdBackend) }

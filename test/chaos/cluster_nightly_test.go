@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/snowkey-go/snowkey/internal/dbtest"
-	"github.com/snowkey-go/snowkey/internal/dbtest/cluster"
+	"github.com/snowkey-go/snowkey/test/internal/cluster"
 )
 
 func TestNightlyGalera(t *testing.T) {

@@ -50,8 +50,7 @@ func draw(t *testing.T, n int, slow, noSpread bool) []int64 {
 	defer pool.Close(t.Context())
 	var ids []int64
 	for range n {
-		id := dbtest.Must(pool.Next(t.Context()))(t)
-		ids = append(ids, id)
+		ids = append(ids, dbtest.Must(pool.Next(t.Context()))(t))
 		if slow {
 			now = now.Add(time.Millisecond)
 		} else if len(ids)%1000 == 0 {
@@ -163,8 +162,7 @@ func counts(t *testing.T, conn *sql.DB, db dbtest.DB) map[string]int {
 		if db.Dialect == "mysql" {
 			from = fmt.Sprintf("orders PARTITION (p%d)", i)
 		}
-		n := dbtest.Must(strconv.Atoi(dbtest.Rows(t, conn, "SELECT COUNT(*) FROM "+from)[0]))(t)
-		all[table] = n
+		all[table] = dbtest.Must(strconv.Atoi(dbtest.Rows(t, conn, "SELECT COUNT(*) FROM "+from)[0]))(t)
 	}
 	return all
 }

@@ -1,9 +1,16 @@
 package docs_test
 
 import (
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/internal/fleet"
+	"github.com/snowkey-go/snowkey/schema/pk"
+	"github.com/snowkey-go/snowkey/schema/pk/public"
 )
 
 // TestPagesShowExamples checks that all code on some pages is taken from files that are
@@ -78,3 +85,72 @@ func TestPagesBeginWithPrograms(t *testing.T) {
 
 // plain returns code with a single space between words.
 func plain(code string) string { return strings.Join(strings.Fields(code), " ") + " " }
+
+// The page must show the file of the example, a line with a layout that the file accepts,
+// and the error as it is printed.
+func TestServicesShowsTheFile(t *testing.T) {
+	blocks := strings.Split(read(t, "docs/services.md"), "```text\n")[1:]
+	for i := range blocks {
+		blocks[i], _, _ = strings.Cut(blocks[i], "```")
+	}
+	if len(blocks) != 3 {
+		t.Fatalf("the page has %d blocks of text", len(blocks))
+	}
+	if file := read(t, "examples/services/fleet.txt"); blocks[0] != file {
+		t.Errorf("the file is\n%s\nand the page has\n%s", file, blocks[0])
+	}
+	f, err := fleet.Parse(blocks[1] + blocks[0])
+	if err != nil || f.Layout.String() != idgen.JSSafe().String() {
+		t.Errorf("%s: %v", blocks[1], err)
+	}
+	if !strings.Contains(read(t, "example_test.go"), "// Output: "+blocks[2]) {
+		t.Errorf("no example prints %s", blocks[2])
+	}
+}
+
+type user struct{}
+
+func (user) Prefix() string { return "user" }
+
+// The command on the page must print a key.
+func TestPublicIDsMakeKey(t *testing.T) {
+	page := cut(t, read(t, "docs/web.md"), "## Public ids", "", "\n## ")
+	_, block, ok := strings.Cut(page, "```sh\n")
+	command, _, _ := strings.Cut(block, "\n```")
+	if !ok || strings.Count(page, "```sh") != 1 {
+		t.Fatalf("the page has no command, or several: %q", command)
+	}
+	if _, err := exec.LookPath("openssl"); err != nil {
+		t.Skip("there is no openssl")
+	}
+	var keys []string
+	for _, version := range []string{"A:", "B:"} {
+		keys = append(keys, version+string(dbtest.Must(exec.Command("sh", "-c", command).Output())(t)))
+	}
+	if _, err := public.Load(strings.Join(keys, "")); err != nil {
+		t.Errorf("%s: %v", command, err)
+	}
+	if _, err := public.Load("A"); err == nil || !strings.HasSuffix(err.Error(), command) {
+		t.Errorf("errors name another command: %v", err)
+	}
+}
+
+// The table of the page must have the text of each form.
+func TestPublicIDsShowsForms(t *testing.T) {
+	const id = 1234567890123456789
+	page := read(t, "docs/web.md")
+	keys := read(t, "schema/pk/public/example_test.go")
+	_, keys, _ = strings.Cut(keys, `const publicIDKeys = "`)
+	keys, _, _ = strings.Cut(keys, `"`)
+	codec := dbtest.Must(public.Load(keys))(t)
+	hidden := dbtest.Must(codec.Encode("user", id))(t)
+	for form, text := range map[string]string{
+		"[pk.ID](../schema/pk/doc.go)": pk.ID(id).String(), "`pk.SortText`": pk.SortText(id).String(), "`pk.Prefixed[User]`": pk.Prefixed[user](id).String(),
+		"`pk.FormatHex`": pk.FormatHex(id), "`pk.FormatBase58`, which has no 0, O, I and l": pk.FormatBase58(id),
+		"`pk.FormatBase62`": pk.FormatBase62(id), "`public.ID[User]`": hidden,
+	} {
+		if row := " | " + form + " | `" + text + "` |\n"; !strings.Contains(page, row) {
+			t.Errorf("the page has no row that ends with%s", row)
+		}
+	}
+}

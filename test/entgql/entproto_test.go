@@ -10,26 +10,19 @@ import (
 	"entgo.io/contrib/entproto"
 	"entgo.io/ent/entc"
 	"entgo.io/ent/entc/gen"
+
+	"github.com/snowkey-go/snowkey/internal/errtest"
 )
 
 // If the annotation of the id asks for it, entproto writes keys as int64. The service
 // then has all methods other than List.
 func TestEntproto(t *testing.T) {
 	load := func() *gen.Graph {
-		graph, err := entc.LoadGraph("./ent/schema", &gen.Config{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		graph := errtest.Must(entc.LoadGraph("./ent/schema", &gen.Config{}))(t)
 		return graph
 	}
-	adapter, err := entproto.LoadAdapter(load())
-	if err != nil {
-		t.Fatal(err)
-	}
-	file, err := adapter.GetFileDescriptor("User")
-	if err != nil {
-		t.Fatal(err)
-	}
+	adapter := errtest.Must(entproto.LoadAdapter(load()))(t)
+	file := errtest.Must(adapter.GetFileDescriptor("User"))(t)
 	for _, message := range []string{"User", "Post", "GetUserRequest", "DeleteUserRequest"} {
 		if m := file.FindMessage("entpb." + message); m == nil || m.FindFieldByName("id").GetType().String() != "TYPE_INT64" {
 			t.Errorf("the id of %s: %v", message, m)

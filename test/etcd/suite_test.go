@@ -4,12 +4,17 @@ package etcd
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"net/url"
+	"os"
 	"sync/atomic"
 	"testing"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.etcd.io/etcd/etcdctl/v3/ctlv3"
+	"go.etcd.io/etcd/etcdutl/v3/etcdutl"
+	"go.etcd.io/etcd/server/v3/etcdmain"
 
 	"github.com/snowkey-go/snowkey/internal/kvlease"
 	"github.com/snowkey-go/snowkey/internal/kvlease/kvtest"
@@ -55,5 +60,25 @@ func TestStore(t *testing.T) {
 				return operated(client, newPrefix(), options...)
 			})
 		})
+	}
+}
+
+// programEnv makes the test binary run as another program, in a process of its own.
+const programEnv = "SNOWKEY_TEST_ETCD_PROGRAM"
+
+func TestMain(m *testing.M) {
+	switch os.Getenv(programEnv) {
+	case "etcd":
+		etcdmain.Main(os.Args)
+	case "etcdctl":
+		ctlv3.MustStart()
+	case "etcdutl snapshot":
+		if err := etcdutl.NewSnapshotCommand().Execute(); err != nil {
+			os.Exit(1)
+		}
+	default:
+		flag.Parse()
+		flag.Set("test.parallel", "4") // whatever the number of processors, since these tests mostly wait
+		os.Exit(m.Run())
 	}
 }

@@ -58,7 +58,7 @@ var storeClients = map[string][]string{
 }
 
 // internals lists the packages in /internal that these trees may share.
-var internals = []string{"ddl", "failpoint", "kvlease", "leased", "leaserule", "protocol", "sqlsession"}
+var internals = []string{"ddl", "failpoint", "kvlease", "leased", "leaserule", "protocol", "sqldialect", "sqlsession"}
 
 // integrations lists the folders that have a subfolder for each integration.
 var integrations = []string{"ent", "hooks"}
@@ -140,7 +140,7 @@ func check(path string, p listed, standard func(string) bool) (violations []stri
 		forbid(p.Deps, "servers are for tests", func(_, ours string) bool { return within(ours, "internal/dbtest") })
 	}
 	forbid(slices.Concat(p.Imports, p.TestImports, p.XTestImports), "only files for make nightly need clusters", func(_, ours string) bool {
-		return ours == "internal/dbtest/cluster"
+		return ours == "test/internal/cluster"
 	})
 	return violations
 }

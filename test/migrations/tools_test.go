@@ -112,8 +112,7 @@ type atlas struct {
 func newAtlas(t *testing.T, db dbtest.DB, conn *sql.DB, folder string) tool {
 	t.Helper()
 	dir := dbtest.Must(migrate.NewLocalDir(folder))(t)
-	sum := dbtest.Must(dir.Checksum())(t)
-	dbtest.NoError(t, migrate.WriteSumFile(dir, sum))
+	dbtest.NoError(t, migrate.WriteSumFile(dir, dbtest.Must(dir.Checksum())(t)))
 	return &atlas{t: t, dialect: db.Dialect, conn: conn, folder: folder, dir: dir}
 }
 

@@ -31,8 +31,7 @@ func newProxy(t *testing.T) proxy {
 	version := dbtest.Must(modproxy.Version(modules))(t)
 	dir := t.TempDir()
 	dbtest.NoError(t, modproxy.Write(dir, version, modules))
-	env := dbtest.Must(modproxy.Env(dir, t.TempDir()))(t)
-	return proxy{modules, version, dir, env}
+	return proxy{modules, version, dir, dbtest.Must(modproxy.Env(dir, t.TempDir()))(t)}
 }
 
 // run runs a go command outside of the workspace, as users do.
@@ -82,6 +81,5 @@ func TestModules(t *testing.T) {
 
 func read(t *testing.T, dir, name string) string {
 	t.Helper()
-	content := dbtest.Must(os.ReadFile(filepath.Join(dir, name)))(t)
-	return string(content)
+	return string(dbtest.Must(os.ReadFile(filepath.Join(dir, name)))(t))
 }

@@ -75,8 +75,7 @@ func TestWholeDocuments(t *testing.T) {
 			{[]pk.ID(nil), "null", "NULL", "NULL", "NULL"},
 			{row{low}, `{"id": "1234567890123456788"}`, `{"id": "1234567890123456788"}`, "refused", "refused"},
 		} {
-			text := dbtest.Must(json.Marshal(c.arg))(t)
-			if got := document(string(text)); got != c.marshaled {
+			if got := document(string(dbtest.Must(json.Marshal(c.arg))(t))); got != c.marshaled {
 				t.Errorf("a marshaled %T is %s, want %s", c.arg, got, c.marshaled)
 			}
 			want := c.blind

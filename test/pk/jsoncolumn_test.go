@@ -34,8 +34,7 @@ func (s session) documents(t *testing.T, docs ...any) {
 	t.Helper()
 	s.table(t, map[string]string{"postgres": "jsonb", "mysql": "JSON", "sqlite": "TEXT"}[s.dialect])
 	for _, doc := range docs {
-		text := dbtest.Must(json.Marshal(doc))(t)
-		s.exec(t, "INSERT INTO t (id) VALUES (?)", string(text))
+		s.exec(t, "INSERT INTO t (id) VALUES (?)", string(dbtest.Must(json.Marshal(doc))(t)))
 	}
 }
 

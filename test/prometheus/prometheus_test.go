@@ -32,8 +32,7 @@ var write = flag.Bool("write", false, "write prometheusrule.yml")
 
 // The manifest for the Prometheus Operator must have the same rules as alerts.yml.
 func TestManifest(t *testing.T) {
-	text := dbtest.Must(os.ReadFile(folder + "alerts.yml"))(t)
-	_, groups, ok := strings.Cut(string(text), "\ngroups:\n")
+	_, groups, ok := strings.Cut(string(dbtest.Must(os.ReadFile(folder+"alerts.yml"))(t)), "\ngroups:\n")
 	if !ok {
 		t.Fatal("alerts.yml has no groups")
 	}

@@ -48,8 +48,7 @@ func newSigners(t *testing.T, ttls ...time.Duration) (signers []*token.Signer) {
 	pool := dbtest.Must(idgen.NewPool(idgen.Config{Worker: worker.Static(workers.Add(1))}))(t)
 	t.Cleanup(func() { pool.Close(context.Background()) })
 	for _, ttl := range ttls {
-		signer := dbtest.Must(token.New(token.Config{Keys: keys, IDs: pool, TTL: ttl}))(t)
-		signers = append(signers, signer)
+		signers = append(signers, dbtest.Must(token.New(token.Config{Keys: keys, IDs: pool, TTL: ttl}))(t))
 	}
 	return signers
 }
@@ -169,5 +168,30 @@ func TestStoreWithoutAClient(t *testing.T) {
 				t.Errorf("%s store, method %d: %v", name, i, err)
 			}
 		}
+	}
+}
+
+// TestForgedTokenExtendsNothing uses a token that somebody made with a leaked key, for the
+// id of another session. It must not keep that session alive.
+func TestForgedTokenExtendsNothing(t *testing.T) {
+	t.Parallel()
+	client := connect(t)
+	store, signer := redistoken.New(client), newSigner(t)
+	issued := login(t, signer, store, 7)
+	key := fmt.Sprintf("snowkey:session:{%d}", issued.ID)
+	dbtest.NoError(t, client.PExpire(t.Context(), key, time.Minute).Err())
+	forged := dbtest.Must(signer.Issue(t.Context()))(t)
+	forged.ID = issued.ID
+	if user, err := store.User(t.Context(), forged); !errors.Is(err, token.ErrInvalid) || user != 0 {
+		t.Errorf("the forged token is of user %d, %v", user, err)
+	}
+	if left, err := client.PTTL(t.Context(), key).Result(); err != nil || left > time.Minute {
+		t.Errorf("the session ends in %v, %v", left, err)
+	}
+	if user, err := store.User(t.Context(), issued); err != nil || user != 7 {
+		t.Errorf("the session is of user %d, %v", user, err)
+	}
+	if left, err := client.PTTL(t.Context(), key).Result(); err != nil || left <= time.Minute {
+		t.Errorf("after a request, the session ends in %v, %v", left, err)
 	}
 }

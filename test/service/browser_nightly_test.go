@@ -7,7 +7,11 @@ package service_test
 import (
 	"context"
 	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -20,6 +24,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/service"
 )
 
 // A browser is a tab of Chromium. If it complains about anything, such as a part of the page
@@ -87,6 +92,7 @@ func (b *browser) wait(expression string) {
 // would, we also remove a label.
 func TestNightlyAccessibility(t *testing.T) {
 	axe := dbtest.Must(os.ReadFile(filepath.Join(dbtest.NPMFolder(t, "axe-core@4.10.2"), "axe.min.js")))(t)
+	static := decodePage(t)
 	b := newBrowser(t)
 	pool, server := replica(t, t.TempDir())
 	id := dbtest.Must(pool.Next(t.Context()))(t)
@@ -101,20 +107,76 @@ func TestNightlyAccessibility(t *testing.T) {
 	}
 	dbtest.NoError(t, chromedp.Do(b.ctx, chromedp.EmulateViewport(400, 1200))) // a narrow window
 	for _, scheme := range []string{"light", "dark"} {
-		for _, path := range []string{"/", fmt.Sprintf("/?id=%d", id), "/?id=wrong"} {
+		for _, url := range []string{static, server.URL + "/", fmt.Sprintf("%s/?id=%d", server.URL, id), server.URL + "/?id=wrong"} {
 			dbtest.Must(chromedp.Call(b.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
 				Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}},
 			}))(t)
-			b.open(server.URL + path)
+			b.open(url)
 			for _, v := range check("0") {
-				t.Errorf("%s, %s: %s", scheme, path, v)
+				t.Errorf("%s, %s: %s", scheme, url, v)
 			}
 			if width := evaluate[int](b, `document.documentElement.scrollWidth`); width > 400 {
-				t.Errorf("%s, %s: the page is %d pixels wide, and the window 400", scheme, path, width)
+				t.Errorf("%s, %s: the page is %d pixels wide, and the window 400", scheme, url, width)
 			}
 		}
 	}
 	if found := check(`document.querySelector("label").remove()`); len(found) != 1 || !strings.HasPrefix(found[0], "label: ") {
 		t.Errorf("without the label, axe found %q", found)
 	}
+}
+
+// A validator accepts the OpenAPI document. npx fetches it, so the test needs npm's registry
+// the first time.
+func TestNightlyOpenAPIDocument(t *testing.T) {
+	npx := dbtest.NPM(t, "@redocly/cli@1.34.3")
+	cmd := exec.CommandContext(t.Context(), npx[0], append(npx[1:], "lint", "--extends=recommended", "../../service/openapi.yaml")...)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// A real browser opens a page of an attacker, on the machine on which the service runs
+// without tokens. Neither a request of the page, nor its form, nor a name that leads to
+// 127.0.0.1 may get ids or read the state.
+func TestNightlyPagesOfAttackers(t *testing.T) {
+	pool, _ := replica(t, t.TempDir())
+	handler := dbtest.Must(service.NewHandler(pool, service.Config{}))(t)
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	addr, ended := make(chan string, 1), make(chan error, 1)
+	go func() {
+		ended <- service.ListenAndServe(ctx, "127.0.0.1:0", handler, false, nil, func(a net.Addr) { addr <- a.String() })
+	}()
+	host := <-addr
+	_, port, _ := net.SplitHostPort(host)
+	attacker := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		fmt.Fprintf(w, `<title>attacker</title><form method="post" action="http://%s/v1/ids"></form>`, host)
+	}))
+	defer attacker.Close()
+
+	b := newBrowser(t)
+	fetch := func(url, options string) string {
+		return evaluate[string](b, fmt.Sprintf(`fetch(%q, %s).then(async r => r.type + " " + r.status + " " + await r.text(), e => "refused")`, url, options))
+	}
+	b.open(attacker.URL)
+	fetch("http://"+host+"/v1/ids?count=7", `{method: "POST", mode: "no-cors"}`)
+	evaluate[chromedp.Void](b, `document.forms[0].submit()`)
+	b.wait(`document.title !== "attacker"`)
+	if n := pool.Stats().Issued; n != 0 {
+		t.Errorf("the page got %d ids", n)
+	}
+	// Browsers take names below localhost for 127.0.0.1, as a name server of the attacker
+	// would say.
+	b.open("http://attacker.localhost:" + port + "/")
+	for _, request := range []struct{ path, options string }{{"/v1/status", `{}`}, {"/v1/ids", `{method: "POST"}`}} {
+		if got := fetch(request.path, request.options); !strings.HasPrefix(got, "basic 421 ") {
+			t.Errorf("%s: %s", request.path, got)
+		}
+	}
+	if n := pool.Stats().Issued; n != 0 {
+		t.Errorf("the page with another name got %d ids", n)
+	}
+	stop()
+	dbtest.NoError(t, <-ended)
 }

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -28,8 +29,7 @@ func replica(t *testing.T, dir string) (*idgen.Pool, *httptest.Server) {
 	store := filestore.Dir(dir)
 	ids := dbtest.Must(snowkey.Open(t.Context(), store, snowkey.Config{MaxClockSkew: 10 * time.Millisecond}))(t)
 	t.Cleanup(func() { _ = ids.Close(context.Background()) })
-	handler := dbtest.Must(service.NewHandler(ids, service.Config{MaxWait: 50 * time.Millisecond, Store: store}))(t)
-	server := httptest.NewServer(handler)
+	server := httptest.NewServer(dbtest.Must(service.NewHandler(ids, service.Config{MaxWait: 50 * time.Millisecond, Store: store}))(t))
 	t.Cleanup(server.Close)
 	return ids, server
 }
@@ -128,5 +128,20 @@ func need(t *testing.T, tool string) {
 	t.Helper()
 	if _, err := exec.LookPath(tool); err != nil {
 		t.Skipf("%s is not installed", tool)
+	}
+}
+
+// A layout of 53 bits has few ids per tick, so a replica sends fewer at once than the client
+// asks for. The client gets them all nevertheless.
+func TestManyIDsBelow53Bits(t *testing.T) {
+	ids := dbtest.Must(snowkey.Open(t.Context(), filestore.Dir(t.TempDir()), snowkey.Config{Layout: idgen.JSSafe(), MaxClockSkew: 10 * time.Millisecond}))(t)
+	defer ids.Close(t.Context())
+	server := httptest.NewServer(dbtest.Must(service.NewHandler(ids, service.Config{}))(t))
+	defer server.Close()
+	c := dbtest.Must(client.New([]string{server.URL}, client.Config{}))(t)
+	defer c.Close()
+	got, err := c.Append(t.Context(), nil, 10_000)
+	if err != nil || len(got) != 10_000 || !slices.IsSorted(got) || len(slices.Compact(got)) != 10_000 {
+		t.Errorf("got %d ids, %v", len(got), err)
 	}
 }

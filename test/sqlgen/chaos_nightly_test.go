@@ -15,8 +15,8 @@ import (
 	"github.com/snowkey-go/snowkey"
 	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/internal/sqlgen"
 	"github.com/snowkey-go/snowkey/lease/sqlstore"
-	"github.com/snowkey-go/snowkey/schema/sqlgen"
 )
 
 // TestNightlyTogether has processes and sessions of SQL make ids in one namespace. Meanwhile

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/snowkey-go/snowkey/internal/dbtest"
-	"github.com/snowkey-go/snowkey/schema/sqlgen"
+	"github.com/snowkey-go/snowkey/internal/sqlgen"
 )
 
 // blocks returns the blocks of a language that docs/sql-default.md has for a database.
@@ -41,8 +41,7 @@ func TestPage(t *testing.T) {
 	for database, files := range map[string][]string{"PostgreSQL": {"ent_test.go", "orm_test.go"}, "SQLite": {"sqlite_test.go"}} {
 		var code strings.Builder
 		for _, file := range files {
-			text := dbtest.Must(os.ReadFile(file))(t)
-			code.Write(text)
+			code.Write(dbtest.Must(os.ReadFile(file))(t))
 		}
 		for _, block := range blocks(t, database, "go") {
 			if !strings.Contains(code.String(), block) {

@@ -17,7 +17,7 @@ import (
 
 	"github.com/snowkey-go/snowkey/ent/entid"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
-	"github.com/snowkey-go/snowkey/schema/sqlgen"
+	"github.com/snowkey-go/snowkey/internal/sqlgen"
 )
 
 // A Person is what docs/sql-default.md shows for ent.
@@ -35,8 +35,7 @@ func TestEnt(t *testing.T) {
 	db := postgreSQL(t)
 	conn := db.Connect(t)
 	install(t, conn, sqlgen.Writer{})
-	text := dbtest.Must(load.MarshalSchema(Person{}))(t)
-	person := dbtest.Must(load.UnmarshalSchema(text))(t)
+	person := dbtest.Must(load.UnmarshalSchema(dbtest.Must(load.MarshalSchema(Person{}))(t)))(t)
 	graph := dbtest.Must(gen.NewGraph(&gen.Config{Package: "example.com/ent", Storage: &gen.Storage{Name: "sql", SchemaMode: gen.Unique | gen.Migrate}}, person))(t)
 	for range 2 {
 		tables := dbtest.Must(graph.Tables())(t)

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"log"
 
-	"github.com/snowkey-go/snowkey/schema/sqlgen"
+	"github.com/snowkey-go/snowkey/internal/sqlgen"
 )
 
 // A migration of Postgres creates the function snowkey_next(), and lets the role shop call

@@ -11,8 +11,8 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/internal/sqlgen"
 	"github.com/snowkey-go/snowkey/lease/sqlstore"
-	"github.com/snowkey-go/snowkey/schema/sqlgen"
 )
 
 // A kind is what the tests do differently on PostgreSQL, MySQL and MariaDB.
@@ -141,8 +141,7 @@ func mySQL(t *testing.T) dbtest.DB {
 // onMySQL is without on MySQL.
 func onMySQL(t *testing.T, w sqlgen.Writer, edits ...string) []string {
 	t.Helper()
-	statements := dbtest.Must(w.MySQL())(t)
-	return edited(t, statements, edits...)
+	return edited(t, dbtest.Must(w.MySQL())(t), edits...)
 }
 
 // mariaDB returns a database of MariaDB.
@@ -158,8 +157,7 @@ func mariaDB(t *testing.T) dbtest.DB {
 // onMariaDB is without on MariaDB.
 func onMariaDB(t *testing.T, w sqlgen.Writer, edits ...string) []string {
 	t.Helper()
-	statements := dbtest.Must(w.MariaDB())(t)
-	return edited(t, statements, edits...)
+	return edited(t, dbtest.Must(w.MariaDB())(t), edits...)
 }
 
 // many is a query with n rows, in which i counts from 1.

@@ -14,8 +14,8 @@ import (
 	"github.com/snowkey-go/snowkey/hooks/gormid"
 	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/internal/sqlgen"
 	"github.com/snowkey-go/snowkey/schema/pk"
-	"github.com/snowkey-go/snowkey/schema/sqlgen"
 )
 
 // process returns the pool of a program, with worker number 7. The tests that are programs
@@ -109,8 +109,7 @@ func TestGORM(t *testing.T) {
 			tables["sales"] = []any{&Sale{}, &Sale{}, &LaterSale{}}
 		}
 		program := dbtest.Must(gorm.Open(dialector, &gorm.Config{Logger: logger.Discard}))(t)
-		pool := dbtest.Must(process())(t)
-		dbtest.NoError(t, program.Use(gormid.New(gormid.Config{Source: pool})))
+		dbtest.NoError(t, program.Use(gormid.New(gormid.Config{Source: dbtest.Must(process())(t)})))
 		dbtest.NoError(t, program.AutoMigrate(&Purchase{}))
 		addDefault(t, server, "purchases")
 		for table, models := range tables {

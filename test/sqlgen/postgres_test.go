@@ -14,8 +14,8 @@ import (
 	"github.com/snowkey-go/snowkey"
 	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/internal/sqlgen"
 	"github.com/snowkey-go/snowkey/lease/sqlstore"
-	"github.com/snowkey-go/snowkey/schema/sqlgen"
 )
 
 // postgreSQL returns a database on a server that has unlogged sequences.
@@ -55,16 +55,14 @@ func TestRefusedServers(t *testing.T) {
 
 func install(t *testing.T, db *sql.DB, w sqlgen.Writer) {
 	t.Helper()
-	statements := dbtest.Must(w.Postgres())(t)
-	dbtest.Exec(t, db, statements...)
+	dbtest.Exec(t, db, dbtest.Must(w.Postgres())(t)...)
 }
 
 // without returns the statements that install w, each old text of edits replaced by the next
 // one.
 func without(t *testing.T, w sqlgen.Writer, edits ...string) []string {
 	t.Helper()
-	statements := dbtest.Must(w.Postgres())(t)
-	return edited(t, statements, edits...)
+	return edited(t, dbtest.Must(w.Postgres())(t), edits...)
 }
 
 func edited(t *testing.T, statements []string, edits ...string) []string {

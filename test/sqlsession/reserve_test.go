@@ -11,12 +11,13 @@ import (
 
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/internal/leased"
+	"github.com/snowkey-go/snowkey/internal/sqldialect"
 	"github.com/snowkey-go/snowkey/internal/sqlsession"
 )
 
 // backend returns the number of the connection that a statement uses.
 func backend(ctx context.Context, db *sql.DB) (pid int, err error) {
-	err = sqlsession.Postgres.Read(ctx, db, sqlsession.Settings{}, func(conn *sql.Conn) error {
+	err = sqlsession.Read(ctx, db, sqldialect.Postgres, sqlsession.Settings{}, func(conn *sql.Conn) error {
 		return conn.QueryRowContext(ctx, "SELECT pg_backend_pid()").Scan(&pid)
 	})
 	return pid, err
@@ -42,7 +43,7 @@ func TestReserved(t *testing.T) {
 	dbtest.Must(one.ExecContext(ctx, "SELECT pg_advisory_lock(1)"))(t)
 	locked := make(chan error, 1)
 	go func() {
-		locked <- sqlsession.Postgres.Read(ctx, db, sqlsession.Settings{}, func(conn *sql.Conn) error {
+		locked <- sqlsession.Read(ctx, db, sqldialect.Postgres, sqlsession.Settings{}, func(conn *sql.Conn) error {
 			_, err := conn.ExecContext(ctx, "SELECT pg_advisory_lock(1)")
 			return err
 		})

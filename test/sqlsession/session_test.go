@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/internal/sqldialect"
 	"github.com/snowkey-go/snowkey/internal/sqlsession"
 )
 
@@ -37,7 +38,7 @@ func TestContextEndsDuringASQLiteWrite(t *testing.T) {
 	pool, other := db.Connect(t), db.Connect(t)
 	dbtest.Must(other.Exec("CREATE TABLE kept (n INTEGER PRIMARY KEY)"))(t)
 	insert := func(ctx context.Context, n int) (changed bool, err error) {
-		_, changed, err = sqlsession.WriteSQLite(ctx, pool, "", "INSERT INTO kept VALUES (?) RETURNING n", []any{n})
+		_, changed, err = sqlsession.Write{Text: "INSERT INTO kept VALUES (@n) RETURNING n", Values: map[string]any{"n": int64(n)}}.Run(ctx, pool, sqldialect.SQLite)
 		return changed, err
 	}
 	rows := 0

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/snowkey-go/snowkey/internal/dbtest"
-	"github.com/snowkey-go/snowkey/internal/dbtest/cluster"
 	"github.com/snowkey-go/snowkey/lease"
+	"github.com/snowkey-go/snowkey/test/internal/cluster"
 )
 
 // onCluster runs the suite on a cluster, with connections that are spread over its

@@ -226,8 +226,7 @@ func dump(t *testing.T, db, copied dbtest.DB) {
 		dbtest.NoError(t, store.Migrate(t.Context()))
 		for _, table := range []string{store.lease, store.ns} {
 			rows := dbtest.Must(from.Query("SELECT * FROM " + table))(t)
-			columns := dbtest.Must(rows.Columns())(t)
-			values := make([]any, len(columns))
+			values := make([]any, len(dbtest.Must(rows.Columns())(t)))
 			for i := range values {
 				values[i] = new(string)
 			}

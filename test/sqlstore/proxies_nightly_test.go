@@ -17,8 +17,8 @@ import (
 
 	"github.com/snowkey-go/snowkey"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
-	"github.com/snowkey-go/snowkey/internal/dbtest/cluster"
 	"github.com/snowkey-go/snowkey/lease"
+	"github.com/snowkey-go/snowkey/test/internal/cluster"
 )
 
 // poolReads are settings of Pgpool-II with which it sends every SELECT to the standby that

@@ -88,8 +88,7 @@ func TestSegmentsWithLostReplies(t *testing.T) {
 		calls, lost, end := int64(0), 0, base
 		for n := range 24 {
 			reply := proxy.LoseReply(1 + n%6)
-			store := dbtest.Must(segmentsOf(led, conn).WithTable("segment"))(t)
-			start, err := fetch(t, store, 10)
+			start, err := fetch(t, dbtest.Must(segmentsOf(led, conn).WithTable("segment"))(t), 10)
 			if calls++; err == nil && (start < end || (start-base)%10 != 0) {
 				t.Errorf("granted from %d on after %d", start, end-1)
 			} else if err == nil {

@@ -29,8 +29,7 @@ const chdb = "chdb@3.4.0"
 // clickhouse starts the engine, and returns a function that runs queries.
 func clickhouse(t *testing.T) func(query string) (string, error) {
 	t.Helper()
-	cache := dbtest.Must(os.UserCacheDir())(t)
-	dir := filepath.Join(cache, "snowkey", chdb)
+	dir := filepath.Join(dbtest.Must(os.UserCacheDir())(t), "snowkey", chdb)
 	dbtest.NoError(t, os.MkdirAll(dir, 0o755))
 	install := exec.Command("npm", "install", "--silent", "--no-audit", "--no-fund", "--prefix", dir, chdb)
 	if out, err := install.CombinedOutput(); err != nil {

@@ -18,7 +18,7 @@ import (
 
 	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
-	"github.com/snowkey-go/snowkey/schema/sqlgen"
+	"github.com/snowkey-go/snowkey/internal/sqlgen"
 )
 
 // leavingMarks are the first lines of blocks that only docs/leaving-snowkey.md has. A block
@@ -99,8 +99,7 @@ func installSQLDefault(t *testing.T, db dbtest.DB, conn execer) {
 	if print == nil { // SQLite has the registered function
 		return
 	}
-	create := dbtest.Must(print())(t)
-	dbtest.Exec(t, conn, create...)
+	dbtest.Exec(t, conn, dbtest.Must(print())(t)...)
 }
 
 // withSQLDefault returns the statements of docs/sql-default.md that create a table.

@@ -39,8 +39,7 @@ const root = "../.."
 
 func read(t *testing.T, name string) string {
 	t.Helper()
-	text := dbtest.Must(os.ReadFile(name))(t)
-	return string(text)
+	return string(dbtest.Must(os.ReadFile(name))(t))
 }
 
 // Each promise of the page must name a test that exists.

@@ -12,8 +12,8 @@ import (
 
 	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
-	"github.com/snowkey-go/snowkey/internal/dbtest/cluster"
 	"github.com/snowkey-go/snowkey/lease"
+	"github.com/snowkey-go/snowkey/test/internal/cluster"
 )
 
 func TestNightlyStandalone(t *testing.T) {

@@ -34,8 +34,7 @@ type holder struct {
 
 func newHolder(t *testing.T, conn *zk.Conn, path string) *holder {
 	t.Helper()
-	store := dbtest.Must(zkstore.New(conn).WithPath(path))(t)
-	h := &holder{t, operated(store, conn, path), conn, lease.Row{}}
+	h := &holder{t, operated(dbtest.Must(zkstore.New(conn).WithPath(path))(t), conn, path), conn, lease.Row{}}
 	h.must(h.Migrate(t.Context()))
 	dbtest.Must(h.CreateNamespace(t.Context(), terms, 0))(t)
 	h.must(h.AddRows(t.Context(), terms, 7, 7))
@@ -112,8 +111,7 @@ func renewalOfADeletedRow(t *testing.T, servers []string) {
 		t.Error("the other process still has its lease, whose bound was overwritten")
 	}
 	other.must(other.AddRows(t.Context(), terms, 7, 7)) // as a process does that finds no row
-	rows := dbtest.Must(other.Rows(t.Context(), terms, 7, 7))(t)
-	if r := rows[0]; r.Token != "" || r.Bound < other.held.Bound {
+	if r := dbtest.Must(other.Rows(t.Context(), terms, 7, 7))(t)[0]; r.Token != "" || r.Bound < other.held.Bound {
 		t.Errorf("the row is %+v; want a free one that starts at or above the bound of %+v", r, other.held)
 	}
 }

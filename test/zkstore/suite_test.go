@@ -95,7 +95,6 @@ func suite(t *testing.T, servers []string) {
 	var n atomic.Int64
 	leasetest.Run(t, func(t *testing.T) lease.Store {
 		path := fmt.Sprintf("/test/%d", n.Add(1))
-		store := dbtest.Must(zkstore.New(conn).WithPath(path))(t)
-		return operated(store, conn, path)
+		return operated(dbtest.Must(zkstore.New(conn).WithPath(path))(t), conn, path)
 	})
 }

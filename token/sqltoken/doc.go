@@ -14,8 +14,8 @@
 // create tables, use postgres.sql, mysql.sql or sqlite.sql of this package in your own
 // migration. Replace {table} by the name and {protocol} by 2. The application
 // needs SELECT, INSERT, UPDATE and DELETE. If the table has a trigger, a rule, row-level
-// security or an engine other than InnoDB, Migrate and all other methods return a
-// [*TableError].
+// security or an engine other than InnoDB, Migrate and all other methods return an
+// error.
 //
 // [Store.Cleanup] deletes the sessions that have expired. Signers with different TTLs may
 // share a table.
@@ -32,8 +32,7 @@
 // A write returns once it is committed. A *sql.DB may hand the store a connection on which
 // the application has left a transaction open, or has changed autocommit. The store then
 // uses another connection, or commits by itself, so a session that was revoked stays
-// revoked. After 8 such connections a write fails with a [*SessionError]. On SQLite it
-// fails at the first one.
+// revoked. After 8 such connections a write fails. On SQLite it fails at the first one.
 //
 // A User call also writes the time of use, with the round trips of a write, when an eighth
 // of token.Config.Idle has passed since the last such write.
@@ -45,5 +44,5 @@
 //
 // At isolation levels above READ COMMITTED, PostgreSQL may reject one of two concurrent
 // writes of a session (40001), and MySQL may report a deadlock. The store tries such a
-// write 3 times.
+// write 8 times.
 package sqltoken

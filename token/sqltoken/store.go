@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/snowkey-go/snowkey/internal/protocol"
+	"github.com/snowkey-go/snowkey/internal/sqldialect"
 	"github.com/snowkey-go/snowkey/internal/sqlsession"
 	"github.com/snowkey-go/snowkey/token"
 )
@@ -18,46 +18,29 @@ import (
 //
 // A Store is safe for concurrent use by any number of processes. It only holds a
 // connection while it reads or writes.
-type Store struct {
-	dialect *dialect
-	table   *sqlsession.Table
-}
+type Store struct{ table *sqlsession.Table }
 
 var _ token.Store = (*Store)(nil)
 
 const defaultTable = "snowkey_session"
 
 // Postgres returns a store in the database of db, which must be PostgreSQL 12 or later.
-func Postgres(db *sql.DB) *Store { return newStore(db, postgres) }
+func Postgres(db *sql.DB) *Store { return newStore(db, sqldialect.Postgres) }
 
 // MySQL returns a store in the database of db, which must be MySQL 8 or later, or MariaDB
 // 10.6 or later.
-func MySQL(db *sql.DB) *Store { return newStore(db, mysql) }
+func MySQL(db *sql.DB) *Store { return newStore(db, sqldialect.MySQL) }
 
 // SQLite returns a store in the database of db, which must be SQLite 3.35 or later.
-func SQLite(db *sql.DB) *Store { return newStore(db, sqlite) }
+func SQLite(db *sql.DB) *Store { return newStore(db, sqldialect.SQLite) }
 
-func newStore(db *sql.DB, d *dialect) *Store {
-	return &Store{d, sqlsession.NewTable(db, d.Dialect, defaultTable)}
+func newStore(db *sql.DB, d sqldialect.Dialect) *Store {
+	return &Store{sqlsession.NewTable(db, d, defaultTable, ddl[d])}
 }
 
-// A TableNameError is returned for a name that is not a valid table name.
-type TableNameError = sqlsession.TableNameError
-
-// A TableError is returned if the table is not suitable for sessions.
-type TableError = sqlsession.TableError
-
-// A VersionError is returned if the table was created by another version of Snowkey that
-// uses a different protocol.
-type VersionError = protocol.VersionError
-
-// A SessionError is returned if a write is impossible because all connections of the
-// *sql.DB that were tried had an open transaction.
-type SessionError = sqlsession.Error
-
 // WithTable returns a store in the same database that uses the table name instead of
-// snowkey_session. The name may be qualified by a schema or database and a dot. The error
-// is a [*TableNameError].
+// snowkey_session. The name may be qualified by a schema or database and a dot. A name has
+// at most 51 ASCII letters, digits and underscores.
 func (s *Store) WithTable(name string) (*Store, error) {
 	if s == nil {
 		return nil, wrap(sqlsession.ErrNoDatabase)
@@ -66,18 +49,17 @@ func (s *Store) WithTable(name string) (*Store, error) {
 	if err != nil {
 		return nil, wrap(err)
 	}
-	return &Store{s.dialect, table}, nil
+	return &Store{table}, nil
 }
 
 // Migrate creates the table if it doesn't exist yet, and only needs the privilege to create
 // tables in that case. Many processes may call Migrate at the same time. If the table does
-// exist, Migrate checks it, and returns a [*VersionError] or a [*TableError] if it can't be
-// used.
+// exist, Migrate checks it, and returns an error if it can't be used.
 func (s *Store) Migrate(ctx context.Context) error {
-	if s == nil || s.dialect == nil {
+	if s == nil {
 		return wrap(sqlsession.ErrNoDatabase)
 	}
-	return wrap(s.table.Migrate(ctx, s.dialect.ddl))
+	return wrap(s.table.Migrate(ctx))
 }
 
 // Add implements [token.Store].
@@ -89,7 +71,7 @@ func (s *Store) Add(ctx context.Context, t token.Token, user int64) error {
 	if !t.Claim() {
 		return token.ErrInvalid
 	}
-	added, err := s.write(ctx, db, s.dialect.add, map[string]any{
+	added, err := s.write(ctx, db, addText, map[string]any{
 		"id": t.ID, "user": user, "hash": t.Hash(), "seen": t.Seen.UnixMilli(), "expires": t.Expires.UnixMilli(),
 	})
 	if err == nil && !added {
@@ -130,7 +112,7 @@ func (s *Store) User(ctx context.Context, t token.Token) (int64, error) {
 		}
 		return 0, token.ErrEnded
 	case idle >= t.Idle/touches:
-		if _, err := s.write(ctx, db, s.dialect.touch, map[string]any{"id": t.ID, "seen": t.Seen.UnixMilli()}); err != nil {
+		if _, err := s.write(ctx, db, touchText, map[string]any{"id": t.ID, "seen": t.Seen.UnixMilli()}); err != nil {
 			return 0, wrap(err)
 		}
 	}
@@ -143,7 +125,7 @@ func (s *Store) Sessions(ctx context.Context, user int64) (ids []int64, err erro
 	if err != nil {
 		return nil, wrap(err)
 	}
-	query, args := s.dialect.Bind(s.table.Fill(s.dialect.sessions), map[string]any{"user": user})
+	query, args := s.table.Bind(s.fill(sessionsText), map[string]any{"user": user})
 	err = s.fresh(ctx, db, func(q querier) (autocommit bool, err error) {
 		ids, autocommit = nil, false
 		rows, err := q.QueryContext(ctx, query, args...)
@@ -165,16 +147,13 @@ func (s *Store) Sessions(ctx context.Context, user int64) (ids []int64, err erro
 
 // Revoke implements [token.Store].
 func (s *Store) Revoke(ctx context.Context, user, id int64) error {
-	return s.remove(ctx, func(d *dialect) string { return d.revoke }, map[string]any{"user": user, "id": id})
+	return s.remove(ctx, revokeText, map[string]any{"user": user, "id": id})
 }
 
 // RevokeUser implements [token.Store].
 func (s *Store) RevokeUser(ctx context.Context, user int64) error {
-	return s.remove(ctx, func(d *dialect) string { return d.revokeUser }, map[string]any{"user": user})
+	return s.remove(ctx, revokeUserText, map[string]any{"user": user})
 }
-
-// batch is how many sessions one statement of Cleanup deletes.
-const batch = 1000
 
 // Cleanup deletes the sessions that had expired a minute before now, 1,000 per statement,
 // starting with those that expired first. Call it regularly, in one process or in several,
@@ -184,17 +163,40 @@ func (s *Store) Cleanup(ctx context.Context, now time.Time) error {
 	db, err := s.ready(ctx)
 	before := now.Add(-time.Minute).UnixMilli()
 	for more := err == nil; more && err == nil; {
-		more, err = s.write(ctx, db, s.dialect.cleanup, map[string]any{"before": before, "batch": int64(batch)})
+		more, err = s.write(ctx, db, cleanupText, map[string]any{"before": before})
 	}
 	return wrap(err)
 }
 
-func (s *Store) remove(ctx context.Context, statement func(*dialect) string, values map[string]any) error {
+func (s *Store) remove(ctx context.Context, statement string, values map[string]any) error {
 	db, err := s.ready(ctx)
 	if err == nil {
-		_, err = s.write(ctx, db, statement(s.dialect), values)
+		_, err = s.write(ctx, db, statement, values)
 	}
 	return wrap(err)
+}
+
+// write runs one of the statements with these values.
+func (s *Store) write(ctx context.Context, db *sql.DB, statement string, values map[string]any) (changed bool, err error) {
+	w := sqlsession.Write{Text: s.fill(statement), Values: values}
+	err = sqlsession.Again(ctx, sqldialect.Conflict, func() error {
+		var answer int64
+		answer, changed, err = w.Run(ctx, db, s.table.Dialect)
+		if s.table.Dialect == sqldialect.Postgres {
+			changed = answer > 0
+		}
+		return err
+	})
+	if sqldialect.Number(err) == duplicateKey {
+		return false, nil
+	}
+	return changed, err
+}
+
+const duplicateKey = 1062 // of MySQL
+
+func (s *Store) fill(statement string) string {
+	return s.table.Fill(words[s.table.Dialect].Replace(statement))
 }
 
 type row struct {
@@ -204,7 +206,7 @@ type row struct {
 }
 
 func (s *Store) read(ctx context.Context, db *sql.DB, id int64) (r row, err error) {
-	query, args := s.dialect.Bind(s.table.Fill(s.dialect.user), map[string]any{"id": id})
+	query, args := s.table.Bind(s.fill(userText), map[string]any{"id": id})
 	err = s.fresh(ctx, db, func(q querier) (autocommit bool, err error) {
 		r = row{}
 		err = q.QueryRowContext(ctx, query, args...).Scan(&r.user, &r.hash, &r.seen, &autocommit)
@@ -222,7 +224,7 @@ type querier interface {
 // fresh calls read, and again if it may not have seen which sessions were added or revoked.
 // The read returns whether a row says that autocommit is on.
 func (s *Store) fresh(ctx context.Context, db *sql.DB, read func(querier) (autocommit bool, err error)) error {
-	if s.dialect.Dialect != sqlsession.MySQL {
+	if !s.table.IsMySQL() {
 		_, err := read(db)
 		return err
 	}
@@ -249,7 +251,7 @@ func (s *Store) fresh(ctx context.Context, db *sql.DB, read func(querier) (autoc
 }
 
 func (s *Store) ready(ctx context.Context) (*sql.DB, error) {
-	if s == nil || s.dialect == nil {
+	if s == nil {
 		return nil, sqlsession.ErrNoDatabase
 	}
 	return s.table.Ready(ctx)

@@ -20,10 +20,9 @@
 // application needs SELECT, INSERT and UPDATE (start, bound), or on MySQL and MariaDB
 // UPDATE of the whole table.
 //
-// If the table already exists, Migrate only checks it, with a single statement:
-//
-//	trigger, rule, row-level security, or an engine other than InnoDB  [*TableError]
-//	a table of another protocol version                               [*VersionError]
+// If the table already exists, Migrate only checks it, with a single statement, and
+// returns an error if the table has a trigger, a rule, row-level security, an engine other
+// than InnoDB, or another protocol version.
 //
 // Note that MySQL and MariaDB only show triggers to users with the TRIGGER privilege on
 // the table. Programs should call Migrate when they start. Otherwise the first fetch
@@ -42,9 +41,8 @@
 //	SQLite               3       BEGIN IMMEDIATE, INSERT, COMMIT, inside the process
 //
 // On PostgreSQL, MySQL and MariaDB, a connection with an open transaction is discarded,
-// and the fetch is tried again on another one. After 8 such connections it fails with a
-// [*SessionError]. On SQLite the fetch already fails on the first one, and the
-// connection is kept. After any error, a segment fetches again.
+// and the fetch is tried again on another one. After 8 such connections it fails. On
+// SQLite the fetch already fails on the first one, and the connection is kept. After any error, a segment fetches again.
 //
 // This means that autocommit, completion_type, isolation levels, sql_mode, character
 // sets and transactions that the application left open can't do any harm. Package

@@ -1,15 +1,14 @@
-// Package database has what schema/catalog and schema/autoinc share: the dialects, the
-// detection of servers, and helpers that read the rows of a catalog.
+// Package database has what schema/catalog and schema/autoinc share: the detection of servers, and helpers that read the rows of a catalog.
 package database
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"database/sql"
-	_ "embed" // for the query
+	"embed"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -17,34 +16,32 @@ import (
 	"unicode/utf8"
 
 	"github.com/snowkey-go/snowkey/internal/ddl"
+	"github.com/snowkey-go/snowkey/internal/sqldialect"
 )
 
 // A Dialect is a kind of database server.
-type Dialect string
+type Dialect = sqldialect.Dialect
 
 const (
-	Postgres Dialect = "postgres"
-	MySQL    Dialect = "mysql"
-	MariaDB  Dialect = "mariadb"
-	SQLite   Dialect = "sqlite"
+	Postgres = sqldialect.Postgres
+	MySQL    = sqldialect.MySQL
+	MariaDB  = sqldialect.MariaDB
+	SQLite   = sqldialect.SQLite
 )
 
-// A grammar has what differs in how the dialects write SQL.
-type grammar struct {
-	mark      string // quotes names
-	backslash bool   // whether a backslash escapes characters in strings
-	shape     func(ddl.Type) ddl.Shape
-	banner    string // the query for the version
-	oldest    int    // the first supported version: major*1000 + minor
-}
+const mysqlGet, mysqlSet = "SELECT @@SESSION.%s", "SET SESSION %s = %s"
 
-var mysqlGrammar = grammar{"`", true, ddl.MySQLShape, "SELECT version()", 8_000}
-
-var grammars = map[Dialect]grammar{
-	Postgres: {`"`, false, ddl.PostgresShape, "SELECT version()", 12_000},
-	MySQL:    mysqlGrammar,
-	MariaDB:  {mysqlGrammar.mark, mysqlGrammar.backslash, mysqlGrammar.shape, mysqlGrammar.banner, 10_006},
-	SQLite:   {`"`, false, ddl.SQLiteShape, "SELECT sqlite_version()", 3_037},
+// servers has what differs between the dialects here.
+var servers = map[Dialect]struct {
+	shape    func(ddl.Type) ddl.Shape
+	banner   string // the query for the version
+	oldest   int    // the first supported version: major*1000 + minor
+	get, set string // a query for a setting of the session, and a statement that changes it
+}{
+	Postgres: {ddl.PostgresShape, "SELECT version()", 12_000, "SELECT current_setting('%s')", "SELECT set_config('%s', %s, false)"},
+	MySQL:    {ddl.MySQLShape, "SELECT version()", 8_000, mysqlGet, mysqlSet},
+	MariaDB:  {ddl.MySQLShape, "SELECT version()", 10_006, mysqlGet, mysqlSet},
+	SQLite:   {ddl.SQLiteShape, "SELECT sqlite_version()", 3_037, "PRAGMA %s", "PRAGMA %s = %s"},
 }
 
 // ErrDialect is returned for a server whose kind or version isn't supported.
@@ -52,23 +49,15 @@ var ErrDialect = errors.New("this database server is not supported; use PostgreS
 
 // A Server describes a server by its kind and version.
 type Server struct {
-	Dialect Dialect
+	Dialect
 	Version string
 }
 
 // Identify queries the kind and version of a server. Its errors wrap [ErrDialect] or
 // the driver's error.
-func Identify(ctx context.Context, conn *sql.Conn, want Dialect) (Server, error) {
-	queries := []string{grammars[Postgres].banner, grammars[SQLite].banner}
-	if want != "" {
-		g, known := grammars[want]
-		if !known {
-			return Server{}, fmt.Errorf("schema: there is no dialect %q: %w", want, ErrDialect)
-		}
-		queries = []string{g.banner}
-	}
+func Identify(ctx context.Context, conn *sql.Conn) (Server, error) {
 	var failed error
-	for _, query := range queries {
+	for _, query := range []string{servers[Postgres].banner, servers[SQLite].banner} {
 		banner, err := One(ctx, conn, query, Text)
 		if ctx.Err() != nil {
 			return Server{}, fmt.Errorf("schema: %w", ctx.Err())
@@ -80,17 +69,13 @@ func Identify(ctx context.Context, conn *sql.Conn, want Dialect) (Server, error)
 		if name := compatible(banner); name != "" {
 			return Server{}, fmt.Errorf("schema: the server is %s (%q), whose catalogs and ALTER TABLE differ from those of the database that it imitates; leases and keys don't need them: %w", name, banner, ErrDialect)
 		}
-		s, known := parseBanner(banner, query == grammars[SQLite].banner)
-		asked := want == "" || want == s.Dialect || want == MySQL && s.Dialect == MariaDB
-		switch {
-		case !known:
+		s, known := parseBanner(banner, query == servers[SQLite].banner)
+		if !known {
 			return Server{}, fmt.Errorf("schema: the server calls itself %q: %w", banner, ErrDialect)
-		case !asked:
-			return Server{}, fmt.Errorf("schema: the server calls itself %q, and the dialect %q was requested: %w", banner, want, ErrDialect)
 		}
 		return s, nil
 	}
-	return Server{}, fmt.Errorf("schema: the server returns no version like that of %s: %w (%w)", cmp.Or(want, "any dialect"), ErrDialect, failed)
+	return Server{}, fmt.Errorf("schema: the server returns no version: %w (%w)", ErrDialect, failed)
 }
 
 // compatible returns the name of a server that only speaks the protocol of another one,
@@ -131,45 +116,14 @@ func parseBanner(banner string, sqlite bool) (s Server, known bool) {
 	minor, _, _ = strings.Cut(minor, ".")
 	high, err := strconv.Atoi(major)
 	low, _ := strconv.Atoi(minor) // "18beta1" has no minor version
-	return s, err == nil && high*1_000+low >= grammars[s.Dialect].oldest
-}
-
-// IsMySQL reports whether the server is MySQL or MariaDB.
-func (s Server) IsMySQL() bool { return s.Dialect == MySQL || s.Dialect == MariaDB }
-
-// Quote quotes a name as the dialect requires.
-func (s Server) Quote(name string) string {
-	mark := grammars[s.Dialect].mark
-	return mark + strings.ReplaceAll(name, mark, mark+mark) + mark
-}
-
-// Path quotes a name and its qualifiers, and joins them with dots.
-func (s Server) Path(names ...string) string { return s.join(names, ".") }
-
-// List quotes the names and joins them with commas.
-func (s Server) List(names []string) string { return s.join(names, ", ") }
-
-func (s Server) join(names []string, separator string) string {
-	var quoted []string
-	for _, name := range names {
-		quoted = append(quoted, s.Quote(name))
-	}
-	return strings.Join(quoted, separator)
-}
-
-// Literal quotes text as a string literal of the dialect.
-func (s Server) Literal(text string) string {
-	if grammars[s.Dialect].backslash {
-		text = strings.ReplaceAll(text, `\`, `\\`)
-	}
-	return "'" + strings.ReplaceAll(text, "'", "''") + "'"
+	return s, err == nil && high*1_000+low >= servers[s.Dialect].oldest
 }
 
 // ScanType returns a Scanner that takes the name of a column type, and stores what such
 // a column can hold.
-func (d Dialect) ScanType(bits *int, unsigned, text *bool) sql.Scanner {
+func ScanType(d Dialect, bits *int, unsigned, text *bool) sql.Scanner {
 	return typeScanner(func(name string) {
-		holds := grammars[d].shape(ddl.ParseType(name))
+		holds := servers[d].shape(ddl.ParseType(name))
 		*bits, *unsigned, *text = holds.Bits, holds.Unsigned, holds.Text
 	})
 }
@@ -211,13 +165,55 @@ func Own(prefix, table string) string {
 // BeyondCounting is a number that auto-increment can't be expected to reach.
 const BeyondCounting = 1_000_000_000_000
 
-// MySQLSystem lists the system databases of MySQL and MariaDB.
-const MySQLSystem = `('mysql', 'information_schema', 'performance_schema', 'sys', 'ndbinfo')`
-
-// PostgresUses is a query for the views and other objects that use columns.
+// Queries are those of this package.
 //
-//go:embed postgres_uses.sql
-var PostgresUses string
+//go:embed *.sql
+var Queries embed.FS
+
+// Query returns the query that follows the line "-- name: NAME" in the server's file of
+// queries, such as postgres.sql, without the comment in front of it. In a query, {system}
+// stands for the system databases of MySQL.
+func (s Server) Query(files embed.FS, name string) string {
+	file := s.Dialect
+	if file == MariaDB {
+		file = MySQL
+	}
+	text, _ := files.ReadFile(string(file) + ".sql") // all of them are there
+	_, rest, _ := strings.Cut(string(text), "-- name: "+name+"\n")
+	query, _, _ := strings.Cut(rest, "\n-- name: ")
+	for strings.HasPrefix(query, "-- ") {
+		_, query, _ = strings.Cut(query, "\n")
+	}
+	return strings.ReplaceAll(strings.TrimSpace(query), "{system}", "('mysql', 'information_schema', 'performance_schema', 'sys', 'ndbinfo')")
+}
+
+// Set changes settings of the session. Each is a name, and a value that is written as SQL.
+// The function restore puts the values back that they had.
+func (s Server) Set(ctx context.Context, conn *sql.Conn, settings ...[2]string) (restore func() error, err error) {
+	var back []string
+	restore = func() error {
+		for _, statement := range slices.Backward(back) {
+			if _, err := conn.ExecContext(context.WithoutCancel(ctx), statement); err != nil {
+				return fmt.Errorf("schema: restoring the session: %w", err)
+			}
+		}
+		return nil
+	}
+	for _, setting := range settings {
+		was, err := One(ctx, conn, fmt.Sprintf(servers[s.Dialect].get, setting[0]), Text)
+		if err == nil {
+			_, err = conn.ExecContext(ctx, fmt.Sprintf(servers[s.Dialect].set, setting[0], setting[1]))
+		}
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("schema: setting up the session: %w", err), restore())
+		}
+		if _, err := strconv.ParseFloat(was, 64); err != nil || s.Dialect == Postgres {
+			was = s.Literal(was)
+		}
+		back = append(back, fmt.Sprintf(servers[s.Dialect].set, setting[0], was))
+	}
+	return restore, nil
+}
 
 // A Querier is a *sql.Conn or a *sql.Tx.
 type Querier interface {
@@ -244,6 +240,27 @@ func List[T any](ctx context.Context, q Querier, query string, dest func(*T) []a
 		return nil, fmt.Errorf("schema: reading the catalog: %w", err)
 	}
 	return list, nil
+}
+
+// A Read reads the rows of a query.
+type Read func(ctx context.Context, q Querier) error
+
+// Into returns a Read that stores the rows in a list. See [List].
+func Into[T any](list *[]T, query string, dest func(*T) []any, args ...any) Read {
+	return func(ctx context.Context, q Querier) (err error) {
+		*list, err = List(ctx, q, query, dest, args...)
+		return err
+	}
+}
+
+// ReadAll reads one after another, until the first error.
+func ReadAll(ctx context.Context, q Querier, reads ...Read) error {
+	for _, read := range reads {
+		if err := read(ctx, q); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // One returns the row of a query that must return exactly one.

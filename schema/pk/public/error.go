@@ -30,20 +30,3 @@ func refuse[S string | []byte](entity string, text S) error {
 	}
 	return &Error{entity, value}
 }
-
-// A KeyError reports a key that a codec can't use. It never contains the secret.
-type KeyError struct {
-	Position int    // 1 is the first key; 0 means that there are no keys
-	Version  string // of the key, or empty if that isn't known
-	Reason   string // what is wrong, and what to do
-}
-
-func (e *KeyError) Error() string {
-	switch {
-	case e.Position == 0:
-		return "public: keys: " + e.Reason
-	case e.Version == "":
-		return fmt.Sprintf("public: key %d: %s", e.Position, e.Reason)
-	}
-	return fmt.Sprintf("public: key %d (version %q): %s", e.Position, e.Version, e.Reason)
-}

@@ -3,6 +3,7 @@ package public
 import (
 	"bytes"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -27,11 +28,11 @@ func (k Key) Format(s fmt.State, _ rune) { fmt.Fprintf(s, "key %q", k.Version) }
 // LogValue implements [slog.LogValuer]. It returns the version, and never the secret.
 func (k Key) LogValue() slog.Value { return slog.StringValue(fmt.Sprint(k)) }
 
-// New returns a codec. The first key makes new ids, and all keys read ids. The error is a
-// [*KeyError].
+// New returns a codec. The first key makes new ids, and all keys read ids. An error
+// never contains a secret.
 func New(keys ...Key) (*Codec, error) {
 	if len(keys) == 0 {
-		return nil, &KeyError{Reason: "there is none; make one with: " + makeKey}
+		return nil, errors.New("public: keys: there is none; make one with: " + makeKey)
 	}
 	c := new(Codec)
 	for i, key := range keys {
@@ -58,7 +59,7 @@ func New(keys ...Key) (*Codec, error) {
 			}
 		}
 		if reason != "" {
-			return nil, &KeyError{Position: i + 1, Version: string(rune(key.Version)), Reason: reason}
+			return nil, fmt.Errorf("public: key %d (version %q): %s", i+1, string(rune(key.Version)), reason)
 		}
 	}
 	c.writes = c.reads[keys[0].Version]
@@ -71,18 +72,18 @@ func New(keys ...Key) (*Codec, error) {
 //
 //	B:98658f56aa0efc6f5309484db584619996d33e372b1194aef46ecb56bb04c565 A:e9e5dff1276a152cc7c660b699d08ef7240684f49c6c0f3094aede5eb33c2d91
 //
-// The first key makes new ids, and all keys read ids. The error is a [*KeyError], which
-// doesn't contain any part of a secret.
+// The first key makes new ids, and all keys read ids. An error doesn't contain any
+// part of a secret.
 func Load(text string) (*Codec, error) {
 	var keys []Key
 	for item := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == ',' || unicode.IsSpace(r) }) {
 		version, secret, ok := strings.Cut(item, ":")
 		if !ok || len(version) != 1 {
-			return nil, &KeyError{Position: len(keys) + 1, Reason: "want VERSION:HEX, such as A: and the output of: " + makeKey}
+			return nil, fmt.Errorf("public: key %d: want VERSION:HEX, such as A: and the output of: %s", len(keys)+1, makeKey)
 		}
 		decoded, err := hex.DecodeString(secret)
 		if err != nil {
-			return nil, &KeyError{Position: len(keys) + 1, Version: version, Reason: "is not hex; make one with: " + makeKey}
+			return nil, fmt.Errorf("public: key %d (version %q): is not hex; make one with: %s", len(keys)+1, version, makeKey)
 		}
 		keys = append(keys, Key{version[0], decoded})
 	}

@@ -48,7 +48,7 @@ var properties = map[string]func(c *Codec, r *rand.Rand) string{
 		}
 		for _, id := range ids {
 			text := encode(c, "user", id)
-			if back, err := c.Decode("user", text); err != nil || back != id || len(text) != Length || strings.Trim(text, letters) != "" {
+			if back, err := c.Decode("user", text); err != nil || back != id || len(text) != Length || spell(numberOf(text[1:])) != text[1:] {
 				return fmt.Sprintf("%d is %q, which is %d, %v", id, text, back, err)
 			}
 		}
@@ -214,28 +214,6 @@ func FuzzDecode(f *testing.F) {
 			if again, err := writer.Encode(entity, id); err != nil || again != text {
 				t.Fatalf("%q is %d, which is written %q, %v", text, id, again, err)
 			}
-		}
-	})
-}
-
-// FuzzEncode decodes each text again, and compares its digits with big.Int's.
-func FuzzEncode(f *testing.F) {
-	f.Add("user", int64(low), int64(high))
-	f.Add("", int64(0), int64(-1))
-	f.Fuzz(func(t *testing.T, entity string, id, other int64) {
-		c := mustNew(t, Key{'A', secret(1)}) // its own, because a codec remembers every entity
-		text, err := c.Encode(entity, id)
-		if err != nil || len(text) != Length {
-			t.Fatalf("%d of %q is %q, %v", id, entity, text, err)
-		}
-		if back, err := c.Decode(entity, text); err != nil || back != id {
-			t.Fatalf("%q of %q is %d, %v, want %d", text, entity, back, err, id)
-		}
-		if again, _ := c.Encode(entity, other); (again == text) != (id == other) {
-			t.Fatalf("%d and %d of %q are %q and %q", id, other, entity, text, again)
-		}
-		if spelled := spell(numberOf(text[1:])); spelled != text[1:] {
-			t.Fatalf("%q is spelled %q by big.Int", text[1:], spelled)
 		}
 	})
 }

@@ -20,6 +20,7 @@ import (
 	_ "github.com/glebarez/go-sqlite"
 
 	"github.com/snowkey-go/snowkey/ent/entid"
+	"github.com/snowkey-go/snowkey/internal/errtest"
 	"github.com/snowkey-go/snowkey/schema/pk"
 	"github.com/snowkey-go/snowkey/test/entgql/ent"
 	_ "github.com/snowkey-go/snowkey/test/entgql/ent/runtime"
@@ -44,15 +45,10 @@ func (c *counter) Append(_ context.Context, dst []int64, n int) ([]int64, error)
 
 func newClient(t *testing.T) *ent.Client {
 	t.Helper()
-	db, err := sql.Open("sqlite", filepath.Join(t.TempDir(), "relay.db")+"?_txlock=immediate&_pragma=foreign_keys(1)&_pragma=busy_timeout(2000)")
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := errtest.Must(sql.Open("sqlite", filepath.Join(t.TempDir(), "relay.db")+"?_txlock=immediate&_pragma=foreign_keys(1)&_pragma=busy_timeout(2000)"))(t)
 	client := ent.NewClient(ent.Driver(entsql.OpenDB(dialect.SQLite, db)))
 	t.Cleanup(func() { client.Close() })
-	if err := client.Schema.Create(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	errtest.NoError(t, client.Schema.Create(t.Context()))
 	src := counter(low - 1)
 	client.Use(entid.Hook(&src))
 	return client
@@ -65,10 +61,7 @@ func TestRelay(t *testing.T) {
 	server := handler.New(NewExecutableSchema(Config{Resolvers: &Resolver{client}}))
 	server.AddTransport(transport.POST{})
 	query := func(query, variables string) string {
-		body, err := json.Marshal(map[string]any{"query": query, "variables": json.RawMessage(variables)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		body := errtest.Must(json.Marshal(map[string]any{"query": query, "variables": json.RawMessage(variables)}))(t)
 		r := httptest.NewRequestWithContext(t.Context(), "POST", "/", strings.NewReader(string(body)))
 		r.Header.Set("Content-Type", "application/json")
 		w := httptest.NewRecorder()

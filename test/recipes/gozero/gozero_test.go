@@ -103,8 +103,7 @@ func TestGeneratedPostgres(t *testing.T) {
 
 func createUsers(t *testing.T, conn *sql.DB) {
 	t.Helper()
-	schema := dbtest.Must(os.ReadFile("schema.sql"))(t)
-	statement := strings.ReplaceAll(string(schema), "UNIQUE KEY users_name (", "UNIQUE (")
+	statement := strings.ReplaceAll(string(dbtest.Must(os.ReadFile("schema.sql"))(t)), "UNIQUE KEY users_name (", "UNIQUE (")
 	dbtest.Must(conn.ExecContext(t.Context(), statement))(t)
 }
 

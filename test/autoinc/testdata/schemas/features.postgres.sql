@@ -112,6 +112,40 @@ GRANT SELECT ON customers TO pg_monitor;
 COMMENT ON VIEW bosses IS 'who has people';
 CREATE MATERIALIZED VIEW totals AS SELECT user_id, sum(total) AS total FROM orders GROUP BY user_id;
 CREATE UNIQUE INDEX totals_user ON totals (user_id);
+COMMENT ON COLUMN customers.id IS E'a\n\n-- end: widen/1\nb';
+COMMENT ON MATERIALIZED VIEW totals IS 'it''s counted';
+COMMENT ON INDEX totals_user IS 'one row each';
+ALTER MATERIALIZED VIEW totals CLUSTER ON totals_user;
+GRANT SELECT ON totals TO pg_monitor;
+CREATE MATERIALIZED VIEW later AS SELECT user_id + 1 AS n FROM totals WITH NO DATA;
+
+-- Constraints that are checked late, or on new rows only, and more kinds of indexes.
+CREATE TABLE posts (
+    "the id" int GENERATED ALWAYS AS IDENTITY,
+    user_id int NOT NULL DEFAULT 1 REFERENCES users MATCH FULL ON DELETE CASCADE DEFERRABLE INITIALLY DEFERRED,
+    state text DEFAULT 'new',
+    number text,
+    updated_at timestamptz NOT NULL DEFAULT 'epoch',
+    CONSTRAINT posts_pkey PRIMARY KEY ("the id") DEFERRABLE,
+    CONSTRAINT of_somebody CHECK (user_id > 0 AND "the id" <> user_id + 1000000),
+    CONSTRAINT old_rows CHECK (user_id <> 7) NOT VALID,
+    CONSTRAINT numbered UNIQUE (user_id, number) DEFERRABLE INITIALLY DEFERRED
+);
+CREATE UNIQUE INDEX running ON posts (user_id) WHERE state = 'running' AND user_id <> 0;
+CREATE INDEX by_text ON posts (user_id, (user_id::text || number) text_pattern_ops DESC NULLS LAST) WITH (fillfactor = 70);
+CREATE INDEX by_number ON posts (number COLLATE "C") INCLUDE (user_id);
+CREATE INDEX only_where ON posts (state) WHERE "the id" % 2 = 0;
+CREATE INDEX by_hash ON posts USING hash (user_id);
+CREATE INDEX in_order ON posts (user_id);
+ALTER TABLE posts CLUSTER ON in_order;
+ALTER TABLE posts ALTER user_id SET STATISTICS 777, ALTER user_id SET (n_distinct = -0.5, n_distinct_inherited = 3);
+CREATE STATISTICS both_of (dependencies) ON user_id, (lower(state)) FROM posts;
+GRANT SELECT (user_id, state), UPDATE (user_id) ON posts TO pg_monitor WITH GRANT OPTION;
+COMMENT ON COLUMN posts.user_id IS 'it''s';
+COMMENT ON INDEX in_order IS 'it''s in order';
+COMMENT ON CONSTRAINT of_somebody ON posts IS 'not nobody''s';
+COMMENT ON CONSTRAINT numbered ON posts IS 'by user';
+CREATE TRIGGER touch BEFORE UPDATE ON posts FOR EACH ROW EXECUTE FUNCTION touch();
 
 -- Functions with narrow integers. inspect reports them.
 CREATE FUNCTION has_orders(p_user int) RETURNS boolean LANGUAGE sql STABLE AS 'SELECT EXISTS (SELECT FROM orders WHERE user_id = p_user)';

@@ -9,8 +9,9 @@ type User struct {
 }
 
 type Order struct {
-	ID     int32 `gorm:"primaryKey"` // want "The key Order.ID has 32 bits"
-	UserID int64 `gorm:"size:32"`    // want "The child Order.UserID has a column of fewer than 64 bits: size:32"
+	ID     int32 `gorm:"primaryKey"`   // want "The key Order.ID has 32 bits"
+	UserID int64 `gorm:"size:32"`      // want "The child Order.UserID has a column of fewer than 64 bits: size:32"
+	CartID int64 `gorm:"type:int(11)"` // want "The child Order.CartID has a column of fewer than 64 bits: int"
 }
 
 type Shop struct {
@@ -27,19 +28,11 @@ type Cart struct {
 	KindID    int32 // fine
 }
 
-// Part has a child whose name says nothing.
-type Part struct {
-	ID  int64 `gorm:"primaryKey"` // fine
-	Pid int64 `gorm:"type:int"`   // want "The child Part.Pid has a column of fewer than 64 bits: int"
-	N   int64 `gorm:"type:int"`   // fine
-}
-
-func part(of Fine, n int64) Part { return Part{Pid: of.ID, N: n} }
-
 type Fine struct {
 	ID     int64 `gorm:"primaryKey;autoIncrement:false"`     // fine
 	UserID int64 `gorm:"type:bigint"`                        // fine
 	CartID int64 `gorm:"index;not null;comment:an interval"` // fine
+	ShopID int64 `gorm:"default:0;type:int;index"`           // fine
 }
 
 // Code has a key that is text.

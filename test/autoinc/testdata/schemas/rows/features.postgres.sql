@@ -14,6 +14,8 @@ INSERT INTO public.orders (id, user_id, user_state, total) OVERRIDING SYSTEM VAL
 INSERT INTO public.orders (id, user_id, user_state, total) OVERRIDING SYSTEM VALUE VALUES (2, 2, (enum_range(NULL::state))[1], 2);
 INSERT INTO public.parcels (line_order, line_no, weight) OVERRIDING SYSTEM VALUE VALUES (1, 1, 1);
 INSERT INTO public.parcels (line_order, line_no, weight) OVERRIDING SYSTEM VALUE VALUES (2, 2, 2);
+INSERT INTO public.posts ("the id", user_id, number, state) OVERRIDING SYSTEM VALUE VALUES (1, 1, '1', 'running');
+INSERT INTO public.posts ("the id", user_id, number, state) OVERRIDING SYSTEM VALUE VALUES (2, 2, '2', 'done');
 INSERT INTO public.right_side (id) OVERRIDING SYSTEM VALUE VALUES (1);
 INSERT INTO public.right_side (id) OVERRIDING SYSTEM VALUE VALUES (2);
 INSERT INTO public.users (id, boss_id, name, email, state, updated_at) OVERRIDING SYSTEM VALUE VALUES (1, 1, '1', '1', (enum_range(NULL::state))[1], '2022-03-01'::timestamptz + interval '1 day');

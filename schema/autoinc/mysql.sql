@@ -1,0 +1,57 @@
+-- name: columns
+SELECT TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME, COLUMN_TYPE, COLUMN_TYPE, IS_NULLABLE = 'YES', COLUMN_DEFAULT IS NOT NULL OR EXTRA LIKE '%auto_increment%',
+	EXTRA LIKE '%GENERATED%' AND EXTRA NOT LIKE '%DEFAULT_GENERATED%', EXTRA LIKE '%INVISIBLE%', COALESCE(GENERATION_EXPRESSION, '')
+FROM information_schema.COLUMNS WHERE TABLE_SCHEMA NOT IN {system} ORDER BY TABLE_SCHEMA, TABLE_NAME, ORDINAL_POSITION
+
+-- name: tables
+SELECT TABLE_SCHEMA, TABLE_NAME, COALESCE(ENGINE, ''), TABLE_TYPE FROM information_schema.TABLES
+WHERE TABLE_SCHEMA NOT IN {system} AND TABLE_TYPE IN ('BASE TABLE', 'SYSTEM VERSIONED')
+
+-- name: privileges
+-- A query for the privileges that the user has on a table.
+SELECT p.PRIVILEGE_TYPE FROM (
+	SELECT GRANTEE, PRIVILEGE_TYPE FROM information_schema.USER_PRIVILEGES
+	UNION ALL SELECT GRANTEE, PRIVILEGE_TYPE FROM information_schema.SCHEMA_PRIVILEGES WHERE ? LIKE TABLE_SCHEMA
+	UNION ALL SELECT GRANTEE, PRIVILEGE_TYPE FROM information_schema.TABLE_PRIVILEGES WHERE TABLE_SCHEMA = ? AND TABLE_NAME = ?) AS p
+WHERE p.GRANTEE = CONCAT("'", REPLACE(CURRENT_USER(), "@", "'@'"), "'")
+
+-- name: unique
+SELECT TABLE_SCHEMA, TABLE_NAME, INDEX_NAME, COALESCE(COLUMN_NAME, '') FROM information_schema.STATISTICS
+WHERE NON_UNIQUE = 0 AND TABLE_SCHEMA NOT IN {system} ORDER BY TABLE_SCHEMA, TABLE_NAME, INDEX_NAME, SEQ_IN_INDEX
+
+-- name: conditions
+-- The servers have different columns in common here: MariaDB also the name of the table.
+SELECT TABLE_SCHEMA, TABLE_NAME, CONSTRAINT_NAME, CHECK_CLAUSE
+FROM information_schema.CHECK_CONSTRAINTS NATURAL JOIN information_schema.TABLE_CONSTRAINTS
+WHERE TABLE_SCHEMA NOT IN {system} ORDER BY 1, 2, 3
+
+-- name: other engines
+SELECT TABLE_SCHEMA, TABLE_NAME FROM information_schema.TABLES
+WHERE TABLE_TYPE = 'BASE TABLE' AND COALESCE(ENGINE, '') <> 'InnoDB' AND TABLE_SCHEMA NOT IN {system}
+
+-- name: sizes
+SELECT t.TABLE_SCHEMA, t.TABLE_NAME, COALESCE(t.TABLE_ROWS, 0), COALESCE(t.DATA_LENGTH, 0),
+	(SELECT COUNT(DISTINCT s.INDEX_NAME) FROM information_schema.STATISTICS s WHERE s.TABLE_SCHEMA = t.TABLE_SCHEMA AND s.TABLE_NAME = t.TABLE_NAME), COALESCE(t.INDEX_LENGTH, 0)
+FROM information_schema.TABLES t WHERE t.TABLE_SCHEMA NOT IN {system} AND t.TABLE_TYPE = 'BASE TABLE'
+
+-- name: holder
+-- MySQL doesn't tell everybody which tables a transaction has used, so we look at all
+-- transactions of the plan's database, which takes the place of %s.
+SELECT CONCAT('the process ', t.trx_mysql_thread_id, ' of ', COALESCE(p.USER, ''), ', whose transaction is ', TIMESTAMPDIFF(SECOND, t.trx_started, NOW()), ' s old: ', COALESCE(LEFT(p.INFO, 200), 'idle'))
+FROM information_schema.INNODB_TRX t JOIN information_schema.PROCESSLIST p ON p.ID = t.trx_mysql_thread_id AND p.DB = %s
+WHERE t.trx_mysql_thread_id <> CONNECTION_ID() AND t.trx_started < NOW() - INTERVAL 1 SECOND ORDER BY t.trx_started LIMIT 1
+
+-- name: ledger
+SELECT count(*) FROM information_schema.TABLES WHERE TABLE_SCHEMA = {schema} AND TABLE_NAME = {name}
+
+-- name: read only
+SELECT @@read_only
+
+-- name: lock
+SELECT COALESCE(GET_LOCK({lock}, 0), 0)
+
+-- name: unlock
+DO RELEASE_LOCK({lock})
+
+-- name: locked by
+SELECT CONCAT(ID, ' of ', USER, '@', HOST, ', ', COMMAND, ' for ', TIME, ' s') FROM information_schema.PROCESSLIST WHERE ID = IS_USED_LOCK({lock})

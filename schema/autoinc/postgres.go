@@ -1,0 +1,305 @@
+package autoinc
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/snowkey-go/snowkey/schema/catalog"
+	"github.com/snowkey-go/snowkey/schema/internal/database"
+)
+
+// A postgresPlanner plans for Postgres. It first reads what its steps depend on.
+type postgresPlanner struct {
+	*planner
+	facts     map[place]postgresColumn
+	views     map[catalog.Name]postgresView
+	uses      []use
+	sequences map[catalog.Name]postgresSequence
+	obstacles []obstacle
+
+	roots       map[catalog.Name]catalog.Name   // maps a partition to its partitioned table, which is also mapped to itself
+	members     map[catalog.Name][]catalog.Name // maps a partitioned table to its partitions, the deepest first, and itself
+	partitioned map[catalog.Name]bool
+	copies      []referenceCopy
+
+	widened      byTable          // the columns to widen
+	indexes      []*postgresIndex // the indexes on these columns
+	checks       []*postgresCheck
+	publications []string // publications that contain tables of the plan
+
+	online
+}
+
+// A postgresColumn has what we need to know before altering a column.
+type postgresColumn struct {
+	catalog.Column
+	relation   string // r, p or f
+	inherited  bool
+	notNull    bool
+	expression string // the column's own default
+	identity   string
+	generated  string
+	comment    string
+	required   string // the name of its NOT NULL constraint, on servers that name them
+	settings   string // of its statistics, as ALTER COLUMN actions separated by commas
+}
+
+func (c *postgresColumn) dest() []any {
+	return slices.Concat(path(&c.Column), []any{&c.relation, &c.inherited, &c.notNull, &c.expression, &c.identity, &c.generated, &c.comment, &c.required, &c.settings})
+}
+
+type postgresSequence struct {
+	name                       catalog.Name
+	start, increment, min, max int64
+	cache                      int64
+	cycle                      bool
+	kind                       string // its type, such as integer
+	grants                     lists  // of the form privilege, role, option
+	comment                    string
+}
+
+func (s *postgresSequence) dest() []any {
+	return []any{&s.name.Schema, &s.name.Name, &s.start, &s.increment, &s.min, &s.max, &s.cache, &s.cycle, &s.kind, &s.grants, &s.comment}
+}
+
+// An obstacle is a reason why the type of a column can't be altered, or why the column
+// can't be replaced.
+type obstacle struct {
+	catalog.Column
+	text string
+}
+
+func (o *obstacle) dest() []any { return append(path(&o.Column), &o.text) }
+
+// A use is a view or another object that uses a column.
+type use struct {
+	view      catalog.Name
+	dependent string // describes the object if it isn't a view
+	table     catalog.Name
+	column    string
+}
+
+func (u *use) dest() []any {
+	return []any{&u.table.Schema, &u.table.Name, &u.column, &u.view.Schema, &u.view.Name, &u.dependent}
+}
+
+// A partition is a partition, or a partitioned table itself, with one of the tables above it.
+type partition struct {
+	name, ancestor      catalog.Name
+	partitioned, isRoot bool
+}
+
+func (m *partition) dest() []any {
+	return []any{&m.name.Schema, &m.name.Name, &m.partitioned, &m.ancestor.Schema, &m.ancestor.Name, &m.isRoot}
+}
+
+// A referenceCopy is what Postgres makes of a foreign key on each partition of its child.
+// Note that the copy can have a different name, and that it may be valid even if the
+// table's own foreign key isn't.
+type referenceCopy struct {
+	of, is struct {
+		child catalog.Name
+		name  string
+	}
+	valid bool
+}
+
+func (c *referenceCopy) dest() []any {
+	return []any{&c.of.child.Schema, &c.of.child.Name, &c.of.name, &c.is.child.Schema, &c.is.child.Name, &c.is.name, &c.valid}
+}
+
+// lists can be scanned from a JSON array of arrays of text.
+type lists [][]string
+
+// Scan implements sql.Scanner.
+func (l *lists) Scan(source any) error {
+	var text sql.NullString
+	if err := text.Scan(source); err != nil {
+		return err
+	}
+	return json.Unmarshal([]byte(text.String), l)
+}
+
+func (l lists) has(name string) bool {
+	return slices.ContainsFunc(l, func(row []string) bool { return row[0] == name })
+}
+
+func (p *postgresPlanner) read(ctx context.Context, conn *sql.Conn) error {
+	var facts []postgresColumn
+	var published []obstacle
+	var sequences []postgresSequence
+	var views []postgresView
+	var members []partition
+	err := database.ReadAll(ctx, conn,
+		database.Into(&facts, p.query("facts"), (*postgresColumn).dest),
+		database.Into(&p.uses, p.Query(database.Queries, "uses"), (*use).dest),
+		database.Into(&p.obstacles, p.query("obstacles"), (*obstacle).dest),
+		database.Into(&published, p.query("publications"), func(o *obstacle) []any { return []any{&o.Table.Schema, &o.Table.Name, &o.text} }),
+		database.Into(&sequences, p.query("sequences"), (*postgresSequence).dest),
+		database.Into(&views, p.query("views"), (*postgresView).dest),
+		database.Into(&members, p.query("partitions"), (*partition).dest),
+		database.Into(&p.copies, p.query("copies"), (*referenceCopy).dest),
+	)
+	if err != nil {
+		return err
+	}
+	p.facts = by(facts, func(c postgresColumn) place { return exactPlace(c.Column) })
+	p.sequences = by(sequences, func(s postgresSequence) catalog.Name { return s.name })
+	p.views = by(views, func(v postgresView) catalog.Name { return v.name })
+	for _, o := range published {
+		if slices.Contains(p.tables(), o.Table) && !slices.Contains(p.publications, o.text) {
+			p.publications = append(p.publications, o.text)
+		}
+	}
+	p.roots, p.members, p.partitioned = make(map[catalog.Name]catalog.Name), make(map[catalog.Name][]catalog.Name), make(map[catalog.Name]bool)
+	for _, m := range members {
+		p.members[m.ancestor] = append(p.members[m.ancestor], m.name)
+		p.partitioned[m.name] = m.partitioned
+		if m.isRoot {
+			p.roots[m.name] = m.ancestor
+		}
+	}
+	// If a foreign key was declared on a partition, we widen the column of the partitioned
+	// table, which determines the type.
+	columns := p.narrow()
+	for i := range columns {
+		columns[i].Table = p.root(columns[i].Table)
+	}
+	p.widened = group(columns)
+	return p.readParts(ctx, conn)
+}
+
+// by returns a map of a list's elements.
+func by[K comparable, V any](list []V, key func(V) K) map[K]V {
+	all := make(map[K]V)
+	for _, v := range list {
+		all[key(v)] = v
+	}
+	return all
+}
+
+// root returns the partitioned table that a partition belongs to, or the table itself.
+func (p *postgresPlanner) root(table catalog.Name) catalog.Name {
+	if root, ok := p.roots[table]; ok {
+		return root
+	}
+	return table
+}
+
+// family returns the partitions of a table, the deepest first, followed by the table
+// itself.
+func (p *postgresPlanner) family(table catalog.Name) []catalog.Name {
+	if members := p.members[table]; members != nil {
+		return members
+	}
+	return []catalog.Name{table}
+}
+
+// everywhere returns the columns, along with the same columns of all partitions.
+func (p *postgresPlanner) everywhere(columns []catalog.Column) []catalog.Column {
+	all := slices.Clone(columns)
+	for _, c := range columns {
+		for _, member := range p.members[c.Table] {
+			if c.Table = member; !has(columns, c) {
+				all = append(all, c)
+			}
+		}
+	}
+	return all
+}
+
+// fact returns what we know about a column in one partition of its table.
+func (p *postgresPlanner) fact(partition catalog.Name, c catalog.Column) postgresColumn {
+	c.Table = partition
+	return p.facts[exactPlace(c)]
+}
+
+// copiesOf returns the copies of a foreign key on the partitions of its child, the
+// deepest first, followed by the foreign key itself.
+func (p *postgresPlanner) copiesOf(r catalog.Reference) (all []catalog.Reference) {
+	for _, c := range p.copies {
+		if c.of.child == r.Child && c.of.name == r.Name {
+			r := r
+			r.Child, r.Name, r.Valid = c.is.child, c.is.name, c.valid
+			all = append(all, r)
+		}
+	}
+	return all
+}
+
+// counting returns the keys of a column, which can be several, because partitions may
+// have their own counters.
+func (p *postgresPlanner) counting(c catalog.Column) (keys []catalog.Key) {
+	for _, k := range p.keys {
+		if p.root(k.Column.Table) == c.Table && k.Column.Name == c.Name {
+			keys = append(keys, k)
+		}
+	}
+	return keys
+}
+
+// isIdentity reports whether a key is an identity, rather than a default.
+func (p *postgresPlanner) isIdentity(k catalog.Key) bool {
+	return p.facts[exactPlace(k.Column)].identity != ""
+}
+
+// narrowSequence reports whether the key has its own sequence, and this sequence ends
+// before the last bigint. Identity columns don't need this, because their sequence
+// changes along with the column.
+func (p *postgresPlanner) narrowSequence(k catalog.Key) bool {
+	return k.Mechanism == catalog.Serial && k.Counter.Narrow
+}
+
+// major returns the major version of the server.
+func (p *postgresPlanner) major() int {
+	major, _, _ := strings.Cut(p.Version, ".")
+	n, _ := strconv.Atoi(major)
+	return n
+}
+
+// ifExists returns the IF EXISTS for statements about a partition. A partition may be
+// dropped while the plan is being applied, in which case they should do nothing.
+func (p *postgresPlanner) ifExists(table catalog.Name) string {
+	if p.root(table) == table {
+		return ""
+	}
+	return "IF EXISTS "
+}
+
+func (p *postgresPlanner) alter(table catalog.Name) string {
+	return "ALTER TABLE " + p.ifExists(table) + p.name(table) + " "
+}
+
+// ifThere does the same as ifExists, for statements that don't support IF EXISTS.
+func (p *postgresPlanner) ifThere(table catalog.Name, statement string) string {
+	if p.root(table) == table {
+		return statement
+	}
+	return "DO " + p.Literal(fmt.Sprintf("BEGIN IF to_regclass(%s) IS NOT NULL THEN %s; END IF; END", p.Literal(p.name(table)), statement))
+}
+
+// orGone makes a query also return true if the partition no longer exists.
+func (p *postgresPlanner) orGone(table catalog.Name) string {
+	if p.root(table) == table {
+		return ""
+	}
+	return fmt.Sprintf(" + (to_regclass(%s) IS NULL)::int", p.Literal(p.name(table)))
+}
+
+// comment returns SQL that comments on an object, such as COLUMN "a"."b"."c".
+func (p *postgresPlanner) comment(object, text string) string {
+	return "COMMENT ON " + object + " IS " + p.Literal(text)
+}
+
+// role quotes the name of a role, which is empty for PUBLIC.
+func (p *postgresPlanner) role(name string) string {
+	if name == "" {
+		return "PUBLIC"
+	}
+	return p.Quote(name)
+}

@@ -1,0 +1,326 @@
+-- name: columns
+SELECT n.nspname, c.relname, a.attname, format_type(a.atttypid, a.atttypmod),
+	format_type(CASE WHEN t.typtype = 'd' THEN t.typbasetype ELSE a.atttypid END, CASE WHEN t.typtype = 'd' THEN t.typtypmod ELSE a.atttypmod END),
+	NOT (a.attnotnull OR t.typnotnull), a.atthasdef OR a.attidentity <> '' OR t.typdefault IS NOT NULL, a.attgenerated <> '', false, ''
+FROM pg_attribute a
+JOIN pg_class c ON c.oid = a.attrelid AND c.relkind IN ('r', 'p')
+JOIN pg_namespace n ON n.oid = c.relnamespace AND n.nspname !~ '^pg_' AND n.nspname <> 'information_schema'
+JOIN pg_type t ON t.oid = a.atttypid
+WHERE a.attnum > 0 AND NOT a.attisdropped
+ORDER BY n.nspname, c.relname, a.attnum
+
+-- name: facts
+-- Every integer column, with everything that decides how it may be altered.
+SELECT n.nspname, c.relname, a.attname, c.relkind::text, a.attinhcount > 0, a.attnotnull,
+	coalesce(pg_get_expr(f.adbin, f.adrelid), ''), a.attidentity::text, a.attgenerated::text,
+	coalesce(col_description(c.oid, a.attnum), ''),
+	-- From Postgres 18 on, NOT NULL constraints have names.
+	coalesce((SELECT k.conname FROM pg_constraint k WHERE k.conrelid = c.oid AND k.contype = 'n' AND k.conkey = ARRAY[a.attnum]), ''),
+	concat_ws(', ', CASE WHEN a.attstattarget >= 0 THEN 'SET STATISTICS ' || a.attstattarget END,
+		-- An option whose name begins with pg_ is the server's own, such as pg_attver of 15.20.
+		'SET (' || (SELECT string_agg(o, ', ') FROM unnest(a.attoptions) o WHERE o !~ '^pg_') || ')')
+FROM pg_attribute a
+JOIN pg_class c ON c.oid = a.attrelid AND c.relkind IN ('r', 'p', 'f')
+JOIN pg_namespace n ON n.oid = c.relnamespace AND n.nspname !~ '^pg_' AND n.nspname <> 'information_schema'
+LEFT JOIN pg_attrdef f ON f.adrelid = a.attrelid AND f.adnum = a.attnum
+WHERE a.attnum > 0 AND NOT a.attisdropped
+ORDER BY n.nspname, c.relname, a.attnum
+
+-- name: obstacles
+-- Everything that keeps us from altering the type of a column, except for objects that
+-- depend on the column.
+WITH RECURSIVE rows AS ( -- the types that contain rows of a table
+	SELECT c.oid AS relation, c.reltype AS type
+	FROM pg_class c
+	JOIN pg_namespace n ON n.oid = c.relnamespace AND n.nspname !~ '^pg_' AND n.nspname <> 'information_schema'
+	WHERE c.relkind IN ('r', 'p', 'f') AND c.reltype <> 0
+	UNION
+	SELECT r.relation, t.oid FROM rows r JOIN pg_type t ON t.typelem = r.type AND t.typcategory = 'A' OR t.typbasetype = r.type
+		OR EXISTS (SELECT FROM pg_class x JOIN pg_attribute a ON a.attrelid = x.oid AND a.attnum > 0 WHERE x.relkind = 'c' AND x.reltype = t.oid AND a.atttypid = r.type)
+), problems AS (
+	SELECT r.relation, NULL::name AS attname, 'the column ' || quote_ident(u.attname) || ' of ' || u.attrelid::regclass || ' has rows of its table' AS problem
+	FROM rows r
+	JOIN pg_attribute u ON u.atttypid = r.type AND u.attnum > 0 AND NOT u.attisdropped
+	JOIN pg_class c ON c.oid = u.attrelid AND c.relkind IN ('r', 'p', 'f', 'm')
+	UNION ALL
+	SELECT top.relid, a.attname, 'the table ' || p.partrelid::regclass || ' is partitioned by it'
+	FROM pg_partitioned_table p
+	JOIN pg_attribute a ON a.attrelid = p.partrelid AND a.attnum > 0 AND NOT a.attisdropped
+		AND (a.attnum = ANY (p.partattrs::int2[]) OR 0 = ANY (p.partattrs::int2[]) AND pg_get_partkeydef(p.partrelid) ~ ('\m' || a.attname || '\M'))
+	CROSS JOIN LATERAL (SELECT p.partrelid AS relid UNION SELECT pg_partition_ancestors(p.partrelid)) AS top
+	UNION ALL
+	SELECT d.refobjid, a.attname, 'the view ' || v.oid::regclass || ' uses it and calls ' || f.oid::regprocedure || ', and there is no ' || quote_ident(f.proname) || ' for bigint'
+	FROM pg_depend d
+	JOIN pg_rewrite w ON d.classid = 'pg_rewrite'::regclass AND w.oid = d.objid
+	JOIN pg_class v ON v.oid = w.ev_class AND v.relkind = 'v'
+	JOIN pg_attribute a ON a.attrelid = d.refobjid AND a.attnum = d.refobjsubid
+	JOIN pg_depend c ON c.classid = d.classid AND c.objid = d.objid AND c.refclassid = 'pg_proc'::regclass
+	JOIN pg_proc f ON f.oid = c.refobjid AND f.proargtypes::oid[] && ARRAY['int2'::regtype::oid, 'int4'::regtype::oid]
+	WHERE d.refclassid = 'pg_class'::regclass AND d.refobjsubid > 0 AND d.refobjid <> v.oid
+	AND NOT EXISTS (SELECT FROM pg_proc o WHERE o.proname = f.proname AND o.pronamespace = f.pronamespace AND o.pronargs = f.pronargs AND 'int8'::regtype = ANY (o.proargtypes::oid[]))
+	UNION ALL
+	SELECT x.indrelid, a.attname, 'the index ' || x.indexrelid::regclass || ' uses ' || quote_ident(o.opcname) || ', which is not for bigint'
+	FROM pg_index x
+	CROSS JOIN LATERAL generate_series(0, x.indnkeyatts - 1) AS i
+	JOIN pg_attribute a ON a.attrelid = x.indrelid AND a.attnum = x.indkey[i] AND a.attnum > 0
+	JOIN pg_opclass o ON o.oid = x.indclass[i] AND NOT o.opcdefault AND o.opcintype IN ('int2'::regtype, 'int4'::regtype)
+	UNION ALL
+	SELECT c.oid, NULL, 'its table has FORCE ROW LEVEL SECURITY, which hides rows from ' || current_user
+	FROM pg_class c
+	WHERE c.relforcerowsecurity AND NOT EXISTS (SELECT FROM pg_roles r WHERE r.rolname = current_user AND (r.rolsuper OR r.rolbypassrls))
+)
+SELECT DISTINCT n.nspname, c.relname, a.attname, p.problem
+FROM problems p
+JOIN pg_class c ON c.oid = p.relation
+JOIN pg_namespace n ON n.oid = c.relnamespace AND n.nspname !~ '^pg_' AND n.nspname <> 'information_schema'
+JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped AND a.attname = coalesce(p.attname, a.attname)
+ORDER BY 1, 2, 3, 4
+
+-- name: obstacles online
+-- Everything else that would be lost when a column is dropped, or that keeps a new column
+-- from replacing it.
+SELECT n.nspname, c.relname, a.attname, 'the constraint ' || quote_ident(k.conname) || ' checks it'
+FROM pg_constraint k
+JOIN pg_class c ON c.oid = k.conrelid
+JOIN pg_namespace n ON n.oid = c.relnamespace
+JOIN pg_attribute a ON a.attrelid = k.conrelid AND a.attnum = ANY (k.conkey)
+WHERE k.contype = 'x'
+UNION ALL
+SELECT n.nspname, c.relname, a.attname, 'the foreign key ' || quote_ident(k.conname) || ' sets some of its columns only'
+FROM pg_constraint k
+JOIN pg_class c ON c.oid = k.conrelid
+JOIN pg_namespace n ON n.oid = c.relnamespace
+JOIN pg_attribute a ON a.attrelid = k.conrelid AND a.attnum = ANY (k.conkey)
+WHERE k.contype = 'f' AND to_jsonb(k) ->> 'confdelsetcols' IS NOT NULL
+UNION ALL
+SELECT n.nspname, c.relname, a.attname, 'its table inherits from another, or has heirs'
+FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE a.attnum > 0 AND EXISTS (SELECT FROM pg_inherits h JOIN pg_class u ON u.oid = h.inhparent WHERE c.oid IN (h.inhrelid, h.inhparent) AND u.relkind <> 'p')
+UNION ALL
+SELECT n.nspname, c.relname, a.attname, 'its partition ' || t.relid::regclass || ' is a foreign table'
+FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid AND c.relkind = 'p' JOIN pg_namespace n ON n.oid = c.relnamespace
+CROSS JOIN LATERAL pg_partition_tree(c.oid) AS t JOIN pg_class f ON f.oid = t.relid AND f.relkind = 'f'
+WHERE a.attnum > 0
+UNION ALL
+SELECT n.nspname, c.relname, a.attname, 'the partition ' || h.inhrelid::regclass || ' takes no nulls in it, but its table does'
+FROM pg_inherits h JOIN pg_class c ON c.oid = h.inhparent AND c.relkind = 'p' JOIN pg_namespace n ON n.oid = c.relnamespace
+JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 JOIN pg_attribute b ON b.attrelid = h.inhrelid AND b.attname = a.attname
+WHERE b.attnotnull AND NOT a.attnotnull
+UNION ALL
+SELECT n.nspname, c.relname, a.attname, 'the trigger ' || quote_ident(g.tgname) || ' would fire for every row that is filled'
+FROM pg_trigger g JOIN pg_class c ON c.oid = g.tgrelid JOIN pg_namespace n ON n.oid = c.relnamespace
+JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0
+WHERE NOT g.tgisinternal AND g.tgtype & 16 <> 0 AND g.tgattr = '' AND (g.tgenabled IN ('A', 'R') OR g.tgenabled = 'O' AND NOT $1)
+UNION ALL
+SELECT n.nspname, c.relname, a.attname, 'a column ' || quote_ident(a.attname) || ' is there, as another plan makes one'
+FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE a.attname LIKE 'snowkey\_new\_%' AND c.relkind IN ('r', 'p')
+UNION ALL
+SELECT n.nspname, c.relname, a.attname, 'the publication ' || quote_ident(p.pubname) || ' sends its table to subscribers, which do not have the new column'
+FROM pg_publication_tables p JOIN pg_namespace n ON n.nspname = p.schemaname JOIN pg_class c ON c.relnamespace = n.oid AND c.relname = p.tablename
+JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0
+UNION ALL
+SELECT n.nspname, c.relname, a.attname, 'a subscription fills its table, and fires no trigger'
+FROM pg_subscription_rel s JOIN pg_class c ON c.oid = s.srrelid JOIN pg_namespace n ON n.oid = c.relnamespace
+JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0
+
+-- name: indexes
+-- Every index with its columns, including those in its expressions. The last column says
+-- what keeps us from creating another index like it.
+SELECT n.nspname, c.relname, i.relname, x.indisunique, coalesce(k.conname, ''), coalesce(k.contype::text, ''),
+	coalesce((
+		SELECT json_agg(json_build_array(a.attname) ORDER BY a.attnum)
+		FROM pg_attribute a
+		WHERE a.attrelid = x.indrelid AND a.attnum > 0 AND (a.attnum = ANY (x.indkey::int2[]) OR EXISTS (
+			SELECT FROM pg_depend d WHERE d.classid = 'pg_class'::regclass AND d.objid = x.indexrelid
+			AND d.refclassid = 'pg_class'::regclass AND d.refobjid = x.indrelid AND d.refobjsubid = a.attnum))
+	)::text, '[]'),
+	CASE WHEN k.condeferrable THEN ' DEFERRABLE' ELSE '' END || CASE WHEN k.condeferred THEN ' INITIALLY DEFERRED' ELSE '' END,
+	-- Without ONLY, CREATE INDEX attaches existing indexes of the partitions to the new index.
+	coalesce('ALTER TABLE ' || format('%I.%I', n.nspname, c.relname) || ' ADD CONSTRAINT ' || quote_ident(k.conname) || ' ' || pg_get_constraintdef(k.oid), replace(pg_get_indexdef(x.indexrelid),
+		format(' ON ONLY %I.%I USING ', n.nspname, c.relname), format(' ON %I.%I USING ', n.nspname, c.relname))),
+	x.indexprs IS NOT NULL OR x.indpred IS NOT NULL, h.inhparent IS NOT NULL,
+	x.indisclustered, coalesce(obj_description(i.oid, 'pg_class'), ''), coalesce(obj_description(k.oid, 'pg_constraint'), ''),
+	concat_ws(', ',
+		CASE WHEN k.contype = 'x' THEN 'it excludes rows' END,
+		CASE WHEN NOT x.indisvalid THEN 'it is not valid' END,
+		CASE WHEN x.indisreplident THEN 'it is the replica identity' END,
+		CASE WHEN i.reltablespace <> 0 THEN 'it is in a tablespace of its own' END)
+FROM pg_index x
+JOIN pg_class i ON i.oid = x.indexrelid
+JOIN pg_class c ON c.oid = x.indrelid
+JOIN pg_namespace n ON n.oid = c.relnamespace AND n.nspname !~ '^pg_' AND n.nspname <> 'information_schema'
+LEFT JOIN pg_constraint k ON k.conindid = x.indexrelid AND k.conrelid = x.indrelid AND k.contype IN ('p', 'u', 'x')
+LEFT JOIN pg_inherits h ON h.inhrelid = x.indexrelid
+LEFT JOIN pg_class hi ON hi.oid = h.inhparent
+-- If a partition has several equal indexes, Postgres attaches the first one to the first
+-- index of the table, so the order matters.
+ORDER BY n.nspname, c.relname, hi.relname, i.relname
+
+-- name: checks
+SELECT n.nspname, c.relname, k.conname, k.convalidated, coalesce(obj_description(k.oid, 'pg_constraint'), ''),
+	coalesce((SELECT json_agg(json_build_array(a.attname)) FROM pg_attribute a WHERE a.attrelid = k.conrelid AND a.attnum = ANY (k.conkey))::text, '[]'), pg_get_constraintdef(k.oid)
+FROM pg_constraint k
+JOIN pg_class c ON c.oid = k.conrelid
+JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE k.contype = 'c' AND k.coninhcount = 0
+ORDER BY n.nspname, c.relname, k.conname
+
+-- name: statistics
+-- The server lists the columns by their position in the table, which changes when a wide
+-- column replaces a narrow one. We sort them by name instead, so that the definition stays
+-- the same.
+SELECT n.nspname, c.relname, coalesce(replace(pg_get_statisticsobjdef(s.oid), ' ON ' || k.by_place, ' ON ' || k.by_name), pg_get_statisticsobjdef(s.oid)),
+	coalesce((SELECT json_agg(json_build_array(a.attname)) FROM pg_attribute a WHERE a.attrelid = s.stxrelid AND a.attnum > 0 AND (
+		a.attnum = ANY (s.stxkeys::int2[]) OR EXISTS (
+			SELECT FROM pg_depend d WHERE d.classid = 'pg_statistic_ext'::regclass AND d.objid = s.oid AND d.refobjid = s.stxrelid AND d.refobjsubid = a.attnum)))::text, '[]')
+FROM pg_statistic_ext s
+JOIN pg_class c ON c.oid = s.stxrelid
+JOIN pg_namespace n ON n.oid = c.relnamespace
+CROSS JOIN LATERAL (SELECT string_agg(quote_ident(a.attname), ', ' ORDER BY a.attnum), string_agg(quote_ident(a.attname), ', ' ORDER BY a.attname)
+	FROM pg_attribute a WHERE a.attrelid = s.stxrelid AND a.attnum = ANY (s.stxkeys::int2[])) k (by_place, by_name)
+ORDER BY s.stxname
+
+-- name: grants
+SELECT n.nspname, c.relname, a.attname, p.privilege_type, coalesce(r.rolname, ''), CASE WHEN p.is_grantable THEN ' WITH GRANT OPTION' ELSE '' END
+FROM pg_attribute a
+JOIN pg_class c ON c.oid = a.attrelid AND c.relkind IN ('r', 'p')
+JOIN pg_namespace n ON n.oid = c.relnamespace
+CROSS JOIN LATERAL aclexplode(a.attacl) AS p
+LEFT JOIN pg_roles r ON r.oid = p.grantee
+WHERE a.attnum > 0 AND NOT a.attisdropped
+ORDER BY 1, 2, 3, 4, 5
+
+-- name: sequences
+SELECT n.nspname, c.relname, q.seqstart, q.seqincrement, q.seqmin, q.seqmax, q.seqcache, q.seqcycle,  format_type(q.seqtypid, NULL), coalesce((
+	SELECT json_agg(json_build_array(a.privilege_type, coalesce(r.rolname, ''), CASE WHEN a.is_grantable THEN ' WITH GRANT OPTION' ELSE '' END) ORDER BY a.privilege_type, r.rolname)
+	FROM aclexplode(c.relacl) AS a LEFT JOIN pg_roles r ON r.oid = a.grantee WHERE a.grantee <> c.relowner)::text, '[]'), coalesce(obj_description(c.oid, 'pg_class'), '')
+FROM pg_sequence q JOIN pg_class c ON c.oid = q.seqrelid JOIN pg_namespace n ON n.oid = c.relnamespace
+
+-- name: partitions
+SELECT n.nspname, c.relname, c.relkind = 'p', an.nspname, a.relname, a.oid = pg_partition_root(c.oid)
+FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+CROSS JOIN LATERAL pg_partition_ancestors(c.oid) AS up (oid)
+JOIN pg_class a ON a.oid = up.oid JOIN pg_namespace an ON an.oid = a.relnamespace
+WHERE c.relkind = 'p' OR c.relispartition AND c.relkind = 'r'
+ORDER BY (SELECT count(*) FROM pg_partition_ancestors(c.oid)) DESC, 1, 2
+
+-- name: copies
+-- Every foreign key, along with its copies on the partitions of its child. The server also
+-- adds copies for the partitions of the parent, which we leave out.
+WITH RECURSIVE copies AS (
+	SELECT f.oid, f.conrelid AS child, f.conname AS name, f.conrelid, f.confrelid, f.conname, f.convalidated
+	FROM pg_constraint f WHERE f.contype = 'f' AND f.conparentid = 0
+	UNION ALL
+	SELECT f.oid, c.child, c.name, f.conrelid, f.confrelid, f.conname, f.convalidated
+	FROM copies c JOIN pg_constraint f ON f.conparentid = c.oid AND f.confrelid = c.confrelid
+)
+SELECT cn.nspname, c.relname, k.name, n.nspname, t.relname, k.conname, k.convalidated
+FROM copies k
+JOIN pg_class c ON c.oid = k.child
+JOIN pg_namespace cn ON cn.oid = c.relnamespace
+JOIN pg_class t ON t.oid = k.conrelid
+JOIN pg_namespace n ON n.oid = t.relnamespace
+ORDER BY (SELECT count(*) FROM pg_partition_ancestors(t.oid)) DESC, 4, 5
+
+-- name: views
+-- Every view, with everything that is lost when the view is dropped. The last column names
+-- what a plan cannot create again.
+SELECT n.nspname, v.relname, pg_get_viewdef(v.oid), coalesce(array_to_string(v.reloptions, ', '), ''), pg_get_userbyid(v.relowner),
+	coalesce(obj_description(v.oid, 'pg_class'), ''),
+	coalesce((
+		SELECT json_agg(json_build_array(a.privilege_type, coalesce(r.rolname, ''), CASE WHEN a.is_grantable THEN ' WITH GRANT OPTION' ELSE '' END) ORDER BY a.privilege_type, r.rolname)
+		FROM aclexplode(v.relacl) a LEFT JOIN pg_roles r ON r.oid = a.grantee
+	)::text, '[]'),
+	coalesce((
+		SELECT json_agg(json_build_array(coalesce(r.rolname, '')))
+		FROM (SELECT DISTINCT a.grantee FROM pg_default_acl d CROSS JOIN LATERAL aclexplode(d.defaclacl) a
+			WHERE d.defaclobjtype = 'r' AND a.grantee <> v.relowner) AS granted
+		LEFT JOIN pg_roles r ON r.oid = granted.grantee
+	)::text, '[]'),
+	coalesce((
+		SELECT json_agg(json_build_array(a.attname, col_description(v.oid, a.attnum)) ORDER BY a.attnum)
+		FROM pg_attribute a WHERE a.attrelid = v.oid AND a.attnum > 0 AND col_description(v.oid, a.attnum) IS NOT NULL
+	)::text, '[]'),
+	v.relkind = 'm', v.relispopulated,
+	coalesce((
+		SELECT json_agg(json_build_array(pg_get_indexdef(x.indexrelid),
+			CASE WHEN x.indisclustered THEN format('ALTER MATERIALIZED VIEW %I.%I CLUSTER ON %I', n.nspname, v.relname, i.relname) END,
+			'COMMENT ON INDEX ' || x.indexrelid::regclass || ' IS ' || quote_literal(obj_description(i.oid, 'pg_class'))) ORDER BY i.relname)
+		FROM pg_index x JOIN pg_class i ON i.oid = x.indexrelid WHERE x.indrelid = v.oid
+	)::text, '[]'),
+	concat_ws(', ',
+		CASE WHEN v.reltablespace <> 0 THEN 'its tablespace' END,
+		(SELECT 'the trigger ' || quote_ident(min(tgname)) FROM pg_trigger WHERE tgrelid = v.oid HAVING count(*) > 0),
+		(SELECT 'the rule ' || quote_ident(min(rulename)) FROM pg_rewrite WHERE ev_class = v.oid AND rulename <> '_RETURN' HAVING count(*) > 0),
+		(SELECT 'the default of ' || quote_ident(min(a.attname)) FROM pg_attribute a WHERE a.attrelid = v.oid AND a.atthasdef HAVING count(*) > 0),
+		(SELECT 'privileges on ' || quote_ident(min(a.attname)) FROM pg_attribute a WHERE a.attrelid = v.oid AND a.attacl IS NOT NULL HAVING count(*) > 0),
+		(SELECT 'its security label' FROM pg_seclabel l WHERE l.classoid = 'pg_class'::regclass AND l.objoid = v.oid HAVING count(*) > 0),
+		(SELECT 'what uses it: ' || min(pg_describe_object(d.classid, d.objid, d.objsubid))
+			FROM pg_depend d LEFT JOIN pg_rewrite w ON d.classid = 'pg_rewrite'::regclass AND w.oid = d.objid
+			WHERE (d.refclassid = 'pg_class'::regclass AND d.refobjid = v.oid
+				OR d.refclassid = 'pg_type'::regclass AND d.refobjid IN (SELECT t.oid FROM pg_type t WHERE t.typrelid = v.oid
+					UNION SELECT t.typarray FROM pg_type t WHERE t.typrelid = v.oid))
+			AND d.deptype <> 'i' AND w.oid IS NULL AND d.classid <> 'pg_type'::regclass
+			AND NOT (d.classid = 'pg_class'::regclass AND EXISTS (SELECT FROM pg_index x WHERE x.indexrelid = d.objid AND x.indrelid = v.oid))
+			AND NOT (d.classid = 'pg_trigger'::regclass OR d.classid = 'pg_attrdef'::regclass)
+			HAVING count(*) > 0))
+FROM pg_class v
+JOIN pg_namespace n ON n.oid = v.relnamespace AND n.nspname !~ '^pg_' AND n.nspname <> 'information_schema'
+WHERE v.relkind IN ('v', 'm')
+ORDER BY n.nspname, v.relname
+
+-- name: unique
+-- An index with expressions or with a condition has another column without a name.
+SELECT n.nspname, c.relname, x.indexrelid::text, k.name
+FROM pg_index x
+JOIN pg_class c ON c.oid = x.indrelid
+JOIN pg_namespace n ON n.oid = c.relnamespace AND n.nspname !~ '^pg_'
+CROSS JOIN LATERAL (
+	SELECT a.attname::text, a.attnum FROM pg_attribute a
+	WHERE a.attrelid = x.indrelid AND a.attnum > 0 AND (a.attnum = ANY ((x.indkey::int2[])[0:x.indnkeyatts - 1]) OR x.indexprs IS NOT NULL AND EXISTS (
+		SELECT FROM pg_depend d WHERE d.classid = 'pg_class'::regclass AND d.objid = x.indexrelid AND d.refobjid = x.indrelid AND d.refobjsubid = a.attnum))
+	UNION ALL SELECT '', 0 WHERE x.indexprs IS NOT NULL OR x.indpred IS NOT NULL) AS k (name, number)
+WHERE x.indisunique ORDER BY 1, 2, 3, k.number
+
+-- name: conditions
+SELECT COALESCE(n.nspname, ''), COALESCE(c.relname, ''), k.conname, pg_get_constraintdef(k.oid)
+FROM pg_constraint k LEFT JOIN pg_class c ON c.oid = k.conrelid LEFT JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE k.contype = 'c' ORDER BY 1, 2, 3
+
+-- name: sizes
+SELECT n.nspname, c.relname, sum(greatest(m.reltuples, 0))::bigint, sum(pg_table_size(m.oid))::bigint,
+	(SELECT count(*) FROM pg_index x WHERE x.indrelid = c.oid), sum(pg_indexes_size(m.oid))::bigint
+FROM pg_class c
+JOIN pg_namespace n ON n.oid = c.relnamespace AND n.nspname !~ '^pg_'
+JOIN pg_class m ON m.oid = c.oid OR c.relkind = 'p' AND m.oid IN (SELECT relid FROM pg_partition_tree(c.oid))
+WHERE c.relkind IN ('r', 'p') GROUP BY n.nspname, c.oid, c.relname
+
+-- name: holder
+-- The tables that we want to lock take the place of %s. Readers don't hinder a lock
+-- against writers.
+SELECT format('the process %%s of %%s, whose transaction is %%s s old: %%s', a.pid, a.usename, round(extract(epoch FROM clock_timestamp() - a.xact_start)), left(a.query, 200))
+FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid
+WHERE l.granted AND l.pid <> pg_backend_pid() AND l.locktype = 'relation' AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
+AND l.relation IN (%s) AND (%t OR l.mode NOT IN ('AccessShareLock', 'RowShareLock')) AND clock_timestamp() - a.xact_start > '%d ms'::interval
+ORDER BY a.xact_start LIMIT 1
+
+-- name: ledger
+SELECT count(*) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = {schema} AND c.relname = {name}
+
+-- name: read only
+SELECT pg_is_in_recovery()::int
+
+-- name: lock
+SELECT pg_try_advisory_lock(hashtextextended({lock}, 0))::int
+
+-- name: unlock
+SELECT pg_advisory_unlock(hashtextextended({lock}, 0))
+
+-- name: locked by
+SELECT format('%s of %s, connected since %s', a.pid, a.usename, date_trunc('second', a.backend_start)) FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid
+WHERE l.locktype = 'advisory' AND l.granted AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
+AND l.classid::bigint << 32 | l.objid::bigint = hashtextextended({lock}, 0)
+
+-- name: publications
+SELECT schemaname, tablename, pubname FROM pg_publication_tables ORDER BY pubname

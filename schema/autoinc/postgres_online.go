@@ -1,0 +1,521 @@
+package autoinc
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/snowkey-go/snowkey/schema/catalog"
+	"github.com/snowkey-go/snowkey/schema/internal/database"
+)
+
+// Online, columns are widened while applications keep using the tables. We add a 64-bit
+// column next to each narrow one. A trigger keeps the two equal for new rows, and a backfill
+// copies the old rows in batches. The new column gets its own indexes and foreign keys, and
+// finally replaces the narrow column.
+
+// online is what only a plan of this kind needs.
+type online struct {
+	statistics []postgresStatistic
+	grants     []columnGrant
+	silent     bool                    // whether this user may keep triggers from firing
+	swapped    []catalog.Reference     // foreign keys that have their final names already
+	renamed    []catalog.Name          // tables whose columns have their final names already
+	afterwards map[catalog.Name][]Step // by partition: the steps that come after all swaps, see later
+}
+
+func (p *postgresPlanner) widenOnline(ctx context.Context, conn *sql.Conn) error {
+	tables := p.widened.tables
+	if p.major() < 14 {
+		p.refuse(p.widened.all()[0], "plan without --online", "Postgres %s cannot read a range of blocks, by which the new column is filled; 14 and later can", p.Version)
+		return nil
+	}
+	if err := p.readOnline(ctx, conn); err != nil {
+		return err
+	}
+	p.note(Widen, "Beside each narrow column a new one of 64 bits is made, which a trigger keeps equal, and which takes its place at the end, one table after the other. Readers and writers go on; SELECT * has one more column meanwhile.")
+	p.note(Widen, "Afterwards the column is the last of its table: first change every INSERT that names no columns and every reader that depends on their order.")
+	p.note(Widen, "Free space for a second copy of each table is needed, and every row is updated once: adjust --batch-size and --pause so that vacuum keeps up.")
+	if slices.ContainsFunc(tables, func(table catalog.Name) bool { return p.partitioned[table] }) {
+		p.note(Widen, "Partitions may be made, attached and dropped during this phase. One that is detached has to be attached again, or dropped, before the phase can be completed or reversed.")
+	}
+	for _, table := range tables {
+		p.prepare(table)
+	}
+	for _, table := range tables {
+		p.fill(table)
+	}
+	for _, table := range tables {
+		p.check(table)
+		p.index(table)
+	}
+	references := p.held(p.everywhere(p.widened.all()))
+	for _, r := range references {
+		if !p.late(r) {
+			p.reference(r)
+		}
+	}
+	for _, table := range tables {
+		p.swap(table)
+	}
+	for _, r := range references {
+		if p.late(r) {
+			p.complete(r)
+		}
+	}
+	for _, partition := range slices.SortedFunc(maps.Keys(p.afterwards), compareNames) {
+		unit := p.begin()
+		for _, s := range p.afterwards[partition] {
+			s.Unit = unit
+			p.add(Widen, s)
+		}
+	}
+	return nil
+}
+
+func (p *postgresPlanner) readOnline(ctx context.Context, conn *sql.Conn) error {
+	p.afterwards = make(map[catalog.Name][]Step)
+	silent := "SELECT current_setting('is_superuser') = 'on'"
+	if p.major() >= 15 {
+		silent += " OR has_parameter_privilege(current_user, 'session_replication_role', 'SET')"
+	}
+	var err error
+	p.silent, err = database.One(ctx, conn, silent, func(yes *bool) []any { return []any{yes} })
+	if err != nil {
+		return err
+	}
+	var obstacles []obstacle
+	err = database.ReadAll(ctx, conn,
+		database.Into(&obstacles, p.query("obstacles online"), (*obstacle).dest, p.silent),
+		database.Into(&p.statistics, p.query("statistics"), func(s *postgresStatistic) []any {
+			return []any{&s.table.Schema, &s.table.Name, &s.definition, &s.columns}
+		}),
+		database.Into(&p.grants, p.query("grants"), func(g *columnGrant) []any { return append(path(&g.Column), &g.privilege, &g.role, &g.option) }),
+	)
+	for _, c := range p.widened.all() {
+		p.refuseOnline(c, obstacles)
+	}
+	p.statistics = slices.DeleteFunc(p.statistics, func(s postgresStatistic) bool { return !p.touches(s.table, s.columns) })
+	return err
+}
+
+// refuseOnline refuses a column that can't be replaced.
+func (p *postgresPlanner) refuseOnline(c catalog.Column, obstacles []obstacle) {
+	const remedy = "plan without --online, or drop it, apply the phase widen, and create it again"
+	p.mayWiden(c)
+	everywhere := p.everywhere([]catalog.Column{c, {Table: c.Table, Name: p.fresh(c)}})
+	for _, o := range obstacles {
+		if has(everywhere, o.Column) {
+			p.refuse(c, remedy, "%s", o.text)
+		}
+	}
+	for _, x := range p.indexes {
+		if p.root(x.table) == c.Table && x.columns.has(c.Name) && x.problems != "" {
+			p.refuse(c, remedy, "the index %s would have to be made again for the new column, and %s", p.Quote(x.name), x.problems)
+		}
+	}
+	for _, k := range p.counting(c) {
+		if p.isIdentity(k) && p.root(k.Column.Table) != k.Column.Table {
+			p.refuse(k.Column, remedy, "it is the identity of one partition")
+		}
+		if p.isIdentity(k) && len(k.SharedWith) > 0 {
+			p.refuse(k.Column, remedy, "others count with the sequence of its identity, which would be another")
+		}
+	}
+}
+
+// fresh returns the name of the new column that is going to replace c.
+func (p *postgresPlanner) fresh(c catalog.Column) string { return database.Own("snowkey_new", c.Name) }
+
+// replaced returns the names, but with the new column for each narrow one.
+func (p *postgresPlanner) replaced(table catalog.Name, names []string) (replaced []string) {
+	for _, name := range names {
+		c := catalog.Column{Table: p.root(table), Name: name}
+		if has(p.widened.columns[c.Table], c) {
+			name = p.fresh(c)
+		}
+		replaced = append(replaced, name)
+	}
+	return replaced
+}
+
+// own quotes the name of an object that we create for another one.
+func (p *postgresPlanner) own(prefix, name string) string {
+	return p.Quote(database.Own(prefix, name))
+}
+
+const (
+	samePrefix       = "snowkey_same" // a check that two columns are equal
+	setPrefix        = "snowkey_set"  // a check that a column isn't null
+	checkPrefix      = "snowkey_check"
+	referencePrefix  = "snowkey_fk"
+	constraintPrefix = "snowkey_required" // the NOT NULL constraint of a column
+)
+
+// Triggers fire in the order of their names, and this one has to come last.
+const syncTrigger = "zzzz_snowkey_sync"
+
+func (p *postgresPlanner) syncFunction(table catalog.Name) string {
+	return p.name(catalog.Name{Schema: table.Schema, Name: database.Own("snowkey_sync", table.Name)}) + "()"
+}
+
+// equal returns the checks that keep the new columns of a table equal to the old ones, as
+// pairs of a name and a condition.
+func (p *postgresPlanner) equal(table catalog.Name) (checks [][2]string) {
+	for _, c := range p.widened.columns[table] {
+		fresh := p.Quote(p.fresh(c))
+		checks = append(checks, [2]string{p.own(samePrefix, c.Name), fresh + " IS NOT DISTINCT FROM " + p.Quote(c.Name)})
+		if p.facts[exactPlace(c)].notNull {
+			checks = append(checks, [2]string{p.own(setPrefix, c.Name), fresh + " IS NOT NULL"})
+		}
+	}
+	return checks
+}
+
+// prepare adds the columns, along with the trigger that keeps them equal, in a single
+// short transaction. After a swap has been undone there is nothing left for its Undo to
+// drop, which is why the Undo has IF EXISTS everywhere.
+func (p *postgresPlanner) prepare(table catalog.Name) {
+	var adds, drops, sets, checks, unchecks []string
+	for _, c := range p.widened.columns[table] {
+		fresh := p.Quote(p.fresh(c))
+		adds, drops = append(adds, "ADD COLUMN "+fresh+" bigint"), append(drops, "DROP COLUMN IF EXISTS "+fresh)
+		sets = append(sets, fmt.Sprintf("NEW.%s := NEW.%s;", fresh, p.Quote(c.Name)))
+	}
+	for _, check := range p.equal(table) {
+		checks = append(checks, fmt.Sprintf("ADD CONSTRAINT %s CHECK (%s) NOT VALID", check[0], check[1]))
+		unchecks = append(unchecks, "DROP CONSTRAINT IF EXISTS "+check[0])
+	}
+	name, function := p.name(table), p.syncFunction(table)
+	alter := "ALTER TABLE " + name + " "
+	tx := p.transaction(Widen, againstAll, table, nil)
+	p.checkPartitions(tx, table, true)
+	tx.exec("add columns of 64 bits to "+name, alter+strings.Join(adds, ", "), alter+strings.Join(drops, ", "))
+	tx.exec("make the function that keeps them equal",
+		// The body contains names, which may contain any dollar quote.
+		"CREATE FUNCTION "+function+" RETURNS trigger LANGUAGE plpgsql AS "+p.Literal("BEGIN "+strings.Join(sets, " ")+" RETURN NEW; END"),
+		"DROP FUNCTION IF EXISTS "+function)
+	tx.exec("have every new row and every update pass through it",
+		fmt.Sprintf("CREATE TRIGGER %s BEFORE INSERT OR UPDATE ON %s FOR EACH ROW EXECUTE FUNCTION %s", syncTrigger, name, function),
+		fmt.Sprintf("DROP TRIGGER IF EXISTS %s ON %s", syncTrigger, name))
+	tx.exec("refuse a row in which they are not equal, from here on", alter+strings.Join(checks, ", "), alter+strings.Join(unchecks, ", "))
+}
+
+// checkPartitions adds a step that fails if a partition of the plan was detached. If
+// others is set, it also fails if there are partitions that aren't in the plan. That's
+// necessary as long as the new columns don't exist, because nothing would fill the rows
+// of such a partition. Later on, new partitions are created with these columns and the
+// trigger.
+func (p *postgresPlanner) checkPartitions(tx transaction, table catalog.Name, others bool) {
+	if !p.partitioned[table] {
+		return
+	}
+	var names []string
+	for _, member := range p.family(table) {
+		names = append(names, "("+p.Literal(p.name(member))+")")
+	}
+	condition, remedy := "", "attach the partition again, or drop it"
+	if others {
+		condition, remedy = "p.name IS NULL OR ", "reverse this phase with snowkey migrate undo, and plan again"
+	}
+	tx.add(Step{
+		Text: "check that the partitions of " + p.name(table) + " are those of the plan", Run: Check,
+		SQL: fmt.Sprintf("SELECT coalesce(p.name, t.relid::regclass::text) AS partition FROM (VALUES %s) AS p (name) FULL JOIN pg_partition_tree(%s::regclass) AS t ON t.relid = to_regclass(p.name) WHERE %st.relid IS NULL AND to_regclass(p.name) IS NOT NULL LIMIT 1",
+			strings.Join(names, ", "), p.Literal(p.name(table)), condition),
+		Locks: "nothing", Remedy: remedy,
+	})
+}
+
+// fill fills the new columns, and then proves that they are equal to the old ones.
+func (p *postgresPlanner) fill(table catalog.Name) {
+	var constraints []string
+	for _, check := range p.equal(table) {
+		constraints = append(constraints, check[0])
+	}
+	copies := p.name(table) // the first step stands for all partitions
+	for _, member := range p.family(table) {
+		if !p.partitioned[member] {
+			s := p.filling(member)
+			s.Copies, copies = copies, ""
+			p.add(Widen, s)
+		}
+	}
+	p.validate(table, "prove that the new columns are filled in every row", constraints)
+}
+
+// filling returns the step that fills the columns of a single table or partition.
+func (p *postgresPlanner) filling(table catalog.Name) Step {
+	var sets, differ []string
+	for _, c := range p.widened.columns[p.root(table)] {
+		fresh, old := p.Quote(p.fresh(c)), p.Quote(c.Name)
+		sets, differ = append(sets, fresh+" = "+old), append(differ, fresh+" IS DISTINCT FROM "+old)
+	}
+	s := Step{
+		Text: "fill the new columns of " + p.name(table), Run: Backfill,
+		SQL: fmt.Sprintf("UPDATE %s SET %s WHERE ctid >= ('(' || $1::bigint || ',0)')::tid AND ctid < ('(' || $2::bigint || ',0)')::tid AND (%s)",
+			p.name(table), strings.Join(sets, ", "), strings.Join(differ, " OR ")),
+		Size: fmt.Sprintf("SELECT pg_relation_size(c.oid) / current_setting('block_size')::bigint, CASE WHEN c.relpages > 0 AND c.reltuples > 0 THEN ceil(c.reltuples / c.relpages)::bigint ELSE 50 END FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = %s AND c.relname = %s",
+			p.Literal(table.Schema), p.Literal(table.Name)),
+		Locks: "the rows of a batch, for a moment", Rewrites: "every row, a batch at a time",
+	}
+	if p.silent {
+		// This hides the backfill from triggers on updates, such as one that sets
+		// updated_at.
+		s.Before, s.After = []string{"SET SESSION session_replication_role = replica"}, []string{"RESET session_replication_role"}
+	}
+	if gone := p.orGone(table); gone != "" {
+		s.Done = "SELECT 0" + gone
+	}
+	return s
+}
+
+// late reports whether a foreign key can't be added before the swap, because it
+// references a constraint that only the swap adds to a partitioned table. The swap then
+// adds the foreign key without checking the rows, which is left to complete.
+func (p *postgresPlanner) late(r catalog.Reference) bool {
+	return p.partitioned[r.Parent] && !slices.Equal(p.replaced(r.Parent, r.Keys), r.Keys)
+}
+
+// reference adds a foreign key between the new columns, next to the old foreign key. If
+// the child is partitioned, its partitions get their foreign keys first. When Postgres
+// attaches these to the foreign key of the table, it doesn't have to read the rows
+// again.
+func (p *postgresPlanner) reference(r catalog.Reference) {
+	for _, fresh := range p.copiesOf(r) {
+		like := fresh.Name
+		fresh.Name = database.Own(referencePrefix, fresh.Name)
+		fresh.Columns, fresh.Keys = p.replaced(r.Child, r.Columns), p.replaced(r.Parent, r.Keys)
+		p.transaction(Widen, againstWriters, r.Child, []catalog.Reference{r}).
+			exec("add a foreign key like "+p.Quote(like)+" between the new columns", p.addReference(fresh), p.dropReference(fresh))
+		p.validateReference(fresh)
+	}
+}
+
+// addReference returns SQL that adds a foreign key without checking the rows. On a
+// partitioned table this requires that the partitions already have the foreign key, and
+// that it has been validated there.
+func (p *postgresPlanner) addReference(r catalog.Reference) string {
+	add := p.alter(r.Child) + "ADD " + p.constraint(r)
+	if r.Valid && p.partitioned[r.Child] {
+		return add
+	}
+	return add + " NOT VALID"
+}
+
+func (p *postgresPlanner) dropReference(r catalog.Reference) string {
+	return p.alter(r.Child) + "DROP CONSTRAINT IF EXISTS " + p.Quote(r.Name)
+}
+
+func (p *postgresPlanner) validateReference(r catalog.Reference) {
+	if r.Valid && !p.partitioned[r.Child] {
+		p.validate(r.Child, "check it on every row", []string{p.Quote(r.Name)})
+	}
+}
+
+// complete validates a foreign key that a swap has added. If the child is partitioned,
+// so far only the partitions have the foreign key, and complete also adds it to the
+// child itself.
+func (p *postgresPlanner) complete(r catalog.Reference) {
+	for _, c := range p.copiesOf(r) {
+		p.validateReference(c)
+		if p.partitioned[c.Child] {
+			p.transaction(Widen, againstWriters, c.Child, []catalog.Reference{c}).
+				exec("add the foreign key "+p.Quote(c.Name)+", which the partitions have already", p.addReference(c))
+		}
+	}
+}
+
+// swap replaces the old columns of a table with the new ones, in one transaction that
+// doesn't read any rows.
+func (p *postgresPlanner) swap(table catalog.Name) {
+	columns, name := p.widened.columns[table], p.name(table)
+	var references, undone []catalog.Reference
+	for _, r := range p.held(p.everywhere(columns)) {
+		first := !slices.ContainsFunc(p.swapped, func(other catalog.Reference) bool { return sameReference(r, other) })
+		if first || p.late(r) && p.root(r.Parent) == table {
+			references = append(references, r)
+		}
+		// Postgres can't alter a column of a partition while a foreign key references
+		// it.
+		if first || p.root(r.Parent) == table && p.partitioned[table] {
+			undone = append(undone, r)
+		}
+	}
+	p.swapped, p.renamed = append(p.swapped, references...), append(p.renamed, table)
+	views := p.viewsOf(table)
+	tx := p.transaction(Widen, againstAll, table, references)
+	p.checkPartitions(tx, table, false)
+	p.dropViews(tx, columns[0], views)
+	p.swapReferences(tx, references)
+	tx.exec("drop the trigger", "DROP TRIGGER "+syncTrigger+" ON "+name)
+	tx.exec("drop its function", "DROP FUNCTION "+p.syncFunction(table))
+	var drops []string
+	for _, c := range columns {
+		p.handOver(tx, c)
+		drops = append(drops, "DROP CONSTRAINT "+p.own(samePrefix, c.Name))
+		if p.facts[exactPlace(c)].notNull {
+			drops = append(drops, "DROP CONSTRAINT "+p.own(setPrefix, c.Name))
+		}
+	}
+	for _, c := range columns {
+		drops = append(drops, "DROP COLUMN "+p.Quote(c.Name))
+	}
+	tx.add(Step{
+		Text: "drop the old columns, with their indexes and constraints",
+		SQL:  "ALTER TABLE " + name + " " + strings.Join(drops, ", "),
+		Undo: p.narrowAgain(table, undone), UndoChecks: p.narrowable(table, undone),
+		Done: p.wide(table), Lasting: true,
+	})
+	for _, c := range columns {
+		p.takePlace(tx, c)
+	}
+	for _, member := range p.family(table) {
+		p.renameParts(tx, member)
+	}
+	p.addLate(tx, references)
+	p.makeViews(tx, views)
+}
+
+// swapReferences drops the old foreign keys, and gives the new ones their names.
+func (p *postgresPlanner) swapReferences(tx transaction, references []catalog.Reference) {
+	for _, r := range references {
+		copies := p.copiesOf(r)
+		if p.late(r) {
+			for _, c := range slices.Backward(copies) {
+				tx.exec("drop the foreign key, which is added again below", p.dropReference(c))
+			}
+			continue
+		}
+		tx.exec("drop the old foreign key", p.alter(r.Child)+"DROP CONSTRAINT "+p.Quote(r.Name))
+		for _, c := range copies {
+			text, rename := "give the new one its name", p.alter(c.Child)+"RENAME CONSTRAINT "+p.own(referencePrefix, c.Name)+" TO "+p.Quote(c.Name)
+			if c.Child == r.Child {
+				tx.exec(text, rename)
+			} else {
+				p.later(c.Child, text, rename)
+			}
+		}
+	}
+}
+
+// addLate adds the foreign keys that could not be added before the swap.
+func (p *postgresPlanner) addLate(tx transaction, references []catalog.Reference) {
+	for _, r := range references {
+		if !p.late(r) {
+			continue
+		}
+		if !slices.Contains(p.renamed, p.root(r.Child)) {
+			r.Columns = p.replaced(r.Child, r.Columns)
+		}
+		for _, c := range p.copiesOf(r) {
+			if !p.partitioned[c.Child] {
+				tx.exec("add the foreign key, which is checked at the end", p.addReference(c))
+			}
+		}
+	}
+}
+
+// later adds a step to run after all swaps, in a separate transaction for the partition.
+// This keeps the swap of a table with many partitions short. The step only renames a copy
+// of an object that the table has. It needs no Undo, because the copies are dropped along
+// with the table's own objects if the swap is undone.
+func (p *postgresPlanner) later(partition catalog.Name, text, sql string) {
+	p.afterwards[partition] = append(p.afterwards[partition], Step{
+		Text: text, SQL: sql, Locks: fmt.Sprintf(postgresExclusive, p.name(partition)) + ", which is at once",
+	})
+}
+
+// handOver gives the new column what the old one has: NOT NULL, its default and its counter.
+func (p *postgresPlanner) handOver(tx transaction, c catalog.Column) {
+	fact, alter, fresh := p.facts[exactPlace(c)], "ALTER TABLE "+p.name(c.Table)+" ", p.Quote(p.fresh(c))
+	if fact.notNull {
+		action := "ALTER COLUMN " + fresh + " SET NOT NULL"
+		if fact.required != "" {
+			action = "ADD CONSTRAINT " + p.own(constraintPrefix, c.Name) + " NOT NULL " + fresh
+		}
+		tx.exec("take no nulls, which the constraint proves without reading", alter+action)
+	}
+	for _, statement := range p.defaults(c, fresh) {
+		tx.exec("give the new column the default", statement)
+	}
+	for _, k := range p.counting(c) {
+		sequence := k.Counter.Sequence
+		if p.isIdentity(k) {
+			name := p.name(p.freshSequence(sequence))
+			tx.exec("number the new column as the old one was", p.identity(k, fresh, fact.identity == "a", p.freshSequence(sequence)))
+			for _, statement := range p.sequenceParts(sequence, name) {
+				tx.exec("give its sequence the privileges and the comment of the old", statement)
+			}
+			tx.exec("count on where the old one stands", fmt.Sprintf("SELECT setval(%s::regclass, last_value, is_called) FROM %s", p.Literal(name), p.name(sequence)))
+			continue
+		}
+		if k.Mechanism == catalog.Serial {
+			tx.exec("let the sequence belong to it", p.ifThere(k.Column.Table, fmt.Sprintf("ALTER SEQUENCE %s OWNED BY %s.%s", p.name(sequence), p.name(k.Column.Table), fresh)))
+		}
+		if p.narrowSequence(k) {
+			tx.exec("let the sequence count on beyond 32 bits", "ALTER SEQUENCE "+p.ifExists(k.Column.Table)+p.name(sequence)+" AS bigint")
+		}
+	}
+}
+
+func (p *postgresPlanner) freshSequence(sequence catalog.Name) catalog.Name {
+	return catalog.Name{Schema: sequence.Schema, Name: database.Own("snowkey_sequence", sequence.Name)}
+}
+
+// takePlace gives the new column the name of the old one, which is gone, with all that
+// belongs to a name.
+func (p *postgresPlanner) takePlace(tx transaction, c catalog.Column) {
+	alter := "ALTER TABLE " + p.name(c.Table) + " "
+	tx.exec("give the new column its name", alter+"RENAME COLUMN "+p.Quote(p.fresh(c))+" TO "+p.Quote(c.Name))
+	for _, k := range p.counting(c) {
+		if p.isIdentity(k) {
+			tx.exec("give its sequence the name of the old", "ALTER SEQUENCE "+p.name(p.freshSequence(k.Counter.Sequence))+" RENAME TO "+p.Quote(k.Counter.Sequence.Name))
+		}
+	}
+	if required := p.facts[exactPlace(c)].required; required != "" {
+		tx.exec("give its constraint the name of the old", alter+"RENAME CONSTRAINT "+p.own(constraintPrefix, c.Name)+" TO "+p.Quote(required))
+	}
+	for _, member := range p.family(c.Table) {
+		fact := p.fact(member, c)
+		if fact.comment != "" {
+			tx.exec("comment on it", p.ifThere(member, p.comment("COLUMN "+p.column(fact.Column), fact.comment)))
+		}
+		for action := range strings.SplitSeq(fact.settings, ", SET") {
+			if action = strings.TrimPrefix(action, "SET"); action != "" {
+				tx.exec("collect statistics as for the old column; ANALYZE does", fmt.Sprintf("ALTER TABLE %sONLY %s ALTER COLUMN %s SET%s", p.ifExists(member), p.name(member), p.Quote(c.Name), action))
+			}
+		}
+	}
+}
+
+// narrowAgain returns SQL that reverses a swap, except that the columns remain the last
+// ones of their table. The swap has also moved foreign keys to the new columns of other
+// tables. As long as those tables still have both columns, we have to move these
+// foreign keys back to the old ones.
+func (p *postgresPlanner) narrowAgain(table catalog.Name, references []catalog.Reference) (undo []string) {
+	var add []string
+	for _, r := range references {
+		copies := p.copiesOf(r)
+		for _, c := range slices.Backward(copies) {
+			undo = append(undo, p.dropReference(c))
+		}
+		for _, c := range copies { // each copy has a name of its own
+			sql := p.alter(c.Child) + "ADD " + p.constraint(c)
+			if !c.Valid {
+				sql += " NOT VALID"
+			}
+			add = append(add, sql)
+		}
+	}
+	for _, c := range p.widened.columns[table] {
+		for _, k := range p.counting(c) {
+			if p.narrowSequence(k) {
+				undo = append(undo, "ALTER SEQUENCE "+p.ifExists(k.Column.Table)+p.name(k.Counter.Sequence)+" AS "+p.sequences[k.Counter.Sequence].kind)
+			}
+		}
+	}
+	return slices.Concat(undo, p.narrowed(table), add)
+}

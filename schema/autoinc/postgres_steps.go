@@ -1,0 +1,464 @@
+package autoinc
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/snowkey-go/snowkey/internal/ddl"
+	"github.com/snowkey-go/snowkey/schema/catalog"
+	"github.com/snowkey-go/snowkey/schema/internal/database"
+)
+
+func planPostgres(ctx context.Context, conn *sql.Conn, p *planner) (err error) {
+	if p.database, err = database.One(ctx, conn, "SELECT current_database()", database.Text); err != nil {
+		return err
+	}
+	pg := postgresPlanner{planner: p}
+	if err := pg.read(ctx, conn); err != nil {
+		return err
+	}
+	for _, k := range p.keys {
+		pg.refuseCounter(k)
+	}
+	if err := pg.resolveDefault(ctx, conn); err != nil {
+		return err
+	}
+	p.beginWiden()
+	var held []catalog.Reference
+	for _, r := range p.held(pg.widened.all()) { // a partition may be dropped later
+		if pg.root(r.Child) == r.Child && pg.root(r.Parent) == r.Parent {
+			held = append(held, r)
+		}
+	}
+	if err := p.checkOrphans(ctx, conn, held); err != nil {
+		return err
+	}
+	switch {
+	case len(pg.widened.tables) == 0:
+		p.noteWide()
+	case p.options.Online:
+		if err := pg.widenOnline(ctx, conn); err != nil {
+			return err
+		}
+	default:
+		pg.widen()
+	}
+	p.notePhases()
+	pg.switchOn()
+	pg.drop()
+	pg.guard()
+	return nil
+}
+
+// A transaction adds steps to a phase that run in one transaction.
+type transaction struct {
+	p     *postgresPlanner
+	phase PhaseName
+	unit  int
+}
+
+const (
+	againstAll     = "ACCESS EXCLUSIVE"
+	againstWriters = "SHARE ROW EXCLUSIVE"
+)
+
+const postgresExclusive = againstAll + " on %s: readers and writers wait until the transaction ends"
+
+// transaction begins with a step that locks a table and the tables at the other end of its
+// references, all at once. Children come first, in the same order as for a session that
+// writes to a child and then has to look up its parents.
+func (p *postgresPlanner) transaction(phase PhaseName, mode string, table catalog.Name, references []catalog.Reference) transaction {
+	touched := []catalog.Name{p.root(table)} // the partitions are locked along with it
+	for _, r := range references {
+		touched = append(touched, p.root(r.Child), p.root(r.Parent))
+	}
+	var names []string
+	placed := make(map[catalog.Name]bool)
+	var place func(table catalog.Name)
+	place = func(table catalog.Name) {
+		if placed[table] {
+			return
+		}
+		placed[table] = true
+		for _, r := range p.report.References {
+			if p.root(r.Parent) == table {
+				place(p.root(r.Child))
+			}
+		}
+		if slices.Contains(touched, table) {
+			names = append(names, p.name(table))
+		}
+	}
+	for _, table := range touched {
+		place(table)
+	}
+	waiting := "readers and writers wait"
+	if mode == againstWriters {
+		waiting = "writers wait"
+	}
+	t := transaction{p, phase, p.begin()}
+	t.add(Step{
+		Text: "lock all tables of this transaction, without waiting for long", Run: locking,
+		SQL:   "LOCK TABLE " + strings.Join(names, ", ") + " IN " + mode + " MODE",
+		Locks: mode + " on these tables: " + waiting + " until the transaction ends",
+	})
+	return t
+}
+
+func (t transaction) add(s Step) {
+	s.Unit, s.Locks = t.unit, cmp.Or(s.Locks, "what its transaction has locked")
+	t.p.add(t.phase, s)
+}
+
+// exec adds a step with the SQL that reverses it.
+func (t transaction) exec(text, sql string, undo ...string) {
+	t.add(Step{Text: text, SQL: sql, Undo: undo})
+}
+
+// refuseCounter refuses keys whose counter can't be removed on its own.
+func (p *postgresPlanner) refuseCounter(k catalog.Key) {
+	fact := p.facts[exactPlace(k.Column)]
+	switch {
+	case fact.relation == "f":
+		p.refuse(k.Column, "plan on the server that has the table", "it is in a foreign table")
+	case fact.identity == "" && fact.expression == "":
+		p.refuse(k.Column, "ALTER TABLE … ALTER COLUMN … SET DEFAULT with the same expression, which takes the place of the domain's",
+			"its default %s is that of its domain %s, which other columns may use", k.Default, k.Column.Type)
+	case !fact.notNull:
+		p.refuse(k.Column, "SET NOT NULL", "it may be null, so that a row without a key would go unnoticed")
+	}
+	if fact.identity == "" {
+		return
+	}
+	// In Postgres 17 and later, partitions share the identity. ATTACH PARTITION gives
+	// it to the partition itself but not to any partitions below it, and then DROP
+	// IDENTITY fails.
+	for _, name := range k.Inheritors {
+		if k.Partitioned && p.major() >= 17 && p.fact(name, k.Column).identity == "" {
+			p.refuse(k.Column, "detach that partition from its table and attach it again, which gives it the identity",
+				"its partition %s does not have the identity (55000)", p.name(name))
+		}
+	}
+	for _, other := range k.SharedWith {
+		if !slices.ContainsFunc(p.keys, func(k catalog.Key) bool { return same(k.Column, other) }) {
+			p.refuse(k.Column, fmt.Sprintf("give %s a sequence of its own, or plan its table too", p.column(other)),
+				"%s counts with its sequence %s, which DROP IDENTITY drops", p.column(other), p.name(k.Counter.Sequence))
+		}
+	}
+}
+
+// mayWiden refuses a column if we can't alter its type.
+func (p *postgresPlanner) mayWiden(c catalog.Column) bool {
+	fact := p.facts[exactPlace(c)]
+	before := len(p.refusals)
+	if c.Type != "integer" && c.Type != "smallint" {
+		p.refuse(c, "make it bigint by hand, and look at what the type was for", "it is %s, and only integer and smallint are widened", c.Type)
+	}
+	if fact.generated != "" {
+		p.refuse(c, "drop it and add it again as bigint", "it is a generated column")
+	}
+	if fact.inherited {
+		p.refuse(c, "alter the parent of its table by hand", "its table inherits it, or is a partition: the parent must be altered with it")
+	}
+	everywhere := p.everywhere([]catalog.Column{c})
+	for _, o := range p.obstacles {
+		if has(everywhere, o.Column) {
+			p.refuse(c, "drop that, or change it, apply the phase widen, and make it again; or leave the table out (Except, --except)", "%s", o.text)
+		}
+	}
+	for _, u := range p.uses {
+		if u.dependent != "" && has(everywhere, catalog.Column{Table: u.table, Name: u.column}) {
+			p.refuse(c, "drop it, apply the phase widen, and create it again", "%s uses it, and Postgres does not alter its type meanwhile", u.dependent)
+		}
+	}
+	return len(p.refusals) == before
+}
+
+// widen plans one transaction for each table. It alters all columns of the table at
+// once, and drops the views that use these columns and creates them again.
+func (p *postgresPlanner) widen() {
+	for _, name := range p.publications {
+		p.note(Widen, "The publication %s sends these tables to subscribers. On each subscriber first: make the same columns bigint, and create the table %s as it is here if the publication is FOR ALL TABLES.", p.Quote(name), progressTable)
+	}
+	p.note(Widen, "Every key and every child gets 64 bits, one table at a time. Each table is rewritten once; its readers and writers wait meanwhile. If that takes too long, plan with --online.")
+	p.note(Widen, "A statement that a client has prepared, and that returns a column whose type has changed, fails once (0A000, cached plan must not change result type): have clients connect again, or try again.")
+	for _, table := range p.widened.tables {
+		columns := p.widened.columns[table]
+		may := true
+		for _, c := range columns {
+			may = p.mayWiden(c) && may
+		}
+		references := p.held(p.everywhere(columns))
+		for _, r := range references {
+			if p.root(r.Parent) == table && r.Parent != table && slices.ContainsFunc(columns, func(c catalog.Column) bool { return slices.Contains(r.Keys, c.Name) }) {
+				p.refuse(columns[0], "plan with --online, or drop it, apply the phase widen, and create it again",
+					"the foreign key %s references the partition %s, and Postgres does not alter the type of what it references", p.Quote(r.Name), p.name(r.Parent))
+			}
+		}
+		if may {
+			p.widenTable(table, columns, references)
+		}
+	}
+}
+
+func (p *postgresPlanner) widenTable(table catalog.Name, columns []catalog.Column, references []catalog.Reference) {
+	name, names := p.name(table), namesOf(columns)
+	views := p.viewsOf(table)
+	tx := p.transaction(Widen, againstAll, table, references)
+	p.dropViews(tx, columns[0], views)
+	tx.add(Step{
+		Text:     "widen " + p.List(names) + " of " + name,
+		SQL:      p.altered(columns, func(catalog.Column) string { return "bigint" }),
+		Locks:    fmt.Sprintf(postgresExclusive, name) + "; readers and writers of the tables that it references wait too",
+		Rewrites: "the whole table and all of its indexes, and checks its foreign keys again", Copies: name,
+		Undo:       p.narrowed(table),
+		UndoChecks: p.narrowable(table, references),
+		Done:       p.wide(table), Lasting: true,
+	})
+	for _, c := range columns {
+		for _, k := range p.counting(c) {
+			if p.narrowSequence(k) {
+				alter := "ALTER SEQUENCE " + p.name(k.Counter.Sequence) + " AS "
+				tx.exec("let the sequence of "+p.column(k.Column)+" count on beyond 32 bits", alter+"bigint", alter+p.sequences[k.Counter.Sequence].kind)
+			}
+		}
+	}
+	p.makeViews(tx, views)
+}
+
+func namesOf(columns []catalog.Column) (names []string) {
+	for _, c := range columns {
+		names = append(names, c.Name)
+	}
+	return names
+}
+
+// altered returns SQL that changes the types of columns of a table.
+func (p *postgresPlanner) altered(columns []catalog.Column, kind func(catalog.Column) string) string {
+	return "ALTER TABLE " + p.name(columns[0].Table) + " " + joined(namesOf(columns), ", ", func(i int, name string) string {
+		return "ALTER COLUMN " + p.Quote(name) + " TYPE " + kind(columns[i])
+	})
+}
+
+// wide returns a query for whether the columns of a table have 64 bits.
+func (p *postgresPlanner) wide(table catalog.Name) string {
+	names := namesOf(p.widened.columns[table])
+	return fmt.Sprintf("SELECT (count(*) = %d)::int FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = %s AND c.relname = %s AND a.attname IN (%s) AND a.atttypid = 'bigint'::regtype",
+		len(names), p.Literal(table.Schema), p.Literal(table.Name), joined(names, ", ", func(_ int, name string) string { return p.Literal(name) }))
+}
+
+// narrowable returns the queries for rows and counters that keep the columns of a table from
+// becoming narrow again.
+func (p *postgresPlanner) narrowable(table catalog.Name, references []catalog.Reference) (checks []string) {
+	for _, c := range p.widened.columns[table] {
+		checks = append(checks, p.outside(c))
+		for _, k := range p.counting(c) {
+			if s, known := p.sequences[k.Counter.Sequence]; known && (p.isIdentity(k) || p.narrowSequence(k)) {
+				checks = append(checks, fmt.Sprintf("SELECT last_value FROM pg_sequences WHERE schemaname = %s AND sequencename = %s AND last_value > %d", p.Literal(s.name.Schema), p.Literal(s.name.Name), s.max))
+			}
+		}
+	}
+	for _, r := range references {
+		if r.Valid && p.root(r.Child) == r.Child && p.root(r.Parent) == r.Parent {
+			checks = append(checks, p.orphans(r))
+		}
+	}
+	return checks
+}
+
+func (p *postgresPlanner) switchOn() {
+	for _, k := range p.keys {
+		if k.Mechanism != catalog.IdentityAlways {
+			continue
+		}
+		name, alter := p.name(k.Column.Table), "ALTER TABLE "+p.name(k.Column.Table)+" ALTER COLUMN "+p.Quote(k.Column.Name)+" SET GENERATED "
+		p.transaction(SwitchOn, againstAll, k.Column.Table, nil).add(Step{
+			Text: "let " + name + " take keys that are sent", SQL: alter + "BY DEFAULT", Undo: []string{alter + "ALWAYS"},
+			Done: fmt.Sprintf("SELECT count(*) FROM pg_attribute WHERE attrelid = %s::regclass AND attname = %s AND attidentity <> 'a'", p.Literal(name), p.Literal(k.Column.Name)), Lasting: true,
+		})
+	}
+}
+
+// resolveDefault finds the function that is to generate keys, and tries it.
+func (p *postgresPlanner) resolveDefault(ctx context.Context, conn *sql.Conn) error {
+	if p.options.Default == "" {
+		return nil
+	}
+	names := ddl.Names(p.options.Default, false)
+	if len(names) != 1 {
+		return fmt.Errorf("autoinc: the default %q is not the name of a function, such as snowkey_next()", p.options.Default)
+	}
+	name := names[0]
+	found, err := database.List(ctx, conn, "SELECT format('%I.%I()', n.nspname, p.proname) FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace WHERE p.pronargs = 0 AND p.proname = $1 AND ($2 = '' OR n.nspname = $2)",
+		database.Text, name[len(name)-1], strings.Join(name[:len(name)-1], "."))
+	if err != nil {
+		return err
+	}
+	if len(found) != 1 {
+		return fmt.Errorf("autoinc: there are %d functions %s without parameters; snowkey sql prints one, or write schema.function()", len(found), p.options.Default)
+	}
+	p.options.Default = found[0]
+	key, err := database.One(ctx, conn, "SELECT "+p.options.Default, database.Number)
+	if err == nil && key < p.options.Floor {
+		err = fmt.Errorf("autoinc: the default %s returns %d, which is below the floor %d", p.options.Default, key, p.options.Floor)
+	}
+	return err
+}
+
+func (p *postgresPlanner) drop() {
+	what := "a writer that sends no key fails (23502)"
+	if p.options.Default != "" {
+		what = p.options.Default + " generates the keys of rows that come without one"
+	}
+	p.note(Drop, "From here on %s. The sequences of defaults stay, because other columns may use them; drop them when none does.", what)
+	// Defaults have to go first, because they may use the sequence of an identity,
+	// which can't be dropped until then.
+	for _, identity := range []bool{false, true} {
+		for _, k := range p.keys {
+			if p.isIdentity(k) == identity {
+				p.dropCounter(k, identity)
+			}
+		}
+	}
+}
+
+func (p *postgresPlanner) dropCounter(k catalog.Key, identity bool) {
+	table, column := p.name(k.Column.Table), p.Quote(k.Column.Name)
+	alter := "ALTER TABLE " + table + " ALTER COLUMN " + column + " "
+	tx := p.transaction(Drop, againstAll, k.Column.Table, nil)
+	s := Step{Text: "stop numbering " + p.column(k.Column), SQL: alter + "DROP DEFAULT", Undo: p.defaults(k.Column, column), Lasting: true}
+	if identity {
+		sequence := p.sequences[k.Counter.Sequence]
+		name := p.name(sequence.name)
+		tx.add(Step{
+			Text: "keep where the counter of " + p.column(k.Column) + " stands, for undo", Run: Count, Locks: "nothing",
+			SQL: fmt.Sprintf("SELECT last_value + CASE WHEN is_called THEN %d ELSE 0 END FROM %s", sequence.increment, name),
+		})
+		s.SQL = alter + "DROP IDENTITY"
+		s.Undo = append([]string{p.identity(k, column, false, sequence.name)}, p.sequenceParts(sequence.name, name)...)
+		s.Undo = append(s.Undo, fmt.Sprintf("SELECT setval(%s::regclass, coalesce(%s NULL, greatest(max(%s) + %d, %d)), false) FROM %s WHERE %[3]s < %[7]d",
+			p.Literal(name), counted, column, sequence.increment, sequence.start, table, p.options.Floor))
+		if narrow(k.Column) { // a column that is narrow again can't count from there
+			s.UndoChecks = []string{fmt.Sprintf("SELECT %s 0 AS next WHERE %[1]s 0 > %d", counted, sequence.max)}
+		}
+	}
+	done := "NOT a.atthasdef"
+	if p.options.Default != "" {
+		done = `EXISTS (SELECT FROM pg_attrdef d WHERE d.adrelid = a.attrelid AND d.adnum = a.attnum AND pg_get_expr(d.adbin, d.adrelid) !~ '\mnextval\(')`
+		set := "SET DEFAULT " + p.options.Default
+		if identity {
+			s.SQL += ", ALTER COLUMN " + column + " " + set
+			s.Undo = append([]string{alter + "DROP DEFAULT"}, s.Undo...)
+		} else {
+			s.SQL = alter + set
+		}
+	}
+	s.Done = fmt.Sprintf("SELECT (%s AND a.attidentity = '')::int FROM pg_attribute a WHERE a.attrelid = %s::regclass AND a.attname = %s", done, p.Literal(table), p.Literal(k.Column.Name))
+	tx.add(s)
+}
+
+// defaults returns SQL that sets the default of a column called name to the default of
+// c. Partitions get the default of their table, unless theirs was different or they had
+// none.
+func (p *postgresPlanner) defaults(c catalog.Column, name string) (statements []string) {
+	expression := p.facts[exactPlace(c)].expression
+	if expression != "" {
+		statements = append(statements, fmt.Sprintf("ALTER TABLE %s ALTER COLUMN %s SET DEFAULT %s", p.name(c.Table), name, expression))
+	}
+	for _, member := range p.family(c.Table) {
+		own := p.fact(member, c).expression
+		if own == expression {
+			continue
+		}
+		action := "DROP DEFAULT"
+		if own != "" {
+			action = "SET DEFAULT " + own
+		}
+		statements = append(statements, fmt.Sprintf("ALTER TABLE IF EXISTS ONLY %s ALTER COLUMN %s %s", p.name(member), name, action))
+	}
+	return statements
+}
+
+// identity returns SQL that makes a column an identity column like the key, with a
+// sequence of the given name.
+func (p *postgresPlanner) identity(k catalog.Key, column string, always bool, sequence catalog.Name) string {
+	generated := "BY DEFAULT"
+	if always {
+		generated = "ALWAYS"
+	}
+	s := p.sequences[k.Counter.Sequence]
+	options := fmt.Sprintf("SEQUENCE NAME %s INCREMENT BY %d MINVALUE %d START WITH %d CACHE %d", p.name(sequence), s.increment, s.min, s.start, s.cache)
+	if s.max != 1<<15-1 && s.max != 1<<31-1 {
+		options += fmt.Sprintf(" MAXVALUE %d", s.max)
+	}
+	if s.cycle {
+		options += " CYCLE"
+	}
+	return fmt.Sprintf("ALTER TABLE %s ALTER COLUMN %s ADD GENERATED %s AS IDENTITY (%s)", p.name(k.Column.Table), column, generated, options)
+}
+
+// sequenceParts returns SQL that gives a sequence the privileges and the comment of
+// another one.
+func (p *postgresPlanner) sequenceParts(like catalog.Name, name string) (statements []string) {
+	s := p.sequences[like]
+	for _, grant := range s.grants {
+		statements = append(statements, "GRANT "+grant[0]+" ON SEQUENCE "+name+" TO "+p.role(grant[1])+grant[2])
+	}
+	if s.comment != "" {
+		statements = append(statements, p.comment("SEQUENCE "+name, s.comment))
+	}
+	return statements
+}
+
+func (p *postgresPlanner) guard() {
+	p.note(Guard, "CHECK … NOT VALID is no such guard: it lets old rows stay, and fails every UPDATE of one.")
+	var schemas []string
+	for _, k := range p.keys {
+		if schema := k.Column.Table.Schema; !slices.Contains(schemas, schema) {
+			schemas = append(schemas, schema)
+			p.guardFunction(schema)
+		}
+	}
+	for _, k := range p.keys {
+		tables := []catalog.Name{k.Column.Table}
+		if !k.Partitioned {
+			tables = append(tables, k.Inheritors...) // inheriting tables have their own triggers
+		}
+		for _, table := range tables {
+			if p.guarded(k, table) {
+				continue
+			}
+			name := p.guardName(k, table)
+			on := p.Quote(name) + " ON " + p.name(table)
+			function := p.name(catalog.Name{Schema: k.Column.Table.Schema, Name: database.GuardPrefix})
+			p.transaction(Guard, againstWriters, table, nil).add(Step{
+				Text: fmt.Sprintf("refuse new rows of %s with a key below %d", p.name(table), p.options.Floor),
+				SQL: fmt.Sprintf("CREATE TRIGGER %s AFTER INSERT ON %s FOR EACH ROW WHEN (NEW.%s < %d) EXECUTE FUNCTION %s(%s)",
+					p.Quote(name), p.name(table), p.Quote(k.Column.Name), p.options.Floor, function, p.Literal(k.Column.Name)),
+				Undo: []string{"DROP TRIGGER IF EXISTS " + on},
+				Done: fmt.Sprintf("SELECT count(*) FROM pg_trigger WHERE tgrelid = %s::regclass AND tgname = %s", p.Literal(p.name(table)), p.Literal(name)), Lasting: true,
+			})
+		}
+	}
+}
+
+// guardFunction makes the function that refuses rows.
+func (p *postgresPlanner) guardFunction(schema string) {
+	function := p.name(catalog.Name{Schema: schema, Name: database.GuardPrefix}) + "()"
+	p.add(Guard, Step{
+		Text: "make the function that refuses",
+		SQL: "CREATE OR REPLACE FUNCTION " + function + ` RETURNS trigger LANGUAGE plpgsql AS $snowkey$
+BEGIN
+	RAISE EXCEPTION 'snowkey: %.% is to be generated, and a key of this row was not', TG_TABLE_NAME, TG_ARGV[0] USING ERRCODE = 'check_violation';
+END
+$snowkey$`,
+		Unit: p.begin(), Locks: "nothing",
+		Done: fmt.Sprintf("SELECT count(*) FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace WHERE n.nspname = %s AND p.proname = %s",
+			p.Literal(schema), p.Literal(database.GuardPrefix)), Lasting: true,
+		Undo: []string{"DO $snowkey$ BEGIN DROP FUNCTION IF EXISTS " + function + "; EXCEPTION WHEN dependent_objects_still_exist THEN NULL; END $snowkey$"}, // another plan may still use it
+	})
+}

@@ -1,0 +1,37 @@
+-- name: schemas
+SELECT name FROM pragma_database_list WHERE name <> 'temp' ORDER BY seq
+
+-- name: columns
+-- The primary key is an alias of the rowid if it is a single column whose type is
+-- exactly INTEGER, and if it doesn't have an index of its own. In a table WITHOUT
+-- ROWID it does.
+SELECT t.name, x.name, x.type, x.type, x.pk, m.sql,
+	x.pk = 1 AND upper(x.type) = 'INTEGER'
+	AND (SELECT count(*) FROM pragma_table_xinfo(t.name, ?1) WHERE pk > 0) = 1
+	AND NOT EXISTS (SELECT 1 FROM pragma_index_list(t.name, ?1) WHERE origin = 'pk')
+FROM pragma_table_list AS t
+JOIN {schema}.sqlite_master AS m ON m.type = 'table' AND m.name = t.name
+JOIN pragma_table_xinfo(t.name, ?1) AS x
+WHERE t.schema = ?1 AND t.type = 'table'
+ORDER BY t.name, x.pk
+
+-- name: foreign keys
+SELECT t.name, f.id, f."table", f.seq, f."from", coalesce(f."to", ''), f.on_update, f.on_delete
+FROM pragma_table_list AS t JOIN pragma_foreign_key_list(t.name, ?1) AS f
+WHERE t.schema = ?1 AND t.type = 'table'
+ORDER BY t.name, f.id, f.seq
+
+-- name: triggers
+SELECT tbl_name, name FROM {schema}.sqlite_master WHERE type = 'trigger' ORDER BY tbl_name, name
+
+-- name: has sequence
+SELECT count(*) FROM {schema}.sqlite_master WHERE name = 'sqlite_sequence'
+
+-- name: sequence
+SELECT name, CAST(seq AS INTEGER) FROM {schema}.sqlite_sequence
+
+-- name: table
+SELECT t.schema, t.name, x.name, x.type, x.type
+FROM pragma_database_list AS d JOIN pragma_table_list AS t ON t.schema = d.name JOIN pragma_table_xinfo(t.name, t.schema) AS x
+WHERE t.name = ?2 COLLATE NOCASE AND (?1 = '' OR d.name = ?1 COLLATE NOCASE) AND d.name <> 'temp' AND t.type IN ('table', 'view')
+ORDER BY d.seq, x.cid
