@@ -181,3 +181,27 @@ func ExampleDoctor() {
 	}
 	// Output: crowded
 }
+
+// An import gets a worker number of its own, which no process leases. If it is repeated, the
+// rows get the same ids.
+func ExampleOpenBackfill() {
+	ctx := context.Background()
+	store, remove := newStore()
+	defer remove()
+
+	for range 2 {
+		past, err := snowkey.OpenBackfill(ctx, store, snowkey.Config{}, "orders-of-2025")
+		if err != nil {
+			log.Fatal(err)
+		}
+		day := time.Date(2025, 3, 1, 12, 0, 0, 0, time.UTC)
+		ids, err := past.At("orders", []time.Time{day, day, day.Add(time.Hour)})
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(ids)
+	}
+	// Output:
+	// [21562078003200821 21562078003200822 21577177497600511]
+	// [21562078003200821 21562078003200822 21577177497600511]
+}

@@ -112,6 +112,30 @@ func Open(ctx context.Context, store lease.Store, cfg Config) (*idgen.Pool, erro
 	})
 }
 
+// OpenBackfill reserves a worker number for ids of given times, for example for imported
+// rows. The number is one that no process has ever leased, and none will lease it as long as
+// the row in the lease table exists. So the ids of the Backfill differ from those of all
+// processes. The name identifies the import: with the same name, OpenBackfill returns the
+// same number, so that the import can be repeated or continued. Another import into the same
+// table needs another name.
+//
+// Call it with the same Config as [Open]. To choose from numbers that you keep for imports,
+// set MinWorker and MaxWorker. A store that may lose commits without a trace, a namespace
+// that may have lost some, or one in which processes have leased each number, is refused
+// with a [*lease.PermanentError] that has the remedy. Errors are otherwise those of Open.
+func OpenBackfill(ctx context.Context, store lease.Store, cfg Config, name string) (*idgen.Backfill, error) {
+	pool, own, err := cfg.split()
+	if err != nil {
+		return nil, err
+	}
+	worker, bound, err := keeper.ReserveBackfill(ctx, store, own, name)
+	if err != nil {
+		return nil, err
+	}
+	end := time.UnixMicro(own.Epoch + bound/own.PerTick*own.Unit)
+	return idgen.NewBackfill(idgen.BackfillConfig{Layout: pool.Layout, Worker: worker, End: end})
+}
+
 // Fence makes all leases that are claimed from now on start above every id that may
 // have been issued before. This includes ids under leases of a database that this one
 // replaced. Processes do the same on their own if the fingerprint or an older row shows

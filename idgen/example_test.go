@@ -216,3 +216,17 @@ func ExamplePreset() {
 	fmt.Println(p.Time.Format(time.RFC3339Nano), "datacenter", p.Fixed[0], "worker", p.Worker)
 	// Output: 2022-06-28T16:07:40.105Z datacenter 11 worker 26
 }
+
+// The rows of November, by their keys. In the ORMs:
+//
+//	db.Where("id BETWEEN ? AND ?", first, last).Find(&orders)                           // GORM
+//	client.Order.Query().Where(order.IDGTE(pk.ID(first)), order.IDLTE(pk.ID(last)))     // ent
+//	db.NewSelect().Model(&orders).Where("id BETWEEN ? AND ?", first, last)              // bun
+//
+// For the next page, use id > the last key instead of first, with ORDER BY id and a limit.
+func ExampleLayout_Between() {
+	november := time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
+	first, last := idgen.DefaultLayout().Between(november, november.AddDate(0, 1, 0))
+	fmt.Println(first, last)
+	// Output: 242437482086400000 253309118054399999
+}

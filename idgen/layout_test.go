@@ -123,3 +123,42 @@ func TestLayoutString(t *testing.T) {
 		t.Errorf("a layout of 64 bits leaves none unused: %s", got)
 	}
 }
+
+func TestBetween(t *testing.T) {
+	epoch := time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC)
+	fixed, err := idgen.NewLayout(epoch, time.Millisecond, idgen.Fixed("era", 2, 1), idgen.Time(39), idgen.Worker(10), idgen.Sequence(12))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range []idgen.Layout{idgen.DefaultLayout(), fixed} {
+		end := l.Lifetime().End
+		at := func(d time.Duration, worker, sequence int64) int64 {
+			id, err := l.Compose(idgen.Parts{Time: epoch.Add(d), Worker: worker, Sequence: sequence})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return id
+		}
+		life := end.Sub(epoch)
+		const ms = time.Millisecond
+		for _, c := range []struct {
+			from, to    time.Time
+			first, last int64
+		}{
+			{epoch.Add(5 * ms), epoch.Add(7 * ms), at(5*ms, 0, 0), at(6*ms, 1023, 4095)},
+			{epoch.Add(5 * ms), epoch.Add(7*ms + 1), at(5*ms, 0, 0), at(7*ms, 1023, 4095)},
+			{epoch.Add(5*ms + 1), epoch.Add(5*ms + 2), at(5*ms, 0, 0), at(5*ms, 1023, 4095)},
+			{epoch.Add(5 * ms), time.Time{}, at(5*ms, 0, 0), at(life-ms, 1023, 4095)},
+			{epoch.AddDate(-9, 0, 0), epoch.Add(ms), at(0, 0, 0), at(0, 1023, 4095)},
+			{time.Time{}, end.AddDate(9, 0, 0), at(0, 0, 0), at(life-ms, 1023, 4095)},
+			{epoch.Add(7 * ms), epoch.Add(7 * ms), 1, 0},
+			{epoch.Add(7 * ms), epoch.Add(5 * ms), 1, 0},
+			{epoch.AddDate(-9, 0, 0), epoch, 1, 0},
+			{end, end.AddDate(1, 0, 0), 1, 0},
+		} {
+			if first, last := l.Between(c.from, c.to); first != c.first || last != c.last {
+				t.Errorf("%s: between %v and %v are the ids %d to %d, want %d to %d", l, c.from, c.to, first, last, c.first, c.last)
+			}
+		}
+	}
+}

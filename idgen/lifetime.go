@@ -80,6 +80,30 @@ func (l Layout) MaxID(t time.Time) (int64, error) {
 	return l.boundary(tick, err, l.fixed|(1<<l.time.shift-1))
 }
 
+// Between returns the smallest and the largest id of the ticks from from until to, not
+// including to, for a query of rows by the time in their key:
+//
+//	WHERE id BETWEEN first AND last
+//
+// A database finds these rows with the index of the key, and reads no other partitions. If
+// to is the zero time, there is no end. Times outside the layout's lifetime are no error,
+// because it has no ids there. If there can be no rows, last is less than first.
+func (l Layout) Between(from, to time.Time) (first, last int64) {
+	life := l.Lifetime()
+	if to.IsZero() || to.After(life.End) {
+		to = life.End
+	}
+	if from.Before(life.Start) {
+		from = life.Start
+	}
+	if !from.Before(to) {
+		return 1, 0
+	}
+	first, _ = l.MinID(from)
+	last, _ = l.MaxID(to.Add(-1))
+	return first, last
+}
+
 func (l Layout) boundary(tick int64, err error, others uint64) (int64, error) {
 	if err != nil {
 		return 0, err

@@ -103,6 +103,11 @@
 //     can also release a row whose lease has expired, as long as no other process has
 //     taken the row yet, but in that case it leaves the bound unchanged.
 //
+// snowkey.OpenBackfill reserves a row for ids of past times, which have counters from 0 up.
+// It claims a row whose revision is 0 and whose bound is not below the fence, with a token
+// that shows the name of the backfill and with a TTL of 100 years. If it finds that token, it
+// renews the row.
+//
 // Each of these is one statement or swap, except that every row is added in a step of its
 // own. If there is no reply to a request, we can't tell whether the store has executed it
 // already, will execute it later, or never will:

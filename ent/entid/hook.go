@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"strings"
 
 	"entgo.io/ent"
 
@@ -24,6 +25,8 @@ import (
 // If src is nil, the hook calls [idgen.Default] when a row is created. That's why
 // entid.Hook(idgen.Default()) works even in a package variable, which is set before
 // SetDefault runs.
+//
+// If src is an [*idgen.Backfill], ids have the times in the rows' field created_at.
 //
 // The hook fills ids of the types of package pk and ignores all others. Since a client's
 // hooks run before those of the schema, a mixin keeps the id set by this hook.
@@ -50,7 +53,14 @@ func hook(source func() idgen.Source, find func(ent.Mutation) (slot, error)) ent
 			case id == nil:
 				return next.Mutate(ctx, m)
 			case id.empty():
-				n, err := draw(ctx, source())
+				src := source()
+				if past, ok := src.(*idgen.Backfill); ok {
+					if err := backfill(past, m, id); err != nil {
+						return nil, err
+					}
+					break
+				}
+				n, err := draw(ctx, src)
 				if err == nil && n == 0 {
 					err = errors.New("the source returned 0")
 				}
@@ -69,6 +79,24 @@ func hook(source func() idgen.Source, find func(ent.Mutation) (slot, error)) ent
 			return v, err
 		})
 	}
+}
+
+// backfill fills an id with the time of the row.
+func backfill(past *idgen.Backfill, m ent.Mutation, id slot) error {
+	ids, err := errorsOf(m).At(past, []int{-1}, func(_ int, name string) any {
+		plain := func(s string) string { return strings.ToLower(strings.ReplaceAll(s, "_", "")) }
+		for _, f := range m.Fields() {
+			if plain(f) == plain(name) { // created_at is CreatedAt
+				value, _ := m.Field(f)
+				return value
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return id.fill(ids[0])
 }
 
 // A slot is the id of a mutation, which a hook reads and sets.

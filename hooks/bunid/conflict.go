@@ -36,7 +36,7 @@ func (k *key) propose(ctx context.Context, q *bun.InsertQuery, keys []reflect.Va
 	}
 	p.ids = make([]int64, len(keys))
 	zero := empty(keys)
-	ids, err := k.fill(ctx, keys, zero, source)
+	ids, err := k.fill(ctx, q.GetModel().(bun.TableModel).Value(), keys, zero, source)
 	for j, i := range zero {
 		if err == nil {
 			p.ids[i] = ids[j]

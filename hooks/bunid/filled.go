@@ -40,7 +40,8 @@ func (*Filled) BeforeInsert(ctx context.Context, q *bun.InsertQuery) error { ret
 //	}
 //
 // If source is nil, Fill uses idgen.Default(). If it's an [*idgen.Pool], the tag of the key
-// can name one of its generators. All keys are generated in a single step. If Fill fails,
+// can name one of its generators. If it's an [*idgen.Backfill], keys have the times in the
+// rows' field CreatedAt. All keys are generated in a single step. If Fill fails,
 // the rows are unchanged, and the error is either a [*FieldError] or a [*RowError] that
 // wraps the source's error.
 func Fill(ctx context.Context, q *bun.InsertQuery, source idgen.Source) error {
@@ -60,7 +61,7 @@ func Fill(ctx context.Context, q *bun.InsertQuery, source idgen.Source) error {
 		return err
 	}
 	if len(keys) > 0 && isPlain(q) {
-		_, err := k.fill(ctx, keys, empty(keys), source)
+		_, err := k.fill(ctx, model.Value(), keys, empty(keys), source)
 		return err
 	}
 	as := q
@@ -95,7 +96,7 @@ func Fill(ctx context.Context, q *bun.InsertQuery, source idgen.Source) error {
 	case s.conflict:
 		return k.propose(ctx, q, keys, list, source)
 	}
-	_, err = k.fill(ctx, keys, zero, source)
+	_, err = k.fill(ctx, model.Value(), keys, zero, source)
 	return err
 }
 
@@ -119,17 +120,21 @@ func FillRows(ctx context.Context, db bun.IDB, rows any, source idgen.Source) er
 	if err != nil {
 		return err
 	}
-	_, err = k.fill(ctx, keys, empty(keys), source)
+	_, err = k.fill(ctx, rows, keys, empty(keys), source)
 	return err
 }
 
-// fill generates the keys that are zero, and sets them in memory. It fails if two of them
-// belong to the same row.
-func (k *key) fill(ctx context.Context, keys []reflect.Value, zero []int, source idgen.Source) ([]int64, error) {
+// fill generates the keys of a model that are zero, and sets them in memory. It fails if
+// two of them belong to the same row.
+func (k *key) fill(ctx context.Context, model any, keys []reflect.Value, zero []int, source idgen.Source) (ids []int64, err error) {
 	if len(zero) == 0 {
 		return nil, nil
 	}
-	ids, err := k.Draw(ctx, source, nil, len(zero))
+	if past, ok := source.(*idgen.Backfill); ok {
+		ids, err = k.At(past, zero, k.valueOf(model))
+	} else {
+		ids, err = k.Draw(ctx, source, nil, len(zero))
+	}
 	if err != nil {
 		return nil, err
 	}

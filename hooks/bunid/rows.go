@@ -3,6 +3,9 @@ package bunid
 import (
 	"fmt"
 	"reflect"
+	"slices"
+
+	"github.com/uptrace/bun/schema"
 
 	"github.com/snowkey-go/snowkey/internal/keytype"
 )
@@ -35,6 +38,22 @@ func (k *key) keysOf(model any) (keys []reflect.Value, list bool, err error) {
 		keys[i] = k.Field.Value(row)
 	}
 	return keys, true, nil
+}
+
+// valueOf returns a function that finds the value of a field in a row of the model.
+func (k *key) valueOf(model any) func(row int, field string) any {
+	var values []reflect.Value
+	return func(row int, field string) any {
+		if values == nil {
+			i := slices.IndexFunc(k.table.Fields, func(f *schema.Field) bool { return f.GoName == field })
+			if i < 0 {
+				return nil
+			}
+			other := &key{Field: k.table.Fields[i], Key: k.Key, table: k.table}
+			values, _, _ = other.keysOf(model) // which succeeded for the key
+		}
+		return values[row].Interface()
+	}
 }
 
 // row returns the struct behind an element of a slice, which may be a pointer,

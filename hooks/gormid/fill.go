@@ -175,7 +175,8 @@ func (f *filler) count(c *creation) {
 // INSERT may merge rows, draw fails if one of these rows is in the call more than once.
 func (f *filler) draw(c *creation) (err error) {
 	k, ctx := c.key, c.stmt.Context
-	if v := c.structs.v; v.Kind() == reflect.Struct { // the most frequent case, so it takes a shorter way
+	past, backfills := f.source.(*idgen.Backfill)
+	if v := c.structs.v; v.Kind() == reflect.Struct && !backfills { // the most frequent case, so it takes a shorter way
 		field := k.in(ctx, v)
 		if !keytype.Empty(field) {
 			return nil
@@ -193,7 +194,12 @@ func (f *filler) draw(c *creation) (err error) {
 	if len(c.filled) == 0 {
 		return nil
 	}
-	if c.ids, err = k.Draw(ctx, f.source, nil, len(c.filled)); err != nil {
+	if backfills {
+		c.ids, err = k.At(past, c.filled, c.rows.value)
+	} else {
+		c.ids, err = k.Draw(ctx, f.source, nil, len(c.filled))
+	}
+	if err != nil {
 		return err
 	}
 	c.rows.fill(c.filled, c.ids)

@@ -135,6 +135,15 @@ func (r mapRows) isColumn(name, column string) bool {
 	return f != nil && f.DBName == column
 }
 
+func (r mapRows) value(i int, field string) any {
+	f := r.k.schema.LookUpField(field)
+	if f == nil {
+		return nil
+	}
+	name, _ := r.find(r.maps[i], f.DBName)
+	return r.maps[i][name]
+}
+
 func (r mapRows) fill(some []int, ids []int64) {
 	for j, i := range some {
 		r.row(i).set(ids[j])

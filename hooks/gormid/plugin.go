@@ -11,7 +11,8 @@ import (
 
 // A Config configures a [Plugin]. The zero Config is ready to use.
 type Config struct {
-	// Source generates the keys. If it's an [*idgen.Pool], tags can name its generators.
+	// Source generates the keys. If it's an [*idgen.Pool], tags can name its generators. If
+	// it's an [*idgen.Backfill], keys have the times in the rows' field CreatedAt.
 	// Defaults to idgen.Default(), which is called in each Create, so you can set the
 	// default pool after you've opened the database.
 	Source idgen.Source

@@ -6,6 +6,7 @@ import (
 
 	"gorm.io/gorm"
 
+	"github.com/snowkey-go/snowkey/internal/fill"
 	"github.com/snowkey-go/snowkey/internal/keytype"
 )
 
@@ -17,6 +18,8 @@ type rows interface {
 	// empty appends the indexes of the rows without a key to dst. It returns an error
 	// for nil rows and for keys of the wrong kind.
 	empty(dst []int) ([]int, error)
+	// value returns the value of a field in row i, or nil if there is none.
+	value(i int, field string) any
 	// fill sets the key of each row some[j] to ids[j].
 	fill(some []int, ids []int64)
 	// repeated returns the index of a row that has lost its key from fill because the
@@ -106,6 +109,8 @@ func (r *structRows) empty(dst []int) ([]int, error) {
 	}
 	return dst, nil
 }
+
+func (r *structRows) value(i int, field string) any { return fill.FieldOf(r.at(i), field) }
 
 func (r *structRows) fill(some []int, ids []int64) {
 	for j, i := range some {

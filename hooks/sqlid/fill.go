@@ -20,7 +20,8 @@ type Filler struct {
 }
 
 // New returns a Filler that takes keys from source. If source is an [*idgen.Pool], tags can
-// name its generators. If source is nil, the Filler uses idgen.Default().
+// name its generators. If source is an [*idgen.Backfill], keys have the times in the rows'
+// field CreatedAt. If source is nil, the Filler uses idgen.Default().
 func New(source idgen.Source) *Filler { return &Filler{source: source} }
 
 // Fill gives a key to every row that doesn't have one. rows can be a pointer to a struct, a
@@ -49,7 +50,7 @@ func (f *Filler) Fill(ctx context.Context, rows any) error {
 	if n == 0 {
 		return nil
 	}
-	ids, err := l.key.Draw(ctx, f.source, make([]int64, 0, n), n)
+	ids, err := l.draw(ctx, f.source, n)
 	if err != nil {
 		return err
 	}
@@ -62,6 +63,21 @@ func (f *Filler) Fill(ctx context.Context, rows any) error {
 		}
 	}
 	return nil
+}
+
+// draw generates the ids for the n rows that don't have a key.
+func (l list) draw(ctx context.Context, source idgen.Source, n int) ([]int64, error) {
+	past, ok := source.(*idgen.Backfill)
+	if !ok {
+		return l.key.Draw(ctx, source, make([]int64, 0, n), n)
+	}
+	rows := make([]int, 0, n)
+	for i := range l.len() {
+		if l.key.empty(l.row(i)) {
+			rows = append(rows, i)
+		}
+	}
+	return l.key.At(past, rows, func(i int, field string) any { return fill.FieldOf(l.row(i), field) })
 }
 
 // A list contains the rows of one call.

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/snowkey-go/snowkey/hooks/sqlid"
 	"github.com/snowkey-go/snowkey/idgen"
@@ -335,5 +336,30 @@ func TestConcurrent(t *testing.T) {
 			}
 			seen[r.ID] = true
 		}
+	}
+}
+
+func TestBackfill(t *testing.T) {
+	type order struct {
+		ID        pk.ID
+		CreatedAt time.Time
+	}
+	b, err := idgen.NewBackfill(idgen.BackfillConfig{Worker: 900})
+	if err != nil {
+		t.Fatal(err)
+	}
+	day := time.Date(2025, 3, 4, 5, 6, 7, 0, time.UTC)
+	rows := []*order{{CreatedAt: day.Add(time.Hour)}, {ID: first}, {CreatedAt: day}, {CreatedAt: day}}
+	if err := sqlid.New(b).Fill(t.Context(), rows); err != nil {
+		t.Fatal(err)
+	}
+	timeOf := func(id pk.ID) time.Time { return b.Config().Layout.Decode(id.Int64()).Time }
+	if !timeOf(rows[0].ID).Equal(day.Add(time.Hour)) || rows[1].ID != first || !timeOf(rows[2].ID).Equal(day) || rows[3].ID != rows[2].ID+1 {
+		t.Errorf("%+v, %+v, %+v, %+v", rows[0], rows[1], rows[2], rows[3])
+	}
+	late := []order{{CreatedAt: day.Add(time.Hour)}, {ID: second}, {}}
+	err = sqlid.New(b).Fill(t.Context(), late)
+	if of, ok := errors.AsType[*sqlid.RowError](err); !ok || of.Row != 2 || late[0].ID != 0 {
+		t.Errorf("%v, %+v", err, late)
 	}
 }

@@ -42,9 +42,11 @@ func Workers(ctx context.Context, store lease.Store, namespace string, free bool
 	return all, nil
 }
 
-// reserved reports whether a row is reserved for ids that are made by SQL. Package sqlgen
-// writes these rows.
-func reserved(r lease.Row) bool { return strings.HasPrefix(r.Token, "sql:") }
+// reserved reports whether a row is reserved, for ids that are made by SQL or by a backfill.
+// Package sqlgen and ReserveBackfill write these rows.
+func reserved(r lease.Row) bool {
+	return strings.HasPrefix(r.Token, "sql:") || strings.HasPrefix(r.Token, backfillPrefix)
+}
 
 func worker(namespace, layout string, r lease.Row) Worker {
 	w := Worker{Namespace: namespace, Layout: layout, Number: r.Worker, State: "free", Label: r.Label}
@@ -82,7 +84,7 @@ func FreeWorker(ctx context.Context, store lease.Store, namespace, layout string
 		return w, fmt.Errorf("worker %d is free already", number)
 	}
 	if reserved(rows[0]) {
-		return w, fmt.Errorf("worker %d is reserved for ids from SQL, which have no bound in its row; it can't be freed", number)
+		return w, fmt.Errorf("worker %d is reserved for ids from %s, which no process may make; it can't be freed", number, w.Label)
 	}
 	switch ok, err := store.Release(ctx, terms, rows[0], rows[0].Bound); {
 	case err != nil:

@@ -11,6 +11,9 @@ import (
 	"github.com/snowkey-go/snowkey/lease"
 )
 
+// Forever is the TTL of rows that are reserved: 100 years, in microseconds.
+const Forever = 100 * 365 * 24 * 3_600_000_000
+
 // A Namespace is what a claim depends on in addition to its row.
 type Namespace struct {
 	Fingerprint string // the stored one; "" if the namespace does not have the layout

@@ -8,6 +8,7 @@ import (
 	mvccpb "go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
+	"github.com/snowkey-go/snowkey/internal/leaserule"
 	"github.com/snowkey-go/snowkey/lease"
 )
 
@@ -174,11 +175,13 @@ type vouch struct {
 
 // vouch returns the operation that keeps the key alive for at least TTL and Skew. It
 // returns nothing if the host's clock differs from the agreed time by more than Skew. If
-// the clocks of all running hosts do, the key expires, and they agree on another time.
+// the clocks of all running hosts do, the key expires, and they agree on another time. It
+// also returns nothing for a row that is reserved for ever, because such a row doesn't show
+// that a process is running.
 func (a *agreed) vouch(ctx context.Context, s *Store, k keys, cluster string, terms lease.Terms) ([]clientv3.Op, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if off := s.clock().UnixMicro() - a.now(); off > terms.Skew || off < -terms.Skew {
+	if off := s.clock().UnixMicro() - a.now(); off > terms.Skew || off < -terms.Skew || terms.TTL >= leaserule.Forever {
 		return nil, nil
 	}
 	half := max(time.Duration(terms.TTL+terms.Skew)*time.Microsecond, 2*time.Second)

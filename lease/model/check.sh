@@ -17,6 +17,7 @@ volatile="-DVOLATILE -DCRASHES=1 -DWINDOW=0"
 sql="-DSQL -DOWNERS=1"
 postgres="$sql -DUNLOGGED -DFINGERPRINT"
 dropped="-DDROPS=1 -DFINGERPRINT"
+past="-DPAST"
 if [ $size = ci ]; then
 	jobs=${JOBS:-2} memory=900 hash=22 optimise=-O2
 	run sound 'two owners' -DTOKENS=4 -DCOUNTERS=3
@@ -62,6 +63,15 @@ if [ $size = ci ]; then
 	run sound 'PostgreSQL writers: crash and commits lost' $postgres -DCRASHES=1 $lost -DTOKENS=1 -DEND=2
 	run sound 'PostgreSQL writers: sequence dropped' $postgres -DDROPS=1 -DTOKENS=1 -DEND=2
 	run sound 'PostgreSQL writers: older dump restored in place' $postgres $lost -DLIVE -DTOKENS=1 -DEND=2
+	run sound 'backfill: two owners' $past -DTOKENS=3 -DCOUNTERS=3
+	run sound 'backfill: row freed by hand' $past -DFREES -DTOKENS=3 -DCOUNTERS=3
+	run sound 'backfill: two crashes' $past -DOWNERS=1 -DCRASHES=2 -DTOKENS=3 -DCOUNTERS=3
+	run sound 'backfill: store becomes volatile, crash' $past -DOWNERS=1 $volatile -DTOKENS=2 -DEND=2
+	run sound 'backfill: commits lost, two owners' $past $lost -DFINGERPRINT -DTOKENS=2 -DEND=2
+	run sound 'backfill: commits lost, next clock behind' $past $lost -DOWNERS=1 -DFINGERPRINT -DTOKENS=2 -DEND=3 -DSKEW=1
+	run sound 'backfill: time of the read, commits lost' $past $read $lost -DOWNERS=1 -DFINGERPRINT -DTOKENS=2 -DEND=2 -DSKEW=1
+	run sound 'backfill: no clock, commits lost' $past $lost $noclock $reply -DOWNERS=1 -DTOKENS=2 -DEND=3
+	run sound 'backfill: ZooKeeper, commits lost' $past -DZNODES $lost -DOWNERS=1 -DFINGERPRINT -DTOKENS=2 -DEND=2 -DSKEW=1
 else
 	jobs=${JOBS:-1} memory=6000 hash=26 optimise=-O2
 	run sound 'two owners, 5 tokens, 3 counters' -DTOKENS=5 -DCOUNTERS=3
@@ -214,6 +224,10 @@ run caught 'PostgreSQL writers: sequence dropped, its history trusted' $postgres
 run caught 'PostgreSQL writers: sequence dropped while it is used' $postgres -DDROPS=1 -DTOKENS=1 -DEND=2 -DBROKEN_SQL_DROP_EARLY
 run caught 'PostgreSQL writers: dump restored in place, limits kept' $postgres $lost -DLIVE -DTOKENS=1 -DEND=2 -DBROKEN_SQL_BORN
 run caught 'PostgreSQL writers: dump restored in place, row not checked' $postgres $lost -DLIVE -DTOKENS=1 -DEND=2 -DBROKEN_SQL_UNCHECKED
+run caught 'backfill: row that was held' $past -DTOKENS=3 -DCOUNTERS=3 -DBROKEN_PAST_HELD
+run caught 'backfill: row freed by hand, bound not raised' $past -DFREES -DOWNERS=1 -DTOKENS=2 -DCOUNTERS=3 -DBROKEN_PAST_BOUND
+run caught 'backfill: crash, a read grants' $past -DOWNERS=1 -DCRASHES=1 -DTOKENS=2 -DCOUNTERS=3 -DBROKEN_PAST_READ
+run caught 'backfill: commits lost, row older than the fence' $past $lost -DOWNERS=1 -DFINGERPRINT -DTOKENS=2 -DEND=2 -DBROKEN_PAST_FENCE
 
 # What the protocol does not promise.
 run caught 'outside: an older dump restored in place, fingerprint unchanged' $lost -DFINGERPRINT -DTOKENS=3 -DLIMIT_SAME_FINGERPRINT
@@ -232,6 +246,8 @@ run caught 'no clock, commits lost, reply of another cluster believed' $lost $no
 run caught 'no clock, commits lost, hold-off, claims executed late, start from when they were sent' $lost $noclock -DHOLDOFF -DTOKENS=4 -DEND=4 -DTTL=2 -DBROKEN_HOLDOFF_SENT
 run caught 'outside: no clock, hosts differ by more than SKEW' $lost -DHOST_CLOCKS -DSKEW=0 -DHOST_SKEW=1 $reply -DTOKENS=2 -DEND=3
 run caught 'outside: SQL writers, an older dump restored in place' $sql $lost -DFINGERPRINT -DTOKENS=1 -DEND=2 -DLIMIT_SAME_FINGERPRINT
+run caught 'outside: backfill, row deleted' $past -DOWNERS=1 -DDELETES=1 -DTOKENS=2 -DEND=2
+run caught 'outside: backfill, row freed by hand, and that is lost' $past -DFREES $lost -DOWNERS=1 -DFINGERPRINT -DTOKENS=2 -DEND=2
 
 finish
 

@@ -42,7 +42,8 @@ The adversary
     sequence. Then each session issues them that has checked the row since the sequence was created;
   * with DROPS, drops the sequence of SQL writers, or what it was raised for, or both, and creates them again, while sessions go on
     that had checked the row before. With LIVE, a failover is an older dump that is restored in place: it drops and creates
-    both as well, with the values of the dump, and the sessions go on.
+    both as well, with the values of the dump, and the sessions go on;
+  * with PAST, a backfill reserves the row, and issues counters from 0 up. With FREES, somebody frees the row again by hand.
 
 What is assumed
   * the store executes one request at a time on this row, each in one step (one SQL statement, committed);
@@ -541,8 +542,8 @@ inline hold(me) {           /* the row carries the token of the claim */
 #endif
 #endif
 
-#define RESERVED 14         /* the token of a row that is reserved for SQL */
-#if defined(SQL) && !defined(BROKEN_SQL_CLAIMABLE)
+#define RESERVED 14         /* the token of a row that is reserved, for SQL or for a backfill */
+#if defined(SQL) && !defined(BROKEN_SQL_CLAIMABLE) || defined(PAST)
 #define FOR_GO (db.token != RESERVED)
 #define NEVER 255
 #else
@@ -1213,6 +1214,100 @@ end:
 }
 #endif
 
+/* ---- A backfill ---- */
+
+#ifdef PAST
+byte past, past_limit;      /* it may issue past .. past_limit-1 */
+
+#ifdef BROKEN_PAST_HELD     /* a row that a process has held is taken too, if it is free */
+#define NEVER_HELD (1)
+#else
+#define NEVER_HELD (db.revision == 0)
+#endif
+#if defined(FINGERPRINT) && !defined(BROKEN_PAST_FENCE) /* the fence was raised since the row was added, so a lease of it may be lost */
+#define UNFENCED (db.bound >= db.fence)
+#else
+#define UNFENCED (1)
+#endif
+#ifdef VOLATILE
+#define DURABLE (!early)
+#else
+#define DURABLE (1)
+#endif
+
+#ifdef ZNODES
+#define THIS_EPOCH (db.epoch == epoch)
+#else
+#define THIS_EPOCH (1)
+#endif
+
+inline raise_past() {
+#ifdef ZNODES
+	db.version++;
+#endif
+	if
+#ifndef BROKEN_PAST_BOUND   /* the bound stays where it is */
+	:: db.bound < CAP -> db.bound = CAP
+#endif
+	:: else
+	fi
+}
+
+inline extend_past() {      /* the reply says how far the row is granted */
+#ifdef BROKEN_PAST_BOUND
+	past_limit = CAP
+#else
+	if
+	:: db.bound > past_limit -> past_limit = db.bound
+	:: else
+	fi
+#endif
+}
+
+proctype Backfill() {
+end:
+	do
+	/* Reserve a row that no process has ever held. There may be no reply. */
+	:: atomic { PRESENT && FENCED && DURABLE && db.token == 0 && NEVER_HELD && UNFENCED ->
+		d_step {
+		db.token = RESERVED; db.revision++;
+#ifdef EXPIRY
+		db.expires = NEVER;
+#endif
+		raise_past()
+		};
+		if
+		:: d_step { answer(); extend_past() }
+		:: skip
+		fi }
+	/* Find the reservation, and renew it: what was read may not be on disk. */
+	:: d_step { PRESENT && THIS_EPOCH && DURABLE && db.token == RESERVED && past_limit < CAP ->
+#ifdef BROKEN_PAST_READ     /* what was read is taken for granted */
+		past_limit = db.bound
+#else
+		db.revision++; raise_past(); answer(); extend_past()
+#endif
+		}
+#ifdef FREES
+	:: d_step { db.token == RESERVED ->
+		db.token = 0; db.revision++;
+#ifdef EXPIRY
+		db.expires = 0
+#endif
+		}
+#endif
+
+	:: atomic { watched == 0 && past < past_limit ->
+		do
+		:: past + 1 < past_limit -> past++
+		:: break
+		od;
+		past++; watched = past }
+	:: d_step { watched > past && watched <= past_limit -> assert(false /* issued twice */) }
+	od
+}
+#endif
+
 /* ---- What happens to the store ---- */
 
 #if FAILOVERS > 0 && !defined(LIMIT_UNDELETE)   /* the standby, or the next backup, has the deletion */
@@ -1553,6 +1648,9 @@ init {
 		:: else -> break
 		od;
 		i = 0;
+#endif
+#ifdef PAST
+		run Backfill();
 #endif
 		do
 		:: i < OWNERS -> run Process(i); i++

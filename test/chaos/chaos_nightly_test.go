@@ -32,6 +32,10 @@ func TestNightlyChaos(t *testing.T) {
 // run lets each fault happen, in random order, until the time is over.
 func (n *nemesis) run(days bool) {
 	n.setDays(days)
+	check := func() {}
+	if !days && !n.backend.volatile && !n.backend.fencesOften {
+		check = n.backfill()
+	}
 	n.startAll()
 	faults := n.faults()
 	for end := time.Now().Add(n.length); !n.Failed(); {
@@ -42,6 +46,7 @@ func (n *nemesis) run(days bool) {
 			break
 		}
 	}
+	check()
 	n.finish()
 	for _, name := range slices.Sorted(maps.Keys(n.worst)) {
 		n.Logf("%-40s %3d times, ids again after %6.3fs at the latest", strings.TrimSpace(name), n.struck[name], n.worst[name].Seconds())

@@ -3,16 +3,21 @@
 package chaos
 
 import (
+	"context"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/internal/keeper"
 )
 
 func TestMain(m *testing.M) {
@@ -33,10 +38,12 @@ func TestChaos(t *testing.T) {
 		t.Run(b.name, func(t *testing.T) {
 			t.Parallel()
 			n := newNemesis(t, b, b.start(t), settings{processes: 4, rate: 50_000})
+			check := n.backfill()
 			n.startAll()
 			for _, f := range []fault{{"much at once", n.everything}, {"clocks 3 h ahead, and right again", n.setClocks(3 * time.Hour)}, {"processes closed", n.closeSome}} {
 				n.strike(f)
 			}
+			check()
 			n.finish()
 		})
 	}
@@ -213,6 +220,38 @@ func (n *nemesis) startAll() {
 			p.kill()
 		}
 		n.orders.Window, n.orders.TTL = 2*n.orders.Window, 2*n.orders.TTL
+	}
+}
+
+// backfill reserves a worker number beside those of the crew. The function that it returns
+// repeats the backfill after the faults, with ids for each tick of the run.
+func (n *nemesis) backfill() (check func()) {
+	n.Helper()
+	n.orders.MaxWorker++
+	store := dbtest.Must(n.fleet.backend.open(n.server.text, time.Now))(n)
+	reserve := func() (worker, end int64) {
+		n.Helper()
+		cfg := n.orders.config(time.Now, slog.New(slog.DiscardHandler))
+		ctx, cancel := context.WithTimeout(n.Context(), patience)
+		defer cancel()
+		worker, bound, err := keeper.ReserveBackfill(ctx, store, cfg, "rows")
+		dbtest.NoError(n, err)
+		return worker, bound / cfg.PerTick
+	}
+	first, _ := reserve()
+	return func() {
+		n.Helper()
+		worker, end := reserve()
+		if worker != first {
+			n.Errorf("the backfill has worker number %d, and had %d", worker, first)
+		}
+		layout := n.orders.layout()
+		b := dbtest.Must(idgen.NewBackfill(idgen.BackfillConfig{Layout: layout, Worker: worker, End: layout.Epoch().Add(time.Duration(end) * layout.Unit())}))(n)
+		journal := n.check.Journal("backfill")
+		for at := n.began; at.Before(time.Now()); at = at.Add(layout.Unit()) {
+			ids := dbtest.Must(b.At("rows", slices.Repeat([]time.Time{at}, 20)))(n)
+			dbtest.NoError(n, journal.Add(0, Run{ids[0], ids[len(ids)-1]}))
+		}
 	}
 }
 

@@ -112,21 +112,25 @@ func Work() {
 // clock is the clock of the process.
 func (w *worker) clock() time.Time { return time.Now().Add(time.Duration(w.ahead.Load())) }
 
-// open does the same as snowkey.Open, but puts a recorder between the lease and the
-// pool.
-func (w *worker) open(ctx context.Context, store lease.Store, o Orders, logger *slog.Logger) (*idgen.Pool, error) {
+// config returns the configuration of a keeper.
+func (o Orders) config(clock func() time.Time, logger *slog.Logger) keeper.Config {
 	layout := o.layout()
-	cfg := keeper.Config{
+	return keeper.Config{
 		Terms: lease.Terms{
 			Namespace: "default", Layout: layout.String(), Epoch: layout.Epoch().UnixMicro(), Unit: layout.Unit().Microseconds(),
 			PerTick: 1 << bitsOf(layout, "sequence"), Workers: 1 << bitsOf(layout, "worker"),
 			Ahead: (o.Window + o.Skew).Microseconds(), Skew: o.Skew.Microseconds(), TTL: o.TTL.Microseconds(),
 		},
-		MinWorker: o.MinWorker, MaxWorker: cmp.Or(o.MaxWorker, 1<<bitsOf(layout, "worker")-1), Label: o.Label, MaxBlocked: 2 * o.Window, Logger: logger, Clock: w.clock,
+		MinWorker: o.MinWorker, MaxWorker: cmp.Or(o.MaxWorker, 1<<bitsOf(layout, "worker")-1), Label: o.Label, MaxBlocked: 2 * o.Window, Logger: logger, Clock: clock,
 	}
-	return idgen.NewLeased(idgen.Config{Layout: layout, Clock: w.clock, Logger: logger}, func(issuer leased.Issuer) (leased.Keeper, error) {
+}
+
+// open does the same as snowkey.Open, but puts a recorder between the lease and the
+// pool.
+func (w *worker) open(ctx context.Context, store lease.Store, o Orders, logger *slog.Logger) (*idgen.Pool, error) {
+	return idgen.NewLeased(idgen.Config{Layout: o.layout(), Clock: w.clock, Logger: logger}, func(issuer leased.Issuer) (leased.Keeper, error) {
 		w.lease.Issuer = issuer
-		return keeper.Open(ctx, store, &w.lease, cfg)
+		return keeper.Open(ctx, store, &w.lease, o.config(w.clock, logger))
 	})
 }
 

@@ -151,6 +151,15 @@ func (Note) Edges() []ent.Edge {
 	return []ent.Edge{edge.To("labels", Label.Type), edge.To("main", Label.Type).Unique()}
 }
 
+// Entry has a time, from which an import takes its key.
+type Entry struct{ ent.Schema }
+
+func (Entry) Mixin() []ent.Mixin { return []ent.Mixin{entid.Mixin{}} }
+
+func (Entry) Fields() []ent.Field {
+	return []ent.Field{field.String("text"), field.Time("created_at")}
+}
+
 // Label has a text key in decimal form.
 type Label struct{ ent.Schema }
 

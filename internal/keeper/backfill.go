@@ -1,0 +1,190 @@
+package keeper
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"time"
+
+	"github.com/snowkey-go/snowkey/internal/leased"
+	"github.com/snowkey-go/snowkey/internal/leaserule"
+	"github.com/snowkey-go/snowkey/lease"
+)
+
+// backfillPrefix begins the tokens of worker numbers that are reserved for a backfill. The
+// name of the backfill follows.
+const backfillPrefix = "backfill:"
+
+var backfillName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,48}$`) // a token has 64 characters at most
+
+// ReserveBackfill implements snowkey.OpenBackfill. It reserves a worker number that no
+// process has ever leased, or finds the one that it reserved earlier for this name. It
+// returns the number and the first counter that the backfill may not issue, since only
+// counters below a bound that the store has confirmed are safe.
+//
+// Ids of the backfill have counters from 0 up, so we must know that none of them was issued.
+// The revision of a row counts all claims. If it is 0, no process has held the row, unless
+// the row was deleted or a claim was lost. If commits were lost, the fence was raised above
+// the bounds of the rows that existed. So we refuse all rows if a row shows that the fence was
+// raised since it was added or last claimed. We refuse a store that can lose commits without
+// raising the fence. Whatever happens to the row later, the next lease starts at or above its
+// bound, or above a fence. lease/model shows that this is enough for a row that existed when
+// commits were lost.
+func ReserveBackfill(ctx context.Context, store lease.Store, cfg Config, name string) (worker, bound int64, err error) {
+	if !backfillName.MatchString(name) {
+		return 0, 0, fmt.Errorf("snowkey: the name of the backfill is %.60q; use 1 to 48 letters, digits, '-' and '_'", name)
+	}
+	cfg.TTL = leaserule.Forever
+	k := &keeper{store: store, issuer: noIssuer{}, cfg: cfg, terms: cfg.Terms, search: search{lastWorker: -1}}
+	k.clocks = clocks{cfg: cfg, issuer: k.issuer}
+	first := time.Now()
+	for attempt := 0; ; attempt++ {
+		began := time.Now()
+		row, err := k.tryBackfill(ctx, backfillPrefix+name)
+		if err == nil {
+			return row.Worker, row.Bound, nil
+		}
+		if isFinal(err) || isBlocked(err) && time.Since(first) >= k.cfg.MaxBlocked {
+			return 0, 0, err
+		}
+		if !k.pause(ctx, k.untilNextAttempt(err, attempt, time.Since(began))) {
+			return 0, 0, errors.Join(ctx.Err(), err)
+		}
+	}
+}
+
+// noIssuer is the issuer of a keeper that never holds a lease.
+type noIssuer struct{ leased.Issuer }
+
+func (noIssuer) Correct(time.Duration) {}
+
+// tryBackfill makes one attempt to reserve a row, and prepares the store for it where
+// necessary.
+func (k *keeper) tryBackfill(ctx context.Context, token string) (row lease.Row, err error) {
+	ctx, done := k.inTime(ctx)
+	defer done()
+	for range maxProbes {
+		p, err := k.probe(ctx, nil)
+		switch {
+		case errors.Is(err, lease.ErrNotMigrated) && !k.cfg.SkipMigrate:
+			err = k.migrate(ctx)
+		case err != nil:
+		case !p.HasNamespace || p.Fingerprint != p.Current:
+			err = k.prepare(ctx, p)
+		default:
+			var reserved bool
+			if row, reserved, err = k.reserveRow(ctx, p, token); reserved {
+				return row, nil
+			}
+		}
+		if err != nil {
+			return row, k.unanswered(ctx, err)
+		}
+	}
+	return row, errRace
+}
+
+// reserveRow reserves a row, or adds one that the next call can reserve. If the row is
+// reserved already, reserveRow renews it, because what it has read may not be on the disk.
+func (k *keeper) reserveRow(ctx context.Context, p lease.Probe, token string) (row lease.Row, ok bool, err error) {
+	if p.Volatile {
+		return row, false, k.noBackfill("the store may lose commits, and with them the lease of a worker number")
+	}
+	if err := k.checkHistory(ctx); err != nil {
+		return row, false, err
+	}
+	rows, err := k.store.Rows(ctx, k.terms, k.cfg.MinWorker, k.cfg.MaxWorker)
+	if err != nil {
+		return row, false, &lease.StoreError{Op: "read", Err: err}
+	}
+	var unused *lease.Row
+	fenced := false
+	missing := k.cfg.MinWorker // the smallest number without a row
+	for i, r := range rows {
+		if r.Token == token {
+			row, ok, err = k.store.Renew(ctx, lease.Renewal{Terms: k.terms, Held: r, Token: token, Wanted: maxCounter})
+			return k.reserved("renew", row, ok, err)
+		}
+		if r.Token == "" && r.Revision == 0 {
+			unused = &rows[i]
+		}
+		fenced = fenced || p.Fence > k.fenceBefore(r, p)
+		if r.Worker == missing {
+			missing++
+		}
+	}
+	switch {
+	case fenced:
+		return row, false, k.noBackfill("the fence was raised, because commits may have been lost, and with them the lease of a worker number")
+	case unused != nil:
+		row, ok, err = k.store.Claim(ctx, lease.Claim{Terms: k.terms, Seen: *unused, Fence: p.Fence, Token: token, Label: token, Wanted: maxCounter})
+		return k.reserved("claim", row, ok, err)
+	case missing > k.cfg.MaxWorker:
+		return row, false, k.noBackfill("processes have leased each of the worker numbers")
+	case len(rows) == 0 || rows[len(rows)-1].Worker < k.cfg.MaxWorker:
+		p.LastWorker = k.cfg.MinWorker - 1
+		if len(rows) > 0 {
+			p.LastWorker = rows[len(rows)-1].Worker
+		}
+		err = k.addRows(ctx, p)
+	default:
+		err = k.store.AddRows(ctx, k.terms, missing, missing)
+	}
+	if err != nil {
+		return row, false, &lease.StoreError{Op: "add a row", Err: err}
+	}
+	return row, false, nil
+}
+
+// reserved returns what reserveRow returns after the store has replied to a write.
+func (k *keeper) reserved(op string, row lease.Row, ok bool, err error) (lease.Row, bool, error) {
+	switch {
+	case err != nil:
+		return row, false, &lease.StoreError{Op: op, Err: err}
+	case !ok:
+		return row, false, errRace
+	}
+	return row, true, nil
+}
+
+// fenceBefore returns the largest fence that can have been raised before the row was added or
+// last claimed. A bound is at or above that, unless the store loses a row only together with
+// its namespace. There, a row is added with the bound of its tick, and a claim raises it to
+// the cap.
+func (k *keeper) fenceBefore(r lease.Row, p lease.Probe) int64 {
+	if !p.OneClock {
+		return r.Bound
+	}
+	terms := k.terms
+	if r.Revision > 0 {
+		terms.Ahead = 0 // the bound is ahead already
+	}
+	return terms.At(terms.Epoch + r.Bound/terms.PerTick*terms.Unit).RaisedFence
+}
+
+// checkHistory returns a LayoutError if another layout of the namespace may have made the
+// same ids in the past.
+func (k *keeper) checkHistory(ctx context.Context) error {
+	layouts, _, err := k.store.Layouts(ctx, k.cfg.Namespace)
+	if err != nil {
+		return &lease.StoreError{Op: "read", Err: err}
+	}
+	for _, stored := range layouts {
+		if stored == k.terms.Layout {
+			continue
+		}
+		if err := k.cfg.Compatible(stored, time.Time{}); err != nil {
+			return &lease.LayoutError{Namespace: k.cfg.Namespace, Stored: stored, Mine: k.terms.Layout, Err: err}
+		}
+	}
+	return nil
+}
+
+func (k *keeper) noBackfill(reason string) error {
+	return &lease.PermanentError{
+		Err: fmt.Errorf("lease: none of the worker numbers %d to %d of namespace %q is known to be unused: %s", k.cfg.MinWorker, k.cfg.MaxWorker, k.cfg.Namespace, reason),
+		Remedy: "pass idgen.NewBackfill a number that no process could lease at the times of the rows, such as one above their MaxWorker, " +
+			"or a layout with another value in a fixed field",
+	}
+}
