@@ -29,7 +29,8 @@ func (f *filler) counts(s *schema.Schema) *schema.Field {
 
 // adopt makes the plugin fill the integer keys of a model, and of the models to which
 // it refers, as if they had the tags snowkey and autoIncrement:false. AutoMigrate then
-// creates their columns without auto-increment.
+// creates their columns without auto-increment, except on SQLite, where an integer primary
+// key counts.
 func (f *filler) adopt(s *schema.Schema) {
 	adopt := func(s *schema.Schema) {
 		if key := f.counts(s); key != nil {

@@ -106,6 +106,27 @@ func TestFillIntegers(t *testing.T) {
 	})
 }
 
+// On SQLite, an integer primary key counts, so Check refuses it. A bigint doesn't.
+func TestFillIntegersCheck(t *testing.T) {
+	type typed struct {
+		ID   uint   `gorm:"type:bigint;not null"`
+		Name string `gorm:"size:40"`
+	}
+	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
+		e := bare(t, about)
+		use(t, e.DB, gormid.Config{Source: e.source, FillIntegers: true, Models: []any{&listed{}, &typed{}}})
+		migrate(t, e.DB, &listed{}, &typed{})
+		dbtest.NoError(t, gormid.Check(t.Context(), e.DB, &typed{}))
+		if err := gormid.Check(t.Context(), e.DB, &listed{}); (err != nil) != (about.Dialect == "sqlite") {
+			t.Errorf("Check of a table that AutoMigrate created returns %v", err)
+		}
+		must(t, e.Create(&typed{Name: "t"}))
+		if _, err := e.conn.Exec("INSERT INTO typeds (name) VALUES ('no key')"); err == nil {
+			t.Error("the database numbers the rows")
+		}
+	})
+}
+
 type (
 	ownerOf[C any] struct {
 		ID       uint
