@@ -79,7 +79,8 @@
 // the connection as database/sql would, and takes another one if it is broken. If
 // SetMaxOpenConns is 1, it uses the pool instead, and Open logs a warning: ids then stop
 // while a transaction is longer than Window. If they do, calls fail after
-// snowkey.Config.MaxBlocked with a [lease.BlockedError].
+// snowkey.Config.MaxBlocked with a [lease.BlockedError]. The store can't see the limit of a
+// pgxpool behind stdlib.OpenDBFromPool: give it 2 connections or more.
 //
 // Since the store prepares no statements itself and leaves no settings behind in the
 // session, it works with PgBouncer in transaction mode. If you use pgx with a version of PgBouncer that doesn't support
