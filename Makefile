@@ -104,7 +104,7 @@ models: ## search the models of the lease protocol; needs spin and a C compiler
 
 mutants: STRICT := 1
 mutants: $(clients) ## plant faults, one at a time, each of which make test must find; MUTANTS='gormid|keeper' plants some
-	$(withdb) go run ./test/mutants $(MUTANTS)
+	$(withdb) go run ./test/mutants '$(MUTANTS)'
 
 chaos: ## faults of 32 processes, their database and network, for CHAOS (3m) on each database
 	SNOWKEY_CHAOS=$(CHAOS) go test -tags nightly -count=1 -v -timeout 0 -run '^TestNightlyChaos$$' ./test/chaos
