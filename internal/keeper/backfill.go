@@ -65,20 +65,12 @@ func (k *keeper) tryBackfill(ctx context.Context, token string) (row lease.Row, 
 	ctx, done := k.inTime(ctx)
 	defer done()
 	for range maxProbes {
-		p, err := k.probe(ctx, nil)
-		switch {
-		case errors.Is(err, lease.ErrNotMigrated) && !k.cfg.SkipMigrate:
-			err = k.migrate(ctx)
-		case err != nil:
-		case !p.HasNamespace || p.Fingerprint != p.Current:
-			err = k.prepare(ctx, p)
-		default:
-			var reserved bool
-			if row, reserved, err = k.reserveRow(ctx, p, token); reserved {
-				return row, nil
-			}
+		p, err := k.prepared(ctx, nil, isCurrent)
+		reserved := false
+		if err == nil {
+			row, reserved, err = k.reserveRow(ctx, p, token)
 		}
-		if err != nil {
+		if reserved || err != nil {
 			return row, k.unanswered(ctx, err)
 		}
 	}
@@ -104,7 +96,7 @@ func (k *keeper) reserveRow(ctx context.Context, p lease.Probe, token string) (r
 	for i, r := range rows {
 		if r.Token == token {
 			row, ok, err = k.store.Renew(ctx, lease.Renewal{Terms: k.terms, Held: r, Token: token, Wanted: maxCounter})
-			return k.reserved("renew", row, ok, err)
+			return answer("renew", row, ok, err)
 		}
 		if r.Token == "" && r.Revision == 0 {
 			unused = &rows[i]
@@ -119,7 +111,7 @@ func (k *keeper) reserveRow(ctx context.Context, p lease.Probe, token string) (r
 		return row, false, k.noBackfill("the fence was raised, because commits may have been lost, and with them the lease of a worker number")
 	case unused != nil:
 		row, ok, err = k.store.Claim(ctx, lease.Claim{Terms: k.terms, Seen: *unused, Fence: p.Fence, Token: token, Label: token, Wanted: maxCounter})
-		return k.reserved("claim", row, ok, err)
+		return answer("claim", row, ok, err)
 	case missing > k.cfg.MaxWorker:
 		return row, false, k.noBackfill("processes have leased each of the worker numbers")
 	case len(rows) == 0 || rows[len(rows)-1].Worker < k.cfg.MaxWorker:
@@ -137,8 +129,8 @@ func (k *keeper) reserveRow(ctx context.Context, p lease.Probe, token string) (r
 	return row, false, nil
 }
 
-// reserved returns what reserveRow returns after the store has replied to a write.
-func (k *keeper) reserved(op string, row lease.Row, ok bool, err error) (lease.Row, bool, error) {
+// answer returns what reserveRow returns after the store has replied to a write.
+func answer(op string, row lease.Row, ok bool, err error) (lease.Row, bool, error) {
 	switch {
 	case err != nil:
 		return row, false, &lease.StoreError{Op: op, Err: err}

@@ -159,9 +159,8 @@ func (k *keeper) tryClaim(ctx context.Context) error {
 	return k.unanswered(ctx, err)
 }
 
-// takeSteps claims a row, but first prepares the store for it where necessary. After each
-// step of the preparation it probes again. It returns errRace if another process claimed
-// the row first, or after maxProbes steps.
+// takeSteps claims a row, but first prepares the store for it where necessary. It returns
+// errRace if another process claimed the row first, or after maxProbes steps.
 func (k *keeper) takeSteps(ctx context.Context) error {
 	if k.regressed {
 		if err := k.store.Fence(ctx, k.terms, ""); err != nil {
@@ -173,22 +172,32 @@ func (k *keeper) takeSteps(ctx context.Context) error {
 	if k.held != nil || err != nil {
 		return err
 	}
+	p, err := k.prepared(ctx, again, k.claimable)
+	if err != nil {
+		return err
+	}
+	return k.take(ctx, p)
+}
+
+// prepared probes until ready returns true, and takes a step of the preparation after each
+// other probe. It returns errRace after maxProbes of them.
+func (k *keeper) prepared(ctx context.Context, again *lease.Row, ready func(lease.Probe) bool) (p lease.Probe, err error) {
 	for range maxProbes {
-		p, err := k.probe(ctx, again)
+		p, err = k.probe(ctx, again)
 		switch {
 		case errors.Is(err, lease.ErrNotMigrated) && !k.cfg.SkipMigrate:
 			err = k.migrate(ctx)
 		case err != nil:
-		case k.claimable(p):
-			return k.take(ctx, p)
+		case ready(p):
+			return p, nil
 		default:
 			err = k.prepare(ctx, p)
 		}
 		if err != nil {
-			return err
+			return p, err
 		}
 	}
-	return errRace
+	return p, errRace
 }
 
 // probe looks for a row to claim. If again can be claimed, the probe has that row.
@@ -213,9 +222,12 @@ func (k *keeper) probe(ctx context.Context, again *lease.Row) (lease.Probe, erro
 // claimable reports whether the probe has found a row to claim. A row whose bound is far
 // ahead is claimed only if no other can be added.
 func (k *keeper) claimable(p lease.Probe) bool {
-	return p.HasNamespace && p.Fingerprint == p.Current &&
-		p.HasFree && (p.Row.Bound <= k.terms.At(p.Now).RaisedFence || p.LastWorker >= k.cfg.MaxWorker)
+	return isCurrent(p) && p.HasFree && (p.Row.Bound <= k.terms.At(p.Now).RaisedFence || p.LastWorker >= k.cfg.MaxWorker)
 }
+
+// isCurrent reports whether the namespace exists, in the database for which it was created or
+// fenced.
+func isCurrent(p lease.Probe) bool { return p.HasNamespace && p.Fingerprint == p.Current }
 
 // volatileError explains why a coarse layout can't be leased from a volatile store:
 // every lease would have to wait for the next tick.

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/snowkey-go/snowkey/internal/failpoint"
+	"github.com/snowkey-go/snowkey/internal/sqldialect"
 	"github.com/snowkey-go/snowkey/schema/catalog"
 	"github.com/snowkey-go/snowkey/schema/internal/database"
 )
@@ -607,7 +608,7 @@ func (a *applier) transient(err error) bool {
 	if errors.Is(err, errLocked) {
 		return true
 	}
-	if state := sqlState(err); state != "" {
+	if state := sqldialect.SQLState(err); state != "" {
 		return state == "55P03" || state == "40P01" || state == "40001"
 	}
 	text := err.Error()

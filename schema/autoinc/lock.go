@@ -42,7 +42,7 @@ func (a *applier) lock(ctx context.Context, s Step) error {
 		a.lockTimeout(),
 	} {
 		if _, err := a.conn.ExecContext(ctx, statement); err != nil {
-			if sqlState(err) == "57014" && ctx.Err() == nil {
+			if sqldialect.SQLState(err) == "57014" && ctx.Err() == nil {
 				err = fmt.Errorf("%w: %w", errLocked, err)
 			}
 			return err
@@ -62,8 +62,6 @@ var errLocked = errors.New("other sessions use the tables")
 // unhurried waits for locks without a limit. It's for statements that don't make any
 // reader or writer wait.
 var unhurried = []string{"SELECT set_config('lock_timeout', '0', false)"}
-
-func sqlState(err error) string { return sqldialect.SQLState(err) }
 
 // patiently retries for as long as another session holds a lock, up to 20 attempts in
 // total. If we can see the session that holds it, the next attempt comes as soon as its

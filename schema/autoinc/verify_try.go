@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/snowkey-go/snowkey/internal/ddl"
+	"github.com/snowkey-go/snowkey/internal/sqldialect"
 	"github.com/snowkey-go/snowkey/schema/catalog"
 	"github.com/snowkey-go/snowkey/schema/internal/database"
 )
@@ -338,7 +339,7 @@ func (v *verifier) blames(err error, table catalog.Name, holders []column) bool 
 	if err != nil {
 		text = err.Error()
 	}
-	state := sqlState(err)
+	state := sqldialect.SQLState(err)
 	if errors.Is(err, errChanged) || state == "22003" || state == "42883" || strings.Contains(text, "(22003)") {
 		return true
 	}
