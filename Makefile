@@ -140,8 +140,9 @@ fuzz: ## every fuzz target with FUZZTIME (20000x) inputs
 
 # The same versions and tags as make test, so that each dependency is compiled once.
 tags := clients,man,modules,nightly
-lint: $(clients) ## check with gofmt, go vet, go fix, staticcheck and govulncheck
+lint: $(clients) ## check with gofmt, go vet, go fix, staticcheck and govulncheck, and that each mutant still applies
 	@echo gofmt; ! gofmt -l . | grep .
+	@for patch in test/mutants/*.patch; do git apply --check $$patch || exit 1; done
 	$(lowest) go vet -tags $(tags) $(packages)
 	$(lowest) go fix -tags $(tags) -diff $(packages)
 	$(lowest) $(staticcheck) -tags $(tags) $(packages)
