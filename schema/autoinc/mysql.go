@@ -223,7 +223,7 @@ func (p *mysqlPlanner) widen(ctx context.Context, conn *sql.Conn) error {
 	p.note(Widen, "There is no transaction around these statements. Once this phase has begun, complete it.")
 	references := p.held(columns)
 	p.refuseSigns(references)
-	if err := p.checkOrphans(ctx, conn, references); err != nil {
+	if err := p.checkOrphans(ctx, conn, Widen, references); err != nil {
 		return err
 	}
 	made, dropped := p.standInSteps(references)

@@ -55,3 +55,8 @@ DO RELEASE_LOCK({lock})
 
 -- name: locked by
 SELECT CONCAT(ID, ' of ', USER, '@', HOST, ', ', COMMAND, ' for ', TIME, ' s') FROM information_schema.PROCESSLIST WHERE ID = IS_USED_LOCK({lock})
+
+-- name: primary
+-- The primary keys that have one column.
+SELECT TABLE_SCHEMA, TABLE_NAME, MAX(COLUMN_NAME) FROM information_schema.STATISTICS
+WHERE INDEX_NAME = 'PRIMARY' AND TABLE_SCHEMA NOT IN {system} GROUP BY TABLE_SCHEMA, TABLE_NAME HAVING COUNT(*) = 1 ORDER BY 1, 2
