@@ -61,9 +61,7 @@ func (p *postgresPlanner) rekey(keys map[place]catalog.Column, references []cata
 	for _, c := range p.widened.all() {
 		tx.add(p.checkMapped(c, keys[exactPlace(c)]))
 	}
-	tx.add(Step{
-		Text: "look whether it can be reversed", Run: Count, SQL: "SELECT 0", Locks: "nothing", UndoChecks: []string{p.withoutOld()}, Remedy: undoRekey,
-	})
+	tx.add(p.checkUndo())
 	var views []postgresView
 	for _, table := range p.widened.tables {
 		for _, v := range p.viewsOf(table) {

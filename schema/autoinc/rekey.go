@@ -449,15 +449,24 @@ func (p *planner) checkMapped(c, key catalog.Column) Step {
 	}
 }
 
-// withoutOld returns a query for the number of rows in each table that have no old key. An
+// withoutOld returns a query for the number of values in each column that have no old key. An
 // undo can't give them one.
 func (p *planner) withoutOld() string {
 	var counts []string
 	for _, k := range p.keys {
-		counts = append(counts, fmt.Sprintf("SELECT * FROM (SELECT %s AS tab, count(*) AS rows_without_old_key FROM %s AS t WHERE NOT EXISTS (SELECT 1 FROM %s AS m WHERE m.new = t.%s)) AS c WHERE rows_without_old_key > 0",
-			p.Literal(k.Column.Table.Name), p.name(k.Column.Table), p.name(mapName(k.Column.Table)), p.Quote(k.Column.Name)))
+		for _, c := range k.Columns() {
+			counts = append(counts, fmt.Sprintf("SELECT * FROM (SELECT %s AS col, count(*) AS without_old_key FROM %s AS t WHERE t.%s IS NOT NULL AND NOT EXISTS (SELECT 1 FROM %s AS m WHERE m.new = t.%[3]s)) AS c WHERE without_old_key > 0",
+				p.Literal(c.Table.Name+"."+c.Name), p.name(c.Table), p.Quote(c.Name), p.name(mapName(k.Column.Table))))
+		}
 	}
 	return strings.Join(counts, " UNION ALL ")
 }
 
-const undoRekey = "delete these rows, or give each an old key: INSERT INTO snowkey_map_TABLE (old, new)"
+// checkUndo returns a step that does nothing, and keeps an undo from starting if it would
+// lose rows.
+func (p *planner) checkUndo() Step {
+	return Step{
+		Text: "begin, after which rows with other keys may be inserted", Run: Count, SQL: "SELECT 0", Locks: "nothing", UndoChecks: []string{p.withoutOld()},
+		Remedy: "such rows were inserted with generated keys; delete them, or give each a free old key: INSERT INTO snowkey_map_… (old, new) …",
+	}
+}

@@ -76,7 +76,7 @@ func (s server) syntax() dialect {
 		}
 	case catalog.SQLite:
 		return dialect{
-			plan:    planSQLite,
+			plan: planSQLite, rekey: rekeySQLite,
 			session: (*applier).sqliteSession, lockTimeout: 5 * time.Second, begin: "BEGIN IMMEDIATE",
 			text: "TEXT", upsert: onConflict,
 			wait: [2]string{"busy_timeout", "1000"}, empty: " DEFAULT VALUES",

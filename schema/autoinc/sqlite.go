@@ -31,23 +31,14 @@ type sqliteObject struct{ kind, name, table, sql string }
 
 func planSQLite(ctx context.Context, conn *sql.Conn, p *planner) error {
 	for _, k := range p.keys {
-		if k.Column.Table.Schema != "main" {
-			p.refuse(k.Column, "open its file as a database of its own", "it is in an attached database")
-			return nil
-		}
 		for _, fk := range k.ForeignKeys {
 			if narrow(fk.Child) {
 				p.refuse(fk.Child, "rebuild its table with the column as BIGINT", "it is %s, which SQLite keeps as a floating-point number of %d bits", fk.Child.Type, fk.Child.Bits-1)
 			}
 		}
 	}
-	file, err := database.One(ctx, conn, p.query("database"), database.Text)
-	if err != nil {
-		return err
-	}
-	p.database = filepath.Base(file)
-	lite := sqlitePlanner{planner: p, tables: make(map[string]sqliteTable)}
-	if err := lite.read(ctx, conn); err != nil {
+	lite, err := newSQLitePlanner(ctx, conn, p)
+	if err != nil || lite == nil {
 		return err
 	}
 	p.beginWiden()
@@ -64,6 +55,23 @@ func planSQLite(ctx context.Context, conn *sql.Conn, p *planner) error {
 		}
 	}
 	return nil
+}
+
+// newSQLitePlanner reads the schema. It returns nil if it has refused a table of another file.
+func newSQLitePlanner(ctx context.Context, conn *sql.Conn, p *planner) (*sqlitePlanner, error) {
+	for _, k := range p.keys {
+		if k.Column.Table.Schema != "main" {
+			p.refuse(k.Column, "open its file as a database of its own", "it is in an attached database")
+			return nil, nil
+		}
+	}
+	file, err := database.One(ctx, conn, p.query("database"), database.Text)
+	if err != nil {
+		return nil, err
+	}
+	p.database = filepath.Base(file)
+	lite := &sqlitePlanner{planner: p, tables: make(map[string]sqliteTable)}
+	return lite, lite.read(ctx, conn)
 }
 
 // read reads the schema. It refuses a database in which some rows have no parent. After a

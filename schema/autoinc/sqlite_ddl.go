@@ -22,10 +22,6 @@ func withoutCounter(sql, column, as string, strict bool) (string, error) {
 	if strict {
 		kind = "INT" // STRICT tables allow no other integer type than INT and INTEGER
 	}
-	type edit struct {
-		start, end int
-		text       string
-	}
 	edits := []edit{{words[2].Start, words[2].End, as}}
 	found := false
 	for _, item := range items(words[4:]) {
@@ -55,11 +51,78 @@ func withoutCounter(sql, column, as string, strict bool) (string, error) {
 	if !found {
 		return "", fmt.Errorf("its definition has no column %s INTEGER", column)
 	}
+	return edited(sql, edits), nil
+}
+
+// An edit replaces a part of some SQL.
+type edit struct {
+	start, end int
+	text       string
+}
+
+func edited(sql string, edits []edit) string {
 	slices.SortFunc(edits, func(a, b edit) int { return b.start - a.start })
 	for _, e := range edits {
 		sql = sql[:e.start] + e.text + sql[e.end:]
 	}
-	return sql, nil
+	return sql
+}
+
+// retyped rewrites the CREATE TABLE statement of a table whose columns become integers. The
+// resulting table is called as. A default is left out, since it would be an old key.
+func retyped(sql string, columns []string, as string, strict bool) (string, error) {
+	words := ddl.Tokens(sql, false)
+	if len(words) < 4 || !words[0].Is("CREATE") || !words[1].Is("TABLE") || !words[3].Is("(") {
+		return "", fmt.Errorf("its definition does not begin with CREATE TABLE name (")
+	}
+	kind := "BIGINT"
+	if strict {
+		kind = "INT"
+	}
+	edits := []edit{{words[2].Start, words[2].End, as}}
+	found := 0
+	for _, item := range items(words[4:]) {
+		key := slices.ContainsFunc(item, func(t ddl.Token) bool { return t.Is("PRIMARY") }) && !slices.ContainsFunc(item, func(t ddl.Token) bool { return t.Is("NOT") })
+		if isConstraint(item) || !slices.ContainsFunc(columns, item[0].Named) {
+			continue
+		}
+		found++
+		rest := 1 // where the type ends
+		for rest < len(item) && !item[rest].Is("CONSTRAINT", "PRIMARY", "NOT", "NULL", "UNIQUE", "CHECK", "DEFAULT", "COLLATE", "REFERENCES", "GENERATED", "AS") {
+			rest++
+		}
+		edits = append(edits, edit{item[0].End, item[rest-1].End, " " + kind + map[bool]string{true: " NOT NULL"}[key]})
+		for i, word := range item {
+			if word.Is("AUTOINCREMENT") {
+				edits = append(edits, edit{word.Start, word.End, ""})
+			}
+			if word.Is("DEFAULT") {
+				edits = append(edits, edit{word.Start, endOfValue(item[i+1:]), ""})
+			}
+		}
+	}
+	if found != len(columns) {
+		return "", fmt.Errorf("its definition has %d of the columns %q", found, columns)
+	}
+	return edited(sql, edits), nil
+}
+
+// endOfValue returns where the value of a DEFAULT ends, which is a literal, a signed number or
+// an expression in parentheses.
+func endOfValue(words []ddl.Token) int {
+	depth := 0
+	for i, word := range words {
+		switch {
+		case word.Is("("):
+			depth++
+		case word.Is(")"):
+			depth--
+		}
+		if depth == 0 && !(i == 0 && word.Is("+", "-")) {
+			return word.End
+		}
+	}
+	return words[len(words)-1].End
 }
 
 // renamed replaces the name in a CREATE TABLE statement as SQLite stores it.
