@@ -21,23 +21,14 @@ func rekeyMySQL(ctx context.Context, conn *sql.Conn, p *planner) error {
 	if err := my.refusePrivileges(ctx, conn); err != nil {
 		return err
 	}
-	keys := make(map[place]catalog.Key)
-	var all []catalog.Column
-	for _, k := range p.keys {
-		for _, c := range k.Columns() {
-			keys[exactPlace(c)] = k
-			all = append(all, c)
-		}
-	}
-	references := p.held(all)
-	if err := p.rekeyPlan(ctx, conn, my.all, references); err != nil {
+	r, err := p.rekeyPlan(ctx, conn, func(table catalog.Name) catalog.Name { return table })
+	if err != nil {
 		return err
 	}
 	p.note(Rekey, "There is no transaction around these statements. Once this phase has begun, complete it or undo it.")
 	p.add(Rekey, p.checkUndo())
-	g := group(all)
-	for _, c := range g.all() {
-		s := p.checkMapped(c, keys[exactPlace(c)].Column)
+	for _, c := range r.all() {
+		s := p.checkMapped(c, r)
 		s.Unit = p.begin() // so that it isn't repeated when the values are new
 		p.add(Rekey, s)
 	}
@@ -49,12 +40,12 @@ func rekeyMySQL(ctx context.Context, conn *sql.Conn, p *planner) error {
 			})
 		}
 	}
-	children, byChild := groupByChild(references)
+	children, byChild := groupByChild(r.references)
 	for _, child := range children {
 		my.dropReferences(Rekey, child, byChild[child])
 	}
-	for _, table := range g.tables {
-		my.rekeyTable(table, g.columns[table], keys)
+	for _, table := range r.tables {
+		my.rekeyTable(table, r)
 	}
 	for _, child := range children {
 		my.addReferences(Rekey, child, byChild[child])
@@ -70,8 +61,8 @@ type retypedColumn struct {
 }
 
 // rekeyTable replaces the values of a table's columns.
-func (p *mysqlPlanner) rekeyTable(table catalog.Name, columns []catalog.Column, keys map[place]catalog.Key) {
-	name := p.name(table)
+func (p *mysqlPlanner) rekeyTable(table catalog.Name, r rekeying) {
+	columns, name := r.columns[table], p.name(table)
 	for _, t := range p.report.Triggers {
 		if t.Table == table && strings.Contains(t.When, "UPDATE") {
 			p.refuse(columns[0], "drop it, apply the phase rekey, and create it again", "the trigger %s would fire for each row", p.Quote(t.Name))
@@ -81,9 +72,8 @@ func (p *mysqlPlanner) rekeyTable(table catalog.Name, columns []catalog.Column, 
 	var joins, back, sets, restores []string
 	counting := ""
 	for i, c := range columns {
-		k := keys[exactPlace(c)]
+		k, at, of := r.keys[exactPlace(c)], "t."+p.Quote(c.Name), r.mapOf(p.server, c)
 		all = append(all, p.retyped(c))
-		at, of := "t."+p.Quote(c.Name), p.name(mapName(k.Column.Table))
 		joins = append(joins, fmt.Sprintf("LEFT JOIN %s AS m%d ON m%[2]d.old = %[3]s", of, i, at))
 		back = append(back, fmt.Sprintf("LEFT JOIN %s AS m%d ON m%[2]d.new = CAST(%[3]s AS SIGNED)", of, i, at)) // or text would be compared as a float
 		sets, restores = append(sets, fmt.Sprintf("%s = m%d.new", at, i)), append(restores, fmt.Sprintf("%s = m%d.old", at, i))

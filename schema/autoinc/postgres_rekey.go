@@ -21,18 +21,12 @@ func rekeyPostgres(ctx context.Context, conn *sql.Conn, p *planner) (err error) 
 	if err := pg.read(ctx, conn); err != nil {
 		return err
 	}
-	// The type of a partition's column is that of the partitioned table.
-	keys := make(map[place]catalog.Column)
-	var columns []catalog.Column
-	for _, k := range p.keys {
-		for _, c := range k.Columns() {
-			c.Table = pg.root(c.Table)
-			keys[exactPlace(c)] = k.Column
-			columns = append(columns, c)
-		}
+	r, err := p.rekeyPlan(ctx, conn, pg.root)
+	if err != nil {
+		return err
 	}
-	pg.widened = group(columns)
-	for _, c := range pg.widened.all() {
+	pg.widened = r.byTable
+	for _, c := range r.all() {
 		pg.refuseAlter(c, Rekey)
 	}
 	for _, k := range p.keys {
@@ -40,43 +34,37 @@ func rekeyPostgres(ctx context.Context, conn *sql.Conn, p *planner) (err error) 
 			pg.refuseCounter(k)
 		}
 	}
-	references := p.held(columns)
-	all, err := p.columns(ctx, conn)
-	if err != nil {
-		return err
-	}
-	if err := p.rekeyPlan(ctx, conn, all, references); err != nil {
-		return err
-	}
-	pg.rekey(keys, references)
+	pg.rekey(r)
 	return nil
 }
 
-func (p *postgresPlanner) rekey(keys map[place]catalog.Column, references []catalog.Reference) {
-	touched := slices.Clone(references)
-	for _, table := range p.widened.tables {
+func (p *postgresPlanner) rekey(r rekeying) {
+	touched := slices.Clone(r.references)
+	for _, table := range r.tables {
 		touched = append(touched, catalog.Reference{Child: table, Parent: table}) // to lock it too
 	}
-	tx := p.transaction(Rekey, againstAll, p.widened.tables[0], touched)
-	for _, c := range p.widened.all() {
-		tx.add(p.checkMapped(c, keys[exactPlace(c)]))
+	tx := p.transaction(Rekey, againstAll, r.tables[0], touched)
+	for _, c := range r.all() {
+		tx.add(p.checkMapped(c, r))
 	}
 	tx.add(p.checkUndo())
 	var views []postgresView
-	for _, table := range p.widened.tables {
+	for _, table := range r.tables {
 		for _, v := range p.viewsOf(table) {
 			if !slices.ContainsFunc(views, func(other postgresView) bool { return other.name == v.name }) {
 				views = append(views, v)
 			}
 		}
 	}
-	p.dropViews(tx, p.widened.all()[0], views)
-	for _, r := range references {
-		add := p.alter(r.Child) + "ADD " + p.constraint(r)
-		if !r.Valid {
+	p.dropViews(tx, r.all()[0], views)
+	var again []Step
+	for _, f := range r.references {
+		drop, add := p.alter(f.Child)+"DROP CONSTRAINT "+p.Quote(f.Name), p.alter(f.Child)+"ADD "+p.constraint(f)
+		if !f.Valid {
 			add += " NOT VALID"
 		}
-		tx.exec("drop the foreign key "+p.Quote(r.Name)+", which is added again below", p.alter(r.Child)+"DROP CONSTRAINT "+p.Quote(r.Name), add)
+		tx.exec("drop the foreign key "+p.Quote(f.Name)+", which is added again below", drop, add)
+		again = append(again, Step{Text: "add the foreign key " + p.Quote(f.Name) + " again", SQL: add, Undo: []string{drop}})
 	}
 	for _, k := range p.keys {
 		fact := p.facts[exactPlace(k.Column)]
@@ -86,32 +74,26 @@ func (p *postgresPlanner) rekey(keys map[place]catalog.Column, references []cata
 		tx.exec("make a function that finds new keys of "+p.name(k.Column.Table), p.lookup(k.Column, "new"), "DROP FUNCTION "+p.lookupName(k.Column, "new"))
 		tx.exec("the same for old keys, to reverse this", p.lookup(k.Column, "old"), "DROP FUNCTION "+p.lookupName(k.Column, "old"))
 	}
-	for _, table := range p.widened.tables {
-		p.rekeyTable(tx, table, keys)
+	for _, table := range r.tables {
+		p.rekeyTable(tx, table, r)
 	}
 	for _, k := range p.keys {
 		for _, what := range []string{"new", "old"} {
 			tx.exec("drop the function", "DROP FUNCTION "+p.lookupName(k.Column, what), p.lookup(k.Column, what))
 		}
 	}
-	for _, r := range references {
-		add := p.alter(r.Child) + "ADD " + p.constraint(r)
-		if !r.Valid {
-			add += " NOT VALID"
-		}
-		tx.add(Step{
-			Text: "add the foreign key " + p.Quote(r.Name) + " again", SQL: add, Undo: []string{p.dropReference(r)},
-		})
+	for _, s := range again {
+		tx.add(s)
 	}
 	p.makeViews(tx, views)
 }
 
 // rekeyTable rewrites a table with its new keys.
-func (p *postgresPlanner) rekeyTable(tx transaction, table catalog.Name, keys map[place]catalog.Column) {
-	columns, name := p.widened.columns[table], p.name(table)
+func (p *postgresPlanner) rekeyTable(tx transaction, table catalog.Name, r rekeying) {
+	columns, name := r.columns[table], p.name(table)
 	find := func(what string) func(c catalog.Column) string {
 		return func(c catalog.Column) string {
-			key, kind := keys[exactPlace(c)], "bigint"
+			key, kind := r.keys[exactPlace(c)].Column, "bigint"
 			function := strings.TrimSuffix(p.lookupName(key, what), "("+p.argument(key, what)+")")
 			if what == "old" {
 				kind = c.Type

@@ -225,25 +225,53 @@ func (r *rekeyer) refuseSplit() {
 	}
 }
 
-// rekeyPlan plans the phase MapKeys, and what comes first in the phase Rekey.
-func (p *planner) rekeyPlan(ctx context.Context, conn *sql.Conn, columns []column, references []catalog.Reference) error {
+// A rekeying is what the phase Rekey changes: columns by table, the key whose values each of
+// them holds, and the foreign keys of these columns.
+type rekeying struct {
+	byTable
+	keys       map[place]catalog.Key
+	references []catalog.Reference
+}
+
+// rekeyPlan plans the phase MapKeys, and what comes first in the phase Rekey. The columns of
+// a partition are altered with those of its root.
+func (p *planner) rekeyPlan(ctx context.Context, conn *sql.Conn, root func(catalog.Name) catalog.Name) (r rekeying, err error) {
 	p.note(MapKeys, "Each row gets its new key, in a table of its own. The application may run meanwhile: rows that come later get theirs in the next phase.")
 	p.note(Rekey, "Stop the application before this phase, and start a release whose keys are int64 and generated after it. Rows that were mapped keep their new key; the map stays, so that old keys can be found.")
 	for _, c := range p.unseen {
 		p.note(Rekey, "These values are not replaced: %s. Replace them by the map, as docs/services.md shows.", c)
 	}
-	if err := p.checkOrphans(ctx, conn, MapKeys, references); err != nil {
-		return err
+	r.keys = make(map[place]catalog.Key)
+	var held, altered []catalog.Column
+	for _, k := range p.keys {
+		for _, c := range k.Columns() {
+			held = append(held, c)
+			c.Table = root(c.Table)
+			altered, r.keys[exactPlace(c)] = append(altered, c), k
+		}
+	}
+	r.byTable, r.references = group(altered), p.held(append(held, altered...))
+	if err := p.checkOrphans(ctx, conn, MapKeys, r.references); err != nil {
+		return r, err
+	}
+	columns, err := p.columns(ctx, conn)
+	if err != nil {
+		return r, err
 	}
 	for _, k := range p.keys {
 		if err := p.mapKeys(ctx, conn, k.Column, columns); err != nil {
-			return err
+			return r, err
 		}
 	}
-	for _, table := range p.tables() {
+	for _, table := range r.tables {
 		p.add(Rekey, Step{Text: "count the rows of " + p.name(table) + ", for the proof at the end", Run: Count, SQL: p.counting(table), Locks: "nothing; it reads the table once"})
 	}
-	return nil
+	return r, nil
+}
+
+// mapOf returns the quoted name of the map with the keys that a column holds.
+func (r rekeying) mapOf(s server, c catalog.Column) string {
+	return s.name(mapName(r.keys[exactPlace(c)].Column.Table))
 }
 
 // mapKeys adds the steps that fill the map of a key, in each phase.
@@ -436,15 +464,11 @@ func (a *applier) assign(ctx context.Context, s Step, before entry) error {
 	return nil
 }
 
-// unmapped returns a query for a value of a column that has no new key.
-func (s server) unmapped(c, key catalog.Column) string {
-	return fmt.Sprintf("SELECT c.%s FROM %s AS c WHERE c.%[1]s IS NOT NULL AND NOT EXISTS (SELECT 1 FROM %[3]s AS m WHERE m.old = c.%[1]s) LIMIT 1", s.Quote(c.Name), s.name(c.Table), s.name(mapName(key.Table)))
-}
-
-// checkMapped returns a step that looks for such a value.
-func (p *planner) checkMapped(c, key catalog.Column) Step {
+// checkMapped returns a step that looks for a value of a column that has no new key.
+func (p *planner) checkMapped(c catalog.Column, r rekeying) Step {
 	return Step{
-		Text: fmt.Sprintf("check that each value of %s has a new key", p.column(c)), Run: Check, SQL: p.unmapped(c, key), Locks: "nothing; it reads the table once",
+		Text: fmt.Sprintf("check that each value of %s has a new key", p.column(c)), Run: Check, Locks: "nothing; it reads the table once",
+		SQL:    fmt.Sprintf("SELECT c.%s FROM %s AS c WHERE c.%[1]s IS NOT NULL AND NOT EXISTS (SELECT 1 FROM %[3]s AS m WHERE m.old = c.%[1]s) LIMIT 1", p.Quote(c.Name), p.name(c.Table), r.mapOf(p.server, c)),
 		Remedy: "if such rows were written since the rows were sorted, stop the application, call snowkey migrate undo --phase rekey, and apply again; delete or mend rows that reference nothing",
 	}
 }
@@ -469,4 +493,68 @@ func (p *planner) checkUndo() Step {
 		Text: "begin, after which rows with other keys may be inserted", Run: Count, SQL: "SELECT 0", Locks: "nothing", UndoChecks: []string{p.withoutOld()},
 		Remedy: "such rows were inserted with generated keys; delete them, or give each a free old key: INSERT INTO snowkey_map_… (old, new) …",
 	}
+}
+
+// verifyMaps compares the rows with the maps of a plan with RekeyOptions.
+func (v *verifier) verifyMaps(ctx context.Context) error {
+	if !v.plan.rekeyed() {
+		return nil
+	}
+	count := func(format string, args ...any) (int64, error) {
+		return database.One(ctx, v.conn, fmt.Sprintf("SELECT count(*) FROM "+format, args...), database.Number)
+	}
+	for _, k := range v.plan.keys {
+		table, of, id := v.name(k.Column.Table), v.name(mapName(k.Column.Table)), v.Quote(k.Column.Name)
+		there, err := v.there(ctx, v.conn, mapName(k.Column.Table))
+		switch {
+		case err != nil:
+			return err
+		case !there:
+			v.say(table, Refuted, "the map %s is not there", of)
+			continue
+		case v.columns[exactPlace(k.Column)].Bits == 0:
+			continue // already refuted by verifyWidths
+		}
+		mapped, err := count("%s AS t JOIN %s AS m ON m.new = t.%s", table, of, id)
+		if err != nil {
+			return err
+		}
+		rows, err := count("%s", table)
+		if err != nil {
+			return err
+		}
+		entries, err := count("%s", of)
+		if err != nil {
+			return err
+		}
+		verdict, text := Proven, fmt.Sprintf("%d rows have the new key that the map has", mapped)
+		if rows > mapped || entries > mapped {
+			verdict, text = Open, fmt.Sprintf("%s; %d rows are not in the map, if they were inserted since; %d of its rows are gone, if they were deleted", text, rows-mapped, entries-mapped)
+		}
+		v.say(table, verdict, "%s", text)
+		for _, c := range append([]catalog.Column{k.Column}, k.Holders...) {
+			if k.Column.Bits == 0 {
+				break // no column of integers has such a key
+			}
+			left, err := count("%s AS t JOIN %s AS m ON m.old = t.%s", v.name(c.Table), of, v.Quote(c.Name))
+			if err != nil {
+				return err
+			}
+			if left > 0 {
+				v.say(v.column(c), Refuted, "%d of its values are old keys", left)
+			}
+		}
+	}
+	for _, fk := range v.plan.children {
+		lost, err := anyRow(ctx, v.conn, v.orphans(catalog.Reference{Child: fk.Child.Table, Columns: []string{fk.Child.Name}, Parent: fk.Parent.Table, Keys: []string{fk.Parent.Name}}))
+		if err != nil {
+			return err
+		}
+		verdict, text := Proven, "each of its values is a key of "+v.name(fk.Parent.Table)
+		if lost {
+			verdict, text = Refuted, "a value is no key of "+v.name(fk.Parent.Table)
+		}
+		v.say(v.column(fk.Child), verdict, "%s", text)
+	}
+	return nil
 }

@@ -18,26 +18,15 @@ func rekeySQLite(ctx context.Context, conn *sql.Conn, p *planner) error {
 	if err != nil || lite == nil {
 		return err
 	}
-	columns, err := p.columns(ctx, conn)
+	r, err := p.rekeyPlan(ctx, conn, func(table catalog.Name) catalog.Name { return table })
 	if err != nil {
 		return err
 	}
-	keys := make(map[place]catalog.Key)
-	var all []catalog.Column
-	for _, k := range p.keys {
-		for _, c := range k.Columns() {
-			keys[exactPlace(c)] = k
-			all = append(all, c)
-		}
-	}
-	if err := p.rekeyPlan(ctx, conn, columns, p.held(all)); err != nil {
-		return err
-	}
-	lite.rekey(group(all), keys)
+	lite.rekey(r)
 	return nil
 }
 
-func (p *sqlitePlanner) rekey(g byTable, keys map[place]catalog.Key) {
+func (p *sqlitePlanner) rekey(r rekeying) {
 	unit := p.begin()
 	add := func(s Step) {
 		s.Unit, s.Locks = unit, "all writers of the file until the transaction ends"
@@ -46,14 +35,14 @@ func (p *sqlitePlanner) rekey(g byTable, keys map[place]catalog.Key) {
 	first := p.checkUndo()
 	first.Before = []string{"PRAGMA foreign_keys = OFF", "PRAGMA legacy_alter_table = ON"}
 	add(first)
-	for _, c := range g.all() {
-		add(p.checkMapped(c, keys[exactPlace(c)].Column))
+	for _, c := range r.all() {
+		add(p.checkMapped(c, r))
 	}
-	for _, table := range g.tables {
-		p.rekeyTable(add, g.columns[table], keys)
+	for _, table := range r.tables {
+		p.rekeyTable(add, table, r)
 	}
 	var broken []string
-	for _, table := range g.tables {
+	for _, table := range r.tables {
 		broken = append(broken, p.brokenReferences(table))
 	}
 	add(Step{
@@ -63,11 +52,16 @@ func (p *sqlitePlanner) rekey(g byTable, keys map[place]catalog.Key) {
 }
 
 // rekeyTable replaces a table.
-func (p *sqlitePlanner) rekeyTable(add func(Step), columns []catalog.Column, keys map[place]catalog.Key) {
-	table := columns[0].Table
+func (p *sqlitePlanner) rekeyTable(add func(Step), table catalog.Name, r rekeying) {
+	columns, key := r.columns[table], catalog.Key{}
+	for _, k := range p.keys {
+		if k.Column.Table == table {
+			key = k
+		}
+	}
 	fresh := catalog.Name{Schema: table.Schema, Name: database.Own("snowkey_new", table.Name)}
 	old, temporary := p.name(table), p.name(fresh)
-	create, was, again := p.retyped(columns, keys, temporary)
+	create, was, again := p.retyped(columns, key, temporary)
 	drop, rename := "DROP TABLE "+old, fmt.Sprintf("ALTER TABLE %s RENAME TO %s", temporary, p.Quote(table.Name))
 	copy := func(from, to string) string {
 		names := p.tables[table.Name].columns
@@ -76,13 +70,12 @@ func (p *sqlitePlanner) rekeyTable(add func(Step), columns []catalog.Column, key
 			if i < 0 {
 				return "t." + p.Quote(name)
 			}
-			return fmt.Sprintf("(SELECT m.%s FROM %s AS m WHERE m.%s = t.%s)", to, p.name(mapName(keys[exactPlace(columns[i])].Column.Table)), from, p.Quote(name))
+			return fmt.Sprintf("(SELECT m.%s FROM %s AS m WHERE m.%s = t.%s)", to, r.mapOf(p.server, columns[i]), from, p.Quote(name))
 		})
 		return fmt.Sprintf("INSERT INTO %s (%s) SELECT %s FROM %s AS t", temporary, p.List(names), values, old)
 	}
 	undo := []string{was, copy("new", "old"), drop, rename}
-	k := keys[exactPlace(columns[0])]
-	if k.Mechanism == catalog.Autoincrement && k.Column.Table == table {
+	if key.Mechanism == catalog.Autoincrement {
 		add(Step{
 			Text: "keep where the counter of " + old + " stands, for undo", Run: Count,
 			SQL: fmt.Sprintf("SELECT coalesce(max(seq), 0) FROM main.sqlite_sequence WHERE name = %s", p.Literal(table.Name)),
@@ -107,11 +100,11 @@ func (p *sqlitePlanner) rekeyTable(add func(Step), columns []catalog.Column, key
 
 // retyped returns the SQL that creates the new table, and the old one under the same temporary
 // name, and the indexes and triggers that are created again.
-func (p *sqlitePlanner) retyped(columns []catalog.Column, keys map[place]catalog.Key, temporary string) (create, was string, again []sqliteObject) {
-	table, key := columns[0].Table, keys[exactPlace(columns[0])]
+func (p *sqlitePlanner) retyped(columns []catalog.Column, key catalog.Key, temporary string) (create, was string, again []sqliteObject) {
+	table := columns[0].Table
 	for _, o := range p.objects {
 		own := ddl.Lower(o.table) == ddl.Lower(table.Name)
-		if key.Column.Table == table && key.Mechanism != "" {
+		if key.Mechanism != "" {
 			p.refuseObject(key, o)
 		}
 		switch {
