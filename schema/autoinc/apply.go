@@ -581,7 +581,7 @@ func (a *applier) check(ctx context.Context, s Step) error {
 		return rows.Err()
 	}
 	found := strings.Join(all, "; ")
-	return fmt.Errorf("a row was found that should not exist: %s; %s; the query is: %s", database.Printable(found),
+	return fmt.Errorf("a row was found that should not exist: %s; %s; the query is: %.500s", database.Printable(found),
 		cmp.Or(s.Remedy, "find all such rows, and correct them"), strings.TrimSuffix(s.SQL, " LIMIT 1"))
 }
 

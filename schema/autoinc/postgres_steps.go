@@ -343,7 +343,7 @@ func (p *postgresPlanner) dropCounter(tx transaction, k catalog.Key, identity bo
 			SQL: fmt.Sprintf("SELECT last_value + CASE WHEN is_called THEN %d ELSE 0 END FROM %s", sequence.increment, name),
 		})
 		s.SQL = alter + "DROP IDENTITY"
-		s.Undo = append([]string{p.identity(k, column, false, sequence.name)}, p.sequenceParts(sequence.name, name)...)
+		s.Undo = append([]string{p.identity(k, column, tx.phase == Rekey && k.Mechanism == catalog.IdentityAlways, sequence.name)}, p.sequenceParts(sequence.name, name)...)
 		s.Undo = append(s.Undo, fmt.Sprintf("SELECT setval(%s::regclass, coalesce(%s NULL, greatest(max(%s) + %d, %d)), false) FROM %s WHERE %[3]s < %[7]d",
 			p.Literal(name), counted, column, sequence.increment, sequence.start, table, p.options.Floor))
 		if narrow(k.Column) { // a column that is narrow again can't count from there

@@ -360,7 +360,7 @@ func (p *planner) addDDL(phase PhaseName, s Step, table catalog.Name, n int) {
 func (s server) emptyMap(key catalog.Column) string {
 	of, table, id := s.name(mapName(key.Table)), s.name(key.Table), s.Quote(key.Name)
 	if s.IsMySQL() {
-		return fmt.Sprintf("CREATE TABLE %s (new BIGINT NOT NULL, PRIMARY KEY (old), UNIQUE KEY (new)) SELECT %s AS old FROM %s WHERE FALSE", of, id, table)
+		return fmt.Sprintf("CREATE TABLE %s (new BIGINT NOT NULL, PRIMARY KEY (old), UNIQUE KEY (new)) SELECT %s AS old, 0 AS new FROM %s WHERE FALSE", of, id, table)
 	}
 	return fmt.Sprintf("CREATE TABLE %s (old %s NOT NULL PRIMARY KEY, new bigint NOT NULL UNIQUE)", of, key.Type)
 }
@@ -368,7 +368,7 @@ func (s server) emptyMap(key catalog.Column) string {
 // emptyOrder returns SQL that creates the table with the order of rows.
 func (s server) emptyOrder(key catalog.Column, order catalog.Name) string {
 	if s.IsMySQL() {
-		return fmt.Sprintf("CREATE TABLE %s (n BIGINT PRIMARY KEY, at BIGINT NOT NULL) SELECT %s AS old FROM %s WHERE FALSE", s.name(order), s.Quote(key.Name), s.name(key.Table))
+		return fmt.Sprintf("CREATE TABLE %s (n BIGINT PRIMARY KEY, at BIGINT NOT NULL) SELECT 0 AS n, %s AS old, 0 AS at FROM %s WHERE FALSE", s.name(order), s.Quote(key.Name), s.name(key.Table))
 	}
 	return fmt.Sprintf("CREATE TABLE %s (n bigint PRIMARY KEY, old %s NOT NULL, at bigint NOT NULL)", s.name(order), key.Type)
 }
@@ -497,9 +497,6 @@ func (p *planner) checkUndo() Step {
 
 // verifyMaps compares the rows with the maps of a plan with RekeyOptions.
 func (v *verifier) verifyMaps(ctx context.Context) error {
-	if !v.plan.rekeyed() {
-		return nil
-	}
 	count := func(format string, args ...any) (int64, error) {
 		return database.One(ctx, v.conn, fmt.Sprintf("SELECT count(*) FROM "+format, args...), database.Number)
 	}

@@ -35,16 +35,28 @@ func (r *rekeyer) refuseLikely(ctx context.Context, conn *sql.Conn) error {
 		}
 		decided = append(decided, c.Column)
 	}
-	var parts []partition
-	if query := r.query("partitions"); query != "" {
-		var err error
-		if parts, err = database.List(ctx, conn, query, (*partition).dest); err != nil {
-			return err
+	var parts []partition    // on Postgres
+	var views []catalog.Name // on MySQL, whose list of columns has them
+	var err error
+	switch {
+	case r.Dialect == catalog.Postgres:
+		parts, err = database.List(ctx, conn, r.query("partitions"), (*partition).dest)
+	case r.IsMySQL():
+		views, err = database.List(ctx, conn, "SELECT TABLE_SCHEMA, TABLE_NAME FROM information_schema.VIEWS", func(n *catalog.Name) []any { return []any{&n.Schema, &n.Name} })
+	}
+	if err != nil {
+		return err
+	}
+	for _, m := range parts { // a foreign key may be declared on each partition
+		for _, c := range decided {
+			if c.Table == m.name {
+				decided = append(decided, catalog.Column{Table: m.ancestor, Name: c.Name})
+			}
 		}
 	}
 	for _, c := range r.all {
 		part := slices.ContainsFunc(parts, func(m partition) bool { return m.name == c.Table && m.ancestor != m.name })
-		if part || has(decided, c.Column) || has(r.primary, c.Column) || c.computed || !slices.Contains(r.report.Schemas, c.Table.Schema) || strings.HasPrefix(c.Table.Name, "snowkey_") {
+		if part || slices.Contains(views, c.Table) || has(decided, c.Column) || has(r.primary, c.Column) || c.computed || !slices.Contains(r.report.Schemas, c.Table.Schema) || strings.HasPrefix(c.Table.Name, "snowkey_") {
 			continue
 		}
 		if err := r.compareValues(ctx, conn, c.Column); err != nil {

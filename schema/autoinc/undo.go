@@ -95,8 +95,10 @@ func (a *applier) undo(ctx context.Context) error {
 	if err := a.refuseGenerated(ctx); err != nil {
 		return err
 	}
-	if err := a.refuseIrreversible(ctx, phases, entries); err != nil {
-		return err
+	if _, begun := entries[undoing]; !begun || !a.plan.rekeyed() { // otherwise some tables may have their old keys again
+		if err := a.refuseIrreversible(ctx, phases, entries); err != nil {
+			return err
+		}
 	}
 	for _, phase := range slices.Backward(phases) {
 		if err := a.undoPhase(ctx, phase, entries); err != nil {

@@ -107,8 +107,12 @@ func Verify(ctx context.Context, db *sql.DB, plan *Plan) (Verification, error) {
 	}
 	defer restore() // if this fails, the connection is unusable anyway
 	v := verifier{server: s, conn: conn, plan: plan, ledger: ledger{s, plan.Progress, sum}}
+	last := v.verifyInserts
+	if plan.rekeyed() {
+		last = v.verifyMaps
+	}
 	for _, step := range []func(context.Context) error{
-		v.read, v.verifyWidths, v.verifyMaps, v.verifyReferences, v.verifyCounts, v.verifyGuards, v.verifyCounters, v.verifyRoutines, v.verifyTrials, v.verifyInserts,
+		v.read, v.verifyWidths, v.verifyReferences, v.verifyCounts, v.verifyGuards, v.verifyCounters, v.verifyRoutines, v.verifyTrials, last,
 	} {
 		if err := step(ctx); err != nil {
 			return Verification{}, err

@@ -1,12 +1,14 @@
 package autoinc_test
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/internal/failpoint"
 	"github.com/snowkey-go/snowkey/schema/autoinc"
 	"github.com/snowkey-go/snowkey/schema/catalog"
 	"github.com/snowkey-go/snowkey/test/internal/catalogtest"
@@ -102,7 +104,7 @@ func (s shop) content(t *testing.T) string {
 	if s.Dialect == "sqlite" {
 		text = "printf('%%s %%s %%s %%s %%s', %s)"
 	}
-	return s.lines(t, s.sql("SELECT "+text+" FROM [Us'er] u JOIN item i ON i.user_id = u.[id] JOIN [Us'er] p ON p.[id] = i.parent JOIN share s ON s.user_id = u.[id] AND s.item_id = i.id JOIN visit v ON v.visitor = u.[id] JOIN item f ON f.id = u.first_item ORDER BY v.no",
+	return s.lines(t, s.sql("SELECT "+text+" FROM [Us'er] u JOIN item i ON i.user_id = u.[id] JOIN item pi ON pi.id = i.parent JOIN [Us'er] p ON p.[id] = pi.user_id JOIN share s ON s.user_id = u.[id] AND s.item_id = i.id JOIN visit v ON v.visitor = u.[id] JOIN item f ON f.id = u.first_item ORDER BY v.no",
 		"u.name, p.name, s.what, v.no, f.created_at"))
 }
 
@@ -175,4 +177,99 @@ func applyAllIDs(t *testing.T, s shop, p *autoinc.Plan) (names []autoinc.PhaseNa
 		}
 		names = append(names, phase.Name)
 	}
+}
+
+// oneKind has a type of keys for each dialect, for tests that need not have all.
+var oneKind = map[string][]string{"postgres": {"uuid"}, "mysql": {"int", "binary"}, "sqlite": {"counted"}}
+
+func eachKind(t *testing.T, test func(t *testing.T, s shop, key func(i int) string)) {
+	for _, dialect := range dbtest.Databases(t) {
+		for _, kind := range oneKind[dialect] {
+			t.Run(dialect+" "+kind, func(t *testing.T) {
+				t.Parallel()
+				test(t, newHousehold(t, open(t, dialect), kind), func(i int) string { return fmt.Sprintf(keyTypes[dialect][kind].key, i) })
+			})
+		}
+	}
+}
+
+// We kill Apply at one point after another, and then Undo. Each continues from there, and rows
+// have the same keys as their children all the time.
+func TestRekeyKilledAtEveryPoint(t *testing.T) {
+	t.Parallel()
+	eachKind(t, func(t *testing.T, s shop, _ func(int) string) {
+		before, rows, content := s.whole(t), s.rows(t), s.content(t)
+		p := plan(t, s.conn, rekeyOptions())
+		tries := dbtest.Points(t)
+		reached := make(map[string]bool)
+		ctx := failpoint.WithHook(t.Context(), func(point string) error {
+			if n := len(reached); !reached[point] {
+				if reached[point] = true; tries(n) {
+					return errKilled
+				}
+			}
+			return nil
+		})
+		worker, kills := int64(0), 0
+		again := func(do func(autoinc.ApplyOptions) error) {
+			for {
+				worker++
+				err := do(past(t, worker))
+				if err == nil {
+					return
+				}
+				if !errors.Is(err, errKilled) && !errors.Is(err, autoinc.ErrBusy) {
+					t.Fatalf("after %d points: %v", len(reached), err)
+				}
+				if errors.Is(err, errKilled) {
+					kills++
+				}
+			}
+		}
+		for range p.Phases {
+			again(func(options autoinc.ApplyOptions) error { _, err := autoinc.Apply(ctx, s.conn, p, options); return err })
+		}
+		prove(t, s.conn, p)
+		require(t, "what the rows say", s.content(t), content)
+		s.ordered(t, "Us'er")
+		applied := kills
+		again(func(options autoinc.ApplyOptions) error { return autoinc.Undo(ctx, s.conn, p, options) })
+		require(t, "the catalog after undo", s.whole(t), before)
+		require(t, "the rows after undo", s.rows(t), rows)
+		if applied == 0 || kills == applied {
+			t.Errorf("%d kills, %d of them in undo", kills, kills-applied)
+		}
+	})
+}
+
+// Rows that come after the map was made get new keys too. Values that no key has stop the
+// phase before its first change, and rows without an old key stop an undo.
+func TestRekeyRowsInTheWay(t *testing.T) {
+	t.Parallel()
+	eachKind(t, func(t *testing.T, s shop, key func(int) string) {
+		before := s.whole(t)
+		p := plan(t, s.conn, rekeyOptions())
+		dbtest.Must(autoinc.Apply(t.Context(), s.conn, p, past(t, 1)))(t)
+		dbtest.Exec(t, s.conn, s.sql("INSERT INTO visit SELECT [id], 99 FROM [Us'er] WHERE name = 'n7'"), s.sql("DELETE FROM visit WHERE no = 7"))
+		dbtest.Exec(t, s.conn, s.sql("INSERT INTO visit VALUES (%s, 7)", key(99)), s.sql("INSERT INTO [Us'er] ([id], name, created_at) VALUES (%s, 'later', '2025-02-03 04:05:06')", key(98)))
+		if _, err := autoinc.Apply(t.Context(), s.conn, p, past(t, 2)); err == nil || !strings.Contains(err.Error(), "visitor") {
+			t.Errorf("a value without a key: %v", err)
+		}
+		dbtest.Exec(t, s.conn, "DELETE FROM visit WHERE no = 7")
+		dbtest.Must(autoinc.Apply(t.Context(), s.conn, p, past(t, 3)))(t)
+		s.ordered(t, "Us'er")
+		prove(t, s.conn, p)
+		dbtest.Exec(t, s.conn, s.sql("INSERT INTO [Us'er] ([id], name) VALUES (7350000000000000001, 'new'), (7350000000000000002, 'new')"))
+		applied := s.rows(t)
+		err := autoinc.Undo(t.Context(), s.conn, p, autoinc.ApplyOptions{})
+		if !errors.Is(err, autoinc.ErrRefused) || !strings.Contains(err.Error(), "Us'er.id") || !strings.Contains(err.Error(), "2") {
+			t.Errorf("undo with rows that have no old key: %v", err)
+		}
+		require(t, "the rows after a refused undo", s.rows(t), applied)
+		dbtest.Exec(t, s.conn, s.sql("DELETE FROM [Us'er] WHERE [id] = 7350000000000000001"))
+		dbtest.Exec(t, s.conn, s.sql("INSERT INTO [snowkey_map_Us'er] (old, new) VALUES (%s, 7350000000000000002)", key(97)))
+		dbtest.NoError(t, autoinc.Undo(t.Context(), s.conn, p, autoinc.ApplyOptions{}))
+		require(t, "the catalog after undo", s.whole(t), before)
+		requireNumber(t, s.conn, households+2, s.sql("SELECT count(*) FROM [Us'er]"))
+	})
 }
