@@ -25,9 +25,8 @@ ids that have the time of their row. Use it to leave UUIDs, and to merge databas
 keys overlap. The old keys may be integers, UUIDs, text or bytes. Apply, verify and undo
 take the plan like any other. Each table gets a permanent table snowkey_map_TABLE with the
 old and the new key of each row. docs/services.md explains it.`,
-		Example: `  snowkey migrate rekey -o rekey.sql
-  snowkey migrate rekey --except audit --time created --child events.user_id=users.id
-  snowkey migrate apply --plan rekey.sql --fleet fleet.txt --service shop-eu`,
+		Example: `  snowkey migrate rekey --except audit --from 2025-01-01 --to 2026-01-01 --child orders.user_id=users.id -o rekey.sql
+  snowkey migrate apply --plan rekey.sql --fleet fleet.txt --service orders`,
 		Args: flagsOnly,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			db, err := a.open(a.getenv, false)
@@ -59,7 +58,7 @@ old and the new key of each row. docs/services.md explains it.`,
 	flags.StringArrayVar(&options.Rekey.Times, "time", nil, "a `column` with the time of a row; the first one that a table has is used; may be given again (default created_at)")
 	flags.Func("from", "the `time` of the first row, as in 2020-01-31 or with RFC 3339, for tables without such a column; no id is older", timeFlag(&options.Rekey.From))
 	flags.Func("to", "the `time` of the last row, for tables without such a column", timeFlag(&options.Rekey.To))
-	flags.StringVar(&options.Rekey.KeepOld, "keep-old", "", "a `column` to add to the tables for the old keys, such as old_id")
+	flags.BoolVar(&options.Composite, "composite", false, "plan keys too that count and are one column of a composite primary key")
 	flags.StringVar(&html, "html", "", "a `file` to write the plan's first page to as HTML, as for a change request")
 	flags.StringVarP(&out, "out", "o", "", "the `file` to write, which must not exist; by default to the standard output")
 	return cmd

@@ -27,10 +27,6 @@ type RekeyOptions struct {
 	// before the epoch of the ids' layout.
 	From time.Time `json:"from,omitzero"`
 	To   time.Time `json:"to,omitzero"`
-
-	// KeepOld is the name of a column that is added to each of the tables, for the old
-	// key. It is unique. Defaults to none, because the map has the old keys too.
-	KeepOld string `json:"keepOld,omitempty"`
 }
 
 // The phases of such a plan, in order.
@@ -98,8 +94,14 @@ func readRekey(ctx context.Context, conn *sql.Conn, s server, options PlanOption
 }
 
 // choose selects the keys: those of the named tables, or those of all tables in the schemas
-// whose key has one column and is no child's.
+// whose key has one column and is no child's. With Composite, a key that counts may be one
+// column of several.
 func (r *rekeyer) choose() error {
+	for _, k := range r.report.Keys {
+		if other := func(c catalog.Column) bool { return c.Table == k.Column.Table }; r.options.Composite && !slices.ContainsFunc(r.primary, other) {
+			r.primary = append(r.primary, k.Column)
+		}
+	}
 	among := func(names []catalog.Name, table catalog.Name) bool {
 		return slices.ContainsFunc(names, func(name catalog.Name) bool { return named(name)(table) })
 	}

@@ -42,15 +42,15 @@ var mergings = map[string]merging{
 		content: "SELECT printf('%s %s %s %s %s %s %s %s', a.Name, b.Title, t.Name, p.Name, i.Total, c.Email, e.Email, m.Email) FROM Artist a JOIN Album b USING (ArtistId) JOIN Track t USING (AlbumId) LEFT JOIN PlaylistTrack USING (TrackId) LEFT JOIN Playlist p USING (PlaylistId) LEFT JOIN InvoiceLine USING (TrackId) LEFT JOIN Invoice i USING (InvoiceId) LEFT JOIN Customer c USING (CustomerId) LEFT JOIN Employee e ON e.EmployeeId = c.SupportRepId LEFT JOIN Employee m ON m.EmployeeId = e.ReportsTo",
 	},
 	"sakila.mysql": {
-		before: []string{"DROP TRIGGER upd_film"}, except: []string{"film_text"},
+		before: []string{"DROP TRIGGER upd_film", "DROP TRIGGER ins_film"}, except: []string{"film_text"},
 		children: []catalog.ForeignKey{{Child: column("film_text", "film_id"), Parent: column("film", "film_id")}},
 		differ:   "UPDATE customer SET email = CONCAT(email, ' of B')",
 		content:  "SELECT CONCAT_WS(' ', c.email, s.email, f.title, x.title, l.name, p.amount, a.address, y.city, r.rental_date, p.last_update, c.last_update) FROM payment p JOIN customer c USING (customer_id) JOIN rental r USING (rental_id) JOIN staff s ON s.staff_id = p.staff_id JOIN inventory i USING (inventory_id) JOIN film f USING (film_id) LEFT JOIN film_text x USING (film_id) JOIN language l USING (language_id) JOIN address a ON a.address_id = c.address_id JOIN city y USING (city_id)",
 	},
 	"pagila.postgres": {
 		children: []catalog.ForeignKey{{Child: column("store", "manager_staff_id"), Parent: column("staff", "staff_id")}},
-		differ:  "UPDATE customer SET email = email || ' of B'",
-		content: "SELECT concat_ws(' ', c.email, s.email, f.title, l.name, p.amount, a.address, y.city, r.rental_date, p.payment_date, c.last_update) FROM payment p JOIN customer c USING (customer_id) JOIN rental r USING (rental_id) JOIN staff s ON s.staff_id = p.staff_id JOIN inventory i USING (inventory_id) JOIN film f USING (film_id) JOIN language l USING (language_id) JOIN address a ON a.address_id = c.address_id JOIN city y USING (city_id)",
+		differ:   "UPDATE customer SET email = email || ' of B'",
+		content:  "SELECT concat_ws(' ', c.email, s.email, f.title, l.name, p.amount, a.address, y.city, r.rental_date, p.payment_date, c.last_update) FROM payment p JOIN customer c USING (customer_id) JOIN rental r USING (rental_id) JOIN staff s ON s.staff_id = p.staff_id JOIN inventory i USING (inventory_id) JOIN film f USING (film_id) JOIN language l USING (language_id) JOIN address a ON a.address_id = c.address_id JOIN city y USING (city_id)",
 	},
 }
 
@@ -67,8 +67,8 @@ func TestMerge(t *testing.T) {
 		}
 	}) {
 		_, dialect, _ := strings.Cut(name, ".")
-		if !slices.Contains(dbtest.Databases(t), dialect) {
-			continue
+		if !slices.Contains(dbtest.Databases(t), dialect) || !dbtest.Nightly && (name == "chinook.postgres" || name == "chinook.mysql") {
+			continue // the other schemas of these servers have more
 		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -91,7 +91,7 @@ func TestMerge(t *testing.T) {
 			before, rows := b.whole(t), b.rows(t)
 			counts := make(map[string]int)
 			for worker, s := range []shop{a, b} {
-				options := autoinc.PlanOptions{Options: catalog.Options{Children: m.children}, Rekey: &autoinc.RekeyOptions{
+				options := autoinc.PlanOptions{Composite: true, Options: catalog.Options{Children: m.children}, Rekey: &autoinc.RekeyOptions{
 					Times: []string{"create_date"}, From: time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC), To: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC),
 				}}
 				for _, table := range m.except {
