@@ -1,6 +1,7 @@
 package autoinc
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
@@ -11,8 +12,8 @@ import (
 	"github.com/snowkey-go/snowkey/schema/internal/database"
 )
 
-// rekeyPostgres plans one transaction, in which each table is rewritten once. Functions look
-// up the new keys, and for an undo the old ones.
+// rekeyPostgres plans one transaction, in which the rows of each table are joined with the maps,
+// and written again. To look up each key in a USING clause takes five times as long.
 func rekeyPostgres(ctx context.Context, conn *sql.Conn, p *planner) (err error) {
 	if p.database, err = database.One(ctx, conn, "SELECT current_database()", database.Text); err != nil {
 		return err
@@ -28,37 +29,47 @@ func rekeyPostgres(ctx context.Context, conn *sql.Conn, p *planner) (err error) 
 	pg.widened = r.byTable
 	for _, c := range r.all() {
 		pg.refuseAlter(c, Rekey)
+		for _, name := range pg.publications {
+			p.refuse(c, "drop it, apply the phase rekey, copy the tables to the subscribers again, and create it again", "the publication %s would send all rows to its subscribers", p.Quote(name))
+		}
 	}
 	for _, k := range p.keys {
 		if k.Mechanism != "" {
 			pg.refuseCounter(k)
 		}
 	}
-	pg.rekey(r)
-	return nil
+	triggers, err := database.List(ctx, conn, p.query("triggers"), (*rowTrigger).dest)
+	pg.rekey(r, triggers)
+	return err
 }
 
-func (p *postgresPlanner) rekey(r rekeying) {
-	touched := slices.Clone(r.references)
+// A rowTrigger is a trigger with the word that enables it as it is.
+type rowTrigger struct {
+	table      catalog.Name
+	name, word string
+}
+
+func (t *rowTrigger) dest() []any { return []any{&t.table.Schema, &t.table.Name, &t.name, &t.word} }
+
+func (p *postgresPlanner) rekey(r rekeying, triggers []rowTrigger) {
+	var references, touched []catalog.Reference
+	for _, f := range p.report.References { // the others would be checked row by row
+		if r.columns[p.root(f.Child)] != nil || r.columns[p.root(f.Parent)] != nil {
+			references = append(references, f)
+		}
+	}
 	for _, table := range r.tables {
 		touched = append(touched, catalog.Reference{Child: table, Parent: table}) // to lock it too
 	}
-	tx := p.transaction(Rekey, againstAll, r.tables[0], touched)
+	tx := p.transaction(Rekey, againstAll, r.tables[0], append(touched, references...))
 	for _, c := range r.all() {
 		tx.add(p.checkMapped(c, r))
 	}
 	tx.add(p.checkUndo())
-	var views []postgresView
-	for _, table := range r.tables {
-		for _, v := range p.viewsOf(table) {
-			if !slices.ContainsFunc(views, func(other postgresView) bool { return other.name == v.name }) {
-				views = append(views, v)
-			}
-		}
-	}
+	views := p.viewsOf(r.tables...)
 	p.dropViews(tx, r.all()[0], views)
 	var again []Step
-	for _, f := range r.references {
+	for _, f := range references {
 		drop, add := p.alter(f.Child)+"DROP CONSTRAINT "+p.Quote(f.Name), p.alter(f.Child)+"ADD "+p.constraint(f)
 		if !f.Valid {
 			add += " NOT VALID"
@@ -71,16 +82,9 @@ func (p *postgresPlanner) rekey(r rekeying) {
 		if fact.identity != "" || fact.expression != "" {
 			p.dropCounter(tx, k, fact.identity != "")
 		}
-		tx.exec("make a function that finds new keys of "+p.name(k.Column.Table), p.lookup(k.Column, "new"), "DROP FUNCTION "+p.lookupName(k.Column, "new"))
-		tx.exec("the same for old keys, to reverse this", p.lookup(k.Column, "old"), "DROP FUNCTION "+p.lookupName(k.Column, "old"))
 	}
 	for _, table := range r.tables {
-		p.rekeyTable(tx, table, r)
-	}
-	for _, k := range p.keys {
-		for _, what := range []string{"new", "old"} {
-			tx.exec("drop the function", "DROP FUNCTION "+p.lookupName(k.Column, what), p.lookup(k.Column, what))
-		}
+		p.rekeyTable(tx, table, r, triggers)
 	}
 	for _, s := range again {
 		tx.add(s)
@@ -88,45 +92,51 @@ func (p *postgresPlanner) rekey(r rekeying) {
 	p.makeViews(tx, views)
 }
 
-// rekeyTable rewrites a table with its new keys.
-func (p *postgresPlanner) rekeyTable(tx transaction, table catalog.Name, r rekeying) {
+// rekeyTable writes the rows of a table again, with their new keys.
+func (p *postgresPlanner) rekeyTable(tx transaction, table catalog.Name, r rekeying, triggers []rowTrigger) {
 	columns, name := r.columns[table], p.name(table)
-	find := func(what string) func(c catalog.Column) string {
-		return func(c catalog.Column) string {
-			key, kind := r.keys[exactPlace(c)].Column, "bigint"
-			function := strings.TrimSuffix(p.lookupName(key, what), "("+p.argument(key, what)+")")
-			if what == "old" {
-				kind = c.Type
-			}
-			return fmt.Sprintf("%s USING %s(%s::%s)::%[1]s", kind, function, p.Quote(c.Name), p.argument(key, what))
+	const rows = "pg_temp.snowkey_rows"
+	var disable, enable []string // triggers
+	for _, t := range triggers {
+		if slices.Contains(p.family(table), t.table) {
+			alter := "ALTER TABLE ONLY " + p.name(t.table) + " "
+			disable, enable = append(disable, alter+"DISABLE TRIGGER "+p.Quote(t.name)), append(enable, alter+t.word+" "+p.Quote(t.name))
 		}
 	}
+	statements := func(from, to string, kind func(catalog.Column) string) []string {
+		var names, values, joins []string
+		for _, c := range r.stored[table] {
+			value := "t." + p.Quote(c.Name)
+			if has(columns, c) {
+				joins = append(joins, fmt.Sprintf(" LEFT JOIN %s AS m%d ON m%[2]d.%s = %s", r.mapOf(p.server, c), len(joins), from, value))
+				value = fmt.Sprintf("m%d.%s AS %s", len(joins)-1, to, p.Quote(c.Name))
+			}
+			names, values = append(names, c.Name), append(values, value)
+		}
+		return slices.Concat([]string{fmt.Sprintf("CREATE TEMPORARY TABLE snowkey_rows AS SELECT %s FROM %s AS t%s", strings.Join(values, ", "), name, strings.Join(joins, ""))}, disable, []string{
+			"TRUNCATE " + name,
+			p.altered(columns, func(c catalog.Column) string { return kind(c) + " USING NULL" }),
+			fmt.Sprintf("INSERT INTO %s (%s) OVERRIDING SYSTEM VALUE SELECT %[2]s FROM %[3]s", name, p.List(names), rows),
+		}, enable)
+	}
+	texts := map[string]string{
+		"CREATE": "look up the new keys of " + name, "TRUNCATE": "empty the table", "INSERT": "put the rows back, with their new keys",
+	}
+	undo := append(statements("new", "old", func(c catalog.Column) string { return c.Type }), "DROP TABLE "+rows)
+	for i, sql := range statements("old", "new", func(catalog.Column) string { return "bigint" }) {
+		verb, _, _ := strings.Cut(sql, " ")
+		s := Step{Text: cmp.Or(texts[verb], "change its columns or its triggers"), SQL: sql}
+		switch {
+		case i == 0:
+			s.Undo, s.Locks = undo, fmt.Sprintf(postgresExclusive, name)
+		case verb == "INSERT":
+			s.Rewrites, s.Copies = "the whole table and all of its indexes", name
+		}
+		tx.add(s)
+	}
 	tx.add(Step{
-		Text: "replace " + p.List(namesOf(columns)) + " of " + name, SQL: p.altered(columns, find("new")),
-		Locks: fmt.Sprintf(postgresExclusive, name), Rewrites: "the whole table and all of its indexes", Copies: name,
-		Undo: []string{p.altered(columns, find("old"))},
+		Text: "check that no row is missing", Run: Check,
+		SQL: fmt.Sprintf("SELECT old.n AS old, new.n AS new FROM (SELECT count(*) AS n FROM %s) AS old, (SELECT count(*) AS n FROM %s) AS new WHERE old.n <> new.n", rows, name),
 	})
-}
-
-// argument returns the type of what a function takes that finds old or new keys.
-func (p *postgresPlanner) argument(key catalog.Column, what string) string {
-	if what == "new" {
-		return key.Type
-	}
-	return "bigint"
-}
-
-// lookupName returns the name of a function that finds old or new keys, with its argument.
-func (p *postgresPlanner) lookupName(key catalog.Column, what string) string {
-	return p.name(catalog.Name{Schema: key.Table.Schema, Name: database.Own("snowkey_"+what, key.Table.Name)}) + "(" + p.argument(key, what) + ")"
-}
-
-// lookup returns SQL that creates such a function. It fails if there is no such key.
-func (p *postgresPlanner) lookup(key catalog.Column, what string) string {
-	result, by := "bigint", "old"
-	if what == "old" {
-		result, by = key.Type, "new"
-	}
-	return fmt.Sprintf("CREATE FUNCTION %s RETURNS %s LANGUAGE plpgsql STABLE STRICT AS %s", p.lookupName(key, what), result, p.Literal(fmt.Sprintf(
-		"DECLARE found %s; BEGIN SELECT m.%s INTO STRICT found FROM %s AS m WHERE m.%s = $1; RETURN found; END", result, what, p.name(mapName(key.Table)), by)))
+	tx.exec("drop the copy", "DROP TABLE "+rows)
 }

@@ -228,11 +228,12 @@ func (r *rekeyer) refuseSplit() {
 }
 
 // A rekeying is what the phase Rekey changes: columns by table, the key whose values each of
-// them holds, and the foreign keys of these columns.
+// them holds, the foreign keys of these columns, and all columns of tables that are stored.
 type rekeying struct {
 	byTable
 	keys       map[place]catalog.Key
 	references []catalog.Reference
+	stored     map[catalog.Name][]catalog.Column
 }
 
 // rekeyPlan plans the phase MapKeys, and what comes first in the phase Rekey. The columns of
@@ -259,6 +260,12 @@ func (p *planner) rekeyPlan(ctx context.Context, conn *sql.Conn, root func(catal
 	columns, err := p.columns(ctx, conn)
 	if err != nil {
 		return r, err
+	}
+	r.stored = make(map[catalog.Name][]catalog.Column)
+	for _, c := range columns {
+		if !c.computed {
+			r.stored[c.Table] = append(r.stored[c.Table], c.Column)
+		}
 	}
 	for _, k := range p.keys {
 		if err := p.mapKeys(ctx, conn, k.Column, columns); err != nil {
