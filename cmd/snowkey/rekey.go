@@ -16,7 +16,7 @@ import (
 
 func (a *app) rekeyCommand() *cobra.Command {
 	options := autoinc.PlanOptions{Rekey: &autoinc.RekeyOptions{}}
-	var out, html string
+	var out string
 	cmd := &cobra.Command{
 		Use:   "rekey",
 		Short: "Write the SQL that replaces keys, such as UUIDs, by ids with the time of their row",
@@ -41,11 +41,6 @@ old and the new key of each row. docs/services.md explains it.`,
 			if len(p.Tables) == 0 {
 				return errors.New("there is nothing to do: no table that was chosen has a primary key of one column")
 			}
-			if html != "" {
-				if err := writeNew(html, p.WriteHTML); err != nil {
-					return err
-				}
-			}
 			return a.writePlan(p, out)
 		},
 	}
@@ -59,7 +54,6 @@ old and the new key of each row. docs/services.md explains it.`,
 	flags.Func("from", "the `time` of the first row, as in 2020-01-31 or with RFC 3339, for tables without such a column; no id is older", timeFlag(&options.Rekey.From))
 	flags.Func("to", "the `time` of the last row, for tables without such a column", timeFlag(&options.Rekey.To))
 	flags.BoolVar(&options.Composite, "composite", false, "plan keys too that count and are one column of a composite primary key")
-	flags.StringVar(&html, "html", "", "a `file` to write the plan's first page to as HTML, as for a change request")
 	flags.StringVarP(&out, "out", "o", "", "the `file` to write, which must not exist; by default to the standard output")
 	return cmd
 }

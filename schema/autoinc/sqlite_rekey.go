@@ -9,7 +9,6 @@ import (
 
 	"github.com/snowkey-go/snowkey/internal/ddl"
 	"github.com/snowkey-go/snowkey/schema/catalog"
-	"github.com/snowkey-go/snowkey/schema/internal/database"
 )
 
 // rekeySQLite plans one transaction, in which each table is replaced by a copy with new keys.
@@ -27,42 +26,34 @@ func rekeySQLite(ctx context.Context, conn *sql.Conn, p *planner) error {
 }
 
 func (p *sqlitePlanner) rekey(r rekeying) {
-	unit := p.begin()
-	add := func(s Step) {
-		s.Unit, s.Locks = unit, "all writers of the file until the transaction ends"
-		p.add(Rekey, s)
-	}
-	first := p.checkUndo()
-	first.Before = []string{"PRAGMA foreign_keys = OFF", "PRAGMA legacy_alter_table = ON"}
-	add(first)
+	steps := []Step{p.checkUndo()}
+	steps[0].Before = withoutForeignKeys
 	for _, c := range r.all() {
-		add(p.checkMapped(c, r))
-	}
-	for _, table := range r.tables {
-		p.rekeyTable(add, table, r)
+		steps = append(steps, p.checkMapped(c, r))
 	}
 	var broken []string
 	for _, table := range r.tables {
+		steps = append(steps, p.rekeyTable(table, r)...)
 		broken = append(broken, p.brokenReferences(table))
 	}
-	add(Step{
-		Text: "check that no foreign key is broken", Run: Check, SQL: strings.Join(broken, "\nUNION ALL "),
-		After: []string{"PRAGMA legacy_alter_table = OFF", "PRAGMA foreign_keys = ON"},
-	})
+	steps = append(steps, Step{Text: "check that no foreign key is broken", Run: Check, SQL: strings.Join(broken, "\nUNION ALL "), After: restoreForeignKeys})
+	unit := p.begin()
+	for _, s := range steps {
+		s.Unit, s.Locks = unit, allWriters
+		p.add(Rekey, s)
+	}
 }
 
 // rekeyTable replaces a table.
-func (p *sqlitePlanner) rekeyTable(add func(Step), table catalog.Name, r rekeying) {
+func (p *sqlitePlanner) rekeyTable(table catalog.Name, r rekeying) []Step {
 	columns, key := r.columns[table], catalog.Key{}
 	for _, k := range p.keys {
 		if k.Column.Table == table {
 			key = k
 		}
 	}
-	fresh := catalog.Name{Schema: table.Schema, Name: database.Own("snowkey_new", table.Name)}
-	old, temporary := p.name(table), p.name(fresh)
+	temporary := p.name(p.temporary(table))
 	create, was, again := p.retyped(columns, key, temporary)
-	drop, rename := "DROP TABLE "+old, fmt.Sprintf("ALTER TABLE %s RENAME TO %s", temporary, p.Quote(table.Name))
 	copy := func(from, to string) string {
 		names := p.tables[table.Name].columns
 		values := joined(names, ", ", func(_ int, name string) string {
@@ -72,30 +63,9 @@ func (p *sqlitePlanner) rekeyTable(add func(Step), table catalog.Name, r rekeyin
 			}
 			return fmt.Sprintf("(SELECT m.%s FROM %s AS m WHERE m.%s = t.%s)", to, r.mapOf(p.server, columns[i]), from, p.Quote(name))
 		})
-		return fmt.Sprintf("INSERT INTO %s (%s) SELECT %s FROM %s AS t", temporary, p.List(names), values, old)
+		return fmt.Sprintf("INSERT INTO %s (%s) SELECT %s FROM %s AS t", temporary, p.List(names), values, p.name(table))
 	}
-	undo := []string{was, copy("new", "old"), drop, rename}
-	if key.Mechanism == catalog.Autoincrement {
-		add(Step{
-			Text: "keep where the counter of " + old + " stands, for undo", Run: Count,
-			SQL: fmt.Sprintf("SELECT coalesce(max(seq), 0) FROM main.sqlite_sequence WHERE name = %s", p.Literal(table.Name)),
-		})
-		undo = append(undo, fmt.Sprintf("UPDATE main.sqlite_sequence SET seq = max(seq, coalesce(%s NULL, seq)) WHERE name = %s", counted, p.Literal(table.Name)))
-	}
-	for _, o := range again {
-		undo = append(undo, o.sql)
-	}
-	add(Step{Text: "create a new " + old + " with integer keys", SQL: create, Undo: undo})
-	add(Step{Text: "copy its rows with their new keys", Rewrites: "the whole table and its indexes", Copies: old, SQL: copy("old", "new")})
-	add(Step{
-		Text: "check that no row is missing", Run: Check,
-		SQL: fmt.Sprintf("SELECT old.n AS old, new.n AS new FROM (SELECT count(*) AS n FROM %s) AS old, (SELECT count(*) AS n FROM %s) AS new WHERE old.n <> new.n", old, temporary),
-	})
-	add(Step{Text: "drop the old table, with its indexes and triggers", SQL: drop})
-	add(Step{Text: "give the new one its name; views and triggers of other tables stay as they are", SQL: rename})
-	for _, o := range again {
-		add(Step{Text: fmt.Sprintf("create the %s %s again", o.kind, p.Quote(o.name)), SQL: o.sql})
-	}
+	return p.replaced(key, table, create, was, again, copy("old", "new"), copy("new", "old"))
 }
 
 // retyped returns the SQL that creates the new table, and the old one under the same temporary
@@ -110,7 +80,7 @@ func (p *sqlitePlanner) retyped(columns []catalog.Column, key catalog.Key, tempo
 		switch {
 		case o.kind == "table" && own:
 			var err error
-			if create, err = retyped(o.sql, namesOf(columns), temporary, p.tables[table.Name].strict); err != nil {
+			if create, err = retyped(o.sql, namesOf(columns), key.Column.Name, temporary, p.tables[table.Name].strict); err != nil {
 				p.refuse(columns[0], "leave out the table of the key (Except, --except)", "%v", err)
 			}
 			was = renamed(o.sql, temporary)
