@@ -38,7 +38,8 @@ func rekeyPostgres(ctx context.Context, conn *sql.Conn, p *planner) (err error) 
 			pg.refuseCounter(k)
 		}
 	}
-	triggers, err := database.List(ctx, conn, p.query("triggers"), (*rowTrigger).dest)
+	var triggers []rowTrigger
+	err = database.ReadAll(ctx, conn, database.Into(&triggers, p.query("triggers"), (*rowTrigger).dest), database.Into(&pg.indexes, p.query("indexes"), indexDest))
 	pg.rekey(r, triggers)
 	return err
 }
@@ -96,7 +97,20 @@ func (p *postgresPlanner) rekey(r rekeying, triggers []rowTrigger) {
 func (p *postgresPlanner) rekeyTable(tx transaction, table catalog.Name, r rekeying, triggers []rowTrigger) {
 	columns, name := r.columns[table], p.name(table)
 	const rows = "pg_temp.snowkey_rows"
-	var disable, enable []string // triggers
+	var disable, enable []string // triggers, and indexes, which are faster to build at once
+	for _, x := range p.indexes {
+		if x.table != table || p.members[table] != nil || x.problems != "" {
+			continue
+		}
+		drop := "DROP INDEX " + p.name(catalog.Name{Schema: table.Schema, Name: x.name})
+		if x.kind != "" {
+			drop = p.alter(table) + "DROP CONSTRAINT " + p.Quote(x.constraint)
+		}
+		disable, enable = append(disable, drop), append(enable, x.was)
+		for _, a := range p.remarks(x) {
+			enable = append(enable, a.sql)
+		}
+	}
 	for _, t := range triggers {
 		if slices.Contains(p.family(table), t.table) {
 			alter := "ALTER TABLE ONLY " + p.name(t.table) + " "
@@ -120,15 +134,15 @@ func (p *postgresPlanner) rekeyTable(tx transaction, table catalog.Name, r rekey
 		}, enable)
 	}
 	texts := map[string]string{
-		"CREATE": "look up the new keys of " + name, "TRUNCATE": "empty the table", "INSERT": "put the rows back, with their new keys",
+		"TRUNCATE": "empty the table", "INSERT": "put the rows back, with their new keys",
 	}
 	undo := append(statements("new", "old", func(c catalog.Column) string { return c.Type }), "DROP TABLE "+rows)
 	for i, sql := range statements("old", "new", func(catalog.Column) string { return "bigint" }) {
 		verb, _, _ := strings.Cut(sql, " ")
-		s := Step{Text: cmp.Or(texts[verb], "change its columns or its triggers"), SQL: sql}
+		s := Step{Text: cmp.Or(texts[verb], "change its columns, indexes or triggers"), SQL: sql}
 		switch {
 		case i == 0:
-			s.Undo, s.Locks = undo, fmt.Sprintf(postgresExclusive, name)
+			s.Text, s.Undo, s.Locks = "look up the new keys of "+name, undo, fmt.Sprintf(postgresExclusive, name)
 		case verb == "INSERT":
 			s.Rewrites, s.Copies = "the whole table and all of its indexes", name
 		}

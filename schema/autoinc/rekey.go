@@ -344,6 +344,9 @@ func (p *planner) mapKeys(ctx context.Context, conn *sql.Conn, key catalog.Colum
 		})
 		drop := Step{Text: "drop the table with the order", SQL: "DROP TABLE " + p.name(order), Locks: "nothing"}
 		p.addDDL(phase, drop, order, 0)
+		if p.Dialect == catalog.Postgres {
+			p.add(phase, Step{Text: "let the server know the size of the map", SQL: "ANALYZE " + of, Unit: p.begin(), Locks: "nothing"})
+		}
 	}
 	return nil
 }
