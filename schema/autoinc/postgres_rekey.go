@@ -64,7 +64,12 @@ func (p *postgresPlanner) rekey(r rekeying, triggers []rowTrigger) {
 	}
 	tx := p.transaction(Rekey, againstAll, r.tables[0], append(touched, references...))
 	for _, c := range r.all() {
-		tx.add(p.checkMapped(c, r))
+		// If a foreign key has been checked, its children have the keys of their parents.
+		if !slices.ContainsFunc(references, func(f catalog.Reference) bool {
+			return f.Valid && f.Child == c.Table && slices.Equal(f.Columns, []string{c.Name})
+		}) {
+			tx.add(p.checkMapped(c, r))
+		}
 	}
 	tx.add(p.checkUndo())
 	views := p.viewsOf(r.tables...)
@@ -118,16 +123,17 @@ func (p *postgresPlanner) rekeyTable(tx transaction, table catalog.Name, r rekey
 		}
 	}
 	statements := func(from, to string, kind func(catalog.Column) string) []string {
-		var names, values, joins []string
+		var names, values, joins, lost []string
 		for _, c := range r.stored[table] {
 			value := "t." + p.Quote(c.Name)
 			if has(columns, c) {
 				joins = append(joins, fmt.Sprintf(" LEFT JOIN %s AS m%d ON m%[2]d.%s = %s", r.mapOf(p.server, c), len(joins), from, value))
+				lost = append(lost, fmt.Sprintf("%s IS NOT NULL AND m%d.%s IS NULL", value, len(joins)-1, to))
 				value = fmt.Sprintf("m%d.%s AS %s", len(joins)-1, to, p.Quote(c.Name))
 			}
 			names, values = append(names, c.Name), append(values, value)
 		}
-		return slices.Concat([]string{fmt.Sprintf("CREATE TEMPORARY TABLE snowkey_rows AS SELECT %s FROM %s AS t%s", strings.Join(values, ", "), name, strings.Join(joins, ""))}, disable, []string{
+		return slices.Concat([]string{fmt.Sprintf("CREATE TEMPORARY TABLE snowkey_rows AS SELECT %s, %s AS snowkey_lost FROM %s AS t%s", strings.Join(values, ", "), strings.Join(lost, " OR "), name, strings.Join(joins, ""))}, disable, []string{
 			"TRUNCATE " + name,
 			p.altered(columns, func(c catalog.Column) string { return kind(c) + " USING NULL" }),
 			fmt.Sprintf("INSERT INTO %s (%s) OVERRIDING SYSTEM VALUE SELECT %[2]s FROM %[3]s", name, p.List(names), rows),
@@ -149,8 +155,8 @@ func (p *postgresPlanner) rekeyTable(tx transaction, table catalog.Name, r rekey
 		tx.add(s)
 	}
 	tx.add(Step{
-		Text: "check that no row is missing", Run: Check,
-		SQL: fmt.Sprintf("SELECT old.n AS old, new.n AS new FROM (SELECT count(*) AS n FROM %s) AS old, (SELECT count(*) AS n FROM %s) AS new WHERE old.n <> new.n", rows, name),
+		Text: "check that no row is missing, and no value had no new key", Run: Check,
+		SQL: fmt.Sprintf("SELECT old.n AS old, new.n AS new, old.lost FROM (SELECT count(*) AS n, count(*) FILTER (WHERE snowkey_lost) AS lost FROM %s) AS old, (SELECT count(*) AS n FROM %s) AS new WHERE old.n <> new.n OR old.lost > 0", rows, name),
 	})
 	tx.exec("drop the copy", "DROP TABLE "+rows)
 }
