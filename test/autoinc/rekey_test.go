@@ -28,9 +28,9 @@ var keyTypes = map[string]map[string]struct{ kind, key, counting string }{
 	"mysql": {
 		"int":     {"int", "%d", "int AUTO_INCREMENT"},
 		"bigint":  {"bigint unsigned", "%d", "bigint unsigned AUTO_INCREMENT"},
-		"char":    {"char(36) CHARACTER SET ascii", "INSERT(INSERT(LEFT(SHA1(%d), 32), 9, 0, '-'), 14, 0, '-')", "char(36) CHARACTER SET ascii DEFAULT (uuid())"},
+		"char":    {"char(36) CHARACTER SET ascii", "INSERT(INSERT(LEFT(SHA2(%d, 256), 32), 9, 0, '-'), 14, 0, '-')", "char(36) CHARACTER SET ascii DEFAULT (uuid())"},
 		"varchar": {"varchar(12)", "CONCAT('key ', 77 - %d)", ""},
-		"binary":  {"binary(16)", "UNHEX(LEFT(SHA1(%d), 32))", ""},
+		"binary":  {"binary(16)", "UNHEX(LEFT(SHA2(%d, 256), 32))", ""},
 	},
 	"sqlite": {
 		"int":     {"integer", "%d", "INTEGER"},
