@@ -5,8 +5,7 @@ package chaos
 import (
 	"context"
 	"errors"
-	"os"
-	"path/filepath"
+	"os/exec"
 	"strings"
 	"syscall"
 	"time"
@@ -82,14 +81,14 @@ func startEtcd(t dbtest.TB) server {
 			}},
 			// The cluster that starts anew has the same id, which comes from its members' addresses.
 			{name: "the data of all members deleted", begin: func(*network) error {
-				var err error
-				for _, m := range c.members {
-					err = errors.Join(err, m.Kill(), os.RemoveAll(filepath.Join(m.Dir, "member")))
+				return c.restart(`rm -rf "$0/member"`)
+			}},
+			{name: "all members restored from an older copy", begin: func(*network) error {
+				if err := c.restart(`rm -rf "$0/copy" && cp -a "$0/member" "$0/copy"`); err != nil {
+					return err
 				}
-				for _, m := range c.members {
-					err = errors.Join(err, m.Start())
-				}
-				return errors.Join(err, c.ready())
+				time.Sleep(700 * time.Millisecond) // what the cluster commits now is lost
+				return c.restart(`rm -rf "$0/member" && cp -a "$0/copy" "$0/member"`)
 			}},
 			{name: "out of space", begin: func(*network) error {
 				return c.space(etcdserverpb.AlarmRequest_ACTIVATE)
@@ -98,6 +97,17 @@ func startEtcd(t dbtest.TB) server {
 			}},
 		},
 	}
+}
+
+// restart kills all members, runs a script with each one's folder, and starts them.
+func (c *etcdCluster) restart(script string) (err error) {
+	for _, m := range c.members {
+		err = errors.Join(err, m.Kill())
+	}
+	for _, m := range c.members {
+		err = errors.Join(err, exec.Command("sh", "-c", script, m.Dir).Run(), m.Start())
+	}
+	return errors.Join(err, c.ready())
 }
 
 // space raises the alarm by which a full member makes the cluster read-only, or clears it.
