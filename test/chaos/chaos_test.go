@@ -245,6 +245,7 @@ func (n *nemesis) backfill() (check func()) {
 	first, _ := reserve()
 	return func() {
 		n.Helper()
+		until := time.Now() // from here on, processes may use the number after its lease
 		worker, end := reserve()
 		if worker != first {
 			n.Errorf("the backfill has worker number %d, and had %d", worker, first)
@@ -252,7 +253,7 @@ func (n *nemesis) backfill() (check func()) {
 		layout := n.orders.layout()
 		b := dbtest.Must(idgen.NewBackfill(idgen.BackfillConfig{Layout: layout, Worker: worker, End: layout.Epoch().Add(time.Duration(end) * layout.Unit())}))(n)
 		journal := n.check.Journal("backfill")
-		for at := n.began; at.Before(time.Now()); at = at.Add(layout.Unit()) {
+		for at := n.began; at.Before(until); at = at.Add(layout.Unit()) {
 			ids := dbtest.Must(b.At("rows", slices.Repeat([]time.Time{at}, 20)))(n)
 			dbtest.NoError(n, journal.Add(0, Run{ids[0], ids[len(ids)-1]}))
 		}
