@@ -5,10 +5,13 @@ package chaos
 import (
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
 
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
 
@@ -77,8 +80,31 @@ func startEtcd(t dbtest.TB) server {
 				}
 				return err
 			}},
+			// The cluster that starts anew has the same id, which comes from its members' addresses.
+			{name: "the data of all members deleted", begin: func(*network) error {
+				var err error
+				for _, m := range c.members {
+					err = errors.Join(err, m.Kill(), os.RemoveAll(filepath.Join(m.Dir, "member")))
+				}
+				for _, m := range c.members {
+					err = errors.Join(err, m.Start())
+				}
+				return errors.Join(err, c.ready())
+			}},
+			{name: "out of space", begin: func(*network) error {
+				return c.space(etcdserverpb.AlarmRequest_ACTIVATE)
+			}, lasts: 3 * time.Second, end: func(*network) error {
+				return errors.Join(c.space(etcdserverpb.AlarmRequest_DEACTIVATE), c.ready())
+			}},
 		},
 	}
+}
+
+// space raises the alarm by which a full member makes the cluster read-only, or clears it.
+func (c *etcdCluster) space(action etcdserverpb.AlarmRequest_AlarmAction) error {
+	_, err := etcdserverpb.NewMaintenanceClient(c.client.ActiveConnection()).Alarm(context.Background(),
+		&etcdserverpb.AlarmRequest{Action: action, Alarm: etcdserverpb.AlarmType_NOSPACE})
+	return err
 }
 
 func stopEtcd(m *dbtest.Process) error { return m.Signal(syscall.SIGSTOP) }

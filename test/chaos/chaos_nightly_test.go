@@ -109,6 +109,12 @@ func (n *nemesis) harm(h harm) (time.Time, []*process) {
 	if h.end != nil {
 		dbtest.NoError(n, h.end(n.network))
 	}
+	if h.newClients {
+		for i, p := range n.crew {
+			p.kill()
+			n.replace([]int{i}, nil)
+		}
+	}
 	return time.Now(), n.crew
 }
 
