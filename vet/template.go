@@ -21,7 +21,7 @@ var templateRule = rule{
 
 func runTemplate(p *pass) {
 	keys := make(templateKeys)
-	for _, pkg := range append(p.Pkg.Imports(), p.Pkg) {
+	for _, pkg := range slices.Concat(p.Pkg.Imports(), []*types.Package{p.Pkg}) {
 		if !isStandard(pkg.Path()) {
 			keys.add(p.keys, pkg.Scope())
 		}
