@@ -22,6 +22,10 @@ var (
 func runBoxed(p *pass) {
 	each(p.files(), func(call *ast.CallExpr) {
 		fn := p.keys.callee(call)
+		if fn != nil && fn.FullName() == "(*encoding/gob.Encoder).Encode" {
+			p.encoded(call.Args[0])
+			return
+		}
 		if fn == nil || !storeNames.MatchString(fn.Name()) || !storePackage.MatchString(pathOf(fn)+" "+receiverName(fn)) {
 			return
 		}
@@ -71,6 +75,14 @@ func isStoreMap(t types.Type) bool {
 func (p *pass) boxed(e ast.Expr) {
 	if t := p.TypesInfo.TypeOf(e); t != nil && !types.IsInterface(t) && (isInteger(t) || isPK(t)) && p.keys.holds(e) {
 		p.report(Check, e, "%s is a key and is stored with its type, %s", types.ExprString(e), types.TypeString(t, types.RelativeTo(p.Pkg)))
+	}
+}
+
+// encoded checks a key or a row that gob writes.
+func (p *pass) encoded(e ast.Expr) {
+	p.boxed(e)
+	if p.keys.modelOf(p.TypesInfo.TypeOf(e)) != nil {
+		p.report(Check, e, "%s is stored with its key, whose type gob keeps", types.ExprString(e))
 	}
 }
 

@@ -310,10 +310,8 @@ func (k *keySet) readNamedParams(sig *types.Signature, words string) {
 // mentions reports whether one of the types is a model.
 func (k *keySet) mentions(t *types.Tuple) bool {
 	for v := range t.Variables() {
-		if s, named := structOf(v.Type()); s != nil && named != nil {
-			if m := k.model(s, named); m != nil && k.wanted(m.table) {
-				return true
-			}
+		if k.modelOf(v.Type()) != nil {
+			return true
 		}
 	}
 	return false

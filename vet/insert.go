@@ -184,12 +184,8 @@ func (c *insertChecker) builder(columns *ast.CallExpr) {
 // row checks a row that a call inserts.
 func (c *insertChecker) row(call *ast.CallExpr, row ast.Expr) {
 	t := c.TypesInfo.TypeOf(row)
-	s, named := structOf(t)
-	if s == nil {
-		return
-	}
-	m := c.keys.model(s, named)
-	if m == nil || !c.keys.wanted(m.table) {
+	m := c.keys.modelOf(t)
+	if m == nil {
 		return
 	}
 	key := keyOfModel(m)

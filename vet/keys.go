@@ -215,6 +215,27 @@ func (k *keySet) text(e ast.Expr) (string, bool) {
 	return constant.StringVal(v), true
 }
 
+// texts calls do for each constant text where it's written, but not where its name is used.
+func texts[N ast.Node](k *keySet, in []N, do func(e ast.Expr, text string)) {
+	for _, n := range in {
+		ast.Inspect(n, func(n ast.Node) bool {
+			e, ok := n.(ast.Expr)
+			if !ok {
+				return true
+			}
+			text, ok := k.text(e)
+			switch e.(type) {
+			case *ast.Ident, *ast.SelectorExpr:
+			default:
+				if ok {
+					do(e, text)
+				}
+			}
+			return !ok // the parts of a constant are constants too
+		})
+	}
+}
+
 // column returns the column of a model that an expression such as user.ID stands for.
 func (k *keySet) column(e ast.Expr) (column, bool) {
 	selector, ok := ast.Unparen(e).(*ast.SelectorExpr)
@@ -229,12 +250,8 @@ func (k *keySet) column(e ast.Expr) (column, bool) {
 }
 
 func (k *keySet) columnOf(t types.Type, field *types.Var) (column, bool) {
-	s, named := structOf(t)
-	if s == nil {
-		return column{}, false
-	}
-	m := k.model(s, named)
-	if m == nil || !k.wanted(m.table) {
+	m := k.modelOf(t)
+	if m == nil {
 		return column{}, false
 	}
 	c, ok := m.fields[field.Origin()]

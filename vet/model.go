@@ -110,6 +110,17 @@ func (k *keySet) model(s *types.Struct, named *types.Named) *modelInfo {
 	return m
 }
 
+// modelOf returns the model that a type is, or points to, or is a list of, if its keys are to be
+// reported.
+func (k *keySet) modelOf(t types.Type) *modelInfo {
+	if s, named := structOf(t); s != nil {
+		if m := k.model(s, named); m != nil && k.wanted(m.table) {
+			return m
+		}
+	}
+	return nil
+}
+
 func (k *keySet) readModel(s *types.Struct, named *types.Named) *modelInfo {
 	name := ""
 	if named != nil {

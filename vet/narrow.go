@@ -89,7 +89,7 @@ func (p *pass) narrowed(at ast.Node, what, to string, width int, narrow bool) {
 
 // parse checks a call of strconv whose text is a key, or whose result becomes one.
 func (p *pass) parse(call *ast.CallExpr, name string) {
-	if !p.keys.holds(call) && !p.parsesKey(call) {
+	if !p.keys.holds(call) && !p.keys.parsed[call] {
 		return
 	}
 	text := types.ExprString(call.Args[0])
@@ -117,9 +117,6 @@ func isLiteral(e ast.Expr) bool {
 	_, ok := e.(*ast.BasicLit)
 	return ok
 }
-
-// parsesKey reports whether the result of a call is assigned to a key.
-func (p *pass) parsesKey(call *ast.CallExpr) bool { return p.keys.parsed[call] }
 
 // assertion checks a number of encoding/json that becomes a key.
 func (p *pass) assertion(a *ast.TypeAssertExpr, to ast.Expr) {
