@@ -26,7 +26,7 @@ func runBoxed(p *pass) {
 			p.encoded(call.Args[0])
 			return
 		}
-		if fn == nil || !storeNames.MatchString(fn.Name()) || !storePackage.MatchString(pathOf(fn)+" "+receiverName(fn)) {
+		if fn == nil || !storeNames.MatchString(fn.Name()) || !storePackage.MatchString(fn.FullName()) {
 			return
 		}
 		params := fn.Signature().Params()
@@ -55,15 +55,6 @@ func runBoxed(p *pass) {
 			return true
 		})
 	}
-}
-
-func receiverName(fn *types.Func) string {
-	if recv := fn.Signature().Recv(); recv != nil {
-		if named, ok := types.Unalias(element(recv.Type())).(*types.Named); ok {
-			return named.Obj().Name()
-		}
-	}
-	return ""
 }
 
 // isStoreMap reports whether a type is a map such as Values of gorilla/sessions.

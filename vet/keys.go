@@ -7,6 +7,7 @@ import (
 	"go/types"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
@@ -106,21 +107,15 @@ func keysAnalyzer(config Config) *analysis.Analyzer {
 // isStandard reports whether a package is part of the standard library, which has no keys.
 func isStandard(path string) bool {
 	first, _, _ := strings.Cut(path, "/")
-	return standard[first]
+	return slices.Contains(standard, first)
 }
 
 // standard has the first elements of the standard library's paths.
-var standard = func() map[string]bool {
-	all := make(map[string]bool)
-	for name := range strings.FieldsSeq(`
+var standard = strings.Fields(`
 	archive bufio bytes cmp compress container context crypto database debug embed encoding errors expvar flag
 	fmt go hash html image index internal io iter log maps math mime net os path plugin reflect regexp runtime
 	slices sort strconv strings structs sync syscall testing text time unicode unique unsafe vendor weak
-	`) {
-		all[name] = true
-	}
-	return all
-}()
+`)
 
 // readNames finds the statements of SQL, and the names of models and tables, in this package
 // and in those that it imports.

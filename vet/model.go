@@ -42,7 +42,6 @@ func element(t types.Type) types.Type {
 }
 
 func isInteger(t types.Type) bool { return is(t, types.IsInteger) }
-func isString(t types.Type) bool  { return is(t, types.IsString) }
 
 func is(t types.Type, info types.BasicInfo) bool {
 	basic, ok := element(t).Underlying().(*types.Basic)

@@ -17,14 +17,14 @@ var (
 	keyset  = regexp.MustCompile(`(?i)(^|[\s(."` + "`" + `])id["` + "`" + `]?\s*[<>]=?\s*(\?|\$\d|:\w|@\w|%)`)
 	orderBy = regexp.MustCompile(`(?i)\bORDER\s+BY\s+([\w"` + "`" + `]+\.)?["` + "`" + `]?id\b`)
 	ordered = regexp.MustCompile(`(?i)^\s*(\w+\.)?id(\s+(asc|desc))?\s*$`)
-	byTime  = regexp.MustCompile(`(?i)(^|\bORDER\s+BY)\s*([\w"` + "`" + `]+\.)?["` + "`" + `]?(created|inserted|published)(_?at|_?on)?["` + "`" + `]?(\s+(asc|desc))?\s*(\b(LIMIT|FETCH|OFFSET)\b|[;)]|$)`)
+	byTime  = regexp.MustCompile(`(?i)\bORDER\s+BY\s+([\w"` + "`" + `]+\.)?["` + "`" + `]?(created|inserted|published)(_?at|_?on)?["` + "`" + `]?(\s+(asc|desc))?\s*(\b(LIMIT|FETCH|OFFSET)\b|[;)]|$)`)
 )
 
 func runOrder(p *pass) {
 	texts(p.keys, p.files(), func(e ast.Expr, text string) {
 		switch {
 		case keyset.MatchString(text) && byTime.MatchString(text):
-			p.twoOrders(e)
+			p.reportRemedy(Hint, e, "Order by the key as well, since keys and times of several processes aren't in the same order", nil, "Pages are in the order of a time and continue after a key")
 		case keyset.MatchString(text), orderBy.MatchString(text):
 			p.report(Hint, e, "Rows are read in the order of their keys")
 		}
@@ -36,24 +36,9 @@ func runOrder(p *pass) {
 		}
 		switch s.Sel.Name {
 		case "Order", "OrderBy", "Desc", "Asc", "OrderExpr":
-			text, ok := p.keys.text(call.Args[0])
-			switch {
-			case !ok:
-			case ordered.MatchString(text):
+			if text, ok := p.keys.text(call.Args[0]); ok && ordered.MatchString(text) {
 				p.report(Hint, call.Args[0], "Rows are read in the order of their keys")
-			case byTime.MatchString(text) && p.continues(s.X):
-				p.twoOrders(call.Args[0])
 			}
 		}
 	})
-}
-
-func (p *pass) twoOrders(at ast.Node) {
-	p.reportRemedy(Hint, at, "Order by the key as well, since keys and times of several processes aren't in the same order", nil, "Pages are in the order of a time and continue after a key")
-}
-
-// continues reports whether a chain of calls has a condition such as id < ?.
-func (p *pass) continues(chain ast.Expr) (found bool) {
-	texts(p.keys, []ast.Expr{chain}, func(_ ast.Expr, text string) { found = found || keyset.MatchString(text) })
-	return found
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"go/ast"
+	"go/parser"
 	"go/token"
 	"io/fs"
 	"maps"
@@ -45,7 +46,7 @@ func Run(ctx context.Context, o Options) ([]Finding, error) {
 	if len(o.Patterns) == 0 {
 		o.Patterns = []string{"./..."}
 	}
-	pkgs, err := packages.Load(&packages.Config{Context: ctx, Dir: o.Dir, Mode: packages.LoadAllSyntax | packages.NeedModule, Tests: true}, o.Patterns...)
+	pkgs, err := load(ctx, o)
 	if err != nil {
 		return nil, fmt.Errorf("vet: loading %s: %w", strings.Join(o.Patterns, " "), err)
 	}
@@ -89,14 +90,45 @@ func Run(ctx context.Context, o Options) ([]Finding, error) {
 	return slices.Compact(findings), nil // a package and its test variant have the same files
 }
 
+// load loads the packages and what they import. Only the types of imported packages are needed,
+// so it leaves out the bodies of their functions, which take most of the time.
+func load(ctx context.Context, o Options) ([]*packages.Package, error) {
+	config := &packages.Config{Context: ctx, Dir: o.Dir, Mode: packages.NeedCompiledGoFiles, Tests: true}
+	roots, err := packages.Load(config, o.Patterns...)
+	if err != nil {
+		return nil, err
+	}
+	own := make(map[string]bool)
+	for _, p := range roots {
+		for _, name := range p.CompiledGoFiles {
+			own[name] = true
+		}
+	}
+	config.Mode = packages.LoadAllSyntax | packages.NeedModule
+	config.ParseFile = func(fset *token.FileSet, name string, text []byte) (*ast.File, error) {
+		file, err := parser.ParseFile(fset, name, text, parser.AllErrors|parser.ParseComments)
+		if file != nil && !own[name] && file.Name.Name != "main" { // go test generates some
+			for _, d := range file.Decls {
+				if f, ok := d.(*ast.FuncDecl); ok && f.Body != nil {
+					f.Body.List = nil
+				}
+			}
+		}
+		return file, err
+	}
+	return packages.Load(config, o.Patterns...)
+}
+
 // onlyRoots keeps the checker from analysing packages outside of the patterns. Their types
-// are needed, but nothing in them is a key of the program.
+// are needed, but nothing in them is a key of the program. Errors in functions without a
+// body don't matter.
 func onlyRoots(pkgs []*packages.Package) {
 	roots := make(map[*packages.Package]bool)
 	for _, p := range pkgs {
 		roots[p] = true
 	}
 	for _, p := range pkgs {
+		p.IllTyped = false
 		maps.DeleteFunc(p.Imports, func(_ string, imported *packages.Package) bool { return !roots[imported] })
 	}
 }

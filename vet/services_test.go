@@ -42,7 +42,7 @@ var services = []struct {
 	{source{"mikestefanello/pagoda", "02a6db2795efa887383e0e6591acaacccecd51bb", ""}, map[string]int{
 		"services/auth.go boxed": 2, "handlers/admin.go boxed": 2, "handlers/admin.go narrow": 1, "middleware/auth.go narrow": 1, "middleware/entity.go narrow": 1,
 	}},
-	{source{"muety/wakapi", "2ed2e3faa16185b60aa13e149dd0b956e758aa50", ""}, map[string]int{
+	{source{"muety/wakapi", "ff1e7b430aea8677d1f44c3ba20d87dfe92fe668", ""}, map[string]int{
 		"models/leaderboard.go column": 1, "models/summary.go column": 2, "models/duration.go column": 1, "routes/settings.go narrow": 1,
 		"models/project_label.go jsonnumber": 1, "models/language_mapping.go jsonnumber": 1,
 		"migrations/20211215_migrate_id_to_bigint.go column": 2, "migrations/20221002_fix_summary_id_types.go column": 2,
@@ -50,6 +50,18 @@ var services = []struct {
 	{source{"flipped-aurora/gin-vue-admin", "02f37833255e0e339c3d69199cb5a468f17de9fc", "server"}, map[string]int{
 		"v1/system/sys_dictionary_detail.go narrow": 2, "mcp/org_common.go narrow": 2, "media/media_upload.go narrow": 2, "global/model.go jsonnumber": 1,
 		"system/sys_user.go jsonnumber": 2, "system/sys_department.go jsonnumber": 2, "source/system/user.go literal": 1,
+	}},
+	{source{"woodpecker-ci/woodpecker", "a4cb541b82dea1967d5b5577ff80a472b349afb2", ""}, map[string]int{
+		"model/agent.go column": 1, "model/config.go column": 1, "model/cron.go column": 1, "model/forge.go column": 1, "model/log.go column": 1,
+		"model/org.go column": 1, "model/pipeline.go column": 1, "model/redirection.go column": 1, "model/registry.go column": 1, "model/repo.go column": 1,
+		"model/secret.go column": 1, "model/step.go column": 1, "model/user.go column": 1, "model/workflow.go column": 1,
+		"model/agent.go jsonnumber": 1, "model/cron.go jsonnumber": 1, "model/forge.go jsonnumber": 1, "model/log.go jsonnumber": 1,
+		"model/org.go jsonnumber": 1, "model/pipeline.go jsonnumber": 1, "model/registry.go jsonnumber": 1, "model/repo.go jsonnumber": 1,
+		"model/secret.go jsonnumber": 1, "model/step.go jsonnumber": 1, "model/user.go jsonnumber": 1, "model/workflow.go jsonnumber": 1,
+		"datastore/agent.go insert": 1, "datastore/config.go insert": 2, "datastore/cron.go insert": 1, "datastore/forge.go insert": 1,
+		"datastore/log.go insert": 1, "datastore/org.go insert": 1, "datastore/pipeline.go insert": 2, "datastore/redirection.go insert": 1,
+		"datastore/registry.go insert": 1, "datastore/repo.go insert": 1, "datastore/secret.go insert": 1, "datastore/step.go insert": 1,
+		"datastore/user.go insert": 1, "datastore/workflow.go insert": 1, "migration/001_add_org_id.go insert": 1,
 	}},
 	{source{"autobrr/autobrr", "489d8ddf9bb3c1c0e62b8c78f8535408f78131ca", ""}, map[string]int{
 		"database/action.go insert": 2, "database/filter.go insert": 2, "database/irc.go insert": 3, "database/release.go insert": 4, "database/user.go insert": 1,
@@ -150,9 +162,9 @@ var suites = []struct {
 	source
 	hints int
 }{
-	{source{"go-gorm/gorm", "1d6ce99528060be18a42be09aca8d39efcb47f28", "tests"}, 12},
+	{source{"go-gorm/gorm", "1d6ce99528060be18a42be09aca8d39efcb47f28", "tests"}, 8},
 	{source{"ent/ent", "0a61da2fa2b4b80fbf5c8c58e1b491b7d5d9b4d6", "entc/integration"}, 2},
-	{source{"uptrace/bun", "0e5e8682686253e24add0e8512d351d5e32dd9bf", "internal/dbtest"}, 2},
+	{source{"uptrace/bun", "0e5e8682686253e24add0e8512d351d5e32dd9bf", "internal/dbtest"}, 6},
 }
 
 func TestSuites(t *testing.T) {

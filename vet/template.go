@@ -37,7 +37,9 @@ var templateFiles = []string{".tmpl", ".gotmpl", ".tpl", ".gohtml", ".html", ".h
 // templateKeys has the fields that hold a key, by their name and that of the model in lower
 // case, and whether they are text. A template doesn't tell the types of its data, so names
 // have to.
-type templateKeys map[string]map[string]bool
+type templateKeys map[fieldName]bool
+
+type fieldName struct{ model, field string }
 
 func (keys templateKeys) add(k *keySet, scope *types.Scope) {
 	for _, name := range scope.Names() {
@@ -50,13 +52,9 @@ func (keys templateKeys) add(k *keySet, scope *types.Scope) {
 			continue
 		}
 		for f := range m.fields {
-			models := keys[f.Name()]
-			if models == nil {
-				models = make(map[string]bool)
-				keys[f.Name()] = models
-			}
-			other, twice := models[strings.ToLower(name)]
-			models[strings.ToLower(name)] = is(f.Type(), types.IsString) && (other || !twice)
+			field := fieldName{strings.ToLower(name), f.Name()}
+			other, twice := keys[field]
+			keys[field] = is(f.Type(), types.IsString) && (other || !twice)
 		}
 	}
 }
@@ -74,16 +72,17 @@ func (keys templateKeys) isText(n parse.Node) bool {
 	if len(names) < 2 {
 		return false
 	}
-	owner, models := strings.ToLower(strings.TrimPrefix(names[len(names)-2], "$")), keys[names[len(names)-1]]
-	if text, ok := models[owner]; ok {
+	name := fieldName{strings.ToLower(strings.TrimPrefix(names[len(names)-2], "$")), names[len(names)-1]}
+	if text, ok := keys[name]; ok {
 		return text
 	}
-	for _, text := range models {
-		if !text {
-			return false
+	found, all := false, true
+	for other, text := range keys {
+		if other.field == name.field {
+			found, all = true, all && text
 		}
 	}
-	return len(models) > 0
+	return found && all
 }
 
 // file checks the text of a file.

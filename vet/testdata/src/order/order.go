@@ -12,7 +12,6 @@ func pages(db *gorm.DB, conn *sql.DB) {
 	conn.Query("SELECT * FROM users ORDER BY id LIMIT 1")                                              // want "Rows are read in the order"
 	conn.Query("SELECT * FROM users u WHERE u.id > $1 LIMIT 10", 10)                                   // want "Rows are read in the order"
 	conn.Query("SELECT * FROM users WHERE id < ? ORDER BY created_at DESC LIMIT 9", 10)                // want "in the order of a time and continue after a key"
-	db.Where("id < ?", 1).Order("created_at desc").Find(nil)                                           // want "Rows are read" "in the order of a time and continue after a key"
 	db.Where("id = ?", 1).Find(nil)                                                                    // fine
 	db.Where("paid < ?", 1).Find(nil)                                                                  // fine
 	db.Order("name").Find(nil)                                                                         // fine
