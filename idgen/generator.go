@@ -17,6 +17,8 @@ import (
 // A Generator is safe for concurrent use. Use [Pool.Named] to get one, since the zero
 // Generator is not valid.
 type Generator struct {
+	// Next reads the fields up to clock.due, the first five of the sequence, and the first
+	// six of core. They are together, so that they are in few cache lines.
 	*core
 	seq    atomic.Pointer[sequence] // the sequence of the current tenure
 	clock  clock

@@ -15,19 +15,20 @@ import (
 // with it. A leased pool has a tenure for each lease, whereas a pool that is not leased
 // has just one, which ends with its layout.
 type tenure struct {
-	worker int64
 	shared uint64 // the bits that all ids have in common: worker and fixed fields
-	start  int64  // the first counter that may be issued
-
-	// before is the number before start. It is not negative, since that would be a seal,
-	// and not so large that the next number overflows. If start is so large, the next
-	// number is one that the layout never issues.
-	before int64
 
 	// How far numbers may run ahead of the clock. These are the limits of Config, plus
 	// the distance by which start was ahead of the clock when the tenure began, if it
 	// was.
 	maxAhead, maxLead time.Duration
+
+	worker int64
+	start  int64 // the first counter that may be issued
+
+	// before is the number before start. It is not negative, since that would be a seal,
+	// and not so large that the next number overflows. If start is so large, the next
+	// number is one that the layout never issues.
+	before int64
 }
 
 func (p *Pool) newTenure(worker, start int64) *tenure {
