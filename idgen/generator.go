@@ -110,11 +110,12 @@ func (g *Generator) Next(ctx context.Context) (int64, error) {
 	// This is reserve for calls that need not wait, and as long as the rollback number
 	// is 0. If another call takes a number first, we try the number after it. We don't
 	// read the clock again, because that is the larger part of what an id costs.
+	s := g.seq.Load() // before the clock, so that the cache fetches more at the same time
 	now := g.clock.now()
 	if now < 0 || now >= g.end {
 		return g.nextSlowly(ctx)
 	}
-	tick, s := g.tick(now), g.seq.Load()
+	tick := g.tick(now)
 	for {
 		last := s.last.Load()
 		number := last + 1
