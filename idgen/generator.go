@@ -17,8 +17,9 @@ import (
 // A Generator is safe for concurrent use. Use [Pool.Named] to get one, since the zero
 // Generator is not valid.
 type Generator struct {
-	// Next reads the fields up to clock.due, the first five of the sequence, and the first
-	// six of core. They are together, so that they are in few cache lines.
+	// Next reads the fields up to clock.due, those of the sequence up to ticksAhead, and
+	// those of core up to end. They are together, because after a pause each cache line
+	// costs a call more than its instructions.
 	*core
 	seq    atomic.Pointer[sequence] // the sequence of the current tenure
 	clock  clock
@@ -119,11 +120,12 @@ func (g *Generator) Next(ctx context.Context) (int64, error) {
 	for {
 		last := s.last.Load()
 		number := last + 1
-		if number>>(g.seqBits&63) < tick { // the tick of number has ended
-			number = tick<<(g.seqBits&63) + g.spread.at(tick)
+		at := number >> (g.seqBits & 63)
+		if at < tick { // the tick of number has ended
+			at, number = tick, tick<<(g.seqBits&63)+g.spread.at(tick)
 		}
 		// A number with a rollback number is above any bound.
-		if last < 0 || number >= s.bound.Load() || g.lead(number, now) > s.maxAhead {
+		if last < 0 || number >= s.bound.Load() || at-tick > s.ticksAhead {
 			return g.nextSlowly(ctx)
 		}
 		if s.take(last, number, number) {

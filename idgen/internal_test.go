@@ -73,7 +73,7 @@ func TestStatsWhileNumbersAreSkipped(t *testing.T) {
 }
 
 func begun(t *tenure) *sequence {
-	g := &Generator{}
+	g := &Generator{core: &core{unit: 1}}
 	g.begin(t, 0)
 	return g.seq.Load()
 }

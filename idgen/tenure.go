@@ -20,6 +20,7 @@ type tenure struct {
 	// How far numbers may run ahead of the clock. These are the limits of Config, plus
 	// the distance by which start was ahead of the clock when the tenure began, if it
 	// was.
+	ticksAhead        int64 // maxAhead in whole ticks
 	maxAhead, maxLead time.Duration
 
 	worker int64
@@ -48,6 +49,7 @@ func (p *Pool) newTenure(worker, start int64) *tenure {
 // bound. The caller must hold the pool's mu.
 func (g *Generator) begin(t *tenure, bound int64) {
 	s := &sequence{tenure: *t}
+	s.ticksAhead = int64(t.maxAhead / g.unit)
 	s.bound.Store(bound)
 	s.last.Store(t.before)
 	g.seq.Store(s)
