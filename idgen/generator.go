@@ -19,7 +19,15 @@ import (
 type Generator struct {
 	// Next reads the fields up to clock.due, those of the sequence up to ticksAhead, and
 	// those of core up to end. They are together, because after a pause each cache line
-	// costs a call more than its instructions.
+	// costs a call more than its instructions. What Next does by hand is worth this, in
+	// parts of the time that bwmarrin's takes at 1 and 16 ids in each millisecond:
+	//
+	//	fields that are read together stand together        0.07   0.05
+	//	ticks are compared instead of times                 0.09   0.06
+	//	the clock is read here instead of by clock.now      0.03   0.03
+	//	the sequence is found before the clock is read      0.01   0.03
+	//
+	// With all of them it takes 1.02 and 0.97 (see bench/RESULTS.md), without any 1.14 and 1.11.
 	*core
 	seq    atomic.Pointer[sequence] // the sequence of the current tenure
 	clock  clock
