@@ -93,14 +93,14 @@ func Run(ctx context.Context, o Options) ([]Finding, error) {
 // load loads the packages and what they import. Only the types of imported packages are needed,
 // so it leaves out the bodies of their functions, which take most of the time.
 func load(ctx context.Context, o Options) ([]*packages.Package, error) {
-	config := &packages.Config{Context: ctx, Dir: o.Dir, Mode: packages.NeedCompiledGoFiles, Tests: true}
+	config := &packages.Config{Context: ctx, Dir: o.Dir, Mode: packages.NeedFiles | packages.NeedCompiledGoFiles, Tests: true}
 	roots, err := packages.Load(config, o.Patterns...)
 	if err != nil {
 		return nil, err
 	}
 	own := make(map[string]bool)
 	for _, p := range roots {
-		for _, name := range p.CompiledGoFiles {
+		for _, name := range slices.Concat(p.GoFiles, p.CompiledGoFiles) {
 			own[name] = true
 		}
 	}
