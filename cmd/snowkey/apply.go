@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"github.com/snowkey-go/snowkey/schema/autoinc"
 	"github.com/spf13/cobra"
@@ -23,23 +24,27 @@ func registerPhase(cmd *cobra.Command, phase *autoinc.PhaseName, usage string) {
 	_ = cmd.RegisterFlagCompletionFunc("phase", cobra.FixedCompletions(all, cobra.ShellCompDirectiveNoFileComp)) // can only fail if the flag is missing
 }
 
-var phases = []autoinc.PhaseName{autoinc.Widen, autoinc.Readers, autoinc.Fence, autoinc.SwitchOn, autoinc.Drop, autoinc.Guard}
+var phases = []autoinc.PhaseName{autoinc.Widen, autoinc.Readers, autoinc.Fence, autoinc.SwitchOn, autoinc.Drop, autoinc.Guard, autoinc.MapKeys, autoinc.Rekey}
 
 func (a *app) applyCommand() *cobra.Command {
 	var yes bool
+	var l leases
 	var options autoinc.ApplyOptions
 	cmd := a.withPlan(&cobra.Command{
 		Use:   "apply --plan FILE",
 		Short: "Apply a phase of a plan, or go on with it after a crash",
 		Long: `Apply applies the next phase of a plan, or goes on with it after a crash. It first prints
 what the phase does and what has to be done before it. The phases fence, drop and guard
-refuse rows that were accepted before, so apply asks on a terminal, and needs --yes
-elsewhere. It keeps its progress in a table of the database, snowkey_migration. Ctrl-C
+refuse rows that were accepted before, and rekey replaces keys, so apply asks on a terminal,
+and needs --yes elsewhere. It keeps its progress in a table of the database, snowkey_migration. Ctrl-C
 stops after the current batch of a backfill, and a second Ctrl-C at once.`,
 		Example: `  snowkey migrate apply --plan leave.sql --dry-run
   snowkey migrate apply --plan leave.sql --phase widen`,
-	}, func(ctx context.Context, p planned, _ []string) error { return a.apply(ctx, p, options, yes) })
-	registerPhase(cmd, &options.Phase, "the `phase` to apply, after which apply stops anyway; by default the next: widen, readers, fence, switch-on, drop, guard")
+	}, func(ctx context.Context, p planned, _ []string) error {
+		options.IDs = l.ids(ctx, p)
+		return a.apply(ctx, p, options, yes)
+	})
+	registerPhase(cmd, &options.Phase, "the `phase` to apply, after which apply stops anyway; by default the next: widen, readers, fence, switch-on, drop, guard; or map, rekey")
 	flags := cmd.Flags()
 	flags.IntVar(&options.BatchSize, "batch-size", 0, "how many `rows` a backfill fills at a time, about (default 10000)")
 	flags.DurationVar(&options.Pause, "pause", 0, "how long a backfill rests after each batch")
@@ -47,7 +52,8 @@ stops after the current batch of a backfill, and a second Ctrl-C at once.`,
 	flags.DurationVar(&options.LockTimeout, "lock-timeout", 0, lockTimeoutUsage)
 	flags.BoolVar(&options.HoldSwap, "hold-swap", false, "with a plan of --online, wait before columns are replaced, until snowkey migrate control continue")
 	flags.BoolVar(&options.DryRun, "dry-run", false, "print the statements of the phase and run none")
-	flags.BoolVar(&yes, "yes", false, "do not ask before the phases fence, drop and guard")
+	flags.BoolVar(&yes, "yes", false, "do not ask before the phases fence, drop, guard and rekey")
+	l.registerIDs(cmd)
 	return cmd
 }
 
@@ -100,7 +106,7 @@ cannot be completed, --cancel takes it back, and apply continues.`,
 		Example: `  snowkey migrate undo --plan leave.sql --dry-run
   snowkey migrate undo --plan leave.sql --cancel`,
 	}, func(ctx context.Context, p planned, _ []string) error { return a.undo(ctx, p, options) })
-	registerPhase(cmd, &options.Phase, "the first `phase` to reverse; by default widen, so that all are")
+	registerPhase(cmd, &options.Phase, "the first `phase` to reverse; by default the first, so that all are")
 	cmd.Flags().DurationVar(&options.LockTimeout, "lock-timeout", 0, lockTimeoutUsage)
 	cmd.Flags().BoolVar(&options.CancelUndo, "cancel", false, "take back an undo that has begun, so that apply can continue")
 	cmd.Flags().BoolVar(&options.DryRun, "dry-run", false, "print the statements and run none")
@@ -136,6 +142,8 @@ func (a *app) confirmPhase(phase autoinc.Phase) error {
 	case autoinc.Fence, autoinc.Drop, autoinc.Guard:
 		return a.confirm(fmt.Sprintf("apply the phase %s?", phase.Name),
 			fmt.Sprintf("the phase %s refuses rows that were accepted before", phase.Name))
+	case autoinc.Rekey:
+		return a.confirm("is the application stopped, and are its keys to be replaced?", "the phase rekey replaces keys while the application is stopped")
 	default:
 		return nil
 	}
@@ -164,6 +172,9 @@ type printer struct {
 	begun    int   // how many steps have begun
 	tenths   int64 // how many tenths of the bar have been printed
 	open     bool  // whether the current line has a bar
+	// When the bar began, and what was filled then, to estimate how long it takes.
+	since time.Time
+	first int64
 }
 
 func (p *printer) print(progress autoinc.Progress) {
@@ -207,6 +218,13 @@ func (p *printer) fill(progress autoinc.Progress) {
 	filled := min(progress.Done*width/total, width)
 	percent := min(progress.Done*100/total, 100)
 	bar := fmt.Sprintf("%-12s [%s%s] %3d %%", progress.Step.ID, strings.Repeat("#", int(filled)), strings.Repeat(".", int(width-filled)), percent)
+	switch {
+	case p.since.IsZero():
+		p.since, p.first = time.Now(), progress.Done
+	case progress.Done < progress.Total:
+		left := time.Duration(float64(time.Since(p.since)) * float64(progress.Total-progress.Done) / float64(progress.Done-p.first))
+		bar += fmt.Sprintf(", about %v left", left.Round(time.Second))
+	}
 	if terminal(p.bar) {
 		fmt.Fprint(p.bar, "\r"+bar)
 		p.open = true
@@ -222,7 +240,7 @@ func (p *printer) endBar() {
 	if p.open {
 		fmt.Fprintln(p.bar)
 	}
-	p.open, p.tenths = false, 0
+	p.open, p.tenths, p.since = false, 0, time.Time{}
 }
 
 // An event is the JSON form of a progress.

@@ -21,7 +21,7 @@ func (a *app) migrateCommand() *cobra.Command {
 		Long: `Migrate takes the tables of a database off auto-increment: inspect shows what there is,
 plan writes SQL for review, apply runs it phase by phase, and verify proves the result.
 docs/leaving-auto-increment.md explains it.`,
-	}, a.migrateInspectCommand(), a.planCommand(), a.statusCommand(), a.applyCommand(), a.controlCommand(), a.undoCommand(), a.verifyCommand())
+	}, a.migrateInspectCommand(), a.planCommand(), a.rekeyCommand(), a.statusCommand(), a.applyCommand(), a.controlCommand(), a.undoCommand(), a.verifyCommand())
 }
 
 // A planned is a plan that was read from a file, and its database.

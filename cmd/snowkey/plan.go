@@ -52,10 +52,7 @@ nothing. It refuses what would lose data, with the reason.`,
 				}
 				return a.printFiles(migrations, dir, tool)
 			}
-			if out == "" {
-				return a.write(a.stdout, p, p.WriteText)
-			}
-			return writeNew(out, func(w io.Writer) error { return a.write(w, p, p.WriteText) })
+			return a.writePlan(p, out)
 		},
 	}
 	a.source.register(cmd)
@@ -72,6 +69,14 @@ nothing. It refuses what would lose data, with the reason.`,
 	flags.StringVar(&html, "html", "", "a `file` to write the plan's first page to as HTML, as for a change request")
 	flags.StringVarP(&out, "out", "o", "", "the `file` to write, which must not exist; by default to the standard output")
 	return cmd
+}
+
+// writePlan writes a plan to a new file, or to the standard output.
+func (a *app) writePlan(p *autoinc.Plan, out string) error {
+	if out == "" {
+		return a.write(a.stdout, p, p.WriteText)
+	}
+	return writeNew(out, func(w io.Writer) error { return a.write(w, p, p.WriteText) })
 }
 
 // tables returns a function for a flag, which adds the name of a table to all.

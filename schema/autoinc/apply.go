@@ -46,6 +46,11 @@ type ApplyOptions struct {
 	// waits up to 5 s at its end.
 	LockTimeout time.Duration
 
+	// IDs makes the ids of a plan with RekeyOptions, such as the method At of an
+	// idgen.Backfill. Each Apply needs a worker number that no other Apply of the plan
+	// had, so call snowkey.OpenBackfill with another name each time.
+	IDs func(table string, times []time.Time) ([]int64, error)
+
 	// HoldSwap makes an online migration on Postgres wait before the first narrow column is
 	// replaced, until [Control] is called with [Continue].
 	HoldSwap bool
@@ -284,7 +289,7 @@ func (a *applier) compare(ctx context.Context, phase Phase, entries map[string]e
 	case phase.begun(entries) || phase.Name == Guard:
 		return nil
 	}
-	options := PlanOptions{Options: catalog.Options{Children: a.plan.children, OnlyDeclared: true}, Tables: a.plan.Tables, Online: a.plan.Online, Default: a.plan.Default, Floor: a.plan.Floor, Composite: true}
+	options := PlanOptions{Options: catalog.Options{Children: a.plan.children, OnlyDeclared: true}, Tables: a.plan.Tables, Online: a.plan.Online, Default: a.plan.Default, Floor: a.plan.Floor, Composite: true, Rekey: a.plan.rekey}
 	for _, table := range a.plan.Tables {
 		options.Schemas = append(options.Schemas, table.Schema)
 	}
@@ -533,6 +538,8 @@ func (a *applier) run(ctx context.Context, s Step, before entry) (err error) {
 		after.detail = strconv.FormatInt(n, 10)
 	case Backfill:
 		err = a.backfill(ctx, s, before)
+	case assigning:
+		err = a.assign(ctx, s, before)
 	default:
 		err = fmt.Errorf("there is no way %q to run it", s.Run)
 	}
@@ -544,6 +551,7 @@ func (a *applier) run(ctx context.Context, s Step, before entry) (err error) {
 
 // check runs a query that must not return a row.
 func (a *applier) check(ctx context.Context, s Step) error {
+	const most = 20
 	query := s.SQL
 	if a.Dialect == catalog.Postgres { // the type of a prepared statement's result must not change along with the columns
 		query = "SELECT row_to_json(found)::text AS row FROM (" + query + ") AS found"
@@ -553,9 +561,6 @@ func (a *applier) check(ctx context.Context, s Step) error {
 		return err
 	}
 	defer rows.Close()
-	if !rows.Next() {
-		return rows.Err()
-	}
 	columns, err := rows.Columns()
 	if err != nil {
 		return err
@@ -565,11 +570,18 @@ func (a *applier) check(ctx context.Context, s Step) error {
 	for i := range values {
 		dest[i] = &values[i]
 	}
-	if err := rows.Scan(dest...); err != nil {
-		return err
+	var all []string
+	for rows.Next() && len(all) < most {
+		if err := rows.Scan(dest...); err != nil {
+			return err
+		}
+		all = append(all, joined(columns, ", ", func(i int, name string) string { return name + " = " + values[i].String }))
 	}
-	found := joined(columns, ", ", func(i int, name string) string { return name + " = " + values[i].String })
-	return fmt.Errorf("a row was found that should not exist: %s; %s; the query is: %s", database.Printable(found),
+	if len(all) == 0 {
+		return rows.Err()
+	}
+	found := strings.Join(all, "; ")
+	return fmt.Errorf("a row was found that should not exist: %s; %s; the query is: %.500s", database.Printable(found),
 		cmp.Or(s.Remedy, "find all such rows, and correct them"), strings.TrimSuffix(s.SQL, " LIMIT 1"))
 }
 

@@ -25,6 +25,7 @@ type changes struct {
 	keys     []catalog.Key  // the keys to migrate
 	unique   map[place]bool // the columns that are unique by themselves
 	refusals []refusal
+	unseen   []string // for RekeyOptions, columns with values that contain keys
 }
 
 // readChanges finds out what a plan changes. It refuses what can't be migrated on any

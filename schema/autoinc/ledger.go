@@ -43,9 +43,7 @@ type session interface {
 }
 
 func (l ledger) exists(ctx context.Context, q database.Querier) (bool, error) {
-	text := strings.NewReplacer("{schema}", l.Literal(l.table.Schema), "{name}", l.Literal(l.table.Name)).Replace(l.query("ledger"))
-	n, err := database.One(ctx, q, text, database.Number)
-	if err != nil || n == 0 {
+	if there, err := l.there(ctx, q, l.table); err != nil || !there {
 		return false, err
 	}
 	query := "SELECT count(*) FROM (SELECT plan, step, state, detail FROM " + l.name(l.table) + ") AS progress"
@@ -53,6 +51,13 @@ func (l ledger) exists(ctx context.Context, q database.Querier) (bool, error) {
 		return false, fail(ErrPlan, "%s is not a table of snowkey migrate, or cannot be read: %v; rename it", l.name(l.table), err)
 	}
 	return true, nil
+}
+
+// there reports whether a table exists.
+func (s server) there(ctx context.Context, q database.Querier, table catalog.Name) (bool, error) {
+	text := strings.NewReplacer("{schema}", s.Literal(table.Schema), "{name}", s.Literal(table.Name)).Replace(s.query("ledger"))
+	n, err := database.One(ctx, q, text, database.Number)
+	return n > 0, err
 }
 
 func (l ledger) create(ctx context.Context, s session) error {

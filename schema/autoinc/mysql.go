@@ -223,35 +223,40 @@ func (p *mysqlPlanner) widen(ctx context.Context, conn *sql.Conn) error {
 	p.note(Widen, "There is no transaction around these statements. Once this phase has begun, complete it.")
 	references := p.held(columns)
 	p.refuseSigns(references)
-	if err := p.checkOrphans(ctx, conn, references); err != nil {
+	if err := p.checkOrphans(ctx, conn, Widen, references); err != nil {
 		return err
 	}
 	made, dropped := p.standInSteps(references)
 	for _, s := range made {
 		p.add(Widen, s)
 	}
-	var children []catalog.Name
-	byChild := make(map[catalog.Name][]catalog.Reference)
-	for _, r := range references {
-		if len(byChild[r.Child]) == 0 {
-			children = append(children, r.Child)
-		}
-		byChild[r.Child] = append(byChild[r.Child], r)
-	}
+	children, byChild := groupByChild(references)
 	for _, child := range children {
-		p.dropReferences(child, byChild[child])
+		p.dropReferences(Widen, child, byChild[child])
 	}
 	g := group(columns)
 	for _, table := range g.tables {
 		p.widenTable(table, g.columns[table])
 	}
 	for _, child := range children {
-		p.addReferences(child, byChild[child])
+		p.addReferences(Widen, child, byChild[child])
 	}
 	for _, s := range dropped {
 		p.add(Widen, s)
 	}
 	return nil
+}
+
+// groupByChild groups references by their child, in order.
+func groupByChild(references []catalog.Reference) (children []catalog.Name, byChild map[catalog.Name][]catalog.Reference) {
+	byChild = make(map[catalog.Name][]catalog.Reference)
+	for _, r := range references {
+		if len(byChild[r.Child]) == 0 {
+			children = append(children, r.Child)
+		}
+		byChild[r.Child] = append(byChild[r.Child], r)
+	}
+	return children, byChild
 }
 
 // refuseComputed refuses narrow columns that the server computes.
@@ -284,7 +289,7 @@ func (p *mysqlPlanner) refuseSigns(references []catalog.Reference) {
 // dropReferences drops the foreign keys of a table. If the server has created an index for
 // one of them, we make it an ordinary index without rebuilding it. When the foreign key is
 // added again, the server would otherwise replace the index with one of another name.
-func (p *mysqlPlanner) dropReferences(child catalog.Name, references []catalog.Reference) {
+func (p *mysqlPlanner) dropReferences(phase PhaseName, child catalog.Name, references []catalog.Reference) {
 	var drops, indexes, orphans []string
 	for _, r := range references {
 		orphans, drops = append(orphans, p.orphans(r)), append(drops, "DROP FOREIGN KEY "+p.Quote(r.Name))
@@ -296,7 +301,7 @@ func (p *mysqlPlanner) dropReferences(child catalog.Name, references []catalog.R
 			}
 		}
 	}
-	p.add(Widen, Step{
+	p.add(phase, Step{
 		Text: "drop the foreign keys of " + p.name(child) + ", to be added again below",
 		SQL:  "ALTER TABLE " + p.name(child) + " " + strings.Join(append(drops, indexes...), ", ") + inPlace,
 		Done: p.counted(child, references, 0), Locks: "readers and writers for a moment only",
@@ -321,12 +326,12 @@ func (p *mysqlPlanner) adding(child catalog.Name, references []catalog.Reference
 
 // addReferences adds the foreign keys of a table without checking its rows, because the
 // server would copy the table to check them, and then checks them.
-func (p *mysqlPlanner) addReferences(child catalog.Name, references []catalog.Reference) {
+func (p *mysqlPlanner) addReferences(phase PhaseName, child catalog.Name, references []catalog.Reference) {
 	var drops []string
 	for _, r := range references {
 		drops = append(drops, "DROP FOREIGN KEY "+p.Quote(r.Name))
 	}
-	p.add(Widen, Step{
+	p.add(phase, Step{
 		Text: "add the foreign keys of " + p.name(child) + " again",
 		SQL:  p.adding(child, references),
 		Done: p.counted(child, references, len(references)), Locks: "readers and writers for a moment only; this does not check the rows, the next steps do",
@@ -334,7 +339,7 @@ func (p *mysqlPlanner) addReferences(child catalog.Name, references []catalog.Re
 		Undo: []string{"ALTER TABLE " + p.name(child) + " " + strings.Join(drops, ", ")},
 	})
 	for _, r := range references {
-		p.add(Widen, Step{
+		p.add(phase, Step{
 			Text: "check that no row of " + p.name(child) + " that was written meanwhile references a missing row", Run: Check, SQL: p.orphans(r),
 			Locks: "nothing; it reads the table once", Remedy: "delete or mend these rows, which were written while nothing checked, and apply again",
 		})
@@ -426,10 +431,7 @@ func (p *mysqlPlanner) drop(k catalog.Key) {
 	if !ok {
 		p.refuse(k.Column, "report this", "its definition does not say AUTO_INCREMENT: %s", counting)
 	}
-	p.add(Drop, Step{
-		Text: "keep where the counter of " + p.column(k.Column) + " stands, for undo", Run: Count, Locks: "nothing",
-		SQL: fmt.Sprintf("SELECT COALESCE(AUTO_INCREMENT, 1) FROM information_schema.TABLES WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s", p.Literal(table.Schema), p.Literal(table.Name)),
-	})
+	p.add(Drop, p.keepCounter(k.Column))
 	s.SQL, s.Done = alter+" MODIFY "+definition+inPlace, done+"EXTRA NOT LIKE '%auto_increment%'"
 	s.Undo = []string{alter + " MODIFY " + counting + ", AUTO_INCREMENT = " + counted + " 1"}
 	s.Before, s.After = uncheckedForeignKeys, checkedForeignKeys
@@ -439,6 +441,14 @@ func (p *mysqlPlanner) drop(k catalog.Key) {
 		s.Rewrites, s.Copies = "copies the whole table and its indexes: MySQL has no other way", p.name(table)
 	}
 	p.add(Drop, s)
+}
+
+// keepCounter returns a step that counts where the counter of a key stands.
+func (p *mysqlPlanner) keepCounter(key catalog.Column) Step {
+	return Step{
+		Text: "keep where the counter of " + p.column(key) + " stands, for undo", Run: Count, Locks: "nothing",
+		SQL: fmt.Sprintf("SELECT COALESCE(AUTO_INCREMENT, 1) FROM information_schema.TABLES WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s", p.Literal(key.Table.Schema), p.Literal(key.Table.Name)),
+	}
 }
 
 // withoutAutoIncrement removes AUTO_INCREMENT from the definition of a column. It isn't

@@ -46,6 +46,10 @@ type PlanOptions struct {
 	// has to be changed. Only Postgres can do that.
 	Default string
 
+	// Rekey plans other values for keys, instead of the migration to generated keys. The
+	// Tables default to all whose primary key has one column that references nothing.
+	Rekey *RekeyOptions
+
 	// Floor is the smallest key that a new row may have once the guard phase has been
 	// applied. It must be above every auto-increment key, and every generated key must
 	// be at least as large. Defaults to DefaultFloor.
@@ -73,6 +77,7 @@ type Plan struct {
 	Generated []string       `json:"-"`
 
 	keys        []plannedKey
+	rekey       *RekeyOptions        // as given in the options
 	children    []catalog.ForeignKey // as given in the options
 	notChildren []catalog.Column
 	sizes       []tableSize
@@ -87,6 +92,9 @@ type plannedKey struct {
 	Holders    []catalog.Column    `json:"holders,omitempty"`    // the columns of foreign keys to it
 	References []catalog.Reference `json:"references,omitempty"` // the foreign keys themselves
 }
+
+// rekeyed reports whether the keys of the plan get other values.
+func (p *Plan) rekeyed() bool { return p.rekey != nil }
 
 // A PhaseName names a phase.
 type PhaseName string
@@ -124,7 +132,7 @@ const (
 type Step struct {
 	ID   string `json:"id"`   // the phase and a number, such as widen/3
 	Text string `json:"text"` // a description
-	Run  string `json:"run"`  // [Exec], [Check], [Count] or [Backfill]; or "lock", which locks tables without waiting for long
+	Run  string `json:"run"`  // [Exec], [Check], [Count] or [Backfill]; or "lock", which locks tables without waiting for long; or "assign", which gives rows new keys
 	SQL  string `json:"sql"`
 
 	// Unit is the number of the transaction that the step belongs to. All steps with
@@ -211,6 +219,9 @@ func (p *Plan) complete() {
 		if !slices.Contains(p.Tables, table) {
 			p.Tables = append(p.Tables, table)
 		}
+		if p.rekeyed() {
+			continue // Undo has the old keys
+		}
 		p.Generated = append(p.Generated, fmt.Sprintf("SELECT %s FROM %s WHERE %s >= %d LIMIT 1", selected, s.name(table), key, p.Floor))
 	}
 }
@@ -274,13 +285,18 @@ func makePlan(ctx context.Context, conn *sql.Conn, options PlanOptions, compared
 	if options.Default != "" && s.Dialect != catalog.Postgres {
 		return nil, fmt.Errorf("autoinc: %s has no default that generates keys; plan without it (--default), and use a trigger, see docs/sql-default.md", s.Dialect)
 	}
-	c, err := readChanges(ctx, conn, s, options, compared)
+	read, plan := readChanges, s.syntax().plan
+	if options.Rekey != nil {
+		options.Rekey = options.Rekey.complete()
+		read, plan = readRekey, s.syntax().rekey
+	}
+	c, err := read(ctx, conn, s, options, compared)
 	if err != nil {
 		return nil, err
 	}
 	p := &planner{changes: c, steps: make(map[PhaseName][]Step), notes: make(map[PhaseName][]string)}
 	if len(c.keys) > 0 {
-		err = s.syntax().plan(ctx, conn, p)
+		err = plan(ctx, conn, p)
 	}
 	if err == nil && len(c.keys) > 0 && compared == nil && len(c.refusals) == 0 {
 		err = p.measure(ctx, conn)

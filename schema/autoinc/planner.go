@@ -81,7 +81,7 @@ func (p *planner) beginWiden() {
 
 // checkOrphans adds steps that look for rows without a parent before anything is changed.
 // Such a row would stop the phase when its foreign key is checked again.
-func (p *planner) checkOrphans(ctx context.Context, conn *sql.Conn, references []catalog.Reference) error {
+func (p *planner) checkOrphans(ctx context.Context, conn *sql.Conn, phase PhaseName, references []catalog.Reference) error {
 	for _, r := range references {
 		if !r.Valid {
 			continue
@@ -96,7 +96,7 @@ func (p *planner) checkOrphans(ctx context.Context, conn *sql.Conn, references [
 				p.refuse(catalog.Column{Table: r.Child, Name: r.Columns[0]}, remedy, "a row references one of %s that is not there, so that its foreign key could not be checked again; see %s", p.name(r.Parent), p.orphans(r))
 			}
 		}
-		p.add(Widen, Step{
+		p.add(phase, Step{
 			Text: "check that no row of " + p.name(r.Child) + " references a missing row, before anything is changed", Run: Check, SQL: p.orphans(r),
 			Locks: "nothing; it reads the table once", Remedy: remedy + ", and apply again",
 		})
@@ -167,8 +167,8 @@ func joined(names []string, separator string, f func(i int, name string) string)
 func (p *planner) plan() *Plan {
 	plan := &Plan{
 		Dialect: p.Dialect, Version: p.Version, Database: p.database, Online: p.options.Online, Default: p.options.Default, Floor: p.options.Floor,
-		Progress:    catalog.Name{Name: progressTable},
-		notChildren: p.options.NotChildren, sizes: p.sizes, rate: p.rate,
+		Progress: catalog.Name{Name: progressTable},
+		rekey:    p.options.Rekey, notChildren: p.options.NotChildren, sizes: p.sizes, rate: p.rate,
 	}
 	if len(p.keys) > 0 {
 		plan.Progress.Schema = p.keys[0].Column.Table.Schema
@@ -202,6 +202,9 @@ func (p *planner) plan() *Plan {
 // phases returns the phases of the plan. If no phase before Drop changes anything, as for
 // keys of the type bigserial, they become a part of Drop.
 func (p *planner) phases() []PhaseName {
+	if p.options.Rekey != nil {
+		return rekeyPhases
+	}
 	first := slices.Index(phaseNames, Drop)
 	changes := func(s Step) bool { return s.Run != Count && s.Run != Check }
 	short := len(p.keys) > 0 && !slices.ContainsFunc(phaseNames[:first], func(name PhaseName) bool { return slices.ContainsFunc(p.steps[name], changes) })

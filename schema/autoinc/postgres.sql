@@ -324,3 +324,17 @@ AND l.classid::bigint << 32 | l.objid::bigint = hashtextextended({lock}, 0)
 
 -- name: publications
 SELECT schemaname, tablename, pubname FROM pg_publication_tables ORDER BY pubname
+
+-- name: primary
+-- The primary keys that have one column.
+SELECT n.nspname, c.relname, a.attname
+FROM pg_index x
+JOIN pg_class c ON c.oid = x.indrelid AND NOT c.relispartition
+JOIN pg_namespace n ON n.oid = c.relnamespace AND n.nspname !~ '^pg_'
+JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = x.indkey[0]
+WHERE x.indisprimary AND x.indnkeyatts = 1 ORDER BY 1, 2
+
+-- name: triggers
+SELECT n.nspname, c.relname, t.tgname, CASE t.tgenabled WHEN 'A' THEN 'ENABLE ALWAYS TRIGGER' WHEN 'R' THEN 'ENABLE REPLICA TRIGGER' ELSE 'ENABLE TRIGGER' END
+FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE NOT t.tgisinternal AND t.tgenabled <> 'D' ORDER BY 1, 2, 3

@@ -55,16 +55,18 @@ type (
 	}
 )
 
+func indexDest(to **postgresIndex) []any {
+	x := new(postgresIndex)
+	*to = x
+	return []any{&x.table.Schema, &x.table.Name, &x.name, &x.unique, &x.constraint, &x.kind, &x.columns, &x.detail, &x.was, &x.parsed, &x.attached, &x.clustered, &x.comment, &x.says, &x.problems}
+}
+
 // readParts reads the indexes and checks of the columns to be widened.
 func (p *postgresPlanner) readParts(ctx context.Context, conn *sql.Conn) error {
 	var indexes []*postgresIndex
 	var checks []*postgresCheck
 	err := database.ReadAll(ctx, conn,
-		database.Into(&indexes, p.query("indexes"), func(to **postgresIndex) []any {
-			x := new(postgresIndex)
-			*to = x
-			return []any{&x.table.Schema, &x.table.Name, &x.name, &x.unique, &x.constraint, &x.kind, &x.columns, &x.detail, &x.was, &x.parsed, &x.attached, &x.clustered, &x.comment, &x.says, &x.problems}
-		}),
+		database.Into(&indexes, p.query("indexes"), indexDest),
 		database.Into(&checks, p.query("checks"), func(to **postgresCheck) []any {
 			k := new(postgresCheck)
 			*to = k

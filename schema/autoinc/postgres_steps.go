@@ -34,7 +34,7 @@ func planPostgres(ctx context.Context, conn *sql.Conn, p *planner) (err error) {
 			held = append(held, r)
 		}
 	}
-	if err := p.checkOrphans(ctx, conn, held); err != nil {
+	if err := p.checkOrphans(ctx, conn, Widen, held); err != nil {
 		return err
 	}
 	switch {
@@ -151,13 +151,19 @@ func (p *postgresPlanner) refuseCounter(k catalog.Key) {
 	}
 }
 
-// mayWiden refuses a column if we can't alter its type.
+// mayWiden refuses a column if we can't widen it.
 func (p *postgresPlanner) mayWiden(c catalog.Column) bool {
-	fact := p.facts[exactPlace(c)]
 	before := len(p.refusals)
 	if c.Type != "integer" && c.Type != "smallint" {
 		p.refuse(c, "make it bigint by hand, and look at what the type was for", "it is %s, and only integer and smallint are widened", c.Type)
 	}
+	p.refuseAlter(c, Widen)
+	return len(p.refusals) == before
+}
+
+// refuseAlter refuses a column if a phase can't alter its type.
+func (p *postgresPlanner) refuseAlter(c catalog.Column, phase PhaseName) {
+	fact := p.facts[exactPlace(c)]
 	if fact.generated != "" {
 		p.refuse(c, "drop it and add it again as bigint", "it is a generated column")
 	}
@@ -167,15 +173,14 @@ func (p *postgresPlanner) mayWiden(c catalog.Column) bool {
 	everywhere := p.everywhere([]catalog.Column{c})
 	for _, o := range p.obstacles {
 		if has(everywhere, o.Column) {
-			p.refuse(c, "drop that, or change it, apply the phase widen, and make it again; or leave the table out (Except, --except)", "%s", o.text)
+			p.refuse(c, fmt.Sprintf("drop that, or change it, apply the phase %s, and make it again; or leave the table out (Except, --except)", phase), "%s", o.text)
 		}
 	}
 	for _, u := range p.uses {
 		if u.dependent != "" && has(everywhere, catalog.Column{Table: u.table, Name: u.column}) {
-			p.refuse(c, "drop it, apply the phase widen, and create it again", "%s uses it, and Postgres does not alter its type meanwhile", u.dependent)
+			p.refuse(c, fmt.Sprintf("drop it, apply the phase %s, and create it again", phase), "%s uses it, and Postgres does not alter its type meanwhile", u.dependent)
 		}
 	}
-	return len(p.refusals) == before
 }
 
 // widen plans one transaction for each table. It alters all columns of the table at
@@ -320,16 +325,15 @@ func (p *postgresPlanner) drop() {
 	for _, identity := range []bool{false, true} {
 		for _, k := range p.keys {
 			if p.isIdentity(k) == identity {
-				p.dropCounter(k, identity)
+				p.dropCounter(p.transaction(Drop, againstAll, k.Column.Table, nil), k, identity)
 			}
 		}
 	}
 }
 
-func (p *postgresPlanner) dropCounter(k catalog.Key, identity bool) {
+func (p *postgresPlanner) dropCounter(tx transaction, k catalog.Key, identity bool) {
 	table, column := p.name(k.Column.Table), p.Quote(k.Column.Name)
 	alter := "ALTER TABLE " + table + " ALTER COLUMN " + column + " "
-	tx := p.transaction(Drop, againstAll, k.Column.Table, nil)
 	s := Step{Text: "stop numbering " + p.column(k.Column), SQL: alter + "DROP DEFAULT", Undo: p.defaults(k.Column, column), Lasting: true}
 	if identity {
 		sequence := p.sequences[k.Counter.Sequence]
@@ -339,7 +343,7 @@ func (p *postgresPlanner) dropCounter(k catalog.Key, identity bool) {
 			SQL: fmt.Sprintf("SELECT last_value + CASE WHEN is_called THEN %d ELSE 0 END FROM %s", sequence.increment, name),
 		})
 		s.SQL = alter + "DROP IDENTITY"
-		s.Undo = append([]string{p.identity(k, column, false, sequence.name)}, p.sequenceParts(sequence.name, name)...)
+		s.Undo = append([]string{p.identity(k, column, tx.phase == Rekey && k.Mechanism == catalog.IdentityAlways, sequence.name)}, p.sequenceParts(sequence.name, name)...)
 		s.Undo = append(s.Undo, fmt.Sprintf("SELECT setval(%s::regclass, coalesce(%s NULL, greatest(max(%s) + %d, %d)), false) FROM %s WHERE %[3]s < %[7]d",
 			p.Literal(name), counted, column, sequence.increment, sequence.start, table, p.options.Floor))
 		if narrow(k.Column) { // a column that is narrow again can't count from there

@@ -37,16 +37,9 @@ func (v *postgresView) kind() string {
 	return "VIEW"
 }
 
-// viewsOf returns the views that use the columns of a table that are widened, be it directly
-// or through another view. Each view comes after the views that it uses.
-func (p *postgresPlanner) viewsOf(table catalog.Name) (ordered []postgresView) {
-	tables := p.family(table)
-	for _, c := range p.widened.columns[table] {
-		for _, k := range p.counting(c) {
-			tables = slices.Concat(tables, k.Inheritors)
-		}
-	}
-	columns := namesOf(p.widened.columns[table])
+// viewsOf returns the views that use the columns of tables that are altered, be it directly or
+// through another view. Each view comes after the views that it uses.
+func (p *postgresPlanner) viewsOf(altered ...catalog.Name) (ordered []postgresView) {
 	within := make(map[catalog.Name]bool)
 	var reach func(table catalog.Name, columns []string)
 	reach = func(table catalog.Name, columns []string) {
@@ -57,8 +50,16 @@ func (p *postgresPlanner) viewsOf(table catalog.Name) (ordered []postgresView) {
 			}
 		}
 	}
-	for _, table := range tables {
-		reach(table, columns)
+	for _, table := range altered {
+		tables := p.family(table)
+		for _, c := range p.widened.columns[table] {
+			for _, k := range p.counting(c) {
+				tables = slices.Concat(tables, k.Inheritors)
+			}
+		}
+		for _, member := range tables {
+			reach(member, namesOf(p.widened.columns[table]))
+		}
 	}
 	placed := make(map[catalog.Name]bool)
 	var place func(name catalog.Name)

@@ -28,7 +28,7 @@ func (s server) column(c catalog.Column) string {
 // A dialect has what differs between the kinds of servers, except for their queries,
 // which are in files such as postgres.sql.
 type dialect struct {
-	plan func(ctx context.Context, conn *sql.Conn, p *planner) error
+	plan, rekey func(ctx context.Context, conn *sql.Conn, p *planner) error
 
 	// plain are settings of the session with which the server writes definitions in the
 	// same form every time, with qualified names and the same quotes.
@@ -65,7 +65,7 @@ func (s server) syntax() dialect {
 	switch s.Dialect {
 	case catalog.Postgres:
 		return dialect{
-			plan: planPostgres,
+			plan: planPostgres, rekey: rekeyPostgres,
 			// The joins of our queries are written in a good order. Postgres takes longer to
 			// look for a better one than to execute them.
 			plain:   [][2]string{{"search_path", "''"}, {"join_collapse_limit", "'1'"}},
@@ -76,14 +76,14 @@ func (s server) syntax() dialect {
 		}
 	case catalog.SQLite:
 		return dialect{
-			plan:    planSQLite,
+			plan: planSQLite, rekey: rekeySQLite,
 			session: (*applier).sqliteSession, lockTimeout: 5 * time.Second, begin: "BEGIN IMMEDIATE",
 			text: "TEXT", upsert: onConflict,
 			wait: [2]string{"busy_timeout", "1000"}, empty: " DEFAULT VALUES",
 		}
 	}
 	return dialect{
-		plan:    planMySQL,
+		plan: planMySQL, rekey: rekeyMySQL,
 		plain:   [][2]string{{"sql_mode", s.Literal(mysqlMode)}},
 		session: (*applier).mysqlSession, lockTimeout: 100 * time.Millisecond, begin: "BEGIN",
 		text: "VARCHAR(100)", upsert: onDuplicate,

@@ -31,23 +31,14 @@ type sqliteObject struct{ kind, name, table, sql string }
 
 func planSQLite(ctx context.Context, conn *sql.Conn, p *planner) error {
 	for _, k := range p.keys {
-		if k.Column.Table.Schema != "main" {
-			p.refuse(k.Column, "open its file as a database of its own", "it is in an attached database")
-			return nil
-		}
 		for _, fk := range k.ForeignKeys {
 			if narrow(fk.Child) {
 				p.refuse(fk.Child, "rebuild its table with the column as BIGINT", "it is %s, which SQLite keeps as a floating-point number of %d bits", fk.Child.Type, fk.Child.Bits-1)
 			}
 		}
 	}
-	file, err := database.One(ctx, conn, p.query("database"), database.Text)
-	if err != nil {
-		return err
-	}
-	p.database = filepath.Base(file)
-	lite := sqlitePlanner{planner: p, tables: make(map[string]sqliteTable)}
-	if err := lite.read(ctx, conn); err != nil {
+	lite, err := newSQLitePlanner(ctx, conn, p)
+	if err != nil || lite == nil {
 		return err
 	}
 	p.beginWiden()
@@ -64,6 +55,23 @@ func planSQLite(ctx context.Context, conn *sql.Conn, p *planner) error {
 		}
 	}
 	return nil
+}
+
+// newSQLitePlanner reads the schema. It returns nil if it has refused a table of another file.
+func newSQLitePlanner(ctx context.Context, conn *sql.Conn, p *planner) (*sqlitePlanner, error) {
+	for _, k := range p.keys {
+		if k.Column.Table.Schema != "main" {
+			p.refuse(k.Column, "open its file as a database of its own", "it is in an attached database")
+			return nil, nil
+		}
+	}
+	file, err := database.One(ctx, conn, p.query("database"), database.Text)
+	if err != nil {
+		return nil, err
+	}
+	p.database = filepath.Base(file)
+	lite := &sqlitePlanner{planner: p, tables: make(map[string]sqliteTable)}
+	return lite, lite.read(ctx, conn)
 }
 
 // read reads the schema. It refuses a database in which some rows have no parent. After a
@@ -127,49 +135,66 @@ func (p *sqlitePlanner) trigger(k catalog.Key, prefix, text, condition, what str
 // rebuild replaces a table with a copy whose key doesn't count.
 func (p *sqlitePlanner) rebuild(k catalog.Key) {
 	table := k.Column.Table
-	fresh := catalog.Name{Schema: table.Schema, Name: database.Own("snowkey_new", table.Name)}
-	old, temporary := p.name(table), p.name(fresh)
-	create, was, again := p.definitions(k, fresh)
+	temporary := p.temporary(table)
+	create, was, again := p.definitions(k, temporary)
 	list, unit := p.List(p.tables[table.Name].columns), p.begin()
-	add := func(s Step) {
-		s.Unit, s.Locks = unit, "all writers of the file until the transaction ends"
+	copy := fmt.Sprintf("INSERT INTO %s (%s) SELECT %s FROM %s", p.name(temporary), list, list, p.name(table))
+	steps := append(p.replaced(k, table, create, was, again, copy, copy, p.fence(k).SQL), Step{
+		Text: "check that no foreign key to or from the table is broken", Run: Check, SQL: p.brokenReferences(table),
+		After: restoreForeignKeys,
+	})
+	steps[0].Before = withoutForeignKeys
+	for _, s := range steps {
+		if s.SQL == create {
+			s.Lasting, s.Done = true, fmt.Sprintf("SELECT count(*) FROM pragma_table_info(%s, 'main') WHERE name = %s AND upper(type) <> 'INTEGER'", p.Literal(table.Name), p.Literal(k.Column.Name))
+		}
+		s.Unit, s.Locks = unit, allWriters
 		p.add(Drop, s)
 	}
-	copy := fmt.Sprintf("INSERT INTO %s (%s) SELECT %s FROM %s", temporary, list, list, old)
+}
+
+var (
+	withoutForeignKeys = []string{"PRAGMA foreign_keys = OFF", "PRAGMA legacy_alter_table = ON"}
+	restoreForeignKeys = []string{"PRAGMA legacy_alter_table = OFF", "PRAGMA foreign_keys = ON"}
+)
+
+const allWriters = "all writers of the file until the transaction ends"
+
+// temporary returns the name of the copy of a table while it is made.
+func (p *sqlitePlanner) temporary(table catalog.Name) catalog.Name {
+	return catalog.Name{Schema: table.Schema, Name: database.Own("snowkey_new", table.Name)}
+}
+
+// replaced returns the steps that replace a table with a copy. The SQL create and was creates
+// the new and the old table under the temporary name, and copy and back copies the rows. After
+// that, an undo runs the other statements.
+func (p *sqlitePlanner) replaced(k catalog.Key, table catalog.Name, create, was string, again []sqliteObject, copy, back string, undo ...string) (steps []Step) {
+	old, temporary := p.name(table), p.name(p.temporary(table))
 	drop, rename := "DROP TABLE "+old, fmt.Sprintf("ALTER TABLE %s RENAME TO %s", temporary, p.Quote(table.Name))
-	undo := []string{was, copy, drop, rename, p.fence(k).SQL}
+	undo = append([]string{was, back, drop, rename}, undo...)
 	if k.Mechanism == catalog.Autoincrement {
+		steps = []Step{{
+			Text: "keep where the counter of " + old + " stands, for undo", Run: Count,
+			SQL: fmt.Sprintf("SELECT coalesce(max(seq), 0) FROM main.sqlite_sequence WHERE name = %s", p.Literal(table.Name)),
+		}}
 		undo = append(undo, fmt.Sprintf("UPDATE main.sqlite_sequence SET seq = max(seq, coalesce(%s NULL, seq)) WHERE name = %s", counted, p.Literal(table.Name)))
 	}
 	for _, o := range again {
 		undo = append(undo, o.sql)
 	}
-	add(Step{
-		Text: "create a new " + old + " with a key that does not count", SQL: create, Undo: undo,
-		Before: []string{"PRAGMA foreign_keys = OFF", "PRAGMA legacy_alter_table = ON"},
-		Done: fmt.Sprintf("SELECT count(*) FROM pragma_table_info(%s, 'main') WHERE name = %s AND upper(type) <> 'INTEGER'",
-			p.Literal(table.Name), p.Literal(k.Column.Name)), Lasting: true,
-	})
-	if k.Mechanism == catalog.Autoincrement {
-		add(Step{
-			Text: "keep where its counter stands, for undo", Run: Count,
-			SQL: fmt.Sprintf("SELECT coalesce(max(seq), 0) FROM main.sqlite_sequence WHERE name = %s", p.Literal(table.Name)),
-		})
-	}
-	add(Step{Text: "copy its rows", Rewrites: "the whole table and its indexes", Copies: old, SQL: copy})
-	add(Step{
-		Text: "check that no row is missing", Run: Check,
-		SQL: fmt.Sprintf("SELECT old.n AS old, new.n AS new FROM (SELECT count(*) AS n FROM %s) AS old, (SELECT count(*) AS n FROM %s) AS new WHERE old.n <> new.n", old, temporary),
-	})
-	add(Step{Text: "drop the old table, with its indexes and triggers", SQL: drop})
-	add(Step{Text: "give the new one its name; views and triggers of other tables stay as they are", SQL: rename})
+	steps = append(steps,
+		Step{Text: "create a new " + old + " with a key that does not count", SQL: create, Undo: undo},
+		Step{Text: "copy its rows", Rewrites: "the whole table and its indexes", Copies: old, SQL: copy},
+		Step{
+			Text: "check that no row is missing", Run: Check,
+			SQL: fmt.Sprintf("SELECT old.n AS old, new.n AS new FROM (SELECT count(*) AS n FROM %s) AS old, (SELECT count(*) AS n FROM %s) AS new WHERE old.n <> new.n", old, temporary),
+		},
+		Step{Text: "drop the old table, with its indexes and triggers", SQL: drop},
+		Step{Text: "give the new one its name; views and triggers of other tables stay as they are", SQL: rename})
 	for _, o := range again {
-		add(Step{Text: fmt.Sprintf("create the %s %s again", o.kind, p.Quote(o.name)), SQL: o.sql})
+		steps = append(steps, Step{Text: fmt.Sprintf("create the %s %s again", o.kind, p.Quote(o.name)), SQL: o.sql})
 	}
-	add(Step{
-		Text: "check that no foreign key to or from the table is broken", Run: Check, SQL: p.brokenReferences(table),
-		After: []string{"PRAGMA legacy_alter_table = OFF", "PRAGMA foreign_keys = ON"},
-	})
+	return steps
 }
 
 // definitions returns the SQL that creates the new table, and the old one under the same

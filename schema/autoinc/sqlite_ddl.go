@@ -12,12 +12,34 @@ import (
 // of the rowid. The resulting table is called as, and its key is an ordinary column,
 // which an INSERT must provide.
 func withoutCounter(sql, column, as string, strict bool) (string, error) {
-	words := ddl.Tokens(sql, false)
-	// SQLite always stores this as CREATE TABLE name ( … ), without IF NOT EXISTS and
-	// without a schema.
-	if len(words) < 4 || !words[0].Is("CREATE") || !words[1].Is("TABLE") || !words[3].Is("(") {
-		return "", fmt.Errorf("its definition does not begin with CREATE TABLE name (")
+	for _, item := range definedItems(sql) {
+		if ddl.Lower(item[0].Text) != ddl.Lower(column) || isConstraint(item) || len(item) < 2 {
+			continue
+		}
+		switch {
+		case item[1].Is("INTEGER"):
+			return retyped(sql, []string{column}, column, as, strict)
+		case strings.EqualFold(item[1].Text, "INTEGER"):
+			// A quoted type such as "INTEGER" also makes the column an alias of the rowid.
+			return "", fmt.Errorf("the type of %s is in quotes", column)
+		}
 	}
+	return "", fmt.Errorf("its definition has no column %s INTEGER", column)
+}
+
+// definedItems returns the columns and constraints of a CREATE TABLE statement. SQLite always
+// stores it as CREATE TABLE name ( … ), without IF NOT EXISTS and without a schema.
+func definedItems(sql string) [][]ddl.Token {
+	words := ddl.Tokens(sql, false)
+	if len(words) < 4 || !words[0].Is("CREATE") || !words[1].Is("TABLE") || !words[3].Is("(") {
+		return nil
+	}
+	return items(words[4:])
+}
+
+// retyped rewrites the CREATE TABLE statement of a table whose columns become integers, of
+// which one may be the key. The resulting table is called as. Columns lose their default.
+func retyped(sql string, columns []string, key, as string, strict bool) (string, error) {
 	kind := "BIGINT"
 	if strict {
 		kind = "INT" // STRICT tables allow no other integer type than INT and INTEGER
@@ -26,40 +48,54 @@ func withoutCounter(sql, column, as string, strict bool) (string, error) {
 		start, end int
 		text       string
 	}
-	edits := []edit{{words[2].Start, words[2].End, as}}
-	found := false
-	for _, item := range items(words[4:]) {
-		defines := ddl.Lower(item[0].Text) == ddl.Lower(column) && !isConstraint(item)
+	var edits []edit
+	for _, item := range definedItems(sql) {
+		if isConstraint(item) || !slices.ContainsFunc(columns, item[0].Named) {
+			continue
+		}
+		rest, notNull := 1, "" // where the type ends
+		for rest < len(item) && !item[rest].Is("CONSTRAINT", "PRIMARY", "NOT", "NULL", "UNIQUE", "CHECK", "DEFAULT", "COLLATE", "REFERENCES", "GENERATED", "AS") {
+			rest++
+		}
+		if item[0].Named(key) && !slices.ContainsFunc(item, func(t ddl.Token) bool { return t.Is("NOT") }) {
+			notNull = " NOT NULL"
+		}
+		edits = append(edits, edit{item[0].End, item[rest-1].End, " " + kind + notNull})
 		for i, word := range item {
 			switch {
 			case word.Is("AUTOINCREMENT"):
 				edits = append(edits, edit{word.Start, word.End, ""})
-			case defines && i == 1 && word.Is("INTEGER"):
-				found = true
-				notNull := " NOT NULL"
-				for j := range item[:len(item)-1] {
-					if item[j].Is("NOT") && item[j+1].Is("NULL") {
-						notNull = ""
-					}
-				}
-				edits = append(edits, edit{word.Start, word.End, kind + notNull})
-			case defines && i == 1:
-				// A quoted type such as "INTEGER" also makes the column an alias of the
-				// rowid.
-				if strings.EqualFold(word.Text, "INTEGER") {
-					return "", fmt.Errorf("the type of %s is in quotes", column)
-				}
+			case word.Is("DEFAULT"):
+				edits = append(edits, edit{word.Start, endOfValue(item[i+1:]), ""})
 			}
 		}
 	}
-	if !found {
-		return "", fmt.Errorf("its definition has no column %s INTEGER", column)
+	if len(edits) < len(columns) {
+		return "", fmt.Errorf("its definition does not have the columns %q", columns)
 	}
 	slices.SortFunc(edits, func(a, b edit) int { return b.start - a.start })
 	for _, e := range edits {
 		sql = sql[:e.start] + e.text + sql[e.end:]
 	}
-	return sql, nil
+	return renamed(sql, as), nil
+}
+
+// endOfValue returns where the value of a DEFAULT ends, which is a literal, a signed number or
+// an expression in parentheses.
+func endOfValue(words []ddl.Token) int {
+	depth := 0
+	for i, word := range words {
+		switch {
+		case word.Is("("):
+			depth++
+		case word.Is(")"):
+			depth--
+		}
+		if depth == 0 && !(i == 0 && word.Is("+", "-")) {
+			return word.End
+		}
+	}
+	return words[len(words)-1].End
 }
 
 // renamed replaces the name in a CREATE TABLE statement as SQLite stores it.

@@ -1,6 +1,7 @@
 package autoinc
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
@@ -94,8 +95,10 @@ func (a *applier) undo(ctx context.Context) error {
 	if err := a.refuseGenerated(ctx); err != nil {
 		return err
 	}
-	if err := a.refuseIrreversible(ctx, phases, entries); err != nil {
-		return err
+	if _, begun := entries[undoing]; !begun || !a.plan.rekeyed() { // otherwise some tables may have their old keys again
+		if err := a.refuseIrreversible(ctx, phases, entries); err != nil {
+			return err
+		}
 	}
 	for _, phase := range slices.Backward(phases) {
 		if err := a.undoPhase(ctx, phase, entries); err != nil {
@@ -153,6 +156,9 @@ func (a *applier) undoPhase(ctx context.Context, phase Phase, entries map[string
 
 // refuseGenerated returns an error if there are generated keys.
 func (a *applier) refuseGenerated(ctx context.Context) error {
+	if a.plan.rekeyed() {
+		return nil
+	}
 	for i, k := range a.plan.keys {
 		keys, err := database.List(ctx, a.conn, a.plan.Generated[i], database.Number)
 		if err != nil {
@@ -184,7 +190,7 @@ func (a *applier) refuseIrreversible(ctx context.Context, phases []Phase, entrie
 					continue
 				}
 				seen[query] = true
-				s.SQL, s.Remedy = query, "delete or change such rows, or go on with snowkey migrate apply"
+				s.SQL, s.Remedy = query, cmp.Or(s.Remedy, "delete or change such rows, or go on with snowkey migrate apply")
 				if err := a.check(ctx, s); err != nil {
 					return fail(ErrRefused, "the plan cannot be reversed, and nothing was changed: %s: %v", s.ID, err)
 				}

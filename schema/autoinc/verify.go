@@ -66,6 +66,7 @@ func (v Verification) WriteText(w io.Writer) error {
 //   - no table has fewer rows than when the plan was first applied
 //   - no key counts
 //   - a row without a key is rejected
+//   - for a plan with RekeyOptions, each row and each child has the key that the map gives it
 //
 // Fewer rows are only reported as [Open], because the application may have deleted
 // some. The last point follows from the catalog if the column is NOT NULL and has no
@@ -106,8 +107,12 @@ func Verify(ctx context.Context, db *sql.DB, plan *Plan) (Verification, error) {
 	}
 	defer restore() // if this fails, the connection is unusable anyway
 	v := verifier{server: s, conn: conn, plan: plan, ledger: ledger{s, plan.Progress, sum}}
+	last := v.verifyInserts
+	if plan.rekeyed() {
+		last = v.verifyMaps
+	}
 	for _, step := range []func(context.Context) error{
-		v.read, v.verifyWidths, v.verifyReferences, v.verifyCounts, v.verifyGuards, v.verifyCounters, v.verifyRoutines, v.verifyTrials, v.verifyInserts,
+		v.read, v.verifyWidths, v.verifyReferences, v.verifyCounts, v.verifyGuards, v.verifyCounters, v.verifyRoutines, v.verifyTrials, last,
 	} {
 		if err := step(ctx); err != nil {
 			return Verification{}, err
@@ -199,6 +204,8 @@ func (v *verifier) verifyWidths(context.Context) error {
 				v.say(v.column(was), Refuted, "the column is not there any more")
 			case narrow(c.Column):
 				v.say(v.column(was), Refuted, "it is %s, which does not hold 64 bits", c.Type)
+			case c.Bits == 0 && v.plan.rekeyed():
+				v.say(v.column(was), Refuted, "it is %s, which is not a number", c.Type)
 			case c.Bits == 0:
 				v.say(v.column(was), Open, "it is %s, which is not a number; check that it keeps 19 digits", c.Type)
 			default:
@@ -286,7 +293,7 @@ func (v *verifier) compareReferences(ctx context.Context, subject string, was, i
 }
 
 func (v *verifier) verifyCounts(ctx context.Context) error {
-	for _, s := range v.plan.Phases[0].Steps {
+	for _, s := range slices.Concat(v.plan.Phases[0].Steps, v.plan.phase(Rekey).Steps) {
 		if s.Run != Count || !strings.HasPrefix(s.SQL, countRows) {
 			continue // the rest is for Undo
 		}

@@ -1,0 +1,563 @@
+package autoinc
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/snowkey-go/snowkey/schema/catalog"
+	"github.com/snowkey-go/snowkey/schema/internal/database"
+)
+
+// RekeyOptions are for a plan that replaces the values of keys by ids that have the time of
+// their row. It suits keys of any type: integers, UUIDs, text and bytes. Each table gets a
+// permanent table beside it, snowkey_map_TABLE, with the old and the new key of each row.
+type RekeyOptions struct {
+	// Times are columns with the time of a row. The first one that a table has is used.
+	// Defaults to created_at.
+	Times []string `json:"times"`
+
+	// From and To are for tables that have none of these columns. The times of their rows
+	// are spread between the two, in the order of the old keys. Rows of other tables that
+	// are older than From get ids of that time, in their order. This is for rows from
+	// before the epoch of the ids' layout.
+	From time.Time `json:"from,omitzero"`
+	To   time.Time `json:"to,omitzero"`
+}
+
+// The phases of such a plan, in order.
+const (
+	MapKeys PhaseName = "map"   // gives each row its new key, in a table of its own
+	Rekey   PhaseName = "rekey" // replaces the keys; the application must be stopped
+)
+
+var rekeyPhases = []PhaseName{MapKeys, Rekey}
+
+// complete returns the options with the defaults filled in.
+func (o RekeyOptions) complete() *RekeyOptions {
+	if len(o.Times) == 0 {
+		o.Times = []string{"created_at"}
+	}
+	return &o
+}
+
+// mapPrefix begins the names of the tables with the old and the new keys, and orderPrefix
+// those of tables with the order of the rows, which exist while a map is filled.
+const mapPrefix, orderPrefix = "snowkey_map", "snowkey_order"
+
+// mapName returns the name of the map for the keys of a table.
+func mapName(table catalog.Name) catalog.Name {
+	return catalog.Name{Schema: table.Schema, Name: database.Own(mapPrefix, table.Name)}
+}
+
+// A rekeyer finds out what a plan with RekeyOptions changes.
+type rekeyer struct {
+	*changes
+	all     []column // of all tables, and the same by place
+	columns map[place]column
+	primary []catalog.Column // the primary keys that have one column
+}
+
+// readRekey finds out which keys and children get other values. It takes the place of
+// readChanges.
+func readRekey(ctx context.Context, conn *sql.Conn, s server, options PlanOptions, compared *Plan) (*changes, error) {
+	if options.Rekey.To.Before(options.Rekey.From) {
+		return nil, fmt.Errorf("autoinc: the times from %s to %s are in the wrong order", options.Rekey.From, options.Rekey.To)
+	}
+	report, err := catalog.InspectConn(ctx, conn, catalog.Options{Schemas: options.Schemas, OnlyDeclared: true})
+	if err != nil {
+		return nil, err
+	}
+	r := &rekeyer{changes: &changes{server: s, options: options, compared: compared, report: report}}
+	if r.all, err = s.columns(ctx, conn); err != nil {
+		return nil, err
+	}
+	r.columns = by(r.all, func(c column) place { return exactPlace(c.Column) })
+	if r.primary, err = database.List(ctx, conn, s.query("primary"), path); err != nil {
+		return nil, err
+	}
+	if err := r.choose(); err != nil {
+		return nil, err
+	}
+	if err := r.follow(); err != nil {
+		return nil, err
+	}
+	r.refuseSplit()
+	if compared != nil {
+		return r.changes, nil
+	}
+	return r.changes, r.refuseLikely(ctx, conn)
+}
+
+// choose selects the keys: those of the named tables, or those of all tables in the schemas
+// whose key has one column and is no child's. With Composite, a key that counts may be one
+// column of several.
+func (r *rekeyer) choose() error {
+	for _, k := range r.report.Keys {
+		if other := func(c catalog.Column) bool { return c.Table == k.Column.Table }; r.options.Composite && !slices.ContainsFunc(r.primary, other) {
+			r.primary = append(r.primary, k.Column)
+		}
+	}
+	among := func(names []catalog.Name, table catalog.Name) bool {
+		return slices.ContainsFunc(names, func(name catalog.Name) bool { return named(name)(table) })
+	}
+	for _, name := range slices.Concat(r.options.Tables, r.options.Except) {
+		n := 0
+		for _, c := range r.primary {
+			if named(name)(c.Table) && slices.Contains(r.report.Schemas, c.Table.Schema) {
+				n++
+			}
+		}
+		if n != 1 {
+			return fail(ErrTable, "%d tables %q have a primary key of one column; name another table, or write schema.table", n, strings.TrimPrefix(name.Schema+"."+name.Name, "."))
+		}
+	}
+	for _, c := range r.primary {
+		child := slices.ContainsFunc(r.report.References, func(f catalog.Reference) bool { return f.Child == c.Table && slices.Contains(f.Columns, c.Name) })
+		chosen := among(r.options.Tables, c.Table) || len(r.options.Tables) == 0 && !child && !strings.HasPrefix(c.Table.Name, "snowkey_")
+		if !chosen || !slices.Contains(r.report.Schemas, c.Table.Schema) || among(r.options.Except, c.Table) {
+			continue
+		}
+		key := catalog.Key{}
+		if i := slices.IndexFunc(r.report.Keys, func(k catalog.Key) bool { return same(k.Column, c) }); i >= 0 {
+			key = r.report.Keys[i] // it counts
+		}
+		key.Column, key.PrimaryKey, key.ForeignKeys = r.columns[exactPlace(c)].Column, []string{c.Name}, nil
+		r.keys = append(r.keys, key)
+	}
+	return nil
+}
+
+// follow finds the children of each key, and their children.
+func (r *rekeyer) follow() error {
+	of := make(map[place]catalog.Column) // the key of each column
+	for _, k := range r.keys {
+		of[exactPlace(k.Column)] = k.Column
+	}
+	for i := range r.keys {
+		k := &r.keys[i]
+		r.refuseRekey(k.Column, true)
+		columns := []catalog.Column{k.Column}
+		add := func(child column, parent catalog.Column, undeclared bool) {
+			k.ForeignKeys = append(k.ForeignKeys, catalog.ForeignKey{Child: child.Column, Parent: parent, Undeclared: undeclared})
+			switch other, known := of[exactPlace(child.Column)]; {
+			case known && same(other, k.Column):
+				return
+			case known:
+				r.refuse(child.Column, "leave out the table whose key is itself a child's (Except, --except), since it follows its parent", "it holds keys of %s and of %s", r.column(other), r.column(k.Column))
+				return
+			}
+			of[exactPlace(child.Column)] = k.Column
+			r.refuseRekey(child.Column, false)
+			columns = append(columns, child.Column)
+		}
+		for j := 0; j < len(columns); j++ { // the slice grows as we go
+			for _, f := range r.report.References {
+				if at := slices.Index(f.Keys, columns[j].Name); at >= 0 && f.Parent == columns[j].Table {
+					add(r.columns[place{f.Child.Schema, f.Child.Name, f.Columns[at]}], columns[j], false)
+				}
+			}
+			for _, fk := range r.options.Children {
+				if fk.Parent.Name == columns[j].Name && named(fk.Parent.Table)(columns[j].Table) {
+					child, err := r.find(fk.Child)
+					if err != nil {
+						return err
+					}
+					add(child, columns[j], true)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// find returns a column that the caller named, with or without its schema.
+func (r *rekeyer) find(c catalog.Column) (column, error) {
+	var found []column
+	for _, other := range r.all {
+		if named(c.Table)(other.Table) && c.Name == other.Name && slices.Contains(r.report.Schemas, other.Table.Schema) {
+			found = append(found, other)
+		}
+	}
+	if len(found) != 1 {
+		return column{}, fmt.Errorf("autoinc: %w: %d columns are named %s", catalog.ErrColumn, len(found), r.column(c))
+	}
+	return found[0], nil
+}
+
+// rekeyable matches the types of keys that can get other values.
+var rekeyable = regexp.MustCompile(`(?i)^(((tiny|small|medium|big)?int(eger)?|uuid|bytea|text|character( varying)?|(var)?(char|binary))(\([0-9]+\))?( unsigned)?)$`)
+
+func (r *rekeyer) refuseRekey(c catalog.Column, key bool) {
+	at := r.columns[exactPlace(c)]
+	if !plain(c.Name) || !plain(c.Table.Name) || !plain(c.Table.Schema) {
+		r.refuse(c, "rename it", "its name has a line end or another control character, which no reviewer would see")
+	}
+	if r.Dialect != catalog.SQLite && !rekeyable.MatchString(c.Type) {
+		r.refuse(c, "leave out the table of the key (Except, --except)", "it is %s, and only integers, uuid, text and bytes are replaced", c.Type)
+	}
+	if at.computed {
+		r.refuse(c, "drop it and add it again as bigint afterwards", "it is a generated column")
+	}
+	if at.fallback && !key {
+		r.refuse(c, "drop its default", "it has a default, which would be an old key")
+	}
+}
+
+// refuseSplit refuses foreign keys of which only one side gets other values.
+func (r *rekeyer) refuseSplit() {
+	of := make(map[place]catalog.Column)
+	for _, k := range r.keys {
+		for _, c := range k.Columns() {
+			of[exactPlace(c)] = k.Column
+		}
+	}
+	for _, f := range r.report.References {
+		for i, name := range f.Columns {
+			child := catalog.Column{Table: f.Child, Name: name}
+			key, known := of[exactPlace(child)]
+			if parent := of[place{f.Parent.Schema, f.Parent.Name, f.Keys[i]}]; known && !same(parent, key) {
+				r.refuse(child, "drop that foreign key", "it holds keys of %s, and its foreign key %s references %s, which has others", r.column(key), r.Quote(f.Name), r.name(f.Parent))
+			}
+		}
+	}
+}
+
+// A rekeying is what the phase Rekey changes: columns by table, the key whose values each of
+// them holds, the foreign keys of these columns, and all columns of tables that are stored.
+type rekeying struct {
+	byTable
+	keys       map[place]catalog.Key
+	references []catalog.Reference
+	stored     map[catalog.Name][]catalog.Column
+}
+
+// rekeyPlan plans the phase MapKeys, and what comes first in the phase Rekey. The columns of
+// a partition are altered with those of its root.
+func (p *planner) rekeyPlan(ctx context.Context, conn *sql.Conn, root func(catalog.Name) catalog.Name) (r rekeying, err error) {
+	p.note(MapKeys, "Each row gets its new key, in a table of its own. The application may run meanwhile: rows that come later get theirs in the next phase.")
+	p.note(Rekey, "Stop the application before this phase, and start a release whose keys are int64 and generated after it. Rows that were mapped keep their new key; the map stays, so that old keys can be found.")
+	for _, c := range p.unseen {
+		p.note(Rekey, "These values are not replaced: %s. Replace them by the map, as docs/services.md shows.", c)
+	}
+	r.keys = make(map[place]catalog.Key)
+	var held, altered []catalog.Column
+	for _, k := range p.keys {
+		for _, c := range k.Columns() {
+			held = append(held, c)
+			c.Table = root(c.Table)
+			altered, r.keys[exactPlace(c)] = append(altered, c), k
+		}
+	}
+	r.byTable, r.references = group(altered), p.held(append(held, altered...))
+	if err := p.checkOrphans(ctx, conn, MapKeys, r.references); err != nil {
+		return r, err
+	}
+	columns, err := p.columns(ctx, conn)
+	if err != nil {
+		return r, err
+	}
+	r.stored = make(map[catalog.Name][]catalog.Column)
+	for _, c := range columns {
+		if !c.computed {
+			r.stored[c.Table] = append(r.stored[c.Table], c.Column)
+		}
+	}
+	for _, k := range p.keys {
+		if err := p.mapKeys(ctx, conn, k.Column, columns); err != nil {
+			return r, err
+		}
+	}
+	for _, table := range r.tables {
+		p.add(Rekey, Step{Text: "count the rows of " + p.name(table) + ", for the proof at the end", Run: Count, SQL: p.counting(table), Locks: "nothing; it reads the table once"})
+	}
+	return r, nil
+}
+
+// mapOf returns the quoted name of the map with the keys that a column holds.
+func (r rekeying) mapOf(s server, c catalog.Column) string {
+	return s.name(mapName(r.keys[exactPlace(c)].Column.Table))
+}
+
+// mapKeys adds the steps that fill the map of a key, in each phase.
+func (p *planner) mapKeys(ctx context.Context, conn *sql.Conn, key catalog.Column, columns []column) error {
+	table, of, at := p.name(key.Table), p.name(mapName(key.Table)), ""
+	options := p.options.Rekey
+	for _, name := range options.Times {
+		for _, c := range columns {
+			kind := strings.ToLower(c.Type)
+			isTime := p.Dialect == catalog.SQLite || strings.HasPrefix(kind, "date") || strings.HasPrefix(kind, "timestamp")
+			if at == "" && c.Table == key.Table && strings.EqualFold(c.Name, name) && isTime {
+				at = p.micros(p.Quote(c.Name))
+			}
+		}
+	}
+	id, parameters := p.Quote(key.Name), [2]string{"?", "?"}
+	if p.Dialect == catalog.Postgres {
+		parameters = [2]string{"$1", "$2"}
+	}
+	if at == "" && options.To.IsZero() {
+		p.refuse(key, "name a column with a time (Times, --time), or spread the times of the rows (From and To, --from and --to), or leave the table out (Except, --except)",
+			"its table has none of the columns %q with the time of a row", options.Times)
+		return nil
+	}
+	if p.compared == nil {
+		if there, err := p.there(ctx, conn, mapName(key.Table)); err != nil || there {
+			p.refuse(key, "drop it if nobody needs the old keys any more, or rename it", "there is a table %s of an earlier plan", of)
+			return err
+		}
+	}
+	p.createTable(MapKeys, mapName(key.Table), "make the table with the old and the new keys of "+table, p.emptyMap(key))
+	for _, phase := range []PhaseName{MapKeys, Rekey} {
+		time, rest := at, ""
+		if phase == Rekey {
+			rest = fmt.Sprintf(" WHERE NOT EXISTS (SELECT 1 FROM %s AS m WHERE m.old = %s.%s)", of, table, id)
+		}
+		if at != "" {
+			p.add(phase, Step{
+				Text: "check that each row of " + table + " has a time", Run: Check, SQL: fmt.Sprintf("SELECT %s FROM %s WHERE %s IS NULL LIMIT 1", id, table, at),
+				Locks: "nothing; it reads the table once", Remedy: "set the times of these rows, and apply again",
+			})
+		} else {
+			from, span := options.From.UnixMicro(), options.To.UnixMicro()-options.From.UnixMicro()
+			time = fmt.Sprintf("%d + %d / (count(*) OVER () + 1) * row_number() OVER (ORDER BY %s)", from, span, id)
+			if p.IsMySQL() {
+				time = strings.Replace(time, " / ", " DIV ", 1)
+			}
+			if phase == Rekey { // these rows come after those that the application had before
+				time = fmt.Sprint(options.To.UnixMicro())
+			}
+		}
+		order := catalog.Name{Schema: key.Table.Schema, Name: database.Own(orderPrefix, key.Table.Name)}
+		p.createTable(phase, order, "make a table with the order of the rows of "+table, p.emptyOrder(key, order))
+		p.add(phase, Step{
+			Text: "sort the rows of " + table + " that have no new key, by time", Unit: p.begin(), Locks: "nothing; it reads the table once",
+			SQL: fmt.Sprintf("INSERT INTO %s (n, old, at) SELECT row_number() OVER (ORDER BY at, old), old, at FROM (SELECT %s AS old, %s AS at FROM %s%s) AS r", p.name(order), id, time, table, rest),
+		})
+		p.add(phase, Step{
+			Text: "give these rows of " + table + " new keys", Run: assigning, SQL: p.assignment(of, p.name(order)), Locks: "nothing",
+			Size: fmt.Sprintf("SELECT at FROM %s WHERE n > %s AND n <= %s ORDER BY n", p.name(order), parameters[0], parameters[1]),
+		})
+		drop := Step{Text: "drop the table with the order", SQL: "DROP TABLE " + p.name(order), Locks: "nothing"}
+		p.addDDL(phase, drop, order, 0)
+		if p.Dialect == catalog.Postgres {
+			p.add(phase, Step{Text: "let the server know the size of the map", SQL: "ANALYZE " + of, Unit: p.begin(), Locks: "nothing"})
+		}
+	}
+	return nil
+}
+
+// createTable adds a step that creates a table.
+func (p *planner) createTable(phase PhaseName, table catalog.Name, text, create string) {
+	p.addDDL(phase, Step{Text: text, SQL: create, Locks: "nothing", Undo: []string{"DROP TABLE IF EXISTS " + p.name(table)}}, table, 1)
+}
+
+// addDDL adds a step that creates or drops a table. It runs in a transaction where the
+// server can do that. Otherwise the step is done if there are n such tables.
+func (p *planner) addDDL(phase PhaseName, s Step, table catalog.Name, n int) {
+	if p.IsMySQL() {
+		s.Done = fmt.Sprintf("SELECT COUNT(*) = %d FROM information_schema.TABLES WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s", n, p.Literal(table.Schema), p.Literal(table.Name))
+	} else {
+		s.Unit = p.begin()
+	}
+	p.add(phase, s)
+}
+
+// emptyMap returns SQL that creates the map of a key, in which the old keys have the type
+// and the collation that they have now.
+func (s server) emptyMap(key catalog.Column) string {
+	of, table, id := s.name(mapName(key.Table)), s.name(key.Table), s.Quote(key.Name)
+	if s.IsMySQL() {
+		return fmt.Sprintf("CREATE TABLE %s (new BIGINT NOT NULL, PRIMARY KEY (old), UNIQUE KEY (new)) SELECT %s AS old, 0 AS new FROM %s WHERE FALSE", of, id, table)
+	}
+	return fmt.Sprintf("CREATE TABLE %s (old %s NOT NULL PRIMARY KEY, new bigint NOT NULL UNIQUE)", of, key.Type)
+}
+
+// emptyOrder returns SQL that creates the table with the order of rows.
+func (s server) emptyOrder(key catalog.Column, order catalog.Name) string {
+	if s.IsMySQL() {
+		return fmt.Sprintf("CREATE TABLE %s (n BIGINT PRIMARY KEY, at BIGINT NOT NULL) SELECT 0 AS n, %s AS old, 0 AS at FROM %s WHERE FALSE", s.name(order), s.Quote(key.Name), s.name(key.Table))
+	}
+	return fmt.Sprintf("CREATE TABLE %s (n bigint PRIMARY KEY, old %s NOT NULL, at bigint NOT NULL)", s.name(order), key.Type)
+}
+
+// micros returns SQL for the microseconds of a time since 1970. Times without a zone are
+// taken for UTC. The drivers of SQLite also write times as Go prints them.
+func (s server) micros(column string) string {
+	switch {
+	case s.IsMySQL():
+		return "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', " + column + ")"
+	case s.Dialect == catalog.Postgres:
+		return "(extract(epoch FROM " + column + ") * 1000000)::bigint"
+	}
+	const asInSQL = "substr(%[1]s, 1, 10 + instr(substr(%[1]s, 12), ' ')) || substr(%[1]s, 12 + instr(substr(%[1]s, 12), ' '), 3) || ':' || substr(%[1]s, 15 + instr(substr(%[1]s, 12), ' '), 2)"
+	return fmt.Sprintf("CASE WHEN typeof(%[1]s) = 'integer' THEN %[1]s * CASE WHEN %[1]s > 100000000000 THEN 1000 ELSE 1000000 END "+
+		"ELSE CAST((coalesce(julianday(%[1]s), julianday("+asInSQL+")) - 2440587.5) * 86400000 + 0.5 AS INTEGER) * 1000 END", column)
+}
+
+// assigning is how we run a step that gives rows new keys, a batch at a time. Its Size is a
+// query for their times.
+const assigning = "assign"
+
+// assignment returns SQL that adds a batch to a map. Its parameters are the ids as JSON, and
+// the number of rows before them.
+func (s server) assignment(of, order string) string {
+	ids, before := "(SELECT id::bigint, n FROM json_array_elements_text($1::text::json) WITH ORDINALITY AS a (id, n)) AS i", "$2::bigint"
+	switch {
+	case s.IsMySQL():
+		ids, before = "JSON_TABLE(@snowkey_ids, '$[*]' COLUMNS (n FOR ORDINALITY, id BIGINT PATH '$')) AS i", "@snowkey_before"
+	case s.Dialect == catalog.SQLite:
+		ids, before = "(SELECT key + 1 AS n, value AS id FROM json_each(?)) AS i", "?"
+	}
+	return fmt.Sprintf("%s%s (old, new) SELECT o.old, i.id FROM %s JOIN %s AS o ON o.n = %s + i.n", assignTo, of, ids, order, before)
+}
+
+const assignTo = "INSERT INTO "
+
+// assign gives rows new keys, in the order of their times. A batch is recorded in the same
+// transaction, so no row gets two.
+func (a *applier) assign(ctx context.Context, s Step, before entry) error {
+	total, err := database.One(ctx, a.conn, "SELECT count(*) FROM ("+s.Size+") AS found", database.Number, 0, int64(1)<<62)
+	if err != nil {
+		return err
+	}
+	var filled int64
+	if _, err := fmt.Sscanf(before.detail, "%d of ", &filled); err != nil {
+		filled = 0
+	}
+	if filled < total && a.options.IDs == nil {
+		return fail(ErrPhase, "the plan needs ids, and there is no source for them; set IDs to the method At of a Backfill from snowkey.OpenBackfill")
+	}
+	for filled < total {
+		if err := a.obey(ctx, false); err != nil {
+			return err
+		}
+		end := min(filled+int64(a.options.BatchSize), total)
+		micros, err := database.List(ctx, a.conn, s.Size, database.Number, filled, end)
+		if err != nil {
+			return err
+		}
+		times := make([]time.Time, len(micros))
+		for i, at := range micros {
+			times[i] = time.UnixMicro(max(at, a.plan.rekey.From.UnixMicro()))
+		}
+		table, _, _ := strings.Cut(strings.TrimPrefix(s.SQL, assignTo), " (old, new)")
+		ids, err := a.options.IDs(table, times)
+		if err != nil {
+			return err
+		}
+		args := []any{strings.ReplaceAll(fmt.Sprint(ids), " ", ","), filled}
+		e := entry{started, fmt.Sprintf("%d of %d", end, total)}
+		err = a.patiently(ctx, func() error {
+			return a.inTransaction(ctx, []Step{s}, func() error {
+				args := args
+				if a.IsMySQL() {
+					if _, err := a.conn.ExecContext(ctx, "SET @snowkey_ids = ?, @snowkey_before = ?", args...); err != nil {
+						return err
+					}
+					args = nil
+				}
+				if _, err := a.conn.ExecContext(ctx, s.SQL, args...); err != nil {
+					return err
+				}
+				return a.record(ctx, s, e)
+			})
+		})
+		if err != nil {
+			return err
+		}
+		filled = end
+		a.report(Progress{Step: s, Event: Filled, Done: filled, Total: total})
+	}
+	return nil
+}
+
+// checkMapped returns a step that looks for a value of a column that has no new key.
+func (p *planner) checkMapped(c catalog.Column, r rekeying) Step {
+	return Step{
+		Text: fmt.Sprintf("check that each value of %s has a new key", p.column(c)), Run: Check, Locks: "nothing; it reads the table once",
+		SQL:    fmt.Sprintf("SELECT c.%s FROM %s AS c WHERE c.%[1]s IS NOT NULL AND NOT EXISTS (SELECT 1 FROM %[3]s AS m WHERE m.old = c.%[1]s) LIMIT 1", p.Quote(c.Name), p.name(c.Table), r.mapOf(p.server, c)),
+		Remedy: "if such rows were written since the rows were sorted, stop the application, call snowkey migrate undo --phase rekey, and apply again; delete or mend rows that reference nothing",
+	}
+}
+
+// withoutOld returns a query for the number of values in each column that have no old key. An
+// undo can't give them one.
+func (p *planner) withoutOld() string {
+	var counts []string
+	for _, k := range p.keys {
+		for _, c := range k.Columns() {
+			counts = append(counts, fmt.Sprintf("SELECT * FROM (SELECT %s AS col, count(*) AS without_old_key FROM %s AS t WHERE t.%s IS NOT NULL AND NOT EXISTS (SELECT 1 FROM %s AS m WHERE m.new = t.%[3]s)) AS c WHERE without_old_key > 0",
+				p.Literal(c.Table.Name+"."+c.Name), p.name(c.Table), p.Quote(c.Name), p.name(mapName(k.Column.Table))))
+		}
+	}
+	return strings.Join(counts, " UNION ALL ")
+}
+
+// checkUndo returns a step that does nothing, and keeps an undo from starting if it would
+// lose rows.
+func (p *planner) checkUndo() Step {
+	return Step{
+		Text: "begin, after which rows with other keys may be inserted", Run: Count, SQL: "SELECT 0", Locks: "nothing", UndoChecks: []string{p.withoutOld()},
+		Remedy: "such rows were inserted with generated keys; delete them, or give each a free old key: INSERT INTO snowkey_map_… (old, new) …",
+	}
+}
+
+// verifyMaps compares the rows with the maps of a plan with RekeyOptions.
+func (v *verifier) verifyMaps(ctx context.Context) error {
+	count := func(format string, args ...any) (int64, error) {
+		return database.One(ctx, v.conn, fmt.Sprintf("SELECT count(*) FROM "+format, args...), database.Number)
+	}
+	for _, k := range v.plan.keys {
+		table, of, id := v.name(k.Column.Table), v.name(mapName(k.Column.Table)), v.Quote(k.Column.Name)
+		there, err := v.there(ctx, v.conn, mapName(k.Column.Table))
+		switch {
+		case err != nil:
+			return err
+		case !there:
+			v.say(table, Refuted, "the map %s is not there", of)
+			continue
+		case v.columns[exactPlace(k.Column)].Bits == 0:
+			continue // already refuted by verifyWidths
+		}
+		var mapped, rows, entries int64
+		for query, n := range map[string]*int64{fmt.Sprintf("%s AS t JOIN %s AS m ON m.new = t.%s", table, of, id): &mapped, table: &rows, of: &entries} {
+			if *n, err = count("%s", query); err != nil {
+				return err
+			}
+		}
+		verdict, text := Proven, fmt.Sprintf("%d rows have the new key that the map has", mapped)
+		if rows > mapped || entries > mapped {
+			verdict, text = Open, fmt.Sprintf("%s; %d rows are not in the map, if they were inserted since; %d of its rows are gone, if they were deleted", text, rows-mapped, entries-mapped)
+		}
+		v.say(table, verdict, "%s", text)
+		for _, c := range append([]catalog.Column{k.Column}, k.Holders...) {
+			if k.Column.Bits == 0 {
+				break // no column of integers has such a key
+			}
+			left, err := count("%s AS t JOIN %s AS m ON m.old = t.%s", v.name(c.Table), of, v.Quote(c.Name))
+			if err != nil {
+				return err
+			}
+			if left > 0 {
+				v.say(v.column(c), Refuted, "%d of its values are old keys", left)
+			}
+		}
+	}
+	for _, fk := range v.plan.children {
+		lost, err := anyRow(ctx, v.conn, v.orphans(catalog.Reference{Child: fk.Child.Table, Columns: []string{fk.Child.Name}, Parent: fk.Parent.Table, Keys: []string{fk.Parent.Name}}))
+		if err != nil {
+			return err
+		}
+		verdict, text := Proven, "each of its values is a key of "+v.name(fk.Parent.Table)
+		if lost {
+			verdict, text = Refuted, "a value is no key of "+v.name(fk.Parent.Table)
+		}
+		v.say(v.column(fk.Child), verdict, "%s", text)
+	}
+	return nil
+}

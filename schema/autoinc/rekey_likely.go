@@ -1,0 +1,144 @@
+package autoinc
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/snowkey-go/snowkey/schema/catalog"
+	"github.com/snowkey-go/snowkey/schema/internal/database"
+)
+
+// sample is how many rows of a column are compared with keys.
+const sample = 10_000
+
+// refuseLikely refuses columns that may hold one of the keys without a foreign key, until the
+// caller has decided about them. It also looks for text and documents that contain a key,
+// which can't be replaced.
+func (r *rekeyer) refuseLikely(ctx context.Context, conn *sql.Conn) error {
+	var decided []catalog.Column
+	for _, k := range r.keys {
+		decided = append(decided, k.Columns()...)
+	}
+	for _, f := range r.report.References {
+		for _, name := range f.Columns {
+			decided = append(decided, catalog.Column{Table: f.Child, Name: name})
+		}
+	}
+	for _, named := range r.options.NotChildren {
+		c, err := r.find(named)
+		if err != nil {
+			return err
+		}
+		decided = append(decided, c.Column)
+	}
+	var parts []partition    // on Postgres
+	var views []catalog.Name // on MySQL, whose list of columns has them
+	var err error
+	switch {
+	case r.Dialect == catalog.Postgres:
+		parts, err = database.List(ctx, conn, r.query("partitions"), (*partition).dest)
+	case r.IsMySQL():
+		views, err = database.List(ctx, conn, "SELECT TABLE_SCHEMA, TABLE_NAME FROM information_schema.VIEWS", func(n *catalog.Name) []any { return []any{&n.Schema, &n.Name} })
+	}
+	if err != nil {
+		return err
+	}
+	for _, m := range parts { // a foreign key may be declared on each partition
+		for _, c := range decided {
+			if c.Table == m.name {
+				decided = append(decided, catalog.Column{Table: m.ancestor, Name: c.Name})
+			}
+		}
+	}
+	for _, c := range r.all {
+		part := slices.ContainsFunc(parts, func(m partition) bool { return m.name == c.Table && m.ancestor != m.name })
+		if part || slices.Contains(views, c.Table) || has(decided, c.Column) || has(r.primary, c.Column) || c.computed || !slices.Contains(r.report.Schemas, c.Table.Schema) || strings.HasPrefix(c.Table.Name, "snowkey_") {
+			continue
+		}
+		if err := r.compareValues(ctx, conn, c.Column); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// compareValues refuses a column that is like one of the keys, by its name or by its values.
+func (r *rekeyer) compareValues(ctx context.Context, conn *sql.Conn, c catalog.Column) error {
+	for _, k := range r.keys {
+		known := int64(0)
+		var err error
+		switch {
+		case c.Bits > 0 != (k.Column.Bits > 0):
+			continue
+		case c.Bits == 0 && kind(c) != kind(k.Column):
+			if err := r.search(ctx, conn, c, k.Column); err != nil {
+				return err
+			}
+			continue
+		case c.Bits == 0: // two integers may be equal by chance
+			known, err = database.One(ctx, conn, fmt.Sprintf("SELECT count(*) FROM (SELECT %s AS v FROM %s WHERE %[1]s IS NOT NULL LIMIT %[3]d) AS s JOIN %[4]s AS p ON p.%[5]s = s.v",
+				r.Quote(c.Name), r.name(c.Table), sample, r.name(k.Column.Table), r.Quote(k.Column.Name)), database.Number)
+		}
+		if err != nil {
+			return err
+		}
+		at := c.Table.Schema + "." + c.Table.Name + "." + c.Name
+		if known > 0 || catalog.Resembles(c, k.Column) {
+			r.refuse(c, fmt.Sprintf("decide: --child %s=%s.%s.%s replaces it too, and --not-child %[1]s leaves it as it is", at, k.Column.Table.Schema, k.Column.Table.Name, k.Column.Name),
+				"it may hold %s without a foreign key: %d of its first %d values are keys there", r.column(k.Column), known, sample)
+			continue
+		}
+		if err := r.search(ctx, conn, c, k.Column); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// kind returns the kind of a column's type, such as uuid, or char for all kinds of text.
+func kind(c catalog.Column) string {
+	name, _, _ := strings.Cut(strings.ToLower(c.Type), "(")
+	switch {
+	case c.Text:
+		return "char"
+	case strings.HasSuffix(name, "binary") || name == "blob":
+		return "binary"
+	}
+	return name
+}
+
+var uuids = regexp.MustCompile(`(?i)\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b`)
+
+// search looks for UUIDs in the text or the documents of a column that are keys.
+func (r *rekeyer) search(ctx context.Context, conn *sql.Conn, c, key catalog.Column) error {
+	if !c.Text && !strings.HasPrefix(strings.ToLower(c.Type), "json") {
+		return nil
+	}
+	text := map[bool]string{true: "CHAR", false: "text"}[r.IsMySQL()]
+	values, err := database.List(ctx, conn, fmt.Sprintf("SELECT CAST(%s AS %s) FROM %s WHERE %[1]s IS NOT NULL LIMIT %[4]d", r.Quote(c.Name), text, r.name(c.Table), sample/10), database.Text)
+	if err != nil {
+		return err
+	}
+	in := make(map[string]int)
+	for _, v := range values {
+		for _, id := range uuids.FindAllString(v, -1) {
+			in[id]++
+		}
+	}
+	if len(in) == 0 {
+		return nil
+	}
+	var literals []string
+	for id := range in {
+		literals = append(literals, r.Literal(id))
+	}
+	known, err := database.One(ctx, conn, fmt.Sprintf("SELECT count(*) FROM %s WHERE CAST(%s AS %s) IN (%s)", r.name(key.Table), r.Quote(key.Name), text, strings.Join(literals, ", ")), database.Number)
+	if known > 0 {
+		r.unseen = append(r.unseen, fmt.Sprintf("%s, of which the first %d values contain %d keys of %s", r.column(c), len(values), known, r.name(key.Table)))
+	}
+	return err
+}
