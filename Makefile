@@ -16,10 +16,12 @@ STRICT ?=
 
 # -count=1, because some tests read files that the test cache of go does not track.
 TESTFLAGS  ?= -count=1
+# What the summary at the end leaves out. At night it has the tests that did not run, with the reason.
+SUMMARY    ?= skipped
 # How the tests report: pkgname prints a line for each package as it ends.
 FORMAT     ?= pkgname
 # Most tests wait for a server, so more of them than processors run at a time.
-gotest     := go run gotest.tools/gotestsum@v1.13.0 --format=$(FORMAT) --format-hide-empty-pkg --hide-summary=skipped -- -p 4 -parallel 8
+gotest      = go run gotest.tools/gotestsum@v1.13.0 --format=$(FORMAT) --format-hide-empty-pkg --hide-summary=$(SUMMARY) -- -p 4 -parallel 8
 BENCH      ?= .
 COUNT      ?= 10
 BENCHFLAGS ?=
@@ -75,6 +77,7 @@ test-race: ## the packages that start goroutines, with the race detector; needs 
 test-modules: ## each module without the workspace, and programs that add Snowkey
 	$(gotest) -tags modules -timeout 30m $(TESTFLAGS) ./test/modproxy/...
 
+test-nightly: SUMMARY := none
 test-nightly: $(clients) ## the tests with the tag nightly, and all points of those that otherwise try some
 	$(lowest) $(withdb) $(gotest) -tags clients,nightly -timeout 60m $(TESTFLAGS) $(nightlypackages)
 

@@ -5,7 +5,6 @@ import (
 	"math/rand/v2"
 	"testing"
 	"time"
-	"unsafe"
 
 	"github.com/snowkey-go/snowkey/internal/errtest"
 )
@@ -56,27 +55,6 @@ func TestTickIsADivision(t *testing.T) {
 	}
 }
 
-// What Next reads of a Generator should be in two cache lines, if the allocator puts the
-// Generator at the start of one.
-func TestNextReadsTwoCacheLines(t *testing.T) {
-	if unsafe.Sizeof(uintptr(0)) != 8 {
-		return // the sizes are those of 64-bit systems
-	}
-	const line = 64
-	var g Generator
-	for what, n := range map[string][2]uintptr{
-		"the size of a Generator": {unsafe.Sizeof(g), 4 * line},
-		"the offset of home":      {unsafe.Offsetof(g.home), 0},
-		"the size of home":        {unsafe.Sizeof(g.home), line},
-		"the offset of seq":       {unsafe.Offsetof(g.seq), line},
-		"the end of clock.due":    {unsafe.Offsetof(g.clock) + unsafe.Offsetof(g.clock.due) + unsafe.Sizeof(g.clock.due), 2 * line},
-	} {
-		if n[0] != n[1] {
-			t.Errorf("%s is %d, want %d", what, n[0], n[1])
-		}
-	}
-}
-
 // A reader between the two steps of take may count too few ids, but not too many.
 func TestStatsWhileNumbersAreSkipped(t *testing.T) {
 	const last, first, final = 10, 4096, 4097 // take issues two ids
@@ -96,7 +74,7 @@ func TestStatsWhileNumbersAreSkipped(t *testing.T) {
 
 func begun(t *tenure) *sequence {
 	g := &Generator{core: &core{unit: 1}}
-	g.begin(t)
+	g.begin(t, 0)
 	return g.seq.Load()
 }
 

@@ -30,9 +30,9 @@ type issuer struct{ pool *Pool }
 func (i issuer) Grant(worker, start, bound int64) {
 	p := i.pool
 	p.mu.Lock()
-	p.tenure = p.newTenure(worker, start, bound)
+	p.tenure, p.bound = p.newTenure(worker, start), min(bound, p.limit)
 	for _, g := range p.named.Range {
-		g.(*Generator).begin(p.tenure)
+		g.(*Generator).begin(p.tenure, p.bound)
 	}
 	p.mu.Unlock()
 	p.announce(nil)
@@ -41,8 +41,11 @@ func (i issuer) Grant(worker, start, bound int64) {
 func (i issuer) Extend(bound int64) {
 	p := i.pool
 	p.mu.Lock()
-	if t := p.tenure; t != nil {
-		t.bound.Store(max(t.bound.Load(), min(bound, p.limit)))
+	if p.tenure != nil {
+		p.bound = max(p.bound, min(bound, p.limit))
+		for _, g := range p.named.Range {
+			g.(*Generator).seq.Load().bound.Store(p.bound)
+		}
 	}
 	p.mu.Unlock()
 	p.announce(nil)

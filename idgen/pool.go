@@ -18,7 +18,7 @@ import (
 // A Pool is safe for concurrent use. If the *Pool is nil, the methods that return ids
 // fail with [ErrNoPool].
 type Pool struct {
-	main Generator // the one with the name ""; inside, so that Next reads no line to find it
+	main Generator // the one with the name ""
 	*core
 	claim *claim // nil if the pool is leased
 
@@ -29,6 +29,7 @@ type Pool struct {
 	names    int        // the length of named
 	isClosed bool
 	tenure   *tenure // nil while there is none
+	bound    int64   // of the tenure, see sequence
 	issued   int64   // the largest Stats.Issued returned so far
 
 	correction time.Duration // of the clocks of all generators
@@ -57,13 +58,13 @@ func NewPool(cfg Config) (*Pool, error) {
 	if p.claim, err = claimWorker(l, worker); err != nil {
 		return nil, err
 	}
-	p.tenure = p.newTenure(worker, p.claim.unused, p.limit)
+	p.tenure, p.bound = p.newTenure(worker, p.claim.unused), p.limit
 	// If an earlier pool of this process had the same worker number, this pool starts
 	// above the earlier pool's counters. In case those are ahead of the clock,
 	// newTenure has raised the limits by that distance. We don't want that here, so go
 	// back to the limits of Config.
 	p.tenure.maxAhead, p.tenure.maxLead = p.maxAhead, p.maxLead
-	p.main.begin(p.tenure)
+	p.main.begin(p.tenure, p.bound)
 	return p, nil
 }
 
@@ -105,7 +106,6 @@ func newCore(cfg Config) *core {
 	if !cfg.NoSpread {
 		c.spread = newSpread(l.sequence.bits, rand.Uint64())
 	}
-	c.spreadShift = c.spread.shift
 	ticks := l.maxTick() + 1
 	c.limit = ticks<<c.seqBits - 1
 	c.end = time.Duration(ticks) * l.unit
@@ -165,10 +165,10 @@ func (p *Pool) Named(name string) *Generator {
 
 // add gives g this name. The caller must hold mu, unless nobody else can reach the pool yet.
 func (p *Pool) add(g *Generator, name string) {
-	g.core, g.packing, g.name = p.core, p.packing, name
+	g.core, g.name = p.core, name
 	g.clock.init(p.layout.epoch, p.source, p.correction)
 	if p.tenure != nil {
-		g.begin(p.tenure)
+		g.begin(p.tenure, p.bound)
 	} else {
 		g.seq.Store(ended)
 	}
@@ -306,7 +306,7 @@ func refusing(err error) *Generator {
 
 // ended is the sealed sequence of generators without a tenure.
 var ended = func() *sequence {
-	s := &sequence{tenure: &tenure{}}
+	s := &sequence{}
 	s.last.Store(sealed)
 	return s
 }()

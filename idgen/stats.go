@@ -63,8 +63,8 @@ func (p *Pool) Stats() Stats {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := p.main.clock.now()
-	if t := p.tenure; t != nil && p.keeper != nil {
-		s.Window = max(p.lead(t.bound.Load(), now), 0)
+	if p.tenure != nil && p.keeper != nil {
+		s.Window = max(p.lead(p.bound, now), 0)
 	}
 	s.Names = p.names
 	for _, named := range p.named.Range {
@@ -99,7 +99,7 @@ func (g *Generator) issued() (last, n int64) {
 }
 
 // count returns the number of ids issued from the numbers up to last.
-func (s *sequence) count(last int64) int64 { return last - s.tenure.before - s.skipped.Load() }
+func (s *sequence) count(last int64) int64 { return last - s.before - s.skipped.Load() }
 
 // retire keeps a sequence that was just sealed at end. We can't add up its count yet,
 // because calls that lost the race against the seal may still correct it. Instead, we do

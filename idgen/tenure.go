@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/snowkey-go/snowkey/internal/leased"
@@ -16,29 +15,27 @@ import (
 // with it. A leased pool has a tenure for each lease, whereas a pool that is not leased
 // has just one, which ends with its layout.
 type tenure struct {
-	worker int64
 	shared uint64 // the bits that all ids have in common: worker and fixed fields
-	start  int64  // the first counter that may be issued
+
+	// How far numbers may run ahead of the clock. These are the limits of Config, plus
+	// the distance by which start was ahead of the clock when the tenure began, if it
+	// was.
+	ticksAhead        int64 // maxAhead in whole ticks
+	maxAhead, maxLead time.Duration
+
+	worker int64
+	start  int64 // the first counter that may be issued
 
 	// before is the number before start. It is not negative, since that would be a seal,
 	// and not so large that the next number overflows. If start is so large, the next
 	// number is one that the layout never issues.
 	before int64
-
-	// bound is the first counter that must not be issued. It must fit into
-	// counterBits, because a larger counter would overflow into the rollback number.
-	bound atomic.Int64
-
-	// How far numbers may run ahead of the clock. These are the limits of Config, plus
-	// the distance by which start was ahead of the clock when the tenure began, if it
-	// was.
-	maxAhead, maxLead time.Duration
 }
 
-func (p *Pool) newTenure(worker, start, bound int64) *tenure {
+func (p *Pool) newTenure(worker, start int64) *tenure {
 	ahead := max(p.lead(start, p.main.clock.now()), 0)
 	largest := int64(math.MaxInt64) >> (63 - min(uint(p.counterBits)+p.layout.rollback.bits, 63))
-	t := &tenure{
+	return &tenure{
 		worker:   worker,
 		shared:   p.layout.fixed | p.layout.worker.put(worker),
 		start:    start,
@@ -46,19 +43,14 @@ func (p *Pool) newTenure(worker, start, bound int64) *tenure {
 		maxAhead: saturatingAdd(p.maxAhead, ahead),
 		maxLead:  saturatingAdd(p.maxLead, ahead),
 	}
-	t.bound.Store(min(bound, p.limit))
-	return t
 }
 
-// begin gives the generator a new sequence in t, with numbers from t.start on. The
-// caller must hold the pool's mu.
-func (g *Generator) begin(t *tenure) {
-	s := &g.home
-	if s.tenure != nil { // home belongs to an earlier tenure
-		s = new(sequence)
-	}
-	s.tenure, s.shared, s.ticksAhead, s.seed, s.gap = t, t.shared, int64(t.maxAhead/g.unit), g.spread.seed, g.packing.gap()
-	s.known.Store(t.bound.Load() >> g.seqBits)
+// begin gives the generator a new sequence in t, with numbers from t.start on and below
+// bound. The caller must hold the pool's mu.
+func (g *Generator) begin(t *tenure, bound int64) {
+	s := &sequence{tenure: *t}
+	s.ticksAhead = int64(t.maxAhead / g.unit)
+	s.bound.Store(bound)
 	s.last.Store(t.before)
 	g.seq.Store(s)
 }

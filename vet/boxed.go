@@ -22,7 +22,11 @@ var (
 func runBoxed(p *pass) {
 	each(p.files(), func(call *ast.CallExpr) {
 		fn := p.keys.callee(call)
-		if fn == nil || !storeNames.MatchString(fn.Name()) || !storePackage.MatchString(pathOf(fn)+" "+receiverName(fn)) {
+		if fn != nil && fn.FullName() == "(*encoding/gob.Encoder).Encode" {
+			p.encoded(call.Args[0])
+			return
+		}
+		if fn == nil || !storeNames.MatchString(fn.Name()) || !storePackage.MatchString(fn.FullName()) {
 			return
 		}
 		params := fn.Signature().Params()
@@ -53,15 +57,6 @@ func runBoxed(p *pass) {
 	}
 }
 
-func receiverName(fn *types.Func) string {
-	if recv := fn.Signature().Recv(); recv != nil {
-		if named, ok := types.Unalias(element(recv.Type())).(*types.Named); ok {
-			return named.Obj().Name()
-		}
-	}
-	return ""
-}
-
 // isStoreMap reports whether a type is a map such as Values of gorilla/sessions.
 func isStoreMap(t types.Type) bool {
 	m, ok := typeOf[*types.Map](t)
@@ -71,6 +66,14 @@ func isStoreMap(t types.Type) bool {
 func (p *pass) boxed(e ast.Expr) {
 	if t := p.TypesInfo.TypeOf(e); t != nil && !types.IsInterface(t) && (isInteger(t) || isPK(t)) && p.keys.holds(e) {
 		p.report(Check, e, "%s is a key and is stored with its type, %s", types.ExprString(e), types.TypeString(t, types.RelativeTo(p.Pkg)))
+	}
+}
+
+// encoded checks a key or a row that gob writes.
+func (p *pass) encoded(e ast.Expr) {
+	p.boxed(e)
+	if p.keys.modelOf(p.TypesInfo.TypeOf(e)) != nil {
+		p.report(Check, e, "%s is stored with its key, whose type gob keeps", types.ExprString(e))
 	}
 }
 

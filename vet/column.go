@@ -110,12 +110,8 @@ func (p *pass) migration(call *ast.CallExpr) {
 	path, file := pathOf(fn), p.Fset.File(call.Pos()).Name()
 	switch {
 	case strings.HasPrefix(path, "gorm.io/gorm") && fn.Name() == "AlterColumn" && len(call.Args) == 2:
-		s, named := structOf(p.TypesInfo.TypeOf(call.Args[0]))
 		name, _ := p.keys.text(call.Args[1])
-		if s == nil {
-			return
-		}
-		if m := p.keys.model(s, named); m != nil && p.keys.wanted(m.table) {
+		if m := p.keys.modelOf(p.TypesInfo.TypeOf(call.Args[0])); m != nil {
 			for f, c := range m.fields {
 				if f.Name() == name || c.name == name {
 					p.report(Breaks, call, "AlterColumn changes the key %s.%s, and waits for its whole table", c.table, c.name)

@@ -127,7 +127,7 @@ func isForeign(a, b *types.Package) bool {
 
 func isAnyMap(t types.Type) bool {
 	m, ok := typeOf[*types.Map](t)
-	return ok && types.IsInterface(m.Elem()) && isString(m.Key())
+	return ok && types.IsInterface(m.Elem()) && isText(m.Key())
 }
 
 // isJSONMap reports whether a type is one by which frameworks write JSON, such as gin.H.

@@ -7,6 +7,7 @@ import (
 	"go/types"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
@@ -106,21 +107,15 @@ func keysAnalyzer(config Config) *analysis.Analyzer {
 // isStandard reports whether a package is part of the standard library, which has no keys.
 func isStandard(path string) bool {
 	first, _, _ := strings.Cut(path, "/")
-	return standard[first]
+	return slices.Contains(standard, first)
 }
 
 // standard has the first elements of the standard library's paths.
-var standard = func() map[string]bool {
-	all := make(map[string]bool)
-	for name := range strings.FieldsSeq(`
+var standard = strings.Fields(`
 	archive bufio bytes cmp compress container context crypto database debug embed encoding errors expvar flag
 	fmt go hash html image index internal io iter log maps math mime net os path plugin reflect regexp runtime
 	slices sort strconv strings structs sync syscall testing text time unicode unique unsafe vendor weak
-	`) {
-		all[name] = true
-	}
-	return all
-}()
+`)
 
 // readNames finds the statements of SQL, and the names of models and tables, in this package
 // and in those that it imports.
@@ -215,6 +210,27 @@ func (k *keySet) text(e ast.Expr) (string, bool) {
 	return constant.StringVal(v), true
 }
 
+// texts calls do for each constant text where it's written, but not where its name is used.
+func texts[N ast.Node](k *keySet, in []N, do func(e ast.Expr, text string)) {
+	for _, n := range in {
+		ast.Inspect(n, func(n ast.Node) bool {
+			e, ok := n.(ast.Expr)
+			if !ok {
+				return true
+			}
+			text, ok := k.text(e)
+			switch e.(type) {
+			case *ast.Ident, *ast.SelectorExpr:
+			default:
+				if ok {
+					do(e, text)
+				}
+			}
+			return !ok // the parts of a constant are constants too
+		})
+	}
+}
+
 // column returns the column of a model that an expression such as user.ID stands for.
 func (k *keySet) column(e ast.Expr) (column, bool) {
 	selector, ok := ast.Unparen(e).(*ast.SelectorExpr)
@@ -229,12 +245,8 @@ func (k *keySet) column(e ast.Expr) (column, bool) {
 }
 
 func (k *keySet) columnOf(t types.Type, field *types.Var) (column, bool) {
-	s, named := structOf(t)
-	if s == nil {
-		return column{}, false
-	}
-	m := k.model(s, named)
-	if m == nil || !k.wanted(m.table) {
+	m := k.modelOf(t)
+	if m == nil {
 		return column{}, false
 	}
 	c, ok := m.fields[field.Origin()]

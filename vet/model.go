@@ -42,7 +42,6 @@ func element(t types.Type) types.Type {
 }
 
 func isInteger(t types.Type) bool { return is(t, types.IsInteger) }
-func isString(t types.Type) bool  { return is(t, types.IsString) }
 
 func is(t types.Type, info types.BasicInfo) bool {
 	basic, ok := element(t).Underlying().(*types.Basic)
@@ -108,6 +107,17 @@ func (k *keySet) model(s *types.Struct, named *types.Named) *modelInfo {
 	m := k.readModel(s, named)
 	k.models[s] = m
 	return m
+}
+
+// modelOf returns the model that a type is, or points to, or is a list of, if its keys are to be
+// reported.
+func (k *keySet) modelOf(t types.Type) *modelInfo {
+	if s, named := structOf(t); s != nil {
+		if m := k.model(s, named); m != nil && k.wanted(m.table) {
+			return m
+		}
+	}
+	return nil
 }
 
 func (k *keySet) readModel(s *types.Struct, named *types.Named) *modelInfo {

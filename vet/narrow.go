@@ -25,6 +25,9 @@ func runNarrow(p *pass) {
 	each(p.files(), func(call *ast.CallExpr) {
 		if p.TypesInfo.Types[call.Fun].IsType() {
 			p.conversion(call)
+			if a, ok := ast.Unparen(call.Args[0]).(*ast.TypeAssertExpr); ok { // uint(claims["id"].(float64))
+				p.assertion(a, nil)
+			}
 			return
 		}
 		if fn := p.keys.callee(call); fn != nil && pathOf(fn) == "strconv" {
@@ -39,13 +42,6 @@ func runNarrow(p *pass) {
 			fn := p.keys.callee(rhs)
 			if fn != nil && pathOf(fn) == "strconv" && len(n.Lhs) == 2 && isBlank(n.Lhs[1]) && p.keys.holds(n.Lhs[0]) {
 				p.reportRemedy(Check, n, "Return the error", nil, "%s is 0 or the largest number if the text isn't a key", types.ExprString(n.Lhs[0]))
-			}
-		}
-	})
-	each(p.files(), func(call *ast.CallExpr) { // uint(claims["id"].(float64))
-		if len(call.Args) == 1 && p.TypesInfo.Types[call.Fun].IsType() {
-			if a, ok := ast.Unparen(call.Args[0]).(*ast.TypeAssertExpr); ok {
-				p.assertion(a, nil)
 			}
 		}
 	})
@@ -89,7 +85,7 @@ func (p *pass) narrowed(at ast.Node, what, to string, width int, narrow bool) {
 
 // parse checks a call of strconv whose text is a key, or whose result becomes one.
 func (p *pass) parse(call *ast.CallExpr, name string) {
-	if !p.keys.holds(call) && !p.parsesKey(call) {
+	if !p.keys.holds(call) && !p.keys.parsed[call] {
 		return
 	}
 	text := types.ExprString(call.Args[0])
@@ -104,22 +100,15 @@ func (p *pass) parse(call *ast.CallExpr, name string) {
 			return
 		}
 		bits, _ := constant.Int64Val(size)
+		_, literal := call.Args[2].(*ast.BasicLit)
 		switch {
-		case !isLiteral(call.Args[2]) || bits == 0:
+		case !literal || bits == 0:
 			p.narrowed(call, text, "an integer of "+types.ExprString(call.Args[2]), 0, true)
 		case bits < 64:
 			p.reportRemedy(Breaks, call, p.rule.remedy, replace(call.Args[2], "Parse 64 bits", "64"), "%s is a key, and numbers above %d bits are refused", text, bits)
 		}
 	}
 }
-
-func isLiteral(e ast.Expr) bool {
-	_, ok := e.(*ast.BasicLit)
-	return ok
-}
-
-// parsesKey reports whether the result of a call is assigned to a key.
-func (p *pass) parsesKey(call *ast.CallExpr) bool { return p.keys.parsed[call] }
 
 // assertion checks a number of encoding/json that becomes a key.
 func (p *pass) assertion(a *ast.TypeAssertExpr, to ast.Expr) {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"go/ast"
+	"go/parser"
 	"go/token"
 	"io/fs"
 	"maps"
@@ -15,7 +16,6 @@ import (
 	"strconv"
 	"strings"
 
-	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/analysis/checker"
 	"golang.org/x/tools/go/packages"
 )
@@ -40,35 +40,48 @@ type Finding struct {
 // rules. The findings are in the order of the files.
 //
 // It adds the tables that the program or the files *.sql in its modules create to
-// Config.Counted, and sets Config.Safe if the program calls idgen.JSSafe.
+// Config.Counted, and sets Config.Safe if the program calls idgen.JSSafe. It checks the
+// templates in its modules, too.
 func Run(ctx context.Context, o Options) ([]Finding, error) {
 	if len(o.Patterns) == 0 {
 		o.Patterns = []string{"./..."}
 	}
-	pkgs, err := packages.Load(&packages.Config{Context: ctx, Dir: o.Dir, Mode: packages.LoadAllSyntax | packages.NeedModule, Tests: true}, o.Patterns...)
+	pkgs, err := load(ctx, o)
 	if err != nil {
 		return nil, fmt.Errorf("vet: loading %s: %w", strings.Join(o.Patterns, " "), err)
 	}
 	if err := loadError(pkgs); err != nil {
 		return nil, err
 	}
-	config, err := survey(pkgs, o.Config)
+	config, templates, err := survey(pkgs, o.Config)
 	if err != nil {
 		return nil, err
 	}
 	onlyRoots(pkgs)
-	graph, err := checker.Analyze(Analyzers(config), pkgs, nil)
+	keys := keysAnalyzer(config)
+	graph, err := checker.Analyze(append(analyzers(keys), keys), pkgs, nil)
 	if err != nil {
 		return nil, fmt.Errorf("vet: %w", err)
 	}
 	var findings []Finding
+	inTemplates := make(templateKeys)
 	for _, action := range graph.Roots {
 		if action.Err != nil {
 			return nil, fmt.Errorf("vet: %s: %w", action.Package.PkgPath, action.Err)
 		}
-		for _, d := range action.Diagnostics {
-			findings = append(findings, finding(action.Package.Fset, action.Analyzer, d))
+		if k, ok := action.Result.(*keySet); ok {
+			inTemplates.add(k, k.Pkg.Scope())
 		}
+		for _, d := range action.Diagnostics {
+			findings = append(findings, Finding{action.Analyzer.Name, d.Category, action.Package.Fset.Position(d.Pos), d.Message, d.URL})
+		}
+	}
+	for _, name := range templates {
+		found, err := inTemplates.file(name)
+		if err != nil {
+			return nil, fmt.Errorf("vet: reading templates: %w", err)
+		}
+		findings = append(findings, found...)
 	}
 	slices.SortFunc(findings, func(a, b Finding) int {
 		p, q := a.Position, b.Position
@@ -77,20 +90,47 @@ func Run(ctx context.Context, o Options) ([]Finding, error) {
 	return slices.Compact(findings), nil // a package and its test variant have the same files
 }
 
+// load loads the packages and what they import. Only the types of imported packages are needed,
+// so it leaves out the bodies of their functions, which take most of the time.
+func load(ctx context.Context, o Options) ([]*packages.Package, error) {
+	config := &packages.Config{Context: ctx, Dir: o.Dir, Mode: packages.NeedFiles | packages.NeedCompiledGoFiles, Tests: true}
+	roots, err := packages.Load(config, o.Patterns...)
+	if err != nil {
+		return nil, err
+	}
+	own := make(map[string]bool)
+	for _, p := range roots {
+		for _, name := range slices.Concat(p.GoFiles, p.CompiledGoFiles) {
+			own[name] = true
+		}
+	}
+	config.Mode = packages.LoadAllSyntax | packages.NeedModule
+	config.ParseFile = func(fset *token.FileSet, name string, text []byte) (*ast.File, error) {
+		file, err := parser.ParseFile(fset, name, text, parser.AllErrors|parser.ParseComments)
+		if file != nil && !own[name] && file.Name.Name != "main" { // go test generates some
+			for _, d := range file.Decls {
+				if f, ok := d.(*ast.FuncDecl); ok && f.Body != nil {
+					f.Body.List = nil
+				}
+			}
+		}
+		return file, err
+	}
+	return packages.Load(config, o.Patterns...)
+}
+
 // onlyRoots keeps the checker from analysing packages outside of the patterns. Their types
-// are needed, but nothing in them is a key of the program.
+// are needed, but nothing in them is a key of the program. Errors in functions without a
+// body don't matter.
 func onlyRoots(pkgs []*packages.Package) {
 	roots := make(map[*packages.Package]bool)
 	for _, p := range pkgs {
 		roots[p] = true
 	}
 	for _, p := range pkgs {
+		p.IllTyped = false
 		maps.DeleteFunc(p.Imports, func(_ string, imported *packages.Package) bool { return !roots[imported] })
 	}
-}
-
-func finding(fset *token.FileSet, a *analysis.Analyzer, d analysis.Diagnostic) Finding {
-	return Finding{a.Name, d.Category, fset.Position(d.Pos), d.Message, d.URL}
 }
 
 // loadError reports packages whose types aren't known. A package that lacks only the files that
@@ -113,8 +153,9 @@ func loadError(pkgs []*packages.Package) error {
 	return nil
 }
 
-// survey adds to a configuration what the source says about the whole program.
-func survey(pkgs []*packages.Package, config Config) (Config, error) {
+// survey adds to a configuration what the source says about the whole program, and finds the
+// files in its modules that may be templates.
+func survey(pkgs []*packages.Package, config Config) (_ Config, templates []string, _ error) {
 	counted := make(map[string]bool)
 	dirs := make(map[string]bool)
 	for _, p := range pkgs {
@@ -141,19 +182,23 @@ func survey(pkgs []*packages.Package, config Config) (Config, error) {
 			if err != nil || entry.IsDir() && slices.Contains([]string{".git", "node_modules", "vendor", "testdata"}, entry.Name()) {
 				return cmp.Or(err, fs.SkipDir)
 			}
-			if filepath.Ext(path) != ".sql" {
-				return nil
+			switch ext := filepath.Ext(path); {
+			case !entry.Type().IsRegular():
+			case ext == ".sql":
+				text, err := os.ReadFile(path)
+				addTables(counted, string(text))
+				return err
+			case slices.Contains(templateFiles, ext):
+				templates = append(templates, path)
 			}
-			text, err := os.ReadFile(path)
-			addTables(counted, string(text))
-			return err
+			return nil
 		})
 		if err != nil {
-			return config, fmt.Errorf("vet: reading SQL: %w", err)
+			return config, nil, fmt.Errorf("vet: reading SQL: %w", err)
 		}
 	}
 	config.Counted = append(slices.Clone(config.Counted), slices.Sorted(maps.Keys(counted))...)
-	return config, nil
+	return config, templates, nil
 }
 
 func addTables(tables map[string]bool, sql string) {

@@ -27,28 +27,11 @@ var (
 
 // readStatements finds the SQL of a package.
 func (k *keySet) readStatements() {
-	for _, file := range k.Files {
-		ast.Inspect(file, func(n ast.Node) bool {
-			e, ok := n.(ast.Expr)
-			if !ok {
-				return true
-			}
-			text, ok := k.text(e)
-			if !ok {
-				return true
-			}
-			if _, ident := e.(*ast.Ident); ident {
-				return false // where the constant is declared
-			}
-			if _, ident := e.(*ast.SelectorExpr); ident {
-				return false
-			}
-			if isSQL.MatchString(text) {
-				k.statements = append(k.statements, statement{e, text, countedTables(text)})
-			}
-			return false // the parts of a constant are constants too
-		})
-	}
+	texts(k, k.Files, func(e ast.Expr, text string) {
+		if isSQL.MatchString(text) {
+			k.statements = append(k.statements, statement{e, text, countedTables(text)})
+		}
+	})
 }
 
 // countedTables returns the tables that SQL creates with a key that counts.
@@ -149,18 +132,12 @@ func (k *keySet) keyOf(obj types.Object, table string) (string, bool) {
 	if !ok {
 		return "", false
 	}
-	s, named := structOf(t.Type())
-	if s == nil || named == nil {
+	m := k.modelOf(t.Type())
+	if m == nil || m.table != table && snake(t.Name()) != table {
 		return "", false
 	}
-	m := k.model(s, named)
-	if m == nil || m.table != table && snake(named.Obj().Name()) != table {
-		return "", false
-	}
-	for _, c := range m.fields {
-		if !c.child {
-			return c.name, true
-		}
+	if key := keyOfModel(m); key != nil {
+		return m.fields[key].name, true
 	}
 	return "", false
 }

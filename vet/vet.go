@@ -39,8 +39,10 @@ const Docs = "https://github.com/snowkey-go/snowkey/blob/main/docs/"
 // Analyzers returns an analyzer for each rule, in the order of the documentation. They
 // share an analyzer that finds the keys of a package.
 func Analyzers(config Config) []*analysis.Analyzer {
-	keys := keysAnalyzer(config)
-	var all []*analysis.Analyzer
+	return analyzers(keysAnalyzer(config))
+}
+
+func analyzers(keys *analysis.Analyzer) (all []*analysis.Analyzer) {
 	for _, r := range rules {
 		all = append(all, &analysis.Analyzer{
 			Name:     r.name,
@@ -71,7 +73,7 @@ type rule struct {
 // rules are in the order of the faults that they found in real services.
 var rules = []rule{
 	insertRule, jsonRule, columnRule, boxedRule, textRule, narrowRule,
-	entTypeRule, omitRule, unsignedRule, orderRule, literalRule,
+	entTypeRule, omitRule, unsignedRule, orderRule, literalRule, templateRule,
 }
 
 // A pass is one rule in one package.

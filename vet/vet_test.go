@@ -1,11 +1,13 @@
 package vet
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -88,6 +90,38 @@ func TestTables(t *testing.T) {
 type ignore struct{ *testing.T }
 
 func (ignore) Errorf(string, ...any) {}
+
+// Templates may be files anywhere in the module. Those of other languages are skipped.
+func TestTemplateFiles(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"go.mod":                  "module example.com/shop\n\ngo 1.26.0\n\nrequire github.com/snowkey-go/snowkey v0.1.0\n\nreplace github.com/snowkey-go/snowkey => ./snowkey\n",
+		"user/user.go":            "package user\n\nimport \"github.com/snowkey-go/snowkey/schema/pk\"\n\ntype User struct {\n\tID pk.String `gorm:\"primaryKey\"`\n}\n",
+		"snowkey/go.mod":          "module github.com/snowkey-go/snowkey\n\ngo 1.26.0\n",
+		"snowkey/schema/pk/pk.go": "package pk\n\ntype String string\n",
+		"pages/user.html":         "<h1>\n{{.User.ID}} {{printf \"%d\" .User.ID}}\n",
+		"pages/vue.html":          "{{ user.id === 5 }} {{printf \"%d\" .User.ID}}",
+		"testdata/user.html":      "{{printf \"%d\" .User.ID}}",
+	} {
+		path := filepath.Join(dir, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("GOWORK", "off")
+	findings, err := Run(t.Context(), Options{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, f := range findings {
+		got = append(got, fmt.Sprintf("%s:%d:%d %s %s %s", filepath.Base(f.Position.Filename), f.Position.Line, f.Position.Column, f.Category, f.Rule, f.Text))
+	}
+	const want = "user.html:2:33 breaks template .User.ID is a key, which is text, and is printed with %d. Print keys without printf, and compare them with other keys"
+	if !slices.Equal(got, []string{want}) {
+		t.Errorf("%q, want only %q", got, want)
+	}
+}
 
 // RULES.md has a table of the rules.
 func TestDocs(t *testing.T) {

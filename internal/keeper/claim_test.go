@@ -62,6 +62,29 @@ func TestClaimThatIsForgotten(t *testing.T) {
 	}
 }
 
+// A process that adds the rows of a new namespace may fail while others wait for it. The rows
+// must exist before the namespace does, because a row that is added later can't be used
+// before the next tick, which can be tomorrow.
+func TestRowsThatAnotherProcessFailedToAdd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cfg, began := config(0, 15), time.Now()
+		cfg.Unit, cfg.PerTick = (24 * time.Hour).Microseconds(), 1<<32
+		fails := once("AddRows", leasetest.LoseReply, leasetest.None)
+		store := &hooked{&leasetest.Memory{}, func(_ context.Context, op string) error {
+			if fails(op) != leasetest.None {
+				return errNoEffect
+			}
+			return nil
+		}}
+		k, err := keeper.Open(t.Context(), store, &recorder{}, cfg)
+		errtest.NoError(t, err)
+		defer k.Close(t.Context())
+		if waited := time.Since(began); waited > time.Minute {
+			t.Errorf("the first ids came after %v", waited)
+		}
+	})
+}
+
 // It must be possible to add a new layout no matter which ones were deleted.
 func TestLayoutsAfterDeletions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -90,7 +90,7 @@ func (k *keeper) createNamespace(ctx context.Context, p lease.Probe) error {
 		}
 	}
 	if k.terms.Coarse() {
-		if err := k.store.AddRows(ctx, k.terms, 0, min(k.terms.Workers, maxCoarseRows)-1); err != nil {
+		if err := k.addCoarseRows(ctx); err != nil {
 			return err
 		}
 	}
@@ -99,6 +99,23 @@ func (k *keeper) createNamespace(ctx context.Context, p lease.Probe) error {
 		return k.addRows(ctx, p)
 	}
 	return err
+}
+
+// addCoarseRows adds the rows of a namespace that does not exist yet. It returns an error
+// unless all of them exist: the store leaves out rows that another process is adding, and that
+// process may fail.
+func (k *keeper) addCoarseRows(ctx context.Context) error {
+	last := min(k.terms.Workers, maxCoarseRows) - 1
+	for range 2 {
+		rows, err := k.store.Rows(ctx, k.terms, 0, last)
+		if err != nil || int64(len(rows)) > last {
+			return err
+		}
+		if err := k.store.AddRows(ctx, k.terms, 0, last); err != nil {
+			return err
+		}
+	}
+	return errRace
 }
 
 // addRows adds rows above the existing ones. It adds up to 1,024 at once, because a

@@ -124,16 +124,24 @@ const ToPrimary = "/*NO LOAD BALANCE*/ "
 // the statement that verifies it to a standby. The write may have been committed.
 var ErrStandby = errors.New("a proxy sends writes of a connection to the primary, and reads to a standby, so Snowkey cannot tell whether a write was committed")
 
-// markText reads the mark, and whether the server is a standby. Before PostgreSQL 14,
-// there is no in_hot_standby, but the transactions of a standby are read-only.
-const markText = ToPrimary + "SELECT current_setting('snowkey.write', true), COALESCE(current_setting('in_hot_standby', true), current_setting('transaction_read_only', true))"
+// onStandby is 'on' on a standby. Before PostgreSQL 14, there is no in_hot_standby, but the
+// transactions of a standby are read-only.
+const onStandby = "COALESCE(current_setting('in_hot_standby', true), current_setting('transaction_read_only', true))"
 
 // isMarked reports whether the transaction that set the mark is still open. We can tell
 // because the mark disappears at the end of the transaction. A standby can't tell, because
-// it doesn't know the transaction.
+// it doesn't know the transaction. Only if the first statement doesn't prove the commit does
+// the second find out why. Drivers send the first one unprepared, in 1 round trip, not 2.
 func isMarked(ctx context.Context, conn *sql.Conn, mark string) (bool, error) {
+	proof, err := conn.ExecContext(ctx, ToPrimary+"SELECT 1 WHERE current_setting('snowkey.write', true) IS DISTINCT FROM '"+mark+"' AND "+onStandby+" = 'off'")
+	if err != nil {
+		return false, err
+	}
+	if n, err := proof.RowsAffected(); err == nil && n == 1 {
+		return false, nil
+	}
 	var now, standby sql.Null[string]
-	err := conn.QueryRowContext(ctx, markText).Scan(&now, &standby)
+	err = conn.QueryRowContext(ctx, ToPrimary+"SELECT current_setting('snowkey.write', true), "+onStandby).Scan(&now, &standby)
 	if err == nil && standby.V == "on" {
 		err = ErrStandby
 	}

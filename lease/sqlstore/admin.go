@@ -30,24 +30,15 @@ func (s *Store) Grants(role string) []string {
 	if s == nil || s.dialect == nil {
 		return nil
 	}
-	lease, ns := s.dialect.Table(s.table), s.dialect.Table(s.table+"_ns")
-	switch s.dialect {
-	case postgres:
-		to := s.dialect.Quote(role)
-		return []string{
-			fmt.Sprintf("GRANT SELECT, INSERT, UPDATE (token, revision, bound, expires_at, label) ON %s TO %s", lease, to),
-			fmt.Sprintf("GRANT SELECT, INSERT, UPDATE (fingerprint, fence) ON %s TO %s", ns, to),
-		}
-	case mysql:
+	to, ofLease, ofNS := s.dialect.Quote(role), " (token, revision, bound, expires_at, label)", " (fingerprint, fence)"
+	if s.dialect == mysql {
 		// On MariaDB, INSERT … ON DUPLICATE KEY UPDATE needs UPDATE of every column that it
 		// inserts.
-		to := sqldialect.MySQLAccount(role)
-		return []string{
-			fmt.Sprintf("GRANT SELECT, INSERT, UPDATE ON %s TO %s", lease, to),
-			fmt.Sprintf("GRANT SELECT, INSERT, UPDATE ON %s TO %s", ns, to),
-		}
-	default:
-		return nil
+		to, ofLease, ofNS = sqldialect.MySQLAccount(role), "", ""
+	}
+	return []string{
+		fmt.Sprintf("GRANT SELECT, INSERT, UPDATE%s ON %s TO %s", ofLease, s.dialect.Table(s.table), to),
+		fmt.Sprintf("GRANT SELECT, INSERT, UPDATE%s ON %s TO %s", ofNS, s.dialect.Table(s.table+"_ns"), to),
 	}
 }
 

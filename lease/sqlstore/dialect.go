@@ -63,22 +63,24 @@ func conflict(err error) bool { return sqldialect.Conflict(err) || sqldialect.Ha
 // the lease table's file. We need the timeline because each promotion and each recovery to
 // a point in time starts a new one, the database because CREATE DATABASE … TEMPLATE copies
 // the tables with their identities, and the file because TRUNCATE creates a new one. Note
-// that a standby can't read its timeline.
-const postgresIdentity = `(CASE WHEN pg_is_in_recovery() THEN 'standby' ELSE
-	(SELECT system_identifier FROM pg_control_system())::text || '/' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) END || '/' ||
-	(SELECT oid FROM pg_database WHERE datname = current_database()) || '/' || '{ns}'::regclass::oid || '/' || '{lease}'::regclass::oid || '/' || pg_relation_filenode('{lease}'::regclass))`
+// that a standby can't read its timeline. With || instead of concat_ws, a new session would
+// look at more operators, which takes 0.7 million instructions.
+const postgresIdentity = `CASE WHEN pg_is_in_recovery() THEN 'standby' ELSE
+	concat_ws('/', (SELECT system_identifier FROM pg_control_system()), substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8)) END,
+	(SELECT oid FROM pg_database WHERE datname = current_database()), ` + postgresTables
 
-const postgresUnknown = `('unknown/' || '{ns}'::regclass::oid || '/' || '{lease}'::regclass::oid || '/' || pg_relation_filenode('{lease}'::regclass))`
+const postgresTables = "'{ns}'::regclass::oid, '{lease}'::regclass::oid, pg_relation_filenode('{lease}'::regclass)"
 
 var postgres = &dialect{
 	Dialect: sqldialect.Postgres,
 	ddl:     []string{postgresDDL},
 	words: map[string]string{
-		// We read the clock only once, because it advances within a statement.
+		// We read the clock only once, because it advances within a statement. With 1000000
+		// instead of 1e6, which is numeric too, it would take 0.4 million instructions more.
 		"{write}": sqlsession.Begin + `,
-		CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigint) AS now)
+		CAST(extract(epoch FROM clock_timestamp()) * 1e6 AS bigint) AS now)
 `,
-		"{read}": sqlsession.ToPrimary + `WITH here AS MATERIALIZED (SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigint) AS now)
+		"{read}": sqlsession.ToPrimary + `WITH here AS MATERIALIZED (SELECT CAST(extract(epoch FROM clock_timestamp()) * 1e6 AS bigint) AS now)
 `,
 		"{to primary}":    sqlsession.ToPrimary,
 		"{now}":           "(SELECT now FROM here)",
@@ -86,22 +88,20 @@ var postgres = &dialect{
 		"{returning now}": "RETURNING (SELECT now FROM here)",
 		"{or keep it}":    "ON CONFLICT DO NOTHING",
 		"{div}":           "/",
-		"{greatest}":      "GREATEST",
-		"{least}":         "LEAST",
 		"{cluster}":       "0",
 
 		// xmin is the transaction that wrote the row of the namespace. It's part of the
 		// fingerprint because a row that was restored from a dump has been written by
 		// another transaction.
-		"{fingerprint}":         "(" + postgresIdentity + " || COALESCE('/' || n.xmin::text, ''))",
-		"{written fingerprint}": "(" + postgresIdentity + " || '/' || (txid_current() % 4294967296)::text)",
+		"{fingerprint}":         "concat_ws('/', " + postgresIdentity + ", n.xmin)",
+		"{written fingerprint}": "concat_ws('/', " + postgresIdentity + ", txid_current() % 4294967296)",
 		"{volatile}":            "0",
 		"{suspect}":             "EXISTS (SELECT 1 FROM pg_class WHERE oid IN ('{ns}'::regclass, '{lease}'::regclass) AND (relhastriggers OR relhasrules OR relrowsecurity OR relkind <> 'r'))",
 	},
 	unknown: []map[string]string{
 		{
-			"{fingerprint}":         "(" + postgresUnknown + " || COALESCE('/' || n.xmin::text, ''))",
-			"{written fingerprint}": "(" + postgresUnknown + " || '/' || (txid_current() % 4294967296)::text)",
+			"{fingerprint}":         "concat_ws('/', 'unknown', " + postgresTables + ", n.xmin)",
+			"{written fingerprint}": "concat_ws('/', 'unknown', " + postgresTables + ", txid_current() % 4294967296)",
 			"{volatile}":            "1",
 		},
 		unknownFingerprint,
@@ -149,8 +149,6 @@ var mysql = &dialect{
 		"{returning now}": "",
 		"{or keep it}":    "ON DUPLICATE KEY UPDATE namespace = namespace", // IGNORE would hide other errors too
 		"{div}":           "DIV",
-		"{greatest}":      "GREATEST",
-		"{least}":         "LEAST",
 		"{cluster}": "0 /*!80000 + 2 * (SELECT COUNT(*) = 2 FROM performance_schema.global_variables WHERE " +
 			"variable_name = 'group_replication_single_primary_mode' AND variable_value = 'OFF' OR variable_name = 'group_replication_group_name' AND variable_value LIKE '%-%') */" +
 			"/*M! + (@@wsrep_on AND @@wsrep_provider <> 'none') */",

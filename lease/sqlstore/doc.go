@@ -75,8 +75,8 @@
 // for its statements. So it can renew the lease while transactions that wait for ids use
 // all others, however long they last. All stores over the same *sql.DB share the
 // connection, also those of package segmentstore. While one statement takes long, the
-// others may use connections of the pool. Before each statement, the store checks
-// the connection as database/sql would, and takes another one if it is broken. If
+// others may use connections of the pool. If the connection was not used for a second, the
+// store first checks it as database/sql would, and takes another one if it is broken. If
 // SetMaxOpenConns is 1, it uses the pool instead, and Open logs a warning: ids then stop
 // while a transaction is longer than Window. If they do, calls fail after
 // snowkey.Config.MaxBlocked with a [lease.BlockedError]. The store can't see the limit of a

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"github.com/snowkey-go/snowkey/internal/leaserule"
 	"github.com/snowkey-go/snowkey/internal/protocol"
 	"github.com/snowkey-go/snowkey/internal/sqldialect"
 	"github.com/snowkey-go/snowkey/internal/sqlsession"
@@ -167,7 +168,8 @@ func (s *Store) Probe(ctx context.Context, q lease.Query) (lease.Probe, error) {
 			return lease.Probe{HasNamespace: true, LastWorker: q.Max, Row: next[0], HasRow: true, Now: next[0].Now}, nil
 		}
 	case q.PreferWorker < 0 && q.PreferLabel == "":
-		if p, err := s.probe(ctx, q, nearRow, "@min - 1"); p.HasFree || !p.HasNamespace || err != nil {
+		p, err := s.probe(ctx, q, nearRow, "@last")
+		if p.HasFree && p.Row.Bound < q.Terms.At(p.Now).Cap || !p.HasNamespace || err != nil {
 			return p, err
 		}
 	}
@@ -177,18 +179,18 @@ func (s *Store) Probe(ctx context.Context, q lease.Query) (lease.Probe, error) {
 func (s *Store) probe(ctx context.Context, q lease.Query, row, topOfRange string) (lease.Probe, error) {
 	const (
 		usual = 1024 // how many rows a namespace usually has
-		few   = 32   // how many rows are read first
+		few   = 32   // how many of them are looked at first
 		prime = 1048573
 	)
 	near := q.Min + mathrand.Int64N(max(min(q.Max-q.Min+1, usual)-few, 0)+1)
 	text := strings.NewReplacer("{row}", row, "{top of range}", topOfRange).Replace(probeText)
 	a := args{
-		"min": q.Min, "max": q.Max, "near": near, "far": min(near+few-1, q.Max),
+		"min": q.Min, "max": q.Max, "last": q.Min - 1, "near": near, "far": min(near+few-1, q.Max),
 		"factor": 1 + mathrand.Int64N(prime-1), "offset": mathrand.Int64N(prime),
 		"prefer_worker": q.PreferWorker, "prefer_label": cmp.Or(q.PreferLabel, " "), // matches no row, because no label ends with a space
 	}
 	type part struct {
-		of, protocol                       int64 // of is 0 for the server, 1 for the namespace and 2 for a row
+		of, protocol                       int64 // of is 0 for the server, whose cluster is in protocol; 1 for the namespace and 2 for a row
 		n                                  [4]int64
 		fingerprint, current, token, label sql.Null[string]
 	}
@@ -199,14 +201,15 @@ func (s *Store) probe(ctx context.Context, q lease.Query, row, topOfRange string
 		return lease.Probe{}, err
 	}
 	var p lease.Probe
+	var rows []lease.Row
 	for _, found := range parts {
 		n, in := found.n, s.table
 		switch found.of {
 		case 0:
-			if s.join(membership(n[1] / 2)) {
+			if s.join(membership(found.protocol)) {
 				return s.probe(ctx, q, row, topOfRange)
 			}
-			p.Now, p.Volatile, p.LastWorker = n[0], n[1]%2 == 1, n[3]
+			p.Now, p.Volatile, p.LastWorker = n[0], n[1] == 1, n[3]
 			if n[2] == 1 { // suspect
 				if _, err := s.inspect(ctx); err != nil {
 					return lease.Probe{}, s.explain(err)
@@ -217,16 +220,20 @@ func (s *Store) probe(ctx context.Context, q lease.Query, row, topOfRange string
 			p.HasNamespace, p.Fence, p.Fingerprint, p.Current = true, n[0], found.fingerprint.V, found.current.V
 			in += "_ns"
 		case 2:
-			p.HasRow = true
-			p.Row = lease.Row{
+			rows = append(rows, lease.Row{
 				Worker: n[0], Token: sqldialect.FromASCII(found.token.V), Revision: n[1],
 				Bound: n[2], Expires: n[3], Label: sqldialect.FromASCII(found.label.V),
-			}
+			})
 		}
 		if found.protocol != protocol.Version {
 			return lease.Probe{}, &lease.VersionError{Where: fmt.Sprintf("namespace %q in the table %s", q.Terms.Namespace, in), Found: fmt.Sprint(found.protocol)}
 		}
 	}
+	mathrand.Shuffle(len(rows), func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })
+	for i := range rows {
+		rows[i].Now = p.Now
+	}
+	p.Row, p.HasRow = leaserule.Choose(rows, q)
 	p.Row.Now = p.Now
 	p.HasFree = p.HasRow && q.Terms.Free(p.Row)
 	return p, nil
@@ -241,10 +248,7 @@ func (s *Store) Fence(ctx context.Context, terms lease.Terms, seen string) error
 	if _, err := s.inspect(ctx); err != nil {
 		return s.explain(err)
 	}
-	a := args{"any_fingerprint": int64(0), "seen_fingerprint": seen}
-	if seen == "" {
-		a = args{"any_fingerprint": int64(1), "seen_fingerprint": "-"}
-	}
+	a := args{"any_fingerprint": number(seen == ""), "seen_fingerprint": seen}
 	_, err := s.write(ctx, fenceText, a.with(terms), patient)
 	return err
 }

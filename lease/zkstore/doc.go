@@ -7,7 +7,8 @@
 //	ids, err := snowkey.Open(ctx, zkstore.New(conn), snowkey.Config{})
 //
 // Open creates the nodes that are missing. docs/stores.md has the set-up, what an
-// election can lose, and how to restore a backup.
+// election can lose, and how to restore a backup. Each process needs a connection, and
+// ZooKeeper allows 60 from one address (maxClientCnxns).
 //
 // # Nodes
 //

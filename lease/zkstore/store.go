@@ -94,7 +94,7 @@ func (s *Store) Migrate(ctx context.Context) error {
 			}
 		}
 	}
-	for _, name := range []string{"/clock", "/eras", "/namespaces"} {
+	for _, name := range []string{"/namespaces", "/eras", "/clock"} { // each call asks for the clock first
 		if err := s.create(ctx, s.path+name); err != nil {
 			return err
 		}

@@ -65,6 +65,8 @@ type harm struct {
 	begin func(net *network) error
 	lasts time.Duration
 	end   func(net *network) error // undoes it; nil if there is nothing to undo
+	// newClients is set if the server refuses the clients that it had before.
+	newClients bool
 }
 
 func backendOf(name string) (backend, bool) {

@@ -5,10 +5,12 @@ package chaos
 import (
 	"context"
 	"errors"
+	"os/exec"
 	"strings"
 	"syscall"
 	"time"
 
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
 
@@ -77,8 +79,42 @@ func startEtcd(t dbtest.TB) server {
 				}
 				return err
 			}},
+			// The cluster that starts anew has the same id, which comes from its members' addresses.
+			{name: "the data of all members deleted", begin: func(*network) error {
+				return c.restart(`rm -rf "$0/member"`)
+			}},
+			{name: "all members restored from an older copy", begin: func(*network) error {
+				if err := c.restart(`rm -rf "$0/copy" && cp -a "$0/member" "$0/copy"`); err != nil {
+					return err
+				}
+				time.Sleep(700 * time.Millisecond) // what the cluster commits now is lost
+				return c.restart(`rm -rf "$0/member" && cp -a "$0/copy" "$0/member"`)
+			}},
+			{name: "out of space", begin: func(*network) error {
+				return c.space(etcdserverpb.AlarmRequest_ACTIVATE)
+			}, lasts: 3 * time.Second, end: func(*network) error {
+				return errors.Join(c.space(etcdserverpb.AlarmRequest_DEACTIVATE), c.ready())
+			}},
 		},
 	}
+}
+
+// restart kills all members, runs a script with each one's folder, and starts them.
+func (c *etcdCluster) restart(script string) (err error) {
+	for _, m := range c.members {
+		err = errors.Join(err, m.Kill())
+	}
+	for _, m := range c.members {
+		err = errors.Join(err, exec.Command("sh", "-c", script, m.Dir).Run(), m.Start())
+	}
+	return errors.Join(err, c.ready())
+}
+
+// space raises the alarm by which a full member makes the cluster read-only, or clears it.
+func (c *etcdCluster) space(action etcdserverpb.AlarmRequest_AlarmAction) error {
+	_, err := etcdserverpb.NewMaintenanceClient(c.client.ActiveConnection()).Alarm(context.Background(),
+		&etcdserverpb.AlarmRequest{Action: action, Alarm: etcdserverpb.AlarmType_NOSPACE})
+	return err
 }
 
 func stopEtcd(m *dbtest.Process) error { return m.Signal(syscall.SIGSTOP) }

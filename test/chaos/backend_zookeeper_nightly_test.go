@@ -22,6 +22,8 @@ import (
 
 func init() { backends = append(backends, zooKeeperBackend) }
 
+const sessionTimeout = 3 * time.Second
+
 var zooKeeperBackend = backend{
 	name: "zookeeper",
 	open: func(text string, _ func() time.Time) (lease.Store, error) {
@@ -36,8 +38,31 @@ var zooKeeperBackend = backend{
 }
 
 func dialZooKeeper(text string) (*zk.Conn, error) {
-	conn, _, err := zk.Connect(strings.Split(text, ","), 3*time.Second, zk.WithLogInfo(false))
+	conn, _, err := zk.Connect(strings.Split(text, ","), sessionTimeout, zk.WithLogInfo(false))
 	return conn, err
+}
+
+// allow sets what everybody may do with the nodes of the store.
+func allow(addresses []string, may int32) error {
+	conn, err := dialZooKeeper(strings.Join(addresses, ","))
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	paths := []string{"/snowkey"}
+	for i := 0; i < len(paths); i++ {
+		if _, err := conn.SetACL(paths[i], zk.WorldACL(may), -1); err != nil {
+			return err
+		}
+		names, _, err := conn.Children(paths[i])
+		if err != nil {
+			return err
+		}
+		for _, name := range names {
+			paths = append(paths, paths[i]+"/"+name)
+		}
+	}
+	return nil
 }
 
 // startZooKeeper starts an ensemble of three servers. Faults happen to the leader.
@@ -103,6 +128,22 @@ func startZooKeeper(t dbtest.TB) server {
 				}
 				time.Sleep(700 * time.Millisecond) // what the ensemble commits now is lost
 				return restart(func(m *dbtest.Process) error { return replace(data(m), backup) })
+			}},
+			// The ensemble counts from the beginning, and refuses clients that have seen more.
+			{name: "the data of all members deleted", begin: func(*network) error {
+				return restart(func(m *dbtest.Process) error { return os.RemoveAll(data(m)) })
+			}, newClients: true},
+			{name: "network cut until sessions expire", begin: func(net *network) error {
+				net.cut()
+				return nil
+			}, lasts: 2 * sessionTimeout, end: func(net *network) error {
+				net.heal()
+				return nil
+			}},
+			{name: "nodes may not be written", begin: func(*network) error {
+				return allow(addresses, zk.PermRead|zk.PermAdmin)
+			}, lasts: 3 * time.Second, end: func(*network) error {
+				return allow(addresses, zk.PermAll)
 			}},
 		},
 	}

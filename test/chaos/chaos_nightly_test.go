@@ -32,10 +32,7 @@ func TestNightlyChaos(t *testing.T) {
 // run lets each fault happen, in random order, until the time is over.
 func (n *nemesis) run(days bool) {
 	n.setDays(days)
-	check := func() {}
-	if !days && !n.backend.volatile && !n.backend.fencesOften {
-		check = n.backfill()
-	}
+	check := n.backfill()
 	n.startAll()
 	faults := n.faults()
 	for end := time.Now().Add(n.length); !n.Failed(); {
@@ -108,6 +105,12 @@ func (n *nemesis) harm(h harm) (time.Time, []*process) {
 	time.Sleep(h.lasts)
 	if h.end != nil {
 		dbtest.NoError(n, h.end(n.network))
+	}
+	if h.newClients {
+		for i, p := range n.crew {
+			p.kill()
+			n.replace([]int{i}, nil)
+		}
 	}
 	return time.Now(), n.crew
 }

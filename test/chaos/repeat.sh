@@ -1,8 +1,8 @@
 #!/bin/sh
 # Runs the short chaos test N times on each server, one run at a time, while BUSY loops
 # keep the processor busy. If a run fails, it prints where the evidence is and
-# continues. All arguments are passed to go test -c as flags. You can set these
-# variables:
+# continues. All arguments are passed to go test -c as flags; with -tags nightly, etcd,
+# redis and zookeeper are servers too. You can set these variables:
 #
 #	N=60                how many runs on each server
 #	BUSY=10             how many busy loops
@@ -38,7 +38,7 @@ for server in $servers; do
 	while [ "$i" -lt "$n" ]; do
 		i=$((i + 1))
 		start=$(date +%s)
-		if SNOWKEY_TEST_DB=$server "$work/chaos.test" -test.v -test.timeout 30m -test.run '^TestChaos$' >"$work/log" 2>&1; then
+		if SNOWKEY_TEST_DB=$server "$work/chaos.test" -test.v -test.short -test.timeout 30m -test.run '^TestChaos$' >"$work/log" 2>&1; then
 			result=ok
 		else
 			failed=$((failed + 1))

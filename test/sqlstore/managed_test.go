@@ -19,8 +19,8 @@ import (
 // perConnection makes the server look like another one in each connection, as a load
 // balancer does that has several servers behind it.
 func perConnection(request []byte) {
-	const identity = "(SELECT system_identifier FROM pg_control_system())::text"
-	another := "pg_backend_pid()::text"
+	const identity = "(SELECT system_identifier FROM pg_control_system())"
+	another := "pg_backend_pid()"
 	another += strings.Repeat(" ", len(identity)-len(another))
 	for {
 		at := bytes.Index(request, []byte(identity))

@@ -4,6 +4,8 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
+	"log/slog"
 	"path"
 	"strings"
 	"sync"
@@ -12,6 +14,7 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
+	"github.com/snowkey-go/snowkey"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/internal/kvlease"
 	"github.com/snowkey-go/snowkey/internal/kvlease/kvtest"
@@ -150,6 +153,28 @@ func (m *moment) Err() error {
 	m.n++
 	m.before(m.n)
 	return m.Context.Err()
+}
+
+// A migration that ended before any of its requests is completed by the next process.
+func interruptedMigration(t *testing.T, servers []string) {
+	conn := connect(t, servers...)
+	for n, interrupted := 1, true; interrupted; n++ {
+		store := dbtest.Must(zkstore.New(conn).WithPath(fmt.Sprint("/apps/interrupted", n)))(t)
+		ctx, cancel := context.WithCancel(t.Context())
+		interrupted = store.Migrate(&moment{Context: ctx, before: func(request int) {
+			if request == n {
+				cancel()
+			}
+		}}) != nil
+		cancel()
+		ctx, cancel = context.WithTimeout(t.Context(), 20*time.Second)
+		ids, err := snowkey.Open(ctx, store, snowkey.Config{MaxClockSkew: 100 * time.Millisecond, Logger: slog.New(slog.DiscardHandler)})
+		cancel()
+		if err != nil {
+			t.Fatalf("after %d requests: %v", n-1, err)
+		}
+		dbtest.NoError(t, ids.Close(t.Context()))
+	}
 }
 
 // A claim is refused if the namespace is fenced before any of its requests.

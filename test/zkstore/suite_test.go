@@ -83,7 +83,7 @@ func escape(name string) string {
 func TestZooKeeper(t *testing.T) {
 	servers := []string{dbtest.ZooKeeper().Start(t).Address}
 	for name, test := range map[string]func(*testing.T, []string){
-		"suite": suite, "renewal of a deleted row": renewalOfADeletedRow, "requests of a renewal": requestsOfARenewal,
+		"suite": suite, "interrupted migration": interruptedMigration, "renewal of a deleted row": renewalOfADeletedRow, "requests of a renewal": requestsOfARenewal,
 		"fence during a claim": fenceDuringAClaim, "errors": errorsOfTheStore,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, servers) })

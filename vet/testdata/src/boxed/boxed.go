@@ -1,6 +1,11 @@
 package boxed
 
-import "github.com/gorilla/sessions"
+import (
+	"encoding/gob"
+	"encoding/json"
+
+	"github.com/gorilla/sessions"
+)
 
 type User struct {
 	ID   uint `gorm:"primaryKey"`
@@ -35,4 +40,14 @@ func current(s *sessions.Session, user *User) bool {
 	user.Age = age
 	user.Name = name
 	return user.ID == id && ok && other == user.ID
+}
+
+type Options struct{ Age uint }
+
+func save(g *gob.Encoder, j *json.Encoder, user User) {
+	_ = g.Encode(user.ID)          // want "user.ID is a key and is stored with its type, uint"
+	_ = g.Encode([]*User{&user})   // want "is stored with its key, whose type gob keeps"
+	_ = g.Encode(user.Age)         // fine
+	_ = g.Encode(Options{Age: 30}) // fine
+	_ = j.Encode(user)             // fine
 }

@@ -12,3 +12,5 @@ type Of[T any] int64
 func (id Of[T]) Int64() int64 { return int64(id) }
 
 func Parse(text string) (ID, error) { return 0, nil }
+
+type String string
