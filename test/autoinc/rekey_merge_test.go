@@ -116,7 +116,11 @@ func TestMerge(t *testing.T) {
 			for _, table := range a.tables(t) {
 				requireNumber(t, a.conn, counts[table], "SELECT count(*) FROM "+table)
 			}
-			for _, r := range catalogtest.Inspect(t, a.conn, catalog.Options{}).References {
+			report := catalogtest.Inspect(t, a.conn, catalog.Options{})
+			for _, r := range report.References {
+				if !slices.Contains(report.Schemas, r.Child.Schema) {
+					continue // MySQL lists those of other databases, too
+				}
 				name := func(n catalog.Name) string { return a.q(n.Schema) + "." + a.q(n.Name) }
 				var ties, set []string
 				for i, c := range r.Columns {
