@@ -83,7 +83,11 @@ func (k *keeper) reserveRow(ctx context.Context, p lease.Probe, token string) (r
 	if p.Volatile {
 		return row, false, k.noBackfill("the store may lose commits, and with them the lease of a worker number")
 	}
-	if err := k.checkHistory(ctx); err != nil {
+	layouts, _, err := k.store.Layouts(ctx, k.cfg.Namespace)
+	if err != nil {
+		return row, false, &lease.StoreError{Op: "read", Err: err}
+	}
+	if err := k.checkLayouts(layouts, time.Time{}); err != nil { // in the past, too
 		return row, false, err
 	}
 	rows, err := k.store.Rows(ctx, k.terms, k.cfg.MinWorker, k.cfg.MaxWorker)
@@ -153,24 +157,6 @@ func (k *keeper) fenceBefore(r lease.Row, p lease.Probe) int64 {
 		terms.Ahead = 0 // the bound is ahead already
 	}
 	return terms.At(terms.Epoch + r.Bound/terms.PerTick*terms.Unit).RaisedFence
-}
-
-// checkHistory returns a LayoutError if another layout of the namespace may have made the
-// same ids in the past.
-func (k *keeper) checkHistory(ctx context.Context) error {
-	layouts, _, err := k.store.Layouts(ctx, k.cfg.Namespace)
-	if err != nil {
-		return &lease.StoreError{Op: "read", Err: err}
-	}
-	for _, stored := range layouts {
-		if stored == k.terms.Layout {
-			continue
-		}
-		if err := k.cfg.Compatible(stored, time.Time{}); err != nil {
-			return &lease.LayoutError{Namespace: k.cfg.Namespace, Stored: stored, Mine: k.terms.Layout, Err: err}
-		}
-	}
-	return nil
 }
 
 func (k *keeper) noBackfill(reason string) error {

@@ -81,13 +81,8 @@ func (k *keeper) createNamespace(ctx context.Context, p lease.Probe) error {
 	if err != nil {
 		return err
 	}
-	for _, stored := range layouts {
-		if stored == k.terms.Layout {
-			continue
-		}
-		if err := k.cfg.Compatible(stored, time.UnixMicro(p.Now)); err != nil {
-			return &lease.LayoutError{Namespace: k.cfg.Namespace, Stored: stored, Mine: k.terms.Layout, Err: err}
-		}
+	if err := k.checkLayouts(layouts, time.UnixMicro(p.Now)); err != nil {
+		return err
 	}
 	if k.terms.Coarse() {
 		if err := k.addCoarseRows(ctx); err != nil {
@@ -99,6 +94,20 @@ func (k *keeper) createNamespace(ctx context.Context, p lease.Probe) error {
 		return k.addRows(ctx, p)
 	}
 	return err
+}
+
+// checkLayouts returns a LayoutError if one of the other layouts of the namespace can make an
+// id from a time on that this layout can make too.
+func (k *keeper) checkLayouts(layouts []string, since time.Time) error {
+	for _, stored := range layouts {
+		if stored == k.terms.Layout {
+			continue
+		}
+		if err := k.cfg.Compatible(stored, since); err != nil {
+			return &lease.LayoutError{Namespace: k.cfg.Namespace, Stored: stored, Mine: k.terms.Layout, Err: err}
+		}
+	}
+	return nil
 }
 
 // addCoarseRows adds the rows of a namespace that does not exist yet. It returns an error
