@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -28,12 +29,7 @@ nothing. It refuses what would lose data, with the reason.`,
   snowkey migrate plan --files migrations --format goose`,
 		Args: flagsOnly,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			db, err := a.open(a.getenv, false)
-			if err != nil {
-				return err
-			}
-			defer db.Close()
-			p, err := autoinc.NewPlan(cmd.Context(), db, options)
+			p, err := a.newPlan(cmd.Context(), options)
 			if err != nil {
 				return err
 			}
@@ -55,20 +51,35 @@ nothing. It refuses what would lose data, with the reason.`,
 			return a.writePlan(p, out)
 		},
 	}
-	a.source.register(cmd)
+	a.registerPlan(cmd, &options.Options, &out)
 	flags := cmd.Flags()
-	flags.StringArrayVar(&options.Schemas, "schema", nil, "a `schema` to plan, exactly as it is called; may be given again")
 	flags.Func("table", "a `table` to plan, as it is called or as schema.table; may be given again; by default all", tables(&options.Tables))
 	flags.Func("except", "a `table` that goes on counting; may be given again", tables(&options.Except))
-	registerChildren(cmd, &options.Options)
 	flags.BoolVar(&options.Online, "online", false, "widen while tables are read and written, which only Postgres can do")
 	flags.BoolVar(&options.Composite, "composite", false, "plan keys too that are one column of a composite primary key, or unique without being the primary key")
 	flags.Int64Var(&options.Floor, "floor", autoinc.DefaultFloor, "the least `key` that may be sent at the end: above all that were counted, below all that are generated")
 	flags.StringVar(&options.Default, "default", "", "a `function` of Postgres that generates the keys of rows without one, such as snowkey_next(); writers need no change")
 	registerFiles(cmd, &dir, &tool)
 	flags.StringVar(&html, "html", "", "a `file` to write the plan's first page to as HTML, as for a change request")
-	flags.StringVarP(&out, "out", "o", "", "the `file` to write, which must not exist; by default to the standard output")
 	return cmd
+}
+
+// registerPlan adds the flags of all commands that write a plan.
+func (a *app) registerPlan(cmd *cobra.Command, options *catalog.Options, out *string) {
+	a.source.register(cmd)
+	registerChildren(cmd, options)
+	cmd.Flags().StringArrayVar(&options.Schemas, "schema", nil, "a `schema` to plan, exactly as it is called; may be given again")
+	cmd.Flags().StringVarP(out, "out", "o", "", "the `file` to write, which must not exist; by default to the standard output")
+}
+
+// newPlan makes a plan for the database that the flags name.
+func (a *app) newPlan(ctx context.Context, options autoinc.PlanOptions) (*autoinc.Plan, error) {
+	db, err := a.open(a.getenv, false)
+	if err != nil {
+		return nil, err
+	}
+	defer db.Close()
+	return autoinc.NewPlan(ctx, db, options)
 }
 
 // writePlan writes a plan to a new file, or to the standard output.

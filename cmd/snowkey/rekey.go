@@ -29,12 +29,7 @@ old and the new key of each row. docs/services.md explains it.`,
   snowkey migrate apply --plan rekey.sql --fleet fleet.txt --service orders`,
 		Args: flagsOnly,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			db, err := a.open(a.getenv, false)
-			if err != nil {
-				return err
-			}
-			defer db.Close()
-			p, err := autoinc.NewPlan(cmd.Context(), db, options)
+			p, err := a.newPlan(cmd.Context(), options)
 			if err != nil {
 				return err
 			}
@@ -44,26 +39,21 @@ old and the new key of each row. docs/services.md explains it.`,
 			return a.writePlan(p, out)
 		},
 	}
-	a.source.register(cmd)
+	a.registerPlan(cmd, &options.Options, &out)
 	flags := cmd.Flags()
-	flags.StringArrayVar(&options.Schemas, "schema", nil, "a `schema` to plan, exactly as it is called; may be given again")
 	flags.Func("table", "a `table` whose keys are replaced, as it is called or as schema.table; may be given again; by default all whose key has one column", tables(&options.Tables))
 	flags.Func("except", "a `table` that keeps its keys; may be given again", tables(&options.Except))
-	registerChildren(cmd, &options.Options)
 	flags.StringArrayVar(&options.Rekey.Times, "time", nil, "a `column` with the time of a row; the first one that a table has is used; may be given again (default created_at)")
-	flags.Func("from", "the `time` of the first row, as in 2020-01-31 or with RFC 3339, for tables without such a column; no id is older", timeFlag(&options.Rekey.From))
-	flags.Func("to", "the `time` of the last row, for tables without such a column", timeFlag(&options.Rekey.To))
+	flags.Func("from", "the `time` of the first row, as in 2020-01-31 or with RFC 3339, for tables without such a column; no id is older", timeFlag("from", &options.Rekey.From))
+	flags.Func("to", "the `time` of the last row, for tables without such a column", timeFlag("to", &options.Rekey.To))
 	flags.BoolVar(&options.Composite, "composite", false, "plan keys too that count and are one column of a composite primary key")
-	flags.StringVarP(&out, "out", "o", "", "the `file` to write, which must not exist; by default to the standard output")
 	return cmd
 }
 
 // timeFlag returns a function for a flag, which parses a time or a date.
-func timeFlag(to *time.Time) func(string) error {
+func timeFlag(name string, to *time.Time) func(string) error {
 	return func(text string) (err error) {
-		if *to, err = time.Parse(time.DateOnly, text); err != nil {
-			*to, err = time.Parse(time.RFC3339, text)
-		}
+		*to, err = parseTime(name, text)
 		return err
 	}
 }
