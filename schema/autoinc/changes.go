@@ -72,6 +72,11 @@ func named(name catalog.Name) func(catalog.Name) bool {
 	}
 }
 
+// among reports whether a table is one of the named ones.
+func among(names []catalog.Name, table catalog.Name) bool {
+	return slices.ContainsFunc(names, func(name catalog.Name) bool { return named(name)(table) })
+}
+
 // choose selects the keys to migrate.
 func (c *changes) choose() error {
 	for _, name := range slices.Concat(c.options.Tables, c.options.Except) {
@@ -88,9 +93,6 @@ func (c *changes) choose() error {
 		default:
 			return fail(ErrTable, "%d tables are called %q; write schema.table, or choose with --schema (Schemas)", len(found), name.Name)
 		}
-	}
-	among := func(names []catalog.Name, table catalog.Name) bool {
-		return slices.ContainsFunc(names, func(name catalog.Name) bool { return named(name)(table) })
 	}
 	var anyKey []catalog.ForeignKey // the columns that may hold any key have to be widened with one that is chosen
 	for _, k := range c.report.Keys {

@@ -3,6 +3,7 @@ package autoinc
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"fmt"
 	"regexp"
 	"slices"
@@ -101,9 +102,6 @@ func (r *rekeyer) choose() error {
 		if other := func(c catalog.Column) bool { return c.Table == k.Column.Table }; r.options.Composite && !slices.ContainsFunc(r.primary, other) {
 			r.primary = append(r.primary, k.Column)
 		}
-	}
-	among := func(names []catalog.Name, table catalog.Name) bool {
-		return slices.ContainsFunc(names, func(name catalog.Name) bool { return named(name)(table) })
 	}
 	for _, name := range slices.Concat(r.options.Tables, r.options.Except) {
 		n := 0
@@ -450,7 +448,11 @@ func (a *applier) assign(ctx context.Context, s Step, before entry) error {
 		if err != nil {
 			return err
 		}
-		args := []any{strings.ReplaceAll(fmt.Sprint(ids), " ", ","), filled}
+		list, err := json.Marshal(ids)
+		if err != nil {
+			return err
+		}
+		args := []any{string(list), filled}
 		e := entry{started, fmt.Sprintf("%d of %d", end, total)}
 		err = a.patiently(ctx, func() error {
 			return a.inTransaction(ctx, []Step{s}, func() error {

@@ -135,10 +135,14 @@ func (p *sqlitePlanner) trigger(k catalog.Key, prefix, text, condition, what str
 // rebuild replaces a table with a copy whose key doesn't count.
 func (p *sqlitePlanner) rebuild(k catalog.Key) {
 	table := k.Column.Table
-	temporary := p.temporary(table)
-	create, was, again := p.definitions(k, temporary)
+	create, was, again := p.definitions(k, k.Column, "rebuild its table by hand, with the key as BIGINT NOT NULL PRIMARY KEY", func(sql, as string) (string, error) {
+		return withoutCounter(sql, k.Column.Name, as, p.tables[table.Name].strict)
+	})
+	again = slices.DeleteFunc(again, func(o sqliteObject) bool {
+		return o.name == database.Own(database.FencePrefix, table.Name) || o.name == database.Own(database.GuardPrefix, table.Name)
+	})
 	list, unit := p.List(p.tables[table.Name].columns), p.begin()
-	copy := fmt.Sprintf("INSERT INTO %s (%s) SELECT %s FROM %s", p.name(temporary), list, list, p.name(table))
+	copy := fmt.Sprintf("INSERT INTO %s (%s) SELECT %s FROM %s", p.name(p.temporary(table)), list, list, p.name(table))
 	steps := append(p.replaced(k, table, create, was, again, copy, copy, p.fence(k).SQL), Step{
 		Text: "check that no foreign key to or from the table is broken", Run: Check, SQL: p.brokenReferences(table),
 		After: restoreForeignKeys,
@@ -197,23 +201,27 @@ func (p *sqlitePlanner) replaced(k catalog.Key, table catalog.Name, create, was 
 	return steps
 }
 
-// definitions returns the SQL that creates the new table, and the old one under the same
-// temporary name, and the indexes and triggers that are created again.
-func (p *sqlitePlanner) definitions(k catalog.Key, fresh catalog.Name) (create, was string, again []sqliteObject) {
-	table, temporary := k.Column.Table, p.name(fresh)
+// definitions returns the SQL that creates the new table, as rewrite makes it from that of the
+// old one, and the old one under the same temporary name, and the indexes and triggers that
+// are created again. It refuses the column if rewrite fails.
+func (p *sqlitePlanner) definitions(k catalog.Key, column catalog.Column, remedy string, rewrite func(sql, as string) (string, error)) (create, was string, again []sqliteObject) {
+	table, fresh := column.Table, p.temporary(column.Table)
+	temporary := p.name(fresh)
 	for _, o := range p.objects {
-		p.refuseObject(k, o)
+		if k.Mechanism != "" {
+			p.refuseObject(k, o)
+		}
 		own := ddl.Lower(o.table) == ddl.Lower(table.Name)
 		switch {
 		case o.kind == "table" && own:
 			var err error
-			if create, err = withoutCounter(o.sql, k.Column.Name, temporary, p.tables[table.Name].strict); err != nil {
-				p.refuse(k.Column, "rebuild its table by hand, with the key as BIGINT NOT NULL PRIMARY KEY", "%v", err)
+			if create, err = rewrite(o.sql, temporary); err != nil {
+				p.refuse(column, remedy, "%v", err)
 			}
 			was = renamed(o.sql, temporary)
 		case o.name == fresh.Name:
-			p.refuse(k.Column, "drop it or rename it", "there is a table %s, as the rebuilt one is called while it is made", temporary)
-		case own && o.name != database.Own(database.FencePrefix, table.Name) && o.name != database.Own(database.GuardPrefix, table.Name):
+			p.refuse(column, "drop it or rename it", "there is a table %s, as the rebuilt one is called while it is made", temporary)
+		case own:
 			o.sql = strings.TrimRight(o.sql, "; \n\t")
 			again = append(again, o) // an index or a trigger
 		}

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/snowkey-go/snowkey/internal/ddl"
 	"github.com/snowkey-go/snowkey/schema/catalog"
 )
 
@@ -52,8 +51,9 @@ func (p *sqlitePlanner) rekeyTable(table catalog.Name, r rekeying) []Step {
 			key = k
 		}
 	}
-	temporary := p.name(p.temporary(table))
-	create, was, again := p.retyped(columns, key, temporary)
+	create, was, again := p.definitions(key, columns[0], "leave out the table of the key (Except, --except)", func(sql, as string) (string, error) {
+		return retyped(sql, namesOf(columns), key.Column.Name, as, p.tables[table.Name].strict)
+	})
 	copy := func(from, to string) string {
 		names := p.tables[table.Name].columns
 		values := joined(names, ", ", func(_ int, name string) string {
@@ -63,31 +63,7 @@ func (p *sqlitePlanner) rekeyTable(table catalog.Name, r rekeying) []Step {
 			}
 			return fmt.Sprintf("(SELECT m.%s FROM %s AS m WHERE m.%s = t.%s)", to, r.mapOf(p.server, columns[i]), from, p.Quote(name))
 		})
-		return fmt.Sprintf("INSERT INTO %s (%s) SELECT %s FROM %s AS t", temporary, p.List(names), values, p.name(table))
+		return fmt.Sprintf("INSERT INTO %s (%s) SELECT %s FROM %s AS t", p.name(p.temporary(table)), p.List(names), values, p.name(table))
 	}
 	return p.replaced(key, table, create, was, again, copy("old", "new"), copy("new", "old"))
-}
-
-// retyped returns the SQL that creates the new table, and the old one under the same temporary
-// name, and the indexes and triggers that are created again.
-func (p *sqlitePlanner) retyped(columns []catalog.Column, key catalog.Key, temporary string) (create, was string, again []sqliteObject) {
-	table := columns[0].Table
-	for _, o := range p.objects {
-		own := ddl.Lower(o.table) == ddl.Lower(table.Name)
-		if key.Mechanism != "" {
-			p.refuseObject(key, o)
-		}
-		switch {
-		case o.kind == "table" && own:
-			var err error
-			if create, err = retyped(o.sql, namesOf(columns), key.Column.Name, temporary, p.tables[table.Name].strict); err != nil {
-				p.refuse(columns[0], "leave out the table of the key (Except, --except)", "%v", err)
-			}
-			was = renamed(o.sql, temporary)
-		case own:
-			o.sql = strings.TrimRight(o.sql, "; \n\t")
-			again = append(again, o)
-		}
-	}
-	return create, was, again
 }
