@@ -50,7 +50,7 @@ stops after the current batch of a backfill, and a second Ctrl-C at once.`,
 	flags.DurationVar(&options.Pause, "pause", 0, "how long a backfill rests after each batch")
 	flags.DurationVar(&options.MaxLag, "max-lag", 0, "how far a replica may be behind before a backfill pauses (default 10s)")
 	flags.DurationVar(&options.LockTimeout, "lock-timeout", 0, lockTimeoutUsage)
-	flags.BoolVar(&options.HoldSwap, "hold-swap", false, "with a plan of --online, wait before columns are replaced, until snowkey migrate control continue")
+	flags.BoolVar(&options.HoldSwap, "hold-swap", false, "wait before columns are replaced (on Postgres with --online) or tables are copied (on MySQL and MariaDB), until snowkey migrate control continue")
 	flags.BoolVar(&options.DryRun, "dry-run", false, "print the statements of the phase and run none")
 	flags.BoolVar(&yes, "yes", false, "do not ask before the phases fence, drop, guard and rekey")
 	l.registerIDs(cmd)

@@ -51,8 +51,10 @@ type ApplyOptions struct {
 	// had, so call snowkey.OpenBackfill with another name each time.
 	IDs func(table string, times []time.Time) ([]int64, error)
 
-	// HoldSwap makes an online migration on Postgres wait before the first narrow column is
-	// replaced, until [Control] is called with [Continue].
+	// HoldSwap makes Apply wait until [Control] is called with [Continue]: in an online
+	// migration on Postgres, before the first narrow column is replaced; on MySQL and
+	// MariaDB, before the first table is copied. Meanwhile, another program may copy the
+	// tables there, such as pt-online-schema-change, and Apply leaves out what is wide by then.
 	HoldSwap bool
 
 	// CancelUndo makes [Undo] take back an Undo that has begun and can't be completed, so
@@ -347,7 +349,8 @@ func (a *applier) take(ctx context.Context, steps []Step, entries map[string]ent
 		}
 		return nil
 	}
-	hold := a.options.HoldSwap && a.plan.Online && a.Dialect == catalog.Postgres && a.phase == Widen && slices.ContainsFunc(steps, func(s Step) bool { return s.Lasting })
+	hold := a.options.HoldSwap && a.phase == Widen && (a.IsMySQL() || a.plan.Online && a.Dialect == catalog.Postgres) &&
+		slices.ContainsFunc(steps, func(s Step) bool { return s.Lasting })
 	if err := a.obey(ctx, hold); err != nil {
 		return failedStep(first, err)
 	}
