@@ -37,6 +37,10 @@ type ApplyOptions struct {
 	// pg_monitor. Defaults to 10 s.
 	MaxLag time.Duration
 
+	// MaxActive is how many other sessions may be running a statement before a backfill
+	// pauses, as far as the user may see them. Defaults to any number.
+	MaxActive int
+
 	// LockTimeout is how long a statement waits for a lock. Because other sessions
 	// queue up behind it, Apply gives up after that time and tries again, up to 19
 	// times, as soon as it sees that the lock may be free, or else after pauses that
