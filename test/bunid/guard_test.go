@@ -222,6 +222,12 @@ func TestGuardLets(t *testing.T) {
 			dbtest.Must(e.NewUpdate().Model((*stranger)(nil)).Set("name = ?", "c").Where("id = ?", 1).Exec(ctx))(t)
 			e.wantTable(t, "SELECT id, name FROM strangers ORDER BY id", "1 c", "2 b")
 			e.wantTable(t, "SELECT user_id, other_id FROM pairs", line(idA, idB))
+			if e.about.Dialect != "mysql" { // which has no UPDATE FROM
+				e.insert(t, &user{ID: idA, Name: "ada"})
+				dbtest.Must(e.NewUpdate().With("data", e.NewValues(&[]user{{Name: "ada", Age: 8}})).Model((*user)(nil)).
+					TableExpr("data").Set("age = data.age").Where("?TableAlias.name = data.name").Exec(ctx))(t)
+				e.wantTable(t, "SELECT id, age FROM users", line(idA, 8))
+			}
 		})
 	})
 }
