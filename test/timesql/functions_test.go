@@ -258,6 +258,7 @@ func session(t *testing.T, db dbtest.DB) *sql.Conn {
 type execer interface {
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
 // layouts in which SQL stores and reads times
@@ -308,21 +309,7 @@ func newServer(t *testing.T, db dbtest.DB, conn execer, statements []string) ser
 
 // one reads the only row of a query.
 func one(t *testing.T, conn execer, query string, args []any, to ...any) error {
-	rows, err := conn.QueryContext(t.Context(), query, args...)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	if !rows.Next() {
-		if err := rows.Err(); err != nil {
-			return err
-		}
-		return sql.ErrNoRows
-	}
-	if err := rows.Scan(to...); err != nil {
-		return err
-	}
-	return rows.Close()
+	return conn.QueryRowContext(t.Context(), query, args...).Scan(to...)
 }
 
 // problems runs the statements of a layout, checks a sample, and drops the functions.

@@ -50,34 +50,25 @@ func init() {
 }
 
 // leavingSteps returns the statements of docs/leaving-snowkey.md for a database, in order.
-func leavingSteps(t *testing.T, db dbtest.DB, byDefault bool) (all []string) {
+func leavingSteps(t *testing.T, db dbtest.DB, byDefault bool) []string {
 	t.Helper()
-	text := dbtest.Must(os.ReadFile("../../docs/leaving-snowkey.md"))(t)
-	database := kind(db)
-	if postgres18(db) {
-		database = "postgres18"
-	}
-	known := slices.Concat(marks[database], leavingMarks[kind(db)])
+	known := slices.Concat(marksOf(db), leavingMarks[kind(db)])
 	if !uuidV7(db) {
 		known = slices.DeleteFunc(known, func(mark string) bool { return mark == "MariaDB 11.7" })
 	}
 	ofDefault := 0
-	for _, block := range sqlBlock.FindAllStringSubmatch(string(text), -1) {
-		mark, only := strings.CutSuffix(block[1], forDefault)
-		if !slices.Contains(known, mark) || only && !byDefault {
-			continue
-		}
-		for s := range strings.SplitSeq(block[2], "\n\n") {
-			all = append(all, strings.TrimSuffix(strings.TrimSpace(s), ";"))
-		}
-		if only {
+	steps := marked(t, "leaving-snowkey.md", func(mark string) bool {
+		mark, only := strings.CutSuffix(mark, forDefault)
+		wanted := slices.Contains(known, mark) && (byDefault || !only)
+		if wanted && only {
 			ofDefault++
 		}
-	}
+		return wanted
+	})
 	if byDefault && ofDefault == 0 {
 		t.Fatalf("the page has no step for the SQL default on %s", db.Version)
 	}
-	return all
+	return steps
 }
 
 // uuidV7 reports whether the server has UUID_v7, which is new in MariaDB 11.7.
