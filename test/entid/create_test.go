@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"testing"
-	"time"
 
 	"entgo.io/ent/dialect/sql"
 
@@ -140,15 +139,12 @@ func TestNoPool(t *testing.T) {
 	c.wantRows(t, "SELECT id FROM users WHERE name = 'preset'", fmt.Sprint(int64(low)))
 }
 
-// While waiting for the clock, a cancelled context must end the wait.
+// While a row waits for its id, a cancelled context must end the wait.
 func TestContext(t *testing.T) {
-	pool := dbtest.Must(idgen.NewPool(idgen.Config{Worker: worker.Static(9), Clock: frozen, NoSpread: true, MaxAhead: -1, MaxWait: idgen.NoLimit}))(t)
-	t.Cleanup(func() { pool.Close(context.Background()) })
-	dbtest.Must(pool.NextN(t.Context(), 4096))(t) // all ids of the only tick that there will be
 	c := ent.NewClient()
-	c.Use(entid.Hook(pool))
+	c.Use(entid.Hook(new(idtest.Waiting)))
 	ctx, cancel := context.WithCancel(t.Context())
-	time.AfterFunc(10*time.Millisecond, cancel)
+	cancel()
 	if err := c.User.Create().SetName("a").Exec(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v, want context.Canceled", err)
 	}
@@ -173,21 +169,6 @@ func TestHook(t *testing.T) {
 		c.User.Delete().ExecX(ctx)
 		if src.Calls() != 4 {
 			t.Errorf("%d ids were drawn for 4 rows", src.Calls())
-		}
-	})
-}
-
-// The hook of one entity must not fill in the keys of another.
-func TestHookOfOneEntity(t *testing.T) {
-	each(t, func(t *testing.T, c client) {
-		ctx := t.Context()
-		src := new(idtest.Source)
-		c.Tag.Use(entid.Hook(src))
-		if id := c.Tag.Create().SetName("a").SaveX(ctx).ID; id != low {
-			t.Errorf("the tag got %d, want %d", id, int64(low))
-		}
-		if id := c.User.Create().SetName("a").SaveX(ctx).ID; id == 0 || src.Calls() != 1 {
-			t.Errorf("the user got %d and the source was asked %d times", id, src.Calls())
 		}
 	})
 }

@@ -42,6 +42,7 @@ func wantDraws(t *testing.T, src *idtest.Source, want ...int) {
 	}
 }
 
+// The hook of one entity must not fill the keys of another, nor use ids that were reserved for it.
 func TestReserveForTwoSources(t *testing.T) {
 	each(t, func(t *testing.T, c client) {
 		users, tags := new(idtest.Source), new(idtest.Source)

@@ -115,27 +115,6 @@ func TestCopyFromLeavesCells(t *testing.T) {
 	}
 }
 
-func TestCopyFromDefaultPool(t *testing.T) {
-	var ids [2]pk.ID
-	copied := func() error {
-		_, err := pgxid.CopyFrom(t.Context(), &recorder{}, pgx.Identifier{"t"}, []string{"id"}, pgx.CopyFromRows([][]any{{&ids[0]}, {&ids[1]}}))
-		return err
-	}
-	idgen.SetDefault(nil)
-	if err := copied(); !errors.Is(err, idgen.ErrNoPool) {
-		t.Errorf("without a pool: %v", err)
-	}
-	pool := idtest.Pool(t, 611)
-	idgen.SetDefault(pool)
-	defer idgen.SetDefault(nil)
-	dbtest.NoError(t, copied())
-	for _, id := range ids {
-		if worker := pool.Layout().Decode(id.Int64()).Worker; worker != 611 {
-			t.Errorf("%d is by worker %d", id, worker)
-		}
-	}
-}
-
 // If the source fails during a copy, CopyFrom must return its error and leave the table
 // empty, and it must be possible to copy the same rows again.
 func TestCopyFromSourceFails(t *testing.T) {
@@ -348,22 +327,9 @@ func (l *limited) Append(ctx context.Context, dst []int64, n int) ([]int64, erro
 // While CopyFrom waits for keys, the call's context must be able to end the wait.
 func TestCopyFromContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	_, err := pgxid.Copier{Source: waiting(cancel)}.CopyFrom(ctx, &recorder{}, pgx.Identifier{"t"}, []string{"id"}, pgx.CopyFromRows([][]any{{nil}}))
+	cancel()
+	_, err := pgxid.Copier{Source: new(idtest.Waiting)}.CopyFrom(ctx, &recorder{}, pgx.Identifier{"t"}, []string{"id"}, pgx.CopyFromRows([][]any{{nil}}))
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
-}
-
-// waiting is a source that cancels the context that it's called with, and then waits.
-type waiting context.CancelFunc
-
-func (w waiting) Next(ctx context.Context) (int64, error) {
-	w()
-	<-ctx.Done()
-	return 0, ctx.Err()
-}
-
-func (w waiting) Append(ctx context.Context, dst []int64, _ int) ([]int64, error) {
-	_, err := w.Next(ctx)
-	return dst, err
 }
