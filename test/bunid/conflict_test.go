@@ -136,15 +136,6 @@ func TestConflictOfSeveral(t *testing.T) {
 			}
 			e.exec(t, "DELETE FROM users WHERE name <> 'ada'")
 		})
-		t.Run("upsert, Returning all", func(t *testing.T) {
-			us := []user{{Name: "a", Age: 1}, {Name: "ada", Age: 2}, {ID: idA, Name: "b", Age: 3}}
-			dbtest.Must(upsert(e.NewInsert().Model(&us)).Returning("?Columns").Exec(ctx))(t)
-			if len(us) != 3 || us[1].ID != ada || us[2].ID != idA {
-				t.Errorf("the slice holds %v", us)
-			}
-			e.wantTable(t, "SELECT id, name, age FROM users ORDER BY age", line(us[0].ID, "a", 1), line(ada, "ada", 2), line(idA, "b", 3))
-			e.exec(t, "DELETE FROM users WHERE name <> 'ada'")
-		})
 	})
 }
 
