@@ -72,37 +72,6 @@ func TestName(t *testing.T) {
 	}
 }
 
-// If the generator returns an error, it must reach the caller, and nothing may be
-// inserted. In a bulk create this means no row at all, whichever row the error was for,
-// and no edges.
-func TestSourceError(t *testing.T) {
-	each(t, func(t *testing.T, c client) {
-		ctx := t.Context()
-		tag := c.Tag.Create().SetName("t").SaveX(ctx)
-		src := &idtest.Source{Err: errSource, FailAt: 3}
-		c.Use(entid.Hook(src))
-		bulk := []*ent.UserCreate{
-			c.User.Create().SetName("a").AddFollows(tag),
-			c.User.Create().SetName("b").SetID(low),
-			c.User.Create().SetName("c"),
-			c.User.Create().SetName("d").AddFollows(tag),
-		}
-		if us, err := c.User.CreateBulk(bulk...).Save(ctx); !errors.Is(err, errSource) || us != nil {
-			t.Errorf("bulk: got %v, %v; want %v", us, err, errSource)
-		}
-		src.FailAt = 0
-		u, err := c.User.Create().SetName("e").AddFollows(tag).Save(ctx)
-		if !errors.Is(err, errSource) || u != nil {
-			t.Errorf("create: got %v, %v; want %v", u, err, errSource)
-		}
-		if want := "entid: User got no id: source failed; nothing was inserted"; err.Error() != want {
-			t.Errorf("the error is %q, want %q", err, want)
-		}
-		c.wantRows(t, "SELECT id FROM users")
-		c.wantRows(t, "SELECT user_id FROM user_follows")
-	})
-}
-
 // A mixin, and a hook without a source, draw from the pool that is the default when a row is
 // created. Without a pool, rows are refused, unless their ids are preset.
 func TestNoPool(t *testing.T) {
