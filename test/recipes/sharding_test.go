@@ -53,11 +53,13 @@ func byUser() *sharding.Sharding {
 }
 
 func TestSharding(t *testing.T) {
-	for _, dialect := range []string{"postgres", "mysql"} {
-		ids := func() gorm.Plugin { return gormid.New(gormid.Config{Source: new(idtest.Source)}) }
-		t.Run(dialect+", gormid first", func(t *testing.T) { testSharding(t, dbtest.Open(t, dialect), ids(), byUser()) })
-		t.Run(dialect+", sharding first", func(t *testing.T) { testSharding(t, dbtest.Open(t, dialect), byUser(), ids()) })
-	}
+	ids := func() gorm.Plugin { return gormid.New(gormid.Config{Source: new(idtest.Source)}) }
+	t.Run("gormid first", func(t *testing.T) {
+		dbtest.EachServer(t, func(t *testing.T, about dbtest.DB) { testSharding(t, about, ids(), byUser()) })
+	})
+	t.Run("sharding first", func(t *testing.T) {
+		dbtest.EachServer(t, func(t *testing.T, about dbtest.DB) { testSharding(t, about, byUser(), ids()) })
+	})
 }
 
 func testSharding(t *testing.T, about dbtest.DB, plugins ...gorm.Plugin) {
