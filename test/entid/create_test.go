@@ -61,14 +61,11 @@ func TestName(t *testing.T) {
 	idgen.SetDefault(pool)
 	ctx := t.Context()
 	c := open(t, dbtest.SQLite(t), tables)
-	first := c.Post.Create().SetTitle("1").SaveX(ctx).ID
+	post := c.Post.Create().SetTitle("1").SaveX(ctx).ID
 	c.User.Create().SetName("a").ExecX(ctx)
 	c.Tag.Create().SetName("b").ExecX(ctx)
-	if second := c.Post.Create().SetTitle("2").SaveX(ctx).ID; second != first+1 {
-		t.Errorf("posts got %d and %d, want neighbours", first, second)
-	}
-	if next, err := pool.Named("posts").Next(ctx); err != nil || pk.ID(next) != first+2 {
-		t.Errorf("generator posts continues with %d, %v; want %d", next, err, first+2)
+	if next, err := pool.Named("posts").Next(ctx); err != nil || pk.ID(next) != post+1 {
+		t.Errorf("generator posts continues with %d, %v; want %d", next, err, post+1)
 	}
 }
 
