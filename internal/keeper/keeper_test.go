@@ -280,7 +280,8 @@ func TestRenewalThatIsForgotten(t *testing.T) {
 // If a keeper finds its row at a smaller revision than in the store's last reply, it
 // knows that the store has lost commits. It must then raise the fence, so that every
 // later lease starts above everything that was granted. However, it must not do so if
-// another process has taken the row, or if the lease has just expired.
+// another process has taken the row, if somebody deleted it, or if the lease has just
+// expired.
 func TestForgottenCommitsRaiseTheFence(t *testing.T) {
 	for name, tt := range map[string]struct {
 		harm   func(t *testing.T, m *leasetest.Memory, older leasetest.Snapshot)
@@ -292,6 +293,9 @@ func TestForgottenCommitsRaiseTheFence(t *testing.T) {
 			taken.Token, taken.Label, taken.Revision = "of another", "another process", taken.Revision+1
 			errtest.NoError(t, m.Edit(t.Context(), config(3, 4).Terms, taken))
 		}, 0},
+		"the row is deleted": {func(t *testing.T, m *leasetest.Memory, _ leasetest.Snapshot) {
+			errtest.NoError(t, m.Delete(t.Context(), config(3, 4).Terms, 3))
+		}, 0},
 		"it expired": {func(t *testing.T, m *leasetest.Memory, _ leasetest.Snapshot) {
 			expired := row(t, m, config(3, 4), 3)
 			expired.Expires = 0
@@ -300,13 +304,18 @@ func TestForgottenCommitsRaiseTheFence(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				m := &leasetest.Memory{}
-				_, r := openKeeper(t, m, config(3, 3))
+				m, cfg := &leasetest.Memory{}, config(3, 3)
+				lost := make(chan *lease.LostError, 1)
+				cfg.OnLost = func(e *lease.LostError) { lost <- e }
+				_, r := openKeeper(t, m, cfg)
 				_, other := openKeeper(t, m, config(4, 4))
 				older := m.Snapshot()
 				time.Sleep(time.Minute)
 				before := m.Calls("Fence")
 				tt.harm(t, m, older)
+				if e := <-lost; e.Namespace != "default" || e.Worker != 3 || e.Reason == "" || time.Since(e.Since) > time.Second {
+					t.Errorf("OnLost was called with %+v", e)
+				}
 				time.Sleep(time.Minute)
 				// Both keepers should notice that the store was restored.
 				if n := m.Calls("Fence") - before; n != 2*tt.fences {
