@@ -206,7 +206,7 @@ func TestExhausted(t *testing.T) {
 			layout := layouts[name]
 			end := layout.Lifetime().End
 			clock := holdClock(end.Add(-2 * time.Millisecond))
-			cfg := idgen.Config{Layout: layout, Clock: clock.Now, MaxAhead: idgen.NoLimit, Rotate: name == "DatacenterProcess"}
+			cfg := idgen.Config{Layout: layout, Clock: clock.Now, MaxAhead: idgen.NoLimit, Rotate: name == "datacenter-process"}
 			pool := newPool(t, cfg)
 			var ids []int64
 			for {
