@@ -276,8 +276,8 @@ func TestLateSwaps(t *testing.T) {
 	}
 }
 
-// A fence that is raised during a claim is noticed, and so is another version of the texts.
-func TestTexts(t *testing.T) {
+// A fence that is raised during a claim is noticed.
+func TestFenceDuringAClaim(t *testing.T) {
 	m := newMemory()
 	s := &scene{t, &kvlease.Store{Backend: m}, m}
 	s.add()
@@ -290,16 +290,42 @@ func TestTexts(t *testing.T) {
 	if _, ok, err := s.Claim(t.Context(), lease.Claim{Terms: terms, Seen: p.Row, Fence: p.Fence, Token: "A"}); ok || err != nil {
 		t.Errorf("a claim below the fence: %v, %v", ok, err)
 	}
+}
+
+// All calls refuse a text that is damaged or has another version, and leave it as it is.
+func TestStrangeTexts(t *testing.T) {
+	m := newMemory()
+	s := &scene{t, &kvlease.Store{Backend: m}, m}
+	s.add()
+	ctx, seen := t.Context(), s.row()
 	for text, want := range map[string]any{"x": new(*lease.PermanentError), `{"version":1}`: new(*lease.VersionError)} {
-		for _, worker := range []int64{kvlease.OfNamespace, 7} {
-			s.must(m.change(t.Context(), terms, worker, func(string) string { return text }))
-			_, err := s.Rows(t.Context(), terms, 7, 7)
-			if !errors.As(err, want) || !strings.Contains(err.Error(), "the text") {
-				t.Errorf("worker %d with the text %q: %v", worker, text, err)
+		for _, worker := range []int64{7, kvlease.OfNamespace} {
+			before := m.texts[entryOf(terms, worker)]
+			m.texts[entryOf(terms, worker)] = text
+			errs := make(map[string]error)
+			_, errs["Probe"] = s.Probe(ctx, lease.Query{Terms: terms, Max: 7, PreferWorker: -1})
+			_, errs["Rows"] = s.Rows(ctx, terms, 7, 7)
+			_, _, errs["Claim"] = s.Claim(ctx, lease.Claim{Terms: terms, Seen: seen, Token: "A"})
+			_, _, errs["Renew"] = s.Renew(ctx, lease.Renewal{Terms: terms, Held: seen, Token: "A"})
+			_, errs["Release"] = s.Release(ctx, terms, seen, 0)
+			if worker == kvlease.OfNamespace {
+				_, _, errs["Layouts"] = s.Layouts(ctx, terms.Namespace)
+				_, errs["CreateNamespace"] = s.CreateNamespace(ctx, terms, 7)
+				errs["Fence"] = s.Fence(ctx, terms, "")
+				errs["AddRows"] = s.AddRows(ctx, terms, 1, 1)
 			}
+			for name, err := range errs {
+				if !errors.As(err, want) || !strings.Contains(err.Error(), "the text") {
+					t.Errorf("%s of worker %d with the text %q: %v", name, worker, text, err)
+				}
+			}
+			if now := m.texts[entryOf(terms, worker)]; now != text {
+				t.Errorf("%q became %q", text, now)
+			}
+			m.texts[entryOf(terms, worker)] = before
 		}
 	}
-	if _, err := new(kvlease.Store).Rows(t.Context(), terms, 0, 7); err == nil {
+	if _, err := new(kvlease.Store).Rows(ctx, terms, 0, 7); err == nil {
 		t.Error("the zero value works")
 	}
 }

@@ -254,13 +254,6 @@ func errorsOfTheStore(t *testing.T, servers []string) {
 			t.Errorf("with the content %q: %v", content, err)
 		}
 	}
-	for _, node := range []string{row, nodeOf("/open", terms, kvlease.OfNamespace)} {
-		dbtest.Must(conn.Set(node, []byte(`{"text":{"version":9}}`), -1))(t)
-		if version, ok := errors.AsType[*lease.VersionError](probe(open)); !ok || version.Found != "9" || !strings.Contains(version.Where, node) {
-			t.Errorf("%s with another version: %v", node, version)
-		}
-		dbtest.Must(conn.Set(node, nil, -1))(t)
-	}
 
 	for _, path := range []string{"", "/", "snowkey", "/a//b", "/a/", "/a/../b", "/zookeeper/x", "/a\x00"} {
 		if _, err := open.WithPath(path); err == nil || !strings.Contains(err.Error(), "/apps/shop/snowkey") {
