@@ -210,17 +210,12 @@ func TestStore(t *testing.T) {
 	}
 }
 
-// claimable returns a store with a namespace and a claim of its only row.
+// claimable returns a process, and a claim of a free row.
 func claimable(t *testing.T) (*Store, *memory, lease.Claim) {
 	s, m := newMemory(t, WithoutHoldOff())
-	terms := lease.Terms{Namespace: "orders", Layout: "41/10/12", Unit: 1000, PerTick: 4096, Workers: 1024, Ahead: 11e6, Skew: 1e6, TTL: 15e6}
-	errtest.Must(s.CreateNamespace(t.Context(), terms, 0))(t)
-	errtest.NoError(t, s.AddRows(t.Context(), terms, 0, 0))
-	p, err := s.Probe(t.Context(), lease.Query{Terms: terms, PreferWorker: -1})
-	if err != nil || !p.HasFree {
-		t.Fatalf("found %+v, %v", p, err)
-	}
-	return s, m, lease.Claim{Terms: terms, Seen: p.Row, Fence: p.Fence, Token: "a", Wanted: 1 << 62}
+	p := &kvtest.Process{T: t, Store: s}
+	p.Add()
+	return s, m, p.ClaimOf(p.Look())
 }
 
 func TestFenceDuringAClaim(t *testing.T) {
@@ -259,7 +254,7 @@ func TestRenewalInAnotherCluster(t *testing.T) {
 	if _, ok, err := s.Renew(t.Context(), r); !ok || err != nil {
 		t.Errorf("renewed %v, %v", ok, err)
 	}
-	if !strings.Contains(string(m.keys[s.keys("orders").row(c.Terms.Layout, 0)].Value), `"fingerprint":"1"`) {
+	if !strings.Contains(string(m.keys[s.keys("orders").row(c.Terms.Layout, 7)].Value), `"fingerprint":"1"`) {
 		t.Error("the row has another cluster than that of its claim")
 	}
 }
@@ -277,7 +272,7 @@ func TestTimeOfGrants(t *testing.T) {
 	}
 	ahead := row.Now + 500_000 // of a host whose clock is ahead by less than Skew
 	m.keys[key].Value = []byte(encodeNumber(ahead))
-	if p, err := s.Probe(t.Context(), lease.Query{Terms: c.Terms, PreferWorker: -1}); err != nil || p.Now < ahead {
+	if p, err := s.Probe(t.Context(), lease.Query{Terms: c.Terms, Max: 7, PreferWorker: -1}); err != nil || p.Now < ahead {
 		t.Errorf("the time is %d after %d, %v", p.Now, ahead, err)
 	}
 }

@@ -19,6 +19,7 @@ import (
 
 	"github.com/snowkey-go/snowkey"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/internal/kvlease/kvtest"
 	"github.com/snowkey-go/snowkey/lease"
 	"github.com/snowkey-go/snowkey/lease/redisstore"
 )
@@ -173,18 +174,17 @@ func (h hook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	}
 }
 
-// claimable returns a store with a free row, another store whose scripts that write call the
-// hook, and a claim of the row.
-func claimable(t *testing.T, h hook) (other, hooked *redisstore.Store, c lease.Claim) {
+// claimable returns a process whose scripts that write call the hook, another process
+// with the same store, and a claim of a free row.
+func claimable(t *testing.T, h hook) (other, p *kvtest.Process, c lease.Claim) {
 	client := connect(t, dbtest.Redis().Start(t).Address)
 	slow := redis.NewClient(client.Options())
 	t.Cleanup(func() { slow.Close() })
-	other, hooked = redisstore.New(client), redisstore.New(slow)
-	dbtest.NoError(t, other.AddRows(t.Context(), terms, 0, 0))
-	dbtest.Must(other.CreateNamespace(t.Context(), terms, 0))(t)
-	p := dbtest.Must(other.Probe(t.Context(), lease.Query{Terms: terms, Max: 7, PreferWorker: -1}))(t)
+	other, p = &kvtest.Process{T: t, Store: redisstore.New(client)}, &kvtest.Process{T: t, Store: redisstore.New(slow)}
+	other.Add()
+	c = other.ClaimOf(other.Look())
 	slow.AddHook(h)
-	return other, hooked, lease.Claim{Terms: terms, Seen: p.Row, Fence: p.Fence, Token: "A", Wanted: 1 << 62, Volatile: true}
+	return other, p, c
 }
 
 // A script that is sent again, because the client has lost the reply to the first, gets the
@@ -192,7 +192,7 @@ func claimable(t *testing.T, h hook) (other, hooked *redisstore.Store, c lease.C
 func TestRequestsThatAreSentAgain(t *testing.T) {
 	t.Parallel()
 	sent, between := 0, func() {}
-	other, s, c := claimable(t, func(send func() error) error {
+	other, p, c := claimable(t, func(send func() error) error {
 		if send() == nil {
 			sent++
 			between()
@@ -201,15 +201,15 @@ func TestRequestsThatAreSentAgain(t *testing.T) {
 	})
 	stored := func(want lease.Row, ok bool, err error) lease.Row {
 		t.Helper()
-		got := dbtest.Must(s.Rows(t.Context(), terms, 0, 0))(t)[0]
+		got := p.Row()
 		if got.Now = want.Now; !ok || err != nil || got != want {
 			t.Errorf("got %+v, %v, %v; and the row is %+v", want, ok, err, got)
 		}
 		return want
 	}
-	held := stored(s.Claim(t.Context(), c))
+	held := stored(p.Claim(t.Context(), c))
 	between = func() { dbtest.NoError(t, other.AddRows(t.Context(), terms, 1, 1)) } // changes the namespace
-	held = stored(s.Renew(t.Context(), lease.Renewal{Terms: terms, Held: held, Token: "B", Wanted: 1 << 62, Volatile: true}))
+	held = stored(p.Renew(t.Context(), lease.Renewal{Terms: terms, Held: held, Token: "B", Wanted: 1 << 62, Volatile: true}))
 	if held.Revision != 2 || sent < 2 {
 		t.Errorf("after %d requests, the row is %+v", sent, held)
 	}
@@ -220,7 +220,7 @@ func TestRequestsThatAreSentAgain(t *testing.T) {
 			t.Errorf("the next renewal: %v, %v", ok, err)
 		}
 	}
-	if row, ok, err := s.Renew(t.Context(), lease.Renewal{Terms: terms, Held: held, Token: "C", Volatile: true}); ok || err != nil {
+	if row, ok, err := p.Renew(t.Context(), lease.Renewal{Terms: terms, Held: held, Token: "C", Volatile: true}); ok || err != nil {
 		t.Errorf("a renewal that arrives after the next one: %+v, %v", row, err)
 	}
 }
@@ -228,7 +228,7 @@ func TestRequestsThatAreSentAgain(t *testing.T) {
 // A claim whose script is executed after a fence is refused.
 func TestFenceDuringAClaim(t *testing.T) {
 	t.Parallel()
-	var other *redisstore.Store
+	var other *kvtest.Process
 	fences := 0
 	other, slow, c := claimable(t, func(send func() error) error {
 		fences++
