@@ -1,7 +1,6 @@
 package snowkey_test
 
 import (
-	"context"
 	"errors"
 	"log/slog"
 	"strings"
@@ -53,10 +52,7 @@ func TestRestartWithinATick(t *testing.T) {
 		store, seen := &leasetest.Memory{}, map[int64]bool{}
 		start := func(cfg snowkey.Config) *idgen.Pool {
 			t.Helper()
-			cfg.Layout, cfg.Logger = days(t), slog.New(slog.DiscardHandler)
-			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-			defer cancel()
-			return errtest.Must(snowkey.Open(ctx, store, cfg))(t)
+			return openLayout(t, store, days(t), cfg)
 		}
 		time.Sleep(9 * time.Hour)
 		first := start(snowkey.Config{MaxWorker: 1})
@@ -80,9 +76,7 @@ func TestRestartWithinATick(t *testing.T) {
 		second.Close(t.Context())
 		yesterday := func() time.Time { return time.Now().Add(-500 * time.Millisecond) }
 		for range 2 {
-			p := start(snowkey.Config{MaxWorker: 1, Clock: yesterday})
-			draw(t, p, seen, 1000)
-			defer p.Close(context.Background())
+			draw(t, start(snowkey.Config{MaxWorker: 1, Clock: yesterday}), seen, 1000)
 		}
 		if len(seen) != 5000 {
 			t.Errorf("%d ids", len(seen))
@@ -103,10 +97,7 @@ func TestKillLosesFewNumbersOfATick(t *testing.T) {
 		if n := store.Calls("Renew") - before; n > 30 {
 			t.Errorf("60,000 ids took %d renewals", n)
 		}
-		rows, err := store.Rows(t.Context(), lease.Terms{Namespace: "default", Layout: days(t).String()}, workerOf(t, pool), workerOf(t, pool))
-		if err != nil || len(rows) != 1 {
-			t.Fatal(rows, err)
-		}
+		rows := errtest.Must(store.Rows(t.Context(), lease.Terms{Namespace: "default", Layout: days(t).String()}, workerOf(t, pool), workerOf(t, pool)))(t)
 		last := int64(0)
 		for id := range seen {
 			last = max(last, id)

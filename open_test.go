@@ -300,14 +300,12 @@ func TestDefaultLabel(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			store := &leasetest.Memory{}
 			pool := open(t, store, snowkey.Config{})
-			rows, err := store.Rows(t.Context(), terms(t), workerOf(t, pool), workerOf(t, pool))
-			if err != nil || len(rows) != 1 || !strings.Contains(rows[0].Label, ":"+port) {
-				t.Fatalf("%+v, %v", rows, err)
+			rows := errtest.Must(store.Rows(t.Context(), terms(t), workerOf(t, pool), workerOf(t, pool)))(t)
+			label := rows[0].Label
+			if before, ok := labels[port]; !strings.Contains(label, ":"+port) || ok && label != before {
+				t.Errorf("the label was %q and is %q", before, label)
 			}
-			if before, ok := labels[port]; ok && rows[0].Label != before {
-				t.Errorf("the label was %q and is %q", before, rows[0].Label)
-			}
-			labels[port] = rows[0].Label
+			labels[port] = label
 		})
 	}
 }

@@ -94,12 +94,6 @@ func (r *recorder) last() (granted, int) {
 // disjoint fails if two grants of one worker number have a counter in common.
 func disjoint(t *testing.T, recorders ...*recorder) {
 	t.Helper()
-	for _, overlap := range overlaps(recorders...) {
-		t.Error(overlap)
-	}
-}
-
-func overlaps(recorders ...*recorder) (found []string) {
 	var all []granted
 	for _, r := range recorders {
 		r.mu.Lock()
@@ -109,11 +103,10 @@ func overlaps(recorders ...*recorder) (found []string) {
 	for i, a := range all {
 		for _, b := range all[:i] {
 			if a.worker == b.worker && max(a.start, b.start) < min(a.bound, b.bound) { // a grant may be empty
-				found = append(found, fmt.Sprintf("worker %d: counters %d to %d and %d to %d overlap", a.worker, b.start, b.bound, a.start, a.bound))
+				t.Errorf("worker %d: counters %d to %d and %d to %d overlap", a.worker, b.start, b.bound, a.start, a.bound)
 			}
 		}
 	}
-	return found
 }
 
 // errNoEffect makes a call of a hooked store succeed without any effect.
