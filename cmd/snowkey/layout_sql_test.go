@@ -36,6 +36,7 @@ func TestLayoutSQL(t *testing.T) {
 	if byName, none := callWith(t, "", "layout", "default", "--sql", "sqlite"), callWith(t, "", "layout", "--sql", "sqlite"); byName != none {
 		t.Errorf("without a layout: %+v", none)
 	}
+	callWith(t, "", "layout", "--sql", "sqlite", "0:1 | time:51 x 1µs since 2026-01-01T00:00:00Z | sequence:12").says(t, 1, "precision of 1ms")
 }
 
 func TestLayoutSQLFiles(t *testing.T) {
@@ -53,28 +54,6 @@ func TestLayoutSQLFiles(t *testing.T) {
 		}
 		if text, err := os.ReadFile(files[0]); err != nil || string(text) != strings.Join(want, ";\n")+";\n" {
 			t.Errorf("%s, %v", text, err)
-		}
-	}
-}
-
-func TestLayoutSQLRefuses(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		args   []string
-		status int
-		want   string
-	}{
-		{[]string{"--sql", "oracle"}, 2, `"oracle"; write one of postgres`},
-		{[]string{"--sql", "postgres", "nolayout"}, 2, "the presets are"},
-		{[]string{"--sql", "postgres", "--design"}, 2, "exclude each other"},
-		{[]string{"--files", "x"}, 2, "need --sql"},
-		{[]string{"--sql", "mysql", "--format", "goose"}, 2, "needs --files"},
-		{[]string{"--sql", "mysql", "--files", "x", "--format", "flyway"}, 2, `"flyway"`},
-		{[]string{"--sql", "sqlite", "--files", "x"}, 2, "has no functions"},
-		{[]string{"--sql", "sqlite", "0:1 | time:51 x 1µs since 2026-01-01T00:00:00Z | sequence:12"}, 1, "precision of 1ms"},
-	} {
-		if got := callWith(t, "", append([]string{"layout"}, c.args...)...); got.status != c.status || got.out != "" || !strings.Contains(got.errors, c.want) {
-			t.Errorf("%v: %+v", c.args, got)
 		}
 	}
 }

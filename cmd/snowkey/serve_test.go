@@ -8,7 +8,6 @@ import (
 	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
-	"encoding/json"
 	"encoding/pem"
 	"errors"
 	"io"
@@ -43,8 +42,8 @@ type served struct {
 
 func startServe(t *testing.T, s shell, env []string, args ...string) *served {
 	t.Helper()
-	p := &served{t: t, cmd: exec.Command(filepath.Join(bin(t), "snowkey"), append([]string{"serve", "--max-clock-skew", "10ms"}, args...)...)}
-	p.cmd.Dir, p.cmd.Env = s.dir, append(slices.Clone(s.env), env...)
+	p := &served{t: t, cmd: s.command(append([]string{"serve", "--max-clock-skew", "10ms"}, args...)...)}
+	p.cmd.Env = append(p.cmd.Env, env...)
 	out := dbtest.Must(p.cmd.StdoutPipe())(t)
 	log := dbtest.Must(p.cmd.StderrPipe())(t)
 	dbtest.NoError(t, p.cmd.Start())
@@ -210,7 +209,8 @@ func TestTokenFileOfOthers(t *testing.T) {
 	}
 }
 
-// Containers are configured by their environment.
+// Containers are configured by their environment. While the process serves, it has a worker
+// number.
 func TestServeFromTheEnvironment(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)
@@ -235,10 +235,17 @@ func TestServeFromTheEnvironment(t *testing.T) {
 	if err != nil || !strings.Contains(string(text), `snowkey_state{state="serving"} 1`) || !strings.Contains(string(text), "snowkey_ids_issued_total 2") {
 		t.Errorf("the metrics are %s, %v", text, err)
 	}
+	const workers = "snowkey workers --namespace environment"
+	if list := s.run(t, workers); !strings.Contains(list, "environment") {
+		t.Errorf("while it serves:\n%s", list)
+	}
 	p.end()
+	if list := s.run(t, workers); strings.Contains(list, "environment") {
+		t.Errorf("the worker number was not given back:\n%s", list)
+	}
 
-	cmd := exec.Command(filepath.Join(bin(t), "snowkey"), "serve")
-	cmd.Dir, cmd.Env = s.dir, append(slices.Clone(s.env), "SNOWKEY_RATE=fast")
+	cmd := s.command("serve")
+	cmd.Env = append(cmd.Env, "SNOWKEY_RATE=fast")
 	if out, err := cmd.CombinedOutput(); cmd.ProcessState.ExitCode() != 2 || !strings.Contains(string(out), "SNOWKEY_RATE") {
 		t.Errorf("a wrong variable: %v: %s", err, out)
 	}
@@ -251,51 +258,12 @@ func TestLabelsOfReplicas(t *testing.T) {
 	}
 }
 
-// TestServe starts the service, draws ids with and without a token, and stops the process,
-// which must give its worker number back.
-func TestServe(t *testing.T) {
-	t.Parallel()
-	s := newShell(t)
-	p := startServe(t, s, nil, "--addr", "127.0.0.1:0", "--namespace", "served", "--token-file", "tokens.txt")
-	var ids []string
-	for _, token := range []string{"", "0123456789abcdef0123456789abcdef", "fedcba9876543210fedcba9876543210"} {
-		r := dbtest.Must(http.NewRequestWithContext(t.Context(), "POST", p.url+"?count=2", nil))(t)
-		if token != "" {
-			r.Header.Set("Authorization", "Bearer "+token)
-		}
-		response := dbtest.Must(http.DefaultClient.Do(r))(t)
-		text, err := io.ReadAll(response.Body)
-		response.Body.Close()
-		var body struct{ IDs []string }
-		if err == nil {
-			err = json.Unmarshal(text, &body)
-		}
-		if err != nil || (response.StatusCode == 200) != (token != "") || (len(body.IDs) == 2) != (token != "") {
-			t.Errorf("with the token %q: %s %s, %v", token, response.Status, text, err)
-		}
-		ids = append(ids, body.IDs...)
-	}
-	for _, id := range ids {
-		if !strings.Contains(s.run(t, "snowkey inspect "+id), "20") { // a year
-			t.Errorf("%s is no id", id)
-		}
-	}
-	if workers := s.run(t, "snowkey workers --namespace served"); !strings.Contains(workers, "served") {
-		t.Errorf("while it serves:\n%s", workers)
-	}
-	p.end()
-	if workers := s.run(t, "snowkey workers --namespace served"); strings.Contains(workers, "served") {
-		t.Errorf("the worker number was not given back:\n%s", workers)
-	}
-}
-
 // TestServeRefuses checks that nothing is leased for an address that everybody could reach.
 func TestServeRefuses(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)
 	for _, args := range []string{"--addr :0", "--addr 0.0.0.0:0", "--tls-cert x.pem", "--token-file dsn.txt --max-batch -1", "--token-file missing.txt"} {
-		cmd := exec.Command("sh", "-c", "snowkey serve --namespace refused "+args)
-		cmd.Dir, cmd.Env = s.dir, s.env
+		cmd := s.command(append([]string{"serve", "--namespace", "refused"}, strings.Fields(args)...)...)
 		if out, err := cmd.CombinedOutput(); err == nil || strings.Contains(string(out), "leased") && !strings.Contains(args, "max-batch") {
 			t.Errorf("%s: %v: %s", args, err, out)
 		}

@@ -250,7 +250,3 @@ func TestInit(t *testing.T) {
 		hold(t, dbtest.Must(sqlStore(db.Dialect, "", conn))(t), snowkey.Config{SkipMigrate: true})
 	})
 }
-
-func TestInitSQLite(t *testing.T) {
-	call(t, nil, "init", "--dialect", "sqlite").prints(t, 0, "needs no tables")
-}
