@@ -69,13 +69,8 @@ func newShell(t *testing.T) shell {
 	}
 	db := dbtest.Must(openSQLite(path, true))(t)
 	t.Cleanup(func() { db.Close() })
-	for _, statement := range []string{
-		"CREATE TABLE users (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT)",
-		"CREATE TABLE orders (id INTEGER PRIMARY KEY AUTOINCREMENT, user_id INT)",
-		"CREATE TABLE audit (id INTEGER PRIMARY KEY AUTOINCREMENT)",
-	} {
-		dbtest.Must(db.Exec(statement))(t)
-	}
+	dbtest.Exec(t, db, "CREATE TABLE users (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT)",
+		"CREATE TABLE orders (id INTEGER PRIMARY KEY AUTOINCREMENT, user_id INT)", "CREATE TABLE audit (id INTEGER PRIMARY KEY AUTOINCREMENT)")
 	leaseAll(t, db, filepath.Join(dir, "leases"))
 	bin := t.TempDir()
 	program := filepath.Join(bin, "snowkey")

@@ -47,8 +47,14 @@ func TestLayoutSQLFiles(t *testing.T) {
 	}
 	create, drop, err := timesql.Statements(idgen.DefaultLayout(), "mariadb")
 	dbtest.NoError(t, err)
-	for suffix, want := range map[string][]string{"up": create, "down": drop} {
-		files, err := filepath.Glob(filepath.Join(dir, "*_snowkey_functions."+suffix+".sql"))
+	requireMigration(t, dir, "snowkey_functions", create, drop)
+}
+
+// requireMigration compares the statements in the two files of a migration.
+func requireMigration(t *testing.T, dir, name string, up, down []string) {
+	t.Helper()
+	for suffix, want := range map[string][]string{"up": up, "down": down} {
+		files, err := filepath.Glob(filepath.Join(dir, "*_"+name+"."+suffix+".sql"))
 		if err != nil || len(files) != 1 {
 			t.Fatalf("%v, %v", files, err)
 		}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -24,14 +23,9 @@ func (f writerFunc) Write(p []byte) (int, error) {
 // batch.
 func TestStoppedBackfill(t *testing.T) {
 	t.Parallel()
-	if !slices.Contains(dbtest.Databases(t), "postgres") {
-		t.Skip("only Postgres has backfills")
-	}
-	db := dbtest.Open(t, "postgres")
+	db := dbtest.Postgres(t) // only Postgres has backfills
 	conn := db.Connect(t)
-	for _, statement := range []string{"CREATE TABLE users (id serial PRIMARY KEY)", "INSERT INTO users SELECT nextval('users_id_seq') FROM generate_series(1, 10000)"} {
-		dbtest.Must(conn.Exec(statement))(t)
-	}
+	dbtest.Exec(t, conn, "CREATE TABLE users (id serial PRIMARY KEY)", "INSERT INTO users SELECT nextval('users_id_seq') FROM generate_series(1, 10000)")
 	env := map[string]string{"SNOWKEY_DSN": db.DSN}
 	file := filepath.Join(t.TempDir(), "plan.sql")
 	if got := call(t, env, "migrate", "plan", "--online", "-o", file); got.status != 0 {

@@ -220,8 +220,8 @@ func TestWatch(t *testing.T) {
 	}
 }
 
-// TestInit checks that the statements printed by init create usable tables. A role must
-// be able to lease worker numbers with no more than the granted privileges.
+// TestInit checks that the statements printed by init create usable tables, and that its
+// migration has the same ones and removes the tables again.
 func TestInit(t *testing.T) {
 	t.Parallel()
 	dbtest.EachServer(t, func(t *testing.T, db dbtest.DB) {
@@ -236,13 +236,14 @@ func TestInit(t *testing.T) {
 		}
 		conn := db.Connect(t)
 		for range 2 { // running them again must not change anything
-			for _, statement := range printed.Statements {
-				if _, err := conn.Exec(statement); err != nil {
-					t.Fatalf("%s: %v", statement, err)
-				}
-			}
+			dbtest.Exec(t, conn, printed.Statements...)
 		}
 		hold(t, dbtest.Must(sqlStore(db.Dialect, "app_leases", conn))(t), snowkey.Config{SkipMigrate: true})
+		dir, quote := t.TempDir(), map[string]string{"postgres": `"`, "mysql": "`"}[db.Dialect]
+		down := []string{"DROP TABLE " + quote + "app_leases" + quote, "DROP TABLE " + quote + "app_leases_ns" + quote}
+		call(t, nil, "init", "--dialect", db.Dialect, "--table", "app_leases", "--files", dir, "--format", "golang-migrate").prints(t, 0, ".up.sql")
+		requireMigration(t, dir, "snowkey_leases", printed.Statements, down)
+		dbtest.Exec(t, conn, down...)
 
 		for range 2 {
 			call(t, nil, "init", "--dsn", db.DSN, "--apply").prints(t, 0, "the tables exist")

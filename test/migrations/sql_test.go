@@ -25,7 +25,6 @@ func TestSQLDefault(t *testing.T) {
 				dir := t.TempDir()
 				run(t, db, "sql", "--dialect", kind, "--files", dir, "--format", name)
 				tool := open(t, db, conn, dir)
-				defer tool.stop()
 				var last int64
 				for range 2 {
 					dbtest.NoError(t, tool.up())
