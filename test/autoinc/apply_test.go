@@ -247,8 +247,8 @@ func TestWriters(t *testing.T) {
 // while a table is being rebuilt.
 func writersConn(t *testing.T, db dbtest.DB) *sql.DB {
 	t.Helper()
-	if db.Dialect == "postgres" { // otherwise prepared statements fail once when a type changes
-		db = db.With("default_query_exec_mode=simple_protocol")
+	if db.Dialect == "postgres" {
+		db = simple(db)
 	}
 	conn := db.Connect(t)
 	if db.Dialect == "sqlite" {

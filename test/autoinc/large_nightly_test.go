@@ -42,7 +42,7 @@ func TestNightlyLarge(t *testing.T) {
 func large(t *testing.T, db dbtest.DB, rows int, online bool) {
 	parents := max(rows/10, 2000)
 	if db.Dialect == "postgres" {
-		db = db.With("default_query_exec_mode=simple_protocol") // otherwise prepared statements fail once when a type changes
+		db = simple(db)
 	}
 	conn := db.Connect(t)
 	if db.Dialect == "postgres" {

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"fmt"
 	"math/rand/v2"
-	"net/url"
 	"strings"
 	"sync"
 	"testing"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/schema/autoinc"
+	"github.com/snowkey-go/snowkey/test/internal/catalogtest"
 )
 
 // owner returns a Postgres database whose owner isn't a superuser.
@@ -22,13 +22,13 @@ func owner(t *testing.T) dbtest.DB {
 	role := fmt.Sprintf("owner_%d", rand.Uint32())
 	dbtest.Exec(t, conn, "CREATE ROLE "+role+" LOGIN PASSWORD 'owner'", "GRANT ALL ON SCHEMA public TO "+role)
 	t.Cleanup(func() { dbtest.Exec(t, conn, "DROP OWNED BY "+role, "DROP ROLE "+role) })
-	dsn := dbtest.Must(url.Parse(db.DSN))(t)
-	dsn.User = url.UserPassword(role, "owner")
-	query := dsn.Query()
-	query.Set("default_query_exec_mode", "simple_protocol") // otherwise prepared statements fail once when a type changes
-	dsn.RawQuery = query.Encode()
-	db.DSN = dsn.String()
-	return db
+	return catalogtest.As(t, simple(db), role, "owner")
+}
+
+// simple returns a database of Postgres without prepared statements, which fail once when a
+// type changes.
+func simple(db dbtest.DB) dbtest.DB {
+	return db.With("default_query_exec_mode=simple_protocol")
 }
 
 // clients are writers running in the background.

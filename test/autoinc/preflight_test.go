@@ -11,6 +11,7 @@ import (
 
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/schema/autoinc"
+	"github.com/snowkey-go/snowkey/test/internal/catalogtest"
 )
 
 // There must not be a plan if the user lacks a privilege that a later step needs.
@@ -23,14 +24,8 @@ func TestPrivileges(t *testing.T) {
 	dbtest.NoError(t, conn.QueryRow("SELECT DATABASE()").Scan(&schema))
 	dbtest.Exec(t, conn, "GRANT SELECT, INSERT, ALTER, CREATE, DROP, INDEX, TRIGGER ON `"+schema+"`.* TO poor@'%'", "GRANT REFERENCES ON `"+schema+"`.t TO poor@'%'")
 	t.Cleanup(func() { _, _ = conn.Exec("REVOKE ALL PRIVILEGES, GRANT OPTION FROM poor@'%'") })
-	as, err := mysql.ParseDSN(db.DSN)
-	if err != nil {
-		t.Fatal(err)
-	}
-	as.User, as.Passwd = "poor", "poor"
-	db.DSN = as.FormatDSN()
-	poor := db.Connect(t)
-	_, err = autoinc.NewPlan(t.Context(), poor, autoinc.PlanOptions{})
+	poor := catalogtest.As(t, db, "poor", "poor").Connect(t)
+	_, err := autoinc.NewPlan(t.Context(), poor, autoinc.PlanOptions{})
 	if !errors.Is(err, autoinc.ErrRefused) || !strings.Contains(err.Error(), "`.`u`.`t`: the user lacks REFERENCES") || strings.Contains(err.Error(), "`.`t`.`id`: the user lacks REFERENCES") {
 		t.Errorf("got %v", err)
 	}

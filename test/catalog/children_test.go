@@ -137,7 +137,7 @@ func TestLikelyChildrenRows(t *testing.T) {
 			got := text(t, report)
 			for _, want := range []string{
 				"6667 of its 10000 newest values are keys there", `says whose keys they are: "A"` + "\n", "newest values are between 5 and 5", "and it has no rows",
-				"--child " + schemaOf(t, report) + ".audit.gone_id makes it wide, whichever key it holds, and --not-child ",
+				"--child " + catalogtest.Key(t, report, "audit").Column.Table.Schema + ".audit.gone_id makes it wide, whichever key it holds, and --not-child ",
 			} {
 				want = strings.ReplaceAll(want, "\n", " [likely-child]")
 				if !strings.Contains(got, want) {
@@ -146,8 +146,4 @@ func TestLikelyChildrenRows(t *testing.T) {
 			}
 		})
 	}
-}
-
-func schemaOf(t *testing.T, report catalog.Report) string {
-	return catalogtest.Key(t, report, "audit").Column.Table.Schema
 }
