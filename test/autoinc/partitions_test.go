@@ -56,18 +56,18 @@ func TestPartitions(t *testing.T) {
 	t.Parallel()
 	db, _ := one(t, "postgres")
 	s := partitionedShop(t, db)
-	before, rows := s.parts(t), s.rows(t)
+	before, rows := s.whole(t), s.rows(t)
 	if _, err := autoinc.NewPlan(t.Context(), s.conn, autoinc.PlanOptions{Composite: true}); !errors.Is(err, autoinc.ErrRefused) || !strings.Contains(err.Error(), `"of_first"`) {
 		t.Errorf("a foreign key to a partition, without --online: %v", err)
 	}
 	p := plan(t, s.conn, partitioned)
 	dbtest.Must(autoinc.Apply(t.Context(), s.conn, p, autoinc.ApplyOptions{BatchSize: 1}))(t)
-	require(t, "the schema after widen", withoutProgress(s.parts(t)), wide(before))
+	require(t, "the schema after widen", withoutProgress(s.whole(t)), wide(before))
 	applyAll(t, s.conn, p, autoinc.ApplyOptions{})
 	prove(t, s.conn, p)
 	require(t, "the rows", s.rows(t), rows)
 	dbtest.NoError(t, autoinc.Undo(t.Context(), s.conn, p, autoinc.ApplyOptions{}))
-	require(t, "the schema after undo", s.parts(t), before)
+	require(t, "the schema after undo", s.whole(t), before)
 	require(t, "the rows after undo", s.rows(t), rows)
 	if !dbtest.Nightly {
 		return

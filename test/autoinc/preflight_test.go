@@ -73,11 +73,11 @@ func TestForeignProgressTable(t *testing.T) {
 		s := newShop(t, db)
 		p := plan(t, s.conn, autoinc.PlanOptions{})
 		dbtest.Exec(t, s.conn, "CREATE TABLE snowkey_migration (version int)")
-		before := s.state(t)
+		before := s.whole(t)
 		if _, err := autoinc.Apply(t.Context(), s.conn, p, autoinc.ApplyOptions{}); !errors.Is(err, autoinc.ErrPlan) || !strings.Contains(err.Error(), "rename it") {
 			t.Errorf("got %v", err)
 		}
-		require(t, "the state", s.state(t), before)
+		require(t, "the state", s.whole(t), before)
 	})
 }
 

@@ -224,7 +224,7 @@ func TestGeneratedDefault(t *testing.T) {
 	sequence := func() string {
 		return s.lines(t, "SELECT last_value || ' ' || is_called || ' ' || c.relacl::text || obj_description(c.oid, 'pg_class') FROM orders_id_seq, pg_class c WHERE c.oid = 'orders_id_seq'::regclass")
 	}
-	before, counter := s.before(t), sequence()
+	before, counter := s.whole(t), sequence()
 	if _, err := autoinc.NewPlan(t.Context(), s.conn, autoinc.PlanOptions{Default: "nothing()"}); err == nil || !strings.Contains(err.Error(), "0 functions nothing()") {
 		t.Errorf("a function that does not exist: %v", err)
 	}
@@ -243,7 +243,7 @@ func TestGeneratedDefault(t *testing.T) {
 	}
 	dbtest.Exec(t, s.conn, "DELETE FROM orders WHERE id > 1000")
 	dbtest.NoError(t, autoinc.Undo(t.Context(), s.conn, p, autoinc.ApplyOptions{}))
-	require(t, "the state", s.before(t), before)
+	require(t, "the state", s.whole(t), before)
 	require(t, "the sequence", strings.Replace(sequence(), "51 false", "50 true", 1), counter)
 }
 
@@ -260,7 +260,7 @@ func TestUniqueKeys(t *testing.T) {
 			create, second = "CREATE TABLE t (a char(36) PRIMARY KEY, id serial UNIQUE, other serial UNIQUE)", ", other"
 		}
 		dbtest.Exec(t, s.conn, create, "CREATE TABLE u (t_id int NOT NULL, FOREIGN KEY (t_id) REFERENCES t (id))", "INSERT INTO t (a) VALUES ('x'), ('y')", "INSERT INTO u VALUES (1), (2)")
-		before := s.before(t)
+		before := s.whole(t)
 		options.Composite = true
 		p := plan(t, s.conn, options)
 		applyAll(t, s.conn, p, autoinc.ApplyOptions{})
@@ -273,7 +273,7 @@ func TestUniqueKeys(t *testing.T) {
 		}
 		dbtest.Exec(t, s.conn, "INSERT INTO t (a, id"+second+") VALUES ("+values+")", "INSERT INTO u (t_id) VALUES (7350000000000000001)", "DELETE FROM u WHERE t_id > 2", "DELETE FROM t WHERE id > 2")
 		dbtest.NoError(t, autoinc.Undo(t.Context(), s.conn, p, autoinc.ApplyOptions{}))
-		require(t, "the state", s.before(t), before)
+		require(t, "the state", s.whole(t), before)
 	})
 }
 
