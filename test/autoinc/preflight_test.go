@@ -54,17 +54,6 @@ func TestForcedRowSecurity(t *testing.T) {
 	}
 }
 
-// When a table is copied, a date that doesn't exist must be preserved.
-func TestInvalidDates(t *testing.T) {
-	t.Parallel()
-	_, conn := one(t, "mysql")
-	dbtest.Exec(t, conn, "SET SESSION sql_mode = 'ALLOW_INVALID_DATES'",
-		"CREATE TABLE t (id INT AUTO_INCREMENT PRIMARY KEY, born DATE, seen DATETIME)", "INSERT INTO t (born, seen) VALUES ('2020-02-31', '0000-00-00')")
-	p := plan(t, conn, autoinc.PlanOptions{})
-	applyAll(t, conn, p, autoinc.ApplyOptions{})
-	requireNumber(t, conn, 1, "SELECT COUNT(*) FROM t WHERE CONCAT(born, ' ', seen) = '2020-02-31 0000-00-00 00:00:00'")
-}
-
 // If there already is a table with the name that Apply uses for its own, Apply must not
 // touch it, and has to report it.
 func TestForeignProgressTable(t *testing.T) {

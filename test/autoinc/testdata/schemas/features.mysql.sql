@@ -54,6 +54,15 @@ CREATE TABLE invoices (
     KEY (id)
 );
 
+-- A key that is unique, and not the primary key. Dates that do not exist.
+CREATE TABLE badges (
+    holder CHAR(36) NOT NULL PRIMARY KEY,
+    id INT NOT NULL AUTO_INCREMENT UNIQUE,
+    born DATE,
+    seen DATETIME
+);
+CREATE TABLE doors (badge_id INT NOT NULL, FOREIGN KEY (badge_id) REFERENCES badges (id));
+
 -- Columns that hold a key without a foreign key, of another sign too; a polymorphic one.
 CREATE TABLE events (
     id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,
