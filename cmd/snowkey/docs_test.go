@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -71,21 +70,14 @@ func newShell(t *testing.T) shell {
 	t.Cleanup(func() { db.Close() })
 	dbtest.Exec(t, db, "CREATE TABLE users (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT)",
 		"CREATE TABLE orders (id INTEGER PRIMARY KEY AUTOINCREMENT, user_id INT)", "CREATE TABLE audit (id INTEGER PRIMARY KEY AUTOINCREMENT)")
-	leaseAll(t, db, filepath.Join(dir, "leases"))
+	for _, s := range []store{sqlstore.SQLite(db), filestore.Dir(filepath.Join(dir, "leases"))} {
+		hold(t, s, snowkey.Config{Window: time.Minute, MinWorker: 3, MaxWorker: 3})
+		hold(t, s, snowkey.Config{Window: time.Minute, Namespace: "orders", Layout: idgen.JSSafe()})
+	}
 	bin := t.TempDir()
 	program := filepath.Join(bin, "snowkey")
 	dbtest.NoError(t, os.Symlink(dbtest.Must(os.Executable())(t), program))
 	return shell{dir, program, append(os.Environ(), "SNOWKEY_DSN="+path, "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"))}
-}
-
-func leaseAll(t *testing.T, db *sql.DB, dir string) {
-	for _, cfg := range []snowkey.Config{{MinWorker: 3, MaxWorker: 3}, {Namespace: "orders", Layout: idgen.JSSafe()}} {
-		for _, s := range []store{sqlstore.SQLite(db), filestore.Dir(dir)} {
-			cfg.Window, cfg.MaxClockSkew = time.Minute, 10*time.Millisecond
-			ids := dbtest.Must(snowkey.Open(t.Context(), s, cfg))(t)
-			t.Cleanup(func() { _ = ids.Close(context.Background()) }) // ignore the error, since the lease may be lost by now
-		}
-	}
 }
 
 // run runs one line, which must succeed.

@@ -20,29 +20,29 @@ func TestLayoutSQL(t *testing.T) {
 		for name, layout := range idgen.Presets() {
 			create, drop, err := timesql.Statements(layout, dialect)
 			dbtest.NoError(t, err)
-			got := callWith(t, "", "layout", name, "--sql", dialect)
+			got := call(t, nil, "layout", name, "--sql", dialect)
 			for _, statement := range create {
 				if got.status != 0 || !strings.Contains(got.out, "\n"+statement) {
 					t.Errorf("%s of %s: %+v lacks %s", name, dialect, got, statement)
 				}
 			}
 			var printed struct{ Statements, Drop []string }
-			got = callWith(t, "", "layout", name, "--sql", dialect, "--json")
+			got = call(t, nil, "layout", name, "--sql", dialect, "--json")
 			if err := json.Unmarshal([]byte(got.out), &printed); err != nil || len(printed.Statements) != len(create) || len(printed.Drop) != len(drop) {
 				t.Errorf("%s of %s: %+v (%v)", name, dialect, got, err)
 			}
 		}
 	}
-	if byName, none := callWith(t, "", "layout", "default", "--sql", "sqlite"), callWith(t, "", "layout", "--sql", "sqlite"); byName != none {
+	if byName, none := call(t, nil, "layout", "default", "--sql", "sqlite"), call(t, nil, "layout", "--sql", "sqlite"); byName != none {
 		t.Errorf("without a layout: %+v", none)
 	}
-	callWith(t, "", "layout", "--sql", "sqlite", "0:1 | time:51 x 1µs since 2026-01-01T00:00:00Z | sequence:12").says(t, 1, "precision of 1ms")
+	call(t, nil, "layout", "--sql", "sqlite", "0:1 | time:51 x 1µs since 2026-01-01T00:00:00Z | sequence:12").says(t, 1, "precision of 1ms")
 }
 
 func TestLayoutSQLFiles(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "functions")
-	if got := callWith(t, "", "layout", "--sql", "mariadb", "--files", dir, "--format", "golang-migrate"); got.status != 0 {
+	if got := call(t, nil, "layout", "--sql", "mariadb", "--files", dir, "--format", "golang-migrate"); got.status != 0 {
 		t.Fatalf("%+v", got)
 	}
 	create, drop, err := timesql.Statements(idgen.DefaultLayout(), "mariadb")

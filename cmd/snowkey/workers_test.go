@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -183,23 +182,12 @@ func TestDoctorAndFence(t *testing.T) {
 		if got := call(t, nil, append(fence, "--yes", "--window", "20s")...); got.status != 0 || !strings.Contains(got.out, "is fenced") {
 			t.Fatalf("%+v", got)
 		}
-		next, err := idOf(t, s)
-		if ahead := time.Until(idgen.DefaultLayout().Decode(next).Time); err != nil || ahead < 10*time.Second {
-			t.Errorf("the next id is %v ahead: %v", ahead, err)
+		ids = hold(t, s, snowkey.Config{Window: time.Minute, MaxAhead: 24 * time.Hour})
+		next := dbtest.Must(ids.Next(t.Context()))(t)
+		if ahead := time.Until(idgen.DefaultLayout().Decode(next).Time); ahead < 10*time.Second {
+			t.Errorf("the next id is %v ahead", ahead)
 		}
 	})
-}
-
-// idOf leases a worker number, and returns the bound at which its lease starts as an
-// id.
-func idOf(t *testing.T, s store) (int64, error) {
-	cfg := snowkey.Config{Window: time.Minute, MaxAhead: 24 * time.Hour, MaxClockSkew: 10 * time.Millisecond}
-	ids, err := snowkey.Open(t.Context(), s, cfg)
-	if err != nil {
-		return 0, err
-	}
-	id, err := ids.Next(t.Context())
-	return id, errors.Join(err, ids.Close(t.Context()))
 }
 
 func TestWatch(t *testing.T) {

@@ -46,13 +46,13 @@ func simulated() error { return errKilled }
 // modes runs a test on each database, with the plans that it has: online and offline on
 // Postgres, and a single one elsewhere.
 func modes(t *testing.T, test func(t *testing.T, db dbtest.DB, options autoinc.PlanOptions)) {
-	modesExcept(t, "", test)
+	modesOf(t, true, test)
 }
 
-func modesExcept(t *testing.T, offline string, test func(t *testing.T, db dbtest.DB, options autoinc.PlanOptions)) {
+func modesOf(t *testing.T, all bool, test func(t *testing.T, db dbtest.DB, options autoinc.PlanOptions)) {
 	for _, dialect := range dbtest.Databases(t) {
 		for _, online := range []bool{false, true} {
-			if online && dialect != "postgres" || !dbtest.Nightly && !online && dialect == offline {
+			if postgres := dialect == "postgres"; online && !postgres || postgres && !online && !all {
 				continue
 			}
 			t.Run(dialect+map[bool]string{true: " online"}[online], func(t *testing.T) {
@@ -66,7 +66,7 @@ func modesExcept(t *testing.T, offline string, test func(t *testing.T, db dbtest
 // fewModes is modes, but only with the online plan of Postgres if not at night. It is for
 // what doesn't depend on how a column is widened.
 func fewModes(t *testing.T, test func(t *testing.T, db dbtest.DB, options autoinc.PlanOptions)) {
-	modesExcept(t, "postgres", test)
+	modesOf(t, dbtest.Nightly, test)
 }
 
 // We kill Apply, or have the server drop its connection, before and after statements and

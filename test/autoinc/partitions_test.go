@@ -62,15 +62,6 @@ func TestPartitions(t *testing.T) {
 	dbtest.NoError(t, autoinc.Undo(t.Context(), s.conn, p, autoinc.ApplyOptions{}))
 	require(t, "the schema after undo", s.whole(t), before)
 	require(t, "the rows after undo", s.rows(t), rows)
-	if !dbtest.Nightly {
-		return
-	}
-	dbtest.Exec(t, s.conn, "ALTER TABLE notes DROP CONSTRAINT of_first", "DROP TABLE seconds")
-	p, rows = plan(t, s.conn, autoinc.PlanOptions{Composite: true}), s.rows(t)
-	applyAll(t, s.conn, p, autoinc.ApplyOptions{})
-	require(t, "the rows without --online", s.rows(t), rows)
-	dbtest.NoError(t, autoinc.Undo(t.Context(), s.conn, p, autoinc.ApplyOptions{}))
-	require(t, "the rows after undo without --online", s.rows(t), rows)
 }
 
 // stepOf returns the first step of a phase whose text ends with the given text.

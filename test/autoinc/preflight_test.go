@@ -20,8 +20,7 @@ func TestPrivileges(t *testing.T) {
 	db, conn := one(t, "mysql")
 	dbtest.Exec(t, conn, "CREATE TABLE t (id INT AUTO_INCREMENT PRIMARY KEY)", "CREATE TABLE u (t INT, FOREIGN KEY (t) REFERENCES t (id))",
 		"CREATE USER IF NOT EXISTS poor@'%' IDENTIFIED BY 'poor'")
-	var schema string
-	dbtest.NoError(t, conn.QueryRow("SELECT DATABASE()").Scan(&schema))
+	schema := dbtest.Rows(t, conn, "SELECT DATABASE()")[0]
 	dbtest.Exec(t, conn, "GRANT SELECT, INSERT, ALTER, CREATE, DROP, INDEX, TRIGGER ON `"+schema+"`.* TO poor@'%'", "GRANT REFERENCES ON `"+schema+"`.t TO poor@'%'")
 	t.Cleanup(func() { _, _ = conn.Exec("REVOKE ALL PRIVILEGES, GRANT OPTION FROM poor@'%'") })
 	poor := catalogtest.As(t, db, "poor", "poor").Connect(t)

@@ -72,8 +72,7 @@ func TestMySQLUses(t *testing.T) {
 	t.Parallel()
 	db := dbtest.MySQL(t)
 	conn := db.Connect(t)
-	var database string
-	dbtest.NoError(t, conn.QueryRow("SELECT DATABASE()").Scan(&database))
+	database := dbtest.Rows(t, conn, "SELECT DATABASE()")[0]
 	other := database + "_other"
 	dbtest.Exec(t, conn, "CREATE DATABASE "+other)
 	t.Cleanup(func() { dbtest.Exec(t, conn, "DROP DATABASE "+other) })
@@ -145,8 +144,7 @@ func TestMySQLPrivileges(t *testing.T) {
 	t.Parallel()
 	db := dbtest.MySQL(t)
 	conn := db.Connect(t)
-	var database string
-	dbtest.NoError(t, conn.QueryRow("SELECT DATABASE()").Scan(&database))
+	database := dbtest.Rows(t, conn, "SELECT DATABASE()")[0]
 	account := strings.Replace(database, "snowkey_", "acc_", 1)
 	dbtest.Exec(t, conn, "CREATE TABLE users (id BIGINT AUTO_INCREMENT PRIMARY KEY)", "CREATE TABLE t (id BIGINT PRIMARY KEY)", "CREATE TABLE u (id INT PRIMARY KEY)",
 		"CREATE USER "+account+"@'%' IDENTIFIED BY 'x'",

@@ -239,8 +239,7 @@ func TestPostgresPrivileges(t *testing.T) {
 	t.Parallel()
 	db := reuse.Open(t, "postgres")
 	conn := db.Connect(t)
-	var database string
-	dbtest.NoError(t, conn.QueryRow("SELECT current_database()").Scan(&database))
+	database := dbtest.Rows(t, conn, "SELECT current_database()")[0]
 	role := strings.Replace(database, "snowkey_", "role_", 1)
 	dbtest.Exec(t, conn,
 		`CREATE TABLE seen (id bigserial PRIMARY KEY)`,
