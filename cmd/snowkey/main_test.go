@@ -49,15 +49,15 @@ func callWith(t *testing.T, env map[string]string, stdin string, args ...string)
 	return called{status, out.String(), errors.String()}
 }
 
+// counting has the types of keys that databases count.
+var counting = map[string]string{"postgres": "serial PRIMARY KEY", "mysql": "INT AUTO_INCREMENT PRIMARY KEY", "sqlite": "INTEGER PRIMARY KEY"}
+
 func TestInspect(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 		t.Parallel()
 		conn := db.Connect(t)
-		counting := map[string]string{
-			"postgres": "serial PRIMARY KEY", "mysql": "INT AUTO_INCREMENT PRIMARY KEY", "sqlite": "INTEGER PRIMARY KEY",
-		}[db.Dialect]
-		dbtest.Must(conn.Exec("CREATE TABLE users (id " + counting + ")"))(t)
+		dbtest.Must(conn.Exec("CREATE TABLE users (id " + counting[db.Dialect] + ")"))(t)
 		file := filepath.Join(t.TempDir(), "dsn")
 		dbtest.NoError(t, os.WriteFile(file, []byte(db.DSN+"\nmore\n"), 0o600))
 		want := called{}
@@ -247,11 +247,8 @@ func TestMigrate(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 		t.Parallel()
 		conn := db.Connect(t)
-		counting := map[string]string{
-			"postgres": "serial PRIMARY KEY", "mysql": "INT AUTO_INCREMENT PRIMARY KEY", "sqlite": "INTEGER PRIMARY KEY",
-		}[db.Dialect]
 		for _, table := range []string{"users", "numbers"} {
-			dbtest.Must(conn.Exec("CREATE TABLE " + table + " (id " + counting + ", name varchar(20))"))(t)
+			dbtest.Must(conn.Exec("CREATE TABLE " + table + " (id " + counting[db.Dialect] + ", name varchar(20))"))(t)
 		}
 		env := map[string]string{"SNOWKEY_DSN": db.DSN}
 		file := filepath.Join(t.TempDir(), "plan.sql")

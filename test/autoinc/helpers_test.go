@@ -61,6 +61,12 @@ func each(t *testing.T, test func(t *testing.T, db dbtest.DB)) {
 	}
 }
 
+// execAll executes statements that are separated by ";" and a space.
+func execAll(t *testing.T, conn *sql.DB, statements string) {
+	t.Helper()
+	dbtest.Exec(t, conn, strings.Split(statements, "; ")...)
+}
+
 // number returns the number that a query returns.
 func number(t *testing.T, conn *sql.DB, query string) (n int) {
 	t.Helper()

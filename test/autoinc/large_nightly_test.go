@@ -64,22 +64,15 @@ func large(t *testing.T, db dbtest.DB, rows int, online bool) {
 	}
 	p := plan(t, conn, autoinc.PlanOptions{Online: online})
 
-	// Don't choose from the parents that get deleted, so only use the last half.
-	some := func() int { return rand.N(parents/2) + parents/2 }
-	c := write(t, conn,
-		func(tx *sql.Tx) error { _, err := tx.Exec("INSERT INTO users (name) VALUES ('new')"); return err },
-		func(tx *sql.Tx) error {
-			_, err := tx.Exec(fmt.Sprintf("INSERT INTO orders (user_id) SELECT id FROM users WHERE id = %d", some()))
+	// of is a client that executes a statement for some parent, of the first or the last half.
+	of := func(statement string, half int) func(tx *sql.Tx) error {
+		return func(tx *sql.Tx) error {
+			_, err := tx.Exec(fmt.Sprintf(statement, rand.N(parents/2)+1+half*parents/2))
 			return err
-		},
-		func(tx *sql.Tx) error {
-			_, err := tx.Exec(fmt.Sprintf("UPDATE orders SET total = total + 1 WHERE user_id = %d", some()))
-			return err
-		},
-		func(tx *sql.Tx) error {
-			_, err := tx.Exec(fmt.Sprintf("DELETE FROM users WHERE id = %d", rand.N(parents/2)+1))
-			return err
-		})
+		}
+	}
+	c := write(t, conn, inTurn("INSERT INTO users (name) VALUES ('new')"), of("DELETE FROM users WHERE id = %d", 0),
+		of("INSERT INTO orders (user_id) SELECT id FROM users WHERE id = %d", 1), of("UPDATE orders SET total = total + 1 WHERE user_id = %d", 1))
 	dbtest.Exec(t, conn, "CREATE TABLE other (n int)")
 	beside := write(t, conn, inTurn("INSERT INTO other VALUES (1)")) // shows how slow the machine is
 	ctx, stop := context.WithCancel(t.Context())

@@ -186,11 +186,7 @@ func TestRowsInTheWay(t *testing.T) {
 			small = "DELETE FROM line WHERE order_id > 2147483647; DELETE FROM orders WHERE id > 2147483647"
 		}
 		s.conn.SetMaxOpenConns(1)
-		exec := func(sql string) {
-			for statement := range strings.SplitSeq(sql, "; ") {
-				dbtest.Exec(t, s.conn, statement)
-			}
-		}
+		exec := func(statements string) { execAll(t, s.conn, statements) }
 		refused := func(what, says string, try func() error) {
 			t.Helper()
 			before := withoutProgress(s.whole(t))

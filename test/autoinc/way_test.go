@@ -134,9 +134,7 @@ func TestVerifyRefutes(t *testing.T) {
 			t.Errorf("a missing row is not told:\n%s", before)
 		}
 		for _, tc := range modesOf[db.Dialect] {
-			for statement := range strings.SplitSeq(tc.sql, "; ") {
-				dbtest.Exec(t, s.conn, s.sql("%s", statement))
-			}
+			execAll(t, s.conn, s.sql("%s", tc.sql))
 			v := verify(t, s.conn, p)
 			if !errors.Is(v.Err(), autoinc.ErrRefuted) {
 				t.Fatalf("%s: proven:\n%s", tc.what, verdicts(t, v))
@@ -186,13 +184,8 @@ func TestVerifyTries(t *testing.T) {
 		applyAll(t, s.conn, p, autoinc.ApplyOptions{})
 		s.conn.SetMaxOpenConns(1)
 		rows := s.rows(t)
-		exec := func(sql string) {
-			for statement := range strings.SplitSeq(sql, "|") {
-				dbtest.Exec(t, s.conn, statement)
-			}
-		}
 		for _, tc := range modesOf[db.Dialect] {
-			exec(tc.sql)
+			dbtest.Exec(t, s.conn, strings.Split(tc.sql, "|")...)
 			got := verdicts(t, verify(t, s.conn, p))
 			if db.Dialect == "mysql" {
 				got = regexp.MustCompile("`snowkey_\\w+`").ReplaceAllString(got, "")
@@ -200,7 +193,7 @@ func TestVerifyTries(t *testing.T) {
 			if !strings.Contains(strings.ReplaceAll(got, "`", ""), tc.want) {
 				t.Errorf("%s: %q is not in\n%s", tc.what, tc.want, got)
 			}
-			exec(tc.undo)
+			dbtest.Exec(t, s.conn, strings.Split(tc.undo, "|")...)
 		}
 		prove(t, s.conn, p)
 		require(t, "the rows", s.rows(t), rows)
@@ -365,31 +358,31 @@ func TestGuardSeesOtherTriggers(t *testing.T) {
 // A foreign key that was NOT VALID or DEFERRABLE before must still be so afterwards.
 func TestVerifyComparesForeignKeys(t *testing.T) {
 	t.Parallel()
-	for _, online := range []bool{true, false} {
-		if !online && !dbtest.Nightly {
-			break
+	fewModes(t, func(t *testing.T, db dbtest.DB, options autoinc.PlanOptions) {
+		if db.Dialect != "postgres" {
+			return
 		}
-		s := newShop(t, open(t, "postgres"))
+		s := newShop(t, db)
 		dbtest.Exec(t, s.conn,
 			"CREATE TABLE old (a int, b int)", "INSERT INTO old VALUES (1, 999)",
 			"ALTER TABLE old ADD CONSTRAINT a FOREIGN KEY (a) REFERENCES orders (id) DEFERRABLE INITIALLY DEFERRED",
 			"ALTER TABLE old ADD CONSTRAINT b FOREIGN KEY (b) REFERENCES orders (id) NOT VALID")
-		p := plan(t, s.conn, autoinc.PlanOptions{Online: online})
+		p := plan(t, s.conn, options)
 		applyAll(t, s.conn, p, autoinc.ApplyOptions{})
 		v := verify(t, s.conn, p)
 		if got := verdicts(t, v); v.Err() != nil || !strings.Contains(got, "NOT VALID as it was before") {
-			t.Errorf("online %t: got\n%s", online, got)
+			t.Errorf("got\n%s", got)
 		}
 		dbtest.Exec(t, s.conn, "ALTER TABLE old ALTER CONSTRAINT a NOT DEFERRABLE")
 		if got := verdicts(t, verify(t, s.conn, p)); !strings.Contains(got, "it is NOT DEFERRABLE, and was DEFERRABLE INITIALLY DEFERRED") {
-			t.Errorf("online %t: got\n%s", online, got)
+			t.Errorf("got\n%s", got)
 		}
 		dbtest.Exec(t, s.conn, "ALTER TABLE old DROP CONSTRAINT a",
 			"ALTER TABLE old ADD CONSTRAINT a FOREIGN KEY (a) REFERENCES orders (id) ON DELETE CASCADE DEFERRABLE INITIALLY DEFERRED")
 		if got := verdicts(t, verify(t, s.conn, p)); !strings.Contains(got, "ON DELETE CASCADE, and was") {
-			t.Errorf("online %t: got\n%s", online, got)
+			t.Errorf("got\n%s", got)
 		}
-	}
+	})
 }
 
 // Orphans may be written after the check while Apply isn't running, so Apply must look

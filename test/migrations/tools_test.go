@@ -2,11 +2,10 @@ package migrations_test
 
 import (
 	"database/sql"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
-	"strings"
 	"testing"
 
 	"ariga.io/atlas/sql/migrate"
@@ -46,9 +45,9 @@ func (g gooseTool) resume(conn *sql.DB) tool { return g.open(conn) }
 
 type golangMigrate struct {
 	*gomigrate.Migrate
-	open func() golangMigrate
+	open func() tool
 	t    *testing.T
-	dir  string
+	last int // the version before the last file
 }
 
 func newGolangMigrate(t *testing.T, db dbtest.DB, conn *sql.DB, dir string) tool {
@@ -66,30 +65,25 @@ func newGolangMigrate(t *testing.T, db dbtest.DB, conn *sql.DB, dir string) tool
 	dbtest.NoError(t, err)
 	m := dbtest.Must(gomigrate.NewWithDatabaseInstance("file://"+dir, db.Dialect, driver))(t)
 	t.Cleanup(func() { _, _ = m.Close() })
-	return golangMigrate{m, func() golangMigrate { return newGolangMigrate(t, db, conn, dir).(golangMigrate) }, t, dir}
+	return &golangMigrate{Migrate: m, open: func() tool { return newGolangMigrate(t, db, conn, dir) }, t: t}
 }
 
-func (m golangMigrate) up() error   { return m.Steps(1) }
-func (m golangMigrate) down() error { return m.Steps(-1) }
+func (m *golangMigrate) up() error {
+	version, _, err := m.Version()
+	if m.last = int(version); errors.Is(err, gomigrate.ErrNilVersion) {
+		m.last = database.NilVersion
+	}
+	return m.Steps(1)
+}
+
+func (m *golangMigrate) down() error { return m.Steps(-1) }
 
 // resume sets the version to the one before the file that failed, as golang-migrate asks
 // for.
-func (m golangMigrate) resume(*sql.DB) tool {
+func (m *golangMigrate) resume(*sql.DB) tool {
 	_, _ = m.Close()
-	next := m.open()
-	failed, dirty, err := next.Version()
-	if err != nil || !dirty {
-		m.t.Fatalf("version %d, dirty %t: %v", failed, dirty, err)
-	}
-	files := dbtest.Must(filepath.Glob(filepath.Join(m.dir, "*.up.sql")))(m.t)
-	before := database.NilVersion
-	for _, file := range files {
-		version := dbtest.Must(strconv.Atoi(strings.SplitN(filepath.Base(file), "_", 2)[0]))(m.t)
-		if version < int(failed) {
-			before = version
-		}
-	}
-	dbtest.NoError(m.t, next.Force(before))
+	next := m.open().(*golangMigrate)
+	dbtest.NoError(m.t, next.Force(m.last))
 	return next
 }
 
