@@ -181,7 +181,7 @@ func FuzzForms(f *testing.F) {
 		for _, text := range []string{
 			"", good[1:], good[:form.width-1], good + zero, zero + good, " " + good[1:], good[1:] + "\n",
 			"-" + good[1:], "+" + good[1:], "_" + good[1:], "é" + good[2:],
-			strings.Repeat(last, form.width), strings.Repeat(last, form.width+1), strings.Repeat(zero, 1<<20),
+			strings.Repeat(last, form.width), strings.Repeat(last, form.width+1),
 		} {
 			f.Add(int64(0), text)
 		}

@@ -84,7 +84,7 @@ func TestJSONColumns(t *testing.T) {
 }
 
 // same checks a member of the only document that satisfies a condition.
-func same[K key](t *testing.T, s session, member, where string, arg any, want K) {
+func same[K comparable](t *testing.T, s session, member, where string, arg any, want K) {
 	t.Helper()
 	got := column[K](t, s, "SELECT "+s.member(member)+where, arg)
 	if len(got) != 1 || got[0] != want {
