@@ -82,12 +82,8 @@ var creates = map[string]func(db *gorm.DB, as []account) *gorm.DB{
 	"list":       func(db *gorm.DB, as []account) *gorm.DB { return db.Create(&as) },
 	"one by one": oneByOne,
 	"pointers":   pointers,
-	"array":      func(db *gorm.DB, as []account) *gorm.DB { return db.Create((*[3]account)(as)) },
 	"batches":    func(db *gorm.DB, as []account) *gorm.DB { return db.CreateInBatches(&as, 2) },
 	"Select":     func(db *gorm.DB, as []account) *gorm.DB { return db.Select("Name", "Email").Create(&as) },
-	"prepared, without transaction": func(db *gorm.DB, as []account) *gorm.DB {
-		return db.Session(&gorm.Session{PrepareStmt: true, SkipDefaultTransaction: true}).Create(&as)
-	},
 	"prepared, in a transaction": func(db *gorm.DB, as []account) *gorm.DB {
 		db.AddError(db.Session(&gorm.Session{PrepareStmt: true}).Transaction(func(tx *gorm.DB) error { return tx.Create(&as).Error }))
 		return db
