@@ -555,21 +555,6 @@ func TestConversions(t *testing.T) {
 	}
 }
 
-// Models that already have a json:",string" tag should be able to keep it.
-func TestJSONStringOption(t *testing.T) {
-	type row struct {
-		ID pk.ID `json:"id,string"`
-	}
-	text, err := json.Marshal(row{high})
-	if want := `{"id":"` + decimal(high) + `"}`; err != nil || string(text) != want {
-		t.Errorf("json.Marshal = %s, %v, want %s", text, err, want)
-	}
-	var out row
-	if err := json.Unmarshal(text, &out); err != nil || out.ID != high {
-		t.Errorf("json.Unmarshal = %v, %v", out, err)
-	}
-}
-
 // TestDigits writes and reads all groups of four digits, since digits are converted in
 // groups, in each place of a long number.
 func TestDigits(t *testing.T) {

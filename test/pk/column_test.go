@@ -115,13 +115,6 @@ func (s session) table(t *testing.T, column string) {
 // strictTypes translates column types to the types that STRICT tables of SQLite have.
 var strictTypes = strings.NewReplacer("BIGINT", "INTEGER", "VARCHAR(20)", "TEXT", "CHAR(20)", "TEXT", "CHAR(13)", "TEXT")
 
-// labels returns the labels of all rows that satisfy a condition, in the order of their
-// keys.
-func (s session) labels(t *testing.T, condition string, args ...any) string {
-	t.Helper()
-	return strings.Join(column[string](t, s, "SELECT label FROM t WHERE "+condition+" ORDER BY id", args...), " ")
-}
-
 func column[V any](t *testing.T, s session, query string, args ...any) []V {
 	t.Helper()
 	rows, err := s.QueryContext(t.Context(), s.sql(query), args...)
