@@ -171,6 +171,8 @@ func ExamplePrefixed() {
 	fmt.Println(string(out))
 	column, _ := ada.Team.Value() // what the database gets
 	fmt.Println(column)
+	parsed, err := pk.ParsePrefixed[Team]("team_128GGYHYYK08N")
+	fmt.Println(parsed.ID(), err)
 
 	// Text of another entity, and a number, are refused.
 	var in Member
@@ -179,13 +181,7 @@ func ExamplePrefixed() {
 	// Output:
 	// {"id":"member_128GGYHYYK08M","team":"team_128GGYHYYK08N"}
 	// 1234567890123456789
+	// 1234567890123456789 <nil>
 	// pk: pk.Prefixed[pk_test.Team] cannot hold "member_128GGYHYYK08M": want text with the prefix of this type, as in "team_128GGYHYYK08N"
 	// pk: pk.Prefixed[pk_test.Team] cannot hold "1234567890123456789": want text with the prefix of this type, as in "team_128GGYHYYK08N"
-}
-
-// Conversions lead to and from the other types of keys.
-func ExampleParsePrefixed() {
-	team, err := pk.ParsePrefixed[Team]("team_128GGYHYYK08N")
-	fmt.Println(team.ID(), team.Int64(), pk.Prefixed[Team](1234567890123456788), err)
-	// Output: 1234567890123456789 1234567890123456789 team_128GGYHYYK08M <nil>
 }

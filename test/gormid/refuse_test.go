@@ -62,14 +62,6 @@ type (
 		ID     uint
 		Public int64 `gorm:"snowkey"`
 	}
-	narrowOwner struct {
-		ID   pk.ID
-		Rows []narrowRow `gorm:"foreignKey:OwnerID"`
-	}
-	narrowRow struct {
-		ID      uint
-		OwnerID int32
-	}
 	belongs[F any] struct {
 		ID     uint
 		UserID F
@@ -116,7 +108,6 @@ func TestDeclarations(t *testing.T) {
 		refused(&embeddedKey{}, "ID", "is embedded, so that JSON has the key")
 		refused(&gormModel{}, "ID", "numbered by the database")
 		refused(&stray{}, "Public", "not a primary key")
-		refused(&narrowOwner{}, "OwnerID", "cannot hold the key of gormid_test.narrowOwner")
 		refused(&belongs[uint32]{}, "UserID", "cannot hold the key of gormid_test.user")
 		refused(&belongs[float64]{}, "UserID", "cannot hold the key of gormid_test.user")
 		refused(&belongs[string]{}, "UserID", "cannot hold the key of gormid_test.user")

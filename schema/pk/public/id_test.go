@@ -149,14 +149,12 @@ func mustRefuse(t *testing.T, what string, err error) {
 func TestIDNull(t *testing.T) {
 	useCodec(t)
 	id := ID[user](5)
-	if err := json.Unmarshal([]byte("null"), &id); err != nil || id != 5 {
-		t.Errorf("JSON null = %d, %v, want no change", id.Int64(), err)
-	}
-	if err := id.UnmarshalGQL(nil); err != nil || id != 5 {
-		t.Errorf("GraphQL null = %d, %v, want no change", id.Int64(), err)
-	}
-	if err := id.UnmarshalGQL((*ID[user])(nil)); err != nil || id != 5 {
-		t.Errorf("GraphQL nil pointer = %d, %v, want no change", id.Int64(), err)
+	for what, err := range map[string]error{
+		"JSON null": json.Unmarshal([]byte("null"), &id), "GraphQL null": id.UnmarshalGQL(nil), "GraphQL nil pointer": id.UnmarshalGQL((*ID[user])(nil)),
+	} {
+		if err != nil || id != 5 {
+			t.Errorf("%s: %d, %v, want no change", what, id.Int64(), err)
+		}
 	}
 	for _, null := range []any{nil, (*ID[user])(nil), (*pk.ID)(nil)} {
 		id = 5
@@ -168,7 +166,14 @@ func TestIDNull(t *testing.T) {
 
 // Without a codec, ids are neither written nor read, and the number doesn't get out.
 func TestIDWithoutCodec(t *testing.T) {
-	SetDefault(nil)
+	t.Cleanup(func() { SetDefault(nil) })
+	for _, none := range []*Codec{nil, {}} {
+		SetDefault(none)
+		testIDWithoutCodec(t)
+	}
+}
+
+func testIDWithoutCodec(t *testing.T) {
 	id := ID[user](high)
 	_, err := id.MarshalText()
 	_, err2 := json.Marshal(post{Author: id})
@@ -189,10 +194,7 @@ func TestIDWithoutCodec(t *testing.T) {
 		}
 	}
 	// The database doesn't need one.
-	if v, err := id.Value(); err != nil || v != int64(high) {
-		t.Errorf("Value = %v, %v", v, err)
-	}
-	if err := id.Scan(int64(low)); err != nil || id != low {
-		t.Errorf("Scan = %d, %v", id.Int64(), err)
+	if v, err := id.Value(); err != nil || v != int64(high) || id.Scan(int64(low)) != nil || id != low {
+		t.Errorf("Value = %v, %v; Scan = %d", v, err, id.Int64())
 	}
 }
