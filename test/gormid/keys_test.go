@@ -183,27 +183,23 @@ func TestEmbedded(t *testing.T) {
 
 // GORM takes text as SQL, so docs/gorm.md shows how to find a row by its key.
 func TestQueryByKey(t *testing.T) {
-	type numbered struct{ ID pk.ID }
 	type sorted struct {
 		ID pk.SortText `gorm:"size:13"`
 	}
-	each(t, []any{&numbered{}, &sorted{}}, func(t *testing.T, e *env) {
-		numbers := make([]numbered, 2)
+	each(t, []any{&user{}, &sorted{}}, func(t *testing.T, e *env) {
+		users := make([]user, 2)
 		texts := []sorted{{1234567890123456788}, {1234567890123456789}} // 128GGYHYYK08M and N
-		must(t, e.Create(&numbers))
+		must(t, e.Create(&users))
 		must(t, e.Create(&texts))
 
-		id := dbtest.Must(pk.Parse(numbers[1].ID.String()))(t)
-		var number numbered
-		if err := e.First(&number, id).Error; err != nil || number != numbers[1] {
-			t.Errorf("got %v, %v, want %v", number, err, numbers[1])
-		}
-		key := texts[1].ID
+		var number user
 		var text sorted
-		if err := e.First(&text, "id = ?", key).Error; err != nil || text != texts[1] {
-			t.Errorf("got %v, %v, want %v", text, err, texts[1])
+		must(t, e.First(&number, dbtest.Must(pk.Parse(users[1].ID.String()))(t)))
+		must(t, e.First(&text, "id = ?", texts[1].ID))
+		if number != users[1] || text != texts[1] {
+			t.Errorf("found %v and %v, want %v and %v", number, text, users[1], texts[1])
 		}
-		if err := e.First(&sorted{}, key.String()).Error; err == nil {
+		if err := e.First(&sorted{}, texts[1].ID.String()).Error; err == nil {
 			t.Error("the text of a key alone is accepted, so docs/gorm.md is wrong")
 		}
 	})

@@ -2,14 +2,9 @@ package public
 
 import (
 	"bytes"
-	"database/sql"
-	"database/sql/driver"
-	"encoding"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"log/slog"
 	"math"
 	"strings"
 	"testing"
@@ -29,28 +24,6 @@ type (
 func (user) Prefix() string { return "user" }
 func (post) Prefix() string { return "post" }
 
-// The methods are those that the types of package pk have.
-var (
-	_ interface {
-		driver.Valuer
-		encoding.TextAppender
-		encoding.TextMarshaler
-		json.Marshaler
-		slog.LogValuer
-		fmt.Stringer
-		IsZero() bool
-		MarshalGQL(io.Writer)
-		GormDataType() string
-	} = ID[user](0)
-	_ interface {
-		sql.Scanner
-		encoding.TextUnmarshaler
-		json.Unmarshaler
-		UnmarshalGQL(any) error
-		UnmarshalParam(string) error
-	} = new(ID[user])
-)
-
 // useCodec makes a codec the default until the test ends.
 func useCodec(t *testing.T) *Codec {
 	c := mustNew(t, Key{'A', secret(1)})
@@ -67,9 +40,10 @@ func TestID(t *testing.T) {
 		var gql bytes.Buffer
 		id.MarshalGQL(&gql)
 		marshaled, err := id.MarshalText()
+		appended, _ := id.AppendText([]byte("id="))
 		object, err2 := json.Marshal(id)
 		for what, got := range map[string]string{
-			"String": id.String(), "MarshalText": string(marshaled), "MarshalJSON": strings.Trim(string(object), `"`),
+			"String": id.String(), "MarshalText": string(marshaled), "AppendText": strings.TrimPrefix(string(appended), "id="), "MarshalJSON": strings.Trim(string(object), `"`),
 			"MarshalGQL": strings.Trim(gql.String(), `"`), "LogValue": id.LogValue().String(), "fmt": fmt.Sprintf("%v", id),
 		} {
 			if got != text {
