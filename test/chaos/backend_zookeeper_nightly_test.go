@@ -4,7 +4,6 @@ package chaos
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -68,9 +67,6 @@ func allow(addresses []string, may int32) error {
 // startZooKeeper starts an ensemble of three servers. Faults happen to the leader.
 func startZooKeeper(t dbtest.TB) server {
 	z := cluster.ZooKeepers(t, 3)
-	folder, err := os.MkdirTemp("", "snowkey-zookeeper-") // for copies of the data
-	dbtest.NoError(t, err)
-	t.Cleanup(func() { os.RemoveAll(folder) })
 	addresses := z.Addresses()
 	var struck *dbtest.Process // the leader that was killed or stopped last
 	strike := func(do func(*dbtest.Process) error) (err error) {
@@ -87,7 +83,6 @@ func startZooKeeper(t dbtest.TB) server {
 		}
 		return err
 	}
-	backups := 0
 	data := func(m *dbtest.Process) string { return filepath.Join(m.Dir, "version-2") }
 	replace := func(to, from string) error {
 		return exec.Command("sh", "-c", `rm -rf "$0" && cp -a "$1" "$0"`, to, from).Run()
@@ -120,9 +115,8 @@ func startZooKeeper(t dbtest.TB) server {
 				return restart(func(*dbtest.Process) error { return nil })
 			}},
 			{name: "all members restored from an older copy", begin: func(*network) error {
-				backups++
-				backup := filepath.Join(folder, fmt.Sprint(backups))
 				m := z.Members[0]
+				backup := filepath.Join(m.Dir, "copy")
 				if err := errors.Join(m.Kill(), replace(backup, data(m)), m.Start()); err != nil {
 					return err
 				}

@@ -4,6 +4,7 @@ package chaos
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,10 +13,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/snowkey-go/snowkey/lease"
@@ -27,7 +26,7 @@ type fleet struct {
 	backend backend
 	server  server
 	dir     string // for the evidence
-	check   *Checker
+	check   *checker
 
 	mu      sync.Mutex
 	all     []*process
@@ -46,29 +45,19 @@ func (f *fleet) save() error {
 		return err
 	}
 	f.check.write(runs)
-	found, _ := f.check.Check()
-	for _, d := range found {
-		fmt.Fprintln(runs, d)
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	return errors.Join(runs.Close(), f.dump(ctx, rows), rows.Close())
-}
-
-func (f *fleet) dump(ctx context.Context, w io.Writer) error {
+	duplicates, _, _ := f.check.check()
+	fmt.Fprintln(runs, strings.Join(duplicates, "\n"))
 	store, err := f.backend.open(f.server.text, time.Now)
 	if err != nil {
 		return err
 	}
-	layout := f.orders.layout()
-	terms := lease.Terms{Namespace: "default", Layout: layout.String(), Epoch: layout.Epoch().UnixMicro(), Unit: layout.Unit().Microseconds(), PerTick: 1 << bitsOf(layout, "sequence")}
-	p, err := store.Probe(ctx, lease.Query{Terms: terms})
-	fmt.Fprintf(w, "%+v\n", p)
-	rows, err2 := store.Rows(ctx, terms, f.orders.MinWorker, f.orders.MaxWorker)
-	for _, r := range rows {
-		fmt.Fprintf(w, "%+v\n", r)
-	}
-	return errors.Join(err, err2)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	terms := f.orders.config(nil, nil).Terms
+	probe, err1 := store.Probe(ctx, lease.Query{Terms: terms})
+	all, err2 := store.Rows(ctx, terms, f.orders.MinWorker, f.orders.MaxWorker)
+	fmt.Fprintf(rows, "%+v\n%+v\n", probe, all)
+	return errors.Join(err1, err2, runs.Close(), rows.Close())
 }
 
 // A process is one process of a fleet.
@@ -77,7 +66,6 @@ type process struct {
 	label    string
 	cmd      *exec.Cmd
 	stdin    io.WriteCloser
-	journal  *Journal
 	log      *os.File      // what the process logs, and what the test notes about it
 	done     chan struct{} // closed once it has ended and its journal is complete
 	answered chan struct{} // receives one element for each command
@@ -102,7 +90,7 @@ func (f *fleet) start(change func(*Orders)) (*process, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &process{fleet: f, label: o.Label, journal: f.check.Journal(o.Label), done: make(chan struct{}), answered: make(chan struct{}, 1)}
+	p := &process{fleet: f, label: o.Label, done: make(chan struct{}), answered: make(chan struct{}, 1)}
 	if p.log, err = os.OpenFile(filepath.Join(f.dir, o.Label+".log"), os.O_CREATE|os.O_APPEND|os.O_RDWR, 0o644); err != nil {
 		return nil, err
 	}
@@ -142,11 +130,12 @@ func (p *process) hear(line string) {
 	kind, rest, _ := strings.Cut(line, " ")
 	switch kind {
 	case lineRun:
-		if err := p.add(rest); err != nil {
+		r, drawn, granted := run{by: grant{process: p.label}}, int64(0), int64(0)
+		_, err := fmt.Sscan(rest, &r.by.number, &r.first, &r.last, &drawn, &granted)
+		if err = cmp.Or(err, p.fleet.check.add(r)); err != nil {
 			p.fleet.complain(fmt.Sprintf("%s wrote %q: %v", p.label, line, err))
 		}
-	case lineGrant:
-		p.remark(time.Now().Format("15:04:05.000000 ") + rest)
+		p.draw(time.UnixMicro(drawn), time.UnixMicro(granted))
 	case lineDone:
 		p.answered <- struct{}{}
 	case lineNote:
@@ -157,31 +146,15 @@ func (p *process) hear(line string) {
 	}
 }
 
-// add handles a run.
-func (p *process) add(rest string) error {
-	fields := strings.Fields(rest)
-	var n [5]int64
-	if len(fields) != len(n) {
-		return fmt.Errorf("not %d numbers", len(n))
-	}
-	for i, field := range fields {
-		var err error
-		if n[i], err = strconv.ParseInt(field, 10, 64); err != nil {
-			return err
-		}
-	}
-	if err := p.journal.Add(n[0], Run{n[1], n[2]}); err != nil {
-		return err
-	}
+// draw notes when ids were drawn, and when the grant before these was received or extended.
+func (p *process) draw(drawn, granted time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	const gap = 250 * time.Millisecond
-	drawn := time.UnixMicro(n[3])
 	if drawn.Sub(p.drawn) > gap {
 		p.resumed = drawn
 	}
-	p.drawn, p.granted = drawn, time.UnixMicro(n[4])
-	return nil
+	p.drawn, p.granted = drawn, granted
 }
 
 // remark adds a line for human readers to the log of the process.
@@ -193,9 +166,6 @@ func (f *fleet) complain(text string) {
 	f.bad = append(f.bad, text)
 }
 
-// signal sends a signal, which should be one that a process can't ignore.
-func (p *process) signal(s syscall.Signal) error { return p.cmd.Process.Signal(s) }
-
 // kill ends the process as kill -9 does, which works even if it's stopped.
 func (p *process) kill() {
 	p.cmd.Process.Kill()
@@ -204,30 +174,18 @@ func (p *process) kill() {
 }
 
 // close makes the process release its worker number and exit.
-func (p *process) close() error {
-	if _, err := io.WriteString(p.stdin, "close\n"); err != nil {
-		return err
-	}
-	select {
-	case <-p.done:
-		return nil
-	case <-time.After(patience):
-		return fmt.Errorf("%s does not end", p.label)
-	}
-}
+func (p *process) close() error { return p.command("close", p.done) }
 
-// command sends a command, and waits until the process has carried it out.
-func (p *process) command(text string) error {
+// command sends a command, and waits until the process has done it.
+func (p *process) command(text string, done <-chan struct{}) error {
 	if _, err := io.WriteString(p.stdin, text+"\n"); err != nil {
 		return err
 	}
 	select {
-	case <-p.answered:
+	case <-done:
 		return nil
-	case <-p.done:
-		return fmt.Errorf("%s has ended", p.label)
 	case <-time.After(patience):
-		return fmt.Errorf("%s does not answer", p.label)
+		return fmt.Errorf("%s does not obey %q", p.label, text)
 	}
 }
 
@@ -252,10 +210,8 @@ func (p *process) drewSince(t time.Time) bool {
 func (p *process) recovered(t time.Time) (ok bool, flow time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.resumed.After(t) {
+	if flow = t; p.resumed.After(t) {
 		flow = p.resumed
-	} else {
-		flow = t
 	}
 	return p.drawn.After(t) && p.granted.After(t), flow
 }
