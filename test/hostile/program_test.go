@@ -6,7 +6,6 @@ import (
 	"database/sql"
 	"fmt"
 	"log/slog"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -40,7 +39,7 @@ type program struct {
 
 // config makes all programs of a test share one worker number.
 func (p *program) config() snowkey.Config {
-	cfg := snowkey.Config{
+	return snowkey.Config{
 		Namespace: p.namespace,
 		MinWorker: 1, MaxWorker: 1,
 		Window: window, TTL: ttl, MaxClockSkew: 100 * time.Millisecond,
@@ -50,10 +49,6 @@ func (p *program) config() snowkey.Config {
 		// milliseconds.
 		NoSpread: true,
 	}
-	if os.Getenv("SNOWKEY_HOSTILE_LOG") != "" {
-		cfg.Logger = slog.New(slog.NewTextHandler(os.Stderr, nil)).With("program", p.name)
-	}
-	return cfg
 }
 
 // The shortest window that Open accepts, and how long a lease lasts. A window is renewed
@@ -190,12 +185,3 @@ func each[C any](t *testing.T, cases []C, name func(C) string, test func(*testin
 // atOnce is the longest that Open may take to refuse a setting on a busy machine. It
 // must not keep trying until its context ends, which would be after a minute.
 const atOnce = 20 * time.Second
-
-func TestRepeated(t *testing.T) {
-	if n, first := repeated([]int64{9, 5, 7, 5, 9, 5}); n != 3 || first != 5 {
-		t.Errorf("%d numbers are repeated, and the first is %d", n, first)
-	}
-	if n, _ := repeated([]int64{2, 1, 3}); n != 0 {
-		t.Errorf("%d numbers are repeated, want none", n)
-	}
-}
