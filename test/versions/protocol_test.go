@@ -162,15 +162,9 @@ func TestVersionChangesUnderALease(t *testing.T) {
 				if err := <-lost; !strings.Contains(err.Error(), "lost worker") || !strings.Contains(err.Error(), "migrated to another version") {
 					t.Errorf("the process said: %v", err)
 				}
-				for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
-					reason := pool.Health().Reason
-					if reason != nil && strings.Contains(reason.Error(), "has protocol version 3") {
-						break
-					}
-					if time.Now().After(deadline) {
-						t.Fatalf("the process is not ready because of %v", reason)
-					}
-				}
+				dbtest.Await(t, "the version as the reason why the process is not ready", func() bool {
+					return strings.Contains(fmt.Sprint(pool.Health().Reason), "has protocol version 3")
+				})
 				if after := content(); !slices.Equal(before, after) {
 					t.Errorf("it changed the tables:\n%s\n%s", strings.Join(before, "\n"), strings.Join(after, "\n"))
 				}
