@@ -18,26 +18,20 @@ type keyKind struct {
 	one, many    string // INSERT INTO the table; many has the number of rows; one is empty if the kind is for many
 }
 
-// keyKinds has the kinds for each server. Rates are multiples of the first one's. The function floor is the least
-// that a function in PL/pgSQL costs that a role without rights on the sequence can call.
+// keyKinds has the kinds for each server. Rates are multiples of the first one's.
 var keyKinds = map[string][]keyKind{
 	"postgres": {
 		{"bigserial", "id bigserial PRIMARY KEY", "(v) VALUES (1)", "(v) SELECT generate_series(1, %d)"},
-		{"uuid", "id uuid PRIMARY KEY DEFAULT gen_random_uuid()", "(v) VALUES (1)", "(v) SELECT generate_series(1, %d)"},
 		{"default", "id bigint PRIMARY KEY DEFAULT snowkey_next()", "(v) VALUES (1)", "(v) SELECT generate_series(1, %d)"},
-		{"floor", "id bigint PRIMARY KEY DEFAULT floor()", "(v) VALUES (1)", "(v) SELECT generate_series(1, %d)"},
 		{"set", "id bigint PRIMARY KEY", "", "SELECT id, v FROM ROWS FROM (snowkey_next(%d), generate_series(1, %[1]d)) r (id, v)"},
 		{"uuidv7", "id uuid PRIMARY KEY DEFAULT uuidv7()", "(v) VALUES (1)", "(v) SELECT generate_series(1, %d)"},
 	},
 	"mariadb": {
 		{"auto_increment", "id BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY", "(v) VALUES (1)", "(v) SELECT seq FROM seq_1_to_%d"},
-		{"nextval", "id BIGINT NOT NULL PRIMARY KEY", "VALUES (NEXTVAL(numbers), 1)", "SELECT NEXTVAL(numbers), seq FROM seq_1_to_%d"},
-		{"uuid", "id UUID NOT NULL DEFAULT UUID() PRIMARY KEY", "(v) VALUES (1)", "(v) SELECT seq FROM seq_1_to_%d"},
 		{"trigger", "id BIGINT NOT NULL DEFAULT 0 PRIMARY KEY", "(v) VALUES (1)", "(v) SELECT seq FROM seq_1_to_%d"},
 	},
 	"mysql": {
 		{"auto_increment", "id BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY", "(v) VALUES (1)", "(v) " + series + "SELECT i FROM n"},
-		{"uuid", "id BINARY(16) NOT NULL PRIMARY KEY", "VALUES (UUID_TO_BIN(UUID(), 1), 1)", series + "SELECT UUID_TO_BIN(UUID(), 1), i FROM n"},
 		{"trigger", "id BIGINT NOT NULL PRIMARY KEY", "(v) VALUES (1)", "(v) " + series + "SELECT i FROM n"},
 	},
 }
@@ -52,32 +46,23 @@ func BenchmarkInserts(b *testing.B) {
 			server := dbtest.Durable(b, dialect).Since(b, 15)
 			db := server.Connect(b)
 			print, kinds := sqlgen.Writer{}.MySQL, keyKinds[dialect]
-			setup := []string{"SELECT snowkey_next()"}
 			switch {
 			case dialect == "postgres":
 				print = sqlgen.Writer{}.Postgres
-				setup = append(setup, "CREATE SEQUENCE floor_counter",
-					"CREATE FUNCTION floor() RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS 'BEGIN RETURN nextval(''public.floor_counter''); END'")
 				if !strings.HasPrefix(server.Version, "postgres 18") {
 					kinds = kinds[:len(kinds)-1] // has no uuidv7
 				}
 			case server.MariaDB:
 				print, kinds = sqlgen.Writer{}.MariaDB, keyKinds["mariadb"]
-				setup = append(setup, "CREATE SEQUENCE numbers")
 			}
-			statements := dbtest.Must(print())(b)
-			statements = append(statements, setup...)
+			statements := append(dbtest.Must(print())(b), "SELECT snowkey_next()")
 			for _, k := range kinds {
 				statements = append(statements, fmt.Sprintf("CREATE TABLE %s_ (%s, v int)", k.name, k.column))
 				if k.name == "trigger" {
 					statements = append(statements, sqlgen.Writer{}.MySQLTrigger("trigger_", "id"))
 				}
 			}
-			for _, s := range statements {
-				if _, err := db.Exec(s); err != nil {
-					b.Fatalf("%v\n%s", err, s)
-				}
-			}
+			dbtest.Exec(b, db, statements...)
 			rates(b, db, kinds)
 		})
 	}
