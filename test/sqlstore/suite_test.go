@@ -219,7 +219,9 @@ func TestTableOfAnotherName(t *testing.T) {
 }
 
 // probe reads what a claim needs to know about the namespace that leased creates.
-func probe(t testing.TB, store lease.Store) lease.Probe {
+func probe(t testing.TB, store lease.Store) lease.Probe { t.Helper(); return probeOf(t, store, terms) }
+
+func probeOf(t testing.TB, store lease.Store, terms lease.Terms) lease.Probe {
 	t.Helper()
 	return dbtest.Must(store.Probe(t.Context(), lease.Query{Terms: terms, Max: 1023}))(t)
 }
@@ -227,19 +229,27 @@ func probe(t testing.TB, store lease.Store) lease.Probe {
 // free migrates the store, and returns a claim for a new worker number.
 func free(t testing.TB, store lease.Store) lease.Claim {
 	t.Helper()
-	ctx := t.Context()
-	for _, err := range []error{store.Migrate(ctx), store.AddRows(ctx, terms, 7, 7)} {
-		dbtest.NoError(t, err)
-	}
-	dbtest.Must(store.CreateNamespace(ctx, terms, 0))(t)
-	p := probe(t, store)
+	dbtest.NoError(t, store.Migrate(t.Context()))
+	return freeOf(t, store, terms)
+}
+
+func freeOf(t testing.TB, store lease.Store, terms lease.Terms) lease.Claim {
+	t.Helper()
+	dbtest.NoError(t, store.AddRows(t.Context(), terms, 7, 7))
+	dbtest.Must(store.CreateNamespace(t.Context(), terms, 0))(t)
+	p := probeOf(t, store, terms)
 	return lease.Claim{Terms: terms, Seen: p.Row, Fence: p.Fence, Token: "first", Wanted: 1 << 62, Volatile: p.Volatile}
 }
 
 // claimed migrates the store, and leases a worker number.
 func claimed(t testing.TB, store lease.Store) lease.Row {
 	t.Helper()
-	row, ok, err := store.Claim(t.Context(), free(t, store))
+	return granted(t, store, free(t, store))
+}
+
+func granted(t testing.TB, store lease.Store, c lease.Claim) lease.Row {
+	t.Helper()
+	row, ok, err := store.Claim(t.Context(), c)
 	if !ok || err != nil {
 		t.Fatal("not claimed:", ok, err)
 	}
