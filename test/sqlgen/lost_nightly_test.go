@@ -83,7 +83,7 @@ func TestCrash(t *testing.T) {
 	c := db.Connect(t)
 	c.SetMaxIdleConns(0)
 	install(t, c, patient)
-	statements := without(t, sqlgen.Writer{Namespace: "kept", Name: "kept"})
+	statements := ofPostgres.on(t, sqlgen.Writer{Namespace: "kept", Name: "kept"})
 	reserves := slices.IndexFunc(statements, func(s string) bool { return strings.Contains(s, "is leased by") })
 	dbtest.Exec(t, session(t, c), append([]string{"SET synchronous_commit = off"}, statements[:reserves+1]...)...) // a later one may flush
 	restart(t, process)
@@ -248,10 +248,10 @@ func TestMySQLBinaryLog(t *testing.T) {
 		t.Errorf("without SUPER: %v", e)
 	}
 	t.Run("SUPER", func(t *testing.T) {
-		asOwner(t, db, admin, k.on, k.column, "ALL ON DATABASE", "SUPER ON *.*")
+		asOwner(t, db, admin, k, "ALL ON DATABASE", "SUPER ON *.*")
 	})
 	t.Run("log_bin_trust_function_creators", func(t *testing.T) {
 		dbtest.Exec(t, admin, "SET GLOBAL log_bin_trust_function_creators = 1", "DROP TABLE `rows`")
-		asOwner(t, db, admin, k.on, k.column, "ALL ON DATABASE")
+		asOwner(t, db, admin, k, "ALL ON DATABASE")
 	})
 }

@@ -18,12 +18,6 @@ import (
 	"github.com/snowkey-go/snowkey/lease/sqlstore"
 )
 
-// postgreSQL returns a database on a server that has unlogged sequences.
-func postgreSQL(t *testing.T) dbtest.DB {
-	t.Helper()
-	return dbtest.Postgres(t).Since(t, 15)
-}
-
 // TestRefusedServers installs the functions on servers that claim to have no unlogged
 // sequences, or to be Aurora. Nothing is left behind.
 func TestRefusedServers(t *testing.T) {
@@ -38,11 +32,11 @@ func TestRefusedServers(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			db := postgreSQL(t).Connect(t)
+			db := ofPostgres.open(t).Connect(t)
 			if tt.setup != "" {
 				dbtest.Exec(t, db, tt.setup)
 			}
-			err := refused(t, db, without(t, sqlgen.Writer{}, tt.edits...))
+			err := refused(t, db, ofPostgres.on(t, sqlgen.Writer{}, tt.edits...))
 			if err == nil || !strings.Contains(err.Error(), tt.message) || !strings.Contains(err.Error(), "0A000") {
 				t.Error(err)
 			}
@@ -55,29 +49,7 @@ func TestRefusedServers(t *testing.T) {
 
 func install(t *testing.T, db *sql.DB, w sqlgen.Writer) {
 	t.Helper()
-	dbtest.Exec(t, db, dbtest.Must(w.Postgres())(t)...)
-}
-
-// without returns the statements that install w, each old text of edits replaced by the next
-// one.
-func without(t *testing.T, w sqlgen.Writer, edits ...string) []string {
-	t.Helper()
-	return edited(t, dbtest.Must(w.Postgres())(t), edits...)
-}
-
-func edited(t *testing.T, statements []string, edits ...string) []string {
-	t.Helper()
-	for i := 0; i < len(edits); i += 2 {
-		found := false
-		for k, s := range statements {
-			found = found || strings.Contains(s, edits[i])
-			statements[k] = strings.ReplaceAll(s, edits[i], edits[i+1])
-		}
-		if !found {
-			t.Fatalf("the SQL does not have %s", edits[i])
-		}
-	}
-	return statements
+	dbtest.Exec(t, db, ofPostgres.on(t, w)...)
 }
 
 // requireAbove checks that some ids are above all earlier ones.
@@ -170,30 +142,27 @@ func inLayout(t *testing.T, layout idgen.Layout, ids []int64, before time.Time) 
 // TestLayouts parses ids of every preset that SQL can make.
 func TestLayouts(t *testing.T) {
 	t.Parallel()
-	for database, open := range map[string]func(*testing.T) dbtest.DB{"postgres": postgreSQL, "mariadb": mariaDB} {
-		t.Run(database, func(t *testing.T) {
-			db, on, some := open(t).Connect(t), without, "SELECT next() UNION ALL SELECT next(9) UNION ALL SELECT next()"
-			if database == "mariadb" {
-				on, some = onMariaDB, "SELECT next() FROM seq_1_to_1000"
+	for _, k := range []kind{ofPostgres, ofMariaDB} {
+		t.Run(k.programs[1], func(t *testing.T) {
+			db, some, n := k.open(t).Connect(t), "SELECT next() UNION ALL SELECT next(9) UNION ALL SELECT next()", 11
+			if k.mariaDB {
+				some, n = "SELECT next() FROM seq_1_to_1000", 1000
 			}
 			for i, layout := range layouts(t) {
 				t.Run(layout.String(), func(t *testing.T) {
 					t.Parallel()
-					dbtest.Exec(t, db, on(t, sqlgen.Writer{Layout: layout, Namespace: fmt.Sprint("n", i), Name: fmt.Sprint("next", i), Worker: 5, MaxClockSkew: 50 * time.Millisecond})...)
+					dbtest.Exec(t, db, k.on(t, sqlgen.Writer{Layout: layout, Namespace: fmt.Sprint("n", i), Name: fmt.Sprint("next", i), Worker: 5, MaxClockSkew: 50 * time.Millisecond})...)
 					before := time.Now()
 					ids := query(t, session(t, db), strings.ReplaceAll(some, "next", fmt.Sprint("next", i)))
 					inLayout(t, layout, ids, before)
-					if want := map[string]int{"postgres": 11, "mariadb": 1000}[database]; len(ids) != want {
-						t.Errorf("%d ids, want %d", len(ids), want)
+					if len(ids) != n {
+						t.Errorf("%d ids, want %d", len(ids), n)
 					}
 				})
 			}
 		})
 	}
 }
-
-// statements are those that install a writer, with edits; see without.
-type statements func(t *testing.T, w sqlgen.Writer, edits ...string) []string
 
 // refused executes statements up to the first error.
 func refused(t *testing.T, db interface {
@@ -245,8 +214,8 @@ const enters = "\t\t\t\t\tPERFORM setval(" + `'"public"."snowkey_next_counter"':
 // TestLock has sessions pause while they enter a tick.
 func TestLock(t *testing.T) {
 	t.Parallel()
-	db := postgreSQL(t).Connect(t)
-	dbtest.Exec(t, db, without(t, sqlgen.Writer{}, pausing...)...)
+	db := ofPostgres.open(t).Connect(t)
+	dbtest.Exec(t, db, ofPostgres.on(t, sqlgen.Writer{}, pausing...)...)
 	dbtest.Exec(t, db, "CREATE TABLE rows (id bigint)")
 	var wait sync.WaitGroup
 	for range 8 {
@@ -268,7 +237,7 @@ func TestLock(t *testing.T) {
 // find the rows that they would have added.
 func TestFirst(t *testing.T) {
 	t.Parallel()
-	db := postgreSQL(t).Connect(t)
+	db := ofPostgres.open(t).Connect(t)
 	for i, tt := range []struct {
 		layout idgen.Layout
 		rows   int64
