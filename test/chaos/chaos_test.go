@@ -70,23 +70,20 @@ type settings struct {
 func newFleet(t *testing.T, b backend, s server, rate int) *fleet {
 	parent := os.Getenv("SNOWKEY_CHAOS_KEEP") // "" for the system's temporary files
 	dir := dbtest.Must(os.MkdirTemp(parent, "snowkey-chaos-"))(t)
-	f := &fleet{backend: b, server: s, dir: dir, check: newChecker(), orders: Orders{
+	f := &fleet{t: t, backend: b, server: s, dir: dir, check: newChecker(), orders: Orders{
 		Backend: b.name, Store: s.text, Rate: rate,
 		Window: time.Second, TTL: 1500 * time.Millisecond, Skew: time.Second,
 	}}
 	t.Cleanup(func() {
-		var err error
-		if t.Failed() {
-			t.Log("the evidence is in ", f.dir)
-			err = f.save()
-		}
 		for _, p := range f.all {
 			p.kill()
 		}
 		if !t.Failed() {
-			err = os.RemoveAll(f.dir)
+			dbtest.NoError(t, os.RemoveAll(f.dir))
+			return
 		}
-		dbtest.NoError(t, err)
+		t.Log("the evidence is in ", f.dir)
+		f.save()
 	})
 	return f
 }
@@ -158,12 +155,6 @@ func (n *nemesis) await(name string, over time.Time, who []*process) {
 		time.Now().Format("15:04:05.000000"), name, flow.Seconds(), time.Since(over).Seconds(), len(who))
 }
 
-// launch starts a process.
-func (n *nemesis) launch(change func(*Orders)) *process {
-	n.Helper()
-	return dbtest.Must(n.start(change))(n)
-}
-
 // startAll starts the crew. On a busy machine, leases of a second may expire before they are
 // renewed, so that every fault would look the same. startAll therefore doubles Window until
 // all leases are renewed several times while nothing happens.
@@ -173,7 +164,7 @@ func (n *nemesis) startAll() {
 		start := time.Now()
 		n.crew = nil
 		for range n.processes {
-			n.crew = append(n.crew, n.launch(nil))
+			n.crew = append(n.crew, n.start(nil))
 		}
 		n.await("all started", start, n.crew)
 		for range 3 {
@@ -243,7 +234,7 @@ func (n *nemesis) at(places []int) (who []*process) {
 // replace starts new processes in the given places.
 func (n *nemesis) replace(places []int, change func(*Orders)) []*process {
 	for _, i := range places {
-		n.crew[i] = n.launch(change)
+		n.crew[i] = n.start(change)
 	}
 	return n.at(places)
 }
@@ -318,7 +309,7 @@ func (n *nemesis) finish() {
 		n.Errorf("%s", text)
 	}
 	n.Logf("%d ids in %.0f s under %d leases of %d processes, %d runs with duplicates",
-		ids, time.Since(n.began).Seconds(), leases, n.started, len(duplicates))
+		ids, time.Since(n.began).Seconds(), leases, len(n.all), len(duplicates))
 	if n.Failed() {
 		n.tellLogs(n.crew)
 	}

@@ -7,7 +7,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -17,47 +16,41 @@ import (
 	"sync"
 	"time"
 
+	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/lease"
 )
 
 // A fleet is a number of worker processes, and what they have drawn.
 type fleet struct {
+	t       dbtest.TB
 	orders  Orders // for each process, except for the label
 	backend backend
 	server  server
 	dir     string // for the evidence
 	check   *checker
+	all     []*process // that were started
 
-	mu      sync.Mutex
-	all     []*process
-	started int
-	bad     []string // things that happened but must not
+	mu  sync.Mutex
+	bad []string // things that happened but must not
 }
 
 // patience is how long to wait for something that takes a second on a machine at rest.
 const patience = 3 * time.Minute
 
 // save writes the evidence of a failure: all runs, duplicates and rows, and the fence.
-func (f *fleet) save() error {
-	runs, err1 := os.Create(filepath.Join(f.dir, "runs.txt"))
-	rows, err2 := os.Create(filepath.Join(f.dir, "rows.txt"))
-	if err := errors.Join(err1, err2); err != nil {
-		return err
-	}
+func (f *fleet) save() {
+	runs := dbtest.Must(os.Create(filepath.Join(f.dir, "runs.txt")))(f.t)
 	f.check.write(runs)
 	duplicates, _, _ := f.check.check()
 	fmt.Fprintln(runs, strings.Join(duplicates, "\n"))
-	store, err := f.backend.open(f.server.text, time.Now)
-	if err != nil {
-		return err
-	}
+	dbtest.NoError(f.t, runs.Close())
+	store := dbtest.Must(f.backend.open(f.server.text, time.Now))(f.t)
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	terms := f.orders.config(nil, nil).Terms
-	probe, err1 := store.Probe(ctx, lease.Query{Terms: terms})
-	all, err2 := store.Rows(ctx, terms, f.orders.MinWorker, f.orders.MaxWorker)
-	fmt.Fprintf(rows, "%+v\n%+v\n", probe, all)
-	return errors.Join(err1, err2, runs.Close(), rows.Close())
+	probe := dbtest.Must(store.Probe(ctx, lease.Query{Terms: terms}))(f.t)
+	rows := dbtest.Must(store.Rows(ctx, terms, f.orders.MinWorker, f.orders.MaxWorker))(f.t)
+	dbtest.NoError(f.t, os.WriteFile(filepath.Join(f.dir, "rows.txt"), fmt.Appendf(nil, "%+v\n%+v\n", probe, rows), 0o644))
 }
 
 // A process is one process of a fleet.
@@ -77,39 +70,22 @@ type process struct {
 }
 
 // start starts another worker. change may be nil.
-func (f *fleet) start(change func(*Orders)) (*process, error) {
-	f.mu.Lock()
-	f.started++
+func (f *fleet) start(change func(*Orders)) *process {
+	f.t.Helper()
 	o := f.orders
-	o.Label = fmt.Sprint("process ", f.started)
-	f.mu.Unlock()
+	o.Label = fmt.Sprint("process ", len(f.all)+1)
 	if change != nil {
 		change(&o)
 	}
-	text, err := json.Marshal(o)
-	if err != nil {
-		return nil, err
-	}
 	p := &process{fleet: f, label: o.Label, done: make(chan struct{}), answered: make(chan struct{}, 1)}
-	if p.log, err = os.OpenFile(filepath.Join(f.dir, o.Label+".log"), os.O_CREATE|os.O_APPEND|os.O_RDWR, 0o644); err != nil {
-		return nil, err
-	}
+	p.log = dbtest.Must(os.OpenFile(filepath.Join(f.dir, o.Label+".log"), os.O_CREATE|os.O_APPEND|os.O_RDWR, 0o644))(f.t)
 	p.cmd = exec.Command(os.Args[0])
-	p.cmd.Env = append(os.Environ(), ordersEnv+"="+string(text), "GORACE=atexit_sleep_ms=0")
+	p.cmd.Env = append(os.Environ(), ordersEnv+"="+string(dbtest.Must(json.Marshal(o))(f.t)), "GORACE=atexit_sleep_ms=0")
 	p.cmd.Stderr = p.log
-	if p.stdin, err = p.cmd.StdinPipe(); err != nil {
-		return nil, err
-	}
-	out, err := p.cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	if err := p.cmd.Start(); err != nil {
-		return nil, err
-	}
-	f.mu.Lock()
+	p.stdin = dbtest.Must(p.cmd.StdinPipe())(f.t)
+	out := dbtest.Must(p.cmd.StdoutPipe())(f.t)
+	dbtest.NoError(f.t, p.cmd.Start())
 	f.all = append(f.all, p)
-	f.mu.Unlock()
 	o.Store = "" // it may contain a password
 	p.remark(fmt.Sprintf("pid %d, started %s, orders %+v", p.cmd.Process.Pid, time.Now().Format(time.RFC3339Nano), o))
 	go func() {
@@ -122,7 +98,7 @@ func (f *fleet) start(change func(*Orders)) (*process, error) {
 		p.remark(fmt.Sprintf("ended %s, %v", time.Now().Format(time.RFC3339Nano), p.cmd.ProcessState))
 		p.log.Close()
 	}()
-	return p, nil
+	return p
 }
 
 // hear handles a line that the worker has written.
