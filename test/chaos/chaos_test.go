@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -143,7 +144,6 @@ func (n *nemesis) await(name string, over time.Time, who []*process) {
 			}
 			if time.Since(over) > patience {
 				n.Errorf("%s: %s has not recovered after %v", name, p.label, time.Since(over))
-				n.tellLogs(append(n.crew, p))
 				n.FailNow()
 			}
 			time.Sleep(5 * time.Millisecond)
@@ -246,15 +246,15 @@ func (n *nemesis) closeSome() (time.Time, []*process) {
 }
 
 func (n *nemesis) closeAll(who []*process) {
-	errs := make(chan error)
+	var wait sync.WaitGroup
 	for _, p := range who {
-		go func() { errs <- p.close() }()
+		wait.Go(func() {
+			if err := p.close(); err != nil {
+				n.Errorf("%v", err)
+			}
+		})
 	}
-	for range who {
-		if err := <-errs; err != nil {
-			n.Errorf("%v", err)
-		}
-	}
+	wait.Wait()
 }
 
 func (n *nemesis) signal(who []*process, s syscall.Signal) {
@@ -310,15 +310,4 @@ func (n *nemesis) finish() {
 	}
 	n.Logf("%d ids in %.0f s under %d leases of %d processes, %d runs with duplicates",
 		ids, time.Since(n.began).Seconds(), leases, len(n.all), len(duplicates))
-	if n.Failed() {
-		n.tellLogs(n.crew)
-	}
-}
-
-// tellLogs prints the end of the log of each process.
-func (n *nemesis) tellLogs(who []*process) {
-	for _, p := range who {
-		lines := strings.Split(strings.TrimSpace(p.logged()), "\n")
-		n.Logf("%s:\n\t%s", p.label, strings.Join(lines[max(len(lines)-6, 0):], "\n\t"))
-	}
 }

@@ -43,7 +43,7 @@
 //	runs.txt       the runs, and the duplicate ids if there are any
 //	rows.txt       the rows of the store, and a probe with its fence
 //
-// The test's own log has the faults, the recovery times, and the ends of the process logs.
+// The test's own log has the faults and the recovery times.
 //
 // # Length
 //

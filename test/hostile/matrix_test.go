@@ -34,7 +34,7 @@ type row struct {
 	app     func(context.Context, *sql.DB) error
 	exist   bool // create tables, namespace and row first, with an ordinary session
 	want    outcome
-	names   string // part of the error if it's refused; case is ignored
+	names   string // parts of the error if it's refused, with commas between them; case is ignored
 	only    string // "mariadb" if MySQL doesn't have this setting
 	fast    bool   // whether it is tested on each push; the others only at night
 }
@@ -122,13 +122,23 @@ func (r row) judge(t *testing.T, p *program) {
 		t.Errorf("program %s: Open succeeded, but no id was issued", p.name)
 	case r.want == works:
 		t.Errorf("program %s: Open failed after %v: %v", p.name, p.opened.Round(time.Millisecond), p.err)
-	case !strings.Contains(strings.ToLower(p.err.Error()), strings.ToLower(r.names)):
+	case !r.named(p.err):
 		t.Errorf("program %s: the refusal does not name %s: %v", p.name, r.names, p.err)
 	case p.opened > atOnce:
 		t.Errorf("program %s: Open was refused after %v, want at most %v: %v", p.name, p.opened.Round(time.Millisecond), atOnce, p.err)
 	default:
 		t.Logf("program %s: refused after %v: %v", p.name, p.opened.Round(time.Millisecond), p.err)
 	}
+}
+
+// named reports whether an error has all parts that it should have.
+func (r row) named(err error) bool {
+	for name := range strings.SplitSeq(r.names, ", ") {
+		if !strings.Contains(strings.ToLower(err.Error()), strings.ToLower(name)) {
+			return false
+		}
+	}
+	return true
 }
 
 // durableMySQL returns a server that flushes every commit, since leases hold off on one

@@ -5,7 +5,6 @@ import (
 	"context"
 	"database/sql"
 	"log/slog"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -43,7 +42,7 @@ func (r row) testSegment(t *testing.T, server dbtest.DB) {
 				}
 				numbers, err := s.Append(ctx, nil, 50)
 				if err != nil {
-					if r.want == works || !strings.Contains(strings.ToLower(err.Error()), strings.ToLower(r.names)) {
+					if r.want == works || !r.named(err) {
 						t.Errorf("program %s: %v", name, err)
 					}
 					return

@@ -76,21 +76,25 @@ func (s *operated) SetFingerprint(ctx context.Context, t lease.Terms, fingerprin
 	return s.exec(ctx, "UPDATE {ns} SET fingerprint = ? WHERE namespace = ? AND layout = ?", fingerprint, t.Namespace, t.Layout)
 }
 
+// servers are the stores of database servers, by dialect.
+var servers = map[string]func(*sql.DB) *sqlstore.Store{"postgres": sqlstore.Postgres, "mysql": sqlstore.MySQL}
+
+// storeOf returns the store that a program with this database would use.
+func storeOf(db dbtest.DB, conn *sql.DB) lease.Store {
+	if db.Dialect == "sqlite" {
+		return sqlstore.SQLite(conn)
+	}
+	return servers[db.Dialect](conn)
+}
+
 // open returns a store that uses the tables called table in the database of conn.
 func open(t *testing.T, db dbtest.DB, conn *sql.DB, table string) *operated {
 	t.Helper()
-	var store *sqlstore.Store
-	quote := `"`
-	switch db.Dialect {
-	case "postgres":
-		store = sqlstore.Postgres(conn)
-	case "mysql":
-		store, quote = sqlstore.MySQL(conn), "`"
-	}
-	store = dbtest.Must(store.WithTable(table))(t)
+	quote := map[string]string{"postgres": `"`, "mysql": "`"}[db.Dialect]
 	quoted := func(name string) string {
 		return quote + strings.ReplaceAll(name, ".", quote+"."+quote) + quote
 	}
+	store := dbtest.Must(servers[db.Dialect](conn).WithTable(table))(t)
 	return &operated{Store: store, db: conn, dialect: db.Dialect, lease: quoted(table), ns: quoted(table + "_ns")}
 }
 

@@ -33,9 +33,9 @@ func refused(t *testing.T, version string, calls map[string]func(ctx context.Con
 }
 
 // leaseCalls returns the calls that use a store of leases.
-func leaseCalls(open func() lease.Store, namespaces ...string) map[string]func(ctx context.Context) error {
+func leaseCalls(open func() lease.Store) map[string]func(ctx context.Context) error {
 	calls := make(map[string]func(ctx context.Context) error)
-	for _, namespace := range namespaces {
+	for _, namespace := range []string{"", "another"} {
 		for _, skip := range []bool{false, true} {
 			cfg := config
 			cfg.Namespace, cfg.SkipMigrate = namespace, skip
@@ -100,7 +100,7 @@ func TestTablesOfAnotherVersion(t *testing.T) {
 		for _, version := range []string{"1", "3"} {
 			setVersion(t, conn, version, "snowkey_lease", "snowkey_lease_ns", "snowkey_segment")
 			before := content()
-			refused(t, version, leaseCalls(func() lease.Store { return storeOf(db.Dialect, conn) }, "", "another"))
+			refused(t, version, leaseCalls(func() lease.Store { return storeOf(db.Dialect, conn) }))
 			refused(t, version, map[string]func(ctx context.Context) error{
 				"Migrate of segments": func(ctx context.Context) error { return segments().Migrate(ctx) },
 				"Fetch":               func(ctx context.Context) error { return fetch(ctx, "orders") },
