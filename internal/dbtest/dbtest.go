@@ -239,8 +239,8 @@ func Open(t TB, dialect string) DB {
 
 // Durable returns a database on a private server that only this test uses, and that
 // ends with the test. The server flushes every commit to disk, but otherwise has the
-// default settings. Durable never uses a server from the environment or from docker
-// compose, because other tests may be using it at the same time.
+// default settings. Durable never uses a server from the environment, because other tests
+// may be using it at the same time.
 //
 // Each of the settings is a server variable with its value, such as
 // "max_connections=1300", and overrides the default. SQLite ignores them.
@@ -301,6 +301,9 @@ func sharedServer(dialect string) (*Server, error) {
 func start(dialect string) (*Server, error) {
 	e := engineOf(dialect)
 	if dsn := os.Getenv(e.env); dsn != "" {
+		if !strings.Contains(dsn, e.form) {
+			return nil, fmt.Errorf("dbtest: %s does not name a server in the form of %s", e.env, e.example)
+		}
 		s, err := e.connect(context.Background(), dsn, e.env)
 		if err != nil {
 			return nil, fmt.Errorf("dbtest: the server that %s names does not answer: %w", e.env, err)
@@ -311,16 +314,11 @@ func start(dialect string) (*Server, error) {
 		return s, nil
 	}
 	s, err := e.start(Options{fast: true})
-	if absent, ok := errors.AsType[*absentError](err); !ok || absent.err != nil {
-		return s, err
+	if absent, ok := errors.AsType[*absentError](err); ok && absent.err == nil { // its packages can't be fetched here
+		absent.err = fmt.Errorf(`or name a running server whose user may create
+databases, such as the one of docker compose up -d --wait: %s='%s'
+Tests that kill the server or set its clock need the programs.
+To leave the database servers out of this run, say so: SNOWKEY_TEST_DB=sqlite`, e.env, e.example)
 	}
-	// The programs can't be fetched either.
-	if dockerAnswers() {
-		return e.startContainer()
-	}
-	return nil, &absentError{e.needs, e.pack, fmt.Errorf(`there are two other ways to a server for %s:
-  - Name a running one whose user may create databases: %s='%s'
-  - Start Docker, in which the tests run docker compose up -d --wait. Tests that kill
-    the server or set its clock need the programs.
-To leave the database servers out of this run, say so: SNOWKEY_TEST_DB=sqlite`, e.name, e.env, e.example)}
+	return s, err
 }

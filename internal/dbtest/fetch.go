@@ -32,23 +32,28 @@ func Program(t TB, packages string, names ...string) string {
 // is not on this machine or cannot fetch the package, the test can't run.
 func NPM(t TB, name string) []string {
 	t.Helper()
-	npm(t, name, "npx", "--yes", name, "--version")
-	return []string{"npx", "--yes", name}
-}
-
-// NPMFolder installs a package of npm, such as axe-core@4.10.2, and returns its folder.
-func NPMFolder(t TB, name string) string {
-	t.Helper()
-	dir := t.TempDir()
-	npm(t, name, "npm", "install", "--no-audit", "--no-fund", "--prefix", dir, name)
-	return filepath.Join(dir, "node_modules", name[:strings.LastIndex(name, "@")])
-}
-
-func npm(t TB, name string, command ...string) {
-	t.Helper()
-	if err := fetchWith(name, exec.Command(command[0], command[1:]...)); err != nil {
+	command := []string{"npx", "--yes", name}
+	if err := fetchWith(name, exec.Command(command[0], append(command[1:], "--version")...)); err != nil {
 		missing(t, &absentError{name, "npm", err})
 	}
+	return command
+}
+
+// NPMFolder returns the folder of a package of npm, such as axe-core@4.10.2.
+func NPMFolder(t TB, name string) string {
+	t.Helper()
+	dir, err := npmFolder(name)
+	if err != nil {
+		missing(t, &absentError{name, "npm", err})
+	}
+	return dir
+}
+
+func npmFolder(name string) (string, error) {
+	dir, err := cached("npm-"+strings.ReplaceAll(name, "/", "-"), func(part string) error {
+		return fetchWith(name, exec.Command("npm", "install", "--no-audit", "--no-fund", "--prefix", part, name))
+	})
+	return filepath.Join(dir, "node_modules", name[:strings.LastIndex(name, "@")]), err
 }
 
 // Obtain makes sure that find succeeds, for which it may fetch the packages of Debian and

@@ -19,14 +19,14 @@ var mysql = engine{
 	name:    "mysql",
 	driver:  "mysql",
 	env:     "SNOWKEY_TEST_MYSQL",
-	example: "user:password@tcp(127.0.0.1:3306)/",
+	form:    "tcp(",
+	example: "root:snowkey@tcp(127.0.0.1:33069)/",
 	needs:   "mariadbd and mariadb-install-db, or mysqld",
 	pack:    "default-mysql-server-core default-mysql-client",
 	account: mysqlAccount,
 	quit:    "KILL",
 
 	private: "root@tcp(127.0.0.1)/",
-	compose: "root:snowkey@tcp(127.0.0.1:33069)/",
 
 	versionSQL: "SELECT VERSION()",
 	dataSQL:    "SELECT @@datadir",
@@ -53,11 +53,8 @@ var mysql = engine{
 		}
 		return args
 	},
-	change: changeMySQLDSN,
-	addressOf: func(dsn string) (network, address string) {
-		cfg := parseMySQLDSN(dsn)
-		return cfg.Net, cfg.Addr
-	},
+	change:    changeMySQLDSN,
+	addressOf: func(dsn string) string { return parseMySQLDSN(dsn).Addr },
 }
 
 // mysqlPrograms returns the path of a server, and that of the program that makes a data
@@ -159,11 +156,6 @@ func parseMySQLDSN(dsn string) *mysqldriver.Config {
 func changeMySQLDSN(dsn, database, address string) string {
 	cfg := parseMySQLDSN(dsn)
 	cfg.ParseTime = true
-	if database != "" {
-		cfg.DBName = database
-	}
-	if address != "" {
-		cfg.Net, cfg.Addr = "tcp", address
-	}
+	cfg.DBName, cfg.Addr = cmp.Or(database, cfg.DBName), cmp.Or(address, cfg.Addr)
 	return cfg.FormatDSN()
 }

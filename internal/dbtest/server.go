@@ -6,7 +6,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,14 +17,14 @@ type engine struct {
 	name    string // the dialect
 	driver  string // for sql.Open
 	env     string // the variable that holds a DSN
-	example string // a DSN for the error message, to show what env should contain
+	form    string // what such a DSN has
+	example string // the DSN of docker-compose.yml, for error messages
 	needs   string // the programs of a private server, for the same message
 	pack    string // the Debian and Ubuntu packages that have them
 	account string // the account that the package creates for the server
 	quit    string // the signal that makes the server exit immediately
 
 	private string // the DSN of a private server
-	compose string // the DSN of the service called name in docker-compose.yml
 
 	versionSQL string
 	// dataSQL selects the server's data directory, by which we can tell that the server
@@ -45,9 +44,8 @@ type engine struct {
 	// change returns dsn with another database, or with the server at another TCP
 	// address. What is empty stays. dsn must be one that connect has accepted.
 	change func(dsn, database, address string) string
-	// addressOf returns the network and address of dsn's server, as net.Dial expects
-	// them.
-	addressOf func(dsn string) (network, address string)
+	// addressOf returns the TCP address of dsn's server.
+	addressOf func(dsn string) string
 }
 
 // An installation is the programs of a server.
@@ -250,34 +248,4 @@ func (s *Server) Admin(statements ...string) error {
 		}
 		return nil
 	})
-}
-
-// dockerAnswers reports whether docker compose can be used: there must be the plugin, a
-// file docker-compose.yml, and an engine that answers.
-func dockerAnswers() bool {
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-	defer cancel()
-	return exec.CommandContext(ctx, "docker", "compose", "ps").Run() == nil
-}
-
-// startContainer starts the engine's service of docker-compose.yml, which docker compose
-// finds in a directory above that of the test, unless it's already running. It goes on
-// running for the next run.
-func (e engine) startContainer() (*Server, error) {
-	// Concurrent docker compose commands fail.
-	err := locked(func() error {
-		out, err := exec.Command("docker", "compose", "up", "-d", "--wait", e.name).CombinedOutput()
-		if err != nil {
-			return fmt.Errorf("dbtest: docker compose up -d --wait %s: %w:\n%s", e.name, err, out)
-		}
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	s, err := e.connect(context.Background(), e.compose, "docker compose")
-	if err != nil {
-		return nil, fmt.Errorf("dbtest: the %s of docker compose does not answer: %w", e.name, err)
-	}
-	return s, nil
 }
