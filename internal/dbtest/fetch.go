@@ -28,18 +28,8 @@ func Program(t TB, packages string, names ...string) string {
 	return paths[0]
 }
 
-// NPM returns the command that runs a package of npm, such as @redocly/cli@1.34.3. If npx
-// is not on this machine or cannot fetch the package, the test can't run.
-func NPM(t TB, name string) []string {
-	t.Helper()
-	command := []string{"npx", "--yes", name}
-	if err := fetchWith(name, exec.Command(command[0], append(command[1:], "--version")...)); err != nil {
-		missing(t, &absentError{name, "npm", err})
-	}
-	return command
-}
-
-// NPMFolder returns the folder of a package of npm, such as axe-core@4.10.2.
+// NPMFolder returns the folder of a package of npm, such as axe-core@4.10.2, which it fetches
+// into the cache.
 func NPMFolder(t TB, name string) string {
 	t.Helper()
 	dir, err := npmFolder(name)
