@@ -64,14 +64,9 @@ func (db DB) At(address string) DB {
 // ends.
 func (db DB) Connect(t TB) *sql.DB {
 	t.Helper()
-	conn, err := sql.Open(db.Driver, db.DSN)
-	if err != nil {
-		t.Fatalf("dbtest: open %s: %v", db.Dialect, err)
-	}
+	conn := Must(sql.Open(db.Driver, db.DSN))(t)
 	t.Cleanup(func() { conn.Close() })
-	if err := conn.Ping(); err != nil {
-		t.Fatalf("dbtest: connect to %s: %v", db.Dialect, err)
-	}
+	NoError(t, conn.Ping())
 	return conn
 }
 

@@ -2,6 +2,7 @@ package dbtest
 
 import (
 	"cmp"
+	"crypto/rand"
 	"fmt"
 	"hash/fnv"
 	"os"
@@ -113,9 +114,9 @@ func fetchMySQL(version string) (in installation, err error) {
 }
 
 // initialiseOnce returns a command that does what initialise does. Since that can take
-// seconds, the command keeps a copy of the new data directory in the cache, and uses the
-// copy from then on. It doesn't keep auto.cnf, which MySQL makes when it starts, so each
-// server gets its own server_uuid. The server's account owns the copies.
+// seconds, the command does it in the cache, and copies the data directory from there. It
+// doesn't keep auto.cnf, which MySQL makes when it starts, so each server gets its own
+// server_uuid. The server's account owns the copies.
 func initialiseOnce(mysqld, data string, initialise func(data string) []string) []string {
 	cache, err := cacheDir()
 	dir := filepath.Join(cache, "initialised-mysql")
@@ -126,12 +127,10 @@ func initialiseOnce(mysqld, data string, initialise func(data string) []string) 
 	key := fnv.New64a()
 	fmt.Fprintln(key, initialise(""), mysqld, info.Size(), info.ModTime())
 	kept := filepath.Join(dir, fmt.Sprintf("%x", key.Sum64()))
-	if _, err := os.Stat(kept); err == nil {
-		return []string{"cp", "-R", kept, data}
-	}
-	// If another server keeps its copy first, mv -T fails, and this copy is of no use.
-	script := Quote(initialise(data)) + ` && { cp -R "$2" "$1.$$" && rm -f "$1.$$/auto.cnf" && mv -T "$1.$$" "$1" || rm -rf "$1.$$"; }`
-	return []string{"sh", "-c", script, "initialise", kept, data}
+	part := kept + "." + rand.Text()
+	// If another server is the first to keep its directory, mv -T fails, and this one is of no use.
+	script := `[ -d "$0" ] || { ` + Quote(initialise(part)) + ` && rm -f "$1/auto.cnf" && mv -T "$1" "$0" || rm -rf "$1"; }; cp -R "$0" "$2"`
+	return []string{"sh", "-c", script, kept, part, data}
 }
 
 // dataOptions returns the first options of a program. A fetched one looks for the other

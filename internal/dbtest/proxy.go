@@ -35,10 +35,7 @@ func (db DB) Through(t TB) (DB, *Proxy) {
 // ProxyTo returns a new proxy to the server at a TCP address. It ends with the test.
 func ProxyTo(t TB, address string) *Proxy {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatalf("dbtest: a proxy: %v", err)
-	}
+	listener := Must(net.Listen("tcp", "127.0.0.1:0"))(t)
 	p := &Proxy{listener: listener, conns: make(map[net.Conn]bool)}
 	p.LeadTo(address)
 	t.Cleanup(func() {
