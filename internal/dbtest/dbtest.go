@@ -164,9 +164,8 @@ func Servers(t TB) []string {
 // Wants reports whether this run must cover a dialect or a service, such as "redis".
 func Wants(t TB, name string) bool {
 	t.Helper()
-	dialects := Databases(t)
 	names, _ := wanted()
-	return slices.Contains(dialects, name) || slices.Contains(names, name)
+	return slices.Contains(Databases(t), name) || slices.Contains(names, name)
 }
 
 func requireWanted(t TB, name string) {
@@ -293,27 +292,23 @@ func sharedServer(dialect string) (*Server, error) {
 }
 
 // start returns a server of a dialect. If it can't, the error explains what to do.
-func start(dialect string) (*Server, error) {
+func start(dialect string) (s *Server, err error) {
 	e := engineOf(dialect)
-	if dsn := os.Getenv(e.env); dsn != "" {
-		if !strings.Contains(dsn, e.form) {
-			return nil, fmt.Errorf("dbtest: %s does not name a server in the form of %s", e.env, e.example)
-		}
-		s, err := e.connect(context.Background(), dsn, e.env)
-		if err != nil {
-			return nil, fmt.Errorf("dbtest: the server that %s names does not answer: %w", e.env, err)
-		}
-		if err := s.is(Version(dialect)); err != nil {
-			return nil, err
-		}
-		return s, nil
+	if dsn := os.Getenv(e.env); dsn == "" {
+		s, err = e.start(Options{fast: true})
+	} else if !strings.Contains(dsn, e.form) {
+		return nil, fmt.Errorf("dbtest: %s does not name a server in the form of %s", e.env, e.example)
+	} else if s, err = e.connect(context.Background(), dsn, e.env); err != nil {
+		return nil, fmt.Errorf("dbtest: the server that %s names does not answer: %w", e.env, err)
 	}
-	s, err := e.start(Options{fast: true})
+	if err == nil {
+		return s.is(Version(dialect))
+	}
 	if absent, ok := errors.AsType[*absentError](err); ok && absent.err == nil { // its packages can't be fetched here
 		absent.err = fmt.Errorf(`or name a running server whose user may create
 databases, such as the one of docker compose up -d --wait: %s='%s'
 Tests that kill the server or set its clock need the programs.
 To leave the database servers out of this run, say so: SNOWKEY_TEST_DB=sqlite`, e.env, e.example)
 	}
-	return s, err
+	return nil, err
 }

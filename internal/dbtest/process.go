@@ -188,8 +188,12 @@ func (p *Process) guard(initialise []string) error {
 	return nil
 }
 
-// stop ends the server, and waits until both the server and its directory are gone.
+// stop ends the server if it is ours, and waits until both the server and its directory
+// are gone.
 func (p *Process) stop() {
+	if p == nil {
+		return
+	}
 	p.owner.Close()
 	<-p.ended
 	os.RemoveAll(p.home) // is left if the server was killed

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -116,7 +117,7 @@ func StartServer(t TB, dialect string, o Options) *Server {
 		missing(t, err)
 	}
 	t.Cleanup(s.stop)
-	return s
+	return Must(s.is(o.Version))(t)
 }
 
 // start runs a private server, and fetches its programs first if necessary.
@@ -128,23 +129,15 @@ func (e engine) start(o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := e.run(in, o)
-	if err != nil {
-		return nil, err
-	}
-	if err := s.is(o.Version); err != nil {
-		s.stop()
-		return nil, err
-	}
-	return s, nil
+	return e.run(in, o)
 }
 
-// is returns an error unless version is empty or that of the server.
-func (s *Server) is(version string) error {
+// is returns s, or an error unless version is empty or that of the server.
+func (s *Server) is(version string) (*Server, error) {
 	if version != "" && !strings.HasPrefix(strings.Replace(s.admin.Version, " ", "", 1), version+".") {
-		return fmt.Errorf("dbtest: %s was to be tested, and this is %s", version, s)
+		return nil, fmt.Errorf("dbtest: %s was to be tested, and this is %s", version, s)
 	}
-	return nil
+	return s, nil
 }
 
 // run runs a private server of an installation.
@@ -207,19 +200,7 @@ func (e engine) connect(ctx context.Context, dsn, origin string) (*Server, error
 
 // number cuts a version such as "15.18 (Debian 15.18-0+deb12u1)" or
 // "10.11.19-MariaDB-0+deb12u1" down to just the number.
-func number(version string) string {
-	if i := strings.IndexAny(version, " -"); i >= 0 {
-		return version[:i]
-	}
-	return version
-}
-
-// stop stops the server if it is ours.
-func (s *Server) stop() {
-	if s.Process != nil {
-		s.Process.stop()
-	}
-}
+var number = regexp.MustCompile(`^[^ -]*`).FindString
 
 // CreateDatabase creates a database with a random name, and returns the name as well.
 func (s *Server) CreateDatabase(t TB) (name string, db DB) {
