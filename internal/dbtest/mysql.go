@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"os"
+	"os/user"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -124,8 +125,9 @@ func initialiseOnce(mysqld, data string, initialise func(data string) []string) 
 	if cmp.Or(err, err2) != nil || os.MkdirAll(dir, 0o755) != nil || giveTo(mysqlAccount, dir) != nil {
 		return initialise(data)
 	}
+	account, _ := user.Lookup(mysqlAccount) // a package that creates it can be installed later
 	key := fnv.New64a()
-	fmt.Fprintln(key, initialise(""), mysqld, info.Size(), info.ModTime())
+	fmt.Fprintln(key, account, initialise(""), mysqld, info.Size(), info.ModTime())
 	kept := filepath.Join(dir, fmt.Sprintf("%x", key.Sum64()))
 	part := kept + "." + rand.Text()
 	// If another server is the first to keep its directory, mv -T fails, and this one is of no use.

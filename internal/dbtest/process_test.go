@@ -38,19 +38,6 @@ func TestMain(m *testing.M) {
 	m.Run()
 }
 
-// eachEngine runs a subtest for each database whose programs are on this machine.
-func eachEngine(t *testing.T, test func(t *testing.T, e engine)) {
-	for _, e := range []engine{postgres, mysql} {
-		t.Run(e.name, func(t *testing.T) {
-			requireWanted(t, e.name)
-			if _, err := e.programs(Version(e.name)); err != nil {
-				missing(t, err)
-			}
-			test(t, e)
-		})
-	}
-}
-
 // TestServersEndWithTheirOwner runs this test binary as the owner of servers, and kills
 // it with SIGKILL so that it has no chance to clean up.
 func TestServersEndWithTheirOwner(t *testing.T) {
@@ -58,45 +45,52 @@ func TestServersEndWithTheirOwner(t *testing.T) {
 		if when == "initialising" && !Nightly {
 			continue
 		}
-		eachEngine(t, func(t *testing.T, e engine) {
-			t.Parallel()
-			// We can't use t.TempDir, since the server's account must be able to
-			// enter the directory.
-			temp := Must(os.MkdirTemp("/tmp", "snowkey-owner-"))(t)
-			t.Cleanup(func() { os.RemoveAll(temp) })
-			NoError(t, os.Chmod(temp, 0o777))
-			owner := exec.Command(os.Args[0])
-			owner.Env = append(os.Environ(), "TMPDIR="+temp, "SNOWKEY_TEST_OWNER="+e.name)
-			out := Must(owner.StdoutPipe())(t)
-			NoError(t, owner.Start())
-			t.Cleanup(func() { owner.Process.Kill(); owner.Wait() })
+		for _, dialect := range Servers(t) {
+			t.Run(dialect+", "+when, func(t *testing.T) { endsWithOwner(t, dialect, when) })
+		}
+	}
+}
 
-			var port, pid int
-			answers := func() bool {
-				conn, err := net.Dial("tcp", fmt.Sprint("127.0.0.1:", port))
-				return err == nil && conn.Close() == nil
-			}
-			if when == "initialising" {
-				Await(t, "the server's directory", func() bool {
-					files, _ := filepath.Glob(filepath.Join(temp, "*/data/*"))
-					return len(files) > 0
-				})
-			} else if _, err := fmt.Fscan(out, &port, &pid); err != nil || !answers() {
-				t.Fatalf("the owner has no server, or it does not answer: %v", err)
-			}
-			if when == "stopped" {
-				NoError(t, syscall.Kill(pid, syscall.SIGSTOP))
-			}
-			NoError(t, owner.Process.Kill())
-			// The warden only removes the directory once the server has ended.
-			Await(t, "the end of the server and its directory", func() bool {
-				files, err := os.ReadDir(temp)
-				return err == nil && len(files) == 0
-			})
-			if port != 0 && answers() {
-				t.Error("the server outlives its owner")
-			}
+func endsWithOwner(t *testing.T, dialect, when string) {
+	t.Parallel()
+	if _, err := engineOf(dialect).programs(Version(dialect)); err != nil {
+		missing(t, err)
+	}
+	// We can't use t.TempDir, since the server's account must be able to
+	// enter the directory.
+	temp := Must(os.MkdirTemp("/tmp", "snowkey-owner-"))(t)
+	t.Cleanup(func() { os.RemoveAll(temp) })
+	NoError(t, os.Chmod(temp, 0o777))
+	owner := exec.Command(os.Args[0])
+	owner.Env = append(os.Environ(), "TMPDIR="+temp, "SNOWKEY_TEST_OWNER="+dialect)
+	out := Must(owner.StdoutPipe())(t)
+	NoError(t, owner.Start())
+	t.Cleanup(func() { owner.Process.Kill(); owner.Wait() })
+
+	var port, pid int
+	answers := func() bool {
+		conn, err := net.Dial("tcp", fmt.Sprint("127.0.0.1:", port))
+		return err == nil && conn.Close() == nil
+	}
+	if when == "initialising" {
+		Await(t, "the server's directory", func() bool {
+			files, _ := filepath.Glob(filepath.Join(temp, "*/data/*"))
+			return len(files) > 0
 		})
+	} else if _, err := fmt.Fscan(out, &port, &pid); err != nil || !answers() {
+		t.Fatalf("the owner has no server, or it does not answer: %v", err)
+	}
+	if when == "stopped" {
+		NoError(t, syscall.Kill(pid, syscall.SIGSTOP))
+	}
+	NoError(t, owner.Process.Kill())
+	// The warden only removes the directory once the server has ended.
+	Await(t, "the end of the server and its directory", func() bool {
+		files, err := os.ReadDir(temp)
+		return err == nil && len(files) == 0
+	})
+	if port != 0 && answers() {
+		t.Error("the server outlives its owner")
 	}
 }
 
@@ -127,31 +121,35 @@ func TestFailedServerShowsItsLogAndLeavesNothing(t *testing.T) {
 }
 
 func TestKilledServerStartsAgainWithWhatItCommitted(t *testing.T) {
-	eachEngine(t, func(t *testing.T, e engine) {
-		t.Parallel()
-		db, process := Clocked(t, e.name)
-		Exec(t, db.Connect(t), "CREATE TABLE kept (n INT)")
-		for n := range 2 {
-			Exec(t, db.Connect(t), "INSERT INTO kept VALUES (1)") // an old connection would only learn of the server's death when it's used
-			NoError(t, errors.Join(process.SetClock(time.Duration(n)*time.Hour), process.Kill()))
-			if err := db.read("SELECT 1", new(int)); err == nil {
-				t.Error("the killed server takes connections")
-			}
-			NoError(t, process.Start())
-			var rows int
-			if err := db.read("SELECT COUNT(*) FROM kept", &rows); err != nil || rows != n+1 {
-				t.Errorf("%d rows (%v), want %d", rows, err, n+1)
-			}
+	for _, dialect := range Servers(t) {
+		t.Run(dialect, func(t *testing.T) { startsAgain(t, dialect) })
+	}
+}
+
+func startsAgain(t *testing.T, dialect string) {
+	t.Parallel()
+	db, process := Clocked(t, dialect)
+	Exec(t, db.Connect(t), "CREATE TABLE kept (n INT)")
+	for n := range 2 {
+		Exec(t, db.Connect(t), "INSERT INTO kept VALUES (1)") // an old connection would only learn of the server's death when it's used
+		NoError(t, errors.Join(process.SetClock(time.Duration(n)*time.Hour), process.Kill()))
+		if err := db.read("SELECT 1", new(int)); err == nil {
+			t.Error("the killed server takes connections")
 		}
-		query := map[string]string{
-			"postgres": "SELECT CAST(extract(epoch FROM clock_timestamp()) AS bigint)",
-			"mysql":    "SELECT TIMESTAMPDIFF(SECOND, '1970-01-01 00:00:00', UTC_TIMESTAMP())",
-		}[e.name]
-		var seconds int64
-		NoError(t, db.read(query, &seconds))
-		if ahead := time.Until(time.Unix(seconds, 0)); ahead < 50*time.Minute || ahead > 70*time.Minute {
-			t.Errorf("the clock is %v ahead, want an hour", ahead)
+		NoError(t, process.Start())
+		var rows int
+		if err := db.read("SELECT COUNT(*) FROM kept", &rows); err != nil || rows != n+1 {
+			t.Errorf("%d rows (%v), want %d", rows, err, n+1)
 		}
-		NoError(t, process.Kill()) // a test may end while its server is dead
-	})
+	}
+	query := map[string]string{
+		"postgres": "SELECT CAST(extract(epoch FROM clock_timestamp()) AS bigint)",
+		"mysql":    "SELECT TIMESTAMPDIFF(SECOND, '1970-01-01 00:00:00', UTC_TIMESTAMP())",
+	}[dialect]
+	var seconds int64
+	NoError(t, db.read(query, &seconds))
+	if ahead := time.Until(time.Unix(seconds, 0)); ahead < 50*time.Minute || ahead > 70*time.Minute {
+		t.Errorf("the clock is %v ahead, want an hour", ahead)
+	}
+	NoError(t, process.Kill()) // a test may end while its server is dead
 }
