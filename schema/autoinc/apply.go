@@ -192,7 +192,7 @@ func (a *applier) apply(ctx context.Context) (Phase, error) {
 	if err != nil {
 		return Phase{}, err
 	}
-	for _, steps := range phase.transactions() {
+	for _, steps := range phase.Transactions() {
 		if err := a.take(ctx, steps, entries); err != nil {
 			return Phase{}, err
 		}
@@ -217,7 +217,7 @@ func (a *applier) entries(ctx context.Context) (map[string]entry, error) {
 		if phase.Name == Fence && a.plan.phase(Drop).begun(entries) {
 			continue // once the counter is gone, the fence is no longer needed
 		}
-		for _, steps := range phase.transactions() {
+		for _, steps := range phase.Transactions() {
 			held, err := a.held(ctx, steps, entries)
 			if err != nil {
 				return nil, err
