@@ -617,19 +617,7 @@ func (a *applier) transient(err error) bool {
 	if a.spoilt || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return false
 	}
-	if errors.Is(err, errLocked) {
-		return true
-	}
-	if state := sqldialect.SQLState(err); state != "" {
-		return state == "55P03" || state == "40P01" || state == "40001"
-	}
-	text := err.Error()
-	for _, mark := range []string{"Error 1205 ", "Error 1213 ", "(5) (SQLITE_BUSY)", "SQLITE_BUSY", "database is locked", "database table is locked"} {
-		if strings.Contains(text, mark) {
-			return true
-		}
-	}
-	return false
+	return errors.Is(err, errLocked) || sqldialect.Busy(err) || sqldialect.Conflict(err)
 }
 
 // close restores the session's settings and returns the connection, or drops it.
