@@ -37,6 +37,10 @@ type ApplyOptions struct {
 	// pg_monitor. Defaults to 10 s.
 	MaxLag time.Duration
 
+	// MaxActive is how many other sessions may be running a statement before a backfill
+	// pauses, as far as the user may see them. Defaults to any number.
+	MaxActive int
+
 	// LockTimeout is how long a statement waits for a lock. Because other sessions
 	// queue up behind it, Apply gives up after that time and tries again, up to 19
 	// times, as soon as it sees that the lock may be free, or else after pauses that
@@ -51,8 +55,10 @@ type ApplyOptions struct {
 	// had, so call snowkey.OpenBackfill with another name each time.
 	IDs func(table string, times []time.Time) ([]int64, error)
 
-	// HoldSwap makes an online migration on Postgres wait before the first narrow column is
-	// replaced, until [Control] is called with [Continue].
+	// HoldSwap makes Apply wait until [Control] is called with [Continue]: in an online
+	// migration on Postgres, before the first narrow column is replaced; on MySQL and
+	// MariaDB, before the first table is copied. Meanwhile, another program may copy the
+	// tables there, such as pt-online-schema-change, and Apply leaves out what is wide by then.
 	HoldSwap bool
 
 	// CancelUndo makes [Undo] take back an Undo that has begun and can't be completed, so
@@ -347,7 +353,8 @@ func (a *applier) take(ctx context.Context, steps []Step, entries map[string]ent
 		}
 		return nil
 	}
-	hold := a.options.HoldSwap && a.plan.Online && a.Dialect == catalog.Postgres && a.phase == Widen && slices.ContainsFunc(steps, func(s Step) bool { return s.Lasting })
+	hold := a.options.HoldSwap && a.phase == Widen && (a.IsMySQL() || a.plan.Online && a.Dialect == catalog.Postgres) &&
+		slices.ContainsFunc(steps, func(s Step) bool { return s.Lasting })
 	if err := a.obey(ctx, hold); err != nil {
 		return failedStep(first, err)
 	}

@@ -218,7 +218,11 @@ func (p *mysqlPlanner) widen(ctx context.Context, conn *sql.Conn) error {
 		p.noteWide()
 		return nil
 	}
-	p.note(Widen, "The server copies each table to widen its columns, and writers of that table wait until the copy is complete. gh-ost and pt-online-schema-change copy otherwise, and have rules of their own for foreign keys.")
+	if p.copiesOnline() {
+		p.note(Widen, "The server copies each table to widen its columns, and replays what writers do meanwhile.")
+	} else {
+		p.note(Widen, "The server copies each table to widen its columns, and writers of that table wait until the copy is complete. If they can't wait, apply with --hold-swap, and when it waits, let pt-online-schema-change --preserve-triggers copy the tables, with what the statements say after ALTER TABLE up to ALGORITHM.")
+	}
 	p.note(Widen, "Foreign keys are dropped before the columns that they tie are widened, and added again afterwards: the server has no other way. Triggers check these references meanwhile, and do what ON DELETE and ON UPDATE say. They differ from foreign keys: they fire the triggers of the rows that a cascade deletes or changes; they refuse to delete a row that others of its own table reference; and a statement that deletes from a table and reads its children fails (1442).")
 	p.note(Widen, "There is no transaction around these statements. Once this phase has begun, complete it.")
 	references := p.held(columns)
@@ -316,6 +320,9 @@ const (
 	copying = ", ALGORITHM=COPY, LOCK=SHARED"
 )
 
+// copiesOnline reports whether the server lets writers go on while it copies a table.
+func (p *mysqlPlanner) copiesOnline() bool { return p.Dialect == catalog.MariaDB && p.AtLeast(11, 2) }
+
 func (p *mysqlPlanner) adding(child catalog.Name, references []catalog.Reference) string {
 	return "ALTER TABLE " + p.name(child) + " " + joined(references, ", ", func(_ int, r catalog.Reference) string { return "ADD " + p.constraint(r) }) + inPlace
 }
@@ -346,12 +353,17 @@ func (p *mysqlPlanner) widenTable(table catalog.Name, columns []catalog.Column) 
 		actions, back, outside = append(actions, "MODIFY "+definition), append(back, "MODIFY "+was), append(outside, p.outside(c))
 	}
 	name, names := p.name(table), namesOf(columns)
+	copying, locks := copying, "writers of "+name+" wait until it is copied; readers go on"
+	if p.copiesOnline() {
+		// Without LOCK, the server still holds writers if it has to, instead of failing.
+		copying, locks = ", ALGORITHM=COPY", "readers and writers of "+name+" for a moment only, unless a foreign key that stays has CASCADE or SET NULL"
+	}
 	p.add(Widen, Step{
 		Text: "widen " + p.List(names) + " of " + name,
 		SQL:  "ALTER TABLE " + name + " " + strings.Join(actions, ", ") + copying,
 		Done: fmt.Sprintf("SELECT COUNT(*) = %d FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s AND COLUMN_NAME IN (%s) AND DATA_TYPE = 'bigint'",
 			len(names), p.Literal(table.Schema), p.Literal(table.Name), joined(names, ", ", func(_ int, name string) string { return p.Literal(name) })),
-		Locks:    "writers of " + name + " wait until it is copied; readers go on",
+		Locks:    locks,
 		Rewrites: "copies the whole table and its indexes", Copies: name,
 		Undo:       []string{"ALTER TABLE " + name + " " + strings.Join(back, ", ") + copying},
 		UndoChecks: outside, Lasting: true,

@@ -29,7 +29,7 @@ type online struct {
 
 func (p *postgresPlanner) widenOnline(ctx context.Context, conn *sql.Conn) error {
 	tables := p.widened.tables
-	if p.major() < 14 {
+	if !p.AtLeast(14, 0) {
 		p.refuse(p.widened.all()[0], "plan without --online", "Postgres %s cannot read a range of blocks, by which the new column is filled; 14 and later can", p.Version)
 		return nil
 	}
@@ -79,7 +79,7 @@ func (p *postgresPlanner) widenOnline(ctx context.Context, conn *sql.Conn) error
 func (p *postgresPlanner) readOnline(ctx context.Context, conn *sql.Conn) error {
 	p.afterwards = make(map[catalog.Name][]Step)
 	silent := "SELECT current_setting('is_superuser') = 'on'"
-	if p.major() >= 15 {
+	if p.AtLeast(15, 0) {
 		silent += " OR has_parameter_privilege(current_user, 'session_replication_role', 'SET')"
 	}
 	var err error

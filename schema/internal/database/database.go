@@ -103,12 +103,20 @@ func parseBanner(banner string, sqlite bool) (s Server, known bool) {
 		end = len(rest)
 	}
 	s.Version = rest[:end]
+	return s, s.version() >= servers[s.Dialect].oldest
+}
+
+// version returns the version as major*1000 + minor, or 0 if it isn't known.
+func (s Server) version() int {
 	major, minor, _ := strings.Cut(s.Version, ".")
 	minor, _, _ = strings.Cut(minor, ".")
-	high, err := strconv.Atoi(major)
+	high, _ := strconv.Atoi(major)
 	low, _ := strconv.Atoi(minor) // "18beta1" has no minor version
-	return s, err == nil && high*1_000+low >= servers[s.Dialect].oldest
+	return high*1_000 + low
 }
+
+// AtLeast reports whether the server has this version or a newer one.
+func (s Server) AtLeast(major, minor int) bool { return s.version() >= major*1_000+minor }
 
 // ScanType returns a Scanner that takes the name of a column type, and stores what such
 // a column can hold.
