@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"io"
@@ -73,13 +74,9 @@ func (a *app) registerPlan(cmd *cobra.Command, options *catalog.Options, out *st
 }
 
 // newPlan makes a plan for the database that the flags name.
-func (a *app) newPlan(ctx context.Context, options autoinc.PlanOptions) (*autoinc.Plan, error) {
-	db, err := a.open(a.getenv, false)
-	if err != nil {
-		return nil, err
-	}
-	defer db.Close()
-	return autoinc.NewPlan(ctx, db, options)
+func (a *app) newPlan(ctx context.Context, options autoinc.PlanOptions) (p *autoinc.Plan, err error) {
+	err = a.withDB(func(db *sql.DB) error { p, err = autoinc.NewPlan(ctx, db, options); return err })
+	return p, err
 }
 
 // writePlan writes a plan to a new file, or to the standard output.
