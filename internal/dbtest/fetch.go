@@ -28,27 +28,22 @@ func Program(t TB, packages string, names ...string) string {
 	return paths[0]
 }
 
-// NPM returns the command that runs a package of npm, such as @redocly/cli@1.34.3. If npx
-// is not on this machine or cannot fetch the package, the test can't run.
-func NPM(t TB, name string) []string {
-	t.Helper()
-	npm(t, name, "npx", "--yes", name, "--version")
-	return []string{"npx", "--yes", name}
-}
-
-// NPMFolder installs a package of npm, such as axe-core@4.10.2, and returns its folder.
+// NPMFolder returns the folder of a package of npm, such as axe-core@4.10.2, which it fetches
+// into the cache.
 func NPMFolder(t TB, name string) string {
 	t.Helper()
-	dir := t.TempDir()
-	npm(t, name, "npm", "install", "--no-audit", "--no-fund", "--prefix", dir, name)
-	return filepath.Join(dir, "node_modules", name[:strings.LastIndex(name, "@")])
-}
-
-func npm(t TB, name string, command ...string) {
-	t.Helper()
-	if err := fetchWith(name, exec.Command(command[0], command[1:]...)); err != nil {
+	dir, err := npmFolder(name)
+	if err != nil {
 		missing(t, &absentError{name, "npm", err})
 	}
+	return dir
+}
+
+func npmFolder(name string) (string, error) {
+	dir, err := cached("npm-"+strings.ReplaceAll(name, "/", "-"), func(part string) error {
+		return fetchWith(name, exec.Command("npm", "install", "--no-audit", "--no-fund", "--prefix", part, name))
+	})
+	return filepath.Join(dir, "node_modules", name[:strings.LastIndex(name, "@")]), err
 }
 
 // Obtain makes sure that find succeeds, for which it may fetch the packages of Debian and

@@ -198,7 +198,7 @@ func (a *applier) apply(ctx context.Context) (Phase, error) {
 	if err != nil {
 		return Phase{}, err
 	}
-	for _, steps := range phase.transactions() {
+	for _, steps := range phase.Transactions() {
 		if err := a.take(ctx, steps, entries); err != nil {
 			return Phase{}, err
 		}
@@ -223,7 +223,7 @@ func (a *applier) entries(ctx context.Context) (map[string]entry, error) {
 		if phase.Name == Fence && a.plan.phase(Drop).begun(entries) {
 			continue // once the counter is gone, the fence is no longer needed
 		}
-		for _, steps := range phase.transactions() {
+		for _, steps := range phase.Transactions() {
 			held, err := a.held(ctx, steps, entries)
 			if err != nil {
 				return nil, err
@@ -547,6 +547,8 @@ func (a *applier) run(ctx context.Context, s Step, before entry) (err error) {
 		err = a.backfill(ctx, s, before)
 	case assigning:
 		err = a.assign(ctx, s, before)
+	case ranging:
+		err = a.ranges(ctx, s, s.SQL)
 	default:
 		err = fmt.Errorf("there is no way %q to run it", s.Run)
 	}
@@ -624,19 +626,7 @@ func (a *applier) transient(err error) bool {
 	if a.spoilt || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return false
 	}
-	if errors.Is(err, errLocked) {
-		return true
-	}
-	if state := sqldialect.SQLState(err); state != "" {
-		return state == "55P03" || state == "40P01" || state == "40001"
-	}
-	text := err.Error()
-	for _, mark := range []string{"Error 1205 ", "Error 1213 ", "(5) (SQLITE_BUSY)", "SQLITE_BUSY", "database is locked", "database table is locked"} {
-		if strings.Contains(text, mark) {
-			return true
-		}
-	}
-	return false
+	return errors.Is(err, errLocked) || sqldialect.Busy(err) || sqldialect.Conflict(err)
 }
 
 // close restores the session's settings and returns the connection, or drops it.

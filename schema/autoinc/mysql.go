@@ -324,26 +324,19 @@ const (
 func (p *mysqlPlanner) copiesOnline() bool { return p.Dialect == catalog.MariaDB && p.AtLeast(11, 2) }
 
 func (p *mysqlPlanner) adding(child catalog.Name, references []catalog.Reference) string {
-	var adds []string
-	for _, r := range references {
-		adds = append(adds, "ADD "+p.constraint(r))
-	}
-	return "ALTER TABLE " + p.name(child) + " " + strings.Join(adds, ", ") + inPlace
+	return "ALTER TABLE " + p.name(child) + " " + joined(references, ", ", func(_ int, r catalog.Reference) string { return "ADD " + p.constraint(r) }) + inPlace
 }
 
 // addReferences adds the foreign keys of a table without checking its rows, because the
 // server would copy the table to check them, and then checks them.
 func (p *mysqlPlanner) addReferences(phase PhaseName, child catalog.Name, references []catalog.Reference) {
-	var drops []string
-	for _, r := range references {
-		drops = append(drops, "DROP FOREIGN KEY "+p.Quote(r.Name))
-	}
+	drop := func(_ int, r catalog.Reference) string { return "DROP FOREIGN KEY " + p.Quote(r.Name) }
 	p.add(phase, Step{
 		Text: "add the foreign keys of " + p.name(child) + " again",
 		SQL:  p.adding(child, references),
 		Done: p.counted(child, references, len(references)), Locks: "readers and writers for a moment only; this does not check the rows, the next steps do",
 		Before: uncheckedForeignKeys, After: checkedForeignKeys,
-		Undo: []string{"ALTER TABLE " + p.name(child) + " " + strings.Join(drops, ", ")},
+		Undo: []string{"ALTER TABLE " + p.name(child) + " " + joined(references, ", ", drop)},
 	})
 	for _, r := range references {
 		p.add(phase, Step{
@@ -354,13 +347,12 @@ func (p *mysqlPlanner) addReferences(phase PhaseName, child catalog.Name, refere
 }
 
 func (p *mysqlPlanner) widenTable(table catalog.Name, columns []catalog.Column) {
-	var actions, back, names, literals, outside []string
+	var actions, back, outside []string
 	for _, c := range columns {
 		was, definition := p.modified(c)
-		actions, back = append(actions, "MODIFY "+definition), append(back, "MODIFY "+was)
-		names, literals, outside = append(names, c.Name), append(literals, p.Literal(c.Name)), append(outside, p.outside(c))
+		actions, back, outside = append(actions, "MODIFY "+definition), append(back, "MODIFY "+was), append(outside, p.outside(c))
 	}
-	name := p.name(table)
+	name, names := p.name(table), namesOf(columns)
 	copying, locks := copying, "writers of "+name+" wait until it is copied; readers go on"
 	if p.copiesOnline() {
 		// Without LOCK, the server still holds writers if it has to, instead of failing.
@@ -370,7 +362,7 @@ func (p *mysqlPlanner) widenTable(table catalog.Name, columns []catalog.Column) 
 		Text: "widen " + p.List(names) + " of " + name,
 		SQL:  "ALTER TABLE " + name + " " + strings.Join(actions, ", ") + copying,
 		Done: fmt.Sprintf("SELECT COUNT(*) = %d FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s AND COLUMN_NAME IN (%s) AND DATA_TYPE = 'bigint'",
-			len(names), p.Literal(table.Schema), p.Literal(table.Name), strings.Join(literals, ", ")),
+			len(names), p.Literal(table.Schema), p.Literal(table.Name), joined(names, ", ", func(_ int, name string) string { return p.Literal(name) })),
 		Locks:    locks,
 		Rewrites: "copies the whole table and its indexes", Copies: name,
 		Undo:       []string{"ALTER TABLE " + name + " " + strings.Join(back, ", ") + copying},
@@ -380,12 +372,9 @@ func (p *mysqlPlanner) widenTable(table catalog.Name, columns []catalog.Column) 
 
 // counted returns a query for whether exactly n of the references exist.
 func (s server) counted(child catalog.Name, references []catalog.Reference, n int) string {
-	var names []string
-	for _, r := range references {
-		names = append(names, s.Literal(r.Name))
-	}
+	names := joined(references, ", ", func(_ int, r catalog.Reference) string { return s.Literal(r.Name) })
 	return fmt.Sprintf("SELECT COUNT(*) = %d FROM information_schema.TABLE_CONSTRAINTS WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s AND CONSTRAINT_TYPE = 'FOREIGN KEY' AND CONSTRAINT_NAME IN (%s)",
-		n, s.Literal(child.Schema), s.Literal(child.Name), strings.Join(names, ", "))
+		n, s.Literal(child.Schema), s.Literal(child.Name), names)
 }
 
 // trigger returns a step that rejects new rows of a table if they meet a condition.
