@@ -306,7 +306,7 @@ func start(dialect string) (s *Server, err error) {
 	}
 	if absent, ok := errors.AsType[*absentError](err); ok && absent.err == nil { // its packages can't be fetched here
 		absent.err = fmt.Errorf(`or name a running server whose user may create
-databases, such as the one of docker compose up -d --wait: %s='%s'
+databases, such as the one of docker-compose.yml: %s='%s'
 Tests that kill the server or set its clock need the programs.
 To leave the database servers out of this run, say so: SNOWKEY_TEST_DB=sqlite`, e.env, e.example)
 	}

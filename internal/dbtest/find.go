@@ -1,13 +1,11 @@
 package dbtest
 
 import (
-	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 )
 
 // folders are the patterns of the folders outside PATH where systems put programs. The
@@ -70,9 +68,7 @@ func beside(path string, names ...string) []string {
 // versionOf returns what a program prints when it is asked for its version, or an empty
 // string if it does not run.
 func versionOf(path, option string) string {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	out, err := exec.CommandContext(ctx, path, option).CombinedOutput()
+	out, err := exec.Command(path, option).CombinedOutput()
 	if err != nil {
 		return ""
 	}
