@@ -125,19 +125,11 @@ func TestLayoutString(t *testing.T) {
 }
 
 func TestBetween(t *testing.T) {
-	epoch := time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC)
-	fixed, err := idgen.NewLayout(epoch, time.Millisecond, idgen.Fixed("era", 2, 1), idgen.Time(39), idgen.Worker(10), idgen.Sequence(12))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixed := errtest.Must(idgen.NewLayout(epoch, time.Millisecond, idgen.Fixed("era", 2, 1), idgen.Time(39), idgen.Worker(10), idgen.Sequence(12)))(t)
 	for _, l := range []idgen.Layout{idgen.DefaultLayout(), fixed} {
 		end := l.Lifetime().End
 		at := func(d time.Duration, worker, sequence int64) int64 {
-			id, err := l.Compose(idgen.Parts{Time: epoch.Add(d), Worker: worker, Sequence: sequence})
-			if err != nil {
-				t.Fatal(err)
-			}
-			return id
+			return errtest.Must(l.Compose(idgen.Parts{Time: epoch.Add(d), Worker: worker, Sequence: sequence}))(t)
 		}
 		life := end.Sub(epoch)
 		const ms = time.Millisecond

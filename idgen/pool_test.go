@@ -162,14 +162,3 @@ func TestPoolWorker(t *testing.T) {
 	k.Seal(errors.New("lost"))
 	check("after the lease", pool, 0, false)
 }
-
-// Without Config.Clock, ids should have the system's time. A reading of the clock may be
-// some milliseconds old, and older if the machine is busy.
-func TestSystemClock(t *testing.T) {
-	pool := newPool(t, idgen.Config{})
-	before := time.Now().Add(-time.Minute)
-	at := pool.Layout().Decode(mustNext(t, pool)).Time
-	if after := time.Now().Add(time.Minute); at.Before(before) || at.After(after) {
-		t.Errorf("an id of %v was made between %v and %v", at, before, after)
-	}
-}

@@ -79,33 +79,6 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-func TestRestoreForgetsCommits(t *testing.T) {
-	m, row := held(t)
-	before := m.Snapshot()
-	if _, ok, err := m.Renew(t.Context(), lease.Renewal{Terms: terms, Held: row, Token: "second"}); !ok || err != nil {
-		t.Fatal(ok, err)
-	}
-	m.Restore(before)
-	rows, err := m.Rows(t.Context(), terms, 0, 1023)
-	if err != nil || len(rows) != 1 || rows[0].Token != "first" {
-		t.Errorf("after the restore: %+v, %v", rows, err)
-	}
-	m.SetCurrent("another")
-	m.SetVolatile(true)
-	p, err := m.Probe(t.Context(), lease.Query{Terms: terms, Max: 1023})
-	if err != nil || p.Current != "another" || p.Fingerprint == p.Current || !p.Volatile {
-		t.Errorf("after the failover: %+v, %v", p, err)
-	}
-}
-
-func TestClock(t *testing.T) {
-	at := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
-	m := &leasetest.Memory{Clock: func() time.Time { return at }}
-	if p, err := m.Probe(t.Context(), lease.Query{Terms: terms}); err != nil || p.Now != at.UnixMicro() {
-		t.Errorf("the store's time is %v, %v", time.UnixMicro(p.Now), err)
-	}
-}
-
 func TestMemory(t *testing.T) {
 	leasetest.Run(t, func(*testing.T) lease.Store { return new(leasetest.Memory) })
 }

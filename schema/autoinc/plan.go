@@ -180,9 +180,9 @@ type Step struct {
 	Size string `json:"size,omitempty"`
 }
 
-// transactions groups the steps by transaction. A step outside of a transaction is a group
+// Transactions groups the steps by transaction. A step outside of a transaction is a group
 // of its own.
-func (p Phase) transactions() (groups [][]Step) {
+func (p Phase) Transactions() (groups [][]Step) {
 	for i, s := range p.Steps {
 		if i > 0 && s.Unit != 0 && s.Unit == p.Steps[i-1].Unit {
 			groups[len(groups)-1] = append(groups[len(groups)-1], s)

@@ -41,8 +41,7 @@ func TestNarrowRoutines(t *testing.T) {
 		}[db.Dialect]
 		dbtest.Exec(t, conn, tables...)
 		if db.Dialect == "mysql" {
-			var schema string
-			dbtest.NoError(t, conn.QueryRow("SELECT DATABASE()").Scan(&schema))
+			schema := dbtest.Rows(t, conn, "SELECT DATABASE()")[0]
 			dbtest.Exec(t, dbtest.MySQL(t).Connect(t),
 				"CREATE FUNCTION theirs(n INT) RETURNS INT READS SQL DATA RETURN n + (SELECT count(*) FROM inventory)",
 				"CREATE FUNCTION ours(n INT) RETURNS INT READS SQL DATA RETURN n + (SELECT count(*) FROM "+schema+".inventory)")

@@ -12,7 +12,6 @@ import (
 	"entgo.io/ent/schema/field"
 
 	"github.com/snowkey-go/snowkey/ent/entid"
-	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/schema/pk"
 	"github.com/snowkey-go/snowkey/test/entid/internal/keys"
 )
@@ -33,24 +32,6 @@ func TestField(t *testing.T) {
 	}
 	if d.Info.Type != field.TypeOther || d.Info.Ident != "pk.ID" || !d.Info.ValueScanner() {
 		t.Errorf("the type is %+v", d.Info)
-	}
-}
-
-func TestColumnOfEachKey(t *testing.T) {
-	for want, f := range map[string]ent.Field{
-		"pk.ID bigint":         entid.Field[pk.ID]{Name: "id"},
-		"pk.String bigint":     entid.Field[pk.String]{Name: "id"},
-		"pk.Text varchar(20)":  entid.Field[pk.Text]{Name: "id"},
-		"pk.SortText char(13)": entid.Field[pk.SortText]{Name: "id"},
-		"keys.CardID bigint":   entid.Field[keys.CardID]{Name: "id"},
-		"keys.EventRef bigint": entid.Field[keys.EventRef]{Name: "id", Alias: "EventRef"},
-	} {
-		d := f.Descriptor()
-		for _, dialect := range dialects {
-			if got := d.Info.Ident + " " + d.SchemaType[dialect]; got != want || d.Err != nil {
-				t.Errorf("%s: got %s, %v; want %s", dialect, got, d.Err, want)
-			}
-		}
 	}
 }
 
@@ -77,18 +58,5 @@ func TestQuotedKey(t *testing.T) {
 	err := entid.For[pk.ID]{StructTag: `json:"id,string"`}.Fields()[0].Descriptor().Err
 	if err == nil || !strings.Contains(err.Error(), "remove the option") {
 		t.Errorf("got %v, want an error with the remedy", err)
-	}
-}
-
-// ent's generator must be able to load a schema without a pool or a database.
-func TestSchemaNeedsNoPool(t *testing.T) {
-	defer idgen.SetDefault(idgen.Default())
-	idgen.SetDefault(nil)
-	var m ent.Mixin = entid.Mixin{Name: "orders"}
-	if f, h := m.Fields(), m.Hooks(); len(f) != 1 || len(h) != 1 || h[0](nil) == nil {
-		t.Errorf("the mixin has fields %v and %d hooks", f, len(h))
-	}
-	if m.Edges() != nil || m.Indexes() != nil || m.Interceptors() != nil || m.Policy() != nil {
-		t.Error("the mixin has more than it says")
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"os"
 	"testing"
 
-	_ "github.com/glebarez/go-sqlite" // registers the driver "sqlite"
 	mysqldriver "github.com/go-sql-driver/mysql"
 )
 
