@@ -148,7 +148,7 @@ func TestNoPasswordIsPrinted(t *testing.T) {
 func emptyMachine(t *testing.T) {
 	t.Helper()
 	oldRoot, servers := root, shared.servers
-	root, shared.servers = t.TempDir(), nil
+	root, shared.servers = t.TempDir(), make(map[string]*Server)
 	t.Cleanup(func() { root, shared.servers = oldRoot, servers })
 	for _, name := range []string{"PATH", "SNOWKEY_TEST_DB", "SNOWKEY_TEST_MISSING", "SNOWKEY_TEST_POSTGRES", "SNOWKEY_TEST_MYSQL"} {
 		t.Setenv(name, "")

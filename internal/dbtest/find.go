@@ -1,6 +1,7 @@
 package dbtest
 
 import (
+	"cmp"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -51,16 +52,13 @@ func programs(dirs []string, names ...string) (paths []string) {
 // beside returns the paths of the programs that belong to the same installation as path,
 // which may be a link, followed by all others with one of the names.
 func beside(path string, names ...string) []string {
+	target, _ := filepath.EvalSymlinks(path)
 	var dirs []string
-	add := func(path string) {
+	for _, path := range []string{path, cmp.Or(target, path)} {
 		dir := filepath.Dir(path)
 		for _, folder := range []string{dir, dir + "/../bin", dir + "/../sbin", dir + "/../scripts"} {
 			dirs = append(dirs, filepath.Clean(folder))
 		}
-	}
-	add(path)
-	if target, err := filepath.EvalSymlinks(path); err == nil {
-		add(target)
 	}
 	return append(programs(dirs, names...), candidates(names...)...)
 }

@@ -210,12 +210,8 @@ func (p *Process) Kill() error {
 	if err = errors.Join(err, p.Signal(os.Kill)); err != nil {
 		return err
 	}
-	select {
-	case <-p.ended:
-		return nil
-	case <-time.After(time.Minute):
-		return fmt.Errorf("dbtest: %s survives kill -9", p.service.Name)
-	}
+	<-p.ended
+	return nil
 }
 
 // Signal sends a signal to the server. A Postgres that is stopped with SIGSTOP goes on
