@@ -3,6 +3,7 @@ package autoinc
 import (
 	"context"
 	"crypto/sha256"
+	"database/sql"
 	"fmt"
 	"strings"
 	"time"
@@ -16,12 +17,8 @@ import (
 // plan. SQLite doesn't need it: every step runs in a transaction that excludes other
 // writers, and starts by reading the progress.
 func (a *applier) prepare(ctx context.Context) error {
-	found, err := database.Identify(ctx, a.conn)
-	if err != nil {
+	if err := a.plan.identify(ctx, a.conn); err != nil {
 		return err
-	}
-	if found.Dialect != a.Dialect {
-		return fail(ErrPlan, "the plan is for %s, and this is %s; plan again, on this database", a.Dialect, found.Dialect)
 	}
 	if a.query("read only") != "" {
 		readOnly, err := database.One(ctx, a.conn, a.query("read only"), database.Number)
@@ -47,6 +44,15 @@ func (a *applier) prepare(ctx context.Context) error {
 	a.restore = restore
 	if a.watch != nil {
 		a.session, err = database.One(ctx, a.conn, "SELECT CONNECTION_ID()", database.Number)
+	}
+	return err
+}
+
+// identify returns an error if the server is of another kind than the plan.
+func (p *Plan) identify(ctx context.Context, conn *sql.Conn) error {
+	found, err := database.Identify(ctx, conn)
+	if err == nil && found.Dialect != p.Dialect {
+		err = fail(ErrPlan, "the plan is for %s, and this is %s; connect to the database it was made for, or plan again on this one", p.Dialect, found.Dialect)
 	}
 	return err
 }
