@@ -270,10 +270,10 @@ func private(t TB, dialect string, o Options) (DB, *Process) {
 
 // shared holds the servers started by the tests of this process. We never stop them
 // ourselves, since their wardens do that when the process ends.
-var shared struct {
+var shared = struct {
 	sync.Mutex
 	servers map[string]*Server // nil if a test has already reported why there is none
-}
+}{servers: make(map[string]*Server)}
 
 func sharedServer(dialect string) (*Server, error) {
 	shared.Lock()
@@ -282,9 +282,6 @@ func sharedServer(dialect string) (*Server, error) {
 		return s, nil
 	} else if tried {
 		return nil, fmt.Errorf("dbtest: no %s server; the first failed test says why and what to do", dialect)
-	}
-	if shared.servers == nil {
-		shared.servers = make(map[string]*Server)
 	}
 	s, err := start(dialect)
 	shared.servers[dialect] = s
@@ -306,7 +303,7 @@ func start(dialect string) (s *Server, err error) {
 	}
 	if absent, ok := errors.AsType[*absentError](err); ok && absent.err == nil { // its packages can't be fetched here
 		absent.err = fmt.Errorf(`or name a running server whose user may create
-databases, such as the one of docker compose up -d --wait: %s='%s'
+databases, such as the one of docker-compose.yml: %s='%s'
 Tests that kill the server or set its clock need the programs.
 To leave the database servers out of this run, say so: SNOWKEY_TEST_DB=sqlite`, e.env, e.example)
 	}

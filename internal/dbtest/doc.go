@@ -24,7 +24,7 @@
 //
 //  1. SNOWKEY_TEST_POSTGRES or SNOWKEY_TEST_MYSQL: the DSN of a server, which can be
 //     MariaDB in the case of the latter. The user must be allowed to create databases.
-//     docker compose up -d --wait starts such servers.
+//     docker-compose.yml has such servers.
 //  2. A private server in a temporary directory, on a free port of the loopback
 //     interface, if the programs are in PATH or where systems put them. What a program
 //     is, we ask the program. Database servers refuse to run as root, so if the tests do,

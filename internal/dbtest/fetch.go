@@ -20,12 +20,20 @@ var fetchScript string
 // and Ubuntu are fetched.
 func Program(t TB, packages string, names ...string) string {
 	t.Helper()
-	var paths []string
-	Obtain(t, packages, strings.Join(names, " or "), func() bool {
-		paths = candidates(names...)
-		return len(paths) > 0
+	path, err := program(packages, names...)
+	if err != nil {
+		missing(t, err)
+	}
+	return path
+}
+
+func program(packages string, names ...string) (path string, err error) {
+	err = obtain(packages, strings.Join(names, " or "), func() bool {
+		paths := append(candidates(names...), "")
+		path = paths[0]
+		return path != ""
 	})
-	return paths[0]
+	return path, err
 }
 
 // NPMFolder returns the folder of a package of npm, such as axe-core@4.10.2, which it fetches
@@ -115,9 +123,7 @@ func NotRun(t TB, why string) {
 		_, err = fmt.Fprintln(names, t.Name())
 		err = errors.Join(err, names.Close())
 	}
-	if err != nil {
-		t.Fatalf("%s, and SNOWKEY_TEST_MISSING cannot say so: %v", why, err)
-	}
+	NoError(t, err)
 	t.Skipf("not run: %s", why)
 }
 
@@ -148,7 +154,7 @@ func fetch(packages string) error {
 	if err != nil {
 		return err
 	}
-	return locked(func() error { return usePrograms(dir) })
+	return locked(func() error { usePrograms(dir); return nil })
 }
 
 // unpacked returns the folder of the cache with packages of a suite. If suite is empty,
@@ -207,7 +213,7 @@ func cached(name string, fill func(part string) error) (dir string, err error) {
 // were unpacked into dir. We append to the search paths so that the system's own
 // programs come first. PATH comes last, because another test may find the program at once,
 // and needs its libraries then.
-func usePrograms(dir string) error {
+func usePrograms(dir string) {
 	for _, use := range [][]string{
 		{"LD_LIBRARY_PATH", "usr/lib/*-linux-gnu*", "lib/*-linux-gnu*", "usr/lib/*-linux-gnu*/pulseaudio"},
 		{"PATH", "usr/lib/postgresql/*/bin", "usr/lib/jvm/*/bin", "usr/lib/chromium", "usr/sbin", "usr/bin"},
@@ -217,21 +223,16 @@ func usePrograms(dir string) error {
 			found, _ := filepath.Glob(filepath.Join(dir, "root", pattern))
 			paths = append(paths, found...)
 		}
-		if err := os.Setenv(use[0], strings.Join(paths, string(filepath.ListSeparator))); err != nil {
-			return err
-		}
+		os.Setenv(use[0], strings.Join(paths, string(filepath.ListSeparator)))
 	}
-	return nil
 }
 
 // cacheDir returns the folder for packages of this system, and creates it if necessary.
 func cacheDir() (string, error) {
 	dir := os.Getenv("SNOWKEY_TEST_CACHE")
-	switch {
-	case dir != "":
-	case os.Geteuid() == 0:
+	if dir == "" && os.Geteuid() == 0 {
 		dir = "/var/cache" // if we're root, the server runs under an account that may not be able to enter our home
-	default:
+	} else if dir == "" {
 		var err error
 		if dir, err = os.UserCacheDir(); err != nil {
 			return "", err

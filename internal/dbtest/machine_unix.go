@@ -5,6 +5,7 @@ package dbtest
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"os/user"
@@ -85,18 +86,15 @@ func credential(account string) (*syscall.Credential, error) {
 
 // openToAll reports whether any account can enter dir, and remove its own files there.
 func openToAll(dir string) bool {
-	info, err := os.Stat(dir)
-	if err != nil || info.Mode().Perm()&0o003 != 0o003 {
-		return false
-	}
-	for parent := filepath.Dir(filepath.Clean(dir)); ; parent = filepath.Dir(parent) {
-		info, err := os.Stat(parent)
-		if err != nil || info.Mode().Perm()&0o001 == 0 {
+	for need := fs.FileMode(0o003); ; need = 0o001 {
+		info, err := os.Stat(dir)
+		if err != nil || info.Mode().Perm()&need != need {
 			return false
 		}
-		if parent == filepath.Dir(parent) {
+		if dir == filepath.Dir(dir) {
 			return true
 		}
+		dir = filepath.Dir(filepath.Clean(dir))
 	}
 }
 

@@ -22,7 +22,7 @@ var mysql = engine{
 	driver:  "mysql",
 	env:     "SNOWKEY_TEST_MYSQL",
 	form:    "tcp(",
-	example: "root:snowkey@tcp(127.0.0.1:33069)/",
+	example: "user:password@tcp(127.0.0.1:3306)/",
 	needs:   "mariadbd and mariadb-install-db, or mysqld",
 	pack:    "default-mysql-server-core default-mysql-client",
 	account: mysqlAccount,

@@ -21,7 +21,7 @@ var postgres = engine{
 	driver:  "pgx",
 	env:     "SNOWKEY_TEST_POSTGRES",
 	form:    "://",
-	example: "postgres://postgres:snowkey@127.0.0.1:54329/postgres",
+	example: "postgres://user:password@127.0.0.1:5432/postgres",
 	needs:   "initdb and postgres",
 	pack:    "postgresql",
 	account: "postgres",

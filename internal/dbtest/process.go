@@ -87,21 +87,14 @@ func (s Service) StartClocked(t TB) *Process {
 }
 
 func (s Service) command() (command []string, err error) {
-	needs := strings.Join(s.Programs, " or ")
-	if s.find != nil {
-		if command, err = s.find(); err != nil {
-			err = &absentError{needs, s.Packages, err}
-		}
-		return command, err
+	if s.find == nil {
+		program, err := program(s.Packages, s.Programs...)
+		return []string{program}, err
 	}
-	err = obtain(s.Packages, needs, func() bool {
-		command = candidates(s.Programs...)
-		return len(command) > 0
-	})
-	if err != nil {
-		return nil, err
+	if command, err = s.find(); err != nil {
+		err = &absentError{strings.Join(s.Programs, " or "), s.Packages, err}
 	}
-	return command[:1], nil
+	return command, err
 }
 
 // launch starts a server, and waits until it answers.
@@ -200,6 +193,9 @@ func (p *Process) stop() {
 }
 
 func (p *Process) answers() error {
+	if info, err := os.Stat(p.File("server")); err != nil || info.Size() == 0 {
+		return fmt.Errorf("the server has no process yet: %w", cmp.Or(err, io.EOF))
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Second)
 	defer cancel()
 	return p.service.Answers(ctx, p.Address)
@@ -214,30 +210,20 @@ func (p *Process) Kill() error {
 	if err = errors.Join(err, p.Signal(os.Kill)); err != nil {
 		return err
 	}
-	select {
-	case <-p.ended:
-		return nil
-	case <-time.After(time.Minute):
-		return fmt.Errorf("dbtest: %s survives kill -9", p.service.Name)
-	}
+	<-p.ended
+	return nil
 }
 
 // Signal sends a signal to the server. A Postgres that is stopped with SIGSTOP goes on
 // answering, because each of its connections has a process of its own.
 func (p *Process) Signal(s os.Signal) error {
 	var pid int
-	err := Within(time.Minute, func() error {
-		text, err := os.ReadFile(p.File("server")) // the warden may not have written it yet
-		if err == nil {
-			pid, err = strconv.Atoi(strings.TrimSpace(string(text)))
-		}
-		if !p.Runs() {
-			return nil
-		}
-		return err
-	})
-	if err != nil || !p.Runs() {
-		return fmt.Errorf("dbtest: %s does not run: %w", p.service.Name, cmp.Or(err, os.ErrProcessDone))
+	text, err := os.ReadFile(p.File("server"))
+	if err == nil {
+		pid, err = strconv.Atoi(strings.TrimSpace(string(text)))
+	}
+	if err != nil {
+		return fmt.Errorf("dbtest: %s does not run: %w", p.service.Name, err)
 	}
 	process, err := os.FindProcess(pid)
 	if err != nil {
@@ -305,8 +291,8 @@ func FreePort(t TB) int {
 // freePort returns a port below those that systems use for outgoing connections, because
 // such a connection may take the port before the server does, or while it is down.
 func freePort() (port int, err error) {
-	const least, most, tries = 10_240, 32_767, 100
-	for range tries {
+	const least, most = 10_240, 32_767
+	for range 100 {
 		port = least + rand.IntN(most-least+1)
 		var l net.Listener
 		if l, err = net.Listen("tcp", fmt.Sprint("127.0.0.1:", port)); err == nil {

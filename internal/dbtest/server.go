@@ -19,7 +19,7 @@ type engine struct {
 	driver  string // for sql.Open
 	env     string // the variable that holds a DSN
 	form    string // what such a DSN has
-	example string // the DSN of docker-compose.yml, for error messages
+	example string // a DSN for error messages
 	needs   string // the programs of a private server, for the same message
 	pack    string // the Debian and Ubuntu packages that have them
 	account string // the account that the package creates for the server
