@@ -18,7 +18,8 @@ import (
 // A list can be a slice or array of keys or of pointers to keys, a named type of these, a
 // [pgtype.FlatArray] or a [pgtype.Array]. It's sent as text, and the server reads that as
 // bigint[] or text[] depending on the query. A nil pointer or an empty pk.String becomes
-// NULL. Lists that have their own Value method are sent as before.
+// NULL, except that pgx before 5.8.0 panics at a nil pointer in a FlatArray or an Array.
+// Lists that have their own Value method are sent as before.
 //
 // Register also makes pgx send NULL for a nil pointer behind another pointer, such as
 // &row.Boss with a Boss of type *pk.ID. Without it pgx panics, and for COPY this ends the
