@@ -73,4 +73,7 @@ func TestFleetRefused(t *testing.T) {
 	if !strings.Contains(err.Error(), other.String()) || !strings.Contains(err.Error(), layout(t).String()) {
 		t.Errorf("%v does not have both layouts", err)
 	}
+	if _, err := (snowkey.Config{}).ForService(file, "order"); err == nil || !strings.Contains(err.Error(), `"order" is not`) {
+		t.Errorf("an unknown service: %v", err)
+	}
 }

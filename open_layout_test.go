@@ -118,7 +118,8 @@ func TestDeletedRowsWithinATick(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, seen := &leasetest.Memory{}, map[int64]bool{}
 		terms := lease.Terms{Namespace: "default", Layout: days(t).String()}
-		pool := openLayout(t, store, days(t), snowkey.Config{})
+		var lost atomic.Int64
+		pool := openLayout(t, store, days(t), snowkey.Config{OnLost: func(e *lease.LostError) { lost.Store(e.Worker) }})
 		for worker := range int64(3) {
 			draw(t, pool, seen, 1000)
 			store.Delete(t.Context(), terms, worker)
@@ -130,6 +131,9 @@ func TestDeletedRowsWithinATick(t *testing.T) {
 		}
 		store.Delete(t.Context(), terms, 3)
 		time.Sleep(10 * time.Second)
+		if lost.Load() != 3 {
+			t.Errorf("OnLost was last called for worker %d", lost.Load())
+		}
 		if id, err := next(t, pool); err == nil {
 			t.Errorf("all rows were lost, and there is an id today: %+v", pool.Layout().Decode(id))
 		}

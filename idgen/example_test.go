@@ -165,17 +165,6 @@ func ExampleLayout_Compatible() {
 	// idgen: the layouts overlap: id 220331822284800000 is of worker 0 at 2026-09-01T00:00:00Z, sequence 0 in the new one and of worker 0 at 2026-09-01T00:00:00Z, sequence 0 in the old; use another value in a fixed field, or another namespace for another table
 }
 
-// You can store the text of a layout, and read the layout back from it later.
-func ExampleParseLayout() {
-	text := idgen.JSSafe().String()
-	layout, err := idgen.ParseLayout(text)
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println(layout.Unit(), layout.Lifetime().End.Year())
-	// Output: 10ms 2068
-}
-
 // A query for a range of time can use the index of the key.
 func ExampleLayout_MinID() {
 	layout := idgen.DefaultLayout()

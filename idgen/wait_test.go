@@ -89,7 +89,7 @@ func TestFailsIfTheClockIsFarBehind(t *testing.T) {
 	})
 }
 
-func TestWaitEndsWithContext(t *testing.T) {
+func TestWaitEndsWithContextAndClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		clock := newClock()
 		pool := newPool(t, idgen.Config{Clock: clock.Now, MaxWait: idgen.NoLimit})
@@ -122,6 +122,19 @@ func TestWaitEndsWithContext(t *testing.T) {
 		if id <= before {
 			t.Errorf("id %d after %d", id, before)
 		}
+
+		clock.step(-time.Minute)
+		var wg sync.WaitGroup
+		for range 64 {
+			wg.Go(func() {
+				if id, err := pool.Next(t.Context()); !errors.Is(err, idgen.ErrClosed) {
+					t.Errorf("id %d, %v from a closed pool", id, err)
+				}
+			})
+		}
+		synctest.Wait()
+		errtest.NoError(t, pool.Close(t.Context()))
+		wg.Wait()
 	})
 }
 
@@ -182,26 +195,6 @@ func TestFrozenClockDoesNotSpin(t *testing.T) {
 		if n := readings - before; n < 2 || n > 10_010 {
 			t.Errorf("the clock was read %d times in a second", n)
 		}
-	})
-}
-
-func TestCloseEndsWaits(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		clock := newClock()
-		pool := newPool(t, idgen.Config{Clock: clock.Now, MaxWait: time.Hour})
-		mustNext(t, pool)
-		clock.step(-time.Minute)
-		var wg sync.WaitGroup
-		for range 64 {
-			wg.Go(func() {
-				if id, err := pool.Next(t.Context()); !errors.Is(err, idgen.ErrClosed) {
-					t.Errorf("id %d, %v from a closed pool", id, err)
-				}
-			})
-		}
-		synctest.Wait()
-		errtest.NoError(t, pool.Close(t.Context()))
-		wg.Wait()
 	})
 }
 

@@ -113,37 +113,16 @@ func TestLayoutsAfterDeletions(t *testing.T) {
 // Whatever state the store is in, Open should claim a row within a few calls, or else
 // return the reason why it can't.
 func TestCallsOfAClaim(t *testing.T) {
-	ctx := context.Background()
-	deleteRows := func(m *leasetest.Memory, cfg keeper.Config, workers ...int64) {
-		for _, w := range workers {
-			m.Delete(ctx, cfg.Terms, w)
-		}
-	}
 	for _, coarse := range []bool{false, true} {
-		for name, harm := range map[string]func(t *testing.T, m *leasetest.Memory, cfg keeper.Config){
-			"empty":               func(_ *testing.T, m *leasetest.Memory, _ keeper.Config) { m.Restore(leasetest.Snapshot{}) },
-			"no namespace":        func(_ *testing.T, m *leasetest.Memory, cfg keeper.Config) { m.DeleteNamespace(ctx, cfg.Terms) },
-			"another fingerprint": func(_ *testing.T, m *leasetest.Memory, _ keeper.Config) { m.SetCurrent("promoted") },
-			"no rows": func(_ *testing.T, m *leasetest.Memory, cfg keeper.Config) {
-				deleteRows(m, cfg, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)
-			},
-			"no namespace, another fingerprint": func(_ *testing.T, m *leasetest.Memory, cfg keeper.Config) {
-				m.DeleteNamespace(ctx, cfg.Terms)
-				m.SetCurrent("promoted")
-			},
-			"all are taken": func(t *testing.T, m *leasetest.Memory, cfg keeper.Config) {
-				for range 16 {
-					openKeeper(t, m, cfg)
-				}
-			},
-			"a row is missing, others are taken": func(t *testing.T, m *leasetest.Memory, cfg keeper.Config) {
-				for range 16 {
-					openKeeper(t, m, cfg)
-				}
-				deleteRows(m, cfg, 7)
-			},
+		for _, harm := range []struct {
+			taken       bool  // whether all rows are leased
+			namespace   bool  // whether the namespace is lost
+			fingerprint bool  // whether it is another database
+			rows        int64 // how many rows are lost
+		}{
+			{namespace: true, rows: 16}, {namespace: true}, {fingerprint: true}, {rows: 16}, {namespace: true, fingerprint: true}, {taken: true}, {taken: true, rows: 1},
 		} {
-			t.Run(fmt.Sprintf("%s, coarse %v", name, coarse), func(t *testing.T) {
+			t.Run(fmt.Sprintf("%+v, coarse %v", harm, coarse), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					m, cfg := &leasetest.Memory{}, config(0, 15)
 					if coarse {
@@ -151,7 +130,20 @@ func TestCallsOfAClaim(t *testing.T) {
 					}
 					k, _ := openKeeper(t, m, cfg)
 					k.Close(t.Context())
-					harm(t, m, cfg)
+					if harm.taken {
+						for range 16 {
+							openKeeper(t, m, cfg)
+						}
+					}
+					if harm.namespace {
+						m.DeleteNamespace(t.Context(), cfg.Terms)
+					}
+					if harm.fingerprint {
+						m.SetCurrent("promoted")
+					}
+					for worker := range harm.rows {
+						m.Delete(t.Context(), cfg.Terms, worker)
+					}
 					time.Sleep(time.Millisecond)
 					var calls atomic.Int64
 					m.Fault(func(string) leasetest.Fault { calls.Add(1); return leasetest.None })
@@ -164,7 +156,7 @@ func TestCallsOfAClaim(t *testing.T) {
 					switch {
 					case err == nil:
 						k.Close(t.Context())
-					case name == "all are taken" && taken, coarse && held:
+					case harm.taken && harm.rows == 0 && taken, coarse && held:
 					default:
 						t.Error(err)
 					}
@@ -438,4 +430,66 @@ func TestTakenSaysThatHoldersStoppedRenewing(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestStopIsLoggedOnce makes the store fail for a minute. One message says that ids have
+// stopped and why, and one that they are back.
+func TestStopIsLoggedOnce(t *testing.T) {
+	for name, test := range map[string]struct {
+		fail func(ctx context.Context) error
+		want string
+	}{
+		"no answer": {hangs, "it has not answered for 2.5s"},
+		"blocked":   {func(context.Context) error { return &lease.BlockedError{Cause: "all are in use", Remedy: "wait"} }, "all are in use; wait"},
+		"refused":   {func(context.Context) error { return errors.New("connection refused") }, "connection refused"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var failing atomic.Bool
+				store := &hooked{Memory: new(leasetest.Memory), hook: func(ctx context.Context, _ string) error {
+					if failing.Load() {
+						return test.fail(ctx)
+					}
+					return nil
+				}}
+				var log strings.Builder
+				cfg := config(0, 0)
+				cfg.Logger = slog.New(slog.NewTextHandler(&log, nil))
+				k, r := openKeeper(t, store, cfg)
+				failing.Store(true)
+				time.Sleep(14 * time.Second) // less than TTL
+				failing.Store(false)
+				time.Sleep(15 * time.Second)
+				synctest.Wait()
+				stops := strings.Count(log.String(), "level=WARN")
+				if stops != 1 || !strings.Contains(log.String(), "ids have stopped") || !strings.Contains(log.String(), test.want) || strings.Count(log.String(), "ids are back") != 1 {
+					t.Error(log.String())
+				}
+				r.mu.Lock()
+				defer r.mu.Unlock()
+				for _, reason := range r.reasons {
+					if reason != nil && reason.Error() == "context deadline exceeded" {
+						t.Error("a reason says no more than", reason)
+					}
+					if b, ok := errors.AsType[*lease.BlockedError](reason); ok && b.Limit != 20*time.Second {
+						t.Errorf("calls wait for %v, want two windows", b.Limit)
+					}
+				}
+				go k.Close(context.Background())
+			})
+		})
+	}
+}
+
+// TestOpenWhileBlocked has a ctx that doesn't end.
+func TestOpenWhileBlocked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		blocked := &lease.BlockedError{Cause: "all are in use", Remedy: "wait"}
+		store := &hooked{Memory: new(leasetest.Memory), hook: func(context.Context, string) error { return blocked }}
+		began := time.Now()
+		_, err := keeper.Open(context.Background(), store, new(recorder), config(0, 0))
+		if took := time.Since(began); !errors.Is(err, blocked) || took < 20*time.Second || took > 30*time.Second {
+			t.Errorf("after %v: %v", took, err)
+		}
+	})
 }

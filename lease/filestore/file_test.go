@@ -34,11 +34,11 @@ func TestFileNames(t *testing.T) {
 
 // The store must neither use nor overwrite a damaged file.
 func TestDamagedFile(t *testing.T) {
-	s, held := newStore(t, 2)
-	path := filepath.Join(s.path, fileName("ns"))
-	whole := files(t, s)[fileName("ns")]
+	s, p := newStore(t)
+	path := filepath.Join(s.path, fileName(terms.Namespace))
+	whole := files(t, s)[fileName(terms.Namespace)]
 	first, body, _ := strings.Cut(whole, "\n")
-	another, _ := newStore(t, 1)
+	another, _ := newStore(t)
 	other := terms
 	other.Namespace = "another"
 	errtest.Must(another.CreateNamespace(t.Context(), other, 0))(t)
@@ -47,7 +47,7 @@ func TestDamagedFile(t *testing.T) {
 		"cut short":            whole[:len(whole)/2],
 		"without its end":      whole[:len(whole)-1],
 		"longer":               whole + "\n",
-		"a digit changed":      strings.Replace(whole, fmt.Sprint(held.Bound), fmt.Sprint(held.Bound-1), 1),
+		"a digit changed":      strings.Replace(whole, fmt.Sprint(p.Held.Bound), fmt.Sprint(p.Held.Bound-1), 1),
 		"without its header":   body,
 		"of another checksum":  first[:len(first)-8] + "00000000\n" + body,
 		"zeros":                strings.Repeat("\x00", len(whole)),
@@ -61,7 +61,7 @@ func TestDamagedFile(t *testing.T) {
 			errtest.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 			ctx := t.Context()
 			_, probed := s.Probe(ctx, lease.Query{Terms: terms})
-			_, _, renewed := s.Renew(ctx, lease.Renewal{Terms: terms, Held: held, Token: "second"})
+			_, _, renewed := s.Renew(ctx, lease.Renewal{Terms: terms, Held: p.Held, Token: "second"})
 			_, created := s.CreateNamespace(ctx, terms, 0)
 			for _, err := range []error{probed, renewed, s.Fence(ctx, terms, ""), s.AddRows(ctx, terms, 0, 9), created} {
 				if what == "of a later version" {
@@ -77,13 +77,13 @@ func TestDamagedFile(t *testing.T) {
 			if err := s.Migrate(ctx); err != nil {
 				t.Errorf("%s: other namespaces suffer: %v", what, err)
 			}
-			if got := files(t, s)[fileName("ns")]; got != text {
+			if got := files(t, s)[fileName(terms.Namespace)]; got != text {
 				t.Errorf("%s: was written over by %q", what, got)
 			}
 		})
 	}
 	errtest.NoError(t, os.WriteFile(path, []byte(whole), 0o600))
-	if !renewed(t, s, held) {
+	if !p.Renewed(t.Context()) {
 		t.Error("the lease is lost, although the file is back")
 	}
 }

@@ -128,7 +128,7 @@ func (s *spans) disjoint(t *testing.T) {
 func hammer(s *Store) error {
 	ctx, terms := context.Background(), terms
 	terms.TTL = (50 * time.Millisecond).Microseconds()
-	terms.Workers = 8
+	terms.Workers, terms.Skew, terms.Ahead = 8, 0, time.Second.Microseconds()
 	if err := s.Migrate(ctx); err != nil {
 		return err
 	}
@@ -294,19 +294,18 @@ func TestUpdatesThatCannotBeWritten(t *testing.T) {
 	t.Parallel()
 	for _, role := range []string{"full disk", "unprivileged"} {
 		t.Run(role, func(t *testing.T) {
-			s, held := newStore(t, 2)
+			s, p := newStore(t)
 			before := files(t, s)
 			if role == "unprivileged" {
 				// Make sure that every user can read the directory.
 				errtest.NoError(t, errors.Join(os.Chmod(filepath.Dir(s.path), 0o755), os.Chmod(s.path, 0o555)))
 			}
-			p := start(t, role, s.path)
-			p.hear(t, new(spans), func() { t.Error("it has a lease") })
+			start(t, role, s.path).hear(t, new(spans), func() { t.Error("it has a lease") })
 			if after := files(t, s); !maps.Equal(before, after) {
 				t.Errorf("before: %q\nafter: %q", slices.Sorted(maps.Values(before)), slices.Sorted(maps.Values(after)))
 			}
 			errtest.NoError(t, os.Chmod(s.path, 0o755))
-			if !renewed(t, s, held) {
+			if !p.Renewed(t.Context()) {
 				t.Error("the lease is lost")
 			}
 		})

@@ -16,31 +16,22 @@ import (
 	"github.com/snowkey-go/snowkey"
 	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/internal/errtest"
+	"github.com/snowkey-go/snowkey/internal/kvlease/kvtest"
 	"github.com/snowkey-go/snowkey/lease"
 )
 
-var terms = lease.Terms{
-	Namespace: "ns", Layout: "a layout", Unit: 1000, PerTick: 4096, Workers: 1024,
-	Ahead: time.Second.Microseconds(), TTL: time.Hour.Microseconds(),
-}
+var terms = kvtest.Terms
 
-// newStore returns a store with rows for the workers 0 to n-1. Worker 0 is leased.
-func newStore(t testing.TB, n int64) (*Store, lease.Row) {
+// newStore returns a store with two rows, and a process that has leased one of them.
+func newStore(t *testing.T) (*Store, *kvtest.Process) {
 	t.Helper()
 	s := Dir(t.TempDir())
-	err := s.Migrate(t.Context())
-	_, created := s.CreateNamespace(t.Context(), terms, 0)
-	err = errors.Join(err, created)
-	for worker := range n {
-		err = errors.Join(err, s.AddRows(t.Context(), terms, worker, n-1))
-	}
-	errtest.NoError(t, err)
-	p := probe(t, s)
-	row, ok, err := s.Claim(t.Context(), lease.Claim{Terms: terms, Seen: p.Row, Fence: p.Fence, Token: "first", Wanted: 1 << 62})
-	if !ok || err != nil || row.Worker != 0 {
-		t.Fatal("not claimed:", row, ok, err)
-	}
-	return s, row
+	p := &kvtest.Process{T: t, Store: s}
+	p.Must(s.Migrate(t.Context()))
+	p.Add()
+	p.Lease()
+	p.Must(s.AddRows(t.Context(), terms, 8, 8))
+	return s, p
 }
 
 // memoryDir returns a directory in memory if there is one, because the disk is slow.
@@ -51,19 +42,6 @@ func memoryDir(t testing.TB) string {
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	return dir
-}
-
-func probe(t testing.TB, s *Store) lease.Probe {
-	t.Helper()
-	return errtest.Must(s.Probe(t.Context(), lease.Query{Terms: terms, Max: terms.Workers - 1}))(t)
-}
-
-// renewed renews the lease and reports whether the store accepted that.
-func renewed(t testing.TB, s *Store, held lease.Row) bool {
-	t.Helper()
-	_, ok, err := s.Renew(t.Context(), lease.Renewal{Terms: terms, Held: held, Token: "second", Wanted: 1 << 62})
-	errtest.NoError(t, err)
-	return ok
 }
 
 // files returns the contents of the files in the store's directory, by name.
@@ -158,26 +136,26 @@ func TestClockIsSetBack(t *testing.T) {
 }
 
 func TestWaitEndsWithContext(t *testing.T) {
-	s, held := newStore(t, 2)
+	s, p := newStore(t)
 	err := s.locked(t.Context(), func(*dir) error {
 		before := files(t, s)
 		// The first context may end before the lock is asked for.
 		for _, deadline := range []time.Duration{time.Millisecond, 300 * time.Millisecond} {
 			ctx, cancel := context.WithTimeout(t.Context(), deadline)
 			defer cancel()
-			_, _, err := Dir(s.path).Renew(ctx, lease.Renewal{Terms: terms, Held: held, Token: "second"})
+			_, _, err := Dir(s.path).Renew(ctx, lease.Renewal{Terms: terms, Held: p.Held, Token: "second"})
 			isLock := errors.Is(err, errLocked)
 			if !errors.Is(err, context.DeadlineExceeded) || isLock && !strings.Contains(err.Error(), s.path) || !isLock && deadline > time.Millisecond {
 				t.Errorf("after %v: %v", deadline, err)
 			}
 		}
-		if after := files(t, s); len(after) != len(before) || after[fileName("ns")] != before[fileName("ns")] {
+		if after := files(t, s); len(after) != len(before) || after[fileName(terms.Namespace)] != before[fileName(terms.Namespace)] {
 			t.Errorf("before: %q\nafter: %q", before, after)
 		}
 		return nil
 	})
 	errtest.NoError(t, err)
-	if !renewed(t, s, held) {
+	if !p.Renewed(t.Context()) {
 		t.Error("the lease is lost")
 	}
 }
@@ -225,18 +203,83 @@ func TestRelativePath(t *testing.T) {
 }
 
 func TestMigrateTidies(t *testing.T) {
-	s, held := newStore(t, 1)
+	s, p := newStore(t)
 	want := files(t, s)
 	want["of somebody.tmp"] = ""
-	left := strings.TrimSuffix(fileName("ns"), suffix) + ".LEFT" + unfinished
+	left := strings.TrimSuffix(fileName(terms.Namespace), suffix) + ".LEFT" + unfinished
 	for _, name := range []string{left, "of somebody.tmp"} {
 		errtest.NoError(t, os.WriteFile(filepath.Join(s.path, name), nil, 0o600))
 	}
 	errtest.NoError(t, s.Migrate(t.Context()))
-	if got := files(t, s); len(got) != len(want) || got[fileName("ns")] != want[fileName("ns")] {
+	if got := files(t, s); len(got) != len(want) || got[fileName(terms.Namespace)] != want[fileName(terms.Namespace)] {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	if !renewed(t, s, held) {
+	if !p.Renewed(t.Context()) {
 		t.Error("the lease is lost")
+	}
+}
+
+// The directory is removed while a process has issued all that it was granted, and the
+// clock is set back by less than MaxClockSkew. The next process must not issue the same ids.
+func TestRemovedAndClockSetBack(t *testing.T) {
+	path := t.TempDir() + "/leases"
+	layout := errtest.Must(idgen.ParseLayout("0:20 │ time:41 × 1ms since 2026-01-01T00:00:00Z │ worker:2 │ sequence:1"))(t)
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(time.Until(time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)))
+		var ahead atomic.Int64
+		clock := func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
+		start := func() *idgen.Pool {
+			s := Dir(path)
+			s.clock = clock
+			return open(t, s, snowkey.Config{Layout: layout, Clock: clock, MaxAhead: idgen.NoLimit, MinWorker: 1, MaxWorker: 1})
+		}
+		start().Close(t.Context()) // creates the namespace
+		time.Sleep(time.Minute)
+		pool := start()
+		worker := workerOf(t, pool)
+		terms := lease.Terms{Namespace: "default", Layout: layout.String()}
+		rows, err := Dir(path).Rows(t.Context(), terms, worker, worker)
+		if err != nil || len(rows) != 1 {
+			t.Fatal(rows, err)
+		}
+		last := int64(0)
+		for last < rows[0].Bound-1 {
+			last = counter(errtest.Must(pool.Next(t.Context()))(t))
+		}
+		errtest.NoError(t, os.RemoveAll(path))
+		ahead.Store(int64(-900 * time.Millisecond))
+		next := errtest.Must(start().Next(t.Context()))(t)
+		if first := counter(next); first <= last {
+			t.Errorf("the next process starts at %d, but %d was issued", first, last)
+		}
+	})
+}
+
+// counter returns tick and sequence of an id.
+func counter(id int64) int64 {
+	return id>>3<<1 | id&1
+}
+
+// Between the read and the write of a renewal, the file is replaced by a copy, and the lease
+// expires. Another process may have had the row, which the copy lacks.
+func TestCopiedDuringARenewal(t *testing.T) {
+	for _, copied := range []bool{false, true} {
+		s, p := newStore(t)
+		path := filepath.Join(s.path, fileName(terms.Namespace))
+		calls := 0
+		s.clock = func() time.Time {
+			if calls++; calls < 2 {
+				return time.Now()
+			}
+			if text, err := os.ReadFile(path); err == nil && copied && calls == 2 {
+				if err := errors.Join(os.WriteFile(path+".copy", text, 0o600), os.Rename(path+".copy", path)); err != nil {
+					t.Error(err)
+				}
+			}
+			return time.Now().Add(2 * time.Hour)
+		}
+		if ok := p.Renewed(t.Context()); ok == copied {
+			t.Errorf("copied %v, renewed %v", copied, ok)
+		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/snowkey-go/snowkey/internal/errtest"
+	"github.com/snowkey-go/snowkey/internal/kvlease/kvtest"
 	"github.com/snowkey-go/snowkey/lease"
 )
 
@@ -73,7 +74,7 @@ func TestModes(t *testing.T) {
 		}
 		errtest.NoError(t, s.Migrate(t.Context()))
 		errtest.Must(s.CreateNamespace(t.Context(), terms, 0))(t)
-		for name, want := range map[string]fs.FileMode{".": want | fs.ModeDir, lockName: files, fileName("ns"): files} {
+		for name, want := range map[string]fs.FileMode{".": want | fs.ModeDir, lockName: files, fileName(terms.Namespace): files} {
 			if info, err := os.Stat(filepath.Join(path, name)); err != nil || info.Mode() != want {
 				t.Errorf("%v: %s has %v, want %v: %v", mode, name, info.Mode(), want, err)
 			}
@@ -90,7 +91,7 @@ func TestDirectoryIsReplacedInUse(t *testing.T) {
 		"no such file": os.RemoveAll,
 	} {
 		t.Run(says, func(t *testing.T) {
-			s, held := newStore(t, 1)
+			s, p := newStore(t)
 			s.clock = func() time.Time { // called when the renewal has the lock
 				other := Dir(s.path)
 				err := errors.Join(remove(s.path), other.Migrate(t.Context()))
@@ -100,13 +101,13 @@ func TestDirectoryIsReplacedInUse(t *testing.T) {
 				}
 				return time.Now()
 			}
-			_, ok, err := s.Renew(t.Context(), lease.Renewal{Terms: terms, Held: held, Token: "second", Wanted: 1 << 62})
+			_, ok, err := s.Renew(t.Context(), lease.Renewal{Terms: terms, Held: p.Held, Token: "second", Wanted: 1 << 62})
 			if ok || !isUnusable(s, err) || !strings.Contains(err.Error(), says) {
 				t.Errorf("got %v, %v", ok, err)
 			}
 			s.clock = nil
-			if p := probe(t, s); !p.HasNamespace || p.HasRow {
-				t.Errorf("the new directory has %+v", p)
+			if found := p.Look(); !found.HasNamespace || found.HasRow {
+				t.Errorf("the new directory has %+v", found)
 			}
 		})
 	}
@@ -115,9 +116,9 @@ func TestDirectoryIsReplacedInUse(t *testing.T) {
 // Somebody deletes the lock file while a call has it locked. That call fails, and all
 // files count as copies afterwards, since two calls may have written at the same time.
 func TestLockFileIsDeleted(t *testing.T) {
-	s, held := newStore(t, 1)
+	s, p := newStore(t)
 	for _, inUse := range []bool{false, true} {
-		before := probe(t, s)
+		before := p.Look()
 		err := s.locked(t.Context(), func(*dir) error {
 			if inUse {
 				return os.Remove(filepath.Join(s.path, lockName))
@@ -127,12 +128,12 @@ func TestLockFileIsDeleted(t *testing.T) {
 		if isUnusable(s, err) != inUse {
 			t.Errorf("in use %v: %v", inUse, err)
 		}
-		after := probe(t, s)
+		after := p.Look()
 		if before.Current != before.Fingerprint || (after.Current == after.Fingerprint) == inUse {
 			t.Errorf("in use %v: %+v, and then %+v", inUse, before, after)
 		}
 	}
-	if !renewed(t, s, held) {
+	if !p.Renewed(t.Context()) {
 		t.Error("the lease is lost")
 	}
 }
@@ -161,34 +162,34 @@ func TestRestoredFile(t *testing.T) {
 		"the copy is what is left": {"cp -pR leases backup", "rm -r leases; mv backup leases"},
 	} {
 		t.Run(what, func(t *testing.T) {
-			s, held := newStore(t, 2)
+			s, p := newStore(t)
 			dir := filepath.Join(filepath.Dir(s.path), "leases")
 			errtest.NoError(t, os.Rename(s.path, dir))
 			s.path = dir
 			sh(tc.backup)(t, dir)
-			if !renewed(t, s, held) {
+			if !p.Renewed(t.Context()) {
 				t.Fatal("the lease is lost")
 			}
-			before := probe(t, s)
+			before := p.Look()
 			if before.Current != before.Fingerprint {
 				t.Fatalf("before: %+v", before)
 			}
 			sh(tc.restore)(t, dir)
-			noticed := probe(t, s)
+			noticed := p.Look()
 			if noticed.Current == noticed.Fingerprint {
 				t.Fatalf("not noticed: %+v", noticed)
 			}
 			// Other updates must not hide that the file was restored.
-			errtest.NoError(t, s.AddRows(t.Context(), terms, 2, 2))
-			c := lease.Claim{Terms: terms, Seen: noticed.Row, Fence: noticed.Fence, Token: "another", Wanted: 1 << 62}
+			errtest.NoError(t, s.AddRows(t.Context(), terms, 9, 9))
+			c := p.ClaimOf(noticed)
 			if _, ok, err := s.Claim(t.Context(), c); ok || err != nil {
 				t.Errorf("a claim: %v, %v", ok, err)
 			}
-			if again := probe(t, s); again.Current != noticed.Current {
+			if again := p.Look(); again.Current != noticed.Current {
 				t.Errorf("the store is %q and then %q", noticed.Current, again.Current)
 			}
 			errtest.NoError(t, s.Fence(t.Context(), terms, noticed.Fingerprint))
-			fenced := probe(t, s)
+			fenced := p.Look()
 			if fenced.Current != fenced.Fingerprint || fenced.Fence <= before.Fence {
 				t.Errorf("fenced: %+v", fenced)
 			}
@@ -203,7 +204,7 @@ func TestRestoredFile(t *testing.T) {
 // Operations that don't change the leases must not raise the fence, because a layout
 // with long ticks would then have to wait for the next tick.
 func TestNoFalseAlarm(t *testing.T) {
-	s, held := newStore(t, 2)
+	s, p := newStore(t)
 	dir := filepath.Join(filepath.Dir(s.path), "leases")
 	for _, what := range []string{
 		"touch $0/*", "chmod -R go+rx $0", "chown -R $(id -u):$(id -g) $0", "ln $0/*.leases $0/link; rm $0/link",
@@ -216,12 +217,12 @@ func TestNoFalseAlarm(t *testing.T) {
 			if _, err := os.Stat(dir); err == nil {
 				s.path = dir
 			}
-			if p := probe(t, s); p.Current != p.Fingerprint {
+			if p := (&kvtest.Process{T: t, Store: s}).Look(); p.Current != p.Fingerprint {
 				t.Errorf("%s: %+v", what, p)
 			}
 		})
 	}
-	if !renewed(t, s, held) {
+	if !p.Renewed(t.Context()) {
 		t.Error("the lease is lost")
 	}
 }

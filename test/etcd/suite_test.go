@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"net/url"
 	"os"
-	"sync/atomic"
 	"testing"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -46,18 +45,15 @@ func operated(client *clientv3.Client, prefix string, options ...etcdstore.Optio
 	}}
 }
 
-// prefixes gives each store of a test binary keys of its own.
-var prefixes atomic.Int64
-
-func newPrefix() string { return fmt.Sprintf("test%d/", prefixes.Add(1)) }
-
 func TestStore(t *testing.T) {
 	c := start(t, 1)
 	client := c.connect(nil)
+	stores := 0
 	for name, options := range map[string][]etcdstore.Option{"hold-off": nil, "without hold-off": {etcdstore.WithoutHoldOff()}} {
 		t.Run(name, func(t *testing.T) {
 			leasetest.Run(t, func(t *testing.T) lease.Store {
-				return operated(client, newPrefix(), options...)
+				stores++
+				return operated(client, fmt.Sprintf("test%d/", stores), options...)
 			})
 		})
 	}
