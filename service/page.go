@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/internal/keeper"
 	"github.com/snowkey-go/snowkey/service/internal/idpage"
 )
@@ -33,11 +32,9 @@ type pageData struct {
 	ID      string        // what the user entered
 	Decoded template.HTML // its fields, or what is wrong with it
 	Invalid bool          // whether it isn't an id
-	State   []pageLine
-	Leases  *pageLeases // nil if we don't know the store
+	State   *statusReply  // as GET /v1/status returns it; nil on the page without a server
+	Leases  *pageLeases   // nil if we don't know the store
 }
-
-type pageLine struct{ Name, Value string }
 
 // pageLeases lists the worker numbers that are leased in a namespace.
 type pageLeases struct {
@@ -59,15 +56,9 @@ const maxWorkers = 1000
 
 // A page shows the bits of an id and the state of the process. Since browsers can't send a
 // bearer token, people enter the token as a password, with any user name.
-type page struct {
-	*server
-	started time.Time
-	issued  int64 // the number of ids the pool had issued by then
-}
+type page struct{ *server }
 
-func newPage(s *server) *page { return &page{s, time.Now(), s.pool.Stats().Issued} }
-
-func (s *page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (s page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	header := w.Header()
 	header.Set("Cache-Control", "no-store")
 	header.Set("Content-Security-Policy", pagePolicy)
@@ -79,7 +70,8 @@ func (s *page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	status := http.StatusOK
-	data := pageData{Path: "./", Style: template.CSS(idpage.Style), State: s.state(), Leases: s.leases(r.Context())}
+	state := s.state()
+	data := pageData{Path: "./", Style: template.CSS(idpage.Style), State: &state, Leases: s.leases(r.Context())}
 	if data.ID = strings.TrimSpace(r.URL.Query().Get("id")); data.ID != "" {
 		decoded, ok := idpage.Decode(s.pool.Layout(), false, data.ID)
 		data.Decoded, data.Invalid = template.HTML(decoded), !ok
@@ -109,7 +101,7 @@ func (s *server) allowsPerson(r *http.Request) bool {
 }
 
 // leases reads the leases of the namespace.
-func (s *page) leases(ctx context.Context) *pageLeases {
+func (s page) leases(ctx context.Context) *pageLeases {
 	if s.cfg.Store == nil {
 		return nil
 	}
@@ -139,42 +131,4 @@ func (s *page) leases(ctx context.Context) *pageLeases {
 			leased && w.Number == own && w.Layout == layout && w.State == "leased"})
 	}
 	return leases
-}
-
-// state describes the pool. If you'd like another line on the page, add it here.
-func (s *page) state() []pageLine {
-	pool := s.pool
-	h, stats := pool.Health(), pool.Stats()
-	lines := []pageLine{{"State", h.State.String()}}
-	add := func(name, format string, values ...any) {
-		lines = append(lines, pageLine{name, fmt.Sprintf(format, values...)})
-	}
-	if h.Reason != nil {
-		add("Reason", "%v", h.Reason)
-	}
-	if number, ok := pool.Worker(); ok {
-		add("Worker number", "%d", number)
-	} else {
-		add("Worker number", "none")
-	}
-	switch {
-	case stats.Window == idgen.NoLimit:
-		add("Lease", "none is needed, because the worker number is fixed")
-	case stats.Window == 0:
-		add("Lease", "none")
-	default:
-		add("Lease", "allows ids for another %v unless it is renewed", stats.Window.Round(time.Millisecond))
-	}
-	if stats.Lease.Claims > 0 {
-		add("Renewals", "%d confirmed, %d failed, %d leases lost", stats.Lease.Renewals, stats.Lease.Failures, stats.Lease.Losses)
-	}
-	elapsed := time.Since(s.started)
-	add("Ids issued", "%d", stats.Issued)
-	add("Rate", "%.3g ids a second on average over %v", float64(stats.Issued-s.issued)/max(elapsed.Seconds(), 1), elapsed.Round(time.Second))
-	add("Waits for the clock", "%d, for %v", stats.Waits, stats.WaitTime.Round(time.Microsecond))
-	add("Waits for the lease", "%d, for %v", stats.LeaseWaits, stats.LeaseWaitTime.Round(time.Microsecond))
-	add("Clock errors", "%d", stats.ClockErrors)
-	add("Layout", "%v", pool.Layout())
-	add("Layout lasts until", "%s", pool.Layout().Lifetime().End.Format(time.DateOnly))
-	return lines
 }

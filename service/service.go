@@ -144,7 +144,7 @@ func NewHandler(pool *idgen.Pool, cfg Config) (http.Handler, error) {
 		w.Header().Set("Content-Type", "application/yaml")
 		_, _ = w.Write(openAPI)
 	})
-	mux.Handle("GET /{$}", newPage(s))
+	mux.Handle("GET /{$}", page{s})
 	mux.Handle("GET /readyz", healthz.Ready(pool))
 	mux.Handle("GET /livez", healthz.Live(pool))
 	// Pages of other origins must not use the service with the browser of somebody who can.
@@ -352,6 +352,10 @@ type statusReply struct {
 }
 
 func (s *server) status(w http.ResponseWriter, _ *http.Request) error {
+	return writeJSON(w, http.StatusOK, s.state())
+}
+
+func (s *server) state() statusReply {
 	h, stats := s.pool.Health(), s.pool.Stats()
 	body := statusReply{State: h.State.String(), Layout: s.pool.Layout().String(), Issued: stats.Issued, Waits: stats.Waits + stats.LeaseWaits, RemainingSeconds: h.Remaining.Seconds()}
 	if h.Reason != nil {
@@ -363,7 +367,7 @@ func (s *server) status(w http.ResponseWriter, _ *http.Request) error {
 	if number, ok := s.pool.Worker(); ok {
 		body.Worker = &number
 	}
-	return writeJSON(w, http.StatusOK, body)
+	return body
 }
 
 // A problem is an error that is reported to the client.

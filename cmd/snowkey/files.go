@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -80,6 +81,19 @@ func atlasFiles(m migration, version string) map[string]string {
 	}
 	name := version + "_" + m.name + ".sql"
 	return map[string]string{name: all(m.up), filepath.Join("undo", name): all(m.down)}
+}
+
+// printSQL prints SQL as text, or as JSON with what object has. If there is a folder, it
+// writes a migration instead.
+func (a *app) printSQL(m migration, dir, tool string, object map[string]any, text string) error {
+	if dir != "" {
+		return a.printFiles([]migration{m}, dir, tool)
+	}
+	object["statements"] = m.up
+	return a.write(a.stdout, object, func(w io.Writer) error {
+		_, err := io.WriteString(w, text)
+		return err
+	})
 }
 
 // printFiles writes migrations as files for a tool, and prints their names.

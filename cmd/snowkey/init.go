@@ -2,17 +2,26 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"database/sql"
 	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/snowkey-go/snowkey/internal/sqldialect"
 )
 
+// An initialization is a call of the command init.
+type initialization struct {
+	*app
+	role, table, dir, tool string
+	apply                  bool
+}
+
 func (a *app) initCommand() *cobra.Command {
-	var role, table, dir, tool string
-	var apply bool
+	i := initialization{app: a}
 	cmd := &cobra.Command{
 		Use:   "init",
 		Short: "Print or apply the SQL that creates the tables of leases",
@@ -25,73 +34,59 @@ enough; it does not connect.`,
   snowkey init --dsn-file dsn.txt --apply
   snowkey init --dialect mysql --role app@% --files migrations --format golang-migrate`,
 		Args: flagsOnly,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			db, dialect, err := a.openToInit(apply)
-			if err != nil {
-				return err
-			}
-			if db != nil {
-				defer db.Close()
-			}
-			if dialect == "sqlite" {
-				const reason = "sqlite needs no tables: leases are in a folder beside the file, which a process creates"
-				switch {
-				case dir != "":
-					return &usageError{reason}
-				case a.json:
-					return writeJSON(a.stdout, map[string]any{"dialect": dialect, "applied": apply, "statements": []string{}})
-				}
-				_, err := fmt.Fprintln(a.stdout, "-- "+reason)
-				return err
-			}
-			s, err := tableStore(dialect, table, db)
-			if err != nil {
-				return err
-			}
-			var grants []string
-			if role != "" {
-				grants = s.Grants(role)
-			}
-			statements := append(s.DDL(), grants...)
-			if dir != "" {
-				if apply {
-					return &usageError{"--files and --apply exclude each other"}
-				}
-				name := cmp.Or(table, "snowkey_lease")
-				quote := map[bool]string{true: "`", false: `"`}[dialect == "mysql"]
-				drop := func(table string) string {
-					return "DROP TABLE " + quote + strings.ReplaceAll(table, ".", quote+"."+quote) + quote
-				}
-				return a.printFiles([]migration{{name: "snowkey_leases", up: statements, down: []string{drop(name), drop(name + "_ns")}}}, dir, tool)
-			}
-			if apply {
-				if err := s.Migrate(cmd.Context()); err != nil {
-					return err
-				}
-				for _, grant := range grants {
-					if _, err := db.ExecContext(cmd.Context(), grant); err != nil {
-						return fmt.Errorf("%s: %w", grant, err)
-					}
-				}
-			}
-			switch {
-			case a.json:
-				return writeJSON(a.stdout, map[string]any{"dialect": dialect, "applied": apply, "statements": statements})
-			case apply:
-				_, err = fmt.Fprintln(a.stdout, "the tables exist")
-			default:
-				_, err = fmt.Fprintln(a.stdout, strings.Join(statements, ";\n\n")+";")
-			}
-			return err
-		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return i.run(cmd.Context()) },
 	}
 	a.source.register(cmd)
 	flags := cmd.Flags()
-	flags.StringVar(&table, "table", "", "the `table` of the leases, if it is not snowkey_lease")
-	flags.StringVar(&role, "role", "", "a `role` of Postgres, or a user of MySQL such as app@%, that gets the privileges")
-	registerFiles(cmd, &dir, &tool)
-	flags.BoolVar(&apply, "apply", false, "execute the statements")
+	flags.StringVar(&i.table, "table", "", "the `table` of the leases, if it is not snowkey_lease")
+	flags.StringVar(&i.role, "role", "", "a `role` of Postgres, or a user of MySQL such as app@%, that gets the privileges")
+	registerFiles(cmd, &i.dir, &i.tool)
+	flags.BoolVar(&i.apply, "apply", false, "execute the statements")
 	return cmd
+}
+
+func (i *initialization) run(ctx context.Context) error {
+	db, dialect, err := i.openToInit(i.apply)
+	if err != nil {
+		return err
+	}
+	if db != nil {
+		defer db.Close()
+	}
+	object := map[string]any{"dialect": dialect, "applied": i.apply}
+	if dialect == "sqlite" {
+		const reason = "sqlite needs no tables: leases are in a folder beside the file, which a process creates"
+		if i.dir != "" {
+			return &usageError{reason}
+		}
+		return i.printSQL(migration{up: []string{}}, "", "", object, "-- "+reason+"\n")
+	}
+	s, err := tableStore(dialect, i.table, db)
+	if err != nil {
+		return err
+	}
+	var grants []string
+	if i.role != "" {
+		grants = s.Grants(i.role)
+	}
+	name, quoted := cmp.Or(i.table, "snowkey_lease"), sqldialect.Dialect(dialect).Table
+	m := migration{name: "snowkey_leases", up: append(s.DDL(), grants...), down: []string{"DROP TABLE " + quoted(name), "DROP TABLE " + quoted(name+"_ns")}}
+	text := strings.Join(m.up, ";\n\n") + ";\n"
+	if i.apply {
+		if i.dir != "" {
+			return &usageError{"--files and --apply exclude each other"}
+		}
+		if err := s.Migrate(ctx); err != nil {
+			return err
+		}
+		for _, grant := range grants {
+			if _, err := db.ExecContext(ctx, grant); err != nil {
+				return fmt.Errorf("%s: %w", grant, err)
+			}
+		}
+		text = "the tables exist\n"
+	}
+	return i.printSQL(m, i.dir, i.tool, object, text)
 }
 
 // openToInit opens the database. We don't need one just to print the statements, as

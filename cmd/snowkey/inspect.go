@@ -62,9 +62,9 @@ const tried = 2 // decimal and sortable
 
 // formNames lists the forms for people.
 func formNames() string {
-	names := make([]string, len(forms))
-	for i, f := range forms {
-		names[i] = f.name
+	var names []string
+	for _, f := range forms {
+		names = append(names, f.name)
 	}
 	return strings.Join(names[:len(names)-1], ", ") + " or " + names[len(names)-1]
 }
@@ -186,28 +186,15 @@ the time of the id is plausible: after the preset's first day, and not later tha
 			if only != "" && !slices.ContainsFunc(forms, func(f form) bool { return f.name == only }) {
 				return &usageError{fmt.Sprintf("--form is %q; write %s", only, formNames())}
 			}
-			i := inspector{app: a, form: only, now: time.Now(), out: bufio.NewWriter(a.stdout)}
-			if layout == "auto" {
-				i.auto = true
-			} else {
+			i := inspector{app: a, form: only, now: time.Now(), out: bufio.NewWriter(a.stdout), auto: layout == "auto"}
+			if !i.auto {
 				l, err := parseLayout(layout)
 				if err != nil {
 					return err
 				}
 				i.layout, i.name = l, nameOf(l)
 			}
-			if len(args) == 0 {
-				return errors.Join(i.lines(a.stdin), i.out.Flush())
-			}
-			for n, text := range args {
-				if n > 0 && !a.json {
-					fmt.Fprintln(i.out)
-				}
-				if err := i.print(text, false); err != nil {
-					return errors.Join(err, i.out.Flush())
-				}
-			}
-			return i.out.Flush()
+			return errors.Join(i.run(args), i.out.Flush())
 		},
 	}
 	registerLayout(cmd, &layout, "default", layoutFlagUsage+", or auto")
@@ -223,6 +210,22 @@ type inspector struct {
 	form   string
 	now    time.Time
 	out    *bufio.Writer
+}
+
+// run decodes the arguments, or the lines of the standard input if there are none.
+func (i *inspector) run(args []string) error {
+	if len(args) == 0 {
+		return i.lines(i.stdin)
+	}
+	for n, text := range args {
+		if n > 0 && !i.json {
+			fmt.Fprintln(i.out)
+		}
+		if err := i.print(text, false); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // lines reads one id from each line. If there is something wrong with a line, it says
@@ -302,21 +305,8 @@ const milliseconds = "2006-01-02T15:04:05.000Z07:00"
 
 // line prints a reading on a single line.
 func (i *inspector) line(r reading) error {
-	buf := i.out.AvailableBuffer()
-	buf = append(buf, r.ID...)
-	buf = append(buf, '\t')
-	buf = r.Time.AppendFormat(buf, milliseconds)
-	buf = append(buf, "\tworker "...)
-	buf = strconv.AppendInt(buf, r.Worker, 10)
-	buf = append(buf, "\tsequence "...)
-	buf = strconv.AppendInt(buf, r.Sequence, 10)
-	if i.auto {
-		buf = append(append(buf, '\t'), r.Layout...)
-	}
-	if r.Form != decimal {
-		buf = append(append(buf, '\t'), r.Form...)
-	}
-	_, err := i.out.Write(append(buf, '\n'))
+	_, err := fmt.Fprintf(i.out, "%s\t%s\tworker %d\tsequence %d%s%s\n", r.ID, r.Time.Format(milliseconds), r.Worker, r.Sequence,
+		when(i.auto, "\t"+r.Layout), when(r.Form != decimal, "\t"+r.Form))
 	return err
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -45,19 +46,11 @@ func (a *app) layoutSQL(f sqlFlags, design bool, args []string) error {
 	switch {
 	case err != nil:
 		return err
-	case f.dir != "":
-		if drop == nil {
-			return &usageError{f.dialect + " has no functions that a migration could create; leave out --files to get queries"}
-		}
-		if f.tool == "" {
-			f.tool = "goose"
-		}
-		return a.printFiles([]migration{{name: "snowkey_functions", up: create, down: drop}}, f.dir, f.tool)
-	case a.json:
-		return writeJSON(a.stdout, map[string]any{"dialect": f.dialect, "layout": l.String(), "statements": create, "drop": drop})
+	case f.dir != "" && drop == nil:
+		return &usageError{f.dialect + " has no functions that a migration could create; leave out --files to get queries"}
 	}
-	_, err = fmt.Fprintf(a.stdout, "-- %s; all times are UTC.\n%s", l, sqlScript(f.dialect, create))
-	return err
+	return a.printSQL(migration{name: "snowkey_functions", up: create, down: drop}, f.dir, cmp.Or(f.tool, "goose"),
+		map[string]any{"dialect": f.dialect, "layout": l.String(), "drop": drop}, fmt.Sprintf("-- %s; all times are UTC.\n%s", l, sqlScript(f.dialect, create)))
 }
 
 // sqlScript returns statements as a script for the client of a database.

@@ -79,16 +79,13 @@ and uses it, and what is in the way of generated keys. It changes nothing.`,
   snowkey migrate inspect --dsn shop.db --json`,
 		Args: flagsOnly,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			db, err := a.open(a.getenv, false)
-			if err != nil {
-				return err
-			}
-			defer db.Close()
-			report, err := catalog.Inspect(cmd.Context(), db, options)
-			if err != nil {
-				return err
-			}
-			return a.write(a.stdout, report, report.WriteText)
+			return a.withDB(func(db *sql.DB) error {
+				report, err := catalog.Inspect(cmd.Context(), db, options)
+				if err != nil {
+					return err
+				}
+				return a.write(a.stdout, report, report.WriteText)
+			})
 		},
 	}
 	a.source.register(cmd)

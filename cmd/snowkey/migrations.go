@@ -62,17 +62,13 @@ type translator struct {
 	alone bool
 }
 
-func (t translator) mysql() bool {
-	return t.plan.Dialect == catalog.MySQL || t.plan.Dialect == catalog.MariaDB
-}
-
 // whole adds what the statements of a file need around them.
 func (t translator) whole(statements []string) []string {
 	switch {
 	case t.plan.Dialect == catalog.Postgres:
 		// The tools run the file in one transaction, so a failure changes nothing.
 		return append([]string{"SET LOCAL lock_timeout = '5s'"}, statements...)
-	case t.mysql():
+	case t.plan.Dialect.IsMySQL():
 		set := "SET @snowkey_mode = @@SESSION.sql_mode, SESSION sql_mode = 'STRICT_ALL_TABLES,ALLOW_INVALID_DATES,NO_ENGINE_SUBSTITUTION'"
 		return append(append([]string{set}, statements...), "SET SESSION sql_mode = @snowkey_mode")
 	case t.alone:
@@ -132,7 +128,7 @@ var createTrigger = regexp.MustCompile("^CREATE TRIGGER ((?:`(?:[^`]|``)+`\\.?)+
 // roll back DDL, we have to make sure that a file that failed half-way can run again from
 // its beginning.
 func (t translator) unless(done, statement string) []string {
-	if !t.mysql() {
+	if !t.plan.Dialect.IsMySQL() {
 		return []string{statement}
 	}
 	if m := createTrigger.FindStringSubmatch(statement); m != nil { // MySQL can't prepare it
@@ -141,16 +137,11 @@ func (t translator) unless(done, statement string) []string {
 	if done == "" || strings.HasPrefix(statement, "DROP TRIGGER IF EXISTS") || strings.HasPrefix(statement, "SET ") {
 		return []string{statement}
 	}
-	return t.prepared(fmt.Sprintf("IF((%s), 'DO 0', %s)", done, literal(statement)))
+	return t.prepared(fmt.Sprintf("IF((%s), 'DO 0', %s)", done, t.plan.Dialect.Literal(statement)))
 }
 
 func (t translator) prepared(expression string) []string {
 	return []string{"SET @snowkey = " + expression, "PREPARE snowkey FROM @snowkey", "EXECUTE snowkey", "DEALLOCATE PREPARE snowkey"}
-}
-
-// literal quotes a string for MySQL, in the mode that the files set.
-func literal(s string) string {
-	return "'" + strings.NewReplacer(`\`, `\\`, `'`, `''`).Replace(s) + "'"
 }
 
 // check returns statements that fail if the query returns a row. On SQLite and MySQL this
@@ -160,12 +151,12 @@ func (t translator) check(query, reason string) []string {
 	switch {
 	case t.plan.Dialect == catalog.Postgres:
 		return []string{fmt.Sprintf("DO $snowkey_check$ BEGIN IF EXISTS (%s) THEN RAISE EXCEPTION '%%', 'snowkey: %s'; END IF; END $snowkey_check$", query, strings.ReplaceAll(reason, "'", "''"))}
-	case t.mysql():
+	case t.plan.Dialect.IsMySQL():
 		name := "snowkey: " + strings.ReplaceAll(reason, "`", "'")
 		if len(name) > 60 { // names have up to 64 characters
 			name = strings.ToValidUTF8(name[:57], "") + "..."
 		}
-		return t.prepared(fmt.Sprintf("IF(EXISTS (%s), %s, 'DO 0')", query, literal("SELECT `"+name+"`")))
+		return t.prepared(fmt.Sprintf("IF(EXISTS (%s), %s, 'DO 0')", query, t.plan.Dialect.Literal("SELECT `"+name+"`")))
 	}
 	return []string{
 		"CREATE TEMP TABLE snowkey_check (rows_found CHECK (rows_found = 0))",

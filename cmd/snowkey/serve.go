@@ -106,8 +106,7 @@ func (s *serving) run(ctx context.Context) (err error) {
 		return err
 	}
 	// An address that can't be served should not cost a lease.
-	guarded := len(tokens) > 0
-	if err := service.CheckAddr(s.addr, guarded, config); err != nil {
+	if err := service.CheckAddr(s.addr, len(tokens) > 0, config); err != nil {
 		return err
 	}
 	store, end, err := s.open(s.app)
@@ -134,25 +133,36 @@ func (s *serving) run(ctx context.Context) (err error) {
 	}()
 
 	s.cfg.Store, s.cfg.Namespace = store, s.namespace
-	var handler atomic.Pointer[http.Handler]
-	var current atomic.Pointer[tls.Config]
+	return s.serve(ctx, pool, seen, hup, log)
+}
+
+// serve hands out the ids of the pool until ctx ends. It begins with these contents of the
+// files, and reads the files again when they change.
+func (s *serving) serve(ctx context.Context, pool *idgen.Pool, seen contents, hup <-chan os.Signal, log *slog.Logger) error {
+	type settings struct {
+		http.Handler
+		config *tls.Config
+	}
+	var current atomic.Pointer[settings]
 	use := func(tokens []string, config *tls.Config) error {
 		cfg := s.cfg
 		cfg.Tokens = tokens
 		h, err := service.NewHandler(pool, cfg)
-		if err != nil {
-			return err
+		if err == nil {
+			current.Store(&settings{h, config})
 		}
-		handler.Store(&h)
-		current.Store(config)
-		return nil
+		return err
+	}
+	tokens, config, err := seen.parse()
+	if err != nil {
+		return err
 	}
 	if err := use(tokens, config); err != nil {
 		return err
 	}
 	if config != nil {
 		config = config.Clone()
-		config.GetConfigForClient = func(*tls.ClientHelloInfo) (*tls.Config, error) { return current.Load(), nil }
+		config.GetConfigForClient = func(*tls.ClientHelloInfo) (*tls.Config, error) { return current.Load().config, nil }
 	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -162,8 +172,8 @@ func (s *serving) run(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	latest := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { (*handler.Load()).ServeHTTP(w, r) })
-	return service.ListenAndServe(ctx, s.addr, latest, guarded, config, func(at net.Addr) {
+	latest := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { current.Load().ServeHTTP(w, r) })
+	return service.ListenAndServe(ctx, s.addr, latest, len(tokens) > 0, config, func(at net.Addr) {
 		scheme := "http"
 		if config != nil {
 			scheme = "https"

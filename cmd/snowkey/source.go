@@ -52,6 +52,16 @@ func (s source) open(getenv func(string) string, write bool) (*sql.DB, error) {
 	return db, err
 }
 
+// withDB calls f with the database, which it opens for reading.
+func (a *app) withDB(f func(*sql.DB) error) error {
+	db, err := a.open(a.getenv, false)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	return f(db)
+}
+
 // openAs is like open, but also returns the database's dialect, which is postgres,
 // mysql or sqlite.
 func (s source) openAs(getenv func(string) string, write bool) (db *sql.DB, dialect string, err error) {

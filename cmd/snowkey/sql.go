@@ -53,14 +53,8 @@ also prints the privileges that a role needs.`,
 			if role != "" {
 				statements = append(statements, grants(role)...)
 			}
-			if dir != "" {
-				return a.printFiles([]migration{{name: cmp.Or(w.Name, "snowkey_next"), up: statements, down: drop()}}, dir, tool)
-			}
-			if a.json {
-				return writeJSON(a.stdout, map[string]any{"dialect": dialect, "statements": statements})
-			}
-			_, err = fmt.Fprint(a.stdout, strings.TrimPrefix(sqlScript(dialect, statements), "\n"))
-			return err
+			m := migration{name: cmp.Or(w.Name, "snowkey_next"), up: statements, down: drop()}
+			return a.printSQL(m, dir, tool, map[string]any{"dialect": dialect}, strings.TrimPrefix(sqlScript(dialect, statements), "\n"))
 		},
 	}
 	registerLayout(cmd, &layout, "default", layoutFlagUsage)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"os"
@@ -74,8 +75,7 @@ func checkAPIs(paths []string, options api.Options) (findings []vet.Finding, err
 
 // tables returns the tables of a plan, or of the database if one is named by a flag. Without
 // either, it returns nil. SNOWKEY_DSN doesn't count, since vet doesn't need a database.
-func (a *app) tables(ctx context.Context, plan string) ([]string, error) {
-	tables := []string{}
+func (a *app) tables(ctx context.Context, plan string) (tables []string, err error) {
 	switch {
 	case plan != "":
 		p, err := readPlan(plan)
@@ -85,23 +85,18 @@ func (a *app) tables(ctx context.Context, plan string) ([]string, error) {
 		for _, table := range p.Tables {
 			tables = append(tables, table.Name)
 		}
-		return tables, nil
 	case a.dsn == "" && a.file == "":
 		return nil, nil
+	default:
+		err = a.withDB(func(db *sql.DB) error {
+			report, err := catalog.Inspect(ctx, db, catalog.Options{})
+			for _, k := range report.Keys {
+				tables = append(tables, k.Column.Table.Name)
+			}
+			return err
+		})
 	}
-	db, err := a.open(a.getenv, false)
-	if err != nil {
-		return nil, err
-	}
-	defer db.Close()
-	report, err := catalog.Inspect(ctx, db, catalog.Options{})
-	if err != nil {
-		return nil, err
-	}
-	for _, k := range report.Keys {
-		tables = append(tables, k.Column.Table.Name)
-	}
-	return tables, nil
+	return append([]string{}, tables...), err // not nil
 }
 
 // printFindings prints findings, and returns an error if one of them breaks something.

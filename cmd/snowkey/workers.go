@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -72,6 +73,21 @@ func (l *leases) open(a *app) (s store, end func() error, err error) {
 	return tables, db.Close, nil
 }
 
+// withStore adds what commands for a store have in common: the flags for the store, which it
+// opens for run.
+func (a *app) withStore(cmd *cobra.Command, l *leases, namespace, usage string, run func(ctx context.Context, s store, args []string) error) *cobra.Command {
+	l.register(a, cmd, namespace, usage)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		s, end, err := l.open(a)
+		if err != nil {
+			return err
+		}
+		defer end()
+		return run(cmd.Context(), s, args)
+	}
+	return cmd
+}
+
 // sqlStore returns the lease store for a dialect.
 func sqlStore(dialect, table string, db *sql.DB) (store, error) {
 	if dialect != "sqlite" {
@@ -136,7 +152,7 @@ func (a *app) workersCommand() *cobra.Command {
 	var l leases
 	var free, watch bool
 	var interval time.Duration
-	cmd := &cobra.Command{
+	cmd := a.withStore(&cobra.Command{
 		Use:   "workers",
 		Short: "Show which process has which worker number",
 		Long: `Workers lists the worker numbers that are leased: namespace, number, state, the time of
@@ -152,33 +168,25 @@ MaxClockSkew.`,
 			}
 			return nil
 		},
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			s, end, err := l.open(a)
+	}, &l, "", "the `namespace`; by default all", func(ctx context.Context, s store, _ []string) error {
+		for {
+			all, err := l.workers(ctx, s, free)
 			if err != nil {
 				return err
 			}
-			defer end()
-			ctx := cmd.Context()
-			for {
-				all, err := l.workers(ctx, s, free)
-				if err != nil {
-					return err
-				}
-				if watch && terminal(a.stdout) && !a.json {
-					fmt.Fprint(a.stdout, "\x1b[H\x1b[2J") // clears the screen
-				}
-				if err := a.writeWorkers(all, watch); err != nil || !watch {
-					return err
-				}
-				select {
-				case <-ctx.Done():
-					return nil
-				case <-time.After(interval):
-				}
+			if watch && terminal(a.stdout) && !a.json {
+				fmt.Fprint(a.stdout, "\x1b[H\x1b[2J") // clears the screen
 			}
-		},
-	}
-	l.register(a, cmd, "", "the `namespace`; by default all")
+			if err := a.writeWorkers(all, watch); err != nil || !watch {
+				return err
+			}
+			select {
+			case <-ctx.Done():
+				return nil
+			case <-time.After(interval):
+			}
+		}
+	})
 	flags := cmd.Flags()
 	flags.BoolVar(&free, "all", false, "list free worker numbers too")
 	flags.BoolVar(&watch, "watch", false, "list them again and again, until Ctrl-C")
@@ -257,7 +265,8 @@ func printable(text string) string {
 func (a *app) freeCommand() *cobra.Command {
 	var l leases
 	var yes bool
-	cmd := &cobra.Command{
+	var number int64
+	cmd := a.withStore(&cobra.Command{
 		Use:   "free N",
 		Short: "End the lease of a worker number",
 		Long: `Free ends the lease of a worker number, for instance of a machine that is gone, so that the
@@ -265,44 +274,35 @@ next process need not wait until it expires. No id repeats: the next holder begi
 that were granted. A process that still runs loses its lease at its next renewal, and
 claims another number.`,
 		Example: `  snowkey workers free 3 --yes`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return &usageError{"free takes one worker number"}
+		Args: func(_ *cobra.Command, args []string) (err error) {
+			if len(args) == 1 {
+				number, err = strconv.ParseInt(args[0], 10, 64)
+			}
+			if len(args) != 1 || err != nil || number < 0 {
+				return &usageError{"free takes one worker number, such as 3; snowkey workers lists them"}
 			}
 			return nil
 		},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			number, err := strconv.ParseInt(args[0], 10, 64)
-			if err != nil || number < 0 {
-				return &usageError{"free takes a worker number, such as 3; snowkey workers lists them"}
-			}
-			s, end, err := l.open(a)
-			if err != nil {
-				return err
-			}
-			defer end()
-			layout, err := l.layoutOf(cmd.Context(), s)
-			if err != nil {
-				return err
-			}
-			if !yes {
-				question := fmt.Sprintf("end the lease of worker %d in the namespace %q?", number, l.namespace)
-				if err := a.confirm(question, "a process that holds this worker number loses its lease"); err != nil {
-					return err
-				}
-			}
-			w, err := keeper.FreeWorker(cmd.Context(), s, l.namespace, layout.String(), number)
-			if err != nil {
-				return err
-			}
-			if a.json {
-				return writeJSON(a.stdout, w)
-			}
-			_, err = fmt.Fprintf(a.stdout, "worker %d is free; it was %s by %s\n", number, w.State, printable(w.Label))
+	}, &l, "default", "the `namespace`", func(ctx context.Context, s store, _ []string) error {
+		layout, err := l.layoutOf(ctx, s)
+		if err != nil {
 			return err
-		},
-	}
-	l.register(a, cmd, "default", "the `namespace`")
+		}
+		if !yes {
+			question := fmt.Sprintf("end the lease of worker %d in the namespace %q?", number, l.namespace)
+			if err := a.confirm(question, "a process that holds this worker number loses its lease"); err != nil {
+				return err
+			}
+		}
+		w, err := keeper.FreeWorker(ctx, s, l.namespace, layout.String(), number)
+		if err != nil {
+			return err
+		}
+		return a.write(a.stdout, w, func(out io.Writer) error {
+			_, err := fmt.Fprintf(out, "worker %d is free; it was %s by %s\n", number, w.State, printable(w.Label))
+			return err
+		})
+	})
 	registerLayout(cmd, &l.layout, "", layoutFlagUsage+"; by default that of the namespace, if it has only one")
 	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
 	return cmd
@@ -310,7 +310,7 @@ claims another number.`,
 
 func (a *app) doctorCommand() *cobra.Command {
 	var l leases
-	cmd := &cobra.Command{
+	cmd := a.withStore(&cobra.Command{
 		Use:   "doctor",
 		Short: "Look for what is wrong with the leases of a namespace and with its store",
 		Long: `Doctor looks for rows of a namespace, and for settings of its database, that look wrong, and
@@ -319,69 +319,52 @@ status is 1 if it finds something.`,
 		Example: `  snowkey doctor
   snowkey doctor --namespace orders --window 30s`,
 		Args: flagsOnly,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			s, end, err := l.open(a)
-			if err != nil {
-				return err
-			}
-			defer end()
-			cfg, err := l.configure(cmd.Context(), s)
-			if err != nil {
-				return err
-			}
-			findings, err := snowkey.Doctor(cmd.Context(), s, cfg)
-			if err != nil {
-				return err
-			}
-			return a.writeFindings(findings)
-		},
-	}
-	l.register(a, cmd, "default", "the `namespace`")
+	}, &l, "default", "the `namespace`", func(ctx context.Context, s store, _ []string) error {
+		cfg, err := l.configure(ctx, s)
+		if err != nil {
+			return err
+		}
+		findings, err := snowkey.Doctor(ctx, s, cfg)
+		if err != nil {
+			return err
+		}
+		return a.writeFindings(findings)
+	})
 	l.registerConfig(cmd)
 	return cmd
 }
 
 // writeFindings writes findings, and returns an error if there are any.
 func (a *app) writeFindings(findings []lease.Finding) error {
-	err := a.writeEachFinding(findings)
+	type finding struct {
+		Kind   string `json:"kind"`
+		Text   string `json:"text"`
+		Remedy string `json:"remedy"`
+	}
+	all := []finding{}
+	for _, f := range findings {
+		all = append(all, finding(f))
+	}
+	err := a.write(a.stdout, all, func(w io.Writer) (err error) {
+		if len(findings) == 0 {
+			_, err = fmt.Fprintln(w, "nothing looks wrong")
+		}
+		for _, f := range findings {
+			_, failed := fmt.Fprintf(w, "%s: %s\n  → %s\n", f.Kind, f.Text, f.Remedy)
+			err = cmp.Or(err, failed)
+		}
+		return err
+	})
 	if err == nil && len(findings) > 0 {
 		err = fmt.Errorf("%d findings", len(findings))
 	}
 	return err
 }
 
-func (a *app) writeEachFinding(findings []lease.Finding) error {
-	if a.json {
-		type finding struct {
-			Kind   string `json:"kind"`
-			Text   string `json:"text"`
-			Remedy string `json:"remedy"`
-		}
-		all := []finding{}
-		for _, f := range findings {
-			all = append(all, finding(f))
-		}
-		return writeJSON(a.stdout, all)
-	}
-	if len(findings) == 0 {
-		fmt.Fprintln(a.stdout, "nothing looks wrong")
-	}
-	return writeEach(a.stdout, findings)
-}
-
-func writeEach(w io.Writer, findings []lease.Finding) error {
-	for _, f := range findings {
-		if _, err := fmt.Fprintf(w, "%s: %s\n  → %s\n", f.Kind, f.Text, f.Remedy); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 func (a *app) fenceCommand() *cobra.Command {
 	var l leases
 	var yes bool
-	cmd := &cobra.Command{
+	cmd := a.withStore(&cobra.Command{
 		Use:   "fence",
 		Short: "Make new leases start above all ids that may have been lost",
 		Long: `Fence makes all leases that are claimed from now on start above every id that may have been
@@ -392,32 +375,24 @@ the processes.`,
 		Example: `  snowkey fence --yes
   snowkey fence --namespace orders --yes`,
 		Args: flagsOnly,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			s, end, err := l.open(a)
-			if err != nil {
-				return err
-			}
-			defer end()
-			cfg, err := l.configure(cmd.Context(), s)
-			if err != nil {
-				return err
-			}
-			if !yes {
-				if err := a.confirm(fmt.Sprintf("raise the fence of the namespace %q?", l.namespace), "a fence cannot be taken back"); err != nil {
-					return err
-				}
-			}
-			if err := snowkey.Fence(cmd.Context(), s, cfg); err != nil {
-				return err
-			}
-			if a.json {
-				return writeJSON(a.stdout, map[string]string{"fenced": l.namespace})
-			}
-			_, err = fmt.Fprintf(a.stdout, "the namespace %q is fenced; leases that are claimed from now on start above every earlier id\n", l.namespace)
+	}, &l, "default", "the `namespace`", func(ctx context.Context, s store, _ []string) error {
+		cfg, err := l.configure(ctx, s)
+		if err != nil {
 			return err
-		},
-	}
-	l.register(a, cmd, "default", "the `namespace`")
+		}
+		if !yes {
+			if err := a.confirm(fmt.Sprintf("raise the fence of the namespace %q?", l.namespace), "a fence cannot be taken back"); err != nil {
+				return err
+			}
+		}
+		if err := snowkey.Fence(ctx, s, cfg); err != nil {
+			return err
+		}
+		return a.write(a.stdout, map[string]string{"fenced": l.namespace}, func(w io.Writer) error {
+			_, err := fmt.Fprintf(w, "the namespace %q is fenced; leases that are claimed from now on start above every earlier id\n", l.namespace)
+			return err
+		})
+	})
 	l.registerConfig(cmd)
 	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
 	return cmd

@@ -39,7 +39,7 @@ EOF
 fi
 apt-get -q -c conf update
 apt-get -q -c conf install -y --reinstall --no-install-recommends --print-uris "$@" >uris
-apt-get -q -c conf download $(sed -n "s/^'[^']*' \([^_]*\)_.*/\1/p" uris | grep -vxE \
+apt-get -q -c conf download "$@" $(sed -n "s/^'[^']*' \([^_]*\)_.*/\1/p" uris | grep -vxE \
 	'libllvm.*|libz3-.*|perl.*|lib.*-perl|libperl.*|locales|libc-l10n|postgresql-common|postgresql-client-common|ssl-cert|ucf|sensible-utils|netbase|readline-common')
 for deb in *.deb; do
 	dpkg-deb -x "$deb" "$dir/root"

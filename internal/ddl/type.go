@@ -102,23 +102,27 @@ type Shape struct {
 	Text     bool
 }
 
+// A float has the bits of its fraction, plus the sign.
+const (
+	floatBits  = 25
+	doubleBits = 54
+)
+
+// These are the types that hold numbers or text, as each server writes them. Decimals are
+// not among them, because their size follows from their digits.
+var (
+	postgresBits = map[string]int{"smallint": 16, "integer": 32, "bigint": 64, "real": floatBits, "double precision": doubleBits}
+	postgresText = []string{"text", "character varying", "character", "citext"}
+
+	mysqlBits = map[string]int{"tinyint": 8, "smallint": 16, "mediumint": 24, "int": 32, "bigint": 64, "float": floatBits, "double": doubleBits}
+	mysqlText = []string{"char", "varchar", "tinytext", "text", "mediumtext", "longtext"}
+)
+
 // PostgresShape expects the name of a type as returned by format_type of Postgres.
-func PostgresShape(t Type) (s Shape) {
-	switch t.Name {
-	case "smallint":
-		s.Bits = 16
-	case "integer":
-		s.Bits = 32
-	case "bigint":
-		s.Bits = 64
-	case "numeric":
+func PostgresShape(t Type) Shape {
+	s := Shape{Bits: postgresBits[t.Name], Text: slices.Contains(postgresText, t.Name)}
+	if t.Name == "numeric" {
 		s.Bits = decimalBits(t, 64)
-	case "real":
-		s.Bits = 25 // the bits of the fraction, plus the sign
-	case "double precision":
-		s.Bits = 54
-	case "text", "character varying", "character", "citext":
-		s.Text = true
 	}
 	return s
 }
@@ -126,26 +130,9 @@ func PostgresShape(t Type) (s Shape) {
 // MySQLShape expects the name of a type as found in the information schema of MySQL and
 // MariaDB.
 func MySQLShape(t Type) Shape {
-	s := Shape{Unsigned: t.Unsigned}
-	switch t.Name {
-	case "tinyint":
-		s.Bits = 8
-	case "smallint":
-		s.Bits = 16
-	case "mediumint":
-		s.Bits = 24
-	case "int":
-		s.Bits = 32
-	case "bigint":
-		s.Bits = 64
-	case "decimal":
+	s := Shape{Bits: mysqlBits[t.Name], Unsigned: t.Unsigned, Text: slices.Contains(mysqlText, t.Name)}
+	if t.Name == "decimal" {
 		s.Bits = decimalBits(t, 10)
-	case "float":
-		s.Bits = 25
-	case "double":
-		s.Bits = 54
-	case "char", "varchar", "tinytext", "text", "mediumtext", "longtext":
-		s.Text = true
 	}
 	return s
 }
@@ -162,7 +149,7 @@ func SQLiteShape(t Type) Shape {
 	case has("blob"), t.Name == "":
 		return Shape{}
 	case has("real"), has("floa"), has("doub"):
-		return Shape{Bits: 54}
+		return Shape{Bits: doubleBits}
 	}
 	return Shape{Bits: 64}
 }

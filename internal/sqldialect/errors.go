@@ -61,8 +61,11 @@ func Conflict(err error) bool {
 
 // Busy reports whether a statement did not get a lock in time that another one holds.
 func Busy(err error) bool {
-	return SQLState(err) == "55P03" || Number(err) == 1205 || err != nil && strings.Contains(err.Error(), "database is locked")
+	return SQLState(err) == "55P03" || Number(err) == 1205 || err != nil && sqliteBusy.MatchString(err.Error())
 }
+
+// sqliteBusy finds how SQLite and its drivers say that.
+var sqliteBusy = regexp.MustCompile(`database (table )?is locked|SQLITE_BUSY`)
 
 // ReadOnly reports whether the server or the session accepts no writes, perhaps because
 // another server has become the primary.

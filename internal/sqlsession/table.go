@@ -3,6 +3,7 @@ package sqlsession
 import (
 	"context"
 	"database/sql"
+	"embed"
 	"errors"
 	"fmt"
 	"regexp"
@@ -55,13 +56,14 @@ type Table struct {
 	sqldialect.Dialect
 	db   *sql.DB
 	name string // not quoted
-	ddl  string
+	ddl  embed.FS
 
 	inspected atomic.Bool // whether the table was checked and is usable
 }
 
-// NewTable returns a table that ddl creates, whose name must have passed [CheckName].
-func NewTable(db *sql.DB, d sqldialect.Dialect, name, ddl string) *Table {
+// NewTable returns a table that ddl creates, with a file such as postgres.sql for each
+// dialect. The name must have passed [CheckName].
+func NewTable(db *sql.DB, d sqldialect.Dialect, name string, ddl embed.FS) *Table {
 	return &Table{Dialect: d, db: db, name: name, ddl: ddl}
 }
 
@@ -104,7 +106,8 @@ func (t *Table) Migrate(ctx context.Context) error {
 	if there || err != nil {
 		return err
 	}
-	return Create(ctx, db, t.Dialect, t.Fill(t.ddl))
+	ddl, _ := t.ddl.ReadFile(string(t.Dialect) + ".sql") // all of them are there
+	return Create(ctx, db, t.Dialect, t.Fill(string(ddl)))
 }
 
 // Ready inspects the table at the first call, and until it has found a usable table. It

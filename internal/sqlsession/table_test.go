@@ -2,6 +2,7 @@ package sqlsession
 
 import (
 	"database/sql"
+	"embed"
 	"fmt"
 	"strings"
 	"testing"
@@ -15,7 +16,7 @@ func TestNamesOfTables(t *testing.T) {
 		strings.Repeat("x", 52), strings.Repeat("x", 52) + ".a", strings.Repeat("x", 1<<20),
 	} {
 		t.Run(fmt.Sprintf("%.60q", name), func(t *testing.T) {
-			_, err := NewTable(new(sql.DB), sqldialect.SQLite, "a", "").WithName(name)
+			_, err := NewTable(new(sql.DB), sqldialect.SQLite, "a", embed.FS{}).WithName(name)
 			if want := fmt.Sprintf("snowkey: %.120q cannot be the name of a table", name); err == nil || !strings.HasPrefix(err.Error(), want) {
 				t.Errorf("got %v", err)
 			} else if len(err.Error()) > 400 {

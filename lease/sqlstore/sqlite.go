@@ -13,6 +13,7 @@ import (
 	"sync"
 	"syscall"
 
+	"github.com/snowkey-go/snowkey/internal/kvlease"
 	"github.com/snowkey-go/snowkey/internal/sqldialect"
 	"github.com/snowkey-go/snowkey/internal/sqlsession"
 	"github.com/snowkey-go/snowkey/lease"
@@ -24,6 +25,7 @@ import (
 //
 // A SQLiteStore is safe for concurrent use. It uses the database only to find its file.
 type SQLiteStore struct {
+	engine
 	db *sql.DB
 
 	mu    sync.Mutex
@@ -31,12 +33,18 @@ type SQLiteStore struct {
 	files *filestore.Store // nil before the file was found
 }
 
+type engine = kvlease.Store
+
 var _ lease.Store = (*SQLiteStore)(nil)
 
 // SQLite returns a store for the database of db, which must be SQLite 3.16 or later. The
 // leases of shop.db are in the folder shop.db-snowkey. The database must be a file on a
 // local disk of this host, or in memory.
-func SQLite(db *sql.DB) *SQLiteStore { return &SQLiteStore{db: db} }
+func SQLite(db *sql.DB) *SQLiteStore {
+	s := &SQLiteStore{db: db}
+	s.engine = engine{Backend: folder{s}, AtOnce: 1, OneHost: true} // as in package filestore
+	return s
+}
 
 // suffix follows the name of the database's file.
 const suffix = "-snowkey"
@@ -162,19 +170,6 @@ func (s *SQLiteStore) use(ctx context.Context, f func(*filestore.Store) error) e
 	return explain(f(files))
 }
 
-// grants is like use, but for a call that may grant ids. They must not be issued if the
-// database was moved in the meantime, because the processes that find it at its new path
-// start above what was granted until then. Its old folder doesn't move with it.
-func (s *SQLiteStore) grants(ctx context.Context, f func(*filestore.Store) error) error {
-	err := s.use(ctx, f)
-	if err == nil && s.file != "" {
-		if _, gone := os.Stat(s.file); gone != nil {
-			return fmt.Errorf("sqlstore: the file of the database was moved or removed: %w", gone)
-		}
-	}
-	return err
-}
-
 // Migrate creates the folder if it does not exist, with the owner and the group of the
 // database's file. Those who may write the file may use it.
 func (s *SQLiteStore) Migrate(ctx context.Context) error {
@@ -212,67 +207,43 @@ func makeFolder(file string) error {
 	return nil
 }
 
-// Layouts implements [lease.Store].
-func (s *SQLiteStore) Layouts(ctx context.Context, namespace string) (layouts []string, position int64, err error) {
-	err = s.use(ctx, func(f *filestore.Store) (err error) { layouts, position, err = f.Layouts(ctx, namespace); return err })
-	return layouts, position, err
-}
-
 // Namespaces returns the names of all namespaces that have a file, sorted.
 func (s *SQLiteStore) Namespaces(ctx context.Context) (names []string, err error) {
 	err = s.use(ctx, func(f *filestore.Store) (err error) { names, err = f.Namespaces(ctx); return err })
 	return names, err
 }
 
-// CreateNamespace implements [lease.Store].
-func (s *SQLiteStore) CreateNamespace(ctx context.Context, terms lease.Terms, position int64) (created bool, err error) {
-	err = s.use(ctx, func(f *filestore.Store) (err error) {
-		created, err = f.CreateNamespace(ctx, terms, position)
-		return err
-	})
-	return created, err
-}
-
-// Probe implements [lease.Store].
-func (s *SQLiteStore) Probe(ctx context.Context, q lease.Query) (p lease.Probe, err error) {
-	err = s.use(ctx, func(f *filestore.Store) (err error) { p, err = f.Probe(ctx, q); return err })
-	return p, err
-}
-
-// Fence implements [lease.Store].
-func (s *SQLiteStore) Fence(ctx context.Context, terms lease.Terms, seen string) error {
-	return s.use(ctx, func(f *filestore.Store) error { return f.Fence(ctx, terms, seen) })
-}
-
-// AddRows implements [lease.Store].
-func (s *SQLiteStore) AddRows(ctx context.Context, terms lease.Terms, least, most int64) error {
-	return s.use(ctx, func(f *filestore.Store) error { return f.AddRows(ctx, terms, least, most) })
-}
-
-// Claim implements [lease.Store].
-func (s *SQLiteStore) Claim(ctx context.Context, c lease.Claim) (row lease.Row, ok bool, err error) {
-	err = s.grants(ctx, func(f *filestore.Store) (err error) { row, ok, err = f.Claim(ctx, c); return err })
-	return row, ok && err == nil, err
-}
-
-// Renew implements [lease.Store].
-func (s *SQLiteStore) Renew(ctx context.Context, r lease.Renewal) (row lease.Row, ok bool, err error) {
-	err = s.grants(ctx, func(f *filestore.Store) (err error) { row, ok, err = f.Renew(ctx, r); return err })
-	return row, ok && err == nil, err
-}
-
-// Release implements [lease.Store].
-func (s *SQLiteStore) Release(ctx context.Context, terms lease.Terms, held lease.Row, unused int64) (freed bool, err error) {
-	err = s.use(ctx, func(f *filestore.Store) (err error) { freed, err = f.Release(ctx, terms, held, unused); return err })
-	return freed, err
-}
-
-// Rows implements [lease.Store].
-func (s *SQLiteStore) Rows(ctx context.Context, terms lease.Terms, least, most int64) (rows []lease.Row, err error) {
-	err = s.use(ctx, func(f *filestore.Store) (err error) { rows, err = f.Rows(ctx, terms, least, most); return err })
-	return rows, err
-}
-
 // Examine implements [lease.Store]. It returns nothing, because a folder has no settings
 // to check.
 func (s *SQLiteStore) Examine(context.Context) ([]lease.Finding, error) { return nil, nil }
+
+// A folder gives package kvlease the texts in the store's folder.
+type folder struct{ *SQLiteStore }
+
+// Layouts implements [kvlease.Backend].
+func (b folder) Layouts(ctx context.Context, namespace string) (layouts []string, err error) {
+	err = b.use(ctx, func(f *filestore.Store) (err error) { layouts, err = f.Backend.Layouts(ctx, namespace); return err })
+	return layouts, err
+}
+
+// Read implements [kvlease.Backend].
+func (b folder) Read(ctx context.Context, terms lease.Terms, least, most int64) (v kvlease.View, err error) {
+	err = b.use(ctx, func(f *filestore.Store) (err error) { v, err = f.Backend.Read(ctx, terms, least, most); return err })
+	return v, err
+}
+
+// Swap implements [kvlease.Backend]. No ids must be issued if the database was moved in the
+// meantime, because the processes that find it at its new path start above what was granted
+// until then. Its old folder doesn't move with it.
+func (b folder) Swap(ctx context.Context, v kvlease.View, grants bool, changes ...kvlease.Change) (done bool, err error) {
+	err = b.use(ctx, func(f *filestore.Store) (err error) {
+		done, err = f.Backend.Swap(ctx, v, grants, changes...)
+		return err
+	})
+	if err == nil && grants && b.file != "" {
+		if _, gone := os.Stat(b.file); gone != nil {
+			err = fmt.Errorf("sqlstore: the file of the database was moved or removed: %w", gone)
+		}
+	}
+	return done && err == nil, err
+}

@@ -37,6 +37,10 @@ type ApplyOptions struct {
 	// pg_monitor. Defaults to 10 s.
 	MaxLag time.Duration
 
+	// MaxActive is how many other sessions may be running a statement before a backfill
+	// pauses, as far as the user may see them. Defaults to any number.
+	MaxActive int
+
 	// LockTimeout is how long a statement waits for a lock. Because other sessions
 	// queue up behind it, Apply gives up after that time and tries again, up to 19
 	// times, as soon as it sees that the lock may be free, or else after pauses that
@@ -51,8 +55,10 @@ type ApplyOptions struct {
 	// had, so call snowkey.OpenBackfill with another name each time.
 	IDs func(table string, times []time.Time) ([]int64, error)
 
-	// HoldSwap makes an online migration on Postgres wait before the first narrow column is
-	// replaced, until [Control] is called with [Continue].
+	// HoldSwap makes Apply wait until [Control] is called with [Continue]: in an online
+	// migration on Postgres, before the first narrow column is replaced; on MySQL and
+	// MariaDB, before the first table is copied. Meanwhile, another program may copy the
+	// tables there, such as pt-online-schema-change, and Apply leaves out what is wide by then.
 	HoldSwap bool
 
 	// CancelUndo makes [Undo] take back an Undo that has begun and can't be completed, so
@@ -121,6 +127,9 @@ func withApplier(ctx context.Context, db *sql.DB, plan *Plan, options ApplyOptio
 	sum, err := plan.sum()
 	if err != nil {
 		return err
+	}
+	if options.Phase != "" && !slices.ContainsFunc(plan.Phases, func(p Phase) bool { return p.Name == options.Phase }) {
+		return fail(ErrPhase, "there is no phase %q; there are %q", string(options.Phase), phaseNames)
 	}
 	options.BatchSize = cmp.Or(max(options.BatchSize, 0), 10_000)
 	options.MaxLag = cmp.Or(max(options.MaxLag, 0), 10*time.Second)
@@ -257,9 +266,6 @@ func (a *applier) held(ctx context.Context, steps []Step, entries map[string]ent
 
 // next returns the phase to apply.
 func (a *applier) next(entries map[string]entry) (Phase, error) {
-	if a.options.Phase != "" && !slices.ContainsFunc(a.plan.Phases, func(p Phase) bool { return p.Name == a.options.Phase }) {
-		return Phase{}, a.noPhase()
-	}
 	for _, phase := range a.plan.Phases {
 		complete := entries[string(phase.Name)].state == done
 		switch {
@@ -270,10 +276,6 @@ func (a *applier) next(entries map[string]entry) (Phase, error) {
 		}
 	}
 	return Phase{}, nil
-}
-
-func (a *applier) noPhase() error {
-	return fail(ErrPhase, "there is no phase %q; there are %q", string(a.options.Phase), phaseNames)
 }
 
 // compare plans again, and returns an error if the result differs. The first time, it
@@ -347,7 +349,8 @@ func (a *applier) take(ctx context.Context, steps []Step, entries map[string]ent
 		}
 		return nil
 	}
-	hold := a.options.HoldSwap && a.plan.Online && a.Dialect == catalog.Postgres && a.phase == Widen && slices.ContainsFunc(steps, func(s Step) bool { return s.Lasting })
+	hold := a.options.HoldSwap && a.phase == Widen && (a.IsMySQL() || a.plan.Online && a.Dialect == catalog.Postgres) &&
+		slices.ContainsFunc(steps, func(s Step) bool { return s.Lasting })
 	if err := a.obey(ctx, hold); err != nil {
 		return failedStep(first, err)
 	}
@@ -540,6 +543,8 @@ func (a *applier) run(ctx context.Context, s Step, before entry) (err error) {
 		err = a.backfill(ctx, s, before)
 	case assigning:
 		err = a.assign(ctx, s, before)
+	case ranging:
+		err = a.ranges(ctx, s, s.SQL)
 	default:
 		err = fmt.Errorf("there is no way %q to run it", s.Run)
 	}
@@ -617,19 +622,7 @@ func (a *applier) transient(err error) bool {
 	if a.spoilt || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return false
 	}
-	if errors.Is(err, errLocked) {
-		return true
-	}
-	if state := sqldialect.SQLState(err); state != "" {
-		return state == "55P03" || state == "40P01" || state == "40001"
-	}
-	text := err.Error()
-	for _, mark := range []string{"Error 1205 ", "Error 1213 ", "(5) (SQLITE_BUSY)", "SQLITE_BUSY", "database is locked", "database table is locked"} {
-		if strings.Contains(text, mark) {
-			return true
-		}
-	}
-	return false
+	return errors.Is(err, errLocked) || sqldialect.Busy(err) || sqldialect.Conflict(err)
 }
 
 // close restores the session's settings and returns the connection, or drops it.

@@ -23,7 +23,7 @@ func (a *applier) backfill(ctx context.Context, s Step, before entry) error {
 	}
 	batch := max(int64(a.options.BatchSize)/max(of.rows, 1), 1)
 	for filled < total {
-		if err := a.awaitReplicas(ctx); err != nil {
+		if err := a.throttle(ctx); err != nil {
 			return err
 		}
 		if err := a.obey(ctx, false); err != nil {
@@ -53,16 +53,25 @@ func (a *applier) backfill(ctx context.Context, s Step, before entry) error {
 	return nil
 }
 
-// awaitReplicas waits while a standby or a logical subscriber of Postgres lags behind.
-// Since the server only shows the lag to superusers and members of pg_monitor, other
-// users never wait.
-func (a *applier) awaitReplicas(ctx context.Context) error {
+// throttle waits while a standby or a logical subscriber of Postgres lags behind, or while
+// too many sessions are busy. The server only shows this to superusers and members of
+// pg_monitor, so other users never wait.
+func (a *applier) throttle(ctx context.Context) error {
+	const query = `SELECT (SELECT coalesce(max(extract(epoch FROM replay_lag)) * 1000, 0)::bigint FROM pg_stat_replication WHERE state <> 'backup'),
+		(SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND backend_type = 'client backend' AND pid <> pg_backend_pid())`
+	type load struct{ lag, active int64 } // lag in milliseconds
 	for pause := 100 * time.Millisecond; ; pause = min(2*pause, 10*time.Second) {
-		lag, err := database.One(ctx, a.conn, "SELECT coalesce(max(extract(epoch FROM replay_lag)) * 1000, 0)::bigint FROM pg_stat_replication WHERE state <> 'backup'", database.Number)
-		if err != nil || lag <= a.options.MaxLag.Milliseconds() {
+		is, err := database.One(ctx, a.conn, query, func(l *load) []any { return []any{&l.lag, &l.active} })
+		switch {
+		case err != nil:
 			return err
+		case is.lag > a.options.MaxLag.Milliseconds():
+			a.retried(fmt.Errorf("a replica is %v behind; the backfill continues when it is at most %v behind", time.Duration(is.lag)*time.Millisecond, a.options.MaxLag))
+		case a.options.MaxActive > 0 && is.active > int64(a.options.MaxActive):
+			a.retried(fmt.Errorf("%d sessions are running a statement; the backfill continues when there are at most %d", is.active, a.options.MaxActive))
+		default:
+			return nil
 		}
-		a.retried(fmt.Errorf("a replica is %v behind; the backfill continues when it is at most %v behind", time.Duration(lag)*time.Millisecond, a.options.MaxLag))
 		if err := database.Sleep(ctx, pause); err != nil {
 			return err
 		}

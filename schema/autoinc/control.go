@@ -65,7 +65,7 @@ func (a *applier) obey(ctx context.Context, hold bool) error {
 		case command == Pause:
 			a.retried(errors.New("it is paused, until snowkey migrate control continue"))
 		default:
-			a.retried(errors.New("the columns are ready to be swapped, after snowkey migrate control continue"))
+			a.retried(errors.New("the columns are ready to be replaced, after snowkey migrate control continue"))
 		}
 		if err := database.Sleep(ctx, 200*time.Millisecond); err != nil {
 			return err

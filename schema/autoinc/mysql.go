@@ -218,7 +218,11 @@ func (p *mysqlPlanner) widen(ctx context.Context, conn *sql.Conn) error {
 		p.noteWide()
 		return nil
 	}
-	p.note(Widen, "The server copies each table to widen its columns, and writers of that table wait until the copy is complete. gh-ost and pt-online-schema-change copy otherwise, and have rules of their own for foreign keys.")
+	if p.copiesOnline() {
+		p.note(Widen, "The server copies each table to widen its columns, and replays what writers do meanwhile.")
+	} else {
+		p.note(Widen, "The server copies each table to widen its columns, and writers of that table wait until the copy is complete. If they can't wait, apply with --hold-swap, and when it waits, let pt-online-schema-change --preserve-triggers copy the tables, with what the statements say after ALTER TABLE up to ALGORITHM.")
+	}
 	p.note(Widen, "Foreign keys are dropped before the columns that they tie are widened, and added again afterwards: the server has no other way. Triggers check these references meanwhile, and do what ON DELETE and ON UPDATE say. They differ from foreign keys: they fire the triggers of the rows that a cascade deletes or changes; they refuse to delete a row that others of its own table reference; and a statement that deletes from a table and reads its children fails (1442).")
 	p.note(Widen, "There is no transaction around these statements. Once this phase has begun, complete it.")
 	references := p.held(columns)
@@ -316,27 +320,23 @@ const (
 	copying = ", ALGORITHM=COPY, LOCK=SHARED"
 )
 
+// copiesOnline reports whether the server lets writers go on while it copies a table.
+func (p *mysqlPlanner) copiesOnline() bool { return p.Dialect == catalog.MariaDB && p.AtLeast(11, 2) }
+
 func (p *mysqlPlanner) adding(child catalog.Name, references []catalog.Reference) string {
-	var adds []string
-	for _, r := range references {
-		adds = append(adds, "ADD "+p.constraint(r))
-	}
-	return "ALTER TABLE " + p.name(child) + " " + strings.Join(adds, ", ") + inPlace
+	return "ALTER TABLE " + p.name(child) + " " + joined(references, ", ", func(_ int, r catalog.Reference) string { return "ADD " + p.constraint(r) }) + inPlace
 }
 
 // addReferences adds the foreign keys of a table without checking its rows, because the
 // server would copy the table to check them, and then checks them.
 func (p *mysqlPlanner) addReferences(phase PhaseName, child catalog.Name, references []catalog.Reference) {
-	var drops []string
-	for _, r := range references {
-		drops = append(drops, "DROP FOREIGN KEY "+p.Quote(r.Name))
-	}
+	drop := func(_ int, r catalog.Reference) string { return "DROP FOREIGN KEY " + p.Quote(r.Name) }
 	p.add(phase, Step{
 		Text: "add the foreign keys of " + p.name(child) + " again",
 		SQL:  p.adding(child, references),
 		Done: p.counted(child, references, len(references)), Locks: "readers and writers for a moment only; this does not check the rows, the next steps do",
 		Before: uncheckedForeignKeys, After: checkedForeignKeys,
-		Undo: []string{"ALTER TABLE " + p.name(child) + " " + strings.Join(drops, ", ")},
+		Undo: []string{"ALTER TABLE " + p.name(child) + " " + joined(references, ", ", drop)},
 	})
 	for _, r := range references {
 		p.add(phase, Step{
@@ -347,19 +347,23 @@ func (p *mysqlPlanner) addReferences(phase PhaseName, child catalog.Name, refere
 }
 
 func (p *mysqlPlanner) widenTable(table catalog.Name, columns []catalog.Column) {
-	var actions, back, names, literals, outside []string
+	var actions, back, outside []string
 	for _, c := range columns {
 		was, definition := p.modified(c)
-		actions, back = append(actions, "MODIFY "+definition), append(back, "MODIFY "+was)
-		names, literals, outside = append(names, c.Name), append(literals, p.Literal(c.Name)), append(outside, p.outside(c))
+		actions, back, outside = append(actions, "MODIFY "+definition), append(back, "MODIFY "+was), append(outside, p.outside(c))
 	}
-	name := p.name(table)
+	name, names := p.name(table), namesOf(columns)
+	copying, locks := copying, "writers of "+name+" wait until it is copied; readers go on"
+	if p.copiesOnline() {
+		// Without LOCK, the server still holds writers if it has to, instead of failing.
+		copying, locks = ", ALGORITHM=COPY", "readers and writers of "+name+" for a moment only, unless a foreign key that stays has CASCADE or SET NULL"
+	}
 	p.add(Widen, Step{
 		Text: "widen " + p.List(names) + " of " + name,
 		SQL:  "ALTER TABLE " + name + " " + strings.Join(actions, ", ") + copying,
 		Done: fmt.Sprintf("SELECT COUNT(*) = %d FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s AND COLUMN_NAME IN (%s) AND DATA_TYPE = 'bigint'",
-			len(names), p.Literal(table.Schema), p.Literal(table.Name), strings.Join(literals, ", ")),
-		Locks:    "writers of " + name + " wait until it is copied; readers go on",
+			len(names), p.Literal(table.Schema), p.Literal(table.Name), joined(names, ", ", func(_ int, name string) string { return p.Literal(name) })),
+		Locks:    locks,
 		Rewrites: "copies the whole table and its indexes", Copies: name,
 		Undo:       []string{"ALTER TABLE " + name + " " + strings.Join(back, ", ") + copying},
 		UndoChecks: outside, Lasting: true,
@@ -368,12 +372,9 @@ func (p *mysqlPlanner) widenTable(table catalog.Name, columns []catalog.Column) 
 
 // counted returns a query for whether exactly n of the references exist.
 func (s server) counted(child catalog.Name, references []catalog.Reference, n int) string {
-	var names []string
-	for _, r := range references {
-		names = append(names, s.Literal(r.Name))
-	}
+	names := joined(references, ", ", func(_ int, r catalog.Reference) string { return s.Literal(r.Name) })
 	return fmt.Sprintf("SELECT COUNT(*) = %d FROM information_schema.TABLE_CONSTRAINTS WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s AND CONSTRAINT_TYPE = 'FOREIGN KEY' AND CONSTRAINT_NAME IN (%s)",
-		n, s.Literal(child.Schema), s.Literal(child.Name), strings.Join(names, ", "))
+		n, s.Literal(child.Schema), s.Literal(child.Name), names)
 }
 
 // trigger returns a step that rejects new rows of a table if they meet a condition.

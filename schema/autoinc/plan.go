@@ -254,8 +254,8 @@ func NewPlan(ctx context.Context, db *sql.DB, options PlanOptions) (*Plan, error
 	if err != nil {
 		return nil, err
 	}
-	l := ledger{server: plan.server(), table: plan.Progress}
-	if err := l.refuseUnfinished(ctx, conn, ""); err != nil {
+	l := ledger{server: plan.server(), table: plan.Progress} // without a sum, every plan is another one
+	if _, err := l.own(ctx, conn); err != nil {
 		return nil, err
 	}
 	return plan, nil

@@ -151,16 +151,13 @@ func anyRow(ctx context.Context, q database.Querier, query string) (bool, error)
 	return n > 0, err
 }
 
-// joined joins what f returns for each name.
-func joined(names []string, separator string, f func(i int, name string) string) string {
-	var text strings.Builder
-	for i, name := range names {
-		if i > 0 {
-			text.WriteString(separator)
-		}
-		text.WriteString(f(i, name))
+// joined joins what f returns for each item.
+func joined[T any](items []T, separator string, f func(i int, item T) string) string {
+	var texts []string
+	for i, item := range items {
+		texts = append(texts, f(i, item))
 	}
-	return text.String()
+	return strings.Join(texts, separator)
 }
 
 // plan assembles the plan.

@@ -6,8 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/snowkey-go/snowkey/schema/catalog"
 	"github.com/snowkey-go/snowkey/schema/internal/database"
@@ -253,13 +251,6 @@ func (p *postgresPlanner) isIdentity(k catalog.Key) bool {
 // changes along with the column.
 func (p *postgresPlanner) narrowSequence(k catalog.Key) bool {
 	return k.Mechanism == catalog.Serial && k.Counter.Narrow
-}
-
-// major returns the major version of the server.
-func (p *postgresPlanner) major() int {
-	major, _, _ := strings.Cut(p.Version, ".")
-	n, _ := strconv.Atoi(major)
-	return n
 }
 
 // ifExists returns the IF EXISTS for statements about a partition. A partition may be

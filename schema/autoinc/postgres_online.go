@@ -29,7 +29,7 @@ type online struct {
 
 func (p *postgresPlanner) widenOnline(ctx context.Context, conn *sql.Conn) error {
 	tables := p.widened.tables
-	if p.major() < 14 {
+	if !p.AtLeast(14, 0) {
 		p.refuse(p.widened.all()[0], "plan without --online", "Postgres %s cannot read a range of blocks, by which the new column is filled; 14 and later can", p.Version)
 		return nil
 	}
@@ -79,7 +79,7 @@ func (p *postgresPlanner) widenOnline(ctx context.Context, conn *sql.Conn) error
 func (p *postgresPlanner) readOnline(ctx context.Context, conn *sql.Conn) error {
 	p.afterwards = make(map[catalog.Name][]Step)
 	silent := "SELECT current_setting('is_superuser') = 'on'"
-	if p.major() >= 15 {
+	if p.AtLeast(15, 0) {
 		silent += " OR has_parameter_privilege(current_user, 'session_replication_role', 'SET')"
 	}
 	var err error
@@ -213,10 +213,7 @@ func (p *postgresPlanner) checkPartitions(tx transaction, table catalog.Name, ot
 	if !p.partitioned[table] {
 		return
 	}
-	var names []string
-	for _, member := range p.family(table) {
-		names = append(names, "("+p.Literal(p.name(member))+")")
-	}
+	names := joined(p.family(table), ", ", func(_ int, member catalog.Name) string { return "(" + p.Literal(p.name(member)) + ")" })
 	condition, remedy := "", "attach the partition again, or drop it"
 	if others {
 		condition, remedy = "p.name IS NULL OR ", "reverse this phase with snowkey migrate undo, and plan again"
@@ -224,7 +221,7 @@ func (p *postgresPlanner) checkPartitions(tx transaction, table catalog.Name, ot
 	tx.add(Step{
 		Text: "check that the partitions of " + p.name(table) + " are those of the plan", Run: Check,
 		SQL: fmt.Sprintf("SELECT coalesce(p.name, t.relid::regclass::text) AS partition FROM (VALUES %s) AS p (name) FULL JOIN pg_partition_tree(%s::regclass) AS t ON t.relid = to_regclass(p.name) WHERE %st.relid IS NULL AND to_regclass(p.name) IS NOT NULL LIMIT 1",
-			strings.Join(names, ", "), p.Literal(p.name(table)), condition),
+			names, p.Literal(p.name(table)), condition),
 		Locks: "nothing", Remedy: remedy,
 	})
 }

@@ -138,7 +138,7 @@ func (p *postgresPlanner) refuseCounter(k catalog.Key) {
 	// it to the partition itself but not to any partitions below it, and then DROP
 	// IDENTITY fails.
 	for _, name := range k.Inheritors {
-		if k.Partitioned && p.major() >= 17 && p.fact(name, k.Column).identity == "" {
+		if k.Partitioned && p.AtLeast(17, 0) && p.fact(name, k.Column).identity == "" {
 			p.refuse(k.Column, "detach that partition from its table and attach it again, which gives it the identity",
 				"its partition %s does not have the identity (55000)", p.name(name))
 		}

@@ -250,9 +250,7 @@ func (p *sqlitePlanner) brokenReferences(table catalog.Name) string {
 			tables = append(tables, r.Child)
 		}
 	}
-	var checks []string
-	for _, name := range tables {
-		checks = append(checks, fmt.Sprintf(`SELECT "table", rowid, parent FROM pragma_foreign_key_check(%s, %s)`, p.Literal(name.Name), p.Literal(name.Schema)))
-	}
-	return strings.Join(checks, "\nUNION ALL ")
+	return joined(tables, "\nUNION ALL ", func(_ int, table catalog.Name) string {
+		return fmt.Sprintf(`SELECT "table", rowid, parent FROM pragma_foreign_key_check(%s, %s)`, p.Literal(table.Name), p.Literal(table.Schema))
+	})
 }

@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"fmt"
+	"slices"
 )
 
 // A Finding is something to know before you stop using auto-increment.
@@ -36,13 +37,12 @@ func (s Severity) MarshalText() ([]byte, error) { return []byte(s.String()), nil
 
 // UnmarshalText implements encoding.TextUnmarshaler.
 func (s *Severity) UnmarshalText(text []byte) error {
-	for i, name := range severities {
-		if name == string(text) {
-			*s = Severity(i)
-			return nil
-		}
+	i := slices.Index(severities, string(text))
+	if i < 0 {
+		return fmt.Errorf("catalog: %q is not a severity; use note, warning or blocker", text)
 	}
-	return fmt.Errorf("catalog: %q is not a severity; use note, warning or blocker", text)
+	*s = Severity(i)
+	return nil
 }
 
 // A Kind says what a [Finding] is about.

@@ -1,7 +1,6 @@
 package catalog
 
 import (
-	"iter"
 	"math/big"
 	"slices"
 )
@@ -18,24 +17,6 @@ type Report struct {
 	// References are all foreign keys of the database, including those that don't concern
 	// a key.
 	References []Reference `json:"-"`
-}
-
-// all returns the findings of the report and of all its keys.
-func (r Report) all() iter.Seq[Finding] {
-	return func(yield func(Finding) bool) {
-		for _, f := range r.Findings {
-			if !yield(f) {
-				return
-			}
-		}
-		for _, key := range r.Keys {
-			for _, f := range key.Findings {
-				if !yield(f) {
-					return
-				}
-			}
-		}
-	}
 }
 
 // A Mechanism says how the database assigns a column's numbers.
@@ -156,13 +137,13 @@ func (c *Counter) measure(column Column) {
 		share, _ := new(big.Rat).SetFrac(c.next, end).Float64()
 		c.Used = min(max(share, 0), 1)
 	}
-	text := func(n *big.Int) string {
-		if n == nil {
-			return ""
-		}
-		return n.String()
+	if c.next != nil {
+		c.Next = c.next.String()
 	}
-	c.Next, c.End, c.Narrow = text(c.next), text(end), c.top != nil && c.top.Cmp(power(31)) <= 0
+	if end != nil {
+		c.End = end.String()
+	}
+	c.Narrow = c.top != nil && c.top.Cmp(power(31)) <= 0
 }
 
 // A ForeignKey is the column of a foreign key constraint that holds the key.
@@ -179,6 +160,11 @@ type ForeignKey struct {
 	// AnyKey is true if the caller didn't say whose key the column holds. Parent is then
 	// any key of the schema.
 	AnyKey bool `json:"anyKey,omitempty"`
+
+	// If an undeclared child holds keys of several tables, another column of its table has
+	// a value for each of them, such as owner_type and User. Only autoinc's rekeying uses it.
+	TypeColumn string `json:"typeColumn,omitempty"`
+	TypeValue  string `json:"typeValue,omitempty"`
 }
 
 // A Reference is a whole foreign key constraint, whereas a [ForeignKey] is one of its

@@ -7,18 +7,19 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/snowkey-go/snowkey/internal/sqldialect"
 	"github.com/snowkey-go/snowkey/schema/internal/database"
 )
 
 // A Dialect is a kind of database server: [Postgres], [MySQL], [MariaDB] or
 // [SQLite].
-type Dialect = database.Dialect
+type Dialect = sqldialect.Dialect
 
 const (
-	Postgres = database.Postgres
-	MySQL    = database.MySQL
-	MariaDB  = database.MariaDB
-	SQLite   = database.SQLite
+	Postgres = sqldialect.Postgres
+	MySQL    = sqldialect.MySQL
+	MariaDB  = sqldialect.MariaDB
+	SQLite   = sqldialect.SQLite
 )
 
 // ErrDialect is returned for a server whose kind or version isn't supported.
@@ -38,7 +39,7 @@ func (s server) column(c Column) string { return s.Path(c.Table.Schema, c.Table.
 
 // typed returns a Scanner that takes the name of a column's type and sets what the
 // column can hold.
-func typed(d database.Dialect, c *Column) sql.Scanner {
+func typed(d Dialect, c *Column) sql.Scanner {
 	return database.ScanType(d, &c.Bits, &c.Unsigned, &c.Text)
 }
 

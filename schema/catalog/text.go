@@ -20,8 +20,11 @@ func (r Report) WriteText(w io.Writer) error {
 	line := func(format string, args ...any) {
 		b.WriteString(database.Printable(fmt.Sprintf(format, args...)) + "\n")
 	}
-	count := make(map[Severity]int)
-	for f := range r.all() {
+	all, count := r.Findings, make(map[Severity]int)
+	for _, k := range r.Keys {
+		all = slices.Concat(all, k.Findings)
+	}
+	for _, f := range all {
 		count[f.Severity]++
 	}
 	line("%s %s, %s: %s; %s, %s, %s", r.Dialect, r.Version, s.List(r.Schemas), database.Plural(len(r.Keys), "auto-increment key"),
@@ -82,8 +85,5 @@ func (s server) detail(k Key, fk ForeignKey) string {
 	if fk.Undeclared {
 		details = append(details, "no foreign key")
 	}
-	if len(details) == 0 {
-		return ""
-	}
-	return ", " + strings.Join(details, ", ")
+	return strings.Join(append([]string{""}, details...), ", ")
 }

@@ -3,6 +3,7 @@
 package autoinc_test
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -12,8 +13,9 @@ import (
 	"github.com/snowkey-go/snowkey/schema/autoinc"
 )
 
-// A backfill must pause while a standby lags behind, and then continue without help.
-func TestBackfillWaitsForReplicas(t *testing.T) {
+// A backfill must pause while a standby lags behind or while too many sessions are busy, and
+// then continue without help.
+func TestBackfillWaits(t *testing.T) {
 	one(t, "postgres")
 	t.Parallel()
 	primary := dbtest.Durable(t, "postgres")
@@ -22,12 +24,20 @@ func TestBackfillWaitsForReplicas(t *testing.T) {
 		"CREATE TABLE users (id serial PRIMARY KEY)", "INSERT INTO users SELECT nextval('users_id_seq') FROM generate_series(1, 50000)")
 	p := plan(t, conn, autoinc.PlanOptions{Online: true})
 	standby := dbtest.StandbyOf(t, primary).Connect(t)
-	stopped, pauses := false, 0
-	_, err := autoinc.Apply(t.Context(), conn, p, autoinc.ApplyOptions{BatchSize: 500, Pause: 30 * time.Millisecond, MaxLag: 300 * time.Millisecond, Progress: func(p autoinc.Progress) {
+	stopped, pauses, busy := false, 0, 0
+	sleep, wake := context.WithCancel(t.Context())
+	defer wake()
+	_, err := autoinc.Apply(t.Context(), conn, p, autoinc.ApplyOptions{BatchSize: 500, Pause: 30 * time.Millisecond, MaxLag: 300 * time.Millisecond, MaxActive: 1, Progress: func(p autoinc.Progress) {
 		switch {
 		case p.Event == autoinc.Filled && !stopped:
 			stopped = true
 			dbtest.Exec(t, standby, "SELECT pg_wal_replay_pause()")
+			for range 2 {
+				go conn.ExecContext(sleep, "SELECT pg_sleep(3600)")
+			}
+		case p.Event == autoinc.Retried && strings.Contains(p.Err.Error(), "2 sessions are running"):
+			busy++
+			wake()
 		case p.Event == autoinc.Retried && strings.Contains(p.Err.Error(), "a replica is"):
 			// If the machine is busy, the standby may already lag before that.
 			if stopped {
@@ -36,8 +46,8 @@ func TestBackfillWaitsForReplicas(t *testing.T) {
 			}
 		}
 	}})
-	if err != nil || pauses == 0 {
-		t.Errorf("%d pauses: %v", pauses, err)
+	if err != nil || pauses == 0 || busy == 0 {
+		t.Errorf("%d pauses for the standby, %d for sessions: %v", pauses, busy, err)
 	}
 }
 

@@ -254,7 +254,7 @@ func TestControl(t *testing.T) {
 			case p.Event == autoinc.Retried && strings.Contains(p.Err.Error(), "it is paused"):
 				paused++
 				control(autoinc.Stop)
-			case p.Event == autoinc.Retried && strings.Contains(p.Err.Error(), "ready to be swapped"):
+			case p.Event == autoinc.Retried && strings.Contains(p.Err.Error(), "ready to be replaced"):
 				held++
 				control(autoinc.Continue)
 			}
@@ -264,7 +264,7 @@ func TestControl(t *testing.T) {
 			t.Fatalf("%d steps and %d pauses: %v", ended, paused, err)
 		}
 		applyAll(t, s.conn, p, autoinc.ApplyOptions{Progress: progress, HoldSwap: true})
-		if want := map[bool]int{true: 1}[p.Online && db.Dialect == "postgres"]; held != want {
+		if want := map[bool]int{true: 1}[p.Online && db.Dialect == "postgres" || db.Dialect == "mysql"]; held != want {
 			t.Errorf("held %d times, want %d", held, want)
 		}
 		prove(t, s.conn, p)

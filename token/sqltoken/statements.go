@@ -1,24 +1,17 @@
 package sqltoken
 
 import (
-	_ "embed" // for the DDL
+	"embed"
 	"strings"
 
 	"github.com/snowkey-go/snowkey/internal/sqldialect"
 	"github.com/snowkey-go/snowkey/internal/sqlsession"
 )
 
-// ddl has the statements that create the table.
-var ddl = map[sqldialect.Dialect]string{sqldialect.Postgres: postgresDDL, sqldialect.MySQL: mysqlDDL, sqldialect.SQLite: sqliteDDL}
-
-//go:embed postgres.sql
-var postgresDDL string
-
-//go:embed mysql.sql
-var mysqlDDL string
-
-//go:embed sqlite.sql
-var sqliteDDL string
+// ddl has the statements that create the table, in a file for each dialect.
+//
+//go:embed *.sql
+var ddl embed.FS
 
 // The {words} are replaced by words of the dialect, and {table} by the table.
 const (

@@ -35,7 +35,7 @@ func MySQL(db *sql.DB) *Store { return newStore(db, sqldialect.MySQL) }
 func SQLite(db *sql.DB) *Store { return newStore(db, sqldialect.SQLite) }
 
 func newStore(db *sql.DB, d sqldialect.Dialect) *Store {
-	return &Store{sqlsession.NewTable(db, d, defaultTable, ddl[d])}
+	return &Store{sqlsession.NewTable(db, d, defaultTable, ddl)}
 }
 
 // WithTable returns a store in the same database that uses the table name instead of

@@ -1,23 +1,16 @@
 package segmentstore
 
 import (
-	_ "embed" // for the DDL
+	"embed"
 
 	"github.com/snowkey-go/snowkey/internal/sqldialect"
 	"github.com/snowkey-go/snowkey/internal/sqlsession"
 )
 
-// ddl has the statements that create the table.
-var ddl = map[sqldialect.Dialect]string{sqldialect.Postgres: postgresDDL, sqldialect.MySQL: mysqlDDL, sqldialect.SQLite: sqliteDDL}
-
-//go:embed postgres.sql
-var postgresDDL string
-
-//go:embed mysql.sql
-var mysqlDDL string
-
-//go:embed sqlite.sql
-var sqliteDDL string
+// ddl has the statements that create the table, in a file for each dialect.
+//
+//go:embed *.sql
+var ddl embed.FS
 
 // fetches has the statements that read and raise the bound. {table} stands for the table,
 // @min, @limit and @span for the fields of segment.Fetch, and @end for the bound of a new

@@ -43,7 +43,7 @@ func SQLite(db *sql.DB) *Store {
 }
 
 func newStore(db *sql.DB, d sqldialect.Dialect) *Store {
-	return &Store{sqlsession.NewTable(db, d, defaultTable, ddl[d])}
+	return &Store{sqlsession.NewTable(db, d, defaultTable, ddl)}
 }
 
 // WithTable returns a store in the same database that uses the table name instead of

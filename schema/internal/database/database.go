@@ -2,6 +2,7 @@
 package database
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"database/sql"
@@ -19,29 +20,19 @@ import (
 	"github.com/snowkey-go/snowkey/internal/sqldialect"
 )
 
-// A Dialect is a kind of database server.
-type Dialect = sqldialect.Dialect
-
-const (
-	Postgres = sqldialect.Postgres
-	MySQL    = sqldialect.MySQL
-	MariaDB  = sqldialect.MariaDB
-	SQLite   = sqldialect.SQLite
-)
-
 const mysqlGet, mysqlSet = "SELECT @@SESSION.%s", "SET SESSION %s = %s"
 
 // servers has what differs between the dialects here.
-var servers = map[Dialect]struct {
+var servers = map[sqldialect.Dialect]struct {
 	shape    func(ddl.Type) ddl.Shape
 	banner   string // the query for the version
 	oldest   int    // the first supported version: major*1000 + minor
 	get, set string // a query for a setting of the session, and a statement that changes it
 }{
-	Postgres: {ddl.PostgresShape, "SELECT version()", 12_000, "SELECT current_setting('%s')", "SELECT set_config('%s', %s, false)"},
-	MySQL:    {ddl.MySQLShape, "SELECT version()", 8_000, mysqlGet, mysqlSet},
-	MariaDB:  {ddl.MySQLShape, "SELECT version()", 10_006, mysqlGet, mysqlSet},
-	SQLite:   {ddl.SQLiteShape, "SELECT sqlite_version()", 3_037, "PRAGMA %s", "PRAGMA %s = %s"},
+	sqldialect.Postgres: {ddl.PostgresShape, "SELECT version()", 12_000, "SELECT current_setting('%s')", "SELECT set_config('%s', %s, false)"},
+	sqldialect.MySQL:    {ddl.MySQLShape, "SELECT version()", 8_000, mysqlGet, mysqlSet},
+	sqldialect.MariaDB:  {ddl.MySQLShape, "SELECT version()", 10_006, mysqlGet, mysqlSet},
+	sqldialect.SQLite:   {ddl.SQLiteShape, "SELECT sqlite_version()", 3_037, "PRAGMA %s", "PRAGMA %s = %s"},
 }
 
 // ErrDialect is returned for a server whose kind or version isn't supported.
@@ -49,7 +40,7 @@ var ErrDialect = errors.New("this database server is not supported; use PostgreS
 
 // A Server describes a server by its kind and version.
 type Server struct {
-	Dialect
+	sqldialect.Dialect
 	Version string
 }
 
@@ -57,7 +48,7 @@ type Server struct {
 // the driver's error.
 func Identify(ctx context.Context, conn *sql.Conn) (Server, error) {
 	var failed error
-	for _, query := range []string{servers[Postgres].banner, servers[SQLite].banner} {
+	for _, query := range []string{servers[sqldialect.Postgres].banner, servers[sqldialect.SQLite].banner} {
 		banner, err := One(ctx, conn, query, Text)
 		if ctx.Err() != nil {
 			return Server{}, fmt.Errorf("schema: %w", ctx.Err())
@@ -69,7 +60,7 @@ func Identify(ctx context.Context, conn *sql.Conn) (Server, error) {
 		if name := compatible(banner); name != "" {
 			return Server{}, fmt.Errorf("schema: the server is %s (%q), whose catalogs and ALTER TABLE differ from those of the database that it imitates; leases and keys don't need them: %w", name, banner, ErrDialect)
 		}
-		s, known := parseBanner(banner, query == servers[SQLite].banner)
+		s, known := parseBanner(banner, query == servers[sqldialect.SQLite].banner)
 		if !known {
 			return Server{}, fmt.Errorf("schema: the server calls itself %q: %w", banner, ErrDialect)
 		}
@@ -99,29 +90,37 @@ func parseBanner(banner string, sqlite bool) (s Server, known bool) {
 	rest, postgres := strings.CutPrefix(banner, "PostgreSQL ")
 	switch {
 	case sqlite:
-		s.Dialect = SQLite
+		s.Dialect = sqldialect.SQLite
 	case postgres:
-		s.Dialect = Postgres
+		s.Dialect = sqldialect.Postgres
 	case strings.Contains(banner, "MariaDB"):
-		s.Dialect = MariaDB
+		s.Dialect = sqldialect.MariaDB
 	default:
-		s.Dialect = MySQL
+		s.Dialect = sqldialect.MySQL
 	}
 	end := strings.IndexFunc(rest, func(r rune) bool { return r != '.' && (r < '0' || r > '9') })
 	if end < 0 {
 		end = len(rest)
 	}
 	s.Version = rest[:end]
+	return s, s.version() >= servers[s.Dialect].oldest
+}
+
+// version returns the version as major*1000 + minor, or 0 if it isn't known.
+func (s Server) version() int {
 	major, minor, _ := strings.Cut(s.Version, ".")
 	minor, _, _ = strings.Cut(minor, ".")
-	high, err := strconv.Atoi(major)
+	high, _ := strconv.Atoi(major)
 	low, _ := strconv.Atoi(minor) // "18beta1" has no minor version
-	return s, err == nil && high*1_000+low >= servers[s.Dialect].oldest
+	return high*1_000 + low
 }
+
+// AtLeast reports whether the server has this version or a newer one.
+func (s Server) AtLeast(major, minor int) bool { return s.version() >= major*1_000+minor }
 
 // ScanType returns a Scanner that takes the name of a column type, and stores what such
 // a column can hold.
-func ScanType(d Dialect, bits *int, unsigned, text *bool) sql.Scanner {
+func ScanType(d sqldialect.Dialect, bits *int, unsigned, text *bool) sql.Scanner {
 	return typeScanner(func(name string) {
 		holds := servers[d].shape(ddl.ParseType(name))
 		*bits, *unsigned, *text = holds.Bits, holds.Unsigned, holds.Text
@@ -175,8 +174,8 @@ var Queries embed.FS
 // stands for the system databases of MySQL.
 func (s Server) Query(files embed.FS, name string) string {
 	file := s.Dialect
-	if file == MariaDB {
-		file = MySQL
+	if file == sqldialect.MariaDB {
+		file = sqldialect.MySQL
 	}
 	text, _ := files.ReadFile(string(file) + ".sql") // all of them are there
 	_, rest, _ := strings.Cut(string(text), "-- name: "+name+"\n")
@@ -207,7 +206,7 @@ func (s Server) Set(ctx context.Context, conn *sql.Conn, settings ...[2]string) 
 		if err != nil {
 			return nil, errors.Join(fmt.Errorf("schema: setting up the session: %w", err), restore())
 		}
-		if _, err := strconv.ParseFloat(was, 64); err != nil || s.Dialect == Postgres {
+		if _, err := strconv.ParseFloat(was, 64); err != nil || s.Dialect == sqldialect.Postgres {
 			was = s.Literal(was)
 		}
 		back = append(back, fmt.Sprintf(servers[s.Dialect].set, setting[0], was))
@@ -222,21 +221,18 @@ type Querier interface {
 
 // List returns the rows of a query. dest returns the destinations for the columns of a
 // row, as in [sql.Rows.Scan].
-func List[T any](ctx context.Context, q Querier, query string, dest func(*T) []any, args ...any) ([]T, error) {
+func List[T any](ctx context.Context, q Querier, query string, dest func(*T) []any, args ...any) (list []T, err error) {
 	rows, err := q.QueryContext(ctx, query, args...)
-	if err != nil {
-		return nil, fmt.Errorf("schema: reading the catalog: %w", err)
-	}
-	defer rows.Close()
-	var list []T
-	for rows.Next() {
-		var t T
-		if err := rows.Scan(dest(&t)...); err != nil {
-			return nil, fmt.Errorf("schema: reading the catalog: %w", err)
+	if err == nil {
+		defer rows.Close()
+		for err == nil && rows.Next() {
+			var t T
+			err = rows.Scan(dest(&t)...)
+			list = append(list, t)
 		}
-		list = append(list, t)
+		err = cmp.Or(err, rows.Err())
 	}
-	if err := rows.Err(); err != nil {
+	if err != nil {
 		return nil, fmt.Errorf("schema: reading the catalog: %w", err)
 	}
 	return list, nil

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/snowkey-go/snowkey/internal/sqldialect"
 )
 
 // A Routine is a function, procedure or trigger in the database that uses integers of
@@ -29,7 +31,7 @@ var narrowType = regexp.MustCompile(`(?i)\b(?:UN)?SIGNED\s+INT(?:EGER)?\b|\bTINY
 // NarrowRoutines returns the routines that use integers of fewer than 64 bits, as far
 // as the account may see them. There are none on SQLite.
 func NarrowRoutines(ctx context.Context, conn *sql.Conn, s Server) ([]Routine, error) {
-	if s.Dialect == SQLite {
+	if s.Dialect == sqldialect.SQLite {
 		return nil, nil
 	}
 	all, err := List(ctx, conn, s.Query(Queries, "routines"), func(r *Routine) []any { return []any{&r.kind, &r.name, &r.text, &r.schema} })

@@ -1,27 +1,31 @@
 package database
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/snowkey-go/snowkey/internal/sqldialect"
+)
 
 func TestParseBanner(t *testing.T) {
 	for _, tc := range []struct {
 		banner  string
 		sqlite  bool
-		dialect Dialect
+		dialect sqldialect.Dialect
 		version string
 		known   bool
 	}{
-		{"PostgreSQL 15.18 (Debian 15.18-0+deb12u1) on x86_64-pc-linux-gnu, compiled by gcc", false, Postgres, "15.18", true},
-		{"PostgreSQL 19beta1 on aarch64", false, Postgres, "19", true},
-		{"PostgreSQL 12.0", false, Postgres, "12.0", true},
-		{"PostgreSQL 11.22", false, Postgres, "11.22", false},
-		{"10.11.19-MariaDB-0+deb12u1", false, MariaDB, "10.11.19", true},
-		{"5.5.5-10.11.19-MariaDB", false, MariaDB, "5.5.5", false},
-		{"10.5.9-MariaDB", false, MariaDB, "10.5.9", false},
-		{"9.7.4", false, MySQL, "9.7.4", true},
-		{"8.0.36-0ubuntu0.22.04.1", false, MySQL, "8.0.36", true},
-		{"5.7.44-log", false, MySQL, "5.7.44", false},
-		{"3.54.1", true, SQLite, "3.54.1", true},
-		{"3.36.0", true, SQLite, "3.36.0", false},
+		{"PostgreSQL 15.18 (Debian 15.18-0+deb12u1) on x86_64-pc-linux-gnu, compiled by gcc", false, sqldialect.Postgres, "15.18", true},
+		{"PostgreSQL 19beta1 on aarch64", false, sqldialect.Postgres, "19", true},
+		{"PostgreSQL 12.0", false, sqldialect.Postgres, "12.0", true},
+		{"PostgreSQL 11.22", false, sqldialect.Postgres, "11.22", false},
+		{"10.11.19-MariaDB-0+deb12u1", false, sqldialect.MariaDB, "10.11.19", true},
+		{"5.5.5-10.11.19-MariaDB", false, sqldialect.MariaDB, "5.5.5", false},
+		{"10.5.9-MariaDB", false, sqldialect.MariaDB, "10.5.9", false},
+		{"9.7.4", false, sqldialect.MySQL, "9.7.4", true},
+		{"8.0.36-0ubuntu0.22.04.1", false, sqldialect.MySQL, "8.0.36", true},
+		{"5.7.44-log", false, sqldialect.MySQL, "5.7.44", false},
+		{"3.54.1", true, sqldialect.SQLite, "3.54.1", true},
+		{"3.36.0", true, sqldialect.SQLite, "3.36.0", false},
 		{"", false, "", "", false},
 	} {
 		got, known := parseBanner(tc.banner, tc.sqlite)
