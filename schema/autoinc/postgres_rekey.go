@@ -119,8 +119,7 @@ func (p *postgresPlanner) rekeyTable(tx transaction, table catalog.Name, r rekey
 		kept = ""
 	}
 	statements := func(from, to string, kind func(catalog.Column) string) []string {
-		var names, values, lost []string
-		joins := ""
+		var names, values, lost, joins []string
 		alter, index := "", []string(nil)
 		switch {
 		case kept == "":
@@ -139,13 +138,13 @@ func (p *postgresPlanner) rekeyTable(tx transaction, table catalog.Name, r rekey
 			value := "t." + p.Quote(c.Name)
 			if has(columns, c) {
 				join, other := r.join(p.server, c, len(lost), from, to, "NULL")
-				joins += join
+				joins = append(joins, join)
 				lost = append(lost, value+" IS NOT NULL AND "+other+" IS NULL")
 				value = other + " AS " + p.Quote(c.Name)
 			}
 			names, values = append(names, c.Name), append(values, value)
 		}
-		return slices.Concat([]string{fmt.Sprintf("CREATE TEMPORARY TABLE snowkey_rows AS SELECT %s, %s AS snowkey_lost FROM %s AS t%s", strings.Join(values, ", "), strings.Join(lost, " OR "), name, joins)}, disable, []string{
+		return slices.Concat([]string{fmt.Sprintf("CREATE TEMPORARY TABLE snowkey_rows AS SELECT %s, %s AS snowkey_lost FROM %s AS t%s", strings.Join(values, ", "), strings.Join(lost, " OR "), name, strings.Join(joins, ""))}, disable, []string{
 			"TRUNCATE " + name,
 			p.altered(columns, func(c catalog.Column) string { return kind(c) + " USING NULL" }) + alter,
 			fmt.Sprintf("INSERT INTO %s (%s) OVERRIDING SYSTEM VALUE SELECT %[2]s FROM %[3]s", name, p.List(names), rows),

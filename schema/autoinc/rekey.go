@@ -350,14 +350,14 @@ func (r rekeying) join(s server, c catalog.Column, n int, has, gives, otherwise 
 
 // unmapped returns a query for rows in which a column has a value that no map has.
 func (r rekeying) unmapped(s server, c catalog.Column, selected string, has ...string) string {
-	query := fmt.Sprintf("SELECT %s FROM %s AS t WHERE t.%s IS NOT NULL", selected, s.name(c.Table), s.Quote(c.Name))
+	where := []string{"t." + s.Quote(c.Name) + " IS NOT NULL"}
 	for _, has := range has {
 		names, conditions := r.maps(s, c, has)
 		for i, name := range names {
-			query += fmt.Sprintf(" AND NOT EXISTS (SELECT 1 FROM %s AS m WHERE m%s)", name, conditions[i])
+			where = append(where, fmt.Sprintf("NOT EXISTS (SELECT 1 FROM %s AS m WHERE m%s)", name, conditions[i]))
 		}
 	}
-	return query
+	return fmt.Sprintf("SELECT %s FROM %s AS t WHERE %s", selected, s.name(c.Table), strings.Join(where, and))
 }
 
 // mapKeys adds the steps that fill the map of a key, in each phase.
