@@ -64,14 +64,10 @@ func TestFleetCheckStore(t *testing.T) {
 		dbtest.NoError(t, s.Migrate(t.Context()))
 		check("orders").says(t, 1, "no such namespace")
 		hold(t, s, dbtest.Must(snowkey.Config{Label: "pod a"}.ForService(fleetText, "orders"))(t))
-		if got := check("orders"); got.status != 0 || got.out != "nothing looks wrong\n" {
-			t.Errorf("a process of orders: %+v", got)
-		}
+		check("orders").prints(t, 0, "nothing looks wrong\n")
 		check("orders", "--namespace", "order").says(t, 1, `"order"`)
 		check("order").says(t, 1, `"order" is not`)
-		if got := check("payments"); got.status != 1 || !strings.Contains(got.out, `outside: "pod a" in namespace "default" holds worker number`) || !strings.Contains(got.out, "of orders, which has 0 to 7, and payments has 8 to 511") {
-			t.Errorf("the wrong service: %+v", got)
-		}
+		check("payments").prints(t, 1, `outside: "pod a" in namespace "default" holds worker number`, "of orders, which has 0 to 7, and payments has 8 to 511")
 		hold(t, s, snowkey.Config{MinWorker: 600, MaxWorker: 600, Namespace: "other", Label: "pod c\x1b[31m"})
 		hold(t, s, snowkey.Config{Layout: idgen.JSSafe(), Namespace: "zip", Label: "pod b"})
 		var found []struct{ Kind, Text, Remedy string }
@@ -89,9 +85,7 @@ func TestFleetCheckStore(t *testing.T) {
 				}
 			}
 		}
-		if got := check("orders", "--namespace", "default"); got.status != 0 {
-			t.Errorf("one namespace: %+v", got)
-		}
+		check("orders", "--namespace", "default").prints(t, 0)
 	})
 }
 
@@ -113,7 +107,5 @@ func TestFleetOfCommands(t *testing.T) {
 	flags("fence", "orders", "--yes", "--min-worker", "1").says(t, 1, "Config.MinWorker")
 	flags("fence", "order", "--yes").says(t, 1, `"order" is not`)
 	flags("fence", "orders", "--yes", "--layout", "jssafe").says(t, 1, idgen.JSSafe().String())
-	if got := flags("fence", "orders", "--yes"); got.status != 0 {
-		t.Errorf("%+v", got)
-	}
+	flags("fence", "orders", "--yes").prints(t, 0)
 }

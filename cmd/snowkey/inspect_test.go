@@ -42,10 +42,7 @@ func TestInspectPresets(t *testing.T) {
 					t.Errorf("%s of %s: %+v (%v)", text, name, got, err)
 				}
 			}
-			got := call(t, nil, "inspect", "--layout", "auto", strconv.FormatInt(id, 10))
-			if got.status != 0 || !strings.Contains(got.out, "in the layout "+name+"\n") {
-				t.Errorf("auto does not find %s: %+v", name, got)
-			}
+			call(t, nil, "inspect", "--layout", "auto", strconv.FormatInt(id, 10)).prints(t, 0, "in the layout "+name+"\n")
 		}
 	}
 }
@@ -126,9 +123,7 @@ func TestInspectOtherForms(t *testing.T) {
 		}
 	}
 	call(t, nil, "inspect", "--form", "base64", "1").says(t, 2, "hex, base58, base62, bwmarrin32, bwmarrin36 or bwmarrin58")
-	if got := call(t, nil, "inspect", "4zzv4rZaYpk"); got.status != 1 {
-		t.Errorf("a form that was not named: %+v", got)
-	}
+	call(t, nil, "inspect", "4zzv4rZaYpk").says(t, 1) // its form was not named
 }
 
 // TestInspectLines checks that lines without a valid id are reported by number, and

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -20,19 +21,22 @@ type called struct {
 	out, errors string
 }
 
-// prints checks the status and a text on the standard output.
-func (c called) prints(t *testing.T, status int, text string) {
+// prints checks the status and texts on the standard output.
+func (c called) prints(t *testing.T, status int, texts ...string) {
 	t.Helper()
-	if c.status != status || !strings.Contains(c.out, text) {
-		t.Errorf("%+v, want status %d and %q on the standard output", c, status, text)
-	}
+	c.has(t, status, c.out, texts)
 }
 
-// says checks the status and a text on the standard error.
-func (c called) says(t *testing.T, status int, text string) {
+// says checks the status and texts on the standard error.
+func (c called) says(t *testing.T, status int, texts ...string) {
 	t.Helper()
-	if c.status != status || !strings.Contains(c.errors, text) {
-		t.Errorf("%+v, want status %d and %q on the standard error", c, status, text)
+	c.has(t, status, c.errors, texts)
+}
+
+func (c called) has(t *testing.T, status int, output string, texts []string) {
+	t.Helper()
+	if c.status != status || slices.ContainsFunc(texts, func(text string) bool { return !strings.Contains(output, text) }) {
+		t.Errorf("%+v, want status %d and %q", c, status, texts)
 	}
 }
 
@@ -79,10 +83,7 @@ func TestInspect(t *testing.T) {
 		if err := json.Unmarshal([]byte(got.out), &report); err != nil || len(report.Keys) != 1 {
 			t.Errorf("JSON: %v of %+v", err, got)
 		}
-		got = call(t, map[string]string{"SNOWKEY_DSN": db.DSN}, "migrate", "inspect", "--schema", "main", "--schema", "nowhere")
-		if got.status != 1 || !strings.Contains(got.errors, "there is no schema of this name") {
-			t.Errorf("of a schema that is not there: %+v", got)
-		}
+		call(t, map[string]string{"SNOWKEY_DSN": db.DSN}, "migrate", "inspect", "--schema", "main", "--schema", "nowhere").says(t, 1, "there is no schema of this name")
 	})
 }
 
@@ -93,20 +94,12 @@ func TestSQLiteFile(t *testing.T) {
 	dbtest.SQLite(t)
 	dir := t.TempDir()
 	path := filepath.Join(dir, "a b#c?d%20.db")
-	got := call(t, nil, "migrate", "inspect", "--dialect", "sqlite", "--dsn", path)
-	if got.status != 1 || !strings.Contains(got.errors, "no such file") {
-		t.Errorf("of no file: %+v", got)
-	}
-	got = call(t, nil, "migrate", "inspect", "--dsn", "file:"+filepath.Join(dir, "none.db"))
-	if got.status != 1 {
-		t.Errorf("of no file: %+v", got)
-	}
+	call(t, nil, "migrate", "inspect", "--dialect", "sqlite", "--dsn", path).says(t, 1, "no such file")
+	call(t, nil, "migrate", "inspect", "--dsn", "file:"+filepath.Join(dir, "none.db")).says(t, 1)
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 0 {
 		t.Errorf("a file was made: %v, %v", entries, err)
 	}
-	if err := os.WriteFile(path, nil, 0o600); err != nil { // SQLite treats an empty file as an empty database
-		t.Fatal(err)
-	}
+	dbtest.NoError(t, os.WriteFile(path, nil, 0o600)) // SQLite treats an empty file as an empty database
 	call(t, nil, "migrate", "inspect", "--dsn", path).prints(t, 0, "0 auto-increment keys")
 }
 
@@ -316,9 +309,7 @@ func TestStoppedBackfill(t *testing.T) {
 	dbtest.Exec(t, conn, "CREATE TABLE users (id serial PRIMARY KEY)", "INSERT INTO users SELECT nextval('users_id_seq') FROM generate_series(1, 10000)")
 	env := map[string]string{"SNOWKEY_DSN": db.DSN}
 	file := filepath.Join(t.TempDir(), "plan.sql")
-	if got := call(t, env, "migrate", "plan", "--online", "-o", file); got.status != 0 {
-		t.Fatalf("%+v", got)
-	}
+	call(t, env, "migrate", "plan", "--online", "-o", file).prints(t, 0)
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	var out, bar bytes.Buffer
@@ -337,8 +328,5 @@ func TestStoppedBackfill(t *testing.T) {
 	if err != nil || filled == 0 || filled == 10000 || first != recorded {
 		t.Errorf("%d rows are filled, the first block that is not is %d, and %d are recorded: %v", filled, first, recorded, err)
 	}
-	got := call(t, env, "migrate", "apply", "--plan", file)
-	if got.status != 0 || !strings.Contains(got.out, "the phase widen is complete") {
-		t.Errorf("%+v", got)
-	}
+	call(t, env, "migrate", "apply", "--plan", file).prints(t, 0, "the phase widen is complete")
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/snowkey-go/snowkey/internal/dbtest"
@@ -41,9 +40,7 @@ func TestVet(t *testing.T) {
 	db := dbtest.Must(openSQLite(dsn, true))(t)
 	dbtest.Must(db.Exec("CREATE TABLE users (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT)"))(t)
 	dbtest.NoError(t, db.Close())
-	if c := call(t, nil, "migrate", "plan", "--dsn", dsn, "-o", plan); c.status != 0 {
-		t.Fatal(c.errors)
-	}
+	call(t, nil, "migrate", "plan", "--dsn", dsn, "-o", plan).prints(t, 0)
 	t.Chdir(dir)
 	t.Setenv("GOWORK", "off")
 
@@ -60,11 +57,7 @@ func TestVet(t *testing.T) {
 		{[]string{"vet", "--api", ".", "--json"}, []string{`"rule":"javascript"`}},
 	} {
 		got := call(t, nil, c.args...)
-		for _, line := range c.lines {
-			if !strings.Contains(got.out, line) {
-				t.Errorf("%v: %q is missing in\n%s", c.args, line, got.out)
-			}
-		}
+		got.prints(t, 1, c.lines...)
 		got.says(t, 1, "something breaks with generated keys")
 	}
 	call(t, nil, "vet", "--api", "page.ts", "--jssafe").prints(t, 0, "0 break, 0 to check, 0 hints\n")

@@ -131,9 +131,7 @@ func TestWorkersFree(t *testing.T) {
 			return call(t, nil, append(append([]string{"workers", "free"}, args...), more...)...)
 		}
 		free(n).says(t, 1, "--yes")
-		if got := free("500", "--yes"); got.status != 1 {
-			t.Errorf("a number without a row: %+v", got)
-		}
+		free("500", "--yes").says(t, 1) // it has no row
 		free(n, "--yes", "--namespace", "nowhere").says(t, 1, "nowhere")
 		// The old holder may renew its lease at any moment, so we may have to try again. It
 		// may also lose the number and lease it again before the next holder can.
@@ -166,9 +164,7 @@ func TestDoctorAndFence(t *testing.T) {
 			call(t, nil, command...).says(t, 1, `"default"`)
 		}
 		ids := hold(t, s, snowkey.Config{MinWorker: 1, MaxWorker: 1})
-		if got := call(t, nil, append(doctor, "--min-worker", "1", "--max-worker", "1")...); got.status != 1 || !strings.Contains(got.out, "crowded: ") || !strings.Contains(got.out, "→") {
-			t.Errorf("%+v", got)
-		}
+		call(t, nil, append(doctor, "--min-worker", "1", "--max-worker", "1")...).prints(t, 1, "crowded: ", "→")
 		var found []struct{ Kind, Text, Remedy string }
 		got := call(t, nil, append(doctor, "--json", "--min-worker", "1", "--max-worker", "1")...)
 		if err := json.Unmarshal([]byte(got.out), &found); err != nil || len(found) == 0 || found[len(found)-1].Kind != "crowded" || found[len(found)-1].Remedy == "" {
@@ -179,9 +175,7 @@ func TestDoctorAndFence(t *testing.T) {
 		}
 		dbtest.NoError(t, ids.Close(t.Context()))
 		call(t, nil, fence...).says(t, 1, "--yes")
-		if got := call(t, nil, append(fence, "--yes", "--window", "20s")...); got.status != 0 || !strings.Contains(got.out, "is fenced") {
-			t.Fatalf("%+v", got)
-		}
+		call(t, nil, append(fence, "--yes", "--window", "20s")...).prints(t, 0, "is fenced")
 		ids = hold(t, s, snowkey.Config{Window: time.Minute, MaxAhead: 24 * time.Hour})
 		next := dbtest.Must(ids.Next(t.Context()))(t)
 		if ahead := time.Until(idgen.DefaultLayout().Decode(next).Time); ahead < 10*time.Second {
