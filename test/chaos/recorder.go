@@ -88,6 +88,9 @@ func (r *recorder) grantOf(first, last int64, from int) int {
 	return 0
 }
 
+// workerBits are those of each layout here.
+const workerBits = 10
+
 // parts returns the worker number and the counter of an id. As in package lease, a counter
 // is tick and sequence packed into one integer.
 func (r *recorder) parts(id int64) (worker, counter int64) {

@@ -34,8 +34,6 @@ type Orders struct {
 	Thief                bool          // claim worker numbers without the store, so that there are duplicates to be found
 }
 
-const workerBits = 10
-
 // layout returns the layout, and the bits of its sequence. That of days has room for a run
 // within a single day. It doesn't have enough to continue on that day after a process was
 // killed, because such a process takes the rest of the day with it.
