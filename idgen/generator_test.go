@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"math/rand/v2"
-	"slices"
-	"sync"
 	"testing"
 	"time"
 
@@ -94,51 +92,6 @@ func FuzzClock(f *testing.F) {
 			}
 		}
 	})
-}
-
-func TestConcurrentIDsAreUnique(t *testing.T) {
-	clock := newClock()
-	pool := newPool(t, idgen.Config{Clock: clock.Now, MaxAhead: idgen.NoLimit})
-	stop := make(chan struct{})
-	var steps sync.WaitGroup
-	steps.Go(func() {
-		for i := 0; ; i++ {
-			select {
-			case <-stop:
-				return
-			default:
-				clock.step(time.Duration(i%7-3) * 700 * time.Microsecond)
-			}
-		}
-	})
-	const goroutines, calls = 8, 3000
-	all := make([][]int64, goroutines)
-	var wg sync.WaitGroup
-	for i := range goroutines {
-		wg.Go(func() {
-			for j := range calls {
-				if j%10 == 0 {
-					ids, err := pool.Append(t.Context(), nil, 17)
-					if err != nil {
-						t.Error(err)
-					}
-					all[i] = append(all[i], ids...)
-				}
-				id, err := pool.Next(t.Context())
-				if err != nil {
-					t.Error(err)
-				}
-				all[i] = append(all[i], id)
-			}
-		})
-	}
-	wg.Wait()
-	close(stop)
-	steps.Wait()
-	for _, ids := range all {
-		ascending(t, ids)
-	}
-	unique(t, slices.Concat(all...), goroutines*(calls+calls/10*17))
 }
 
 func TestRotates(t *testing.T) {

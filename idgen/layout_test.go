@@ -114,16 +114,6 @@ func width(l idgen.Layout) (bits int) {
 	return bits
 }
 
-func TestLayoutString(t *testing.T) {
-	const want = "0:1 │ time:41 × 1ms since 2020-01-31T16:00:00Z │ datacenter:3 = 5 │ worker:5 │ rollback:2 │ sequence:12"
-	if got := errtest.Must(preset("datacenter-process").WithFixed("datacenter", 5))(t).String(); got != want {
-		t.Errorf("%s\nwant %s", got, want)
-	}
-	if got := preset("discord").String(); strings.HasPrefix(got, "0:") {
-		t.Errorf("a layout of 64 bits leaves none unused: %s", got)
-	}
-}
-
 func TestBetween(t *testing.T) {
 	fixed := errtest.Must(idgen.NewLayout(epoch, time.Millisecond, idgen.Fixed("era", 2, 1), idgen.Time(39), idgen.Worker(10), idgen.Sequence(12)))(t)
 	for _, l := range []idgen.Layout{idgen.DefaultLayout(), fixed} {

@@ -179,16 +179,22 @@ func TestBurstsEndBelowTheBound(t *testing.T) {
 	}
 }
 
-// Tests that no id is issued after a seal, even while calls and seals race, and that
-// the ids of all tenures are unique.
+// Tests that no id is issued after a seal, even while calls, seals and steps of the clock
+// race, and that the ids of all tenures are unique.
 func TestSealRacesWithIssuing(t *testing.T) {
-	pool, k := leasedPool(t, idgen.Config{MaxAhead: idgen.NoLimit})
-	start := time.Since(epoch).Milliseconds() << 12
+	clock := newClock()
+	pool, k := leasedPool(t, idgen.Config{Clock: clock.Now, MaxAhead: idgen.NoLimit})
+	start := clock.Now().Sub(epoch).Milliseconds() << 12
 	k.Grant(0, start, start+1<<40)
 	stop, done := context.WithCancel(t.Context())
 	defer done()
 	var wg sync.WaitGroup
 	var issued atomic.Int64
+	wg.Go(func() {
+		for i := 0; stop.Err() == nil; i++ {
+			clock.step(time.Duration(i%7-3) * 700 * time.Microsecond)
+		}
+	})
 	all := make([][]int64, 8)
 	for i := range all {
 		wg.Go(func() {

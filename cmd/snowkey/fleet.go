@@ -41,15 +41,13 @@ func readFleet(file string) (string, error) {
 }
 
 func (a *app) fleetCommand() *cobra.Command {
-	cmd := &cobra.Command{
+	return a.group(&cobra.Command{
 		Use:   "fleet",
 		Short: "Check the file that gives each service a range of worker numbers",
 		Long: `Fleet is about the file that gives each of several services a range of worker numbers, so that
 services with a store each never make the same id. docs/services.md describes
 the file.`,
-	}
-	a.group(cmd, a.fleetCheckCommand())
-	return cmd
+	}, a.fleetCheckCommand())
 }
 
 func (a *app) fleetCheckCommand() *cobra.Command {

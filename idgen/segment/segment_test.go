@@ -133,6 +133,12 @@ func TestManyGoroutines(t *testing.T) {
 				t.Fatalf("number %d is %d, want %d", i, id, base+int64(i))
 			}
 		}
+		for _, when := range []string{"open", "closed"} { // numbers dropped by Close don't count
+			if n := s.Stats().Issued; n != int64(len(all)) {
+				t.Errorf("%s: %d issued, and calls have returned %d", when, n, len(all))
+			}
+			errtest.NoError(t, s.Close(t.Context()))
+		}
 	}
 }
 

@@ -165,14 +165,14 @@ func zooKeeperPrograms() (command []string, err error) {
 	// The manifest of zookeeper.jar names the other files, but only in the folder of packages
 	// that are installed. SLF4J takes the first of its implementations.
 	unpacked := filepath.Join(cache, packages, "root", installed)
-	path := ""
+	var path []string
 	for _, folder := range []string{installed, unpacked} {
-		path += fmt.Sprintf("%s/zookeeper.jar:%[1]s/zookeeper-jute.jar:%[1]s/slf4j-simple.jar:", folder)
+		path = append(path, folder+"/zookeeper.jar", folder+"/zookeeper-jute.jar", folder+"/slf4j-simple.jar")
 	}
 	err = obtain(packages, "the classes of ZooKeeper", func() bool {
 		_, err1 := os.Stat(installed + "/zookeeper.jar")
 		_, err2 := os.Stat(unpacked + "/zookeeper.jar")
 		return err1 == nil || err2 == nil
 	})
-	return []string{command[0], "-cp", path + unpacked + "/*"}, err
+	return []string{command[0], "-cp", strings.Join(append(path, unpacked+"/*"), ":")}, err
 }

@@ -13,7 +13,8 @@ import (
 func Doctor(ctx context.Context, store lease.Store, cfg Config) ([]lease.Finding, error) {
 	clocks := clocks{cfg: cfg}
 	sent := clocks.read()
-	terms, p, err := look(ctx, store, cfg)
+	terms := cfg.Terms
+	p, err := look(ctx, store, cfg)
 	if err != nil {
 		return nil, err
 	}

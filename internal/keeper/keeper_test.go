@@ -344,32 +344,6 @@ func TestStoreBecomesVolatile(t *testing.T) {
 	})
 }
 
-const most = 20 // calls of the store in one attempt to claim
-
-func (a *attempts) call() {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.calls == nil {
-		a.calls = make(map[time.Time]int)
-	}
-	a.calls[time.Now()]++
-	a.total++
-}
-
-func (a *attempts) check(t *testing.T) {
-	t.Helper()
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	largest := 0
-	for _, n := range a.calls {
-		largest = max(largest, n)
-	}
-	if largest > most {
-		t.Errorf("one attempt took %d calls", largest)
-	}
-	t.Logf("%d calls, %d at most in one attempt", a.total, largest)
-}
-
 // hangs waits until ctx ends. It fails like some drivers, which don't return ctx's
 // error.
 func hangs(ctx context.Context) error {

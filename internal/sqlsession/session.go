@@ -46,7 +46,10 @@ func onConn(ctx context.Context, db *sql.DB, during Settings, f func(*conn) (ope
 			return err
 		}
 		var open bool
-		if err = during.apply(ctx, c.Conn); err == nil {
+		if during.Apply != "" {
+			_, err = c.ExecContext(ctx, during.Apply)
+		}
+		if err == nil {
 			open, err = f(c)
 		}
 		open = open || sqldialect.SQLState(err) == aborted
@@ -62,14 +65,6 @@ func onConn(ctx context.Context, db *sql.DB, during Settings, f func(*conn) (ope
 // the connection to the *sql.DB. The zero value changes none.
 type Settings struct {
 	Apply, Restore string // statements
-}
-
-func (s Settings) apply(ctx context.Context, conn *sql.Conn) error {
-	if s.Apply == "" {
-		return nil
-	}
-	_, err := conn.ExecContext(ctx, s.Apply)
-	return err
 }
 
 // restore doesn't depend on whether ctx has ended. If it returns an error, the connection

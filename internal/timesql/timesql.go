@@ -90,30 +90,21 @@ var plain = regexp.MustCompile(`^[a-z][a-z0-9_]{0,30}$`)
 
 func newForm(l idgen.Layout, precision time.Duration, latest time.Time) form {
 	f := form{epoch: l.Epoch(), unit: l.Unit(), end: l.Lifetime().End, last: -1}
-	shift := 0
-	for _, field := range slices.Backward(l.Fields()) {
-		p := place{field.Name, shift, field.Bits}
+	shift, aboveTime := 0, true
+	for _, field := range l.Fields() {
 		shift += field.Bits
+	}
+	for _, field := range l.Fields() {
+		shift -= field.Bits
+		p := place{field.Name, shift, field.Bits}
 		switch {
 		case field.Name == "time":
-			f.shift = p.shift
-			f.fields = append(f.fields, p)
+			f.shift, aboveTime = shift, false
+			f.fields = slices.Insert(f.fields, 0, p)
 		case plain.MatchString(field.Name) && field.Name != "min_id" && field.Name != "max_id":
 			f.fields = append(f.fields, p)
 		}
-	}
-	slices.SortFunc(f.fields, func(a, b place) int {
-		switch {
-		case a.name == "time":
-			return -1
-		case b.name == "time":
-			return 1
-		}
-		return b.shift - a.shift
-	})
-	for _, field := range l.Fields() {
-		shift -= field.Bits
-		if field.Fixed && shift > f.shift {
+		if field.Fixed && aboveTime {
 			f.fixed |= uint64(field.Value) << shift
 		}
 	}

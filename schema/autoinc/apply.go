@@ -128,6 +128,9 @@ func withApplier(ctx context.Context, db *sql.DB, plan *Plan, options ApplyOptio
 	if err != nil {
 		return err
 	}
+	if options.Phase != "" && !slices.ContainsFunc(plan.Phases, func(p Phase) bool { return p.Name == options.Phase }) {
+		return fail(ErrPhase, "there is no phase %q; there are %q", string(options.Phase), phaseNames)
+	}
 	options.BatchSize = cmp.Or(max(options.BatchSize, 0), 10_000)
 	options.MaxLag = cmp.Or(max(options.MaxLag, 0), 10*time.Second)
 	options.LockTimeout = cmp.Or(max(options.LockTimeout, 0), plan.server().syntax().lockTimeout)
@@ -198,7 +201,7 @@ func (a *applier) apply(ctx context.Context) (Phase, error) {
 	if err != nil {
 		return Phase{}, err
 	}
-	for _, steps := range phase.Transactions() {
+	for _, steps := range phase.transactions() {
 		if err := a.take(ctx, steps, entries); err != nil {
 			return Phase{}, err
 		}
@@ -223,7 +226,7 @@ func (a *applier) entries(ctx context.Context) (map[string]entry, error) {
 		if phase.Name == Fence && a.plan.phase(Drop).begun(entries) {
 			continue // once the counter is gone, the fence is no longer needed
 		}
-		for _, steps := range phase.Transactions() {
+		for _, steps := range phase.transactions() {
 			held, err := a.held(ctx, steps, entries)
 			if err != nil {
 				return nil, err
@@ -263,9 +266,6 @@ func (a *applier) held(ctx context.Context, steps []Step, entries map[string]ent
 
 // next returns the phase to apply.
 func (a *applier) next(entries map[string]entry) (Phase, error) {
-	if a.options.Phase != "" && !slices.ContainsFunc(a.plan.Phases, func(p Phase) bool { return p.Name == a.options.Phase }) {
-		return Phase{}, a.noPhase()
-	}
 	for _, phase := range a.plan.Phases {
 		complete := entries[string(phase.Name)].state == done
 		switch {
@@ -276,10 +276,6 @@ func (a *applier) next(entries map[string]entry) (Phase, error) {
 		}
 	}
 	return Phase{}, nil
-}
-
-func (a *applier) noPhase() error {
-	return fail(ErrPhase, "there is no phase %q; there are %q", string(a.options.Phase), phaseNames)
 }
 
 // compare plans again, and returns an error if the result differs. The first time, it

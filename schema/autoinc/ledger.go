@@ -102,7 +102,7 @@ func (l ledger) own(ctx context.Context, q database.Querier) (map[string]entry, 
 	if err != nil || !there {
 		return nil, err
 	}
-	if err := l.refuseUnfinished(ctx, q, l.sum); err != nil {
+	if err := l.refuseUnfinished(ctx, q); err != nil {
 		return nil, err
 	}
 	return l.read(ctx, q)
@@ -131,10 +131,7 @@ func (l ledger) drop(ctx context.Context, s session) error {
 
 // refuseUnfinished returns an error that wraps [ErrUnfinished] if a plan with another
 // checksum stopped in the middle of a phase.
-func (l ledger) refuseUnfinished(ctx context.Context, q database.Querier, own string) error {
-	if there, err := l.exists(ctx, q); err != nil || !there {
-		return err
-	}
+func (l ledger) refuseUnfinished(ctx context.Context, q database.Querier) error {
 	type row struct{ plan, step, state string }
 	rows, err := database.List(ctx, q, "SELECT plan, step, state FROM "+l.name(l.table)+" ORDER BY plan, step", func(r *row) []any { return []any{&r.plan, &r.step, &r.state} })
 	if err != nil {
@@ -147,7 +144,7 @@ func (l ledger) refuseUnfinished(ctx context.Context, q database.Querier, own st
 	for _, r := range rows {
 		phase, _, _ := strings.Cut(r.step, "/")
 		between := state(r.state) == started || state(r.state) == done
-		if r.plan != own && between && !complete[[2]string{r.plan, phase}] {
+		if r.plan != l.sum && between && !complete[[2]string{r.plan, phase}] {
 			return fail(ErrUnfinished, "the plan %.12s… has stopped in the phase %s, and the catalog does not show what it has dropped; apply that plan to the end of the phase, or delete its rows from %s if you have undone it by hand",
 				r.plan, phase, l.name(l.table))
 		}

@@ -180,9 +180,9 @@ type Step struct {
 	Size string `json:"size,omitempty"`
 }
 
-// Transactions groups the steps by transaction. A step outside of a transaction is a group
+// transactions groups the steps by transaction. A step outside of a transaction is a group
 // of its own.
-func (p Phase) Transactions() (groups [][]Step) {
+func (p Phase) transactions() (groups [][]Step) {
 	for i, s := range p.Steps {
 		if i > 0 && s.Unit != 0 && s.Unit == p.Steps[i-1].Unit {
 			groups[len(groups)-1] = append(groups[len(groups)-1], s)
@@ -254,8 +254,8 @@ func NewPlan(ctx context.Context, db *sql.DB, options PlanOptions) (*Plan, error
 	if err != nil {
 		return nil, err
 	}
-	l := ledger{server: plan.server(), table: plan.Progress}
-	if err := l.refuseUnfinished(ctx, conn, ""); err != nil {
+	l := ledger{server: plan.server(), table: plan.Progress} // without a sum, every plan is another one
+	if _, err := l.own(ctx, conn); err != nil {
 		return nil, err
 	}
 	return plan, nil

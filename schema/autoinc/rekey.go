@@ -350,26 +350,26 @@ func (r rekeying) join(s server, c catalog.Column, n int, has, gives, otherwise 
 
 // unmapped returns a query for rows in which a column has a value that no map has.
 func (r rekeying) unmapped(s server, c catalog.Column, selected string, has ...string) string {
-	query := fmt.Sprintf("SELECT %s FROM %s AS t WHERE t.%s IS NOT NULL", selected, s.name(c.Table), s.Quote(c.Name))
+	where := []string{"t." + s.Quote(c.Name) + " IS NOT NULL"}
 	for _, has := range has {
 		names, conditions := r.maps(s, c, has)
 		for i, name := range names {
-			query += fmt.Sprintf(" AND NOT EXISTS (SELECT 1 FROM %s AS m WHERE m%s)", name, conditions[i])
+			where = append(where, fmt.Sprintf("NOT EXISTS (SELECT 1 FROM %s AS m WHERE m%s)", name, conditions[i]))
 		}
 	}
-	return query
+	return fmt.Sprintf("SELECT %s FROM %s AS t WHERE %s", selected, s.name(c.Table), strings.Join(where, and))
 }
 
 // mapKeys adds the steps that fill the map of a key, in each phase.
 func (p *planner) mapKeys(ctx context.Context, conn *sql.Conn, key catalog.Column, columns []column) error {
-	table, of, at := p.name(key.Table), p.name(mapName(key.Table)), ""
+	table, of, at, timeless := p.name(key.Table), p.name(mapName(key.Table)), "", false
 	options := p.options.Rekey
 	for _, name := range options.Times {
 		for _, c := range columns {
 			kind := strings.ToLower(c.Type)
 			isTime := p.Dialect == catalog.SQLite || strings.HasPrefix(kind, "date") || strings.HasPrefix(kind, "timestamp")
 			if at == "" && c.Table == key.Table && strings.EqualFold(c.Name, name) && isTime {
-				at = p.micros(p.Quote(c.Name))
+				at, timeless = p.micros(p.Quote(c.Name)), c.nullable || p.Dialect == catalog.SQLite
 			}
 		}
 	}
@@ -394,12 +394,13 @@ func (p *planner) mapKeys(ctx context.Context, conn *sql.Conn, key catalog.Colum
 		if phase == Rekey {
 			rest = fmt.Sprintf(" WHERE NOT EXISTS (SELECT 1 FROM %s AS m WHERE m.old = %s.%s)", of, table, id)
 		}
-		if at != "" {
+		if timeless {
 			p.add(phase, Step{
 				Text: "check that each row of " + table + " has a time", Run: Check, SQL: fmt.Sprintf("SELECT %s FROM %s WHERE %s IS NULL LIMIT 1", id, table, at),
 				Locks: "nothing; it reads the table once", Remedy: "set the times of these rows, and apply again",
 			})
-		} else {
+		}
+		if at == "" {
 			from, span := options.From.UnixMicro(), options.To.UnixMicro()-options.From.UnixMicro()
 			time = fmt.Sprintf("%d + %d / (count(*) OVER () + 1) * row_number() OVER (ORDER BY %s)", from, span, id)
 			if p.IsMySQL() {
@@ -421,7 +422,8 @@ func (p *planner) mapKeys(ctx context.Context, conn *sql.Conn, key catalog.Colum
 		})
 		drop := Step{Text: "drop the table with the order", SQL: "DROP TABLE " + p.name(order), Locks: "nothing"}
 		p.addDDL(phase, drop, order, 0)
-		if p.Dialect == catalog.Postgres {
+		if p.Dialect == catalog.Postgres && phase == MapKeys { // the indexes of a full table are built faster
+			p.add(phase, Step{Text: "build the indexes of the map", SQL: "ALTER TABLE " + of + " ADD PRIMARY KEY (old), ADD UNIQUE (new)", Unit: p.begin(), Locks: "nothing"})
 			p.add(phase, Step{Text: "let the server know the size of the map", SQL: "ANALYZE " + of, Unit: p.begin(), Locks: "nothing"})
 		}
 	}
@@ -460,7 +462,11 @@ func (s server) emptyMap(key catalog.Column) string {
 	if s.IsMySQL() {
 		return fmt.Sprintf("CREATE TABLE %s (new BIGINT NOT NULL, PRIMARY KEY (old), UNIQUE KEY (new)) SELECT %s AS old, 0 AS new FROM %s WHERE FALSE", of, id, table)
 	}
-	return fmt.Sprintf("CREATE TABLE %s (old %s NOT NULL PRIMARY KEY, new bigint NOT NULL UNIQUE)", of, key.Type)
+	constraints := [2]string{" PRIMARY KEY", " UNIQUE"}
+	if s.Dialect == catalog.Postgres {
+		constraints = [2]string{}
+	}
+	return fmt.Sprintf("CREATE TABLE %s (old %s NOT NULL%s, new bigint NOT NULL%s)", of, key.Type, constraints[0], constraints[1])
 }
 
 // emptyOrder returns SQL that creates the table with the order of rows.

@@ -3,6 +3,7 @@ package autoinc
 import (
 	"context"
 	"crypto/sha256"
+	"database/sql"
 	"fmt"
 	"strings"
 	"time"
@@ -16,12 +17,8 @@ import (
 // plan. SQLite doesn't need it: every step runs in a transaction that excludes other
 // writers, and starts by reading the progress.
 func (a *applier) prepare(ctx context.Context) error {
-	found, err := database.Identify(ctx, a.conn)
-	if err != nil {
+	if err := a.plan.identify(ctx, a.conn); err != nil {
 		return err
-	}
-	if found.Dialect != a.Dialect {
-		return fail(ErrPlan, "the plan is for %s, and this is %s; plan again, on this database", a.Dialect, found.Dialect)
 	}
 	if a.query("read only") != "" {
 		readOnly, err := database.One(ctx, a.conn, a.query("read only"), database.Number)
@@ -51,6 +48,15 @@ func (a *applier) prepare(ctx context.Context) error {
 	return err
 }
 
+// identify returns an error if the server is of another kind than the plan.
+func (p *Plan) identify(ctx context.Context, conn *sql.Conn) error {
+	found, err := database.Identify(ctx, conn)
+	if err == nil && found.Dialect != p.Dialect {
+		err = fail(ErrPlan, "the plan is for %s, and this is %s; connect to the database it was made for, or plan again on this one", p.Dialect, found.Dialect)
+	}
+	return err
+}
+
 // withLock returns a query with the name of the lock that allows only one Apply at a time.
 func (a *applier) withLock(query string) string {
 	name := fmt.Sprintf("snowkey_migration %.16x", sha256.Sum256([]byte(a.ledger.name(a.plan.Progress))))
@@ -72,13 +78,17 @@ func (a *applier) lockTimeout() string {
 }
 
 func (a *applier) postgresSession() [][2]string {
-	return [][2]string{
+	settings := [][2]string{
 		{"lock_timeout", "'0'"}, // each step sets its own
 		{"statement_timeout", "'0'"},
 		{"search_path", "''"}, // all names in a plan are qualified
 		{"row_security", "'off'"},
 		{"standard_conforming_strings", "'on'"},
 	}
+	if a.plan.rekeyed() { // whole tables are joined with their maps, and indexed again
+		settings = append(settings, [2]string{"work_mem", "'128MB'"}, [2]string{"maintenance_work_mem", "'512MB'"}, [2]string{"jit", "'off'"})
+	}
+	return settings
 }
 
 func (a *applier) mysqlSession() [][2]string {

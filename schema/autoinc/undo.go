@@ -82,11 +82,7 @@ const undoing = "undo"
 func (a *applier) undo(ctx context.Context) error {
 	phases := a.plan.Phases
 	if a.options.Phase != "" {
-		first := slices.IndexFunc(phases, func(p Phase) bool { return p.Name == a.options.Phase })
-		if first < 0 {
-			return a.noPhase()
-		}
-		phases = phases[first:]
+		phases = phases[slices.IndexFunc(phases, func(p Phase) bool { return p.Name == a.options.Phase }):]
 	}
 	entries, err := a.ledger.own(ctx, a.conn)
 	if err != nil || entries == nil {
@@ -133,7 +129,7 @@ func (a *applier) undoPhase(ctx context.Context, phase Phase, entries map[string
 			return err
 		}
 	}
-	for _, steps := range slices.Backward(phase.Transactions()) {
+	for _, steps := range slices.Backward(phase.transactions()) {
 		if _, known := entries[steps[0].ID]; !known {
 			continue
 		}

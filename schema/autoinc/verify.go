@@ -93,14 +93,10 @@ func Verify(ctx context.Context, db *sql.DB, plan *Plan) (Verification, error) {
 	if len(plan.keys) == 0 {
 		return Verification{}, nil
 	}
-	found, err := database.Identify(ctx, conn)
-	if err != nil {
+	if err := plan.identify(ctx, conn); err != nil {
 		return Verification{}, err
 	}
-	if found.Dialect != plan.Dialect {
-		return Verification{}, fail(ErrPlan, "the plan is for %s, and this is %s; verify it on the database it was made for", plan.Dialect, found.Dialect)
-	}
-	s := server{found}
+	s := plan.server()
 	restore, err := s.Set(ctx, conn, append(s.syntax().plain, s.syntax().wait)...)
 	if err != nil {
 		return Verification{}, err

@@ -39,6 +39,7 @@ func (s server) judgeWidth(k *Key) {
 func (s server) judgeCounting(k *Key) {
 	name, table, column := s.column(k.Column), s.name(k.Column.Table), s.Quote(k.Column.Name)
 	jump := fmt.Sprintf("the first generated key in %s moves the counter beyond it for good, and writers that send no key then get that key plus one, plus two and so on", table)
+	const stop = "stop or fence the writers that send no key before the first generated one is inserted; then"
 	switch k.Mechanism {
 	case IdentityAlways:
 		k.find(AlwaysGenerated, Blocker, k.Column,
@@ -59,17 +60,12 @@ func (s server) judgeCounting(k *Key) {
 				"find the sequence by hand, through the search_path of the writers; dropping it fails nothing until the next row")
 		}
 	case AutoIncrement:
-		k.find(StillCounts, Blocker, k.Column,
-			fmt.Sprintf("AUTO_INCREMENT is on: %s; it cannot be lowered while such rows exist", jump),
-			fmt.Sprintf("stop or fence the writers that send no key before the first generated one is inserted; then MODIFY %s of %s without AUTO_INCREMENT, repeating NOT NULL, COMMENT and the rest", column, table))
-	case Autoincrement:
-		k.find(StillCounts, Blocker, k.Column,
-			fmt.Sprintf("AUTOINCREMENT is on: %s", jump),
-			fmt.Sprintf("stop or fence the writers that send no key before the first generated one is inserted; then rebuild %s with %s as BIGINT NOT NULL PRIMARY KEY", table, column))
-	case Rowid:
-		k.find(StillCounts, Blocker, k.Column,
-			fmt.Sprintf("INTEGER PRIMARY KEY counts without being told to: %s", jump),
-			fmt.Sprintf("stop or fence the writers that send no key before the first generated one is inserted; then rebuild %s with %s as BIGINT NOT NULL PRIMARY KEY, which does not count", table, column))
+		k.find(StillCounts, Blocker, k.Column, "AUTO_INCREMENT is on: "+jump+"; it cannot be lowered while such rows exist",
+			fmt.Sprintf("%s MODIFY %s of %s without AUTO_INCREMENT, repeating NOT NULL, COMMENT and the rest", stop, column, table))
+	case Autoincrement, Rowid:
+		what := map[Mechanism]string{Autoincrement: "AUTOINCREMENT is on", Rowid: "INTEGER PRIMARY KEY counts without being told to"}[k.Mechanism]
+		k.find(StillCounts, Blocker, k.Column, what+": "+jump,
+			fmt.Sprintf("%s rebuild %s with %s as BIGINT NOT NULL PRIMARY KEY, which does not count", stop, table, column))
 	}
 }
 

@@ -154,7 +154,14 @@ func TestWriters(t *testing.T) {
 	fewModes(t, func(t *testing.T, db dbtest.DB, options autoinc.PlanOptions) {
 		s := newShop(t, db)
 		p := plan(t, s.conn, options)
-		conn := writersConn(t, db)
+		if db.Dialect == "postgres" {
+			db = simple(db)
+		}
+		conn := db.Connect(t)
+		if db.Dialect == "sqlite" { // writers have to wait while a table is being rebuilt
+			conn.SetMaxOpenConns(1)
+			dbtest.Exec(t, conn, "PRAGMA busy_timeout = 60000")
+		}
 		var names []string // of acknowledged users, each of which has an order
 		var mu sync.Mutex
 		var generate atomic.Bool
@@ -205,19 +212,4 @@ func TestWriters(t *testing.T) {
 		}
 		prove(t, s.conn, p)
 	})
-}
-
-// writersConn returns a connection pool for writers. With SQLite, they have to wait
-// while a table is being rebuilt.
-func writersConn(t *testing.T, db dbtest.DB) *sql.DB {
-	t.Helper()
-	if db.Dialect == "postgres" {
-		db = simple(db)
-	}
-	conn := db.Connect(t)
-	if db.Dialect == "sqlite" {
-		conn.SetMaxOpenConns(1)
-		dbtest.Exec(t, conn, "PRAGMA busy_timeout = 60000")
-	}
-	return conn
 }

@@ -78,11 +78,8 @@ func TestFullTextSearch(t *testing.T) {
 		"INSERT INTO note (id, body) VALUES (7, 'first snow'), (9, 'second')", "DELETE FROM note WHERE id = 9", "INSERT INTO note VALUES (20, 'last snow')")
 	applyAll(t, conn, plan(t, conn, autoinc.PlanOptions{}), autoinc.ApplyOptions{})
 	dbtest.Exec(t, conn, "INSERT INTO note VALUES (7350000000000000001, 'more snow')", "DELETE FROM note WHERE id = 20")
-	var found string
-	err := conn.QueryRow("SELECT group_concat(body, '; ') FROM (SELECT body FROM found WHERE found MATCH 'snow' ORDER BY rowid)").Scan(&found)
-	if err != nil || found != "first snow; more snow" {
-		t.Errorf("found %q: %v", found, err)
-	}
+	found := dbtest.Rows(t, conn, "SELECT body FROM found WHERE found MATCH 'snow' ORDER BY rowid")
+	require(t, "what is found", strings.Join(found, "; "), "first snow; more snow")
 	dbtest.Exec(t, conn, "INSERT INTO found(found) VALUES ('integrity-check')")
 }
 
@@ -101,8 +98,6 @@ func TestSessionSettings(t *testing.T) {
 	if v := verify(t, s.conn, p); v.Err() != nil || strings.Contains(verdicts(t, v), "not counted before") {
 		t.Errorf("not proven:\n%s", verdicts(t, v))
 	}
-	if err := autoinc.Undo(t.Context(), hostile, p, autoinc.ApplyOptions{}); err != nil {
-		t.Error(err)
-	}
+	dbtest.NoError(t, autoinc.Undo(t.Context(), hostile, p, autoinc.ApplyOptions{}))
 	requireNumber(t, s.conn, 0, "SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = 'snowkey_migration'")
 }

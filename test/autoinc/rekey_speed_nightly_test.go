@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -33,52 +34,79 @@ func TestNightlyRekeySpeed(t *testing.T) {
 		fmt.Sprintf("INSERT INTO orders SELECT md5('o' || n)::uuid, md5('u' || n %% %d + 1)::uuid, n, '2025-02-03'::timestamptz + n * interval '1 s' FROM generate_series(1, %d) n", rows, 2*rows),
 		fmt.Sprintf("INSERT INTO visits SELECT md5('v' || n)::uuid, md5('u' || n %% %d + 1)::uuid, 'the page ' || n, '2025-02-03'::timestamptz + n * interval '1 s' FROM generate_series(1, %d) n", rows, 2*rows),
 		"CREATE INDEX ON orders (user_id)", "CREATE INDEX ON visits (user_id)", "VACUUM ANALYZE")
-	took := func(f func()) time.Duration {
-		began := time.Now()
-		f()
-		return time.Since(began)
-	}
-	var ratios, whole []float64
+	var backend int
+	conn.SetMaxOpenConns(1) // so that it is always the same
+	dbtest.NoError(t, conn.QueryRow("SELECT pg_backend_pid()").Scan(&backend))
+	dbtest.Exec(t, conn, "SET max_parallel_workers_per_gather = 0", "SET max_parallel_maintenance_workers = 0")
+	now := func() cost { return cost{time.Now(), processor(backend)} }
+	var ratios, busy, whole []float64
 	for turn := range turns {
-		rewrite := took(func() {
-			for _, table := range []string{"users", "orders", "visits"} {
-				dbtest.Exec(t, conn, "VACUUM FULL "+table)
-			}
-			for _, table := range []string{"orders", "visits"} {
-				dbtest.Exec(t, conn, fmt.Sprintf("ALTER TABLE %s DROP CONSTRAINT %[1]s_user_id_fkey, ADD CONSTRAINT %[1]s_user_id_fkey FOREIGN KEY (user_id) REFERENCES users", table))
-			}
-		})
+		began := now()
+		for _, table := range []string{"users", "orders", "visits"} {
+			dbtest.Exec(t, conn, "VACUUM FULL "+table)
+		}
+		for _, table := range []string{"orders", "visits"} {
+			dbtest.Exec(t, conn, fmt.Sprintf("ALTER TABLE %s DROP CONSTRAINT %[1]s_user_id_fkey, ADD CONSTRAINT %[1]s_user_id_fkey FOREIGN KEY (user_id) REFERENCES users", table))
+		}
+		rewrite := now().since(began)
 		p := plan(t, conn, autoinc.PlanOptions{Rekey: &autoinc.RekeyOptions{}})
-		began := time.Now()
-		steps := past(t, int64(2*turn))
-		steps.BatchSize, steps.Progress = 0, func(p autoinc.Progress) {
-			switch d := time.Since(began); {
-			case p.Event == autoinc.Began:
-				began = time.Now()
-			case p.Event == autoinc.Ended && p.Step.Unit == 0 && d > rewrite/100:
-				t.Logf("%6.2f s  %.150s", d.Seconds(), p.Step.SQL)
-			}
-		}
-		mapped := took(func() { dbtest.Must(autoinc.Apply(t.Context(), conn, p, steps))(t) })
-		steps.IDs = past(t, int64(2*turn+1)).IDs
-		last, lastStep := time.Now(), autoinc.Step{}
-		steps.Progress = func(p autoinc.Progress) {
-			if p.Event == autoinc.Began {
-				if d := time.Since(last); d > rewrite/100 {
-					t.Logf("%6.2f s  %.150s", d.Seconds(), lastStep.SQL)
+		var took [2]rewritten
+		for i := range took {
+			options := past(t, int64(2*turn+i))
+			options.BatchSize = 0
+			last, step := now(), autoinc.Step{}
+			options.Progress = func(p autoinc.Progress) {
+				if p.Event != autoinc.Began {
+					return
 				}
-				last, lastStep = time.Now(), p.Step
+				if d := now().since(last); d.time > rewrite.time/50 && d.processor > rewrite.processor/50 {
+					t.Logf("%v  %.140s", d, step.SQL)
+				}
+				last, step = now(), p.Step
 			}
+			began := now()
+			dbtest.Must(autoinc.Apply(t.Context(), conn, p, options))(t)
+			took[i] = now().since(began)
 		}
-		rekeyed := took(func() { dbtest.Must(autoinc.Apply(t.Context(), conn, p, steps))(t) })
-		ratio := rekeyed.Seconds() / rewrite.Seconds()
-		ratios, whole = append(ratios, ratio), append(whole, (mapped+rekeyed).Seconds()/rewrite.Seconds())
-		t.Logf("turn %d: rewriting took %.1f s, map %.1f s, rekey %.1f s: %.2f times as long while the application is stopped", turn+1, rewrite.Seconds(), mapped.Seconds(), rekeyed.Seconds(), ratio)
+		ratios = append(ratios, took[1].time.Seconds()/rewrite.time.Seconds())
+		busy = append(busy, took[1].processor.Seconds()/rewrite.processor.Seconds())
+		whole = append(whole, (took[0].processor+took[1].processor).Seconds()/rewrite.processor.Seconds())
+		t.Logf("turn %d: rewriting %v, map %v, rekey %v", turn+1, rewrite, took[0], took[1])
 		prove(t, conn, p)
 		dbtest.NoError(t, autoinc.Undo(t.Context(), conn, p, autoinc.ApplyOptions{}))
 		dbtest.Exec(t, conn, "VACUUM ANALYZE", "CHECKPOINT")
 	}
-	slices.Sort(ratios)
-	slices.Sort(whole)
-	t.Logf("%d rows with two children of %d: the phase rekey takes %.2f times as long as rewriting the tables, with map %.2f", rows, 2*rows, ratios[turns/2], whole[turns/2])
+	for _, list := range [][]float64{ratios, busy, whole} {
+		slices.Sort(list)
+	}
+	t.Logf("%d rows with two children of %d: the phase rekey takes %.2f times as long as rewriting the tables, and %.2f times the processor time, with map %.2f", rows, 2*rows, ratios[turns/2], busy[turns/2], whole[turns/2])
+}
+
+// A cost is a time, with what a process has used of the processor until then.
+type cost struct {
+	at        time.Time
+	processor time.Duration
+}
+
+type rewritten struct{ time, processor time.Duration }
+
+func (r rewritten) String() string {
+	return fmt.Sprintf("%6.2f s (processor %.2f s)", r.time.Seconds(), r.processor.Seconds())
+}
+
+func (c cost) since(before cost) rewritten {
+	return rewritten{c.at.Sub(before.at), c.processor - before.processor}
+}
+
+// processor returns the processor time of a process, which other programs on the machine don't
+// change much. It is 0 where there is no /proc.
+func processor(pid int) time.Duration {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	fields := strings.Fields(string(stat))
+	if err != nil || len(fields) < 15 {
+		return 0
+	}
+	user, _ := strconv.Atoi(fields[13])
+	system, _ := strconv.Atoi(fields[14])
+	return time.Duration(user+system) * 10 * time.Millisecond
 }

@@ -297,12 +297,10 @@ func TestOneApply(t *testing.T) {
 			"mysql":    "SELECT CONCAT(@@foreign_key_checks, @@lock_wait_timeout, @@sql_mode)",
 			"sqlite":   "SELECT foreign_keys || ' ' || (SELECT legacy_alter_table FROM pragma_legacy_alter_table) FROM pragma_foreign_keys",
 		}[db.Dialect]
-		var was, is string
-		dbtest.NoError(t, other.QueryRow(settings).Scan(&was))
+		was := dbtest.Rows(t, other, settings)[0]
 		applyAll(t, s.conn, p, autoinc.ApplyOptions{})
 		verify(t, s.conn, p)
-		dbtest.NoError(t, s.conn.QueryRow(settings).Scan(&is))
-		require(t, "the session", is, was)
+		require(t, "the session", dbtest.Rows(t, s.conn, settings)[0], was)
 	})
 }
 

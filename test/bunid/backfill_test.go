@@ -58,4 +58,8 @@ func TestBackfill(t *testing.T) {
 	if late[0].ID != 0 {
 		t.Errorf("the first row got the key %d", late[0].ID)
 	}
+	type timeless struct {
+		ID pk.ID `bun:",pk"`
+	}
+	idtest.WantRowError(t, bunid.FillRows(ctx, e.DB, new(timeless), b), 0, "has no time in CreatedAt")
 }

@@ -55,7 +55,10 @@ type (
 // database counts.
 func TestCheckFits(t *testing.T) {
 	reuse.Each(t, func(t *testing.T, db dbtest.DB) {
-		models := []any{(*checkedUser)(nil), (*checkedOrder)(nil), (*stranger)(nil), (*stringKey)(nil), (*textKey)(nil), (*sortKey)(nil), (*unsignedKey)(nil)}
+		models := []any{
+			(*checkedUser)(nil), (*checkedOrder)(nil), (*stranger)(nil),
+			(*stringKey)(nil), (*textKey)(nil), (*sortKey)(nil), (*unsignedKey)(nil),
+		}
 		e := bare(t, db, models...)
 		want := ""
 		if db.Dialect == "sqlite" { // where bun makes a column without a type an INTEGER, which counts if the key is missing

@@ -110,7 +110,8 @@ func TestRefusesWhatHasNoKey(t *testing.T) {
 	type order struct {
 		ID pk.ID `bun:",pk" snowkey:"orders"`
 	}
-	idtest.WantFieldError(t, bunid.FillRows(t.Context(), e, new(order), e.source), "ID (pk.ID)", `names the generator "orders", but its source is a *idtest.Source, not a pool`)
+	err := bunid.FillRows(t.Context(), e, new(order), e.source)
+	idtest.WantFieldError(t, err, "ID (pk.ID)", `names the generator "orders", but its source is a *idtest.Source, not a pool`)
 }
 
 // TestFillLeavesTheQueryAlone: bun must generate exactly the query that it would have

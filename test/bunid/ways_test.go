@@ -26,14 +26,18 @@ type way struct {
 // Package matrix tries the common ways, also those for conflicts, with all types of keys. These
 // are the others.
 var ways = []way{
-	shape("embedded base", func(id pk.ID, name string) derived { return derived{base: base{ID: id}, Name: name} }, func(u derived) pk.ID { return u.ID }),
+	shape("embedded base", func(id pk.ID, name string) derived {
+		return derived{base: base{ID: id}, Name: name}
+	}, func(u derived) pk.ID { return u.ID }),
 	shape("base embedded by pointer", func(id pk.ID, name string) pointing {
 		if id == 0 {
 			return pointing{Name: name}
 		}
 		return pointing{Name: name, Numbers: &Numbers{ID: id}}
 	}, func(u pointing) pk.ID { return u.ID }),
-	shape("key in an embed with a prefix", func(id pk.ID, name string) prefixed { return prefixed{Key: part{D: id}, Name: name} }, func(u prefixed) pk.ID { return u.Key.D }),
+	shape("key in an embed with a prefix", func(id pk.ID, name string) prefixed {
+		return prefixed{Key: part{D: id}, Name: name}
+	}, func(u prefixed) pk.ID { return u.Key.D }),
 	shape("model with hooks of its own", func(id pk.ID, name string) hooked {
 		return hooked{ID: pk.Of[hooked](id), Name: strings.ToUpper(name)}
 	}, func(u hooked) pk.ID { return u.ID.ID() }),

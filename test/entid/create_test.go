@@ -139,25 +139,6 @@ func TestHook(t *testing.T) {
 	})
 }
 
-// Hooks of the schema and of the client must see the id if they run later.
-func TestHookOrder(t *testing.T) {
-	each(t, func(t *testing.T, c client) {
-		var before, after pk.ID
-		c.Use(entid.Hook(new(idtest.Source)), func(next ent.Mutator) ent.Mutator {
-			return ent.MutateFunc(func(ctx context.Context, m ent.Mutation) (ent.Value, error) {
-				before, _ = m.(*ent.UserMutation).ID()
-				v, err := next.Mutate(ctx, m)
-				after, _ = m.(*ent.UserMutation).ID()
-				return v, err
-			})
-		})
-		c.User.Create().SetName("a").ExecX(t.Context())
-		if before != low || after != low {
-			t.Errorf("a later hook sees %d before and %d after, want %d", before, after, int64(low))
-		}
-	})
-}
-
 // A policy, and a mixin that is listed before entid.Mixin, run before the mixin's hook. They
 // see the id if a hook of the client fills it.
 func TestHookBeforePolicy(t *testing.T) {

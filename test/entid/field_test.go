@@ -35,6 +35,24 @@ func TestField(t *testing.T) {
 	}
 }
 
+func TestColumnOfEachKey(t *testing.T) {
+	for want, f := range map[string]ent.Field{
+		"pk.ID bigint":         entid.Field[pk.ID]{Name: "id"},
+		"pk.String bigint":     entid.Field[pk.String]{Name: "id"},
+		"pk.Text varchar(20)":  entid.Field[pk.Text]{Name: "id"},
+		"pk.SortText char(13)": entid.Field[pk.SortText]{Name: "id"},
+		"keys.CardID bigint":   entid.Field[keys.CardID]{Name: "id"},
+		"keys.EventRef bigint": entid.Field[keys.EventRef]{Name: "id", Alias: "EventRef"},
+	} {
+		d := f.Descriptor()
+		for _, dialect := range dialects {
+			if got := d.Info.Ident + " " + d.SchemaType[dialect]; got != want || d.Err != nil {
+				t.Errorf("%s: got %s, %v; want %s", dialect, got, d.Err, want)
+			}
+		}
+	}
+}
+
 // If the generated code can't name a typed key, generating it must fail.
 func TestUnnameableKey(t *testing.T) {
 	type local struct{}

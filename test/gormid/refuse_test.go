@@ -58,6 +58,9 @@ type (
 	gormModel struct {
 		gorm.Model `gorm:"embedded;snowkey"`
 	}
+	integer struct {
+		ID pk.ID `gorm:"type:integer"`
+	}
 	stray struct {
 		ID     uint
 		Public int64 `gorm:"snowkey"`
@@ -105,6 +108,9 @@ func TestDeclarations(t *testing.T) {
 				refused(reflect.New(reflect.StructOf([]reflect.StructField{id})).Interface(), "ID", d.problem)
 			}
 		}
+		if about.Dialect == "sqlite" { // where every integer has 64 bits
+			use(t, bare(t, about).DB, gormid.Config{Models: []any{&integer{}}})
+		}
 		refused(&embeddedKey{}, "ID", "is embedded, so that JSON has the key")
 		refused(&gormModel{}, "ID", "numbered by the database")
 		refused(&stray{}, "Public", "not a primary key")
@@ -117,16 +123,6 @@ func TestDeclarations(t *testing.T) {
 			t.Errorf("%d times keys were drawn, %d transactions were begun", e.source.Calls(), e.conn.begun.Load())
 		}
 	})
-}
-
-// On SQLite, integers have 64 bits.
-func TestIntegerOfSQLite(t *testing.T) {
-	type row struct {
-		ID pk.ID `gorm:"type:integer"`
-	}
-	e := open(t, dbtest.SQLite(t), &row{})
-	must(t, e.Create(&row{ID: idA}))
-	e.wantTable(t, "SELECT id FROM rows", line(int64(idA)))
 }
 
 // TestModels: all faults of Config.Models must be reported at once, in which case

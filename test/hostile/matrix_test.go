@@ -226,15 +226,11 @@ func locksTable(ctx context.Context, db *sql.DB) error {
 
 // once makes an application do its work only before Open.
 func once(app func(context.Context, *sql.DB) error) func(context.Context, *sql.DB) error {
-	var mu sync.Mutex
-	did := make(map[*sql.DB]bool)
+	var did sync.Map
 	return func(ctx context.Context, db *sql.DB) error {
-		mu.Lock()
-		defer mu.Unlock()
-		if did[db] {
+		if _, again := did.LoadOrStore(db, true); again {
 			return nil
 		}
-		did[db] = true
 		return app(ctx, db)
 	}
 }

@@ -98,7 +98,7 @@ func (p *program) issue(ctx context.Context, pool *idgen.Pool, enough func() boo
 		if err != nil {
 			// The host's clock may be out of range, for example, in which case the next call
 			// may succeed.
-			sleep(ctx, 10*time.Millisecond)
+			time.Sleep(10 * time.Millisecond)
 			continue
 		}
 		p.ids = append(p.ids, ids...)
@@ -106,7 +106,7 @@ func (p *program) issue(ctx context.Context, pool *idgen.Pool, enough func() boo
 			p.gap = max(p.gap, time.Since(last))
 		}
 		last = time.Now()
-		sleep(ctx, time.Millisecond)
+		time.Sleep(time.Millisecond)
 	}
 }
 
@@ -121,13 +121,6 @@ func (p *program) lasts(d time.Duration) func() bool {
 
 // stores returns a store for leases in a database.
 var stores = map[string]func(*sql.DB) *sqlstore.Store{"postgres": sqlstore.Postgres, "mysql": sqlstore.MySQL}
-
-func sleep(ctx context.Context, d time.Duration) {
-	select {
-	case <-time.After(d):
-	case <-ctx.Done():
-	}
-}
 
 // check fails the test if any id was issued more than once.
 func check(t testing.TB, programs ...*program) {

@@ -50,7 +50,7 @@ func (r row) testSegment(t *testing.T, server dbtest.DB) {
 				mu.Lock()
 				all = append(all, numbers...)
 				mu.Unlock()
-				sleep(ctx, recycled/6)
+				time.Sleep(recycled / 6)
 			}
 		})
 	}

@@ -175,11 +175,7 @@ func TestUpAndDown(t *testing.T) {
 		}
 		dbtest.Exec(t, conn, "INSERT INTO users (id) VALUES (7350000000000000001), (7350000000000000002)",
 			"INSERT INTO orders (id, user_id) VALUES (7350000000000000003, 7350000000000000002)")
-		v, err := autoinc.Verify(t.Context(), conn, p)
-		if err == nil {
-			err = v.Err()
-		}
-		dbtest.NoError(t, err)
+		dbtest.NoError(t, dbtest.Must(autoinc.Verify(t.Context(), conn, p))(t).Err())
 		// Now a generated key is in the table.
 		with := state(t, db, conn)
 		if err := tool.down(); err == nil {

@@ -53,7 +53,8 @@ func copies[K comparable](t *testing.T) {
 			rows[2].ref = nil
 		}
 		r := new(recorder)
-		dbtest.Must(pgxid.Copier{Source: new(idtest.Source), Key: "number"}.CopyFrom(t.Context(), r, pgx.Identifier{"t"}, []string{"label", "number"},
+		copier := pgxid.Copier{Source: new(idtest.Source), Key: "number"}
+		dbtest.Must(copier.CopyFrom(t.Context(), r, pgx.Identifier{"t"}, []string{"label", "number"},
 			pgx.CopyFromSlice(len(rows), func(i int) ([]any, error) { return []any{"", shape.cell(&rows[i])}, nil })))(t)
 		for i, want := range []K{keyOf(idtest.First), preset, keyOf(idtest.First + 1)} {
 			if r.got[i][1] != any(want) {

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"fmt"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -36,19 +35,7 @@ func TestMySQLRaise(t *testing.T) {
 	dbtest.Exec(t, db, k.on(t, sqlgen.Writer{Window: time.Millisecond, MaxClockSkew: time.Millisecond},
 		raised, fmt.Sprintf("DO SLEEP(0.002); SET tick = tick DIV %d * %[1]d; ", every)+raised)...)
 	dbtest.Exec(t, db, "CREATE TABLE `rows` (id BIGINT)")
-	var wait sync.WaitGroup
-	for range 8 {
-		conn := session(t, db)
-		wait.Go(func() {
-			for range 10 {
-				if _, err := conn.ExecContext(t.Context(), "INSERT INTO `rows` VALUES (snowkey_next())"); err != nil {
-					t.Error(err)
-				}
-				time.Sleep(pause)
-			}
-		})
-	}
-	wait.Wait()
+	together(t, db, "INSERT INTO `rows` VALUES (snowkey_next())", pause)
 	if all, different := countIDs(t, db, "`rows`"); all != 80 || different != 80 {
 		t.Errorf("%d rows have %d different ids", all, different)
 	}

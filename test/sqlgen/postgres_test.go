@@ -217,20 +217,28 @@ func TestLock(t *testing.T) {
 	db := ofPostgres.open(t).Connect(t)
 	dbtest.Exec(t, db, ofPostgres.on(t, sqlgen.Writer{}, pausing...)...)
 	dbtest.Exec(t, db, "CREATE TABLE rows (id bigint)")
+	together(t, db, "INSERT INTO rows SELECT snowkey_next(2) UNION ALL SELECT snowkey_next()", 0)
+	if all, different := countIDs(t, db, "rows"); all != 240 || different != all {
+		t.Errorf("%d rows have %d different ids", all, different)
+	}
+}
+
+// together executes a statement ten times in each of eight sessions, with pauses.
+func together(t *testing.T, db *sql.DB, statement string, pause time.Duration) {
+	t.Helper()
 	var wait sync.WaitGroup
 	for range 8 {
+		conn := session(t, db)
 		wait.Go(func() {
 			for range 10 {
-				if _, err := db.ExecContext(t.Context(), "INSERT INTO rows SELECT snowkey_next(2) UNION ALL SELECT snowkey_next()"); err != nil {
+				if _, err := conn.ExecContext(t.Context(), statement); err != nil {
 					t.Error(err)
 				}
+				time.Sleep(pause)
 			}
 		})
 	}
 	wait.Wait()
-	if all, different := countIDs(t, db, "rows"); all != 240 || different != all {
-		t.Errorf("%d rows have %d different ids", all, different)
-	}
 }
 
 // TestFirst reserves a worker number before the first process adds rows. The processes

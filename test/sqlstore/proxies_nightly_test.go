@@ -3,7 +3,6 @@
 package sqlstore_test
 
 import (
-	"bytes"
 	"context"
 	"database/sql"
 	"errors"
@@ -65,22 +64,13 @@ func TestNightlyPgpool(t *testing.T) {
 // unhinted changes the statements behind a proxy that knows no hints: the comment that
 // sends a statement to the primary is blank. The store then can't ask the primary whether
 // its write was committed.
-func unhinted(request []byte) { blank(request, "/*NO LOAD BALANCE*/", " ") }
+func unhinted(request []byte) { overwrite(request, "/*NO LOAD BALANCE*/", "") }
 
 // unaware is like unhinted, for a store that doesn't notice that a standby has answered.
 func unaware(request []byte) {
 	unhinted(request)
-	blank(request, "in_hot_standby", "x")
-	blank(request, "transaction_read_only", "x")
-}
-
-func blank(request []byte, text, with string) {
-	for {
-		at := bytes.Index(request, []byte(text))
-		if at < 0 {
-			return
-		}
-		copy(request[at:], strings.Repeat(with, len(text)))
+	for _, setting := range []string{"in_hot_standby", "transaction_read_only"} {
+		overwrite(request, setting, strings.Repeat("x", len(setting)))
 	}
 }
 

@@ -214,7 +214,7 @@ func TestTableOfAnotherName(t *testing.T) {
 			schema = "Select."
 			dbtest.Must(conn.Exec(`CREATE SCHEMA "Select"`))(t)
 		case "mysql":
-			dbtest.NoError(t, conn.QueryRow("SELECT CONCAT(DATABASE(), '.')").Scan(&schema))
+			schema = dbtest.Rows(t, conn, "SELECT DATABASE()")[0] + "."
 		}
 		for _, table := range []string{"Order", "order2", "_", "x" + long, schema + "Order3", schema + "y" + long} {
 			claimed(t, open(t, db, conn, table))
