@@ -147,14 +147,29 @@ func mayFetch() bool {
 }
 
 // fetch unpacks packages, a space-separated list, into the cache unless they are
-// already there, and lets this process find their programs. It doesn't install anything,
-// so the system remains unchanged.
+// already there, and lets this process and its children find their programs and libraries.
+// It doesn't install anything, so the system remains unchanged. We append to the search
+// paths so that the system's own programs come first. PATH comes last, because another test
+// may find the program at once, and needs its libraries then.
 func fetch(packages string) error {
 	dir, err := unpacked("", packages)
 	if err != nil {
 		return err
 	}
-	return locked(func() error { usePrograms(dir); return nil })
+	return locked(func() error {
+		for _, use := range [][]string{
+			{"LD_LIBRARY_PATH", "usr/lib/*-linux-gnu*", "lib/*-linux-gnu*", "usr/lib/*-linux-gnu*/pulseaudio"},
+			{"PATH", "usr/lib/postgresql/*/bin", "usr/lib/jvm/*/bin", "usr/lib/chromium", "usr/sbin", "usr/bin"},
+		} {
+			paths := filepath.SplitList(os.Getenv(use[0]))
+			for _, pattern := range use[1:] {
+				found, _ := filepath.Glob(filepath.Join(dir, "root", pattern))
+				paths = append(paths, found...)
+			}
+			os.Setenv(use[0], strings.Join(paths, string(filepath.ListSeparator)))
+		}
+		return nil
+	})
 }
 
 // unpacked returns the folder of the cache with packages of a suite. If suite is empty,
@@ -207,24 +222,6 @@ func cached(name string, fill func(part string) error) (dir string, err error) {
 		}
 		return os.Rename(dir+".part", dir)
 	})
-}
-
-// usePrograms lets this process and its children find the programs and libraries that
-// were unpacked into dir. We append to the search paths so that the system's own
-// programs come first. PATH comes last, because another test may find the program at once,
-// and needs its libraries then.
-func usePrograms(dir string) {
-	for _, use := range [][]string{
-		{"LD_LIBRARY_PATH", "usr/lib/*-linux-gnu*", "lib/*-linux-gnu*", "usr/lib/*-linux-gnu*/pulseaudio"},
-		{"PATH", "usr/lib/postgresql/*/bin", "usr/lib/jvm/*/bin", "usr/lib/chromium", "usr/sbin", "usr/bin"},
-	} {
-		paths := filepath.SplitList(os.Getenv(use[0]))
-		for _, pattern := range use[1:] {
-			found, _ := filepath.Glob(filepath.Join(dir, "root", pattern))
-			paths = append(paths, found...)
-		}
-		os.Setenv(use[0], strings.Join(paths, string(filepath.ListSeparator)))
-	}
 }
 
 // cacheDir returns the folder for packages of this system, and creates it if necessary.

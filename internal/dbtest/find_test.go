@@ -36,8 +36,7 @@ func plant(t *testing.T, words []string) {
 }
 
 func TestProgramsAreFound(t *testing.T) {
-	old := root
-	t.Cleanup(func() { root = old })
+	emptyMachine(t)
 	sets := make(map[string][]string)
 	for paragraph := range strings.SplitSeq(string(Must(os.ReadFile("testdata/machines.txt"))(t)), "\nmachine ") {
 		name, lines, _ := strings.Cut(paragraph, "\n")

@@ -108,11 +108,8 @@ func fetchPostgres(version string) (in installation, err error) {
 }
 
 // majorOf returns the major version of a [DB.Version] of Postgres, or 0 for other servers.
-func majorOf(version string) int {
-	var major int
-	if n, err := fmt.Sscanf(version, "postgres %d", &major); n != 1 || err != nil {
-		return 0
-	}
+func majorOf(version string) (major int) {
+	_, _ = fmt.Sscanf(version, "postgres %d", &major) // which stays 0
 	return major
 }
 

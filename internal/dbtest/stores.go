@@ -87,11 +87,8 @@ func Etcd(options ...string) Service {
 
 // Listens is a [Service.Answers] of servers that don't serve clients yet when they are started.
 func Listens(ctx context.Context, address string) error {
-	conn, err := new(net.Dialer).DialContext(ctx, "tcp", address)
-	if err != nil {
-		return err
-	}
-	return conn.Close()
+	_, err := ask(ctx, address, "", func(io.Reader) (string, error) { return "", nil })
+	return err
 }
 
 // ZooKeeper is an ensemble of one server, which has elections, too.
