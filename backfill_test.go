@@ -10,6 +10,7 @@ import (
 
 	"github.com/snowkey-go/snowkey"
 	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/internal/errtest"
 	"github.com/snowkey-go/snowkey/internal/keeper"
 	"github.com/snowkey-go/snowkey/lease"
 	"github.com/snowkey-go/snowkey/lease/filestore"
@@ -23,16 +24,10 @@ func TestOpenBackfill(t *testing.T) {
 		t.Run(unit.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				ctx := t.Context()
-				layout, err := idgen.NewLayout(time.Date(1998, 1, 1, 0, 0, 0, 0, time.UTC), unit, idgen.Time(41), idgen.Worker(4), idgen.Sequence(12))
-				if err != nil {
-					t.Fatal(err)
-				}
+				layout := errtest.Must(idgen.NewLayout(time.Date(1998, 1, 1, 0, 0, 0, 0, time.UTC), unit, idgen.Time(41), idgen.Worker(4), idgen.Sequence(12)))(t)
 				store, cfg := &leasetest.Memory{}, snowkey.Config{Layout: layout}
 				pool := openLayout(t, store, layout, cfg)
-				past, err := snowkey.OpenBackfill(ctx, store, cfg, "orders")
-				if err != nil {
-					t.Fatal(err)
-				}
+				past := errtest.Must(snowkey.OpenBackfill(ctx, store, cfg, "orders"))(t)
 				end := past.Config().End
 				if worker := past.Config().Worker; worker == workerOf(t, pool) || end.Before(time.Now()) || end.After(time.Now().Add(12*time.Second+2*unit)) {
 					t.Errorf("the backfill has worker number %d until %v", worker, end)
@@ -81,23 +76,12 @@ func TestOpenBackfillRefuses(t *testing.T) {
 func TestBackfillInFiles(t *testing.T) {
 	store, cfg := filestore.Dir(t.TempDir()), snowkey.Config{} // the first rows are claimed within MaxClockSkew
 	for _, name := range []string{"orders", "users", "orders"} {
-		if _, err := snowkey.OpenBackfill(t.Context(), store, cfg, name); err != nil {
-			t.Fatal(err)
-		}
+		errtest.Must(snowkey.OpenBackfill(t.Context(), store, cfg, name))(t)
 	}
-	pool := openLayout(t, store, idgen.DefaultLayout(), cfg)
-	if err := pool.Close(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := snowkey.OpenBackfill(t.Context(), store, cfg, "items"); err != nil {
-		t.Fatal(err)
-	}
-	if err := snowkey.Fence(t.Context(), store, cfg); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := snowkey.OpenBackfill(t.Context(), store, cfg, "orders"); err != nil {
-		t.Error(err)
-	}
+	errtest.NoError(t, openLayout(t, store, idgen.DefaultLayout(), cfg).Close(t.Context()))
+	errtest.Must(snowkey.OpenBackfill(t.Context(), store, cfg, "items"))(t)
+	errtest.NoError(t, snowkey.Fence(t.Context(), store, cfg))
+	errtest.Must(snowkey.OpenBackfill(t.Context(), store, cfg, "orders"))(t)
 	_, err := snowkey.OpenBackfill(t.Context(), store, cfg, "lines")
 	if _, ok := errors.AsType[*lease.PermanentError](err); !ok || !strings.Contains(err.Error(), "commits may have been lost") {
 		t.Errorf("after Fence: %v", err)

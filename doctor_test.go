@@ -18,10 +18,7 @@ import (
 func TestDoctor(t *testing.T) {
 	edit := func(change func(*lease.Row)) func(t *testing.T, store *leasetest.Memory) {
 		return func(t *testing.T, store *leasetest.Memory) {
-			rows, err := store.Rows(t.Context(), terms(t), 0, 15)
-			if err != nil || len(rows) == 0 {
-				t.Fatal(rows, err)
-			}
+			rows := errtest.Must(store.Rows(t.Context(), terms(t), 0, 15))(t)
 			change(&rows[0])
 			errtest.NoError(t, store.Edit(t.Context(), terms(t), rows[0]))
 		}

@@ -94,106 +94,43 @@ func TestStoreUnavailable(t *testing.T) {
 	})
 }
 
-// A slow store should neither delay ids nor cost us the lease, as long as it answers
-// within a quarter of the window.
-func TestSlowStore(t *testing.T) {
-	for _, slow := range []time.Duration{100 * time.Millisecond, time.Second, 2400 * time.Millisecond} {
-		t.Run(slow.String(), func(t *testing.T) {
+// A store that is slow, or loses requests and replies, should neither delay ids nor cost us
+// the lease, as long as it answers within a quarter of the window most of the time.
+func TestSlowAndFaultyStores(t *testing.T) {
+	for _, tt := range []struct {
+		slow  time.Duration   // how long each call takes
+		fault leasetest.Fault // of every third call, if it is a renewal
+	}{
+		{slow: 100 * time.Millisecond}, {slow: time.Second}, {slow: 2400 * time.Millisecond},
+		{fault: leasetest.Refuse}, {fault: leasetest.LoseReply}, {fault: leasetest.Hang}, {fault: leasetest.HangAfter}, {fault: leasetest.Late},
+	} {
+		t.Run(fmt.Sprint(tt), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				store := &leasetest.Memory{}
 				pool := open(t, store, snowkey.Config{})
-				store.Fault(func(string) leasetest.Fault {
-					time.Sleep(slow)
+				calls := 0
+				store.Fault(func(op string) leasetest.Fault {
+					time.Sleep(tt.slow)
+					if calls++; op == "Renew" && calls%3 == 0 {
+						return tt.fault
+					}
 					return leasetest.None
 				})
 				last := int64(0)
-				for range 3000 {
+				for i := range 6000 {
 					began := time.Now()
 					id := mustNext(t, pool)
 					if id <= last || time.Since(began) > 10*time.Millisecond {
 						t.Fatalf("id %d after %d, in %v", id, last, time.Since(began))
 					}
 					last = id
+					if i%70 == 0 {
+						store.Deliver()
+					}
 					time.Sleep(100 * time.Millisecond)
 				}
 				if n := store.Calls("Claim"); n != 1 {
 					t.Errorf("%d claims", n)
-				}
-			})
-		})
-	}
-}
-
-func TestLeaseLost(t *testing.T) {
-	ctx := context.Background()
-	for name, lose := range map[string]func(t *testing.T, m *leasetest.Memory, worker int64){
-		"row deleted": func(t *testing.T, m *leasetest.Memory, w int64) { m.Delete(ctx, terms(t), w) },
-		"row edited": func(t *testing.T, m *leasetest.Memory, w int64) {
-			rows, _ := m.Rows(ctx, terms(t), w, w)
-			rows[0].Token, rows[0].Label = "of another", "another process"
-			m.Edit(ctx, terms(t), rows[0])
-		},
-		"expired": func(t *testing.T, m *leasetest.Memory, w int64) {
-			rows, _ := m.Rows(ctx, terms(t), w, w)
-			rows[0].Expires = 0
-			m.Edit(ctx, terms(t), rows[0])
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				store := &leasetest.Memory{}
-				lost := make(chan *lease.LostError, 1)
-				pool := open(t, store, snowkey.Config{OnLost: func(e *lease.LostError) { lost <- e }})
-				worker := workerOf(t, pool)
-				seen := map[int64]bool{mustNext(t, pool): true}
-				lose(t, store, worker)
-				e := <-lost
-				if e.Namespace != "default" || e.Worker != worker || e.Reason == "" || time.Since(e.Since) > time.Second {
-					t.Errorf("%+v", e)
-				}
-				for range 100 {
-					id := mustNext(t, pool)
-					if seen[id] {
-						t.Fatalf("id %d twice", id)
-					}
-					seen[id] = true
-				}
-				if n := store.Calls("Claim"); n < 2 {
-					t.Errorf("%d claims", n)
-				}
-			})
-		})
-	}
-}
-
-// A pool keeps its lease even if the reply to a renewal is lost or the request is late.
-func TestLostRenewals(t *testing.T) {
-	for _, fault := range []leasetest.Fault{leasetest.Refuse, leasetest.LoseReply, leasetest.Hang, leasetest.HangAfter, leasetest.Late} {
-		t.Run(fmt.Sprint(fault), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				store := &leasetest.Memory{}
-				pool := open(t, store, snowkey.Config{})
-				worker, n := workerOf(t, pool), 0
-				store.Fault(func(op string) leasetest.Fault {
-					if n++; op == "Renew" && n%3 == 0 {
-						return fault
-					}
-					return leasetest.None
-				})
-				last := int64(0)
-				for i := range 600 {
-					id := mustNext(t, pool)
-					if id <= last {
-						t.Fatalf("id %d after %d", id, last)
-					}
-					last = id
-					if i%7 == 0 {
-						store.Deliver()
-					}
-					time.Sleep(time.Second)
-				}
-				if workerOf(t, pool) != worker || store.Calls("Claim") != 1 {
-					t.Errorf("worker %d after %d, %d claims", workerOf(t, pool), worker, store.Calls("Claim"))
 				}
 			})
 		})
@@ -218,12 +155,7 @@ func TestLostClaims(t *testing.T) {
 							away = true
 							time.AfterFunc(5*time.Second, func() {
 								store.Fault(nil)
-								rows, err := store.Rows(t.Context(), terms(t), 15, 15)
-								if err != nil || len(rows) != 1 {
-									t.Error(rows, err)
-									burnt <- 0
-									return
-								}
+								rows, _ := store.Rows(t.Context(), terms(t), 15, 15)
 								burnt <- rows[0].Bound
 							})
 							return fault
@@ -342,40 +274,6 @@ func TestOpenRefuses(t *testing.T) {
 	})
 }
 
-func TestAllWorkersTaken(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := &leasetest.Memory{}
-		var pools []*idgen.Pool
-		workers := map[int64]bool{}
-		for i := range 4 {
-			p := open(t, store, snowkey.Config{MinWorker: 4, MaxWorker: 7, Label: fmt.Sprint("process ", i)})
-			pools = append(pools, p)
-			workers[workerOf(t, p)] = true
-		}
-		if len(workers) != 4 || workers[3] || workers[8] {
-			t.Errorf("workers %v", workers)
-		}
-		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
-		defer cancel()
-		_, err := snowkey.Open(ctx, store, snowkey.Config{Layout: layout(t), MinWorker: 4, MaxWorker: 7})
-		e, ok := errors.AsType[*lease.TakenError](err)
-		if !ok || len(e.Holders) != 4 || e.NextFree <= 0 || e.NextFree > 16*time.Second || !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("a fifth process: %v", err)
-		}
-		// The worker number of a closed process is free at once. If the process had
-		// been killed, we would have to wait for TTL.
-		go func() {
-			time.Sleep(3 * time.Second)
-			pools[0].Close(context.Background())
-		}()
-		start := time.Now()
-		open(t, store, snowkey.Config{MinWorker: 4, MaxWorker: 7})
-		if d := time.Since(start); d < 3*time.Second || d > 5*time.Second {
-			t.Errorf("leased after %v", d)
-		}
-	})
-}
-
 func TestPreferSame(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &leasetest.Memory{}
@@ -402,14 +300,12 @@ func TestDefaultLabel(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			store := &leasetest.Memory{}
 			pool := open(t, store, snowkey.Config{})
-			rows, err := store.Rows(t.Context(), terms(t), workerOf(t, pool), workerOf(t, pool))
-			if err != nil || len(rows) != 1 || !strings.Contains(rows[0].Label, ":"+port) {
-				t.Fatalf("%+v, %v", rows, err)
+			rows := errtest.Must(store.Rows(t.Context(), terms(t), workerOf(t, pool), workerOf(t, pool)))(t)
+			label := rows[0].Label
+			if before, ok := labels[port]; !strings.Contains(label, ":"+port) || ok && label != before {
+				t.Errorf("the label was %q and is %q", before, label)
 			}
-			if before, ok := labels[port]; ok && rows[0].Label != before {
-				t.Errorf("the label was %q and is %q", before, rows[0].Label)
-			}
-			labels[port] = rows[0].Label
+			labels[port] = label
 		})
 	}
 }
@@ -448,6 +344,90 @@ func TestCloseWhileCallsAreInFlight(t *testing.T) {
 			if seen[id] {
 				t.Fatalf("id %d was issued by both", id)
 			}
+		}
+	})
+}
+
+// A copy of a process with a suspended pool must not issue ids of the former lease.
+func TestSuspend(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &leasetest.Memory{}
+		cfg := snowkey.Config{MinWorker: 15, MaxWorker: 15}
+		pool := open(t, store, cfg)
+		last := mustNext(t, pool)
+		for range 2 { // the second call must do nothing
+			errtest.NoError(t, pool.Suspend(t.Context()))
+		}
+		rows, err := store.Rows(t.Context(), terms(t), 15, 15)
+		if err != nil || len(rows) != 1 || rows[0].Token != "" || rows[0].Bound != last>>16<<12|last&4095+1 {
+			t.Errorf("after id %d the row is %+v, %v", last, rows, err)
+		}
+		if _, err := next(t, pool); !errors.Is(err, lease.ErrSuspended) || !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("an id of a suspended pool: %v", err)
+		}
+		if h := pool.Health(); h.State != idgen.Unleased || !errors.Is(h.Reason, lease.ErrSuspended) {
+			t.Errorf("health %+v", h)
+		}
+		renewals := store.Calls("Renew")
+		time.Sleep(time.Hour)
+		if n := store.Calls("Renew"); n != renewals {
+			t.Errorf("%d renewals while suspended", n-renewals)
+		}
+
+		// One of two copies gets the worker number, so the other has to wait for it.
+		copied := open(t, store, cfg)
+		between := mustNext(t, copied)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if err := pool.Resume(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("resumed while another has the worker: %v", err)
+		} else if _, ok := errors.AsType[*lease.TakenError](err); !ok {
+			t.Errorf("resumed while another has the worker: %v", err)
+		}
+		waiting := make(chan error)
+		go func() {
+			id, err := pool.Next(t.Context())
+			if id <= between {
+				err = errors.Join(err, fmt.Errorf("%d after %d", id, between))
+			}
+			waiting <- err
+		}()
+		synctest.Wait()
+		errtest.NoError(t, copied.Close(t.Context()))
+		errtest.NoError(t, pool.Resume(t.Context()))
+		errtest.NoError(t, <-waiting)
+		if err := pool.Resume(t.Context()); err != nil {
+			t.Errorf("resumed twice: %v", err)
+		}
+		time.Sleep(time.Minute)
+		if mustNext(t, pool) <= between {
+			t.Error("ids do not ascend across a suspension")
+		}
+	})
+}
+
+// Close should end a Resume that is still waiting.
+func TestCloseWhileSuspended(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &leasetest.Memory{}
+		cfg := snowkey.Config{MinWorker: 15, MaxWorker: 15}
+		pool := open(t, store, cfg)
+		errtest.NoError(t, pool.Suspend(t.Context()))
+		open(t, store, cfg)
+		resumed := make(chan error)
+		go func() { resumed <- pool.Resume(t.Context()) }()
+		time.Sleep(time.Minute)
+		errtest.NoError(t, pool.Close(t.Context()))
+		if err := <-resumed; err == nil {
+			t.Error("resumed after Close")
+		}
+		for _, call := range []func(context.Context) error{pool.Suspend, pool.Resume} {
+			if err := call(t.Context()); !errors.Is(err, idgen.ErrClosed) {
+				t.Errorf("after Close: %v", err)
+			}
+		}
+		if _, err := next(t, pool); !errors.Is(err, idgen.ErrClosed) {
+			t.Errorf("an id after Close: %v", err)
 		}
 	})
 }

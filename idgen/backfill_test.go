@@ -9,24 +9,17 @@ import (
 	"time"
 
 	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/internal/errtest"
 )
 
 func newBackfill(t testing.TB, cfg idgen.BackfillConfig) *idgen.Backfill {
 	t.Helper()
-	b, err := idgen.NewBackfill(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
+	return errtest.Must(idgen.NewBackfill(cfg))(t)
 }
 
 func mustAt(t testing.TB, b *idgen.Backfill, table string, times ...time.Time) []int64 {
 	t.Helper()
-	ids, err := b.At(table, times)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return ids
+	return errtest.Must(b.At(table, times))(t)
 }
 
 // history returns sorted times of n rows, some of which are equal, or in the same tick.
@@ -49,7 +42,6 @@ func history(l idgen.Layout, n int) []time.Time {
 // In every layout, ids are unique, ascend with the times of their rows, have these times
 // unless a tick is full, and don't depend on how the rows are divided into calls.
 func TestBackfillInAnyLayout(t *testing.T) {
-	epoch := time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
 	for _, fields := range [][]idgen.Field{
 		{idgen.Time(41), idgen.Worker(10), idgen.Sequence(12)},
 		{idgen.Time(41), idgen.Sequence(12), idgen.Worker(10)},
@@ -59,10 +51,7 @@ func TestBackfillInAnyLayout(t *testing.T) {
 		{idgen.Time(40), idgen.Sequence(20)},
 	} {
 		for _, unit := range []time.Duration{time.Millisecond, 10 * time.Millisecond, time.Minute} {
-			l, err := idgen.NewLayout(epoch, unit, fields...)
-			if err != nil {
-				t.Fatal(err)
-			}
+			l := errtest.Must(idgen.NewLayout(epoch, unit, fields...))(t)
 			t.Run(l.String(), func(t *testing.T) {
 				worker := int64(0)
 				if slices.ContainsFunc(fields, func(f idgen.Field) bool { return f.Name == "worker" }) {
@@ -193,10 +182,7 @@ func TestBackfillErrors(t *testing.T) {
 // A pool with the worker number that starts at End has no id of the backfill, not even if
 // rows were moved.
 func TestBackfillEndsWhereAPoolStarts(t *testing.T) {
-	l, err := idgen.NewLayout(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), time.Millisecond, idgen.Time(40), idgen.Worker(4), idgen.Sequence(2))
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := errtest.Must(idgen.NewLayout(epoch, time.Millisecond, idgen.Time(40), idgen.Worker(4), idgen.Sequence(2)))(t)
 	end := l.Epoch().Add(time.Hour)
 	b := newBackfill(t, idgen.BackfillConfig{Layout: l, Worker: 3, End: end})
 	var last int64

@@ -28,20 +28,6 @@ func Example() {
 	// Output: true 7
 }
 
-// NextN reserves all of its ids in one step.
-func ExamplePool_NextN() {
-	ctx := context.Background()
-	pool, err := idgen.NewPool(idgen.Config{Worker: worker.Static(8)})
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer pool.Close(ctx)
-
-	ids, err := pool.NextN(ctx, 1000)
-	fmt.Println(len(ids), ids[0] < ids[999], err)
-	// Output: 1000 true <nil>
-}
-
 // Append fills a slice that the caller reuses.
 func ExamplePool_Append() {
 	ctx := context.Background()

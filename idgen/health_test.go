@@ -30,9 +30,3 @@ func TestWarnsBeforeTheEnd(t *testing.T) {
 		})
 	}
 }
-
-func TestStateString(t *testing.T) {
-	if got := fmt.Sprint(idgen.Serving, idgen.Waiting, idgen.Failing, idgen.Down, idgen.Exhausted, idgen.Closed, idgen.State(99)); got != "serving waiting failing down exhausted closed State(99)" {
-		t.Error(got)
-	}
-}

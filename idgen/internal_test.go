@@ -5,8 +5,6 @@ import (
 	"math/rand/v2"
 	"testing"
 	"time"
-
-	"github.com/snowkey-go/snowkey/internal/errtest"
 )
 
 // ForgetWorkers makes worker numbers unused that no pool has now. Otherwise, a pool
@@ -76,22 +74,4 @@ func begun(t *tenure) *sequence {
 	g := &Generator{core: &core{unit: 1}}
 	g.begin(t, 0)
 	return g.seq.Load()
-}
-
-// Once a name is known, Named and Next must not take any lock of the pool. The test
-// holds all of them, which means that it hangs if a call takes one.
-func TestNamedTakesNoLock(t *testing.T) {
-	pool := errtest.Must(NewPool(Config{Worker: func(int) (int64, error) { return 999, nil }}))(t)
-	defer pool.Close(t.Context())
-	g := pool.Named("orders")
-	pool.mu.Lock()
-	defer pool.mu.Unlock()
-	pool.tenures.mu.Lock()
-	defer pool.tenures.mu.Unlock()
-	for range 1000 {
-		if pool.Named("orders") != g {
-			t.Fatal("another generator")
-		}
-		errtest.Must(pool.Named("orders").Next(t.Context()))(t)
-	}
 }

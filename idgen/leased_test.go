@@ -179,16 +179,22 @@ func TestBurstsEndBelowTheBound(t *testing.T) {
 	}
 }
 
-// Tests that no id is issued after a seal, even while calls and seals race, and that
-// the ids of all tenures are unique.
+// Tests that no id is issued after a seal, even while calls, seals and steps of the clock
+// race, and that the ids of all tenures are unique.
 func TestSealRacesWithIssuing(t *testing.T) {
-	pool, k := leasedPool(t, idgen.Config{MaxAhead: idgen.NoLimit})
-	start := time.Since(epoch).Milliseconds() << 12
+	clock := newClock()
+	pool, k := leasedPool(t, idgen.Config{Clock: clock.Now, MaxAhead: idgen.NoLimit})
+	start := clock.Now().Sub(epoch).Milliseconds() << 12
 	k.Grant(0, start, start+1<<40)
 	stop, done := context.WithCancel(t.Context())
 	defer done()
 	var wg sync.WaitGroup
 	var issued atomic.Int64
+	wg.Go(func() {
+		for i := 0; stop.Err() == nil; i++ {
+			clock.step(time.Duration(i%7-3) * 700 * time.Microsecond)
+		}
+	})
 	all := make([][]int64, 8)
 	for i := range all {
 		wg.Go(func() {
@@ -225,68 +231,6 @@ func TestSealRacesWithIssuing(t *testing.T) {
 	}
 	ids := slices.Concat(all...)
 	unique(t, ids, len(ids))
-}
-
-// The host's clock jumps during a lease. A correction should give ids the right time at
-// once. The same goes for the next correction, when the host's clock is right again.
-func TestCorrect(t *testing.T) {
-	for _, tt := range []struct {
-		name  string
-		jump  time.Duration
-		state idgen.State // until the correction
-	}{
-		{"forward", time.Hour, idgen.Unleased},
-		{"back", -time.Hour, idgen.Down},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				right, host := newClock(), newClock()
-				pool, k := leasedPool(t, idgen.Config{Clock: host.Now})
-				counter := func(ahead time.Duration) int64 { return right.Now().Add(ahead).Sub(epoch).Milliseconds() << 12 }
-				k.Grant(3, counter(0), counter(12*time.Second))
-
-				var ids []int64
-				draw := func() {
-					t.Helper()
-					start := time.Now()
-					for range 100 {
-						id := mustNext(t, pool)
-						if at := pool.Layout().Decode(id).Time; at.Sub(right.Now()).Abs() > 12*time.Millisecond {
-							t.Fatalf("an id of %v at %v", at, right.Now())
-						}
-						ids = append(ids, id)
-					}
-					if waited := time.Since(start); waited > 0 {
-						t.Errorf("100 ids took %v", waited)
-					}
-					time.Sleep(time.Second)
-				}
-				stuck := func(state idgen.State) {
-					t.Helper()
-					if got := pool.Health().State; got != state {
-						t.Errorf("health %v; want %v", got, state)
-					}
-					ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
-					defer cancel()
-					_, err := pool.Next(ctx)
-					if _, late := errors.AsType[*idgen.ClockError](err); !late && !errors.Is(err, context.DeadlineExceeded) {
-						t.Errorf("with a wrong clock: %v", err)
-					}
-				}
-
-				draw()
-				host.step(tt.jump)
-				stuck(tt.state)
-				k.Correct(-tt.jump)
-				draw()
-				host.step(-tt.jump) // the clock is set right
-				stuck(idgen.Unleased + idgen.Down - tt.state)
-				k.Correct(0)
-				draw()
-				ascending(t, ids)
-			})
-		})
-	}
 }
 
 // Tests that a correction wakes the calls that are waiting.

@@ -12,17 +12,8 @@ import (
 
 	"golang.org/x/net/netutil"
 
-	"github.com/snowkey-go/snowkey/idgen"
-	"github.com/snowkey-go/snowkey/idgen/worker"
 	"github.com/snowkey-go/snowkey/internal/errtest"
 )
-
-func newTestHandler(t *testing.T, cfg Config) (*idgen.Pool, http.Handler) {
-	t.Helper()
-	ids := errtest.Must(idgen.NewPool(idgen.Config{Worker: worker.Static(7)}))(t)
-	t.Cleanup(func() { _ = ids.Close(context.Background()) })
-	return ids, errtest.Must(NewHandler(ids, cfg))(t)
-}
 
 // listen serves handler like the command does, and returns the address.
 func listen(t *testing.T, handler http.Handler, guarded bool) string {
@@ -39,31 +30,15 @@ func listen(t *testing.T, handler http.Handler, guarded bool) string {
 	return <-addr
 }
 
-// send sends a request with these headers, and returns the status.
-func send(t *testing.T, method, url string, headers ...string) int {
-	t.Helper()
-	r := errtest.Must(http.NewRequestWithContext(t.Context(), method, url, nil))(t)
-	for i := 0; i < len(headers); i += 2 {
-		r.Header.Set(headers[i], headers[i+1])
-	}
-	if r.Host = r.Header.Get("Host"); r.Host == "" {
-		r.Host = r.URL.Host
-	}
-	r.Close = true
-	response := errtest.Must(http.DefaultClient.Do(r))(t)
-	response.Body.Close()
-	return response.StatusCode
-}
-
 // A page of another origin can send a request with the browser of somebody who reaches the
 // service. It must not get any ids.
 func TestPagesOfOtherOrigins(t *testing.T) {
-	ids, handler := newTestHandler(t, Config{})
-	url := "http://" + listen(t, handler, false) + "/v1/ids"
+	ids := newPool(t)
+	url := start(t, ids, Config{}) + "/v1/ids"
 	for _, headers := range [][]string{
 		{"Sec-Fetch-Site", "cross-site"}, {"Sec-Fetch-Site", "same-site"}, {"Origin", "https://attacker.example"}, {"Origin", "null"},
 	} {
-		if status := send(t, "POST", url, headers...); status != http.StatusForbidden {
+		if status, _, _ := call(t, "POST", url, headers...); status != http.StatusForbidden {
 			t.Errorf("%v: %d", headers, status)
 		}
 	}
@@ -71,7 +46,7 @@ func TestPagesOfOtherOrigins(t *testing.T) {
 		t.Errorf("%d ids were issued", n)
 	}
 	for _, headers := range [][]string{nil, {"Sec-Fetch-Site", "same-origin"}, {"Sec-Fetch-Site", "none"}} {
-		if status := send(t, "POST", url, headers...); status != http.StatusOK {
+		if status, _, _ := call(t, "POST", url, headers...); status != http.StatusOK {
 			t.Errorf("%v: %d", headers, status)
 		}
 	}
@@ -80,18 +55,22 @@ func TestPagesOfOtherOrigins(t *testing.T) {
 // A page can let its own name lead to 127.0.0.1, and is then of the same origin. Its name
 // is in the Host header.
 func TestNamesOfOtherHosts(t *testing.T) {
-	_, handler := newTestHandler(t, Config{})
+	handler := errtest.Must(NewHandler(newPool(t), Config{}))(t)
 	open, guarded := listen(t, handler, false), listen(t, handler, true)
 	for host, want := range map[string]int{
 		"": 200, "localhost": 200, "LOCALHOST:8080": 200, "127.0.0.1": 200, "127.0.0.1:1": 200, "[::1]:8080": 200, "[::1]": 200, "127.8.9.1:80": 200, "[::ffff:127.0.0.1]:80": 200,
 		"attacker.example": 421, "attacker.example:8080": 421, "localhost.attacker.example": 421, "127.0.0.1.attacker.example:80": 421, "10.0.0.1": 421, "0.0.0.0:80": 421, "evil.localhost": 421,
 	} {
-		for _, request := range []struct{ method, path string }{{"GET", "/"}, {"GET", "/v1/status"}, {"POST", "/v1/ids"}} {
-			if status := send(t, request.method, "http://"+open+request.path, "Host", host); status != want {
-				t.Errorf("%s %s of %q: %d, want %d", request.method, request.path, host, status, want)
-			}
-			if status := send(t, request.method, "http://"+guarded+request.path, "Host", host); status != 200 {
-				t.Errorf("with tokens, %s %s of %q: %d", request.method, request.path, host, status)
+		for _, c := range []struct{ method, path string }{{"GET", "/"}, {"GET", "/v1/status"}, {"POST", "/v1/ids"}} {
+			for address, want := range map[string]int{open: want, guarded: 200} {
+				r := request(t, c.method, "http://"+address+c.path)
+				r.Close = true
+				if host != "" {
+					r.Host = host
+				}
+				if status, _, _ := send(t, r); status != want {
+					t.Errorf("%s %s of %q: %d, want %d, guarded %v", c.method, c.path, host, status, want, address == guarded)
+				}
 			}
 		}
 	}
@@ -99,7 +78,7 @@ func TestNamesOfOtherHosts(t *testing.T) {
 
 // Further connections wait until one of those that are open ends.
 func TestLimitOfConnections(t *testing.T) {
-	_, handler := newTestHandler(t, Config{})
+	handler := errtest.Must(NewHandler(newPool(t), Config{}))(t)
 	listener := errtest.Must(net.Listen("tcp", "127.0.0.1:0"))(t)
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)

@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"regexp"
 	"strings"
@@ -15,44 +13,24 @@ import (
 
 	"github.com/snowkey-go/snowkey"
 	"github.com/snowkey-go/snowkey/idgen"
-	"github.com/snowkey-go/snowkey/idgen/worker"
 	"github.com/snowkey-go/snowkey/internal/errtest"
 	"github.com/snowkey-go/snowkey/lease"
 	"github.com/snowkey-go/snowkey/lease/filestore"
 )
 
-func pageServer(t *testing.T, layout idgen.Layout, cfg Config) (url string, ids *idgen.Pool) {
+func getPage(t *testing.T, url string) (int, http.Header, string) {
 	t.Helper()
-	ids = errtest.Must(idgen.NewPool(idgen.Config{Layout: layout, Worker: worker.Static(7)}))(t)
-	t.Cleanup(func() { _ = ids.Close(context.Background()) })
-	return serveIDs(t, ids, cfg), ids
-}
-
-func serveIDs(t *testing.T, ids *idgen.Pool, cfg Config) (url string) {
-	t.Helper()
-	s := httptest.NewServer(errtest.Must(NewHandler(ids, cfg))(t))
-	t.Cleanup(s.Close)
-	return s.URL + "/"
-}
-
-func getPage(t *testing.T, url, password string) (int, http.Header, string) {
-	t.Helper()
-	r := errtest.Must(http.NewRequestWithContext(t.Context(), "GET", url, nil))(t)
-	if password != "" {
-		r.SetBasicAuth("anyone", password)
-	}
-	response := errtest.Must(http.DefaultClient.Do(r))(t)
-	defer response.Body.Close()
-	return response.StatusCode, response.Header, string(errtest.Must(io.ReadAll(response.Body))(t))
+	return send(t, request(t, "GET", url))
 }
 
 // The page must show the fields of exactly the id that was pasted. Its neighbour has another
 // sequence.
 func TestPageDecodes(t *testing.T) {
-	address, ids := pageServer(t, idgen.DefaultLayout(), Config{})
+	ids := newPool(t)
+	address := start(t, ids, Config{})
 	two := errtest.Must(ids.NextN(t.Context(), 2))(t)
 	for _, id := range two {
-		status, _, text := getPage(t, fmt.Sprintf("%s?id=+%d+", address, id), "")
+		status, _, text := getPage(t, fmt.Sprintf("%s/?id=+%d+", address, id))
 		parts := ids.Layout().Decode(id)
 		for _, want := range []string{fmt.Sprintf("The fields of %d<", id), parts.Time.Format("2006-01-02 15:04:05.999 MST"),
 			fmt.Sprintf("%012b", parts.Sequence), fmt.Sprintf("<td>%d</td><td>counts within", parts.Sequence), "<td>7</td><td>the process"} {
@@ -65,9 +43,9 @@ func TestPageDecodes(t *testing.T) {
 
 // What a user writes is refused if it is no id, and never becomes HTML.
 func TestPageProblem(t *testing.T) {
-	address, _ := pageServer(t, idgen.DefaultLayout(), Config{})
+	address := start(t, newPool(t), Config{})
 	for _, text := range []string{"-1", "9223372036854775808", "1.5", "<script>alert(1)</script>", `"><b>`} {
-		status, header, body := getPage(t, address+"?id="+url.QueryEscape(text), "")
+		status, header, body := getPage(t, address+"/?id="+url.QueryEscape(text))
 		if status != 400 || !strings.Contains(body, `aria-describedby="problem"`) || !strings.Contains(body, `id="problem"`) || strings.Contains(body, "<script") || strings.Contains(body, "<b>") {
 			t.Errorf("%q: %d\n%s", text, status, body)
 		}
@@ -80,12 +58,16 @@ func TestPageProblem(t *testing.T) {
 // With tokens, the page needs one of them as the password, and never shows it.
 func TestPageTokens(t *testing.T) {
 	const first, second = "0123456789abcdef0123456789abcdef", "0123456789abcdef0123456789abcdeg"
-	address, _ := pageServer(t, idgen.DefaultLayout(), Config{Tokens: []string{first, second}})
+	address := start(t, newPool(t), Config{Tokens: []string{first, second}})
 	for _, c := range []struct {
 		password string
 		status   int
 	}{{"", 401}, {first[:15], 401}, {first + "0", 401}, {"0123456789abcdeh", 401}, {first, 200}, {second, 200}} {
-		status, header, body := getPage(t, address, c.password)
+		r := request(t, "GET", address)
+		if c.password != "" {
+			r.SetBasicAuth("anyone", c.password)
+		}
+		status, header, body := send(t, r)
 		if status != c.status || strings.Contains(body, first[:15]) || strings.Contains(body, "Worker number") != (status == 200) {
 			t.Errorf("%q: %d\n%s", c.password, status, body)
 		}
@@ -98,8 +80,8 @@ func TestPageTokens(t *testing.T) {
 // The page has no script and loads nothing, and its policy forbids both. It can be used with
 // the keyboard.
 func TestPageLoadsNothing(t *testing.T) {
-	address, _ := pageServer(t, idgen.DefaultLayout(), Config{})
-	_, header, body := getPage(t, address+"?id=280421183266521089", "")
+	address := start(t, newPool(t), Config{})
+	_, header, body := getPage(t, address+"/?id=280421183266521089")
 	if !strings.HasPrefix(header.Get("Content-Security-Policy"), "default-src 'none'; style-src 'sha256-") {
 		t.Errorf("the policy is %q", header.Get("Content-Security-Policy"))
 	}
@@ -116,12 +98,12 @@ func TestPageLoadsNothing(t *testing.T) {
 func TestPageLease(t *testing.T) {
 	ids := errtest.Must(snowkey.Open(t.Context(), filestore.Dir(t.TempDir()), snowkey.Config{MaxClockSkew: 10 * time.Millisecond}))(t)
 	defer ids.Close(context.Background())
-	url := serveIDs(t, ids, Config{})
-	if _, _, text := getPage(t, url, ""); !strings.Contains(text, "<dd>serving</dd>") || !regexp.MustCompile(`<dd>allows ids for another \d+\.?\d*m?s unless`).MatchString(text) {
+	url := start(t, ids, Config{})
+	if _, _, text := getPage(t, url); !strings.Contains(text, "<dd>serving</dd>") || !regexp.MustCompile(`<dd>allows ids for another \d+\.?\d*m?s unless`).MatchString(text) {
 		t.Errorf("with a lease:\n%s", text)
 	}
 	errtest.NoError(t, ids.Suspend(t.Context()))
-	if _, _, text := getPage(t, url, ""); !strings.Contains(text, "<dd>unleased</dd>") || !strings.Contains(text, "<dt>Lease</dt><dd>none</dd>") {
+	if _, _, text := getPage(t, url); !strings.Contains(text, "<dd>unleased</dd>") || !strings.Contains(text, "<dt>Lease</dt><dd>none</dd>") {
 		t.Errorf("without a lease:\n%s", text)
 	}
 }
@@ -135,7 +117,7 @@ func TestPageLeases(t *testing.T) {
 		return ids
 	}
 	read := func(ids *idgen.Pool, cfg Config) string {
-		status, _, text := getPage(t, serveIDs(t, ids, cfg), "")
+		status, _, text := getPage(t, start(t, ids, cfg))
 		if status != 200 {
 			t.Errorf("%d\n%s", status, text)
 		}

@@ -1,4 +1,4 @@
-package service_test
+package service
 
 import (
 	"context"
@@ -22,7 +22,6 @@ import (
 	"github.com/snowkey-go/snowkey/idgen/worker"
 	"github.com/snowkey-go/snowkey/internal/errtest"
 	"github.com/snowkey-go/snowkey/lease/filestore"
-	"github.com/snowkey-go/snowkey/service"
 )
 
 const token, other = "0123456789abcdef0123456789abcdef", "fedcba9876543210fedcba9876543210"
@@ -34,14 +33,34 @@ func newPool(t *testing.T) *idgen.Pool {
 	return ids
 }
 
-func start(t *testing.T, ids *idgen.Pool, cfg service.Config) string {
+// start serves ids, and returns the URL.
+func start(t *testing.T, ids *idgen.Pool, cfg Config) string {
 	t.Helper()
-	s := httptest.NewServer(errtest.Must(service.NewHandler(ids, cfg))(t))
+	s := httptest.NewServer(errtest.Must(NewHandler(ids, cfg))(t))
 	t.Cleanup(s.Close)
 	return s.URL
 }
 
-type reply struct {
+// request returns a request with these headers.
+func request(t *testing.T, method, url string, headers ...string) *http.Request {
+	t.Helper()
+	r := errtest.Must(http.NewRequestWithContext(t.Context(), method, url, nil))(t)
+	for i := 0; i < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	return r
+}
+
+// send returns the reply to a request.
+func send(t *testing.T, r *http.Request) (status int, header http.Header, text string) {
+	t.Helper()
+	response := errtest.Must(http.DefaultClient.Do(r))(t)
+	defer response.Body.Close()
+	return response.StatusCode, response.Header, string(errtest.Must(io.ReadAll(response.Body))(t))
+}
+
+// content is the JSON of a reply.
+type content struct {
 	IDs    []string
 	Nonce  string
 	ID     string
@@ -56,33 +75,27 @@ type reply struct {
 	}
 }
 
-func call(t *testing.T, method, url, bearer string) (int, http.Header, reply) {
+func call(t *testing.T, method, url string, headers ...string) (int, http.Header, content) {
 	t.Helper()
-	r := errtest.Must(http.NewRequestWithContext(t.Context(), method, url, nil))(t)
-	if bearer != "" {
-		r.Header.Set("Authorization", "Bearer "+bearer)
-	}
-	return do(t, r)
+	return do(t, request(t, method, url, headers...))
 }
 
-func do(t *testing.T, r *http.Request) (int, http.Header, reply) {
+func do(t *testing.T, r *http.Request) (int, http.Header, content) {
 	t.Helper()
-	response := errtest.Must(http.DefaultClient.Do(r))(t)
-	defer response.Body.Close()
-	text := errtest.Must(io.ReadAll(response.Body))(t)
-	var body reply
-	if response.Header.Get("Content-Type") == "application/json" {
-		if err := json.Unmarshal(text, &body); err != nil {
+	status, header, text := send(t, r)
+	var body content
+	if header.Get("Content-Type") == "application/json" {
+		if err := json.Unmarshal([]byte(text), &body); err != nil {
 			t.Fatalf("%s: %v", text, err)
 		}
 	}
-	return response.StatusCode, response.Header, body
+	return status, header, body
 }
 
 func TestIDs(t *testing.T) {
-	url := start(t, newPool(t), service.Config{MaxBatch: 100})
-	_, header, one := call(t, "POST", url+"/v1/ids", "")
-	_, _, many := call(t, "POST", url+"/v1/ids?count=100&nonce=n_1", "")
+	url := start(t, newPool(t), Config{MaxBatch: 100})
+	_, header, one := call(t, "POST", url+"/v1/ids")
+	_, _, many := call(t, "POST", url+"/v1/ids?count=100&nonce=n_1")
 	if len(one.IDs) != 1 || len(many.IDs) != 100 || many.Nonce != "n_1" || header.Get("Cache-Control") != "no-store" {
 		t.Fatalf("got %v and %d ids, the nonce %q and the header %v", one.IDs, len(many.IDs), many.Nonce, header)
 	}
@@ -94,32 +107,23 @@ func TestIDs(t *testing.T) {
 		}
 		last = id
 	}
-	status, _, parts := call(t, "GET", url+"/v1/ids/"+many.IDs[99], "")
+	status, _, parts := call(t, "GET", url+"/v1/ids/"+many.IDs[99])
 	if status != 200 || parts.ID != many.IDs[99] || *parts.Worker != 7 || time.Since(parts.Time).Abs() > time.Minute {
 		t.Errorf("%d: %+v", status, parts)
 	}
-	if status, _, s := call(t, "GET", url+"/v1/status", ""); status != 200 || s.State != "serving" || s.Issued != 101 || *s.Worker != 7 {
+	if status, _, s := call(t, "GET", url+"/v1/status"); status != 200 || s.State != "serving" || s.Issued != 101 || *s.Worker != 7 {
 		t.Errorf("%d: %+v", status, s)
-	}
-	for _, path := range []string{"/readyz", "/livez", "/v1/openapi.yaml"} {
-		if status, _, _ := call(t, "GET", url+path, ""); status != 200 {
-			t.Errorf("%s: %d", path, status)
-		}
 	}
 }
 
 // plain returns the text that a service replies to a request for ids.
 func plain(t *testing.T, query, accept string) string {
 	t.Helper()
-	r := errtest.Must(http.NewRequestWithContext(t.Context(), "POST", start(t, newPool(t), service.Config{})+"/v1/ids?nonce=n&"+query, nil))(t)
-	r.Header.Set("Accept", accept)
-	response := errtest.Must(http.DefaultClient.Do(r))(t)
-	defer response.Body.Close()
-	text := errtest.Must(io.ReadAll(response.Body))(t)
-	if response.Header.Get("Snowkey-Nonce") != "n" || response.Header.Get("Content-Type") != "text/plain" {
-		t.Fatalf("%q, %v", text, response.Header)
+	_, header, text := send(t, request(t, "POST", start(t, newPool(t), Config{})+"/v1/ids?nonce=n&"+query, "Accept", accept))
+	if header.Get("Snowkey-Nonce") != "n" || header.Get("Content-Type") != "text/plain" {
+		t.Fatalf("%q, %v", text, header)
 	}
-	return string(text)
+	return text
 }
 
 func TestPlainText(t *testing.T) {
@@ -153,7 +157,7 @@ func TestRanges(t *testing.T) {
 }
 
 func TestBadRequests(t *testing.T) {
-	url := start(t, newPool(t), service.Config{MaxBatch: 100})
+	url := start(t, newPool(t), Config{MaxBatch: 100})
 	for _, c := range []struct {
 		method, path, code string
 		status             int
@@ -202,35 +206,35 @@ func TestBadRequests(t *testing.T) {
 }
 
 func TestTokens(t *testing.T) {
-	url := start(t, newPool(t), service.Config{Tokens: []string{token, other}})
+	url := start(t, newPool(t), Config{Tokens: []string{token, other}})
 	for _, c := range []struct {
 		token  string
 		status int
 	}{{"", 401}, {token[:15], 401}, {token + "0", 401}, {token, 200}, {other, 200}} {
-		status, header, body := call(t, "POST", url+"/v1/ids", c.token)
+		status, header, body := call(t, "POST", url+"/v1/ids", "Authorization", "Bearer "+c.token)
 		if status != c.status || status == 401 && (body.Error.Code != "unauthorized" || header.Get("WWW-Authenticate") != "Bearer" || len(body.IDs) > 0) {
 			t.Errorf("%q: %d %+v", c.token, status, body)
 		}
 	}
-	for _, path := range []string{"/v1/ids/1", "/v1/status"} {
-		if status, _, _ := call(t, "GET", url+path, ""); status != 401 {
-			t.Errorf("%s: %d without a token", path, status)
+	for _, line := range []string{"POST /v1/ids", "GET /v1/ids/1", "GET /v1/status"} {
+		method, path, _ := strings.Cut(line, " ")
+		if status, _, _ := call(t, method, url+path); status != 401 {
+			t.Errorf("%s: %d without a token", line, status)
 		}
 	}
-	if status, _, _ := call(t, "GET", url+"/readyz", ""); status != 200 {
+	if status, _, _ := call(t, "GET", url+"/readyz"); status != 200 {
 		t.Errorf("a probe needs a token: %d", status)
 	}
 }
 
 func TestConfig(t *testing.T) {
 	ids := newPool(t)
-	for _, cfg := range []service.Config{{Tokens: []string{token, "short-secret"}}, {MaxBatch: -1}, {MaxBatch: 1_000_001}, {Rate: -1}, {MaxWait: -1}} {
-		_, err := service.NewHandler(ids, cfg)
-		if err == nil || strings.Contains(err.Error(), "secret") {
-			t.Errorf("%+v: %v", cfg, err)
+	for _, cfg := range []Config{{MaxBatch: -1}, {MaxBatch: 1_000_001}, {Rate: -1}, {MaxWait: -1}} {
+		if _, err := NewHandler(ids, cfg); err == nil {
+			t.Errorf("%+v is accepted", cfg)
 		}
 	}
-	if _, err := service.NewHandler(nil, service.Config{}); err == nil {
+	if _, err := NewHandler(nil, Config{}); err == nil {
 		t.Error("no pool was accepted")
 	}
 }
@@ -239,12 +243,12 @@ func TestConfig(t *testing.T) {
 func TestUnavailable(t *testing.T) {
 	ids := errtest.Must(snowkey.Open(t.Context(), filestore.Dir(t.TempDir()), snowkey.Config{MaxClockSkew: 10 * time.Millisecond}))(t)
 	defer ids.Close(t.Context())
-	url := start(t, ids, service.Config{MaxWait: 20 * time.Millisecond})
+	url := start(t, ids, Config{MaxWait: 20 * time.Millisecond})
 	errtest.NoError(t, ids.Suspend(t.Context()))
-	if status, _, body := call(t, "POST", url+"/v1/ids", ""); status != 503 || body.Error.Code != "unleased" {
+	if status, _, body := call(t, "POST", url+"/v1/ids"); status != 503 || body.Error.Code != "unleased" {
 		t.Errorf("%d %+v", status, body)
 	}
-	if status, _, body := call(t, "GET", url+"/readyz", ""); status != 503 || body.State != "unleased" {
+	if status, _, body := call(t, "GET", url+"/readyz"); status != 503 || body.State != "unleased" {
 		t.Errorf("%d %+v", status, body)
 	}
 }
@@ -255,14 +259,14 @@ func TestClockBehind(t *testing.T) {
 	var mu sync.Mutex
 	ids := errtest.Must(idgen.NewPool(idgen.Config{Worker: worker.Static(7), Clock: func() time.Time { mu.Lock(); defer mu.Unlock(); return now }}))(t)
 	defer ids.Close(t.Context())
-	url := start(t, ids, service.Config{})
-	if status, _, _ := call(t, "POST", url+"/v1/ids", ""); status != 200 {
+	url := start(t, ids, Config{})
+	if status, _, _ := call(t, "POST", url+"/v1/ids"); status != 200 {
 		t.Fatal(status)
 	}
 	mu.Lock()
 	now = now.Add(-time.Minute)
 	mu.Unlock()
-	status, header, body := call(t, "POST", url+"/v1/ids", "")
+	status, header, body := call(t, "POST", url+"/v1/ids")
 	after, err := strconv.Atoi(header.Get("Retry-After"))
 	if status != 503 || body.Error.Code != "clock_behind" || err != nil || after < 50 || after > 60 || body.Error.RetryAfterSeconds < 50 {
 		t.Errorf("%d %v %+v", status, header, body.Error)
@@ -272,9 +276,9 @@ func TestClockBehind(t *testing.T) {
 // The service doesn't listen beyond the loopback interface without protection, and drains
 // when it ends.
 func TestListenAndServe(t *testing.T) {
-	h := errtest.Must(service.NewHandler(newPool(t), service.Config{}))(t)
+	h := errtest.Must(NewHandler(newPool(t), Config{}))(t)
 	for _, addr := range []string{":0", "0.0.0.0:0", "[::]:0"} {
-		err := service.ListenAndServe(t.Context(), addr, h, false, nil, func(net.Addr) { t.Errorf("it listens at %s", addr) })
+		err := ListenAndServe(t.Context(), addr, h, false, nil, func(net.Addr) { t.Errorf("it listens at %s", addr) })
 		if err == nil || !strings.Contains(err.Error(), "can be reached from other machines") {
 			t.Errorf("%s: %v", addr, err)
 		}
@@ -289,7 +293,7 @@ func TestListenAndServe(t *testing.T) {
 	defer stop()
 	addr, ended := make(chan string, 1), make(chan error, 1)
 	go func() {
-		ended <- service.ListenAndServe(ctx, "127.0.0.1:0", handler, false, nil, func(a net.Addr) { addr <- a.String() })
+		ended <- ListenAndServe(ctx, "127.0.0.1:0", handler, false, nil, func(a net.Addr) { addr <- a.String() })
 	}()
 	url := "http://" + <-addr
 	status := make(chan int, 1)
@@ -318,10 +322,9 @@ func TestListenAndServe(t *testing.T) {
 
 // Each path of the document is in the code. See TestCodesOfOpenAPI for the codes of errors.
 func TestOpenAPI(t *testing.T) {
-	url := start(t, newPool(t), service.Config{})
-	response := errtest.Must(http.Get(url + "/v1/openapi.yaml"))(t)
-	defer response.Body.Close()
-	paths := regexp.MustCompile(`(?m)^  (/\S+):$`).FindAllStringSubmatch(string(errtest.Must(io.ReadAll(response.Body))(t)), -1)
+	url := start(t, newPool(t), Config{})
+	_, _, document := send(t, request(t, "GET", url+"/v1/openapi.yaml"))
+	paths := regexp.MustCompile(`(?m)^  (/\S+):$`).FindAllStringSubmatch(document, -1)
 	if len(paths) != 6 {
 		t.Errorf("%d paths", len(paths))
 	}
@@ -330,41 +333,10 @@ func TestOpenAPI(t *testing.T) {
 		if p[1] == "/v1/ids" {
 			method = "POST"
 		}
-		if status, _, _ := call(t, method, url+strings.ReplaceAll(p[1], "{id}", "12"), ""); status != 200 {
+		if status, _, _ := call(t, method, url+strings.ReplaceAll(p[1], "{id}", "12")); status != 200 {
 			t.Errorf("%s: %d", p[1], status)
 		}
 	}
-}
-
-func Example() {
-	ids, err := idgen.NewPool(idgen.Config{Worker: worker.Static(7)}) // for an example; otherwise use snowkey.Open
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	defer ids.Close(context.Background())
-	handler, err := service.NewHandler(ids, service.Config{})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	server := httptest.NewServer(handler)
-	defer server.Close()
-	response, err := http.Post(server.URL+"/v1/ids?count=3", "", nil)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	defer response.Body.Close()
-	var body struct {
-		IDs []string `json:"ids"`
-	}
-	if err := json.NewDecoder(response.Body).Decode(&body); err != nil {
-		fmt.Println(err)
-		return
-	}
-	fmt.Println(response.StatusCode, len(body.IDs))
-	// Output: 200 3
 }
 
 // A token that can't have 128 random bits is refused by its number, and never shown.
@@ -373,13 +345,13 @@ func TestWeakTokens(t *testing.T) {
 	for _, weak := range []string{
 		"", "# tokens of the billing team", "correct horse battery staple", "tokens of the billing team", token[:31], "short-secret", strings.Repeat("ä", 32), token + "\n", token + " # billing", "0123456789abcdef-_/+g",
 	} {
-		_, err := service.NewHandler(ids, service.Config{Tokens: []string{token, weak}})
+		_, err := NewHandler(ids, Config{Tokens: []string{token, weak}})
 		if err == nil || !strings.Contains(err.Error(), "token 2 ") || weak != "" && strings.Contains(err.Error(), weak) {
 			t.Errorf("%q: %v", weak, err)
 		}
 	}
 	for _, strong := range []string{token, strings.ToUpper(token), "mGWPVqoO/G9TCUhNtYRhmQ==", "mGWPVqoO_G9TCUhNtYRhmQ", "mGWPVqoO-G9TCUhNtYRhmZbTPjcrEZSu9G7LVrsExWU"} {
-		if _, err := service.NewHandler(ids, service.Config{Tokens: []string{strong}}); err != nil {
+		if _, err := NewHandler(ids, Config{Tokens: []string{strong}}); err != nil {
 			t.Errorf("%q: %v", strong, err)
 		}
 	}
@@ -390,14 +362,14 @@ func TestWeakTokens(t *testing.T) {
 func TestLimitOfTheLayout(t *testing.T) {
 	ids := errtest.Must(idgen.NewPool(idgen.Config{Layout: idgen.JSSafe(), Worker: worker.Static(7)}))(t)
 	defer ids.Close(context.Background())
-	url := start(t, ids, service.Config{})
-	status, _, body := call(t, "POST", url+"/v1/ids?count=10000", "")
+	url := start(t, ids, Config{})
+	status, _, body := call(t, "POST", url+"/v1/ids?count=10000")
 	most := body.Error.Max
 	if status != 400 || body.Error.Code != "invalid_count" || most < 1 || most >= 10_000 || !strings.Contains(body.Error.Message, strconv.Itoa(most)) {
 		t.Fatalf("%d %+v", status, body.Error)
 	}
 	for count, want := range map[int]int{most + 1: 400, most: 200} {
-		if status, _, body := call(t, "POST", fmt.Sprintf("%s/v1/ids?count=%d", url, count), ""); status != want || want == 200 && len(body.IDs) != count {
+		if status, _, body := call(t, "POST", fmt.Sprintf("%s/v1/ids?count=%d", url, count)); status != want || want == 200 && len(body.IDs) != count {
 			t.Errorf("%d ids: %d %+v, and %d ids", count, status, body.Error, len(body.IDs))
 		}
 	}
@@ -405,13 +377,13 @@ func TestLimitOfTheLayout(t *testing.T) {
 
 // The limit of the rate counts ids, so a client can't get more by asking for many at once.
 func TestRateCountsIDs(t *testing.T) {
-	url := start(t, newPool(t), service.Config{Rate: 500, MaxBatch: 1000})
-	if status, _, body := call(t, "POST", url+"/v1/ids?count=501", ""); status != 400 || body.Error.Max != 500 {
+	url := start(t, newPool(t), Config{Rate: 500, MaxBatch: 1000})
+	if status, _, body := call(t, "POST", url+"/v1/ids?count=501"); status != 400 || body.Error.Max != 500 {
 		t.Errorf("more ids than in a second: %d %+v", status, body.Error)
 	}
 	granted := 0
 	for range 20 {
-		if status, header, body := call(t, "POST", url+"/v1/ids?count=500", ""); status == 200 {
+		if status, header, body := call(t, "POST", url+"/v1/ids?count=500"); status == 200 {
 			granted += len(body.IDs)
 		} else if e := body.Error; status != 429 || e.Code != "rate_limited" || e.RetryAfterSeconds <= 0 || e.RetryAfterSeconds > 1 || header.Get("Retry-After") != "1" {
 			t.Errorf("%d %+v, %v", status, e, header)

@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -12,7 +11,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -32,35 +30,23 @@ var found = []string{"snowkey doctor", "snowkey fleet check", "snowkey migrate v
 // which worker number 3 is leased, along with some worker numbers of the namespace
 // orders.
 type shell struct {
-	dir string
-	env []string
+	dir, program string
+	env          []string
 }
 
-// programs is the folder that TestMain removes.
-var programs string
+// command returns a call of the command.
+func (s shell) command(args ...string) *exec.Cmd {
+	cmd := exec.Command(s.program, args...)
+	cmd.Dir, cmd.Env = s.dir, slices.Clone(s.env)
+	return cmd
+}
 
-var build = sync.OnceValues(func() (out []byte, err error) {
-	if programs, err = os.MkdirTemp("", "snowkey"); err != nil {
-		return nil, err
-	}
-	return exec.Command("go", "build", "-o", filepath.Join(programs, "snowkey"), ".").CombinedOutput()
-})
-
+// TestMain makes the program of the tests be the command too, when it is called snowkey.
 func TestMain(m *testing.M) {
-	status := m.Run()
-	if programs != "" {
-		os.RemoveAll(programs)
+	if filepath.Base(os.Args[0]) == "snowkey" {
+		main()
 	}
-	os.Exit(status)
-}
-
-// bin returns the folder of the program snowkey.
-func bin(t *testing.T) string {
-	t.Helper()
-	if out, err := build(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	return programs
+	os.Exit(m.Run())
 }
 
 func newShell(t *testing.T) shell {
@@ -82,25 +68,16 @@ func newShell(t *testing.T) shell {
 	}
 	db := dbtest.Must(openSQLite(path, true))(t)
 	t.Cleanup(func() { db.Close() })
-	for _, statement := range []string{
-		"CREATE TABLE users (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT)",
-		"CREATE TABLE orders (id INTEGER PRIMARY KEY AUTOINCREMENT, user_id INT)",
-		"CREATE TABLE audit (id INTEGER PRIMARY KEY AUTOINCREMENT)",
-	} {
-		dbtest.Must(db.Exec(statement))(t)
+	dbtest.Exec(t, db, "CREATE TABLE users (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT)",
+		"CREATE TABLE orders (id INTEGER PRIMARY KEY AUTOINCREMENT, user_id INT)", "CREATE TABLE audit (id INTEGER PRIMARY KEY AUTOINCREMENT)")
+	for _, s := range []store{sqlstore.SQLite(db), filestore.Dir(filepath.Join(dir, "leases"))} {
+		hold(t, s, snowkey.Config{Window: time.Minute, MinWorker: 3, MaxWorker: 3})
+		hold(t, s, snowkey.Config{Window: time.Minute, Namespace: "orders", Layout: idgen.JSSafe()})
 	}
-	leaseAll(t, db, filepath.Join(dir, "leases"))
-	return shell{dir, append(os.Environ(), "SNOWKEY_DSN="+path, "PATH="+bin(t)+string(os.PathListSeparator)+os.Getenv("PATH"))}
-}
-
-func leaseAll(t *testing.T, db *sql.DB, dir string) {
-	for _, cfg := range []snowkey.Config{{MinWorker: 3, MaxWorker: 3}, {Namespace: "orders", Layout: idgen.JSSafe()}} {
-		for _, s := range []store{sqlstore.SQLite(db), filestore.Dir(dir)} {
-			cfg.Window, cfg.MaxClockSkew = time.Minute, 10*time.Millisecond
-			ids := dbtest.Must(snowkey.Open(t.Context(), s, cfg))(t)
-			t.Cleanup(func() { _ = ids.Close(context.Background()) }) // ignore the error, since the lease may be lost by now
-		}
-	}
+	bin := t.TempDir()
+	program := filepath.Join(bin, "snowkey")
+	dbtest.NoError(t, os.Symlink(dbtest.Must(os.Executable())(t), program))
+	return shell{dir, program, append(os.Environ(), "SNOWKEY_DSN="+path, "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"))}
 }
 
 // run runs one line, which must succeed.
@@ -160,21 +137,12 @@ func TestExamples(t *testing.T) {
 			}
 		}
 	}
-	a := &app{}
-	root := a.root()
-	// We need a plan before we can run the examples that do something with it.
-	s.run(t, "snowkey migrate plan -o leave.sql && rm leave.sql && snowkey migrate plan -o leave.sql && cp leave.sql keep.sql")
-	for _, cmd := range root.Commands() {
-		if cmd.Name() == "migrate" {
-			for _, sub := range cmd.Commands() {
-				if sub.Name() == "plan" {
-					s.run(t, "rm leave.sql")
-					visit(sub)
-					cmd.RemoveCommand(sub)
-				}
-			}
-		}
-	}
+	root := (&app{}).root()
+	// The other examples of migrate need the plan that these make.
+	plan, _, err := root.Find([]string{"migrate", "plan"})
+	dbtest.NoError(t, err)
+	visit(plan)
+	plan.Parent().RemoveCommand(plan)
 	visit(root)
 	for _, name := range []string{"bash", "zsh", "fish"} {
 		if out := s.run(t, "snowkey completion "+name); !strings.Contains(out, "snowkey") {

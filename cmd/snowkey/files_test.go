@@ -86,8 +86,5 @@ func TestWriteFilesOrNone(t *testing.T) {
 	if err != nil || !slices.Equal(names, want) {
 		t.Errorf("got %q: %v", names, err)
 	}
-	text, err := os.ReadFile(want[1])
-	if err != nil || string(text) != "SELECT 2;\n" {
-		t.Errorf("%q, %v", text, err)
-	}
+	requireMigration(t, dir, "snowkey_fence", []string{"SELECT 2"}, []string{"SELECT 3"})
 }

@@ -23,12 +23,9 @@ func fleetFile(t *testing.T, text string) string {
 	return file
 }
 
+// TestFleetCheckFile checks the JSON and the errors. The table is on a page, for TestPages.
 func TestFleetCheckFile(t *testing.T) {
 	t.Parallel()
-	got := call(t, nil, "fleet", "check", fleetFile(t, fleetText))
-	if want := "SERVICE   FIRST  LAST  PROCESSES\norders    0      7     8\npayments  8      511   504\nspare     512    1023  512\n"; got.status != 0 || got.out != want {
-		t.Errorf("%+v; want %s", got, want)
-	}
 	var all struct {
 		Layout string
 		Ranges []struct {
@@ -37,7 +34,7 @@ func TestFleetCheckFile(t *testing.T) {
 			Spare       bool
 		}
 	}
-	got = call(t, nil, "fleet", "check", fleetFile(t, fleetText), "--json")
+	got := call(t, nil, "fleet", "check", fleetFile(t, fleetText), "--json")
 	if err := json.Unmarshal([]byte(got.out), &all); err != nil || fmt.Sprint(all.Ranges) != "[{orders 0 7 false} {payments 8 511 false} {spare 512 1023 true}]" || all.Layout != idgen.DefaultLayout().String() {
 		t.Errorf("%+v: %v", got, err)
 	}

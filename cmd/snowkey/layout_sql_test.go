@@ -20,61 +20,46 @@ func TestLayoutSQL(t *testing.T) {
 		for name, layout := range idgen.Presets() {
 			create, drop, err := timesql.Statements(layout, dialect)
 			dbtest.NoError(t, err)
-			got := callWith(t, "", "layout", name, "--sql", dialect)
+			got := call(t, nil, "layout", name, "--sql", dialect)
 			for _, statement := range create {
 				if got.status != 0 || !strings.Contains(got.out, "\n"+statement) {
 					t.Errorf("%s of %s: %+v lacks %s", name, dialect, got, statement)
 				}
 			}
 			var printed struct{ Statements, Drop []string }
-			got = callWith(t, "", "layout", name, "--sql", dialect, "--json")
+			got = call(t, nil, "layout", name, "--sql", dialect, "--json")
 			if err := json.Unmarshal([]byte(got.out), &printed); err != nil || len(printed.Statements) != len(create) || len(printed.Drop) != len(drop) {
 				t.Errorf("%s of %s: %+v (%v)", name, dialect, got, err)
 			}
 		}
 	}
-	if byName, none := callWith(t, "", "layout", "default", "--sql", "sqlite"), callWith(t, "", "layout", "--sql", "sqlite"); byName != none {
+	if byName, none := call(t, nil, "layout", "default", "--sql", "sqlite"), call(t, nil, "layout", "--sql", "sqlite"); byName != none {
 		t.Errorf("without a layout: %+v", none)
 	}
+	call(t, nil, "layout", "--sql", "sqlite", "0:1 | time:51 x 1µs since 2026-01-01T00:00:00Z | sequence:12").says(t, 1, "precision of 1ms")
 }
 
 func TestLayoutSQLFiles(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "functions")
-	if got := callWith(t, "", "layout", "--sql", "mariadb", "--files", dir, "--format", "golang-migrate"); got.status != 0 {
+	if got := call(t, nil, "layout", "--sql", "mariadb", "--files", dir, "--format", "golang-migrate"); got.status != 0 {
 		t.Fatalf("%+v", got)
 	}
 	create, drop, err := timesql.Statements(idgen.DefaultLayout(), "mariadb")
 	dbtest.NoError(t, err)
-	for suffix, want := range map[string][]string{"up": create, "down": drop} {
-		files, err := filepath.Glob(filepath.Join(dir, "*_snowkey_functions."+suffix+".sql"))
+	requireMigration(t, dir, "snowkey_functions", create, drop)
+}
+
+// requireMigration compares the statements in the two files of a migration.
+func requireMigration(t *testing.T, dir, name string, up, down []string) {
+	t.Helper()
+	for suffix, want := range map[string][]string{"up": up, "down": down} {
+		files, err := filepath.Glob(filepath.Join(dir, "*_"+name+"."+suffix+".sql"))
 		if err != nil || len(files) != 1 {
 			t.Fatalf("%v, %v", files, err)
 		}
 		if text, err := os.ReadFile(files[0]); err != nil || string(text) != strings.Join(want, ";\n")+";\n" {
 			t.Errorf("%s, %v", text, err)
-		}
-	}
-}
-
-func TestLayoutSQLRefuses(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		args   []string
-		status int
-		want   string
-	}{
-		{[]string{"--sql", "oracle"}, 2, `"oracle"; write one of postgres`},
-		{[]string{"--sql", "postgres", "nolayout"}, 2, "the presets are"},
-		{[]string{"--sql", "postgres", "--design"}, 2, "exclude each other"},
-		{[]string{"--files", "x"}, 2, "need --sql"},
-		{[]string{"--sql", "mysql", "--format", "goose"}, 2, "needs --files"},
-		{[]string{"--sql", "mysql", "--files", "x", "--format", "flyway"}, 2, `"flyway"`},
-		{[]string{"--sql", "sqlite", "--files", "x"}, 2, "has no functions"},
-		{[]string{"--sql", "sqlite", "0:1 | time:51 x 1µs since 2026-01-01T00:00:00Z | sequence:12"}, 1, "precision of 1ms"},
-	} {
-		if got := callWith(t, "", append([]string{"layout"}, c.args...)...); got.status != c.status || got.out != "" || !strings.Contains(got.errors, c.want) {
-			t.Errorf("%v: %+v", c.args, got)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -37,31 +38,26 @@ func (c called) says(t *testing.T, status int, text string) {
 
 func call(t *testing.T, env map[string]string, args ...string) called {
 	t.Helper()
-	return callIn(t, env, "", args...)
+	return callWith(t, env, "", args...)
 }
 
 // callWith runs the program with the given standard input.
-func callWith(t *testing.T, stdin string, args ...string) called {
-	t.Helper()
-	return callIn(t, nil, stdin, args...)
-}
-
-func callIn(t *testing.T, env map[string]string, stdin string, args ...string) called {
+func callWith(t *testing.T, env map[string]string, stdin string, args ...string) called {
 	t.Helper()
 	var out, errors bytes.Buffer
 	status := run(t.Context(), system{strings.NewReader(stdin), &out, &errors, func(name string) string { return env[name] }}, args)
 	return called{status, out.String(), errors.String()}
 }
 
+// counting has the types of keys that databases count.
+var counting = map[string]string{"postgres": "serial PRIMARY KEY", "mysql": "INT AUTO_INCREMENT PRIMARY KEY", "sqlite": "INTEGER PRIMARY KEY"}
+
 func TestInspect(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 		t.Parallel()
 		conn := db.Connect(t)
-		counting := map[string]string{
-			"postgres": "serial PRIMARY KEY", "mysql": "INT AUTO_INCREMENT PRIMARY KEY", "sqlite": "INTEGER PRIMARY KEY",
-		}[db.Dialect]
-		dbtest.Must(conn.Exec("CREATE TABLE users (id " + counting + ")"))(t)
+		dbtest.Must(conn.Exec("CREATE TABLE users (id " + counting[db.Dialect] + ")"))(t)
 		file := filepath.Join(t.TempDir(), "dsn")
 		dbtest.NoError(t, os.WriteFile(file, []byte(db.DSN+"\nmore\n"), 0o600))
 		want := called{}
@@ -153,6 +149,7 @@ func TestPasswordIsNotPrinted(t *testing.T) {
 	}
 }
 
+// TestUsage checks that what people try first leads them to the right command.
 func TestUsage(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
@@ -165,6 +162,11 @@ func TestUsage(t *testing.T) {
 		{"--help", 0, "migrate"},
 		{"--version", 0, "snowkey version"},
 		{"nonsense", 2, `no command "nonsense"`},
+		{"decode", 2, "did you mean inspect?"},
+		{"worker", 2, "did you mean workers?"},
+		{"280421183266521089", 2, "snowkey inspect ID"},
+		{"xyz", 2, "it has "},
+		{"postgres://me:hunter2@db/db", 2, "which command? The first argument is not one"},
 		{"migrate", 2, "inspect"},
 		{"migrate -h", 0, "inspect"},
 		{"migrate postgres://user@host/shop", 2, "not one"},
@@ -180,6 +182,10 @@ func TestUsage(t *testing.T) {
 		{"migrate inspect --dsn no=nsense", 1, "not recognised"},
 		{"doctor --dsn redis://:secret@127.0.0.1:6379", 1, "no client of etcd, Redis or ZooKeeper"},
 		{"fence --dsn etcd://127.0.0.1:2379", 1, "snowkey.Fence"},
+		{"serve --listen :8080", 2, "--addr"},
+		{"serve --listen=:8080", 2, "--addr"},
+		{"serve --unknown", 2, "unknown flag: --unknown"},
+		{"serve -addr :0", 2, "write --addr"},
 		{"serve --dsn zookeeper://127.0.0.1:2181", 1, "service.NewHandler"},
 		{"migrate inspect --dsn shpo.db", 1, "no such file"},
 		{"migrate inspect --dsn mysql://root@localhost/shop", 1, "write user:password@tcp(host:3306)/database"},
@@ -192,6 +198,13 @@ func TestUsage(t *testing.T) {
 		{"layout --design --rate 0", 2, "1 or more"},
 		{"layout --design --max many", 2, "write a number"},
 		{"layout --design --processes 1000000 --rate 1000000 --years 1000 --max js", 1, "no layout fits"},
+		{"layout --sql oracle", 2, `"oracle"; write one of postgres`},
+		{"layout --sql postgres nolayout", 2, "the presets are"},
+		{"layout --sql postgres --design", 2, "exclude each other"},
+		{"layout --files x", 2, "need --sql"},
+		{"layout --sql mysql --format goose", 2, "needs --files"},
+		{"layout --sql mysql --files x --format flyway", 2, `"flyway"`},
+		{"layout --sql sqlite --files x", 2, "has no functions"},
 		{"range --from 2026-11-01", 2, "needed"},
 		{"range --from 2026-11-01 --to yesterday", 2, `--to is "yesterday"`},
 		{"range --from 2026-11-01 --to 2026-11-01", 2, "not before"},
@@ -213,16 +226,17 @@ func TestUsage(t *testing.T) {
 		{"init --dialect oracle", 1, "--dialect is"},
 		{"init --apply", 1, "which database?"},
 		{"init --dialect mysql --table a;b", 1, "a;b"},
+		{"init --dialect sqlite", 0, "needs no tables"},
 		{"sql --dialect sqlite", 2, "write postgres, mysql or mariadb"},
 		{"sql --dialect mysql --schema shop", 2, "MySQL has none"},
 		{"sql --dialect mysql --layout mastodon", 2, "no worker field"},
 	} {
 		got := call(t, nil, strings.Fields(tc.args)...)
-		if got.status != tc.status || !strings.Contains(got.out+got.errors, tc.says) {
+		if got.status != tc.status || !strings.Contains(got.out+got.errors, tc.says) || strings.Contains(got.errors, "hunter2") {
 			t.Errorf("snowkey %s: %+v", tc.args, got)
 		}
-		if tc.status != 0 && got.out != "" {
-			t.Errorf("snowkey %s wrote to the standard output: %q", tc.args, got.out)
+		if tc.status == 0 && got.errors != "" || tc.status != 0 && got.out != "" {
+			t.Errorf("snowkey %s wrote to the other output: %+v", tc.args, got)
 		}
 	}
 }
@@ -233,11 +247,8 @@ func TestMigrate(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 		t.Parallel()
 		conn := db.Connect(t)
-		counting := map[string]string{
-			"postgres": "serial PRIMARY KEY", "mysql": "INT AUTO_INCREMENT PRIMARY KEY", "sqlite": "INTEGER PRIMARY KEY",
-		}[db.Dialect]
 		for _, table := range []string{"users", "numbers"} {
-			dbtest.Must(conn.Exec("CREATE TABLE " + table + " (id " + counting + ", name varchar(20))"))(t)
+			dbtest.Must(conn.Exec("CREATE TABLE " + table + " (id " + counting[db.Dialect] + ", name varchar(20))"))(t)
 		}
 		env := map[string]string{"SNOWKEY_DSN": db.DSN}
 		file := filepath.Join(t.TempDir(), "plan.sql")
@@ -263,10 +274,8 @@ func TestMigrate(t *testing.T) {
 			if phase == autoinc.Drop || phase == autoinc.Guard {
 				fails("--yes", "apply", "--plan", file)
 				ok("next is the phase "+string(phase), "status", "--plan", file)
-				ok("the phase "+string(phase)+" is complete", "apply", "--plan", file, "--yes")
-			} else {
-				ok("the phase "+string(phase)+" is complete", "apply", "--plan", file, "--yes")
 			}
+			ok("the phase "+string(phase)+" is complete", "apply", "--plan", file, "--yes")
 		}
 		ok("all 6 phases are complete", "status", "--plan", file)
 		ok("every phase is complete", "apply", "--plan", file)
@@ -289,25 +298,47 @@ func TestMigrate(t *testing.T) {
 	})
 }
 
-// What people try first leads them to the right command.
-func TestSuggestions(t *testing.T) {
-	for args, want := range map[string]string{
-		"decode":                      "did you mean inspect?",
-		"worker":                      "did you mean workers?",
-		"280421183266521089":          "snowkey inspect ID",
-		"xyz":                         "it has ",
-		"serve --listen :8080":        "--addr",
-		"serve --listen=:8080":        "--addr",
-		"serve --unknown":             "unknown flag: --unknown",
-		"serve -addr :0":              "write --addr",
-		"postgres://me:hunter2@db/db": "which command? The first argument is not one",
-	} {
-		got := call(t, nil, strings.Fields(args)...)
-		if got.status != 2 || !strings.Contains(got.errors, want) || strings.Contains(got.errors, "hunter2") {
-			t.Errorf("%s: %+v", args, got)
-		}
+// A writerFunc is a function that serves as an io.Writer.
+type writerFunc func(text string)
+
+func (f writerFunc) Write(p []byte) (int, error) {
+	f(string(p))
+	return len(p), nil
+}
+
+// TestStoppedBackfill checks that a signal stops a backfill after the current batch,
+// that apply then says how to continue, and that the next apply continues with the next
+// batch.
+func TestStoppedBackfill(t *testing.T) {
+	t.Parallel()
+	db := dbtest.Postgres(t) // only Postgres has backfills
+	conn := db.Connect(t)
+	dbtest.Exec(t, conn, "CREATE TABLE users (id serial PRIMARY KEY)", "INSERT INTO users SELECT nextval('users_id_seq') FROM generate_series(1, 10000)")
+	env := map[string]string{"SNOWKEY_DSN": db.DSN}
+	file := filepath.Join(t.TempDir(), "plan.sql")
+	if got := call(t, env, "migrate", "plan", "--online", "-o", file); got.status != 0 {
+		t.Fatalf("%+v", got)
 	}
-	if got := call(t, nil); got.status != 0 || !strings.Contains(got.out, "inspect") || got.errors != "" {
-		t.Errorf("without arguments: %+v", got)
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	var out, bar bytes.Buffer
+	status := run(ctx, system{strings.NewReader(""), &out, writerFunc(func(text string) {
+		bar.WriteString(text)
+		if strings.Contains(text, "%") { // this text belongs to the bar
+			stop()
+		}
+	}), func(name string) string { return env[name] }}, []string{"migrate", "apply", "--plan", file, "--batch-size", "1000"})
+	if says := "to continue, call: snowkey migrate apply --plan " + file; status != 1 || !strings.Contains(bar.String(), says) {
+		t.Errorf("status %d, %q", status, bar.String())
+	}
+	var filled, first, recorded int
+	err := conn.QueryRow(`SELECT count(snowkey_new_id), min((ctid::text::point)[0]::int) FILTER (WHERE snowkey_new_id IS NULL),
+		(SELECT split_part(detail, ' of ', 1)::int FROM snowkey_migration WHERE detail LIKE '% of %') FROM users`).Scan(&filled, &first, &recorded)
+	if err != nil || filled == 0 || filled == 10000 || first != recorded {
+		t.Errorf("%d rows are filled, the first block that is not is %d, and %d are recorded: %v", filled, first, recorded, err)
+	}
+	got := call(t, env, "migrate", "apply", "--plan", file)
+	if got.status != 0 || !strings.Contains(got.out, "the phase widen is complete") {
+		t.Errorf("%+v", got)
 	}
 }

@@ -112,7 +112,7 @@ func writeNew(path string, write func(io.Writer) error) error {
 // registerChildren adds the flags for columns that don't have a foreign key.
 func registerChildren(cmd *cobra.Command, options *catalog.Options) {
 	flags := cmd.Flags()
-	flags.Func("child", "`column=key` names a column that holds a key without a foreign key, such as orders.user_id=users.id, or only the column if it holds keys of several tables; the word likely stands for all that inspect reports; may be given again", func(value string) error {
+	flags.Func("child", "`column=key` names a column that holds a key without a foreign key, such as orders.user_id=users.id, or only the column if it holds keys of several tables (for rekey, items.owner_id=users.id,owner_type=User for each type); the word likely stands for all that inspect reports; may be given again", func(value string) error {
 		if value == "likely" {
 			options.LikelyChildren = true
 			return nil
@@ -122,16 +122,18 @@ func registerChildren(cmd *cobra.Command, options *catalog.Options) {
 	flags.Func("not-child", "a `column` that looks as if it held a key and does not, such as orders.batch_id; may be given again", columns(&options.NotChildren))
 }
 
-// addChild parses text of the form column or column=key and adds it to fks.
+// addChild parses text of the form column, column=key or column=key,type=value and adds it to fks.
 func addChild(fks *[]catalog.ForeignKey, text string) (err error) {
 	var fk catalog.ForeignKey
 	child, parent, ok := strings.Cut(text, "=")
+	parent, kind, typed := strings.Cut(parent, ",")
 	fk.Child, err = column(child)
 	if ok && err == nil {
 		fk.Parent, err = column(parent)
 	}
-	if err != nil {
-		return errors.New("write table.column=table.column, the child first, such as orders.user_id=users.id")
+	fk.TypeColumn, fk.TypeValue, ok = strings.Cut(kind, "=")
+	if err != nil || typed != ok {
+		return errors.New("write table.column=table.column, the child first, such as orders.user_id=users.id, or for rows of a type items.owner_id=users.id,owner_type=User")
 	}
 	*fks = append(*fks, fk)
 	return nil

@@ -8,7 +8,6 @@ import (
 	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
-	"encoding/json"
 	"encoding/pem"
 	"errors"
 	"io"
@@ -43,8 +42,8 @@ type served struct {
 
 func startServe(t *testing.T, s shell, env []string, args ...string) *served {
 	t.Helper()
-	p := &served{t: t, cmd: exec.Command(filepath.Join(bin(t), "snowkey"), append([]string{"serve", "--max-clock-skew", "10ms"}, args...)...)}
-	p.cmd.Dir, p.cmd.Env = s.dir, append(slices.Clone(s.env), env...)
+	p := &served{t: t, cmd: s.command(append([]string{"serve", "--max-clock-skew", "10ms"}, args...)...)}
+	p.cmd.Env = append(p.cmd.Env, env...)
 	out := dbtest.Must(p.cmd.StdoutPipe())(t)
 	log := dbtest.Must(p.cmd.StderrPipe())(t)
 	dbtest.NoError(t, p.cmd.Start())
@@ -91,14 +90,17 @@ func (p *served) end() {
 	}
 }
 
-// status requests ids with a token and returns the status of the reply.
-func (p *served) status(bearer string) int {
+// client makes a connection for each request.
+var client = &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, ForceAttemptHTTP2: true, DisableKeepAlives: true}}
+
+// post requests ids with a token.
+func (p *served) post(bearer string) *http.Response {
 	p.t.Helper()
 	r := dbtest.Must(http.NewRequestWithContext(p.t.Context(), "POST", p.url, nil))(p.t)
 	r.Header.Set("Authorization", "Bearer "+bearer)
-	response := dbtest.Must(http.DefaultClient.Do(r))(p.t)
+	response := dbtest.Must(client.Do(r))(p.t)
 	response.Body.Close()
-	return response.StatusCode
+	return response
 }
 
 func write(t *testing.T, path, text string) {
@@ -108,38 +110,13 @@ func write(t *testing.T, path, text string) {
 	dbtest.NoError(t, os.Rename(path+".new", path))
 }
 
-// On SIGHUP the process must neither end nor drop the tokens that work because of a mistake
-// in the new ones.
-func TestServeReadsTokensAgain(t *testing.T) {
+// On SIGHUP the process must not end. It reads its files again, but keeps the tokens that work
+// if there is a mistake in the new ones.
+func TestServeReadsFilesAgain(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)
-	tokens := filepath.Join(s.dir, "my-tokens.txt")
-	write(t, tokens, oldToken+"\n")
-	p := startServe(t, s, nil, "--addr", "127.0.0.1:0", "--namespace", "tokens", "--token-file", tokens)
-	check := func(when string, old, new int) {
-		t.Helper()
-		if got := []int{p.status(oldToken), p.status(newToken)}; !slices.Equal(got, []int{old, new}) {
-			t.Errorf("%s, the tokens get %d", when, got)
-		}
-	}
-	check("at first", 200, 401)
-	write(t, tokens, oldToken+"\r\n"+newToken+"\r\n")
-	p.hangUp("read the tokens and certificates again")
-	check("with both", 200, 200)
-	write(t, tokens, newToken+"\n# tokens of the billing team\n")
-	p.hangUp("token 2 ")
-	check("after a mistake", 200, 200)
-	write(t, tokens, newToken+"\n")
-	p.hangUp("read the tokens and certificates again")
-	check("without the old one", 401, 200)
-	p.end()
-}
-
-func TestServeReadsCertificatesAgain(t *testing.T) {
-	t.Parallel()
-	s := newShell(t)
-	cert, key := filepath.Join(s.dir, "cert.pem"), filepath.Join(s.dir, "key.pem")
-	replace := func(serial int64) {
+	tokens, cert, key := filepath.Join(s.dir, "my-tokens.txt"), filepath.Join(s.dir, "cert.pem"), filepath.Join(s.dir, "key.pem")
+	certify := func(serial int64) {
 		t.Helper()
 		private := dbtest.Must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
 		template := &x509.Certificate{SerialNumber: big.NewInt(serial), NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}}
@@ -148,21 +125,29 @@ func TestServeReadsCertificatesAgain(t *testing.T) {
 		secret := dbtest.Must(x509.MarshalPKCS8PrivateKey(private))(t)
 		write(t, key, string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret})))
 	}
-	replace(1)
-	p := startServe(t, s, nil, "--addr", "127.0.0.1:0", "--namespace", "certificates", "--tls-cert", cert, "--tls-key", key)
-	for serial := int64(1); serial <= 2; serial++ {
-		if serial > 1 {
-			replace(serial)
-			p.hangUp("read the tokens and certificates again")
-		}
-		host := strings.TrimSuffix(strings.TrimPrefix(p.url, "https://"), "/v1/ids")
-		conn := dbtest.Must(tls.Dial("tcp", host, &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}}))(t)
-		state := conn.ConnectionState()
-		conn.Close()
-		if got := state.PeerCertificates[0].SerialNumber; got.Int64() != serial || state.NegotiatedProtocol != "h2" {
-			t.Errorf("the certificate has the serial number %v, want %d, and the protocol is %q", got, serial, state.NegotiatedProtocol)
+	write(t, tokens, oldToken+"\n")
+	certify(1)
+	p := startServe(t, s, nil, "--addr", "127.0.0.1:0", "--namespace", "files", "--token-file", tokens, "--tls-cert", cert, "--tls-key", key)
+	check := func(when string, serial int64, old, new int) {
+		t.Helper()
+		for token, want := range map[string]int{oldToken: old, newToken: new} {
+			got := p.post(token)
+			if number := got.TLS.PeerCertificates[0].SerialNumber; got.StatusCode != want || number.Int64() != serial || got.ProtoMajor != 2 {
+				t.Errorf("%s: %s with %s and the certificate %v, want %d and %d", when, got.Status, got.Proto, number, want, serial)
+			}
 		}
 	}
+	check("at first", 1, 200, 401)
+	write(t, tokens, oldToken+"\r\n"+newToken+"\r\n")
+	p.hangUp("read the tokens and certificates again")
+	check("with both tokens", 1, 200, 200)
+	write(t, tokens, newToken+"\n# tokens of the billing team\n")
+	p.hangUp("token 2 ")
+	check("after a mistake", 1, 200, 200)
+	write(t, tokens, newToken+"\n")
+	certify(2)
+	p.hangUp("read the tokens and certificates again")
+	check("without the old token", 2, 401, 200)
 	p.end()
 }
 
@@ -210,7 +195,8 @@ func TestTokenFileOfOthers(t *testing.T) {
 	}
 }
 
-// Containers are configured by their environment.
+// Containers are configured by their environment. While the process serves, it has a worker
+// number.
 func TestServeFromTheEnvironment(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)
@@ -218,13 +204,13 @@ func TestServeFromTheEnvironment(t *testing.T) {
 	if last := p.first[len(p.first)-1]; !strings.Contains(last, `namespace "environment"`) {
 		t.Errorf("it prints %q", p.first)
 	}
-	if status := p.status("fedcba9876543210fedcba9876543211"); status != 401 {
+	if status := p.post("fedcba9876543210fedcba9876543211").StatusCode; status != 401 {
 		t.Errorf("a wrong token gets %d", status)
 	}
 	plain := p.url
 	for query, want := range map[string]int{"?count=2": 200, "?count=3": 400} { // the flag comes before the variable
 		p.url = plain + query
-		if status := p.status("fedcba9876543210fedcba9876543210"); status != want {
+		if status := p.post("fedcba9876543210fedcba9876543210").StatusCode; status != want {
 			t.Errorf("%s gets %d", query, status)
 		}
 	}
@@ -235,57 +221,19 @@ func TestServeFromTheEnvironment(t *testing.T) {
 	if err != nil || !strings.Contains(string(text), `snowkey_state{state="serving"} 1`) || !strings.Contains(string(text), "snowkey_ids_issued_total 2") {
 		t.Errorf("the metrics are %s, %v", text, err)
 	}
+	const workers = "snowkey workers --namespace environment"
+	if list := s.run(t, workers); !strings.Contains(list, "environment") || !strings.Contains(list, "serve 127.0.0.1:0 on ") || !strings.Contains(list, ", process ") { // tells replicas on one host apart
+		t.Errorf("while it serves:\n%s", list)
+	}
 	p.end()
+	if list := s.run(t, workers); strings.Contains(list, "environment") {
+		t.Errorf("the worker number was not given back:\n%s", list)
+	}
 
-	cmd := exec.Command(filepath.Join(bin(t), "snowkey"), "serve")
-	cmd.Dir, cmd.Env = s.dir, append(slices.Clone(s.env), "SNOWKEY_RATE=fast")
+	cmd := s.command("serve")
+	cmd.Env = append(cmd.Env, "SNOWKEY_RATE=fast")
 	if out, err := cmd.CombinedOutput(); cmd.ProcessState.ExitCode() != 2 || !strings.Contains(string(out), "SNOWKEY_RATE") {
 		t.Errorf("a wrong variable: %v: %s", err, out)
-	}
-}
-
-// Two replicas on one host must be told apart in the list of worker numbers.
-func TestLabelsOfReplicas(t *testing.T) {
-	if label := serveLabel(":8080"); !strings.Contains(label, ":8080") || !strings.Contains(label, "process ") {
-		t.Errorf("the label is %q", label)
-	}
-}
-
-// TestServe starts the service, draws ids with and without a token, and stops the process,
-// which must give its worker number back.
-func TestServe(t *testing.T) {
-	t.Parallel()
-	s := newShell(t)
-	p := startServe(t, s, nil, "--addr", "127.0.0.1:0", "--namespace", "served", "--token-file", "tokens.txt")
-	var ids []string
-	for _, token := range []string{"", "0123456789abcdef0123456789abcdef", "fedcba9876543210fedcba9876543210"} {
-		r := dbtest.Must(http.NewRequestWithContext(t.Context(), "POST", p.url+"?count=2", nil))(t)
-		if token != "" {
-			r.Header.Set("Authorization", "Bearer "+token)
-		}
-		response := dbtest.Must(http.DefaultClient.Do(r))(t)
-		text, err := io.ReadAll(response.Body)
-		response.Body.Close()
-		var body struct{ IDs []string }
-		if err == nil {
-			err = json.Unmarshal(text, &body)
-		}
-		if err != nil || (response.StatusCode == 200) != (token != "") || (len(body.IDs) == 2) != (token != "") {
-			t.Errorf("with the token %q: %s %s, %v", token, response.Status, text, err)
-		}
-		ids = append(ids, body.IDs...)
-	}
-	for _, id := range ids {
-		if !strings.Contains(s.run(t, "snowkey inspect "+id), "20") { // a year
-			t.Errorf("%s is no id", id)
-		}
-	}
-	if workers := s.run(t, "snowkey workers --namespace served"); !strings.Contains(workers, "served") {
-		t.Errorf("while it serves:\n%s", workers)
-	}
-	p.end()
-	if workers := s.run(t, "snowkey workers --namespace served"); strings.Contains(workers, "served") {
-		t.Errorf("the worker number was not given back:\n%s", workers)
 	}
 }
 
@@ -294,8 +242,7 @@ func TestServeRefuses(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)
 	for _, args := range []string{"--addr :0", "--addr 0.0.0.0:0", "--tls-cert x.pem", "--token-file dsn.txt --max-batch -1", "--token-file missing.txt"} {
-		cmd := exec.Command("sh", "-c", "snowkey serve --namespace refused "+args)
-		cmd.Dir, cmd.Env = s.dir, s.env
+		cmd := s.command(append([]string{"serve", "--namespace", "refused"}, strings.Fields(args)...)...)
 		if out, err := cmd.CombinedOutput(); err == nil || strings.Contains(string(out), "leased") && !strings.Contains(args, "max-batch") {
 			t.Errorf("%s: %v: %s", args, err, out)
 		}

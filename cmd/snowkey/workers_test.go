@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -183,23 +182,12 @@ func TestDoctorAndFence(t *testing.T) {
 		if got := call(t, nil, append(fence, "--yes", "--window", "20s")...); got.status != 0 || !strings.Contains(got.out, "is fenced") {
 			t.Fatalf("%+v", got)
 		}
-		next, err := idOf(t, s)
-		if ahead := time.Until(idgen.DefaultLayout().Decode(next).Time); err != nil || ahead < 10*time.Second {
-			t.Errorf("the next id is %v ahead: %v", ahead, err)
+		ids = hold(t, s, snowkey.Config{Window: time.Minute, MaxAhead: 24 * time.Hour})
+		next := dbtest.Must(ids.Next(t.Context()))(t)
+		if ahead := time.Until(idgen.DefaultLayout().Decode(next).Time); ahead < 10*time.Second {
+			t.Errorf("the next id is %v ahead", ahead)
 		}
 	})
-}
-
-// idOf leases a worker number, and returns the bound at which its lease starts as an
-// id.
-func idOf(t *testing.T, s store) (int64, error) {
-	cfg := snowkey.Config{Window: time.Minute, MaxAhead: 24 * time.Hour, MaxClockSkew: 10 * time.Millisecond}
-	ids, err := snowkey.Open(t.Context(), s, cfg)
-	if err != nil {
-		return 0, err
-	}
-	id, err := ids.Next(t.Context())
-	return id, errors.Join(err, ids.Close(t.Context()))
 }
 
 func TestWatch(t *testing.T) {
@@ -220,8 +208,8 @@ func TestWatch(t *testing.T) {
 	}
 }
 
-// TestInit checks that the statements printed by init create usable tables. A role must
-// be able to lease worker numbers with no more than the granted privileges.
+// TestInit checks that the statements printed by init create usable tables, and that its
+// migration has the same ones and removes the tables again.
 func TestInit(t *testing.T) {
 	t.Parallel()
 	dbtest.EachServer(t, func(t *testing.T, db dbtest.DB) {
@@ -236,21 +224,18 @@ func TestInit(t *testing.T) {
 		}
 		conn := db.Connect(t)
 		for range 2 { // running them again must not change anything
-			for _, statement := range printed.Statements {
-				if _, err := conn.Exec(statement); err != nil {
-					t.Fatalf("%s: %v", statement, err)
-				}
-			}
+			dbtest.Exec(t, conn, printed.Statements...)
 		}
 		hold(t, dbtest.Must(sqlStore(db.Dialect, "app_leases", conn))(t), snowkey.Config{SkipMigrate: true})
+		dir, quote := t.TempDir(), map[string]string{"postgres": `"`, "mysql": "`"}[db.Dialect]
+		down := []string{"DROP TABLE " + quote + "app_leases" + quote, "DROP TABLE " + quote + "app_leases_ns" + quote}
+		call(t, nil, "init", "--dialect", db.Dialect, "--table", "app_leases", "--files", dir, "--format", "golang-migrate").prints(t, 0, ".up.sql")
+		requireMigration(t, dir, "snowkey_leases", printed.Statements, down)
+		dbtest.Exec(t, conn, down...)
 
 		for range 2 {
 			call(t, nil, "init", "--dsn", db.DSN, "--apply").prints(t, 0, "the tables exist")
 		}
 		hold(t, dbtest.Must(sqlStore(db.Dialect, "", conn))(t), snowkey.Config{SkipMigrate: true})
 	})
-}
-
-func TestInitSQLite(t *testing.T) {
-	call(t, nil, "init", "--dialect", "sqlite").prints(t, 0, "needs no tables")
 }

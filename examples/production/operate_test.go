@@ -2,10 +2,10 @@ package main
 
 import (
 	"io"
-	"net"
 	"net/http"
 	"regexp"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/snowkey-go/snowkey/internal/dbtest"
@@ -21,8 +21,15 @@ func TestDatabaseStartsLater(t *testing.T) {
 	if err := run(t.Context(), []string{"migrate"}); err != nil {
 		t.Fatal(err)
 	}
-	_, proxy := db.Through(t)
-	r := startReplica(t, db.At(starting(t, 3, proxy.Address())).DSN)
+	through, proxy := db.Through(t)
+	var requests atomic.Int64
+	proxy.Answer(func([]byte) (reply []byte, execute bool) {
+		if requests.Add(1) > 3 {
+			return nil, true
+		}
+		return []byte("E\x00\x00\x00\x30SFATAL\x00C57P03\x00Mthe database is starting up\x00\x00"), false
+	})
+	r := startReplica(t, through.DSN)
 	if log := r.log.String(); !strings.Contains(log, "no worker number yet") {
 		t.Errorf("the database was there from the start:\n%s", log)
 	}
@@ -43,35 +50,4 @@ func TestDatabaseStartsLater(t *testing.T) {
 	if status, _ := r.request(t, "GET", "/metrics", ""); status != http.StatusNotFound {
 		t.Errorf("clients get the metrics: %d", status)
 	}
-}
-
-// starting returns the address of a server that closes the first n connections, and leads
-// the others to address.
-func starting(t *testing.T, n int, address string) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { listener.Close() })
-	go func() {
-		for i := 0; ; i++ {
-			from, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			if i < n {
-				from.Close()
-				continue
-			}
-			to, err := net.Dial("tcp", address)
-			if err != nil {
-				from.Close()
-				continue
-			}
-			go func() { defer to.Close(); io.Copy(to, from) }()
-			go func() { defer from.Close(); io.Copy(from, to) }()
-		}
-	}()
-	return listener.Addr().String()
 }

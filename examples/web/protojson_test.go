@@ -2,46 +2,21 @@ package main
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"google.golang.org/protobuf/encoding/protojson"
-	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/reflect/protodesc"
-	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/descriptorpb"
-	"google.golang.org/protobuf/types/dynamicpb"
 	"google.golang.org/protobuf/types/known/structpb"
+	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
-// messages contains the types that protoc would generate from
-//
-//	message Numbered { int64 id = 1; }
-//	message Named { string id = 1; }
-var messages = func() protoreflect.MessageDescriptors {
-	message := func(name string, typ descriptorpb.FieldDescriptorProto_Type) *descriptorpb.DescriptorProto {
-		return &descriptorpb.DescriptorProto{Name: new(name), Field: []*descriptorpb.FieldDescriptorProto{{
-			Name: new("id"), Number: proto.Int32(1), Type: typ.Enum(),
-			Label: descriptorpb.FieldDescriptorProto_LABEL_OPTIONAL.Enum(),
-		}}}
-	}
-	file, err := protodesc.NewFile(&descriptorpb.FileDescriptorProto{
-		Name: new("web.proto"), Syntax: new("proto3"),
-		MessageType: []*descriptorpb.DescriptorProto{
-			message("Numbered", descriptorpb.FieldDescriptorProto_TYPE_INT64),
-			message("Named", descriptorpb.FieldDescriptorProto_TYPE_STRING),
-		},
-	}, nil)
-	if err != nil {
-		panic(err)
-	}
-	return file.Messages()
-}()
-
-func newMessage(name protoreflect.Name) (message *dynamicpb.Message, id protoreflect.FieldDescriptor) {
-	m := messages.ByName(name)
-	return dynamicpb.NewMessage(m), m.Fields().ByName("id")
+// decode decodes a message that happens to have an int64 and a string, which wire calls id.
+func decode(wire, field string) (*descriptorpb.UninterpretedOption, error) {
+	message := new(descriptorpb.UninterpretedOption)
+	return message, protojson.Unmarshal([]byte(strings.Replace(wire, "id", field, 1)), message)
 }
 
 func TestProtoJSON(t *testing.T) {
@@ -55,33 +30,29 @@ func TestProtoJSON(t *testing.T) {
 
 // protoNumber reads a protobuf int64, which can be converted with pk.ID(n).
 func protoNumber(in target, wire string) error {
-	message, field := newMessage("Numbered")
-	var set func(n int64)
+	message, err := decode(wire, "negativeIntValue")
+	n := message.GetNegativeIntValue()
 	switch id := in.id.(type) {
 	case *int64:
-		set = func(n int64) { *id = n }
+		*id = n
 	case *pk.ID:
-		set = func(n int64) { *id = pk.ID(n) }
+		*id = pk.ID(n)
 	case *pk.Text:
-		set = func(n int64) { *id = pk.Text(n) }
+		*id = pk.Text(n)
 	case *pk.Of[User]:
-		set = func(n int64) { *id = pk.Of[User](n) }
+		*id = pk.Of[User](n)
 	default:
 		return errNoWay
 	}
-	if err := protojson.Unmarshal([]byte(wire), message); err != nil {
-		return err
-	}
-	set(message.Get(field).Int())
-	return nil
+	return err
 }
 
 func protoString(in target, wire string) error {
-	message, field := newMessage("Named")
-	if err := protojson.Unmarshal([]byte(wire), message); err != nil {
+	message, err := decode(wire, "identifierValue")
+	if err != nil {
 		return err
 	}
-	return setText(in.id, message.Get(field).String())
+	return setText(in.id, message.GetIdentifierValue())
 }
 
 func protoStruct(in target, wire string) error {
@@ -99,9 +70,7 @@ func protoStruct(in target, wire string) error {
 
 // Since protojson writes an int64 as a string, it's as safe as a pk.ID.
 func Example_protojson() {
-	message, id := newMessage("Numbered")
-	message.Set(id, protoreflect.ValueOfInt64(pk.ID(high).Int64()))
-	out, err := protojson.Marshal(message)
+	out, err := protojson.Marshal(wrapperspb.Int64(pk.ID(high).Int64()))
 	fmt.Println(string(out), err)
-	// Output: {"id":"1234567890123456789"} <nil>
+	// Output: "1234567890123456789" <nil>
 }

@@ -5,7 +5,6 @@ import (
 	"net/http/httptest"
 	"testing"
 
-	"github.com/alexedwards/scs/v2"
 	"github.com/gorilla/sessions"
 
 	"github.com/snowkey-go/snowkey/internal/errtest"
@@ -19,8 +18,8 @@ func userOf(stored any) (id pk.ID, ok bool) {
 	return pk.ID(n), ok
 }
 
-// gorillaSession stores a value in a session of gorilla/sessions, and reads it in the next request.
-func gorillaSession(t *testing.T, value any) any {
+// session stores a value in a session of gorilla/sessions, and reads it in the next request.
+func session(t *testing.T, value any) any {
 	store := sessions.NewCookieStore(make([]byte, 32))
 	request := httptest.NewRequest(http.MethodGet, "/", nil)
 	session := errtest.Must(store.Get(request, "session"))(t)
@@ -35,32 +34,17 @@ func gorillaSession(t *testing.T, value any) any {
 	return session.Values["user"]
 }
 
-// scsSession does the same with a session of scs.
-func scsSession(t *testing.T, value any) any {
-	manager := scs.New()
-	ctx := errtest.Must(manager.Load(t.Context(), ""))(t)
-	manager.Put(ctx, "user", value)
-	token, _, err := manager.Commit(ctx)
-	errtest.NoError(t, err)
-	ctx = errtest.Must(manager.Load(t.Context(), token))(t)
-	return manager.Get(ctx, "user")
-}
-
 // TestSession reads a session that the release before pk.ID has stored, and the reverse.
 func TestSession(t *testing.T) {
-	for name, session := range map[string]func(*testing.T, any) any{"gorilla": gorillaSession, "scs": scsSession} {
-		t.Run(name, func(t *testing.T) {
-			old := session(t, uint(7))
-			if id, ok := userOf(old); !ok || id != 7 {
-				t.Errorf("the session of the old release has the user %d, %v", id, ok)
-			}
-			if _, ok := old.(pk.ID); ok {
-				t.Error("the session of the old release has a pk.ID, which the page denies")
-			}
-			if id, ok := session(t, stored(high)).(uint); !ok || uint64(id) != high {
-				t.Errorf("the old release reads the user %d, %v", id, ok)
-			}
-		})
+	old := session(t, uint(7))
+	if id, ok := userOf(old); !ok || id != 7 {
+		t.Errorf("the session of the old release has the user %d, %v", id, ok)
+	}
+	if _, ok := old.(pk.ID); ok {
+		t.Error("the session of the old release has a pk.ID, which the page denies")
+	}
+	if id, ok := session(t, stored(high)).(uint); !ok || uint64(id) != high {
+		t.Errorf("the old release reads the user %d, %v", id, ok)
 	}
 	if _, ok := userOf(nil); ok {
 		t.Error("an empty session has a user")

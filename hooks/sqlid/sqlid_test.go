@@ -284,82 +284,45 @@ func TestSourceFails(t *testing.T) {
 	if rows[0].Base != nil || rows[1].ID != 7 || rows[2].Base != nil {
 		t.Errorf("the rows are %+v", rows)
 	}
-}
-
-func TestDefaultPool(t *testing.T) {
 	type order struct {
 		ID pk.ID `snowkey:"orders"`
 	}
-	var u user
-	var o order
-	idgen.SetDefault(nil)
-	if err := sqlid.Fill(t.Context(), &u); !errors.Is(err, idgen.ErrNoPool) {
-		t.Errorf("without a pool: %v", err)
-	}
-	pool := idtest.Pool(t, 601)
-	idgen.SetDefault(pool)
-	defer idgen.SetDefault(nil)
-	errtest.NoError(t, errors.Join(sqlid.Fill(t.Context(), &u), sqlid.Fill(t.Context(), &o)))
-	if worker := pool.Layout().Decode(u.ID.Int64()).Worker; worker != 601 {
-		t.Errorf("%d is by worker %d", u.ID, worker)
-	}
-	// The generator that the tag names has another sequence than the pool's own.
-	if next, err := pool.Named("orders").Next(t.Context()); err != nil || next <= o.ID.Int64() {
-		t.Errorf("the generator goes on with %d after %d: %v", next, o.ID, err)
-	}
+	idtest.WantFieldError(t, sqlid.New(s).Fill(t.Context(), new(order)), "ID", `names the generator "orders"`)
 }
 
 // Many goroutines use a type for the first time.
 func TestConcurrent(t *testing.T) {
-	type fresh struct {
-		Base
-		Name string
-	}
-	s := new(idtest.Source)
-	f := sqlid.New(s)
-	rows := make([][]fresh, 8)
+	type fresh struct{ Base }
+	f := sqlid.New(new(idtest.Source))
+	rows := make([]fresh, 8)
 	var wg sync.WaitGroup
 	for i := range rows {
-		rows[i] = make([]fresh, 100)
 		wg.Go(func() {
-			if err := f.Fill(t.Context(), rows[i]); err != nil {
-				t.Error(err)
+			if err := f.Fill(t.Context(), &rows[i]); err != nil || rows[i].ID == 0 {
+				t.Errorf("%v, %v", rows[i], err)
 			}
 		})
 	}
 	wg.Wait()
-	seen := make(map[pk.ID]bool)
-	for _, list := range rows {
-		for i, r := range list {
-			if seen[r.ID] || r.ID == 0 || i > 0 && r.ID <= list[i-1].ID {
-				t.Fatalf("key %d is repeated, missing or not in order", r.ID)
-			}
-			seen[r.ID] = true
-		}
-	}
 }
 
+// Package fill tests what is a time.
 func TestBackfill(t *testing.T) {
 	type order struct {
 		ID        pk.ID
 		CreatedAt time.Time
 	}
-	b, err := idgen.NewBackfill(idgen.BackfillConfig{Worker: 900})
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := errtest.Must(idgen.NewBackfill(idgen.BackfillConfig{Worker: 900}))(t)
 	day := time.Date(2025, 3, 4, 5, 6, 7, 0, time.UTC)
 	rows := []*order{{CreatedAt: day.Add(time.Hour)}, {ID: first}, {CreatedAt: day}, {CreatedAt: day}}
-	if err := sqlid.New(b).Fill(t.Context(), rows); err != nil {
-		t.Fatal(err)
-	}
+	errtest.NoError(t, sqlid.New(b).Fill(t.Context(), rows))
 	timeOf := func(id pk.ID) time.Time { return b.Config().Layout.Decode(id.Int64()).Time }
 	if !timeOf(rows[0].ID).Equal(day.Add(time.Hour)) || rows[1].ID != first || !timeOf(rows[2].ID).Equal(day) || rows[3].ID != rows[2].ID+1 {
 		t.Errorf("%+v, %+v, %+v, %+v", rows[0], rows[1], rows[2], rows[3])
 	}
 	late := []order{{CreatedAt: day.Add(time.Hour)}, {ID: second}, {}}
-	err = sqlid.New(b).Fill(t.Context(), late)
-	if of, ok := errors.AsType[*sqlid.RowError](err); !ok || of.Row != 2 || late[0].ID != 0 {
-		t.Errorf("%v, %+v", err, late)
+	idtest.WantRowError(t, sqlid.New(b).Fill(t.Context(), late), 2, "has no time in CreatedAt")
+	if late[0].ID != 0 {
+		t.Errorf("the first row got the key %d", late[0].ID)
 	}
 }

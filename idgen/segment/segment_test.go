@@ -76,20 +76,6 @@ func appends(t *testing.T, src idgen.Source, n int, first, step int64) {
 	}
 }
 
-func TestIsDense(t *testing.T) {
-	s := newSegment(t, new(segmenttest.Memory), segment.Config{MinStep: 3, MaxStep: 10})
-	next := base
-	for i := range 1000 {
-		n := 1 + i%7*i%13 // sometimes more than a step
-		appends(t, s, n, next, 1)
-		next += int64(n)
-		draws(t, s, next, next+1)
-		next += 2
-	}
-	appends(t, s, 0, next, 1)
-	draws(t, s, next)
-}
-
 // drawAll takes numbers from the sources in 64 goroutines, both single ones and several
 // at a time, and returns all of them sorted. The numbers of each goroutine must ascend.
 // If neighbours is set, the numbers of a single Append must also be consecutive.
@@ -146,6 +132,12 @@ func TestManyGoroutines(t *testing.T) {
 			if id != base+int64(i) {
 				t.Fatalf("number %d is %d, want %d", i, id, base+int64(i))
 			}
+		}
+		for _, when := range []string{"open", "closed"} { // numbers dropped by Close don't count
+			if n := s.Stats().Issued; n != int64(len(all)) {
+				t.Errorf("%s: %d issued, and calls have returned %d", when, n, len(all))
+			}
+			errtest.NoError(t, s.Close(t.Context()))
 		}
 	}
 }
@@ -207,6 +199,8 @@ func TestLargeCallsAreExhaustedFirst(t *testing.T) {
 
 func TestCounts(t *testing.T) {
 	s := newSegment(t, new(segmenttest.Memory), segment.Config{})
+	appends(t, s, 0, base, 1)
+	draws(t, s, base)
 	for _, n := range []int{-1, 1<<24 + 1, math.MaxInt} {
 		t.Run(strconv.Itoa(n), func(t *testing.T) {
 			ids, err := s.Append(t.Context(), []int64{-1}, n)
@@ -363,21 +357,6 @@ func TestCloseWaits(t *testing.T) {
 			t.Errorf("drew %d, which the store has granted after Close: %v", id, err)
 		}
 	})
-}
-
-// All numbers up to the largest possible one are issued.
-func TestAtTheLargestNumber(t *testing.T) {
-	const largest = math.MaxInt64 - 1
-	s := newSegment(t, new(segmenttest.Memory), segment.Config{MinValue: largest - 9, MinStep: 4, MaxStep: 4})
-	for want := int64(largest - 9); want <= largest; want++ {
-		if id, err := s.Next(t.Context()); id != want || err != nil {
-			t.Fatalf("drew %d, %v; want %d", id, err, want)
-		}
-	}
-	id, err := s.Next(t.Context())
-	if _, ok := errors.AsType[*segment.ExhaustedError](err); !ok || id != 0 {
-		t.Errorf("drew %d, %v", id, err)
-	}
 }
 
 func TestAllocatesNothing(t *testing.T) {

@@ -3,7 +3,6 @@ package segment_test
 import (
 	"context"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -54,36 +53,4 @@ func TestStats(t *testing.T) {
 			t.Errorf("closed: %+v", got)
 		}
 	})
-}
-
-// Under concurrent calls, Issued must be the exact number of numbers that calls have got,
-// whichever way they took them. Numbers dropped by Close don't count.
-func TestStatsAreExact(t *testing.T) {
-	s := newSegment(t, new(segmenttest.Memory), segment.Config{MinStep: 10})
-	var got atomic.Int64
-	var group sync.WaitGroup
-	for worker := range 8 {
-		group.Go(func() {
-			for i := range 2000 {
-				if worker%2 == 0 || i%7 > 0 {
-					if _, err := s.Next(t.Context()); err == nil {
-						got.Add(1)
-					}
-				} else if numbers, err := s.Append(t.Context(), nil, i%50); err == nil {
-					got.Add(int64(len(numbers)))
-				}
-				if last := s.Stats().Issued; last > got.Load()+8*50 {
-					t.Errorf("%d issued, and calls have returned %d", last, got.Load())
-					return
-				}
-			}
-		})
-	}
-	group.Wait()
-	for _, when := range []string{"open", "closed"} {
-		if n := s.Stats().Issued; n != got.Load() {
-			t.Errorf("%s: %d issued, and calls have returned %d", when, n, got.Load())
-		}
-		errtest.NoError(t, s.Close(t.Context()))
-	}
 }

@@ -64,14 +64,9 @@ func (db DB) At(address string) DB {
 // ends.
 func (db DB) Connect(t TB) *sql.DB {
 	t.Helper()
-	conn, err := sql.Open(db.Driver, db.DSN)
-	if err != nil {
-		t.Fatalf("dbtest: open %s: %v", db.Dialect, err)
-	}
+	conn := Must(sql.Open(db.Driver, db.DSN))(t)
 	t.Cleanup(func() { conn.Close() })
-	if err := conn.Ping(); err != nil {
-		t.Fatalf("dbtest: connect to %s: %v", db.Dialect, err)
-	}
+	NoError(t, conn.Ping())
 	return conn
 }
 
@@ -169,9 +164,8 @@ func Servers(t TB) []string {
 // Wants reports whether this run must cover a dialect or a service, such as "redis".
 func Wants(t TB, name string) bool {
 	t.Helper()
-	dialects := Databases(t)
 	names, _ := wanted()
-	return slices.Contains(dialects, name) || slices.Contains(names, name)
+	return slices.Contains(Databases(t), name) || slices.Contains(names, name)
 }
 
 func requireWanted(t TB, name string) {
@@ -239,8 +233,8 @@ func Open(t TB, dialect string) DB {
 
 // Durable returns a database on a private server that only this test uses, and that
 // ends with the test. The server flushes every commit to disk, but otherwise has the
-// default settings. Durable never uses a server from the environment or from docker
-// compose, because other tests may be using it at the same time.
+// default settings. Durable never uses a server from the environment, because other tests
+// may be using it at the same time.
 //
 // Each of the settings is a server variable with its value, such as
 // "max_connections=1300", and overrides the default. SQLite ignores them.
@@ -276,10 +270,10 @@ func private(t TB, dialect string, o Options) (DB, *Process) {
 
 // shared holds the servers started by the tests of this process. We never stop them
 // ourselves, since their wardens do that when the process ends.
-var shared struct {
+var shared = struct {
 	sync.Mutex
 	servers map[string]*Server // nil if a test has already reported why there is none
-}
+}{servers: make(map[string]*Server)}
 
 func sharedServer(dialect string) (*Server, error) {
 	shared.Lock()
@@ -289,38 +283,29 @@ func sharedServer(dialect string) (*Server, error) {
 	} else if tried {
 		return nil, fmt.Errorf("dbtest: no %s server; the first failed test says why and what to do", dialect)
 	}
-	if shared.servers == nil {
-		shared.servers = make(map[string]*Server)
-	}
 	s, err := start(dialect)
 	shared.servers[dialect] = s
 	return s, err
 }
 
 // start returns a server of a dialect. If it can't, the error explains what to do.
-func start(dialect string) (*Server, error) {
+func start(dialect string) (s *Server, err error) {
 	e := engineOf(dialect)
-	if dsn := os.Getenv(e.env); dsn != "" {
-		s, err := e.connect(context.Background(), dsn, e.env)
-		if err != nil {
-			return nil, fmt.Errorf("dbtest: the server that %s names does not answer: %w", e.env, err)
-		}
-		if err := s.is(Version(dialect)); err != nil {
-			return nil, err
-		}
-		return s, nil
+	if dsn := os.Getenv(e.env); dsn == "" {
+		s, err = e.start(Options{fast: true})
+	} else if !strings.Contains(dsn, e.form) {
+		return nil, fmt.Errorf("dbtest: %s does not name a server in the form of %s", e.env, e.example)
+	} else if s, err = e.connect(context.Background(), dsn, e.env); err != nil {
+		return nil, fmt.Errorf("dbtest: the server that %s names does not answer: %w", e.env, err)
 	}
-	s, err := e.start(Options{fast: true})
-	if absent, ok := errors.AsType[*absentError](err); !ok || absent.err != nil {
-		return s, err
+	if err == nil {
+		return s.is(Version(dialect))
 	}
-	// The programs can't be fetched either.
-	if dockerAnswers() {
-		return e.startContainer()
+	if absent, ok := errors.AsType[*absentError](err); ok && absent.err == nil { // its packages can't be fetched here
+		absent.err = fmt.Errorf(`or name a running server whose user may create
+databases, such as the one of docker-compose.yml: %s='%s'
+Tests that kill the server or set its clock need the programs.
+To leave the database servers out of this run, say so: SNOWKEY_TEST_DB=sqlite`, e.env, e.example)
 	}
-	return nil, &absentError{e.needs, e.pack, fmt.Errorf(`there are two other ways to a server for %s:
-  - Name a running one whose user may create databases: %s='%s'
-  - Start Docker, in which the tests run docker compose up -d --wait. Tests that kill
-    the server or set its clock need the programs.
-To leave the database servers out of this run, say so: SNOWKEY_TEST_DB=sqlite`, e.name, e.env, e.example)}
+	return nil, err
 }

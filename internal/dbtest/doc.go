@@ -15,7 +15,7 @@
 // ones those were.
 //
 // [Redis] and other [Service] values are servers that speak no SQL. SNOWKEY_TEST_DB also
-// limits these. Each test starts its own, which the ways 1 and 4 below don't apply to.
+// limits these. Each test starts its own, for which the first way below does not apply.
 //
 // # Where a server comes from
 //
@@ -24,6 +24,7 @@
 //
 //  1. SNOWKEY_TEST_POSTGRES or SNOWKEY_TEST_MYSQL: the DSN of a server, which can be
 //     MariaDB in the case of the latter. The user must be allowed to create databases.
+//     docker-compose.yml has such servers.
 //  2. A private server in a temporary directory, on a free port of the loopback
 //     interface, if the programs are in PATH or where systems put them. What a program
 //     is, we ask the program. Database servers refuse to run as root, so if the tests do,
@@ -31,8 +32,6 @@
 //  3. On Debian or Ubuntu, the packages of the system, unpacked into a cache rather
 //     than installed, followed by 2. The cache is in ~/.cache/snowkey, or in
 //     /var/cache/snowkey for root, unless SNOWKEY_TEST_CACHE names another folder.
-//  4. docker compose up -d --wait with the repository's docker-compose.yml. The containers
-//     keep running until docker compose down.
 //
 // To test another version, name it in SNOWKEY_TEST_DB: postgres14 to postgres18, mysql9 or
 // mariadb11. dbtest then fetches that version into the cache, and uses it for all private

@@ -20,35 +20,38 @@ var fetchScript string
 // and Ubuntu are fetched.
 func Program(t TB, packages string, names ...string) string {
 	t.Helper()
-	var paths []string
-	Obtain(t, packages, strings.Join(names, " or "), func() bool {
-		paths = candidates(names...)
-		return len(paths) > 0
+	path, err := program(packages, names...)
+	if err != nil {
+		missing(t, err)
+	}
+	return path
+}
+
+func program(packages string, names ...string) (path string, err error) {
+	err = obtain(packages, strings.Join(names, " or "), func() bool {
+		paths := append(candidates(names...), "")
+		path = paths[0]
+		return path != ""
 	})
-	return paths[0]
+	return path, err
 }
 
-// NPM returns the command that runs a package of npm, such as @redocly/cli@1.34.3. If npx
-// is not on this machine or cannot fetch the package, the test can't run.
-func NPM(t TB, name string) []string {
-	t.Helper()
-	npm(t, name, "npx", "--yes", name, "--version")
-	return []string{"npx", "--yes", name}
-}
-
-// NPMFolder installs a package of npm, such as axe-core@4.10.2, and returns its folder.
+// NPMFolder returns the folder of a package of npm, such as axe-core@4.10.2, which it fetches
+// into the cache.
 func NPMFolder(t TB, name string) string {
 	t.Helper()
-	dir := t.TempDir()
-	npm(t, name, "npm", "install", "--no-audit", "--no-fund", "--prefix", dir, name)
-	return filepath.Join(dir, "node_modules", name[:strings.LastIndex(name, "@")])
-}
-
-func npm(t TB, name string, command ...string) {
-	t.Helper()
-	if err := fetchWith(name, exec.Command(command[0], command[1:]...)); err != nil {
+	dir, err := npmFolder(name)
+	if err != nil {
 		missing(t, &absentError{name, "npm", err})
 	}
+	return dir
+}
+
+func npmFolder(name string) (string, error) {
+	dir, err := cached("npm-"+strings.ReplaceAll(name, "/", "-"), func(part string) error {
+		return fetchWith(name, exec.Command("npm", "install", "--no-audit", "--no-fund", "--prefix", part, name))
+	})
+	return filepath.Join(dir, "node_modules", name[:strings.LastIndex(name, "@")]), err
 }
 
 // Obtain makes sure that find succeeds, for which it may fetch the packages of Debian and
@@ -120,9 +123,7 @@ func NotRun(t TB, why string) {
 		_, err = fmt.Fprintln(names, t.Name())
 		err = errors.Join(err, names.Close())
 	}
-	if err != nil {
-		t.Fatalf("%s, and SNOWKEY_TEST_MISSING cannot say so: %v", why, err)
-	}
+	NoError(t, err)
 	t.Skipf("not run: %s", why)
 }
 
@@ -153,7 +154,7 @@ func fetch(packages string) error {
 	if err != nil {
 		return err
 	}
-	return locked(func() error { return usePrograms(dir) })
+	return locked(func() error { usePrograms(dir); return nil })
 }
 
 // unpacked returns the folder of the cache with packages of a suite. If suite is empty,
@@ -212,7 +213,7 @@ func cached(name string, fill func(part string) error) (dir string, err error) {
 // were unpacked into dir. We append to the search paths so that the system's own
 // programs come first. PATH comes last, because another test may find the program at once,
 // and needs its libraries then.
-func usePrograms(dir string) error {
+func usePrograms(dir string) {
 	for _, use := range [][]string{
 		{"LD_LIBRARY_PATH", "usr/lib/*-linux-gnu*", "lib/*-linux-gnu*", "usr/lib/*-linux-gnu*/pulseaudio"},
 		{"PATH", "usr/lib/postgresql/*/bin", "usr/lib/jvm/*/bin", "usr/lib/chromium", "usr/sbin", "usr/bin"},
@@ -222,21 +223,16 @@ func usePrograms(dir string) error {
 			found, _ := filepath.Glob(filepath.Join(dir, "root", pattern))
 			paths = append(paths, found...)
 		}
-		if err := os.Setenv(use[0], strings.Join(paths, string(filepath.ListSeparator))); err != nil {
-			return err
-		}
+		os.Setenv(use[0], strings.Join(paths, string(filepath.ListSeparator)))
 	}
-	return nil
 }
 
 // cacheDir returns the folder for packages of this system, and creates it if necessary.
 func cacheDir() (string, error) {
 	dir := os.Getenv("SNOWKEY_TEST_CACHE")
-	switch {
-	case dir != "":
-	case os.Geteuid() == 0:
+	if dir == "" && os.Geteuid() == 0 {
 		dir = "/var/cache" // if we're root, the server runs under an account that may not be able to enter our home
-	default:
+	} else if dir == "" {
 		var err error
 		if dir, err = os.UserCacheDir(); err != nil {
 			return "", err

@@ -1,13 +1,12 @@
 package dbtest
 
 import (
-	"context"
+	"cmp"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 )
 
 // folders are the patterns of the folders outside PATH where systems put programs. The
@@ -53,16 +52,13 @@ func programs(dirs []string, names ...string) (paths []string) {
 // beside returns the paths of the programs that belong to the same installation as path,
 // which may be a link, followed by all others with one of the names.
 func beside(path string, names ...string) []string {
+	target, _ := filepath.EvalSymlinks(path)
 	var dirs []string
-	add := func(path string) {
+	for _, path := range []string{path, cmp.Or(target, path)} {
 		dir := filepath.Dir(path)
 		for _, folder := range []string{dir, dir + "/../bin", dir + "/../sbin", dir + "/../scripts"} {
 			dirs = append(dirs, filepath.Clean(folder))
 		}
-	}
-	add(path)
-	if target, err := filepath.EvalSymlinks(path); err == nil {
-		add(target)
 	}
 	return append(programs(dirs, names...), candidates(names...)...)
 }
@@ -70,9 +66,7 @@ func beside(path string, names ...string) []string {
 // versionOf returns what a program prints when it is asked for its version, or an empty
 // string if it does not run.
 func versionOf(path, option string) string {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	out, err := exec.CommandContext(ctx, path, option).CombinedOutput()
+	out, err := exec.Command(path, option).CombinedOutput()
 	if err != nil {
 		return ""
 	}

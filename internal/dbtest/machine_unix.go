@@ -52,20 +52,15 @@ func ownedDir(account string, fast bool) (dir string, asOwner func(*exec.Cmd), e
 func memory() string {
 	const shm, room = "/dev/shm", 4 << 30
 	var fs syscall.Statfs_t
-	if os.Getenv("TMPDIR") != "" || syscall.Statfs(shm, &fs) != nil || fs.Bavail*uint64(fs.Bsize) < room {
+	const writable = 2
+	if os.Getenv("TMPDIR") != "" || syscall.Statfs(shm, &fs) != nil || fs.Bavail*uint64(fs.Bsize) < room || syscall.Access(shm, writable) != nil {
 		return os.TempDir()
 	}
-	dir, err := os.MkdirTemp(shm, "snowkey-")
-	if err != nil { // not writable
-		return os.TempDir()
-	}
-	os.Remove(dir)
 	return shm
 }
 
-// giveTo makes an account the owner of dir, and of what is in it, if we're root. The files may be
-// those of another account, because packages that create accounts can be installed later.
-// Otherwise, servers run as the current user, who owns it already.
+// giveTo makes an account the owner of dir if we're root. Otherwise, servers run as the
+// current user, who owns it already.
 func giveTo(account, dir string) error {
 	if os.Geteuid() != 0 {
 		return nil
@@ -74,12 +69,7 @@ func giveTo(account, dir string) error {
 	if err != nil {
 		return err
 	}
-	return filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
-		if err = errors.Join(err, os.Lchown(path, int(c.Uid), int(c.Gid))); errors.Is(err, fs.ErrNotExist) {
-			return nil // another process has renamed or removed it
-		}
-		return err
-	})
+	return os.Chown(dir, int(c.Uid), int(c.Gid))
 }
 
 func credential(account string) (*syscall.Credential, error) {
@@ -96,18 +86,15 @@ func credential(account string) (*syscall.Credential, error) {
 
 // openToAll reports whether any account can enter dir, and remove its own files there.
 func openToAll(dir string) bool {
-	info, err := os.Stat(dir)
-	if err != nil || info.Mode().Perm()&0o003 != 0o003 {
-		return false
-	}
-	for parent := filepath.Dir(filepath.Clean(dir)); ; parent = filepath.Dir(parent) {
-		info, err := os.Stat(parent)
-		if err != nil || info.Mode().Perm()&0o001 == 0 {
+	for need := fs.FileMode(0o003); ; need = 0o001 {
+		info, err := os.Stat(dir)
+		if err != nil || info.Mode().Perm()&need != need {
 			return false
 		}
-		if parent == filepath.Dir(parent) {
+		if dir == filepath.Dir(dir) {
 			return true
 		}
+		dir = filepath.Dir(filepath.Clean(dir))
 	}
 }
 

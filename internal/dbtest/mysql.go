@@ -2,9 +2,11 @@ package dbtest
 
 import (
 	"cmp"
+	"crypto/rand"
 	"fmt"
 	"hash/fnv"
 	"os"
+	"os/user"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -19,6 +21,7 @@ var mysql = engine{
 	name:    "mysql",
 	driver:  "mysql",
 	env:     "SNOWKEY_TEST_MYSQL",
+	form:    "tcp(",
 	example: "user:password@tcp(127.0.0.1:3306)/",
 	needs:   "mariadbd and mariadb-install-db, or mysqld",
 	pack:    "default-mysql-server-core default-mysql-client",
@@ -26,7 +29,6 @@ var mysql = engine{
 	quit:    "KILL",
 
 	private: "root@tcp(127.0.0.1)/",
-	compose: "root:snowkey@tcp(127.0.0.1:33069)/",
 
 	versionSQL: "SELECT VERSION()",
 	dataSQL:    "SELECT @@datadir",
@@ -53,11 +55,8 @@ var mysql = engine{
 		}
 		return args
 	},
-	change: changeMySQLDSN,
-	addressOf: func(dsn string) (network, address string) {
-		cfg := parseMySQLDSN(dsn)
-		return cfg.Net, cfg.Addr
-	},
+	change:    changeMySQLDSN,
+	addressOf: func(dsn string) string { return parseMySQLDSN(dsn).Addr },
 }
 
 // mysqlPrograms returns the path of a server, and that of the program that makes a data
@@ -116,9 +115,9 @@ func fetchMySQL(version string) (in installation, err error) {
 }
 
 // initialiseOnce returns a command that does what initialise does. Since that can take
-// seconds, the command keeps a copy of the new data directory in the cache, and uses the
-// copy from then on. It doesn't keep auto.cnf, which MySQL makes when it starts, so each
-// server gets its own server_uuid. The server's account owns the copies.
+// seconds, the command does it in the cache, and copies the data directory from there. It
+// doesn't keep auto.cnf, which MySQL makes when it starts, so each server gets its own
+// server_uuid. The server's account owns the copies.
 func initialiseOnce(mysqld, data string, initialise func(data string) []string) []string {
 	cache, err := cacheDir()
 	dir := filepath.Join(cache, "initialised-mysql")
@@ -126,15 +125,14 @@ func initialiseOnce(mysqld, data string, initialise func(data string) []string) 
 	if cmp.Or(err, err2) != nil || os.MkdirAll(dir, 0o755) != nil || giveTo(mysqlAccount, dir) != nil {
 		return initialise(data)
 	}
+	account, _ := user.Lookup(mysqlAccount) // a package that creates it can be installed later
 	key := fnv.New64a()
-	fmt.Fprintln(key, initialise(""), mysqld, info.Size(), info.ModTime())
+	fmt.Fprintln(key, account, initialise(""), mysqld, info.Size(), info.ModTime())
 	kept := filepath.Join(dir, fmt.Sprintf("%x", key.Sum64()))
-	if _, err := os.Stat(kept); err == nil {
-		return []string{"cp", "-R", kept, data}
-	}
-	// If another server keeps its copy first, mv -T fails, and this copy is of no use.
-	script := Quote(initialise(data)) + ` && { cp -R "$2" "$1.$$" && rm -f "$1.$$/auto.cnf" && mv -T "$1.$$" "$1" || rm -rf "$1.$$"; }`
-	return []string{"sh", "-c", script, "initialise", kept, data}
+	part := kept + "." + rand.Text()
+	// If another server is the first to keep its directory, mv -T fails, and this one is of no use.
+	script := `[ -d "$0" ] || { ` + Quote(initialise(part)) + ` && rm -f "$1/auto.cnf" && mv -T "$1" "$0" || rm -rf "$1"; }; cp -R "$0" "$2"`
+	return []string{"sh", "-c", script, kept, part, data}
 }
 
 // dataOptions returns the first options of a program. A fetched one looks for the other
@@ -159,11 +157,6 @@ func parseMySQLDSN(dsn string) *mysqldriver.Config {
 func changeMySQLDSN(dsn, database, address string) string {
 	cfg := parseMySQLDSN(dsn)
 	cfg.ParseTime = true
-	if database != "" {
-		cfg.DBName = database
-	}
-	if address != "" {
-		cfg.Net, cfg.Addr = "tcp", address
-	}
+	cfg.DBName, cfg.Addr = cmp.Or(database, cfg.DBName), cmp.Or(address, cfg.Addr)
 	return cfg.FormatDSN()
 }

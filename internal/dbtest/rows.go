@@ -20,9 +20,11 @@ func Exec(t TB, conn interface {
 
 // Rows returns what a query reads, with one line for each row. The columns are joined
 // with spaces, and an SQL NULL becomes NULL.
-func Rows(t TB, conn *sql.DB, query string) (lines []string) {
+func Rows(t TB, conn interface {
+	QueryContext(context.Context, string, ...any) (*sql.Rows, error)
+}, query string) (lines []string) {
 	t.Helper()
-	rows, err := conn.Query(query)
+	rows, err := conn.QueryContext(context.Background(), query)
 	if err != nil {
 		t.Fatalf("%s: %v", query, err)
 	}

@@ -6,8 +6,8 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -18,14 +18,14 @@ type engine struct {
 	name    string // the dialect
 	driver  string // for sql.Open
 	env     string // the variable that holds a DSN
-	example string // a DSN for the error message, to show what env should contain
+	form    string // what such a DSN has
+	example string // a DSN for error messages
 	needs   string // the programs of a private server, for the same message
 	pack    string // the Debian and Ubuntu packages that have them
 	account string // the account that the package creates for the server
 	quit    string // the signal that makes the server exit immediately
 
 	private string // the DSN of a private server
-	compose string // the DSN of the service called name in docker-compose.yml
 
 	versionSQL string
 	// dataSQL selects the server's data directory, by which we can tell that the server
@@ -45,9 +45,8 @@ type engine struct {
 	// change returns dsn with another database, or with the server at another TCP
 	// address. What is empty stays. dsn must be one that connect has accepted.
 	change func(dsn, database, address string) string
-	// addressOf returns the network and address of dsn's server, as net.Dial expects
-	// them.
-	addressOf func(dsn string) (network, address string)
+	// addressOf returns the TCP address of dsn's server.
+	addressOf func(dsn string) string
 }
 
 // An installation is the programs of a server.
@@ -118,7 +117,7 @@ func StartServer(t TB, dialect string, o Options) *Server {
 		missing(t, err)
 	}
 	t.Cleanup(s.stop)
-	return s
+	return Must(s.is(o.Version))(t)
 }
 
 // start runs a private server, and fetches its programs first if necessary.
@@ -130,23 +129,15 @@ func (e engine) start(o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := e.run(in, o)
-	if err != nil {
-		return nil, err
-	}
-	if err := s.is(o.Version); err != nil {
-		s.stop()
-		return nil, err
-	}
-	return s, nil
+	return e.run(in, o)
 }
 
-// is returns an error unless version is empty or that of the server.
-func (s *Server) is(version string) error {
+// is returns s, or an error unless version is empty or that of the server.
+func (s *Server) is(version string) (*Server, error) {
 	if version != "" && !strings.HasPrefix(strings.Replace(s.admin.Version, " ", "", 1), version+".") {
-		return fmt.Errorf("dbtest: %s was to be tested, and this is %s", version, s)
+		return nil, fmt.Errorf("dbtest: %s was to be tested, and this is %s", version, s)
 	}
-	return nil
+	return s, nil
 }
 
 // run runs a private server of an installation.
@@ -209,19 +200,7 @@ func (e engine) connect(ctx context.Context, dsn, origin string) (*Server, error
 
 // number cuts a version such as "15.18 (Debian 15.18-0+deb12u1)" or
 // "10.11.19-MariaDB-0+deb12u1" down to just the number.
-func number(version string) string {
-	if i := strings.IndexAny(version, " -"); i >= 0 {
-		return version[:i]
-	}
-	return version
-}
-
-// stop stops the server if it is ours.
-func (s *Server) stop() {
-	if s.Process != nil {
-		s.Process.stop()
-	}
-}
+var number = regexp.MustCompile(`^[^ -]*`).FindString
 
 // CreateDatabase creates a database with a random name, and returns the name as well.
 func (s *Server) CreateDatabase(t TB) (name string, db DB) {
@@ -250,34 +229,4 @@ func (s *Server) Admin(statements ...string) error {
 		}
 		return nil
 	})
-}
-
-// dockerAnswers reports whether docker compose can be used: there must be the plugin, a
-// file docker-compose.yml, and an engine that answers.
-func dockerAnswers() bool {
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-	defer cancel()
-	return exec.CommandContext(ctx, "docker", "compose", "ps").Run() == nil
-}
-
-// startContainer starts the engine's service of docker-compose.yml, which docker compose
-// finds in a directory above that of the test, unless it's already running. It goes on
-// running for the next run.
-func (e engine) startContainer() (*Server, error) {
-	// Concurrent docker compose commands fail.
-	err := locked(func() error {
-		out, err := exec.Command("docker", "compose", "up", "-d", "--wait", e.name).CombinedOutput()
-		if err != nil {
-			return fmt.Errorf("dbtest: docker compose up -d --wait %s: %w:\n%s", e.name, err, out)
-		}
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	s, err := e.connect(context.Background(), e.compose, "docker compose")
-	if err != nil {
-		return nil, fmt.Errorf("dbtest: the %s of docker compose does not answer: %w", e.name, err)
-	}
-	return s, nil
 }

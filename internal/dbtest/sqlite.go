@@ -10,10 +10,7 @@ import (
 // connections, which wait for each other instead of failing immediately.
 func openSQLite(t TB) DB {
 	t.Helper()
-	dir, err := os.MkdirTemp(memory(), "snowkey-")
-	if err != nil {
-		t.Fatalf("dbtest: %v", err)
-	}
+	dir := Must(os.MkdirTemp(memory(), "snowkey-"))(t)
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	// The DSN is a URI, so the path needs escaping.
 	file := url.URL{Path: filepath.Join(dir, "snowkey.db")}
@@ -24,9 +21,7 @@ func openSQLite(t TB) DB {
 			"?_pragma=busy_timeout(10000)&_pragma=foreign_keys(1)&_pragma=journal_mode(WAL)",
 	}
 	var version string
-	if err := (DB{Driver: db.Driver, DSN: ":memory:"}).read("SELECT sqlite_version()", &version); err != nil {
-		t.Fatalf("dbtest: %v", err)
-	}
+	NoError(t, DB{Driver: db.Driver, DSN: ":memory:"}.read("SELECT sqlite_version()", &version))
 	db.Version = "sqlite " + version
 	t.Logf("%s", db.Version)
 	return db

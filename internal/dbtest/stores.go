@@ -94,15 +94,14 @@ func Listens(ctx context.Context, address string) error {
 	return conn.Close()
 }
 
-// ZooKeeper is an ensemble of one server, which has elections, too. Options are arguments
-// of Java, and the last of the same name wins.
-func ZooKeeper(options ...string) Service {
-	s := ZooKeeperMember(1, "", options...)
+// ZooKeeper is an ensemble of one server, which has elections, too.
+func ZooKeeper() Service {
+	s := ZooKeeperMember(1, "")
 	s.Serve = func(command []string, dir string, port int) []string {
 		peer, _ := freePort() // if there's none, the server says so
 		election, _ := freePort()
 		config := fmt.Sprintf("standaloneEnabled=false\nserver.1=127.0.0.1:%d:%d\n", peer, election)
-		return ZooKeeperMember(1, config, options...).Serve(command, dir, port)
+		return ZooKeeperMember(1, config).Serve(command, dir, port)
 	}
 	return s
 }
@@ -110,7 +109,7 @@ func ZooKeeper(options ...string) Service {
 // ZooKeeperMember is a server with an id and some more lines of configuration. Without
 // any, it is a standalone server. It does not flush to disk, so it keeps its data if it is
 // killed, but not if the machine loses power.
-func ZooKeeperMember(id int, config string, options ...string) Service {
+func ZooKeeperMember(id int, config string) Service {
 	return Service{
 		Name:     "zookeeper",
 		Programs: []string{"java and the classes of ZooKeeper"},
@@ -122,8 +121,8 @@ func ZooKeeperMember(id int, config string, options ...string) Service {
 			file := filepath.Join(dir, "zoo.cfg")
 			command = slices.Concat(command,
 				[]string{"-Xmx192m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Dzookeeper.admin.enableServer=false",
-					"-Dzookeeper.forceSync=no", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"}, options,
-				[]string{"org.apache.zookeeper.server.quorum.QuorumPeerMain", file})
+					"-Dzookeeper.forceSync=no", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
+					"org.apache.zookeeper.server.quorum.QuorumPeerMain", file})
 			return WithFile(filepath.Join(dir, "myid"), strconv.Itoa(id), WithFile(file, config, command...)...)
 		},
 		Answers: func(_ context.Context, address string) error {
@@ -152,13 +151,11 @@ func ZooKeeperStatus(address, after, before string) (string, error) {
 
 // zooKeeperPrograms returns the command that runs a class of ZooKeeper.
 func zooKeeperPrograms() (command []string, err error) {
-	var java string
 	err = obtain("default-jre-headless", "java", func() bool {
-		javas := slices.DeleteFunc(candidates("java"), func(path string) bool {
+		command = slices.DeleteFunc(candidates("java"), func(path string) bool {
 			return versionOf(path, "-version") == "" // macOS has a java that only says where to get one
 		})
-		java = strings.Join(javas[:min(len(javas), 1)], "")
-		return java != ""
+		return len(command) > 0
 	})
 	if err != nil {
 		return nil, err
@@ -171,16 +168,14 @@ func zooKeeperPrograms() (command []string, err error) {
 	// The manifest of zookeeper.jar names the other files, but only in the folder of packages
 	// that are installed. SLF4J takes the first of its implementations.
 	unpacked := filepath.Join(cache, packages, "root", installed)
-	var paths []string
+	path := ""
 	for _, folder := range []string{installed, unpacked} {
-		for _, name := range []string{"zookeeper.jar", "zookeeper-jute.jar", "slf4j-simple.jar"} {
-			paths = append(paths, filepath.Join(folder, name))
-		}
+		path += fmt.Sprintf("%s/zookeeper.jar:%[1]s/zookeeper-jute.jar:%[1]s/slf4j-simple.jar:", folder)
 	}
 	err = obtain(packages, "the classes of ZooKeeper", func() bool {
-		_, err1 := os.Stat(paths[0])
-		_, err2 := os.Stat(paths[3])
+		_, err1 := os.Stat(installed + "/zookeeper.jar")
+		_, err2 := os.Stat(unpacked + "/zookeeper.jar")
 		return err1 == nil || err2 == nil
 	})
-	return []string{java, "-cp", strings.Join(append(paths, unpacked+"/*"), ":")}, err
+	return []string{command[0], "-cp", path + unpacked + "/*"}, err
 }

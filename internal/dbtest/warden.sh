@@ -5,8 +5,10 @@
 # the owner ends, the kernel closes the pipe, which makes the warden send SIGNAL to the
 # server and remove DIR. If this happens during INITIALISE, the warden only notices once
 # that is done.
+#
+# A test that kills the server creates DIR/keep, so that another warden can start it again.
 signal=$1 dir=$2
-trap 'rm -rf "$dir"' EXIT
+trap '[ -e "$dir/keep" ] || rm -rf "$dir"' EXIT
 exec 3<&0 </dev/null
 
 eval "$3" || exit
@@ -14,26 +16,22 @@ eval "$3" || exit
 	echo "the initialisation left no data directory: $3"
 	exit 1
 }
-starts=0
-while :; do
-	eval "exec $4" 3<&- &
-	server=$!
-	echo $server >"$dir/server"
-	starts=$((starts + 1))
-	echo $starts >"$dir/starts" # a server may end before a test sees the file above
+eval "exec $4" 3<&- &
+server=$!
+echo $server >"$dir/server"
 
-	# Keep repeating the signal, since a server that has just started may miss it. If a
-	# test has stopped the server, it must be continued to receive the signal at all.
-	{ read -r _ <&3; while kill -s "$signal" $server && kill -s CONT $server; do sleep 0.1; done; } 2>/dev/null &
-	reader=$!
+# Keep repeating the signal, since a server that has just started may miss it. If a
+# test has stopped the server, it must be continued to receive the signal at all.
+{
+	read -r _ <&3
+	rm -f "$dir/keep"
+	while kill -s "$signal" $server && kill -s CONT $server; do sleep 0.1; done
+} 2>/dev/null &
+reader=$!
 
-	wait $server
-	status=$?
-	kill $reader
-	wait $reader
-	# A test that wants to start a killed server again writes a line to the pipe.
-	# However, the reader above also reads the pipe, so the test has to wait until this
-	# file is gone.
-	rm -f "$dir/server"
-	[ -e "$dir/again" ] && read -r _ <&3 || exit $status
-done
+wait $server
+status=$?
+kill $reader
+wait $reader
+rm -f "$dir/server"
+exit $status

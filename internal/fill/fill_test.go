@@ -72,4 +72,12 @@ func TestDraw(t *testing.T) {
 			}
 		})
 	}
+
+	idgen.SetDefault(pool)
+	defer idgen.SetDefault(nil)
+	for _, k := range []fill.Key{plain, named} {
+		if ids, err := k.Draw(t.Context(), nil, nil, 3); err != nil || len(ids) != 3 || pool.Layout().Decode(ids[0]).Worker != 5 {
+			t.Errorf("from the default pool: %v, %v", ids, err)
+		}
+	}
 }

@@ -115,6 +115,9 @@ func TestFindErrors(t *testing.T) {
 			t.Errorf("%s: %v", service, err)
 		}
 	}
+	if _, err := f.Find(""); err == nil || !strings.Contains(err.Error(), "is not one of the services") {
+		t.Errorf("no service: %v", err)
+	}
 	var many strings.Builder
 	for i := range 512 {
 		fmt.Fprintf(&many, "service%d %d %d\n", i, 2*i, 2*i+1)

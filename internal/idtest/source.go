@@ -63,3 +63,12 @@ func (s *Source) Calls() int {
 	defer s.mu.Unlock()
 	return len(s.Asked)
 }
+
+// Waiting is a source whose Next waits until its context ends.
+type Waiting struct{ Source }
+
+// Next returns the error of the context.
+func (*Waiting) Next(ctx context.Context) (int64, error) {
+	<-ctx.Done()
+	return 0, ctx.Err()
+}

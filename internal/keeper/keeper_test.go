@@ -94,12 +94,6 @@ func (r *recorder) last() (granted, int) {
 // disjoint fails if two grants of one worker number have a counter in common.
 func disjoint(t *testing.T, recorders ...*recorder) {
 	t.Helper()
-	for _, overlap := range overlaps(recorders...) {
-		t.Error(overlap)
-	}
-}
-
-func overlaps(recorders ...*recorder) (found []string) {
 	var all []granted
 	for _, r := range recorders {
 		r.mu.Lock()
@@ -109,11 +103,10 @@ func overlaps(recorders ...*recorder) (found []string) {
 	for i, a := range all {
 		for _, b := range all[:i] {
 			if a.worker == b.worker && max(a.start, b.start) < min(a.bound, b.bound) { // a grant may be empty
-				found = append(found, fmt.Sprintf("worker %d: counters %d to %d and %d to %d overlap", a.worker, b.start, b.bound, a.start, a.bound))
+				t.Errorf("worker %d: counters %d to %d and %d to %d overlap", a.worker, b.start, b.bound, a.start, a.bound)
 			}
 		}
 	}
-	return found
 }
 
 // errNoEffect makes a call of a hooked store succeed without any effect.
@@ -126,84 +119,65 @@ type hooked struct {
 	hook func(ctx context.Context, op string) error
 }
 
-// done converts an error of hook into the error that the call should return.
-func done(err error) error {
-	if err == errNoEffect {
+// call runs one of the store's methods, unless the hook has an error.
+func (h *hooked) call(ctx context.Context, op string, method func() error) error {
+	switch err := h.hook(ctx, op); err {
+	case nil:
+		return method()
+	case errNoEffect:
 		return nil
+	default:
+		return err
 	}
-	return err
 }
 
 func (h *hooked) Migrate(ctx context.Context) error {
-	if err := h.hook(ctx, "Migrate"); err != nil {
-		return done(err)
-	}
-	return h.Memory.Migrate(ctx)
+	return h.call(ctx, "Migrate", func() error { return h.Memory.Migrate(ctx) })
 }
 
-func (h *hooked) Layouts(ctx context.Context, namespace string) ([]string, int64, error) {
-	if err := h.hook(ctx, "Layouts"); err != nil {
-		return nil, 0, done(err)
-	}
-	return h.Memory.Layouts(ctx, namespace)
+func (h *hooked) Layouts(ctx context.Context, namespace string) (layouts []string, position int64, err error) {
+	err = h.call(ctx, "Layouts", func() error { layouts, position, err = h.Memory.Layouts(ctx, namespace); return err })
+	return layouts, position, err
 }
 
-func (h *hooked) CreateNamespace(ctx context.Context, terms lease.Terms, position int64) (bool, error) {
-	if err := h.hook(ctx, "CreateNamespace"); err != nil {
-		return err == errNoEffect, done(err)
-	}
-	return h.Memory.CreateNamespace(ctx, terms, position)
+func (h *hooked) CreateNamespace(ctx context.Context, terms lease.Terms, position int64) (created bool, err error) {
+	created = true // if there's no effect
+	err = h.call(ctx, "CreateNamespace", func() error { created, err = h.Memory.CreateNamespace(ctx, terms, position); return err })
+	return created && err == nil, err
 }
 
-func (h *hooked) Probe(ctx context.Context, q lease.Query) (lease.Probe, error) {
-	if err := h.hook(ctx, "Probe"); err == errNoEffect {
-		return lease.Probe{Now: time.Now().UnixMicro(), LastWorker: q.Min - 1}, nil
-	} else if err != nil {
-		return lease.Probe{}, err
-	}
-	return h.Memory.Probe(ctx, q)
+func (h *hooked) Probe(ctx context.Context, q lease.Query) (p lease.Probe, err error) {
+	p = lease.Probe{Now: time.Now().UnixMicro(), LastWorker: q.Min - 1} // if there's no effect
+	err = h.call(ctx, "Probe", func() error { p, err = h.Memory.Probe(ctx, q); return err })
+	return p, err
 }
 
 func (h *hooked) Fence(ctx context.Context, terms lease.Terms, seen string) error {
-	if err := h.hook(ctx, "Fence"); err != nil {
-		return done(err)
-	}
-	return h.Memory.Fence(ctx, terms, seen)
+	return h.call(ctx, "Fence", func() error { return h.Memory.Fence(ctx, terms, seen) })
 }
 
 func (h *hooked) AddRows(ctx context.Context, terms lease.Terms, least, most int64) error {
-	if err := h.hook(ctx, "AddRows"); err != nil {
-		return done(err)
-	}
-	return h.Memory.AddRows(ctx, terms, least, most)
+	return h.call(ctx, "AddRows", func() error { return h.Memory.AddRows(ctx, terms, least, most) })
 }
 
-func (h *hooked) Claim(ctx context.Context, c lease.Claim) (lease.Row, bool, error) {
-	if err := h.hook(ctx, "Claim"); err != nil {
-		return lease.Row{}, false, done(err)
-	}
-	return h.Memory.Claim(ctx, c)
+func (h *hooked) Claim(ctx context.Context, c lease.Claim) (row lease.Row, ok bool, err error) {
+	err = h.call(ctx, "Claim", func() error { row, ok, err = h.Memory.Claim(ctx, c); return err })
+	return row, ok, err
 }
 
-func (h *hooked) Renew(ctx context.Context, r lease.Renewal) (lease.Row, bool, error) {
-	if err := h.hook(ctx, "Renew"); err != nil {
-		return lease.Row{}, false, done(err)
-	}
-	return h.Memory.Renew(ctx, r)
+func (h *hooked) Renew(ctx context.Context, r lease.Renewal) (row lease.Row, ok bool, err error) {
+	err = h.call(ctx, "Renew", func() error { row, ok, err = h.Memory.Renew(ctx, r); return err })
+	return row, ok, err
 }
 
-func (h *hooked) Release(ctx context.Context, terms lease.Terms, held lease.Row, unused int64) (bool, error) {
-	if err := h.hook(ctx, "Release"); err != nil {
-		return false, done(err)
-	}
-	return h.Memory.Release(ctx, terms, held, unused)
+func (h *hooked) Release(ctx context.Context, terms lease.Terms, held lease.Row, unused int64) (ok bool, err error) {
+	err = h.call(ctx, "Release", func() error { ok, err = h.Memory.Release(ctx, terms, held, unused); return err })
+	return ok, err
 }
 
-func (h *hooked) Rows(ctx context.Context, terms lease.Terms, least, most int64) ([]lease.Row, error) {
-	if err := h.hook(ctx, "Rows"); err != nil {
-		return nil, done(err)
-	}
-	return h.Memory.Rows(ctx, terms, least, most)
+func (h *hooked) Rows(ctx context.Context, terms lease.Terms, least, most int64) (rows []lease.Row, err error) {
+	err = h.call(ctx, "Rows", func() error { rows, err = h.Memory.Rows(ctx, terms, least, most); return err })
+	return rows, err
 }
 
 // openKeeper opens a keeper, which is closed at the end of the test.
@@ -280,7 +254,8 @@ func TestRenewalThatIsForgotten(t *testing.T) {
 // If a keeper finds its row at a smaller revision than in the store's last reply, it
 // knows that the store has lost commits. It must then raise the fence, so that every
 // later lease starts above everything that was granted. However, it must not do so if
-// another process has taken the row, or if the lease has just expired.
+// another process has taken the row, if somebody deleted it, or if the lease has just
+// expired.
 func TestForgottenCommitsRaiseTheFence(t *testing.T) {
 	for name, tt := range map[string]struct {
 		harm   func(t *testing.T, m *leasetest.Memory, older leasetest.Snapshot)
@@ -292,6 +267,9 @@ func TestForgottenCommitsRaiseTheFence(t *testing.T) {
 			taken.Token, taken.Label, taken.Revision = "of another", "another process", taken.Revision+1
 			errtest.NoError(t, m.Edit(t.Context(), config(3, 4).Terms, taken))
 		}, 0},
+		"the row is deleted": {func(t *testing.T, m *leasetest.Memory, _ leasetest.Snapshot) {
+			errtest.NoError(t, m.Delete(t.Context(), config(3, 4).Terms, 3))
+		}, 0},
 		"it expired": {func(t *testing.T, m *leasetest.Memory, _ leasetest.Snapshot) {
 			expired := row(t, m, config(3, 4), 3)
 			expired.Expires = 0
@@ -300,13 +278,18 @@ func TestForgottenCommitsRaiseTheFence(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				m := &leasetest.Memory{}
-				_, r := openKeeper(t, m, config(3, 3))
+				m, cfg := &leasetest.Memory{}, config(3, 3)
+				lost := make(chan *lease.LostError, 1)
+				cfg.OnLost = func(e *lease.LostError) { lost <- e }
+				_, r := openKeeper(t, m, cfg)
 				_, other := openKeeper(t, m, config(4, 4))
 				older := m.Snapshot()
 				time.Sleep(time.Minute)
 				before := m.Calls("Fence")
 				tt.harm(t, m, older)
+				if e := <-lost; e.Namespace != "default" || e.Worker != 3 || e.Reason == "" || time.Since(e.Since) > time.Second {
+					t.Errorf("OnLost was called with %+v", e)
+				}
 				time.Sleep(time.Minute)
 				// Both keepers should notice that the store was restored.
 				if n := m.Calls("Fence") - before; n != 2*tt.fences {
@@ -359,32 +342,6 @@ func TestStoreBecomesVolatile(t *testing.T) {
 			t.Errorf("no hold-off among %v", r.reasons)
 		}
 	})
-}
-
-const most = 20 // calls of the store in one attempt to claim
-
-func (a *attempts) call() {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.calls == nil {
-		a.calls = make(map[time.Time]int)
-	}
-	a.calls[time.Now()]++
-	a.total++
-}
-
-func (a *attempts) check(t *testing.T) {
-	t.Helper()
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	largest := 0
-	for _, n := range a.calls {
-		largest = max(largest, n)
-	}
-	if largest > most {
-		t.Errorf("one attempt took %d calls", largest)
-	}
-	t.Logf("%d calls, %d at most in one attempt", a.total, largest)
 }
 
 // hangs waits until ctx ends. It fails like some drivers, which don't return ctx's

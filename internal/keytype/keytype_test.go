@@ -65,8 +65,11 @@ func TestTypes(t *testing.T) {
 		if !c.holds {
 			continue
 		}
+		v := reflect.New(typ).Elem()
+		if keytype.Set(v, 0); !keytype.Empty(v) { // also the text "0", which {"id":0} results in
+			t.Errorf("a %v set to 0 is not empty", typ)
+		}
 		for _, id := range []int64{1, 1<<53 + 1, 1<<53 + 2, math.MaxInt64 - 1, math.MaxInt64} {
-			v := reflect.New(typ).Elem()
 			keytype.Set(v, id)
 			want := strconv.FormatInt(id, 10)
 			switch typ {

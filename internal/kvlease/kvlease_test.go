@@ -136,64 +136,21 @@ func TestStore(t *testing.T) {
 	})
 }
 
-var terms = lease.Terms{
-	Namespace: "orders", Layout: "41/10/12", Epoch: time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC).UnixMicro(),
-	Unit: 1000, PerTick: 4096, Workers: 8, Ahead: 11_000_000, Skew: 1_000_000, TTL: 15_000_000,
-}
+var terms = kvtest.Terms
 
-// A scene has a store in which a swap is late.
+// A scene has a process with a store in which a swap may be late.
 type scene struct {
-	*testing.T
-	*kvlease.Store
+	*kvtest.Process
 	memory *memory
 }
 
-func (s *scene) must(err error) {
-	s.Helper()
-	errtest.NoError(s, err)
+func newScene(t *testing.T) *scene {
+	m := newMemory()
+	return &scene{&kvtest.Process{T: t, Store: &store{kvlease.Store{Backend: m}}}, m}
 }
 
-func (s *scene) add() {
-	s.Helper()
-	_, err := s.CreateNamespace(s.Context(), terms, 0)
-	s.must(errors.Join(err, s.AddRows(s.Context(), terms, 7, 7)))
-}
-
-func (s *scene) row() lease.Row {
-	s.Helper()
-	rows, err := s.Rows(s.Context(), terms, 7, 7)
-	s.must(err)
-	if len(rows) != 1 {
-		s.Fatal("there is no row")
-	}
-	return rows[0]
-}
-
-func (s *scene) probe() lease.Probe {
-	s.Helper()
-	p, err := s.Probe(s.Context(), lease.Query{Terms: terms, Max: 7, PreferWorker: -1})
-	s.must(err)
-	return p
-}
-
-// claim returns the lease, and the counter at which it starts.
-func (s *scene) claim(token string) (held lease.Row, start int64) {
-	s.Helper()
-	p := s.probe()
-	held, ok, err := s.Claim(s.Context(), lease.Claim{Terms: terms, Seen: p.Row, Fence: p.Fence, Token: token, Wanted: 1 << 62})
-	s.must(err)
-	if !ok {
-		s.Fatalf("%+v was not claimed", p)
-	}
-	return held, max(p.Row.Bound, p.Fence)
-}
-
-func (s *scene) renew(held lease.Row, token string) bool {
-	s.Helper()
-	_, ok, err := s.Renew(s.Context(), lease.Renewal{Terms: terms, Held: held, Token: token, Wanted: 1 << 62})
-	s.must(err)
-	return ok
-}
+// another returns another process with the same store.
+func (s *scene) another() *kvtest.Process { return &kvtest.Process{T: s.T, Store: s.Store} }
 
 // later lets time pass.
 func (s *scene) later(d time.Duration) {
@@ -201,9 +158,7 @@ func (s *scene) later(d time.Duration) {
 	s.memory.clock = func() time.Time { return old().Add(d) }
 }
 
-func (s *scene) delete(worker int64) {
-	s.must(s.memory.change(s.Context(), terms, worker, func(string) string { return "" }))
-}
+func (s *scene) delete(worker int64) { delete(s.memory.texts, entryOf(terms, worker)) }
 
 // A late swap is executed after other processes have done something. Each rule is tested
 // with a store that keeps it, and with one that doesn't.
@@ -214,61 +169,59 @@ func TestLateSwaps(t *testing.T) {
 		safe   func(*scene) bool // reports whether nothing is granted again
 	}{
 		{"a swap compares the row", func(m *memory) { m.anyRow = true }, func(s *scene) bool {
-			s.add()
-			first, _ := s.claim("A")
-			s.memory.swap = func() { // A has been renewed late, so another process has the row
-				s.later(time.Minute)
-				s.claim("B")
+			s.Add()
+			s.Lease()
+			other := s.another()
+			s.memory.swap = func() { // s renews late, so another process has the row
+				s.later(time.Hour)
+				other.Lease()
 			}
-			return !s.renew(first, "A2") && s.row().Token == "B"
+			return !s.Renewed(s.Context()) && s.Row().Token == other.Held.Token
 		}},
 		{"a swap compares the fingerprint", func(m *memory) { m.anyFingerprint = true }, func(s *scene) bool {
-			s.add()
-			first, _ := s.claim("A")
-			s.memory.swap = func() { // a claim of B, which was granted up to now, is lost in a failover
+			s.Add()
+			s.Lease()
+			s.memory.swap = func() { // the claim of another, which was granted up to now, is lost in a failover
 				s.memory.current = "the next"
-				s.later(time.Minute)
+				s.later(time.Hour)
 			}
-			return !s.renew(first, "A2")
+			return !s.Renewed(s.Context())
 		}},
 		{"a new row is above a row that was added, leased and deleted since the read", func(m *memory) { m.anyMark = true }, func(s *scene) bool {
-			_, err := s.CreateNamespace(s.Context(), terms, 0)
-			s.must(err)
-			var lost lease.Row
+			errtest.Must(s.CreateNamespace(s.Context(), terms, 0))(s)
+			lost := s.another()
 			s.memory.swap = func() {
 				s.later(time.Hour)
-				s.add()
-				lost, _ = s.claim("A")
+				lost.Add()
+				lost.Lease()
 				s.delete(7)
 			}
-			s.add()
-			_, start := s.claim("B")
-			return start >= lost.Bound
+			s.Add()
+			return s.Lease() >= lost.Held.Bound
 		}},
 		{"a new namespace is above one that was created and deleted since the read", func(m *memory) { m.anyMark = true }, func(s *scene) bool {
 			// Without a mark, update first adds one, so the second swap is the one that creates.
-			var lost lease.Row
+			lost := s.another()
 			s.memory.swap = func() {
 				s.memory.swap = func() {
 					s.later(time.Hour)
-					s.add()
-					lost, _ = s.claim("A")
+					lost.Add()
+					lost.Lease()
 					s.delete(kvlease.OfNamespace)
-					s.must(s.AddRows(s.Context(), terms, 0, 0)) // adds a mark, and nothing else to the text
+					s.Must(s.AddRows(s.Context(), terms, 0, 0)) // adds a mark, and nothing else to the text
 				}
 			}
-			_, err := s.CreateNamespace(s.Context(), terms, 0)
-			s.must(err)
-			return s.probe().Fence >= lost.Bound
+			errtest.Must(s.CreateNamespace(s.Context(), terms, 0))(s)
+			return s.Look().Fence >= lost.Held.Bound
 		}},
 	} {
 		t.Run(tt.rule, func(t *testing.T) {
 			for _, broken := range []bool{false, true} {
-				m := newMemory()
+				s := newScene(t)
 				if broken {
-					tt.broken(m)
+					tt.broken(s.memory)
 				}
-				if safe := tt.safe(&scene{t, &kvlease.Store{Backend: m}, m}); safe == broken {
+				if safe := tt.safe(s); safe == broken {
 					t.Errorf("with a store that is broken, %v: safe, %v", broken, safe)
 				}
 			}
@@ -276,48 +229,70 @@ func TestLateSwaps(t *testing.T) {
 	}
 }
 
-// A fence that is raised during a claim is noticed, and so is another version of the texts.
-func TestTexts(t *testing.T) {
-	m := newMemory()
-	s := &scene{t, &kvlease.Store{Backend: m}, m}
-	s.add()
-	p := s.probe()
-	m.swap = func() {
+// A fence that is raised during a claim is noticed.
+func TestFenceDuringAClaim(t *testing.T) {
+	s := newScene(t)
+	s.Add()
+	c := s.ClaimOf(s.Look())
+	s.memory.swap = func() {
 		wider := terms
 		wider.Ahead *= 2
-		s.must(s.Fence(t.Context(), wider, ""))
+		s.Must(s.Fence(t.Context(), wider, ""))
 	}
-	if _, ok, err := s.Claim(t.Context(), lease.Claim{Terms: terms, Seen: p.Row, Fence: p.Fence, Token: "A"}); ok || err != nil {
+	if _, ok, err := s.Claim(t.Context(), c); ok || err != nil {
 		t.Errorf("a claim below the fence: %v, %v", ok, err)
 	}
+}
+
+// All calls refuse a text that is damaged or has another version, and leave it as it is.
+func TestStrangeTexts(t *testing.T) {
+	s := newScene(t)
+	s.Add()
+	ctx, m, seen := t.Context(), s.memory, s.Row()
 	for text, want := range map[string]any{"x": new(*lease.PermanentError), `{"version":1}`: new(*lease.VersionError)} {
-		for _, worker := range []int64{kvlease.OfNamespace, 7} {
-			s.must(m.change(t.Context(), terms, worker, func(string) string { return text }))
-			_, err := s.Rows(t.Context(), terms, 7, 7)
-			if !errors.As(err, want) || !strings.Contains(err.Error(), "the text") {
-				t.Errorf("worker %d with the text %q: %v", worker, text, err)
+		for _, worker := range []int64{7, kvlease.OfNamespace} {
+			before := m.texts[entryOf(terms, worker)]
+			m.texts[entryOf(terms, worker)] = text
+			errs := make(map[string]error)
+			_, errs["Probe"] = s.Probe(ctx, lease.Query{Terms: terms, Max: 7, PreferWorker: -1})
+			_, errs["Rows"] = s.Rows(ctx, terms, 7, 7)
+			_, _, errs["Claim"] = s.Claim(ctx, lease.Claim{Terms: terms, Seen: seen, Token: "A"})
+			_, _, errs["Renew"] = s.Renew(ctx, lease.Renewal{Terms: terms, Held: seen, Token: "A"})
+			_, errs["Release"] = s.Release(ctx, terms, seen, 0)
+			if worker == kvlease.OfNamespace {
+				_, _, errs["Layouts"] = s.Layouts(ctx, terms.Namespace)
+				_, errs["CreateNamespace"] = s.CreateNamespace(ctx, terms, 7)
+				errs["Fence"] = s.Fence(ctx, terms, "")
+				errs["AddRows"] = s.AddRows(ctx, terms, 1, 1)
 			}
+			for name, err := range errs {
+				if !errors.As(err, want) || !strings.Contains(err.Error(), "the text") {
+					t.Errorf("%s of worker %d with the text %q: %v", name, worker, text, err)
+				}
+			}
+			if now := m.texts[entryOf(terms, worker)]; now != text {
+				t.Errorf("%q became %q", text, now)
+			}
+			m.texts[entryOf(terms, worker)] = before
 		}
 	}
-	if _, err := new(kvlease.Store).Rows(t.Context(), terms, 0, 7); err == nil {
+	if _, err := new(kvlease.Store).Rows(ctx, terms, 0, 7); err == nil {
 		t.Error("the zero value works")
 	}
 }
 
 // If other processes always win, a call gives up.
 func TestAlwaysLate(t *testing.T) {
-	m := newMemory()
-	s := &scene{t, &kvlease.Store{Backend: m}, m}
-	s.add()
-	other := &kvlease.Store{Backend: m}
+	s := newScene(t)
+	s.Add()
 	n := 0
 	var before func()
 	before = func() {
 		n++
-		s.must(other.Fence(t.Context(), terms, ""))
-		m.swap = before
+		s.Must(s.Fence(t.Context(), terms, ""))
+		s.memory.swap = before
 	}
-	m.swap = before
+	s.memory.swap = before
 	if err := s.AddRows(t.Context(), terms, 1, 1); err == nil || n < 2 || !strings.Contains(err.Error(), "try again") {
 		t.Errorf("after %d swaps: %v", n, err)
 	}

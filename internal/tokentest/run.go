@@ -28,7 +28,6 @@ func Run(t *testing.T, open func(t *testing.T) token.Store, wait func(time.Durat
 	}{
 		{"a session belongs to its user", ofUser},
 		{"tokens that were not added, or again, or changed", refused},
-		{"a session ends when it is revoked", revoked},
 		{"all sessions of a user end together", revokedUser},
 		{"a token begins one session", once},
 		{"a user sees and ends only his own sessions", ofOthers},
@@ -159,15 +158,6 @@ func refused(b *bench) {
 	b.expect(late, 0, token.ErrEnded)
 	b.expect(first, ada, nil)
 	b.expect(second, bob, nil)
-}
-
-func revoked(b *bench) {
-	first, second := b.login(ada), b.login(ada)
-	for range 2 { // the second call finds nothing
-		errtest.NoError(b, b.Revoke(b.Context(), ada, first.ID))
-	}
-	b.expect(first, 0, token.ErrEnded)
-	b.expect(second, ada, nil)
 }
 
 func revokedUser(b *bench) {

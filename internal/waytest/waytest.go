@@ -80,18 +80,13 @@ func Run(t T, conn *sql.DB, ways []Way) {
 }
 
 func (w Way) run(t T, conn *sql.DB) (outcome string, err error) {
-	exec := func(statement string) {
-		if _, err := conn.ExecContext(t.Context(), statement); err != nil {
-			t.Fatalf("%s: %v", statement, err)
-		}
-	}
-	exec("DELETE FROM users")
+	errtest.Must(conn.ExecContext(t.Context(), "DELETE FROM users"))(t)
 	rows := []Row{{Name: "a", N: 2}, {Name: "b", N: 2}, {Name: "c", N: 2}}
 	exists := w.Kind == Upsert || w.Kind == Ignore
 	want := slices.Clone(rows)
 	switch {
 	case exists:
-		exec(fmt.Sprintf("INSERT INTO users (id, name, n) VALUES (%d, 'b', 1)", preset))
+		errtest.Must(conn.ExecContext(t.Context(), fmt.Sprintf("INSERT INTO users (id, name, n) VALUES (%d, 'b', 1)", preset)))(t)
 		want[1].ID = preset
 		if w.Kind == Ignore {
 			want[1].N = 1
@@ -101,10 +96,7 @@ func (w Way) run(t T, conn *sql.DB) (outcome string, err error) {
 	}
 
 	memory, failure := w.Create(t.Context(), rows)
-	table, err := read(t, conn)
-	if err != nil {
-		return "", err
-	}
+	table := read(t, conn)
 	if failure != nil {
 		if len(table) > 0 && !exists || len(table) > 1 {
 			return "failed with rows in the table", fmt.Errorf("%w: %v", failure, table)
@@ -150,21 +142,17 @@ func refusal(err error) string {
 	return Refused
 }
 
-func read(t T, conn *sql.DB) (map[string]Row, error) {
-	rows, err := conn.QueryContext(t.Context(), "SELECT id, name, n FROM users")
-	if err != nil {
-		return nil, err
-	}
+func read(t T, conn *sql.DB) map[string]Row {
+	rows := errtest.Must(conn.QueryContext(t.Context(), "SELECT id, name, n FROM users"))(t)
 	defer rows.Close()
 	table := make(map[string]Row)
 	for rows.Next() {
 		var r Row
-		if err := rows.Scan(&r.ID, &r.Name, &r.N); err != nil {
-			return nil, err
-		}
+		errtest.NoError(t, rows.Scan(&r.ID, &r.Name, &r.N))
 		table[r.Name] = r
 	}
-	return table, rows.Err()
+	errtest.NoError(t, rows.Err())
+	return table
 }
 
 // Users is a way that writes structs with the fields ID (or Id), Name and N.

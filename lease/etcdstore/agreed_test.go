@@ -5,94 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
-	mvccpb "go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/snowkey-go/snowkey/internal/errtest"
 	"github.com/snowkey-go/snowkey/lease"
 )
-
-// A fakeEtcd has the keys time and alive, and etcd leases.
-type fakeEtcd struct {
-	clientv3.KV
-	clientv3.Lease
-	mu     sync.Mutex
-	time   int64
-	alive  vouch
-	lease  clientv3.LeaseID // that of alive, or 0
-	leases []etcdLease
-}
-
-type etcdLease struct {
-	since time.Time // when the leader began to count
-	ttl   time.Duration
-}
-
-func (f *fakeEtcd) left(id clientv3.LeaseID) time.Duration {
-	l := f.leases[id-1]
-	return l.ttl - time.Since(l.since)
-}
-
-// newLeader counts each lease from its full length again.
-func (f *fakeEtcd) newLeader() {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for i := range f.leases {
-		if f.left(clientv3.LeaseID(i+1)) > 0 {
-			f.leases[i].since = time.Now()
-		}
-	}
-}
-
-func (f *fakeEtcd) Close() error { return nil }
-
-func (f *fakeEtcd) Grant(_ context.Context, ttl int64) (*clientv3.LeaseGrantResponse, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.leases = append(f.leases, etcdLease{time.Now(), time.Duration(ttl) * time.Second})
-	return &clientv3.LeaseGrantResponse{ID: clientv3.LeaseID(len(f.leases)), TTL: ttl}, nil
-}
-
-func (f *fakeEtcd) TimeToLive(_ context.Context, id clientv3.LeaseID, _ ...clientv3.LeaseOption) (*clientv3.LeaseTimeToLiveResponse, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return &clientv3.LeaseTimeToLiveResponse{ID: id, TTL: int64(f.left(id) / time.Second), GrantedTTL: int64(f.leases[id-1].ttl / time.Second)}, nil
-}
-
-func (f *fakeEtcd) Txn(context.Context) clientv3.Txn { return &fakeRead{etcd: f} }
-
-// A fakeRead returns the keys time and alive.
-type fakeRead struct {
-	clientv3.Txn
-	etcd *fakeEtcd
-}
-
-func (r *fakeRead) If(...clientv3.Cmp) clientv3.Txn        { return r }
-func (r *fakeRead) Then(...clientv3.Op) clientv3.Txn       { return r }
-func (r *fakeRead) Commit() (*clientv3.TxnResponse, error) { return r.etcd.read(), nil }
-
-func answer(kvs ...*mvccpb.KeyValue) *pb.ResponseOp {
-	return &pb.ResponseOp{Response: &pb.ResponseOp_ResponseRange{ResponseRange: &pb.RangeResponse{Kvs: kvs}}}
-}
-
-func (f *fakeEtcd) read() *clientv3.TxnResponse {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	var stored, alive []*mvccpb.KeyValue
-	if f.time > 0 {
-		stored = append(stored, &mvccpb.KeyValue{Value: []byte(encodeNumber(f.time))})
-	}
-	if f.lease > 0 && f.left(f.lease) > 0 {
-		alive = append(alive, &mvccpb.KeyValue{Value: []byte(encode(f.alive)), Lease: int64(f.lease)})
-	}
-	return &clientv3.TxnResponse{Header: &pb.ResponseHeader{ClusterId: 1}, Responses: []*pb.ResponseOp{answer(stored...), answer(alive...)}}
-}
 
 // An observer returns the agreed time. It is agreed.observe, or a variant with a fault.
 type observer func(a *agreed, ctx context.Context, s *Store, k keys, skew int64, resp *clientv3.TxnResponse) (int64, error)
@@ -120,39 +41,40 @@ func newHost(client *clientv3.Client, offset time.Duration) *host {
 
 // grant does what a claim or a renewal does with the agreed time. It returns an error if
 // that time is before one that was used.
-func (h *host) grant(ctx context.Context, f *fakeEtcd, observe observer) (now int64, err error) {
-	k := keys("x/")
-	if now, err = observe(h.agreed, ctx, h.store, k, testTerms.Skew, f.read()); err != nil {
-		return 0, err
-	}
-	puts, err := h.agreed.vouch(ctx, h.store, k, clusterOf(f.read().Header), testTerms)
+func (h *host) grant(ctx context.Context, m *memory, observe observer) (now int64, err error) {
+	k := h.store.keys("x")
+	resp, err := h.store.commit(ctx, nil, []clientv3.Op{clientv3.OpGet(k.time()), clientv3.OpGet(k.alive())})
 	if err != nil {
 		return 0, err
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if now < h.last {
+	if now, err = observe(h.agreed, ctx, h.store, k, testTerms.Skew, resp); err != nil {
+		return 0, err
+	}
+	puts, err := h.agreed.vouch(ctx, h.store, k, clusterOf(resp.Header), testTerms)
+	if err != nil {
+		return 0, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	used, err := decodeNumber(m.keys[k.time()])
+	switch {
+	case err != nil:
+		return 0, err
+	case now < h.last:
 		return 0, fmt.Errorf("a process uses %d after %d", now, h.last)
+	case used > now+testRenew.Microseconds(): // others may have raised it since it was read
+		return 0, fmt.Errorf("a process uses %d, but %d was used before", now, used)
 	}
 	h.last = now
-	if f.time > now+testRenew.Microseconds() { // others may have raised it since it was read
-		return 0, fmt.Errorf("a process uses %d, but %d was used before", now, f.time)
-	}
-	if len(puts) > 0 {
-		if f.alive, err = decode[vouch](&mvccpb.KeyValue{Value: puts[0].ValueBytes()}); err != nil {
-			return 0, err
-		}
-		f.lease = h.agreed.lease
-	}
-	f.time = max(f.time, now)
+	m.execute(append(puts, raiseTime(k, now)))
 	return now, nil
 }
 
 // run renews until ctx ends, and then returns the first error of a check of the times.
-func (h *host) run(ctx context.Context, f *fakeEtcd, observe observer, check func(now int64, took time.Duration) error) error {
+func (h *host) run(ctx context.Context, m *memory, observe observer, check func(now int64, took time.Duration) error) error {
 	for {
 		began := time.Now()
-		now, err := h.grant(ctx, f, observe)
+		now, err := h.grant(ctx, m, observe)
 		if ctx.Err() != nil {
 			return nil
 		}
@@ -179,8 +101,8 @@ func off(micro int64) time.Duration { return time.Until(time.UnixMicro(micro)) }
 // right clock has to wait for long.
 func simulate(client *clientv3.Client, seed uint64, observe observer) error {
 	random := rand.New(rand.NewPCG(seed, 1))
-	f := &fakeEtcd{}
-	client.KV, client.Lease = f, f
+	m := install(client)
+	m.deaf = true // because the client is of another bubble, it can't connect again after a timeout
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 	defer cancel()
 	right := func() time.Duration { return time.Duration(random.Int64N(801)-400) * time.Millisecond }
@@ -195,7 +117,7 @@ func simulate(client *clientv3.Client, seed uint64, observe observer) error {
 	results := make(chan error, 1000)
 	running := 1
 	first := newHost(client, right())
-	go func() { results <- first.run(ctx, f, observe, near) }()
+	go func() { results <- first.run(ctx, m, observe, near) }()
 	time.Sleep(time.Millisecond)
 	for ctx.Err() == nil {
 		h, isRight := newHost(client, right()), random.IntN(2) == 0
@@ -210,7 +132,7 @@ func simulate(client *clientv3.Client, seed uint64, observe observer) error {
 		jumps := random.IntN(4) == 0
 		running++
 		go func() {
-			results <- h.run(life, f, observe, func(now int64, took time.Duration) error {
+			results <- h.run(life, m, observe, func(now int64, took time.Duration) error {
 				if isRight && took > 2*testRenew {
 					return fmt.Errorf("a process whose clock is right waited for %v", took)
 				}
@@ -222,7 +144,7 @@ func simulate(client *clientv3.Client, seed uint64, observe observer) error {
 			})
 		}()
 		if random.IntN(4) == 0 {
-			f.newLeader()
+			m.newLeader()
 		}
 		time.Sleep(time.Duration(random.Int64N(10_000)) * time.Millisecond)
 	}
@@ -236,8 +158,7 @@ func simulate(client *clientv3.Client, seed uint64, observe observer) error {
 // Wrong clocks do not change the agreed time while a process with a right clock runs. The
 // simulation finds a wrong time if observe is replaced by one with a fault.
 func TestAgreedTime(t *testing.T) {
-	client := errtest.Must(clientv3.New(clientv3.Config{Endpoints: []string{"127.0.0.1:1"}}))(t)
-	defer client.Close()
+	client := unconnected(t)
 	faults := map[string]observer{
 		"none": (*agreed).observe,
 		"each host uses its own clock": func(a *agreed, _ context.Context, s *Store, _ keys, _ int64, resp *clientv3.TxnResponse) (int64, error) {
@@ -288,18 +209,16 @@ func TestAgreedTime(t *testing.T) {
 // If no process vouches for the time, the next one uses its own clock, but no time before
 // one that was used. That makes ids unique if the former clock was ahead.
 func TestAgreedTimeOfTheFirstProcess(t *testing.T) {
-	client := errtest.Must(clientv3.New(clientv3.Config{Endpoints: []string{"127.0.0.1:1"}}))(t)
-	defer client.Close()
+	client := unconnected(t)
 	synctest.Test(t, func(t *testing.T) {
-		f := &fakeEtcd{}
-		client.KV, client.Lease = f, f
+		m := install(client)
 		for _, step := range []struct{ clock, want time.Duration }{
 			{time.Hour, time.Hour},         // the first, whose clock is ahead
 			{0, time.Hour - 2*time.Minute}, // after it has ended: not before its time
 			{2 * time.Hour, 2 * time.Hour}, // and a later clock counts
 			{-time.Hour, 2*time.Hour - time.Minute*2},
 		} {
-			now := errtest.Must(newHost(client, step.clock).grant(t.Context(), f, (*agreed).observe))(t)
+			now := errtest.Must(newHost(client, step.clock).grant(t.Context(), m, (*agreed).observe))(t)
 			if got := off(now).Round(time.Second); got != step.want {
 				t.Errorf("the clock is off by %v, and the agreed time by %v, want %v", step.clock, got, step.want)
 			}
@@ -312,23 +231,19 @@ func TestAgreedTimeOfTheFirstProcess(t *testing.T) {
 // restored to a snapshot from before. The process must not go on with the time that it had
 // before, since others may have granted ids in that hour.
 func TestAsleep(t *testing.T) {
-	client := errtest.Must(clientv3.New(clientv3.Config{Endpoints: []string{"127.0.0.1:1"}}))(t)
-	defer client.Close()
+	client := unconnected(t)
 	for _, restored := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
-			f := &fakeEtcd{}
-			client.KV, client.Lease = f, f
+			m := install(client)
 			h := newHost(client, 0)
-			errtest.Must(h.grant(t.Context(), f, (*agreed).observe))(t)
+			errtest.Must(h.grant(t.Context(), m, (*agreed).observe))(t)
 			h.offset = time.Hour // how the sleep looks to the process: only the wall clock has gone on
 			if restored {
-				f.newLeader()
+				m.newLeader()
 			} else { // another process went on
-				f.mu.Lock()
-				f.time += time.Hour.Microseconds()
-				f.mu.Unlock()
+				m.execute([]clientv3.Op{raiseTime(h.store.keys("x"), time.Now().Add(time.Hour).UnixMicro())})
 			}
-			now := errtest.Must(h.grant(t.Context(), f, (*agreed).observe))(t)
+			now := errtest.Must(h.grant(t.Context(), m, (*agreed).observe))(t)
 			if behind := h.store.clock().Sub(time.UnixMicro(now)); behind.Abs() > testSkew {
 				t.Errorf("restored %v: the agreed time is %v behind", restored, behind)
 			}

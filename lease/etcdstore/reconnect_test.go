@@ -12,6 +12,8 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/backoff"
 	"google.golang.org/grpc/credentials/insecure"
+
+	"github.com/snowkey-go/snowkey/internal/errtest"
 )
 
 type emptyKV struct{ pb.KVServer }
@@ -23,19 +25,13 @@ func (emptyKV) Txn(_ context.Context, r *pb.TxnRequest) (*pb.TxnResponse, error)
 
 // When etcd is back, a store connects again at once, although gRPC would wait for an hour.
 func TestReconnectsAfterAnOutage(t *testing.T) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := errtest.Must(net.Listen("tcp", "127.0.0.1:0"))(t)
 	address := listener.Addr().String()
 	listener.Close()
-	client, err := clientv3.New(clientv3.Config{Endpoints: []string{address}, DialOptions: []grpc.DialOption{
+	client := errtest.Must(clientv3.New(clientv3.Config{Endpoints: []string{address}, DialOptions: []grpc.DialOption{
 		grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithConnectParams(grpc.ConnectParams{Backoff: backoff.Config{BaseDelay: time.Hour, MaxDelay: time.Hour}}),
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}}))(t)
 	defer client.Close()
 	layouts := func(timeout time.Duration) error {
 		ctx, cancel := context.WithTimeout(t.Context(), timeout)
@@ -47,15 +43,14 @@ func TestReconnectsAfterAnOutage(t *testing.T) {
 		t.Fatal("a call succeeded without a server")
 	}
 
-	if listener, err = net.Listen("tcp", address); err != nil {
-		t.Fatal(err)
-	}
+	listener = errtest.Must(net.Listen("tcp", address))(t)
 	server := grpc.NewServer()
 	pb.RegisterKVServer(server, emptyKV{})
 	go server.Serve(listener)
 	defer server.Stop()
 	for deadline := time.Now().Add(time.Minute); ; {
-		if err = layouts(2 * time.Second); err == nil {
+		err := layouts(2 * time.Second)
+		if err == nil {
 			return
 		}
 		if time.Now().After(deadline) {

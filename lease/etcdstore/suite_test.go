@@ -22,37 +22,73 @@ import (
 	"github.com/snowkey-go/snowkey/lease/leasetest"
 )
 
-// A memory is an etcd with the transactions that a store uses. Package test/etcd runs the
-// same suite on real members.
+// A memory is an etcd with the transactions and etcd leases that a store uses. Package
+// test/etcd runs the same suite on real members.
 type memory struct {
 	clientv3.KV
 	clientv3.Lease
 	mu      sync.Mutex
 	keys    map[string]*mvccpb.KeyValue
+	leases  []etcdLease
 	cluster uint64
 	before  func() // called before each transaction
 	fail    error  // of each transaction; nil if none fails
-	granted time.Time
-	ttl     int64
+	deaf    bool   // whether it answers requests whose context has ended
+}
+
+type etcdLease struct {
+	since time.Time // when the leader began to count
+	ttl   time.Duration
 }
 
 func newMemory(t *testing.T, options ...Option) (*Store, *memory) {
+	client := unconnected(t)
+	return New(client, options...), install(client)
+}
+
+// unconnected returns a client that answers nothing.
+func unconnected(t *testing.T) *clientv3.Client {
 	client := errtest.Must(clientv3.New(clientv3.Config{Endpoints: []string{"127.0.0.1:1"}}))(t)
 	t.Cleanup(func() { _ = client.Close() })
+	return client
+}
+
+// install makes a new memory answer the requests of a client.
+func install(client *clientv3.Client) *memory {
 	m := &memory{keys: make(map[string]*mvccpb.KeyValue), cluster: 1, before: func() {}}
 	client.KV, client.Lease = m, m
-	return New(client, options...), m
+	return m
 }
 
 func (m *memory) Close() error { return nil }
 
 func (m *memory) Grant(_ context.Context, ttl int64) (*clientv3.LeaseGrantResponse, error) {
-	m.granted, m.ttl = time.Now(), ttl
-	return &clientv3.LeaseGrantResponse{ID: 1, TTL: ttl}, nil
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.leases = append(m.leases, etcdLease{time.Now(), time.Duration(ttl) * time.Second})
+	return &clientv3.LeaseGrantResponse{ID: clientv3.LeaseID(len(m.leases)), TTL: ttl}, nil
 }
 
-func (m *memory) TimeToLive(context.Context, clientv3.LeaseID, ...clientv3.LeaseOption) (*clientv3.LeaseTimeToLiveResponse, error) {
-	return &clientv3.LeaseTimeToLiveResponse{ID: 1, TTL: m.ttl - 1 - int64(time.Since(m.granted).Seconds()), GrantedTTL: m.ttl}, nil
+func (m *memory) TimeToLive(_ context.Context, id clientv3.LeaseID, _ ...clientv3.LeaseOption) (*clientv3.LeaseTimeToLiveResponse, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return &clientv3.LeaseTimeToLiveResponse{ID: id, TTL: int64(m.left(int64(id)) / time.Second), GrantedTTL: int64(m.leases[id-1].ttl / time.Second)}, nil
+}
+
+// left returns how long an etcd lease still lasts.
+func (m *memory) left(id int64) time.Duration {
+	return m.leases[id-1].ttl - time.Since(m.leases[id-1].since)
+}
+
+// newLeader counts each etcd lease from its full length again.
+func (m *memory) newLeader() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for i := range m.leases {
+		if m.left(int64(i+1)) > 0 {
+			m.leases[i].since = time.Now()
+		}
+	}
 }
 
 func (m *memory) Txn(ctx context.Context) clientv3.Txn { return &txn{memory: m, ctx: ctx} }
@@ -69,7 +105,7 @@ func (t *txn) If(when ...clientv3.Cmp) clientv3.Txn { t.when = when; return t }
 func (t *txn) Then(ops ...clientv3.Op) clientv3.Txn { t.then = ops; return t }
 
 func (t *txn) Commit() (*clientv3.TxnResponse, error) {
-	if err := cmp.Or(t.ctx.Err(), t.memory.fail); err != nil {
+	if err := cmp.Or(t.ctx.Err(), t.memory.fail); err != nil && !t.memory.deaf {
 		return nil, err
 	}
 	t.memory.before()
@@ -113,10 +149,12 @@ func (m *memory) execute(ops []clientv3.Op) (answers []*pb.ResponseOp) {
 			if op.IsSerializable() {
 				panic("a member that is cut off from the others would answer this read")
 			}
-			answers = append(answers, answer(m.list(string(op.KeyBytes()), string(op.RangeBytes()))...))
+			kvs := m.list(string(op.KeyBytes()), string(op.RangeBytes()))
+			answers = append(answers, &pb.ResponseOp{Response: &pb.ResponseOp_ResponseRange{ResponseRange: &pb.RangeResponse{Kvs: kvs}}})
 			continue
 		case op.IsPut():
-			m.keys[string(op.KeyBytes())] = &mvccpb.KeyValue{Key: op.KeyBytes(), Value: op.ValueBytes()}
+			etcdLease := reflect.ValueOf(op).FieldByName("leaseID").Int()
+			m.keys[string(op.KeyBytes())] = &mvccpb.KeyValue{Key: op.KeyBytes(), Value: op.ValueBytes(), Lease: etcdLease}
 		case op.IsTxn():
 			when, then, otherwise := op.Txn()
 			if !m.hold(when) {
@@ -129,10 +167,10 @@ func (m *memory) execute(ops []clientv3.Op) (answers []*pb.ResponseOp) {
 	return answers
 }
 
-// list returns a key, or those before end.
+// list returns a key, or those before end, unless their etcd lease has ended.
 func (m *memory) list(key, end string) (kvs []*mvccpb.KeyValue) {
 	for name, kv := range m.keys {
-		if name == key || key < name && name < end {
+		if (name == key || key < name && name < end) && (kv.Lease == 0 || m.left(kv.Lease) > 0) {
 			kvs = append(kvs, kv)
 		}
 	}
@@ -172,17 +210,12 @@ func TestStore(t *testing.T) {
 	}
 }
 
-// claimable returns a store with a namespace and a claim of its only row.
+// claimable returns a process, and a claim of a free row.
 func claimable(t *testing.T) (*Store, *memory, lease.Claim) {
 	s, m := newMemory(t, WithoutHoldOff())
-	terms := lease.Terms{Namespace: "orders", Layout: "41/10/12", Unit: 1000, PerTick: 4096, Workers: 1024, Ahead: 11e6, Skew: 1e6, TTL: 15e6}
-	errtest.Must(s.CreateNamespace(t.Context(), terms, 0))(t)
-	errtest.NoError(t, s.AddRows(t.Context(), terms, 0, 0))
-	p, err := s.Probe(t.Context(), lease.Query{Terms: terms, PreferWorker: -1})
-	if err != nil || !p.HasFree {
-		t.Fatalf("found %+v, %v", p, err)
-	}
-	return s, m, lease.Claim{Terms: terms, Seen: p.Row, Fence: p.Fence, Token: "a", Wanted: 1 << 62}
+	p := &kvtest.Process{T: t, Store: s}
+	p.Add()
+	return s, m, p.ClaimOf(p.Look())
 }
 
 func TestFenceDuringAClaim(t *testing.T) {
@@ -221,7 +254,7 @@ func TestRenewalInAnotherCluster(t *testing.T) {
 	if _, ok, err := s.Renew(t.Context(), r); !ok || err != nil {
 		t.Errorf("renewed %v, %v", ok, err)
 	}
-	if !strings.Contains(string(m.keys[s.keys("orders").row(c.Terms.Layout, 0)].Value), `"fingerprint":"1"`) {
+	if !strings.Contains(string(m.keys[s.keys("orders").row(c.Terms.Layout, 7)].Value), `"fingerprint":"1"`) {
 		t.Error("the row has another cluster than that of its claim")
 	}
 }
@@ -239,7 +272,7 @@ func TestTimeOfGrants(t *testing.T) {
 	}
 	ahead := row.Now + 500_000 // of a host whose clock is ahead by less than Skew
 	m.keys[key].Value = []byte(encodeNumber(ahead))
-	if p, err := s.Probe(t.Context(), lease.Query{Terms: c.Terms, PreferWorker: -1}); err != nil || p.Now < ahead {
+	if p, err := s.Probe(t.Context(), lease.Query{Terms: c.Terms, Max: 7, PreferWorker: -1}); err != nil || p.Now < ahead {
 		t.Errorf("the time is %d after %d, %v", p.Now, ahead, err)
 	}
 }

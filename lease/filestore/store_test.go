@@ -97,25 +97,6 @@ func workerOf(t testing.TB, pool *idgen.Pool) int64 {
 	return worker
 }
 
-func TestNumbersGoByStartOrder(t *testing.T) {
-	s := Dir(t.TempDir())
-	var pools []*idgen.Pool
-	for want := range int64(6) {
-		pools = append(pools, open(t, s, snowkey.Config{}))
-		if got := workerOf(t, pools[want]); got != want {
-			t.Fatalf("process %d has worker %d", want, got)
-		}
-	}
-	for _, i := range []int64{4, 2} {
-		errtest.NoError(t, pools[i].Close(t.Context()))
-	}
-	for _, want := range []int64{2, 4, 6} {
-		if got := workerOf(t, open(t, s, snowkey.Config{})); got != want {
-			t.Errorf("got worker %d; the least that is free is %d", got, want)
-		}
-	}
-}
-
 // The host's clock, which is also the store's clock, is set back by an hour. A process
 // that starts then should lease another worker number immediately, and no id may be
 // issued again.

@@ -7,29 +7,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/snowkey-go/snowkey/internal/errtest"
+	"github.com/snowkey-go/snowkey/internal/kvlease/kvtest"
 	"github.com/snowkey-go/snowkey/lease"
 	"github.com/snowkey-go/snowkey/lease/leasetest"
 )
-
-var terms = lease.Terms{
-	Namespace: "ns", Layout: "a layout", Epoch: time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC).UnixMicro(),
-	Unit: 1000, PerTick: 4096, Workers: 1024, Ahead: 12e6, TTL: 15e6,
-}
-
-// held returns a store in which worker 3 is leased.
-func held(t *testing.T) (*leasetest.Memory, lease.Row) {
-	t.Helper()
-	m := new(leasetest.Memory)
-	_, err := m.CreateNamespace(t.Context(), terms, 0)
-	errtest.NoError(t, errors.Join(m.AddRows(t.Context(), terms, 3, 3), err))
-	p := errtest.Must(m.Probe(t.Context(), lease.Query{Terms: terms, Max: 3}))(t)
-	row, ok, err := m.Claim(t.Context(), lease.Claim{Terms: terms, Seen: p.Row, Fence: p.Fence, Token: "first"})
-	if !ok || err != nil {
-		t.Fatal("not claimed:", ok, err)
-	}
-	return m, row
-}
 
 func TestFaults(t *testing.T) {
 	for _, tc := range []struct {
@@ -45,20 +26,22 @@ func TestFaults(t *testing.T) {
 		{fault: leasetest.Late, hangs: true, gets: true, err: context.DeadlineExceeded},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			m, row := held(t)
+			time.Sleep(time.Until(time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC))) // the bubble begins in 2000
+			m := new(leasetest.Memory)
+			p := &kvtest.Process{T: t, Store: m}
+			p.Add()
+			p.Lease()
 			m.Fault(func(op string) leasetest.Fault {
 				if op == "Renew" {
 					return tc.fault
 				}
 				return leasetest.None
 			})
-			renewed := func() bool {
-				return errtest.Must(m.Rows(t.Context(), terms, 3, 3))(t)[0].Token == "second"
-			}
+			renewed := func() bool { return p.Row().Token == "second" }
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			defer cancel()
 			began := time.Now()
-			_, ok, err := m.Renew(ctx, lease.Renewal{Terms: terms, Held: row, Token: "second"})
+			_, ok, err := m.Renew(ctx, lease.Renewal{Terms: kvtest.Terms, Held: p.Held, Token: "second"})
 			if !errors.Is(err, tc.err) || ok != (tc.err == nil) {
 				t.Errorf("fault %d: got %v, %v", tc.fault, ok, err)
 			}
@@ -76,33 +59,6 @@ func TestFaults(t *testing.T) {
 				t.Errorf("fault %d: %d renewals were counted", tc.fault, got)
 			}
 		})
-	}
-}
-
-func TestRestoreForgetsCommits(t *testing.T) {
-	m, row := held(t)
-	before := m.Snapshot()
-	if _, ok, err := m.Renew(t.Context(), lease.Renewal{Terms: terms, Held: row, Token: "second"}); !ok || err != nil {
-		t.Fatal(ok, err)
-	}
-	m.Restore(before)
-	rows, err := m.Rows(t.Context(), terms, 0, 1023)
-	if err != nil || len(rows) != 1 || rows[0].Token != "first" {
-		t.Errorf("after the restore: %+v, %v", rows, err)
-	}
-	m.SetCurrent("another")
-	m.SetVolatile(true)
-	p, err := m.Probe(t.Context(), lease.Query{Terms: terms, Max: 1023})
-	if err != nil || p.Current != "another" || p.Fingerprint == p.Current || !p.Volatile {
-		t.Errorf("after the failover: %+v, %v", p, err)
-	}
-}
-
-func TestClock(t *testing.T) {
-	at := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
-	m := &leasetest.Memory{Clock: func() time.Time { return at }}
-	if p, err := m.Probe(t.Context(), lease.Query{Terms: terms}); err != nil || p.Now != at.UnixMicro() {
-		t.Errorf("the store's time is %v, %v", time.UnixMicro(p.Now), err)
 	}
 }
 

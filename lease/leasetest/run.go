@@ -73,13 +73,10 @@ var properties = []struct {
 	{"bounds end with the tick that Ahead falls into", units},
 	{"a layout is added by a process that has seen all others", secondLayout},
 	{"a layout is added after others were deleted", layoutAfterDeletion},
-	{"an added row starts above everything that a lost row can have granted", addedRow},
-	{"a row that exists is not changed", addedOnce},
-	{"many rows are added at a time", addedMany},
+	{"added rows start above everything that lost rows can have granted, and others are not changed", addedMany},
 	{"64 processes add rows at the same time", addedAtOnce},
 	{"a row of a coarse layout without a namespace starts in the current tick", addedCoarse},
 	{"a free row is claimed", claimFree},
-	{"an expired row is claimed", claimExpired},
 	{"a lease that has just expired is neither renewed nor claimed", justExpired},
 	{"a claim is refused if anything has changed since the probe", claimRefused},
 	{"a claim never lowers a bound, nor grants more than requested", claimBound},
@@ -222,21 +219,6 @@ func (s *subject) renewalOf(held lease.Row) lease.Renewal {
 	return lease.Renewal{Terms: s.terms, Held: held, Token: rand.Text(), Wanted: everything, Volatile: true}
 }
 
-// A freeing contains the arguments of a Release.
-type freeing struct {
-	Terms  lease.Terms
-	Held   lease.Row
-	Unused int64
-}
-
-func (s *subject) releaseOf(held lease.Row) freeing {
-	return freeing{Terms: s.terms, Held: held, Unused: held.Bound}
-}
-
-func (s *subject) tryRelease(r freeing) (bool, error) {
-	return s.Release(s.Context(), r.Terms, r.Held, r.Unused)
-}
-
 // claim claims a row, which must succeed, and returns the row in the store.
 func (s *subject) claim(c lease.Claim) lease.Row {
 	s.Helper()
@@ -270,14 +252,15 @@ func (s *subject) granted(row lease.Row, ok bool, err error, before lease.Row, t
 	return row
 }
 
-func (s *subject) release(r freeing) lease.Row {
+// release releases a lease, which must succeed, and returns the row in the store.
+func (s *subject) release(held lease.Row, unused int64) lease.Row {
 	s.Helper()
-	ok, err := s.tryRelease(r)
+	ok, err := s.Release(s.Context(), s.terms, held, unused)
 	s.must(err)
 	if !ok {
 		s.Fatal("refused")
 	}
-	return s.row(r.Held.Worker)
+	return s.row(held.Worker)
 }
 
 // same reports whether two rows are equal, ignoring Now.
@@ -311,13 +294,6 @@ func tick(l lease.Limits) int64        { return l.Tick }
 func theCap(l lease.Limits) int64      { return l.Cap }
 func newFence(l lease.Limits) int64    { return l.NewFence }
 func raisedFence(l lease.Limits) int64 { return l.RaisedFence }
-
-// capped fails the test unless bound equals the cap at some time between the two
-// readings.
-func (s *subject) capped(what string, bound, before, after int64) {
-	s.Helper()
-	s.at(theCap, what, bound, before, after)
-}
 
 func createOnce(s *subject) {
 	before := s.now()
@@ -407,7 +383,7 @@ func units(s *subject) {
 			s.at(raisedFence, "the fence", p.Fence, before, p.Now)
 			s.start("the bound of a new row", added.Bound, before, p.Now)
 			claimed := s.claim(s.claimOf(added))
-			s.capped("the bound", claimed.Bound, claimed.Now, claimed.Now)
+			s.at(theCap, "the bound", claimed.Bound, claimed.Now, claimed.Now)
 		}
 	}
 }
@@ -474,7 +450,7 @@ func addedMany(s *subject) {
 			continue
 		}
 		s.start("the bound", row.Bound, before, row.Now)
-		if row.Token != "" || row.Revision != 0 || !s.terms.Free(row) {
+		if row.Token != "" || row.Label != "" || row.Revision != 0 || !s.terms.Free(row) {
 			s.Fatalf("added %+v", row)
 		}
 	}
@@ -520,41 +496,12 @@ func addedCoarse(s *subject) {
 	s.start("the bound in the namespace", second.Bound, first.Now, second.Now)
 }
 
-func addedRow(s *subject) {
-	s.create()
-	before := s.now()
-	row := s.added(7)
-	s.start("the bound", row.Bound, before, row.Now)
-	if row.Worker != 7 || row.Token != "" || row.Label != "" || !s.terms.Free(row) {
-		s.Errorf("added: %+v", row)
-	}
-}
-
-func addedOnce(s *subject) {
-	s.create()
-	held := s.claim(s.claimOf(s.added(7)))
-	s.terms.Ahead *= 2
-	if again := s.added(7); !same(again, held) {
-		s.Errorf("%+v became %+v", held, again)
-	}
-}
-
 func claimFree(s *subject) {
 	s.create()
 	for _, worker := range []int64{0, 7, s.terms.Workers - 1} {
 		row := s.claim(s.claimOf(s.added(worker)))
-		s.capped("the bound", row.Bound, row.Now, row.Now)
+		s.at(theCap, "the bound", row.Bound, row.Now, row.Now)
 	}
-}
-
-func claimExpired(s *subject) {
-	s.create()
-	free := s.added(7)
-	s.terms.TTL = lapsed
-	expired := s.claim(s.claimOf(free))
-	second := s.claimOf(expired)
-	second.Label = "host/2"
-	s.claim(second)
 }
 
 // If another server takes over, its clock may be behind this one's. For that server,
@@ -650,7 +597,7 @@ func bounds(s *subject, row lease.Row, raise func(before lease.Row, wanted int64
 	check("one is wanted", bound+1, bound+1)
 	check("three more are wanted", bound+4, bound+4)
 	row = raise(row, everything)
-	s.capped("the bound when everything is wanted", row.Bound, row.Now, row.Now)
+	s.at(theCap, "the bound when everything is wanted", row.Bound, row.Now, row.Now)
 	s.terms.Ahead /= 4
 	check("the cap is below the bound", everything, row.Bound)
 }
@@ -660,9 +607,9 @@ func renew(s *subject) {
 	row := s.claim(s.claimOf(s.added(7)))
 	for range 3 {
 		row = s.renew(s.renewalOf(row))
-		s.capped("the bound", row.Bound, row.Now, row.Now)
+		s.at(theCap, "the bound", row.Bound, row.Now, row.Now)
 	}
-	s.release(s.releaseOf(row))
+	s.release(row, row.Bound)
 }
 
 func renewRefused(s *subject) {
@@ -700,7 +647,8 @@ func renewRefused(s *subject) {
 	s.untouched("an expired lease", expired, ok, err)
 
 	s.terms.TTL = millisecond.TTL
-	freed := s.release(s.releaseOf(s.claim(s.claimOf(expired))))
+	held = s.claim(s.claimOf(expired))
+	freed := s.release(held, held.Bound)
 	_, ok, err = s.Renew(s.Context(), s.renewalOf(freed))
 	s.untouched("a lease given back", freed, ok, err)
 }
@@ -708,10 +656,8 @@ func renewRefused(s *subject) {
 func release(s *subject) {
 	s.create()
 	held := s.claim(s.claimOf(s.added(7)))
-	r := s.releaseOf(held)
-	r.Unused = held.Bound - 1
-	free := s.release(r)
-	if free.Token != "" || free.Revision <= held.Revision || free.Bound != r.Unused || free.Label != held.Label {
+	free := s.release(held, held.Bound-1)
+	if free.Token != "" || free.Revision <= held.Revision || free.Bound != held.Bound-1 || free.Label != held.Label {
 		s.Errorf("released: %+v became %+v", held, free)
 	}
 	if p := s.probe(lease.Query{}); !p.HasFree || !same(p.Row, free) {
@@ -727,9 +673,7 @@ func release(s *subject) {
 func releaseBound(s *subject) {
 	s.create()
 	held := s.claim(s.claimOf(s.added(7)))
-	r := s.releaseOf(held)
-	r.Unused = held.Bound + 1
-	if free := s.release(r); free.Bound != held.Bound {
+	if free := s.release(held, held.Bound+1); free.Bound != held.Bound {
 		s.Errorf("the bound is %d, want %d", free.Bound, held.Bound)
 	}
 }
@@ -737,25 +681,22 @@ func releaseBound(s *subject) {
 func releaseRefused(s *subject) {
 	s.create()
 	held := s.claim(s.claimOf(s.added(7)))
-	for what, change := range map[string]func(*freeing){
-		"another token":     func(r *freeing) { r.Held.Token = rand.Text() },
-		"no token":          func(r *freeing) { r.Held.Token = "" },
-		"a later revision":  func(r *freeing) { r.Held.Revision++ },
-		"a former revision": func(r *freeing) { r.Held.Revision-- },
-		"another layout":    func(r *freeing) { r.Terms.Layout = "41/10/13" },
-		"another namespace": func(r *freeing) { r.Terms.Namespace = "another" },
-		"no such row":       func(r *freeing) { r.Held.Worker++ },
+	for what, change := range map[string]func(*lease.Terms, *lease.Row){
+		"another token":     func(_ *lease.Terms, r *lease.Row) { r.Token = rand.Text() },
+		"no token":          func(_ *lease.Terms, r *lease.Row) { r.Token = "" },
+		"a later revision":  func(_ *lease.Terms, r *lease.Row) { r.Revision++ },
+		"a former revision": func(_ *lease.Terms, r *lease.Row) { r.Revision-- },
+		"another layout":    func(t *lease.Terms, _ *lease.Row) { t.Layout = "41/10/13" },
+		"another namespace": func(t *lease.Terms, _ *lease.Row) { t.Namespace = "another" },
+		"no such row":       func(_ *lease.Terms, r *lease.Row) { r.Worker++ },
 	} {
-		r := s.releaseOf(held)
-		r.Unused = 0
-		change(&r)
-		ok, err := s.tryRelease(r)
+		terms, row := s.terms, held
+		change(&terms, &row)
+		ok, err := s.Release(s.Context(), terms, row, 0)
 		s.untouched(what, held, ok, err)
 	}
-	free := s.release(s.releaseOf(held))
-	r := s.releaseOf(held)
-	r.Unused = 0
-	ok, err := s.tryRelease(r)
+	free := s.release(held, held.Bound)
+	ok, err := s.Release(s.Context(), s.terms, held, 0)
 	s.untouched("a lease given back", free, ok, err)
 }
 
@@ -796,11 +737,9 @@ func probeReady(s *subject) {
 	for worker := range int64(16) {
 		if held := s.claim(s.claimOf(s.added(worker))); worker%2 == 0 {
 			ready = append(ready, worker)
-			r := s.releaseOf(held)
-			r.Unused = s.terms.At(held.Now).Tick - 1
-			s.release(r)
+			s.release(held, s.terms.At(held.Now).Tick-1)
 		} else {
-			s.release(s.releaseOf(held))
+			s.release(held, held.Bound)
 		}
 	}
 	seen, ahead := make(map[int64]bool), 0
@@ -831,11 +770,11 @@ func probeLabel(s *subject) {
 	for worker := range int64(16) {
 		c := s.claimOf(s.added(worker))
 		c.Label = fmt.Sprint("host/", worker)
-		r := s.releaseOf(s.claim(c))
-		if r.Unused -= s.terms.PerTick; worker != 7 {
-			r.Unused = 0 // all other rows are ready
+		held, unused := s.claim(c), int64(0) // all other rows are ready
+		if worker == 7 {
+			unused = held.Bound - s.terms.PerTick
 		}
-		s.release(r)
+		s.release(held, unused)
 	}
 	s.added(16)
 	unheld := 0
@@ -863,14 +802,8 @@ func probeSpent(s *subject) {
 	for worker, label := range []string{"spent", "half spent", "unused"} {
 		c := s.claimOf(s.added(int64(worker)))
 		c.Label = label
-		r := s.releaseOf(s.claim(c))
-		r.Unused = s.terms.At(s.now()).Cap
-		if label == "half spent" {
-			r.Unused -= s.terms.PerTick / 2
-		} else if label == "unused" {
-			r.Unused = 0
-		}
-		s.release(r)
+		held, limit := s.claim(c), s.terms.At(s.now()).Cap
+		s.release(held, map[string]int64{"spent": limit, "half spent": limit - s.terms.PerTick/2, "unused": 0}[label])
 	}
 	for prefer, want := range map[string]int64{"spent": 2, "half spent": 1, "unused": 2, "": 2} {
 		if p := s.probe(lease.Query{PreferLabel: prefer}); p.Row.Worker != want {
@@ -888,9 +821,7 @@ func probeSpent(s *subject) {
 func probePreferWorker(s *subject) {
 	s.create()
 	for worker := range int64(16) {
-		r := s.releaseOf(s.claim(s.claimOf(s.added(worker))))
-		r.Unused = 0 // all rows are ready
-		s.release(r)
+		s.release(s.claim(s.claimOf(s.added(worker))), 0) // all rows are ready
 	}
 	for range 8 {
 		if p := s.probe(lease.Query{PreferWorker: 7}); !p.HasFree || p.Row.Worker != 7 {
@@ -919,7 +850,7 @@ func probeWaiting(s *subject) {
 	if p := s.probe(lease.Query{Waiting: true}); !p.HasRow || p.HasFree || !same(p.Row, held[5]) {
 		s.Errorf("the next to be free is %+v, want %+v", p, held[5])
 	}
-	free := s.release(s.releaseOf(held[3]))
+	free := s.release(held[3], held[3].Bound)
 	if p := s.probe(lease.Query{Waiting: true}); !p.HasFree || !same(p.Row, free) {
 		s.Errorf("found %+v, want %+v", p, free)
 	}
@@ -1075,7 +1006,7 @@ func deleted(s *subject) {
 	if _, ok, err := s.Renew(s.Context(), s.renewalOf(held)); ok || err != nil {
 		s.Errorf("the renewal: %v, %v", ok, err)
 	}
-	if ok, err := s.tryRelease(s.releaseOf(held)); ok || err != nil {
+	if ok, err := s.Release(s.Context(), s.terms, held, held.Bound); ok || err != nil {
 		s.Errorf("the release: %v, %v", ok, err)
 	}
 	if _, ok, err := s.Claim(s.Context(), s.claimOf(held)); ok || err != nil {
@@ -1106,7 +1037,7 @@ func edited(s *subject) {
 		_, ok, err := s.Renew(s.Context(), s.renewalOf(held))
 		s.untouched(what, changed, ok, err)
 		if what != "expiry" { // an expired lease can still be released
-			ok, err = s.tryRelease(s.releaseOf(held))
+			ok, err = s.Release(s.Context(), s.terms, held, held.Bound)
 			s.untouched(what, changed, ok, err)
 		}
 	}
@@ -1172,7 +1103,7 @@ func oddNames(s *subject) {
 		c := s.claimOf(s.added(7))
 		c.Label = name
 		held := s.renew(s.renewalOf(s.claim(c)))
-		free := s.release(s.releaseOf(held))
+		free := s.release(held, held.Bound)
 		if p := s.probe(lease.Query{PreferLabel: name}); !p.HasNamespace || !p.HasFree || p.Row.Label != name {
 			s.Errorf("%q: got %+v, want %+v", name, p, free)
 		}

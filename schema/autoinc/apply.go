@@ -543,6 +543,8 @@ func (a *applier) run(ctx context.Context, s Step, before entry) (err error) {
 		err = a.backfill(ctx, s, before)
 	case assigning:
 		err = a.assign(ctx, s, before)
+	case ranging:
+		err = a.ranges(ctx, s, s.SQL)
 	default:
 		err = fmt.Errorf("there is no way %q to run it", s.Run)
 	}

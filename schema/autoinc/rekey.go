@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -28,6 +29,10 @@ type RekeyOptions struct {
 	// before the epoch of the ids' layout.
 	From time.Time `json:"from,omitzero"`
 	To   time.Time `json:"to,omitzero"`
+
+	// KeepOld is the name of a column, such as old_id, that each table gets for its old keys.
+	// It is unique. Rows that are inserted later have NULL there. Defaults to no column.
+	KeepOld string `json:"keepOld,omitempty"`
 }
 
 // The phases of such a plan, in order.
@@ -66,6 +71,9 @@ type rekeyer struct {
 // readRekey finds out which keys and children get other values. It takes the place of
 // readChanges.
 func readRekey(ctx context.Context, conn *sql.Conn, s server, options PlanOptions, compared *Plan) (*changes, error) {
+	if options.LikelyChildren {
+		return nil, errors.New("autoinc: likely children have to be decided one by one, because their values are replaced; name each (Children, --child)")
+	}
 	if options.Rekey.To.Before(options.Rekey.From) {
 		return nil, fmt.Errorf("autoinc: the times from %s to %s are in the wrong order", options.Rekey.From, options.Rekey.To)
 	}
@@ -136,39 +144,55 @@ func (r *rekeyer) follow() error {
 	for _, k := range r.keys {
 		of[exactPlace(k.Column)] = k.Column
 	}
+	used := make([]bool, len(r.options.Children))
+	typed := make(map[place]bool) // children that hold keys of several tables
 	for i := range r.keys {
 		k := &r.keys[i]
 		r.refuseRekey(k.Column, true)
 		columns := []catalog.Column{k.Column}
-		add := func(child column, parent catalog.Column, undeclared bool) {
-			k.ForeignKeys = append(k.ForeignKeys, catalog.ForeignKey{Child: child.Column, Parent: parent, Undeclared: undeclared})
-			switch other, known := of[exactPlace(child.Column)]; {
-			case known && same(other, k.Column):
+		add := func(child column, parent catalog.Column, fk catalog.ForeignKey) {
+			fk.Child, fk.Parent = child.Column, parent
+			k.ForeignKeys = append(k.ForeignKeys, fk)
+			at := exactPlace(child.Column)
+			switch other, known := of[at]; {
+			case known && same(other, k.Column) && typed[at] == (fk.TypeColumn != ""):
+				return
+			case known && typed[at] && fk.TypeColumn != "":
 				return
 			case known:
 				r.refuse(child.Column, "leave out the table whose key is itself a child's (Except, --except), since it follows its parent", "it holds keys of %s and of %s", r.column(other), r.column(k.Column))
 				return
 			}
-			of[exactPlace(child.Column)] = k.Column
+			of[at], typed[at] = k.Column, fk.TypeColumn != ""
 			r.refuseRekey(child.Column, false)
 			columns = append(columns, child.Column)
 		}
 		for j := 0; j < len(columns); j++ { // the slice grows as we go
 			for _, f := range r.report.References {
 				if at := slices.Index(f.Keys, columns[j].Name); at >= 0 && f.Parent == columns[j].Table {
-					add(r.columns[place{f.Child.Schema, f.Child.Name, f.Columns[at]}], columns[j], false)
+					add(r.columns[place{f.Child.Schema, f.Child.Name, f.Columns[at]}], columns[j], catalog.ForeignKey{})
 				}
 			}
-			for _, fk := range r.options.Children {
-				if fk.Parent.Name == columns[j].Name && named(fk.Parent.Table)(columns[j].Table) {
-					child, err := r.find(fk.Child)
-					if err != nil {
-						return err
-					}
-					add(child, columns[j], true)
+			for n, fk := range r.options.Children {
+				if fk.Parent.Name != columns[j].Name || !named(fk.Parent.Table)(columns[j].Table) {
+					continue
 				}
+				child, err := r.find(fk.Child)
+				if err == nil && fk.TypeColumn != "" {
+					_, err = r.find(catalog.Column{Table: child.Table, Name: fk.TypeColumn})
+				}
+				if err != nil {
+					return err
+				}
+				used[n], fk.Undeclared = true, true
+				add(child, columns[j], fk)
 			}
 		}
+	}
+	if n := slices.Index(used, false); n >= 0 && len(r.keys) > 0 {
+		fk := r.options.Children[n]
+		return fmt.Errorf("autoinc: %w: the child %s needs a parent among the keys that are replaced, and has %q; name it, and for keys of several tables also the type, as in --child items.owner_id=users.id,owner_type=User",
+			catalog.ErrColumn, r.column(fk.Child), strings.Trim(fk.Parent.Table.Name+"."+fk.Parent.Name, "."))
 	}
 	return nil
 }
@@ -201,6 +225,11 @@ func (r *rekeyer) refuseRekey(c catalog.Column, key bool) {
 	if at.computed {
 		r.refuse(c, "drop it and add it again as bigint afterwards", "it is a generated column")
 	}
+	if key && slices.ContainsFunc(r.all, func(other column) bool {
+		return other.Table == c.Table && strings.EqualFold(other.Name, r.options.Rekey.KeepOld)
+	}) {
+		r.refuse(c, "choose another name for the column with the old keys (KeepOld, --keep-old)", "its table has a column %s already", r.Quote(r.options.Rekey.KeepOld))
+	}
 	if at.fallback && !key {
 		r.refuse(c, "drop its default", "it has a default, which would be an old key")
 	}
@@ -225,13 +254,21 @@ func (r *rekeyer) refuseSplit() {
 	}
 }
 
-// A rekeying is what the phase Rekey changes: columns by table, the key whose values each of
+// A rekeying is what the phase Rekey changes: columns by table, the keys whose values each of
 // them holds, the foreign keys of these columns, and all columns of tables that are stored.
 type rekeying struct {
 	byTable
-	keys       map[place]catalog.Key
+	keys       map[catalog.Name]catalog.Key // of tables whose own key gets other values
+	held       map[place][]holding
 	references []catalog.Reference
 	stored     map[catalog.Name][]catalog.Column
+}
+
+// A holding is a table whose keys a column holds. If they are several, the column kind says
+// with the value whose key it is.
+type holding struct {
+	of          catalog.Name
+	kind, value string
 }
 
 // rekeyPlan plans the phase MapKeys, and what comes first in the phase Rekey. The columns of
@@ -242,13 +279,19 @@ func (p *planner) rekeyPlan(ctx context.Context, conn *sql.Conn, root func(catal
 	for _, c := range p.unseen {
 		p.note(Rekey, "These values are not replaced: %s. Replace them by the map, as docs/services.md shows.", c)
 	}
-	r.keys = make(map[place]catalog.Key)
+	r.keys, r.held = make(map[catalog.Name]catalog.Key), make(map[place][]holding)
 	var held, altered []catalog.Column
 	for _, k := range p.keys {
-		for _, c := range k.Columns() {
+		r.keys[root(k.Column.Table)] = k
+		for _, fk := range append([]catalog.ForeignKey{{Child: k.Column}}, k.ForeignKeys...) {
+			c := fk.Child
 			held = append(held, c)
 			c.Table = root(c.Table)
-			altered, r.keys[exactPlace(c)] = append(altered, c), k
+			altered = append(altered, c)
+			at, h := exactPlace(c), holding{k.Column.Table, fk.TypeColumn, fk.TypeValue}
+			if !slices.Contains(r.held[at], h) {
+				r.held[at] = append(r.held[at], h)
+			}
 		}
 	}
 	r.byTable, r.references = group(altered), p.held(append(held, altered...))
@@ -276,21 +319,57 @@ func (p *planner) rekeyPlan(ctx context.Context, conn *sql.Conn, root func(catal
 	return r, nil
 }
 
-// mapOf returns the quoted name of the map with the keys that a column holds.
-func (r rekeying) mapOf(s server, c catalog.Column) string {
-	return s.name(mapName(r.keys[exactPlace(c)].Column.Table))
+// maps returns the maps of the keys that a column of the table t holds. Each comes with the
+// condition, after its name, for the row whose old or new key the column has.
+func (r rekeying) maps(s server, c catalog.Column, has string) (names, conditions []string) {
+	value := "t." + s.Quote(c.Name)
+	if s.IsMySQL() && has == "new" {
+		value = "CAST(" + value + " AS SIGNED)" // or text would be compared as a float
+	}
+	for _, h := range r.held[exactPlace(c)] {
+		condition := "." + has + " = " + value
+		if h.kind != "" {
+			condition += " AND t." + s.Quote(h.kind) + " = " + s.Literal(h.value)
+		}
+		names, conditions = append(names, s.name(mapName(h.of))), append(conditions, condition)
+	}
+	return names, conditions
+}
+
+// join returns joins of the table t with the maps of its column number n, and the other value
+// of the column.
+func (r rekeying) join(s server, c catalog.Column, n int, has, gives, otherwise string) (joins, value string) {
+	names, conditions := r.maps(s, c, has)
+	for i, name := range names {
+		m := fmt.Sprintf("m%d_%d", n, i)
+		joins += fmt.Sprintf(" LEFT JOIN %s AS %s ON %[2]s%s", name, m, conditions[i])
+		value += m + "." + gives + ", "
+	}
+	return joins, "COALESCE(" + value + otherwise + ")"
+}
+
+// unmapped returns a query for rows in which a column has a value that no map has.
+func (r rekeying) unmapped(s server, c catalog.Column, selected string, has ...string) string {
+	query := fmt.Sprintf("SELECT %s FROM %s AS t WHERE t.%s IS NOT NULL", selected, s.name(c.Table), s.Quote(c.Name))
+	for _, has := range has {
+		names, conditions := r.maps(s, c, has)
+		for i, name := range names {
+			query += fmt.Sprintf(" AND NOT EXISTS (SELECT 1 FROM %s AS m WHERE m%s)", name, conditions[i])
+		}
+	}
+	return query
 }
 
 // mapKeys adds the steps that fill the map of a key, in each phase.
 func (p *planner) mapKeys(ctx context.Context, conn *sql.Conn, key catalog.Column, columns []column) error {
-	table, of, at := p.name(key.Table), p.name(mapName(key.Table)), ""
+	table, of, at, timeless := p.name(key.Table), p.name(mapName(key.Table)), "", false
 	options := p.options.Rekey
 	for _, name := range options.Times {
 		for _, c := range columns {
 			kind := strings.ToLower(c.Type)
 			isTime := p.Dialect == catalog.SQLite || strings.HasPrefix(kind, "date") || strings.HasPrefix(kind, "timestamp")
 			if at == "" && c.Table == key.Table && strings.EqualFold(c.Name, name) && isTime {
-				at = p.micros(p.Quote(c.Name))
+				at, timeless = p.micros(p.Quote(c.Name)), c.nullable || p.Dialect == catalog.SQLite
 			}
 		}
 	}
@@ -315,12 +394,13 @@ func (p *planner) mapKeys(ctx context.Context, conn *sql.Conn, key catalog.Colum
 		if phase == Rekey {
 			rest = fmt.Sprintf(" WHERE NOT EXISTS (SELECT 1 FROM %s AS m WHERE m.old = %s.%s)", of, table, id)
 		}
-		if at != "" {
+		if timeless {
 			p.add(phase, Step{
 				Text: "check that each row of " + table + " has a time", Run: Check, SQL: fmt.Sprintf("SELECT %s FROM %s WHERE %s IS NULL LIMIT 1", id, table, at),
 				Locks: "nothing; it reads the table once", Remedy: "set the times of these rows, and apply again",
 			})
-		} else {
+		}
+		if at == "" {
 			from, span := options.From.UnixMicro(), options.To.UnixMicro()-options.From.UnixMicro()
 			time = fmt.Sprintf("%d + %d / (count(*) OVER () + 1) * row_number() OVER (ORDER BY %s)", from, span, id)
 			if p.IsMySQL() {
@@ -334,7 +414,7 @@ func (p *planner) mapKeys(ctx context.Context, conn *sql.Conn, key catalog.Colum
 		p.createTable(phase, order, "make a table with the order of the rows of "+table, p.emptyOrder(key, order))
 		p.add(phase, Step{
 			Text: "sort the rows of " + table + " that have no new key, by time", Unit: p.begin(), Locks: "nothing; it reads the table once",
-			SQL: fmt.Sprintf("INSERT INTO %s (n, old, at) SELECT row_number() OVER (ORDER BY at, old), old, at FROM (SELECT %s AS old, %s AS at FROM %s%s) AS r", p.name(order), id, time, table, rest),
+			Before: p.unlocked(), SQL: fmt.Sprintf("INSERT INTO %s (n, old, at) SELECT row_number() OVER (ORDER BY at, old), old, at FROM (SELECT %s AS old, %s AS at FROM %s%s) AS r", p.name(order), id, time, table, rest),
 		})
 		p.add(phase, Step{
 			Text: "give these rows of " + table + " new keys", Run: assigning, SQL: p.assignment(of, p.name(order)), Locks: "nothing",
@@ -342,11 +422,21 @@ func (p *planner) mapKeys(ctx context.Context, conn *sql.Conn, key catalog.Colum
 		})
 		drop := Step{Text: "drop the table with the order", SQL: "DROP TABLE " + p.name(order), Locks: "nothing"}
 		p.addDDL(phase, drop, order, 0)
-		if p.Dialect == catalog.Postgres {
+		if p.Dialect == catalog.Postgres && phase == MapKeys { // the indexes of a full table are built faster
+			p.add(phase, Step{Text: "build the indexes of the map", SQL: "ALTER TABLE " + of + " ADD PRIMARY KEY (old), ADD UNIQUE (new)", Unit: p.begin(), Locks: "nothing"})
 			p.add(phase, Step{Text: "let the server know the size of the map", SQL: "ANALYZE " + of, Unit: p.begin(), Locks: "nothing"})
 		}
 	}
 	return nil
+}
+
+// unlocked returns a setting for the next transaction in which an INSERT locks no rows that it
+// reads.
+func (s server) unlocked() []string {
+	if !s.IsMySQL() {
+		return nil
+	}
+	return []string{"SET TRANSACTION ISOLATION LEVEL READ COMMITTED"}
 }
 
 // createTable adds a step that creates a table.
@@ -372,7 +462,11 @@ func (s server) emptyMap(key catalog.Column) string {
 	if s.IsMySQL() {
 		return fmt.Sprintf("CREATE TABLE %s (new BIGINT NOT NULL, PRIMARY KEY (old), UNIQUE KEY (new)) SELECT %s AS old, 0 AS new FROM %s WHERE FALSE", of, id, table)
 	}
-	return fmt.Sprintf("CREATE TABLE %s (old %s NOT NULL PRIMARY KEY, new bigint NOT NULL UNIQUE)", of, key.Type)
+	constraints := [2]string{" PRIMARY KEY", " UNIQUE"}
+	if s.Dialect == catalog.Postgres {
+		constraints = [2]string{}
+	}
+	return fmt.Sprintf("CREATE TABLE %s (old %s NOT NULL%s, new bigint NOT NULL%s)", of, key.Type, constraints[0], constraints[1])
 }
 
 // emptyOrder returns SQL that creates the table with the order of rows.
@@ -482,29 +576,31 @@ func (a *applier) assign(ctx context.Context, s Step, before entry) error {
 func (p *planner) checkMapped(c catalog.Column, r rekeying) Step {
 	return Step{
 		Text: fmt.Sprintf("check that each value of %s has a new key", p.column(c)), Run: Check, Locks: "nothing; it reads the table once",
-		SQL:    fmt.Sprintf("SELECT c.%s FROM %s AS c WHERE c.%[1]s IS NOT NULL AND NOT EXISTS (SELECT 1 FROM %[3]s AS m WHERE m.old = c.%[1]s) LIMIT 1", p.Quote(c.Name), p.name(c.Table), r.mapOf(p.server, c)),
+		SQL:    r.unmapped(p.server, c, "t."+p.Quote(c.Name), "old") + " LIMIT 1",
 		Remedy: "if such rows were written since the rows were sorted, stop the application, call snowkey migrate undo --phase rekey, and apply again; delete or mend rows that reference nothing",
 	}
 }
 
 // withoutOld returns a query for the number of values in each column that have no old key. An
 // undo can't give them one.
-func (p *planner) withoutOld() string {
+func (p *planner) withoutOld(r rekeying) string {
 	var counts []string
-	for _, k := range p.keys {
-		for _, c := range k.Columns() {
-			counts = append(counts, fmt.Sprintf("SELECT * FROM (SELECT %s AS col, count(*) AS without_old_key FROM %s AS t WHERE t.%s IS NOT NULL AND NOT EXISTS (SELECT 1 FROM %s AS m WHERE m.new = t.%[3]s)) AS c WHERE without_old_key > 0",
-				p.Literal(c.Table.Name+"."+c.Name), p.name(c.Table), p.Quote(c.Name), p.name(mapName(k.Column.Table))))
-		}
+	has := []string{"new"}
+	if p.IsMySQL() { // where some values may not have been replaced yet
+		has = append(has, "old")
+	}
+	for _, c := range r.all() {
+		selected := p.Literal(c.Table.Name+"."+c.Name) + " AS col, count(*) AS without_old_key"
+		counts = append(counts, "SELECT * FROM ("+r.unmapped(p.server, c, selected, has...)+") AS c WHERE without_old_key > 0")
 	}
 	return strings.Join(counts, " UNION ALL ")
 }
 
 // checkUndo returns a step that does nothing, and keeps an undo from starting if it would
 // lose rows.
-func (p *planner) checkUndo() Step {
+func (p *planner) checkUndo(r rekeying) Step {
 	return Step{
-		Text: "begin, after which rows with other keys may be inserted", Run: Count, SQL: "SELECT 0", Locks: "nothing", UndoChecks: []string{p.withoutOld()},
+		Text: "begin, after which rows with other keys may be inserted", Run: Count, SQL: "SELECT 0", Locks: "nothing", UndoChecks: []string{p.withoutOld(r)},
 		Remedy: "such rows were inserted with generated keys; delete them, or give each a free old key: INSERT INTO snowkey_map_… (old, new) …",
 	}
 }
@@ -537,6 +633,17 @@ func (v *verifier) verifyMaps(ctx context.Context) error {
 			verdict, text = Open, fmt.Sprintf("%s; %d rows are not in the map, if they were inserted since; %d of its rows are gone, if they were deleted", text, rows-mapped, entries-mapped)
 		}
 		v.say(table, verdict, "%s", text)
+		if kept := v.plan.rekey.KeepOld; kept != "" {
+			other, err := count("%s AS t JOIN %s AS m ON m.new = t.%s WHERE t.%s IS NULL OR t.%[4]s <> m.old", table, of, id, v.Quote(kept))
+			if err != nil {
+				return err
+			}
+			verdict, text := Proven, "each row of the map has its old key there"
+			if other > 0 {
+				verdict, text = Refuted, fmt.Sprintf("%d rows have another old key there than in the map", other)
+			}
+			v.say(table+"."+v.Quote(kept), verdict, "%s", text)
+		}
 		for _, c := range append([]catalog.Column{k.Column}, k.Holders...) {
 			if k.Column.Bits == 0 {
 				break // no column of integers has such a key
@@ -551,7 +658,11 @@ func (v *verifier) verifyMaps(ctx context.Context) error {
 		}
 	}
 	for _, fk := range v.plan.children {
-		lost, err := anyRow(ctx, v.conn, v.orphans(catalog.Reference{Child: fk.Child.Table, Columns: []string{fk.Child.Name}, Parent: fk.Parent.Table, Keys: []string{fk.Parent.Name}}))
+		orphans := v.orphans(catalog.Reference{Child: fk.Child.Table, Columns: []string{fk.Child.Name}, Parent: fk.Parent.Table, Keys: []string{fk.Parent.Name}})
+		if fk.TypeColumn != "" {
+			orphans = strings.Replace(orphans, " WHERE ", fmt.Sprintf(" WHERE c.%s = %s AND ", v.Quote(fk.TypeColumn), v.Literal(fk.TypeValue)), 1)
+		}
+		lost, err := anyRow(ctx, v.conn, orphans)
 		if err != nil {
 			return err
 		}

@@ -68,6 +68,17 @@ func (r *rekeyer) refuseLikely(ctx context.Context, conn *sql.Conn) error {
 
 // compareValues refuses a column that is like one of the keys, by its name or by its values.
 func (r *rekeyer) compareValues(ctx context.Context, conn *sql.Conn, c catalog.Column) error {
+	at := c.Table.Schema + "." + c.Table.Name + "." + c.Name
+	before := len(r.refusals)
+	stem, isKey := database.Stem(c.Name)
+	isKey = isKey && !c.Text && slices.ContainsFunc(r.keys, func(k catalog.Key) bool { return kind(k.Column) == kind(c) || k.Column.Bits > 0 && c.Bits > 0 })
+	for _, other := range r.all { // as in Rails and Laravel
+		if isKey && other.Table == c.Table && slices.Equal(database.Words(other.Name), append(slices.Clone(stem), "type")) {
+			r.refuse(c, fmt.Sprintf("decide: --child %s=TABLE.KEY,%s=VALUE for each table whose keys it holds replaces them too, and --not-child %[1]s leaves it as it is", at, other.Name),
+				"it may hold keys of several tables, as its column %s says", r.Quote(other.Name))
+			return nil
+		}
+	}
 	for _, k := range r.keys {
 		known := int64(0)
 		var err error
@@ -86,7 +97,6 @@ func (r *rekeyer) compareValues(ctx context.Context, conn *sql.Conn, c catalog.C
 		if err != nil {
 			return err
 		}
-		at := c.Table.Schema + "." + c.Table.Name + "." + c.Name
 		if known > 0 || catalog.Resembles(c, k.Column) {
 			r.refuse(c, fmt.Sprintf("decide: --child %s=%s.%s.%s replaces it too, and --not-child %[1]s leaves it as it is", at, k.Column.Table.Schema, k.Column.Table.Name, k.Column.Name),
 				"it may hold %s without a foreign key: %d of its first %d values are keys there", r.column(k.Column), known, sample)
@@ -95,6 +105,9 @@ func (r *rekeyer) compareValues(ctx context.Context, conn *sql.Conn, c catalog.C
 		if err := r.search(ctx, conn, c, k.Column); err != nil {
 			return err
 		}
+	}
+	if isKey && len(r.refusals) == before {
+		r.refuse(c, fmt.Sprintf("decide: --child %s=TABLE.KEY replaces its values too, and --not-child %[1]s leaves it as it is", at), "it may hold a key without a foreign key: its name looks like it, and no table's name fits")
 	}
 	return nil
 }

@@ -78,13 +78,17 @@ func (a *applier) lockTimeout() string {
 }
 
 func (a *applier) postgresSession() [][2]string {
-	return [][2]string{
+	settings := [][2]string{
 		{"lock_timeout", "'0'"}, // each step sets its own
 		{"statement_timeout", "'0'"},
 		{"search_path", "''"}, // all names in a plan are qualified
 		{"row_security", "'off'"},
 		{"standard_conforming_strings", "'on'"},
 	}
+	if a.plan.rekeyed() { // whole tables are joined with their maps, and indexed again
+		settings = append(settings, [2]string{"work_mem", "'128MB'"}, [2]string{"maintenance_work_mem", "'512MB'"}, [2]string{"jit", "'off'"})
+	}
+	return settings
 }
 
 func (a *applier) mysqlSession() [][2]string {

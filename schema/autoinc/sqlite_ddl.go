@@ -80,6 +80,18 @@ func retyped(sql string, columns []string, key, as string, strict bool) (string,
 	return renamed(sql, as), nil
 }
 
+// withColumn adds a column after those of a CREATE TABLE statement.
+func withColumn(sql, definition string) string {
+	end := 0
+	for _, item := range definedItems(sql) {
+		if isConstraint(item) {
+			break
+		}
+		end = item[len(item)-1].End
+	}
+	return sql[:end] + ", " + definition + sql[end:]
+}
+
 // endOfValue returns where the value of a DEFAULT ends, which is a literal, a signed number or
 // an expression in parentheses.
 func endOfValue(words []ddl.Token) int {

@@ -25,7 +25,7 @@ func rekeySQLite(ctx context.Context, conn *sql.Conn, p *planner) error {
 }
 
 func (p *sqlitePlanner) rekey(r rekeying) {
-	steps := []Step{p.checkUndo()}
+	steps := []Step{p.checkUndo(r)}
 	steps[0].Before = withoutForeignKeys
 	for _, c := range r.all() {
 		steps = append(steps, p.checkMapped(c, r))
@@ -45,25 +45,33 @@ func (p *sqlitePlanner) rekey(r rekeying) {
 
 // rekeyTable replaces a table.
 func (p *sqlitePlanner) rekeyTable(table catalog.Name, r rekeying) []Step {
-	columns, key := r.columns[table], catalog.Key{}
-	for _, k := range p.keys {
-		if k.Column.Table == table {
-			key = k
-		}
+	columns, key, kept := r.columns[table], r.keys[table], ""
+	if o := p.options.Rekey; o.KeepOld != "" && key.Column.Name != "" {
+		kept = p.Quote(o.KeepOld)
 	}
 	create, was, again := p.definitions(key, columns[0], "leave out the table of the key (Except, --except)", func(sql, as string) (string, error) {
+		if kept != "" {
+			sql = withColumn(sql, kept+" "+key.Column.Type+" UNIQUE")
+		}
 		return retyped(sql, namesOf(columns), key.Column.Name, as, p.tables[table.Name].strict)
 	})
 	copy := func(from, to string) string {
+		joins := ""
 		names := p.tables[table.Name].columns
 		values := joined(names, ", ", func(_ int, name string) string {
 			i := slices.IndexFunc(columns, func(c catalog.Column) bool { return c.Name == name })
 			if i < 0 {
 				return "t." + p.Quote(name)
 			}
-			return fmt.Sprintf("(SELECT m.%s FROM %s AS m WHERE m.%s = t.%s)", to, r.mapOf(p.server, columns[i]), from, p.Quote(name))
+			join, value := r.join(p.server, columns[i], i, from, to, "NULL")
+			joins += join
+			return value
 		})
-		return fmt.Sprintf("INSERT INTO %s (%s) SELECT %s FROM %s AS t", p.name(p.temporary(table)), p.List(names), values, p.name(table))
+		list := p.List(names)
+		if kept != "" && to == "new" {
+			list, values = list+", "+kept, values+", t."+p.Quote(key.Column.Name)
+		}
+		return fmt.Sprintf("INSERT INTO %s (%s) SELECT %s FROM %s AS t%s", p.name(p.temporary(table)), list, values, p.name(table), joins)
 	}
 	return p.replaced(key, table, create, was, again, copy("old", "new"), copy("new", "old"))
 }

@@ -234,7 +234,7 @@ func (a *applier) reverse(ctx context.Context, phase Phase, steps []Step, entrie
 		taken, err := a.asked(ctx, s)
 		switch {
 		case err != nil:
-		case taken:
+		case taken || s.Run == ranging: // of which some batches may be complete
 			err = a.undoSteps(ctx, phase, steps, entries)
 		case s.Retry != "":
 			err = a.set(ctx, s, []string{s.Retry})
@@ -260,7 +260,11 @@ func (a *applier) undoSteps(ctx context.Context, phase Phase, steps []Step, entr
 	for _, s := range slices.Backward(steps) {
 		a.tell(s, Began)
 		for _, undo := range s.Undo {
-			if err := a.exec(ctx, a.withCount(undo, phase, s, entries)); err != nil {
+			run := a.exec
+			if s.Run == ranging {
+				run = func(ctx context.Context, sql string) error { return a.ranges(ctx, s, sql) }
+			}
+			if err := run(ctx, a.withCount(undo, phase, s, entries)); err != nil {
 				return failedStep(s, fmt.Errorf("reversing it: %w", err))
 			}
 			if err := a.at(ctx, "undo "+s.ID); err != nil {

@@ -160,6 +160,11 @@ type ForeignKey struct {
 	// AnyKey is true if the caller didn't say whose key the column holds. Parent is then
 	// any key of the schema.
 	AnyKey bool `json:"anyKey,omitempty"`
+
+	// If an undeclared child holds keys of several tables, another column of its table has
+	// a value for each of them, such as owner_type and User. Only autoinc's rekeying uses it.
+	TypeColumn string `json:"typeColumn,omitempty"`
+	TypeValue  string `json:"typeValue,omitempty"`
 }
 
 // A Reference is a whole foreign key constraint, whereas a [ForeignKey] is one of its

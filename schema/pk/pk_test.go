@@ -5,11 +5,9 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"encoding"
-	"encoding/gob"
 	"encoding/json"
 	"encoding/xml"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"log/slog"
@@ -75,14 +73,8 @@ var negativeEdges = []int64{-1, -9, -10, -high, math.MinInt64 + 1, math.MinInt64
 
 func decimal(n int64) string { return strconv.FormatInt(n, 10) }
 
-// sortable is an independent implementation of the sortable form. It relies on big.Int,
-// which supports base 32, if with another alphabet.
-func sortable(n int64) string {
-	s := strings.Map(func(r rune) rune {
-		return rune("0123456789ABCDEFGHJKMNPQRSTVWXYZ"[strings.IndexRune("0123456789abcdefghijklmnopqrstuv", r)])
-	}, big.NewInt(n).Text(32))
-	return strings.Repeat("0", 13-len(s)) + s
-}
+// sortable returns the sortable form, as big.Int says.
+func sortable(n int64) string { return crockford.text(uint64(n)) }
 
 func TestID(t *testing.T) {
 	spec[pk.ID, *pk.ID]{
@@ -157,29 +149,25 @@ func (s spec[K, P]) roundTrip(t *testing.T) {
 	}
 	for _, n := range numbers {
 		k, text := s.make(n), s.text(n)
-		if got := k.String(); got != text {
-			t.Errorf("String(%d) = %q, want %q", n, got, text)
+		marshaled, err := k.MarshalText()
+		appended, err2 := k.AppendText([]byte("id="))
+		object, err3 := k.MarshalJSON()
+		value, err4 := k.Value()
+		if err := errors.Join(err, err2, err3, err4); err != nil || value != s.value(n) || k.IsZero() != (n == 0) {
+			t.Errorf("%d: %v, Value = %#v, want %#v, IsZero = %v", n, err, value, s.value(n), k.IsZero())
 		}
-		if got, err := k.MarshalText(); err != nil || string(got) != text {
-			t.Errorf("MarshalText(%d) = %q, %v, want %q", n, got, err, text)
-		}
-		if got, err := k.AppendText([]byte("id=")); err != nil || string(got) != "id="+text {
-			t.Errorf("AppendText(%d) = %q, %v, want %q", n, got, err, "id="+text)
-		}
-		if got, err := k.MarshalJSON(); err != nil || string(got) != `"`+text+`"` {
-			t.Errorf("MarshalJSON(%d) = %s, %v, want %q", n, got, err, text)
+		if k.String() != text || string(marshaled) != text || string(appended) != "id="+text || string(object) != `"`+text+`"` {
+			t.Errorf("%d is written %q, %q, %q and %s, want %q", n, k, marshaled, appended, object, text)
 		}
 		if got := k.LogValue(); got.Kind() != slog.KindString || got.String() != text {
 			t.Errorf("LogValue(%d) = %v, want the string %q", n, got, text)
 		}
-		if got := k.IsZero(); got != (n == 0) {
-			t.Errorf("IsZero(%d) = %v", n, got)
-		}
-		value, err := k.Value()
-		if err != nil || value != s.value(n) {
-			t.Errorf("Value(%d) = %#v, %v, want %#v", n, value, err, s.value(n))
-		}
 
+		// A String doesn't scan another String, which would be unchecked text.
+		own, pointer := any(k), any(&k)
+		if s, ok := own.(pk.String); ok {
+			own, pointer = string(s), string(s)
+		}
 		for what, read := range map[string]func(P) error{
 			"Scan(Value)":           func(p P) error { return p.Scan(value) },
 			"Scan(int64)":           func(p P) error { return p.Scan(n) },
@@ -196,8 +184,8 @@ func (s spec[K, P]) roundTrip(t *testing.T) {
 			"UnmarshalGQL number":   func(p P) error { return p.UnmarshalGQL(json.Number(decimal(n))) },
 			"UnmarshalGQL own":      func(p P) error { return p.UnmarshalGQL(k) },
 			"UnmarshalGQL *own":     func(p P) error { return p.UnmarshalGQL(&k) },
-			"Scan(own)":             func(p P) error { return scanOwn(p, k) },
-			"Scan(*own)":            func(p P) error { return scanOwn(p, &k) },
+			"Scan(own)":             func(p P) error { return p.Scan(own) },
+			"Scan(*own)":            func(p P) error { return p.Scan(pointer) },
 		} {
 			got, want := s.make(5), k
 			err := read(P(&got))
@@ -212,19 +200,6 @@ func (s spec[K, P]) roundTrip(t *testing.T) {
 			}
 		}
 	}
-}
-
-// scanOwn scans a key of the type itself. String is the exception: it doesn't scan
-// another String, which would be unchecked text, so we convert it to a plain string
-// first.
-func scanOwn[K key, P pointer[K]](p P, src any) error {
-	switch v := src.(type) {
-	case pk.String:
-		src = string(v)
-	case *pk.String:
-		src = string(*v)
-	}
-	return p.Scan(src)
 }
 
 func (s spec[K, P]) scan(t *testing.T) {
@@ -249,18 +224,23 @@ func (s spec[K, P]) scan(t *testing.T) {
 	}
 }
 
+// refuses checks that the key stays as it was if the input is refused.
+func (s spec[K, P]) refuses(t *testing.T, what string, read func(P) error) {
+	t.Helper()
+	got := s.make(7)
+	mustRefuse(t, what, read(P(&got)))
+	if got != s.make(7) {
+		t.Errorf("%s was refused and left %v", what, got)
+	}
+}
+
 func (s spec[K, P]) scanRefuses(t *testing.T) {
 	for _, src := range []any{
 		float64(5), float32(5), math.NaN(), true, time.Now(), uint64(1 << 63), uint64(math.MaxUint64), struct{}{},
 		big.NewInt(5), pk.Of[post](5), new(pk.Of[post](5)), []int64{5}, new(int64(5)),
 		"", []byte{}, []byte(nil), " ", "5 x", "x", "5\x00", "5\n", " 5", strings.Repeat("5", 1<<20),
 	} {
-		got := s.make(7)
-		err := P(&got).Scan(src)
-		mustRefuse(t, fmt.Sprintf("Scan(%T %.20v)", src, src), err)
-		if got != s.make(7) {
-			t.Errorf("Scan(%T %.20v) was refused and left %v", src, src, got)
-		}
+		s.refuses(t, fmt.Sprintf("Scan(%T %.20v)", src, src), func(p P) error { return p.Scan(src) })
 	}
 }
 
@@ -304,13 +284,8 @@ func (s spec[K, P]) textRefuses(t *testing.T) {
 		if text == "" && any(*new(K)) == any(pk.String("")) {
 			continue // for a String this is the zero value, see TestStringNull
 		}
-		got := s.make(7)
-		err := P(&got).UnmarshalText([]byte(text))
-		mustRefuse(t, fmt.Sprintf("UnmarshalText(%.40q)", text), err)
-		mustRefuse(t, fmt.Sprintf("UnmarshalParam(%.40q)", text), P(&got).UnmarshalParam(text))
-		if got != s.make(7) {
-			t.Errorf("UnmarshalText or UnmarshalParam(%.40q) was refused and left %v", text, got)
-		}
+		s.refuses(t, fmt.Sprintf("UnmarshalText(%.40q)", text), func(p P) error { return p.UnmarshalText([]byte(text)) })
+		s.refuses(t, fmt.Sprintf("UnmarshalParam(%.40q)", text), func(p P) error { return p.UnmarshalParam(text) })
 	}
 }
 
@@ -322,19 +297,12 @@ func (s spec[K, P]) jsonRefuses(t *testing.T) {
 	for _, text := range s.bad() {
 		bad = append(bad, string(errtest.Must(json.Marshal(text))(t)))
 	}
-	type row struct{ K K }
 	for _, in := range bad {
-		got := row{s.make(7)}
-		err := json.Unmarshal([]byte(`{"K":`+in+`}`), &got)
-		mustRefuse(t, "json.Unmarshal of "+in, err)
-		if got.K != s.make(7) {
-			t.Errorf("json.Unmarshal of %s was refused and left %v", in, got)
-		}
+		s.refuses(t, "json.Unmarshal of "+in, func(p P) error { return json.Unmarshal([]byte(in), p) })
 	}
 	// A JSON decoder never passes any of these, but a direct caller might.
 	for _, in := range []string{``, ` `, `"`, `""`, `5 `, ` 5`, `"5`, `5"`, `+5`, `05`, `nul`, "\x00", strings.Repeat("[", 1<<20)} {
-		got := s.make(7)
-		mustRefuse(t, fmt.Sprintf("UnmarshalJSON of %.40s", in), P(&got).UnmarshalJSON([]byte(in)))
+		s.refuses(t, fmt.Sprintf("UnmarshalJSON of %.40s", in), func(p P) error { return p.UnmarshalJSON([]byte(in)) })
 	}
 }
 
@@ -358,98 +326,48 @@ func (s spec[K, P]) graphQL(t *testing.T) {
 		5.0, true, []any{}, map[string]any{}, json.Number("1e3"), json.Number("1.5"), json.Number("-0"),
 		json.Number(""), json.Number("9223372036854775808"), "+5", "", "1.5",
 	} {
-		got := s.make(7)
-		mustRefuse(t, fmt.Sprintf("UnmarshalGQL(%T %v)", v, v), P(&got).UnmarshalGQL(v))
-		if got != s.make(7) {
-			t.Errorf("UnmarshalGQL(%v) was refused and left %v", v, got)
-		}
+		s.refuses(t, fmt.Sprintf("UnmarshalGQL(%T %v)", v, v), func(p P) error { return p.UnmarshalGQL(v) })
 	}
 }
 
-// encodings tests the encoders of the standard library, which should find our methods
-// by themselves.
+// encodings tests that encoders of the standard library use our methods. Package test/pk has
+// sql.Null.
 func (s spec[K, P]) encodings(t *testing.T) {
 	type row struct {
-		K    K           `json:"k" xml:"k,attr"`
-		P    *K          `json:"p" xml:"p"`
-		Zero K           `json:"zero,omitzero" xml:"-"`
-		Null sql.Null[K] `json:"-" xml:"-"`
+		K    K  `json:"k" xml:"k,attr"`
+		P    *K `json:"p" xml:"p"`
+		Zero K  `json:"zero,omitzero" xml:"-"`
 	}
-	in := row{K: s.make(low), P: new(s.make(high)), Null: sql.Null[K]{V: s.make(high), Valid: true}}
-	same := func(name string, out row, err error) {
-		t.Helper()
-		if err != nil || out.K != in.K || out.P == nil || *out.P != *in.P {
-			t.Errorf("%s: got %+v, %v", name, out, err)
+	in := row{K: s.make(low), P: new(s.make(high))}
+	for _, c := range []struct {
+		want      string
+		marshal   func(any) ([]byte, error)
+		unmarshal func([]byte, any) error
+	}{
+		{fmt.Sprintf(`{"k":"%s","p":"%s"}`, s.text(low), s.text(high)), json.Marshal, json.Unmarshal},
+		{fmt.Sprintf(`<row k="%s"><p>%s</p></row>`, s.text(low), s.text(high)), xml.Marshal, xml.Unmarshal},
+	} {
+		text, err := c.marshal(in)
+		if err != nil || string(text) != c.want {
+			t.Errorf("wrote %s, %v, want %s", text, err, c.want)
+		}
+		var out row
+		if err := c.unmarshal(text, &out); err != nil || out.K != in.K || out.P == nil || *out.P != *in.P {
+			t.Errorf("%s became %+v, %v", text, out, err)
 		}
 	}
-
-	var out row
-	text, err := json.Marshal(in)
-	if want := fmt.Sprintf(`{"k":"%s","p":"%s"}`, s.text(low), s.text(high)); err != nil || string(text) != want {
-		t.Errorf("json.Marshal = %s, %v, want %s", text, err, want)
-	}
-	same("json", out, json.Unmarshal(text, &out))
+	out := in
 	if err := json.Unmarshal([]byte(`{"k":null,"p":null}`), &out); err != nil || out.K != in.K || out.P != nil {
 		t.Errorf("json null: got %+v, %v, want the key kept and the pointer nil", out, err)
 	}
 
-	keyed := map[K]int{s.make(low): 1, s.make(high): 2}
-	text, err = json.Marshal(keyed)
+	text, err := json.Marshal(map[K]int{in.K: 1, *in.P: 2})
 	if want := fmt.Sprintf(`{"%s":1,"%s":2}`, s.text(low), s.text(high)); err != nil || string(text) != want {
 		t.Errorf("json.Marshal of a map = %s, %v, want %s", text, err, want)
 	}
 	back := map[K]int{}
-	if err := json.Unmarshal(text, &back); err != nil || back[s.make(low)] != 1 || back[s.make(high)] != 2 {
+	if err := json.Unmarshal(text, &back); err != nil || back[in.K] != 1 || back[*in.P] != 2 {
 		t.Errorf("json.Unmarshal of a map = %v, %v", back, err)
-	}
-
-	out = row{}
-	text, err = xml.Marshal(in)
-	if want := fmt.Sprintf(`<row k="%s"><p>%s</p></row>`, s.text(low), s.text(high)); err != nil || string(text) != want {
-		t.Errorf("xml.Marshal = %s, %v, want %s", text, err, want)
-	}
-	same("xml", out, xml.Unmarshal(text, &out))
-
-	out = row{}
-	var stream bytes.Buffer
-	errtest.NoError(t, gob.NewEncoder(&stream).Encode(in))
-	same("gob", out, gob.NewDecoder(&stream).Decode(&out))
-	if out.Null != in.Null {
-		t.Errorf("gob: got %+v, want %+v", out.Null, in.Null)
-	}
-
-	flags := flag.NewFlagSet("", flag.ContinueOnError)
-	flags.SetOutput(io.Discard)
-	var k K
-	flags.TextVar(any(&k).(encoding.TextUnmarshaler), "id", any(s.make(low)).(encoding.TextMarshaler), "")
-	if err := flags.Parse(nil); err != nil || k != s.make(low) {
-		t.Errorf("flag default = %v, %v", k, err)
-	}
-	if err := flags.Parse([]string{"-id", s.text(high)}); err != nil || k != s.make(high) {
-		t.Errorf("flag = %v, %v", k, err)
-	}
-	if err := flags.Parse([]string{"-id", "+5"}); err == nil {
-		t.Error("flag took +5")
-	}
-
-	var log bytes.Buffer
-	slog.New(slog.NewJSONHandler(&log, nil)).Info("", "id", s.make(high))
-	if want := fmt.Sprintf(`"id":"%s"`, s.text(high)); !strings.Contains(log.String(), want) {
-		t.Errorf("slog wrote %s, want %s", &log, want)
-	}
-	if got := fmt.Sprintf("%v %s %q", s.make(high), s.make(high), s.make(high)); got != fmt.Sprintf("%[1]s %[1]s %[1]q", s.text(high)) {
-		t.Errorf("fmt wrote %s", got)
-	}
-
-	null := sql.Null[K]{}
-	if err := null.Scan(int64(high)); err != nil || !null.Valid || null.V != s.make(high) {
-		t.Errorf("sql.Null.Scan = %+v, %v", null, err)
-	}
-	if v, err := null.Value(); err != nil || v != s.value(high) {
-		t.Errorf("sql.Null.Value = %#v, %v", v, err)
-	}
-	if err := null.Scan(nil); err != nil || null.Valid {
-		t.Errorf("sql.Null.Scan(nil) = %+v, %v", null, err)
 	}
 }
 
@@ -557,22 +475,15 @@ func TestStringNull(t *testing.T) {
 	if v, err := null.Value(); v != nil || err != nil {
 		t.Errorf("Value() = %v, %v, want NULL", v, err)
 	}
-	if v, err := pk.String("0").Value(); v != int64(0) || err != nil {
-		t.Errorf(`Value() of "0" = %v, %v, want 0`, v, err)
-	}
 	if text, err := json.Marshal(null); string(text) != "null" || err != nil {
 		t.Errorf("json.Marshal = %s, %v, want null", text, err)
 	}
 	if text, err := null.MarshalText(); len(text) > 0 || err != nil {
 		t.Errorf("MarshalText() = %s, %v, want nothing", text, err)
 	}
-	read := pk.String("7")
-	if err := read.UnmarshalText(nil); read != "" || err != nil {
-		t.Errorf("UnmarshalText of nothing = %q, %v", string(read), err)
-	}
-	read = "5"
-	if err := read.UnmarshalParam(""); read != "" || err != nil {
-		t.Errorf("UnmarshalParam of nothing = %q, %v", string(read), err)
+	text, param := pk.String("5"), pk.String("5")
+	if err := errors.Join(text.UnmarshalText(nil), param.UnmarshalParam("")); err != nil || text != "" || param != "" {
+		t.Errorf("UnmarshalText and UnmarshalParam of nothing = %q, %q, %v", string(text), string(param), err)
 	}
 	var out bytes.Buffer
 	null.MarshalGQL(&out)
@@ -601,43 +512,22 @@ func TestStringRefusesToWrite(t *testing.T) {
 }
 
 func TestConversions(t *testing.T) {
-	if pk.Text(high).ID() != high || pk.SortText(high).ID() != high || pk.Of[user](high).ID() != high {
-		t.Error("ID() changed the number")
+	if pk.ID(high).Int64() != high {
+		t.Errorf("Int64() = %d", pk.ID(high).Int64())
 	}
-	for _, n := range []interface{ Int64() int64 }{pk.ID(high), pk.Text(high), pk.SortText(high), pk.Of[user](high)} {
-		if n.Int64() != high {
-			t.Errorf("%T.Int64() = %d", n, n.Int64())
-		}
-		if got := fmt.Sprintf("%d", n); got != decimal(high) {
-			t.Errorf("%%d of a %T is %s", n, got)
+	for _, key := range []interface {
+		ID() pk.ID
+		Int64() int64
+	}{pk.Text(high), pk.SortText(high), pk.Of[user](high), pk.Prefixed[user](high)} {
+		if key.ID() != high || key.Int64() != high || fmt.Sprintf("%d", key) != decimal(high) {
+			t.Errorf("%T: ID() = %d, Int64() = %d, %%d is %[1]d", key, key.ID(), key.Int64())
 		}
 	}
 	if id, err := pk.String(decimal(high)).ID(); id != high || err != nil {
 		t.Errorf("ID() = %v, %v", id, err)
 	}
-	if id, err := pk.Parse(decimal(high)); id != high || err != nil {
-		t.Errorf("Parse = %v, %v", id, err)
-	}
 	if id, err := pk.ParseOf[user](decimal(high)); id != high || err != nil {
 		t.Errorf("ParseOf = %v, %v", id, err)
-	}
-	if id, err := pk.ParseSort(sortable(high)); id != high || err != nil {
-		t.Errorf("ParseSort = %v, %v", id, err)
-	}
-}
-
-// Models that already have a json:",string" tag should be able to keep it.
-func TestJSONStringOption(t *testing.T) {
-	type row struct {
-		ID pk.ID `json:"id,string"`
-	}
-	text, err := json.Marshal(row{high})
-	if want := `{"id":"` + decimal(high) + `"}`; err != nil || string(text) != want {
-		t.Errorf("json.Marshal = %s, %v, want %s", text, err, want)
-	}
-	var out row
-	if err := json.Unmarshal(text, &out); err != nil || out.ID != high {
-		t.Errorf("json.Unmarshal = %v, %v", out, err)
 	}
 }
 

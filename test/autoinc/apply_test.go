@@ -1,10 +1,10 @@
 package autoinc_test
 
 import (
+	"context"
 	"database/sql"
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -15,60 +15,44 @@ import (
 	"github.com/snowkey-go/snowkey/schema/autoinc"
 )
 
+// A killing is a context in which kill is called once at each point that tries reports.
+type killing struct {
+	context.Context
+	points map[string]bool // that were reached
+	kills  int
+}
+
+func newKilling(t *testing.T, tries func(n int) bool, kill func() error) *killing {
+	k := &killing{points: make(map[string]bool)}
+	k.Context = failpoint.WithHook(t.Context(), func(point string) error {
+		if k.points[point] {
+			return nil
+		}
+		k.points[point] = true
+		if !tries(len(k.points)) {
+			return nil
+		}
+		k.kills++
+		return kill()
+	})
+	return k
+}
+
 var errKilled = errors.New("killed")
 
-// state returns everything that the catalog says about the tables of a shop.
-func (s shop) state(t *testing.T) string {
-	t.Helper()
-	queries := map[string]string{
-		"postgres": `SELECT c.relname || ' ' || a.attname || ' ' || format_type(a.atttypid, a.atttypmod) || a.attnotnull || a.attidentity::text || coalesce(pg_get_expr(d.adbin, d.adrelid), '') || coalesce(c.relacl::text, '') FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid LEFT JOIN pg_attrdef d ON d.adrelid = c.oid AND d.adnum = a.attnum WHERE c.relnamespace IN (SELECT oid FROM pg_namespace WHERE nspname !~ '^pg_' AND nspname <> 'information_schema') AND a.attnum > 0 AND NOT a.attisdropped AND c.relkind IN ('r', 'p', 'v')
-			UNION ALL SELECT inhrelid::regclass || ' is a part of ' || inhparent::regclass FROM pg_inherits
-			UNION ALL SELECT conrelid::regclass || ' ' || conname || pg_get_constraintdef(oid) || convalidated FROM pg_constraint c WHERE NOT (contype = 'n' AND coninhcount > 0) AND NOT EXISTS (SELECT FROM pg_constraint o WHERE o.oid = c.conparentid AND o.conrelid = c.conrelid) AND connamespace IN (SELECT oid FROM pg_namespace WHERE nspname !~ '^pg_' AND nspname <> 'information_schema')
-			UNION ALL SELECT tgname || pg_get_triggerdef(oid) FROM pg_trigger WHERE NOT tgisinternal
-			UNION ALL SELECT relname || pg_get_viewdef(oid) FROM pg_class WHERE relkind = 'v' AND relnamespace IN (SELECT oid FROM pg_namespace WHERE nspname !~ '^pg_' AND nspname <> 'information_schema')
-			UNION ALL SELECT indexrelid::regclass || pg_get_indexdef(indexrelid) || indisvalid FROM pg_index JOIN pg_class c ON c.oid = indrelid WHERE c.relnamespace IN (SELECT oid FROM pg_namespace WHERE nspname !~ '^pg_' AND nspname <> 'information_schema')
-			UNION ALL SELECT proname FROM pg_proc WHERE pronamespace IN (SELECT oid FROM pg_namespace WHERE nspname !~ '^pg_' AND nspname <> 'information_schema')
-			UNION ALL SELECT sequencename || data_type || ' ' || start_value || ' ' || increment_by || ' ' || min_value || ' ' || max_value FROM pg_sequences
-			ORDER BY 1`,
-		"sqlite": `SELECT type || name || tbl_name || coalesce(sql, '') FROM sqlite_master ORDER BY 1`,
-		"mysql": `SELECT CONCAT_WS(' ', TABLE_NAME, COLUMN_NAME, COLUMN_TYPE, IS_NULLABLE, COLUMN_DEFAULT, EXTRA, COLUMN_COMMENT) FROM information_schema.COLUMNS JOIN information_schema.TABLES USING (TABLE_SCHEMA, TABLE_NAME) WHERE TABLE_SCHEMA = DATABASE() AND TABLE_TYPE = 'BASE TABLE'
-			UNION ALL SELECT CONCAT_WS(' ', TABLE_NAME, REPLACE(VIEW_DEFINITION, DATABASE(), '')) FROM information_schema.VIEWS WHERE TABLE_SCHEMA = DATABASE()
-			UNION ALL SELECT CONCAT_WS(' ', TABLE_NAME, CONSTRAINT_NAME, COLUMN_NAME, REFERENCED_TABLE_NAME, REFERENCED_COLUMN_NAME) FROM information_schema.KEY_COLUMN_USAGE WHERE TABLE_SCHEMA = DATABASE()
-			UNION ALL SELECT CONCAT_WS(' ', CONSTRAINT_NAME, UPDATE_RULE, DELETE_RULE) FROM information_schema.REFERENTIAL_CONSTRAINTS WHERE CONSTRAINT_SCHEMA = DATABASE()
-			UNION ALL SELECT CONCAT_WS(' ', TRIGGER_NAME, EVENT_OBJECT_TABLE, REPLACE(ACTION_STATEMENT, DATABASE(), '')) FROM information_schema.TRIGGERS WHERE TRIGGER_SCHEMA = DATABASE()
-			UNION ALL SELECT CONCAT_WS(' ', TABLE_NAME, INDEX_NAME, COLUMN_NAME, SEQ_IN_INDEX) FROM information_schema.STATISTICS WHERE TABLE_SCHEMA = DATABASE()
-			ORDER BY 1`,
-	}
-	return s.lines(t, queries[s.Dialect])
-}
-
-// lines returns the rows of a query that selects a text, one a line.
-func (s shop) lines(t *testing.T, query string) string {
-	t.Helper()
-	rows := dbtest.Must(s.conn.Query(query))(t)
-	defer rows.Close()
-	var b strings.Builder
-	for rows.Next() {
-		var line sql.NullString
-		dbtest.NoError(t, rows.Scan(&line))
-		if line.Valid {
-			b.WriteString(line.String + "\n")
-		}
-	}
-	dbtest.NoError(t, rows.Err())
-	return b.String()
-}
+// simulated makes Apply behave as if its process had been killed.
+func simulated() error { return errKilled }
 
 // modes runs a test on each database, with the plans that it has: online and offline on
 // Postgres, and a single one elsewhere.
 func modes(t *testing.T, test func(t *testing.T, db dbtest.DB, options autoinc.PlanOptions)) {
-	modesExcept(t, "", test)
+	modesOf(t, true, test)
 }
 
-func modesExcept(t *testing.T, offline string, test func(t *testing.T, db dbtest.DB, options autoinc.PlanOptions)) {
+func modesOf(t *testing.T, all bool, test func(t *testing.T, db dbtest.DB, options autoinc.PlanOptions)) {
 	for _, dialect := range dbtest.Databases(t) {
 		for _, online := range []bool{false, true} {
-			if online && dialect != "postgres" || !dbtest.Nightly && !online && dialect == offline {
+			if postgres := dialect == "postgres"; online && !postgres || postgres && !online && !all {
 				continue
 			}
 			t.Run(dialect+map[bool]string{true: " online"}[online], func(t *testing.T) {
@@ -82,32 +66,28 @@ func modesExcept(t *testing.T, offline string, test func(t *testing.T, db dbtest
 // fewModes is modes, but only with the online plan of Postgres if not at night. It is for
 // what doesn't depend on how a column is widened.
 func fewModes(t *testing.T, test func(t *testing.T, db dbtest.DB, options autoinc.PlanOptions)) {
-	modesExcept(t, "postgres", test)
+	modesOf(t, dbtest.Nightly, test)
 }
 
-// We kill Apply before and after statements and records, once at each point. The next
-// Apply must continue from there, and the result must be the same as if nothing had been
-// killed.
+// We kill Apply, or have the server drop its connection, before and after statements and
+// records, once at each point. The next Apply must continue from there, and the result must
+// be the same as if nothing had been killed.
 func TestKilledAtEveryPoint(t *testing.T) {
 	t.Parallel()
 	modes(t, func(t *testing.T, db dbtest.DB, options autoinc.PlanOptions) {
-		tries := dbtest.Points(t)
-		if db.Dialect != "sqlite" { // where a point takes longer
-			tries = fewPoints(t)
+		if db.Dialect == "sqlite" { // which has no server
+			killAtPoints(t, newShop, db, options, dbtest.Points(t), simulated)
+			return
 		}
-		killAtPoints(t, newShop, db, options, tries, simulated)
-	})
-}
-
-// The server drops the connection of an Apply, at points all along the way. The next
-// Apply must be able to continue.
-func TestConnectionsKilled(t *testing.T) {
-	t.Parallel()
-	fewModes(t, func(t *testing.T, db dbtest.DB, options autoinc.PlanOptions) {
-		if db.Dialect != "sqlite" { // which has no server
-			killer := db.Connect(t)
-			killAtPoints(t, newShop, db, options, fewPoints(t), func() error { killApply(t, killer, db); return nil })
-		}
+		killer, few, drop := db.Connect(t), fewPoints(t), false
+		tries := func(n int) bool { return few(n) || few(n-1) }
+		killAtPoints(t, newShop, db, options, tries, func() error {
+			if drop = !drop; drop {
+				killApply(t, killer, db)
+				return nil
+			}
+			return errKilled
+		})
 	})
 }
 
@@ -135,35 +115,20 @@ func fewPoints(t *testing.T) func(n int) bool {
 	return func(n int) bool { return tries(n) && tries(n/5) }
 }
 
-// simulated makes Apply behave as if its process had been killed.
-func simulated() error { return errKilled }
-
 // killAtPoints kills Apply at the points that tries reports, and lets it continue.
 func killAtPoints(t *testing.T, newShop func(*testing.T, dbtest.DB) shop, db dbtest.DB, options autoinc.PlanOptions, tries func(int) bool, kill func() error) {
 	undisturbed := newShop(t, open(t, db.Dialect))
 	applyAll(t, undisturbed.conn, plan(t, undisturbed.conn, options), autoinc.ApplyOptions{})
 	s := newShop(t, db)
 	p := plan(t, s.conn, options)
-	reached := make(map[string]bool)
-	kills, failures := 0, 0
-	ctx := failpoint.WithHook(t.Context(), func(point string) error {
-		if reached[point] {
-			return nil
-		}
-		reached[point] = true
-		if !tries(len(reached)) {
-			return nil
-		}
-		kills++
-		return kill()
-	})
+	k, failures := newKilling(t, tries, kill), 0
 	for calls := 0; ; calls++ {
-		phase, err := autoinc.Apply(ctx, s.conn, p, autoinc.ApplyOptions{BatchSize: 20})
+		phase, err := autoinc.Apply(k, s.conn, p, autoinc.ApplyOptions{BatchSize: 20})
 		if err != nil && !errors.Is(err, autoinc.ErrBusy) { // busy is it until the server has noticed that the last Apply is gone
 			failures++
 		}
-		if failures > kills || calls > 100_000 {
-			t.Fatalf("after %d points, with %d failures of %d kills: %v", len(reached), failures, kills, err)
+		if failures > k.kills || calls > 100_000 {
+			t.Fatalf("after %d points, with %d failures of %d kills: %v", len(k.points), failures, k.kills, err)
 		}
 		if err == nil && phase.Name == "" {
 			break
@@ -173,12 +138,12 @@ func killAtPoints(t *testing.T, newShop func(*testing.T, dbtest.DB) shop, db dbt
 	for _, phase := range p.Phases {
 		steps += len(phase.Steps)
 	}
-	if len(reached) < 2*steps || kills == 0 {
-		t.Errorf("%d points for %d steps, and %d kills", len(reached), steps, kills)
+	if len(k.points) < 2*steps || k.kills == 0 {
+		t.Errorf("%d points for %d steps, and %d kills", len(k.points), steps, k.kills)
 	}
 	prove(t, s.conn, p)
-	require(t, "the end", s.state(t), undisturbed.state(t))
-	t.Logf("%d points at %d steps", len(reached), steps)
+	require(t, "the end", s.whole(t), undisturbed.whole(t))
+	t.Logf("%d points at %d steps", len(k.points), steps)
 }
 
 // Two writers continue during every phase. One of them sends no keys until it is
@@ -189,7 +154,14 @@ func TestWriters(t *testing.T) {
 	fewModes(t, func(t *testing.T, db dbtest.DB, options autoinc.PlanOptions) {
 		s := newShop(t, db)
 		p := plan(t, s.conn, options)
-		conn := writersConn(t, db)
+		if db.Dialect == "postgres" {
+			db = simple(db)
+		}
+		conn := db.Connect(t)
+		if db.Dialect == "sqlite" { // writers have to wait while a table is being rebuilt
+			conn.SetMaxOpenConns(1)
+			dbtest.Exec(t, conn, "PRAGMA busy_timeout = 60000")
+		}
 		var names []string // of acknowledged users, each of which has an order
 		var mu sync.Mutex
 		var generate atomic.Bool
@@ -239,21 +211,5 @@ func TestWriters(t *testing.T) {
 			requireNumber(t, s.conn, 101, s.sql("SELECT 100 * count(*) + (SELECT count(*) FROM orders WHERE user_id = max(u.[Order])) FROM [Us'er] u WHERE [nöme] = '%s'", name))
 		}
 		prove(t, s.conn, p)
-		t.Logf("%d rows; refused: %v", len(names), c.errors)
 	})
-}
-
-// writersConn returns a connection pool for writers. With SQLite, they have to wait
-// while a table is being rebuilt.
-func writersConn(t *testing.T, db dbtest.DB) *sql.DB {
-	t.Helper()
-	if db.Dialect == "postgres" { // otherwise prepared statements fail once when a type changes
-		db = db.With("default_query_exec_mode=simple_protocol")
-	}
-	conn := db.Connect(t)
-	if db.Dialect == "sqlite" {
-		conn.SetMaxOpenConns(1)
-		dbtest.Exec(t, conn, "PRAGMA busy_timeout = 60000")
-	}
-	return conn
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	_ "github.com/glebarez/go-sqlite" // registers the driver "sqlite"
+
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/test/internal/reuse"
 )
@@ -57,6 +59,12 @@ func each(t *testing.T, test func(t *testing.T, db dbtest.DB)) {
 			test(t, open(t, dialect))
 		})
 	}
+}
+
+// execAll executes statements that are separated by ";" and a space.
+func execAll(t *testing.T, conn *sql.DB, statements string) {
+	t.Helper()
+	dbtest.Exec(t, conn, strings.Split(statements, "; ")...)
 }
 
 // number returns the number that a query returns.

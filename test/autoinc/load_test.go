@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"fmt"
 	"math/rand/v2"
-	"net/url"
 	"strings"
 	"sync"
 	"testing"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/schema/autoinc"
+	"github.com/snowkey-go/snowkey/test/internal/catalogtest"
 )
 
 // owner returns a Postgres database whose owner isn't a superuser.
@@ -22,13 +22,13 @@ func owner(t *testing.T) dbtest.DB {
 	role := fmt.Sprintf("owner_%d", rand.Uint32())
 	dbtest.Exec(t, conn, "CREATE ROLE "+role+" LOGIN PASSWORD 'owner'", "GRANT ALL ON SCHEMA public TO "+role)
 	t.Cleanup(func() { dbtest.Exec(t, conn, "DROP OWNED BY "+role, "DROP ROLE "+role) })
-	dsn := dbtest.Must(url.Parse(db.DSN))(t)
-	dsn.User = url.UserPassword(role, "owner")
-	query := dsn.Query()
-	query.Set("default_query_exec_mode", "simple_protocol") // otherwise prepared statements fail once when a type changes
-	dsn.RawQuery = query.Encode()
-	db.DSN = dsn.String()
-	return db
+	return catalogtest.As(t, simple(db), role, "owner")
+}
+
+// simple returns a database of Postgres without prepared statements, which fail once when a
+// type changes.
+func simple(db dbtest.DB) dbtest.DB {
+	return db.With("default_query_exec_mode=simple_protocol")
 }
 
 // clients are writers running in the background.
@@ -131,10 +131,7 @@ func inTurn(statements ...string) func(tx *sql.Tx) error {
 // such a statement has to give up soon. Apply says who has the lock.
 func TestSlowReader(t *testing.T) {
 	t.Parallel()
-	for _, dialect := range dbtest.Databases(t) {
-		if dialect == "sqlite" {
-			continue // readers don't hinder writers there
-		}
+	for _, dialect := range dbtest.Servers(t) { // in SQLite, readers don't hinder writers
 		t.Run(dialect, func(t *testing.T) {
 			t.Parallel()
 			var conn *sql.DB
@@ -175,7 +172,6 @@ func TestSlowReader(t *testing.T) {
 			if c.longest > 3*time.Second+beside.longest || len(c.errors) > 0 { // a statement waits for 0.1 s
 				t.Errorf("the longest write took %v, and %v to another table: %v", c.longest, beside.longest, c.errors)
 			}
-			t.Logf("%d writes, the longest %v, and %v to another table; %d retries", c.writes, c.longest, beside.longest, retried)
 		})
 	}
 }
@@ -206,26 +202,12 @@ func TestNoDeadlocks(t *testing.T) {
 			}
 			c := write(t, conn, functions...)
 			c.wait(t, len(functions))
-			retried := make(map[string]int)
-			began := time.Now()
-			_, err := autoinc.Apply(t.Context(), conn, p, autoinc.ApplyOptions{Progress: func(p autoinc.Progress) {
-				if p.Event == autoinc.Retried {
-					_, cause, _ := strings.Cut(p.Err.Error(), "): ")
-					retried[cause]++
-				}
-			}})
-			took := time.Since(began)
-			if err == nil {
-				err = autoinc.Undo(t.Context(), conn, p, autoinc.ApplyOptions{})
-			}
+			dbtest.Must(autoinc.Apply(t.Context(), conn, p, autoinc.ApplyOptions{}))(t)
+			dbtest.NoError(t, autoinc.Undo(t.Context(), conn, p, autoinc.ApplyOptions{}))
 			c.stop()
-			if err != nil {
-				t.Fatal(err)
-			}
 			if len(c.errors) > 0 {
 				t.Errorf("the writers' statements failed: %v", c.errors)
 			}
-			t.Logf("%d writes, the longest %v; Apply took %v with the retries %v", c.writes, c.longest, took, retried)
 		})
 	}
 }

@@ -21,18 +21,11 @@ func partitionedShop(t *testing.T, db dbtest.DB) shop {
 	t.Helper()
 	s := shop{DB: db, conn: db.Connect(t)}
 	s.load(t, "testdata/partitions.postgres.sql")
-	if s.version(t) >= 180000 { // allows such foreign keys on partitioned tables, and merges a partition's valid one into it
+	if number(t, s.conn, "SELECT current_setting('server_version_num')::int") >= 180000 { // allows such foreign keys on partitioned tables, and merges a partition's valid one into it
 		dbtest.Exec(t, s.conn, "ALTER TABLE orders DROP CONSTRAINT by_user, ADD CONSTRAINT by_user FOREIGN KEY (user_id) REFERENCES users NOT VALID",
 			`ALTER TABLE items DROP CONSTRAINT ordered, ADD CONSTRAINT ordered FOREIGN KEY (day, "order") REFERENCES orders NOT VALID`)
 	}
 	return s
-}
-
-// version returns the version number of Postgres, such as 180004.
-func (s shop) version(t *testing.T) (version int) {
-	t.Helper()
-	dbtest.NoError(t, s.conn.QueryRow("SELECT current_setting('server_version_num')::int").Scan(&version))
-	return version
 }
 
 var partitioned = autoinc.PlanOptions{Online: true, Composite: true}
@@ -56,28 +49,19 @@ func TestPartitions(t *testing.T) {
 	t.Parallel()
 	db, _ := one(t, "postgres")
 	s := partitionedShop(t, db)
-	before, rows := s.parts(t), s.rows(t)
+	before, rows := s.whole(t), s.rows(t)
 	if _, err := autoinc.NewPlan(t.Context(), s.conn, autoinc.PlanOptions{Composite: true}); !errors.Is(err, autoinc.ErrRefused) || !strings.Contains(err.Error(), `"of_first"`) {
 		t.Errorf("a foreign key to a partition, without --online: %v", err)
 	}
 	p := plan(t, s.conn, partitioned)
 	dbtest.Must(autoinc.Apply(t.Context(), s.conn, p, autoinc.ApplyOptions{BatchSize: 1}))(t)
-	require(t, "the schema after widen", withoutProgress(s.parts(t)), wide(before))
+	require(t, "the schema after widen", withoutProgress(s.whole(t)), wide(before))
 	applyAll(t, s.conn, p, autoinc.ApplyOptions{})
 	prove(t, s.conn, p)
 	require(t, "the rows", s.rows(t), rows)
 	dbtest.NoError(t, autoinc.Undo(t.Context(), s.conn, p, autoinc.ApplyOptions{}))
-	require(t, "the schema after undo", s.parts(t), before)
+	require(t, "the schema after undo", s.whole(t), before)
 	require(t, "the rows after undo", s.rows(t), rows)
-	if !dbtest.Nightly {
-		return
-	}
-	dbtest.Exec(t, s.conn, "ALTER TABLE notes DROP CONSTRAINT of_first", "DROP TABLE seconds")
-	p, rows = plan(t, s.conn, autoinc.PlanOptions{Composite: true}), s.rows(t)
-	applyAll(t, s.conn, p, autoinc.ApplyOptions{})
-	require(t, "the rows without --online", s.rows(t), rows)
-	dbtest.NoError(t, autoinc.Undo(t.Context(), s.conn, p, autoinc.ApplyOptions{}))
-	require(t, "the rows after undo without --online", s.rows(t), rows)
 }
 
 // stepOf returns the first step of a phase whose text ends with the given text.
@@ -144,13 +128,10 @@ func TestPartitionsComeAndGo(t *testing.T) {
 			t.Errorf("not proven: %+v", proof)
 		}
 	}
-	var days, narrow string
-	dbtest.NoError(t, s.conn.QueryRow(`SELECT string_agg(day || ':' || "the id" || ':' || user_id, ' ' ORDER BY day) FROM orders WHERE day >= 40`).Scan(&days))
-	require(t, "the rows of these partitions", days, "42:1001:5 51:1002:5 52:1003:5 53:1000:5 61:1002:5 62:1003:5 63:1000:5 71:1004:5")
-	const types = `SELECT coalesce(string_agg(DISTINCT attrelid::regclass::text, ' '), '') FROM pg_attribute WHERE attname IN ('the id', 'user_id', 'boss') AND atttypid = 'int'::regtype OR attname LIKE 'snowkey%' AND attrelid IN (SELECT oid FROM pg_class WHERE relkind IN ('r', 'p'))`
-	if err := s.conn.QueryRow(types).Scan(&narrow); err != nil || narrow != "" {
-		t.Errorf("these are narrow: %q, %v", narrow, err)
-	}
+	days := s.lines(t, `SELECT string_agg(day || ':' || "the id" || ':' || user_id, ' ' ORDER BY day) FROM orders WHERE day >= 40`)
+	require(t, "the rows of these partitions", days, "42:1001:5 51:1002:5 52:1003:5 53:1000:5 61:1002:5 62:1003:5 63:1000:5 71:1004:5\n")
+	const types = `SELECT DISTINCT attrelid::regclass FROM pg_attribute WHERE attname IN ('the id', 'user_id', 'boss') AND atttypid = 'int'::regtype OR attname LIKE 'snowkey%' AND attrelid IN (SELECT oid FROM pg_class WHERE relkind IN ('r', 'p'))`
+	require(t, "the narrow tables", s.lines(t, types), "")
 	for _, partition := range []string{"made", "attached", "last", "goes"} {
 		for _, refused := range []string{"UPDATE %s SET user_id = 777", "INSERT INTO %[1]s SELECT * FROM %[1]s LIMIT 1", "UPDATE %s SET boss = 777"} {
 			if _, err := s.conn.Exec(fmt.Sprintf(refused, partition)); err == nil {
@@ -160,9 +141,7 @@ func TestPartitionsComeAndGo(t *testing.T) {
 	}
 	dbtest.Exec(t, s.conn, leave, "DROP TABLE goes")
 	dbtest.NoError(t, autoinc.Undo(t.Context(), s.conn, p, autoinc.ApplyOptions{}))
-	if err := s.conn.QueryRow(strings.Replace(types, "'int'", "'bigint'", 1)).Scan(&narrow); err != nil || narrow != "" {
-		t.Errorf("these are wide: %q, %v", narrow, err)
-	}
+	require(t, "the wide tables", s.lines(t, strings.Replace(types, "'int'", "'bigint'", 1)), "")
 }
 
 // If a partition is created after Apply has compared the plan but before the new
@@ -218,21 +197,14 @@ func TestPartitionsWriters(t *testing.T) {
 		inTurn("UPDATE orders SET day = 17, user_id = 8 WHERE id = (SELECT min(id) FROM orders WHERE day = 4)"),
 		inTurn("UPDATE orders SET note = 'old' WHERE id BETWEEN 30 AND 40"))
 	c.wait(t, 6)
-	_, err := autoinc.Apply(t.Context(), conn, p, autoinc.ApplyOptions{BatchSize: 50, Pause: 5 * time.Millisecond})
+	dbtest.Must(autoinc.Apply(t.Context(), conn, p, autoinc.ApplyOptions{BatchSize: 50, Pause: 5 * time.Millisecond}))(t)
 	c.stop()
-	if err != nil {
-		t.Fatal(err)
-	}
 	if len(c.errors) > 0 {
 		t.Errorf("the writers' statements failed: %v", c.errors)
 	}
-	var n int64
-	if err := conn.QueryRow("SELECT count(*) - 2000 FROM orders").Scan(&n); err != nil || n != inserted.Load() {
-		t.Errorf("%d rows are new, and %d were written: %v", n, inserted.Load(), err)
-	}
+	requireNumber(t, conn, 2000+int(inserted.Load()), "SELECT count(*) FROM orders")
 	applyAll(t, conn, p, autoinc.ApplyOptions{})
 	prove(t, conn, p)
-	t.Logf("%d writes, the longest %v", c.writes, c.longest)
 }
 
 // Starting with PostgreSQL 17, a partition gets the identity when it is attached, but
@@ -240,10 +212,7 @@ func TestPartitionsWriters(t *testing.T) {
 // remedy.
 func TestPartitionWithoutIdentityRefused(t *testing.T) {
 	t.Parallel()
-	db, conn := one(t, "postgres")
-	if s := (shop{DB: db, conn: conn}); s.version(t) < 170000 {
-		t.Skip("before PostgreSQL 17 partitions do not share the identity")
-	}
+	conn := open(t, "postgres").Since(t, 17).Connect(t) // before, partitions do not share the identity
 	dbtest.Exec(t, conn, "CREATE TABLE t (day int, id int GENERATED BY DEFAULT AS IDENTITY, PRIMARY KEY (day, id)) PARTITION BY LIST (day)",
 		"CREATE TABLE u (day int, id int NOT NULL, PRIMARY KEY (day, id)) PARTITION BY LIST (day)", "CREATE TABLE v PARTITION OF u FOR VALUES IN (1)",
 		"ALTER TABLE t ATTACH PARTITION u FOR VALUES IN (1)", "CREATE TABLE w PARTITION OF t DEFAULT", "INSERT INTO t (day) VALUES (1), (2)")

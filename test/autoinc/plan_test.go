@@ -1,7 +1,6 @@
 package autoinc_test
 
 import (
-	"context"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -105,13 +104,8 @@ func planText(t *testing.T, p *autoinc.Plan) string {
 // applyAll applies all phases and returns their names.
 func applyAll(t *testing.T, conn *sql.DB, p *autoinc.Plan, options autoinc.ApplyOptions) (names []autoinc.PhaseName) {
 	t.Helper()
-	return applyAllIn(t.Context(), t, conn, p, options)
-}
-
-func applyAllIn(ctx context.Context, t *testing.T, conn *sql.DB, p *autoinc.Plan, options autoinc.ApplyOptions) (names []autoinc.PhaseName) {
-	t.Helper()
 	for {
-		phase := dbtest.Must(autoinc.Apply(ctx, conn, p, options))(t)
+		phase := dbtest.Must(autoinc.Apply(t.Context(), conn, p, options))(t)
 		if phase.Name == "" {
 			return names
 		}
@@ -121,8 +115,7 @@ func applyAllIn(ctx context.Context, t *testing.T, conn *sql.DB, p *autoinc.Plan
 
 func verify(t *testing.T, conn *sql.DB, p *autoinc.Plan) autoinc.Verification {
 	t.Helper()
-	v := dbtest.Must(autoinc.Verify(t.Context(), conn, p))(t)
-	return v
+	return dbtest.Must(autoinc.Verify(t.Context(), conn, p))(t)
 }
 
 func verdicts(t *testing.T, v autoinc.Verification) string {

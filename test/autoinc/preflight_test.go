@@ -2,8 +2,6 @@ package autoinc_test
 
 import (
 	"errors"
-	"fmt"
-	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -11,6 +9,7 @@ import (
 
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/schema/autoinc"
+	"github.com/snowkey-go/snowkey/test/internal/catalogtest"
 )
 
 // There must not be a plan if the user lacks a privilege that a later step needs.
@@ -19,18 +18,11 @@ func TestPrivileges(t *testing.T) {
 	db, conn := one(t, "mysql")
 	dbtest.Exec(t, conn, "CREATE TABLE t (id INT AUTO_INCREMENT PRIMARY KEY)", "CREATE TABLE u (t INT, FOREIGN KEY (t) REFERENCES t (id))",
 		"CREATE USER IF NOT EXISTS poor@'%' IDENTIFIED BY 'poor'")
-	var schema string
-	dbtest.NoError(t, conn.QueryRow("SELECT DATABASE()").Scan(&schema))
+	schema := dbtest.Rows(t, conn, "SELECT DATABASE()")[0]
 	dbtest.Exec(t, conn, "GRANT SELECT, INSERT, ALTER, CREATE, DROP, INDEX, TRIGGER ON `"+schema+"`.* TO poor@'%'", "GRANT REFERENCES ON `"+schema+"`.t TO poor@'%'")
 	t.Cleanup(func() { _, _ = conn.Exec("REVOKE ALL PRIVILEGES, GRANT OPTION FROM poor@'%'") })
-	as, err := mysql.ParseDSN(db.DSN)
-	if err != nil {
-		t.Fatal(err)
-	}
-	as.User, as.Passwd = "poor", "poor"
-	db.DSN = as.FormatDSN()
-	poor := db.Connect(t)
-	_, err = autoinc.NewPlan(t.Context(), poor, autoinc.PlanOptions{})
+	poor := catalogtest.As(t, db, "poor", "poor").Connect(t)
+	_, err := autoinc.NewPlan(t.Context(), poor, autoinc.PlanOptions{})
 	if !errors.Is(err, autoinc.ErrRefused) || !strings.Contains(err.Error(), "`.`u`.`t`: the user lacks REFERENCES") || strings.Contains(err.Error(), "`.`t`.`id`: the user lacks REFERENCES") {
 		t.Errorf("got %v", err)
 	}
@@ -48,26 +40,12 @@ func TestPrivileges(t *testing.T) {
 // There must not be a plan if the owner can't see all rows.
 func TestForcedRowSecurity(t *testing.T) {
 	t.Parallel()
-	_, conn := one(t, "postgres")
-	role := fmt.Sprintf("modest_%d", rand.Uint32())
-	dbtest.Exec(t, conn, "CREATE ROLE "+role, "GRANT ALL ON SCHEMA public TO "+role, "SET ROLE "+role,
-		"CREATE TABLE t (id serial PRIMARY KEY)", "ALTER TABLE t ENABLE ROW LEVEL SECURITY", "ALTER TABLE t FORCE ROW LEVEL SECURITY")
-	t.Cleanup(func() { dbtest.Exec(t, conn, "RESET ROLE", "DROP OWNED BY "+role, "DROP ROLE "+role) })
+	conn := owner(t).Connect(t)
+	dbtest.Exec(t, conn, "CREATE TABLE t (id serial PRIMARY KEY)", "ALTER TABLE t ENABLE ROW LEVEL SECURITY", "ALTER TABLE t FORCE ROW LEVEL SECURITY")
 	_, err := autoinc.NewPlan(t.Context(), conn, autoinc.PlanOptions{})
-	if !errors.Is(err, autoinc.ErrRefused) || !strings.Contains(err.Error(), "FORCE ROW LEVEL SECURITY, which hides rows from "+role) {
+	if !errors.Is(err, autoinc.ErrRefused) || !strings.Contains(err.Error(), "FORCE ROW LEVEL SECURITY, which hides rows from owner_") {
 		t.Errorf("got %v", err)
 	}
-}
-
-// When a table is copied, a date that doesn't exist must be preserved.
-func TestInvalidDates(t *testing.T) {
-	t.Parallel()
-	_, conn := one(t, "mysql")
-	dbtest.Exec(t, conn, "SET SESSION sql_mode = 'ALLOW_INVALID_DATES'",
-		"CREATE TABLE t (id INT AUTO_INCREMENT PRIMARY KEY, born DATE, seen DATETIME)", "INSERT INTO t (born, seen) VALUES ('2020-02-31', '0000-00-00')")
-	p := plan(t, conn, autoinc.PlanOptions{})
-	applyAll(t, conn, p, autoinc.ApplyOptions{})
-	requireNumber(t, conn, 1, "SELECT COUNT(*) FROM t WHERE CONCAT(born, ' ', seen) = '2020-02-31 0000-00-00 00:00:00'")
 }
 
 // If there already is a table with the name that Apply uses for its own, Apply must not
@@ -78,11 +56,11 @@ func TestForeignProgressTable(t *testing.T) {
 		s := newShop(t, db)
 		p := plan(t, s.conn, autoinc.PlanOptions{})
 		dbtest.Exec(t, s.conn, "CREATE TABLE snowkey_migration (version int)")
-		before := s.state(t)
+		before := s.whole(t)
 		if _, err := autoinc.Apply(t.Context(), s.conn, p, autoinc.ApplyOptions{}); !errors.Is(err, autoinc.ErrPlan) || !strings.Contains(err.Error(), "rename it") {
 			t.Errorf("got %v", err)
 		}
-		require(t, "the state", s.state(t), before)
+		require(t, "the state", s.whole(t), before)
 	})
 }
 
@@ -100,11 +78,8 @@ func TestFullTextSearch(t *testing.T) {
 		"INSERT INTO note (id, body) VALUES (7, 'first snow'), (9, 'second')", "DELETE FROM note WHERE id = 9", "INSERT INTO note VALUES (20, 'last snow')")
 	applyAll(t, conn, plan(t, conn, autoinc.PlanOptions{}), autoinc.ApplyOptions{})
 	dbtest.Exec(t, conn, "INSERT INTO note VALUES (7350000000000000001, 'more snow')", "DELETE FROM note WHERE id = 20")
-	var found string
-	err := conn.QueryRow("SELECT group_concat(body, '; ') FROM (SELECT body FROM found WHERE found MATCH 'snow' ORDER BY rowid)").Scan(&found)
-	if err != nil || found != "first snow; more snow" {
-		t.Errorf("found %q: %v", found, err)
-	}
+	found := dbtest.Rows(t, conn, "SELECT body FROM found WHERE found MATCH 'snow' ORDER BY rowid")
+	require(t, "what is found", strings.Join(found, "; "), "first snow; more snow")
 	dbtest.Exec(t, conn, "INSERT INTO found(found) VALUES ('integrity-check')")
 }
 
@@ -123,8 +98,6 @@ func TestSessionSettings(t *testing.T) {
 	if v := verify(t, s.conn, p); v.Err() != nil || strings.Contains(verdicts(t, v), "not counted before") {
 		t.Errorf("not proven:\n%s", verdicts(t, v))
 	}
-	if err := autoinc.Undo(t.Context(), hostile, p, autoinc.ApplyOptions{}); err != nil {
-		t.Error(err)
-	}
+	dbtest.NoError(t, autoinc.Undo(t.Context(), hostile, p, autoinc.ApplyOptions{}))
 	requireNumber(t, s.conn, 0, "SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = 'snowkey_migration'")
 }

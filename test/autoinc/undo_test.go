@@ -1,9 +1,7 @@
 package autoinc_test
 
 import (
-	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,12 +11,6 @@ import (
 	"github.com/snowkey-go/snowkey/internal/failpoint"
 	"github.com/snowkey-go/snowkey/schema/autoinc"
 )
-
-// before is state without the quotes around names, because SQLite changes those when it
-// renames a table.
-func (s shop) before(t *testing.T) string {
-	return strings.NewReplacer(`"`, "", "[", "", "]", "", "`", "").Replace(s.state(t))
-}
 
 // unlocked repeats f for as long as the server hasn't noticed that a killed Apply is
 // gone.
@@ -40,16 +32,13 @@ func TestUndoFromEveryPoint(t *testing.T) {
 		undoFromPoints(t, s, options, func(n int) bool { return tries(n) && (db.Dialect == "sqlite" || tries(n/25)) })
 		requireNumber(t, s.conn, 50, s.sql("SELECT count(*) FROM line JOIN orders ON id = order_id JOIN [Us'er] ON [Order] = orders.user_id"))
 		dbtest.Exec(t, s.conn, s.sql("INSERT INTO [Us'er] (boss) VALUES (50)")) // the column must count again
-		var key int
-		if err := s.conn.QueryRow(s.sql("SELECT max([Order]) FROM [Us'er]")).Scan(&key); err != nil || key != 51 {
-			t.Errorf("the next key is %d: %v", key, err)
-		}
+		requireNumber(t, s.conn, 51, s.sql("SELECT max([Order]) FROM [Us'er]"))
 	})
 }
 
 // undoFromPoints kills Apply at the points that tries reports, and at last lets it complete.
 func undoFromPoints(t *testing.T, s shop, options autoinc.PlanOptions, tries func(int) bool) {
-	want := s.before(t)
+	want := s.whole(t)
 	p := plan(t, s.conn, options)
 	undone, last := 0, 0
 	for killed := true; killed; undone++ {
@@ -76,12 +65,13 @@ func undoFromPoints(t *testing.T, s shop, options autoinc.PlanOptions, tries fun
 		if failed := unlocked(func() error { return autoinc.Undo(t.Context(), s.conn, p, autoinc.ApplyOptions{}) }); failed != nil {
 			t.Fatalf("undo after a kill at %s: %v", at, failed)
 		}
-		require(t, "the state after a kill at "+at+" and undo", s.before(t), want)
+		require(t, "the state after a kill at "+at+" and undo", s.whole(t), want)
 	}
 	t.Logf("reversed %d times", undone)
 }
 
-// We kill Undo once at each point, after which it must be able to continue.
+// We kill Undo once at each point. Apply is refused then. Every second time, we cancel Undo and
+// complete the plan again. In the end, Undo must have reversed everything.
 func TestUndoKilledAtEveryPoint(t *testing.T) {
 	t.Parallel()
 	fewModes(t, func(t *testing.T, db dbtest.DB, options autoinc.PlanOptions) {
@@ -90,39 +80,42 @@ func TestUndoKilledAtEveryPoint(t *testing.T) {
 }
 
 func killUndo(t *testing.T, s shop, options autoinc.PlanOptions) {
-	want := s.before(t)
+	want := s.whole(t)
 	p := plan(t, s.conn, options)
 	applyAll(t, s.conn, p, autoinc.ApplyOptions{})
-	tries, reached, kills := dbtest.Points(t), make(map[string]bool), 0
-	if s.Dialect != "sqlite" {
-		tries = fewPoints(t)
+	tries := dbtest.Points(t)
+	if s.Dialect == "sqlite" { // which has few points, and is fast
+		tries = func(int) bool { return true }
 	}
-	ctx := failpoint.WithHook(t.Context(), func(point string) error {
-		if reached[point] {
-			return nil
-		}
-		reached[point] = true
-		if !tries(len(reached)) {
-			return nil
-		}
-		kills++
-		return errKilled
-	})
+	k, canceled := newKilling(t, tries, simulated), 0
 	for {
-		err := unlocked(func() error { return autoinc.Undo(ctx, s.conn, p, autoinc.ApplyOptions{}) })
+		err := unlocked(func() error { return autoinc.Undo(k, s.conn, p, autoinc.ApplyOptions{}) })
 		if err == nil {
 			break
 		}
 		if !errors.Is(err, errKilled) {
-			t.Fatalf("after %d kills: %v", kills, err)
+			t.Fatalf("after %d kills: %v", k.kills, err)
 		}
+		before := s.whole(t)
 		err = unlocked(func() error { _, err := autoinc.Apply(t.Context(), s.conn, p, autoinc.ApplyOptions{}); return err })
-		if !errors.Is(err, autoinc.ErrUnfinished) {
-			t.Fatalf("Apply after %d kills of Undo: %v", kills, err)
+		if !errors.Is(err, autoinc.ErrUnfinished) || !strings.Contains(err.Error(), "--cancel") {
+			t.Fatalf("Apply after %d kills of Undo: %v", k.kills, err)
 		}
+		require(t, "the catalog after a refused Apply", s.whole(t), before)
+		if k.kills%2 == 0 {
+			continue
+		}
+		err = unlocked(func() error { return autoinc.Undo(t.Context(), s.conn, p, autoinc.ApplyOptions{CancelUndo: true}) })
+		if errors.Is(err, autoinc.ErrUnfinished) && p.Online {
+			continue // columns can't be replaced again before all of them are narrow
+		}
+		dbtest.NoError(t, err)
+		applyAll(t, s.conn, p, autoinc.ApplyOptions{})
+		prove(t, s.conn, p)
+		canceled++
 	}
-	require(t, "the state", s.before(t), want)
-	t.Logf("%d kills at %d points", kills, len(reached))
+	require(t, "the catalog", s.whole(t), want)
+	t.Logf("%d kills at %d points, %d of them canceled", k.kills, len(k.points), canceled)
 }
 
 // withoutProgress removes the lines about the table in which Apply records its
@@ -146,18 +139,19 @@ func TestUndoPhases(t *testing.T) {
 		p := plan(t, s.conn, options)
 		var states []string
 		for _, phase := range p.Phases {
-			states = append(states, withoutProgress(s.before(t)))
+			states = append(states, withoutProgress(s.whole(t)))
 			dbtest.Must(autoinc.Apply(t.Context(), s.conn, p, autoinc.ApplyOptions{Phase: phase.Name}))(t)
 		}
 		least := strconv.FormatInt(p.Floor, 10) // the smallest key that may be a generated one
 		dbtest.Exec(t, s.conn, "INSERT INTO orders (id, user_id) VALUES ("+least+", 1)")
-		before := s.state(t)
+		before := s.whole(t)
 		err := autoinc.Undo(t.Context(), s.conn, p, autoinc.ApplyOptions{})
 		if !errors.Is(err, autoinc.ErrRefused) || !strings.Contains(err.Error(), least) {
 			t.Errorf("with a generated key: %v", err)
 		}
-		require(t, "the state", s.state(t), before)
+		require(t, "the state", s.whole(t), before)
 		dbtest.Exec(t, s.conn, "DELETE FROM orders WHERE id = "+least)
+		dbtest.NoError(t, autoinc.Undo(t.Context(), s.conn, p, autoinc.ApplyOptions{CancelUndo: true})) // there is nothing to cancel
 		for i, phase := range slices.Backward(p.Phases) {
 			var would []string
 			dry := autoinc.ApplyOptions{Phase: phase.Name, DryRun: true, Progress: func(p autoinc.Progress) { would = append(would, p.Step.ID) }}
@@ -165,94 +159,14 @@ func TestUndoPhases(t *testing.T) {
 				t.Errorf("a dry run of %s: %q, %v", phase.Name, would, err)
 			}
 			dbtest.NoError(t, autoinc.Undo(t.Context(), s.conn, p, autoinc.ApplyOptions{Phase: phase.Name}))
-			require(t, "the state before "+string(phase.Name), withoutProgress(s.before(t)), states[i])
+			require(t, "the state before "+string(phase.Name), withoutProgress(s.whole(t)), states[i])
 		}
-		require(t, "the state at the end, without a record", s.before(t), states[0])
-		if err := autoinc.Undo(context.Background(), s.conn, p, autoinc.ApplyOptions{}); err != nil {
-			t.Errorf("with nothing to reverse: %v", err)
-		}
-		if err := autoinc.Undo(context.Background(), s.conn, p, autoinc.ApplyOptions{Phase: "widden"}); !errors.Is(err, autoinc.ErrPhase) {
+		require(t, "the state at the end, without a record", s.whole(t), states[0])
+		dbtest.NoError(t, autoinc.Undo(t.Context(), s.conn, p, autoinc.ApplyOptions{})) // there is nothing to reverse
+		if err := autoinc.Undo(t.Context(), s.conn, p, autoinc.ApplyOptions{Phase: "widden"}); !errors.Is(err, autoinc.ErrPhase) {
 			t.Errorf("a phase that does not exist: %v", err)
 		}
 	})
-}
-
-// In every phase, Apply or Undo is killed on its way. Whatever command comes next must
-// either do its work or change nothing, and from there the plan can be completed, and
-// reversed.
-func TestNoDeadEnds(t *testing.T) {
-	t.Parallel()
-	fewModes(t, func(t *testing.T, db dbtest.DB, options autoinc.PlanOptions) {
-		s := newShop(t, db)
-		want := s.before(t)
-		p := plan(t, s.conn, options)
-		tries, n := dbtest.Points(t), 0
-		for _, phase := range p.Phases {
-			for _, failed := range []string{"apply", "undo"} {
-				for _, next := range []string{"apply", "undo", "cancel"} {
-					if n++; len(phase.Steps) == 0 || !tries(n) {
-						continue
-					}
-					at := fmt.Sprintf("%s of %s, then %s", failed, phase.Name, next)
-					deadEnd(t, s, p, phase.Name, failed, next, 3+n%7, at)
-					require(t, "the state after "+at, s.before(t), want)
-				}
-			}
-		}
-	})
-}
-
-func deadEnd(t *testing.T, s shop, p *autoinc.Plan, phase autoinc.PhaseName, failed, next string, points int, at string) {
-	ctx := failpoint.WithHook(t.Context(), func(string) error {
-		if points--; points == 0 {
-			return errKilled
-		}
-		return nil
-	})
-	for _, earlier := range p.Phases {
-		if earlier.Name == phase && failed == "apply" {
-			break
-		}
-		dbtest.Must(autoinc.Apply(t.Context(), s.conn, p, autoinc.ApplyOptions{Phase: earlier.Name}))(t)
-		if earlier.Name == phase {
-			break
-		}
-	}
-	apply := func(ctx context.Context) error {
-		return unlocked(func() error { _, err := autoinc.Apply(ctx, s.conn, p, autoinc.ApplyOptions{}); return err })
-	}
-	undo := func(ctx context.Context) error {
-		return unlocked(func() error { return autoinc.Undo(ctx, s.conn, p, autoinc.ApplyOptions{}) })
-	}
-	cancel := func() error {
-		return unlocked(func() error { return autoinc.Undo(t.Context(), s.conn, p, autoinc.ApplyOptions{CancelUndo: true}) })
-	}
-	err := map[string]func(context.Context) error{"apply": apply, "undo": undo}[failed](ctx)
-	if err != nil && !errors.Is(err, errKilled) { // a phase may have fewer points
-		t.Fatalf("%s: %v", at, err)
-	}
-	killed := err != nil
-	switch {
-	case next == "apply" && failed == "undo" && killed:
-		before := s.state(t)
-		if err := apply(t.Context()); !errors.Is(err, autoinc.ErrUnfinished) || !strings.Contains(err.Error(), "--cancel") {
-			t.Errorf("%s: %v", at, err)
-		}
-		require(t, "the state after a refused apply", s.state(t), before)
-	case next == "apply":
-		dbtest.NoError(t, apply(t.Context()))
-	case next == "undo":
-		dbtest.NoError(t, undo(t.Context()))
-		return
-	}
-	if err := cancel(); errors.Is(err, autoinc.ErrUnfinished) && p.Online {
-		dbtest.NoError(t, undo(t.Context())) // columns can't be replaced again before all of them are narrow
-	} else if err != nil {
-		t.Errorf("%s: %v", at, err)
-	}
-	applyAll(t, s.conn, p, autoinc.ApplyOptions{})
-	prove(t, s.conn, p)
-	dbtest.NoError(t, undo(t.Context()))
 }
 
 // Rows that stop a plan, or that the old columns can't hold, are found before the first
@@ -272,20 +186,16 @@ func TestRowsInTheWay(t *testing.T) {
 			small = "DELETE FROM line WHERE order_id > 2147483647; DELETE FROM orders WHERE id > 2147483647"
 		}
 		s.conn.SetMaxOpenConns(1)
-		exec := func(sql string) {
-			for statement := range strings.SplitSeq(sql, "; ") {
-				dbtest.Exec(t, s.conn, statement)
-			}
-		}
+		exec := func(statements string) { execAll(t, s.conn, statements) }
 		refused := func(what, says string, try func() error) {
 			t.Helper()
-			before := withoutProgress(s.state(t))
+			before := withoutProgress(s.whole(t))
 			if err := try(); err == nil || !strings.Contains(err.Error(), says) {
 				t.Errorf("%s: %v", what, err)
 			}
-			require(t, "the state after "+what, withoutProgress(s.state(t)), before)
+			require(t, "the state after "+what, withoutProgress(s.whole(t)), before)
 		}
-		want := s.before(t)
+		want := s.whole(t)
 		exec(orphan)
 		refused("a plan with an orphan", "that is not there", func() error { _, err := autoinc.NewPlan(t.Context(), s.conn, options); return err })
 		exec(mend)
@@ -308,7 +218,7 @@ func TestRowsInTheWay(t *testing.T) {
 			exec("SELECT setval('orders_id_seq', 50)")
 		}
 		dbtest.NoError(t, undo())
-		require(t, "the state", s.before(t), want)
+		require(t, "the state", s.whole(t), want)
 	})
 }
 
@@ -325,5 +235,22 @@ func TestUndoPreparedBefore(t *testing.T) {
 		}
 		dbtest.NoError(t, autoinc.Undo(t.Context(), conn, p, autoinc.ApplyOptions{DryRun: true}))
 		_, err = autoinc.Apply(t.Context(), conn, p, autoinc.ApplyOptions{})
+	}
+}
+
+// AUTOINCREMENT of SQLite never gives a number again. After an undo, each table counts from
+// where it stood, even if its last rows were deleted.
+func TestUndoKeepsCounters(t *testing.T) {
+	t.Parallel()
+	s := shop{DB: dbtest.SQLite(t)}
+	s.conn = s.Connect(t)
+	dbtest.Exec(t, s.conn, "CREATE TABLE a (id INTEGER PRIMARY KEY AUTOINCREMENT)", "CREATE TABLE b (id INTEGER PRIMARY KEY AUTOINCREMENT)",
+		"INSERT INTO a VALUES (1), (77)", "INSERT INTO b VALUES (1), (5)", "DELETE FROM a WHERE id > 1", "DELETE FROM b WHERE id > 1")
+	const counters = "SELECT name || seq FROM sqlite_sequence ORDER BY name"
+	for _, options := range []autoinc.PlanOptions{{}, {Rekey: &autoinc.RekeyOptions{From: historyFrom, To: historyTo}}} {
+		p := plan(t, s.conn, options)
+		applyAllIDs(t, s, p)
+		dbtest.NoError(t, autoinc.Undo(t.Context(), s.conn, p, autoinc.ApplyOptions{}))
+		require(t, "the counters", s.lines(t, counters), "a77\nb5\n")
 	}
 }

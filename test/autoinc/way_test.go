@@ -36,15 +36,9 @@ func TestNearTheEnd(t *testing.T) {
 				dbtest.Exec(t, conn, "INSERT INTO u (name) VALUES ('legacy')")
 			}
 		}
-		last := func(table string) (last int64) {
-			dbtest.NoError(t, conn.QueryRow("SELECT max(id) FROM "+table).Scan(&last))
-			return last
-		}
-		if got := last("t"); got != end+2 {
-			t.Errorf("the last is %d", got)
-		}
-		if db.Dialect == "postgres" && last("u") != end+2 {
-			t.Errorf("the last of the identity is %d", last("u"))
+		requireNumber(t, conn, end+2, "SELECT max(id) FROM t")
+		if db.Dialect == "postgres" {
+			requireNumber(t, conn, end+2, "SELECT max(id) FROM u")
 		}
 		applyAll(t, conn, p, autoinc.ApplyOptions{})
 		prove(t, conn, p)
@@ -63,8 +57,7 @@ func TestOddPlans(t *testing.T) {
 			dbtest.Exec(t, s.conn, s.sql("CREATE SCHEMA [Sch\"e\\ma; --]"))
 			schema = s.sql("[Sch\"e\\ma; --].")
 		case "mysql":
-			var own string
-			dbtest.NoError(t, s.conn.QueryRow("SELECT DATABASE()").Scan(&own))
+			own := dbtest.Rows(t, s.conn, "SELECT DATABASE()")[0]
 			name := own[len(own)-6:] + " odd; --`\"'\\"
 			dbtest.Exec(t, s.conn, s.sql("CREATE DATABASE [%s]", name))
 			t.Cleanup(func() { dbtest.Exec(t, s.conn, s.sql("DROP DATABASE [%s]", name)) })
@@ -89,13 +82,13 @@ func TestOddPlans(t *testing.T) {
 			t.Errorf("%d keys", keys)
 		}
 		applyAll(t, s.conn, p, autoinc.ApplyOptions{})
-		prove(t, s.conn, p)
+		if got := verdicts(t, verify(t, s.conn, p)); !strings.Contains(got, " 0 open, 0 refuted") {
+			t.Errorf("not proven:\n%s", got)
+		}
 		for _, name := range tables {
-			dbtest.Exec(t, s.conn, s.sql("INSERT INTO %s[%s] ([%[2]s], [NEW]) VALUES (7350000000000000001, 1)", schema, name))
-			for _, insert := range []string{"INSERT INTO %s[%s] ([NEW]) VALUES (1)", "INSERT INTO %s[%s] ([%[2]s]) VALUES (77)"} {
-				if _, err := s.conn.Exec(s.sql(insert, schema, name)); err == nil {
-					t.Errorf("%s: taken", s.sql(insert, schema, name))
-				}
+			small := s.sql("INSERT INTO %s[%s] ([%[2]s]) VALUES (77)", schema, name)
+			if _, err := s.conn.Exec(small); err == nil {
+				t.Errorf("%s: taken", small)
 			}
 		}
 	})
@@ -141,9 +134,7 @@ func TestVerifyRefutes(t *testing.T) {
 			t.Errorf("a missing row is not told:\n%s", before)
 		}
 		for _, tc := range modesOf[db.Dialect] {
-			for statement := range strings.SplitSeq(tc.sql, "; ") {
-				dbtest.Exec(t, s.conn, s.sql("%s", statement))
-			}
+			execAll(t, s.conn, s.sql("%s", tc.sql))
 			v := verify(t, s.conn, p)
 			if !errors.Is(v.Err(), autoinc.ErrRefuted) {
 				t.Fatalf("%s: proven:\n%s", tc.what, verdicts(t, v))
@@ -179,6 +170,7 @@ func TestVerifyTries(t *testing.T) {
 			{"a check", "ALTER TABLE line ADD CONSTRAINT small CHECK (order_id < 2147483648)", "ALTER TABLE line DROP CONSTRAINT small", "refuted  .line.order_id: a row with a generated key was refused: "},
 			{"a generated column", "ALTER TABLE line ADD half INT AS (order_id) STORED", "ALTER TABLE line DROP half", "refuted  .line.order_id: a row with a generated key was refused: "},
 			{"a trigger beside a table without transactions", "CREATE TABLE log (i INT) ENGINE=MyISAM|CREATE TRIGGER logs BEFORE INSERT ON line FOR EACH ROW INSERT INTO log VALUES (1)", "DROP TABLE log|DROP TRIGGER logs", "open     .line.order_id: not proven: "},
+			{"a trigger that refuses every row", "CREATE TRIGGER never BEFORE INSERT ON orders FOR EACH ROW PRECEDES snowkey_guard_orders SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'never'", "DROP TRIGGER never", "open     .orders.id: not proven: the column has no default and takes no null, but a row without a key was refused for another reason: "},
 			{"a trigger that generates", "ALTER TABLE orders MODIFY id BIGINT UNSIGNED NOT NULL DEFAULT 0|CREATE TRIGGER next BEFORE INSERT ON orders FOR EACH ROW PRECEDES snowkey_guard_orders SET NEW.id = IF(NEW.id = 0, 7350000000000000001, NEW.id)", "DROP TRIGGER next|ALTER TABLE orders MODIFY id BIGINT UNSIGNED NOT NULL", "proven   .orders.id: a row without a key was tried, and got a generated one"},
 		},
 		"sqlite": {
@@ -192,13 +184,8 @@ func TestVerifyTries(t *testing.T) {
 		applyAll(t, s.conn, p, autoinc.ApplyOptions{})
 		s.conn.SetMaxOpenConns(1)
 		rows := s.rows(t)
-		exec := func(sql string) {
-			for statement := range strings.SplitSeq(sql, "|") {
-				dbtest.Exec(t, s.conn, statement)
-			}
-		}
 		for _, tc := range modesOf[db.Dialect] {
-			exec(tc.sql)
+			dbtest.Exec(t, s.conn, strings.Split(tc.sql, "|")...)
 			got := verdicts(t, verify(t, s.conn, p))
 			if db.Dialect == "mysql" {
 				got = regexp.MustCompile("`snowkey_\\w+`").ReplaceAllString(got, "")
@@ -206,7 +193,7 @@ func TestVerifyTries(t *testing.T) {
 			if !strings.Contains(strings.ReplaceAll(got, "`", ""), tc.want) {
 				t.Errorf("%s: %q is not in\n%s", tc.what, tc.want, got)
 			}
-			exec(tc.undo)
+			dbtest.Exec(t, s.conn, strings.Split(tc.undo, "|")...)
 		}
 		prove(t, s.conn, p)
 		require(t, "the rows", s.rows(t), rows)
@@ -224,17 +211,15 @@ func TestGeneratedDefault(t *testing.T) {
 	sequence := func() string {
 		return s.lines(t, "SELECT last_value || ' ' || is_called || ' ' || c.relacl::text || obj_description(c.oid, 'pg_class') FROM orders_id_seq, pg_class c WHERE c.oid = 'orders_id_seq'::regclass")
 	}
-	before, counter := s.before(t), sequence()
+	before, counter := s.whole(t), sequence()
 	if _, err := autoinc.NewPlan(t.Context(), s.conn, autoinc.PlanOptions{Default: "nothing()"}); err == nil || !strings.Contains(err.Error(), "0 functions nothing()") {
 		t.Errorf("a function that does not exist: %v", err)
 	}
 	p := plan(t, s.conn, autoinc.PlanOptions{Default: "snowkey_next()"})
 	applyAll(t, s.conn, p, autoinc.ApplyOptions{})
-	for i := range 2 {
-		var key int64
-		dbtest.NoError(t, s.conn.QueryRow("INSERT INTO orders (user_id) VALUES (1) RETURNING id").Scan(&key))
-		if key < 7350000000000000001 {
-			t.Errorf("key %d of the default is %d", i, key)
+	for range 2 {
+		if key := number(t, s.conn, "INSERT INTO orders (user_id) VALUES (1) RETURNING id"); key < 7350000000000000001 {
+			t.Errorf("a key of the default is %d", key)
 		}
 	}
 	v := verify(t, s.conn, p)
@@ -243,38 +228,8 @@ func TestGeneratedDefault(t *testing.T) {
 	}
 	dbtest.Exec(t, s.conn, "DELETE FROM orders WHERE id > 1000")
 	dbtest.NoError(t, autoinc.Undo(t.Context(), s.conn, p, autoinc.ApplyOptions{}))
-	require(t, "the state", s.before(t), before)
+	require(t, "the state", s.whole(t), before)
 	require(t, "the sequence", strings.Replace(sequence(), "51 false", "50 true", 1), counter)
-}
-
-// A key may be unique without being the primary key, and a table may have two of them.
-func TestUniqueKeys(t *testing.T) {
-	t.Parallel()
-	modes(t, func(t *testing.T, db dbtest.DB, options autoinc.PlanOptions) {
-		if db.Dialect == "sqlite" {
-			return // there, only a primary key counts
-		}
-		s := shop{DB: db, conn: db.Connect(t), q: catalogtest.Quote(db)}
-		create, second := "CREATE TABLE t (a char(36) PRIMARY KEY, id INT NOT NULL AUTO_INCREMENT UNIQUE)", ""
-		if db.Dialect == "postgres" {
-			create, second = "CREATE TABLE t (a char(36) PRIMARY KEY, id serial UNIQUE, other serial UNIQUE)", ", other"
-		}
-		dbtest.Exec(t, s.conn, create, "CREATE TABLE u (t_id int NOT NULL, FOREIGN KEY (t_id) REFERENCES t (id))", "INSERT INTO t (a) VALUES ('x'), ('y')", "INSERT INTO u VALUES (1), (2)")
-		before := s.before(t)
-		options.Composite = true
-		p := plan(t, s.conn, options)
-		applyAll(t, s.conn, p, autoinc.ApplyOptions{})
-		if v := verify(t, s.conn, p); v.Err() != nil || !strings.Contains(verdicts(t, v), " 0 open") {
-			t.Errorf("not proven:\n%s", verdicts(t, v))
-		}
-		values := "'z', 7350000000000000001"
-		if second != "" {
-			values += ", 7350000000000000002"
-		}
-		dbtest.Exec(t, s.conn, "INSERT INTO t (a, id"+second+") VALUES ("+values+")", "INSERT INTO u (t_id) VALUES (7350000000000000001)", "DELETE FROM u WHERE t_id > 2", "DELETE FROM t WHERE id > 2")
-		dbtest.NoError(t, autoinc.Undo(t.Context(), s.conn, p, autoinc.ApplyOptions{}))
-		require(t, "the state", s.before(t), before)
-	})
 }
 
 // A running Apply can be paused, continued and stopped from another process, and waits
@@ -342,12 +297,10 @@ func TestOneApply(t *testing.T) {
 			"mysql":    "SELECT CONCAT(@@foreign_key_checks, @@lock_wait_timeout, @@sql_mode)",
 			"sqlite":   "SELECT foreign_keys || ' ' || (SELECT legacy_alter_table FROM pragma_legacy_alter_table) FROM pragma_foreign_keys",
 		}[db.Dialect]
-		var was, is string
-		dbtest.NoError(t, other.QueryRow(settings).Scan(&was))
+		was := dbtest.Rows(t, other, settings)[0]
 		applyAll(t, s.conn, p, autoinc.ApplyOptions{})
 		verify(t, s.conn, p)
-		dbtest.NoError(t, s.conn.QueryRow(settings).Scan(&is))
-		require(t, "the session", is, was)
+		require(t, "the session", dbtest.Rows(t, s.conn, settings)[0], was)
 	})
 }
 
@@ -400,48 +353,34 @@ func TestGuardSeesOtherTriggers(t *testing.T) {
 	}
 }
 
-// A row that is refused for some other reason doesn't prove anything about its key.
-func TestVerifyReadsTheRefusal(t *testing.T) {
-	t.Parallel()
-	s := newShop(t, open(t, "mysql"))
-	p := plan(t, s.conn, autoinc.PlanOptions{})
-	for _, phase := range []autoinc.PhaseName{autoinc.Widen, autoinc.Readers, autoinc.Fence, autoinc.SwitchOn, autoinc.Drop} {
-		dbtest.Must(autoinc.Apply(t.Context(), s.conn, p, autoinc.ApplyOptions{Phase: phase}))(t)
-	}
-	dbtest.Exec(t, s.conn, "DROP TRIGGER snowkey_fence_orders", "CREATE TRIGGER never BEFORE INSERT ON orders FOR EACH ROW SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'never'")
-	if got := verdicts(t, verify(t, s.conn, p)); !strings.Contains(got, "refused for another reason") {
-		t.Errorf("got\n%s", got)
-	}
-}
-
 // A foreign key that was NOT VALID or DEFERRABLE before must still be so afterwards.
 func TestVerifyComparesForeignKeys(t *testing.T) {
 	t.Parallel()
-	for _, online := range []bool{true, false} {
-		if !online && !dbtest.Nightly {
-			break
+	fewModes(t, func(t *testing.T, db dbtest.DB, options autoinc.PlanOptions) {
+		if db.Dialect != "postgres" {
+			return
 		}
-		s := newShop(t, open(t, "postgres"))
+		s := newShop(t, db)
 		dbtest.Exec(t, s.conn,
 			"CREATE TABLE old (a int, b int)", "INSERT INTO old VALUES (1, 999)",
 			"ALTER TABLE old ADD CONSTRAINT a FOREIGN KEY (a) REFERENCES orders (id) DEFERRABLE INITIALLY DEFERRED",
 			"ALTER TABLE old ADD CONSTRAINT b FOREIGN KEY (b) REFERENCES orders (id) NOT VALID")
-		p := plan(t, s.conn, autoinc.PlanOptions{Online: online})
+		p := plan(t, s.conn, options)
 		applyAll(t, s.conn, p, autoinc.ApplyOptions{})
 		v := verify(t, s.conn, p)
 		if got := verdicts(t, v); v.Err() != nil || !strings.Contains(got, "NOT VALID as it was before") {
-			t.Errorf("online %t: got\n%s", online, got)
+			t.Errorf("got\n%s", got)
 		}
 		dbtest.Exec(t, s.conn, "ALTER TABLE old ALTER CONSTRAINT a NOT DEFERRABLE")
 		if got := verdicts(t, verify(t, s.conn, p)); !strings.Contains(got, "it is NOT DEFERRABLE, and was DEFERRABLE INITIALLY DEFERRED") {
-			t.Errorf("online %t: got\n%s", online, got)
+			t.Errorf("got\n%s", got)
 		}
 		dbtest.Exec(t, s.conn, "ALTER TABLE old DROP CONSTRAINT a",
 			"ALTER TABLE old ADD CONSTRAINT a FOREIGN KEY (a) REFERENCES orders (id) ON DELETE CASCADE DEFERRABLE INITIALLY DEFERRED")
 		if got := verdicts(t, verify(t, s.conn, p)); !strings.Contains(got, "ON DELETE CASCADE, and was") {
-			t.Errorf("online %t: got\n%s", online, got)
+			t.Errorf("got\n%s", got)
 		}
-	}
+	})
 }
 
 // Orphans may be written after the check while Apply isn't running, so Apply must look
@@ -451,10 +390,7 @@ func TestOrphansAreLookedForAgain(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, open(t, "mysql"))
 	p := plan(t, s.conn, autoinc.PlanOptions{})
-	var last string // the last step is the one that adds foreign keys
-	for _, step := range p.Phases[0].Steps {
-		last = step.ID
-	}
+	last := p.Phases[0].Steps[len(p.Phases[0].Steps)-1].ID // adds foreign keys
 	_, err := autoinc.Apply(failpoint.WithHook(t.Context(), func(point string) error {
 		if point == "before "+last {
 			return errKilled
@@ -469,4 +405,42 @@ func TestOrphansAreLookedForAgain(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "a row was found that should not exist") || !strings.Contains(err.Error(), "the query is: SELECT c.") {
 		t.Errorf("got %v", err)
 	}
+}
+
+// With a fence in place, writers may send keys while the column still counts. A program
+// that compares its models at startup must be able to start at that time.
+func TestCompareAlongTheWay(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, db dbtest.DB) {
+		s := newShop(t, db)
+		fields := []catalog.Field{
+			{Model: "User.Order", Table: catalog.Name{Name: "Us'er"}, Column: "Order", Unsigned: true},
+			{Model: "Order.ID", Table: catalog.Name{Name: "orders"}, Column: "id", Unsigned: true},
+			{Model: "Order.UserID", Table: catalog.Name{Name: "orders"}, Column: "user_id", Foreign: true, Unsigned: true},
+		}
+		p := plan(t, s.conn, autoinc.PlanOptions{})
+		for _, want := range []struct {
+			after    autoinc.PhaseName
+			findings map[string]string
+		}{
+			{"", map[string]string{
+				"postgres": "blocker:always-generated blocker:narrow-child blocker:narrow-key warning:still-counts",
+				"mysql":    "blocker:narrow-child blocker:narrow-key blocker:still-counts",
+				"sqlite":   "blocker:still-counts"}},
+			{autoinc.Widen, map[string]string{"postgres": "blocker:always-generated warning:still-counts", "mysql": "blocker:still-counts", "sqlite": "blocker:still-counts"}},
+			{autoinc.Fence, map[string]string{"postgres": "blocker:always-generated warning:still-counts", "mysql": "warning:still-counts", "sqlite": "warning:still-counts"}},
+			{autoinc.SwitchOn, map[string]string{"postgres": "warning:still-counts", "mysql": "warning:still-counts", "sqlite": "warning:still-counts"}},
+			{autoinc.Drop, nil},
+			{autoinc.Guard, nil},
+		} {
+			for done := autoinc.PhaseName(""); done != want.after; {
+				phase := dbtest.Must(autoinc.Apply(t.Context(), s.conn, p, autoinc.ApplyOptions{}))(t)
+				done = phase.Name
+			}
+			err := catalog.Compare(t.Context(), s.conn, fields)
+			if findings := want.findings[db.Dialect]; findings == "" && err != nil || findings != "" && catalogtest.Kinds(catalogtest.Differences(t, err).Findings) != findings {
+				t.Errorf("after %q: %v, want %q", want.after, err, findings)
+			}
+		}
+	})
 }

@@ -95,11 +95,6 @@ func (e *env) wantTable(t testing.TB, query string, want ...string) {
 // line formats values as table does.
 func line(values ...any) string { return rowtest.Line(values...) }
 
-func (e *env) wipe(t testing.TB, table string) {
-	t.Helper()
-	e.exec(t, "DELETE FROM "+table)
-}
-
 func (e *env) exec(t testing.TB, statement string) {
 	t.Helper()
 	dbtest.Exec(t, e.conn, statement)

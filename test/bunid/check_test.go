@@ -31,16 +31,41 @@ type (
 		User     *checkedUser `bun:"rel:belongs-to,join:user_id=id"`
 		SellerID pk.ID        // a foreign key because of its type
 	}
+
+	// These have keys of other types, in columns that fit. Package matrix fills them.
+	stringKey struct {
+		bunid.Filled
+		ID pk.String `bun:",pk,type:bigint"`
+	}
+	textKey struct {
+		bunid.Filled
+		ID pk.Text `bun:",pk,type:varchar(20)"`
+	}
+	sortKey struct {
+		bunid.Filled
+		ID pk.SortText `bun:",pk,type:char(13)"`
+	}
+	unsignedKey struct {
+		bunid.Filled
+		ID uint64 `bun:",pk"`
+	}
 )
 
+// TestCheckFits: Check must accept the columns that bun makes for keys, and for rows that the
+// database counts.
 func TestCheckFits(t *testing.T) {
 	reuse.Each(t, func(t *testing.T, db dbtest.DB) {
-		for _, models := range [][]any{
-			{(*checkedUser)(nil), (*checkedOrder)(nil)},
-			{(*stranger)(nil)}, // which counts
-		} {
-			e := bare(t, reuse.Open(t, db.Dialect), models...)
-			dbtest.NoError(t, bunid.Check(t.Context(), e.DB, models...))
+		models := []any{
+			(*checkedUser)(nil), (*checkedOrder)(nil), (*stranger)(nil),
+			(*stringKey)(nil), (*textKey)(nil), (*sortKey)(nil), (*unsignedKey)(nil),
+		}
+		e := bare(t, db, models...)
+		want := ""
+		if db.Dialect == "sqlite" { // where bun makes a column without a type an INTEGER, which counts if the key is missing
+			want = "blocker:still-counts:unsigned_keys.id"
+		}
+		if got := idtest.Findings(t, bunid.Check(t.Context(), e.DB, models...)); got != want {
+			t.Errorf("found %q, want %q", got, want)
 		}
 	})
 }

@@ -10,8 +10,6 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/snowkey-go/snowkey/hooks/bunid"
-	"github.com/snowkey-go/snowkey/idgen"
-	"github.com/snowkey-go/snowkey/idgen/worker"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/internal/idtest"
 	"github.com/snowkey-go/snowkey/schema/pk"
@@ -73,71 +71,33 @@ func TestFillRefuses(t *testing.T) {
 }
 
 // TestSourceFails: the source's error must reach the caller. Nothing may be inserted,
-// and the rows must not change. Package matrix tries this for an INSERT.
+// and the rows must not change. Package matrix tries this for an INSERT without conflicts.
 func TestSourceFails(t *testing.T) {
-	eachWith(t, []any{(*user)(nil)}, func(t *testing.T, e *env) {
-		e.source.Err = errors.New("no more")
-		us := []user{{Name: "a"}, {ID: idA, Name: "b"}, {Name: "c"}}
-		errs := []error{bunid.FillRows(e.context(t), e, &us, e.source)}
-		if !e.isMySQL() {
-			errs = append(errs, exec(upsert(e.NewInsert().Model(&us)).Returning("*").Exec(e.context(t))))
+	e := open(t, dbtest.SQLite(t), (*user)(nil))
+	e.source.Err = errors.New("no more")
+	us := []user{{Name: "a"}, {ID: idA, Name: "b"}, {Name: "c"}}
+	for _, err := range []error{
+		bunid.FillRows(e.context(t), e, &us, e.source),
+		exec(upsert(e.NewInsert().Model(&us)).Returning("*").Exec(e.context(t))),
+	} {
+		idtest.WantRowError(t, err, -1, "got no keys for 2 rows: no more")
+		if !errors.Is(err, e.source.Err) {
+			t.Errorf("%v does not wrap %v", err, e.source.Err)
 		}
-		for _, err := range errs {
-			idtest.WantRowError(t, err, -1, "got no keys for 2 rows: no more")
-			if !errors.Is(err, e.source.Err) {
-				t.Errorf("%v does not wrap %v", err, e.source.Err)
-			}
-		}
-		if us[0].ID != 0 || us[1].ID != idA || us[2].ID != 0 {
-			t.Errorf("the rows are %v", us)
-		}
-		e.wantTable(t, "SELECT id FROM users")
-	})
+	}
+	if us[0].ID != 0 || us[1].ID != idA || us[2].ID != 0 {
+		t.Errorf("the rows are %v", us)
+	}
+	e.wantTable(t, "SELECT id FROM users")
 }
 
-// TestDefaultPool: with Filled, the keys come from the pool that is the process's
-// default at the time when the row is inserted.
-func TestDefaultPool(t *testing.T) {
-	type word struct {
-		bunid.Filled
-		ID   pk.ID `bun:",pk"`
-		Text string
-	}
-	e := open(t, dbtest.SQLite(t), (*word)(nil))
-	w := word{Text: "a"}
-	if _, err := e.NewInsert().Model(&w).Exec(t.Context()); !errors.Is(err, idgen.ErrNoPool) {
-		t.Fatalf("without a pool: %v", err)
-	}
-	pool := idtest.Pool(t, 332)
-	idgen.SetDefault(pool)
-	t.Cleanup(func() { idgen.SetDefault(nil) })
-	e.insert(t, &w)
-	if got := pool.Layout().Decode(w.ID.Int64()).Worker; got != 332 {
-		t.Errorf("%d is of worker %d", w.ID, got)
-	}
-	e.wantTable(t, "SELECT id, text FROM words", line(w.ID, "a"))
-}
-
-// TestNamedGenerator: a tag can name the generator from which a key is drawn.
-func TestNamedGenerator(t *testing.T) {
-	type order struct {
-		sourced
-		ID pk.ID `bun:",pk" snowkey:"orders"`
-	}
-	e := open(t, dbtest.SQLite(t), (*order)(nil))
-	_, err := e.NewInsert().Model(&order{}).Exec(e.context(t))
-	idtest.WantFieldError(t, err, "ID (pk.ID)", `names the generator "orders", but its source is a *idtest.Source, not a pool`)
-}
-
-func TestFillWithoutModel(t *testing.T) {
+// TestRefusesWhatHasNoKey: Fill and FillRows need a model, and a source that has the generator
+// of its tag.
+func TestRefusesWhatHasNoKey(t *testing.T) {
 	e := bare(t, dbtest.SQLite(t))
-	for _, q := range []*bun.InsertQuery{e.NewInsert().Table("users"), e.NewInsert().Model(&map[string]any{}).Table("users")} {
+	for _, q := range []query{e.NewInsert().Table("users"), e.NewInsert().Model(&map[string]any{}).Table("users")} {
 		idtest.WantRowError(t, bunid.Fill(t.Context(), q, e.source), -1, "has no model")
 	}
-}
-
-func TestFillRowsRefuses(t *testing.T) {
-	e := bare(t, dbtest.SQLite(t))
 	for _, rows := range []any{nil, 7, new(int), user{Name: "a"}, []user{{Name: "a"}}, map[string]any{}, &[]any{&user{}}, new(*user)} {
 		err := bunid.FillRows(t.Context(), e, rows, e.source)
 		if e, ok := errors.AsType[*bunid.RowError](err); !ok || e.Remedy == "" {
@@ -147,30 +107,11 @@ func TestFillRowsRefuses(t *testing.T) {
 	if err := bunid.FillRows(t.Context(), e, (*user)(nil), e.source); err != nil || e.source.Calls() != 0 {
 		t.Errorf("FillRows of no row: %v", err)
 	}
-}
-
-// TestInsertsOnly: queries other than INSERT must not fill in any keys.
-func TestInsertsOnly(t *testing.T) {
-	eachWith(t, []any{(*user)(nil)}, func(t *testing.T, e *env) {
-		ctx := e.context(t)
-		ada := user{Name: "ada"}
-		e.insert(t, &ada)
-		calls := e.source.Calls()
-		u := user{Age: 7}
-		dbtest.Must(e.NewUpdate().Model(&u).Column("age").Where("name = ?", "ada").Exec(ctx))(t)
-		dbtest.Must(e.NewDelete().Model(&u).WherePK().Exec(ctx))(t)
-		if e.about.Dialect != "mysql" {
-			dbtest.Must(e.NewUpdate().With("data", e.NewValues(&[]user{{Name: "ada", Age: 8}})).Model((*user)(nil)).
-				TableExpr("data").Set("age = data.age").Where("?TableAlias.name = data.name").Exec(ctx))(t)
-			e.wantTable(t, "SELECT id, age FROM users", line(ada.ID, 8))
-		}
-		if err := e.NewSelect().Model(&u).Where("name = ?", "ada").Scan(ctx); err != nil || u.ID != ada.ID {
-			t.Errorf("%v: %v", u, err)
-		}
-		if e.source.Calls() != calls {
-			t.Error("keys were drawn")
-		}
-	})
+	type order struct {
+		ID pk.ID `bun:",pk" snowkey:"orders"`
+	}
+	err := bunid.FillRows(t.Context(), e, new(order), e.source)
+	idtest.WantFieldError(t, err, "ID (pk.ID)", `names the generator "orders", but its source is a *idtest.Source, not a pool`)
 }
 
 // TestFillLeavesTheQueryAlone: bun must generate exactly the query that it would have
@@ -198,27 +139,3 @@ type stamped struct {
 }
 
 func (s *stamped) BeforeAppendModel(context.Context, bun.Query) error { s.Created = 1; return nil }
-
-// For a single row, this package must not need more than ten additional allocations.
-func TestInsertAllocations(t *testing.T) {
-	pool := dbtest.Must(idgen.NewPool(idgen.Config{Worker: worker.Static(331), MaxAhead: idgen.NoLimit}))(t)
-	defer pool.Close(t.Context())
-	e := bare(t, dbtest.SQLite(t), (*genre)(nil))
-	ctx := context.WithValue(t.Context(), sourceKey{}, pool)
-	type presetGenre struct {
-		bun.BaseModel `bun:"table:genres"`
-		ID            pk.ID `bun:",pk" snowkey:"-"`
-	}
-	id := pk.ID(0)
-	without := testing.AllocsPerRun(200, func() {
-		id++
-		dbtest.Must(e.NewInsert().Model(&presetGenre{ID: id}).Exec(ctx))(t)
-	})
-	e.use(t, (*genre)(nil))
-	with := testing.AllocsPerRun(200, func() {
-		dbtest.Must(e.NewInsert().Model(new(genre)).Exec(ctx))(t)
-	})
-	if with > without+10 {
-		t.Errorf("%.0f allocations, and %.0f without", with, without)
-	}
-}

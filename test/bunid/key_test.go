@@ -2,7 +2,6 @@ package bunid_test
 
 import (
 	"errors"
-	"fmt"
 	"reflect"
 	"strings"
 	"testing"
@@ -12,86 +11,9 @@ import (
 	"github.com/snowkey-go/snowkey/hooks/bunid"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/internal/idtest"
-	"github.com/snowkey-go/snowkey/internal/keytype"
 	"github.com/snowkey-go/snowkey/schema/pk"
 	"github.com/snowkey-go/snowkey/test/internal/reuse"
 )
-
-type (
-	number int64
-
-	// A keyed has a key of type K. The others have it in a column of the type in their
-	// names.
-	keyed[K any] struct {
-		bun.BaseModel `bun:"table:keyed,alias:keyed"`
-		sourced
-		ID K `bun:",pk"`
-		N  int
-	}
-	inBigint[K any] struct {
-		bun.BaseModel `bun:"table:keyed,alias:keyed"`
-		sourced
-		ID K `bun:",pk,type:bigint"`
-		N  int
-	}
-	inVarchar[K any] struct {
-		bun.BaseModel `bun:"table:keyed,alias:keyed"`
-		sourced
-		ID K `bun:",pk,type:varchar(20)"`
-		N  int
-	}
-	inChar[K any] struct {
-		bun.BaseModel `bun:"table:keyed,alias:keyed"`
-		sourced
-		ID K `bun:",pk,type:char(13)"`
-		N  int
-	}
-)
-
-// TestKeyTypes: each type that can hold a key must actually do so, in a column that Check
-// accepts.
-func TestKeyTypes(t *testing.T) {
-	reuse.Each(t, func(t *testing.T, about dbtest.DB) {
-		for _, list := range []any{
-			new([]keyed[pk.Of[user]]), new([]keyed[int64]), new([]keyed[uint64]), new([]keyed[number]),
-			new([]inBigint[pk.ID]), new([]inBigint[pk.String]),
-			new([]inVarchar[pk.Text]), new([]inVarchar[string]), new([]inChar[pk.SortText]),
-		} {
-			rows := reflect.ValueOf(list).Elem()
-			typ := rows.Type().Elem()
-			t.Run(typ.Name(), func(t *testing.T) {
-				e := open(t, about, reflect.New(typ).Interface())
-				defer e.exec(t, "DROP TABLE keyed")
-				rows.Set(reflect.MakeSlice(rows.Type(), 3, 3))
-				key := func(i int) reflect.Value { return rows.Index(i).FieldByName("ID") }
-				keytype.Set(key(1), 0) // "0" if keys are text, which is what {"id":0} results in
-				e.insert(t, list)
-				var want []string
-				for i := range 3 {
-					text := fmt.Sprint(keytype.New(key(i).Type(), idtest.First+int64(i)))
-					if got := fmt.Sprint(key(i)); got != text {
-						t.Errorf("row %d has the key %s, want %s", i, got, text)
-					}
-					want = append(want, text)
-				}
-				e.wantTable(t, "SELECT id FROM keyed ORDER BY id", want...)
-
-				back := reflect.New(rows.Type())
-				dbtest.NoError(t, e.NewSelect().Model(back.Interface()).Order("id").Scan(t.Context()))
-				if !reflect.DeepEqual(back.Elem().Interface(), rows.Interface()) {
-					t.Errorf("read back %v, want %v", back.Elem(), rows)
-				}
-				found := ""
-				if about.Dialect == "sqlite" && strings.HasPrefix(typ.Name(), "keyed") {
-					found = "blocker:still-counts:keyed.id" // bun's column is an INTEGER, which SQLite numbers if the key is missing
-				}
-				if got := idtest.Findings(t, bunid.Check(t.Context(), e.DB, reflect.New(typ).Interface())); got != found {
-					t.Errorf("found %q, want %q", got, found)
-				}
-			})
-		}
-	})
-}
 
 // declarations lists keys that can't be filled in.
 var declarations = []struct {
@@ -167,7 +89,6 @@ func TestDeclarations(t *testing.T) {
 			problem string
 		}{
 			{&noKey{}, "", "has no primary key"},
-			{&keyed[int32]{}, "ID (int32)", "cannot hold a 64-bit key"},
 			{&compositeKey{}, "A (pk.ID)", "is part of a composite key"},
 			{&foreignKey{}, "UserID (pk.ID)", "is a foreign key"},
 			{&untaggedKey{}, "ID (pk.ID)", `is tagged snowkey:"-"`},

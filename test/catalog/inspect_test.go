@@ -6,13 +6,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/url"
 	"slices"
 	"strings"
 	"testing"
 
 	_ "github.com/glebarez/go-sqlite" // registers the driver "sqlite"
-	mysqldriver "github.com/go-sql-driver/mysql"
 
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/schema/catalog"
@@ -39,21 +37,20 @@ func requireKinds(t *testing.T, k catalog.Key, want ...string) {
 
 // children returns the foreign keys that refer to a key, as table.column and in order.
 func children(k catalog.Key) string {
-	var all []string
-	for _, fk := range k.ForeignKeys {
-		all = append(all, fk.Child.Table.Name+"."+fk.Child.Name)
-	}
-	slices.Sort(all)
-	return strings.Join(all, " ")
+	return inOrder(k.ForeignKeys, func(fk catalog.ForeignKey) string { return fk.Child.Table.Name + "." + fk.Child.Name })
 }
 
 func views(k catalog.Key) string {
-	var all []string
-	for _, v := range k.Views {
-		all = append(all, v.Name)
+	return inOrder(k.Views, func(v catalog.Name) string { return v.Name })
+}
+
+func inOrder[T any](all []T, name func(T) string) string {
+	var names []string
+	for _, one := range all {
+		names = append(names, name(one))
 	}
-	slices.Sort(all)
-	return strings.Join(all, " ")
+	slices.Sort(names)
+	return strings.Join(names, " ")
 }
 
 func require(t *testing.T, what, got, want string) {
@@ -79,8 +76,19 @@ func TestEmptyDatabase(t *testing.T) {
 }
 
 func TestErrors(t *testing.T) {
-	if _, err := catalog.Inspect(t.Context(), nil, catalog.Options{}); err == nil || !strings.HasPrefix(err.Error(), "catalog: there is no database") {
-		t.Errorf("of no database: %v", err)
+	calls := map[string]func(context.Context, *sql.DB) error{
+		"inspect": func(ctx context.Context, conn *sql.DB) error {
+			_, err := catalog.Inspect(ctx, conn, catalog.Options{})
+			return err
+		},
+		"compare": func(ctx context.Context, conn *sql.DB) error {
+			return catalog.Compare(ctx, conn, []catalog.Field{column("t.id")})
+		},
+	}
+	for what, call := range calls {
+		if err := call(t.Context(), nil); err == nil || !strings.HasPrefix(err.Error(), "catalog: there is no database") {
+			t.Errorf("%s without a database: %v", what, err)
+		}
 	}
 	reuse.Each(t, func(t *testing.T, db dbtest.DB) {
 		conn := db.Connect(t)
@@ -90,8 +98,10 @@ func TestErrors(t *testing.T) {
 		}
 		ended, cancel := context.WithCancel(t.Context())
 		cancel()
-		if _, err := catalog.Inspect(ended, conn, catalog.Options{}); !errors.Is(err, context.Canceled) {
-			t.Errorf("with an ended context: %v", err)
+		for what, call := range calls {
+			if err := call(ended, conn); !errors.Is(err, context.Canceled) {
+				t.Errorf("%s with an ended context: %v", what, err)
+			}
 		}
 	})
 }
@@ -101,18 +111,14 @@ func TestOneConnection(t *testing.T) {
 	reuse.Each(t, func(t *testing.T, db dbtest.DB) {
 		conn := db.Connect(t)
 		conn.SetMaxOpenConns(1)
-		setting := func() (value int) {
-			dbtest.NoError(t, conn.QueryRow("SELECT @@SESSION.information_schema_stats_expiry").Scan(&value))
-			return value
-		}
 		mysql := db.Dialect == "mysql" && !db.MariaDB
 		if mysql {
 			dbtest.Exec(t, conn, "SET SESSION information_schema_stats_expiry = 123")
 		}
 		catalogtest.Inspect(t, conn, catalog.Options{})
 		catalogtest.Inspect(t, conn, catalog.Options{})
-		if mysql && setting() != 123 {
-			t.Error("the session's setting is not what it was")
+		if mysql {
+			require(t, "the session's setting", dbtest.Rows(t, conn, "SELECT @@SESSION.information_schema_stats_expiry")[0], "123")
 		}
 		if n := conn.Stats().InUse; n != 0 {
 			t.Errorf("%d connections are not given back", n)
@@ -178,25 +184,4 @@ func TestJSON(t *testing.T) {
 	var back catalog.Report
 	dbtest.NoError(t, json.Unmarshal(data, &back))
 	require(t, "text of what was read back", text(t, back), text(t, report))
-}
-
-// as connects with another account.
-func as(t *testing.T, db dbtest.DB, account string) *sql.DB {
-	t.Helper()
-	if db.Dialect == "mysql" {
-		cfg, err := mysqldriver.ParseDSN(db.DSN)
-		if err != nil {
-			t.Fatal("the DSN is none")
-		}
-		cfg.User, cfg.Passwd = account, "x"
-		db.DSN = cfg.FormatDSN()
-		return db.Connect(t)
-	}
-	dsn, err := url.Parse(db.DSN)
-	if err != nil {
-		t.Fatal("the DSN is no URL")
-	}
-	dsn.User = url.UserPassword(account, "x")
-	db.DSN = dsn.String()
-	return db.Connect(t)
 }

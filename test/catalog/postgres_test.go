@@ -156,24 +156,18 @@ func TestPostgresUses(t *testing.T) {
 	requireKinds(t, k, "blocker:narrow-child", "blocker:narrow-key", "note:still-counts", "warning:dependent", "warning:view")
 
 	// Postgres must really refuse every change that these are reported to be in the way
-	// of.
+	// of, and no other one.
 	dbtest.Exec(t, conn, `DROP VIEW more, names`, `DROP MATERIALIZED VIEW of_posts`)
-	for _, step := range []struct{ table, column, drop string }{
-		{"app.users", "id", `DROP POLICY mine ON app.users`},
-		{"app.users", "id", `DROP TRIGGER "T r" ON app.users`},
-		{"flags", "user_id", `ALTER TABLE flags DROP COLUMN up`},
-		{"posts", "user_id", `DROP RULE r ON posts`},
+	const users, flags, posts = `ALTER TABLE app.users ALTER id TYPE bigint`, `ALTER TABLE flags ALTER user_id TYPE bigint`, `ALTER TABLE posts ALTER user_id TYPE numeric`
+	for _, step := range []struct{ alter, drop string }{
+		{users, `DROP POLICY mine ON app.users`}, {users, `DROP TRIGGER "T r" ON app.users`}, {flags, `ALTER TABLE flags DROP COLUMN up`}, {posts, `DROP RULE r ON posts`},
 	} {
-		alter := "ALTER TABLE " + step.table + " ALTER COLUMN " + step.column + " TYPE numeric"
-		if step.column == "id" {
-			alter = "ALTER TABLE app.users ALTER COLUMN id TYPE bigint"
-		}
-		if _, err := conn.Exec(alter); err == nil {
+		if _, err := conn.Exec(step.alter); err == nil {
 			t.Errorf("before %s: the type could be altered", step.drop)
 		}
 		dbtest.Exec(t, conn, step.drop)
 	}
-	dbtest.Exec(t, conn, "ALTER TABLE app.users ALTER COLUMN id TYPE bigint", "ALTER TABLE flags ALTER COLUMN user_id TYPE bigint")
+	dbtest.Exec(t, conn, users, flags)
 }
 
 func TestPostgresSharedSequence(t *testing.T) {
@@ -245,8 +239,7 @@ func TestPostgresPrivileges(t *testing.T) {
 	t.Parallel()
 	db := reuse.Open(t, "postgres")
 	conn := db.Connect(t)
-	var database string
-	dbtest.NoError(t, conn.QueryRow("SELECT current_database()").Scan(&database))
+	database := dbtest.Rows(t, conn, "SELECT current_database()")[0]
 	role := strings.Replace(database, "snowkey_", "role_", 1)
 	dbtest.Exec(t, conn,
 		`CREATE TABLE seen (id bigserial PRIMARY KEY)`,
@@ -256,7 +249,7 @@ func TestPostgresPrivileges(t *testing.T) {
 		"CREATE ROLE "+role+" LOGIN PASSWORD 'x'")
 	t.Cleanup(func() { dbtest.Exec(t, conn, "DROP OWNED BY "+role, "DROP ROLE "+role) })
 	dbtest.Exec(t, conn, "GRANT SELECT ON SEQUENCE seen_id_seq TO "+role, "GRANT SELECT ON SEQUENCE hidden.t_id_seq TO "+role)
-	report := catalogtest.Inspect(t, as(t, db, role), catalog.Options{})
+	report := catalogtest.Inspect(t, catalogtest.As(t, db, role, "x").Connect(t), catalog.Options{})
 	if got := catalogtest.Key(t, report, "seen").Counter.Next; got != "1" {
 		t.Errorf("the counter that may be read is %v", got)
 	}

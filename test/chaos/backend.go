@@ -3,7 +3,6 @@
 package chaos
 
 import (
-	"slices"
 	"time"
 
 	"github.com/snowkey-go/snowkey/internal/dbtest"
@@ -34,7 +33,7 @@ type backend struct {
 }
 
 // backends are the kinds of store that the chaos test runs on. At night there are more.
-var backends = []backend{postgres, mysql}
+var backends = []backend{postgres, mysql, mysqlCluster}
 
 // A server is a running server or cluster, and the harm that can be done to it.
 type server struct {
@@ -70,7 +69,7 @@ type harm struct {
 }
 
 func backendOf(name string) (backend, bool) {
-	for _, b := range append(slices.Clone(backends), mysqlCluster) {
+	for _, b := range backends {
 		if b.name == name {
 			return b, true
 		}

@@ -4,10 +4,7 @@ package chaos
 
 import (
 	"errors"
-	"fmt"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
@@ -65,86 +62,42 @@ func allow(addresses []string, may int32) error {
 	return nil
 }
 
-// startZooKeeper starts an ensemble of three servers. Faults happen to the leader.
+// startZooKeeper starts an ensemble of three servers.
 func startZooKeeper(t dbtest.TB) server {
 	z := cluster.ZooKeepers(t, 3)
-	folder, err := os.MkdirTemp("", "snowkey-zookeeper-") // for copies of the data
-	dbtest.NoError(t, err)
-	t.Cleanup(func() { os.RemoveAll(folder) })
-	addresses := z.Addresses()
-	var struck *dbtest.Process // the leader that was killed or stopped last
-	strike := func(do func(*dbtest.Process) error) (err error) {
-		if struck, err = z.Leader(); err == nil {
-			err = do(struck)
-		}
-		return err
-	}
-	others := func(leader *dbtest.Process, sent syscall.Signal) (err error) {
-		for _, m := range z.Members {
-			if m != leader {
+	e := &ensemble{members: z.Members, leader: z.Leader, ready: z.Await}
+	followers := func(sent syscall.Signal) (err error) {
+		for _, m := range e.members {
+			if m != e.struck {
 				err = errors.Join(err, m.Signal(sent))
 			}
 		}
 		return err
 	}
-	backups := 0
-	data := func(m *dbtest.Process) string { return filepath.Join(m.Dir, "version-2") }
-	replace := func(to, from string) error {
-		return exec.Command("sh", "-c", `rm -rf "$0" && cp -a "$1" "$0"`, to, from).Run()
-	}
-	// restart kills all members, lets change do something to each of them, and starts them.
-	restart := func(change func(m *dbtest.Process) error) (err error) {
-		for _, m := range z.Members {
-			if m.Runs() {
-				err = errors.Join(err, m.Kill())
-			}
-		}
-		for _, m := range z.Members {
-			err = errors.Join(err, change(m), m.Start())
-		}
-		return errors.Join(err, z.Await())
-	}
-	return server{
-		text: strings.Join(addresses, ","), addresses: addresses,
-		kill:   func() error { return strike((*dbtest.Process).Kill) },
-		start:  func() error { return errors.Join(struck.Start(), z.Await()) },
-		stop:   func() error { return strike(func(m *dbtest.Process) error { return m.Signal(syscall.SIGSTOP) }) },
-		resume: func() error { return errors.Join(struck.Signal(syscall.SIGCONT), z.Await()) },
-		more: []harm{
-			{name: "the leader's followers paused", begin: func(*network) error {
-				return strike(func(leader *dbtest.Process) error { return others(leader, syscall.SIGSTOP) })
-			}, lasts: 3 * time.Second, end: func(*network) error {
-				return errors.Join(others(struck, syscall.SIGCONT), z.Await())
-			}},
-			{name: "all members killed -9", begin: func(*network) error {
-				return restart(func(*dbtest.Process) error { return nil })
-			}},
-			{name: "all members restored from an older copy", begin: func(*network) error {
-				backups++
-				backup := filepath.Join(folder, fmt.Sprint(backups))
-				m := z.Members[0]
-				if err := errors.Join(m.Kill(), replace(backup, data(m)), m.Start()); err != nil {
-					return err
-				}
-				time.Sleep(700 * time.Millisecond) // what the ensemble commits now is lost
-				return restart(func(m *dbtest.Process) error { return replace(data(m), backup) })
-			}},
-			// The ensemble counts from the beginning, and refuses clients that have seen more.
-			{name: "the data of all members deleted", begin: func(*network) error {
-				return restart(func(m *dbtest.Process) error { return os.RemoveAll(data(m)) })
-			}, newClients: true},
-			{name: "network cut until sessions expire", begin: func(net *network) error {
-				net.cut()
-				return nil
-			}, lasts: 2 * sessionTimeout, end: func(net *network) error {
-				net.heal()
-				return nil
-			}},
-			{name: "nodes may not be written", begin: func(*network) error {
-				return allow(addresses, zk.PermRead|zk.PermAdmin)
-			}, lasts: 3 * time.Second, end: func(*network) error {
-				return allow(addresses, zk.PermAll)
-			}},
-		},
-	}
+	return e.server(
+		harm{name: "the leader's followers paused", begin: func(*network) error {
+			return e.strike(func(*dbtest.Process) error { return followers(syscall.SIGSTOP) })
+		}, lasts: 3 * time.Second, end: func(*network) error {
+			return errors.Join(followers(syscall.SIGCONT), e.ready())
+		}},
+		harm{name: "all members killed -9", begin: func(*network) error { return e.restart("true") }},
+		e.older(func() error {
+			m := e.members[0]
+			return errors.Join(m.Kill(), exec.Command("sh", "-c", `rm -rf "$0/copy" && cp -a "$0/version-2" "$0/copy"`, m.Dir).Run(), m.Start())
+		}, `rm -rf "$0/version-2" && cp -a "$1/copy" "$0/version-2"`),
+		// The ensemble counts from the beginning, and refuses clients that have seen more.
+		harm{name: "the data of all members deleted", begin: func(*network) error { return e.restart(`rm -rf "$0/version-2"`) }, newClients: true},
+		harm{name: "network cut until sessions expire", begin: func(net *network) error {
+			net.cut()
+			return nil
+		}, lasts: 2 * sessionTimeout, end: func(net *network) error {
+			net.heal()
+			return nil
+		}},
+		harm{name: "nodes may not be written", begin: func(*network) error {
+			return allow(z.Addresses(), zk.PermRead|zk.PermAdmin)
+		}, lasts: 3 * time.Second, end: func(*network) error {
+			return allow(z.Addresses(), zk.PermAll)
+		}},
+	)
 }

@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -20,7 +19,7 @@ import (
 // TestNightlyChaos lets all faults happen for SNOWKEY_CHAOS on each store of the run, or
 // each fault once if that is 0.
 func TestNightlyChaos(t *testing.T) {
-	s := readSettings(t, time.Minute, 32)
+	s := nightly(t, time.Minute, 32)
 	for _, b := range wantedBackends(t) {
 		t.Run(b.name, func(t *testing.T) { newNemesis(t, b, b.start(t), s).run(false) })
 		if !b.volatile && !b.fencesOften {
@@ -29,9 +28,17 @@ func TestNightlyChaos(t *testing.T) {
 	}
 }
 
+// nightly returns settings, with the length of SNOWKEY_CHAOS if that is set.
+func nightly(t *testing.T, length time.Duration, processes int) settings {
+	if text := os.Getenv("SNOWKEY_CHAOS"); text != "" {
+		length = dbtest.Must(time.ParseDuration(text))(t)
+	}
+	return settings{length, processes, 150_000} // half of two cores, since the database and the network need their share
+}
+
 // run lets each fault happen, in random order, until the time is over.
 func (n *nemesis) run(days bool) {
-	n.setDays(days)
+	n.orders.Days = days
 	check := n.backfill()
 	n.startAll()
 	faults := n.faults()
@@ -48,26 +55,6 @@ func (n *nemesis) run(days bool) {
 	for _, name := range slices.Sorted(maps.Keys(n.worst)) {
 		n.Logf("%-40s %3d times, ids again after %6.3fs at the latest", strings.TrimSpace(name), n.struck[name], n.worst[name].Seconds())
 	}
-}
-
-// readSettings reads the variables of the package documentation.
-func readSettings(t *testing.T, length time.Duration, processes int) settings {
-	s := settings{length: length, processes: processes, rate: 150_000} // half of two cores, since the database and the network need their share
-	var err error
-	if text := os.Getenv("SNOWKEY_CHAOS"); text != "" {
-		if s.length, err = time.ParseDuration(text); err != nil {
-			t.Fatal("SNOWKEY_CHAOS:", err)
-		}
-	}
-	for name, n := range map[string]*int{"SNOWKEY_CHAOS_PROCS": &s.processes, "SNOWKEY_CHAOS_RATE": &s.rate} {
-		if text := os.Getenv(name); text != "" {
-			if *n, err = strconv.Atoi(text); err != nil {
-				t.Fatal(name+":", err)
-			}
-		}
-	}
-	s.processes = max(s.processes, 4)
-	return s
 }
 
 func (n *nemesis) faults() []fault {
@@ -135,7 +122,7 @@ func (n *nemesis) restartInThePast() (time.Time, []*process) {
 	places := n.some()
 	n.closeAll(n.at(places))
 	for _, clock := range []time.Duration{-time.Hour, time.Hour} {
-		p := n.launch(func(o *Orders) { o.Clock = clock })
+		p := n.start(func(o *Orders) { o.Clock = clock })
 		<-p.done
 		if status := p.cmd.ProcessState.ExitCode(); status != statusClock {
 			n.Errorf("a process whose clock was %v ahead ended with status %d, want a refusal", clock, status)
@@ -154,7 +141,7 @@ func (n *nemesis) stopSome() (time.Time, []*process) {
 	n.signal(who, syscall.SIGSTOP)
 	var heirs []*process
 	for range who {
-		heirs = append(heirs, n.launch(nil))
+		heirs = append(heirs, n.start(nil))
 	}
 	n.await("  their workers taken over", stopped, heirs)
 	n.signal(who, syscall.SIGCONT)
@@ -169,7 +156,7 @@ func (n *nemesis) takeAll() (time.Time, []*process) {
 	places := n.some()
 	var queue []*process
 	for range places {
-		queue = append(queue, n.launch(nil))
+		queue = append(queue, n.start(nil))
 	}
 	time.Sleep(n.orders.TTL + n.orders.TTL/3)
 	for i, place := range places {
@@ -227,32 +214,25 @@ func (n *nemesis) killServer() (time.Time, []*process) {
 	return time.Now(), n.crew
 }
 
-// begin starts a process, and waits until it draws ids.
-func begin(t *testing.T, f *fleet) *process {
-	t.Helper()
-	p := dbtest.Must(f.start(nil))(t)
-	start := time.Now()
-	dbtest.Await(t, p.label+" to draw ids", func() bool { return p.drewSince(start) })
-	return p
-}
-
 // Without using the store, two processes claim the same worker number one after the other.
 // With ticks of days, they issue the same ids. The checker must find them, although the first
 // process was killed, and the evidence must show them.
 func TestNightlyDuplicatesAreFound(t *testing.T) {
 	b := postgres // durable, because a claim doesn't grant any ids if the server may forget a commit
 	f := newFleet(t, b, b.start(t), 200_000)
-	f.orders.MinWorker, f.orders.MaxWorker, f.orders.Thief = 1, 1, true
-	f.setDays(true)
-	begin(t, f).kill()
-	if _, totals := f.check.Check(); totals.IDs == 0 {
-		t.Fatal("no ids are left of a process that was killed after it had drawn some")
-	}
-	begin(t, f)
-	if found, totals := f.check.Check(); len(found) == 0 {
-		t.Fatalf("two processes draw the same ids, and the checker finds no duplicate among %d", totals.IDs)
-	}
-	dbtest.NoError(t, f.save())
+	f.orders.MinWorker, f.orders.MaxWorker, f.orders.Thief, f.orders.Days = 1, 1, true, true
+	first := f.start(nil)
+	dbtest.Await(t, "more ids than those among which a process begins at random", func() bool {
+		_, ids, _ := f.check.check()
+		return ids > 100_000
+	})
+	first.kill()
+	f.start(nil)
+	dbtest.Await(t, "duplicates, because two processes draw the same ids", func() bool {
+		duplicates, _, _ := f.check.check()
+		return len(duplicates) > 0
+	})
+	f.save()
 	for name, want := range map[string]string{"process 1.log": " grant 1: worker 1, ", "runs.txt": "duplicate ids from ", "rows.txt": "Token:"} {
 		if text, err := os.ReadFile(filepath.Join(f.dir, name)); err != nil || !strings.Contains(string(text), want) {
 			t.Errorf("%s does not contain %q: %v\n%.2000s", name, want, err, text)

@@ -4,13 +4,12 @@ package chaos
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -72,36 +71,22 @@ type settings struct {
 func newFleet(t *testing.T, b backend, s server, rate int) *fleet {
 	parent := os.Getenv("SNOWKEY_CHAOS_KEEP") // "" for the system's temporary files
 	dir := dbtest.Must(os.MkdirTemp(parent, "snowkey-chaos-"))(t)
-	f := &fleet{backend: b, server: s, dir: dir, orders: Orders{
+	f := &fleet{t: t, backend: b, server: s, dir: dir, check: newChecker(), orders: Orders{
 		Backend: b.name, Store: s.text, Rate: rate,
 		Window: time.Second, TTL: 1500 * time.Millisecond, Skew: time.Second,
 	}}
-	f.setDays(false)
 	t.Cleanup(func() {
-		var err error
-		if t.Failed() {
-			t.Log("the evidence is in ", f.dir)
-			err = f.save()
+		for _, p := range f.all {
+			p.kill()
 		}
-		f.killAll()
 		if !t.Failed() {
-			err = os.RemoveAll(f.dir)
+			dbtest.NoError(t, os.RemoveAll(f.dir))
+			return
 		}
-		dbtest.NoError(t, err)
+		t.Log("the evidence is in ", f.dir)
+		f.save()
 	})
 	return f
-}
-
-// setDays sets the layout. It must be called before any process is started.
-func (f *fleet) setDays(days bool) {
-	f.orders.Days = days
-	f.check = new(Checker)
-}
-
-func (f *fleet) killAll() {
-	for _, p := range f.all {
-		p.kill()
-	}
 }
 
 // A nemesis does harm to a fleet and its server.
@@ -110,7 +95,6 @@ type nemesis struct {
 	settings
 	*fleet
 	network *network
-	record  *os.File   // test.log
 	crew    []*process // one process for each worker number
 	began   time.Time
 	worst   map[string]time.Duration // by fault, the longest time until ids flowed again
@@ -125,22 +109,7 @@ func newNemesis(t *testing.T, b backend, server server, s settings) *nemesis {
 		n.orders.Store = strings.Replace(n.orders.Store, server.addresses[i], p.Address(), 1)
 	}
 	n.orders.MaxWorker = int64(s.processes) - 1
-	n.record = dbtest.Must(os.Create(filepath.Join(f.dir, "test.log")))(n)
-	t.Cleanup(func() { n.record.Close() })
 	return n
-}
-
-// Logf and Errorf write to the evidence as well.
-func (n *nemesis) Logf(format string, args ...any) {
-	n.Helper()
-	n.T.Logf(format, args...)
-	fmt.Fprintf(n.record, time.Now().Format("15:04:05.000000 ")+format+"\n", args...)
-}
-
-func (n *nemesis) Errorf(format string, args ...any) {
-	n.Helper()
-	n.Logf("FAILED: "+format, args...)
-	n.Fail()
 }
 
 // A fault does its harm and then undoes it. It returns the time at which it was undone,
@@ -175,7 +144,6 @@ func (n *nemesis) await(name string, over time.Time, who []*process) {
 			}
 			if time.Since(over) > patience {
 				n.Errorf("%s: %s has not recovered after %v", name, p.label, time.Since(over))
-				n.tellLogs(append(n.crew, p))
 				n.FailNow()
 			}
 			time.Sleep(5 * time.Millisecond)
@@ -183,14 +151,8 @@ func (n *nemesis) await(name string, over time.Time, who []*process) {
 	}
 	n.worst[name] = max(n.worst[name], flow)
 	n.struck[name]++
-	n.Logf("%6.1fs %-40s ids again after %6.3fs, all renewed after %6.3fs (%d processes)",
-		time.Since(n.began).Seconds(), name, flow.Seconds(), time.Since(over).Seconds(), len(who))
-}
-
-// launch starts a process.
-func (n *nemesis) launch(change func(*Orders)) *process {
-	n.Helper()
-	return dbtest.Must(n.start(change))(n)
+	n.Logf("%s %-40s ids again after %6.3fs, all renewed after %6.3fs (%d processes)",
+		time.Now().Format("15:04:05.000000"), name, flow.Seconds(), time.Since(over).Seconds(), len(who))
 }
 
 // startAll starts the crew. On a busy machine, leases of a second may expire before they are
@@ -202,7 +164,7 @@ func (n *nemesis) startAll() {
 		start := time.Now()
 		n.crew = nil
 		for range n.processes {
-			n.crew = append(n.crew, n.launch(nil))
+			n.crew = append(n.crew, n.start(nil))
 		}
 		n.await("all started", start, n.crew)
 		for range 3 {
@@ -233,29 +195,28 @@ func (n *nemesis) backfill() (check func()) {
 	}
 	n.orders.MaxWorker++
 	store := dbtest.Must(n.fleet.backend.open(n.server.text, time.Now))(n)
-	reserve := func() (worker, end int64) {
+	layout, bits := n.orders.layout()
+	reserve := func() *idgen.Backfill {
 		n.Helper()
-		cfg := n.orders.config(time.Now, slog.New(slog.DiscardHandler))
 		ctx, cancel := context.WithTimeout(n.Context(), patience)
 		defer cancel()
+		cfg := n.orders.config(time.Now, slog.New(slog.DiscardHandler))
 		worker, bound, err := keeper.ReserveBackfill(ctx, store, cfg, "rows")
 		dbtest.NoError(n, err)
-		return worker, bound / cfg.PerTick
+		end := layout.Epoch().Add(time.Duration(bound>>bits) * layout.Unit())
+		return dbtest.Must(idgen.NewBackfill(idgen.BackfillConfig{Layout: layout, Worker: worker, End: end}))(n)
 	}
-	first, _ := reserve()
+	first := reserve().Config().Worker
 	return func() {
 		n.Helper()
 		until := time.Now() // from here on, processes may use the number after its lease
-		worker, end := reserve()
-		if worker != first {
+		b := reserve()
+		if worker := b.Config().Worker; worker != first {
 			n.Errorf("the backfill has worker number %d, and had %d", worker, first)
 		}
-		layout := n.orders.layout()
-		b := dbtest.Must(idgen.NewBackfill(idgen.BackfillConfig{Layout: layout, Worker: worker, End: layout.Epoch().Add(time.Duration(end) * layout.Unit())}))(n)
-		journal := n.check.Journal("backfill")
 		for at := n.began; at.Before(until); at = at.Add(layout.Unit()) {
 			ids := dbtest.Must(b.At("rows", slices.Repeat([]time.Time{at}, 20)))(n)
-			dbtest.NoError(n, journal.Add(0, Run{ids[0], ids[len(ids)-1]}))
+			dbtest.NoError(n, n.check.add(run{grant{process: "backfill"}, ids[0], ids[len(ids)-1]}))
 		}
 	}
 }
@@ -273,7 +234,7 @@ func (n *nemesis) at(places []int) (who []*process) {
 // replace starts new processes in the given places.
 func (n *nemesis) replace(places []int, change func(*Orders)) []*process {
 	for _, i := range places {
-		n.crew[i] = n.launch(change)
+		n.crew[i] = n.start(change)
 	}
 	return n.at(places)
 }
@@ -285,20 +246,20 @@ func (n *nemesis) closeSome() (time.Time, []*process) {
 }
 
 func (n *nemesis) closeAll(who []*process) {
-	errs := make(chan error)
+	var wait sync.WaitGroup
 	for _, p := range who {
-		go func() { errs <- p.close() }()
+		wait.Go(func() {
+			if err := p.close(); err != nil {
+				n.Errorf("%v", err)
+			}
+		})
 	}
-	for range who {
-		if err := <-errs; err != nil {
-			n.Errorf("%v", err)
-		}
-	}
+	wait.Wait()
 }
 
 func (n *nemesis) signal(who []*process, s syscall.Signal) {
 	for _, p := range who {
-		dbtest.NoError(n, p.signal(s))
+		dbtest.NoError(n, p.cmd.Process.Signal(s))
 	}
 }
 
@@ -306,17 +267,15 @@ func (n *nemesis) signal(who []*process, s syscall.Signal) {
 func (n *nemesis) setClocks(ahead time.Duration) func() (time.Time, []*process) {
 	return func() (time.Time, []*process) {
 		who := n.at(n.some())
-		n.command(who, "clock "+ahead.String())
+		set := func(ahead time.Duration) {
+			for _, p := range who {
+				dbtest.NoError(n, p.command("clock "+ahead.String(), p.answered))
+			}
+		}
+		set(ahead)
 		n.await("  while they are wrong", time.Now(), who)
-		n.command(who, "clock 0s")
+		set(0)
 		return time.Now(), who
-	}
-}
-
-func (n *nemesis) command(who []*process, text string) {
-	n.Helper()
-	for _, p := range who {
-		dbtest.NoError(n, p.command(text))
 	}
 }
 
@@ -343,26 +302,12 @@ func (n *nemesis) everything() (time.Time, []*process) {
 // finish closes all processes and decides whether the test has failed.
 func (n *nemesis) finish() {
 	n.closeAll(n.crew)
-	found, totals := n.check.Check()
-	for _, d := range found[:min(len(found), 20)] {
-		n.Errorf("%v", d)
-	}
+	duplicates, ids, leases := n.check.check()
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	for _, text := range n.bad {
+	for _, text := range slices.Concat(duplicates[:min(len(duplicates), 20)], n.bad) {
 		n.Errorf("%s", text)
 	}
-	n.Logf("%d ids in %d runs under %d leases of %d processes, %d pairs of leases with duplicates; %.0f s",
-		totals.IDs, totals.Runs, totals.Leases, n.started, len(found), time.Since(n.began).Seconds())
-	if n.Failed() {
-		n.tellLogs(n.crew)
-	}
-}
-
-// tellLogs prints the end of the log of each process.
-func (n *nemesis) tellLogs(who []*process) {
-	for _, p := range who {
-		lines := strings.Split(strings.TrimSpace(p.logged()), "\n")
-		n.Logf("%s:\n\t%s", p.label, strings.Join(lines[max(len(lines)-6, 0):], "\n\t"))
-	}
+	n.Logf("%d ids in %.0f s under %d leases of %d processes, %d runs with duplicates",
+		ids, time.Since(n.began).Seconds(), leases, len(n.all), len(duplicates))
 }

@@ -38,7 +38,7 @@ func TestNightlyPgpool(t *testing.T) {
 	db := cluster.Pgpool(t, primary, standby, "read_only_function_list = '.*'", "disable_load_balance_on_write = 'off'",
 		"statement_level_load_balance = on", "backend_flag0 = 'DISALLOW_TO_FAILOVER'", "backend_flag1 = 'DISALLOW_TO_FAILOVER'")
 	s := server{text: db.DSN, addresses: []string{addressOf(db)}, kill: process.Kill, start: process.Start}
-	newNemesis(t, postgres, s, readSettings(t, 40*time.Second, 8)).run(false)
+	newNemesis(t, postgres, s, nightly(t, 40*time.Second, 8)).run(false)
 }
 
 // members are those of a cluster, to which a balancer without health checks spreads the
@@ -56,7 +56,7 @@ func newMembers(t *testing.T, all []*cluster.Member, expelled time.Duration) *me
 
 func (c *members) run(t *testing.T, faults ...harm) {
 	c.server.more = faults
-	newNemesis(t, mysqlCluster, c.server, readSettings(t, time.Minute, 8)).run(false)
+	newNemesis(t, mysqlCluster, c.server, nightly(t, time.Minute, 8)).run(false)
 }
 
 // one harms a random member.

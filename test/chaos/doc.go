@@ -13,8 +13,8 @@
 //
 // The ids that a worker process ([Work]) draws form runs. A run is a range of ids,
 // every one of which was drawn by the process. The process writes the first and the
-// last id of each run to a pipe, and the test keeps the runs in a [Journal] for each
-// process. At the end, the [Checker] looks for runs that overlap. Note that this is exact:
+// last id of each run to a pipe. At the end, the test looks for runs that overlap. Note that
+// this is exact:
 //
 //   - Because every id of a run was drawn, two runs overlap if and only if some id was
 //     issued more than once.
@@ -42,16 +42,15 @@
 //	process N.log  the log of a worker process, its orders and grants
 //	runs.txt       the runs, and the duplicate ids if there are any
 //	rows.txt       the rows of the store, and a probe with its fence
-//	test.log       the faults and the recovery times
+//
+// The test's own log has the faults and the recovery times.
 //
 // # Length
 //
 // TestChaos takes ten seconds. TestNightlyChaos, with the build tag nightly, has all faults
 // and stores, and clusters have tests of their own. You can change these with variables:
 //
-//	SNOWKEY_TEST_DB=mysql     on which stores
-//	SNOWKEY_CHAOS=5m          how long, for each store; 0s for each fault once
-//	SNOWKEY_CHAOS_PROCS=32    how many processes
-//	SNOWKEY_CHAOS_RATE=500000 ids a second for each process, 0 for no limit
-//	SNOWKEY_CHAOS_KEEP=dir    where to keep the evidence of a failure; it must exist
+//	SNOWKEY_TEST_DB=mysql  on which stores
+//	SNOWKEY_CHAOS=5m       how long, for each store; 0s for each fault once
+//	SNOWKEY_CHAOS_KEEP=dir where to keep the evidence of a failure; it must exist
 package chaos

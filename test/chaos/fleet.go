@@ -4,71 +4,53 @@ package chaos
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
+	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/lease"
 )
 
 // A fleet is a number of worker processes, and what they have drawn.
 type fleet struct {
+	t       dbtest.TB
 	orders  Orders // for each process, except for the label
 	backend backend
 	server  server
 	dir     string // for the evidence
-	check   *Checker
+	check   *checker
+	all     []*process // that were started
 
-	mu      sync.Mutex
-	all     []*process
-	started int
-	bad     []string // things that happened but must not
+	mu  sync.Mutex
+	bad []string // things that happened but must not
 }
 
 // patience is how long to wait for something that takes a second on a machine at rest.
 const patience = 3 * time.Minute
 
 // save writes the evidence of a failure: all runs, duplicates and rows, and the fence.
-func (f *fleet) save() error {
-	runs, err1 := os.Create(filepath.Join(f.dir, "runs.txt"))
-	rows, err2 := os.Create(filepath.Join(f.dir, "rows.txt"))
-	if err := errors.Join(err1, err2); err != nil {
-		return err
-	}
+func (f *fleet) save() {
+	runs := dbtest.Must(os.Create(filepath.Join(f.dir, "runs.txt")))(f.t)
 	f.check.write(runs)
-	found, _ := f.check.Check()
-	for _, d := range found {
-		fmt.Fprintln(runs, d)
-	}
+	duplicates, _, _ := f.check.check()
+	fmt.Fprintln(runs, strings.Join(duplicates, "\n"))
+	dbtest.NoError(f.t, runs.Close())
+	store := dbtest.Must(f.backend.open(f.server.text, time.Now))(f.t)
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	return errors.Join(runs.Close(), f.dump(ctx, rows), rows.Close())
-}
-
-func (f *fleet) dump(ctx context.Context, w io.Writer) error {
-	store, err := f.backend.open(f.server.text, time.Now)
-	if err != nil {
-		return err
-	}
-	layout := f.orders.layout()
-	terms := lease.Terms{Namespace: "default", Layout: layout.String(), Epoch: layout.Epoch().UnixMicro(), Unit: layout.Unit().Microseconds(), PerTick: 1 << bitsOf(layout, "sequence")}
-	p, err := store.Probe(ctx, lease.Query{Terms: terms})
-	fmt.Fprintf(w, "%+v\n", p)
-	rows, err2 := store.Rows(ctx, terms, f.orders.MinWorker, f.orders.MaxWorker)
-	for _, r := range rows {
-		fmt.Fprintf(w, "%+v\n", r)
-	}
-	return errors.Join(err, err2)
+	terms := f.orders.config(nil, nil).Terms
+	probe := dbtest.Must(store.Probe(ctx, lease.Query{Terms: terms}))(f.t)
+	rows := dbtest.Must(store.Rows(ctx, terms, f.orders.MinWorker, f.orders.MaxWorker))(f.t)
+	dbtest.NoError(f.t, os.WriteFile(filepath.Join(f.dir, "rows.txt"), fmt.Appendf(nil, "%+v\n%+v\n", probe, rows), 0o644))
 }
 
 // A process is one process of a fleet.
@@ -77,7 +59,6 @@ type process struct {
 	label    string
 	cmd      *exec.Cmd
 	stdin    io.WriteCloser
-	journal  *Journal
 	log      *os.File      // what the process logs, and what the test notes about it
 	done     chan struct{} // closed once it has ended and its journal is complete
 	answered chan struct{} // receives one element for each command
@@ -89,39 +70,22 @@ type process struct {
 }
 
 // start starts another worker. change may be nil.
-func (f *fleet) start(change func(*Orders)) (*process, error) {
-	f.mu.Lock()
-	f.started++
+func (f *fleet) start(change func(*Orders)) *process {
+	f.t.Helper()
 	o := f.orders
-	o.Label = fmt.Sprint("process ", f.started)
-	f.mu.Unlock()
+	o.Label = fmt.Sprint("process ", len(f.all)+1)
 	if change != nil {
 		change(&o)
 	}
-	text, err := json.Marshal(o)
-	if err != nil {
-		return nil, err
-	}
-	p := &process{fleet: f, label: o.Label, journal: f.check.Journal(o.Label), done: make(chan struct{}), answered: make(chan struct{}, 1)}
-	if p.log, err = os.OpenFile(filepath.Join(f.dir, o.Label+".log"), os.O_CREATE|os.O_APPEND|os.O_RDWR, 0o644); err != nil {
-		return nil, err
-	}
+	p := &process{fleet: f, label: o.Label, done: make(chan struct{}), answered: make(chan struct{}, 1)}
+	p.log = dbtest.Must(os.OpenFile(filepath.Join(f.dir, o.Label+".log"), os.O_CREATE|os.O_APPEND|os.O_RDWR, 0o644))(f.t)
 	p.cmd = exec.Command(os.Args[0])
-	p.cmd.Env = append(os.Environ(), ordersEnv+"="+string(text), "GORACE=atexit_sleep_ms=0")
+	p.cmd.Env = append(os.Environ(), ordersEnv+"="+string(dbtest.Must(json.Marshal(o))(f.t)), "GORACE=atexit_sleep_ms=0")
 	p.cmd.Stderr = p.log
-	if p.stdin, err = p.cmd.StdinPipe(); err != nil {
-		return nil, err
-	}
-	out, err := p.cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	if err := p.cmd.Start(); err != nil {
-		return nil, err
-	}
-	f.mu.Lock()
+	p.stdin = dbtest.Must(p.cmd.StdinPipe())(f.t)
+	out := dbtest.Must(p.cmd.StdoutPipe())(f.t)
+	dbtest.NoError(f.t, p.cmd.Start())
 	f.all = append(f.all, p)
-	f.mu.Unlock()
 	o.Store = "" // it may contain a password
 	p.remark(fmt.Sprintf("pid %d, started %s, orders %+v", p.cmd.Process.Pid, time.Now().Format(time.RFC3339Nano), o))
 	go func() {
@@ -134,7 +98,7 @@ func (f *fleet) start(change func(*Orders)) (*process, error) {
 		p.remark(fmt.Sprintf("ended %s, %v", time.Now().Format(time.RFC3339Nano), p.cmd.ProcessState))
 		p.log.Close()
 	}()
-	return p, nil
+	return p
 }
 
 // hear handles a line that the worker has written.
@@ -142,11 +106,12 @@ func (p *process) hear(line string) {
 	kind, rest, _ := strings.Cut(line, " ")
 	switch kind {
 	case lineRun:
-		if err := p.add(rest); err != nil {
+		r, drawn, granted := run{by: grant{process: p.label}}, int64(0), int64(0)
+		_, err := fmt.Sscan(rest, &r.by.number, &r.first, &r.last, &drawn, &granted)
+		if err = cmp.Or(err, p.fleet.check.add(r)); err != nil {
 			p.fleet.complain(fmt.Sprintf("%s wrote %q: %v", p.label, line, err))
 		}
-	case lineGrant:
-		p.remark(time.Now().Format("15:04:05.000000 ") + rest)
+		p.draw(time.UnixMicro(drawn), time.UnixMicro(granted))
 	case lineDone:
 		p.answered <- struct{}{}
 	case lineNote:
@@ -157,31 +122,15 @@ func (p *process) hear(line string) {
 	}
 }
 
-// add handles a run.
-func (p *process) add(rest string) error {
-	fields := strings.Fields(rest)
-	var n [5]int64
-	if len(fields) != len(n) {
-		return fmt.Errorf("not %d numbers", len(n))
-	}
-	for i, field := range fields {
-		var err error
-		if n[i], err = strconv.ParseInt(field, 10, 64); err != nil {
-			return err
-		}
-	}
-	if err := p.journal.Add(n[0], Run{n[1], n[2]}); err != nil {
-		return err
-	}
+// draw notes when ids were drawn, and when the grant before these was received or extended.
+func (p *process) draw(drawn, granted time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	const gap = 250 * time.Millisecond
-	drawn := time.UnixMicro(n[3])
 	if drawn.Sub(p.drawn) > gap {
 		p.resumed = drawn
 	}
-	p.drawn, p.granted = drawn, time.UnixMicro(n[4])
-	return nil
+	p.drawn, p.granted = drawn, granted
 }
 
 // remark adds a line for human readers to the log of the process.
@@ -193,9 +142,6 @@ func (f *fleet) complain(text string) {
 	f.bad = append(f.bad, text)
 }
 
-// signal sends a signal, which should be one that a process can't ignore.
-func (p *process) signal(s syscall.Signal) error { return p.cmd.Process.Signal(s) }
-
 // kill ends the process as kill -9 does, which works even if it's stopped.
 func (p *process) kill() {
 	p.cmd.Process.Kill()
@@ -204,30 +150,18 @@ func (p *process) kill() {
 }
 
 // close makes the process release its worker number and exit.
-func (p *process) close() error {
-	if _, err := io.WriteString(p.stdin, "close\n"); err != nil {
-		return err
-	}
-	select {
-	case <-p.done:
-		return nil
-	case <-time.After(patience):
-		return fmt.Errorf("%s does not end", p.label)
-	}
-}
+func (p *process) close() error { return p.command("close", p.done) }
 
-// command sends a command, and waits until the process has carried it out.
-func (p *process) command(text string) error {
+// command sends a command, and waits until the process has done it.
+func (p *process) command(text string, done <-chan struct{}) error {
 	if _, err := io.WriteString(p.stdin, text+"\n"); err != nil {
 		return err
 	}
 	select {
-	case <-p.answered:
+	case <-done:
 		return nil
-	case <-p.done:
-		return fmt.Errorf("%s has ended", p.label)
 	case <-time.After(patience):
-		return fmt.Errorf("%s does not answer", p.label)
+		return fmt.Errorf("%s does not obey %q", p.label, text)
 	}
 }
 
@@ -252,10 +186,8 @@ func (p *process) drewSince(t time.Time) bool {
 func (p *process) recovered(t time.Time) (ok bool, flow time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.resumed.After(t) {
+	if flow = t; p.resumed.After(t) {
 		flow = p.resumed
-	} else {
-		flow = t
 	}
 	return p.drawn.After(t) && p.granted.After(t), flow
 }

@@ -16,14 +16,12 @@ type network struct {
 	loseReplies atomic.Int64 // percentage of replies
 	delay       atomic.Int64 // maximum for requests
 
-	mu     sync.Mutex
-	healed chan struct{} // closed unless the network is currently cut
+	away sync.RWMutex // locked while the network is cut
 }
 
 func newNetwork(t dbtest.TB, addresses []string) *network {
 	t.Helper()
-	n := &network{healed: make(chan struct{})}
-	close(n.healed)
+	n := new(network)
 	for _, address := range addresses {
 		p := dbtest.ProxyTo(t, address)
 		p.Answer(func([]byte) ([]byte, bool) { return n.pass(p) })
@@ -47,31 +45,21 @@ func (n *network) worsen(loseReplies int, delay time.Duration) {
 }
 
 // cut makes all requests wait until heal is called, and loses every second one.
-func (n *network) cut() {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.healed = make(chan struct{})
-}
+func (n *network) cut() { n.away.Lock() }
 
-func (n *network) heal() {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	close(n.healed)
-}
+func (n *network) heal() { n.away.Unlock() }
 
 // pass waits for the network if it's cut. An empty reply means that the server gets
 // nothing.
 func (n *network) pass(p *dbtest.Proxy) (reply []byte, execute bool) {
-	n.mu.Lock()
-	healed := n.healed
-	n.mu.Unlock()
-	select {
-	case <-healed:
-	default:
-		<-healed
-		if rand.IntN(2) == 0 {
-			return []byte{}, false
-		}
+	lost := false
+	if !n.away.TryRLock() {
+		n.away.RLock()
+		lost = rand.IntN(2) == 0
+	}
+	n.away.RUnlock()
+	if lost {
+		return []byte{}, false
 	}
 	if delay := n.delay.Load(); delay > 0 {
 		time.Sleep(rand.N(time.Duration(delay)))

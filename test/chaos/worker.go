@@ -4,16 +4,13 @@ package chaos
 
 import (
 	"bufio"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"math/rand/v2"
 	"os"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -32,16 +29,38 @@ type Orders struct {
 	Days                 bool // use a layout whose ticks are days
 	MinWorker, MaxWorker int64
 	Window, TTL, Skew    time.Duration
-	Rate                 int           // ids per second; 0 for no limit
+	Rate                 int           // ids per second
 	Clock                time.Duration // how far ahead the process's clock should be
 	Thief                bool          // claim worker numbers without the store, so that there are duplicates to be found
 }
 
-func (o Orders) layout() idgen.Layout {
-	if o.Days {
-		return days
+const workerBits = 10
+
+// layout returns the layout, and the bits of its sequence. That of days has room for a run
+// within a single day. It doesn't have enough to continue on that day after a process was
+// killed, because such a process takes the rest of the day with it.
+func (o Orders) layout() (layout idgen.Layout, bits int) {
+	if !o.Days {
+		return idgen.DefaultLayout(), 12
 	}
-	return idgen.DefaultLayout()
+	layout, err := idgen.NewLayout(time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC), 24*time.Hour, idgen.Time(15), idgen.Worker(workerBits), idgen.Sequence(32))
+	if err != nil {
+		panic(err)
+	}
+	return layout, 32
+}
+
+// config returns the configuration of a keeper.
+func (o Orders) config(clock func() time.Time, logger *slog.Logger) keeper.Config {
+	layout, bits := o.layout()
+	return keeper.Config{
+		Terms: lease.Terms{
+			Namespace: "default", Layout: layout.String(), Epoch: layout.Epoch().UnixMicro(), Unit: layout.Unit().Microseconds(),
+			PerTick: 1 << bits, Workers: 1 << workerBits,
+			Ahead: (o.Window + o.Skew).Microseconds(), Skew: o.Skew.Microseconds(), TTL: o.TTL.Microseconds(),
+		},
+		MinWorker: o.MinWorker, MaxWorker: o.MaxWorker, Label: o.Label, MaxBlocked: 2 * o.Window, Logger: logger, Clock: clock,
+	}
 }
 
 // ordersEnv is the environment variable that turns a process into a worker.
@@ -50,25 +69,39 @@ const ordersEnv = "SNOWKEY_CHAOS_WORKER"
 // A worker writes lines that start with one of these letters. Lines have to be short
 // enough for the pipe to take each of them as a whole, even when the worker is killed.
 const (
-	lineRun   = "s" // number of the grant, first id, last id, and in µs since 1970, when the last id was drawn and the last grant received
-	lineGrant = "g" // a grant, for human readers
-	lineBad   = "b" // something that must not happen
-	lineNote  = "n" // anything else that happens
-	lineDone  = "r" // the response to a command
+	lineRun  = "s" // number of the grant, first id, last id, and in µs since 1970, when the last id was drawn and the last grant received
+	lineBad  = "b" // something that must not happen
+	lineNote = "n" // anything else that happens
+	lineDone = "r" // the response to a command
 )
 
 // A worker exits with this status if it is refused because of its clock.
 const statusClock = 3
 
+type worker struct {
+	ahead    atomic.Int64 // of the clock
+	released atomic.Bool  // set once Close has returned
+	lease    recorder
+
+	first, last    int64 // of the run that hasn't been reported yet; first is above last if there's nothing
+	grant          int   // its number; 0 before the first run
+	drawn, granted int64
+	said           string // the last error that we noted
+
+	writing sync.Mutex
+}
+
 // Work is everything that a worker process does. It reads the commands "clock <how far
 // ahead>" and "close" from its standard input, and exits when that is closed.
 func Work() {
 	var o Orders
-	if err := json.Unmarshal([]byte(os.Getenv(ordersEnv)), &o); err != nil {
-		fmt.Fprintln(os.Stderr, "chaos: the orders:", err)
-		os.Exit(2)
+	w := &worker{first: 1}
+	w.lease.note = func(format string, args ...any) {
+		w.say(lineNote, time.Now().Format("15:04:05.000000 ")+format, args...)
 	}
-	w := newWorker(o.layout(), os.Stdout)
+	if err := json.Unmarshal([]byte(os.Getenv(ordersEnv)), &o); err != nil {
+		w.fail(2, err)
+	}
 	w.ahead.Store(int64(o.Clock))
 	closing, closed := make(chan struct{}), make(chan error, 1)
 	go w.obey(closing)
@@ -90,7 +123,7 @@ func Work() {
 		<-closing
 		cancel()
 	}()
-	pool, err := w.open(ctx, store, o, slog.New(slog.NewTextHandler(os.Stderr, nil)))
+	pool, err := w.open(ctx, store, o)
 	if _, ok := errors.AsType[*lease.ClockSkewError](err); ok {
 		w.fail(statusClock, err)
 	}
@@ -105,63 +138,27 @@ func Work() {
 	}()
 	w.draw(pool, o.Rate)
 	if err := <-closed; err != nil {
-		w.note("close: ", err.Error())
+		w.say(lineNote, "close: %v", err)
 	}
 }
 
 // clock is the clock of the process.
 func (w *worker) clock() time.Time { return time.Now().Add(time.Duration(w.ahead.Load())) }
 
-// config returns the configuration of a keeper.
-func (o Orders) config(clock func() time.Time, logger *slog.Logger) keeper.Config {
-	layout := o.layout()
-	return keeper.Config{
-		Terms: lease.Terms{
-			Namespace: "default", Layout: layout.String(), Epoch: layout.Epoch().UnixMicro(), Unit: layout.Unit().Microseconds(),
-			PerTick: 1 << bitsOf(layout, "sequence"), Workers: 1 << bitsOf(layout, "worker"),
-			Ahead: (o.Window + o.Skew).Microseconds(), Skew: o.Skew.Microseconds(), TTL: o.TTL.Microseconds(),
-		},
-		MinWorker: o.MinWorker, MaxWorker: cmp.Or(o.MaxWorker, 1<<bitsOf(layout, "worker")-1), Label: o.Label, MaxBlocked: 2 * o.Window, Logger: logger, Clock: clock,
-	}
-}
-
 // open does the same as snowkey.Open, but puts a recorder between the lease and the
 // pool.
-func (w *worker) open(ctx context.Context, store lease.Store, o Orders, logger *slog.Logger) (*idgen.Pool, error) {
-	return idgen.NewLeased(idgen.Config{Layout: o.layout(), Clock: w.clock, Logger: logger}, func(issuer leased.Issuer) (leased.Keeper, error) {
-		w.lease.Issuer = issuer
+func (w *worker) open(ctx context.Context, store lease.Store, o Orders) (*idgen.Pool, error) {
+	logger := slog.New(slog.NewTextHandler(os.Stderr, nil))
+	layout, bits := o.layout()
+	return idgen.NewLeased(idgen.Config{Layout: layout, Clock: w.clock, Logger: logger}, func(issuer leased.Issuer) (leased.Keeper, error) {
+		w.lease.Issuer, w.lease.bits = issuer, bits
 		return keeper.Open(ctx, store, &w.lease, o.config(w.clock, logger))
 	})
 }
 
-type worker struct {
-	ahead    atomic.Int64 // of the clock
-	released atomic.Bool  // set once Close has returned
-	lease    recorder
-
-	run            Run // what hasn't been reported of the last run; First is above Last if there's nothing
-	grant          int // the number of its grant; 0 before the first run
-	drawn, granted int64
-	line           []byte
-	told           string // the last kind of error that we noted
-
-	writing sync.Mutex
-	out     io.Writer
-}
-
-func newWorker(layout idgen.Layout, out io.Writer) *worker {
-	w := &worker{run: Run{First: 1}, out: out}
-	w.lease.layout = layout
-	w.lease.tell = func(text string) { w.say(lineGrant, text) }
-	return w
-}
-
 // draw keeps drawing ids until the pool is closed.
 func (w *worker) draw(pool *idgen.Pool, rate int) {
-	most := 4096
-	if rate > 0 {
-		most = max(min(most, rate/50), 1)
-	}
+	most := min(4096, rate/50)
 	ids := make([]int64, 0, most)
 	for {
 		start := time.Now()
@@ -180,9 +177,12 @@ func (w *worker) draw(pool *idgen.Pool, rate int) {
 			return
 		}
 		if err != nil {
-			w.explain(err)
+			if text := err.Error(); text != w.said {
+				w.said = text
+				w.say(lineNote, "%s", text)
+			}
 			time.Sleep(5 * time.Millisecond)
-		} else if rate > 0 {
+		} else {
 			time.Sleep(time.Duration(n*each)*time.Second/time.Duration(rate) - time.Since(start))
 		}
 	}
@@ -204,65 +204,49 @@ func (w *worker) take(pool *idgen.Pool, ids []int64, n int) ([]int64, error) {
 		}
 	}
 	if released && err == nil {
-		w.bad("an id after Close returned")
+		w.say(lineBad, "an id after Close returned")
 	}
-	w.record(ids, grants, at)
+	for i, rest := 1, ids; len(rest) > 0; i, rest = 1, rest[i:] {
+		for i < len(rest) && rest[i] == rest[i-1]+1 {
+			i++
+		}
+		w.add(rest[0], rest[i-1], grants)
+		w.drawn, w.granted = time.Now().UnixMicro(), at.UnixMicro()
+	}
 	return ids, err
 }
 
-// record adds the ids of one call to the runs. It must be passed the state that the
-// lease had before the call.
-func (w *worker) record(ids []int64, grants int, at time.Time) {
-	for len(ids) > 0 {
-		n := 1
-		for n < len(ids) && ids[n] == ids[n-1]+1 {
-			n++
-		}
-		w.add(Run{ids[0], ids[n-1]}, grants)
-		w.drawn, w.granted = time.Now().UnixMicro(), at.UnixMicro()
-		ids = ids[n:]
-	}
-}
-
-// add continues the last run. If that isn't possible, it reports the run and starts a
-// new one.
-func (w *worker) add(run Run, grants int) {
-	grant := w.lease.grantOf(run, grants)
+// add continues the last run with consecutive ids. If that isn't possible, it reports the
+// run and starts a new one. It must be passed the number of grants before the call.
+func (w *worker) add(first, last int64, grants int) {
+	grant := w.lease.grantOf(first, last, grants)
 	same := grant == w.grant
-	if same && run.First <= w.run.Last {
+	if same && first <= w.last {
 		// Under a single grant, ids must ascend. If a later grant allows these ids too,
 		// they must belong to that one.
-		if later := w.lease.grantOf(run, grant+1); later != 0 {
+		if later := w.lease.grantOf(first, last, grant+1); later != 0 {
 			grant, same = later, false
 		}
 	}
 	if grant == 0 {
-		w.bad("ids %d to %d are outside of every grant", run.First, run.Last)
-	} else if same && run.First <= w.run.Last {
-		w.bad("id %d after %d under grant %d", run.First, w.run.Last, grant)
+		w.say(lineBad, "ids %d to %d are outside of every grant", first, last)
+	} else if same && first <= w.last {
+		w.say(lineBad, "id %d after %d under grant %d", first, w.last, grant)
 	}
-	if same && run.First == w.run.Last+1 {
-		w.run.Last = run.Last
+	if same && first == w.last+1 {
+		w.last = last
 		return
 	}
 	w.flush()
-	w.run, w.grant = run, grant
+	w.first, w.last, w.grant = first, last, grant
 }
 
 // flush reports what hasn't been reported of the last run.
 func (w *worker) flush() {
-	if w.run.count() < 1 {
-		return
+	if w.first <= w.last {
+		w.say(lineRun, "%d %d %d %d %d", w.grant, w.first, w.last, w.drawn, w.granted)
+		w.first = w.last + 1
 	}
-	b := append(w.line[:0], lineRun...)
-	for _, n := range []int64{
-		int64(w.grant), w.run.First, w.run.Last, w.drawn, w.granted,
-	} {
-		b = strconv.AppendInt(append(b, ' '), n, 10)
-	}
-	w.line = append(b, '\n')
-	w.write(w.line)
-	w.run.First = w.run.Last + 1
 }
 
 // obey carries out commands. The test holds the other end of the pipe, so the process
@@ -285,45 +269,18 @@ func (w *worker) obey(closing chan<- struct{}) {
 	os.Exit(2)
 }
 
-// explain notes an error, unless it's of the same kind as the previous one.
-func (w *worker) explain(err error) {
-	kind := fmt.Sprintf("%T", err)
-	if wrapped, ok := errors.AsType[interface {
-		error
-		Unwrap() []error
-	}](err); ok {
-		kind = fmt.Sprintf("%T", wrapped.Unwrap())
+func (w *worker) say(kind, format string, args ...any) {
+	text := strings.ReplaceAll(fmt.Sprintf(format, args...), "\n", " ")
+	w.writing.Lock()
+	defer w.writing.Unlock()
+	if _, err := fmt.Printf("%s %.1000s\n", kind, text); err != nil {
+		os.Exit(2) // the test has ended
 	}
-	if kind != w.told {
-		w.told = kind
-		w.note(err.Error())
-	}
-}
-
-func (w *worker) note(parts ...string) { w.say(lineNote, strings.Join(parts, "")) }
-
-func (w *worker) bad(format string, args ...any) { w.say(lineBad, fmt.Sprintf(format, args...)) }
-
-func (w *worker) say(kind, text string) {
-	const most = 1000
-	text = strings.ReplaceAll(text, "\n", " ")
-	if len(text) > most {
-		text = text[:most]
-	}
-	w.write([]byte(kind + " " + text + "\n"))
 }
 
 func (w *worker) fail(status int, err error) {
-	w.note(err.Error())
+	w.say(lineNote, "%v", err)
 	os.Exit(status)
-}
-
-func (w *worker) write(line []byte) {
-	w.writing.Lock()
-	defer w.writing.Unlock()
-	if _, err := w.out.Write(line); err != nil {
-		os.Exit(2) // the test has ended
-	}
 }
 
 // A thief is a store that grants every claim without executing a statement. Two

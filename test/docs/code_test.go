@@ -21,7 +21,7 @@ func TestPagesShowExamples(t *testing.T) {
 		"README.md":          readme,
 		"README.zh-CN.md":    readme,
 		"docs/operations.md": {"examples/production/service.go", "metrics/snowkeyprom/example_test.go", "metrics/snowkeyotel/example_test.go"},
-		"docs/services.md":   {"examples/services/main.go", "example_test.go", "service/service_test.go", "service/client/client_test.go", "test/autoinc/rekey_example_test.go"},
+		"docs/services.md":   {"examples/services/main.go", "example_test.go", "service/example_test.go", "service/client/client_test.go", "test/autoinc/rekey_example_test.go"},
 		"docs/layouts.md":    {"idgen/example_test.go"},
 		"docs/leases.md":     {"test/docs/leases_test.go"},
 		"docs/web.md": {"examples/web/*_test.go", "examples/session/*.go", "schema/pk/example_test.go", "schema/pk/public/example_test.go",

@@ -34,19 +34,6 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-func TestBrokenLinksAreFound(t *testing.T) {
-	pages := map[string]string{root + "docs/other.md": "# One\n## The `id % N` of it?\n## One\n"}
-	for link, want := range map[string]bool{
-		"[a](other.md)": true, "[a](other.md#one)": true, "[a](other.md#the-id--n-of-it)": true, "[a](other.md#one-1)": true,
-		"[a](other.md#two)": false, "[a](other.md#one-2)": false, "[a](no.md)": false, "[a](#here)": true, "[a](#there)": false,
-		"`[a](no.md)`": true, "[a](https://example.com/no)": true, `<img src="no.svg">`: false,
-	} {
-		if got := broken(pages, root+"docs/page.md", "# Here\n"+link); (len(got) == 0) != want {
-			t.Errorf("%s: %v", link, got)
-		}
-	}
-}
-
 // markdown returns the text of every page in the repository.
 func markdown() (map[string]string, error) {
 	pages := map[string]string{}

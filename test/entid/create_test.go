@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"testing"
-	"time"
 
 	"entgo.io/ent/dialect/sql"
 
@@ -62,46 +61,12 @@ func TestName(t *testing.T) {
 	idgen.SetDefault(pool)
 	ctx := t.Context()
 	c := open(t, dbtest.SQLite(t), tables)
-	first := c.Post.Create().SetTitle("1").SaveX(ctx).ID
+	post := c.Post.Create().SetTitle("1").SaveX(ctx).ID
 	c.User.Create().SetName("a").ExecX(ctx)
 	c.Tag.Create().SetName("b").ExecX(ctx)
-	if second := c.Post.Create().SetTitle("2").SaveX(ctx).ID; second != first+1 {
-		t.Errorf("posts got %d and %d, want neighbours", first, second)
+	if next, err := pool.Named("posts").Next(ctx); err != nil || pk.ID(next) != post+1 {
+		t.Errorf("generator posts continues with %d, %v; want %d", next, err, post+1)
 	}
-	if next, err := pool.Named("posts").Next(ctx); err != nil || pk.ID(next) != first+2 {
-		t.Errorf("generator posts continues with %d, %v; want %d", next, err, first+2)
-	}
-}
-
-// If the generator returns an error, it must reach the caller, and nothing may be
-// inserted. In a bulk create this means no row at all, whichever row the error was for,
-// and no edges.
-func TestSourceError(t *testing.T) {
-	each(t, func(t *testing.T, c client) {
-		ctx := t.Context()
-		tag := c.Tag.Create().SetName("t").SaveX(ctx)
-		src := &idtest.Source{Err: errSource, FailAt: 3}
-		c.Use(entid.Hook(src))
-		bulk := []*ent.UserCreate{
-			c.User.Create().SetName("a").AddFollows(tag),
-			c.User.Create().SetName("b").SetID(low),
-			c.User.Create().SetName("c"),
-			c.User.Create().SetName("d").AddFollows(tag),
-		}
-		if us, err := c.User.CreateBulk(bulk...).Save(ctx); !errors.Is(err, errSource) || us != nil {
-			t.Errorf("bulk: got %v, %v; want %v", us, err, errSource)
-		}
-		src.FailAt = 0
-		u, err := c.User.Create().SetName("e").AddFollows(tag).Save(ctx)
-		if !errors.Is(err, errSource) || u != nil {
-			t.Errorf("create: got %v, %v; want %v", u, err, errSource)
-		}
-		if want := "entid: User got no id: source failed; nothing was inserted"; err.Error() != want {
-			t.Errorf("the error is %q, want %q", err, want)
-		}
-		c.wantRows(t, "SELECT id FROM users")
-		c.wantRows(t, "SELECT user_id FROM user_follows")
-	})
 }
 
 // A mixin, and a hook without a source, draw from the pool that is the default when a row is
@@ -140,15 +105,12 @@ func TestNoPool(t *testing.T) {
 	c.wantRows(t, "SELECT id FROM users WHERE name = 'preset'", fmt.Sprint(int64(low)))
 }
 
-// While waiting for the clock, a cancelled context must end the wait.
+// While a row waits for its id, a cancelled context must end the wait.
 func TestContext(t *testing.T) {
-	pool := dbtest.Must(idgen.NewPool(idgen.Config{Worker: worker.Static(9), Clock: frozen, NoSpread: true, MaxAhead: -1, MaxWait: idgen.NoLimit}))(t)
-	t.Cleanup(func() { pool.Close(context.Background()) })
-	dbtest.Must(pool.NextN(t.Context(), 4096))(t) // all ids of the only tick that there will be
 	c := ent.NewClient()
-	c.Use(entid.Hook(pool))
+	c.Use(entid.Hook(new(idtest.Waiting)))
 	ctx, cancel := context.WithCancel(t.Context())
-	time.AfterFunc(10*time.Millisecond, cancel)
+	cancel()
 	if err := c.User.Create().SetName("a").Exec(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v, want context.Canceled", err)
 	}
@@ -173,40 +135,6 @@ func TestHook(t *testing.T) {
 		c.User.Delete().ExecX(ctx)
 		if src.Calls() != 4 {
 			t.Errorf("%d ids were drawn for 4 rows", src.Calls())
-		}
-	})
-}
-
-// The hook of one entity must not fill in the keys of another.
-func TestHookOfOneEntity(t *testing.T) {
-	each(t, func(t *testing.T, c client) {
-		ctx := t.Context()
-		src := new(idtest.Source)
-		c.Tag.Use(entid.Hook(src))
-		if id := c.Tag.Create().SetName("a").SaveX(ctx).ID; id != low {
-			t.Errorf("the tag got %d, want %d", id, int64(low))
-		}
-		if id := c.User.Create().SetName("a").SaveX(ctx).ID; id == 0 || src.Calls() != 1 {
-			t.Errorf("the user got %d and the source was asked %d times", id, src.Calls())
-		}
-	})
-}
-
-// Hooks of the schema and of the client must see the id if they run later.
-func TestHookOrder(t *testing.T) {
-	each(t, func(t *testing.T, c client) {
-		var before, after pk.ID
-		c.Use(entid.Hook(new(idtest.Source)), func(next ent.Mutator) ent.Mutator {
-			return ent.MutateFunc(func(ctx context.Context, m ent.Mutation) (ent.Value, error) {
-				before, _ = m.(*ent.UserMutation).ID()
-				v, err := next.Mutate(ctx, m)
-				after, _ = m.(*ent.UserMutation).ID()
-				return v, err
-			})
-		})
-		c.User.Create().SetName("a").ExecX(t.Context())
-		if before != low || after != low {
-			t.Errorf("a later hook sees %d before and %d after, want %d", before, after, int64(low))
 		}
 	})
 }

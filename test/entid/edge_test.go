@@ -53,25 +53,6 @@ func TestEdges(t *testing.T) {
 	})
 }
 
-// If keys are text, so are foreign keys, including those in join tables.
-func TestTextEdges(t *testing.T) {
-	each(t, func(t *testing.T, c client) {
-		ctx := t.Context()
-		c.Use(entid.Hook(new(idtest.Source)))
-		labels := c.Label.CreateBulk(c.Label.Create().SetName("x"), c.Label.Create().SetName("y")).SaveX(ctx)
-		notes := c.Note.CreateBulk(
-			c.Note.Create().SetText("1").AddLabels(labels...).SetMain(labels[1]),
-			c.Note.Create().SetText("2").AddLabels(labels[0]).SetMain(labels[0]),
-		).SaveX(ctx)
-		c.wantRows(t, "SELECT note_id, label_id FROM note_labels ORDER BY note_id, label_id",
-			line(notes[0].ID, labels[0].ID), line(notes[0].ID, labels[1].ID), line(notes[1].ID, labels[0].ID))
-		c.wantRows(t, "SELECT note_main FROM notes ORDER BY id", texts(labels[1].ID, labels[0].ID)...)
-		if got := notes[1].QueryLabels().OnlyIDX(ctx); got != labels[0].ID {
-			t.Errorf("the label of note 2 is %v, want %v", got, labels[0].ID)
-		}
-	})
-}
-
 // If the rows of an edge schema with ids are created as entities, each gets its own id.
 // However, ent runs no hooks if they are added through the edge, so the database must
 // refuse both them and the row that they belong to.

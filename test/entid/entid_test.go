@@ -4,7 +4,6 @@ package entid_test
 
 import (
 	stdsql "database/sql"
-	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -87,8 +86,6 @@ func (c client) wantRows(t *testing.T, query string, want ...string) {
 
 // frozen is a clock that stands still.
 func frozen() time.Time { return time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC) }
-
-var errSource = errors.New("source failed")
 
 // line formats the values of a row as wantRows does.
 func line(values ...any) string { return rowtest.Line(values...) }

@@ -68,17 +68,6 @@ func TestExtensionReserves(t *testing.T) {
 	})
 }
 
-func TestExtensionError(t *testing.T) {
-	eachBulk(t, func(t *testing.T, c bulkClient) {
-		c.src.Err = errSource
-		us, err := c.User.CreateBulk(c.users("a", "b", "c")...).Save(t.Context())
-		if !errors.Is(err, errSource) || us != nil {
-			t.Errorf("got %v, %v, want %v", us, err, errSource)
-		}
-		c.wantRows(t, "SELECT id FROM users")
-	})
-}
-
 // Edges in other tables need the ids, so ent must insert these rows in its own way.
 func TestExtensionEdges(t *testing.T) {
 	eachBulk(t, func(t *testing.T, c bulkClient) {

@@ -12,7 +12,6 @@ import (
 	"entgo.io/ent/schema/field"
 
 	"github.com/snowkey-go/snowkey/ent/entid"
-	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/schema/pk"
 	"github.com/snowkey-go/snowkey/test/entid/internal/keys"
 )
@@ -77,18 +76,5 @@ func TestQuotedKey(t *testing.T) {
 	err := entid.For[pk.ID]{StructTag: `json:"id,string"`}.Fields()[0].Descriptor().Err
 	if err == nil || !strings.Contains(err.Error(), "remove the option") {
 		t.Errorf("got %v, want an error with the remedy", err)
-	}
-}
-
-// ent's generator must be able to load a schema without a pool or a database.
-func TestSchemaNeedsNoPool(t *testing.T) {
-	defer idgen.SetDefault(idgen.Default())
-	idgen.SetDefault(nil)
-	var m ent.Mixin = entid.Mixin{Name: "orders"}
-	if f, h := m.Fields(), m.Hooks(); len(f) != 1 || len(h) != 1 || h[0](nil) == nil {
-		t.Errorf("the mixin has fields %v and %d hooks", f, len(h))
-	}
-	if m.Edges() != nil || m.Indexes() != nil || m.Interceptors() != nil || m.Policy() != nil {
-		t.Error("the mixin has more than it says")
 	}
 }

@@ -4,7 +4,6 @@ package entid_test
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -208,15 +207,7 @@ func TestVersionedMigrationOfLeavers(t *testing.T) {
 			m := dbtest.Must(schema.NewMigrate(dev, schema.WithDir(dir), schema.WithMigrationMode(schema.ModeReplay), schema.WithFormatter(atlas.DefaultFormatter)))(t)
 			return m.NamedDiff(t.Context(), "diff", tables...)
 		}
-		files := func() (names []string) {
-			entries := dbtest.Must(os.ReadDir(path))(t)
-			for _, e := range entries {
-				if filepath.Ext(e.Name()) == ".sql" {
-					names = append(names, e.Name())
-				}
-			}
-			return names
-		}
+		files := func() []string { return dbtest.Must(filepath.Glob(filepath.Join(path, "*.sql")))(t) }
 		if err := diff(numeric(true)); err != nil || len(files()) != 1 {
 			t.Fatalf("the first diff wrote %q: %v", files(), err)
 		}
@@ -225,10 +216,7 @@ func TestVersionedMigrationOfLeavers(t *testing.T) {
 		}
 
 		dbtest.NoError(t, dir.WriteFile("99990101000000_leave.sql", []byte(left[db.Dialect])))
-		sum := dbtest.Must(dir.Checksum())(t)
-		if err := atlas.WriteSumFile(dir, sum); err != nil { // same as atlas migrate hash
-			t.Fatal(err)
-		}
+		dbtest.NoError(t, atlas.WriteSumFile(dir, dbtest.Must(dir.Checksum())(t))) // same as atlas migrate hash
 		want := files()
 		for range 2 {
 			if err := diff(mixed); err != nil || !slices.Equal(files(), want) {

@@ -42,6 +42,7 @@ func wantDraws(t *testing.T, src *idtest.Source, want ...int) {
 	}
 }
 
+// The hook of one entity must not fill the keys of another, nor use ids that were reserved for it.
 func TestReserveForTwoSources(t *testing.T) {
 	each(t, func(t *testing.T, c client) {
 		users, tags := new(idtest.Source), new(idtest.Source)
@@ -59,18 +60,20 @@ func TestReserveForTwoSources(t *testing.T) {
 	})
 }
 
+// If the source fails, nothing is inserted, and the next row makes the reservation again. Package
+// matrix lets the source fail without a reservation.
 func TestReserveError(t *testing.T) {
 	each(t, func(t *testing.T, c client) {
-		src := &idtest.Source{Err: errSource}
+		src := &idtest.Source{Err: errors.New("source failed")}
 		c.Use(entid.Hook(src))
 		ctx := entid.Reserve(t.Context(), 3)
-		if _, err := c.User.MapCreateBulk(make([]struct{}, 3), name).Save(ctx); !errors.Is(err, errSource) {
-			t.Errorf("got %v, want %v", err, errSource)
+		if _, err := c.User.MapCreateBulk(make([]struct{}, 3), name).Save(ctx); !errors.Is(err, src.Err) {
+			t.Errorf("got %v, want %v", err, src.Err)
 		}
 		c.wantRows(t, "SELECT id FROM users")
 		src.Err = nil
 		c.User.MapCreateBulk(make([]struct{}, 3), name).SaveX(ctx)
-		wantDraws(t, src, 3, 3) // the reservation is made again
+		wantDraws(t, src, 3, 3)
 	})
 }
 

@@ -4,11 +4,10 @@ package etcd
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
@@ -22,45 +21,47 @@ import (
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 )
 
-// A cluster is a number of members, whose processes end with the test.
+// A cluster is a number of members, each of which is a process that runs the test binary.
 type cluster struct {
-	t       testing.TB
-	members []*member
-	token   string
-	extra   []string // more flags of each member
+	testing.TB
+	members []*dbtest.Process
+	peers   []string // their URLs for each other
 }
 
-type member struct {
-	name         string
-	dir          string
-	client, peer string // addresses
-	process      *exec.Cmd
-}
-
-// start starts a cluster of n members and waits until it has a leader.
-func start(t testing.TB, n int, extra ...string) *cluster {
+// start starts a cluster of n members and waits until it commits writes.
+func start(t testing.TB, n int) *cluster {
 	t.Helper()
-	c := &cluster{t: t, token: "etcd-cluster", extra: extra}
-	for i := range n {
-		c.members = append(c.members, &member{name: fmt.Sprint("m", i), dir: filepath.Join(t.TempDir(), "data"), client: freeAddress(t), peer: freeAddress(t)})
+	c := &cluster{TB: t}
+	for range n {
+		c.peers = append(c.peers, fmt.Sprint("http://127.0.0.1:", dbtest.FreePort(t)))
 	}
-	t.Cleanup(func() {
-		for _, m := range c.members {
-			m.kill()
-		}
-	})
-	for _, m := range c.members {
-		c.run(m)
+	for i, peer := range c.peers {
+		c.members = append(c.members, member("--name", fmt.Sprint("m", i), "--initial-cluster", c.names(),
+			"--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer).Start(t))
 	}
 	c.ready()
 	return c
 }
 
-func freeAddress(t testing.TB) string {
-	t.Helper()
-	l := dbtest.Must(net.Listen("tcp", "127.0.0.1:0"))(t)
-	defer l.Close()
-	return l.Addr().String()
+// names returns the members' names and URLs, as etcd's options have them.
+func (c *cluster) names() string {
+	var all []string
+	for i, peer := range c.peers {
+		all = append(all, fmt.Sprintf("m%d=%s", i, peer))
+	}
+	return strings.Join(all, ",")
+}
+
+// member is a member with the etcd that is in the test binary.
+func member(options ...string) dbtest.Service {
+	s := dbtest.Etcd(options...)
+	serve := s.Serve
+	s.Programs, s.Packages = []string{"env"}, ""
+	s.Account = "root" // if that's us, because others can't read the test binary
+	s.Serve = func(env []string, dir string, port int) []string {
+		return serve(append(env, programEnv+"=etcd", os.Args[0]), dir, port)
+	}
+	return s
 }
 
 // program returns a command that runs one of etcd's programs in the test binary.
@@ -70,99 +71,56 @@ func program(name string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-func (c *cluster) peers() string {
-	var all []string
-	for _, m := range c.members {
-		all = append(all, m.name+"=http://"+m.peer)
-	}
-	return strings.Join(all, ",")
-}
-
-func (c *cluster) run(m *member, extra ...string) {
-	c.t.Helper()
-	args := []string{
-		"--name", m.name, "--data-dir", m.dir, "--log-level", "error", "--initial-cluster", c.peers(), "--initial-cluster-token", c.token,
-		"--listen-client-urls", "http://" + m.client, "--advertise-client-urls", "http://" + m.client,
-		"--listen-peer-urls", "http://" + m.peer, "--initial-advertise-peer-urls", "http://" + m.peer,
-	}
-	m.process = program("etcd", append(append(args, c.extra...), extra...)...)
-	m.process.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	log := dbtest.Must(os.OpenFile(m.dir+".log", os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600))(c.t)
-	defer log.Close()
-	m.process.Stdout, m.process.Stderr = log, log
-	dbtest.NoError(c.t, m.process.Start())
-}
-
-// kill kills the process with SIGKILL, even if it is stopped.
-func (m *member) kill() {
-	if m.process != nil {
-		m.process.Process.Kill()
-		m.process.Wait()
-		m.process = nil
-	}
-}
-
-func (m *member) signal(s syscall.Signal) { m.process.Process.Signal(s) }
-
 // ready waits until the cluster commits writes.
 func (c *cluster) ready() {
-	c.t.Helper()
+	c.Helper()
 	client := c.connect(nil)
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
-	defer cancel()
-	for {
-		try, done := context.WithTimeout(ctx, time.Second)
-		_, err := client.Put(try, "ready", "")
-		done()
-		if err == nil {
-			return
-		}
-		if ctx.Err() != nil {
-			for _, m := range c.members {
-				log, _ := os.ReadFile(m.dir + ".log")
-				c.t.Logf("%s: %s", m.name, log)
-			}
-			c.t.Fatal(err)
-		}
-	}
-}
-
-func (c *cluster) endpoints() (all []string) {
+	err := dbtest.Within(30*time.Second, func() error {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		_, err := client.Put(ctx, "ready", "")
+		return err
+	})
 	for _, m := range c.members {
-		all = append(all, m.client)
+		if err != nil {
+			c.Log(m.Log())
+		}
 	}
-	return all
+	dbtest.NoError(c, err)
 }
 
 // connect returns a client of all members, or one with the settings that set changes.
 func (c *cluster) connect(set func(*clientv3.Config)) *clientv3.Client {
-	c.t.Helper()
-	cfg := clientv3.Config{Endpoints: c.endpoints(), DialTimeout: 5 * time.Second, Logger: zap.NewNop()}
+	c.Helper()
+	cfg := clientv3.Config{DialTimeout: 5 * time.Second, Logger: zap.NewNop()}
+	for _, m := range c.members {
+		cfg.Endpoints = append(cfg.Endpoints, m.Address)
+	}
 	if set != nil {
 		set(&cfg)
 	}
-	client := dbtest.Must(clientv3.New(cfg))(c.t)
-	c.t.Cleanup(func() { client.Close() })
+	client := dbtest.Must(clientv3.New(cfg))(c)
+	c.Cleanup(func() { client.Close() })
 	return client
 }
 
 // leader returns the member that is the leader.
-func (c *cluster) leader() *member {
-	c.t.Helper()
+func (c *cluster) leader() (leader *dbtest.Process) {
+	c.Helper()
 	client := c.connect(nil)
-	for range 100 {
+	dbtest.NoError(c, dbtest.Within(time.Minute, func() error {
 		for _, m := range c.members {
 			ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-			status, err := client.Status(ctx, m.client)
+			status, err := client.Status(ctx, m.Address)
 			cancel()
 			if err == nil && status.Leader != 0 && status.Leader == status.Header.MemberId {
-				return m
+				leader = m
+				return nil
 			}
 		}
-		time.Sleep(50 * time.Millisecond)
-	}
-	c.t.Fatal("the cluster has no leader")
-	return nil
+		return errors.New("the cluster has no leader")
+	}))
+	return leader
 }
 
 // One of three members hangs, while the other two go on. All pools must go on too,
@@ -184,7 +142,7 @@ func TestNightlySilentMember(t *testing.T) {
 				break
 			}
 		}
-		m.signal(syscall.SIGSTOP)
+		dbtest.NoError(t, m.Signal(syscall.SIGSTOP))
 		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 		var wg sync.WaitGroup
 		for i, pool := range pools {
@@ -198,9 +156,9 @@ func TestNightlySilentMember(t *testing.T) {
 		}
 		wg.Wait()
 		cancel()
-		m.signal(syscall.SIGCONT)
+		dbtest.NoError(t, m.Signal(syscall.SIGCONT))
 	}
-	if n := d.found(); n > 0 {
+	if n := d.duplicates; n > 0 {
 		t.Errorf("%d duplicates of %d ids", n, len(d.ids))
 	}
 }

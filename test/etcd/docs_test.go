@@ -4,6 +4,7 @@ package etcd
 
 import (
 	"context"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -33,10 +34,10 @@ func TestPage(t *testing.T) {
 		dbtest.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(script), 0o700))
 	}
 	restored := filepath.Join(dir, "restored")
-	here := strings.NewReplacer("127.0.0.1:2380", m.peer, "/var/lib/etcd-restored", restored)
+	here := strings.NewReplacer("127.0.0.1:2380", strings.TrimPrefix(c.peers[0], "http://"), "/var/lib/etcd-restored", restored)
 	run := func(cmd *exec.Cmd) string {
 		t.Helper()
-		cmd.Env = append(os.Environ(), "ETCD_ENDPOINTS="+m.client, "ETCDCTL_ENDPOINTS="+m.client, "PASSWORD=secret",
+		cmd.Env = append(os.Environ(), "ETCD_ENDPOINTS="+m.Address, "ETCDCTL_ENDPOINTS="+m.Address, "PASSWORD=secret",
 			"PATH="+dir+":"+os.Getenv("PATH"))
 		var log strings.Builder
 		cmd.Stderr = &log
@@ -72,9 +73,7 @@ func TestPage(t *testing.T) {
 		t.Errorf("the role is %v, %v", role, err)
 	}
 	// The restored directory has the data, and another cluster id.
-	m.kill()
-	m.dir = restored
-	c.run(m)
+	dbtest.NoError(t, errors.Join(m.Kill(), os.RemoveAll(m.Dir), os.Rename(restored, m.Dir), m.Start()))
 	c.ready()
 	resp, err := c.connect(nil).Get(ctx, "snowkey/orders/time")
 	if err != nil || len(resp.Kvs) != 1 || resp.Header.ClusterId == before {

@@ -4,7 +4,6 @@ package etcd
 
 import (
 	"context"
-	"io"
 	"log/slog"
 	"sync"
 	"testing"
@@ -18,19 +17,13 @@ import (
 	"github.com/snowkey-go/snowkey/lease/etcdstore"
 )
 
-// layout has 16 ids a tick, so that a test can draw all ids up to a bound.
-func layout(t testing.TB) idgen.Layout {
-	t.Helper()
-	l := dbtest.Must(idgen.NewLayout(time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC), time.Millisecond,
-		idgen.Time(41), idgen.Worker(4), idgen.Sequence(4)))(t)
-	return l
-}
-
-// config is for pools that draw ids as far ahead of the clock as their bound allows.
+// config is for pools that draw ids as far ahead of the clock as their bound allows. A tick
+// has 16 ids, so that a test can draw all of them.
 func config(t testing.TB, window time.Duration) snowkey.Config {
+	layout := dbtest.Must(idgen.NewLayout(time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC), time.Millisecond, idgen.Time(41), idgen.Worker(4), idgen.Sequence(4)))(t)
 	return snowkey.Config{
-		Layout: layout(t), Window: window, MaxAhead: idgen.NoLimit, MaxWait: idgen.NoLimit, MaxBehind: idgen.NoLimit,
-		Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
+		Layout: layout, Window: window, MaxAhead: idgen.NoLimit, MaxWait: idgen.NoLimit, MaxBehind: idgen.NoLimit,
+		Logger: slog.New(slog.DiscardHandler),
 	}
 }
 
@@ -64,20 +57,14 @@ func (d *drawn) draw(ctx context.Context, pool *idgen.Pool, n int) (count int) {
 	return count
 }
 
-func (d *drawn) found() int {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.duplicates
-}
-
 // open opens a pool with a client and a store of its own, as another process would.
 func (c *cluster) open(cfg snowkey.Config, options ...etcdstore.Option) (*idgen.Pool, *clientv3.Client) {
-	c.t.Helper()
+	c.Helper()
 	client := c.connect(nil)
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
-	pool := dbtest.Must(snowkey.Open(ctx, etcdstore.New(client, options...), cfg))(c.t)
-	c.t.Cleanup(func() {
+	pool := dbtest.Must(snowkey.Open(ctx, etcdstore.New(client, options...), cfg))(c)
+	c.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 		defer cancel()
 		pool.Close(ctx)

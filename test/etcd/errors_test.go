@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -40,13 +41,6 @@ func permanent(t *testing.T, client *clientv3.Client, words ...string) {
 
 const password = "a secret password"
 
-func do[T any](t *testing.T) func(T, error) {
-	return func(_ T, err error) {
-		t.Helper()
-		dbtest.NoError(t, err)
-	}
-}
-
 // The role of an application needs one range of keys, and nothing else.
 func TestRole(t *testing.T) {
 	t.Parallel()
@@ -54,14 +48,14 @@ func TestRole(t *testing.T) {
 	root := c.connect(nil)
 	ctx := t.Context()
 	for _, name := range []string{"root", "app", "other"} {
-		do[*clientv3.AuthUserAddResponse](t)(root.UserAdd(ctx, name, password))
-		do[*clientv3.AuthRoleAddResponse](t)(root.RoleAdd(ctx, name))
-		do[*clientv3.AuthUserGrantRoleResponse](t)(root.UserGrantRole(ctx, name, name))
+		dbtest.Must(root.UserAdd(ctx, name, password))(t)
+		dbtest.Must(root.RoleAdd(ctx, name))(t)
+		dbtest.Must(root.UserGrantRole(ctx, name, name))(t)
 	}
 	for name, prefix := range map[string]string{"app": "snowkey/", "other": "other/"} {
-		do[*clientv3.AuthRoleGrantPermissionResponse](t)(root.RoleGrantPermission(ctx, name, prefix, clientv3.GetPrefixRangeEnd(prefix), clientv3.PermissionType(clientv3.PermReadWrite)))
+		dbtest.Must(root.RoleGrantPermission(ctx, name, prefix, clientv3.GetPrefixRangeEnd(prefix), clientv3.PermissionType(clientv3.PermReadWrite)))(t)
 	}
-	do[*clientv3.AuthEnableResponse](t)(root.AuthEnable(ctx))
+	dbtest.Must(root.AuthEnable(ctx))(t)
 	as := func(name string) *clientv3.Client {
 		return c.connect(func(cfg *clientv3.Config) { cfg.Username, cfg.Password = name, password })
 	}
@@ -84,25 +78,24 @@ func TestRole(t *testing.T) {
 
 func TestUnknownCertificate(t *testing.T) {
 	t.Parallel()
-	c := &cluster{t: t}
-	m := &member{name: "m0", dir: t.TempDir() + "/data", client: freeAddress(t), peer: freeAddress(t)}
-	c.members = []*member{m}
-	t.Cleanup(m.kill)
-	c.run(m, "--auto-tls", "--listen-client-urls", "https://"+m.client, "--advertise-client-urls", "https://"+m.client)
-	client := c.connect(func(cfg *clientv3.Config) {
-		cfg.Endpoints, cfg.TLS = []string{"https://" + m.client}, &tls.Config{InsecureSkipVerify: true}
-	})
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-	defer cancel()
-	for {
-		if _, err := client.Get(ctx, "x"); err == nil {
-			break
-		} else if ctx.Err() != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(50 * time.Millisecond)
+	s := member("--auto-tls")
+	serve := s.Serve
+	s.Serve = func(env []string, dir string, port int) []string {
+		url := fmt.Sprint("https://127.0.0.1:", port)
+		return append(serve(env, dir, port), "--listen-client-urls", url, "--advertise-client-urls", url)
 	}
-	permanent(t, c.connect(func(cfg *clientv3.Config) {
-		cfg.Endpoints, cfg.TLS = []string{"https://" + m.client}, &tls.Config{}
-	}), "x509", "certificates")
+	c := &cluster{TB: t, members: []*dbtest.Process{s.Start(t)}}
+	with := func(settings *tls.Config) *clientv3.Client {
+		return c.connect(func(cfg *clientv3.Config) {
+			cfg.Endpoints, cfg.TLS = []string{"https://" + c.members[0].Address}, settings
+		})
+	}
+	client := with(&tls.Config{InsecureSkipVerify: true})
+	dbtest.NoError(t, dbtest.Within(30*time.Second, func() error {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_, err := client.Get(ctx, "x")
+		return err
+	}))
+	permanent(t, with(new(tls.Config)), "x509", "certificates")
 }

@@ -4,6 +4,8 @@ package etcd
 
 import (
 	"context"
+	"errors"
+	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -15,38 +17,31 @@ import (
 
 // snapshot saves a snapshot with etcdctl, and returns its file.
 func (c *cluster) snapshot() string {
-	c.t.Helper()
-	file := filepath.Join(c.t.TempDir(), "snapshot.db")
-	if text, err := program("etcdctl", "--endpoints", c.members[0].client, "snapshot", "save", file).CombinedOutput(); err != nil {
-		c.t.Fatalf("%v: %s", err, text)
+	c.Helper()
+	file := filepath.Join(c.TempDir(), "snapshot.db")
+	if text, err := program("etcdctl", "--endpoints", c.members[0].Address, "snapshot", "save", file).CombinedOutput(); err != nil {
+		c.Fatalf("%v: %s", err, text)
 	}
 	return file
 }
 
-// restore replaces the data of all members by a snapshot, with etcdutl. Before, it kills
-// them.
+// restore kills the only member, and replaces its data by a snapshot, with etcdutl.
 func (c *cluster) restore(file, token string) {
-	c.t.Helper()
-	c.token = token
-	for _, m := range c.members {
-		m.kill()
-		m.dir = filepath.Join(c.t.TempDir(), "restored")
-		text, err := program("etcdutl snapshot", "restore", file, "--name", m.name, "--data-dir", m.dir,
-			"--initial-cluster", c.peers(), "--initial-cluster-token", token,
-			"--initial-advertise-peer-urls", "http://"+m.peer).CombinedOutput()
-		if err != nil {
-			c.t.Fatalf("%v: %s", err, text)
-		}
+	c.Helper()
+	m := c.members[0]
+	dbtest.NoError(c, errors.Join(m.Kill(), os.RemoveAll(m.Dir)))
+	text, err := program("etcdutl snapshot", "restore", file, "--name", "m0", "--data-dir", m.Dir, "--initial-cluster", c.names(),
+		"--initial-cluster-token", token, "--initial-advertise-peer-urls", c.peers[0]).CombinedOutput()
+	if err != nil {
+		c.Fatalf("%v: %s", err, text)
 	}
-	for _, m := range c.members {
-		c.run(m)
-	}
+	dbtest.NoError(c, m.Start())
 	c.ready()
 }
 
 func (c *cluster) id() uint64 {
-	c.t.Helper()
-	resp := dbtest.Must(c.connect(nil).Get(c.t.Context(), "x"))(c.t)
+	c.Helper()
+	resp := dbtest.Must(c.connect(nil).Get(c.Context(), "x"))(c)
 	return resp.Header.ClusterId
 }
 
@@ -110,7 +105,7 @@ func TestRestoredSnapshot(t *testing.T) {
 					t.Errorf("a process that held a lease before the restore drew %d ids more", n)
 				}
 			}
-			if n := d.found(); (n > 0) != test.repeats {
+			if n := d.duplicates; (n > 0) != test.repeats {
 				t.Errorf("%d duplicates of %d ids", n, len(d.ids))
 			}
 		})

@@ -82,32 +82,12 @@ func TestCheckFinds(t *testing.T) {
 		return check{Name: name, Tables: tables{"": {table}}, Models: []any{model}, Want: found}
 	}
 	for _, c := range []check{
-		{
-			Name: "legacy",
-			Tables: tables{
-				"postgres": {"CREATE TABLE customers (id serial PRIMARY KEY)", "CREATE TABLE orders (id bigint PRIMARY KEY, customer_id integer)"},
-				"mysql":    {"CREATE TABLE customers (id INT AUTO_INCREMENT PRIMARY KEY)", "CREATE TABLE orders (id BIGINT PRIMARY KEY, customer_id INT)"},
-				"sqlite":   {"CREATE TABLE customers (id INTEGER PRIMARY KEY)", "CREATE TABLE orders (id BIGINT NOT NULL PRIMARY KEY, customer_id INTEGER)"},
-			},
-			Models: []any{&appless{}, &order{}},
-			Want: want{
-				"postgres": "blocker:narrow-child:orders.customer_id\nblocker:narrow-key:customers.id\nwarning:still-counts:customers.id",
-				"mysql":    "blocker:narrow-child:orders.customer_id\nblocker:narrow-key:customers.id\nblocker:still-counts:customers.id",
-				"sqlite":   "blocker:still-counts:customers.id",
-			},
-		},
 		one("a foreign key that is not declared", "CREATE TABLE orders (number VARCHAR(20) PRIMARY KEY, customer INT)", &strayOrder{},
 			want{"": "blocker:narrow-child:orders.customer", "sqlite": ""}),
 		one("the model's text in a column of numbers", keyed, &ofSize20[pk.Text]{}, want{"": "blocker:number-key:keyed.id"}),
 		one("the model's numbers in a column of text", text, &byType[pk.ID]{}, want{"": "blocker:text-key:keyed.id"}),
 		one("unsigned model", keyed, &byTag[uint64]{}, want{"mysql": "warning:sign-mismatch:keyed.id"}),
 		one("a counter that was dropped", number, &countedCustomer{}, want{"": "blocker:not-counting:customers.id"}),
-		{
-			Name:   "no column, no table",
-			Tables: tables{"": {"CREATE TABLE orders (id BIGINT NOT NULL PRIMARY KEY)"}},
-			Models: []any{&appless{}, &order{}},
-			Want:   want{"": "blocker:missing-column:orders.customer_id\nblocker:missing-table:customers."},
-		},
 		{
 			Name:   "another schema",
 			Tables: tables{"": {number}, "postgres": {"CREATE SCHEMA app", number, "CREATE TABLE app.customers (id integer PRIMARY KEY)"}},

@@ -3,7 +3,6 @@ package gormid_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -41,19 +40,10 @@ func (h *hooked) BeforeCreate(tx *gorm.DB) error {
 		tx.Statement.Omits = append(tx.Statement.Omits, "id")
 	case "clears":
 		h.ID = 0
-	case "replaces the context", "replaces the context, clears":
-		if _, ok := tx.Statement.Context.(*ownContext); !ok {
-			return fmt.Errorf("the context is a %T", tx.Statement.Context)
-		}
+	case "replaces the context":
 		tx.Statement.Context = context.Background()
-		if h.Name != "replaces the context" {
-			h.ID = 0
-		}
-	case "copies", "copies without the key": // such as for a history
-		other := hooked{ID: h.ID, Name: "copy"}
-		if h.Name != "copies" {
-			other.ID = 0
-		}
+	case "copies": // such as for a history
+		other := hooked{Name: "copy"}
 		return tx.Session(&gorm.Session{NewDB: true}).Create(&other).Error
 	case "fails":
 		return errSource
@@ -70,7 +60,7 @@ func TestHooks(t *testing.T) {
 		for _, c := range []struct {
 			name string
 			set  bool
-		}{{"sees", false}, {"sets", true}, {"sets the column", true}, {"ignores conflicts", false}} {
+		}{{"sees", false}, {"sets", true}, {"sets the column", true}, {"ignores conflicts", false}, {"replaces the context", false}} {
 			e.wipe(t, "hookeds")
 			h := hooked{Name: c.name}
 			must(t, e.Create(&h))
@@ -91,7 +81,7 @@ func TestHooks(t *testing.T) {
 		for _, c := range []struct {
 			name string
 			want pk.ID
-		}{{"ignores conflicts", 0}, {"sees", 0}, {"sets", idB}} {
+		}{{"ignores conflicts", 0}, {"sees", 0}, {"replaces the context", 0}, {"sets", idB}} {
 			e.wipe(t, "hookeds")
 			must(t, e.Session(&gorm.Session{SkipHooks: true}).Create(&hooked{ID: idA, Name: c.name}))
 			h := hooked{Name: c.name}
@@ -112,6 +102,9 @@ func TestHooks(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 		e.wantTable(t, "SELECT id FROM hookeds")
+
+		must(t, e.Create(&hooked{Name: "copies"}))
+		e.wantTable(t, "SELECT name FROM hookeds ORDER BY name", "copies", "copy")
 	})
 }
 
@@ -154,51 +147,17 @@ func TestCallbackOrder(t *testing.T) {
 	})
 }
 
-// TestStatementRestored: when the plugin is done, the statement must have the caller's
-// context and columns again. However, contexts derived by other callbacks must be kept.
-func TestStatementRestored(t *testing.T) {
+// TestSelectsRestored: when the plugin is done, the statement must have the caller's columns
+// again.
+func TestSelectsRestored(t *testing.T) {
 	e := open(t, dbtest.SQLite(t), &user{})
-	type mark struct{}
-	ctx := context.WithValue(t.Context(), mark{}, "caller's")
 	selected := make([]string, 1, 9)
 	selected[0] = "Name"
-	tx := e.WithContext(ctx).Select(selected).Create(&[]user{{Name: "a"}, {Name: "b"}})
+	tx := e.Select(selected).Create(&[]user{{Name: "a"}, {Name: "b"}})
 	must(t, tx)
-	if tx.Statement.Context != ctx {
-		t.Errorf("the context is %v", tx.Statement.Context)
-	}
 	if !slices.Equal(tx.Statement.Selects, selected) || selected[:2][1] != "" {
 		t.Errorf("the selected columns are %q, and the caller's %q", tx.Statement.Selects, selected[:2])
 	}
-
-	e.Callback().Create().Before("gorm:create").Register("test:tracer", func(db *gorm.DB) {
-		db.Statement.Context = context.WithValue(db.Statement.Context, mark{}, "tracer's")
-	})
-	must(t, e.Exec("CREATE UNIQUE INDEX by_name ON users (name)"))
-	u := user{Name: "a"}
-	tx = e.WithContext(ctx).Clauses(doNothing).Create(&u)
-	must(t, tx)
-	if got := tx.Statement.Context.Value(mark{}); got != "tracer's" || u.ID != 0 {
-		t.Errorf("the context has %q, the row left out the key %d", got, u.ID)
-	}
-}
-
-// ownContext is a context type of the application.
-type ownContext struct{ context.Context }
-
-// TestContextIsTheCallers: hooks must see the caller's context, and may replace it.
-func TestContextIsTheCallers(t *testing.T) {
-	each(t, []any{&hooked{}}, func(t *testing.T, e *env) {
-		db := e.WithContext(&ownContext{t.Context()})
-		must(t, db.Create(&hooked{Name: "replaces the context"}))
-		idtest.WantRowError(t, db.Create(&hooked{Name: "replaces the context, clears"}).Error, 0, "has lost its key")
-		left := hooked{Name: "replaces the context"}
-		must(t, db.Clauses(doNothing).Create(&left))
-		if left.ID != 0 {
-			t.Errorf("a row that was left out has the key %d", left.ID)
-		}
-		e.wantTable(t, "SELECT count(*) FROM hookeds WHERE id > 0", "1")
-	})
 }
 
 // TestDryRun: callers may run the SQL of a dry run themselves, so both the SQL and the
@@ -300,14 +259,10 @@ func TestUnneeded(t *testing.T) {
 		must(t, e.Save(&u))
 		must(t, e.Save(&[]user{u}))
 		must(t, e.Model(&u).Updates(user{Age: 3}))
-		if err := e.Create(&[]user{}).Error; !errors.Is(err, gorm.ErrEmptySlice) {
-			t.Errorf("an empty slice: %v", err)
-		}
-		if err := e.Create((*user)(nil)).Error; !errors.Is(err, gorm.ErrInvalidValue) {
-			t.Errorf("a nil pointer: %v", err)
-		}
-		if err := e.Model(&user{}).Create([]map[string]any{}).Error; !errors.Is(err, gorm.ErrEmptySlice) {
-			t.Errorf("an empty slice of maps: %v", err)
+		for _, none := range []any{&[]user{}, []map[string]any{}, (*user)(nil)} {
+			if err := e.Model(&user{}).Create(none).Error; !errors.Is(err, gorm.ErrEmptySlice) && !errors.Is(err, gorm.ErrInvalidValue) {
+				t.Errorf("%T: %v", none, err)
+			}
 		}
 		if e.source.Calls() != calls || found.ID != u.ID {
 			t.Errorf("keys were drawn %d times, and %d was found for %d", e.source.Calls()-calls, found.ID, u.ID)
@@ -333,7 +288,13 @@ func TestOthers(t *testing.T) {
 		User   *user
 		Name   string
 	}
-	each(t, []any{&plain{}, &user{}, &untagged{}, &text{}}, func(t *testing.T, e *env) {
+	type owned struct {
+		ID      pk.ID
+		Name    string `gorm:"size:40;unique"`
+		PlainID uint
+		Plain   plain
+	}
+	each(t, []any{&plain{}, &user{}, &untagged{}, &text{}, &owned{}}, func(t *testing.T, e *env) {
 		must(t, e.Create(&untagged{Name: "a"}))
 		must(t, e.Create(&text{Name: "a"}))
 		e.wantTable(t, "SELECT id FROM untaggeds", "0")
@@ -347,6 +308,14 @@ func TestOthers(t *testing.T) {
 		if e.source.Calls() != 1 {
 			t.Errorf("keys were drawn %d times, want once", e.source.Calls())
 		}
+
+		// The keys of a row must be read back even if the plugin doesn't fill its owner's.
+		rows := []owned{{Name: "a", Plain: plain{Name: "x"}}, {Name: "a", Plain: plain{Name: "y"}}}
+		must(t, e.Clauses(doNothing).Create(&rows))
+		if rows[1].ID != 0 {
+			t.Errorf("the second row was left out and has the key %d", rows[1].ID)
+		}
+		e.wantTable(t, "SELECT id, plain_id FROM owneds", line(rows[0].ID, rows[0].Plain.ID))
 	})
 }
 
@@ -415,29 +384,6 @@ func TestPartialIndex(t *testing.T) {
 	}
 }
 
-// TestPlainOwner: the keys of a row must be read back even if its owner's key isn't
-// filled in by the plugin.
-func TestPlainOwner(t *testing.T) {
-	type country struct {
-		ID   uint
-		Name string
-	}
-	type city struct {
-		ID        pk.ID
-		Name      string `gorm:"size:40;unique"`
-		CountryID uint
-		Country   country
-	}
-	each(t, []any{&country{}, &city{}}, func(t *testing.T, e *env) {
-		cs := []city{{Name: "a", Country: country{Name: "x"}}, {Name: "a", Country: country{Name: "y"}}}
-		must(t, e.Clauses(doNothing).Create(&cs))
-		if cs[0].ID == 0 || cs[1].ID != 0 {
-			t.Errorf("the second row was left out, and keys are %d and %d", cs[0].ID, cs[1].ID)
-		}
-		e.wantTable(t, "SELECT id, country_id FROM cities", line(cs[0].ID, cs[0].Country.ID))
-	})
-}
-
 // TestConcurrent: the first rows of models may be created by many goroutines at once.
 func TestConcurrent(t *testing.T) {
 	e := openAuthors(t, dbtest.SQLite(t))
@@ -457,17 +403,4 @@ func TestConcurrent(t *testing.T) {
 	wg.Wait()
 	e.wantTable(t, "SELECT count(*), count(DISTINCT id) FROM authors", "40 40")
 	e.wantTable(t, "SELECT count(*), count(DISTINCT id) FROM memberships", "80 80")
-}
-
-// A copy inserted by BeforeCreate has the same key as its row. If the hook clears the
-// key, the database refuses the copy, and nothing may be stored.
-func TestCopyInBeforeCreate(t *testing.T) {
-	each(t, []any{&hooked{}}, func(t *testing.T, e *env) {
-		if err := e.Create(&hooked{Name: "copies"}).Error; err == nil {
-			t.Error("a row and its copy have one key")
-		}
-		e.wantTable(t, "SELECT name FROM hookeds")
-		must(t, e.Create(&hooked{Name: "copies without the key"}))
-		e.wantTable(t, "SELECT name FROM hookeds ORDER BY name", "copies without the key", "copy")
-	})
 }

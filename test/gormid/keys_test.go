@@ -1,13 +1,10 @@
 package gormid_test
 
 import (
-	"errors"
 	"fmt"
 	"reflect"
 	"slices"
 	"testing"
-
-	"gorm.io/gorm"
 
 	"github.com/snowkey-go/snowkey/hooks/gormid"
 	"github.com/snowkey-go/snowkey/idgen/idgentest"
@@ -90,45 +87,34 @@ func testKeyType(t *testing.T, e *env, typ reflect.Type) {
 		t.Errorf("the second migration finds something to change: %q", changes)
 	}
 
-	// Two of the rows are filled in, and the other two have keys. After that, we do the
-	// same with maps, which have more kinds of zero.
+	// The second row has the text "0" if keys are text. Maps have more kinds of zero.
 	list := reflect.New(reflect.SliceOf(typ))
-	list.Elem().Set(reflect.MakeSlice(list.Elem().Type(), 4, 4))
-	key := func(i int) reflect.Value { return list.Elem().Index(i).Field(0) }
-	keytype.Set(key(1), 0) // "0" if keys are text
-	keytype.Set(key(2), idA)
-	keytype.Set(key(3), idB)
+	list.Elem().Set(reflect.MakeSlice(list.Elem().Type(), 2, 2))
+	keytype.Set(list.Elem().Index(1).Field(0), 0)
 	must(t, e.Create(list.Interface()))
 	text := func(id int64) string { return fmt.Sprint(reflect.Indirect(keytype.New(typ.Field(0).Type, id))) }
-	maps := []map[string]any{{}, {"id": nil}, {"id": text(idA + 2)}, {"id": uint64(idB + 2)}, {"id": 0}, {"id": ""}, {"id": text(0)}}
+	maps := []map[string]any{{}, {"id": nil}, {"id": text(idA)}, {"id": uint64(idB)}, {"id": 0}, {"id": ""}, {"id": text(0)}}
 	must(t, e.Model(model).Create(maps))
+	memory := []any{list.Elem().Index(0).Field(0).Interface(), list.Elem().Index(1).Field(0).Interface()}
+	for _, m := range maps {
+		memory = append(memory, m["id"])
+	}
 
 	const first = idtest.First
-	var want, texts []string
-	for i, id := range []int64{first, first + 1, idA, idB, first + 2, first + 3, idA + 2, idB + 2, first + 4, first + 5, first + 6} {
+	var want []string
+	for i, id := range []int64{first, first + 1, first + 2, first + 3, idA, idB, first + 4, first + 5, first + 6} {
 		row := reflect.New(typ)
 		keytype.Set(row.Elem().Field(0), id)
 		name := string(rune('a' + i))
 		if tx := e.Model(row.Interface()).Update("name", name); tx.Error != nil || tx.RowsAffected != 1 {
 			t.Errorf("the key %d of row %d finds %d rows: %v", id, i, tx.RowsAffected, tx.Error)
 		}
-		memory := maps[max(i-4, 0)]["id"]
-		if i < 4 {
-			memory = key(i).Interface()
-		}
-		if got := fmt.Sprint(reflect.Indirect(reflect.ValueOf(memory))); got != text(id) && got != fmt.Sprint(id) {
+		if got := fmt.Sprint(reflect.Indirect(reflect.ValueOf(memory[i]))); got != text(id) && got != fmt.Sprint(id) {
 			t.Errorf("row %d has the key %s in memory, want %s", i, got, text(id))
 		}
-		want, texts = append(want, line(name, text(id))), append(texts, text(id))
+		want = append(want, line(name, text(id)))
 	}
 	e.wantTable(t, "SELECT name, id FROM keyed ORDER BY name", want...)
-	back := reflect.New(list.Elem().Type())
-	must(t, e.Order("name").Find(back.Interface()))
-	for i := range back.Elem().Len() {
-		if got := fmt.Sprint(reflect.Indirect(back.Elem().Index(i).Field(0))); got != texts[i] {
-			t.Errorf("row %d is read with the key %s, want %s", i, got, texts[i])
-		}
-	}
 }
 
 // Base and Raw are for embedding, so GORM requires their names to be exported.
@@ -166,7 +152,6 @@ func TestEmbedded(t *testing.T) {
 		Name string
 	}
 	each(t, []any{&plain{}, &pointer{}, &prefix{}, &soft{}, &tagged{}}, func(t *testing.T, e *env) {
-
 		x := []plain{{Name: "a"}, {Name: "b", Base: Base{ID: idA}}}
 		must(t, e.Create(&x))
 		e.wantTable(t, "SELECT name, id FROM plains ORDER BY name", line("a", x[0].ID), line("b", int64(idA)))
@@ -184,17 +169,11 @@ func TestEmbedded(t *testing.T) {
 
 		s := soft{Name: "a"}
 		must(t, e.Create(&s))
+		must(t, e.Delete(&s))
 		if s.CreatedAt.IsZero() || s.UpdatedAt.IsZero() {
 			t.Errorf("got %+v", s)
 		}
-		must(t, e.Delete(&s))
-		if err := e.First(&soft{}, s.ID).Error; !errors.Is(err, gorm.ErrRecordNotFound) {
-			t.Errorf("got %v", err)
-		}
-		again := soft{Name: "b"}
-		must(t, e.Create(&again))
 		e.wantTable(t, "SELECT name, id FROM softs WHERE deleted_at IS NOT NULL", line("a", s.ID))
-		e.wantTable(t, "SELECT name, id FROM softs WHERE deleted_at IS NULL", line("b", again.ID))
 
 		r := tagged{Name: "a"}
 		must(t, e.Create(&r))
@@ -204,27 +183,23 @@ func TestEmbedded(t *testing.T) {
 
 // GORM takes text as SQL, so docs/gorm.md shows how to find a row by its key.
 func TestQueryByKey(t *testing.T) {
-	type numbered struct{ ID pk.ID }
 	type sorted struct {
 		ID pk.SortText `gorm:"size:13"`
 	}
-	each(t, []any{&numbered{}, &sorted{}}, func(t *testing.T, e *env) {
-		numbers := make([]numbered, 2)
+	each(t, []any{&user{}, &sorted{}}, func(t *testing.T, e *env) {
+		users := make([]user, 2)
 		texts := []sorted{{1234567890123456788}, {1234567890123456789}} // 128GGYHYYK08M and N
-		must(t, e.Create(&numbers))
+		must(t, e.Create(&users))
 		must(t, e.Create(&texts))
 
-		id := dbtest.Must(pk.Parse(numbers[1].ID.String()))(t)
-		var number numbered
-		if err := e.First(&number, id).Error; err != nil || number != numbers[1] {
-			t.Errorf("got %v, %v, want %v", number, err, numbers[1])
-		}
-		key := texts[1].ID
+		var number user
 		var text sorted
-		if err := e.First(&text, "id = ?", key).Error; err != nil || text != texts[1] {
-			t.Errorf("got %v, %v, want %v", text, err, texts[1])
+		must(t, e.First(&number, dbtest.Must(pk.Parse(users[1].ID.String()))(t)))
+		must(t, e.First(&text, "id = ?", texts[1].ID))
+		if number != users[1] || text != texts[1] {
+			t.Errorf("found %v and %v, want %v and %v", number, text, users[1], texts[1])
 		}
-		if err := e.First(&sorted{}, key.String()).Error; err == nil {
+		if err := e.First(&sorted{}, texts[1].ID.String()).Error; err == nil {
 			t.Error("the text of a key alone is accepted, so docs/gorm.md is wrong")
 		}
 	})

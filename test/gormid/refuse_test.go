@@ -12,7 +12,6 @@ import (
 	"gorm.io/gorm/schema"
 
 	"github.com/snowkey-go/snowkey/hooks/gormid"
-	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/internal/idtest"
 	"github.com/snowkey-go/snowkey/schema/pk"
@@ -59,17 +58,12 @@ type (
 	gormModel struct {
 		gorm.Model `gorm:"embedded;snowkey"`
 	}
+	integer struct {
+		ID pk.ID `gorm:"type:integer"`
+	}
 	stray struct {
 		ID     uint
 		Public int64 `gorm:"snowkey"`
-	}
-	narrowOwner struct {
-		ID   pk.ID
-		Rows []narrowRow `gorm:"foreignKey:OwnerID"`
-	}
-	narrowRow struct {
-		ID      uint
-		OwnerID int32
 	}
 	belongs[F any] struct {
 		ID     uint
@@ -114,10 +108,12 @@ func TestDeclarations(t *testing.T) {
 				refused(reflect.New(reflect.StructOf([]reflect.StructField{id})).Interface(), "ID", d.problem)
 			}
 		}
+		if about.Dialect == "sqlite" { // where every integer has 64 bits
+			use(t, bare(t, about).DB, gormid.Config{Models: []any{&integer{}}})
+		}
 		refused(&embeddedKey{}, "ID", "is embedded, so that JSON has the key")
 		refused(&gormModel{}, "ID", "numbered by the database")
 		refused(&stray{}, "Public", "not a primary key")
-		refused(&narrowOwner{}, "OwnerID", "cannot hold the key of gormid_test.narrowOwner")
 		refused(&belongs[uint32]{}, "UserID", "cannot hold the key of gormid_test.user")
 		refused(&belongs[float64]{}, "UserID", "cannot hold the key of gormid_test.user")
 		refused(&belongs[string]{}, "UserID", "cannot hold the key of gormid_test.user")
@@ -127,16 +123,6 @@ func TestDeclarations(t *testing.T) {
 			t.Errorf("%d times keys were drawn, %d transactions were begun", e.source.Calls(), e.conn.begun.Load())
 		}
 	})
-}
-
-// On SQLite, integers have 64 bits.
-func TestIntegerOfSQLite(t *testing.T) {
-	type row struct {
-		ID pk.ID `gorm:"type:integer"`
-	}
-	e := open(t, dbtest.SQLite(t), &row{})
-	must(t, e.Create(&row{ID: idA}))
-	e.wantTable(t, "SELECT id FROM rows", line(int64(idA)))
 }
 
 // TestModels: all faults of Config.Models must be reported at once, in which case
@@ -202,10 +188,6 @@ type (
 		User   *user
 		Name   string
 	}
-	named struct {
-		ID   pk.ID `gorm:"snowkey:orders"`
-		Name string
-	}
 )
 
 var errSource = errors.New("no ids today")
@@ -257,10 +239,6 @@ func refusals() []refusal {
 		{name: "the second of maps has a wrong key", row: 1, problem: "has an invalid key", model: &user{},
 			rows: []map[string]any{{"name": "a"}, {"name": "b", "ID": 1e17}}},
 
-		{name: "the source fails", row: -1, problem: "got no keys", is: errSource,
-			create: func(e *env) *gorm.DB { e.source.Err = errSource; return e.Create(&user{Name: "a"}) }},
-		{name: "the source fails, in batches", row: -1, problem: "got no keys", is: errSource, late: true,
-			create: func(e *env) *gorm.DB { e.source.Err = errSource; return e.CreateInBatches([]*user{{}, {}}, 1) }},
 		{name: "a hook clears the key", row: 0, problem: "has lost its key", late: true, rows: &hooked{Name: "clears"}},
 		{name: "a hook clears keys", row: 0, problem: "has lost its key", late: true, rows: &[]hooked{{Name: "clears"}, {ID: idA}}},
 
@@ -288,7 +266,6 @@ func TestRefusals(t *testing.T) {
 	each(t, []any{&user{}, &hooked{}, &composite{}, &compositeTagged{}, &pair{}, &manual{}, &passport{}}, func(t *testing.T, e *env) {
 		for _, r := range refusals() {
 			t.Run(r.name, func(t *testing.T) {
-				e.source.Err, e.source.Short = nil, 0
 				begun := e.conn.begun.Load()
 				if r.create == nil {
 					r.create = func(e *env) *gorm.DB { return e.Model(r.model).Create(r.rows) }
@@ -382,31 +359,6 @@ func TestMapWithoutModel(t *testing.T) {
 		}
 		e.wantTable(t, "SELECT name FROM bares ORDER BY name", line("a"), line("d"))
 	})
-}
-
-// TestDefaultPool: without a source, keys come from the default pool of the process,
-// which may be set or changed after the plugin has been installed.
-func TestDefaultPool(t *testing.T) {
-	t.Cleanup(func() { idgen.SetDefault(nil) })
-	idgen.SetDefault(nil)
-	e := bare(t, dbtest.SQLite(t), &user{}, &named{})
-	use(t, e.DB, gormid.Config{})
-	if err := e.Create(&user{Name: "a"}).Error; !errors.Is(err, idgen.ErrNoPool) || e.conn.begun.Load() != 0 {
-		t.Errorf("without a pool: %v, %d transactions were begun", err, e.conn.begun.Load())
-	}
-	for _, number := range []int64{302, 303} {
-		pool := idtest.Pool(t, number)
-		idgen.SetDefault(pool)
-		u, n := user{Name: "a"}, named{Name: "a"}
-		must(t, e.Create(&u))
-		must(t, e.Create(&n))
-		if got := pool.Layout().Decode(u.ID.Int64()).Worker; got != number {
-			t.Errorf("the key %d is of worker %d, want %d", u.ID, got, number)
-		}
-		if next := dbtest.Must(pool.Named("orders").Next(t.Context()))(t); next <= n.ID.Int64() {
-			t.Errorf("the generator %q is at %d after the key %d", "orders", next, n.ID)
-		}
-	}
 }
 
 // TestForgottenPlugin: with the check that docs/gorm.md recommends, a program without the

@@ -48,21 +48,6 @@ var ways = []way{
 	}),
 
 	list("Save of slice", func(db *gorm.DB, us []user) *gorm.DB { return db.Save(&us) }),
-	several(list("FirstOrCreate", func(db *gorm.DB, us []user) *gorm.DB {
-		if tx := db.Where("name = ?", "a").FirstOrCreate(&us[0]); tx.Error != nil {
-			return tx
-		}
-		return db.Where(user{Name: "b"}).Attrs(user{Age: 1}).FirstOrCreate(&us[1])
-	})),
-	several(list("FirstOrInit and Save", func(db *gorm.DB, us []user) *gorm.DB {
-		db.Where(user{Name: "a"}).FirstOrInit(&us[0])
-		db.Where(user{Name: "b"}).FirstOrInit(&us[1])
-		if tx := db.Save(&us[0]); tx.Error != nil {
-			return tx
-		}
-		return db.Save(&us[1])
-	})),
-
 	list("Select", func(db *gorm.DB, us []user) *gorm.DB { return db.Select("Name").Create(&us) }),
 	list("Select of columns", func(db *gorm.DB, us []user) *gorm.DB { return db.Select("users.name", "age").Create(&us) }),
 	list("Select of all", func(db *gorm.DB, us []user) *gorm.DB { return db.Select("*").Create(&us) }),

@@ -34,8 +34,8 @@ type row struct {
 	app     func(context.Context, *sql.DB) error
 	exist   bool // create tables, namespace and row first, with an ordinary session
 	want    outcome
-	names   string // part of the error if it's refused; case is ignored
-	only    string // "mysql" or "mariadb" if the other doesn't have this setting
+	names   string // parts of the error if it's refused, with commas between them; case is ignored
+	only    string // "mariadb" if MySQL doesn't have this setting
 	fast    bool   // whether it is tested on each push; the others only at night
 }
 
@@ -54,12 +54,22 @@ func (r row) variants() []row {
 	return []row{r, exist}
 }
 
-// test lets two programs share a worker number under the setting.
-func (r row) test(t *testing.T, server dbtest.DB) {
-	if r.only == "mariadb" && !server.MariaDB || r.only == "mysql" && server.MariaDB {
+// open returns a database for the setting, and what connects program A and program B.
+func (r row) open(t *testing.T, server dbtest.DB) (db dbtest.DB, programs map[string]session) {
+	t.Helper()
+	if r.only == "mariadb" && !server.MariaDB {
 		t.Skipf("%s does not have this setting", server.Version)
 	}
-	db := newDatabase(t, server)
+	programs = map[string]session{"A": r.session, "B": r.session}
+	if r.ofB != nil {
+		programs["B"] = *r.ofB
+	}
+	return newDatabase(t, server), programs
+}
+
+// test lets two programs share a worker number under the setting.
+func (r row) test(t *testing.T, server dbtest.DB) {
+	db, sessions := r.open(t, server)
 	if r.exist {
 		prepare(t, db)
 	}
@@ -71,11 +81,7 @@ func (r row) test(t *testing.T, server dbtest.DB) {
 	defer cancel()
 	var wg sync.WaitGroup
 	var programs []*program
-	for _, name := range []string{"A", "B"} {
-		s := r.session
-		if name == "B" && r.ofB != nil {
-			s = *r.ofB
-		}
+	for name, s := range sessions {
 		p := &program{name: name, dialect: server.Dialect, db: s.connect(t, db), app: r.app, namespace: r.space}
 		programs = append(programs, p)
 		wg.Go(func() { p.run(ctx, p.lasts(lasting)) })
@@ -116,13 +122,23 @@ func (r row) judge(t *testing.T, p *program) {
 		t.Errorf("program %s: Open succeeded, but no id was issued", p.name)
 	case r.want == works:
 		t.Errorf("program %s: Open failed after %v: %v", p.name, p.opened.Round(time.Millisecond), p.err)
-	case !strings.Contains(strings.ToLower(p.err.Error()), strings.ToLower(r.names)):
+	case !r.named(p.err):
 		t.Errorf("program %s: the refusal does not name %s: %v", p.name, r.names, p.err)
 	case p.opened > atOnce:
 		t.Errorf("program %s: Open was refused after %v, want at most %v: %v", p.name, p.opened.Round(time.Millisecond), atOnce, p.err)
 	default:
 		t.Logf("program %s: refused after %v: %v", p.name, p.opened.Round(time.Millisecond), p.err)
 	}
+}
+
+// named reports whether an error has all parts that it should have.
+func (r row) named(err error) bool {
+	for name := range strings.SplitSeq(r.names, ", ") {
+		if !strings.Contains(strings.ToLower(err.Error()), strings.ToLower(name)) {
+			return false
+		}
+	}
+	return true
 }
 
 // durableMySQL returns a server that flushes every commit, since leases hold off on one
@@ -165,11 +181,7 @@ func execAll(t *testing.T, db dbtest.DB, statements ...string) {
 	t.Helper()
 	conn := dbtest.Must(sql.Open(db.Driver, db.DSN))(t)
 	defer conn.Close()
-	for _, statement := range statements {
-		if _, err := conn.Exec(statement); err != nil {
-			t.Fatalf("%s: %v", statement, err)
-		}
-	}
+	dbtest.Exec(t, conn, statements...)
 }
 
 // oneTransaction is an application that runs a transaction.
@@ -214,15 +226,11 @@ func locksTable(ctx context.Context, db *sql.DB) error {
 
 // once makes an application do its work only before Open.
 func once(app func(context.Context, *sql.DB) error) func(context.Context, *sql.DB) error {
-	var mu sync.Mutex
-	did := make(map[*sql.DB]bool)
+	var did sync.Map
 	return func(ctx context.Context, db *sql.DB) error {
-		mu.Lock()
-		defer mu.Unlock()
-		if did[db] {
+		if _, again := did.LoadOrStore(db, true); again {
 			return nil
 		}
-		did[db] = true
 		return app(ctx, db)
 	}
 }

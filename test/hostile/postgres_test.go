@@ -43,11 +43,7 @@ func postgresSessions() (rows []row) {
 		rows = append(rows, r.variants()...)
 	}
 	rows = append(rows, []row{
-		{name: "defaults"},
 		{name: "defaults, without reset", session: likePQ},
-		{name: "isolation read uncommitted", session: set("SET default_transaction_isolation = 'read uncommitted'")},
-		{name: "isolation read committed", session: set("SET default_transaction_isolation = 'read committed'")},
-		{name: "isolation repeatable read", session: set("SET default_transaction_isolation = 'repeatable read'")},
 		{fast: true, name: "isolation serializable", session: set("SET default_transaction_isolation = 'serializable'")},
 		{name: "read-only", session: set("SET default_transaction_read_only = on"), want: worksOrRefused, names: "read-only"},
 		{fast: true, name: "read-only, tables exist", session: set("SET default_transaction_read_only = on"), exist: true, want: worksOrRefused, names: "read-only"},
@@ -60,8 +56,6 @@ func postgresSessions() (rows []row) {
 		{name: "row_security=off", session: set("SET row_security = off")},
 		{name: "transform_null_equals=on", session: set("SET transform_null_equals = on")},
 		{name: "standard_conforming_strings=off", session: set("SET standard_conforming_strings = off")},
-		{name: "exec mode", session: session{dsn: "default_query_exec_mode=exec"}},
-		{name: "simple protocol", session: session{dsn: "default_query_exec_mode=simple_protocol"}},
 		{fast: true, name: "simple protocol and standard_conforming_strings=off", want: worksOrRefused, names: "standard_conforming_strings",
 			session: session{dsn: "default_query_exec_mode=simple_protocol", init: []string{"SET standard_conforming_strings = off"}}},
 		{name: "cache_describe mode", session: session{dsn: "default_query_exec_mode=cache_describe"}},

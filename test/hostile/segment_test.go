@@ -5,7 +5,6 @@ import (
 	"context"
 	"database/sql"
 	"log/slog"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -19,10 +18,7 @@ import (
 // setting. Both must get numbers, and there must be no duplicates, although a statement may
 // be acknowledged but never committed.
 func (r row) testSegment(t *testing.T, server dbtest.DB) {
-	if r.only == "mariadb" && !server.MariaDB || r.only == "mysql" && server.MariaDB {
-		t.Skipf("%s does not have this setting", server.Version)
-	}
-	db := newDatabase(t, server)
+	db, sessions := r.open(t, server)
 	dbtest.NoError(t, segmentStores[db.Dialect](db.Connect(t)).Migrate(t.Context()))
 	draws := 12
 	if dbtest.Nightly {
@@ -33,11 +29,7 @@ func (r row) testSegment(t *testing.T, server dbtest.DB) {
 	var mu sync.Mutex
 	var all []int64
 	var wg sync.WaitGroup
-	for _, name := range []string{"A", "B"} {
-		as := r.session
-		if name == "B" && r.ofB != nil {
-			as = *r.ofB
-		}
+	for name, as := range sessions {
 		pool := as.connect(t, db)
 		s := dbtest.Must(segment.New(segmentStores[db.Dialect](pool), segment.Config{
 			Name: cmp.Or(r.space, "numbers"), MinStep: 50, MaxStep: 50, Timeout: 2 * time.Second, Logger: slog.New(slog.DiscardHandler),
@@ -50,7 +42,7 @@ func (r row) testSegment(t *testing.T, server dbtest.DB) {
 				}
 				numbers, err := s.Append(ctx, nil, 50)
 				if err != nil {
-					if r.want == works || !strings.Contains(strings.ToLower(err.Error()), strings.ToLower(r.names)) {
+					if r.want == works || !r.named(err) {
 						t.Errorf("program %s: %v", name, err)
 					}
 					return
@@ -58,7 +50,7 @@ func (r row) testSegment(t *testing.T, server dbtest.DB) {
 				mu.Lock()
 				all = append(all, numbers...)
 				mu.Unlock()
-				sleep(ctx, recycled/6)
+				time.Sleep(recycled / 6)
 			}
 		})
 	}

@@ -23,8 +23,7 @@ type session struct {
 	noReset bool     // hide the driver's reset of connections that were used before
 }
 
-// connect opens a database whose connections have the properties of s, and live for 0.5
-// s.
+// connect opens a database whose connections have the properties of s, and are recycled.
 func (s session) connect(t testing.TB, db dbtest.DB) *sql.DB {
 	t.Helper()
 	if s.dsn != "" {
@@ -32,24 +31,12 @@ func (s session) connect(t testing.TB, db dbtest.DB) *sql.DB {
 	}
 	base := dbtest.Must(sql.Open(db.Driver, db.DSN))(t)
 	base.Close()
-	var connector driver.Connector = opener{base.Driver(), db.DSN}
-	if d, ok := base.Driver().(driver.DriverContext); ok {
-		connector = dbtest.Must(d.OpenConnector(db.DSN))(t)
-	}
+	connector := dbtest.Must(base.Driver().(driver.DriverContext).OpenConnector(db.DSN))(t)
 	conn := sql.OpenDB(&initialised{Connector: connector, session: s})
 	conn.SetConnMaxLifetime(recycled)
 	t.Cleanup(func() { conn.Close() })
 	return conn
 }
-
-// opener is a connector for drivers that don't have one.
-type opener struct {
-	driver driver.Driver
-	dsn    string
-}
-
-func (o opener) Connect(context.Context) (driver.Conn, error) { return o.driver.Open(o.dsn) }
-func (o opener) Driver() driver.Driver                        { return o.driver }
 
 // initialised is a connector that runs statements on each connection before it is used.
 type initialised struct {

@@ -126,14 +126,9 @@ func optionsOf(t *testing.T, dsn string) map[string]any {
 	if err != nil {
 		t.Fatal("the DSN of the server is not valid")
 	}
-	options := map[string]any{"user": cfg.User, "password": cfg.Passwd, "database": cfg.DBName}
-	if host, port, ok := strings.Cut(cfg.Addr, ":"); ok && cfg.Net == "tcp" {
-		options["host"] = host
-		options["port"], _ = strconv.Atoi(port)
-	} else {
-		options["socketPath"] = cfg.Addr
-	}
-	return options
+	host, port, _ := strings.Cut(cfg.Addr, ":")
+	number, _ := strconv.Atoi(port)
+	return map[string]any{"user": cfg.User, "password": cfg.Passwd, "database": cfg.DBName, "host": host, "port": number}
 }
 
 // judge says in a few words what a program saw in place of ids.

@@ -140,35 +140,23 @@ func (e env) run(t *testing.T, b bench, w way) (outcome string, err error) {
 // read returns the items of a table. It bypasses the integration and reads text, which
 // makes sure that no number is rounded.
 func (e env) read(ctx context.Context, table string) ([]item, error) {
-	rows, err := e.conn.QueryContext(ctx, "SELECT id, name, n, parent_id FROM "+table)
+	rows, err := e.conn.QueryContext(ctx, fmt.Sprintf(`SELECT i.id, i.name, i.n, CASE WHEN i.parent_id IS NULL THEN '' ELSE COALESCE(p.name, 'nobody') END
+		FROM %s i LEFT JOIN %[1]s p ON p.id = i.parent_id`, table))
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
 	var items []item
-	var parents []sql.NullString
-	names := make(map[string]string) // names of the rows, by id
 	for rows.Next() {
 		var i item
-		var id, parent sql.NullString
-		if err := rows.Scan(&id, &i.name, &i.n, &parent); err != nil {
+		var id string
+		if err := rows.Scan(&id, &i.name, &i.n, &i.parent); err != nil {
 			return nil, err
 		}
-		if i.key, err = e.key.parse(id.String); err != nil {
-			return nil, fmt.Errorf("the table holds %q as the id of %s: %w", id.String, i.name, err)
+		if i.key, err = e.key.parse(id); err != nil {
+			return nil, fmt.Errorf("the table holds %q as the id of %s: %w", id, i.name, err)
 		}
-		items, parents = append(items, i), append(parents, parent)
-		names[id.String] = i.name
-	}
-	for i, parent := range parents {
-		if !parent.Valid {
-			continue
-		}
-		name, ok := names[parent.String]
-		if !ok {
-			return nil, fmt.Errorf("the table holds %q as the parent of %s, which is nobody's id", parent.String, items[i].name)
-		}
-		items[i].parent = name
+		items = append(items, i)
 	}
 	return items, rows.Err()
 }

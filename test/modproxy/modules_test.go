@@ -38,7 +38,7 @@ func newProxy(t *testing.T) proxy {
 func (p proxy) run(t *testing.T, dir string, args ...string) string {
 	t.Helper()
 	cmd := exec.Command("go", args...)
-	cmd.Dir, cmd.Env = dir, append(p.env, "SNOWKEY_TEST_DB=sqlite")
+	cmd.Dir, cmd.Env = dir, append(p.env, "SNOWKEY_TEST_DB=sqlite", "GOBIN="+filepath.Join(p.dir, "bin"))
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
@@ -71,6 +71,9 @@ func TestModules(t *testing.T) {
 				fallthrough
 			default:
 				p.run(t, dir, "vet", "./...")
+			}
+			if path == "cmd/snowkey" {
+				p.run(t, "", "install", m.Path+"@"+p.version)
 			}
 			if after := read(t, dir, "go.mod"); after != before {
 				t.Errorf("go.mod is not complete; run make tidy. It became\n%s", after)

@@ -297,15 +297,8 @@ func (q querying) with(other querying) querying {
 	return q
 }
 
-func int64Of(n int64) int64                { return n }
-func idOf(n int64) pk.ID                   { return pk.ID(n) }
-func typedOf(n int64) pk.Of[user]          { return pk.Of[user](n) }
-func prefixedOf(n int64) pk.Prefixed[user] { return pk.Prefixed[user](n) }
-func publicOf(n int64) public.ID[user]     { return public.ID[user](n) }
-func stringOf(n int64) pk.String           { return pk.String(decimal(n)) }
-func textOf(n int64) pk.Text               { return pk.Text(n) }
-func sortTextOf(n int64) pk.SortText       { return pk.SortText(n) }
-func floatOf(n int64) float64              { return float64(n) }
+func number[K ~int64 | ~float64](n int64) K { return K(n) }
+func stringOf(n int64) pk.String            { return pk.String(decimal(n)) }
 
 // refuses reports whether a form must fail for all types that the column is intended
 // for.
@@ -335,12 +328,13 @@ func TestQueries(t *testing.T) {
 		}
 		var all []querying
 		for _, column := range numbers {
-			all = append(all, over(column, true, idOf), over(column, true, typedOf), over(column, true, prefixedOf), over(column, true, publicOf), over(column, true, stringOf), over(column, true, int64Of))
+			all = append(all, over(column, true, number[pk.ID]), over(column, true, number[pk.Of[user]]), over(column, true, number[pk.Prefixed[user]]),
+				over(column, true, number[public.ID[user]]), over(column, true, stringOf), over(column, true, number[int64]))
 		}
 		for _, column := range []string{"VARCHAR(20)", "CHAR(20)", "TEXT"} {
-			all = append(all, over(column, false, textOf), over(column, false, sortTextOf), over(column, false, decimal))
+			all = append(all, over(column, false, number[pk.Text]), over(column, false, number[pk.SortText]), over(column, false, decimal))
 		}
-		all = append(all, over("CHAR(13)", false, sortTextOf))
+		all = append(all, over("CHAR(13)", false, number[pk.SortText]))
 		for i, q := range all {
 			if common := i == 0 || q.column == "VARCHAR(20)"; !common && !point(i+len(s.mode)) {
 				continue
@@ -363,7 +357,7 @@ func TestQueries(t *testing.T) {
 // of package pk.
 func TestQueriesFindWrongRows(t *testing.T) {
 	eachSession(t, func(t *testing.T, s session) {
-		bigint, varchar := over("BIGINT", true, idOf), over("VARCHAR(20)", false, textOf)
+		bigint, varchar := over("BIGINT", true, number[pk.ID]), over("VARCHAR(20)", false, number[pk.Text])
 		described := s.mode == "cached" || s.mode == "described"
 		postgres, mysql := s.dialect == "postgres", s.dialect == "mysql" && !s.mariaDB
 		for _, c := range []struct {
@@ -371,9 +365,9 @@ func TestQueriesFindWrongRows(t *testing.T) {
 			wrong   bool // some forms find the wrong rows
 			refused bool // all forms are refused
 		}{
-			{bigint.with(over("", true, floatOf)), true, false},
-			{bigint.with(over("", true, textOf)), !postgres && !(mysql && s.mode == "prepared"), false},
-			{varchar.with(over("", false, idOf)), !postgres, described},
+			{bigint.with(over("", true, number[float64])), true, false},
+			{bigint.with(over("", true, number[pk.Text])), !postgres && !(mysql && s.mode == "prepared"), false},
+			{varchar.with(over("", false, number[pk.ID])), !postgres, described},
 		} {
 			t.Run(fmt.Sprintf("%s %T", c.column, c.arg(0)), func(t *testing.T) {
 				wrong, refused := c.querying.wrong(t, s)

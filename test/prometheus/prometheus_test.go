@@ -3,10 +3,11 @@
 package prometheus
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -76,14 +77,13 @@ func TestAlerts(t *testing.T) {
 // dashboard's queries.
 func TestDashboard(t *testing.T) {
 	t.Parallel()
-	program := dbtest.Program(t, "prometheus", "prometheus")
 	ids := dbtest.Must(snowkey.Open(t.Context(), filestore.Dir(t.TempDir()), snowkey.Config{Window: time.Second, MaxClockSkew: 10 * time.Millisecond}))(t)
 	defer ids.Close(t.Context())
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(snowkeyprom.NewCollector(ids))
 	target := httptest.NewServer(promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
 	defer target.Close()
-	api := serve(t, program, strings.TrimPrefix(target.URL, "http://"))
+	api := serve(t, strings.TrimPrefix(target.URL, "http://"))
 
 	text := dbtest.Must(os.ReadFile(folder + "dashboard.json"))(t)
 	var dashboard struct {
@@ -114,37 +114,28 @@ func TestDashboard(t *testing.T) {
 }
 
 // serve starts a Prometheus that scrapes the target. It returns the address of its API.
-func serve(t *testing.T, program, target string) string {
+func serve(t *testing.T, target string) string {
 	t.Helper()
-	dir := t.TempDir()
-	rules := dbtest.Must(filepath.Abs(folder + "alerts.yml"))(t)
-	config := fmt.Sprintf("global: {scrape_interval: 200ms, evaluation_interval: 1s}\nrule_files: [%q]\nscrape_configs:\n- job_name: snowkey\n  static_configs: [{targets: [%q]}]\n", rules, target)
-	dbtest.NoError(t, os.WriteFile(filepath.Join(dir, "prometheus.yml"), []byte(config), 0o644))
-	listener := dbtest.Must(net.Listen("tcp", "127.0.0.1:0"))(t)
-	address := listener.Addr().String()
-	listener.Close()
-	cmd := exec.CommandContext(t.Context(), program, "--config.file="+filepath.Join(dir, "prometheus.yml"), "--storage.tsdb.path="+filepath.Join(dir, "data"), "--web.listen-address="+address)
-	var log strings.Builder
-	cmd.Stderr = &log
-	dbtest.NoError(t, cmd.Start())
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill() // it may have ended by now
-		_ = cmd.Wait()         // fails because of the signal
-		if t.Failed() {
-			t.Log(log.String())
-		}
-	})
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
-		if answer, err := http.Get("http://" + address + "/-/ready"); err == nil {
-			answer.Body.Close()
-			if answer.StatusCode == http.StatusOK {
-				return "http://" + address
+	rules := string(dbtest.Must(os.ReadFile(folder + "alerts.yml"))(t))
+	config := fmt.Sprintf("global: {scrape_interval: 200ms, evaluation_interval: 1s}\nrule_files: [alerts.yml]\nscrape_configs:\n- job_name: snowkey\n  static_configs: [{targets: [%q]}]\n", target)
+	return "http://" + dbtest.Service{
+		Name: "prometheus", Programs: []string{"prometheus"}, Packages: "prometheus", Account: "prometheus",
+		Serve: func(command []string, dir string, port int) []string {
+			command = append(command, "--config.file="+dir+"/prometheus.yml", "--storage.tsdb.path="+dir, fmt.Sprint("--web.listen-address=127.0.0.1:", port))
+			return dbtest.WithFile(dir+"/alerts.yml", rules, dbtest.WithFile(dir+"/prometheus.yml", config, command...)...)
+		},
+		Answers: func(_ context.Context, address string) error {
+			answer, err := http.Get("http://" + address + "/-/ready")
+			if err != nil {
+				return err
 			}
-		}
-		if time.Now().After(deadline) {
-			t.Fatal("Prometheus does not answer")
-		}
-	}
+			defer answer.Body.Close()
+			if answer.StatusCode != http.StatusOK {
+				return errors.New(answer.Status)
+			}
+			return nil
+		},
+	}.Start(t).Address
 }
 
 // query returns the number of series that match the query, and the complete response.

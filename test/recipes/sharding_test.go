@@ -25,21 +25,19 @@ type Order struct {
 }
 
 // openSharded opens a database with four tables of orders, and registers the plugins in
-// the documented order.
-func openSharded(t *testing.T, about dbtest.DB, plugins func(*gorm.DB) []gorm.Plugin) *gorm.DB {
+// their order.
+func openSharded(t *testing.T, about dbtest.DB, plugins ...gorm.Plugin) *gorm.DB {
 	t.Helper()
 	conn := about.Connect(t)
-	kind := map[string]string{"postgres": "text", "mysql": "varchar(40)"}[about.Dialect]
 	for n := range 4 {
-		table := fmt.Sprint("orders_", n)
-		dbtest.Must(conn.Exec("CREATE TABLE " + table + " (id BIGINT NOT NULL PRIMARY KEY, user_id BIGINT NOT NULL, number BIGINT NOT NULL, text " + kind + ", CHECK (id > 0), UNIQUE (user_id, number))"))(t)
+		dbtest.Exec(t, conn, fmt.Sprintf("CREATE TABLE orders_%d (id BIGINT NOT NULL PRIMARY KEY, user_id BIGINT NOT NULL, number BIGINT NOT NULL, text varchar(40), CHECK (id > 0), UNIQUE (user_id, number))", n))
 	}
 	dialector := postgres.New(postgres.Config{Conn: conn})
 	if about.Dialect == "mysql" {
 		dialector = mysql.New(mysql.Config{Conn: conn})
 	}
 	db := dbtest.Must(gorm.Open(dialector, &gorm.Config{Logger: logger.Discard}))(t)
-	for _, p := range plugins(db) {
+	for _, p := range plugins {
 		dbtest.NoError(t, db.Use(p))
 	}
 	return db
@@ -55,27 +53,17 @@ func byUser() *sharding.Sharding {
 }
 
 func TestSharding(t *testing.T) {
-	for _, dialect := range []string{"postgres", "mysql"} {
-		t.Run(dialect, func(t *testing.T) {
-			about := dbtest.Open(t, dialect)
-			for name, plugins := range map[string]func(*idtest.Source) []gorm.Plugin{
-				"gormid first": func(s *idtest.Source) []gorm.Plugin {
-					return []gorm.Plugin{gormid.New(gormid.Config{Source: s}), byUser()}
-				},
-				"sharding first": func(s *idtest.Source) []gorm.Plugin {
-					return []gorm.Plugin{byUser(), gormid.New(gormid.Config{Source: s})}
-				},
-			} {
-				t.Run(name, func(t *testing.T) {
-					testSharding(t, dbtest.Open(t, about.Dialect), plugins)
-				})
-			}
-		})
-	}
+	ids := func() gorm.Plugin { return gormid.New(gormid.Config{Source: new(idtest.Source)}) }
+	t.Run("gormid first", func(t *testing.T) {
+		dbtest.EachServer(t, func(t *testing.T, about dbtest.DB) { testSharding(t, about, ids(), byUser()) })
+	})
+	t.Run("sharding first", func(t *testing.T) {
+		dbtest.EachServer(t, func(t *testing.T, about dbtest.DB) { testSharding(t, about, byUser(), ids()) })
+	})
 }
 
-func testSharding(t *testing.T, about dbtest.DB, plugins func(*idtest.Source) []gorm.Plugin) {
-	db := openSharded(t, about, func(*gorm.DB) []gorm.Plugin { return plugins(new(idtest.Source)) }).WithContext(t.Context())
+func testSharding(t *testing.T, about dbtest.DB, plugins ...gorm.Plugin) {
+	db := openSharded(t, about, plugins...).WithContext(t.Context())
 	// stored checks that each row is in its user's table, with the same key as in
 	// memory.
 	stored := func(rows ...Order) {

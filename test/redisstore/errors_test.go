@@ -19,8 +19,7 @@ import (
 
 	"github.com/snowkey-go/snowkey"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
-	"github.com/snowkey-go/snowkey/internal/kvlease"
-	"github.com/snowkey-go/snowkey/internal/protocol"
+	"github.com/snowkey-go/snowkey/internal/kvlease/kvtest"
 	"github.com/snowkey-go/snowkey/lease"
 	"github.com/snowkey-go/snowkey/lease/redisstore"
 )
@@ -159,134 +158,86 @@ func TestErrorsOfAClusterAndOfAStart(t *testing.T) {
 	}
 }
 
-// Another protocol version is refused by reads and writes, and nothing is written.
-func TestAnotherVersionIsRefused(t *testing.T) {
-	t.Parallel()
-	client := connect(t, dbtest.Redis().Start(t).Address)
-	s := redisstore.New(client)
-	dbtest.NoError(t, s.AddRows(t.Context(), terms, 0, 0))
-	dbtest.Must(s.CreateNamespace(t.Context(), terms, 0))(t)
-	for _, of := range []string{field(terms, kvlease.OfNamespace), field(terms, 0)} {
-		mine := dbtest.Must(client.HGet(t.Context(), key(terms), of).Result())(t)
-		theirs := strings.Replace(mine, fmt.Sprintf(`"version":%d`, protocol.Version), fmt.Sprintf(`"version":%d`, protocol.Version+1), 1)
-		client.HSet(t.Context(), key(terms), of, theirs)
-		seen := lease.Row{}
-		errs := map[string]error{}
-		_, _, errs["Claim"] = s.Claim(t.Context(), lease.Claim{Terms: terms, Seen: seen, Token: "A", Volatile: true})
-		_, errs["Probe"] = s.Probe(t.Context(), lease.Query{Terms: terms, Max: 7, PreferWorker: -1})
-		_, errs["Rows"] = s.Rows(t.Context(), terms, 0, 7)
-		_, _, errs["Renew"] = s.Renew(t.Context(), lease.Renewal{Terms: terms, Token: "A", Volatile: true})
-		_, errs["Release"] = s.Release(t.Context(), terms, seen, 0)
-		if of == "namespace" {
-			_, _, errs["Layouts"] = s.Layouts(t.Context(), terms.Namespace)
-			_, errs["CreateNamespace"] = s.CreateNamespace(t.Context(), terms, 7)
-			errs["Fence"] = s.Fence(t.Context(), terms, "")
-			errs["AddRows"] = s.AddRows(t.Context(), terms, 1, 1)
-		}
-		for name, err := range errs {
-			if v, ok := errors.AsType[*lease.VersionError](err); !ok || v.Found != fmt.Sprint(protocol.Version+1) || !strings.Contains(v.Where, of) {
-				t.Errorf("%s with another version in %s: %v", name, of, err)
-			}
-		}
-		if now := client.HGet(t.Context(), key(terms), of).Val(); now != theirs {
-			t.Errorf("%q became %q", theirs, now)
-		}
-		client.HSet(t.Context(), key(terms), of, mine)
-	}
-}
+// A hook is called for each script that writes, which it can send.
+type hook func(send func() error) error
 
-// A resend sends each script that writes once more, as a client that has lost the reply.
-// The reply to the first is lost, and so is nothing else.
-type resend struct{ between func() }
-
-func (resend) DialHook(next redis.DialHook) redis.DialHook { return next }
-func (resend) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+func (hook) DialHook(next redis.DialHook) redis.DialHook { return next }
+func (hook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return next
 }
-func (r resend) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+func (h hook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
-		writes := len(cmd.Args()) > 4 && strings.Contains(fmt.Sprint(cmd.Args()...), `"version"`)
-		if writes && next(ctx, cmd) == nil {
-			r.between()
+		if strings.Contains(fmt.Sprint(cmd.Args()...), `"version"`) {
+			return h(func() error { return next(ctx, cmd) })
 		}
 		return next(ctx, cmd)
 	}
 }
 
-// A script that is sent again after its reply was lost gets the answer of the first, unless
-// another process has changed the row in the meantime.
+// claimable returns a process whose scripts that write call the hook, another process
+// with the same store, and a claim of a free row.
+func claimable(t *testing.T, h hook) (other, p *kvtest.Process, c lease.Claim) {
+	client := connect(t, dbtest.Redis().Start(t).Address)
+	slow := redis.NewClient(client.Options())
+	t.Cleanup(func() { slow.Close() })
+	other, p = &kvtest.Process{T: t, Store: redisstore.New(client)}, &kvtest.Process{T: t, Store: redisstore.New(slow)}
+	other.Add()
+	c = other.ClaimOf(other.Look())
+	slow.AddHook(h)
+	return other, p, c
+}
+
+// A script that is sent again, because the client has lost the reply to the first, gets the
+// answer of the first, unless another process has changed the row in the meantime.
 func TestRequestsThatAreSentAgain(t *testing.T) {
 	t.Parallel()
-	client := connect(t, dbtest.Redis().Start(t).Address)
-	again := redis.NewClient(client.Options())
-	defer again.Close()
 	sent, between := 0, func() {}
-	again.AddHook(resend{func() { sent++; between() }})
-	s := redisstore.New(again)
-	dbtest.NoError(t, s.AddRows(t.Context(), terms, 0, 0))
-	dbtest.Must(s.CreateNamespace(t.Context(), terms, 0))(t)
-	p := dbtest.Must(s.Probe(t.Context(), lease.Query{Terms: terms, Max: 7, PreferWorker: -1}))(t)
+	other, p, c := claimable(t, func(send func() error) error {
+		if send() == nil {
+			sent++
+			between()
+		}
+		return send()
+	})
 	stored := func(want lease.Row, ok bool, err error) lease.Row {
 		t.Helper()
-		rows := dbtest.Must(s.Rows(t.Context(), terms, 0, 0))(t)
-		got := rows[0]
+		got := p.Row()
 		if got.Now = want.Now; !ok || err != nil || got != want {
 			t.Errorf("got %+v, %v, %v; and the row is %+v", want, ok, err, got)
 		}
 		return want
 	}
-	held := stored(s.Claim(t.Context(), lease.Claim{Terms: terms, Seen: p.Row, Fence: p.Fence, Token: "A", Wanted: 1 << 62, Volatile: true}))
-	between = func() { dbtest.NoError(t, redisstore.New(client).AddRows(t.Context(), terms, 1, 1)) } // changes the namespace
-	held = stored(s.Renew(t.Context(), lease.Renewal{Terms: terms, Held: held, Token: "B", Wanted: 1 << 62, Volatile: true}))
-	if held.Revision != 2 || sent < 5 {
+	held := stored(p.Claim(t.Context(), c))
+	between = func() { dbtest.NoError(t, other.AddRows(t.Context(), terms, 1, 1)) } // changes the namespace
+	held = stored(p.Renew(t.Context(), lease.Renewal{Terms: terms, Held: held, Token: "B", Wanted: 1 << 62, Volatile: true}))
+	if held.Revision != 2 || sent < 2 {
 		t.Errorf("after %d requests, the row is %+v", sent, held)
 	}
 	between = func() {
-		r := lease.Renewal{Terms: terms, Held: held, Token: "C", Volatile: true}
+		r := lease.Renewal{Terms: terms, Held: held, Token: "D", Volatile: true}
 		r.Held.Token, r.Held.Revision = "C", 3
-		r.Token = "D"
-		if _, ok, err := redisstore.New(client).Renew(t.Context(), r); !ok || err != nil {
+		if _, ok, err := other.Renew(t.Context(), r); !ok || err != nil {
 			t.Errorf("the next renewal: %v, %v", ok, err)
 		}
 	}
-	if row, ok, err := s.Renew(t.Context(), lease.Renewal{Terms: terms, Held: held, Token: "C", Volatile: true}); ok || err != nil {
+	if row, ok, err := p.Renew(t.Context(), lease.Renewal{Terms: terms, Held: held, Token: "C", Volatile: true}); ok || err != nil {
 		t.Errorf("a renewal that arrives after the next one: %+v, %v", row, err)
-	}
-}
-
-// A late is a hook that calls before ahead of each script that writes.
-type late struct {
-	resend
-	before func()
-}
-
-func (l late) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
-		if strings.Contains(fmt.Sprint(cmd.Args()...), `"version"`) {
-			l.before()
-		}
-		return next(ctx, cmd)
 	}
 }
 
 // A claim whose script is executed after a fence is refused.
 func TestFenceDuringAClaim(t *testing.T) {
 	t.Parallel()
-	client := connect(t, dbtest.Redis().Start(t).Address)
-	other, slow := redisstore.New(client), redis.NewClient(client.Options())
-	defer slow.Close()
-	dbtest.NoError(t, other.AddRows(t.Context(), terms, 0, 0))
-	dbtest.Must(other.CreateNamespace(t.Context(), terms, 0))(t)
-	p := dbtest.Must(other.Probe(t.Context(), lease.Query{Terms: terms, Max: 7, PreferWorker: -1}))(t)
+	var other *kvtest.Process
 	fences := 0
-	slow.AddHook(late{before: func() {
+	other, slow, c := claimable(t, func(send func() error) error {
 		fences++
 		later := terms
 		later.Ahead *= 2
 		dbtest.NoError(t, other.Fence(t.Context(), later, ""))
-	}})
-	row, ok, err := redisstore.New(slow).Claim(t.Context(), lease.Claim{Terms: terms, Seen: p.Row, Fence: p.Fence, Token: "A", Wanted: 1 << 62, Volatile: true})
-	if ok || err != nil || fences == 0 {
+		return send()
+	})
+	if row, ok, err := slow.Claim(t.Context(), c); ok || err != nil || fences == 0 {
 		t.Errorf("after %d fences: %+v, %v", fences, row, err)
 	}
 }

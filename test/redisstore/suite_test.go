@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"testing"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -16,11 +15,7 @@ import (
 	"github.com/snowkey-go/snowkey/lease/redisstore"
 )
 
-// terms are used by tests of single calls.
-var terms = lease.Terms{
-	Namespace: "orders", Layout: "41/10/12", Epoch: time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC).UnixMicro(),
-	Unit: 1000, PerTick: 4096, Workers: 1024, Ahead: 12_000_000, Skew: 2_000_000, TTL: 900_000_000,
-}
+var terms = kvtest.Terms
 
 // connect returns a client of a server, which is closed when t ends.
 func connect(t testing.TB, address string) *redis.Client {

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/snowkey-go/snowkey/hooks/sqlid"
-	"github.com/snowkey-go/snowkey/internal/idtest"
 	. "github.com/snowkey-go/snowkey/internal/waytest"
 	"github.com/snowkey-go/snowkey/schema/pk"
 	"github.com/snowkey-go/snowkey/test/sqlc/pgx"
@@ -33,7 +32,7 @@ func (c client) write(t *testing.T, method string, rows []Row) (results []any, _
 
 // ways returns the ways of a client. begin must return a client that uses a new
 // transaction.
-func (c client) ways(t *testing.T, source *idtest.Source, begin func() (client, func() error, error)) []Way {
+func (c client) ways(t *testing.T, begin func() (client, func() error, error)) []Way {
 	create := func(_ context.Context, rows []Row) ([]Row, error) {
 		_, rows, err := c.write(t, "CreateUser", rows)
 		return rows, err
@@ -75,11 +74,6 @@ func (c client) ways(t *testing.T, source *idtest.Source, begin func() (client, 
 			if err := errors.Join(err, rollback()); err != nil {
 				return nil, err
 			}
-			return create(ctx, rows)
-		}},
-		{Kind: Failure, Call: "`Fill`, `CreateUser`", Want: Refused + ": `*sqlid.RowError`", Create: func(ctx context.Context, rows []Row) ([]Row, error) {
-			source.Err = errors.New("no ids")
-			defer func() { source.Err = nil }()
 			return create(ctx, rows)
 		}},
 	}
@@ -125,7 +119,7 @@ func (c client) withTx(tx any) any {
 }
 
 func TestPageHasTheWays(t *testing.T) {
-	ways := client{}.ways(t, nil, nil)
+	ways := client{}.ways(t, nil)
 	ways = append(ways[:2:2], append(bulkWays(nil, nil), ways[2:]...)...)
 	CheckPage(t, "README.md", "## Ways", ways)
 }

@@ -5,7 +5,6 @@ package sqlgen
 import (
 	"context"
 	"database/sql"
-	"fmt"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -16,107 +15,74 @@ import (
 	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/internal/sqlgen"
-	"github.com/snowkey-go/snowkey/lease/sqlstore"
 )
 
 // TestNightlyTogether has processes and sessions of SQL make ids in one namespace. Meanwhile
 // the server is killed. Then its clock is set, and the functions with their sequences and
-// tables are dropped and created again, unless it has a replica that lacks commits and takes
-// over in the end. No id may repeat.
+// tables are dropped and created again. Or a replica that lacks commits takes over. No id may
+// repeat.
 func TestNightlyTogether(t *testing.T) {
-	layout := dbtest.Must(idgen.NewLayout(time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC), time.Millisecond, idgen.Time(41), idgen.Worker(2), idgen.Sequence(12)))(t)
-	w := sqlgen.Writer{Layout: layout, Window: window} // which has the worker number 3
-	for _, tt := range []struct {
-		name           string
-		open           func(*testing.T) dbtest.DB // skips the test without such a server
-		store          func(*sql.DB) *sqlstore.Store
-		on             statements
-		functions, all []string // drop them
-		forms          []string
-		replica        bool // takes over
-	}{
-		{"PostgreSQL", postgreSQL, sqlstore.Postgres, without, w.PostgresDrop(), []string{sequences}, []string{
-			"SELECT snowkey_next()", "SELECT snowkey_next(1)", "SELECT snowkey_next(50000)", "SELECT snowkey_next() FROM generate_series(1, 300)",
-		}, true},
-		{"MariaDB", mariaDB, sqlstore.MySQL, onMariaDB, w.MariaDBDrop(), ofMariaDB.all, ofRows, false},
-		{"MariaDB, replica", mariaDB, sqlstore.MySQL, onMariaDB, nil, nil, ofRows, true},
-		{"MySQL", mySQL, sqlstore.MySQL, onMySQL, w.MySQLDrop(), ofMySQL.all, []string{
-			"SELECT snowkey_next()", many(3, "snowkey_next()"), many(900, "snowkey_next()"),
-		}, false},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			c := &chaos{T: t, layout: layout, store: tt.store, forms: tt.forms}
-			primary := tt.open(t)
+	dbtest.EachServer(t, func(t *testing.T, db dbtest.DB) {
+		k := kindOf(db.Since(t, 15))
+		t.Run("dropped", func(t *testing.T) {
+			server, process := dbtest.Clocked(t, db.Dialect)
+			c := newChaos(t, k, server)
+			c.start(process)
+			c.do(slices.Concat(k.drop, c.statements)...)
+			c.do(slices.Concat(k.drop, k.all, c.statements)...)
+			for _, by := range []time.Duration{-800 * time.Millisecond, 5 * time.Second, 0} {
+				dbtest.NoError(t, process.SetClock(by))
+				c.do()
+			}
+			c.verdict()
+		})
+		if db.Dialect == "mysql" && !k.mariaDB {
+			return
+		}
+		t.Run("replica", func(t *testing.T) {
+			var c *chaos
 			var process *dbtest.Process
-			if tt.functions != nil {
-				primary, process = dbtest.Clocked(t, primary.Dialect)
-			} else {
+			var primary, replica dbtest.DB
+			var lag func()
+			promote := func() {}
+			if k.mariaDB {
 				primary, process = dbtest.Killable(t, "mysql", "log-bin=log", "server-id=1", "sync-binlog=1")
-			}
-			c.database.Store(&primary)
-			replica, lag, promote := dbtest.DB{}, func() {}, func() {}
-			db := primary.Connect(t)
-			statements := tt.on(t, w)
-			if tt.replica && primary.Dialect == "mysql" {
 				replica, lag = replicaOf(t, primary)
-			}
-			dbtest.Exec(t, db, statements...)
-			if tt.forms[0] == ofRows[0] {
-				dbtest.Exec(t, db, "CREATE TABLE `rows` (id BIGINT NOT NULL DEFAULT 0, v INT, KEY (id))", w.MySQLTrigger("rows", "id"))
-			}
-			if tt.replica && primary.Dialect == "postgres" {
+				c = newChaos(t, k, primary)
+			} else {
+				primary, process = dbtest.Killable(t, "postgres")
+				c = newChaos(t, k, primary)
 				standby := dbtest.StandbyOf(t, primary)
-				replica = standby.DB
-				lag = func() {
-					dbtest.NoError(t, standby.Lag())
-				}
+				replica, lag = standby.DB, func() { dbtest.NoError(t, standby.Lag()) }
 				promote = func() {
 					dbtest.NoError(t, standby.Promote())
-					dbtest.Exec(t, standby.Connect(t), statements...) // the sequences may be damaged
+					dbtest.Exec(t, standby.Connect(t), c.statements...) // the sequences may be damaged
 				}
 			}
-
-			do, stop := c.start(db)
-			do()
-			c.kills(process, do)
-			if tt.functions != nil {
-				do(append(tt.functions, statements...)...)
-				do(slices.Concat(tt.functions, tt.all, statements)...)
-				c.clocks(process, do)
-			}
-			if tt.replica {
-				time.Sleep(2 * time.Second)
-				lag()
-				time.Sleep(2 * time.Second) // what is made meanwhile is lost
-				dbtest.NoError(t, process.Kill())
-				promote()
-				c.database.Store(&replica)
-				time.Sleep(8 * time.Second)
-			}
-			repeated, workers := stop()
-			if repeated > 0 {
-				t.Errorf("%d ids were repeated", repeated)
-			}
-			if workers[3] == 0 || len(c.ids) == workers[3] {
-				t.Errorf("too few ids: %v", workers)
-			}
+			c.start(process)
+			time.Sleep(2 * time.Second)
+			lag()
+			time.Sleep(2 * time.Second) // what is made meanwhile is lost
+			dbtest.NoError(t, process.Kill())
+			promote()
+			c.primary.Store(&replica)
+			time.Sleep(8 * time.Second)
+			c.verdict()
 		})
-	}
-}
-
-// ofRows are statements for a table that has the trigger.
-var ofRows = []string{
-	"INSERT INTO `rows` (v) VALUES (1) RETURNING id", "INSERT INTO `rows` (v) VALUES (1), (2), (3) RETURNING id", "INSERT INTO `rows` (v) SELECT seq FROM seq_1_to_10000 RETURNING id",
+	})
 }
 
 const window = 2 * time.Second
 
 type chaos struct {
 	*testing.T
-	layout   idgen.Layout
-	store    func(*sql.DB) *sqlstore.Store
-	forms    []string
-	database atomic.Pointer[dbtest.DB] // that accepts writes
+	kind
+	layout     idgen.Layout
+	statements []string // that install the functions
+	forms      []string // of statements that make ids
+	db         *sql.DB  // of the first primary
+	primary    atomic.Pointer[dbtest.DB]
+	end        func()
 
 	mu     sync.Mutex
 	ids    []int64
@@ -124,58 +90,71 @@ type chaos struct {
 	err    error
 }
 
-// start begins to make ids. It returns a function that executes statements once the server
-// accepts them, and one that ends everything and counts the ids.
-func (c *chaos) start(db *sql.DB) (do func(what ...string), stop func() (repeated int, workers map[int64]int)) {
+func newChaos(t *testing.T, k kind, primary dbtest.DB) *chaos {
+	t.Helper()
+	layout := dbtest.Must(idgen.NewLayout(time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC), time.Millisecond, idgen.Time(41), idgen.Worker(2), idgen.Sequence(12)))(t)
+	w := sqlgen.Writer{Layout: layout, Window: window} // which has the worker number 3
+	c := &chaos{T: t, kind: k, layout: layout, statements: k.on(t, w), db: primary.Connect(t)}
+	c.primary.Store(&primary)
+	dbtest.Exec(t, c.db, c.statements...)
+	switch {
+	case k.mariaDB:
+		dbtest.Exec(t, c.db, "CREATE TABLE `rows` (id BIGINT NOT NULL DEFAULT 0, v INT, KEY (id))", w.MySQLTrigger("rows", "id"))
+		c.forms = []string{
+			"INSERT INTO `rows` (v) VALUES (1) RETURNING id", "INSERT INTO `rows` (v) VALUES (1), (2), (3) RETURNING id", "INSERT INTO `rows` (v) SELECT seq FROM seq_1_to_10000 RETURNING id",
+		}
+	case primary.Dialect == "postgres":
+		c.forms = []string{"SELECT snowkey_next()", "SELECT snowkey_next(1)", "SELECT snowkey_next(50000)", "SELECT snowkey_next() FROM generate_series(1, 300)"}
+	default:
+		c.forms = []string{"SELECT snowkey_next()", many(3, "snowkey_next()"), many(900, "snowkey_next()")}
+	}
+	return c
+}
+
+// start begins to make ids, and kills the server twice.
+func (c *chaos) start(process *dbtest.Process) {
 	ctx, cancel := context.WithCancel(c.Context())
 	var wait sync.WaitGroup
+	c.end = func() { cancel(); wait.Wait() }
 	for range 2 {
-		wait.Go(func() { c.leases(ctx) })
+		wait.Go(func() {
+			for ctx.Err() == nil {
+				c.add(c.lease(ctx, *c.primary.Load()))
+			}
+		})
 	}
 	for i := range 4 {
 		wait.Go(func() { c.inserts(ctx, i) })
 	}
-	do = func(what ...string) {
-		for _, s := range what {
-			for {
-				if _, err := db.ExecContext(ctx, s); err == nil {
-					break
-				} else if ctx.Err() != nil {
-					c.Fatal(err)
-				}
-				time.Sleep(50 * time.Millisecond)
-			}
-		}
-		time.Sleep(4 * time.Second)
-	}
-	return do, func() (int, map[int64]int) {
-		cancel()
-		wait.Wait()
-		n, workers := len(c.ids), make(map[int64]int)
-		for _, id := range c.ids {
-			workers[c.layout.Decode(id).Worker]++
-		}
-		slices.Sort(c.ids)
-		repeated := n - len(slices.Compact(slices.Clone(c.ids)))
-		c.Logf("%d ids, %d of them repeated; by worker: %v; %d errors, such as %v", n, repeated, workers, c.errors, c.err)
-		return repeated, workers
-	}
-}
-
-// kills kills the server and starts it again, twice.
-func (c *chaos) kills(process *dbtest.Process, do func(what ...string)) {
+	c.do()
 	for range 2 {
-		dbtest.NoError(c, process.Kill())
-		dbtest.NoError(c, process.Start())
-		do()
+		restart(c.T, process)
+		c.do()
 	}
 }
 
-// clocks sets the server's clock back, ahead and right again.
-func (c *chaos) clocks(process *dbtest.Process, do func(what ...string)) {
-	for _, by := range []time.Duration{-800 * time.Millisecond, 5 * time.Second, 0} {
-		dbtest.NoError(c, process.SetClock(by))
-		do()
+// do executes statements once the server accepts them, and gives them time.
+func (c *chaos) do(statements ...string) {
+	c.Helper()
+	for _, s := range statements {
+		dbtest.Await(c, s, func() bool { _, err := c.db.ExecContext(c.Context(), s); return err == nil })
+	}
+	time.Sleep(4 * time.Second)
+}
+
+// verdict ends everything, and fails if an id was repeated.
+func (c *chaos) verdict() {
+	c.Helper()
+	c.end()
+	slices.Sort(c.ids)
+	repeated := len(c.ids) - len(slices.Compact(slices.Clone(c.ids)))
+	workers := make(map[int64]int)
+	for _, id := range c.ids {
+		workers[c.layout.Decode(id).Worker]++
+	}
+	c.Logf("%d ids, %d of them repeated; by worker: %v; %d errors, such as %v", len(c.ids), repeated, workers, c.errors, c.err)
+	if repeated > 0 || workers[3] == 0 || len(c.ids) == workers[3] {
+		c.Error("ids were repeated, or only one side has made some")
 	}
 }
 
@@ -191,14 +170,7 @@ func (c *chaos) add(ids []int64, err error) {
 	c.ids = append(c.ids, ids...)
 }
 
-// leases makes ids as a process does, one process after another.
-func (c *chaos) leases(ctx context.Context) {
-	for ctx.Err() == nil {
-		at := *c.database.Load()
-		c.add(c.lease(ctx, at))
-	}
-}
-
+// lease makes ids as a process does.
 func (c *chaos) lease(ctx context.Context, at dbtest.DB) (ids []int64, err error) {
 	db, err := sql.Open(at.Driver, at.DSN)
 	if err != nil {
@@ -234,14 +206,13 @@ func (c *chaos) lease(ctx context.Context, at dbtest.DB) (ids []int64, err error
 // inserts makes ids in SQL. An id counts when its transaction has committed.
 func (c *chaos) inserts(ctx context.Context, i int) {
 	for ctx.Err() == nil {
-		at := *c.database.Load()
+		at := c.primary.Load()
 		db, err := sql.Open(at.Driver, at.DSN)
 		if err != nil {
 			c.add(nil, err)
-			continue
+			return
 		}
-		db.SetMaxOpenConns(1)
-		for k := 0; err == nil && ctx.Err() == nil && *c.database.Load() == at; k++ {
+		for k := 0; err == nil && ctx.Err() == nil && c.primary.Load() == at; k++ {
 			var ids []int64
 			ids, err = commit(ctx, db, c.forms[(i+k)%len(c.forms)])
 			c.add(ids, err)
@@ -271,7 +242,7 @@ func commit(ctx context.Context, db *sql.DB, text string) (ids []int64, err erro
 		ids = append(ids, id)
 	}
 	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("read: %w", err)
+		return nil, err
 	}
 	return ids, tx.Commit()
 }

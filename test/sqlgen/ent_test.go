@@ -32,7 +32,7 @@ func (Person) Fields() []ent.Field { return []ent.Field{field.String("name")} }
 // ent's migration, which is Atlas, creates the default and keeps it.
 func TestEnt(t *testing.T) {
 	t.Parallel()
-	db := postgreSQL(t)
+	db := ofPostgres.open(t)
 	conn := db.Connect(t)
 	install(t, conn, sqlgen.Writer{})
 	person := dbtest.Must(load.UnmarshalSchema(dbtest.Must(load.MarshalSchema(Person{}))(t)))(t)

@@ -17,8 +17,9 @@ import (
 
 // A kind is what the tests do differently on PostgreSQL, MySQL and MariaDB.
 type kind struct {
+	dialect    string // "postgres" or "mysql"
 	mariaDB    bool
-	on         statements
+	print      func(sqlgen.Writer) ([]string, error)
 	store      func(*sql.DB) *sqlstore.Store
 	w, patient sqlgen.Writer
 	column     string              // the type of the key
@@ -35,7 +36,7 @@ var quick = sqlgen.Writer{MaxClockSkew: 50 * time.Millisecond}
 const sequences = "DROP SEQUENCE snowkey_next_counter, snowkey_next_current, snowkey_next_history"
 
 var ofPostgres = kind{
-	on: without, store: sqlstore.Postgres, patient: patient, column: "bigint DEFAULT snowkey_next()",
+	dialect: "postgres", print: sqlgen.Writer.Postgres, store: sqlstore.Postgres, patient: patient, column: "bigint DEFAULT snowkey_next()",
 	some: "SELECT snowkey_next() UNION ALL SELECT snowkey_next(5000) UNION ALL SELECT snowkey_next()",
 	drop: patient.PostgresDrop(), all: []string{sequences},
 	drops: map[string][]string{
@@ -51,7 +52,7 @@ var ofPostgres = kind{
 }
 
 var ofMariaDB = mySQLKind(kind{
-	mariaDB: true, on: onMariaDB, w: quick,
+	mariaDB: true, print: sqlgen.Writer.MariaDB, w: quick,
 	patient: sqlgen.Writer{MaxClockSkew: 50 * time.Millisecond, Window: 10 * time.Minute},
 	column:  "BIGINT NOT NULL DEFAULT 0", some: "SELECT snowkey_next() FROM seq_1_to_200",
 	drop: patient.MariaDBDrop(), all: []string{"DROP TABLE snowkey_next_counter, snowkey_next_history", "DROP SEQUENCE snowkey_next_sessions"},
@@ -59,14 +60,14 @@ var ofMariaDB = mySQLKind(kind{
 })
 
 var ofMySQL = mySQLKind(kind{
-	on: onMySQL, patient: patient, column: "BIGINT NOT NULL", some: many(200, "snowkey_next()"),
+	print: sqlgen.Writer.MySQL, patient: patient, column: "BIGINT NOT NULL", some: many(200, "snowkey_next()"),
 	drop: patient.MySQLDrop(), all: []string{"DROP TABLE snowkey_next_counter, snowkey_next_history"},
 	programs: [2]string{"mysqldump", "mysql"},
 })
 
 // mySQLKind adds what MySQL and MariaDB have in common.
 func mySQLKind(k kind) kind {
-	k.store = sqlstore.MySQL
+	k.dialect, k.store = "mysql", sqlstore.MySQL
 	k.drops = map[string][]string{
 		"the function":           k.drop,
 		"all":                    slices.Concat(k.drop, k.all),
@@ -109,7 +110,7 @@ func mySQLServer(t *testing.T) (dbtest.DB, kind) {
 // table returns the statements that create the table made, whose keys are made in SQL.
 func (k kind) table(w sqlgen.Writer) []string {
 	statements := []string{"CREATE TABLE made (id " + k.column + " PRIMARY KEY, v INT)"}
-	if k.column != ofPostgres.column {
+	if k.dialect == "mysql" {
 		statements = append(statements, w.MySQLTrigger("made", "id"))
 	}
 	return statements
@@ -128,36 +129,31 @@ func (k kind) dump(t *testing.T, db dbtest.DB) (dump, restore []string) {
 	return slices.Concat(k.programs[:1], args, []string{"--routines", "--triggers"}), slices.Concat(k.programs[1:], args)
 }
 
-// mySQL returns a database of MySQL.
-func mySQL(t *testing.T) dbtest.DB {
+// open returns a database of this kind.
+func (k kind) open(t *testing.T) dbtest.DB {
 	t.Helper()
-	db := dbtest.MySQL(t)
-	if db.MariaDB {
-		t.Skipf("%s is not MySQL", db.Version)
+	db := dbtest.Open(t, k.dialect)
+	if db.MariaDB != k.mariaDB {
+		t.Skipf("%s is not of the kind of this test", db.Version)
 	}
-	return db
+	return db.Since(t, 15) // which has unlogged sequences
 }
 
-// onMySQL is without on MySQL.
-func onMySQL(t *testing.T, w sqlgen.Writer, edits ...string) []string {
+// on returns the statements that install w, each old text of edits replaced by the next one.
+func (k kind) on(t *testing.T, w sqlgen.Writer, edits ...string) []string {
 	t.Helper()
-	return edited(t, dbtest.Must(w.MySQL())(t), edits...)
-}
-
-// mariaDB returns a database of MariaDB.
-func mariaDB(t *testing.T) dbtest.DB {
-	t.Helper()
-	db := dbtest.MySQL(t)
-	if !db.MariaDB {
-		t.Skipf("%s is not MariaDB", db.Version)
+	statements := dbtest.Must(k.print(w))(t)
+	for i := 0; i < len(edits); i += 2 {
+		found := false
+		for k, s := range statements {
+			found = found || strings.Contains(s, edits[i])
+			statements[k] = strings.ReplaceAll(s, edits[i], edits[i+1])
+		}
+		if !found {
+			t.Fatalf("the SQL does not have %s", edits[i])
+		}
 	}
-	return db
-}
-
-// onMariaDB is without on MariaDB.
-func onMariaDB(t *testing.T, w sqlgen.Writer, edits ...string) []string {
-	t.Helper()
-	return edited(t, dbtest.Must(w.MariaDB())(t), edits...)
+	return statements
 }
 
 // many is a query with n rows, in which i counts from 1.

@@ -73,8 +73,9 @@ func TestDamagedSequences(t *testing.T) {
 	}
 }
 
-// TestCrash kills the server right after an id was returned whose transaction did not wait
-// for the disk. A crash must empty the sequences.
+// TestCrash kills the server right after a number was reserved, or an id returned, whose
+// transaction did not wait for the disk. The reservation must survive, and a crash must empty
+// the sequences.
 func TestCrash(t *testing.T) {
 	t.Parallel()
 	db, process := dbtest.Killable(t, "postgres", "wal_writer_delay=10s")
@@ -82,6 +83,14 @@ func TestCrash(t *testing.T) {
 	c := db.Connect(t)
 	c.SetMaxIdleConns(0)
 	install(t, c, patient)
+	statements := ofPostgres.on(t, sqlgen.Writer{Namespace: "kept", Name: "kept"})
+	reserves := slices.IndexFunc(statements, func(s string) bool { return strings.Contains(s, "is leased by") })
+	dbtest.Exec(t, session(t, c), append([]string{"SET synchronous_commit = off"}, statements[:reserves+1]...)...) // a later one may flush
+	restart(t, process)
+	if count(t, c, "count(*) FROM snowkey_lease WHERE namespace = 'kept' AND token LIKE 'sql:%'") != 1 {
+		t.Error("the reservation has not survived")
+	}
+
 	dbtest.Exec(t, c, "CREATE TABLE rows (id bigint DEFAULT snowkey_next())")
 	for _, statement := range []string{"SELECT snowkey_next()", "SELECT snowkey_next(1)", "INSERT INTO rows DEFAULT VALUES RETURNING id"} {
 		open := dbtest.Must(c.BeginTx(t.Context(), nil))(t)
@@ -109,24 +118,6 @@ func restart(t *testing.T, process *dbtest.Process) {
 	t.Helper()
 	dbtest.NoError(t, process.Kill())
 	dbtest.NoError(t, process.Start())
-}
-
-// TestReservationSurvives kills the server right after the number was reserved by a session
-// whose commits do not wait for the disk.
-func TestReservationSurvives(t *testing.T) {
-	t.Parallel()
-	server, process := dbtest.Killable(t, "postgres", "wal_writer_delay=10s")
-	server.Since(t, 15)
-	db := server.Connect(t)
-	db.SetMaxIdleConns(0)
-	install(t, db, sqlgen.Writer{}) // creates the tables
-	statements := without(t, sqlgen.Writer{Namespace: "kept", Name: "kept"})
-	reserves := slices.IndexFunc(statements, func(s string) bool { return strings.Contains(s, "is leased by") })
-	dbtest.Exec(t, session(t, db), append([]string{"SET synchronous_commit = off"}, statements[:reserves+1]...)...) // a later one may flush
-	restart(t, process)
-	if count(t, db, "count(*) FROM snowkey_lease WHERE namespace = 'kept' AND token LIKE 'sql:%'") != 1 {
-		t.Error("the reservation has not survived")
-	}
 }
 
 // TestCrashAndClock kills the server and sets its clock back, as a machine without a clock
@@ -257,10 +248,10 @@ func TestMySQLBinaryLog(t *testing.T) {
 		t.Errorf("without SUPER: %v", e)
 	}
 	t.Run("SUPER", func(t *testing.T) {
-		asOwner(t, db, admin, k.on, k.column, "ALL ON DATABASE", "SUPER ON *.*")
+		asOwner(t, db, admin, k, "ALL ON DATABASE", "SUPER ON *.*")
 	})
 	t.Run("log_bin_trust_function_creators", func(t *testing.T) {
 		dbtest.Exec(t, admin, "SET GLOBAL log_bin_trust_function_creators = 1", "DROP TABLE `rows`")
-		asOwner(t, db, admin, k.on, k.column, "ALL ON DATABASE")
+		asOwner(t, db, admin, k, "ALL ON DATABASE")
 	})
 }

@@ -141,30 +141,24 @@ func TestClock(t *testing.T) {
 		server, process := dbtest.Clocked(t, server.Dialect)
 		db := server.Connect(t)
 		dbtest.Exec(t, db, k.on(t, k.patient)...)
-		checkClock(t, db, process, k.some)
+		set := func(by time.Duration) {
+			t.Helper()
+			dbtest.NoError(t, process.SetClock(by))
+		}
+		// The first ids are ahead of the clock, by less than the clock is set now.
+		query(t, db, k.some)
+		set(30 * time.Minute)
+		before := query(t, db, k.some)
+		set(25 * time.Minute)
+		after := query(t, db, k.some)
+		requireAbove(t, after, before)
+		set(-2 * time.Minute)
+		db.SetMaxIdleConns(0) // a session that is open may go on for as long as the clock was right
+		_, err := db.ExecContext(t.Context(), "SELECT snowkey_next()")
+		if err == nil || !strings.Contains(err.Error(), "ahead of the clock") || !strings.Contains(err.Error(), "55000") {
+			t.Errorf("32 minutes back: %v", err)
+		}
+		set(30 * time.Minute)
+		requireAbove(t, query(t, db, k.some), append(before, after...))
 	})
-}
-
-// checkClock sets the clock of a server back, on which patient is installed.
-func checkClock(t *testing.T, db *sql.DB, process *dbtest.Process, some string) {
-	t.Helper()
-	set := func(by time.Duration) {
-		t.Helper()
-		dbtest.NoError(t, process.SetClock(by))
-	}
-	// The first ids are ahead of the clock, by less than the clock is set now.
-	query(t, db, some)
-	set(30 * time.Minute)
-	before := query(t, db, some)
-	set(25 * time.Minute)
-	after := query(t, db, some)
-	requireAbove(t, after, before)
-	set(-2 * time.Minute)
-	db.SetMaxIdleConns(0) // a session that is open may go on for as long as the clock was right
-	_, err := db.ExecContext(t.Context(), "SELECT snowkey_next()")
-	if err == nil || !strings.Contains(err.Error(), "ahead of the clock") || !strings.Contains(err.Error(), "55000") {
-		t.Errorf("32 minutes back: %v", err)
-	}
-	set(30 * time.Minute)
-	requireAbove(t, query(t, db, some), append(before, after...))
 }

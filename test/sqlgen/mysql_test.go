@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"fmt"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -36,19 +35,7 @@ func TestMySQLRaise(t *testing.T) {
 	dbtest.Exec(t, db, k.on(t, sqlgen.Writer{Window: time.Millisecond, MaxClockSkew: time.Millisecond},
 		raised, fmt.Sprintf("DO SLEEP(0.002); SET tick = tick DIV %d * %[1]d; ", every)+raised)...)
 	dbtest.Exec(t, db, "CREATE TABLE `rows` (id BIGINT)")
-	var wait sync.WaitGroup
-	for range 8 {
-		conn := session(t, db)
-		wait.Go(func() {
-			for range 10 {
-				if _, err := conn.ExecContext(t.Context(), "INSERT INTO `rows` VALUES (snowkey_next())"); err != nil {
-					t.Error(err)
-				}
-				time.Sleep(pause)
-			}
-		})
-	}
-	wait.Wait()
+	together(t, db, "INSERT INTO `rows` VALUES (snowkey_next())", pause)
 	if all, different := countIDs(t, db, "`rows`"); all != 80 || different != 80 {
 		t.Errorf("%d rows have %d different ids", all, different)
 	}
@@ -58,8 +45,8 @@ func TestMySQLRaise(t *testing.T) {
 // the same key, the second one would wait for the first one's COMMIT.
 func TestMySQLWaits(t *testing.T) {
 	t.Parallel()
-	db := mySQL(t).Connect(t)
-	dbtest.Exec(t, db, onMySQL(t, sqlgen.Writer{}, "DECLARE problem TEXT;", "DECLARE problem TEXT; DECLARE raising BOOLEAN DEFAULT TRUE;",
+	db := ofMySQL.open(t).Connect(t)
+	dbtest.Exec(t, db, ofMySQL.on(t, sqlgen.Writer{}, "DECLARE problem TEXT;", "DECLARE problem TEXT; DECLARE raising BOOLEAN DEFAULT TRUE;",
 		"IF v DIV 4096 < tick THEN", "IF raising THEN SET raising = FALSE, tick = 1;")...)
 	dbtest.Exec(t, db, "CREATE TABLE `rows` (id BIGINT NOT NULL PRIMARY KEY, v INT)", sqlgen.Writer{}.MySQLTrigger("rows", "id"), "INSERT INTO `rows` (v) VALUES (0)")
 	for range 2 {
@@ -124,11 +111,11 @@ func TestMySQLCopied(t *testing.T) {
 // same name, but their own rows and counters.
 func TestMariaDBDatabases(t *testing.T) {
 	t.Parallel()
-	one, two := mariaDB(t), mariaDB(t)
+	one, two := ofMariaDB.open(t), ofMariaDB.open(t)
 	first, second := one.Connect(t), two.Connect(t)
 	w := sqlgen.Writer{Worker: 3, MaxClockSkew: 50 * time.Millisecond}
-	dbtest.Exec(t, first, onMariaDB(t, w)...)
-	dbtest.Exec(t, second, onMariaDB(t, w)...)
+	dbtest.Exec(t, first, ofMariaDB.on(t, w)...)
+	dbtest.Exec(t, second, ofMariaDB.on(t, w)...)
 	query(t, second, "SELECT snowkey_next()") // the first call waits
 	other := column[string](t, second, "SELECT DATABASE()")[0]
 	ids := query(t, first, fmt.Sprintf("SELECT snowkey_next() UNION ALL SELECT %s.snowkey_next() UNION ALL SELECT snowkey_next()", other))
@@ -141,26 +128,13 @@ func TestMariaDBDatabases(t *testing.T) {
 // without a value were used as a number.
 func TestMariaDBFirst(t *testing.T) {
 	t.Parallel()
-	db := mariaDB(t).Connect(t)
+	db := ofMariaDB.open(t).Connect(t)
 	db.SetMaxIdleConns(0)
-	dbtest.Exec(t, db, onMariaDB(t, quick)...)
+	dbtest.Exec(t, db, ofMariaDB.on(t, quick)...)
 	for range 10 {
 		if ids := query(t, db, "SELECT snowkey_next() FROM seq_1_to_2"); ids[1] != ids[0]+1 {
 			t.Errorf("%d do not differ by one", ids)
 		}
-	}
-}
-
-// recent checks that ids are different, and were made less than 20 s ago.
-func recent(t *testing.T, ids []int64) {
-	t.Helper()
-	seen := make(map[int64]bool)
-	for _, id := range ids {
-		at := idgen.DefaultLayout().Decode(id).Time
-		if seen[id] || time.Since(at).Abs() > 20*time.Second {
-			t.Errorf("%d has the time %v, or was made twice", id, at)
-		}
-		seen[id] = true
 	}
 }
 
@@ -178,7 +152,14 @@ func TestMySQLSettings(t *testing.T) {
 	} else {
 		dbtest.Exec(t, live, "SET SESSION auto_increment_increment = 3, SESSION sql_mode = 'ANSI,NO_AUTO_VALUE_ON_ZERO,NO_BACKSLASH_ESCAPES'", "SET autocommit = 0")
 	}
-	recent(t, append(query(t, live, k.some), query(t, live, k.some)...))
+	seen := make(map[int64]bool)
+	for _, id := range append(query(t, live, k.some), query(t, live, k.some)...) {
+		at := idgen.DefaultLayout().Decode(id).Time
+		if seen[id] || time.Since(at).Abs() > 20*time.Second {
+			t.Errorf("%d has the time %v, or was made twice", id, at)
+		}
+		seen[id] = true
+	}
 	if !k.mariaDB {
 		if expiry := query(t, live, "SELECT @@SESSION.information_schema_stats_expiry")[0]; expiry != 86400 {
 			t.Errorf("information_schema_stats_expiry is %d afterwards", expiry)

@@ -63,7 +63,7 @@ func TestOwner(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			db := postgreSQL(t)
+			db := ofPostgres.open(t)
 			admin := db.Connect(t)
 			w := sqlgen.Writer{}
 			role, as := roleOf(t, db, admin)
@@ -74,7 +74,7 @@ func TestOwner(t *testing.T) {
 				dbtest.Exec(t, admin, "GRANT "+tt.grant+" TO "+role)
 			}
 			if tt.tables {
-				dbtest.Exec(t, admin, without(t, w)[:2]...)
+				dbtest.Exec(t, admin, ofPostgres.on(t, w)[:2]...)
 				dbtest.Exec(t, admin, "GRANT ALL ON snowkey_lease, snowkey_lease_ns TO "+role)
 			}
 			owner := as.Connect(t)
@@ -84,7 +84,7 @@ func TestOwner(t *testing.T) {
 			if w.Schema != "" {
 				dbtest.Exec(t, owner, "CREATE SCHEMA app")
 			}
-			err := refused(t, owner, without(t, w))
+			err := refused(t, owner, ofPostgres.on(t, w))
 			if tt.denied != "" {
 				if !isDenied(err, tt.denied) {
 					t.Errorf("got %v, want that %s is denied", err, tt.denied)
@@ -133,7 +133,7 @@ func TestOwner(t *testing.T) {
 // by one leave the lease tables, which are empty.
 func TestControlSystem(t *testing.T) {
 	t.Parallel()
-	db := postgreSQL(t)
+	db := ofPostgres.open(t)
 	admin := db.Connect(t)
 	dbtest.Exec(t, admin, "REVOKE EXECUTE ON FUNCTION "+ofControl+" FROM PUBLIC") // in this database only
 	role, as := roleOf(t, db, admin, "CREATE ON SCHEMA public")
@@ -150,11 +150,11 @@ func TestControlSystem(t *testing.T) {
 		}
 	}
 	tx := dbtest.Must(owner.BeginTx(t.Context(), nil))(t)
-	err := refused(t, tx, without(t, sqlgen.Writer{}))
+	err := refused(t, tx, ofPostgres.on(t, sqlgen.Writer{}))
 	dbtest.NoError(t, tx.Rollback())
 	check(err)
 
-	check(refused(t, owner, without(t, sqlgen.Writer{})), "snowkey_lease", "snowkey_lease_ns")
+	check(refused(t, owner, ofPostgres.on(t, sqlgen.Writer{})), "snowkey_lease", "snowkey_lease_ns")
 	if n := count(t, admin, "(SELECT count(*) FROM snowkey_lease) + (SELECT count(*) FROM snowkey_lease_ns)"); n > 0 {
 		t.Errorf("%d rows are left in the lease tables", n)
 	}
@@ -204,17 +204,17 @@ func TestMySQLOwner(t *testing.T) {
 	if count(t, admin, "@@log_bin") == 1 {
 		t.Skip("the server has a binary log")
 	}
-	asOwner(t, db, admin, k.on, k.column, "ALL ON DATABASE")
+	asOwner(t, db, admin, k, "ALL ON DATABASE")
 }
 
 // asOwner executes the SQL as a user with the given privileges. A user that has only
 // INSERT then fills rows.
-func asOwner(t *testing.T, db dbtest.DB, admin *sql.DB, on statements, column string, grants ...string) {
+func asOwner(t *testing.T, db dbtest.DB, admin *sql.DB, k kind, grants ...string) {
 	t.Helper()
 	name, owner := userOf(t, db, admin, grants...)
-	dbtest.Exec(t, owner, on(t, sqlgen.Writer{})...)
-	dbtest.Exec(t, owner, on(t, sqlgen.Writer{})...)
-	dbtest.Exec(t, owner, "CREATE TABLE `rows` (id "+column+" PRIMARY KEY, v INT)", sqlgen.Writer{}.MySQLTrigger("rows", "id"))
+	dbtest.Exec(t, owner, k.on(t, sqlgen.Writer{})...)
+	dbtest.Exec(t, owner, k.on(t, sqlgen.Writer{})...)
+	dbtest.Exec(t, owner, "CREATE TABLE `rows` (id "+k.column+" PRIMARY KEY, v INT)", sqlgen.Writer{}.MySQLTrigger("rows", "id"))
 	caller, user := userOf(t, db, admin, "INSERT ON `rows`")
 	for _, db := range []*sql.DB{owner, user} {
 		dbtest.Exec(t, db, "INSERT INTO `rows` (v) VALUES (1), (2)", "INSERT INTO `rows` VALUES (0, 3), (NULL, 4)")

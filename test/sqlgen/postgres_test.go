@@ -18,12 +18,6 @@ import (
 	"github.com/snowkey-go/snowkey/lease/sqlstore"
 )
 
-// postgreSQL returns a database on a server that has unlogged sequences.
-func postgreSQL(t *testing.T) dbtest.DB {
-	t.Helper()
-	return dbtest.Postgres(t).Since(t, 15)
-}
-
 // TestRefusedServers installs the functions on servers that claim to have no unlogged
 // sequences, or to be Aurora. Nothing is left behind.
 func TestRefusedServers(t *testing.T) {
@@ -38,11 +32,11 @@ func TestRefusedServers(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			db := postgreSQL(t).Connect(t)
+			db := ofPostgres.open(t).Connect(t)
 			if tt.setup != "" {
 				dbtest.Exec(t, db, tt.setup)
 			}
-			err := refused(t, db, without(t, sqlgen.Writer{}, tt.edits...))
+			err := refused(t, db, ofPostgres.on(t, sqlgen.Writer{}, tt.edits...))
 			if err == nil || !strings.Contains(err.Error(), tt.message) || !strings.Contains(err.Error(), "0A000") {
 				t.Error(err)
 			}
@@ -55,29 +49,7 @@ func TestRefusedServers(t *testing.T) {
 
 func install(t *testing.T, db *sql.DB, w sqlgen.Writer) {
 	t.Helper()
-	dbtest.Exec(t, db, dbtest.Must(w.Postgres())(t)...)
-}
-
-// without returns the statements that install w, each old text of edits replaced by the next
-// one.
-func without(t *testing.T, w sqlgen.Writer, edits ...string) []string {
-	t.Helper()
-	return edited(t, dbtest.Must(w.Postgres())(t), edits...)
-}
-
-func edited(t *testing.T, statements []string, edits ...string) []string {
-	t.Helper()
-	for i := 0; i < len(edits); i += 2 {
-		found := false
-		for k, s := range statements {
-			found = found || strings.Contains(s, edits[i])
-			statements[k] = strings.ReplaceAll(s, edits[i], edits[i+1])
-		}
-		if !found {
-			t.Fatalf("the SQL does not have %s", edits[i])
-		}
-	}
-	return statements
+	dbtest.Exec(t, db, ofPostgres.on(t, w)...)
 }
 
 // requireAbove checks that some ids are above all earlier ones.
@@ -154,19 +126,11 @@ func inLayout(t *testing.T, layout idgen.Layout, ids []int64, before time.Time) 
 	last := int64(0)
 	for _, id := range ids {
 		p := layout.Decode(id)
-		if p.Worker != 5 || p.Rollback != 0 {
-			t.Errorf("%d has worker %d and rollback %d", id, p.Worker, p.Rollback)
-		}
-		for k, f := range fixed(layout) {
-			if p.Fixed[k] != f {
-				t.Errorf("%d has the fixed value %d, want %d", id, p.Fixed[k], f)
-			}
+		if want, err := layout.Compose(idgen.Parts{Time: p.Time, Worker: 5, Sequence: p.Sequence}); err != nil || id != want {
+			t.Errorf("%d is %+v, want the id %d: %v", id, p, want, err)
 		}
 		if ahead := p.Time.Sub(before); ahead < -50*time.Millisecond-2*layout.Unit() || ahead > 30*time.Second {
 			t.Errorf("%d is %v ahead", id, ahead)
-		}
-		if again, err := layout.Compose(p); err != nil || again != id {
-			t.Errorf("%d is %d after Decode and Compose: %v", id, again, err)
 		}
 		if id <= last {
 			t.Errorf("%d follows %d", id, last)
@@ -178,39 +142,27 @@ func inLayout(t *testing.T, layout idgen.Layout, ids []int64, before time.Time) 
 // TestLayouts parses ids of every preset that SQL can make.
 func TestLayouts(t *testing.T) {
 	t.Parallel()
-	for database, open := range map[string]func(*testing.T) dbtest.DB{"postgres": postgreSQL, "mariadb": mariaDB} {
-		t.Run(database, func(t *testing.T) {
-			db, on, some := open(t).Connect(t), without, "SELECT next() UNION ALL SELECT next(9) UNION ALL SELECT next()"
-			if database == "mariadb" {
-				on, some = onMariaDB, "SELECT next() FROM seq_1_to_1000"
+	for _, k := range []kind{ofPostgres, ofMariaDB} {
+		t.Run(k.programs[1], func(t *testing.T) {
+			db, some, n := k.open(t).Connect(t), "SELECT next() UNION ALL SELECT next(9) UNION ALL SELECT next()", 11
+			if k.mariaDB {
+				some, n = "SELECT next() FROM seq_1_to_1000", 1000
 			}
 			for i, layout := range layouts(t) {
 				t.Run(layout.String(), func(t *testing.T) {
 					t.Parallel()
-					dbtest.Exec(t, db, on(t, sqlgen.Writer{Layout: layout, Namespace: fmt.Sprint("n", i), Name: fmt.Sprint("next", i), Worker: 5, MaxClockSkew: 50 * time.Millisecond})...)
+					dbtest.Exec(t, db, k.on(t, sqlgen.Writer{Layout: layout, Namespace: fmt.Sprint("n", i), Name: fmt.Sprint("next", i), Worker: 5, MaxClockSkew: 50 * time.Millisecond})...)
 					before := time.Now()
 					ids := query(t, session(t, db), strings.ReplaceAll(some, "next", fmt.Sprint("next", i)))
 					inLayout(t, layout, ids, before)
-					if want := map[string]int{"postgres": 11, "mariadb": 1000}[database]; len(ids) != want {
-						t.Errorf("%d ids, want %d", len(ids), want)
+					if len(ids) != n {
+						t.Errorf("%d ids, want %d", len(ids), n)
 					}
 				})
 			}
 		})
 	}
 }
-
-func fixed(l idgen.Layout) (values []int64) {
-	for _, f := range l.Fields() {
-		if f.Fixed {
-			values = append(values, f.Value)
-		}
-	}
-	return values
-}
-
-// statements are those that install a writer, with edits; see without.
-type statements func(t *testing.T, w sqlgen.Writer, edits ...string) []string
 
 // refused executes statements up to the first error.
 func refused(t *testing.T, db interface {
@@ -230,37 +182,27 @@ func refused(t *testing.T, db interface {
 func TestFence(t *testing.T) {
 	t.Parallel()
 	eachKind(t, func(t *testing.T, server dbtest.DB, k kind) {
-		db := server.Connect(t)
+		db, cfg := server.Connect(t), snowkey.Config{MaxWorker: 9}
 		dbtest.Exec(t, db, k.on(t, sqlgen.Writer{})...)
-		after := time.Duration(0)
+		pool := dbtest.Must(snowkey.Open(t.Context(), k.store(db), cfg))(t)
+		pool.Close(t.Context())
+		query(t, db, "SELECT snowkey_next()")
 		if server.Dialect == "mysql" && !k.mariaDB {
-			after = 1500 * time.Millisecond // then, the counter is not ahead any more
+			time.Sleep(1500 * time.Millisecond) // then, the counter is not ahead any more
 		}
-		checkFence(t, db, k.store(db), after)
+		dbtest.NoError(t, snowkey.Fence(t.Context(), k.store(db), cfg))
+		fence := query(t, db, "SELECT fence FROM snowkey_lease_ns")[0]
+		db.SetMaxIdleConns(0) // so that the next query has a new session
+		id := query(t, db, "SELECT snowkey_next()")[0]
+		if counter := id>>22<<12 | id&4095; counter < fence {
+			t.Errorf("the counter of %d is %d, and the fence %d", id, counter, fence)
+		}
+		// Without its row, a new session makes no ids.
+		dbtest.Exec(t, db, "DELETE FROM snowkey_lease WHERE worker = 1023")
+		if _, err := db.Exec("SELECT snowkey_next()"); err == nil || !strings.Contains(err.Error(), "is not reserved for SQL") {
+			t.Errorf("without the row: %v", err)
+		}
 	})
-}
-
-// checkFence raises the fence after some time, and compares it with the counter of a new
-// session.
-func checkFence(t *testing.T, db *sql.DB, store *sqlstore.Store, after time.Duration) {
-	t.Helper()
-	cfg := snowkey.Config{MaxWorker: 9}
-	pool := dbtest.Must(snowkey.Open(t.Context(), store, cfg))(t)
-	pool.Close(t.Context())
-	query(t, db, "SELECT snowkey_next()")
-	time.Sleep(after)
-	dbtest.NoError(t, snowkey.Fence(t.Context(), store, cfg))
-	fence := query(t, db, "SELECT fence FROM snowkey_lease_ns")[0]
-	db.SetMaxIdleConns(0) // so that the next query has a new session
-	id := query(t, db, "SELECT snowkey_next()")[0]
-	if counter := id>>22<<12 | id&4095; counter < fence {
-		t.Errorf("the counter of %d is %d, and the fence %d", id, counter, fence)
-	}
-	// Without its row, a new session makes no ids.
-	dbtest.Exec(t, db, "DELETE FROM snowkey_lease WHERE worker = 1023")
-	if _, err := db.Exec("SELECT snowkey_next()"); err == nil || !strings.Contains(err.Error(), "is not reserved for SQL") {
-		t.Errorf("without the row: %v", err)
-	}
 }
 
 // pausing makes sessions pause while they enter a tick, after they have chosen it.
@@ -272,30 +214,38 @@ const enters = "\t\t\t\t\tPERFORM setval(" + `'"public"."snowkey_next_counter"':
 // TestLock has sessions pause while they enter a tick.
 func TestLock(t *testing.T) {
 	t.Parallel()
-	db := postgreSQL(t).Connect(t)
-	dbtest.Exec(t, db, without(t, sqlgen.Writer{}, pausing...)...)
+	db := ofPostgres.open(t).Connect(t)
+	dbtest.Exec(t, db, ofPostgres.on(t, sqlgen.Writer{}, pausing...)...)
 	dbtest.Exec(t, db, "CREATE TABLE rows (id bigint)")
+	together(t, db, "INSERT INTO rows SELECT snowkey_next(2) UNION ALL SELECT snowkey_next()", 0)
+	if all, different := countIDs(t, db, "rows"); all != 240 || different != all {
+		t.Errorf("%d rows have %d different ids", all, different)
+	}
+}
+
+// together executes a statement ten times in each of eight sessions, with pauses.
+func together(t *testing.T, db *sql.DB, statement string, pause time.Duration) {
+	t.Helper()
 	var wait sync.WaitGroup
 	for range 8 {
+		conn := session(t, db)
 		wait.Go(func() {
 			for range 10 {
-				if _, err := db.ExecContext(t.Context(), "INSERT INTO rows SELECT snowkey_next(2) UNION ALL SELECT snowkey_next()"); err != nil {
+				if _, err := conn.ExecContext(t.Context(), statement); err != nil {
 					t.Error(err)
 				}
+				time.Sleep(pause)
 			}
 		})
 	}
 	wait.Wait()
-	if all, different := countIDs(t, db, "rows"); all != 240 || different != all {
-		t.Errorf("%d rows have %d different ids", all, different)
-	}
 }
 
 // TestFirst reserves a worker number before the first process adds rows. The processes
 // find the rows that they would have added.
 func TestFirst(t *testing.T) {
 	t.Parallel()
-	db := postgreSQL(t).Connect(t)
+	db := ofPostgres.open(t).Connect(t)
 	for i, tt := range []struct {
 		layout idgen.Layout
 		rows   int64

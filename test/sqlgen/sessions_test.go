@@ -15,7 +15,6 @@ import (
 	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/internal/sqlgen"
-	"github.com/snowkey-go/snowkey/lease/sqlstore"
 )
 
 // twoWorkers has two worker numbers, and SQL gets the second one.
@@ -113,55 +112,51 @@ func TestSessions(t *testing.T) {
 			second.Close(context.Background())
 			t.Error("a second process leased a worker number")
 		}
-		checkReserved(t, db, layout, on)
 	})
 }
 
-// checkReserved checks that a number is reserved for one function, and a function has one
-// number. Number 1 of the layout is reserved for snowkey_next in the namespace default.
-func checkReserved(t *testing.T, db *sql.DB, layout idgen.Layout, on statements) {
-	t.Helper()
-	for _, tt := range []struct {
-		w   sqlgen.Writer
-		has string
-	}{
-		{sqlgen.Writer{Layout: layout, Name: "another"}, "is leased by SQL"},
-		{sqlgen.Writer{Layout: layout, Namespace: "third"}, "already makes ids with worker number 1 of namespace default"},
-		{sqlgen.Writer{Name: "another"}, "has another layout"},
-	} {
-		if err := refused(t, db, on(t, tt.w)); err == nil || !strings.Contains(err.Error(), tt.has) {
-			t.Errorf("got %v, want %s", err, tt.has)
-		}
-	}
-}
-
-// TestReserved checks that a reserved number is like a leased one, and that statements that
-// were refused leave nothing behind.
+// TestReserved checks that a number is reserved for one function, a function has one number,
+// and statements that were refused leave nothing behind. A reserved number is like a leased
+// one.
 func TestReserved(t *testing.T) {
 	t.Parallel()
-	layout := twoWorkers(t)
-	db := postgreSQL(t).Connect(t)
-	store, cfg := sqlstore.Postgres(db), snowkey.Config{Layout: layout}
-	install(t, db, sqlgen.Writer{Layout: layout})
-	checkReserved(t, db, layout, without)
-	sequences, rows := count(t, db, "count(*) FROM pg_class WHERE relname LIKE 'another%'"), count(t, db, "count(*) FROM snowkey_lease WHERE namespace = 'third'")
-	if sequences+rows > 0 {
-		t.Errorf("statements that were refused left %d sequences and %d rows", sequences, rows)
-	}
-	pool := dbtest.Must(snowkey.Open(t.Context(), store, cfg))(t)
-	defer pool.Close(context.Background())
-	for _, f := range dbtest.Must(snowkey.Doctor(t.Context(), store, cfg))(t) {
-		if f.Kind == "expires-ahead" {
-			t.Errorf("doctor: %s", f.Text)
+	eachKind(t, func(t *testing.T, server dbtest.DB, k kind) {
+		db, layout := server.Connect(t), twoWorkers(t)
+		store, cfg := k.store(db), snowkey.Config{Layout: layout}
+		dbtest.Exec(t, db, k.on(t, sqlgen.Writer{Layout: layout})...)
+		for _, tt := range []struct {
+			w   sqlgen.Writer
+			has string
+		}{
+			{sqlgen.Writer{Layout: layout, Name: "another"}, "is leased by SQL"},
+			{sqlgen.Writer{Layout: layout, Namespace: "third"}, "already makes ids with worker number 1 of namespace default"},
+			{sqlgen.Writer{Name: "another"}, "has another layout"},
+		} {
+			if err := refused(t, db, k.on(t, tt.w)); err == nil || !strings.Contains(err.Error(), tt.has) {
+				t.Errorf("got %v, want %s", err, tt.has)
+			}
 		}
-	}
-	cfg.Namespace = "other"
-	dbtest.Exec(t, db, without(t, sqlgen.Writer{Layout: layout, Namespace: "other", Name: "other"}, "7258118400000000", "0")...)
-	for range 2 {
-		pool, err := snowkey.Open(t.Context(), store, cfg)
-		if err != nil {
-			t.Fatalf("a process can't lease a reserved number that has expired: %v", err)
+		if server.Dialect == "postgres" {
+			sequences, rows := count(t, db, "count(*) FROM pg_class WHERE relname LIKE 'another%'"), count(t, db, "count(*) FROM snowkey_lease WHERE namespace = 'third'")
+			if sequences+rows > 0 {
+				t.Errorf("statements that were refused left %d sequences and %d rows", sequences, rows)
+			}
 		}
+		pool := dbtest.Must(snowkey.Open(t.Context(), store, cfg))(t)
 		defer pool.Close(context.Background())
-	}
+		for _, f := range dbtest.Must(snowkey.Doctor(t.Context(), store, cfg))(t) {
+			if f.Kind == "expires-ahead" {
+				t.Errorf("doctor: %s", f.Text)
+			}
+		}
+		cfg.Namespace = "other"
+		dbtest.Exec(t, db, k.on(t, sqlgen.Writer{Layout: layout, Namespace: "other", Name: "other"}, "7258118400000000", "0")...)
+		for range 2 {
+			pool, err := snowkey.Open(t.Context(), store, cfg)
+			if err != nil {
+				t.Fatalf("a process can't lease a reserved number that has expired: %v", err)
+			}
+			defer pool.Close(context.Background())
+		}
+	})
 }

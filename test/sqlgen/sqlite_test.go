@@ -2,9 +2,7 @@ package sqlgen
 
 import (
 	"context"
-	"database/sql"
 	"database/sql/driver"
-	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -31,24 +29,16 @@ func init() {
 	})
 }
 
-// openSQLite returns a database whose file is given too. Its pool is the default one.
-func openSQLite(t *testing.T, cfg snowkey.Config) (*sql.DB, *idgen.Pool, string) {
+// TestSQLite runs the SQL of docs/sql-default.md. No test of this package that uses
+// idgen.Default may run in parallel.
+func TestSQLite(t *testing.T) {
 	db := dbtest.SQLite(t).Connect(t)
-	pool := dbtest.Must(snowkey.Open(t.Context(), sqlstore.SQLite(db), cfg))(t)
+	pool := dbtest.Must(snowkey.Open(t.Context(), sqlstore.SQLite(db), snowkey.Config{}))(t)
 	idgen.SetDefault(pool)
 	t.Cleanup(func() {
 		idgen.SetDefault(nil)
 		pool.Close(context.Background())
 	})
-	var file string
-	dbtest.NoError(t, db.QueryRow("SELECT file FROM pragma_database_list WHERE name = 'main'").Scan(&file))
-	return db, pool, file
-}
-
-// TestSQLite runs the SQL of docs/sql-default.md. No test of this package that uses
-// idgen.Default may run in parallel.
-func TestSQLite(t *testing.T) {
-	db, pool, file := openSQLite(t, snowkey.Config{})
 	for _, block := range blocks(t, "SQLite", "sql") {
 		dbtest.Exec(t, db, block)
 	}
@@ -82,21 +72,6 @@ func TestSQLite(t *testing.T) {
 		t.Errorf("a deterministic function: %v", err)
 	}
 
-	// Another program can read and write the table, but has no default.
-	shell, err := exec.LookPath("sqlite3")
-	if err != nil {
-		t.Log("without sqlite3, the shell is not tested: ", err)
-	} else {
-		out, err := exec.CommandContext(t.Context(), shell, file, "INSERT INTO orders (name) VALUES ('sugar')").CombinedOutput()
-		if err == nil || !strings.Contains(string(out), "unknown function: snowkey_next()") {
-			t.Errorf("sqlite3: %v: %s", err, out)
-		}
-		out, err = exec.CommandContext(t.Context(), shell, file, "INSERT INTO orders (id, name) VALUES (1001, 'sugar'); DELETE FROM orders WHERE id = 1001").CombinedOutput()
-		if err != nil {
-			t.Errorf("sqlite3: %v: %s", err, out)
-		}
-	}
-
 	idgen.SetDefault(nil)
 	if _, err := db.Exec("INSERT INTO orders (name) VALUES ('sugar')"); err == nil || !strings.Contains(err.Error(), idgen.ErrNoPool.Error()) {
 		t.Errorf("without a pool: %v", err)
@@ -104,18 +79,4 @@ func TestSQLite(t *testing.T) {
 	if n := count(t, db, "count(*) FROM orders"); n != 2 {
 		t.Errorf("%d rows, want 2", n)
 	}
-}
-
-// TestSQLiteLocked keeps a transaction open for longer than Window. It locks the file, but
-// the lease is not in it.
-func TestSQLiteLocked(t *testing.T) {
-	db, _, _ := openSQLite(t, snowkey.Config{Window: time.Second, TTL: time.Second, MaxClockSkew: 50 * time.Millisecond})
-	dbtest.Exec(t, db, "CREATE TABLE rows (id BIGINT NOT NULL PRIMARY KEY DEFAULT (snowkey_next()), v TEXT)")
-	tx := dbtest.Must(db.BeginTx(t.Context(), nil))(t)
-	defer tx.Rollback()
-	for end := time.Now().Add(2500 * time.Millisecond); time.Now().Before(end); time.Sleep(100 * time.Millisecond) { // over Window
-		dbtest.Exec(t, tx, "INSERT INTO rows (v) VALUES ('a')")
-	}
-	dbtest.NoError(t, tx.Commit())
-	dbtest.Exec(t, db, "INSERT INTO rows (v) VALUES ('b')")
 }

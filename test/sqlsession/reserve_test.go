@@ -48,14 +48,10 @@ func TestReserved(t *testing.T) {
 			return err
 		})
 	}()
-	for {
-		var waiting int
-		dbtest.NoError(t, one.QueryRowContext(ctx, "SELECT count(*) FROM pg_stat_activity WHERE pid = $1 AND wait_event_type = 'Lock'", reserved).Scan(&waiting))
-		if waiting == 1 {
-			break
-		}
-		time.Sleep(time.Millisecond)
-	}
+	dbtest.Await(t, "the statement to wait", func() (waits bool) {
+		dbtest.NoError(t, one.QueryRowContext(ctx, "SELECT count(*) = 1 FROM pg_stat_activity WHERE pid = $1 AND wait_event_type = 'Lock'", reserved).Scan(&waits))
+		return waits
+	})
 	if pid, err := backend(ctx, db); err != nil || pid == reserved {
 		t.Errorf("while the connection %d waits for a lock: %d, %v", reserved, pid, err)
 	}

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	_ "github.com/glebarez/go-sqlite" // registers the driver "sqlite"
+
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/internal/sqldialect"
 	"github.com/snowkey-go/snowkey/internal/sqlsession"

@@ -11,6 +11,14 @@ import (
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 )
 
+// untilBlocked draws numbers until there is an error.
+func untilBlocked(s *segment.Segment) (err error) {
+	for n := 0; n < 20 && err == nil; n++ {
+		_, err = s.Next(context.Background())
+	}
+	return err
+}
+
 // TestSegmentInATransaction draws numbers in transactions that have all connections but the
 // store's, and then in one that has the only connection.
 func TestSegmentInATransaction(t *testing.T) {
@@ -28,19 +36,14 @@ func TestSegmentInATransaction(t *testing.T) {
 				t.Errorf("%d connections: warned %v", connections, warned)
 			}
 			tx := dbtest.Must(conn.Begin())(t)
-			var err error
-			for n := 0; n < 20 && err == nil; n++ {
-				_, err = s.Next(context.Background())
-			}
+			err := untilBlocked(s)
 			if _, blocked := errors.AsType[*segment.BlockedError](err); blocked != (connections == 1) || connections > 1 && err != nil {
 				t.Errorf("%d connections: %v", connections, err)
 			}
 			dbtest.NoError(t, tx.Rollback())
 			dbtest.Must(s.Next(t.Context()))(t)
 			dbtest.NoError(t, s.Close(t.Context()))
-			for conn.Stats().InUse > 0 && t.Context().Err() == nil { // Close gives the connection back
-				time.Sleep(time.Millisecond)
-			}
+			dbtest.Await(t, "the connection, which Close gives back", func() bool { return conn.Stats().InUse == 0 })
 		}
 	})
 }
@@ -61,12 +64,8 @@ func TestSegmentBehindAWrite(t *testing.T) {
 			tx := dbtest.Must(conn.Begin())(t)
 			defer tx.Rollback()
 			dbtest.Must(tx.Exec("INSERT INTO orders VALUES (1)"))(t)
-			var err error
-			for n := 0; n < 20 && err == nil; n++ {
-				_, err = s.Next(context.Background())
-			}
-			if blocked, ok := errors.AsType[*segment.BlockedError](err); !ok || blocked.Remedy == "" {
-				t.Errorf("got %v", err)
+			if blocked, ok := errors.AsType[*segment.BlockedError](untilBlocked(s)); !ok || blocked.Remedy == "" {
+				t.Errorf("got %v, want a remedy", blocked)
 			}
 			dbtest.NoError(t, tx.Rollback())
 			dbtest.Must(s.Next(t.Context()))(t)

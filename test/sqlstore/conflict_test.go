@@ -128,37 +128,35 @@ func TestConflictsAtCommit(t *testing.T) {
 	through, proxy := db.With("autocommit=0").Through(t)
 	conn, direct := through.Connect(t), db.Connect(t)
 	tables := 0
-	for _, code := range []string{"1213", "1180", "no reply"} {
-		for _, executed := range []bool{false, true} {
-			if code == "no reply" && !executed {
-				continue
-			}
-			t.Run(fmt.Sprintf("%s, executed %v", code, executed), func(t *testing.T) {
-				tables++
-				store := open(t, through, conn, fmt.Sprint("commit", tables))
-				plain := open(t, db, direct, fmt.Sprint("commit", tables))
-				c := free(t, store)
-				var seen atomic.Bool
-				proxy.Answer(func(request []byte) ([]byte, bool) {
-					if !bytes.Contains(request, []byte("COMMIT AND NO CHAIN")) || seen.Swap(true) {
-						return nil, true
-					}
-					if code == "no reply" {
-						proxy.LoseReply(1)
-						return nil, true
-					}
-					return refusal("mysql", code), executed
-				})
-				_, ok, err := store.Claim(t.Context(), c)
-				proxy.Answer(nil)
-				if row := only(t, plain); row.Token != c.Token || row.Revision != c.Seen.Revision+1 {
-					t.Errorf("the row is %+v", row)
+	for _, tt := range []struct {
+		code     string
+		executed bool
+	}{{"1213", false}, {"1213", true}, {"1180", false}, {"1180", true}, {"no reply", true}} {
+		t.Run(fmt.Sprintf("%s, executed %v", tt.code, tt.executed), func(t *testing.T) {
+			tables++
+			store := open(t, through, conn, fmt.Sprint("commit", tables))
+			plain := open(t, db, direct, fmt.Sprint("commit", tables))
+			c := free(t, store)
+			var seen atomic.Bool
+			proxy.Answer(func(request []byte) ([]byte, bool) {
+				if !bytes.Contains(request, []byte("COMMIT AND NO CHAIN")) || seen.Swap(true) {
+					return nil, true
 				}
-				if !seen.Load() || ok == executed || (err == nil) == executed {
-					t.Errorf("%v, %v; executed %v, seen %v", ok, err, executed, seen.Load())
+				if tt.code == "no reply" {
+					proxy.LoseReply(1)
+					return nil, true
 				}
+				return refusal("mysql", tt.code), tt.executed
 			})
-		}
+			_, ok, err := store.Claim(t.Context(), c)
+			proxy.Answer(nil)
+			if row := only(t, plain); row.Token != c.Token || row.Revision != c.Seen.Revision+1 {
+				t.Errorf("the row is %+v", row)
+			}
+			if !seen.Load() || ok == tt.executed || (err == nil) == tt.executed {
+				t.Errorf("%v, %v; executed %v, seen %v", ok, err, tt.executed, seen.Load())
+			}
+		})
 	}
 }
 

@@ -114,9 +114,9 @@ func (c *fleet) join() {
 // previous server.
 func (c *fleet) takeOver(db dbtest.DB) {
 	c.Helper()
-	leases := c.leases()
+	leases := len(c.all())
 	c.goOn(db)
-	dbtest.Await(c, "a claim", func() bool { return c.leases() > leases })
+	dbtest.Await(c, "a claim", func() bool { return len(c.all()) > leases })
 }
 
 // goOn connects all processes to db, starts another process, and waits until any of
@@ -142,11 +142,19 @@ func (c *fleet) renewals() {
 	}
 }
 
-// issued returns how many counters have been issued.
-func (c *fleet) issued() (n int64) {
+// all returns the grants so far.
+func (c *fleet) all() (grants []grant) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, g := range c.grants {
+		grants = append(grants, *g)
+	}
+	return grants
+}
+
+// issued returns how many counters have been issued.
+func (c *fleet) issued() (n int64) {
+	for _, g := range c.all() {
 		n += max(g.bound-g.start, 0)
 	}
 	return n
@@ -154,26 +162,15 @@ func (c *fleet) issued() (n int64) {
 
 // bound returns the largest of all bounds.
 func (c *fleet) bound() (bound int64) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, g := range c.grants {
+	for _, g := range c.all() {
 		bound = max(bound, g.bound)
 	}
 	return bound
 }
 
-// leases returns the number of leases that have been claimed.
-func (c *fleet) leases() int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return len(c.grants)
-}
-
 // duplicates returns the number of counters that were issued more than once.
 func (c *fleet) duplicates() (n int64) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	grants := slices.SortedFunc(slices.Values(c.grants), func(a, b *grant) int { return cmp.Compare(a.start, b.start) })
+	grants := slices.SortedFunc(slices.Values(c.all()), func(a, b grant) int { return cmp.Compare(a.start, b.start) })
 	end := int64(0) // of the grants so far
 	for _, g := range grants {
 		n += max(min(g.bound, end)-g.start, 0)

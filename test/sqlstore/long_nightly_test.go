@@ -11,14 +11,6 @@ import (
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 )
 
-// TestNightlyLongTransaction has one transaction of five minutes, such as an import.
-func TestNightlyLongTransaction(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
-		t.Parallel()
-		transactions(t, db, 1, 2, 300)
-	})
-}
-
 // TestNightlyLongTransactionsThroughPgBouncer covers the pool modes. In statement mode, PgBouncer
 // refuses transactions. Before version 1.21, prepared statements need session mode.
 func TestNightlyLongTransactionsThroughPgBouncer(t *testing.T) {

@@ -16,7 +16,6 @@ import (
 	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/lease"
-	"github.com/snowkey-go/snowkey/lease/sqlstore"
 )
 
 // A record is a log that tests can read.
@@ -194,15 +193,4 @@ func TestOnlyConnection(t *testing.T) {
 			t.Error(h.Reason)
 		}
 	})
-}
-
-// storeOf returns the store that a program with this database would use.
-func storeOf(db dbtest.DB, conn *sql.DB) lease.Store {
-	switch db.Dialect {
-	case "postgres":
-		return sqlstore.Postgres(conn)
-	case "mysql":
-		return sqlstore.MySQL(conn)
-	}
-	return sqlstore.SQLite(conn)
 }

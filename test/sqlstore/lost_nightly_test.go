@@ -3,7 +3,6 @@
 package sqlstore_test
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -39,43 +38,11 @@ func (s careless) Renew(ctx context.Context, r lease.Renewal) (lease.Row, bool, 
 	return s.unfenced.Renew(notWaiting(ctx), r)
 }
 
-// A scene is what the processes of a fleet do before a database is copied, and what they
-// do afterwards, of which the copy knows nothing.
-type scene struct {
-	name, user   string
-	window       time.Duration // defaults to 3 s
-	without      func(*operated) lease.Store
-	before, lost func(*fleet)
-}
-
 func lostWrites(user string) []scene {
 	return []scene{
 		{name: "a claim", user: user, without: withoutFence, before: (*fleet).startAndClose, lost: (*fleet).start},
 		{name: "a renewal", user: user, without: withoutFence, before: (*fleet).start, lost: (*fleet).renewals},
 		{name: "a takeover", user: user, without: withoutFence, before: (*fleet).start, lost: func(c *fleet) { c.links[0].Cut(); c.start() }},
-	}
-}
-
-// lose plays scenes. keep makes sure that the copy has what happened so far, and nothing
-// that happens afterwards. fail puts the copy in place of the original.
-func lose(t *testing.T, scenes []scene, original, copied func(user string) dbtest.DB, keep, fail func() error) {
-	t.Helper()
-	fleets := make(map[*fleet]scene)
-	for i, s := range scenes {
-		for _, broken := range []func(*operated) lease.Store{nil, s.without} {
-			c := &fleet{T: t, db: original(s.user), table: fmt.Sprintf("lease%d_%t", i, broken == nil), broken: broken, window: cmp.Or(s.window, 3*time.Second)}
-			s.before(c)
-			fleets[c] = s
-		}
-	}
-	dbtest.NoError(t, keep())
-	for c, s := range fleets {
-		s.lost(c)
-	}
-	dbtest.NoError(t, fail())
-	for c, s := range fleets {
-		c.goOn(copied(s.user))
-		t.Run(s.name+" "+c.variant(), c.verdict)
 	}
 }
 
@@ -162,50 +129,26 @@ func (c *fleet) crash(process *dbtest.Process, negligent []string) (forgot bool)
 	return rows[0].Bound < c.bound()
 }
 
-// TestNightlyRestoredDatabase lets processes continue on a database that has been restored to
-// its state before their leases.
+// TestNightlyRestoredDatabase restores whole servers.
 func TestNightlyRestoredDatabase(t *testing.T) {
+	elsewhere := func(t *testing.T, db dbtest.DB) dbtest.DB { return dumped(t, db, dbtest.Durable(t, db.Dialect)) }
 	for _, tc := range []struct {
 		name, dialect string
 		restore       func(*testing.T, dbtest.DB) dbtest.DB
-		byHand        bool // the database looks the same, so the operator has to raise the fence
+		byHand        bool
 	}{
 		{"postgres, recovered to a point in time", "postgres", func(t *testing.T, db dbtest.DB) dbtest.DB {
 			return dbtest.FilesOf(t, db, "restore_command = 'false'", "recovery_target = 'immediate'", "recovery_target_action = 'promote'")
 		}, false},
 		{"postgres, files of a backup", "postgres", func(t *testing.T, db dbtest.DB) dbtest.DB { return dbtest.FilesOf(t, db) }, true},
-		{"postgres, dumped into another cluster", "postgres", dumpedElsewhere, false},
-		{"mysql, dumped into another server", "mysql", dumpedElsewhere, false},
+		{"postgres, dumped into another cluster", "postgres", elsewhere, false},
+		{"mysql, dumped into another server", "mysql", elsewhere, false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			db := dbtest.Durable(t, tc.dialect)
-			var casts []*fleet
-			for _, broken := range []func(*operated) lease.Store{nil, withoutFence} {
-				c := &fleet{T: t, db: db, table: fmt.Sprint("lease", len(casts)), broken: broken, window: time.Second}
-				c.startAndClose()
-				casts = append(casts, c)
-			}
-			restored := tc.restore(t, db)
-			for _, c := range casts {
-				c.start()
-				if tc.byHand && c.broken == nil {
-					dbtest.NoError(t, open(t, restored, restored.Connect(t), c.table).Fence(t.Context(), c.terms(), ""))
-				}
-				for _, link := range c.links {
-					link.Cut()
-				}
-				c.goOn(restored)
-				t.Run(c.variant(), c.verdict)
-			}
+			restores(t, scene{window: time.Second, byHand: tc.byHand}, db, func() dbtest.DB { return tc.restore(t, db) })
 		})
 	}
-}
-
-func dumpedElsewhere(t *testing.T, db dbtest.DB) dbtest.DB {
-	t.Helper()
-	copied := dbtest.Durable(t, db.Dialect)
-	dump(t, db, copied)
-	return copied
 }
 
 // On a standby, the store must report that it is read-only, and Open fails immediately.

@@ -1,10 +1,10 @@
 package sqlstore_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -86,29 +86,66 @@ func TestTruncatedTables(t *testing.T) {
 	}
 }
 
-// TestDumpedDatabase lets processes continue on another database, into which the rows were
-// dumped before their leases. TestNightlyRestoredDatabase restores whole servers.
+// A scene is what the processes of a fleet do before a database is copied, and what they
+// do afterwards, of which the copy knows nothing.
+type scene struct {
+	name, user   string
+	window       time.Duration // defaults to 3 s
+	steady       bool
+	without      func(*operated) lease.Store
+	before, lost func(*fleet)
+	byHand       bool // the copy looks the same, so the operator has to raise the fence
+}
+
+// lose plays scenes. keep makes sure that the copy has what happened so far, and nothing
+// that happens afterwards. fail puts the copy in place of the original.
+func lose(t *testing.T, scenes []scene, original, copied func(user string) dbtest.DB, keep, fail func() error) {
+	t.Helper()
+	fleets := make(map[*fleet]scene)
+	for i, s := range scenes {
+		for _, broken := range []func(*operated) lease.Store{nil, s.without} {
+			c := &fleet{T: t, db: original(s.user), table: fmt.Sprintf("lease%d_%t", i, broken == nil), broken: broken, window: cmp.Or(s.window, 3*time.Second), steady: s.steady}
+			s.before(c)
+			fleets[c] = s
+		}
+	}
+	dbtest.NoError(t, keep())
+	for c, s := range fleets {
+		s.lost(c)
+	}
+	dbtest.NoError(t, fail())
+	for c, s := range fleets {
+		db := copied(s.user)
+		if s.byHand && c.broken == nil {
+			dbtest.NoError(t, open(t, db, db.Connect(t), c.table).Fence(t.Context(), c.terms(), ""))
+		}
+		for _, link := range c.links {
+			link.Cut()
+		}
+		c.takeOver(db)
+		t.Run(s.name+" "+c.variant(), c.verdict)
+	}
+}
+
+// restores lets processes claim a lease, and continue on a database that has been restored
+// to its state before.
+func restores(t *testing.T, s scene, original dbtest.DB, restore func() dbtest.DB) {
+	t.Helper()
+	var restored dbtest.DB
+	s.name, s.without, s.before, s.lost = "a claim", withoutFence, (*fleet).startAndClose, (*fleet).start
+	lose(t, []scene{s}, func(string) dbtest.DB { return original }, func(string) dbtest.DB { return restored },
+		func() error { restored = restore(); return nil }, func() error { return nil })
+}
+
+// TestDumpedDatabase restores a dump into another database. TestNightlyRestoredDatabase
+// restores whole servers.
 func TestDumpedDatabase(t *testing.T) {
 	t.Parallel()
 	for _, dialect := range []string{"postgres", "mysql"} {
 		t.Run(dialect, func(t *testing.T) {
 			t.Parallel()
-			db, restored := dbtest.Open(t, dialect), dbtest.Open(t, dialect)
-			var casts []*fleet
-			for _, broken := range []func(*operated) lease.Store{nil, withoutFence} {
-				c := &fleet{T: t, db: db, table: fmt.Sprint("lease", len(casts)), broken: broken, window: time.Minute, steady: true}
-				c.startAndClose()
-				casts = append(casts, c)
-			}
-			dump(t, db, restored)
-			for _, c := range casts {
-				c.start()
-				for _, link := range c.links {
-					link.Cut()
-				}
-				c.takeOver(restored)
-				t.Run(c.variant(), c.verdict)
-			}
+			db := dbtest.Open(t, dialect)
+			restores(t, scene{window: time.Minute, steady: true}, db, func() dbtest.DB { return dumped(t, db, dbtest.Open(t, dialect)) })
 		})
 	}
 }
@@ -156,72 +193,11 @@ func TestRestoredTables(t *testing.T) {
 	}
 }
 
-// A delayed store answers each probe with the rows that were there at the probe before, as
-// a standby does that lags. The other values are those of the primary, since a process
-// waits until they are.
-type delayed struct {
-	*operated
-	last *atomic.Pointer[lease.Probe] // of all processes
-}
-
-func (s delayed) Probe(ctx context.Context, q lease.Query) (lease.Probe, error) {
-	p, err := s.operated.Probe(ctx, q)
-	if err != nil {
-		return p, err
-	}
-	read := p
-	if was := s.last.Swap(&read); was != nil && was.HasRow {
-		p.Row, p.HasRow = was.Row, true
-		p.Row.Now = p.Now
-		p.HasFree = q.Terms.Free(p.Row)
-	}
-	return p, nil
-}
-
-// A rash store claims the row that a probe has shown without the condition that the row is
-// still the same.
-type rash struct{ delayed }
-
-func (s rash) Claim(ctx context.Context, c lease.Claim) (lease.Row, bool, error) {
-	r := c.Seen
-	r.Token, r.Label, r.Revision = c.Token, c.Label, c.Seen.Revision+1
-	r.Bound, r.Expires = max(r.Bound, min(c.Wanted, c.Terms.At(r.Now).Cap)), r.Now+c.Terms.TTL
-	return r, true, s.Edit(ctx, c.Terms, r)
-}
-
-// TestStaleReads lets processes claim the same row one after the other, while each of them
-// reads what the row was before.
-func TestStaleReads(t *testing.T) {
-	t.Parallel()
-	for _, dialect := range dbtest.Servers(t) {
-		for _, broken := range []bool{false, true} {
-			t.Run(fmt.Sprint(dialect, " without the condition ", broken), func(t *testing.T) {
-				t.Parallel()
-				last := new(atomic.Pointer[lease.Probe])
-				c := &fleet{T: t, db: dbtest.Open(t, dialect), table: "lease", window: time.Minute, steady: true, broken: func(s *operated) lease.Store {
-					if broken {
-						return rash{delayed{s, last}}
-					}
-					return delayed{s, last}
-				}}
-				c.startAndClose()
-				c.start()
-				if broken {
-					c.takeOver(c.db) // the second process may not have found the row free
-				}
-				if n := c.duplicates(); (n > 0) != broken {
-					t.Errorf("%d duplicates of %d counters", n, c.issued())
-				}
-			})
-		}
-	}
-}
-
-// dump copies the rows of two stores into another database.
-func dump(t *testing.T, db, copied dbtest.DB) {
+// dumped copies the rows of the stores of restores into another database, which it returns.
+func dumped(t *testing.T, db, copied dbtest.DB) dbtest.DB {
 	t.Helper()
 	from, to := db.Connect(t), copied.Connect(t)
-	for _, table := range []string{"lease0", "lease1"} {
+	for _, table := range []string{"lease0_true", "lease0_false"} {
 		store := open(t, copied, to, table)
 		dbtest.NoError(t, store.Migrate(t.Context()))
 		for _, table := range []string{store.lease, store.ns} {
@@ -238,4 +214,5 @@ func dump(t *testing.T, db, copied dbtest.DB) {
 			dbtest.NoError(t, rows.Err())
 		}
 	}
+	return copied
 }

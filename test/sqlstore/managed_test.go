@@ -19,15 +19,14 @@ import (
 // perConnection makes the server look like another one in each connection, as a load
 // balancer does that has several servers behind it.
 func perConnection(request []byte) {
-	const identity = "(SELECT system_identifier FROM pg_control_system())"
-	another := "pg_backend_pid()"
-	another += strings.Repeat(" ", len(identity)-len(another))
-	for {
-		at := bytes.Index(request, []byte(identity))
-		if at < 0 {
-			return
-		}
-		copy(request[at:], another)
+	overwrite(request, "(SELECT system_identifier FROM pg_control_system())", "pg_backend_pid()")
+}
+
+// overwrite replaces a text in a request with a shorter one and spaces.
+func overwrite(request []byte, text, with string) {
+	with += strings.Repeat(" ", len(text)-len(with))
+	for at := bytes.Index(request, []byte(text)); at >= 0; at = bytes.Index(request, []byte(text)) {
+		copy(request[at:], with)
 	}
 }
 

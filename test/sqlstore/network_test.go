@@ -19,14 +19,6 @@ func TestMain(m *testing.M) {
 	m.Run()
 }
 
-// A network is a store behind a proxy, along with a direct connection to the same rows.
-// It's used for a single call, to which we do harm.
-type network struct {
-	*testing.T
-	through, past *operated
-	terms         lease.Terms
-}
-
 // eachConnection runs a test on each database server, with connections on which a statement
 // takes one round trip, and with those that prepare it first.
 func eachConnection(t *testing.T, test func(t *testing.T, db dbtest.DB)) {
@@ -53,10 +45,10 @@ type state struct {
 	now         int64
 }
 
-func (n *network) state() state {
-	n.Helper()
-	p := dbtest.Must(n.past.Probe(n.Context(), lease.Query{Terms: n.terms, Max: 1023}))(n)
-	rows := dbtest.Must(n.past.Rows(n.Context(), n.terms, 0, 1023))(n)
+func stateOf(t *testing.T, store lease.Store, terms lease.Terms) state {
+	t.Helper()
+	p := probeOf(t, store, terms)
+	rows := dbtest.Must(store.Rows(t.Context(), terms, 0, 1023))(t)
 	s := state{exists: p.HasNamespace, fence: p.Fence, fingerprint: p.Fingerprint, rows: len(rows), now: p.Now}
 	if len(rows) > 0 {
 		s.row = rows[0]
@@ -87,85 +79,61 @@ func (s state) granted(before state, terms lease.Terms, token string) bool {
 		s.since(before, capOf(terms), s.row.Bound) && s.since(before, func(now int64) int64 { return now + terms.TTL }, s.row.Expires)
 }
 
-// An effect reports whether a call took effect exactly once between two states.
-type effect func(before, after state) bool
+type (
+	call   func(context.Context) error
+	effect func(before, after state) bool
+)
 
-// An operation is a call of a store that changes something.
+// An operation is a call of a store that changes something. prepare creates what the call
+// requires, directly in the database. It returns the call, to which we do harm, and whether
+// that took effect exactly once between two states.
 type operation struct {
-	name string
-	// prepare creates everything that the call requires, and returns the call and its
-	// effect.
-	prepare func(n *network) (call func(context.Context) error, done effect)
+	name    string
+	prepare func(t *testing.T, direct, through lease.Store, terms lease.Terms) (call, effect)
 }
 
 var operations = []operation{
-	{"CreateNamespace", func(n *network) (func(context.Context) error, effect) {
-		return func(ctx context.Context) error { _, err := n.through.CreateNamespace(ctx, n.terms, 0); return err },
+	{"CreateNamespace", func(_ *testing.T, _, through lease.Store, terms lease.Terms) (call, effect) {
+		return func(ctx context.Context) error { _, err := through.CreateNamespace(ctx, terms, 0); return err },
 			func(before, after state) bool {
-				return after.exists && after.since(before, func(now int64) int64 { return n.terms.At(now).NewFence }, after.fence)
+				return after.exists && after.since(before, func(now int64) int64 { return terms.At(now).NewFence }, after.fence)
 			}
 	}},
-	{"AddRows", func(n *network) (func(context.Context) error, effect) {
-		n.create()
-		return func(ctx context.Context) error { return n.through.AddRows(ctx, n.terms, 7, 8) },
+	{"AddRows", func(t *testing.T, direct, through lease.Store, terms lease.Terms) (call, effect) {
+		dbtest.Must(direct.CreateNamespace(t.Context(), terms, 0))(t)
+		return func(ctx context.Context) error { return through.AddRows(ctx, terms, 7, 8) },
 			func(before, after state) bool {
-				return after.rows == 2 && after.row.Worker == 7 && after.since(before, capOf(n.terms), after.row.Bound)
+				return after.rows == 2 && after.row.Worker == 7 && after.since(before, capOf(terms), after.row.Bound)
 			}
 	}},
-	{"Fence", func(n *network) (func(context.Context) error, effect) {
-		n.create()
-		dbtest.NoError(n, n.past.SetFingerprint(n.Context(), n.terms, "another database"))
-		n.terms.Ahead *= 2
-		return func(ctx context.Context) error { return n.through.Fence(ctx, n.terms, "another database") },
+	{"Fence", func(t *testing.T, direct, through lease.Store, terms lease.Terms) (call, effect) {
+		dbtest.Must(direct.CreateNamespace(t.Context(), terms, 0))(t)
+		dbtest.NoError(t, direct.(*operated).SetFingerprint(t.Context(), terms, "another database"))
+		terms.Ahead *= 2
+		return func(ctx context.Context) error { return through.Fence(ctx, terms, "another database") },
 			func(before, after state) bool {
-				return after.fingerprint != before.fingerprint && after.since(before, func(now int64) int64 { return n.terms.At(now).RaisedFence }, after.fence)
+				return after.fingerprint != before.fingerprint && after.since(before, func(now int64) int64 { return terms.At(now).RaisedFence }, after.fence)
 			}
 	}},
-	{"Claim", func(n *network) (func(context.Context) error, effect) {
-		c := n.claimOf(n.free(), "harmed")
-		return func(ctx context.Context) error { _, _, err := n.through.Claim(ctx, c); return err },
-			func(before, after state) bool { return after.granted(before, n.terms, c.Token) }
+	{"Claim", func(t *testing.T, direct, through lease.Store, terms lease.Terms) (call, effect) {
+		c := freeOf(t, direct, terms)
+		return func(ctx context.Context) error { _, _, err := through.Claim(ctx, c); return err },
+			func(before, after state) bool { return after.granted(before, terms, c.Token) }
 	}},
-	{"Renew", func(n *network) (func(context.Context) error, effect) {
-		r := lease.Renewal{Terms: n.terms, Held: n.claim(n.claimOf(n.free(), "first")), Token: "harmed", Wanted: 1 << 62, Volatile: true}
-		return func(ctx context.Context) error { _, _, err := n.through.Renew(ctx, r); return err },
-			func(before, after state) bool { return after.granted(before, n.terms, r.Token) }
+	{"Renew", func(t *testing.T, direct, through lease.Store, terms lease.Terms) (call, effect) {
+		c := freeOf(t, direct, terms)
+		r := lease.Renewal{Terms: terms, Held: granted(t, direct, c), Token: "harmed", Wanted: 1 << 62, Volatile: c.Volatile}
+		return func(ctx context.Context) error { _, _, err := through.Renew(ctx, r); return err },
+			func(before, after state) bool { return after.granted(before, terms, r.Token) }
 	}},
-	{"Release", func(n *network) (func(context.Context) error, effect) {
+	{"Release", func(t *testing.T, direct, through lease.Store, terms lease.Terms) (call, effect) {
 		const unused = 7
-		held := n.claim(n.claimOf(n.free(), "first"))
-		return func(ctx context.Context) error { _, err := n.through.Release(ctx, n.terms, held, unused); return err },
+		held := granted(t, direct, freeOf(t, direct, terms))
+		return func(ctx context.Context) error { _, err := through.Release(ctx, terms, held, unused); return err },
 			func(before, after state) bool {
 				return after.row.Token == "" && after.row.Bound == unused && after.row.Revision == before.row.Revision+1
 			}
 	}},
-}
-
-func (n *network) create() {
-	n.Helper()
-	dbtest.Must(n.past.CreateNamespace(n.Context(), n.terms, 0))(n)
-}
-
-// free returns a row that is free.
-func (n *network) free() lease.Row {
-	n.Helper()
-	n.create()
-	dbtest.NoError(n, n.past.AddRows(n.Context(), n.terms, 0, 0))
-	return n.state().row
-}
-
-func (n *network) claimOf(seen lease.Row, token string) lease.Claim {
-	n.Helper()
-	return lease.Claim{Terms: n.terms, Seen: seen, Fence: n.state().fence, Token: token, Wanted: 1 << 62, Volatile: true}
-}
-
-func (n *network) claim(c lease.Claim) lease.Row {
-	n.Helper()
-	row, ok, err := n.past.Claim(n.Context(), c)
-	if !ok || err != nil {
-		n.Fatal("not claimed:", ok, err)
-	}
-	return row
 }
 
 // Each operation loses its first reply, then another one its second reply, and so on, each
@@ -174,8 +142,8 @@ func (n *network) claim(c lease.Claim) lease.Row {
 func TestLostReplies(t *testing.T) {
 	t.Parallel()
 	eachConnection(t, func(t *testing.T, db dbtest.DB) {
-		past := open(t, db, db.Connect(t), "lease")
-		dbtest.NoError(t, past.Migrate(t.Context()))
+		direct := open(t, db, db.Connect(t), "lease")
+		dbtest.NoError(t, direct.Migrate(t.Context()))
 		for _, o := range operations {
 			t.Run(o.name, func(t *testing.T) {
 				secrets := 0 // calls that had their effect and returned an error
@@ -183,23 +151,24 @@ func TestLostReplies(t *testing.T) {
 					// Use a new network too, because the last one may still be closing
 					// its connections.
 					led, proxy := db.Through(t)
-					nw := &network{T: t, past: past, through: open(t, led, led.Connect(t), "lease"), terms: terms}
-					dbtest.NoError(nw, nw.through.Migrate(t.Context())) // the first call also queries some properties of the server
-					nw.terms.Namespace = fmt.Sprint(o.name, n)
-					call, done := o.prepare(nw)
-					before := nw.state()
+					through := open(t, led, led.Connect(t), "lease")
+					dbtest.NoError(t, through.Migrate(t.Context())) // the first call also queries some properties of the server
+					terms := terms
+					terms.Namespace = fmt.Sprint(o.name, n)
+					call, done := o.prepare(t, direct, through, terms)
+					before := stateOf(t, direct, terms)
 					lost := proxy.LoseReply(n)
-					err := call(nw.Context())
-					after := nw.state()
+					err := call(t.Context())
+					after := stateOf(t, direct, terms)
 					if had := done(before, after); !had && (err == nil || !after.same(before)) {
-						nw.Errorf("without reply %d the call said %v, and %+v became %+v", n, err, before, after)
+						t.Errorf("without reply %d the call said %v, and %+v became %+v", n, err, before, after)
 					} else if had && err != nil {
 						secrets++
 					}
 					select {
 					case <-lost:
 					default:
-						dbtest.NoError(nw, err)
+						dbtest.NoError(t, err)
 						harmed = false
 					}
 					const most = 20

@@ -4,7 +4,6 @@ import (
 	"database/sql"
 	"fmt"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/snowkey-go/snowkey/idgen/segment"
@@ -29,11 +28,8 @@ func segmentsOf(db dbtest.DB, conn *sql.DB) *segmentstore.Store {
 // openSegments returns a store for a table, which it creates.
 func openSegments(t *testing.T, db dbtest.DB, conn *sql.DB, table string) *segmentstore.Store {
 	t.Helper()
-	store, err := segmentsOf(db, conn).WithTable(table)
-	if err == nil {
-		err = store.Migrate(t.Context())
-	}
-	dbtest.NoError(t, err)
+	store := dbtest.Must(segmentsOf(db, conn).WithTable(table))(t)
+	dbtest.NoError(t, store.Migrate(t.Context()))
 	return store
 }
 
@@ -66,13 +62,10 @@ func sessions(t *testing.T, db dbtest.DB, conn *sql.DB) {
 	tables := 0
 	tokentest.Run(t, func(t *testing.T) token.Store {
 		tables++
-		store, err := map[string]func(*sql.DB) *sqltoken.Store{
+		store := dbtest.Must(map[string]func(*sql.DB) *sqltoken.Store{
 			"postgres": sqltoken.Postgres, "mysql": sqltoken.MySQL, "sqlite": sqltoken.SQLite,
-		}[db.Dialect](conn).WithTable(fmt.Sprint("session", tables))
-		if err == nil {
-			err = store.Migrate(t.Context())
-		}
-		dbtest.NoError(t, err)
+		}[db.Dialect](conn).WithTable(fmt.Sprint("session", tables)))(t)
+		dbtest.NoError(t, store.Migrate(t.Context()))
 		return store
 	}, nil)
 }
@@ -109,6 +102,7 @@ func TestSegmentsWithLostReplies(t *testing.T) {
 	})
 }
 
+// Test/sqltoken creates tables of the same package from several connections at once.
 func TestMigrateSegments(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
@@ -117,15 +111,7 @@ func TestMigrateSegments(t *testing.T) {
 			t.Errorf("without a table: %d, %v", start, err)
 		}
 		for round := range int64(2) {
-			var wg sync.WaitGroup
-			for range 16 {
-				wg.Go(func() {
-					if err := store.Migrate(t.Context()); err != nil {
-						t.Error(err)
-					}
-				})
-			}
-			wg.Wait()
+			dbtest.NoError(t, store.Migrate(t.Context()))
 			fetches(t, store, 10, base+10*round)
 		}
 	})

@@ -3,8 +3,6 @@
 package sqlstore_test
 
 import (
-	"database/sql"
-	"errors"
 	"fmt"
 	"testing"
 
@@ -14,21 +12,6 @@ import (
 )
 
 func TestNightlySettings(t *testing.T) { underSettings(t, false) }
-
-// TestNightlySnapshotIsolation makes MariaDB refuse to update a row that has changed since
-// its transaction began. This is the default since 11.6.2.
-func TestNightlySnapshotIsolation(t *testing.T) {
-	db := dbtest.MySQL(t)
-	err := db.Connect(t).QueryRow("SHOW VARIABLES LIKE 'innodb_snapshot_isolation'").Scan(new(string), new(string))
-	if errors.Is(err, sql.ErrNoRows) {
-		t.Skipf("%s has no snapshot isolation to turn on", db.Version)
-	}
-	db = db.With("innodb_snapshot_isolation=ON&tx_isolation=%27REPEATABLE-READ%27")
-	conn := db.Connect(t)
-	conn.SetMaxIdleConns(64)
-	requireSetting(t, conn, "SELECT @@innodb_snapshot_isolation", "1")
-	suite(t, db, conn)
-}
 
 // TestNightlyUnknown runs the suite on a server that knows nothing of what a store reads
 // of it.

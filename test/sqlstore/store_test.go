@@ -68,8 +68,7 @@ func TestFingerprint(t *testing.T) {
 		case db.Dialect == "mysql":
 			query = "SELECT CONCAT(@@server_uuid, '/', 2 * SUM(UNIX_TIMESTAMP(create_time))) FROM information_schema.tables WHERE table_schema = DATABASE()"
 		}
-		var want string
-		dbtest.NoError(t, conn.QueryRow(query).Scan(&want))
+		want := dbtest.Rows(t, conn, query)[0]
 		if p := probe(t, store); p.Fingerprint != want || p.Current != want {
 			t.Errorf("the fingerprint is %q and %q, want %q", p.Fingerprint, p.Current, want)
 		}

@@ -2,14 +2,10 @@ package timesql
 
 import (
 	"context"
-	"crypto/rand"
 	"database/sql/driver"
-	"encoding/binary"
 	"fmt"
-	"os"
-	"regexp"
+	"math/rand/v2"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -50,45 +46,31 @@ func init() {
 }
 
 // leavingSteps returns the statements of docs/leaving-snowkey.md for a database, in order.
-func leavingSteps(t *testing.T, db dbtest.DB, byDefault bool) (all []string) {
+func leavingSteps(t *testing.T, db dbtest.DB, byDefault bool) []string {
 	t.Helper()
-	text := dbtest.Must(os.ReadFile("../../docs/leaving-snowkey.md"))(t)
-	database := kind(db)
-	if postgres18(db) {
-		database = "postgres18"
-	}
-	known := slices.Concat(marks[database], leavingMarks[kind(db)])
-	if !uuidV7(db) {
+	known := slices.Concat(marksOf(db), leavingMarks[kind(db)])
+	if !uuidV7(t, db) {
 		known = slices.DeleteFunc(known, func(mark string) bool { return mark == "MariaDB 11.7" })
 	}
 	ofDefault := 0
-	for _, block := range sqlBlock.FindAllStringSubmatch(string(text), -1) {
-		mark, only := strings.CutSuffix(block[1], forDefault)
-		if !slices.Contains(known, mark) || only && !byDefault {
-			continue
-		}
-		for s := range strings.SplitSeq(block[2], "\n\n") {
-			all = append(all, strings.TrimSuffix(strings.TrimSpace(s), ";"))
-		}
-		if only {
+	steps := marked(t, "leaving-snowkey.md", func(mark string) bool {
+		mark, only := strings.CutSuffix(mark, forDefault)
+		wanted := slices.Contains(known, mark) && (byDefault || !only)
+		if wanted && only {
 			ofDefault++
 		}
-	}
+		return wanted
+	})
 	if byDefault && ofDefault == 0 {
 		t.Fatalf("the page has no step for the SQL default on %s", db.Version)
 	}
-	return all
+	return steps
 }
 
 // uuidV7 reports whether the server has UUID_v7, which is new in MariaDB 11.7.
-func uuidV7(db dbtest.DB) bool {
-	parts := regexp.MustCompile(`^mariadb (\d+)\.(\d+)`).FindStringSubmatch(db.Version)
-	if parts == nil {
-		return false
-	}
-	major, _ := strconv.Atoi(parts[1])
-	minor, _ := strconv.Atoi(parts[2])
-	return major > 11 || major == 11 && minor >= 7
+func uuidV7(t *testing.T, db dbtest.DB) bool {
+	t.Helper()
+	return db.MariaDB && db.Connect(t).QueryRowContext(t.Context(), "SELECT UUID_v7()").Err() == nil
 }
 
 // installSQLDefault executes the SQL of "snowkey sql", with the times of the processes.
@@ -172,60 +154,6 @@ func checkSQLDefaultIsGone(t *testing.T, db dbtest.DB, conn execer) {
 
 // newUUID returns a UUID of version 7 as an application would.
 func newUUID() string {
-	var b [16]byte
-	rand.Read(b[6:])
-	binary.BigEndian.PutUint64(b[:], uint64(time.Now().UnixMilli())<<16|uint64(b[6])<<8|uint64(b[7]))
-	b[6], b[8] = b[6]&0x0f|0x70, b[8]&0x3f|0x80
-	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
-}
-
-// TestRemovingSQLDefault executes the SQL of docs/sql-default.md that removes the default or
-// the trigger, and reverts the migration. Processes continue. If the functions are created
-// again, ids are above the old ones.
-func TestRemovingSQLDefault(t *testing.T) {
-	t.Parallel()
-	page := dbtest.Must(os.ReadFile("../../docs/sql-default.md"))(t)
-	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
-		t.Parallel()
-		if db.Dialect == "sqlite" {
-			t.Skip("TestLeaving executes the steps for SQLite")
-		}
-		db = db.Since(t, 15)
-		conn := db.Connect(t)
-		installSQLDefault(t, db, conn)
-		dbtest.Exec(t, conn, withSQLDefault(db, "orders")...)
-		dbtest.Exec(t, conn, "INSERT INTO orders (name) VALUES ('tea'), ('coffee')")
-
-		heading, refusal, drop := "## Removing it", "23502", sqlgen.Writer{}.PostgresDrop()
-		switch kind(db) {
-		case "mysql":
-			heading, refusal, drop = "### Removing the triggers", "1364", sqlgen.Writer{}.MySQLDrop()
-		case "mariadb":
-			heading, refusal, drop = "### Removing the triggers", "1364", sqlgen.Writer{}.MariaDBDrop()
-		}
-		block := regexp.MustCompile("(?s)\n" + heading + "\n.*?```sql\n(.*?)\n```").FindStringSubmatch(string(page))
-		if block == nil {
-			t.Fatalf("the page has no SQL after %q", heading)
-		}
-		for s := range strings.SplitSeq(block[1], "\n\n") {
-			dbtest.Exec(t, conn, "INSERT INTO orders (name) VALUES ('sugar')", strings.TrimSuffix(s, ";"))
-		}
-		refused(t, conn, "INSERT INTO orders (name) VALUES ('tea')", refusal)
-		dbtest.Exec(t, conn, drop...)
-		refused(t, conn, "INSERT INTO orders (name) VALUES ('tea')", refusal)
-		pool := open(t, db, conn)
-		defer pool.Close(context.WithoutCancel(t.Context()))
-		id := dbtest.Must(pool.Next(t.Context()))(t)
-		dbtest.Exec(t, conn, fmt.Sprintf("INSERT INTO orders (id, name) VALUES (%d, 'milk')", id))
-
-		var largest, next, worker int64
-		dbtest.NoError(t, one(t, conn, "SELECT max(id) FROM orders WHERE name <> 'milk'", nil, &largest))
-		if err := one(t, conn, "SELECT worker FROM snowkey_lease WHERE token LIKE 'sql:%'", nil, &worker); err != nil || worker != idgen.DefaultLayout().Decode(largest).Worker {
-			t.Errorf("worker number %d is reserved, %v", worker, err)
-		}
-		installSQLDefault(t, db, conn)
-		if err := one(t, conn, "SELECT snowkey_next()", nil, &next); err != nil || next <= largest {
-			t.Errorf("the functions continue at %d, %v; the largest id was %d", next, err, largest)
-		}
-	})
+	ms, random := time.Now().UnixMilli(), rand.Uint64()
+	return fmt.Sprintf("%08x-%04x-7%03x-8%03x-%012x", ms>>16, ms&0xffff, random>>52, random>>40&0xfff, random&(1<<40-1))
 }

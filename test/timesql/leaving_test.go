@@ -260,7 +260,7 @@ func checkUUIDs(t *testing.T, db dbtest.DB, conn *sql.DB, byDefault bool) {
 	}
 	if db.Dialect != "postgres" {
 		want := []string{"tea"}
-		if uuidV7(db) {
+		if uuidV7(t, db) {
 			want = []string{"coffee", "tea"}
 		}
 		slices.Sort(found)

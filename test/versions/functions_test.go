@@ -3,15 +3,11 @@ package versions
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/go-sql-driver/mysql"
-	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/snowkey-go/snowkey"
 	"github.com/snowkey-go/snowkey/idgen"
@@ -23,75 +19,50 @@ import (
 // reserved is the worker number that the SQL reserves if no other one is given.
 const reserved = 1023
 
-// A session is a connection to a database.
-type session struct {
-	*sql.Conn
-	t *testing.T
-}
-
-func open(t *testing.T, conn *sql.DB) session {
+func session(t *testing.T, db *sql.DB) *sql.Conn {
 	t.Helper()
-	c := dbtest.Must(conn.Conn(t.Context()))(t)
-	t.Cleanup(func() { c.Close() })
-	return session{c, t}
+	conn := dbtest.Must(db.Conn(t.Context()))(t)
+	t.Cleanup(func() { conn.Close() })
+	return conn
 }
 
-func (s session) run(statements ...string) {
-	s.t.Helper()
-	for _, statement := range statements {
-		if _, err := s.ExecContext(s.t.Context(), statement); err != nil {
-			s.t.Fatalf("%v\n%s", err, statement)
-		}
-	}
-}
-
-// next calls the function. Each call is a statement of its own.
-func (s session) next() (id int64, err error) {
-	ctx, cancel := context.WithTimeout(s.t.Context(), 20*time.Second)
+// next calls the function in a statement of its own.
+func next(t *testing.T, conn *sql.Conn) (id int64, err error) {
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	err = s.QueryRowContext(ctx, "SELECT snowkey_next()").Scan(&id)
+	err = conn.QueryRowContext(ctx, "SELECT snowkey_next()").Scan(&id)
 	return id, err
 }
 
-// draw returns ids of n calls. They ascend and have the layout.
-func (s session) draw(n int) (ids []int64) {
-	s.t.Helper()
-	for range n {
-		id := dbtest.Must(s.next())(s.t)
-		ids = append(ids, id)
-	}
-	for i, id := range ids {
+// draw returns ids of 100 calls. They ascend and have the layout.
+func draw(t *testing.T, conn *sql.Conn) (ids []int64) {
+	t.Helper()
+	last := int64(0)
+	for range 100 {
+		id := dbtest.Must(next(t, conn))(t)
 		parts := idgen.DefaultLayout().Decode(id)
-		if parts.Worker != reserved || time.Since(parts.Time).Abs() > 30*time.Second || i > 0 && id <= ids[i-1] {
-			s.t.Fatalf("the ids %d and %d, which is %+v", ids[max(i-1, 0)], id, parts)
+		if parts.Worker != reserved || time.Since(parts.Time).Abs() > 30*time.Second || id <= last {
+			t.Fatalf("the id %d, which is %+v, after %d", id, parts, last)
 		}
+		ids, last = append(ids, id), id
 	}
 	return ids
 }
 
 // withFunctions runs a test on each database that has the functions. The server is
-// postgres, mysql or mariadb.
-func withFunctions(t *testing.T, test func(t *testing.T, server string, db dbtest.DB)) {
-	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+// postgres, mysql or mariadb, and print returns the statements that this release prints.
+func withFunctions(t *testing.T, test func(t *testing.T, server string, db dbtest.DB, print func(sqlgen.Writer) ([]string, error))) {
+	dbtest.EachServer(t, func(t *testing.T, db dbtest.DB) {
 		t.Parallel()
-		server := db.Dialect
 		switch {
-		case server == "sqlite":
-			return // snowkey sql prints nothing for it
-		case server == "postgres":
-			db = db.Since(t, 15)
+		case db.Dialect == "postgres":
+			test(t, "postgres", db.Since(t, 15), sqlgen.Writer.Postgres)
 		case db.MariaDB:
-			server = "mariadb"
+			test(t, "mariadb", db, sqlgen.Writer.MariaDB)
+		default:
+			test(t, "mysql", db, sqlgen.Writer.MySQL)
 		}
-		test(t, server, db)
 	})
-}
-
-// present returns the statements that this release prints.
-func present(t *testing.T, server string, w sqlgen.Writer) []string {
-	t.Helper()
-	write := map[string]func() ([]string, error){"postgres": w.Postgres, "mariadb": w.MariaDB, "mysql": w.MySQL}[server]
-	return dbtest.Must(write())(t)
 }
 
 // script returns the statements of a file that "snowkey sql" has printed. A client of
@@ -119,33 +90,30 @@ func poolOf(t *testing.T, db dbtest.DB, conn *sql.DB, cfg snowkey.Config) *idgen
 // functions replace them. The files of testdata are installed without change.
 func TestFunctionsOfAnEarlierRelease(t *testing.T) {
 	t.Parallel()
-	withFunctions(t, func(t *testing.T, server string, db dbtest.DB) {
+	withFunctions(t, func(t *testing.T, server string, db dbtest.DB, print func(sqlgen.Writer) ([]string, error)) {
 		frozen := script(read(t, fmt.Sprintf("testdata/protocol%d/sql/%s.sql", protocol.Version, server)))
 		conn := db.Connect(t)
 		dbtest.NoError(t, storeOf(db.Dialect, conn).Migrate(t.Context()))
-		old := open(t, conn)
-		old.run(frozen...)
-		old.run(frozen...) // a migration can be executed again
+		dbtest.Exec(t, conn, frozen...)
+		dbtest.Exec(t, conn, frozen...) // a migration can be executed again
 
 		cfg := config
 		cfg.MaxWorker, cfg.MaxClockSkew = 0, 0 // the defaults, for which the functions were printed
 		pool := poolOf(t, db, conn, cfg)
-		other := open(t, conn)
-		all := slices.Concat(old.draw(100), other.draw(100), old.draw(100))
+		old, other := session(t, conn), session(t, conn)
+		all := slices.Concat(draw(t, old), draw(t, other), draw(t, old))
 		last := slices.Max(all)
-		open(t, conn).run(present(t, server, sqlgen.Writer{})...)
-		after := open(t, conn).draw(100)
-		if first := slices.Min(after); first <= last {
+		dbtest.Exec(t, conn, dbtest.Must(print(sqlgen.Writer{}))(t)...)
+		after := draw(t, session(t, conn))
+		if first := after[0]; first <= last {
 			t.Errorf("after the upgrade, the ids start at %d; %d was made before", first, last)
 		}
-		after = slices.Concat(after, old.draw(100), other.draw(100))
-		for range 1000 {
-			id := dbtest.Must(pool.Next(t.Context()))(t)
+		for _, id := range dbtest.Must(pool.NextN(t.Context(), 1000))(t) {
 			if idgen.DefaultLayout().Decode(id).Worker == reserved {
 				t.Fatalf("a process made the id %d with the worker number of SQL", id)
 			}
 		}
-		all = append(all, after...)
+		all = slices.Concat(all, after, draw(t, old), draw(t, other))
 		slices.Sort(all)
 		if n := len(slices.Compact(slices.Clone(all))); n != len(all) {
 			t.Errorf("%d ids are %d different ones", len(all), n)
@@ -153,77 +121,53 @@ func TestFunctionsOfAnEarlierRelease(t *testing.T) {
 	})
 }
 
-// stateOf returns the SQLSTATE of an error.
-func stateOf(err error) string {
-	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
-		return e.Code
-	}
-	if e, ok := errors.AsType[*mysql.MySQLError](err); ok {
-		return string(e.SQLState[:])
-	}
-	return fmt.Sprint(err)
-}
-
 // When the lease tables are dropped for an upgrade, the functions make no ids until they
 // are installed again. A session that has checked the row before may go on for
 // Window + MaxClockSkew. The new tables start above its ids.
 func TestFunctionsAfterTheTablesAreDropped(t *testing.T) {
 	t.Parallel()
-	withFunctions(t, func(t *testing.T, server string, db dbtest.DB) {
+	withFunctions(t, func(t *testing.T, _ string, db dbtest.DB, print func(sqlgen.Writer) ([]string, error)) {
 		conn := db.Connect(t)
-		const missing, notReserved = "42P01 42S02", "55000"
 		w := sqlgen.Writer{Window: 2 * time.Second, MaxClockSkew: 50 * time.Millisecond}
-		cfg := snowkey.Config{Window: w.Window, MaxClockSkew: w.MaxClockSkew, MaxWorker: reserved - 1, Logger: config.Logger}
-		old := open(t, conn)
-		old.run(present(t, server, w)...)
-		ids := old.draw(100)
-		fails := func(when, states string) {
+		dbtest.Exec(t, conn, dbtest.Must(print(w))(t)...)
+		old := session(t, conn)
+		ids := draw(t, old)
+		const notReserved = "55000"
+		fails := func(when, state string) {
 			t.Helper()
-			id, err := open(t, conn).next()
-			if state := stateOf(err); err == nil || !strings.Contains(states, state) {
+			if id, err := next(t, session(t, conn)); err == nil || !strings.Contains(err.Error(), state) {
 				t.Errorf("%s, a new session: %d, %v", when, id, err)
 			}
 		}
 
 		dropTables(t, conn)
-		dropped := time.Now()
-		fails("without tables", missing)
-		pool := poolOf(t, db, conn, cfg) // creates the tables
+		// The last check of the open session was before the tables were dropped.
+		limit := time.Now().Add(w.Window + w.MaxClockSkew)
+		fails("without tables", map[string]string{"postgres": "42P01", "mysql": "42S02"}[db.Dialect])
+		pool := poolOf(t, db, conn, snowkey.Config{Window: w.Window, MaxClockSkew: w.MaxClockSkew, MaxWorker: reserved - 1, Logger: config.Logger}) // creates the tables
 		fails("with new tables", notReserved)
 		first := dbtest.Must(pool.Next(t.Context()))(t)
-		// The last check of the open session was before the tables were dropped.
-		limit := dropped.Add(w.Window + w.MaxClockSkew)
-		went := 0
-		for {
-			began := time.Now()
-			id, err := old.next()
+		for began := time.Now(); ; began = time.Now() {
+			id, err := next(t, old)
 			if err != nil {
-				if state := stateOf(err); state != notReserved {
+				if !strings.Contains(err.Error(), notReserved) {
 					t.Errorf("the open session failed with %v", err)
 				}
 				break
 			}
 			if began.After(limit.Add(time.Second)) {
-				t.Fatalf("the open session still makes ids %v after the tables were dropped", began.Sub(dropped))
+				t.Fatalf("the open session still makes ids at %v, and its limit was %v", began, limit)
 			}
-			went++
 			ids = append(ids, id)
 			time.Sleep(20 * time.Millisecond)
 		}
-		t.Logf("the open session made %d ids within %v", went, time.Since(dropped))
 		if counter, most := counterOf(first), counterOf(slices.Max(ids)); counter <= most {
 			t.Errorf("the new tables granted the counter %d, and SQL has used %d", counter, most)
 		}
 
-		open(t, conn).run(present(t, server, w)...)
-		after := slices.Concat(open(t, conn).draw(100), old.draw(100))
-		if slices.Min(after) <= slices.Max(ids) {
+		dbtest.Exec(t, conn, dbtest.Must(print(w))(t)...)
+		if after := slices.Concat(draw(t, session(t, conn)), draw(t, old)); slices.Min(after) <= slices.Max(ids) {
 			t.Errorf("after the upgrade, the ids start at %d; %d was made before", slices.Min(after), slices.Max(ids))
 		}
 	})
-}
-
-func counterOf(id int64) int64 {
-	parts := idgen.DefaultLayout().Decode(id)
-	return at(parts.Time) + parts.Sequence
 }

@@ -33,9 +33,9 @@ func refused(t *testing.T, version string, calls map[string]func(ctx context.Con
 }
 
 // leaseCalls returns the calls that use a store of leases.
-func leaseCalls(open func() lease.Store, namespaces ...string) map[string]func(ctx context.Context) error {
+func leaseCalls(open func() lease.Store) map[string]func(ctx context.Context) error {
 	calls := make(map[string]func(ctx context.Context) error)
-	for _, namespace := range namespaces {
+	for _, namespace := range []string{"", "another"} {
 		for _, skip := range []bool{false, true} {
 			cfg := config
 			cfg.Namespace, cfg.SkipMigrate = namespace, skip
@@ -100,7 +100,7 @@ func TestTablesOfAnotherVersion(t *testing.T) {
 		for _, version := range []string{"1", "3"} {
 			setVersion(t, conn, version, "snowkey_lease", "snowkey_lease_ns", "snowkey_segment")
 			before := content()
-			refused(t, version, leaseCalls(func() lease.Store { return storeOf(db.Dialect, conn) }, "", "another"))
+			refused(t, version, leaseCalls(func() lease.Store { return storeOf(db.Dialect, conn) }))
 			refused(t, version, map[string]func(ctx context.Context) error{
 				"Migrate of segments": func(ctx context.Context) error { return segments().Migrate(ctx) },
 				"Fetch":               func(ctx context.Context) error { return fetch(ctx, "orders") },
@@ -162,15 +162,9 @@ func TestVersionChangesUnderALease(t *testing.T) {
 				if err := <-lost; !strings.Contains(err.Error(), "lost worker") || !strings.Contains(err.Error(), "migrated to another version") {
 					t.Errorf("the process said: %v", err)
 				}
-				for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
-					reason := pool.Health().Reason
-					if reason != nil && strings.Contains(reason.Error(), "has protocol version 3") {
-						break
-					}
-					if time.Now().After(deadline) {
-						t.Fatalf("the process is not ready because of %v", reason)
-					}
-				}
+				dbtest.Await(t, "the version as the reason why the process is not ready", func() bool {
+					return strings.Contains(fmt.Sprint(pool.Health().Reason), "has protocol version 3")
+				})
 				if after := content(); !slices.Equal(before, after) {
 					t.Errorf("it changed the tables:\n%s\n%s", strings.Join(before, "\n"), strings.Join(after, "\n"))
 				}

@@ -25,54 +25,42 @@ import (
 	"github.com/snowkey-go/snowkey/lease/zkstore"
 )
 
-// A server keeps leases under keys of its own. A field of a Redis hash is a part of the key.
-type server struct {
-	store   lease.Store
-	content func() map[string]string
-}
+// These return a store, and what it keeps under keys of its own. A field of a Redis hash is a
+// part of the key.
 
-func redisServer(t *testing.T) server {
+func redisServer(t *testing.T) (lease.Store, func() map[string]string) {
 	client := redis.NewClient(&redis.Options{Addr: dbtest.Redis().Start(t).Address, ContextTimeoutEnabled: true})
 	t.Cleanup(func() { client.Close() })
-	return server{
-		store: redisstore.New(client),
-		content: func() map[string]string {
-			all := make(map[string]string)
-			keys := dbtest.Must(client.Keys(t.Context(), "*").Result())(t)
-			for _, key := range keys {
-				fields := dbtest.Must(client.HGetAll(t.Context(), key).Result())(t)
-				for field, value := range fields {
-					all[key+"\t"+field] = value
-				}
+	return redisstore.New(client), func() map[string]string {
+		all := make(map[string]string)
+		for _, key := range dbtest.Must(client.Keys(t.Context(), "*").Result())(t) {
+			for field, value := range dbtest.Must(client.HGetAll(t.Context(), key).Result())(t) {
+				all[key+"\t"+field] = value
 			}
-			return all
-		},
+		}
+		return all
 	}
 }
 
-func etcdServer(t *testing.T) server {
+func etcdServer(t *testing.T) (lease.Store, func() map[string]string) {
 	address := dbtest.Etcd().Start(t).Address
 	client := dbtest.Must(clientv3.New(clientv3.Config{Endpoints: []string{address}, DialTimeout: 2 * time.Second, Logger: zap.NewNop()}))(t)
 	t.Cleanup(func() { client.Close() })
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	dbtest.Must(client.Get(ctx, "first"))(t) // the client sends it again until there is a leader
-	return server{
-		store: etcdstore.New(client),
-		content: func() map[string]string {
-			all := make(map[string]string)
-			found := dbtest.Must(client.Get(t.Context(), "snowkey/", clientv3.WithPrefix()))(t)
-			for _, kv := range found.Kvs {
-				all[string(kv.Key)] = string(kv.Value)
-			}
-			return all
-		},
+	return etcdstore.New(client), func() map[string]string {
+		all := make(map[string]string)
+		for _, kv := range dbtest.Must(client.Get(t.Context(), "snowkey/", clientv3.WithPrefix()))(t).Kvs {
+			all[string(kv.Key)] = string(kv.Value)
+		}
+		return all
 	}
 }
 
 // A node of ZooKeeper names the transaction that created it, and its leader.
-func zooKeeperServer(t *testing.T) server {
-	conn, _, err := zk.Connect([]string{dbtest.ZooKeeper().Start(t).Address}, 10*time.Second, zk.WithLogger(quiet{}))
+func zooKeeperServer(t *testing.T) (lease.Store, func() map[string]string) {
+	conn, _, err := zk.Connect([]string{dbtest.ZooKeeper().Start(t).Address}, 10*time.Second, zk.WithLogInfo(false))
 	dbtest.NoError(t, err)
 	t.Cleanup(conn.Close)
 	var walk func(path string, all map[string]string)
@@ -86,19 +74,12 @@ func zooKeeperServer(t *testing.T) server {
 			walk(path+"/"+name, all)
 		}
 	}
-	return server{
-		store: zkstore.New(conn),
-		content: func() map[string]string {
-			all := make(map[string]string)
-			walk("/snowkey", all)
-			return all
-		},
+	return zkstore.New(conn), func() map[string]string {
+		all := make(map[string]string)
+		walk("/snowkey", all)
+		return all
 	}
 }
-
-type quiet struct{}
-
-func (quiet) Printf(string, ...any) {}
 
 // Labels, tokens, numbers, and the names of namespaces, clusters and eras differ in each run.
 var differing = []struct {
@@ -127,10 +108,10 @@ func form(text string) string {
 // releases read.
 func TestFormsOfKeys(t *testing.T) {
 	t.Parallel()
-	for name, start := range map[string]func(*testing.T) server{"redis": redisServer, "etcd": etcdServer, "zookeeper": zooKeeperServer} {
+	for name, start := range map[string]func(*testing.T) (lease.Store, func() map[string]string){"redis": redisServer, "etcd": etcdServer, "zookeeper": zooKeeperServer} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := start(t)
+			store, content := start(t)
 			known := make(map[string]bool)
 			for line := range strings.Lines(read(t, fmt.Sprintf("testdata/protocol%d/%s.txt", protocol.Version, name))) {
 				known[form(strings.TrimSuffix(line, "\n"))] = true
@@ -139,7 +120,7 @@ func TestFormsOfKeys(t *testing.T) {
 			cfg.Namespace, cfg.Label, cfg.MaxWorker, cfg.SkipMigrate, cfg.Window = namespace, "host a", 2, false, time.Second
 			written := make(map[string]string)
 			look := func() {
-				for key, value := range s.content() {
+				for key, value := range content() {
 					if strings.Contains(key, namespace) {
 						written[form(key+"\t"+value)] = key + "\t" + value
 					}
@@ -147,7 +128,7 @@ func TestFormsOfKeys(t *testing.T) {
 			}
 			var pools []*idgen.Pool
 			for range 2 {
-				pool := dbtest.Must(snowkey.Open(t.Context(), s.store, cfg))(t)
+				pool := dbtest.Must(snowkey.Open(t.Context(), store, cfg))(t)
 				defer pool.Close(context.Background())
 				look()
 				pools = append(pools, pool)

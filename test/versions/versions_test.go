@@ -23,7 +23,6 @@ import (
 
 	_ "github.com/go-sql-driver/mysql"
 	_ "github.com/jackc/pgx/v5/stdlib"
-	_ "modernc.org/sqlite"
 
 	"github.com/snowkey-go/snowkey"
 	"github.com/snowkey-go/snowkey/idgen"
@@ -96,12 +95,8 @@ func layoutLine(t *testing.T, name string, l idgen.Layout) string {
 	if l.Epoch().After(at) {
 		at = time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
 	}
-	first, err := l.MinID(at)
-	if err != nil {
-		t.Fatal(name, err)
-	}
-	parts := l.Decode(first)
-	parts.Worker, parts.Sequence = min(5, int64(1)<<bitsOf(l, "worker")-1), 6
+	parts := l.Decode(dbtest.Must(l.MinID(at))(t))
+	parts.Worker, parts.Sequence = min(5, l.Decode(dbtest.Must(l.MaxID(at))(t)).Worker), 6
 	line := []string{name, l.String()}
 	for range 2 {
 		id, err := l.Compose(parts)
@@ -112,15 +107,6 @@ func layoutLine(t *testing.T, name string, l idgen.Layout) string {
 		parts.Sequence++
 	}
 	return strings.Join(line, "\t")
-}
-
-func bitsOf(l idgen.Layout, field string) int {
-	for _, f := range l.Fields() {
-		if f.Name == field {
-			return f.Bits
-		}
-	}
-	return 0
 }
 
 // A user has keys whose text begins with user_.
@@ -199,6 +185,12 @@ func at(moment time.Time) int64 {
 	return moment.Sub(idgen.DefaultLayout().Epoch()).Milliseconds() << 12
 }
 
+// counterOf returns the counter of an id of DefaultLayout.
+func counterOf(id int64) int64 {
+	parts := idgen.DefaultLayout().Decode(id)
+	return at(parts.Time) + parts.Sequence
+}
+
 // fill completes a text with bounds. One of its leases expired an hour ago.
 func fill(text string, bound int64) string {
 	return strings.NewReplacer("{bound}", strconv.FormatInt(bound, 10), "{fence}", strconv.FormatInt(bound-1, 10),
@@ -214,8 +206,7 @@ func above(t *testing.T, store lease.Store, cfg snowkey.Config, bound int64) {
 	defer cancel()
 	pool := dbtest.Must(snowkey.Open(ctx, store, cfg))(t)
 	id := dbtest.Must(pool.Next(ctx))(t)
-	parts := idgen.DefaultLayout().Decode(id)
-	if counter := at(parts.Time) + parts.Sequence; counter < bound {
+	if counter := counterOf(id); counter < bound {
 		t.Errorf("the id %d has the counter %d, and %d may have been issued", id, counter, bound-1)
 	}
 	dbtest.NoError(t, pool.Close(ctx))

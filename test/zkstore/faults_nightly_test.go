@@ -23,84 +23,73 @@ func TestNightlyStandalone(t *testing.T) {
 // A lease survives an election. The first claim after it needs a fence.
 func TestNightlyElection(t *testing.T) {
 	z := dbtest.ZooKeeper().Start(t)
-	h := newHolder(t, connect(t, z.Address), "/election")
-	before := h.probe()
-	h.must(h.AddRows(t.Context(), terms, 8, 8))
-	h.must(z.Kill())
-	h.must(z.Start())
-	h.await()
-	if !h.renew() {
+	conn := connect(t, z.Address)
+	p := newProcess(t, conn, "/election")
+	before := p.Look()
+	p.Must(p.AddRows(t.Context(), terms, 8, 8))
+	p.Must(z.Kill())
+	p.Must(z.Start())
+	p.Must(dbtest.Within(time.Minute, func() error { // until the session works again
+		_, _, err := conn.Exists("/")
+		return err
+	}))
+	if !p.Renewed(t.Context()) {
 		t.Error("the lease did not survive the election")
 	}
-	p := h.probe()
-	if p.Current == before.Current || p.Fingerprint != before.Fingerprint || !p.HasFree {
-		t.Errorf("before the election %+v, after it %+v", before, p)
+	after := p.Look()
+	if after.Current == before.Current || after.Fingerprint != before.Fingerprint || !after.HasFree {
+		t.Errorf("before the election %+v, after it %+v", before, after)
 	}
-	c := lease.Claim{Terms: terms, Seen: p.Row, Fence: p.Fence, Token: rand.Text(), Wanted: 1 << 62}
-	if _, ok, err := h.Claim(t.Context(), c); ok || err != nil {
+	if _, ok, err := p.Claim(t.Context(), p.ClaimOf(after)); ok || err != nil {
 		t.Errorf("a claim before the fence: %v, %v", ok, err)
 	}
-	h.must(h.Fence(t.Context(), terms, p.Fingerprint))
-	if p := h.probe(); p.Current != p.Fingerprint || p.Fence < terms.At(h.held.Now).RaisedFence {
-		t.Errorf("after the fence %+v", p)
-	}
-}
-
-// await waits until the session works again.
-func (h *holder) await() {
-	h.Helper()
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
-		_, _, err := h.conn.Exists("/")
-		if err == nil {
-			return
-		}
-		if time.Now().After(deadline) {
-			h.Fatal(err)
-		}
+	p.Must(p.Fence(t.Context(), terms, after.Fingerprint))
+	if found := p.Look(); found.Current != found.Fingerprint || found.Fence < terms.At(p.Held.Now).RaisedFence {
+		t.Errorf("after the fence %+v", found)
 	}
 }
 
 // A waiting process reads a leased row again only when its lease has expired, or when a
 // row was released. It must notice both, and that a lease was renewed instead.
 func TestNightlyWaitingProbe(t *testing.T) {
-	h := newHolder(t, connect(t, dbtest.ZooKeeper().Start(t).Address), "/waiting")
+	h := newProcess(t, connect(t, dbtest.ZooKeeper().Start(t).Address), "/waiting")
 	short := terms
 	short.TTL, short.Skew = (2 * time.Second).Microseconds(), 0
 	waiting := func() lease.Probe {
 		t.Helper()
 		p, err := h.Probe(t.Context(), lease.Query{Terms: short, Max: 1023, PreferWorker: -1, Waiting: true})
-		h.must(err)
+		h.Must(err)
 		return p
 	}
 	renew := func() {
 		t.Helper()
-		row, ok, err := h.Renew(t.Context(), lease.Renewal{Terms: short, Held: h.held, Token: rand.Text(), Wanted: 1 << 62})
-		h.must(err)
+		row, ok, err := h.Renew(t.Context(), lease.Renewal{Terms: short, Held: h.Held, Token: rand.Text(), Wanted: 1 << 62})
+		h.Must(err)
 		if !ok {
 			t.Fatal("refused")
 		}
-		h.held = row
+		h.Held = row
 	}
 	renew()
-	if p := waiting(); p.HasFree || !p.HasRow || p.Row.Token != h.held.Token {
+	if p := waiting(); p.HasFree || !p.HasRow || p.Row.Token != h.Held.Token {
 		t.Errorf("leased: %+v", p)
 	}
 	time.Sleep(time.Second)
 	renew()
 	time.Sleep(time.Second + 100*time.Millisecond)
-	if p := waiting(); p.Row.Token != h.held.Token || p.HasFree != (p.Now > h.held.Expires) {
-		t.Errorf("renewed: %+v, and the row is %+v", p, h.held)
+	if p := waiting(); p.Row.Token != h.Held.Token || p.HasFree != (p.Now > h.Held.Expires) {
+		t.Errorf("renewed: %+v, and the row is %+v", p, h.Held)
 	}
 	time.Sleep(2 * time.Second)
-	if p := waiting(); !p.HasFree || p.Row.Token != h.held.Token {
+	if p := waiting(); !p.HasFree || p.Row.Token != h.Held.Token {
 		t.Errorf("expired: %+v", p)
 	}
 	time.Sleep(2 * time.Second) // the skew of terms
-	h.claim()
+	h.Lease()
 	if p := waiting(); p.HasFree {
 		t.Errorf("claimed again: %+v", p)
 	}
-	if ok, err := h.Release(t.Context(), terms, h.held, h.held.Bound); !ok || err != nil {
+	if ok, err := h.Release(t.Context(), terms, h.Held, h.Held.Bound); !ok || err != nil {
 		t.Fatal(ok, err)
 	}
 	if p := waiting(); !p.HasFree || p.Row.Token != "" {

@@ -2,7 +2,6 @@ package zkstore
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -22,115 +21,63 @@ import (
 	"github.com/snowkey-go/snowkey/lease/zkstore"
 )
 
-var terms = lease.Terms{
-	Namespace: "orders", Layout: "41/10/12", Epoch: time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC).UnixMicro(),
-	Unit: 1000, PerTick: 4096, Workers: 1024, Ahead: 12_000_000, Skew: 2_000_000, TTL: 900_000_000,
-}
+var terms = kvtest.Terms
 
-// A holder is a store with a lease of worker 7.
-type holder struct {
-	*testing.T
-	kvtest.Operator
-	conn *zk.Conn
-	held lease.Row
-}
-
-func newHolder(t *testing.T, conn *zk.Conn, path string) *holder {
+// newProcess returns a process with a lease.
+func newProcess(t *testing.T, conn *zk.Conn, path string) *kvtest.Process {
 	t.Helper()
-	h := &holder{t, operated(dbtest.Must(zkstore.New(conn).WithPath(path))(t), conn, path), conn, lease.Row{}}
-	h.must(h.Migrate(t.Context()))
-	dbtest.Must(h.CreateNamespace(t.Context(), terms, 0))(t)
-	h.must(h.AddRows(t.Context(), terms, 7, 7))
-	h.claim()
-	return h
-}
-
-func (h *holder) must(err error) {
-	h.Helper()
-	dbtest.NoError(h, err)
-}
-
-func (h *holder) probe() lease.Probe {
-	h.Helper()
-	p, err := h.Probe(h.Context(), lease.Query{Terms: terms, Max: 1023, PreferWorker: -1})
-	h.must(err)
+	p := &kvtest.Process{T: t, Store: dbtest.Must(zkstore.New(conn).WithPath(path))(t)}
+	p.Must(p.Migrate(t.Context()))
+	p.Add()
+	p.Lease()
 	return p
-}
-
-// claim claims the row, and fences first if another leader was elected.
-func (h *holder) claim() {
-	h.Helper()
-	p := h.probe()
-	if p.Current != p.Fingerprint {
-		h.must(h.Fence(h.Context(), terms, p.Fingerprint))
-		p = h.probe()
-	}
-	row, ok, err := h.Claim(h.Context(), lease.Claim{Terms: terms, Seen: p.Row, Fence: p.Fence, Token: rand.Text(), Wanted: 1 << 62})
-	h.must(err)
-	if !ok {
-		h.Fatalf("the claim of %+v was refused", p.Row)
-	}
-	h.held = row
-}
-
-func (h *holder) renew() bool { h.Helper(); return h.renewIn(h.Context()) }
-
-func (h *holder) renewIn(ctx context.Context) bool {
-	h.Helper()
-	row, ok, err := h.Renew(ctx, lease.Renewal{Terms: terms, Held: h.held, Token: rand.Text(), Wanted: 1 << 62})
-	h.must(err)
-	if ok {
-		h.held = row
-	}
-	return ok
 }
 
 // A renewal was prepared for a row that is deleted with its namespace, added again and
 // claimed by another process before it arrives. The new nodes have the same versions.
 func renewalOfADeletedRow(t *testing.T, servers []string) {
 	conn := connect(t, servers...)
-	late := newHolder(t, conn, "/deleted")
+	late := newProcess(t, conn, "/deleted")
 	requests := 0
-	late.renewIn(&moment{Context: t.Context(), before: func(int) { requests++ }})
+	late.Renewed(&moment{Context: t.Context(), before: func(int) { requests++ }})
 	deleteAll := func() {
 		row, namespace := nodeOf("/deleted", terms, 7), nodeOf("/deleted", terms, kvlease.OfNamespace)
 		for _, node := range []string{row, path.Dir(row), namespace} {
-			late.must(conn.Delete(node, -1))
+			dbtest.NoError(t, conn.Delete(node, -1))
 		}
 	}
 	deleteAll()
-	late = newHolder(t, conn, "/deleted") // its nodes have been written as often as the next ones
-	var other *holder
-	ok := late.renewIn(&moment{Context: t.Context(), before: func(n int) {
+	late = newProcess(t, conn, "/deleted") // its nodes have been written as often as the next ones
+	var other *kvtest.Process
+	ok := late.Renewed(&moment{Context: t.Context(), before: func(n int) {
 		if n == requests {
 			deleteAll()
-			other = newHolder(t, conn, "/deleted")
+			other = newProcess(t, conn, "/deleted")
 		}
 	}})
 	if ok {
-		t.Errorf("the renewal returned %+v", late.held)
+		t.Errorf("the renewal returned %+v", late.Held)
 	}
-	if other.renew() {
+	if other.Renewed(t.Context()) {
 		t.Error("the other process still has its lease, whose bound was overwritten")
 	}
-	other.must(other.AddRows(t.Context(), terms, 7, 7)) // as a process does that finds no row
-	if r := dbtest.Must(other.Rows(t.Context(), terms, 7, 7))(t)[0]; r.Token != "" || r.Bound < other.held.Bound {
-		t.Errorf("the row is %+v; want a free one that starts at or above the bound of %+v", r, other.held)
+	other.Add() // as a process does that finds no row
+	if r := other.Row(); r.Token != "" || r.Bound < other.Held.Bound {
+		t.Errorf("the row is %+v; want a free one that starts at or above the bound of %+v", r, other.Held)
 	}
 }
 
 // A renewal is one write of the row, and one that asks for the time.
 func requestsOfARenewal(t *testing.T, servers []string) {
-	h := newHolder(t, connect(t, servers...), "/requests")
+	conn := connect(t, servers...)
+	p := newProcess(t, conn, "/requests")
 	zxid := func() int64 {
-		stat, err := h.conn.Set("/requests/clock", nil, -1)
-		h.must(err)
-		return stat.Mzxid
+		return dbtest.Must(conn.Set("/requests/clock", nil, -1))(t).Mzxid
 	}
 	const n = 100
 	before := zxid()
 	for range n {
-		if !h.renew() {
+		if !p.Renewed(t.Context()) {
 			t.Fatal("refused")
 		}
 	}
@@ -179,11 +126,10 @@ func interruptedMigration(t *testing.T, servers []string) {
 
 // A claim is refused if the namespace is fenced before any of its requests.
 func fenceDuringAClaim(t *testing.T, servers []string) {
-	h := newHolder(t, connect(t, servers...), "/fence")
+	p := newProcess(t, connect(t, servers...), "/fence")
 	for n := 1; ; n++ {
-		_, err := h.Release(t.Context(), terms, h.held, h.held.Bound)
-		h.must(err)
-		p, fenced := h.probe(), false
+		dbtest.Must(p.Release(t.Context(), terms, p.Held, p.Held.Bound))(t)
+		c, fenced := p.ClaimOf(p.Look()), false
 		ctx := &moment{Context: t.Context(), before: func(request int) {
 			if request != n {
 				return
@@ -191,10 +137,10 @@ func fenceDuringAClaim(t *testing.T, servers []string) {
 			fenced = true
 			later := terms
 			later.Ahead += int64(n) * 1_000_000 // so that each fence is another one
-			h.must(h.Fence(t.Context(), later, ""))
+			p.Must(p.Fence(t.Context(), later, ""))
 		}}
-		row, ok, err := h.Claim(ctx, lease.Claim{Terms: terms, Seen: p.Row, Fence: p.Fence, Token: rand.Text(), Wanted: 1 << 62})
-		h.must(err)
+		row, ok, err := p.Claim(ctx, c)
+		p.Must(err)
 		if !fenced {
 			if !ok || n < 4 {
 				t.Errorf("a claim of %d requests that was not fenced returned %v", n-1, ok)
@@ -205,7 +151,7 @@ func fenceDuringAClaim(t *testing.T, servers []string) {
 			t.Errorf("a claim that was fenced before request %d returned %+v", n, row)
 			return
 		}
-		h.claim()
+		p.Lease()
 	}
 }
 
@@ -253,13 +199,6 @@ func errorsOfTheStore(t *testing.T, servers []string) {
 		if _, permanent := errors.AsType[*lease.PermanentError](err); !permanent || !strings.Contains(err.Error(), row) {
 			t.Errorf("with the content %q: %v", content, err)
 		}
-	}
-	for _, node := range []string{row, nodeOf("/open", terms, kvlease.OfNamespace)} {
-		dbtest.Must(conn.Set(node, []byte(`{"text":{"version":9}}`), -1))(t)
-		if version, ok := errors.AsType[*lease.VersionError](probe(open)); !ok || version.Found != "9" || !strings.Contains(version.Where, node) {
-			t.Errorf("%s with another version: %v", node, version)
-		}
-		dbtest.Must(conn.Set(node, nil, -1))(t)
 	}
 
 	for _, path := range []string{"", "/", "snowkey", "/a//b", "/a/", "/a/../b", "/zookeeper/x", "/a\x00"} {

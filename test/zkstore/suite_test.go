@@ -25,15 +25,11 @@ import (
 // connect returns a session with the servers, which ends with the test.
 func connect(t testing.TB, servers ...string) *zk.Conn {
 	t.Helper()
-	conn, _, err := zk.Connect(servers, 10*time.Second, zk.WithLogger(quiet{}))
+	conn, _, err := zk.Connect(servers, 10*time.Second, zk.WithLogInfo(false))
 	dbtest.NoError(t, err)
 	t.Cleanup(conn.Close)
 	return conn
 }
-
-type quiet struct{}
-
-func (quiet) Printf(string, ...any) {}
 
 // operated returns a store whose nodes a test can edit. A node that a person writes has only
 // a text.

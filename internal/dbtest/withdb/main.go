@@ -22,13 +22,9 @@ import (
 
 func main() {
 	all := flag.Bool("all", false, "demand every database and every program")
-	flag.Usage = func() {
-		fmt.Fprintln(os.Stderr, "usage: withdb [-all] command [argument ...]")
-		flag.PrintDefaults()
-	}
 	flag.Parse()
 	if flag.NArg() == 0 {
-		flag.Usage()
+		fmt.Fprintln(os.Stderr, "usage: withdb [-all] command [argument ...]")
 		os.Exit(2)
 	}
 	status, err := dbtest.Run(os.Stdout, *all, flag.Args())

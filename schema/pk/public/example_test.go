@@ -137,10 +137,3 @@ func ExampleLoad_rotation() {
 	// A6zBCUJIhvwF2o4HTpYpynQ 1234567890123456789 <nil>
 	// B30PQscgnPyPNtMyNvnUSdr
 }
-
-// A key that is too short is refused when the program starts.
-func ExampleLoad_refused() {
-	_, err := public.Load("A:736563726574")
-	fmt.Println(err)
-	// Output: public: key 1 (version "A"): has 6 bytes, want 32; make one with: openssl rand -hex 32
-}

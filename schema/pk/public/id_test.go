@@ -2,14 +2,9 @@ package public
 
 import (
 	"bytes"
-	"database/sql"
-	"database/sql/driver"
-	"encoding"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"log/slog"
 	"math"
 	"strings"
 	"testing"
@@ -29,28 +24,6 @@ type (
 func (user) Prefix() string { return "user" }
 func (post) Prefix() string { return "post" }
 
-// The methods are those that the types of package pk have.
-var (
-	_ interface {
-		driver.Valuer
-		encoding.TextAppender
-		encoding.TextMarshaler
-		json.Marshaler
-		slog.LogValuer
-		fmt.Stringer
-		IsZero() bool
-		MarshalGQL(io.Writer)
-		GormDataType() string
-	} = ID[user](0)
-	_ interface {
-		sql.Scanner
-		encoding.TextUnmarshaler
-		json.Unmarshaler
-		UnmarshalGQL(any) error
-		UnmarshalParam(string) error
-	} = new(ID[user])
-)
-
 // useCodec makes a codec the default until the test ends.
 func useCodec(t *testing.T) *Codec {
 	c := mustNew(t, Key{'A', secret(1)})
@@ -67,6 +40,7 @@ func TestID(t *testing.T) {
 		var gql bytes.Buffer
 		id.MarshalGQL(&gql)
 		marshaled, err := id.MarshalText()
+		appended, _ := id.AppendText([]byte("id="))
 		object, err2 := json.Marshal(id)
 		for what, got := range map[string]string{
 			"String": id.String(), "MarshalText": string(marshaled), "MarshalJSON": strings.Trim(string(object), `"`),
@@ -77,8 +51,8 @@ func TestID(t *testing.T) {
 			}
 		}
 		value, err3 := id.Value()
-		if err != nil || err2 != nil || err3 != nil || value != n || id.Int64() != n || id.ID() != pk.ID(n) || id.IsZero() != (n == 0) {
-			t.Errorf("%d: %v, %v, %v, %v", n, err, err2, err3, value)
+		if err != nil || err2 != nil || err3 != nil || string(appended) != "id="+text || value != n || id.Int64() != n || id.ID() != pk.ID(n) || id.IsZero() != (n == 0) {
+			t.Errorf("%d: %v, %v, %v, %s, %v", n, err, err2, err3, appended, value)
 		}
 		for what, read := range map[string]func(*ID[user]) error{
 			"UnmarshalText":     func(p *ID[user]) error { return p.UnmarshalText([]byte(text)) },
@@ -107,33 +81,28 @@ func TestID(t *testing.T) {
 
 func TestIDRefuses(t *testing.T) {
 	useCodec(t)
+	refuses := func(what string, read func(*ID[user]) error) {
+		t.Helper()
+		got := ID[user](5)
+		mustRefuse(t, what, read(&got))
+		if got != 5 {
+			t.Errorf("%s was refused and left %d", what, got.Int64())
+		}
+	}
 	good, other := ID[user](high).String(), ID[post](high).String()
 	for _, text := range []string{"", "5", "1234567890123456789", good[1:], good + "0", " " + good, "a" + good[1:], other, "null", strings.Repeat("A", 1<<20), "\xff"} {
 		quoted, _ := json.Marshal(text)
-		for what, read := range map[string]func(*ID[user]) error{
-			"UnmarshalText":  func(p *ID[user]) error { return p.UnmarshalText([]byte(text)) },
-			"UnmarshalParam": func(p *ID[user]) error { return p.UnmarshalParam(text) },
-			"UnmarshalJSON":  func(p *ID[user]) error { return json.Unmarshal(quoted, p) },
-			"UnmarshalGQL":   func(p *ID[user]) error { return p.UnmarshalGQL(text) },
-		} {
-			got := ID[user](5)
-			mustRefuse(t, fmt.Sprintf("%s of %.30q", what, text), read(&got))
-			if got != 5 {
-				t.Errorf("%s of %.30q was refused and left %d", what, text, got.Int64())
-			}
-		}
+		refuses(fmt.Sprintf("UnmarshalText(%.30q)", text), func(p *ID[user]) error { return p.UnmarshalText([]byte(text)) })
+		refuses(fmt.Sprintf("UnmarshalParam(%.30q)", text), func(p *ID[user]) error { return p.UnmarshalParam(text) })
+		refuses(fmt.Sprintf("json.Unmarshal of %.30q", text), func(p *ID[user]) error { return json.Unmarshal(quoted, p) })
+		refuses(fmt.Sprintf("UnmarshalGQL(%.30q)", text), func(p *ID[user]) error { return p.UnmarshalGQL(text) })
 	}
 	// A number must not be a way around the codec.
 	for _, in := range []string{`5`, `1234567890123456789`, `-1`, `true`, `{}`, `[]`, `1.5`, `"A\u0041"`} {
-		got := ID[user](5)
-		mustRefuse(t, in, json.Unmarshal([]byte(in), &got))
-		if got != 5 {
-			t.Errorf("%s was refused and left %d", in, got.Int64())
-		}
+		refuses("json.Unmarshal of "+in, func(p *ID[user]) error { return json.Unmarshal([]byte(in), p) })
 	}
 	for _, v := range []any{5, int64(5), json.Number("5"), 5.0, true, []any{}, pk.ID(5), ID[post](5)} {
-		got := ID[user](5)
-		mustRefuse(t, fmt.Sprintf("UnmarshalGQL(%T)", v), got.UnmarshalGQL(v))
+		refuses(fmt.Sprintf("UnmarshalGQL(%T)", v), func(p *ID[user]) error { return p.UnmarshalGQL(v) })
 	}
 	for _, src := range []any{1.5, true, "x", good, []byte(good), ID[post](5), uint64(1 << 63), struct{}{}} {
 		got := ID[user](5)
@@ -154,14 +123,12 @@ func mustRefuse(t *testing.T, what string, err error) {
 func TestIDNull(t *testing.T) {
 	useCodec(t)
 	id := ID[user](5)
-	if err := json.Unmarshal([]byte("null"), &id); err != nil || id != 5 {
-		t.Errorf("JSON null = %d, %v, want no change", id.Int64(), err)
-	}
-	if err := id.UnmarshalGQL(nil); err != nil || id != 5 {
-		t.Errorf("GraphQL null = %d, %v, want no change", id.Int64(), err)
-	}
-	if err := id.UnmarshalGQL((*ID[user])(nil)); err != nil || id != 5 {
-		t.Errorf("GraphQL nil pointer = %d, %v, want no change", id.Int64(), err)
+	for what, err := range map[string]error{
+		"JSON null": json.Unmarshal([]byte("null"), &id), "GraphQL null": id.UnmarshalGQL(nil), "GraphQL nil pointer": id.UnmarshalGQL((*ID[user])(nil)),
+	} {
+		if err != nil || id != 5 {
+			t.Errorf("%s: %d, %v, want no change", what, id.Int64(), err)
+		}
 	}
 	for _, null := range []any{nil, (*ID[user])(nil), (*pk.ID)(nil)} {
 		id = 5
@@ -169,21 +136,18 @@ func TestIDNull(t *testing.T) {
 			t.Errorf("Scan(%T) = %d, %v, want 0", null, id.Int64(), err)
 		}
 	}
-	var n sql.Null[ID[user]]
-	if err := n.Scan(nil); err != nil || n.Valid {
-		t.Errorf("sql.Null.Scan(nil) = %v, %v", n, err)
-	}
-	if err := n.Scan(int64(high)); err != nil || !n.Valid || n.V != high {
-		t.Errorf("sql.Null.Scan = %v, %v", n, err)
-	}
-	if v, err := n.Value(); err != nil || v != int64(high) {
-		t.Errorf("sql.Null.Value = %v, %v", v, err)
-	}
 }
 
 // Without a codec, ids are neither written nor read, and the number doesn't get out.
 func TestIDWithoutCodec(t *testing.T) {
-	SetDefault(nil)
+	t.Cleanup(func() { SetDefault(nil) })
+	for _, none := range []*Codec{nil, {}} {
+		SetDefault(none)
+		testIDWithoutCodec(t)
+	}
+}
+
+func testIDWithoutCodec(t *testing.T) {
 	id := ID[user](high)
 	_, err := id.MarshalText()
 	_, err2 := json.Marshal(post{Author: id})
@@ -204,10 +168,7 @@ func TestIDWithoutCodec(t *testing.T) {
 		}
 	}
 	// The database doesn't need one.
-	if v, err := id.Value(); err != nil || v != int64(high) {
-		t.Errorf("Value = %v, %v", v, err)
-	}
-	if err := id.Scan(int64(low)); err != nil || id != low {
-		t.Errorf("Scan = %d, %v", id.Int64(), err)
+	if v, err := id.Value(); err != nil || v != int64(high) || id.Scan(int64(low)) != nil || id != low {
+		t.Errorf("Value = %v, %v; Scan = %d", v, err, id.Int64())
 	}
 }

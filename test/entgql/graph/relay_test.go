@@ -3,7 +3,6 @@
 package graph
 
 import (
-	"context"
 	"database/sql"
 	"encoding/json"
 	"fmt"
@@ -21,6 +20,7 @@ import (
 
 	"github.com/snowkey-go/snowkey/ent/entid"
 	"github.com/snowkey-go/snowkey/internal/errtest"
+	"github.com/snowkey-go/snowkey/internal/idtest"
 	"github.com/snowkey-go/snowkey/schema/pk"
 	"github.com/snowkey-go/snowkey/test/entgql/ent"
 	_ "github.com/snowkey-go/snowkey/test/entgql/ent/runtime"
@@ -28,20 +28,7 @@ import (
 )
 
 // low is the first key. As float64, it can't be distinguished from the next one.
-const low = 1<<60 + 1
-
-// A counter is a source of consecutive ids.
-type counter int64
-
-func (c *counter) Next(context.Context) (int64, error) { *c++; return int64(*c), nil }
-
-func (c *counter) Append(_ context.Context, dst []int64, n int) ([]int64, error) {
-	for range n {
-		*c++
-		dst = append(dst, int64(*c))
-	}
-	return dst, nil
-}
+const low = idtest.First
 
 func newClient(t *testing.T) *ent.Client {
 	t.Helper()
@@ -49,8 +36,7 @@ func newClient(t *testing.T) *ent.Client {
 	client := ent.NewClient(ent.Driver(entsql.OpenDB(dialect.SQLite, db)))
 	t.Cleanup(func() { client.Close() })
 	errtest.NoError(t, client.Schema.Create(t.Context()))
-	src := counter(low - 1)
-	client.Use(entid.Hook(&src))
+	client.Use(entid.Hook(new(idtest.Source)))
 	return client
 }
 

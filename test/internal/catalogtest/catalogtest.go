@@ -6,8 +6,11 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/go-sql-driver/mysql"
 
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/schema/catalog"
@@ -23,6 +26,21 @@ type TB interface {
 func Quote(db dbtest.DB) func(name string) string {
 	mark := map[string]string{"postgres": `"`, "sqlite": `"`, "mysql": "`"}[db.Dialect]
 	return func(name string) string { return mark + strings.ReplaceAll(name, mark, mark+mark) + mark }
+}
+
+// As returns the database as another account sees it.
+func As(t TB, db dbtest.DB, account, password string) dbtest.DB {
+	t.Helper()
+	if db.Dialect == "mysql" {
+		dsn := dbtest.Must(mysql.ParseDSN(db.DSN))(t)
+		dsn.User, dsn.Passwd = account, password
+		db.DSN = dsn.FormatDSN()
+		return db
+	}
+	dsn := dbtest.Must(url.Parse(db.DSN))(t)
+	dsn.User = url.UserPassword(account, password)
+	db.DSN = dsn.String()
+	return db
 }
 
 // Inspect returns the report about a database.

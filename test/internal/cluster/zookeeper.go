@@ -12,9 +12,8 @@ import (
 // A ZooKeeper is an ensemble of private ZooKeeper servers.
 type ZooKeeper struct{ Members []*dbtest.Process }
 
-// ZooKeepers starts an ensemble of n servers, which end with the test. Options are
-// arguments of Java, and the last of the same name wins.
-func ZooKeepers(t dbtest.TB, n int, options ...string) *ZooKeeper {
+// ZooKeepers starts an ensemble of n servers, which end with the test.
+func ZooKeepers(t dbtest.TB, n int) *ZooKeeper {
 	t.Helper()
 	var config strings.Builder
 	config.WriteString("standaloneEnabled=false\n")
@@ -23,7 +22,7 @@ func ZooKeepers(t dbtest.TB, n int, options ...string) *ZooKeeper {
 	}
 	z := new(ZooKeeper)
 	for i := range n {
-		s := dbtest.ZooKeeperMember(i+1, config.String(), options...)
+		s := dbtest.ZooKeeperMember(i+1, config.String())
 		s.Answers = dbtest.Listens // it serves clients only if most of the ensemble runs
 		z.Members = append(z.Members, s.Start(t))
 	}

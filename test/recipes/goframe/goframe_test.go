@@ -83,9 +83,6 @@ func ways(db gdb.DB, source *idtest.Source) []Way {
 		return list
 	}
 	users := func(ctx context.Context, rows []Row) (sql.Result, error) { return model(ctx).Insert(Of[User](rows)) }
-	saved := func(ctx context.Context, rows []Row) (sql.Result, error) {
-		return model(ctx).OnConflict("name").OnDuplicateEx("id").Save(Of[User](rows))
-	}
 	return []Way{
 		{Kind: One, Call: "`model.Insert(user)`, `Insert(&user)`", Want: Stored, Create: each(func(ctx context.Context, r Row) error {
 			user := Of[User]([]Row{r})[0]
@@ -134,7 +131,9 @@ func ways(db gdb.DB, source *idtest.Source) []Way {
 			_, err := model(ctx).Insert(users)
 			return err
 		})},
-		{Kind: Upsert, Call: "`model.OnConflict(\"name\").OnDuplicateEx(\"id\").Save(users)`", Want: Stored, Create: all(saved)},
+		{Kind: Upsert, Call: "`model.OnConflict(\"name\").OnDuplicateEx(\"id\").Save(users)`", Want: Stored, Create: all(func(ctx context.Context, rows []Row) (sql.Result, error) {
+			return model(ctx).OnConflict("name").OnDuplicateEx("id").Save(Of[User](rows))
+		})},
 		{Kind: Upsert, Call: "`model.OnConflict(\"name\").Save(users)`", Want: Refused, Create: all(func(ctx context.Context, rows []Row) (sql.Result, error) {
 			return model(ctx).OnConflict("name").Save(Of[User](rows))
 		})},

@@ -252,15 +252,6 @@ func ways(dialect string, conn sqlx.SqlConn, cachedConn model) []Way {
 	}
 }
 
-// servers runs test on all databases that goctl supports.
-func servers(t *testing.T, test func(t *testing.T, db dbtest.DB)) {
-	for _, dialect := range dbtest.Databases(t) {
-		if dialect != "sqlite" {
-			t.Run(dialect, func(t *testing.T) { test(t, dbtest.Open(t, dialect)) })
-		}
-	}
-}
-
 func newCached(t *testing.T, dialect string, conn sqlx.SqlConn) model {
 	t.Helper()
 	if dialect == "postgres" {
@@ -270,8 +261,9 @@ func newCached(t *testing.T, dialect string, conn sqlx.SqlConn) model {
 	return model{cached.NewUsersModel(conn, cache.CacheConf{{RedisConf: redis.RedisConf{Host: addr, Type: "node"}, Weight: 100}})}
 }
 
+// goctl has no models for SQLite.
 func TestWays(t *testing.T) {
-	servers(t, func(t *testing.T, db dbtest.DB) {
+	dbtest.EachServer(t, func(t *testing.T, db dbtest.DB) {
 		setPool(t)
 		raw := db.Connect(t)
 		createUsers(t, raw)
@@ -282,7 +274,7 @@ func TestWays(t *testing.T) {
 
 // A model finds the rows whose keys differ by one, also in its cache.
 func TestCache(t *testing.T) {
-	servers(t, func(t *testing.T, db dbtest.DB) {
+	dbtest.EachServer(t, func(t *testing.T, db dbtest.DB) {
 		setPool(t)
 		ctx, raw := t.Context(), db.Connect(t)
 		createUsers(t, raw)

@@ -54,6 +54,15 @@ CREATE TABLE invoices (
     KEY (id)
 );
 
+-- A key that is unique, and not the primary key. Dates that do not exist.
+CREATE TABLE badges (
+    holder CHAR(36) NOT NULL PRIMARY KEY,
+    id INT NOT NULL AUTO_INCREMENT UNIQUE,
+    born DATE,
+    seen DATETIME
+);
+CREATE TABLE doors (badge_id INT NOT NULL, FOREIGN KEY (badge_id) REFERENCES badges (id));
+
 -- Columns that hold a key without a foreign key, of another sign too; a polymorphic one.
 CREATE TABLE events (
     id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,
@@ -79,17 +88,15 @@ CREATE TABLE visits (
 CREATE VIEW customers AS SELECT id, name FROM users WHERE state = 'open';
 CREATE VIEW bosses AS SELECT c.id, COUNT(*) AS n FROM customers c JOIN users e ON e.boss_id = c.id GROUP BY c.id;
 
-DELIMITER ;;
 CREATE TRIGGER touch BEFORE UPDATE ON orders FOR EACH ROW
 BEGIN
     IF NEW.total < 0 THEN
         SET NEW.total = 0;
     END IF;
-END;;
+END;
 CREATE FUNCTION has_orders(p_user INT) RETURNS BOOLEAN READS SQL DATA
 BEGIN
     DECLARE n INT;
     SELECT COUNT(*) INTO n FROM orders WHERE user_id = p_user;
     RETURN n > 0;
-END;;
-DELIMITER ;
+END;

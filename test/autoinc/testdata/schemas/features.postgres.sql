@@ -77,6 +77,14 @@ CREATE TABLE invoices (
 );
 ALTER TABLE invoices ADD CONSTRAINT not_checked FOREIGN KEY (user_id) REFERENCES users NOT VALID;
 
+-- Two keys that are unique, and not the primary key.
+CREATE TABLE badges (
+    holder char(36) PRIMARY KEY,
+    id serial UNIQUE,
+    number serial UNIQUE
+);
+CREATE TABLE doors (badge_id int NOT NULL REFERENCES badges (id));
+
 -- A sequence that belongs to no column, and one that is shared.
 CREATE SEQUENCE shared AS bigint INCREMENT 5;
 CREATE TABLE left_side (id bigint PRIMARY KEY DEFAULT nextval('shared'), user_id int REFERENCES users);

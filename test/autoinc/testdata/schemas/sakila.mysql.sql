@@ -120,11 +120,10 @@ CREATE TABLE film_text (
   FULLTEXT KEY idx_title_description (title,description)
 )ENGINE=InnoDB DEFAULT CHARSET=utf8;
 
-DELIMITER ;;
 CREATE TRIGGER `ins_film` AFTER INSERT ON `film` FOR EACH ROW BEGIN
     INSERT INTO film_text (film_id, title, description)
         VALUES (new.film_id, new.title, new.description);
-  END;;
+  END;
 
 CREATE TRIGGER `upd_film` AFTER UPDATE ON `film` FOR EACH ROW BEGIN
     IF (old.title != new.title) or (old.description != new.description)
@@ -135,13 +134,12 @@ CREATE TRIGGER `upd_film` AFTER UPDATE ON `film` FOR EACH ROW BEGIN
                 film_id=new.film_id
         WHERE film_id=old.film_id;
     END IF;
-  END;;
+  END;
 
 CREATE TRIGGER `del_film` AFTER DELETE ON `film` FOR EACH ROW BEGIN
     DELETE FROM film_text WHERE film_id = old.film_id;
-  END;;
+  END;
 
-DELIMITER ;
 
 CREATE TABLE inventory (
   inventory_id INT UNSIGNED NOT NULL AUTO_INCREMENT,
@@ -320,7 +318,6 @@ LEFT JOIN category c
   ON fc.category_id = c.category_id
 GROUP BY a.actor_id, a.first_name, a.last_name;
 
-DELIMITER //
 
 CREATE PROCEDURE rewards_report (
     IN min_monthly_purchases TINYINT UNSIGNED
@@ -374,11 +371,9 @@ proc: BEGIN
 
     
     DROP TABLE tmpCustomer;
-END //
+END;
 
-DELIMITER ;
 
-DELIMITER $$
 
 CREATE FUNCTION get_customer_balance(p_customer_id INT, p_effective_date DATETIME) RETURNS DECIMAL(5,2)
     DETERMINISTIC
@@ -418,11 +413,9 @@ BEGIN
     AND payment.customer_id = p_customer_id;
 
   RETURN v_rentfees + v_overfees - v_payments;
-END $$
+END;
 
-DELIMITER ;
 
-DELIMITER $$
 
 CREATE PROCEDURE film_in_stock(IN p_film_id INT, IN p_store_id INT, OUT p_film_count INT)
 READS SQL DATA
@@ -434,11 +427,9 @@ BEGIN
      AND inventory_in_stock(inventory_id);
 
      SELECT FOUND_ROWS() INTO p_film_count;
-END $$
+END;
 
-DELIMITER ;
 
-DELIMITER $$
 
 CREATE PROCEDURE film_not_in_stock(IN p_film_id INT, IN p_store_id INT, OUT p_film_count INT)
 READS SQL DATA
@@ -450,11 +441,9 @@ BEGIN
      AND NOT inventory_in_stock(inventory_id);
 
      SELECT FOUND_ROWS() INTO p_film_count;
-END $$
+END;
 
-DELIMITER ;
 
-DELIMITER $$
 
 CREATE FUNCTION inventory_held_by_customer(p_inventory_id INT) RETURNS INT
 READS SQL DATA
@@ -468,11 +457,9 @@ BEGIN
   AND inventory_id = p_inventory_id;
 
   RETURN v_customer_id;
-END $$
+END;
 
-DELIMITER ;
 
-DELIMITER $$
 
 CREATE FUNCTION inventory_in_stock(p_inventory_id INT) RETURNS BOOLEAN
 READS SQL DATA
@@ -501,9 +488,8 @@ BEGIN
     ELSE
       RETURN TRUE;
     END IF;
-END $$
+END;
 
-DELIMITER ;
 
 SET SQL_MODE=@OLD_SQL_MODE;
 SET FOREIGN_KEY_CHECKS=@OLD_FOREIGN_KEY_CHECKS;

@@ -1,5 +1,10 @@
 -- Rows for the tables of features.mysql.sql.
 SET SESSION foreign_key_checks = 0;
+SET SESSION sql_mode = 'ALLOW_INVALID_DATES';
+INSERT INTO `badges` (`holder`, `id`, `born`, `seen`) VALUES (1, 1, '2020-02-31', '0000-00-00');
+INSERT INTO `badges` (`holder`, `id`, `born`, `seen`) VALUES (2, 2, NULL, NULL);
+INSERT INTO `doors` (`badge_id`) VALUES (1);
+INSERT INTO `doors` (`badge_id`) VALUES (2);
 INSERT INTO `events` (`id`, `user_id`, `order_id`, `owner_id`, `owner_type`, `batch_id`) VALUES (1, 1, 1, 1, '1', 1);
 INSERT INTO `events` (`id`, `user_id`, `order_id`, `owner_id`, `owner_type`, `batch_id`) VALUES (2, 2, 2, 2, '2', 2);
 INSERT INTO `invoices` (`tenant`, `id`, `user_id`) VALUES (1, 1, 1);

@@ -2,6 +2,10 @@
 SET session_replication_role = replica;
 INSERT INTO "Other Shop"."Us""er" ("Id", "shop's") OVERRIDING SYSTEM VALUE VALUES (1, 1);
 INSERT INTO "Other Shop"."Us""er" ("Id", "shop's") OVERRIDING SYSTEM VALUE VALUES (2, 2);
+INSERT INTO public.badges (holder, id, number) OVERRIDING SYSTEM VALUE VALUES (1, 1, 1);
+INSERT INTO public.badges (holder, id, number) OVERRIDING SYSTEM VALUE VALUES (2, 2, 2);
+INSERT INTO public.doors (badge_id) OVERRIDING SYSTEM VALUE VALUES (1);
+INSERT INTO public.doors (badge_id) OVERRIDING SYSTEM VALUE VALUES (2);
 INSERT INTO public.events (id, user_id, order_id, owner_id, owner_type, batch_id) OVERRIDING SYSTEM VALUE VALUES (1, 1, 1, 1, '1', 1);
 INSERT INTO public.events (id, user_id, order_id, owner_id, owner_type, batch_id) OVERRIDING SYSTEM VALUE VALUES (2, 2, 2, 2, '2', 2);
 INSERT INTO public.invoices (tenant, id, user_id) OVERRIDING SYSTEM VALUE VALUES (1, 1, 1);

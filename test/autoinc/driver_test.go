@@ -1,3 +1,0 @@
-package autoinc_test
-
-import _ "github.com/glebarez/go-sqlite" // registers the driver "sqlite"

@@ -1,5 +1,0 @@
-//go:build newest
-
-package pgxid_test
-
-func init() { typedNils = true }
