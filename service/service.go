@@ -80,12 +80,7 @@ const (
 )
 
 func (cfg *Config) validate() error {
-	if cfg.MaxBatch == 0 {
-		cfg.MaxBatch = defaultMaxBatch
-	}
-	if cfg.MaxWait == 0 {
-		cfg.MaxWait = defaultMaxWait
-	}
+	cfg.MaxBatch, cfg.MaxWait = cmp.Or(cfg.MaxBatch, defaultMaxBatch), cmp.Or(cfg.MaxWait, defaultMaxWait)
 	cfg.Namespace = cmp.Or(cfg.Namespace, "default")
 	for i, token := range cfg.Tokens {
 		if !strongToken(token) {

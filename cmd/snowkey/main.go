@@ -171,16 +171,14 @@ func terminal(stream any) bool {
 	return ok && isatty.IsTerminal(file.Fd())
 }
 
-func writeJSON(w io.Writer, value any) error {
-	encoder := json.NewEncoder(w)
-	encoder.SetEscapeHTML(false)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(value)
-}
+func writeJSON(w io.Writer, value any) error { return encode(w, value, "  ") }
 
 // writeLine writes a value as one line of JSON.
-func writeLine(w io.Writer, value any) error {
+func writeLine(w io.Writer, value any) error { return encode(w, value, "") }
+
+func encode(w io.Writer, value any, indent string) error {
 	encoder := json.NewEncoder(w)
 	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", indent)
 	return encoder.Encode(value)
 }

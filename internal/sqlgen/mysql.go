@@ -96,11 +96,7 @@ func (w Writer) fill(server, template string, words func(values) []string) ([]st
 	}
 	reserve, check, _ := strings.Cut(mysqlParts, "\n;;\n")
 	template = strings.NewReplacer("{reserve the row}", reserve, "{check the tick}", strings.TrimSuffix(check, "\n")).Replace(template)
-	statements := store.DDL()
-	for each := range strings.SplitSeq(strings.NewReplacer(append(pairs, words(v)...)...).Replace(template), "\n;;\n") {
-		statements = append(statements, strings.TrimSpace(each))
-	}
-	return statements, nil
+	return append(store.DDL(), split(strings.NewReplacer(append(pairs, words(v)...)...).Replace(template))...), nil
 }
 
 // born is when a table of the current database was created, in SQL.

@@ -86,12 +86,16 @@ func (w Writer) Postgres() ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("sqlgen: Table: %w", err)
 	}
-	text := words.Replace(pgOperators.Replace(postgresWriter))
-	var statements []string
+	statements := split(words.Replace(pgOperators.Replace(postgresWriter)))
+	return slices.Insert(statements, 1, store.DDL()...), nil // the first one refuses an old server
+}
+
+// split returns the statements of a template.
+func split(text string) (statements []string) {
 	for each := range strings.SplitSeq(text, "\n;;\n") {
 		statements = append(statements, strings.TrimSpace(each))
 	}
-	return slices.Insert(statements, 1, store.DDL()...), nil // the first one refuses an old server
+	return statements
 }
 
 // PostgresGrants returns the statements that allow a role to make ids. It needs nothing

@@ -44,9 +44,6 @@ func (s *Store) Grants(role string) []string {
 
 // Namespaces returns the names of all namespaces that have a layout or a row.
 func (s *Store) Namespaces(ctx context.Context) ([]string, error) {
-	if err := s.check(); err != nil {
-		return nil, err
-	}
 	names, err := list(ctx, s, namespacesText, args{}, func(name *string) []any { return []any{name} })
 	for i := range names {
 		names[i] = sqldialect.FromASCII(names[i])

@@ -270,9 +270,6 @@ func (s *Store) AddRows(ctx context.Context, terms lease.Terms, least, most int6
 // rows, add reports false instead of waiting for it, because if many processes waited
 // for each other here, they would slow down all others.
 func (s *Store) add(ctx context.Context, text string, a args) (added bool, err error) {
-	if err := s.check(); err != nil {
-		return false, err
-	}
 	w, err := s.write(ctx, text, a, noWait)
 	if err != nil && sqldialect.Busy(err) {
 		return false, nil
@@ -318,9 +315,6 @@ func granted(seen lease.Row, token, label string, wanted int64, terms lease.Term
 
 // Rows implements [lease.Store].
 func (s *Store) Rows(ctx context.Context, terms lease.Terms, least, most int64) ([]lease.Row, error) {
-	if err := s.check(); err != nil {
-		return nil, err
-	}
 	return s.rows(ctx, rowsText, args{"min": least, "max": most}.with(terms))
 }
 
@@ -388,9 +382,6 @@ func read[T any](ctx context.Context, s *Store, w *wording, text string, a args,
 // changed the row although it returned an error. updateRow then returns that error, and
 // the caller has to read the row, as after a lost reply.
 func (s *Store) updateRow(ctx context.Context, text string, seen lease.Row, token string, a args) (now int64, ok bool, err error) {
-	if err := s.check(); err != nil {
-		return 0, false, err
-	}
 	a["worker"], a["seen_token"], a["revision"], a["token"] = seen.Worker, seen.Token, seen.Revision, token
 	w, err := s.write(ctx, text, a, patient)
 	switch {

@@ -143,12 +143,6 @@ func (c *changes) refuseKey(k catalog.Key) {
 		c.refuse(k.Column, fmt.Sprintf("find out who wrote that key while the table counted. On MySQL, MariaDB and SQLite the counter stays beyond it until such rows are gone; on Postgres set the sequence back. If rows were counted this far, plan with a larger floor than %d", c.options.Floor),
 			"its counter stands at %s, beyond the floor: a generated key is in a table that still counts, or a setval has moved it, so that counted and generated keys cannot be told apart", next)
 	}
-	for _, fk := range k.ForeignKeys {
-		if fk.Child.Bits > 0 && fk.Parent.Bits > 0 && fk.Child.Unsigned != fk.Parent.Unsigned && !fk.Undeclared {
-			c.refuse(fk.Child, "give both the same sign first", "it is %s and references %s, which is %s; the foreign key could not be added again",
-				fk.Child.Type, c.column(fk.Parent), fk.Parent.Type)
-		}
-	}
 }
 
 // plain reports whether a name can be shown on a single line without escapes.

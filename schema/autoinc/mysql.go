@@ -284,7 +284,7 @@ func (p *mysqlPlanner) refuseSigns(references []catalog.Reference) {
 		for i, name := range r.Columns {
 			child, parent := p.columns[place{r.Child.Schema, r.Child.Name, name}], p.columns[place{r.Parent.Schema, r.Parent.Name, r.Keys[i]}]
 			if child.Unsigned != parent.Unsigned {
-				p.refuse(child.Column, "give both the same sign first", "it is %s and references %s, which is %s", child.Type, p.column(parent.Column), parent.Type)
+				p.refuse(child.Column, "give both the same sign first", "it is %s and references %s, which is %s; the foreign key could not be added again", child.Type, p.column(parent.Column), parent.Type)
 			}
 		}
 	}

@@ -51,14 +51,19 @@ func newStore(db *sql.DB, d sqldialect.Dialect) *Store {
 // upper and lower case differ depends on the database. A name has at most 51 ASCII
 // letters, digits and underscores.
 func (s *Store) WithTable(name string) (*Store, error) {
-	if err := s.check(); err != nil {
-		return nil, err
-	}
-	table, err := s.table.WithName(name)
+	table, err := s.of().WithName(name)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("segmentstore: %w", err)
 	}
 	return &Store{table}, nil
+}
+
+// of returns the table, or nil. The methods of a nil Table return an error.
+func (s *Store) of() *sqlsession.Table {
+	if s == nil {
+		return nil
+	}
+	return s.table
 }
 
 // Migrate creates the table if it doesn't exist yet, and only needs the privilege to
@@ -66,10 +71,7 @@ func (s *Store) WithTable(name string) (*Store, error) {
 // table does exist, Migrate checks it. It returns an error if the table has another
 // protocol version, a trigger, a rule, row-level security, or an engine other than InnoDB.
 func (s *Store) Migrate(ctx context.Context) error {
-	if err := s.check(); err != nil {
-		return err
-	}
-	if err := s.table.Migrate(ctx); err != nil {
+	if err := s.of().Migrate(ctx); err != nil {
 		return fmt.Errorf("segmentstore: %w", err)
 	}
 	return nil
@@ -79,10 +81,7 @@ func (s *Store) Migrate(ctx context.Context) error {
 // Migrate has not been called, the first Fetch checks the table in its place, and
 // returns the same errors.
 func (s *Store) Fetch(ctx context.Context, f segment.Fetch) (start int64, err error) {
-	if err := s.check(); err != nil {
-		return 0, err
-	}
-	db, err := s.table.Ready(ctx)
+	db, err := s.of().Ready(ctx)
 	if err != nil {
 		return 0, fmt.Errorf("segmentstore: %w", err)
 	}
@@ -140,19 +139,9 @@ func (s *Store) refusal(ctx context.Context, db *sql.DB, name string) error {
 // it, unless it may open only one. A [segment.Segment] calls it, and release when it is
 // closed. On SQLite, which has one writer at a time, it does nothing.
 func (s *Store) Reserve() (release func(), warning string) {
-	if s.check() != nil || s.table.Dialect == sqldialect.SQLite {
+	db, err := s.of().DB()
+	if err != nil || s.table.Dialect == sqldialect.SQLite {
 		return func() {}, ""
 	}
-	db, _ := s.table.DB()
 	return sqlsession.Reserve(db)
-}
-
-func (s *Store) check() error {
-	if s == nil {
-		return fmt.Errorf("segmentstore: %w", sqlsession.ErrNoDatabase)
-	}
-	if _, err := s.table.DB(); err != nil {
-		return fmt.Errorf("segmentstore: %w", err)
-	}
-	return nil
 }
