@@ -88,6 +88,11 @@ func (v *verifier) inTrial(ctx context.Context, do func(*trial) error) (err erro
 			err = cmp.Or(err, failed)
 		}
 	}()
+	if v.Dialect == catalog.Postgres { // the application's triggers may rely on its search_path
+		if _, err := v.conn.ExecContext(ctx, "SET LOCAL search_path TO DEFAULT"); err != nil {
+			return untried("%v", err)
+		}
+	}
 	return do(&trial{v, make(map[place]int64), make(map[catalog.Name]bool)})
 }
 
