@@ -71,7 +71,7 @@ func (r *rekeyer) compareValues(ctx context.Context, conn *sql.Conn, c catalog.C
 	at := c.Table.Schema + "." + c.Table.Name + "." + c.Name
 	before := len(r.refusals)
 	stem, isKey := database.Stem(c.Name)
-	isKey = isKey && !c.Text && slices.ContainsFunc(r.keys, func(k catalog.Key) bool { return kind(k.Column) == kind(c) || k.Column.Bits > 0 && c.Bits > 0 })
+	isKey = isKey && !c.Text && !document(c) && slices.ContainsFunc(r.keys, func(k catalog.Key) bool { return kind(k.Column) == kind(c) || integer(k.Column) && integer(c) })
 	for _, other := range r.all { // as in Rails and Laravel
 		if isKey && other.Table == c.Table && slices.Equal(database.Words(other.Name), append(slices.Clone(stem), "type")) {
 			r.refuse(c, fmt.Sprintf("decide: --child %s=TABLE.KEY,%s=VALUE for each table whose keys it holds replaces them too, and --not-child %[1]s leaves it as it is", at, other.Name),
@@ -83,14 +83,12 @@ func (r *rekeyer) compareValues(ctx context.Context, conn *sql.Conn, c catalog.C
 		known := int64(0)
 		var err error
 		switch {
-		case c.Bits > 0 != (k.Column.Bits > 0):
-			continue
-		case c.Bits == 0 && kind(c) != kind(k.Column):
+		case document(c) || kind(c) != kind(k.Column) && !(integer(c) && integer(k.Column)):
 			if err := r.search(ctx, conn, c, k.Column); err != nil {
 				return err
 			}
 			continue
-		case c.Bits == 0: // two integers may be equal by chance
+		case !integer(c): // two integers may be equal by chance
 			known, err = database.One(ctx, conn, fmt.Sprintf("SELECT count(*) FROM (SELECT %s AS v FROM %s WHERE %[1]s IS NOT NULL LIMIT %[3]d) AS s JOIN %[4]s AS p ON p.%[5]s = s.v",
 				r.Quote(c.Name), r.name(c.Table), sample, r.name(k.Column.Table), r.Quote(k.Column.Name)), database.Number)
 		}
@@ -112,6 +110,13 @@ func (r *rekeyer) compareValues(ctx context.Context, conn *sql.Conn, c catalog.C
 	return nil
 }
 
+// document reports whether a column holds JSON, in which a key can't be replaced.
+func document(c catalog.Column) bool { return strings.HasPrefix(strings.ToLower(c.Type), "json") }
+
+// integer reports whether the type of a column is one of integers. SQLite takes other types,
+// such as uuid, for numbers too.
+func integer(c catalog.Column) bool { return c.Bits > 0 && strings.Contains(kind(c), "int") }
+
 // kind returns the kind of a column's type, such as uuid, or char for all kinds of text.
 func kind(c catalog.Column) string {
 	name, _, _ := strings.Cut(strings.ToLower(c.Type), "(")
@@ -128,7 +133,7 @@ var uuids = regexp.MustCompile(`(?i)\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-
 
 // search looks for UUIDs in the text or the documents of a column that are keys.
 func (r *rekeyer) search(ctx context.Context, conn *sql.Conn, c, key catalog.Column) error {
-	if !c.Text && !strings.HasPrefix(strings.ToLower(c.Type), "json") {
+	if !c.Text && !document(c) || integer(key) {
 		return nil
 	}
 	text := map[bool]string{true: "CHAR", false: "text"}[r.IsMySQL()]
