@@ -348,8 +348,15 @@ func (v *verifier) blames(err error, table catalog.Name, holders []column) bool 
 	if errors.Is(err, errChanged) || state == "22003" || state == "42883" || strings.Contains(text, "(22003)") {
 		return true
 	}
+	// A check such as id <> parent_id refuses the row only because it references itself.
+	itself := func(condition string) bool {
+		in := func(name string) bool { return database.Contains(condition, name) }
+		return slices.ContainsFunc(v.report.References, func(r catalog.Reference) bool {
+			return r.Child == table && r.Parent == table && slices.ContainsFunc(r.Columns, in) && slices.ContainsFunc(r.Keys, in)
+		})
+	}
 	mentions := func(condition string) bool {
-		return slices.ContainsFunc(holders, func(c column) bool { return database.Contains(condition, c.Name) })
+		return !itself(condition) && slices.ContainsFunc(holders, func(c column) bool { return database.Contains(condition, c.Name) })
 	}
 	if _, failed, ok := strings.Cut(text, "CHECK constraint failed: "); ok && v.Dialect == catalog.SQLite {
 		return mentions(failed)

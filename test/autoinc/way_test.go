@@ -163,6 +163,7 @@ func TestVerifyTries(t *testing.T) {
 			{"a check", "ALTER TABLE line ADD CONSTRAINT small CHECK (order_id < 2147483648)", "ALTER TABLE line DROP CONSTRAINT small", `refuted  "public"."line"."order_id": a row with a generated key was refused: `},
 			{"a generated column", "ALTER TABLE line ADD half integer GENERATED ALWAYS AS (order_id) STORED", "ALTER TABLE line DROP half", `refuted  "public"."line"."order_id": a row with a generated key was refused: `},
 			{"a column that cannot be tried", "CREATE TABLE later (order_id bigint NOT NULL REFERENCES orders, place point NOT NULL)", "DROP TABLE later", ""},
+			{"a check that a row does not reference itself", `ALTER TABLE "Us'er" ADD CONSTRAINT other CHECK ("Order" <> boss)`, `ALTER TABLE "Us'er" DROP CONSTRAINT other`, `open     "public"."Us'er"."boss": not proven: a row with a generated key was refused for another reason: `},
 			{"a check of another column", "ALTER TABLE line ADD CONSTRAINT never CHECK (no < 0) NOT VALID", "ALTER TABLE line DROP CONSTRAINT never", `open     "public"."line"."order_id": not proven: a row with a generated key was refused for another reason: `},
 			{"a default that generates", "CREATE FUNCTION snowkey_next() RETURNS bigint LANGUAGE sql AS 'SELECT 7350000000000000001'|ALTER TABLE orders ALTER id SET DEFAULT snowkey_next()", "ALTER TABLE orders ALTER id DROP DEFAULT", `proven   "public"."orders"."id": a row without a key was tried, and got a generated one`},
 		},
