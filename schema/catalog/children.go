@@ -130,7 +130,7 @@ func (s server) findChildren(ctx context.Context, conn *sql.Conn, c *catalog, re
 				continue
 			}
 			s.compareValues(ctx, conn, c, &found)
-			if found.fit > best.fit || found.known > best.known {
+			if found.fit > best.fit || found.known > best.known || found.known == best.known && len(found.key.Column.Table.Name) < len(best.key.Column.Table.Name) {
 				best = found
 			}
 		}
@@ -162,7 +162,9 @@ func firstWords(columns []Column) map[Name]int {
 
 // resembles rates how well the name of a column fits a key, where 0 means not at all. It
 // is the length of what they have in common, and more if that is the end of the column's
-// name: comment_post_ID references posts, not comments. first is the result of firstWords.
+// name: comment_post_ID references posts, not comments. Where the table has a prefix, a name
+// without id, such as old_node, only fits if the column's own table has the same prefix:
+// view_count doesn't reference filter_counts. first is the result of firstWords.
 func resembles(column Column, key Key, first map[Name]int) (fit int) {
 	table, id := database.Words(key.Column.Table.Name), database.Words(key.Column.Name)
 	if column.Table.Schema != key.Column.Table.Schema || len(table) == 0 || len(id) == 0 {
@@ -182,21 +184,26 @@ func resembles(column Column, key Key, first map[Name]int) (fit int) {
 		prefix = 1
 	}
 	stem, isKey := database.Stem(column.Name)
-	last := len(table) - 1
+	last, owner := len(table)-1, database.Words(column.Table.Name)
+	nouns := singulars(table[last])
 	for from := range table {
 		whole := from == 0 || from == prefix
-		for _, noun := range singulars(table[last]) {
+		samePrefix := whole && len(owner) >= from && slices.Equal(owner[:from], table[:from])
+		for _, noun := range nouns {
 			want := append(slices.Clone(table[from:last]), noun)
 			name := strings.Join(want, "")
+			rest := len(stem) - len(want)
+			ends := rest < 0 || slices.Equal(stem[rest:], want)
 			switch {
 			case isKey && holds(stem, want): // owner_user_id; status_id of ticket_status
 			case whole && text == name && column.Table != key.Column.Table && column.Bits >= 24: // artist
+			case samePrefix && ends && rest > 0 && (noun != table[last] || len(nouns) == 1) && column.Bits >= 24 && len(name) > 3: // old_node, but not max_nodes
 			case whole && (text == name+"id" || len(name) > 3 && strings.HasSuffix(text, name+"id")): // userid
 			default:
 				continue
 			}
 			of := 10*len(name+"id") - max(from-prefix, 0)
-			if rest := len(stem) - len(want); rest < 0 || slices.Equal(stem[rest:], want) {
+			if ends {
 				of += atEnd
 			}
 			fit = max(fit, of)
@@ -224,10 +231,11 @@ func holds(words, others []string) bool {
 
 func plain(name string) string { return strings.Join(database.Words(name), "") }
 
-// singulars returns a noun along with its possible singulars in English.
+// singulars returns a noun along with its possible singulars in English, also those of
+// taxa, data, people and children.
 func singulars(noun string) []string {
 	names := []string{noun}
-	for _, ending := range []struct{ many, one string }{{"ies", "y"}, {"es", ""}, {"s", ""}} {
+	for _, ending := range []struct{ many, one string }{{"ies", "y"}, {"es", ""}, {"s", ""}, {"a", "on"}, {"a", "um"}, {"ople", "rson"}, {"ildren", "ild"}} {
 		if stem, ok := strings.CutSuffix(noun, ending.many); ok && len(stem) > 1 {
 			names = append(names, stem+ending.one)
 		}

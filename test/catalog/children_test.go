@@ -51,6 +51,12 @@ var schemas = []struct{ name, tables, want string }{
 		`categories.parent_category_id=categories.category_id records.batch_id=? records.domain_id=domains.id records.secondary_domain_id=domains.id stations.domain_id=domains.id`,
 	},
 	{
+		"Pterodactyl, AO3 and iNaturalist",
+		`nodes id; taxa id; people id; users id; deleted_users id user_id; deleted_photos id; purchase_orders id; purchase_notes id;
+			transfers id old_node max_nodes small_node:smallint user_id taxon_id person_id sort_order`,
+		`deleted_users.user_id=users.id transfers.old_node=nodes.id transfers.person_id=people.id transfers.taxon_id=taxa.id transfers.user_id=users.id`,
+	},
+	{
 		"camel case, words and arrays",
 		`Users Id; Invoices Id UserId createdBy assigned_to total; artist id; recording id artist length; posts id tag_ids:int[] scores:int[] artist_id:varchar(9) long_artist_id:varchar(19) code_id:varchar(9); tags id`,
 		`Invoices.UserId=Users.Id Invoices.assigned_to=? Invoices.createdBy=? posts.artist_id=? posts.tag_ids=? recording.artist=artist.id`,
