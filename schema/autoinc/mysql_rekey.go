@@ -81,8 +81,8 @@ func (p *mysqlPlanner) rekeyTable(table catalog.Name, r rekeying) {
 		}
 	}
 	mark := added // a column that is there once there is room
-	more, less, kept := slices.Clone(addRow), slices.Clone(dropRow), p.options.Rekey.KeepOld
-	if kept != "" && key.Column.Name != "" {
+	more, less, kept := slices.Clone(addRow), slices.Clone(dropRow), r.kept(table)
+	if kept != "" {
 		more = append(more, "ADD COLUMN "+p.typed(key.Column, kept)+" NULL", "ADD UNIQUE KEY ("+p.Quote(kept)+")")
 		less, mark = append(less, "DROP COLUMN "+p.Quote(kept)), cmp.Or(mark, kept)
 	}

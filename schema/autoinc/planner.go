@@ -104,9 +104,11 @@ func (p *planner) checkOrphans(ctx context.Context, conn *sql.Conn, phase PhaseN
 	return nil
 }
 
-// orphans returns a query for a row whose parent doesn't exist.
-func (s server) orphans(r catalog.Reference) string {
+// orphans returns a query for a row whose parent doesn't exist, among the rows of the child c
+// that meet the conditions.
+func (s server) orphans(r catalog.Reference, where ...string) string {
 	set := joined(r.Columns, " AND ", func(_ int, c string) string { return "c." + s.Quote(c) + " IS NOT NULL" })
+	set = strings.Join(append(where, set), " AND ")
 	ties := joined(r.Columns, " AND ", func(i int, c string) string { return "p." + s.Quote(r.Keys[i]) + " = c." + s.Quote(c) })
 	columns := joined(r.Columns, ", ", func(_ int, c string) string { return "c." + s.Quote(c) })
 	return fmt.Sprintf("SELECT %s FROM %s AS c WHERE %s AND NOT EXISTS (SELECT 1 FROM %s AS p WHERE %s) LIMIT 1", columns, s.name(r.Child), set, s.name(r.Parent), ties)

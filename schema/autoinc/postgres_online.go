@@ -258,12 +258,12 @@ func (p *postgresPlanner) filling(table catalog.Name) Step {
 			p.Literal(table.Schema), p.Literal(table.Name)),
 		Locks: "the rows of a batch, for a moment", Rewrites: "every row, a batch at a time",
 	}
-	// The application's triggers may rely on its search_path.
-	s.Before, s.After = []string{"SET SESSION search_path TO DEFAULT"}, []string{"SET SESSION search_path TO ''"}
 	if p.silent {
 		// This hides the backfill from triggers on updates, such as one that sets
 		// updated_at.
 		s.Before, s.After = []string{"SET SESSION session_replication_role = replica"}, []string{"RESET session_replication_role"}
+	} else { // these triggers may rely on the application's search_path
+		s.Before, s.After = []string{"SET SESSION search_path TO DEFAULT"}, []string{"SET SESSION search_path TO ''"}
 	}
 	if gone := p.orGone(table); gone != "" {
 		s.Done = "SELECT 0" + gone

@@ -114,10 +114,7 @@ func (p *postgresPlanner) rekeyTable(tx transaction, table catalog.Name, r rekey
 			disable, enable = append(disable, alter+"DISABLE TRIGGER "+p.Quote(t.name)), append(enable, alter+t.word+" "+p.Quote(t.name))
 		}
 	}
-	key, kept := r.keys[table], p.options.Rekey.KeepOld
-	if key.Column.Name == "" {
-		kept = ""
-	}
+	key, kept := r.keys[table], r.kept(table)
 	statements := func(from, to string, kind func(catalog.Column) string) []string {
 		var names, values, lost, joins []string
 		alter, index := "", []string(nil)
@@ -162,9 +159,7 @@ func (p *postgresPlanner) rekeyTable(tx transaction, table catalog.Name, r rekey
 			s.Text, s.Undo, s.Locks = "look up the new keys of "+name, undo, fmt.Sprintf(postgresExclusive, name)
 			tx.add(s)
 			for _, c := range columns {
-				s := p.checkMapped(c, r)
-				s.SQL = strings.Replace(s.SQL, " WHERE ", " WHERE EXISTS (SELECT 1 FROM "+rows+" WHERE snowkey_lost) AND ", 1)
-				tx.add(s)
+				tx.add(p.checkMapped(c, r, "EXISTS (SELECT 1 FROM "+rows+" WHERE snowkey_lost)"))
 			}
 			continue
 		case verb == "INSERT":

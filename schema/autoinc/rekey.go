@@ -262,6 +262,15 @@ type rekeying struct {
 	held       map[place][]holding
 	references []catalog.Reference
 	stored     map[catalog.Name][]catalog.Column
+	keepOld    string // the column that tables get for their old keys, if any
+}
+
+// kept returns the column that a table gets for its old keys, if any.
+func (r rekeying) kept(table catalog.Name) string {
+	if _, own := r.keys[table]; own {
+		return r.keepOld
+	}
+	return ""
 }
 
 // A holding is a table whose keys a column holds. If they are several, the column kind says
@@ -279,7 +288,7 @@ func (p *planner) rekeyPlan(ctx context.Context, conn *sql.Conn, root func(catal
 	for _, c := range p.unseen {
 		p.note(Rekey, "These values are not replaced: %s. Replace them by the map, as docs/services.md shows.", c)
 	}
-	r.keys, r.held = make(map[catalog.Name]catalog.Key), make(map[place][]holding)
+	r.keys, r.held, r.keepOld = make(map[catalog.Name]catalog.Key), make(map[place][]holding), p.options.Rekey.KeepOld
 	var held, altered []catalog.Column
 	for _, k := range p.keys {
 		r.keys[root(k.Column.Table)] = k
@@ -348,9 +357,10 @@ func (r rekeying) join(s server, c catalog.Column, n int, has, gives, otherwise 
 	return joins, "COALESCE(" + value + otherwise + ")"
 }
 
-// unmapped returns a query for rows in which a column has a value that no map has.
-func (r rekeying) unmapped(s server, c catalog.Column, selected string, has ...string) string {
-	where := []string{"t." + s.Quote(c.Name) + " IS NOT NULL"}
+// unmapped returns a query for rows that meet the conditions, and in which a column has a value
+// that no map has.
+func (r rekeying) unmapped(s server, c catalog.Column, selected string, has []string, where ...string) string {
+	where = append(where, "t."+s.Quote(c.Name)+" IS NOT NULL")
 	for _, has := range has {
 		names, conditions := r.maps(s, c, has)
 		for i, name := range names {
@@ -573,10 +583,10 @@ func (a *applier) assign(ctx context.Context, s Step, before entry) error {
 }
 
 // checkMapped returns a step that looks for a value of a column that has no new key.
-func (p *planner) checkMapped(c catalog.Column, r rekeying) Step {
+func (p *planner) checkMapped(c catalog.Column, r rekeying, where ...string) Step {
 	return Step{
 		Text: fmt.Sprintf("check that each value of %s has a new key", p.column(c)), Run: Check, Locks: "nothing; it reads the table once",
-		SQL:    r.unmapped(p.server, c, "t."+p.Quote(c.Name), "old") + " LIMIT 1",
+		SQL:    r.unmapped(p.server, c, "t."+p.Quote(c.Name), []string{"old"}, where...) + " LIMIT 1",
 		Remedy: "if such rows were written since the rows were sorted, stop the application, call snowkey migrate undo --phase rekey, and apply again; delete or mend rows that reference nothing",
 	}
 }
@@ -591,7 +601,7 @@ func (p *planner) withoutOld(r rekeying) string {
 	}
 	for _, c := range r.all() {
 		selected := p.Literal(c.Table.Name+"."+c.Name) + " AS col, count(*) AS without_old_key"
-		counts = append(counts, "SELECT * FROM ("+r.unmapped(p.server, c, selected, has...)+") AS c WHERE without_old_key > 0")
+		counts = append(counts, "SELECT * FROM ("+r.unmapped(p.server, c, selected, has)+") AS c WHERE without_old_key > 0")
 	}
 	return strings.Join(counts, " UNION ALL ")
 }
@@ -658,11 +668,11 @@ func (v *verifier) verifyMaps(ctx context.Context) error {
 		}
 	}
 	for _, fk := range v.plan.children {
-		orphans := v.orphans(catalog.Reference{Child: fk.Child.Table, Columns: []string{fk.Child.Name}, Parent: fk.Parent.Table, Keys: []string{fk.Parent.Name}})
+		var where []string
 		if fk.TypeColumn != "" {
-			orphans = strings.Replace(orphans, " WHERE ", fmt.Sprintf(" WHERE c.%s = %s AND ", v.Quote(fk.TypeColumn), v.Literal(fk.TypeValue)), 1)
+			where = append(where, "c."+v.Quote(fk.TypeColumn)+" = "+v.Literal(fk.TypeValue))
 		}
-		lost, err := anyRow(ctx, v.conn, orphans)
+		lost, err := anyRow(ctx, v.conn, v.orphans(catalog.Reference{Child: fk.Child.Table, Columns: []string{fk.Child.Name}, Parent: fk.Parent.Table, Keys: []string{fk.Parent.Name}}, where...))
 		if err != nil {
 			return err
 		}

@@ -45,13 +45,10 @@ func (p *sqlitePlanner) rekey(r rekeying) {
 
 // rekeyTable replaces a table.
 func (p *sqlitePlanner) rekeyTable(table catalog.Name, r rekeying) []Step {
-	columns, key, kept := r.columns[table], r.keys[table], ""
-	if o := p.options.Rekey; o.KeepOld != "" && key.Column.Name != "" {
-		kept = p.Quote(o.KeepOld)
-	}
+	columns, key, kept := r.columns[table], r.keys[table], r.kept(table)
 	create, was, again := p.definitions(key, columns[0], "leave out the table of the key (Except, --except)", func(sql, as string) (string, error) {
 		if kept != "" {
-			sql = withColumn(sql, kept+" "+key.Column.Type+" UNIQUE")
+			sql = withColumn(sql, p.Quote(kept)+" "+key.Column.Type+" UNIQUE")
 		}
 		return retyped(sql, namesOf(columns), key.Column.Name, as, p.tables[table.Name].strict)
 	})
@@ -69,7 +66,7 @@ func (p *sqlitePlanner) rekeyTable(table catalog.Name, r rekeying) []Step {
 		})
 		list := p.List(names)
 		if kept != "" && to == "new" {
-			list, values = list+", "+kept, values+", t."+p.Quote(key.Column.Name)
+			list, values = list+", "+p.Quote(kept), values+", t."+p.Quote(key.Column.Name)
 		}
 		return fmt.Sprintf("INSERT INTO %s (%s) SELECT %s FROM %s AS t%s", p.name(p.temporary(table)), list, values, p.name(table), joins)
 	}
