@@ -320,6 +320,11 @@ const (
 	copying = ", ALGORITHM=COPY, LOCK=SHARED"
 )
 
+// whileCopied says who waits while the server copies a table.
+func whileCopied(table string) string {
+	return "writers of " + table + " wait until it is copied; readers go on"
+}
+
 // copiesOnline reports whether the server lets writers go on while it copies a table.
 func (p *mysqlPlanner) copiesOnline() bool { return p.Dialect == catalog.MariaDB && p.AtLeast(11, 2) }
 
@@ -353,7 +358,7 @@ func (p *mysqlPlanner) widenTable(table catalog.Name, columns []catalog.Column) 
 		actions, back, outside = append(actions, "MODIFY "+definition), append(back, "MODIFY "+was), append(outside, p.outside(c))
 	}
 	name, names := p.name(table), namesOf(columns)
-	copying, locks := copying, "writers of "+name+" wait until it is copied; readers go on"
+	copying, locks := copying, whileCopied(name)
 	if p.copiesOnline() {
 		// Without LOCK, the server still holds writers if it has to, instead of failing.
 		copying, locks = ", ALGORITHM=COPY", "readers and writers of "+name+" for a moment only, unless a foreign key that stays has CASCADE or SET NULL"
@@ -438,7 +443,7 @@ func (p *mysqlPlanner) drop(k catalog.Key) {
 	s.Before, s.After = uncheckedForeignKeys, checkedForeignKeys
 	if p.Dialect == catalog.MySQL {
 		s.SQL = alter + " MODIFY " + definition + copying
-		s.Locks = "writers of " + p.name(table) + " wait until it is copied; readers go on"
+		s.Locks = whileCopied(p.name(table))
 		s.Rewrites, s.Copies = "copies the whole table and its indexes: MySQL has no other way", p.name(table)
 	}
 	p.add(Drop, s)

@@ -141,7 +141,7 @@ func (p *mysqlPlanner) rekeyTable(table catalog.Name, r rekeying) {
 			Text: text, SQL: "ALTER TABLE " + name + " " + strings.Join(actions, ", ") + copying,
 			Done: fmt.Sprintf("SELECT COUNT(*) = %d FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s AND (%s)",
 				n, p.Literal(table.Schema), p.Literal(table.Name), strings.Join(done, " OR ")),
-			Locks: "writers of " + name + " wait until it is copied; readers go on", Rewrites: "copies the whole table and its indexes", Copies: name,
+			Locks: whileCopied(name), Rewrites: "copies the whole table and its indexes", Copies: name,
 			Undo: []string{"ALTER TABLE " + name + " " + strings.Join(undo, ", ") + after},
 		})
 	}
