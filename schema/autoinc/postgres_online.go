@@ -131,7 +131,7 @@ func (p *postgresPlanner) refuseOnline(c catalog.Column, obstacles []obstacle) {
 }
 
 // fresh returns the name of the new column that is going to replace c.
-func (p *postgresPlanner) fresh(c catalog.Column) string { return database.Own("snowkey_new", c.Name) }
+func (server) fresh(c catalog.Column) string { return database.Own("snowkey_new", c.Name) }
 
 // replaced returns the names, but with the new column for each narrow one.
 func (p *postgresPlanner) replaced(table catalog.Name, names []string) (replaced []string) {

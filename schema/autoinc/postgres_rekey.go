@@ -76,7 +76,9 @@ func (p *postgresPlanner) fillKeys(ctx context.Context, conn *sql.Conn, r rekeyi
 		p.prepare(table)
 	}
 	for _, table := range r.tables {
-		p.add(Rekey, p.filling(table))
+		s := p.filling(table)
+		s.Copies = p.name(table)
+		p.add(Rekey, s)
 		for _, c := range r.columns[table] {
 			joins, value := r.join(p.server, c, 0, "old", "new", "NULL")
 			p.add(Rekey, Step{

@@ -426,6 +426,9 @@ func (p *planner) mapKey(phase PhaseName, key catalog.Column, columns []column) 
 	rest := ""
 	if phase == Rekey {
 		rest = fmt.Sprintf(" WHERE NOT EXISTS (SELECT 1 FROM %s AS m WHERE m.old = %s.%s)", of, table, id)
+		if p.options.Online {
+			rest += " AND " + p.Quote(p.fresh(key)) + " IS NULL" // which is faster to find
+		}
 	} else {
 		p.createTable(phase, mapName(key.Table), "make the table with the old and the new keys of "+table, p.emptyMap(key))
 	}
