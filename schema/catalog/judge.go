@@ -33,7 +33,7 @@ func (s server) judgeWidth(k *Key) {
 		return
 	}
 	k.find(NarrowKey, Blocker, k.Column,
-		fmt.Sprintf("%s is %s, which cannot hold a key of 64 bits", name, k.Column.Type), s.syntax().widen(s, k.Column))
+		fmt.Sprintf("%s is %s, which cannot hold a key of 64 bits", name, k.Column.Type), s.widen(k.Column))
 }
 
 func (s server) judgeCounting(k *Key) {
@@ -92,7 +92,7 @@ func (s server) judgeChild(k *Key, fk ForeignKey) {
 	child, parent := s.column(fk.Child), s.column(fk.Parent)
 	if fk.Child.narrow() {
 		k.find(NarrowChild, Blocker, fk.Child,
-			fmt.Sprintf("%s references %s and is %s, which cannot hold a key of 64 bits", child, parent, fk.Child.Type), s.syntax().widen(s, fk.Child))
+			fmt.Sprintf("%s references %s and is %s, which cannot hold a key of 64 bits", child, parent, fk.Child.Type), s.widen(fk.Child))
 	}
 	if fk.Child.Bits > 0 && fk.Parent.Bits > 0 && fk.Child.Unsigned != fk.Parent.Unsigned && !fk.Undeclared {
 		k.find(SignMismatch, Warning, fk.Child,

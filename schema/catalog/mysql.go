@@ -36,7 +36,7 @@ type (
 
 // readMySQL reads the information schema. There's no point in a transaction here,
 // because the information schema doesn't take part in one.
-func (s server) readMySQL(ctx context.Context, conn *sql.Conn, wanted []string, _ bool) (*catalog, error) {
+func (s server) readMySQL(ctx context.Context, conn *sql.Conn, wanted []string) (*catalog, error) {
 	if s.Dialect == MySQL { // whose information schema may otherwise return counters of yesterday
 		restore, err := s.Set(ctx, conn, [2]string{"information_schema_stats_expiry", "0"})
 		if err != nil {
@@ -44,7 +44,7 @@ func (s server) readMySQL(ctx context.Context, conn *sql.Conn, wanted []string, 
 		}
 		defer restore()
 	}
-	c := &catalog{foldTable: exact, foldColumn: exact, primary: make(map[Name][]string)} // column names always have the spelling of their tables
+	c := &catalog{foldTable: exact, foldColumn: strings.ToLower, primary: make(map[Name][]string)}
 	var columns []mysqlColumn
 	var usages []mysqlUsage
 	var rules []mysqlRule
@@ -95,7 +95,7 @@ type mysqlColumn struct {
 }
 
 func (c *mysqlColumn) dest() []any {
-	return slices.Concat(c.path(), []any{&c.Type, typed(MySQL, &c.Column), &c.counts, &c.expression})
+	return append(c.Column.dest(MySQL), &c.counts, &c.expression)
 }
 
 // addMySQLConstraints adds the foreign keys and the primary keys to c. Since joins of the

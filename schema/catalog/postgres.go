@@ -13,12 +13,12 @@ import (
 
 // readPostgres reads the catalog in one snapshot. The counters have to be read
 // separately, because sequences aren't part of a snapshot.
-func (s server) readPostgres(ctx context.Context, conn *sql.Conn, _ []string, counters bool) (*catalog, error) {
+func (s server) readPostgres(ctx context.Context, conn *sql.Conn, counters bool) (*catalog, error) {
 	c, counting, err := s.readPostgresCatalog(ctx, conn)
 	if err != nil || !counters {
 		return c, err
 	}
-	c.numbers, err = database.List(ctx, conn, s.query("numbers"), func(c *Column) []any { return append(c.path(), &c.Type, typed(Postgres, c)) })
+	c.numbers, err = database.List(ctx, conn, s.query("numbers"), func(c *Column) []any { return c.dest(Postgres) })
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +58,7 @@ func (s server) readPostgresCatalog(ctx context.Context, conn *sql.Conn) (*catal
 		database.Into(&c.schemas, s.query("schemas"), database.Text),
 		database.Into(&counting, s.query("keys"), (*postgresKey).dest),
 		database.Into(&primary, s.query("primary keys"), (*Column).path),
-		database.Into(&c.links, s.query("foreign keys"), postgresLink),
+		database.Into(&c.links, s.query("foreign keys"), linkDest(Postgres)),
 		database.Into(&c.inherits, s.query("inheritance"), func(i *inheritance) []any {
 			return []any{&i.child.Schema, &i.child.Name, &i.parent.Schema, &i.parent.Name}
 		}),
@@ -89,20 +89,8 @@ type postgresKey struct {
 }
 
 func (k *postgresKey) dest() []any {
-	return slices.Concat(k.Column.path(), []any{&k.Column.Type, typed(Postgres, &k.Column),
-		(*string)(&k.Mechanism), &k.Default, &k.Partitioned,
+	return slices.Concat(k.Column.dest(Postgres), []any{(*string)(&k.Mechanism), &k.Default, &k.Partitioned,
 		&k.Counter.Sequence.Schema, &k.Counter.Sequence.Name, &k.top, &k.Counter.Step, &k.mayRead}, k.owner.path())
-}
-
-func (c *Column) path() []any { return []any{&c.Table.Schema, &c.Table.Name, &c.Name} }
-
-func (t *Trigger) dest() []any { return []any{&t.Table.Schema, &t.Table.Name, &t.Name, &t.When} }
-
-func postgresLink(l *link) []any {
-	return slices.Concat([]any{&l.constraint, &l.Name},
-		l.Child.path(), []any{&l.Child.Type, typed(Postgres, &l.Child)},
-		l.Parent.path(), []any{&l.Parent.Type, typed(Postgres, &l.Parent)},
-		[]any{&l.whole.OnUpdate, &l.whole.OnDelete, &l.whole.Match, &l.whole.Detail, &l.whole.Valid})
 }
 
 // key returns the Key of a row, except for the current value of its counter.
