@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
@@ -136,13 +137,13 @@ var sequenceDefault = regexp.MustCompile("(?i)\\bnextval\\((`(?:[^`]|``)*`\\.`(?
 func (s server) readMySQLKeys(ctx context.Context, conn *sql.Conn, c *catalog, columns []mysqlColumn, set mysqlSetting) error {
 	type table struct {
 		name        Name
-		next        sql.Null[string]
+		next        *big.Int
 		partitioned bool
 	}
 	tables := make(map[Name]table)
 	for _, schema := range c.inspected {
 		found, err := database.List(ctx, conn, s.query("tables"), func(t *table) []any {
-			return []any{&t.name.Schema, &t.name.Name, &t.next, &t.partitioned}
+			return []any{&t.name.Schema, &t.name.Name, database.ScanInt(&t.next), &t.partitioned}
 		}, schema)
 		if err != nil {
 			return err
@@ -163,14 +164,7 @@ func (s server) readMySQLKeys(ctx context.Context, conn *sql.Conn, c *catalog, c
 		case column.counts && ok:
 			k.Mechanism = AutoIncrement
 			// MySQL returns NULL if the counter has never been used.
-			k.Counter = Counter{next: big.NewInt(set.offset), Step: set.step, top: power(64)}
-			if t.next.Valid {
-				next, ok := new(big.Int).SetString(t.next.V, 10)
-				if !ok {
-					return fmt.Errorf("catalog: the counter %q is not a whole number", t.next.V)
-				}
-				k.Counter.next = next
-			}
+			k.Counter = Counter{next: cmp.Or(t.next, big.NewInt(set.offset)), Step: set.step, top: power(64)}
 		case match != nil && s.Dialect == MariaDB:
 			k.Mechanism, k.Default = SequenceDefault, column.expression
 			name := ddl.Names(match[1], false)[0]
@@ -194,9 +188,10 @@ func (s server) readMySQLKeys(ctx context.Context, conn *sql.Conn, c *catalog, c
 // above any number that a connection may have cached.
 func (s server) readMariaDBSequence(ctx context.Context, conn *sql.Conn, c *catalog, name Name) Counter {
 	counter := Counter{Sequence: name}
-	var next, low, high int64
-	_, err := database.One(ctx, conn, "SELECT next_not_cached_value, minimum_value, maximum_value, increment FROM "+s.name(name),
-		func(*struct{}) []any { return []any{&next, &low, &high, &counter.Step} })
+	var low *big.Int
+	_, err := database.One(ctx, conn, "SELECT next_not_cached_value, minimum_value, maximum_value, increment FROM "+s.name(name), func(*struct{}) []any {
+		return []any{database.ScanInt(&counter.next), database.ScanInt(&low), database.ScanInt(&counter.top), &counter.Step}
+	})
 	if err != nil {
 		c.unseen = append(c.unseen, Finding{
 			Kind: Unseen, Severity: Warning,
@@ -206,9 +201,8 @@ func (s server) readMariaDBSequence(ctx context.Context, conn *sql.Conn, c *cata
 		return counter
 	}
 	if counter.Step < 0 {
-		high = low
+		counter.top = low
 	}
-	counter.next, counter.top = big.NewInt(next), big.NewInt(high)
 	return counter
 }
 

@@ -9,6 +9,7 @@ import (
 	"embed"
 	"errors"
 	"fmt"
+	"math/big"
 	"slices"
 	"strconv"
 	"strings"
@@ -121,21 +122,26 @@ func (s Server) AtLeast(major, minor int) bool { return s.version() >= major*1_0
 // ScanType returns a Scanner that takes the name of a column type, and stores what such
 // a column can hold.
 func ScanType(d sqldialect.Dialect, bits *int, unsigned, text *bool) sql.Scanner {
-	return typeScanner(func(name string) {
+	return textScanner(func(name string) {
 		holds := servers[d].shape(ddl.ParseType(name))
 		*bits, *unsigned, *text = holds.Bits, holds.Unsigned, holds.Text
 	})
 }
 
-type typeScanner func(name string)
+// ScanInt returns a Scanner that takes an integer of any size, and stores nil for NULL.
+func ScanInt(to **big.Int) sql.Scanner {
+	return textScanner(func(digits string) { *to, _ = new(big.Int).SetString(digits, 10) })
+}
+
+type textScanner func(text string)
 
 // Scan implements sql.Scanner.
-func (store typeScanner) Scan(source any) error {
-	var name sql.NullString
-	if err := name.Scan(source); err != nil {
+func (store textScanner) Scan(source any) error {
+	var text sql.NullString
+	if err := text.Scan(source); err != nil {
 		return err
 	}
-	store(name.String)
+	store(text.String)
 	return nil
 }
 
