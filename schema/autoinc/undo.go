@@ -129,7 +129,7 @@ func (a *applier) undoPhase(ctx context.Context, phase Phase, entries map[string
 			return err
 		}
 	}
-	for _, steps := range slices.Backward(phase.transactions()) {
+	for _, steps := range slices.Backward(phase.Transactions()) {
 		if _, known := entries[steps[0].ID]; !known {
 			continue
 		}
