@@ -12,7 +12,7 @@ type catalog struct {
 	inspected []string // the schemas to inspect by default
 	keys      []Key    // from all schemas; assemble adds what uses them
 	links     []link
-	numbers   []Column          // the columns of tables that may hold keys
+	columns   []Column          // of tables, but not of partitions and inherited
 	primary   map[Name][]string // the primary keys of all tables
 	inherits  []inheritance
 	uses      []use

@@ -155,8 +155,8 @@ func (s server) readMySQLKeys(ctx context.Context, conn *sql.Conn, c *catalog, c
 	sequences := make(map[Name]Counter)
 	for _, column := range columns {
 		t, ok := tables[column.Table]
-		if ok && (column.Bits > 0 || column.byHand()) {
-			c.numbers = append(c.numbers, column.Column)
+		if ok {
+			c.columns = append(c.columns, column.Column)
 		}
 		k := Key{Column: column.Column, Partitioned: t.partitioned}
 		match := sequenceDefault.FindStringSubmatch(column.expression)

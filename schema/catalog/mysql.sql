@@ -31,10 +31,3 @@ FROM information_schema.TRIGGERS WHERE EVENT_OBJECT_SCHEMA NOT IN {system} ORDER
 -- name: table
 SELECT TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME, COLUMN_TYPE, COLUMN_TYPE
 FROM information_schema.COLUMNS WHERE TABLE_SCHEMA NOT IN {system} AND TABLE_SCHEMA = COALESCE(NULLIF(?, ''), DATABASE()) AND TABLE_NAME = ? ORDER BY ORDINAL_POSITION
-
--- name: kinds
--- In Rails and in Laravel, a row of items can belong either to a user or to a company.
--- The key is in items.owner_id, and items.owner_type has the name of the class, such as
--- User, or a code for it. The information schema works the same on MySQL and Postgres, so
--- both share this query.
-SELECT table_schema, table_name, column_name FROM information_schema.columns WHERE LOWER(RIGHT(column_name, 4)) = 'type'

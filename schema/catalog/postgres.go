@@ -35,7 +35,7 @@ func (s server) readPostgres(ctx context.Context, conn *sql.Conn, counters bool)
 		database.Into(&c.triggers, s.query("triggers"), (*Trigger).dest),
 	}
 	if counters {
-		reads = append(reads, database.Into(&c.numbers, s.query("numbers"), func(c *Column) []any { return c.dest(Postgres) }))
+		reads = append(reads, database.Into(&c.columns, s.query("columns"), func(c *Column) []any { return c.dest(Postgres) }))
 	}
 	if err := database.ReadAll(ctx, tx, reads...); err != nil {
 		return nil, err

@@ -53,9 +53,7 @@ func (s server) readSQLiteSchema(ctx context.Context, conn *sql.Conn, c *catalog
 	}
 	c.links, c.triggers = append(c.links, links...), append(c.triggers, triggers...)
 	for _, column := range columns {
-		if column.Bits > 0 {
-			c.numbers = append(c.numbers, column.Column)
-		}
+		c.columns = append(c.columns, column.Column)
 		if !column.rowid {
 			continue
 		}
