@@ -56,9 +56,10 @@ type ApplyOptions struct {
 	IDs func(table string, times []time.Time) ([]int64, error)
 
 	// HoldSwap makes Apply wait until [Control] is called with [Continue]: in an online
-	// migration on Postgres, before the first narrow column is replaced; on MySQL and
-	// MariaDB, before the first table is copied. Meanwhile, another program may copy the
-	// tables there, such as pt-online-schema-change, and Apply leaves out what is wide by then.
+	// migration on Postgres, before the first column is replaced, which is when to stop the
+	// application if the plan has RekeyOptions; on MySQL and MariaDB, before the first table
+	// is copied. Meanwhile, another program may copy the tables there, such as
+	// pt-online-schema-change, and Apply leaves out what is wide by then.
 	HoldSwap bool
 
 	// CancelUndo makes [Undo] take back an Undo that has begun and can't be completed, so
@@ -349,8 +350,8 @@ func (a *applier) take(ctx context.Context, steps []Step, entries map[string]ent
 		}
 		return nil
 	}
-	hold := a.options.HoldSwap && a.phase == Widen && (a.IsMySQL() || a.plan.Online && a.Dialect == catalog.Postgres) &&
-		slices.ContainsFunc(steps, func(s Step) bool { return s.Lasting })
+	hold := a.options.HoldSwap && (a.phase == Widen && a.IsMySQL() || a.online(string(a.phase))) &&
+		slices.ContainsFunc(steps, func(s Step) bool { return s.Lasting || a.phase == Rekey && s.Run == Count })
 	if err := a.obey(ctx, hold); err != nil {
 		return failedStep(first, err)
 	}
@@ -363,6 +364,11 @@ func (a *applier) take(ctx context.Context, steps []Step, entries map[string]ent
 			return a.together(ctx, steps)
 		})
 	})
+}
+
+// online reports whether a phase fills new columns that replace the old ones at its end.
+func (a *applier) online(phase string) bool {
+	return a.plan.Online && a.Dialect == catalog.Postgres && (phase == string(Widen) || phase == string(Rekey))
 }
 
 // around calls do with the session settings that the current steps need.

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/snowkey-go/snowkey/schema/catalog"
 	"github.com/snowkey-go/snowkey/schema/internal/database"
 )
 
@@ -47,8 +46,8 @@ func (a *applier) cancelUndo(ctx context.Context) error {
 	switch {
 	case err != nil || !known:
 		return err
-	case a.plan.Online && a.Dialect == catalog.Postgres && undo.detail == string(Widen):
-		return fail(ErrUnfinished, "the phase %s is partly reversed, and columns can only be replaced again when all of them are narrow; complete it with snowkey migrate undo", Widen)
+	case a.online(undo.detail):
+		return fail(ErrUnfinished, "the phase %s is partly reversed, and columns can only be replaced again when it is reversed as a whole; complete it with snowkey migrate undo", undo.detail)
 	}
 	// Undo may have reversed its last step without deleting the record, if the step
 	// doesn't run in a transaction. Apply then has to look whether the step was applied.
