@@ -167,13 +167,14 @@ func (t *trial) statement(ctx context.Context, table catalog.Name, without strin
 		}
 		names, selected = append(names, c.Name), append(selected, value)
 	}
-	switch {
-	case len(names) == 0:
+	if len(names) == 0 {
 		return "INSERT INTO " + t.name(table) + t.syntax().empty, nil
-	case like:
-		return fmt.Sprintf("INSERT INTO %s (%s)%s SELECT %s FROM %s AS snowkey_like LIMIT 1", t.name(table), t.List(names), t.syntax().overriding, strings.Join(selected, ", "), t.name(table)), nil
 	}
-	return fmt.Sprintf("INSERT INTO %s (%s)%s VALUES (%s)", t.name(table), t.List(names), t.syntax().overriding, strings.Join(selected, ", ")), nil
+	row := "SELECT " + strings.Join(selected, ", ")
+	if like {
+		row += " FROM " + t.name(table) + " AS snowkey_like LIMIT 1"
+	}
+	return fmt.Sprintf("INSERT INTO %s (%s)%s %s", t.name(table), t.List(names), t.syntax().overriding, row), nil
 }
 
 func (t *trial) isKey(c catalog.Column) bool {

@@ -15,7 +15,6 @@ import (
 	"strings"
 	"time"
 	"unicode"
-	"unicode/utf8"
 
 	"github.com/snowkey-go/snowkey/internal/ddl"
 	"github.com/snowkey-go/snowkey/internal/sqldialect"
@@ -160,11 +159,7 @@ func Own(prefix, table string) string {
 		return name
 	}
 	sum := fmt.Sprintf("_%x", sha256.Sum256([]byte(table)))[:9]
-	cut := most - len(sum)
-	for !utf8.RuneStart(name[cut]) {
-		cut--
-	}
-	return name[:cut] + sum
+	return strings.ToValidUTF8(name[:most-len(sum)], "") + sum // without the half of a character
 }
 
 // BeyondCounting is a number that auto-increment can't be expected to reach.
