@@ -67,13 +67,7 @@ func (p *postgresPlanner) widenOnline(ctx context.Context, conn *sql.Conn) error
 			p.complete(r)
 		}
 	}
-	for _, partition := range slices.SortedFunc(maps.Keys(p.afterwards), compareNames) {
-		unit := p.begin()
-		for _, s := range p.afterwards[partition] {
-			s.Unit = unit
-			p.add(p.phase, s)
-		}
-	}
+	p.addLater()
 	return nil
 }
 
@@ -105,7 +99,7 @@ func (p *postgresPlanner) readOnline(ctx context.Context, conn *sql.Conn) error 
 
 // refuseOnline refuses a column that can't be replaced.
 func (p *postgresPlanner) refuseOnline(c catalog.Column, obstacles []obstacle) {
-	const remedy = "plan without --online, or drop it, apply the phase widen, and create it again"
+	remedy := fmt.Sprintf("plan without --online, or drop it, apply the phase %s, and create it again", p.phase)
 	if p.phase == Widen {
 		p.mayWiden(c)
 	}
@@ -264,7 +258,13 @@ func (p *postgresPlanner) fill(table catalog.Name) {
 	for _, check := range p.equal(table) {
 		constraints = append(constraints, check[0])
 	}
-	copies := p.name(table) // the first step stands for all partitions
+	p.fillRows(table, p.name(table))
+	p.validate(table, "prove that the new columns are filled in every row", constraints)
+}
+
+// fillRows adds the steps that fill the new columns of a table. The first one stands for the
+// partitions.
+func (p *postgresPlanner) fillRows(table catalog.Name, copies string) {
 	for _, member := range p.family(table) {
 		if !p.partitioned[member] {
 			s := p.filling(member)
@@ -272,7 +272,6 @@ func (p *postgresPlanner) fill(table catalog.Name) {
 			p.add(p.phase, s)
 		}
 	}
-	p.validate(table, "prove that the new columns are filled in every row", constraints)
 }
 
 // filling returns the step that fills the columns of a single table or partition.
@@ -456,6 +455,17 @@ func (p *postgresPlanner) later(partition catalog.Name, text, sql string) {
 	p.afterwards[partition] = append(p.afterwards[partition], Step{
 		Text: text, SQL: sql, Locks: fmt.Sprintf(postgresExclusive, p.name(partition)) + ", which is at once",
 	})
+}
+
+// addLater adds the steps of later.
+func (p *postgresPlanner) addLater() {
+	for _, partition := range slices.SortedFunc(maps.Keys(p.afterwards), compareNames) {
+		unit := p.begin()
+		for _, s := range p.afterwards[partition] {
+			s.Unit = unit
+			p.add(p.phase, s)
+		}
+	}
 }
 
 // handOver gives the new column what the old one has: NOT NULL, its default and its counter.

@@ -129,7 +129,7 @@ func (p *postgresPlanner) rehearse(ctx context.Context, conn *sql.Conn, table ca
 		return fmt.Errorf("autoinc: %w", ctx.Err())
 	}
 	if err != nil {
-		p.refuse(p.widened.columns[p.root(table)][0], "if an index or a check has no meaning for bigint, drop it, apply the phase widen, and make another; if a privilege is missing, plan as a user who may create temporary tables",
+		p.refuse(p.widened.columns[p.root(table)][0], fmt.Sprintf("if an index or a check has no meaning for bigint, drop it, apply the phase %s, and make another; if a privilege is missing, plan as a user who may create temporary tables", p.phase),
 			"the definitions of the indexes and checks of %s for the new columns cannot be found: %v", p.name(table), err)
 		return nil
 	}
@@ -175,9 +175,9 @@ func (p *postgresPlanner) copyTable(ctx context.Context, tx *sql.Tx, table catal
 		statements = append(statements, fmt.Sprintf("ALTER INDEX pg_temp.%s RENAME TO snowkey_like_%d", p.Quote(name), i))
 	}
 	columns := p.widened.columns[p.root(table)]
-	for _, c := range columns {
-		statements = append(statements, fmt.Sprintf("ALTER TABLE %s ALTER COLUMN %s TYPE bigint USING NULL", copied, p.Quote(c.Name)))
-	}
+	statements = append(statements, "ALTER TABLE "+copied+" "+joined(columns, ", ", func(_ int, c catalog.Column) string {
+		return "ALTER COLUMN " + p.Quote(c.Name) + " TYPE bigint USING NULL"
+	}))
 	for _, c := range columns {
 		statements = append(statements, fmt.Sprintf("ALTER TABLE %s RENAME COLUMN %s TO %s", copied, p.Quote(c.Name), p.Quote(p.fresh(c))))
 	}

@@ -51,7 +51,7 @@ func rekeyPostgres(ctx context.Context, conn *sql.Conn, p *planner) (err error) 
 	p.mapLate(r)
 	if p.options.Online {
 		for _, table := range r.tables {
-			p.add(Rekey, pg.filling(table))
+			pg.fillRows(table, "")
 		}
 	}
 	pg.rekey(r, triggers)
@@ -70,15 +70,10 @@ func (p *postgresPlanner) fillKeys(ctx context.Context, conn *sql.Conn, r rekeyi
 	}
 	p.note(Rekey, "With --online this phase begins while the application runs: it fills new columns beside the old ones, and builds their indexes. Start it with --hold-swap. When it waits, stop the application, and call snowkey migrate control continue. What is left then reads each table a few times, and writes none.")
 	for _, table := range r.tables {
-		if p.partitioned[table] {
-			p.refuse(r.columns[table][0], "plan without --online", "its table is partitioned")
-		}
 		p.prepare(table)
 	}
 	for _, table := range r.tables {
-		s := p.filling(table)
-		s.Copies = p.name(table)
-		p.add(Rekey, s)
+		p.fillRows(table, p.name(table))
 		for _, c := range r.columns[table] {
 			joins, value := r.join(p.server, c, 0, "old", "new", "NULL")
 			p.add(Rekey, Step{
@@ -90,7 +85,7 @@ func (p *postgresPlanner) fillKeys(ctx context.Context, conn *sql.Conn, r rekeyi
 		}
 		p.check(table)
 		p.index(table)
-		if kept := r.kept(table); kept != "" {
+		if kept := r.kept(table); kept != "" && !p.partitioned[table] {
 			p.indexAlone(&postgresIndex{table: table, name: table.Name + "_" + kept, unique: true, method: "btree (" + p.Quote(kept) + ")"})
 		}
 	}
@@ -127,7 +122,7 @@ func (p *postgresPlanner) rekey(r rekeying, triggers []rowTrigger) {
 			add = unchecked
 		}
 		tx.exec("drop the foreign key "+p.Quote(f.Name)+", which is added again below", drop, add)
-		if p.options.Online {
+		if p.options.Online && !p.partitioned[f.Child] {
 			add = unchecked
 		}
 		again = append(again, Step{Text: "add the foreign key " + p.Quote(f.Name) + " again", SQL: add, Undo: []string{drop}})
@@ -136,8 +131,11 @@ func (p *postgresPlanner) rekey(r rekeying, triggers []rowTrigger) {
 		fact := p.facts[exactPlace(k.Column)]
 		if fact.identity != "" || fact.expression != "" {
 			p.dropCounter(tx, k, fact.identity != "")
-			fact.identity, fact.expression = "", ""
-			p.facts[exactPlace(k.Column)] = fact
+			for _, member := range p.family(k.Column.Table) { // the new column gets none of that
+				fact := p.fact(member, k.Column)
+				fact.identity, fact.expression = "", ""
+				p.facts[exactPlace(fact.Column)] = fact
+			}
 		}
 	}
 	for _, table := range r.tables {
@@ -156,6 +154,7 @@ func (p *postgresPlanner) rekey(r rekeying, triggers []rowTrigger) {
 		for _, f := range references {
 			p.validateReference(f)
 		}
+		p.addLater()
 	}
 }
 
@@ -180,7 +179,12 @@ func (p *postgresPlanner) swapKeys(tx transaction, table catalog.Name, r rekeyin
 	for _, c := range r.columns[table] {
 		p.takePlace(tx, c)
 	}
-	p.renameParts(tx, table)
+	for _, member := range p.family(table) {
+		p.renameParts(tx, member)
+	}
+	if kept := r.kept(table); kept != "" && p.partitioned[table] {
+		tx.exec("make an index of the old keys", fmt.Sprintf("CREATE INDEX ON %s (%s)", name, p.Quote(kept)))
+	}
 }
 
 // rewritten is a copy of a table, which has the other keys already.

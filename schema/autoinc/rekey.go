@@ -18,6 +18,9 @@ import (
 // RekeyOptions are for a plan that replaces the values of keys by ids that have the time of
 // their row. It suits keys of any type: integers, UUIDs, text and bytes. Each table gets a
 // permanent table beside it, snowkey_map_TABLE, with the old and the new key of each row.
+//
+// With Online, Postgres fills the new keys in columns beside the old ones, and builds their
+// indexes, before you have to stop the application. Apply with HoldSwap to be told when.
 type RekeyOptions struct {
 	// Times are columns with the time of a row. The first one that a table has is used.
 	// Defaults to created_at.
