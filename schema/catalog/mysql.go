@@ -14,26 +14,12 @@ import (
 	"github.com/snowkey-go/snowkey/schema/internal/database"
 )
 
-// These are the rows of the queries for settings, for columns of keys, and for the rules of
-// foreign keys.
-type (
-	mysqlSetting struct {
-		database     string
-		step, offset int64
-		foldsTables  int
-		account      string
-	}
-
-	mysqlUsage struct {
-		schema, name  string
-		child, parent Column
-	}
-
-	mysqlRule struct {
-		schema, name string
-		Reference
-	}
-)
+type mysqlSetting struct {
+	database     string
+	step, offset int64
+	foldsTables  int
+	account      string
+}
 
 // readMySQL reads the information schema. There's no point in a transaction here,
 // because the information schema doesn't take part in one.
@@ -47,8 +33,7 @@ func (s server) readMySQL(ctx context.Context, conn *sql.Conn, wanted []string) 
 	}
 	c := &catalog{foldTable: exact, foldColumn: strings.ToLower, primary: make(map[Name][]string)}
 	var columns []mysqlColumn
-	var usages []mysqlUsage
-	var rules []mysqlRule
+	var links, rules []link
 	var grants []string
 	set, err := database.One(ctx, conn, s.query("settings"), func(s *mysqlSetting) []any {
 		return []any{&s.database, &s.step, &s.offset, &s.foldsTables, &s.account}
@@ -57,10 +42,12 @@ func (s server) readMySQL(ctx context.Context, conn *sql.Conn, wanted []string) 
 		err = database.ReadAll(ctx, conn,
 			database.Into(&c.schemas, s.query("schemas"), database.Text),
 			database.Into(&columns, s.query("columns"), (*mysqlColumn).dest),
-			database.Into(&usages, s.query("constraints"), func(u *mysqlUsage) []any {
-				return slices.Concat([]any{&u.schema, &u.name}, u.child.path(), u.parent.path())
+			database.Into(&links, s.query("constraints"), func(l *link) []any {
+				return slices.Concat([]any{&l.constraint, &l.Name}, l.Child.path(), l.Parent.path())
 			}),
-			database.Into(&rules, s.query("rules"), func(r *mysqlRule) []any { return []any{&r.schema, &r.name, &r.OnUpdate, &r.OnDelete} }),
+			database.Into(&rules, s.query("rules"), func(l *link) []any {
+				return []any{&l.constraint, &l.whole.OnUpdate, &l.whole.OnDelete, &l.whole.Valid}
+			}),
 			database.Into(&c.triggers, s.query("triggers"), (*Trigger).dest),
 			database.Into(&grants, "SHOW GRANTS", database.Text),
 		)
@@ -77,7 +64,7 @@ func (s server) readMySQL(ctx context.Context, conn *sql.Conn, wanted []string) 
 	case set.database != "":
 		c.inspected = []string{set.database}
 	}
-	c.addMySQLConstraints(columns, usages, rules)
+	c.addMySQLConstraints(columns, links, rules)
 	if missing := missingGrants(grants); len(missing) > 0 {
 		c.unseen = append(c.unseen, Finding{
 			Kind: Unseen, Severity: Warning,
@@ -101,11 +88,10 @@ func (c *mysqlColumn) dest() []any {
 
 // addMySQLConstraints adds the foreign keys and the primary keys to c. Since joins of the
 // information schema are slow on MySQL and on MariaDB, we join its tables here.
-func (c *catalog) addMySQLConstraints(columns []mysqlColumn, usages []mysqlUsage, rules []mysqlRule) {
-	whole := make(map[[2]string]Reference)
+func (c *catalog) addMySQLConstraints(columns []mysqlColumn, links, rules []link) {
+	whole := make(map[string]Reference)
 	for _, r := range rules {
-		r.Valid = true
-		whole[[2]string{r.schema, r.name}] = r.Reference
+		whole[r.constraint] = r.whole
 	}
 	known := make(map[place]Column)
 	for _, column := range columns {
@@ -117,16 +103,14 @@ func (c *catalog) addMySQLConstraints(columns []mysqlColumn, usages []mysqlUsage
 		}
 		return column // the table was created or dropped since we read the columns
 	}
-	for _, u := range usages {
-		child := find(u.child)
-		if u.parent.Name == "" {
-			c.primary[child.Table] = append(c.primary[child.Table], child.Name)
+	for _, l := range links {
+		l.Child = find(l.Child)
+		if l.Parent.Name == "" {
+			c.primary[l.Child.Table] = append(c.primary[l.Child.Table], l.Child.Name)
 			continue
 		}
-		c.links = append(c.links, link{
-			constraint: fmt.Sprintf("%q %q", u.schema, u.name), whole: whole[[2]string{u.schema, u.name}],
-			ForeignKey: ForeignKey{Name: u.name, Child: child, Parent: find(u.parent)},
-		})
+		l.Parent, l.whole = find(l.Parent), whole[l.constraint]
+		c.links = append(c.links, l)
 	}
 }
 
