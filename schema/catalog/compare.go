@@ -98,7 +98,13 @@ type MismatchError struct {
 
 // Severity returns the highest severity of the findings. If it is less than [Blocker],
 // a program can start anyway, but should log the error.
-func (e *MismatchError) Severity() Severity { return e.Findings[0].Severity }
+func (e *MismatchError) Severity() Severity {
+	worst := Note
+	for _, f := range e.Findings {
+		worst = max(worst, f.Severity)
+	}
+	return worst
+}
 
 // Error lists all findings with their remedies, each on separate lines.
 func (e *MismatchError) Error() string {
