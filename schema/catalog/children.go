@@ -211,8 +211,8 @@ func resembles(column Column, key Key, first map[Name]int) (fit int) {
 	return fit
 }
 
-// Resembles reports whether a column has a name like that of a column which references the
-// key, such as owner_user_id for users.id.
+// Resembles reports whether a column's name suggests that it references the key, e.g.
+// owner_user_id for users.id.
 func Resembles(column, key Column) bool { return resembles(column, Key{Column: key}, nil) > 0 }
 
 // holds reports whether the words contain others, in the same order and side by side.
