@@ -360,7 +360,7 @@ func (p *postgresPlanner) complete(r catalog.Reference) {
 // swap replaces the old columns of a table with the new ones, in one transaction that
 // doesn't read any rows.
 func (p *postgresPlanner) swap(table catalog.Name) {
-	columns, name := p.widened.columns[table], p.name(table)
+	columns := p.widened.columns[table]
 	var references, undone []catalog.Reference
 	for _, r := range p.held(p.everywhere(columns)) {
 		first := !slices.ContainsFunc(p.swapped, func(other catalog.Reference) bool { return sameReference(r, other) })
@@ -379,24 +379,29 @@ func (p *postgresPlanner) swap(table catalog.Name) {
 	p.checkPartitions(tx, table, false)
 	p.dropViews(tx, columns[0], views)
 	p.swapReferences(tx, references)
+	p.swapColumns(tx, table, p.narrowAgain(table, undone), p.narrowable(table, undone))
+	p.addLate(tx, references)
+	p.makeViews(tx, views)
+}
+
+// swapColumns drops the old columns, and lets the new ones take their place. The undo is that
+// of the drop.
+func (p *postgresPlanner) swapColumns(tx transaction, table catalog.Name, undo, undoChecks []string) {
+	columns, name := p.widened.columns[table], p.name(table)
 	tx.exec("drop the trigger", "DROP TRIGGER "+syncTrigger+" ON "+name)
 	tx.exec("drop its function", "DROP FUNCTION "+p.syncFunction(table))
 	var drops []string
-	for _, c := range columns {
-		p.handOver(tx, c)
-		drops = append(drops, "DROP CONSTRAINT "+p.own(samePrefix, c.Name))
-		if p.facts[exactPlace(c)].notNull {
-			drops = append(drops, "DROP CONSTRAINT "+p.own(setPrefix, c.Name))
-		}
+	for _, check := range p.equal(table) {
+		drops = append(drops, "DROP CONSTRAINT "+check[0])
 	}
 	for _, c := range columns {
+		p.handOver(tx, c)
 		drops = append(drops, "DROP COLUMN "+p.Quote(c.Name))
 	}
 	tx.add(Step{
 		Text: "drop the old columns, with their indexes and constraints",
 		SQL:  "ALTER TABLE " + name + " " + strings.Join(drops, ", "),
-		Undo: p.narrowAgain(table, undone), UndoChecks: p.narrowable(table, undone),
-		Done: p.wide(table), Lasting: true,
+		Undo: undo, UndoChecks: undoChecks, Done: p.wide(table), Lasting: true,
 	})
 	for _, c := range columns {
 		p.takePlace(tx, c)
@@ -404,8 +409,6 @@ func (p *postgresPlanner) swap(table catalog.Name) {
 	for _, member := range p.family(table) {
 		p.renameParts(tx, member)
 	}
-	p.addLate(tx, references)
-	p.makeViews(tx, views)
 }
 
 // swapReferences drops the old foreign keys, and gives the new ones their names.

@@ -160,30 +160,12 @@ func (p *postgresPlanner) rekey(r rekeying, triggers []rowTrigger) {
 
 // swapKeys replaces the old columns of a table with the new ones, which have the new keys.
 func (p *postgresPlanner) swapKeys(tx transaction, table catalog.Name, r rekeying, undo []string) {
-	name := p.name(table)
-	var drops []string
 	for _, c := range r.columns[table] {
 		tx.add(p.checkMapped(c, r, "t."+p.Quote(p.fresh(c))+" IS NULL"))
-		drops = append(drops, "DROP COLUMN "+p.Quote(c.Name))
 	}
-	tx.exec("drop the trigger", "DROP TRIGGER "+syncTrigger+" ON "+name)
-	tx.exec("drop its function", "DROP FUNCTION "+p.syncFunction(table))
-	for _, c := range r.columns[table] {
-		p.handOver(tx, c)
-	}
-	tx.add(Step{
-		Text: "drop the old columns, with their indexes and constraints",
-		SQL:  "ALTER TABLE " + name + " " + strings.Join(drops, ", "),
-		Undo: undo, Done: p.wide(table), Lasting: true,
-	})
-	for _, c := range r.columns[table] {
-		p.takePlace(tx, c)
-	}
-	for _, member := range p.family(table) {
-		p.renameParts(tx, member)
-	}
+	p.swapColumns(tx, table, undo, nil)
 	if kept := r.kept(table); kept != "" && p.partitioned[table] {
-		tx.exec("make an index of the old keys", fmt.Sprintf("CREATE INDEX ON %s (%s)", name, p.Quote(kept)))
+		tx.exec("make an index of the old keys", fmt.Sprintf("CREATE INDEX ON %s (%s)", p.name(table), p.Quote(kept)))
 	}
 }
 
