@@ -101,15 +101,13 @@ func (m *partition) dest() []any {
 // Note that the copy can have a different name, and that it may be valid even if the
 // table's own foreign key isn't.
 type referenceCopy struct {
-	of, is struct {
-		child catalog.Name
-		name  string
-	}
-	valid bool
+	child, partition catalog.Name
+	name, copied     string
+	valid            bool
 }
 
 func (c *referenceCopy) dest() []any {
-	return []any{&c.of.child.Schema, &c.of.child.Name, &c.of.name, &c.is.child.Schema, &c.is.child.Name, &c.is.name, &c.valid}
+	return []any{&c.child.Schema, &c.child.Name, &c.name, &c.partition.Schema, &c.partition.Name, &c.copied, &c.valid}
 }
 
 // lists can be scanned from a JSON array of arrays of text.
@@ -200,13 +198,10 @@ func (p *postgresPlanner) family(table catalog.Name) []catalog.Name {
 }
 
 // everywhere returns the columns, along with the same columns of all partitions.
-func (p *postgresPlanner) everywhere(columns []catalog.Column) []catalog.Column {
-	all := slices.Clone(columns)
+func (p *postgresPlanner) everywhere(columns []catalog.Column) (all []catalog.Column) {
 	for _, c := range columns {
-		for _, member := range p.members[c.Table] {
-			if c.Table = member; !has(columns, c) {
-				all = append(all, c)
-			}
+		for _, c.Table = range p.family(c.Table) {
+			all = append(all, c)
 		}
 	}
 	return all
@@ -222,10 +217,10 @@ func (p *postgresPlanner) fact(partition catalog.Name, c catalog.Column) postgre
 // deepest first, followed by the foreign key itself.
 func (p *postgresPlanner) copiesOf(r catalog.Reference) (all []catalog.Reference) {
 	for _, c := range p.copies {
-		if c.of.child == r.Child && c.of.name == r.Name {
-			r := r
-			r.Child, r.Name, r.Valid = c.is.child, c.is.name, c.valid
-			all = append(all, r)
+		if c.child == r.Child && c.name == r.Name {
+			is := r
+			is.Child, is.Name, is.Valid = c.partition, c.copied, c.valid
+			all = append(all, is)
 		}
 	}
 	return all
