@@ -22,8 +22,8 @@ type changes struct {
 	options  PlanOptions
 	compared *Plan // a plan that was made before, if it is to be compared with this one
 	report   catalog.Report
-	keys     []catalog.Key  // the keys to migrate
-	unique   map[place]bool // the columns that are unique by themselves
+	keys     []catalog.Key // the keys to migrate
+	unique   map[catalog.Name][][]string
 	refusals []refusal
 	unseen   []string // for RekeyOptions, columns with values that contain keys
 }
@@ -35,17 +35,9 @@ func readChanges(ctx context.Context, conn *sql.Conn, s server, options PlanOpti
 	if err != nil {
 		return nil, err
 	}
-	c := &changes{server: s, options: options, compared: compared, report: report, unique: make(map[place]bool)}
-	uniques, err := s.uniques(ctx, conn)
-	if err != nil {
+	c := &changes{server: s, options: options, compared: compared, report: report}
+	if c.unique, err = s.uniques(ctx, conn); err != nil {
 		return nil, err
-	}
-	for table, indexes := range uniques {
-		for _, columns := range indexes {
-			if len(columns) == 1 {
-				c.unique[place{table.Schema, table.Name, columns[0]}] = true
-			}
-		}
 	}
 	if err := c.choose(); err != nil {
 		return nil, err
@@ -64,17 +56,15 @@ func (c *changes) refuse(column catalog.Column, remedy, format string, args ...a
 	}
 }
 
-// named returns a function that reports whether a table is the named one. A name without a
-// schema may have one in front of it.
-func named(name catalog.Name) func(catalog.Name) bool {
-	return func(table catalog.Name) bool {
-		return name == table || name.Schema == "" && (name.Name == table.Name || name.Name == table.Schema+"."+table.Name)
-	}
+// named reports whether a table is the named one. A name without a schema may have one in
+// front of it.
+func named(name, table catalog.Name) bool {
+	return name == table || name.Schema == "" && (name.Name == table.Name || name.Name == table.Schema+"."+table.Name)
 }
 
 // among reports whether a table is one of the named ones.
 func among(names []catalog.Name, table catalog.Name) bool {
-	return slices.ContainsFunc(names, func(name catalog.Name) bool { return named(name)(table) })
+	return slices.ContainsFunc(names, func(name catalog.Name) bool { return named(name, table) })
 }
 
 // choose selects the keys to migrate.
@@ -82,7 +72,7 @@ func (c *changes) choose() error {
 	for _, name := range slices.Concat(c.options.Tables, c.options.Except) {
 		var found []catalog.Name
 		for _, k := range c.report.Keys {
-			if table := k.Column.Table; named(name)(table) && !slices.Contains(found, table) { // a table may have two counters
+			if table := k.Column.Table; named(name, table) && !slices.Contains(found, table) { // a table may have two counters
 				found = append(found, table)
 			}
 		}
@@ -123,8 +113,9 @@ func (c *changes) refuseKey(k catalog.Key) {
 		}
 	}
 	const leave = "leave its table out of the plan (Except, --except)"
+	alone := func(columns []string) bool { return slices.Equal(columns, []string{k.Column.Name}) }
 	switch part := slices.Contains(k.PrimaryKey, k.Column.Name); {
-	case !part && !c.unique[exactPlace(k.Column)]:
+	case !part && !slices.ContainsFunc(c.unique[k.Column.Table], alone):
 		c.refuse(k.Column, leave+", and decide by hand: an order number or a version may be meant to count", "it is not the primary key, which is %q", k.PrimaryKey)
 	case !part && !c.options.Composite:
 		c.refuse(k.Column, "if it is meant to count, as an order number is, "+leave+"; else plan it too (Composite, --composite)",

@@ -120,7 +120,7 @@ func (r *rekeyer) choose() error {
 	for _, name := range slices.Concat(r.options.Tables, r.options.Except) {
 		n := 0
 		for _, c := range r.primary {
-			if named(name)(c.Table) && slices.Contains(r.report.Schemas, c.Table.Schema) {
+			if named(name, c.Table) && slices.Contains(r.report.Schemas, c.Table.Schema) {
 				n++
 			}
 		}
@@ -180,7 +180,7 @@ func (r *rekeyer) follow() error {
 				}
 			}
 			for n, fk := range r.options.Children {
-				if fk.Parent.Name != columns[j].Name || !named(fk.Parent.Table)(columns[j].Table) {
+				if fk.Parent.Name != columns[j].Name || !named(fk.Parent.Table, columns[j].Table) {
 					continue
 				}
 				child, err := r.find(fk.Child)
@@ -207,7 +207,7 @@ func (r *rekeyer) follow() error {
 func (r *rekeyer) find(c catalog.Column) (column, error) {
 	var found []column
 	for _, other := range r.all {
-		if named(c.Table)(other.Table) && c.Name == other.Name && slices.Contains(r.report.Schemas, other.Table.Schema) {
+		if named(c.Table, other.Table) && c.Name == other.Name && slices.Contains(r.report.Schemas, other.Table.Schema) {
 			found = append(found, other)
 		}
 	}
