@@ -226,7 +226,7 @@ ORDER BY (SELECT count(*) FROM pg_partition_ancestors(t.oid)) DESC, 4, 5
 -- name: views
 -- Every view, with everything that is lost when the view is dropped. The last column names
 -- what a plan cannot create again.
-SELECT n.nspname, v.relname, pg_get_viewdef(v.oid), coalesce(array_to_string(v.reloptions, ', '), ''), pg_get_userbyid(v.relowner),
+SELECT n.nspname, v.relname, pg_get_viewdef(v.oid), coalesce(' WITH (' || array_to_string(v.reloptions, ', ') || ')', ''), pg_get_userbyid(v.relowner),
 	coalesce(obj_description(v.oid, 'pg_class'), ''),
 	coalesce((
 		SELECT json_agg(json_build_array(a.privilege_type, coalesce(r.rolname, ''), CASE WHEN a.is_grantable THEN ' WITH GRANT OPTION' ELSE '' END) ORDER BY a.privilege_type, r.rolname)
@@ -242,7 +242,7 @@ SELECT n.nspname, v.relname, pg_get_viewdef(v.oid), coalesce(array_to_string(v.r
 		SELECT json_agg(json_build_array(a.attname, col_description(v.oid, a.attnum)) ORDER BY a.attnum)
 		FROM pg_attribute a WHERE a.attrelid = v.oid AND a.attnum > 0 AND col_description(v.oid, a.attnum) IS NOT NULL
 	)::text, '[]'),
-	v.relkind = 'm', v.relispopulated,
+	CASE v.relkind WHEN 'm' THEN 'MATERIALIZED VIEW' ELSE 'VIEW' END, v.relispopulated,
 	coalesce((
 		SELECT json_agg(json_build_array(pg_get_indexdef(x.indexrelid),
 			CASE WHEN x.indisclustered THEN format('ALTER MATERIALIZED VIEW %I.%I CLUSTER ON %I', n.nspname, v.relname, i.relname) END,

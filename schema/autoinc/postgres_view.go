@@ -12,29 +12,21 @@ import (
 // A postgresView is a view, along with everything that is lost when it is dropped.
 type postgresView struct {
 	name       catalog.Name
+	kind       string // VIEW or MATERIALIZED VIEW
 	definition string
-	options    string
+	options    string // in a WITH clause
 	owner      string
 	comment    string
 	grants     lists // of the form privilege, role, option
 	defaults   lists // roles that default privileges grant something to on each new view
 	comments   lists // of the form column, comment
-	stored     bool  // whether it is a materialized view
 	populated  bool
 	indexes    lists  // of a materialized view, with the statements that create each of them
 	lost       string // what we can't create again
 }
 
 func (v *postgresView) dest() []any {
-	return []any{&v.name.Schema, &v.name.Name, &v.definition, &v.options, &v.owner, &v.comment, &v.grants, &v.defaults, &v.comments, &v.stored, &v.populated, &v.indexes, &v.lost}
-}
-
-// kind returns the kind of view, as used in statements.
-func (v *postgresView) kind() string {
-	if v.stored {
-		return "MATERIALIZED VIEW"
-	}
-	return "VIEW"
+	return []any{&v.name.Schema, &v.name.Name, &v.definition, &v.options, &v.owner, &v.comment, &v.grants, &v.defaults, &v.comments, &v.kind, &v.populated, &v.indexes, &v.lost}
 }
 
 // viewsOf returns the views that use the columns of tables that are altered, be it directly or
@@ -98,7 +90,7 @@ func (p *postgresPlanner) dropViews(tx transaction, column catalog.Column, views
 		}
 		tx.add(Step{
 			Text: "drop the view " + name + ", which blocks the change (0A000) and is created again below",
-			SQL:  "DROP " + v.kind() + " " + name, Locks: fmt.Sprintf(postgresExclusive, name), Undo: undo,
+			SQL:  "DROP " + v.kind + " " + name, Locks: fmt.Sprintf(postgresExclusive, name), Undo: undo,
 		})
 	}
 }
@@ -109,9 +101,9 @@ func (p *postgresPlanner) makeViews(tx transaction, views []postgresView) {
 		for i, a := range p.viewActions(v) {
 			s := Step{Text: a.text, SQL: a.sql, Locks: "the view"}
 			if i == 0 {
-				s.Undo = []string{"DROP " + v.kind() + " " + p.name(v.name)}
+				s.Undo = []string{"DROP " + v.kind + " " + p.name(v.name)}
 			}
-			if i == 0 && v.stored {
+			if i == 0 && v.kind == "MATERIALIZED VIEW" {
 				s.Rewrites = "computes all of its rows"
 			}
 			tx.add(s)
@@ -123,15 +115,11 @@ func (p *postgresPlanner) makeViews(tx transaction, views []postgresView) {
 func (p *postgresPlanner) viewActions(v postgresView) (actions []action) {
 	name := p.name(v.name)
 	add := func(text, sql string) { actions = append(actions, action{text, sql}) }
-	with := ""
-	if v.options != "" {
-		with = " WITH (" + v.options + ")"
-	}
 	definition := strings.TrimSuffix(v.definition, ";")
-	if v.stored && !v.populated {
+	if !v.populated {
 		definition += " WITH NO DATA"
 	}
-	add("create the view "+name+" again", "CREATE "+v.kind()+" "+name+with+" AS\n"+definition)
+	add("create the view "+name+" again", "CREATE "+v.kind+" "+name+v.options+" AS\n"+definition)
 	for _, statements := range v.indexes {
 		for _, sql := range statements {
 			if sql != "" {
@@ -139,7 +127,7 @@ func (p *postgresPlanner) viewActions(v postgresView) (actions []action) {
 			}
 		}
 	}
-	add("give it to its owner", "ALTER "+v.kind()+" "+name+" OWNER TO "+p.Quote(v.owner))
+	add("give it to its owner", "ALTER "+v.kind+" "+name+" OWNER TO "+p.Quote(v.owner))
 	for _, given := range v.defaults {
 		add("revoke what every new view is granted", "REVOKE ALL ON "+name+" FROM "+p.role(given[0]))
 	}
@@ -147,7 +135,7 @@ func (p *postgresPlanner) viewActions(v postgresView) (actions []action) {
 		add("grant what was granted", "GRANT "+grant[0]+" ON "+name+" TO "+p.role(grant[1])+grant[2])
 	}
 	if v.comment != "" {
-		add("comment on it", p.comment(v.kind()+" "+name, v.comment))
+		add("comment on it", p.comment(v.kind+" "+name, v.comment))
 	}
 	for _, c := range v.comments {
 		add("comment on its column", p.comment("COLUMN "+name+"."+p.Quote(c[0]), c[1]))
