@@ -77,21 +77,14 @@ func (p *planner) copyRate(ctx context.Context, conn *sql.Conn) int64 {
 type summary struct {
 	Title  string
 	Tables []tableSummary
-	Phases []phaseSummary
+	Phases []Phase
 	Total  []string
 }
 
-type (
-	tableSummary struct{ Name, Rows, Size, Indexes, Change, Time, Locks string }
-	phaseSummary struct {
-		Name  PhaseName
-		Steps int
-		First string // what has to be done or known before
-	}
-)
+type tableSummary struct{ Name, Rows, Size, Indexes, Change, Time, Locks string }
 
 func (p *Plan) summary() summary {
-	s := summary{Title: fmt.Sprintf("%s of the %s database %q on the way from auto-increment to generated keys", database.Plural(len(p.sizes), "table"), p.Dialect, p.Database)}
+	s := summary{Phases: p.Phases, Title: fmt.Sprintf("%s of the %s database %q on the way from auto-increment to generated keys", database.Plural(len(p.sizes), "table"), p.Dialect, p.Database)}
 	var rows, bytes, copied, space int64
 	for _, t := range p.sizes {
 		name := p.server().name(t.Table)
@@ -122,13 +115,6 @@ func (p *Plan) summary() summary {
 		s.Total = append(s.Total, fmt.Sprintf("times are for %s a second, as measured on this server when the plan was made, and do not include waiting", size(p.rate)))
 	}
 	s.Total = append(s.Total, "every phase can be reversed until the first generated key is inserted; nothing can be reversed after that")
-	for _, phase := range p.Phases {
-		first := ""
-		if len(phase.Notes) > 0 {
-			first = phase.Notes[0]
-		}
-		s.Phases = append(s.Phases, phaseSummary{phase.Name, len(phase.Steps), first})
-	}
 	return s
 }
 
@@ -171,7 +157,7 @@ func (p *Plan) page() (lines []string) {
 		line("%s", text)
 	}
 	for _, phase := range s.Phases {
-		line("  %-9s  %s. %s", phase.Name, database.Plural(phase.Steps, "step"), phase.First)
+		line("  %-9s  %s. %s", phase.Name, database.Plural(len(phase.Steps), "step"), append(phase.Notes, "")[0])
 	}
 	return lines
 }
@@ -185,7 +171,7 @@ var pageTemplate = template.Must(template.New("").Parse(`<!DOCTYPE html>
 <ul>{{range .Total}}<li>{{.}}</li>
 {{end}}</ul>
 <table border="1"><tr><th>phase</th><th>steps</th><th>what to do and to know</th></tr>
-{{range .Phases}}<tr><td>{{.Name}}</td><td>{{.Steps}}</td><td>{{.First}}</td></tr>
+{{range .Phases}}<tr><td>{{.Name}}</td><td>{{len .Steps}}</td><td>{{with .Notes}}{{index . 0}}{{end}}</td></tr>
 {{end}}</table>
 </body></html>
 `))
