@@ -101,7 +101,7 @@ func (p *postgresPlanner) readOnline(ctx context.Context, conn *sql.Conn) error 
 func (p *postgresPlanner) refuseOnline(c catalog.Column, obstacles []obstacle) {
 	remedy := fmt.Sprintf("plan without --online, or drop it, apply the phase %s, and create it again", p.phase)
 	if p.phase == Widen {
-		p.mayWiden(c)
+		p.refuseAlter(c)
 	}
 	everywhere := p.everywhere([]catalog.Column{c, {Table: c.Table, Name: p.fresh(c)}})
 	for _, o := range obstacles {

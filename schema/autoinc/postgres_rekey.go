@@ -28,7 +28,7 @@ func rekeyPostgres(ctx context.Context, conn *sql.Conn, p *planner) (err error) 
 	}
 	pg.widened = r.byTable
 	for _, c := range r.all() {
-		pg.refuseAlter(c, Rekey)
+		pg.refuseAlter(c)
 		for _, name := range pg.publications {
 			p.refuse(c, "drop it, apply the phase rekey, copy the tables to the subscribers again, and create it again", "the publication %s would send all rows to its subscribers", p.Quote(name))
 		}

@@ -151,18 +151,11 @@ func (p *postgresPlanner) refuseCounter(k catalog.Key) {
 	}
 }
 
-// mayWiden refuses a column if we can't widen it.
-func (p *postgresPlanner) mayWiden(c catalog.Column) bool {
-	before := len(p.refusals)
-	if c.Type != "integer" && c.Type != "smallint" {
+// refuseAlter refuses a column if we can't alter its type.
+func (p *postgresPlanner) refuseAlter(c catalog.Column) {
+	if p.phase == Widen && c.Type != "integer" && c.Type != "smallint" {
 		p.refuse(c, "make it bigint by hand, and look at what the type was for", "it is %s, and only integer and smallint are widened", c.Type)
 	}
-	p.refuseAlter(c, Widen)
-	return len(p.refusals) == before
-}
-
-// refuseAlter refuses a column if a phase can't alter its type.
-func (p *postgresPlanner) refuseAlter(c catalog.Column, phase PhaseName) {
 	fact := p.facts[exactPlace(c)]
 	if fact.generated != "" {
 		p.refuse(c, "drop it and add it again as bigint", "it is a generated column")
@@ -173,12 +166,12 @@ func (p *postgresPlanner) refuseAlter(c catalog.Column, phase PhaseName) {
 	everywhere := p.everywhere([]catalog.Column{c})
 	for _, o := range p.obstacles {
 		if has(everywhere, o.Column) {
-			p.refuse(c, fmt.Sprintf("drop that, or change it, apply the phase %s, and make it again; or leave the table out (Except, --except)", phase), "%s", o.text)
+			p.refuse(c, fmt.Sprintf("drop that, or change it, apply the phase %s, and make it again; or leave the table out (Except, --except)", p.phase), "%s", o.text)
 		}
 	}
 	for _, u := range p.uses {
 		if u.dependent != "" && has(everywhere, catalog.Column{Table: u.table, Name: u.column}) {
-			p.refuse(c, fmt.Sprintf("drop it, apply the phase %s, and create it again", phase), "%s uses it, and Postgres does not alter its type meanwhile", u.dependent)
+			p.refuse(c, fmt.Sprintf("drop it, apply the phase %s, and create it again", p.phase), "%s uses it, and Postgres does not alter its type meanwhile", u.dependent)
 		}
 	}
 }
@@ -193,9 +186,8 @@ func (p *postgresPlanner) widen() {
 	p.note(Widen, "A statement that a client has prepared, and that returns a column whose type has changed, fails once (0A000, cached plan must not change result type): have clients connect again, or try again.")
 	for _, table := range p.widened.tables {
 		columns := p.widened.columns[table]
-		may := true
 		for _, c := range columns {
-			may = p.mayWiden(c) && may
+			p.refuseAlter(c)
 		}
 		references := p.held(p.everywhere(columns))
 		for _, r := range references {
@@ -204,9 +196,7 @@ func (p *postgresPlanner) widen() {
 					"the foreign key %s references the partition %s, and Postgres does not alter the type of what it references", p.Quote(r.Name), p.name(r.Parent))
 			}
 		}
-		if may {
-			p.widenTable(table, columns, references)
-		}
+		p.widenTable(table, columns, references)
 	}
 }
 
