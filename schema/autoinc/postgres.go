@@ -26,9 +26,9 @@ type postgresPlanner struct {
 	partitioned map[catalog.Name]bool
 	copies      []referenceCopy
 
-	widened      byTable          // the columns to widen
-	indexes      []*postgresIndex // the indexes on these columns
-	checks       []*postgresCheck
+	widened      byTable         // the columns to widen
+	indexes      []postgresIndex // the indexes on these columns
+	checks       []postgresCheck
 	publications []string // publications that contain tables of the plan
 
 	online

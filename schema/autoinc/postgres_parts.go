@@ -55,29 +55,25 @@ type (
 	}
 )
 
-func indexDest(to **postgresIndex) []any {
-	x := new(postgresIndex)
-	*to = x
+func (x *postgresIndex) dest() []any {
 	return []any{&x.table.Schema, &x.table.Name, &x.name, &x.unique, &x.constraint, &x.kind, &x.columns, &x.detail, &x.was, &x.parsed, &x.attached, &x.clustered, &x.comment, &x.says, &x.problems}
+}
+
+func (k *postgresCheck) dest() []any {
+	return []any{&k.table.Schema, &k.table.Name, &k.name, &k.valid, &k.comment, &k.columns, &k.was}
 }
 
 // readParts reads the indexes and checks of the columns to be widened.
 func (p *postgresPlanner) readParts(ctx context.Context, conn *sql.Conn) error {
-	var indexes []*postgresIndex
-	var checks []*postgresCheck
 	err := database.ReadAll(ctx, conn,
-		database.Into(&indexes, p.query("indexes"), indexDest),
-		database.Into(&checks, p.query("checks"), func(to **postgresCheck) []any {
-			k := new(postgresCheck)
-			*to = k
-			return []any{&k.table.Schema, &k.table.Name, &k.name, &k.valid, &k.comment, &k.columns, &k.was}
-		}),
+		database.Into(&p.indexes, p.query("indexes"), (*postgresIndex).dest),
+		database.Into(&p.checks, p.query("checks"), (*postgresCheck).dest),
 	)
 	if err != nil {
 		return err
 	}
-	p.indexes = slices.DeleteFunc(indexes, func(x *postgresIndex) bool { return !p.touches(x.table, x.columns) })
-	p.checks = slices.DeleteFunc(checks, func(k *postgresCheck) bool { return !p.touches(k.table, k.columns) })
+	p.indexes = slices.DeleteFunc(p.indexes, func(x postgresIndex) bool { return !p.touches(x.table, x.columns) })
+	p.checks = slices.DeleteFunc(p.checks, func(k postgresCheck) bool { return !p.touches(k.table, k.columns) })
 	for _, table := range p.widened.tables {
 		for _, member := range p.family(table) {
 			if err := p.rehearse(ctx, conn, member); err != nil {
@@ -95,13 +91,13 @@ func (p *postgresPlanner) touches(table catalog.Name, columns lists) bool {
 
 // partsOf returns those indexes and checks of a table that are created a second time.
 func (p *postgresPlanner) partsOf(table catalog.Name) (indexes []*postgresIndex, checks []*postgresCheck) {
-	for _, x := range p.indexes {
-		if x.table == table {
+	for i := range p.indexes {
+		if x := &p.indexes[i]; x.table == table {
 			indexes = append(indexes, x)
 		}
 	}
-	for _, k := range p.checks {
-		if k.table == table {
+	for i := range p.checks {
+		if k := &p.checks[i]; k.table == table {
 			checks = append(checks, k)
 		}
 	}

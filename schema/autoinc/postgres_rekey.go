@@ -39,7 +39,7 @@ func rekeyPostgres(ctx context.Context, conn *sql.Conn, p *planner) (err error) 
 		}
 	}
 	var triggers []rowTrigger
-	err = database.ReadAll(ctx, conn, database.Into(&triggers, p.query("triggers"), (*rowTrigger).dest), database.Into(&pg.indexes, p.query("indexes"), indexDest))
+	err = database.ReadAll(ctx, conn, database.Into(&triggers, p.query("triggers"), (*rowTrigger).dest), database.Into(&pg.indexes, p.query("indexes"), (*postgresIndex).dest))
 	if err != nil {
 		return err
 	}
@@ -176,8 +176,9 @@ const rewritten = "pg_temp.snowkey_rows"
 func (p *postgresPlanner) rewriting(table catalog.Name, r rekeying, triggers []rowTrigger, from, to string) []string {
 	columns, name := r.columns[table], p.name(table)
 	var disable, enable []string // triggers, and indexes, which are faster to build at once
-	for _, x := range p.indexes {
-		if x.table != table || p.members[table] != nil || x.problems != "" {
+	indexes, _ := p.partsOf(table)
+	for _, x := range indexes {
+		if p.partitioned[table] || x.problems != "" {
 			continue
 		}
 		drop := "DROP INDEX " + p.name(catalog.Name{Schema: table.Schema, Name: x.name})
@@ -211,7 +212,7 @@ func (p *postgresPlanner) rewriting(table catalog.Name, r rekeying, triggers []r
 		names, values = []string{kept}, []string{"t." + p.Quote(key.Column.Name) + " AS " + p.Quote(kept)}
 		alter = ", ADD COLUMN " + p.Quote(kept) + " " + key.Column.Type
 		unique := "UNIQUE "
-		if p.members[table] != nil {
+		if p.partitioned[table] {
 			unique = "" // a unique index of a partitioned table must have the columns that divide it
 		}
 		index = []string{fmt.Sprintf("CREATE %sINDEX ON %s (%s)", unique, name, p.Quote(kept))}
