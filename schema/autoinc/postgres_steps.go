@@ -410,14 +410,13 @@ func (p *postgresPlanner) sequenceParts(like catalog.Name, name string) (stateme
 
 func (p *postgresPlanner) guard() {
 	p.note(Guard, "CHECK … NOT VALID is no such guard: it lets old rows stay, and fails every UPDATE of one.")
-	var schemas []string
+	made := make(map[string]bool)
 	for _, k := range p.keys {
-		if schema := k.Column.Table.Schema; !slices.Contains(schemas, schema) {
-			schemas = append(schemas, schema)
-			p.guardFunction(schema)
+		function := catalog.Name{Schema: k.Column.Table.Schema, Name: database.GuardPrefix}
+		if !made[function.Schema] {
+			made[function.Schema] = true
+			p.guardFunction(function)
 		}
-	}
-	for _, k := range p.keys {
 		tables := []catalog.Name{k.Column.Table}
 		if !k.Partitioned {
 			tables = append(tables, k.Inheritors...) // inheriting tables have their own triggers
@@ -428,11 +427,10 @@ func (p *postgresPlanner) guard() {
 			}
 			name := p.guardName(k, table)
 			on := p.Quote(name) + " ON " + p.name(table)
-			function := p.name(catalog.Name{Schema: k.Column.Table.Schema, Name: database.GuardPrefix})
 			p.transaction(Guard, againstWriters, table, nil).add(Step{
 				Text: fmt.Sprintf("refuse new rows of %s with a key below %d", p.name(table), p.options.Floor),
 				SQL: fmt.Sprintf("CREATE TRIGGER %s AFTER INSERT ON %s FOR EACH ROW WHEN (NEW.%s < %d) EXECUTE FUNCTION %s(%s)",
-					p.Quote(name), p.name(table), p.Quote(k.Column.Name), p.options.Floor, function, p.Literal(k.Column.Name)),
+					p.Quote(name), p.name(table), p.Quote(k.Column.Name), p.options.Floor, p.name(function), p.Literal(k.Column.Name)),
 				Undo: []string{"DROP TRIGGER IF EXISTS " + on},
 				Done: fmt.Sprintf("SELECT count(*) FROM pg_trigger WHERE tgrelid = %s::regclass AND tgname = %s", p.Literal(p.name(table)), p.Literal(name)), Lasting: true,
 			})
@@ -441,8 +439,8 @@ func (p *postgresPlanner) guard() {
 }
 
 // guardFunction makes the function that refuses rows.
-func (p *postgresPlanner) guardFunction(schema string) {
-	function := p.name(catalog.Name{Schema: schema, Name: database.GuardPrefix}) + "()"
+func (p *postgresPlanner) guardFunction(name catalog.Name) {
+	function := p.name(name) + "()"
 	p.add(Guard, Step{
 		Text: "make the function that refuses",
 		SQL: "CREATE OR REPLACE FUNCTION " + function + ` RETURNS trigger LANGUAGE plpgsql AS $snowkey$
@@ -452,7 +450,7 @@ END
 $snowkey$`,
 		Unit: p.begin(), Locks: "nothing",
 		Done: fmt.Sprintf("SELECT count(*) FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace WHERE n.nspname = %s AND p.proname = %s",
-			p.Literal(schema), p.Literal(database.GuardPrefix)), Lasting: true,
+			p.Literal(name.Schema), p.Literal(name.Name)), Lasting: true,
 		Undo: []string{"DO $snowkey$ BEGIN DROP FUNCTION IF EXISTS " + function + "; EXCEPTION WHEN dependent_objects_still_exist THEN NULL; END $snowkey$"}, // another plan may still use it
 	})
 }
