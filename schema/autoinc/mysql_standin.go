@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/snowkey-go/snowkey/schema/catalog"
-	"github.com/snowkey-go/snowkey/schema/internal/database"
 )
 
 // Writers keep running while foreign keys are dropped. Until the foreign keys are back,
@@ -26,7 +25,7 @@ type standIn struct {
 
 func (s standIn) name() catalog.Name {
 	initials := strings.ToLower(s.when[:1] + s.when[strings.IndexByte(s.when, ' ')+1:][:1])
-	return catalog.Name{Schema: s.table.Schema, Name: database.Own("snowkey_fk_"+initials, s.table.Name)}
+	return beside("snowkey_fk_"+initials, s.table)
 }
 
 // standIns returns the triggers for the references, at most one per table and event.

@@ -177,7 +177,7 @@ const (
 const syncTrigger = "zzzz_snowkey_sync"
 
 func (p *postgresPlanner) syncFunction(table catalog.Name) string {
-	return p.name(catalog.Name{Schema: table.Schema, Name: database.Own("snowkey_sync", table.Name)}) + "()"
+	return p.name(beside("snowkey_sync", table)) + "()"
 }
 
 // equal returns the checks that keep the new columns of a table equal to the old ones, as
@@ -487,8 +487,8 @@ func (p *postgresPlanner) handOver(tx transaction, c catalog.Column) {
 	for _, k := range p.counting(c) {
 		sequence := k.Counter.Sequence
 		if p.isIdentity(k) {
-			name := p.name(p.freshSequence(sequence))
-			tx.exec("number the new column as the old one was", p.identity(k, fresh, fact.identity == "a", p.freshSequence(sequence)))
+			name := p.name(freshSequence(sequence))
+			tx.exec("number the new column as the old one was", p.identity(k, fresh, fact.identity == "a", freshSequence(sequence)))
 			for _, statement := range p.sequenceParts(sequence, name) {
 				tx.exec("give its sequence the privileges and the comment of the old", statement)
 			}
@@ -504,9 +504,7 @@ func (p *postgresPlanner) handOver(tx transaction, c catalog.Column) {
 	}
 }
 
-func (p *postgresPlanner) freshSequence(sequence catalog.Name) catalog.Name {
-	return catalog.Name{Schema: sequence.Schema, Name: database.Own("snowkey_sequence", sequence.Name)}
-}
+func freshSequence(sequence catalog.Name) catalog.Name { return beside("snowkey_sequence", sequence) }
 
 // takePlace gives the new column the name of the old one, which is gone, with all that
 // belongs to a name.
@@ -515,7 +513,7 @@ func (p *postgresPlanner) takePlace(tx transaction, c catalog.Column) {
 	tx.exec("give the new column its name", alter+"RENAME COLUMN "+p.Quote(p.fresh(c))+" TO "+p.Quote(c.Name))
 	for _, k := range p.counting(c) {
 		if p.isIdentity(k) {
-			tx.exec("give its sequence the name of the old", "ALTER SEQUENCE "+p.name(p.freshSequence(k.Counter.Sequence))+" RENAME TO "+p.Quote(k.Counter.Sequence.Name))
+			tx.exec("give its sequence the name of the old", "ALTER SEQUENCE "+p.name(freshSequence(k.Counter.Sequence))+" RENAME TO "+p.Quote(k.Counter.Sequence.Name))
 		}
 	}
 	if required := p.facts[exactPlace(c)].required; required != "" {

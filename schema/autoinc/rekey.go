@@ -59,9 +59,7 @@ func (o RekeyOptions) complete() *RekeyOptions {
 const mapPrefix, orderPrefix = "snowkey_map", "snowkey_order"
 
 // mapName returns the name of the map for the keys of a table.
-func mapName(table catalog.Name) catalog.Name {
-	return catalog.Name{Schema: table.Schema, Name: database.Own(mapPrefix, table.Name)}
-}
+func mapName(table catalog.Name) catalog.Name { return beside(mapPrefix, table) }
 
 // A rekeyer finds out what a plan with RekeyOptions changes.
 type rekeyer struct {
@@ -455,7 +453,7 @@ func (p *planner) mapKey(phase PhaseName, key catalog.Column, columns []column) 
 			at = strings.Replace(at, " / ", " DIV ", 1)
 		}
 	}
-	order := catalog.Name{Schema: key.Table.Schema, Name: database.Own(orderPrefix, key.Table.Name)}
+	order := beside(orderPrefix, key.Table)
 	p.createTable(phase, order, "make a table with the order of the rows of "+table, p.emptyOrder(key, order))
 	p.add(phase, Step{
 		Text: "sort the rows of " + table + " that have no new key, by time", Unit: p.begin(), Locks: "nothing; it reads the table once",

@@ -21,6 +21,11 @@ func (s server) query(name string) string { return s.Query(queries, name) }
 
 func (s server) name(n catalog.Name) string { return s.Path(n.Schema, n.Name) }
 
+// beside returns the name of an object that we create for another one, in its schema.
+func beside(prefix string, other catalog.Name) catalog.Name {
+	return catalog.Name{Schema: other.Schema, Name: database.Own(prefix, other.Name)}
+}
+
 func (s server) column(c catalog.Column) string {
 	return s.Path(c.Table.Schema, c.Table.Name, c.Name)
 }

@@ -165,9 +165,7 @@ var (
 const allWriters = "all writers of the file until the transaction ends"
 
 // temporary returns the name of the copy of a table while it is made.
-func (p *sqlitePlanner) temporary(table catalog.Name) catalog.Name {
-	return catalog.Name{Schema: table.Schema, Name: database.Own("snowkey_new", table.Name)}
-}
+func (*sqlitePlanner) temporary(table catalog.Name) catalog.Name { return beside("snowkey_new", table) }
 
 // replaced returns the steps that replace a table with a copy. The SQL create and was creates
 // the new and the old table under the temporary name, and copy and back copies the rows. After
