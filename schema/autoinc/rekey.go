@@ -679,11 +679,7 @@ func (v *verifier) verifyMaps(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			verdict, text := Proven, "each row of the map has its old key there"
-			if other > 0 {
-				verdict, text = Refuted, fmt.Sprintf("%d rows have another old key there than in the map", other)
-			}
-			v.say(table+"."+v.Quote(kept), verdict, "%s", text)
+			v.prove(table+"."+v.Quote(kept), other == 0, "each row of the map has its old key there", fmt.Sprintf("%d rows have another old key there than in the map", other))
 		}
 		for _, c := range append([]catalog.Column{k.Column}, k.Holders...) {
 			if k.Column.Bits == 0 {
@@ -707,11 +703,7 @@ func (v *verifier) verifyMaps(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		verdict, text := Proven, "each of its values is a key of "+v.name(fk.Parent.Table)
-		if lost {
-			verdict, text = Refuted, "a value is no key of "+v.name(fk.Parent.Table)
-		}
-		v.say(v.column(fk.Child), verdict, "%s", text)
+		v.prove(v.column(fk.Child), !lost, "each of its values is a key of "+v.name(fk.Parent.Table), "a value is no key of "+v.name(fk.Parent.Table))
 	}
 	return nil
 }

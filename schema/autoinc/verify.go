@@ -136,6 +136,15 @@ func (v *verifier) say(subject string, verdict string, format string, args ...an
 	v.Proofs = append(v.Proofs, Proof{subject, verdict, fmt.Sprintf(format, args...)})
 }
 
+// prove adds a proof, with the text for whether it holds.
+func (v *verifier) prove(subject string, holds bool, proven, refuted string) {
+	if holds {
+		v.say(subject, Proven, "%s", proven)
+	} else {
+		v.say(subject, Refuted, "%s", refuted)
+	}
+}
+
 // read reads the current catalog, and the progress.
 func (v *verifier) read(ctx context.Context) error {
 	var schemas []string
@@ -279,11 +288,7 @@ func (v *verifier) compareReferences(ctx context.Context, subject string, was, i
 		if err != nil {
 			return err
 		}
-		if lost {
-			v.say(subject, Refuted, "a row references none; see %s", v.orphans(was))
-		} else {
-			v.say(subject, Proven, "the foreign key is there and every row resolves")
-		}
+		v.prove(subject, !lost, "the foreign key is there and every row resolves", "a row references none; see "+v.orphans(was))
 	}
 	return nil
 }
@@ -342,11 +347,8 @@ func (v *verifier) verifyGuards(ctx context.Context) error {
 
 func (v *verifier) verifyCounters(context.Context) error {
 	for _, k := range v.plan.keys {
-		if how := v.counts(k); how != "" {
-			v.say(v.column(k.Column), Refuted, "it still counts: %s", how)
-		} else {
-			v.say(v.column(k.Column), Proven, "nothing counts it any more")
-		}
+		how := v.counts(k)
+		v.prove(v.column(k.Column), how == "", "nothing counts it any more", "it still counts: "+string(how))
 	}
 	return nil
 }
