@@ -84,21 +84,17 @@ func (c *changes) choose() error {
 			return fail(ErrTable, "%d tables are called %q; write schema.table, or choose with --schema (Schemas)", len(found), name.Name)
 		}
 	}
-	var anyKey []catalog.ForeignKey // the columns that may hold any key have to be widened with one that is chosen
+	var left []catalog.ForeignKey
 	for _, k := range c.report.Keys {
 		table := k.Column.Table
 		if (len(c.options.Tables) == 0 || among(c.options.Tables, table)) && !among(c.options.Except, table) {
 			c.keys = append(c.keys, k)
-			continue
-		}
-		for _, fk := range k.ForeignKeys {
-			if fk.AnyKey {
-				anyKey = append(anyKey, fk)
-			}
+		} else {
+			left = append(left, k.ForeignKeys...)
 		}
 	}
-	for _, fk := range anyKey {
-		if len(c.keys) > 0 {
+	for _, fk := range left {
+		if fk.AnyKey && len(c.keys) > 0 { // it has to be widened with a key that is chosen
 			fk.Parent = c.keys[0].Column
 			c.keys[0].ForeignKeys = append(c.keys[0].ForeignKeys, fk)
 		}

@@ -28,13 +28,8 @@ func planPostgres(ctx context.Context, conn *sql.Conn, p *planner) (err error) {
 		return err
 	}
 	p.beginWiden()
-	var held []catalog.Reference
-	for _, r := range p.held(pg.widened.all()) { // a partition may be dropped later
-		if pg.root(r.Child) == r.Child && pg.root(r.Parent) == r.Parent {
-			held = append(held, r)
-		}
-	}
-	if err := p.checkOrphans(ctx, conn, Widen, held); err != nil {
+	partial := func(r catalog.Reference) bool { return pg.root(r.Child) != r.Child || pg.root(r.Parent) != r.Parent } // a partition may be dropped later
+	if err := p.checkOrphans(ctx, conn, Widen, slices.DeleteFunc(p.held(pg.widened.all()), partial)); err != nil {
 		return err
 	}
 	switch {

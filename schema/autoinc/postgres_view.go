@@ -120,11 +120,9 @@ func (p *postgresPlanner) viewActions(v postgresView) (actions []action) {
 		definition += " WITH NO DATA"
 	}
 	add("create the view "+name+" again", "CREATE "+v.kind+" "+name+v.options+" AS\n"+definition)
-	for _, statements := range v.indexes {
-		for _, sql := range statements {
-			if sql != "" {
-				add("create its index again", sql)
-			}
+	for _, sql := range slices.Concat(v.indexes...) {
+		if sql != "" {
+			add("create its index again", sql)
 		}
 	}
 	add("give it to its owner", "ALTER "+v.kind+" "+name+" OWNER TO "+p.Quote(v.owner))
