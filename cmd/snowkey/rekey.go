@@ -47,6 +47,7 @@ old and the new key of each row. docs/services.md explains it.`,
 	flags.Func("from", "the `time` of the first row, as in 2020-01-31 or with RFC 3339, for tables without such a column; no id is older", timeFlag("from", &options.Rekey.From))
 	flags.Func("to", "the `time` of the last row, for tables without such a column", timeFlag("to", &options.Rekey.To))
 	flags.StringVar(&options.Rekey.KeepOld, "keep-old", "", "the `column` that each table gets for its old keys, such as old_id; by default only the map has them")
+	flags.BoolVar(&options.Online, "online", false, "fill the new keys beside the old ones while the application runs, which only Postgres can do")
 	flags.BoolVar(&options.Composite, "composite", false, "plan keys too that count and are one column of a composite primary key")
 	return cmd
 }
@@ -84,7 +85,7 @@ func (l *leases) ids(ctx context.Context, p planned) func(table string, times []
 				return nil, err
 			}
 			cfg, err := l.configure(ctx, s)
-			if errors.Is(err, lease.ErrNoNamespace) && l.fleet.file == "" {
+			if fresh := errors.Is(err, lease.ErrNoNamespace) || errors.Is(err, lease.ErrNotMigrated); fresh && l.fleet.file == "" {
 				cfg, err = l.config, nil // no process has leased a worker number here
 				cfg.Namespace = l.namespace
 			}

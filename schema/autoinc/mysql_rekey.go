@@ -28,6 +28,7 @@ func rekeyMySQL(ctx context.Context, conn *sql.Conn, p *planner) error {
 	if err != nil {
 		return err
 	}
+	p.mapLate(r)
 	p.note(Rekey, "There is no transaction around these statements. Once this phase has begun, complete it or undo it.")
 	for _, c := range r.all() {
 		s := p.checkMapped(c, r)
@@ -95,7 +96,7 @@ func (p *mysqlPlanner) rekeyTable(table catalog.Name, r rekeying) {
 		joins, sets = joins+join, append(sets, at+" = "+value)
 		join, value = r.join(p.server, c, i, "new", "old", at)
 		back, restores = back+join, append(restores, at+" = "+value)
-		names, conditions := r.maps(p.server, c, "old")
+		names, conditions := r.maps(p.server, c, "t", "old")
 		for i := range names {
 			old = append(old, fmt.Sprintf("NOT EXISTS (SELECT 1 FROM %s AS t JOIN %s AS m ON m%s)", name, names[i], conditions[i]))
 		}

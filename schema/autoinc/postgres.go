@@ -14,6 +14,7 @@ import (
 // A postgresPlanner plans for Postgres. It first reads what its steps depend on.
 type postgresPlanner struct {
 	*planner
+	phase     PhaseName // in which columns change: Widen or Rekey
 	facts     map[place]postgresColumn
 	views     map[catalog.Name]postgresView
 	uses      []use

@@ -25,6 +25,7 @@ type online struct {
 	swapped    []catalog.Reference     // foreign keys that have their final names already
 	renamed    []catalog.Name          // tables whose columns have their final names already
 	afterwards map[catalog.Name][]Step // by partition: the steps that come after all swaps, see later
+	rekeying   *rekeying               // of a plan with RekeyOptions
 }
 
 func (p *postgresPlanner) widenOnline(ctx context.Context, conn *sql.Conn) error {
@@ -66,13 +67,7 @@ func (p *postgresPlanner) widenOnline(ctx context.Context, conn *sql.Conn) error
 			p.complete(r)
 		}
 	}
-	for _, partition := range slices.SortedFunc(maps.Keys(p.afterwards), compareNames) {
-		unit := p.begin()
-		for _, s := range p.afterwards[partition] {
-			s.Unit = unit
-			p.add(Widen, s)
-		}
-	}
+	p.addLater()
 	return nil
 }
 
@@ -104,8 +99,10 @@ func (p *postgresPlanner) readOnline(ctx context.Context, conn *sql.Conn) error 
 
 // refuseOnline refuses a column that can't be replaced.
 func (p *postgresPlanner) refuseOnline(c catalog.Column, obstacles []obstacle) {
-	const remedy = "plan without --online, or drop it, apply the phase widen, and create it again"
-	p.mayWiden(c)
+	remedy := fmt.Sprintf("plan without --online, or drop it, apply the phase %s, and create it again", p.phase)
+	if p.phase == Widen {
+		p.mayWiden(c)
+	}
 	everywhere := p.everywhere([]catalog.Column{c, {Table: c.Table, Name: p.fresh(c)}})
 	for _, o := range obstacles {
 		if has(everywhere, o.Column) {
@@ -128,7 +125,7 @@ func (p *postgresPlanner) refuseOnline(c catalog.Column, obstacles []obstacle) {
 }
 
 // fresh returns the name of the new column that is going to replace c.
-func (p *postgresPlanner) fresh(c catalog.Column) string { return database.Own("snowkey_new", c.Name) }
+func (server) fresh(c catalog.Column) string { return database.Own("snowkey_new", c.Name) }
 
 // replaced returns the names, but with the new column for each narrow one.
 func (p *postgresPlanner) replaced(table catalog.Name, names []string) (replaced []string) {
@@ -140,6 +137,27 @@ func (p *postgresPlanner) replaced(table catalog.Name, names []string) (replaced
 		replaced = append(replaced, name)
 	}
 	return replaced
+}
+
+// A filled column is one that a trigger and a backfill keep at a value.
+type filledColumn struct{ name, kind, value, missing string }
+
+// filled returns the new columns of a table, for the row of an alias. They get the values of
+// the old ones, or with RekeyOptions the keys that the maps have for these.
+func (p *postgresPlanner) filled(table catalog.Name, row string) (filled []filledColumn) {
+	for _, c := range p.widened.columns[table] {
+		fresh, old := p.Quote(p.fresh(c)), row+"."+p.Quote(c.Name)
+		f := filledColumn{fresh, "bigint", old, row + "." + fresh + " IS DISTINCT FROM " + old}
+		if p.rekeying != nil {
+			f.value, f.missing = p.rekeying.lookup(p.server, c, row), row+"."+fresh+" IS NULL AND "+old+" IS NOT NULL"
+		}
+		filled = append(filled, f)
+	}
+	if p.rekeying != nil && p.rekeying.kept(table) != "" {
+		kept, old := p.Quote(p.rekeying.keepOld), row+"."+p.Quote(p.rekeying.keys[table].Column.Name)
+		filled = append(filled, filledColumn{kept, p.rekeying.keys[table].Column.Type, old, row + "." + kept + " IS NULL"})
+	}
+	return filled
 }
 
 // own quotes the name of an object that we create for another one.
@@ -165,6 +183,9 @@ func (p *postgresPlanner) syncFunction(table catalog.Name) string {
 // equal returns the checks that keep the new columns of a table equal to the old ones, as
 // pairs of a name and a condition.
 func (p *postgresPlanner) equal(table catalog.Name) (checks [][2]string) {
+	if p.phase == Rekey {
+		return nil
+	}
 	for _, c := range p.widened.columns[table] {
 		fresh := p.Quote(p.fresh(c))
 		checks = append(checks, [2]string{p.own(samePrefix, c.Name), fresh + " IS NOT DISTINCT FROM " + p.Quote(c.Name)})
@@ -180,10 +201,9 @@ func (p *postgresPlanner) equal(table catalog.Name) (checks [][2]string) {
 // drop, which is why the Undo has IF EXISTS everywhere.
 func (p *postgresPlanner) prepare(table catalog.Name) {
 	var adds, drops, sets, checks, unchecks []string
-	for _, c := range p.widened.columns[table] {
-		fresh := p.Quote(p.fresh(c))
-		adds, drops = append(adds, "ADD COLUMN "+fresh+" bigint"), append(drops, "DROP COLUMN IF EXISTS "+fresh)
-		sets = append(sets, fmt.Sprintf("NEW.%s := NEW.%s;", fresh, p.Quote(c.Name)))
+	for _, f := range p.filled(table, "NEW") {
+		adds, drops = append(adds, "ADD COLUMN "+f.name+" "+f.kind), append(drops, "DROP COLUMN IF EXISTS "+f.name)
+		sets = append(sets, fmt.Sprintf("NEW.%s := %s;", f.name, f.value))
 	}
 	for _, check := range p.equal(table) {
 		checks = append(checks, fmt.Sprintf("ADD CONSTRAINT %s CHECK (%s) NOT VALID", check[0], check[1]))
@@ -191,17 +211,23 @@ func (p *postgresPlanner) prepare(table catalog.Name) {
 	}
 	name, function := p.name(table), p.syncFunction(table)
 	alter := "ALTER TABLE " + name + " "
-	tx := p.transaction(Widen, againstAll, table, nil)
+	language := "plpgsql"
+	if p.phase == Rekey { // writers need no privilege for the maps
+		language += " SECURITY DEFINER SET search_path = pg_catalog, pg_temp"
+	}
+	tx := p.transaction(p.phase, againstAll, table, nil)
 	p.checkPartitions(tx, table, true)
 	tx.exec("add columns of 64 bits to "+name, alter+strings.Join(adds, ", "), alter+strings.Join(drops, ", "))
 	tx.exec("make the function that keeps them equal",
 		// The body contains names, which may contain any dollar quote.
-		"CREATE FUNCTION "+function+" RETURNS trigger LANGUAGE plpgsql AS "+p.Literal("BEGIN "+strings.Join(sets, " ")+" RETURN NEW; END"),
+		"CREATE FUNCTION "+function+" RETURNS trigger LANGUAGE "+language+" AS "+p.Literal("BEGIN "+strings.Join(sets, " ")+" RETURN NEW; END"),
 		"DROP FUNCTION IF EXISTS "+function)
 	tx.exec("have every new row and every update pass through it",
 		fmt.Sprintf("CREATE TRIGGER %s BEFORE INSERT OR UPDATE ON %s FOR EACH ROW EXECUTE FUNCTION %s", syncTrigger, name, function),
 		fmt.Sprintf("DROP TRIGGER IF EXISTS %s ON %s", syncTrigger, name))
-	tx.exec("refuse a row in which they are not equal, from here on", alter+strings.Join(checks, ", "), alter+strings.Join(unchecks, ", "))
+	if len(checks) > 0 {
+		tx.exec("refuse a row in which they are not equal, from here on", alter+strings.Join(checks, ", "), alter+strings.Join(unchecks, ", "))
+	}
 }
 
 // checkPartitions adds a step that fails if a partition of the plan was detached. If
@@ -232,27 +258,31 @@ func (p *postgresPlanner) fill(table catalog.Name) {
 	for _, check := range p.equal(table) {
 		constraints = append(constraints, check[0])
 	}
-	copies := p.name(table) // the first step stands for all partitions
+	p.fillRows(table, p.name(table))
+	p.validate(table, "prove that the new columns are filled in every row", constraints)
+}
+
+// fillRows adds the steps that fill the new columns of a table. The first one stands for the
+// partitions.
+func (p *postgresPlanner) fillRows(table catalog.Name, copies string) {
 	for _, member := range p.family(table) {
 		if !p.partitioned[member] {
 			s := p.filling(member)
 			s.Copies, copies = copies, ""
-			p.add(Widen, s)
+			p.add(p.phase, s)
 		}
 	}
-	p.validate(table, "prove that the new columns are filled in every row", constraints)
 }
 
 // filling returns the step that fills the columns of a single table or partition.
 func (p *postgresPlanner) filling(table catalog.Name) Step {
 	var sets, differ []string
-	for _, c := range p.widened.columns[p.root(table)] {
-		fresh, old := p.Quote(p.fresh(c)), p.Quote(c.Name)
-		sets, differ = append(sets, fresh+" = "+old), append(differ, fresh+" IS DISTINCT FROM "+old)
+	for _, f := range p.filled(p.root(table), "t") {
+		sets, differ = append(sets, f.name+" = "+f.value), append(differ, f.missing)
 	}
 	s := Step{
 		Text: "fill the new columns of " + p.name(table), Run: Backfill,
-		SQL: fmt.Sprintf("UPDATE %s SET %s WHERE ctid >= ('(' || $1::bigint || ',0)')::tid AND ctid < ('(' || $2::bigint || ',0)')::tid AND (%s)",
+		SQL: fmt.Sprintf("UPDATE %s AS t SET %s WHERE ctid >= ('(' || $1::bigint || ',0)')::tid AND ctid < ('(' || $2::bigint || ',0)')::tid AND (%s)",
 			p.name(table), strings.Join(sets, ", "), strings.Join(differ, " OR ")),
 		Size: fmt.Sprintf("SELECT pg_relation_size(c.oid) / current_setting('block_size')::bigint, CASE WHEN c.relpages > 0 AND c.reltuples > 0 THEN ceil(c.reltuples / c.relpages)::bigint ELSE 50 END FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = %s AND c.relname = %s",
 			p.Literal(table.Schema), p.Literal(table.Name)),
@@ -287,7 +317,7 @@ func (p *postgresPlanner) reference(r catalog.Reference) {
 		like := fresh.Name
 		fresh.Name = database.Own(referencePrefix, fresh.Name)
 		fresh.Columns, fresh.Keys = p.replaced(r.Child, r.Columns), p.replaced(r.Parent, r.Keys)
-		p.transaction(Widen, againstWriters, r.Child, []catalog.Reference{r}).
+		p.transaction(p.phase, againstWriters, r.Child, []catalog.Reference{r}).
 			exec("add a foreign key like "+p.Quote(like)+" between the new columns", p.addReference(fresh), p.dropReference(fresh))
 		p.validateReference(fresh)
 	}
@@ -321,7 +351,7 @@ func (p *postgresPlanner) complete(r catalog.Reference) {
 	for _, c := range p.copiesOf(r) {
 		p.validateReference(c)
 		if p.partitioned[c.Child] {
-			p.transaction(Widen, againstWriters, c.Child, []catalog.Reference{c}).
+			p.transaction(p.phase, againstWriters, c.Child, []catalog.Reference{c}).
 				exec("add the foreign key "+p.Quote(c.Name)+", which the partitions have already", p.addReference(c))
 		}
 	}
@@ -345,7 +375,7 @@ func (p *postgresPlanner) swap(table catalog.Name) {
 	}
 	p.swapped, p.renamed = append(p.swapped, references...), append(p.renamed, table)
 	views := p.viewsOf(table)
-	tx := p.transaction(Widen, againstAll, table, references)
+	tx := p.transaction(p.phase, againstAll, table, references)
 	p.checkPartitions(tx, table, false)
 	p.dropViews(tx, columns[0], views)
 	p.swapReferences(tx, references)
@@ -427,6 +457,17 @@ func (p *postgresPlanner) later(partition catalog.Name, text, sql string) {
 	})
 }
 
+// addLater adds the steps of later.
+func (p *postgresPlanner) addLater() {
+	for _, partition := range slices.SortedFunc(maps.Keys(p.afterwards), compareNames) {
+		unit := p.begin()
+		for _, s := range p.afterwards[partition] {
+			s.Unit = unit
+			p.add(p.phase, s)
+		}
+	}
+}
+
 // handOver gives the new column what the old one has: NOT NULL, its default and its counter.
 func (p *postgresPlanner) handOver(tx transaction, c catalog.Column) {
 	fact, alter, fresh := p.facts[exactPlace(c)], "ALTER TABLE "+p.name(c.Table)+" ", p.Quote(p.fresh(c))
@@ -454,7 +495,7 @@ func (p *postgresPlanner) handOver(tx transaction, c catalog.Column) {
 		if k.Mechanism == catalog.Serial {
 			tx.exec("let the sequence belong to it", p.ifThere(k.Column.Table, fmt.Sprintf("ALTER SEQUENCE %s OWNED BY %s.%s", p.name(sequence), p.name(k.Column.Table), fresh)))
 		}
-		if p.narrowSequence(k) {
+		if p.phase == Widen && p.narrowSequence(k) {
 			tx.exec("let the sequence count on beyond 32 bits", "ALTER SEQUENCE "+p.ifExists(k.Column.Table)+p.name(sequence)+" AS bigint")
 		}
 	}

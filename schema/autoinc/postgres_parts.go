@@ -129,7 +129,7 @@ func (p *postgresPlanner) rehearse(ctx context.Context, conn *sql.Conn, table ca
 		return fmt.Errorf("autoinc: %w", ctx.Err())
 	}
 	if err != nil {
-		p.refuse(p.widened.columns[p.root(table)][0], "if an index or a check has no meaning for bigint, drop it, apply the phase widen, and make another; if a privilege is missing, plan as a user who may create temporary tables",
+		p.refuse(p.widened.columns[p.root(table)][0], fmt.Sprintf("if an index or a check has no meaning for bigint, drop it, apply the phase %s, and make another; if a privilege is missing, plan as a user who may create temporary tables", p.phase),
 			"the definitions of the indexes and checks of %s for the new columns cannot be found: %v", p.name(table), err)
 		return nil
 	}
@@ -175,9 +175,9 @@ func (p *postgresPlanner) copyTable(ctx context.Context, tx *sql.Tx, table catal
 		statements = append(statements, fmt.Sprintf("ALTER INDEX pg_temp.%s RENAME TO snowkey_like_%d", p.Quote(name), i))
 	}
 	columns := p.widened.columns[p.root(table)]
-	for _, c := range columns {
-		statements = append(statements, fmt.Sprintf("ALTER TABLE %s ALTER COLUMN %s TYPE bigint", copied, p.Quote(c.Name)))
-	}
+	statements = append(statements, "ALTER TABLE "+copied+" "+joined(columns, ", ", func(_ int, c catalog.Column) string {
+		return "ALTER COLUMN " + p.Quote(c.Name) + " TYPE bigint USING NULL"
+	}))
 	for _, c := range columns {
 		statements = append(statements, fmt.Sprintf("ALTER TABLE %s RENAME COLUMN %s TO %s", copied, p.Quote(c.Name), p.Quote(p.fresh(c))))
 	}
@@ -255,7 +255,7 @@ func (p *postgresPlanner) check(table catalog.Name) {
 		_, checks := p.partsOf(member)
 		for _, k := range checks {
 			fresh := p.own(checkPrefix, k.name)
-			p.transaction(Widen, againstAll, table, nil).exec("add a check like "+p.Quote(k.name)+" of the new columns of "+p.name(member),
+			p.transaction(p.phase, againstAll, table, nil).exec("add a check like "+p.Quote(k.name)+" of the new columns of "+p.name(member),
 				fmt.Sprintf("%sADD CONSTRAINT %s %s NOT VALID", p.alter(member), fresh, k.definition), p.alter(member)+"DROP CONSTRAINT IF EXISTS "+fresh)
 			if k.valid {
 				p.validate(member, "check it on every row", []string{fresh})
@@ -268,7 +268,7 @@ func (p *postgresPlanner) check(table catalog.Name) {
 // a time.
 func (p *postgresPlanner) validate(table catalog.Name, text string, constraints []string) {
 	for _, member := range p.family(table) {
-		p.add(Widen, Step{
+		p.add(p.phase, Step{
 			Text: text + " of " + p.name(member), Unit: p.begin(), Before: unhurried,
 			SQL:   p.alter(member) + "VALIDATE CONSTRAINT " + strings.Join(constraints, ", VALIDATE CONSTRAINT "),
 			Locks: "SHARE UPDATE EXCLUSIVE: readers and writers go on; it reads the table once",
@@ -288,7 +288,7 @@ func (p *postgresPlanner) index(table catalog.Name) {
 			case !p.partitioned[member]:
 				p.indexAlone(x)
 			case x.kind == "":
-				p.transaction(Widen, againstWriters, table, nil).exec("make an index like "+p.Quote(x.name)+", to which the indexes of the partitions are attached",
+				p.transaction(p.phase, againstWriters, table, nil).exec("make an index like "+p.Quote(x.name)+", to which the indexes of the partitions are attached",
 					p.ifThere(member, p.createIndex(x, "")), "DROP INDEX IF EXISTS "+p.name(p.freshIndex(x)))
 			}
 		}
@@ -310,7 +310,7 @@ func (p *postgresPlanner) createIndex(x *postgresIndex, how string) string {
 func (p *postgresPlanner) indexAlone(x *postgresIndex) {
 	fresh := p.freshIndex(x)
 	drop := "DROP INDEX CONCURRENTLY IF EXISTS " + p.name(fresh)
-	p.add(Widen, Step{
+	p.add(p.phase, Step{
 		Text: "make an index like " + p.Quote(x.name) + " for the new columns of " + p.name(x.table),
 		SQL:  p.createIndex(x, "CONCURRENTLY "),
 		Done: fmt.Sprintf("SELECT count(*)%s FROM pg_index x JOIN pg_class i ON i.oid = x.indexrelid JOIN pg_namespace n ON n.oid = i.relnamespace WHERE n.nspname = %s AND i.relname = %s AND x.indisvalid",

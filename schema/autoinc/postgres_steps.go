@@ -17,7 +17,7 @@ func planPostgres(ctx context.Context, conn *sql.Conn, p *planner) (err error) {
 	if p.database, err = database.One(ctx, conn, "SELECT current_database()", database.Text); err != nil {
 		return err
 	}
-	pg := postgresPlanner{planner: p}
+	pg := postgresPlanner{planner: p, phase: Widen}
 	if err := pg.read(ctx, conn); err != nil {
 		return err
 	}

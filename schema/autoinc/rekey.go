@@ -18,6 +18,9 @@ import (
 // RekeyOptions are for a plan that replaces the values of keys by ids that have the time of
 // their row. It suits keys of any type: integers, UUIDs, text and bytes. Each table gets a
 // permanent table beside it, snowkey_map_TABLE, with the old and the new key of each row.
+//
+// With Online, Postgres fills the new keys in columns beside the old ones, and builds their
+// indexes, before you have to stop the application. Apply with HoldSwap to be told when.
 type RekeyOptions struct {
 	// Times are columns with the time of a row. The first one that a table has is used.
 	// Defaults to created_at.
@@ -73,6 +76,9 @@ type rekeyer struct {
 func readRekey(ctx context.Context, conn *sql.Conn, s server, options PlanOptions, compared *Plan) (*changes, error) {
 	if options.LikelyChildren {
 		return nil, errors.New("autoinc: likely children have to be decided one by one, because their values are replaced; name each (Children, --child)")
+	}
+	if options.Online && s.Dialect != catalog.Postgres {
+		return nil, errors.New("autoinc: only Postgres can fill new keys while the application runs; plan without --online (Online)")
 	}
 	if options.Rekey.To.Before(options.Rekey.From) {
 		return nil, fmt.Errorf("autoinc: the times from %s to %s are in the wrong order", options.Rekey.From, options.Rekey.To)
@@ -262,7 +268,8 @@ type rekeying struct {
 	held       map[place][]holding
 	references []catalog.Reference
 	stored     map[catalog.Name][]catalog.Column
-	keepOld    string // the column that tables get for their old keys, if any
+	existing   []column // of all tables
+	keepOld    string   // the column that tables get for their old keys, if any
 }
 
 // kept returns the column that a table gets for its old keys, if any.
@@ -284,7 +291,11 @@ type holding struct {
 // a partition are altered with those of its root.
 func (p *planner) rekeyPlan(ctx context.Context, conn *sql.Conn, root func(catalog.Name) catalog.Name) (r rekeying, err error) {
 	p.note(MapKeys, "Each row gets its new key, in a table of its own. The application may run meanwhile: rows that come later get theirs in the next phase.")
-	p.note(Rekey, "Stop the application before this phase, and start a release whose keys are int64 and generated after it. Rows that were mapped keep their new key; the map stays, so that old keys can be found.")
+	stop := "Stop the application before this phase, and start"
+	if p.options.Online {
+		stop = "Begin this phase with --hold-swap while the application runs: it fills new columns beside the old ones, and builds their indexes. When it waits, stop the application, and call snowkey migrate control continue, which reads each table a few times and rewrites none. Start"
+	}
+	p.note(Rekey, "%s a release whose keys are int64 and generated after it. Rows that were mapped keep their new key; the map stays, so that old keys can be found.", stop)
 	for _, c := range p.unseen {
 		p.note(Rekey, "These values are not replaced: %s. Replace them by the map, as docs/services.md shows.", c)
 	}
@@ -311,34 +322,47 @@ func (p *planner) rekeyPlan(ctx context.Context, conn *sql.Conn, root func(catal
 	if err != nil {
 		return r, err
 	}
-	r.stored = make(map[catalog.Name][]catalog.Column)
+	r.stored, r.existing = make(map[catalog.Name][]catalog.Column), columns
 	for _, c := range columns {
 		if !c.computed {
 			r.stored[c.Table] = append(r.stored[c.Table], c.Column)
 		}
 	}
 	for _, k := range p.keys {
-		if err := p.mapKeys(ctx, conn, k.Column, columns); err != nil {
+		if p.compared != nil {
+			break
+		}
+		of := mapName(k.Column.Table)
+		there, err := p.there(ctx, conn, of)
+		if err != nil {
 			return r, err
 		}
+		if there {
+			p.refuse(k.Column, "drop it if nobody needs the old keys any more, or rename it", "there is a table %s of an earlier plan", p.name(of))
+		}
 	}
-	for _, table := range r.tables {
-		p.add(Rekey, Step{Text: "count the rows of " + p.name(table) + ", for the proof at the end", Run: Count, SQL: p.counting(table), Locks: "nothing; it reads the table once"})
-	}
+	p.mapKeys(MapKeys, r)
 	return r, nil
 }
 
-// maps returns the maps of the keys that a column of the table t holds. Each comes with the
-// condition, after its name, for the row whose old or new key the column has.
-func (r rekeying) maps(s server, c catalog.Column, has string) (names, conditions []string) {
-	value := "t." + s.Quote(c.Name)
+// mapLate adds the steps of the phase Rekey that give a new key to rows which have none yet.
+func (p *planner) mapLate(r rekeying) {
+	for _, table := range r.tables {
+		p.add(Rekey, Step{Text: "count the rows of " + p.name(table) + ", for the proof at the end", Run: Count, SQL: p.counting(table), Locks: "nothing; it reads the table once"})
+	}
+	p.mapKeys(Rekey, r)
+}
+
+// maps returns the maps of the keys that a column of a row holds. Each comes with the condition, after its name, for the row whose old or new key the column has.
+func (r rekeying) maps(s server, c catalog.Column, row, has string) (names, conditions []string) {
+	value := row + "." + s.Quote(c.Name)
 	if s.IsMySQL() && has == "new" {
 		value = "CAST(" + value + " AS SIGNED)" // or text would be compared as a float
 	}
 	for _, h := range r.held[exactPlace(c)] {
 		condition := "." + has + " = " + value
 		if h.kind != "" {
-			condition += " AND t." + s.Quote(h.kind) + " = " + s.Literal(h.value)
+			condition += " AND " + row + "." + s.Quote(h.kind) + " = " + s.Literal(h.value)
 		}
 		names, conditions = append(names, s.name(mapName(h.of))), append(conditions, condition)
 	}
@@ -348,7 +372,7 @@ func (r rekeying) maps(s server, c catalog.Column, has string) (names, condition
 // join returns joins of the table t with the maps of its column number n, and the other value
 // of the column.
 func (r rekeying) join(s server, c catalog.Column, n int, has, gives, otherwise string) (joins, value string) {
-	names, conditions := r.maps(s, c, has)
+	names, conditions := r.maps(s, c, "t", has)
 	for i, name := range names {
 		m := fmt.Sprintf("m%d_%d", n, i)
 		joins += fmt.Sprintf(" LEFT JOIN %s AS %s ON %[2]s%s", name, m, conditions[i])
@@ -357,12 +381,20 @@ func (r rekeying) join(s server, c catalog.Column, n int, has, gives, otherwise 
 	return joins, "COALESCE(" + value + otherwise + ")"
 }
 
+// lookup returns the new key for the value of a column in a row.
+func (r rekeying) lookup(s server, c catalog.Column, row string) string {
+	names, conditions := r.maps(s, c, row, "old")
+	return "COALESCE(" + joined(names, ", ", func(i int, name string) string {
+		return fmt.Sprintf("(SELECT m.new FROM %s AS m WHERE m%s)", name, conditions[i])
+	}) + ")"
+}
+
 // unmapped returns a query for rows that meet the conditions, and in which a column has a value
 // that no map has.
 func (r rekeying) unmapped(s server, c catalog.Column, selected string, has []string, where ...string) string {
 	where = append(where, "t."+s.Quote(c.Name)+" IS NOT NULL")
 	for _, has := range has {
-		names, conditions := r.maps(s, c, has)
+		names, conditions := r.maps(s, c, "t", has)
 		for i, name := range names {
 			where = append(where, fmt.Sprintf("NOT EXISTS (SELECT 1 FROM %s AS m WHERE m%s)", name, conditions[i]))
 		}
@@ -370,8 +402,14 @@ func (r rekeying) unmapped(s server, c catalog.Column, selected string, has []st
 	return fmt.Sprintf("SELECT %s FROM %s AS t WHERE %s", selected, s.name(c.Table), strings.Join(where, and))
 }
 
-// mapKeys adds the steps that fill the map of a key, in each phase.
-func (p *planner) mapKeys(ctx context.Context, conn *sql.Conn, key catalog.Column, columns []column) error {
+// mapKeys adds the steps that fill the map of each key, as far as rows aren't in it.
+func (p *planner) mapKeys(phase PhaseName, r rekeying) {
+	for _, k := range p.keys {
+		p.mapKey(phase, k.Column, r.existing)
+	}
+}
+
+func (p *planner) mapKey(phase PhaseName, key catalog.Column, columns []column) {
 	table, of, at, timeless := p.name(key.Table), p.name(mapName(key.Table)), "", false
 	options := p.options.Rekey
 	for _, name := range options.Times {
@@ -390,54 +428,49 @@ func (p *planner) mapKeys(ctx context.Context, conn *sql.Conn, key catalog.Colum
 	if at == "" && options.To.IsZero() {
 		p.refuse(key, "name a column with a time (Times, --time), or spread the times of the rows (From and To, --from and --to), or leave the table out (Except, --except)",
 			"its table has none of the columns %q with the time of a row", options.Times)
-		return nil
+		return
 	}
-	if p.compared == nil {
-		if there, err := p.there(ctx, conn, mapName(key.Table)); err != nil || there {
-			p.refuse(key, "drop it if nobody needs the old keys any more, or rename it", "there is a table %s of an earlier plan", of)
-			return err
+	rest := ""
+	if phase == Rekey {
+		rest = fmt.Sprintf(" WHERE NOT EXISTS (SELECT 1 FROM %s AS m WHERE m.old = %s.%s)", of, table, id)
+		if p.options.Online {
+			rest += " AND " + p.Quote(p.fresh(key)) + " IS NULL" // which is faster to find
 		}
+	} else {
+		p.createTable(phase, mapName(key.Table), "make the table with the old and the new keys of "+table, p.emptyMap(key))
 	}
-	p.createTable(MapKeys, mapName(key.Table), "make the table with the old and the new keys of "+table, p.emptyMap(key))
-	for _, phase := range []PhaseName{MapKeys, Rekey} {
-		time, rest := at, ""
-		if phase == Rekey {
-			rest = fmt.Sprintf(" WHERE NOT EXISTS (SELECT 1 FROM %s AS m WHERE m.old = %s.%s)", of, table, id)
-		}
-		if timeless {
-			p.add(phase, Step{
-				Text: "check that each row of " + table + " has a time", Run: Check, SQL: fmt.Sprintf("SELECT %s FROM %s WHERE %s IS NULL LIMIT 1", id, table, at),
-				Locks: "nothing; it reads the table once", Remedy: "set the times of these rows, and apply again",
-			})
-		}
-		if at == "" {
-			from, span := options.From.UnixMicro(), options.To.UnixMicro()-options.From.UnixMicro()
-			time = fmt.Sprintf("%d + %d / (count(*) OVER () + 1) * row_number() OVER (ORDER BY %s)", from, span, id)
-			if p.IsMySQL() {
-				time = strings.Replace(time, " / ", " DIV ", 1)
-			}
-			if phase == Rekey { // these rows come after those that the application had before
-				time = fmt.Sprint(options.To.UnixMicro())
-			}
-		}
-		order := catalog.Name{Schema: key.Table.Schema, Name: database.Own(orderPrefix, key.Table.Name)}
-		p.createTable(phase, order, "make a table with the order of the rows of "+table, p.emptyOrder(key, order))
+	if timeless {
 		p.add(phase, Step{
-			Text: "sort the rows of " + table + " that have no new key, by time", Unit: p.begin(), Locks: "nothing; it reads the table once",
-			Before: p.unlocked(), SQL: fmt.Sprintf("INSERT INTO %s (n, old, at) SELECT row_number() OVER (ORDER BY at, old), old, at FROM (SELECT %s AS old, %s AS at FROM %s%s) AS r", p.name(order), id, time, table, rest),
+			Text: "check that each row of " + table + " has a time", Run: Check, SQL: fmt.Sprintf("SELECT %s FROM %s WHERE %s IS NULL LIMIT 1", id, table, at),
+			Locks: "nothing; it reads the table once", Remedy: "set the times of these rows, and apply again",
 		})
-		p.add(phase, Step{
-			Text: "give these rows of " + table + " new keys", Run: assigning, SQL: p.assignment(of, p.name(order)), Locks: "nothing",
-			Size: fmt.Sprintf("SELECT at FROM %s WHERE n > %s AND n <= %s ORDER BY n", p.name(order), parameters[0], parameters[1]),
-		})
-		drop := Step{Text: "drop the table with the order", SQL: "DROP TABLE " + p.name(order), Locks: "nothing"}
-		p.addDDL(phase, drop, order, 0)
-		if p.Dialect == catalog.Postgres && phase == MapKeys { // the indexes of a full table are built faster
-			p.add(phase, Step{Text: "build the indexes of the map", SQL: "ALTER TABLE " + of + " ADD PRIMARY KEY (old), ADD UNIQUE (new)", Unit: p.begin(), Locks: "nothing"})
-			p.add(phase, Step{Text: "let the server know the size of the map", SQL: "ANALYZE " + of, Unit: p.begin(), Locks: "nothing"})
+	}
+	switch from, to := options.From.UnixMicro(), options.To.UnixMicro(); {
+	case at != "":
+	case phase == Rekey: // these rows come after those that the application had before
+		at = fmt.Sprint(to)
+	default:
+		at = fmt.Sprintf("%d + %d / (count(*) OVER () + 1) * row_number() OVER (ORDER BY %s)", from, to-from, id)
+		if p.IsMySQL() {
+			at = strings.Replace(at, " / ", " DIV ", 1)
 		}
 	}
-	return nil
+	order := catalog.Name{Schema: key.Table.Schema, Name: database.Own(orderPrefix, key.Table.Name)}
+	p.createTable(phase, order, "make a table with the order of the rows of "+table, p.emptyOrder(key, order))
+	p.add(phase, Step{
+		Text: "sort the rows of " + table + " that have no new key, by time", Unit: p.begin(), Locks: "nothing; it reads the table once",
+		Before: p.unlocked(), SQL: fmt.Sprintf("INSERT INTO %s (n, old, at) SELECT row_number() OVER (ORDER BY at, old), old, at FROM (SELECT %s AS old, %s AS at FROM %s%s) AS r", p.name(order), id, at, table, rest),
+	})
+	p.add(phase, Step{
+		Text: "give these rows of " + table + " new keys", Run: assigning, SQL: p.assignment(of, p.name(order)), Locks: "nothing",
+		Size: fmt.Sprintf("SELECT at FROM %s WHERE n > %s AND n <= %s ORDER BY n", p.name(order), parameters[0], parameters[1]),
+	})
+	drop := Step{Text: "drop the table with the order", SQL: "DROP TABLE " + p.name(order), Locks: "nothing"}
+	p.addDDL(phase, drop, order, 0)
+	if p.Dialect == catalog.Postgres && phase == MapKeys { // the indexes of a full table are built faster
+		p.add(phase, Step{Text: "build the indexes of the map", SQL: "ALTER TABLE " + of + " ADD PRIMARY KEY (old), ADD UNIQUE (new)", Unit: p.begin(), Locks: "nothing"})
+		p.add(phase, Step{Text: "let the server know the size of the map", SQL: "ANALYZE " + of, Unit: p.begin(), Locks: "nothing"})
+	}
 }
 
 // unlocked returns a setting for the next transaction in which an INSERT locks no rows that it

@@ -20,6 +20,7 @@ func rekeySQLite(ctx context.Context, conn *sql.Conn, p *planner) error {
 	if err != nil {
 		return err
 	}
+	p.mapLate(r)
 	lite.rekey(r)
 	return nil
 }

@@ -19,6 +19,8 @@ type shop struct {
 	dbtest.DB
 	conn *sql.DB
 	q    func(string) string
+
+	online bool // whether its keys are replaced online
 }
 
 func newShop(t *testing.T, db dbtest.DB) shop {

@@ -96,7 +96,7 @@ func TestRekeyHomebox(t *testing.T) {
 			if strings.Count(content, "\n") < households {
 				t.Fatalf("the rows say %q", content)
 			}
-			options := autoinc.PlanOptions{Rekey: &autoinc.RekeyOptions{From: historyFrom, To: historyTo, KeepOld: "old_id"}}
+			options := autoinc.PlanOptions{Online: dialect == "postgres", Rekey: &autoinc.RekeyOptions{From: historyFrom, To: historyTo, KeepOld: "old_id"}}
 			options.NotChildren = []catalog.Column{column("entities", "asset_id")} // the number on a label
 			p := plan(t, s.conn, options)
 			text := planText(t, p)

@@ -25,7 +25,8 @@ func TestNightlyRekeySpeed(t *testing.T) {
 	}
 	rows := dbtest.Must(strconv.Atoi(cmp.Or(os.Getenv("ROWS"), "100000")))(t)
 	turns := dbtest.Must(strconv.Atoi(cmp.Or(os.Getenv("TURNS"), "3")))(t)
-	conn := dbtest.Durable(t, "postgres").Connect(t)
+	db := dbtest.Durable(t, "postgres")
+	conn := db.Connect(t)
 	dbtest.Exec(t, conn,
 		"CREATE TABLE users (id uuid PRIMARY KEY, name text, created_at timestamptz NOT NULL)",
 		"CREATE TABLE orders (id uuid PRIMARY KEY, user_id uuid NOT NULL REFERENCES users, total int, created_at timestamptz NOT NULL)",
@@ -39,7 +40,7 @@ func TestNightlyRekeySpeed(t *testing.T) {
 	dbtest.NoError(t, conn.QueryRow("SELECT pg_backend_pid()").Scan(&backend))
 	dbtest.Exec(t, conn, "SET max_parallel_workers_per_gather = 0", "SET max_parallel_maintenance_workers = 0")
 	now := func() cost { return cost{time.Now(), processor(backend)} }
-	var ratios, busy, whole []float64
+	var ratios, busy, whole, short []float64
 	for turn := range turns {
 		began := now()
 		for _, table := range []string{"users", "orders", "visits"} {
@@ -75,10 +76,32 @@ func TestNightlyRekeySpeed(t *testing.T) {
 		prove(t, conn, p)
 		dbtest.NoError(t, autoinc.Undo(t.Context(), conn, p, autoinc.ApplyOptions{}))
 		dbtest.Exec(t, conn, "VACUUM ANALYZE", "CHECKPOINT")
+		p = plan(t, conn, autoinc.PlanOptions{Online: true, Rekey: &autoinc.RekeyOptions{}})
+		options := past(t, int64(2*turns+2*turn))
+		options.BatchSize = 0
+		dbtest.Must(autoinc.Apply(t.Context(), conn, p, options))(t)
+		options = past(t, int64(2*turns+2*turn+1))
+		options.BatchSize, options.HoldSwap = 0, true
+		began = now()
+		held := began
+		options.Progress = func(e autoinc.Progress) {
+			if e.Event == autoinc.Retried && strings.Contains(e.Err.Error(), "ready to be replaced") {
+				held = now()
+				dbtest.NoError(t, autoinc.Control(t.Context(), db.Connect(t), p, autoinc.Continue))
+			}
+		}
+		dbtest.Must(autoinc.Apply(t.Context(), conn, p, options))(t)
+		stopped := now().since(held)
+		prove(t, conn, p)
+		t.Logf("turn %d: online %v, of which the application is stopped %v", turn+1, now().since(began), stopped)
+		short = append(short, stopped.time.Seconds()/rewrite.time.Seconds())
+		dbtest.NoError(t, autoinc.Undo(t.Context(), conn, p, autoinc.ApplyOptions{}))
+		dbtest.Exec(t, conn, "VACUUM FULL", "VACUUM ANALYZE", "CHECKPOINT")
 	}
-	for _, list := range [][]float64{ratios, busy, whole} {
+	for _, list := range [][]float64{ratios, busy, whole, short} {
 		slices.Sort(list)
 	}
+	t.Logf("online, the application is stopped %.2f times as long as rewriting the tables takes", short[turns/2])
 	t.Logf("%d rows with two children of %d: the phase rekey takes %.2f times as long as rewriting the tables, and %.2f times the processor time, with map %.2f", rows, 2*rows, ratios[turns/2], busy[turns/2], whole[turns/2])
 }
 

@@ -1,11 +1,13 @@
 package autoinc_test
 
 import (
+	"database/sql"
 	"errors"
 	"fmt"
-	"path"
+	"iter"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/snowkey-go/snowkey/idgen"
@@ -42,6 +44,17 @@ var keyTypes = map[string]map[string]struct{ kind, key, counting string }{
 	},
 }
 
+// kinds returns the types of keys of a dialect, on Postgres for plans that are online too.
+func kinds(dialect string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for kind := range keyTypes[dialect] {
+			if !yield(kind) || dialect == "postgres" && !yield(kind+" online") {
+				return
+			}
+		}
+	}
+}
+
 const households = 30 // rows of each table
 
 // newHousehold makes a schema with keys of one type: a composite key of a join table, a
@@ -49,7 +62,8 @@ const households = 30 // rows of each table
 // a foreign key. Rows with higher numbers are older.
 func newHousehold(t *testing.T, db dbtest.DB, kind string) shop {
 	t.Helper()
-	s := shop{DB: db, conn: db.Connect(t), q: catalogtest.Quote(db)}
+	s := shop{DB: db, conn: db.Connect(t), q: catalogtest.Quote(db), online: strings.HasSuffix(kind, " online")}
+	kind = strings.TrimSuffix(kind, " online")
 	of := keyTypes[db.Dialect][kind]
 	own := of.counting
 	if own == "" {
@@ -81,11 +95,11 @@ func newHousehold(t *testing.T, db dbtest.DB, kind string) shop {
 }
 
 // rekeyOptions are for a plan that replaces the keys of a household.
-func rekeyOptions() autoinc.PlanOptions {
+func (s shop) rekeyOptions() autoinc.PlanOptions {
 	at := func(table, column string) catalog.Column {
 		return catalog.Column{Table: catalog.Name{Name: table}, Name: column}
 	}
-	options := autoinc.PlanOptions{Rekey: &autoinc.RekeyOptions{}}
+	options := autoinc.PlanOptions{Rekey: &autoinc.RekeyOptions{}, Online: s.online}
 	options.Children = []catalog.ForeignKey{
 		{Child: at("visit", "visitor"), Parent: at("Us'er", "id")},
 		{Child: at("Us'er", "first_item"), Parent: at("item", "id")}, // which is a foreign key already, except on SQLite
@@ -142,7 +156,7 @@ func (s shop) ordered(t *testing.T, table string) {
 func TestRekey(t *testing.T) {
 	t.Parallel()
 	for _, dialect := range dbtest.Databases(t) {
-		for kind := range keyTypes[dialect] {
+		for kind := range kinds(dialect) {
 			t.Run(dialect+" "+kind, func(t *testing.T) {
 				t.Parallel()
 				s := newHousehold(t, open(t, dialect), kind)
@@ -150,7 +164,7 @@ func TestRekey(t *testing.T) {
 				if strings.Count(content, "\n") != households {
 					t.Fatalf("the household has %q", content)
 				}
-				options := rekeyOptions()
+				options := s.rekeyOptions()
 				options.Rekey.KeepOld = "old_id"
 				old := s.sortedLines(t, s.sql("SELECT [id] FROM [Us'er]"))
 				p := plan(t, s.conn, options)
@@ -189,14 +203,15 @@ func applyAllIDs(t *testing.T, s shop, p *autoinc.Plan) (names []autoinc.PhaseNa
 }
 
 // oneKind has a type of keys for each dialect, for tests that need not have all.
-var oneKind = map[string][]string{"postgres": {"uuid"}, "mysql": {"int", "binary"}, "sqlite": {"counted"}}
+var oneKind = map[string][]string{"postgres": {"uuid", "uuid online"}, "mysql": {"int", "binary"}, "sqlite": {"counted"}}
 
 func eachKind(t *testing.T, test func(t *testing.T, s shop, key func(i int) string)) {
 	for _, dialect := range dbtest.Databases(t) {
 		for _, kind := range oneKind[dialect] {
 			t.Run(dialect+" "+kind, func(t *testing.T) {
 				t.Parallel()
-				test(t, newHousehold(t, open(t, dialect), kind), func(i int) string { return fmt.Sprintf(keyTypes[dialect][kind].key, i) })
+				of, _, _ := strings.Cut(kind, " ")
+				test(t, newHousehold(t, open(t, dialect), kind), func(i int) string { return fmt.Sprintf(keyTypes[dialect][of].key, i) })
 			})
 		}
 	}
@@ -208,7 +223,7 @@ func TestRekeyKilledAtEveryPoint(t *testing.T) {
 	t.Parallel()
 	eachKind(t, func(t *testing.T, s shop, _ func(int) string) {
 		before, rows, content := s.whole(t), s.rows(t), s.content(t)
-		p := plan(t, s.conn, rekeyOptions())
+		p := plan(t, s.conn, s.rekeyOptions())
 		tries := dbtest.Points(t)
 		reached := make(map[string]bool)
 		ctx := failpoint.WithHook(t.Context(), func(point string) error {
@@ -256,7 +271,10 @@ func TestRekeyKilledAtEveryPoint(t *testing.T) {
 func TestRekeyTypedChildren(t *testing.T) {
 	t.Parallel()
 	eachKind(t, func(t *testing.T, s shop, key func(int) string) {
-		kind := map[string]string{"counted": "int", "int": "int", "uuid": "uuid", "binary": "binary(16)"}[path.Base(strings.ReplaceAll(t.Name(), "_", "/"))]
+		kind := map[string]string{"postgres": "uuid", "sqlite": "int", "mysql": "int"}[s.Dialect]
+		if strings.HasSuffix(t.Name(), "binary") {
+			kind = "binary(16)"
+		}
 		counting := ""
 		if s.Dialect == "mysql" { // so that its rows have a number already
 			counting = " AUTO_INCREMENT UNIQUE"
@@ -269,7 +287,7 @@ func TestRekeyTypedChildren(t *testing.T) {
 			content = strings.Replace(content, "concat(", "printf('%s%s%s%s%s', ", 1)
 		}
 		was := s.sortedLines(t, content)
-		options := rekeyOptions()
+		options := s.rekeyOptions()
 		if _, err := autoinc.NewPlan(t.Context(), s.conn, options); !errors.Is(err, autoinc.ErrRefused) || !strings.Contains(err.Error(), "owner_type=VALUE") || !strings.Contains(err.Error(), "batch_id") {
 			t.Errorf("undecided: %v", err)
 		}
@@ -308,7 +326,7 @@ func TestRekeyRowsInTheWay(t *testing.T) {
 	t.Parallel()
 	eachKind(t, func(t *testing.T, s shop, key func(int) string) {
 		before := s.whole(t)
-		p := plan(t, s.conn, rekeyOptions())
+		p := plan(t, s.conn, s.rekeyOptions())
 		dbtest.Must(autoinc.Apply(t.Context(), s.conn, p, past(t, 1)))(t)
 		dbtest.Exec(t, s.conn, s.sql("INSERT INTO visit SELECT [id], 99 FROM [Us'er] WHERE name = 'n7'"), s.sql("DELETE FROM visit WHERE no = 7"))
 		dbtest.Exec(t, s.conn, s.sql("INSERT INTO visit VALUES (%s, 7)", key(99)), s.sql("INSERT INTO [Us'er] ([id], name, created_at) VALUES (%s, 'later', '2025-02-03 04:05:06')", key(98)))
@@ -332,4 +350,56 @@ func TestRekeyRowsInTheWay(t *testing.T) {
 		require(t, "the catalog after undo", s.whole(t), before)
 		requireNumber(t, s.conn, households+2, s.sql("SELECT count(*) FROM [Us'er]"))
 	})
+}
+
+// Online, the application writes while new columns are filled. At the end each row has its new
+// key, and each child its parent.
+func TestRekeyOnline(t *testing.T) {
+	t.Parallel()
+	db, _ := one(t, "postgres")
+	s := newHousehold(t, simple(db), "uuid online")
+	before := s.whole(t)
+	options := s.rekeyOptions()
+	options.Rekey.KeepOld = "old_id"
+	p := plan(t, s.conn, options)
+	dbtest.Must(autoinc.Apply(t.Context(), s.conn, p, past(t, 1)))(t)
+	row := new(atomic.Int64)
+	c := write(t, db.Connect(t), func(tx *sql.Tx) error {
+		n := households + row.Add(1)
+		key, like := fmt.Sprintf("md5('%d')::uuid", n), fmt.Sprintf("md5('%d')::uuid", 1+n%households)
+		return inTurn(
+			fmt.Sprintf("INSERT INTO \"Us'er\" (id, name, created_at) VALUES (%s, 'n%d', '2025-02-03 01:00:00')", key, n),
+			fmt.Sprintf("INSERT INTO item (id, user_id, parent, created_at) VALUES (%s, %[1]s, %[2]s, '2025-02-03 01:00:00')", key, like),
+			fmt.Sprintf("UPDATE \"Us'er\" SET first_item = %s WHERE id IN (%[1]s, %s)", key, like),
+			fmt.Sprintf("INSERT INTO share (user_id, item_id, what) VALUES (%s, %[1]s, 'n%d')", key, n),
+			fmt.Sprintf("INSERT INTO visit (visitor, no) VALUES (%s, %d)", key, n),
+			fmt.Sprintf("UPDATE item SET parent = NULL WHERE id = %s", like),
+			fmt.Sprintf("DELETE FROM visit WHERE visitor = %s", like),
+		)(tx)
+	})
+	c.wait(t, 5)
+	apply, content, relations := past(t, 2), "", ""
+	related := func() string {
+		return s.lines(t, "SELECT concat(u.name, v.no, f.created_at, i.created_at, p.created_at) FROM \"Us'er\" u LEFT JOIN visit v ON v.visitor = u.id LEFT JOIN item f ON f.id = u.first_item LEFT JOIN item i ON i.user_id = u.id LEFT JOIN item p ON p.id = i.parent ORDER BY u.name, v.no")
+	}
+	apply.HoldSwap = true
+	apply.Progress = func(e autoinc.Progress) {
+		if e.Event == autoinc.Retried && strings.Contains(e.Err.Error(), "ready to be replaced") {
+			c.wait(t, c.count()+5)
+			c.stop()
+			content, relations = s.content(t), related()
+			dbtest.NoError(t, autoinc.Control(t.Context(), db.Connect(t), p, autoinc.Continue))
+		}
+	}
+	dbtest.Must(autoinc.Apply(t.Context(), s.conn, p, apply))(t)
+	if len(c.errors) > 0 || content == "" {
+		t.Errorf("%d writes, of which failed %v; held: %v", c.writes, c.errors, content != "")
+	}
+	require(t, "what the rows say", s.content(t), content)
+	require(t, "their relations", related(), relations)
+	s.ordered(t, "Us'er")
+	prove(t, s.conn, p)
+	dbtest.NoError(t, autoinc.Undo(t.Context(), s.conn, p, autoinc.ApplyOptions{}))
+	require(t, "their relations after undo", related(), relations)
+	require(t, "the catalog after undo", s.whole(t), before)
 }
