@@ -22,8 +22,8 @@ type changes struct {
 	options  PlanOptions
 	compared *Plan // a plan that was made before, if it is to be compared with this one
 	report   catalog.Report
-	keys     []catalog.Key // the keys to migrate
-	unique   map[catalog.Name][][]string
+	keys     []catalog.Key               // the keys to migrate
+	unique   map[catalog.Name][][]string // the columns of each unique index
 	refusals []refusal
 	unseen   []string // for RekeyOptions, columns with values that contain keys
 }
