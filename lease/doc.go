@@ -127,7 +127,7 @@
 // # Long ticks
 //
 // With ticks of one second or less, bounds are whole ticks. That would be wasteful with
-// longer ticks (some layouts have one tick per day), as you'd lose the rest of the day's
+// longer ticks (they can last days), as you'd lose the rest of the day's
 // ids whenever a process is killed. Layouts with ticks above one second, which we call
 // coarse, are granted blocks of counters instead. Blocks grow while they're being used up
 // quickly, and since the next lease starts right after the block, a crash only wastes the
