@@ -9,8 +9,8 @@
 // Numbers from a single Segment are dense and ascending. When several processes use the
 // same name, each of them fetches its own ranges, one step at a time. You should still
 // expect gaps: the rest of a range is lost when a process ends, as is a range granted by
-// a fetch whose reply got lost. Numbers are never returned to the store. A gap is
-// harmless, a duplicate is not.
+// a fetch whose reply got lost. Numbers are never returned to the store (better a gap
+// than a duplicate).
 //
 // Package segmentstore keeps the bounds in a table of the application's database. If you
 // write your own store, test it with package segmenttest.

@@ -45,8 +45,8 @@
 // SQLite, the first one is enough to make the fetch fail, and the connection is kept. A
 // segment fetches again after any error.
 //
-// With that, neither autocommit, completion_type, isolation levels, sql_mode and
-// character sets nor transactions you've left open can do any harm. For a list of
+// This way, it doesn't matter how autocommit, completion_type, isolation levels, sql_mode
+// and character sets are set, or whether you've left a transaction open. For a list of
 // settings that work, see package sqlstore (they're the same for both packages). The
 // store doesn't change any session settings or prepare statements, so it works with
 // PgBouncer in transaction mode. With pgx and a PgBouncer version that lacks support for
