@@ -55,11 +55,11 @@ type Config struct {
 	// same for all processes in a namespace. Defaults to 1 s.
 	MaxClockSkew time.Duration
 
-	// MaxBlocked limits how long a call will wait while the process is getting in its own
-	// way: the lease can't be renewed because every connection in the *sql.DB is taken by
-	// a transaction that's waiting for ids. After that, the call fails with a
-	// [*lease.BlockedError], even with time left on its context. Waiting for an
-	// unavailable store isn't limited by this. Defaults to two times Window.
+	// MaxBlocked limits how long a call will wait when it's the process itself that
+	// prevents the lease from being renewed (every connection of the *sql.DB is used by a
+	// transaction waiting for ids). After that, the call fails with a
+	// [*lease.BlockedError], even with time left on its context. It doesn't limit the
+	// wait for an unavailable store. Defaults to two times Window.
 	MaxBlocked time.Duration
 
 	// SkipMigrate stops Open from creating the tables, for when your own migrations do
@@ -90,14 +90,14 @@ type Config struct {
 }
 
 // Open leases a worker number from store and returns a pool that's ready to issue ids. It
-// keeps trying while the store is unavailable or all worker numbers are taken. If ctx ends
-// before it succeeds, the error will tell you why. Use [idgen.Pool.Close] to release the
-// worker number.
+// keeps trying while the store is unavailable or all worker numbers are in use. If ctx
+// ends before it succeeds, the error will tell you why. Use [idgen.Pool.Close] to release
+// the worker number.
 //
 // Should the store become unavailable later on, ids keep flowing for Window. Calls will
 // then block until the store is back or their context ends (see MaxBlocked for an
-// exception). A pool that loses its lease will claim another worker number, with calls
-// waiting in the meantime. You can see both situations in [idgen.Pool.Health].
+// exception). A pool that loses its lease will claim another worker number, and calls
+// wait until it has one. You can see both situations in [idgen.Pool.Health].
 func Open(ctx context.Context, store lease.Store, cfg Config) (*idgen.Pool, error) {
 	pool, own, err := cfg.split()
 	if err != nil {
@@ -109,11 +109,12 @@ func Open(ctx context.Context, store lease.Store, cfg Config) (*idgen.Pool, erro
 }
 
 // OpenBackfill reserves a worker number for generating ids with times you choose, e.g.
-// when importing old rows. It only picks a number that no process has ever leased, and as
-// long as the row is in the lease table nobody else can lease it, so ids from the Backfill
-// won't collide with those of a running process. The name identifies the import. Calling
-// OpenBackfill again with the same name returns the same number, which lets you repeat or
-// resume an import; use a different name for each import into the same table.
+// when importing old rows. It only picks a number that's never been leased, and which
+// can't be leased later either as long as its row stays in the lease table. The ids from
+// a Backfill therefore won't collide with any that processes make. The name identifies
+// the import. Calling OpenBackfill again with the same name returns the same number,
+// which lets you repeat or resume an import. Imports into the same table need different
+// names.
 //
 // Pass the same Config as for [Open]. If you've set aside some numbers for imports, set
 // MinWorker and MaxWorker to that range. You'll get a [*lease.PermanentError] with a
@@ -154,8 +155,8 @@ func Fence(ctx context.Context, store lease.Store, cfg Config) error {
 // Doctor checks a namespace for suspicious rows, and its store for suspicious settings.
 // It's read-only and doesn't need a lease. The findings help explain why no ids are being
 // issued, why ids are running ahead of the clock, or what you stand to lose in a crash.
-// Doctor can't tell you whether some id has been issued twice, nor will it spot a bound
-// somebody has lowered by hand.
+// Note that it can't tell you whether a duplicate id has been issued. It won't spot a
+// bound somebody lowered by hand either.
 //
 //	clock          the host's clock and the store's differ by more than MaxClockSkew
 //	volatile       the store may lose a commit that it acknowledged

@@ -229,9 +229,9 @@ func (p *Pool) Close(ctx context.Context) error {
 }
 
 // Suspend releases the worker number of a leased pool. Once it has returned, no ids are
-// issued until [Pool.Resume] has leased a worker number again. Calls for ids wait in the
-// meantime. If their context ends first, they return an error saying that the pool is
-// suspended.
+// issued until [Pool.Resume] has leased a worker number again. Until then, calls for ids
+// wait. They return an error saying that the pool is suspended if their context ends
+// first.
 //
 // Call Suspend before checkpointing the process, or before taking a snapshot or clone of
 // its machine. Each copy then gets a worker number of its own by calling Resume.

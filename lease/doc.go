@@ -36,8 +36,8 @@
 // It follows that no two ids share both a worker number and a counter. Clocks, pauses,
 // late requests and expiry don't enter into it: they only decide which process may
 // continue, and when. A process could be suspended for a year and then safely issue
-// whatever is left below its bound, because all later leases will have started at or
-// above that bound.
+// what's left below its bound, because all later leases will have started at or above
+// that bound.
 //
 // # Reads and writes
 //
@@ -61,9 +61,9 @@
 //	 fence, claim                 ▼ Close, Suspend
 //	                       sealed and released
 //
-// These rules are implemented twice: as SQL in package sqlstore, and in Go for every
-// other store, in internal/kvlease and internal/leaserule. The latter only require the
-// store to read values, and to compare and set what was read.
+// There are two implementations of these rules: as SQL in package sqlstore, and in Go for
+// every other store, in internal/kvlease and internal/leaserule. The latter only require
+// the store to read values, and to compare and set what was read.
 //
 // In the list below, cap(t) is the end of the tick containing t + Window + MaxClockSkew.
 // Keepers use the host's clock to calculate the bound to request, and the store then
@@ -138,9 +138,9 @@
 // the next tick, in case an earlier row for the same worker number was lost during this
 // one.
 //
-// Package filestore is an exception whatever the tick length. It can't lose a row without
-// losing the whole namespace, and a new namespace is protected by its fence, so all rows
-// can start in the current tick.
+// Package filestore is an exception, with ticks of any length. It can't lose a row
+// without losing the whole namespace, and a new namespace is protected by its fence, so
+// all rows can start in the current tick.
 //
 // # Clocks
 //

@@ -23,8 +23,8 @@ import (
 // the store's error in the body: anybody might be able to call a probe, and such errors
 // can contain an address or a user name. It's in the log and in [idgen.Health].Reason.
 //
-// If pool is nil, the handler uses whatever [idgen.Default] is at the time of the
-// request. If that's nil too, the cause is no_pool.
+// If pool is nil, the handler uses the [idgen.Default] pool at the time of the request.
+// Without a default either, the cause is no_pool.
 func Ready(pool *idgen.Pool) http.Handler {
 	return probe{pool, func(s idgen.State) bool { return s <= idgen.Waiting }}
 }

@@ -26,22 +26,22 @@
 //
 // # The agreed time
 //
-// An etcd transaction can't read a clock, and clients have no way to see the clocks of
-// the members. Trusting one host's clock instead isn't an option, since it could be
-// wrong. For that reason, a namespace's processes agree on a time:
+// An etcd transaction can't read a clock, and clients have no way to see the members'
+// clocks. The clock of a single host is no substitute, since it could be wrong. Instead,
+// a namespace's processes agree on a time:
 //
-//   - Each grant raises the key time to the time it used, in the same transaction. It
-//     follows that no bound was ever granted above the cap at the agreed time. Added rows
-//     start above that cap, as no process had the row after that time was read. None of
-//     this depends on a clock.
+//   - Each grant raises the key time to the time it used, in the same transaction. This
+//     means no bound was ever granted above the cap at the agreed time, and added rows
+//     can start above that cap, as no process had the row after that time was read. None
+//     of this depends on a clock.
 //   - Once it knows the agreed time, a process carries on with its monotonic clock, or
 //     with the key time whenever that's later. If the host's clock gains more than
 //     MaxClockSkew on this, either the machine was asleep or its clock has jumped ahead.
 //     The process then has to learn the agreed time again, as if it had just started.
-//   - A process vouches for the agreed time while the host's clock is within
-//     MaxClockSkew. It does so with each claim and renewal, by attaching the key alive to
-//     an etcd lease. The leader of etcd counts down that lease, and a new leader starts
-//     over with the full duration, so the key won't vanish early.
+//   - As long as its host's clock is within MaxClockSkew of the agreed time, a process
+//     vouches for it: each claim and renewal attaches the key alive to an etcd lease. The
+//     leader of etcd counts down that lease, and a new leader starts over with the full
+//     duration, so the key won't vanish early.
 //   - A process starting while the key alive exists takes the agreed time from when the
 //     etcd lease was granted, adds the time etcd has counted since, and compares the sum
 //     with its host's clock. If the difference is more than MaxClockSkew, it waits until
@@ -51,9 +51,9 @@
 //     clock that agrees. The next process then uses its own clock, though never a time
 //     before the key time.
 //
-// One wrong clock can therefore not push the agreed time ahead while processes with
-// correct clocks are running. There's nobody to check a namespace's first process, just
-// as nobody checks a database server's clock. The agreed time follows the fastest
+// This keeps one wrong clock from pushing the agreed time ahead while processes with
+// correct clocks are running. A namespace's first process isn't checked by anything (but
+// then, neither is the clock of a database server). The agreed time follows the fastest
 // monotonic clock, so you should run NTP on every host (without it, a clock gains up to a
 // few seconds a day).
 //
@@ -69,13 +69,13 @@
 // lease starts above anything that could have been granted, and its first id can be
 // issued after MaxClockSkew. Layouts with ticks longer than a second are refused.
 //
-// This is safe if all hosts' clocks are within MaxClockSkew: a process never uses a time
-// before its host's clock at startup, nor one more than MaxClockSkew after the latest
-// clock of any host. Claims start above the cap at the agreed time when etcd has
-// answered, in case they were delayed after reading that time. While processes are
-// running, a host with a wrong clock is refused. What's left to assume is that clocks are
-// right on the hosts whose processes start after a loss and before any other process
-// writes.
+// This is safe if all hosts' clocks are within MaxClockSkew of each other. A process
+// never uses a time before its host's clock at startup, nor one more than MaxClockSkew
+// after the latest clock of any host. Claims start above the cap at the agreed time when
+// etcd has answered, in case they were delayed after reading that time. While processes
+// are running, a host with a wrong clock is refused. The one remaining assumption is
+// about hosts whose processes start after a loss, before any other process writes: their
+// clocks have to be right.
 //
 // The cluster id still serves as the fingerprint. If it changes, all leases end, and the
 // next claim raises the fence. With [WithoutHoldOff], the cluster id is all there is.

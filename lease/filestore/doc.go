@@ -58,8 +58,8 @@
 // number whose bound isn't ahead of the clock.
 //
 // New namespaces start above anything that a lost one could have granted, even if the
-// clock has been set back by up to MaxClockSkew in the meantime. As a consequence, the
-// first id has to wait for MaxClockSkew.
+// clock was set back by up to MaxClockSkew afterwards. As a consequence, the first id has
+// to wait for MaxClockSkew.
 //
 // # Copies and backups
 //

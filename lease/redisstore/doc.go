@@ -18,10 +18,10 @@
 //
 // # Lost commits
 //
-// Redis can lose acknowledged commits whatever you do. With appendfsync everysec a crash
-// is enough, and with any setting a failover might lose some, because replication is
-// asynchronous (WAIT doesn't change that). There's no identity that would reliably change
-// along with such a loss, so the store always reports itself as volatile
+// There's no setup in which Redis can't lose acknowledged commits. With appendfsync
+// everysec a crash is enough. Failing over can lose some with any setting, because
+// replication is asynchronous (WAIT doesn't change that). There's no identity that would
+// reliably change along with such a loss, so the store always reports itself as volatile
 // ([lease.Probe].Volatile) and each lease holds off: it's the first renewal that grants
 // ids, not the claim. This includes a server with appendfsync always and no replicas. It
 // can't prove that it has none, and a snapshot can be restored without leaving a trace.
@@ -34,6 +34,6 @@
 //
 // The client may resend a script after getting no reply. If the first request actually
 // went through, the second one finds all fields already set to its new values (which
-// contain a random token), writes them once more, and returns the same result. Retries
-// can't lose a lease or grant more than the first request did.
+// contain a random token), writes them again, and returns the first request's result.
+// Retries can't lose a lease or grant more than the first request did.
 package redisstore

@@ -4,9 +4,8 @@
 //
 //	ids, err := snowkey.Open(ctx, sqlstore.Postgres(db), snowkey.Config{})
 //
-// See package lease for the protocol. The rest of this page is about tables and
-// statements, and about coping with whatever settings a server or session happens to
-// have.
+// See package lease for the protocol. The rest of this page covers tables, statements,
+// and how the store copes with server and session settings.
 //
 // # Tables
 //
@@ -186,7 +185,7 @@
 //
 // The fingerprint is how the store can tell whether it's still looking at the database
 // that granted the leases. Each claim compares the current one with the one that's
-// stored. It contains:
+// stored. The fingerprint is made up of:
 //
 //	PostgreSQL  the cluster's system identifier and timeline; the OIDs of the database and
 //	            of both tables; the file of the lease table; the transaction that wrote
@@ -214,11 +213,11 @@
 // # Clusters
 //
 // The store recognises Galera, and Group Replication in multi-primary mode, where any
-// member may execute a statement. Before it does, it has to apply whatever has been
-// committed on the other members. For Galera, statements set wsrep_sync_wait just for
-// themselves. For Group Replication, the store sets the session's
-// group_replication_consistency to BEFORE and restores it after the statement, at the
-// cost of two more round trips and a leftover user variable, @snowkey_was.
+// member may execute a statement. It first has to apply everything committed on the
+// others. For Galera, statements set wsrep_sync_wait just for themselves. For Group
+// Replication, the store sets the session's group_replication_consistency to BEFORE and
+// restores it after the statement, at the cost of two more round trips and a leftover
+// user variable, @snowkey_was.
 //
 // A cluster gets a new view each time its members agree on who is present, which includes
 // every time that commits could have been lost. Reading the view takes SELECT on
@@ -233,14 +232,14 @@
 //
 // # SQLite
 //
-// SQLite has a single writer at a time. If that happens to be a transaction waiting for
-// ids, leases in the same file couldn't be renewed until it ends. But then, all processes
-// using a SQLite file run on one host anyway, so [SQLite] leaves the job to package
-// filestore, with a folder beside the database file: shop.db has its leases in
-// shop.db-snowkey. A process needs the database only when it starts, to find the file.
+// SQLite only has one writer at a time, possibly a transaction that's waiting for ids.
+// Leases in the same file couldn't be renewed until it ends. But since all processes
+// using a SQLite file run on one host anyway, [SQLite] can use package filestore instead,
+// with a folder beside the database file: shop.db has its leases in shop.db-snowkey. A
+// process needs the database only when it starts, to find the file.
 //
-//   - Open creates the folder with the same owner and group as the file. Whoever may
-//     write to the file may use the folder. To give others access later on, change the
+//   - Open creates the folder with the same owner and group as the file. Anybody allowed
+//     to write to the file may use the folder. To give others access later on, change the
 //     permissions of both.
 //   - Symbolic links to the file lead to the same folder. Hard links don't, and opening a
 //     database through two of them makes SQLite itself damage it. With containers, mount

@@ -171,7 +171,7 @@ func (s *SQLiteStore) use(ctx context.Context, f func(*filestore.Store) error) e
 }
 
 // Migrate creates the folder if it doesn't exist, with the owner and group of the
-// database's file. Whoever may write to the file may use the folder.
+// database's file. Users who may write to the file may use the folder.
 func (s *SQLiteStore) Migrate(ctx context.Context) error {
 	return s.use(ctx, func(f *filestore.Store) error {
 		if s.file != "" {

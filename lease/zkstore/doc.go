@@ -26,9 +26,9 @@
 // # Time
 //
 // ZooKeeper transactions can't read a clock, but each write is stamped with the leader's
-// time. A call thus begins by writing to /snowkey/clock to get the leader's time from the
-// reply, goes on to read, and then writes whatever package kvlease has computed. Times
-// are in milliseconds, and MaxClockSkew is rounded up accordingly.
+// time. A call begins with a write to /snowkey/clock, just to get the leader's time from
+// the reply. It then reads, and writes what package kvlease has computed. Times are in
+// milliseconds, and MaxClockSkew is rounded up accordingly.
 //
 // # Conditions
 //

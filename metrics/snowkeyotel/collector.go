@@ -49,8 +49,8 @@ import (
 const scope = "github.com/snowkey-go/snowkey/metrics/snowkeyotel"
 
 // Register registers a pool's instruments. The attributes are added to each measurement,
-// so you can tell several pools apart. If pool is nil, each collection uses whatever
-// [idgen.Default] returns at that time (no pool, no measurements).
+// so you can tell several pools apart. If pool is nil, each collection uses the
+// [idgen.Default] pool at that time, and there are no measurements without one.
 //
 // Collecting doesn't take ids from the pool. Call Unregister on the result to stop
 // measuring. Any error comes from the provider.

@@ -16,8 +16,8 @@ import (
 // and never for an id.
 //
 // Spans have the attributes snowkey.namespace, snowkey.worker.number and, unless the call
-// fails, snowkey.lease.granted, which is false if another process has taken the row in
-// the meantime. Renewals run in the background, so their spans have no parent.
+// fails, snowkey.lease.granted, which is false if another process got there first.
+// Renewals run in the background, so their spans have no parent.
 func Trace(store lease.Store, provider trace.TracerProvider) lease.Store {
 	return tracedStore{store, provider.Tracer(scope)}
 }

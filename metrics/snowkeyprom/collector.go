@@ -80,8 +80,7 @@ func describe(name, help string, labels ...string) *prometheus.Desc {
 type collector struct{ pool *idgen.Pool }
 
 // NewCollector returns a collector for a pool's metrics. If pool is nil, each collection
-// uses whatever [idgen.Default] returns at that time, and there are no metrics if that's
-// nil as well.
+// uses the [idgen.Default] pool at that time, and there are no metrics without one.
 //
 // The collector is safe for concurrent use. Collecting doesn't take ids from the pool. It
 // does get slower as the number of names in the pool grows.

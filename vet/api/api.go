@@ -45,9 +45,9 @@ var readers = map[string]reader{
 	".js": javaScript, ".jsx": javaScript, ".mjs": javaScript, ".ts": javaScript, ".tsx": javaScript, ".vue": javaScript, ".svelte": javaScript,
 }
 
-// Check reads a file, or all files in a folder whose name ends like that of an API
-// description or a JavaScript file. YAML and JSON files in a folder are skipped if they're
-// not OpenAPI.
+// Check reads a file, or all files in a folder with the file extension of an API
+// description, JavaScript or TypeScript. YAML and JSON files in a folder are skipped if
+// they're not OpenAPI.
 func Check(path string, o Options) ([]vet.Finding, error) {
 	var findings []vet.Finding
 	err := filepath.WalkDir(path, func(name string, entry fs.DirEntry, err error) error {
