@@ -31,8 +31,9 @@ type Config struct {
 	// layout's largest worker number. [Config.ForService] sets both for a service.
 	MinWorker, MaxWorker int64
 
-	// Label identifies this process in errors and in the lease table. It should survive a
-	// restart. Defaults to the host name, $PORT if set, and the address of a network card.
+	// Label identifies this process in errors and in the lease table. It should stay the
+	// same across restarts. Defaults to the host name, $PORT if set, and the address of a
+	// network card.
 	Label string
 
 	// PreferSame makes Open try the worker number last held under this Label first, if

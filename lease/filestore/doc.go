@@ -24,9 +24,9 @@
 // the disk fills up, you're left with either the complete old file or the complete new
 // one. All this requires is a disk that keeps what it reported as flushed.
 //
-// Reads don't flush the file. After a crash of the writer, a read may return an update
-// that's not on disk yet. That's less dangerous than it looks, because keepers never
-// issue an id because of a read.
+// Reads don't flush the file. If the process writing an update was killed, a read may
+// return that update before it's on disk. That's less dangerous than it looks, because
+// keepers never issue an id because of a read.
 //
 // Calls return an error for a file with a bad checksum, and a [*lease.VersionError] for
 // one with a different protocol version. Either way the file is left alone.
@@ -34,11 +34,11 @@
 // # The lock
 //
 // Each call locks the file snowkey-lock in the directory for the few milliseconds it
-// takes. Locking is limited to users with write access to that file. The kernel drops the
-// lock when a process is killed. That's not true of a process that is merely stopped
-// during an update (by a debugger, say, or in a frozen container): it keeps the lock, so
-// the other processes issue ids up to their bounds and then have to wait for it to
-// continue or end. Ids still won't repeat.
+// takes. You need write access to that file to lock it. The kernel drops the lock when a
+// process is killed. That's not true of a process that is merely stopped during an update
+// (by a debugger, say, or in a frozen container): it keeps the lock, so the other
+// processes issue ids up to their bounds and then have to wait for it to continue or end.
+// Ids still won't repeat.
 //
 // Don't delete the lock file. If you do, all lease files will count as copies (see
 // below). If the directory is renamed or deleted while a call is waiting, the call
