@@ -1,23 +1,23 @@
-// Package snowkey opens a pool of 64-bit, time-ordered ids for the primary keys of
-// Go ORMs.
+// Package snowkey opens a pool of 64-bit, time-ordered ids for use as primary keys in Go
+// ORMs.
 //
 //	ids, err := snowkey.Open(ctx, sqlstore.Postgres(db), snowkey.Config{})
 //	idgen.SetDefault(ids)
 //
-// With the pool set as the default, the integrations fill the key of each new row. Open
-// leases a worker number from the application's own database, which makes sure that the
-// ids of two processes differ. If your program already has worker numbers of its own,
-// use [idgen.NewPool] instead.
+// Once the pool is the default, the integrations use it to fill in the key of every new
+// row. Open leases a worker number from your application's own database, which is what
+// keeps ids from different processes apart. If your processes already have unique worker
+// numbers (a StatefulSet ordinal, say), you can use [idgen.NewPool] and skip the lease.
 //
-// The packages are:
+// The packages you're likely to need:
 //
 //   - idgen makes ids: Layout, Generator and Pool.
-//   - idgen/worker returns worker numbers without a lease.
-//   - lease describes how worker numbers are leased.
+//   - idgen/worker gets worker numbers without a lease.
+//   - lease describes how worker numbers are leased, and what that guarantees.
 //   - lease/sqlstore keeps leases in Postgres, MySQL, MariaDB or SQLite.
-//   - schema/pk has the types of key columns for Go, JSON and the database.
-//   - ent/entid fills the keys of ent.
-//   - hooks/gormid fills the keys of GORM.
+//   - schema/pk has key column types for Go, JSON and the database.
+//   - ent/entid fills in keys for ent.
+//   - hooks/gormid fills in keys for GORM.
 //
 // [idgen.NewPool]: https://pkg.go.dev/github.com/snowkey-go/snowkey/idgen#NewPool
 package snowkey

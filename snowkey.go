@@ -15,93 +15,90 @@ import (
 
 // Config configures [Open]. The zero Config is ready to use.
 type Config struct {
-	// Layout divides the bits of an id into fields. All processes of a namespace must
-	// have the same layout, or layouts that can never make the same id (see
-	// [idgen.Layout.Compatible]). Defaults to the layout of Fleet, or to
+	// Layout divides the bits of an id into fields. Processes in the same namespace have
+	// to use the same layout, or at least layouts that can't produce the same id (see
+	// [idgen.Layout.Compatible]). [Config.ForService] sets it for a service. Defaults to
 	// idgen.DefaultLayout().
 	Layout idgen.Layout
 
-	// Namespace is the scope in which ids are unique. Processes that fill the same
-	// tables must use the same namespace. It can have up to 64 bytes. Defaults to
+	// Namespace is the scope within which ids are unique, so use the same one in every
+	// process that fills the same tables. It can be up to 64 bytes long. Defaults to
 	// "default".
 	Namespace string
 
-	// MinWorker and MaxWorker limit the worker numbers that may be leased, both
-	// included, so that processes with other stores can have the others. If MaxWorker
-	// is 0, the limit is the largest worker number of the layout. [Config.ForService]
-	// sets both for a service.
+	// MinWorker and MaxWorker (both inclusive) limit which worker numbers may be leased,
+	// leaving the rest to processes that use a different store. A MaxWorker of 0 means the
+	// layout's largest worker number. [Config.ForService] sets both for a service.
 	MinWorker, MaxWorker int64
 
-	// Label names this process in errors and in the table. It should be the same after
-	// a restart. Defaults to the host's name, followed by $PORT if it is set, and the
-	// address of a network card.
+	// Label identifies this process in errors and in the lease table. It should stay the
+	// same across restarts. Defaults to the host name, $PORT if set, and the address of a
+	// network card.
 	Label string
 
-	// PreferSame makes Open prefer the worker number that a process with this Label
-	// held last, provided that it is free.
+	// PreferSame makes Open try the worker number last held under this Label first, if
+	// it's still free.
 	PreferSame bool
 
-	// Window is the time for which ids can be issued while the store is unavailable.
-	// The lease is renewed after a third of it. All processes of a namespace must have
-	// the same Window. Defaults to 10 s.
+	// Window is how long ids can still be issued once the store becomes unavailable. The
+	// lease is renewed every third of a Window. Must be the same for all processes in a
+	// namespace. Defaults to 10 s.
 	Window time.Duration
 
-	// TTL is how long the worker number of a killed process stays reserved. In
-	// addition, other processes wait for MaxClockSkew. TTL must not be less than
+	// TTL is how long a killed process's worker number stays reserved. (Other processes
+	// then wait for MaxClockSkew on top of that before taking it.) Can't be less than
 	// Window. Defaults to one and a half times Window.
 	TTL time.Duration
 
-	// MaxClockSkew is the largest allowed difference between the host's clock and the
-	// store's clock. It also applies to the clocks of two database servers if one can
-	// replace the other. The first id of a new namespace is delayed by this time. All
-	// processes of a namespace must have the same MaxClockSkew. Defaults to 1 s.
+	// MaxClockSkew is the maximum difference to tolerate between the clocks of the host
+	// and the store. The same limit applies between two database servers if one might take
+	// over from the other. It also delays the first id in a new namespace. Must be the
+	// same for all processes in a namespace. Defaults to 1 s.
 	MaxClockSkew time.Duration
 
-	// MaxBlocked is how long a call waits for a lease that can't be renewed because this
-	// process itself keeps the store from answering: transactions that wait for ids have
-	// all connections of the *sql.DB. The call then fails with a [*lease.BlockedError],
-	// even if its context has not ended. It doesn't limit the wait for a store that is
-	// unavailable. Defaults to two times Window.
+	// MaxBlocked limits how long a call will wait when it's the process itself that
+	// prevents the lease from being renewed (every connection of the *sql.DB is used by a
+	// transaction waiting for ids). After that, the call fails with a
+	// [*lease.BlockedError], even with time left on its context. It doesn't limit the
+	// wait for an unavailable store. Defaults to two times Window.
 	MaxBlocked time.Duration
 
-	// SkipMigrate prevents Open from creating the tables. Set it if your own migration
-	// creates them.
+	// SkipMigrate stops Open from creating the tables, for when your own migrations do
+	// that.
 	SkipMigrate bool
 
-	// OnLost, if not nil, is called in its own goroutine after a lease was lost.
+	// OnLost, if not nil, is called in its own goroutine after a lease is lost.
 	OnLost func(*lease.LostError)
 
-	// MaxAhead limits how far ids may run ahead of the clock, as in [idgen.Config]. A
-	// lease allows more than the 10 ms that are the default there, because no other
-	// process can issue the ids below the bound of the lease. Ids never reach the
-	// bound, even with idgen.NoLimit: calls then wait for the next renewal. Defaults to
-	// a tenth of Window, or to one unit of the layout if that is longer.
+	// MaxAhead limits how far ids may run ahead of the clock, as in [idgen.Config]. The
+	// limit can be higher here than the 10 ms default there, since ids below the lease's
+	// bound belong to this process alone. The bound itself is never reached, not even with
+	// idgen.NoLimit; calls wait for the next renewal instead. Defaults to a tenth of
+	// Window, or one unit of the layout if that's longer.
 	MaxAhead time.Duration
 
-	// These fields have the same meaning and defaults as the fields of [idgen.Config]
-	// with the same names.
+	// These have the same meaning and defaults as their namesakes in [idgen.Config].
 	MaxWait, MaxBehind time.Duration
 	NoSpread           bool
 	MaxNames           int
 
-	// Clock returns the host's time, for tests. It must be safe for concurrent use.
+	// Clock replaces the host's clock in tests. It must be safe for concurrent use.
 	// Defaults to the system clock.
 	Clock func() time.Time
 
-	// Logger receives messages about the lease and the clock. Defaults to
-	// slog.Default().
+	// Logger receives messages about the lease and the clock. Defaults to slog.Default().
 	Logger *slog.Logger
 }
 
-// Open leases a worker number from store and returns a pool of ids once the first id
-// can be issued. If the store is unavailable or all worker numbers are in use, Open
-// keeps trying until ctx ends, and then returns an error that gives the reason. Use
-// [idgen.Pool.Close] to release the worker number.
+// Open leases a worker number from store and returns a pool that's ready to issue ids. It
+// keeps trying while the store is unavailable or all worker numbers are in use. If ctx
+// ends before it succeeds, the error will tell you why. Use [idgen.Pool.Close] to release
+// the worker number.
 //
-// If the store becomes unavailable later, ids are issued for Window. After that, calls
-// wait for the store until their context ends, or MaxBlocked has passed. If the lease is lost, the pool leases
-// another worker number, and calls wait for that as well. [idgen.Pool.Health] reports
-// both.
+// Should the store become unavailable later on, ids keep flowing for Window. Calls will
+// then block until the store is back or their context ends (see MaxBlocked for an
+// exception). A pool that loses its lease will claim another worker number, and calls
+// wait until it has one. You can see both situations in [idgen.Pool.Health].
 func Open(ctx context.Context, store lease.Store, cfg Config) (*idgen.Pool, error) {
 	pool, own, err := cfg.split()
 	if err != nil {
@@ -112,17 +109,19 @@ func Open(ctx context.Context, store lease.Store, cfg Config) (*idgen.Pool, erro
 	})
 }
 
-// OpenBackfill reserves a worker number for ids of given times, for example for imported
-// rows. The number is one that no process has ever leased, and none will lease it as long as
-// the row in the lease table exists. So the ids of the Backfill differ from those of all
-// processes. The name identifies the import: with the same name, OpenBackfill returns the
-// same number, so that the import can be repeated or continued. Another import into the same
-// table needs another name.
+// OpenBackfill reserves a worker number for generating ids with times you choose, e.g.
+// when importing old rows. It only picks a number that's never been leased, and which
+// can't be leased later either as long as its row stays in the lease table. The ids from
+// a Backfill therefore won't collide with any that processes make. The name identifies
+// the import. Calling OpenBackfill again with the same name returns the same number,
+// which lets you repeat or resume an import. Imports into the same table need different
+// names.
 //
-// Call it with the same Config as [Open]. To choose from numbers that you keep for imports,
-// set MinWorker and MaxWorker. A store that may lose commits without a trace, a namespace
-// that may have lost some, or one in which processes have leased each number, is refused
-// with a [*lease.PermanentError] that has the remedy. Errors are otherwise those of Open.
+// Pass the same Config as for [Open]. If you've set aside some numbers for imports, set
+// MinWorker and MaxWorker to that range. You'll get a [*lease.PermanentError] with a
+// suggested remedy if the store might lose commits without leaving a trace, if the
+// namespace may already have lost some, or if every number has been leased before.
+// Otherwise, OpenBackfill returns the same errors as Open.
 func OpenBackfill(ctx context.Context, store lease.Store, cfg Config, name string) (*idgen.Backfill, error) {
 	pool, own, err := cfg.split()
 	if err != nil {
@@ -136,16 +135,16 @@ func OpenBackfill(ctx context.Context, store lease.Store, cfg Config, name strin
 	return idgen.NewBackfill(idgen.BackfillConfig{Layout: pool.Layout, Worker: worker, End: end})
 }
 
-// Fence makes all leases that are claimed from now on start above every id that may
-// have been issued before. This includes ids under leases of a database that this one
-// replaced. Processes do the same on their own if the fingerprint or an older row shows
-// a restore. However, they cannot detect that a snapshot of a disk or machine was
-// restored, or an older dump that did not recreate the tables. After one of these
-// restores, you must call Fence before processes start again. docs/leases.md lists
-// them.
+// Fence makes every lease claimed from now on start above all ids that might already have
+// been issued, including those issued under the leases of a database this one has
+// replaced. Processes do this by themselves when they notice a restore, either from the
+// fingerprint or from a row that's older than it should be. What they can't notice is a
+// restored disk or VM snapshot, or an older dump loaded into the existing tables. You must
+// call Fence after one of those, before starting any processes (docs/leases.md has the
+// full list).
 //
-// Fence should be called with the same Config as [Open]. The error is
-// [lease.ErrNoNamespace] if there is nothing to fence, or a [*lease.StoreError].
+// Pass the same Config as for [Open]. The error is [lease.ErrNoNamespace] if there's
+// nothing to fence, or a [*lease.StoreError].
 func Fence(ctx context.Context, store lease.Store, cfg Config) error {
 	_, own, err := cfg.split()
 	if err != nil {
@@ -154,11 +153,11 @@ func Fence(ctx context.Context, store lease.Store, cfg Config) error {
 	return keeper.Fence(ctx, store, own)
 }
 
-// Doctor looks for rows of a namespace, and for settings of its store, that look wrong.
-// It changes nothing and needs no lease. The findings explain why no ids are issued,
-// why ids are ahead of the clock, or what a crash would cost. Note that Doctor cannot
-// show whether an id was issued a second time, nor does it detect a bound that was
-// lowered by hand.
+// Doctor checks a namespace for suspicious rows, and its store for suspicious settings.
+// It's read-only and doesn't need a lease. The findings help explain why no ids are being
+// issued, why ids are running ahead of the clock, or what you stand to lose in a crash.
+// Note that it can't tell you whether a duplicate id has been issued. It won't spot a
+// bound somebody lowered by hand either.
 //
 //	clock          the host's clock and the store's differ by more than MaxClockSkew
 //	volatile       the store may lose a commit that it acknowledged
@@ -169,7 +168,7 @@ func Fence(ctx context.Context, store lease.Store, cfg Config) error {
 //	no-such-worker a row has a worker number that the layout does not have
 //	crowded        at least nine tenths of the worker numbers are leased
 //
-// The store adds its own findings (see [lease.Store].Examine). The error is
+// Stores add findings of their own (see [lease.Store].Examine). The error is
 // [lease.ErrNoNamespace] or a [*lease.StoreError].
 func Doctor(ctx context.Context, store lease.Store, cfg Config) ([]lease.Finding, error) {
 	_, own, err := cfg.split()
@@ -179,11 +178,12 @@ func Doctor(ctx context.Context, store lease.Store, cfg Config) ([]lease.Finding
 	return keeper.Doctor(ctx, store, own)
 }
 
-// ForService returns cfg with the layout and the range of worker numbers that the text of a
-// file gives a service. Services with the same file never make the same id, even if each of
-// them has a store of its own. All processes of a service must have the same store and
-// Namespace. The error says what is wrong with the file, or with cfg, which must not have
-// another layout, MinWorker or MaxWorker. docs/services.md describes the file.
+// ForService returns cfg with the layout and the worker range that a shared file assigns
+// to a service. Note that file is the text itself, not a path. As long as they all use the
+// same file, services won't generate the same id even if each has a store of its own.
+// Within a service, all processes must share one store and Namespace. The error tells you
+// what's wrong with the file, or with cfg: MinWorker and MaxWorker have to be unset, and
+// Layout has to be unset or the same as in the file. See docs/services.md for the format.
 func (cfg Config) ForService(file, service string) (Config, error) {
 	if cfg.MinWorker != 0 || cfg.MaxWorker != 0 {
 		return cfg, fmt.Errorf("snowkey: Config.MinWorker %d and MaxWorker %d are set, and the file has a range for each service; leave them out", cfg.MinWorker, cfg.MaxWorker)

@@ -16,49 +16,52 @@ type BackfillConfig struct {
 	// to DefaultLayout().
 	Layout Layout
 
-	// Worker is a worker number of the backfill's own. No process may have used it for a
-	// time before End, and no other backfill may use it for the same table.
-	// snowkey.OpenBackfill reserves such a number in the lease tables. Without leases, use
-	// one that you give to no process, or a layout with another value in a fixed field.
+	// Worker is a worker number reserved for this backfill. No process may have used it
+	// for a time before End, and no other backfill may use it for the same table.
+	// snowkey.OpenBackfill will reserve one in the lease tables. Without leases, pick a
+	// number you don't give to any process, or use a layout with a different value in a
+	// fixed field.
 	Worker int64
 
-	// End is when the pool's processes may begin to use the worker number. Later times are
-	// an error. Defaults to the end of the layout's lifetime.
+	// End is when the pool's processes may start using the worker number. Times from End
+	// on are an error. Defaults to the end of the layout's lifetime.
 	End time.Time
 
-	// Field is the field of a model, by its name in Go, from which the integrations take
-	// the time of a row. Defaults to "CreatedAt".
+	// Field is the Go name of the model field that the integrations take a row's time
+	// from. Defaults to "CreatedAt".
 	Field string
 }
 
-// A Backfill makes ids for rows that already have a time, such as imported ones. Each id
-// has the time of its row, so that the rows of a table sort by key as they sort by time.
+// A Backfill makes ids for rows that already have a time, e.g. imported ones. Each id
+// carries the time of its row, so sorting a table by key gives the same order as sorting
+// it by time.
 //
 // # Uniqueness
 //
-// Two ids can only be equal if they have the same worker number and the same counter, that
-// is, tick and sequence. No other process has the worker number for a time before End, so
-// the ids of a Backfill differ from all others. Within the Backfill, the counters of a table
-// are made as in a [Generator]:
+// Ids can only be equal if they have the same worker number and the same counter (tick
+// and sequence). No other process has this worker number for any time before End, which
+// sets the ids of a Backfill apart from all others. Within the Backfill, a table's
+// counters are computed as in a [Generator]:
 //
 //	next = max(last + 1, tick of the row << sequenceBits | spread)
 //
 // # Order
 //
-// Pass the rows of a table in the order of their times. Within a call, At sorts them, and
-// rows with equal times keep their order. Later calls can't have earlier times, because the
-// memory of a Backfill doesn't grow with the number of rows. If a tick is full, ids continue
-// in the next one, and [Backfill.Moved] counts these rows. A tick has room for at least three
-// quarters of its sequence.
+// Pass the rows of a table in order of time. At sorts the rows of each call, keeping the
+// order of rows with equal times, but later calls can't go back to earlier times, because
+// a Backfill's memory doesn't grow with the number of rows. When a tick is full, ids
+// continue in the next one, and [Backfill.Moved] counts the rows this happened to. Each
+// tick has room for at least three quarters of its sequence.
 //
 // # Repetition
 //
-// The ids depend only on the configuration, the name of the table, and the times, but not on
-// how sorted rows are divided into calls. So an import that was interrupted can be repeated
-// from the first row: rows that exist get the key that they have.
+// Ids only depend on the configuration, the table name and the times. It doesn't matter
+// how the sorted rows are divided into calls, so you can restart an interrupted import
+// from the first row, and existing rows will get the key they already have.
 //
-// A Backfill is a [Source] for the integrations, which take the times from the rows. It is
-// safe for concurrent use, but then the order of the calls decides which ids rows get.
+// A Backfill is a [Source] for the integrations, which take times from the rows. It's
+// safe for concurrent use, but which ids the rows get then depends on the order of the
+// calls.
 type Backfill struct {
 	cfg    BackfillConfig
 	core   *core
@@ -112,10 +115,10 @@ func NewBackfill(cfg BackfillConfig) (*Backfill, error) {
 // Config returns the configuration with the defaults filled in.
 func (b *Backfill) Config() BackfillConfig { return b.cfg }
 
-// At returns ids for the times of rows, in the order of times. The table can be any name.
-// The ids of one table are unique and ascend, but two tables may have the same ids. If a row
-// can't have an id, such as one with a time outside the layout's lifetime, the error names it,
-// and no row gets one.
+// At returns ids for rows with the given times, in the order of times. The table can be
+// any name. Ids are unique and ascending within a table, but two tables may have the same
+// ids. If a row can't have an id (say its time is outside the layout's lifetime) then no
+// row gets one, and the error tells you which row it was.
 func (b *Backfill) At(table string, times []time.Time) ([]int64, error) {
 	order := make([]int, len(times))
 	for i := range order {
@@ -151,8 +154,8 @@ func (b *Backfill) At(table string, times []time.Time) ([]int64, error) {
 	return ids, nil
 }
 
-// Moved returns how many rows got an id with a later tick than their time, because their
-// tick was full, and by how much at most.
+// Moved returns how many rows got an id with a later tick than their time because their
+// tick was full, and the largest such difference.
 func (b *Backfill) Moved() (rows int64, furthest time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -164,7 +167,7 @@ var errNoTime = errors.New("idgen: a Backfill needs the time of each row; call A
 // Next implements [Source]. It always fails, because an id needs the time of its row.
 func (b *Backfill) Next(context.Context) (int64, error) { return 0, errNoTime }
 
-// Append implements [Source]. It always fails, as Next does.
+// Append implements [Source]. Like Next, it always fails.
 func (b *Backfill) Append(_ context.Context, dst []int64, _ int) ([]int64, error) {
 	return dst, errNoTime
 }

@@ -9,10 +9,10 @@ import (
 const maxBatch = 1 << 24
 
 // Append reserves n ids in one step, appends them to dst in ascending order and returns
-// the extended slice. No other call gets an id between them. Append waits in the same
-// cases as [Generator.Next] and returns the same errors. In addition, it returns a
-// [*CountError] if n is negative or above 16,777,216, or if n ids need more ticks than
-// [Config.MaxAhead] and MaxWait allow. After an error, dst is unchanged.
+// the extended slice. No other call gets an id in between. It waits in the same cases as
+// [Generator.Next] and returns the same errors, plus a [*CountError] if n is negative or
+// above 16,777,216, or if n ids need more ticks than [Config.MaxAhead] and MaxWait allow.
+// On error, dst is unchanged.
 func (g *Generator) Append(ctx context.Context, dst []int64, n int) ([]int64, error) {
 	if err := g.checkCount(n); err != nil || n == 0 {
 		return dst, err

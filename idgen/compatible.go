@@ -6,14 +6,13 @@ import (
 	"time"
 )
 
-// Compatible reports whether a table with keys of the layout old can continue with keys
-// of l. It compares the ids that l can make from the tick of from until its end with
-// the ids that old can make in its whole lifetime, taking into account all worker
-// numbers, rollback numbers and sequences, as well as the fixed values of the two
-// layouts. It returns nil if the two have no id in common, and an [*OverlapError]
-// otherwise.
+// Compatible checks whether a table whose keys use the layout old can continue with keys
+// of l. It compares the ids that l can make from the tick of from to its end with those
+// that old can make during its whole lifetime, for all worker numbers, rollback numbers
+// and sequences, and with the fixed values of both layouts. It returns nil if they have
+// no ids in common, and an [*OverlapError] otherwise.
 //
-// If you change several layouts, for instance one for each data center, call Compatible
+// If you're changing several layouts (one per data center, for example), call Compatible
 // for each pair.
 func (l Layout) Compatible(old Layout, from time.Time) error {
 	first := int64(0)

@@ -14,9 +14,9 @@ type Parts struct {
 	Fixed    []int64 // values of the fixed fields, highest first; nil if there are none
 }
 
-// Decode returns the parts of an id. It is the inverse of [Layout.Compose]. An id of a
-// 64-bit layout is read as unsigned. If the layout has fewer bits, the bits above them
-// are ignored.
+// Decode returns the parts of an id. It's the inverse of [Layout.Compose]. Ids of a
+// 64-bit layout are read as unsigned. For layouts with fewer bits, any higher bits are
+// ignored.
 func (l Layout) Decode(id int64) Parts {
 	u := uint64(id)
 	p := Parts{
@@ -31,9 +31,9 @@ func (l Layout) Decode(id int64) Parts {
 	return p
 }
 
-// Compose returns the id with these parts. It is the inverse of [Layout.Decode]. If
-// p.Fixed is nil, the fixed fields take the layout's own values. Compose never
-// truncates a part: if one does not fit its field, it returns an error.
+// Compose returns the id with these parts. It's the inverse of [Layout.Decode]. If
+// p.Fixed is nil, fixed fields get the layout's own values. Parts are never truncated:
+// you'll get an error if one doesn't fit its field.
 func (l Layout) Compose(p Parts) (int64, error) {
 	tick, err := l.tickOf(p.Time)
 	if err != nil {

@@ -8,65 +8,64 @@ import (
 	"time"
 )
 
-// NoLimit is the largest duration. Use it for [Config.MaxAhead] or [Config.MaxWait] to
-// remove the limit.
+// NoLimit is the largest duration. Use it to remove the limit set by [Config.MaxAhead] or
+// [Config.MaxWait].
 const NoLimit time.Duration = math.MaxInt64
 
-// Config configures a [Pool]. Only Worker must be set.
+// Config configures a [Pool]. Worker is the only required field.
 type Config struct {
-	// Worker returns the worker number, which no other running process may have. The
-	// argument bits is the width of the layout's worker field. Package worker provides
-	// functions for this field. There is no default, because processes that guessed the
-	// same number would make the same ids.
+	// Worker returns the worker number, which no other running process may have. It's
+	// called with the width of the layout's worker field. See package worker for
+	// ready-made functions. There's no default: processes guessing the same number would
+	// generate the same ids.
 	Worker func(bits int) (int64, error)
 
 	// Layout divides the bits of an id into fields. Defaults to DefaultLayout().
 	Layout Layout
 
-	// MaxAhead limits how far ids may run ahead of the clock. Within this limit, calls
-	// do not have to wait during a burst or after the clock took a small step back.
-	// With NoLimit, the generator continues from its last id after any jump of the
-	// clock. Note that a process that restarts within MaxAhead may repeat ids. If
-	// MaxAhead is negative, ids never run ahead. Defaults to 10 ms, or to one unit of
-	// the layout if that is longer.
+	// MaxAhead limits how far ids may run ahead of the clock. Up to this limit, calls
+	// don't have to wait during a burst or after the clock takes a small step back. With
+	// NoLimit, the generator just continues from its last id no matter how the clock
+	// jumps. Note that a process restarted within MaxAhead might repeat ids. A negative
+	// MaxAhead means that ids never run ahead. Defaults to 10 ms, or one unit of the
+	// layout if that's longer.
 	MaxAhead time.Duration
 
-	// MaxWait limits how long a call waits for the clock beyond MaxAhead. A call that
-	// would have to wait longer fails at once. If MaxWait is negative, calls never
-	// wait. Defaults to 500 ms, or to one unit of the layout if that is longer, but to
-	// no more than 5 s.
+	// MaxWait limits how long a call waits for the clock once MaxAhead is used up. Calls
+	// that would need longer fail right away. If negative, calls never wait. Defaults to
+	// 500 ms, or one unit of the layout if that's longer, up to a maximum of 5 s.
 	MaxWait time.Duration
 
 	// MaxBehind is how far the clock may fall behind before the generator logs an error
-	// and reports that it is [Down]. It must not be less than MaxWait. Defaults to one
-	// minute, or to MaxWait if that is longer.
+	// and reports that it's [Down]. It can't be less than MaxWait. Defaults to one
+	// minute, or MaxWait if that's longer.
 	MaxBehind time.Duration
 
-	// Rotate lets a generator continue when its calls would otherwise fail because the
-	// clock was set back. From then on, ids contain the next number in the layout's
-	// rollback field, so they are still unique, although smaller than earlier ids. Once
-	// all rollback numbers are used, calls fail. The layout must have a rollback field.
+	// Rotate lets a generator continue when calls would otherwise fail because the clock
+	// was set back. It does this by switching to the next number in the layout's rollback
+	// field, so later ids are still unique, but smaller than earlier ones. Calls fail
+	// once all rollback numbers are used up. Requires a layout with a rollback field.
 	Rotate bool
 
-	// NoSpread starts the sequence of every tick at 0 instead of at a changing offset.
-	// This saves sequence numbers, but at low rates all ids are then multiples of
-	// 2^sequenceBits, which means that id % N is the same for all of them if N is a
-	// power of two up to that. Avoid NoSpread if a shard or table is chosen by id % N.
+	// NoSpread starts each tick's sequence at 0 instead of a changing offset. That saves
+	// sequence numbers, but at low rates every id will then be a multiple of
+	// 2^sequenceBits, and id % N is the same for all of them if N is a power of two up to
+	// that. Avoid it if you choose a shard or table by id % N.
 	NoSpread bool
 
-	// MaxNames limits how many names [Pool.Named] accepts. This bounds the memory if
-	// names come from user input, since each name takes about 350 bytes until the pool
-	// is freed. The generators of any further names fail with [ErrTooManyNames].
-	// Defaults to 65,536.
+	// MaxNames limits how many names [Pool.Named] accepts. Each name takes about 350
+	// bytes until the pool is freed, so this keeps memory bounded if names come from user
+	// input. Generators for any further names fail with [ErrTooManyNames]. Defaults to
+	// 65,536.
 	MaxNames int
 
 	// Clock replaces the system clock in tests. It must be safe for concurrent use.
-	// Defaults to the system clock, whose steps take effect within a second.
+	// Defaults to the system clock (any change to it takes effect within a second).
 	Clock func() time.Time
 
 	// Logger receives an error when a generator is [Down], and a warning when Rotate
-	// moves on to another rollback number or when less than 5 years of the layout
-	// remain. Defaults to slog.Default().
+	// moves on to another rollback number or the layout has less than 5 years left.
+	// Defaults to slog.Default().
 	Logger *slog.Logger
 }
 

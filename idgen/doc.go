@@ -1,51 +1,51 @@
-// Package idgen makes 64-bit, time-ordered ids of the snowflake family: time,
-// worker number and sequence packed into 63 bits by a [Layout].
+// Package idgen makes 64-bit, time-ordered ids of the snowflake family: time, worker
+// number and sequence, packed into 63 bits as described by a [Layout].
 //
-// A process opens one [Pool] with snowkey.Open or [NewPool] and passes it to
-// [SetDefault]. A pool has one worker number, which all of its generators share. Most
-// programs never need to call a generator themselves, since an ent mixin or a GORM
-// plugin does so whenever a row is created.
+// A process opens one [Pool], with snowkey.Open or [NewPool], and passes it to
+// [SetDefault]. The pool has a single worker number that's shared by all of its
+// generators. You usually won't call a generator directly, since the ent mixin or GORM
+// plugin takes care of it when creating rows.
 //
 // # The algorithm
 //
-// A [Generator] keeps a single integer, the counter of its last id, in which tick and
-// sequence are packed together. Each call computes
+// A [Generator] keeps a single integer, the counter of its last id (tick and sequence
+// packed together). Each call computes
 //
 //	next = max(last + 1, now<<sequenceBits | spread)
 //
-// and stores the result by compare-and-swap. Here, now is the clock's tick, and spread
-// is an offset that differs from tick to tick (see [Config].NoSpread). Since next is
-// always larger than last, no number repeats, no matter whether the clock runs, stands
-// still or goes back. Once the sequence of a tick is full, last + 1 is simply the first
+// and stores the result by compare-and-swap. Here, now is the clock's tick, and spread is
+// an offset that changes from tick to tick (see [Config].NoSpread). Since next is always
+// larger than last, no number repeats whether the clock is running, stuck or going
+// backwards. Once a tick's sequence is full, last + 1 simply happens to be the first
 // number of the next tick.
 //
-// The fields of [Config] decide how far next may run ahead of the clock:
+// How far next may run ahead of the clock is up to the fields of [Config]:
 //
 //	up to MaxAhead       the call returns at once
 //	up to MaxWait more   the call takes its number and waits for the clock
 //	beyond that          the call fails with *[ClockError] and takes no number
 //	beyond MaxBehind     the generator also reports that it is [Down]
 //
-// A call that waits holds no lock. If its context ends first, the call returns an error
-// and its number is never used, which leaves a gap in the ids. If the layout has a
-// rollback field, you can set [Config.Rotate] to let a generator continue when calls
-// would otherwise fail because the clock was set back.
+// Waiting calls don't hold a lock. If the context ends before the wait does, you'll get
+// an error and a gap in the ids, as the call's number is never used. For layouts with a
+// rollback field, there's also [Config.Rotate], which lets a generator continue when
+// calls would otherwise fail because the clock was set back.
 //
 // # Dense numbers
 //
-// Package segment issues dense numbers, such as 1, 2 and 3. Processes that use the same
-// name share them through a row in a store.
+// If you need numbers like 1, 2 and 3, see package segment. Processes using the same name
+// share them through a row in a store.
 //
 // # Limits
 //
-// Ids are unique per layout and worker number. If you choose the worker number
-// yourself, you must rule out these cases, because ids can repeat in each of them:
+// Ids are unique per layout and worker number. When choosing the worker number yourself,
+// you must rule out all of the following, since any of them could cause duplicates:
 //
-//   - Two processes have the same worker number at the same time.
-//   - A process restarts after the clock was set back, since it does not remember which
-//     ids it issued before.
-//   - A process ends and starts again within MaxAhead plus one tick.
+//   - Two processes using the same worker number at the same time.
+//   - Restarting a process after the clock was set back (it won't remember which ids it
+//     issued before).
+//   - Stopping a process and starting it again within MaxAhead plus one tick.
 //
-// Package worker lists what each source of worker numbers requires. A pool opened with
-// snowkey.Open leases its worker number, which rules out all three cases.
+// Package worker lists the requirements for each source of worker numbers. Pools opened
+// with snowkey.Open lease their worker number, which takes care of all three.
 package idgen

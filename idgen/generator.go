@@ -9,13 +9,13 @@ import (
 )
 
 // A Generator makes the ids of one named sequence of a [Pool]. Its ids are unique and
-// strictly ascending, even if the clock goes back. There are two exceptions to the
-// order, however. With [Config.Rotate], the generator continues with smaller ids after
-// the clock was set back. And after the pool has claimed a new lease, ids may start
-// lower than under the previous lease if the clock was ahead at that time.
+// strictly ascending, even if the clock goes back. There are two exceptions to the order,
+// though. With [Config.Rotate], the generator continues with smaller ids after the clock
+// was set back. And when the pool had to claim a new lease, ids might start lower than
+// they were under the previous lease, if the clock was ahead at the time.
 //
-// A Generator is safe for concurrent use. Use [Pool.Named] to get one, since the zero
-// Generator is not valid.
+// A Generator is safe for concurrent use. Use [Pool.Named] to get one; the zero Generator
+// isn't valid.
 type Generator struct {
 	// Next reads the fields up to clock.due, those of the sequence up to ticksAhead, and
 	// those of core up to end. They are together, because after a pause each cache line
@@ -109,12 +109,13 @@ type core struct {
 	clockErrors       atomic.Int64
 }
 
-// Next returns one id. If the clock is too far behind, Next waits for it until ctx
-// ends, but no longer than [Config.MaxWait]. If a leased pool currently has no lease,
-// or must renew its lease first, Next waits for that until ctx ends.
+// Next returns one id. It waits for a clock that's too far behind until ctx ends, but no
+// longer than [Config.MaxWait]. It also waits, until ctx ends, if a leased pool currently
+// has no lease or has to renew it first.
 //
-// The error is a [*ClockError], [ErrLayoutExhausted], [ErrClosed], or, if ctx ends
-// during a wait, the error of ctx together with the reason for the wait.
+// The error is a [*ClockError], [ErrLayoutExhausted] or [ErrClosed]. If ctx ends during a
+// wait, it's the error of ctx along with the reason for waiting. It can also be a
+// *lease.BlockedError, which is returned after snowkey.Config.MaxBlocked.
 func (g *Generator) Next(ctx context.Context) (int64, error) {
 	// This is reserve for calls that need not wait, and as long as the rollback number
 	// is 0. If another call takes a number first, we try the number after it. We don't

@@ -17,8 +17,7 @@ type logger func() *slog.Logger
 // warnBefore is how long before the end of its layout a pool begins to warn.
 const warnBefore = 5 * 365 * 24 * time.Hour
 
-// State says what a generator does with the next call. A larger State is worse than a
-// smaller one.
+// State says what a generator will do on the next call. Larger is worse.
 type State uint8
 
 const (
@@ -39,7 +38,7 @@ func (s State) String() string {
 	return fmt.Sprintf("State(%d)", uint8(s))
 }
 
-// Health is the state of a pool or a generator, for readiness probes and metrics.
+// Health is the state of a pool or generator, for use in readiness probes and metrics.
 type Health struct {
 	State     State
 	Behind    time.Duration // how far the clock is behind the next id, or 0 if it is not behind
@@ -71,7 +70,7 @@ func (h *Health) because(reason error) {
 	}
 }
 
-// Health reports what the generator would do if it were called now, without using up an
+// Health reports what would happen if the generator were called now, without using up an
 // id.
 func (g *Generator) Health() Health {
 	s := g.seq.Load()

@@ -8,22 +8,21 @@ import (
 	"time"
 )
 
-// A Layout divides the bits of an id into fields. It is an ordered list of these
-// fields, from the highest bit to the lowest, together with the unit and the epoch of
-// the time field:
+// A Layout divides the bits of an id into fields. It consists of an ordered list of
+// fields, from the highest bit to the lowest, and the unit and epoch of the time field:
 //
 //	 63   62 ─────────────── 22   21 ──── 12   11 ────── 0
 //	┌───┬─────────────────────┬──────────────┬──────────────┐
 //	│ 0 │ time × 1ms  41 bits │ worker  10   │ sequence 12  │   DefaultLayout
 //	└───┴─────────────────────┴──────────────┴──────────────┘
 //
-// The fields should have at most 63 bits, so that all ids are positive. Layouts of 64
-// bits (Discord, Instagram, TSID) are valid too, but their ids decode as unsigned
-// numbers, and generators stop before ids would become negative. [Layout.Lifetime]
-// returns when that happens.
+// Fields should add up to 63 bits at most, so that all ids are positive. There's support
+// for 64-bit layouts too (Discord, Instagram, TSID), but their ids decode as unsigned
+// numbers, and generators stop before ids would turn negative. See [Layout.Lifetime] for
+// when that is.
 //
-// A Layout is immutable and safe for concurrent use. The zero Layout is not valid,
-// except in a [Config], where it means [DefaultLayout].
+// A Layout is immutable and safe for concurrent use. The zero Layout isn't valid, except
+// in a [Config], where it means [DefaultLayout].
 type Layout struct {
 	epoch  time.Time
 	unit   time.Duration
@@ -54,11 +53,11 @@ func (s span) check(name string, v int64) error {
 	return nil
 }
 
-// A Field is a run of bits in a [Layout]. Use [Time], [Worker], [Rollback], [Sequence]
-// and [Fixed] to make one.
+// A Field is a run of bits in a [Layout]. Use [Time], [Worker], [Rollback], [Sequence] or
+// [Fixed] to make one.
 type Field struct {
-	// Name must be "time", "worker", "rollback" or "sequence". A fixed field can have
-	// any other name as well, but it must not contain ':' or '│'.
+	// Name must be "time", "worker", "rollback" or "sequence". For fixed fields, any
+	// other name will do as long as it doesn't contain ':' or '│'.
 	Name  string
 	Bits  int
 	Fixed bool  // whether this field holds Value in all ids
@@ -72,11 +71,11 @@ const (
 	sequenceField = "sequence"
 )
 
-// Time returns the time field. Every layout must have one, above worker, rollback and
-// sequence, so that ids ascend with time.
+// Time returns the time field. Every layout must have one, and it has to be above worker,
+// rollback and sequence so that ids ascend with time.
 func Time(bits int) Field { return Field{Name: timeField, Bits: bits} }
 
-// Worker returns the worker field. Without it, a layout only has worker number 0.
+// Worker returns the worker field. Layouts without it only have worker number 0.
 func Worker(bits int) Field { return Field{Name: workerField, Bits: bits} }
 
 // Rollback returns the rollback field, which counts how often the clock was set back
@@ -86,14 +85,14 @@ func Rollback(bits int) Field { return Field{Name: rollbackField, Bits: bits} }
 // Sequence returns the sequence field. Every layout must have one.
 func Sequence(bits int) Field { return Field{Name: sequenceField, Bits: bits} }
 
-// Fixed returns a field that holds the same value in every id of a generator.
+// Fixed returns a field with the same value in every id of a generator.
 func Fixed(name string, bits int, value int64) Field {
 	return Field{Name: name, Bits: bits, Fixed: true, Value: value}
 }
 
 // NewLayout returns a layout with these fields, highest bits first. Time is counted in
-// units since the epoch, which must be in the years 1970 to 9999. The unit must be
-// positive.
+// units since the epoch. The unit must be positive, and the epoch between the years 1970
+// and 9999.
 func NewLayout(epoch time.Time, unit time.Duration, fields ...Field) (Layout, error) {
 	epoch = epoch.UTC() // also drops the reading of the monotonic clock, if there is one
 	l := Layout{epoch: epoch, unit: unit, fields: slices.Clone(fields)}
@@ -195,8 +194,8 @@ func (l Layout) WithFixed(name string, value int64) (Layout, error) {
 	return NewLayout(l.epoch, l.unit, fields...)
 }
 
-// WithEpoch returns the layout with another epoch. Do not mix ids of the two layouts in
-// one column, because they count time from different epochs.
+// WithEpoch returns the layout with another epoch. Don't mix ids of the two layouts in
+// one column, as they count time from different points.
 func (l Layout) WithEpoch(epoch time.Time) (Layout, error) {
 	return NewLayout(epoch, l.unit, l.fields...)
 }
@@ -216,8 +215,7 @@ func (l Layout) IsZero() bool { return l.bits == 0 }
 // between separates the fields in the text of a layout.
 const between = " │ "
 
-// String returns the fields as text, highest bits first, in a form that [ParseLayout]
-// reads.
+// String returns the fields as text, highest bits first, for [ParseLayout] to read.
 //
 //	0:1 │ time:41 × 1ms since 2025-01-01T00:00:00Z │ worker:10 │ sequence:12
 func (l Layout) String() string {

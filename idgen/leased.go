@@ -6,10 +6,10 @@ import (
 	"github.com/snowkey-go/snowkey/internal/leased"
 )
 
-// NewLeased makes a pool whose worker number comes from a keeper. It is for package
-// snowkey, so the types of its parameters are internal. It calls open with the pool's
+// NewLeased makes a pool that gets its worker number from a keeper. It's for package
+// snowkey, which is why its parameters have internal types. It calls open with the pool's
 // issuer, and open returns the keeper. Worker and Rotate must not be set in cfg. Rotate
-// would be unsafe here, because an earlier holder of the worker number may already have
+// would be unsafe here, because an earlier holder of the worker number might already have
 // used the rollback numbers.
 func NewLeased(cfg Config, open func(leased.Issuer) (leased.Keeper, error)) (*Pool, error) {
 	cfg = cfg.withDefaults()

@@ -11,19 +11,19 @@ import (
 // float64 holds all integers exactly.
 const maxSafeInteger = 1<<53 - 1
 
-// A Lifetime is the time in which a layout can make ids.
+// A Lifetime is the time during which a layout can make ids.
 type Lifetime struct {
 	Start time.Time // the epoch
 	End   time.Time // the end of the last tick with positive ids, at most 292 years after Start
 
-	// SafeEnd is when ids may begin to exceed 2^53-1, the largest integer that
-	// JavaScript reads exactly, or End if that is earlier. If a layout has a wide time
-	// field and few other bits, its ids stay small for years. With 55 bits of
-	// milliseconds and 8 other bits, for instance, they are safe until End.
+	// SafeEnd is when ids may start to exceed 2^53-1, the largest integer that survives
+	// in JavaScript, or End if that's earlier. Layouts with a wide time field and few
+	// other bits have small ids for years. For example, with 55 bits of milliseconds and
+	// 8 other bits they're safe until End.
 	SafeEnd time.Time
 }
 
-// Lifetime returns the time in which the layout can make ids.
+// Lifetime returns the time during which the layout can make ids.
 func (l Layout) Lifetime() Lifetime {
 	end := l.maxTick() + 1
 	low := uint64(1)<<l.time.shift - 1
@@ -62,8 +62,8 @@ func (l Layout) tick(t time.Time) (int64, error) {
 	return tick, nil
 }
 
-// MinID returns the smallest id that has the tick of t, for any values of the fields
-// below time. Use it together with [Layout.MaxID] to select a range of time in a query:
+// MinID returns the smallest id with the tick of t, for any values of the fields below
+// time. Use it with [Layout.MaxID] to query a time range:
 //
 //	WHERE id BETWEEN MinID(from) AND MaxID(to)
 //
@@ -74,20 +74,21 @@ func (l Layout) MinID(t time.Time) (int64, error) {
 	return l.boundary(tick, err, l.fixed&^low)
 }
 
-// MaxID returns the largest id that has the tick of t. See [Layout.MinID].
+// MaxID returns the largest id with the tick of t. See [Layout.MinID].
 func (l Layout) MaxID(t time.Time) (int64, error) {
 	tick, err := l.tick(t)
 	return l.boundary(tick, err, l.fixed|(1<<l.time.shift-1))
 }
 
-// Between returns the smallest and the largest id of the ticks from from until to, not
-// including to, for a query of rows by the time in their key:
+// Between returns the smallest and the largest id for ticks in the range [from, to). Use
+// it to query rows by the time in their key:
 //
 //	WHERE id BETWEEN first AND last
 //
-// A database finds these rows with the index of the key, and reads no other partitions. If
-// to is the zero time, there is no end. Times outside the layout's lifetime are no error,
-// because it has no ids there. If there can be no rows, last is less than first.
+// The database can find these rows with the key's index, without reading other
+// partitions. If to is the zero time, there's no upper end. Times outside the layout's
+// lifetime aren't an error, they just don't have any ids. If there can't be any rows,
+// last is less than first.
 func (l Layout) Between(from, to time.Time) (first, last int64) {
 	life := l.Lifetime()
 	if to.IsZero() || to.After(life.End) {

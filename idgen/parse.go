@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// ParseLayout returns the layout with this text. It is the exact inverse of
-// [Layout.String] and accepts no other spelling, which means that two layouts are equal
-// if and only if their texts are equal.
+// ParseLayout returns the layout with this text. It's the exact inverse of
+// [Layout.String] and only accepts that spelling, so two layouts are equal if and only if
+// their texts are.
 func ParseLayout(text string) (Layout, error) {
 	p := layoutParser{text: text}
 	for i, field := range strings.Split(text, between) {

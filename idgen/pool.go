@@ -12,11 +12,11 @@ import (
 	"github.com/snowkey-go/snowkey/internal/leased"
 )
 
-// A Pool has one worker number and the generators that use it. The pool's own Next,
-// NextN and Append methods call the generator with the name "".
+// A Pool has one worker number, and the generators using it. The Next, NextN and Append
+// methods of the pool itself call the generator named "".
 //
-// A Pool is safe for concurrent use. If the *Pool is nil, the methods that return ids
-// fail with [ErrNoPool].
+// A Pool is safe for concurrent use. On a nil *Pool, methods returning ids fail with
+// [ErrNoPool].
 type Pool struct {
 	main Generator // the one with the name ""
 	*core
@@ -36,8 +36,8 @@ type Pool struct {
 }
 
 // NewPool checks cfg, gets a worker number from cfg.Worker, reserves it within this
-// process and returns the pool. The error names the field of cfg that is not valid, or is
-// [ErrWorkerInUse], or the error from cfg.Worker.
+// process, and returns the pool. The error names the invalid field of cfg, or it's
+// [ErrWorkerInUse] or the error from cfg.Worker.
 func NewPool(cfg Config) (*Pool, error) {
 	cfg = cfg.withDefaults()
 	if err := cfg.validate(); err != nil {
@@ -132,16 +132,14 @@ func (p *Pool) generator() *Generator {
 	return &p.main
 }
 
-// Named returns the generator with this name, which is the same for every call. The ids
-// of one generator are unique, but two generators may make the same id, because they
-// share the worker number. You should therefore use one generator for each table, or
-// the pool for all tables.
+// Named returns the generator with this name. You'll get the same one each time. Ids from
+// one generator are unique, but two generators share the worker number and may produce
+// the same id, so use either one generator per table or the pool itself for all tables.
 //
-// A pool can have many names, for instance one for each customer. Finding a generator
-// takes no lock, and about 30 ns if there are ten thousand names. Different generators
-// write to different cache lines. Each name takes about 350 bytes of memory until the
-// pool is freed. If there are more names than [Config.MaxNames], the generators of the
-// additional names fail with [ErrTooManyNames].
+// Having lots of names is fine, e.g. one for each customer. Finding a generator takes no
+// lock, and about 30 ns with ten thousand names. Different generators write to different
+// cache lines. Each name takes about 350 bytes of memory until the pool is freed. Past
+// [Config.MaxNames], generators for additional names fail with [ErrTooManyNames].
 func (p *Pool) Named(name string) *Generator {
 	if p == nil {
 		return noPool
@@ -179,9 +177,9 @@ func (p *Pool) add(g *Generator, name string) {
 // Layout returns the layout of the pool's ids, or the zero Layout if the pool is nil.
 func (p *Pool) Layout() Layout { return p.generator().layout }
 
-// Worker returns the pool's worker number. It reports false if the pool has none,
-// because it is nil or closed or currently has no lease. Note that a leased pool may
-// get another worker number after it has lost a lease.
+// Worker returns the pool's worker number. It reports false if there isn't one, because
+// the pool is nil, closed, or currently without a lease. A leased pool may end up with a
+// different worker number after losing a lease.
 func (p *Pool) Worker() (worker int64, ok bool) {
 	s := p.generator().seq.Load()
 	if s.last.Load() < 0 {
@@ -190,7 +188,7 @@ func (p *Pool) Worker() (worker int64, ok bool) {
 	return s.worker, true
 }
 
-// Health returns the health of the generator that is in the worst state.
+// Health returns the health of whichever generator is in the worst state.
 func (p *Pool) Health() Health {
 	worst := p.generator().Health()
 	if p == nil {
@@ -204,10 +202,10 @@ func (p *Pool) Health() Health {
 	return worst
 }
 
-// Close stops all generators and releases the worker number. Calls that are waiting
-// fail with [ErrClosed], and no id is issued after Close returns. If the lease could
-// not be released, Close returns an error, in which case the lease expires after its
-// TTL. Calling Close again does nothing.
+// Close stops all generators and releases the worker number. Waiting calls fail with
+// [ErrClosed], and no ids are issued after Close returns. It returns an error if it
+// couldn't release the lease, which will then expire after its TTL. Calling Close again
+// does nothing.
 func (p *Pool) Close(ctx context.Context) error {
 	if p == nil {
 		return nil
@@ -230,17 +228,17 @@ func (p *Pool) Close(ctx context.Context) error {
 	return err
 }
 
-// Suspend releases the worker number of a leased pool. Once Suspend has returned, no id
-// is issued until [Pool.Resume] has leased a worker number again. Until then, calls for
-// ids wait, and if their context ends first, they return an error which says that the
-// pool is suspended.
+// Suspend releases the worker number of a leased pool. Once it has returned, no ids are
+// issued until [Pool.Resume] has leased a worker number again. Until then, calls for ids
+// wait. They return an error saying that the pool is suspended if their context ends
+// first.
 //
-// Call Suspend before you checkpoint the process, or snapshot or clone its machine.
-// Each copy that calls Resume then leases a worker number of its own.
+// Call Suspend before checkpointing the process, or before taking a snapshot or clone of
+// its machine. Each copy then gets a worker number of its own by calling Resume.
 //
-// If the lease could not be released, Suspend returns an error. The lease then expires
-// after its TTL, and it is still safe to copy the process. If the pool's worker number
-// is not leased in the first place, the error is [ErrNotLeased].
+// If the lease couldn't be released, Suspend returns an error. It's still safe to copy
+// the process, and the lease will expire after its TTL. The error is [ErrNotLeased] if
+// the pool's worker number isn't leased to begin with.
 func (p *Pool) Suspend(ctx context.Context) error {
 	k, err := p.leaseKeeper()
 	if err != nil {
@@ -249,9 +247,8 @@ func (p *Pool) Suspend(ctx context.Context) error {
 	return k.Suspend(ctx)
 }
 
-// Resume leases a worker number for a suspended pool and returns when the first id
-// can be issued. If ctx ends first, Resume returns an error and the pool stays
-// suspended.
+// Resume leases a worker number for a suspended pool and returns once it's ready to issue
+// ids. If ctx ends first, Resume returns an error and the pool stays suspended.
 func (p *Pool) Resume(ctx context.Context) error {
 	k, err := p.leaseKeeper()
 	if err != nil {

@@ -8,13 +8,13 @@ import (
 )
 
 // DefaultLayout has 41 bits for milliseconds since 2025-01-01, 10 for the worker and 12
-// for the sequence: 1,024 workers with 4,096,000 ids a second each, until 2094.
+// for the sequence. That's 1,024 workers with 4,096,000 ids a second each, until 2094.
 func DefaultLayout() Layout { return presets[0].layout }
 
-// JSSafe makes ids below 2^53, which a JavaScript number holds exactly. It has 37 bits
-// for units of 10 ms since 2025-01-01, 10 for the worker and 6 for the sequence. That
-// is 1,024 workers with 6,400 ids a second each, until 2068. You do not need this
-// layout if your ids are strings in JSON.
+// JSSafe keeps ids below 2^53, so they fit in a JavaScript number. It has 37 bits for
+// units of 10 ms since 2025-01-01, 10 for the worker and 6 for the sequence. That's 1,024
+// workers with 6,400 ids a second each, until 2068. You don't need this layout if your
+// ids are strings in JSON.
 func JSSafe() Layout { return presets[1].layout }
 
 // presets are the layouts that have names. The vectors in testdata come from the documents
@@ -47,7 +47,7 @@ func preset(epoch int64, unit time.Duration, fields ...Field) Layout {
 	return l
 }
 
-// Preset returns a layout by one of the names of [Presets].
+// Preset returns the layout with one of the names in [Presets].
 func Preset(name string) (Layout, error) {
 	var names []string
 	for preset, layout := range Presets() {
@@ -59,11 +59,11 @@ func Preset(name string) (Layout, error) {
 	return Layout{}, fmt.Errorf("idgen: there is no preset %q; the presets are %s", name, strings.Join(names, ", "))
 }
 
-// Presets returns the layouts that have names. The first two are [DefaultLayout] and
-// [JSSafe], and most others are systems whose ids they read and make: docs/layouts.md has
-// the fields, units and dates of each. Fixed fields, such as the datacenter of twitter,
-// are 0; see [Layout.WithFixed]. The time of baidu ended in 2024, so new ids need
-// [Layout.WithEpoch].
+// Presets returns the named layouts. After [DefaultLayout] and [JSSafe], most of the
+// others read and write the ids of existing systems; docs/layouts.md lists their fields,
+// units and dates. Fixed fields (like the datacenter of twitter) are 0, see
+// [Layout.WithFixed]. Time has run out for baidu in 2024, so you'd need
+// [Layout.WithEpoch] to make new ids.
 func Presets() iter.Seq2[string, Layout] {
 	return func(yield func(string, Layout) bool) {
 		for _, p := range presets {

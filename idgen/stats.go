@@ -5,48 +5,49 @@ import (
 	"time"
 )
 
-// Stats counts what a pool and all of its generators have done since the pool was made.
-// It is meant for dashboards, whereas [Health] tells what the pool would do now.
+// Stats counts what a pool and all of its generators have done since the pool was
+// created. It's meant for dashboards. For what the pool would do right now, see [Health].
 type Stats struct {
-	// Issued is the number of ids that were made. It never decreases. Note that it
-	// includes the ids of calls that gave up waiting for the clock.
+	// Issued is the number of ids made. It never decreases. Note that it includes ids
+	// from calls that gave up waiting for the clock.
 	Issued int64
 
-	// Waits is the number of calls that waited for the clock, and WaitTime is the total
-	// time that they waited. LeaseWaits and LeaseWaitTime are the same for the lease. A
-	// call is counted once its wait has ended.
+	// Waits is the number of calls that waited for the clock, and WaitTime the total time
+	// they spent waiting. LeaseWaits and LeaseWaitTime are the same for the lease. Calls
+	// are counted once they're done waiting.
 	Waits, LeaseWaits       int64
 	WaitTime, LeaseWaitTime time.Duration
 
 	ClockErrors int64 // calls that failed with a ClockError
 
-	// Lead is how far the latest id of any generator is ahead of the clock, or 0 if
-	// none is ahead.
+	// Lead is how far the latest id of any generator is ahead of the clock, or 0 if none
+	// are ahead.
 	Lead time.Duration
 
-	// Window is how long ids can still be issued if the lease is not renewed again. It
-	// is 0 without a lease, and NoLimit if the worker number is not leased.
+	// Window is how long ids can still be issued without renewing the lease again. It's 0
+	// if there's no lease, and NoLimit if the worker number isn't leased in the first
+	// place.
 	Window time.Duration
 
 	Names int // the number of generators, including the one with the name ""
 
-	// Lease counts what happened to the leases of the pool. All of its fields are zero
-	// if the worker number is not leased.
+	// Lease counts what happened to the pool's leases. All fields are zero if the worker
+	// number isn't leased.
 	Lease struct {
 		Claims   int64 // worker numbers that were leased
 		Renewals int64 // renewals that the store confirmed
 		Failures int64 // renewals that the store refused, did not answer, or answered with an error
 		Losses   int64 // leases that were lost
 
-		// RenewalTime is the total time of all renewals, and LastRenewal the time of
-		// the most recent one. Both include renewals that failed.
+		// RenewalTime is the total time spent on renewals, and LastRenewal the time spent
+		// on the latest one. Both include failed renewals.
 		RenewalTime, LastRenewal time.Duration
 	}
 }
 
-// Stats returns the pool's counters. It is too slow to call for each id, because it
-// takes the lock that [Pool.Named] needs for a new name, and its time grows with the
-// number of names. The Stats of a nil pool are zero.
+// Stats returns the pool's counters. Don't call it for every id: it takes the lock that
+// [Pool.Named] needs for new names, and gets slower as the number of names grows. The
+// Stats of a nil pool are zero.
 func (p *Pool) Stats() Stats {
 	if p == nil {
 		return Stats{}

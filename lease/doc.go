@@ -1,18 +1,17 @@
-// Package lease describes how each process leases its own worker number from a store
-// that the application already has, such as its database. As long as the assumptions
-// below hold, two processes never issue the same id, even if processes are paused or
-// killed, replies are lost, the database fails over, or a host's clock is wrong.
+// Package lease describes how each process leases a worker number of its own from a store
+// the application already has, such as its database. Given the assumptions listed further
+// down, two processes never issue the same id. Pausing or killing a process doesn't
+// change that, and neither do lost replies, a database failover, or a host whose clock is
+// wrong.
 //
-// Most programs don't need to import this package, because snowkey.Open leases the
-// worker number for them. Package lease describes the protocol, defines the errors that
-// snowkey.Open and the pool can return, and has the interface [Store] for authors of
-// stores.
+// You usually won't import this package, since snowkey.Open takes care of leasing. Read
+// on if you want to know how the protocol works, need to handle one of the errors that
+// snowkey.Open and the pool can return, or plan to write a [Store].
 //
 // # Stored data
 //
-// An id contains a worker number and a counter, which is the tick and the sequence
-// packed into one integer. The store has a row for each worker number of a namespace
-// and layout:
+// An id contains a worker number and a counter: the tick and the sequence packed into one
+// integer. For each namespace and layout, the store has one row per worker number:
 //
 //	token     random, set by the last claim or renewal; empty if the row is free
 //	revision  incremented by each update
@@ -20,34 +19,35 @@
 //	expires   the time after which the lease cannot be renewed, by the store's clock
 //	label     the process that holds or held it, for people
 //
-// The store also keeps a fence for each namespace and layout, together with a
-// fingerprint that identifies the database. No lease starts below the fence.
+// It also keeps a fence and a fingerprint for each namespace and layout. Leases can't
+// start below the fence, and the fingerprint identifies the database.
 //
 // # Invariants
 //
-//  1. A process issues an id only if its counter is at or above the start of the
-//     lease, and below a bound that the store confirmed to this process in the
-//     answer to a committed write.
-//  2. A bound is never at or below a counter that was issued.
-//  3. A lease starts at or above every bound that its row had before.
-//  4. An update of a row is conditional on the token and the revision that the writer
-//     expects, and replaces both. So if two updates of the same revision are sent
-//     concurrently, only one of them succeeds.
+//  1. A process issues an id only if its counter is at or above the start of the lease,
+//     and below a bound that the store confirmed to this process by replying to a
+//     committed write.
+//  2. A bound is always above every counter already issued.
+//  3. A lease starts at or above every bound its row has ever had.
+//  4. Updates to a row are conditional on the token and revision the writer expects, and
+//     replace both. When two updates of the same revision are sent concurrently, only one
+//     of them will succeed.
 //
-// It follows that no two ids have both the same worker number and the same counter.
-// Note that this doesn't depend on clocks, pauses, late requests or expiry, which only
-// decide which process may continue, and when. For example, a process that was
-// suspended for a year may still issue the counters below its bound, because every
-// later lease starts at or above that bound.
+// It follows that no two ids share both a worker number and a counter. Clocks, pauses,
+// late requests and expiry don't enter into it: they only decide which process may
+// continue, and when. A process could be suspended for a year and then safely issue
+// what's left below its bound, because all later leases will have started at or above
+// that bound.
 //
 // # Reads and writes
 //
-// A commit is certain only once the store has replied to the write. Reading the row
-// isn't enough, because some databases show a commit to readers before it is on the
-// disk, and lose it if they crash. A keeper therefore uses reads only to choose what to
-// write next and to learn the token and the revision with which it continues. It must
-// never issue an id because of a bound that it has only read. Since a database writes
-// its log in sequence, the reply to a later write also confirms the earlier ones.
+// A commit is only certain once the store has replied to the write. Finding the new
+// values in the row isn't enough, since some databases let readers see a commit before
+// it's on disk (and then lose it in a crash). Keepers therefore only use reads to decide
+// what to write next, and to pick up the token and revision to continue with. A bound
+// that has only been read must never be used for issuing ids. Replies also cover earlier
+// writes: databases write their log in sequence, so once a later write is confirmed, so
+// are the ones before it.
 //
 // # The protocol
 //
@@ -61,116 +61,114 @@
 //	 fence, claim                 ▼ Close, Suspend
 //	                       sealed and released
 //
-// The rules of this list are written in two places: in the SQL statements of package
-// sqlstore, and in Go for all other stores, in internal/kvlease and internal/leaserule.
-// There, a store only reads, and compares and sets what was read.
+// There are two implementations of these rules: as SQL in package sqlstore, and in Go for
+// every other store, in internal/kvlease and internal/leaserule. The latter only require
+// the store to read values, and to compare and set what was read.
 //
-// In the list below, cap(t) is the end of the tick that contains t + Window +
-// MaxClockSkew. The keeper uses the host's clock to calculate the bound that it
-// requests, and that bound is limited to cap(now) by the store's clock. This means that one
-// wrong clock can't push a bound far ahead. In SQL, now is the time of the statement. In
-// kvlease, it is the time of the read, so the statement may be executed later.
+// In the list below, cap(t) is the end of the tick containing t + Window + MaxClockSkew.
+// Keepers use the host's clock to calculate the bound to request, and the store then
+// limits it to cap(now) by its own clock, so a single wrong clock can't push a bound far
+// ahead. In SQL, now is the time of the statement. In kvlease it's the time of the read,
+// and the statement might run some time later.
 //
-//   - Probe reads the fence, the fingerprint, the store's clock, and one row that
-//     is free or expired more than MaxClockSkew ago. Open fails if the host's clock
-//     differs from the store's by more than MaxClockSkew.
-//   - Add rows inserts the rows that are missing in a range of worker numbers, up to
-//     1,024 at a time. Each new row is free. Its bound is cap(now + MaxClockSkew), which
-//     is above everything that a lost row of this worker number can have granted, even
-//     if the store's clock has gone back since. Existing rows are not changed, so it is
-//     always safe to add rows, even if the request arrives late or the namespace does
-//     not exist yet.
-//   - Create namespace adds the layout to the namespace, unless the layout can make the
-//     same id as another layout of the namespace. In that case the keeper refuses it.
-//     The process that created the namespace also adds the first rows. The fence is
-//     cap(now + MaxClockSkew), which is above everything that a lost namespace of the
-//     same name can have granted, so a new namespace can't issue its first id until
-//     MaxClockSkew has passed.
+//   - Probe reads the fence, the fingerprint, the store's clock, and one row that's free
+//     or expired more than MaxClockSkew ago. Open fails if the clocks of host and store
+//     are more than MaxClockSkew apart.
+//   - Add rows inserts the missing rows in a range of worker numbers, up to 1,024 at a
+//     time. New rows are free, with a bound of cap(now + MaxClockSkew). That's above
+//     anything that a lost row for the same worker number could have granted, even if the
+//     store's clock has gone back in the meantime. Existing rows aren't touched, so
+//     adding rows is always safe, including when the request arrives late or the
+//     namespace doesn't exist yet.
+//   - Create namespace adds the layout to the namespace, unless it could generate the
+//     same ids as a layout that's already there, in which case the keeper refuses it. The
+//     process that creates the namespace also adds the first rows. The fence is cap(now +
+//     MaxClockSkew), again to stay above anything a lost namespace of the same name could
+//     have granted. As a result, the first id has to wait for MaxClockSkew to pass.
 //   - Fence raises the fence to cap(now + MaxClockSkew) and stores the current
 //     fingerprint. It never lowers the fence.
-//   - Claim sets a new token, increments the revision and raises the bound. It only
-//     takes effect if the row still has the token, the revision and the bound that the
-//     probe read; the row is free, or expired more than MaxClockSkew ago; the fence is
-//     still the one that the probe read; the stored fingerprint is the current one; and
-//     the store keeps its commits, or the probe reported that it may lose them. The
-//     lease starts at the bound or the fence that the probe read, whichever is larger.
-//   - Renew also sets a new token, increments the revision and raises the bound, but
-//     for the holder of a lease, and for one renewal at a time. It doesn't check the
-//     fence or the fingerprint, but it never renews an expired lease. The keeper must
-//     not issue ids up to the new bound until the store has replied to the renewal.
-//   - Release frees the row and lowers the bound to the first counter that was not
-//     used. The keeper must seal the issuer first, so that no more ids are issued. It
-//     can also release a row whose lease has expired, as long as no other process has
-//     taken the row yet, but in that case it leaves the bound unchanged.
+//   - Claim sets a new token, increments the revision and raises the bound. It only takes
+//     effect if all of this is true: the row still has the token, revision and bound the
+//     probe read; the row is free, or expired more than MaxClockSkew ago; the fence
+//     hasn't changed since the probe; the stored fingerprint is the current one; and the
+//     store keeps its commits, or the probe reported that it may lose them. The lease
+//     starts at the bound or at the fence from the probe, whichever is larger.
+//   - Renew also sets a new token, increments the revision and raises the bound, but it's
+//     for the current holder, and only one renewal is in progress at a time. It ignores
+//     the fence and the fingerprint, and it won't revive an expired lease. Until the
+//     store has replied, the keeper must not issue ids up to the new bound.
+//   - Release frees the row and lowers its bound to the first unused counter. The keeper
+//     must seal the issuer beforehand so that no more ids are issued. Releasing works
+//     even after the lease has expired, provided nobody else has taken the row yet, but
+//     in that case the bound stays where it is.
 //
-// snowkey.OpenBackfill reserves a row for ids of past times, which have counters from 0 up.
-// It claims a row whose revision is 0 and whose bound is not below the fence, with a token
-// that shows the name of the backfill and with a TTL of 100 years. If it finds that token, it
-// renews the row.
+// snowkey.OpenBackfill reserves a row for ids with times in the past, using counters from
+// 0 up. It looks for a row with revision 0 and a bound not below the fence, and claims it
+// with a TTL of 100 years and a token containing the name of the backfill. If there's
+// already a row with that token, it renews that row instead.
 //
-// Each of these is one statement or swap, except that every row is added in a step of its
-// own. If there is no reply to a request, we can't tell whether the store has executed it
-// already, will execute it later, or never will:
+// Every step is a single statement or swap, except that rows are added one by one. When a
+// request gets no reply, there's no telling whether the store has already executed it,
+// will do so later, or never will:
 //
-//   - If there is no reply to a claim, the keeper reads the row. If the row has the
-//     claim's token, the keeper holds the lease, but must not issue ids until the store
-//     has replied to a renewal. If the row is still free, the keeper claims the same
-//     row again with another token rather than trying a different row, so that it can't
-//     end up with two worker numbers.
-//   - If there is no reply to a renewal, the keeper reads the row. If the row has the
-//     renewal's token, the keeper continues with the row's token and revision, but not
-//     with its bound. If the row is unchanged, the keeper sends the renewal again with
-//     the same token. Otherwise the lease is lost, and the keeper claims another one.
-//   - If the row has a smaller revision than the keeper's last reply, the store has
-//     lost commits, perhaps because someone restored an older dump. In that case the
-//     keeper must raise the fence before it claims again.
+//   - After a claim without a reply, the keeper reads the row. Finding the claim's token
+//     there means that it holds the lease, but it must not issue ids until the store has
+//     replied to a renewal. If the row is still free, the keeper claims the same row
+//     again with another token. (Trying a different row could leave it with two worker
+//     numbers.)
+//   - After a renewal without a reply, it reads the row as well. With the renewal's token
+//     there, the keeper carries on with the row's token and revision, but not its bound.
+//     If the row is unchanged, it sends the renewal again, reusing the token. Anything
+//     else means that the lease is lost, and the keeper claims another one.
+//   - A row with a smaller revision than in the keeper's last reply is proof that the
+//     store has lost commits, e.g. because somebody restored an older dump. The keeper
+//     must then raise the fence before claiming again.
 //
 // # Long ticks
 //
-// If a layout's ticks are one second or shorter, bounds are whole ticks. That would be
-// wasteful for a layout with longer ticks, which can be days, because a process that is
-// killed would take the rest of the day with it. For these layouts, which we call
-// coarse, a renewal instead grants a block of counters, and the blocks grow while they
-// are used up quickly. The next lease starts after the block, so only the block is
-// wasted.
+// With ticks of one second or less, bounds are whole ticks. That would be wasteful with
+// longer ticks (they can last days), as you'd lose the rest of the day's
+// ids whenever a process is killed. Layouts with ticks above one second, which we call
+// coarse, are granted blocks of counters instead. Blocks grow while they're being used up
+// quickly, and since the next lease starts right after the block, a crash only wastes the
+// current one.
 //
-// The first rows of a coarse layout, one for each worker number up to 4,096, are added
-// before the namespace and start in the current tick. Rows that are added later have to
-// start in the next tick, because an earlier row of the same worker number may have
-// been lost in this one.
+// The first rows of a coarse layout (one for each worker number, up to 4,096) are added
+// before the namespace and start in the current tick. Rows added later have to start in
+// the next tick, in case an earlier row for the same worker number was lost during this
+// one.
 //
-// Package filestore is an exception, with ticks of any length. It can lose a row only
-// together with the namespace, whose fence protects it. So all of its rows start in the
-// current tick.
+// Package filestore is an exception, with ticks of any length. It can't lose a row
+// without losing the whole namespace, and a new namespace is protected by its fence, so
+// all rows can start in the current tick.
 //
 // # Clocks
 //
-// Each renewal compares the host's clock with the store's. If they differ by more than
-// MaxClockSkew, the monotonic clock shows which of them has jumped. If it was the
-// host's, the keeper corrects the issuer by the difference, so ids continue with the
-// right time. If the store's clock jumped back, however, nothing is granted until it is
-// right again.
+// Each renewal compares the clocks of host and store. When they're more than MaxClockSkew
+// apart, the monotonic clock shows which one has jumped. If it was the host's clock, the
+// keeper corrects the issuer by the difference and ids continue with the right time. If
+// the store's clock has jumped back, nothing will be granted until it's right again.
 //
 // # Lost commits
 //
-// A store can lose commits that it has acknowledged, for example after a failover to a
-// standby that lacks them, after a backup is restored, or in a crash without a flush.
-// If the database was replaced or its tables were recreated, the fingerprint changes.
-// The next process that claims a lease notices this and raises the fence to cap(now +
-// MaxClockSkew), which is above everything that can have been lost, and ids continue
-// from there. Coarse layouts have to wait for their next tick.
+// Stores can lose commits they've acknowledged: when failing over to a standby that
+// doesn't have them yet, when a backup is restored, or when a crash hits before the
+// flush. Replacing the database or recreating its tables changes the fingerprint. The
+// next process to claim a lease notices and raises the fence to cap(now + MaxClockSkew),
+// which is above anything that could have been lost, and ids continue from there. Coarse
+// layouts have to wait for their next tick.
 //
-// Some stores may lose commits without a new fingerprint ([Probe].Volatile). On these,
-// a claim grants no ids. Instead, it only raises the bound to cap(now + MaxClockSkew),
-// where the lease starts, and the first renewal is what grants ids. This is called a
-// hold-off. Since a claim may be executed later than it was computed, the lease starts at
-// that cap of the time of the reply. An operator can also raise the fence by hand with
-// snowkey.Fence.
+// Some stores could lose commits without the fingerprint changing ([Probe].Volatile).
+// Claims on these stores don't grant any ids. They only raise the bound to cap(now +
+// MaxClockSkew), and it takes the first renewal to grant ids above that. We call this a
+// hold-off. Because a claim might be executed well after it was computed, the lease
+// starts at the cap for the time of the reply. Operators can also raise the fence by
+// hand, with snowkey.Fence.
 //
 // # Assumptions
 //
-// Ids are unique as long as the following assumptions hold. See package sqlstore for
-// the details of each database.
+// Ids are unique as long as the following assumptions hold. See package sqlstore for the
+// details of each database.
 //
 //	Assumption                 Servers and settings that keep it      Check                                If it does not hold
 //	-------------------------  -------------------------------------  -----------------------------------  -------------------------------------
@@ -223,16 +221,15 @@
 //
 // # What is not covered
 //
-//   - Two primaries that both accept writes for one namespace, or databases that are
-//     merged. The members of a cluster are covered if they agree on each commit, as
-//     those of Galera and Group Replication do.
-//   - A virtual machine that is cloned while it runs. It repeats ids for up to Window,
-//     until one of the two renews, or until its block is used up. To avoid this, call
-//     idgen.Pool.Suspend before the copy.
-//   - A row that is deleted while its lease is in use, if a failover then loses the
-//     deletion.
-//   - Coarse layouts whose namespace loses its own row together with all lease rows. A
-//     new namespace of the same name starts in the current tick, so it may repeat ids
-//     of this tick.
-//   - Bounds edited by hand.
+//   - Two primaries accepting writes for the same namespace, or merging databases.
+//     Clusters are fine if their members agree on each commit, the way Galera and Group
+//     Replication do.
+//   - Cloning a running virtual machine. It may repeat ids for up to Window, until one of
+//     the two renews, or until its block is used up. Call idgen.Pool.Suspend before
+//     making the copy to avoid this.
+//   - Deleting a row while its lease is in use, if a failover then loses the deletion.
+//   - Coarse layouts where the namespace's own row is lost together with all of the lease
+//     rows. A new namespace with the same name starts in the current tick, so it may
+//     repeat ids from that tick.
+//   - Editing bounds by hand.
 package lease

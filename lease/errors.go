@@ -11,25 +11,23 @@ import (
 )
 
 var (
-	// ErrClosed is returned after a pool was closed.
+	// ErrClosed is returned once a pool has been closed.
 	ErrClosed = errors.New("lease: the lease was closed")
 
-	// ErrNoNamespace is returned by snowkey.Fence and snowkey.Doctor if the store has no
-	// namespace of that name with that layout.
+	// ErrNoNamespace is returned by snowkey.Fence and snowkey.Doctor if the store doesn't
+	// have a namespace with that name and layout.
 	ErrNoNamespace = errors.New("the store has no such namespace; check the namespace, the layout, the database and the table")
 
-	// ErrNotMigrated is returned by stores whose tables or files are missing. When a
-	// keeper gets this error, it calls Migrate, unless snowkey.Config.SkipMigrate is
-	// set.
+	// ErrNotMigrated is returned by stores whose tables or files don't exist yet. Keepers
+	// respond by calling Migrate, unless snowkey.Config.SkipMigrate is set.
 	ErrNotMigrated = errors.New("lease: the tables or files that keep the leases are missing; run the migration, or open without SkipMigrate")
 
-	// ErrSuspended is the reason that is reported while a pool can't issue ids because
-	// it was suspended and not yet resumed.
+	// ErrSuspended is the reason given while a suspended pool can't issue ids. Call
+	// Resume to get it going again.
 	ErrSuspended = errors.New("lease: the worker number was released by Suspend; call Resume")
 )
 
-// A LostError reports that a lease was lost. The pool then leases another worker
-// number.
+// A LostError reports a lost lease. The pool goes on to lease another worker number.
 type LostError struct {
 	Namespace string
 	Worker    int64
@@ -42,7 +40,7 @@ func (e *LostError) Error() string {
 		e.Worker, e.Namespace, e.Since.UTC().Format(time.RFC3339), e.Reason)
 }
 
-// A StoreError reports that the store did not answer, or answered with an error.
+// A StoreError reports that the store didn't answer, or answered with an error.
 type StoreError struct {
 	Op  string // "probe", "claim", "renew", …
 	Err error
@@ -55,9 +53,9 @@ func (e *StoreError) Error() string {
 // Unwrap returns Err.
 func (e *StoreError) Unwrap() error { return e.Err }
 
-// A PermanentError is an error of the store that a retry can't fix, such as a wrong
-// password or a missing privilege. snowkey.Open returns it immediately. A running pool
-// keeps trying anyway, since an operator may fix the cause in the meantime.
+// A PermanentError is a store error that retrying won't fix, like a wrong password or a
+// missing privilege. snowkey.Open returns it right away. A pool that's already running
+// will keep trying, since somebody might fix the cause in the meantime.
 type PermanentError struct {
 	Err    error
 	Remedy string
@@ -68,16 +66,17 @@ func (e *PermanentError) Error() string { return fmt.Sprintf("%v; %s", e.Err, e.
 // Unwrap returns Err.
 func (e *PermanentError) Unwrap() error { return e.Err }
 
-// A BlockedError reports that this process itself keeps the store from answering, usually
-// because all connections of its *sql.DB are used by transactions that wait for ids. After
-// snowkey.Config.MaxBlocked, calls fail with it, even if their context has not ended.
+// A BlockedError reports that this process itself is keeping the store from answering,
+// usually because every connection in its *sql.DB is used by a transaction waiting for
+// ids. Calls fail with it after snowkey.Config.MaxBlocked, even if there's time left on
+// their context.
 type BlockedError = leased.BlockedError
 
-// A VersionError reports that a table or file has another protocol version. This
-// program does not write to it.
+// A VersionError reports that a table or file has a different protocol version. This
+// program won't write to it.
 type VersionError = protocol.VersionError
 
-// A TakenError reports that all worker numbers of the range are leased.
+// A TakenError reports that every worker number in the range is leased.
 type TakenError struct {
 	Namespace string
 	Min, Max  int64
@@ -102,8 +101,8 @@ func (e *TakenError) Error() string {
 		n, e.Namespace, e.Min, e.Max, strings.Join(who, ", "), more, e.NextFree, advice)
 }
 
-// A LayoutError reports that the namespace already has another layout which can make
-// the same ids as this one.
+// A LayoutError reports that the namespace already has a different layout which could
+// generate the same ids.
 type LayoutError struct {
 	Namespace    string
 	Stored, Mine string
@@ -118,16 +117,16 @@ func (e *LayoutError) Error() string {
 // Unwrap returns Err.
 func (e *LayoutError) Unwrap() error { return e.Err }
 
-// A HoldOffError reports that a lease can't grant ids yet. Because the namespace is new
-// or the database was replaced by another, ids below the lease's start may have been
-// issued under leases that the store does not know about.
+// A HoldOffError reports that a lease can't grant ids just yet. It happens when the
+// namespace is new or the database has been replaced, since ids below the start of the
+// lease may have been issued under leases the store doesn't know about.
 type HoldOffError struct {
 	Namespace string
 	For       time.Duration // about how long it takes
 
-	// Unconfirmed is set if the store's reply to the claim was lost. In that case the
-	// keeper knows only from a read that it holds the lease, so it has to wait for the
-	// reply to a renewal before it can issue ids.
+	// Unconfirmed is set if the store's reply to the claim was lost. All the keeper has
+	// then is a read showing that it holds the lease, so it needs a reply to a renewal
+	// before it can issue ids.
 	Unconfirmed bool
 }
 
@@ -139,7 +138,7 @@ func (e *HoldOffError) Error() string {
 		e.Namespace, e.For)
 }
 
-// A ClockSkewError reports that the host's clock and the store's clock differ too much.
+// A ClockSkewError reports that the clocks of the host and the store are too far apart.
 type ClockSkewError struct {
 	Host, Store time.Time
 	Max         time.Duration

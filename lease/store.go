@@ -2,89 +2,88 @@ package lease
 
 import "context"
 
-// A Store keeps the leases of namespaces. It must execute the updates of a row one
-// after the other, and it must not lose a commit that it acknowledged, unless its
-// fingerprint changes or it reports that it may lose commits (see [Probe].Volatile).
+// A Store keeps leases for any number of namespaces. It must execute updates to a row one
+// after the other. It also must not lose commits it has acknowledged, unless losing them
+// changes its fingerprint or it reports that it may lose some (see [Probe].Volatile).
 //
-// Keepers rely only on replies to writes, because what a read returns may not be on the
-// disk yet and may be gone after a crash. All that a keeper takes from a read is the
-// token and the revision with which it continues.
+// Keepers only rely on replies to writes. What a read returns may not be on disk yet, and
+// could be gone after a crash, so the token and the revision to continue with are all
+// that a keeper takes from one.
 //
-// A call affects only the rows of its namespace and layout. Each method is atomic,
-// except AddRows, which is atomic for each row. Note that an error doesn't mean that a
-// call had no effect: it may have been executed even though the reply was lost, or it
-// may be executed later because the request was delayed. Keepers can deal with both.
-// Implementations should be tested with package leasetest, whose suite every Store must
-// pass.
+// A call affects only the rows of its namespace and layout. Every method is atomic,
+// except for AddRows which is atomic per row. Note that returning an error doesn't mean a
+// call had no effect: the reply might have been lost after the call was executed, or a
+// delayed request might still be executed later. Keepers can handle both. Package
+// leasetest has a test suite that every Store must pass.
 //
 // Methods should return [ErrNotMigrated] if the tables or files are missing, a
-// [*VersionError] for a version that the store does not know, and a [*PermanentError]
-// if a retry can't help.
+// [*VersionError] for a version the store doesn't know, and a [*PermanentError] if
+// there's no point in retrying.
 //
-// A Store may also have a method Reserve() (release func(), warning string). A keeper calls
-// it before its first claim, and release after the lease was released. It reserves
-// something for the store, such as a connection that the application then can't use. If
-// warning is not "", it says why ids may stop nevertheless, and what to do.
+// A Store can have one more method, Reserve() (release func(), warning string), which
+// reserves something the store will need, like a connection that the application then
+// can't use. A keeper calls it before its first claim, and calls release once the lease
+// has been released. A warning other than "" says why ids might stop despite the
+// reservation, and what to do about it.
 //
 // A Store must be safe for concurrent use.
 type Store interface {
-	// Migrate creates the tables or files in which leases are kept, if they are missing.
-	// It must be possible for many processes to call it at the same time.
+	// Migrate creates the tables or files for leases if they're missing. Many processes
+	// may be calling it at the same time.
 	Migrate(ctx context.Context) error
 
-	// Layouts returns the namespace's layouts and the position at which the next
-	// layout is to be added. It includes layouts that have rows but were not added
-	// with CreateNamespace.
+	// Layouts returns the namespace's layouts and the position for adding the next one.
+	// This includes any layouts that have rows but weren't added with CreateNamespace.
 	Layouts(ctx context.Context, namespace string) (layouts []string, position int64, err error)
 
-	// CreateNamespace adds the layout to the namespace and reports whether it did. It
-	// stores the current fingerprint with the layout, and uses [Limits].NewFence as the
-	// fence. If the layout exists already, or if another layout was added at position,
+	// CreateNamespace adds the layout to the namespace and reports whether it did. The
+	// layout is stored with the current fingerprint, and with [Limits].NewFence as its
+	// fence. If the layout is already there, or another one was added at position,
 	// CreateNamespace does nothing.
 	CreateNamespace(ctx context.Context, terms Terms, position int64) (created bool, err error)
 
-	// Probe reads everything that a claim depends on, without taking locks. If the
-	// tables or files can't be used, it returns [ErrNotMigrated], a [*VersionError] or a
-	// [*PermanentError].
+	// Probe reads everything that a claim depends on, without taking locks. It returns
+	// [ErrNotMigrated], a [*VersionError] or a [*PermanentError] if the tables or files
+	// can't be used.
 	Probe(ctx context.Context, q Query) (Probe, error)
 
 	// Fence stores the current fingerprint and raises the fence to [Limits].RaisedFence,
-	// but only if the stored fingerprint still equals seen. If seen is "", the
-	// fingerprint is not compared.
+	// provided the stored fingerprint still equals seen. Set seen to "" to skip that
+	// comparison.
 	Fence(ctx context.Context, terms Terms, seen string) error
 
-	// AddRows adds a free row for each worker from min to max that doesn't have one. It
-	// must not change existing rows. The bound of a new row is [Limits].RaisedFence,
-	// which is above everything that a lost row of the worker can have granted, or
-	// [Limits].NewFence while the namespace does not exist. A store that loses a row only
-	// together with its namespace may use [Limits].Tick. AddRows may add fewer rows
-	// than requested, but it must add the row of min, unless another process is adding
-	// that row at the same time. Each row is added in a step of its own.
+	// AddRows adds a free row for each worker from min to max that doesn't have one,
+	// leaving existing rows alone. New rows get [Limits].RaisedFence as their bound,
+	// which is above anything that a lost row of the same worker could have granted, or
+	// [Limits].NewFence while the namespace doesn't exist. (Stores that can only lose a
+	// row together with its namespace may use [Limits].Tick.) Adding fewer rows than
+	// requested is fine as long as the row of min is added, unless another process is
+	// adding that one at the same time. Each row is added in a step of its own.
 	AddRows(ctx context.Context, terms Terms, min, max int64) error
 
 	// Claim takes a row and reports true if all these conditions hold: the row and its
-	// bound are unchanged since the probe, and the row is still free; the fence is
-	// unchanged; the namespace's fingerprint is the current one; and the store is not
-	// volatile, unless the probe already said that it is. Otherwise, it must change
-	// nothing and report false.
+	// bound haven't changed since the probe, and the row is still free; the fence hasn't
+	// changed; the namespace's fingerprint is the current one; and the store isn't
+	// volatile, unless the probe already said so. Otherwise, it must change nothing and
+	// report false.
 	Claim(ctx context.Context, c Claim) (Row, bool, error)
 
-	// Renew raises a lease's bound and reports true if all these conditions hold: the
-	// row still has the token and the revision that the holder knows; the lease has not
-	// expired; and the store is not volatile, unless it was volatile when the row was
-	// claimed. Otherwise, it must change nothing and report false.
+	// Renew raises a lease's bound and reports true if all these conditions hold: the row
+	// still has the token and revision known to the holder; the lease hasn't expired; and
+	// the store isn't volatile, unless it already was when the row was claimed.
+	// Otherwise, it must change nothing and report false.
 	Renew(ctx context.Context, r Renewal) (Row, bool, error)
 
-	// Release frees a row if it still has the token and the revision of held, and
-	// reports whether it did. It also lowers the row's bound to unused, the first
-	// counter that was not used, but never raises it.
+	// Release frees a row if its token and revision still match those of held, and
+	// reports whether it did. It also lowers the row's bound to unused, the first counter
+	// that wasn't used, but never raises it.
 	Release(ctx context.Context, terms Terms, held Row, unused int64) (bool, error)
 
 	// Rows returns the rows of the workers from min to max, ordered by worker.
 	Rows(ctx context.Context, terms Terms, min, max int64) ([]Row, error)
 
-	// Examine returns the settings of the store that endanger leases and that Probe
-	// doesn't check. They are reported by snowkey.Doctor.
+	// Examine returns settings of the store that put leases at risk and that Probe
+	// doesn't check. snowkey.Doctor reports them.
 	Examine(ctx context.Context) ([]Finding, error)
 }
 
@@ -106,9 +105,9 @@ type Query struct {
 	PreferWorker int64  // if the row of this worker number is free, the store should choose it; -1 for none
 	PreferLabel  string // otherwise, the store should prefer a free row with this label; "" for none
 
-	// Waiting is set while the process waits because all worker numbers are in use. In
-	// this case, if no row is free, the store only has to fill in a few fields of the
-	// Probe: the row that becomes free first, HasNamespace, LastWorker = Max and Now.
+	// Waiting is set while the process is waiting because all worker numbers are in use.
+	// If it's set and no row is free, the store only has to fill in part of the Probe:
+	// the row that becomes free first, HasNamespace, LastWorker = Max and Now.
 	Waiting bool
 }
 
@@ -123,14 +122,14 @@ type Probe struct {
 	Now          int64  // the store's time
 	LastWorker   int64  // the largest worker of the range that has a row, Min-1 if none has; not valid if HasFree
 
-	// HasFree reports whether Row is a free row. The store may choose from only some of
-	// the rows. It should prefer rows whose bound is not ahead of its time, and should
-	// choose a row whose claim would grant nothing only if there is no other. If several
-	// rows are equally good, it should pick one at random, so that many processes don't
-	// all try the same row.
+	// HasFree reports whether Row is a free row. The store doesn't have to look at all of
+	// its rows. It should prefer rows whose bound isn't ahead of its time, and should
+	// only choose a row whose claim would grant nothing if that's all there is. Among
+	// equally good rows, it should pick one at random so that lots of processes starting
+	// together don't all try the same row.
 	//
-	// If no row is free and Query.Waiting is set, Row is the row that becomes free
-	// first. HasRow reports whether Row is set at all.
+	// If no row is free and Query.Waiting is set, Row is the one that becomes free first.
+	// HasRow reports whether Row is set at all.
 	Row     Row
 	HasRow  bool
 	HasFree bool

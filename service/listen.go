@@ -18,17 +18,18 @@ import (
 // process may open. Further ones wait.
 const maxConns = 4096
 
-// ListenAndServe serves handler at addr until ctx ends. After that it accepts no more
-// connections, gives requests in progress 15 s to finish, and returns nil. The caller
-// should then close the pool to give the worker number back. If started isn't nil,
-// ListenAndServe calls it with the address as soon as the service listens.
+// ListenAndServe serves handler at addr until ctx ends. It then stops accepting
+// connections and gives requests in progress 15 s to finish. It returns nil if they did,
+// or an error if some had to be cut off. Close the pool after that to give the worker
+// number back. If started isn't nil, it's called with the address as soon as the service
+// is listening.
 //
 // Set guarded if the handler asks for tokens. Unless guarded is set or config asks for
-// client certificates, ListenAndServe refuses addresses beyond the loopback interface, and
-// requests whose Host header names another one: a page on the internet can make its own
-// name lead to 127.0.0.1, and would then be of the same origin as the service. If
-// config is nil, it serves plain HTTP. In that case you should put a proxy with TLS in
-// front of it, because anybody on the network could read the tokens otherwise.
+// client certificates, ListenAndServe refuses addresses other than loopback, and requests
+// whose Host header names anything else. (A web page can point its own name at 127.0.0.1,
+// and would then have the same origin as the service.) If config is nil, it serves plain
+// HTTP. You should put a TLS proxy in front of it in that case, or anybody on the network
+// could read the tokens.
 func ListenAndServe(ctx context.Context, addr string, handler http.Handler, guarded bool, config *tls.Config, started func(net.Addr)) error {
 	guarded = guarded || asksForCertificates(config)
 	resolved, err := resolve(addr, guarded)
@@ -94,8 +95,8 @@ func isLoopback(host string) bool {
 	return err == nil && ip.Unmap().IsLoopback() || strings.EqualFold(host, "localhost")
 }
 
-// CheckAddr reports the error that [ListenAndServe] would return for an address,
-// so that a program can check it before it leases a worker number.
+// CheckAddr reports the error that [ListenAndServe] would return for an address, so that
+// a program can check it before leasing a worker number.
 func CheckAddr(addr string, guarded bool, config *tls.Config) error {
 	_, err := resolve(addr, guarded || asksForCertificates(config))
 	return err

@@ -1,7 +1,7 @@
-// Package service hands out the ids of a pool over HTTP, for programs in other languages.
-// You can run it with the command snowkey serve, or add [NewHandler] to a server of your
-// own. Each process of the service leases its own worker number. This means that you can
-// run as many as you like behind a load balancer, and they don't have to know each other.
+// Package service hands out a pool's ids over HTTP, for programs written in other
+// languages. Run it with the command snowkey serve, or add [NewHandler] to your own
+// server. Each process of the service leases its own worker number, so you can run as
+// many of them as you like behind a load balancer without them knowing about each other.
 //
 //	POST /v1/ids?count=3   ids
 //	GET  /v1/ids/{id}      the time, the worker number and the sequence of an id
@@ -10,10 +10,10 @@
 //	GET  /readyz, /livez   probes, as in package idgen/healthz
 //	GET  /                 a page for people: the bits of an id, and the leases
 //
-// Ids are strings in JSON, because JavaScript rounds numbers above 2^53. If you send the
-// header Accept: text/plain, you get one id per line instead. With format=ranges,
-// consecutive ids share a line. See docs/services.md for the whole interface, and package
-// service/client for a client in Go.
+// Ids are strings in JSON, because JavaScript rounds numbers above 2^53. Send the header
+// Accept: text/plain if you'd rather get one id per line; add format=ranges to put
+// consecutive ids on the same line. The whole interface is described in docs/services.md.
+// For Go there's a client in package service/client.
 package service
 
 import (
@@ -42,32 +42,33 @@ import (
 	"github.com/snowkey-go/snowkey/lease"
 )
 
-// Config configures the service. The zero Config is valid, but note that anybody who can
-// reach the service can then draw ids.
+// Config configures the service. The zero Config is valid, but note that it lets anybody
+// who can reach the service draw ids.
 type Config struct {
-	// Tokens are the bearer tokens that the service accepts. Each must have 128 random
-	// bits or more, which are 32 hex digits or 22 characters of base64. While you're
-	// replacing a token, list both the old and the new one. If there are no tokens,
-	// anybody can use the service. The probes and the OpenAPI document never need a token.
+	// Tokens are the bearer tokens the service accepts. Each must have at least 128
+	// random bits, i.e. 32 hex digits or 22 characters of base64. List both the old and
+	// the new one while you're replacing a token. Without any tokens, anybody can use the
+	// service. Probes and the OpenAPI document never require a token.
 	Tokens []string
 
-	// MaxBatch limits how many ids a request can ask for. A layout with few ids per tick
-	// may have a lower limit, as [idgen.Generator.Append] does. Defaults to 10,000.
+	// MaxBatch limits how many ids can be requested at once. The limit may be lower for
+	// layouts with few ids per tick, as with [idgen.Generator.Append]. Defaults to
+	// 10,000.
 	MaxBatch int
 
-	// Rate is the number of ids per second that the service hands out, to all clients
-	// together. Requests above that get the status 429. A single request can't ask for
-	// more than that either. Defaults to no limit.
+	// Rate is the number of ids per second the service hands out to all clients together.
+	// Requests above that get a 429, and a single request can't ask for more than that
+	// either. Defaults to no limit.
 	Rate float64
 
-	// Store and Namespace should be the same as in the call of snowkey.Open that opened
-	// the pool. If Store is set, the page lists all worker numbers that are leased in the
-	// namespace. Namespace defaults to "default".
+	// Store and Namespace should match the snowkey.Open call that opened the pool. If
+	// Store is set, the page lists all worker numbers leased in the namespace. Namespace
+	// defaults to "default".
 	Store     lease.Store
 	Namespace string
 
-	// MaxWait limits how long a request waits for ids, for instance for a lease. Defaults
-	// to 5 s.
+	// MaxWait limits how long a request waits for ids, e.g. because there's no lease
+	// right now. Defaults to 5 s.
 	MaxWait time.Duration
 }
 
@@ -115,8 +116,8 @@ func strongToken(token string) bool {
 	return base64Token.MatchString(token)
 }
 
-// NewHandler returns the service for a pool. It is safe for concurrent use. An error
-// never contains a token.
+// NewHandler returns the service for a pool. It's safe for concurrent use. Errors never
+// contain a token.
 func NewHandler(pool *idgen.Pool, cfg Config) (http.Handler, error) {
 	if pool == nil {
 		return nil, errors.New("service: there is no pool; open one with snowkey.Open")

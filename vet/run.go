@@ -20,7 +20,7 @@ import (
 	"golang.org/x/tools/go/packages"
 )
 
-// Options say what [Run] analyses.
+// Options say what [Run] should analyse.
 type Options struct {
 	Dir      string   // where the patterns are resolved; defaults to the current directory
 	Patterns []string // as for go build; defaults to ./...
@@ -36,12 +36,12 @@ type Finding struct {
 	URL      string         `json:"url"`
 }
 
-// Run loads a program, looks at all of it to complete the configuration, and applies all
-// rules. The findings are in the order of the files.
+// Run loads a program, looks at all of it to complete the configuration, and applies every
+// rule. Findings are sorted by file.
 //
-// It adds the tables that the program or the files *.sql in its modules create to
-// Config.Counted, and sets Config.Safe if the program calls idgen.JSSafe. It checks the
-// templates in its modules, too.
+// Tables created by the program or by the *.sql files in its modules are added to
+// Config.Counted. If the program calls idgen.JSSafe, Config.Safe is set. Templates in its
+// modules are checked as well.
 func Run(ctx context.Context, o Options) ([]Finding, error) {
 	if len(o.Patterns) == 0 {
 		o.Patterns = []string{"./..."}

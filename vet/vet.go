@@ -9,20 +9,20 @@ import (
 	"golang.org/x/tools/go/analysis"
 )
 
-// A Config says what is known about the program besides its source. The zero Config is
-// ready to use: every key that the analyzers recognise is then reported.
+// A Config says what's known about the program besides its source. The zero Config is
+// ready to use, and reports every key the analyzers recognise.
 type Config struct {
-	// Tables has the tables whose keys are generated, without schemas. If it's set, keys
-	// of other tables aren't reported. [Survey] and the plan of package autoinc know them.
-	// Defaults to all.
+	// Tables are the tables with generated keys, without schemas. If set, keys of other
+	// tables aren't reported. You can get the list from the plan of package autoinc, or
+	// from Inspect in package catalog. Defaults to all tables.
 	Tables []string
 
-	// Counted has more tables that have a counted key, which the analyzers then know even
-	// if nothing in a package tells. Defaults to none.
+	// Counted are additional tables with a counted key, for when there's nothing in a
+	// package to tell the analyzers. Defaults to none.
 	Counted []string
 
 	// Safe says that all ids are below 2^53, as with idgen.JSSafe. JSON numbers and
-	// float64 then hold every key, and aren't reported. Defaults to false.
+	// float64 can hold every key in that case and aren't reported. Defaults to false.
 	Safe bool
 }
 
@@ -33,11 +33,11 @@ const (
 	Hint   = "hint"   // matters on 32-bit platforms or during the migration only
 )
 
-// Docs is where the pages are that findings refer to.
+// Docs is where to find the pages mentioned in findings.
 const Docs = "https://github.com/snowkey-go/snowkey/blob/main/docs/"
 
 // Analyzers returns an analyzer for each rule, in the order of the documentation. They
-// share an analyzer that finds the keys of a package.
+// share an analyzer that finds a package's keys.
 func Analyzers(config Config) []*analysis.Analyzer {
 	return analyzers(keysAnalyzer(config))
 }

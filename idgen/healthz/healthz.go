@@ -12,25 +12,26 @@ import (
 	"github.com/snowkey-go/snowkey/idgen"
 )
 
-// Ready returns a handler for readiness probes. It answers 200 if the pool returns ids
-// at once or after a short wait for the clock, and 503 otherwise. The body says why:
+// Ready returns a handler for readiness probes. It answers 200 if the pool will return
+// ids right away or after a short wait for the clock, and 503 otherwise. The body has the
+// details:
 //
 //	{"state":"unleased","cause":"no_answer","behindSeconds":0,"worker":7}
 //
-// The state is an [idgen.State]. If it is unleased, the cause is one of [idgen.Causes].
-// The worker is present if the pool has a worker number. Since anybody may call a probe,
-// the body never has the error of the store, which may contain an address or a user. The
-// error is in the log and in [idgen.Health].Reason.
+// The state is an [idgen.State]. If it's unleased, there's also a cause, which is one of
+// [idgen.Causes]. The worker is included if the pool has a worker number. You won't find
+// the store's error in the body: anybody might be able to call a probe, and such errors
+// can contain an address or a user name. It's in the log and in [idgen.Health].Reason.
 //
-// If pool is nil, the handler uses [idgen.Default] at the time of the request. If there
-// is none either, the cause is no_pool.
+// If pool is nil, the handler uses the [idgen.Default] pool at the time of the request.
+// Without a default either, the cause is no_pool.
 func Ready(pool *idgen.Pool) http.Handler {
 	return probe{pool, func(s idgen.State) bool { return s <= idgen.Waiting }}
 }
 
-// Live returns a handler for liveness probes. It answers 503 only once the pool is
-// closed, because a restart would not help in any other case: an unavailable database
-// or a wrong clock stays the same. The body is the same as for [Ready].
+// Live returns a handler for liveness probes. It only answers 503 once the pool is
+// closed. Restarting wouldn't help with anything else, like an unavailable database or a
+// wrong clock. The body is the same as for [Ready].
 func Live(pool *idgen.Pool) http.Handler {
 	return probe{pool, func(s idgen.State) bool { return s != idgen.Closed }}
 }

@@ -7,17 +7,17 @@ import (
 	"github.com/snowkey-go/snowkey/idgen"
 )
 
-// A Counter is a source that counts from 1, for each model by itself, as a database with
-// auto-increment does. It is for the tests of an existing service, which compare keys with
-// 1, 2 and 3:
+// A Counter is a source that counts from 1, separately for each model, like a database
+// with auto-increment. It's meant for the tests of an existing service which compare keys
+// with 1, 2 and 3:
 //
 //	db.Use(gormid.New(gormid.Config{Source: new(idgentest.Counter), FillIntegers: true}))
 //
-// With gormid, a model goes on above the keys that the test has set. With other integrations,
-// a test that inserts rows with keys of its own should set all of them.
+// With gormid, a model continues above any keys the test has set itself. With other
+// integrations, a test that inserts rows with keys of its own should set all of them.
 //
-// New tests should use a [Pool], whose ids show where code rounds them. Package entid makes
-// all models share one Counter, unless the mixin names a generator.
+// In new tests, prefer a [Pool]: its ids reveal any code that rounds them. With package
+// entid, all models share one Counter unless the mixin names a generator.
 //
 // The zero Counter is ready to use. It is safe for concurrent use.
 type Counter struct {
@@ -26,8 +26,8 @@ type Counter struct {
 	of   map[string]*Counter
 }
 
-// Of returns the counter of a model, or of the generator that a model names. It is called by
-// the integrations.
+// Of returns the counter of a model, or of the generator a model names. The integrations
+// call it.
 func (c *Counter) Of(name string) idgen.Source {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -40,8 +40,8 @@ func (c *Counter) Of(name string) idgen.Source {
 	return c.of[name]
 }
 
-// Seen makes the counter that [Counter.Of] returns for a name go on above id. It is called by
-// gormid for each row that has a key.
+// Seen makes the counter returned by [Counter.Of] for a name continue above id. It's
+// called by gormid for each row that already has a key.
 func (c *Counter) Seen(name string, id int64) {
 	of := c.Of(name).(*Counter)
 	of.mu.Lock()

@@ -1,4 +1,4 @@
-// Package idgentest has pools for tests. Their ids are the same in every run:
+// Package idgentest has pools for tests. Their ids are the same on each run:
 //
 //	func TestOrders(t *testing.T) {
 //		ids := idgentest.New(t)
@@ -7,7 +7,7 @@
 //		ids.Advance(time.Hour) // the next ids are an hour later
 //	}
 //
-// A test can therefore compare keys with literals or golden files.
+// This lets tests compare keys with literals or golden files.
 package idgentest
 
 import (
@@ -22,9 +22,9 @@ import (
 	"github.com/snowkey-go/snowkey/internal/leased"
 )
 
-// First is the first id of every [Pool], the second one is First+1. Both are above 2^53,
-// and equal when they are converted to float64. So a test with two of these ids notices
-// if some code, such as a JavaScript client, rounds them.
+// First is the first id from every [Pool], and the second is First+1. They're both above
+// 2^53 and become equal when converted to float64. A test with two of these ids will
+// therefore catch any code that rounds them (a JavaScript client, for instance).
 const First = 132271570944004097
 
 // Start is the time that the clock of every [Pool] shows at first.
@@ -33,15 +33,14 @@ var start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 // worker is the worker number in the ids.
 const worker = 1
 
-// A Pool is an [idgen.Pool] with [idgen.DefaultLayout], the worker number 1, and a clock
-// that only the test moves. It never waits. The clock first shows the beginning of 2026
-// in UTC.
+// A Pool is an [idgen.Pool] with [idgen.DefaultLayout], worker number 1, and a clock that
+// only moves when the test says so. It never waits. The clock starts at the beginning of
+// 2026 in UTC.
 //
-// All pools issue the same ids, so two pools must not fill the same table. Each pool
-// shares nothing with others, so tests can run in parallel.
+// All pools issue the same ids, so don't use two of them to fill one table. They don't
+// share any state, which makes them safe to use in parallel tests.
 //
-// A Pool is safe for concurrent use. Use [New] to get one, since the zero Pool is not
-// valid.
+// A Pool is safe for concurrent use. Use [New] to get one; the zero Pool isn't valid.
 type Pool struct {
 	*idgen.Pool
 	clock *clock
@@ -50,7 +49,7 @@ type Pool struct {
 	named map[string]*idgen.Generator // those that were asked for
 }
 
-// New returns a pool for t, and closes it when t ends.
+// New returns a pool for t that's closed when t ends.
 func New(t testing.TB) *Pool {
 	t.Helper()
 	c := &clock{now: start}
@@ -87,11 +86,11 @@ func (p *Pool) Named(name string) *idgen.Generator {
 // is a multiple of 4,096, which float64 does not round.
 func skip(g *idgen.Generator) { g.Next(context.Background()) }
 
-// Now returns what the clock shows.
+// Now returns the clock's current time.
 func (p *Pool) Now() time.Time { return p.clock.read() }
 
-// Advance moves the clock. If d is negative, the clock goes back, but ids still ascend.
-// If it goes forward by a millisecond or more, the next id is in another tick.
+// Advance moves the clock. A negative d sets it back, but ids will still ascend. After
+// going forward by a millisecond or more, the next id is in a different tick.
 func (p *Pool) Advance(d time.Duration) {
 	p.clock.advance(d)
 	p.mu.Lock()

@@ -10,55 +10,53 @@ import (
 	"unicode/utf8"
 )
 
-// Config configures a [Segment]. Only Name must be set.
+// Config configures a [Segment]. Name is the only required field.
 type Config struct {
-	// Name identifies the numbers in the store. Processes that fill the same table must
-	// use the same name, while each table can have its own. Names are created on first
-	// use. A name has at most 64 bytes.
+	// Name identifies the numbers in the store, and is created on first use. Each table
+	// can have its own, but processes filling the same table must use the same name. At
+	// most 64 bytes.
 	Name string
 
-	// MinValue and MaxValue are the smallest and the largest number to issue. MinValue
-	// may be raised at any time, for instance above the largest number in a table, and
-	// an existing name then continues from there. It defaults to 1. MaxValue defaults
-	// to 2^63-2, which is the largest possible. Set it to math.MaxInt32 for a 32-bit
-	// column.
+	// MinValue and MaxValue are the smallest and largest numbers to issue. You can raise
+	// MinValue at any time (e.g. above the largest number in a table) and an existing
+	// name will continue from there. It defaults to 1. MaxValue defaults to 2^63-2, the
+	// largest possible value. Set it to math.MaxInt32 for a 32-bit column.
 	MinValue, MaxValue int64
 
-	// Offset and Stride are meant for writers with separate databases whose rows are
-	// going to be merged. All writers must use the same Stride, which limits their
-	// number, and each a different Offset from 0 to Stride-1. A writer then gets the
-	// numbers n for which n % Stride is its Offset. Before changing the Stride, stop
-	// all writers and raise MinValue above every number that was granted. Stride is at
-	// most 2^32. The defaults are 0 and 1, which give all numbers.
+	// Offset and Stride are for writers with separate databases whose rows will be merged
+	// at some point. All writers have to use the same Stride, and each one a different
+	// Offset from 0 to Stride-1. A writer then gets the numbers n for which n % Stride is
+	// its Offset, so there can be no more than Stride writers. To change the Stride,
+	// first stop all writers and raise MinValue above every number that was granted.
+	// Stride is at most 2^32. The defaults of 0 and 1 give you all numbers.
 	Offset, Stride int64
 
-	// MinStep and MaxStep limit the step, which is how many numbers one statement
-	// fetches. When a process ends, its unused numbers leave a gap of about one to two
-	// steps. A call that needs more than MaxStep numbers still fetches them with one
-	// statement. MaxStep is at most 2^32. The defaults are 100 and 1,048,576, or
-	// MinStep if that is larger.
+	// MinStep and MaxStep limit the step, i.e. how many numbers are fetched by one
+	// statement. A process leaves a gap of about one to two steps when it ends. Calls
+	// needing more than MaxStep numbers still fetch them with a single statement. MaxStep
+	// is at most 2^32. The defaults are 100 and 1,048,576, or MinStep if that's larger.
 	MinStep, MaxStep int64
 
-	// Ahead is how long the numbers of one step should last. The Segment adapts the
-	// step to demand, between MinStep and MaxStep. If the store becomes unavailable,
-	// the fetched numbers last for Ahead to 2 × Ahead. As long as a statement takes
-	// less than a hundredth of Ahead, demand can rise a hundredfold without any call
-	// having to wait. Defaults to 1 s.
+	// Ahead is how long the numbers of one step should last. The Segment adapts the step
+	// to demand, between MinStep and MaxStep. With the store unavailable, fetched numbers
+	// will last for Ahead to 2 × Ahead. Demand can jump a hundredfold without making
+	// calls wait, as long as a statement takes less than a hundredth of Ahead. Defaults
+	// to 1 s.
 	Ahead time.Duration
 
-	// Timeout is how long a statement may take before its context ends. The Segment
-	// sends another statement once the Store has returned, and skips the numbers that
-	// the first statement may have reserved. Defaults to 5 s.
+	// Timeout is how long a statement may take before its context ends. Once the Store
+	// has returned, the Segment sends another statement, skipping the numbers that the
+	// first one may have reserved. Defaults to 5 s.
 	Timeout time.Duration
 
-	// MaxBlocked is how long a call waits if this process itself keeps the store from
-	// answering, because transactions that wait for numbers have all connections of the
-	// *sql.DB. The call then fails with a [*BlockedError], even if its context has not
-	// ended. Defaults to two times Timeout.
+	// MaxBlocked limits how long a call will wait while this process itself keeps the
+	// store from answering, because every connection of the *sql.DB is used by a
+	// transaction waiting for numbers. The call then fails with a [*BlockedError], even
+	// if there's time left on its context. Defaults to two times Timeout.
 	MaxBlocked time.Duration
 
-	// Logger receives a message when the store fails, and another when it grants
-	// numbers again. Defaults to slog.Default().
+	// Logger receives a message when the store fails, and another once it grants numbers
+	// again. Defaults to slog.Default().
 	Logger *slog.Logger
 }
 

@@ -10,8 +10,8 @@ import (
 // ErrClosed is returned by a [Segment] after [Segment.Close].
 var ErrClosed = errors.New("segment: the segment is closed")
 
-// An ExhaustedError is returned if there are fewer numbers left up to MaxValue than a
-// call requests. There's no point in retrying the call.
+// An ExhaustedError is returned if there aren't enough numbers left up to MaxValue for a
+// call. There's no point in retrying.
 type ExhaustedError struct {
 	Name     string
 	MaxValue int64
@@ -21,8 +21,8 @@ func (e *ExhaustedError) Error() string {
 	return fmt.Sprintf("segment: the numbers of %q have reached MaxValue %d; raise MaxValue, and first widen the column if it holds no larger numbers", e.Name, e.MaxValue)
 }
 
-// A StoreError is returned if the store returned an error, did not reply in time, or
-// granted numbers that were not requested.
+// A StoreError is returned if the store failed, didn't reply in time, or granted numbers
+// that weren't requested.
 type StoreError struct {
 	Name string
 	Err  error
@@ -35,9 +35,9 @@ func (e *StoreError) Error() string {
 // Unwrap returns Err.
 func (e *StoreError) Unwrap() error { return e.Err }
 
-// A BlockedError reports that this process itself keeps the store from answering, usually
-// because all connections of its *sql.DB are used by transactions that wait for numbers.
-// It is wrapped in a [*StoreError].
+// A BlockedError reports that this process itself is keeping the store from answering,
+// usually because every connection in its *sql.DB is used by a transaction waiting for
+// numbers. It's wrapped in a [*StoreError].
 type BlockedError = leased.BlockedError
 
 // configError says what is wrong with a field of [Config], and what to do.

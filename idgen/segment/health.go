@@ -2,11 +2,11 @@ package segment
 
 import "github.com/snowkey-go/snowkey/idgen"
 
-// Health describes the state of a [Segment], for instance for a readiness probe.
+// Health describes the state of a [Segment], for use in a readiness probe for example.
 type Health struct {
-	// State says what to expect of the next call. If it is Serving, the call returns at
-	// once, or after a fetch if no number is ready. If it is Waiting, the call has to
-	// wait, because no number is ready and the last fetch failed. If it is Exhausted or
+	// State says what to expect from the next call. Serving means that it returns right
+	// away, or after a fetch if no numbers are ready. Waiting means that it has to wait,
+	// since no numbers are ready and the last fetch failed. If the state is Exhausted or
 	// Closed, the call returns an error.
 	State idgen.State
 
@@ -16,7 +16,7 @@ type Health struct {
 	Reason    error // why the last fetch failed, as a *StoreError; nil if it succeeded
 }
 
-// Health reports the state of the Segment. It does not use up a number.
+// Health reports the state of the Segment without using up a number.
 func (s *Segment) Health() Health {
 	s.mu.Lock()
 	defer s.mu.Unlock()

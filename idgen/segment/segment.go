@@ -13,9 +13,9 @@ import (
 // maxBatch keeps a single call from allocating more memory than the machine has.
 const maxBatch = 1 << 24
 
-// A Segment is a source of dense numbers. It is safe for concurrent use. Since no
-// goroutine runs while it has enough numbers, there is no need to close a Segment that
-// is used until the process ends. The zero Segment is not valid; use [New].
+// A Segment is a source of dense numbers. It's safe for concurrent use. No goroutine runs
+// while it has enough numbers, so you don't have to close a Segment that's used until the
+// process ends. The zero Segment isn't valid; use [New].
 type Segment struct {
 	store Store
 	cfg   Config
@@ -55,8 +55,8 @@ type reserver interface {
 	Reserve() (release func(), warning string)
 }
 
-// New returns a Segment that takes its numbers from store. It does not contact the
-// store until the first call for a number.
+// New returns a Segment that takes its numbers from store. The store isn't contacted
+// until the first call for a number.
 func New(store Store, cfg Config) (*Segment, error) {
 	cfg = cfg.withDefaults()
 	if err := cfg.validate(store); err != nil {
@@ -77,10 +77,12 @@ func New(store Store, cfg Config) (*Segment, error) {
 	return s, nil
 }
 
-// Next returns one number. If all fetched numbers are used, Next waits for the store
-// until ctx ends. Waiting calls are served in the order in which they started to wait.
-// The error is an [*ExhaustedError], [ErrClosed], or the error of ctx if ctx ended
-// during the wait. If the last fetch failed, the error also wraps its [*StoreError].
+// Next returns one number. If there are no fetched numbers left, it waits for the store
+// until ctx ends. Waiting calls are served in order of arrival. The error is an
+// [*ExhaustedError], [ErrClosed], or the error of ctx if it ended during the wait. If the
+// last fetch failed, the error also wraps its [*StoreError]. A call that's still waiting
+// after [Config.MaxBlocked] may fail with just a [*StoreError] wrapping a
+// [*BlockedError].
 func (s *Segment) Next(ctx context.Context) (int64, error) {
 	if r, ok := s.ownRun(1); ok {
 		return s.number(r.first), nil
@@ -95,9 +97,9 @@ func (s *Segment) Next(ctx context.Context) (int64, error) {
 func (s *Segment) number(place int64) int64 { return place*s.cfg.Stride + s.cfg.Offset }
 
 // Append appends n numbers to dst in ascending order and returns the extended slice.
-// All of them are taken in one step, so no other call gets a number in between. Append
-// returns the errors of [Segment.Next], and a [*idgen.CountError] if n is below 0 or
-// above 16,777,216. If there is an error, dst is unchanged and no number is skipped.
+// They're taken in one step, so no other call gets a number in between. Append returns
+// the errors of [Segment.Next], plus a [*idgen.CountError] if n is below 0 or above
+// 16,777,216. On error, dst is unchanged and no number is skipped.
 func (s *Segment) Append(ctx context.Context, dst []int64, n int) ([]int64, error) {
 	if n < 0 || n > maxBatch {
 		return dst, &idgen.CountError{Count: int64(n), Max: maxBatch}
@@ -238,9 +240,9 @@ func (s *Segment) waitError(ctx context.Context) error {
 	return fmt.Errorf("segment: waiting for numbers of %q: %w: %w", s.cfg.Name, ctx.Err(), s.reason)
 }
 
-// Close closes the segment. Waiting calls return [ErrClosed], and no number is issued
-// from then on. Numbers that were fetched but not issued are never used. If a fetch is
-// running, Close cancels it and waits for it to end, but not beyond the end of ctx.
+// Close closes the segment. Waiting calls return [ErrClosed], and no numbers are issued
+// from then on. Numbers that were fetched but not issued are lost. If there's a fetch in
+// progress, Close cancels it and waits for it to end, though not beyond the end of ctx.
 // Close may be called more than once.
 func (s *Segment) Close(ctx context.Context) error {
 	s.mu.Lock()

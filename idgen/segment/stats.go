@@ -2,25 +2,26 @@ package segment
 
 import "time"
 
-// Stats count what a [Segment] has done since it was made. They are for dashboards;
-// [Health] says what to expect of the next call.
+// Stats count what a [Segment] has done since it was created. They're meant for
+// dashboards. See [Health] for what to expect from the next call.
 type Stats struct {
 	Issued int64 // numbers that calls have got
 
 	// Waits is the number of calls that had to wait because too few numbers were ready,
-	// and WaitTime is the total time they waited. A call is counted when its wait ends.
+	// and WaitTime the total time they spent waiting. Calls are counted once they're done
+	// waiting.
 	Waits    int64
 	WaitTime time.Duration
 
 	Fetches  int64 // fetches that the store granted
 	Failures int64 // fetches that failed, or that Close canceled
 
-	// FetchTime is the total time of all fetches, and LastFetch is the time of the last
-	// one, whether it failed or not.
+	// FetchTime is the total time of all fetches, and LastFetch the time of the latest
+	// one. Both include failed fetches.
 	FetchTime, LastFetch time.Duration
 }
 
-// Stats returns the counters of the Segment. It doesn't wait for the store.
+// Stats returns the Segment's counters. It doesn't wait for the store.
 func (s *Segment) Stats() Stats {
 	s.mu.Lock()
 	defer s.mu.Unlock()

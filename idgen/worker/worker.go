@@ -1,18 +1,18 @@
-// Package worker finds a worker number without a lease.
+// Package worker gets worker numbers without a lease.
 //
-// Each function returns a function for [idgen.Config].Worker. If a value is missing or
-// malformed, that function returns an error with the source and its value, rather than
-// guessing a number. Before you use a source, make sure that you meet its requirement:
+// Each function returns a function for [idgen.Config].Worker. If the value it needs is
+// missing or malformed, that function won't guess: it returns an error naming the source
+// and the value. Every source has a requirement you need to meet:
 //
 //	Static, Env   you give each running process a different number
 //	Ordinal       a Kubernetes StatefulSet (or hosts with such names), one pool per pod
 //	IPv4          no two processes share the low bits of their private address
 //	Random        you accept the risk of equal numbers
 //
-// Two processes that have the same number at the same time make equal ids. This also
-// happens if a process gets a number whose previous holder has a clock that is ahead,
-// or is only paused and issues ids later. If you cannot rule that out, use a leased
-// worker number (see snowkey.Open), which excludes both cases.
+// Two processes with the same number at the same time make equal ids. The same can happen
+// when a number is passed on, if its previous holder has a clock that's ahead, or was
+// only paused and issues more ids later. Unless you can rule out both, use a leased
+// worker number (see snowkey.Open), which does that for you.
 //
 // [idgen.Config]: https://pkg.go.dev/github.com/snowkey-go/snowkey/idgen#Config
 package worker
@@ -52,8 +52,8 @@ func Env(name string) func(bits int) (int64, error) {
 	}
 }
 
-// Ordinal returns the number after the last "-" of HOSTNAME, such as 7 for "orders-7".
-// This is how Kubernetes numbers the pods of a StatefulSet.
+// Ordinal returns the number after the last "-" in HOSTNAME, e.g. 7 for "orders-7". This
+// is how Kubernetes numbers the pods of a StatefulSet.
 func Ordinal() func(bits int) (int64, error) {
 	return func(bits int) (int64, error) {
 		host, ok := os.LookupEnv("HOSTNAME")
@@ -84,9 +84,8 @@ func parse(source, value, text string, bits int) (int64, error) {
 }
 
 // IPv4 returns the low bits of the host's private IPv4 address. With low = 8, for
-// instance, this is the fourth octet. It fails if the host has no private address, if
-// it has two that differ in these bits, or if the layout's worker field is narrower
-// than low.
+// example, that's the fourth octet. It fails if there's no private address, if there are
+// two that differ in these bits, or if the layout's worker field is narrower than low.
 func IPv4(low int) func(bits int) (int64, error) {
 	return func(bits int) (int64, error) {
 		addrs, err := hostAddrs()
@@ -120,9 +119,9 @@ func fromIPv4(addrs []netip.Addr, low, bits int) (int64, error) {
 	return n, nil
 }
 
-// Random returns a random number that fits the worker field. Among n processes with b
-// bits, the probability that two have the same number is about n²/2^(b+1). That is
-// already one in ten for 15 processes with 10 bits, so use Random only for tests and
+// Random returns a random number that fits the worker field. With n processes and b bits,
+// the probability of two processes having the same number is about n²/2^(b+1). That's
+// already one in ten for 15 processes and 10 bits, so only use Random for tests and
 // single processes.
 func Random() func(bits int) (int64, error) {
 	return func(bits int) (int64, error) { return rand.Int64N(1 << min(bits, 62)), nil }

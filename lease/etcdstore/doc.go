@@ -1,5 +1,5 @@
-// Package etcdstore keeps leases in etcd, for processes that have an etcd cluster but no
-// database in common.
+// Package etcdstore keeps leases in etcd, for processes that share an etcd cluster but no
+// database.
 //
 //	client, err := clientv3.New(clientv3.Config{
 //		Endpoints: endpoints, DialKeepAliveTime: 10 * time.Second, DialKeepAliveTimeout: 3 * time.Second,
@@ -7,87 +7,87 @@
 //	...
 //	ids, err := snowkey.Open(ctx, etcdstore.New(client), snowkey.Config{})
 //
-// The page docs/stores.md explains the set-up, the permissions, and how to restore a
-// snapshot.
+// See docs/stores.md for setup, permissions, and how to restore a snapshot.
 //
 // # Keys
 //
-// All keys start with the prefix, and with the name of the namespace. Names are escaped
-// as in the path of a URL.
+// All keys start with the prefix and the name of the namespace. Names are escaped the way
+// they'd be in a URL path.
 //
 //	snowkey/orders/layouts                                 the layouts with their fences
 //	snowkey/orders/rows/41%2F10%2F12/0000000000000000007   row of worker 7
 //	snowkey/orders/time                                    agreed time, in microseconds
 //	snowkey/orders/alive                                   exists while a process vouches for the agreed time
 //
-// Each call reads keys in one transaction. If it changes something, it writes in a second
-// transaction, whose conditions are that the keys still have the values that were read.
-// It compares values rather than revisions, because after a snapshot was restored, etcd
-// gives the same revisions to other values.
+// Each call reads keys in one transaction and, if there's something to change, writes in
+// a second one that only commits if none of the values it read have changed. It compares
+// values instead of revisions because restoring a snapshot can cause revision numbers to
+// be reused.
 //
 // # The agreed time
 //
-// A transaction of etcd can't read a clock, and the clocks of the members are not visible
-// to clients. The clock of one host must not take their place, because a host's clock can
-// be wrong. So the processes of a namespace agree on a time:
+// An etcd transaction can't read a clock, and clients have no way to see the members'
+// clocks. The clock of a single host is no substitute, since it could be wrong. Instead,
+// a namespace's processes agree on a time:
 //
-//   - Each grant raises the key time to the time that it used, in the same transaction. So
-//     no bound was ever granted above the cap at the agreed time, and a row that is added
-//     starts above that cap, since no process had the row after that time was read. This
-//     involves no clock at all.
-//   - Once a process knows the agreed time, it continues with its monotonic clock, and
-//     with the key time if that is later. If its host's clock gains more than MaxClockSkew
-//     on that, the machine was asleep, or the clock has jumped ahead. Then the process has
-//     to learn the agreed time again, as one that starts.
-//   - A process vouches for the agreed time while its host's clock differs from it by no
-//     more than MaxClockSkew. With each claim and renewal, it attaches the key alive to an
-//     etcd lease. The leader of etcd counts down that lease, and a new leader starts again
-//     from its full length. So the key never vanishes early.
-//   - A process that starts while the key alive exists compares its host's clock with the
-//     agreed time when the etcd lease was granted, plus the time that etcd has counted since.
-//     If they differ by more than MaxClockSkew, it waits until other processes write, or until
-//     the key has vanished. If the times that they write differ too, the process is refused
-//     with a [lease.ClockSkewError].
-//   - If the key alive does not exist, all leases have expired, and no running process has a
-//     clock that agrees. Then the next process uses its own clock, but never a time before the
-//     key time.
+//   - Each grant raises the key time to the time it used, in the same transaction. This
+//     means no bound was ever granted above the cap at the agreed time, and added rows
+//     can start above that cap, as no process had the row after that time was read. None
+//     of this depends on a clock.
+//   - Once it knows the agreed time, a process carries on with its monotonic clock, or
+//     with the key time whenever that's later. If the host's clock gains more than
+//     MaxClockSkew on this, either the machine was asleep or its clock has jumped ahead.
+//     The process then has to learn the agreed time again, as if it had just started.
+//   - As long as its host's clock is within MaxClockSkew of the agreed time, a process
+//     vouches for it: each claim and renewal attaches the key alive to an etcd lease. The
+//     leader of etcd counts down that lease, and a new leader starts over with the full
+//     duration, so the key won't vanish early.
+//   - A process starting while the key alive exists takes the agreed time from when the
+//     etcd lease was granted, adds the time etcd has counted since, and compares the sum
+//     with its host's clock. If the difference is more than MaxClockSkew, it waits until
+//     other processes write or the key has vanished. When the times they write turn out
+//     to differ too, the process is refused with a [lease.ClockSkewError].
+//   - If there's no key alive, all leases have expired, and no running process has a
+//     clock that agrees. The next process then uses its own clock, though never a time
+//     before the key time.
 //
-// So one wrong clock can't push the agreed time ahead while processes with right clocks
-// run. The first process of a namespace is not checked by any other, as a database server's
-// clock isn't. The agreed time follows the fastest monotonic clock. Run NTP on each host:
-// a clock without it gains up to a few seconds a day.
+// This keeps one wrong clock from pushing the agreed time ahead while processes with
+// correct clocks are running. A namespace's first process isn't checked by anything (but
+// then, neither is the clock of a database server). The agreed time follows the fastest
+// monotonic clock, so you should run NTP on every host (without it, a clock gains up to a
+// few seconds a day).
 //
 // # Lost commits
 //
-// If no commit is lost, ids are unique even if all clocks are wrong. When etcd answers a
-// commit, it is on the disks of most members, so a failover loses nothing. But a cluster
-// that an operator restores lacks what came after the snapshot. Its cluster id is often
-// the same as before, because etcd calculates it from the members' peer URLs and
-// --initial-cluster-token. The option --force-new-cluster keeps the id too.
+// As long as commits aren't lost, ids are unique even if every clock is wrong. A commit
+// is on most members' disks by the time etcd answers, so failovers don't lose anything. A
+// cluster restored by an operator, on the other hand, is missing everything after the
+// snapshot, and its cluster id often stays the same: etcd derives it from the members'
+// peer URLs and --initial-cluster-token. The option --force-new-cluster keeps it as well.
 //
-// The store therefore reports that it may lose commits, and each claim holds off. The
-// lease starts above everything that can have been granted. Its first id can be issued
-// after MaxClockSkew. Layouts with ticks longer than a second are refused.
+// That's why the store reports that it may lose commits, and each claim holds off. The
+// lease starts above anything that could have been granted, and its first id can be
+// issued after MaxClockSkew. Layouts with ticks longer than a second are refused.
 //
-// This is safe if the clocks of all hosts differ by at most MaxClockSkew. The reason is
-// that a process never uses a time before its host's clock at its start, nor a time more
-// than MaxClockSkew after the latest of all hosts' clocks. A claim starts above the cap at
-// the agreed time when etcd has answered, since it may have waited after it read that time.
-// While processes run, a host whose clock is wrong is
-// refused. So what remains to be assumed is that the clocks are right of the hosts whose
-// processes start after a loss, before any other process writes.
+// This is safe if all hosts' clocks are within MaxClockSkew of each other. A process
+// never uses a time before its host's clock at startup, nor one more than MaxClockSkew
+// after the latest clock of any host. Claims start above the cap at the agreed time when
+// etcd has answered, in case they were delayed after reading that time. While processes
+// are running, a host with a wrong clock is refused. The one remaining assumption is
+// about hosts whose processes start after a loss, before any other process writes: their
+// clocks have to be right.
 //
-// The cluster id is the fingerprint nevertheless. If it changes, all leases end, and the
-// next claim raises the fence. [WithoutHoldOff] relies on it alone.
+// The cluster id still serves as the fingerprint. If it changes, all leases end, and the
+// next claim raises the fence. With [WithoutHoldOff], the cluster id is all there is.
 //
 // # Requests
 //
-// If a member hangs, the client does not notice for a while. So a request without a reply
-// is sent again, to the next member, as long as the context allows. A write that was sent
-// again counts as unanswered unless its conditions still hold.
+// The client can take a while to notice a hung member, so unanswered requests are retried
+// against the next member until the context ends. A retried write whose conditions no
+// longer hold counts as unanswered.
 //
-// A renewal takes two requests, of which one writes up to three keys. An etcd lease is
-// requested about every one and a half Windows in addition. A probe reads the rows of all worker
-// numbers that may be leased, which are about 200 bytes each. Rows are added 100 at a
-// time, because etcd allows 128 operations in a transaction.
+// A renewal takes two requests, one of them writing up to three keys. On top of that, an
+// etcd lease is requested about every one and a half Windows. A probe reads the rows
+// (about 200 bytes each) of all worker numbers that may be leased. Rows are added 100 at
+// a time to stay below etcd's limit of 128 operations per transaction.
 package etcdstore

@@ -69,6 +69,6 @@ func (s *Store) handshake() error {
 // isNoLease reports whether etcd does not know the etcd lease of a put.
 func isNoLease(err error) bool { return errors.Is(err, rpctypes.ErrLeaseNotFound) }
 
-// Examine implements [lease.Store]. It returns nothing, because etcd has no setting that
-// endangers leases and that a client may read.
+// Examine implements [lease.Store]. It returns nothing, since etcd has no settings that
+// put leases at risk and that a client may read.
 func (s *Store) Examine(ctx context.Context) ([]lease.Finding, error) { return nil, ctx.Err() }

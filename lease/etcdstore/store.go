@@ -18,7 +18,8 @@ import (
 	"github.com/snowkey-go/snowkey/lease"
 )
 
-// A Store keeps leases in etcd. [New] returns one. A Store is safe for concurrent use.
+// A Store keeps leases in etcd. Use [New] to create one. A Store is safe for concurrent
+// use.
 type Store struct {
 	engine
 	client  *clientv3.Client
@@ -37,22 +38,23 @@ var _ lease.Store = (*Store)(nil)
 // An Option changes a setting of [New].
 type Option func(*Store)
 
-// WithPrefix sets the prefix of all keys. Processes with different prefixes don't know
-// of each other, so they may issue the same ids. Defaults to "snowkey/".
+// WithPrefix sets the prefix for all keys. Processes with different prefixes don't know
+// about each other and might issue the same ids. Defaults to "snowkey/".
 func WithPrefix(prefix string) Option { return func(s *Store) { s.prefix = prefix } }
 
-// WithoutHoldOff makes claims grant ids at once, and allows layouts with ticks longer
-// than a second. You must then make sure that etcd never loses a commit without a new
-// cluster id: restore snapshots only with a new --initial-cluster-token, and never use
-// --force-new-cluster or the disk of an older snapshot. Otherwise ids may repeat.
+// WithoutHoldOff makes claims grant ids right away, and allows layouts with ticks longer
+// than a second. It's then up to you to make sure that etcd never loses a commit without
+// getting a new cluster id: always use a new --initial-cluster-token when restoring a
+// snapshot, and never --force-new-cluster or the disk of an older snapshot. Otherwise ids
+// may repeat.
 func WithoutHoldOff() Option { return func(s *Store) { s.trusted = true } }
 
-// WithClock sets the host's clock. It must be the same as snowkey.Config.Clock, and safe
-// for concurrent use. Defaults to [time.Now].
+// WithClock sets the host's clock. It must be the same one as in snowkey.Config.Clock,
+// and safe for concurrent use. Defaults to [time.Now].
 func WithClock(clock func() time.Time) Option { return func(s *Store) { s.clock = clock } }
 
-// New returns a store that uses client. It does not connect to etcd, and does not close
-// the client.
+// New returns a store that uses client. It doesn't connect to etcd, and the client
+// remains yours to close.
 func New(client *clientv3.Client, options ...Option) *Store {
 	s := &Store{client: client, prefix: "snowkey/", clock: time.Now, times: make(map[string]*agreed)}
 	// By default, etcd allows 128 operations in a transaction.
@@ -63,7 +65,7 @@ func New(client *clientv3.Client, options ...Option) *Store {
 	return s
 }
 
-// Migrate does nothing, because etcd needs no preparation.
+// Migrate does nothing. There's nothing to prepare in etcd.
 func (s *Store) Migrate(ctx context.Context) error { return ctx.Err() }
 
 // A backend gives package kvlease the values of keys.
@@ -120,10 +122,10 @@ func itemOf(worker int64, kv *mvccpb.KeyValue) kvlease.Item {
 	return kvlease.Item{Worker: worker, Value: string(kv.Value), Where: fmt.Sprintf("the key %q", kv.Key)}
 }
 
-// Swap implements [kvlease.Backend]. With a grant, it also raises the agreed time to v.Now
-// in the same transaction, so that no bound is above the cap at the agreed time. It
-// compares values rather than revisions, because after a snapshot was restored, etcd gives
-// the same revisions to other values.
+// Swap implements [kvlease.Backend]. With a grant, it also raises the agreed time to
+// v.Now in the same transaction, so that no bound is above the cap at the agreed time. It
+// compares values rather than revisions because restoring a snapshot can cause revision
+// numbers to be reused.
 func (b backend) Swap(ctx context.Context, v kvlease.View, grants bool, changes ...kvlease.Change) (bool, error) {
 	k := b.keys(v.Terms.Namespace)
 	var when []clientv3.Cmp

@@ -13,12 +13,12 @@ import (
 	"github.com/snowkey-go/snowkey/lease"
 )
 
-// A Store keeps leases in the files of a directory. Use [Dir] to create one. All
-// methods of the zero value return an error, except Examine.
+// A Store keeps leases in the files of a directory. Use [Dir] to create one. All methods
+// of the zero value return an error, except for Examine.
 //
-// A Store is safe for concurrent use, also by many processes. It keeps no files open
-// between calls. If the ctx of a call ends while another process has the lock, the call
-// returns an error and has no effect.
+// A Store is safe for concurrent use, by any number of processes. It doesn't keep files
+// open between calls. If ctx ends while another process has the lock, the call returns an
+// error and has no effect.
 type Store struct {
 	engine
 	path  string
@@ -33,13 +33,14 @@ var _ lease.Store = (*Store)(nil)
 // An Option changes a setting of [Dir].
 type Option func(*Store)
 
-// Mode sets the permissions of the directory, if Migrate creates it, and of the files,
-// except for the execute bits. Defaults to 0700. With 0770, a group may share the
-// directory: the calls then accept one that another user owns and that its group may write
-// to. Include [fs.ModeSetgid] to give new files the group of the directory.
+// Mode sets the permissions of the files and, if Migrate creates it, of the directory
+// (files don't get the execute bits). Defaults to 0700. Use 0770 to share the directory
+// within a group: calls will then accept a directory that belongs to another user and is
+// writable by its group. Include [fs.ModeSetgid] to give new files the group of the
+// directory.
 func Mode(mode fs.FileMode) Option { return func(s *Store) { s.mode = mode } }
 
-// Dir returns a store in the directory at path. The directory need not exist yet.
+// Dir returns a store in the directory at path, which doesn't have to exist yet.
 func Dir(path string, options ...Option) *Store {
 	if abs, err := filepath.Abs(path); path != "" && err == nil {
 		path = abs // because the program may change its working directory
@@ -60,8 +61,7 @@ func (s *Store) now() int64 {
 	return s.clock().UnixMicro()
 }
 
-// Migrate creates the directory if it does not exist. It also removes
-// unfinished files.
+// Migrate creates the directory if it doesn't exist. It also cleans up unfinished files.
 func (s *Store) Migrate(ctx context.Context) error {
 	if err := s.check(ctx); err != nil {
 		return err

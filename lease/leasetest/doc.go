@@ -1,3 +1,3 @@
-// Package leasetest has [Run], the test suite that every [lease.Store] must pass, and
+// Package leasetest contains [Run], the test suite every [lease.Store] must pass, and
 // [Memory], an in-memory store whose faults are controlled by the test.
 package leasetest

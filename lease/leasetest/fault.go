@@ -5,7 +5,7 @@ import (
 	"errors"
 )
 
-// ErrFault is returned by a [Memory] if the test has configured a fault for the call.
+// ErrFault is returned by a [Memory] when the test has set a fault for the call.
 var ErrFault = errors.New("leasetest: the store failed, as the test demands")
 
 // A Fault describes what goes wrong with one call of a [Memory].
@@ -82,19 +82,17 @@ func (m *Memory) locked(f func()) {
 	f()
 }
 
-// Fault sets a function that returns the fault of each later call. If f is nil, later
-// calls have no faults. The op is the name of the method, such as "Renew". Memory calls
-// f before the call has an effect and without holding a lock, so f may sleep to make
-// the store slow.
+// Fault sets a function that chooses the fault for each later call; nil means no faults.
+// The op is the name of the method, e.g. "Renew". Memory calls f before the call takes
+// effect and without holding a lock, so f may sleep to simulate a slow store.
 func (m *Memory) Fault(f func(op string) Fault) { m.locked(func() { m.fault = f }) }
 
-// After sets a function that each later call runs before it returns, even if the call
-// fails. If f is nil, later calls run no function. The op is the name of the method.
-// Memory calls f without holding a lock.
+// After sets a function to run at the end of each later call, even a failed one; nil
+// means no function. The op is the name of the method. Memory calls f without holding a
+// lock.
 func (m *Memory) After(f func(op string)) { m.locked(func() { m.after = f }) }
 
-// Deliver executes all requests whose fault was [Late], in the order in which they were
-// sent.
+// Deliver executes all requests whose fault was [Late], in the order they were sent.
 func (m *Memory) Deliver() {
 	m.locked(func() {
 		for _, effect := range m.late {
@@ -104,7 +102,7 @@ func (m *Memory) Deliver() {
 	})
 }
 
-// Calls returns how often the method op was called, including calls that failed.
+// Calls returns how often the method op has been called, including failed calls.
 func (m *Memory) Calls(op string) int {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -13,17 +13,16 @@ import (
 	"github.com/snowkey-go/snowkey/lease"
 )
 
-// A Memory is a [lease.Store] in memory. A test can set its clock, and can choose the
-// calls that fail and the commits that are lost. Since a Memory starts no goroutines,
-// and waits only if a [Fault] makes a call hang until its ctx ends, it can be used in
-// the bubbles of testing/synctest.
+// A Memory is an in-memory [lease.Store]. Tests can set its clock, make calls fail, and
+// choose which commits get lost. It doesn't start goroutines, and waits only if a [Fault]
+// makes a call hang until its ctx ends, which means you can use it in a testing/synctest
+// bubble.
 //
-// The zero value is an empty store that is ready to use. A Memory is safe for
-// concurrent use.
+// The zero value is an empty store, ready to use. A Memory is safe for concurrent use.
 type Memory struct {
-	// Clock is the store's clock, which can be different from the host's. It is called
-	// while the store's lock is held, and must not be set once the store is in use.
-	// Defaults to time.Now.
+	// Clock is the store's clock, which may differ from the host's. It's called with the
+	// store's lock held, and must not be set once the store is in use. Defaults to
+	// time.Now.
 	Clock func() time.Time
 
 	mu    sync.Mutex
@@ -249,11 +248,11 @@ func (m *Memory) fingerprint() string { return cmp.Or(m.current, "the first") }
 // SetCurrent changes the fingerprint of the database, as a failover does.
 func (m *Memory) SetCurrent(fingerprint string) { m.locked(func() { m.current = fingerprint }) }
 
-// SetVolatile sets whether the store may lose commits from now on without a new
-// fingerprint, which later probes report.
+// SetVolatile sets whether, from now on, the store may lose commits without a new
+// fingerprint. Later probes report this.
 func (m *Memory) SetVolatile(volatile bool) { m.locked(func() { m.volatile = volatile }) }
 
-// A Snapshot contains everything that a [Memory] held at one point in time.
+// A Snapshot contains everything in a [Memory] at one point in time.
 type Snapshot struct{ content }
 
 // Snapshot returns what the store holds now.
@@ -263,9 +262,9 @@ func (m *Memory) Snapshot() Snapshot {
 	return Snapshot{m.copy()}
 }
 
-// Restore makes the store lose all commits since s was taken. Note that the database's
-// fingerprint does not change. If keepers should be able to detect the loss, call
-// SetCurrent too.
+// Restore makes the store lose all commits since s was taken. The database's fingerprint
+// stays the same, so call SetCurrent as well if keepers should be able to detect the
+// loss.
 func (m *Memory) Restore(s Snapshot) { m.locked(func() { m.content = s.copy() }) }
 
 func (c content) copy() content {

@@ -6,10 +6,9 @@ import (
 	"github.com/snowkey-go/snowkey/lease"
 )
 
-// An Operator can change a store in ways in which a person could change it with a
-// database client. If the stores passed to [Run] implement Operator, the suite also
-// tests what happens when a row is deleted or edited during its lease, or when the
-// whole database is replaced by another one.
+// An Operator can change a store the way somebody with a database client could. If the
+// stores passed to [Run] implement Operator, the suite also tests what happens when a row
+// is deleted or edited while it's leased, or when the whole database is replaced.
 type Operator interface {
 	// Delete deletes the row of a worker.
 	Delete(ctx context.Context, terms lease.Terms, worker int64) error
@@ -20,7 +19,7 @@ type Operator interface {
 	// DeleteNamespace deletes the namespace's entry for the layout, but not its rows.
 	DeleteNamespace(ctx context.Context, terms lease.Terms) error
 
-	// SetFingerprint overwrites the fingerprint that was stored when the layout was
-	// created or fenced.
+	// SetFingerprint overwrites the fingerprint stored when the layout was created or
+	// fenced.
 	SetFingerprint(ctx context.Context, terms lease.Terms, fingerprint string) error
 }

@@ -15,15 +15,15 @@ import (
 )
 
 // Run tests that a store does what [lease.Store] requires. It calls open for each
-// property. open must return an empty store that is not migrated yet and that can be
-// used until t ends. The store should also implement [Operator], since some properties
+// property, and expects to get an empty store that hasn't been migrated yet and is usable
+// until t ends. The store should implement [Operator] as well, since some properties
 // can't be tested without it.
 //
-// Run uses the store's own clock and does not wait. When it needs an expired lease, it
-// claims one with a negative TTL.
+// Run uses the store's own clock and doesn't wait for anything. When it needs an expired
+// lease, it claims one with a negative TTL.
 //
-// If several rows are equally good, a probe must return one of them at random, unless
-// the store is [Ordered].
+// Unless the store is [Ordered], a probe must pick one at random if several rows are
+// equally good.
 func Run(t *testing.T, open func(t *testing.T) lease.Store) {
 	for _, p := range properties {
 		t.Run(p.name, func(t *testing.T) {
@@ -55,11 +55,11 @@ func Run(t *testing.T, open func(t *testing.T) lease.Store) {
 	})
 }
 
-// An Ordered store is one whose probes return the row with the smallest worker number
-// if several rows are equally good. This suits a few processes that start one after the
-// other. It should be avoided if many processes start at the same time, because all of
-// them would try the same row. An Ordered store loses a row only together with its
-// namespace, so its new rows start in the current tick.
+// An Ordered store's probes return the row with the smallest worker number if several
+// rows are equally good. This works well for a handful of processes starting one after
+// the other. Avoid it if lots of them might start at once, because they'd all try the
+// same row. An Ordered store can lose a row only together with its namespace, so new rows
+// start in the current tick.
 type Ordered interface {
 	Ordered()
 }

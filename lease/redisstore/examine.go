@@ -13,9 +13,10 @@ import (
 	"github.com/snowkey-go/snowkey/lease"
 )
 
-// Examine implements [lease.Store]. It looks for settings that make the server lose more
-// than the last commits. Ids stay unique, because each lease holds off, but all processes
-// lose their leases at once. In a cluster, it looks at every primary.
+// Examine implements [lease.Store]. It looks for settings that could make the server lose
+// more than the last few commits. Ids stay unique even then, since each lease holds off,
+// but all processes would lose their leases at once. In a cluster, every primary is
+// checked.
 //
 //	eviction        the server may evict the keys when its memory is full
 //	not-persistent  the server has no append-only file, so a restart loses leases

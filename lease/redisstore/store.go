@@ -28,15 +28,15 @@ type engine = kvlease.Store
 
 var _ lease.Store = (*Store)(nil)
 
-// New returns a store that uses client, which may be a [*redis.Client], also one of
-// [redis.NewFailoverClient], or a [*redis.ClusterClient]. The store does not close it. The
-// server must be Redis 5 or later, or Valkey.
+// New returns a store using client, which can be a [*redis.Client] (including those from
+// [redis.NewFailoverClient]) or a [*redis.ClusterClient]. Closing the client is up to
+// you. The server has to be Valkey, or Redis 5 or later.
 func New(client redis.UniversalClient) *Store {
 	// Other clients wait while a script adds rows.
 	return &Store{kvlease.Store{Backend: backend{client}, AtOnce: 1024}, client}
 }
 
-// Migrate only checks that the server runs scripts, because Redis needs no tables.
+// Migrate only checks that the server will run scripts. Redis doesn't need any tables.
 func (s *Store) Migrate(ctx context.Context) error {
 	_, _, err := s.Layouts(ctx, "")
 	return err

@@ -8,9 +8,9 @@ import (
 	"github.com/snowkey-go/snowkey/internal/sqldialect"
 )
 
-// DDL returns the statements with which [Store.Migrate] creates the tables, so that you
-// can add them to your own migration. If the tables exist, the statements change
-// nothing. DDL does not use the database. It returns nil for the zero Store.
+// DDL returns the statements [Store.Migrate] uses to create the tables, ready to be added
+// to your own migrations. They have no effect on existing tables. DDL doesn't connect to
+// the database. It returns nil for the zero Store.
 func (s *Store) DDL() []string {
 	if s == nil || s.dialect == nil {
 		return nil
@@ -22,10 +22,10 @@ func (s *Store) DDL() []string {
 	return statements
 }
 
-// Grants returns the statements that give a role all privileges that the store needs
-// once the tables exist. The role is a role of PostgreSQL, or a user of MySQL such as
-// app@%. Grants adds the quotes. On PostgreSQL, the role also needs USAGE of the
-// schema. Grants does not use the database.
+// Grants returns statements giving a role all the privileges the store needs once the
+// tables exist. The role is a PostgreSQL role, or a MySQL user such as app@%, without
+// quotes (Grants adds those). On PostgreSQL, the role also needs USAGE on the schema.
+// Grants doesn't connect to the database.
 func (s *Store) Grants(role string) []string {
 	if s == nil || s.dialect == nil {
 		return nil

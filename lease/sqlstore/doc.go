@@ -1,50 +1,50 @@
-// Package sqlstore keeps leases in the application's own database: PostgreSQL,
-// MySQL or MariaDB. For SQLite, it keeps them in a folder beside the file. It uses the
-// *sql.DB of the application and imports no driver.
+// Package sqlstore keeps leases in the application's own database, which can be
+// PostgreSQL, MySQL or MariaDB. (For SQLite, they're in a folder beside the database
+// file.) It uses your *sql.DB and doesn't import a driver.
 //
 //	ids, err := snowkey.Open(ctx, sqlstore.Postgres(db), snowkey.Config{})
 //
-// The protocol itself is described in package lease. What follows covers the tables,
-// the statements, and how the store deals with the settings of servers and sessions.
+// See package lease for the protocol. The rest of this page covers tables, statements,
+// and how the store copes with server and session settings.
 //
 // # Tables
 //
-// There are two tables: snowkey_lease has a row for each worker number, and
-// snowkey_lease_ns has a row for each namespace and layout. Use [Store.WithTable] to
-// choose other names. Open creates the tables if they are missing.
+// Two tables are needed: snowkey_lease has a row for each worker number, and
+// snowkey_lease_ns a row for each namespace and layout. You can choose different names
+// with [Store.WithTable]. Open creates the tables if they're missing.
 //
-// If the application isn't allowed to create tables, run the statements of [Store.DDL]
-// in your own migration, or those that the command snowkey init prints. In that case
-// the application only needs the privileges that [Store.Grants] returns:
+// If the application isn't allowed to create tables, add the statements from [Store.DDL]
+// (or from the snowkey init command) to your own migrations. All that the application
+// needs after that are the privileges in [Store.Grants]:
 //
 //	snowkey_lease     SELECT, INSERT, UPDATE (token, revision, bound, expires_at, label)
 //	snowkey_lease_ns  SELECT, INSERT, UPDATE (fingerprint, fence)
 //
-// On MySQL and MariaDB, the grants are SELECT, INSERT and UPDATE of whole tables,
-// because MariaDB requires UPDATE of every column that INSERT … ON DUPLICATE KEY UPDATE
+// On MySQL and MariaDB, the grants are SELECT, INSERT and UPDATE on whole tables. That's
+// because MariaDB wants UPDATE for every column that INSERT … ON DUPLICATE KEY UPDATE
 // inserts.
 //
-// Snowkey never deletes rows, and you should not delete them either: a process whose
-// row is deleted loses its lease.
+// Snowkey never deletes rows, and neither should you: a process will lose its lease if
+// its row is deleted.
 //
-// Sessions may have different character sets. To make sure that they all read and write
-// the same names, namespaces, layouts, tokens and labels are stored as ASCII with Go's
-// escapes, such as gr\u00f6\u00dfe. An empty string is stored as "-".
+// Sessions don't necessarily agree on a character set, so namespaces, layouts, tokens and
+// labels are stored as ASCII with Go's escapes, e.g. gr\u00f6\u00dfe. An empty string is
+// stored as "-".
 //
-// Times are stored as integers, in microseconds since 1970 by the database's clock, so
-// time zones, driver settings and the precision of columns do not affect them.
+// Times are plain integers: microseconds since 1970 by the database's clock. Time zones,
+// driver settings and column precision don't affect them.
 //
-// There is an index on expires_at for processes that wait for a worker number. They
-// only need to read the row that becomes free next.
+// The index on expires_at is there for processes waiting for a worker number, which then
+// only have to read the row that becomes free next.
 //
-// The column protocol contains the protocol version, which is currently 2, and every
-// update is conditional on it. If a table or namespace has another version, the store
-// returns a [*lease.VersionError] and writes nothing.
+// The column protocol contains the protocol version (currently 2), and every update is
+// conditional on it. When it comes across a table or namespace with a different version,
+// the store returns a [*lease.VersionError] without writing anything.
 //
 // # Statements
 //
-// A write must not grant anything until the server has committed it. The store
-// therefore runs each write on one connection and verifies that it was committed:
+// A write can't grant anything until the server has committed it. To be sure about that,
+// the store runs each write on a single connection and verifies the commit:
 //
 //	PostgreSQL      The write sets snowkey.write to a random value, local to its
 //	                transaction. A second statement reads the setting. If the value
@@ -52,58 +52,58 @@
 //	MySQL, MariaDB  SET TRANSACTION, which fails inside a transaction. Then the write,
 //	                which also returns whether autocommit is on. If it is off, COMMIT.
 //
-// If it turns out that the connection has an open transaction, the store discards it
-// and runs the write on another one. A statement that only reads takes one round trip,
-// whereas the other operations take:
+// If the connection turns out to have an open transaction, the store discards it and
+// retries the write on another one. Statements that only read take one round trip. The
+// number for everything else depends on the database:
 //
 //	                               PostgreSQL  MySQL, MariaDB  with autocommit=0
 //	renewal, claim or release           2            2                3
 //	Open, if the rows exist             3            4                6
 //
-// If the rows exist, Open only has to probe and then claim. The first probe looks at 32
-// adjacent rows. If none of them is free, or if all free ones were left by processes
-// that were killed, Open needs a second probe, and when many processes start at the
-// same time, it may need more than one claim as well. For a new namespace, Open also
-// adds rows and creates the namespace.
+// With the rows already in place, Open is just a probe followed by a claim. The first
+// probe looks at 32 adjacent rows. If all of those are taken (or the only free ones were
+// left behind by killed processes) Open has to probe a second time, and it may also have
+// to retry the claim if lots of processes are starting at once. A new namespace takes a
+// few more statements to create the namespace and its rows.
 //
-// Statements for MySQL and MariaDB contain their values as literals, so the driver does
-// not need to prepare them. PostgreSQL drivers, on the other hand, prepare each
-// statement once per connection, which takes one more round trip. You can switch this
-// off in pgx.
+// Statements for MySQL and MariaDB contain values as literals so that drivers don't have
+// to prepare them. PostgreSQL drivers do prepare each statement once per connection,
+// costing an extra round trip. If you're using pgx you can turn that off.
 //
-// While a process claims or holds a lease, the store keeps one connection of the *sql.DB
-// for its statements. So it can renew the lease while transactions that wait for ids use
-// all others, however long they last. All stores over the same *sql.DB share the
-// connection, also those of package segmentstore. While one statement takes long, the
-// others may use connections of the pool. If the connection was not used for a second, the
-// store first checks it as database/sql would, and takes another one if it is broken. If
-// SetMaxOpenConns is 1, it uses the pool instead, and Open logs a warning: ids then stop
-// while a transaction is longer than Window. If they do, calls fail after
-// snowkey.Config.MaxBlocked with a [lease.BlockedError]. The store can't see the limit of a
-// pgxpool behind stdlib.OpenDBFromPool: give it 2 connections or more.
+// The store keeps one connection of the *sql.DB to itself for as long as the process
+// claims or holds a lease, so renewals will go through even while every other connection
+// is used by transactions waiting for ids. All stores on the same *sql.DB share this
+// connection, including those of package segmentstore. While it's busy with a slow
+// statement, other statements can use connections from the pool. A connection that's been
+// idle for a second is first checked the way database/sql would do it, and replaced if
+// it's broken. With SetMaxOpenConns(1) there's no connection to spare, so the store has
+// to use the pool. Open logs a warning about that: ids will stop during transactions
+// longer than Window, and calls then fail after snowkey.Config.MaxBlocked with a
+// [lease.BlockedError]. The limit of a pgxpool behind stdlib.OpenDBFromPool isn't visible
+// to the store, so make sure it's at least 2.
 //
-// Since the store prepares no statements itself and leaves no settings behind in the
-// session, it works with PgBouncer in transaction mode. If you use pgx with a version of PgBouncer that doesn't support
-// prepared statements, set default_query_exec_mode=exec. Statements for PostgreSQL that
-// only read begin with /*NO LOAD BALANCE*/, which makes Pgpool-II send them to the primary.
-// See docs/stores.md for other proxies.
+// The store prepares no statements itself and doesn't change any session settings, which
+// makes it safe to use with PgBouncer in transaction mode. With pgx and a PgBouncer
+// version that lacks support for prepared statements, set default_query_exec_mode=exec.
+// Read-only statements for PostgreSQL start with /*NO LOAD BALANCE*/, telling Pgpool-II
+// to send them to the primary. Other proxies are covered in docs/stores.md.
 //
 // # Waiting for rows
 //
-// No statement waits long for a row that another statement has locked:
+// No statement waits long for a row locked by another statement:
 //
 //	PostgreSQL  lock_timeout of the write is the time until ctx ends; 1 ms for added rows
 //	MariaDB     SET STATEMENT innodb_lock_wait_timeout = 2; 0 for added rows
 //	MySQL       the session's innodb_lock_wait_timeout; no statement can set its own
 //
-// A statement locks rows only until its own commit, so the wait should be short on
-// MySQL too, with one exception: a session with autocommit=0 holds the lock for one
-// more round trip.
+// Rows are only locked until the statement's own commit, so waits should be short on
+// MySQL as well. There's one exception: a session with autocommit=0 holds its locks for
+// one more round trip.
 //
 // # Sessions
 //
-// The connections of a *sql.DB have whatever settings the application, the driver or
-// the server gave them. Leases work with any of these:
+// Connections of a *sql.DB come with whatever settings the application, driver or server
+// gave them. Leases work with any of these:
 //
 //	MySQL, MariaDB  autocommit, completion_type, isolation level, sql_mode, time_zone,
 //	                character set, sql_safe_updates, sql_select_limit, binlog_format, clientFoundRows,
@@ -113,9 +113,9 @@
 //	                DateStyle, the query modes of pgx
 //	all             transactions that the application left open, XA included
 //
-// The store uses the tables that it finds through search_path. If search_path can
-// differ between connections, make sure to give the table a schema. In the following
-// situations the store returns an error:
+// Tables are looked up through search_path. If that might differ between connections, be
+// sure to put a schema in front of the table name. The store returns an error in these
+// situations:
 //
 //	open transaction on 8 connections in a row       the keeper tries again until ctx ends
 //	read-only server or standby, or session (MySQL   [*lease.PermanentError] at once
@@ -132,16 +132,16 @@
 //	tables of another protocol version               [*lease.VersionError] at once
 //	LOCK TABLES of the application                   error 1100 of the server; the keeper tries again
 //
-// A connection whose server or session accepts no writes is closed, because a new one
-// may reach the new primary or have another setting. On MySQL and MariaDB with
-// autocommit=0, a read begins a transaction, so the store ends it; otherwise it would keep
-// locks at the isolation level SERIALIZABLE.
+// If the server or session accepts no writes, the store closes the connection: a new one
+// may reach the new primary, or have a different setting. On MySQL and MariaDB with
+// autocommit=0, even a read begins a transaction. The store ends these too, as they would
+// otherwise keep locks at isolation level SERIALIZABLE.
 //
 // # Conflicts
 //
 // At isolation levels above READ COMMITTED, PostgreSQL may abort one of two concurrent
-// updates with error 40001. Clusters and distributed databases return such errors as a
-// matter of course:
+// updates with error 40001. With clusters and distributed databases, errors like that are
+// routine:
 //
 //	PostgreSQL and compatible   40001, 40P01
 //	MySQL, MariaDB              1213, 1205, 1020
@@ -149,42 +149,43 @@
 //	Group Replication           3101; 1231, 3796, 3797, 3798: the server has left the group
 //	TiDB                        8002, 8022, 9007
 //
-// The store tries such a statement up to eight times, and on another connection if the
-// server has left its cluster. An attempt may have been executed although it returned an
-// error. If a later attempt changes nothing, the store therefore reads the row. If the
-// row has the new token, the store returns the first error, and the keeper continues as
-// after a lost reply.
+// The store makes up to eight attempts for such a statement, switching connections if the
+// server has left its cluster. An attempt that returned an error might still have been
+// executed. For that reason, the store reads the row if a later attempt changes nothing.
+// Should the row have the new token, the store returns the first error, and the keeper
+// treats this like a lost reply.
 //
-// Open checks the tables even if SkipMigrate is set. To save a round trip, the
-// statement that looks for a free row also reads the version of the rows, and checks
-// whether there are triggers, rules or row-level security. The store inspects the
-// tables in full only if that check finds something, before it adds rows, and when the
-// fingerprint changes, which also happens when a table gets another engine. Note that
-// it can't detect triggers and rules that are added later. MySQL and MariaDB also hide
-// triggers from users who don't have the TRIGGER privilege on the tables.
+// Open checks the tables even if SkipMigrate is set. To save a round trip, the statement
+// that looks for a free row also reads the rows' version and checks for triggers, rules
+// and row-level security. A full inspection only happens if that finds something, before
+// adding rows, and when the fingerprint changes (which it also does when a table gets
+// another engine). Note that there's no way to detect triggers or rules added later.
+// MySQL and MariaDB also hide triggers from users without the TRIGGER privilege on the
+// tables.
 //
 // # Commits that may be lost
 //
 // PostgreSQL: each write waits for the disk, even if synchronous_commit is off. With
-// fsync=off, however, a crash may lose any commit, and only Doctor reports that.
+// fsync=off, a crash could still lose any commit, and you'll only hear about that from
+// Doctor.
 //
-// MySQL and MariaDB: a crash may lose commits unless innodb_flush_log_at_trx_commit is
-// 1 and, with a binary log, sync_binlog is 1.
+// MySQL and MariaDB: a crash may lose commits unless innodb_flush_log_at_trx_commit is 1
+// and, with a binary log, sync_binlog is 1.
 //
-// Each probe, claim and renewal reads these settings. If commits may be lost, a new
-// lease holds off, which means that it issues its first id about MaxClockSkew later. A
-// lease that was claimed before the setting changed is not renewed.
+// Each probe, claim and renewal reads these settings. If commits might be lost, new
+// leases hold off, meaning the first id is issued about MaxClockSkew later. Leases
+// claimed before the setting changed aren't renewed.
 //
-// Make sure to change these settings in the server's configuration file instead of with
-// SET GLOBAL. A value that was set with SET GLOBAL is reset by the same crash that
-// loses commits, so afterwards the store can't know that commits may be missing. If
-// this has happened, call snowkey.Fence.
+// Change these settings in the server's configuration file rather than with SET GLOBAL.
+// The crash that loses commits also resets anything set with SET GLOBAL, leaving the
+// store with no way of knowing that commits may be missing. Call snowkey.Fence if that
+// has happened to you.
 //
 // # The fingerprint
 //
-// The fingerprint shows whether the database is still the same one that granted the
-// leases, so each claim compares the current fingerprint with the stored one. A
-// fingerprint contains:
+// The fingerprint is how the store can tell whether it's still looking at the database
+// that granted the leases. Each claim compares the current one with the one that's
+// stored. The fingerprint is made up of:
 //
 //	PostgreSQL  the cluster's system identifier and timeline; the OIDs of the database and
 //	            of both tables; the file of the lease table; the transaction that wrote
@@ -194,66 +195,67 @@
 //	Galera      the cluster's UUID, and the position of its view in the cluster's log
 //	Group Repl. in multi-primary mode, the group's name and VIEW_ID
 //
-// This detects a failover, a recovery to a point in time and recreated tables, and on
-// PostgreSQL also TRUNCATE, or DELETE followed by INSERT, of both tables.
-// Unfortunately, VACUUM FULL and CLUSTER also change the file of the lease table, and
-// we can't tell them apart. After them, ids continue up to Window + 2 × MaxClockSkew
-// ahead, just as after a failover. See docs/leases.md for what can't be detected, and
-// for when you need to call snowkey.Fence.
+// This detects failovers, point-in-time recovery and recreated tables, and on PostgreSQL
+// also TRUNCATE (or DELETE followed by INSERT) of both tables. Unfortunately, VACUUM FULL
+// and CLUSTER change the file of the lease table too and look just the same. Running one
+// of them has the same effect as a failover: ids continue up to Window + 2 × MaxClockSkew
+// ahead. See docs/leases.md for what can't be detected, and for when you need to call
+// snowkey.Fence.
 //
 // On PostgreSQL, the role needs EXECUTE on pg_control_system, pg_current_wal_lsn and
 // pg_walfile_name. Every role has it by default, except on some hosted services.
 //
-// Servers that are compatible with MySQL or PostgreSQL may not have all the variables,
-// functions and catalogs we read. TiDB, for example, has no log_bin. The store doesn't
-// fail on such a server, nor without the privilege above. It just can't tell whether
-// the server may lose commits or has been replaced, so each new lease holds off.
+// Servers that are merely compatible with MySQL or PostgreSQL may be missing some of the
+// variables, functions and catalogs we read (TiDB has no log_bin, for example). That
+// doesn't make the store fail, and neither does a missing privilege. It just can't tell
+// whether the server may lose commits or has been replaced, so each new lease holds off.
 //
 // # Clusters
 //
-// The store recognises Galera, and Group Replication in multi-primary mode. There, any
-// member may execute a statement. It first applies what was committed on the others:
-// statements for Galera set wsrep_sync_wait for themselves. For Group Replication, the
-// store sets group_replication_consistency of the session to BEFORE and restores it after
-// the statement, which takes two more round trips and leaves the user variable
-// @snowkey_was behind.
+// The store recognises Galera, and Group Replication in multi-primary mode, where any
+// member may execute a statement. It first has to apply everything committed on the
+// others. For Galera, statements set wsrep_sync_wait just for themselves. For Group
+// Replication, the store sets the session's group_replication_consistency to BEFORE and
+// restores it after the statement, at the cost of two more round trips and a leftover
+// user variable, @snowkey_was.
 //
-// A view of a cluster is when its present members agreed on each other. It changes
-// whenever commits can have been lost. To read it, the user needs SELECT on
-// mysql.wsrep_cluster or performance_schema.replication_group_member_stats. Otherwise,
-// each new lease holds off. See docs/stores.md for what an operator has to do.
+// A cluster gets a new view each time its members agree on who is present, which includes
+// every time that commits could have been lost. Reading the view takes SELECT on
+// mysql.wsrep_cluster or performance_schema.replication_group_member_stats. Without it,
+// each new lease holds off. See docs/stores.md for what operators have to do.
 //
 // # Replicas
 //
-// MariaDB servers that replace each other should have different server_ids. They should
-// also use binlog_format ROW or MIXED: with STATEMENT, a replica computes the
-// fingerprint by itself, so its promotion would not be detected.
+// MariaDB servers that may replace each other should have different server_ids, and use
+// binlog_format ROW or MIXED. With STATEMENT, a replica computes the fingerprint by
+// itself, and promoting it would go undetected.
 //
 // # SQLite
 //
-// SQLite has one writer at a time, which may be a transaction that waits for ids. Leases
-// in the same file could not be renewed until it ends. All processes that use an SQLite
-// file run on one host, however, so [SQLite] keeps their leases by package filestore, in
-// a folder beside the file: those of shop.db are in shop.db-snowkey. A process needs the
-// database only when it starts, to find its file.
+// SQLite only has one writer at a time, possibly a transaction that's waiting for ids.
+// Leases in the same file couldn't be renewed until it ends. But since all processes
+// using a SQLite file run on one host anyway, [SQLite] can use package filestore instead,
+// with a folder beside the database file: shop.db has its leases in shop.db-snowkey. A
+// process needs the database only when it starts, to find the file.
 //
-//   - Open creates the folder, with the owner and the group of the file. Those who may
-//     write the file may use the folder. To let others do it later, change the
+//   - Open creates the folder with the same owner and group as the file. Anybody allowed
+//     to write to the file may use the folder. To give others access later on, change the
 //     permissions of both.
-//   - Links to the file lead to the same folder. Hard links don't, and SQLite itself
-//     damages a database that is opened by two of them. A container must mount the folder
-//     of the file, not the file alone, which SQLite requires as well.
+//   - Symbolic links to the file lead to the same folder. Hard links don't, and opening a
+//     database through two of them makes SQLite itself damage it. With containers, mount
+//     the folder the file is in instead of just the file (SQLite requires that as well).
 //   - If the database is copied or restored without its folder, or the folder is deleted,
-//     ids start above everything that can have been granted, by the host's clock. If the
-//     folder is older than the database, see package filestore. If only the database is
-//     older, nothing happens to the leases.
-//   - If the database is moved while a process uses it, the process gets no further grants.
-//   - A database in memory belongs to one process. All of them share a folder for
-//     temporary files, which is removed when the last pool is closed.
+//     ids start above anything that could have been granted, judging by the host's clock.
+//     If the folder is older than the database, see package filestore. If only the
+//     database is older, that doesn't affect the leases.
+//   - A process won't get any further grants if the database is moved while it's in use.
+//   - An in-memory database belongs to one process. All of a process's in-memory
+//     databases share a temporary folder, which is removed along with the last pool.
 //
-// The store refuses a database without a file on a local disk of this host, such as one
-// behind a driver for a server or on a network file system. It can't recognise each of
-// them. Use package filestore then, with a directory that all processes share. The error is
-// a [*lease.PermanentError], as for tables of an earlier version of Snowkey, for a
-// folder that this user may not write, and for a database that is not SQLite.
+// The store refuses databases that don't have a file on a local disk of this host, e.g.
+// when the driver talks to a server, or on a network file system. It can't recognise all
+// of those, though. In such cases use package filestore, with a directory shared by all
+// processes. The error is a [*lease.PermanentError], which you'll also get for tables
+// from an earlier version of Snowkey, a folder this user may not write to, and a database
+// that isn't SQLite.
 package sqlstore

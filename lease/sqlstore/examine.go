@@ -8,16 +8,17 @@ import (
 	"github.com/snowkey-go/snowkey/lease"
 )
 
-// Examine implements [lease.Store]. It looks for settings of the server and of the two
-// tables which could make a crash or a failover lose more than the last commits.
+// Examine implements [lease.Store]. It looks for settings of the server and the two
+// tables that could turn a crash or failover into more than the loss of the last few
+// commits.
 //
 //	not-flushed  a crash of the machine may damage the database (Postgres: fsync; MySQL: innodb_doublewrite)
 //	unlogged     a table is emptied by a crash, and not replicated (Postgres)
 //	engine       a table is not kept by InnoDB (MySQL, MariaDB)
 //	read-only    the server accepts no writes, so leases cannot be renewed
 //
-// Examine does not need any privileges beyond those for claims. It leaves out what the
-// server doesn't know.
+// Examine works with the same privileges as a claim. Anything the server doesn't know is
+// left out.
 func (s *Store) Examine(ctx context.Context) ([]lease.Finding, error) {
 	if err := s.check(); err != nil {
 		return nil, err

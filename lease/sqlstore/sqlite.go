@@ -20,10 +20,10 @@ import (
 	"github.com/snowkey-go/snowkey/lease/filestore"
 )
 
-// A SQLiteStore keeps the leases of an SQLite database with package filestore, in a folder
-// beside the file of the database. Use [SQLite] to create one.
+// A SQLiteStore keeps the leases of a SQLite database in a folder beside the database
+// file, using package filestore. Use [SQLite] to create one.
 //
-// A SQLiteStore is safe for concurrent use. It uses the database only to find its file.
+// A SQLiteStore is safe for concurrent use. It only uses the database to find its file.
 type SQLiteStore struct {
 	engine
 	db *sql.DB
@@ -37,9 +37,9 @@ type engine = kvlease.Store
 
 var _ lease.Store = (*SQLiteStore)(nil)
 
-// SQLite returns a store for the database of db, which must be SQLite 3.16 or later. The
-// leases of shop.db are in the folder shop.db-snowkey. The database must be a file on a
-// local disk of this host, or in memory.
+// SQLite returns a store for the database of db. It requires SQLite 3.16 or later, and a
+// database that is either in memory or a file on a local disk of this host. The leases of
+// shop.db are in the folder shop.db-snowkey.
 func SQLite(db *sql.DB) *SQLiteStore {
 	s := &SQLiteStore{db: db}
 	s.engine = engine{Backend: folder{s}, AtOnce: 1, OneHost: true} // as in package filestore
@@ -135,8 +135,8 @@ var memoryUsers struct {
 	n int
 }
 
-// Reserve counts the pools. After the last one, release removes the folder of databases in
-// memory. Keepers call it; see [lease.Store].
+// Reserve counts the pools. When the last one is done, release removes the folder used
+// for in-memory databases. Keepers call it; see [lease.Store].
 func (s *SQLiteStore) Reserve() (release func(), warning string) {
 	memoryUsers.Lock()
 	defer memoryUsers.Unlock()
@@ -170,8 +170,8 @@ func (s *SQLiteStore) use(ctx context.Context, f func(*filestore.Store) error) e
 	return explain(f(files))
 }
 
-// Migrate creates the folder if it does not exist, with the owner and the group of the
-// database's file. Those who may write the file may use it.
+// Migrate creates the folder if it doesn't exist, with the owner and group of the
+// database's file. Users who may write to the file may use the folder.
 func (s *SQLiteStore) Migrate(ctx context.Context) error {
 	return s.use(ctx, func(f *filestore.Store) error {
 		if s.file != "" {

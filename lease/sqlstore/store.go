@@ -21,12 +21,12 @@ import (
 const defaultTable = "snowkey_lease"
 
 // A Store keeps leases in two tables of a database. Use [Postgres] or [MySQL] to create
-// one. The methods of the zero value return an error, except that [Store.DDL] and
-// [Store.Grants] return nil.
+// one. The methods of the zero value return an error, except for [Store.DDL] and
+// [Store.Grants] which return nil.
 //
-// A Store is safe for concurrent use. While a process holds a lease, the Store keeps one
-// connection of the *sql.DB for itself, so that it can renew the lease while the
-// application uses all others.
+// A Store is safe for concurrent use. It keeps one connection of the *sql.DB to itself
+// while a process holds a lease, so that it can renew the lease when the application is
+// using all the others.
 type Store struct {
 	db      *sql.DB
 	dialect *dialect
@@ -37,12 +37,11 @@ type Store struct {
 
 var _ lease.Store = (*Store)(nil)
 
-// Postgres returns a store that uses the database of db, which must be PostgreSQL 12 or
-// later.
+// Postgres returns a store in the database of db. It requires PostgreSQL 12 or later.
 func Postgres(db *sql.DB) *Store { return newStore(db, postgres, defaultTable) }
 
-// MySQL returns a store that uses the database of db, which must be MySQL 8 or later,
-// or MariaDB 10.6 or later.
+// MySQL returns a store in the database of db. It requires MySQL 8, MariaDB 10.6, or
+// later.
 func MySQL(db *sql.DB) *Store { return newStore(db, mysql, defaultTable) }
 
 func newStore(db *sql.DB, d *dialect, table string) *Store {
@@ -51,11 +50,10 @@ func newStore(db *sql.DB, d *dialect, table string) *Store {
 	return s
 }
 
-// WithTable returns a store of the same database that uses the tables name and name_ns
-// instead of snowkey_lease and snowkey_lease_ns. To choose a schema or database, put
-// its name and a dot in front. The name is case-sensitive if table names are
-// case-sensitive in the database. It has at most 51 ASCII letters, digits and
-// underscores.
+// WithTable returns a store in the same database that uses the tables name and name_ns
+// instead of snowkey_lease and snowkey_lease_ns. The name is up to 51 ASCII letters,
+// digits and underscores, optionally preceded by a schema or database and a dot. It's
+// case-sensitive if table names are case-sensitive in the database.
 func (s *Store) WithTable(name string) (*Store, error) {
 	if s == nil || s.dialect == nil {
 		return nil, s.check()
@@ -67,7 +65,7 @@ func (s *Store) WithTable(name string) (*Store, error) {
 }
 
 // Reserve reserves a connection of the *sql.DB for the statements of all stores that use
-// it, unless it may open only one. Keepers call it; see [lease.Store].
+// it, unless only one may be open. Keepers call it; see [lease.Store].
 func (s *Store) Reserve() (release func(), warning string) {
 	if s.check() != nil {
 		return func() {}, ""
@@ -86,10 +84,10 @@ func noDatabase() error {
 	return &lease.PermanentError{Err: fmt.Errorf("sqlstore: %w", sqlsession.ErrNoDatabase), Remedy: "then start again"}
 }
 
-// Migrate creates the tables if they do not exist. It needs the privilege to create
-// tables only in that case. Migrate returns a [*lease.VersionError] for tables of
-// another protocol version, and a [*lease.PermanentError] for a table with a trigger, a
-// rule, row-level security, or an engine other than InnoDB.
+// Migrate creates the tables if they don't exist, which is the only time it needs the
+// privilege to do so. It returns a [*lease.VersionError] for tables with a different
+// protocol version, and a [*lease.PermanentError] for a table with a trigger, a rule,
+// row-level security, or an engine other than InnoDB.
 func (s *Store) Migrate(ctx context.Context) error {
 	if err := s.check(); err != nil {
 		return err
@@ -115,8 +113,8 @@ func (s *Store) inspect(ctx context.Context) (there bool, err error) {
 	return there, err
 }
 
-// Layouts implements [lease.Store]. Since its caller goes on to add rows, it returns
-// the same errors for unusable tables as Migrate.
+// Layouts implements [lease.Store]. Callers usually go on to add rows, so it returns the
+// same errors for unusable tables as Migrate.
 func (s *Store) Layouts(ctx context.Context, namespace string) (layouts []string, position int64, err error) {
 	if err := s.check(); err != nil {
 		return nil, 0, err
@@ -146,14 +144,14 @@ func (s *Store) CreateNamespace(ctx context.Context, terms lease.Terms, position
 	return s.add(ctx, createText, args{"position": position}.with(terms))
 }
 
-// Probe implements [lease.Store]. Unless the query prefers a worker number or a label,
-// it first reads a few rows at a random place, where it ignores expired leases. If none
-// of these rows is free, it reads all rows.
+// Probe implements [lease.Store]. Unless the query prefers a worker number or a label, it
+// starts by reading a few rows at a random position, ignoring expired leases. If none of
+// them are free, it reads all rows.
 //
-// Probe returns the same errors for unusable tables as Migrate. To save a round trip,
-// its statement also reads the version, and whether there may be triggers, rules or
-// row-level security. It doesn't have to read the engine, because another engine
-// changes the fingerprint.
+// Probe returns the same errors for unusable tables as Migrate. Its statement also reads
+// the version, and whether there might be triggers, rules or row-level security, to save
+// a round trip. There's no need to read the engine because changing it changes the
+// fingerprint.
 func (s *Store) Probe(ctx context.Context, q lease.Query) (lease.Probe, error) {
 	if err := s.check(); err != nil {
 		return lease.Probe{}, err

@@ -6,9 +6,9 @@
 //	...
 //	ids, err := snowkey.Open(ctx, zkstore.New(conn), snowkey.Config{})
 //
-// Open creates the nodes that are missing. docs/stores.md has the set-up, what an
-// election can lose, and how to restore a backup. Each process needs a connection, and
-// ZooKeeper allows 60 from one address (maxClientCnxns).
+// Open creates any missing nodes. For setup, what an election can lose, and restoring
+// backups, see docs/stores.md. Every process needs a connection of its own. Note that
+// ZooKeeper allows 60 connections per address by default (maxClientCnxns).
 //
 // # Nodes
 //
@@ -19,48 +19,48 @@
 //	/snowkey/namespaces/NAMESPACE/LAYOUT       empty
 //	/snowkey/namespaces/NAMESPACE/LAYOUT/7     the row of worker number 7
 //
-// Names are escaped like the segments of a URL. There are no ephemeral nodes: a lease
-// ends when it is released or expires, not when a session ends, so a short loss of the
-// connection costs nothing. There are no watches either.
+// Names are escaped like the segments of a URL. There are no ephemeral nodes: leases end
+// when they're released or expire rather than with a session, so briefly losing the
+// connection does no harm. There are no watches either.
 //
 // # Time
 //
-// A ZooKeeper transaction can't read a clock. However, each write is stamped with the
-// leader's time. So each call begins with a write to /snowkey/clock, whose reply has the
-// leader's time, then reads, and then writes what package kvlease has computed. The time
-// is in milliseconds. MaxClockSkew is rounded up to milliseconds.
+// ZooKeeper transactions can't read a clock, but each write is stamped with the leader's
+// time. A call begins with a write to /snowkey/clock, just to get the leader's time from
+// the reply. It then reads, and writes what package kvlease has computed. Times are in
+// milliseconds, and MaxClockSkew is rounded up accordingly.
 //
 // # Conditions
 //
-// Each write has the versions of the nodes as conditions. These alone are not enough,
-// though, because versions repeat when commits are lost or when a node is deleted and
-// created again. So:
+// Every write is conditional on node versions. That wouldn't be enough by itself, since
+// versions repeat when commits are lost or when a node is deleted and created again.
+// These rules cover the rest:
 //
-//   - Each write checks that the node of the current era exists. The name of an era is
-//     random. A process that finds that another leader was elected since the era began,
-//     begins the next one. If the commits that a process has read are lost, the era that
-//     it knows is lost too, or there is a later leader.
-//   - A write contains the epoch of its era, which is a part of each ZooKeeper
-//     transaction id, and the text that was read. If it was executed in another epoch,
-//     readers use that text, and the sender tries again in the next era.
-//   - A write contains the Czxid of the node that was read. If the node has another one,
-//     it was deleted and created again, or copied. Readers then treat the row as missing,
-//     so it is added again, above everything that it can have granted.
+//   - Each write checks that the node of the current era exists. Eras have random names.
+//     When a process notices that another leader has been elected since the era began, it
+//     begins the next one. Should the commits a process has read be lost, the era it
+//     knows is lost with them, or there's a later leader.
+//   - A write contains the epoch of its era (a part of every ZooKeeper transaction id)
+//     and the text that was read. If it gets executed in a different epoch, readers go by
+//     that text, and the sender tries again in the next era.
+//   - A write contains the Czxid of the node that was read. A different Czxid means that
+//     the node was copied, or deleted and created again. Readers treat its row as
+//     missing, and it's added again above anything it could have granted.
 //
-// lease/model has these rules, and variants that lack one of them and repeat ids.
+// You'll find these rules in lease/model, along with variants that leave one out and
+// repeat ids.
 //
 // # Lost commits
 //
-// The era is the fingerprint. Commits can be lost only if another leader is elected, and
-// then there is another era: the first claim of each layout raises the fence. Leases that
-// are held are renewed as before.
+// The era is the fingerprint. Losing commits takes the election of another leader, and
+// that starts another era, so the first claim for each layout raises the fence. Existing
+// leases are renewed as usual.
 //
-// A standalone server has no elections. Its leases hold off instead; see
-// [lease.Probe].Volatile. To avoid that, let it run as an ensemble of one server.
+// A standalone server has no elections, and its leases hold off instead (see
+// [lease.Probe].Volatile). Run it as an ensemble of one server if you want to avoid that.
 //
 // # Errors
 //
-// If ZooKeeper refuses a call for lack of permissions, the error is a
-// [*lease.PermanentError]. So it is if a node has an unknown content. Nothing is written
-// then.
+// You'll get a [*lease.PermanentError] when ZooKeeper refuses a call for lack of
+// permissions, or when a node has unknown content. Nothing is written in either case.
 package zkstore

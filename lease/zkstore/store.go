@@ -27,8 +27,8 @@ const (
 	batch = 64
 )
 
-// A Store keeps leases in the nodes of a ZooKeeper ensemble. Use [New] to create one.
-// The methods of the zero value return an error.
+// A Store keeps leases in the nodes of a ZooKeeper ensemble. Use [New] to create one. The
+// methods of the zero value return an error.
 //
 // A Store is safe for concurrent use.
 type Store struct {
@@ -42,10 +42,9 @@ type engine = kvlease.Store
 
 var _ lease.Store = (*Store)(nil)
 
-// New returns a store that uses the session of conn, in the path /snowkey, with nodes
-// that every client may change. The caller must keep conn open as long as the store is
-// in use. The store needs no ephemeral nodes and no watches, so leases survive the end
-// of a session.
+// New returns a store using the session of conn, with nodes below /snowkey that every
+// client may change. Keep conn open for as long as you use the store. Leases survive the
+// end of a session, since there are no ephemeral nodes and no watches involved.
 func New(conn *zk.Conn) *Store {
 	return newStore(conn, defaultPath, zk.WorldACL(zk.PermAll))
 }
@@ -56,8 +55,8 @@ func newStore(conn *zk.Conn, path string, acl []zk.ACL) *Store {
 	return s
 }
 
-// WithPath returns a store that keeps its nodes in another path, such as
-// /apps/shop/snowkey. Migrate creates the nodes of the path that do not exist.
+// WithPath returns a store with its nodes in another path, e.g. /apps/shop/snowkey.
+// Migrate creates any nodes of the path that don't exist.
 func (s *Store) WithPath(path string) (*Store, error) {
 	if err := s.check(); err != nil {
 		return nil, err
@@ -68,8 +67,8 @@ func (s *Store) WithPath(path string) (*Store, error) {
 	return newStore(s.conn, path, s.acl), nil
 }
 
-// WithACL returns a store that creates its nodes with another access control list.
-// Clients need all permissions except PermAdmin. Nodes that exist are not changed.
+// WithACL returns a store that creates its nodes with a different access control list.
+// Clients need every permission except PermAdmin. Existing nodes aren't changed.
 func (s *Store) WithACL(acl []zk.ACL) *Store {
 	return newStore(s.conn, s.path, slices.Clone(acl))
 }
@@ -81,8 +80,8 @@ func (s *Store) check() error {
 	return nil
 }
 
-// Migrate creates the nodes of the store's path that do not exist, and the three nodes
-// below it. It needs the permission to create nodes only in that case.
+// Migrate creates any missing nodes in the store's path, and the three nodes below it.
+// That's the only time it needs the permission to create nodes.
 func (s *Store) Migrate(ctx context.Context) error {
 	if err := s.check(); err != nil {
 		return err

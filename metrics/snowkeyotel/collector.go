@@ -32,8 +32,7 @@
 //	snowkey.segment.fetches            {fetch}    fetches, by snowkey.result
 //	snowkey.segment.fetch.duration     s          total time spent in fetches
 //
-// Use [Trace] to wrap a lease store so that each claim, renewal and release becomes a
-// span.
+// To get a span for each claim, renewal and release, wrap your lease store with [Trace].
 package snowkeyotel
 
 import (
@@ -49,13 +48,12 @@ import (
 
 const scope = "github.com/snowkey-go/snowkey/metrics/snowkeyotel"
 
-// Register registers the instruments of a pool. The attributes are added to each
-// measurement, which allows you to tell several pools apart. If pool is nil, each
-// collection uses the pool that [idgen.Default] returns at that time, and there are no
-// measurements if it returns nil.
+// Register registers a pool's instruments. The attributes are added to each measurement,
+// so you can tell several pools apart. If pool is nil, each collection uses the
+// [idgen.Default] pool at that time, and there are no measurements without one.
 //
-// A collection does not take any ids from the pool. Call Unregister on the result to
-// end the measurements. Any error comes from the provider.
+// Collecting doesn't take ids from the pool. Call Unregister on the result to stop
+// measuring. Any error comes from the provider.
 func Register(provider metric.MeterProvider, pool *idgen.Pool, attributes ...attribute.KeyValue) (metric.Registration, error) {
 	i := instruments{meter: provider.Meter(scope)}
 	var (
@@ -125,8 +123,8 @@ func Register(provider metric.MeterProvider, pool *idgen.Pool, attributes ...att
 
 var succeeded, failed = attribute.String("snowkey.result", "ok"), attribute.String("snowkey.result", "failed")
 
-// RegisterSegment registers the instruments of a segment, just as [Register] does for a
-// pool. A collection does not use up any numbers.
+// RegisterSegment registers a segment's instruments, just like [Register] does for a
+// pool. Collecting doesn't use up any numbers.
 func RegisterSegment(provider metric.MeterProvider, s *segment.Segment, attributes ...attribute.KeyValue) (metric.Registration, error) {
 	i := instruments{meter: provider.Meter(scope)}
 	var (

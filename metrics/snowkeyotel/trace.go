@@ -10,14 +10,14 @@ import (
 	"github.com/snowkey-go/snowkey/lease"
 )
 
-// Trace returns a store that calls the given one, and creates a span for each claim
-// ("snowkey.lease.claim"), renewal ("snowkey.lease.renew") and release
-// ("snowkey.lease.release"). Pass it to snowkey.Open instead of the store. A pool makes
-// these calls every few seconds at most, and never for an id.
+// Trace wraps a store, creating a span for each claim ("snowkey.lease.claim"), renewal
+// ("snowkey.lease.renew") and release ("snowkey.lease.release"). Pass the result to
+// snowkey.Open in place of the store. Pools make these calls every few seconds at most,
+// and never for an id.
 //
-// The spans have the attributes snowkey.namespace, snowkey.worker.number and, unless
-// the call fails, snowkey.lease.granted, which is false if another process has taken
-// the row since. Renewals run in the background, so their spans have no parent.
+// Spans have the attributes snowkey.namespace, snowkey.worker.number and, unless the call
+// fails, snowkey.lease.granted, which is false if another process got there first.
+// Renewals run in the background, so their spans have no parent.
 func Trace(store lease.Store, provider trace.TracerProvider) lease.Store {
 	return tracedStore{store, provider.Tracer(scope)}
 }

@@ -3,7 +3,7 @@
 //
 //	prometheus.MustRegister(snowkeyprom.NewCollector(ids))
 //
-// [NewCollector] always exports these metrics of a pool:
+// [NewCollector] always exports these metrics for a pool:
 //
 //	snowkey_ids_issued_total                 ids that were issued
 //	snowkey_waits_total{for}                 calls that had to wait for the clock or the lease
@@ -34,7 +34,7 @@
 //	snowkey_segment_fetches_total{result}    fetches, by result (ok or failed)
 //	snowkey_segment_fetch_seconds            a summary of how long fetches took
 //
-// To export several pools or segments, add a label to each of them:
+// If you have several pools or segments, add a label to each:
 //
 //	prometheus.WrapRegistererWith(prometheus.Labels{"pool": "orders"}, registry).MustRegister(…)
 package snowkeyprom
@@ -79,12 +79,11 @@ func describe(name, help string, labels ...string) *prometheus.Desc {
 
 type collector struct{ pool *idgen.Pool }
 
-// NewCollector returns a collector for the metrics of a pool. If pool is nil, each
-// collection uses the pool that [idgen.Default] returns at that time, and there are no
-// metrics if it returns nil.
+// NewCollector returns a collector for a pool's metrics. If pool is nil, each collection
+// uses the [idgen.Default] pool at that time, and there are no metrics without one.
 //
-// The collector is safe for concurrent use. A collection does not take any ids from the
-// pool. Its cost grows with the number of names in the pool.
+// The collector is safe for concurrent use. Collecting doesn't take ids from the pool. It
+// does get slower as the number of names in the pool grows.
 func NewCollector(pool *idgen.Pool) prometheus.Collector { return collector{pool} }
 
 // Describe implements [prometheus.Collector].
@@ -154,8 +153,8 @@ func values(to chan<- prometheus.Metric) (count, gauge func(d *prometheus.Desc, 
 
 type segmentCollector struct{ segment *segment.Segment }
 
-// NewSegmentCollector returns a collector for the metrics of a segment. It is safe for
-// concurrent use. A collection does not use up any numbers.
+// NewSegmentCollector returns a collector for a segment's metrics. It's safe for
+// concurrent use. Collecting doesn't use up any numbers.
 func NewSegmentCollector(s *segment.Segment) prometheus.Collector { return segmentCollector{s} }
 
 // Describe implements [prometheus.Collector].

@@ -1,10 +1,11 @@
 // Package client draws ids from the service in package service. A [Client] is an
-// [idgen.Source], so you can use it with every integration.
+// [idgen.Source], so it works with every integration.
 //
 //	ids, err := client.New([]string{"http://ids:8080"}, client.Config{Token: token})
 //
-// If your program can reach the database, you don't need this package. Use snowkey.Open,
-// which leases a worker number for the process, so that it can draw ids without a server.
+// You won't need this package if your program can reach the database. In that case use
+// snowkey.Open, which leases a worker number for the process so that it can make ids
+// without a server.
 package client
 
 import (
@@ -28,26 +29,25 @@ import (
 
 // Config configures a [Client]. The zero Config is valid.
 type Config struct {
-	// Token is sent as a bearer token, if it is set.
+	// Token is sent as a bearer token if set.
 	Token string
 
-	// Batch is the number of ids that the client fetches at once, up to 10,000. It
-	// fetches them in the background and keeps one or two batches, so Next usually
-	// doesn't have to wait. Ids that haven't been used when the program ends are lost.
-	// Defaults to 1,000.
+	// Batch is the number of ids to fetch at once, up to 10,000. Fetching happens in the
+	// background. The client keeps one or two batches, so Next usually doesn't have to
+	// wait. Any ids left when the program ends are lost. Defaults to 1,000.
 	Batch int
 
 	// Timeout limits each request. Defaults to 5 s.
 	Timeout time.Duration
 
-	// HTTP sends the requests. Set it if you need a client certificate, for instance.
-	// Redirects are never followed, because the token would go with them. Defaults to a
-	// client with the settings of http.DefaultTransport.
+	// HTTP sends the requests. Set it if you need a client certificate, for example.
+	// Redirects are never followed, as this would leak the token. Defaults to a client
+	// with the settings of http.DefaultTransport.
 	HTTP *http.Client
 }
 
 // An Error is returned if the service didn't give us any ids. If there are several
-// replicas, it's the error of the last one that was asked.
+// replicas, it's the error of the last one tried.
 type Error struct {
 	URL        string        // of the replica
 	Code       string        // of the service, such as clock_behind; "" if the service was not reached
@@ -76,13 +76,13 @@ const (
 	defaultTimeout = 5 * time.Second
 )
 
-// A Client draws ids in batches from one of several replicas of the service. If a replica
-// fails, the client asks the next one. It is safe for concurrent use. The zero Client is
-// not valid; use [New] to create one.
+// A Client draws ids in batches from one of several replicas of the service, moving on to
+// the next replica if one fails. It is safe for concurrent use. The zero Client isn't
+// valid; use [New] to create one.
 //
-// Ids are unique, and ascend from call to call as long as the same replica answers. Note
-// that an id is as old as the fetch that brought it, so the ids of two replicas or two
-// clients can overlap in time.
+// Ids are unique, and ascend from call to call as long as they come from the same
+// replica. Note that an id is as old as the fetch that brought it, so ids from two
+// replicas or two clients can overlap in time.
 type Client struct {
 	cfg    Config
 	own    bool            // whether the transport of cfg.HTTP is ours
@@ -107,8 +107,8 @@ type replica struct {
 
 var _ idgen.Source = (*Client)(nil)
 
-// New returns a client for the replicas at these URLs. It doesn't connect to them before
-// the first call. An error never contains a token or a password.
+// New returns a client for the replicas at these URLs. It doesn't connect until the first
+// call. Errors never contain a token or a password.
 func New(urls []string, cfg Config) (*Client, error) {
 	if cfg.Batch == 0 {
 		cfg.Batch = defaultBatch
@@ -143,9 +143,9 @@ func New(urls []string, cfg Config) (*Client, error) {
 	return c, nil
 }
 
-// Next returns an id, usually one that has already been fetched. If there is none, it waits
-// for the service until ctx ends. The error is an [*Error] or [ErrClosed], or it wraps the
-// error of ctx.
+// Next returns an id, usually one that's already been fetched. If there aren't any, it
+// waits for the service until ctx ends. The error is an [*Error] or [ErrClosed], or wraps
+// the error of ctx.
 func (c *Client) Next(ctx context.Context) (int64, error) {
 	c.mu.Lock()
 	if len(c.ids) > 0 && !c.closed {
@@ -166,10 +166,10 @@ func (c *Client) Next(ctx context.Context) (int64, error) {
 	return ids[0], nil
 }
 
-// Append appends n ids to dst in ascending order. If there aren't enough fetched ids, it
-// fetches those that are missing, and at least a batch. If n is below 0 or above 1,000,000, Append
-// returns a [*idgen.CountError]. Its other errors are the same as those of Next. If there's
-// an error, dst is returned unchanged.
+// Append appends n ids to dst in ascending order. If not enough have been fetched yet, it
+// fetches the missing ones, and at least a batch. It returns a [*idgen.CountError] if n
+// is below 0 or above 1,000,000. Otherwise errors are the same as for Next. On error, dst
+// is returned unchanged.
 func (c *Client) Append(ctx context.Context, dst []int64, n int) ([]int64, error) {
 	const most = 1_000_000
 	switch {
@@ -396,8 +396,8 @@ func parseID(text []byte) (id int64, ok bool) {
 	return int64(n), len(text) > 0 && len(text) <= 19 && n <= math.MaxInt64 // 19 digits fit in 64 bits
 }
 
-// Close ends the client. Fetched ids that haven't been used are lost, and later calls
-// return [ErrClosed]. Calls in progress continue until their own context ends.
+// Close closes the client. Any ids left over are lost, and later calls return
+// [ErrClosed]. Calls in progress continue until their own context ends.
 func (c *Client) Close() {
 	c.mu.Lock()
 	c.closed = true

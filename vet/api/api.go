@@ -1,8 +1,8 @@
-// Package api finds ids in descriptions of APIs, and in the JavaScript and TypeScript of
-// clients, that can't hold a key: int32, numbers, parseInt.
+// Package api finds ids in API descriptions, and in JavaScript and TypeScript clients,
+// that can't hold a key: int32, numbers, parseInt.
 //
-// It reads OpenAPI and Swagger, protocol buffers and GraphQL with their parsers. In
-// JavaScript and TypeScript, it searches for patterns line by line.
+// It reads OpenAPI and Swagger, protocol buffers and GraphQL with real parsers. JavaScript
+// and TypeScript are just searched for patterns, line by line.
 package api
 
 import (
@@ -21,8 +21,8 @@ import (
 
 // Options say what clients can read.
 type Options struct {
-	// Safe says that all ids are below 2^53, as with idgen.JSSafe: numbers of 64 bits and
-	// those of JavaScript aren't reported then. Defaults to false.
+	// Safe says that all ids are below 2^53, as with idgen.JSSafe. 64-bit numbers and
+	// JavaScript numbers aren't reported in that case. Defaults to false.
 	Safe bool
 }
 
@@ -45,8 +45,9 @@ var readers = map[string]reader{
 	".js": javaScript, ".jsx": javaScript, ".mjs": javaScript, ".ts": javaScript, ".tsx": javaScript, ".vue": javaScript, ".svelte": javaScript,
 }
 
-// Check reads a file, or all files of a folder whose names end as those of an API or of
-// JavaScript do. In a folder, YAML and JSON that isn't OpenAPI is skipped.
+// Check reads a file, or all files in a folder with the file extension of an API
+// description, JavaScript or TypeScript. YAML and JSON files in a folder are skipped if
+// they're not OpenAPI.
 func Check(path string, o Options) ([]vet.Finding, error) {
 	var findings []vet.Finding
 	err := filepath.WalkDir(path, func(name string, entry fs.DirEntry, err error) error {

@@ -1,6 +1,6 @@
-// Package golangci makes the rules of package vet a linter of golangci-lint, snowkey, with
-// its system of module plugins. A file .custom-gcl.yml names the plugin, and golangci-lint
-// custom builds a golangci-lint that has it:
+// Package golangci turns the rules of package vet into a golangci-lint linter called
+// snowkey, using the module plugin system. Name the plugin in .custom-gcl.yml, and then
+// golangci-lint custom builds a golangci-lint that includes it:
 //
 //	version: v2.15.0
 //	plugins:
@@ -8,7 +8,7 @@
 //	    import: github.com/snowkey-go/snowkey/vet/golangci
 //	    version: v0.1.0
 //
-// In .golangci.yml, the linter is enabled:
+// Enable the linter in .golangci.yml:
 //
 //	linters:
 //	  enable: [snowkey]
@@ -22,8 +22,8 @@
 //	          safe: true              # the layout is idgen.JSSafe
 //	          hints: true             # report hints, too
 //
-// As go vet does, golangci-lint applies the rules to one package at a time. The command
-// snowkey vet finds more.
+// Like go vet, golangci-lint applies the rules to one package at a time. The command snowkey
+// vet finds more.
 package golangci
 
 import (

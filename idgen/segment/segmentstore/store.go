@@ -18,26 +18,26 @@ import (
 // create one. The methods of the zero Store return an error.
 //
 // A Store is safe for concurrent use by any number of processes. On PostgreSQL, MySQL and
-// MariaDB it keeps one connection of the *sql.DB for itself until its segments are closed,
-// so that it can fetch while the application uses all others.
+// MariaDB it keeps one connection of the *sql.DB to itself until its segments are closed,
+// so that it can fetch when the application is using all the others.
 type Store struct{ table *sqlsession.Table }
 
 var _ segment.Store = (*Store)(nil)
 
 const defaultTable = "snowkey_segment"
 
-// Postgres returns a store in the database of db, which must be PostgreSQL 12 or later.
+// Postgres returns a store in the database of db. It requires PostgreSQL 12 or later.
 func Postgres(db *sql.DB) *Store {
 	return newStore(db, sqldialect.Postgres)
 }
 
-// MySQL returns a store in the database of db, which must be MySQL 8 or later, or
-// MariaDB 10.6 or later.
+// MySQL returns a store in the database of db. It requires MySQL 8, MariaDB 10.6, or
+// later.
 func MySQL(db *sql.DB) *Store {
 	return newStore(db, sqldialect.MySQL)
 }
 
-// SQLite returns a store in the database of db, which must be SQLite 3.35 or later.
+// SQLite returns a store in the database of db. It requires SQLite 3.35 or later.
 func SQLite(db *sql.DB) *Store {
 	return newStore(db, sqldialect.SQLite)
 }
@@ -47,9 +47,9 @@ func newStore(db *sql.DB, d sqldialect.Dialect) *Store {
 }
 
 // WithTable returns a store in the same database that uses the table name instead of
-// snowkey_segment. The name may be qualified by a schema or database and a dot. Whether
-// upper and lower case differ depends on the database. A name has at most 51 ASCII
-// letters, digits and underscores.
+// snowkey_segment. The name is up to 51 ASCII letters, digits and underscores, optionally
+// preceded by a schema or database and a dot. Whether upper and lower case differ depends
+// on the database.
 func (s *Store) WithTable(name string) (*Store, error) {
 	table, err := s.of().WithName(name)
 	if err != nil {
@@ -66,10 +66,11 @@ func (s *Store) of() *sqlsession.Table {
 	return s.table
 }
 
-// Migrate creates the table if it doesn't exist yet, and only needs the privilege to
-// create tables in that case. Many processes may call Migrate at the same time. If the
-// table does exist, Migrate checks it. It returns an error if the table has another
-// protocol version, a trigger, a rule, row-level security, or an engine other than InnoDB.
+// Migrate creates the table if it doesn't exist yet, which is the only time it needs the
+// privilege to do so. Many processes may call it at the same time. If the table does
+// exist, Migrate checks it instead. It returns an error if the table has a different
+// protocol version, a trigger, a rule, row-level security, or an engine other than
+// InnoDB.
 func (s *Store) Migrate(ctx context.Context) error {
 	if err := s.of().Migrate(ctx); err != nil {
 		return fmt.Errorf("segmentstore: %w", err)
@@ -78,8 +79,8 @@ func (s *Store) Migrate(ctx context.Context) error {
 }
 
 // Fetch implements [segment.Store]. It returns once the grant has been committed. If
-// Migrate has not been called, the first Fetch checks the table in its place, and
-// returns the same errors.
+// Migrate hasn't been called, the first Fetch checks the table itself and returns the
+// same errors.
 func (s *Store) Fetch(ctx context.Context, f segment.Fetch) (start int64, err error) {
 	db, err := s.of().Ready(ctx)
 	if err != nil {
@@ -136,8 +137,8 @@ func (s *Store) refusal(ctx context.Context, db *sql.DB, name string) error {
 }
 
 // Reserve reserves a connection of the *sql.DB for the statements of all stores that use
-// it, unless it may open only one. A [segment.Segment] calls it, and release when it is
-// closed. On SQLite, which has one writer at a time, it does nothing.
+// it, unless only one may be open. A [segment.Segment] calls it, and calls release when
+// it's closed. On SQLite, which has one writer at a time, it does nothing.
 func (s *Store) Reserve() (release func(), warning string) {
 	db, err := s.of().DB()
 	if err != nil || s.table.Dialect == sqldialect.SQLite {

@@ -8,10 +8,9 @@ import (
 	"github.com/snowkey-go/snowkey/idgen/segment"
 )
 
-// A Memory is an in-memory [segment.Store] that lets a test cause faults and losses. It
-// starts no goroutine, and no call blocks, except that one with the fault Hang or
-// HangAfter blocks until its ctx ends. A Memory can therefore be used in the bubbles of
-// testing/synctest.
+// A Memory is an in-memory [segment.Store] that lets tests cause faults and losses. It
+// doesn't start goroutines, and calls only block for the faults Hang and HangAfter, until
+// their ctx ends. This means you can use a Memory in a testing/synctest bubble.
 //
 // The zero value is an empty store. A Memory is safe for concurrent use.
 type Memory struct {
@@ -23,7 +22,7 @@ type Memory struct {
 
 var _ segment.Store = (*Memory)(nil)
 
-// ErrFault is returned by a [Memory] because the test asked for a fault.
+// ErrFault is returned by a [Memory] when the test has asked for a fault.
 var ErrFault = errors.New("segmenttest: the store failed, as the test demands")
 
 // A Fault says what goes wrong in a call to a [Memory].
@@ -39,9 +38,9 @@ const (
 	HangAfter              // the call grants numbers and then hangs
 )
 
-// Fault sets the function that chooses the fault of each further call to Fetch. If f is
-// nil, there are no faults. f is called before the call takes effect and without a lock
-// held, so it may sleep to make the store slow.
+// Fault sets a function that chooses the fault for each later call to Fetch; nil means no
+// faults. It's called before the call takes effect and without holding a lock, so f may
+// sleep to simulate a slow store.
 func (m *Memory) Fault(f func() Fault) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -91,7 +90,7 @@ func (m *Memory) set(name string, bound int64) {
 	m.bounds[name] = bound
 }
 
-// Fetches returns the requests passed to Fetch so far, including those that failed.
+// Fetches returns the requests passed to Fetch so far, including failed ones.
 func (m *Memory) Fetches() []segment.Fetch {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -13,10 +13,10 @@ import (
 	"github.com/snowkey-go/snowkey/idgen/segment"
 )
 
-// Run tests that a store fulfills the contract of [segment.Store]. open is called once
-// for each property, and must return an empty store that can be used until t ends. The
-// store may return an error for one of two concurrent calls, as databases do, but then
-// that call must not have had any effect.
+// Run tests that a store fulfills the contract of [segment.Store]. It calls open for each
+// property, and expects to get an empty store that's usable until t ends. The store may
+// return an error for one of two concurrent calls, as databases do, but then that call
+// must not have had any effect.
 func Run(t *testing.T, open func(t *testing.T) segment.Store) {
 	for _, p := range properties {
 		t.Run(p.name, func(t *testing.T) {
