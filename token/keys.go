@@ -12,10 +12,11 @@ import (
 	"sync"
 )
 
-// Keys are the secrets of a signer. The first one signs, and all of them verify. Use
-// [ParseKeys] to make them. The zero Keys is not valid in a [Config].
+// Keys are a signer's secrets. The first one signs, while all of them verify. Use
+// [ParseKeys] to create them, since a [Config] with the zero Keys isn't valid.
 //
-// Keys are immutable and safe for concurrent use. Printing them only shows their ids.
+// Keys are immutable and safe for concurrent use. It's okay to print them: you'll only see
+// their ids.
 type Keys struct {
 	// These are pointers because fmt prints the target of a pointer only at the top
 	// level. It can't call our methods for an unexported field of another struct.
@@ -35,9 +36,9 @@ const minSecret, maxSecret = sha256.Size, sha256.BlockSize
 //
 //	2:1f2d…e0,1:9ab4…77
 //
-// Each key has an id from 1 to 255 and a secret of 32 to 64 random bytes in hex, as
-// openssl rand -hex 32 prints it. An id is part of every token that the key signs, so it
-// must not be given to another secret later.
+// Each key consists of an id (1 to 255) and a secret, which is 32 to 64 random bytes in hex.
+// You can generate one with openssl rand -hex 32. Since every token contains the id of the
+// key that signed it, never reuse an id for another secret.
 func ParseKeys(text string) (Keys, error) {
 	var keys Keys
 	secrets := make(map[string]bool)
@@ -85,7 +86,7 @@ func (k *key) sign(dst, body []byte, purpose string) []byte {
 	return h.Sum(dst)
 }
 
-// String returns the ids of the keys, without their secrets: "keys 2, 1".
+// String returns the ids of the keys without their secrets, e.g. "keys 2, 1".
 func (k Keys) String() string {
 	ids := make([]string, len(k.list))
 	for i, key := range k.list {
