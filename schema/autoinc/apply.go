@@ -150,7 +150,7 @@ func withApplier(ctx context.Context, db *sql.DB, plan *Plan, options ApplyOptio
 	if err != nil {
 		return fmt.Errorf("autoinc: %w", err)
 	}
-	a := &applier{server: plan.server(), conn: conn, plan: plan, options: options, ledger: ledger{plan.server(), plan.Progress, sum}}
+	a := &applier{server: plan.server(), conn: conn, plan: plan, options: options, ledger: ledger{plan.server(), plan.progress, sum}}
 	defer a.close(ctx)
 	if a.IsMySQL() && db.Stats().MaxOpenConnections != 1 {
 		if a.watch, err = db.Conn(ctx); err != nil {
@@ -213,7 +213,7 @@ func (a *applier) apply(ctx context.Context) (Phase, error) {
 	if err != nil {
 		return Phase{}, err
 	}
-	for _, steps := range phase.transactions() {
+	for _, steps := range phase.Transactions() {
 		if err := a.take(ctx, steps, entries); err != nil {
 			return Phase{}, err
 		}
@@ -238,7 +238,7 @@ func (a *applier) entries(ctx context.Context) (map[string]entry, error) {
 		if phase.Name == Fence && a.plan.phase(Drop).begun(entries) {
 			continue // once the counter is gone, the fence is no longer needed
 		}
-		for _, steps := range phase.transactions() {
+		for _, steps := range phase.Transactions() {
 			held, err := a.held(ctx, steps, entries)
 			if err != nil {
 				return nil, err

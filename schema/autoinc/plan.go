@@ -68,7 +68,6 @@ type Plan struct {
 	Online   bool            `json:"online"`
 	Default  string          `json:"default,omitempty"` // the function that generates keys for rows without one, if any
 	Floor    int64           `json:"floor"`
-	Progress catalog.Name    `json:"-"`      // the table that holds the progress of Apply
 	Phases   []Phase         `json:"phases"` // in order, including those without steps; only Drop and Guard if that is all there is to do
 
 	// Tables are the tables whose keys are migrated. Generated has a query per key that
@@ -78,6 +77,7 @@ type Plan struct {
 	Tables    []catalog.Name `json:"tables"`
 	Generated []string       `json:"-"`
 
+	progress    catalog.Name // the table that holds the progress of Apply
 	keys        []plannedKey
 	rekey       *RekeyOptions        // as given in the options
 	children    []catalog.ForeignKey // as given in the options
@@ -182,9 +182,9 @@ type Step struct {
 	Size string `json:"size,omitempty"`
 }
 
-// transactions groups the steps by transaction. A step outside of a transaction is a group
+// Transactions groups the steps by transaction. A step outside of a transaction is a group
 // of its own.
-func (p Phase) transactions() (groups [][]Step) {
+func (p Phase) Transactions() (groups [][]Step) {
 	for i, s := range p.Steps {
 		if i > 0 && s.Unit != 0 && s.Unit == p.Steps[i-1].Unit {
 			groups[len(groups)-1] = append(groups[len(groups)-1], s)
@@ -256,7 +256,7 @@ func NewPlan(ctx context.Context, db *sql.DB, options PlanOptions) (*Plan, error
 	if err != nil {
 		return nil, err
 	}
-	l := ledger{server: plan.server(), table: plan.Progress} // without a sum, every plan is another one
+	l := ledger{server: plan.server(), table: plan.progress} // without a sum, every plan is another one
 	if _, err := l.own(ctx, conn); err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/snowkey-go/snowkey/internal/ddl"
 	"github.com/snowkey-go/snowkey/schema/internal/database"
 )
 
@@ -163,7 +164,7 @@ func (c *comparison) read(ctx context.Context, conn *sql.Conn, fields []Field) e
 		}
 	}
 	var err error
-	c.catalog, err = c.syntax().read(c.server, ctx, conn, schemas, false)
+	c.catalog, err = c.server.read(ctx, conn, schemas, false)
 	if err != nil {
 		return err
 	}
@@ -173,6 +174,14 @@ func (c *comparison) read(ctx context.Context, conn *sql.Conn, fields []Field) e
 		c.counting[c.catalog.place(k.Column.Table, k.Column.Name)] = k
 	}
 	return nil
+}
+
+// readColumns returns the columns of one table or view, or none if it doesn't exist.
+func (s server) readColumns(ctx context.Context, conn *sql.Conn, table Name) ([]Column, error) {
+	columns, err := database.List(ctx, conn, s.query("table"), func(c *Column) []any { return c.dest(s.Dialect) }, table.Schema, table.Name)
+	// Databases attached to SQLite may have a table of that name too, in which case the
+	// first one wins.
+	return slices.DeleteFunc(columns, func(c Column) bool { return c.Table != columns[0].Table }), err
 }
 
 // find adds a finding, unless we already have it because of another field.
@@ -195,7 +204,7 @@ func (c *comparison) compare(field Field) {
 			Remedy: "create the table, connect as the program does, or correct the table's name in the model"})
 		return
 	}
-	fold := c.syntax().fold
+	fold := c.catalog.foldColumn
 	i := slices.IndexFunc(columns, func(column Column) bool { return fold(column.Name) == fold(field.Column) })
 	if i < 0 {
 		missing := Column{Table: columns[0].Table, Name: field.Column}
@@ -278,12 +287,26 @@ func (c *comparison) compareType(field Field, column Column) {
 	case column.narrow():
 		c.find(Finding{Kind: narrow, Severity: Blocker, Column: column,
 			Text:   fmt.Sprintf("%s has 64 bits, and %s, which cannot hold them", field.Model, is),
-			Remedy: c.syntax().widen(c.server, column)})
-	case column.Unsigned != field.Unsigned && c.syntax().signs:
+			Remedy: c.widen(column)})
+	case column.Unsigned != field.Unsigned && c.IsMySQL():
 		c.find(Finding{Kind: SignMismatch, Severity: Warning, Column: column,
 			Text:   fmt.Sprintf("%s is taken to be %s, and %s; keys fit both, but a foreign key that is made by the model is refused, and ent's migration alters the column", field.Model, signs[field.Unsigned], is),
 			Remedy: fmt.Sprintf("declare the field as %s in the model", signs[column.Unsigned])})
 	}
+}
+
+// keepsAnything reports whether a column can store both numbers and text, even though
+// its type is neither. On SQLite these are the columns without a type, too, and on MySQL
+// those that hold bytes.
+func (s server) keepsAnything(c Column) bool {
+	kind := strings.ToLower(c.Type)
+	switch s.Dialect {
+	case Postgres:
+		return false
+	case SQLite:
+		return kind == "" || strings.Contains(kind, "blob")
+	}
+	return strings.Contains(kind, "binary") || strings.Contains(kind, "blob")
 }
 
 var signs = map[bool]string{false: "signed (BIGINT)", true: "unsigned (BIGINT UNSIGNED)"}
@@ -292,10 +315,20 @@ var signs = map[bool]string{false: "signed (BIGINT)", true: "unsigned (BIGINT UN
 // length, so there is nothing to check there.
 func (c *comparison) compareSize(field Field, column Column, kind Kind) {
 	size := textSize(column)
-	if !field.Text || size == 0 || size >= field.Size || !c.syntax().limitsText {
+	if !field.Text || size == 0 || size >= field.Size || c.Dialect == SQLite {
 		return
 	}
 	c.find(Finding{Kind: kind, Severity: Blocker, Column: column,
 		Text:   fmt.Sprintf("%s is written as text of up to %d characters, and %s is %s", field.Model, field.Size, c.column(column), column.Type),
 		Remedy: fmt.Sprintf("make the column VARCHAR(%d), or CHAR of that length if its keys all have it", field.Size)})
+}
+
+// textSize returns how many characters a text column can hold, or 0 if there is no
+// limit or it isn't known.
+func textSize(c Column) int {
+	n, ok := ddl.ParseType(c.Type).Digits()
+	if !ok || !c.Text {
+		return 0
+	}
+	return n
 }

@@ -58,7 +58,7 @@ func InspectConn(ctx context.Context, conn *sql.Conn, options Options) (Report, 
 		return Report{}, err
 	}
 	s := server{found}
-	c, err := s.syntax().read(s, ctx, conn, options.Schemas, true)
+	c, err := s.read(ctx, conn, options.Schemas, true)
 	if err != nil {
 		return Report{}, err
 	}

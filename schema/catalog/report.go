@@ -118,9 +118,10 @@ type Counter struct {
 	// Narrow is true if the sequence itself ends within 32 bits.
 	Narrow bool `json:"-"`
 
-	next  *big.Int
-	top   *big.Int // the last number of the sequence itself
-	owner *Column  // Postgres: the sequence is dropped together with this column's table
+	next    *big.Int
+	top     *big.Int // the last number of the sequence itself
+	owner   Column   // Postgres: the sequence is dropped together with this column's table
+	mayRead bool     // Postgres: whether the role may read the sequence
 }
 
 // measure sets the exported fields of a counter that stores its numbers in the column.
