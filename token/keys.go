@@ -12,11 +12,10 @@ import (
 	"sync"
 )
 
-// Keys are a signer's secrets. The first one signs, while all of them verify. Use
-// [ParseKeys] to create them, since a [Config] with the zero Keys isn't valid.
+// Keys are a signer's secrets. The first one signs, while all of them verify. They should be
+// created with [ParseKeys], since the zero Keys isn't valid in a [Config].
 //
-// Keys are immutable and safe for concurrent use. It's okay to print them: you'll only see
-// their ids.
+// Keys are immutable and safe for concurrent use. Printing them only shows their ids.
 type Keys struct {
 	// These are pointers because fmt prints the target of a pointer only at the top
 	// level. It can't call our methods for an unexported field of another struct.
@@ -37,8 +36,8 @@ const minSecret, maxSecret = sha256.Size, sha256.BlockSize
 //	2:1f2d…e0,1:9ab4…77
 //
 // Each key consists of an id (1 to 255) and a secret, which is 32 to 64 random bytes in hex.
-// You can generate one with openssl rand -hex 32. Since every token contains the id of the
-// key that signed it, never reuse an id for another secret.
+// openssl rand -hex 32 generates a suitable one. The id must not be reused for another
+// secret later on, because it's part of every token that's signed with the key.
 func ParseKeys(text string) (Keys, error) {
 	var keys Keys
 	secrets := make(map[string]bool)

@@ -84,9 +84,9 @@ func New(cfg Config) (*Signer, error) {
 	return &Signer{cfg}, nil
 }
 
-// Issue returns a new token signed with the first key. To start a session, add the token to
-// a [Store] before sending it to the user. You should issue a new one, and revoke the old
-// one, whenever the user's privileges change (at login, for instance).
+// Issue returns a new token signed with the first key. To start a session, the token should
+// be added to a [Store] before sending it to the user. Whenever a user's privileges change,
+// for instance at login, a new token should be issued and the old one revoked.
 //
 // Errors come from [idgen.Generator.Next], e.g. [idgen.ErrNoPool].
 func (s *Signer) Issue(ctx context.Context) (Token, error) {

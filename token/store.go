@@ -36,7 +36,7 @@ type Store interface {
 	Sessions(ctx context.Context, user int64) (ids []int64, err error)
 
 	// Revoke ends a user's session. It does nothing if the user has no session with this id,
-	// so you can safely take the id from a form.
+	// so it's safe to take the id from a form.
 	Revoke(ctx context.Context, user, id int64) error
 
 	// RevokeUser ends all of a user's sessions. A session that's still being added at the

@@ -48,10 +48,10 @@ func (t Token) Text() string {
 	return *t.text
 }
 
-// Claim reports whether a session may begin with this token. For tokens from [Signer.Issue],
-// it's true exactly once, and for tokens from [Signer.Verify] it never is. This keeps ended
-// sessions from starting again. Stores call it in Add, so you won't need it unless you're
-// writing one.
+// Claim reports whether a session may begin with this token. It's true exactly once for a
+// token from [Signer.Issue], and never for one from [Signer.Verify], which keeps ended
+// sessions from starting again. Claim is called by a [Store] in Add, and isn't needed
+// elsewhere.
 func (t Token) Claim() bool { return t.unclaimed != nil && t.unclaimed.CompareAndSwap(true, false) }
 
 // Hash returns the SHA-256 of Text in hex. This is what a [Store] keeps in place of the

@@ -27,8 +27,8 @@ type Store struct {
 
 var _ token.Store = (*Store)(nil)
 
-// New returns a store using client. Configure timeouts on the client, and close it yourself
-// when you're done.
+// New returns a store using client, which should have timeouts. The application is
+// responsible for closing it.
 func New(client redis.UniversalClient) *Store { return &Store{client, "snowkey:"} }
 
 // WithPrefix returns a store on the same server whose keys start with prefix rather than

@@ -38,8 +38,8 @@ func newStore(db *sql.DB, d sqldialect.Dialect) *Store {
 }
 
 // WithTable returns a store in the same database that uses a table called name instead of
-// snowkey_session. You can put a schema or database and a dot in front. Names are limited to
-// 51 ASCII letters, digits and underscores.
+// snowkey_session. It may be qualified by a schema or database and a dot. Names are limited
+// to 51 ASCII letters, digits and underscores.
 func (s *Store) WithTable(name string) (*Store, error) {
 	if s == nil {
 		return nil, wrap(sqlsession.ErrNoDatabase)
@@ -52,8 +52,8 @@ func (s *Store) WithTable(name string) (*Store, error) {
 }
 
 // Migrate creates the table if it doesn't exist yet. An existing table is checked, and
-// you'll get an error if it can't be used. The privilege to create tables is only needed if
-// there's no table yet. It's fine for many processes to call Migrate at the same time.
+// Migrate returns an error if it can't be used. The privilege to create tables is only
+// needed if there's no table yet. Migrate may be called by many processes at the same time.
 func (s *Store) Migrate(ctx context.Context) error {
 	if s == nil {
 		return wrap(sqlsession.ErrNoDatabase)
@@ -155,9 +155,9 @@ func (s *Store) RevokeUser(ctx context.Context, user int64) error {
 }
 
 // Cleanup deletes sessions that expired more than a minute before now, oldest expiry first,
-// in batches of 1,000. Call it regularly with time.Now(), in as many processes as you like.
-// (The minute is there to allow for clock differences between processes.) If ctx ends early,
-// the next call picks up where this one left off.
+// in batches of 1,000. It should be called regularly with time.Now(), in one process or in
+// several. (The minute is there to allow for clock differences between processes.) If ctx
+// ends early, the next call will pick up where this one left off.
 func (s *Store) Cleanup(ctx context.Context, now time.Time) error {
 	db, err := s.ready(ctx)
 	before := now.Add(-time.Minute).UnixMilli()
