@@ -1,5 +1,5 @@
-// Package gormid is a GORM plugin that generates primary keys for new rows: 64-bit,
-// time-ordered numbers that your program knows before it sends the INSERT.
+// Package gormid is a GORM plugin that fills the primary keys of new rows with 64-bit,
+// time-ordered numbers.
 //
 //	type User struct {
 //		ID   pk.ID
@@ -10,15 +10,14 @@
 //	db.AutoMigrate(&User{})             // id bigint PRIMARY KEY, without auto-increment
 //	db.Create(&User{Name: "Ada"})       // fills ID
 //
-// Keys come from [idgen.Default] unless you set [Config.Source].
+// Keys come from [idgen.Default], or from [Config.Source] if it's set.
 //
 // # Which keys are filled
 //
 // Primary keys with a type from package pk (or a pointer to one) are filled automatically.
 // Models can also keep using int64, uint64, string, or a named type based on one of these,
-// but the plugin will only fill such keys if they have the snowkey tag. An integer key
-// should have autoIncrement:false as well, to prevent GORM from turning it into an
-// auto-increment column:
+// but the plugin will only fill such keys if they have the snowkey tag. Integer keys must be
+// tagged with autoIncrement:false as well, otherwise GORM would make them auto-increment:
 //
 //	ID     pk.ID                                                  // BIGINT
 //	ID     pk.Of[User]                                            // BIGINT, typed
@@ -28,10 +27,10 @@
 //	ID     pk.ID  `gorm:"snowkey:orders"`                         // from the pool's generator "orders"
 //	UserID pk.ID  `gorm:"primaryKey;snowkey:-"`                   // the caller sets it
 //
-// [Model] is a drop-in replacement for gorm.Model with a pk.ID as its key. Models that can't
-// be changed are what [Config.FillIntegers] is for. It makes the plugin fill untagged
-// integer keys too, including the ID in gorm.Model. By default these keys are left to the
-// database, and the plugin logs a warning once per model.
+// [Model] is a drop-in replacement for gorm.Model with a pk.ID as its key. If a model can't
+// be changed, [Config.FillIntegers] can be used to fill untagged integer keys too, including
+// the ID in gorm.Model. By default these keys are left to the database, and the plugin logs
+// a warning once per model.
 //
 // A pk.Text should always be tagged with size:20 and a pk.SortText with size:13. Without a
 // size, GORM takes the 64 bits of the underlying Go type for the length of the text and will
