@@ -74,6 +74,6 @@
 //  2. Move it to the front, and deploy again.
 //  3. Remove the old key once its last tokens have expired, i.e. after [Config.TTL].
 //
-// A leaked key should be removed right away without going through these steps, which also
+// A leaked key should be removed right away, without going through these steps. This also
 // ends all of its sessions.
 package token

@@ -62,10 +62,10 @@
 // include the key. When results are sent elsewhere, as in Scan(ctx, &id), that's also where
 // the key will be.
 //
-// Slices require Returning("*"), and the INSERT will fail without it. This is because bun
-// assigns returned rows to the first elements of the slice even when the database has
-// skipped a row in between. With Returning("*"), the slice is replaced and only contains the
-// rows that are in the table afterwards.
+// For a slice, this requires Returning("*"), and the INSERT will fail without it. The reason
+// is that bun assigns returned rows to the first elements of the slice even when the
+// database has skipped a row in between. With Returning("*"), the slice is replaced and only
+// contains the rows that are in the table afterwards.
 //
 // MySQL doesn't have RETURNING (though MariaDB does), so these statements will fail there
 // unless all of the keys were set by the caller. Such keys are neither changed nor checked.

@@ -48,9 +48,9 @@
 //
 //   - This isn't authorization. Anyone who has seen an id can send it back to you, so still
 //     check on every request that the caller is allowed to use the row.
-//   - Ids don't expire, and you can't revoke a single one while its key is in use.
-//   - The same key always has the same text, which means people can tell when two ids refer
-//     to the same row.
+//   - Ids don't expire, and can't be revoked while their encryption key is in use.
+//   - Equal ids have equal text, so people can still tell when two of them refer to the same
+//     row.
 //   - The text isn't in key order. Use the column in SQL to sort and paginate.
 //
 // See docs/web.md for help with choosing between this package, [pk.Prefixed] and plain keys,
