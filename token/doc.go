@@ -41,9 +41,9 @@
 //	MAC = HMAC-SHA-256(secret of the key, "st1_" ‖ bytes 0 to 30 ‖ purpose)
 //
 // Because the id comes first and the alphabet is in ASCII order, tokens sort like their ids,
-// i.e. by when the sessions began. Tokens don't have to be escaped in cookies, URLs or
-// headers, and their prefix allows secret scanners to find them. Every token has exactly one
-// valid spelling. See testdata for test vectors.
+// i.e. by when the sessions began. They don't have to be escaped in cookies, URLs or
+// headers, can be found by secret scanners thanks to their prefix, and have exactly one
+// valid spelling each. See testdata for test vectors.
 //
 // # What protects a session
 //
@@ -55,14 +55,14 @@
 //     store doesn't help either: you can't get from a hash back to the token.
 //   - Ending a session takes a store. Without one, tokens stay valid until they expire.
 //
-// A user is able to see when their own session began, and which worker number issued it,
-// since both are part of the id.
+// Since they're part of the id, users are able to see when their own session began and which
+// worker number issued it.
 //
 // # Errors
 //
 // Forged tokens always return [ErrInvalid], regardless of what's wrong with them.
-// [ErrExpired] and [ErrEnded] are only returned for tokens with a valid MAC, and an attacker
-// won't learn anything from seeing them. They can be used to show a message like "your
+// [ErrExpired] and [ErrEnded] are only returned for tokens with a valid MAC. An attacker
+// won't learn anything from seeing them, which makes it safe to show a message like "your
 // session has ended" on the login page.
 //
 // # Rotation

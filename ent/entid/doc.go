@@ -13,10 +13,9 @@
 //	idgen.SetDefault(pool)
 //
 // Users will now get their ids however they're created, whether with Create, CreateBulk or
-// MapCreateBulk, through edges, in upserts or in transactions. An id that has already been
-// set is kept unless it's zero, and the ids within a call are in slice order. If the
-// generator fails, nothing is inserted and the error is a [RowError] wrapping the
-// generator's.
+// MapCreateBulk, through edges, in upserts or in transactions. Any id that has already been
+// set is kept unless it's zero. Within a call, ids are in slice order. If the generator
+// fails, nothing is inserted and the error is a [RowError] wrapping the generator's.
 //
 // What's in the package:
 //   - [Mixin] declares a pk.ID in a BIGINT column. Its Name chooses a generator of the pool.
@@ -34,9 +33,9 @@
 // or two to three microseconds when [Hook] fills a typed key.
 //
 // Migrations create the id as a plain column, without AUTO_INCREMENT or identity, and do the
-// same for foreign keys and join tables referring to it. Even on SQLite the id isn't an
-// alias of the rowid, so any database will reject a row without an id. Migrations don't
-// change tables that already have auto-increment, but [Check] will find them.
+// same for foreign keys and join tables referring to it. This makes any database reject a
+// row without an id (even on SQLite, where the id isn't an alias of the rowid). [Check] can
+// be used to find tables that already have auto-increment, as migrations won't change these.
 //
 // # Do not redeclare the id field
 //
@@ -45,13 +44,13 @@
 // overwrites them with LastInsertId and the numbers following it. Those numbers belong to
 // other rows, yet the edges from the same call will be stored under them.
 //
-// The hook only fills ids with a type from package pk. It leaves int and string ids to ent
-// or the program, and ignores the composite ids of edge schemas. Creating a row fails with a
+// The hook only fills ids with a type from package pk. Ids of type int or string are left to
+// ent or the program, as are the composite ids of edge schemas. Creating a row fails with a
 // [*FieldError] if an entity has both the mixin and an id of some other type.
 //
 // The mixin also shouldn't be added to an entity whose id doubles as an edge's foreign key,
-// since its rows would get two ids. SQLite won't even report an error, and keeps whichever
-// id isn't in memory.
+// since its rows would get two ids. SQLite won't even report an error when this happens. It
+// just keeps the id that isn't in memory.
 //
 // # Edge schemas
 //
@@ -61,10 +60,10 @@
 //	client.Tagging.Create().SetPost(post).SetTag(tag)
 //
 // Adding rows through the edge, as in AddTags(tag), is different in that ent doesn't run any
-// hooks. The new rows won't have an id, and the database will reject them along with the row
-// they belong to (on MySQL, this requires strict mode, which is the default). Giving the id
-// a default function doesn't help, because ent calls it just once for all of these rows. See
-// ent issue 3710.
+// hooks. As the new rows don't have an id, the database will reject them along with the row
+// they belong to (on MySQL, this requires strict mode, which is the default). A default
+// function for the id doesn't help either, as ent calls it just once for all of these rows
+// (see ent issue 3710).
 //
 // # Upserts
 //
@@ -81,11 +80,11 @@
 // On MySQL and MariaDB, ent doesn't support ID without the extension, or for text keys. The
 // row can be queried by its unique column instead.
 //
-// Unfortunately, hooks have no way of telling whether a row is part of an upsert, and so
-// can't work around the following problems in ent. The extension in package
-// [github.com/snowkey-go/snowkey/ent/entid/entidgen] can. It fixes the first three, as well
-// as the last one except in bulk and for text keys, so clients should be generated with it
-// if a program uses upserts at all.
+// Unfortunately, ent has a few problems with upserts that hooks can't work around, as they
+// have no way of telling whether a row is part of one. Programs using upserts should
+// generate their client with the extension in package
+// [github.com/snowkey-go/snowkey/ent/entid/entidgen]. It fixes the first three problems
+// below, as well as the last one except in bulk and for text keys:
 //
 //   - sql.ResolveWithNewValues on its own replaces an existing row's id. UpdateNewValues,
 //     which is built on it, doesn't have this problem.

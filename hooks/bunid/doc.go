@@ -33,8 +33,8 @@
 // tag makes it reject such rows like other databases do. [Check] can be used to find columns
 // that number their rows, as well as columns that are too narrow.
 //
-// Only zero keys are filled. Composite keys must be set by the caller, and so must a primary
-// key that's also a relation's foreign key.
+// Only zero keys are filled. The caller is responsible for setting composite keys as well as
+// primary keys that double as a relation's foreign key.
 //
 // # Guarantees
 //
@@ -48,10 +48,10 @@
 // hold a key. [Use] extends these checks to maps, NewValues, and models whose hook doesn't
 // run.
 //
-// All keys for an INSERT are generated together, in row order. If that fails, the error
-// wraps the generator's, and the rows are left unchanged. After any other error the rows
-// keep their new keys, making it safe to retry the INSERT without adding the same rows
-// again.
+// All keys for an INSERT are generated together, in row order. If that fails, the INSERT
+// returns an error wrapping the generator's without changing any rows. After any other error
+// the rows keep their new keys, making it safe to retry the INSERT without adding the same
+// rows again.
 //
 // # Conflicts
 //
@@ -62,28 +62,28 @@
 // include the key. When results are sent elsewhere, as in Scan(ctx, &id), that's also where
 // the key will be.
 //
-// For a slice, this requires Returning("*"), and the INSERT will fail without it. The reason
-// is that bun assigns returned rows to the first elements of the slice even when the
-// database has skipped a row in between. With Returning("*"), the slice is replaced and only
-// contains the rows that are in the table afterwards.
+// For a slice, the INSERT will fail unless Returning("*") is used. The reason is that bun
+// assigns returned rows to the first elements of the slice even when the database has
+// skipped a row in between. With Returning("*"), the slice is replaced and only contains the
+// rows that are in the table afterwards.
 //
-// MySQL doesn't have RETURNING (though MariaDB does), so these statements will fail there
+// On MySQL, which doesn't have RETURNING (though MariaDB does), these statements will fail
 // unless all of the keys were set by the caller. Such keys are neither changed nor checked.
 //
 // # How it works
 //
-// For each INSERT, bun calls BeforeInsert once and then BeforeAppendModel for every row. A
-// model's BeforeAppendModel can therefore use its key already, and may replace it.
+// For each INSERT, bun calls BeforeInsert once and then BeforeAppendModel for every row.
+// This means that BeforeAppendModel is able to use the key or even replace it.
 //
-// BeforeInsert is a method on the model, so a model declaring its own will shadow the
+// Since BeforeInsert is a method on the model, declaring a custom one will shadow the
 // embedded one. [Use] detects this by calling the method. It also installs a query hook,
 // which sees even those statements for which bun doesn't run any model hooks. By then it's
-// too late to fill keys, and all the query hook can do is reject the statement.
+// too late to fill keys. All the query hook can do is reject the statement.
 //
 // # Limits
 //
 // Handwritten SQL isn't covered, apart from NewValues in NewRaw. Make sure to keep using the
-// database returned by [Use], because the original doesn't have the query hook. A model must
-// be registered before maps can be inserted into its table, as there's no other way of
-// knowing which column is the key.
+// database returned by [Use]. The original doesn't have the query hook. A model must be
+// registered before maps can be inserted into its table, as there's no other way of knowing
+// which column is the key.
 package bunid

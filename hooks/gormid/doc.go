@@ -15,9 +15,9 @@
 // # Which keys are filled
 //
 // Primary keys with a type from package pk (or a pointer to one) are filled automatically.
-// Models can also keep using int64, uint64, string, or a named type based on one of these,
-// but the plugin will only fill such keys if they have the snowkey tag. Integer keys must be
-// tagged with autoIncrement:false as well, otherwise GORM would make them auto-increment:
+// Models can also keep using int64, uint64, string, or a named type based on one of these by
+// adding the snowkey tag. For integers, autoIncrement:false is needed too since GORM would
+// otherwise make them auto-increment:
 //
 //	ID     pk.ID                                                  // BIGINT
 //	ID     pk.Of[User]                                            // BIGINT, typed
@@ -29,18 +29,18 @@
 //
 // [Model] is a drop-in replacement for gorm.Model with a pk.ID as its key. If a model can't
 // be changed, [Config.FillIntegers] can be used to fill untagged integer keys too, including
-// the ID in gorm.Model. By default these keys are left to the database, and the plugin logs
-// a warning once per model.
+// the ID in gorm.Model. By default these keys are left to the database, with a warning
+// logged for each model.
 //
 // A pk.Text should always be tagged with size:20 and a pk.SortText with size:13. Without a
 // size, GORM takes the 64 bits of the underlying Go type for the length of the text and will
 // alter the column on every AutoMigrate.
 //
-// Keys that are already set will be kept, and the plugin only fills zero keys and pointers
-// to zero. Parts of a composite key can't be generated, and neither can a primary key that's
-// also a relation's foreign key. These must be set by the caller, or the call fails. Only
-// foreign keys declared in a relation are detected this way, so any other foreign key should
-// be tagged with snowkey:-.
+// Only zero keys and pointers to zero are filled. The parts of a composite key must be set
+// by the caller because there's no way to generate them. This also applies to a primary key
+// that doubles as a relation's foreign key. If one of these is missing, the call fails. A
+// foreign key that isn't declared in a relation can't be detected this way and should be
+// tagged with snowkey:-.
 //
 // # Guarantees
 //
@@ -65,14 +65,14 @@
 // When ON CONFLICT or INSERT IGNORE skips a row, the plugin resets the key it generated for
 // that row to zero. This can be used to tell which rows of a batch were skipped.
 //
-// Rows saved as associations are handled differently, because other rows in the same call
-// refer to them. Instead of being reset, these get the key of the existing row, which the
-// plugin looks up by its unique values. Several posts can be created with tags that are
+// Rows saved as associations are handled differently, as other rows in the same call refer
+// to them. Instead of being reset, they get the key of the existing row, which the plugin
+// looks up by its unique values. This allows creating several posts with tags that are
 // already in the table, for example.
 //
-// When a row is merged into an existing row, it gets that row's key. Not every INSERT
-// returns it, so the plugin may have to look it up by the unique columns. These should
-// therefore always be named in clause.OnConflict (even on MySQL, where GORM itself ignores
+// When a row is merged into an existing row, it gets that row's key. The plugin may have to
+// look it up by the unique columns if the INSERT doesn't return it, which is why these
+// should always be named in clause.OnConflict (even on MySQL, where GORM itself ignores
 // them). The call fails and is rolled back if the key can't be found, although with
 // SkipDefaultTransaction there may be no transaction to roll back.
 //
@@ -112,13 +112,12 @@
 //	snowkey:settle   reads keys back where a row may be missing
 //	                 gorm:save_after_associations, …
 //
-// Because keys are set first, a model's BeforeCreate can already use its key, and may even
-// replace it.
+// Because keys are set first, a model's BeforeCreate can use its key or even replace it.
 //
 // # Limits
 //
 // SQL that's run with Exec or Raw bypasses the plugin. Keys for such statements should be
 // drawn from the pool directly. To create rows from maps using db.Table("users").Create(m),
 // the table's model must be listed in [Config.Models]. CreateInBatches shouldn't be used
-// with arrays, since GORM panics before any plugin gets a chance to run.
+// with arrays (GORM panics before any plugin gets a chance to run).
 package gormid

@@ -37,8 +37,8 @@
 //
 // # Which type for which column
 //
-// The rules are the same as in package pk: pk.ID, pk.Of and pk.String are for bigint, and
-// pk.Text and pk.SortText are for text, varchar and char. A pk.SortText should never be sent
+// The rules are the same as in package pk. Use pk.ID, pk.Of or pk.String for bigint columns,
+// and pk.Text or pk.SortText for text, varchar and char. A pk.SortText should never be sent
 // to a bigint column, because Postgres will read a completely different number if all 13
 // characters happen to be digits.
 //
@@ -46,6 +46,6 @@
 //
 // For plain INSERTs, structs can be filled using package sqlid (which works with any
 // driver), or keys can be drawn from the pool. An advantage of drawing them with
-// [idgen.Pool.NextN] is that all foreign keys are known up front, so parents and children
-// can be sent together in a single pgx.Batch.
+// [idgen.Pool.NextN] is that all foreign keys are known up front, which allows sending
+// parents and children together in a single pgx.Batch.
 package pgxid

@@ -27,9 +27,9 @@
 // checksum. Steps running in a transaction are recorded in that same transaction. All other
 // steps are recorded both before and after they run, and if only the first record is there
 // after a crash, Apply runs a query from the plan to find out whether the step actually went
-// through. Before starting a phase, Apply also plans it again, and refuses to run it if the
-// outcome is any different.
+// through. Apply also plans each phase again before starting it. If the outcome is any
+// different, it refuses to run the phase.
 //
-// This package only depends on the standard library, and doesn't import a driver. Names in
+// There are no dependencies beyond the standard library, not even a driver. Names in
 // messages are quoted in the database's own style.
 package autoinc

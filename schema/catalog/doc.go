@@ -1,6 +1,6 @@
-// Package catalog inspects a live database. It finds auto-increment keys along with
-// everything that refers to them, and can check whether a program's models match the actual
-// columns. It's strictly read-only.
+// Package catalog inspects a live database. It's strictly read-only, and is used to find
+// auto-increment keys along with everything that refers to them, or to check whether a
+// program's models match the actual columns.
 //
 // [Inspect] reports every column that's numbered by the database, using the application's
 // existing *sql.DB:
@@ -28,7 +28,7 @@
 //     WITHOUT ROWID.
 //
 // Numbers coming from a trigger, a function, or the program itself don't show up in a
-// database's catalog, and therefore won't be in the report.
+// database's catalog. The report can't include those.
 //
 // # Which columns refer to a key
 //
@@ -43,15 +43,15 @@
 // # Privileges
 //
 // Any Postgres role can read the catalog, although SELECT on a sequence is required for
-// reading its counter. MySQL and MariaDB hide objects that an account has no privileges for,
-// so it should be granted SELECT and TRIGGER on *.* to see everything. The report will have
-// an [Unseen] finding if some objects might be hidden.
+// reading its counter. On MySQL and MariaDB, objects are hidden from accounts without
+// privileges for them, meaning that SELECT and TRIGGER on *.* are required to see
+// everything. The report will have an [Unseen] finding if some objects might be hidden.
 //
 // # Why it has its own parser
 //
-// Atlas (ariga.io/atlas/sql) already has inspectors for these databases, but they don't read
-// counters, and using them would make Atlas and its dependencies a requirement for every
-// program that calls Check. This package only needs the standard library, and no driver.
+// Atlas (ariga.io/atlas/sql) already has inspectors for these databases. They don't read
+// counters though, and would make Atlas and its dependencies a requirement for every program
+// that calls Check. This package only needs the standard library (not even a driver).
 //
 // A full parser for each dialect would be larger than the whole package. Luckily,
 // definitions always come from a server that has already accepted them, so a tokenizer and a

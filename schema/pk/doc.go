@@ -1,6 +1,5 @@
-// Package pk provides Go types for primary and foreign keys. A key is a 64-bit number,
-// and these types ensure that none of its digits are lost between Go, JSON and the
-// database.
+// Package pk provides Go types for primary and foreign keys that are 64-bit numbers.
+// They're designed not to lose any digits on the way between Go, JSON and the database.
 //
 //	type User struct {
 //		ID   pk.ID  `json:"id"`
@@ -25,8 +24,8 @@
 //
 // The right type depends on the column. Text and SortText send text to the database and
 // are for text columns only, while all other types send an integer and are for BIGINT
-// columns. Mixing them up may not even cause an error, and queries will just return the
-// wrong rows or none at all:
+// columns. Mixing them up may cause queries to return the wrong rows (or none at all)
+// without any error:
 //
 //   - Comparing an integer with a text column: MySQL converts both sides to float64,
 //     which makes neighbouring keys equal. A DELETE … WHERE id = ? will delete all of
@@ -53,11 +52,11 @@
 //	                        │└────────────  5 bits each, of 0-9 A-H J K M N P-T V-Z
 //	                        └─────────────  the top 3 bits: 0 to 7
 //
-// Parsing is strict in that each number has a single spelling. Lower case is rejected,
-// and so are the aliases allowed by Crockford (I and L for 1, O for 0). Without this,
+// Parsing is strict in that each number has a single spelling. This excludes lower case
+// as well as the aliases allowed by Crockford (I and L for 1, O for 0). Without this,
 // the same key might end up with several URLs and cache entries, and a query on a text
-// column would miss a key stored in another spelling. Note that text consisting of 13
-// digits is valid in both formats, so functions in this package never guess the format.
+// column would miss a key stored in another spelling. Functions in this package never
+// guess the format, since text consisting of 13 digits is valid in both.
 //
 // Three other formats are available as functions, without a type:
 //
@@ -65,11 +64,11 @@
 //	                     =  NQm6nKp8qFC       FormatBase58:  11 characters, Bitcoin's alphabet
 //	                     =  AzL8n0Y58m7       FormatBase62:  11 characters, 0-9 A-Z a-z
 //
-// These are just as strict. They also have a fixed width, so their text sorts like the
-// numbers when compared byte by byte. Because base58 and base62 are case-sensitive,
-// they shouldn't be stored in a column with a case-insensitive collation. Any 64-bit
-// number can be formatted: a negative number looks like the unsigned number with the
-// same bits, and sorts after all others.
+// These are just as strict. With their fixed width, they also sort like the numbers
+// when compared byte by byte. Because base58 and base62 are case-sensitive, they
+// shouldn't be stored in a column with a case-insensitive collation. Any 64-bit number
+// can be formatted: a negative number looks like the unsigned number with the same
+// bits, and sorts after all others.
 //
 // # JSON
 //
@@ -81,23 +80,23 @@
 // key from such a document, it should be selected as text, which works with every type:
 // doc->>'id', or JSON_UNQUOTE(JSON_EXTRACT(doc, '$.id')) on MariaDB. To compare it, use
 // a Text, since an integer would run into the problems described above. Functions like
-// JSON_ARRAYAGG will turn a BIGINT column into JSON numbers, but these are decoded
-// exactly as well.
+// JSON_ARRAYAGG turn a BIGINT column into JSON numbers. These will be decoded exactly
+// as well.
 //
-// Keys should be named fields, and not be embedded. struct{ pk.ID; Name string } would
-// inherit the key's MarshalJSON along with its other methods, causing encoding/json to
-// write nothing but the key.
+// Keys should be named fields rather than being embedded. struct{ pk.ID; Name string }
+// would inherit the key's MarshalJSON along with its other methods, causing
+// encoding/json to write nothing but the key.
 //
 // # Zero and negative numbers
 //
-// Keys are positive, and the ORM integrations take zero to mean that a row doesn't have
-// a key yet. The types themselves treat zero like any other number: NULL scans as 0,
-// and 0 is written as 0. To preserve NULL, use a pointer, [sql.Null], or a [String]
-// (which has an empty value for NULL).
+// Keys are positive. To the ORM integrations, zero means that a row doesn't have a key
+// yet. The types themselves treat zero like any other number: NULL scans as 0, and 0 is
+// written as 0. To preserve NULL, use a pointer, [sql.Null], or a [String] (which has
+// an empty value for NULL).
 //
-// Calling Value on a nil pointer panics, since it has a value receiver. database/sql
-// and the ORMs never do this. pgx will do it for a nil pointer behind another pointer,
-// as in &row.Boss, unless pgxid.Register has been called on the connection. For other
+// Value has a value receiver and will panic on a nil pointer. database/sql and the ORMs
+// never do this. pgx will do it for a nil pointer behind another pointer, as in
+// &row.Boss, unless pgxid.Register has been called on the connection. For other
 // libraries that do this, sql.Null can be used instead of a pointer.
 //
 // Generators never issue negative numbers, but an existing table might contain some,

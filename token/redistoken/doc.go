@@ -13,8 +13,8 @@
 // set. No cleanup is needed because Redis expires everything else on its own. If a key or a
 // set is evicted, its sessions end for good.
 //
-// Redis Cluster is supported. A session's two keys aren't in the same slot (the user isn't
-// known yet when a session is looked up), but the store never changes both in one
+// Redis Cluster is supported. Although a session's two keys aren't in the same slot (the
+// user isn't known yet when a session is looked up), the store never changes both in one
 // transaction.
 //
 // # Round trips

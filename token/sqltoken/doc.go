@@ -1,5 +1,5 @@
 // Package sqltoken stores sessions in the application's own database (PostgreSQL, MySQL,
-// MariaDB or SQLite). It uses the application's *sql.DB, and doesn't import a driver.
+// MariaDB or SQLite). It uses the application's *sql.DB rather than importing a driver.
 //
 //	sessions := sqltoken.Postgres(db)
 //	err := sessions.Migrate(ctx)
@@ -28,9 +28,9 @@
 //	MySQL, MariaDB                                                   3      1
 //	SQLite                                                           3      1   inside the process
 //
-// On MySQL and MariaDB, User and Sessions take 4 round trips with autocommit=0, or if there's
-// no session. Once an eighth of token.Config.Idle has passed since the time of use was last
-// saved, User saves it again, and this costs as much as any other write.
+// On MySQL and MariaDB, User and Sessions take 4 round trips with autocommit=0, or if
+// there's no session. User also saves the time of use if an eighth of token.Config.Idle has
+// passed since it was last saved, which costs as much as any other write.
 //
 // A write has been committed by the time it returns, even if the *sql.DB hands out a
 // connection that still has a transaction open or autocommit turned off. The store will then
@@ -38,7 +38,7 @@
 // It gives up and fails the write after encountering 8 of these, or on SQLite after just
 // one.
 //
-// Reads consist of a single statement, and can't detect this in every case. On a connection
+// As reads consist of a single statement, they can't always detect this. On a connection
 // that was returned to the pool in the middle of a REPEATABLE READ transaction, User will
 // see sessions as they were when the transaction began. Transactions started with db.BeginTx
 // don't have this problem, as database/sql keeps their connection until they end. Don't read
