@@ -1,5 +1,5 @@
-// Package token issues and verifies session tokens, the kind a browser keeps in a cookie after
-// logging in. A token contains a session id, but no user data.
+// Package token issues and verifies session tokens, which a browser typically keeps in a
+// cookie after logging in. A token contains a session id, but no user data.
 //
 //	keys, err := token.ParseKeys(os.Getenv("SESSION_KEYS"))
 //	signer, err := token.New(token.Config{Keys: keys})
@@ -40,10 +40,10 @@
 //
 //	MAC = HMAC-SHA-256(secret of the key, "st1_" ‖ bytes 0 to 30 ‖ purpose)
 //
-// With the id up front and the alphabet in ASCII order, tokens sort like their ids, i.e. by
-// when the sessions began. You don't need to escape tokens in cookies, URLs or headers, and
-// the prefix lets secret scanners find them. Every token has exactly one valid spelling. Test
-// vectors are in testdata.
+// Because the id comes first and the alphabet is in ASCII order, tokens sort like their ids,
+// i.e. by when the sessions began. They don't have to be escaped in cookies, URLs or
+// headers, can be found by secret scanners thanks to their prefix, and have exactly one
+// valid spelling each. See testdata for test vectors.
 //
 // # What protects a session
 //
@@ -55,14 +55,15 @@
 //     store doesn't help either: you can't get from a hash back to the token.
 //   - Ending a session takes a store. Without one, tokens stay valid until they expire.
 //
-// Users can see when their own session began, and which worker number issued it, because
-// both are part of the id.
+// Since they're part of the id, users are able to see when their own session began and which
+// worker number issued it.
 //
 // # Errors
 //
-// Whatever is wrong with a forged token, the error is always [ErrInvalid]. You'll only see
-// [ErrExpired] and [ErrEnded] for tokens with a valid MAC, so it's safe to tell users "your
-// session has ended" on the login page when you get one of these.
+// Forged tokens always return [ErrInvalid], regardless of what's wrong with them.
+// [ErrExpired] and [ErrEnded] are only returned for tokens with a valid MAC. An attacker
+// won't learn anything from seeing them, which makes it safe to show a message like "your
+// session has ended" on the login page.
 //
 // # Rotation
 //
@@ -73,5 +74,6 @@
 //  2. Move it to the front, and deploy again.
 //  3. Remove the old key once its last tokens have expired, i.e. after [Config.TTL].
 //
-// If a key has leaked, don't wait: removing it right away ends all of its sessions.
+// A leaked key should be removed right away, without going through these steps. This also
+// ends all of its sessions.
 package token

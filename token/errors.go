@@ -3,18 +3,20 @@ package token
 import "errors"
 
 var (
-	// ErrInvalid is returned for every text that is not a token of one of the keys and of
-	// the signer's purpose. If a [Store] returns it, the MAC is valid
-	// but the token is not the one that was stored. Either the store was filled from a
-	// backup, or somebody else has the key, so this should raise an alarm.
+	// ErrInvalid is returned for any text that isn't a token signed with one of the keys and
+	// for the signer's purpose.
+	//
+	// A [Store] also returns it when a token has a valid MAC, but isn't the one that was
+	// stored for its session. Treat that as an alarm: either the store was restored from a
+	// backup, or somebody else has your key.
 	ErrInvalid = errors.New("token: the token is not valid")
 
-	// ErrExpired is returned by [Signer.Verify] if the token is genuine but [Config.TTL]
-	// is over. The user has to log in again.
+	// ErrExpired is returned by [Signer.Verify] for a genuine token once [Config.TTL] is
+	// over. The user has to log in again.
 	ErrExpired = errors.New("token: the token has expired; the user has to log in again")
 
-	// ErrEnded is returned by [Store.User] if there is no such session. It was revoked,
-	// or not used for [Config.Idle], or removed after it expired.
+	// ErrEnded is returned by [Store.User] if the session doesn't exist: it was revoked, not
+	// used for [Config.Idle], or removed after it expired.
 	ErrEnded = errors.New("token: the session has ended; the user has to log in again")
 )
 

@@ -12,8 +12,8 @@ import (
 	"sync"
 )
 
-// Keys are the secrets of a signer. The first one signs, and all of them verify. Use
-// [ParseKeys] to make them. The zero Keys is not valid in a [Config].
+// Keys are a signer's secrets. The first one signs, while all of them verify. They should be
+// created with [ParseKeys], since the zero Keys isn't valid in a [Config].
 //
 // Keys are immutable and safe for concurrent use. Printing them only shows their ids.
 type Keys struct {
@@ -35,9 +35,9 @@ const minSecret, maxSecret = sha256.Size, sha256.BlockSize
 //
 //	2:1f2d…e0,1:9ab4…77
 //
-// Each key has an id from 1 to 255 and a secret of 32 to 64 random bytes in hex, as
-// openssl rand -hex 32 prints it. An id is part of every token that the key signs, so it
-// must not be given to another secret later.
+// Each key consists of an id (1 to 255) and a secret, which is 32 to 64 random bytes in hex.
+// openssl rand -hex 32 generates a suitable one. The id must not be reused for another
+// secret later on, because it's part of every token that's signed with the key.
 func ParseKeys(text string) (Keys, error) {
 	var keys Keys
 	secrets := make(map[string]bool)
@@ -85,7 +85,7 @@ func (k *key) sign(dst, body []byte, purpose string) []byte {
 	return h.Sum(dst)
 }
 
-// String returns the ids of the keys, without their secrets: "keys 2, 1".
+// String returns the ids of the keys without their secrets, e.g. "keys 2, 1".
 func (k Keys) String() string {
 	ids := make([]string, len(k.list))
 	for i, key := range k.list {

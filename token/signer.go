@@ -11,32 +11,32 @@ import (
 	"github.com/snowkey-go/snowkey/idgen"
 )
 
-// Config configures a [Signer]. Only Keys must be set.
+// Config configures a [Signer]. Keys is the only required field.
 type Config struct {
-	// Keys sign and verify tokens. All processes need the same keys. Make a signer of
-	// their own for each application. There is no default.
+	// Keys sign and verify tokens. Use the same keys in all processes, but different ones
+	// for each application. There's no default.
 	Keys Keys
 
-	// Purpose says what the tokens are for. A signer refuses tokens of another purpose,
-	// so a token for a password reset is not a session even if both have the same keys.
-	// It has at most 255 bytes. Defaults to "session".
+	// Purpose says what the tokens are for. Tokens issued for a different purpose are
+	// rejected, so that even with shared keys, a password reset token can't be used as a
+	// session. Up to 255 bytes. Defaults to "session".
 	Purpose string
 
-	// TTL is how long a token is valid. It is the absolute timeout of the session, which
-	// no activity extends. It must be at least 1 s. Defaults to 12 h.
+	// TTL is how long a token is valid, i.e. the session's absolute timeout. It isn't
+	// extended by activity. Must be at least 1 s. Defaults to 12 h.
 	TTL time.Duration
 
-	// Idle is how long a session may be unused before a [Store] ends it. It must be at
-	// least 1 s, and at most TTL. If Idle is negative, there is no limit. Defaults to
-	// 30 min, or to TTL if that is shorter.
+	// Idle is how long a session can go unused before a [Store] ends it. The minimum is 1 s,
+	// and the maximum is TTL; use a negative value for no limit. Defaults to 30 min, or to
+	// TTL if that's shorter.
 	Idle time.Duration
 
-	// IDs makes the ids of tokens. Defaults to idgen.Default(), which is looked up at
-	// each call. [Signer.Verify] does not need it.
+	// IDs generates the token ids. It isn't needed for [Signer.Verify]. Defaults to
+	// idgen.Default(), looked up on each call.
 	IDs *idgen.Pool
 
-	// Clock replaces the system clock in tests. It must be safe for concurrent use.
-	// Defaults to time.Now.
+	// Clock replaces the system clock in tests. Must be safe for concurrent use. Defaults to
+	// time.Now.
 	Clock func() time.Time
 }
 
@@ -68,8 +68,8 @@ func (cfg Config) validate() error {
 	return nil
 }
 
-// A Signer issues and verifies tokens of one purpose. Use [New] to make one, since the
-// zero Signer is not valid. It is safe for concurrent use.
+// A Signer issues and verifies tokens for one purpose. Create one using [New]; the zero
+// value isn't valid. A Signer is safe for concurrent use.
 type Signer struct {
 	cfg Config
 }
@@ -84,11 +84,11 @@ func New(cfg Config) (*Signer, error) {
 	return &Signer{cfg}, nil
 }
 
-// Issue returns a new token, signed with the first key. To begin a session, add it to a
-// [Store] before you send it to the user. Issue a new token whenever the privileges of a
-// user change, such as at a login, and revoke the old one.
+// Issue returns a new token signed with the first key. To start a session, the token should
+// be added to a [Store] before sending it to the user. Whenever a user's privileges change,
+// for instance at login, a new token should be issued and the old one revoked.
 //
-// The error is one of [idgen.Generator.Next], such as [idgen.ErrNoPool].
+// Errors come from [idgen.Generator.Next], e.g. [idgen.ErrNoPool].
 func (s *Signer) Issue(ctx context.Context) (Token, error) {
 	id, err := s.ids().Next(ctx)
 	if err != nil {
@@ -106,11 +106,11 @@ func (s *Signer) Issue(ctx context.Context) (Token, error) {
 	return t, nil
 }
 
-// Verify returns the token with this text. It needs no database and cannot find out
-// whether the session was revoked; see [Store.User]. The text may come from anybody.
+// Verify returns the token for a text, which can come from anywhere. It doesn't use a
+// database, and therefore won't notice if the session has been revoked; see [Store.User].
 //
-// The error is [ErrInvalid], or [ErrExpired] for a genuine token that has expired. It is
-// never wrapped and never contains the text.
+// The error is [ErrInvalid], or [ErrExpired] for a genuine token that has expired. It's
+// never wrapped, and never contains the text.
 func (s *Signer) Verify(text string) (Token, error) {
 	b, ok := decode(text)
 	if !ok {

@@ -2,40 +2,44 @@ package token
 
 import "context"
 
-// A Store knows which sessions exist, and whose they are. Packages sqltoken and redistoken
-// have implementations.
+// A Store keeps track of which sessions exist and whose they are. There are implementations
+// in packages sqltoken and redistoken.
 //
-// A session exists from Add until it is revoked or expires, or until no User call has been
-// made for [Token.Idle]. Signers with different TTLs may use the same store. The times come from the signer's clock, except that Redis
-// counts idle time by its own. A store never keeps a token,
-// only [Token.Hash].
+// Sessions begin with Add. They last until they're revoked, expire, or go without a User
+// call for [Token.Idle]. Stores never keep a token itself, only its [Token.Hash]. A single
+// store works for signers with different TTLs. All times come from the signer's clock,
+// except that Redis measures idle time with its own.
 //
-// A Store is safe for concurrent use by any number of processes. Once a call has returned
-// without an error, all later calls of all processes see its effect. Any error other than
-// those named here comes from the database. The effect is then unknown, and the
-// application must not let the user in.
+// A Store is safe for concurrent use, including by any number of processes. Once a call has
+// succeeded, all later calls see its effect, no matter which process they're made in. Errors
+// other than the ones documented here come from the database. In that case there's no way to
+// know whether the call took effect, so don't let the user in.
 type Store interface {
-	// Add begins the session of a token that was just issued, for this user. The token
-	// must not be sent before Add has returned. If Add fails, issue another token. The
-	// error is [ErrInvalid] for a token that was added before, even if its session has
-	// ended, for one of [Signer.Verify], and for the zero Token.
+	// Add starts a session for this user, using a token that has just been issued. Don't
+	// send the token to the user until Add has returned. If it fails, issue another token.
+	//
+	// The error is [ErrInvalid] for a token that has been added before (even if that session
+	// has ended), a token returned by [Signer.Verify], or the zero Token.
 	Add(ctx context.Context, t Token, user int64) error
 
-	// User returns the user of a token that was just verified, and records that the
-	// session was used at t.Seen. To save writes, it may record this only if an eighth of
-	// t.Idle has passed. The error is [ErrEnded] if the session does not exist, and
-	// [ErrInvalid] if its token is another one.
+	// User returns the user for a token that has just been verified. It also records that
+	// the session was used at t.Seen, although implementations may skip this until an eighth
+	// of t.Idle has passed, to save writes.
+	//
+	// The error is [ErrEnded] if the session doesn't exist, and [ErrInvalid] if it has a
+	// different token.
 	User(ctx context.Context, t Token) (user int64, err error)
 
-	// Sessions returns the ids of a user's sessions, the newest first. The times in the ids
-	// say when they began. Some of these sessions may have been idle for too long.
+	// Sessions returns the ids of a user's sessions, newest first. To find out when they
+	// began, decode the times in the ids. The list can include sessions that have been idle
+	// for too long.
 	Sessions(ctx context.Context, user int64) (ids []int64, err error)
 
-	// Revoke ends a session of a user. If the user has no session with this id, it does
-	// nothing, so the id may come from a form.
+	// Revoke ends a user's session. It does nothing if the user has no session with this id,
+	// so it's safe to take the id from a form.
 	Revoke(ctx context.Context, user, id int64) error
 
-	// RevokeUser ends all sessions of a user. A session whose Add is running at the same
-	// time may survive this, and Revoke.
+	// RevokeUser ends all of a user's sessions. A session that's still being added at the
+	// same time might survive this (the same goes for Revoke).
 	RevokeUser(ctx context.Context, user int64) error
 }

@@ -12,25 +12,24 @@ import (
 	"time"
 )
 
-// A Token is a token that was issued or verified. The zero Token is not valid, and stores
-// refuse it.
+// A Token is a token that has been issued or verified. The zero Token isn't valid, and
+// stores won't accept it.
 //
-// A Token is immutable and safe for concurrent use. Printing or logging it shows its id
-// and its times, but not the text that authenticates the user. JSON does not include the
-// text either.
+// Tokens are immutable and safe for concurrent use. Printing, logging or JSON-encoding one
+// doesn't reveal the text that authenticates the user.
 type Token struct {
-	// ID is the id of the session. It is not secret, so use it in logs. It has the layout
-	// of the pool that made it, and its time is when the session began.
+	// ID is the session's id. It isn't secret, so feel free to log it. It has the layout of
+	// the pool it came from, and the time in it is when the session began.
 	ID int64
 
-	// Expires is when the token ceases to be valid, at a precision of 1 ms.
+	// Expires is when the token stops being valid, with a precision of 1 ms.
 	Expires time.Time
 
-	// Seen is when the token was issued or verified, by the signer's clock. A [Store]
-	// compares it with the previous Seen of the session.
+	// Seen is when the token was issued or verified, by the signer's clock. Stores compare
+	// it with the session's previous Seen.
 	Seen time.Time
 
-	// Idle is the signer's [Config.Idle], or 0 if sessions may be idle until they expire.
+	// Idle is the signer's [Config.Idle], or 0 if there's no limit other than the expiry.
 	Idle time.Duration
 
 	// fmt prints the target of a pointer only at the top level, where it calls String. If a
@@ -40,8 +39,8 @@ type Token struct {
 	unclaimed *atomic.Bool // nil if the token was verified
 }
 
-// Text returns the token as 88 characters for a cookie. Treat it as a password,
-// because it lets anybody use the session. The Text of the zero Token is empty.
+// Text returns the token as 88 characters, ready for a cookie. Treat it like a password:
+// anybody who has it can use the session. The zero Token's text is empty.
 func (t Token) Text() string {
 	if t.text == nil {
 		return ""
@@ -49,20 +48,21 @@ func (t Token) Text() string {
 	return *t.text
 }
 
-// Claim reports whether a session may begin with this token. That is true only once for a
-// token of [Signer.Issue], and never for one of [Signer.Verify], so a session that has
-// ended cannot begin again. A [Store] calls it in Add; programs don't need it.
+// Claim reports whether a session may begin with this token. It's true exactly once for a
+// token from [Signer.Issue], and never for one from [Signer.Verify], which keeps ended
+// sessions from starting again. Claim is called by a [Store] in Add, and isn't needed
+// elsewhere.
 func (t Token) Claim() bool { return t.unclaimed != nil && t.unclaimed.CompareAndSwap(true, false) }
 
-// Hash returns the SHA-256 of Text in hex, which is what a [Store] keeps instead of the
+// Hash returns the SHA-256 of Text in hex. This is what a [Store] keeps in place of the
 // token.
 func (t Token) Hash() string {
 	sum := sha256.Sum256([]byte(t.Text()))
 	return hex.EncodeToString(sum[:])
 }
 
-// String returns the id and the expiry, without the text that authenticates the user:
-// "token 723450871123 (expires 2026-11-24T20:00:00Z)".
+// String returns the id and the expiry, without the text that authenticates the user: "token
+// 723450871123 (expires 2026-11-24T20:00:00Z)".
 func (t Token) String() string {
 	return fmt.Sprintf("token %d (expires %s)", t.ID, t.Expires.UTC().Format(time.RFC3339))
 }

@@ -5,17 +5,17 @@
 //
 //	func (User) Mixin() []ent.Mixin { return []ent.Mixin{entid.Mixin{}} }
 //
-// Then set the pool in main. Don't forget to import the runtime package that ent generates
-// for schemas with hooks, because ent won't create any rows without it:
+// Then set the pool in main. The runtime package that ent generates for schemas with hooks
+// must be imported as well, because ent won't create any rows without it:
 //
 //	import _ "example.com/app/ent/runtime"
 //
 //	idgen.SetDefault(pool)
 //
-// That's it: users now get their ids however you create them, be it with Create, CreateBulk
-// or MapCreateBulk, through edges, in upserts or in transactions. Ids you've set yourself are
-// kept (zero counts as not set), and the ids within a call are in slice order. If the
-// generator fails, nothing is inserted and you'll get a [RowError] wrapping its error.
+// Users will now get their ids however they're created, whether with Create, CreateBulk or
+// MapCreateBulk, through edges, in upserts or in transactions. Any id that has already been
+// set is kept unless it's zero. Within a call, ids are in slice order. If the generator
+// fails, nothing is inserted and the error is a [RowError] wrapping the generator's.
 //
 // What's in the package:
 //   - [Mixin] declares a pk.ID in a BIGINT column. Its Name chooses a generator of the pool.
@@ -32,43 +32,44 @@
 // Hooks are safe for concurrent use. They typically add a fraction of a microsecond per row,
 // or two to three microseconds when [Hook] fills a typed key.
 //
-// Migrations create the id as a plain column, without AUTO_INCREMENT or identity, and the same
-// goes for foreign keys and join tables referring to it. Even on SQLite the id isn't an alias
-// of the rowid, so every database will reject a row without an id. Tables that already have
-// auto-increment are not changed by migrations, but [Check] will find them.
+// Migrations create the id as a plain column, without AUTO_INCREMENT or identity, and do the
+// same for foreign keys and join tables referring to it. This makes any database reject a
+// row without an id (even on SQLite, where the id isn't an alias of the rowid). [Check] can
+// be used to find tables that already have auto-increment, as migrations won't change these.
 //
 // # Do not redeclare the id field
 //
-// Don't declare the id as a field.Int64 in an entity that uses the mixin, not even with
-// GoType. ent would think that MySQL had picked the numeric ids of a bulk create, and
-// overwrite them with LastInsertId and the numbers following it. Those belong to other rows,
-// but ent would store the edges from the same call under them.
+// An entity using the mixin must not declare its id as a field.Int64, not even with GoType.
+// With a numeric field, ent assumes that the ids of a bulk create were chosen by MySQL, and
+// overwrites them with LastInsertId and the numbers following it. Those numbers belong to
+// other rows, yet the edges from the same call will be stored under them.
 //
-// The hook only fills ids with a type from package pk. It leaves int and string ids to ent or
-// your program, and doesn't touch the composite ids of edge schemas. If an entity has both
-// the mixin and an id of some other type, creating a row fails with a [*FieldError].
+// The hook only fills ids with a type from package pk. Ids of type int or string are left to
+// ent or the program, as are the composite ids of edge schemas. Creating a row fails with a
+// [*FieldError] if an entity has both the mixin and an id of some other type.
 //
-// The mixin doesn't work for an entity whose id doubles as an edge's foreign key, since the
-// row would get two ids. SQLite won't even report an error, and keeps the id that isn't in
-// memory.
+// The mixin also shouldn't be added to an entity whose id doubles as an edge's foreign key,
+// since its rows would get two ids. SQLite won't even report an error when this happens. It
+// just keeps the id that isn't in memory.
 //
 // # Edge schemas
 //
-// An edge schema (edge.Through) with its own id works like any other entity as long as you
-// create its rows explicitly:
+// An edge schema (edge.Through) with its own id works like any other entity as long as its
+// rows are created explicitly:
 //
 //	client.Tagging.Create().SetPost(post).SetTag(tag)
 //
-// Adding rows through the edge, as in AddTags(tag), is another matter: ent doesn't run hooks
-// for these, so they don't get an id. The database will then reject them along with the row
-// they belong to. (On MySQL this takes strict mode, which is the default.) A default function
-// for the id wouldn't help, because ent calls it just once for all of these rows (ent issue
-// 3710).
+// Adding rows through the edge, as in AddTags(tag), is different in that ent doesn't run any
+// hooks. As the new rows don't have an id, the database will reject them along with the row
+// they belong to (on MySQL, this requires strict mode, which is the default). A default
+// function for the id doesn't help either, as ent calls it just once for all of these rows
+// (see ent issue 3710).
 //
 // # Upserts
 //
-// Existing rows keep their ids, whether you resolve conflicts using UpdateNewValues, Ignore,
-// DoNothing or a function. What you get from ent's ID method depends on the database:
+// An existing row keeps its id, regardless of whether the conflict is resolved with
+// UpdateNewValues, Ignore, DoNothing or a function. What ent's ID method returns depends on
+// the database:
 //
 //	                      Postgres, SQLite           MySQL
 //	Create…OnConflict     ID returns the row's       the same with the extension
@@ -76,14 +77,14 @@
 //	                      exists
 //	CreateBulk…OnConflict has only Exec              has only Exec
 //
-// On MySQL and MariaDB, ent doesn't support ID without the extension, or for text keys. Query
-// the row by its unique column instead.
+// On MySQL and MariaDB, ent doesn't support ID without the extension, or for text keys. The
+// row can be queried by its unique column instead.
 //
-// A hook can't tell whether a row is part of an upsert, which unfortunately means that it
-// can't work around the following problems in ent. The extension in package
-// [github.com/snowkey-go/snowkey/ent/entid/entidgen] can, so you should generate your client
-// with it if you use upserts. It fixes the first three, and also the last one except in bulk
-// and for text keys:
+// Unfortunately, ent has a few problems with upserts that hooks can't work around, as they
+// have no way of telling whether a row is part of one. Programs using upserts should
+// generate their client with the extension in package
+// [github.com/snowkey-go/snowkey/ent/entid/entidgen]. It fixes the first three problems
+// below, as well as the last one except in bulk and for text keys:
 //
 //   - sql.ResolveWithNewValues on its own replaces an existing row's id. UpdateNewValues,
 //     which is built on it, doesn't have this problem.

@@ -11,6 +11,6 @@ type FieldError = fill.FieldError
 // as well. Nothing was inserted.
 //
 // Package is "entid", and Model is the entity (e.g. "User") or its table. Row is always -1,
-// as ent doesn't tell us which row of a bulk create it's working on. Problem and Remedy tell
-// you what's wrong and how to fix it. Err is the source's error, if any.
+// as ent doesn't say which row of a bulk create it's working on. Problem and Remedy describe
+// what's wrong and how to fix it. Err is the source's error, if any.
 type RowError = fill.RowError

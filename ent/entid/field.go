@@ -14,8 +14,8 @@ import (
 	"github.com/snowkey-go/snowkey/internal/keytype"
 )
 
-// Field declares a column holding a key. [Mixin] already does this for the id, so you'll only
-// need it for a foreign key that's a field in the schema:
+// Field declares a column holding a key. It isn't needed for the id, which is already
+// declared by [Mixin], but for a foreign key that's a field in the schema:
 //
 //	func (Post) Fields() []ent.Field {
 //		return []ent.Field{entid.Field[pk.ID]{Name: "author_id", Optional: true}}
@@ -25,8 +25,8 @@ import (
 //		return []ent.Edge{edge.From("author", User.Type).Ref("posts").Field("author_id").Unique()}
 //	}
 //
-// ent sees a field.Other here rather than a field.Int64. That's on purpose: with field.Int64,
-// ent would think that MySQL had chosen the id, and overwrite the ids of a bulk create with
+// ent sees a field.Other here rather than a field.Int64. With a field.Int64, ent would
+// assume that the id was chosen by MySQL, and overwrite the ids of a bulk create with
 // LastInsertId, LastInsertId+1 and so on (both in memory and in join tables).
 type Field[T Key] struct {
 	Name string
@@ -39,17 +39,17 @@ type Field[T Key] struct {
 	Comment     string
 	Annotations []schema.Annotation
 
-	// Alias is the name of T in generated code. Types like pk.Of[User] need one, because ent
-	// can't write type arguments. Declare the alias beside User, in a package that doesn't
-	// import generated code:
+	// Alias is the name of T in generated code. It's required for types like pk.Of[User],
+	// because ent can't write type arguments. An alias should be declared beside User, in a
+	// package that doesn't import generated code:
 	//
 	//	package keys
 	//
 	//	type User struct{}
 	//	type UserID = pk.Of[User]
 	//
-	// You can't call this package ids, since generated code is full of variables with that
-	// name. Defaults to the type argument's name followed by ID, i.e. UserID for this
+	// The package can't be called ids, since generated code has many variables with that
+	// name. Defaults to the type argument's name followed by ID, i.e. UserID in this
 	// example.
 	Alias string
 }

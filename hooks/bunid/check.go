@@ -15,12 +15,12 @@ import (
 	"github.com/snowkey-go/snowkey/schema/catalog"
 )
 
-// Check compares your models with the columns in the database, looking at keys and at any
-// other field that has a type from package pk or refers to a key. It's read-only. Call it
-// with the same models as [Use], after the migrations, both on startup and in CI.
+// Check compares models with the columns in the database. It looks at keys, and at any other
+// field that has a type from package pk or refers to a key. It's read-only, and should be
+// run after migrations with the same models as [Use], on startup as well as in CI.
 //
-// All differences are listed in a single [*catalog.MismatchError]. Joined with it is a
-// [*FieldError] for each declaration Use would reject, and for each key whose json tag has
+// The error is a [*catalog.MismatchError] listing all differences, joined with a
+// [*FieldError] for each declaration Use would reject and for each key whose json tag has
 // the string option. For keys that bun leaves to the database, Check makes sure that their
 // columns actually number the rows.
 func Check(ctx context.Context, db *bun.DB, models ...any) error {

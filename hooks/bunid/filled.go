@@ -14,8 +14,8 @@ import (
 	"github.com/snowkey-go/snowkey/internal/keytype"
 )
 
-// Filled gives a model keys from [idgen.Default]. Embed it directly, or in a base struct
-// shared by your models:
+// Filled gives a model keys from [idgen.Default]. It can be embedded directly or in a base
+// struct:
 //
 //	type User struct {
 //		bunid.Filled
@@ -23,27 +23,27 @@ import (
 //		Name string
 //	}
 //
-// It doesn't add any fields or columns. Declaring BeforeInsert on the model shadows the
-// method that does the work, so your version has to call [Fill]. [Use] reports models that
+// Filled doesn't add any fields or columns. A model that declares its own BeforeInsert
+// shadows the one doing the work here, so it has to call [Fill]. [Use] reports models that
 // forget to.
 type Filled struct{}
 
 // BeforeInsert implements [bun.BeforeInsertHook] using [Fill]. bun calls it once per INSERT.
 func (*Filled) BeforeInsert(ctx context.Context, q *bun.InsertQuery) error { return Fill(ctx, q, nil) }
 
-// Fill generates keys for those rows of an INSERT that don't have one yet. You only need it
-// in a BeforeInsert of your own, e.g. to use a different source or to do some extra work:
+// Fill generates keys for those rows of an INSERT that don't have one yet. It's only needed
+// in a custom BeforeInsert, e.g. to use a different source or to do some extra work:
 //
 //	func (*Order) BeforeInsert(ctx context.Context, q *bun.InsertQuery) error {
 //		return bunid.Fill(ctx, q, source)
 //	}
 //
 // A nil source means idgen.Default(). With an [*idgen.Pool], the key's tag can pick one of
-// its generators; with an [*idgen.Backfill], the time in a key is taken from the row's
+// its generators. With an [*idgen.Backfill], the time in a key is taken from the row's
 // CreatedAt field.
 //
-// Fill generates all keys in one step. If that fails, the rows are unchanged and the error is
-// a [*FieldError] or a [*RowError] (which wraps the source's error).
+// All keys are generated in a single step. If Fill fails, the rows are unchanged and the
+// error is a [*FieldError] or a [*RowError] (which wraps the source's error).
 func Fill(ctx context.Context, q *bun.InsertQuery, source idgen.Source) error {
 	if inDryRun(ctx) {
 		return errDryRun

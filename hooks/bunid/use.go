@@ -14,26 +14,26 @@ import (
 	"github.com/snowkey-go/snowkey/internal/keytype"
 )
 
-// Use checks your models and returns db with a guard added, which checks every query. Stop
-// using the original database after this call.
+// Use checks models and returns db with a guard that will check every query. The original db
+// shouldn't be used anymore after this.
 //
-// Both the listed models and those already registered with db are checked. Use also registers
-// the listed ones, since bun needs this for relations and we need it for inserting maps.
-// You'll get a [*FieldError] for each key that would not be filled (or not correctly), joined
-// if there are several.
+// Models registered with db are checked as well as the listed ones. Use also registers the
+// listed models, since bun needs this for relations and the guard needs it for inserting
+// maps. The error is a [*FieldError] if a model's key wouldn't be filled (or not correctly),
+// or several of these joined.
 //
-// The usual mistake is a BeforeInsert that shadows [Filled]. To detect it, Use calls
-// BeforeInsert once, passing an empty row, a cancelled context, and a query that's never
-// sent. Your own BeforeInsert should therefore call [Fill] before doing anything else, and
-// return its error. The call is left out if the key comes from the database (e.g. an int64
-// with autoincrement), or if a model isn't listed and its key can't be filled. Models unknown
-// to Use are checked when inserting their first row.
+// The most common mistake is a BeforeInsert that shadows [Filled]. To detect it, Use calls
+// BeforeInsert once with an empty row, a cancelled context, and a query that's never sent. A
+// custom BeforeInsert should therefore call [Fill] before doing anything else, and return
+// its error. Use doesn't make this call if the key comes from the database (e.g. an int64
+// with autoincrement), or if a model isn't listed and its key can't be filled. Models that
+// Use doesn't know about are checked when their first row is inserted.
 //
-// The guard is a [bun.QueryHook], and exists because bun doesn't run model hooks for every
-// statement. Anything that would insert rows without keys fails with a [*RowError] before
-// it's sent: maps without a key, INSERT … SELECT and MERGE using rows from NewValues, INSERT
-// inside WITH, and models whose hook doesn't run. Don't execute a query again after it has
-// failed like this; build a new one. Handwritten SQL is ignored. The guard is safe for
+// The guard is a [bun.QueryHook], and is needed because bun doesn't run model hooks for
+// every statement. A statement that would insert rows without keys fails with a [*RowError]
+// before it's sent. This affects maps without a key, INSERT … SELECT and MERGE using rows
+// from NewValues, INSERT inside WITH, and models whose hook doesn't run. After failing this
+// way, a query can't be executed again. The guard ignores handwritten SQL, and is safe for
 // concurrent use.
 func Use(db *bun.DB, models ...any) (*bun.DB, error) {
 	if err := register(db, models); err != nil {

@@ -15,19 +15,20 @@ import (
 	"github.com/snowkey-go/snowkey/schema/catalog"
 )
 
-// Check compares your models with the columns in the database. This covers their keys, the
+// Check compares models with the columns in the database. This covers their keys, the
 // foreign keys referring to those, and any other field with a type from package pk. It's
 // read-only.
 //
-// Run it on startup and in CI, after the migrations. AutoMigrate won't tell you about
-// differences: it returns nil, although it doesn't change existing integer keys and never
-// removes auto-increment.
+// Check should be run after migrations, on startup as well as in CI. AutoMigrate can't be
+// relied on to report differences, since it doesn't change existing integer keys, never
+// removes auto-increment, and returns nil regardless.
 //
-// Check returns a single [*catalog.MismatchError] listing all differences, joined with a
+// The error is a [*catalog.MismatchError] listing all differences, joined with a
 // [*FieldError] for each declaration the plugin would reject and for each key whose json tag
-// has the string option. If db doesn't have the plugin installed, you'll also get an error
-// for each key that it would fill, unless the tag declares a check. For keys that GORM leaves
-// to the database, Check makes sure that their columns actually number the rows.
+// has the string option. If db doesn't have the plugin installed, there will also be an
+// error for each key that it would fill, unless the key's tag declares a check. For keys
+// that GORM leaves to the database, Check makes sure that their columns actually number the
+// rows.
 func Check(ctx context.Context, db *gorm.DB, models ...any) error {
 	if db == nil || len(models) == 0 {
 		return errors.New("gormid: Check has nothing to compare; pass an open *gorm.DB and the models")

@@ -1,5 +1,5 @@
-// Package gormid is a GORM plugin that generates primary keys for new rows: 64-bit,
-// time-ordered numbers that your program knows before it sends the INSERT.
+// Package gormid is a GORM plugin that fills the primary keys of new rows with 64-bit,
+// time-ordered numbers.
 //
 //	type User struct {
 //		ID   pk.ID
@@ -10,14 +10,14 @@
 //	db.AutoMigrate(&User{})             // id bigint PRIMARY KEY, without auto-increment
 //	db.Create(&User{Name: "Ada"})       // fills ID
 //
-// Keys come from [idgen.Default] unless you set [Config.Source].
+// Keys come from [idgen.Default], or from [Config.Source] if it's set.
 //
 // # Which keys are filled
 //
 // Primary keys with a type from package pk (or a pointer to one) are filled automatically.
-// You can also keep using int64, uint64, string, or a named type based on them, but these
-// need the snowkey tag. Integer keys need autoIncrement:false as well, otherwise GORM will
-// turn them into auto-increment columns:
+// Models can also keep using int64, uint64, string, or a named type based on one of these by
+// adding the snowkey tag. For integers, autoIncrement:false is needed too since GORM would
+// otherwise make them auto-increment:
 //
 //	ID     pk.ID                                                  // BIGINT
 //	ID     pk.Of[User]                                            // BIGINT, typed
@@ -27,19 +27,20 @@
 //	ID     pk.ID  `gorm:"snowkey:orders"`                         // from the pool's generator "orders"
 //	UserID pk.ID  `gorm:"primaryKey;snowkey:-"`                   // the caller sets it
 //
-// [Model] is a drop-in replacement for gorm.Model whose key is a pk.ID. For models you can't
-// change there's [Config.FillIntegers], which makes the plugin fill untagged integer keys
-// too, including the ID in gorm.Model. Without that option these keys are left to the
-// database, and the plugin logs a warning once per model.
+// [Model] is a drop-in replacement for gorm.Model with a pk.ID as its key. If a model can't
+// be changed, [Config.FillIntegers] can be used to fill untagged integer keys too, including
+// the ID in gorm.Model. By default these keys are left to the database, with a warning
+// logged for each model.
 //
-// Always give pk.Text a size:20 tag and pk.SortText a size:13 tag. GORM otherwise takes the
-// Go type's 64 bits for the text length and alters the column on every AutoMigrate.
+// A pk.Text should always be tagged with size:20 and a pk.SortText with size:13. Without a
+// size, GORM takes the 64 bits of the underlying Go type for the length of the text and will
+// alter the column on every AutoMigrate.
 //
-// A key that's already set is kept; only zero keys and pointers to zero are filled. Some
-// keys can't be generated at all, namely the parts of a composite key and a primary key
-// that's also a relation's foreign key. You have to set those yourself, and the call fails
-// if you forget. The plugin only recognizes foreign keys that a relation declares, so tag
-// any other foreign key with snowkey:-.
+// Only zero keys and pointers to zero are filled. The parts of a composite key must be set
+// by the caller because there's no way to generate them. This also applies to a primary key
+// that doubles as a relation's foreign key. If one of these is missing, the call fails. A
+// foreign key that isn't declared in a relation can't be detected this way and should be
+// tagged with snowkey:-.
 //
 // # Guarantees
 //
@@ -50,55 +51,54 @@
 //   - structs, slices, arrays, maps and their associations;
 //   - Select and Omit, hooks and SkipHooks, prepared statements and savepoints.
 //
-// The keys for an INSERT are generated in one go and are in row order. Create returns an
-// error wrapping the generator's if that fails, and leaves your rows as they were. This
-// usually happens before any transaction has started, although GORM may already have opened
-// one if it's inserting several batches or a row with associations.
+// All keys for an INSERT are generated together, in row order. If that fails, Create returns
+// an error wrapping the generator's and leaves the rows unchanged. A transaction usually
+// won't have started yet at this point, although GORM may already have opened one when it's
+// inserting several batches or a row with associations.
 //
-// After any other failure, the rows keep the keys they've just been given, which makes it
-// safe to retry: even if the commit actually went through and only the reply got lost, you
-// won't end up with the same rows twice. Dry runs fill keys too, since the keys are part of
-// the SQL.
+// After any other failure, the rows keep their new keys. This makes retrying safe: even if
+// the first commit actually went through and only the reply was lost, the same rows won't be
+// inserted again. Keys are filled in a dry run too, since they're part of its SQL.
 //
 // # Conflicts
 //
 // When ON CONFLICT or INSERT IGNORE skips a row, the plugin resets the key it generated for
-// that row to zero. This is how you can tell which rows of a batch were skipped.
+// that row to zero. This can be used to tell which rows of a batch were skipped.
 //
-// Rows that GORM saves as associations are the exception, because other rows in the same
-// call refer to them. These get the existing row's key, which the plugin looks up by the
-// row's unique values. For example, several posts can be created with tags that are already
-// in the table.
+// Rows saved as associations are handled differently, as other rows in the same call refer
+// to them. Instead of being reset, they get the key of the existing row, which the plugin
+// looks up by its unique values. This allows creating several posts with tags that are
+// already in the table, for example.
 //
-// A row that's merged into an existing one gets the existing key. If the INSERT doesn't
-// return it, the plugin needs to look it up by the unique columns, so always name them in
-// clause.OnConflict (even on MySQL, where GORM itself ignores them). The call fails and is
-// rolled back when the key can't be found. With SkipDefaultTransaction, there's no
-// transaction to roll back.
+// When a row is merged into an existing row, it gets that row's key. The plugin may have to
+// look it up by the unique columns if the INSERT doesn't return it, which is why these
+// should always be named in clause.OnConflict (even on MySQL, where GORM itself ignores
+// them). The call fails and is rolled back if the key can't be found, although with
+// SkipDefaultTransaction there may be no transaction to roll back.
 //
-// MySQL needs some extra care. It merges on any unique key, including ones the clause
-// doesn't name, where other databases would return an error; the plugin fails such a call.
-// It also does so if a row conflicts with two existing rows at once, since there's no
-// telling which one MySQL has updated.
+// MySQL also merges rows on unique keys that aren't named in the clause, where other
+// databases would return an error. The plugin will detect this and fail the call. It does
+// the same for a row that conflicts with two existing rows at once, since it has no way of
+// knowing which of the two MySQL updated.
 //
-// Skipped and merged rows are found by reading the keys back, using a SELECT by primary key
-// in the same transaction. Postgres and SQLite only need this query if a row might be
-// missing. MySQL needs it after every INSERT that might have skipped or merged rows with new
-// keys, and that includes the ones GORM uses for saving associations.
+// To find skipped and merged rows, the plugin reads keys back using a SELECT by primary key
+// in the same transaction. On Postgres and SQLite this is only necessary if a row might be
+// missing. On MySQL it's required after every INSERT that might have skipped or merged rows
+// with new keys, including those GORM issues for saving associations.
 //
 // # Refused declarations and calls
 //
-// A [FieldError] means that a model is declared in a way that can't work: the key is too
-// narrow, say, or the database numbers it, Create never writes it, or a foreign key would be
-// truncated by GORM. List your models in [Config.Models] to get these errors on startup
-// rather than with the first row.
+// A [FieldError] is returned for a model whose declaration can't work. For example, the key
+// may be too narrow or numbered by the database, Create may never write it, or a foreign key
+// might get truncated by GORM. These errors will already be reported on startup for models
+// listed in [Config.Models], rather than when the first row is created.
 //
-// A [RowError] is about a single call. Typical causes are structs passed by value, nil rows,
-// Omit with the key, and maps with a key that can't be right (e.g. a float64 from JSON, which
-// has already lost digits).
+// A [RowError] is returned when there's a problem with a specific call, like a struct passed
+// by value, a nil row, Omit with the key, or a map containing a key that can't be right
+// (e.g. a float64 from JSON, which has already lost digits).
 //
-// [Check] goes one step further and compares your models with the columns in the database.
-// Run it on startup or in CI.
+// [Check] goes one step further by comparing models with the columns in the database. It
+// should be run on startup or in CI.
 //
 // # How it works
 //
@@ -112,13 +112,12 @@
 //	snowkey:settle   reads keys back where a row may be missing
 //	                 gorm:save_after_associations, …
 //
-// As the keys are set first, your BeforeCreate hooks can already use them, or even replace
-// them.
+// Because keys are set first, a model's BeforeCreate can use its key or even replace it.
 //
 // # Limits
 //
-// SQL you run through Exec or Raw bypasses the plugin, so draw the keys for it from the pool
-// yourself. Creating rows from maps with db.Table("users").Create(m) only works if the
-// table's model is listed in [Config.Models]. And avoid CreateInBatches with an array: GORM
-// panics before any plugin gets to run.
+// SQL that's run with Exec or Raw bypasses the plugin. Keys for such statements should be
+// drawn from the pool directly. To create rows from maps using db.Table("users").Create(m),
+// the table's model must be listed in [Config.Models]. CreateInBatches shouldn't be used
+// with arrays (GORM panics before any plugin gets a chance to run).
 package gormid

@@ -11,11 +11,11 @@ import (
 
 // Config configures a [Plugin]. The zero value is ready to use.
 type Config struct {
-	// Source generates the keys. With an [*idgen.Pool], tags can pick one of its generators;
-	// with an [*idgen.Backfill], the time in a key is taken from the row's CreatedAt field.
+	// Source generates the keys. With an [*idgen.Pool], tags can pick one of its generators.
+	// With an [*idgen.Backfill], the time in a key is taken from the row's CreatedAt field.
 	//
-	// Defaults to idgen.Default(). This is looked up on every Create, so you don't need to
-	// set the default pool before opening the database.
+	// Defaults to idgen.Default(), which is looked up on every Create. The default pool may
+	// therefore be set after the database has been opened.
 	Source idgen.Source
 
 	// FillIntegers also fills 64-bit integer keys without a tag, like the ID in [gorm.Model].
@@ -30,16 +30,16 @@ type Config struct {
 	// is created. Defaults to none.
 	Counting []any
 
-	// Models are checked when the plugin is installed, before you migrate their tables. All
-	// other models are only checked when their first row is created. Listing a model is also
-	// how the plugin learns about its table, which it needs for rows created from maps with
-	// just db.Table(name), as GORM doesn't know the model there. If you want join tables
-	// checked as well, call db.SetupJoinTable first. Defaults to none.
+	// Models are models to check when the plugin is installed, before their tables are
+	// migrated. Other models aren't checked until their first row is created. Listing a
+	// model also tells the plugin about its table, which is required for creating rows from
+	// maps with just db.Table(name), because GORM doesn't know the model in that case. To
+	// check join tables as well, call db.SetupJoinTable first. Defaults to none.
 	Models []any
 }
 
-// Plugin fills the keys of rows created by GORM. Install it with [gorm.DB.Use]. A Plugin is
-// safe for concurrent use, and you can share it between databases.
+// Plugin fills the keys of rows created by GORM. It should be installed with [gorm.DB.Use].
+// A Plugin is safe for concurrent use, and can be shared by several databases.
 type Plugin struct {
 	config Config
 }

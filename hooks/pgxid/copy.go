@@ -38,25 +38,25 @@ type Copier struct {
 	Key string
 }
 
-// CopyFrom is like db.CopyFrom but fills keys on the way. Make sure that columns includes the
-// key column. What to put there depends on where you need the key:
+// CopyFrom is like db.CopyFrom but fills keys on the way. columns must include the key
+// column, whose value for each row can be one of these:
 //
 //	&user.ID   a pointer to a key      a zero is replaced where the pointer points to
 //	user.ID    a key by value          a zero is replaced only in what is sent
 //	nil                                is replaced by an int64
 //
 // Keys can have any type from package pk, or be a 64-bit integer, decimal text, or a named
-// type based on these. Pass &user.ID even if the field is a pointer itself. Non-zero keys are
-// kept.
+// type based on these. &user.ID works even if the field is a pointer itself. Non-zero keys
+// are kept.
 //
-// Keys are in row order. They're generated ahead in batches that start small: a batch is
-// never larger than the number of keys used so far, up to 1,024. A million rows take constant
-// memory and about a thousand calls to the source.
+// Keys are in row order. They're generated ahead of time in batches that start small: a
+// batch is never larger than the number of keys used so far, up to 1,024. This means that a
+// million rows take constant memory and about a thousand calls to the source.
 //
-// Nothing is copied if there's an error. You'll get a [*RowError] wrapping the source's error
-// if it fails. Errors from rows are returned exactly as they are. (pgx on its own would give
-// you a server error that just repeats the text.) Rows that have already received a key keep
-// it, so you can simply try again.
+// If the source fails, the error is a [*RowError] wrapping the source's. An error from rows
+// is returned exactly as it is, unlike in pgx, where it would only show up as text inside an
+// error from the server. Nothing is copied in either case, and it's safe to try again
+// because rows that have already received a key will keep it.
 func (c Copier) CopyFrom(ctx context.Context, db DB, table pgx.Identifier, columns []string, rows pgx.CopyFromSource) (int64, error) {
 	key := cmp.Or(c.Key, "id")
 	f := &filling{CopyFromSource: rows, ctx: ctx, source: c.Source, column: key, row: -1, most: maxBatch,

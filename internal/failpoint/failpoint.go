@@ -1,6 +1,6 @@
-// Package failpoint lets tests stop a program at a given point, as if the program had
-// been killed there, and change the SQL statements that it runs. Without a hook in the
-// context it has no effect.
+// Package failpoint lets tests stop a program at a given point, as if it had been killed
+// there, and change the SQL statements it runs. It has no effect unless there's a hook in
+// the context.
 package failpoint
 
 import "context"

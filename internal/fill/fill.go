@@ -1,6 +1,5 @@
-// Package fill contains code that is shared by the integrations. It draws the ids for the
-// rows of a call from their source, and defines the errors that the integrations return for
-// models and rows.
+// Package fill contains code shared by the integrations. It draws the ids for the rows in
+// a call from their source, and defines the errors returned for models and rows.
 package fill
 
 import (

@@ -1,5 +1,5 @@
-// Package fleet reads the file that gives each service of a fleet a range of worker
-// numbers. Programs use it through snowkey.Config.ForService.
+// Package fleet reads the file that assigns a range of worker numbers to each service in
+// a fleet. Programs use it through snowkey.Config.ForService.
 package fleet
 
 import (

@@ -1,6 +1,6 @@
-// Package keeper leases worker numbers from a [lease.Store] and renews them. It
-// implements the state machine of the protocol that package lease describes. Programs
-// use it through package snowkey.
+// Package keeper leases worker numbers from a [lease.Store] and renews them, implementing
+// the state machine of the protocol described in package lease. Programs use it through
+// package snowkey.
 package keeper
 
 import (

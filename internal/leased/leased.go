@@ -1,7 +1,7 @@
-// Package leased connects the pools of package idgen with the leases of package lease,
-// since these two packages don't import each other. Package snowkey calls
-// idgen.NewLeased to make a pool whose worker number is leased. A [Keeper] then claims and
-// renews the lease, and tells the pool about it through the pool's [Issuer].
+// Package leased connects the pools in package idgen to the leases in package lease,
+// which don't import each other. Package snowkey creates a pool with a leased worker
+// number by calling idgen.NewLeased. A [Keeper] then claims and renews the lease, and
+// keeps the pool informed through its [Issuer].
 package leased
 
 import (

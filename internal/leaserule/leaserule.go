@@ -1,7 +1,7 @@
-// Package leaserule has the rules of package lease for stores that apply them in Go.
-// Such a store reads a row, calls one of these functions, and writes the row if it is
-// still the one that was read. The SQL statements of package sqlstore have the same
-// rules in their conditions.
+// Package leaserule has the rules of package lease for stores that apply them in Go. Such
+// a store reads a row, calls one of these functions, and writes the row back if it hasn't
+// changed since it was read. Package sqlstore has the same rules in the conditions of its
+// SQL statements.
 package leaserule
 
 import (

@@ -1,5 +1,5 @@
-// Package sqldialect has how SQL is written for each kind of database, and what the
-// errors of their drivers mean. It imports no driver, and runs no statement.
+// Package sqldialect defines how SQL is written for each kind of database, and what their
+// drivers' errors mean. It doesn't import a driver or run any statements.
 package sqldialect
 
 import (

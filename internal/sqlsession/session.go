@@ -1,22 +1,22 @@
-// Package sqlsession runs the SQL statements of a store on connections that are shared
-// with the application, and verifies that every write was really committed. It also
-// inspects the tables of stores. How SQL is written is in package sqldialect.
+// Package sqlsession runs a store's SQL statements on connections shared with the
+// application, and verifies that every write was really committed. It also inspects the
+// stores' tables. Anything that depends on the SQL dialect is in package sqldialect.
 //
-// A *sql.DB may hand us a connection on which the application has changed settings. For
-// instance, autocommit may be off, a transaction may be open, or completion_type may be
-// CHAIN, in which case each COMMIT starts the next transaction. In such a session the
-// server may report success for a write that isn't committed, and that it rolls back
-// when the connection is closed.
+// The application may have changed settings on a connection before it returns to the
+// *sql.DB and is handed to us. For instance, autocommit might be off, a transaction might
+// still be open, or completion_type could be CHAIN, in which case each COMMIT starts the
+// next transaction. In a session like this the server may report success for a write that
+// isn't actually committed, and roll it back once the connection is closed.
 //
-// That's why each function runs its write on a single connection and verifies the
-// commit. The number of round trips per write is then:
+// Each function therefore runs its write on a single connection and verifies the commit,
+// which takes the following number of round trips:
 //
 //	PostgreSQL       2  the write leaves a mark in its transaction, and a read shows whether that transaction is over
 //	MySQL, MariaDB   2  SET TRANSACTION fails inside a transaction; the write follows. 3 with autocommit=0: a COMMIT
 //	SQLite           3  BEGIN IMMEDIATE, the write, COMMIT, in the process itself
 //
-// A connection with an open transaction is discarded, and the write is tried again on
-// another one. Note that a *sql.DB may discard connections on its own at any time, too.
+// Connections with an open transaction are discarded, and the write is retried on another
+// one. Note that a *sql.DB may discard connections on its own at any time, too.
 package sqlsession
 
 import (

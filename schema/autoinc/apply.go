@@ -59,20 +59,20 @@ type ApplyOptions struct {
 	// Apply of the plan, so pass a different name to snowkey.OpenBackfill every time.
 	IDs func(table string, times []time.Time) ([]int64, error)
 
-	// HoldSwap makes Apply wait at a critical point until you call [Control] with
+	// HoldSwap makes Apply wait at a critical point until [Control] is called with
 	// [Continue].
 	//
-	// In an online migration on Postgres, that's right before the first column is
-	// replaced. For a plan with RekeyOptions, it's the moment to stop your application.
+	// In an online migration on Postgres, this is right before the first column is
+	// replaced. If the plan has RekeyOptions, it's also when the application should be
+	// stopped.
 	//
-	// On MySQL and MariaDB, it's before the first table is copied. You can use the time
-	// to copy tables with another program, such as pt-online-schema-change. Apply skips
-	// any tables that are already wide.
+	// On MySQL and MariaDB, it's before the first table is copied. This is an opportunity
+	// to copy tables with another program like pt-online-schema-change, as Apply will
+	// skip any tables that are wide by then.
 	HoldSwap bool
 
 	// CancelUndo makes [Undo] revert an earlier Undo that was started but can't be
-	// completed, so that you can go on with Apply (which will apply the reversed steps
-	// again).
+	// completed. Apply can then continue, and will apply the reversed steps again.
 	CancelUndo bool
 
 	// DryRun only reports the steps to Progress, without running them. It won't check
@@ -105,18 +105,18 @@ const (
 	Would   = "would"   // it would be applied if this were not a dry run
 )
 
-// Apply runs one phase of a plan and returns it, or a phase with an empty name if they're
-// all complete. If it crashes at any point, call it again: progress is kept in a table in
-// your database, so steps that were already applied are skipped. There can only be one
-// Apply per database at a time.
+// Apply runs one phase of a plan and returns it. If they're all complete, it returns a
+// phase without a name. Apply keeps its progress in a database table, and after a crash
+// at any point it can just be called again to skip the steps that were already applied.
+// Only one Apply can run in a database at a time.
 //
-// Apply plans each phase again before starting it. A different result means that the
-// database has changed, or that you're connected to the wrong one. You'll get [ErrPlan]
-// in either case.
+// Apply plans each phase again before starting it, and returns [ErrPlan] if the result
+// differs. This means that the database has changed in the meantime, or that it's a
+// different database.
 //
 // Apply works on its own connection, changing session settings as required by the plan
-// and restoring them afterwards. This takes a real session, so on Postgres, make sure to
-// connect directly rather than through a pooler in transaction mode.
+// and restoring them afterwards. This takes a real session, so on Postgres it should be
+// connected directly to the server rather than through a pooler in transaction mode.
 //
 // If ctx ends during a backfill, the current batch is still completed and recorded. The
 // next Apply will continue from there.

@@ -1,9 +1,9 @@
 // Package autoinc moves a live application from auto-increment to generated keys.
 //
-// Start with [NewPlan], which inspects the database (using package schema/catalog) and
-// returns a plan: SQL statements grouped into phases. Have somebody review it; see
-// [Plan.WriteText] and [ReadPlan]. Then [Apply] runs one phase at a time, and can simply be
-// called again after a crash. Once you're done, [Verify] checks the result:
+// [NewPlan] inspects the database using package schema/catalog and returns a plan, which
+// consists of SQL statements grouped into phases and should be reviewed by somebody before
+// it's used (see [Plan.WriteText] and [ReadPlan]). [Apply] then runs one phase at a time. It
+// can simply be called again after a crash. Finally, [Verify] checks the result:
 //
 //	plan, err := autoinc.NewPlan(ctx, db, autoinc.PlanOptions{})
 //	…
@@ -23,13 +23,13 @@
 //
 // # Why Apply can be repeated
 //
-// Apply keeps track of its progress in a table in your database, with one row per step under
-// the plan's checksum. Steps running in a transaction are recorded in that same transaction.
-// Others are recorded twice, before and after they run. If Apply finds only the first record
-// after a crash, it has to find out whether the step actually went through, and the plan
-// contains a query for just that purpose. Apply also plans a phase again before its first
-// step, and refuses to run it if the outcome is any different.
+// Apply tracks its progress in a database table, with one row per step under the plan's
+// checksum. Steps running in a transaction are recorded in that same transaction. All other
+// steps are recorded both before and after they run, and if only the first record is there
+// after a crash, Apply runs a query from the plan to find out whether the step actually went
+// through. Apply also plans each phase again before starting it. If the outcome is any
+// different, it refuses to run the phase.
 //
-// Nothing but the standard library is needed, not even a driver. Names in messages are quoted
-// in the database's own style.
+// There are no dependencies beyond the standard library, not even a driver. Names in
+// messages are quoted in the database's own style.
 package autoinc

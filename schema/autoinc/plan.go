@@ -21,9 +21,9 @@ const DefaultFloor = database.BeyondCounting
 type PlanOptions struct {
 	catalog.Options
 
-	// Tables are the tables to migrate to generated keys. If only one table has the name,
-	// you can leave Schema empty. You can also write the schema in front of the name, as
-	// in app.orders. Defaults to all tables with an auto-increment key.
+	// Tables are the tables to migrate to generated keys. A Schema may be omitted if only
+	// one such table has that name, or be written in front of the Name, as in app.orders.
+	// Defaults to all tables with an auto-increment key.
 	Tables []catalog.Name
 
 	// Except are tables that should stay on auto-increment.
@@ -42,8 +42,8 @@ type PlanOptions struct {
 	Composite bool
 
 	// Default is a database function that generates keys, such as snowkey_next(). It
-	// becomes the keys' column default when their counter is dropped, so your writers can
-	// stay as they are. Only Postgres supports this.
+	// becomes the keys' column default when their counter is dropped, which means that
+	// writers don't have to be changed. Only Postgres supports this.
 	Default string
 
 	// Rekey plans new values for keys, instead of the migration to generated keys. Tables

@@ -36,7 +36,7 @@ type Field struct {
 	Unsigned bool
 
 	// Text is true if the program writes keys as text with up to Size characters, rather
-	// than as 64-bit numbers. Leave Size at 0 if you don't know it.
+	// than as 64-bit numbers. A Size of 0 means that it isn't known.
 	Text bool
 	Size int
 }
@@ -50,24 +50,24 @@ const (
 	TextKey       Kind = "text-key"       // the model writes numbers, but the column holds text
 )
 
-// Compare compares the key columns a program expects with the ones in the database. You
-// usually won't call it yourself: each integration has a Check function built on it, to
-// run on startup and in CI. Compare is read-only, uses a single connection, and is safe
-// for concurrent use.
+// Compare compares the key columns that a program expects with the ones in the database.
+// It usually isn't called directly, because each integration has a Check function built
+// on it that can be run on startup and in CI. Compare is read-only, uses a single
+// connection, and is safe for concurrent use.
 //
-// It returns nil if everything is fine. Otherwise, you'll get a [*MismatchError] listing
-// all of the findings, which can be:
+// It returns nil if everything is fine, and otherwise a [*MismatchError] listing all of
+// the findings, which can be:
 //
 //   - the table or column does not exist
 //   - the column, or a foreign key to it, cannot hold every key
 //   - the program sends keys, but the column still counts or is GENERATED ALWAYS
-//   - the program expects the database to assign the key, but the column does not
+//   - the program expects the database to assign the key, but the column doesn't
 //     count
 //   - the program uses text for keys and the column numbers, or the reverse
 //   - only one of the two is UNSIGNED
 //
-// Other errors are [ErrDialect] or wrap the driver's error. Compare can't find problems
-// in anything the account isn't allowed to see.
+// Other errors are [ErrDialect] or wrap the driver's error. Note that Compare can't find
+// problems in anything the account isn't allowed to see.
 func Compare(ctx context.Context, db *sql.DB, fields []Field) error {
 	if len(fields) == 0 {
 		return nil
@@ -92,8 +92,7 @@ func Compare(ctx context.Context, db *sql.DB, fields []Field) error {
 	return &MismatchError{Findings: c.findings}
 }
 
-// A MismatchError lists all the places where your models don't match the database's
-// columns.
+// A MismatchError lists all places where the models don't match the database's columns.
 type MismatchError struct {
 	Findings []Finding // never empty, the most severe first
 }

@@ -1,9 +1,9 @@
-// Package catalog inspects a live database: it finds auto-increment keys along with
-// everything that refers to them, and checks whether your models match the columns. It's
-// strictly read-only.
+// Package catalog inspects a live database. It's strictly read-only, and is used to find
+// auto-increment keys along with everything that refers to them, or to check whether a
+// program's models match the actual columns.
 //
-// [Inspect] reports every column that's numbered by the database. It needs nothing but
-// the *sql.DB your application already has:
+// [Inspect] reports every column that's numbered by the database, using the application's
+// existing *sql.DB:
 //
 //	report, err := catalog.Inspect(ctx, db, catalog.Options{})
 //	if err != nil {
@@ -11,10 +11,10 @@
 //	}
 //	return report.WriteText(os.Stdout)
 //
-// [Compare] checks columns against model fields, on startup or in CI. You usually won't
-// call it directly: gormid.Check, entid.Check and bunid.Check are built on it, and know how
-// to read your models. For planning and applying a migration to generated keys, there's
-// package schema/autoinc.
+// [Compare] checks columns against model fields, on startup or in CI. It's rarely called
+// directly because gormid.Check, entid.Check and bunid.Check are built on it and know how to
+// read their models. To plan and apply a migration to generated keys, see package
+// schema/autoinc.
 //
 // # Which columns are keys
 //
@@ -27,34 +27,34 @@
 //     an alias of the rowid, since SQLite numbers its rows too. This excludes tables
 //     WITHOUT ROWID.
 //
-// Numbers can also come from a trigger, a function, or your own program. Database catalogs
-// don't show this, so you won't see such columns in the report.
+// Numbers coming from a trigger, a function, or the program itself don't show up in a
+// database's catalog. The report can't include those.
 //
 // # Which columns refer to a key
 //
 // Declared foreign keys are always listed. That includes self-references, the columns of
-// composite foreign keys, and foreign keys pointing to a column that is itself a foreign
-// key to the key. Columns that just look like they hold a key (without a foreign key) are
-// reported as [LikelyChild] findings.
+// composite foreign keys, and foreign keys pointing to a column that is itself a foreign key
+// to the key. A column that appears to hold a key but has no foreign key is reported as a
+// [LikelyChild] finding.
 //
-// Postgres won't let you alter a column's type while views or certain other objects use it.
-// The report lists these too, as well as views using such a view.
+// Postgres doesn't allow altering a column's type while it's used by views or certain other
+// objects. These are listed too, as well as any views built on such a view.
 //
 // # Privileges
 //
-// Any Postgres role can read the catalog, although reading a counter takes SELECT on its
-// sequence. MySQL and MariaDB are stricter and hide objects an account has no privileges
-// for; grant SELECT and TRIGGER on *.* if you want to see everything. The report has an
-// [Unseen] finding if some objects might be hidden.
+// Any Postgres role can read the catalog, although SELECT on a sequence is required for
+// reading its counter. On MySQL and MariaDB, objects are hidden from accounts without
+// privileges for them, meaning that SELECT and TRIGGER on *.* are required to see
+// everything. The report will have an [Unseen] finding if some objects might be hidden.
 //
 // # Why it has its own parser
 //
-// Atlas (ariga.io/atlas/sql) has inspectors for all of these databases. Using them would
-// make Atlas and its dependencies a requirement for every program that calls Check, however,
-// and they don't read counters. This package only needs the standard library, and no driver.
+// Atlas (ariga.io/atlas/sql) already has inspectors for these databases. They don't read
+// counters though, and would make Atlas and its dependencies a requirement for every program
+// that calls Check. This package only needs the standard library (not even a driver).
 //
-// A full parser for each dialect would be larger than the whole package. Luckily, the
-// definitions come from a server that has already accepted them, so all we need is a
-// tokenizer and a parser for column types. You'll find both in internal/ddl, which the
-// integrations use as well.
+// A full parser for each dialect would be larger than the whole package. Luckily,
+// definitions always come from a server that has already accepted them, so a tokenizer and a
+// parser for column types will do. They're in internal/ddl, which is also used by the
+// integrations.
 package catalog

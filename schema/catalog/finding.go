@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// A Finding is something you should know before giving up auto-increment.
+// A Finding is something that should be known before giving up auto-increment.
 type Finding struct {
 	Kind     Kind     `json:"kind"`
 	Severity Severity `json:"severity"`

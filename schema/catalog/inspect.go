@@ -19,13 +19,12 @@ type Options struct {
 	Schemas []string
 
 	// Children lists columns that hold a key without having a foreign key. Only the names
-	// in Child and Parent matter. You can leave out the schema if there's just one
-	// matching column, and leave out Parent for a column holding keys from any of the
-	// tables.
+	// in Child and Parent are used. The schema may be omitted if there's just one
+	// matching column. Without a Parent, the column may hold keys from any of the tables.
 	Children []ForeignKey
 
-	// LikelyChildren treats every column that would be reported as a [LikelyChild] as if
-	// you'd listed it in Children.
+	// LikelyChildren adds every column to Children that would otherwise be reported as a
+	// [LikelyChild].
 	LikelyChildren bool
 
 	// NotChildren are columns that should never be reported as a [LikelyChild].
@@ -50,8 +49,8 @@ func Inspect(ctx context.Context, db *sql.DB, options Options) (Report, error) {
 	return report, err
 }
 
-// InspectConn is like [Inspect] but uses the given connection, in case you've already set
-// up its session.
+// InspectConn is like [Inspect] but uses the given connection, for callers that have
+// already set up its session.
 func InspectConn(ctx context.Context, conn *sql.Conn, options Options) (Report, error) {
 	found, err := database.Identify(ctx, conn)
 	if err != nil {

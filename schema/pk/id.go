@@ -8,9 +8,9 @@ import (
 
 // An ID is a key in a BIGINT column.
 //
-// IDs behave like int64s: you can compare them with <, use them as map keys, and convert
-// them using int64(id). They're just as safe for concurrent use, too. To the ORM
-// integrations, the zero value means that the row doesn't have a key yet.
+// An ID behaves like an int64. It can be compared with <, used as a map key, and
+// converted using int64(id), and it's just as safe for concurrent use. The zero value is
+// 0, which the ORM integrations take to mean that the row doesn't have a key yet.
 type ID int64
 
 var idForm = form{name: "pk.ID"}

@@ -8,7 +8,7 @@ import (
 )
 
 // Of[T] is the key of a T in a BIGINT column. It works like an [ID], except that the
-// compiler won't let you mix up keys of different entities.
+// compiler will reject another entity's key in its place.
 //
 //	type User struct{ ID pk.Of[User] }
 //	type Post struct {
@@ -16,7 +16,7 @@ import (
 //		Author pk.Of[User]
 //	}
 //
-// T is nothing but a name, and none of its fields are stored. It can be the struct the
+// T is only used as a name, and none of its fields are stored. It can be the struct the
 // key belongs to, an interface, or an empty struct. The zero value is 0. Values are safe
 // for concurrent use.
 type Of[T any] int64

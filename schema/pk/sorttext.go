@@ -7,8 +7,8 @@ import (
 )
 
 // A SortText is a key in a CHAR(13) column, in a text format that sorts in key order:
-// Crockford base32 in upper case. Even if you don't have such a column,
-// SortText(id).String() is handy as a short form for people and in URLs.
+// Crockford base32 in upper case. Even without such a column, SortText(id).String() can
+// be useful as a short form for people and in URLs.
 //
 // The order holds from 0 to MaxInt64 under any collation that puts digits before letters
 // and A before Z (all common ones do). Writing a negative number returns an error.

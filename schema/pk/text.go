@@ -8,10 +8,10 @@ import (
 
 // A Text is a key stored as decimal in a text column, such as VARCHAR(20).
 //
-// It's meant for tables that already store their keys this way. An [ID] could scan such a
-// column too, but might match the wrong rows in a WHERE clause (see the package
-// documentation). If you care about order, use [SortText]: numbers with a different
-// number of digits don't sort correctly as decimal text.
+// It's intended for tables that already store their keys this way. An [ID] could scan
+// such a column too, but might match the wrong rows in a WHERE clause (see the package
+// documentation). Decimal text with different numbers of digits doesn't sort like the
+// numbers do, so [SortText] should be used if the order matters.
 //
 // The zero value is 0. Values are safe for concurrent use.
 type Text int64

@@ -16,10 +16,10 @@ import (
 	"github.com/snowkey-go/snowkey/token"
 )
 
-// A Store keeps sessions in Redis. Use [New] to create one. The methods of the zero Store
-// return an error.
+// A Store keeps sessions in Redis. Create one using [New]; the zero value's methods return
+// an error.
 //
-// A Store is safe for concurrent use by any number of processes.
+// A Store is safe for concurrent use, including by any number of processes.
 type Store struct {
 	client redis.UniversalClient
 	prefix string
@@ -27,12 +27,12 @@ type Store struct {
 
 var _ token.Store = (*Store)(nil)
 
-// New returns a store on the server of client, which the application closes. The client
-// should have timeouts.
+// New returns a store using client, which should have timeouts. The application is
+// responsible for closing it.
 func New(client redis.UniversalClient) *Store { return &Store{client, "snowkey:"} }
 
-// WithPrefix returns a store on the same server whose keys begin with prefix instead of
-// "snowkey:". Applications that share a server need different prefixes.
+// WithPrefix returns a store on the same server whose keys start with prefix rather than
+// "snowkey:". Give each application its own prefix if several share a server.
 func (s *Store) WithPrefix(prefix string) *Store {
 	if s == nil {
 		return nil

@@ -1,24 +1,24 @@
-// Package sqltoken stores sessions in the database you already have (PostgreSQL, MySQL,
-// MariaDB or SQLite). It works with your application's *sql.DB and doesn't import a driver.
+// Package sqltoken stores sessions in the application's own database (PostgreSQL, MySQL,
+// MariaDB or SQLite). It uses the application's *sql.DB rather than importing a driver.
 //
 //	sessions := sqltoken.Postgres(db)
 //	err := sessions.Migrate(ctx)
 //
 // # The table
 //
-// Sessions live in a table called snowkey_session; use [Store.WithTable] for a different name.
-// Each row holds a session's id, its user, a hash of the token, the time of last use, and the
-// expiry. Someone reading the table still couldn't log in with any of it.
+// Sessions are stored in a table called snowkey_session, which can be changed with
+// [Store.WithTable]. Each row contains a session's id, its user, a hash of the token, the
+// time it was last used, and its expiry. None of this can be used to log in.
 //
-// [Store.Migrate] creates the table if it doesn't exist. In case your application isn't allowed
-// to create tables, copy postgres.sql, mysql.sql or sqlite.sql from this package into your own
-// migration, replacing {table} with the name and {protocol} with 2. All the application needs
-// then is SELECT, INSERT, UPDATE and DELETE.
+// [Store.Migrate] creates the table if it doesn't exist. For applications that aren't
+// allowed to create tables, use postgres.sql, mysql.sql or sqlite.sql from this package in a
+// regular migration, replacing {table} with the table's name and {protocol} with 2. The
+// application only needs SELECT, INSERT, UPDATE and DELETE in this case.
 //
-// Triggers, rules, row-level security and engines other than InnoDB aren't supported. Migrate
-// and all other methods return an error for a table that has one of these.
+// Triggers, rules, row-level security and engines other than InnoDB aren't supported. All
+// methods, including Migrate, will return an error for a table that has one of these.
 //
-// Call [Store.Cleanup] every now and then to delete expired sessions. Signers can share a
+// [Store.Cleanup] should be called regularly to delete expired sessions. Signers can share a
 // table even if their TTLs differ.
 //
 // # Statements
@@ -28,21 +28,23 @@
 //	MySQL, MariaDB                                                   3      1
 //	SQLite                                                           3      1   inside the process
 //
-// On MySQL and MariaDB, User and Sessions take 4 round trips with autocommit=0, or if there's
-// no session. Once an eighth of token.Config.Idle has passed since the time of use was last
-// saved, User saves it again, and this costs as much as any other write.
+// On MySQL and MariaDB, User and Sessions take 4 round trips with autocommit=0, or if
+// there's no session. User also saves the time of use if an eighth of token.Config.Idle has
+// passed since it was last saved, which costs as much as any other write.
 //
-// Writes are committed by the time they return, even when the *sql.DB hands out a connection
-// that still has a transaction open or autocommit turned off. In that case the store switches
-// connections (or does its own commit) so that revoked sessions stay revoked. It gives up and
-// fails the write after 8 of these; on SQLite, the first one is enough.
+// A write has been committed by the time it returns, even if the *sql.DB hands out a
+// connection that still has a transaction open or autocommit turned off. The store will then
+// switch to another connection (or do its own commit) so that revoked sessions stay revoked.
+// It gives up and fails the write after encountering 8 of these, or on SQLite after just
+// one.
 //
-// Reads are a single statement, and can't detect this in every case. On a connection you've
-// left in a REPEATABLE READ transaction, User sees sessions as they were when the transaction
-// began. Make sure that every transaction has ended by the time its connection goes back to
-// the pool (db.BeginTx does this for you). Don't read from a replica. It might be lagging and
-// not have the revocation yet.
+// As reads consist of a single statement, they can't always detect this. On a connection
+// that was returned to the pool in the middle of a REPEATABLE READ transaction, User will
+// see sessions as they were when the transaction began. Transactions started with db.BeginTx
+// don't have this problem, as database/sql keeps their connection until they end. Don't read
+// from a replica, since it might be lagging and not have the latest revocations.
 //
-// Above READ COMMITTED, concurrent writes to the same session may run into serialization
-// failures on PostgreSQL (40001) and deadlocks on MySQL. The store makes up to 8 attempts.
+// At isolation levels above READ COMMITTED, concurrent writes to the same session may run
+// into serialization failures on PostgreSQL (40001) and deadlocks on MySQL. The store will
+// make up to 8 attempts.
 package sqltoken

@@ -13,34 +13,33 @@ import (
 	"github.com/snowkey-go/snowkey/token"
 )
 
-// A Store keeps sessions in a table of a database. Use [Postgres], [MySQL] or [SQLite] to
-// create one. The methods of the zero Store return an error.
+// A Store keeps sessions in a database table. Create one using [Postgres], [MySQL] or
+// [SQLite]; the zero value's methods return an error.
 //
-// A Store is safe for concurrent use by any number of processes. It only holds a
-// connection while it reads or writes.
+// A Store is safe for concurrent use, including by any number of processes. It doesn't hold
+// on to connections between calls.
 type Store struct{ table *sqlsession.Table }
 
 var _ token.Store = (*Store)(nil)
 
 const defaultTable = "snowkey_session"
 
-// Postgres returns a store in the database of db, which must be PostgreSQL 12 or later.
+// Postgres returns a store using db. It requires PostgreSQL 12 or later.
 func Postgres(db *sql.DB) *Store { return newStore(db, sqldialect.Postgres) }
 
-// MySQL returns a store in the database of db, which must be MySQL 8 or later, or MariaDB
-// 10.6 or later.
+// MySQL returns a store using db. It requires MySQL 8, MariaDB 10.6, or later.
 func MySQL(db *sql.DB) *Store { return newStore(db, sqldialect.MySQL) }
 
-// SQLite returns a store in the database of db, which must be SQLite 3.35 or later.
+// SQLite returns a store using db. It requires SQLite 3.35 or later.
 func SQLite(db *sql.DB) *Store { return newStore(db, sqldialect.SQLite) }
 
 func newStore(db *sql.DB, d sqldialect.Dialect) *Store {
 	return &Store{sqlsession.NewTable(db, d, defaultTable, ddl)}
 }
 
-// WithTable returns a store in the same database that uses the table name instead of
-// snowkey_session. The name may be qualified by a schema or database and a dot. A name has
-// at most 51 ASCII letters, digits and underscores.
+// WithTable returns a store in the same database that uses a table called name instead of
+// snowkey_session. It may be qualified by a schema or database and a dot. Names are limited
+// to 51 ASCII letters, digits and underscores.
 func (s *Store) WithTable(name string) (*Store, error) {
 	if s == nil {
 		return nil, wrap(sqlsession.ErrNoDatabase)
@@ -52,9 +51,9 @@ func (s *Store) WithTable(name string) (*Store, error) {
 	return &Store{table}, nil
 }
 
-// Migrate creates the table if it doesn't exist yet, and only needs the privilege to create
-// tables in that case. Many processes may call Migrate at the same time. If the table does
-// exist, Migrate checks it, and returns an error if it can't be used.
+// Migrate creates the table if it doesn't exist yet. An existing table is checked, and
+// Migrate returns an error if it can't be used. The privilege to create tables is only
+// needed if there's no table yet. Migrate may be called by many processes at the same time.
 func (s *Store) Migrate(ctx context.Context) error {
 	if s == nil {
 		return wrap(sqlsession.ErrNoDatabase)
@@ -155,10 +154,10 @@ func (s *Store) RevokeUser(ctx context.Context, user int64) error {
 	return s.remove(ctx, revokeUserText, map[string]any{"user": user})
 }
 
-// Cleanup deletes the sessions that had expired a minute before now, 1,000 per statement,
-// starting with those that expired first. Call it regularly, in one process or in several,
-// with time.Now(). The minute is there because the clocks of two processes may differ. If
-// ctx ends first, the rest remains for the next call.
+// Cleanup deletes sessions that expired more than a minute before now, oldest expiry first,
+// in batches of 1,000. It should be called regularly with time.Now(), in one process or in
+// several. (The minute is there to allow for clock differences between processes.) If ctx
+// ends early, the next call will pick up where this one left off.
 func (s *Store) Cleanup(ctx context.Context, now time.Time) error {
 	db, err := s.ready(ctx)
 	before := now.Add(-time.Minute).UnixMilli()

@@ -23,11 +23,11 @@ type Codec struct {
 	reads  [256]*sealer // by version
 }
 
-// Encode returns the public id for an entity's key. It works for any int64, even 0 and
+// Encode returns the public id for an entity's key. Any int64 can be encoded, even 0 and
 // negative numbers. The only possible error is ErrNoCodec.
 //
-// The entity can be any text, but you must not change it once you've handed out ids. Pass
-// a constant, because the codec caches the tag for every entity it sees.
+// The entity can be any text, but must not be changed once ids have been handed out. It
+// should be a constant, because the codec caches the tag for every entity it sees.
 func (c *Codec) Encode(entity string, id int64) (string, error) {
 	var buf [Length]byte
 	text, err := c.Append(buf[:0], entity, id)

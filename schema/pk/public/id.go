@@ -10,20 +10,21 @@ import (
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
-// ID[T] is the key of a T in a BIGINT column. Outside your program it's a public id,
+// ID[T] is the key of a T in a BIGINT column. Outside the program it's a public id,
 // written and read by the [Default] codec:
 //
 //	type User struct{ ID public.ID[User] }
 //
 //	func (User) Prefix() string { return "user" }
 //
-// As with [pk.Of], the compiler won't let you mix up keys of different entities. You can
-// convert any integer key using public.ID[User](n); the methods ID and Int64 convert it
-// back.
+// As with [pk.Of], the compiler will reject another entity's key in its place. Any
+// integer key can be converted using public.ID[User](n), and converted back using the
+// methods ID and Int64.
 //
 // JSON, text, forms, URLs, GraphQL, fmt and log/slog only ever show the public id, never
-// the number. (The exceptions are fmt verbs like %d and %x.) Avoid storing JSON written by
-// these methods: once you've replaced the encryption key, you can't read it anymore.
+// the number. (The exceptions are fmt verbs like %d and %x.) JSON written by these
+// methods shouldn't be stored, because it becomes unreadable once the encryption key has
+// been replaced.
 //
 // T only contributes its prefix, and must not be an interface. The zero value is 0, which
 // is written like any other number. Values are safe for concurrent use.
@@ -58,7 +59,7 @@ func (id ID[T]) Int64() int64 { return int64(id) }
 // IsZero reports whether the key is 0. ORMs use it, and so does omitzero.
 func (id ID[T]) IsZero() bool { return id == 0 }
 
-// String returns the public id. Without a codec, you get a text saying so, which
+// String returns the public id. Without a codec, it returns a text saying so, which
 // [ParseID] won't accept.
 func (id ID[T]) String() string {
 	var buf [Length]byte

@@ -91,8 +91,8 @@ func Load(text string) (*Codec, error) {
 
 var defaultCodec atomic.Pointer[Codec]
 
-// Default returns the process-wide codec, which is what every [ID] uses, or nil if you
-// haven't called [SetDefault] yet.
+// Default returns the process-wide codec, which is used by every [ID]. It's nil until
+// [SetDefault] is called.
 func Default() *Codec { return defaultCodec.Load() }
 
 // SetDefault sets the process-wide codec. Call it in main, before the first id is written
