@@ -1,5 +1,5 @@
-// Package token makes session tokens: what a browser keeps in a cookie after a login. A
-// token holds the id of a session, and nothing about the user.
+// Package token issues and verifies session tokens, the kind a browser keeps in a cookie after
+// logging in. A token contains a session id, but no user data.
 //
 //	keys, err := token.ParseKeys(os.Getenv("SESSION_KEYS"))
 //	signer, err := token.New(token.Config{Keys: keys})
@@ -18,13 +18,14 @@
 //	err = sessions.Revoke(ctx, userID, t.ID)
 //	err = sessions.RevokeUser(ctx, userID)
 //
-// Package sqltoken keeps sessions in PostgreSQL, MySQL, MariaDB or SQLite, and package
-// redistoken in Redis or Valkey. The program in examples/session has the middleware.
+// Sessions can be stored in PostgreSQL, MySQL, MariaDB or SQLite (package sqltoken), or in
+// Redis or Valkey (package redistoken). For the middleware, see the program in
+// examples/session.
 //
 // # The format
 //
-// A token is 88 characters: "st1_" and 63 bytes of 6 bits a character. The alphabet
-// is that of base64url, but in the order of ASCII:
+// A token consists of 88 characters: the prefix "st1_" plus 63 bytes, encoded with 6 bits per
+// character. The alphabet is base64url's, rearranged into ASCII order:
 //
 //	-0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz
 //
@@ -34,41 +35,43 @@
 //	      └───────────┴────────────────┴──────────────┴─────┴────────────────┘
 //	        int64       128 bits         ms since 1970  1–255  HMAC-SHA-256
 //
-// Integers are big-endian. The MAC covers the prefix, the bytes before it and the purpose:
+// Integers are big-endian. The MAC covers the prefix, all bytes preceding the MAC, and the
+// purpose:
 //
 //	MAC = HMAC-SHA-256(secret of the key, "st1_" ‖ bytes 0 to 30 ‖ purpose)
 //
-// Since the id comes first and the characters ascend in ASCII, tokens sort as their ids,
-// which is the order in which sessions began. The characters need no escaping in
-// cookies, URLs and headers. Secret scanners can find the prefix. Each token has a single
-// valid spelling. See testdata for vectors.
+// With the id up front and the alphabet in ASCII order, tokens sort like their ids, i.e. by
+// when the sessions began. You don't need to escape tokens in cookies, URLs or headers, and
+// the prefix lets secret scanners find them. Every token has exactly one valid spelling. Test
+// vectors are in testdata.
 //
 // # What protects a session
 //
-//   - The MAC proves that a process with one of the keys issued the token, with this
-//     expiry and for this purpose. [Signer.Verify] refuses everything else with [ErrInvalid] before a
-//     database is asked. It compares MACs in constant time.
-//   - Stores keep a hash of each token. A leaked key is not enough to make a token that a
-//     store accepts, because the random bits are unknown. A leaked store is not enough
-//     either, because it has only hashes.
-//   - The store ends sessions. Without a store, a token is valid until it expires.
+//   - The MAC proves that the token was issued for this purpose and with this expiry, by a
+//     process holding one of the keys. [Signer.Verify] rejects anything else with
+//     [ErrInvalid], without touching the database. MACs are compared in constant time.
+//   - Stores only keep a hash of each token. Someone with a leaked key still can't make a
+//     token that a store would accept, since they'd have to guess the random bits. A leaked
+//     store doesn't help either: you can't get from a hash back to the token.
+//   - Ending a session takes a store. Without one, tokens stay valid until they expire.
 //
-// A token does show when its session began, and the worker number, because these are
-// parts of the id. It shows them to the user whose session it is.
+// Users can see when their own session began, and which worker number issued it, because
+// both are part of the id.
 //
 // # Errors
 //
-// All forged tokens give the same error, [ErrInvalid], for any kind of defect. [ErrExpired] and [ErrEnded] are only returned
-// for tokens with a valid MAC, so an attacker learns nothing from them. An application can use them
-// to say "your session has ended" on the login page.
+// Whatever is wrong with a forged token, the error is always [ErrInvalid]. You'll only see
+// [ErrExpired] and [ErrEnded] for tokens with a valid MAC, so it's safe to tell users "your
+// session has ended" on the login page when you get one of these.
 //
 // # Rotation
 //
-// A signer signs with the first of its keys and accepts tokens of all of them. To rotate:
+// A signer accepts tokens signed with any of its keys, but always signs with the first. To
+// rotate keys:
 //
 //  1. Add the new key at the end, and deploy to all processes.
-//  2. Move it to the front, and deploy.
-//  3. Remove the old key when the last of its tokens has expired, after [Config.TTL].
+//  2. Move it to the front, and deploy again.
+//  3. Remove the old key once its last tokens have expired, i.e. after [Config.TTL].
 //
-// To end all sessions at once after a leak, remove the leaked key without waiting.
+// If a key has leaked, don't wait: removing it right away ends all of its sessions.
 package token

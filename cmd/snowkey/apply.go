@@ -188,7 +188,14 @@ func (p *printer) print(progress autoinc.Progress) {
 		p.begun++
 	}
 	if p.json {
-		_ = writeLine(p.out, eventOf(progress, statements)) // keep migrating even if the reader is gone
+		e := event{Event: progress.Event, Phase: progress.Phase, Step: s.ID, Text: s.Text, Done: progress.Done, Total: progress.Total}
+		if progress.Event == autoinc.Would {
+			e.SQL = statements
+		}
+		if progress.Err != nil {
+			e.Error = progress.Err.Error()
+		}
+		_ = writeLine(p.out, e) // keep migrating even if the reader is gone
 		return
 	}
 	if progress.Event != autoinc.Filled {
@@ -254,15 +261,4 @@ type event struct {
 	Done  int64             `json:"done,omitempty"`
 	Total int64             `json:"total,omitempty"`
 	Error string            `json:"error,omitempty"`
-}
-
-func eventOf(p autoinc.Progress, statements []string) event {
-	e := event{Event: p.Event, Phase: p.Phase, Step: p.Step.ID, Text: p.Step.Text, Done: p.Done, Total: p.Total}
-	if p.Event == autoinc.Would {
-		e.SQL = statements
-	}
-	if p.Err != nil {
-		e.Error = p.Err.Error()
-	}
-	return e
 }

@@ -131,28 +131,33 @@ func writeFiles(migrations []migration, dir, tool string, now time.Time) (names 
 		}
 	}
 	slices.Sort(names)
-	var written []string
-	for _, name := range names {
-		if err = os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-			break
+	for i, name := range names {
+		err := os.MkdirAll(filepath.Dir(name), 0o755)
+		if err == nil {
+			err = createFile(name, files[name])
 		}
-		var file *os.File
-		if file, err = os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644); err != nil {
-			break
+		if err != nil {
+			for _, written := range names[:i] {
+				err = errors.Join(err, os.Remove(written))
+			}
+			return nil, fmt.Errorf("writing the files: %w", err)
 		}
-		written = append(written, name)
-		_, err = file.WriteString(files[name])
-		if err = errors.Join(err, file.Close()); err != nil {
-			break
-		}
-	}
-	if err != nil {
-		for _, name := range written {
-			err = errors.Join(err, os.Remove(name))
-		}
-		return nil, fmt.Errorf("writing the files: %w", err)
 	}
 	return names, nil
+}
+
+// createFile writes a file, which must not exist yet. If it can't write all of it, it
+// removes the file.
+func createFile(path, text string) error {
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = file.WriteString(text)
+	if err = errors.Join(err, file.Close()); err != nil {
+		err = errors.Join(err, os.Remove(path))
+	}
+	return err
 }
 
 var leadingDigits = regexp.MustCompile(`^\d+`)

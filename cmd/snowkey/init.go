@@ -103,7 +103,7 @@ func (a *app) openToInit(apply bool) (*sql.DB, string, error) {
 			return nil, "", errDialect
 		}
 	}
-	db, dialect, err := a.openAs(a.getenv, true)
+	db, dialect, err := a.openDB(a.getenv, true)
 	if errors.Is(err, errNoDSN) && !apply {
 		err = errors.New("which kind of database? Write --dialect postgres or mysql, or name the database")
 	}

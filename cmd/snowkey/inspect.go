@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
+	"maps"
 	"math"
 	"math/bits"
 	"slices"
@@ -106,26 +108,6 @@ func bwmarrin(alphabet string) func(string) (pk.ID, error) {
 	}
 }
 
-// formsOf reads a text in the forms that are usual, or only in the given one. The ids are
-// in the order of the forms, whose names are in the second list.
-func formsOf(text, only string) (ids []int64, names []string, err error) {
-	var errs []error
-	for i, f := range forms {
-		if only != f.name && (only != "" || i >= tried) {
-			continue
-		}
-		id, err := f.parse(text)
-		if err == nil {
-			ids, names = append(ids, id.Int64()), append(names, f.name)
-		}
-		errs = append(errs, err)
-	}
-	if len(ids) == 0 {
-		return nil, nil, errors.Join(errs...)
-	}
-	return ids, names, nil
-}
-
 func read(id int64, form, name string, l idgen.Layout) reading {
 	p := l.Decode(id)
 	r := reading{ID: strconv.FormatInt(id, 10), Form: form, Layout: name, Time: p.Time, Worker: p.Worker, Sequence: p.Sequence, id: id, layout: l}
@@ -186,13 +168,13 @@ the time of the id is plausible: after the preset's first day, and not later tha
 			if only != "" && !slices.ContainsFunc(forms, func(f form) bool { return f.name == only }) {
 				return &usageError{fmt.Sprintf("--form is %q; write %s", only, formNames())}
 			}
-			i := inspector{app: a, form: only, now: time.Now(), out: bufio.NewWriter(a.stdout), auto: layout == "auto"}
+			i := inspector{app: a, form: only, now: time.Now(), out: bufio.NewWriter(a.stdout), auto: layout == "auto", layouts: idgen.Presets()}
 			if !i.auto {
 				l, err := parseLayout(layout)
 				if err != nil {
 					return err
 				}
-				i.layout, i.name = l, nameOf(l)
+				i.layouts = maps.All(map[string]idgen.Layout{nameOf(l): l})
 			}
 			return errors.Join(i.run(args), i.out.Flush())
 		},
@@ -204,12 +186,11 @@ the time of the id is plausible: after the preset's first day, and not later tha
 
 type inspector struct {
 	*app
-	layout idgen.Layout
-	name   string
-	auto   bool
-	form   string
-	now    time.Time
-	out    *bufio.Writer
+	layouts iter.Seq2[string, idgen.Layout] // by name
+	auto    bool                            // whether only plausible readings count
+	form    string
+	now     time.Time
+	out     *bufio.Writer
 }
 
 // run decodes the arguments, or the lines of the standard input if there are none.
@@ -256,15 +237,25 @@ func (i *inspector) lines(in io.Reader) error {
 	return nil
 }
 
-// print prints all readings of a text.
+// print prints all readings of a text, in the forms that are usual or only in --form.
 func (i *inspector) print(text string, short bool) error {
-	ids, names, err := formsOf(text, i.form)
-	if err != nil {
-		return err
-	}
-	printed := 0
-	for n, id := range ids {
-		for _, r := range i.readings(id, names[n]) {
+	var wrong []error
+	valid, printed := false, 0
+	for n, f := range forms {
+		if i.form != f.name && (i.form != "" || n >= tried) {
+			continue
+		}
+		id, err := f.parse(text)
+		if err != nil {
+			wrong = append(wrong, err)
+			continue
+		}
+		valid = true
+		for name, layout := range i.layouts {
+			r := read(id.Int64(), f.name, name, layout)
+			if i.auto && !r.plausible(i.now) {
+				continue
+			}
 			if printed > 0 && !short && !i.json {
 				fmt.Fprintln(i.out)
 			}
@@ -282,23 +273,13 @@ func (i *inspector) print(text string, short bool) error {
 			}
 		}
 	}
+	if !valid {
+		return errors.Join(wrong...)
+	}
 	if printed == 0 {
 		return fmt.Errorf("no preset has a plausible time for %s", text)
 	}
 	return nil
-}
-
-func (i *inspector) readings(id int64, form string) []reading {
-	if !i.auto {
-		return []reading{read(id, form, i.name, i.layout)}
-	}
-	var all []reading
-	for name, layout := range idgen.Presets() {
-		if r := read(id, form, name, layout); r.plausible(i.now) {
-			all = append(all, r)
-		}
-	}
-	return all
 }
 
 const milliseconds = "2006-01-02T15:04:05.000Z07:00"

@@ -23,14 +23,10 @@ const layoutFlagUsage = "a preset, or a layout as snowkey layout prints it"
 // parseLayout reads either the name of a preset or the text of a layout. In the latter,
 // | and x are accepted for │ and ×, which are hard to type.
 func parseLayout(text string) (idgen.Layout, error) {
-	if !strings.Contains(text, ":") {
-		l, err := idgen.Preset(text)
-		if err != nil {
-			return idgen.Layout{}, &usageError{err.Error()}
-		}
-		return l, nil
+	l, err := idgen.Preset(text)
+	if strings.Contains(text, ":") {
+		l, err = idgen.ParseLayout(strings.NewReplacer(" | ", " │ ", " x ", " × ").Replace(text))
 	}
-	l, err := idgen.ParseLayout(strings.NewReplacer(" | ", " │ ", " x ", " × ").Replace(text))
 	if err != nil {
 		return idgen.Layout{}, &usageError{err.Error()}
 	}
@@ -84,11 +80,11 @@ type field struct {
 
 func draw(l idgen.Layout) drawing {
 	life := l.Lifetime()
-	d := drawing{Text: l.String(), Start: life.Start, End: life.End, SafeEnd: life.SafeEnd, Workers: 1}
+	d := drawing{Text: l.String(), Fields: fieldsOf(l), Start: life.Start, End: life.End, SafeEnd: life.SafeEnd, Workers: 1}
 	if name := nameOf(l); name != d.Text {
 		d.Name = name
 	}
-	for _, f := range fieldsOf(l) {
+	for _, f := range d.Fields {
 		switch {
 		case f.Fixed != nil:
 		case f.Name == "worker":
@@ -96,7 +92,6 @@ func draw(l idgen.Layout) drawing {
 		case f.Name == "sequence":
 			d.PerSecond = float64(int64(1)<<(f.High-f.Low+1)) / l.Unit().Seconds()
 		}
-		d.Fields = append(d.Fields, f)
 	}
 	return d
 }

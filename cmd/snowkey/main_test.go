@@ -291,6 +291,49 @@ func TestMigrate(t *testing.T) {
 	})
 }
 
+// TestRekey replaces keys, using only commands, in a database without leases. On Postgres it
+// does so online, where apply waits until control tells it that the application is stopped.
+func TestRekey(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		t.Parallel()
+		if db.Dialect != "sqlite" {
+			db = dbtest.Durable(t, db.Dialect) // or no worker number is known to be unused
+		}
+		conn := db.Connect(t)
+		dbtest.Exec(t, conn, "CREATE TABLE users (id varchar(36) PRIMARY KEY, name varchar(20))", "INSERT INTO users VALUES ('key b', 'b'), ('key a', 'a')")
+		env := map[string]string{"SNOWKEY_DSN": db.DSN}
+		file := filepath.Join(t.TempDir(), "rekey.sql")
+		migrate := func(args ...string) called { return call(t, env, append([]string{"migrate"}, args...)...) }
+		plan := []string{"rekey", "--from", "2025-01-01", "--to", "2026-01-01", "-o", file}
+		online := append(plan, "--online")
+		if db.Dialect == "postgres" {
+			plan = online
+		} else {
+			migrate(online...).says(t, 1, "plan without --online")
+		}
+		migrate(plan...).prints(t, 0)
+		migrate("apply", "--plan", file).prints(t, 0, "the phase map is complete")
+		held, out := false, new(bytes.Buffer)
+		status := run(t.Context(), system{strings.NewReader(""), out, writerFunc(func(text string) {
+			if strings.Contains(text, "ready to be replaced") && !held {
+				held = true
+				dbtest.Exec(t, conn, "INSERT INTO users VALUES ('key c', 'c')")
+				migrate("control", "continue", "--plan", file).prints(t, 0)
+			}
+		}), func(name string) string { return env[name] }}, []string{"migrate", "apply", "--hold-swap", "--yes", "--plan", file})
+		if status != 0 || held != (db.Dialect == "postgres") {
+			t.Fatalf("status %d, held %t: %s", status, held, out)
+		}
+		migrate("verify", "--plan", file).prints(t, 0, ", 0 refuted")
+		names := dbtest.Rows(t, conn, "SELECT name FROM users ORDER BY id")
+		if want := map[bool]string{true: "a b c", false: "a b"}[held]; strings.Join(names, " ") != want {
+			t.Errorf("the rows are %q, want %s", names, want)
+		}
+		migrate("undo", "--plan", file).prints(t, 0, "the plan was reversed")
+	})
+}
+
 // A writerFunc is a function that serves as an io.Writer.
 type writerFunc func(text string)
 

@@ -45,7 +45,7 @@ func (a *app) withPlan(cmd *cobra.Command, run func(ctx context.Context, p plann
 		if err != nil {
 			return err
 		}
-		db, err := a.open(a.getenv, true)
+		db, _, err := a.openDB(a.getenv, true)
 		if err != nil {
 			return err
 		}

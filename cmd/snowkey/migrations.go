@@ -22,7 +22,7 @@ func asMigrations(p *autoinc.Plan) (all []migration, err error) {
 			m.alone = m.alone || p.Dialect == catalog.SQLite && len(s.Before) > 0
 		}
 		t := translator{p, m.alone}
-		for _, unit := range transactions(phase.Steps) {
+		for _, unit := range phase.Transactions() {
 			up, down := t.up(unit), t.down(unit)
 			m.up = append(m.up, up...)
 			m.down = append(down, m.down...)
@@ -42,18 +42,6 @@ func asMigrations(p *autoinc.Plan) (all []migration, err error) {
 		return nil, errors.New("there is nothing to do, and so no file to write")
 	}
 	return all, nil
-}
-
-// transactions groups the steps by transaction.
-func transactions(steps []autoinc.Step) (all [][]autoinc.Step) {
-	for i, s := range steps {
-		if i > 0 && s.Unit != 0 && s.Unit == steps[i-1].Unit {
-			all[len(all)-1] = append(all[len(all)-1], s)
-		} else {
-			all = append(all, []autoinc.Step{s})
-		}
-	}
-	return all
 }
 
 // A translator writes as SQL alone what Apply does with steps.

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 
@@ -101,12 +100,10 @@ func writeNew(path string, write func(io.Writer) error) error {
 	if err := write(&text); err != nil {
 		return err
 	}
-	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
-	if err != nil {
+	if err := createFile(path, text.String()); err != nil {
 		return fmt.Errorf("writing the plan: %w", err)
 	}
-	_, err = file.Write(text.Bytes())
-	return errors.Join(err, file.Close())
+	return nil
 }
 
 // registerChildren adds the flags for columns that don't have a foreign key.

@@ -85,7 +85,7 @@ func (l *leases) ids(ctx context.Context, p planned) func(table string, times []
 				return nil, err
 			}
 			cfg, err := l.configure(ctx, s)
-			if errors.Is(err, lease.ErrNoNamespace) && l.fleet.file == "" {
+			if fresh := errors.Is(err, lease.ErrNoNamespace) || errors.Is(err, lease.ErrNotMigrated); fresh && l.fleet.file == "" {
 				cfg, err = l.config, nil // no process has leased a worker number here
 				cfg.Namespace = l.namespace
 			}

@@ -45,16 +45,9 @@ var (
 	errNoFile      = errors.New("there is no such file; write the path of a database of SQLite that exists, or postgres://user:password@host:5432/database, or user:password@tcp(host:3306)/database")
 )
 
-// open opens the database, but doesn't connect yet. An SQLite file can only be written
-// to if write is set.
-func (s source) open(getenv func(string) string, write bool) (*sql.DB, error) {
-	db, _, err := s.openAs(getenv, write)
-	return db, err
-}
-
 // withDB calls f with the database, which it opens for reading.
 func (a *app) withDB(f func(*sql.DB) error) error {
-	db, err := a.open(a.getenv, false)
+	db, _, err := a.openDB(a.getenv, false)
 	if err != nil {
 		return err
 	}
@@ -62,9 +55,10 @@ func (a *app) withDB(f func(*sql.DB) error) error {
 	return f(db)
 }
 
-// openAs is like open, but also returns the database's dialect, which is postgres,
-// mysql or sqlite.
-func (s source) openAs(getenv func(string) string, write bool) (db *sql.DB, dialect string, err error) {
+// openDB opens the database, but doesn't connect yet. It also returns the database's
+// dialect, which is postgres, mysql or sqlite. An SQLite file can only be written to if
+// write is set.
+func (s source) openDB(getenv func(string) string, write bool) (db *sql.DB, dialect string, err error) {
 	dsn, err := s.read(getenv)
 	if err != nil {
 		return nil, "", err

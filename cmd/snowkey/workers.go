@@ -62,7 +62,7 @@ func (l *leases) open(a *app) (s store, end func() error, err error) {
 		}
 		return filestore.Dir(l.dir, filestore.Mode(0o770)), func() error { return nil }, nil
 	}
-	db, dialect, err := a.openAs(a.getenv, true)
+	db, dialect, err := a.openDB(a.getenv, true)
 	if err != nil {
 		return nil, nil, err
 	}

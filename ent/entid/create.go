@@ -11,10 +11,11 @@ import (
 	"entgo.io/ent/schema/field"
 )
 
-// CreateNode is sqlgraph.CreateNode for code that was generated with the extension of
-// package entidgen. An existing row keeps its id, however a conflict is resolved. On MySQL,
-// an upsert reports the id of the row if it is a number. If it is text, an upsert with edges
-// returns a [*RowError], as in BatchCreate.
+// CreateNode replaces sqlgraph.CreateNode in code generated with the entidgen extension.
+// Existing rows keep their ids no matter how a conflict is resolved.
+//
+// On MySQL, an upsert reports the id of the row if it's a number. For text ids, an upsert
+// with edges returns a [*RowError], as in BatchCreate.
 func CreateNode(ctx context.Context, drv dialect.Driver, spec *sqlgraph.CreateSpec) error {
 	statement, err := tried(spec.OnConflict)
 	mysql := statement != "" && drv.Dialect() == dialect.MySQL
@@ -30,13 +31,13 @@ func CreateNode(ctx context.Context, drv dialect.Driver, spec *sqlgraph.CreateSp
 	return sqlgraph.CreateNode(ctx, drv, spec)
 }
 
-// BatchCreate is sqlgraph.BatchCreate for code that was generated with the extension of
-// package entidgen. An existing row keeps its id, however a conflict is resolved. It
-// doesn't ask the database for ids that it has just sent.
+// BatchCreate replaces sqlgraph.BatchCreate in code generated with the entidgen extension.
+// Existing rows keep their ids no matter how a conflict is resolved, and the database isn't
+// asked for ids it has only just been sent.
 //
-// If ent can't know the ids of the rows to which edges belong, BatchCreate inserts nothing
-// and returns a [*RowError]. This is so for edges in other tables if there is a DoNothing,
-// and for any upsert on MySQL.
+// With edges in other tables, ent sometimes can't know the ids of the rows they belong to.
+// This is the case for DoNothing, and for any upsert on MySQL. BatchCreate then returns a
+// [*RowError] without inserting anything.
 func BatchCreate(ctx context.Context, drv dialect.Driver, spec *sqlgraph.BatchCreateSpec) error {
 	if len(spec.Nodes) == 0 {
 		return nil

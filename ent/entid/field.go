@@ -14,8 +14,8 @@ import (
 	"github.com/snowkey-go/snowkey/internal/keytype"
 )
 
-// A Field declares a column that holds a key. You don't need it for the id, since [Mixin]
-// declares that. Use it for a foreign key that is a field of the schema:
+// Field declares a column holding a key. [Mixin] already does this for the id, so you'll only
+// need it for a foreign key that's a field in the schema:
 //
 //	func (Post) Fields() []ent.Field {
 //		return []ent.Field{entid.Field[pk.ID]{Name: "author_id", Optional: true}}
@@ -25,13 +25,13 @@ import (
 //		return []ent.Edge{edge.From("author", User.Type).Ref("posts").Field("author_id").Unique()}
 //	}
 //
-// For ent, this is a field.Other rather than a field.Int64. With a field.Int64, it would
-// assume that MySQL chose the id, and replace the ids of a bulk create by LastInsertId,
-// LastInsertId+1 and so on, both in memory and in join tables.
+// ent sees a field.Other here rather than a field.Int64. That's on purpose: with field.Int64,
+// ent would think that MySQL had chosen the id, and overwrite the ids of a bulk create with
+// LastInsertId, LastInsertId+1 and so on (both in memory and in join tables).
 type Field[T Key] struct {
 	Name string
 
-	// Optional, Nillable, Unique and Immutable mean the same as in ent's package field.
+	// These have the same meaning as in ent's package field.
 	Optional, Nillable, Unique, Immutable bool
 
 	StorageKey  string
@@ -39,17 +39,18 @@ type Field[T Key] struct {
 	Comment     string
 	Annotations []schema.Annotation
 
-	// Alias is the name of T in generated code. Only types such as pk.Of[User] need one,
-	// because ent can't write a type with a type argument. Declare the alias beside User,
+	// Alias is the name of T in generated code. Types like pk.Of[User] need one, because ent
+	// can't write type arguments. Declare the alias beside User, in a package that doesn't
+	// import generated code:
 	//
 	//	package keys
 	//
 	//	type User struct{}
 	//	type UserID = pk.Of[User]
 	//
-	// in a package that doesn't import generated code. Don't call that package ids,
-	// because generated code has many variables of this name. Defaults to the name of
-	// the argument followed by ID, which is UserID here.
+	// You can't call this package ids, since generated code is full of variables with that
+	// name. Defaults to the type argument's name followed by ID, i.e. UserID for this
+	// example.
 	Alias string
 }
 

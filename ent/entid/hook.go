@@ -16,20 +16,19 @@ import (
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
-// Hook returns a hook that fills ids from src. Use it if your program has several pools, or
-// if your schemas declare their ids without [Mixin]:
+// Hook returns a hook that fills ids from src. It's for programs that have several pools, or
+// whose schemas declare ids without [Mixin]:
 //
 //	client.Use(entid.Hook(src))             // every entity
 //	client.Order.Use(entid.Hook(orders))    // one of them
 //
-// If src is nil, the hook calls [idgen.Default] when a row is created. That's why
-// entid.Hook(idgen.Default()) works even in a package variable, which is set before
-// SetDefault runs.
+// A nil src means [idgen.Default], looked up whenever a row is created. As a consequence,
+// entid.Hook(idgen.Default()) even works in a package variable, which is initialized before
+// SetDefault is called. With an [*idgen.Backfill], the time in an id is taken from the row's
+// created_at field.
 //
-// If src is an [*idgen.Backfill], ids have the times in the rows' field created_at.
-//
-// The hook fills ids of the types of package pk and ignores all others. Since a client's
-// hooks run before those of the schema, a mixin keeps the id set by this hook.
+// Only ids with a type from package pk are filled. It's fine to combine Hook and a mixin:
+// client hooks run first, and the mixin will keep the id it finds.
 func Hook(src idgen.Source) ent.Hook {
 	source := func() idgen.Source { return src }
 	if pool, ok := src.(*idgen.Pool); src == nil || ok && pool == nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
-// A Key is a type of package pk that can be used for an id.
+// Key is any type from package pk that can be used for an id.
 type Key interface {
 	comparable
 	driver.Valuer
@@ -19,36 +19,36 @@ type Key interface {
 	GormDataType() string // the type of its column, the same on every database
 }
 
-// Mixin adds an id of type [pk.ID] in a BIGINT column to a schema, together with the hook
-// that fills it.
+// Mixin adds an id to a schema, along with the hook that fills it. The id is a [pk.ID] in a
+// BIGINT column.
 //
 //	func (User) Mixin() []ent.Mixin { return []ent.Mixin{entid.Mixin{}} }
 type Mixin = For[pk.ID]
 
-// For is [Mixin] for ids of another type: [pk.Text] or [pk.SortText] in a text
-// column, [pk.String], or a typed key.
+// For is like [Mixin] but for other id types: [pk.Text] or [pk.SortText] for text columns,
+// [pk.String], or a typed key.
 //
 //	entid.For[pk.SortText]{}
 //	entid.For[keys.UserID]{} // type UserID = pk.Of[User]
 //
-// The zero value is ready to use. You don't need a pool before the first row is created,
-// because it isn't looked up when the schema is loaded.
+// The zero value is ready to use. Loading a schema doesn't require a pool; it's looked up
+// when a row is created.
 type For[T Key] struct {
 	mixin.Schema
 
-	// Name is the name of the generator to use: idgen.Default().Named(Name). Defaults to
-	// the pool itself, which all tables can share.
+	// Name picks a generator, as in idgen.Default().Named(Name). By default, ids come from
+	// the pool itself, which can be shared by all tables.
 	Name string
 
-	// Alias is the name of a typed key in generated code; see [Field.Alias].
+	// Alias is a typed key's name in generated code; see [Field.Alias].
 	Alias string
 
-	// StorageKey is the name of the column, and StructTag is the tag of the generated
-	// field. To annotate the field, use ent's mixin.AnnotateFields.
+	// StorageKey is the column name, and StructTag is the generated field's tag. You can
+	// annotate the field using ent's mixin.AnnotateFields.
 	StorageKey, StructTag string
 }
 
-// Fields implements [ent.Mixin] with the id.
+// Fields implements [ent.Mixin] and returns the id.
 func (f For[T]) Fields() []ent.Field {
 	id := Field[T]{Name: "id", Alias: f.Alias, StorageKey: f.StorageKey, StructTag: f.StructTag}
 	return []ent.Field{described{id.Descriptor()}}
@@ -61,7 +61,7 @@ type described struct{ d *field.Descriptor }
 
 func (f described) Descriptor() *field.Descriptor { return f.d }
 
-// Hooks implements [ent.Mixin] with the hook that fills the id.
+// Hooks implements [ent.Mixin] and returns the hook that fills the id.
 func (f For[T]) Hooks() []ent.Hook {
 	find := typed[T]
 	if f.Name == "" {

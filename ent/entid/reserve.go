@@ -9,19 +9,19 @@ import (
 	"github.com/snowkey-go/snowkey/internal/fill"
 )
 
-// Reserve returns a context that makes a bulk create generate the ids of its next n rows in a
-// single step:
+// Reserve returns a context with which a bulk create generates the ids for its next n rows in
+// a single step:
 //
 //	client.User.CreateBulk(builders...).Save(entid.Reserve(ctx, len(builders)))
 //
-// Without Reserve, each id is generated separately, because ent calls its hooks for one row
-// at a time. Either way the ids ascend in the order of the rows, and nothing is inserted if
-// there's an error. You'll want to use Reserve if calling the source is expensive, or if
-// the ids of a bulk create should be consecutive.
+// ent runs its hooks one row at a time, so ids are normally generated one by one. They're in
+// row order either way, and nothing is inserted if there's an error. Reserve mainly helps
+// when calling the source is expensive, or if you'd like a bulk create to have consecutive
+// ids.
 //
-// The ids come from the source of the first row. Rows that have another source, or come
-// after the first n, get their ids separately. Reserved ids that remain unused are lost.
-// The context is safe for concurrent use.
+// The first row's source provides the ids. Rows after the first n, or with another source,
+// get theirs individually, and any reserved ids left over at the end are lost. The context is
+// safe for concurrent use.
 func Reserve(ctx context.Context, n int) context.Context {
 	return context.WithValue(ctx, reservationKey{}, &reservation{n: n})
 }

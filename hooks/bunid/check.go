@@ -15,15 +15,14 @@ import (
 	"github.com/snowkey-go/snowkey/schema/catalog"
 )
 
-// Check compares models with the columns that actually exist in the database. It looks at
-// their keys, and at all other fields that have a type of package pk or refer to one. You
-// should call it after the migrations with the same models as [Use], both when the program
-// starts and in CI. Check doesn't change anything.
+// Check compares your models with the columns in the database, looking at keys and at any
+// other field that has a type from package pk or refers to a key. It's read-only. Call it
+// with the same models as [Use], after the migrations, both on startup and in CI.
 //
-// If there are differences, Check returns a [*catalog.MismatchError] with all of them. It's
-// joined with a [*FieldError] for each declaration that Use would reject, and for each key
-// with the option string in its json tag. If bun leaves a key to the database, Check also
-// reports a column that doesn't number its rows.
+// All differences are listed in a single [*catalog.MismatchError]. Joined with it is a
+// [*FieldError] for each declaration Use would reject, and for each key whose json tag has
+// the string option. For keys that bun leaves to the database, Check makes sure that their
+// columns actually number the rows.
 func Check(ctx context.Context, db *bun.DB, models ...any) error {
 	if db == nil || len(models) == 0 {
 		return errors.New("bunid: Check has nothing to compare; pass an open *bun.DB and the models")

@@ -1,5 +1,4 @@
-// Package bunid fills the primary keys of the rows that bun inserts with 64-bit,
-// time-ordered numbers.
+// Package bunid generates 64-bit, time-ordered primary keys for the rows you insert with bun.
 //
 //	type User struct {
 //		bunid.Filled
@@ -11,15 +10,15 @@
 //	…
 //	_, err = db.NewInsert().Model(&user).Exec(ctx) // fills user.ID
 //
-// The keys come from [idgen.Default]. To use another source, pass it to [Fill] in your own
-// hook.
+// Keys come from [idgen.Default]. For any other source, write your own hook and pass the
+// source to [Fill].
 //
 // # Which keys are filled
 //
-// To have a model's key filled, embed [Filled] in the model or in its base struct, or call
-// [Fill] in its BeforeInsert. The key can be of any type of package pk, an int64, uint64 or
-// string, or a named type of these. By default, bun creates a column without auto-increment
-// for such a key:
+// A model opts in by embedding [Filled], either directly or through a base struct, or by
+// calling [Fill] from its BeforeInsert. Supported key types are those in package pk, int64,
+// uint64, string, and named types based on any of these. bun doesn't use auto-increment for
+// such columns by default:
 //
 //	ID     pk.ID       `bun:",pk"`                   // BIGINT
 //	ID     pk.Of[User] `bun:",pk"`                   // BIGINT, typed
@@ -29,62 +28,59 @@
 //	ID     pk.ID       `bun:",pk" snowkey:"orders"`  // from the pool's generator "orders"
 //	UserID pk.ID       `bun:",pk" snowkey:"-"`       // the caller sets it
 //
-// Be careful with SQLite. There, bun makes a 64-bit key an INTEGER PRIMARY KEY, and SQLite
-// numbers each row that is inserted without a key. Add type:bigint to the tag if you want
-// it to reject such rows, as the other databases do. To find columns that number their
-// rows or are too narrow, use [Check].
+// SQLite is a special case. bun declares 64-bit keys as INTEGER PRIMARY KEY there, and SQLite
+// happily assigns a number to any row without a key. Adding type:bigint to the tag makes it
+// reject those rows like other databases do. [Check] finds columns that number their rows, as
+// well as ones that are too narrow.
 //
-// Zero keys are filled and all others are kept. The caller must set composite keys, and
-// primary keys that are also the foreign key of a relation.
+// Only zero keys are filled. You're responsible for composite keys, and for a primary key
+// that's also a relation's foreign key.
 //
 // # Guarantees
 //
-// After an INSERT, the key in memory is the key in the table. Otherwise the call has failed.
-// You can rely on this for
+// After a successful INSERT, the key in memory is the key in the table. This covers
 //   - a struct, and a slice of structs, of pointers or of interfaces;
 //   - Column, Value, Returning, Ignore, On and Replace;
 //   - transactions and single connections.
 //
-// If we can't make this work for an INSERT, it fails before anything is sent. That happens,
-// for instance, if Column leaves out the key or Value overwrites it, if a row is nil, or if
-// the field can't hold a key. With [Use], we also check maps, NewValues, and models whose
-// hook doesn't run.
+// An INSERT that can't keep this promise fails before anything is sent: for example, because
+// Column leaves out the key, Value overwrites it, a row is nil, or the field can't hold a
+// key. [Use] extends these checks to maps, NewValues, and models whose hook doesn't run.
 //
-// Since all keys for an INSERT are generated together, they ascend in the order of the
-// rows. If the generator fails, the INSERT returns an error that wraps the generator's, and
-// leaves the rows unchanged. If it fails for any other reason, the rows keep their new
-// keys. This means that you can retry it without inserting the same rows twice.
+// All keys for an INSERT are generated together, in row order. You'll get an error wrapping
+// the generator's if that fails, with the rows left unchanged. After any other error the rows
+// keep their new keys so that retrying the INSERT can't add the same rows twice.
 //
 // # Conflicts
 //
-// An INSERT with ON CONFLICT, IGNORE or ON DUPLICATE KEY may skip or merge rows. In that
-// case the new keys are sent but not set in memory, because RETURNING tells us which keys
-// have made it into the table. Afterwards a skipped row has no key, and a merged row has
-// the key of the row that was already there. If Returning lists columns, it must include
-// the key. If you send the results elsewhere, as with Scan(ctx, &id), that's where you get
-// the key.
+// Things get more complicated with ON CONFLICT, IGNORE and ON DUPLICATE KEY, which may skip
+// or merge rows. Here, the new keys are sent but not set in memory; the rows then get the
+// keys that RETURNING reports. As a result, a skipped row ends up without a key, and a merged
+// row has the key of the row that was already there. Include the key if you pass a column
+// list to Returning. And when the results go somewhere else, as in Scan(ctx, &id), that's
+// where you'll find the key.
 //
-// For slices, you need Returning("*"), or else the INSERT fails. The reason is that bun
-// assigns the rows from RETURNING to the first rows of the slice, even if the database has
-// skipped one of them. With Returning("*"), the slice only contains the rows that are in
-// the table afterwards.
+// Slices need Returning("*"); the INSERT fails otherwise. bun assigns the returned rows to
+// the first elements of the slice, even when the database has skipped a row in between. With
+// Returning("*") the slice is replaced, and just contains what's in the table afterwards.
 //
-// MySQL doesn't have RETURNING, so such an INSERT fails there unless you have set all keys
-// yourself. (MariaDB does have it.) Keys that you set are never changed or checked.
+// Since MySQL has no RETURNING (MariaDB does), these statements fail there unless you've set
+// all the keys yourself. Keys you set are neither changed nor checked.
 //
 // # How it works
 //
-// bun calls BeforeInsert once for each INSERT, and then BeforeAppendModel for each row. This
-// means that BeforeAppendModel can already see the key, and may replace it. Since
-// BeforeInsert is a method of the model, a model's own BeforeInsert shadows the embedded
-// one. [Use] finds such models by calling the method. It also installs a query hook, which
-// sees even those statements for which bun doesn't call any hook of the model. At that
-// point it's too late to fill keys, so the query hook rejects the statement.
+// For each INSERT, bun calls BeforeInsert once and then BeforeAppendModel for every row. Your
+// BeforeAppendModel can therefore use the key, or replace it.
+//
+// BeforeInsert is a method on the model, so declaring your own shadows the embedded one. [Use]
+// detects this by calling the method. It also installs a query hook, which sees statements
+// even when bun runs none of the model's hooks for them. By then it's too late for filling
+// keys, so all the query hook can do is reject the statement.
 //
 // # Limits
 //
-// We can't see SQL that you write by hand, except for NewValues in NewRaw. The query hook
-// belongs to the database that [Use] returns, so make sure not to use the one you've passed
-// to it. To insert maps, register their model, because that's how we find the key of a
-// table.
+// Handwritten SQL isn't covered, apart from NewValues in NewRaw. Make sure you use the
+// database returned by [Use] rather than the one you passed in, which doesn't have the query
+// hook. Models have to be registered before you can insert maps into their tables: that's how
+// we know which column is the key.
 package bunid

@@ -6,21 +6,21 @@ import (
 	"github.com/snowkey-go/snowkey/internal/fill"
 )
 
-// A FieldError reports that a key can't be filled, or might get corrupted, because of the way
-// its model is declared. [Use] returns the errors of all models. Until you change the
-// declaration, each INSERT of that model returns this error before anything is sent.
+// A FieldError means that a key can't be filled, or could get corrupted, because of how its
+// model is declared. [Use] returns all of these when the program starts. Until you fix the
+// declaration, every INSERT of that model fails with the same error before anything is sent.
 //
-// Its fields are the strings Package ("bunid"), Model (such as "shop.User"), Field,
-// Type, Problem and Remedy. Field and Type are empty if the error is about the model.
+// Its fields are the strings Package ("bunid"), Model (e.g. "shop.User"), Field, Type,
+// Problem and Remedy. Field and Type are empty if the error is about the model as a whole.
 type FieldError = fill.FieldError
 
-// A RowError reports why a statement, or one of its rows, was rejected. Nothing has been sent
-// to the database.
+// A RowError says why a statement, or a row in it, was rejected. Nothing has been sent to the
+// database.
 //
-// Package is "bunid". Model is a type such as "shop.User", or the table if there is no
-// model. Row is the index of the row in the statement, or -1 if the error concerns the
-// whole statement. Problem and Remedy say what is wrong and what you can do about it. Err
-// is the cause, or nil.
+// Package is "bunid". Model is a type such as "shop.User", or the table name when there's no
+// model. Row is the index of the row within the statement, or -1 if the error is about the
+// whole statement. Problem and Remedy tell you what's wrong and how to fix it. Err is the
+// underlying error, if any.
 type RowError = fill.RowError
 
 func modelName(t *schema.Table) string { return t.Type.String() }

@@ -14,8 +14,8 @@ import (
 	"github.com/snowkey-go/snowkey/internal/keytype"
 )
 
-// Filled makes a model's keys come from [idgen.Default]. Embed it in the model, or in a
-// struct that your models embed:
+// Filled gives a model keys from [idgen.Default]. Embed it directly, or in a base struct
+// shared by your models:
 //
 //	type User struct {
 //		bunid.Filled
@@ -23,27 +23,27 @@ import (
 //		Name string
 //	}
 //
-// Filled doesn't have any fields or columns. If a model has its own BeforeInsert, that
-// method shadows the one of Filled, so it must call [Fill]. [Use] reports models that
-// don't.
+// It doesn't add any fields or columns. Declaring BeforeInsert on the model shadows the
+// method that does the work, so your version has to call [Fill]. [Use] reports models that
+// forget to.
 type Filled struct{}
 
-// BeforeInsert implements [bun.BeforeInsertHook] with [Fill]. bun calls it once
-// for each INSERT.
+// BeforeInsert implements [bun.BeforeInsertHook] using [Fill]. bun calls it once per INSERT.
 func (*Filled) BeforeInsert(ctx context.Context, q *bun.InsertQuery) error { return Fill(ctx, q, nil) }
 
-// Fill gives a key to each row of an INSERT that doesn't have one. You only need it if you
-// write your own BeforeInsert, because it does more or uses another source:
+// Fill generates keys for those rows of an INSERT that don't have one yet. You only need it
+// in a BeforeInsert of your own, e.g. to use a different source or to do some extra work:
 //
 //	func (*Order) BeforeInsert(ctx context.Context, q *bun.InsertQuery) error {
 //		return bunid.Fill(ctx, q, source)
 //	}
 //
-// If source is nil, Fill uses idgen.Default(). If it's an [*idgen.Pool], the tag of the key
-// can name one of its generators. If it's an [*idgen.Backfill], keys have the times in the
-// rows' field CreatedAt. All keys are generated in a single step. If Fill fails,
-// the rows are unchanged, and the error is either a [*FieldError] or a [*RowError] that
-// wraps the source's error.
+// A nil source means idgen.Default(). With an [*idgen.Pool], the key's tag can pick one of
+// its generators; with an [*idgen.Backfill], the time in a key is taken from the row's
+// CreatedAt field.
+//
+// Fill generates all keys in one step. If that fails, the rows are unchanged and the error is
+// a [*FieldError] or a [*RowError] (which wraps the source's error).
 func Fill(ctx context.Context, q *bun.InsertQuery, source idgen.Source) error {
 	if inDryRun(ctx) {
 		return errDryRun
@@ -100,10 +100,9 @@ func Fill(ctx context.Context, q *bun.InsertQuery, source idgen.Source) error {
 	return err
 }
 
-// FillRows gives a key to each row that doesn't have one, without inserting it. Use it for
-// rows that bun inserts without calling hooks, such as those in NewValues. rows can be
-// anything that [bun.InsertQuery.Model] accepts: a pointer to a struct, or to a slice. For
-// source and the errors, see [Fill].
+// FillRows generates missing keys without inserting anything. It's for rows that bun inserts
+// without running hooks, such as those in NewValues. Like [bun.InsertQuery.Model], it takes a
+// pointer to a struct or to a slice. See [Fill] about source and errors.
 func FillRows(ctx context.Context, db bun.IDB, rows any, source idgen.Source) error {
 	t := reflect.TypeOf(rows)
 	for t != nil && (t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice) {

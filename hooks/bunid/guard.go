@@ -225,9 +225,9 @@ func unseen(t *schema.Table) error {
 
 type givenKey struct{}
 
-// Given returns a context for statements whose rows already have their keys. You need it for
-// INSERT … SELECT, MERGE, NewValues and INSERT inside WITH. Since we can't see the keys in
-// such statements, they are rejected otherwise.
+// Given returns a context for statements whose rows already have their keys. Use it for
+// INSERT … SELECT, MERGE, NewValues and INSERT inside WITH: these are rejected by default, as
+// there's no way for us to see the keys in them.
 //
 //	err := bunid.FillRows(ctx, db, &users, nil)
 //	…

@@ -14,28 +14,27 @@ import (
 	"github.com/snowkey-go/snowkey/internal/keytype"
 )
 
-// Use checks models, and returns db with a guard that checks each query. From then on you
-// should only use the returned database.
+// Use checks your models and returns db with a guard added, which checks every query. Stop
+// using the original database after this call.
 //
-// Use checks the listed models as well as those that are already registered in db. It also
-// registers the listed ones. bun needs that for relations, and this package needs it to
-// find the key when you insert a map. If the key of a model wouldn't be filled, or not
-// correctly, Use returns a [*FieldError]. If there are several, it joins them.
+// Both the listed models and those already registered with db are checked. Use also registers
+// the listed ones, since bun needs this for relations and we need it for inserting maps.
+// You'll get a [*FieldError] for each key that would not be filled (or not correctly), joined
+// if there are several.
 //
-// The most common mistake is a model that has its own BeforeInsert, which shadows the
-// method of [Filled]. To find out, Use calls BeforeInsert once with an empty row, a
-// cancelled context, and a query that is never sent. A BeforeInsert should therefore call
-// [Fill] before it does anything else, and return its error. Use doesn't call the
-// BeforeInsert of a model if the key comes from the database, as for an int64 with
-// autoincrement, or if the model isn't listed and its key can't be filled. Models that Use
-// doesn't know are checked when their first row is inserted.
+// The usual mistake is a BeforeInsert that shadows [Filled]. To detect it, Use calls
+// BeforeInsert once, passing an empty row, a cancelled context, and a query that's never
+// sent. Your own BeforeInsert should therefore call [Fill] before doing anything else, and
+// return its error. The call is left out if the key comes from the database (e.g. an int64
+// with autoincrement), or if a model isn't listed and its key can't be filled. Models unknown
+// to Use are checked when inserting their first row.
 //
-// The guard is a [bun.QueryHook]. It's needed because there are statements for which bun
-// doesn't call the model's hooks. If such a statement would insert rows without keys, it
-// fails with a [*RowError] before anything is sent. This concerns maps without a key,
-// INSERT … SELECT and MERGE with rows from NewValues, INSERT inside WITH, and models whose
-// hook doesn't run. You can't execute a query again after it has failed this way. The guard
-// ignores SQL that is written by hand. It is safe for concurrent use.
+// The guard is a [bun.QueryHook], and exists because bun doesn't run model hooks for every
+// statement. Anything that would insert rows without keys fails with a [*RowError] before
+// it's sent: maps without a key, INSERT … SELECT and MERGE using rows from NewValues, INSERT
+// inside WITH, and models whose hook doesn't run. Don't execute a query again after it has
+// failed like this; build a new one. Handwritten SQL is ignored. The guard is safe for
+// concurrent use.
 func Use(db *bun.DB, models ...any) (*bun.DB, error) {
 	if err := register(db, models); err != nil {
 		return nil, err

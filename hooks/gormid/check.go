@@ -15,18 +15,19 @@ import (
 	"github.com/snowkey-go/snowkey/schema/catalog"
 )
 
-// Check compares models with the columns that actually exist in the database. It looks at
-// their keys, the foreign keys that refer to them, and all other fields with a type of
-// package pk. You should call it after the migrations, both when the program starts and in
-// CI, because AutoMigrate won't tell you about differences: it doesn't change an existing
-// integer key, never removes auto-increment, and returns nil. Check itself doesn't change
-// anything.
+// Check compares your models with the columns in the database. This covers their keys, the
+// foreign keys referring to those, and any other field with a type from package pk. It's
+// read-only.
 //
-// If there are differences, Check returns a [*catalog.MismatchError] with all of them. It's
-// joined with a [*FieldError] for each declaration that the plugin would reject, and for
-// each key with the option string in its json tag. If db doesn't have the plugin, there is
-// also one for each key that the plugin would fill, unless its tag declares a check. If GORM
-// leaves a key to the database, Check also reports a column that doesn't number its rows.
+// Run it on startup and in CI, after the migrations. AutoMigrate won't tell you about
+// differences: it returns nil, although it doesn't change existing integer keys and never
+// removes auto-increment.
+//
+// Check returns a single [*catalog.MismatchError] listing all differences, joined with a
+// [*FieldError] for each declaration the plugin would reject and for each key whose json tag
+// has the string option. If db doesn't have the plugin installed, you'll also get an error
+// for each key that it would fill, unless the tag declares a check. For keys that GORM leaves
+// to the database, Check makes sure that their columns actually number the rows.
 func Check(ctx context.Context, db *gorm.DB, models ...any) error {
 	if db == nil || len(models) == 0 {
 		return errors.New("gormid: Check has nothing to compare; pass an open *gorm.DB and the models")

@@ -1,5 +1,5 @@
-// Package gormid is a GORM plugin that fills the primary keys of new rows with 64-bit,
-// time-ordered numbers.
+// Package gormid is a GORM plugin that generates primary keys for new rows: 64-bit,
+// time-ordered numbers that your program knows before it sends the INSERT.
 //
 //	type User struct {
 //		ID   pk.ID
@@ -10,13 +10,14 @@
 //	db.AutoMigrate(&User{})             // id bigint PRIMARY KEY, without auto-increment
 //	db.Create(&User{Name: "Ada"})       // fills ID
 //
-// The keys come from [idgen.Default] or from [Config.Source].
+// Keys come from [idgen.Default] unless you set [Config.Source].
 //
 // # Which keys are filled
 //
-// The plugin fills a primary key if its type is one of package pk or a pointer to one.
-// If you use int64, uint64, string or a named type of these instead, add the tag snowkey.
-// Integers also need autoIncrement:false, or else GORM would make them auto-increment:
+// Primary keys with a type from package pk (or a pointer to one) are filled automatically.
+// You can also keep using int64, uint64, string, or a named type based on them, but these
+// need the snowkey tag. Integer keys need autoIncrement:false as well, otherwise GORM will
+// turn them into auto-increment columns:
 //
 //	ID     pk.ID                                                  // BIGINT
 //	ID     pk.Of[User]                                            // BIGINT, typed
@@ -26,74 +27,78 @@
 //	ID     pk.ID  `gorm:"snowkey:orders"`                         // from the pool's generator "orders"
 //	UserID pk.ID  `gorm:"primaryKey;snowkey:-"`                   // the caller sets it
 //
-// [Model] is like gorm.Model, but its key is a pk.ID. If you can't change your models, set
-// [Config.FillIntegers]. The plugin then fills integer keys without a tag as well, such as
-// the ID of gorm.Model. Otherwise it leaves these keys to the database, and logs a warning
-// for each of these models.
+// [Model] is a drop-in replacement for gorm.Model whose key is a pk.ID. For models you can't
+// change there's [Config.FillIntegers], which makes the plugin fill untagged integer keys
+// too, including the ID in gorm.Model. Without that option these keys are left to the
+// database, and the plugin logs a warning once per model.
 //
-// Make sure to tag a pk.Text with size:20 and a pk.SortText with size:13. Without a size,
-// GORM would mistake the 64 bits of the Go type for the length of the text, and alter the
-// column in every AutoMigrate.
+// Always give pk.Text a size:20 tag and pk.SortText a size:13 tag. GORM otherwise takes the
+// Go type's 64 bits for the text length and alters the column on every AutoMigrate.
 //
-// The plugin fills a key if it's zero or a pointer to zero, and keeps it otherwise. There
-// are keys that only the caller can know: the parts of a composite key, and a primary key
-// that is also the foreign key of a relation. If a row doesn't have such a key, the call
-// fails. If a key is a foreign key but no relation declares it, tag it with snowkey:-.
+// A key that's already set is kept; only zero keys and pointers to zero are filled. Some
+// keys can't be generated at all, namely the parts of a composite key and a primary key
+// that's also a relation's foreign key. You have to set those yourself, and the call fails
+// if you forget. The plugin only recognizes foreign keys that a relation declares, so tag
+// any other foreign key with snowkey:-.
 //
 // # Guarantees
 //
-// After a call, the key in memory is the key in the table. Otherwise the call has failed,
-// and its transaction was rolled back. You can rely on this with every database, for
+// Once a call returns without an error, the key in memory is the key in the table. If that
+// can't be achieved, the call fails and its transaction is rolled back. This is true for
+// every database, and for
 //   - Create, Save, FirstOrCreate, CreateInBatches, associations and the generic API;
 //   - structs, slices, arrays, maps and their associations;
 //   - Select and Omit, hooks and SkipHooks, prepared statements and savepoints.
 //
-// Since all keys for an INSERT are generated together, they ascend in the order of the
-// rows. If the generator fails, Create returns an error that wraps the generator's, and
-// leaves the rows unchanged. Usually no transaction has begun at that point. However, GORM
-// may have started one around several batches, or around a row and its associations.
+// The keys for an INSERT are generated in one go and are in row order. Create returns an
+// error wrapping the generator's if that fails, and leaves your rows as they were. This
+// usually happens before any transaction has started, although GORM may already have opened
+// one if it's inserting several batches or a row with associations.
 //
-// If a call fails for any other reason, the rows keep their new keys. This means that you
-// can safely retry it: even if the first commit succeeded and only its reply was lost, you
-// won't get duplicate rows. A dry run fills keys too, because they're part of its SQL.
+// After any other failure, the rows keep the keys they've just been given, which makes it
+// safe to retry: even if the commit actually went through and only the reply got lost, you
+// won't end up with the same rows twice. Dry runs fill keys too, since the keys are part of
+// the SQL.
 //
 // # Conflicts
 //
-// If ON CONFLICT or INSERT IGNORE skips a row, the plugin clears the key that it set
-// before. From the keys you can therefore tell which rows of a batch were skipped.
+// When ON CONFLICT or INSERT IGNORE skips a row, the plugin resets the key it generated for
+// that row to zero. This is how you can tell which rows of a batch were skipped.
 //
-// There is one exception: a row that GORM saves as an association, because other rows of
-// the call refer to it, gets the key of the row in the table. The plugin finds that row by
-// its unique values. This is how a post can name its tags.
+// Rows that GORM saves as associations are the exception, because other rows in the same
+// call refer to them. These get the existing row's key, which the plugin looks up by the
+// row's unique values. For example, several posts can be created with tags that are already
+// in the table.
 //
-// If a row is merged into an existing row, it gets that row's key. When the INSERT doesn't
-// return the key, the plugin has to look it up, and that's why clause.OnConflict must name
-// the unique columns. You need to do this even on MySQL, where GORM itself ignores them. If
-// the plugin can't find the key, the call fails and is rolled back. (With
-// SkipDefaultTransaction there's no transaction, so nothing can be rolled back.) MySQL may
-// also merge a row on a unique key that the clause doesn't name. The call then fails as
-// well, whereas other databases return an error themselves. It also fails if a row has the
-// unique values of two rows, because it isn't known which one MySQL has changed.
+// A row that's merged into an existing one gets the existing key. If the INSERT doesn't
+// return it, the plugin needs to look it up by the unique columns, so always name them in
+// clause.OnConflict (even on MySQL, where GORM itself ignores them). The call fails and is
+// rolled back when the key can't be found. With SkipDefaultTransaction, there's no
+// transaction to roll back.
 //
-// To find skipped and merged rows, the plugin reads the keys back in the same transaction,
-// using a SELECT by primary key. On Postgres and SQLite this is only necessary if a row
-// may be missing. On MySQL the plugin has to do it after each INSERT that might have
-// skipped or merged rows with new keys. That includes the INSERTs with which GORM saves
-// associations.
+// MySQL needs some extra care. It merges on any unique key, including ones the clause
+// doesn't name, where other databases would return an error; the plugin fails such a call.
+// It also does so if a row conflicts with two existing rows at once, since there's no
+// telling which one MySQL has updated.
+//
+// Skipped and merged rows are found by reading the keys back, using a SELECT by primary key
+// in the same transaction. Postgres and SQLite only need this query if a row might be
+// missing. MySQL needs it after every INSERT that might have skipped or merged rows with new
+// keys, and that includes the ones GORM uses for saving associations.
 //
 // # Refused declarations and calls
 //
-// You get a [FieldError] if something is wrong with a declaration. For example, a key may
-// be too narrow, it may be numbered by the database or never written by Create, or GORM
-// might truncate a foreign key. To find out as soon as the program starts, list your models
-// in [Config.Models].
+// A [FieldError] means that a model is declared in a way that can't work: the key is too
+// narrow, say, or the database numbers it, Create never writes it, or a foreign key would be
+// truncated by GORM. List your models in [Config.Models] to get these errors on startup
+// rather than with the first row.
 //
-// You get a [RowError] if something is wrong with a single call. You may have passed a
-// struct by value, a nil row, a key in Omit, or a map with a key that can't be right, such
-// as a float64 from JSON, which has lost digits.
+// A [RowError] is about a single call. Typical causes are structs passed by value, nil rows,
+// Omit with the key, and maps with a key that can't be right (e.g. a float64 from JSON, which
+// has already lost digits).
 //
-// To compare your models with the columns in the database, call [Check] when the program
-// starts, or in CI.
+// [Check] goes one step further and compares your models with the columns in the database.
+// Run it on startup or in CI.
 //
 // # How it works
 //
@@ -107,13 +112,13 @@
 //	snowkey:settle   reads keys back where a row may be missing
 //	                 gorm:save_after_associations, …
 //
-// Since the keys are set first, a model's BeforeCreate can already see the key, and may
-// also replace it.
+// As the keys are set first, your BeforeCreate hooks can already use them, or even replace
+// them.
 //
 // # Limits
 //
-// The plugin can't see SQL that you write yourself with Exec or Raw, so you need to draw the
-// keys for such statements from the pool. To create rows from maps with
-// db.Table("users").Create(m), list the table's model in [Config.Models]. Avoid calling
-// CreateInBatches with an array, because GORM panics before any plugin runs.
+// SQL you run through Exec or Raw bypasses the plugin, so draw the keys for it from the pool
+// yourself. Creating rows from maps with db.Table("users").Create(m) only works if the
+// table's model is listed in [Config.Models]. And avoid CreateInBatches with an array: GORM
+// panics before any plugin gets to run.
 package gormid

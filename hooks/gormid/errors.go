@@ -6,19 +6,19 @@ import (
 	"github.com/snowkey-go/snowkey/internal/fill"
 )
 
-// A FieldError reports that a key can't be filled, or might get corrupted, because of the
-// way its model is declared. Until you change the declaration, every Create of that model
-// returns this error before a transaction begins. Its fields are the strings Package
-// ("gormid"), Model (such as "shop.User"), Field, Type, Problem and Remedy.
+// A FieldError means that a key can't be filled, or could get corrupted, because of how its
+// model is declared. Until you fix the declaration, any Create of that model will return this
+// error before a transaction begins. Its fields are the strings Package ("gormid"), Model
+// (e.g. "shop.User"), Field, Type, Problem and Remedy.
 type FieldError = fill.FieldError
 
-// A RowError reports why a call of Create, or one of its rows, was rejected. If the call has
-// already begun a transaction, it is rolled back.
+// A RowError says why Create rejected a call, or a row in it. If a transaction has already
+// begun by then, it's rolled back.
 //
-// Package is "gormid". Model is a type such as "shop.User", or the table if there is no
-// model. Row is the index of the row in the call, or -1 if the error concerns the whole
-// call. Problem and Remedy say what is wrong and what you can do about it. Err is the
-// cause, or GORM's error for the same fault, or nil.
+// Package is "gormid". Model is a type such as "shop.User", or the table name when there's no
+// model. Row is the index of the row within the call, or -1 if the error is about the call as
+// a whole. Problem and Remedy tell you what's wrong and how to fix it. Err is the underlying
+// error, if any; it may also be the one GORM returns for the same mistake.
 type RowError = fill.RowError
 
 // modelName returns the name of a model for errors. We don't use schema.String, because it

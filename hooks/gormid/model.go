@@ -8,8 +8,7 @@ import (
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
-// A Model has the fields of [gorm.Model], with a key that the plugin fills. Embed it
-// instead of gorm.Model.
+// Model is [gorm.Model] with a key the plugin fills. Embed it in place of gorm.Model.
 type Model struct {
 	ID        pk.ID `gorm:"primaryKey"`
 	CreatedAt time.Time

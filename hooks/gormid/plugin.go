@@ -9,46 +9,46 @@ import (
 	"github.com/snowkey-go/snowkey/idgen"
 )
 
-// A Config configures a [Plugin]. The zero Config is ready to use.
+// Config configures a [Plugin]. The zero value is ready to use.
 type Config struct {
-	// Source generates the keys. If it's an [*idgen.Pool], tags can name its generators. If
-	// it's an [*idgen.Backfill], keys have the times in the rows' field CreatedAt.
-	// Defaults to idgen.Default(), which is called in each Create, so you can set the
-	// default pool after you've opened the database.
+	// Source generates the keys. With an [*idgen.Pool], tags can pick one of its generators;
+	// with an [*idgen.Backfill], the time in a key is taken from the row's CreatedAt field.
+	//
+	// Defaults to idgen.Default(). This is looked up on every Create, so you don't need to
+	// set the default pool before opening the database.
 	Source idgen.Source
 
-	// FillIntegers makes the plugin fill 64-bit integer keys that have no tag, such as
-	// the ID of [gorm.Model]. Otherwise GORM lets the database number them. You should
-	// list these models in Models too, so that AutoMigrate creates their columns without
-	// auto-increment. A key with the tag autoIncrement is only filled if its model is
-	// listed there. If you want to leave a model to the database, list it in Counting.
+	// FillIntegers also fills 64-bit integer keys without a tag, like the ID in [gorm.Model].
+	// GORM would otherwise let the database number them. List these models in Models too, so
+	// that AutoMigrate creates their columns without auto-increment; for keys tagged
+	// autoIncrement that's a requirement. Models that should stay with the database belong in
+	// Counting.
 	FillIntegers bool
 
-	// Counting lists models whose integer keys are numbered by the database on purpose.
-	// For any other model with such a key, the plugin uses the database's logger to log
-	// a warning when the first row is created. Defaults to none.
+	// Counting lists models whose integer keys are numbered by the database on purpose. Any
+	// other model with such a key logs a warning to the database's logger when its first row
+	// is created. Defaults to none.
 	Counting []any
 
-	// Models lists models whose declarations should be checked when the plugin is
-	// installed, before their tables are migrated. Other models are checked when their
-	// first row is created. The plugin also remembers the tables of these models. It
-	// needs that to create rows from maps with nothing but db.Table(name), because GORM
-	// doesn't know the model in that case. To check join tables as well, call
-	// db.SetupJoinTable first. Defaults to none.
+	// Models are checked when the plugin is installed, before you migrate their tables. All
+	// other models are only checked when their first row is created. Listing a model is also
+	// how the plugin learns about its table, which it needs for rows created from maps with
+	// just db.Table(name), as GORM doesn't know the model there. If you want join tables
+	// checked as well, call db.SetupJoinTable first. Defaults to none.
 	Models []any
 }
 
-// A Plugin fills the keys of the rows that GORM creates. Install it with
-// [gorm.DB.Use]. It is safe for concurrent use, and for several databases.
+// Plugin fills the keys of rows created by GORM. Install it with [gorm.DB.Use]. A Plugin is
+// safe for concurrent use, and you can share it between databases.
 type Plugin struct {
 	config Config
 }
 
-// New returns a plugin. Faults in cfg.Models are reported by [gorm.DB.Use].
+// New returns a plugin. If there's a problem with cfg.Models, [gorm.DB.Use] will return it.
 func New(cfg Config) *Plugin { return &Plugin{config: cfg} }
 
-// Name implements [gorm.Plugin]. Since a database can only have one plugin of each name, you
-// can't install a second one, and get [gorm.ErrRegistered] if you try.
+// Name implements [gorm.Plugin]. GORM allows one plugin per name and database, so trying to
+// install a second one returns [gorm.ErrRegistered].
 func (*Plugin) Name() string { return "snowkey" }
 
 // Initialize implements [gorm.Plugin]; [gorm.DB.Use] calls it.

@@ -16,50 +16,47 @@ import (
 	"github.com/snowkey-go/snowkey/internal/keytype"
 )
 
-// A DB is anything that rows can be copied into: a [*pgx.Conn], a [pgx.Tx], a *pgxpool.Pool
-// or a *pgxpool.Conn.
+// DB is anything that can copy rows: a [*pgx.Conn], a [pgx.Tx], a *pgxpool.Pool or a
+// *pgxpool.Conn.
 type DB interface {
 	CopyFrom(ctx context.Context, table pgx.Identifier, columns []string, rows pgx.CopyFromSource) (int64, error)
 }
 
-// CopyFrom copies rows like db.CopyFrom, and fills their keys on the way. It's the same as
-// [Copier.CopyFrom] of the zero Copier, so the key column is "id" and the keys come from
-// [idgen.Default].
+// CopyFrom is like db.CopyFrom but fills keys on the way. It uses a zero [Copier], which
+// means that the key column is "id" and keys come from [idgen.Default].
 func CopyFrom(ctx context.Context, db DB, table pgx.Identifier, columns []string, rows pgx.CopyFromSource) (int64, error) {
 	return Copier{}.CopyFrom(ctx, db, table, columns, rows)
 }
 
-// A Copier copies rows into tables and fills their keys on the way. The zero
-// Copier is ready to use. It is safe for concurrent use.
+// Copier copies rows into tables, filling their keys on the way. The zero value is ready to
+// use. A Copier is safe for concurrent use.
 type Copier struct {
-	// Source generates the keys. Defaults to idgen.Default(), which is called in each
-	// CopyFrom.
+	// Source generates the keys. Defaults to idgen.Default(), looked up on each CopyFrom.
 	Source idgen.Source
 
-	// Key is the name of the column to fill. Defaults to "id".
+	// Key is the column to fill. Defaults to "id".
 	Key string
 }
 
-// CopyFrom copies rows like db.CopyFrom, and fills their keys on the way. The columns must
-// include the key column. What happens to a key depends on what the row has there:
+// CopyFrom is like db.CopyFrom but fills keys on the way. Make sure that columns includes the
+// key column. What to put there depends on where you need the key:
 //
 //	&user.ID   a pointer to a key      a zero is replaced where the pointer points to
 //	user.ID    a key by value          a zero is replaced only in what is sent
 //	nil                                is replaced by an int64
 //
-// A key can have any type of package pk. It can also be a 64-bit integer, decimal text or a
-// named type of these. Pass &user.ID even if the field itself is a pointer. Keys that
-// aren't zero are kept.
+// Keys can have any type from package pk, or be a 64-bit integer, decimal text, or a named
+// type based on these. Pass &user.ID even if the field is a pointer itself. Non-zero keys are
+// kept.
 //
-// Keys ascend in the order of the rows. CopyFrom generates them ahead in batches, which
-// begin small: a batch is never larger than the number of keys used so far, or than 1,024.
-// For a million rows, CopyFrom calls the source about a thousand times and needs constant
-// memory.
+// Keys are in row order. They're generated ahead in batches that start small: a batch is
+// never larger than the number of keys used so far, up to 1,024. A million rows take constant
+// memory and about a thousand calls to the source.
 //
-// If the source fails, CopyFrom returns a [*RowError] that wraps the source's error. If rows
-// fails, CopyFrom returns exactly that error, unlike pgx, from which you'd only get an
-// error of the server that repeats the text. In both cases nothing is copied. Rows that
-// already have a new key keep it, so you can repeat the call.
+// Nothing is copied if there's an error. You'll get a [*RowError] wrapping the source's error
+// if it fails. Errors from rows are returned exactly as they are. (pgx on its own would give
+// you a server error that just repeats the text.) Rows that have already received a key keep
+// it, so you can simply try again.
 func (c Copier) CopyFrom(ctx context.Context, db DB, table pgx.Identifier, columns []string, rows pgx.CopyFromSource) (int64, error) {
 	key := cmp.Or(c.Key, "id")
 	f := &filling{CopyFromSource: rows, ctx: ctx, source: c.Source, column: key, row: -1, most: maxBatch,

@@ -1,6 +1,6 @@
-// Package pgxid is for programs that use pgx without an ORM. With [CopyFrom] you can fill
-// the keys of rows while they stream into a table. [Register] lets you pass lists of keys
-// as arguments in every query mode.
+// Package pgxid helps programs that use pgx without an ORM. [CopyFrom] fills keys while it
+// streams rows into a table, and [Register] makes lists of keys work as query arguments in
+// every query mode.
 //
 //	type User struct {
 //		ID   pk.ID
@@ -19,30 +19,32 @@
 //
 // # Arguments and results
 //
-// You don't need this package to use the types of package pk as arguments, as results, as
-// elements of arrays and composites, or in COPY. pgx encodes and decodes them by itself. A
-// nil pointer is NULL. For a nil pointer behind another pointer, such as &row.Boss with a
-// Boss of type *pk.ID, pgx panics unless you call [Register].
+// For the most part pgx can handle the types in package pk without any help, whether they're
+// arguments, results, array elements, fields of composites, or part of a COPY. Nil pointers
+// become NULL. A nil pointer behind another pointer is different: passing &row.Boss, where
+// Boss is a nil *pk.ID, makes pgx panic unless you've called [Register].
 //
-// For lists, however, you need [Register] in two cases. The first is when you use
-// [pgx.QueryExecModeExec] or [pgx.QueryExecModeSimpleProtocol], as programs behind
-// PgBouncer often do. In these modes pgx doesn't ask the server for the types of the
-// parameters but derives them from the Go types of the arguments, and it doesn't have one
-// for a []pk.ID or a []pk.Of[User]. The second case, in every mode, is a parameter whose
-// type pgx doesn't know, such as an array of a domain.
+// You'll also need [Register] for some lists:
 //
-// Register also works with database/sql over pgx, and therefore with ORMs that use it. See
+//   - In [pgx.QueryExecModeExec] and [pgx.QueryExecModeSimpleProtocol], which are common
+//     behind PgBouncer, pgx doesn't ask the server for parameter types. It has to guess them
+//     from the Go types instead, and it can't for []pk.ID or []pk.Of[User].
+//   - In any mode, pgx may not know the parameter's type (e.g. an array of a domain).
+//
+// Register works for database/sql over pgx too, including ORMs built on top of that. See
 // stdlib.OptionAfterConnect.
 //
 // # Which type for which column
 //
-// The rules are those of package pk. Use pk.ID, pk.Of and pk.String for bigint, and pk.Text
-// and pk.SortText for text, varchar and char. Don't use a pk.SortText for a bigint. If its
-// 13 characters happen to be digits only, Postgres takes them for a different number.
+// The rules are the same as in package pk: use pk.ID, pk.Of and pk.String for bigint, and
+// pk.Text and pk.SortText for text, varchar and char. Never send a pk.SortText to a bigint
+// column. If all of its 13 characters happen to be digits, Postgres will read a different
+// number.
 //
 // # Other ways to create rows
 //
-// For an INSERT, you can fill structs with package sqlid, which works with any driver, or
-// draw keys from the pool. If you draw them with [idgen.Pool.NextN], you know all foreign
-// keys before you send anything, so parents and children fit into a single pgx.Batch.
+// If you're using plain INSERTs, fill your structs with package sqlid (which works with any
+// driver) or draw keys from the pool. Drawing them with [idgen.Pool.NextN] has the advantage
+// that you know all foreign keys up front, so you can send parents and children in a single
+// pgx.Batch.
 package pgxid

@@ -2,9 +2,9 @@ package pgxid
 
 import "github.com/snowkey-go/snowkey/internal/fill"
 
-// A RowError reports why CopyFrom couldn't give a key to a row. Nothing has been copied.
+// A RowError says why CopyFrom couldn't give a row its key. Nothing has been copied.
 //
-// Package is "pgxid". Model is the name of the table, with dots between its parts. Row is
-// the index of the row in the source, or -1 if the error concerns the whole call. Problem
-// and Remedy say what is wrong and what you can do about it. Err is the cause, or nil.
+// Package is "pgxid". Model is the table name, with dots between its parts. Row is the index
+// of the row in the source, or -1 if the error is about the call as a whole. Problem and
+// Remedy tell you what's wrong and how to fix it. Err is the underlying error, if any.
 type RowError = fill.RowError

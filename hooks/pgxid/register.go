@@ -11,19 +11,18 @@ import (
 	"github.com/snowkey-go/snowkey/internal/keytype"
 )
 
-// Register changes the type map of a connection so that pgx can send lists of keys even if
-// it doesn't know the type of the parameter. Call it once for each connection, before the
-// first query.
+// Register teaches a connection's type map to send lists of keys even if pgx doesn't know the
+// parameter's type. Call it once per connection, before the first query.
 //
-// A list can be a slice or array of keys or of pointers to keys, a named type of these, a
-// [pgtype.FlatArray] or a [pgtype.Array]. It's sent as text, and the server reads that as
-// bigint[] or text[] depending on the query. A nil pointer or an empty pk.String becomes
-// NULL, except that pgx before 5.8.0 panics at a nil pointer in a FlatArray or an Array.
-// Lists that have their own Value method are sent as before.
+// A list is a slice or array of keys (or pointers to keys), a named type based on one, a
+// [pgtype.FlatArray] or a [pgtype.Array]. Lists are sent as text for the server to read as
+// bigint[] or text[], depending on the query. Nil pointers and empty pk.Strings become NULL,
+// except that pgx before 5.8.0 panics on nil pointers in a FlatArray or an Array. If a list
+// has a Value method of its own, nothing changes.
 //
-// Register also makes pgx send NULL for a nil pointer behind another pointer, such as
-// &row.Boss with a Boss of type *pk.ID. Without it pgx panics, and for COPY this ends the
-// process.
+// Register also makes pgx send NULL for a nil pointer behind another pointer: for example,
+// &row.Boss where Boss is a nil *pk.ID. pgx panics without it, and in a COPY that takes down
+// the whole process.
 func Register(m *pgtype.Map) {
 	m.RegisterDefaultPgType(list{}, "_int8")
 	// wrapList has to come first. pgx caches plans by type, and one of its own wrappers

@@ -1,5 +1,5 @@
-// Package sqlid fills the keys of structs before you insert them. Use it with database/sql,
-// sqlx, or any other library that writes structs but has no hooks.
+// Package sqlid sets the keys of your structs before you insert them. It's meant for
+// database/sql, sqlx, and other libraries that write structs but don't have hooks.
 //
 //	type User struct {
 //		ID   pk.ID  `db:"id"`
@@ -11,14 +11,14 @@
 //	}
 //	_, err := db.NamedExecContext(ctx, `INSERT INTO users (id, name) VALUES (:id, :name)`, user)
 //
-// The keys come from [idgen.Default], or from the source of a [Filler].
+// Keys come from [idgen.Default]. Use a [Filler] if you have another source.
 //
 // # Which field is the key
 //
-// The key is the field tagged snowkey. If no field has this tag, it's the field ID or Id,
-// provided that its type is one of package pk. Fields of embedded structs are considered
-// too if Go promotes them. If two fields look like the key, Fill returns an error. The
-// value of the tag names one of the pool's generators, or is empty for the pool itself:
+// Fill looks for a field with the snowkey tag, and falls back to a field named ID or Id as
+// long as its type is from package pk. It also considers promoted fields of embedded structs.
+// Having two candidates is an error. The tag's value picks one of the pool's generators;
+// leave it empty to use the pool itself:
 //
 //	ID     pk.ID                      // or pk.Of[User], pk.Text, pk.SortText, pk.String
 //	ID     *pk.ID                     // nil, or a pointer to zero, is filled with a new pointer
@@ -26,20 +26,17 @@
 //	Number pk.ID  `snowkey:"orders"`  // from the pool's generator "orders"
 //	UserID pk.ID  `snowkey:"-"`       // the caller sets it
 //
-// A string is filled with decimal text. Fill doesn't fill a key tagged snowkey:"-", and
-// returns an error if it's zero. If several fields have this tag, it only checks the first
-// one.
+// String fields get decimal text. Fill never sets a key tagged snowkey:"-", but will return
+// an error if you've left it zero. (Only the first field with this tag is checked.)
 //
 // # Guarantees
 //
-// After a call of Fill, every row has a key. If Fill returns an error, no row has changed.
-// Zero keys are filled and all others are kept. Since all keys of a call are generated
-// together, they ascend in the order of the slice.
+// Either all rows have a key after Fill returns, or you get an error and no row has changed.
+// Keys you've set are kept. The others are generated together, in slice order.
 //
-// If something is wrong with the declaration of a struct, you get a [FieldError]. If it's
-// the rows that can't be filled, you get a [RowError], and it wraps the generator's error
-// if there is one.
+// A [FieldError] means there's a problem with how the struct is declared. If it's the rows
+// that couldn't be filled, the error is a [RowError], wrapping the generator's error if there
+// was one.
 //
-// Fill inspects each type only once and caches the result. It doesn't keep references to
-// your rows.
+// Struct types are inspected once and then cached. Fill doesn't hold on to your rows.
 package sqlid

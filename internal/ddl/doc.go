@@ -1,6 +1,6 @@
-// Package ddl splits SQL into tokens and reads column types.
+// Package ddl has an SQL tokenizer and a parser for column types.
 //
-// It covers all dialects, and is used by every package that reads SQL definitions:
-// schema/catalog, schema/autoinc and the integrations. See the documentation of
-// schema/catalog for why we don't use a parser from another module.
+// It handles all of our dialects, and everything that reads SQL definitions is built on it:
+// schema/catalog, schema/autoinc and the integrations. The docs of schema/catalog explain why
+// we don't use a parser from another module.
 package ddl

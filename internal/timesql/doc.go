@@ -1,5 +1,5 @@
-// Package timesql writes SQL that reads the fields of ids and turns times into ids. The
-// SQL computes what [idgen.Layout] computes in Go:
+// Package timesql generates SQL functions for taking ids apart and for turning times into
+// ids. They're the SQL counterparts of the methods on [idgen.Layout]:
 //
 //	snowkey_time(id)       the start of the id's tick, as Layout.Decode
 //	snowkey_worker(id)     the worker number; other fields have a function as well

@@ -19,68 +19,78 @@ import (
 	"github.com/snowkey-go/snowkey/schema/internal/database"
 )
 
-// ApplyOptions configure [Apply]. The zero value applies the next phase.
+// ApplyOptions configures [Apply]. The zero value applies the next phase.
 type ApplyOptions struct {
-	// Phase is the phase to apply. All earlier phases must be complete. Defaults to the
-	// first phase that is not complete.
+	// Phase is the phase to apply. All phases before it must be complete. Defaults to the
+	// first incomplete phase.
 	Phase PhaseName
 
-	// BatchSize is roughly how many rows a backfill fills at a time. Defaults to
-	// 10,000.
+	// BatchSize is the approximate number of rows to backfill (or rekey) at a time.
+	// Defaults to 10,000.
 	BatchSize int
 
-	// Pause is how long a backfill waits after each batch. Defaults to no pause.
+	// Pause is how long to wait after each batch of a backfill. Defaults to no pause.
 	Pause time.Duration
 
-	// MaxLag is how far a replica may lag behind before a backfill pauses. Only
-	// Postgres has backfills, and it only shows the lag to superusers and members of
-	// pg_monitor. Defaults to 10 s.
+	// MaxLag is how far a replica can fall behind before a backfill pauses. Backfills
+	// only exist on Postgres, which doesn't show the lag to anyone but superusers and
+	// members of pg_monitor. Defaults to 10 s.
 	MaxLag time.Duration
 
-	// MaxActive is how many other sessions may be running a statement before a backfill
-	// pauses, as far as the user may see them. Defaults to any number.
+	// MaxActive is how many other sessions can be running a statement before a backfill
+	// pauses. Sessions that the user isn't allowed to see don't count. Defaults to any
+	// number.
 	MaxActive int
 
-	// LockTimeout is how long a statement waits for a lock. Because other sessions
-	// queue up behind it, Apply gives up after that time and tries again, up to 19
-	// times, as soon as it sees that the lock may be free, or else after pauses that
-	// grow to minutes. Defaults to 0.1 s, and on SQLite to 5 s. On MySQL and MariaDB,
-	// Apply needs a second connection for this. With a pool of only one connection, it
-	// is rounded up to whole seconds. There, a statement that has copied rows for long
-	// waits up to 5 s at its end.
+	// LockTimeout is how long a statement waits for a lock. Other sessions queue up
+	// behind a waiting statement, so Apply gives up after this time and retries later, up
+	// to 19 times. It retries as soon as it sees that the lock might be free. If it can't
+	// see that, it pauses between attempts, for minutes towards the end. Defaults to 0.1
+	// s, or 5 s on SQLite.
+	//
+	// MySQL and MariaDB require a second connection for this. If the pool only allows
+	// one, the timeout is rounded up to whole seconds. A statement that has been copying
+	// rows for a while can wait up to 5 s at the end on these servers, because giving up
+	// would mean copying everything again.
 	LockTimeout time.Duration
 
-	// IDs makes the ids of a plan with RekeyOptions, such as the method At of an
-	// idgen.Backfill. Each Apply needs a worker number that no other Apply of the plan
-	// had, so call snowkey.OpenBackfill with another name each time.
+	// IDs generates ids for a plan with RekeyOptions, and is usually an idgen.Backfill's
+	// At method. Each Apply needs a worker number that hasn't been used by any other
+	// Apply of the plan, so pass a different name to snowkey.OpenBackfill every time.
 	IDs func(table string, times []time.Time) ([]int64, error)
 
-	// HoldSwap makes Apply wait until [Control] is called with [Continue]: in an online
-	// migration on Postgres, before the first column is replaced, which is when to stop the
-	// application if the plan has RekeyOptions; on MySQL and MariaDB, before the first table
-	// is copied. Meanwhile, another program may copy the tables there, such as
-	// pt-online-schema-change, and Apply leaves out what is wide by then.
+	// HoldSwap makes Apply wait at a critical point until you call [Control] with
+	// [Continue].
+	//
+	// In an online migration on Postgres, that's right before the first column is
+	// replaced. For a plan with RekeyOptions, it's the moment to stop your application.
+	//
+	// On MySQL and MariaDB, it's before the first table is copied. You can use the time
+	// to copy tables with another program, such as pt-online-schema-change. Apply skips
+	// any tables that are already wide.
 	HoldSwap bool
 
-	// CancelUndo makes [Undo] take back an Undo that has begun and can't be completed, so
-	// that Apply can continue. Apply then applies the steps again that were reversed.
+	// CancelUndo makes [Undo] revert an earlier Undo that was started but can't be
+	// completed, so that you can go on with Apply (which will apply the reversed steps
+	// again).
 	CancelUndo bool
 
-	// DryRun reports the steps to Progress, but does not run them. It doesn't check that
-	// the plan still fits the database.
+	// DryRun only reports the steps to Progress, without running them. It won't check
+	// whether the plan still fits the database.
 	DryRun bool
 
-	// Progress is called when a step begins or ends, and after each batch of a
-	// backfill. It is called by the goroutine that called Apply.
+	// Progress is called at the start and end of each step, and after each batch of a
+	// backfill. It runs in the goroutine that called Apply.
 	Progress func(Progress)
 }
 
-// A Progress is the argument of [ApplyOptions.Progress].
+// Progress is the argument to [ApplyOptions.Progress].
 type Progress struct {
 	Phase PhaseName
 	Step  Step
 	Event string // one of Began to Would
-	// Total is the number of blocks of a backfill, and Done how many have been filled.
+	// Total is the number of blocks in a backfill, and Done is how many have been filled
+	// so far.
 	Done, Total int64
 	Err         error // why the step is Retried
 }
@@ -95,23 +105,24 @@ const (
 	Would   = "would"   // it would be applied if this were not a dry run
 )
 
-// Apply applies one phase of a plan and returns it. If all phases are complete, it
-// returns a phase without a name. Apply keeps its progress in a table of the database.
-// After a crash at any point, call Apply again, and it will skip the steps that were
-// already applied. Only one Apply can run in a database at a time.
+// Apply runs one phase of a plan and returns it, or a phase with an empty name if they're
+// all complete. If it crashes at any point, call it again: progress is kept in a table in
+// your database, so steps that were already applied are skipped. There can only be one
+// Apply per database at a time.
 //
-// Before a phase begins, Apply plans the phase again. If the result differs, either the
-// database has changed or it is another one, and Apply returns [ErrPlan].
+// Apply plans each phase again before starting it. A different result means that the
+// database has changed, or that you're connected to the wrong one. You'll get [ErrPlan]
+// in either case.
 //
-// Apply uses a connection of its own. It changes settings of the session as the plan
-// requires, and restores them afterwards. Since it needs a real session, you should
-// connect to Postgres directly, and not through a pooler in transaction mode.
+// Apply works on its own connection, changing session settings as required by the plan
+// and restoring them afterwards. This takes a real session, so on Postgres, make sure to
+// connect directly rather than through a pooler in transaction mode.
 //
-// If ctx ends during a backfill, Apply still completes and records the current batch.
-// The next Apply continues after it.
+// If ctx ends during a backfill, the current batch is still completed and recorded. The
+// next Apply will continue from there.
 //
-// The error wraps [ErrPlan], [ErrPhase], [ErrBusy], [ErrUnfinished], an error of
-// [NewPlan], or an error of the driver.
+// The error wraps [ErrPlan], [ErrPhase], [ErrBusy], [ErrUnfinished], or an error from
+// [NewPlan] or the driver.
 func Apply(ctx context.Context, db *sql.DB, plan *Plan, options ApplyOptions) (phase Phase, err error) {
 	err = withApplier(ctx, db, plan, options, func(a *applier) error {
 		phase, err = a.apply(ctx)
@@ -139,7 +150,7 @@ func withApplier(ctx context.Context, db *sql.DB, plan *Plan, options ApplyOptio
 	if err != nil {
 		return fmt.Errorf("autoinc: %w", err)
 	}
-	a := &applier{server: plan.server(), conn: conn, plan: plan, options: options, ledger: ledger{plan.server(), plan.Progress, sum}}
+	a := &applier{server: plan.server(), conn: conn, plan: plan, options: options, ledger: ledger{plan.server(), plan.progress, sum}}
 	defer a.close(ctx)
 	if a.IsMySQL() && db.Stats().MaxOpenConnections != 1 {
 		if a.watch, err = db.Conn(ctx); err != nil {
@@ -202,7 +213,7 @@ func (a *applier) apply(ctx context.Context) (Phase, error) {
 	if err != nil {
 		return Phase{}, err
 	}
-	for _, steps := range phase.transactions() {
+	for _, steps := range phase.Transactions() {
 		if err := a.take(ctx, steps, entries); err != nil {
 			return Phase{}, err
 		}
@@ -227,7 +238,7 @@ func (a *applier) entries(ctx context.Context) (map[string]entry, error) {
 		if phase.Name == Fence && a.plan.phase(Drop).begun(entries) {
 			continue // once the counter is gone, the fence is no longer needed
 		}
-		for _, steps := range phase.transactions() {
+		for _, steps := range phase.Transactions() {
 			held, err := a.held(ctx, steps, entries)
 			if err != nil {
 				return nil, err

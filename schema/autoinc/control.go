@@ -35,7 +35,7 @@ func Control(ctx context.Context, db *sql.DB, plan *Plan, command string) error 
 	if err != nil {
 		return err
 	}
-	l := ledger{plan.server(), plan.Progress, sum}
+	l := ledger{plan.server(), plan.progress, sum}
 	there, err := l.exists(ctx, db)
 	if err == nil && !there {
 		err = fail(ErrPhase, "the plan is not being applied: there is no table %s", l.name(l.table))

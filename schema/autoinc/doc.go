@@ -1,10 +1,9 @@
-// Package autoinc migrates a live application from auto-increment keys to generated
-// keys.
+// Package autoinc moves a live application from auto-increment to generated keys.
 //
-// Package schema/catalog reports the keys of a database, and [NewPlan] turns the report
-// into a plan: SQL statements, grouped into phases, which somebody should review
-// ([Plan.WriteText], [ReadPlan]). [Apply] applies one phase at a time. If it crashes,
-// just call it again to continue. [Verify] checks the result:
+// Start with [NewPlan], which inspects the database (using package schema/catalog) and
+// returns a plan: SQL statements grouped into phases. Have somebody review it; see
+// [Plan.WriteText] and [ReadPlan]. Then [Apply] runs one phase at a time, and can simply be
+// called again after a crash. Once you're done, [Verify] checks the result:
 //
 //	plan, err := autoinc.NewPlan(ctx, db, autoinc.PlanOptions{})
 //	…
@@ -24,13 +23,13 @@
 //
 // # Why Apply can be repeated
 //
-// Apply records its progress in a table of the database, which has a row for each step
-// under the plan's checksum. A step that runs in a transaction is recorded in the same
-// transaction. Any other step is recorded before it runs and again afterwards. If a
-// crash leaves only the first record, Apply uses a query from the plan to find out
-// whether the step was applied. Before the first step of a phase, Apply plans the phase
-// again and refuses to run it if the result differs.
+// Apply keeps track of its progress in a table in your database, with one row per step under
+// the plan's checksum. Steps running in a transaction are recorded in that same transaction.
+// Others are recorded twice, before and after they run. If Apply finds only the first record
+// after a crash, it has to find out whether the step actually went through, and the plan
+// contains a query for just that purpose. Apply also plans a phase again before its first
+// step, and refuses to run it if the outcome is any different.
 //
-// The package has no dependencies beyond the standard library, not even a driver. Names
-// in its messages are quoted the way the database quotes them.
+// Nothing but the standard library is needed, not even a driver. Names in messages are quoted
+// in the database's own style.
 package autoinc

@@ -12,54 +12,55 @@ import (
 	"github.com/snowkey-go/snowkey/schema/internal/database"
 )
 
-// DefaultFloor is used if [PlanOptions.Floor] is 0. In practice no auto-increment
-// counter gets that far, and generated keys are well above it.
+// DefaultFloor is the default for [PlanOptions.Floor]. No auto-increment counter gets
+// this far in practice, and generated keys are well above it.
 const DefaultFloor = database.BeyondCounting
 
-// PlanOptions control what [NewPlan] plans. The zero value plans the migration of every
-// key that [catalog.Inspect] finds.
+// PlanOptions controls what [NewPlan] plans. The zero value plans the migration of every
+// key found by [catalog.Inspect].
 type PlanOptions struct {
 	catalog.Options
 
-	// Tables are the tables to migrate to generated keys. Defaults to all tables
-	// with an auto-increment key. A Schema may be left empty if there is only one such
-	// table, and be written in front of the Name instead, as in app.orders.
+	// Tables are the tables to migrate to generated keys. If only one table has the name,
+	// you can leave Schema empty. You can also write the schema in front of the name, as
+	// in app.orders. Defaults to all tables with an auto-increment key.
 	Tables []catalog.Name
 
-	// Except are tables that should keep auto-increment.
+	// Except are tables that should stay on auto-increment.
 	Except []catalog.Name
 
-	// Online widens tables while the application reads and writes them, by replacing
-	// each column with a second one. It takes longer and needs more disk space. Only
-	// Postgres can do that. MySQL and MariaDB copy a table while its writers wait, and
-	// columns of SQLite are wide already.
+	// Online widens tables while the application keeps reading and writing them, by
+	// replacing each column with a second one. It takes longer and needs more disk space.
+	// Only Postgres supports this: MySQL and MariaDB copy a table while its writers wait,
+	// and SQLite's columns are wide enough already.
 	Online bool
 
-	// Composite allows keys that are one column of a composite primary key, and keys that
-	// are unique without being the primary key. NewPlan refuses these by default, because
-	// such a number may be meant to count, from 1 for each value of the other columns or
-	// as the number of an order.
+	// Composite allows keys that are part of a composite primary key, as well as unique
+	// keys that aren't the primary key. NewPlan refuses both by default, because the
+	// number might actually be a count (e.g. an order number, or one that starts at 1 for
+	// each value of the other columns).
 	Composite bool
 
-	// Default is a function of the database that generates keys, such as snowkey_next().
-	// It becomes the default of the keys when their counter is dropped, so that no writer
-	// has to be changed. Only Postgres can do that.
+	// Default is a database function that generates keys, such as snowkey_next(). It
+	// becomes the keys' column default when their counter is dropped, so your writers can
+	// stay as they are. Only Postgres supports this.
 	Default string
 
-	// Rekey plans other values for keys, instead of the migration to generated keys. The
-	// Tables default to all whose primary key has one column that references nothing.
+	// Rekey plans new values for keys, instead of the migration to generated keys. Tables
+	// then defaults to all tables whose primary key is a single column that doesn't
+	// reference anything.
 	Rekey *RekeyOptions
 
-	// Floor is the smallest key that a new row may have once the guard phase has been
-	// applied. It must be above every auto-increment key, and every generated key must
-	// be at least as large. Defaults to DefaultFloor.
+	// Floor is the smallest key that new rows can have after the guard phase. It has to
+	// be above every auto-increment key, but not above any generated key. Defaults to
+	// DefaultFloor.
 	Floor int64
 }
 
-// A Plan has the SQL statements, in order, that migrate the keys of one database from
-// auto-increment to generated keys. [NewPlan] makes a plan, [Plan.WriteText] writes it
-// for a reviewer, and [ReadPlan] reads that text back. [Apply] then runs the plan, and
-// [Verify] checks the result.
+// A Plan contains the SQL statements, in order, for migrating a database's keys from
+// auto-increment to generated keys. Make one with [NewPlan]. [Plan.WriteText] writes it
+// in a form that people can review, and [ReadPlan] reads that back. [Apply] runs the
+// plan, and [Verify] checks the result.
 type Plan struct {
 	Dialect  catalog.Dialect `json:"dialect"`
 	Version  string          `json:"version"`  // of the server for which the plan was made
@@ -67,15 +68,16 @@ type Plan struct {
 	Online   bool            `json:"online"`
 	Default  string          `json:"default,omitempty"` // the function that generates keys for rows without one, if any
 	Floor    int64           `json:"floor"`
-	Progress catalog.Name    `json:"-"`      // the table that holds the progress of Apply
 	Phases   []Phase         `json:"phases"` // in order, including those without steps; only Drop and Guard if that is all there is to do
 
-	// Tables are the tables whose keys are migrated. For each key, Generated has a query
-	// that returns a row if there is a generated one. Nothing can be reversed then, because
-	// a narrow column cannot hold such a key and a counter would continue from it.
+	// Tables are the tables whose keys are migrated. Generated has a query per key that
+	// returns a row if there's already a generated one. By that point nothing can be
+	// reversed anymore: the key wouldn't fit into a narrow column, and a counter would
+	// continue from it.
 	Tables    []catalog.Name `json:"tables"`
 	Generated []string       `json:"-"`
 
+	progress    catalog.Name // the table that holds the progress of Apply
 	keys        []plannedKey
 	rekey       *RekeyOptions        // as given in the options
 	children    []catalog.ForeignKey // as given in the options
@@ -112,7 +114,7 @@ const (
 // phaseNames lists the phases in order.
 var phaseNames = []PhaseName{Widen, Readers, Fence, SwitchOn, Drop, Guard}
 
-// A Phase is a part of a plan. Between two phases there is work for people, such as
+// A Phase is part of a plan. Some work has to be done by people between phases, such as
 // deploying a new release of the application.
 type Phase struct {
 	Name  PhaseName `json:"name"`
@@ -135,54 +137,54 @@ type Step struct {
 	Run  string `json:"run"`  // [Exec], [Check], [Count] or [Backfill]; or "lock", which locks tables without waiting for long; or "assign", which gives rows new keys
 	SQL  string `json:"sql"`
 
-	// Unit is the number of the transaction that the step belongs to. All steps with
-	// the same number run in one transaction. A step with unit 0 runs outside of any
-	// transaction, because the server can't run it inside one.
+	// Unit is the number of the transaction the step belongs to. Steps with the same
+	// number run in the same transaction. Unit 0 is for steps that have to run outside of
+	// any transaction, because the server doesn't support them inside one.
 	Unit int `json:"transaction,omitempty"`
 
 	Locks    string `json:"locks,omitempty"`    // what it locks, and who has to wait
 	Rewrites string `json:"rewrites,omitempty"` // what it rewrites or copies, if anything
 	Copies   string `json:"copies,omitempty"`   // the table whose rows it writes again, if any, quoted as in SQL
 
-	// Undo is the SQL that reverses the step. It can only be used after all later steps
-	// of the plan have been reversed. It is empty if there is nothing to reverse. In place
-	// of the value after the comment /* counted */, Undo puts the result of the last Count
-	// before the step.
+	// Undo is the SQL for reversing the step, or empty if there's nothing to reverse. It
+	// only works once all later steps in the plan have been reversed. Where it contains
+	// the comment /* counted */, the value following that is replaced with the result of
+	// the last Count before the step.
 	Undo []string `json:"undo,omitempty"`
 
-	// UndoChecks are queries that must not return a row, because Undo would fail. Undo
-	// runs those of all steps before it reverses the first one.
+	// UndoChecks are queries that must not return any rows, because Undo would fail if
+	// they did. They're run for all steps before the first one is reversed.
 	UndoChecks []string `json:"undoChecks,omitempty"`
 
-	// Remedy says what to do if a Check returns a row.
+	// Remedy says what to do when a Check returns a row.
 	Remedy string `json:"remedy,omitempty"`
 
-	// Before and After are SQL that changes settings of the session before the step,
-	// and restores them afterwards. For a transaction, Before is set on the first step
-	// and After on the last one.
+	// Before and After are SQL for changing session settings before the step and
+	// restoring them afterwards. In a transaction, the first step has Before and the last
+	// one has After.
 	Before []string `json:"before,omitempty"`
 	After  []string `json:"after,omitempty"`
 
-	// Done is a query for whether the step has already been applied, and returns a
-	// single truth value. Apply uses it after a crash, for steps that don't run in a
+	// Done is a query returning whether the step has already been applied, as a single
+	// truth value. Apply uses it after a crash, for steps that don't run in a
 	// transaction.
 	Done string `json:"done,omitempty"`
 
-	// Lasting is true if Done stays true for the rest of the migration. Apply then also
-	// runs Done before each later phase, in case somebody has reversed the step by
-	// hand.
+	// Lasting is true if Done stays true for the rest of the migration. In that case,
+	// Apply runs Done again before each later phase, just in case somebody has reversed
+	// the step by hand.
 	Lasting bool `json:"lasting,omitempty"`
 
-	// Retry is SQL that removes what a failed attempt may have left in the database.
+	// Retry is SQL for removing anything a failed attempt might have left behind.
 	Retry string `json:"retry,omitempty"`
 
-	// Size is a query for the number of blocks that a Backfill has to fill.
+	// Size is a query for the number of blocks a Backfill has to process.
 	Size string `json:"size,omitempty"`
 }
 
-// transactions groups the steps by transaction. A step outside of a transaction is a group
+// Transactions groups the steps by transaction. A step outside of a transaction is a group
 // of its own.
-func (p Phase) transactions() (groups [][]Step) {
+func (p Phase) Transactions() (groups [][]Step) {
 	for i, s := range p.Steps {
 		if i > 0 && s.Unit != 0 && s.Unit == p.Steps[i-1].Unit {
 			groups[len(groups)-1] = append(groups[len(groups)-1], s)
@@ -236,10 +238,10 @@ func (p *Plan) phase(name PhaseName) Phase {
 	return Phase{Name: name}
 }
 
-// NewPlan inspects a database and plans the migration of its auto-increment keys. It
-// does not change anything, and uses a single connection until it returns.
+// NewPlan inspects a database and plans the migration of its auto-increment keys. It's
+// read-only and uses a single connection.
 //
-// The error wraps [ErrRefused], [ErrTable], [ErrUnfinished], or an error of
+// The error wraps [ErrRefused], [ErrTable], [ErrUnfinished], or an error from
 // [catalog.Inspect].
 func NewPlan(ctx context.Context, db *sql.DB, options PlanOptions) (*Plan, error) {
 	if db == nil {
@@ -254,7 +256,7 @@ func NewPlan(ctx context.Context, db *sql.DB, options PlanOptions) (*Plan, error
 	if err != nil {
 		return nil, err
 	}
-	l := ledger{server: plan.server(), table: plan.Progress} // without a sum, every plan is another one
+	l := ledger{server: plan.server(), table: plan.progress} // without a sum, every plan is another one
 	if _, err := l.own(ctx, conn); err != nil {
 		return nil, err
 	}

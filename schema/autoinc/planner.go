@@ -166,13 +166,13 @@ func joined[T any](items []T, separator string, f func(i int, item T) string) st
 func (p *planner) plan() *Plan {
 	plan := &Plan{
 		Dialect: p.Dialect, Version: p.Version, Database: p.database, Online: p.options.Online, Default: p.options.Default, Floor: p.options.Floor,
-		Progress: catalog.Name{Name: progressTable},
+		progress: catalog.Name{Name: progressTable},
 		rekey:    p.options.Rekey, notChildren: p.options.NotChildren, sizes: p.sizes, rate: p.rate,
 	}
 	if len(p.keys) > 0 {
-		plan.Progress.Schema = p.keys[0].Column.Table.Schema
+		plan.progress.Schema = p.keys[0].Column.Table.Schema
 	} else if len(p.report.Schemas) > 0 {
-		plan.Progress.Schema = p.report.Schemas[0]
+		plan.progress.Schema = p.report.Schemas[0]
 	}
 	for _, k := range p.keys {
 		planned := plannedKey{Column: k.Column, Mechanism: k.Mechanism, Also: k.Inheritors, References: p.held(k.Columns())}

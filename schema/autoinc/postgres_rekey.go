@@ -68,7 +68,7 @@ func (p *postgresPlanner) fillKeys(ctx context.Context, conn *sql.Conn, r rekeyi
 	if err := p.readOnline(ctx, conn); err != nil {
 		return err
 	}
-	p.note(Rekey, "With --online this phase begins while the application runs: it fills new columns beside the old ones, and builds their indexes. Start it with --hold-swap. When it waits, stop the application, and call snowkey migrate control continue. What is left then reads each table a few times, and writes none.")
+	p.note(Rekey, "Afterwards the columns are the last of their tables: first change every INSERT that names no columns and every reader that depends on their order.")
 	for _, table := range r.tables {
 		p.prepare(table)
 	}

@@ -291,7 +291,11 @@ type holding struct {
 // a partition are altered with those of its root.
 func (p *planner) rekeyPlan(ctx context.Context, conn *sql.Conn, root func(catalog.Name) catalog.Name) (r rekeying, err error) {
 	p.note(MapKeys, "Each row gets its new key, in a table of its own. The application may run meanwhile: rows that come later get theirs in the next phase.")
-	p.note(Rekey, "Stop the application before this phase, and start a release whose keys are int64 and generated after it. Rows that were mapped keep their new key; the map stays, so that old keys can be found.")
+	stop := "Stop the application before this phase, and start"
+	if p.options.Online {
+		stop = "Begin this phase with --hold-swap while the application runs: it fills new columns beside the old ones, and builds their indexes. When it waits, stop the application, and call snowkey migrate control continue, which reads each table a few times and rewrites none. Start"
+	}
+	p.note(Rekey, "%s a release whose keys are int64 and generated after it. Rows that were mapped keep their new key; the map stays, so that old keys can be found.", stop)
 	for _, c := range p.unseen {
 		p.note(Rekey, "These values are not replaced: %s. Replace them by the map, as docs/services.md shows.", c)
 	}

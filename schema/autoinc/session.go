@@ -59,7 +59,7 @@ func (p *Plan) identify(ctx context.Context, conn *sql.Conn) error {
 
 // withLock returns a query with the name of the lock that allows only one Apply at a time.
 func (a *applier) withLock(query string) string {
-	name := fmt.Sprintf("snowkey_migration %.16x", sha256.Sum256([]byte(a.ledger.name(a.plan.Progress))))
+	name := fmt.Sprintf("snowkey_migration %.16x", sha256.Sum256([]byte(a.ledger.name(a.plan.progress))))
 	return strings.ReplaceAll(a.query(query), "{lock}", a.Literal(name))
 }
 
@@ -69,7 +69,7 @@ func (a *applier) busy(ctx context.Context) error {
 	if found, err := database.List(ctx, a.conn, a.withLock("locked by"), database.Text); err == nil && len(found) > 0 {
 		who = "the process " + database.Printable(found[0])
 	}
-	return fail(ErrBusy, "%s is applying a plan with the progress in %s; wait until it ends", who, a.ledger.name(a.plan.Progress))
+	return fail(ErrBusy, "%s is applying a plan with the progress in %s; wait until it ends", who, a.ledger.name(a.plan.progress))
 }
 
 // lockTimeout returns the statement that limits how long Postgres waits for a lock.

@@ -136,7 +136,7 @@ func (p *sqlitePlanner) trigger(k catalog.Key, prefix, text, condition, what str
 func (p *sqlitePlanner) rebuild(k catalog.Key) {
 	table := k.Column.Table
 	create, was, again := p.definitions(k, k.Column, "rebuild its table by hand, with the key as BIGINT NOT NULL PRIMARY KEY", func(sql, as string) (string, error) {
-		return withoutCounter(sql, k.Column.Name, as, p.tables[table.Name].strict)
+		return retyped(sql, []string{k.Column.Name}, k.Column.Name, as, p.tables[table.Name].strict)
 	})
 	again = slices.DeleteFunc(again, func(o sqliteObject) bool {
 		return o.name == database.Own(database.FencePrefix, table.Name) || o.name == database.Own(database.GuardPrefix, table.Name)
@@ -237,7 +237,7 @@ func (p *sqlitePlanner) refuseObject(k catalog.Key, o sqliteObject) {
 		p.refuse(k.Column, fmt.Sprintf("drop %s and its triggers, apply the plan, create it again with content_rowid=%s, and rebuild it", p.Quote(o.name), p.Quote(key)),
 			"the search index %s finds rows by the rowid of the table, which is another number than the key once the table is rebuilt", p.Quote(o.name))
 	}
-	if (o.kind == "view" || o.kind == "trigger") && names(o.sql, table) && usesRowid(o, table) && !slices.Contains([]string{"rowid", "oid", "_rowid_"}, ddl.Lower(key)) {
+	if (o.kind == "view" || o.kind == "trigger") && usesRowid(o, table) && !slices.Contains(rowids, ddl.Lower(key)) {
 		p.refuse(k.Column, fmt.Sprintf("have it use %s", p.Quote(key)), "the %s %q uses the rowid of a table by that name, which is not the key any more once the table is rebuilt", o.kind, o.name)
 	}
 }

@@ -3,42 +3,41 @@ package autoinc
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/snowkey-go/snowkey/internal/ddl"
 )
 
-// withoutCounter rewrites the CREATE TABLE statement of a table whose key is an alias
-// of the rowid. The resulting table is called as, and its key is an ordinary column,
-// which an INSERT must provide.
-func withoutCounter(sql, column, as string, strict bool) (string, error) {
-	for _, item := range definedItems(sql) {
-		if ddl.Lower(item[0].Text) != ddl.Lower(column) || isConstraint(item) || len(item) < 2 {
-			continue
-		}
-		switch {
-		case item[1].Is("INTEGER"):
-			return retyped(sql, []string{column}, column, as, strict)
-		case strings.EqualFold(item[1].Text, "INTEGER"):
-			// A quoted type such as "INTEGER" also makes the column an alias of the rowid.
-			return "", fmt.Errorf("the type of %s is in quotes", column)
-		}
-	}
-	return "", fmt.Errorf("its definition has no column %s INTEGER", column)
-}
-
 // definedItems returns the columns and constraints of a CREATE TABLE statement. SQLite always
 // stores it as CREATE TABLE name ( … ), without IF NOT EXISTS and without a schema.
-func definedItems(sql string) [][]ddl.Token {
+func definedItems(sql string) (all [][]ddl.Token) {
 	words := ddl.Tokens(sql, false)
 	if len(words) < 4 || !words[0].Is("CREATE") || !words[1].Is("TABLE") || !words[3].Is("(") {
 		return nil
 	}
-	return items(words[4:])
+	depth := 1
+	var item []ddl.Token
+	for _, word := range words[4:] {
+		switch {
+		case word.Is("("):
+			depth++
+		case word.Is(")"):
+			depth--
+		}
+		if depth == 0 {
+			break
+		}
+		if depth == 1 && word.Is(",") {
+			all, item = append(all, item), nil
+			continue
+		}
+		item = append(item, word)
+	}
+	return append(all, item)
 }
 
 // retyped rewrites the CREATE TABLE statement of a table whose columns become integers, of
-// which one may be the key. The resulting table is called as. Columns lose their default.
+// which one may be the key. The resulting table is called as. The key is an ordinary column
+// there, which an INSERT must provide. Columns lose their default.
 func retyped(sql string, columns []string, key, as string, strict bool) (string, error) {
 	kind := "BIGINT"
 	if strict {
@@ -119,37 +118,15 @@ func renamed(sql, as string) string {
 	return sql[:words[2].Start] + as + sql[words[2].End:]
 }
 
-// items splits the contents of the parentheses of a CREATE TABLE statement.
-func items(words []ddl.Token) (all [][]ddl.Token) {
-	depth := 1
-	var item []ddl.Token
-	for _, word := range words {
-		switch {
-		case word.Is("("):
-			depth++
-		case word.Is(")"):
-			depth--
-		}
-		if depth == 0 {
-			break
-		}
-		if depth == 1 && word.Is(",") {
-			all, item = append(all, item), nil
-			continue
-		}
-		item = append(item, word)
-	}
-	all = append(all, item)
-	return slices.DeleteFunc(all, func(item []ddl.Token) bool { return len(item) == 0 })
-}
-
 // isConstraint reports whether an item of a CREATE TABLE statement is a constraint
 // rather than a column.
 func isConstraint(item []ddl.Token) bool {
 	return item[0].Is("CONSTRAINT", "PRIMARY", "UNIQUE", "CHECK", "FOREIGN")
 }
 
-// usesRowid reports whether a view or trigger that mentions a table may use its rowid.
+var rowids = []string{"rowid", "oid", "_rowid_"}
+
+// usesRowid reports whether a view or trigger mentions a table and may use its rowid.
 // If a trigger of the table doesn't mention the table again, it can only use the rowid
 // with NEW or OLD. Any other rowid belongs to a different table, such as a search
 // index.
@@ -163,12 +140,9 @@ func usesRowid(o sqliteObject, table string) bool {
 		}
 	}
 	for i, word := range words {
-		switch ddl.Lower(word.Text) {
-		case "rowid", "oid", "_rowid_":
-			qualified := i > 1 && words[i-1].Is(".")
-			if o.kind == "view" || !own || named > 1 || qualified && words[i-2].Is("NEW", "OLD") {
-				return true
-			}
+		qualified := i > 1 && words[i-1].Is(".") && words[i-2].Is("NEW", "OLD")
+		if slices.ContainsFunc(rowids, word.Named) && named > 0 && (o.kind == "view" || !own || named > 1 || qualified) {
+			return true
 		}
 	}
 	return false
@@ -179,19 +153,12 @@ func usesRowid(o sqliteObject, table string) bool {
 func searches(sql, table, column string) bool {
 	words := ddl.Tokens(sql, false)
 	option := func(name, value string) bool {
-		for i := range words {
-			if i+2 < len(words) && ddl.Lower(words[i].Text) == name && words[i+1].Is("=") {
-				if ddl.Lower(strings.Trim(words[i+2].Text, "'")) == ddl.Lower(value) {
-					return true
-				}
+		for i := 2; i < len(words); i++ {
+			if words[i-2].Named(name) && words[i-1].Is("=") && words[i].Named(value) {
+				return true
 			}
 		}
 		return false
 	}
 	return len(words) > 2 && words[0].Is("CREATE") && words[1].Is("VIRTUAL") && option("content", table) && !option("content_rowid", column)
-}
-
-// names reports whether some SQL contains a name.
-func names(sql, name string) bool {
-	return slices.ContainsFunc(ddl.Tokens(sql, false), func(t ddl.Token) bool { return t.Named(name) })
 }

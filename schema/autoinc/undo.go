@@ -51,28 +51,24 @@ func (a *applier) cancelUndo(ctx context.Context) error {
 	}
 	// Undo may have reversed its last step without deleting the record, if the step
 	// doesn't run in a transaction. Apply then has to look whether the step was applied.
-	if s, known := a.lastApplied(entries); known && s.Unit == 0 && s.Done != "" {
-		taken, err := a.asked(ctx, s)
+	var last Step
+	for _, phase := range a.plan.Phases {
+		for _, s := range phase.Steps {
+			if _, known := entries[s.ID]; known {
+				last = s
+			}
+		}
+	}
+	if last.Unit == 0 && last.Done != "" {
+		taken, err := a.asked(ctx, last)
 		if err == nil && !taken {
-			err = a.ledger.write(ctx, a.conn, s.ID, entry{state: started})
+			err = a.ledger.write(ctx, a.conn, last.ID, entry{state: started})
 		}
 		if err != nil {
 			return err
 		}
 	}
 	return a.ledger.forget(ctx, a.conn, undoing)
-}
-
-// lastApplied returns the last step that has an entry.
-func (a *applier) lastApplied(entries map[string]entry) (Step, bool) {
-	for _, phase := range slices.Backward(a.plan.Phases) {
-		for _, s := range slices.Backward(phase.Steps) {
-			if _, known := entries[s.ID]; known {
-				return s, true
-			}
-		}
-	}
-	return Step{}, false
 }
 
 // undoing is the entry that marks a plan as being reversed.
@@ -128,7 +124,7 @@ func (a *applier) undoPhase(ctx context.Context, phase Phase, entries map[string
 			return err
 		}
 	}
-	for _, steps := range slices.Backward(phase.transactions()) {
+	for _, steps := range slices.Backward(phase.Transactions()) {
 		if _, known := entries[steps[0].ID]; !known {
 			continue
 		}
@@ -151,17 +147,14 @@ func (a *applier) undoPhase(ctx context.Context, phase Phase, entries map[string
 
 // refuseGenerated returns an error if there are generated keys.
 func (a *applier) refuseGenerated(ctx context.Context) error {
-	if a.plan.rekeyed() {
-		return nil
-	}
-	for i, k := range a.plan.keys {
-		keys, err := database.List(ctx, a.conn, a.plan.Generated[i], database.Number)
+	for i, query := range a.plan.Generated {
+		keys, err := database.List(ctx, a.conn, query, database.Number)
 		if err != nil {
 			return err
 		}
 		if len(keys) > 0 {
 			return fail(ErrRefused, "the plan cannot be reversed: %s has the generated key %d, which the counter and a narrow column cannot follow; delete such rows first, or go on with snowkey migrate apply",
-				database.Printable(a.column(k.Column)), keys[0])
+				database.Printable(a.column(a.plan.keys[i].Column)), keys[0])
 		}
 	}
 	return nil

@@ -102,7 +102,7 @@ func Verify(ctx context.Context, db *sql.DB, plan *Plan) (Verification, error) {
 		return Verification{}, err
 	}
 	defer restore() // if this fails, the connection is unusable anyway
-	v := verifier{server: s, conn: conn, plan: plan, ledger: ledger{s, plan.Progress, sum}}
+	v := verifier{server: s, conn: conn, plan: plan, ledger: ledger{s, plan.progress, sum}}
 	last := v.verifyInserts
 	if plan.rekeyed() {
 		last = v.verifyMaps

@@ -134,15 +134,13 @@ func (t *trial) statement(ctx context.Context, table catalog.Name, without strin
 		return "", err
 	}
 	values := make(map[string]string) // SQL expressions, by column
-	var own []string                  // the columns of the table's own keys
 	for _, c := range t.holders(table) {
 		if t.isKey(c.Column) {
-			own = append(own, c.Name)
 			values[c.Name] = t.generated(c)
 		}
 	}
 	for _, c := range t.holders(table) {
-		if err := t.reference(ctx, c, own, without, values); err != nil {
+		if err := t.reference(ctx, c, without, values); err != nil {
 			return "", err
 		}
 	}
@@ -169,13 +167,14 @@ func (t *trial) statement(ctx context.Context, table catalog.Name, without strin
 		}
 		names, selected = append(names, c.Name), append(selected, value)
 	}
-	switch {
-	case len(names) == 0:
+	if len(names) == 0 {
 		return "INSERT INTO " + t.name(table) + t.syntax().empty, nil
-	case like:
-		return fmt.Sprintf("INSERT INTO %s (%s)%s SELECT %s FROM %s AS snowkey_like LIMIT 1", t.name(table), t.List(names), t.syntax().overriding, strings.Join(selected, ", "), t.name(table)), nil
 	}
-	return fmt.Sprintf("INSERT INTO %s (%s)%s VALUES (%s)", t.name(table), t.List(names), t.syntax().overriding, strings.Join(selected, ", ")), nil
+	row := "SELECT " + strings.Join(selected, ", ")
+	if like {
+		row += " FROM " + t.name(table) + " AS snowkey_like LIMIT 1"
+	}
+	return fmt.Sprintf("INSERT INTO %s (%s)%s %s", t.name(table), t.List(names), t.syntax().overriding, row), nil
 }
 
 func (t *trial) isKey(c catalog.Column) bool {
@@ -201,10 +200,10 @@ func (t *trial) literal(c column, key int64) string {
 
 // reference gives a column that references a key the key of its parent's row, and the
 // other columns of its foreign key the values of that row.
-func (t *trial) reference(ctx context.Context, c column, own []string, without string, values map[string]string) error {
+func (t *trial) reference(ctx context.Context, c column, without string, values map[string]string) error {
 	for _, r := range t.report.References {
 		i := slices.Index(r.Columns, c.Name)
-		if i < 0 || r.Child != c.Table || slices.Contains(own, c.Name) && r.Child == r.Parent {
+		if i < 0 || r.Child != c.Table || t.isKey(c.Column) && r.Child == r.Parent {
 			continue
 		}
 		parent, known := t.columns[place{r.Parent.Schema, r.Parent.Name, r.Keys[i]}]

@@ -12,7 +12,7 @@ type catalog struct {
 	inspected []string // the schemas to inspect by default
 	keys      []Key    // from all schemas; assemble adds what uses them
 	links     []link
-	numbers   []Column          // the columns of tables that may hold keys
+	columns   []Column          // of tables, but not of partitions and inherited
 	primary   map[Name][]string // the primary keys of all tables
 	inherits  []inheritance
 	uses      []use
@@ -80,7 +80,8 @@ func byTable(columns []Column) map[Name][]string {
 
 // assemble returns the keys in the given schemas, along with everything that uses them.
 func (c *catalog) assemble(schemas []string) []Key {
-	keys := c.shared(c.inherited())
+	keys := c.inherited()
+	shared(keys)
 	keys = slices.DeleteFunc(keys, func(k Key) bool { return !slices.Contains(schemas, k.Column.Table.Schema) })
 	slices.SortFunc(keys, func(a, b Key) int {
 		return cmp.Or(
@@ -110,69 +111,43 @@ func (c *catalog) assemble(schemas []string) []Key {
 
 // inherited returns the keys without those that a table inherits from its parent. We
 // leave these out because they take their numbers from the parent's sequence, and
-// altering the parent alters them as well.
+// altering the parent alters them as well. A partition belongs to its table even if it
+// isn't auto-increment itself: in Postgres 16 and earlier, partitions don't inherit an
+// identity.
 func (c *catalog) inherited() []Key {
-	parents := make(map[Name][]Name)
+	below := make(map[Name][]Name)
 	for _, i := range c.inherits {
-		parents[i.child] = append(parents[i.child], i.parent)
+		below[i.parent] = append(below[i.parent], i.child)
 	}
-	own := make(map[place]*Key)
-	for i, k := range c.keys {
-		own[c.place(k.Column.Table, k.Column.Name)] = &c.keys[i]
+	sequences := make(map[place]Name)
+	for _, k := range c.keys {
+		sequences[c.place(k.Column.Table, k.Column.Name)] = k.Counter.Sequence
 	}
-	// above returns the key of the most distant ancestor, or k itself if there is none.
-	var above func(k *Key) *Key
-	above = func(k *Key) *Key {
-		for _, parent := range parents[k.Column.Table] {
-			of := own[c.place(parent, k.Column.Name)]
-			if of == nil {
-				continue
-			}
-			if sequence := k.Counter.Sequence; sequence == of.Counter.Sequence || sequence == (Name{}) {
-				return above(of)
-			}
-		}
-		return k
-	}
-	var keys []Key
-	for i := range c.keys {
-		k := &c.keys[i]
-		if top := above(k); top != k {
-			top.Inheritors = append(top.Inheritors, k.Column.Table)
-		}
-	}
-	for i := range c.keys {
-		if k := &c.keys[i]; above(k) == k {
-			if k.Partitioned {
-				k.Inheritors = append(k.Inheritors, c.silentPartitions(*k, own)...)
-			}
-			keys = append(keys, *k)
-		}
-	}
-	return keys
-}
-
-// silentPartitions returns those partitions of a key's table that aren't auto-increment
-// themselves. In Postgres 16 and earlier that's every partition of a table with an
-// identity column, because partitions don't inherit the identity.
-func (c *catalog) silentPartitions(k Key, own map[place]*Key) (found []Name) {
-	tables := []Name{k.Column.Table}
-	for i := 0; i < len(tables); i++ { // the slice grows as we go
-		for _, link := range c.inherits {
-			if link.parent != tables[i] {
-				continue
-			}
-			tables = append(tables, link.child)
-			if own[c.place(link.child, k.Column.Name)] == nil {
-				found = append(found, link.child)
+	inherited := make(map[place]bool)
+	keys := slices.Clone(c.keys)
+	for i := range keys {
+		k := &keys[i]
+		tables := []Name{k.Column.Table}
+		for j := 0; j < len(tables); j++ { // the slice grows as we go
+			for _, table := range below[tables[j]] {
+				at := c.place(table, k.Column.Name)
+				sequence, counts := sequences[at]
+				follows := k.Partitioned
+				if counts {
+					follows = sequence == k.Counter.Sequence || sequence == Name{}
+				}
+				if follows && !slices.Contains(tables, table) { // it may have two parents
+					tables, inherited[at] = append(tables, table), true
+				}
 			}
 		}
+		k.Inheritors = tables[1:]
 	}
-	return found
+	return slices.DeleteFunc(keys, func(k Key) bool { return inherited[c.place(k.Column.Table, k.Column.Name)] })
 }
 
 // shared sets SharedWith in keys that take their numbers from the same sequence.
-func (c *catalog) shared(keys []Key) []Key {
+func shared(keys []Key) {
 	by := make(map[Name][]Column)
 	for _, k := range keys {
 		if k.Counter.Sequence != (Name{}) {
@@ -181,17 +156,12 @@ func (c *catalog) shared(keys []Key) []Key {
 	}
 	for i := range keys {
 		k := &keys[i]
-		others := by[k.Counter.Sequence]
-		if owner := k.Counter.owner; owner != nil && !slices.Contains(k.Inheritors, owner.Table) && !slices.ContainsFunc(others, owner.same) {
-			others = append(slices.Clone(others), *owner)
-		}
-		for _, other := range others {
-			if !k.Column.same(other) {
-				k.SharedWith = append(k.SharedWith, other)
-			}
+		k.SharedWith = slices.DeleteFunc(slices.Clone(by[k.Counter.Sequence]), k.Column.same)
+		owner := k.Counter.owner
+		if owner.Name != "" && !owner.same(k.Column) && !slices.Contains(k.Inheritors, owner.Table) && !slices.ContainsFunc(k.SharedWith, owner.same) {
+			k.SharedWith = append(k.SharedWith, owner)
 		}
 	}
-	return keys
 }
 
 func (c Column) same(other Column) bool { return c.Table == other.Table && c.Name == other.Name }

@@ -21,7 +21,7 @@ import (
 // isn't a number: an array, or text of fewer than 19 characters.
 func (c Column) byHand() bool {
 	size := textSize(c)
-	return strings.HasSuffix(c.Type, "[]") || size > 0 && size < 19
+	return c.Type == "integer[]" || c.Type == "smallint[]" || size > 0 && size < 19
 }
 
 // declareAll adds the columns that, according to the caller, hold a key.
@@ -68,12 +68,12 @@ func (c *catalog) declare(child, parent Column) {
 func (c *catalog) number(s server, named Column) (Column, error) {
 	at := c.place(named.Table, named.Name)
 	var found []Column
-	for _, column := range c.numbers {
+	for _, column := range c.columns {
 		place := c.place(column.Table, column.Name)
 		if named.Table.Schema == "" {
 			place.schema = ""
 		}
-		if place == at {
+		if place == at && (column.Bits > 0 || column.byHand()) {
 			found = append(found, column)
 		}
 	}
@@ -114,12 +114,8 @@ func (s server) findChildren(ctx context.Context, conn *sql.Conn, c *catalog, re
 		}
 		decided[c.place(column.Table, column.Name)] = true
 	}
-	first := firstWords(c.numbers)
-	kinds, err := c.kindColumns(ctx, conn, s)
-	if err != nil {
-		return nil, err
-	}
-	for _, column := range c.numbers {
+	first := firstWords(c.columns)
+	for _, column := range c.columns {
 		if !column.narrow() && !column.byHand() || decided[c.place(column.Table, column.Name)] || !slices.Contains(report.Schemas, column.Table.Schema) {
 			continue
 		}
@@ -138,7 +134,7 @@ func (s server) findChildren(ctx context.Context, conn *sql.Conn, c *catalog, re
 			continue // text may well identify something else
 		}
 		if best.key == nil {
-			best.rows = s.describe(ctx, conn, c, column, kinds[c.place(column.Table, "")])
+			best.rows = s.describe(ctx, conn, c, column)
 		}
 		if ctx.Err() != nil {
 			return nil, fmt.Errorf("catalog: %w", ctx.Err())
@@ -215,8 +211,8 @@ func resembles(column Column, key Key, first map[Name]int) (fit int) {
 	return fit
 }
 
-// Resembles reports whether a column has a name like that of a column which references the
-// key, such as owner_user_id for users.id.
+// Resembles reports whether a column's name suggests that it references the key, e.g.
+// owner_user_id for users.id.
 func Resembles(column, key Column) bool { return resembles(column, Key{Column: key}, nil) > 0 }
 
 // holds reports whether the words contain others, in the same order and side by side.
@@ -278,27 +274,19 @@ func (s server) compareValues(ctx context.Context, conn *sql.Conn, c *catalog, f
 	}
 }
 
-// kindColumns returns the columns of each table that may say which table a key belongs
-// to.
-func (c *catalog) kindColumns(ctx context.Context, conn *sql.Conn, s server) (map[place][]Column, error) {
-	if s.query("kinds") == "" {
-		return nil, nil // SQLite has no narrow integers
-	}
-	all, err := database.List(ctx, conn, s.query("kinds"), (*Column).path)
-	kinds := make(map[place][]Column)
-	for _, column := range all {
-		at := c.place(column.Table, "")
-		kinds[at] = append(kinds[at], column)
-	}
-	return kinds, err
-}
-
 // describe says what the newest rows of a column look like if no key's name fits: which
 // tables its keys are of, if another column tells, or between which values they are.
-func (s server) describe(ctx context.Context, conn *sql.Conn, c *catalog, column Column, kinds []Column) string {
+func (s server) describe(ctx context.Context, conn *sql.Conn, c *catalog, column Column) string {
+	// In Rails and in Laravel, a row of items can belong either to a user or to a company.
+	// The key is in items.owner_id, and items.owner_type has the name of the class, such as
+	// User, or a code for it.
 	name, _ := database.Stem(column.Name)
-	for _, kind := range kinds {
-		if of := strings.TrimSuffix(plain(kind.Name), "type"); of != strings.Join(name, "") && (of != "" || plain(column.Name) != "objectid") {
+	for _, kind := range c.columns {
+		if kind.Table != column.Table {
+			continue
+		}
+		of, tells := strings.CutSuffix(plain(kind.Name), "type")
+		if !tells || of != strings.Join(name, "") && (of != "" || plain(column.Name) != "objectid") {
 			continue
 		}
 		const most = 10

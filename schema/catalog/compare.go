@@ -9,33 +9,34 @@ import (
 	"strings"
 	"time"
 
+	"github.com/snowkey-go/snowkey/internal/ddl"
 	"github.com/snowkey-go/snowkey/schema/internal/database"
 )
 
-// A Field describes a field of a model that holds keys. It names the column that stores
-// the field, and says what the program assumes about this column.
+// A Field describes a model field that holds keys: which column stores it, and what the
+// program expects that column to be like.
 type Field struct {
-	// Model is the name used for the field in findings, such as "shop.User.ID".
+	// Model is what findings call the field, such as "shop.User.ID".
 	Model string
 
-	// Table and Column name the column that stores the field. A table without a schema
-	// is looked up the way the connection would look it up.
+	// Table and Column name the column that stores the field. If Table has no schema,
+	// it's looked up the way the connection would do it.
 	Table  Name
 	Column string
 
-	// Counts is true if the database numbers the rows, and false if the program sends
-	// the key. If it is true, the fields below are ignored.
+	// Counts is true if the database numbers the rows, rather than the program sending
+	// keys. The fields below are ignored in that case.
 	Counts bool
 
 	// Foreign is true if the field holds the key of another row.
 	Foreign bool
 
-	// Unsigned is true if the program assumes that the column is UNSIGNED, which only
-	// MySQL and MariaDB have.
+	// Unsigned is true if the program expects an UNSIGNED column (MySQL and MariaDB
+	// only).
 	Unsigned bool
 
-	// Text is true if the program writes keys as text of up to Size characters, and
-	// false if it writes 64-bit numbers. A Size of 0 means that the size is not known.
+	// Text is true if the program writes keys as text with up to Size characters, rather
+	// than as 64-bit numbers. Leave Size at 0 if you don't know it.
 	Text bool
 	Size int
 }
@@ -49,23 +50,24 @@ const (
 	TextKey       Kind = "text-key"       // the model writes numbers, but the column holds text
 )
 
-// Compare compares the key columns that a program expects with the columns of the
-// database. Most programs don't call it directly, but run the Check of an integration
-// when they start and in CI, and these are built on Compare. Compare changes nothing,
-// and uses a single connection until it returns. It is safe for concurrent use.
+// Compare compares the key columns a program expects with the ones in the database. You
+// usually won't call it yourself: each integration has a Check function built on it, to
+// run on startup and in CI. Compare is read-only, uses a single connection, and is safe
+// for concurrent use.
 //
-// Compare returns nil if it finds nothing wrong. Otherwise it returns a
-// [*MismatchError] with all findings, which can be:
+// It returns nil if everything is fine. Otherwise, you'll get a [*MismatchError] listing
+// all of the findings, which can be:
 //
 //   - the table or column does not exist
 //   - the column, or a foreign key to it, cannot hold every key
 //   - the program sends keys, but the column still counts or is GENERATED ALWAYS
-//   - the program expects the database to assign the key, but the column does not count
+//   - the program expects the database to assign the key, but the column does not
+//     count
 //   - the program uses text for keys and the column numbers, or the reverse
 //   - only one of the two is UNSIGNED
 //
-// Any other error is [ErrDialect], or wraps the driver's error. Note that Compare can't
-// find problems in objects that the account is not allowed to see.
+// Other errors are [ErrDialect] or wrap the driver's error. Compare can't find problems
+// in anything the account isn't allowed to see.
 func Compare(ctx context.Context, db *sql.DB, fields []Field) error {
 	if len(fields) == 0 {
 		return nil
@@ -90,13 +92,14 @@ func Compare(ctx context.Context, db *sql.DB, fields []Field) error {
 	return &MismatchError{Findings: c.findings}
 }
 
-// A MismatchError lists where the models and the columns of the database do not match.
+// A MismatchError lists all the places where your models don't match the database's
+// columns.
 type MismatchError struct {
 	Findings []Finding // never empty, the most severe first
 }
 
-// Severity returns the highest severity of the findings. If it is less than [Blocker],
-// a program can start anyway, but should log the error.
+// Severity returns the highest severity among the findings. Below [Blocker], it's okay
+// for a program to log the error and start anyway.
 func (e *MismatchError) Severity() Severity {
 	worst := Note
 	for _, f := range e.Findings {
@@ -161,7 +164,7 @@ func (c *comparison) read(ctx context.Context, conn *sql.Conn, fields []Field) e
 		}
 	}
 	var err error
-	c.catalog, err = c.syntax().read(c.server, ctx, conn, schemas, false)
+	c.catalog, err = c.server.read(ctx, conn, schemas, false)
 	if err != nil {
 		return err
 	}
@@ -171,6 +174,14 @@ func (c *comparison) read(ctx context.Context, conn *sql.Conn, fields []Field) e
 		c.counting[c.catalog.place(k.Column.Table, k.Column.Name)] = k
 	}
 	return nil
+}
+
+// readColumns returns the columns of one table or view, or none if it doesn't exist.
+func (s server) readColumns(ctx context.Context, conn *sql.Conn, table Name) ([]Column, error) {
+	columns, err := database.List(ctx, conn, s.query("table"), func(c *Column) []any { return c.dest(s.Dialect) }, table.Schema, table.Name)
+	// Databases attached to SQLite may have a table of that name too, in which case the
+	// first one wins.
+	return slices.DeleteFunc(columns, func(c Column) bool { return c.Table != columns[0].Table }), err
 }
 
 // find adds a finding, unless we already have it because of another field.
@@ -193,7 +204,7 @@ func (c *comparison) compare(field Field) {
 			Remedy: "create the table, connect as the program does, or correct the table's name in the model"})
 		return
 	}
-	fold := c.syntax().fold
+	fold := c.catalog.foldColumn
 	i := slices.IndexFunc(columns, func(column Column) bool { return fold(column.Name) == fold(field.Column) })
 	if i < 0 {
 		missing := Column{Table: columns[0].Table, Name: field.Column}
@@ -276,12 +287,26 @@ func (c *comparison) compareType(field Field, column Column) {
 	case column.narrow():
 		c.find(Finding{Kind: narrow, Severity: Blocker, Column: column,
 			Text:   fmt.Sprintf("%s has 64 bits, and %s, which cannot hold them", field.Model, is),
-			Remedy: c.syntax().widen(c.server, column)})
-	case column.Unsigned != field.Unsigned && c.syntax().signs:
+			Remedy: c.widen(column)})
+	case column.Unsigned != field.Unsigned && c.IsMySQL():
 		c.find(Finding{Kind: SignMismatch, Severity: Warning, Column: column,
 			Text:   fmt.Sprintf("%s is taken to be %s, and %s; keys fit both, but a foreign key that is made by the model is refused, and ent's migration alters the column", field.Model, signs[field.Unsigned], is),
 			Remedy: fmt.Sprintf("declare the field as %s in the model", signs[column.Unsigned])})
 	}
+}
+
+// keepsAnything reports whether a column can store both numbers and text, even though
+// its type is neither. On SQLite these are the columns without a type, too, and on MySQL
+// those that hold bytes.
+func (s server) keepsAnything(c Column) bool {
+	kind := strings.ToLower(c.Type)
+	switch s.Dialect {
+	case Postgres:
+		return false
+	case SQLite:
+		return kind == "" || strings.Contains(kind, "blob")
+	}
+	return strings.Contains(kind, "binary") || strings.Contains(kind, "blob")
 }
 
 var signs = map[bool]string{false: "signed (BIGINT)", true: "unsigned (BIGINT UNSIGNED)"}
@@ -290,10 +315,20 @@ var signs = map[bool]string{false: "signed (BIGINT)", true: "unsigned (BIGINT UN
 // length, so there is nothing to check there.
 func (c *comparison) compareSize(field Field, column Column, kind Kind) {
 	size := textSize(column)
-	if !field.Text || size == 0 || size >= field.Size || !c.syntax().limitsText {
+	if !field.Text || size == 0 || size >= field.Size || c.Dialect == SQLite {
 		return
 	}
 	c.find(Finding{Kind: kind, Severity: Blocker, Column: column,
 		Text:   fmt.Sprintf("%s is written as text of up to %d characters, and %s is %s", field.Model, field.Size, c.column(column), column.Type),
 		Remedy: fmt.Sprintf("make the column VARCHAR(%d), or CHAR of that length if its keys all have it", field.Size)})
+}
+
+// textSize returns how many characters a text column can hold, or 0 if there is no
+// limit or it isn't known.
+func textSize(c Column) int {
+	n, ok := ddl.ParseType(c.Type).Digits()
+	if !ok || !c.Text {
+		return 0
+	}
+	return n
 }

@@ -1,9 +1,9 @@
-// Package catalog inspects a live database. It finds the auto-increment keys and
-// everything that refers to them, and checks whether the columns match a program's
-// models. It only reads, and never changes anything.
+// Package catalog inspects a live database: it finds auto-increment keys along with
+// everything that refers to them, and checks whether your models match the columns. It's
+// strictly read-only.
 //
-// [Inspect] uses the application's own *sql.DB to report every column whose numbers
-// the database assigns:
+// [Inspect] reports every column that's numbered by the database. It needs nothing but
+// the *sql.DB your application already has:
 //
 //	report, err := catalog.Inspect(ctx, db, catalog.Options{})
 //	if err != nil {
@@ -11,9 +11,9 @@
 //	}
 //	return report.WriteText(os.Stdout)
 //
-// [Compare] compares columns with the fields of models, both at start-up and in CI.
-// Most programs should call gormid.Check, entid.Check or bunid.Check instead, which
-// read the models themselves. To plan and apply a migration to generated keys, use
+// [Compare] checks columns against model fields, on startup or in CI. You usually won't
+// call it directly: gormid.Check, entid.Check and bunid.Check are built on it, and know how
+// to read your models. For planning and applying a migration to generated keys, there's
 // package schema/autoinc.
 //
 // # Which columns are keys
@@ -27,32 +27,34 @@
 //     an alias of the rowid, since SQLite numbers its rows too. This excludes tables
 //     WITHOUT ROWID.
 //
-// Note that the catalog of a database doesn't show columns whose numbers come from a
-// trigger, a function or the program, so the report can't show them either.
+// Numbers can also come from a trigger, a function, or your own program. Database catalogs
+// don't show this, so you won't see such columns in the report.
 //
 // # Which columns refer to a key
 //
-// The report lists declared foreign keys. They include self-references, columns of
-// composite foreign keys, and foreign keys to a column that is itself a foreign key to
-// the key. Columns that may hold a key without a foreign key are reported as findings
-// of the kind [LikelyChild].
+// Declared foreign keys are always listed. That includes self-references, the columns of
+// composite foreign keys, and foreign keys pointing to a column that is itself a foreign
+// key to the key. Columns that just look like they hold a key (without a foreign key) are
+// reported as [LikelyChild] findings.
 //
-// Postgres also records which views and other objects use a column, and doesn't let us
-// alter its type meanwhile. They are listed too, along with the views that use such a view.
+// Postgres won't let you alter a column's type while views or certain other objects use it.
+// The report lists these too, as well as views using such a view.
 //
 // # Privileges
 //
-// On Postgres any role may read the catalog, although reading a counter requires SELECT
-// on its sequence. MySQL and MariaDB only show an account the objects that it has
-// privileges for. To see everything, the account needs SELECT and TRIGGER on *.*. If some objects may be hidden, the report says so in a finding of the kind
-// [Unseen].
+// Any Postgres role can read the catalog, although reading a counter takes SELECT on its
+// sequence. MySQL and MariaDB are stricter and hide objects an account has no privileges
+// for; grant SELECT and TRIGGER on *.* if you want to see everything. The report has an
+// [Unseen] finding if some objects might be hidden.
 //
 // # Why it has its own parser
 //
-// Using the inspectors of Atlas (ariga.io/atlas/sql) would make every program that
-// calls Check depend on Atlas, and more. This package only needs the standard library
-// and no driver. Atlas also doesn't read counters. A full parser for each dialect would
-// be larger than this package. Fortunately we don't need one: the definitions come from
-// a server that has already accepted them, so a tokenizer and a parser of column types
-// will do. Both are in internal/ddl, which all integrations share.
+// Atlas (ariga.io/atlas/sql) has inspectors for all of these databases. Using them would
+// make Atlas and its dependencies a requirement for every program that calls Check, however,
+// and they don't read counters. This package only needs the standard library, and no driver.
+//
+// A full parser for each dialect would be larger than the whole package. Luckily, the
+// definitions come from a server that has already accepted them, so all we need is a
+// tokenizer and a parser for column types. You'll find both in internal/ddl, which the
+// integrations use as well.
 package catalog

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// A Finding is something to know before you stop using auto-increment.
+// A Finding is something you should know before giving up auto-increment.
 type Finding struct {
 	Kind     Kind     `json:"kind"`
 	Severity Severity `json:"severity"`
@@ -14,7 +14,7 @@ type Finding struct {
 	Remedy   string   `json:"remedy"`          // what to do
 }
 
-// A Severity says how much a finding matters.
+// Severity says how serious a finding is.
 type Severity int
 
 const (

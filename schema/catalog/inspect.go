@@ -10,37 +10,37 @@ import (
 	"github.com/snowkey-go/snowkey/schema/internal/database"
 )
 
-// Options control what [Inspect] looks at. The zero value suits most programs.
+// Options controls what [Inspect] looks at. The zero value is fine for most programs.
 type Options struct {
-	// Schemas are the exact names of the schemas to report. On MySQL these are
-	// databases, and on SQLite the main and attached databases. Foreign keys and views
-	// in other schemas are reported as well. Defaults to all schemas except the
-	// system's own, or on MySQL to the connection's database if it has one.
+	// Schemas lists the exact names of the schemas to report (on MySQL that's databases,
+	// and on SQLite the main and attached databases). Foreign keys and views in other
+	// schemas are reported as well. Defaults to everything except system schemas. On
+	// MySQL, it defaults to the connection's database if it has one.
 	Schemas []string
 
-	// Children are columns that hold a key without a foreign key. Only the names in
-	// Child and Parent are used. A schema may be left empty if there is only one column
-	// that fits. Without a Parent, the column holds keys of any of the tables.
+	// Children lists columns that hold a key without having a foreign key. Only the names
+	// in Child and Parent matter. You can leave out the schema if there's just one
+	// matching column, and leave out Parent for a column holding keys from any of the
+	// tables.
 	Children []ForeignKey
 
-	// LikelyChildren adds every column to Children that would otherwise be reported as
-	// a [LikelyChild].
+	// LikelyChildren treats every column that would be reported as a [LikelyChild] as if
+	// you'd listed it in Children.
 	LikelyChildren bool
 
-	// NotChildren are columns that must not be reported as a [LikelyChild].
+	// NotChildren are columns that should never be reported as a [LikelyChild].
 	NotChildren []Column
 
-	// OnlyDeclared leaves out the search for a [LikelyChild], which reads rows.
+	// OnlyDeclared skips the search for [LikelyChild] columns, which has to read rows.
 	OnlyDeclared bool
 }
 
-// Inspect reads the catalog of db and reports every auto-increment key in it. It
-// changes nothing, and uses a single connection until it returns. It is safe for
-// concurrent use.
+// Inspect reads db's catalog and reports every auto-increment key it finds. It's
+// read-only, uses a single connection, and is safe for concurrent use.
 //
-// The error is [ErrDialect], [ErrSchema] or [ErrColumn], or wraps the driver's error.
-// Note that it is not an error if the account isn't allowed to see some objects. The
-// report has a finding of the kind [Unseen] instead.
+// The error is [ErrDialect], [ErrSchema] or [ErrColumn], or wraps the driver's error. If
+// the account isn't allowed to see some objects, that's not an error; check the report
+// for an [Unseen] finding.
 func Inspect(ctx context.Context, db *sql.DB, options Options) (Report, error) {
 	var report Report
 	err := withConn(ctx, db, func(conn *sql.Conn) (err error) {
@@ -50,15 +50,15 @@ func Inspect(ctx context.Context, db *sql.DB, options Options) (Report, error) {
 	return report, err
 }
 
-// InspectConn is like [Inspect], but uses the given connection. It is for callers that
-// have already set up the connection's session.
+// InspectConn is like [Inspect] but uses the given connection, in case you've already set
+// up its session.
 func InspectConn(ctx context.Context, conn *sql.Conn, options Options) (Report, error) {
 	found, err := database.Identify(ctx, conn)
 	if err != nil {
 		return Report{}, err
 	}
 	s := server{found}
-	c, err := s.syntax().read(s, ctx, conn, options.Schemas, true)
+	c, err := s.read(ctx, conn, options.Schemas, true)
 	if err != nil {
 		return Report{}, err
 	}
@@ -111,12 +111,12 @@ func InspectConn(ctx context.Context, conn *sql.Conn, options Options) (Report, 
 	return report, nil
 }
 
-// ErrSchema is returned if a schema of [Options.Schemas] does not exist, or if the
-// account is not allowed to see it.
+// ErrSchema is returned if a schema in [Options.Schemas] doesn't exist, or if the account
+// isn't allowed to see it.
 var ErrSchema = errors.New("there is no schema of this name that this account may see")
 
-// ErrColumn is returned if [Options] name a column that does not exist, does not hold
-// integers, or exists in several schemas.
+// ErrColumn is returned if a column in [Options] doesn't exist, doesn't hold integers, or
+// exists in more than one schema.
 var ErrColumn = errors.New("there is no single column of integers of this name")
 
 func missingSchema(name string, schemas []string) error {

@@ -24,16 +24,15 @@ func (s server) judge(k *Key) {
 
 func (s server) judgeWidth(k *Key) {
 	name := s.column(k.Column)
-	if k.Column.Bits == 0 {
+	switch {
+	case k.Column.Bits == 0:
 		k.find(NotNumeric, Warning, k.Column,
 			fmt.Sprintf("%s counts, and is %s, which is not a number", name, k.Column.Type),
 			"look at how its values are made before anything else; a generated key is a whole number of 64 bits")
+	case k.Column.narrow():
+		k.find(NarrowKey, Blocker, k.Column,
+			fmt.Sprintf("%s is %s, which cannot hold a key of 64 bits", name, k.Column.Type), s.widen(k.Column))
 	}
-	if !k.Column.narrow() {
-		return
-	}
-	k.find(NarrowKey, Blocker, k.Column,
-		fmt.Sprintf("%s is %s, which cannot hold a key of 64 bits", name, k.Column.Type), s.syntax().widen(s, k.Column))
 }
 
 func (s server) judgeCounting(k *Key) {
@@ -92,7 +91,7 @@ func (s server) judgeChild(k *Key, fk ForeignKey) {
 	child, parent := s.column(fk.Child), s.column(fk.Parent)
 	if fk.Child.narrow() {
 		k.find(NarrowChild, Blocker, fk.Child,
-			fmt.Sprintf("%s references %s and is %s, which cannot hold a key of 64 bits", child, parent, fk.Child.Type), s.syntax().widen(s, fk.Child))
+			fmt.Sprintf("%s references %s and is %s, which cannot hold a key of 64 bits", child, parent, fk.Child.Type), s.widen(fk.Child))
 	}
 	if fk.Child.Bits > 0 && fk.Parent.Bits > 0 && fk.Child.Unsigned != fk.Parent.Unsigned && !fk.Undeclared {
 		k.find(SignMismatch, Warning, fk.Child,

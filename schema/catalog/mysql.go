@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
@@ -13,30 +14,16 @@ import (
 	"github.com/snowkey-go/snowkey/schema/internal/database"
 )
 
-// These are the rows of the queries for settings, for columns of keys, and for the rules of
-// foreign keys.
-type (
-	mysqlSetting struct {
-		database     string
-		step, offset int64
-		foldsTables  int
-		account      string
-	}
-
-	mysqlUsage struct {
-		schema, name  string
-		child, parent Column
-	}
-
-	mysqlRule struct {
-		schema, name string
-		Reference
-	}
-)
+type mysqlSetting struct {
+	database     string
+	step, offset int64
+	foldsTables  int
+	account      string
+}
 
 // readMySQL reads the information schema. There's no point in a transaction here,
 // because the information schema doesn't take part in one.
-func (s server) readMySQL(ctx context.Context, conn *sql.Conn, wanted []string, _ bool) (*catalog, error) {
+func (s server) readMySQL(ctx context.Context, conn *sql.Conn, wanted []string) (*catalog, error) {
 	if s.Dialect == MySQL { // whose information schema may otherwise return counters of yesterday
 		restore, err := s.Set(ctx, conn, [2]string{"information_schema_stats_expiry", "0"})
 		if err != nil {
@@ -44,10 +31,9 @@ func (s server) readMySQL(ctx context.Context, conn *sql.Conn, wanted []string, 
 		}
 		defer restore()
 	}
-	c := &catalog{foldTable: exact, foldColumn: exact, primary: make(map[Name][]string)} // column names always have the spelling of their tables
+	c := &catalog{foldTable: exact, foldColumn: strings.ToLower, primary: make(map[Name][]string)}
 	var columns []mysqlColumn
-	var usages []mysqlUsage
-	var rules []mysqlRule
+	var links, rules []link
 	var grants []string
 	set, err := database.One(ctx, conn, s.query("settings"), func(s *mysqlSetting) []any {
 		return []any{&s.database, &s.step, &s.offset, &s.foldsTables, &s.account}
@@ -56,10 +42,12 @@ func (s server) readMySQL(ctx context.Context, conn *sql.Conn, wanted []string, 
 		err = database.ReadAll(ctx, conn,
 			database.Into(&c.schemas, s.query("schemas"), database.Text),
 			database.Into(&columns, s.query("columns"), (*mysqlColumn).dest),
-			database.Into(&usages, s.query("constraints"), func(u *mysqlUsage) []any {
-				return slices.Concat([]any{&u.schema, &u.name}, u.child.path(), u.parent.path())
+			database.Into(&links, s.query("constraints"), func(l *link) []any {
+				return slices.Concat([]any{&l.constraint, &l.Name}, l.Child.path(), l.Parent.path())
 			}),
-			database.Into(&rules, s.query("rules"), func(r *mysqlRule) []any { return []any{&r.schema, &r.name, &r.OnUpdate, &r.OnDelete} }),
+			database.Into(&rules, s.query("rules"), func(l *link) []any {
+				return []any{&l.constraint, &l.whole.OnUpdate, &l.whole.OnDelete, &l.whole.Valid}
+			}),
 			database.Into(&c.triggers, s.query("triggers"), (*Trigger).dest),
 			database.Into(&grants, "SHOW GRANTS", database.Text),
 		)
@@ -76,7 +64,7 @@ func (s server) readMySQL(ctx context.Context, conn *sql.Conn, wanted []string, 
 	case set.database != "":
 		c.inspected = []string{set.database}
 	}
-	c.addMySQLConstraints(columns, usages, rules)
+	c.addMySQLConstraints(columns, links, rules)
 	if missing := missingGrants(grants); len(missing) > 0 {
 		c.unseen = append(c.unseen, Finding{
 			Kind: Unseen, Severity: Warning,
@@ -95,16 +83,15 @@ type mysqlColumn struct {
 }
 
 func (c *mysqlColumn) dest() []any {
-	return slices.Concat(c.path(), []any{&c.Type, typed(MySQL, &c.Column), &c.counts, &c.expression})
+	return append(c.Column.dest(MySQL), &c.counts, &c.expression)
 }
 
 // addMySQLConstraints adds the foreign keys and the primary keys to c. Since joins of the
 // information schema are slow on MySQL and on MariaDB, we join its tables here.
-func (c *catalog) addMySQLConstraints(columns []mysqlColumn, usages []mysqlUsage, rules []mysqlRule) {
-	whole := make(map[[2]string]Reference)
+func (c *catalog) addMySQLConstraints(columns []mysqlColumn, links, rules []link) {
+	whole := make(map[string]Reference)
 	for _, r := range rules {
-		r.Valid = true
-		whole[[2]string{r.schema, r.name}] = r.Reference
+		whole[r.constraint] = r.whole
 	}
 	known := make(map[place]Column)
 	for _, column := range columns {
@@ -116,16 +103,14 @@ func (c *catalog) addMySQLConstraints(columns []mysqlColumn, usages []mysqlUsage
 		}
 		return column // the table was created or dropped since we read the columns
 	}
-	for _, u := range usages {
-		child := find(u.child)
-		if u.parent.Name == "" {
-			c.primary[child.Table] = append(c.primary[child.Table], child.Name)
+	for _, l := range links {
+		l.Child = find(l.Child)
+		if l.Parent.Name == "" {
+			c.primary[l.Child.Table] = append(c.primary[l.Child.Table], l.Child.Name)
 			continue
 		}
-		c.links = append(c.links, link{
-			constraint: fmt.Sprintf("%q %q", u.schema, u.name), whole: whole[[2]string{u.schema, u.name}],
-			ForeignKey: ForeignKey{Name: u.name, Child: child, Parent: find(u.parent)},
-		})
+		l.Parent, l.whole = find(l.Parent), whole[l.constraint]
+		c.links = append(c.links, l)
 	}
 }
 
@@ -136,13 +121,13 @@ var sequenceDefault = regexp.MustCompile("(?i)\\bnextval\\((`(?:[^`]|``)*`\\.`(?
 func (s server) readMySQLKeys(ctx context.Context, conn *sql.Conn, c *catalog, columns []mysqlColumn, set mysqlSetting) error {
 	type table struct {
 		name        Name
-		next        sql.Null[string]
+		next        *big.Int
 		partitioned bool
 	}
 	tables := make(map[Name]table)
 	for _, schema := range c.inspected {
 		found, err := database.List(ctx, conn, s.query("tables"), func(t *table) []any {
-			return []any{&t.name.Schema, &t.name.Name, &t.next, &t.partitioned}
+			return []any{&t.name.Schema, &t.name.Name, database.ScanInt(&t.next), &t.partitioned}
 		}, schema)
 		if err != nil {
 			return err
@@ -154,8 +139,8 @@ func (s server) readMySQLKeys(ctx context.Context, conn *sql.Conn, c *catalog, c
 	sequences := make(map[Name]Counter)
 	for _, column := range columns {
 		t, ok := tables[column.Table]
-		if ok && (column.Bits > 0 || column.byHand()) {
-			c.numbers = append(c.numbers, column.Column)
+		if ok {
+			c.columns = append(c.columns, column.Column)
 		}
 		k := Key{Column: column.Column, Partitioned: t.partitioned}
 		match := sequenceDefault.FindStringSubmatch(column.expression)
@@ -163,14 +148,7 @@ func (s server) readMySQLKeys(ctx context.Context, conn *sql.Conn, c *catalog, c
 		case column.counts && ok:
 			k.Mechanism = AutoIncrement
 			// MySQL returns NULL if the counter has never been used.
-			k.Counter = Counter{next: big.NewInt(set.offset), Step: set.step, top: power(64)}
-			if t.next.Valid {
-				next, ok := new(big.Int).SetString(t.next.V, 10)
-				if !ok {
-					return fmt.Errorf("catalog: the counter %q is not a whole number", t.next.V)
-				}
-				k.Counter.next = next
-			}
+			k.Counter = Counter{next: cmp.Or(t.next, big.NewInt(set.offset)), Step: set.step, top: power(64)}
 		case match != nil && s.Dialect == MariaDB:
 			k.Mechanism, k.Default = SequenceDefault, column.expression
 			name := ddl.Names(match[1], false)[0]
@@ -194,9 +172,10 @@ func (s server) readMySQLKeys(ctx context.Context, conn *sql.Conn, c *catalog, c
 // above any number that a connection may have cached.
 func (s server) readMariaDBSequence(ctx context.Context, conn *sql.Conn, c *catalog, name Name) Counter {
 	counter := Counter{Sequence: name}
-	var next, low, high int64
-	_, err := database.One(ctx, conn, "SELECT next_not_cached_value, minimum_value, maximum_value, increment FROM "+s.name(name),
-		func(*struct{}) []any { return []any{&next, &low, &high, &counter.Step} })
+	var low *big.Int
+	_, err := database.One(ctx, conn, "SELECT next_not_cached_value, minimum_value, maximum_value, increment FROM "+s.name(name), func(*struct{}) []any {
+		return []any{database.ScanInt(&counter.next), database.ScanInt(&low), database.ScanInt(&counter.top), &counter.Step}
+	})
 	if err != nil {
 		c.unseen = append(c.unseen, Finding{
 			Kind: Unseen, Severity: Warning,
@@ -206,9 +185,8 @@ func (s server) readMariaDBSequence(ctx context.Context, conn *sql.Conn, c *cata
 		return counter
 	}
 	if counter.Step < 0 {
-		high = low
+		counter.top = low
 	}
-	counter.next, counter.top = big.NewInt(next), big.NewInt(high)
 	return counter
 }
 

@@ -119,13 +119,7 @@ JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE NOT g.tgisinternal
 ORDER BY n.nspname, c.relname, g.tgname
 
--- name: numbers
--- Many schemas have columns that hold a key without a foreign key to say so. Such a
--- column has to be widened together with the key, otherwise the first generated key
--- won't fit. Nothing in a catalog proves that a column holds keys, and nothing in the
--- rows proves that it doesn't, so Inspect reports every narrow column whose name
--- resembles a key, together with what its rows look like. It's up to the caller to
--- decide, with [Options.Children] and [Options.NotChildren].
+-- name: columns
 SELECT n.nspname, c.relname, a.attname, format_type(a.atttypid, a.atttypmod),
 	CASE WHEN t.typtype = 'd' THEN format_type(t.typbasetype, t.typtypmod) ELSE format_type(a.atttypid, a.atttypmod) END
 FROM pg_class c
@@ -133,7 +127,6 @@ JOIN pg_namespace n ON n.oid = c.relnamespace AND n.nspname !~ '^pg_' AND n.nspn
 JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped AND a.attinhcount = 0
 JOIN pg_type t ON t.oid = a.atttypid
 WHERE c.relkind IN ('r', 'p') AND NOT c.relispartition
-AND COALESCE(NULLIF(t.typbasetype, 0), t.oid)::regtype::text IN ('smallint', 'integer', 'bigint', 'smallint[]', 'integer[]', 'numeric', 'real', 'double precision', 'character varying', 'character')
 ORDER BY n.nspname, c.relname, a.attnum
 
 -- name: table
@@ -148,10 +141,3 @@ JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdroppe
 WHERE c.oid = to_regclass(CASE WHEN $1::text = '' THEN format('%I', $2::text) ELSE format('%I.%I', $1::text, $2::text) END)
 AND c.relkind IN ('r', 'p', 'f', 'v', 'm')
 ORDER BY a.attnum
-
--- name: kinds
--- In Rails and in Laravel, a row of items can belong either to a user or to a company.
--- The key is in items.owner_id, and items.owner_type has the name of the class, such as
--- User, or a code for it. The information schema works the same on MySQL and Postgres, so
--- both share this query.
-SELECT table_schema, table_name, column_name FROM information_schema.columns WHERE LOWER(RIGHT(column_name, 4)) = 'type'

@@ -14,8 +14,8 @@ type Report struct {
 	Findings []Finding `json:"findings,omitempty"` // findings that don't concern a single key
 	Triggers []Trigger `json:"-"`                  // of all tables, including those without a key
 
-	// References are all foreign keys of the database, including those that don't concern
-	// a key.
+	// References are all foreign keys in the database, whether or not they have to do
+	// with a key.
 	References []Reference `json:"-"`
 }
 
@@ -32,7 +32,7 @@ const (
 	Rowid             Mechanism = "rowid"               // SQLite: the largest number in the table, plus one
 )
 
-// A Key is a column to which the database assigns numbers.
+// A Key is a column numbered by the database.
 type Key struct {
 	Column      Column    `json:"column"`
 	Mechanism   Mechanism `json:"mechanism"`
@@ -40,16 +40,16 @@ type Key struct {
 	PrimaryKey  []string  `json:"primaryKey,omitempty"` // the columns of the table's primary key
 	Counter     Counter   `json:"counter"`
 	Partitioned bool      `json:"partitioned,omitempty"`
-	// Inheritors are partitions of the table on Postgres, as well as inheriting tables
-	// whose rows take their numbers from the same sequence.
+	// Inheritors are the table's partitions on Postgres, along with inheriting tables
+	// whose rows are numbered from the same sequence.
 	Inheritors  []Name       `json:"inheritors,omitempty"`
 	ForeignKeys []ForeignKey `json:"foreignKeys,omitempty"`
 	SharedWith  []Column     `json:"sharedWith,omitempty"` // other columns that use the same sequence, or own it
 	Views       []Name       `json:"views,omitempty"`      // Postgres: the views that use the column or a child, directly or through another view
 	Triggers    []Trigger    `json:"triggers,omitempty"`
-	// Dependents are all other objects that keep Postgres from altering the type of the
-	// column or of a child, such as policies, rules and generated columns. The
-	// descriptions come from Postgres itself.
+	// Dependents are any other objects (policies, rules, generated columns, …) that stop
+	// Postgres from altering the type of the column or a child. The descriptions come
+	// from Postgres itself.
 	Dependents []string  `json:"dependents,omitempty"`
 	Findings   []Finding `json:"findings,omitempty"`
 }
@@ -88,9 +88,9 @@ type Column struct {
 	Table Name   `json:"table"`
 	Name  string `json:"name"`
 	Type  string `json:"type"` // as the database writes it
-	// Bits is the number of bits, sign included, of the largest integers that the
-	// column stores exactly. It is at most 64, or 0 if the column doesn't hold numbers
-	// or its type is not known.
+	// Bits is the size of the largest integers the column can store exactly, including
+	// the sign bit. It's at most 64, or 0 for columns that don't hold numbers or whose
+	// type isn't known.
 	Bits     int  `json:"bits"`
 	Unsigned bool `json:"unsigned,omitempty"`
 	Text     bool `json:"text,omitempty"` // whether the column holds text
@@ -105,9 +105,9 @@ func power(bits int) *big.Int {
 	return n.Sub(n, big.NewInt(1))
 }
 
-// A Counter describes where the numbers of a column come from. Its fields are decimal
-// text because MySQL counts up to 2^64-1, while JavaScript already rounds numbers above
-// 2^53. A field is empty if its value isn't known, in which case a finding says why.
+// A Counter describes where a column's numbers come from. All fields are decimal text,
+// since MySQL counts up to 2^64-1 while JavaScript starts rounding at 2^53. A value that
+// isn't known is left empty, and a finding explains why.
 type Counter struct {
 	Sequence Name    `json:"sequence,omitzero"` // only on Postgres and MariaDB
 	Next     string  `json:"next,omitempty"`    // the number of the next row without a key
@@ -118,9 +118,10 @@ type Counter struct {
 	// Narrow is true if the sequence itself ends within 32 bits.
 	Narrow bool `json:"-"`
 
-	next  *big.Int
-	top   *big.Int // the last number of the sequence itself
-	owner *Column  // Postgres: the sequence is dropped together with this column's table
+	next    *big.Int
+	top     *big.Int // the last number of the sequence itself
+	owner   Column   // Postgres: the sequence is dropped together with this column's table
+	mayRead bool     // Postgres: whether the role may read the sequence
 }
 
 // measure sets the exported fields of a counter that stores its numbers in the column.
@@ -153,22 +154,23 @@ type ForeignKey struct {
 	Parent  Column   `json:"parent"`            // the key, or a column that is itself a foreign key to it
 	Columns []string `json:"columns,omitempty"` // all columns of the constraint, if there are several
 
-	// Undeclared is true if the constraint doesn't exist, but comes from
-	// [Options.Children].
+	// Undeclared is true if there is no such constraint, and the column comes from
+	// [Options.Children] instead.
 	Undeclared bool `json:"undeclared,omitempty"`
 
-	// AnyKey is true if the caller didn't say whose key the column holds. Parent is then
-	// any key of the schema.
+	// AnyKey is true if the caller didn't say whose key the column holds. Parent can be
+	// any key in the schema then.
 	AnyKey bool `json:"anyKey,omitempty"`
 
-	// If an undeclared child holds keys of several tables, another column of its table has
-	// a value for each of them, such as owner_type and User. Only autoinc's rekeying uses it.
+	// If an undeclared child holds keys of several tables, TypeColumn is the column next
+	// to it that says which table a key belongs to, and TypeValue is its value for this
+	// one (e.g. owner_type and User). They're only used by autoinc's rekeying.
 	TypeColumn string `json:"typeColumn,omitempty"`
 	TypeValue  string `json:"typeValue,omitempty"`
 }
 
-// A Reference is a whole foreign key constraint, whereas a [ForeignKey] is one of its
-// columns.
+// A Reference is an entire foreign key constraint, as opposed to [ForeignKey], which is
+// just one of its columns.
 type Reference struct {
 	Name     string   `json:"name,omitempty"` // always empty on SQLite
 	Child    Name     `json:"child"`

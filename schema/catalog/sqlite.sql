@@ -5,7 +5,7 @@ SELECT name FROM pragma_database_list WHERE name <> 'temp' ORDER BY seq
 -- The primary key is an alias of the rowid if it is a single column whose type is
 -- exactly INTEGER, and if it doesn't have an index of its own. In a table WITHOUT
 -- ROWID it does.
-SELECT t.name, x.name, x.type, x.type, x.pk, m.sql,
+SELECT ?1, t.name, x.name, x.type, x.type, m.sql,
 	x.pk = 1 AND upper(x.type) = 'INTEGER'
 	AND (SELECT count(*) FROM pragma_table_xinfo(t.name, ?1) WHERE pk > 0) = 1
 	AND NOT EXISTS (SELECT 1 FROM pragma_index_list(t.name, ?1) WHERE origin = 'pk')
@@ -16,19 +16,20 @@ WHERE t.schema = ?1 AND t.type = 'table'
 ORDER BY t.name, x.pk
 
 -- name: foreign keys
-SELECT t.name, f.id, f."table", f.seq, f."from", coalesce(f."to", ''), f.on_update, f.on_delete
-FROM pragma_table_list AS t JOIN pragma_foreign_key_list(t.name, ?1) AS f
+-- A foreign key without columns references the primary key. SQLite also accepts one that
+-- references something that doesn't exist, which we leave out.
+SELECT printf('%Q %Q %d', ?1, t.name, f.id), '',
+	?1, t.name, c.name, c.type, c.type, ?1, q.name, p.name, p.type, p.type, f.on_update, f.on_delete, '', '', true
+FROM pragma_table_list AS t
+JOIN pragma_foreign_key_list(t.name, ?1) AS f
+JOIN pragma_table_xinfo(t.name, ?1) AS c ON c.name = f."from" COLLATE NOCASE
+JOIN pragma_table_list(f."table") AS q ON q.schema = ?1 AND q.type = 'table'
+JOIN pragma_table_xinfo(q.name, ?1) AS p ON p.name = f."to" COLLATE NOCASE OR f."to" IS NULL AND p.pk = f.seq + 1
 WHERE t.schema = ?1 AND t.type = 'table'
 ORDER BY t.name, f.id, f.seq
 
 -- name: triggers
-SELECT tbl_name, name FROM {schema}.sqlite_master WHERE type = 'trigger' ORDER BY tbl_name, name
-
--- name: has sequence
-SELECT count(*) FROM {schema}.sqlite_master WHERE name = 'sqlite_sequence'
-
--- name: sequence
-SELECT name, CAST(seq AS INTEGER) FROM {schema}.sqlite_sequence
+SELECT ?1, tbl_name, name, '' FROM {schema}.sqlite_master WHERE type = 'trigger' ORDER BY tbl_name, name
 
 -- name: table
 SELECT t.schema, t.name, x.name, x.type, x.type

@@ -11,9 +11,9 @@ import (
 	"github.com/snowkey-go/snowkey/schema/internal/database"
 )
 
-// WriteText writes the report for people to read, with the most severe findings of each
-// key first. Control characters in names are escaped as in a Go string, so that a name
-// can't move the cursor of a terminal.
+// WriteText writes the report for people to read, starting with the most severe findings
+// for each key. Control characters in names are escaped like in a Go string, to keep them
+// from messing with your terminal.
 func (r Report) WriteText(w io.Writer) error {
 	s := server{database.Server{Dialect: r.Dialect, Version: r.Version}}
 	var b bytes.Buffer

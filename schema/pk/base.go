@@ -19,28 +19,28 @@ var (
 	base62 = base{radix.New("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"), 11, "want 11 characters of base62: 0-9, A-Z and a-z"}
 )
 
-// FormatHex returns the key as 16 hexadecimal digits in lower case, as fmt's %016x does
-// for a uint64. See [ParseHex] for the inverse.
+// FormatHex returns the key as 16 lower-case hex digits, the same as fmt's %016x for a
+// uint64. Use [ParseHex] to get the key back.
 func FormatHex(id ID) string { return hex.format(id) }
 
-// ParseHex is the inverse of [FormatHex], and accepts only what that writes. The error is
+// ParseHex is the inverse of [FormatHex] and doesn't accept anything else. The error is
 // an [*Error].
 func ParseHex(s string) (ID, error) { return hex.parse(s) }
 
-// FormatBase58 returns the key as 11 characters of base58 in Bitcoin's alphabet, which
-// leaves out 0, O, I and l because people mistake them for others. See [ParseBase58] for
-// the inverse.
+// FormatBase58 returns the key as 11 characters of base58. This is Bitcoin's alphabet,
+// which avoids characters people mix up (0, O, I and l). Use [ParseBase58] to get the key
+// back.
 func FormatBase58(id ID) string { return base58.format(id) }
 
-// ParseBase58 is the inverse of [FormatBase58], and accepts only what that writes. The
+// ParseBase58 is the inverse of [FormatBase58] and doesn't accept anything else. The
 // error is an [*Error].
 func ParseBase58(s string) (ID, error) { return base58.parse(s) }
 
-// FormatBase62 returns the key as 11 characters of base62, with digits before upper case
-// before lower case. See [ParseBase62] for the inverse.
+// FormatBase62 returns the key as 11 characters of base62: digits, then upper case, then
+// lower case. Use [ParseBase62] to get the key back.
 func FormatBase62(id ID) string { return base62.format(id) }
 
-// ParseBase62 is the inverse of [FormatBase62], and accepts only what that writes. The
+// ParseBase62 is the inverse of [FormatBase62] and doesn't accept anything else. The
 // error is an [*Error].
 func ParseBase62(s string) (ID, error) { return base62.parse(s) }
 

@@ -2,10 +2,9 @@ package pk
 
 import "fmt"
 
-// An Error reports a value that a type of this package rejected, and why. Every
-// function or method that parses, scans or decodes may return an *Error, in which case
-// the receiver is unchanged. Those that encode return one if the type can't express the
-// value.
+// An Error says which value was rejected by a type in this package, and why. Anything
+// that parses, scans or decodes may return an *Error, and leaves the receiver unchanged
+// when it does. Encoding returns one for values the type can't express.
 type Error struct {
 	Type   string // the type that rejected the value, such as "pk.ID"
 	Value  string // the rejected value in Go syntax, shortened

@@ -7,8 +7,8 @@ import (
 	"reflect"
 )
 
-// An Of[T] is the key of a T in a BIGINT column. It works like an [ID], but the
-// compiler distinguishes it from the keys of other entities.
+// Of[T] is the key of a T in a BIGINT column. It works like an [ID], except that the
+// compiler won't let you mix up keys of different entities.
 //
 //	type User struct{ ID pk.Of[User] }
 //	type Post struct {
@@ -16,9 +16,9 @@ import (
 //		Author pk.Of[User]
 //	}
 //
-// T is only used as a name, and none of its fields are stored. It may be the struct
-// that has the key, an interface or an empty struct. The zero value of Of[T] is 0.
-// Values are safe for concurrent use.
+// T is nothing but a name, and none of its fields are stored. It can be the struct the
+// key belongs to, an interface, or an empty struct. The zero value is 0. Values are safe
+// for concurrent use.
 type Of[T any] int64
 
 // form returns a value that callers keep in a variable. A pointer to a new form would
@@ -48,8 +48,8 @@ func (id Of[T]) String() string { return ID(id).String() }
 // Value implements [driver.Valuer] and returns an int64, even for 0.
 func (id Of[T]) Value() (driver.Value, error) { return int64(id), nil }
 
-// Scan implements [database/sql.Scanner]. It accepts everything [ID.Scan] does, as
-// well as an Of[T] or *Of[T], but not the key of another entity.
+// Scan implements [database/sql.Scanner]. On top of everything [ID.Scan] accepts, it
+// takes an Of[T] or *Of[T], but not another entity's key.
 func (id *Of[T]) Scan(src any) error {
 	f := id.form()
 	return scan(&f, id, src)

@@ -7,24 +7,24 @@ import (
 	"reflect"
 )
 
-// A Prefixer names the entity that it is, for the text of its keys. A struct or an empty
-// struct with this method is all that [Prefixed] needs.
+// A Prefixer provides the entity's name for the text of its keys. For use with
+// [Prefixed], a struct with this method is enough (even an empty one).
 type Prefixer interface {
-	// Prefix returns the same text every time. It has 1 to 63 characters of a-z and _,
-	// and begins and ends with a letter, as in TypeID. No two entities of a program
-	// should share one.
+	// Prefix must return the same text every time: 1 to 63 characters from a-z and _,
+	// starting and ending with a letter, as in TypeID. Use a different prefix for each
+	// entity in a program.
 	Prefix() string
 }
 
-// A Prefixed[T] is the key of a T in a BIGINT column. Outside the database it is text
-// that names the entity:
+// Prefixed[T] is the key of a T in a BIGINT column. Outside the database, it's text that
+// says which entity it belongs to:
 //
 //	user_06Y5DNAR40000
 //	│    └────────────  the 13 characters of a SortText
 //	└─────────────────  T's Prefix
 //
-// The compiler distinguishes it from the keys of other entities, as it does for an [Of].
-// Text with another prefix, or without one, is an error:
+// Like [Of], it lets the compiler tell keys of different entities apart. Text is checked
+// as well: a wrong or missing prefix is an error.
 //
 //	type User struct{ ID pk.Prefixed[User] }
 //
@@ -35,12 +35,11 @@ type Prefixer interface {
 //		Author pk.Prefixed[User]
 //	}
 //
-// Text sorts in the order of the keys. JSON, URLs, forms and GraphQL must have the
-// prefix, so numbers without it are errors there.
+// The text sorts in key order. Since JSON, URLs, forms and GraphQL require the prefix,
+// they don't accept plain numbers.
 //
-// T is only used for its name and prefix. It must not be an interface. The zero value of
-// Prefixed[T] is 0, which is written as text like any other number. Values are safe for
-// concurrent use.
+// T only contributes its name and prefix, and must not be an interface. The zero value is
+// 0, which has a text like any other number. Values are safe for concurrent use.
 type Prefixed[T Prefixer] int64
 
 func (Prefixed[T]) form() form {
@@ -49,7 +48,7 @@ func (Prefixed[T]) form() form {
 }
 
 // ParsePrefixed parses T's prefix, an underscore and the 13 characters of a [SortText].
-// It accepts only what [Prefixed.String] writes. The error is an [*Error].
+// It only accepts the exact output of [Prefixed.String]. The error is an [*Error].
 func ParsePrefixed[T Prefixer](s string) (Prefixed[T], error) {
 	var id Prefixed[T]
 	f := id.form()
@@ -66,8 +65,8 @@ func (id Prefixed[T]) Int64() int64 { return int64(id) }
 // IsZero reports whether the key is 0.
 func (id Prefixed[T]) IsZero() bool { return id == 0 }
 
-// String returns the text. For a negative number it returns the prefix and decimal text,
-// which [ParsePrefixed] does not accept.
+// String returns the text. Negative numbers are written as the prefix and decimal text,
+// which [ParsePrefixed] won't accept.
 func (id Prefixed[T]) String() string {
 	f := id.form()
 	return f.string(int64(id))
@@ -76,15 +75,15 @@ func (id Prefixed[T]) String() string {
 // Value implements [driver.Valuer] and returns an int64, even for 0.
 func (id Prefixed[T]) Value() (driver.Value, error) { return int64(id), nil }
 
-// Scan implements [database/sql.Scanner]. It accepts everything [ID.Scan] does, text with
-// T's prefix, and a Prefixed[T] or *Prefixed[T].
+// Scan implements [database/sql.Scanner]. On top of everything [ID.Scan] accepts, it
+// takes text with T's prefix, and a Prefixed[T] or *Prefixed[T].
 func (id *Prefixed[T]) Scan(src any) error {
 	f := id.form()
 	return scan(&f, id, src)
 }
 
-// AppendText implements [encoding.TextAppender] and does not allocate. It returns an error
-// for a negative number, and if T's prefix is not allowed.
+// AppendText implements [encoding.TextAppender] and does not allocate. It returns an
+// error for negative numbers, and if T's prefix isn't valid.
 func (id Prefixed[T]) AppendText(dst []byte) ([]byte, error) {
 	f := id.form()
 	return f.appendText(dst, int64(id))

@@ -6,20 +6,19 @@ import (
 	"log/slog"
 )
 
-// A SortText is a key in a text column that sorts in the order of the keys. The column
-// is a CHAR(13), and holds Crockford base32 in upper case. SortText(id).String() can
-// also serve as a short form of any key, for people and in URLs.
+// A SortText is a key in a CHAR(13) column, in a text format that sorts in key order:
+// Crockford base32 in upper case. Even if you don't have such a column,
+// SortText(id).String() is handy as a short form for people and in URLs.
 //
-// The order is preserved from 0 to MaxInt64 under every collation that sorts digits
-// before letters and A before Z, which all common ones do. Writing a negative number
-// returns an error.
+// The order holds from 0 to MaxInt64 under any collation that puts digits before letters
+// and A before Z (all common ones do). Writing a negative number returns an error.
 //
 // The zero value is 0. Values are safe for concurrent use.
 type SortText int64
 
 var sortForm = form{name: "pk.SortText", textual: true, sortable: true}
 
-// ParseSort parses sortable text. It accepts only what [SortText.String] writes, so
+// ParseSort parses sortable text. It only accepts the exact output of [SortText.String];
 // lower case and the aliases I, L and O are errors. The error is an [*Error].
 func ParseSort(s string) (SortText, error) {
 	var t SortText
@@ -36,8 +35,8 @@ func (t SortText) Int64() int64 { return int64(t) }
 // IsZero reports whether the key is 0.
 func (t SortText) IsZero() bool { return t == 0 }
 
-// String returns the 13 characters. For a negative number it returns decimal text,
-// which [ParseSort] does not accept.
+// String returns the 13 characters. Negative numbers are written in decimal, which
+// [ParseSort] won't accept.
 func (t SortText) String() string { return sortForm.string(int64(t)) }
 
 // Value implements [driver.Valuer] and returns the 13 characters as a string.
@@ -48,9 +47,9 @@ func (t SortText) Value() (driver.Value, error) {
 	return t.String(), nil
 }
 
-// Scan implements [database/sql.Scanner]. It accepts everything [ID.Scan] does, except
-// that text must be in the sortable format. Trailing blanks, which a wider CHAR column
-// adds, are ignored.
+// Scan implements [database/sql.Scanner]. It accepts everything [ID.Scan] does, but text
+// has to be in the sortable format. Trailing blanks (from a wider CHAR column) are
+// ignored.
 func (t *SortText) Scan(src any) error { return scan(&sortForm, t, src) }
 
 // AppendText implements [encoding.TextAppender] and does not allocate.
@@ -63,17 +62,18 @@ func (t SortText) MarshalText() ([]byte, error) { return sortForm.text(int64(t))
 func (t *SortText) UnmarshalText(text []byte) error { return set(&sortForm, t, text) }
 
 // UnmarshalParam implements the binder interfaces of gin and echo; see
-// [ID.UnmarshalParam]. Without it, gin would parse a key whose 13 characters all happen
-// to be digits as decimal, which is a different number.
+// [ID.UnmarshalParam]. Without it, gin would treat a key whose 13 characters happen to be
+// digits as decimal, and end up with a different number.
 func (t *SortText) UnmarshalParam(param string) error { return set(&sortForm, t, param) }
 
 // MarshalJSON implements [encoding/json.Marshaler]. It writes the 13 characters.
 func (t SortText) MarshalJSON() ([]byte, error) { return sortForm.json(int64(t)) }
 
-// UnmarshalJSON implements [encoding/json.Unmarshaler]. It accepts either an integer or
-// a string of the 13 characters. null leaves the key unchanged. Don't use the "string"
-// option of a json tag with a SortText: it strips the quotes, and UnmarshalJSON needs
-// them to tell the two apart.
+// UnmarshalJSON implements [encoding/json.Unmarshaler]. It accepts an integer, or a
+// string with the 13 characters. null leaves the key unchanged.
+//
+// Don't give a SortText the "string" option in its json tag. That option strips the
+// quotes, and without them UnmarshalJSON can't tell an integer from the sortable format.
 func (t *SortText) UnmarshalJSON(data []byte) error { return unmarshalJSON(&sortForm, t, data) }
 
 // MarshalGQL writes a GraphQL string. A negative number is written in decimal.
@@ -85,6 +85,6 @@ func (t *SortText) UnmarshalGQL(v any) error { return unmarshalGQL(&sortForm, t,
 // LogValue implements [slog.LogValuer] and returns a string.
 func (t SortText) LogValue() slog.Value { return sortForm.log(int64(t)) }
 
-// GormDataType returns the column type for GORM's migrator. The field should also be
-// tagged `gorm:"size:13"`, for the reason given at [Text.GormDataType].
+// GormDataType returns the column type for GORM's migrator. Tag the field with
+// `gorm:"size:13"` as well; [Text.GormDataType] explains why.
 func (SortText) GormDataType() string { return "char(13)" }

@@ -7,12 +7,14 @@ import (
 )
 
 // A String is a key in a BIGINT column, for structs whose key is a Go string. It holds
-// decimal text, but sends an integer.
+// decimal text but is sent to the database as an integer.
 //
-// The zero value "" is written as NULL in SQL and as null in JSON. Since NULL is
-// scanned as "", a String can tell NULL from the number 0. A null in JSON leaves the
-// key unchanged. Any other text is checked with [Parse] before it is written, so
-// invalid text never reaches the database. Values are safe for concurrent use.
+// The zero value "" stands for NULL: it's written as NULL in SQL and as null in JSON, and
+// NULL is scanned as "". Thus a String, unlike an ID, can tell NULL from the number 0. A
+// null in JSON leaves the key unchanged.
+//
+// Any other text has to pass [Parse] before it's written, so invalid keys never make it
+// into the database. Values are safe for concurrent use.
 type String string
 
 var stringForm = form{name: "pk.String"}
@@ -61,14 +63,14 @@ func (s String) AppendText(dst []byte) ([]byte, error) {
 	return append(dst, s...), nil
 }
 
-// MarshalText implements [encoding.TextMarshaler]. It returns the text itself, or an
-// error if the text is not a key.
+// MarshalText implements [encoding.TextMarshaler]. It returns the text as it is, or an
+// error if that's not a valid key.
 func (s String) MarshalText() ([]byte, error) {
 	return s.AppendText(make([]byte, 0, maxDecimal))
 }
 
-// UnmarshalText implements [encoding.TextUnmarshaler]; see [Parse]. Unlike Parse, it
-// accepts empty text, because that is what MarshalText writes for "".
+// UnmarshalText implements [encoding.TextUnmarshaler]. It accepts what [Parse] does, plus
+// empty text (which is what MarshalText writes for "").
 func (s *String) UnmarshalText(text []byte) error {
 	if len(text) == 0 {
 		*s = ""

@@ -6,12 +6,12 @@ import (
 	"log/slog"
 )
 
-// A Text is a key in a text column that stores it in decimal, such as VARCHAR(20).
+// A Text is a key stored as decimal in a text column, such as VARCHAR(20).
 //
-// Use Text for tables that already store their keys as decimal text. An [ID] could scan
-// such a column too, but in a WHERE clause it may match the wrong rows; see the package
-// documentation. Note that decimal text of different lengths doesn't sort the way
-// numbers do. If the order matters, use [SortText] instead.
+// It's meant for tables that already store their keys this way. An [ID] could scan such a
+// column too, but might match the wrong rows in a WHERE clause (see the package
+// documentation). If you care about order, use [SortText]: numbers with a different
+// number of digits don't sort correctly as decimal text.
 //
 // The zero value is 0. Values are safe for concurrent use.
 type Text int64
@@ -34,7 +34,7 @@ func (t Text) String() string { return textForm.string(int64(t)) }
 func (t Text) Value() (driver.Value, error) { return t.String(), nil }
 
 // Scan implements [database/sql.Scanner]. It accepts everything [ID.Scan] does, and
-// ignores trailing blanks, which Postgres returns for a CHAR column.
+// ignores the trailing blanks that Postgres returns from a CHAR column.
 func (t *Text) Scan(src any) error { return scan(&textForm, t, src) }
 
 // AppendText implements [encoding.TextAppender] and does not allocate.
@@ -65,7 +65,7 @@ func (t *Text) UnmarshalGQL(v any) error { return unmarshalGQL(&textForm, t, v) 
 // LogValue implements [slog.LogValuer] and returns a string.
 func (t Text) LogValue() slog.Value { return textForm.log(int64(t)) }
 
-// GormDataType returns the column type for GORM's migrator. The field should also be
-// tagged `gorm:"size:20"`. Otherwise GORM derives a size of 64 from the int64, and
-// every AutoMigrate alters the column.
+// GormDataType returns the column type for GORM's migrator. Tag the field with
+// `gorm:"size:20"` as well. GORM would otherwise take a size of 64 from the underlying
+// int64, and alter the column on every AutoMigrate.
 func (Text) GormDataType() string { return "varchar(20)" }

@@ -80,7 +80,6 @@ func TestRefusals(t *testing.T) {
 			{"search", "CREATE TABLE t (id INTEGER PRIMARY KEY, a); CREATE VIRTUAL TABLE s USING fts5(a, content='t')", "the search index \"s\" finds rows by the rowid", false},
 			{"real", "CREATE TABLE t (id INTEGER PRIMARY KEY); CREATE TABLE u (t REAL REFERENCES t)", "floating-point", false},
 			{"control", "CREATE TABLE \"t\n-- end: drop/1\" (id INTEGER PRIMARY KEY)", "line end", false},
-			{"quoted type", `CREATE TABLE t (id "INTEGER" PRIMARY KEY)`, "in quotes", false},
 		},
 	}
 	each(t, func(t *testing.T, db dbtest.DB) {

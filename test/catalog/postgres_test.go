@@ -226,6 +226,10 @@ func TestPostgresPartitionsAndInheritance(t *testing.T) {
 	if !events.Partitioned || len(events.Inheritors) != 3 {
 		t.Errorf("the partitions are %v", events.Inheritors)
 	}
+	likely := catalogtest.Inspect(t, conn, catalog.Options{LikelyChildren: true})
+	if again := catalogtest.Key(t, likely, "events").Inheritors; len(again) != 3 {
+		t.Errorf("with likely children, the partitions are %v", again)
+	}
 	require(t, "children of the partitioned", children(events), "notes.event_id")
 	require(t, "children of the inherited", children(animals), "paws.cat_id")
 	require(t, "views of the inherited", views(animals), "all_cats")

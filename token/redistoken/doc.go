@@ -1,5 +1,5 @@
-// Package redistoken keeps sessions in Redis or Valkey, with the go-redis client of the
-// application.
+// Package redistoken stores sessions in Redis or Valkey, using your application's go-redis
+// client.
 //
 //	sessions := redistoken.New(redis.NewClient(&redis.Options{Addr: "127.0.0.1:6379"}))
 //
@@ -8,13 +8,13 @@
 //	snowkey:session:{id}   "7 4633f5…": the user and the hash of the token; expires when the session does
 //	snowkey:user:{user}    a sorted set of the user's session ids, by when they expire
 //
-// A session exists if it has a key and is in the set of its user. [Store.RevokeUser] can
-// therefore end all sessions of a user by deleting the set, in one atomic step. Redis
-// removes everything else by itself, so there is nothing to clean up. If the server evicts
-// a key or a set, the sessions end. Nothing revives a session.
+// A session needs both its own key and an entry in the user's set to exist. This allows
+// [Store.RevokeUser] to atomically end all of a user's sessions by deleting the set. There's
+// nothing to clean up, as Redis expires the leftovers on its own. Evicting a key or a set ends
+// its sessions for good.
 //
-// The names are not in one slot, since a session is found before its user is known. The
-// store never changes two keys in one transaction, so it works with Redis Cluster.
+// Redis Cluster works too. The two keys aren't in the same slot (when looking up a session, we
+// don't know the user yet), but no transaction ever touches both.
 //
 // # Round trips
 //
@@ -22,11 +22,11 @@
 //
 // # What the server must do
 //
-// It must be Redis 7 or later, or Valkey. Redis may forget its last
-// writes if it fails over, or if it restarts without an append-only file. A session that
-// was revoked is then there again until it expires. Where this
-// matters, use package sqltoken, or the options min-replicas-to-write and appendfsync. Don't
-// read from replicas.
+// You need Redis 7 or later, or Valkey. Keep in mind that Redis can lose its most recent
+// writes in a failover, or when it restarts without an append-only file. A revoked session
+// might then reappear and stay around until it expires. If that's a concern, use package
+// sqltoken instead, or have a look at Redis's min-replicas-to-write and appendfsync options.
+// And don't read from replicas.
 //
-// The server counts the idle time of sessions by its own clock.
+// Idle time is measured by the server's clock rather than the signer's.
 package redistoken

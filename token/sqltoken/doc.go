@@ -1,24 +1,25 @@
-// Package sqltoken keeps sessions in the application's own database: PostgreSQL, MySQL,
-// MariaDB or SQLite. It uses the *sql.DB of the application and imports no driver.
+// Package sqltoken stores sessions in the database you already have (PostgreSQL, MySQL,
+// MariaDB or SQLite). It works with your application's *sql.DB and doesn't import a driver.
 //
 //	sessions := sqltoken.Postgres(db)
 //	err := sessions.Migrate(ctx)
 //
 // # The table
 //
-// The table is called snowkey_session, unless [Store.WithTable] chooses another name. It
-// has a row for each session: the id, the user, a hash of the token, when the session was
-// last used, and when it expires. Nothing in it can be used to log in.
+// Sessions live in a table called snowkey_session; use [Store.WithTable] for a different name.
+// Each row holds a session's id, its user, a hash of the token, the time of last use, and the
+// expiry. Someone reading the table still couldn't log in with any of it.
 //
-// [Store.Migrate] creates the table if it is missing. If the application is not allowed to
-// create tables, use postgres.sql, mysql.sql or sqlite.sql of this package in your own
-// migration. Replace {table} by the name and {protocol} by 2. The application
-// needs SELECT, INSERT, UPDATE and DELETE. If the table has a trigger, a rule, row-level
-// security or an engine other than InnoDB, Migrate and all other methods return an
-// error.
+// [Store.Migrate] creates the table if it doesn't exist. In case your application isn't allowed
+// to create tables, copy postgres.sql, mysql.sql or sqlite.sql from this package into your own
+// migration, replacing {table} with the name and {protocol} with 2. All the application needs
+// then is SELECT, INSERT, UPDATE and DELETE.
 //
-// [Store.Cleanup] deletes the sessions that have expired. Signers with different TTLs may
-// share a table.
+// Triggers, rules, row-level security and engines other than InnoDB aren't supported. Migrate
+// and all other methods return an error for a table that has one of these.
+//
+// Call [Store.Cleanup] every now and then to delete expired sessions. Signers can share a
+// table even if their TTLs differ.
 //
 // # Statements
 //
@@ -27,22 +28,21 @@
 //	MySQL, MariaDB                                                   3      1
 //	SQLite                                                           3      1   inside the process
 //
-// With autocommit=0, or if there is no session, User and Sessions take 4 on MySQL and MariaDB.
+// On MySQL and MariaDB, User and Sessions take 4 round trips with autocommit=0, or if there's
+// no session. Once an eighth of token.Config.Idle has passed since the time of use was last
+// saved, User saves it again, and this costs as much as any other write.
 //
-// A write returns once it is committed. A *sql.DB may hand the store a connection on which
-// the application has left a transaction open, or has changed autocommit. The store then
-// uses another connection, or commits by itself, so a session that was revoked stays
-// revoked. After 8 such connections a write fails. On SQLite it fails at the first one.
+// Writes are committed by the time they return, even when the *sql.DB hands out a connection
+// that still has a transaction open or autocommit turned off. In that case the store switches
+// connections (or does its own commit) so that revoked sessions stay revoked. It gives up and
+// fails the write after 8 of these; on SQLite, the first one is enough.
 //
-// A User call also writes the time of use, with the round trips of a write, when an eighth
-// of token.Config.Idle has passed since the last such write.
+// Reads are a single statement, and can't detect this in every case. On a connection you've
+// left in a REPEATABLE READ transaction, User sees sessions as they were when the transaction
+// began. Make sure that every transaction has ended by the time its connection goes back to
+// the pool (db.BeginTx does this for you). Don't read from a replica. It might be lagging and
+// not have the revocation yet.
 //
-// User reads with a single statement. On a connection that the application left in a
-// REPEATABLE READ transaction, the statement would see the sessions of the time when that
-// transaction began. End each transaction before its connection returns to the pool, as
-// db.BeginTx does. Don't read from a replica, which may not know of a revocation yet.
-//
-// At isolation levels above READ COMMITTED, PostgreSQL may reject one of two concurrent
-// writes of a session (40001), and MySQL may report a deadlock. The store tries such a
-// write 8 times.
+// Above READ COMMITTED, concurrent writes to the same session may run into serialization
+// failures on PostgreSQL (40001) and deadlocks on MySQL. The store makes up to 8 attempts.
 package sqltoken

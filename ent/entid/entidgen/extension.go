@@ -1,23 +1,24 @@
-// Package entidgen is an extension of ent's code generator for entities with the mixin of
-// package entid. Use it in the program that generates your client, which is often called
-// entc.go:
+// Package entidgen extends ent's code generator for entities that use the mixin in package
+// entid. Add it to the program that generates your client (often called entc.go):
 //
 //	err := entc.Generate("./schema", &gen.Config{}, entc.Extensions(entidgen.Extension{}))
 //
-// The mixin works without it. With it, the generated code does what a hook can't:
+// You can use the mixin without this extension. With it, though, the generated code does
+// several things a hook can't:
 //
-//   - CreateBulk and MapCreateBulk reserve all their ids in one step, as [entid.Reserve]
-//     does, before the first row is built.
-//   - They don't make Postgres and SQLite return the ids that the program has just sent,
-//     unless ent needs them for edges or conflicts.
-//   - An existing row keeps its id in every upsert, even with sql.ResolveWithNewValues.
-//   - On MySQL and MariaDB, the ID method of an upsert works if the id is a number, and its edges
-//     belong to the row that exists.
-//   - DoNothing in bulk together with edges is refused with an [entid.RowError], instead of edges
-//     that belong to the wrong rows. On MySQL and MariaDB, so is any bulk upsert with edges.
+//   - CreateBulk and MapCreateBulk reserve all their ids in one step before building the
+//     first row, like [entid.Reserve].
+//   - Postgres and SQLite aren't made to send back ids the program already knows, unless
+//     ent needs them for edges or conflicts.
+//   - Existing rows keep their ids in every upsert, even with sql.ResolveWithNewValues.
+//   - On MySQL and MariaDB, an upsert's ID method works for numeric ids, and its edges
+//     end up on the row that exists.
+//   - A bulk DoNothing with edges returns an [entid.RowError] instead of storing edges
+//     under the wrong rows. On MySQL and MariaDB, so does any other bulk upsert with
+//     edges.
 //
-// It is a package of its own, because a program that uses the client would otherwise
-// contain ent's code generator.
+// This is a separate package because otherwise every program using the client would have to
+// link ent's code generator.
 //
 // [entid.Reserve]: https://pkg.go.dev/github.com/snowkey-go/snowkey/ent/entid#Reserve
 // [entid.RowError]: https://pkg.go.dev/github.com/snowkey-go/snowkey/ent/entid#RowError
@@ -38,8 +39,8 @@ import (
 	"entgo.io/ent/entc/gen"
 )
 
-// An Extension changes the code that ent generates for creating rows. It leaves entities
-// alone whose id isn't of a type of package pk. The zero value is ready to use.
+// Extension changes how ent's generated code creates rows. Only entities whose id has a type
+// from package pk are affected. The zero value is ready to use.
 type Extension struct{ entc.DefaultExtension }
 
 // Hooks implements [entc.Extension].

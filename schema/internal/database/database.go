@@ -9,12 +9,12 @@ import (
 	"embed"
 	"errors"
 	"fmt"
+	"math/big"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 	"unicode"
-	"unicode/utf8"
 
 	"github.com/snowkey-go/snowkey/internal/ddl"
 	"github.com/snowkey-go/snowkey/internal/sqldialect"
@@ -121,21 +121,26 @@ func (s Server) AtLeast(major, minor int) bool { return s.version() >= major*1_0
 // ScanType returns a Scanner that takes the name of a column type, and stores what such
 // a column can hold.
 func ScanType(d sqldialect.Dialect, bits *int, unsigned, text *bool) sql.Scanner {
-	return typeScanner(func(name string) {
+	return textScanner(func(name string) {
 		holds := servers[d].shape(ddl.ParseType(name))
 		*bits, *unsigned, *text = holds.Bits, holds.Unsigned, holds.Text
 	})
 }
 
-type typeScanner func(name string)
+// ScanInt returns a Scanner that takes an integer of any size, and stores nil for NULL.
+func ScanInt(to **big.Int) sql.Scanner {
+	return textScanner(func(digits string) { *to, _ = new(big.Int).SetString(digits, 10) })
+}
+
+type textScanner func(text string)
 
 // Scan implements sql.Scanner.
-func (store typeScanner) Scan(source any) error {
-	var name sql.NullString
-	if err := name.Scan(source); err != nil {
+func (store textScanner) Scan(source any) error {
+	var text sql.NullString
+	if err := text.Scan(source); err != nil {
 		return err
 	}
-	store(name.String)
+	store(text.String)
 	return nil
 }
 
@@ -154,11 +159,7 @@ func Own(prefix, table string) string {
 		return name
 	}
 	sum := fmt.Sprintf("_%x", sha256.Sum256([]byte(table)))[:9]
-	cut := most - len(sum)
-	for !utf8.RuneStart(name[cut]) {
-		cut--
-	}
-	return name[:cut] + sum
+	return strings.ToValidUTF8(name[:most-len(sum)], "") + sum // without the half of a character
 }
 
 // BeyondCounting is a number that auto-increment can't be expected to reach.

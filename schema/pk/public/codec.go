@@ -15,27 +15,27 @@ import (
 // Length is the number of characters of every public id.
 const Length = 1 + digitsLen
 
-// A Codec converts keys to public ids and back. It is made by [New] or [Load], and its keys
-// never change. All methods of a nil Codec and of the zero value return [ErrNoCodec]. A
+// A Codec converts keys to public ids and back. Create one using [New] or [Load]; its
+// keys can't be changed afterwards. Methods of a nil or zero Codec return [ErrNoCodec]. A
 // Codec is safe for concurrent use.
 type Codec struct {
 	writes *sealer      // makes new ids
 	reads  [256]*sealer // by version
 }
 
-// Encode returns the public id of an entity's key. Every int64 has one, including 0 and
-// negative numbers. The only error is ErrNoCodec.
+// Encode returns the public id for an entity's key. It works for any int64, even 0 and
+// negative numbers. The only possible error is ErrNoCodec.
 //
-// Use a constant for the entity, as the codec remembers the tag of each one. It may be
-// any text, but must not change once ids were given out.
+// The entity can be any text, but you must not change it once you've handed out ids. Pass
+// a constant, because the codec caches the tag for every entity it sees.
 func (c *Codec) Encode(entity string, id int64) (string, error) {
 	var buf [Length]byte
 	text, err := c.Append(buf[:0], entity, id)
 	return string(text), err
 }
 
-// Append is like [Codec.Encode], but appends the public id to dst. It doesn't allocate if
-// dst has room.
+// Append is like [Codec.Encode] but appends the public id to dst. It won't allocate if
+// there's room in dst.
 func (c *Codec) Append(dst []byte, entity string, id int64) ([]byte, error) {
 	if c == nil || c.writes == nil {
 		return dst, ErrNoCodec
@@ -48,8 +48,8 @@ func (c *Codec) Append(dst []byte, entity string, id int64) ([]byte, error) {
 	return seal(append(dst, k.version), k.block, uint64(id), tag), nil
 }
 
-// Decode returns the key of an entity's public id. If the text is anything else than what
-// [Codec.Encode] writes with one of the codec's keys, it returns an [*Error].
+// Decode returns the key for an entity's public id. Text that [Codec.Encode] wouldn't
+// have written with one of the codec's keys is an [*Error].
 func (c *Codec) Decode(entity, text string) (int64, error) { return decode(c, entity, text) }
 
 func decode[S string | []byte](c *Codec, entity string, text S) (int64, error) {

@@ -1,5 +1,5 @@
-// Package public writes keys as text that reveals nothing: neither when a row was created,
-// nor how many there are, nor the key of the next row.
+// Package public writes keys as opaque text. Your users won't learn when a row was created,
+// how many rows you have, or what the next key will be.
 //
 //	type User struct {
 //		ID   public.ID[User] `json:"id"` // BIGINT in the database, "A6zBCUJ…" in JSON
@@ -17,12 +17,12 @@
 //		…
 //	}
 //
-// An [ID] works like a [pk.ID] in Go and in the database. A [Codec] converts keys that
-// have another type. Both are safe for concurrent use.
+// In Go and in the database, an [ID] works like a [pk.ID]. If your keys have some other type,
+// use the [Codec] to convert them. Both are safe for concurrent use.
 //
 // # Format
 //
-// The text has 23 characters: the version of the key, and one AES block in base62.
+// The text is 23 characters long: a key version followed by a single AES block in base62.
 //
 //	A 6zBCUJIhvwF2o4HTpYpynQ
 //	│ └──────────┬─────────┘
@@ -34,25 +34,25 @@
 //	AES key = HMAC-SHA-256(key, "snowkey public id: block")
 //	tag     = HMAC-SHA-256(key, "snowkey public id: entity " + entity), the first 8 bytes
 //
-// The entity is what the Prefix method of T returns. Renaming a Go type or its package
-// doesn't change the text, but another Prefix does. Two types with the same Prefix accept
-// each other's ids.
+// The entity is whatever T's Prefix method returns. You can rename the Go type or move it to
+// another package without changing any ids, but don't change the Prefix. Types that share a
+// Prefix accept each other's ids.
 //
-// Decoding reverses this and compares the tag. Changing any character of the text changes
-// all bits of the block, so a guess has a chance of 1 in 2^64. This is encode-then-encipher
-// (Bellare and Rogaway, 2000). Text that was forged, mistyped or copied from an id of
-// another entity always leads to the same [Error]. The tag is compared in constant time,
-// and no query is needed.
+// Decoding does all this in reverse and then compares the tag (in constant time, and without
+// a query). Since changing a single character scrambles the whole block, a random guess has a
+// 1 in 2^64 chance of passing. The construction is known as encode-then-encipher (Bellare and
+// Rogaway, 2000). You'll get the same [Error] whether the text was forged, mistyped, or just
+// copied from another entity's id.
 //
 // # What it does not do
 //
-//   - It is not authorization. Anyone who was shown an id can send it. Check for every
-//     request that the caller may use the row.
-//   - An id doesn't expire, and can't be revoked while its key is in use.
-//   - Equal ids have equal text. Someone who sees two texts can tell whether they are the
-//     same row.
-//   - The text doesn't sort like the keys. To page through rows, sort by the column in SQL.
+//   - This isn't authorization. Anyone who has seen an id can send it back to you, so still
+//     check on every request that the caller is allowed to use the row.
+//   - Ids don't expire, and you can't revoke a single one while its key is in use.
+//   - The same key always has the same text, which means people can tell when two ids refer
+//     to the same row.
+//   - The text isn't in key order. Use the column in SQL to sort and paginate.
 //
-// See docs/web.md for how to choose between this package, [pk.Prefixed] and plain
-// keys, and for how to replace a key.
+// docs/web.md helps you choose between this package, [pk.Prefixed] and plain keys. It also
+// explains how to replace an encryption key.
 package public

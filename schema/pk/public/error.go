@@ -5,12 +5,12 @@ import (
 	"fmt"
 )
 
-// ErrNoCodec is the error of every ID that is written or read while there is no codec.
+// ErrNoCodec is returned when an ID is written or read before there is a codec.
 var ErrNoCodec = errors.New("public: there is no codec; call public.SetDefault in main, before ids are written or read")
 
-// An Error reports text that isn't a public id of the entity. It deliberately has no
-// reason: a forged id, a mistyped one and one of another entity are all the same. Respond
-// as you do if no row has the id, which on the web is status 404.
+// An Error means that some text isn't a public id of the entity. It doesn't say why: on
+// purpose, forged, mistyped and other entities' ids all look the same. Handle it just
+// like an id that no row has (on the web, that's a 404).
 type Error struct {
 	Entity string // such as "user"
 	Value  string // the text in Go syntax, shortened

@@ -10,22 +10,22 @@ import (
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
-// An ID[T] is the key of a T in a BIGINT column. Outside the program it is a public id,
-// which the [Default] codec writes and reads:
+// ID[T] is the key of a T in a BIGINT column. Outside your program it's a public id,
+// written and read by the [Default] codec:
 //
 //	type User struct{ ID public.ID[User] }
 //
 //	func (User) Prefix() string { return "user" }
 //
-// The compiler distinguishes it from the keys of other entities, as it does for a [pk.Of].
-// Convert it with public.ID[User](n) from any other type of integer key, and with its
-// methods ID and Int64 to one.
+// As with [pk.Of], the compiler won't let you mix up keys of different entities. You can
+// convert any integer key using public.ID[User](n); the methods ID and Int64 convert it
+// back.
 //
-// JSON, text, forms, URLs, GraphQL, fmt and log/slog all use the public id, and never the
-// number. Only the verbs %d, %x and the like of fmt print the number. JSON from these
-// methods shouldn't be stored: once the key has been replaced, it can no longer be read.
+// JSON, text, forms, URLs, GraphQL, fmt and log/slog only ever show the public id, never
+// the number. (The exceptions are fmt verbs like %d and %x.) Avoid storing JSON written by
+// these methods: once you've replaced the encryption key, you can't read it anymore.
 //
-// T is only used for its prefix, and must not be an interface. The zero value is 0, which
+// T only contributes its prefix, and must not be an interface. The zero value is 0, which
 // is written like any other number. Values are safe for concurrent use.
 type ID[T pk.Prefixer] int64
 
@@ -55,11 +55,11 @@ func (id ID[T]) ID() pk.ID { return pk.ID(id) }
 // Int64 returns the number.
 func (id ID[T]) Int64() int64 { return int64(id) }
 
-// IsZero reports whether the key is 0. It is used by omitzero and by ORMs.
+// IsZero reports whether the key is 0. ORMs use it, and so does omitzero.
 func (id ID[T]) IsZero() bool { return id == 0 }
 
-// String returns the public id. If there is no codec, it returns a text that says so, and
-// that [ParseID] does not accept.
+// String returns the public id. Without a codec, you get a text saying so, which
+// [ParseID] won't accept.
 func (id ID[T]) String() string {
 	var buf [Length]byte
 	text, err := id.AppendText(buf[:0])
@@ -72,8 +72,8 @@ func (id ID[T]) String() string {
 // Value implements [driver.Valuer] and returns an int64, even for 0.
 func (id ID[T]) Value() (driver.Value, error) { return int64(id), nil }
 
-// Scan implements [database/sql.Scanner]. It accepts everything [pk.ID.Scan] does, as well
-// as an ID[T] or *ID[T]. It doesn't accept a public id, because columns have numbers. The
+// Scan implements [database/sql.Scanner]. It accepts everything [pk.ID.Scan] does, plus
+// an ID[T] or *ID[T]. Public ids are not accepted, because columns contain numbers. The
 // error is a [*pk.Error].
 func (id *ID[T]) Scan(src any) error {
 	switch v := src.(type) {
@@ -121,7 +121,7 @@ func (id ID[T]) MarshalJSON() ([]byte, error) {
 }
 
 // UnmarshalJSON implements [encoding/json.Unmarshaler]. It accepts a string without
-// escapes, but no number. null leaves the key unchanged.
+// escapes but no numbers. null leaves the key unchanged.
 func (id *ID[T]) UnmarshalJSON(data []byte) error {
 	if string(data) == "null" {
 		return nil
@@ -141,7 +141,7 @@ func (id ID[T]) MarshalGQL(w io.Writer) {
 	_, _ = w.Write(text)
 }
 
-// UnmarshalGQL accepts a GraphQL string, but no number. nil leaves the key unchanged.
+// UnmarshalGQL accepts a GraphQL string but no numbers. nil leaves the key unchanged.
 func (id *ID[T]) UnmarshalGQL(v any) error {
 	switch v := v.(type) {
 	case nil:

@@ -16,7 +16,7 @@ const keyLen = 32
 // makeKey is a command that prints a key.
 const makeKey = "openssl rand -hex 32"
 
-// A Key is a secret, and the character by which ids name it.
+// A Key is a secret, along with the character that ids use to refer to it.
 type Key struct {
 	Version byte   // 0-9, A-Z or a-z
 	Secret  []byte // 32 random bytes
@@ -28,8 +28,8 @@ func (k Key) Format(s fmt.State, _ rune) { fmt.Fprintf(s, "key %q", k.Version) }
 // LogValue implements [slog.LogValuer]. It returns the version, and never the secret.
 func (k Key) LogValue() slog.Value { return slog.StringValue(fmt.Sprint(k)) }
 
-// New returns a codec. The first key makes new ids, and all keys read ids. An error
-// never contains a secret.
+// New returns a codec. All of the keys can read ids, but new ids are always made with the
+// first. Errors never contain a secret.
 func New(keys ...Key) (*Codec, error) {
 	if len(keys) == 0 {
 		return nil, errors.New("public: keys: there is none; make one with: " + makeKey)
@@ -66,14 +66,13 @@ func New(keys ...Key) (*Codec, error) {
 	return c, nil
 }
 
-// Load returns a codec with the keys in a text, which may come from an environment variable
-// or a file. Each key is written as VERSION:HEX, and keys are separated by spaces,
-// commas or line ends:
+// Load returns a codec using keys from a text, typically an environment variable or a
+// file. Keys have the form VERSION:HEX, separated by spaces, commas or newlines:
 //
 //	B:98658f56aa0efc6f5309484db584619996d33e372b1194aef46ecb56bb04c565 A:e9e5dff1276a152cc7c660b699d08ef7240684f49c6c0f3094aede5eb33c2d91
 //
-// The first key makes new ids, and all keys read ids. An error doesn't contain any
-// part of a secret.
+// All of the keys can read ids, but new ids are always made with the first. Errors never
+// contain any part of a secret.
 func Load(text string) (*Codec, error) {
 	var keys []Key
 	for item := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == ',' || unicode.IsSpace(r) }) {
@@ -92,11 +91,11 @@ func Load(text string) (*Codec, error) {
 
 var defaultCodec atomic.Pointer[Codec]
 
-// Default returns the codec of the process, which every [ID] uses. It returns nil until
-// [SetDefault] is called.
+// Default returns the process-wide codec, which is what every [ID] uses, or nil if you
+// haven't called [SetDefault] yet.
 func Default() *Codec { return defaultCodec.Load() }
 
-// SetDefault makes c the codec of the process. It should be called in main, before the
-// first id is written or read. A later call is safe, and applies to all ids from then on.
+// SetDefault sets the process-wide codec. Call it in main, before the first id is written
+// or read. Calling it again later is safe and affects all ids from then on.
 // SetDefault(nil) removes the codec.
 func SetDefault(c *Codec) { defaultCodec.Store(c) }
