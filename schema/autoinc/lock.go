@@ -86,7 +86,7 @@ func (a *applier) patiently(ctx context.Context, try func() error) error {
 		stopped := database.Sleep(ctx, pause/2+rand.N(pause))
 		if holder != "" {
 			for began := time.Now(); stopped == nil && a.holder(ctx) != "" && time.Since(began) < most; {
-				stopped = database.Sleep(ctx, 50*time.Millisecond)
+				stopped = database.Sleep(ctx, lookAgain)
 			}
 			pause = 50 * time.Millisecond
 		}
@@ -96,6 +96,11 @@ func (a *applier) patiently(ctx context.Context, try func() error) error {
 		pause = min(2*pause, most)
 	}
 }
+
+// lookAgain is how long we wait before we look again whether a session still holds a lock.
+// MySQL and MariaDB keep what they say about transactions for as long as somebody reads it
+// more often than every 0.1 s, so we would see a transaction that has ended.
+const lookAgain = 200 * time.Millisecond
 
 // holder describes the session with the oldest transaction that keeps the current steps
 // from their locks, or returns "" if there is none or if we may not see it.
@@ -154,21 +159,23 @@ func (a *applier) exec(ctx context.Context, statement string) error {
 func (a *applier) endIfWaiting(ctx context.Context, ended <-chan struct{}) bool {
 	const interval = 20 * time.Millisecond
 	var waiting, copying time.Duration
-	for {
+	for last := time.Now(); ; {
 		select {
 		case <-ended:
 			return false
 		case <-time.After(interval):
 		}
 		state, err := database.One(ctx, a.watch, fmt.Sprintf("SELECT COALESCE(MAX(STATE), '') FROM information_schema.PROCESSLIST WHERE ID = %d", a.session), database.Text)
+		passed := time.Since(last) // on a busy machine, longer than the interval
+		last = last.Add(passed)
 		switch {
 		case err != nil:
 			<-ended
 			return false
 		case strings.HasPrefix(state, "Waiting for table"):
-			waiting += interval
+			waiting += passed
 		case strings.HasPrefix(state, "copy"):
-			copying += interval
+			copying += passed
 		}
 		if waiting >= a.options.LockTimeout && copying <= 10*a.options.LockTimeout {
 			_, err := a.watch.ExecContext(ctx, fmt.Sprintf("KILL QUERY %d", a.session))

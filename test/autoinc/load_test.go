@@ -144,24 +144,36 @@ func TestSlowReader(t *testing.T) {
 			dbtest.Exec(t, conn, "CREATE TABLE users (id "+key+")", "CREATE TABLE orders (id "+key+", user_id int NOT NULL, FOREIGN KEY (user_id) REFERENCES users (id))",
 				some, some, "INSERT INTO orders (user_id) VALUES (1), (2)", "CREATE TABLE other (n int)")
 			p := plan(t, conn, autoinc.PlanOptions{Online: true})
-			reader := dbtest.Must(conn.Begin())(t)
+			session := dbtest.Must(conn.Conn(t.Context()))(t) // which stays open after the transaction
+			defer session.Close()
+			reader := dbtest.Must(session.BeginTx(t.Context(), nil))(t)
 			defer reader.Rollback()
 			var n int
 			dbtest.NoError(t, reader.QueryRow("SELECT count(*) FROM orders JOIN users ON users.id = user_id").Scan(&n))
 			c := write(t, conn, inTurn(some), inTurn("INSERT INTO orders (user_id) VALUES (1)"), inTurn("UPDATE orders SET user_id = 2 WHERE id = 1"))
 			beside := write(t, conn, inTurn("INSERT INTO other VALUES (1)")) // tells us how slow the machine is
-			// The reader ends when Apply knows who it is, and 20 rows were written meanwhile. If
-			// Apply kept waiting, no event would come.
+			c.wait(t, 250)                                                   // Apply only names transactions that are older than a second
+			// The reader ends when Apply knows who it is, and 100 rows were written meanwhile. If
+			// Apply kept waiting, no event would come. If it didn't see that the reader has
+			// ended, it would wait for longer than a minute.
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
 			retried := 0
+			release := sync.OnceFunc(func() {
+				written := c.count()
+				go func() {
+					for c.count() < written+100 && ctx.Err() == nil {
+						time.Sleep(time.Millisecond)
+					}
+					_ = reader.Rollback()
+				}()
+			})
 			_, err := autoinc.Apply(ctx, conn, p, autoinc.ApplyOptions{Progress: func(p autoinc.Progress) {
 				if p.Event != autoinc.Retried {
 					return
 				}
 				if retried++; strings.Contains(p.Err.Error(), "it waits for the process ") {
-					c.wait(t, c.count()+20)
-					_ = reader.Rollback()
+					release()
 				}
 			}})
 			c.stop()
