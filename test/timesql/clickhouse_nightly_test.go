@@ -121,6 +121,11 @@ func TestNightlyClickHouse(t *testing.T) {
 	if got, err := query(page[1]); err != nil || got != "2" {
 		t.Errorf("%s: %s, %v", page[1], got, err)
 	}
+	// For count(), the plan would not show the index.
+	rows := strings.Replace(page[1], "count()", "id", 1)
+	if plan, err := query("EXPLAIN indexes = 1 " + rows); err != nil || !strings.Contains(plan, "Condition: (id in [") {
+		t.Errorf("%s does not use the primary key: %v\n%s", rows, err, plan)
+	}
 	if got, err := query("SELECT snowkey_time(NULL), snowkey_min_id(CAST(NULL AS Nullable(DateTime64(3))))"); err != nil || got != "\\N\t\\N" {
 		t.Errorf("NULL gives %s, %v", got, err)
 	}
