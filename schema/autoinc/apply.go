@@ -377,9 +377,11 @@ func (a *applier) take(ctx context.Context, steps []Step, entries map[string]ent
 	})
 }
 
-// online reports whether a phase fills new columns that replace the old ones at its end.
+// online reports whether a phase fills new columns or tables that replace the old ones at its
+// end.
 func (a *applier) online(phase string) bool {
-	return a.plan.Online && a.Dialect == catalog.Postgres && (phase == string(Widen) || phase == string(Rekey))
+	able := a.Dialect == catalog.Postgres || a.IsMySQL() && !a.copiesOnline()
+	return a.plan.Online && able && (phase == string(Widen) || phase == string(Rekey))
 }
 
 // around calls do with the session settings that the current steps need.

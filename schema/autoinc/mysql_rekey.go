@@ -154,7 +154,7 @@ func (p *mysqlPlanner) rekeyTable(table catalog.Name, r rekeying) {
 	}
 	p.add(Rekey, Step{
 		Text: "replace " + names, Run: ranging, SQL: update(joins, sets), Undo: []string{update(back, restores)},
-		Size: fmt.Sprintf("SELECT COALESCE(MAX(n), -9223372036854775808), COALESCE((SELECT MAX(%s) FROM %s), 0) FROM (SELECT %[1]s AS n FROM %[2]s WHERE %[1]s > ? ORDER BY %[1]s LIMIT ?) AS r", p.Quote(row), name),
+		Size: p.lastOf(name, p.Quote(row)),
 		Done: "SELECT " + strings.Join(old, " AND "),
 		// Text that has its old value again is no number, which a strict mode refuses.
 		Before: []string{"SET sql_mode = " + p.Literal(strings.TrimPrefix(mysqlMode, "STRICT_ALL_TABLES,"))}, After: []string{"SET sql_mode = " + p.Literal(mysqlMode)},
@@ -166,6 +166,11 @@ func (p *mysqlPlanner) rekeyTable(table catalog.Name, r rekeying) {
 // ranging is how we run a step that replaces the values of rows, a batch at a time. A batch may
 // be repeated, because no new key is an old one.
 const ranging = "ranges"
+
+// lastOf returns the query for the last row of a batch, and of a table, by a column.
+func (p *mysqlPlanner) lastOf(table, column string) string {
+	return fmt.Sprintf("SELECT COALESCE(MAX(n), -9223372036854775808), COALESCE((SELECT MAX(%s) FROM %s), 0) FROM (SELECT %[1]s AS n FROM %[2]s WHERE %[1]s > ? ORDER BY %[1]s LIMIT ?) AS r", column, table)
+}
 
 // ranges runs the SQL of a step, or what reverses it, for all rows. Its Size is a query for
 // the number of the last row in a batch, and of the table.
