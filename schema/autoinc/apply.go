@@ -563,7 +563,7 @@ func (a *applier) run(ctx context.Context, s Step, before entry) (err error) {
 	case assigning:
 		err = a.assign(ctx, s, before)
 	case ranging:
-		err = a.ranges(ctx, s, s.SQL)
+		err = a.ranges(ctx, s, s.SQL, before)
 	default:
 		err = fmt.Errorf("there is no way %q to run it", s.Run)
 	}

@@ -173,10 +173,15 @@ func (p *mysqlPlanner) lastOf(table, column string) string {
 }
 
 // ranges runs the SQL of a step, or what reverses it, for all rows. Its Size is a query for
-// the number of the last row in a batch, and of the table.
-func (a *applier) ranges(ctx context.Context, s Step, sql string) error {
+// the number of the last row in a batch, and of the table. A step that has nothing to reverse
+// continues where it was, because triggers keep its rows equal.
+func (a *applier) ranges(ctx context.Context, s Step, sql string, before entry) error {
 	type batch struct{ last, total int64 }
-	for after := int64(math.MinInt64); ; {
+	after := int64(math.MinInt64)
+	if _, err := fmt.Sscanf(before.detail, "%d of", &after); err != nil || len(s.Undo) > 0 {
+		after = math.MinInt64
+	}
+	for {
 		if err := a.obey(ctx, false); err != nil {
 			return err
 		}
@@ -195,7 +200,7 @@ func (a *applier) ranges(ctx context.Context, s Step, sql string) error {
 			return err
 		}
 		a.report(Progress{Step: s, Event: Filled, Done: b.last, Total: b.total})
-		if err := a.at(ctx, fmt.Sprintf("range %s %d", s.ID, b.last)); err != nil {
+		if err := a.record(ctx, s, entry{started, fmt.Sprintf("%d of %d", b.last, b.total)}); err != nil {
 			return err
 		}
 		after = b.last

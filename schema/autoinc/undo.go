@@ -254,7 +254,7 @@ func (a *applier) undoSteps(ctx context.Context, phase Phase, steps []Step, entr
 		for _, undo := range s.Undo {
 			run := a.exec
 			if s.Run == ranging {
-				run = func(ctx context.Context, sql string) error { return a.ranges(ctx, s, sql) }
+				run = func(ctx context.Context, sql string) error { return a.ranges(ctx, s, sql, entry{}) }
 			}
 			if err := run(ctx, a.withCount(undo, phase, s, entries)); err != nil {
 				return failedStep(s, fmt.Errorf("reversing it: %w", err))

@@ -32,7 +32,7 @@ func TestNightlyLarge(t *testing.T) {
 	for _, mode := range []struct {
 		dialect string
 		online  bool
-	}{{"postgres", true}, {"postgres", false}, {"mysql", false}} {
+	}{{"postgres", true}, {"postgres", false}, {"mysql", true}, {"mysql", false}} {
 		if !slices.Contains(dbtest.Databases(t), mode.dialect) {
 			continue
 		}
