@@ -177,15 +177,18 @@ func (p *mysqlPlanner) lastOf(table, column string) string {
 // continues where it was, because triggers keep its rows equal.
 func (a *applier) ranges(ctx context.Context, s Step, sql string, before entry) error {
 	type batch struct{ last, total int64 }
-	after := int64(math.MinInt64)
-	if _, err := fmt.Sscanf(before.detail, "%d of", &after); err != nil || len(s.Undo) > 0 {
-		after = math.MinInt64
+	after, rows := int64(math.MinInt64), a.options.BatchSize
+	if len(s.Undo) == 0 {
+		rows = max(rows/10, 1) // for which writers wait
+		if _, err := fmt.Sscanf(before.detail, "%d of", &after); err != nil {
+			after = math.MinInt64
+		}
 	}
 	for {
 		if err := a.obey(ctx, false); err != nil {
 			return err
 		}
-		b, err := database.One(ctx, a.conn, s.Size, func(b *batch) []any { return []any{&b.last, &b.total} }, after, a.options.BatchSize)
+		b, err := database.One(ctx, a.conn, s.Size, func(b *batch) []any { return []any{&b.last, &b.total} }, after, rows)
 		if err != nil || b.last == math.MinInt64 {
 			return err
 		}
