@@ -59,15 +59,9 @@ type ApplyOptions struct {
 	// Apply of the plan, so pass a different name to snowkey.OpenBackfill every time.
 	IDs func(table string, times []time.Time) ([]int64, error)
 
-	// HoldSwap makes Apply wait at a critical point until you call [Control] with
-	// [Continue].
-	//
-	// In an online migration on Postgres, that's right before the first column is
-	// replaced. For a plan with RekeyOptions, it's the moment to stop your application.
-	//
-	// On MySQL and MariaDB, it's before the first table is copied. You can use the time
-	// to copy tables with another program, such as pt-online-schema-change. Apply skips
-	// any tables that are already wide.
+	// HoldSwap makes Apply wait until [Control] is called with [Continue] in an online
+	// migration, before the first column or table is replaced. If the plan has RekeyOptions,
+	// that's when to stop the application.
 	HoldSwap bool
 
 	// CancelUndo makes [Undo] revert an earlier Undo that was started but can't be
@@ -361,7 +355,7 @@ func (a *applier) take(ctx context.Context, steps []Step, entries map[string]ent
 		}
 		return nil
 	}
-	hold := a.options.HoldSwap && (a.phase == Widen && a.IsMySQL() || a.online(string(a.phase))) &&
+	hold := a.options.HoldSwap && a.online(string(a.phase)) &&
 		slices.ContainsFunc(steps, func(s Step) bool { return s.Lasting || a.phase == Rekey && s.Run == Count })
 	if err := a.obey(ctx, hold); err != nil {
 		return failedStep(first, err)

@@ -227,10 +227,7 @@ func (p *mysqlPlanner) widen(ctx context.Context, conn *sql.Conn) error {
 	case p.copiesOnline():
 		p.note(Widen, "The server copies each table to widen its columns, and replays what writers do meanwhile.")
 	default:
-		p.note(Widen, "The server copies each table to widen its columns, and writers of that table wait until the copy is complete. If they can't wait, plan with --online; or apply with --hold-swap, and when it waits, let pt-online-schema-change --preserve-triggers --chunk-time 0.1 copy the tables, with what the statements say after ALTER TABLE up to ALGORITHM.")
-		if p.Dialect == catalog.MySQL && p.AtLeast(9, 0) { // EXPLAIN returns a tree
-			p.note(Widen, "Give pt-online-schema-change --set-vars explain_format=TRADITIONAL. Otherwise it takes each table for empty, and locks all rows while it copies them in one statement.")
-		}
+		p.note(Widen, "The server copies each table to widen its columns, and writers of that table wait until the copy is complete. If they can't wait, plan with --online.")
 	}
 	p.note(Widen, "Foreign keys are dropped before the columns that they tie are widened, and added again afterwards: the server has no other way. Triggers check these references meanwhile, and do what ON DELETE and ON UPDATE say. They differ from foreign keys: they fire the triggers of the rows that a cascade deletes or changes; they refuse to delete a row that others of its own table reference; and a statement that deletes from a table and reads its children fails (1442).")
 	p.note(Widen, "There is no transaction around these statements. Once this phase has begun, complete it.")
@@ -257,8 +254,8 @@ func (p *mysqlPlanner) widen(ctx context.Context, conn *sql.Conn) error {
 		c := p.copyOf(table)
 		p.refuseCopy(c, g.columns[table][0], references)
 		if len(c.key) > 0 {
-			p.fillCopy(c, modify)
-			swaps = append(swaps, func() { p.swap(c, references, s) })
+			p.fillCopy(c, modify, references)
+			swaps = append(swaps, func() { p.swap(c, s) })
 		}
 	}
 	for _, swap := range swaps {

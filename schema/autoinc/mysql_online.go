@@ -85,12 +85,17 @@ func (p *mysqlPlanner) refuseCopy(c tableCopy, column catalog.Column, dropped []
 	}
 }
 
-// ownMode is for statements that write rows to a copy: a key may be 0.
-var ownMode = [][]string{{"SET sql_mode = '" + mysqlMode + ",NO_AUTO_VALUE_ON_ZERO'"}, {"SET sql_mode = '" + mysqlMode + "'"}}
+// These settings are for statements that write rows to a copy, where a key may be 0. With the
+// variable, triggers of the copy don't check rows that are copied.
+var (
+	writesCopy = []string{"SET sql_mode = '" + mysqlMode + ",NO_AUTO_VALUE_ON_ZERO', @snowkey_copying = 1"}
+	wroteCopy  = []string{"SET sql_mode = '" + mysqlMode + "', @snowkey_copying = NULL"}
+)
 
 // fillCopy adds the steps that make the copy, with the triggers that repeat what writers do,
-// and that copy the rows.
-func (p *mysqlPlanner) fillCopy(c tableCopy, modify []string) {
+// and that copy the rows. Until there are such triggers nobody uses the copy, so that its own
+// can be created without anybody waiting.
+func (p *mysqlPlanner) fillCopy(c tableCopy, modify []string, references []catalog.Reference) {
 	name := p.name(c.table)
 	fresh := catalog.Name{Schema: c.table.Schema, Name: database.Own("snowkey_new", c.table.Name)}
 	p.createTable(Widen, fresh, "make an empty copy of "+name, fmt.Sprintf("CREATE TABLE %s LIKE %s", c.fresh, name))
@@ -98,6 +103,24 @@ func (p *mysqlPlanner) fillCopy(c tableCopy, modify []string) {
 		Text: "widen the columns of the copy", SQL: "ALTER TABLE " + c.fresh + " " + strings.Join(modify, ", "), Locks: "nothing",
 		Done: p.wide(fresh, namesOf(p.wideColumns[c.table])),
 	})
+	counter := func(table string) string {
+		return fmt.Sprintf("COALESCE((SELECT AUTO_INCREMENT FROM information_schema.TABLES WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s), 1)", p.Literal(c.table.Schema), p.Literal(table))
+	}
+	p.add(Widen, Step{
+		Text: "let the copy count on from where the table does", SQL: "EXECUTE snowkey_count", Done: fmt.Sprintf("SELECT %s >= %s", counter(fresh.Name), counter(c.table.Name)), Locks: "nothing",
+		Before: []string{"SET @snowkey_count = CONCAT(" + p.Literal("ALTER TABLE "+c.fresh+" AUTO_INCREMENT = ") + ", " + counter(c.table.Name) + ")", "PREPARE snowkey_count FROM @snowkey_count"},
+		After:  []string{"DEALLOCATE PREPARE snowkey_count"},
+	})
+	for _, in := range p.standIns(references) {
+		if in.table == c.table {
+			in.body = []string{"IF @snowkey_copying IS NULL THEN " + strings.Join(in.body, "; ") + "; END IF"}
+			create, drop := p.makeStandIn(in, in.named("snowkey_fk2_"), c.fresh)
+			p.add(Widen, Step{
+				Text: "let the copy have the trigger that stands in for foreign keys", SQL: create, Done: p.triggers(in.named("snowkey_fk2_"), 1), Locks: "nothing",
+				Retry: drop, Undo: []string{drop},
+			})
+		}
+	}
 	row := func(alias string) string {
 		return joined(c.columns, ", ", func(_ int, column string) string { return alias + p.Quote(column) })
 	}
@@ -118,7 +141,7 @@ func (p *mysqlPlanner) fillCopy(c tableCopy, modify []string) {
 			Text: "repeat in the copy what writers do: " + strings.ToLower(t[0]) + " of " + name,
 			SQL:  fmt.Sprintf("CREATE TRIGGER %s %s ON %s FOR EACH ROW %s", p.name(trigger), t[0], name, t[1]),
 			Done: p.triggers(trigger, 1), Retry: drop, Undo: []string{drop}, Locks: "writers of " + name + " for a moment",
-			Before: ownMode[0], After: ownMode[1],
+			Before: writesCopy, After: wroteCopy,
 		})
 	}
 	first := p.Quote(c.key[0])
@@ -126,7 +149,7 @@ func (p *mysqlPlanner) fillCopy(c tableCopy, modify []string) {
 		Text: "copy the rows of " + name, Run: ranging, Locks: "the rows of a batch", Rewrites: "nothing; it writes every row to the copy", Copies: name,
 		SQL:    fmt.Sprintf("INSERT IGNORE INTO %s (%s) SELECT %[2]s FROM %[3]s WHERE %[4]s > @snowkey_after AND %[4]s <= @snowkey_last LOCK IN SHARE MODE", c.fresh, row(""), name, first),
 		Size:   p.lastOf(name, first),
-		Before: ownMode[0], After: ownMode[1],
+		Before: writesCopy, After: wroteCopy,
 	})
 	sum := func(table string) string {
 		return fmt.Sprintf("SELECT CONCAT_WS(' ', COUNT(*), %s) AS rows_sum FROM %s", joined(c.columns, ", ", func(_ int, column string) string { return "BIT_XOR(CRC32(" + p.Quote(column) + "))" }), table)
@@ -137,27 +160,9 @@ func (p *mysqlPlanner) fillCopy(c tableCopy, modify []string) {
 	})
 }
 
-// swap adds the steps that put the copy in the place of its table. The last one is like s.
-func (p *mysqlPlanner) swap(c tableCopy, references []catalog.Reference, s Step) {
+// swap adds the steps that put the copy in the place of its table, the first of which is like s.
+func (p *mysqlPlanner) swap(c tableCopy, s Step) {
 	name, old := p.name(c.table), p.beside("snowkey_old", c.table)
-	for _, in := range p.standIns(references) {
-		if in.table == c.table {
-			create, drop := p.makeStandIn(in, in.named("snowkey_fk2_"), c.fresh)
-			p.add(Widen, Step{
-				Text: "let the copy have the trigger that stands in for foreign keys", SQL: create, Done: p.triggers(in.named("snowkey_fk2_"), 1), Locks: "writers of " + name + " for a moment",
-				Retry: drop, Undo: []string{drop},
-			})
-		}
-	}
-	counter := func(table string) string {
-		return fmt.Sprintf("COALESCE((SELECT AUTO_INCREMENT FROM information_schema.TABLES WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s), 1)", p.Literal(c.table.Schema), p.Literal(table))
-	}
-	fresh := database.Own("snowkey_new", c.table.Name)
-	p.add(Widen, Step{
-		Text: "let the copy count on from where the table does", SQL: "EXECUTE snowkey_count", Done: fmt.Sprintf("SELECT %s >= %s", counter(fresh), counter(c.table.Name)), Locks: "writers of " + name + " for a moment",
-		Before: []string{"SET @snowkey_count = CONCAT(" + p.Literal("ALTER TABLE "+c.fresh+" AUTO_INCREMENT = ") + ", " + counter(c.table.Name) + ")", "PREPARE snowkey_count FROM @snowkey_count"},
-		After:  []string{"DEALLOCATE PREPARE snowkey_count"},
-	})
 	s.Text, s.SQL = "put the copy in the place of "+name, fmt.Sprintf("RENAME TABLE %s TO %s, %s TO %[1]s", name, old, c.fresh)
 	s.Locks, s.Rewrites, s.Copies = "readers and writers of "+name+" for a moment", "", ""
 	s.Undo = append(s.Undo, "DROP TABLE IF EXISTS "+old)
