@@ -130,10 +130,11 @@ func (p *mysqlPlanner) fillCopy(c tableCopy, modify []string, references []catal
 	write := fmt.Sprintf("INSERT INTO %s (%s) VALUES (%s) ON DUPLICATE KEY UPDATE %s", c.fresh, row(""), row("NEW."),
 		joined(c.columns, ", ", func(_ int, column string) string { return p.Quote(column) + " = NEW." + p.Quote(column) }))
 	remove := fmt.Sprintf("DELETE FROM %s WHERE %s", c.fresh, same)
+	// Before a row can be written to the copy, it must be certain to be deleted there too.
 	for _, t := range [][2]string{
-		{"AFTER INSERT", write},
-		{"AFTER UPDATE", "BEGIN IF NOT (" + stays + ") THEN " + remove + "; END IF; " + write + "; END"},
 		{"AFTER DELETE", remove},
+		{"AFTER UPDATE", "BEGIN IF NOT (" + stays + ") THEN " + remove + "; END IF; " + write + "; END"},
+		{"AFTER INSERT", write},
 	} {
 		trigger := standIn{table: c.table, when: t[0]}.named("snowkey_copy_")
 		drop := "DROP TRIGGER IF EXISTS " + p.name(trigger)
