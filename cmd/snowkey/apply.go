@@ -51,7 +51,7 @@ stops after the current batch of a backfill, and a second Ctrl-C at once.`,
 	flags.DurationVar(&options.MaxLag, "max-lag", 0, "how far a replica may be behind before a backfill pauses (default 10s)")
 	flags.IntVar(&options.MaxActive, "max-active", 0, "how many other sessions may be running a statement before a backfill pauses (default any number)")
 	flags.DurationVar(&options.LockTimeout, "lock-timeout", 0, lockTimeoutUsage)
-	flags.BoolVar(&options.HoldSwap, "hold-swap", false, "wait before columns are replaced (on Postgres with --online) or tables are copied (on MySQL and MariaDB), until snowkey migrate control continue")
+	flags.BoolVar(&options.HoldSwap, "hold-swap", false, "for plans with --online: wait before columns or tables are replaced, until snowkey migrate control continue")
 	flags.BoolVar(&options.DryRun, "dry-run", false, "print the statements of the phase and run none")
 	flags.BoolVar(&yes, "yes", false, "do not ask before the phases fence, drop, guard and rekey")
 	l.registerIDs(cmd)

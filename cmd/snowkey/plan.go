@@ -55,7 +55,7 @@ nothing. It refuses what would lose data, with the reason.`,
 	flags := cmd.Flags()
 	flags.Func("table", "a `table` to plan, as it is called or as schema.table; may be given again; by default all", tables(&options.Tables))
 	flags.Func("except", "a `table` that goes on counting; may be given again", tables(&options.Except))
-	flags.BoolVar(&options.Online, "online", false, "widen while tables are read and written, which only Postgres can do")
+	flags.BoolVar(&options.Online, "online", false, "widen while tables are read and written, on Postgres, MySQL and MariaDB; it takes longer, and needs space for a second copy")
 	flags.BoolVar(&options.Composite, "composite", false, "plan keys too that are one column of a composite primary key, or unique without being the primary key")
 	flags.Int64Var(&options.Floor, "floor", autoinc.DefaultFloor, "the least `key` that may be sent at the end: above all that were counted, below all that are generated")
 	flags.StringVar(&options.Default, "default", "", "a `function` of Postgres that generates the keys of rows without one, such as snowkey_next(); writers need no change")

@@ -28,7 +28,7 @@ func Run(out io.Writer, all bool, command []string) (status int, err error) {
 		return 1, err
 	}
 	var have, env, remedies []string
-	table, tested := "Databases of this run:\n", false
+	table := "Databases of this run:\n"
 	for _, name := range names {
 		dialect, result := dialectOf(name), "tested"
 		if slices.Contains(services, name) { // each test starts its own
@@ -50,7 +50,7 @@ func Run(out io.Writer, all bool, command []string) (status int, err error) {
 			env = append(env, s.engine.env+"="+s.admin.DSN)
 			result = fmt.Sprint("tested: ", s)
 		}
-		have, tested = append(have, name), true
+		have = append(have, name)
 		table += fmt.Sprintf("  %-9s %s\n", dialect, result)
 	}
 	if err != nil {
@@ -58,7 +58,7 @@ func Run(out io.Writer, all bool, command []string) (status int, err error) {
 	}
 	table += strings.Join(remedies, "")
 	fmt.Fprintln(out, table)
-	if !tested { // with an empty list of databases, the tests would use all of them
+	if len(have) == 0 { // with an empty list of databases, the tests would use all of them
 		return 0, nil
 	}
 	var notRun string

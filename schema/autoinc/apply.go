@@ -59,16 +59,9 @@ type ApplyOptions struct {
 	// Apply of the plan, so pass a different name to snowkey.OpenBackfill every time.
 	IDs func(table string, times []time.Time) ([]int64, error)
 
-	// HoldSwap makes Apply wait at a critical point until [Control] is called with
-	// [Continue].
-	//
-	// In an online migration on Postgres, this is right before the first column is
-	// replaced. If the plan has RekeyOptions, it's also when the application should be
-	// stopped.
-	//
-	// On MySQL and MariaDB, it's before the first table is copied. This is an opportunity
-	// to copy tables with another program like pt-online-schema-change, as Apply will
-	// skip any tables that are wide by then.
+	// HoldSwap makes an online Apply wait until [Control] is called with [Continue], right
+	// before the first column or table is replaced. If the plan has RekeyOptions, it's also
+	// when the application should be stopped.
 	HoldSwap bool
 
 	// CancelUndo makes [Undo] revert an earlier Undo that was started but can't be
@@ -361,7 +354,7 @@ func (a *applier) take(ctx context.Context, steps []Step, entries map[string]ent
 		}
 		return nil
 	}
-	hold := a.options.HoldSwap && (a.phase == Widen && a.IsMySQL() || a.online(string(a.phase))) &&
+	hold := a.options.HoldSwap && a.online(string(a.phase)) &&
 		slices.ContainsFunc(steps, func(s Step) bool { return s.Lasting || a.phase == Rekey && s.Run == Count })
 	if err := a.obey(ctx, hold); err != nil {
 		return failedStep(first, err)
@@ -377,9 +370,11 @@ func (a *applier) take(ctx context.Context, steps []Step, entries map[string]ent
 	})
 }
 
-// online reports whether a phase fills new columns that replace the old ones at its end.
+// online reports whether a phase fills new columns or tables that replace the old ones at its
+// end.
 func (a *applier) online(phase string) bool {
-	return a.plan.Online && a.Dialect == catalog.Postgres && (phase == string(Widen) || phase == string(Rekey))
+	able := a.Dialect == catalog.Postgres || a.IsMySQL() && !a.copiesOnline()
+	return a.plan.Online && able && (phase == string(Widen) || phase == string(Rekey))
 }
 
 // around calls do with the session settings that the current steps need.
@@ -561,7 +556,7 @@ func (a *applier) run(ctx context.Context, s Step, before entry) (err error) {
 	case assigning:
 		err = a.assign(ctx, s, before)
 	case ranging:
-		err = a.ranges(ctx, s, s.SQL)
+		err = a.ranges(ctx, s, s.SQL, before)
 	default:
 		err = fmt.Errorf("there is no way %q to run it", s.Run)
 	}

@@ -22,8 +22,9 @@ type mysqlPlanner struct {
 	*planner
 	all         []column // all columns of the server, and the same by place
 	columns     map[place]column
-	connected   []catalog.Column          // the keys, and all columns that must have the same type
-	definitions map[catalog.Name][]string // the lines of their tables' CREATE TABLE statements, as written by the server
+	connected   []catalog.Column                  // the keys, and all columns that must have the same type
+	definitions map[catalog.Name][]string         // the lines of their tables' CREATE TABLE statements, as written by the server
+	wideColumns map[catalog.Name][]catalog.Column // the columns to widen
 }
 
 func planMySQL(ctx context.Context, conn *sql.Conn, p *planner) error {
@@ -147,10 +148,10 @@ func (p *mysqlPlanner) privileges(table catalog.Name) []string {
 	of := func(does func(r catalog.Reference) bool) bool {
 		return slices.ContainsFunc(p.report.References, func(r catalog.Reference) bool { return r.Child == table && does(r) })
 	}
-	if of(func(r catalog.Reference) bool { return r.OnDelete == "CASCADE" }) {
+	if p.copies() || of(func(r catalog.Reference) bool { return r.OnDelete == "CASCADE" }) {
 		needed = append(needed, "DELETE")
 	}
-	if of(func(r catalog.Reference) bool {
+	if p.copies() || of(func(r catalog.Reference) bool {
 		return r.OnDelete == "SET NULL" || r.OnUpdate == "CASCADE" || r.OnUpdate == "SET NULL"
 	}) {
 		needed = append(needed, "UPDATE")
@@ -218,13 +219,15 @@ func (p *mysqlPlanner) widen(ctx context.Context, conn *sql.Conn) error {
 		p.noteWide()
 		return nil
 	}
-	if p.copiesOnline() {
+	g := group(columns)
+	p.wideColumns = g.columns
+	switch {
+	case p.copies():
+		p.note(Widen, "Beside each table a copy with wide columns is made, in which triggers repeat what writers do. When it has all rows, the two change their names. Readers and writers go on. Free space for a second copy of all tables is needed.")
+	case p.copiesOnline():
 		p.note(Widen, "The server copies each table to widen its columns, and replays what writers do meanwhile.")
-	} else {
-		p.note(Widen, "The server copies each table to widen its columns, and writers of that table wait until the copy is complete. If they can't wait, apply with --hold-swap, and when it waits, let pt-online-schema-change --preserve-triggers --chunk-time 0.1 copy the tables, with what the statements say after ALTER TABLE up to ALGORITHM.")
-		if p.Dialect == catalog.MySQL && p.AtLeast(9, 0) { // EXPLAIN returns a tree
-			p.note(Widen, "Give pt-online-schema-change --set-vars explain_format=TRADITIONAL. Otherwise it takes each table for empty, and locks all rows while it copies them in one statement.")
-		}
+	default:
+		p.note(Widen, "The server copies each table to widen its columns, and writers of that table wait until the copy is complete. If they can't wait, plan with --online.")
 	}
 	p.note(Widen, "Foreign keys are dropped before the columns that they tie are widened, and added again afterwards: the server has no other way. Triggers check these references meanwhile, and do what ON DELETE and ON UPDATE say. They differ from foreign keys: they fire the triggers of the rows that a cascade deletes or changes; they refuse to delete a row that others of its own table reference; and a statement that deletes from a table and reads its children fails (1442).")
 	p.note(Widen, "There is no transaction around these statements. Once this phase has begun, complete it.")
@@ -241,9 +244,22 @@ func (p *mysqlPlanner) widen(ctx context.Context, conn *sql.Conn) error {
 	for _, child := range children {
 		p.dropReferences(Widen, child, byChild[child])
 	}
-	g := group(columns)
+	var swaps []func()
 	for _, table := range g.tables {
-		p.widenTable(table, g.columns[table])
+		s, modify := p.widenTable(table, g.columns[table])
+		if !p.copies() {
+			p.add(Widen, s)
+			continue
+		}
+		c := p.copyOf(table)
+		p.refuseCopy(c, g.columns[table][0], references)
+		if len(c.key) > 0 {
+			p.fillCopy(c, modify, references)
+			swaps = append(swaps, func() { p.swap(c, s) })
+		}
+	}
+	for _, swap := range swaps {
+		swap()
 	}
 	for _, child := range children {
 		p.addReferences(Widen, child, byChild[child])
@@ -329,7 +345,10 @@ func whileCopied(table string) string {
 }
 
 // copiesOnline reports whether the server lets writers go on while it copies a table.
-func (p *mysqlPlanner) copiesOnline() bool { return p.Dialect == catalog.MariaDB && p.AtLeast(11, 2) }
+func (s server) copiesOnline() bool { return s.Dialect == catalog.MariaDB && s.AtLeast(11, 2) }
+
+// copies reports whether we copy tables ourselves.
+func (p *mysqlPlanner) copies() bool { return p.options.Online && !p.copiesOnline() }
 
 func (p *mysqlPlanner) adding(child catalog.Name, references []catalog.Reference) string {
 	return "ALTER TABLE " + p.name(child) + " " + joined(references, ", ", func(_ int, r catalog.Reference) string { return "ADD " + p.constraint(r) }) + inPlace
@@ -354,8 +373,9 @@ func (p *mysqlPlanner) addReferences(phase PhaseName, child catalog.Name, refere
 	}
 }
 
-func (p *mysqlPlanner) widenTable(table catalog.Name, columns []catalog.Column) {
-	var actions, back, outside []string
+// widenTable returns the step that has the server widen columns, with the actions in it.
+func (p *mysqlPlanner) widenTable(table catalog.Name, columns []catalog.Column) (s Step, actions []string) {
+	var back, outside []string
 	for _, c := range columns {
 		was, definition := p.modified(c)
 		actions, back, outside = append(actions, "MODIFY "+definition), append(back, "MODIFY "+was), append(outside, p.outside(c))
@@ -366,16 +386,21 @@ func (p *mysqlPlanner) widenTable(table catalog.Name, columns []catalog.Column) 
 		// Without LOCK, the server still holds writers if it has to, instead of failing.
 		copying, locks = ", ALGORITHM=COPY", "readers and writers of "+name+" for a moment only, unless a foreign key that stays has CASCADE or SET NULL"
 	}
-	p.add(Widen, Step{
-		Text: "widen " + p.List(names) + " of " + name,
-		SQL:  "ALTER TABLE " + name + " " + strings.Join(actions, ", ") + copying,
-		Done: fmt.Sprintf("SELECT COUNT(*) = %d FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s AND COLUMN_NAME IN (%s) AND DATA_TYPE = 'bigint'",
-			len(names), p.Literal(table.Schema), p.Literal(table.Name), joined(names, ", ", func(_ int, name string) string { return p.Literal(name) })),
+	return Step{
+		Text:     "widen " + p.List(names) + " of " + name,
+		SQL:      "ALTER TABLE " + name + " " + strings.Join(actions, ", ") + copying,
+		Done:     p.wide(table, names),
 		Locks:    locks,
 		Rewrites: "copies the whole table and its indexes", Copies: name,
 		Undo:       []string{"ALTER TABLE " + name + " " + strings.Join(back, ", ") + copying},
 		UndoChecks: outside, Lasting: true,
-	})
+	}, actions
+}
+
+// wide returns a query for whether columns of a table have 64 bits.
+func (s server) wide(table catalog.Name, names []string) string {
+	return fmt.Sprintf("SELECT COUNT(*) = %d FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s AND COLUMN_NAME IN (%s) AND DATA_TYPE = 'bigint'",
+		len(names), s.Literal(table.Schema), s.Literal(table.Name), joined(names, ", ", func(_ int, name string) string { return s.Literal(name) }))
 }
 
 // counted returns a query for whether exactly n of the references exist.

@@ -154,7 +154,7 @@ func (p *mysqlPlanner) rekeyTable(table catalog.Name, r rekeying) {
 	}
 	p.add(Rekey, Step{
 		Text: "replace " + names, Run: ranging, SQL: update(joins, sets), Undo: []string{update(back, restores)},
-		Size: fmt.Sprintf("SELECT COALESCE(MAX(n), -9223372036854775808), COALESCE((SELECT MAX(%s) FROM %s), 0) FROM (SELECT %[1]s AS n FROM %[2]s WHERE %[1]s > ? ORDER BY %[1]s LIMIT ?) AS r", p.Quote(row), name),
+		Size: p.lastOf(name, p.Quote(row)),
 		Done: "SELECT " + strings.Join(old, " AND "),
 		// Text that has its old value again is no number, which a strict mode refuses.
 		Before: []string{"SET sql_mode = " + p.Literal(strings.TrimPrefix(mysqlMode, "STRICT_ALL_TABLES,"))}, After: []string{"SET sql_mode = " + p.Literal(mysqlMode)},
@@ -167,15 +167,28 @@ func (p *mysqlPlanner) rekeyTable(table catalog.Name, r rekeying) {
 // be repeated, because no new key is an old one.
 const ranging = "ranges"
 
+// lastOf returns the query for the last row of a batch, and of a table, by a column.
+func (p *mysqlPlanner) lastOf(table, column string) string {
+	return fmt.Sprintf("SELECT COALESCE(MAX(n), -9223372036854775808), COALESCE((SELECT MAX(%s) FROM %s), 0) FROM (SELECT %[1]s AS n FROM %[2]s WHERE %[1]s > ? ORDER BY %[1]s LIMIT ?) AS r", column, table)
+}
+
 // ranges runs the SQL of a step, or what reverses it, for all rows. Its Size is a query for
-// the number of the last row in a batch, and of the table.
-func (a *applier) ranges(ctx context.Context, s Step, sql string) error {
+// the number of the last row in a batch, and of the table. A step that has nothing to reverse
+// continues where it was, because triggers keep its rows equal.
+func (a *applier) ranges(ctx context.Context, s Step, sql string, before entry) error {
 	type batch struct{ last, total int64 }
-	for after := int64(math.MinInt64); ; {
+	after, rows := int64(math.MinInt64), a.options.BatchSize
+	if len(s.Undo) == 0 {
+		rows = max(rows/10, 1) // for which writers wait
+		if _, err := fmt.Sscanf(before.detail, "%d of", &after); err != nil {
+			after = math.MinInt64
+		}
+	}
+	for {
 		if err := a.obey(ctx, false); err != nil {
 			return err
 		}
-		b, err := database.One(ctx, a.conn, s.Size, func(b *batch) []any { return []any{&b.last, &b.total} }, after, a.options.BatchSize)
+		b, err := database.One(ctx, a.conn, s.Size, func(b *batch) []any { return []any{&b.last, &b.total} }, after, rows)
 		if err != nil || b.last == math.MinInt64 {
 			return err
 		}
@@ -190,7 +203,7 @@ func (a *applier) ranges(ctx context.Context, s Step, sql string) error {
 			return err
 		}
 		a.report(Progress{Step: s, Event: Filled, Done: b.last, Total: b.total})
-		if err := a.at(ctx, fmt.Sprintf("range %s %d", s.ID, b.last)); err != nil {
+		if err := a.record(ctx, s, entry{started, fmt.Sprintf("%d of %d", b.last, b.total)}); err != nil {
 			return err
 		}
 		after = b.last

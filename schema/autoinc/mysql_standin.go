@@ -23,9 +23,9 @@ type standIn struct {
 	body  []string
 }
 
-func (s standIn) name() catalog.Name {
+func (s standIn) named(prefix string) catalog.Name {
 	initials := strings.ToLower(s.when[:1] + s.when[strings.IndexByte(s.when, ' ')+1:][:1])
-	return beside("snowkey_fk_"+initials, s.table)
+	return beside(prefix+initials, s.table)
 }
 
 // standIns returns the triggers for the references, at most one per table and event.
@@ -114,17 +114,27 @@ func (p *mysqlPlanner) parentStandIns(r catalog.Reference, add func(table catalo
 // plan is being reversed.
 func (p *mysqlPlanner) standInSteps(references []catalog.Reference) (made, dropped []Step) {
 	for _, s := range p.standIns(references) {
-		name, locks := s.name(), "writers of "+p.name(s.table)+" for a moment"
-		create := fmt.Sprintf("CREATE TRIGGER %s %s ON %s FOR EACH ROW BEGIN DECLARE found BIGINT; %s; END", p.name(name), s.when, p.name(s.table), strings.Join(s.body, "; "))
-		drop := "DROP TRIGGER IF EXISTS " + p.name(name)
+		name, locks := s.named("snowkey_fk_"), "writers of "+p.name(s.table)+" for a moment"
+		create, drop := p.makeStandIn(s, name, p.name(s.table))
 		made = append(made, Step{
 			Text: "stand in for foreign keys at " + strings.ToLower(s.when) + " of " + p.name(s.table), SQL: create, Done: p.triggers(name, 1), Locks: locks,
 			Retry: drop, Undo: []string{drop},
 		})
+		undo := []string{drop, create}
+		if p.wideColumns[s.table] != nil && p.copies() { // see swap
+			name = s.named("snowkey_fk2_")
+			_, drop = p.makeStandIn(s, name, "")
+		}
 		dropped = append(dropped, Step{
 			Text: "drop the trigger that stood in for foreign keys of " + p.name(s.table), SQL: drop, Done: p.triggers(name, 0), Locks: locks,
-			Undo: []string{drop, create},
+			Undo: undo,
 		})
 	}
 	return made, dropped
+}
+
+// makeStandIn returns SQL that creates the trigger on a table, and that drops it.
+func (p *mysqlPlanner) makeStandIn(s standIn, name catalog.Name, table string) (create, drop string) {
+	create = fmt.Sprintf("CREATE TRIGGER %s %s ON %s FOR EACH ROW BEGIN DECLARE found BIGINT; %s; END", p.name(name), s.when, table, strings.Join(s.body, "; "))
+	return create, "DROP TRIGGER IF EXISTS " + p.name(name)
 }

@@ -30,9 +30,9 @@ type PlanOptions struct {
 	Except []catalog.Name
 
 	// Online widens tables while the application keeps reading and writing them, by
-	// replacing each column with a second one. It takes longer and needs more disk space.
-	// Only Postgres supports this: MySQL and MariaDB copy a table while its writers wait,
-	// and SQLite's columns are wide enough already.
+	// replacing each column with a second one, or on MySQL and MariaDB each table with a
+	// copy. It takes longer and needs more disk space. SQLite's columns are wide enough
+	// already, and MariaDB 11.2 and later don't need it.
 	Online bool
 
 	// Composite allows keys that are part of a composite primary key, as well as unique

@@ -103,7 +103,7 @@ func (p *Plan) summary() summary {
 			row.Change, row.Time = database.Plural(int(n), "copy"), p.time(n*whole)
 			row.Change = strings.Replace(row.Change, "copys", "copies", 1)
 			space = max(space, whole)
-			if p.Online && p.Dialect == catalog.Postgres { // all tables have both columns before the first one is swapped
+			if p.Online { // all tables have both columns, or a copy, before the first one is swapped
 				space = max(space, copied+whole)
 			}
 		}

@@ -47,7 +47,7 @@ func (a *applier) cancelUndo(ctx context.Context) error {
 	case err != nil || !known:
 		return err
 	case a.online(undo.detail):
-		return fail(ErrUnfinished, "the phase %s is partly reversed, and columns can only be replaced again when it is reversed as a whole; complete it with snowkey migrate undo", undo.detail)
+		return fail(ErrUnfinished, "the phase %s is partly reversed, and nothing can be replaced again until it is reversed as a whole; complete it with snowkey migrate undo", undo.detail)
 	}
 	// Undo may have reversed its last step without deleting the record, if the step
 	// doesn't run in a transaction. Apply then has to look whether the step was applied.
@@ -254,7 +254,7 @@ func (a *applier) undoSteps(ctx context.Context, phase Phase, steps []Step, entr
 		for _, undo := range s.Undo {
 			run := a.exec
 			if s.Run == ranging {
-				run = func(ctx context.Context, sql string) error { return a.ranges(ctx, s, sql) }
+				run = func(ctx context.Context, sql string) error { return a.ranges(ctx, s, sql, entry{}) }
 			}
 			if err := run(ctx, a.withCount(undo, phase, s, entries)); err != nil {
 				return failedStep(s, fmt.Errorf("reversing it: %w", err))

@@ -71,6 +71,10 @@ func TestRefusals(t *testing.T) {
 			{"check", "CREATE TABLE t (id INT AUTO_INCREMENT PRIMARY KEY); CREATE TABLE u (t INT, FOREIGN KEY (t) REFERENCES t (id), CHECK (t < 2147483648))", "ends where narrower integers do", false},
 			{"computed from a child", "CREATE TABLE t (id INT AUTO_INCREMENT PRIMARY KEY); CREATE TABLE u (t INT, half INT AS (t) STORED, FOREIGN KEY (t) REFERENCES t (id))", "the server computes it from `t`", false},
 			{"unique", "CREATE TABLE t (a CHAR(36) PRIMARY KEY, id INT AUTO_INCREMENT UNIQUE)", "it is unique, but not the primary key", false},
+			{"trigger of a copy", "CREATE TABLE t (id INT AUTO_INCREMENT PRIMARY KEY); CREATE TRIGGER g BEFORE INSERT ON t FOR EACH ROW SET NEW.id = NEW.id", "would not have its trigger `g`", true},
+			{"foreign key of a copy", "CREATE TABLE t (id INT AUTO_INCREMENT PRIMARY KEY, a INT UNIQUE); CREATE TABLE u (a INT PRIMARY KEY, FOREIGN KEY f (a) REFERENCES t (a))", "would not have the foreign key", true},
+			{"text as the key of a copy", "CREATE TABLE t (id INT AUTO_INCREMENT PRIMARY KEY); CREATE TABLE u (a VARCHAR(9) PRIMARY KEY, t INT, FOREIGN KEY (t) REFERENCES t (id))", "no primary key that begins with an integer", true},
+			{"check of a copy", "CREATE TABLE t (id INT AUTO_INCREMENT PRIMARY KEY, a INT CHECK (a > 0))", "?gives the checks of a copy", true},
 			{"two for one reason", "CREATE TABLE t (a INT, id INT AUTO_INCREMENT, PRIMARY KEY (a, id), KEY (id)); CREATE TABLE u (a INT, id INT AUTO_INCREMENT, PRIMARY KEY (a, id), KEY (id))", "for 1 reason\n", false},
 		},
 		"sqlite": {
@@ -107,6 +111,12 @@ func TestRefusals(t *testing.T) {
 					options.Except = []catalog.Name{{Schema: "public", Name: "u"}}
 				}
 				_, err := autoinc.NewPlan(t.Context(), conn, options)
+				if err == nil && tc.online && db.Dialect == "mysql" {
+					version := dbtest.Rows(t, conn, "SELECT VERSION()")[0]
+					if optional || strings.Contains(version, "MariaDB") && version > "11.2" {
+						return // MariaDB keeps the names of checks, and later versions copy tables online
+					}
+				}
 				if !errors.Is(err, autoinc.ErrRefused) || !strings.Contains(err.Error(), reason) || strings.Contains(err.Error(), "\x1b") {
 					t.Fatalf("got %v, want %q", err, reason)
 				}

@@ -43,7 +43,7 @@ func newHomebox(t *testing.T, db dbtest.DB) shop {
 	s := shop{DB: db, conn: db.Connect(t), q: catalogtest.Quote(db)}
 	s.load(t, filepath.Join("testdata", "homebox."+db.Dialect+".sql"))
 	key := func(table string, i int) string {
-		return fmt.Sprintf("'%08x-0000-4000-8000-%012d'", 0xfffffff0-i*7919, 100*slices.IndexFunc(homeboxTables, func(row [3]string) bool { return row[0] == table })+i)
+		return fmt.Sprintf("'%08x-0000-4000-8000-%012d'", 0xfffffff0-uint32(i)*7919, 100*slices.IndexFunc(homeboxTables, func(row [3]string) bool { return row[0] == table })+i)
 	}
 	for _, row := range homeboxTables {
 		for i := 1; i <= households; i++ {

@@ -62,12 +62,18 @@ func schemaOptions(online bool) autoinc.PlanOptions {
 // the columns.
 func TestOnlineEndsAsOffline(t *testing.T) {
 	t.Parallel()
-	ends := func(online bool) (after string) {
-		s := loadSchema(t, open(t, "postgres"), "features")
-		applyAll(t, s.conn, plan(t, s.conn, schemaOptions(online)), autoinc.ApplyOptions{BatchSize: 20})
-		return s.whole(t)
+	for _, dialect := range dbtest.Databases(t) {
+		name := map[string]string{"postgres": "features", "mysql": "chinook"}[dialect]
+		if name == "" {
+			continue
+		}
+		ends := func(online bool) string {
+			s := loadSchema(t, open(t, dialect), name)
+			applyAll(t, s.conn, plan(t, s.conn, schemaOptions(online)), autoinc.ApplyOptions{BatchSize: 20})
+			return s.whole(t) + s.rows(t)
+		}
+		require(t, "the schema after --online", ends(true), ends(false))
 	}
-	require(t, "the schema after --online", ends(true), ends(false))
 }
 
 // thereAndBack reverses the plan after so many phases, after one more, and so on.

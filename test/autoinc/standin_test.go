@@ -27,11 +27,20 @@ var family = []string{
 // the same way.
 func TestStandIns(t *testing.T) {
 	t.Parallel()
+	for _, online := range []bool{false, true} {
+		t.Run(fmt.Sprintf("online=%t", online), func(t *testing.T) {
+			t.Parallel()
+			standIns(t, autoinc.PlanOptions{Online: online})
+		})
+	}
+}
+
+func standIns(t *testing.T, options autoinc.PlanOptions) {
 	_, conn := one(t, "mysql")
 	conn.SetMaxOpenConns(4)
 	dbtest.Exec(t, conn, family...)
 	tries := fewPoints(t)
-	p := plan(t, conn, autoinc.PlanOptions{})
+	p := plan(t, conn, options)
 	points, id := 0, 0
 	at := ""
 	does := func(want uint16, statement string, args ...any) {
@@ -88,11 +97,20 @@ func TestStandIns(t *testing.T) {
 // left without its parent.
 func TestWidenWhileParentsAreDeleted(t *testing.T) {
 	t.Parallel()
+	for _, online := range []bool{false, true} {
+		t.Run(fmt.Sprintf("online=%t", online), func(t *testing.T) {
+			t.Parallel()
+			widenWhileParentsAreDeleted(t, autoinc.PlanOptions{Online: online})
+		})
+	}
+}
+
+func widenWhileParentsAreDeleted(t *testing.T, options autoinc.PlanOptions) {
 	_, conn := one(t, "mysql")
 	conn.SetMaxOpenConns(12)
 	dbtest.Exec(t, conn, family...)
 	dbtest.Exec(t, conn, "INSERT INTO parent (id) VALUES (1), (2), (3), (4), (5), (6), (7), (8), (9)")
-	p := plan(t, conn, autoinc.PlanOptions{})
+	p := plan(t, conn, options)
 	statements := func() error {
 		id := rand.IntN(40) + 1
 		_, err := conn.Exec([]string{
