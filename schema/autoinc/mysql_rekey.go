@@ -173,24 +173,28 @@ func (p *mysqlPlanner) lastOf(table, column string) string {
 }
 
 // ranges runs the SQL of a step, or what reverses it, for all rows. Its Size is a query for
-// the number of the last row in a batch, and of the table. A step that has nothing to reverse
-// continues where it was, because triggers keep its rows equal.
+// the number of the last row in a batch, and of the table. Rows that come later are left to
+// triggers. A step that has nothing to reverse continues where
+// it was, because triggers also keep its rows equal.
 func (a *applier) ranges(ctx context.Context, s Step, sql string, before entry) error {
 	type batch struct{ last, total int64 }
-	after, rows := int64(math.MinInt64), a.options.BatchSize
+	after, end, rows := int64(math.MinInt64), int64(math.MinInt64), a.options.BatchSize
 	if len(s.Undo) == 0 {
 		rows = max(rows/10, 1) // for which writers wait
-		if _, err := fmt.Sscanf(before.detail, "%d of", &after); err != nil {
-			after = math.MinInt64
+		if _, err := fmt.Sscanf(before.detail, "%d of %d", &after, &end); err != nil {
+			after, end = math.MinInt64, math.MinInt64
 		}
 	}
-	for {
+	for after == math.MinInt64 || after < end {
 		if err := a.obey(ctx, false); err != nil {
 			return err
 		}
 		b, err := database.One(ctx, a.conn, s.Size, func(b *batch) []any { return []any{&b.last, &b.total} }, after, rows)
 		if err != nil || b.last == math.MinInt64 {
 			return err
+		}
+		if after == math.MinInt64 {
+			end = b.total
 		}
 		err = a.patiently(ctx, func() error {
 			if _, err := a.conn.ExecContext(ctx, "SET @snowkey_after = ?, @snowkey_last = ?", after, b.last); err != nil {
@@ -202,12 +206,13 @@ func (a *applier) ranges(ctx context.Context, s Step, sql string, before entry) 
 		if err != nil {
 			return err
 		}
-		a.report(Progress{Step: s, Event: Filled, Done: b.last, Total: b.total})
-		if err := a.record(ctx, s, entry{started, fmt.Sprintf("%d of %d", b.last, b.total)}); err != nil {
+		after = b.last
+		a.report(Progress{Step: s, Event: Filled, Done: min(after, end), Total: end})
+		if err := a.record(ctx, s, entry{started, fmt.Sprintf("%d of %d", after, end)}); err != nil {
 			return err
 		}
-		after = b.last
 	}
+	return nil
 }
 
 // retyped returns the definitions of a column. It loses its default at once, because MySQL adds
