@@ -28,7 +28,8 @@ func Run(out io.Writer, all bool, command []string) (status int, err error) {
 		return 1, err
 	}
 	var have, env, remedies []string
-	table := "Databases of this run:\n"
+	var table strings.Builder
+	table.WriteString("Databases of this run:\n")
 	for _, name := range names {
 		dialect, result := dialectOf(name), "tested"
 		if slices.Contains(services, name) { // each test starts its own
@@ -38,7 +39,7 @@ func Run(out io.Writer, all bool, command []string) (status int, err error) {
 		if name != "sqlite" {
 			s, problem := start(dialect)
 			if problem != nil {
-				table += fmt.Sprintf("  %-9s not tested\n", dialect)
+				fmt.Fprintf(&table, "  %-9s not tested\n", dialect)
 				remedies = append(remedies, problem.Error()+"\n")
 				_, absent := errors.AsType[*absentError](problem)
 				if !absent || all || os.Getenv("SNOWKEY_TEST_DB") != "" && name == dialect {
@@ -51,13 +52,13 @@ func Run(out io.Writer, all bool, command []string) (status int, err error) {
 			result = fmt.Sprint("tested: ", s)
 		}
 		have = append(have, name)
-		table += fmt.Sprintf("  %-9s %s\n", dialect, result)
+		fmt.Fprintf(&table, "  %-9s %s\n", dialect, result)
 	}
 	if err != nil {
 		return 1, err
 	}
-	table += strings.Join(remedies, "")
-	fmt.Fprintln(out, table)
+	table.WriteString(strings.Join(remedies, ""))
+	fmt.Fprintln(out, table.String())
 	if len(have) == 0 { // with an empty list of databases, the tests would use all of them
 		return 0, nil
 	}
@@ -74,7 +75,7 @@ func Run(out io.Writer, all bool, command []string) (status int, err error) {
 	cmd.Env = slices.Concat(os.Environ(), env, []string{"SNOWKEY_TEST_DB=" + strings.Join(have, ",")})
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, out, os.Stderr
 	err = cmd.Run()
-	fmt.Fprint(out, "\n", table)
+	fmt.Fprint(out, "\n", table.String())
 	if names, err := os.ReadFile(notRun); err == nil && len(names) > 0 {
 		first, _, _ := strings.Cut(string(names), "\n")
 		fmt.Fprintf(out, "%d tests did not run, because a program that they start isn't on this machine. One is %s.\n",
