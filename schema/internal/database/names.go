@@ -25,7 +25,7 @@ func Words(name string) []string {
 var keyWords = []string{"id", "fk", "ids", "uid", "pid", "parent", "ref"}
 
 // Stem returns the words of a column's name without the one that says that it holds a
-// key, and whether there is one, as in user_id, userId, id_user and fk_user.
+// key, and whether there is one, as in user_id, userId, user_id_old, id_user and fk_user.
 func Stem(name string) (rest []string, isKey bool) {
 	rest = Words(name)
 	last := len(rest) - 1
@@ -34,6 +34,9 @@ func Stem(name string) (rest []string, isKey bool) {
 		return rest[:last], true
 	case last > 0 && slices.Contains(keyWords[:2], rest[0]):
 		return rest[1:], true
+	}
+	if i := slices.Index(rest, "id"); i > 0 { // qu_id_purchase
+		return slices.Delete(rest, i, i+1), true
 	}
 	return rest, false
 }
