@@ -168,6 +168,9 @@ func resembles(column Column, key Key, first map[Name]int) (fit int) {
 	}
 	const atEnd = 1000
 	own, text := strings.Join(id, ""), plain(column.Name)
+	if text == "lockversion" { // Rails counts a row's updates there, whether or not a table is called versions
+		return 0
+	}
 	general := slices.Contains([]string{"id", "uid", "pk", "key", "no", "rowid"}, own)
 	if !general && slices.Contains(key.PrimaryKey, key.Column.Name) && (holds(database.Words(column.Name), id) || len(own) > 3 && strings.HasSuffix(text, own)) {
 		fit = 10 * len(own) // actor_id, idaction_url
@@ -182,18 +185,22 @@ func resembles(column Column, key Key, first map[Name]int) (fit int) {
 	stem, isKey := database.Stem(column.Name)
 	last, owner := len(table)-1, database.Words(column.Table.Name)
 	nouns := singulars(table[last])
+	word := strings.TrimRight(text, "0123456789") // device1
 	for from := range table {
 		whole := from == 0 || from == prefix
+		property := from > 0 && from == len(owner) && slices.Equal(owner[:from-1], table[:from-1]) &&
+			slices.Contains(singulars(owner[from-1]), table[from-1]) // order_types has what orders.type says
 		samePrefix := whole && len(owner) >= from && slices.Equal(owner[:from], table[:from])
 		for _, noun := range nouns {
 			want := append(slices.Clone(table[from:last]), noun)
 			name := strings.Join(want, "")
 			rest := len(stem) - len(want)
+			single := noun != table[last] || len(nouns) == 1 // not the plural, which counts rather than references
 			ends := rest < 0 || slices.Equal(stem[rest:], want)
 			switch {
 			case isKey && holds(stem, want): // owner_user_id; status_id of ticket_status
-			case whole && text == name && column.Table != key.Column.Table && column.Bits >= 24: // artist
-			case samePrefix && ends && rest > 0 && (noun != table[last] || len(nouns) == 1) && column.Bits >= 24 && len(name) > 3: // old_node, but not max_nodes
+			case (whole || property && single) && word == name && column.Table != key.Column.Table && column.Bits >= 24: // artist, device1
+			case samePrefix && ends && rest > 0 && single && column.Bits >= 24 && len(name) > 3: // old_node, but not max_nodes
 			case whole && (text == name+"id" || len(name) > 3 && strings.HasSuffix(text, name+"id")): // userid
 			default:
 				continue

@@ -57,6 +57,12 @@ var schemas = []struct{ name, tables, want string }{
 		`deleted_users.user_id=users.id transfers.old_node=nodes.id transfers.person_id=people.id transfers.taxon_id=taxa.id transfers.user_id=users.id`,
 	},
 	{
+		"phpipam, TestLink, Grocy and Ekylibre",
+		`users id authMethod lock_version; usersAuthMethod id; devices id; circuits id device1 device2 location1 md5; locations id;
+			versions id lock_version; posts id views type lock_version; posts_views id; post_types id; testplans number id qu_id_price users_id_by`,
+		`circuits.device1=devices.id circuits.device2=devices.id circuits.location1=locations.id posts.type=post_types.id testplans.id=? testplans.qu_id_price=? testplans.users_id_by=users.id users.authMethod=usersAuthMethod.id`,
+	},
+	{
 		"camel case, words and arrays",
 		`Users Id; Invoices Id UserId createdBy assigned_to total; artist id; recording id artist length; posts id tag_ids:int[] scores:int[] artist_id:varchar(9) long_artist_id:varchar(19) code_id:varchar(9); tags id`,
 		`Invoices.UserId=Users.Id Invoices.assigned_to=? Invoices.createdBy=? posts.artist_id=? posts.tag_ids=? recording.artist=artist.id`,

@@ -25,7 +25,7 @@ func Words(name string) []string {
 var keyWords = []string{"id", "fk", "ids", "uid", "pid", "parent", "ref"}
 
 // Stem returns the words of a column's name without the one that says that it holds a
-// key, and whether there is one, as in user_id, userId, id_user and fk_user.
+// key, and whether there is one, as in user_id, userId, user_id_old, id_user and fk_user.
 func Stem(name string) (rest []string, isKey bool) {
 	rest = Words(name)
 	last := len(rest) - 1
@@ -35,11 +35,15 @@ func Stem(name string) (rest []string, isKey bool) {
 	case last > 0 && slices.Contains(keyWords[:2], rest[0]):
 		return rest[1:], true
 	}
+	if i := slices.Index(rest, "id"); i > 0 { // qu_id_purchase
+		return slices.Delete(rest, i, i+1), true
+	}
 	return rest, false
 }
 
 // NamedLikeKey reports whether a column has a name that is usual for a foreign key. Such
-// names are also parent, created_by and assigned_to.
+// names are also parent, created_by and assigned_to, and id: the primary key of a table
+// that extends another one is a key of that one.
 func NamedLikeKey(name string) bool {
 	rest, isKey := Stem(name)
 	last := len(rest) - 1
@@ -47,7 +51,7 @@ func NamedLikeKey(name string) bool {
 	case isKey || last < 0:
 		return isKey
 	case last == 0:
-		return slices.Contains([]string{"uid", "pid", "parent"}, rest[0])
+		return slices.Contains([]string{"id", "uid", "pid", "parent"}, rest[0])
 	}
 	return (rest[last] == "by" || rest[last] == "to") && strings.HasSuffix(rest[last-1], "ed")
 }
