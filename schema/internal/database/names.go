@@ -42,8 +42,7 @@ func Stem(name string) (rest []string, isKey bool) {
 }
 
 // NamedLikeKey reports whether a column has a name that is usual for a foreign key. Such
-// names are also parent, created_by and assigned_to, and id: the primary key of a table
-// that extends another one is a key of that one.
+// names are also parent, created_by and assigned_to.
 func NamedLikeKey(name string) bool {
 	rest, isKey := Stem(name)
 	last := len(rest) - 1
@@ -51,7 +50,7 @@ func NamedLikeKey(name string) bool {
 	case isKey || last < 0:
 		return isKey
 	case last == 0:
-		return slices.Contains([]string{"id", "uid", "pid", "parent"}, rest[0])
+		return slices.Contains([]string{"uid", "pid", "parent"}, rest[0])
 	}
 	return (rest[last] == "by" || rest[last] == "to") && strings.HasSuffix(rest[last-1], "ed")
 }
