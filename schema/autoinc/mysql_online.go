@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/snowkey-go/snowkey/internal/ddl"
 	"github.com/snowkey-go/snowkey/schema/catalog"
 )
 
@@ -31,25 +32,26 @@ func (p *mysqlPlanner) copyOf(table catalog.Name) tableCopy {
 	return c
 }
 
-// primaryKey returns the columns of a table's primary key, or none if it isn't made of whole
-// columns.
+// primaryKey returns the columns of a table's primary key, or none if it has only the beginning
+// of one.
 func (p *mysqlPlanner) primaryKey(table catalog.Name) (names []string) {
 	for _, line := range p.definitions[table] {
 		list, found := strings.CutPrefix(line, "  PRIMARY KEY (")
-		for found && list != "" && list[0] == '`' {
-			end := 1
-			for ; strings.HasPrefix(list[end:], "``") || list[end] != '`'; end++ {
-				if list[end] == '`' {
-					end++
-				}
-			}
-			names, list = append(names, strings.ReplaceAll(list[1:end], "``", "`")), strings.TrimPrefix(list[end+1:], ",")
+		if !found {
+			continue
 		}
-		if found && !strings.HasPrefix(list, ")") {
-			return nil
+		for _, t := range ddl.Tokens(list, true) {
+			switch {
+			case t.Is(")"):
+				return names
+			case t.Is("("):
+				return nil
+			case t.Kind == ddl.Quoted:
+				names = append(names, t.Text)
+			}
 		}
 	}
-	return names
+	return nil
 }
 
 // refuseCopy refuses a table that a copy can't replace.
