@@ -314,16 +314,16 @@ func TestRekey(t *testing.T) {
 		}
 		migrate(plan...).prints(t, 0)
 		migrate("apply", "--plan", file).prints(t, 0, "the phase map is complete")
-		held, out := false, new(bytes.Buffer)
-		status := run(t.Context(), system{strings.NewReader(""), out, writerFunc(func(text string) {
+		held, says := false, new(bytes.Buffer)
+		status := run(t.Context(), system{strings.NewReader(""), writerFunc(func(text string) {
 			if strings.Contains(text, "ready to be replaced") && !held {
 				held = true
 				dbtest.Exec(t, conn, "INSERT INTO users VALUES ('key c', 'c')")
 				migrate("control", "continue", "--plan", file).prints(t, 0)
 			}
-		}), func(name string) string { return env[name] }}, []string{"migrate", "apply", "--hold-swap", "--yes", "--plan", file})
+		}), says, func(name string) string { return env[name] }}, []string{"migrate", "apply", "--hold-swap", "--yes", "--plan", file})
 		if status != 0 || held != (db.Dialect == "postgres") {
-			t.Fatalf("status %d, held %t: %s", status, held, out)
+			t.Fatalf("status %d, held %t: %s", status, held, says)
 		}
 		migrate("verify", "--plan", file).prints(t, 0, ", 0 refuted")
 		names := dbtest.Rows(t, conn, "SELECT name FROM users ORDER BY id")
