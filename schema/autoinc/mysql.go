@@ -424,9 +424,17 @@ func (p *mysqlPlanner) trigger(k catalog.Key, name, text, condition, what string
 		SQL: fmt.Sprintf("CREATE TRIGGER %s BEFORE INSERT ON %s FOR EACH ROW IF %s THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = %s; END IF",
 			p.name(trigger), p.name(table), condition, p.Literal(message)),
 		Done: p.triggers(trigger, 1), Lasting: true,
-		Locks: "writers of " + p.name(table) + " for a moment", Undo: []string{"DROP TRIGGER IF EXISTS " + p.name(trigger)},
+		Locks: "writers of " + p.name(table) + " for a moment", Undo: []string{dropTrigger + p.name(trigger)},
 	}
 }
+
+// makeTrigger returns a step that creates a trigger, and that can be repeated and reversed.
+func (p *mysqlPlanner) makeTrigger(text string, name catalog.Name, create, locks string) Step {
+	drop := dropTrigger + p.name(name)
+	return Step{Text: text, SQL: create, Done: p.triggers(name, 1), Locks: locks, Retry: drop, Undo: []string{drop}}
+}
+
+const dropTrigger = "DROP TRIGGER IF EXISTS "
 
 // triggers returns a query for whether a trigger exists (n is 1), or doesn't (n is 0).
 func (s server) triggers(name catalog.Name, n int) string {
@@ -481,8 +489,13 @@ func (p *mysqlPlanner) drop(k catalog.Key) {
 func (p *mysqlPlanner) keepCounter(key catalog.Column) Step {
 	return Step{
 		Text: "keep where the counter of " + p.column(key) + " stands, for undo", Run: Count, Locks: "nothing",
-		SQL: fmt.Sprintf("SELECT COALESCE(AUTO_INCREMENT, 1) FROM information_schema.TABLES WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s", p.Literal(key.Table.Schema), p.Literal(key.Table.Name)),
+		SQL: p.counter(key.Table),
 	}
+}
+
+// counter returns a query for where the counter of a table stands.
+func (s server) counter(table catalog.Name) string {
+	return fmt.Sprintf("SELECT COALESCE(AUTO_INCREMENT, 1) FROM information_schema.TABLES WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s", s.Literal(table.Schema), s.Literal(table.Name))
 }
 
 // withoutAutoIncrement removes AUTO_INCREMENT from the definition of a column. It isn't
@@ -509,7 +522,7 @@ func (p *mysqlPlanner) guard(k catalog.Key) {
 	fence := catalog.Name{Schema: k.Column.Table.Schema, Name: database.Own(database.FencePrefix, k.Column.Table.Name)}
 	p.add(Guard, Step{
 		Text: "take down the fence, which the guard has replaced",
-		SQL:  "DROP TRIGGER IF EXISTS " + p.name(fence), Done: p.triggers(fence, 0), Lasting: true,
+		SQL:  dropTrigger + p.name(fence), Done: p.triggers(fence, 0), Lasting: true,
 		Locks: "writers of " + table + " for a moment", Undo: []string{p.fenceTrigger(k).SQL},
 	})
 }

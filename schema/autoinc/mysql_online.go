@@ -16,14 +16,13 @@ import (
 
 // A tableCopy is the copy that takes the place of a table.
 type tableCopy struct {
-	table   catalog.Name
-	fresh   string   // its quoted name
-	key     []string // the primary key
-	columns []string // all columns that aren't computed
+	table, fresh catalog.Name // the table, and the copy
+	key          []string     // the primary key
+	columns      []string     // all columns that aren't computed
 }
 
 func (p *mysqlPlanner) copyOf(table catalog.Name) tableCopy {
-	c := tableCopy{table: table, fresh: p.name(beside("snowkey_new", table)), key: p.primaryKey(table)}
+	c := tableCopy{table: table, fresh: beside("snowkey_new", table), key: p.primaryKey(table)}
 	for _, column := range p.all {
 		if column.Table == table && !column.computed {
 			c.columns = append(c.columns, column.Name)
@@ -81,6 +80,9 @@ func (p *mysqlPlanner) refuseCopy(c tableCopy, column catalog.Column, dropped []
 	}
 }
 
+// ofCopy begins the names of the triggers that stand in for foreign keys of a copy.
+const ofCopy = "snowkey_fk2_"
+
 // These settings are for statements that write rows to a copy, where a key may be 0. With the
 // variable, triggers of the copy don't check rows that are copied.
 var (
@@ -92,29 +94,22 @@ var (
 // and that copy the rows. Until there are such triggers nobody uses the copy, so that its own
 // can be created without anybody waiting.
 func (p *mysqlPlanner) fillCopy(c tableCopy, modify []string, references []catalog.Reference) {
-	name := p.name(c.table)
-	fresh := beside("snowkey_new", c.table)
-	p.createTable(Widen, fresh, "make an empty copy of "+name, fmt.Sprintf("CREATE TABLE %s LIKE %s", c.fresh, name))
+	name, fresh := p.name(c.table), p.name(c.fresh)
+	p.createTable(Widen, c.fresh, "make an empty copy of "+name, fmt.Sprintf("CREATE TABLE %s LIKE %s", fresh, name))
 	p.add(Widen, Step{
-		Text: "widen the columns of the copy", SQL: "ALTER TABLE " + c.fresh + " " + strings.Join(modify, ", "), Locks: "nothing",
-		Done: p.wide(fresh, namesOf(p.wideColumns[c.table])),
+		Text: "widen the columns of the copy", SQL: "ALTER TABLE " + fresh + " " + strings.Join(modify, ", "), Locks: "nothing",
+		Done: p.wide(c.fresh, namesOf(p.wideColumns[c.table])),
 	})
-	counter := func(table string) string {
-		return fmt.Sprintf("COALESCE((SELECT AUTO_INCREMENT FROM information_schema.TABLES WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s), 1)", p.Literal(c.table.Schema), p.Literal(table))
-	}
 	p.add(Widen, Step{
-		Text: "let the copy count on from where the table does", SQL: "EXECUTE snowkey_count", Done: fmt.Sprintf("SELECT %s >= %s", counter(fresh.Name), counter(c.table.Name)), Locks: "nothing",
-		Before: []string{"SET @snowkey_count = CONCAT(" + p.Literal("ALTER TABLE "+c.fresh+" AUTO_INCREMENT = ") + ", " + counter(c.table.Name) + ")", "PREPARE snowkey_count FROM @snowkey_count"},
+		Text: "let the copy count on from where the table does", SQL: "EXECUTE snowkey_count", Done: fmt.Sprintf("SELECT (%s) >= (%s)", p.counter(c.fresh), p.counter(c.table)), Locks: "nothing",
+		Before: []string{"SET @snowkey_count = CONCAT(" + p.Literal("ALTER TABLE "+fresh+" AUTO_INCREMENT = ") + ", (" + p.counter(c.table) + "))", "PREPARE snowkey_count FROM @snowkey_count"},
 		After:  []string{"DEALLOCATE PREPARE snowkey_count"},
 	})
 	for _, in := range p.standIns(references) {
 		if in.table == c.table {
 			in.body = []string{"IF @snowkey_copying IS NULL THEN " + strings.Join(in.body, "; ") + "; END IF"}
-			create, drop := p.makeStandIn(in, in.named("snowkey_fk2_"), c.fresh)
-			p.add(Widen, Step{
-				Text: "let the copy have the trigger that stands in for foreign keys", SQL: create, Done: p.triggers(in.named("snowkey_fk2_"), 1), Locks: "nothing",
-				Retry: drop, Undo: []string{drop},
-			})
+			trigger := in.named(ofCopy)
+			p.add(Widen, p.makeTrigger("let the copy have the trigger that stands in for foreign keys", trigger, p.createStandIn(in, trigger, fresh), "nothing"))
 		}
 	}
 	row := func(alias string) string {
@@ -123,9 +118,9 @@ func (p *mysqlPlanner) fillCopy(c tableCopy, modify []string, references []catal
 	same := joined(c.key, and, func(_ int, column string) string { return p.Quote(column) + " = OLD." + p.Quote(column) })
 	stays := joined(c.key, and, func(_ int, column string) string { return "NEW." + p.Quote(column) + " = OLD." + p.Quote(column) })
 	// Not REPLACE: the triggers that stand in for foreign keys would delete the row's children.
-	write := fmt.Sprintf("INSERT INTO %s (%s) VALUES (%s) ON DUPLICATE KEY UPDATE %s", c.fresh, row(""), row("NEW."),
+	write := fmt.Sprintf("INSERT INTO %s (%s) VALUES (%s) ON DUPLICATE KEY UPDATE %s", fresh, row(""), row("NEW."),
 		joined(c.columns, ", ", func(_ int, column string) string { return p.Quote(column) + " = NEW." + p.Quote(column) }))
-	remove := fmt.Sprintf("DELETE FROM %s WHERE %s", c.fresh, same)
+	remove := fmt.Sprintf("DELETE FROM %s WHERE %s", fresh, same)
 	// Before a row can be written to the copy, it must be certain to be deleted there too.
 	for _, t := range [][2]string{
 		{"AFTER DELETE", remove},
@@ -133,18 +128,15 @@ func (p *mysqlPlanner) fillCopy(c tableCopy, modify []string, references []catal
 		{"AFTER INSERT", write},
 	} {
 		trigger := standIn{table: c.table, when: t[0]}.named("snowkey_copy_")
-		drop := "DROP TRIGGER IF EXISTS " + p.name(trigger)
-		p.add(Widen, Step{
-			Text: "repeat in the copy what writers do: " + strings.ToLower(t[0]) + " of " + name,
-			SQL:  fmt.Sprintf("CREATE TRIGGER %s %s ON %s FOR EACH ROW %s", p.name(trigger), t[0], name, t[1]),
-			Done: p.triggers(trigger, 1), Retry: drop, Undo: []string{drop}, Locks: "writers of " + name + " for a moment",
-			Before: writesCopy, After: wroteCopy,
-		})
+		s := p.makeTrigger("repeat in the copy what writers do: "+strings.ToLower(t[0])+" of "+name, trigger,
+			fmt.Sprintf("CREATE TRIGGER %s %s ON %s FOR EACH ROW %s", p.name(trigger), t[0], name, t[1]), "writers of "+name+" for a moment")
+		s.Before, s.After = writesCopy, wroteCopy
+		p.add(Widen, s)
 	}
 	first := p.Quote(c.key[0])
 	p.add(Widen, Step{
 		Text: "copy the rows of " + name, Run: ranging, Locks: "the rows of a batch", Rewrites: "nothing; it writes every row to the copy", Copies: name,
-		SQL:    fmt.Sprintf("INSERT IGNORE INTO %s (%s) SELECT %[2]s FROM %[3]s WHERE %[4]s > @snowkey_after AND %[4]s <= @snowkey_last LOCK IN SHARE MODE", c.fresh, row(""), name, first),
+		SQL:    fmt.Sprintf("INSERT IGNORE INTO %s (%s) SELECT %[2]s FROM %[3]s WHERE %[4]s > @snowkey_after AND %[4]s <= @snowkey_last LOCK IN SHARE MODE", fresh, row(""), name, first),
 		Size:   p.lastOf(name, first),
 		Before: writesCopy, After: wroteCopy,
 	})
@@ -153,7 +145,7 @@ func (p *mysqlPlanner) fillCopy(c tableCopy, modify []string, references []catal
 	}
 	p.add(Widen, Step{
 		Text: "prove that the copy has the same rows", Run: Check, Unit: p.begin(), Locks: "nothing; it reads both once, as they are at one moment",
-		SQL: fmt.Sprintf("SELECT o.rows_sum AS old, n.rows_sum AS new FROM (%s) AS o JOIN (%s) AS n WHERE o.rows_sum <> n.rows_sum", sum(name), sum(c.fresh)), Remedy: "call snowkey migrate undo --phase widen, and apply again",
+		SQL: fmt.Sprintf("SELECT o.rows_sum AS old, n.rows_sum AS new FROM (%s) AS o JOIN (%s) AS n WHERE o.rows_sum <> n.rows_sum", sum(name), sum(fresh)), Remedy: "call snowkey migrate undo --phase widen, and apply again",
 	})
 }
 
@@ -161,7 +153,7 @@ func (p *mysqlPlanner) fillCopy(c tableCopy, modify []string, references []catal
 func (p *mysqlPlanner) swap(c tableCopy, s Step) {
 	name, gone := p.name(c.table), beside("snowkey_old", c.table)
 	old := p.name(gone)
-	s.Text, s.SQL = "put the copy in the place of "+name, fmt.Sprintf("RENAME TABLE %s TO %s, %s TO %[1]s", name, old, c.fresh)
+	s.Text, s.SQL = "put the copy in the place of "+name, fmt.Sprintf("RENAME TABLE %s TO %s, %s TO %[1]s", name, old, p.name(c.fresh))
 	s.Locks, s.Rewrites, s.Copies = "readers and writers of "+name+" for a moment", "", ""
 	s.Undo = append(s.Undo, "DROP TABLE IF EXISTS "+old)
 	p.add(Widen, s)

@@ -174,8 +174,8 @@ func (p *mysqlPlanner) lastOf(table, column string) string {
 
 // ranges runs the SQL of a step, or what reverses it, for all rows. Its Size is a query for
 // the number of the last row in a batch, and of the table. Rows that come later are left to
-// triggers. A step that has nothing to reverse continues where
-// it was, because triggers also keep its rows equal.
+// triggers. A step that has nothing to reverse continues where it was, because triggers also
+// keep its rows equal.
 func (a *applier) ranges(ctx context.Context, s Step, sql string, before entry) error {
 	type batch struct{ last, total int64 }
 	after, end, rows := int64(math.MinInt64), int64(math.MinInt64), a.options.BatchSize

@@ -115,26 +115,21 @@ func (p *mysqlPlanner) parentStandIns(r catalog.Reference, add func(table catalo
 func (p *mysqlPlanner) standInSteps(references []catalog.Reference) (made, dropped []Step) {
 	for _, s := range p.standIns(references) {
 		name, locks := s.named("snowkey_fk_"), "writers of "+p.name(s.table)+" for a moment"
-		create, drop := p.makeStandIn(s, name, p.name(s.table))
-		made = append(made, Step{
-			Text: "stand in for foreign keys at " + strings.ToLower(s.when) + " of " + p.name(s.table), SQL: create, Done: p.triggers(name, 1), Locks: locks,
-			Retry: drop, Undo: []string{drop},
-		})
-		undo := []string{drop, create}
+		create := p.createStandIn(s, name, p.name(s.table))
+		made = append(made, p.makeTrigger("stand in for foreign keys at "+strings.ToLower(s.when)+" of "+p.name(s.table), name, create, locks))
+		undo := []string{dropTrigger + p.name(name), create}
 		if p.wideColumns[s.table] != nil && p.copies() { // see swap
-			name = s.named("snowkey_fk2_")
-			_, drop = p.makeStandIn(s, name, "")
+			name = s.named(ofCopy)
 		}
 		dropped = append(dropped, Step{
-			Text: "drop the trigger that stood in for foreign keys of " + p.name(s.table), SQL: drop, Done: p.triggers(name, 0), Locks: locks,
+			Text: "drop the trigger that stood in for foreign keys of " + p.name(s.table), SQL: dropTrigger + p.name(name), Done: p.triggers(name, 0), Locks: locks,
 			Undo: undo,
 		})
 	}
 	return made, dropped
 }
 
-// makeStandIn returns SQL that creates the trigger on a table, and that drops it.
-func (p *mysqlPlanner) makeStandIn(s standIn, name catalog.Name, table string) (create, drop string) {
-	create = fmt.Sprintf("CREATE TRIGGER %s %s ON %s FOR EACH ROW BEGIN DECLARE found BIGINT; %s; END", p.name(name), s.when, table, strings.Join(s.body, "; "))
-	return create, "DROP TRIGGER IF EXISTS " + p.name(name)
+// createStandIn returns SQL that creates the trigger on a table.
+func (p *mysqlPlanner) createStandIn(s standIn, name catalog.Name, table string) string {
+	return fmt.Sprintf("CREATE TRIGGER %s %s ON %s FOR EACH ROW BEGIN DECLARE found BIGINT; %s; END", p.name(name), s.when, table, strings.Join(s.body, "; "))
 }
