@@ -72,15 +72,23 @@ func (p *mysqlPlanner) read(ctx context.Context, conn *sql.Conn) error {
 	}
 	p.connect()
 	for _, table := range group(p.connected).tables {
-		type row struct{ name, definition string }
-		r, err := database.One(ctx, conn, "SHOW CREATE TABLE "+p.name(table), func(r *row) []any { return []any{&r.name, &r.definition} })
-		if err != nil {
+		if err := p.define(ctx, conn, table); err != nil {
 			return err
 		}
-		p.definitions[table] = strings.Split(r.definition, "\n")
 	}
 	tables, err := database.List(ctx, conn, p.query("tables"), func(t *mysqlTable) []any { return []any{&t.Schema, &t.Name.Name, &t.engine, &t.kind} })
 	p.refuseTables(by(tables, func(t mysqlTable) catalog.Name { return t.Name }))
+	return err
+}
+
+// define reads the definition of a table, unless it was read before.
+func (p *mysqlPlanner) define(ctx context.Context, conn *sql.Conn, table catalog.Name) error {
+	if p.definitions[table] != nil {
+		return nil
+	}
+	type row struct{ name, definition string }
+	r, err := database.One(ctx, conn, "SHOW CREATE TABLE "+p.name(table), func(r *row) []any { return []any{&r.name, &r.definition} })
+	p.definitions[table] = strings.Split(r.definition, "\n")
 	return err
 }
 
@@ -229,14 +237,14 @@ func (p *mysqlPlanner) widen(ctx context.Context, conn *sql.Conn) error {
 	default:
 		p.note(Widen, "The server copies each table to widen its columns, and writers of that table wait until the copy is complete. If they can't wait, plan with --online.")
 	}
-	p.note(Widen, "Foreign keys are dropped before the columns that they tie are widened, and added again afterwards: the server has no other way. Triggers check these references meanwhile, and do what ON DELETE and ON UPDATE say. They differ from foreign keys: they fire the triggers of the rows that a cascade deletes or changes; they refuse to delete a row that others of its own table reference; and a statement that deletes from a table and reads its children fails (1442).")
+	p.note(Widen, standInNote)
 	p.note(Widen, "There is no transaction around these statements. Once this phase has begun, complete it.")
 	references := p.held(columns)
 	p.refuseSigns(references)
 	if err := p.checkOrphans(ctx, conn, Widen, references); err != nil {
 		return err
 	}
-	made, dropped := p.standInSteps(references)
+	made, dropped := p.triggerSteps(p.standIns(references), "snowkey_fk_", "stand in for foreign keys")
 	for _, s := range made {
 		p.add(Widen, s)
 	}
@@ -252,11 +260,10 @@ func (p *mysqlPlanner) widen(ctx context.Context, conn *sql.Conn) error {
 			continue
 		}
 		c := p.copyOf(table)
-		p.refuseCopy(c, g.columns[table][0], references)
-		if len(c.key) > 0 {
-			p.fillCopy(c, modify, references)
-			swaps = append(swaps, func() { p.swap(c, s) })
-		}
+		p.refuseCopy(c, g.columns[table][0])
+		p.refuseTies(c, g.columns[table][0], references)
+		p.fillCopy(c, modify, references)
+		swaps = append(swaps, func() { p.swap(c, s) })
 	}
 	for _, swap := range swaps {
 		swap()
@@ -269,6 +276,8 @@ func (p *mysqlPlanner) widen(ctx context.Context, conn *sql.Conn) error {
 	}
 	return nil
 }
+
+const standInNote = "Foreign keys are dropped before the columns that they tie are widened, and added again afterwards: the server has no other way. Triggers check these references meanwhile, and do what ON DELETE and ON UPDATE say. They differ from foreign keys: they fire the triggers of the rows that a cascade deletes or changes; they refuse to delete a row that others of its own table reference; and a statement that deletes from a table and reads its children fails (1442)."
 
 // groupByChild groups references by their child, in order.
 func groupByChild(references []catalog.Reference) (children []catalog.Name, byChild map[catalog.Name][]catalog.Reference) {
@@ -347,8 +356,10 @@ func whileCopied(table string) string {
 // copiesOnline reports whether the server lets writers go on while it copies a table.
 func (s server) copiesOnline() bool { return s.Dialect == catalog.MariaDB && s.AtLeast(11, 2) }
 
-// copies reports whether we copy tables ourselves.
-func (p *mysqlPlanner) copies() bool { return p.options.Online && !p.copiesOnline() }
+// copies reports whether we copy tables ourselves while writers go on.
+func (p *mysqlPlanner) copies() bool {
+	return p.options.Online && (p.options.Rekey != nil || !p.copiesOnline())
+}
 
 func (p *mysqlPlanner) adding(child catalog.Name, references []catalog.Reference) string {
 	return "ALTER TABLE " + p.name(child) + " " + joined(references, ", ", func(_ int, r catalog.Reference) string { return "ADD " + p.constraint(r) }) + inPlace
@@ -473,7 +484,7 @@ func (p *mysqlPlanner) drop(k catalog.Key) {
 	if !ok {
 		p.refuse(k.Column, "report this", "its definition does not say AUTO_INCREMENT: %s", counting)
 	}
-	p.add(Drop, p.keepCounter(k.Column))
+	p.add(Drop, p.keepCounter(table, table))
 	s.SQL, s.Done = alter+" MODIFY "+definition+inPlace, done+"EXTRA NOT LIKE '%auto_increment%'"
 	s.Undo = []string{alter + " MODIFY " + counting + ", AUTO_INCREMENT = " + counted + " 1"}
 	s.Before, s.After = uncheckedForeignKeys, checkedForeignKeys
@@ -485,12 +496,10 @@ func (p *mysqlPlanner) drop(k catalog.Key) {
 	p.add(Drop, s)
 }
 
-// keepCounter returns a step that counts where the counter of a key stands.
-func (p *mysqlPlanner) keepCounter(key catalog.Column) Step {
-	return Step{
-		Text: "keep where the counter of " + p.column(key) + " stands, for undo", Run: Count, Locks: "nothing",
-		SQL: p.counter(key.Table),
-	}
+// keepCounter returns a step that counts where the counter of a table stands, which may have
+// another name by then.
+func (p *mysqlPlanner) keepCounter(table, now catalog.Name) Step {
+	return Step{Text: "keep where the counter of " + p.name(table) + " stands, for undo", Run: Count, Locks: "nothing", SQL: p.counter(now)}
 }
 
 // counter returns a query for where the counter of a table stands.

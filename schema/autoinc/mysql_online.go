@@ -1,12 +1,15 @@
 package autoinc
 
 import (
+	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
 	"github.com/snowkey-go/snowkey/internal/ddl"
 	"github.com/snowkey-go/snowkey/schema/catalog"
+	"github.com/snowkey-go/snowkey/schema/internal/database"
 )
 
 // Online, tables are widened while applications keep using them. Beside each table we make an
@@ -16,17 +19,24 @@ import (
 
 // A tableCopy is the copy that takes the place of a table.
 type tableCopy struct {
-	table, fresh catalog.Name // the table, and the copy
-	key          []string     // the primary key
-	columns      []string     // all columns that aren't computed
+	table, fresh, old catalog.Name // the table, the copy, and the table when the copy has its name
+	key               []string     // the primary key of the table
+	columns, values   []string     // the columns that are written, with the value of each for a row t of the table
+	from, where       string       // the table as t, with joins, and more conditions for rows that can be copied
+	batch, last       string       // the number by which rows are copied in batches, and a query for the last one of a batch, if there is one
 }
 
+// copyOf returns a copy with the same columns, except for those that the server computes.
 func (p *mysqlPlanner) copyOf(table catalog.Name) tableCopy {
-	c := tableCopy{table: table, fresh: beside("snowkey_new", table), key: p.primaryKey(table)}
+	c := tableCopy{table: table, fresh: beside("snowkey_new", table), old: beside("snowkey_old", table), key: p.primaryKey(table), from: p.name(table) + " AS t"}
 	for _, column := range p.all {
 		if column.Table == table && !column.computed {
-			c.columns = append(c.columns, column.Name)
+			c.columns, c.values = append(c.columns, column.Name), append(c.values, "t."+p.Quote(column.Name))
 		}
+	}
+	if len(c.key) > 0 && p.columns[place{table.Schema, table.Name, c.key[0]}].Bits > 0 {
+		first := p.Quote(c.key[0])
+		c.batch, c.last = "t."+first, p.lastOf(p.name(table), first)
 	}
 	return c
 }
@@ -53,31 +63,47 @@ func (p *mysqlPlanner) primaryKey(table catalog.Name) (names []string) {
 	return nil
 }
 
-// refuseCopy refuses a table that a copy can't replace.
-func (p *mysqlPlanner) refuseCopy(c tableCopy, column catalog.Column, dropped []catalog.Reference) {
-	const remedy = "plan without --online"
-	name := p.name(c.table)
-	if len(c.key) == 0 || p.columns[place{c.table.Schema, c.table.Name, c.key[0]}].Bits == 0 {
-		p.refuse(column, remedy, "its table has no primary key that begins with an integer, by which rows could be copied in batches")
+// refuseCopy refuses a table that a copy can't replace, or only while nobody writes.
+func (p *mysqlPlanner) refuseCopy(c tableCopy, column catalog.Column) {
+	remedy, name := "leave out the table of the key (Except, --except)", p.name(c.table)
+	if p.options.Online {
+		remedy = "plan without --online"
+		if c.batch == "" {
+			p.refuse(column, remedy, "its table has no primary key that begins with an integer, or with a key that is replaced, by which rows could be copied in batches")
+		}
+		if len(p.checks(c.table)) > 0 {
+			p.refuse(column, remedy, "the server gives the checks of a copy of %s other names", name)
+		}
 	}
+	if slices.ContainsFunc(p.definitions[c.table], func(line string) bool { return strings.Contains(line, "DATA DIRECTORY") }) {
+		p.refuse(column, remedy, "the server would keep a copy of %s in another directory", name)
+	}
+}
+
+// refuseTies refuses triggers and foreign keys that a copy would not have.
+func (p *mysqlPlanner) refuseTies(c tableCopy, column catalog.Column, dropped []catalog.Reference) {
+	const remedy = "plan without --online; or drop it, apply the phase widen, and "
 	for _, t := range p.report.Triggers {
 		if t.Table == c.table {
-			p.refuse(column, remedy+"; or drop it, apply the phase widen, and create it again", "a copy of %s would not have its trigger %s", name, p.Quote(t.Name))
+			p.refuse(column, remedy+"create it again", "a copy of %s would not have its trigger %s", p.name(c.table), p.Quote(t.Name))
 		}
 	}
 	for _, r := range p.report.References {
 		if (r.Child == c.table || r.Parent == c.table) && !slices.ContainsFunc(dropped, func(d catalog.Reference) bool { return sameReference(d, r) }) {
-			p.refuse(column, remedy+"; or drop it, apply the phase widen, and add it again", "a copy of %s would not have the foreign key %s of %s", name, p.Quote(r.Name), p.name(r.Child))
+			p.refuse(column, remedy+"add it again", "a copy of %s would not have the foreign key %s of %s", p.name(c.table), p.Quote(r.Name), p.name(r.Child))
 		}
 	}
-	for _, line := range p.definitions[c.table] {
+}
+
+// checks returns the definitions of a table's checks if the server gives those of a copy other
+// names.
+func (p *mysqlPlanner) checks(table catalog.Name) (checks []string) {
+	for _, line := range p.definitions[table] {
 		if p.Dialect == catalog.MySQL && strings.HasPrefix(line, "  CONSTRAINT ") && strings.Contains(line, " CHECK (") {
-			p.refuse(column, remedy, "the server gives the checks of a copy of %s other names", name)
-		}
-		if strings.Contains(line, "DATA DIRECTORY") {
-			p.refuse(column, remedy, "the server would keep a copy of %s in another directory", name)
+			checks = append(checks, strings.TrimSuffix(strings.TrimSpace(line), ","))
 		}
 	}
+	return checks
 }
 
 // ofCopy begins the names of the triggers that stand in for foreign keys of a copy.
@@ -94,17 +120,8 @@ var (
 // and that copy the rows. Until there are such triggers nobody uses the copy, so that its own
 // can be created without anybody waiting.
 func (p *mysqlPlanner) fillCopy(c tableCopy, modify []string, references []catalog.Reference) {
-	name, fresh := p.name(c.table), p.name(c.fresh)
-	p.createTable(Widen, c.fresh, "make an empty copy of "+name, fmt.Sprintf("CREATE TABLE %s LIKE %s", fresh, name))
-	p.add(Widen, Step{
-		Text: "widen the columns of the copy", SQL: "ALTER TABLE " + fresh + " " + strings.Join(modify, ", "), Locks: "nothing",
-		Done: p.wide(c.fresh, namesOf(p.wideColumns[c.table])),
-	})
-	p.add(Widen, Step{
-		Text: "let the copy count on from where the table does", SQL: "EXECUTE snowkey_count", Done: fmt.Sprintf("SELECT (%s) >= (%s)", p.counter(c.fresh), p.counter(c.table)), Locks: "nothing",
-		Before: []string{"SET @snowkey_count = CONCAT(" + p.Literal("ALTER TABLE "+fresh+" AUTO_INCREMENT = ") + ", (" + p.counter(c.table) + "))", "PREPARE snowkey_count FROM @snowkey_count"},
-		After:  []string{"DEALLOCATE PREPARE snowkey_count"},
-	})
+	fresh := p.name(c.fresh)
+	p.emptyCopy(Widen, c, modify)
 	for _, in := range p.standIns(references) {
 		if in.table == c.table {
 			in.body = []string{"IF @snowkey_copying IS NULL THEN " + strings.Join(in.body, "; ") + "; END IF"}
@@ -112,50 +129,147 @@ func (p *mysqlPlanner) fillCopy(c tableCopy, modify []string, references []catal
 			p.add(Widen, p.makeTrigger("let the copy have the trigger that stands in for foreign keys", trigger, p.createStandIn(in, trigger, fresh), "nothing"))
 		}
 	}
-	row := func(alias string) string {
-		return joined(c.columns, ", ", func(_ int, column string) string { return alias + p.Quote(column) })
-	}
 	same := joined(c.key, and, func(_ int, column string) string { return p.Quote(column) + " = OLD." + p.Quote(column) })
 	stays := joined(c.key, and, func(_ int, column string) string { return "NEW." + p.Quote(column) + " = OLD." + p.Quote(column) })
 	// Not REPLACE: the triggers that stand in for foreign keys would delete the row's children.
-	write := fmt.Sprintf("INSERT INTO %s (%s) VALUES (%s) ON DUPLICATE KEY UPDATE %s", fresh, row(""), row("NEW."),
+	write := fmt.Sprintf("INSERT INTO %s (%s) VALUES (%s) ON DUPLICATE KEY UPDATE %s", fresh, p.List(c.columns),
+		joined(c.columns, ", ", func(_ int, column string) string { return "NEW." + p.Quote(column) }),
 		joined(c.columns, ", ", func(_ int, column string) string { return p.Quote(column) + " = NEW." + p.Quote(column) }))
 	remove := fmt.Sprintf("DELETE FROM %s WHERE %s", fresh, same)
-	// Before a row can be written to the copy, it must be certain to be deleted there too.
-	for _, t := range [][2]string{
-		{"AFTER DELETE", remove},
-		{"AFTER UPDATE", "BEGIN IF NOT (" + stays + ") THEN " + remove + "; END IF; " + write + "; END"},
-		{"AFTER INSERT", write},
-	} {
+	p.repeatWrites(Widen, c, remove, "IF NOT ("+stays+") THEN "+remove+"; END IF; "+write, write)
+	p.add(Widen, p.filling(c, c.fresh))
+	p.proveCopy(Widen, c)
+}
+
+// emptyCopy adds the steps that make the copy, by actions of an ALTER TABLE.
+func (p *mysqlPlanner) emptyCopy(phase PhaseName, c tableCopy, actions []string) {
+	name, fresh := p.name(c.table), p.name(c.fresh)
+	like, altered := p.emptied(c, actions, c.fresh)
+	p.createTable(phase, beside(emptyPrefix, c.table), "make an empty copy of "+name, like)
+	p.createTable(phase, c.fresh, "change the columns of the copy", altered)
+	p.add(phase, Step{
+		Text: "let the copy count on from where the table does", SQL: "EXECUTE snowkey_count", Done: fmt.Sprintf("SELECT (%s) >= (%s)", p.counter(c.fresh), p.counter(c.table)), Locks: "nothing",
+		Before: []string{"SET @snowkey_count = CONCAT(" + p.Literal("ALTER TABLE "+fresh+" AUTO_INCREMENT = ") + ", (" + p.counter(c.table) + "))", "PREPARE snowkey_count FROM @snowkey_count"},
+		After:  []string{"DEALLOCATE PREPARE snowkey_count"},
+	})
+}
+
+// emptyPrefix begins the name of a copy that doesn't have its own columns yet.
+const emptyPrefix = "snowkey_empty"
+
+// emptied returns SQL that makes an empty copy of a table, and SQL that completes it by actions
+// of an ALTER TABLE and gives it its name.
+func (p *mysqlPlanner) emptied(c tableCopy, actions []string, name catalog.Name) (like, altered string) {
+	empty := p.name(beside(emptyPrefix, c.table))
+	return "CREATE TABLE " + empty + " LIKE " + p.name(c.table), "ALTER TABLE " + empty + " " + strings.Join(actions, ", ") + ", RENAME TO " + p.name(name)
+}
+
+// repeatWrites adds the triggers that repeat in the copy what writers do. Before a row can be
+// written there, it must be certain to be deleted there too.
+func (p *mysqlPlanner) repeatWrites(phase PhaseName, c tableCopy, deleted, updated, inserted string) {
+	name := p.name(c.table)
+	for _, t := range [][2]string{{"AFTER DELETE", deleted}, {"AFTER UPDATE", updated}, {"AFTER INSERT", inserted}} {
 		trigger := standIn{table: c.table, when: t[0]}.named("snowkey_copy_")
 		s := p.makeTrigger("repeat in the copy what writers do: "+strings.ToLower(t[0])+" of "+name, trigger,
-			fmt.Sprintf("CREATE TRIGGER %s %s ON %s FOR EACH ROW %s", p.name(trigger), t[0], name, t[1]), "writers of "+name+" for a moment")
+			fmt.Sprintf("CREATE TRIGGER %s %s ON %s FOR EACH ROW BEGIN %s; END", p.name(trigger), t[0], name, t[1]), "writers of "+name+" for a moment")
 		s.Before, s.After = writesCopy, wroteCopy
-		p.add(Widen, s)
+		p.add(phase, s)
 	}
-	first := p.Quote(c.key[0])
-	p.add(Widen, Step{
-		Text: "copy the rows of " + name, Run: ranging, Locks: "the rows of a batch", Rewrites: "nothing; it writes every row to the copy", Copies: name,
-		SQL:    fmt.Sprintf("INSERT IGNORE INTO %s (%s) SELECT %[2]s FROM %[3]s WHERE %[4]s > @snowkey_after AND %[4]s <= @snowkey_last LOCK IN SHARE MODE", fresh, row(""), name, first),
-		Size:   p.lastOf(name, first),
+}
+
+// insertion returns SQL that copies rows, as far as the other table doesn't have them.
+func (p *mysqlPlanner) insertion(c tableCopy, to catalog.Name, where string) string {
+	first := p.name(to) + "." + p.Quote(c.columns[0])
+	return fmt.Sprintf("INSERT INTO %s (%s) SELECT %s FROM %s WHERE %s%s LOCK IN SHARE MODE ON DUPLICATE KEY UPDATE %s = %[7]s",
+		p.name(to), p.List(c.columns), strings.Join(c.values, ", "), c.from, where, c.where, first)
+}
+
+// filling returns a step that copies the rows which another table doesn't have.
+func (p *mysqlPlanner) filling(c tableCopy, to catalog.Name) Step {
+	s := Step{
+		Text: "copy the rows of " + p.name(c.table), Run: ranging, Locks: "the rows of a batch", Rewrites: "nothing; it writes every row to the copy", Copies: p.name(c.table),
+		SQL: p.insertion(c, to, c.batch+" > @snowkey_after AND "+c.batch+" <= @snowkey_last"), Size: c.last,
 		Before: writesCopy, After: wroteCopy,
-	})
-	sum := func(table string) string {
-		return fmt.Sprintf("SELECT CONCAT_WS(' ', COUNT(*), %s) AS rows_sum FROM %s", joined(c.columns, ", ", func(_ int, column string) string { return "BIT_XOR(CRC32(" + p.Quote(column) + "))" }), table)
 	}
-	p.add(Widen, Step{
-		Text: "prove that the copy has the same rows", Run: Check, Unit: p.begin(), Locks: "nothing; it reads both once, as they are at one moment",
-		SQL: fmt.Sprintf("SELECT o.rows_sum AS old, n.rows_sum AS new FROM (%s) AS o JOIN (%s) AS n WHERE o.rows_sum <> n.rows_sum", sum(name), sum(fresh)), Remedy: "call snowkey migrate undo --phase widen, and apply again",
+	if c.batch == "" {
+		s.Run, s.SQL, s.Size, s.Locks = Exec, p.insertion(c, to, "TRUE"), "", "writers of "+p.name(c.table)
+		s.Done, s.Retry = "SELECT 0", "TRUNCATE TABLE "+p.name(to)
+	}
+	return s
+}
+
+// proveCopy adds a check that the copy has the same rows, with the values that it is to have.
+func (p *mysqlPlanner) proveCopy(phase PhaseName, c tableCopy) {
+	sum := func(values []string, from string) string {
+		return fmt.Sprintf("SELECT CONCAT_WS(' ', COUNT(*), %s) AS rows_sum FROM %s", joined(values, ", ", func(_ int, value string) string { return "BIT_XOR(CRC32(" + value + "))" }), from)
+	}
+	copied := slices.Clone(c.columns)
+	for i, column := range copied {
+		copied[i] = p.Quote(column)
+	}
+	p.add(phase, Step{
+		Text: "prove that the copy of " + p.name(c.table) + " has the same rows", Run: Check, Unit: p.begin(), Locks: "nothing; it reads both once, as they are at one moment",
+		SQL:    fmt.Sprintf("SELECT o.rows_sum AS old, n.rows_sum AS new FROM (%s) AS o JOIN (%s) AS n WHERE o.rows_sum <> n.rows_sum", sum(c.values, c.from), sum(copied, p.name(c.fresh))),
+		Remedy: "call snowkey migrate undo --phase " + string(phase) + ", and apply again",
 	})
 }
 
 // swap adds the steps that put the copy in the place of its table, the first of which is like s.
 func (p *mysqlPlanner) swap(c tableCopy, s Step) {
-	name, gone := p.name(c.table), beside("snowkey_old", c.table)
-	old := p.name(gone)
+	name, old := p.name(c.table), p.name(c.old)
 	s.Text, s.SQL = "put the copy in the place of "+name, fmt.Sprintf("RENAME TABLE %s TO %s, %s TO %[1]s", name, old, p.name(c.fresh))
 	s.Locks, s.Rewrites, s.Copies = "readers and writers of "+name+" for a moment", "", ""
 	s.Undo = append(s.Undo, "DROP TABLE IF EXISTS "+old)
 	p.add(Widen, s)
-	p.addDDL(Widen, Step{Text: "drop the old table, with its triggers", SQL: "DROP TABLE IF EXISTS " + old, Locks: "nothing"}, gone, 0)
+	p.addDDL(Widen, Step{Text: "drop the old table, with its triggers", SQL: "DROP TABLE IF EXISTS " + old, Locks: "nothing"}, c.old, 0)
+}
+
+// ranging is how we run a step that copies rows, a batch at a time. A batch may be repeated.
+const ranging = "ranges"
+
+// lastOf returns the query for the last row of a batch, and of a table, by a column.
+func (p *mysqlPlanner) lastOf(table, column string) string {
+	return fmt.Sprintf("SELECT COALESCE(MAX(n), -9223372036854775808), COALESCE((SELECT MAX(%s) FROM %s), 0) FROM (SELECT %[1]s AS n FROM %[2]s WHERE %[1]s > ? ORDER BY %[1]s LIMIT ?) AS r", column, table)
+}
+
+// ranges runs the SQL of a step, or what reverses it, for all rows, and continues where it was.
+// Its Size is a query for the number of the last row in a batch, and of the table. Rows that
+// come later are left to triggers, which also keep the copied rows equal.
+func (a *applier) ranges(ctx context.Context, s Step, sql string, before entry) error {
+	type batch struct{ last, total int64 }
+	after, end, rows := int64(math.MinInt64), int64(math.MinInt64), a.options.BatchSize
+	if a.plan.Online {
+		rows = max(rows/10, 1) // for which writers wait
+	}
+	if _, err := fmt.Sscanf(before.detail, "%d of %d", &after, &end); err != nil {
+		after, end = math.MinInt64, math.MinInt64
+	}
+	for after == math.MinInt64 || after < end {
+		if err := a.obey(ctx, false); err != nil {
+			return err
+		}
+		b, err := database.One(ctx, a.conn, s.Size, func(b *batch) []any { return []any{&b.last, &b.total} }, after, rows)
+		if err != nil || b.last == math.MinInt64 {
+			return err
+		}
+		if after == math.MinInt64 {
+			end = b.total
+		}
+		err = a.patiently(ctx, func() error {
+			if _, err := a.conn.ExecContext(ctx, "SET @snowkey_after = ?, @snowkey_last = ?", after, b.last); err != nil {
+				return err
+			}
+			_, err := a.conn.ExecContext(ctx, sql)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		after = b.last
+		a.report(Progress{Step: s, Event: Filled, Done: min(after, end), Total: end})
+		if err := a.record(ctx, s, entry{started, fmt.Sprintf("%d of %d", after, end)}); err != nil {
+			return err
+		}
+	}
+	return nil
 }

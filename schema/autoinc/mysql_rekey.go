@@ -1,11 +1,9 @@
 package autoinc
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -14,8 +12,9 @@ import (
 	"github.com/snowkey-go/snowkey/schema/internal/database"
 )
 
-// rekeyMySQL plans to drop the foreign keys, to replace the values in place, and to add the
-// foreign keys again. Text and bytes take the digits of the new keys first.
+// rekeyMySQL plans a copy of each table, with the new keys, which takes its place at the end.
+// Online, triggers repeat in the copy what writers do until the application is stopped. From
+// then on, or all the time, writers are refused, or their rows would be lost.
 func rekeyMySQL(ctx context.Context, conn *sql.Conn, p *planner) error {
 	my := mysqlPlanner{planner: p, definitions: make(map[catalog.Name][]string)}
 	if err := my.read(ctx, conn); err != nil {
@@ -28,232 +27,243 @@ func rekeyMySQL(ctx context.Context, conn *sql.Conn, p *planner) error {
 	if err != nil {
 		return err
 	}
+	for _, f := range r.references {
+		if err := my.define(ctx, conn, f.Child); err != nil {
+			return err
+		}
+	}
+	triggers, err := my.ownTriggers(ctx, conn, r)
+	if err == nil {
+		my.rekey(r, triggers)
+	}
+	return err
+}
+
+func (p *mysqlPlanner) rekey(r rekeying, triggers []ownTrigger) {
+	p.note(Rekey, "Beside each table a copy with the new keys is made, which takes its place at the end. Free space for a second copy of all tables is needed. There is no transaction around these statements. Once this phase has begun, complete it or undo it.")
+	add := func(steps []Step) {
+		for _, s := range steps {
+			p.add(Rekey, s)
+		}
+	}
+	var standIns, standDown []Step
+	if p.options.Online {
+		p.note(Rekey, standInNote)
+		standIns, standDown = p.triggerSteps(p.standIns(r.references), "snowkey_fk_", "stand in for foreign keys")
+	}
+	add(standIns)
+	children, byChild := groupByChild(r.references)
+	for _, child := range children {
+		p.dropReferences(Rekey, child, byChild[child])
+	}
+	var copies []tableCopy
+	var refusals []standIn
+	var swap, back, fresh []string
+	for _, table := range r.tables {
+		c := p.rekeyedCopy(table, r, "old", "new")
+		p.refuseCopy(c, r.columns[table][0])
+		p.beginCopy(c, r)
+		copies = append(copies, c)
+		name := p.name(table)
+		swap = append(swap, fmt.Sprintf("%s TO %s, %s TO %[1]s", name, p.name(c.old), p.name(c.fresh)))
+		back = append(back, fmt.Sprintf("%s TO %s, %s TO %[1]s", name, p.name(c.fresh), p.name(c.old)))
+		fresh = append(fresh, fmt.Sprintf("(%s, %s)", p.Literal(c.fresh.Schema), p.Literal(c.fresh.Name)))
+		for _, event := range []string{"INSERT", "UPDATE", "DELETE"} {
+			refusals = append(refusals, standIn{table, "BEFORE " + event, []string{"IF @snowkey_copying IS NULL THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'snowkey: keys are being replaced; stop the application until this is complete'; END IF"}})
+		}
+	}
 	p.mapLate(r)
-	p.note(Rekey, "There is no transaction around these statements. Once this phase has begun, complete it or undo it.")
 	for _, c := range r.all() {
 		s := p.checkMapped(c, r)
 		s.Unit = p.begin() // so that it isn't repeated when the values are new
 		p.add(Rekey, s)
 	}
-	for _, k := range p.keys {
+	refuse, admit := p.triggerSteps(refusals, "snowkey_stop_", "refuse writers")
+	add(refuse)
+	for _, c := range copies {
+		s := p.filling(c, c.fresh)
+		if p.options.Online {
+			s.Text, s.Copies = "copy the rows of "+p.name(c.table)+" that had no new key", ""
+		}
+		p.add(Rekey, s)
+		p.proveCopy(Rekey, c)
+	}
+	for _, t := range slices.Backward(triggers) { // an undo creates them in their order
+		drop := dropTrigger + p.name(t.name)
 		p.add(Rekey, Step{
-			Text: "check that no new key of " + p.name(k.Column.Table) + " is an old one", Run: Check, Locks: "nothing",
-			SQL: fmt.Sprintf("SELECT a.old FROM %s AS a JOIN %[1]s AS b ON b.new = CAST(a.old AS SIGNED) LIMIT 1", p.name(mapName(k.Column.Table))), Remedy: "undo the plan, and use another layout or worker number",
+			Text: "drop the trigger " + p.name(t.name) + ", to be created again below", SQL: drop, Done: p.triggers(t.name, 0), Locks: "nothing",
+			Undo: []string{drop, t.create}, Before: t.before, After: t.after,
 		})
-	}
-	p.add(Rekey, p.checkUndo(r))
-	children, byChild := groupByChild(r.references)
-	for _, child := range children {
-		my.dropReferences(Rekey, child, byChild[child])
-	}
-	for _, table := range r.tables {
-		my.rekeyTable(table, r)
-	}
-	for _, child := range children {
-		my.addReferences(Rekey, child, byChild[child])
-	}
-	return nil
-}
-
-// A retypedColumn has the definitions of a column before, while its values are replaced, and
-// afterwards.
-type retypedColumn struct {
-	was, between, final string
-	room                string // the type in between
-}
-
-// rowNumber is a column that a table has while its values are replaced, unless it has an
-// AUTO_INCREMENT that stays as it is.
-const rowNumber = "snowkey_row"
-
-// rekeyTable replaces the values of a table's columns, in ranges of its rows.
-func (p *mysqlPlanner) rekeyTable(table catalog.Name, r rekeying) {
-	columns, name, key := r.columns[table], p.name(table), r.keys[table]
-	for _, t := range p.report.Triggers {
-		if t.Table == table && strings.Contains(t.When, "UPDATE") {
-			p.refuse(columns[0], "drop it, apply the phase rekey, and create it again", "the trigger %s would fire for each row", p.Quote(t.Name))
-		}
-	}
-	row, added := rowNumber, rowNumber
-	addRow, dropRow := []string{"ADD COLUMN snowkey_row BIGINT NOT NULL AUTO_INCREMENT", "ADD KEY (snowkey_row)"}, []string{"DROP COLUMN snowkey_row"}
-	for _, c := range p.columnsWith(table, "AUTO_INCREMENT") {
-		if !slices.Contains(namesOf(columns), c) {
-			row, added, addRow, dropRow = c, "", nil, nil
-		}
-	}
-	mark := added // a column that is there once there is room
-	more, less, kept := slices.Clone(addRow), slices.Clone(dropRow), r.kept(table)
-	if kept != "" {
-		more = append(more, "ADD COLUMN "+p.typed(key.Column, kept)+" NULL", "ADD UNIQUE KEY ("+p.Quote(kept)+")")
-		less, mark = append(less, "DROP COLUMN "+p.Quote(kept)), cmp.Or(mark, kept)
-	}
-	var all []retypedColumn
-	var joins, back, counting string
-	var sets, restores, old []string
-	for i, c := range columns {
-		at := "t." + p.Quote(c.Name)
-		join, value := r.join(p.server, c, i, "old", "new", at)
-		joins, sets = joins+join, append(sets, at+" = "+value)
-		join, value = r.join(p.server, c, i, "new", "old", at)
-		back, restores = back+join, append(restores, at+" = "+value)
-		names, conditions := r.maps(p.server, c, "t", "old")
-		for i := range names {
-			old = append(old, fmt.Sprintf("NOT EXISTS (SELECT 1 FROM %s AS t JOIN %s AS m ON m%s)", name, names[i], conditions[i]))
-		}
-		all = append(all, p.retyped(c))
-		if !same(key.Column, c) {
-			continue
-		}
-		if kept != "" {
-			sets = append(sets, fmt.Sprintf("t.%s = COALESCE(m%d_0.old, t.%[1]s)", p.Quote(kept), i))
-		}
-		if key.Mechanism == catalog.AutoIncrement {
-			counting = ", AUTO_INCREMENT = " + counted + " 1"
-			p.add(Rekey, p.keepCounter(c))
-		}
-	}
-	for _, c := range p.columnsWith(table, "ON") { // which the server sets when a row is updated
-		keep := "t." + p.Quote(c) + " = t." + p.Quote(c)
-		sets, restores = append(sets, keep), append(restores, keep)
-	}
-	// modify changes types, and adds or drops the column mark, of which there are n then.
-	modify := func(text string, from, to func(retypedColumn) string, more, less []string, mark string, n int, after string) {
-		var actions, undo, done []string
-		for i, r := range all {
-			if from(r) == to(r) {
-				continue
-			}
-			is := "DATA_TYPE = 'bigint' AND COLUMN_TYPE NOT LIKE '%unsigned' AND EXTRA NOT LIKE '%auto_increment%'"
-			if to(r) != r.final {
-				is = "COLUMN_TYPE = " + p.Literal(r.room)
-			}
-			actions, undo = append(actions, "MODIFY "+to(r)), append(undo, "MODIFY "+from(r))
-			done = append(done, "COLUMN_NAME = "+p.Literal(columns[i].Name)+" AND "+is)
-		}
-		if actions, undo = append(actions, more...), append(undo, less...); len(actions) == 0 {
-			return
-		}
-		if mark == "" {
-			n = len(done)
-		} else {
-			done = []string{"COLUMN_NAME = " + p.Literal(mark)}
-		}
-		p.add(Rekey, Step{
-			Text: text, SQL: "ALTER TABLE " + name + " " + strings.Join(actions, ", ") + copying,
-			Done: fmt.Sprintf("SELECT COUNT(*) = %d FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s AND (%s)",
-				n, p.Literal(table.Schema), p.Literal(table.Name), strings.Join(done, " OR ")),
-			Locks: whileCopied(name), Rewrites: "copies the whole table and its indexes", Copies: name,
-			Undo: []string{"ALTER TABLE " + name + " " + strings.Join(undo, ", ") + after},
-		})
-	}
-	names := p.List(namesOf(columns)) + " of " + name
-	between := func(r retypedColumn) string { return r.between }
-	modify("make room for the new values of "+names, func(r retypedColumn) string { return r.was }, between, more, less, mark, 1, counting)
-	update := func(joins string, sets []string) string {
-		return fmt.Sprintf("UPDATE %s AS t%s SET %s WHERE t.%s > @snowkey_after AND t.%[4]s <= @snowkey_last", name, joins, strings.Join(sets, ", "), p.Quote(row))
 	}
 	p.add(Rekey, Step{
-		Text: "replace " + names, Run: ranging, SQL: update(joins, sets), Undo: []string{update(back, restores)},
-		Size: p.lastOf(name, p.Quote(row)),
-		Done: "SELECT " + strings.Join(old, " AND "),
-		// Text that has its old value again is no number, which a strict mode refuses.
-		Before: []string{"SET sql_mode = " + p.Literal(strings.TrimPrefix(mysqlMode, "STRICT_ALL_TABLES,"))}, After: []string{"SET sql_mode = " + p.Literal(mysqlMode)},
-		Locks: "the rows of a batch", Rewrites: "all rows and their index entries", Copies: name,
+		Text: "put the copies in the place of their tables", SQL: "RENAME TABLE " + strings.Join(swap, ", "), Undo: []string{"RENAME TABLE " + strings.Join(back, ", ")},
+		Done:  "SELECT COUNT(*) = 0 FROM information_schema.TABLES WHERE (TABLE_SCHEMA, TABLE_NAME) IN (" + strings.Join(fresh, ", ") + ")",
+		Locks: "readers of the tables for a moment",
 	})
-	modify("make "+names+" bigint", between, func(r retypedColumn) string { return r.final }, dropRow, addRow, added, 0, "")
-}
-
-// ranging is how we run a step that replaces the values of rows, a batch at a time. A batch may
-// be repeated, because no new key is an old one.
-const ranging = "ranges"
-
-// lastOf returns the query for the last row of a batch, and of a table, by a column.
-func (p *mysqlPlanner) lastOf(table, column string) string {
-	return fmt.Sprintf("SELECT COALESCE(MAX(n), -9223372036854775808), COALESCE((SELECT MAX(%s) FROM %s), 0) FROM (SELECT %[1]s AS n FROM %[2]s WHERE %[1]s > ? ORDER BY %[1]s LIMIT ?) AS r", column, table)
-}
-
-// ranges runs the SQL of a step, or what reverses it, for all rows. Its Size is a query for
-// the number of the last row in a batch, and of the table. Rows that come later are left to
-// triggers. A step that has nothing to reverse continues where it was, because triggers also
-// keep its rows equal.
-func (a *applier) ranges(ctx context.Context, s Step, sql string, before entry) error {
-	type batch struct{ last, total int64 }
-	after, end, rows := int64(math.MinInt64), int64(math.MinInt64), a.options.BatchSize
-	if len(s.Undo) == 0 {
-		rows = max(rows/10, 1) // for which writers wait
-		if _, err := fmt.Sscanf(before.detail, "%d of %d", &after, &end); err != nil {
-			after, end = math.MinInt64, math.MinInt64
+	for _, c := range copies {
+		c := p.rekeyedCopy(c.table, r, "new", "old")
+		s := p.filling(c, c.old)
+		s.Text, s.Copies, s.Undo = "do nothing; an undo copies the rows of "+p.name(c.table)+" from here, with their old keys", "", []string{s.SQL}
+		if s.Retry != "" {
+			s.Undo = []string{s.Retry, s.SQL}
 		}
+		s.SQL, s.Done, s.Retry = "DO 0", "SELECT 1", ""
+		p.add(Rekey, s)
 	}
-	for after == math.MinInt64 || after < end {
-		if err := a.obey(ctx, false); err != nil {
-			return err
+	p.add(Rekey, p.checkUndo(r))
+	for _, t := range triggers {
+		s := p.makeTrigger("create the trigger "+p.name(t.name)+" again", t.name, t.create, "nothing")
+		s.Before, s.After = t.before, t.after
+		p.add(Rekey, s)
+	}
+	for _, child := range children {
+		p.addReferences(Rekey, child, byChild[child])
+	}
+	for _, c := range copies {
+		p.endCopy(c, r)
+	}
+	add(standDown)
+	add(admit) // of which nothing is left but what an undo does
+}
+
+// rekeyedCopy returns a copy of a table in which columns have the new keys for the old ones, or
+// the other way round. It only has rows all of whose keys have a new one.
+func (p *mysqlPlanner) rekeyedCopy(table catalog.Name, r rekeying, from, to string) tableCopy {
+	c := p.copyOf(table)
+	for i, name := range c.columns {
+		column := catalog.Column{Table: table, Name: name}
+		if !has(r.columns[table], column) {
+			continue
 		}
-		b, err := database.One(ctx, a.conn, s.Size, func(b *batch) []any { return []any{&b.last, &b.total} }, after, rows)
-		if err != nil || b.last == math.MinInt64 {
-			return err
+		joins, value := r.join(p.server, column, i, from, to, "NULL")
+		if c.from += joins; to == "new" {
+			c.where += fmt.Sprintf(" AND (%s IS NULL OR %s IS NOT NULL)", c.values[i], value)
 		}
-		if after == math.MinInt64 {
-			end = b.total
+		if of := r.held[exactPlace(column)]; len(of) == 1 && len(c.key) > 0 && c.key[0] == name {
+			c.batch, c.last = fmt.Sprintf("m%d_0.new", i), p.lastOf(p.name(mapName(of[0].of)), "new")
 		}
-		err = a.patiently(ctx, func() error {
-			if _, err := a.conn.ExecContext(ctx, "SET @snowkey_after = ?, @snowkey_last = ?", after, b.last); err != nil {
-				return err
-			}
-			_, err := a.conn.ExecContext(ctx, sql)
-			return err
+		c.values[i] = value
+	}
+	if kept := r.kept(table); kept != "" && to == "new" {
+		c.columns, c.values = append(c.columns, kept), append(c.values, "t."+p.Quote(r.keys[table].Column.Name))
+	}
+	return c
+}
+
+// beginCopy adds the steps that make the copy. Online, triggers write a row there when each of
+// its keys has a new one.
+func (p *mysqlPlanner) beginCopy(c tableCopy, r rekeying) {
+	var actions []string
+	for _, column := range r.columns[c.table] {
+		_, wide := p.retyped(column)
+		actions = append(actions, "MODIFY "+wide)
+	}
+	if kept := r.kept(c.table); kept != "" {
+		actions = append(actions, "ADD COLUMN "+p.typed(r.keys[c.table].Column, kept)+" NULL", "ADD UNIQUE KEY ("+p.Quote(kept)+")")
+	}
+	if checks := p.checks(c.table); len(checks) > 0 { // their names are unique in a schema
+		adding := joined(checks, ", ", func(_ int, check string) string { return "ADD " + check })
+		actions = append(actions, adding)
+		p.add(Rekey, Step{
+			Text: "drop the checks of " + p.name(c.table) + ", which the copy gets", Locks: "readers and writers for a moment only",
+			SQL:  "ALTER TABLE " + p.name(c.table) + " " + joined(checks, ", ", func(_ int, check string) string { return "DROP CHECK " + p.Quote(ddl.Tokens(check, true)[1].Text) }),
+			Done: fmt.Sprintf("SELECT COUNT(*) = 0 FROM information_schema.TABLE_CONSTRAINTS WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s AND CONSTRAINT_TYPE = 'CHECK'", p.Literal(c.table.Schema), p.Literal(c.table.Name)),
+			Undo: []string{"ALTER TABLE " + p.name(c.table) + " " + adding},
 		})
+	}
+	p.emptyCopy(Rekey, c, actions)
+	if !p.options.Online {
+		return
+	}
+	remove := "DELETE FROM " + p.name(c.fresh) + " WHERE " + joined(c.key, and, func(_ int, name string) string {
+		old, column := "OLD."+p.Quote(name), catalog.Column{Table: c.table, Name: name}
+		if has(r.columns[c.table], column) {
+			old = r.lookup(p.server, column, "OLD")
+		}
+		return p.Quote(name) + " = " + old
+	})
+	write := p.insertion(c, c.fresh, joined(c.key, and, func(_ int, name string) string { return "t." + p.Quote(name) + " = NEW." + p.Quote(name) }))
+	p.repeatWrites(Rekey, c, remove, remove+"; "+write, write)
+	p.add(Rekey, p.filling(c, c.fresh))
+}
+
+// endCopy adds the step that drops the old table, which an undo makes again. It is complete
+// there when it has its name.
+func (p *mysqlPlanner) endCopy(c tableCopy, r rekeying) {
+	var actions []string
+	for _, column := range r.columns[c.table] {
+		was, _ := p.retyped(column)
+		actions = append(actions, "MODIFY "+was)
+	}
+	if kept := r.kept(c.table); kept != "" {
+		actions = append(actions, "DROP COLUMN "+p.Quote(kept))
+	}
+	for i := range p.checks(c.table) { // which the server has given other names
+		actions = append(actions, "DROP CHECK "+p.Quote(fmt.Sprintf("%s_chk_%d", beside(emptyPrefix, c.table).Name, i+1)))
+	}
+	if slices.ContainsFunc(p.report.Keys, func(k catalog.Key) bool { return k.Column.Table == c.table && k.Mechanism == catalog.AutoIncrement }) {
+		actions = append(actions, "AUTO_INCREMENT = "+counted+" 1")
+		p.add(Rekey, p.keepCounter(c.table, c.old))
+	}
+	like, altered := p.emptied(c, actions, c.old)
+	p.addDDL(Rekey, Step{
+		Text: "drop the old table of " + p.name(c.table) + ", with its triggers", SQL: "DROP TABLE IF EXISTS " + p.name(c.old), Locks: "nothing",
+		Undo: []string{"DROP TABLE IF EXISTS " + p.name(beside(emptyPrefix, c.table)), like, altered},
+	}, c.old, 0)
+}
+
+// An ownTrigger is a trigger of the application, with the SQL that creates it and the settings
+// for that.
+type ownTrigger struct {
+	name          catalog.Name
+	create        string
+	before, after []string
+}
+
+// ownTriggers returns the triggers of the tables that are copied, in order.
+func (p *mysqlPlanner) ownTriggers(ctx context.Context, conn *sql.Conn, r rekeying) (all []ownTrigger, err error) {
+	type row struct {
+		table   catalog.Name
+		trigger string
+		able    bool
+	}
+	rows, err := database.List(ctx, conn, p.query("own triggers"), func(t *row) []any { return []any{&t.table.Schema, &t.table.Name, &t.trigger, &t.able} })
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range rows {
+		if r.columns[t.table] == nil {
+			continue
+		}
+		name := catalog.Name{Schema: t.table.Schema, Name: t.trigger}
+		if !t.able {
+			p.refuse(r.columns[t.table][0], "let that user plan and apply, or drop it, apply the phase rekey, and create it again", "its trigger %s is another user's, and would have to be created again", p.Quote(t.trigger))
+		}
+		var mode, create, skip string
+		_, err := database.One(ctx, conn, "SHOW CREATE TRIGGER "+p.name(name), func(*struct{}) []any { return []any{&skip, &mode, &create, &skip, &skip, &skip, &skip} })
 		if err != nil {
-			return err
+			return nil, err
 		}
-		after = b.last
-		a.report(Progress{Step: s, Event: Filled, Done: min(after, end), Total: end})
-		if err := a.record(ctx, s, entry{started, fmt.Sprintf("%d of %d", after, end)}); err != nil {
-			return err
-		}
+		all = append(all, ownTrigger{name, create,
+			[]string{"SET sql_mode = " + p.Literal(mode), "USE " + p.Quote(name.Schema)},
+			[]string{"SET sql_mode = " + p.Literal(mysqlMode), "USE " + p.Quote(p.database)}})
 	}
-	return nil
+	return all, nil
 }
 
-// retyped returns the definitions of a column. It loses its default at once, because MySQL adds
-// no column beside a default such as (uuid()).
-func (p *mysqlPlanner) retyped(c catalog.Column) (r retypedColumn) {
-	r.was, _ = p.modified(c)
-	null := " NULL"
+// retyped returns the definition of a column as it is, and that of the column in the copy.
+func (p *mysqlPlanner) retyped(c catalog.Column) (was, wide string) {
+	was, _ = p.modified(c)
+	wide = p.Quote(c.Name) + " bigint NULL"
 	if !p.columns[exactPlace(c)].nullable {
-		null = " NOT NULL"
+		wide = p.Quote(c.Name) + " bigint NOT NULL"
 	}
-	r.final = p.Quote(c.Name) + " bigint" + null
-	for _, t := range ddl.Tokens(r.was, true) {
+	for _, t := range ddl.Tokens(was, true) {
 		if t.Is("COMMENT") {
-			r.final += " " + r.was[t.Start:]
-			break
+			return was, wide + " " + was[t.Start:]
 		}
 	}
-	r.room, r.between = c.Type, r.final
-	switch digits, _ := ddl.ParseType(c.Type).Digits(); {
-	case c.Bits > 0:
-		return r
-	case strings.Contains(c.Type, "binary"):
-		r.room = "varbinary(20)"
-	case digits > 0 && digits < 20:
-		r.room = "varchar(20)"
-	}
-	r.between = strings.Replace(p.typed(c, c.Name), " "+c.Type, " "+r.room, 1) + null
-	return r
-}
-
-// columnsWith returns the columns of a table that have a word in their definition.
-func (p *mysqlPlanner) columnsWith(table catalog.Name, word string) (names []string) {
-	for _, c := range p.all {
-		for _, line := range p.definitions[table] {
-			rest, ok := strings.CutPrefix(line, "  "+p.Quote(c.Name)+" ")
-			if ok && c.Table == table && slices.ContainsFunc(ddl.Tokens(rest, true), func(t ddl.Token) bool { return t.Is(word) }) {
-				names = append(names, c.Name)
-			}
-		}
-	}
-	return names
+	return was, wide
 }
 
 // typed returns the start of a definition, with the type and the collation of a column.

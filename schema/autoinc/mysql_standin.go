@@ -109,20 +109,19 @@ func (p *mysqlPlanner) parentStandIns(r catalog.Reference, add func(table catalo
 	}
 }
 
-// standInSteps returns the steps that create the triggers and the steps that drop them.
-// Each of them is the undo of the other, so the references are also protected while the
-// plan is being reversed.
-func (p *mysqlPlanner) standInSteps(references []catalog.Reference) (made, dropped []Step) {
-	for _, s := range p.standIns(references) {
-		name, locks := s.named("snowkey_fk_"), "writers of "+p.name(s.table)+" for a moment"
+// triggerSteps returns the steps that create triggers and the steps that drop them. Each of
+// them is the undo of the other, so they do the same while the plan is being reversed.
+func (p *mysqlPlanner) triggerSteps(triggers []standIn, prefix, what string) (made, dropped []Step) {
+	for _, s := range triggers {
+		name, locks := s.named(prefix), "writers of "+p.name(s.table)+" for a moment"
 		create := p.createStandIn(s, name, p.name(s.table))
-		made = append(made, p.makeTrigger("stand in for foreign keys at "+strings.ToLower(s.when)+" of "+p.name(s.table), name, create, locks))
+		made = append(made, p.makeTrigger(what+" at "+strings.ToLower(s.when)+" of "+p.name(s.table), name, create, locks))
 		undo := []string{dropTrigger + p.name(name), create}
 		if p.wideColumns[s.table] != nil && p.copies() { // see swap
 			name = s.named(ofCopy)
 		}
 		dropped = append(dropped, Step{
-			Text: "drop the trigger that stood in for foreign keys of " + p.name(s.table), SQL: dropTrigger + p.name(name), Done: p.triggers(name, 0), Locks: locks,
+			Text: "drop the trigger of " + p.name(s.table) + " that was to " + what, SQL: dropTrigger + p.name(name), Done: p.triggers(name, 0), Locks: locks,
 			Undo: undo,
 		})
 	}

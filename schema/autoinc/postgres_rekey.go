@@ -101,21 +101,16 @@ type rowTrigger struct {
 func (t *rowTrigger) dest() []any { return []any{&t.table.Schema, &t.table.Name, &t.name, &t.word} }
 
 func (p *postgresPlanner) rekey(r rekeying, triggers []rowTrigger) {
-	var references, touched []catalog.Reference
-	for _, f := range p.report.References { // the others would be checked row by row
-		if r.columns[p.root(f.Child)] != nil || r.columns[p.root(f.Parent)] != nil {
-			references = append(references, f)
-		}
-	}
+	var touched []catalog.Reference
 	for _, table := range r.tables {
 		touched = append(touched, catalog.Reference{Child: table, Parent: table}) // to lock it too
 	}
-	tx := p.transaction(Rekey, againstAll, r.tables[0], append(touched, references...))
+	tx := p.transaction(Rekey, againstAll, r.tables[0], append(touched, r.references...))
 	tx.add(p.checkUndo(r))
 	views := p.viewsOf(r.tables...)
 	p.dropViews(tx, r.all()[0], views)
 	var again []Step
-	for _, f := range references {
+	for _, f := range r.references {
 		drop, add := p.alter(f.Child)+"DROP CONSTRAINT "+p.Quote(f.Name), p.alter(f.Child)+"ADD "+p.constraint(f)
 		unchecked := add + " NOT VALID"
 		if !f.Valid {
@@ -151,7 +146,7 @@ func (p *postgresPlanner) rekey(r rekeying, triggers []rowTrigger) {
 	}
 	p.makeViews(tx, views)
 	if p.options.Online {
-		for _, f := range references {
+		for _, f := range r.references {
 			p.validateReference(f)
 		}
 		p.addLater()

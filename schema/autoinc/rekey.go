@@ -75,8 +75,8 @@ func readRekey(ctx context.Context, conn *sql.Conn, s server, options PlanOption
 	if options.LikelyChildren {
 		return nil, errors.New("autoinc: likely children have to be decided one by one, because their values are replaced; name each (Children, --child)")
 	}
-	if options.Online && s.Dialect != catalog.Postgres {
-		return nil, errors.New("autoinc: only Postgres can fill new keys while the application runs; plan without --online (Online)")
+	if options.Online && s.Dialect == catalog.SQLite {
+		return nil, errors.New("autoinc: SQLite can't fill new keys while the application runs; plan without --online (Online)")
 	}
 	if options.Rekey.To.Before(options.Rekey.From) {
 		return nil, fmt.Errorf("autoinc: the times from %s to %s are in the wrong order", options.Rekey.From, options.Rekey.To)
@@ -298,12 +298,11 @@ func (p *planner) rekeyPlan(ctx context.Context, conn *sql.Conn, root func(catal
 		p.note(Rekey, "These values are not replaced: %s. Replace them by the map, as docs/services.md shows.", c)
 	}
 	r.keys, r.held, r.keepOld = make(map[catalog.Name]catalog.Key), make(map[place][]holding), p.options.Rekey.KeepOld
-	var held, altered []catalog.Column
+	var altered []catalog.Column
 	for _, k := range p.keys {
 		r.keys[root(k.Column.Table)] = k
 		for _, fk := range append([]catalog.ForeignKey{{Child: k.Column}}, k.ForeignKeys...) {
 			c := fk.Child
-			held = append(held, c)
 			c.Table = root(c.Table)
 			altered = append(altered, c)
 			at, h := exactPlace(c), holding{k.Column.Table, fk.TypeColumn, fk.TypeValue}
@@ -312,7 +311,12 @@ func (p *planner) rekeyPlan(ctx context.Context, conn *sql.Conn, root func(catal
 			}
 		}
 	}
-	r.byTable, r.references = group(altered), p.held(append(held, altered...))
+	r.byTable = group(altered)
+	for _, f := range p.report.References { // those of other columns too, because whole tables are written again
+		if r.columns[root(f.Child)] != nil || r.columns[root(f.Parent)] != nil {
+			r.references = append(r.references, f)
+		}
+	}
 	if err := p.checkOrphans(ctx, conn, MapKeys, r.references); err != nil {
 		return r, err
 	}
@@ -354,9 +358,6 @@ func (p *planner) mapLate(r rekeying) {
 // maps returns the maps of the keys that a column of a row holds. Each comes with the condition, after its name, for the row whose old or new key the column has.
 func (r rekeying) maps(s server, c catalog.Column, row, has string) (names, conditions []string) {
 	value := row + "." + s.Quote(c.Name)
-	if s.IsMySQL() && has == "new" {
-		value = "CAST(" + value + " AS SIGNED)" // or text would be compared as a float
-	}
 	for _, h := range r.held[exactPlace(c)] {
 		condition := "." + has + " = " + value
 		if h.kind != "" {
@@ -389,13 +390,11 @@ func (r rekeying) lookup(s server, c catalog.Column, row string) string {
 
 // unmapped returns a query for rows that meet the conditions, and in which a column has a value
 // that no map has.
-func (r rekeying) unmapped(s server, c catalog.Column, selected string, has []string, where ...string) string {
+func (r rekeying) unmapped(s server, c catalog.Column, selected, has string, where ...string) string {
 	where = append(where, "t."+s.Quote(c.Name)+" IS NOT NULL")
-	for _, has := range has {
-		names, conditions := r.maps(s, c, "t", has)
-		for i, name := range names {
-			where = append(where, fmt.Sprintf("NOT EXISTS (SELECT 1 FROM %s AS m WHERE m%s)", name, conditions[i]))
-		}
+	names, conditions := r.maps(s, c, "t", has)
+	for i, name := range names {
+		where = append(where, fmt.Sprintf("NOT EXISTS (SELECT 1 FROM %s AS m WHERE m%s)", name, conditions[i]))
 	}
 	return fmt.Sprintf("SELECT %s FROM %s AS t WHERE %s", selected, s.name(c.Table), strings.Join(where, and))
 }
@@ -431,7 +430,7 @@ func (p *planner) mapKey(phase PhaseName, key catalog.Column, columns []column) 
 	rest := ""
 	if phase == Rekey {
 		rest = fmt.Sprintf(" WHERE NOT EXISTS (SELECT 1 FROM %s AS m WHERE m.old = %s.%s)", of, table, id)
-		if p.options.Online {
+		if p.options.Online && p.Dialect == catalog.Postgres {
 			rest += " AND " + p.Quote(p.fresh(key)) + " IS NULL" // which is faster to find
 		}
 	} else {
@@ -617,7 +616,7 @@ func (a *applier) assign(ctx context.Context, s Step, before entry) error {
 func (p *planner) checkMapped(c catalog.Column, r rekeying, where ...string) Step {
 	return Step{
 		Text: fmt.Sprintf("check that each value of %s has a new key", p.column(c)), Run: Check, Locks: "nothing; it reads the table once",
-		SQL:    r.unmapped(p.server, c, "t."+p.Quote(c.Name), []string{"old"}, where...) + " LIMIT 1",
+		SQL:    r.unmapped(p.server, c, "t."+p.Quote(c.Name), "old", where...) + " LIMIT 1",
 		Remedy: "if such rows were written since the rows were sorted, stop the application, call snowkey migrate undo --phase rekey, and apply again; delete or mend rows that reference nothing",
 	}
 }
@@ -626,13 +625,9 @@ func (p *planner) checkMapped(c catalog.Column, r rekeying, where ...string) Ste
 // undo can't give them one.
 func (p *planner) withoutOld(r rekeying) string {
 	var counts []string
-	has := []string{"new"}
-	if p.IsMySQL() { // where some values may not have been replaced yet
-		has = append(has, "old")
-	}
 	for _, c := range r.all() {
 		selected := p.Literal(c.Table.Name+"."+c.Name) + " AS col, count(*) AS without_old_key"
-		counts = append(counts, "SELECT * FROM ("+r.unmapped(p.server, c, selected, has)+") AS c WHERE without_old_key > 0")
+		counts = append(counts, "SELECT * FROM ("+r.unmapped(p.server, c, selected, "new")+") AS c WHERE without_old_key > 0")
 	}
 	return strings.Join(counts, " UNION ALL ")
 }
