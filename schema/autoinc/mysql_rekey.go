@@ -81,11 +81,7 @@ func (p *mysqlPlanner) rekey(r rekeying, triggers []ownTrigger) {
 	refuse, admit := p.triggerSteps(refusals, "snowkey_stop_", "refuse writers")
 	add(refuse)
 	for _, c := range copies {
-		s := p.filling(c, c.fresh)
-		if p.options.Online {
-			s.Text, s.Copies = "copy the rows of "+p.name(c.table)+" that had no new key", ""
-		}
-		p.add(Rekey, s)
+		p.add(Rekey, p.missing(c))
 		p.proveCopy(Rekey, c)
 	}
 	for _, t := range slices.Backward(triggers) { // an undo creates them in their order
@@ -126,6 +122,21 @@ func (p *mysqlPlanner) rekey(r rekeying, triggers []ownTrigger) {
 	add(admit) // of which nothing is left but what an undo does
 }
 
+// missing returns a step that copies the rows that the copy doesn't have. Online, these are few.
+func (p *mysqlPlanner) missing(c tableCopy) Step {
+	if !p.options.Online {
+		return p.filling(c, c.fresh)
+	}
+	ties := joined(c.key, and, func(_ int, name string) string {
+		return "n." + p.Quote(name) + " = " + c.values[slices.Index(c.columns, name)]
+	})
+	c.from += fmt.Sprintf(" LEFT JOIN %s AS n ON %s", p.name(c.fresh), ties)
+	c.where += " AND n." + p.Quote(c.key[0]) + " IS NULL"
+	s := p.filling(c, c.fresh)
+	s.Text, s.Copies = "copy the rows of "+p.name(c.table)+" that had no new key", ""
+	return s
+}
+
 // rekeyedCopy returns a copy of a table in which columns have the new keys for the old ones, or
 // the other way round. It only has rows all of whose keys have a new one.
 func (p *mysqlPlanner) rekeyedCopy(table catalog.Name, r rekeying, from, to string) tableCopy {
@@ -141,6 +152,8 @@ func (p *mysqlPlanner) rekeyedCopy(table catalog.Name, r rekeying, from, to stri
 		}
 		if of := r.held[exactPlace(column)]; len(of) == 1 && len(c.key) > 0 && c.key[0] == name {
 			c.batch, c.last = fmt.Sprintf("m%d_0.new", i), p.lastOf(p.name(mapName(of[0].of)), "new")
+			// Otherwise small tables are read, and locked, from end to end for each batch.
+			c.from = p.name(table) + " AS t FORCE INDEX (PRIMARY)" + strings.TrimPrefix(c.from, p.name(table)+" AS t")
 		}
 		c.values[i] = value
 	}

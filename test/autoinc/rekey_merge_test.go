@@ -17,7 +17,6 @@ import (
 
 // A merging is a public schema of which two databases are merged.
 type merging struct {
-	before   []string // statements before the plan, such as those for what it refuses
 	except   []string
 	children []catalog.ForeignKey
 	differ   string // makes the rows of the second database other ones
@@ -45,7 +44,7 @@ var mergings = map[string]merging{
 		content: "SELECT printf('%s %s %s %s %s %s %s %s', a.Name, b.Title, t.Name, p.Name, i.Total, c.Email, e.Email, m.Email) FROM Artist a JOIN Album b USING (ArtistId) JOIN Track t USING (AlbumId) LEFT JOIN PlaylistTrack USING (TrackId) LEFT JOIN Playlist p USING (PlaylistId) LEFT JOIN InvoiceLine USING (TrackId) LEFT JOIN Invoice i USING (InvoiceId) LEFT JOIN Customer c USING (CustomerId) LEFT JOIN Employee e ON e.EmployeeId = c.SupportRepId LEFT JOIN Employee m ON m.EmployeeId = e.ReportsTo",
 	},
 	"sakila.mysql": {
-		before: []string{"DROP TRIGGER upd_film", "DROP TRIGGER ins_film"}, except: []string{"film_text"},
+		except:   []string{"film_text"},
 		children: []catalog.ForeignKey{{Child: column("film_text", "film_id"), Parent: column("film", "film_id")}},
 		differ:   "UPDATE customer SET email = CONCAT(email, ' of B')",
 		content:  "SELECT CONCAT_WS(' ', c.email, s.email, f.title, x.title, l.name, p.amount, a.address, y.city, r.rental_date, p.last_update, c.last_update) FROM payment p JOIN customer c USING (customer_id) JOIN rental r USING (rental_id) JOIN staff s ON s.staff_id = p.staff_id JOIN inventory i USING (inventory_id) JOIN film f USING (film_id) LEFT JOIN film_text x USING (film_id) JOIN language l USING (language_id) JOIN address a ON a.address_id = c.address_id JOIN city y USING (city_id)",
@@ -81,7 +80,6 @@ func TestMerge(t *testing.T) {
 				s := shop{DB: db, conn: db.Connect(t), q: catalogtest.Quote(db)}
 				s.load(t, filepath.Join("testdata", "schemas", name+".sql"))
 				s.load(t, filepath.Join("testdata", "schemas", "rows", name+".sql"))
-				dbtest.Exec(t, s.conn, m.before...)
 				return s
 			}
 			a, b := load(), load()
@@ -94,7 +92,7 @@ func TestMerge(t *testing.T) {
 			before, rows := b.whole(t), b.rows(t)
 			counts := make(map[string]int)
 			for worker, s := range []shop{a, b} {
-				options := autoinc.PlanOptions{Composite: true, Online: s.Dialect == "postgres" && worker == 1, Options: catalog.Options{Children: m.children}, Rekey: &autoinc.RekeyOptions{
+				options := autoinc.PlanOptions{Composite: true, Online: s.Dialect != "sqlite" && worker == 1, Options: catalog.Options{Children: m.children}, Rekey: &autoinc.RekeyOptions{
 					Times: []string{"create_date"}, From: historyFrom, To: historyTo,
 				}}
 				for _, table := range m.except {
@@ -148,7 +146,7 @@ func (s shop) tables(t *testing.T) []string {
 	return slices.DeleteFunc(all, func(name string) bool { return strings.Contains(name, "snowkey_") })
 }
 
-// copyRows copies all rows of a database to another one, without firing triggers.
+// copyRows copies all rows of a database to another one, where it can without firing triggers.
 func copyRows(t *testing.T, from, to shop) {
 	t.Helper()
 	conn := dbtest.Must(to.conn.Conn(t.Context()))(t)
@@ -179,10 +177,10 @@ func copyRows(t *testing.T, from, to shop) {
 			for row := range strings.Lines(from.lines(t, "SELECT to_jsonb(r)::text FROM "+table+" r")) {
 				exec(fmt.Sprintf("INSERT INTO %s SELECT (jsonb_populate_record(NULL::%[1]s, $1::text::jsonb)).*", table), row)
 			}
-		case "mysql":
+		case "mysql": // a trigger has copied some rows; the test counts them all
 			var other sql.NullString
 			dbtest.NoError(t, from.conn.QueryRow("SELECT DATABASE()").Scan(&other))
-			exec(fmt.Sprintf("INSERT INTO %s SELECT * FROM %s.%[1]s", table, from.q(other.String)))
+			exec(fmt.Sprintf("INSERT IGNORE INTO %s SELECT * FROM %s.%[1]s", table, from.q(other.String)))
 		default:
 			exec(fmt.Sprintf("INSERT INTO main.%s SELECT * FROM other.%[1]s", table))
 		}

@@ -70,20 +70,25 @@ func newHousehold(t *testing.T, db dbtest.DB, kind string) shop {
 		own = of.kind
 	}
 	key := func(i int) string { return fmt.Sprintf(of.key, i) }
-	visits := ""
-	if db.Dialect == "mysql" && s.online { // where each row needs a key
-		visits = ", PRIMARY KEY (no, visitor)"
+	visits, check := "", ", CONSTRAINT named CHECK (name <> '')"
+	if db.Dialect == "mysql" && s.online { // where each row needs a key, and MySQL can't keep the names of checks
+		visits, check = ", PRIMARY KEY (no, visitor)", ""
 	}
 	dbtest.Exec(t, s.conn,
-		s.sql("CREATE TABLE [Us'er] ([id] %s PRIMARY KEY, name varchar(20), created_at timestamp NULL, first_item %s)", own, of.kind),
+		s.sql("CREATE TABLE [Us'er] ([id] %s PRIMARY KEY, name varchar(20) UNIQUE, created_at timestamp NULL, first_item %s%s)", own, of.kind, check),
 		s.sql("CREATE TABLE item (id %s NOT NULL PRIMARY KEY, user_id %[1]s NOT NULL, parent %[1]s, created_at timestamp NULL, "+
 			"FOREIGN KEY (parent) REFERENCES item (id) ON DELETE CASCADE, CONSTRAINT by_user FOREIGN KEY (user_id) REFERENCES [Us'er] ([id]))", of.kind),
-		s.sql("CREATE TABLE share (user_id %s NOT NULL, item_id %[1]s NOT NULL, what varchar(90), PRIMARY KEY (user_id, item_id), "+
+		s.sql("CREATE TABLE share (user_id %s NOT NULL, item_id %[1]s NOT NULL, what varchar(20), PRIMARY KEY (user_id, item_id), FOREIGN KEY (what) REFERENCES [Us'er] (name), "+
 			"FOREIGN KEY (user_id) REFERENCES [Us'er] ([id]), FOREIGN KEY (item_id) REFERENCES item (id) ON DELETE CASCADE)", of.kind),
 		s.sql("CREATE TABLE visit (visitor %s, no int%s)", of.kind, visits),
 		"CREATE INDEX item_user ON item (user_id, created_at)")
 	if db.Dialect != "sqlite" { // which can't add one
 		dbtest.Exec(t, s.conn, s.sql("ALTER TABLE [Us'er] ADD CONSTRAINT first_item FOREIGN KEY (first_item) REFERENCES item (id)"))
+	}
+	if db.Dialect == "mysql" {
+		for _, trigger := range []string{"z BEFORE INSERT ON item FOR EACH ROW", "a BEFORE INSERT ON item FOR EACH ROW FOLLOWS z", "u AFTER UPDATE ON item FOR EACH ROW"} {
+			dbtest.Exec(t, s.conn, "CREATE TRIGGER "+trigger+" SET @fired = CONCAT(COALESCE(@fired, ''), NEW.id)")
+		}
 	}
 	for i := 1; i <= households; i++ {
 		at := fmt.Sprintf("'2025-02-03 00:%02d:00'", (households-i)/2) // ids of two rows differ by one
@@ -115,6 +120,16 @@ func (s shop) rekeyOptions() autoinc.PlanOptions {
 func past(t *testing.T, worker int64) autoinc.ApplyOptions {
 	t.Helper()
 	return autoinc.ApplyOptions{BatchSize: 7, IDs: dbtest.Must(idgen.NewBackfill(idgen.BackfillConfig{Worker: worker}))(t).At}
+}
+
+// attached returns what else the application's tables have, and what an undo has to bring back.
+func (s shop) attached(t *testing.T) string {
+	t.Helper()
+	if s.Dialect != "mysql" {
+		return ""
+	}
+	return s.lines(t, `SELECT CONCAT_WS(' ', TABLE_NAME, CONSTRAINT_NAME, CONSTRAINT_TYPE) FROM information_schema.TABLE_CONSTRAINTS WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME NOT LIKE 'snowkey%' AND CONSTRAINT_NAME <> 'old_id'
+		UNION ALL SELECT CONCAT_WS(' ', TRIGGER_NAME, EVENT_OBJECT_TABLE, ACTION_TIMING, EVENT_MANIPULATION, ACTION_ORDER, ACTION_STATEMENT) FROM information_schema.TRIGGERS WHERE TRIGGER_SCHEMA = DATABASE() ORDER BY 1`)
 }
 
 // content returns what the rows say without their keys.
@@ -164,7 +179,7 @@ func TestRekey(t *testing.T) {
 			t.Run(dialect+" "+kind, func(t *testing.T) {
 				t.Parallel()
 				s := newHousehold(t, open(t, dialect), kind)
-				before, rows, content := s.whole(t), s.rows(t), s.content(t)
+				before, rows, content, attached := s.whole(t)+s.attached(t), s.rows(t), s.content(t), s.attached(t)
 				if strings.Count(content, "\n") != households {
 					t.Fatalf("the household has %q", content)
 				}
@@ -179,6 +194,7 @@ func TestRekey(t *testing.T) {
 					t.Errorf("applied %q", names)
 				}
 				require(t, "what the rows say", s.content(t), content)
+				require(t, "triggers and constraints", s.attached(t), attached)
 				s.ordered(t, "Us'er")
 				s.ordered(t, "item")
 				require(t, "the old keys", s.sortedLines(t, s.sql("SELECT old_id FROM [Us'er]")), old)
@@ -187,7 +203,7 @@ func TestRekey(t *testing.T) {
 					t.Error("two rows got the same old key")
 				}
 				dbtest.NoError(t, autoinc.Undo(t.Context(), s.conn, p, autoinc.ApplyOptions{}))
-				require(t, "the catalog after undo", s.whole(t), before)
+				require(t, "the catalog after undo", s.whole(t)+s.attached(t), before)
 				require(t, "the rows after undo", s.rows(t), rows)
 			})
 		}
@@ -344,7 +360,7 @@ func TestRekeyRowsInTheWay(t *testing.T) {
 		dbtest.Must(autoinc.Apply(t.Context(), s.conn, p, past(t, 3)))(t)
 		s.ordered(t, "Us'er")
 		prove(t, s.conn, p)
-		dbtest.Exec(t, s.conn, s.sql("INSERT INTO [Us'er] ([id], name) VALUES (7350000000000000001, 'new'), (7350000000000000002, 'new')"))
+		dbtest.Exec(t, s.conn, s.sql("INSERT INTO [Us'er] ([id], name) VALUES (7350000000000000001, 'new'), (7350000000000000002, 'newer')"))
 		applied := s.rows(t)
 		err := autoinc.Undo(t.Context(), s.conn, p, autoinc.ApplyOptions{})
 		if !errors.Is(err, autoinc.ErrRefused) || !strings.Contains(err.Error(), "Us'er.id") || !strings.Contains(err.Error(), "2") {
@@ -407,6 +423,11 @@ func rekeyOnline(t *testing.T, s shop, keyOf func(n int64) string) {
 	}
 	apply.HoldSwap = true
 	apply.Progress = func(e autoinc.Progress) {
+		if e.Event == autoinc.Began && strings.HasPrefix(e.Step.SQL, "RENAME TABLE ") { // when a row would be lost
+			if _, err := s.conn.Exec("DELETE FROM visit"); err == nil || !strings.Contains(err.Error(), "stop the application") {
+				t.Errorf("a write before the tables are replaced: %v", err)
+			}
+		}
 		if e.Event == autoinc.Retried && strings.Contains(e.Err.Error(), "ready to be replaced") {
 			c.wait(t, c.count()+5)
 			c.stop()
