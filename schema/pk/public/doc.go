@@ -43,7 +43,7 @@
 // single character changes the whole block. (The construction is known as
 // encode-then-encipher; Bellare and Rogaway, 2000.)
 //
-// If the tag is wrong, decoding returns an [Error]. It doesn't say whether the text was
+// For any other text, decoding returns an [Error]. It doesn't say whether the text was
 // forged, mistyped, or copied from another entity's id.
 //
 // # What it does not do
