@@ -39,8 +39,8 @@
 //
 // # Limits
 //
-// Ids are unique per layout and worker number. Pools opened with snowkey.Open lease their
-// worker number, and don't have the limits described below.
+// Ids are unique per layout and worker number. If you can, open the pool with
+// snowkey.Open, which leases a worker number that no other process can use.
 //
 // If you choose the worker number yourself, any of the following can cause duplicates:
 //

@@ -68,8 +68,8 @@
 // after segment.Config.MaxBlocked, with a [segment.BlockedError].
 //
 // SQLite only allows one writer at a time. A transaction that has already written
-// something and then waits for numbers fails in the same way, unless the numbers come
-// from another file.
+// something and then waits for numbers from the same file also fails with a
+// [segment.BlockedError]. Take the numbers before you begin the transaction.
 //
 // # Commits that may be lost
 //
