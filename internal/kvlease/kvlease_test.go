@@ -104,12 +104,8 @@ func (m *memory) Swap(ctx context.Context, v kvlease.View, _ bool, changes ...kv
 func (m *memory) change(_ context.Context, t lease.Terms, worker int64, change func(string) string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	old, ok := m.texts[entryOf(t, worker)]
-	delete(m.texts, entryOf(t, worker))
-	if text := ""; ok {
-		if text = change(old); text != "" {
-			m.texts[entryOf(t, worker)] = text
-		}
+	if old, ok := m.texts[entryOf(t, worker)]; ok {
+		m.texts[entryOf(t, worker)] = change(old)
 	}
 	return nil
 }

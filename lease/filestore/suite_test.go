@@ -29,11 +29,7 @@ func operate(s *Store) operated {
 			if old == "" {
 				return err
 			}
-			if text := change(old); text != "" {
-				sp.set(t.Layout, worker, text)
-			} else {
-				delete(sp.Rows[t.Layout], worker)
-			}
+			sp.set(t.Layout, worker, change(old))
 			return d.write(sp)
 		})
 	}}}

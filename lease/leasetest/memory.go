@@ -271,7 +271,7 @@ func (c content) copy() content {
 	return content{maps.Clone(c.spaces), maps.Clone(c.rows)}
 }
 
-// Delete implements [Operator].
+// Delete deletes the row of a worker.
 func (m *Memory) Delete(_ context.Context, terms lease.Terms, worker int64) error {
 	m.locked(func() { delete(m.rows, key{of(terms), worker}) })
 	return nil
