@@ -99,15 +99,16 @@ type Store struct {
 	Pinned bool
 }
 
-// A namespace is the text of a namespace.
-type namespace struct {
+// A Namespace is the text of a namespace.
+type Namespace struct {
 	Version int               `json:"version"` // of the protocol
 	Mark    string            `json:"mark"`    // random; new whenever the text changes
 	Next    int64             `json:"next"`    // the position of the next layout
-	Layouts map[string]layout `json:"layouts"`
+	Layouts map[string]Layout `json:"layouts"`
 }
 
-type layout struct {
+// A Layout is a layout of a [Namespace].
+type Layout struct {
 	Fingerprint string `json:"fingerprint"` // when it was created or fenced
 	Fence       int64  `json:"fence"`
 }
@@ -126,7 +127,7 @@ type row struct {
 // content is a View whose texts are decoded.
 type content struct {
 	View
-	namespace namespace
+	namespace Namespace
 	rows      []lease.Row
 	items     map[int64]Item // by worker
 	claimed   string         // the fingerprint when the last of rows was claimed, if leases are pinned
@@ -139,7 +140,7 @@ func (s *Store) read(ctx context.Context, terms lease.Terms, least, most int64) 
 	if c.View, err = s.Backend.Read(ctx, terms, least, most); err != nil {
 		return c, err
 	}
-	c.namespace.Layouts, c.items = make(map[string]layout), make(map[int64]Item, len(c.Rows))
+	c.namespace.Layouts, c.items = make(map[string]Layout), make(map[int64]Item, len(c.Rows))
 	if err := decode(c.Namespace, &c.namespace, &c.namespace.Version); err != nil {
 		return c, err
 	}
@@ -172,12 +173,18 @@ func decode(item Item, into any, version *int) error {
 	return nil
 }
 
-func encode(value any) string {
+// Encode returns the text of a [Namespace] or a row.
+func Encode(value any) string {
 	text, err := json.Marshal(value)
 	if err != nil {
 		panic(err) // the types above have nothing that JSON can't represent
 	}
 	return string(text)
+}
+
+// EncodeRow returns the text of a row that was claimed under a fingerprint, or "".
+func EncodeRow(r lease.Row, fingerprint string) string {
+	return Encode(row{protocol.Version, r.Token, r.Revision, r.Bound, r.Expires, r.Label, fingerprint})
 }
 
 // attempts is how often a call reads and swaps if the swap fails.
@@ -198,7 +205,7 @@ func (s *Store) update(ctx context.Context, terms lease.Terms, least, most int64
 		case len(changes) == 0:
 			return nil
 		case !marked:
-			c.namespace = namespace{Layouts: make(map[string]layout)}
+			c.namespace = Namespace{Layouts: make(map[string]Layout)}
 			changes = []Change{c.marked()}
 		case changes[0].Worker != OfNamespace:
 			changes = append(changes, Change{c.Namespace, c.Namespace.Value})
@@ -214,7 +221,7 @@ func (s *Store) update(ctx context.Context, terms lease.Terms, least, most int64
 // new mark.
 func (c *content) marked() Change {
 	c.namespace.Version, c.namespace.Mark = protocol.Version, cryptorand.Text()
-	return Change{c.Namespace, encode(c.namespace)}
+	return Change{c.Namespace, Encode(c.namespace)}
 }
 
 // Layouts implements [lease.Store].
@@ -238,7 +245,7 @@ func (s *Store) CreateNamespace(ctx context.Context, terms lease.Terms, position
 			return nil
 		}
 		created = true
-		n.Layouts[terms.Layout], n.Next = layout{c.Current, c.Terms.At(c.Now).NewFence}, position+1
+		n.Layouts[terms.Layout], n.Next = Layout{c.Current, c.Terms.At(c.Now).NewFence}, position+1
 		return []Change{c.marked()}
 	})
 	return created && err == nil, err
@@ -251,7 +258,7 @@ func (s *Store) Fence(ctx context.Context, terms lease.Terms, seen string) error
 		if !exists || seen != "" && seen != l.Fingerprint {
 			return nil
 		}
-		c.namespace.Layouts[terms.Layout] = layout{c.Current, max(l.Fence, c.Terms.At(c.Now).RaisedFence)}
+		c.namespace.Layouts[terms.Layout] = Layout{c.Current, max(l.Fence, c.Terms.At(c.Now).RaisedFence)}
 		return []Change{c.marked()}
 	})
 }
@@ -270,7 +277,7 @@ func (s *Store) AddRows(ctx context.Context, terms lease.Terms, least, most int6
 		var added []Change
 		for worker := least; worker <= most; worker++ {
 			if _, exists := c.items[worker]; !exists {
-				added = append(added, Change{Item{Worker: worker}, encode(row{Version: protocol.Version, Bound: bound})})
+				added = append(added, Change{Item{Worker: worker}, EncodeRow(lease.Row{Bound: bound}, "")})
 			}
 		}
 		if len(added) == 0 {
@@ -355,11 +362,11 @@ func (s *Store) updateRow(ctx context.Context, terms lease.Terms, worker int64, 
 			ok = false
 			return nil
 		}
-		text := row{Version: protocol.Version, Token: r.Token, Revision: r.Revision, Bound: r.Bound, Expires: r.Expires, Label: r.Label}
+		fingerprint := ""
 		if s.Pinned {
-			text.Fingerprint = c.Current
+			fingerprint = c.Current
 		}
-		return []Change{{c.items[worker], encode(text)}}
+		return []Change{{c.items[worker], EncodeRow(r, fingerprint)}}
 	})
 	if err != nil || !ok {
 		return lease.Row{}, false, err

@@ -249,8 +249,8 @@
 //     If the folder is older than the database, see package filestore. If only the
 //     database is older, that doesn't affect the leases.
 //   - A process won't get any further grants if the database is moved while it's in use.
-//   - An in-memory database belongs to one process. All of a process's in-memory
-//     databases share a temporary folder, which is removed along with the last pool.
+//   - An in-memory database belongs to one process. The leases of all of a process's
+//     in-memory databases are in its memory.
 //
 // The store refuses databases that don't have a file on a local disk of this host, e.g.
 // when the driver talks to a server, or on a network file system. It can't recognise all

@@ -81,7 +81,7 @@ func openSQLite(t *testing.T, conn *sql.DB) (id, worker int64, end func()) {
 	return dbtest.Must(pool.Next(t.Context()))(t), worker, func() { pool.Close(context.Background()) }
 }
 
-// Databases in memory share a folder, since several *sql.DB may have the same one.
+// Databases in memory share their leases, since several *sql.DB may have the same one.
 func TestSQLiteInMemory(t *testing.T) {
 	driver := dbtest.SQLite(t).Driver
 	seen := map[int64]bool{}
