@@ -27,7 +27,6 @@ import (
 	"context"
 	cryptorand "crypto/rand"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -83,8 +82,7 @@ type Change struct {
 	New string
 }
 
-// A Store implements the methods of [lease.Store], except Migrate and Examine. The
-// methods of the zero value return an error.
+// A Store implements the methods of [lease.Store], except Migrate.
 type Store struct {
 	Backend Backend
 	AtOnce  int64 // how many rows AddRows adds
@@ -134,9 +132,6 @@ type content struct {
 }
 
 func (s *Store) read(ctx context.Context, terms lease.Terms, least, most int64) (c content, err error) {
-	if s.Backend == nil {
-		return c, errors.New("lease: the store is not initialized; create it with the function of its package")
-	}
 	if c.View, err = s.Backend.Read(ctx, terms, least, most); err != nil {
 		return c, err
 	}
@@ -373,6 +368,10 @@ func (s *Store) updateRow(ctx context.Context, terms lease.Terms, worker int64, 
 	}
 	return r, true, nil
 }
+
+// Examine implements [lease.Store]. It returns nothing, because a [Backend] has no settings
+// unless its store has an Examine of its own.
+func (*Store) Examine(ctx context.Context) ([]lease.Finding, error) { return nil, ctx.Err() }
 
 // Rows implements [lease.Store].
 func (s *Store) Rows(ctx context.Context, terms lease.Terms, least, most int64) ([]lease.Row, error) {

@@ -15,8 +15,8 @@ import (
 	"github.com/snowkey-go/snowkey/lease"
 )
 
-// A Store keeps leases in a Redis or Valkey server. Use [New] to create one. The methods
-// of the zero value return an error.
+// A Store keeps leases in a Redis or Valkey server. Use [New] to create one; the zero Store
+// isn't valid.
 //
 // A Store is safe for concurrent use.
 type Store struct {
@@ -163,9 +163,6 @@ func (b backend) Swap(ctx context.Context, v kvlease.View, _ bool, changes ...kv
 func run[T any](ctx context.Context, client redis.UniversalClient, script *redis.Script, key string, args ...any) (reply T, err error) {
 	if err := ctx.Err(); err != nil {
 		return reply, err
-	}
-	if client == nil {
-		return reply, errNoClient
 	}
 	type result struct {
 		reply any

@@ -61,9 +61,6 @@ var inMemory kvlease.Map
 
 // find returns where the leases are. The first call asks the database for its file.
 func (s *SQLiteStore) find(ctx context.Context) (kvlease.Backend, error) {
-	if s == nil || s.db == nil {
-		return nil, noDatabase()
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.in != nil {
@@ -75,6 +72,8 @@ func (s *SQLiteStore) find(ctx context.Context) (kvlease.Backend, error) {
 		return conn.QueryRowContext(ctx, findText).Scan(&file, &journal, &tables)
 	})
 	switch {
+	case errors.Is(err, sqlsession.ErrNoDatabase):
+		return nil, unusable(err)
 	case err != nil && (ctx.Err() != nil || strings.Contains(err.Error(), "locked")):
 		return nil, fmt.Errorf("sqlstore: %w", err)
 	case err != nil:
@@ -196,10 +195,6 @@ func (s *SQLiteStore) Namespaces(ctx context.Context) (names []string, err error
 	})
 	return names, err
 }
-
-// Examine implements [lease.Store]. It returns nothing, because a folder has no settings
-// to check.
-func (s *SQLiteStore) Examine(context.Context) ([]lease.Finding, error) { return nil, nil }
 
 // A folder gives package kvlease the texts in the store's folder.
 type folder struct{ *SQLiteStore }

@@ -21,8 +21,7 @@ import (
 const defaultTable = "snowkey_lease"
 
 // A Store keeps leases in two tables of a database. Use [Postgres] or [MySQL] to create
-// one. The methods of the zero value return an error, except for [Store.DDL] and
-// [Store.Grants] which return nil.
+// one; the zero Store isn't valid.
 //
 // A Store is safe for concurrent use. It keeps one connection of the *sql.DB to itself
 // while a process holds a lease, so that it can renew the lease when the application is
@@ -55,9 +54,6 @@ func newStore(db *sql.DB, d *dialect, table string) *Store {
 // digits and underscores, optionally preceded by a schema or database and a dot. It's
 // case-sensitive if table names are case-sensitive in the database.
 func (s *Store) WithTable(name string) (*Store, error) {
-	if s == nil || s.dialect == nil {
-		return nil, s.check()
-	}
 	if err := sqlsession.CheckName(name); err != nil {
 		return nil, err
 	}
@@ -66,32 +62,13 @@ func (s *Store) WithTable(name string) (*Store, error) {
 
 // Reserve reserves a connection of the *sql.DB for the statements of all stores that use
 // it, unless only one may be open. Keepers call it; see [lease.Store].
-func (s *Store) Reserve() (release func(), warning string) {
-	if s.check() != nil {
-		return func() {}, ""
-	}
-	return sqlsession.Reserve(s.db)
-}
-
-func (s *Store) check() error {
-	if s == nil || s.db == nil || s.dialect == nil {
-		return noDatabase()
-	}
-	return nil
-}
-
-func noDatabase() error {
-	return &lease.PermanentError{Err: fmt.Errorf("sqlstore: %w", sqlsession.ErrNoDatabase), Remedy: "then start again"}
-}
+func (s *Store) Reserve() (release func(), warning string) { return sqlsession.Reserve(s.db) }
 
 // Migrate creates the tables if they don't exist, which is the only time it needs the
 // privilege to do so. It returns a [*lease.VersionError] for tables with a different
 // protocol version, and a [*lease.PermanentError] for a table with a trigger, a rule,
 // row-level security, or an engine other than InnoDB.
 func (s *Store) Migrate(ctx context.Context) error {
-	if err := s.check(); err != nil {
-		return err
-	}
 	if there, err := s.inspect(ctx); there || err != nil {
 		return s.explainCreate(err)
 	}
@@ -116,9 +93,6 @@ func (s *Store) inspect(ctx context.Context) (there bool, err error) {
 // Layouts implements [lease.Store]. Callers usually go on to add rows, so it returns the
 // same errors for unusable tables as Migrate.
 func (s *Store) Layouts(ctx context.Context, namespace string) (layouts []string, position int64, err error) {
-	if err := s.check(); err != nil {
-		return nil, 0, err
-	}
 	if _, err := s.inspect(ctx); err != nil {
 		return nil, 0, s.explain(err)
 	}
@@ -153,9 +127,6 @@ func (s *Store) CreateNamespace(ctx context.Context, terms lease.Terms, position
 // a round trip. There's no need to read the engine because changing it changes the
 // fingerprint.
 func (s *Store) Probe(ctx context.Context, q lease.Query) (lease.Probe, error) {
-	if err := s.check(); err != nil {
-		return lease.Probe{}, err
-	}
 	switch {
 	case q.Waiting:
 		next, err := s.rows(ctx, nextText, args{"min": q.Min, "max": q.Max}.with(q.Terms))
@@ -240,9 +211,6 @@ func (s *Store) probe(ctx context.Context, q lease.Query, row, topOfRange string
 // Fence implements [lease.Store]. It returns the same errors for unusable tables as
 // Migrate.
 func (s *Store) Fence(ctx context.Context, terms lease.Terms, seen string) error {
-	if err := s.check(); err != nil {
-		return err
-	}
 	if _, err := s.inspect(ctx); err != nil {
 		return s.explain(err)
 	}
@@ -458,13 +426,18 @@ func (s *Store) explainFound(err error) error {
 	if err == nil {
 		return nil
 	}
-	if errors.Is(err, sqlsession.ErrUnusable) {
-		return &lease.PermanentError{Err: fmt.Errorf("sqlstore: %w", err), Remedy: "then start again"}
+	if errors.Is(err, sqlsession.ErrUnusable) || errors.Is(err, sqlsession.ErrNoDatabase) {
+		return unusable(err)
 	}
 	if remedy := cmp.Or(misused(s.dialect, err), s.dialect.permanent(err)); remedy != "" {
 		return &lease.PermanentError{Err: fmt.Errorf("sqlstore: %w", err), Remedy: remedy}
 	}
 	return fmt.Errorf("sqlstore: %w", err)
+}
+
+// unusable returns the error for a database or table whose error says what to do.
+func unusable(err error) error {
+	return &lease.PermanentError{Err: fmt.Errorf("sqlstore: %w", err), Remedy: "then start again"}
 }
 
 // misused returns what to do if the *sql.DB is of another kind of database, or closed. The

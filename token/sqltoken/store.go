@@ -14,7 +14,7 @@ import (
 )
 
 // A Store keeps sessions in a database table. Create one using [Postgres], [MySQL] or
-// [SQLite]; the zero value's methods return an error.
+// [SQLite]; the zero Store isn't valid.
 //
 // A Store is safe for concurrent use, including by any number of processes. It doesn't hold
 // on to connections between calls.
@@ -41,9 +41,6 @@ func newStore(db *sql.DB, d sqldialect.Dialect) *Store {
 // snowkey_session. It may be qualified by a schema or database and a dot. Names are limited
 // to 51 ASCII letters, digits and underscores.
 func (s *Store) WithTable(name string) (*Store, error) {
-	if s == nil {
-		return nil, wrap(sqlsession.ErrNoDatabase)
-	}
 	table, err := s.table.WithName(name)
 	if err != nil {
 		return nil, wrap(err)
@@ -54,23 +51,14 @@ func (s *Store) WithTable(name string) (*Store, error) {
 // Migrate creates the table if it doesn't exist yet. An existing table is checked, and
 // Migrate returns an error if it can't be used. The privilege to create tables is only
 // needed if there's no table yet. Migrate may be called by many processes at the same time.
-func (s *Store) Migrate(ctx context.Context) error {
-	if s == nil {
-		return wrap(sqlsession.ErrNoDatabase)
-	}
-	return wrap(s.table.Migrate(ctx))
-}
+func (s *Store) Migrate(ctx context.Context) error { return wrap(s.table.Migrate(ctx)) }
 
 // Add implements [token.Store].
 func (s *Store) Add(ctx context.Context, t token.Token, user int64) error {
-	db, err := s.ready(ctx)
-	if err != nil {
-		return wrap(err)
-	}
 	if !t.Claim() {
 		return token.ErrInvalid
 	}
-	added, err := s.write(ctx, db, addText, map[string]any{
+	added, err := s.write(ctx, addText, map[string]any{
 		"id": t.ID, "user": user, "hash": t.Hash(), "seen": t.Seen.UnixMilli(), "expires": t.Expires.UnixMilli(),
 	})
 	if err == nil && !added {
@@ -84,14 +72,10 @@ const touches = 8
 
 // User implements [token.Store].
 func (s *Store) User(ctx context.Context, t token.Token) (int64, error) {
-	db, err := s.ready(ctx)
-	if err != nil {
-		return 0, wrap(err)
-	}
 	if t.Text() == "" {
 		return 0, token.ErrInvalid
 	}
-	row, err := s.read(ctx, db, t.ID)
+	row, err := s.read(ctx, t.ID)
 	if errors.Is(err, sql.ErrNoRows) {
 		return 0, token.ErrEnded
 	}
@@ -111,7 +95,7 @@ func (s *Store) User(ctx context.Context, t token.Token) (int64, error) {
 		}
 		return 0, token.ErrEnded
 	case idle >= t.Idle/touches:
-		if _, err := s.write(ctx, db, touchText, map[string]any{"id": t.ID, "seen": t.Seen.UnixMilli()}); err != nil {
+		if _, err := s.write(ctx, touchText, map[string]any{"id": t.ID, "seen": t.Seen.UnixMilli()}); err != nil {
 			return 0, wrap(err)
 		}
 	}
@@ -120,12 +104,8 @@ func (s *Store) User(ctx context.Context, t token.Token) (int64, error) {
 
 // Sessions implements [token.Store].
 func (s *Store) Sessions(ctx context.Context, user int64) (ids []int64, err error) {
-	db, err := s.ready(ctx)
-	if err != nil {
-		return nil, wrap(err)
-	}
 	query, args := s.table.Bind(s.fill(sessionsText), map[string]any{"user": user})
-	err = s.fresh(ctx, db, func(q querier) (autocommit bool, err error) {
+	err = s.fresh(ctx, func(q querier) (autocommit bool, err error) {
 		ids, autocommit = nil, false
 		rows, err := q.QueryContext(ctx, query, args...)
 		if err != nil {
@@ -146,12 +126,14 @@ func (s *Store) Sessions(ctx context.Context, user int64) (ids []int64, err erro
 
 // Revoke implements [token.Store].
 func (s *Store) Revoke(ctx context.Context, user, id int64) error {
-	return s.remove(ctx, revokeText, map[string]any{"user": user, "id": id})
+	_, err := s.write(ctx, revokeText, map[string]any{"user": user, "id": id})
+	return wrap(err)
 }
 
 // RevokeUser implements [token.Store].
 func (s *Store) RevokeUser(ctx context.Context, user int64) error {
-	return s.remove(ctx, revokeUserText, map[string]any{"user": user})
+	_, err := s.write(ctx, revokeUserText, map[string]any{"user": user})
+	return wrap(err)
 }
 
 // Cleanup deletes sessions that expired more than a minute before now, oldest expiry first,
@@ -159,28 +141,21 @@ func (s *Store) RevokeUser(ctx context.Context, user int64) error {
 // several. (The minute is there to allow for clock differences between processes.) If ctx
 // ends early, the next call will pick up where this one left off.
 func (s *Store) Cleanup(ctx context.Context, now time.Time) error {
-	db, err := s.ready(ctx)
 	before := now.Add(-time.Minute).UnixMilli()
-	for more := err == nil; more && err == nil; {
-		more, err = s.write(ctx, db, cleanupText, map[string]any{"before": before})
+	for {
+		more, err := s.write(ctx, cleanupText, map[string]any{"before": before})
+		if !more || err != nil {
+			return wrap(err)
+		}
 	}
-	return wrap(err)
-}
-
-func (s *Store) remove(ctx context.Context, statement string, values map[string]any) error {
-	db, err := s.ready(ctx)
-	if err == nil {
-		_, err = s.write(ctx, db, statement, values)
-	}
-	return wrap(err)
 }
 
 // write runs one of the statements with these values.
-func (s *Store) write(ctx context.Context, db *sql.DB, statement string, values map[string]any) (changed bool, err error) {
-	w := sqlsession.Write{Text: s.fill(statement), Values: values}
+func (s *Store) write(ctx context.Context, statement string, values map[string]any) (changed bool, err error) {
+	text := words[s.table.Dialect].Replace(statement)
 	err = sqlsession.Again(ctx, sqldialect.Conflict, func() error {
 		var answer int64
-		answer, changed, err = w.Run(ctx, db, s.table.Dialect)
+		answer, changed, err = s.table.Write(ctx, text, values)
 		if s.table.Dialect == sqldialect.Postgres {
 			changed = answer > 0
 		}
@@ -204,9 +179,9 @@ type row struct {
 	seen int64 // ms since 1970
 }
 
-func (s *Store) read(ctx context.Context, db *sql.DB, id int64) (r row, err error) {
+func (s *Store) read(ctx context.Context, id int64) (r row, err error) {
 	query, args := s.table.Bind(s.fill(userText), map[string]any{"id": id})
-	err = s.fresh(ctx, db, func(q querier) (autocommit bool, err error) {
+	err = s.fresh(ctx, func(q querier) (autocommit bool, err error) {
 		r = row{}
 		err = q.QueryRowContext(ctx, query, args...).Scan(&r.user, &r.hash, &r.seen, &autocommit)
 		return autocommit, err
@@ -222,7 +197,11 @@ type querier interface {
 
 // fresh calls read, and again if it may not have seen which sessions were added or revoked.
 // The read returns whether a row says that autocommit is on.
-func (s *Store) fresh(ctx context.Context, db *sql.DB, read func(querier) (autocommit bool, err error)) error {
+func (s *Store) fresh(ctx context.Context, read func(querier) (autocommit bool, err error)) error {
+	db, err := s.table.DB(ctx)
+	if err != nil {
+		return err
+	}
 	if !s.table.IsMySQL() {
 		_, err := read(db)
 		return err
@@ -247,13 +226,6 @@ func (s *Store) fresh(ctx context.Context, db *sql.DB, read func(querier) (autoc
 		return ended
 	}
 	return err
-}
-
-func (s *Store) ready(ctx context.Context) (*sql.DB, error) {
-	if s == nil {
-		return nil, sqlsession.ErrNoDatabase
-	}
-	return s.table.Ready(ctx)
 }
 
 func wrap(err error) error {
