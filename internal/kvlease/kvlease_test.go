@@ -56,11 +56,6 @@ func (m *memory) change(_ context.Context, t lease.Terms, worker int64, change f
 	return nil
 }
 
-// ordered is a store whose probes find the smallest free worker number.
-type ordered struct{ kvtest.Operator }
-
-func (ordered) Ordered() {}
-
 // A store has the method that package kvlease leaves to its users.
 type store struct{ kvlease.Store }
 
@@ -73,7 +68,7 @@ func TestStore(t *testing.T) {
 	})
 	leasetest.Run(t, func(t *testing.T) lease.Store {
 		m := newMemory()
-		return ordered{kvtest.Operator{Store: &store{kvlease.Store{Backend: m, OneHost: true}}, Change: m.change}}
+		return kvtest.Operator{Store: &store{kvlease.Store{Backend: m, OneHost: true}}, Change: m.change}
 	})
 }
 

@@ -25,13 +25,8 @@ func fileOf(t *testing.T, conn *sql.DB) (file string) {
 }
 
 func TestSQLiteStore(t *testing.T) {
-	leasetest.Run(t, func(t *testing.T) lease.Store { return ordered{sqlstore.SQLite(dbtest.SQLite(t).Connect(t))} })
+	leasetest.Run(t, func(t *testing.T) lease.Store { return sqlstore.SQLite(dbtest.SQLite(t).Connect(t)) })
 }
-
-// ordered marks a store whose probes find the smallest free worker number.
-type ordered struct{ lease.Store }
-
-func (ordered) Ordered() {}
 
 // Who may write the database may lease.
 func TestSQLiteFolder(t *testing.T) {
