@@ -82,6 +82,30 @@ type Change struct {
 	New string
 }
 
+// Await returns what call returns, unless ctx ends first. In that case, call goes on in the
+// background. It is for clients that can't take a request back.
+func Await[T any](ctx context.Context, call func() (T, error)) (T, error) {
+	type result struct {
+		value T
+		err   error
+	}
+	var none T
+	if err := ctx.Err(); err != nil {
+		return none, err
+	}
+	done := make(chan result, 1)
+	go func() {
+		value, err := call()
+		done <- result{value, err}
+	}()
+	select {
+	case r := <-done:
+		return r.value, r.err
+	case <-ctx.Done():
+		return none, ctx.Err()
+	}
+}
+
 // A Store implements the methods of [lease.Store], except Migrate.
 type Store struct {
 	Backend Backend
