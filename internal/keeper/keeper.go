@@ -179,20 +179,16 @@ func (k *keeper) Resume(ctx context.Context) error {
 	}
 }
 
-// Suspend seals the issuer and releases the worker number until Resume is called. Since
-// the process then holds no lease in its memory, it is safe to copy the process or its
-// virtual machine. Each copy that calls Resume leases its own worker number. Suspend
-// returns the same errors as Close.
+// Suspend implements [leased.Keeper]. Since the process then holds no lease in its memory,
+// it is safe to copy the process or its virtual machine.
 func (k *keeper) Suspend(ctx context.Context) error {
 	k.turn.Lock()
 	defer k.turn.Unlock()
 	return k.end(ctx, lease.ErrSuspended)
 }
 
-// Close seals the issuer and releases the worker number. It returns when the store has
-// confirmed the release, or with an error if the release failed or timed out. In that
-// case the worker number becomes free when the lease expires. Either way, no id is
-// issued after Close.
+// Close implements [leased.Keeper]. It returns when the store has confirmed the release, or
+// with an error, and then the worker number becomes free when the lease expires.
 func (k *keeper) Close(ctx context.Context) error {
 	k.endLife() // also ends a Resume that is waiting
 	k.turn.Lock()

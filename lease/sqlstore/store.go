@@ -70,11 +70,11 @@ func (s *Store) Reserve() (release func(), warning string) { return sqlsession.R
 // row-level security, or an engine other than InnoDB.
 func (s *Store) Migrate(ctx context.Context) error {
 	if there, err := s.inspect(ctx); there || err != nil {
-		return s.explainCreate(err)
+		return s.explainFound(err)
 	}
 	for _, statement := range s.dialect.ddl {
 		if err := sqlsession.Create(ctx, s.db, s.dialect.Dialect, s.current.Load().fill(statement)); err != nil {
-			return s.explainCreate(err)
+			return s.explainFound(err)
 		}
 	}
 	return nil
@@ -403,16 +403,6 @@ type written struct {
 	failed  error // the first error if the write was tried more than once, or nil
 }
 
-// explainCreate is like explain, but for errors of Migrate. If an object is missing
-// there, it isn't the table but its schema or database. Migrate doesn't create these,
-// so the error has to be permanent.
-func (s *Store) explainCreate(err error) error {
-	if err != nil && (s.dialect.permanent(err) != "" || misused(s.dialect, err) != "") {
-		return s.explainFound(err)
-	}
-	return s.explain(err)
-}
-
 // explain converts a driver's error into the corresponding error of package lease.
 func (s *Store) explain(err error) error {
 	if err != nil && s.dialect.Missing(err) && misused(s.dialect, err) == "" {
@@ -421,7 +411,8 @@ func (s *Store) explain(err error) error {
 	return s.explainFound(err)
 }
 
-// explainFound is like explain, but for errors that don't mean that a table is missing.
+// explainFound is like explain, but for errors that don't mean that a table is missing. In
+// Migrate, it's the schema or database that is, which Migrate doesn't create.
 func (s *Store) explainFound(err error) error {
 	if err == nil {
 		return nil
