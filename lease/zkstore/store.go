@@ -106,21 +106,6 @@ func (s *Store) nodePath(t lease.Terms, worker int64) string {
 	return path + "/" + escape(t.Layout) + "/" + strconv.FormatInt(worker, 10)
 }
 
-// Namespaces returns the names of all namespaces, sorted.
-func (s *Store) Namespaces(ctx context.Context) ([]string, error) {
-	names, err := s.children(ctx, s.path+"/namespaces")
-	if err != nil {
-		return nil, notMigrated(err)
-	}
-	for i, name := range names {
-		if names[i], err = unescape(name); err != nil {
-			return nil, damaged(s.path+"/namespaces/"+name, err)
-		}
-	}
-	slices.Sort(names)
-	return names, nil
-}
-
 // A backend gives package kvlease the texts of nodes.
 type backend struct{ *Store }
 
