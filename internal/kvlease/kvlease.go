@@ -192,11 +192,11 @@ func decode(item Item, into any, version *int) error {
 	return nil
 }
 
-// Encode returns the text of a [Namespace] or a row.
+// Encode returns the JSON of a value that stores keep.
 func Encode(value any) string {
 	text, err := json.Marshal(value)
 	if err != nil {
-		panic(err) // the types above have nothing that JSON can't represent
+		panic(err) // none has anything that JSON can't represent
 	}
 	return string(text)
 }

@@ -8,6 +8,7 @@ import (
 	mvccpb "go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
+	"github.com/snowkey-go/snowkey/internal/kvlease"
 	"github.com/snowkey-go/snowkey/internal/leaserule"
 	"github.com/snowkey-go/snowkey/lease"
 )
@@ -196,7 +197,7 @@ func (a *agreed) vouch(ctx context.Context, s *Store, k keys, cluster string, te
 		a.lease, a.granted, a.started = resp.ID, began, started
 		a.duration = time.Duration(resp.TTL) * time.Second
 	}
-	value := encode(vouch{Started: a.started, Cluster: cluster})
+	value := kvlease.Encode(vouch{Started: a.started, Cluster: cluster})
 	return []clientv3.Op{clientv3.OpPut(k.alive(), value, clientv3.WithLease(a.lease))}, nil
 }
 

@@ -322,21 +322,9 @@ func listNow[T any](ctx context.Context, s *Store, text string, a args, dest fun
 func read[T any](ctx context.Context, s *Store, w *wording, text string, a args, dest func(*T) []any) (found []T, err error) {
 	query, values := s.dialect.Bind(w.fill(text), a)
 	err = sqlsession.Again(ctx, conflict, func() error {
-		found = nil
-		return sqlsession.Read(ctx, s.db, s.dialect.Dialect, w.settings, func(conn *sql.Conn) error {
-			rows, err := conn.QueryContext(ctx, query, values...)
-			if err != nil {
-				return err
-			}
-			defer rows.Close()
-			for rows.Next() {
-				var t T
-				if err := rows.Scan(dest(&t)...); err != nil {
-					return err
-				}
-				found = append(found, t)
-			}
-			return rows.Err()
+		return sqlsession.Read(ctx, s.db, s.dialect.Dialect, w.settings, func(conn *sql.Conn) (err error) {
+			found, err = sqlsession.List(ctx, conn, query, values, dest)
+			return err
 		})
 	})
 	return found, err

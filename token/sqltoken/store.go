@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/subtle"
 	"database/sql"
-	"errors"
 	"fmt"
 	"time"
 
@@ -75,13 +74,19 @@ func (s *Store) User(ctx context.Context, t token.Token) (int64, error) {
 	if t.Text() == "" {
 		return 0, token.ErrInvalid
 	}
-	row, err := s.read(ctx, t.ID)
-	if errors.Is(err, sql.ErrNoRows) {
-		return 0, token.ErrEnded
+	type session struct {
+		user int64
+		hash string
+		seen int64 // ms since 1970
 	}
+	found, err := read(ctx, s, userText, map[string]any{"id": t.ID}, func(r *session) []any { return []any{&r.user, &r.hash, &r.seen} })
 	if err != nil {
 		return 0, wrap(err)
 	}
+	if len(found) == 0 {
+		return 0, token.ErrEnded
+	}
+	row := found[0]
 	if subtle.ConstantTimeCompare([]byte(row.hash), []byte(t.Hash())) == 0 {
 		return 0, token.ErrInvalid
 	}
@@ -103,24 +108,8 @@ func (s *Store) User(ctx context.Context, t token.Token) (int64, error) {
 }
 
 // Sessions implements [token.Store].
-func (s *Store) Sessions(ctx context.Context, user int64) (ids []int64, err error) {
-	query, args := s.table.Bind(s.fill(sessionsText), map[string]any{"user": user})
-	err = s.fresh(ctx, func(q querier) (autocommit bool, err error) {
-		ids, autocommit = nil, false
-		rows, err := q.QueryContext(ctx, query, args...)
-		if err != nil {
-			return false, err
-		}
-		defer rows.Close()
-		for rows.Next() {
-			var id int64
-			if err := rows.Scan(&id, &autocommit); err != nil {
-				return false, err
-			}
-			ids = append(ids, id)
-		}
-		return autocommit, rows.Err()
-	})
+func (s *Store) Sessions(ctx context.Context, user int64) ([]int64, error) {
+	ids, err := read(ctx, s, sessionsText, map[string]any{"user": user}, func(id *int64) []any { return []any{id} })
 	return ids, wrap(err)
 }
 
@@ -152,7 +141,7 @@ func (s *Store) Cleanup(ctx context.Context, now time.Time) error {
 
 // write runs one of the statements with these values.
 func (s *Store) write(ctx context.Context, statement string, values map[string]any) (changed bool, err error) {
-	text := words[s.table.Dialect].Replace(statement)
+	text := s.words(statement)
 	err = sqlsession.Again(ctx, sqldialect.Conflict, func() error {
 		var answer int64
 		answer, changed, err = s.table.Write(ctx, text, values)
@@ -169,63 +158,39 @@ func (s *Store) write(ctx context.Context, statement string, values map[string]a
 
 const duplicateKey = 1062 // of MySQL
 
-func (s *Store) fill(statement string) string {
-	return s.table.Fill(words[s.table.Dialect].Replace(statement))
-}
+func (s *Store) words(statement string) string { return words[s.table.Dialect].Replace(statement) }
 
-type row struct {
-	user int64
-	hash string
-	seen int64 // ms since 1970
-}
-
-func (s *Store) read(ctx context.Context, id int64) (r row, err error) {
-	query, args := s.table.Bind(s.fill(userText), map[string]any{"id": id})
-	err = s.fresh(ctx, func(q querier) (autocommit bool, err error) {
-		r = row{}
-		err = q.QueryRowContext(ctx, query, args...).Scan(&r.user, &r.hash, &r.seen, &autocommit)
-		return autocommit, err
-	})
-	return r, err
-}
-
-// A querier is a *sql.DB or a *sql.Conn.
-type querier interface {
-	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
-	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
-}
-
-// fresh calls read, and again if it may not have seen which sessions were added or revoked.
-// The read returns whether a row says that autocommit is on.
-func (s *Store) fresh(ctx context.Context, read func(querier) (autocommit bool, err error)) error {
+// read returns the rows of a statement whose last column says whether autocommit is on. On
+// MySQL it reads again if it may not have seen which sessions were added or revoked.
+func read[T any](ctx context.Context, s *Store, statement string, values map[string]any, dest func(*T) []any) (found []T, err error) {
 	db, err := s.table.DB(ctx)
 	if err != nil {
-		return err
-	}
-	if !s.table.IsMySQL() {
-		_, err := read(db)
-		return err
+		return nil, err
 	}
 	conn, err := db.Conn(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer conn.Close()
-	autocommit, err := read(conn)
-	if err == nil && autocommit || err != nil && !errors.Is(err, sql.ErrNoRows) {
-		return err
+	query, args := s.table.Bind(s.table.Fill(s.words(statement)), values)
+	autocommit := !s.table.IsMySQL()
+	list := func() ([]T, error) {
+		return sqlsession.List(ctx, conn, query, args, func(t *T) []any { return append(dest(t), &autocommit) })
 	}
-	// With autocommit off, the connection may be in a transaction that began with an
-	// earlier read. We end that transaction, and ours.
+	if found, err = list(); autocommit || err != nil {
+		return found, err
+	}
+	// With autocommit off, or if there are no rows that say so, the connection may be in a
+	// transaction that began with an earlier read. We end that transaction, and ours.
 	const end = "ROLLBACK AND NO CHAIN NO RELEASE"
 	if _, err := conn.ExecContext(ctx, end); err != nil {
-		return err
+		return nil, err
 	}
-	_, err = read(conn)
+	found, err = list()
 	if _, ended := conn.ExecContext(ctx, end); ended != nil {
-		return ended
+		return nil, ended
 	}
-	return err
+	return found, err
 }
 
 func wrap(err error) error {
