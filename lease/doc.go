@@ -62,8 +62,8 @@
 //	                       sealed and released
 //
 // There are two implementations of these rules: as SQL in package sqlstore, and in Go for
-// every other store, in internal/kvlease and internal/leaserule. The latter only require
-// the store to read values, and to compare and set what was read.
+// every other store, in internal/kvlease. The latter only requires the store to read
+// values, and to compare and set what was read.
 //
 // In the list below, cap(t) is the end of the tick containing t + Window + MaxClockSkew.
 // Keepers use the host's clock to calculate the bound to request, and the store then

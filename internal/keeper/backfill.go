@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/snowkey-go/snowkey/internal/leased"
-	"github.com/snowkey-go/snowkey/internal/leaserule"
+	"github.com/snowkey-go/snowkey/internal/protocol"
 	"github.com/snowkey-go/snowkey/lease"
 )
 
@@ -34,7 +34,7 @@ func ReserveBackfill(ctx context.Context, store lease.Store, cfg Config, name st
 	if !backfillName.MatchString(name) {
 		return 0, 0, fmt.Errorf("snowkey: the name of the backfill is %.60q; use 1 to 48 letters, digits, '-' and '_'", name)
 	}
-	cfg.TTL = leaserule.Forever
+	cfg.TTL = protocol.Forever
 	k := &keeper{store: store, issuer: noIssuer{}, cfg: cfg, terms: cfg.Terms, search: search{lastWorker: -1}}
 	k.clocks = clocks{cfg: cfg, issuer: k.issuer}
 	var row lease.Row

@@ -1,6 +1,6 @@
 // Package kvlease implements [lease.Store] over any storage that can compare and set
-// texts. It applies the rules of package leaserule: each call reads, computes what
-// changes, and swaps, where the swap compares what was read.
+// texts: each call reads, computes what changes, and swaps, where the swap compares what
+// was read.
 //
 // # The time of the read
 //
@@ -33,7 +33,6 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/snowkey-go/snowkey/internal/leaserule"
 	"github.com/snowkey-go/snowkey/internal/protocol"
 	"github.com/snowkey-go/snowkey/lease"
 )
@@ -340,7 +339,7 @@ func (s *Store) probe(ctx context.Context, q lease.Query) (lease.Probe, error) {
 	if !s.OneHost {
 		rand.Shuffle(len(c.rows), func(i, j int) { c.rows[i], c.rows[j] = c.rows[j], c.rows[i] })
 	}
-	p.Row, p.HasRow = leaserule.Choose(c.rows, q)
+	p.Row, p.HasRow = Choose(c.rows, q)
 	p.HasFree = p.HasRow && q.Terms.Free(p.Row)
 	return p, nil
 }
@@ -348,9 +347,8 @@ func (s *Store) probe(ctx context.Context, q lease.Query) (lease.Probe, error) {
 // Claim implements [lease.Store].
 func (s *Store) Claim(ctx context.Context, claim lease.Claim) (lease.Row, bool, error) {
 	return s.updateRow(ctx, claim.Terms, claim.Seen.Worker, true, func(c *content, r *lease.Row) bool {
-		l := c.namespace.Layouts[claim.Terms.Layout]
 		claim.Terms = c.Terms
-		return leaserule.Claim(r, leaserule.Namespace{Fingerprint: l.Fingerprint, Fence: l.Fence, Current: c.Current, Volatile: c.Volatile}, claim)
+		return c.claim(r, claim)
 	})
 }
 
@@ -358,14 +356,14 @@ func (s *Store) Claim(ctx context.Context, claim lease.Claim) (lease.Row, bool, 
 func (s *Store) Renew(ctx context.Context, r lease.Renewal) (lease.Row, bool, error) {
 	return s.updateRow(ctx, r.Terms, r.Held.Worker, true, func(c *content, held *lease.Row) bool {
 		r.Terms = c.Terms
-		return (!s.Pinned || c.claimed == c.Current) && leaserule.Renew(held, c.Volatile, r)
+		return (!s.Pinned || c.claimed == c.Current) && c.renew(held, r)
 	})
 }
 
 // Release implements [lease.Store].
 func (s *Store) Release(ctx context.Context, terms lease.Terms, held lease.Row, unused int64) (bool, error) {
 	_, ok, err := s.updateRow(ctx, terms, held.Worker, false, func(_ *content, r *lease.Row) bool {
-		return leaserule.Release(r, held, unused)
+		return release(r, held, unused)
 	})
 	return ok, err
 }

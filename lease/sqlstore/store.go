@@ -10,7 +10,7 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"github.com/snowkey-go/snowkey/internal/leaserule"
+	"github.com/snowkey-go/snowkey/internal/kvlease"
 	"github.com/snowkey-go/snowkey/internal/protocol"
 	"github.com/snowkey-go/snowkey/internal/sqldialect"
 	"github.com/snowkey-go/snowkey/internal/sqlsession"
@@ -202,7 +202,7 @@ func (s *Store) probe(ctx context.Context, q lease.Query, row, topOfRange string
 	for i := range rows {
 		rows[i].Now = p.Now
 	}
-	p.Row, p.HasRow = leaserule.Choose(rows, q)
+	p.Row, p.HasRow = kvlease.Choose(rows, q)
 	p.Row.Now = p.Now
 	p.HasFree = p.HasRow && q.Terms.Free(p.Row)
 	return p, nil
