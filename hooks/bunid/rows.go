@@ -21,21 +21,15 @@ func (k *key) keysOf(model any) (keys []reflect.Value, list bool, err error) {
 	if v.IsNil() {
 		return nil, false, nil
 	}
-	v = v.Elem()
-	if v.Kind() != reflect.Slice {
-		row, err := k.row(v, -1)
-		if err != nil {
-			return nil, false, err
-		}
-		return []reflect.Value{k.Field.Value(row)}, false, nil
+	if v = v.Elem(); v.Kind() != reflect.Slice {
+		own, err := k.in(v, -1)
+		return []reflect.Value{own}, false, err
 	}
 	keys = make([]reflect.Value, v.Len())
 	for i := range keys {
-		row, err := k.row(v.Index(i), i)
-		if err != nil {
+		if keys[i], err = k.in(v.Index(i), i); err != nil {
 			return nil, false, err
 		}
-		keys[i] = k.Field.Value(row)
 	}
 	return keys, true, nil
 }
@@ -56,9 +50,9 @@ func (k *key) valueOf(model any) func(row int, field string) any {
 	}
 }
 
-// row returns the struct behind an element of a slice, which may be a pointer,
-// or an interface that holds one.
-func (k *key) row(v reflect.Value, i int) (reflect.Value, error) {
+// in returns the key of row i. Its struct may be behind a pointer, or an interface that holds
+// one.
+func (k *key) in(v reflect.Value, i int) (reflect.Value, error) {
 	for v.Kind() == reflect.Interface || v.Kind() == reflect.Pointer {
 		v = v.Elem() // the zero Value for nil
 	}
@@ -70,7 +64,7 @@ func (k *key) row(v reflect.Value, i int) (reflect.Value, error) {
 	case !v.CanAddr():
 		return v, k.Refuse(i, nil, "was given by value, so that its key cannot be filled", "give a pointer to it")
 	}
-	return v, nil
+	return k.Field.Value(v), nil
 }
 
 // empty returns the indexes of the keys that are zero.

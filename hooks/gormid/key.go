@@ -5,7 +5,6 @@ import (
 	"database/sql/driver"
 	"fmt"
 	"maps"
-	"math"
 	"reflect"
 	"slices"
 	"strconv"
@@ -160,11 +159,7 @@ func (k *key) check(dialect string) error {
 		return k.Fault(fmt.Sprintf("has a column that is too narrow for a 64-bit key (%s, size %d)", f.DataType, f.Size),
 			"remove type and size from its gorm tag")
 	}
-	column := string(f.DataType)
-	if f.DataType == schema.String {
-		column = "text" // of any size, in GORM's own words
-	}
-	if problem, remedy := keytype.Clash(k.typ, ddl.ParseType(column)); problem != "" {
+	if problem, remedy := keytype.Clash(k.typ, columnType(f)); problem != "" {
 		return k.Fault(problem, remedy)
 	}
 	return nil
@@ -173,25 +168,23 @@ func (k *key) check(dialect string) error {
 // narrow reports whether the column of f is too narrow for some keys of type t. If it doesn't
 // know the type of the column, it returns false.
 func narrow(f *schema.Field, t reflect.Type, dialect string) bool {
-	longest, _ := canonical(keytype.New(t, math.MaxInt64).Interface())
-	digits := len(fmt.Sprint(longest))
 	switch f.DataType {
 	case schema.Int, schema.Uint:
 		return f.Size < 64
-	case schema.String:
-		return 0 < f.Size && f.Size < digits
 	}
-	column := ddl.ParseType(string(f.DataType))
-	switch column.Class() {
-	case ddl.Float:
-		return true // 53 bits at most, on every database
-	case ddl.Int:
-		return dialect != "sqlite" // where every integer has 64 bits
-	case ddl.Char, ddl.Decimal:
-		size, limited := column.Digits()
-		return limited && size < digits
+	return keytype.Narrow(t, columnType(f), dialect == "sqlite")
+}
+
+// columnType returns the type of the column of f. The types that GORM chooses have names that
+// only it knows, except for text.
+func columnType(f *schema.Field) ddl.Type {
+	switch {
+	case f.DataType != schema.String:
+		return ddl.ParseType(string(f.DataType))
+	case f.Size > 0:
+		return ddl.Type{Name: "varchar", Args: []int{f.Size}}
 	}
-	return false
+	return ddl.Type{Name: "text"}
 }
 
 // unkeyed returns the error for a model in Config.Models whose key the plugin doesn't
