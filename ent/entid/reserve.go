@@ -49,7 +49,7 @@ func draw(ctx context.Context, src idgen.Source) (int64, error) {
 	case n == 0:
 		return src.Next(ctx)
 	}
-	ids, err := fill.Append(ctx, src, nil, n) // may wait, so not under the lock
+	ids, err := fill.Take(ctx, src, n) // may wait, so not under the lock
 	return r.put(src, ids, n, err)
 }
 

@@ -129,12 +129,7 @@ func (k *key) fill(ctx context.Context, model any, keys []reflect.Value, zero []
 	if len(zero) == 0 {
 		return nil, nil
 	}
-	if past, ok := source.(*idgen.Backfill); ok {
-		ids, err = k.At(past, zero, k.valueOf(model))
-	} else {
-		ids, err = k.Draw(ctx, source, nil, len(zero))
-	}
-	if err != nil {
+	if ids, err = k.Draw(ctx, source, zero, k.valueOf(model)); err != nil {
 		return nil, err
 	}
 	for j, i := range zero {

@@ -15,7 +15,7 @@ import (
 type conflict struct {
 	clause.OnConflict
 	key        *key
-	rows       rows
+	rows       *rows
 	skips      bool // rows are skipped, not merged
 	modified   bool // there is a keyword after INSERT, such as IGNORE
 	returned   bool // the INSERT returns the key of each row, and GORM sets it
@@ -58,11 +58,10 @@ func (f *filler) conflictOf(c *creation) *conflict {
 // does. This only works if the INSERT merges all rows that it doesn't insert, since it
 // wouldn't return anything for a skipped row.
 func (x *conflict) returnKeys(stmt *gorm.Statement) bool {
-	structs, ok := x.rows.(*structRows)
-	if !ok || x.skips || x.modified || len(x.Where.Exprs) > 0 || !slices.Contains(stmt.BuildClauses, "RETURNING") {
+	if x.rows.maps != nil || x.skips || x.modified || len(x.Where.Exprs) > 0 || !slices.Contains(stmt.BuildClauses, "RETURNING") {
 		return false
 	}
-	if structs.list && stmt.Dialector.Name() != "postgres" {
+	if x.rows.list && stmt.Dialector.Name() != "postgres" {
 		return false // SQLite does not guarantee the order of RETURNING
 	}
 	key := x.key.field.DBName
@@ -72,7 +71,7 @@ func (x *conflict) returnKeys(stmt *gorm.Statement) bool {
 			returning.Columns = append(returning.Columns, clause.Column{Name: f.DBName})
 		}
 	} else if len(returning.Columns) == 0 || len(returning.Columns) == 1 && returning.Columns[0].Name == "*" {
-		return !structs.list // a list is replaced; see replaced
+		return !x.rows.list // a list is replaced; see replaced
 	}
 	if !slices.ContainsFunc(returning.Columns, func(c clause.Column) bool { return c.Name == key }) {
 		returning.Columns = append(slices.Clip(returning.Columns), clause.Column{Name: key})
@@ -93,7 +92,9 @@ func (x *conflict) settle(db *gorm.DB) error {
 	}
 	if x.returned && db.RowsAffected == int64(x.rows.len()) {
 		for _, r := range x.filled {
-			r.(structRow).unpad()
+			if id, ok := r.number(); ok && x.key.typ.Kind() == reflect.String {
+				r.set(id) // without the spaces that a CHAR column adds
+			}
 		}
 		if db.Dialector.Name() != "mysql" || x.filled[0].has(x.ids[0]) {
 			return nil
@@ -121,11 +122,12 @@ func (x *conflict) settle(db *gorm.DB) error {
 	for _, j := range missing {
 		x.filled[j].clear()
 	}
-	if structs, ok := x.rows.(*structRows); ok {
-		for _, j := range missing {
-			if err := structs.barren(stmt, x.index[j]); err != nil {
-				return err
-			}
+	for _, j := range missing {
+		if x.rows.maps != nil {
+			break
+		}
+		if err := x.rows.barren(x.index[j]); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -160,8 +162,7 @@ func (x *conflict) targetsKey() bool {
 // replaced reports whether GORM has replaced the rows with the result of RETURNING *. In
 // that case the keys are right, because all of these rows are in the table.
 func (x *conflict) replaced(stmt *gorm.Statement) bool {
-	r, ok := x.rows.(*structRows)
-	if !ok || !r.list || r.pointers || !slices.Contains(stmt.BuildClauses, "RETURNING") {
+	if !x.rows.list || x.rows.pointers || !slices.Contains(stmt.BuildClauses, "RETURNING") {
 		return false
 	}
 	returning, ok := stmt.Clauses["RETURNING"].Expression.(clause.Returning)

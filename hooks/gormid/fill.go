@@ -11,7 +11,6 @@ import (
 	"gorm.io/gorm/clause"
 
 	"github.com/snowkey-go/snowkey/idgen"
-	"github.com/snowkey-go/snowkey/internal/keytype"
 )
 
 // A filler is the state of the plugin for one database. Its methods fill, check and
@@ -36,13 +35,10 @@ type filler struct {
 type creation struct {
 	stmt    *gorm.Statement
 	key     *key
-	rows    rows
-	structs structRows // what rows points to, unless they are maps
-	filled  []int      // the indexes of the rows whose keys the plugin has set
-	ids     []int64    // these keys
-	one     [1]int     // filled of a single struct
-	oneID   [1]int64   // and its ids
-	selects []string   // the caller's Selects, because selectKey may add to them
+	rows    *rows
+	filled  []int    // the indexes of the rows whose keys the plugin has set
+	ids     []int64  // these keys
+	selects []string // the caller's Selects, because selectKey may add to them
 
 	associated bool // GORM saves the rows because other rows refer to them
 
@@ -112,45 +108,40 @@ func (f *filler) lookAt(stmt *gorm.Statement) (v any, isNew bool) {
 // fill is the first callback, and runs even before the transaction and the model's hooks. It
 // gives a key to every row that doesn't have one.
 func (f *filler) fill(db *gorm.DB) {
-	stmt := db.Statement
-	if db.Error != nil {
-		return
+	if db.Error == nil {
+		db.AddError(f.begin(db.Statement))
 	}
+}
+
+func (f *filler) begin(stmt *gorm.Statement) error {
 	k, err := f.keyOf(stmt)
 	if err != nil {
-		db.AddError(err)
-		return
+		return err
 	}
 	if k == nil {
-		db.AddError(joined(stmt))
-		return
+		return joined(stmt)
 	}
 	c := &creation{stmt: stmt, key: k, selects: stmt.Selects}
 	_, c.associated = stmt.Settings.Load(savedAssociations)
-	c.rows, err = c.rowsOf()
-	if err != nil && k.given == "" {
-		db.AddError(err)
+	if c.rows, err = rowsOf(k, stmt); err != nil && k.given != "" {
+		return nil // these rows need not change
 	}
 	if err != nil || c.rows == nil {
-		return
+		return err
 	}
 	if k.given == "" {
 		if f.counter != nil {
 			f.count(c)
 		}
 		if err := f.draw(c); err != nil {
-			if db.DryRun { // ToSQL ignores the error and returns an empty string
-				db.Logger.Error(stmt.Context, err.Error())
+			if stmt.DB.DryRun { // ToSQL ignores the error and returns an empty string
+				stmt.Logger.Error(stmt.Context, err.Error())
 			}
-			db.AddError(err)
-			return
+			return err
 		}
 	}
-	if err := c.selectKey(); err != nil {
-		db.AddError(err)
-		return
-	}
 	stmt.Settings.Store(carrier{stmt}, c)
+	return c.selectKey()
 }
 
 // A counter is an *idgentest.Counter.
@@ -158,14 +149,10 @@ type counter interface{ Seen(name string, id int64) }
 
 // count tells the counter about the keys of rows, which a column that counts would notice.
 func (f *filler) count(c *creation) {
-	k := c.key
 	for i := range c.rows.len() {
-		if c.structs.k == nil || !c.structs.at(i).IsValid() {
-			continue // a map, or nil
-		}
-		if v := reflect.Indirect(k.in(c.stmt.Context, c.structs.at(i))); v.IsValid() {
-			if id, ok := k.number(v); ok {
-				f.counter.Seen(cmp.Or(k.Generator, k.Model), id)
+		if r := c.rows.row(i); r.v.IsValid() {
+			if id, ok := r.number(); ok {
+				f.counter.Seen(cmp.Or(c.key.Generator, c.key.Model), id)
 			}
 		}
 	}
@@ -174,40 +161,26 @@ func (f *filler) count(c *creation) {
 // draw generates the keys for all rows without one, in one step, and sets them. Unless the
 // INSERT may merge rows, draw fails if one of these rows is in the call more than once.
 func (f *filler) draw(c *creation) (err error) {
-	k, ctx := c.key, c.stmt.Context
-	past, backfills := f.source.(*idgen.Backfill)
-	if v := c.structs.v; v.Kind() == reflect.Struct && !backfills { // the most frequent case, so it takes a shorter way
-		field := k.in(ctx, v)
-		if !keytype.Empty(field) {
-			return nil
-		}
-		if c.oneID[0], err = k.Next(ctx, f.source); err != nil {
-			return err
-		}
-		c.filled, c.ids = c.one[:], c.oneID[:]
-		keytype.Set(field, c.oneID[0])
-		return nil
-	}
-	if c.filled, err = c.rows.empty(make([]int, 0, c.rows.len())); err != nil {
+	if c.filled, err = c.rows.empty(); err != nil || len(c.filled) == 0 {
 		return err
 	}
-	if len(c.filled) == 0 {
-		return nil
-	}
-	if backfills {
-		c.ids, err = k.At(past, c.filled, c.rows.value)
-	} else {
-		c.ids, err = k.Draw(ctx, f.source, nil, len(c.filled))
-	}
-	if err != nil {
+	if c.ids, err = c.key.Draw(c.stmt.Context, f.source, c.filled, c.rows.value); err != nil {
 		return err
 	}
-	c.rows.fill(c.filled, c.ids)
-	if i := c.rows.repeated(c.filled, c.ids); i >= 0 && !c.mayMerge() {
-		for _, j := range c.filled {
-			c.rows.row(j).clear()
+	for j, i := range c.filled {
+		c.rows.row(i).set(c.ids[j])
+	}
+	if len(c.filled) == 1 || c.mayMerge() {
+		return nil
+	}
+	for j, i := range c.filled {
+		if c.rows.row(i).has(c.ids[j]) {
+			continue
 		}
-		return k.Refuse(i, nil, "is in the call a second time", "pass each row once, or copies of it")
+		for _, i := range c.filled {
+			c.rows.row(i).clear()
+		}
+		return c.key.Refuse(i, nil, "is in the call a second time", "pass each row once, or copies of it")
 	}
 	return nil
 }
@@ -243,39 +216,34 @@ func (c *creation) selectKey() error {
 // check is the callback right before the INSERT, after hooks and associations. It
 // returns an error if a row has no key.
 func (f *filler) check(db *gorm.DB) {
-	stmt := db.Statement
-	v, ok := stmt.Settings.Load(carrier{stmt})
-	if !ok || db.Error != nil {
-		return
+	if v, ok := db.Statement.Settings.Load(carrier{db.Statement}); ok && db.Error == nil {
+		db.AddError(f.complete(v.(*creation)))
 	}
-	c := v.(*creation)
+}
+
+func (f *filler) complete(c *creation) error {
 	// fill doesn't check keys that are set by the caller, and hooks may have changed the
 	// others since.
 	if s := c.key.schema; c.key.given != "" || s.BeforeSave || s.BeforeCreate {
 		for _, k := range append([]*key{c.key}, c.key.others...) {
-			empty, err := c.rows.of(k).empty(nil)
-			if err == nil && len(empty) > 0 {
-				err = k.unfilled(empty[0])
-			}
+			empty, err := c.rows.of(k).empty()
 			if err != nil {
-				db.AddError(err)
-				return
+				return err
+			}
+			if len(empty) > 0 {
+				return k.unfilled(empty[0])
 			}
 		}
 	}
-	if structs, ok := c.rows.(*structRows); ok && c.mayMerge() {
-		if err := structs.halfJoined(); err != nil {
-			db.AddError(err)
-			return
+	if c.mayMerge() {
+		if err := c.rows.halfJoined(); err != nil {
+			return err
+		}
+		if len(c.ids) > 0 {
+			c.conflict = f.conflictOf(c)
 		}
 	}
-	if err := c.selectKey(); err != nil {
-		db.AddError(err)
-		return
-	}
-	if len(c.ids) > 0 && c.mayMerge() {
-		c.conflict = f.conflictOf(c)
-	}
+	return c.selectKey()
 }
 
 func (k *key) unfilled(i int) error {
@@ -299,15 +267,12 @@ func (f *filler) settle(db *gorm.DB) {
 	}
 	c := v.(*creation)
 	stmt.Selects = c.selects
-	if stmt.Schema == nil { // the rows are maps
-		for _, m := range c.rows.(mapRows).maps {
+	if stmt.Schema == nil {
+		for _, m := range c.rows.maps {
 			delete(m, "@id") // GORM's name for SQLite's rowid, which is not the key
 		}
 	}
-	if db.Error != nil || db.DryRun || c.conflict == nil {
-		return
-	}
-	if err := c.conflict.settle(db); err != nil {
-		db.AddError(err)
+	if db.Error == nil && !db.DryRun && c.conflict != nil {
+		db.AddError(c.conflict.settle(db))
 	}
 }

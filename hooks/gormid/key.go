@@ -29,7 +29,6 @@ type key struct {
 	fill.Key
 	schema *schema.Schema
 	field  *schema.Field
-	index  int          // of the field in the model's struct, or -1 if it's in an embedded struct
 	typ    reflect.Type // of the field, or of what it points to
 
 	// given is the reason why the caller must set this key, or "" if the plugin fills it.
@@ -71,11 +70,7 @@ func keyAt(s *schema.Schema, f *schema.Field, given string) *key {
 	if given != "" && isForeignKey(s, f) {
 		given = "is a foreign key"
 	}
-	index := -1
-	if i := f.StructField.Index; len(i) == 1 && i[0] >= 0 {
-		index = i[0]
-	}
-	return &key{Key: errorsOf(s, f), schema: s, field: f, index: index, typ: f.IndirectFieldType, given: given}
+	return &key{Key: errorsOf(s, f), schema: s, field: f, typ: f.IndirectFieldType, given: given}
 }
 
 // choose returns the primary field that the plugin handles, or nil if it handles none. If it
@@ -257,20 +252,6 @@ func carries(from, to *schema.Field) bool {
 
 // canonical returns the value that database/sql passes to the driver for v.
 func canonical(v any) (driver.Value, error) { return driver.DefaultParameterConverter.ConvertValue(v) }
-
-// in returns the key's field in a row. If the field is in an embedded struct that is a nil
-// pointer, in allocates that struct.
-func (k *key) in(ctx context.Context, row reflect.Value) reflect.Value {
-	if k.index >= 0 {
-		return row.Field(k.index)
-	}
-	return k.field.ReflectValueOf(ctx, row)
-}
-
-// set gives a struct the key id.
-func (k *key) set(ctx context.Context, row reflect.Value, id int64) {
-	keytype.Set(k.in(ctx, row), id)
-}
 
 // number returns the id that keytype.Set has stored in v. If v is text but not a number, ok
 // is false.

@@ -37,47 +37,30 @@ func (f *Filler) Fill(ctx context.Context, rows any) error {
 	if err != nil {
 		return err
 	}
-	n := 0
+	var some []int
 	for i := range l.len() {
 		empty, err := l.empty(i)
 		if err != nil {
 			return err
 		}
 		if empty {
-			n++
+			some = append(some, i)
 		}
 	}
-	if n == 0 {
+	if len(some) == 0 {
 		return nil
 	}
-	ids, err := l.draw(ctx, f.source, n)
+	ids, err := l.key.Draw(ctx, f.source, some, func(i int, field string) any { return fill.FieldOf(l.row(i), field) })
 	if err != nil {
 		return err
 	}
-	for i := range l.len() {
-		row := l.row(i)
+	for j, i := range some {
 		// The row may already have its key, if it's in the list more than once.
-		if len(ids) > 0 && l.key.empty(row) {
-			l.key.set(row, ids[0])
-			ids = ids[1:]
+		if row := l.row(i); l.key.empty(row) {
+			l.key.set(row, ids[j])
 		}
 	}
 	return nil
-}
-
-// draw generates the ids for the n rows that don't have a key.
-func (l list) draw(ctx context.Context, source idgen.Source, n int) ([]int64, error) {
-	past, ok := source.(*idgen.Backfill)
-	if !ok {
-		return l.key.Draw(ctx, source, make([]int64, 0, n), n)
-	}
-	rows := make([]int, 0, n)
-	for i := range l.len() {
-		if l.key.empty(l.row(i)) {
-			rows = append(rows, i)
-		}
-	}
-	return l.key.At(past, rows, func(i int, field string) any { return fill.FieldOf(l.row(i), field) })
 }
 
 // A list contains the rows of one call.

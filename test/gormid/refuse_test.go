@@ -229,7 +229,7 @@ func refusals() []refusal {
 		wrongKey("bool", true, "neither a number nor text"),
 		wrongKey("text that is no number", "abc", "plain decimal"),
 		wrongKey("text with zeros", "007", "plain decimal"),
-		wrongKey("uint64 above all keys", uint64(math.MaxInt64)+1, "above the largest key"),
+		wrongKey("uint64 above all keys", uint64(math.MaxInt64)+1, "uint64 values with high bit set"),
 		wrongKey("SQL expression", gorm.Expr("1+1"), "is not known after the INSERT"),
 		wrongKey("SQL column", clause.Expr{SQL: "age"}, "is not known after the INSERT"),
 		{name: "map with a negative number for an unsigned key", problem: "-1 is negative", model: &note{}, rows: map[string]any{"id": -1}},
