@@ -104,19 +104,6 @@ type slot interface {
 	fill(n int64) error
 }
 
-// An idSlot is a typedSlot[pk.ID], but takes less time.
-type idSlot struct{ keyed[pk.ID] }
-
-func (s idSlot) empty() bool {
-	id, _ := s.ID()
-	return id == 0
-}
-
-func (s idSlot) fill(n int64) error {
-	s.SetID(pk.ID(n))
-	return nil
-}
-
 // keyed is implemented by the generated mutations of entities with a declared
 // id of type T.
 type keyed[T any] interface {
@@ -127,12 +114,7 @@ type keyed[T any] interface {
 // typed returns the slot of an id of type T. It returns nil for an edge schema with a
 // composite id, and an error if the id has another type.
 func typed[T Key](m ent.Mutation) (slot, error) {
-	switch k := m.(type) {
-	case keyed[pk.ID]:
-		if _, ok := any(*new(T)).(pk.ID); ok {
-			return idSlot{k}, nil
-		}
-	case keyed[T]:
+	if k, ok := m.(keyed[T]); ok {
 		return typedSlot[T]{k}, nil
 	}
 	if idType(m) != nil {
@@ -161,7 +143,7 @@ func (s typedSlot[T]) fill(n int64) error {
 func untyped(m ent.Mutation) (slot, error) {
 	switch k := m.(type) {
 	case keyed[pk.ID]:
-		return idSlot{k}, nil
+		return typedSlot[pk.ID]{k}, nil
 	case keyed[pk.Text]:
 		return typedSlot[pk.Text]{k}, nil
 	case keyed[pk.SortText]:
