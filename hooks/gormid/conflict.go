@@ -21,11 +21,14 @@ type conflict struct {
 	returned   bool // the INSERT returns the key of each row, and GORM sets it
 	associated bool // GORM saves these rows because other rows of the call refer to them
 	tables     *sync.Map
+	sent       []sent
+}
 
-	// The rows whose keys the plugin has set, as they were before the INSERT.
-	filled []row
-	ids    []int64
-	index  []int // the rows' indexes in the call
+// A sent is a row whose key the plugin has set, as it was before the INSERT.
+type sent struct {
+	row
+	id    int64
+	index int // in the call
 }
 
 // savedAssociations is the setting by which GORM remembers which associations of a call it
@@ -45,12 +48,10 @@ func (f *filler) conflictOf(c *creation) *conflict {
 	x.modified = insert.Modifier != ""
 	for j, i := range c.filled {
 		if r := c.rows.row(i); r.has(c.ids[j]) { // otherwise a hook has set another key
-			x.filled = append(x.filled, r)
-			x.ids = append(x.ids, c.ids[j])
-			x.index = append(x.index, i)
+			x.sent = append(x.sent, sent{r, c.ids[j], i})
 		}
 	}
-	x.returned = len(x.ids) > 0 && x.returnKeys(stmt)
+	x.returned = len(x.sent) > 0 && x.returnKeys(stmt)
 	return x
 }
 
@@ -87,46 +88,41 @@ func (x *conflict) returnKeys(stmt *gorm.Statement) bool {
 // the key of the row in the table.
 func (x *conflict) settle(db *gorm.DB) error {
 	stmt := db.Statement
-	if len(x.ids) == 0 || x.allInserted(db) || x.replaced(stmt) {
+	if len(x.sent) == 0 || x.allInserted(db) || x.replaced(stmt) {
 		return nil
 	}
 	if x.returned && db.RowsAffected == int64(x.rows.len()) {
-		for _, r := range x.filled {
-			if id, ok := r.number(); ok && x.key.typ.Kind() == reflect.String {
-				r.set(id) // without the spaces that a CHAR column adds
+		for _, s := range x.sent {
+			if id, ok := s.number(); ok && x.key.typ.Kind() == reflect.String {
+				s.set(id) // without the spaces that a CHAR column adds
 			}
 		}
-		if db.Dialector.Name() != "mysql" || x.filled[0].has(x.ids[0]) {
+		if db.Dialector.Name() != "mysql" || x.sent[0].has(x.sent[0].id) {
 			return nil
 		}
-		return x.merge(stmt, []int{0}) // MariaDB merges a row on any unique key
+		return x.merge(stmt, x.sent) // MariaDB merges a row on any unique key
 	}
 	x.returned = false
 	present, err := x.present(stmt)
 	if err != nil {
 		return err
 	}
-	var missing []int
-	for j, id := range x.ids {
-		if present[id] {
+	var missing []sent
+	for _, s := range x.sent {
+		if present[s.id] {
 			// This may have become the key of another row, because GORM assigns what
 			// RETURNING yields to the first rows of the call.
-			x.filled[j].set(id)
+			s.set(s.id)
 		} else {
-			missing = append(missing, j)
+			missing = append(missing, s)
 		}
 	}
 	if !x.skips || x.associated {
 		return x.merge(stmt, missing)
 	}
-	for _, j := range missing {
-		x.filled[j].clear()
-	}
-	for _, j := range missing {
-		if x.rows.maps != nil {
-			break
-		}
-		if err := x.rows.barren(x.index[j]); err != nil {
+	for _, s := range missing {
+		s.clear()
+		if err := x.rows.barren(s.index); err != nil {
 			return err
 		}
 	}
@@ -171,15 +167,15 @@ func (x *conflict) replaced(stmt *gorm.Statement) bool {
 
 // present returns which of the keys set by the plugin are in the table.
 func (x *conflict) present(stmt *gorm.Statement) (map[int64]bool, error) {
-	values := make([]any, len(x.ids))
-	for j, id := range x.ids {
-		values[j] = x.key.value(id)
+	values := make([]any, len(x.sent))
+	for j, s := range x.sent {
+		values[j] = x.key.value(s.id)
 	}
 	q := x.query(stmt)
 	x.writeSelect(q, 0)
 	clause.IN{Column: clause.Column{Name: x.key.field.DBName}, Values: values}.Build(q)
 
-	present := make(map[int64]bool, len(x.ids))
+	present := make(map[int64]bool, len(x.sent))
 	err := x.run(q, func(_ int, id int64) { present[id] = true })
 	return present, err
 }

@@ -58,6 +58,9 @@ func joined(stmt *gorm.Statement) error {
 // barren returns an error if row i has children even though the upsert has skipped it. Their
 // foreign keys would have nothing to refer to.
 func (r *rows) barren(i int) error {
+	if r.maps != nil {
+		return nil
+	}
 	selected, restricted := r.stmt.SelectAndOmitColumns(true, false)
 	s := &r.k.schema.Relationships
 	for _, rel := range slices.Concat(s.HasOne, s.HasMany, s.Many2Many) {

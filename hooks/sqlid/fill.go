@@ -7,6 +7,7 @@ import (
 
 	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/internal/fill"
+	"github.com/snowkey-go/snowkey/internal/keytype"
 )
 
 // Fill calls [Filler.Fill] with keys from [idgen.Default].
@@ -56,8 +57,8 @@ func (f *Filler) Fill(ctx context.Context, rows any) error {
 	}
 	for j, i := range some {
 		// The row may already have its key, if it's in the list more than once.
-		if row := l.row(i); l.key.empty(row) {
-			l.key.set(row, ids[j])
+		if v, _, _ := l.key.in(l.row(i), true); keytype.Empty(v) {
+			keytype.Set(v, ids[j])
 		}
 	}
 	return nil
@@ -126,18 +127,16 @@ func (l list) empty(i int) (bool, error) {
 	if !row.IsValid() {
 		return false, l.refuse(i, "is a nil pointer", "leave it out")
 	}
-	if !k.empty(row) {
+	v, at, ok := k.in(row, false)
+	switch {
+	case ok && !keytype.Empty(v):
 		return false, nil
-	}
-	if k.given {
+	case k.given:
 		return false, l.refuse(i, "has no key, and "+k.field.Name+" is tagged `snowkey:\"-\"`", "set it")
-	}
-	if k.sealed(row) {
-		return false, l.refuse(i, fmt.Sprintf("lacks its embedded %v, which cannot be set because it is not exported", k.seal), "set it, or export the type")
+	case !ok:
+		return false, l.refuse(i, fmt.Sprintf("lacks its embedded %v, which cannot be set because it is not exported", v.Type()), "set it, or export the type")
 	}
 	if l.at != nil {
-		v, _ := k.in(row)
-		at := v.Addr().Pointer()
 		if other, ok := l.at[at]; ok && l.row(other).Addr() != row.Addr() {
 			return false, l.refuse(i, fmt.Sprintf("has its key %s in the same embedded struct as row %d", k.field.Name, other), "give each row a struct of its own")
 		}

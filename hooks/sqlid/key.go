@@ -1,6 +1,7 @@
 package sqlid
 
 import (
+	"cmp"
 	"reflect"
 	"sync"
 
@@ -18,11 +19,6 @@ type key struct {
 
 	// The field is in an embedded struct that the row points to, so that rows can share it.
 	indirect bool
-
-	// The innermost embedded pointer around the field that we can't set with reflection,
-	// because its type isn't exported. The depth is 0 if there's no such pointer.
-	seal      reflect.Type
-	sealDepth int
 }
 
 // keys holds a *key or an error for each type that we've seen.
@@ -52,12 +48,7 @@ func newKey(model reflect.Type) (*key, error) {
 	k := &key{Key: errorsOf(model, f), field: f, given: f.Tag.Get(tag) == "-"}
 	k.Generator = f.Tag.Get(tag)
 	for depth := 1; depth < len(f.Index); depth++ {
-		if e := model.FieldByIndex(f.Index[:depth]); e.Type.Kind() == reflect.Pointer {
-			k.indirect = true
-			if !e.IsExported() {
-				k.seal, k.sealDepth = e.Type, depth
-			}
-		}
+		k.indirect = k.indirect || model.FieldByIndex(f.Index[:depth]).Type.Kind() == reflect.Pointer
 	}
 	switch {
 	case !f.IsExported():
@@ -131,39 +122,27 @@ func pointee(t reflect.Type) reflect.Type {
 	return t
 }
 
-// in returns the field of the key in a row, and the depth 0. If an embedded struct around
-// the field is a nil pointer, in returns that pointer and its depth instead.
-func (k *key) in(row reflect.Value) (v reflect.Value, depth int) {
+// in returns the field of the key in a row, and the address at which the row has it. If
+// embedded structs around it are nil pointers, it is a field of new structs, which in stores
+// in the row if store is true. If such a pointer can't be set with reflection, because its
+// type isn't exported, in returns the pointer and false.
+func (k *key) in(row reflect.Value, store bool) (v reflect.Value, at uintptr, ok bool) {
 	for depth, i := range k.field.Index {
 		if depth > 0 && row.Kind() == reflect.Pointer {
 			if row.IsNil() {
-				return row, depth
+				at = cmp.Or(at, row.Addr().Pointer())
+				if !row.CanSet() {
+					return row, at, false
+				}
+				embedded := reflect.New(row.Type().Elem())
+				if store {
+					row.Set(embedded)
+				}
+				row = embedded
 			}
 			row = row.Elem()
 		}
 		row = row.Field(i)
 	}
-	return row, 0
-}
-
-// empty reports whether a row has no key.
-func (k *key) empty(row reflect.Value) bool {
-	v, depth := k.in(row)
-	return depth > 0 || keytype.Empty(v)
-}
-
-// sealed reports whether an embedded struct around the row's key is missing, and we can't
-// set it with reflection.
-func (k *key) sealed(row reflect.Value) bool {
-	_, depth := k.in(row)
-	return 0 < depth && depth <= k.sealDepth
-}
-
-// set sets the key of a row to id. If embedded structs are nil pointers, it allocates them.
-func (k *key) set(row reflect.Value, id int64) {
-	v, depth := k.in(row)
-	for ; depth > 0; v, depth = k.in(row) {
-		v.Set(reflect.New(v.Type().Elem()))
-	}
-	keytype.Set(v, id)
+	return row, cmp.Or(at, row.Addr().Pointer()), true
 }
