@@ -52,22 +52,8 @@ func hook(source func() idgen.Source, find func(ent.Mutation) (slot, error)) ent
 			case id == nil:
 				return next.Mutate(ctx, m)
 			case id.empty():
-				src := source()
-				if past, ok := src.(*idgen.Backfill); ok {
-					if err := backfill(past, m, id); err != nil {
-						return nil, err
-					}
-					break
-				}
-				n, err := draw(ctx, src)
-				if err == nil && n == 0 {
-					err = errors.New("the source returned 0")
-				}
-				if err == nil {
-					err = id.fill(n)
-				}
-				if err != nil {
-					return nil, errorsOf(m).Refuse(-1, err, "got no id: "+err.Error(), "nothing was inserted")
+				if err := fillID(ctx, source(), m, id); err != nil {
+					return nil, err
 				}
 			}
 			v, err := next.Mutate(ctx, m)
@@ -80,22 +66,38 @@ func hook(source func() idgen.Source, find func(ent.Mutation) (slot, error)) ent
 	}
 }
 
-// backfill fills an id with the time of the row.
-func backfill(past *idgen.Backfill, m ent.Mutation, id slot) error {
-	ids, err := errorsOf(m).At(past, []int{-1}, func(_ int, name string) any {
-		plain := func(s string) string { return strings.ToLower(strings.ReplaceAll(s, "_", "")) }
-		for _, f := range m.Fields() {
-			if plain(f) == plain(name) { // created_at is CreatedAt
-				value, _ := m.Field(f)
-				return value
-			}
+// fillID fills the id of a row from src.
+func fillID(ctx context.Context, src idgen.Source, m ent.Mutation, id slot) error {
+	if past, ok := src.(*idgen.Backfill); ok {
+		ids, err := errorsOf(m).At(past, []int{-1}, func(_ int, name string) any { return valueOf(m, name) })
+		if err != nil {
+			return err
 		}
-		return nil
-	})
-	if err != nil {
-		return err
+		return id.fill(ids[0])
 	}
-	return id.fill(ids[0])
+	n, err := draw(ctx, src)
+	if err == nil && n == 0 {
+		err = errors.New("the source returned 0")
+	}
+	if err == nil {
+		err = id.fill(n)
+	}
+	if err != nil {
+		return errorsOf(m).Refuse(-1, err, "got no id: "+err.Error(), "nothing was inserted")
+	}
+	return nil
+}
+
+// valueOf returns the value of a field, such as created_at for the name CreatedAt.
+func valueOf(m ent.Mutation, name string) any {
+	plain := func(s string) string { return strings.ToLower(strings.ReplaceAll(s, "_", "")) }
+	for _, f := range m.Fields() {
+		if plain(f) == plain(name) {
+			value, _ := m.Field(f)
+			return value
+		}
+	}
+	return nil
 }
 
 // A slot is the id of a mutation, which a hook reads and sets.

@@ -3,11 +3,9 @@ package bunid
 import (
 	"fmt"
 	"reflect"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
-	"weak"
 
 	"github.com/uptrace/bun/dialect"
 	"github.com/uptrace/bun/schema"
@@ -29,21 +27,24 @@ func newKey(f *schema.Field, t *schema.Table) *key {
 		Field: f.GoName, Type: f.StructField.Type.String(), Generator: f.StructField.Tag.Get("snowkey")}}
 }
 
-// fillable caches the tables whose declarations have been checked. It uses weak pointers to
-// [schema.Table], because it shouldn't keep a table in memory.
-var fillable sync.Map
+// fillable caches the models whose declarations have been checked.
+var fillable sync.Map // declaration → nil
+
+type declaration struct {
+	model reflect.Type
+	on    dialect.Name
+}
 
 // keyOf returns the key of a model whose keys we fill. It returns an error if a key would be
 // truncated, numbered by the database or left out because of the way it's declared.
 func keyOf(t *schema.Table) (*key, error) {
-	p := weak.Make(t)
-	if _, known := fillable.Load(p); known {
+	d := declaration{t.Type, t.Dialect().Name()}
+	if _, known := fillable.Load(d); known {
 		return newKey(t.PKs[0], t), nil
 	}
 	k, err := checkedKey(t)
 	if err == nil {
-		fillable.Store(p, nil)
-		runtime.AddCleanup(t, func(p weak.Pointer[schema.Table]) { fillable.Delete(p) }, p)
+		fillable.Store(d, nil)
 	}
 	return k, err
 }

@@ -71,7 +71,7 @@ func (x *conflict) returnKeys(stmt *gorm.Statement) bool {
 		for _, f := range stmt.Schema.FieldsWithDefaultDBValue { // GORM returns these by default
 			returning.Columns = append(returning.Columns, clause.Column{Name: f.DBName})
 		}
-	} else if len(returning.Columns) == 0 || len(returning.Columns) == 1 && returning.Columns[0].Name == "*" {
+	} else if returnsAll(returning) {
 		return !x.rows.list // a list is replaced; see replaced
 	}
 	if !slices.ContainsFunc(returning.Columns, func(c clause.Column) bool { return c.Name == key }) {
@@ -162,7 +162,12 @@ func (x *conflict) replaced(stmt *gorm.Statement) bool {
 		return false
 	}
 	returning, ok := stmt.Clauses["RETURNING"].Expression.(clause.Returning)
-	return ok && (len(returning.Columns) == 0 || len(returning.Columns) == 1 && returning.Columns[0].Name == "*")
+	return ok && returnsAll(returning)
+}
+
+// returnsAll reports whether a clause is RETURNING *.
+func returnsAll(r clause.Returning) bool {
+	return len(r.Columns) == 0 || len(r.Columns) == 1 && r.Columns[0].Name == "*"
 }
 
 // present returns which of the keys set by the plugin are in the table.

@@ -21,7 +21,7 @@ type filler struct {
 
 	tables    map[string]*key   // by the tables of Config.Models; not written after Initialize
 	namesakes map[string]string // by table: another model whose table has the same name
-	keys      sync.Map          // *schema.Schema → *key or error; a schema lives as long as the database
+	keys      sync.Map          // *schema.Schema → judged; a schema lives as long as the database
 
 	integers bool           // Config.FillIntegers
 	counting []reflect.Type // the types of Config.Counting
@@ -68,41 +68,29 @@ func (f *filler) keyOf(stmt *gorm.Statement) (*key, error) {
 	}
 	v, ok := f.keys.Load(s)
 	if !ok {
-		v = f.newKey(stmt)
+		k, err := f.newKey(stmt)
+		if v, ok = f.keys.LoadOrStore(s, judged{k, err}); !ok && k == nil && err == nil {
+			f.warn(stmt.DB, s) // without the lock, because a logger may create rows
+		}
 	}
-	if err, ok := v.(error); ok {
-		return nil, err
-	}
-	return v.(*key), nil
+	return v.(judged).key, v.(judged).err
 }
 
-// newKey returns the key of a new model, or an error, and caches it. If the key is numbered
-// by the database although the plugin could fill it, newKey logs a warning. With
-// FillIntegers, lookAt adopts the model under a lock, before another statement can use it.
-func (f *filler) newKey(stmt *gorm.Statement) any {
-	v, isNew := f.lookAt(stmt)
-	if k, ok := v.(*key); ok && k == nil && isNew {
-		f.warn(stmt.DB, stmt.Schema) // without the lock, because a logger may create rows
-	}
-	return v
+// A judged is the result of newKey.
+type judged struct {
+	key *key
+	err error
 }
 
-func (f *filler) lookAt(stmt *gorm.Statement) (v any, isNew bool) {
+// newKey returns the key of a model. With FillIntegers, it adopts the model, under a lock
+// because statements of other models may adopt it too.
+func (f *filler) newKey(stmt *gorm.Statement) (*key, error) {
 	f.adopting.Lock()
 	defer f.adopting.Unlock()
-	s := stmt.Schema
-	if v, ok := f.keys.Load(s); ok {
-		return v, false
-	}
 	if f.integers {
-		f.adopt(s)
+		f.adopt(stmt.Schema)
 	}
-	k, err := newKey(s, stmt.Dialector.Name())
-	if v = k; err != nil {
-		v = err
-	}
-	f.keys.Store(s, v)
-	return v, true
+	return newKey(stmt.Schema, stmt.Dialector.Name())
 }
 
 // fill is the first callback, and runs even before the transaction and the model's hooks. It
@@ -201,14 +189,16 @@ func (c *creation) selectKey() error {
 	if len(stmt.Selects)+len(stmt.Omits) == 0 {
 		return nil
 	}
-	column := c.key.field.DBName
 	selected, restricted := stmt.SelectAndOmitColumns(true, false)
-	included, mentioned := selected[column]
-	switch {
-	case mentioned && !included:
-		return c.key.Refuse(-1, nil, "would be inserted without its key "+column, "do not Omit the key")
-	case !mentioned && restricted:
-		stmt.Selects = append(slices.Clip(stmt.Selects), column)
+	for _, k := range c.key.parts() {
+		column := k.field.DBName
+		included, mentioned := selected[column]
+		switch {
+		case mentioned && !included:
+			return k.Refuse(-1, nil, "would be inserted without its key "+column, "do not Omit the key")
+		case !mentioned && restricted:
+			stmt.Selects = append(slices.Clip(stmt.Selects), column)
+		}
 	}
 	return nil
 }
@@ -225,7 +215,7 @@ func (f *filler) complete(c *creation) error {
 	// fill doesn't check keys that are set by the caller, and hooks may have changed the
 	// others since.
 	if s := c.key.schema; c.key.given != "" || s.BeforeSave || s.BeforeCreate {
-		for _, k := range append([]*key{c.key}, c.key.others...) {
+		for _, k := range c.key.parts() {
 			empty, err := c.rows.of(k).empty()
 			if err != nil {
 				return err

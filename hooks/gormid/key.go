@@ -43,13 +43,17 @@ func newKey(s *schema.Schema, dialect string) (*key, error) {
 	if err := checkForeignKeys(s, dialect); err != nil {
 		return nil, err
 	}
-	f, given := choose(s)
-	if f == nil {
+	i := slices.IndexFunc(s.PrimaryFields, optedIn)
+	if i < 0 {
 		return nil, checkStrayTag(s)
 	}
+	f, given := s.PrimaryFields[i], ""
+	if len(s.PrimaryFields) > 1 {
+		given = "is part of a composite key"
+	}
 	k := keyAt(s, f, given)
-	for _, other := range s.PrimaryFields {
-		if other != f && optedIn(other) {
+	for _, other := range s.PrimaryFields[i+1:] {
+		if optedIn(other) {
 			k.others = append(k.others, keyAt(s, other, given))
 		}
 	}
@@ -67,35 +71,14 @@ func newKey(s *schema.Schema, dialect string) (*key, error) {
 }
 
 func keyAt(s *schema.Schema, f *schema.Field, given string) *key {
-	if given != "" && isForeignKey(s, f) {
+	if isForeignKey(s, f) {
 		given = "is a foreign key"
 	}
 	return &key{Key: errorsOf(s, f), schema: s, field: f, typ: f.IndirectFieldType, given: given}
 }
 
-// choose returns the primary field that the plugin handles, or nil if it handles none. If it
-// must not fill that field, given is the reason.
-func choose(s *schema.Schema) (f *schema.Field, given string) {
-	if len(s.PrimaryFields) == 1 {
-		f = s.PrimaryFields[0]
-		if !optedIn(f) {
-			return nil, ""
-		}
-		if isForeignKey(s, f) {
-			return f, "is a foreign key"
-		}
-		return f, ""
-	}
-	tagged := func(f *schema.Field) bool { _, ok := f.TagSettings[tag]; return ok }
-	if i := slices.IndexFunc(s.PrimaryFields, tagged); i >= 0 {
-		f = s.PrimaryFields[i]
-	} else if p := s.PrioritizedPrimaryField; p != nil && optedIn(p) {
-		f = p
-	} else if i := slices.IndexFunc(s.PrimaryFields, optedIn); i >= 0 {
-		f = s.PrimaryFields[i]
-	}
-	return f, "is part of a composite key"
-}
+// parts returns all parts of a composite key, or just k.
+func (k *key) parts() []*key { return append([]*key{k}, k.others...) }
 
 // optedIn reports whether the plugin handles a primary field, because of its type or
 // its tag.

@@ -18,33 +18,26 @@ type Type struct {
 // after the type, such as NOT NULL, becomes a part of the name, unless there are
 // parentheses in between. [Type.Class] ignores it.
 func ParseType(text string) (t Type) {
-	var words []string
-	depth, named, sign := 0, false, 1
-	for _, token := range Tokens(text, false) {
-		switch {
-		case token.Is("("):
-			depth++
-			named = true
-		case token.Is(")"):
-			depth = -1
-		case depth == 1 && token.Is("-"):
-			sign = -1
-		case depth == 1 && !token.Is(","):
-			n, err := strconv.Atoi(token.Text)
-			if err != nil || token.Kind != Word {
-				depth = -1 // not the type of a number
-				continue
-			}
-			t.Args = append(t.Args, sign*n)
-			sign = 1
-		case token.Is("unsigned"):
-			t.Unsigned = true
-			named = len(words) > 0
-		case !named && token.Kind != Sign:
-			words = append(words, strings.ToLower(token.Text))
-		}
+	text, _, _ = strings.Cut(strings.ToLower(text), "--")
+	name, rest, _ := strings.Cut(text, "(")
+	args, rest, _ := strings.Cut(rest, ")")
+	words := strings.Fields(name)
+	i := slices.Index(words, "unsigned")
+	t.Unsigned = i >= 0 || slices.Contains(strings.Fields(rest), "unsigned")
+	switch {
+	case i > 0:
+		words = words[:i]
+	case i == 0: // SQLite's UNSIGNED BIG INT
+		words = words[1:]
 	}
 	t.Name = strings.Join(words, " ")
+	for arg := range strings.SplitSeq(args, ",") {
+		n, err := strconv.Atoi(strings.TrimSpace(arg))
+		if err != nil {
+			break // not the type of a number
+		}
+		t.Args = append(t.Args, n)
+	}
 	return t
 }
 

@@ -198,10 +198,10 @@ func unmarshalJSON[K ~int64](f *form, dst *K, data []byte) error {
 	return nil
 }
 
-// unmarshalGQL stores v in dst. It accepts the types that GraphQL servers decode a
+// unmarshalGQL stores src in dst. It accepts the types that GraphQL servers decode a
 // literal or a variable into.
-func unmarshalGQL[K ~int64](f *form, dst *K, v any) error {
-	switch v := v.(type) {
+func unmarshalGQL[K ~int64](f *form, dst *K, src any) error {
+	switch v := src.(type) {
 	case nil:
 		return nil
 	case string:
@@ -214,16 +214,14 @@ func unmarshalGQL[K ~int64](f *form, dst *K, v any) error {
 		if f.prefixed {
 			return f.refuse(v, f.wantPrefix())
 		}
-		return scan(f, dst, v)
 	// Generated code passes a key if it has already parsed the text itself.
 	case K, ID:
-		return scan(f, dst, v)
 	case *K, *ID:
 		if reflect.ValueOf(v).IsNil() {
 			return nil
 		}
-		return scan(f, dst, v)
 	default:
 		return f.refuse(v, reasonJSON)
 	}
+	return scan(f, dst, src)
 }
