@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/uptrace/bun"
@@ -52,15 +53,12 @@ func Check(ctx context.Context, db *bun.DB, models ...any) error {
 
 // fieldsOf returns the fields of a model that hold keys.
 func fieldsOf(t *schema.Table, filled bool) (fields []catalog.Field) {
-	seen := make(map[*schema.Field]bool)
 	add := func(f *schema.Field, like reflect.Type, foreign bool) {
-		if seen[f] {
-			return
-		}
-		seen[f] = true
 		column := columnOf(f, like)
 		column.Foreign = foreign
-		fields = append(fields, column)
+		if !slices.Contains(fields, column) {
+			fields = append(fields, column)
+		}
 	}
 	for _, f := range t.PKs {
 		switch {
@@ -68,7 +66,6 @@ func fieldsOf(t *schema.Table, filled bool) (fields []catalog.Field) {
 			column := columnOf(f, f.IndirectType)
 			column.Counts = true
 			fields = append(fields, column)
-			seen[f] = true
 		case filled && len(t.PKs) == 1, keytype.IsPK(f.IndirectType):
 			add(f, f.IndirectType, isForeignKey(f, t))
 		}

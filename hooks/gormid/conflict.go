@@ -13,15 +13,13 @@ import (
 
 // A conflict is an INSERT that may skip rows, or merge them into rows that have other keys.
 type conflict struct {
+	*creation
 	clause.OnConflict
-	key        *key
-	rows       *rows
-	skips      bool // rows are skipped, not merged
-	modified   bool // there is a keyword after INSERT, such as IGNORE
-	returned   bool // the INSERT returns the key of each row, and GORM sets it
-	associated bool // GORM saves these rows because other rows of the call refer to them
-	tables     *sync.Map
-	sent       []sent
+	skips    bool // rows are skipped, not merged
+	modified bool // there is a keyword after INSERT, such as IGNORE
+	returned bool // the INSERT returns the key of each row, and GORM sets it
+	tables   *sync.Map
+	sent     []sent
 }
 
 // A sent is a row whose key the plugin has set, as it was before the INSERT.
@@ -37,10 +35,9 @@ const savedAssociations = "gorm:saved_association_map"
 
 // conflictOf returns what settle will need after an INSERT that may merge rows.
 func (f *filler) conflictOf(c *creation) *conflict {
-	stmt := c.stmt
-	insert, _ := stmt.Clauses["INSERT"].Expression.(clause.Insert)
-	on, ok := stmt.Clauses["ON CONFLICT"]
-	x := &conflict{key: c.key, rows: c.rows, associated: c.associated, tables: &f.described}
+	insert, _ := c.stmt.Clauses["INSERT"].Expression.(clause.Insert)
+	on, ok := c.stmt.Clauses["ON CONFLICT"]
+	x := &conflict{creation: c, tables: &f.described}
 	x.OnConflict, _ = on.Expression.(clause.OnConflict)
 	// We have to read DoNothing now, because GORM's MySQL dialect changes it while it
 	// builds the statement.
@@ -51,24 +48,24 @@ func (f *filler) conflictOf(c *creation) *conflict {
 			x.sent = append(x.sent, sent{r, c.ids[j], i})
 		}
 	}
-	x.returned = len(x.sent) > 0 && x.returnKeys(stmt)
+	x.returned = len(x.sent) > 0 && x.returnKeys()
 	return x
 }
 
 // returnKeys makes the INSERT return the key of each row if possible, and reports whether it
 // does. This only works if the INSERT merges all rows that it doesn't insert, since it
 // wouldn't return anything for a skipped row.
-func (x *conflict) returnKeys(stmt *gorm.Statement) bool {
-	if x.rows.maps != nil || x.skips || x.modified || len(x.Where.Exprs) > 0 || !slices.Contains(stmt.BuildClauses, "RETURNING") {
+func (x *conflict) returnKeys() bool {
+	if x.rows.maps != nil || x.skips || x.modified || len(x.Where.Exprs) > 0 || !slices.Contains(x.stmt.BuildClauses, "RETURNING") {
 		return false
 	}
-	if x.rows.list && stmt.Dialector.Name() != "postgres" {
+	if x.rows.list && x.stmt.Dialector.Name() != "postgres" {
 		return false // SQLite does not guarantee the order of RETURNING
 	}
 	key := x.key.field.DBName
-	returning, given := stmt.Clauses["RETURNING"].Expression.(clause.Returning)
+	returning, given := x.stmt.Clauses["RETURNING"].Expression.(clause.Returning)
 	if !given {
-		for _, f := range stmt.Schema.FieldsWithDefaultDBValue { // GORM returns these by default
+		for _, f := range x.stmt.Schema.FieldsWithDefaultDBValue { // GORM returns these by default
 			returning.Columns = append(returning.Columns, clause.Column{Name: f.DBName})
 		}
 	} else if returnsAll(returning) {
@@ -76,7 +73,7 @@ func (x *conflict) returnKeys(stmt *gorm.Statement) bool {
 	}
 	if !slices.ContainsFunc(returning.Columns, func(c clause.Column) bool { return c.Name == key }) {
 		returning.Columns = append(slices.Clip(returning.Columns), clause.Column{Name: key})
-		stmt.Clauses["RETURNING"] = clause.Clause{Name: "RETURNING", Expression: returning}
+		x.stmt.Clauses["RETURNING"] = clause.Clause{Name: "RETURNING", Expression: returning}
 	}
 	return true
 }
@@ -87,8 +84,7 @@ func (x *conflict) returnKeys(stmt *gorm.Statement) bool {
 // ends without a key, unless other rows of the call refer to it. In that case it also gets
 // the key of the row in the table.
 func (x *conflict) settle(db *gorm.DB) error {
-	stmt := db.Statement
-	if len(x.sent) == 0 || x.allInserted(db) || x.replaced(stmt) {
+	if len(x.sent) == 0 || x.allInserted(db) || x.replaced() {
 		return nil
 	}
 	if x.returned && db.RowsAffected == int64(x.rows.len()) {
@@ -100,10 +96,10 @@ func (x *conflict) settle(db *gorm.DB) error {
 		if db.Dialector.Name() != "mysql" || x.sent[0].has(x.sent[0].id) {
 			return nil
 		}
-		return x.merge(stmt, x.sent) // MariaDB merges a row on any unique key
+		return x.merge(x.sent) // MariaDB merges a row on any unique key
 	}
 	x.returned = false
-	present, err := x.present(stmt)
+	present, err := x.present()
 	if err != nil {
 		return err
 	}
@@ -118,7 +114,7 @@ func (x *conflict) settle(db *gorm.DB) error {
 		}
 	}
 	if !x.skips || x.associated {
-		return x.merge(stmt, missing)
+		return x.merge(missing)
 	}
 	for _, s := range missing {
 		s.clear()
@@ -157,11 +153,11 @@ func (x *conflict) targetsKey() bool {
 
 // replaced reports whether GORM has replaced the rows with the result of RETURNING *. In
 // that case the keys are right, because all of these rows are in the table.
-func (x *conflict) replaced(stmt *gorm.Statement) bool {
-	if !x.rows.list || x.rows.pointers || !slices.Contains(stmt.BuildClauses, "RETURNING") {
+func (x *conflict) replaced() bool {
+	if !x.rows.list || x.rows.pointers || !slices.Contains(x.stmt.BuildClauses, "RETURNING") {
 		return false
 	}
-	returning, ok := stmt.Clauses["RETURNING"].Expression.(clause.Returning)
+	returning, ok := x.stmt.Clauses["RETURNING"].Expression.(clause.Returning)
 	return ok && returnsAll(returning)
 }
 
@@ -171,12 +167,12 @@ func returnsAll(r clause.Returning) bool {
 }
 
 // present returns which of the keys set by the plugin are in the table.
-func (x *conflict) present(stmt *gorm.Statement) (map[int64]bool, error) {
+func (x *conflict) present() (map[int64]bool, error) {
 	values := make([]any, len(x.sent))
 	for j, s := range x.sent {
 		values[j] = x.key.value(s.id)
 	}
-	q := x.query(stmt)
+	q := x.query()
 	x.writeSelect(q, 0)
 	clause.IN{Column: clause.Column{Name: x.key.field.DBName}, Values: values}.Build(q)
 
@@ -186,10 +182,10 @@ func (x *conflict) present(stmt *gorm.Statement) (map[int64]bool, error) {
 }
 
 // query returns an empty query on the table that the INSERT writes to.
-func (x *conflict) query(stmt *gorm.Statement) *gorm.Statement {
-	q := &gorm.Statement{DB: stmt.DB, Context: stmt.Context, Schema: stmt.Schema,
-		Table: stmt.Table, TableExpr: stmt.TableExpr, ConnPool: stmt.ConnPool}
-	if insert, ok := stmt.Clauses["INSERT"].Expression.(clause.Insert); ok && insert.Table.Name != "" {
+func (x *conflict) query() *gorm.Statement {
+	q := &gorm.Statement{DB: x.stmt.DB, Context: x.stmt.Context, Schema: x.stmt.Schema,
+		Table: x.stmt.Table, TableExpr: x.stmt.TableExpr, ConnPool: x.stmt.ConnPool}
+	if insert, ok := x.stmt.Clauses["INSERT"].Expression.(clause.Insert); ok && insert.Table.Name != "" {
 		q.Table, q.TableExpr = insert.Table.Name, nil
 	}
 	return q

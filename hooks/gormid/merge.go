@@ -53,17 +53,17 @@ type lookup struct {
 //
 // MySQL ignores the columns of the clause, and changes the row that it meets first in any of
 // the unique keys. If a row has the unique values of several rows, merge fails.
-func (x *conflict) merge(stmt *gorm.Statement, missing []sent) error {
+func (x *conflict) merge(missing []sent) error {
 	if len(missing) == 0 {
 		return nil
 	}
-	t, err := x.describe(stmt)
+	t, err := x.describe()
 	if err != nil {
 		return err
 	}
-	values, _ := stmt.Clauses["VALUES"].Expression.(clause.Values)
+	values, _ := x.stmt.Clauses["VALUES"].Expression.(clause.Values)
 	named := unique{columns: x.target()}
-	alive := x.alive(stmt)
+	alive := x.alive()
 	matches := make([]match, len(missing))
 	var lookups []lookup
 	for n, s := range missing {
@@ -87,7 +87,7 @@ func (x *conflict) merge(stmt *gorm.Statement, missing []sent) error {
 		}
 	}
 	for some := range slices.Chunk(lookups, 100) { // SQLite allows 500 SELECTs in a UNION
-		if err := x.run(x.union(stmt, some), func(n int, id int64) {
+		if err := x.run(x.union(some), func(n int, id int64) {
 			m := some[n].match
 			m.named = m.named || some[n].named
 			if !slices.Contains(m.ids, id) {
@@ -161,11 +161,11 @@ func (x *conflict) target() []string {
 
 // alive returns the conditions with which GORM leaves out rows that were soft-deleted. No
 // other row may refer to such a row.
-func (x *conflict) alive(stmt *gorm.Statement) []clause.Expression {
+func (x *conflict) alive() []clause.Expression {
 	if !x.skips {
 		return nil
 	}
-	q := &gorm.Statement{DB: stmt.DB, Schema: x.key.schema, Clauses: make(map[string]clause.Clause)}
+	q := &gorm.Statement{DB: x.stmt.DB, Schema: x.key.schema, Clauses: make(map[string]clause.Clause)}
 	for _, c := range x.key.schema.QueryClauses {
 		q.AddClause(c)
 	}
@@ -174,9 +174,9 @@ func (x *conflict) alive(stmt *gorm.Statement) []clause.Expression {
 }
 
 // union returns a query for all rows that the lookups find. Each has the index of its lookup.
-func (x *conflict) union(stmt *gorm.Statement, some []lookup) *gorm.Statement {
-	mysql := stmt.Dialector.Name() == "mysql"
-	q := x.query(stmt)
+func (x *conflict) union(some []lookup) *gorm.Statement {
+	mysql := x.stmt.Dialector.Name() == "mysql"
+	q := x.query()
 	for n, l := range some {
 		if n > 0 {
 			q.WriteString(" UNION ALL ")
@@ -230,14 +230,14 @@ func (t *table) sameAs(columns []clause.Column, values []any, u unique) (where c
 }
 
 // describe returns what merge must know about the table.
-func (x *conflict) describe(stmt *gorm.Statement) (*table, error) {
-	if stmt.Dialector.Name() != "mysql" {
+func (x *conflict) describe() (*table, error) {
+	if x.stmt.Dialector.Name() != "mysql" {
 		if x.skips {
 			return &table{uniques: declared(x.key.schema)}, nil
 		}
 		return &table{}, nil
 	}
-	name := x.query(stmt).Table
+	name := x.query().Table
 	if known, ok := x.tables.Load(name); ok {
 		return known.(*table), nil
 	}
@@ -251,7 +251,7 @@ func (x *conflict) describe(stmt *gorm.Statement) (*table, error) {
 		Column    *string `gorm:"column:Column_name"` // nil for an expression
 		SubPart   *string `gorm:"column:Sub_part"`
 	}
-	if err := errors.Join(x.show(stmt, "COLUMNS", &columns), x.show(stmt, "INDEX", &parts)); err != nil {
+	if err := errors.Join(x.show("COLUMNS", &columns), x.show("INDEX", &parts)); err != nil {
 		return nil, err
 	}
 	t := &table{casts: make(map[string]string), nulls: make(map[string]bool)}
@@ -308,8 +308,8 @@ func declared(s *schema.Schema) (uniques []unique) {
 }
 
 // show reads the rows of a SHOW statement about the table into dest.
-func (x *conflict) show(stmt *gorm.Statement, what string, dest any) error {
-	q := x.query(stmt)
+func (x *conflict) show(what string, dest any) error {
+	q := x.query()
 	q.WriteString("SHOW " + what + " FROM ")
 	q.WriteQuoted(clause.Table{Name: clause.CurrentTable})
 	rows, err := q.ConnPool.QueryContext(q.Context, q.SQL.String())
@@ -320,5 +320,5 @@ func (x *conflict) show(stmt *gorm.Statement, what string, dest any) error {
 	if !rows.Next() {
 		return rows.Err()
 	}
-	return stmt.DB.Session(&gorm.Session{NewDB: true}).ScanRows(rows, dest)
+	return x.stmt.DB.Session(&gorm.Session{NewDB: true}).ScanRows(rows, dest)
 }

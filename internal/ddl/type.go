@@ -55,25 +55,20 @@ const (
 	Text // text of any size
 )
 
-var classes = map[Class][]string{
-	Float:   {"float", "float4", "float8", "real", "double"},
-	Int:     {"tinyint", "smallint", "mediumint", "int", "integer", "int2", "int4"},
-	BigInt:  {"bigint", "int8"},
-	Serial:  {"bigserial", "serial8", "serial", "serial4"},
-	Decimal: {"decimal", "numeric"},
-	Char:    {"char", "character", "varchar", "nchar", "nvarchar"},
-	Text:    {"text"},
+var classes = map[string]Class{
+	"float": Float, "float4": Float, "float8": Float, "real": Float, "double": Float,
+	"tinyint": Int, "smallint": Int, "mediumint": Int, "int": Int, "integer": Int, "int2": Int, "int4": Int,
+	"bigint": BigInt, "int8": BigInt,
+	"bigserial": Serial, "serial8": Serial, "serial": Serial, "serial4": Serial,
+	"decimal": Decimal, "numeric": Decimal,
+	"char": Char, "character": Char, "varchar": Char, "nchar": Char, "nvarchar": Char,
+	"text": Text,
 }
 
 // Class returns the class of the first word of the name.
 func (t Type) Class() Class {
 	first, _, _ := strings.Cut(t.Name, " ")
-	for class, names := range classes {
-		if slices.Contains(names, first) {
-			return class
-		}
-	}
-	return Other
+	return classes[first]
 }
 
 // Digits returns how many characters, or digits before the decimal point, the
