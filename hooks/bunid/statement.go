@@ -1,6 +1,7 @@
 package bunid
 
 import (
+	"iter"
 	"reflect"
 	"slices"
 	"strings"
@@ -70,7 +71,7 @@ func statementOf(q *bun.InsertQuery) (statement, error) {
 func parse(template string) statement {
 	s := statement{unclear: strings.Contains(template, `\'`) || strings.Contains(template, `\"`)}
 	var clause string
-	for _, w := range words(template) {
+	for w := range words(template) {
 		if w.depth == 0 && w.Kind == ddl.Word {
 			switch next := strings.ToUpper(w.Text); next {
 			case "INSERT", "REPLACE":
@@ -96,7 +97,11 @@ func parse(template string) statement {
 		case clause == "RETURNING" && w.depth == 0 && (w.Is(",") || len(s.returning) == 0):
 			s.returning = append(s.returning, w.Text)
 		case clause == "RETURNING" && w.depth == 0:
-			s.returning[len(s.returning)-1] = w.Text // users.id is id, and id AS x is x
+			last := &s.returning[len(s.returning)-1]
+			if *last == "?" { // a placeholder, such as ?PKs
+				w.Text = "?" + w.Text
+			}
+			*last = w.Text // users.id is id, and id AS x is x
 		}
 	}
 	return s
@@ -139,7 +144,7 @@ type target struct {
 func targets(query string) (found []target) {
 	into := -1 // the depth of the INTO whose table follows
 	var table string
-	for _, w := range words(query) {
+	for w := range words(query) {
 		switch {
 		case w.Is("INTO"):
 			into, table = w.depth, ""
@@ -165,21 +170,19 @@ type word struct {
 	depth int // of the parentheses that it stands in
 }
 
-// words returns the words of a query, without comments and parentheses.
-func words(query string) (all []word) {
-	depth := 0
-	for _, t := range ddl.Tokens(query, false) {
-		last := len(all) - 1
-		switch {
-		case t.Is("("):
-			depth++
-		case t.Is(")"):
-			depth--
-		case last >= 0 && all[last].Text == "?" && all[last].End == t.Start && t.Kind == ddl.Word:
-			all[last].Text += t.Text // a placeholder such as ?PKs
-		default:
-			all = append(all, word{t, depth})
+// words yields the words of a query, without comments and parentheses.
+func words(query string) iter.Seq[word] {
+	return func(yield func(word) bool) {
+		depth := 0
+		for t := range ddl.All(query, false) {
+			switch {
+			case t.Is("("):
+				depth++
+			case t.Is(")"):
+				depth--
+			case !yield(word{t, depth}):
+				return
+			}
 		}
 	}
-	return all
 }
