@@ -158,7 +158,7 @@ func (f *filler) draw(c *creation) (err error) {
 	for j, i := range c.filled {
 		c.rows.row(i).set(c.ids[j])
 	}
-	if len(c.filled) == 1 || c.mayMerge() {
+	if distinct := c.rows.maps == nil && !c.rows.pointers; distinct || c.mayMerge() {
 		return nil
 	}
 	for j, i := range c.filled {

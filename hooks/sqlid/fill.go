@@ -38,7 +38,7 @@ func (f *Filler) Fill(ctx context.Context, rows any) error {
 	if err != nil {
 		return err
 	}
-	var some []int
+	some := make([]int, 0, l.len())
 	for i := range l.len() {
 		empty, err := l.empty(i)
 		if err != nil {
