@@ -54,8 +54,7 @@ func Check(ctx context.Context, db *bun.DB, models ...any) error {
 // fieldsOf returns the fields of a model that hold keys.
 func fieldsOf(t *schema.Table, filled bool) (fields []catalog.Field) {
 	add := func(f *schema.Field, like reflect.Type, foreign bool) {
-		column := columnOf(f, like)
-		column.Foreign = foreign
+		column := columnOf(f, like, foreign)
 		if !slices.Contains(fields, column) {
 			fields = append(fields, column)
 		}
@@ -63,7 +62,7 @@ func fieldsOf(t *schema.Table, filled bool) (fields []catalog.Field) {
 	for _, f := range t.PKs {
 		switch {
 		case f.AutoIncrement, f.Identity, numbering(f.CreateTableSQLType):
-			column := columnOf(f, f.IndirectType)
+			column := columnOf(f, f.IndirectType, false)
 			column.Counts = true
 			fields = append(fields, column)
 		case filled && len(t.PKs) == 1, keytype.IsPK(f.IndirectType):
@@ -86,7 +85,7 @@ func fieldsOf(t *schema.Table, filled bool) (fields []catalog.Field) {
 }
 
 // columnOf returns the column in which f is stored, with keys like those of a Go type.
-func columnOf(f *schema.Field, like reflect.Type) catalog.Field {
+func columnOf(f *schema.Field, like reflect.Type, foreign bool) catalog.Field {
 	size := keytype.TextSize(like)
 	table := catalog.Name{Name: f.Table.Name} // as in the tag, because the schema that bun returns is a guess
 	if schema, name, ok := strings.Cut(table.Name, "."); ok {
@@ -99,5 +98,6 @@ func columnOf(f *schema.Field, like reflect.Type) catalog.Field {
 		Unsigned: ddl.ParseType(f.CreateTableSQLType).Unsigned,
 		Text:     size > 0,
 		Size:     size,
+		Foreign:  foreign,
 	}
 }

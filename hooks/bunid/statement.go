@@ -26,8 +26,9 @@ type statement struct {
 }
 
 // isPlain reports whether an INSERT has nothing but a model: no columns, values, conflicts,
-// comments and so on. Most INSERTs are like that, so we don't need a template for them. If
-// bun has set a field that we don't know, the INSERT isn't plain.
+// comments and so on. Most INSERTs are like that, so we don't need a template for them, which
+// would take a third of the time of an INSERT into SQLite. If bun has set a field that we
+// don't know, the INSERT isn't plain.
 func isPlain(q *bun.InsertQuery) bool { return isUnset(reflect.ValueOf(q).Elem()) }
 
 var (

@@ -76,13 +76,11 @@ func fieldsOf(s *schema.Schema) (fields []catalog.Field) {
 		switch {
 		case f.DBName == "":
 		case f.PrimaryKey && f.AutoIncrement:
-			column := columnOf(f, f)
+			column := columnOf(f, f, false)
 			column.Counts = true
 			fields = append(fields, column)
 		case f.PrimaryKey && optedIn(f), keytype.IsPK(f.IndirectFieldType):
-			column := columnOf(f, f)
-			column.Foreign = !f.PrimaryKey || isForeignKey(s, f)
-			fields = append(fields, column)
+			fields = append(fields, columnOf(f, f, !f.PrimaryKey || isForeignKey(s, f)))
 		}
 	}
 	for _, rel := range relationsOf(s) {
@@ -90,16 +88,14 @@ func fieldsOf(s *schema.Schema) (fields []catalog.Field) {
 			if ref.PrimaryKey == nil || !ref.PrimaryKey.PrimaryKey || !optedIn(ref.PrimaryKey) || ref.ForeignKey.DBName == "" {
 				continue
 			}
-			column := columnOf(ref.ForeignKey, ref.PrimaryKey)
-			column.Foreign = true
-			fields = append(fields, column)
+			fields = append(fields, columnOf(ref.ForeignKey, ref.PrimaryKey, true))
 		}
 	}
 	return fields
 }
 
 // columnOf returns the column in which f is stored, with keys like those of a primary field.
-func columnOf(f, primary *schema.Field) catalog.Field {
+func columnOf(f, primary *schema.Field, foreign bool) catalog.Field {
 	size := keytype.TextSize(primary.IndirectFieldType)
 	table := catalog.Name{Name: f.Schema.Table}
 	if i := strings.LastIndexByte(table.Name, '.'); i >= 0 {
@@ -112,5 +108,6 @@ func columnOf(f, primary *schema.Field) catalog.Field {
 		Unsigned: f.DataType == schema.Uint || ddl.ParseType(string(f.DataType)).Unsigned,
 		Text:     size > 0,
 		Size:     size,
+		Foreign:  foreign,
 	}
 }

@@ -16,8 +16,7 @@ import (
 // A filler is the state of the plugin for one database. Its methods fill, check and
 // settle are the callbacks.
 type filler struct {
-	source  idgen.Source // nil means idgen.Default()
-	counter counter      // source, if it is an *idgentest.Counter, or nil
+	source idgen.Source // nil means idgen.Default()
 
 	tables    map[string]*key   // by the tables of Config.Models; not written after Initialize
 	namesakes map[string]string // by table: another model whose table has the same name
@@ -118,8 +117,8 @@ func (f *filler) begin(stmt *gorm.Statement) error {
 		return err
 	}
 	if k.given == "" {
-		if f.counter != nil {
-			f.count(c)
+		if counter, ok := f.source.(counter); ok {
+			c.count(counter)
 		}
 		if err := f.draw(c); err != nil {
 			if stmt.DB.DryRun { // ToSQL ignores the error and returns an empty string
@@ -136,11 +135,11 @@ func (f *filler) begin(stmt *gorm.Statement) error {
 type counter interface{ Seen(name string, id int64) }
 
 // count tells the counter about the keys of rows, which a column that counts would notice.
-func (f *filler) count(c *creation) {
+func (c *creation) count(counter counter) {
 	for i := range c.rows.len() {
 		if r := c.rows.row(i); r.v.IsValid() {
 			if id, ok := r.number(); ok {
-				f.counter.Seen(cmp.Or(c.key.Generator, c.key.Model), id)
+				counter.Seen(cmp.Or(c.key.Generator, c.key.Model), id)
 			}
 		}
 	}

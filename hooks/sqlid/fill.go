@@ -66,10 +66,9 @@ func (f *Filler) Fill(ctx context.Context, rows any) error {
 
 // A list contains the rows of one call.
 type list struct {
-	key      *key
-	v        reflect.Value // the struct, or the list of them
-	many     bool
-	pointers bool // the elements are pointers to structs
+	key  *key
+	v    reflect.Value // the struct, or the list of them
+	many bool
 
 	// The indexes of the rows that we fill, by the address of their key. It's nil if
 	// rows of this kind can't share a key.
@@ -84,12 +83,10 @@ func listOf(rows any) (l list, err error) {
 		return l, k.Refuse(-1, nil, "is nil", "pass a pointer to a struct, or a slice")
 	}
 	l.v = v
-	model := v.Type()
+	model, pointers := v.Type(), false
 	if l.many = v.Kind() == reflect.Slice || v.Kind() == reflect.Array; l.many {
-		model = model.Elem()
-		if l.pointers = model.Kind() == reflect.Pointer; l.pointers {
-			model = model.Elem()
-		}
+		pointers = model.Elem().Kind() == reflect.Pointer
+		model = pointee(model.Elem())
 	}
 	if model.Kind() != reflect.Struct {
 		return l, k.Refuse(-1, nil, "is not a struct or a list of structs of one type", "pass a pointer to a struct, or a slice of structs or of pointers to them")
@@ -100,7 +97,7 @@ func listOf(rows any) (l list, err error) {
 	if l.many && l.key.indirect {
 		l.at = make(map[uintptr]int)
 	}
-	if !v.CanAddr() && v.Kind() != reflect.Slice && !l.pointers {
+	if !v.CanAddr() && v.Kind() != reflect.Slice && !pointers {
 		return l, k.Refuse(-1, nil, "was passed by value, so that its key cannot be filled", "pass a pointer to it")
 	}
 	return l, nil

@@ -69,6 +69,10 @@ func errorsOf(model reflect.Type, f reflect.StructField) fill.Key {
 
 // choose returns the field that is the key of a model, or an error.
 func choose(model reflect.Type) (reflect.StructField, error) {
+	fault := func(f reflect.StructField, problem, remedy string) (reflect.StructField, error) {
+		k := errorsOf(model, f)
+		return f, k.Fault(problem, remedy)
+	}
 	var tagged, given, id reflect.StructField
 	for _, f := range reflect.VisibleFields(model) {
 		name, ok := f.Tag.Lookup(tag)
@@ -78,40 +82,32 @@ func choose(model reflect.Type) (reflect.StructField, error) {
 				given = f
 			}
 		case ok && tagged.Type != nil:
-			k := errorsOf(model, f)
-			return f, k.Fault("is tagged snowkey, and so is "+tagged.Name, "tag one field")
+			return fault(f, "is tagged snowkey, and so is "+tagged.Name, "tag one field")
 		case ok:
 			tagged = f
 		case f.Name == "ID", f.Name == "Id" && id.Type == nil:
 			id = f
 		}
 	}
-	if id.Type != nil && keytype.IsPK(pointee(id.Type)) {
-		// Two fields look like the key, and one would stay 0.
-		k := errorsOf(model, id)
-		switch {
-		case tagged.Type != nil && keytype.Holds(pointee(tagged.Type)):
-			return id, k.Fault("would not be filled, because "+tagged.Name+" is tagged snowkey", "remove that tag, or tag "+id.Name+` `+"`snowkey:\"-\"`")
-		case given.Type != nil:
-			return id, k.Fault("would be filled, and "+given.Name+` is tagged snowkey:"-"`, "remove that tag, or tag "+id.Name+" `snowkey:\"\"`")
-		}
-	}
+	typed := id.Type != nil && keytype.IsPK(pointee(id.Type)) // if another is tagged, one of the two would stay 0
 	switch {
+	case typed && tagged.Type != nil && keytype.Holds(pointee(tagged.Type)):
+		return fault(id, "would not be filled, because "+tagged.Name+" is tagged snowkey", "remove that tag, or tag "+id.Name+" `snowkey:\"-\"`")
 	case tagged.Type != nil:
 		return tagged, nil
-	case id.Type == nil && given.Type == nil:
-		k := fill.Key{Package: "sqlid", Model: model.String()}
-		return id, k.Fault("has no key to fill", "declare a field ID of type pk.ID, or tag the key `snowkey:\"\"`")
-	case id.Type != nil && keytype.IsPK(pointee(id.Type)):
+	case typed && given.Type != nil:
+		return fault(id, "would be filled, and "+given.Name+` is tagged snowkey:"-"`, "remove that tag, or tag "+id.Name+" `snowkey:\"\"`")
+	case typed:
 		return id, nil
 	case given.Type != nil:
 		return given, nil
-	}
-	if !keytype.Holds(pointee(id.Type)) {
+	case id.Type == nil:
+		k := fill.Key{Package: "sqlid", Model: model.String()}
+		return id, k.Fault("has no key to fill", "declare a field ID of type pk.ID, or tag the key `snowkey:\"\"`")
+	case !keytype.Holds(pointee(id.Type)):
 		return id, nil // newKey reports that the type can't hold a key, since a tag wouldn't help
 	}
-	k := errorsOf(model, id)
-	return id, k.Fault("is not known to be a key", "declare it as pk.ID, or tag it `snowkey:\"\"`")
+	return fault(id, "is not known to be a key", "declare it as pk.ID, or tag it `snowkey:\"\"`")
 }
 
 // pointee returns the type that t points to, or t.
