@@ -7,7 +7,6 @@ import (
 	"database/sql/driver"
 	"fmt"
 	"reflect"
-	"slices"
 	"strings"
 	"sync"
 
@@ -105,14 +104,14 @@ func (g *guard) checkRows(ctx context.Context, db *bun.DB, q *bun.InsertQuery, m
 			continue // not filled by this package
 		}
 		k := newKey(f, t)
-		keys, _, err := k.keysOf(model.Value())
+		rows, err := k.rowsOf(model.Value())
 		if err != nil {
 			return err
 		}
-		i := slices.IndexFunc(keys, keytype.Empty)
-		if i < 0 || v.filled && proposed(q) {
+		if len(rows.zero) == 0 || v.filled && proposed(q) {
 			continue
 		}
+		i := rows.zero[0]
 		switch {
 		case v.filled:
 			return k.Refuse(i, v.err, "has lost its key since it was filled", "do not set "+f.GoName+" to zero in BeforeAppendModel")
