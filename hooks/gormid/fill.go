@@ -52,8 +52,8 @@ type carrier struct{ stmt *gorm.Statement }
 func (f *filler) keyOf(stmt *gorm.Statement) (*key, error) {
 	s := stmt.Schema
 	if s == nil {
-		maps, ok := mapsOf(stmt.Dest)
-		if !ok {
+		maps := mapsOf(stmt)
+		if maps == nil {
 			return nil, nil
 		}
 		k := f.tables[stmt.Table]

@@ -15,19 +15,18 @@ import (
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
-// mapsOf returns the rows that dest holds, if they are maps.
-func mapsOf(dest any) (maps []map[string]any, ok bool) {
-	switch dest := dest.(type) {
-	case map[string]any:
-		return []map[string]any{dest}, true
-	case *map[string]any:
-		return []map[string]any{*dest}, true
-	case []map[string]any:
-		return dest, true
-	case *[]map[string]any:
-		return *dest, true
+// mapsOf returns the rows of a statement, if they are maps.
+func mapsOf(stmt *gorm.Statement) []map[string]any {
+	if !stmt.ReflectValue.IsValid() {
+		return nil
 	}
-	return nil, false
+	switch rows := stmt.ReflectValue.Interface().(type) {
+	case map[string]any:
+		return []map[string]any{rows}
+	case []map[string]any:
+		return rows
+	}
+	return nil
 }
 
 // nullableKey finds a primary key of a single column that accepts NULL, which is possible

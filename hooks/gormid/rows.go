@@ -35,8 +35,7 @@ func rowsOf(k *key, stmt *gorm.Statement) (*rows, error) {
 	t := v.Type()
 	r := &rows{k: k, stmt: stmt, v: v}
 	if v.Kind() != reflect.Struct {
-		if maps, ok := mapsOf(stmt.Dest); ok && maps != nil {
-			r.maps = maps
+		if r.maps = mapsOf(stmt); r.maps != nil {
 			return r, nil
 		}
 		if v.Kind() != reflect.Slice && v.Kind() != reflect.Array {

@@ -180,6 +180,8 @@ func (w Writer) shape(sessions uint64) (shape, error) {
 	return s, nil
 }
 
+func n(v int64) string { return strconv.FormatInt(v, 10) }
+
 // values are what the SQL of all databases contains.
 type values struct {
 	shape
@@ -216,7 +218,6 @@ func (w Writer) values(sessions uint64) (v values, err error) {
 
 // pairs are the words of the templates, and what replaces them.
 func (v values) pairs() []string {
-	n := func(v int64) string { return fmt.Sprint(v) }
 	return []string{
 		"{protocol}", fmt.Sprint(protocol.Version), "{worker}", n(v.worker), "{never}", n(neverExpires),
 		"{epoch}", n(v.epoch), "{unit}", n(v.unit), "{ahead}", n((v.window + v.skew).Microseconds()), "{skew}", n(v.skew.Microseconds()),
@@ -237,7 +238,6 @@ func (w Writer) words() (*strings.Replacer, error) {
 	}
 	quote := sqldialect.Postgres.Table
 	name := w.schema() + "." + w.name()
-	n := func(v int64) string { return fmt.Sprint(v) }
 	regclass := func(name string) string { return literal(quote(name)) + "::pg_catalog.regclass" }
 	counter, current, history, lease := regclass(name+"_counter"), regclass(name+"_current"), regclass(name+"_history"), regclass(w.schema()+"."+w.table())
 	key := fnv.New32a() // of the lock; not the oid, which would be constant in plans that are cached
