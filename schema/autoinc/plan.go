@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/snowkey-go/snowkey/schema/catalog"
 	"github.com/snowkey-go/snowkey/schema/internal/database"
@@ -83,7 +84,7 @@ type Plan struct {
 	children    []catalog.ForeignKey // as given in the options
 	notChildren []catalog.Column
 	sizes       []tableSize
-	rate        int64 // the bytes that the server copies in a second, or 0 if that isn't known
+	pace        pace
 }
 
 // A plannedKey is what [Verify] needs to know about a key.
@@ -270,6 +271,7 @@ func (p *Plan) server() server {
 // makePlan makes a plan using the given connection. If a plan that was made before is to
 // be compared with it, makePlan doesn't look at rows again.
 func makePlan(ctx context.Context, conn *sql.Conn, options PlanOptions, compared *Plan) (*Plan, error) {
+	began := time.Now()
 	options.Floor = cmp.Or(options.Floor, DefaultFloor)
 	if options.Floor < 0 {
 		return nil, fmt.Errorf("autoinc: the floor %d is negative; it is the least key that may be sent, such as %d", options.Floor, int64(DefaultFloor))
@@ -301,6 +303,7 @@ func makePlan(ctx context.Context, conn *sql.Conn, options PlanOptions, compared
 		err = plan(ctx, conn, p)
 	}
 	if err == nil && len(c.keys) > 0 && compared == nil && len(c.refusals) == 0 {
+		p.pace.Planning = time.Since(began)
 		err = p.measure(ctx, conn)
 	}
 	if err != nil {

@@ -23,7 +23,7 @@ type planner struct {
 	notes    map[PhaseName][]string
 	unit     int
 	sizes    []tableSize
-	rate     int64
+	pace     pace
 }
 
 // add appends a step to a phase.
@@ -167,7 +167,7 @@ func (p *planner) plan() *Plan {
 	plan := &Plan{
 		Dialect: p.Dialect, Version: p.Version, Database: p.database, Online: p.options.Online, Default: p.options.Default, Floor: p.options.Floor,
 		progress: catalog.Name{Name: progressTable},
-		rekey:    p.options.Rekey, notChildren: p.options.NotChildren, sizes: p.sizes, rate: p.rate,
+		rekey:    p.options.Rekey, notChildren: p.options.NotChildren, sizes: p.sizes, pace: p.pace,
 	}
 	if len(p.keys) > 0 {
 		plan.progress.Schema = p.keys[0].Column.Table.Schema

@@ -288,7 +288,11 @@ FROM pg_constraint k LEFT JOIN pg_class c ON c.oid = k.conrelid LEFT JOIN pg_nam
 WHERE k.contype = 'c' ORDER BY 1, 2, 3
 
 -- name: sizes
-SELECT n.nspname, c.relname, sum(greatest(m.reltuples, 0))::bigint, sum(pg_table_size(m.oid))::bigint,
+-- The number of rows is 0 if it isn't known, because a table was never analyzed.
+SELECT n.nspname, c.relname,
+	CASE WHEN bool_or(m.relpages = 0 AND pg_relation_size(m.oid) > 0) THEN 0
+	ELSE coalesce(sum(m.reltuples / nullif(m.relpages, 0) * (pg_relation_size(m.oid) / current_setting('block_size')::bigint)), 0)::bigint END,
+	sum(pg_table_size(m.oid))::bigint,
 	(SELECT count(*) FROM pg_index x WHERE x.indrelid = c.oid), sum(pg_indexes_size(m.oid))::bigint
 FROM pg_class c
 JOIN pg_namespace n ON n.oid = c.relnamespace AND n.nspname !~ '^pg_'
