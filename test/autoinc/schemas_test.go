@@ -139,8 +139,8 @@ func (s shop) rows(t *testing.T) string {
 	return strings.Join(lines, "\n")
 }
 
-// whole returns everything that the catalog says about the tables, without the quotes around
-// names, because SQLite changes those when it renames a table.
+// whole returns everything that the catalog says about the tables, and where counters of
+// SQLite stand.
 func (s shop) whole(t *testing.T) string {
 	t.Helper()
 	queries := map[string]string{
@@ -169,7 +169,11 @@ func (s shop) whole(t *testing.T) string {
 			UNION ALL SELECT CONCAT_WS(' ', TABLE_NAME, INDEX_NAME, COLUMN_NAME, SEQ_IN_INDEX) FROM information_schema.STATISTICS WHERE TABLE_SCHEMA = DATABASE()
 			ORDER BY 1`,
 	}
-	return strings.NewReplacer(`"`, "", "[", "", "]", "", "`", "").Replace(s.lines(t, queries[s.Dialect]))
+	state := s.lines(t, queries[s.Dialect])
+	if strings.Contains(state, "CREATE TABLE sqlite_sequence") {
+		state += s.lines(t, "SELECT name || seq FROM sqlite_sequence ORDER BY 1")
+	}
+	return state
 }
 
 // lines returns the rows of a query that selects a text, one a line, without nulls.
