@@ -84,7 +84,7 @@ type Plan struct {
 	children    []catalog.ForeignKey // as given in the options
 	notChildren []catalog.Column
 	sizes       []tableSize
-	pace        pace
+	speed       speed
 }
 
 // A plannedKey is what [Verify] needs to know about a key.
@@ -135,7 +135,7 @@ const (
 type Step struct {
 	ID   string `json:"id"`   // the phase and a number, such as widen/3
 	Text string `json:"text"` // a description
-	Run  string `json:"run"`  // [Exec], [Check], [Count] or [Backfill]; or "lock", which locks tables without waiting for long; or "assign", which gives rows new keys
+	Run  string `json:"run"`  // [Exec], [Check], [Count] or [Backfill]; or "lock", which locks tables without waiting for long; or "times" and "assign", which give rows new keys
 	SQL  string `json:"sql"`
 
 	// Unit is the number of the transaction the step belongs to. Steps with the same
@@ -182,6 +182,9 @@ type Step struct {
 	// Size is a query for the number of blocks a Backfill has to process.
 	Size string `json:"size,omitempty"`
 }
+
+// reads reports whether the step changes nothing.
+func (s Step) reads() bool { return s.Run == Check || s.Run == Count || s.Run == timing }
 
 // Transactions groups the steps by transaction. A step outside of a transaction is a group
 // of its own.
@@ -303,7 +306,7 @@ func makePlan(ctx context.Context, conn *sql.Conn, options PlanOptions, compared
 		err = plan(ctx, conn, p)
 	}
 	if err == nil && len(c.keys) > 0 && compared == nil && len(c.refusals) == 0 {
-		p.pace.Planning = time.Since(began)
+		p.speed.Planning = time.Since(began)
 		err = p.measure(ctx, conn)
 	}
 	if err != nil {

@@ -27,14 +27,14 @@ type tableSize struct {
 // mostCounted is how many rows we count at most if the server has no estimate.
 const mostCounted = 100_000
 
-// A pace is how fast the server was when the plan was made. What isn't known is 0.
-type pace struct {
+// A speed is how fast the server was when the plan was made. What isn't known is 0.
+type speed struct {
 	Rate     int64         `json:"rate,omitempty"`     // the bytes that it copies in a second
 	Step     time.Duration `json:"step,omitempty"`     // a step that copies nothing
 	Planning time.Duration `json:"planning,omitempty"` // which each phase repeats
 }
 
-// measure reads the sizes of the plan's tables, and measures the pace.
+// measure reads the sizes of the plan's tables, and measures the speed.
 func (p *planner) measure(ctx context.Context, conn *sql.Conn) error {
 	var all []tableSize
 	var err error
@@ -54,7 +54,7 @@ func (p *planner) measure(ctx context.Context, conn *sql.Conn) error {
 		p.sizes = append(p.sizes, t)
 	}
 	if err == nil {
-		p.pace.Rate, p.pace.Step = p.copyRate(ctx, conn), p.stepTime(ctx, conn)
+		p.speed.Rate, p.speed.Step = p.copyRate(ctx, conn), p.stepTime(ctx, conn)
 	}
 	return err
 }
@@ -142,12 +142,12 @@ func (p *Plan) summary() summary {
 		rows, bytes, copied = rows+t.Rows, bytes+whole, copied+n*whole
 		s.Tables = append(s.Tables, row)
 	}
-	besides := time.Duration(steps)*p.pace.Step + time.Duration(len(p.Phases))*p.pace.Planning
+	besides := time.Duration(steps)*p.speed.Step + time.Duration(len(p.Phases))*p.speed.Planning
 	s.Total = append(s.Total, fmt.Sprintf("in all %s%d rows, %s; %s are copied in %s, which takes %s; free disk needed: %s", least, rows, size(bytes), size(copied), database.Plural(steps, "step"), p.time(copied, besides), size(space)))
-	if p.pace.Step > 0 {
-		text := fmt.Sprintf("times are for %v a step, and %v to plan each phase again", p.pace.Step.Round(100*time.Microsecond), p.pace.Planning.Round(10*time.Millisecond))
-		if p.pace.Rate > 0 {
-			text += ", and copying " + size(p.pace.Rate) + " a second"
+	if p.speed.Step > 0 {
+		text := fmt.Sprintf("times are for %v a step, and %v to plan each phase again", p.speed.Step.Round(100*time.Microsecond), p.speed.Planning.Round(10*time.Millisecond))
+		if p.speed.Rate > 0 {
+			text += ", and copying " + size(p.speed.Rate) + " a second"
 		}
 		s.Total = append(s.Total, text+", as measured on this server when the plan was made, and do not include waiting")
 	}
@@ -158,10 +158,10 @@ func (p *Plan) summary() summary {
 // time returns how long it takes to copy so many bytes, and what there is to do besides.
 func (p *Plan) time(bytes int64, besides time.Duration) string {
 	switch {
-	case p.pace.Step == 0 || p.pace.Rate == 0 && bytes > 100_000_000:
+	case p.speed.Step == 0 || p.speed.Rate == 0 && bytes > 100_000_000:
 		return "an unknown time"
-	case p.pace.Rate > 0:
-		besides += time.Duration(float64(bytes) / float64(p.pace.Rate) * float64(time.Second))
+	case p.speed.Rate > 0:
+		besides += time.Duration(float64(bytes) / float64(p.speed.Rate) * float64(time.Second))
 	}
 	return "about " + max(besides, time.Second).Round(time.Second).String()
 }
