@@ -166,11 +166,13 @@ JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE k.contype = 'c' AND k.coninhcount = 0
 ORDER BY n.nspname, c.relname, k.conname
 
--- name: statistics
--- The server lists the columns by their position in the table, which changes when a wide
--- column replaces a narrow one. We sort them by name instead, so that the definition stays
--- the same.
-SELECT n.nspname, c.relname, coalesce(replace(pg_get_statisticsobjdef(s.oid), ' ON ' || k.by_place, ' ON ' || k.by_name), pg_get_statisticsobjdef(s.oid)),
+-- name: remade
+-- What is lost with a column, and can be created again once another one has its name.
+-- The server lists the columns of statistics by their position in the table, which changes
+-- when a wide column replaces a narrow one. We sort them by name instead, so that the
+-- definition stays the same.
+SELECT n.nspname, c.relname, 'make the statistics again; ANALYZE fills them',
+	coalesce(replace(pg_get_statisticsobjdef(s.oid), ' ON ' || k.by_place, ' ON ' || k.by_name), pg_get_statisticsobjdef(s.oid)),
 	coalesce((SELECT json_agg(json_build_array(a.attname)) FROM pg_attribute a WHERE a.attrelid = s.stxrelid AND a.attnum > 0 AND (
 		a.attnum = ANY (s.stxkeys::int2[]) OR EXISTS (
 			SELECT FROM pg_depend d WHERE d.classid = 'pg_statistic_ext'::regclass AND d.objid = s.oid AND d.refobjid = s.stxrelid AND d.refobjsubid = a.attnum)))::text, '[]')
@@ -179,21 +181,21 @@ JOIN pg_class c ON c.oid = s.stxrelid
 JOIN pg_namespace n ON n.oid = c.relnamespace
 CROSS JOIN LATERAL (SELECT string_agg(quote_ident(a.attname), ', ' ORDER BY a.attnum), string_agg(quote_ident(a.attname), ', ' ORDER BY a.attname)
 	FROM pg_attribute a WHERE a.attrelid = s.stxrelid AND a.attnum = ANY (s.stxkeys::int2[])) k (by_place, by_name)
-ORDER BY s.stxname
-
--- name: grants
-SELECT n.nspname, c.relname, a.attname, p.privilege_type, coalesce(r.rolname, ''), CASE WHEN p.is_grantable THEN ' WITH GRANT OPTION' ELSE '' END
+UNION ALL
+SELECT n.nspname, c.relname, 'grant what was granted on the old column',
+	format('GRANT %s (%I) ON %s TO %s%s', p.privilege_type, a.attname, c.oid::regclass, coalesce(quote_ident(r.rolname), 'PUBLIC'), CASE WHEN p.is_grantable THEN ' WITH GRANT OPTION' ELSE '' END),
+	json_build_array(json_build_array(a.attname))::text
 FROM pg_attribute a
 JOIN pg_class c ON c.oid = a.attrelid AND c.relkind IN ('r', 'p')
 JOIN pg_namespace n ON n.oid = c.relnamespace
 CROSS JOIN LATERAL aclexplode(a.attacl) AS p
 LEFT JOIN pg_roles r ON r.oid = p.grantee
 WHERE a.attnum > 0 AND NOT a.attisdropped
-ORDER BY 1, 2, 3, 4, 5
+ORDER BY 1, 2, 3 DESC, 4
 
 -- name: sequences
 SELECT n.nspname, c.relname, q.seqstart, q.seqincrement, q.seqmin, q.seqmax, q.seqcache, q.seqcycle,  format_type(q.seqtypid, NULL), coalesce((
-	SELECT json_agg(json_build_array(a.privilege_type, coalesce(r.rolname, ''), CASE WHEN a.is_grantable THEN ' WITH GRANT OPTION' ELSE '' END) ORDER BY a.privilege_type, r.rolname)
+	SELECT json_agg(json_build_array(a.privilege_type, coalesce(quote_ident(r.rolname), 'PUBLIC'), CASE WHEN a.is_grantable THEN ' WITH GRANT OPTION' ELSE '' END) ORDER BY a.privilege_type, r.rolname)
 	FROM aclexplode(c.relacl) AS a LEFT JOIN pg_roles r ON r.oid = a.grantee WHERE a.grantee <> c.relowner)::text, '[]'), coalesce(obj_description(c.oid, 'pg_class'), '')
 FROM pg_sequence q JOIN pg_class c ON c.oid = q.seqrelid JOIN pg_namespace n ON n.oid = c.relnamespace
 

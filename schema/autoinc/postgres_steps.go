@@ -396,7 +396,7 @@ func (p *postgresPlanner) identity(k catalog.Key, column string, always bool, se
 func (p *postgresPlanner) sequenceParts(like catalog.Name, name string) (statements []string) {
 	s := p.sequences[like]
 	for _, grant := range s.grants {
-		statements = append(statements, "GRANT "+grant[0]+" ON SEQUENCE "+name+" TO "+p.role(grant[1])+grant[2])
+		statements = append(statements, "GRANT "+grant[0]+" ON SEQUENCE "+name+" TO "+grant[1]+grant[2])
 	}
 	if s.comment != "" {
 		statements = append(statements, p.comment("SEQUENCE "+name, s.comment))
