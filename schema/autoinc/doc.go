@@ -25,10 +25,10 @@
 // # Why Apply can be repeated
 //
 // After a crash, you can call Apply again with the same plan. Apply records its progress in
-// a database table, with one row for each step. If a step runs in a transaction, its
-// record is part of the transaction. All other steps are recorded before
-// and after they run. If the second record is missing after a crash, Apply executes a query
-// from the plan to find out whether the step was completed.
+// a database table, with one row for each step. If a step runs in a transaction, its record
+// is part of the transaction. All other steps are recorded before and after they run. If the
+// second record is missing after a crash, Apply executes a query from the plan to find out
+// whether the step was completed.
 //
 // Before Apply starts a phase, it plans the phase again. If the result differs from the
 // plan, because the schema has changed, Apply returns an error that wraps [ErrPlan].
