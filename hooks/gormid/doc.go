@@ -64,9 +64,9 @@
 // When ON CONFLICT or INSERT IGNORE skips a row, the plugin resets the key it generated for
 // that row to zero. A program can use this to find out which rows of a batch were skipped.
 //
-// If a skipped row is an association of another row, it gets the key of the existing row
-// instead, which the plugin looks up by its unique values. For example, a program can create
-// posts with tags without knowing which tags are already in the table.
+// GORM also skips associated rows that already exist, such as the tags of a new post. Such a
+// row gets the key of the existing row, which the plugin looks up by its unique values. For
+// example, a program can create posts with tags without knowing which tags are in the table.
 //
 // When an upsert updates an existing row, the row in memory gets the existing row's key. If
 // the INSERT doesn't return this key, the plugin looks it up by the unique columns, so
