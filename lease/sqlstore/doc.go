@@ -15,14 +15,7 @@
 //
 // If the application isn't allowed to create tables, add the statements from [Store.DDL]
 // (or from the snowkey init command) to your own migrations. All that the application
-// needs after that are the privileges in [Store.Grants]:
-//
-//	snowkey_lease     SELECT, INSERT, UPDATE (token, revision, bound, expires_at, label)
-//	snowkey_lease_ns  SELECT, INSERT, UPDATE (fingerprint, fence)
-//
-// On MySQL and MariaDB, the grants are SELECT, INSERT and UPDATE on whole tables. That's
-// because MariaDB wants UPDATE for every column that INSERT … ON DUPLICATE KEY UPDATE
-// inserts.
+// needs after that are the privileges in [Store.Grants].
 //
 // Snowkey never deletes rows, and neither should you: a process will lose its lease if
 // its row is deleted.
@@ -114,23 +107,20 @@
 //	all             transactions that the application left open, XA included
 //
 // Tables are looked up through search_path. If that might differ between connections, be
-// sure to put a schema in front of the table name. The store returns an error in these
-// situations:
+// sure to put a schema in front of the table name.
 //
-//	open transaction on 8 connections in a row       the keeper tries again until ctx ends
-//	read-only server or standby, or session (MySQL   [*lease.PermanentError] at once
-//	and MariaDB: only where tables are missing)
-//	proxy that sends reads to a standby, so that a   [*lease.PermanentError] at once
-//	commit can't be verified (PostgreSQL)
-//	simple protocol of pgx with                      [*lease.PermanentError] at once
-//	standard_conforming_strings=off
-//	wrong password, unknown database, no privilege   [*lease.PermanentError] at once
-//	trigger, rule, row-level security, view,         [*lease.PermanentError] at once
-//	partitioned table on PostgreSQL, or an engine
-//	other than InnoDB
-//	*sql.DB of another database, nil, or closed      [*lease.PermanentError] at once
-//	tables of another protocol version               [*lease.VersionError] at once
-//	LOCK TABLES of the application                   error 1100 of the server; the keeper tries again
+// The keeper tries again after 8 connections in a row with an open transaction, and after
+// LOCK TABLES of the application (error 1100). Tables of another protocol version give a
+// [*lease.VersionError] at once, and these a [*lease.PermanentError]:
+//
+//   - a read-only server or standby, or session (MySQL and MariaDB: only where tables are
+//     missing)
+//   - a proxy that sends reads to a standby, so that a commit can't be verified (PostgreSQL)
+//   - the simple protocol of pgx with standard_conforming_strings=off
+//   - a wrong password, an unknown database, a missing privilege
+//   - a trigger, rule, row-level security, view, partitioned table on PostgreSQL, or an
+//     engine other than InnoDB
+//   - a *sql.DB that's nil, closed, or of another database
 //
 // If the server or session accepts no writes, the store closes the connection: a new one
 // may reach the new primary, or have a different setting. On MySQL and MariaDB with
@@ -249,8 +239,8 @@
 //     If the folder is older than the database, see package filestore. If only the
 //     database is older, that doesn't affect the leases.
 //   - A process won't get any further grants if the database is moved while it's in use.
-//   - An in-memory database belongs to one process. All of a process's in-memory
-//     databases share a temporary folder, which is removed along with the last pool.
+//   - An in-memory database belongs to one process. The leases of all of a process's
+//     in-memory databases are in its memory.
 //
 // The store refuses databases that don't have a file on a local disk of this host, e.g.
 // when the driver talks to a server, or on a network file system. It can't recognise all
