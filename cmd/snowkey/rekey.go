@@ -47,7 +47,7 @@ old and the new key of each row. docs/services.md explains it.`,
 	flags.Func("from", "the `time` of the first row, as in 2020-01-31 or with RFC 3339, for tables without such a column; no id is older", timeFlag("from", &options.Rekey.From))
 	flags.Func("to", "the `time` of the last row, for tables without such a column", timeFlag("to", &options.Rekey.To))
 	flags.StringVar(&options.Rekey.KeepOld, "keep-old", "", "the `column` that each table gets for its old keys, such as old_id; by default only the map has them")
-	flags.BoolVar(&options.Online, "online", false, "fill the new keys beside the old ones while the application runs, which only Postgres can do")
+	flags.BoolVar(&options.Online, "online", false, "fill the new keys beside the old ones while the application runs, on Postgres, MySQL and MariaDB")
 	flags.BoolVar(&options.Composite, "composite", false, "plan keys too that count and are one column of a composite primary key")
 	return cmd
 }

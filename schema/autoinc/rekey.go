@@ -19,8 +19,9 @@ import (
 // their row. It suits keys of any type: integers, UUIDs, text and bytes. Each table gets a
 // permanent table beside it, snowkey_map_TABLE, with the old and the new key of each row.
 //
-// With Online, Postgres fills the new keys in columns beside the old ones, and builds their
-// indexes, before you have to stop the application. Apply with HoldSwap to be told when.
+// With Online, most of the work is done before you have to stop the application: Postgres fills
+// the new keys in columns beside the old ones, and builds their indexes; MySQL and MariaDB fill
+// a copy of each table. Apply with HoldSwap to be told when.
 type RekeyOptions struct {
 	// Times are columns with the time of a row. The first one that a table has is used.
 	// Defaults to created_at.
@@ -291,7 +292,7 @@ func (p *planner) rekeyPlan(ctx context.Context, conn *sql.Conn, root func(catal
 	p.note(MapKeys, "Each row gets its new key, in a table of its own. The application may run meanwhile: rows that come later get theirs in the next phase.")
 	stop := "Stop the application before this phase, and start"
 	if p.options.Online {
-		stop = "Begin this phase with --hold-swap while the application runs: it fills new columns beside the old ones, and builds their indexes. When it waits, stop the application, and call snowkey migrate control continue, which reads each table a few times and rewrites none. Start"
+		stop = "Begin this phase with --hold-swap while the application runs: it fills new columns beside the old ones, or copies of the tables, with their indexes. When it waits, stop the application, and call snowkey migrate control continue, which reads each table a few times and rewrites none. Start"
 	}
 	p.note(Rekey, "%s a release whose keys are int64 and generated after it. Rows that were mapped keep their new key; the map stays, so that old keys can be found.", stop)
 	for _, c := range p.unseen {

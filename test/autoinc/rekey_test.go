@@ -297,7 +297,7 @@ func TestRekeyTypedChildren(t *testing.T) {
 			kind = "binary(16)"
 		}
 		counting := ""
-		if s.Dialect == "mysql" { // so that its rows have a number already
+		if s.Dialect == "mysql" { // a counter that stays
 			counting = " AUTO_INCREMENT " + map[bool]string{true: "PRIMARY KEY", false: "UNIQUE"}[s.online]
 		}
 		dbtest.Exec(t, s.conn, s.sql("CREATE TABLE note (owner_id %s, owner_type varchar(20), batch_id %[1]s, no int%s)", kind, counting),
