@@ -137,14 +137,14 @@ func (p *mysqlPlanner) fillCopy(c tableCopy, modify []string, references []catal
 		joined(c.columns, ", ", func(_ int, column string) string { return p.Quote(column) + " = NEW." + p.Quote(column) }))
 	remove := fmt.Sprintf("DELETE FROM %s WHERE %s", fresh, same)
 	p.repeatWrites(Widen, c, remove, "IF NOT ("+stays+") THEN "+remove+"; END IF; "+write, write)
-	p.add(Widen, p.filling(c, c.fresh))
+	p.add(Widen, p.filling(c))
 	p.proveCopy(Widen, c)
 }
 
 // emptyCopy adds the steps that make the copy, by actions of an ALTER TABLE.
 func (p *mysqlPlanner) emptyCopy(phase PhaseName, c tableCopy, actions []string) {
 	name, fresh := p.name(c.table), p.name(c.fresh)
-	like, altered := p.emptied(c, actions, c.fresh)
+	like, altered := p.emptied(c, actions)
 	p.createTable(phase, beside(emptyPrefix, c.table), "make an empty copy of "+name, like)
 	p.createTable(phase, c.fresh, "change the columns of the copy", altered)
 	p.add(phase, Step{
@@ -159,9 +159,9 @@ const emptyPrefix = "snowkey_empty"
 
 // emptied returns SQL that makes an empty copy of a table, and SQL that completes it by actions
 // of an ALTER TABLE and gives it its name.
-func (p *mysqlPlanner) emptied(c tableCopy, actions []string, name catalog.Name) (like, altered string) {
+func (p *mysqlPlanner) emptied(c tableCopy, actions []string) (like, altered string) {
 	empty := p.name(beside(emptyPrefix, c.table))
-	return "CREATE TABLE " + empty + " LIKE " + p.name(c.table), "ALTER TABLE " + empty + " " + strings.Join(actions, ", ") + ", RENAME TO " + p.name(name)
+	return "CREATE TABLE " + empty + " LIKE " + p.name(c.table), "ALTER TABLE " + empty + " " + strings.Join(actions, ", ") + ", RENAME TO " + p.name(c.fresh)
 }
 
 // repeatWrites adds the triggers that repeat in the copy what writers do. Before a row can be
@@ -177,23 +177,23 @@ func (p *mysqlPlanner) repeatWrites(phase PhaseName, c tableCopy, deleted, updat
 	}
 }
 
-// insertion returns SQL that copies rows, as far as the other table doesn't have them.
-func (p *mysqlPlanner) insertion(c tableCopy, to catalog.Name, where string) string {
-	first := p.name(to) + "." + p.Quote(c.columns[0])
+// insertion returns SQL that copies rows, as far as the copy doesn't have them.
+func (p *mysqlPlanner) insertion(c tableCopy, where string) string {
+	first := p.name(c.fresh) + "." + p.Quote(c.columns[0])
 	return fmt.Sprintf("INSERT INTO %s (%s) SELECT %s FROM %s WHERE %s%s LOCK IN SHARE MODE ON DUPLICATE KEY UPDATE %s = %[7]s",
-		p.name(to), p.List(c.columns), strings.Join(c.values, ", "), c.from, where, c.where, first)
+		p.name(c.fresh), p.List(c.columns), strings.Join(c.values, ", "), c.from, where, c.where, first)
 }
 
-// filling returns a step that copies the rows which another table doesn't have.
-func (p *mysqlPlanner) filling(c tableCopy, to catalog.Name) Step {
+// filling returns a step that copies the rows which the copy doesn't have.
+func (p *mysqlPlanner) filling(c tableCopy) Step {
 	s := Step{
 		Text: "copy the rows of " + p.name(c.table), Run: ranging, Locks: "the rows of a batch", Rewrites: "nothing; it writes every row to the copy", Copies: p.name(c.table),
-		SQL: p.insertion(c, to, c.batch+" > @snowkey_after AND "+c.batch+" <= @snowkey_last"), Size: c.last,
+		SQL: p.insertion(c, c.batch+" > "+rangeAfter+and+c.batch+" <= "+rangeLast), Size: c.last,
 		Before: writesCopy, After: wroteCopy,
 	}
 	if c.batch == "" {
-		s.Run, s.SQL, s.Size, s.Locks = Exec, p.insertion(c, to, "TRUE"), "", "writers of "+p.name(c.table)
-		s.Done, s.Retry = "SELECT 0", "TRUNCATE TABLE "+p.name(to)
+		s.Run, s.SQL, s.Size, s.Locks = Exec, p.insertion(c, "TRUE"), "", "writers of "+p.name(c.table)
+		s.Done, s.Retry = "SELECT 0", "TRUNCATE TABLE "+p.name(c.fresh)
 	}
 	return s
 }
@@ -227,6 +227,9 @@ func (p *mysqlPlanner) swap(c tableCopy, s Step) {
 // ranging is how we run a step that copies rows, a batch at a time. A batch may be repeated.
 const ranging = "ranges"
 
+// The SQL for a batch is for the numbers between these variables of the session.
+const rangeAfter, rangeLast = "@snowkey_after", "@snowkey_last"
+
 // lastOf returns the query for the last row of a batch, and of a table, by a column.
 func (p *mysqlPlanner) lastOf(table, column string) string {
 	return fmt.Sprintf("SELECT COALESCE(MAX(n), -9223372036854775808), COALESCE((SELECT MAX(%s) FROM %s), 0) FROM (SELECT %[1]s AS n FROM %[2]s WHERE %[1]s > ? ORDER BY %[1]s LIMIT ?) AS r", column, table)
@@ -256,7 +259,7 @@ func (a *applier) ranges(ctx context.Context, s Step, sql string, before entry) 
 			end = b.total
 		}
 		err = a.patiently(ctx, func() error {
-			if _, err := a.conn.ExecContext(ctx, "SET @snowkey_after = ?, @snowkey_last = ?", after, b.last); err != nil {
+			if _, err := a.conn.ExecContext(ctx, "SET "+rangeAfter+" = ?, "+rangeLast+" = ?", after, b.last); err != nil {
 				return err
 			}
 			_, err := a.conn.ExecContext(ctx, sql)

@@ -69,7 +69,7 @@ func (p *mysqlPlanner) rekey(r rekeying, triggers []ownTrigger) {
 		back = append(back, fmt.Sprintf("%s TO %s, %s TO %[1]s", name, p.name(c.fresh), p.name(c.old)))
 		fresh = append(fresh, fmt.Sprintf("(%s, %s)", p.Literal(c.fresh.Schema), p.Literal(c.fresh.Name)))
 		for _, event := range []string{"INSERT", "UPDATE", "DELETE"} {
-			refusals = append(refusals, standIn{table, "BEFORE " + event, []string{"IF @snowkey_copying IS NULL THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'snowkey: keys are being replaced; stop the application until this is complete'; END IF"}})
+			refusals = append(refusals, standIn{table, "BEFORE " + event, []string{"SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'snowkey: keys are being replaced; stop the application until this is complete'"}})
 		}
 	}
 	p.mapLate(r)
@@ -96,16 +96,6 @@ func (p *mysqlPlanner) rekey(r rekeying, triggers []ownTrigger) {
 		Done:  "SELECT COUNT(*) = 0 FROM information_schema.TABLES WHERE (TABLE_SCHEMA, TABLE_NAME) IN (" + strings.Join(fresh, ", ") + ")",
 		Locks: "readers of the tables for a moment",
 	})
-	for _, c := range copies {
-		c := p.rekeyedCopy(c.table, r, "new", "old")
-		s := p.filling(c, c.old)
-		s.Text, s.Copies, s.Undo = "do nothing; an undo copies the rows of "+p.name(c.table)+" from here, with their old keys", "", []string{s.SQL}
-		if s.Retry != "" {
-			s.Undo = []string{s.Retry, s.SQL}
-		}
-		s.SQL, s.Done, s.Retry = "DO 0", "SELECT 1", ""
-		p.add(Rekey, s)
-	}
 	p.add(Rekey, p.checkUndo(r))
 	for _, t := range triggers {
 		s := p.makeTrigger("create the trigger "+p.name(t.name)+" again", t.name, t.create, "nothing")
@@ -125,14 +115,14 @@ func (p *mysqlPlanner) rekey(r rekeying, triggers []ownTrigger) {
 // missing returns a step that copies the rows that the copy doesn't have. Online, these are few.
 func (p *mysqlPlanner) missing(c tableCopy) Step {
 	if !p.options.Online {
-		return p.filling(c, c.fresh)
+		return p.filling(c)
 	}
 	ties := joined(c.key, and, func(_ int, name string) string {
 		return "n." + p.Quote(name) + " = " + c.values[slices.Index(c.columns, name)]
 	})
 	c.from += fmt.Sprintf(" LEFT JOIN %s AS n ON %s", p.name(c.fresh), ties)
 	c.where += " AND n." + p.Quote(c.key[0]) + " IS NULL"
-	s := p.filling(c, c.fresh)
+	s := p.filling(c)
 	s.Text, s.Copies = "copy the rows of "+p.name(c.table)+" that had no new key", ""
 	return s
 }
@@ -195,13 +185,13 @@ func (p *mysqlPlanner) beginCopy(c tableCopy, r rekeying) {
 		}
 		return p.Quote(name) + " = " + old
 	})
-	write := p.insertion(c, c.fresh, joined(c.key, and, func(_ int, name string) string { return "t." + p.Quote(name) + " = NEW." + p.Quote(name) }))
+	write := p.insertion(c, joined(c.key, and, func(_ int, name string) string { return "t." + p.Quote(name) + " = NEW." + p.Quote(name) }))
 	p.repeatWrites(Rekey, c, remove, remove+"; "+write, write)
-	p.add(Rekey, p.filling(c, c.fresh))
+	p.add(Rekey, p.filling(c))
 }
 
-// endCopy adds the step that drops the old table, which an undo makes again. It is complete
-// there when it has its name.
+// endCopy adds the step that drops the old table. An undo makes it again, as a copy that has its
+// name when it is complete.
 func (p *mysqlPlanner) endCopy(c tableCopy, r rekeying) {
 	var actions []string
 	for _, column := range r.columns[c.table] {
@@ -218,11 +208,12 @@ func (p *mysqlPlanner) endCopy(c tableCopy, r rekeying) {
 		actions = append(actions, "AUTO_INCREMENT = "+counted+" 1")
 		p.add(Rekey, p.keepCounter(c.table, c.old))
 	}
-	like, altered := p.emptied(c, actions, c.old)
-	p.addDDL(Rekey, Step{
-		Text: "drop the old table of " + p.name(c.table) + ", with its triggers", SQL: "DROP TABLE IF EXISTS " + p.name(c.old), Locks: "nothing",
-		Undo: []string{"DROP TABLE IF EXISTS " + p.name(beside(emptyPrefix, c.table)), like, altered},
-	}, c.old, 0)
+	like, altered := p.emptied(c, actions)
+	s := p.filling(p.rekeyedCopy(c.table, r, "new", "old"))
+	s.Undo = []string{"DROP TABLE IF EXISTS " + p.name(beside(emptyPrefix, c.table)) + ", " + p.name(c.fresh), like, altered, s.SQL, "RENAME TABLE " + p.name(c.fresh) + " TO " + p.name(c.old)}
+	s.Text, s.SQL, s.Run, s.Retry = "drop the old table of "+p.name(c.table)+", with its triggers", "DROP TABLE IF EXISTS "+p.name(c.old), Exec, ""
+	s.Locks, s.Rewrites, s.Copies = "nothing", "", ""
+	p.addDDL(Rekey, s, c.old, 0)
 }
 
 // An ownTrigger is a trigger of the application, with the SQL that creates it and the settings

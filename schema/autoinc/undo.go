@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/snowkey-go/snowkey/schema/internal/database"
 )
@@ -226,7 +227,7 @@ func (a *applier) reverse(ctx context.Context, phase Phase, steps []Step, entrie
 		taken, err := a.asked(ctx, s)
 		switch {
 		case err != nil:
-		case taken || s.Run == ranging: // of which some batches may be complete
+		case taken:
 			err = a.undoSteps(ctx, phase, steps, entries)
 		case s.Retry != "":
 			err = a.set(ctx, s, []string{s.Retry})
@@ -253,7 +254,7 @@ func (a *applier) undoSteps(ctx context.Context, phase Phase, steps []Step, entr
 		a.tell(s, Began)
 		for _, undo := range s.Undo {
 			run := a.exec
-			if s.Run == ranging {
+			if strings.Contains(undo, rangeLast) {
 				run = func(ctx context.Context, sql string) error { return a.ranges(ctx, s, sql, entry{}) }
 			}
 			if err := run(ctx, a.withCount(undo, phase, s, entries)); err != nil {

@@ -37,11 +37,21 @@ func TestUndoFromEveryPoint(t *testing.T) {
 	})
 }
 
+// The same is true for plans that replace keys, with their rows.
+func TestRekeyUndoFromEveryPoint(t *testing.T) {
+	t.Parallel()
+	eachKind(t, func(t *testing.T, s shop, _ func(int) string) {
+		rows, tries := s.rows(t), fewPoints(t)
+		undoFromPoints(t, s, s.rekeyOptions(), func(n int) bool { return tries(n) && (s.Dialect == "sqlite" || tries(n/25)) })
+		require(t, "the rows", s.rows(t), rows)
+	})
+}
+
 // undoFromPoints kills Apply at the points that tries reports, and at last lets it complete.
 func undoFromPoints(t *testing.T, s shop, options autoinc.PlanOptions, tries func(int) bool) {
 	want := s.whole(t)
 	p := plan(t, s.conn, options)
-	undone, last := 0, 0
+	undone, last, worker := 0, 0, int64(0)
 	for killed := true; killed; undone++ {
 		point := 0
 		var at string
@@ -54,7 +64,8 @@ func undoFromPoints(t *testing.T, s shop, options autoinc.PlanOptions, tries fun
 		})
 		err := unlocked(func() error {
 			for {
-				phase, err := autoinc.Apply(ctx, s.conn, p, autoinc.ApplyOptions{BatchSize: 20})
+				worker++
+				phase, err := autoinc.Apply(ctx, s.conn, p, past(t, worker))
 				if err != nil || phase.Name == "" {
 					return err
 				}
