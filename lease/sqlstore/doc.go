@@ -265,10 +265,10 @@
 //   - The leases of in-memory databases are in a temporary folder. All in-memory databases
 //     of a process share it, and the last pool that closes removes it.
 //
-// Open returns a [*lease.PermanentError] if the database has no file on a local disk of
-// this host, for example because the driver talks to a server, or the file is on a network
-// file system. (The store can't recognise all of these cases.) Use package filestore then,
-// with a directory shared by all processes. Open returns the same error for tables from an
-// earlier version of Snowkey, for a folder this user may not write to, and for a database
-// that isn't SQLite.
+// If a SQLite database has no file on a local disk of this host, Open returns a
+// [*lease.PermanentError]. Examples are a driver that talks to a server, or a file on a
+// network file system (the store can't recognise all of these). Use package filestore
+// instead, with a directory shared by all processes. Open returns the same error for
+// tables from an earlier version of Snowkey, for a folder this user may not write to, and
+// for a database that isn't SQLite.
 package sqlstore
