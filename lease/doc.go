@@ -64,8 +64,8 @@
 //	                       sealed and released
 //
 // These rules are implemented twice: as SQL in package sqlstore, and in Go for every
-// other store, in internal/kvlease and internal/leaserule. The Go rules only require that
-// the store can read values, and can set them if they haven't changed since.
+// other store, in internal/kvlease. The Go rules only require that the store can read
+// values, and can set them if they haven't changed since.
 //
 // cap(t) is the largest bound that may be granted at the time t: the end of the tick
 // containing t + Window + MaxClockSkew. A keeper requests a bound by the host's clock,
@@ -176,65 +176,46 @@
 // Ids are unique as long as these assumptions hold. Package sqlstore has the details for
 // each database.
 //
-//	Assumption                 Servers and settings that keep it      Check                                If it does not hold
-//	-------------------------  -------------------------------------  -----------------------------------  -------------------------------------
-//	A commit that was          PostgreSQL: fsync = on; each write     PostgreSQL: not when leasing;        Hold-off: a claim only burns what may
-//	answered is on the disk.   sets synchronous_commit = on. MySQL    Doctor reports fsync = off. The      have been granted, and the next
-//	                           and MariaDB:                           other databases: each probe, claim   renewal grants. Coarse layouts get a
-//	                           innodb_flush_log_at_trx_commit = 1     and renewal reads the settings.      PermanentError. After a crash with
-//	                           and, with a binary log, sync_binlog =                                       fsync = off, or with a setting that
-//	                           1. Package filestore, also for SQLite:                                      the crash reset, call Fence.
-//	                           a local disk.
-//
-//	A write is committed when  All, with any autocommit,              The write runs on one connection     The connection is discarded and
-//	it is answered.            completion_type, isolation level, and  and proves that it was committed;    another one is used. After 8 of them
-//	                           with transactions that the             see package sqlstore.                the write fails, and the keeper tries
-//	                           application left open, XA included.                                         again.
-//
-//	The database is the one    One server. Replicas that have all     Each claim compares the              The fence is raised before the next
-//	that granted the leases.   commits. Others only if the            fingerprint. A keeper compares the   claim. A snapshot of a disk or
-//	                           fingerprint shows the change.          revision of its row with the one     machine, and some restores of tables,
-//	                                                                  that it was answered.                are not detected: call Fence.
-//	                                                                                                       docs/leases.md lists them.
-//
-//	Only this package changes  Tables without triggers, rules and     Open reads the catalog, also with     Open returns a PermanentError.
-//	the rows.                  row-level security; on MySQL and       SkipMigrate.                         Not detected: objects that are added
-//	                           MariaDB with the engine InnoDB.                                             later, bounds edited by hand, and
-//	                                                                                                       triggers on MySQL and MariaDB if the
-//	                                                                                                       user lacks the TRIGGER privilege.
-//
-//	Equal names are equal      All, with any character set of the     Not needed: names and labels are     -
-//	bytes.                     session.                               stored as ASCII with escapes, in
-//	                                                                  columns with a binary collation.
-//
-//	All processes use one      Releases of Snowkey that know the      Open compares the version of the     Open returns a VersionError, and
-//	protocol version.          same version. This one knows version   tables, and a probe the version of   nothing is written.
-//	                           2.                                     the namespace. Each update has it
-//	                                                                  as a condition.
-//
-//	The clocks of servers      NTP on each server.                    Not between servers. Open compares   Ids may repeat after a failover that
-//	that replace each other                                           the host's clock with the store's.   lost commits.
-//	differ by at most
-//	MaxClockSkew.
-//
-//	All processes have the     Your configuration.                    No.                                  The fence may be too low after lost
-//	same Window and                                                                                        commits: ids may repeat then, and
-//	MaxClockSkew.                                                                                          only then.
-//
-//	One server accepts         One primary for the namespace.         No.                                  Two primaries grant the same worker
-//	writes.                    Clusters that certify each commit:                                          number and bound: ids repeat.
-//	                           Galera, Group Replication.
+//   - An answered commit is on the disk. This takes fsync = on for PostgreSQL; for MySQL
+//     and MariaDB, innodb_flush_log_at_trx_commit = 1 and, with a binary log, sync_binlog
+//     = 1; and a local disk for package filestore, also for SQLite. Each probe, claim and
+//     renewal reads these settings, except for fsync, which Doctor reports. If they're
+//     weaker, leases hold off, and coarse layouts get a PermanentError. After a crash with
+//     fsync = off, or with a setting that the crash reset, call Fence.
+//   - An answered write is committed, with any autocommit, completion_type and isolation
+//     level, and with transactions the application left open (XA included). Package
+//     sqlstore proves this for each write. It discards up to 8 connections where it
+//     can't, then the write fails and the keeper tries again.
+//   - The database is the one that granted the leases, or has all of its commits. Each
+//     claim compares the fingerprint, and a keeper compares the revision of its row with
+//     the one in the last answer. If one differs, the fence is raised before the next
+//     claim. A snapshot of a disk or machine, and some restores of tables, aren't
+//     detected: call Fence. The full list is in docs/leases.md.
+//   - Only this package changes the rows. Open reads the catalog, also with SkipMigrate,
+//     and returns a PermanentError for tables with triggers, rules or row-level security,
+//     or on MySQL and MariaDB an engine other than InnoDB. What isn't detected: objects
+//     added later, bounds edited by hand, and triggers on MySQL and MariaDB if the user
+//     lacks the TRIGGER privilege.
+//   - Equal names are equal bytes. With any character set of the session they are, since
+//     names and labels are stored as ASCII with escapes, in columns with a binary
+//     collation.
+//   - All processes use one protocol version (this is version 2). Open and each probe
+//     compare it, each update has it as a condition, and the error is a VersionError.
+//   - The clocks of servers that replace each other differ by at most MaxClockSkew, so
+//     they need NTP. Open only compares the host's clock with the store's. Otherwise ids
+//     may repeat after a failover that lost commits.
+//   - All processes have the same Window and MaxClockSkew, which isn't checked. Otherwise
+//     the fence may be too low after lost commits. Ids may repeat then, and only then.
+//   - One server accepts writes, or a cluster that certifies each commit, such as Galera
+//     or Group Replication. This isn't checked. Two primaries grant the same worker number
+//     and bound, so ids repeat. The same goes for databases that are merged.
 //
 // # What is not covered
 //
-//   - Two primaries accepting writes for the same namespace, or merging databases.
-//     Clusters are fine if their members agree on each commit, the way Galera and Group
-//     Replication do.
 //   - Cloning a running virtual machine. Both copies may issue the same ids for up to
 //     Window + MaxClockSkew, or until their block is used up. To avoid this, call
 //     idgen.Pool.Suspend before making the copy.
 //   - Deleting a row while its lease is in use, if a failover then loses the deletion.
 //   - Losing all rows of a namespace with a coarse layout. A new namespace with the same
 //     name starts in the current tick, so it may repeat ids from that tick.
-//   - Editing bounds by hand.
 package lease

@@ -16,12 +16,7 @@
 //
 // If the application isn't allowed to create tables, add the statements from [Store.DDL],
 // or from the command snowkey init, to your own migrations. The application then only
-// needs the privileges in [Store.Grants]. On PostgreSQL, these are:
-//
-//	snowkey_lease     SELECT, INSERT, UPDATE (token, revision, bound, expires_at, label)
-//	snowkey_lease_ns  SELECT, INSERT, UPDATE (fingerprint, fence)
-//
-// On MySQL and MariaDB, the application needs SELECT, INSERT and UPDATE on both tables.
+// needs the privileges in [Store.Grants].
 //
 // Don't delete rows from these tables. If you delete the row of a process, it loses its
 // lease. Snowkey itself never deletes rows.
@@ -117,22 +112,18 @@
 // have different values of search_path, put a schema in front of the table name with
 // [Store.WithTable].
 //
-// In these situations, the store returns an error:
+// The keeper tries again after 8 connections in a row with an open transaction, and after
+// LOCK TABLES of the application (error 1100). Tables of another protocol version give a
+// [*lease.VersionError] at once, and these a [*lease.PermanentError]:
 //
-//	open transaction on 8 connections in a row       the keeper tries again until ctx ends
-//	read-only server or standby, or session (MySQL   [*lease.PermanentError] at once
-//	and MariaDB: only where tables are missing)
-//	proxy that sends reads to a standby, so that a   [*lease.PermanentError] at once
-//	commit can't be verified (PostgreSQL)
-//	simple protocol of pgx with                      [*lease.PermanentError] at once
-//	standard_conforming_strings=off
-//	wrong password, unknown database, no privilege   [*lease.PermanentError] at once
-//	trigger, rule, row-level security, view,         [*lease.PermanentError] at once
-//	partitioned table on PostgreSQL, or an engine
-//	other than InnoDB
-//	*sql.DB of another database, nil, or closed      [*lease.PermanentError] at once
-//	tables of another protocol version               [*lease.VersionError] at once
-//	LOCK TABLES of the application                   error 1100 of the server; the keeper tries again
+//   - a read-only server or standby, or session (MySQL and MariaDB: only where tables are
+//     missing)
+//   - a proxy that sends reads to a standby, so that a commit can't be verified (PostgreSQL)
+//   - the simple protocol of pgx with standard_conforming_strings=off
+//   - a wrong password, an unknown database, a missing privilege
+//   - a trigger, rule, row-level security, view, partitioned table on PostgreSQL, or an
+//     engine other than InnoDB
+//   - a *sql.DB that's nil, closed, or of another database
 //
 // If the server or the session accepts no writes, the store also closes the connection,
 // because a new one may reach the new primary, or have a different setting.
@@ -262,8 +253,8 @@
 //     doesn't affect the leases.
 //   - If you move the database while a process uses it, the process gets no further ids
 //     after those it has been granted.
-//   - The leases of in-memory databases are in a temporary folder. All in-memory databases
-//     of a process share it, and the last pool that closes removes it.
+//   - The leases of in-memory databases are in the memory of the process. All of its
+//     in-memory databases share them.
 //
 // If a SQLite database has no file on a local disk of this host, Open returns a
 // [*lease.PermanentError]. Examples are a driver that talks to a server, or a file on a

@@ -25,7 +25,8 @@ type ApplyOptions struct {
 	// first incomplete phase.
 	Phase PhaseName
 
-	// BatchSize is the approximate number of rows to backfill (or rekey) at a time.
+	// BatchSize is about how many rows to backfill (or rekey) at a time. A backfill uses
+	// smaller batches if they take longer than 0.1 s, because writers wait for their rows.
 	// Defaults to 10,000.
 	BatchSize int
 
@@ -489,7 +490,7 @@ func (a *applier) alone(ctx context.Context, s Step, before *entry) error {
 		}
 	}
 	switch {
-	case s.Run == Check || s.Run == Count: // reading can't be left half done
+	case s.reads(): // which can't be left half done
 	case before.state != started:
 		*before = entry{state: started}
 		if err := a.record(ctx, s, *before); err != nil {
@@ -537,7 +538,7 @@ func (a *applier) run(ctx context.Context, s Step, before entry) (err error) {
 	switch {
 	case s.Unit != 0:
 		after.state = committed
-	case s.Run == Check || s.Run == Count:
+	case s.reads():
 		after.state = seen
 	}
 	switch s.Run {
@@ -553,6 +554,8 @@ func (a *applier) run(ctx context.Context, s Step, before entry) (err error) {
 		after.detail = strconv.FormatInt(n, 10)
 	case Backfill:
 		err = a.backfill(ctx, s, before)
+	case timing:
+		err = a.checkTimes(ctx, s)
 	case assigning:
 		err = a.assign(ctx, s, before)
 	case ranging:
