@@ -176,39 +176,43 @@
 // Ids are unique as long as these assumptions hold. Package sqlstore has the details for
 // each database.
 //
-//   - An answered commit is on the disk. This takes fsync = on for PostgreSQL; for MySQL
-//     and MariaDB, innodb_flush_log_at_trx_commit = 1 and, with a binary log, sync_binlog
-//     = 1; and a local disk for package filestore, also for SQLite. Each probe, claim and
-//     renewal reads these settings, except for fsync, which Doctor reports. If they're
-//     weaker, leases hold off, and coarse layouts get a PermanentError. After a crash with
-//     fsync = off, or with a setting that the crash reset, call Fence.
-//   - An answered write is committed, with any autocommit, completion_type and isolation
-//     level, and with transactions the application left open (XA included). Package
-//     sqlstore proves this for each write. It discards up to 8 connections where it
-//     can't, then the write fails and the keeper tries again.
-//   - The database is the one that granted the leases, or has all of its commits. Each
-//     claim compares the fingerprint, and a keeper compares the revision of its row with
-//     the one in the last answer. If one differs, the fence is raised before the next
-//     claim. A snapshot of a disk or machine, and some restores of tables, aren't
-//     detected: call Fence. The full list is in docs/leases.md.
-//   - Only this package changes the rows. Open reads the catalog, also with SkipMigrate,
-//     and returns a PermanentError for tables with triggers, rules or row-level security,
-//     or on MySQL and MariaDB an engine other than InnoDB. What isn't detected: objects
-//     added later, bounds edited by hand, and triggers on MySQL and MariaDB if the user
-//     lacks the TRIGGER privilege.
-//   - Equal names are equal bytes. With any character set of the session they are, since
-//     names and labels are stored as ASCII with escapes, in columns with a binary
-//     collation.
-//   - All processes use one protocol version (this is version 2). Open and each probe
-//     compare it, each update has it as a condition, and the error is a VersionError.
-//   - The clocks of servers that replace each other differ by at most MaxClockSkew, so
-//     they need NTP. Open only compares the host's clock with the store's. Otherwise ids
-//     may repeat after a failover that lost commits.
-//   - All processes have the same Window and MaxClockSkew, which isn't checked. Otherwise
-//     the fence may be too low after lost commits. Ids may repeat then, and only then.
-//   - One server accepts writes, or a cluster that certifies each commit, such as Galera
-//     or Group Replication. This isn't checked. Two primaries grant the same worker number
-//     and bound, so ids repeat. The same goes for databases that are merged.
+//   - A commit that the store has acknowledged is on disk. PostgreSQL needs fsync = on.
+//     MySQL and MariaDB need innodb_flush_log_at_trx_commit = 1 and, with a binary log,
+//     sync_binlog = 1. Package filestore needs a local disk, also for SQLite. On MySQL and
+//     MariaDB, each probe, claim and renewal reads these settings. If they're weaker, each
+//     new lease begins with a hold-off, and coarse layouts get a PermanentError. On
+//     PostgreSQL, only Doctor reports fsync = off. After a crash with fsync = off, or with
+//     a setting that the crash reset, call Fence.
+//   - A write is committed when the server replies to it. Package sqlstore verifies this
+//     for each write, because a connection may have autocommit turned off, or a
+//     transaction that the application left open (XA included). If it isn't committed, the
+//     store discards the connection and uses another one. After 8 connections the write
+//     fails, and the keeper tries again.
+//   - The database is the one that granted the leases, or has all of its commits. To check
+//     this, each claim compares the fingerprint, and a keeper compares the revision of its
+//     row with the one in the last reply. If one of them differs, the fence is raised
+//     before the next claim. A snapshot of a disk or machine, and some restores of tables,
+//     aren't detected: call Fence. The full list is in docs/leases.md.
+//   - Only Snowkey changes the rows. Open returns a PermanentError for tables with
+//     triggers, rules or row-level security, or on MySQL and MariaDB an engine other than
+//     InnoDB, even with SkipMigrate. It can't detect objects that are added later, bounds
+//     edited by hand, or triggers on MySQL and MariaDB if the user lacks the TRIGGER
+//     privilege.
+//   - Equal names are stored as equal bytes. This holds for any character set of a
+//     session, because names and labels are stored as ASCII with escapes, in columns with
+//     a binary collation.
+//   - All processes use the same protocol version (this is version 2). Open and each probe
+//     compare it, and each update has it as a condition. A process with another version
+//     gets a VersionError.
+//   - The clocks of servers that may replace each other differ by at most MaxClockSkew, so
+//     these servers need NTP. Otherwise ids may repeat after a failover that lost commits.
+//     Open can't check this: it only compares the host's clock with the current server's.
+//   - All processes in a namespace have the same Window and MaxClockSkew. This isn't
+//     checked. Otherwise the fence may be too low after lost commits, and ids may repeat.
+//   - Only one server accepts writes, or a cluster that certifies each commit, such as
+//     Galera or Group Replication. This isn't checked. Two primaries would grant the same
+//     worker number and bound, so ids would repeat. The same is true of two databases that
+//     are merged.
 //
 // # What is not covered
 //

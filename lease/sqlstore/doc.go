@@ -112,9 +112,10 @@
 // have different values of search_path, put a schema in front of the table name with
 // [Store.WithTable].
 //
-// The keeper tries again after 8 connections in a row with an open transaction, and after
-// LOCK TABLES of the application (error 1100). Tables of another protocol version give a
-// [*lease.VersionError] at once, and these a [*lease.PermanentError]:
+// If 8 connections in a row have an open transaction, or the application uses LOCK TABLES
+// (error 1100), the write fails and the keeper tries it again. Open doesn't try again if
+// the tables have another protocol version, for which it returns a [*lease.VersionError],
+// or in these cases, for which it returns a [*lease.PermanentError]:
 //
 //   - a read-only server or standby, or session (MySQL and MariaDB: only where tables are
 //     missing)
