@@ -79,9 +79,9 @@
 //
 // # Layouts with long ticks
 //
-// This section is for layouts with ticks longer than a second. If you lose the file of
-// their namespace, wait for the next tick before you start the processes again. The new
-// namespace starts in the current tick, so it could otherwise repeat ids.
+// If your layout has ticks longer than a second and you lose the namespace's file, wait
+// for the next tick before you start the processes again. The new namespace starts in the
+// current tick, so it could otherwise repeat ids.
 //
 // # Who may use the directory
 //

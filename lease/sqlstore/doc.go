@@ -199,7 +199,7 @@
 // followed by INSERT. See docs/leases.md for what it doesn't detect, and for when you must
 // call snowkey.Fence.
 //
-// On PostgreSQL, VACUUM FULL and CLUSTER of the lease table change the fingerprint too.
+// On PostgreSQL, VACUUM FULL and CLUSTER of the lease table also change the fingerprint.
 // They have the same effect as a failover: the next ids are up to Window + 2 ×
 // MaxClockSkew ahead of the clock.
 //
