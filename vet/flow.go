@@ -161,7 +161,7 @@ func (k *keySet) field(t types.Type, field *types.Var) []ref {
 	if _, ok := k.columnOf(t, field); ok {
 		return key
 	}
-	return []ref{{v: k.imported(field.Origin())}}
+	return []ref{{v: field.Origin()}}
 }
 
 func (k *keySet) readReturn(n *ast.ReturnStmt, results *types.Tuple) {
@@ -191,7 +191,6 @@ func (k *keySet) readCall(call *ast.CallExpr) {
 		if isStandard(pathOf(fn)) {
 			return
 		}
-		k.importFact(fn)
 		sig = fn.Signature()
 	}
 	for i, arg := range call.Args {

@@ -66,8 +66,8 @@ type sink struct {
 	to   []ref
 }
 
-// A keyFact says which parameters and results of a function are keys, or that a field is one.
-type keyFact struct{ Params, Results uint64 }
+// A keyFact says that a field, a parameter or a result is a key.
+type keyFact struct{}
 
 func (*keyFact) AFact()         {}
 func (*keyFact) String() string { return "key" }
@@ -276,7 +276,7 @@ func (k *keySet) refs(e ast.Expr) []ref {
 			return []ref{{}}
 		}
 		if v, ok := k.TypesInfo.ObjectOf(e.Sel).(*types.Var); ok {
-			return []ref{{v: k.imported(v.Origin())}}
+			return []ref{{v: v.Origin()}}
 		}
 	case *ast.StarExpr:
 		return k.refs(e.X)
@@ -378,7 +378,7 @@ func pathOf(fn *types.Func) string {
 // holds reports whether an expression is a key.
 func (k *keySet) holds(e ast.Expr) bool {
 	for _, r := range k.refs(e) {
-		if r.v == nil || k.levels[r.v] == strong || k.levels[r.v] == weak && !r.call {
+		if l := k.level(r.v); l == strong || l == weak && !r.call {
 			return true
 		}
 	}
@@ -388,11 +388,11 @@ func (k *keySet) holds(e ast.Expr) bool {
 // isKeyField reports whether a field of a struct is a key.
 func (k *keySet) isKeyField(t types.Type, field *types.Var) bool {
 	_, ok := k.columnOf(t, field)
-	return ok || k.isKey(k.imported(field.Origin()))
+	return ok || k.isKey(field.Origin())
 }
 
 // isKey reports whether a variable is one.
-func (k *keySet) isKey(v *types.Var) bool { return k.levels[v] > 0 }
+func (k *keySet) isKey(v *types.Var) bool { return k.level(v) > 0 }
 
 // copied says that each of the values becomes each of the variables.
 func (k *keySet) copied(from []ref, kind edgeKind, to []ref) {
@@ -440,18 +440,12 @@ func (k *keySet) spread() {
 	for changed := true; changed; {
 		changed = false
 		raise := func(v *types.Var, l level) {
-			if v != nil && k.levels[v] < l {
+			if k.level(v) < l {
 				k.levels[v], changed = l, true
 			}
 		}
-		levelOf := func(v *types.Var) level {
-			if v == nil {
-				return strong
-			}
-			return k.levels[v]
-		}
 		for _, e := range k.edges {
-			from, to := levelOf(e.from.v), levelOf(e.to)
+			from, to := k.level(e.from.v), k.level(e.to)
 			if e.from.call && from == weak {
 				from = 0 // only this caller's result is a key
 			}
@@ -484,7 +478,7 @@ func (k *keySet) spread() {
 	}
 	for _, s := range k.sinks {
 		for _, to := range s.to {
-			if to.v == nil || k.levels[to.v] > 0 {
+			if k.isKey(to.v) {
 				k.parsed[s.from] = true
 			}
 		}
@@ -496,55 +490,23 @@ func isShared(v *types.Var, pkg *types.Package) bool {
 	return v != nil && (v.IsField() || v.Parent() == pkg.Scope())
 }
 
-// exportFacts passes what is known about functions and fields to importing packages.
+// exportFacts passes what is known about variables to importing packages.
 func (k *keySet) exportFacts() {
-	for id, obj := range k.TypesInfo.Defs {
-		switch obj := obj.(type) {
-		case *types.Func:
-			var fact keyFact
-			for i := range min(64, obj.Signature().Params().Len()) {
-				if k.levels[obj.Signature().Params().At(i)] == strong {
-					fact.Params |= 1 << i
-				}
-			}
-			for i := range min(64, obj.Signature().Results().Len()) {
-				if k.levels[obj.Signature().Results().At(i)] == strong {
-					fact.Results |= 1 << i
-				}
-			}
-			if fact != (keyFact{}) {
-				k.ExportObjectFact(obj, &fact)
-			}
-		case *types.Var:
-			if obj.IsField() && id.IsExported() && k.levels[obj] > 0 {
-				k.ExportObjectFact(obj, &keyFact{})
-			}
+	for v, l := range k.levels {
+		if l == strong && v.Pkg() == k.Pkg {
+			k.ExportObjectFact(v, new(keyFact))
 		}
 	}
 }
 
-// imported takes over what another package knows about a field.
-func (k *keySet) imported(field *types.Var) *types.Var {
-	if field.IsField() && field.Pkg() != k.Pkg && k.levels[field] == 0 && k.ImportObjectFact(field, new(keyFact)) {
-		k.levels[field] = strong
+// level returns what is known about a variable, here or in its own package. A nil variable is a
+// key.
+func (k *keySet) level(v *types.Var) level {
+	if v == nil {
+		return strong
 	}
-	return field
-}
-
-// importFact takes over what another package knows about a function.
-func (k *keySet) importFact(fn *types.Func) {
-	var fact keyFact
-	if fn.Pkg() == k.Pkg || !k.ImportObjectFact(fn, &fact) {
-		return
+	if k.levels[v] == 0 && v.Pkg() != k.Pkg && k.ImportObjectFact(v, new(keyFact)) {
+		k.levels[v] = strong
 	}
-	for i := range min(64, fn.Signature().Params().Len()) {
-		if fact.Params&(1<<i) != 0 {
-			k.levels[fn.Signature().Params().At(i)] = strong
-		}
-	}
-	for i := range min(64, fn.Signature().Results().Len()) {
-		if fact.Results&(1<<i) != 0 {
-			k.levels[fn.Signature().Results().At(i)] = strong
-		}
-	}
+	return k.levels[v]
 }

@@ -57,7 +57,7 @@ func runLiteral(p *pass) {
 				if fn := p.keys.callee(node); fn != nil {
 					for i, arg := range node.Args {
 						if params := fn.Signature().Params(); params.Len() > 0 {
-							count(arg, p.keys.levels[params.At(min(i, params.Len()-1))] == strong)
+							count(arg, p.keys.level(params.At(min(i, params.Len()-1))) == strong)
 						}
 					}
 				}
