@@ -4,7 +4,6 @@ import (
 	"go/ast"
 	"go/types"
 	"path/filepath"
-	"reflect"
 	"regexp"
 	"strings"
 )
@@ -26,13 +25,7 @@ var (
 )
 
 func runColumn(p *pass) {
-	each(p.files(), func(spec *ast.TypeSpec) {
-		if body, ok := spec.Type.(*ast.StructType); ok {
-			if t := p.TypesInfo.Defs[spec.Name]; t != nil {
-				p.fields(t.Type(), body)
-			}
-		}
-	})
+	p.eachField(p.column)
 	for _, s := range p.keys.statements {
 		if p.isTest(s.at.Pos()) || p.isOther(s.at) || !isDDL.MatchString(s.text) {
 			continue
@@ -55,36 +48,26 @@ func (p *pass) wantsSQL(text string) bool {
 	return len(m) == 0
 }
 
-// fields checks the fields of a model.
-func (p *pass) fields(t types.Type, body *ast.StructType) {
-	for _, field := range body.Fields.List {
-		for _, name := range field.Names {
-			v := p.TypesInfo.Defs[name].(*types.Var)
-			c, ok := p.keys.columnOf(t, v)
-			if !ok {
-				continue
-			}
-			what := "key"
-			if c.child {
-				what = "child"
-			}
-			if basic, ok := element(v.Type()).Underlying().(*types.Basic); ok {
-				if width, narrow := widths[basic.Kind()]; narrow && width > 0 {
-					p.report(Breaks, name, "The %s %s.%s has %d bits", what, c.model, name.Name, width)
-					continue
-				}
-			}
-			if field.Tag != nil {
-				p.tag(field.Tag, what, c.model+"."+name.Name)
-			}
-		}
+// column checks a field of a model.
+func (p *pass) column(of *types.TypeName, field *types.Var, at *ast.Ident, tag *ast.BasicLit) {
+	c, ok := p.keys.columnOf(of.Type(), field)
+	if !ok {
+		return
+	}
+	what := "key"
+	if c.child {
+		what = "child"
+	}
+	if basic, ok := typeOf[*types.Basic](element(field.Type())); ok && widths[basic.Kind()] > 0 {
+		p.report(Breaks, at, "The %s %s.%s has %d bits", what, c.model, field.Name(), widths[basic.Kind()])
+	} else if tag != nil {
+		p.tag(tag, what, c.model+"."+field.Name())
 	}
 }
 
 func (p *pass) tag(tag *ast.BasicLit, what, name string) {
-	parsed := reflect.StructTag(strings.Trim(tag.Value, "`"))
 	for _, library := range ormTags {
-		text := parsed.Get(library)
+		text := parseTag(tag).Get(library)
 		if library == "gorm" {
 			text = gormInt.ReplaceAllString(text, "")
 		}

@@ -264,7 +264,7 @@ type ref struct {
 func (k *keySet) refs(e ast.Expr) []ref {
 	e = ast.Unparen(e)
 	if t := k.TypesInfo.TypeOf(e); t != nil && isPK(element(t)) {
-		return []ref{{}}
+		return key
 	}
 	switch e := e.(type) {
 	case *ast.Ident:
@@ -273,7 +273,7 @@ func (k *keySet) refs(e ast.Expr) []ref {
 		}
 	case *ast.SelectorExpr:
 		if _, ok := k.column(e); ok {
-			return []ref{{}}
+			return key
 		}
 		if v, ok := k.TypesInfo.ObjectOf(e.Sel).(*types.Var); ok {
 			return []ref{{v: v.Origin()}}
@@ -289,24 +289,25 @@ func (k *keySet) refs(e ast.Expr) []ref {
 	case *ast.SliceExpr:
 		return k.refs(e.X)
 	case *ast.IndexExpr:
-		if t := k.TypesInfo.TypeOf(e.X); t != nil {
-			switch t.Underlying().(type) {
-			case *types.Slice, *types.Array, *types.Pointer:
-				return k.refs(e.X)
-			}
+		switch k.TypesInfo.TypeOf(e.X).Underlying().(type) {
+		case *types.Slice, *types.Array, *types.Pointer:
+			return k.refs(e.X)
 		}
 	case *ast.CompositeLit:
-		if _, ok := k.TypesInfo.TypeOf(e).Underlying().(*types.Slice); ok {
-			var all []ref
-			for _, element := range e.Elts {
-				all = append(all, k.refs(element)...)
-			}
-			return all
+		if _, ok := typeOf[*types.Slice](k.TypesInfo.TypeOf(e)); ok {
+			return k.refsOfAll(e.Elts)
 		}
 	case *ast.CallExpr:
 		return k.refsOfCall(e, 0)
 	}
 	return nil
+}
+
+func (k *keySet) refsOfAll(list []ast.Expr) (all []ref) {
+	for _, e := range list {
+		all = append(all, k.refs(e)...)
+	}
+	return all
 }
 
 // copies are functions whose result is their argument in another form: the number is the
@@ -322,24 +323,17 @@ func (k *keySet) refsOfCall(call *ast.CallExpr, result int) []ref {
 	if k.TypesInfo.Types[call.Fun].IsType() { // a conversion
 		return k.refs(call.Args[0])
 	}
-	if id, ok := call.Fun.(*ast.Ident); ok {
-		if b, ok := k.TypesInfo.Uses[id].(*types.Builtin); ok {
-			if b.Name() != "append" {
-				return nil
-			}
-			var all []ref
-			for _, arg := range call.Args {
-				all = append(all, k.refs(arg)...)
-			}
-			return all
-		}
+	if b, ok := typeutil.Callee(k.TypesInfo, call).(*types.Builtin); ok && b.Name() == "append" {
+		return k.refsOfAll(call.Args)
 	}
 	fn := k.callee(call)
 	if fn == nil {
 		return nil
 	}
-	name := fn.FullName()
-	if i, ok := copies[name]; ok {
+	if fn.Name() == "LastInsertId" && result == 0 {
+		return key
+	}
+	if i, ok := copies[fn.FullName()]; ok {
 		if result > 0 || len(call.Args) <= i {
 			return nil
 		}
@@ -368,11 +362,12 @@ func (k *keySet) callee(call *ast.CallExpr) *types.Func {
 	return fn.Origin()
 }
 
-func pathOf(fn *types.Func) string {
-	if fn.Pkg() == nil {
+// pathOf returns the path of the package of an object, or "" for what is built in.
+func pathOf(obj types.Object) string {
+	if obj.Pkg() == nil {
 		return ""
 	}
-	return fn.Pkg().Path()
+	return obj.Pkg().Path()
 }
 
 // holds reports whether an expression is a key.
@@ -409,7 +404,7 @@ func (k *keySet) copied(from []ref, kind edgeKind, to []ref) {
 // isStandardField reports whether a variable is a field that holds values of any kind, such as
 // that of sql.NullInt64.
 func isStandardField(v *types.Var) bool {
-	return v != nil && v.IsField() && v.Pkg() != nil && isStandard(v.Pkg().Path())
+	return v != nil && v.IsField() && isStandard(pathOf(v))
 }
 
 // flow says that an expression becomes the variables.

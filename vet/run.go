@@ -8,6 +8,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"go/types"
 	"io/fs"
 	"maps"
 	"os"
@@ -70,7 +71,7 @@ func Run(ctx context.Context, o Options) ([]Finding, error) {
 			return nil, fmt.Errorf("vet: %s: %w", action.Package.PkgPath, action.Err)
 		}
 		if k, ok := action.Result.(*keySet); ok {
-			inTemplates.add(k, k.Pkg.Scope())
+			inTemplates.add(k, []*types.Package{k.Pkg})
 		}
 		for _, d := range action.Diagnostics {
 			findings = append(findings, Finding{action.Analyzer.Name, d.Category, action.Package.Fset.Position(d.Pos), d.Message, d.URL})
@@ -172,7 +173,7 @@ func survey(pkgs []*packages.Package, config Config) (_ Config, templates []stri
 		})
 		each(p.Syntax, func(s *ast.SelectorExpr) {
 			obj := p.TypesInfo.Uses[s.Sel]
-			if obj != nil && obj.Name() == "JSSafe" && obj.Pkg() != nil && obj.Pkg().Path() == snowkey+"idgen" {
+			if obj != nil && obj.Name() == "JSSafe" && pathOf(obj) == snowkey+"idgen" {
 				config.Safe = true
 			}
 		})

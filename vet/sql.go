@@ -3,6 +3,7 @@ package vet
 import (
 	"go/ast"
 	"go/types"
+	"iter"
 	"regexp"
 	"strconv"
 	"strings"
@@ -109,35 +110,32 @@ func (k *keySet) keyColumn(table string) (string, bool) {
 	if !k.wanted(table) {
 		return "", false
 	}
-	for _, name := range k.Pkg.Scope().Names() {
-		if c, ok := k.keyOf(k.Pkg.Scope().Lookup(name), table); ok {
-			return c, true
-		}
-	}
-	for _, imported := range k.Pkg.Imports() {
-		if isStandard(imported.Path()) {
-			continue
-		}
-		for _, name := range imported.Scope().Names() {
-			if c, ok := k.keyOf(imported.Scope().Lookup(name), table); ok {
-				return c, true
-			}
+	for t, m := range k.modelsOf(k.visible()) {
+		if key := keyOfModel(m); key != nil && (m.table == table || snake(t.Name()) == table) {
+			return m.fields[key].name, true
 		}
 	}
 	return "id", k.counted[table]
 }
 
-func (k *keySet) keyOf(obj types.Object, table string) (string, bool) {
-	t, ok := obj.(*types.TypeName)
-	if !ok {
-		return "", false
+// visible returns this package and those that it imports.
+func (k *keySet) visible() []*types.Package {
+	return append([]*types.Package{k.Pkg}, k.Pkg.Imports()...)
+}
+
+// modelsOf yields the models that packages declare.
+func (k *keySet) modelsOf(pkgs []*types.Package) iter.Seq2[*types.TypeName, *modelInfo] {
+	return func(yield func(*types.TypeName, *modelInfo) bool) {
+		for _, pkg := range pkgs {
+			for _, name := range pkg.Scope().Names() {
+				t, ok := pkg.Scope().Lookup(name).(*types.TypeName)
+				if !ok || isStandard(pkg.Path()) {
+					continue
+				}
+				if m := k.modelOf(t.Type()); m != nil && !yield(t, m) {
+					return
+				}
+			}
+		}
 	}
-	m := k.modelOf(t.Type())
-	if m == nil || m.table != table && snake(t.Name()) != table {
-		return "", false
-	}
-	if key := keyOfModel(m); key != nil {
-		return m.fields[key].name, true
-	}
-	return "", false
 }
