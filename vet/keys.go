@@ -5,6 +5,7 @@ import (
 	"go/constant"
 	"go/token"
 	"go/types"
+	"maps"
 	"reflect"
 	"regexp"
 	"slices"
@@ -125,16 +126,11 @@ func (k *keySet) readNames() {
 		k.counted[table] = true
 	}
 	for _, s := range k.statements {
-		for _, table := range s.counted {
-			k.counted[table] = true
-		}
+		addCounted(k.counted, s.text)
 	}
 	k.readTableNames()
 	k.readScans()
-	var own namesFact
-	for table := range k.counted {
-		own.Tables = append(own.Tables, table)
-	}
+	own := namesFact{Tables: slices.Collect(maps.Keys(k.counted))}
 	for _, f := range k.AllPackageFacts() {
 		if names, ok := f.Fact.(*namesFact); ok {
 			for _, name := range names.Models {

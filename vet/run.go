@@ -168,7 +168,7 @@ func survey(pkgs []*packages.Package, config Config) (_ Config, templates []stri
 				return
 			}
 			if text, err := strconv.Unquote(literal.Value); err == nil {
-				addTables(counted, text)
+				addCounted(counted, text)
 			}
 		})
 		each(p.Syntax, func(s *ast.SelectorExpr) {
@@ -187,7 +187,7 @@ func survey(pkgs []*packages.Package, config Config) (_ Config, templates []stri
 			case !entry.Type().IsRegular():
 			case ext == ".sql":
 				text, err := os.ReadFile(path)
-				addTables(counted, string(text))
+				addCounted(counted, string(text))
 				return err
 			case slices.Contains(templateFiles, ext):
 				templates = append(templates, path)
@@ -200,10 +200,4 @@ func survey(pkgs []*packages.Package, config Config) (_ Config, templates []stri
 	}
 	config.Counted = append(slices.Clone(config.Counted), slices.Sorted(maps.Keys(counted))...)
 	return config, templates, nil
-}
-
-func addTables(tables map[string]bool, sql string) {
-	for _, table := range countedTables(sql) {
-		tables[table] = true
-	}
 }

@@ -11,9 +11,8 @@ import (
 
 // A statement is a constant text of the program that is SQL.
 type statement struct {
-	at      ast.Expr
-	text    string
-	counted []string // the tables that it creates with a key that counts
+	at   ast.Expr
+	text string
 }
 
 var (
@@ -30,19 +29,18 @@ var (
 func (k *keySet) readStatements() {
 	texts(k, k.Files, func(e ast.Expr, text string) {
 		if isSQL.MatchString(text) {
-			k.statements = append(k.statements, statement{e, text, countedTables(text)})
+			k.statements = append(k.statements, statement{e, text})
 		}
 	})
 }
 
-// countedTables returns the tables that SQL creates with a key that counts.
-func countedTables(text string) (tables []string) {
+// addCounted adds to tables those that SQL creates with a key that counts.
+func addCounted(tables map[string]bool, text string) {
 	for _, m := range createSQL.FindAllStringSubmatch(text, -1) {
 		if countsSQL.MatchString(m[2]) {
-			tables = append(tables, bare(m[1]))
+			tables[bare(m[1])] = true
 		}
 	}
-	return tables
 }
 
 // bare removes quotes and the schema from a name.

@@ -78,6 +78,11 @@ type field struct {
 	Fixed *int64 `json:"fixed,omitempty"`
 }
 
+// value returns the bits of the field in an id.
+func (f field) value(id int64) int64 {
+	return int64(uint64(id) >> f.Low & (1<<(f.High-f.Low+1) - 1))
+}
+
 func draw(l idgen.Layout) drawing {
 	life := l.Lifetime()
 	d := drawing{Text: l.String(), Fields: fieldsOf(l), Start: life.Start, End: life.End, SafeEnd: life.SafeEnd, Workers: 1}
