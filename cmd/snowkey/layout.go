@@ -337,11 +337,8 @@ such as 2026-11-23T08:00:00+01:00. Days begin at midnight UTC.`,
 			if err != nil {
 				return err
 			}
-			if a.json {
-				return writeJSON(a.stdout, map[string]string{"from": strconv.FormatInt(first, 10), "to": strconv.FormatInt(last, 10)})
-			}
-			_, err = fmt.Fprintf(a.stdout, "BETWEEN %d AND %d\n", first, last)
-			return err
+			from, to := strconv.FormatInt(first, 10), strconv.FormatInt(last, 10)
+			return a.print(map[string]string{"from": from, "to": to}, "BETWEEN %s AND %s\n", from, to)
 		},
 	}
 	cmd.Flags().StringVar(&from, "from", "", "the first `time`")
