@@ -46,7 +46,7 @@ stops after the current batch of a backfill, and a second Ctrl-C at once.`,
 	})
 	registerPhase(cmd, &options.Phase, "the `phase` to apply, after which apply stops anyway; by default the next: widen, readers, fence, switch-on, drop, guard; or map, rekey")
 	flags := cmd.Flags()
-	flags.IntVar(&options.BatchSize, "batch-size", 0, "how many `rows` a backfill fills at a time, about (default 10000)")
+	flags.IntVar(&options.BatchSize, "batch-size", 0, "how many `rows` a backfill fills at a time, about; fewer if they take longer than 0.1 s (default 10000)")
 	flags.DurationVar(&options.Pause, "pause", 0, "how long a backfill rests after each batch")
 	flags.DurationVar(&options.MaxLag, "max-lag", 0, "how far a replica may be behind before a backfill pauses (default 10s)")
 	flags.IntVar(&options.MaxActive, "max-active", 0, "how many other sessions may be running a statement before a backfill pauses (default any number)")

@@ -25,7 +25,8 @@ type ApplyOptions struct {
 	// first incomplete phase.
 	Phase PhaseName
 
-	// BatchSize is the approximate number of rows to backfill (or rekey) at a time.
+	// BatchSize is about how many rows to backfill (or rekey) at a time. A backfill uses
+	// smaller batches if they take longer than 0.1 s, because writers wait for their rows.
 	// Defaults to 10,000.
 	BatchSize int
 

@@ -21,7 +21,8 @@ func (a *applier) backfill(ctx context.Context, s Step, before entry) error {
 	if _, err := fmt.Sscanf(before.detail, "%d of %d", &filled, &total); err != nil {
 		filled, total = 0, of.blocks
 	}
-	batch := max(int64(a.options.BatchSize)/max(of.rows, 1), 1)
+	most := max(int64(a.options.BatchSize)/max(of.rows, 1), 1)
+	batch := most
 	for filled < total {
 		if err := a.throttle(ctx); err != nil {
 			return err
@@ -35,7 +36,9 @@ func (a *applier) backfill(ctx context.Context, s Step, before entry) error {
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
+			began := time.Now()
 			_, err := a.conn.ExecContext(context.WithoutCancel(ctx), s.SQL, filled, end)
+			batch = pace(batch, most, time.Since(began))
 			return err
 		})
 		if err != nil {
@@ -51,6 +54,18 @@ func (a *applier) backfill(ctx context.Context, s Step, before entry) error {
 		}
 	}
 	return nil
+}
+
+// pace returns the size of the next batch. Writers wait for the rows of a batch, so it
+// should take about 0.1 s.
+func pace(size, most int64, took time.Duration) int64 {
+	switch {
+	case took > 100*time.Millisecond:
+		return max(size/2, 1)
+	case took < 50*time.Millisecond:
+		return min(2*size, most)
+	}
+	return size
 }
 
 // throttle waits while a standby or a logical subscriber of Postgres lags behind, or while

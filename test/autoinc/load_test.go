@@ -223,3 +223,24 @@ func TestNoDeadlocks(t *testing.T) {
 		})
 	}
 }
+
+// Writers wait for the rows of a batch, so batches that take long become smaller.
+func TestBatchesOfSlowRows(t *testing.T) {
+	t.Parallel()
+	one(t, "postgres")
+	conn := owner(t).Connect(t)
+	dbtest.Exec(t, conn, "CREATE FUNCTION slow(text) RETURNS boolean LANGUAGE sql AS 'SELECT pg_sleep(0.01) IS NOT NULL'",
+		"CREATE TABLE users (id serial PRIMARY KEY, name text CHECK (slow(name)))", "ALTER TABLE users ALTER name SET STORAGE PLAIN",
+		"INSERT INTO users (name) SELECT repeat('n', 3000) FROM generate_series(1, 100)", "ANALYZE users") // two rows in a block
+	p := plan(t, conn, autoinc.PlanOptions{Online: true})
+	var batches []int64
+	last := int64(0)
+	dbtest.Must(autoinc.Apply(t.Context(), conn, p, autoinc.ApplyOptions{BatchSize: 40, Progress: func(p autoinc.Progress) {
+		if p.Event == autoinc.Filled {
+			batches, last = append(batches, p.Done-last), p.Done
+		}
+	}}))(t)
+	if len(batches) < 3 || batches[0] != 20 || batches[1] != 10 || batches[2] != 5 {
+		t.Errorf("batches of slow rows have %d blocks", batches)
+	}
+}
