@@ -20,13 +20,12 @@ var (
 )
 
 func runBoxed(p *pass) {
-	each(p.files(), func(call *ast.CallExpr) {
-		fn := p.keys.callee(call)
-		if fn != nil && fn.FullName() == "(*encoding/gob.Encoder).Encode" {
+	p.eachCall(func(call *ast.CallExpr, fn *types.Func) {
+		if fn.FullName() == "(*encoding/gob.Encoder).Encode" {
 			p.encoded(call.Args[0])
 			return
 		}
-		if fn == nil || !storeNames.MatchString(fn.Name()) || !storePackage.MatchString(fn.FullName()) {
+		if !storeNames.MatchString(fn.Name()) || !storePackage.MatchString(fn.FullName()) {
 			return
 		}
 		for arg, param := range arguments(call, fn.Signature()) {

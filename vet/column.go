@@ -34,7 +34,8 @@ func runColumn(p *pass) {
 			p.report(Check, s.at, "SQL with %s numbers rows", strings.ToUpper(strings.Join(strings.Fields(strings.TrimSuffix(m, "(")), " ")))
 		}
 	}
-	each(p.files(), func(call *ast.CallExpr) { p.migration(call); p.entField(call) })
+	p.eachCall(p.migration)
+	p.eachCall(p.entField)
 }
 
 // wantsSQL reports whether SQL is about a table that the plan touches.
@@ -85,11 +86,7 @@ func (p *pass) tag(tag *ast.BasicLit, what, name string) {
 var inMigrations = regexp.MustCompile(`(?i)migrat`)
 
 // migration checks calls that change columns, or create the tables of models, in migrations.
-func (p *pass) migration(call *ast.CallExpr) {
-	fn := p.keys.callee(call)
-	if fn == nil {
-		return
-	}
+func (p *pass) migration(call *ast.CallExpr, fn *types.Func) {
 	path, file := pathOf(fn), p.Fset.File(call.Pos()).Name()
 	switch {
 	case strings.HasPrefix(path, "gorm.io/gorm") && fn.Name() == "AlterColumn" && len(call.Args) == 2:
@@ -116,9 +113,8 @@ func (p *pass) migration(call *ast.CallExpr) {
 }
 
 // entField checks fields of ent's schemas: field.Int32("id"), field.Int("user_id").
-func (p *pass) entField(call *ast.CallExpr) {
-	fn := p.keys.callee(call)
-	if fn == nil || pathOf(fn) != "entgo.io/ent/schema/field" || len(call.Args) != 1 {
+func (p *pass) entField(call *ast.CallExpr, fn *types.Func) {
+	if pathOf(fn) != "entgo.io/ent/schema/field" || len(call.Args) != 1 {
 		return
 	}
 	name, ok := p.keys.text(call.Args[0])

@@ -164,27 +164,14 @@ func (c *insertChecker) builder(columns *ast.CallExpr) {
 func (c *insertChecker) row(call *ast.CallExpr, row ast.Expr) {
 	t := c.TypesInfo.TypeOf(row)
 	m := c.keys.modelOf(t)
-	if m == nil {
-		return
-	}
-	key := keyOfModel(m)
-	if key == nil || c.isFilled(call, row, key) {
+	if m == nil || m.key == nil || c.isFilled(call, row, m.key) {
 		return
 	}
 	if _, byValue := t.Underlying().(*types.Struct); byValue {
-		c.report(Breaks, call, "%s is inserted by value, and no Fill of its variable precedes", m.fields[key].model)
+		c.report(Breaks, call, "%s is inserted by value, and no Fill of its variable precedes", m.fields[m.key].model)
 		return
 	}
-	c.report(Breaks, call, "%s is inserted, and no Fill precedes", m.fields[key].model)
-}
-
-func keyOfModel(m *modelInfo) *types.Var {
-	for f, column := range m.fields {
-		if !column.child {
-			return f
-		}
-	}
-	return nil
+	c.report(Breaks, call, "%s is inserted, and no Fill precedes", m.fields[m.key].model)
 }
 
 // isFilled reports whether the function fills the row, or sets its key, before the call.

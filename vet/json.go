@@ -31,9 +31,8 @@ func runJSON(p *pass) {
 	reported := make(map[*types.Var]bool)
 	each(p.files(), func(n *ast.CompositeLit) { p.jsonLiteral(n, reported) })
 	p.eachStored(isJSONMap, p.jsonValue)
-	each(p.files(), func(call *ast.CallExpr) { // json.NewEncoder(w).Encode(map[string]any{"id": user.ID})
-		fn := p.keys.callee(call)
-		if fn == nil || !jsonWriters[fn.Name()] {
+	p.eachCall(func(call *ast.CallExpr, fn *types.Func) { // json.NewEncoder(w).Encode(map[string]any{"id": user.ID})
+		if !jsonWriters[fn.Name()] {
 			return
 		}
 		for _, arg := range call.Args {

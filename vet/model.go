@@ -97,6 +97,7 @@ var ormTags = []string{"gorm", "bun", "xorm", "db", "pg", "orm"}
 // A modelInfo is what we know about a struct.
 type modelInfo struct {
 	table  string
+	key    *types.Var // nil if it has several columns
 	fields map[*types.Var]column
 }
 
@@ -128,7 +129,7 @@ func (k *keySet) readModel(s *types.Struct, named *types.Named) *modelInfo {
 	if named != nil {
 		name = named.Obj().Name()
 	}
-	m := &modelInfo{k.tableOf(named), make(map[*types.Var]column)}
+	m := &modelInfo{table: k.tableOf(named), fields: make(map[*types.Var]column)}
 	keys := keyFields(s)
 	if len(keys) == 0 {
 		keys = k.impliedKey(s, named)
@@ -142,6 +143,7 @@ func (k *keySet) readModel(s *types.Struct, named *types.Named) *modelInfo {
 	} else if base := k.embedded(s); base == nil || named == nil {
 		return nil
 	} else {
+		m.key = base.key
 		for f, c := range base.fields {
 			c.model, c.table = name, m.table
 			m.fields[f] = c
@@ -150,6 +152,9 @@ func (k *keySet) readModel(s *types.Struct, named *types.Named) *modelInfo {
 	for i := range s.NumFields() {
 		f := s.Field(i)
 		alone := slices.Equal(keys, []int{i})
+		if alone {
+			m.key = f
+		}
 		if alone || isNumber(f.Type()) && k.isChild(s, f.Name()) {
 			m.fields[f] = column{name, m.table, columnName(f, reflect.StructTag(s.Tag(i))), !alone}
 		}

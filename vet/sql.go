@@ -109,8 +109,8 @@ func (k *keySet) keyColumn(table string) (string, bool) {
 		return "", false
 	}
 	for t, m := range k.modelsOf(k.visible()) {
-		if key := keyOfModel(m); key != nil && (m.table == table || snake(t.Name()) == table) {
-			return m.fields[key].name, true
+		if m.key != nil && (m.table == table || snake(t.Name()) == table) {
+			return m.fields[m.key].name, true
 		}
 	}
 	return "id", k.counted[table]

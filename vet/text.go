@@ -34,11 +34,7 @@ func runText(p *pass) {
 			p.report(Check, n, "%s, the text of a key, is cut", types.ExprString(n.X))
 		}
 	})
-	each(p.files(), func(call *ast.CallExpr) {
-		fn := p.keys.callee(call)
-		if fn == nil {
-			return
-		}
+	p.eachCall(func(call *ast.CallExpr, fn *types.Func) {
 		if pathOf(fn) == "fmt" && len(call.Args) > 1 {
 			p.format(call)
 		}

@@ -198,6 +198,15 @@ func (p *pass) eachStored(in func(types.Type) bool, do func(ast.Expr)) {
 	})
 }
 
+// eachCall calls do for the calls of functions and methods that have a name.
+func (p *pass) eachCall(do func(call *ast.CallExpr, fn *types.Func)) {
+	each(p.files(), func(call *ast.CallExpr) {
+		if fn := p.keys.callee(call); fn != nil {
+			do(call, fn)
+		}
+	})
+}
+
 // each calls do for every node of a type in other nodes.
 func each[N, Root ast.Node](roots []Root, do func(N)) {
 	for _, root := range roots {
