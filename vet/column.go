@@ -67,9 +67,9 @@ func (p *pass) column(of *types.TypeName, field *types.Var, at *ast.Ident, tag *
 }
 
 func (p *pass) tag(tag *ast.BasicLit, what, name string) {
-	for _, library := range ormTags {
-		text := parseTag(tag).Get(library)
-		if library == "gorm" {
+	for _, l := range libraries {
+		text := parseTag(tag).Get(l.tag)
+		if l.tag == "gorm" {
 			text = gormInt.ReplaceAllString(text, "")
 		}
 		if m := narrowTag.FindString(text); m != "" {

@@ -71,28 +71,23 @@ func structOf(t types.Type) (*types.Struct, *types.Named) {
 	return s, named
 }
 
-// keyTags are the tags by which each library knows a primary key.
-var keyTags = map[string]*regexp.Regexp{
-	"gorm":    regexp.MustCompile(`(?i)(^|;)\s*primary_?key\b`),
-	"bun":     regexp.MustCompile(`(^|,)pk\b`),
-	"pg":      regexp.MustCompile(`(^|,)pk\b`),
-	"xorm":    regexp.MustCompile(`(?i)(^|\s)pk\b`),
-	"orm":     regexp.MustCompile(`(^|;)(pk|auto)\b`),
-	"snowkey": regexp.MustCompile(`^[^-]*$`),
-	"db":      regexp.MustCompile(`(?i)^id(,|$)`),
+// A library knows the fields of rows by their tags.
+type library struct {
+	tag    string
+	key    *regexp.Regexp // of a primary key
+	column *regexp.Regexp // finds the name of the column
 }
 
-// columnTags find the name of the column in the tag of a library.
-var columnTags = map[string]*regexp.Regexp{
-	"gorm": regexp.MustCompile(`(?i)(?:^|;)\s*column:\s*(\w+)`),
-	"bun":  regexp.MustCompile(`^(\w+)(?:,|$)`),
-	"xorm": regexp.MustCompile(`'(\w+)'|\s([a-z_]*id)$`),
-	"orm":  regexp.MustCompile(`column\((\w+)\)`),
-	"db":   regexp.MustCompile(`^(\w+)(?:,|$)`),
-}
+var nameFirst = regexp.MustCompile(`^(\w+)(?:,|$)`)
 
-// ormTags are tags that only rows have.
-var ormTags = []string{"gorm", "bun", "xorm", "db", "pg", "orm"}
+var libraries = []library{
+	{"gorm", regexp.MustCompile(`(?i)(^|;)\s*primary_?key\b`), regexp.MustCompile(`(?i)(?:^|;)\s*column:\s*(\w+)`)},
+	{"bun", regexp.MustCompile(`(^|,)pk\b`), nameFirst},
+	{"xorm", regexp.MustCompile(`(?i)(^|\s)pk\b`), regexp.MustCompile(`'(\w+)'|\s([a-z_]*id)$`)},
+	{"db", regexp.MustCompile(`(?i)^id(,|$)`), nameFirst},
+	{"pg", regexp.MustCompile(`(^|,)pk\b`), nameFirst},
+	{"orm", regexp.MustCompile(`(^|;)(pk|auto)\b`), regexp.MustCompile(`column\((\w+)\)`)},
+}
 
 // A modelInfo is what we know about a struct.
 type modelInfo struct {
@@ -178,11 +173,12 @@ func (k *keySet) embedded(s *types.Struct) *modelInfo {
 func keyFields(s *types.Struct) (keys []int) {
 	for i := range s.NumFields() {
 		tag := reflect.StructTag(s.Tag(i))
-		for library, pattern := range keyTags {
-			if text, ok := tag.Lookup(library); ok && pattern.MatchString(text) {
-				keys = append(keys, i)
-				break
-			}
+		own, ok := tag.Lookup("snowkey")
+		if ok && !strings.Contains(own, "-") || slices.ContainsFunc(libraries, func(l library) bool {
+			text, ok := tag.Lookup(l.tag)
+			return ok && l.key.MatchString(text)
+		}) {
+			keys = append(keys, i)
 		}
 	}
 	return keys
@@ -197,8 +193,8 @@ func (k *keySet) impliedKey(s *types.Struct, named *types.Named) []int {
 		if f.Name() == "ID" || f.Name() == "Id" {
 			id = i
 		}
-		for _, library := range ormTags {
-			_, ok := tag.Lookup(library)
+		for _, l := range libraries {
+			_, ok := tag.Lookup(l.tag)
 			row = row || ok
 		}
 		row = row || f.Embedded() && f.Name() == "BaseModel" // bun
@@ -303,8 +299,8 @@ func (k *keySet) tableOf(named *types.Named) string {
 }
 
 func columnName(f *types.Var, tag reflect.StructTag) string {
-	for library, pattern := range columnTags {
-		if m := pattern.FindStringSubmatch(tag.Get(library)); m != nil {
+	for _, l := range libraries {
+		if m := l.column.FindStringSubmatch(tag.Get(l.tag)); m != nil {
 			return m[1] + strings.Join(m[2:], "")
 		}
 	}
