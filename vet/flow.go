@@ -179,17 +179,11 @@ func (k *keySet) readArguments(call *ast.CallExpr) {
 			k.flow(call.Args[1], assigned, key)
 		}
 	}
-	for i, arg := range call.Args {
-		query, ok := k.text(arg)
-		if !ok || !strings.ContainsAny(query, "?$") {
-			continue
+	k.eachArgument(call, placeholders, func(_, column string, arg ast.Expr) {
+		if k.isKeyName(column) {
+			k.flow(arg, assigned, key)
 		}
-		for position, name := range placeholders(query) {
-			if i+1+position < len(call.Args) && k.isKeyName(name) {
-				k.flow(call.Args[i+1+position], assigned, key)
-			}
-		}
-	}
+	})
 }
 
 func isMethodOf(fn *types.Func, path, name string) bool {

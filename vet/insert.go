@@ -213,23 +213,19 @@ func (c *insertChecker) isFilled(call *ast.CallExpr, row ast.Expr, key *types.Va
 
 // variable returns the variable that an expression is, or points to, or is an element of.
 func (c *insertChecker) variable(e ast.Expr) types.Object {
-	for {
-		switch x := ast.Unparen(e).(type) {
-		case *ast.Ident:
-			return c.TypesInfo.ObjectOf(x)
-		case *ast.UnaryExpr:
-			if x.Op != token.AND {
-				return nil
-			}
-			e = x.X
-		case *ast.StarExpr:
-			e = x.X
-		case *ast.IndexExpr:
-			e = x.X
-		default:
-			return nil
+	switch x := ast.Unparen(e).(type) {
+	case *ast.Ident:
+		return c.TypesInfo.ObjectOf(x)
+	case *ast.UnaryExpr:
+		if x.Op == token.AND {
+			return c.variable(x.X)
 		}
+	case *ast.StarExpr:
+		return c.variable(x.X)
+	case *ast.IndexExpr:
+		return c.variable(x.X)
 	}
+	return nil
 }
 
 // sets reports whether a composite literal sets a field.
@@ -251,29 +247,17 @@ func sets(info *types.Info, e ast.Expr, field *types.Var) bool {
 
 // insertArguments checks the argument of database/sql that goes to the key of an INSERT.
 func (c *insertChecker) insertArguments(call *ast.CallExpr) {
-	for i, arg := range call.Args {
-		query, ok := c.keys.text(arg)
-		if !ok || !insertSQL.MatchString(query) {
-			continue
-		}
+	c.keys.eachArgument(call, inserted, func(query, column string, arg ast.Expr) {
 		table := bare(insertSQL.FindStringSubmatch(query)[1])
-		name, ok := c.keys.keyColumn(table)
-		if !ok {
-			continue
+		name, known := c.keys.keyColumn(table)
+		field, ok := ast.Unparen(arg).(*ast.SelectorExpr)
+		if !known || !ok || !strings.EqualFold(column, name) {
+			return
 		}
-		for position, column := range inserted(query) {
-			if !strings.EqualFold(column, name) || i+1+position >= len(call.Args) {
-				continue
-			}
-			field, ok := ast.Unparen(call.Args[i+1+position]).(*ast.SelectorExpr)
-			if !ok {
-				continue
-			}
-			if key, ok := c.TypesInfo.ObjectOf(field.Sel).(*types.Var); ok && key.IsField() && !c.isFilled(call, field.X, key) {
-				c.report(Breaks, call, "A row is inserted into %s, and no Fill of %s precedes", table, types.ExprString(field.X))
-			}
+		if key, ok := c.TypesInfo.ObjectOf(field.Sel).(*types.Var); ok && key.IsField() && !c.isFilled(call, field.X, key) {
+			c.report(Breaks, call, "A row is inserted into %s, and no Fill of %s precedes", table, types.ExprString(field.X))
 		}
-	}
+	})
 }
 
 var insertVerbs = regexp.MustCompile(`^(Create|Insert|Add)`)

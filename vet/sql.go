@@ -76,6 +76,22 @@ func placeholders(query string) map[int]string {
 	return all
 }
 
+// eachArgument calls do for the arguments that the placeholders of a query stand for. The function
+// columns finds their columns, by position.
+func (k *keySet) eachArgument(call *ast.CallExpr, columns func(query string) map[int]string, do func(query, column string, arg ast.Expr)) {
+	for i, arg := range call.Args {
+		query, ok := k.text(arg)
+		if !ok || !strings.ContainsAny(query, "?$") {
+			continue
+		}
+		for position, column := range columns(query) {
+			if at := i + 1 + position; at < len(call.Args) {
+				do(query, column, call.Args[at])
+			}
+		}
+	}
+}
+
 // argument returns the position of the argument that a placeholder stands for.
 func argument(query string, start, end int) int {
 	if n, err := strconv.Atoi(strings.TrimPrefix(query[start:end], "$")); err == nil {
