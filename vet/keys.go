@@ -484,7 +484,7 @@ func isShared(v *types.Var, pkg *types.Package) bool {
 // exportFacts passes what is known about variables to importing packages.
 func (k *keySet) exportFacts() {
 	for v, l := range k.levels {
-		if l == strong && v.Pkg() == k.Pkg {
+		if l == strong && v.Pkg() == k.Pkg && v.Kind() != types.LocalVar {
 			k.ExportObjectFact(v, new(keyFact))
 		}
 	}
