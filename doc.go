@@ -1,15 +1,18 @@
-// Package snowkey opens a pool of 64-bit, time-ordered ids for use as primary keys in Go
-// ORMs.
+// Package snowkey opens a pool that generates 64-bit, time-ordered ids. Use them as primary
+// keys with a Go ORM or driver.
 //
 //	ids, err := snowkey.Open(ctx, sqlstore.Postgres(db), snowkey.Config{})
 //	idgen.SetDefault(ids)
 //
-// Once the pool is the default, the integrations use it to fill in the key of every new
-// row. Open leases a worker number from your application's own database, which is what
-// keeps ids from different processes apart. If your processes already have unique worker
-// numbers (a StatefulSet ordinal, say), you can use [idgen.NewPool] and skip the lease.
+// The integrations for ORMs fill the key of every new row from the default pool, which
+// idgen.SetDefault sets.
 //
-// The packages you're likely to need:
+// Open leases a worker number from your application's own database. Each id contains this
+// number, so that different processes can't generate the same id. If your processes already
+// have unique worker numbers (e.g. a StatefulSet ordinal), use [idgen.NewPool] instead, which
+// doesn't need a lease.
+//
+// These are the most important packages:
 //
 //   - idgen makes ids: Layout, Generator and Pool.
 //   - idgen/worker gets worker numbers without a lease.

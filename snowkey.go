@@ -15,66 +15,67 @@ import (
 
 // Config configures [Open]. The zero Config is ready to use.
 type Config struct {
-	// Layout divides the bits of an id into fields. Processes in the same namespace have
-	// to use the same layout, or at least layouts that can't produce the same id (see
+	// Layout divides the bits of an id into fields. All processes in a namespace must use
+	// the same layout, or layouts that can't produce the same id (see
 	// [idgen.Layout.Compatible]). [Config.ForService] sets it for a service. Defaults to
 	// idgen.DefaultLayout().
 	Layout idgen.Layout
 
-	// Namespace is the scope within which ids are unique, so use the same one in every
-	// process that fills the same tables. It can be up to 64 bytes long. Defaults to
-	// "default".
+	// Namespace is the scope within which ids are unique. Use the same namespace in all
+	// processes that insert rows into the same tables. It can be up to 64 bytes long.
+	// Defaults to "default".
 	Namespace string
 
-	// MinWorker and MaxWorker (both inclusive) limit which worker numbers may be leased,
-	// leaving the rest to processes that use a different store. A MaxWorker of 0 means the
-	// layout's largest worker number. [Config.ForService] sets both for a service.
+	// MinWorker and MaxWorker (both inclusive) limit which worker numbers Open may lease.
+	// This is useful if processes with different stores must not generate the same ids:
+	// give each store its own range. A MaxWorker of 0 means the layout's largest worker
+	// number. [Config.ForService] sets both for a service.
 	MinWorker, MaxWorker int64
 
-	// Label identifies this process in errors and in the lease table. It should stay the
-	// same across restarts. Defaults to the host name, $PORT if set, and the address of a
-	// network card.
+	// Label identifies this process in errors and in the lease table, so that you can see
+	// who holds a worker number. It should stay the same across restarts. Defaults to the
+	// host name, $PORT if set, and the address of a network card.
 	Label string
 
-	// PreferSame makes Open try the worker number last held under this Label first, if
-	// it's still free.
+	// PreferSame makes Open first try the worker number that a process with the same
+	// Label held last. If that number isn't free, Open leases another.
 	PreferSame bool
 
-	// Window is how long ids can still be issued once the store becomes unavailable. The
-	// lease is renewed every third of a Window. Must be the same for all processes in a
-	// namespace. Defaults to 10 s.
+	// Window is about how long the pool continues to issue ids after the store has become
+	// unavailable. The lease is renewed every third of a Window. Must be the same for all
+	// processes in a namespace. Defaults to 10 s.
 	Window time.Duration
 
-	// TTL is how long a killed process's worker number stays reserved. (Other processes
-	// then wait for MaxClockSkew on top of that before taking it.) Can't be less than
+	// TTL is how long the worker number of a killed process stays reserved. Other
+	// processes can lease the number MaxClockSkew after that. Must not be less than
 	// Window. Defaults to one and a half times Window.
 	TTL time.Duration
 
-	// MaxClockSkew is the maximum difference to tolerate between the clocks of the host
-	// and the store. The same limit applies between two database servers if one might take
-	// over from the other. It also delays the first id in a new namespace. Must be the
-	// same for all processes in a namespace. Defaults to 1 s.
+	// MaxClockSkew is the maximum tolerated difference between the clocks of the host and
+	// the store, and between two database servers if one may take over from the other. The
+	// first id in a new namespace is delayed by this time. Must be the same for all
+	// processes in a namespace. Defaults to 1 s.
 	MaxClockSkew time.Duration
 
-	// MaxBlocked limits how long a call will wait when it's the process itself that
-	// prevents the lease from being renewed (every connection of the *sql.DB is used by a
-	// transaction waiting for ids). After that, the call fails with a
-	// [*lease.BlockedError], even with time left on its context. It doesn't limit the
-	// wait for an unavailable store. Defaults to two times Window.
+	// MaxBlocked limits how long a call waits for ids if the process itself prevents the
+	// renewal of its lease. This happens when transactions that wait for ids use all
+	// connections of the *sql.DB. After this time, the call fails with a
+	// [*lease.BlockedError], even if its context hasn't ended. MaxBlocked doesn't limit
+	// how long a call waits for an unavailable store. Defaults to two times Window.
 	MaxBlocked time.Duration
 
-	// SkipMigrate stops Open from creating the tables, for when your own migrations do
-	// that.
+	// SkipMigrate stops Open from creating the lease tables. Use this if your own
+	// migrations create them.
 	SkipMigrate bool
 
 	// OnLost, if not nil, is called in its own goroutine after a lease is lost.
 	OnLost func(*lease.LostError)
 
-	// MaxAhead limits how far ids may run ahead of the clock, as in [idgen.Config]. The
-	// limit can be higher here than the 10 ms default there, since ids below the lease's
-	// bound belong to this process alone. The bound itself is never reached, not even with
-	// idgen.NoLimit; calls wait for the next renewal instead. Defaults to a tenth of
-	// Window, or one unit of the layout if that's longer.
+	// MaxAhead limits how far the times in ids may be ahead of the clock during a burst,
+	// as in [idgen.Config]. The default is higher than the 10 ms there, because the lease
+	// ensures that no other process issues the same ids. Even with idgen.NoLimit, ids stay
+	// below the lease's bound, and calls wait for the next renewal before they reach it.
+	// Defaults to a tenth of Window, or one unit of the layout if that's longer.
 	MaxAhead time.Duration
 
 	// These have the same meaning and defaults as their namesakes in [idgen.Config].
@@ -90,15 +91,17 @@ type Config struct {
 	Logger *slog.Logger
 }
 
-// Open leases a worker number from store and returns a pool that's ready to issue ids. It
-// keeps trying while the store is unavailable or all worker numbers are in use. If ctx
-// ends before it succeeds, the error will tell you why. Use [idgen.Pool.Close] to release
-// the worker number.
+// Open leases a worker number from store and returns a pool that's ready to issue ids. Call
+// [idgen.Pool.Close] to release the worker number.
 //
-// Should the store become unavailable later on, ids keep flowing for Window. Calls will
-// then block until the store is back or their context ends (see MaxBlocked for an
-// exception). A pool that loses its lease will claim another worker number, and calls
-// wait until it has one. You can see both situations in [idgen.Pool.Health].
+// If the store is unavailable or all worker numbers are in use, Open tries again until ctx
+// ends. The error then says why it didn't succeed.
+//
+// If the store later becomes unavailable, the pool continues to issue ids for
+// [Config.Window]. After that, calls block until the store is available again or their
+// context ends (see [Config.MaxBlocked] for an exception). If the pool loses its lease, it
+// claims another worker number, and calls block until it has one. [idgen.Pool.Health]
+// reports both situations.
 func Open(ctx context.Context, store lease.Store, cfg Config) (*idgen.Pool, error) {
 	pool, own, err := cfg.split()
 	if err != nil {

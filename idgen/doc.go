@@ -2,9 +2,9 @@
 // number and sequence, packed into 63 bits as described by a [Layout].
 //
 // A process opens one [Pool], with snowkey.Open or [NewPool], and passes it to
-// [SetDefault]. The pool has a single worker number that's shared by all of its
-// generators. You usually won't call a generator directly, since the ent mixin or GORM
-// plugin takes care of it when creating rows.
+// [SetDefault]. The ent mixin, the GORM plugin and the other integrations then take ids
+// from this pool when they create rows. To generate ids yourself, call [Pool.Next] or
+// [Pool.NextN]. All generators of a pool share one worker number.
 //
 // # The algorithm
 //
@@ -14,38 +14,40 @@
 //	next = max(last + 1, now<<sequenceBits | spread)
 //
 // and stores the result by compare-and-swap. Here, now is the clock's tick, and spread is
-// an offset that changes from tick to tick (see [Config].NoSpread). Since next is always
-// larger than last, no number repeats whether the clock is running, stuck or going
-// backwards. Once a tick's sequence is full, last + 1 simply happens to be the first
-// number of the next tick.
+// an offset that changes from tick to tick (see [Config].NoSpread). Because next is always
+// larger than last, no number repeats, even if the clock stops or is set back. Once a
+// tick's sequence is full, last + 1 is the first number of the next tick.
 //
-// How far next may run ahead of the clock is up to the fields of [Config]:
+// After a burst, or after the clock was set back, next can be ahead of the clock. The
+// fields of [Config] limit by how much:
 //
 //	up to MaxAhead       the call returns at once
 //	up to MaxWait more   the call takes its number and waits for the clock
 //	beyond that          the call fails with *[ClockError] and takes no number
 //	beyond MaxBehind     the generator also reports that it is [Down]
 //
-// Waiting calls don't hold a lock. If the context ends before the wait does, you'll get
-// an error and a gap in the ids, as the call's number is never used. For layouts with a
-// rollback field, there's also [Config.Rotate], which lets a generator continue when
-// calls would otherwise fail because the clock was set back.
+// Waiting calls don't hold a lock. If the context ends while a call is waiting, the call
+// returns an error, and its number is never used.
+//
+// Use [Config.Rotate] if calls must not fail after the clock was set back. It requires a
+// layout with a rollback field, and later ids will be smaller than earlier ones.
 //
 // # Dense numbers
 //
-// If you need numbers like 1, 2 and 3, see package segment. Processes using the same name
-// share them through a row in a store.
+// Package segment issues numbers like 1, 2 and 3, for example for support tickets.
+// Processes share these numbers through a row in a store.
 //
 // # Limits
 //
-// Ids are unique per layout and worker number. When choosing the worker number yourself,
-// you must rule out all of the following, since any of them could cause duplicates:
+// Ids are unique per layout and worker number. If you can, open the pool with
+// snowkey.Open, which leases a worker number that no other process can use.
 //
-//   - Two processes using the same worker number at the same time.
-//   - Restarting a process after the clock was set back (it won't remember which ids it
-//     issued before).
-//   - Stopping a process and starting it again within MaxAhead plus one tick.
+// If you choose the worker number yourself, any of the following can cause duplicates:
 //
-// Package worker lists the requirements for each source of worker numbers. Pools opened
-// with snowkey.Open lease their worker number, which takes care of all three.
+//   - Two processes use the same worker number at the same time.
+//   - A process is restarted after the clock was set back. It doesn't remember which ids
+//     it has issued.
+//   - A process is stopped, and started again within MaxAhead plus one tick.
+//
+// Package worker lists what you must ensure for each source of worker numbers.
 package idgen

@@ -140,11 +140,21 @@ func (l Layout) timeOf(tick int64) time.Time {
 	return time.Unix(l.epoch.Unix()+int64(seconds), int64(l.epoch.Nanosecond())+int64(nanos)).UTC()
 }
 
-func (l Layout) timeError(t time.Time) error {
-	life := l.Lifetime()
-	return fmt.Errorf("idgen: %s is outside the layout's lifetime (%s to %s); use a layout with another epoch or more time bits",
-		t.UTC().Format(time.RFC3339Nano), life.Start.Format(time.RFC3339), life.End.Format(time.RFC3339))
+func (l Layout) timeError(t time.Time) error { return &timeError{t, l.Lifetime()} }
+
+// A timeError is about a time outside a layout's lifetime.
+type timeError struct {
+	time time.Time
+	life Lifetime
 }
+
+func (e *timeError) Error() string {
+	return fmt.Sprintf("idgen: %s is outside the layout's lifetime (%s to %s); use a layout with another epoch or more time bits",
+		e.time.UTC().Format(time.RFC3339Nano), e.life.Start.Format(time.RFC3339), e.life.End.Format(time.RFC3339))
+}
+
+// Start returns the first time with an id, for package autoinc.
+func (e *timeError) Start() time.Time { return e.life.Start }
 
 // mulDiv returns a*b/c, or false if that exceeds 64 bits.
 func mulDiv(a, b, c uint64) (uint64, bool) {

@@ -118,7 +118,7 @@ type Probe struct {
 	Fingerprint  string // of the database, when the namespace was created or fenced
 	Current      string // the fingerprint of the database now
 	Volatile     bool   // whether the store may lose an acknowledged commit without a new fingerprint
-	OneClock     bool   // whether all processes run on the store's host, so that missing rows may be added without a pause
+	OneClock     bool   // whether all processes run on the store's host, and it loses a row only with its namespace; rows may be added without a pause
 	Now          int64  // the store's time
 	LastWorker   int64  // the largest worker of the range that has a row, Min-1 if none has; not valid if HasFree
 

@@ -1,5 +1,6 @@
-// Package token issues and verifies session tokens, which a browser typically keeps in a
-// cookie after logging in. A token contains a session id, but no user data.
+// Package token issues and verifies session tokens. Use it to keep users logged in: after a
+// login, the browser stores the token in a cookie, and sends it with each request. A token
+// contains a session id, but no user data.
 //
 //	keys, err := token.ParseKeys(os.Getenv("SESSION_KEYS"))
 //	signer, err := token.New(token.Config{Keys: keys})
@@ -40,40 +41,44 @@
 //
 //	MAC = HMAC-SHA-256(secret of the key, "st1_" ‖ bytes 0 to 30 ‖ purpose)
 //
-// Because the id comes first and the alphabet is in ASCII order, tokens sort like their ids,
-// i.e. by when the sessions began. They don't have to be escaped in cookies, URLs or
-// headers, can be found by secret scanners thanks to their prefix, and have exactly one
-// valid spelling each. See testdata for test vectors.
+// This format has the following properties (see testdata for test vectors):
+//
+//   - Tokens sort by when their sessions began, because the id comes first.
+//   - They don't have to be escaped in cookies, URLs or headers.
+//   - Secret scanners can find them by their prefix.
+//   - Each token has exactly one valid spelling.
 //
 // # What protects a session
 //
-//   - The MAC proves that the token was issued for this purpose and with this expiry, by a
-//     process holding one of the keys. [Signer.Verify] rejects anything else with
-//     [ErrInvalid], without touching the database. MACs are compared in constant time.
-//   - Stores only keep a hash of each token. Someone with a leaked key still can't make a
-//     token that a store would accept, since they'd have to guess the random bits. A leaked
-//     store doesn't help either: you can't get from a hash back to the token.
-//   - Ending a session takes a store. Without one, tokens stay valid until they expire.
+//   - A token cannot be forged without a key. The MAC proves that it was issued for this
+//     purpose and with this expiry. [Signer.Verify] rejects anything else with [ErrInvalid],
+//     without a query. MACs are compared in constant time.
+//   - A leaked key isn't enough to log in. Stores compare a hash of the whole token, so an
+//     attacker would have to guess its random bits.
+//   - A leaked store isn't enough to log in either, because a token cannot be computed from
+//     its hash.
+//   - A session can be ended before its token expires, but only with a store. A program that
+//     only calls Verify accepts a token until it expires.
 //
-// Since they're part of the id, users are able to see when their own session began and which
-// worker number issued it.
+// Users can decode the id in their own token, which shows when the session began and the
+// worker number that issued it.
 //
 // # Errors
 //
-// Forged tokens always return [ErrInvalid], regardless of what's wrong with them.
-// [ErrExpired] and [ErrEnded] are only returned for tokens with a valid MAC. An attacker
-// won't learn anything from seeing them, which makes it safe to show a message like "your
-// session has ended" on the login page.
+// [Signer.Verify] returns [ErrInvalid] for every forged token, whatever is wrong with it.
+// [ErrExpired] and [ErrEnded] are only returned for tokens with a valid MAC. You can
+// therefore show a message like "your session has ended" on the login page without helping
+// an attacker.
 //
 // # Rotation
 //
 // A signer accepts tokens signed with any of its keys, but always signs with the first. To
-// rotate keys:
+// replace a key without ending sessions:
 //
 //  1. Add the new key at the end, and deploy to all processes.
 //  2. Move it to the front, and deploy again.
 //  3. Remove the old key once its last tokens have expired, i.e. after [Config.TTL].
 //
-// A leaked key should be removed right away, without going through these steps. This also
-// ends all of its sessions.
+// If a key has leaked, remove it right away instead of following these steps. All sessions
+// with tokens from this key will end.
 package token

@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"strconv"
 	"strings"
-	"sync"
 )
 
 // Keys are a signer's secrets. The first one signs, while all of them verify. They should be
@@ -23,8 +22,8 @@ type Keys struct {
 }
 
 type key struct {
-	id     byte
-	states sync.Pool // of hash.Hash, keyed with the secret
+	id  byte
+	mac func() hash.Hash // keyed with the secret, which fmt can't print if it's in a function
 }
 
 // minSecret is the size of SHA-256. RFC 2104 discourages shorter keys, and keys that are
@@ -60,7 +59,7 @@ func ParseKeys(text string) (Keys, error) {
 			return Keys{}, configError("Keys", fmt.Sprintf("has the same secret in key %d and in an earlier one; make a new secret for each key", id))
 		}
 		secrets[string(secret)] = true
-		keys.list = append(keys.list, &key{byte(id), sync.Pool{New: func() any { return hmac.New(sha256.New, secret) }}})
+		keys.list = append(keys.list, &key{byte(id), func() hash.Hash { return hmac.New(sha256.New, secret) }})
 	}
 	return keys, nil
 }
@@ -76,9 +75,7 @@ func (k Keys) find(id byte) *key {
 
 // sign appends the MAC of a token's body and its purpose to dst.
 func (k *key) sign(dst, body []byte, purpose string) []byte {
-	h := k.states.Get().(hash.Hash)
-	defer k.states.Put(h)
-	h.Reset()
+	h := k.mac()
 	h.Write([]byte(prefix))
 	h.Write(body)
 	h.Write([]byte(purpose))

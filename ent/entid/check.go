@@ -1,6 +1,7 @@
 package entid
 
 import (
+	"cmp"
 	"context"
 	stdsql "database/sql"
 	"errors"
@@ -83,18 +84,7 @@ func fieldOf(c *schema.Column, dialect string) (f catalog.Field, ok bool) {
 	if c.Increment {
 		return catalog.Field{Counts: true}, true
 	}
-	column := ddl.ParseType(c.SchemaType[dialect])
-	if column.Name == "" {
-		switch c.Type {
-		case field.TypeInt, field.TypeInt64:
-			return catalog.Field{}, true
-		case field.TypeUint, field.TypeUint64:
-			return catalog.Field{Unsigned: true}, true
-		case field.TypeString:
-			return catalog.Field{Text: true}, true
-		}
-		return catalog.Field{}, false
-	}
+	column := ddl.ParseType(cmp.Or(c.SchemaType[dialect], columnTypes[c.Type]))
 	switch column.Class() {
 	case ddl.Serial:
 		return catalog.Field{Counts: true}, true
@@ -105,4 +95,11 @@ func fieldOf(c *schema.Column, dialect string) (f catalog.Field, ok bool) {
 		return catalog.Field{Text: true, Size: size}, true
 	}
 	return catalog.Field{}, false
+}
+
+// columnTypes are the types of columns that are declared without one.
+var columnTypes = map[field.Type]string{
+	field.TypeInt: "bigint", field.TypeInt64: "bigint",
+	field.TypeUint: "bigint unsigned", field.TypeUint64: "bigint unsigned",
+	field.TypeString: "text",
 }

@@ -3,7 +3,6 @@ package entid
 import (
 	"context"
 	"reflect"
-	"sync"
 
 	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/internal/fill"
@@ -23,58 +22,47 @@ import (
 // get theirs individually, and any reserved ids left over at the end are lost. The context is
 // safe for concurrent use.
 func Reserve(ctx context.Context, n int) context.Context {
-	return context.WithValue(ctx, reservationKey{}, &reservation{n: n})
+	return context.WithValue(ctx, reservationKey{}, &reservation{turn: make(chan struct{}, 1), n: n})
 }
 
 type reservationKey struct{}
 
 type reservation struct {
-	mu  sync.Mutex
-	n   int          // ids to reserve; 0 once they are
-	src idgen.Source // where ids came from
-	ids []int64      // those not yet used
+	turn chan struct{} // holds a value while a row uses the other fields
+	n    int           // ids to reserve; 0 once they are
+	src  idgen.Source  // where ids came from
+	ids  []int64       // those not yet used
 }
 
 // draw returns an id from src. If ctx has a reservation for src, it uses a reserved one.
 func draw(ctx context.Context, src idgen.Source) (int64, error) {
 	r, ok := ctx.Value(reservationKey{}).(*reservation)
 	// If we can't compare sources, the next row wouldn't find its reservation.
-	if !ok || !reflect.ValueOf(src).Comparable() {
-		return src.Next(ctx)
+	if ok && reflect.ValueOf(src).Comparable() {
+		if id, err := r.take(ctx, src); id != 0 || err != nil {
+			return id, err
+		}
 	}
-	id, n := r.take(src)
-	switch {
-	case id != 0:
-		return id, nil
-	case n == 0:
-		return src.Next(ctx)
-	}
-	ids, err := fill.Append(ctx, src, nil, n) // may wait, so not under the lock
-	return r.put(src, ids, n, err)
+	return src.Next(ctx)
 }
 
-// take returns a reserved id of src. If there is none, it returns 0 and the number of ids
-// that the caller must reserve.
-func (r *reservation) take(src idgen.Source) (id int64, n int) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+// take returns a reserved id of src, or 0 if there is none. The first row makes the
+// reservation, and the next one if that fails. Other rows wait for it.
+func (r *reservation) take(ctx context.Context, src idgen.Source) (id int64, err error) {
+	select {
+	case r.turn <- struct{}{}:
+		defer func() { <-r.turn }()
+	case <-ctx.Done():
+		return 0, context.Cause(ctx)
+	}
+	if r.n > 0 {
+		if r.ids, err = fill.Take(ctx, src, r.n); err != nil {
+			return 0, err
+		}
+		r.src, r.n = src, 0
+	}
 	if len(r.ids) > 0 && r.src == src {
 		id, r.ids = r.ids[0], r.ids[1:]
-		return id, 0
 	}
-	n, r.n = r.n, 0
-	return 0, n
-}
-
-// put stores the ids reserved by the caller, except for the first one, which it returns. If
-// reserving them has failed with err, put returns err, and the next row can try again.
-func (r *reservation) put(src idgen.Source, ids []int64, n int, err error) (int64, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if err != nil {
-		r.n = n // for the next attempt
-		return 0, err
-	}
-	r.src, r.ids = src, ids[1:]
-	return ids[0], nil
+	return id, nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/uptrace/bun"
@@ -52,23 +53,18 @@ func Check(ctx context.Context, db *bun.DB, models ...any) error {
 
 // fieldsOf returns the fields of a model that hold keys.
 func fieldsOf(t *schema.Table, filled bool) (fields []catalog.Field) {
-	seen := make(map[*schema.Field]bool)
 	add := func(f *schema.Field, like reflect.Type, foreign bool) {
-		if seen[f] {
-			return
+		column := columnOf(f, like, foreign)
+		if !slices.Contains(fields, column) {
+			fields = append(fields, column)
 		}
-		seen[f] = true
-		field := columnOf(f)
-		field.Foreign = foreign
-		fields = append(fields, holding(field, like))
 	}
 	for _, f := range t.PKs {
 		switch {
 		case f.AutoIncrement, f.Identity, numbering(f.CreateTableSQLType):
-			counting := columnOf(f)
-			counting.Counts = true
-			fields = append(fields, counting)
-			seen[f] = true
+			column := columnOf(f, f.IndirectType, false)
+			column.Counts = true
+			fields = append(fields, column)
 		case filled && len(t.PKs) == 1, keytype.IsPK(f.IndirectType):
 			add(f, f.IndirectType, isForeignKey(f, t))
 		}
@@ -88,8 +84,9 @@ func fieldsOf(t *schema.Table, filled bool) (fields []catalog.Field) {
 	return fields
 }
 
-// columnOf returns the column in which f is stored.
-func columnOf(f *schema.Field) catalog.Field {
+// columnOf returns the column in which f is stored, with keys like those of a Go type.
+func columnOf(f *schema.Field, like reflect.Type, foreign bool) catalog.Field {
+	size := keytype.TextSize(like)
 	table := catalog.Name{Name: f.Table.Name} // as in the tag, because the schema that bun returns is a guess
 	if schema, name, ok := strings.Cut(table.Name, "."); ok {
 		table = catalog.Name{Schema: schema, Name: name}
@@ -99,15 +96,8 @@ func columnOf(f *schema.Field) catalog.Field {
 		Table:    table,
 		Column:   f.Name,
 		Unsigned: ddl.ParseType(f.CreateTableSQLType).Unsigned,
+		Text:     size > 0,
+		Size:     size,
+		Foreign:  foreign,
 	}
-}
-
-// holding returns field with the size it needs to hold keys of a Go type, if these are stored
-// as text.
-func holding(field catalog.Field, t reflect.Type) catalog.Field {
-	if keytype.Holds(t) {
-		field.Size = keytype.TextSize(t)
-		field.Text = field.Size > 0
-	}
-	return field
 }

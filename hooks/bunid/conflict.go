@@ -16,31 +16,28 @@ import (
 // propose gives new keys to the rows of an INSERT that may skip or merge rows. The hooks of the
 // model can see them. They are removed from memory while the INSERT is written, because
 // RETURNING will tell us which keys are in the table.
-func (k *key) propose(ctx context.Context, q *bun.InsertQuery, keys []reflect.Value, list bool, source idgen.Source) error {
+func (r *rows) propose(ctx context.Context, q *bun.InsertQuery, source idgen.Source) error {
 	const own = "set the keys, and query afterwards which rows are in the table"
-	p := &proposal{key: k, model: q.GetModel()}
-	q.Value(k.Name, "?", p) // bun then also returns the key, unless Returning says otherwise
+	p := &proposal{key: r.key, model: q.GetModel()}
+	q.Value(r.Name, "?", p) // bun then also returns the key, unless Returning says otherwise
 	if !q.DB().HasFeature(feature.InsertReturning) {
-		return refuse(k.Model, "may be skipped or merged, and this database does not return the keys", own)
+		return refuse(r.Model, "may be skipped or merged, and this database does not return the keys", own)
 	}
 	s, err := statementOf(q)
 	if err != nil {
 		return err
 	}
 	switch {
-	case list && !s.returnsAll():
-		return refuse(k.Model, "may be skipped or merged row by row, and bun would assign keys to the wrong rows",
+	case r.list && !s.returnsAll():
+		return refuse(r.Model, "may be skipped or merged row by row, and bun would assign keys to the wrong rows",
 			`add Returning("*"), after which the slice has the rows of the table, or `+own)
-	case !s.returns(k.Name):
-		return refuse(k.Model, "may be skipped or merged, and its key is not returned", "name the key "+k.Name+" in Returning")
+	case !s.returns(r.Name):
+		return refuse(r.Model, "may be skipped or merged, and its key is not returned", "name the key "+r.Name+" in Returning")
 	}
-	p.ids = make([]int64, len(keys))
-	zero := empty(keys)
-	ids, err := k.fill(ctx, q.GetModel().(bun.TableModel).Value(), keys, zero, source)
-	for j, i := range zero {
-		if err == nil {
-			p.ids[i] = ids[j]
-		}
+	p.ids = make([]int64, len(r.keys))
+	ids, err := r.fill(ctx, source)
+	for j, id := range ids {
+		p.ids[r.zero[j]] = id
 	}
 	return err
 }
@@ -63,10 +60,11 @@ func (p *proposal) AppendQuery(gen schema.QueryGen, b []byte) ([]byte, error) {
 		return append(b, probe.sample...), nil
 	}
 	if p.next == 0 {
-		var err error
-		if p.keys, _, err = p.key.keysOf(p.model.Value()); err != nil {
+		rows, err := p.key.rowsOf(p.model.Value())
+		if err != nil {
 			return nil, err
 		}
+		p.keys = rows.keys
 	}
 	v := p.keys[p.next]
 	var own reflect.Value

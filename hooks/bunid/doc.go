@@ -10,15 +10,15 @@
 //	…
 //	_, err = db.NewInsert().Model(&user).Exec(ctx) // fills user.ID
 //
-// Keys come from [idgen.Default]. A different source can be used by calling [Fill] from a
-// custom hook.
+// Keys come from [idgen.Default]. To use another source for a model, call [Fill] from a
+// BeforeInsert of your own.
 //
 // # Which keys are filled
 //
-// A model opts in by embedding [Filled], either directly or through a base struct, or by
-// calling [Fill] in its BeforeInsert. Supported key types are those in package pk, int64,
-// uint64, string, and named types based on any of these. By default, bun creates columns
-// without auto-increment for them:
+// Embed [Filled] in each model whose key should be filled, either directly or through a base
+// struct, or call [Fill] in its BeforeInsert. The key can have a type from package pk,
+// int64, uint64, string, or a named type based on one of these. Except on SQLite, bun creates
+// columns without auto-increment for these keys:
 //
 //	ID     pk.ID       `bun:",pk"`                   // BIGINT
 //	ID     pk.Of[User] `bun:",pk"`                   // BIGINT, typed
@@ -28,62 +28,63 @@
 //	ID     pk.ID       `bun:",pk" snowkey:"orders"`  // from the pool's generator "orders"
 //	UserID pk.ID       `bun:",pk" snowkey:"-"`       // the caller sets it
 //
-// SQLite is a special case. bun declares 64-bit keys as INTEGER PRIMARY KEY there, which
-// means that SQLite will assign a number to any row without a key. Adding type:bigint to the
-// tag makes it reject such rows like other databases do. [Check] can be used to find columns
-// that number their rows, as well as columns that are too narrow.
+// On SQLite, bun declares 64-bit keys as INTEGER PRIMARY KEY, and SQLite numbers rows that
+// other programs insert without a key. Add type:bigint to the tag to have SQLite reject such
+// rows, as other databases do. To find columns that number their rows or are too narrow,
+// call [Check].
 //
-// Only zero keys are filled. The caller is responsible for setting composite keys as well as
-// primary keys that double as a relation's foreign key.
+// Only zero keys are filled. The caller must set composite keys, and primary keys that are
+// also the foreign key of a relation.
 //
 // # Guarantees
 //
-// After a successful INSERT, the key in memory is the key in the table. This covers
+// If an INSERT returns without an error, each row's key in memory is its key in the table.
+// This guarantee covers
 //   - a struct, and a slice of structs, of pointers or of interfaces;
 //   - Column, Value, Returning, Ignore, On and Replace;
 //   - transactions and single connections.
 //
-// If an INSERT can't keep this promise, it fails before anything is sent. Typical reasons
-// are Column leaving out the key, Value overwriting it, a nil row, or a field that can't
-// hold a key. [Use] extends these checks to maps, NewValues, and models whose hook doesn't
-// run.
+// If bunid can't guarantee this, the INSERT fails before anything is sent. For example,
+// Column may leave out the key, Value may overwrite it, a row may be nil, or a field may be
+// too small for a key. The database returned by [Use] also checks maps, NewValues, and models
+// whose hook doesn't run.
 //
-// All keys for an INSERT are generated together, in row order. If that fails, the INSERT
-// returns an error wrapping the generator's without changing any rows. After any other error
-// the rows keep their new keys, making it safe to retry the INSERT without adding the same
-// rows again.
+// All keys for an INSERT are generated at once, in row order. If the generator fails, the
+// INSERT returns an error wrapping the generator's, and doesn't change the rows. After any
+// other error, the rows keep their new keys. This means that you can safely retry the INSERT:
+// if the first attempt did insert the rows, the database rejects them the second time.
 //
 // # Conflicts
 //
-// ON CONFLICT, IGNORE and ON DUPLICATE KEY may skip or merge rows. In this case the new keys
-// are sent but not yet set in memory, since only RETURNING can tell which of them actually
-// made it into the table. A skipped row ends up without a key, and a merged row gets the key
-// of the row that was already there. When Returning is given a list of columns, it must
-// include the key. When results are sent elsewhere, as in Scan(ctx, &id), that's also where
-// the key will be.
+// An INSERT with ON CONFLICT, IGNORE or ON DUPLICATE KEY may skip rows, or merge them into
+// existing rows. After such an INSERT, a skipped row has no key, and a merged row has the key
+// of the existing row. The keys are read back with RETURNING. If you pass a list of columns
+// to Returning, it must include the key. If you scan the results elsewhere, as in
+// Scan(ctx, &id), the key is only stored there.
 //
-// For a slice, the INSERT will fail unless Returning("*") is used. The reason is that bun
-// assigns returned rows to the first elements of the slice even when the database has
-// skipped a row in between. With Returning("*"), the slice is replaced and only contains the
-// rows that are in the table afterwards.
+// For a slice, you must use Returning("*"). bun then replaces the slice with the rows that
+// are in the table. Without Returning("*") the INSERT fails, because bun would assign the
+// returned keys to the wrong rows if the database has skipped one.
 //
-// On MySQL, which doesn't have RETURNING (though MariaDB does), these statements will fail
-// unless all of the keys were set by the caller. Such keys are neither changed nor checked.
+// MySQL has no RETURNING (MariaDB does). An INSERT that may skip or merge rows fails there
+// unless the caller has set all keys. These keys are neither changed nor checked.
 //
 // # How it works
 //
 // For each INSERT, bun calls BeforeInsert once and then BeforeAppendModel for every row.
-// This means that BeforeAppendModel is able to use the key or even replace it.
+// This means that BeforeAppendModel can use the new key or replace it.
 //
-// Since BeforeInsert is a method on the model, declaring a custom one will shadow the
-// embedded one. [Use] detects this by calling the method. It also installs a query hook,
-// which sees even those statements for which bun doesn't run any model hooks. By then it's
-// too late to fill keys. All the query hook can do is reject the statement.
+// If a model declares its own BeforeInsert, Go doesn't promote the method of the embedded
+// [Filled], and keys aren't filled. [Use] calls the BeforeInsert of each model to detect
+// this.
+//
+// Use also installs a query hook, because bun doesn't run model hooks for some statements.
+// The query hook runs after bun has written the SQL, so it can't fill keys. It rejects
+// statements that would insert rows without them.
 //
 // # Limits
 //
-// Handwritten SQL isn't covered, apart from NewValues in NewRaw. Make sure to keep using the
-// database returned by [Use]. The original doesn't have the query hook. A model must be
-// registered before maps can be inserted into its table, as there's no other way of knowing
-// which column is the key.
+//   - Keys in handwritten SQL are neither filled nor checked, except for NewValues in NewRaw.
+//   - Only use the database returned by [Use]. The original one doesn't have the query hook.
+//   - To have maps checked, pass the model of their table to Use.
 package bunid

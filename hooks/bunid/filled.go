@@ -56,16 +56,16 @@ func Fill(ctx context.Context, q *bun.InsertQuery, source idgen.Source) error {
 	if err != nil {
 		return err
 	}
-	keys, list, err := k.keysOf(model.Value())
+	r, err := k.rowsOf(model.Value())
 	if err != nil {
 		return err
 	}
-	if len(keys) > 0 && isPlain(q) {
-		_, err := k.fill(ctx, model.Value(), keys, empty(keys), source)
+	if len(r.keys) > 0 && isPlain(q) {
+		_, err := r.fill(ctx, source)
 		return err
 	}
 	as := q
-	if len(keys) == 0 { // bun panics for a nil pointer, unless the rows come from a query
+	if len(r.keys) == 0 { // bun panics for a nil pointer, unless the rows come from a query
 		as = new(*q)
 		as.Model(reflect.New(k.table.Type).Interface())
 	}
@@ -80,23 +80,20 @@ func Fill(ctx context.Context, q *bun.InsertQuery, source idgen.Source) error {
 		return nil
 	case s.query:
 		return unseen(k.table)
-	case len(keys) == 0:
+	case len(r.keys) == 0:
 		return refuse(k.Model, "was given without a row", "pass a pointer to a row, or to a slice that is not empty")
 	case !s.writes(k.Name):
 		return refuse(k.Model, "would be inserted without its key "+k.Name, "name it in Column, or do not exclude it")
 	case k.isOverwritten(q):
 		return refuse(k.Model, "has its key set by Value", "set the field "+k.GoName)
-	}
-	zero := empty(keys)
-	switch {
-	case len(zero) == 0: // the caller has set all
+	case len(r.zero) == 0: // the caller has set all
 		return nil
-	case s.replace && len(keys) > 1:
+	case s.replace && len(r.keys) > 1:
 		return refuse(k.Model, "may have rows that later rows of the same REPLACE delete", "replace one at a time, or set the keys")
 	case s.conflict:
-		return k.propose(ctx, q, keys, list, source)
+		return r.propose(ctx, q, source)
 	}
-	_, err = k.fill(ctx, model.Value(), keys, zero, source)
+	_, err = r.fill(ctx, source)
 	return err
 }
 
@@ -115,41 +112,33 @@ func FillRows(ctx context.Context, db bun.IDB, rows any, source idgen.Source) er
 	if err != nil {
 		return err
 	}
-	keys, _, err := k.keysOf(rows)
-	if err != nil {
-		return err
+	r, err := k.rowsOf(rows)
+	if err == nil {
+		_, err = r.fill(ctx, source)
 	}
-	_, err = k.fill(ctx, rows, keys, empty(keys), source)
 	return err
 }
 
-// fill generates the keys of a model that are zero, and sets them in memory. It fails if
-// two of them belong to the same row.
-func (k *key) fill(ctx context.Context, model any, keys []reflect.Value, zero []int, source idgen.Source) (ids []int64, err error) {
-	if len(zero) == 0 {
+// fill generates the keys that are zero, and sets them in memory. It fails if two of them
+// belong to the same row.
+func (r *rows) fill(ctx context.Context, source idgen.Source) ([]int64, error) {
+	if len(r.zero) == 0 {
 		return nil, nil
 	}
-	if past, ok := source.(*idgen.Backfill); ok {
-		ids, err = k.At(past, zero, k.valueOf(model))
-	} else {
-		ids, err = k.Draw(ctx, source, nil, len(zero))
-	}
+	ids, err := r.Draw(ctx, source, r.zero, r.valueOf())
 	if err != nil {
 		return nil, err
 	}
-	for j, i := range zero {
-		keytype.Set(keys[i], ids[j])
+	for j, i := range r.zero {
+		keytype.Set(r.keys[i], ids[j])
 	}
-	if len(zero) == 1 {
-		return ids, nil
-	}
-	set := reflect.New(k.IndirectType).Elem()
-	for j, i := range zero {
-		if keytype.Set(set, ids[j]); !keys[i].Equal(set) {
-			for _, i := range zero {
-				keys[i].SetZero()
+	set := reflect.New(r.IndirectType).Elem()
+	for j, i := range r.zero {
+		if keytype.Set(set, ids[j]); !r.keys[i].Equal(set) {
+			for _, i := range r.zero {
+				r.keys[i].SetZero()
 			}
-			return nil, k.Refuse(i, nil, "is in the call a second time", "pass each row once, or copies of it")
+			return nil, r.Refuse(i, nil, "is in the call a second time", "pass each row once, or copies of it")
 		}
 	}
 	return ids, nil

@@ -33,32 +33,9 @@ func (g *guard) BeforeQuery(ctx context.Context, event *bun.QueryEvent) context.
 	if err == nil {
 		return ctx
 	}
-	// bun sometimes wraps a query, for instance for Count, but the wrappers have the
-	// same methods.
-	switch q := event.IQuery.(type) {
-	case interface {
-		Conn(bun.IConn) *bun.InsertQuery
-	}:
-		q.Conn(refusal{err})
-	case interface {
-		Conn(bun.IConn) *bun.MergeQuery
-	}:
-		q.Conn(refusal{err})
-	case interface {
-		Conn(bun.IConn) *bun.SelectQuery
-	}:
-		q.Conn(refusal{err})
-	case interface {
-		Conn(bun.IConn) *bun.UpdateQuery
-	}:
-		q.Conn(refusal{err})
-	case interface {
-		Conn(bun.IConn) *bun.DeleteQuery
-	}:
-		q.Conn(refusal{err})
-	case *bun.RawQuery:
-		q.Conn(refusal{err})
-	}
+	// Each type of query has a method Conn, and so do the wrappers that bun uses for Count.
+	conn := reflect.ValueOf(event.IQuery).MethodByName("Conn")
+	conn.Call([]reflect.Value{reflect.ValueOf(refusal{err})})
 	return ctx
 }
 
@@ -127,14 +104,14 @@ func (g *guard) checkRows(ctx context.Context, db *bun.DB, q *bun.InsertQuery, m
 			continue // not filled by this package
 		}
 		k := newKey(f, t)
-		keys, _, err := k.keysOf(model.Value())
+		rows, err := k.rowsOf(model.Value())
 		if err != nil {
 			return err
 		}
-		i := indexZero(keys)
-		if i < 0 || v.filled && proposed(q) {
+		if len(rows.zero) == 0 || v.filled && proposed(q) {
 			continue
 		}
+		i := rows.zero[0]
 		switch {
 		case v.filled:
 			return k.Refuse(i, v.err, "has lost its key since it was filled", "do not set "+f.GoName+" to zero in BeforeAppendModel")
@@ -154,19 +131,10 @@ func proposed(q *bun.InsertQuery) bool {
 	return err == nil && s.conflict
 }
 
-func indexZero(keys []reflect.Value) int {
-	for i, v := range keys {
-		if keytype.Empty(v) {
-			return i
-		}
-	}
-	return -1
-}
-
 // checkMap returns an error if a map without a key is inserted into a table that we know.
 func (g *guard) checkMap(event *bun.QueryEvent, m map[string]any) error {
 	for _, to := range targets(event.Query) {
-		t := g.keyed(event.DB, to.text)
+		t := g.keyed(event.DB, to.table)
 		if t == nil {
 			continue
 		}
@@ -174,7 +142,7 @@ func (g *guard) checkMap(event *bun.QueryEvent, m map[string]any) error {
 		if to.depth == 0 && isSet(m[column]) {
 			continue
 		}
-		return refuse(to.text, "would get a map without its key "+column+", because bun calls no hooks for maps",
+		return refuse(to.table, "would get a map without its key "+column+", because bun calls no hooks for maps",
 			fmt.Sprintf("set m[%q] to a key from the pool, or insert a %s", column, modelName(t)))
 	}
 	return nil
@@ -199,7 +167,7 @@ func (g *guard) checkTargets(ctx context.Context, event *bun.QueryEvent, depth i
 		if to.depth < depth {
 			continue
 		}
-		if t := g.keyed(event.DB, to.text); t != nil {
+		if t := g.keyed(event.DB, to.table); t != nil {
 			return unseen(t)
 		}
 	}

@@ -1,16 +1,11 @@
 package bunid
 
 import (
-	"database/sql/driver"
 	"fmt"
-	"math"
 	"reflect"
-	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
-	"weak"
 
 	"github.com/uptrace/bun/dialect"
 	"github.com/uptrace/bun/schema"
@@ -32,22 +27,24 @@ func newKey(f *schema.Field, t *schema.Table) *key {
 		Field: f.GoName, Type: f.StructField.Type.String(), Generator: f.StructField.Tag.Get("snowkey")}}
 }
 
-// fillable caches the tables whose declarations have been checked. It uses weak pointers to
-// [schema.Table], because it shouldn't keep a table in memory.
-var fillable sync.Map
+// fillable caches the models whose declarations have been checked.
+var fillable sync.Map // declaration → nil
+
+type declaration struct {
+	model reflect.Type
+	on    dialect.Name
+}
 
 // keyOf returns the key of a model whose keys we fill. It returns an error if a key would be
 // truncated, numbered by the database or left out because of the way it's declared.
 func keyOf(t *schema.Table) (*key, error) {
-	if _, known := fillable.Load(weak.Make(t)); known {
+	d := declaration{t.Type, t.Dialect().Name()}
+	if _, known := fillable.Load(d); known {
 		return newKey(t.PKs[0], t), nil
 	}
 	k, err := checkedKey(t)
 	if err == nil {
-		p := weak.Make(t)
-		if _, known := fillable.LoadOrStore(p, nil); !known {
-			runtime.AddCleanup(t, func(p weak.Pointer[schema.Table]) { fillable.Delete(p) }, p)
-		}
+		fillable.Store(d, nil)
 	}
 	return k, err
 }
@@ -57,6 +54,7 @@ func checkedKey(t *schema.Table) (*key, error) {
 		return nil, fault(modelName(t), "has no primary key", `tag the key bun:",pk"`)
 	}
 	k := newKey(t.PKs[0], t)
+	column := ddl.ParseType(k.CreateTableSQLType)
 	if why := given(t); why != "" {
 		return nil, k.Fault(why+", which is not filled", "set it yourself, and do not embed bunid.Filled or call bunid.Fill")
 	}
@@ -71,15 +69,15 @@ func checkedKey(t *schema.Table) (*key, error) {
 		return nil, k.Fault("has a default", "remove the default from its bun tag")
 	case k.NullZero:
 		return nil, k.Fault("is left out by bun when it is zero", "remove nullzero from its bun tag")
-	case !k.fits(t.Dialect().Name()):
+	case keytype.Narrow(k.IndirectType, column, t.Dialect().Name() == dialect.SQLite):
 		return nil, k.Fault(fmt.Sprintf("has a column that cannot hold every key (%s)", k.CreateTableSQLType),
 			"give its bun tag the type that package pk names for "+k.IndirectType.String())
 	}
 	if t.Dialect().Name() == dialect.PG && k.IndirectType.Kind() == reflect.String && !keytype.IsPK(k.IndirectType) &&
-		slices.Contains([]string{"char", "character", "bpchar"}, ddl.ParseType(k.CreateTableSQLType).Name) {
+		slices.Contains([]string{"char", "character", "bpchar"}, column.Name) {
 		return nil, k.Fault("has a column that pads the key with spaces ("+k.CreateTableSQLType+")", "give its bun tag type:varchar(20)")
 	}
-	if problem, remedy := keytype.Clash(k.IndirectType, ddl.ParseType(k.CreateTableSQLType)); problem != "" {
+	if problem, remedy := keytype.Clash(k.IndirectType, column); problem != "" {
 		return nil, k.Fault(problem, remedy)
 	}
 	return k, nil
@@ -114,27 +112,4 @@ func isForeignKey(f *schema.Field, t *schema.Table) bool {
 func numbering(column string) bool {
 	column = strings.ToLower(column)
 	return strings.Contains(column, "serial") || strings.Contains(column, "auto_increment") || strings.Contains(column, "identity")
-}
-
-// fits reports whether the column can hold every key. If it doesn't know the type, it returns
-// true.
-func (k *key) fits(name dialect.Name) bool {
-	largest, _ := driver.DefaultParameterConverter.ConvertValue(keytype.New(k.IndirectType, math.MaxInt64).Interface())
-	text, _ := largest.(string)
-	_, err := strconv.ParseInt(text, 10, 64)
-	sortable := text != "" && err != nil // such as 7ZZZZZZZZZZZZ
-
-	column := ddl.ParseType(k.CreateTableSQLType)
-	switch column.Class() {
-	case ddl.Float:
-		return false // 53 bits at most, on every database
-	case ddl.Int:
-		return !sortable && name == dialect.SQLite // where every integer has 64 bits
-	case ddl.BigInt:
-		return !sortable
-	case ddl.Char:
-		size, limited := column.Digits()
-		return !limited || size >= len(fmt.Sprint(largest))
-	}
-	return true
 }

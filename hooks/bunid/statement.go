@@ -8,6 +8,8 @@ import (
 
 	"github.com/uptrace/bun"
 	"github.com/uptrace/bun/schema"
+
+	"github.com/snowkey-go/snowkey/internal/ddl"
 )
 
 // A statement describes an INSERT before it's sent. bun doesn't export the parts of its
@@ -24,8 +26,9 @@ type statement struct {
 }
 
 // isPlain reports whether an INSERT has nothing but a model: no columns, values, conflicts,
-// comments and so on. Most INSERTs are like that, so we don't need a template for them. If
-// bun has set a field that we don't know, the INSERT isn't plain.
+// comments and so on. Most INSERTs are like that, so we don't need a template for them, which
+// would take a third of the time of an INSERT into SQLite. If bun has set a field that we
+// don't know, the INSERT isn't plain.
 func isPlain(q *bun.InsertQuery) bool { return isUnset(reflect.ValueOf(q).Elem()) }
 
 var (
@@ -70,8 +73,8 @@ func parse(template string) statement {
 	s := statement{unclear: strings.Contains(template, `\'`) || strings.Contains(template, `\"`)}
 	var clause string
 	for w := range words(template) {
-		if w.depth == 0 {
-			switch next := strings.ToUpper(w.text); next {
+		if w.depth == 0 && w.Kind == ddl.Word {
+			switch next := strings.ToUpper(w.Text); next {
 			case "INSERT", "REPLACE":
 				if clause == "" {
 					clause, s.replace = next, next == "REPLACE"
@@ -90,12 +93,16 @@ func parse(template string) statement {
 			}
 		}
 		switch {
-		case clause == "INTO" && w.depth == 1 && w.text != ",":
-			s.columns = append(s.columns, w.name())
-		case clause == "RETURNING" && w.depth == 0 && (w.text == "," || len(s.returning) == 0):
-			s.returning = append(s.returning, w.name())
+		case clause == "INTO" && w.depth == 1 && !w.Is(","):
+			s.columns = append(s.columns, w.Text)
+		case clause == "RETURNING" && w.depth == 0 && (w.Is(",") || len(s.returning) == 0):
+			s.returning = append(s.returning, w.Text)
 		case clause == "RETURNING" && w.depth == 0:
-			s.returning[len(s.returning)-1] = w.name() // users.id is id, and id AS x is x
+			last := &s.returning[len(s.returning)-1]
+			if *last == "?" { // a placeholder, such as ?PKs
+				w.Text = "?" + w.Text
+			}
+			*last = w.Text // users.id is id, and id AS x is x
 		}
 	}
 	return s
@@ -127,89 +134,56 @@ func has(list []string, some ...string) bool {
 	})
 }
 
-// targets returns the tables that a query inserts into, with the depth of their parentheses.
-// The query may already contain its values. We can't mistake those for SQL, because bun
-// doubles each quote inside quotes.
-func targets(query string) []word {
-	var found []word
+// A target is a table that a query inserts into.
+type target struct {
+	table string
+	depth int // of the parentheses that its name stands in
+}
+
+// targets returns the tables that a query inserts into. The query may already contain its
+// values. We can't mistake those for SQL, because bun doubles each quote inside quotes.
+func targets(query string) (found []target) {
 	into := -1 // the depth of the INTO whose table follows
 	var table string
 	for w := range words(query) {
 		switch {
-		case strings.EqualFold(w.text, "INTO"):
+		case w.Is("INTO"):
 			into, table = w.depth, ""
 		case into < 0:
-		case w.text == ".": // of shop.users, the last
+		case w.Is("."): // of shop.users, the last
 			table = ""
 		case table == "":
-			table = w.name()
+			table = w.Text
 		default:
-			found = append(found, word{table, into})
+			found = append(found, target{table, into})
 			into = -1
 		}
 	}
 	if into >= 0 && table != "" {
-		found = append(found, word{table, into})
+		found = append(found, target{table, into})
 	}
 	return found
 }
 
-// A word is a name, a number or a punctuation mark.
+// A word is a name, a number, text in quotes or a sign.
 type word struct {
-	text  string
+	ddl.Token
 	depth int // of the parentheses that it stands in
 }
 
-// name returns the word without its quotes.
-func (w word) name() string {
-	if len(w.text) > 1 && strings.ContainsRune("\"`", rune(w.text[0])) {
-		return w.text[1 : len(w.text)-1]
-	}
-	return w.text
-}
-
-// words yields the words of a query, without comments and parentheses. Anything in quotes is
-// a single word.
-func words(s string) iter.Seq[word] {
+// words yields the words of a query, without comments and parentheses.
+func words(query string) iter.Seq[word] {
 	return func(yield func(word) bool) {
-		for depth, i := 0, 0; i < len(s); {
-			n := 1
-			switch c := s[i]; {
-			case c == '(':
+		depth := 0
+		for t := range ddl.All(query, false) {
+			switch {
+			case t.Is("("):
 				depth++
-			case c == ')':
+			case t.Is(")"):
 				depth--
-			case c == ' ', c == '\t', c == '\n', c == '\r':
-			case strings.HasPrefix(s[i:], "--"):
-				n = through(s[i:], "\n", 2)
-			case strings.HasPrefix(s[i:], "/*"):
-				n = through(s[i:], "*/", 2)
-			default:
-				switch {
-				case c == '\'', c == '"', c == '`':
-					n = through(s[i:], s[i:i+1], 1)
-				case inName(c):
-					n = len(s[i:]) - len(strings.TrimLeftFunc(s[i:], func(r rune) bool { return r >= 0x80 || inName(byte(r)) }))
-				}
-				if !yield(word{s[i : i+n], depth}) {
-					return
-				}
+			case !yield(word{t, depth}):
+				return
 			}
-			i += n
 		}
 	}
-}
-
-// through returns the length of s up to and including end. It begins to look for end after
-// skip bytes. Note that text with a doubled quote becomes two adjacent words, but that
-// doesn't matter here.
-func through(s, end string, skip int) int {
-	if i := strings.Index(s[skip:], end); i >= 0 {
-		return skip + i + len(end)
-	}
-	return len(s)
-}
-
-func inName(c byte) bool {
-	return c == '_' || c == '?' || c >= 0x80 || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
 }

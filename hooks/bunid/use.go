@@ -140,29 +140,20 @@ func mayFill(t *schema.Table, listed bool) bool {
 }
 
 // embedsFilled reports whether t embeds Filled at any depth, even if Go doesn't promote its
-// method.
-func embedsFilled(t reflect.Type) bool {
-	seen := make(map[reflect.Type]bool)
-	var embeds func(t reflect.Type) bool
-	embeds = func(t reflect.Type) bool {
-		if t.Kind() == reflect.Pointer {
-			t = t.Elem()
-		}
-		if t.Kind() != reflect.Struct || seen[t] {
-			return false
-		}
-		seen[t] = true
-		if t == reflect.TypeFor[Filled]() {
-			return true
-		}
-		for f := range t.Fields() {
-			if f.Anonymous && embeds(f.Type) {
-				return true
-			}
-		}
+// method. It's inside the types outer, which may embed pointers to themselves.
+func embedsFilled(t reflect.Type, outer ...reflect.Type) bool {
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if t.Kind() != reflect.Struct || slices.Contains(outer, t) {
 		return false
 	}
-	return embeds(t)
+	for f := range t.Fields() {
+		if f.Anonymous && embedsFilled(f.Type, append(outer, t)...) {
+			return true
+		}
+	}
+	return t == reflect.TypeFor[Filled]()
 }
 
 // referred returns an error if another model has a has-one or has-many relation that

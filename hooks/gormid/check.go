@@ -23,12 +23,13 @@ import (
 // relied on to report differences, since it doesn't change existing integer keys, never
 // removes auto-increment, and returns nil regardless.
 //
-// The error is a [*catalog.MismatchError] listing all differences, joined with a
-// [*FieldError] for each declaration the plugin would reject and for each key whose json tag
-// has the string option. If db doesn't have the plugin installed, there will also be an
-// error for each key that it would fill, unless the key's tag declares a check. For keys
-// that GORM leaves to the database, Check makes sure that their columns actually number the
-// rows.
+// The error joins
+//   - a [*catalog.MismatchError] that lists all differences. For a key that GORM leaves to the
+//     database, this includes a column without auto-increment.
+//   - a [*FieldError] for each declaration that the plugin would reject
+//   - a [*FieldError] for each key whose json tag has the string option
+//   - if db doesn't have the plugin, an error for each key that the plugin would fill, unless
+//     the key's tag declares a check
 func Check(ctx context.Context, db *gorm.DB, models ...any) error {
 	if db == nil || len(models) == 0 {
 		return errors.New("gormid: Check has nothing to compare; pass an open *gorm.DB and the models")
@@ -76,13 +77,11 @@ func fieldsOf(s *schema.Schema) (fields []catalog.Field) {
 		switch {
 		case f.DBName == "":
 		case f.PrimaryKey && f.AutoIncrement:
-			counting := columnOf(f)
-			counting.Counts = true
-			fields = append(fields, counting)
+			column := columnOf(f, f, false)
+			column.Counts = true
+			fields = append(fields, column)
 		case f.PrimaryKey && optedIn(f), keytype.IsPK(f.IndirectFieldType):
-			column := columnOf(f)
-			column.Foreign = !f.PrimaryKey || isForeignKey(s, f)
-			fields = append(fields, holding(column, f))
+			fields = append(fields, columnOf(f, f, !f.PrimaryKey || isForeignKey(s, f)))
 		}
 	}
 	for _, rel := range relationsOf(s) {
@@ -90,16 +89,15 @@ func fieldsOf(s *schema.Schema) (fields []catalog.Field) {
 			if ref.PrimaryKey == nil || !ref.PrimaryKey.PrimaryKey || !optedIn(ref.PrimaryKey) || ref.ForeignKey.DBName == "" {
 				continue
 			}
-			column := columnOf(ref.ForeignKey)
-			column.Foreign = true
-			fields = append(fields, holding(column, ref.PrimaryKey))
+			fields = append(fields, columnOf(ref.ForeignKey, ref.PrimaryKey, true))
 		}
 	}
 	return fields
 }
 
-// columnOf returns the column in which f is stored.
-func columnOf(f *schema.Field) catalog.Field {
+// columnOf returns the column in which f is stored, with keys like those of a primary field.
+func columnOf(f, primary *schema.Field, foreign bool) catalog.Field {
+	size := keytype.TextSize(primary.IndirectFieldType)
 	table := catalog.Name{Name: f.Schema.Table}
 	if i := strings.LastIndexByte(table.Name, '.'); i >= 0 {
 		table = catalog.Name{Schema: table.Name[:i], Name: table.Name[i+1:]}
@@ -109,15 +107,8 @@ func columnOf(f *schema.Field) catalog.Field {
 		Table:    table,
 		Column:   f.DBName,
 		Unsigned: f.DataType == schema.Uint || ddl.ParseType(string(f.DataType)).Unsigned,
+		Text:     size > 0,
+		Size:     size,
+		Foreign:  foreign,
 	}
-}
-
-// holding returns column with the size it needs to hold the keys of a primary field, if
-// these are stored as text.
-func holding(column catalog.Field, primary *schema.Field) catalog.Field {
-	if keytype.Holds(primary.IndirectFieldType) {
-		column.Size = keytype.TextSize(primary.IndirectFieldType)
-		column.Text = column.Size > 0
-	}
-	return column
 }

@@ -13,19 +13,20 @@ import (
 
 // A conflict is an INSERT that may skip rows, or merge them into rows that have other keys.
 type conflict struct {
+	*creation
 	clause.OnConflict
-	key        *key
-	rows       rows
-	skips      bool // rows are skipped, not merged
-	modified   bool // there is a keyword after INSERT, such as IGNORE
-	returned   bool // the INSERT returns the key of each row, and GORM sets it
-	associated bool // GORM saves these rows because other rows of the call refer to them
-	tables     *sync.Map
+	skips    bool // rows are skipped, not merged
+	modified bool // there is a keyword after INSERT, such as IGNORE
+	returned bool // the INSERT returns the key of each row, and GORM sets it
+	tables   *sync.Map
+	sent     []sent
+}
 
-	// The rows whose keys the plugin has set, as they were before the INSERT.
-	filled []row
-	ids    []int64
-	index  []int // the rows' indexes in the call
+// A sent is a row whose key the plugin has set, as it was before the INSERT.
+type sent struct {
+	row
+	id    int64
+	index int // in the call
 }
 
 // savedAssociations is the setting by which GORM remembers which associations of a call it
@@ -34,10 +35,9 @@ const savedAssociations = "gorm:saved_association_map"
 
 // conflictOf returns what settle will need after an INSERT that may merge rows.
 func (f *filler) conflictOf(c *creation) *conflict {
-	stmt := c.stmt
-	insert, _ := stmt.Clauses["INSERT"].Expression.(clause.Insert)
-	on, ok := stmt.Clauses["ON CONFLICT"]
-	x := &conflict{key: c.key, rows: c.rows, associated: c.associated, tables: &f.described}
+	insert, _ := c.stmt.Clauses["INSERT"].Expression.(clause.Insert)
+	on, ok := c.stmt.Clauses["ON CONFLICT"]
+	x := &conflict{creation: c, tables: &f.described}
 	x.OnConflict, _ = on.Expression.(clause.OnConflict)
 	// We have to read DoNothing now, because GORM's MySQL dialect changes it while it
 	// builds the statement.
@@ -45,38 +45,35 @@ func (f *filler) conflictOf(c *creation) *conflict {
 	x.modified = insert.Modifier != ""
 	for j, i := range c.filled {
 		if r := c.rows.row(i); r.has(c.ids[j]) { // otherwise a hook has set another key
-			x.filled = append(x.filled, r)
-			x.ids = append(x.ids, c.ids[j])
-			x.index = append(x.index, i)
+			x.sent = append(x.sent, sent{r, c.ids[j], i})
 		}
 	}
-	x.returned = len(x.ids) > 0 && x.returnKeys(stmt)
+	x.returned = len(x.sent) > 0 && x.returnKeys()
 	return x
 }
 
 // returnKeys makes the INSERT return the key of each row if possible, and reports whether it
 // does. This only works if the INSERT merges all rows that it doesn't insert, since it
 // wouldn't return anything for a skipped row.
-func (x *conflict) returnKeys(stmt *gorm.Statement) bool {
-	structs, ok := x.rows.(*structRows)
-	if !ok || x.skips || x.modified || len(x.Where.Exprs) > 0 || !slices.Contains(stmt.BuildClauses, "RETURNING") {
+func (x *conflict) returnKeys() bool {
+	if x.rows.maps != nil || x.skips || x.modified || len(x.Where.Exprs) > 0 || !slices.Contains(x.stmt.BuildClauses, "RETURNING") {
 		return false
 	}
-	if structs.list && stmt.Dialector.Name() != "postgres" {
+	if x.rows.list && x.stmt.Dialector.Name() != "postgres" {
 		return false // SQLite does not guarantee the order of RETURNING
 	}
 	key := x.key.field.DBName
-	returning, given := stmt.Clauses["RETURNING"].Expression.(clause.Returning)
+	returning, given := x.stmt.Clauses["RETURNING"].Expression.(clause.Returning)
 	if !given {
-		for _, f := range stmt.Schema.FieldsWithDefaultDBValue { // GORM returns these by default
+		for _, f := range x.stmt.Schema.FieldsWithDefaultDBValue { // GORM returns these by default
 			returning.Columns = append(returning.Columns, clause.Column{Name: f.DBName})
 		}
-	} else if len(returning.Columns) == 0 || len(returning.Columns) == 1 && returning.Columns[0].Name == "*" {
-		return !structs.list // a list is replaced; see replaced
+	} else if returnsAll(returning) {
+		return !x.rows.list // a list is replaced; see replaced
 	}
 	if !slices.ContainsFunc(returning.Columns, func(c clause.Column) bool { return c.Name == key }) {
 		returning.Columns = append(slices.Clip(returning.Columns), clause.Column{Name: key})
-		stmt.Clauses["RETURNING"] = clause.Clause{Name: "RETURNING", Expression: returning}
+		x.stmt.Clauses["RETURNING"] = clause.Clause{Name: "RETURNING", Expression: returning}
 	}
 	return true
 }
@@ -87,45 +84,42 @@ func (x *conflict) returnKeys(stmt *gorm.Statement) bool {
 // ends without a key, unless other rows of the call refer to it. In that case it also gets
 // the key of the row in the table.
 func (x *conflict) settle(db *gorm.DB) error {
-	stmt := db.Statement
-	if len(x.ids) == 0 || x.allInserted(db) || x.replaced(stmt) {
+	if len(x.sent) == 0 || x.allInserted(db) || x.replaced() {
 		return nil
 	}
 	if x.returned && db.RowsAffected == int64(x.rows.len()) {
-		for _, r := range x.filled {
-			r.(structRow).unpad()
+		for _, s := range x.sent {
+			if id, ok := s.number(); ok && x.key.typ.Kind() == reflect.String {
+				s.set(id) // without the spaces that a CHAR column adds
+			}
 		}
-		if db.Dialector.Name() != "mysql" || x.filled[0].has(x.ids[0]) {
+		if db.Dialector.Name() != "mysql" || x.sent[0].has(x.sent[0].id) {
 			return nil
 		}
-		return x.merge(stmt, []int{0}) // MariaDB merges a row on any unique key
+		return x.merge(x.sent) // MariaDB merges a row on any unique key
 	}
 	x.returned = false
-	present, err := x.present(stmt)
+	present, err := x.present()
 	if err != nil {
 		return err
 	}
-	var missing []int
-	for j, id := range x.ids {
-		if present[id] {
+	var missing []sent
+	for _, s := range x.sent {
+		if present[s.id] {
 			// This may have become the key of another row, because GORM assigns what
 			// RETURNING yields to the first rows of the call.
-			x.filled[j].set(id)
+			s.set(s.id)
 		} else {
-			missing = append(missing, j)
+			missing = append(missing, s)
 		}
 	}
 	if !x.skips || x.associated {
-		return x.merge(stmt, missing)
+		return x.merge(missing)
 	}
-	for _, j := range missing {
-		x.filled[j].clear()
-	}
-	if structs, ok := x.rows.(*structRows); ok {
-		for _, j := range missing {
-			if err := structs.barren(stmt, x.index[j]); err != nil {
-				return err
-			}
+	for _, s := range missing {
+		s.clear()
+		if err := x.rows.barren(s.index); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -159,35 +153,39 @@ func (x *conflict) targetsKey() bool {
 
 // replaced reports whether GORM has replaced the rows with the result of RETURNING *. In
 // that case the keys are right, because all of these rows are in the table.
-func (x *conflict) replaced(stmt *gorm.Statement) bool {
-	r, ok := x.rows.(*structRows)
-	if !ok || !r.list || r.pointers || !slices.Contains(stmt.BuildClauses, "RETURNING") {
+func (x *conflict) replaced() bool {
+	if !x.rows.list || x.rows.pointers || !slices.Contains(x.stmt.BuildClauses, "RETURNING") {
 		return false
 	}
-	returning, ok := stmt.Clauses["RETURNING"].Expression.(clause.Returning)
-	return ok && (len(returning.Columns) == 0 || len(returning.Columns) == 1 && returning.Columns[0].Name == "*")
+	returning, ok := x.stmt.Clauses["RETURNING"].Expression.(clause.Returning)
+	return ok && returnsAll(returning)
+}
+
+// returnsAll reports whether a clause is RETURNING *.
+func returnsAll(r clause.Returning) bool {
+	return len(r.Columns) == 0 || len(r.Columns) == 1 && r.Columns[0].Name == "*"
 }
 
 // present returns which of the keys set by the plugin are in the table.
-func (x *conflict) present(stmt *gorm.Statement) (map[int64]bool, error) {
-	values := make([]any, len(x.ids))
-	for j, id := range x.ids {
-		values[j] = x.key.value(id)
+func (x *conflict) present() (map[int64]bool, error) {
+	values := make([]any, len(x.sent))
+	for j, s := range x.sent {
+		values[j] = x.key.value(s.id)
 	}
-	q := x.query(stmt)
+	q := x.query()
 	x.writeSelect(q, 0)
 	clause.IN{Column: clause.Column{Name: x.key.field.DBName}, Values: values}.Build(q)
 
-	present := make(map[int64]bool, len(x.ids))
+	present := make(map[int64]bool, len(x.sent))
 	err := x.run(q, func(_ int, id int64) { present[id] = true })
 	return present, err
 }
 
 // query returns an empty query on the table that the INSERT writes to.
-func (x *conflict) query(stmt *gorm.Statement) *gorm.Statement {
-	q := &gorm.Statement{DB: stmt.DB, Context: stmt.Context, Schema: stmt.Schema,
-		Table: stmt.Table, TableExpr: stmt.TableExpr, ConnPool: stmt.ConnPool}
-	if insert, ok := stmt.Clauses["INSERT"].Expression.(clause.Insert); ok && insert.Table.Name != "" {
+func (x *conflict) query() *gorm.Statement {
+	q := &gorm.Statement{DB: x.stmt.DB, Context: x.stmt.Context, Schema: x.stmt.Schema,
+		Table: x.stmt.Table, TableExpr: x.stmt.TableExpr, ConnPool: x.stmt.ConnPool}
+	if insert, ok := x.stmt.Clauses["INSERT"].Expression.(clause.Insert); ok && insert.Table.Name != "" {
 		q.Table, q.TableExpr = insert.Table.Name, nil
 	}
 	return q

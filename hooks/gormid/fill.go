@@ -11,18 +11,16 @@ import (
 	"gorm.io/gorm/clause"
 
 	"github.com/snowkey-go/snowkey/idgen"
-	"github.com/snowkey-go/snowkey/internal/keytype"
 )
 
 // A filler is the state of the plugin for one database. Its methods fill, check and
 // settle are the callbacks.
 type filler struct {
-	source  idgen.Source // nil means idgen.Default()
-	counter counter      // source, if it is an *idgentest.Counter, or nil
+	source idgen.Source // nil means idgen.Default()
 
 	tables    map[string]*key   // by the tables of Config.Models; not written after Initialize
 	namesakes map[string]string // by table: another model whose table has the same name
-	keys      sync.Map          // *schema.Schema → *key or error; a schema lives as long as the database
+	keys      sync.Map          // *schema.Schema → judged; a schema lives as long as the database
 
 	integers bool           // Config.FillIntegers
 	counting []reflect.Type // the types of Config.Counting
@@ -36,13 +34,10 @@ type filler struct {
 type creation struct {
 	stmt    *gorm.Statement
 	key     *key
-	rows    rows
-	structs structRows // what rows points to, unless they are maps
-	filled  []int      // the indexes of the rows whose keys the plugin has set
-	ids     []int64    // these keys
-	one     [1]int     // filled of a single struct
-	oneID   [1]int64   // and its ids
-	selects []string   // the caller's Selects, because selectKey may add to them
+	rows    *rows
+	filled  []int    // the indexes of the rows whose keys the plugin has set
+	ids     []int64  // these keys
+	selects []string // the caller's Selects, because selectKey may add to them
 
 	associated bool // GORM saves the rows because other rows refer to them
 
@@ -57,8 +52,8 @@ type carrier struct{ stmt *gorm.Statement }
 func (f *filler) keyOf(stmt *gorm.Statement) (*key, error) {
 	s := stmt.Schema
 	if s == nil {
-		maps, ok := mapsOf(stmt.Dest)
-		if !ok {
+		maps := mapsOf(stmt)
+		if maps == nil {
 			return nil, nil
 		}
 		k := f.tables[stmt.Table]
@@ -72,100 +67,79 @@ func (f *filler) keyOf(stmt *gorm.Statement) (*key, error) {
 	}
 	v, ok := f.keys.Load(s)
 	if !ok {
-		v = f.newKey(stmt)
+		k, err := f.newKey(stmt)
+		if v, ok = f.keys.LoadOrStore(s, judged{k, err}); !ok && k == nil && err == nil {
+			f.warn(stmt.DB, s) // without the lock, because a logger may create rows
+		}
 	}
-	if err, ok := v.(error); ok {
-		return nil, err
-	}
-	return v.(*key), nil
+	return v.(judged).key, v.(judged).err
 }
 
-// newKey returns the key of a new model, or an error, and caches it. If the key is numbered
-// by the database although the plugin could fill it, newKey logs a warning. With
-// FillIntegers, lookAt adopts the model under a lock, before another statement can use it.
-func (f *filler) newKey(stmt *gorm.Statement) any {
-	v, isNew := f.lookAt(stmt)
-	if k, ok := v.(*key); ok && k == nil && isNew {
-		f.warn(stmt.DB, stmt.Schema) // without the lock, because a logger may create rows
-	}
-	return v
+// A judged is the result of newKey.
+type judged struct {
+	key *key
+	err error
 }
 
-func (f *filler) lookAt(stmt *gorm.Statement) (v any, isNew bool) {
+// newKey returns the key of a model. With FillIntegers, it adopts the model, under a lock
+// because statements of other models may adopt it too.
+func (f *filler) newKey(stmt *gorm.Statement) (*key, error) {
 	f.adopting.Lock()
 	defer f.adopting.Unlock()
-	s := stmt.Schema
-	if v, ok := f.keys.Load(s); ok {
-		return v, false
-	}
 	if f.integers {
-		f.adopt(s)
+		f.adopt(stmt.Schema)
 	}
-	k, err := newKey(s, stmt.Dialector.Name())
-	if v = k; err != nil {
-		v = err
-	}
-	f.keys.Store(s, v)
-	return v, true
+	return newKey(stmt.Schema, stmt.Dialector.Name())
 }
 
 // fill is the first callback, and runs even before the transaction and the model's hooks. It
 // gives a key to every row that doesn't have one.
 func (f *filler) fill(db *gorm.DB) {
-	stmt := db.Statement
-	if db.Error != nil {
-		return
+	if db.Error == nil {
+		db.AddError(f.begin(db.Statement))
 	}
+}
+
+func (f *filler) begin(stmt *gorm.Statement) error {
 	k, err := f.keyOf(stmt)
 	if err != nil {
-		db.AddError(err)
-		return
+		return err
 	}
 	if k == nil {
-		db.AddError(joined(stmt))
-		return
+		return joined(stmt)
 	}
 	c := &creation{stmt: stmt, key: k, selects: stmt.Selects}
 	_, c.associated = stmt.Settings.Load(savedAssociations)
-	c.rows, err = c.rowsOf()
-	if err != nil && k.given == "" {
-		db.AddError(err)
+	if c.rows, err = rowsOf(k, stmt); err != nil && k.given != "" {
+		return nil // these rows need not change
 	}
 	if err != nil || c.rows == nil {
-		return
+		return err
 	}
 	if k.given == "" {
-		if f.counter != nil {
-			f.count(c)
+		if counter, ok := f.source.(counter); ok {
+			c.count(counter)
 		}
 		if err := f.draw(c); err != nil {
-			if db.DryRun { // ToSQL ignores the error and returns an empty string
-				db.Logger.Error(stmt.Context, err.Error())
+			if stmt.DB.DryRun { // ToSQL ignores the error and returns an empty string
+				stmt.Logger.Error(stmt.Context, err.Error())
 			}
-			db.AddError(err)
-			return
+			return err
 		}
 	}
-	if err := c.selectKey(); err != nil {
-		db.AddError(err)
-		return
-	}
 	stmt.Settings.Store(carrier{stmt}, c)
+	return c.selectKey()
 }
 
 // A counter is an *idgentest.Counter.
 type counter interface{ Seen(name string, id int64) }
 
 // count tells the counter about the keys of rows, which a column that counts would notice.
-func (f *filler) count(c *creation) {
-	k := c.key
+func (c *creation) count(counter counter) {
 	for i := range c.rows.len() {
-		if c.structs.k == nil || !c.structs.at(i).IsValid() {
-			continue // a map, or nil
-		}
-		if v := reflect.Indirect(k.in(c.stmt.Context, c.structs.at(i))); v.IsValid() {
-			if id, ok := k.number(v); ok {
-				f.counter.Seen(cmp.Or(k.Generator, k.Model), id)
+		if r := c.rows.row(i); r.v.IsValid() {
+			if id, ok := r.number(); ok {
+				counter.Seen(cmp.Or(c.key.Generator, c.key.Model), id)
 			}
 		}
 	}
@@ -174,40 +148,26 @@ func (f *filler) count(c *creation) {
 // draw generates the keys for all rows without one, in one step, and sets them. Unless the
 // INSERT may merge rows, draw fails if one of these rows is in the call more than once.
 func (f *filler) draw(c *creation) (err error) {
-	k, ctx := c.key, c.stmt.Context
-	past, backfills := f.source.(*idgen.Backfill)
-	if v := c.structs.v; v.Kind() == reflect.Struct && !backfills { // the most frequent case, so it takes a shorter way
-		field := k.in(ctx, v)
-		if !keytype.Empty(field) {
-			return nil
-		}
-		if c.oneID[0], err = k.Next(ctx, f.source); err != nil {
-			return err
-		}
-		c.filled, c.ids = c.one[:], c.oneID[:]
-		keytype.Set(field, c.oneID[0])
-		return nil
-	}
-	if c.filled, err = c.rows.empty(make([]int, 0, c.rows.len())); err != nil {
+	if c.filled, err = c.rows.empty(); err != nil || len(c.filled) == 0 {
 		return err
 	}
-	if len(c.filled) == 0 {
-		return nil
-	}
-	if backfills {
-		c.ids, err = k.At(past, c.filled, c.rows.value)
-	} else {
-		c.ids, err = k.Draw(ctx, f.source, nil, len(c.filled))
-	}
-	if err != nil {
+	if c.ids, err = c.key.Draw(c.stmt.Context, f.source, c.filled, c.rows.value); err != nil {
 		return err
 	}
-	c.rows.fill(c.filled, c.ids)
-	if i := c.rows.repeated(c.filled, c.ids); i >= 0 && !c.mayMerge() {
-		for _, j := range c.filled {
-			c.rows.row(j).clear()
+	for j, i := range c.filled {
+		c.rows.row(i).set(c.ids[j])
+	}
+	if distinct := c.rows.maps == nil && !c.rows.pointers; distinct || c.mayMerge() {
+		return nil
+	}
+	for j, i := range c.filled {
+		if c.rows.row(i).has(c.ids[j]) {
+			continue
 		}
-		return k.Refuse(i, nil, "is in the call a second time", "pass each row once, or copies of it")
+		for _, i := range c.filled {
+			c.rows.row(i).clear()
+		}
+		return c.key.Refuse(i, nil, "is in the call a second time", "pass each row once, or copies of it")
 	}
 	return nil
 }
@@ -228,14 +188,16 @@ func (c *creation) selectKey() error {
 	if len(stmt.Selects)+len(stmt.Omits) == 0 {
 		return nil
 	}
-	column := c.key.field.DBName
 	selected, restricted := stmt.SelectAndOmitColumns(true, false)
-	included, mentioned := selected[column]
-	switch {
-	case mentioned && !included:
-		return c.key.Refuse(-1, nil, "would be inserted without its key "+column, "do not Omit the key")
-	case !mentioned && restricted:
-		stmt.Selects = append(slices.Clip(stmt.Selects), column)
+	for _, k := range c.key.parts() {
+		column := k.field.DBName
+		included, mentioned := selected[column]
+		switch {
+		case mentioned && !included:
+			return k.Refuse(-1, nil, "would be inserted without its key "+column, "do not Omit the key")
+		case !mentioned && restricted:
+			stmt.Selects = append(slices.Clip(stmt.Selects), column)
+		}
 	}
 	return nil
 }
@@ -243,39 +205,34 @@ func (c *creation) selectKey() error {
 // check is the callback right before the INSERT, after hooks and associations. It
 // returns an error if a row has no key.
 func (f *filler) check(db *gorm.DB) {
-	stmt := db.Statement
-	v, ok := stmt.Settings.Load(carrier{stmt})
-	if !ok || db.Error != nil {
-		return
+	if v, ok := db.Statement.Settings.Load(carrier{db.Statement}); ok && db.Error == nil {
+		db.AddError(f.complete(v.(*creation)))
 	}
-	c := v.(*creation)
+}
+
+func (f *filler) complete(c *creation) error {
 	// fill doesn't check keys that are set by the caller, and hooks may have changed the
 	// others since.
 	if s := c.key.schema; c.key.given != "" || s.BeforeSave || s.BeforeCreate {
-		for _, k := range append([]*key{c.key}, c.key.others...) {
-			empty, err := c.rows.of(k).empty(nil)
-			if err == nil && len(empty) > 0 {
-				err = k.unfilled(empty[0])
-			}
+		for _, k := range c.key.parts() {
+			empty, err := c.rows.of(k).empty()
 			if err != nil {
-				db.AddError(err)
-				return
+				return err
+			}
+			if len(empty) > 0 {
+				return k.unfilled(empty[0])
 			}
 		}
 	}
-	if structs, ok := c.rows.(*structRows); ok && c.mayMerge() {
-		if err := structs.halfJoined(); err != nil {
-			db.AddError(err)
-			return
+	if c.mayMerge() {
+		if err := c.rows.halfJoined(); err != nil {
+			return err
+		}
+		if len(c.ids) > 0 {
+			c.conflict = f.conflictOf(c)
 		}
 	}
-	if err := c.selectKey(); err != nil {
-		db.AddError(err)
-		return
-	}
-	if len(c.ids) > 0 && c.mayMerge() {
-		c.conflict = f.conflictOf(c)
-	}
+	return c.selectKey()
 }
 
 func (k *key) unfilled(i int) error {
@@ -299,15 +256,12 @@ func (f *filler) settle(db *gorm.DB) {
 	}
 	c := v.(*creation)
 	stmt.Selects = c.selects
-	if stmt.Schema == nil { // the rows are maps
-		for _, m := range c.rows.(mapRows).maps {
+	if stmt.Schema == nil {
+		for _, m := range c.rows.maps {
 			delete(m, "@id") // GORM's name for SQLite's rowid, which is not the key
 		}
 	}
-	if db.Error != nil || db.DryRun || c.conflict == nil {
-		return
-	}
-	if err := c.conflict.settle(db); err != nil {
-		db.AddError(err)
+	if db.Error == nil && !db.DryRun && c.conflict != nil {
+		db.AddError(c.conflict.settle(db))
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"database/sql/driver"
 	"fmt"
 	"maps"
-	"math"
 	"reflect"
 	"slices"
 	"strconv"
@@ -30,7 +29,6 @@ type key struct {
 	fill.Key
 	schema *schema.Schema
 	field  *schema.Field
-	index  int          // of the field in the model's struct, or -1 if it's in an embedded struct
 	typ    reflect.Type // of the field, or of what it points to
 
 	// given is the reason why the caller must set this key, or "" if the plugin fills it.
@@ -45,13 +43,17 @@ func newKey(s *schema.Schema, dialect string) (*key, error) {
 	if err := checkForeignKeys(s, dialect); err != nil {
 		return nil, err
 	}
-	f, given := choose(s)
-	if f == nil {
+	i := slices.IndexFunc(s.PrimaryFields, optedIn)
+	if i < 0 {
 		return nil, checkStrayTag(s)
 	}
+	f, given := s.PrimaryFields[i], ""
+	if len(s.PrimaryFields) > 1 {
+		given = "is part of a composite key"
+	}
 	k := keyAt(s, f, given)
-	for _, other := range s.PrimaryFields {
-		if other != f && optedIn(other) {
+	for _, other := range s.PrimaryFields[i+1:] {
+		if optedIn(other) {
 			k.others = append(k.others, keyAt(s, other, given))
 		}
 	}
@@ -69,39 +71,14 @@ func newKey(s *schema.Schema, dialect string) (*key, error) {
 }
 
 func keyAt(s *schema.Schema, f *schema.Field, given string) *key {
-	if given != "" && isForeignKey(s, f) {
+	if isForeignKey(s, f) {
 		given = "is a foreign key"
 	}
-	index := -1
-	if i := f.StructField.Index; len(i) == 1 && i[0] >= 0 {
-		index = i[0]
-	}
-	return &key{Key: errorsOf(s, f), schema: s, field: f, index: index, typ: f.IndirectFieldType, given: given}
+	return &key{Key: errorsOf(s, f), schema: s, field: f, typ: f.IndirectFieldType, given: given}
 }
 
-// choose returns the primary field that the plugin handles, or nil if it handles none. If it
-// must not fill that field, given is the reason.
-func choose(s *schema.Schema) (f *schema.Field, given string) {
-	if len(s.PrimaryFields) == 1 {
-		f = s.PrimaryFields[0]
-		if !optedIn(f) {
-			return nil, ""
-		}
-		if isForeignKey(s, f) {
-			return f, "is a foreign key"
-		}
-		return f, ""
-	}
-	tagged := func(f *schema.Field) bool { _, ok := f.TagSettings[tag]; return ok }
-	if i := slices.IndexFunc(s.PrimaryFields, tagged); i >= 0 {
-		f = s.PrimaryFields[i]
-	} else if p := s.PrioritizedPrimaryField; p != nil && optedIn(p) {
-		f = p
-	} else if i := slices.IndexFunc(s.PrimaryFields, optedIn); i >= 0 {
-		f = s.PrimaryFields[i]
-	}
-	return f, "is part of a composite key"
-}
+// parts returns all parts of a composite key, or just k.
+func (k *key) parts() []*key { return append([]*key{k}, k.others...) }
 
 // optedIn reports whether the plugin handles a primary field, because of its type or
 // its tag.
@@ -160,11 +137,7 @@ func (k *key) check(dialect string) error {
 		return k.Fault(fmt.Sprintf("has a column that is too narrow for a 64-bit key (%s, size %d)", f.DataType, f.Size),
 			"remove type and size from its gorm tag")
 	}
-	column := string(f.DataType)
-	if f.DataType == schema.String {
-		column = "text" // of any size, in GORM's own words
-	}
-	if problem, remedy := keytype.Clash(k.typ, ddl.ParseType(column)); problem != "" {
+	if problem, remedy := keytype.Clash(k.typ, columnType(f)); problem != "" {
 		return k.Fault(problem, remedy)
 	}
 	return nil
@@ -173,25 +146,23 @@ func (k *key) check(dialect string) error {
 // narrow reports whether the column of f is too narrow for some keys of type t. If it doesn't
 // know the type of the column, it returns false.
 func narrow(f *schema.Field, t reflect.Type, dialect string) bool {
-	longest, _ := canonical(keytype.New(t, math.MaxInt64).Interface())
-	digits := len(fmt.Sprint(longest))
 	switch f.DataType {
 	case schema.Int, schema.Uint:
 		return f.Size < 64
-	case schema.String:
-		return 0 < f.Size && f.Size < digits
 	}
-	column := ddl.ParseType(string(f.DataType))
-	switch column.Class() {
-	case ddl.Float:
-		return true // 53 bits at most, on every database
-	case ddl.Int:
-		return dialect != "sqlite" // where every integer has 64 bits
-	case ddl.Char, ddl.Decimal:
-		size, limited := column.Digits()
-		return limited && size < digits
+	return keytype.Narrow(t, columnType(f), dialect == "sqlite")
+}
+
+// columnType returns the type of the column of f. The types that GORM chooses have names that
+// only it knows, except for text.
+func columnType(f *schema.Field) ddl.Type {
+	switch {
+	case f.DataType != schema.String:
+		return ddl.ParseType(string(f.DataType))
+	case f.Size > 0:
+		return ddl.Type{Name: "varchar", Args: []int{f.Size}}
 	}
-	return false
+	return ddl.Type{Name: "text"}
 }
 
 // unkeyed returns the error for a model in Config.Models whose key the plugin doesn't
@@ -264,20 +235,6 @@ func carries(from, to *schema.Field) bool {
 
 // canonical returns the value that database/sql passes to the driver for v.
 func canonical(v any) (driver.Value, error) { return driver.DefaultParameterConverter.ConvertValue(v) }
-
-// in returns the key's field in a row. If the field is in an embedded struct that is a nil
-// pointer, in allocates that struct.
-func (k *key) in(ctx context.Context, row reflect.Value) reflect.Value {
-	if k.index >= 0 {
-		return row.Field(k.index)
-	}
-	return k.field.ReflectValueOf(ctx, row)
-}
-
-// set gives a struct the key id.
-func (k *key) set(ctx context.Context, row reflect.Value, id int64) {
-	keytype.Set(k.in(ctx, row), id)
-}
 
 // number returns the id that keytype.Set has stored in v. If v is text but not a number, ok
 // is false.

@@ -1,12 +1,10 @@
 package gormid
 
 import (
-	"context"
 	"reflect"
 	"slices"
 
 	"gorm.io/gorm"
-	"gorm.io/gorm/schema"
 
 	"github.com/snowkey-go/snowkey/internal/fill"
 	"github.com/snowkey-go/snowkey/internal/keytype"
@@ -15,7 +13,10 @@ import (
 // halfJoined returns an error if a row of a join table refers to a row that has no key. GORM
 // creates such a row for one that it was told not to save, as with Omit("Tags.*"), and it
 // would store 0. It uses DoNothing for the rows of join tables.
-func (r *structRows) halfJoined() error {
+func (r *rows) halfJoined() error {
+	if r.maps != nil {
+		return nil
+	}
 	s := r.k.schema
 	for _, end := range relationsOf(s) {
 		for _, rel := range end.FieldSchema.Relationships.Many2Many {
@@ -27,7 +28,7 @@ func (r *structRows) halfJoined() error {
 					continue
 				}
 				for i := range r.len() {
-					if keytype.Empty(ref.ForeignKey.ReflectValueOf(r.ctx, r.at(i))) {
+					if keytype.Empty(ref.ForeignKey.ReflectValueOf(r.stmt.Context, r.row(i).v)) {
 						return r.k.Refuse(i, nil, "refers to a "+modelName(ref.PrimaryKey.Schema)+" in "+ref.ForeignKey.Name+" that has no key",
 							"create that row first")
 					}
@@ -47,61 +48,31 @@ func joined(stmt *gorm.Statement) error {
 	if !c.mayMerge() {
 		return nil
 	}
-	if rows, err := c.rowsOf(); err != nil || rows != &c.structs {
+	rows, err := rowsOf(c.key, stmt)
+	if err != nil || rows == nil {
 		return nil // GORM refuses them
 	}
-	return c.structs.halfJoined()
+	return rows.halfJoined()
 }
 
 // barren returns an error if row i has children even though the upsert has skipped it. Their
 // foreign keys would have nothing to refer to.
-func (r *structRows) barren(stmt *gorm.Statement, i int) error {
-	relations := r.saved(stmt, func(s *schema.Relationships) []*schema.Relationship {
-		return slices.Concat(s.HasOne, s.HasMany, s.Many2Many)
-	})
-	for _, rel := range relations {
-		if len(related(r.ctx, rel, r.at(i))) > 0 {
-			return r.k.Refuse(i, nil, "was left out by the upsert, and its "+rel.Name+" would refer to no row",
-				"use Omit(\""+rel.Name+"\"), and create them for the row that is in the table")
+func (r *rows) barren(i int) error {
+	if r.maps != nil {
+		return nil
+	}
+	selected, restricted := r.stmt.SelectAndOmitColumns(true, false)
+	s := &r.k.schema.Relationships
+	for _, rel := range slices.Concat(s.HasOne, s.HasMany, s.Many2Many) {
+		if included, mentioned := selected[rel.Name]; !included && (mentioned || restricted) {
+			continue // GORM doesn't save it
 		}
+		v, zero := rel.Field.ValueOf(r.stmt.Context, r.row(i).v)
+		if children := reflect.Indirect(reflect.ValueOf(v)); zero || children.Kind() == reflect.Slice && children.Len() == 0 {
+			continue
+		}
+		return r.k.Refuse(i, nil, "was left out by the upsert, and its "+rel.Name+" would refer to no row",
+			"use Omit(\""+rel.Name+"\"), and create them for the row that is in the table")
 	}
 	return nil
-}
-
-// saved returns the relations that GORM saves along with the rows. of selects the kinds of
-// relations that matter to the caller.
-func (r *structRows) saved(stmt *gorm.Statement, of func(*schema.Relationships) []*schema.Relationship) (saved []*schema.Relationship) {
-	relations := of(&r.k.schema.Relationships)
-	if len(relations) == 0 {
-		return nil
-	}
-	selected, restricted := stmt.SelectAndOmitColumns(true, false)
-	for _, rel := range relations {
-		if included, mentioned := selected[rel.Name]; included || !mentioned && !restricted {
-			saved = append(saved, rel)
-		}
-	}
-	return saved
-}
-
-// related returns the structs in a relation of a row.
-func related(ctx context.Context, rel *schema.Relationship, row reflect.Value) (structs []reflect.Value) {
-	v, zero := rel.Field.ValueOf(ctx, row)
-	if zero {
-		return nil
-	}
-	switch rv := reflect.Indirect(reflect.ValueOf(v)); rv.Kind() {
-	case reflect.Struct:
-		if rv.CanAddr() {
-			return []reflect.Value{rv}
-		}
-		return []reflect.Value{reflect.Indirect(rel.Field.ReflectValueOf(ctx, row))}
-	case reflect.Slice, reflect.Array:
-		for i := range rv.Len() {
-			if s := reflect.Indirect(rv.Index(i)); s.IsValid() {
-				structs = append(structs, s)
-			}
-		}
-	}
-	return structs
 }

@@ -2,10 +2,8 @@ package gormid
 
 import (
 	"database/sql"
-	"database/sql/driver"
 	"errors"
 	"fmt"
-	"math"
 	"reflect"
 	"strings"
 
@@ -17,26 +15,18 @@ import (
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
-// mapRows are one or more maps of columns or fields to values.
-type mapRows struct {
-	k    *key
-	stmt *gorm.Statement
-	maps []map[string]any
-}
-
-// mapsOf returns the rows that dest holds, if they are maps.
-func mapsOf(dest any) (maps []map[string]any, ok bool) {
-	switch dest := dest.(type) {
-	case map[string]any:
-		return []map[string]any{dest}, true
-	case *map[string]any:
-		return []map[string]any{*dest}, true
-	case []map[string]any:
-		return dest, true
-	case *[]map[string]any:
-		return *dest, true
+// mapsOf returns the rows of a statement, if they are maps.
+func mapsOf(stmt *gorm.Statement) []map[string]any {
+	if !stmt.ReflectValue.IsValid() {
+		return nil
 	}
-	return nil, false
+	switch rows := stmt.ReflectValue.Interface().(type) {
+	case map[string]any:
+		return []map[string]any{rows}
+	case []map[string]any:
+		return rows
+	}
+	return nil
 }
 
 // nullableKey finds a primary key of a single column that accepts NULL, which is possible
@@ -68,31 +58,16 @@ func refuseNull(stmt *gorm.Statement, maps []map[string]any) error {
 	return nil
 }
 
-func (r mapRows) of(k *key) rows { r.k = k; return r }
-
-func (r mapRows) len() int { return len(r.maps) }
-
-func (r mapRows) empty(dst []int) ([]int, error) {
-	for i, m := range r.maps {
-		zero, err := r.adopt(i, m)
-		if err != nil {
-			return dst, err
-		}
-		if zero {
-			dst = append(dst, i)
-		}
-	}
-	return dst, nil
-}
-
-// adopt reports whether m has no key. If it has one, adopt makes sure that the database
-// stores it in the same form as a key from a struct, and converts it if necessary.
-func (r mapRows) adopt(i int, m map[string]any) (zero bool, err error) {
+// adopt reports whether row i, which is a map, has no key. If it has one, adopt makes sure
+// that the database stores it in the same form as a key from a struct, and converts it if
+// necessary.
+func (r row) adopt(i int) (zero bool, err error) {
+	m := r.m
 	if m == nil {
 		return false, r.k.Refuse(i, gorm.ErrInvalidData, "is a nil map", "leave it out")
 	}
 	column := r.k.field.DBName
-	name, n := r.find(m, column)
+	name, n := r.find(column)
 	switch {
 	case n == 0:
 		return true, nil
@@ -112,9 +87,9 @@ func (r mapRows) adopt(i int, m map[string]any) (zero bool, err error) {
 	return zero, nil
 }
 
-// find returns a name under which m contains the column, and the number of such names.
-func (r mapRows) find(m map[string]any, column string) (name string, n int) {
-	for k := range m {
+// find returns a name under which a map contains the column, and the number of such names.
+func (r row) find(column string) (name string, n int) {
+	for k := range r.m {
 		if r.isColumn(k, column) {
 			name = k
 			n++
@@ -124,7 +99,7 @@ func (r mapRows) find(m map[string]any, column string) (name string, n int) {
 }
 
 // isColumn reports whether GORM or the database resolves name to column.
-func (r mapRows) isColumn(name, column string) bool {
+func (r row) isColumn(name, column string) bool {
 	if name == column {
 		return true
 	}
@@ -135,136 +110,55 @@ func (r mapRows) isColumn(name, column string) bool {
 	return f != nil && f.DBName == column
 }
 
-func (r mapRows) value(i int, field string) any {
-	f := r.k.schema.LookUpField(field)
-	if f == nil {
-		return nil
-	}
-	name, _ := r.find(r.maps[i], f.DBName)
-	return r.maps[i][name]
-}
-
-func (r mapRows) fill(some []int, ids []int64) {
-	for j, i := range some {
-		r.row(i).set(ids[j])
-	}
-}
-
-func (r mapRows) repeated(some []int, ids []int64) int {
-	for j, i := range some {
-		if !(mapRow{r, r.maps[i]}).has(ids[j]) {
-			return i
-		}
-	}
-	return -1
-}
-
-func (r mapRows) row(i int) row { return mapRow{r, r.maps[i]} }
-
-type mapRow struct {
-	mapRows
-	m map[string]any
-}
-
-func (r mapRow) set(id int64) {
-	name, n := r.find(r.m, r.k.field.DBName)
-	if n == 0 {
-		name = r.k.field.DBName
-	}
-	r.m[name] = r.k.value(id)
-}
-
-func (r mapRow) has(id int64) bool {
-	name, _ := r.find(r.m, r.k.field.DBName)
-	return r.m[name] == r.k.value(id)
-}
-
-func (r mapRow) clear() {
-	name, _ := r.find(r.m, r.k.field.DBName)
-	delete(r.m, name)
-}
-
 // adopt reads a key from a map. If the driver would send v in a different form than a value
 // of the key's type, adopt returns such a value as own. Otherwise own is nil.
 func (k *key) adopt(v any) (own any, zero bool, err error) {
-	rv := reflect.ValueOf(v)
-	for rv.Kind() == reflect.Pointer && !rv.IsNil() {
-		rv = rv.Elem()
+	switch v.(type) {
+	case clause.Expression, gorm.Valuer, *gorm.DB:
+		return nil, false, errors.New("the value of an SQL expression is not known after the INSERT")
 	}
-	if !rv.IsValid() || rv.Kind() == reflect.Pointer {
-		return nil, true, nil
-	}
-	if rv.Type() == k.typ {
+	if rv := reflect.ValueOf(v); rv.IsValid() && rv.Type() == k.typ {
 		return nil, keytype.Empty(rv), nil
 	}
-	t := reflect.New(k.typ).Elem()
-	if err := k.read(t, rv); err != nil {
-		return nil, false, err
+	sent, err := canonical(v)
+	if err != nil || sent == nil {
+		return nil, true, err
 	}
-	want, err := canonical(t.Interface())
-	if err != nil {
-		return nil, false, err
-	}
-	if have, err := canonical(v); err == nil && reflect.DeepEqual(have, want) {
-		return nil, keytype.Empty(t), nil
-	}
-	return t.Interface(), keytype.Empty(t), nil
-}
-
-// read stores the number that src represents in dst, which is of the key's type.
-func (k *key) read(dst, src reflect.Value) error {
-	switch v := src.Interface().(type) {
-	case clause.Expression, gorm.Valuer, *gorm.DB:
-		return fmt.Errorf("the value of an SQL expression is not known after the INSERT")
-	case []byte:
-		return k.readText(dst, string(v))
-	}
-	switch {
-	case src.CanInt():
-		return k.readInt(dst, src.Int())
-	case src.CanUint() && src.Uint() > math.MaxInt64:
-		return fmt.Errorf("%d is above the largest key", src.Uint())
-	case src.CanUint():
-		return k.readInt(dst, int64(src.Uint()))
-	case src.CanFloat():
-		return fmt.Errorf("a float has lost digits above 2^53")
-	case src.Kind() == reflect.String:
-		return k.readText(dst, src.String())
-	}
-	if valuer, ok := src.Interface().(driver.Valuer); ok { // such as sql.NullInt64
-		v, err := valuer.Value()
-		if err != nil || v == nil {
-			return err
+	to := reflect.New(k.typ)
+	var id pk.ID
+	switch sent := sent.(type) {
+	case string, []byte:
+		text := fmt.Sprintf("%s", sent)
+		scanner, scans := to.Interface().(sql.Scanner)
+		switch {
+		case text == "":
+			return nil, true, nil
+		case scans:
+			err = scanner.Scan(text)
+		case k.typ.Kind() == reflect.String:
+			to.Elem().SetString(text)
+		default:
+			if id, err = pk.Parse(text); err == nil {
+				keytype.Set(to.Elem(), int64(id))
+			}
 		}
-		return k.read(dst, reflect.ValueOf(v))
+	case int64:
+		id = pk.ID(sent)
+		keytype.Set(to.Elem(), sent)
+	case float64:
+		err = errors.New("a float has lost digits above 2^53")
+	default:
+		err = errors.New("neither a number nor text")
 	}
-	return fmt.Errorf("neither a number nor text")
-}
-
-func (k *key) readInt(dst reflect.Value, n int64) error {
-	if n < 0 && dst.CanUint() {
-		return fmt.Errorf("%d is negative", n)
+	if id < 0 && to.Elem().CanUint() {
+		err = fmt.Errorf("%d is negative", id)
 	}
-	if n != 0 { // the zero of text is "", not "0"
-		keytype.Set(dst, n)
-	}
-	return nil
-}
-
-func (k *key) readText(dst reflect.Value, s string) error {
-	if s == "" {
-		return nil
-	}
-	if scanner, ok := dst.Addr().Interface().(sql.Scanner); ok {
-		return scanner.Scan(s)
-	}
-	if k.typ.Kind() == reflect.String {
-		dst.SetString(s)
-		return nil
-	}
-	id, err := pk.Parse(s)
 	if err != nil {
-		return err
+		return nil, false, err
 	}
-	return k.readInt(dst, id.Int64())
+	want, err := canonical(to.Interface())
+	if err != nil || !reflect.DeepEqual(want, sent) {
+		own = to.Elem().Interface()
+	}
+	return own, keytype.Empty(to.Elem()), err
 }

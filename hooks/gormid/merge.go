@@ -1,7 +1,7 @@
 package gormid
 
 import (
-	"database/sql"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -53,23 +53,23 @@ type lookup struct {
 //
 // MySQL ignores the columns of the clause, and changes the row that it meets first in any of
 // the unique keys. If a row has the unique values of several rows, merge fails.
-func (x *conflict) merge(stmt *gorm.Statement, missing []int) error {
+func (x *conflict) merge(missing []sent) error {
 	if len(missing) == 0 {
 		return nil
 	}
-	t, err := x.describe(stmt)
+	t, err := x.describe()
 	if err != nil {
 		return err
 	}
-	sent, _ := stmt.Clauses["VALUES"].Expression.(clause.Values)
+	values, _ := x.stmt.Clauses["VALUES"].Expression.(clause.Values)
 	named := unique{columns: x.target()}
-	alive := x.alive(stmt)
+	alive := x.alive()
 	matches := make([]match, len(missing))
 	var lookups []lookup
-	for n, j := range missing {
+	for n, s := range missing {
 		m := &matches[n]
 		add := func(u unique, named bool, also []clause.Expression) bool {
-			where, ok := t.sameAs(sent, x.index[j], u)
+			where, ok := t.sameAs(values.Columns, values.Values[s.index], u)
 			if len(where.Exprs) > 0 {
 				where.Exprs = append(where.Exprs, also...)
 				lookups = append(lookups, lookup{m, named, where})
@@ -87,7 +87,7 @@ func (x *conflict) merge(stmt *gorm.Statement, missing []int) error {
 		}
 	}
 	for some := range slices.Chunk(lookups, 100) { // SQLite allows 500 SELECTs in a UNION
-		if err := x.run(x.union(stmt, some), func(n int, id int64) {
+		if err := x.run(x.union(some), func(n int, id int64) {
 			m := some[n].match
 			m.named = m.named || some[n].named
 			if !slices.Contains(m.ids, id) {
@@ -98,13 +98,13 @@ func (x *conflict) merge(stmt *gorm.Statement, missing []int) error {
 		}
 	}
 	var first error
-	for n, j := range missing {
-		if x.accept(matches[n], x.filled[j]) {
+	for n, s := range missing {
+		if x.accept(matches[n], s.row) {
 			continue
 		}
-		x.filled[j].clear()
+		s.clear()
 		if first == nil {
-			first = x.unknown(matches[n], x.index[j])
+			first = x.unknown(matches[n], s.index)
 		}
 	}
 	return first
@@ -161,11 +161,11 @@ func (x *conflict) target() []string {
 
 // alive returns the conditions with which GORM leaves out rows that were soft-deleted. No
 // other row may refer to such a row.
-func (x *conflict) alive(stmt *gorm.Statement) []clause.Expression {
+func (x *conflict) alive() []clause.Expression {
 	if !x.skips {
 		return nil
 	}
-	q := &gorm.Statement{DB: stmt.DB, Schema: x.key.schema, Clauses: make(map[string]clause.Clause)}
+	q := &gorm.Statement{DB: x.stmt.DB, Schema: x.key.schema, Clauses: make(map[string]clause.Clause)}
 	for _, c := range x.key.schema.QueryClauses {
 		q.AddClause(c)
 	}
@@ -174,9 +174,9 @@ func (x *conflict) alive(stmt *gorm.Statement) []clause.Expression {
 }
 
 // union returns a query for all rows that the lookups find. Each has the index of its lookup.
-func (x *conflict) union(stmt *gorm.Statement, some []lookup) *gorm.Statement {
-	mysql := stmt.Dialector.Name() == "mysql"
-	q := x.query(stmt)
+func (x *conflict) union(some []lookup) *gorm.Statement {
+	mysql := x.stmt.Dialector.Name() == "mysql"
+	q := x.query()
 	for n, l := range some {
 		if n > 0 {
 			q.WriteString(" UNION ALL ")
@@ -201,17 +201,17 @@ func (u unique) includes(v unique) bool {
 	return len(v.columns) > 0 && !u.inexact && !slices.ContainsFunc(v.columns, func(name string) bool { return !slices.Contains(u.columns, name) })
 }
 
-// sameAs returns a condition for the rows that have the same values as row i of the INSERT in
+// sameAs returns a condition for the rows that have the same values as a row of the INSERT in
 // the columns of u. If one of the values is NULL there are no such rows, and the condition is
 // empty. It returns false if we don't know the values.
-func (t *table) sameAs(sent clause.Values, i int, u unique) (where clause.Where, known bool) {
+func (t *table) sameAs(columns []clause.Column, values []any, u unique) (where clause.Where, known bool) {
 	if u.inexact || len(u.columns) == 0 {
 		return where, false
 	}
 	for _, name := range u.columns {
 		var v any
-		if k := slices.IndexFunc(sent.Columns, func(c clause.Column) bool { return strings.EqualFold(c.Name, name) }); k >= 0 {
-			v = sent.Values[i][k]
+		if k := slices.IndexFunc(columns, func(c clause.Column) bool { return strings.EqualFold(c.Name, name) }); k >= 0 {
+			v = values[k]
 		} else if !t.nulls[name] {
 			return clause.Where{}, false
 		}
@@ -230,48 +230,56 @@ func (t *table) sameAs(sent clause.Values, i int, u unique) (where clause.Where,
 }
 
 // describe returns what merge must know about the table.
-func (x *conflict) describe(stmt *gorm.Statement) (*table, error) {
-	if stmt.Dialector.Name() != "mysql" {
+func (x *conflict) describe() (*table, error) {
+	if x.stmt.Dialector.Name() != "mysql" {
 		if x.skips {
 			return &table{uniques: declared(x.key.schema)}, nil
 		}
 		return &table{}, nil
 	}
-	name := x.query(stmt).Table
+	name := x.query().Table
 	if known, ok := x.tables.Load(name); ok {
 		return known.(*table), nil
 	}
-	t := &table{casts: make(map[string]string), nulls: make(map[string]bool)}
-	err := x.show(stmt, "COLUMNS", func(column map[string]sql.NullString) {
-		name, kind := column["field"].String, column["type"].String
-		t.nulls[name] = column["null"].String == "YES" && !column["default"].Valid && column["extra"].String == ""
-		args := ""
-		if open, end := strings.IndexByte(kind, '('), strings.IndexByte(kind, ')'); open >= 0 && end > open {
-			args = kind[open : end+1]
-		}
-		switch column := ddl.ParseType(kind); column.Name {
-		case "date", "time", "datetime", "decimal", "float":
-			t.casts[name] = column.Name + args
-		case "timestamp":
-			t.casts[name] = "datetime" + args
-		}
-	})
-	if err != nil {
+	var columns []struct {
+		Field, Type, Null, Extra string
+		Default                  *string
+	}
+	var parts []struct {
+		Key       string  `gorm:"column:Key_name"`
+		NonUnique string  `gorm:"column:Non_unique"`
+		Column    *string `gorm:"column:Column_name"` // nil for an expression
+		SubPart   *string `gorm:"column:Sub_part"`
+	}
+	if err := errors.Join(x.show("COLUMNS", &columns), x.show("INDEX", &parts)); err != nil {
 		return nil, err
 	}
-	err = x.show(stmt, "INDEX", func(part map[string]sql.NullString) {
-		if part["non_unique"].String != "0" {
-			return
+	t := &table{casts: make(map[string]string), nulls: make(map[string]bool)}
+	for _, c := range columns {
+		t.nulls[c.Field] = c.Null == "YES" && c.Default == nil && c.Extra == ""
+		args := ""
+		if open, end := strings.IndexByte(c.Type, '('), strings.IndexByte(c.Type, ')'); open >= 0 && end > open {
+			args = c.Type[open : end+1]
 		}
-		if n := len(t.uniques); n == 0 || t.uniques[n-1].name != part["key_name"].String {
-			t.uniques = append(t.uniques, unique{name: part["key_name"].String})
+		switch column := ddl.ParseType(c.Type); column.Name {
+		case "date", "time", "datetime", "decimal", "float":
+			t.casts[c.Field] = column.Name + args
+		case "timestamp":
+			t.casts[c.Field] = "datetime" + args
+		}
+	}
+	for _, p := range parts {
+		if p.NonUnique != "0" {
+			continue
+		}
+		if n := len(t.uniques); n == 0 || t.uniques[n-1].name != p.Key {
+			t.uniques = append(t.uniques, unique{name: p.Key})
 		}
 		u := &t.uniques[len(t.uniques)-1]
-		u.columns = append(u.columns, part["column_name"].String)
-		u.inexact = u.inexact || part["sub_part"].Valid || !part["column_name"].Valid
-	})
-	if err != nil {
-		return nil, err
+		if p.Column != nil {
+			u.columns = append(u.columns, *p.Column)
+		}
+		u.inexact = u.inexact || p.Column == nil || p.SubPart != nil
 	}
 	t.uniques = slices.DeleteFunc(t.uniques, func(u unique) bool { // because the keys are new
 		return slices.Contains(u.columns, x.key.field.DBName)
@@ -299,10 +307,9 @@ func declared(s *schema.Schema) (uniques []unique) {
 	return uniques
 }
 
-// show calls each with the rows of a SHOW statement about the table. Names of columns are in
-// lower case.
-func (x *conflict) show(stmt *gorm.Statement, what string, each func(map[string]sql.NullString)) error {
-	q := x.query(stmt)
+// show reads the rows of a SHOW statement about the table into dest.
+func (x *conflict) show(what string, dest any) error {
+	q := x.query()
 	q.WriteString("SHOW " + what + " FROM ")
 	q.WriteQuoted(clause.Table{Name: clause.CurrentTable})
 	rows, err := q.ConnPool.QueryContext(q.Context, q.SQL.String())
@@ -310,23 +317,8 @@ func (x *conflict) show(stmt *gorm.Statement, what string, each func(map[string]
 		return fmt.Errorf("gormid: read the columns of %s: %w", x.key.Model, err)
 	}
 	defer rows.Close()
-	names, err := rows.Columns()
-	if err != nil {
-		return err
+	if !rows.Next() {
+		return rows.Err()
 	}
-	values, dest := make([]sql.NullString, len(names)), make([]any, len(names))
-	for i := range dest {
-		dest[i] = &values[i]
-	}
-	for rows.Next() {
-		if err := rows.Scan(dest...); err != nil {
-			return err
-		}
-		row := make(map[string]sql.NullString, len(names))
-		for i, name := range names {
-			row[strings.ToLower(name)] = values[i]
-		}
-		each(row)
-	}
-	return rows.Err()
+	return x.stmt.DB.Session(&gorm.Session{NewDB: true}).ScanRows(rows, dest)
 }

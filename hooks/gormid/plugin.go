@@ -54,7 +54,6 @@ func (*Plugin) Name() string { return "snowkey" }
 // Initialize implements [gorm.Plugin]; [gorm.DB.Use] calls it.
 func (p *Plugin) Initialize(db *gorm.DB) error {
 	f := &filler{source: p.config.Source, integers: p.config.FillIntegers, tables: make(map[string]*key), namesakes: make(map[string]string)}
-	f.counter, _ = p.config.Source.(counter)
 	for _, model := range p.config.Counting {
 		stmt := &gorm.Statement{DB: db}
 		if err := stmt.Parse(model); err != nil {

@@ -1,7 +1,6 @@
 package gormid
 
 import (
-	"context"
 	"reflect"
 
 	"gorm.io/gorm"
@@ -10,43 +9,34 @@ import (
 	"github.com/snowkey-go/snowkey/internal/keytype"
 )
 
-// rows are the rows of one call of Create.
-type rows interface {
-	len() int
-	// of returns the same rows for k, another part of a composite key.
-	of(k *key) rows
-	// empty appends the indexes of the rows without a key to dst. It returns an error
-	// for nil rows and for keys of the wrong kind.
-	empty(dst []int) ([]int, error)
-	// value returns the value of a field in row i, or nil if there is none.
-	value(i int, field string) any
-	// fill sets the key of each row some[j] to ids[j].
-	fill(some []int, ids []int64)
-	// repeated returns the index of a row that has lost its key from fill because the
-	// same row is in the call a second time, or -1 if there's no such row.
-	repeated(some []int, ids []int64) int
-	// row returns row i, for use after the INSERT, when GORM may have changed the
-	// list.
-	row(i int) row
+// rows are the rows of one call of Create: a struct, a list of structs or of pointers to
+// them, or maps.
+type rows struct {
+	k        *key
+	stmt     *gorm.Statement
+	v        reflect.Value // the struct, or the slice or array
+	list     bool          // v is a slice or array
+	pointers bool          // to structs
+	maps     []map[string]any
 }
 
-// A row is one of the rows of a call.
-type row interface {
-	has(id int64) bool
-	set(id int64)
-	clear()
+// A row is one of the rows of a call. It stays the same if GORM changes the list.
+type row struct {
+	k    *key
+	stmt *gorm.Statement
+	v    reflect.Value  // the struct; the zero Value for a nil pointer
+	m    map[string]any // if the row is a map
 }
 
 // rowsOf returns the rows of a statement, or nil for a kind of rows that GORM rejects
 // anyway.
-func (c *creation) rowsOf() (rows, error) {
-	k, stmt := c.key, c.stmt
+func rowsOf(k *key, stmt *gorm.Statement) (*rows, error) {
 	v := stmt.ReflectValue
 	t := v.Type()
-	r := &c.structs
+	r := &rows{k: k, stmt: stmt, v: v}
 	if v.Kind() != reflect.Struct {
-		if maps, ok := mapsOf(stmt.Dest); ok {
-			return mapRows{k, stmt, maps}, nil
+		if r.maps = mapsOf(stmt); r.maps != nil {
+			return r, nil
 		}
 		if v.Kind() != reflect.Slice && v.Kind() != reflect.Array {
 			return nil, nil
@@ -57,7 +47,6 @@ func (c *creation) rowsOf() (rows, error) {
 			t = t.Elem()
 		}
 	}
-	r.k, r.ctx, r.v = k, stmt.Context, v
 	if t != k.schema.ModelType {
 		return nil, k.Refuse(-1, gorm.ErrInvalidData, "is not the type of the rows, which is "+t.String(), "pass rows of the model's type")
 	}
@@ -67,94 +56,115 @@ func (c *creation) rowsOf() (rows, error) {
 	return r, nil
 }
 
-// structRows are a struct, or a slice or array of structs or pointers to them.
-type structRows struct {
-	k        *key
-	ctx      context.Context
-	v        reflect.Value
-	list     bool
-	pointers bool
-}
-
-func (r *structRows) of(k *key) rows {
+// of returns the same rows for k, another part of a composite key.
+func (r *rows) of(k *key) *rows {
 	other := *r
 	other.k = k
 	return &other
 }
 
-func (r *structRows) len() int {
-	if !r.list {
-		return 1
+func (r *rows) len() int {
+	switch {
+	case r.maps != nil:
+		return len(r.maps)
+	case r.list:
+		return r.v.Len()
 	}
-	return r.v.Len()
+	return 1
 }
 
-// at returns the struct of row i, or the zero Value for a nil pointer.
-func (r *structRows) at(i int) reflect.Value {
-	if !r.list {
-		return r.v
+func (r *rows) row(i int) row {
+	at := row{k: r.k, stmt: r.stmt}
+	switch {
+	case r.maps != nil:
+		at.m = r.maps[i]
+	case r.list:
+		at.v = reflect.Indirect(r.v.Index(i))
+	default:
+		at.v = r.v
 	}
-	return reflect.Indirect(r.v.Index(i))
+	return at
 }
 
-func (r *structRows) empty(dst []int) ([]int, error) {
+// empty returns the indexes of the rows without a key. It returns an error for nil rows and
+// for keys of the wrong kind.
+func (r *rows) empty() ([]int, error) {
+	some := make([]int, 0, r.len())
 	for i := range r.len() {
-		s := r.at(i)
-		if !s.IsValid() {
-			return dst, r.k.Refuse(i, gorm.ErrInvalidData, "is a nil pointer", "leave it out")
-		}
-		if keytype.Empty(r.k.in(r.ctx, s)) {
-			dst = append(dst, i)
-		}
-	}
-	return dst, nil
-}
-
-func (r *structRows) value(i int, field string) any { return fill.FieldOf(r.at(i), field) }
-
-func (r *structRows) fill(some []int, ids []int64) {
-	for j, i := range some {
-		r.k.set(r.ctx, r.at(i), ids[j])
-	}
-}
-
-func (r *structRows) repeated(some []int, ids []int64) int {
-	if r.pointers {
-		for j, i := range some {
-			if !(structRow{r.k, r.ctx, r.at(i)}).has(ids[j]) {
-				return i
+		at := r.row(i)
+		var zero bool
+		switch {
+		case r.maps != nil:
+			var err error
+			if zero, err = at.adopt(i); err != nil {
+				return nil, err
 			}
+		case !at.v.IsValid():
+			return nil, r.k.Refuse(i, gorm.ErrInvalidData, "is a nil pointer", "leave it out")
+		default:
+			zero = keytype.Empty(at.key())
+		}
+		if zero {
+			some = append(some, i)
 		}
 	}
-	return -1
+	return some, nil
 }
 
-func (r *structRows) row(i int) row { return structRow{r.k, r.ctx, r.at(i)} }
-
-type structRow struct {
-	k   *key
-	ctx context.Context
-	v   reflect.Value
-}
-
-func (r structRow) set(id int64) { r.k.set(r.ctx, r.v, id) }
-
-func (r structRow) has(id int64) bool {
-	v := reflect.Indirect(r.k.in(r.ctx, r.v))
-	if !v.IsValid() {
-		return false
+// value returns the value of a field in row i, or nil if there is none.
+func (r *rows) value(i int, field string) any {
+	at := r.row(i)
+	if r.maps == nil {
+		return fill.FieldOf(at.v, field)
 	}
-	n, ok := r.k.number(v)
+	f := r.k.schema.LookUpField(field)
+	if f == nil {
+		return nil
+	}
+	name, _ := at.find(f.DBName)
+	return at.m[name]
+}
+
+// key returns the key's field in a row that is a struct. If the field is in an embedded
+// struct that is a nil pointer, key allocates that struct.
+func (r row) key() reflect.Value { return r.k.field.ReflectValueOf(r.stmt.Context, r.v) }
+
+// number returns the key in a row that is a struct. It returns false if there is none, or if
+// it is text but not a number.
+func (r row) number() (int64, bool) {
+	v := reflect.Indirect(r.key())
+	if !v.IsValid() {
+		return 0, false
+	}
+	return r.k.number(v)
+}
+
+func (r row) has(id int64) bool {
+	if r.m != nil {
+		name, _ := r.find(r.k.field.DBName)
+		return r.m[name] == r.k.value(id)
+	}
+	n, ok := r.number()
 	return ok && n == id
 }
 
-// unpad removes the trailing spaces that a CHAR column adds to a text key.
-func (r structRow) unpad() {
-	if v := reflect.Indirect(r.k.in(r.ctx, r.v)); v.Kind() == reflect.String {
-		if id, ok := r.k.number(v); ok {
-			r.set(id)
-		}
+func (r row) set(id int64) {
+	if r.m == nil {
+		keytype.Set(r.key(), id)
+		return
 	}
+	name, n := r.find(r.k.field.DBName)
+	if n == 0 {
+		name = r.k.field.DBName
+	}
+	r.m[name] = r.k.value(id)
 }
 
-func (r structRow) clear() { r.k.in(r.ctx, r.v).SetZero() }
+func (r row) clear() {
+	if r.m == nil {
+		r.key().SetZero()
+		return
+	}
+	name, _ := r.find(r.k.field.DBName)
+	delete(r.m, name)
+}

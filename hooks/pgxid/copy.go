@@ -94,7 +94,6 @@ type filling struct {
 	drawn int     // the number of keys generated so far
 	most  int     // the number of keys that the source can return at once
 	ids   []int64 // generated but not used yet
-	batch []int64 // the slice behind ids, reused for the next batch
 	cells []any   // the current row, if it differs from the caller's
 	err   error   // the first error, because pgx keeps only its text
 }
@@ -158,26 +157,18 @@ func (f *filling) fill(cells []any) ([]any, error) {
 // next returns the next key.
 func (f *filling) next() (int64, error) {
 	if len(f.ids) == 0 {
-		if err := f.draw(); err != nil {
+		n := min(max(f.drawn, 1), f.most)
+		ids, err := fill.Take(f.ctx, f.source, n)
+		if e, ok := errors.AsType[*idgen.CountError](err); ok && 0 < e.Max && e.Max < int64(n) {
+			f.most = int(e.Max) // the sequence of the layout is too short for n ids
+			return f.next()
+		}
+		if err != nil {
 			return 0, f.errors.Refuse(f.row, err, fmt.Sprintf("got no key: %v", err), "nothing was copied")
 		}
+		f.drawn, f.ids = f.drawn+n, ids
 	}
 	id := f.ids[0]
 	f.ids = f.ids[1:]
 	return id, nil
-}
-
-func (f *filling) draw() error {
-	n := min(max(f.drawn, 1), f.most)
-	ids, err := fill.Append(f.ctx, f.source, f.batch[:0], n)
-	if e, ok := errors.AsType[*idgen.CountError](err); ok && 0 < e.Max && e.Max < int64(n) {
-		f.most, n = int(e.Max), int(e.Max) // the sequence of the layout is too short for n ids
-		ids, err = fill.Append(f.ctx, f.source, f.batch[:0], n)
-	}
-	if err != nil {
-		return err
-	}
-	f.drawn += n
-	f.batch, f.ids = ids, ids
-	return nil
 }

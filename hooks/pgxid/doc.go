@@ -1,6 +1,6 @@
-// Package pgxid helps programs that use pgx without an ORM. [CopyFrom] fills keys while it
-// streams rows into a table, and [Register] makes lists of keys work as query arguments in
-// every query mode.
+// Package pgxid is for programs that use pgx without an ORM. [CopyFrom] streams rows into a
+// table and fills their keys. [Register] lets you pass lists of keys as query arguments in
+// all query modes.
 //
 //	type User struct {
 //		ID   pk.ID
@@ -19,33 +19,32 @@
 //
 // # Arguments and results
 //
-// pgx can encode and decode the types in package pk without any help from this package,
-// whether they're used as arguments, results, array elements, fields of composites, or in
-// COPY. Nil pointers become NULL. The exception is a nil pointer behind another pointer:
-// passing &row.Boss, where Boss is a nil *pk.ID, makes pgx panic unless [Register] has been
-// called.
+// pgx can use the types in package pk without this package: as arguments, results, array
+// elements, fields of composites, and in COPY. It sends nil pointers as NULL.
 //
-// Register is also required for some lists:
+// [Register] is required for a pointer to a nil pointer. For example, pgx panics without it
+// if you pass &row.Boss, where Boss is a nil *pk.ID. Register is also required for some
+// lists:
 //
-//   - In [pgx.QueryExecModeExec] and [pgx.QueryExecModeSimpleProtocol], which are common
-//     behind PgBouncer, pgx doesn't ask the server for parameter types. It has to guess them
-//     from the Go types instead, and it can't for []pk.ID or []pk.Of[User].
-//   - In any mode, pgx may not know the parameter's type (e.g. an array of a domain).
+//   - []pk.ID or []pk.Of[User] in [pgx.QueryExecModeExec] and
+//     [pgx.QueryExecModeSimpleProtocol], which are common behind PgBouncer. In these modes,
+//     pgx infers parameter types from the Go types, which it can't do for these lists.
+//   - In any mode, lists for a parameter whose type pgx doesn't know (e.g. an array of a
+//     domain).
 //
-// Register works for database/sql over pgx as well, including ORMs built on top of it. See
-// stdlib.OptionAfterConnect.
+// Register also works for database/sql with pgx as its driver, and for ORMs that use it. Call
+// it in stdlib.OptionAfterConnect.
 //
 // # Which type for which column
 //
-// The rules are the same as in package pk. Use pk.ID, pk.Of or pk.String for bigint columns,
-// and pk.Text or pk.SortText for text, varchar and char. A pk.SortText should never be sent
-// to a bigint column, because Postgres will read a completely different number if all 13
-// characters happen to be digits.
+// Use pk.ID, pk.Of or pk.String for bigint columns, and pk.Text or pk.SortText for text,
+// varchar and char columns. Never send a pk.SortText to a bigint column. If all of its 13
+// characters happen to be digits, Postgres reads them as a different number.
 //
 // # Other ways to create rows
 //
-// For plain INSERTs, structs can be filled using package sqlid (which works with any
-// driver), or keys can be drawn from the pool. An advantage of drawing them with
-// [idgen.Pool.NextN] is that all foreign keys are known up front, which allows sending
-// parents and children together in a single pgx.Batch.
+// To fill the keys of structs before an INSERT, use package sqlid, which works with any
+// driver. You can also get keys from the pool with [idgen.Pool.NextN]. You then know all
+// foreign keys before you insert any rows, so that you can send parents and children
+// together in a single pgx.Batch.
 package pgxid

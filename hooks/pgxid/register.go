@@ -2,7 +2,6 @@ package pgxid
 
 import (
 	"database/sql/driver"
-	"fmt"
 	"reflect"
 	"slices"
 
@@ -37,19 +36,27 @@ func wrapPointer(value any) (plan pgtype.WrappedEncodePlanNextSetter, next any, 
 	if t == nil || t.Kind() != reflect.Pointer || t.Elem().Kind() != reflect.Pointer || !keytype.IsPK(t.Elem().Elem()) {
 		return nil, nil, false
 	}
-	return new(pointerPlan), reflect.New(t.Elem().Elem()).Interface(), true
+	return &wrapped{unwrap: func(value any) any {
+		if key := reflect.ValueOf(value).Elem(); !key.IsNil() {
+			return key.Interface()
+		}
+		return nil
+	}}, reflect.New(t.Elem().Elem()).Interface(), true
 }
 
-type pointerPlan struct{ next pgtype.EncodePlan }
+// A wrapped is the plan for a value that is encoded as another one, or as NULL if that is nil.
+type wrapped struct {
+	unwrap func(value any) any
+	next   pgtype.EncodePlan
+}
 
-func (p *pointerPlan) SetNext(next pgtype.EncodePlan) { p.next = next }
+func (p *wrapped) SetNext(next pgtype.EncodePlan) { p.next = next }
 
-func (p *pointerPlan) Encode(value any, buf []byte) ([]byte, error) {
-	key := reflect.ValueOf(value).Elem()
-	if key.IsNil() {
+func (p *wrapped) Encode(value any, buf []byte) ([]byte, error) {
+	if value = p.unwrap(value); value == nil {
 		return nil, nil // NULL
 	}
-	return p.next.Encode(key.Interface(), buf)
+	return p.next.Encode(value, buf)
 }
 
 // A list wraps a list of keys in a type that Register has mapped to an array type. pgx still
@@ -68,19 +75,7 @@ func (l list) Index(i int) any {
 // wrapList is a [pgtype.TryWrapEncodePlanFunc].
 func wrapList(value any) (plan pgtype.WrappedEncodePlanNextSetter, next any, ok bool) {
 	l, ok := listOf(value)
-	return &listPlan{}, l, ok
-}
-
-type listPlan struct{ next pgtype.EncodePlan }
-
-func (p *listPlan) SetNext(next pgtype.EncodePlan) { p.next = next }
-
-func (p *listPlan) Encode(value any, buf []byte) ([]byte, error) {
-	l, ok := listOf(value)
-	if !ok {
-		return nil, fmt.Errorf("pgxid: a %T is no longer a list of keys", value)
-	}
-	return p.next.Encode(l, buf)
+	return &wrapped{unwrap: func(value any) any { l, _ := listOf(value); return l }}, l, ok
 }
 
 // listOf wraps value, and reports whether it is a list of keys.

@@ -1,5 +1,5 @@
-// Package sqlid sets the keys of structs before they're inserted. It's intended for use with
-// database/sql, sqlx, and other libraries that write structs but don't have hooks.
+// Package sqlid sets the keys of structs before your program inserts them. Use it with
+// database/sql, sqlx, and other libraries that write structs but have no hooks.
 //
 //	type User struct {
 //		ID   pk.ID  `db:"id"`
@@ -11,14 +11,14 @@
 //	}
 //	_, err := db.NamedExecContext(ctx, `INSERT INTO users (id, name) VALUES (:id, :name)`, user)
 //
-// Keys come from [idgen.Default]. A [Filler] can be used to get them from another source.
+// Keys come from [idgen.Default]. To use another source, create a [Filler].
 //
 // # Which field is the key
 //
-// Fill looks for a field with the snowkey tag before falling back to a field named ID or Id
-// whose type is from package pk. Promoted fields of embedded structs are considered too.
-// It's an error for a struct to have two candidates. The tag's value is the name of one of
-// the pool's generators, or empty for the pool itself:
+// Fill sets the field with the snowkey tag. If there's none, it sets the field named ID or
+// Id, provided that its type is from package pk. The field may be promoted from an embedded
+// struct. If two fields fit, Fill returns an error. The value of the tag is the name of one
+// of the pool's generators, or empty for the pool itself:
 //
 //	ID     pk.ID                      // or pk.Of[User], pk.Text, pk.SortText, pk.String
 //	ID     *pk.ID                     // nil, or a pointer to zero, is filled with a new pointer
@@ -26,17 +26,18 @@
 //	Number pk.ID  `snowkey:"orders"`  // from the pool's generator "orders"
 //	UserID pk.ID  `snowkey:"-"`       // the caller sets it
 //
-// String fields get decimal text. A key tagged snowkey:"-" is up to the caller. Fill will
-// return an error if it's still zero (only the first one is checked if several fields have
-// this tag).
+// Fields of type string get decimal text. If a key is tagged snowkey:"-", the caller must set
+// it before calling Fill, which returns an error if it's zero. If several fields have this
+// tag, Fill only checks the first one.
 //
 // # Guarantees
 //
-// Either all rows have a key after Fill returns, or it returns an error and no row has
-// changed. Only zero keys are filled. They're generated together in slice order.
+// Fill replaces zero keys and doesn't change any other keys. It generates all keys at once,
+// in slice order. If Fill returns an error, it hasn't changed any rows.
 //
-// The error is a [FieldError] if there's a problem with how the struct is declared. If it's
-// the rows that couldn't be filled, it's a [RowError] wrapping any error from the generator.
+// The error is a [FieldError] if the struct's declaration must be changed. If the rows
+// couldn't be filled, it's a [RowError], which wraps the generator's error if there's one.
 //
-// Struct types are inspected once and then cached. Fill doesn't hold on to any rows.
+// Fill inspects each struct type once and caches the result. It doesn't keep references to
+// rows.
 package sqlid

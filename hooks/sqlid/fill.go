@@ -7,6 +7,7 @@ import (
 
 	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/internal/fill"
+	"github.com/snowkey-go/snowkey/internal/keytype"
 )
 
 // Fill calls [Filler.Fill] with keys from [idgen.Default].
@@ -37,55 +38,37 @@ func (f *Filler) Fill(ctx context.Context, rows any) error {
 	if err != nil {
 		return err
 	}
-	n := 0
+	some := make([]int, 0, l.len())
 	for i := range l.len() {
 		empty, err := l.empty(i)
 		if err != nil {
 			return err
 		}
 		if empty {
-			n++
+			some = append(some, i)
 		}
 	}
-	if n == 0 {
+	if len(some) == 0 {
 		return nil
 	}
-	ids, err := l.draw(ctx, f.source, n)
+	ids, err := l.key.Draw(ctx, f.source, some, func(i int, field string) any { return fill.FieldOf(l.row(i), field) })
 	if err != nil {
 		return err
 	}
-	for i := range l.len() {
-		row := l.row(i)
+	for j, i := range some {
 		// The row may already have its key, if it's in the list more than once.
-		if len(ids) > 0 && l.key.empty(row) {
-			l.key.set(row, ids[0])
-			ids = ids[1:]
+		if v, _, _ := l.key.in(l.row(i), true); keytype.Empty(v) {
+			keytype.Set(v, ids[j])
 		}
 	}
 	return nil
 }
 
-// draw generates the ids for the n rows that don't have a key.
-func (l list) draw(ctx context.Context, source idgen.Source, n int) ([]int64, error) {
-	past, ok := source.(*idgen.Backfill)
-	if !ok {
-		return l.key.Draw(ctx, source, make([]int64, 0, n), n)
-	}
-	rows := make([]int, 0, n)
-	for i := range l.len() {
-		if l.key.empty(l.row(i)) {
-			rows = append(rows, i)
-		}
-	}
-	return l.key.At(past, rows, func(i int, field string) any { return fill.FieldOf(l.row(i), field) })
-}
-
 // A list contains the rows of one call.
 type list struct {
-	key      *key
-	v        reflect.Value // the struct, or the list of them
-	many     bool
-	pointers bool // the elements are pointers to structs
+	key  *key
+	v    reflect.Value // the struct, or the list of them
+	many bool
 
 	// The indexes of the rows that we fill, by the address of their key. It's nil if
 	// rows of this kind can't share a key.
@@ -100,12 +83,10 @@ func listOf(rows any) (l list, err error) {
 		return l, k.Refuse(-1, nil, "is nil", "pass a pointer to a struct, or a slice")
 	}
 	l.v = v
-	model := v.Type()
+	model, pointers := v.Type(), false
 	if l.many = v.Kind() == reflect.Slice || v.Kind() == reflect.Array; l.many {
-		model = model.Elem()
-		if l.pointers = model.Kind() == reflect.Pointer; l.pointers {
-			model = model.Elem()
-		}
+		pointers = model.Elem().Kind() == reflect.Pointer
+		model = pointee(model.Elem())
 	}
 	if model.Kind() != reflect.Struct {
 		return l, k.Refuse(-1, nil, "is not a struct or a list of structs of one type", "pass a pointer to a struct, or a slice of structs or of pointers to them")
@@ -116,7 +97,7 @@ func listOf(rows any) (l list, err error) {
 	if l.many && l.key.indirect {
 		l.at = make(map[uintptr]int)
 	}
-	if !v.CanAddr() && v.Kind() != reflect.Slice && !l.pointers {
+	if !v.CanAddr() && v.Kind() != reflect.Slice && !pointers {
 		return l, k.Refuse(-1, nil, "was passed by value, so that its key cannot be filled", "pass a pointer to it")
 	}
 	return l, nil
@@ -143,18 +124,16 @@ func (l list) empty(i int) (bool, error) {
 	if !row.IsValid() {
 		return false, l.refuse(i, "is a nil pointer", "leave it out")
 	}
-	if !k.empty(row) {
+	v, at, ok := k.in(row, false)
+	switch {
+	case ok && !keytype.Empty(v):
 		return false, nil
-	}
-	if k.given {
+	case k.given:
 		return false, l.refuse(i, "has no key, and "+k.field.Name+" is tagged `snowkey:\"-\"`", "set it")
-	}
-	if k.sealed(row) {
-		return false, l.refuse(i, fmt.Sprintf("lacks its embedded %v, which cannot be set because it is not exported", k.seal), "set it, or export the type")
+	case !ok:
+		return false, l.refuse(i, fmt.Sprintf("lacks its embedded %v, which cannot be set because it is not exported", v.Type()), "set it, or export the type")
 	}
 	if l.at != nil {
-		v, _ := k.in(row)
-		at := v.Addr().Pointer()
 		if other, ok := l.at[at]; ok && l.row(other).Addr() != row.Addr() {
 			return false, l.refuse(i, fmt.Sprintf("has its key %s in the same embedded struct as row %d", k.field.Name, other), "give each row a struct of its own")
 		}

@@ -1,6 +1,7 @@
 package sqlid
 
 import (
+	"cmp"
 	"reflect"
 	"sync"
 
@@ -18,11 +19,6 @@ type key struct {
 
 	// The field is in an embedded struct that the row points to, so that rows can share it.
 	indirect bool
-
-	// The innermost embedded pointer around the field that we can't set with reflection,
-	// because its type isn't exported. The depth is 0 if there's no such pointer.
-	seal      reflect.Type
-	sealDepth int
 }
 
 // keys holds a *key or an error for each type that we've seen.
@@ -52,12 +48,7 @@ func newKey(model reflect.Type) (*key, error) {
 	k := &key{Key: errorsOf(model, f), field: f, given: f.Tag.Get(tag) == "-"}
 	k.Generator = f.Tag.Get(tag)
 	for depth := 1; depth < len(f.Index); depth++ {
-		if e := model.FieldByIndex(f.Index[:depth]); e.Type.Kind() == reflect.Pointer {
-			k.indirect = true
-			if !e.IsExported() {
-				k.seal, k.sealDepth = e.Type, depth
-			}
-		}
+		k.indirect = k.indirect || model.FieldByIndex(f.Index[:depth]).Type.Kind() == reflect.Pointer
 	}
 	switch {
 	case !f.IsExported():
@@ -78,6 +69,10 @@ func errorsOf(model reflect.Type, f reflect.StructField) fill.Key {
 
 // choose returns the field that is the key of a model, or an error.
 func choose(model reflect.Type) (reflect.StructField, error) {
+	fault := func(f reflect.StructField, problem, remedy string) (reflect.StructField, error) {
+		k := errorsOf(model, f)
+		return f, k.Fault(problem, remedy)
+	}
 	var tagged, given, id reflect.StructField
 	for _, f := range reflect.VisibleFields(model) {
 		name, ok := f.Tag.Lookup(tag)
@@ -87,40 +82,32 @@ func choose(model reflect.Type) (reflect.StructField, error) {
 				given = f
 			}
 		case ok && tagged.Type != nil:
-			k := errorsOf(model, f)
-			return f, k.Fault("is tagged snowkey, and so is "+tagged.Name, "tag one field")
+			return fault(f, "is tagged snowkey, and so is "+tagged.Name, "tag one field")
 		case ok:
 			tagged = f
 		case f.Name == "ID", f.Name == "Id" && id.Type == nil:
 			id = f
 		}
 	}
-	if id.Type != nil && keytype.IsPK(pointee(id.Type)) {
-		// Two fields look like the key, and one would stay 0.
-		k := errorsOf(model, id)
-		switch {
-		case tagged.Type != nil && keytype.Holds(pointee(tagged.Type)):
-			return id, k.Fault("would not be filled, because "+tagged.Name+" is tagged snowkey", "remove that tag, or tag "+id.Name+` `+"`snowkey:\"-\"`")
-		case given.Type != nil:
-			return id, k.Fault("would be filled, and "+given.Name+` is tagged snowkey:"-"`, "remove that tag, or tag "+id.Name+" `snowkey:\"\"`")
-		}
-	}
+	typed := id.Type != nil && keytype.IsPK(pointee(id.Type)) // if another is tagged, one of the two would stay 0
 	switch {
+	case typed && tagged.Type != nil && keytype.Holds(pointee(tagged.Type)):
+		return fault(id, "would not be filled, because "+tagged.Name+" is tagged snowkey", "remove that tag, or tag "+id.Name+" `snowkey:\"-\"`")
 	case tagged.Type != nil:
 		return tagged, nil
-	case id.Type == nil && given.Type == nil:
-		k := fill.Key{Package: "sqlid", Model: model.String()}
-		return id, k.Fault("has no key to fill", "declare a field ID of type pk.ID, or tag the key `snowkey:\"\"`")
-	case id.Type != nil && keytype.IsPK(pointee(id.Type)):
+	case typed && given.Type != nil:
+		return fault(id, "would be filled, and "+given.Name+` is tagged snowkey:"-"`, "remove that tag, or tag "+id.Name+" `snowkey:\"\"`")
+	case typed:
 		return id, nil
 	case given.Type != nil:
 		return given, nil
-	}
-	if !keytype.Holds(pointee(id.Type)) {
+	case id.Type == nil:
+		k := fill.Key{Package: "sqlid", Model: model.String()}
+		return id, k.Fault("has no key to fill", "declare a field ID of type pk.ID, or tag the key `snowkey:\"\"`")
+	case !keytype.Holds(pointee(id.Type)):
 		return id, nil // newKey reports that the type can't hold a key, since a tag wouldn't help
 	}
-	k := errorsOf(model, id)
-	return id, k.Fault("is not known to be a key", "declare it as pk.ID, or tag it `snowkey:\"\"`")
+	return fault(id, "is not known to be a key", "declare it as pk.ID, or tag it `snowkey:\"\"`")
 }
 
 // pointee returns the type that t points to, or t.
@@ -131,39 +118,27 @@ func pointee(t reflect.Type) reflect.Type {
 	return t
 }
 
-// in returns the field of the key in a row, and the depth 0. If an embedded struct around
-// the field is a nil pointer, in returns that pointer and its depth instead.
-func (k *key) in(row reflect.Value) (v reflect.Value, depth int) {
+// in returns the field of the key in a row, and the address at which the row has it. If
+// embedded structs around it are nil pointers, it is a field of new structs, which in stores
+// in the row if store is true. If such a pointer can't be set with reflection, because its
+// type isn't exported, in returns the pointer and false.
+func (k *key) in(row reflect.Value, store bool) (v reflect.Value, at uintptr, ok bool) {
 	for depth, i := range k.field.Index {
 		if depth > 0 && row.Kind() == reflect.Pointer {
 			if row.IsNil() {
-				return row, depth
+				at = cmp.Or(at, row.Addr().Pointer())
+				if !row.CanSet() {
+					return row, at, false
+				}
+				embedded := reflect.New(row.Type().Elem())
+				if store {
+					row.Set(embedded)
+				}
+				row = embedded
 			}
 			row = row.Elem()
 		}
 		row = row.Field(i)
 	}
-	return row, 0
-}
-
-// empty reports whether a row has no key.
-func (k *key) empty(row reflect.Value) bool {
-	v, depth := k.in(row)
-	return depth > 0 || keytype.Empty(v)
-}
-
-// sealed reports whether an embedded struct around the row's key is missing, and we can't
-// set it with reflection.
-func (k *key) sealed(row reflect.Value) bool {
-	_, depth := k.in(row)
-	return 0 < depth && depth <= k.sealDepth
-}
-
-// set sets the key of a row to id. If embedded structs are nil pointers, it allocates them.
-func (k *key) set(row reflect.Value, id int64) {
-	v, depth := k.in(row)
-	for ; depth > 0; v, depth = k.in(row) {
-		v.Set(reflect.New(v.Type().Elem()))
-	}
-	keytype.Set(v, id)
+	return row, cmp.Or(at, row.Addr().Pointer()), true
 }

@@ -1,6 +1,7 @@
 package ddl
 
 import (
+	"iter"
 	"slices"
 	"strings"
 	"unicode"
@@ -36,42 +37,48 @@ func (t Token) Named(name string) bool { return Lower(t.Text) == Lower(name) }
 
 // Tokens splits SQL into tokens. If backslash is set, a backslash in a string escapes
 // the next character, as it does in MySQL.
-func Tokens(sql string, backslash bool) (all []Token) {
-	for at := 0; at < len(sql); {
-		rest := sql[at:]
-		r, size := utf8.DecodeRuneInString(rest)
-		t := Token{Text: rest[:size], Kind: Sign, Start: at}
-		switch {
-		case unicode.IsSpace(r):
-			at += size
-			continue
-		case strings.HasPrefix(rest, "--"):
-			at += through(rest, 2, "\n")
-			continue
-		case strings.HasPrefix(rest, "/*"):
-			at += through(rest, 2, "*/")
-			continue
-		case r == '\'':
-			t.Text, size = unquote(rest, backslash)
-			t.Kind = String
-		case r == '"' || r == '`':
-			t.Text, size = unquote(rest, false)
-			t.Kind = Quoted
-		case r == '[':
-			size = through(rest, 1, "]")
-			t.Text, t.Kind = strings.TrimSuffix(rest[1:size], "]"), Quoted
-		case letter(r):
-			size = strings.IndexFunc(rest, func(r rune) bool { return !letter(r) })
-			if size < 0 {
-				size = len(rest)
+func Tokens(sql string, backslash bool) []Token { return slices.Collect(All(sql, backslash)) }
+
+// All is [Tokens] as an iterator.
+func All(sql string, backslash bool) iter.Seq[Token] {
+	return func(yield func(Token) bool) {
+		for at := 0; at < len(sql); {
+			t, end := next(sql, at, backslash)
+			if at = end; t.End > 0 && !yield(t) {
+				return
 			}
-			t.Text, t.Kind = rest[:size], Word
 		}
-		at += size
-		t.End = at
-		all = append(all, t)
 	}
-	return all
+}
+
+// next returns the token at a position in SQL, and where the next one begins. A space or a
+// comment is the zero Token.
+func next(sql string, at int, backslash bool) (t Token, end int) {
+	rest := sql[at:]
+	r, size := utf8.DecodeRuneInString(rest)
+	t = Token{Text: rest[:size], Kind: Sign, Start: at}
+	switch {
+	case unicode.IsSpace(r):
+		return Token{}, at + size
+	case strings.HasPrefix(rest, "--"):
+		return Token{}, at + through(rest, 2, "\n")
+	case strings.HasPrefix(rest, "/*"):
+		return Token{}, at + through(rest, 2, "*/")
+	case r == '\'':
+		t.Text, size = unquote(rest, backslash)
+		t.Kind = String
+	case r == '"' || r == '`':
+		t.Text, size = unquote(rest, false)
+		t.Kind = Quoted
+	case r == '[':
+		size = through(rest, 1, "]")
+		t.Text, t.Kind = strings.TrimSuffix(rest[1:size], "]"), Quoted
+	case letter(r):
+		size = len(rest) - len(strings.TrimLeftFunc(rest, letter))
+		t.Text, t.Kind = rest[:size], Word
+	}
+	t.End = at + size
+	return t, t.End
 }
 
 // through returns the length of s up to and including mark, or all of s if there is no
@@ -91,18 +98,22 @@ func letter(r rune) bool {
 // quotes. A doubled quote stands for a single one.
 func unquote(sql string, backslash bool) (text string, size int) {
 	var b strings.Builder
+	start := 1 // of what isn't in b
 	for i := 1; i < len(sql); i++ {
+		last := i+1 == len(sql)
 		switch {
-		case backslash && sql[i] == '\\' && i+1 < len(sql):
+		case !last && (backslash && sql[i] == '\\' || sql[i] == sql[0] && sql[i+1] == sql[0]):
+			b.WriteString(sql[start:i])
 			i++
-		case sql[i] != sql[0]:
-		case i+1 < len(sql) && sql[i+1] == sql[0]:
-			i++
-		default:
+			start = i
+		case sql[i] == sql[0] && start == 1:
+			return sql[1:i], i + 1
+		case sql[i] == sql[0]:
+			b.WriteString(sql[start:i])
 			return b.String(), i + 1
 		}
-		b.WriteByte(sql[i])
 	}
+	b.WriteString(sql[start:])
 	return b.String(), len(sql)
 }
 

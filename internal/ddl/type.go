@@ -18,33 +18,26 @@ type Type struct {
 // after the type, such as NOT NULL, becomes a part of the name, unless there are
 // parentheses in between. [Type.Class] ignores it.
 func ParseType(text string) (t Type) {
-	var words []string
-	depth, named, sign := 0, false, 1
-	for _, token := range Tokens(text, false) {
-		switch {
-		case token.Is("("):
-			depth++
-			named = true
-		case token.Is(")"):
-			depth = -1
-		case depth == 1 && token.Is("-"):
-			sign = -1
-		case depth == 1 && !token.Is(","):
-			n, err := strconv.Atoi(token.Text)
-			if err != nil || token.Kind != Word {
-				depth = -1 // not the type of a number
-				continue
-			}
-			t.Args = append(t.Args, sign*n)
-			sign = 1
-		case token.Is("unsigned"):
-			t.Unsigned = true
-			named = len(words) > 0
-		case !named && token.Kind != Sign:
-			words = append(words, strings.ToLower(token.Text))
-		}
+	text, _, _ = strings.Cut(strings.ToLower(text), "--")
+	name, rest, _ := strings.Cut(text, "(")
+	args, rest, _ := strings.Cut(rest, ")")
+	words := strings.Fields(name)
+	i := slices.Index(words, "unsigned")
+	t.Unsigned = i >= 0 || slices.Contains(strings.Fields(rest), "unsigned")
+	switch {
+	case i > 0:
+		words = words[:i]
+	case i == 0: // SQLite's UNSIGNED BIG INT
+		words = words[1:]
 	}
 	t.Name = strings.Join(words, " ")
+	for arg := range strings.SplitSeq(args, ",") {
+		n, err := strconv.Atoi(strings.TrimSpace(arg))
+		if err != nil {
+			break // not the type of a number
+		}
+		t.Args = append(t.Args, n)
+	}
 	return t
 }
 
@@ -62,25 +55,20 @@ const (
 	Text // text of any size
 )
 
-var classes = map[Class][]string{
-	Float:   {"float", "float4", "float8", "real", "double"},
-	Int:     {"tinyint", "smallint", "mediumint", "int", "integer", "int2", "int4"},
-	BigInt:  {"bigint", "int8"},
-	Serial:  {"bigserial", "serial8", "serial", "serial4"},
-	Decimal: {"decimal", "numeric"},
-	Char:    {"char", "character", "varchar", "nchar", "nvarchar"},
-	Text:    {"text"},
+var classes = map[string]Class{
+	"float": Float, "float4": Float, "float8": Float, "real": Float, "double": Float,
+	"tinyint": Int, "smallint": Int, "mediumint": Int, "int": Int, "integer": Int, "int2": Int, "int4": Int,
+	"bigint": BigInt, "int8": BigInt,
+	"bigserial": Serial, "serial8": Serial, "serial": Serial, "serial4": Serial,
+	"decimal": Decimal, "numeric": Decimal,
+	"char": Char, "character": Char, "varchar": Char, "nchar": Char, "nvarchar": Char,
+	"text": Text,
 }
 
 // Class returns the class of the first word of the name.
 func (t Type) Class() Class {
 	first, _, _ := strings.Cut(t.Name, " ")
-	for class, names := range classes {
-		if slices.Contains(names, first) {
-			return class
-		}
-	}
-	return Other
+	return classes[first]
 }
 
 // Digits returns how many characters, or digits before the decimal point, the

@@ -40,31 +40,27 @@ func (k *Key) Refuse(row int, err error, problem, remedy string) error {
 	return &RowError{Package: k.Package, Model: k.Model, Row: row, Problem: problem, Remedy: remedy, Err: err}
 }
 
-// Draw generates the ids for n rows in a single step, and appends them to dst. They come
-// from the generator of source that k names, or from source itself. If source is nil, it
-// uses [idgen.Default].
-func (k *Key) Draw(ctx context.Context, source idgen.Source, dst []int64, n int) (ids []int64, err error) {
+// Draw generates the ids for rows in a single step. They come from the generator of source
+// that k names, or from source itself. If source is nil, it uses [idgen.Default]. If it's an
+// [*idgen.Backfill], the ids have the times in the rows; see At.
+func (k *Key) Draw(ctx context.Context, source idgen.Source, rows []int, valueOf func(row int, field string) any) (ids []int64, err error) {
+	if past, ok := source.(*idgen.Backfill); ok {
+		return k.At(past, rows, valueOf)
+	}
 	if source, err = k.from(source); err != nil {
 		return nil, err
 	}
-	if ids, err = Append(ctx, source, dst, n); err != nil {
-		return nil, k.none(n, err)
+	if ids, err = Take(ctx, source, len(rows)); err != nil {
+		some := "1 row"
+		if len(rows) != 1 {
+			some = fmt.Sprintf("%d rows", len(rows))
+		}
+		return nil, k.Refuse(-1, err, fmt.Sprintf("got no keys for %s: %v", some, err), "nothing was changed")
 	}
 	return ids, nil
 }
 
-// Next is Draw for one row.
-func (k *Key) Next(ctx context.Context, source idgen.Source) (id int64, err error) {
-	if source, err = k.from(source); err != nil {
-		return 0, err
-	}
-	if id, err = source.Next(ctx); err != nil {
-		return 0, k.none(1, err)
-	}
-	return id, nil
-}
-
-// from returns the source that Draw and Next use.
+// from returns the source that Draw uses.
 func (k *Key) from(source idgen.Source) (idgen.Source, error) {
 	if source == nil {
 		source = idgen.Default()
@@ -85,28 +81,16 @@ func (k *Key) from(source idgen.Source) (idgen.Source, error) {
 	return pool.Named(k.Generator), nil
 }
 
-// none returns the error for n rows that got no keys.
-func (k *Key) none(n int, err error) error {
-	rows := "1 row"
-	if n != 1 {
-		rows = fmt.Sprintf("%d rows", n)
-	}
-	return k.Refuse(-1, err, fmt.Sprintf("got no keys for %s: %v", rows, err), "nothing was changed")
-}
-
-// Append appends n ids from source to dst. It returns an error if the source returns a
-// different number of ids, because a row would then have no key or that of another row.
-func Append(ctx context.Context, source idgen.Source, dst []int64, n int) ([]int64, error) {
-	if n == 1 { // which takes a shorter way
+// Take returns n ids from source. It returns an error if the source returns a different
+// number of ids, because a row would then have no key or that of another row.
+func Take(ctx context.Context, source idgen.Source, n int) ([]int64, error) {
+	if n == 1 { // most sources do less for Next
 		id, err := source.Next(ctx)
-		if err != nil {
-			return nil, err
-		}
-		return append(dst, id), nil
+		return []int64{id}, err
 	}
-	ids, err := source.Append(ctx, dst, n)
-	if got := len(ids) - len(dst); err == nil && got != n {
-		err = fmt.Errorf("the source returned %d ids instead of %d", got, n)
+	ids, err := source.Append(ctx, nil, n)
+	if err == nil && len(ids) != n {
+		err = fmt.Errorf("the source returned %d ids instead of %d", len(ids), n)
 	}
 	if err != nil {
 		return nil, err

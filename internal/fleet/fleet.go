@@ -139,23 +139,24 @@ func (f Fleet) workers() int64 {
 	return 1
 }
 
-// Services returns the names of all services.
-func (f Fleet) Services() (names []string) {
-	for _, r := range f.Ranges {
-		if r.Service != Spare {
-			names = append(names, r.Service)
-		}
-	}
-	return names
-}
-
 // Find returns the range of a service.
 func (f Fleet) Find(service string) (Range, error) {
-	i := slices.IndexFunc(f.Ranges, func(r Range) bool { return r.Service == service })
-	if i < 0 || service == Spare {
-		return Range{}, wrong(0, service, fmt.Sprintf("is not one of the services in the file, which are %s; correct the name, or give it one of the spare ranges", quoted(f.Services())))
+	var names []string // for the error
+	for _, r := range f.Ranges {
+		switch r.Service {
+		case Spare:
+		case service:
+			return r, nil
+		default:
+			names = append(names, strconv.Quote(r.Service))
+		}
 	}
-	return f.Ranges[i], nil
+	const most = 20
+	if len(names) > most {
+		names = append(names[:most], fmt.Sprintf("%d more", len(names)-most))
+	}
+	return Range{}, wrong(0, service, fmt.Sprintf("is not one of the services in the file, which are %s; correct the name, or give it one of the spare ranges",
+		cmp.Or(strings.Join(names, ", "), "none")))
 }
 
 // Owner returns the range that a worker number is in.
@@ -165,19 +166,4 @@ func (f Fleet) Owner(worker int64) (r Range, ok bool) {
 		return Range{}, false
 	}
 	return f.Ranges[i], true
-}
-
-func quoted(names []string) string {
-	if len(names) == 0 {
-		return "none"
-	}
-	const most = 20
-	var all []string
-	for _, name := range names[:min(len(names), most)] {
-		all = append(all, strconv.Quote(name))
-	}
-	if len(names) > most {
-		all = append(all, fmt.Sprintf("%d more", len(names)-most))
-	}
-	return strings.Join(all, ", ")
 }

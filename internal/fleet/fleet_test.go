@@ -30,9 +30,6 @@ func TestParse(t *testing.T) {
 	if got := f.Layout.String(); got != idgen.DefaultLayout().String() {
 		t.Errorf("the layout is %s", got)
 	}
-	if got := strings.Join(f.Services(), " "); got != "orders payments search" {
-		t.Errorf("the services are %s", got)
-	}
 	for service, want := range map[string]string{"orders": "0 to 255", "search": "640 to 640"} {
 		if r, err := f.Find(service); err != nil || r.String() != want {
 			t.Errorf("%s has %v (%v); want %s", service, r, err, want)

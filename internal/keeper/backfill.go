@@ -2,13 +2,12 @@ package keeper
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"regexp"
 	"time"
 
 	"github.com/snowkey-go/snowkey/internal/leased"
-	"github.com/snowkey-go/snowkey/internal/leaserule"
+	"github.com/snowkey-go/snowkey/internal/protocol"
 	"github.com/snowkey-go/snowkey/lease"
 )
 
@@ -35,43 +34,34 @@ func ReserveBackfill(ctx context.Context, store lease.Store, cfg Config, name st
 	if !backfillName.MatchString(name) {
 		return 0, 0, fmt.Errorf("snowkey: the name of the backfill is %.60q; use 1 to 48 letters, digits, '-' and '_'", name)
 	}
-	cfg.TTL = leaserule.Forever
+	cfg.TTL = protocol.Forever
 	k := &keeper{store: store, issuer: noIssuer{}, cfg: cfg, terms: cfg.Terms, search: search{lastWorker: -1}}
 	k.clocks = clocks{cfg: cfg, issuer: k.issuer}
-	first := time.Now()
-	for attempt := 0; ; attempt++ {
-		began := time.Now()
-		row, err := k.tryBackfill(ctx, backfillPrefix+name)
-		if err == nil {
-			return row.Worker, row.Bound, nil
-		}
-		if isFinal(err) || isBlocked(err) && time.Since(first) >= k.cfg.MaxBlocked {
-			return 0, 0, err
-		}
-		if !k.pause(ctx, k.untilNextAttempt(err, attempt, time.Since(began))) {
-			return 0, 0, errors.Join(ctx.Err(), err)
-		}
-	}
+	var row lease.Row
+	err = k.retry(ctx, true, func(ctx context.Context) (err error) {
+		row, err = k.tryBackfill(ctx, backfillPrefix+name)
+		return err
+	})
+	return row.Worker, row.Bound, err
 }
 
 // noIssuer is the issuer of a keeper that never holds a lease.
 type noIssuer struct{ leased.Issuer }
 
 func (noIssuer) Correct(time.Duration) {}
+func (noIssuer) Explain(error)         {}
 
 // tryBackfill makes one attempt to reserve a row, and prepares the store for it where
 // necessary.
 func (k *keeper) tryBackfill(ctx context.Context, token string) (row lease.Row, err error) {
-	ctx, done := k.inTime(ctx)
-	defer done()
 	for range maxProbes {
 		p, err := k.prepared(ctx, nil, isCurrent)
-		reserved := false
-		if err == nil {
-			row, reserved, err = k.reserveRow(ctx, p, token)
+		if err != nil {
+			return row, err
 		}
+		row, reserved, err := k.reserveRow(ctx, p, token)
 		if reserved || err != nil {
-			return row, k.unanswered(ctx, err)
+			return row, err
 		}
 	}
 	return row, errRace

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/snowkey-go/snowkey/internal/leased"
 	"github.com/snowkey-go/snowkey/lease"
 )
 
@@ -45,16 +46,16 @@ const (
 	longestWait     = 2 * time.Second // while all worker numbers are in use
 )
 
-// claim leases a worker number. If an attempt fails, claim pauses and tries again until
-// ctx ends. It then returns the last error that the store reported, since the error of
-// an attempt that was cut off by ctx doesn't show what's wrong. If final is set, claim
-// returns immediately if a retry can't fix the error.
-func (k *keeper) claim(ctx context.Context, final bool) error {
+// retry calls try, which attempts to get a worker number. If it fails, retry pauses and
+// tries again until ctx ends. It then returns the last error that the store reported, since
+// the error of an attempt that was cut off by ctx doesn't show what's wrong. If final is
+// set, retry returns immediately if another attempt can't fix the error.
+func (k *keeper) retry(ctx context.Context, final bool, try func(context.Context) error) error {
 	var answer error
 	first := time.Now()
 	for attempt := 0; ; attempt++ {
 		began := time.Now()
-		err := k.tryClaim(ctx)
+		err := k.inTime(ctx, try)
 		if err == nil {
 			return nil
 		}
@@ -68,7 +69,7 @@ func (k *keeper) claim(ctx context.Context, final bool) error {
 		if ctx.Err() == nil && k.isNews(err) {
 			k.log().Warn("lease: no worker number yet", "namespace", k.cfg.Namespace, "reason", err)
 		}
-		if !k.pause(ctx, k.untilNextAttempt(err, attempt, time.Since(began))) {
+		if !pause(ctx, k.untilNextAttempt(err, attempt, time.Since(began))) {
 			return errors.Join(ctx.Err(), answer)
 		}
 	}
@@ -113,6 +114,12 @@ func isBlocked(err error) bool {
 	return ok
 }
 
+// isTaken reports whether all worker numbers are in use.
+func isTaken(err error) bool {
+	_, ok := errors.AsType[*lease.TakenError](err)
+	return ok
+}
+
 // unanswered completes the error of a call if ctx ended during the call. It adds ctx's
 // error, because drivers may return errors of their own, and how long the store has not
 // answered.
@@ -123,7 +130,7 @@ func (k *keeper) unanswered(ctx context.Context, err error) error {
 		}
 		return err
 	}
-	if err == nil || ctx.Err() == nil || isRace(err) || isFinal(err) {
+	if err == nil || ctx.Err() == nil || isRace(err) || isFinal(err) || isTaken(err) {
 		return err
 	}
 	if isAnswer(err) {
@@ -148,20 +155,10 @@ func isRace(err error) bool { return err == errRace || err == errAbsent }
 // Altogether, an attempt calls the store fewer than 20 times.
 const maxProbes = 4
 
-// tryClaim makes one attempt to claim.
-func (k *keeper) tryClaim(ctx context.Context) error {
-	ctx, done := k.inTime(ctx)
-	defer done()
-	err := k.takeSteps(ctx)
-	if _, ok := errors.AsType[*lease.TakenError](err); ok {
-		return err
-	}
-	return k.unanswered(ctx, err)
-}
-
-// takeSteps claims a row, but first prepares the store for it where necessary. It returns
-// errRace if another process claimed the row first, or after maxProbes steps.
-func (k *keeper) takeSteps(ctx context.Context) error {
+// claim makes one attempt to claim a row, but first prepares the store for it where
+// necessary. It returns errRace if another process claimed the row first, or after maxProbes
+// steps.
+func (k *keeper) claim(ctx context.Context) error {
 	if k.regressed {
 		if err := k.store.Fence(ctx, k.terms, ""); err != nil {
 			return &lease.StoreError{Op: "fence", Err: err}
@@ -349,7 +346,7 @@ func (k *keeper) hold(t *heldLease, row lease.Row, bound int64) {
 	row.Bound = max(bound, t.start)
 	t.row, t.pendingToken, t.earlierTokens = row, "", nil
 	k.held, k.unsure, k.warned, k.taken, k.looks, k.lastWorker = t, nil, "", nil, 0, row.Worker
-	k.stats.claims.Add(1)
+	k.stats.count(func(s *leased.Stats) { s.Claims++ })
 	k.issuer.Grant(row.Worker, t.start, row.Bound)
 	k.announce(t)
 	k.log().Info("lease: leased a worker number", "namespace", k.cfg.Namespace, "worker", row.Worker)

@@ -124,9 +124,8 @@ func Open(ctx context.Context, store lease.Store, issuer leased.Issuer, cfg Conf
 	return k, nil
 }
 
-// Want tells the keeper that the issuer needs all counters below end, some of which are
-// not granted yet. The keeper renews the lease as soon as the store can grant these
-// counters. Want does not block.
+// Want implements [leased.Keeper]. The keeper renews the lease as soon as the store can
+// grant these counters.
 func (k *keeper) Want(end int64) {
 	for {
 		needed := k.needed.Load()
@@ -137,9 +136,8 @@ func (k *keeper) Want(end int64) {
 	k.RenewSoon()
 }
 
-// RenewSoon makes the keeper renew its lease before the renewal is due, for example to
-// compare the clocks. However, the keeper always waits at least Window/100 after the
-// last renewal. RenewSoon does not block.
+// RenewSoon implements [leased.Keeper]. The keeper always waits at least Window/100 after
+// the last renewal.
 func (k *keeper) RenewSoon() {
 	select {
 	case k.soon <- struct{}{}:
@@ -164,7 +162,7 @@ func (k *keeper) Resume(ctx context.Context) error {
 	defer context.AfterFunc(k.life, cancel)()
 	k.granted, k.done, k.failed, k.stopped = make(chan struct{}), make(chan struct{}), nil, false
 	k.reserve()
-	if err := k.claim(ctx, true); err != nil {
+	if err := k.retry(ctx, true, k.claim); err != nil {
 		k.unreserve()
 		return err
 	}
@@ -181,20 +179,16 @@ func (k *keeper) Resume(ctx context.Context) error {
 	}
 }
 
-// Suspend seals the issuer and releases the worker number until Resume is called. Since
-// the process then holds no lease in its memory, it is safe to copy the process or its
-// virtual machine. Each copy that calls Resume leases its own worker number. Suspend
-// returns the same errors as Close.
+// Suspend implements [leased.Keeper]. Since the process then holds no lease in its memory,
+// it is safe to copy the process or its virtual machine.
 func (k *keeper) Suspend(ctx context.Context) error {
 	k.turn.Lock()
 	defer k.turn.Unlock()
 	return k.end(ctx, lease.ErrSuspended)
 }
 
-// Close seals the issuer and releases the worker number. It returns when the store has
-// confirmed the release, or with an error if the release failed or timed out. In that
-// case the worker number becomes free when the lease expires. Either way, no id is
-// issued after Close.
+// Close implements [leased.Keeper]. It returns when the store has confirmed the release, or
+// with an error, and then the worker number becomes free when the lease expires.
 func (k *keeper) Close(ctx context.Context) error {
 	k.endLife() // also ends a Resume that is waiting
 	k.turn.Lock()
@@ -286,7 +280,7 @@ func (k *keeper) release(ctx context.Context, row lease.Row, unused int64) error
 func (k *keeper) run(ctx context.Context) {
 	defer close(k.done)
 	for ctx.Err() == nil {
-		if k.held == nil && k.claim(ctx, false) != nil {
+		if k.held == nil && k.retry(ctx, false, k.claim) != nil {
 			return // ctx has ended
 		}
 		needed := k.idle(ctx, k.held)
@@ -299,23 +293,27 @@ func (k *keeper) run(ctx context.Context) {
 // idle waits until the lease is due for renewal, or until the issuer needs a larger
 // bound and the store can grant it. It returns the bound that is needed.
 func (k *keeper) idle(ctx context.Context, t *heldLease) (needed int64) {
-	sleep := func(until time.Time, soon <-chan struct{}) {
-		left := time.Until(until)
-		if left <= 0 {
-			return
-		}
-		timer := time.NewTimer(left)
-		defer timer.Stop()
-		select {
-		case <-timer.C:
-		case <-soon:
-		case <-ctx.Done():
-		}
-	}
-	sleep(t.renewed.Add(k.cfg.window()/3), k.soon)
+	wait(ctx, time.Until(t.renewed.Add(k.cfg.window()/3)), k.soon)
 	needed = k.needed.Swap(0)
-	sleep(t.renewed.Add(k.untilGrantable(t, needed)), nil)
+	wait(ctx, time.Until(t.renewed.Add(k.untilGrantable(t, needed))), nil)
 	return needed
+}
+
+// wait waits for d, but not longer than until it receives from soon. It reports false if
+// ctx has ended before that.
+func wait(ctx context.Context, d time.Duration, soon <-chan struct{}) bool {
+	if d <= 0 {
+		return ctx.Err() == nil
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-soon:
+	case <-ctx.Done():
+		return false
+	}
+	return true
 }
 
 // untilGrantable returns how long after the last renewal the store will be able to
@@ -371,8 +369,14 @@ func (k *keeper) renew(ctx context.Context, t *heldLease, needed int64) {
 		t.pendingToken = newToken(t.since)
 	}
 	renewal := lease.Renewal{Terms: k.terms, Held: t.row, Token: t.pendingToken, Wanted: k.wantedBound(t, needed), Volatile: t.volatile}
+	var row lease.Row
+	var renewed bool
 	sent := k.clocks.read()
-	row, renewed, err := k.tryRenew(ctx, renewal)
+	err := k.inTime(ctx, func(ctx context.Context) (err error) {
+		row, renewed, err = k.store.Renew(ctx, renewal)
+		k.stats.renewed(err == nil && renewed, time.Since(sent.at))
+		return err
+	})
 	switch {
 	case renewed:
 		k.failed = nil
@@ -388,22 +392,13 @@ func (k *keeper) renew(ctx context.Context, t *heldLease, needed int64) {
 		if k.stopped = k.stopped || k.outOfIDs(t, needed); k.stopped && k.isNews(k.failed) {
 			k.log().Warn("lease: ids have stopped, because the lease could not be renewed", "namespace", k.cfg.Namespace, "reason", k.failed)
 		}
-		k.pause(ctx, k.cfg.window()/16)
+		pause(ctx, k.cfg.window()/16)
 		k.reread(ctx, t)
 	default:
 		if before := t.row.Revision; k.reread(ctx, t) && t.row.Revision == before {
 			k.drop(ctx, t, t.row, "the store refused to renew it: its clock jumped, it may lose commits now, or it was migrated to another version; call snowkey.Doctor")
 		}
 	}
-}
-
-func (k *keeper) tryRenew(ctx context.Context, r lease.Renewal) (lease.Row, bool, error) {
-	ctx, done := k.inTime(ctx)
-	defer done()
-	sent := time.Now()
-	row, renewed, err := k.store.Renew(ctx, r)
-	k.stats.renewed(err == nil && renewed, time.Since(sent))
-	return row, renewed, k.unanswered(ctx, err)
 }
 
 // confirm updates the keeper and the issuer after the store has confirmed a renewal.
@@ -457,10 +452,11 @@ func (k *keeper) heldOff(t *heldLease) error {
 // bound, however, because some servers show a commit to readers before it's flushed to
 // the disk. Only a later renewal that is answered can raise the bound.
 func (k *keeper) reread(ctx context.Context, t *heldLease) (held bool) {
-	timely, done := k.inTime(ctx)
-	rows, err := k.store.Rows(timely, k.terms, t.row.Worker, t.row.Worker)
-	err = k.unanswered(timely, err)
-	done()
+	var rows []lease.Row
+	err := k.inTime(ctx, func(ctx context.Context) (err error) {
+		rows, err = k.store.Rows(ctx, k.terms, t.row.Worker, t.row.Worker)
+		return err
+	})
 	switch {
 	case errors.Is(err, lease.ErrNotMigrated):
 		k.lose(t, "its table is gone from the store")
@@ -491,9 +487,7 @@ func (k *keeper) reread(ctx context.Context, t *heldLease) (held bool) {
 // corrected, they'd wait for an hour.
 func (k *keeper) drop(ctx context.Context, t *heldLease, row lease.Row, reason string) {
 	k.lose(t, reason)
-	ctx, done := k.inTime(ctx)
-	defer done()
-	if err := k.release(ctx, row, maxCounter); err != nil {
+	if err := k.inTime(ctx, func(ctx context.Context) error { return k.release(ctx, row, maxCounter) }); err != nil {
 		k.issuer.Explain(err)
 	}
 }
@@ -503,7 +497,7 @@ func (k *keeper) lose(t *heldLease, reason string) {
 	lost := &lease.LostError{Namespace: k.cfg.Namespace, Worker: t.row.Worker, Since: time.Now(), Reason: reason}
 	k.issuer.Seal(lost)
 	k.held, k.stopped = nil, true
-	k.stats.losses.Add(1)
+	k.stats.count(func(s *leased.Stats) { s.Losses++ })
 	k.log().Error("lease: lost the worker number", "namespace", lost.Namespace, "worker", lost.Worker, "reason", reason)
 	if k.cfg.OnLost != nil {
 		go k.cfg.OnLost(lost)
@@ -525,20 +519,18 @@ func (k *keeper) patience() time.Duration {
 	return timeout
 }
 
-// inTime returns a ctx with the timeout of patience. The caller must call the returned
-// function after the call to the store, because it cancels the ctx and counts calls
-// that timed out.
-func (k *keeper) inTime(ctx context.Context) (context.Context, func()) {
+// inTime calls the store with the timeout of patience, and counts calls that timed out.
+func (k *keeper) inTime(ctx context.Context, call func(context.Context) error) error {
 	timeout := k.patience()
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("it has not answered for %v", timeout))
-	return ctx, func() {
-		if ctx.Err() == context.DeadlineExceeded {
-			k.gaveUp++
-		} else {
-			k.gaveUp = 0
-		}
-		cancel()
+	defer cancel()
+	err := call(ctx)
+	if ctx.Err() == context.DeadlineExceeded {
+		k.gaveUp++
+	} else {
+		k.gaveUp = 0
 	}
+	return k.unanswered(ctx, err)
 }
 
 func (k *keeper) explain(op string, err error) { k.issuer.Explain(&lease.StoreError{Op: op, Err: err}) }
@@ -546,15 +538,8 @@ func (k *keeper) explain(op string, err error) { k.issuer.Explain(&lease.StoreEr
 // pause waits for a random time around d, but never longer than longestWait. We
 // randomize it so that processes which failed together don't all try again together.
 // pause reports false if ctx has ended.
-func (k *keeper) pause(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(min(d/2+rand.N(d), longestWait))
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
+func pause(ctx context.Context, d time.Duration) bool {
+	return wait(ctx, min(d/2+rand.N(d), longestWait), nil)
 }
 
 func (k *keeper) log() *slog.Logger { return k.cfg.Logger }
@@ -570,7 +555,7 @@ func (k *keeper) isNews(err error) bool {
 		key = e.Err.Error() // the same for each operation
 	}
 	// These texts contain durations, so they are different every time.
-	if _, ok := errors.AsType[*lease.TakenError](err); ok {
+	if isTaken(err) {
 		key = "taken"
 	} else if isBlocked(err) {
 		key = "blocked"

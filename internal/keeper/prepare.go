@@ -2,7 +2,6 @@ package keeper
 
 import (
 	"context"
-	"errors"
 	"math/rand/v2"
 	"time"
 
@@ -42,7 +41,7 @@ func (k *keeper) prepare(ctx context.Context, p lease.Probe) (err error) {
 	default:
 		err = k.addMissing(ctx)
 	}
-	if _, ok := errors.AsType[*lease.TakenError](err); ok || err == nil || isFinal(err) {
+	if err == nil || isFinal(err) || isTaken(err) {
 		return err
 	}
 	return &lease.StoreError{Op: "prepare a row", Err: err}

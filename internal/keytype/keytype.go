@@ -4,6 +4,7 @@ package keytype
 
 import (
 	"database/sql/driver"
+	"fmt"
 	"math"
 	"reflect"
 	"slices"
@@ -66,6 +67,21 @@ func New(t reflect.Type, id int64) reflect.Value {
 	return v
 }
 
+// Narrow reports whether a column is too narrow for some keys of type t, which must be able
+// to hold keys. If it doesn't know the type of the column, it returns false.
+func Narrow(t reflect.Type, column ddl.Type, sqlite bool) bool {
+	switch column.Class() {
+	case ddl.Float:
+		return true // 53 bits at most, on every database
+	case ddl.Int:
+		return !sqlite // where every integer has 64 bits
+	case ddl.Char, ddl.Decimal:
+		size, limited := column.Digits()
+		return limited && size < len(fmt.Sprint(longest(t)))
+	}
+	return false
+}
+
 // Clash returns a problem and its remedy if keys of type t are text but the column
 // stores numbers, or the other way around. If they don't clash, both are empty. With
 // such a column, databases compare some keys as floating-point numbers, so a query may
@@ -86,11 +102,19 @@ func Clash(t reflect.Type, column ddl.Type) (problem, remedy string) {
 }
 
 // TextSize returns the length of the longest key in characters if t stores keys as
-// text, or 0 if t stores them as integers. The type must be able to hold keys.
+// text, or 0 if it doesn't.
 func TextSize(t reflect.Type) int {
-	longest, _ := driver.DefaultParameterConverter.ConvertValue(New(t, math.MaxInt64).Interface())
-	text, _ := longest.(string)
+	if !Holds(t) {
+		return 0
+	}
+	text, _ := longest(t).(string)
 	return len(text)
+}
+
+// longest returns what is sent to the database for the longest key of type t.
+func longest(t reflect.Type) driver.Value {
+	v, _ := driver.DefaultParameterConverter.ConvertValue(New(t, math.MaxInt64).Interface())
+	return v
 }
 
 // Quoted returns a problem and its remedy if the field of a key has the option string in its

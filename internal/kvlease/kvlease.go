@@ -1,6 +1,6 @@
 // Package kvlease implements [lease.Store] over any storage that can compare and set
-// texts. It applies the rules of package leaserule: each call reads, computes what
-// changes, and swaps, where the swap compares what was read.
+// texts: each call reads, computes what changes, and swaps, where the swap compares what
+// was read.
 //
 // # The time of the read
 //
@@ -27,14 +27,12 @@ import (
 	"context"
 	cryptorand "crypto/rand"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
 	"slices"
 	"strconv"
 
-	"github.com/snowkey-go/snowkey/internal/leaserule"
 	"github.com/snowkey-go/snowkey/internal/protocol"
 	"github.com/snowkey-go/snowkey/lease"
 )
@@ -83,8 +81,31 @@ type Change struct {
 	New string
 }
 
-// A Store implements the methods of [lease.Store], except Migrate and Examine. The
-// methods of the zero value return an error.
+// Await returns what call returns, unless ctx ends first. In that case, call goes on in the
+// background. It is for clients that can't take a request back.
+func Await[T any](ctx context.Context, call func() (T, error)) (T, error) {
+	type result struct {
+		value T
+		err   error
+	}
+	var none T
+	if err := ctx.Err(); err != nil {
+		return none, err
+	}
+	done := make(chan result, 1)
+	go func() {
+		value, err := call()
+		done <- result{value, err}
+	}()
+	select {
+	case r := <-done:
+		return r.value, r.err
+	case <-ctx.Done():
+		return none, ctx.Err()
+	}
+}
+
+// A Store implements the methods of [lease.Store], except Migrate.
 type Store struct {
 	Backend Backend
 	AtOnce  int64 // how many rows AddRows adds
@@ -99,15 +120,16 @@ type Store struct {
 	Pinned bool
 }
 
-// A namespace is the text of a namespace.
-type namespace struct {
+// A Namespace is the text of a namespace.
+type Namespace struct {
 	Version int               `json:"version"` // of the protocol
 	Mark    string            `json:"mark"`    // random; new whenever the text changes
 	Next    int64             `json:"next"`    // the position of the next layout
-	Layouts map[string]layout `json:"layouts"`
+	Layouts map[string]Layout `json:"layouts"`
 }
 
-type layout struct {
+// A Layout is a layout of a [Namespace].
+type Layout struct {
 	Fingerprint string `json:"fingerprint"` // when it was created or fenced
 	Fence       int64  `json:"fence"`
 }
@@ -126,20 +148,17 @@ type row struct {
 // content is a View whose texts are decoded.
 type content struct {
 	View
-	namespace namespace
+	namespace Namespace
 	rows      []lease.Row
 	items     map[int64]Item // by worker
 	claimed   string         // the fingerprint when the last of rows was claimed, if leases are pinned
 }
 
 func (s *Store) read(ctx context.Context, terms lease.Terms, least, most int64) (c content, err error) {
-	if s.Backend == nil {
-		return c, errors.New("lease: the store is not initialized; create it with the function of its package")
-	}
 	if c.View, err = s.Backend.Read(ctx, terms, least, most); err != nil {
 		return c, err
 	}
-	c.namespace.Layouts, c.items = make(map[string]layout), make(map[int64]Item, len(c.Rows))
+	c.namespace.Layouts, c.items = make(map[string]Layout), make(map[int64]Item, len(c.Rows))
 	if err := decode(c.Namespace, &c.namespace, &c.namespace.Version); err != nil {
 		return c, err
 	}
@@ -172,12 +191,18 @@ func decode(item Item, into any, version *int) error {
 	return nil
 }
 
-func encode(value any) string {
+// Encode returns the JSON of a value that stores keep.
+func Encode(value any) string {
 	text, err := json.Marshal(value)
 	if err != nil {
-		panic(err) // the types above have nothing that JSON can't represent
+		panic(err) // none has anything that JSON can't represent
 	}
 	return string(text)
+}
+
+// EncodeRow returns the text of a row that was claimed under a fingerprint, or "".
+func EncodeRow(r lease.Row, fingerprint string) string {
+	return Encode(row{protocol.Version, r.Token, r.Revision, r.Bound, r.Expires, r.Label, fingerprint})
 }
 
 // attempts is how often a call reads and swaps if the swap fails.
@@ -198,7 +223,7 @@ func (s *Store) update(ctx context.Context, terms lease.Terms, least, most int64
 		case len(changes) == 0:
 			return nil
 		case !marked:
-			c.namespace = namespace{Layouts: make(map[string]layout)}
+			c.namespace = Namespace{Layouts: make(map[string]Layout)}
 			changes = []Change{c.marked()}
 		case changes[0].Worker != OfNamespace:
 			changes = append(changes, Change{c.Namespace, c.Namespace.Value})
@@ -214,7 +239,7 @@ func (s *Store) update(ctx context.Context, terms lease.Terms, least, most int64
 // new mark.
 func (c *content) marked() Change {
 	c.namespace.Version, c.namespace.Mark = protocol.Version, cryptorand.Text()
-	return Change{c.Namespace, encode(c.namespace)}
+	return Change{c.Namespace, Encode(c.namespace)}
 }
 
 // Layouts implements [lease.Store].
@@ -238,7 +263,7 @@ func (s *Store) CreateNamespace(ctx context.Context, terms lease.Terms, position
 			return nil
 		}
 		created = true
-		n.Layouts[terms.Layout], n.Next = layout{c.Current, c.Terms.At(c.Now).NewFence}, position+1
+		n.Layouts[terms.Layout], n.Next = Layout{c.Current, c.Terms.At(c.Now).NewFence}, position+1
 		return []Change{c.marked()}
 	})
 	return created && err == nil, err
@@ -251,7 +276,7 @@ func (s *Store) Fence(ctx context.Context, terms lease.Terms, seen string) error
 		if !exists || seen != "" && seen != l.Fingerprint {
 			return nil
 		}
-		c.namespace.Layouts[terms.Layout] = layout{c.Current, max(l.Fence, c.Terms.At(c.Now).RaisedFence)}
+		c.namespace.Layouts[terms.Layout] = Layout{c.Current, max(l.Fence, c.Terms.At(c.Now).RaisedFence)}
 		return []Change{c.marked()}
 	})
 }
@@ -270,7 +295,7 @@ func (s *Store) AddRows(ctx context.Context, terms lease.Terms, least, most int6
 		var added []Change
 		for worker := least; worker <= most; worker++ {
 			if _, exists := c.items[worker]; !exists {
-				added = append(added, Change{Item{Worker: worker}, encode(row{Version: protocol.Version, Bound: bound})})
+				added = append(added, Change{Item{Worker: worker}, EncodeRow(lease.Row{Bound: bound}, "")})
 			}
 		}
 		if len(added) == 0 {
@@ -314,7 +339,7 @@ func (s *Store) probe(ctx context.Context, q lease.Query) (lease.Probe, error) {
 	if !s.OneHost {
 		rand.Shuffle(len(c.rows), func(i, j int) { c.rows[i], c.rows[j] = c.rows[j], c.rows[i] })
 	}
-	p.Row, p.HasRow = leaserule.Choose(c.rows, q)
+	p.Row, p.HasRow = Choose(c.rows, q)
 	p.HasFree = p.HasRow && q.Terms.Free(p.Row)
 	return p, nil
 }
@@ -322,9 +347,8 @@ func (s *Store) probe(ctx context.Context, q lease.Query) (lease.Probe, error) {
 // Claim implements [lease.Store].
 func (s *Store) Claim(ctx context.Context, claim lease.Claim) (lease.Row, bool, error) {
 	return s.updateRow(ctx, claim.Terms, claim.Seen.Worker, true, func(c *content, r *lease.Row) bool {
-		l := c.namespace.Layouts[claim.Terms.Layout]
 		claim.Terms = c.Terms
-		return leaserule.Claim(r, leaserule.Namespace{Fingerprint: l.Fingerprint, Fence: l.Fence, Current: c.Current, Volatile: c.Volatile}, claim)
+		return c.claim(r, claim)
 	})
 }
 
@@ -332,14 +356,14 @@ func (s *Store) Claim(ctx context.Context, claim lease.Claim) (lease.Row, bool, 
 func (s *Store) Renew(ctx context.Context, r lease.Renewal) (lease.Row, bool, error) {
 	return s.updateRow(ctx, r.Terms, r.Held.Worker, true, func(c *content, held *lease.Row) bool {
 		r.Terms = c.Terms
-		return (!s.Pinned || c.claimed == c.Current) && leaserule.Renew(held, c.Volatile, r)
+		return (!s.Pinned || c.claimed == c.Current) && c.renew(held, r)
 	})
 }
 
 // Release implements [lease.Store].
 func (s *Store) Release(ctx context.Context, terms lease.Terms, held lease.Row, unused int64) (bool, error) {
 	_, ok, err := s.updateRow(ctx, terms, held.Worker, false, func(_ *content, r *lease.Row) bool {
-		return leaserule.Release(r, held, unused)
+		return release(r, held, unused)
 	})
 	return ok, err
 }
@@ -355,17 +379,21 @@ func (s *Store) updateRow(ctx context.Context, terms lease.Terms, worker int64, 
 			ok = false
 			return nil
 		}
-		text := row{Version: protocol.Version, Token: r.Token, Revision: r.Revision, Bound: r.Bound, Expires: r.Expires, Label: r.Label}
+		fingerprint := ""
 		if s.Pinned {
-			text.Fingerprint = c.Current
+			fingerprint = c.Current
 		}
-		return []Change{{c.items[worker], encode(text)}}
+		return []Change{{c.items[worker], EncodeRow(r, fingerprint)}}
 	})
 	if err != nil || !ok {
 		return lease.Row{}, false, err
 	}
 	return r, true, nil
 }
+
+// Examine implements [lease.Store]. It returns nothing, because a [Backend] has no settings
+// unless its store has an Examine of its own.
+func (*Store) Examine(ctx context.Context) ([]lease.Finding, error) { return nil, ctx.Err() }
 
 // Rows implements [lease.Store].
 func (s *Store) Rows(ctx context.Context, terms lease.Terms, least, most int64) ([]lease.Row, error) {

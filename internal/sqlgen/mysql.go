@@ -29,7 +29,6 @@ var mysqlParts string
 // column, so each table needs a trigger, which [Writer.MySQLTrigger] returns.
 func (w Writer) MariaDB() ([]string, error) {
 	return w.fill("MariaDB", mariaDBWriter, func(v values) []string {
-		n := func(v int64) string { return fmt.Sprint(v) }
 		block := int64(1) << (v.sequence / 2)
 		blocks := int64(1) << v.sequence / block
 		var digits strings.Builder

@@ -118,6 +118,13 @@ func (w Writer) PostgresDrop() []string {
 	return []string{fmt.Sprintf("DROP FUNCTION %s(), %s(bigint), %s(), %s(bigint), %s(bigint, bigint)", next, next, of("_ready"), of("_enter"), of("_enter"))}
 }
 
+func (w Writer) layout() idgen.Layout {
+	if w.Layout.IsZero() {
+		return idgen.DefaultLayout()
+	}
+	return w.Layout
+}
+
 func (w Writer) schema() string { return cmp.Or(w.Schema, "public") }
 func (w Writer) table() string  { return cmp.Or(w.Table, "snowkey_lease") }
 func (w Writer) name() string   { return cmp.Or(w.Name, "snowkey_next") }
@@ -126,7 +133,7 @@ var identifier = regexp.MustCompile(`^[a-z_][a-z0-9_]{0,39}$`)
 
 // A shape is what the SQL needs to know of a layout.
 type shape struct {
-	time, worker, sequence int // bits
+	worker, sequence       int // bits
 	timeShift, workerShift int
 	sequenceShift          int
 	fixed                  int64 // the bits of the fixed fields
@@ -136,10 +143,7 @@ type shape struct {
 }
 
 func (w Writer) shape(sessions uint64) (shape, error) {
-	l := w.Layout
-	if l.IsZero() {
-		l = idgen.DefaultLayout()
-	}
+	l := w.layout()
 	s := shape{epoch: l.Epoch().UnixMicro(), unit: l.Unit().Microseconds()}
 	shift := 0
 	for _, f := range l.Fields() {
@@ -151,7 +155,7 @@ func (w Writer) shape(sessions uint64) (shape, error) {
 		case f.Fixed:
 			s.fixed |= f.Value << shift
 		case f.Name == "time":
-			s.time, s.timeShift = f.Bits, shift
+			s.timeShift = shift
 		case f.Name == "worker":
 			s.worker, s.workerShift = f.Bits, shift
 		case f.Name == "sequence":
@@ -176,13 +180,7 @@ func (w Writer) shape(sessions uint64) (shape, error) {
 	return s, nil
 }
 
-func (w Writer) worker(s shape) (int64, error) {
-	highest := int64(1)<<s.worker - 1
-	if w.Worker < 0 || w.Worker > highest {
-		return 0, fmt.Errorf("sqlgen: Worker is %d; the layout has 0 to %d", w.Worker, highest)
-	}
-	return cmp.Or(w.Worker, highest), nil
-}
+func n(v int64) string { return strconv.FormatInt(v, 10) }
 
 // values are what the SQL of all databases contains.
 type values struct {
@@ -196,9 +194,11 @@ func (w Writer) values(sessions uint64) (v values, err error) {
 	if v.shape, err = w.shape(sessions); err != nil {
 		return v, err
 	}
-	if v.worker, err = w.worker(v.shape); err != nil {
-		return v, err
+	highest := int64(1)<<v.shape.worker - 1
+	if w.Worker < 0 || w.Worker > highest {
+		return v, fmt.Errorf("sqlgen: Worker is %d; the layout has 0 to %d", w.Worker, highest)
 	}
+	v.worker = cmp.Or(w.Worker, highest)
 	for _, name := range []struct{ field, value string }{{"Schema", w.schema()}, {"Table", w.table()}, {"Name", w.name()}} {
 		if !identifier.MatchString(name.value) {
 			return v, fmt.Errorf("sqlgen: %s is %.60q; use up to 40 lower-case letters, digits and underscores", name.field, name.value)
@@ -212,17 +212,12 @@ func (w Writer) values(sessions uint64) (v values, err error) {
 	if v.window < 0 || v.skew < 0 {
 		return v, fmt.Errorf("sqlgen: Window %v and MaxClockSkew %v must not be negative", v.window, v.skew)
 	}
-	layout := w.Layout
-	if layout.IsZero() {
-		layout = idgen.DefaultLayout()
-	}
-	v.namespace, v.layout = sqldialect.ToASCII(namespace), sqldialect.ToASCII(layout.String())
+	v.namespace, v.layout = sqldialect.ToASCII(namespace), sqldialect.ToASCII(w.layout().String())
 	return v, nil
 }
 
 // pairs are the words of the templates, and what replaces them.
 func (v values) pairs() []string {
-	n := func(v int64) string { return fmt.Sprint(v) }
 	return []string{
 		"{protocol}", fmt.Sprint(protocol.Version), "{worker}", n(v.worker), "{never}", n(neverExpires),
 		"{epoch}", n(v.epoch), "{unit}", n(v.unit), "{ahead}", n((v.window + v.skew).Microseconds()), "{skew}", n(v.skew.Microseconds()),
@@ -243,7 +238,6 @@ func (w Writer) words() (*strings.Replacer, error) {
 	}
 	quote := sqldialect.Postgres.Table
 	name := w.schema() + "." + w.name()
-	n := func(v int64) string { return fmt.Sprint(v) }
 	regclass := func(name string) string { return literal(quote(name)) + "::pg_catalog.regclass" }
 	counter, current, history, lease := regclass(name+"_counter"), regclass(name+"_current"), regclass(name+"_history"), regclass(w.schema()+"."+w.table())
 	key := fnv.New32a() // of the lock; not the oid, which would be constant in plans that are cached

@@ -79,30 +79,27 @@ func exist(ctx context.Context, db *sql.DB, d sqldialect.Dialect, names []string
 }
 
 func inspect(ctx context.Context, db *sql.DB, d sqldialect.Dialect, text string) (there bool, err error) {
-	there = true
-	err = Read(ctx, db, d, Settings{}, func(conn *sql.Conn) error {
-		rows, err := conn.QueryContext(ctx, text)
-		if err != nil {
-			return err
-		}
-		defer rows.Close()
-		for rows.Next() {
-			var kind, table, detail string
-			if err := rows.Scan(&kind, &table, &detail); err != nil {
-				return err
-			}
-			switch kind {
-			case "missing":
-				there = false
-			case "version":
-				return &protocol.VersionError{Where: "the table " + table, Found: detail}
-			default:
-				return fmt.Errorf("snowkey: %w %s: it "+reasons[kind][0]+"; %s", ErrUnusable, table, detail, reasons[kind][1])
-			}
-		}
-		return rows.Err()
+	type finding struct{ kind, table, detail string }
+	var findings []finding
+	err = Read(ctx, db, d, Settings{}, func(conn *sql.Conn) (err error) {
+		findings, err = List(ctx, conn, text, nil, func(f *finding) []any { return []any{&f.kind, &f.table, &f.detail} })
+		return err
 	})
-	return there && err == nil, err
+	if err != nil {
+		return false, err
+	}
+	there = true
+	for _, f := range findings {
+		switch f.kind {
+		case "missing":
+			there = false
+		case "version":
+			return false, &protocol.VersionError{Where: "the table " + f.table, Found: f.detail}
+		default:
+			return false, fmt.Errorf("snowkey: %w %s: it "+reasons[f.kind][0]+"; %s", ErrUnusable, f.table, f.detail, reasons[f.kind][1])
+		}
+	}
+	return there, nil
 }
 
 // reasons has the reason and remedy for each kind of problem.

@@ -101,6 +101,9 @@ type conn struct {
 // If ctx ends because the application has all connections in use, the error is a
 // [*leased.BlockedError].
 func take(ctx context.Context, db *sql.DB) (*conn, error) {
+	if db == nil {
+		return nil, ErrNoDatabase
+	}
 	keeping.Lock()
 	k := keeping.by[db]
 	keeping.Unlock()

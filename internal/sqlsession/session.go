@@ -94,6 +94,24 @@ func closed(conn *sql.Conn) error {
 	return nil
 }
 
+// List returns the rows of a statement. dest returns pointers to where the columns of a row
+// are stored.
+func List[T any](ctx context.Context, conn *sql.Conn, query string, args []any, dest func(*T) []any) (all []T, err error) {
+	rows, err := conn.QueryContext(ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var t T
+		if err := rows.Scan(dest(&t)...); err != nil {
+			return nil, err
+		}
+		all = append(all, t)
+	}
+	return all, rows.Err()
+}
+
 // Read runs f on a connection, for statements that only read. On MySQL with autocommit=0,
 // they would begin a transaction, which would keep an old snapshot and, with SERIALIZABLE,
 // locks. So Read ends it, but not one that the application began.

@@ -14,7 +14,7 @@ import (
 	"github.com/snowkey-go/snowkey/internal/sqldialect"
 )
 
-// ErrNoDatabase is returned by the methods of a store without a database.
+// ErrNoDatabase is returned for a nil *sql.DB.
 var ErrNoDatabase = errors.New("there is no database; make the store with Postgres, MySQL or SQLite and an open *sql.DB")
 
 var tableName = regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_]{0,50}\.)?[A-Za-z_][A-Za-z0-9_]{0,50}$`)
@@ -51,7 +51,7 @@ func Create(ctx context.Context, db *sql.DB, d sqldialect.Dialect, statement str
 }
 
 // A Table is a table of a store in the application's database. It is safe for concurrent
-// use. The methods of a nil Table return [ErrNoDatabase].
+// use.
 type Table struct {
 	sqldialect.Dialect
 	db   *sql.DB
@@ -67,19 +67,8 @@ func NewTable(db *sql.DB, d sqldialect.Dialect, name string, ddl embed.FS) *Tabl
 	return &Table{Dialect: d, db: db, name: name, ddl: ddl}
 }
 
-// DB returns the database, or [ErrNoDatabase].
-func (t *Table) DB() (*sql.DB, error) {
-	if t == nil || t.db == nil {
-		return nil, ErrNoDatabase
-	}
-	return t.db, nil
-}
-
 // WithName returns the table called name in the same database.
 func (t *Table) WithName(name string) (*Table, error) {
-	if _, err := t.DB(); err != nil {
-		return nil, err
-	}
 	if err := CheckName(name); err != nil {
 		return nil, err
 	}
@@ -98,26 +87,39 @@ func (t *Table) Fill(statement string) string {
 // Migrate creates the table if it does not exist. Otherwise it returns the errors of
 // [Inspect].
 func (t *Table) Migrate(ctx context.Context) error {
-	db, err := t.DB()
-	if err != nil {
-		return err
-	}
 	there, err := t.inspect(ctx)
 	if there || err != nil {
 		return err
 	}
 	ddl, _ := t.ddl.ReadFile(string(t.Dialect) + ".sql") // all of them are there
-	return Create(ctx, db, t.Dialect, t.Fill(string(ddl)))
+	return Create(ctx, t.db, t.Dialect, t.Fill(string(ddl)))
 }
 
-// Ready inspects the table at the first call, and until it has found a usable table. It
-// returns no error if there is no table, since the statement that follows does.
-func (t *Table) Ready(ctx context.Context) (*sql.DB, error) {
-	db, err := t.DB()
-	if err == nil && !t.inspected.Load() {
+// DB returns the database. It inspects the table at the first call, and until it has found
+// a usable table. It returns no error if there is no table, since the statement that follows
+// does.
+func (t *Table) DB(ctx context.Context) (db *sql.DB, err error) {
+	if !t.inspected.Load() {
 		_, err = t.inspect(ctx)
 	}
-	return db, err
+	return t.db, err
+}
+
+// Write runs a write.
+func (t *Table) Write(ctx context.Context, text string, values map[string]any) (answer int64, changed bool, err error) {
+	db, err := t.DB(ctx)
+	if err != nil {
+		return 0, false, err
+	}
+	return Write{Text: t.Fill(text), Values: values}.Run(ctx, db, t.Dialect)
+}
+
+// Reserve calls [Reserve], except on SQLite, which has one writer at a time.
+func (t *Table) Reserve() (release func(), warning string) {
+	if t.Dialect == sqldialect.SQLite {
+		return func() {}, ""
+	}
+	return Reserve(t.db)
 }
 
 func (t *Table) inspect(ctx context.Context) (there bool, err error) {

@@ -8,7 +8,8 @@ import (
 	mvccpb "go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
-	"github.com/snowkey-go/snowkey/internal/leaserule"
+	"github.com/snowkey-go/snowkey/internal/kvlease"
+	"github.com/snowkey-go/snowkey/internal/protocol"
 	"github.com/snowkey-go/snowkey/lease"
 )
 
@@ -181,7 +182,7 @@ type vouch struct {
 func (a *agreed) vouch(ctx context.Context, s *Store, k keys, cluster string, terms lease.Terms) ([]clientv3.Op, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if off := s.clock().UnixMicro() - a.now(); off > terms.Skew || off < -terms.Skew || terms.TTL >= leaserule.Forever {
+	if off := s.clock().UnixMicro() - a.now(); off > terms.Skew || off < -terms.Skew || terms.TTL >= protocol.Forever {
 		return nil, nil
 	}
 	half := max(time.Duration(terms.TTL+terms.Skew)*time.Microsecond, 2*time.Second)
@@ -196,7 +197,7 @@ func (a *agreed) vouch(ctx context.Context, s *Store, k keys, cluster string, te
 		a.lease, a.granted, a.started = resp.ID, began, started
 		a.duration = time.Duration(resp.TTL) * time.Second
 	}
-	value := encode(vouch{Started: a.started, Cluster: cluster})
+	value := kvlease.Encode(vouch{Started: a.started, Cluster: cluster})
 	return []clientv3.Op{clientv3.OpPut(k.alive(), value, clientv3.WithLease(a.lease))}, nil
 }
 

@@ -68,7 +68,3 @@ func (s *Store) handshake() error {
 
 // isNoLease reports whether etcd does not know the etcd lease of a put.
 func isNoLease(err error) bool { return errors.Is(err, rpctypes.ErrLeaseNotFound) }
-
-// Examine implements [lease.Store]. It returns nothing, since etcd has no settings that
-// put leases at risk and that a client may read.
-func (s *Store) Examine(ctx context.Context) ([]lease.Finding, error) { return nil, ctx.Err() }

@@ -43,14 +43,6 @@ func layoutOf(key, prefix string) (string, error) {
 	return url.PathUnescape(name)
 }
 
-func encode(value any) string {
-	text, err := json.Marshal(value)
-	if err != nil {
-		panic(err) // a vouch has nothing that JSON can't represent
-	}
-	return string(text)
-}
-
 // decode decodes the value of a key. If kv is nil, it returns the zero value.
 func decode[T any](kv *mvccpb.KeyValue) (value T, err error) {
 	if kv == nil {

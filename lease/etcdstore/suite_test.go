@@ -187,13 +187,8 @@ func operated(s *Store, m *memory) lease.Store {
 		if worker == kvlease.OfNamespace {
 			key = s.keys(t.Namespace).layouts()
 		}
-		old := m.keys[key]
-		if old == nil {
-			return nil
-		}
-		delete(m.keys, key)
-		if value := change(string(old.Value)); value != "" {
-			m.keys[key] = &mvccpb.KeyValue{Key: []byte(key), Value: []byte(value)}
+		if old := m.keys[key]; old != nil {
+			m.keys[key] = &mvccpb.KeyValue{Key: []byte(key), Value: []byte(change(string(old.Value)))}
 		}
 		return nil
 	}}

@@ -129,7 +129,7 @@ func (s *Store) trust(d *dir) error {
 
 // check returns an error if the store has no directory or ctx has ended.
 func (s *Store) check(ctx context.Context) error {
-	if s == nil || s.path == "" {
+	if s.path == "" {
 		return errors.New("filestore: the store has no directory; make it with Dir")
 	}
 	if ctx.Err() != nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/snowkey-go/snowkey/lease"
 )
 
-// A Store keeps leases in the files of a directory. Use [Dir] to create one. All methods
-// of the zero value return an error, except for Examine.
+// A Store keeps leases in the files of a directory. Use [Dir] to create one; the zero Store
+// isn't valid.
 //
 // A Store is safe for concurrent use, by any number of processes. It doesn't keep files
 // open between calls. If ctx ends while another process has the lock, the call returns an
@@ -86,10 +86,6 @@ func (s *Store) Namespaces(ctx context.Context) (names []string, err error) {
 	slices.Sort(names)
 	return names, err
 }
-
-// Examine implements [lease.Store]. It returns nothing, because a directory has no
-// settings to check.
-func (s *Store) Examine(context.Context) ([]lease.Finding, error) { return nil, nil }
 
 // A backend gives package kvlease the texts in the store's files.
 type backend struct{ *Store }

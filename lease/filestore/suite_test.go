@@ -10,16 +10,9 @@ import (
 	"github.com/snowkey-go/snowkey/lease/leasetest"
 )
 
-// operated is a store whose rows a test can edit.
-type operated struct{ kvtest.Operator }
-
-var _ leasetest.Ordered = operated{}
-
-// Ordered marks a store whose probes find the smallest free worker number.
-func (operated) Ordered() {}
-
-func operate(s *Store) operated {
-	return operated{kvtest.Operator{Store: s, Change: func(ctx context.Context, t lease.Terms, worker int64, change func(string) string) error {
+// operate returns a store whose rows a test can edit.
+func operate(s *Store) kvtest.Operator {
+	return kvtest.Operator{Store: s, Change: func(ctx context.Context, t lease.Terms, worker int64, change func(string) string) error {
 		return s.locked(ctx, func(d *dir) error {
 			sp, err := d.read(t.Namespace)
 			old := ""
@@ -29,14 +22,10 @@ func operate(s *Store) operated {
 			if old == "" {
 				return err
 			}
-			if text := change(old); text != "" {
-				sp.set(t.Layout, worker, text)
-			} else {
-				delete(sp.Rows[t.Layout], worker)
-			}
+			sp.set(t.Layout, worker, change(old))
 			return d.write(sp)
 		})
-	}}}
+	}}
 }
 
 func TestStore(t *testing.T) {

@@ -3,6 +3,8 @@ package leasetest
 import (
 	"context"
 	"errors"
+
+	"github.com/snowkey-go/snowkey/internal/kvlease"
 )
 
 // ErrFault is returned by a [Memory] when the test has set a fault for the call.
@@ -21,34 +23,31 @@ const (
 	Late                   // the call hangs, and only has its effect when Deliver is called
 )
 
-// call runs effect, which is what the method op does, unless this call's fault prevents
+// call runs method, which is the method op of the store, unless this call's fault prevents
 // it.
-func call[T any](ctx context.Context, m *Memory, op string, effect func() T) (T, error) {
-	var none T
+func call[T any](ctx context.Context, m *Memory, op string, method func(*kvlease.Store) (T, error)) (T, error) {
+	var none, answer T
+	var err error
+	effect := func() { answer, err = method(m.store()) }
 	defer m.end(op)
-	switch f := m.begin(op); {
-	case ctx.Err() != nil:
-		return none, ctx.Err()
-	case f == Refuse:
-		return none, ErrFault
-	case f == LoseReply:
-		m.locked(func() { effect() })
-		return none, ErrFault
-	case f == Hang:
-		<-ctx.Done()
-		return none, ctx.Err()
-	case f == HangAfter:
-		m.locked(func() { effect() })
-		<-ctx.Done()
-		return none, ctx.Err()
-	case f == Late:
-		m.locked(func() { m.late = append(m.late, func() { effect() }) })
-		<-ctx.Done()
+	fault := m.begin(op)
+	if ctx.Err() != nil {
 		return none, ctx.Err()
 	}
-	var answer T
-	m.locked(func() { answer = effect() })
-	return answer, nil
+	switch fault {
+	case None, LoseReply, HangAfter:
+		m.locked(effect)
+	case Late:
+		m.locked(func() { m.late = append(m.late, effect) })
+	}
+	switch fault {
+	case None:
+		return answer, err
+	case Refuse, LoseReply:
+		return none, ErrFault
+	}
+	<-ctx.Done()
+	return none, ctx.Err()
 }
 
 // begin counts a call and returns its fault.

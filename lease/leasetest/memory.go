@@ -1,15 +1,14 @@
 package leasetest
 
 import (
-	"cmp"
 	"context"
+	"encoding/json"
 	"maps"
-	"math/rand/v2"
-	"slices"
+	"math"
 	"sync"
 	"time"
 
-	"github.com/snowkey-go/snowkey/internal/leaserule"
+	"github.com/snowkey-go/snowkey/internal/kvlease"
 	"github.com/snowkey-go/snowkey/lease"
 )
 
@@ -31,275 +30,167 @@ type Memory struct {
 	calls map[string]int
 	late  []func()
 
-	current  string // the fingerprint of the database; "" is the first one
-	volatile bool
-	content
+	kept kvlease.Map
 }
-
-// content is what a database would keep on disk.
-type content struct {
-	spaces map[space]created
-	rows   map[key]lease.Row
-}
-
-type space struct{ namespace, layout string }
-
-type created struct {
-	fingerprint string
-	fence       int64
-	position    int64
-}
-
-type key struct {
-	space
-	worker int64
-}
-
-func of(t lease.Terms) space { return space{t.Namespace, t.Layout} }
 
 var (
 	_ lease.Store = (*Memory)(nil)
 	_ Operator    = (*Memory)(nil)
 )
 
-func (m *Memory) now() int64 {
-	if m.Clock == nil {
-		return time.Now().UnixMicro()
-	}
-	return m.Clock().UnixMicro()
+// store returns the store of what is kept. The caller must hold mu.
+func (m *Memory) store() *kvlease.Store {
+	m.kept.Clock = m.Clock
+	return &kvlease.Store{Backend: &m.kept, AtOnce: math.MaxInt32}
 }
+
+// always never ends: a request that was sent has its effect even if its sender has given up.
+var always = context.Background()
 
 // Migrate does nothing.
-func (m *Memory) Migrate(ctx context.Context) error { return m.do(ctx, "Migrate", func() {}) }
+func (m *Memory) Migrate(ctx context.Context) error {
+	return m.do(ctx, "Migrate", func(*kvlease.Store) error { return nil })
+}
 
 // Layouts implements [lease.Store].
-func (m *Memory) Layouts(ctx context.Context, ns string) (layouts []string, position int64, err error) {
-	err = m.do(ctx, "Layouts", func() { layouts, position = m.layouts(ns), m.position(ns) })
-	return layouts, position, err
-}
-
-// position returns the position of the next layout.
-func (m *Memory) position(ns string) (position int64) {
-	for s, c := range m.spaces {
-		if s.namespace == ns {
-			position = max(position, c.position+1)
-		}
+func (m *Memory) Layouts(ctx context.Context, namespace string) ([]string, int64, error) {
+	type answer struct {
+		layouts  []string
+		position int64
 	}
-	return position
-}
-
-func (m *Memory) layouts(ns string) []string {
-	layouts := make(map[string]bool)
-	for s := range m.spaces {
-		layouts[s.layout] = layouts[s.layout] || s.namespace == ns
-	}
-	for k := range m.rows {
-		layouts[k.layout] = layouts[k.layout] || k.namespace == ns
-	}
-	maps.DeleteFunc(layouts, func(_ string, here bool) bool { return !here })
-	return slices.Sorted(maps.Keys(layouts))
+	a, err := call(ctx, m, "Layouts", func(s *kvlease.Store) (a answer, err error) {
+		a.layouts, a.position, err = s.Layouts(always, namespace)
+		return a, err
+	})
+	return a.layouts, a.position, err
 }
 
 // CreateNamespace implements [lease.Store].
-func (m *Memory) CreateNamespace(ctx context.Context, terms lease.Terms, position int64) (done bool, err error) {
-	err = m.do(ctx, "CreateNamespace", func() {
-		if _, ok := m.spaces[of(terms)]; !ok && m.position(terms.Namespace) <= position {
-			done = true
-			m.set(of(terms), created{fingerprint: m.fingerprint(), fence: terms.At(m.now()).NewFence, position: position})
-		}
-	})
-	return done && err == nil, err
+func (m *Memory) CreateNamespace(ctx context.Context, terms lease.Terms, position int64) (bool, error) {
+	return call(ctx, m, "CreateNamespace", func(s *kvlease.Store) (bool, error) { return s.CreateNamespace(always, terms, position) })
 }
 
 // Probe implements [lease.Store].
 func (m *Memory) Probe(ctx context.Context, q lease.Query) (lease.Probe, error) {
-	return call(ctx, m, "Probe", func() lease.Probe {
-		now := m.now()
-		f, ok := m.spaces[of(q.Terms)]
-		p := lease.Probe{
-			HasNamespace: ok, Fence: f.fence, Fingerprint: f.fingerprint,
-			Current: m.fingerprint(), Volatile: m.volatile, Now: now, LastWorker: q.Min - 1,
-		}
-		rows := m.list(q.Terms, q.Min, q.Max)
-		if len(rows) > 0 {
-			p.LastWorker = rows[len(rows)-1].Worker
-		}
-		rand.Shuffle(len(rows), func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })
-		p.Row, p.HasRow = leaserule.Choose(rows, q)
-		p.HasFree = p.HasRow && q.Terms.Free(p.Row)
-		return p
-	})
+	return call(ctx, m, "Probe", func(s *kvlease.Store) (lease.Probe, error) { return s.Probe(always, q) })
 }
 
 // Fence implements [lease.Store].
 func (m *Memory) Fence(ctx context.Context, terms lease.Terms, seen string) error {
-	return m.do(ctx, "Fence", func() {
-		f, ok := m.spaces[of(terms)]
-		if ok && (seen == "" || seen == f.fingerprint) {
-			f.fingerprint, f.fence = m.fingerprint(), max(f.fence, terms.At(m.now()).RaisedFence)
-			m.set(of(terms), f)
-		}
-	})
+	return m.do(ctx, "Fence", func(s *kvlease.Store) error { return s.Fence(always, terms, seen) })
 }
 
 // AddRows implements [lease.Store].
 func (m *Memory) AddRows(ctx context.Context, terms lease.Terms, least, most int64) error {
-	return m.do(ctx, "AddRows", func() {
-		bound := terms.At(m.now()).RaisedFence
-		if _, ok := m.spaces[of(terms)]; !ok {
-			bound = terms.At(m.now()).NewFence
-		}
-		for worker := least; worker <= most; worker++ {
-			if _, ok := m.rows[key{of(terms), worker}]; !ok {
-				m.setRow(of(terms), lease.Row{Worker: worker, Bound: bound})
-			}
-		}
-	})
+	return m.do(ctx, "AddRows", func(s *kvlease.Store) error { return s.AddRows(always, terms, least, most) })
 }
 
 // Claim implements [lease.Store].
 func (m *Memory) Claim(ctx context.Context, c lease.Claim) (lease.Row, bool, error) {
-	return m.update(ctx, "Claim", c.Terms, c.Seen.Worker, func(r *lease.Row) bool {
-		f := m.spaces[of(c.Terms)]
-		return leaserule.Claim(r, leaserule.Namespace{
-			Fingerprint: f.fingerprint, Fence: f.fence, Current: m.fingerprint(), Volatile: m.volatile,
-		}, c)
-	})
+	return m.update(ctx, "Claim", func(s *kvlease.Store) (lease.Row, bool, error) { return s.Claim(always, c) })
 }
 
 // Renew implements [lease.Store].
 func (m *Memory) Renew(ctx context.Context, r lease.Renewal) (lease.Row, bool, error) {
-	return m.update(ctx, "Renew", r.Terms, r.Held.Worker, func(row *lease.Row) bool {
-		return leaserule.Renew(row, m.volatile, r)
-	})
+	return m.update(ctx, "Renew", func(s *kvlease.Store) (lease.Row, bool, error) { return s.Renew(always, r) })
 }
 
 // Release implements [lease.Store].
 func (m *Memory) Release(ctx context.Context, terms lease.Terms, held lease.Row, unused int64) (bool, error) {
-	_, ok, err := m.update(ctx, "Release", terms, held.Worker, func(row *lease.Row) bool {
-		return leaserule.Release(row, held, unused)
-	})
-	return ok, err
+	return call(ctx, m, "Release", func(s *kvlease.Store) (bool, error) { return s.Release(always, terms, held, unused) })
 }
 
 // Rows implements [lease.Store].
 func (m *Memory) Rows(ctx context.Context, terms lease.Terms, min, max int64) ([]lease.Row, error) {
-	return call(ctx, m, "Rows", func() []lease.Row { return m.list(terms, min, max) })
+	return call(ctx, m, "Rows", func(s *kvlease.Store) ([]lease.Row, error) { return s.Rows(always, terms, min, max) })
 }
 
 // Examine implements [lease.Store]. It returns no findings.
 func (m *Memory) Examine(ctx context.Context) ([]lease.Finding, error) {
-	return nil, m.do(ctx, "Examine", func() {})
+	return nil, m.do(ctx, "Examine", func(*kvlease.Store) error { return nil })
 }
 
 // do runs a method that returns only an error.
-func (m *Memory) do(ctx context.Context, op string, effect func()) error {
-	_, err := call(ctx, m, op, func() struct{} { effect(); return struct{}{} })
+func (m *Memory) do(ctx context.Context, op string, method func(*kvlease.Store) error) error {
+	_, err := call(ctx, m, op, func(s *kvlease.Store) (struct{}, error) { return struct{}{}, method(s) })
 	return err
 }
 
-// update changes the row of a worker, if it has one.
-func (m *Memory) update(ctx context.Context, op string, terms lease.Terms, worker int64, change func(*lease.Row) bool) (lease.Row, bool, error) {
+// update runs a method that may change a row.
+func (m *Memory) update(ctx context.Context, op string, method func(*kvlease.Store) (lease.Row, bool, error)) (lease.Row, bool, error) {
 	type answer struct {
 		row lease.Row
 		ok  bool
 	}
-	a, err := call(ctx, m, op, func() answer {
-		row, ok := m.rows[key{of(terms), worker}]
-		row.Now = m.now()
-		if !ok || !change(&row) {
-			return answer{}
-		}
-		m.setRow(of(terms), row)
-		return answer{row, true}
+	a, err := call(ctx, m, op, func(s *kvlease.Store) (a answer, err error) {
+		a.row, a.ok, err = method(s)
+		return a, err
 	})
 	return a.row, a.ok, err
 }
 
-// list returns the current rows, ordered by worker.
-func (m *Memory) list(terms lease.Terms, min, max int64) []lease.Row {
-	var rows []lease.Row
-	for k, r := range m.rows {
-		if k.space == of(terms) && min <= k.worker && k.worker <= max {
-			r.Now = m.now()
-			rows = append(rows, r)
-		}
-	}
-	slices.SortFunc(rows, func(a, b lease.Row) int { return cmp.Compare(a.Worker, b.Worker) })
-	return rows
-}
-
-func (m *Memory) set(s space, f created) {
-	if m.spaces == nil {
-		m.spaces = make(map[space]created)
-	}
-	m.spaces[s] = f
-}
-
-func (m *Memory) setRow(s space, r lease.Row) {
-	if m.rows == nil {
-		m.rows = make(map[key]lease.Row)
-	}
-	m.rows[key{s, r.Worker}] = r
-}
-
-func (m *Memory) fingerprint() string { return cmp.Or(m.current, "the first") }
-
 // SetCurrent changes the fingerprint of the database, as a failover does.
-func (m *Memory) SetCurrent(fingerprint string) { m.locked(func() { m.current = fingerprint }) }
+func (m *Memory) SetCurrent(fingerprint string) { m.locked(func() { m.kept.Current = fingerprint }) }
 
 // SetVolatile sets whether, from now on, the store may lose commits without a new
 // fingerprint. Later probes report this.
-func (m *Memory) SetVolatile(volatile bool) { m.locked(func() { m.volatile = volatile }) }
+func (m *Memory) SetVolatile(volatile bool) { m.locked(func() { m.kept.Volatile = volatile }) }
 
 // A Snapshot contains everything in a [Memory] at one point in time.
-type Snapshot struct{ content }
+type Snapshot struct{ texts map[kvlease.Place]string }
 
 // Snapshot returns what the store holds now.
-func (m *Memory) Snapshot() Snapshot {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return Snapshot{m.copy()}
+func (m *Memory) Snapshot() (s Snapshot) {
+	m.locked(func() { s.texts = maps.Clone(m.kept.Texts) })
+	return s
 }
 
 // Restore makes the store lose all commits since s was taken. The database's fingerprint
 // stays the same, so call SetCurrent as well if keepers should be able to detect the
 // loss.
-func (m *Memory) Restore(s Snapshot) { m.locked(func() { m.content = s.copy() }) }
+func (m *Memory) Restore(s Snapshot) { m.locked(func() { m.kept.Texts = maps.Clone(s.texts) }) }
 
-func (c content) copy() content {
-	return content{maps.Clone(c.spaces), maps.Clone(c.rows)}
-}
-
-// Delete implements [Operator].
+// Delete deletes the row of a worker.
 func (m *Memory) Delete(_ context.Context, terms lease.Terms, worker int64) error {
-	m.locked(func() { delete(m.rows, key{of(terms), worker}) })
+	m.locked(func() { delete(m.kept.Texts, kvlease.PlaceOf(terms, worker)) })
 	return nil
 }
 
 // Edit implements [Operator].
 func (m *Memory) Edit(_ context.Context, terms lease.Terms, row lease.Row) error {
-	m.locked(func() {
-		if _, ok := m.rows[key{of(terms), row.Worker}]; ok {
-			m.setRow(of(terms), row)
-		}
-	})
+	m.change(terms, row.Worker, func(string) string { return kvlease.EncodeRow(row, "") })
 	return nil
 }
 
 // DeleteNamespace implements [Operator].
 func (m *Memory) DeleteNamespace(_ context.Context, terms lease.Terms) error {
-	m.locked(func() { delete(m.spaces, of(terms)) })
-	return nil
+	return m.edit(terms, func(layouts map[string]kvlease.Layout) { delete(layouts, terms.Layout) })
 }
 
 // SetFingerprint implements [Operator].
 func (m *Memory) SetFingerprint(_ context.Context, terms lease.Terms, fingerprint string) error {
+	return m.edit(terms, func(layouts map[string]kvlease.Layout) {
+		layouts[terms.Layout] = kvlease.Layout{Fingerprint: fingerprint, Fence: layouts[terms.Layout].Fence}
+	})
+}
+
+// edit changes the layouts of a namespace.
+func (m *Memory) edit(terms lease.Terms, change func(map[string]kvlease.Layout)) (err error) {
+	m.change(terms, kvlease.OfNamespace, func(text string) string {
+		var n kvlease.Namespace
+		err = json.Unmarshal([]byte(text), &n)
+		change(n.Layouts)
+		return kvlease.Encode(n)
+	})
+	return err
+}
+
+// change changes a text, if there is one.
+func (m *Memory) change(terms lease.Terms, worker int64, change func(text string) string) {
 	m.locked(func() {
-		f, ok := m.spaces[of(terms)]
-		if f.fingerprint = fingerprint; ok {
-			m.set(of(terms), f)
+		place := kvlease.PlaceOf(terms, worker)
+		if text := m.kept.Texts[place]; text != "" {
+			m.kept.Texts[place] = change(text)
 		}
 	})
-	return nil
 }

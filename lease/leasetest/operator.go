@@ -8,11 +8,8 @@ import (
 
 // An Operator can change a store the way somebody with a database client could. If the
 // stores passed to [Run] implement Operator, the suite also tests what happens when a row
-// is deleted or edited while it's leased, or when the whole database is replaced.
+// is edited, or when the whole database is replaced.
 type Operator interface {
-	// Delete deletes the row of a worker.
-	Delete(ctx context.Context, terms lease.Terms, worker int64) error
-
 	// Edit overwrites all columns of an existing row.
 	Edit(ctx context.Context, terms lease.Terms, row lease.Row) error
 

@@ -22,8 +22,10 @@ import (
 // Run uses the store's own clock and doesn't wait for anything. When it needs an expired
 // lease, it claims one with a negative TTL.
 //
-// Unless the store is [Ordered], a probe must pick one at random if several rows are
-// equally good.
+// If several rows are equally good, a probe must pick one at random. A store whose probes
+// report [lease.Probe].OneClock must instead pick the one with the smallest worker number.
+// It can lose a row only together with its namespace, so its new rows start in the current
+// tick.
 func Run(t *testing.T, open func(t *testing.T) lease.Store) {
 	for _, p := range properties {
 		t.Run(p.name, func(t *testing.T) {
@@ -32,77 +34,35 @@ func Run(t *testing.T, open func(t *testing.T) lease.Store) {
 			p.check(s)
 		})
 	}
-	t.Run("16 processes migrate at once, and once more", func(t *testing.T) {
-		store := open(t)
-		for range 2 {
-			var wg sync.WaitGroup
-			for range 16 {
-				wg.Go(func() {
-					if err := store.Migrate(t.Context()); err != nil {
-						t.Error(err)
-					}
-				})
-			}
-			wg.Wait()
-		}
-		if _, err := store.CreateNamespace(t.Context(), millisecond, 0); err != nil {
-			t.Error(err)
-		}
-	})
-	t.Run("64 processes start on nothing", func(t *testing.T) {
-		s := &subject{T: t, Store: open(t), terms: millisecond}
-		s.raceFor64(func() error { return s.Migrate(t.Context()) })
-	})
-}
-
-// An Ordered store's probes return the row with the smallest worker number if several
-// rows are equally good. This works well for a handful of processes starting one after
-// the other. Avoid it if lots of them might start at once, because they'd all try the
-// same row. An Ordered store can lose a row only together with its namespace, so new rows
-// start in the current tick.
-type Ordered interface {
-	Ordered()
+	t.Run("64 processes start on nothing", func(t *testing.T) { race(&subject{T: t, Store: open(t), terms: millisecond}) })
 }
 
 var properties = []struct {
 	name  string
 	check func(*subject)
 }{
-	{"a namespace is created once", createOnce},
-	{"an absent namespace is not created", absent},
+	{"a namespace is created once, and by CreateNamespace only", createOnce},
 	{"bounds end with the tick that Ahead falls into", units},
 	{"a layout is added by a process that has seen all others", secondLayout},
 	{"a layout is added after others were deleted", layoutAfterDeletion},
 	{"added rows start above everything that lost rows can have granted, and others are not changed", addedMany},
-	{"64 processes add rows at the same time", addedAtOnce},
 	{"a row of a coarse layout without a namespace starts in the current tick", addedCoarse},
-	{"a free row is claimed", claimFree},
+	{"a row is claimed, renewed, and released with its first unused counter", lifecycle},
 	{"a lease that has just expired is neither renewed nor claimed", justExpired},
 	{"a claim is refused if anything has changed since the probe", claimRefused},
 	{"a claim never lowers a bound, nor grants more than requested", claimBound},
-	{"a lease is renewed", renew},
 	{"a renewal is refused if another process has the row", renewRefused},
 	{"a renewal never lowers a bound, nor grants more than requested", renewBound},
-	{"a release frees the row and lowers the bound to the first unused counter", release},
-	{"a release never raises a bound", releaseBound},
 	{"a release is refused if another process has the row", releaseRefused},
-	{"a probe returns rows of its range only", probeRange},
-	{"a probe returns no leased row", probeLeased},
+	{"rows are those of a range, in the order of workers", ranges},
 	{"a probe prefers rows whose bound is not ahead of time, and a random one of them", probeReady},
-	{"a probe prefers PreferLabel", probeLabel},
+	{"a probe prefers PreferWorker and PreferLabel", probePreferred},
 	{"rows of which a claim would be granted nothing come last", probeSpent},
-	{"a probe prefers PreferWorker", probePreferWorker},
 	{"a waiting probe returns the row that becomes free first", probeWaiting},
-	{"rows are listed in the order of workers", rows},
-	{"64 processes claim 64 rows, one each", claimers},
-	{"a fence is raised if the fingerprint is unchanged", fence},
-	{"a fence is never lowered", fenceBound},
+	{"a fence is raised if the fingerprint is unchanged, and never lowered", fence},
 	{"another database is detected and fenced", otherDatabase},
-	{"the holder of a deleted row loses its lease", deleted},
-	{"the holder of an edited row loses its lease", edited},
 	{"a row without a token is free, with any expiry", unheld},
-	{"namespaces are independent", namespaces},
-	{"names may contain any characters", oddNames},
+	{"namespaces are independent, and names may contain any characters", names},
 	{"a call whose context has ended fails and has no effect", cancelled},
 }
 
@@ -168,11 +128,18 @@ func (s *subject) probe(q lease.Query) lease.Probe {
 
 func (s *subject) now() int64 { s.Helper(); return s.probe(lease.Query{}).Now }
 
+// list returns the rows of the workers from min to max.
+func (s *subject) list(terms lease.Terms, min, max int64) []lease.Row {
+	s.Helper()
+	rows, err := s.Rows(s.Context(), terms, min, max)
+	s.must(err)
+	return rows
+}
+
 // row returns the row of a worker, which must have one.
 func (s *subject) row(worker int64) lease.Row {
 	s.Helper()
-	rows, err := s.Rows(s.Context(), s.terms, worker, worker)
-	s.must(err)
+	rows := s.list(s.terms, worker, worker)
 	if len(rows) != 1 {
 		s.Fatalf("worker %d has %d rows", worker, len(rows))
 	}
@@ -199,7 +166,7 @@ func (s *subject) adding() lease.Terms {
 func (s *subject) start(what string, bound, before, after int64) {
 	s.Helper()
 	limit := theCap
-	if _, ordered := s.Store.(Ordered); ordered {
+	if s.probe(lease.Query{}).OneClock {
 		limit = tick
 	}
 	s.at(limit, what, bound, before, after)
@@ -281,6 +248,33 @@ func (s *subject) untouched(what string, before lease.Row, ok bool, err error) {
 	}
 }
 
+// strangers are what a process believes to know about a row, or about its namespace, if that
+// isn't true.
+var strangers = map[string]func(*lease.Terms, *lease.Row){
+	"another token":     func(_ *lease.Terms, r *lease.Row) { r.Token = rand.Text() },
+	"no token":          func(_ *lease.Terms, r *lease.Row) { r.Token = "" },
+	"a later revision":  func(_ *lease.Terms, r *lease.Row) { r.Revision++ },
+	"a former revision": func(_ *lease.Terms, r *lease.Row) { r.Revision-- },
+	"another layout":    func(t *lease.Terms, _ *lease.Row) { t.Layout = "41/10/13" },
+	"another namespace": func(t *lease.Terms, _ *lease.Row) { t.Namespace = "another" },
+	"no such row":       func(_ *lease.Terms, r *lease.Row) { r.Worker++ },
+}
+
+// refuses fails the test unless the store refuses the call of each of the strangers. The
+// call must neither change the row, which is the only one, nor add another.
+func (s *subject) refuses(row lease.Row, call func(lease.Terms, lease.Row) (bool, error)) {
+	s.Helper()
+	for what, change := range strangers {
+		terms, seen := s.terms, row
+		change(&terms, &seen)
+		ok, err := call(terms, seen)
+		s.untouched(what, row, ok, err)
+		if rows := s.list(terms, 0, s.terms.Workers-1); len(rows) > 1 || terms != s.terms && len(rows) > 0 {
+			s.Errorf("%s: the call has added one of %+v", what, rows)
+		}
+	}
+}
+
 // at fails the test unless the counter equals the limit at some time between the two
 // readings.
 func (s *subject) at(limit func(lease.Limits) int64, what string, counter, before, after int64) {
@@ -296,6 +290,26 @@ func newFence(l lease.Limits) int64    { return l.NewFence }
 func raisedFence(l lease.Limits) int64 { return l.RaisedFence }
 
 func createOnce(s *subject) {
+	another := s.terms
+	another.Namespace = "another"
+	s.creates(another, 0)
+	s.must(s.AddRows(s.Context(), another, 3, 3))
+	p := s.probe(lease.Query{})
+	if p.HasNamespace || p.HasFree {
+		s.Errorf("got %+v", p)
+	}
+	if at := time.UnixMicro(p.Now); at.Before(time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC)) {
+		s.Errorf("the store's time is %v", at)
+	}
+	if p := s.probe(lease.Query{Waiting: true}); p.HasNamespace || p.HasRow {
+		s.Errorf("waiting: got %+v", p)
+	}
+	s.must(s.Fence(s.Context(), s.terms, ""))
+	s.must(s.AddRows(s.Context(), s.terms, 0, 7))
+	if p := s.probe(lease.Query{}); p.HasNamespace {
+		s.Error("a fence or a row has created it")
+	}
+
 	before := s.now()
 	s.create()
 	first := s.probe(lease.Query{})
@@ -345,28 +359,6 @@ func secondLayout(s *subject) {
 	layouts("left behind")
 }
 
-func absent(s *subject) {
-	here, another := s.terms, s.terms
-	another.Namespace = "another"
-	s.creates(another, 0)
-	s.must(s.AddRows(s.Context(), another, 3, 3))
-	p := s.probe(lease.Query{})
-	if p.HasNamespace || p.HasFree {
-		s.Errorf("got %+v", p)
-	}
-	if at := time.UnixMicro(p.Now); at.Before(time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC)) {
-		s.Errorf("the store's time is %v", at)
-	}
-	if p := s.probe(lease.Query{Waiting: true}); p.HasNamespace || p.HasRow {
-		s.Errorf("waiting: got %+v", p)
-	}
-	s.must(s.Fence(s.Context(), here, ""))
-	s.must(s.AddRows(s.Context(), here, 0, 7))
-	if p := s.probe(lease.Query{}); p.HasNamespace {
-		s.Error("a fence or a row has created it")
-	}
-}
-
 func units(s *subject) {
 	for _, unit := range []time.Duration{time.Microsecond, time.Millisecond, 10 * time.Millisecond, time.Second, time.Minute, time.Hour, 24 * time.Hour, 7 * time.Hour / 3} {
 		for _, epoch := range []int{1970, 2025, 2200} {
@@ -409,40 +401,27 @@ func layoutAfterDeletion(s *subject) {
 	}
 }
 
-// all adds rows until there is one for each worker of a range.
-func (s *subject) all(least, most int64) []lease.Row {
-	s.Helper()
-	for {
-		rows, err := s.Rows(s.Context(), s.terms, least, most)
-		s.must(err)
-		if int64(len(rows)) == most-least+1 {
-			return rows
-		}
-		next := least
-		for _, r := range rows {
-			if r.Worker == next {
-				next++
-			}
-		}
-		s.must(s.AddRows(s.Context(), s.adding(), next, most))
-		if s.row(next).Worker != next {
-			s.Fatalf("AddRows from %d did not add that row", next)
-		}
-	}
-}
-
 func addedMany(s *subject) {
 	s.create()
 	held := s.claim(s.claimOf(s.added(70)))
 	before := s.now()
 	most := int64(1023)
 	s.must(s.AddRows(s.Context(), s.adding(), 3, most))
-	rows, err := s.Rows(s.Context(), s.terms, 3, most)
-	s.must(err)
-	if len(rows) <= 2 {
+	if len(s.list(s.terms, 3, most)) <= 2 {
 		most = 199 // the store adds one row at a time, so this takes as many calls
 	}
-	for _, row := range s.all(3, most) {
+	rows := s.list(s.terms, 3, most)
+	for ; int64(len(rows)) <= most-3; rows = s.list(s.terms, 3, most) { // AddRows may add fewer rows
+		next := int64(3)
+		for _, r := range rows {
+			if r.Worker == next {
+				next++
+			}
+		}
+		s.must(s.AddRows(s.Context(), s.adding(), next, most))
+		s.row(next) // ends the test if it is missing
+	}
+	for _, row := range rows {
 		if row.Worker == 70 {
 			if !same(row, held) {
 				s.Errorf("%+v became %+v", held, row)
@@ -465,27 +444,6 @@ func addedMany(s *subject) {
 	}
 }
 
-func addedAtOnce(s *subject) {
-	s.create()
-	const n, patience = 64, 20
-	var wg sync.WaitGroup
-	for range n {
-		wg.Go(func() {
-			var err error
-			for range patience { // because some stores return an error if two updates conflict
-				if err = s.AddRows(s.Context(), s.terms, 0, n-1); err == nil {
-					return
-				}
-			}
-			s.Error(err)
-		})
-	}
-	wg.Wait()
-	if rows := s.all(0, n-1); len(rows) != n {
-		s.Errorf("%d rows, want %d", len(rows), n)
-	}
-}
-
 func addedCoarse(s *subject) {
 	s.terms.Unit = time.Hour.Microseconds()
 	before := s.now()
@@ -496,11 +454,31 @@ func addedCoarse(s *subject) {
 	s.start("the bound in the namespace", second.Bound, first.Now, second.Now)
 }
 
-func claimFree(s *subject) {
+func lifecycle(s *subject) {
 	s.create()
 	for _, worker := range []int64{0, 7, s.terms.Workers - 1} {
-		row := s.claim(s.claimOf(s.added(worker)))
-		s.at(theCap, "the bound", row.Bound, row.Now, row.Now)
+		held := s.claim(s.claimOf(s.added(worker)))
+		s.at(theCap, "the bound of the claim", held.Bound, held.Now, held.Now)
+		for range 3 {
+			held = s.renew(s.renewalOf(held))
+			s.at(theCap, "the bound of the renewal", held.Bound, held.Now, held.Now)
+		}
+		free := s.release(held, held.Bound-1)
+		if free.Token != "" || free.Revision <= held.Revision || free.Bound != held.Bound-1 || free.Label != held.Label {
+			s.Errorf("released: %+v became %+v", held, free)
+		}
+		if p := s.probe(lease.Query{Min: worker, Max: worker}); !p.HasFree || !same(p.Row, free) {
+			s.Errorf("a probe finds %+v, want %+v", p.Row, free)
+		}
+		c := s.claimOf(free)
+		c.Wanted = 0
+		again := s.claim(c)
+		if again.Bound != free.Bound {
+			s.Errorf("the next range begins at %d, want %d", again.Bound, free.Bound)
+		}
+		if free := s.release(again, again.Bound+1); free.Bound != again.Bound {
+			s.Errorf("a release has raised the bound from %d to %d", again.Bound, free.Bound)
+		}
 	}
 }
 
@@ -524,21 +502,19 @@ func justExpired(s *subject) {
 
 func claimRefused(s *subject) {
 	s.create()
-	var seen lease.Row
+	s.terms.TTL = lapsed
+	seen := s.claim(s.claimOf(s.added(7)))
+	s.refuses(seen, func(terms lease.Terms, row lease.Row) (bool, error) {
+		c := s.claimOf(row)
+		c.Terms = terms
+		_, ok, err := s.Claim(s.Context(), c)
+		return ok, err
+	})
 	for what, change := range map[string]func(*lease.Claim){
-		"another token":     func(c *lease.Claim) { c.Seen.Token = rand.Text() },
-		"no token":          func(c *lease.Claim) { c.Seen.Token = "" },
-		"a later revision":  func(c *lease.Claim) { c.Seen.Revision++ },
-		"a former revision": func(c *lease.Claim) { c.Seen.Revision-- },
-		"a lower bound":     func(c *lease.Claim) { c.Seen.Bound-- },
-		"a higher bound":    func(c *lease.Claim) { c.Seen.Bound++ },
-		"a lower fence":     func(c *lease.Claim) { c.Fence-- },
-		"another layout":    func(c *lease.Claim) { c.Terms.Layout = "41/10/13" },
-		"another namespace": func(c *lease.Claim) { c.Terms.Namespace = "another" },
-		"no such row":       func(c *lease.Claim) { c.Seen.Worker++ },
+		"a lower bound":  func(c *lease.Claim) { c.Seen.Bound-- },
+		"a higher bound": func(c *lease.Claim) { c.Seen.Bound++ },
+		"a lower fence":  func(c *lease.Claim) { c.Fence-- },
 	} {
-		s.terms.TTL = lapsed
-		seen = s.claim(s.claimOf(s.added(7)))
 		c := s.claimOf(seen)
 		change(&c)
 		_, ok, err := s.Claim(s.Context(), c)
@@ -546,12 +522,18 @@ func claimRefused(s *subject) {
 	}
 
 	s.terms.TTL = millisecond.TTL
-	held := s.claim(s.claimOf(s.added(7)))
+	held := s.claim(s.claimOf(seen))
 	_, ok, err := s.Claim(s.Context(), s.claimOf(held))
 	s.untouched("a live lease", held, ok, err)
+	if p := s.probe(lease.Query{PreferLabel: held.Label}); p.HasFree {
+		s.Errorf("found the leased row %+v", p.Row)
+	}
 
 	s.terms.TTL = lapsed
 	expired := s.renew(s.renewalOf(held))
+	if p := s.probe(lease.Query{}); !p.HasFree || !same(p.Row, expired) {
+		s.Errorf("found %v, %+v; want the expired row %+v", p.HasFree, p.Row, expired)
+	}
 	c := s.claimOf(expired)
 	c.Seen.Token, c.Seen.Revision = held.Token, held.Revision
 	_, ok, err = s.Claim(s.Context(), c)
@@ -602,132 +584,68 @@ func bounds(s *subject, row lease.Row, raise func(before lease.Row, wanted int64
 	check("the cap is below the bound", everything, row.Bound)
 }
 
-func renew(s *subject) {
-	s.create()
-	row := s.claim(s.claimOf(s.added(7)))
-	for range 3 {
-		row = s.renew(s.renewalOf(row))
-		s.at(theCap, "the bound", row.Bound, row.Now, row.Now)
-	}
-	s.release(row, row.Bound)
-}
-
 func renewRefused(s *subject) {
 	s.create()
-	for what, change := range map[string]func(*lease.Renewal){
-		"another token":     func(r *lease.Renewal) { r.Held.Token = rand.Text() },
-		"no token":          func(r *lease.Renewal) { r.Held.Token = "" },
-		"a later revision":  func(r *lease.Renewal) { r.Held.Revision++ },
-		"a former revision": func(r *lease.Renewal) { r.Held.Revision-- },
-		"another layout":    func(r *lease.Renewal) { r.Terms.Layout = "41/10/13" },
-		"another namespace": func(r *lease.Renewal) { r.Terms.Namespace = "another" },
-		"no such row":       func(r *lease.Renewal) { r.Held.Worker++ },
-	} {
-		s.terms.Namespace = what
-		s.create()
-		held := s.claim(s.claimOf(s.added(7)))
-		r := s.renewalOf(held)
-		change(&r)
-		_, ok, err := s.Renew(s.Context(), r)
-		s.untouched(what, held, ok, err)
-	}
-	s.terms.Namespace = "orders"
 	free := s.added(7)
 	held := s.claim(s.claimOf(free))
-	_, ok, err := s.Renew(s.Context(), s.renewalOf(free))
+	renew := func(terms lease.Terms, row lease.Row) (bool, error) {
+		r := s.renewalOf(row)
+		r.Terms = terms
+		_, ok, err := s.Renew(s.Context(), r)
+		return ok, err
+	}
+	s.refuses(held, renew)
+	ok, err := renew(s.terms, free)
 	s.untouched("the row before its claim", held, ok, err)
 
 	renewed := s.renew(s.renewalOf(held))
-	_, ok, err = s.Renew(s.Context(), s.renewalOf(held))
+	ok, err = renew(s.terms, held)
 	s.untouched("the lease before its renewal", renewed, ok, err)
 
 	s.terms.TTL = lapsed
 	expired := s.renew(s.renewalOf(renewed))
-	_, ok, err = s.Renew(s.Context(), s.renewalOf(expired))
+	ok, err = renew(s.terms, expired)
 	s.untouched("an expired lease", expired, ok, err)
 
 	s.terms.TTL = millisecond.TTL
 	held = s.claim(s.claimOf(expired))
 	freed := s.release(held, held.Bound)
-	_, ok, err = s.Renew(s.Context(), s.renewalOf(freed))
+	ok, err = renew(s.terms, freed)
 	s.untouched("a lease given back", freed, ok, err)
-}
-
-func release(s *subject) {
-	s.create()
-	held := s.claim(s.claimOf(s.added(7)))
-	free := s.release(held, held.Bound-1)
-	if free.Token != "" || free.Revision <= held.Revision || free.Bound != held.Bound-1 || free.Label != held.Label {
-		s.Errorf("released: %+v became %+v", held, free)
-	}
-	if p := s.probe(lease.Query{}); !p.HasFree || !same(p.Row, free) {
-		s.Errorf("a probe finds %+v, want %+v", p.Row, free)
-	}
-	c := s.claimOf(free)
-	c.Wanted = 0
-	if again := s.claim(c); again.Bound != free.Bound {
-		s.Errorf("the next range begins at %d, want %d", again.Bound, free.Bound)
-	}
-}
-
-func releaseBound(s *subject) {
-	s.create()
-	held := s.claim(s.claimOf(s.added(7)))
-	if free := s.release(held, held.Bound+1); free.Bound != held.Bound {
-		s.Errorf("the bound is %d, want %d", free.Bound, held.Bound)
-	}
 }
 
 func releaseRefused(s *subject) {
 	s.create()
 	held := s.claim(s.claimOf(s.added(7)))
-	for what, change := range map[string]func(*lease.Terms, *lease.Row){
-		"another token":     func(_ *lease.Terms, r *lease.Row) { r.Token = rand.Text() },
-		"no token":          func(_ *lease.Terms, r *lease.Row) { r.Token = "" },
-		"a later revision":  func(_ *lease.Terms, r *lease.Row) { r.Revision++ },
-		"a former revision": func(_ *lease.Terms, r *lease.Row) { r.Revision-- },
-		"another layout":    func(t *lease.Terms, _ *lease.Row) { t.Layout = "41/10/13" },
-		"another namespace": func(t *lease.Terms, _ *lease.Row) { t.Namespace = "another" },
-		"no such row":       func(_ *lease.Terms, r *lease.Row) { r.Worker++ },
-	} {
-		terms, row := s.terms, held
-		change(&terms, &row)
-		ok, err := s.Release(s.Context(), terms, row, 0)
-		s.untouched(what, held, ok, err)
-	}
+	release := func(terms lease.Terms, row lease.Row) (bool, error) { return s.Release(s.Context(), terms, row, 0) }
+	s.refuses(held, release)
 	free := s.release(held, held.Bound)
-	ok, err := s.Release(s.Context(), s.terms, held, 0)
+	ok, err := release(s.terms, held)
 	s.untouched("a lease given back", free, ok, err)
 }
 
-func probeRange(s *subject) {
+func ranges(s *subject) {
 	s.create()
-	for _, worker := range []int64{9, 10, 20, 21} {
+	if rows := s.list(s.terms, 0, 1023); len(rows) != 0 {
+		s.Errorf("an empty namespace has the rows %+v", rows)
+	}
+	for _, worker := range []int64{20, 9, 1000, 10, 21} {
 		s.added(worker)
 	}
-	for _, q := range []struct{ min, max, want int64 }{{10, 19, 10}, {11, 20, 20}, {20, 20, 20}, {11, 19, -1}, {22, 1023, -1}} {
+	var workers []int64
+	for _, r := range s.list(s.terms, 10, 1000) {
+		workers = append(workers, r.Worker)
+	}
+	if want := []int64{10, 20, 21, 1000}; !slices.Equal(workers, want) {
+		s.Errorf("got %v, want %v", workers, want)
+	}
+	for _, q := range []struct{ min, max, want int64 }{{10, 19, 10}, {11, 20, 20}, {20, 20, 20}, {11, 19, -1}, {22, 999, -1}} {
 		for range 8 {
 			p := s.probe(lease.Query{Min: q.min, Max: q.max})
-			if p.HasFree != (q.want >= 0) || p.HasFree && p.Row.Worker != q.want {
-				s.Errorf("from %d to %d: found %v, worker %d; want worker %d", q.min, q.max, p.HasFree, p.Row.Worker, q.want)
-			}
-			if p.HasFree && !same(p.Row, s.row(q.want)) {
-				s.Errorf("from %d to %d: %+v is not the row", q.min, q.max, p.Row)
+			if p.HasFree != (q.want >= 0) || p.HasFree && !same(p.Row, s.row(q.want)) {
+				s.Errorf("from %d to %d: found %v, %+v; want the row of worker %d", q.min, q.max, p.HasFree, p.Row, q.want)
 			}
 		}
-	}
-}
-
-func probeLeased(s *subject) {
-	s.create()
-	held := s.claim(s.claimOf(s.added(7)))
-	if p := s.probe(lease.Query{PreferLabel: held.Label}); p.HasFree {
-		s.Errorf("found the leased row %+v", p.Row)
-	}
-	s.terms.TTL = lapsed
-	expired := s.renew(s.renewalOf(held))
-	if p := s.probe(lease.Query{}); !p.HasFree || !same(p.Row, expired) {
-		s.Errorf("found %v, %+v; want the expired row %+v", p.HasFree, p.Row, expired)
 	}
 }
 
@@ -756,7 +674,7 @@ func probeReady(s *subject) {
 	if ahead > 16 { // a store that reads only a few rows may miss the ready ones
 		s.Errorf("%d of 64 probes found a row whose numbers are ahead of time", ahead)
 	}
-	if _, ordered := s.Store.(Ordered); ordered {
+	if s.probe(lease.Query{}).OneClock {
 		if len(seen) > 1 || !seen[ready[0]] {
 			s.Errorf("found the workers %v, want %d alone", slices.Sorted(maps.Keys(seen)), ready[0])
 		}
@@ -765,7 +683,7 @@ func probeReady(s *subject) {
 	}
 }
 
-func probeLabel(s *subject) {
+func probePreferred(s *subject) {
 	s.create()
 	for worker := range int64(16) {
 		c := s.claimOf(s.added(worker))
@@ -777,10 +695,13 @@ func probeLabel(s *subject) {
 		s.release(held, unused)
 	}
 	s.added(16)
+	seven := []lease.Query{{PreferLabel: "host/7"}, {PreferWorker: 7}, {PreferWorker: 7, PreferLabel: "host/8"}}
 	unheld := 0
 	for range 8 {
-		if p := s.probe(lease.Query{PreferLabel: "host/7"}); p.Row.Worker != 7 {
-			s.Fatalf("found worker %d", p.Row.Worker)
+		for _, q := range seven {
+			if p := s.probe(q); !p.HasFree || p.Row.Worker != 7 {
+				s.Fatalf("with worker %d and label %q preferred: found %+v", q.PreferWorker, q.PreferLabel, p)
+			}
 		}
 		if p := s.probe(lease.Query{PreferLabel: ""}); p.Row.Worker == 16 {
 			unheld++
@@ -791,6 +712,12 @@ func probeLabel(s *subject) {
 	}
 	if unheld > 4 {
 		s.Error("a row that nobody had is preferred for it")
+	}
+	s.claim(s.claimOf(s.row(7)))
+	for _, q := range seven {
+		if p := s.probe(q); !p.HasFree || p.Row.Worker == 7 {
+			s.Fatalf("while it is leased: found %+v", p)
+		}
 	}
 }
 
@@ -815,22 +742,6 @@ func probeSpent(s *subject) {
 	}
 	if p := s.probe(lease.Query{Min: 0, Max: 0, PreferLabel: "x"}); s.terms.Workers > 1 && !p.HasFree {
 		s.Error("a spent row is not found at all")
-	}
-}
-
-func probePreferWorker(s *subject) {
-	s.create()
-	for worker := range int64(16) {
-		s.release(s.claim(s.claimOf(s.added(worker))), 0) // all rows are ready
-	}
-	for range 8 {
-		if p := s.probe(lease.Query{PreferWorker: 7}); !p.HasFree || p.Row.Worker != 7 {
-			s.Fatalf("found %+v", p)
-		}
-	}
-	s.claim(s.claimOf(s.row(7)))
-	if p := s.probe(lease.Query{PreferWorker: 7}); !p.HasFree || p.Row.Worker == 7 {
-		s.Fatalf("while it is leased: found %+v", p)
 	}
 }
 
@@ -859,59 +770,36 @@ func probeWaiting(s *subject) {
 	}
 }
 
-func rows(s *subject) {
-	s.create()
-	list := func(min, max int64) (workers []int64) {
-		rows, err := s.Rows(s.Context(), s.terms, min, max)
-		s.must(err)
-		for _, r := range rows {
-			workers = append(workers, r.Worker)
-		}
-		return workers
-	}
-	if got := list(0, 1023); len(got) != 0 {
-		s.Errorf("an empty namespace has the rows %v", got)
-	}
-	for _, worker := range []int64{20, 9, 1000, 10} {
-		s.added(worker)
-	}
-	if got, want := list(10, 1000), []int64{10, 20, 1000}; !slices.Equal(got, want) {
-		s.Errorf("got %v, want %v", got, want)
-	}
-}
-
-func claimers(s *subject) {
-	s.create()
-	for worker := range int64(64) {
-		s.added(worker)
-	}
-	s.raceFor64(func() error { return nil })
-}
-
-// raceFor64 runs 64 processes, each of which leases one of 64 worker numbers. Every
-// process calls prepare first. If two updates conflict, a store may return an error,
+// race runs 64 processes that start at the same time. Each of them migrates the store, and
+// leases one of 64 worker numbers. If two updates conflict, a store may return an error,
 // such as a deadlock or a serialization failure. The process then tries again up to 64
 // times, as keepers do.
-func (s *subject) raceFor64(prepare func() error) {
+func race(s *subject) {
 	const n, patience, steps = 64, 64, 1000
 	s.terms.Workers = n
+	migrate := func() {
+		if err := s.Migrate(s.Context()); err != nil {
+			s.Error(err)
+		}
+	}
 	var wg sync.WaitGroup
 	leased := make([]lease.Row, n)
 	errs := make([][]error, n)
 	began := time.Now()
 	for i := range n {
 		wg.Go(func() {
-			err := prepare()
+			migrate()
 			for step, done := 0, false; !done && step < steps && len(errs[i]) < patience; step++ {
-				if err != nil {
+				var err error
+				if leased[i], done, err = s.step(); err != nil {
 					errs[i] = append(errs[i], err)
 				}
-				leased[i], done, err = s.step()
 			}
 		})
 	}
 	wg.Wait()
 	s.Logf("64 leases after %v", time.Since(began).Round(time.Millisecond))
+	migrate() // changes nothing
 	seen := make(map[int64]bool)
 	for i, row := range leased {
 		if row.Token == "" {
@@ -968,15 +856,11 @@ func fence(s *subject) {
 		}
 		s.terms.Ahead *= 2
 	}
-}
-
-func fenceBound(s *subject) {
-	s.create()
-	first := s.probe(lease.Query{})
-	s.terms.Ahead /= 2
+	last := s.probe(lease.Query{})
+	s.terms.Ahead = millisecond.Ahead / 2
 	s.must(s.Fence(s.Context(), s.terms, ""))
-	if p := s.probe(lease.Query{}); p.Fence != first.Fence {
-		s.Errorf("the fence went from %d to %d", first.Fence, p.Fence)
+	if p := s.probe(lease.Query{}); p.Fence != last.Fence {
+		s.Errorf("the fence went from %d to %d", last.Fence, p.Fence)
 	}
 }
 
@@ -998,51 +882,6 @@ func otherDatabase(s *subject) {
 	s.claim(s.claimOf(s.added(7)))
 }
 
-func deleted(s *subject) {
-	op := s.operator()
-	s.create()
-	held := s.claim(s.claimOf(s.added(7)))
-	s.must(op.Delete(s.Context(), s.terms, 7))
-	if _, ok, err := s.Renew(s.Context(), s.renewalOf(held)); ok || err != nil {
-		s.Errorf("the renewal: %v, %v", ok, err)
-	}
-	if ok, err := s.Release(s.Context(), s.terms, held, held.Bound); ok || err != nil {
-		s.Errorf("the release: %v, %v", ok, err)
-	}
-	if _, ok, err := s.Claim(s.Context(), s.claimOf(held)); ok || err != nil {
-		s.Errorf("a claim: %v, %v", ok, err)
-	}
-	rows, err := s.Rows(s.Context(), s.terms, 0, 1023)
-	s.must(err)
-	if len(rows) != 0 {
-		s.Errorf("they have brought back %+v", rows)
-	}
-}
-
-func edited(s *subject) {
-	op := s.operator()
-	s.create()
-	for what, edit := range map[string]func(*lease.Row){
-		"token":    func(r *lease.Row) { r.Token = rand.Text() },
-		"no token": func(r *lease.Row) { r.Token = "" },
-		"revision": func(r *lease.Row) { r.Revision += 7 },
-		"expiry":   func(r *lease.Row) { r.Expires = r.Now - 1 },
-	} {
-		s.terms.Namespace = what
-		s.create()
-		held := s.claim(s.claimOf(s.added(7)))
-		changed := held
-		edit(&changed)
-		s.must(op.Edit(s.Context(), s.terms, changed))
-		_, ok, err := s.Renew(s.Context(), s.renewalOf(held))
-		s.untouched(what, changed, ok, err)
-		if what != "expiry" { // an expired lease can still be released
-			ok, err = s.Release(s.Context(), s.terms, held, held.Bound)
-			s.untouched(what, changed, ok, err)
-		}
-	}
-}
-
 func unheld(s *subject) {
 	op := s.operator()
 	s.create()
@@ -1057,60 +896,45 @@ func unheld(s *subject) {
 	s.claim(s.claimOf(free))
 }
 
-func namespaces(s *subject) {
-	names := []string{"orders", "Orders", "ORDERS", "order", "orders_", "örders", "o%"}
-	fences := make([]int64, len(names))
-	for i, name := range names {
-		s.terms.Namespace, s.terms.Layout = name, fmt.Sprint("layout ", i)
+func names(s *subject) {
+	all := []string{
+		"orders", "Orders", "ORDERS", "order", "orders_", "örders", "o%", "",
+		"a'b", `a"b`, "a`b", `a\b`, `\`, "a;b--", "100%", "$1", "?", "@min", "{lease}", "a\nb", "日本語", "🜁",
+		"0123456789012345678901234567890123456789012345678901234567890123", // 64 bytes
+		"ääääääääääääääääääääääääääääääää",                                 // also 64 bytes
+	}
+	use := func(i int) { s.terms.Namespace, s.terms.Layout = all[i], "the layout of "+all[i] }
+	fences := make([]int64, len(all))
+	for i, name := range all {
+		use(i)
 		s.create()
-		s.added(int64(i + 1))
+		c := s.claimOf(s.added(int64(i + 1)))
+		c.Label = name
+		held := s.renew(s.renewalOf(s.claim(c)))
+		s.release(held, held.Bound)
 		fences[i] = s.probe(lease.Query{}).Fence
 	}
-	wider := s.terms
-	wider.Namespace, wider.Layout = names[0], "layout 0"
-	wider.Ahead *= 2
-	s.must(s.Fence(s.Context(), wider, ""))
-	for i, name := range names {
-		s.terms.Namespace, s.terms.Layout = name, fmt.Sprint("layout ", i)
-		p := s.probe(lease.Query{})
-		if !p.HasNamespace || !p.HasFree || p.Row.Worker != int64(i+1) {
+	use(0)
+	s.terms.Ahead *= 2
+	s.must(s.Fence(s.Context(), s.terms, ""))
+	s.terms.Ahead /= 2
+	for i, name := range all {
+		use(i)
+		p := s.probe(lease.Query{PreferLabel: name})
+		if !p.HasNamespace || !p.HasFree || p.Row.Worker != int64(i+1) || p.Row.Label != name {
 			s.Errorf("%q: got %+v", name, p)
 		}
 		if i > 0 && p.Fence != fences[i] {
-			s.Errorf("%q was fenced with %q", name, names[0])
+			s.Errorf("%q was fenced with %q", name, all[0])
 		}
-		rows, err := s.Rows(s.Context(), s.terms, 0, 1023)
-		s.must(err)
-		if len(rows) != 1 {
+		if rows := s.list(s.terms, 0, 1023); len(rows) != 1 {
 			s.Errorf("%q has the rows %+v", name, rows)
 		}
 		c := s.claimOf(p.Row)
-		c.Terms.Layout = fmt.Sprint("layout ", (i+1)%len(names))
+		c.Terms.Layout = "the layout of " + all[(i+1)%len(all)]
 		_, ok, err := s.Claim(s.Context(), c)
 		s.untouched("a claim with the layout of another namespace", p.Row, ok, err)
 		s.claim(s.claimOf(p.Row))
-	}
-}
-
-func oddNames(s *subject) {
-	for _, name := range []string{
-		"", "a'b", `a"b`, "a`b", `a\b`, `\`, "a;b--", "100%", "$1", "?", "@min", "{lease}", "a\nb", "日本語", "🜁",
-		"0123456789012345678901234567890123456789012345678901234567890123", // 64 bytes
-		"ääääääääääääääääääääääääääääääää",                                 // also 64 bytes
-	} {
-		s.terms.Namespace = name
-		s.create()
-		c := s.claimOf(s.added(7))
-		c.Label = name
-		held := s.renew(s.renewalOf(s.claim(c)))
-		free := s.release(held, held.Bound)
-		if p := s.probe(lease.Query{PreferLabel: name}); !p.HasNamespace || !p.HasFree || p.Row.Label != name {
-			s.Errorf("%q: got %+v, want %+v", name, p, free)
-		}
-		s.terms.Layout = "the layout of " + name
-		s.creates(s.terms, 1)
-		s.claim(s.claimOf(s.added(7)))
-		s.terms.Layout = millisecond.Layout
 	}
 }
 
@@ -1139,9 +963,7 @@ func cancelled(s *subject) {
 			s.Errorf("%s did not fail", name)
 		}
 	}
-	rows, err := s.Rows(s.Context(), s.terms, 0, 1023)
-	s.must(err)
-	if len(rows) != 1 || !same(rows[0], held) {
+	if rows := s.list(s.terms, 0, 1023); len(rows) != 1 || !same(rows[0], held) {
 		s.Errorf("there was %+v and is %+v", held, rows)
 	}
 	if after := s.probe(lease.Query{}); after.Fence != before.Fence || after.LastWorker != before.LastWorker {

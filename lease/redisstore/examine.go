@@ -2,7 +2,6 @@ package redisstore
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -24,9 +23,6 @@ import (
 //	read-only       the server is a replica
 //	cannot-tell     the user may not run INFO
 func (s *Store) Examine(ctx context.Context) ([]lease.Finding, error) {
-	if s == nil || s.client == nil {
-		return nil, errNoClient
-	}
 	var mu sync.Mutex
 	var all []lease.Finding
 	examine := func(ctx context.Context, server redis.Cmdable, name string) error {
@@ -87,5 +83,3 @@ func findingsOf(info, name string) (all []lease.Finding) {
 	}
 	return all
 }
-
-var errNoClient = errors.New("redisstore: there is no client; use New")

@@ -1,5 +1,15 @@
--- Returns the server's time, and either the fields ARGV of the hash KEYS[1], or all of them
--- with their names.
-local time = redis.call('TIME')
-if #ARGV == 0 then return {time, redis.call('HGETALL', KEYS[1])} end
-return {time, redis.call('HMGET', KEYS[1], unpack(ARGV))}
+-- Returns the server's time, which is two numbers, and then the names and values of the
+-- fields ARGV of the hash KEYS[1] that exist, or of all its fields.
+local reply = redis.call('TIME')
+if #ARGV == 0 then
+	for _, text in ipairs(redis.call('HGETALL', KEYS[1])) do table.insert(reply, text) end
+	return reply
+end
+local values = redis.call('HMGET', KEYS[1], unpack(ARGV))
+for i, name in ipairs(ARGV) do
+	if values[i] then
+		table.insert(reply, name)
+		table.insert(reply, values[i])
+	end
+end
+return reply

@@ -15,8 +15,8 @@ import (
 	"github.com/snowkey-go/snowkey/lease"
 )
 
-// A Store keeps leases in a Redis or Valkey server. Use [New] to create one. The methods
-// of the zero value return an error.
+// A Store keeps leases in a Redis or Valkey server. Use [New] to create one; the zero Store
+// isn't valid.
 //
 // A Store is safe for concurrent use.
 type Store struct {
@@ -120,30 +120,22 @@ func (b backend) read(ctx context.Context, namespace string, fields []string) (n
 	for i, name := range fields {
 		args[i] = name
 	}
-	reply, err := run[[]any](ctx, b.client, readScript, key(namespace), args...)
+	reply, err := run(ctx, b.client, readScript, key(namespace), args...)
 	if err != nil {
 		return 0, nil, err
 	}
-	time, ok1 := reply[0].([]any)
-	list, ok2 := reply[1].([]any)
-	if !ok1 || !ok2 || len(time) != 2 || len(fields) > 0 && len(list) != len(fields) {
+	list, err := reply.StringSlice()
+	if err != nil || len(list) < 2 || len(list)%2 != 0 {
 		return 0, nil, errReply
 	}
-	seconds, err1 := strconv.ParseInt(fmt.Sprint(time[0]), 10, 64)
-	micros, err2 := strconv.ParseInt(fmt.Sprint(time[1]), 10, 64)
+	seconds, err1 := strconv.ParseInt(list[0], 10, 64)
+	micros, err2 := strconv.ParseInt(list[1], 10, 64)
 	if err := errors.Join(err1, err2); err != nil {
 		return 0, nil, errReply
 	}
 	values = make(map[string]string)
-	if len(fields) == 0 {
-		for pair := range slices.Chunk(list, 2) {
-			values[fmt.Sprint(pair[0])] = fmt.Sprint(pair[1])
-		}
-	}
-	for i, name := range fields {
-		if value, exists := list[i].(string); exists {
-			values[name] = value
-		}
+	for pair := range slices.Chunk(list[2:], 2) {
+		values[pair[0]] = pair[1]
 	}
 	return seconds*1e6 + micros, values, nil
 }
@@ -154,41 +146,27 @@ func (b backend) Swap(ctx context.Context, v kvlease.View, _ bool, changes ...kv
 	for _, c := range changes {
 		args = append(args, field(v.Terms.Layout, c.Worker), c.Value, c.New)
 	}
-	done, err := run[int64](ctx, b.client, swapScript, key(v.Terms.Namespace), args...)
-	return done == 1, err
+	reply, err := run(ctx, b.client, swapScript, key(v.Terms.Namespace), args...)
+	if err != nil {
+		return false, err
+	}
+	done, err := reply.Int64()
+	if err != nil {
+		return false, errReply
+	}
+	return done == 1, nil
 }
 
 // run runs a script. It returns when ctx ends, even if the client has no
 // ContextTimeoutEnabled and therefore waits for ReadTimeout.
-func run[T any](ctx context.Context, client redis.UniversalClient, script *redis.Script, key string, args ...any) (reply T, err error) {
-	if err := ctx.Err(); err != nil {
-		return reply, err
-	}
-	if client == nil {
-		return reply, errNoClient
-	}
-	type result struct {
-		reply any
-		err   error
-	}
-	done := make(chan result, 1)
-	go func() {
-		reply, err := script.Run(ctx, client, []string{key}, args...).Result()
-		done <- result{reply, err}
-	}()
-	select {
-	case r := <-done:
-		if r.err != nil {
-			return reply, explain(r.err)
-		}
-		reply, ok := r.reply.(T)
-		if !ok {
-			return reply, errReply
+func run(ctx context.Context, client redis.UniversalClient, script *redis.Script, key string, args ...any) (*redis.Cmd, error) {
+	return kvlease.Await(ctx, func() (*redis.Cmd, error) {
+		reply := script.Run(ctx, client, []string{key}, args...)
+		if err := reply.Err(); err != nil {
+			return nil, explain(err)
 		}
 		return reply, nil
-	case <-ctx.Done():
-		return reply, ctx.Err()
-	}
+	})
 }
 
 var errReply = errors.New("redisstore: the server's reply is not one of the script's; the connection may have mixed up replies, or a proxy changed them")

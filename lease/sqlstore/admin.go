@@ -10,11 +10,8 @@ import (
 
 // DDL returns the statements [Store.Migrate] uses to create the tables, ready to be added
 // to your own migrations. They have no effect on existing tables. DDL doesn't connect to
-// the database. It returns nil for the zero Store.
+// the database.
 func (s *Store) DDL() []string {
-	if s == nil || s.dialect == nil {
-		return nil
-	}
 	var statements []string
 	for _, text := range s.dialect.ddl {
 		statements = append(statements, strings.TrimSpace(s.current.Load().fill(text)))
@@ -27,9 +24,6 @@ func (s *Store) DDL() []string {
 // quotes (Grants adds those). On PostgreSQL, the role also needs USAGE on the schema.
 // Grants doesn't connect to the database.
 func (s *Store) Grants(role string) []string {
-	if s == nil || s.dialect == nil {
-		return nil
-	}
 	to, ofLease, ofNS := s.dialect.Quote(role), " (token, revision, bound, expires_at, label)", " (fingerprint, fence)"
 	if s.dialect == mysql {
 		// On MariaDB, INSERT … ON DUPLICATE KEY UPDATE needs UPDATE of every column that it

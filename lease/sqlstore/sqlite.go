@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"context"
-	"crypto/rand"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -24,13 +23,15 @@ import (
 // file, using package filestore. Use [SQLite] to create one.
 //
 // A SQLiteStore is safe for concurrent use. It only uses the database to find its file.
+// Leases of a database in memory are in the memory of the process.
 type SQLiteStore struct {
 	engine
 	db *sql.DB
 
 	mu    sync.Mutex
+	in    kvlease.Backend  // where the leases are; nil before the file was found
 	file  string           // the file of the database, "" if it is in memory
-	files *filestore.Store // nil before the file was found
+	files *filestore.Store // nil if the database is in memory
 }
 
 type engine = kvlease.Store
@@ -54,15 +55,16 @@ const suffix = "-snowkey"
 const findText = `SELECT l.file, (SELECT journal_mode FROM pragma_journal_mode), (SELECT COUNT(*) FROM main.sqlite_master WHERE name = 'snowkey_lease')
 FROM pragma_database_list l WHERE l.name = 'main'`
 
-// find returns the store of the folder. The first call asks the database for its file.
-func (s *SQLiteStore) find(ctx context.Context) (*filestore.Store, error) {
-	if s == nil || s.db == nil {
-		return nil, noDatabase()
-	}
+// inMemory has the leases of all databases in memory, which only this process can use. We
+// can't tell whether two *sql.DB share one of them.
+var inMemory kvlease.Map
+
+// find returns where the leases are. The first call asks the database for its file.
+func (s *SQLiteStore) find(ctx context.Context) (kvlease.Backend, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.files != nil {
-		return s.files, nil
+	if s.in != nil {
+		return s.in, nil
 	}
 	var file, journal string
 	var tables int
@@ -70,6 +72,8 @@ func (s *SQLiteStore) find(ctx context.Context) (*filestore.Store, error) {
 		return conn.QueryRowContext(ctx, findText).Scan(&file, &journal, &tables)
 	})
 	switch {
+	case errors.Is(err, sqlsession.ErrNoDatabase):
+		return nil, unusable(err)
 	case err != nil && (ctx.Err() != nil || strings.Contains(err.Error(), "locked")):
 		return nil, fmt.Errorf("sqlstore: %w", err)
 	case err != nil:
@@ -81,10 +85,9 @@ func (s *SQLiteStore) find(ctx context.Context) (*filestore.Store, error) {
 		}
 	case file == "" && journal != "memory" && journal != "off":
 		return nil, refuse("the database has no file, and is not in memory")
-	}
-	if file == "" {
-		s.files = filestore.Dir(memoryFolder())
-		return s.files, nil
+	case file == "":
+		s.in = &inMemory
+		return s.in, nil
 	}
 	// All processes must find the same folder, whichever links they use.
 	path, err := filepath.EvalSymlinks(file)
@@ -99,7 +102,8 @@ func (s *SQLiteStore) find(ctx context.Context) (*filestore.Store, error) {
 		return nil, refuse(fmt.Sprintf("%q is not a folder", path+suffix))
 	}
 	s.file, s.files = path, filestore.Dir(path+suffix, filestore.Mode(folderMode(info)))
-	return s.files, nil
+	s.in = s.files.Backend
+	return s.in, nil
 }
 
 // folderMode returns the permissions of a database's folder. Who may write the database
@@ -123,33 +127,6 @@ func refuse(reason string) error {
 	}
 }
 
-// memoryFolder returns the folder for all databases in memory, which only this process
-// can use. We can't tell whether two *sql.DB share one of them, so they share the leases.
-var memoryFolder = sync.OnceValue(func() string {
-	return filepath.Join(os.TempDir(), fmt.Sprintf("snowkey-%d-%s", os.Getpid(), rand.Text()))
-})
-
-// memoryUsers counts the pools that use memoryFolder.
-var memoryUsers struct {
-	sync.Mutex
-	n int
-}
-
-// Reserve counts the pools. When the last one is done, release removes the folder used
-// for in-memory databases. Keepers call it; see [lease.Store].
-func (s *SQLiteStore) Reserve() (release func(), warning string) {
-	memoryUsers.Lock()
-	defer memoryUsers.Unlock()
-	memoryUsers.n++
-	return func() {
-		memoryUsers.Lock()
-		defer memoryUsers.Unlock()
-		if memoryUsers.n--; memoryUsers.n == 0 {
-			os.RemoveAll(memoryFolder())
-		}
-	}, ""
-}
-
 // explain makes errors permanent that a retry does not fix.
 func explain(err error) error {
 	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {
@@ -161,25 +138,26 @@ func explain(err error) error {
 	return err
 }
 
-// use calls f with the store of the folder.
-func (s *SQLiteStore) use(ctx context.Context, f func(*filestore.Store) error) error {
-	files, err := s.find(ctx)
+// use calls f with where the leases are.
+func (s *SQLiteStore) use(ctx context.Context, f func(kvlease.Backend) error) error {
+	b, err := s.find(ctx)
 	if err != nil {
 		return err
 	}
-	return explain(f(files))
+	return explain(f(b))
 }
 
 // Migrate creates the folder if it doesn't exist, with the owner and group of the
 // database's file. Users who may write to the file may use the folder.
 func (s *SQLiteStore) Migrate(ctx context.Context) error {
-	return s.use(ctx, func(f *filestore.Store) error {
-		if s.file != "" {
-			if err := makeFolder(s.file); err != nil {
-				return err
-			}
+	return s.use(ctx, func(kvlease.Backend) error {
+		if s.files == nil {
+			return nil
 		}
-		return f.Migrate(ctx)
+		if err := makeFolder(s.file); err != nil {
+			return err
+		}
+		return s.files.Migrate(ctx)
 	})
 }
 
@@ -209,26 +187,27 @@ func makeFolder(file string) error {
 
 // Namespaces returns the names of all namespaces that have a file, sorted.
 func (s *SQLiteStore) Namespaces(ctx context.Context) (names []string, err error) {
-	err = s.use(ctx, func(f *filestore.Store) (err error) { names, err = f.Namespaces(ctx); return err })
+	err = s.use(ctx, func(kvlease.Backend) (err error) {
+		if s.files != nil {
+			names, err = s.files.Namespaces(ctx)
+		}
+		return err
+	})
 	return names, err
 }
-
-// Examine implements [lease.Store]. It returns nothing, because a folder has no settings
-// to check.
-func (s *SQLiteStore) Examine(context.Context) ([]lease.Finding, error) { return nil, nil }
 
 // A folder gives package kvlease the texts in the store's folder.
 type folder struct{ *SQLiteStore }
 
 // Layouts implements [kvlease.Backend].
 func (b folder) Layouts(ctx context.Context, namespace string) (layouts []string, err error) {
-	err = b.use(ctx, func(f *filestore.Store) (err error) { layouts, err = f.Backend.Layouts(ctx, namespace); return err })
+	err = b.use(ctx, func(in kvlease.Backend) (err error) { layouts, err = in.Layouts(ctx, namespace); return err })
 	return layouts, err
 }
 
 // Read implements [kvlease.Backend].
 func (b folder) Read(ctx context.Context, terms lease.Terms, least, most int64) (v kvlease.View, err error) {
-	err = b.use(ctx, func(f *filestore.Store) (err error) { v, err = f.Backend.Read(ctx, terms, least, most); return err })
+	err = b.use(ctx, func(in kvlease.Backend) (err error) { v, err = in.Read(ctx, terms, least, most); return err })
 	return v, err
 }
 
@@ -236,10 +215,7 @@ func (b folder) Read(ctx context.Context, terms lease.Terms, least, most int64) 
 // meantime, because the processes that find it at its new path start above what was granted
 // until then. Its old folder doesn't move with it.
 func (b folder) Swap(ctx context.Context, v kvlease.View, grants bool, changes ...kvlease.Change) (done bool, err error) {
-	err = b.use(ctx, func(f *filestore.Store) (err error) {
-		done, err = f.Backend.Swap(ctx, v, grants, changes...)
-		return err
-	})
+	err = b.use(ctx, func(in kvlease.Backend) (err error) { done, err = in.Swap(ctx, v, grants, changes...); return err })
 	if err == nil && grants && b.file != "" {
 		if _, gone := os.Stat(b.file); gone != nil {
 			err = fmt.Errorf("sqlstore: the file of the database was moved or removed: %w", gone)

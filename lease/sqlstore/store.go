@@ -10,7 +10,7 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"github.com/snowkey-go/snowkey/internal/leaserule"
+	"github.com/snowkey-go/snowkey/internal/kvlease"
 	"github.com/snowkey-go/snowkey/internal/protocol"
 	"github.com/snowkey-go/snowkey/internal/sqldialect"
 	"github.com/snowkey-go/snowkey/internal/sqlsession"
@@ -21,8 +21,7 @@ import (
 const defaultTable = "snowkey_lease"
 
 // A Store keeps leases in two tables of a database. Use [Postgres] or [MySQL] to create
-// one. The methods of the zero value return an error, except for [Store.DDL] and
-// [Store.Grants] which return nil.
+// one; the zero Store isn't valid.
 //
 // A Store is safe for concurrent use. It keeps one connection of the *sql.DB to itself
 // while a process holds a lease, so that it can renew the lease when the application is
@@ -55,9 +54,6 @@ func newStore(db *sql.DB, d *dialect, table string) *Store {
 // digits and underscores, optionally preceded by a schema or database and a dot. It's
 // case-sensitive if table names are case-sensitive in the database.
 func (s *Store) WithTable(name string) (*Store, error) {
-	if s == nil || s.dialect == nil {
-		return nil, s.check()
-	}
 	if err := sqlsession.CheckName(name); err != nil {
 		return nil, err
 	}
@@ -66,38 +62,19 @@ func (s *Store) WithTable(name string) (*Store, error) {
 
 // Reserve reserves a connection of the *sql.DB for the statements of all stores that use
 // it, unless only one may be open. Keepers call it; see [lease.Store].
-func (s *Store) Reserve() (release func(), warning string) {
-	if s.check() != nil {
-		return func() {}, ""
-	}
-	return sqlsession.Reserve(s.db)
-}
-
-func (s *Store) check() error {
-	if s == nil || s.db == nil || s.dialect == nil {
-		return noDatabase()
-	}
-	return nil
-}
-
-func noDatabase() error {
-	return &lease.PermanentError{Err: fmt.Errorf("sqlstore: %w", sqlsession.ErrNoDatabase), Remedy: "then start again"}
-}
+func (s *Store) Reserve() (release func(), warning string) { return sqlsession.Reserve(s.db) }
 
 // Migrate creates the tables if they don't exist, which is the only time it needs the
 // privilege to do so. It returns a [*lease.VersionError] for tables with a different
 // protocol version, and a [*lease.PermanentError] for a table with a trigger, a rule,
 // row-level security, or an engine other than InnoDB.
 func (s *Store) Migrate(ctx context.Context) error {
-	if err := s.check(); err != nil {
-		return err
-	}
 	if there, err := s.inspect(ctx); there || err != nil {
-		return s.explainCreate(err)
+		return s.explainFound(err)
 	}
 	for _, statement := range s.dialect.ddl {
 		if err := sqlsession.Create(ctx, s.db, s.dialect.Dialect, s.current.Load().fill(statement)); err != nil {
-			return s.explainCreate(err)
+			return s.explainFound(err)
 		}
 	}
 	return nil
@@ -116,9 +93,6 @@ func (s *Store) inspect(ctx context.Context) (there bool, err error) {
 // Layouts implements [lease.Store]. Callers usually go on to add rows, so it returns the
 // same errors for unusable tables as Migrate.
 func (s *Store) Layouts(ctx context.Context, namespace string) (layouts []string, position int64, err error) {
-	if err := s.check(); err != nil {
-		return nil, 0, err
-	}
 	if _, err := s.inspect(ctx); err != nil {
 		return nil, 0, s.explain(err)
 	}
@@ -153,9 +127,6 @@ func (s *Store) CreateNamespace(ctx context.Context, terms lease.Terms, position
 // a round trip. There's no need to read the engine because changing it changes the
 // fingerprint.
 func (s *Store) Probe(ctx context.Context, q lease.Query) (lease.Probe, error) {
-	if err := s.check(); err != nil {
-		return lease.Probe{}, err
-	}
 	switch {
 	case q.Waiting:
 		next, err := s.rows(ctx, nextText, args{"min": q.Min, "max": q.Max}.with(q.Terms))
@@ -231,7 +202,7 @@ func (s *Store) probe(ctx context.Context, q lease.Query, row, topOfRange string
 	for i := range rows {
 		rows[i].Now = p.Now
 	}
-	p.Row, p.HasRow = leaserule.Choose(rows, q)
+	p.Row, p.HasRow = kvlease.Choose(rows, q)
 	p.Row.Now = p.Now
 	p.HasFree = p.HasRow && q.Terms.Free(p.Row)
 	return p, nil
@@ -240,9 +211,6 @@ func (s *Store) probe(ctx context.Context, q lease.Query, row, topOfRange string
 // Fence implements [lease.Store]. It returns the same errors for unusable tables as
 // Migrate.
 func (s *Store) Fence(ctx context.Context, terms lease.Terms, seen string) error {
-	if err := s.check(); err != nil {
-		return err
-	}
 	if _, err := s.inspect(ctx); err != nil {
 		return s.explain(err)
 	}
@@ -354,21 +322,9 @@ func listNow[T any](ctx context.Context, s *Store, text string, a args, dest fun
 func read[T any](ctx context.Context, s *Store, w *wording, text string, a args, dest func(*T) []any) (found []T, err error) {
 	query, values := s.dialect.Bind(w.fill(text), a)
 	err = sqlsession.Again(ctx, conflict, func() error {
-		found = nil
-		return sqlsession.Read(ctx, s.db, s.dialect.Dialect, w.settings, func(conn *sql.Conn) error {
-			rows, err := conn.QueryContext(ctx, query, values...)
-			if err != nil {
-				return err
-			}
-			defer rows.Close()
-			for rows.Next() {
-				var t T
-				if err := rows.Scan(dest(&t)...); err != nil {
-					return err
-				}
-				found = append(found, t)
-			}
-			return rows.Err()
+		return sqlsession.Read(ctx, s.db, s.dialect.Dialect, w.settings, func(conn *sql.Conn) (err error) {
+			found, err = sqlsession.List(ctx, conn, query, values, dest)
+			return err
 		})
 	})
 	return found, err
@@ -435,16 +391,6 @@ type written struct {
 	failed  error // the first error if the write was tried more than once, or nil
 }
 
-// explainCreate is like explain, but for errors of Migrate. If an object is missing
-// there, it isn't the table but its schema or database. Migrate doesn't create these,
-// so the error has to be permanent.
-func (s *Store) explainCreate(err error) error {
-	if err != nil && (s.dialect.permanent(err) != "" || misused(s.dialect, err) != "") {
-		return s.explainFound(err)
-	}
-	return s.explain(err)
-}
-
 // explain converts a driver's error into the corresponding error of package lease.
 func (s *Store) explain(err error) error {
 	if err != nil && s.dialect.Missing(err) && misused(s.dialect, err) == "" {
@@ -453,18 +399,24 @@ func (s *Store) explain(err error) error {
 	return s.explainFound(err)
 }
 
-// explainFound is like explain, but for errors that don't mean that a table is missing.
+// explainFound is like explain, but for errors that don't mean that a table is missing. In
+// Migrate, it's the schema or database that is, which Migrate doesn't create.
 func (s *Store) explainFound(err error) error {
 	if err == nil {
 		return nil
 	}
-	if errors.Is(err, sqlsession.ErrUnusable) {
-		return &lease.PermanentError{Err: fmt.Errorf("sqlstore: %w", err), Remedy: "then start again"}
+	if errors.Is(err, sqlsession.ErrUnusable) || errors.Is(err, sqlsession.ErrNoDatabase) {
+		return unusable(err)
 	}
 	if remedy := cmp.Or(misused(s.dialect, err), s.dialect.permanent(err)); remedy != "" {
 		return &lease.PermanentError{Err: fmt.Errorf("sqlstore: %w", err), Remedy: remedy}
 	}
 	return fmt.Errorf("sqlstore: %w", err)
+}
+
+// unusable returns the error for a database or table whose error says what to do.
+func unusable(err error) error {
+	return &lease.PermanentError{Err: fmt.Errorf("sqlstore: %w", err), Remedy: "then start again"}
 }
 
 // misused returns what to do if the *sql.DB is of another kind of database, or closed. The

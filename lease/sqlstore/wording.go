@@ -67,9 +67,6 @@ func (s *Store) worded(f func(*wording) error) error {
 // ask finds out to which cluster the server belongs, unless that's known. A probe finds
 // out by itself, so this costs a round trip only before other calls.
 func (s *Store) ask(ctx context.Context) error {
-	if err := s.check(); err != nil {
-		return err
-	}
 	if s.dialect.clusters == nil || s.current.Load().cluster != notAsked {
 		return nil
 	}

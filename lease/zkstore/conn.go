@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/go-zookeeper/zk"
+
+	"github.com/snowkey-go/snowkey/internal/kvlease"
 )
 
 // An answer is what the server returned for a read of a node.
@@ -15,28 +17,10 @@ type answer struct {
 	stat *zk.Stat
 }
 
-// wait returns what call returns, unless ctx ends first. In that case, call goes on in
-// the background, because the client can't take a request back.
+// wait returns what call returns, unless ctx ends first.
 func wait[T any](ctx context.Context, call func() (T, error)) (T, error) {
-	type result struct {
-		value T
-		err   error
-	}
-	var none T
-	if err := ctx.Err(); err != nil {
-		return none, err
-	}
-	done := make(chan result, 1)
-	go func() {
-		value, err := call()
-		done <- result{value, err}
-	}()
-	select {
-	case r := <-done:
-		return r.value, explain(r.err)
-	case <-ctx.Done():
-		return none, ctx.Err()
-	}
+	value, err := kvlease.Await(ctx, call)
+	return value, explain(err)
 }
 
 func (s *Store) get(ctx context.Context, path string) (answer, error) {

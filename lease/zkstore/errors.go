@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/go-zookeeper/zk"
@@ -11,27 +12,13 @@ import (
 	"github.com/snowkey-go/snowkey/lease"
 )
 
+var pathRule = regexp.MustCompile(`^(/[ -.0-~]+)+$`) // parts of printable ASCII without a slash
+
 // checkPath returns an error unless each part of path can be the name of a node.
 func checkPath(path string) error {
-	refuse := func(reason string) error {
-		return fmt.Errorf("zkstore: %q is not a path for leases: %s; use one such as \"/apps/shop/snowkey\"", path, reason)
-	}
-	parts := strings.Split(path, "/")
-	if parts[0] != "" || len(parts) < 2 {
-		return refuse("it does not begin with a slash")
-	}
-	for i, part := range parts[1:] {
-		switch {
-		case part == "" || part == "." || part == "..":
-			return refuse(fmt.Sprintf("it has the part %q", part))
-		case i == 0 && part == "zookeeper":
-			return refuse("\"/zookeeper\" is reserved")
-		}
-		for _, c := range part {
-			if c < ' ' || c > '~' {
-				return refuse(fmt.Sprintf("it has the character %q", c))
-			}
-		}
+	whole := path + "/"
+	if !pathRule.MatchString(path) || strings.HasPrefix(whole, "/zookeeper/") || strings.Contains(whole, "/./") || strings.Contains(whole, "/../") {
+		return fmt.Errorf("zkstore: %q cannot be a path of nodes; use one such as \"/apps/shop/snowkey\", of printable ASCII, without empty parts, \".\" and \"..\", and not below /zookeeper", path)
 	}
 	return nil
 }

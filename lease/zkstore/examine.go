@@ -14,9 +14,6 @@ import (
 //	standalone      the server runs alone, so a restore of its data can't be detected
 //	world-writable  every client may change the nodes
 func (s *Store) Examine(ctx context.Context) (findings []lease.Finding, err error) {
-	if err := s.check(); err != nil {
-		return nil, err
-	}
 	alone, err := s.volatile(ctx)
 	if err != nil {
 		return nil, err

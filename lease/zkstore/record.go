@@ -21,11 +21,7 @@ type record struct {
 
 // encode returns the content that changes a node's text in an era.
 func encode(c kvlease.Change, e *era, stat *zk.Stat) []byte {
-	data, err := json.Marshal(record{json.RawMessage(c.New), json.RawMessage(c.Value), stat.Czxid, e.epoch})
-	if err != nil { // not possible: the texts are JSON
-		panic(err)
-	}
-	return data
+	return []byte(kvlease.Encode(record{json.RawMessage(c.New), json.RawMessage(c.Value), stat.Czxid, e.epoch}))
 }
 
 // decode returns the text of a node, or "" if it has none.

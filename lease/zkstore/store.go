@@ -27,8 +27,8 @@ const (
 	batch = 64
 )
 
-// A Store keeps leases in the nodes of a ZooKeeper ensemble. Use [New] to create one. The
-// methods of the zero value return an error.
+// A Store keeps leases in the nodes of a ZooKeeper ensemble. Use [New] to create one; the
+// zero Store isn't valid.
 //
 // A Store is safe for concurrent use.
 type Store struct {
@@ -58,9 +58,6 @@ func newStore(conn *zk.Conn, path string, acl []zk.ACL) *Store {
 // WithPath returns a store with its nodes in another path, e.g. /apps/shop/snowkey.
 // Migrate creates any nodes of the path that don't exist.
 func (s *Store) WithPath(path string) (*Store, error) {
-	if err := s.check(); err != nil {
-		return nil, err
-	}
 	if err := checkPath(path); err != nil {
 		return nil, err
 	}
@@ -73,19 +70,9 @@ func (s *Store) WithACL(acl []zk.ACL) *Store {
 	return newStore(s.conn, s.path, slices.Clone(acl))
 }
 
-func (s *Store) check() error {
-	if s == nil || s.conn == nil {
-		return errors.New("zkstore: the store has no connection; use zkstore.New")
-	}
-	return nil
-}
-
 // Migrate creates any missing nodes in the store's path, and the three nodes below it.
 // That's the only time it needs the permission to create nodes.
 func (s *Store) Migrate(ctx context.Context) error {
-	if err := s.check(); err != nil {
-		return err
-	}
 	for i, c := range s.path[1:] + "/" {
 		if c == '/' {
 			if err := s.create(ctx, s.path[:i+1]); err != nil {
@@ -117,24 +104,6 @@ func (s *Store) nodePath(t lease.Terms, worker int64) string {
 		return path
 	}
 	return path + "/" + escape(t.Layout) + "/" + strconv.FormatInt(worker, 10)
-}
-
-// Namespaces returns the names of all namespaces, sorted.
-func (s *Store) Namespaces(ctx context.Context) ([]string, error) {
-	if err := s.check(); err != nil {
-		return nil, err
-	}
-	names, err := s.children(ctx, s.path+"/namespaces")
-	if err != nil {
-		return nil, notMigrated(err)
-	}
-	for i, name := range names {
-		if names[i], err = unescape(name); err != nil {
-			return nil, damaged(s.path+"/namespaces/"+name, err)
-		}
-	}
-	slices.Sort(names)
-	return names, nil
 }
 
 // A backend gives package kvlease the texts of nodes.
@@ -172,9 +141,6 @@ func (b backend) Layouts(ctx context.Context, namespace string) (layouts []strin
 // Read implements [kvlease.Backend]. It asks the leader for the time first. If there has
 // been an election, it begins the next era.
 func (b backend) Read(ctx context.Context, terms lease.Terms, least, most int64) (v kvlease.View, err error) {
-	if err := b.check(); err != nil {
-		return v, err
-	}
 	v.Terms = whole(terms)
 	now, zxid, err := b.clock(ctx)
 	if err != nil {

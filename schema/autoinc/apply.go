@@ -490,7 +490,7 @@ func (a *applier) alone(ctx context.Context, s Step, before *entry) error {
 		}
 	}
 	switch {
-	case s.Run == Check || s.Run == Count: // reading can't be left half done
+	case s.reads(): // which can't be left half done
 	case before.state != started:
 		*before = entry{state: started}
 		if err := a.record(ctx, s, *before); err != nil {
@@ -538,7 +538,7 @@ func (a *applier) run(ctx context.Context, s Step, before entry) (err error) {
 	switch {
 	case s.Unit != 0:
 		after.state = committed
-	case s.Run == Check || s.Run == Count:
+	case s.reads():
 		after.state = seen
 	}
 	switch s.Run {
@@ -554,6 +554,8 @@ func (a *applier) run(ctx context.Context, s Step, before entry) (err error) {
 		after.detail = strconv.FormatInt(n, 10)
 	case Backfill:
 		err = a.backfill(ctx, s, before)
+	case timing:
+		err = a.checkTimes(ctx, s)
 	case assigning:
 		err = a.assign(ctx, s, before)
 	case ranging:

@@ -1,9 +1,10 @@
-// Package autoinc moves a live application from auto-increment to generated keys.
+// Package autoinc moves a database from auto-increment to generated keys while its
+// applications are running.
 //
-// [NewPlan] inspects the database using package schema/catalog and returns a plan, which
-// consists of SQL statements grouped into phases and should be reviewed by somebody before
-// it's used (see [Plan.WriteText] and [ReadPlan]). [Apply] then runs one phase at a time. It
-// can simply be called again after a crash. Finally, [Verify] checks the result:
+// [NewPlan] inspects the database with package schema/catalog and returns a plan: SQL
+// statements, grouped into phases. Write the plan to a file with [Plan.WriteText] so that
+// somebody can review it, and read it with [ReadPlan]. [Apply] then executes one phase each
+// time you call it. Finally, [Verify] checks the result:
 //
 //	plan, err := autoinc.NewPlan(ctx, db, autoinc.PlanOptions{})
 //	…
@@ -23,13 +24,15 @@
 //
 // # Why Apply can be repeated
 //
-// Apply tracks its progress in a database table, with one row per step under the plan's
-// checksum. Steps running in a transaction are recorded in that same transaction. All other
-// steps are recorded both before and after they run, and if only the first record is there
-// after a crash, Apply runs a query from the plan to find out whether the step actually went
-// through. Apply also plans each phase again before starting it. If the outcome is any
-// different, it refuses to run the phase.
+// After a crash, you can call Apply again with the same plan. Apply records its progress in
+// a database table, with one row for each step. If a step runs in a transaction, its record
+// is part of the transaction. All other steps are recorded before and after they run. If the
+// second record is missing after a crash, Apply executes a query from the plan to find out
+// whether the step was completed.
 //
-// There are no dependencies beyond the standard library, not even a driver. Names in
-// messages are quoted in the database's own style.
+// Before Apply starts a phase, it plans the phase again. If the result differs from the
+// plan, because the schema has changed, Apply returns an error that wraps [ErrPlan].
+//
+// This package only depends on the standard library. It quotes names in messages like the
+// database does.
 package autoinc

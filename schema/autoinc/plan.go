@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/snowkey-go/snowkey/schema/catalog"
 	"github.com/snowkey-go/snowkey/schema/internal/database"
@@ -83,7 +84,7 @@ type Plan struct {
 	children    []catalog.ForeignKey // as given in the options
 	notChildren []catalog.Column
 	sizes       []tableSize
-	rate        int64 // the bytes that the server copies in a second, or 0 if that isn't known
+	speed       speed
 }
 
 // A plannedKey is what [Verify] needs to know about a key.
@@ -134,7 +135,7 @@ const (
 type Step struct {
 	ID   string `json:"id"`   // the phase and a number, such as widen/3
 	Text string `json:"text"` // a description
-	Run  string `json:"run"`  // [Exec], [Check], [Count] or [Backfill]; or "lock", which locks tables without waiting for long; or "assign", which gives rows new keys
+	Run  string `json:"run"`  // [Exec], [Check], [Count] or [Backfill]; or "lock", which locks tables without waiting for long; or "times" and "assign", which give rows new keys
 	SQL  string `json:"sql"`
 
 	// Unit is the number of the transaction the step belongs to. Steps with the same
@@ -181,6 +182,9 @@ type Step struct {
 	// Size is a query for the number of blocks a Backfill has to process.
 	Size string `json:"size,omitempty"`
 }
+
+// reads reports whether the step changes nothing.
+func (s Step) reads() bool { return s.Run == Check || s.Run == Count || s.Run == timing }
 
 // Transactions groups the steps by transaction. A step outside of a transaction is a group
 // of its own.
@@ -270,6 +274,7 @@ func (p *Plan) server() server {
 // makePlan makes a plan using the given connection. If a plan that was made before is to
 // be compared with it, makePlan doesn't look at rows again.
 func makePlan(ctx context.Context, conn *sql.Conn, options PlanOptions, compared *Plan) (*Plan, error) {
+	began := time.Now()
 	options.Floor = cmp.Or(options.Floor, DefaultFloor)
 	if options.Floor < 0 {
 		return nil, fmt.Errorf("autoinc: the floor %d is negative; it is the least key that may be sent, such as %d", options.Floor, int64(DefaultFloor))
@@ -301,6 +306,7 @@ func makePlan(ctx context.Context, conn *sql.Conn, options PlanOptions, compared
 		err = plan(ctx, conn, p)
 	}
 	if err == nil && len(c.keys) > 0 && compared == nil && len(c.refusals) == 0 {
+		p.speed.Planning = time.Since(began)
 		err = p.measure(ctx, conn)
 	}
 	if err != nil {

@@ -46,7 +46,7 @@ type header struct {
 func (p *Plan) headers() []header {
 	return []header{
 		{"dialect", &p.Dialect}, {"version", &p.Version}, {"database", &p.Database}, {"online", &p.Online}, {"default", &p.Default}, {"floor", &p.Floor},
-		{"progress", &p.progress}, {"rekey", &p.rekey}, {"child", &p.children}, {"not-child", &p.notChildren}, {"key", &p.keys}, {"size", &p.sizes}, {"rate", &p.rate},
+		{"progress", &p.progress}, {"rekey", &p.rekey}, {"child", &p.children}, {"not-child", &p.notChildren}, {"key", &p.keys}, {"size", &p.sizes}, {"speed", &p.speed},
 	}
 }
 

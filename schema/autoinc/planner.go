@@ -23,7 +23,7 @@ type planner struct {
 	notes    map[PhaseName][]string
 	unit     int
 	sizes    []tableSize
-	rate     int64
+	speed    speed
 }
 
 // add appends a step to a phase.
@@ -167,7 +167,7 @@ func (p *planner) plan() *Plan {
 	plan := &Plan{
 		Dialect: p.Dialect, Version: p.Version, Database: p.database, Online: p.options.Online, Default: p.options.Default, Floor: p.options.Floor,
 		progress: catalog.Name{Name: progressTable},
-		rekey:    p.options.Rekey, notChildren: p.options.NotChildren, sizes: p.sizes, rate: p.rate,
+		rekey:    p.options.Rekey, notChildren: p.options.NotChildren, sizes: p.sizes, speed: p.speed,
 	}
 	if len(p.keys) > 0 {
 		plan.progress.Schema = p.keys[0].Column.Table.Schema
@@ -205,7 +205,7 @@ func (p *planner) phases() []PhaseName {
 		return rekeyPhases
 	}
 	first := slices.Index(phaseNames, Drop)
-	changes := func(s Step) bool { return s.Run != Count && s.Run != Check }
+	changes := func(s Step) bool { return !s.reads() }
 	short := len(p.keys) > 0 && !slices.ContainsFunc(phaseNames[:first], func(name PhaseName) bool { return slices.ContainsFunc(p.steps[name], changes) })
 	if p.compared != nil {
 		short = len(p.compared.Phases) < len(phaseNames)

@@ -282,11 +282,3 @@ func (p *postgresPlanner) orGone(table catalog.Name) string {
 func (p *postgresPlanner) comment(object, text string) string {
 	return "COMMENT ON " + object + " IS " + p.Literal(text)
 }
-
-// role quotes the name of a role, which is empty for PUBLIC.
-func (p *postgresPlanner) role(name string) string {
-	if name == "" {
-		return "PUBLIC"
-	}
-	return p.Quote(name)
-}

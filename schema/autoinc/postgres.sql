@@ -166,11 +166,13 @@ JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE k.contype = 'c' AND k.coninhcount = 0
 ORDER BY n.nspname, c.relname, k.conname
 
--- name: statistics
--- The server lists the columns by their position in the table, which changes when a wide
--- column replaces a narrow one. We sort them by name instead, so that the definition stays
--- the same.
-SELECT n.nspname, c.relname, coalesce(replace(pg_get_statisticsobjdef(s.oid), ' ON ' || k.by_place, ' ON ' || k.by_name), pg_get_statisticsobjdef(s.oid)),
+-- name: remade
+-- What is lost with a column, and can be created again once another one has its name.
+-- The server lists the columns of statistics by their position in the table, which changes
+-- when a wide column replaces a narrow one. We sort them by name instead, so that the
+-- definition stays the same.
+SELECT n.nspname, c.relname, 'make the statistics again; ANALYZE fills them',
+	coalesce(replace(pg_get_statisticsobjdef(s.oid), ' ON ' || k.by_place, ' ON ' || k.by_name), pg_get_statisticsobjdef(s.oid)),
 	coalesce((SELECT json_agg(json_build_array(a.attname)) FROM pg_attribute a WHERE a.attrelid = s.stxrelid AND a.attnum > 0 AND (
 		a.attnum = ANY (s.stxkeys::int2[]) OR EXISTS (
 			SELECT FROM pg_depend d WHERE d.classid = 'pg_statistic_ext'::regclass AND d.objid = s.oid AND d.refobjid = s.stxrelid AND d.refobjsubid = a.attnum)))::text, '[]')
@@ -179,21 +181,21 @@ JOIN pg_class c ON c.oid = s.stxrelid
 JOIN pg_namespace n ON n.oid = c.relnamespace
 CROSS JOIN LATERAL (SELECT string_agg(quote_ident(a.attname), ', ' ORDER BY a.attnum), string_agg(quote_ident(a.attname), ', ' ORDER BY a.attname)
 	FROM pg_attribute a WHERE a.attrelid = s.stxrelid AND a.attnum = ANY (s.stxkeys::int2[])) k (by_place, by_name)
-ORDER BY s.stxname
-
--- name: grants
-SELECT n.nspname, c.relname, a.attname, p.privilege_type, coalesce(r.rolname, ''), CASE WHEN p.is_grantable THEN ' WITH GRANT OPTION' ELSE '' END
+UNION ALL
+SELECT n.nspname, c.relname, 'grant what was granted on the old column',
+	format('GRANT %s (%I) ON %s TO %s%s', p.privilege_type, a.attname, c.oid::regclass, coalesce(quote_ident(r.rolname), 'PUBLIC'), CASE WHEN p.is_grantable THEN ' WITH GRANT OPTION' ELSE '' END),
+	json_build_array(json_build_array(a.attname))::text
 FROM pg_attribute a
 JOIN pg_class c ON c.oid = a.attrelid AND c.relkind IN ('r', 'p')
 JOIN pg_namespace n ON n.oid = c.relnamespace
 CROSS JOIN LATERAL aclexplode(a.attacl) AS p
 LEFT JOIN pg_roles r ON r.oid = p.grantee
 WHERE a.attnum > 0 AND NOT a.attisdropped
-ORDER BY 1, 2, 3, 4, 5
+ORDER BY 1, 2, 3 DESC, 4
 
 -- name: sequences
 SELECT n.nspname, c.relname, q.seqstart, q.seqincrement, q.seqmin, q.seqmax, q.seqcache, q.seqcycle,  format_type(q.seqtypid, NULL), coalesce((
-	SELECT json_agg(json_build_array(a.privilege_type, coalesce(r.rolname, ''), CASE WHEN a.is_grantable THEN ' WITH GRANT OPTION' ELSE '' END) ORDER BY a.privilege_type, r.rolname)
+	SELECT json_agg(json_build_array(a.privilege_type, coalesce(quote_ident(r.rolname), 'PUBLIC'), CASE WHEN a.is_grantable THEN ' WITH GRANT OPTION' ELSE '' END) ORDER BY a.privilege_type, r.rolname)
 	FROM aclexplode(c.relacl) AS a LEFT JOIN pg_roles r ON r.oid = a.grantee WHERE a.grantee <> c.relowner)::text, '[]'), coalesce(obj_description(c.oid, 'pg_class'), '')
 FROM pg_sequence q JOIN pg_class c ON c.oid = q.seqrelid JOIN pg_namespace n ON n.oid = c.relnamespace
 
@@ -224,37 +226,35 @@ JOIN pg_namespace n ON n.oid = t.relnamespace
 ORDER BY (SELECT count(*) FROM pg_partition_ancestors(t.oid)) DESC, 4, 5
 
 -- name: views
--- Every view, with everything that is lost when the view is dropped. The last column names
--- what a plan cannot create again.
-SELECT n.nspname, v.relname, pg_get_viewdef(v.oid), coalesce(' WITH (' || array_to_string(v.reloptions, ', ') || ')', ''), pg_get_userbyid(v.relowner),
-	coalesce(obj_description(v.oid, 'pg_class'), ''),
-	coalesce((
-		SELECT json_agg(json_build_array(a.privilege_type, coalesce(r.rolname, ''), CASE WHEN a.is_grantable THEN ' WITH GRANT OPTION' ELSE '' END) ORDER BY a.privilege_type, r.rolname)
-		FROM aclexplode(v.relacl) a LEFT JOIN pg_roles r ON r.oid = a.grantee
-	)::text, '[]'),
-	coalesce((
-		SELECT json_agg(json_build_array(coalesce(r.rolname, '')))
-		FROM (SELECT DISTINCT a.grantee FROM pg_default_acl d CROSS JOIN LATERAL aclexplode(d.defaclacl) a
-			WHERE d.defaclobjtype = 'r' AND a.grantee <> v.relowner) AS granted
-		LEFT JOIN pg_roles r ON r.oid = granted.grantee
-	)::text, '[]'),
-	coalesce((
-		SELECT json_agg(json_build_array(a.attname, col_description(v.oid, a.attnum)) ORDER BY a.attnum)
-		FROM pg_attribute a WHERE a.attrelid = v.oid AND a.attnum > 0 AND col_description(v.oid, a.attnum) IS NOT NULL
-	)::text, '[]'),
-	CASE v.relkind WHEN 'm' THEN 'MATERIALIZED VIEW' ELSE 'VIEW' END, v.relispopulated,
-	coalesce((
-		SELECT json_agg(json_build_array(pg_get_indexdef(x.indexrelid),
-			CASE WHEN x.indisclustered THEN format('ALTER MATERIALIZED VIEW %I.%I CLUSTER ON %I', n.nspname, v.relname, i.relname) END,
-			'COMMENT ON INDEX ' || x.indexrelid::regclass || ' IS ' || quote_literal(obj_description(i.oid, 'pg_class'))) ORDER BY i.relname)
-		FROM pg_index x JOIN pg_class i ON i.oid = x.indexrelid WHERE x.indrelid = v.oid
-	)::text, '[]'),
+-- Every view, with the statements that create it with everything that is lost when it is
+-- dropped, each after its description. The last column names what a plan cannot create again.
+SELECT n.nspname, v.relname, k.kind, pg_get_userbyid(v.relowner),
+	(SELECT json_agg(json_build_array(p.text, p.sql) ORDER BY p.place, p.sql) FROM (
+		SELECT 1, 'create the view ' || v.oid::regclass || ' again', 'CREATE ' || k.kind || ' ' || v.oid::regclass || coalesce(' WITH (' || array_to_string(v.reloptions, ', ') || ')', '')
+			|| E' AS\n' || rtrim(pg_get_viewdef(v.oid), ';') || CASE WHEN v.relispopulated THEN '' ELSE ' WITH NO DATA' END
+		UNION ALL SELECT 2, 'create its index again', pg_get_indexdef(x.indexrelid) FROM pg_index x WHERE x.indrelid = v.oid
+		UNION ALL SELECT 3, 'let CLUSTER order it by its index again', format('ALTER MATERIALIZED VIEW %s CLUSTER ON %I', v.oid::regclass, i.relname)
+			FROM pg_index x JOIN pg_class i ON i.oid = x.indexrelid WHERE x.indrelid = v.oid AND x.indisclustered
+		UNION ALL SELECT 4, 'create its trigger again', pg_get_triggerdef(t.oid) FROM pg_trigger t WHERE t.tgrelid = v.oid
+		UNION ALL SELECT 4, 'create its rule again', rtrim(pg_get_ruledef(r.oid), ';') FROM pg_rewrite r WHERE r.ev_class = v.oid AND r.rulename <> '_RETURN'
+		UNION ALL SELECT 4, 'give its column the default again', format('ALTER VIEW %s ALTER COLUMN %I SET DEFAULT %s', v.oid::regclass, a.attname, pg_get_expr(d.adbin, d.adrelid))
+			FROM pg_attrdef d JOIN pg_attribute a ON a.attrelid = d.adrelid AND a.attnum = d.adnum WHERE d.adrelid = v.oid
+		UNION ALL SELECT 5, 'give it to its owner', format('ALTER %s %s OWNER TO %I', k.kind, v.oid::regclass, pg_get_userbyid(v.relowner))
+		UNION ALL SELECT 6, 'revoke what every new view is granted', format('REVOKE ALL ON %s FROM %s', v.oid::regclass, coalesce(quote_ident(r.rolname), 'PUBLIC'))
+			FROM (SELECT DISTINCT a.grantee FROM pg_default_acl d CROSS JOIN LATERAL aclexplode(d.defaclacl) a
+				WHERE d.defaclobjtype = 'r' AND a.grantee <> v.relowner) AS granted
+			LEFT JOIN pg_roles r ON r.oid = granted.grantee
+		UNION ALL SELECT 7, 'grant what was granted', format('GRANT %s%s ON %s TO %s%s', a.privilege_type, g.place, v.oid::regclass, coalesce(quote_ident(r.rolname), 'PUBLIC'), CASE WHEN a.is_grantable THEN ' WITH GRANT OPTION' ELSE '' END)
+			FROM (SELECT '', v.relacl UNION ALL SELECT format(' (%I)', attname), attacl FROM pg_attribute WHERE attrelid = v.oid) AS g (place, acl)
+			CROSS JOIN LATERAL aclexplode(g.acl) a LEFT JOIN pg_roles r ON r.oid = a.grantee
+		UNION ALL SELECT 8, 'comment on it', format('COMMENT ON %s %s IS %L', CASE WHEN d.objsubid > 0 THEN 'COLUMN' ELSE upper(o.type) END, o.identity, d.description)
+			FROM (SELECT 'pg_class'::regclass, v.oid UNION ALL SELECT 'pg_class'::regclass, indexrelid FROM pg_index WHERE indrelid = v.oid
+				UNION ALL SELECT 'pg_trigger'::regclass, oid FROM pg_trigger WHERE tgrelid = v.oid
+				UNION ALL SELECT 'pg_rewrite'::regclass, oid FROM pg_rewrite WHERE ev_class = v.oid) AS c (class, id)
+			JOIN pg_description d ON d.objoid = c.id AND d.classoid = c.class CROSS JOIN LATERAL pg_identify_object(c.class, c.id, d.objsubid) AS o
+	) AS p (place, text, sql))::text,
 	concat_ws(', ',
 		CASE WHEN v.reltablespace <> 0 THEN 'its tablespace' END,
-		(SELECT 'the trigger ' || quote_ident(min(tgname)) FROM pg_trigger WHERE tgrelid = v.oid HAVING count(*) > 0),
-		(SELECT 'the rule ' || quote_ident(min(rulename)) FROM pg_rewrite WHERE ev_class = v.oid AND rulename <> '_RETURN' HAVING count(*) > 0),
-		(SELECT 'the default of ' || quote_ident(min(a.attname)) FROM pg_attribute a WHERE a.attrelid = v.oid AND a.atthasdef HAVING count(*) > 0),
-		(SELECT 'privileges on ' || quote_ident(min(a.attname)) FROM pg_attribute a WHERE a.attrelid = v.oid AND a.attacl IS NOT NULL HAVING count(*) > 0),
 		(SELECT 'its security label' FROM pg_seclabel l WHERE l.classoid = 'pg_class'::regclass AND l.objoid = v.oid HAVING count(*) > 0),
 		(SELECT 'what uses it: ' || min(pg_describe_object(d.classid, d.objid, d.objsubid))
 			FROM pg_depend d LEFT JOIN pg_rewrite w ON d.classid = 'pg_rewrite'::regclass AND w.oid = d.objid
@@ -266,6 +266,7 @@ SELECT n.nspname, v.relname, pg_get_viewdef(v.oid), coalesce(' WITH (' || array_
 			AND NOT (d.classid = 'pg_trigger'::regclass OR d.classid = 'pg_attrdef'::regclass)
 			HAVING count(*) > 0))
 FROM pg_class v
+CROSS JOIN LATERAL (SELECT CASE v.relkind WHEN 'm' THEN 'MATERIALIZED VIEW' ELSE 'VIEW' END) AS k (kind)
 JOIN pg_namespace n ON n.oid = v.relnamespace AND n.nspname !~ '^pg_' AND n.nspname <> 'information_schema'
 WHERE v.relkind IN ('v', 'm')
 ORDER BY n.nspname, v.relname
@@ -289,7 +290,11 @@ FROM pg_constraint k LEFT JOIN pg_class c ON c.oid = k.conrelid LEFT JOIN pg_nam
 WHERE k.contype = 'c' ORDER BY 1, 2, 3
 
 -- name: sizes
-SELECT n.nspname, c.relname, sum(greatest(m.reltuples, 0))::bigint, sum(pg_table_size(m.oid))::bigint,
+-- The number of rows is 0 if it isn't known, because a table was never analyzed.
+SELECT n.nspname, c.relname,
+	CASE WHEN bool_or(m.relpages = 0 AND pg_relation_size(m.oid) > 0) THEN 0
+	ELSE coalesce(sum(m.reltuples / nullif(m.relpages, 0) * (pg_relation_size(m.oid) / current_setting('block_size')::bigint)), 0)::bigint END,
+	sum(pg_table_size(m.oid))::bigint,
 	(SELECT count(*) FROM pg_index x WHERE x.indrelid = c.oid), sum(pg_indexes_size(m.oid))::bigint
 FROM pg_class c
 JOIN pg_namespace n ON n.oid = c.relnamespace AND n.nspname !~ '^pg_'

@@ -19,8 +19,7 @@ import (
 
 // online is what only a plan of this kind needs.
 type online struct {
-	statistics []postgresStatistic
-	grants     []columnGrant
+	remade     []remade
 	silent     bool                    // whether this user may keep triggers from firing
 	swapped    []catalog.Reference     // foreign keys that have their final names already
 	renamed    []catalog.Name          // tables whose columns have their final names already
@@ -85,15 +84,11 @@ func (p *postgresPlanner) readOnline(ctx context.Context, conn *sql.Conn) error 
 	var obstacles []obstacle
 	err = database.ReadAll(ctx, conn,
 		database.Into(&obstacles, p.query("obstacles online"), (*obstacle).dest, p.silent),
-		database.Into(&p.statistics, p.query("statistics"), func(s *postgresStatistic) []any {
-			return []any{&s.table.Schema, &s.table.Name, &s.definition, &s.columns}
-		}),
-		database.Into(&p.grants, p.query("grants"), func(g *columnGrant) []any { return append(path(&g.Column), &g.privilege, &g.role, &g.option) }),
+		database.Into(&p.remade, p.query("remade"), (*remade).dest),
 	)
 	for _, c := range p.widened.all() {
 		p.refuseOnline(c, obstacles)
 	}
-	p.statistics = slices.DeleteFunc(p.statistics, func(s postgresStatistic) bool { return !p.touches(s.table, s.columns) })
 	return err
 }
 

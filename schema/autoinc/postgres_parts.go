@@ -42,21 +42,20 @@ type (
 		definition string // the definition for the new columns
 	}
 
-	// A postgresStatistic is an object created by CREATE STATISTICS.
-	postgresStatistic struct {
-		table      catalog.Name
-		definition string
-		columns    lists
-	}
-
-	columnGrant struct {
-		catalog.Column
-		privilege, role, option string
+	// What is remade is a privilege, or an object created by CREATE STATISTICS.
+	remade struct {
+		table     catalog.Name
+		text, sql string
+		columns   lists
 	}
 )
 
 func (x *postgresIndex) dest() []any {
 	return []any{&x.table.Schema, &x.table.Name, &x.name, &x.unique, &x.constraint, &x.kind, &x.columns, &x.detail, &x.was, &x.parsed, &x.attached, &x.clustered, &x.comment, &x.says, &x.problems}
+}
+
+func (r *remade) dest() []any {
+	return []any{&r.table.Schema, &r.table.Name, &r.text, &r.sql, &r.columns}
 }
 
 func (k *postgresCheck) dest() []any {
@@ -321,7 +320,6 @@ func (p *postgresPlanner) indexAlone(x *postgresIndex) {
 // renameParts gives the new parts the names of the old ones, which are gone along with
 // the old columns. It also adds the parts that could not be created in advance.
 func (p *postgresPlanner) renameParts(tx transaction, table catalog.Name) {
-	name, alter := p.name(table), p.alter(table)
 	indexes, checks := p.partsOf(table)
 	for _, x := range indexes {
 		for _, a := range append([]action{p.takeName(x)}, p.remarks(x)...) {
@@ -333,19 +331,14 @@ func (p *postgresPlanner) renameParts(tx transaction, table catalog.Name) {
 		}
 	}
 	for _, k := range checks {
-		tx.exec("give the check the name of the old", alter+"RENAME CONSTRAINT "+p.own(checkPrefix, k.name)+" TO "+p.Quote(k.name))
+		tx.exec("give the check the name of the old", p.alter(table)+"RENAME CONSTRAINT "+p.own(checkPrefix, k.name)+" TO "+p.Quote(k.name))
 		if k.comment != "" {
 			tx.exec("comment on it", p.commentOnConstraint(table, k.name, k.comment))
 		}
 	}
-	for _, s := range p.statistics {
-		if s.table == table {
-			tx.exec("make the statistics again; ANALYZE fills them", p.ifThere(table, s.definition))
-		}
-	}
-	for _, g := range p.grants {
-		if g.Table == table && slices.Contains(namesOf(p.widened.columns[p.root(table)]), g.Name) {
-			tx.exec("grant what was granted on the old column", p.ifThere(table, fmt.Sprintf("GRANT %s (%s) ON %s TO %s%s", g.privilege, p.Quote(g.Name), name, p.role(g.role), g.option)))
+	for _, r := range p.remade {
+		if r.table == table && p.touches(table, r.columns) {
+			tx.exec(r.text, p.ifThere(table, r.sql))
 		}
 	}
 }

@@ -329,7 +329,8 @@ func (p *postgresPlanner) dropCounter(tx transaction, k catalog.Key, identity bo
 		})
 		s.SQL = alter + "DROP IDENTITY"
 		s.Undo = append([]string{p.identity(k, column, tx.phase == Rekey && k.Mechanism == catalog.IdentityAlways, sequence.name)}, p.sequenceParts(sequence.name, name)...)
-		s.Undo = append(s.Undo, fmt.Sprintf("SELECT setval(%s::regclass, coalesce(%s NULL, greatest(max(%s) + %d, %d)), false) FROM %s WHERE %[3]s < %[7]d",
+		// A sequence that was used before has the last number rather than the next.
+		s.Undo = append(s.Undo, fmt.Sprintf("SELECT setval(%s::regclass, CASE WHEN n - %[4]d >= %[5]d THEN n - %[4]d ELSE n END, n - %[4]d >= %[5]d) FROM (SELECT coalesce(%[2]s NULL, greatest(max(%[3]s) + %[4]d, %[5]d)) AS n FROM %[6]s WHERE %[3]s < %[7]d) AS counter",
 			p.Literal(name), counted, column, sequence.increment, sequence.start, table, p.options.Floor))
 		if narrow(k.Column) { // a column that is narrow again can't count from there
 			s.UndoChecks = []string{fmt.Sprintf("SELECT %s 0 AS next WHERE %[1]s 0 > %d", counted, sequence.max)}
@@ -395,7 +396,7 @@ func (p *postgresPlanner) identity(k catalog.Key, column string, always bool, se
 func (p *postgresPlanner) sequenceParts(like catalog.Name, name string) (statements []string) {
 	s := p.sequences[like]
 	for _, grant := range s.grants {
-		statements = append(statements, "GRANT "+grant[0]+" ON SEQUENCE "+name+" TO "+p.role(grant[1])+grant[2])
+		statements = append(statements, "GRANT "+grant[0]+" ON SEQUENCE "+name+" TO "+grant[1]+grant[2])
 	}
 	if s.comment != "" {
 		statements = append(statements, p.comment("SEQUENCE "+name, s.comment))

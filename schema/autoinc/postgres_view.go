@@ -4,29 +4,21 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/snowkey-go/snowkey/schema/catalog"
 )
 
 // A postgresView is a view, along with everything that is lost when it is dropped.
 type postgresView struct {
-	name       catalog.Name
-	kind       string // VIEW or MATERIALIZED VIEW
-	definition string
-	options    string // in a WITH clause
-	owner      string
-	comment    string
-	grants     lists // of the form privilege, role, option
-	defaults   lists // roles that default privileges grant something to on each new view
-	comments   lists // of the form column, comment
-	populated  bool
-	indexes    lists  // of a materialized view, with the statements that create each of them
-	lost       string // what we can't create again
+	name  catalog.Name
+	kind  string // VIEW or MATERIALIZED VIEW
+	owner string
+	parts lists  // what creates it again, of the form description, statement
+	lost  string // what we can't create again
 }
 
 func (v *postgresView) dest() []any {
-	return []any{&v.name.Schema, &v.name.Name, &v.definition, &v.options, &v.owner, &v.comment, &v.grants, &v.defaults, &v.comments, &v.kind, &v.populated, &v.indexes, &v.lost}
+	return []any{&v.name.Schema, &v.name.Name, &v.kind, &v.owner, &v.parts, &v.lost}
 }
 
 // viewsOf returns the views that use the columns of tables that are altered, be it directly or
@@ -85,8 +77,8 @@ func (p *postgresPlanner) dropViews(tx transaction, column catalog.Column, views
 			p.refuse(column, "rename it", "the view %s, or its owner, has a line end or another control character in its name", name)
 		}
 		var undo []string
-		for _, a := range p.viewActions(v) {
-			undo = append(undo, a.sql)
+		for _, part := range v.parts {
+			undo = append(undo, part[1])
 		}
 		tx.add(Step{
 			Text: "drop the view " + name + ", which blocks the change (0A000) and is created again below",
@@ -98,8 +90,8 @@ func (p *postgresPlanner) dropViews(tx transaction, column catalog.Column, views
 // makeViews creates the views again.
 func (p *postgresPlanner) makeViews(tx transaction, views []postgresView) {
 	for _, v := range views {
-		for i, a := range p.viewActions(v) {
-			s := Step{Text: a.text, SQL: a.sql, Locks: "the view"}
+		for i, part := range v.parts {
+			s := Step{Text: part[0], SQL: part[1], Locks: "the view"}
 			if i == 0 {
 				s.Undo = []string{"DROP " + v.kind + " " + p.name(v.name)}
 			}
@@ -109,34 +101,4 @@ func (p *postgresPlanner) makeViews(tx transaction, views []postgresView) {
 			tx.add(s)
 		}
 	}
-}
-
-// viewActions creates a view with its owner, privileges and comments.
-func (p *postgresPlanner) viewActions(v postgresView) (actions []action) {
-	name := p.name(v.name)
-	add := func(text, sql string) { actions = append(actions, action{text, sql}) }
-	definition := strings.TrimSuffix(v.definition, ";")
-	if !v.populated {
-		definition += " WITH NO DATA"
-	}
-	add("create the view "+name+" again", "CREATE "+v.kind+" "+name+v.options+" AS\n"+definition)
-	for _, sql := range slices.Concat(v.indexes...) {
-		if sql != "" {
-			add("create its index again", sql)
-		}
-	}
-	add("give it to its owner", "ALTER "+v.kind+" "+name+" OWNER TO "+p.Quote(v.owner))
-	for _, given := range v.defaults {
-		add("revoke what every new view is granted", "REVOKE ALL ON "+name+" FROM "+p.role(given[0]))
-	}
-	for _, grant := range v.grants {
-		add("grant what was granted", "GRANT "+grant[0]+" ON "+name+" TO "+p.role(grant[1])+grant[2])
-	}
-	if v.comment != "" {
-		add("comment on it", p.comment(v.kind+" "+name, v.comment))
-	}
-	for _, c := range v.comments {
-		add("comment on its column", p.comment("COLUMN "+name+"."+p.Quote(c[0]), c[1]))
-	}
-	return actions
 }

@@ -78,7 +78,7 @@ func readRekey(ctx context.Context, conn *sql.Conn, s server, options PlanOption
 	if options.Online && s.Dialect != catalog.Postgres {
 		return nil, errors.New("autoinc: only Postgres can fill new keys while the application runs; plan without --online (Online)")
 	}
-	if options.Rekey.To.Before(options.Rekey.From) {
+	if to := options.Rekey.To; !to.IsZero() && to.Before(options.Rekey.From) {
 		return nil, fmt.Errorf("autoinc: the times from %s to %s are in the wrong order", options.Rekey.From, options.Rekey.To)
 	}
 	report, err := catalog.InspectConn(ctx, conn, catalog.Options{Schemas: options.Schemas, OnlyDeclared: true})
@@ -400,15 +400,22 @@ func (r rekeying) unmapped(s server, c catalog.Column, selected string, has []st
 	return fmt.Sprintf("SELECT %s FROM %s AS t WHERE %s", selected, s.name(c.Table), strings.Join(where, and))
 }
 
-// mapKeys adds the steps that fill the map of each key, as far as rows aren't in it.
+// mapKeys adds the steps that fill the map of each key, as far as rows aren't in it. Before
+// that, they check the times of all rows.
 func (p *planner) mapKeys(phase PhaseName, r rekeying) {
+	var times []string
 	for _, k := range p.keys {
-		p.mapKey(phase, k.Column, r.existing)
+		times = append(times, p.rowTime(phase, k.Column, r.existing))
+	}
+	for i, k := range p.keys {
+		p.mapKey(phase, k.Column, times[i])
 	}
 }
 
-func (p *planner) mapKey(phase PhaseName, key catalog.Column, columns []column) {
-	table, of, at, timeless := p.name(key.Table), p.name(mapName(key.Table)), "", false
+// rowTime returns SQL for the time of a row, in microseconds since 1970, and adds the steps
+// that check it.
+func (p *planner) rowTime(phase PhaseName, key catalog.Column, columns []column) (at string) {
+	table, id, timeless := p.name(key.Table), p.Quote(key.Name), false
 	options := p.options.Rekey
 	for _, name := range options.Times {
 		for _, c := range columns {
@@ -419,14 +426,38 @@ func (p *planner) mapKey(phase PhaseName, key catalog.Column, columns []column) 
 			}
 		}
 	}
-	id, parameters := p.Quote(key.Name), [2]string{"?", "?"}
-	if p.Dialect == catalog.Postgres {
-		parameters = [2]string{"$1", "$2"}
-	}
-	if at == "" && options.To.IsZero() {
+	switch from, to := options.From.UnixMicro(), options.To.UnixMicro(); {
+	case at != "":
+	case options.To.IsZero():
 		p.refuse(key, "name a column with a time (Times, --time), or spread the times of the rows (From and To, --from and --to), or leave the table out (Except, --except)",
 			"its table has none of the columns %q with the time of a row", options.Times)
-		return
+	case phase == Rekey: // these rows come after those that the application had before
+		at = fmt.Sprint(to)
+	default:
+		at = fmt.Sprintf("%d + %d / (count(*) OVER () + 1) * row_number() OVER (ORDER BY %s)", from, to-from, id)
+		if p.IsMySQL() {
+			at = strings.Replace(at, " / ", " DIV ", 1)
+		}
+	}
+	if timeless {
+		p.add(phase, Step{
+			Text: "check that each row of " + table + " has a time", Run: Check, SQL: fmt.Sprintf("SELECT %s FROM %s WHERE %s IS NULL LIMIT 1", id, table, at),
+			Locks: "nothing; it reads the table once", Remedy: "set the times of these rows, and apply again",
+		})
+	}
+	if phase == MapKeys {
+		p.add(phase, Step{
+			Text: "check that ids can have the times of the rows of " + table, Run: timing, SQL: fmt.Sprintf("SELECT %s AS at FROM %s", at, table),
+			Locks: "nothing; it reads the table once",
+		})
+	}
+	return at
+}
+
+func (p *planner) mapKey(phase PhaseName, key catalog.Column, at string) {
+	table, of, id, parameters := p.name(key.Table), p.name(mapName(key.Table)), p.Quote(key.Name), [2]string{"?", "?"}
+	if p.Dialect == catalog.Postgres {
+		parameters = [2]string{"$1", "$2"}
 	}
 	rest := ""
 	if phase == Rekey {
@@ -436,22 +467,6 @@ func (p *planner) mapKey(phase PhaseName, key catalog.Column, columns []column) 
 		}
 	} else {
 		p.createTable(phase, mapName(key.Table), "make the table with the old and the new keys of "+table, p.emptyMap(key))
-	}
-	if timeless {
-		p.add(phase, Step{
-			Text: "check that each row of " + table + " has a time", Run: Check, SQL: fmt.Sprintf("SELECT %s FROM %s WHERE %s IS NULL LIMIT 1", id, table, at),
-			Locks: "nothing; it reads the table once", Remedy: "set the times of these rows, and apply again",
-		})
-	}
-	switch from, to := options.From.UnixMicro(), options.To.UnixMicro(); {
-	case at != "":
-	case phase == Rekey: // these rows come after those that the application had before
-		at = fmt.Sprint(to)
-	default:
-		at = fmt.Sprintf("%d + %d / (count(*) OVER () + 1) * row_number() OVER (ORDER BY %s)", from, to-from, id)
-		if p.IsMySQL() {
-			at = strings.Replace(at, " / ", " DIV ", 1)
-		}
 	}
 	order := beside(orderPrefix, key.Table)
 	p.createTable(phase, order, "make a table with the order of the rows of "+table, p.emptyOrder(key, order))
@@ -551,6 +566,42 @@ func (s server) assignment(of, order string) string {
 
 const assignTo = "INSERT INTO "
 
+// timing is how we run a step that checks, before anything is changed, whether ids can have
+// the times of rows.
+const timing = "times"
+
+func (a *applier) checkTimes(ctx context.Context, s Step) error {
+	type extent struct{ first, last sql.Null[int64] }
+	rows := " FROM (" + s.SQL + ") AS t"
+	found, err := database.One(ctx, a.conn, "SELECT min(at), max(at)"+rows, func(e *extent) []any { return []any{&e.first, &e.last} })
+	if err != nil || !found.first.Valid {
+		return err
+	}
+	_, err = a.ids("the check of "+s.ID, []int64{found.first.V, found.last.V})
+	var outside interface{ Start() time.Time }
+	if !errors.As(err, &outside) || found.first.V >= outside.Start().UnixMicro() {
+		return err
+	}
+	n, err := database.One(ctx, a.conn, fmt.Sprintf("SELECT count(*)%s WHERE at < %d", rows, outside.Start().UnixMicro()), database.Number)
+	if err != nil {
+		return err
+	}
+	return fail(ErrPhase, "%d rows are from before %s, when the ids begin; plan again with From (--from) at that time or later, whose ids such rows then get, or use a layout with an earlier epoch (--layout)",
+		n, outside.Start().Format(time.RFC3339))
+}
+
+// ids returns ids for rows with the given times, in microseconds since 1970.
+func (a *applier) ids(table string, micros []int64) ([]int64, error) {
+	if a.options.IDs == nil {
+		return nil, fail(ErrPhase, "the plan needs ids, and there is no source for them; set IDs to the method At of a Backfill from snowkey.OpenBackfill")
+	}
+	times := make([]time.Time, len(micros))
+	for i, at := range micros {
+		times[i] = time.UnixMicro(max(at, a.plan.rekey.From.UnixMicro()))
+	}
+	return a.options.IDs(table, times)
+}
+
 // assign gives rows new keys, in the order of their times. A batch is recorded in the same
 // transaction, so no row gets two.
 func (a *applier) assign(ctx context.Context, s Step, before entry) error {
@@ -562,9 +613,6 @@ func (a *applier) assign(ctx context.Context, s Step, before entry) error {
 	if _, err := fmt.Sscanf(before.detail, "%d of ", &filled); err != nil {
 		filled = 0
 	}
-	if filled < total && a.options.IDs == nil {
-		return fail(ErrPhase, "the plan needs ids, and there is no source for them; set IDs to the method At of a Backfill from snowkey.OpenBackfill")
-	}
 	for filled < total {
 		if err := a.obey(ctx, false); err != nil {
 			return err
@@ -574,12 +622,8 @@ func (a *applier) assign(ctx context.Context, s Step, before entry) error {
 		if err != nil {
 			return err
 		}
-		times := make([]time.Time, len(micros))
-		for i, at := range micros {
-			times[i] = time.UnixMicro(max(at, a.plan.rekey.From.UnixMicro()))
-		}
 		table, _, _ := strings.Cut(strings.TrimPrefix(s.SQL, assignTo), " (old, new)")
-		ids, err := a.options.IDs(table, times)
+		ids, err := a.ids(table, micros)
 		if err != nil {
 			return err
 		}

@@ -80,24 +80,18 @@ func (r *rekeyer) compareValues(ctx context.Context, conn *sql.Conn, c catalog.C
 		}
 	}
 	for _, k := range r.keys {
-		known := int64(0)
-		var err error
-		switch {
-		case document(c) || kind(c) != kind(k.Column) && !(integer(c) && integer(k.Column)):
-			if err := r.search(ctx, conn, c, k.Column); err != nil {
+		numbers := integer(c) && integer(k.Column) // two of them may be equal by chance
+		alike := kind(c) == kind(k.Column) && !document(c)
+		known, text := int64(0), "its name fits"
+		if alike && !numbers {
+			var err error
+			if known, text, err = r.countKeys(ctx, conn, c, k.Column); err != nil {
 				return err
 			}
-			continue
-		case !integer(c): // two integers may be equal by chance
-			known, err = database.One(ctx, conn, fmt.Sprintf("SELECT count(*) FROM (SELECT %s AS v FROM %s WHERE %[1]s IS NOT NULL LIMIT %[3]d) AS s JOIN %[4]s AS p ON p.%[5]s = s.v",
-				r.Quote(c.Name), r.name(c.Table), sample, r.name(k.Column.Table), r.Quote(k.Column.Name)), database.Number)
 		}
-		if err != nil {
-			return err
-		}
-		if known > 0 || catalog.Resembles(c, k.Column) {
+		if known > 0 || (alike || numbers) && catalog.Resembles(c, k.Column) {
 			r.refuse(c, fmt.Sprintf("decide: --child %s=%s.%s.%s replaces it too, and --not-child %[1]s leaves it as it is", at, k.Column.Table.Schema, k.Column.Table.Name, k.Column.Name),
-				"it may hold %s without a foreign key: %d of its first %d values are keys there", r.column(k.Column), known, sample)
+				"it may hold %s without a foreign key: %s", r.column(k.Column), text)
 			continue
 		}
 		if err := r.search(ctx, conn, c, k.Column); err != nil {
@@ -108,6 +102,17 @@ func (r *rekeyer) compareValues(ctx context.Context, conn *sql.Conn, c catalog.C
 		r.refuse(c, fmt.Sprintf("decide: --child %s=TABLE.KEY replaces its values too, and --not-child %[1]s leaves it as it is", at), "it may hold a key without a foreign key: its name looks like it, and no table's name fits")
 	}
 	return nil
+}
+
+// countKeys returns how many of the first values of a column are keys, also as a text.
+func (r *rekeyer) countKeys(ctx context.Context, conn *sql.Conn, c, key catalog.Column) (known int64, text string, err error) {
+	values := int64(0)
+	_, err = database.One(ctx, conn, fmt.Sprintf("SELECT count(*), count(p.k) FROM (SELECT %s AS v FROM %s WHERE %[1]s IS NOT NULL LIMIT %[3]d) AS s LEFT JOIN (SELECT %[4]s AS k FROM %[5]s) AS p ON p.k = s.v",
+		r.Quote(c.Name), r.name(c.Table), sample, r.Quote(key.Name), r.name(key.Table)), func(*struct{}) []any { return []any{&values, &known} })
+	if values == 0 {
+		return 0, "its name fits, and it has no values to compare", err
+	}
+	return known, fmt.Sprintf("%d of its first %d values are keys there", known, values), err
 }
 
 // document reports whether a column holds JSON, in which a key can't be replaced.

@@ -135,15 +135,15 @@ func (p *sqlitePlanner) trigger(k catalog.Key, prefix, text, condition, what str
 // rebuild replaces a table with a copy whose key doesn't count.
 func (p *sqlitePlanner) rebuild(k catalog.Key) {
 	table := k.Column.Table
-	create, was, again := p.definitions(k, k.Column, "rebuild its table by hand, with the key as BIGINT NOT NULL PRIMARY KEY", func(sql, as string) (string, error) {
-		return retyped(sql, []string{k.Column.Name}, k.Column.Name, as, p.tables[table.Name].strict)
+	create, was, again := p.definitions(k, k.Column, "rebuild its table by hand, with the key as BIGINT NOT NULL PRIMARY KEY", func(sql string) (string, error) {
+		return retyped(sql, []string{k.Column.Name}, k.Column.Name, p.tables[table.Name].strict)
 	})
 	again = slices.DeleteFunc(again, func(o sqliteObject) bool {
 		return o.name == database.Own(database.FencePrefix, table.Name) || o.name == database.Own(database.GuardPrefix, table.Name)
 	})
 	list, unit := p.List(p.tables[table.Name].columns), p.begin()
-	copy := fmt.Sprintf("INSERT INTO %s (%s) SELECT %s FROM %s", p.name(p.temporary(table)), list, list, p.name(table))
-	steps := append(p.replaced(k, table, create, was, again, copy, copy, p.fence(k).SQL), Step{
+	copy := fmt.Sprintf("INSERT INTO %s (%s) SELECT %s FROM %s", p.name(table), list, list, p.name(p.aside(table)))
+	steps := append(p.replaced(table, create, was, again, copy, copy, p.fence(k).SQL), Step{
 		Text: "check that no foreign key to or from the table is broken", Run: Check, SQL: p.brokenReferences(table),
 		After: restoreForeignKeys,
 	})
@@ -164,47 +164,51 @@ var (
 
 const allWriters = "all writers of the file until the transaction ends"
 
-// temporary returns the name of the copy of a table while it is made.
-func (*sqlitePlanner) temporary(table catalog.Name) catalog.Name { return beside("snowkey_new", table) }
+// aside returns the name of a table while its rows are copied to the table that replaces it.
+func (*sqlitePlanner) aside(table catalog.Name) catalog.Name { return beside("snowkey_old", table) }
 
-// replaced returns the steps that replace a table with a copy. The SQL create and was creates
-// the new and the old table under the temporary name, and copy and back copies the rows. After
-// that, an undo runs the other statements.
-func (p *sqlitePlanner) replaced(k catalog.Key, table catalog.Name, create, was string, again []sqliteObject, copy, back string, undo ...string) (steps []Step) {
-	old, temporary := p.name(table), p.name(p.temporary(table))
-	drop, rename := "DROP TABLE "+old, fmt.Sprintf("ALTER TABLE %s RENAME TO %s", temporary, p.Quote(table.Name))
-	undo = append([]string{was, back, drop, rename}, undo...)
-	if k.Mechanism == catalog.Autoincrement {
-		steps = []Step{{
-			Text: "keep where the counter of " + old + " stands, for undo", Run: Count,
-			SQL: fmt.Sprintf("SELECT coalesce(max(seq), 0) FROM main.sqlite_sequence WHERE name = %s", p.Literal(table.Name)),
-		}}
-		undo = append(undo, fmt.Sprintf("UPDATE main.sqlite_sequence SET seq = max(seq, coalesce(%s NULL, seq)) WHERE name = %s", counted, p.Literal(table.Name)))
+// replaced returns the steps that replace a table: they set it aside, create the other one
+// with the SQL create, and copy the rows. To reverse that, the table is replaced by the one
+// that was creates, with the rows that back copies, and an undo runs the other statements.
+// The row of a counter in sqlite_sequence stays, even if nothing counts there any more.
+func (p *sqlitePlanner) replaced(table catalog.Name, create, was string, again []sqliteObject, copy, back string, undo ...string) (steps []Step) {
+	name, aside := p.name(table), p.name(p.aside(table))
+	rename := fmt.Sprintf("ALTER TABLE %s RENAME TO %s", name, p.Quote(p.aside(table).Name))
+	var counter []string
+	if slices.ContainsFunc(ddl.Tokens(was, false), func(t ddl.Token) bool { return t.Is("AUTOINCREMENT") }) {
+		counter = []string{
+			"DELETE FROM main.sqlite_sequence WHERE name = " + p.Literal(table.Name), // which the copy has made
+			fmt.Sprintf("UPDATE main.sqlite_sequence SET name = %s WHERE name = %s", p.Literal(table.Name), p.Literal(p.aside(table).Name)),
+		}
 	}
+	drop := "DROP TABLE " + aside
+	undo = slices.Concat([]string{rename, was, back}, counter, []string{drop}, undo)
+	steps = []Step{
+		{Text: "set " + name + " aside; views and triggers of other tables stay as they are", SQL: rename},
+		{Text: "create a new " + name + " with a key that does not count", SQL: create},
+		{Text: "copy its rows", Rewrites: "the whole table and its indexes", Copies: name, SQL: copy},
+		{
+			Text: "check that no row is missing", Run: Check,
+			SQL: fmt.Sprintf("SELECT old.n AS old, new.n AS new FROM (SELECT count(*) AS n FROM %s) AS old, (SELECT count(*) AS n FROM %s) AS new WHERE old.n <> new.n", aside, name),
+		},
+	}
+	for _, sql := range counter {
+		steps = append(steps, Step{Text: "keep where its counter stands", SQL: sql})
+	}
+	steps = append(steps, Step{Text: "drop the old table, with its indexes and triggers", SQL: drop})
 	for _, o := range again {
 		undo = append(undo, o.sql)
-	}
-	steps = append(steps,
-		Step{Text: "create a new " + old + " with a key that does not count", SQL: create, Undo: undo},
-		Step{Text: "copy its rows", Rewrites: "the whole table and its indexes", Copies: old, SQL: copy},
-		Step{
-			Text: "check that no row is missing", Run: Check,
-			SQL: fmt.Sprintf("SELECT old.n AS old, new.n AS new FROM (SELECT count(*) AS n FROM %s) AS old, (SELECT count(*) AS n FROM %s) AS new WHERE old.n <> new.n", old, temporary),
-		},
-		Step{Text: "drop the old table, with its indexes and triggers", SQL: drop},
-		Step{Text: "give the new one its name; views and triggers of other tables stay as they are", SQL: rename})
-	for _, o := range again {
 		steps = append(steps, Step{Text: fmt.Sprintf("create the %s %s again", o.kind, p.Quote(o.name)), SQL: o.sql})
 	}
+	steps[0].Undo = undo
 	return steps
 }
 
 // definitions returns the SQL that creates the new table, as rewrite makes it from that of the
-// old one, and the old one under the same temporary name, and the indexes and triggers that
-// are created again. It refuses the column if rewrite fails.
-func (p *sqlitePlanner) definitions(k catalog.Key, column catalog.Column, remedy string, rewrite func(sql, as string) (string, error)) (create, was string, again []sqliteObject) {
-	table, fresh := column.Table, p.temporary(column.Table)
-	temporary := p.name(fresh)
+// old one, and that of the old one, and the indexes and triggers that are created again. It
+// refuses the column if rewrite fails.
+func (p *sqlitePlanner) definitions(k catalog.Key, column catalog.Column, remedy string, rewrite func(sql string) (string, error)) (create, was string, again []sqliteObject) {
+	table, aside := column.Table, p.aside(column.Table)
 	for _, o := range p.objects {
 		if k.Mechanism != "" {
 			p.refuseObject(k, o)
@@ -213,12 +217,12 @@ func (p *sqlitePlanner) definitions(k catalog.Key, column catalog.Column, remedy
 		switch {
 		case o.kind == "table" && own:
 			var err error
-			if create, err = rewrite(o.sql, temporary); err != nil {
+			if create, err = rewrite(o.sql); err != nil {
 				p.refuse(column, remedy, "%v", err)
 			}
-			was = renamed(o.sql, temporary)
-		case o.name == fresh.Name:
-			p.refuse(column, "drop it or rename it", "there is a table %s, as the rebuilt one is called while it is made", temporary)
+			was = o.sql
+		case o.name == aside.Name:
+			p.refuse(column, "drop it or rename it", "there is a table %s, as the old one is called while it is copied", p.name(aside))
 		case own:
 			o.sql = strings.TrimRight(o.sql, "; \n\t")
 			again = append(again, o) // an index or a trigger

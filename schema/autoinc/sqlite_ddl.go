@@ -36,9 +36,9 @@ func definedItems(sql string) (all [][]ddl.Token) {
 }
 
 // retyped rewrites the CREATE TABLE statement of a table whose columns become integers, of
-// which one may be the key. The resulting table is called as. The key is an ordinary column
-// there, which an INSERT must provide. Columns lose their default.
-func retyped(sql string, columns []string, key, as string, strict bool) (string, error) {
+// which one may be the key. The key is an ordinary column there, which an INSERT must
+// provide. Columns lose their default.
+func retyped(sql string, columns []string, key string, strict bool) (string, error) {
 	kind := "BIGINT"
 	if strict {
 		kind = "INT" // STRICT tables allow no other integer type than INT and INTEGER
@@ -76,7 +76,7 @@ func retyped(sql string, columns []string, key, as string, strict bool) (string,
 	for _, e := range edits {
 		sql = sql[:e.start] + e.text + sql[e.end:]
 	}
-	return renamed(sql, as), nil
+	return sql, nil
 }
 
 // withColumn adds a column after those of a CREATE TABLE statement.
@@ -107,15 +107,6 @@ func endOfValue(words []ddl.Token) int {
 		}
 	}
 	return words[len(words)-1].End
-}
-
-// renamed replaces the name in a CREATE TABLE statement as SQLite stores it.
-func renamed(sql, as string) string {
-	words := ddl.Tokens(sql, false)
-	if len(words) < 3 {
-		return sql
-	}
-	return sql[:words[2].Start] + as + sql[words[2].End:]
 }
 
 // isConstraint reports whether an item of a CREATE TABLE statement is a constraint

@@ -47,11 +47,11 @@ func (p *sqlitePlanner) rekey(r rekeying) {
 // rekeyTable replaces a table.
 func (p *sqlitePlanner) rekeyTable(table catalog.Name, r rekeying) []Step {
 	columns, key, kept := r.columns[table], r.keys[table], r.kept(table)
-	create, was, again := p.definitions(key, columns[0], "leave out the table of the key (Except, --except)", func(sql, as string) (string, error) {
+	create, was, again := p.definitions(key, columns[0], "leave out the table of the key (Except, --except)", func(sql string) (string, error) {
 		if kept != "" {
 			sql = withColumn(sql, p.Quote(kept)+" "+key.Column.Type+" UNIQUE")
 		}
-		return retyped(sql, namesOf(columns), key.Column.Name, as, p.tables[table.Name].strict)
+		return retyped(sql, namesOf(columns), key.Column.Name, p.tables[table.Name].strict)
 	})
 	copy := func(from, to string) string {
 		joins := ""
@@ -69,7 +69,7 @@ func (p *sqlitePlanner) rekeyTable(table catalog.Name, r rekeying) []Step {
 		if kept != "" && to == "new" {
 			list, values = list+", "+p.Quote(kept), values+", t."+p.Quote(key.Column.Name)
 		}
-		return fmt.Sprintf("INSERT INTO %s (%s) SELECT %s FROM %s AS t%s", p.name(p.temporary(table)), list, values, p.name(table), joins)
+		return fmt.Sprintf("INSERT INTO %s (%s) SELECT %s FROM %s AS t%s", p.name(table), list, values, p.name(p.aside(table)), joins)
 	}
-	return p.replaced(key, table, create, was, again, copy("old", "new"), copy("new", "old"))
+	return p.replaced(table, create, was, again, copy("old", "new"), copy("new", "old"))
 }

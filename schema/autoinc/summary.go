@@ -24,34 +24,58 @@ type tableSize struct {
 	IndexBytes int64        `json:"indexBytes,omitempty"`
 }
 
-// measure reads the sizes of the plan's tables, and measures how many bytes a second the
-// server copies.
+// mostCounted is how many rows we count at most if the server has no estimate.
+const mostCounted = 100_000
+
+// A speed is how fast the server was when the plan was made. What isn't known is 0.
+type speed struct {
+	Rate     int64         `json:"rate,omitempty"`     // the bytes that it copies in a second
+	Step     time.Duration `json:"step,omitempty"`     // a step that copies nothing
+	Planning time.Duration `json:"planning,omitempty"` // which each phase repeats
+}
+
+// measure reads the sizes of the plan's tables, and measures the speed.
 func (p *planner) measure(ctx context.Context, conn *sql.Conn) error {
 	var all []tableSize
 	var err error
-	if p.query("sizes") == "" {
-		for _, table := range p.tables() {
-			rows, err := database.One(ctx, conn, p.counting(table), database.Number)
-			if err != nil {
-				return err
-			}
-			all = append(all, tableSize{Table: table, Rows: rows})
-		}
-	} else {
-		all, err = database.List(ctx, conn, p.query("sizes"), func(t *tableSize) []any {
+	if query := p.query("sizes"); query != "" { // SQLite has no estimates
+		all, err = database.List(ctx, conn, query, func(t *tableSize) []any {
 			return []any{&t.Table.Schema, &t.Table.Name, &t.Rows, &t.Bytes, &t.Indexes, &t.IndexBytes}
 		})
 	}
-	if err != nil {
-		return err
-	}
 	for _, table := range p.tables() {
+		t := tableSize{Table: table}
 		if i := slices.IndexFunc(all, func(t tableSize) bool { return t.Table == table }); i >= 0 {
-			p.sizes = append(p.sizes, all[i])
+			t = all[i]
+		}
+		if t.Rows == 0 && err == nil {
+			t.Rows, err = database.One(ctx, conn, fmt.Sprintf("SELECT count(*) FROM (SELECT 1 AS found FROM %s LIMIT %d) AS s", p.name(table), mostCounted), database.Number)
+		}
+		p.sizes = append(p.sizes, t)
+	}
+	if err == nil {
+		p.speed.Rate, p.speed.Step = p.copyRate(ctx, conn), p.stepTime(ctx, conn)
+	}
+	return err
+}
+
+// stepTime measures statements on an empty temporary table. It returns 0 if the user may not
+// do that.
+func (p *planner) stepTime(ctx context.Context, conn *sql.Conn) time.Duration {
+	const rounds = 4
+	statements := []string{"BEGIN", "CREATE TEMPORARY TABLE snowkey_step (id int)", "ALTER TABLE snowkey_step ADD COLUMN other int", "DROP TABLE snowkey_step", "COMMIT"}
+	began := time.Now()
+	for _, sql := range slices.Repeat(statements, rounds) {
+		if _, err := conn.ExecContext(ctx, sql); err != nil {
+			_, _ = conn.ExecContext(context.WithoutCancel(ctx), "ROLLBACK")
+			return 0
 		}
 	}
-	p.rate = p.copyRate(ctx, conn)
-	return nil
+	took := time.Since(began) / rounds
+	if p.IsMySQL() {
+		took *= 6 // its tables are not temporary, and a step is recorded before it begins and again at its end
+	}
+	return took
 }
 
 // copyRate copies some rows of the largest table into a temporary one. It returns 0 if the
@@ -86,9 +110,17 @@ type tableSummary struct{ Name, Rows, Size, Indexes, Change, Time, Locks string 
 func (p *Plan) summary() summary {
 	s := summary{Phases: p.Phases, Title: fmt.Sprintf("%s of the %s database %q on the way from auto-increment to generated keys", database.Plural(len(p.sizes), "table"), p.Dialect, p.Database)}
 	var rows, bytes, copied, space int64
+	least, steps := "", 0
+	for _, phase := range p.Phases {
+		steps += len(phase.Steps)
+	}
 	for _, t := range p.sizes {
 		name := p.server().name(t.Table)
 		row := tableSummary{Name: name, Rows: fmt.Sprint(t.Rows), Size: size(t.Bytes), Indexes: fmt.Sprintf("%d, %s", t.Indexes, size(t.IndexBytes)), Change: "no copy", Time: "at once", Locks: "for a moment"}
+		if t.Rows == mostCounted {
+			least = "at least "
+			row.Rows = least + row.Rows
+		}
 		n := int64(0)
 		for _, phase := range p.Phases {
 			for _, step := range phase.Steps {
@@ -100,7 +132,7 @@ func (p *Plan) summary() summary {
 		}
 		whole := t.Bytes + t.IndexBytes
 		if n > 0 {
-			row.Change, row.Time = database.Plural(int(n), "copy"), p.time(n*whole)
+			row.Change, row.Time = database.Plural(int(n), "copy"), p.time(n*whole, 0)
 			row.Change = strings.Replace(row.Change, "copys", "copies", 1)
 			space = max(space, whole)
 			if p.Online { // all tables have both columns, or a copy, before the first one is swapped
@@ -110,23 +142,28 @@ func (p *Plan) summary() summary {
 		rows, bytes, copied = rows+t.Rows, bytes+whole, copied+n*whole
 		s.Tables = append(s.Tables, row)
 	}
-	s.Total = append(s.Total, fmt.Sprintf("in all %d rows, %s; %s are copied, which takes %s; free disk needed: %s", rows, size(bytes), size(copied), p.time(copied), size(space)))
-	if p.rate > 0 {
-		s.Total = append(s.Total, fmt.Sprintf("times are for %s a second, as measured on this server when the plan was made, and do not include waiting", size(p.rate)))
+	besides := time.Duration(steps)*p.speed.Step + time.Duration(len(p.Phases))*p.speed.Planning
+	s.Total = append(s.Total, fmt.Sprintf("in all %s%d rows, %s; %s are copied in %s, which takes %s; free disk needed: %s", least, rows, size(bytes), size(copied), database.Plural(steps, "step"), p.time(copied, besides), size(space)))
+	if p.speed.Step > 0 {
+		text := fmt.Sprintf("times are for %v a step, and %v to plan each phase again", p.speed.Step.Round(100*time.Microsecond), p.speed.Planning.Round(10*time.Millisecond))
+		if p.speed.Rate > 0 {
+			text += ", and copying " + size(p.speed.Rate) + " a second"
+		}
+		s.Total = append(s.Total, text+", as measured on this server when the plan was made, and do not include waiting")
 	}
 	s.Total = append(s.Total, "every phase can be reversed until the first generated key is inserted; nothing can be reversed after that")
 	return s
 }
 
-// time returns how long it takes to copy so many bytes.
-func (p *Plan) time(bytes int64) string {
-	took := time.Second
-	if p.rate > 0 {
-		took = max(time.Duration(float64(bytes)/float64(p.rate)*float64(time.Second)), took)
-	} else if bytes > 100_000_000 {
+// time returns how long it takes to copy so many bytes, and what there is to do besides.
+func (p *Plan) time(bytes int64, besides time.Duration) string {
+	switch {
+	case p.speed.Step == 0 || p.speed.Rate == 0 && bytes > 100_000_000:
 		return "an unknown time"
+	case p.speed.Rate > 0:
+		besides += time.Duration(float64(bytes) / float64(p.speed.Rate) * float64(time.Second))
 	}
-	return "about " + took.Round(time.Second).String()
+	return "about " + max(besides, time.Second).Round(time.Second).String()
 }
 
 // size writes a number of bytes.

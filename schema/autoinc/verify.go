@@ -75,8 +75,9 @@ func (v Verification) WriteText(w io.Writer) error {
 // triggers might do something that can't be rolled back.
 //
 // Note that Verify reads each table at least once, which can take long, and needs write
-// privileges for the rows that it tries to insert. It returns the same errors as
-// [catalog.Inspect].
+// privileges for the rows that it tries to insert. If such a row takes a number from a
+// counter that isn't part of the plan, the counter keeps a gap. Verify returns the same
+// errors as [catalog.Inspect].
 func Verify(ctx context.Context, db *sql.DB, plan *Plan) (Verification, error) {
 	if db == nil || plan == nil {
 		return Verification{}, errNothing

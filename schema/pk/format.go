@@ -66,22 +66,9 @@ func (f *form) append(dst []byte, n int64) []byte {
 	return dst
 }
 
-// room is the capacity of a new slice for text. It is a constant, because a slice of a
-// constant size is allocated faster. A longer text, with a prefix, needs room plus the
-// length of the prefix. sortRoom is enough for the sortable text without a prefix.
-const (
-	room     = 24 // maxDecimal, an underscore and two quotes
-	sortRoom = 16
-)
-
+// buffer returns an empty slice with room for text in quotes.
 func (f *form) buffer() []byte {
-	switch {
-	case f.prefixed:
-		return make([]byte, 0, room+len(f.prefix))
-	case f.sortable:
-		return make([]byte, 0, sortRoom)
-	}
-	return make([]byte, 0, room)
+	return make([]byte, 0, len(f.prefix)+len("_")+maxDecimal+2)
 }
 
 func (f *form) text(n int64) ([]byte, error) { return f.appendText(f.buffer(), n) }
@@ -92,16 +79,11 @@ func (f *form) string(n int64) string {
 }
 
 func (f *form) json(n int64) ([]byte, error) {
-	dst, err := f.appendJSON(f.buffer(), n)
+	dst, err := f.appendText(append(f.buffer(), '"'), n)
 	if err != nil {
 		return nil, err
 	}
-	return dst, nil
-}
-
-func (f *form) appendJSON(dst []byte, n int64) ([]byte, error) {
-	dst, err := f.appendText(append(dst, '"'), n)
-	return append(dst, '"'), err
+	return append(dst, '"'), nil
 }
 
 // graphQL writes the same text as json, except for a negative number in a sortable
@@ -113,6 +95,4 @@ func (f *form) graphQL(w io.Writer, n int64) {
 }
 
 // log returns a string, because most log stores read JSON numbers as float64.
-func (f *form) log(n int64) slog.Value {
-	return slog.StringValue(f.string(n))
-}
+func (f *form) log(n int64) slog.Value { return slog.StringValue(f.string(n)) }

@@ -17,11 +17,7 @@ var idForm = form{name: "pk.ID"}
 
 // Parse parses decimal text. It only accepts the exact output of [ID.String], so even a
 // leading zero is an error. The error is an [*Error].
-func Parse(s string) (ID, error) {
-	var id ID
-	err := set(&idForm, &id, s)
-	return id, err
-}
+func Parse(s string) (ID, error) { return parseAs[ID](&idForm, s) }
 
 // Int64 returns the number.
 func (id ID) Int64() int64 { return int64(id) }

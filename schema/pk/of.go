@@ -21,17 +21,10 @@ import (
 // for concurrent use.
 type Of[T any] int64
 
-// form returns a value that callers keep in a variable. A pointer to a new form would
-// be allocated in each call.
-func (Of[T]) form() form { return form{name: "pk.Of", entity: reflect.TypeFor[T]()} }
+func (Of[T]) form() *form { return &form{name: "pk.Of", entity: reflect.TypeFor[T]()} }
 
 // ParseOf parses decimal text, as [Parse] does.
-func ParseOf[T any](s string) (Of[T], error) {
-	var id Of[T]
-	f := id.form()
-	err := set(&f, &id, s)
-	return id, err
-}
+func ParseOf[T any](s string) (Of[T], error) { return parseAs[Of[T]](Of[T](0).form(), s) }
 
 // ID returns the same key without its entity.
 func (id Of[T]) ID() ID { return ID(id) }
@@ -50,10 +43,7 @@ func (id Of[T]) Value() (driver.Value, error) { return int64(id), nil }
 
 // Scan implements [database/sql.Scanner]. On top of everything [ID.Scan] accepts, it
 // takes an Of[T] or *Of[T], but not another entity's key.
-func (id *Of[T]) Scan(src any) error {
-	f := id.form()
-	return scan(&f, id, src)
-}
+func (id *Of[T]) Scan(src any) error { return scan(id.form(), id, src) }
 
 // AppendText implements [encoding.TextAppender] and does not allocate.
 func (id Of[T]) AppendText(dst []byte) ([]byte, error) { return ID(id).AppendText(dst) }
@@ -62,35 +52,23 @@ func (id Of[T]) AppendText(dst []byte) ([]byte, error) { return ID(id).AppendTex
 func (id Of[T]) MarshalText() ([]byte, error) { return ID(id).MarshalText() }
 
 // UnmarshalText implements [encoding.TextUnmarshaler]; see [Parse].
-func (id *Of[T]) UnmarshalText(text []byte) error {
-	f := id.form()
-	return set(&f, id, text)
-}
+func (id *Of[T]) UnmarshalText(text []byte) error { return set(id.form(), id, text) }
 
 // UnmarshalParam implements the binder interfaces of gin and echo; see
 // [ID.UnmarshalParam].
-func (id *Of[T]) UnmarshalParam(param string) error {
-	f := id.form()
-	return set(&f, id, param)
-}
+func (id *Of[T]) UnmarshalParam(param string) error { return set(id.form(), id, param) }
 
 // MarshalJSON implements [encoding/json.Marshaler]; see [ID.MarshalJSON].
 func (id Of[T]) MarshalJSON() ([]byte, error) { return ID(id).MarshalJSON() }
 
 // UnmarshalJSON implements [encoding/json.Unmarshaler]; see [ID.UnmarshalJSON].
-func (id *Of[T]) UnmarshalJSON(data []byte) error {
-	f := id.form()
-	return unmarshalJSON(&f, id, data)
-}
+func (id *Of[T]) UnmarshalJSON(data []byte) error { return unmarshalJSON(id.form(), id, data) }
 
 // MarshalGQL writes a GraphQL string.
 func (id Of[T]) MarshalGQL(w io.Writer) { ID(id).MarshalGQL(w) }
 
 // UnmarshalGQL accepts a GraphQL string or integer. nil leaves the key unchanged.
-func (id *Of[T]) UnmarshalGQL(v any) error {
-	f := id.form()
-	return unmarshalGQL(&f, id, v)
-}
+func (id *Of[T]) UnmarshalGQL(v any) error { return unmarshalGQL(id.form(), id, v) }
 
 // LogValue implements [slog.LogValuer] and returns a string.
 func (id Of[T]) LogValue() slog.Value { return ID(id).LogValue() }

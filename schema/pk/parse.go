@@ -3,6 +3,7 @@ package pk
 import (
 	"encoding/json"
 	"math"
+	"reflect"
 
 	"github.com/snowkey-go/snowkey/schema/pk/internal/radix"
 )
@@ -50,6 +51,8 @@ func (f *form) wantPrefix() string {
 	return `want text with the prefix of this type, as in "` + f.prefix + `_128GGYHYYK08N"`
 }
 
+// parseDecimal takes a third of the time of strconv.ParseInt and a comparison with what
+// strconv.FormatInt returns. That's a few percent of reading a row from MySQL, which sends text.
 func parseDecimal[S string | []byte](s S) (int64, string) {
 	limit, digits := uint64(math.MaxInt64), s
 	if len(s) > 0 && s[0] == '-' {
@@ -109,6 +112,11 @@ func set[K ~int64, S string | []byte](f *form, dst *K, s S) error {
 	}
 	*dst = K(n)
 	return nil
+}
+
+func parseAs[K ~int64](f *form, s string) (key K, err error) {
+	err = set(f, &key, s)
+	return key, err
 }
 
 // scan stores src in dst. It accepts what database drivers deliver, as well as keys of
@@ -192,10 +200,10 @@ func unmarshalJSON[K ~int64](f *form, dst *K, data []byte) error {
 	return nil
 }
 
-// unmarshalGQL stores v in dst. It accepts the types that GraphQL servers decode a
+// unmarshalGQL stores src in dst. It accepts the types that GraphQL servers decode a
 // literal or a variable into.
-func unmarshalGQL[K ~int64](f *form, dst *K, v any) error {
-	switch v := v.(type) {
+func unmarshalGQL[K ~int64](f *form, dst *K, src any) error {
+	switch v := src.(type) {
 	case nil:
 		return nil
 	case string:
@@ -208,21 +216,14 @@ func unmarshalGQL[K ~int64](f *form, dst *K, v any) error {
 		if f.prefixed {
 			return f.refuse(v, f.wantPrefix())
 		}
-		return scan(f, dst, v)
 	// Generated code passes a key if it has already parsed the text itself.
 	case K, ID:
-		return scan(f, dst, v)
-	case *K:
-		if v == nil {
+	case *K, *ID:
+		if reflect.ValueOf(v).IsNil() {
 			return nil
 		}
-		return scan(f, dst, *v)
-	case *ID:
-		if v == nil {
-			return nil
-		}
-		return scan(f, dst, *v)
 	default:
 		return f.refuse(v, reasonJSON)
 	}
+	return scan(f, dst, src)
 }

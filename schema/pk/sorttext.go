@@ -20,11 +20,7 @@ var sortForm = form{name: "pk.SortText", textual: true, sortable: true}
 
 // ParseSort parses sortable text. It only accepts the exact output of [SortText.String];
 // lower case and the aliases I, L and O are errors. The error is an [*Error].
-func ParseSort(s string) (SortText, error) {
-	var t SortText
-	err := set(&sortForm, &t, s)
-	return t, err
-}
+func ParseSort(s string) (SortText, error) { return parseAs[SortText](&sortForm, s) }
 
 // ID returns the same key for a BIGINT column.
 func (t SortText) ID() ID { return ID(t) }

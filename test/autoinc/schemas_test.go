@@ -139,8 +139,8 @@ func (s shop) rows(t *testing.T) string {
 	return strings.Join(lines, "\n")
 }
 
-// whole returns everything that the catalog says about the tables, without the quotes around
-// names, because SQLite changes those when it renames a table.
+// whole returns everything that the catalog says about the tables, and where counters of
+// SQLite stand.
 func (s shop) whole(t *testing.T) string {
 	t.Helper()
 	queries := map[string]string{
@@ -148,16 +148,16 @@ func (s shop) whole(t *testing.T) string {
 			UNION ALL SELECT inhrelid::regclass || ' is a part of ' || inhparent::regclass FROM pg_inherits
 			UNION ALL SELECT conrelid::regclass || ' ' || conname || pg_get_constraintdef(oid) || convalidated FROM pg_constraint c WHERE NOT (contype = 'n' AND coninhcount > 0) AND NOT EXISTS (SELECT FROM pg_constraint o WHERE o.oid = c.conparentid AND o.conrelid = c.conrelid) AND connamespace IN (SELECT oid FROM pg_namespace WHERE nspname !~ '^pg_' AND nspname <> 'information_schema')
 			UNION ALL SELECT tgname || pg_get_triggerdef(oid) FROM pg_trigger WHERE NOT tgisinternal
-			UNION ALL SELECT relname || pg_get_viewdef(oid) FROM pg_class WHERE relkind = 'v' AND relnamespace IN (SELECT oid FROM pg_namespace WHERE nspname !~ '^pg_' AND nspname <> 'information_schema')
+			UNION ALL SELECT relname || pg_get_viewdef(oid) || relowner::regrole || coalesce(reloptions::text, '') FROM pg_class WHERE relkind = 'v' AND relnamespace IN (SELECT oid FROM pg_namespace WHERE nspname !~ '^pg_' AND nspname <> 'information_schema')
 			UNION ALL SELECT indexrelid::regclass || pg_get_indexdef(indexrelid) || indisvalid FROM pg_index JOIN pg_class c ON c.oid = indrelid WHERE c.relnamespace IN (SELECT oid FROM pg_namespace WHERE nspname !~ '^pg_' AND nspname <> 'information_schema')
 			UNION ALL SELECT proname FROM pg_proc WHERE pronamespace IN (SELECT oid FROM pg_namespace WHERE nspname !~ '^pg_' AND nspname <> 'information_schema')
 			UNION ALL SELECT sequencename || data_type || ' ' || start_value || ' ' || increment_by || ' ' || min_value || ' ' || max_value FROM pg_sequences
 			UNION ALL SELECT relname || ' ' || coalesce(obj_description(c.oid, 'pg_class'), '') || coalesce(x.indisclustered::text, '') || coalesce(c.reloptions::text, '') FROM pg_class c JOIN pg_index x ON x.indexrelid = c.oid WHERE c.relnamespace = 'public'::regnamespace
-			UNION ALL SELECT conrelid::regclass || conname || obj_description(oid, 'pg_constraint') FROM pg_constraint WHERE connamespace = 'public'::regnamespace
+			UNION ALL SELECT pg_get_ruledef(oid) FROM pg_rewrite WHERE rulename <> '_RETURN' AND ev_class > 16000
 			UNION ALL SELECT matviewname || definition || ispopulated || coalesce(obj_description(matviewname::regclass, 'pg_class'), '') FROM pg_matviews WHERE schemaname = 'public'
 			UNION ALL SELECT attrelid::regclass || attname || coalesce(attstattarget::text, '') || coalesce((SELECT string_agg(o, ' ' ORDER BY o) FROM unnest(attoptions) o WHERE o !~ '^pg_'), '') FROM pg_attribute WHERE attnum > 0 AND NOT attisdropped AND attrelid > 16000 AND attrelid IN (SELECT oid FROM pg_class WHERE relkind IN ('r', 'p') AND relnamespace = 'public'::regnamespace)
 			UNION ALL SELECT stxname || (SELECT string_agg(attname, ' ' ORDER BY attname) FROM pg_attribute WHERE attrelid = stxrelid AND attnum = ANY (stxkeys::int2[])) FROM pg_statistic_ext
-			UNION ALL SELECT objoid::regclass || ' ' || coalesce(a.attname, '') || ' ' || description FROM pg_description LEFT JOIN pg_attribute a ON a.attrelid = objoid AND a.attnum = objsubid AND objsubid > 0 WHERE classoid = 'pg_class'::regclass AND objoid > 16000
+			UNION ALL SELECT pg_describe_object(classoid, objoid, objsubid) || ' ' || description FROM pg_description WHERE objoid > 16000
 			UNION ALL SELECT attrelid::regclass || attname || attacl::text FROM pg_attribute WHERE attacl IS NOT NULL AND NOT attisdropped AND attrelid > 16000
 			ORDER BY 1`,
 		"sqlite": `SELECT type || name || tbl_name || coalesce(sql, '') FROM sqlite_master ORDER BY 1`,
@@ -169,7 +169,11 @@ func (s shop) whole(t *testing.T) string {
 			UNION ALL SELECT CONCAT_WS(' ', TABLE_NAME, INDEX_NAME, COLUMN_NAME, SEQ_IN_INDEX) FROM information_schema.STATISTICS WHERE TABLE_SCHEMA = DATABASE()
 			ORDER BY 1`,
 	}
-	return strings.NewReplacer(`"`, "", "[", "", "]", "", "`", "").Replace(s.lines(t, queries[s.Dialect]))
+	state := s.lines(t, queries[s.Dialect])
+	if strings.Contains(state, "CREATE TABLE sqlite_sequence") {
+		state += s.lines(t, "SELECT name || seq FROM sqlite_sequence ORDER BY 1")
+	}
+	return state
 }
 
 // lines returns the rows of a query that selects a text, one a line, without nulls.

@@ -231,7 +231,7 @@ func TestGeneratedDefault(t *testing.T) {
 	dbtest.Exec(t, s.conn, "DELETE FROM orders WHERE id > 1000")
 	dbtest.NoError(t, autoinc.Undo(t.Context(), s.conn, p, autoinc.ApplyOptions{}))
 	require(t, "the state", s.whole(t), before)
-	require(t, "the sequence", strings.Replace(sequence(), "51 false", "50 true", 1), counter)
+	require(t, "the sequence", sequence(), counter)
 }
 
 // A running Apply can be paused, continued and stopped from another process, and waits

@@ -58,9 +58,9 @@ var schemas = []struct{ name, tables, want string }{
 	},
 	{
 		"phpipam, TestLink, Grocy and Ekylibre",
-		`users id authMethod lock_version; usersAuthMethod id; devices id; circuits id device1 device2 location1 md5; locations id;
+		`users id authMethod lock_version; usersAuthMethod id; devices id; circuits id device1 device2 location1 md5; locations id; switches id; ipaddresses id switch state paid;
 			versions id lock_version; posts id views type lock_version; posts_views id; post_types id; testplans number id qu_id_price users_id_by`,
-		`circuits.device1=devices.id circuits.device2=devices.id circuits.location1=locations.id posts.type=post_types.id testplans.qu_id_price=? testplans.users_id_by=users.id users.authMethod=usersAuthMethod.id`,
+		`circuits.device1=devices.id circuits.device2=devices.id circuits.location1=locations.id ipaddresses.switch=switches.id posts.type=post_types.id testplans.qu_id_price=? testplans.users_id_by=users.id users.authMethod=usersAuthMethod.id`,
 	},
 	{
 		"camel case, words and arrays",

@@ -36,11 +36,7 @@ func operated(client *clientv3.Client, prefix string, options ...etcdstore.Optio
 		if err != nil || len(resp.Kvs) == 0 {
 			return err
 		}
-		if text := change(string(resp.Kvs[0].Value)); text != "" {
-			_, err = client.Put(ctx, key, text)
-		} else {
-			_, err = client.Delete(ctx, key)
-		}
+		_, err = client.Put(ctx, key, change(string(resp.Kvs[0].Value)))
 		return err
 	}}
 }

@@ -224,12 +224,14 @@ func refusals() []refusal {
 			create: func(e *env) *gorm.DB { return e.Omit("users.id").Create(&[]user{{ID: idA}}) }},
 		{name: "Omit of the key of a map", row: -1, problem: "without its key",
 			create: func(e *env) *gorm.DB { return e.Model(&user{}).Omit("id").Create(map[string]any{"name": "a"}) }},
+		{name: "Omit of a part of a composite key", row: -1, problem: "without its key tenant_id",
+			create: func(e *env) *gorm.DB { return e.Omit("TenantID").Create(&composite{TenantID: 1, ID: idA}) }},
 
 		wrongKey("integral float64, as from JSON", float64(1<<53), "a float has lost digits"),
 		wrongKey("bool", true, "neither a number nor text"),
 		wrongKey("text that is no number", "abc", "plain decimal"),
 		wrongKey("text with zeros", "007", "plain decimal"),
-		wrongKey("uint64 above all keys", uint64(math.MaxInt64)+1, "above the largest key"),
+		wrongKey("uint64 above all keys", uint64(math.MaxInt64)+1, "uint64 values with high bit set"),
 		wrongKey("SQL expression", gorm.Expr("1+1"), "is not known after the INSERT"),
 		wrongKey("SQL column", clause.Expr{SQL: "age"}, "is not known after the INSERT"),
 		{name: "map with a negative number for an unsigned key", problem: "-1 is negative", model: &note{}, rows: map[string]any{"id": -1}},
@@ -296,6 +298,8 @@ func TestGivenKeys(t *testing.T) {
 		must(t, e.Create(manual{UserID: idA})) // works by value too, because GORM supports that
 		e.wantTable(t, "SELECT id FROM composites ORDER BY id", line(int64(idA)), line(int64(idB)))
 		e.wantTable(t, "SELECT number FROM composite_taggeds", line(int64(idA)))
+		must(t, e.Select("Name").Create(&composite{TenantID: idB, ID: idA, Name: "a"}))
+		e.wantTable(t, "SELECT tenant_id, id FROM composites WHERE name = 'a'", line(int64(idB), int64(idA)))
 		e.wantTable(t, "SELECT user_id FROM manuals", line(int64(idA)))
 
 		// GORM sets the key to that of the user, which is created first.

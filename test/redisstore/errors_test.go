@@ -311,13 +311,3 @@ func TestExamine(t *testing.T) {
 		t.Error(got)
 	}
 }
-
-func TestZeroStore(t *testing.T) {
-	t.Parallel()
-	for _, s := range []*redisstore.Store{{}, redisstore.New(nil)} {
-		_, err := s.Rows(t.Context(), terms, 0, 7)
-		if _, err2 := s.Examine(t.Context()); err == nil || err2 == nil {
-			t.Errorf("%v, %v", err, err2)
-		}
-	}
-}

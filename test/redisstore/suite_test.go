@@ -34,10 +34,7 @@ func operated(client redis.UniversalClient) lease.Store {
 		if err != nil {
 			return err
 		}
-		if text := change(old); text != "" {
-			return client.HSet(ctx, key(t), field(t, worker), text).Err()
-		}
-		return client.HDel(ctx, key(t), field(t, worker)).Err()
+		return client.HSet(ctx, key(t), field(t, worker), change(old)).Err()
 	}}
 }
 

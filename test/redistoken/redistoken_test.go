@@ -157,20 +157,6 @@ func TestServerDown(t *testing.T) {
 	}
 }
 
-func TestStoreWithoutAClient(t *testing.T) {
-	t.Parallel()
-	issued := dbtest.Must(newSigner(t).Issue(t.Context()))(t)
-	var none *redistoken.Store
-	for name, store := range map[string]*redistoken.Store{"zero": {}, "nil": none.WithPrefix("a"), "of no client": redistoken.New(nil)} {
-		_, used := store.User(t.Context(), issued)
-		for i, err := range []error{used, store.Add(t.Context(), issued, 7), store.Revoke(t.Context(), 7, 7), store.RevokeUser(t.Context(), 7)} {
-			if err == nil || !strings.HasPrefix(err.Error(), "redistoken: there is no client") {
-				t.Errorf("%s store, method %d: %v", name, i, err)
-			}
-		}
-	}
-}
-
 // TestForgedTokenExtendsNothing uses a token that somebody made with a leaked key, for the
 // id of another session. It must not keep that session alive.
 func TestForgedTokenExtendsNothing(t *testing.T) {

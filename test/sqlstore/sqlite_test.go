@@ -25,13 +25,8 @@ func fileOf(t *testing.T, conn *sql.DB) (file string) {
 }
 
 func TestSQLiteStore(t *testing.T) {
-	leasetest.Run(t, func(t *testing.T) lease.Store { return ordered{sqlstore.SQLite(dbtest.SQLite(t).Connect(t))} })
+	leasetest.Run(t, func(t *testing.T) lease.Store { return sqlstore.SQLite(dbtest.SQLite(t).Connect(t)) })
 }
-
-// ordered marks a store whose probes find the smallest free worker number.
-type ordered struct{ lease.Store }
-
-func (ordered) Ordered() {}
 
 // Who may write the database may lease.
 func TestSQLiteFolder(t *testing.T) {
@@ -81,7 +76,7 @@ func openSQLite(t *testing.T, conn *sql.DB) (id, worker int64, end func()) {
 	return dbtest.Must(pool.Next(t.Context()))(t), worker, func() { pool.Close(context.Background()) }
 }
 
-// Databases in memory share a folder, since several *sql.DB may have the same one.
+// Databases in memory share their leases, since several *sql.DB may have the same one.
 func TestSQLiteInMemory(t *testing.T) {
 	driver := dbtest.SQLite(t).Driver
 	seen := map[int64]bool{}

@@ -17,34 +17,29 @@ import (
 )
 
 func TestStoreWithoutADatabase(t *testing.T) {
-	for name, store := range map[string]*sqlstore.Store{"zero": {}, "nil": nil, "of no DB": sqlstore.Postgres(nil)} {
-		t.Run(name, func(t *testing.T) {
-			ctx := t.Context()
-			_, probed := store.Probe(ctx, lease.Query{})
-			_, _, claimed := store.Claim(ctx, lease.Claim{})
-			_, _, renewed := store.Renew(ctx, lease.Renewal{})
-			_, released := store.Release(ctx, lease.Terms{}, lease.Row{}, 0)
-			_, listed := store.Rows(ctx, terms, 0, 0)
-			_, created := store.CreateNamespace(ctx, terms, 0)
-			_, _, layouts := store.Layouts(ctx, "")
-			_, namespaces := store.Namespaces(ctx)
-			for i, err := range []error{
-				store.Migrate(ctx), layouts, created, probed, store.Fence(ctx, terms, ""),
-				store.AddRows(ctx, terms, 0, 0), claimed, renewed, released, listed, namespaces,
-			} {
-				if err == nil || !strings.HasPrefix(err.Error(), "sqlstore: there is no database") {
-					t.Errorf("%s store, method %d: %v", name, i, err)
-				}
-			}
-			// These need to know the dialect, but don't need a database.
-			statements, grants := store.DDL(), store.Grants("app")
-			_, err := store.WithTable("leases")
-			if has := name == "of no DB"; has != (statements != nil) || has != (grants != nil) || has != (err == nil) {
-				t.Errorf("%s store: %q, %q, %v", name, statements, grants, err)
-			}
-		})
+	store, ctx := sqlstore.Postgres(nil), t.Context()
+	_, probed := store.Probe(ctx, lease.Query{})
+	_, _, claimed := store.Claim(ctx, lease.Claim{})
+	_, _, renewed := store.Renew(ctx, lease.Renewal{})
+	_, released := store.Release(ctx, lease.Terms{}, lease.Row{}, 0)
+	_, listed := store.Rows(ctx, terms, 0, 0)
+	_, created := store.CreateNamespace(ctx, terms, 0)
+	_, _, layouts := store.Layouts(ctx, "")
+	_, namespaces := store.Namespaces(ctx)
+	for i, err := range []error{
+		store.Migrate(ctx), layouts, created, probed, store.Fence(ctx, terms, ""),
+		store.AddRows(ctx, terms, 0, 0), claimed, renewed, released, listed, namespaces,
+	} {
+		if err == nil || !strings.HasPrefix(err.Error(), "sqlstore: there is no database") {
+			t.Errorf("method %d: %v", i, err)
+		}
 	}
-	if _, err := sqlstore.Postgres(new(sql.DB)).WithTable("a b"); err == nil || !strings.Contains(err.Error(), `"a b"`) {
+	// These need to know the dialect, but don't need a database.
+	statements, grants := store.DDL(), store.Grants("app")
+	if _, err := store.WithTable("leases"); err != nil || statements == nil || grants == nil {
+		t.Errorf("%q, %q, %v", statements, grants, err)
+	}
+	if _, err := store.WithTable("a b"); err == nil || !strings.Contains(err.Error(), `"a b"`) {
 		t.Errorf("the name of a table: %v", err)
 	}
 }

@@ -56,10 +56,6 @@ func (s *operated) exec(ctx context.Context, statement string, values ...any) er
 	return err
 }
 
-func (s *operated) Delete(ctx context.Context, t lease.Terms, worker int64) error {
-	return s.exec(ctx, "DELETE FROM {lease} WHERE namespace = ? AND layout = ? AND worker = ?", t.Namespace, t.Layout, worker)
-}
-
 func (s *operated) Edit(ctx context.Context, t lease.Terms, r lease.Row) error {
 	return s.exec(ctx, "UPDATE {lease} SET token = ?, revision = ?, bound = ?, expires_at = ?, label = ? WHERE namespace = ? AND layout = ? AND worker = ?",
 		cmp.Or(r.Token, "-"), r.Revision, r.Bound, r.Expires, cmp.Or(r.Label, "-"), t.Namespace, t.Layout, r.Worker)

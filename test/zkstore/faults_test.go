@@ -206,7 +206,4 @@ func errorsOfTheStore(t *testing.T, servers []string) {
 			t.Errorf("%q: %v", path, err)
 		}
 	}
-	if err := probe(new(zkstore.Store)); err == nil {
-		t.Error("the zero value has no error")
-	}
 }

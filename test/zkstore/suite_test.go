@@ -46,9 +46,7 @@ func operated(store *zkstore.Store, conn *zk.Conn, path string) kvtest.Operator 
 		if err := errors.Join(err, json.Unmarshal(data, &content)); err != nil {
 			return err
 		}
-		if content.Text = json.RawMessage(change(string(content.Text))); len(content.Text) == 0 {
-			return conn.Delete(node, stat.Version)
-		}
+		content.Text = json.RawMessage(change(string(content.Text)))
 		data, err = json.Marshal(content)
 		if err == nil {
 			_, err = conn.Set(node, data, stat.Version)

@@ -16,8 +16,7 @@ import (
 	"github.com/snowkey-go/snowkey/token"
 )
 
-// A Store keeps sessions in Redis. Create one using [New]; the zero value's methods return
-// an error.
+// A Store keeps sessions in Redis. Create one using [New]; the zero Store isn't valid.
 //
 // A Store is safe for concurrent use, including by any number of processes.
 type Store struct {
@@ -33,30 +32,13 @@ func New(client redis.UniversalClient) *Store { return &Store{client, "snowkey:"
 
 // WithPrefix returns a store on the same server whose keys start with prefix rather than
 // "snowkey:". Give each application its own prefix if several share a server.
-func (s *Store) WithPrefix(prefix string) *Store {
-	if s == nil {
-		return nil
-	}
-	return &Store{s.client, prefix}
-}
-
-var errNoClient = errors.New("redistoken: there is no client; make the store with New and an open client")
-
-func (s *Store) check() error {
-	if s == nil || s.client == nil {
-		return errNoClient
-	}
-	return nil
-}
+func (s *Store) WithPrefix(prefix string) *Store { return &Store{s.client, prefix} }
 
 func (s *Store) session(id int64) string { return fmt.Sprintf("%ssession:{%d}", s.prefix, id) }
 func (s *Store) user(user int64) string  { return fmt.Sprintf("%suser:{%d}", s.prefix, user) }
 
 // Add implements [token.Store].
 func (s *Store) Add(ctx context.Context, t token.Token, user int64) error {
-	if err := s.check(); err != nil {
-		return err
-	}
 	if !t.Claim() {
 		return token.ErrInvalid
 	}
@@ -92,9 +74,6 @@ func lifetime(t token.Token) time.Duration {
 
 // User implements [token.Store]. It records each use.
 func (s *Store) User(ctx context.Context, t token.Token) (int64, error) {
-	if err := s.check(); err != nil {
-		return 0, err
-	}
 	if t.Text() == "" {
 		return 0, token.ErrInvalid
 	}
@@ -127,9 +106,6 @@ func (s *Store) User(ctx context.Context, t token.Token) (int64, error) {
 
 // Sessions implements [token.Store].
 func (s *Store) Sessions(ctx context.Context, user int64) ([]int64, error) {
-	if err := s.check(); err != nil {
-		return nil, err
-	}
 	members, err := s.client.ZRange(ctx, s.user(user), 0, -1).Result()
 	if err != nil {
 		return nil, wrap(err)
@@ -158,9 +134,6 @@ func (s *Store) Sessions(ctx context.Context, user int64) ([]int64, error) {
 
 // Revoke implements [token.Store].
 func (s *Store) Revoke(ctx context.Context, user, id int64) error {
-	if err := s.check(); err != nil {
-		return err
-	}
 	// The set knows whose session it is. What remains after this has ended.
 	removed, err := s.client.ZRem(ctx, s.user(user), id).Result()
 	if err != nil || removed == 0 {
@@ -171,9 +144,6 @@ func (s *Store) Revoke(ctx context.Context, user, id int64) error {
 
 // RevokeUser implements [token.Store].
 func (s *Store) RevokeUser(ctx context.Context, user int64) error {
-	if err := s.check(); err != nil {
-		return err
-	}
 	return wrap(s.client.Del(ctx, s.user(user)).Err())
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/subtle"
 	"database/sql"
-	"errors"
 	"fmt"
 	"time"
 
@@ -14,7 +13,7 @@ import (
 )
 
 // A Store keeps sessions in a database table. Create one using [Postgres], [MySQL] or
-// [SQLite]; the zero value's methods return an error.
+// [SQLite]; the zero Store isn't valid.
 //
 // A Store is safe for concurrent use, including by any number of processes. It doesn't hold
 // on to connections between calls.
@@ -41,9 +40,6 @@ func newStore(db *sql.DB, d sqldialect.Dialect) *Store {
 // snowkey_session. It may be qualified by a schema or database and a dot. Names are limited
 // to 51 ASCII letters, digits and underscores.
 func (s *Store) WithTable(name string) (*Store, error) {
-	if s == nil {
-		return nil, wrap(sqlsession.ErrNoDatabase)
-	}
 	table, err := s.table.WithName(name)
 	if err != nil {
 		return nil, wrap(err)
@@ -54,23 +50,14 @@ func (s *Store) WithTable(name string) (*Store, error) {
 // Migrate creates the table if it doesn't exist yet. An existing table is checked, and
 // Migrate returns an error if it can't be used. The privilege to create tables is only
 // needed if there's no table yet. Migrate may be called by many processes at the same time.
-func (s *Store) Migrate(ctx context.Context) error {
-	if s == nil {
-		return wrap(sqlsession.ErrNoDatabase)
-	}
-	return wrap(s.table.Migrate(ctx))
-}
+func (s *Store) Migrate(ctx context.Context) error { return wrap(s.table.Migrate(ctx)) }
 
 // Add implements [token.Store].
 func (s *Store) Add(ctx context.Context, t token.Token, user int64) error {
-	db, err := s.ready(ctx)
-	if err != nil {
-		return wrap(err)
-	}
 	if !t.Claim() {
 		return token.ErrInvalid
 	}
-	added, err := s.write(ctx, db, addText, map[string]any{
+	added, err := s.write(ctx, addText, map[string]any{
 		"id": t.ID, "user": user, "hash": t.Hash(), "seen": t.Seen.UnixMilli(), "expires": t.Expires.UnixMilli(),
 	})
 	if err == nil && !added {
@@ -84,20 +71,22 @@ const touches = 8
 
 // User implements [token.Store].
 func (s *Store) User(ctx context.Context, t token.Token) (int64, error) {
-	db, err := s.ready(ctx)
-	if err != nil {
-		return 0, wrap(err)
-	}
 	if t.Text() == "" {
 		return 0, token.ErrInvalid
 	}
-	row, err := s.read(ctx, db, t.ID)
-	if errors.Is(err, sql.ErrNoRows) {
-		return 0, token.ErrEnded
+	type session struct {
+		user int64
+		hash string
+		seen int64 // ms since 1970
 	}
+	found, err := read(ctx, s, userText, map[string]any{"id": t.ID}, func(r *session) []any { return []any{&r.user, &r.hash, &r.seen} })
 	if err != nil {
 		return 0, wrap(err)
 	}
+	if len(found) == 0 {
+		return 0, token.ErrEnded
+	}
+	row := found[0]
 	if subtle.ConstantTimeCompare([]byte(row.hash), []byte(t.Hash())) == 0 {
 		return 0, token.ErrInvalid
 	}
@@ -111,7 +100,7 @@ func (s *Store) User(ctx context.Context, t token.Token) (int64, error) {
 		}
 		return 0, token.ErrEnded
 	case idle >= t.Idle/touches:
-		if _, err := s.write(ctx, db, touchText, map[string]any{"id": t.ID, "seen": t.Seen.UnixMilli()}); err != nil {
+		if _, err := s.write(ctx, touchText, map[string]any{"id": t.ID, "seen": t.Seen.UnixMilli()}); err != nil {
 			return 0, wrap(err)
 		}
 	}
@@ -119,39 +108,21 @@ func (s *Store) User(ctx context.Context, t token.Token) (int64, error) {
 }
 
 // Sessions implements [token.Store].
-func (s *Store) Sessions(ctx context.Context, user int64) (ids []int64, err error) {
-	db, err := s.ready(ctx)
-	if err != nil {
-		return nil, wrap(err)
-	}
-	query, args := s.table.Bind(s.fill(sessionsText), map[string]any{"user": user})
-	err = s.fresh(ctx, db, func(q querier) (autocommit bool, err error) {
-		ids, autocommit = nil, false
-		rows, err := q.QueryContext(ctx, query, args...)
-		if err != nil {
-			return false, err
-		}
-		defer rows.Close()
-		for rows.Next() {
-			var id int64
-			if err := rows.Scan(&id, &autocommit); err != nil {
-				return false, err
-			}
-			ids = append(ids, id)
-		}
-		return autocommit, rows.Err()
-	})
+func (s *Store) Sessions(ctx context.Context, user int64) ([]int64, error) {
+	ids, err := read(ctx, s, sessionsText, map[string]any{"user": user}, func(id *int64) []any { return []any{id} })
 	return ids, wrap(err)
 }
 
 // Revoke implements [token.Store].
 func (s *Store) Revoke(ctx context.Context, user, id int64) error {
-	return s.remove(ctx, revokeText, map[string]any{"user": user, "id": id})
+	_, err := s.write(ctx, revokeText, map[string]any{"user": user, "id": id})
+	return wrap(err)
 }
 
 // RevokeUser implements [token.Store].
 func (s *Store) RevokeUser(ctx context.Context, user int64) error {
-	return s.remove(ctx, revokeUserText, map[string]any{"user": user})
+	_, err := s.write(ctx, revokeUserText, map[string]any{"user": user})
+	return wrap(err)
 }
 
 // Cleanup deletes sessions that expired more than a minute before now, oldest expiry first,
@@ -159,28 +130,21 @@ func (s *Store) RevokeUser(ctx context.Context, user int64) error {
 // several. (The minute is there to allow for clock differences between processes.) If ctx
 // ends early, the next call will pick up where this one left off.
 func (s *Store) Cleanup(ctx context.Context, now time.Time) error {
-	db, err := s.ready(ctx)
 	before := now.Add(-time.Minute).UnixMilli()
-	for more := err == nil; more && err == nil; {
-		more, err = s.write(ctx, db, cleanupText, map[string]any{"before": before})
+	for {
+		more, err := s.write(ctx, cleanupText, map[string]any{"before": before})
+		if !more || err != nil {
+			return wrap(err)
+		}
 	}
-	return wrap(err)
-}
-
-func (s *Store) remove(ctx context.Context, statement string, values map[string]any) error {
-	db, err := s.ready(ctx)
-	if err == nil {
-		_, err = s.write(ctx, db, statement, values)
-	}
-	return wrap(err)
 }
 
 // write runs one of the statements with these values.
-func (s *Store) write(ctx context.Context, db *sql.DB, statement string, values map[string]any) (changed bool, err error) {
-	w := sqlsession.Write{Text: s.fill(statement), Values: values}
+func (s *Store) write(ctx context.Context, statement string, values map[string]any) (changed bool, err error) {
+	text := s.words(statement)
 	err = sqlsession.Again(ctx, sqldialect.Conflict, func() error {
 		var answer int64
-		answer, changed, err = w.Run(ctx, db, s.table.Dialect)
+		answer, changed, err = s.table.Write(ctx, text, values)
 		if s.table.Dialect == sqldialect.Postgres {
 			changed = answer > 0
 		}
@@ -194,66 +158,39 @@ func (s *Store) write(ctx context.Context, db *sql.DB, statement string, values 
 
 const duplicateKey = 1062 // of MySQL
 
-func (s *Store) fill(statement string) string {
-	return s.table.Fill(words[s.table.Dialect].Replace(statement))
-}
+func (s *Store) words(statement string) string { return words[s.table.Dialect].Replace(statement) }
 
-type row struct {
-	user int64
-	hash string
-	seen int64 // ms since 1970
-}
-
-func (s *Store) read(ctx context.Context, db *sql.DB, id int64) (r row, err error) {
-	query, args := s.table.Bind(s.fill(userText), map[string]any{"id": id})
-	err = s.fresh(ctx, db, func(q querier) (autocommit bool, err error) {
-		r = row{}
-		err = q.QueryRowContext(ctx, query, args...).Scan(&r.user, &r.hash, &r.seen, &autocommit)
-		return autocommit, err
-	})
-	return r, err
-}
-
-// A querier is a *sql.DB or a *sql.Conn.
-type querier interface {
-	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
-	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
-}
-
-// fresh calls read, and again if it may not have seen which sessions were added or revoked.
-// The read returns whether a row says that autocommit is on.
-func (s *Store) fresh(ctx context.Context, db *sql.DB, read func(querier) (autocommit bool, err error)) error {
-	if !s.table.IsMySQL() {
-		_, err := read(db)
-		return err
+// read returns the rows of a statement whose last column says whether autocommit is on. On
+// MySQL it reads again if it may not have seen which sessions were added or revoked.
+func read[T any](ctx context.Context, s *Store, statement string, values map[string]any, dest func(*T) []any) (found []T, err error) {
+	db, err := s.table.DB(ctx)
+	if err != nil {
+		return nil, err
 	}
 	conn, err := db.Conn(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer conn.Close()
-	autocommit, err := read(conn)
-	if err == nil && autocommit || err != nil && !errors.Is(err, sql.ErrNoRows) {
-		return err
+	query, args := s.table.Bind(s.table.Fill(s.words(statement)), values)
+	autocommit := !s.table.IsMySQL()
+	list := func() ([]T, error) {
+		return sqlsession.List(ctx, conn, query, args, func(t *T) []any { return append(dest(t), &autocommit) })
 	}
-	// With autocommit off, the connection may be in a transaction that began with an
-	// earlier read. We end that transaction, and ours.
+	if found, err = list(); autocommit || err != nil {
+		return found, err
+	}
+	// With autocommit off, or if there are no rows that say so, the connection may be in a
+	// transaction that began with an earlier read. We end that transaction, and ours.
 	const end = "ROLLBACK AND NO CHAIN NO RELEASE"
 	if _, err := conn.ExecContext(ctx, end); err != nil {
-		return err
+		return nil, err
 	}
-	_, err = read(conn)
+	found, err = list()
 	if _, ended := conn.ExecContext(ctx, end); ended != nil {
-		return ended
+		return nil, ended
 	}
-	return err
-}
-
-func (s *Store) ready(ctx context.Context) (*sql.DB, error) {
-	if s == nil {
-		return nil, sqlsession.ErrNoDatabase
-	}
-	return s.table.Ready(ctx)
+	return found, err
 }
 
 func wrap(err error) error {

@@ -15,7 +15,7 @@ import (
 )
 
 // A Store keeps bounds in a table of a database. Use [Postgres], [MySQL] or [SQLite] to
-// create one. The methods of the zero Store return an error.
+// create one; the zero Store isn't valid.
 //
 // A Store is safe for concurrent use by any number of processes. On PostgreSQL, MySQL and
 // MariaDB it keeps one connection of the *sql.DB to itself until its segments are closed,
@@ -51,19 +51,11 @@ func newStore(db *sql.DB, d sqldialect.Dialect) *Store {
 // preceded by a schema or database and a dot. Whether upper and lower case differ depends
 // on the database.
 func (s *Store) WithTable(name string) (*Store, error) {
-	table, err := s.of().WithName(name)
+	table, err := s.table.WithName(name)
 	if err != nil {
 		return nil, fmt.Errorf("segmentstore: %w", err)
 	}
 	return &Store{table}, nil
-}
-
-// of returns the table, or nil. The methods of a nil Table return an error.
-func (s *Store) of() *sqlsession.Table {
-	if s == nil {
-		return nil
-	}
-	return s.table
 }
 
 // Migrate creates the table if it doesn't exist yet, which is the only time it needs the
@@ -72,7 +64,7 @@ func (s *Store) of() *sqlsession.Table {
 // protocol version, a trigger, a rule, row-level security, or an engine other than
 // InnoDB.
 func (s *Store) Migrate(ctx context.Context) error {
-	if err := s.of().Migrate(ctx); err != nil {
+	if err := s.table.Migrate(ctx); err != nil {
 		return fmt.Errorf("segmentstore: %w", err)
 	}
 	return nil
@@ -82,30 +74,23 @@ func (s *Store) Migrate(ctx context.Context) error {
 // Migrate hasn't been called, the first Fetch checks the table itself and returns the
 // same errors.
 func (s *Store) Fetch(ctx context.Context, f segment.Fetch) (start int64, err error) {
-	db, err := s.of().Ready(ctx)
+	start, ok, err := s.write(ctx, f)
+	if err == nil && !ok {
+		start, err = f.Limit, s.refusal(ctx, f.Name)
+	}
 	if err != nil {
 		return 0, fmt.Errorf("segmentstore: %w", err)
 	}
-	start, ok, err := s.write(ctx, db, sqlsession.Write{Text: s.table.Fill(fetches[s.table.Dialect]), Values: map[string]any{
-		"name": f.Name, "min": f.Min, "limit": f.Limit, "span": f.Span, "end": f.End(f.Min),
-	}})
-	if err != nil {
-		return 0, fmt.Errorf("segmentstore: %w", err)
-	}
-	if ok {
-		return min(start, f.Limit), nil
-	}
-	if err := s.refusal(ctx, db, f.Name); err != nil {
-		return 0, err
-	}
-	return f.Limit, nil
+	return min(start, f.Limit), nil
 }
 
 // write runs a fetch. On SQLite it returns a BlockedError if another transaction keeps it
 // from writing. That may be the caller's, which would wait for itself.
-func (s *Store) write(ctx context.Context, db *sql.DB, w sqlsession.Write) (start int64, ok bool, err error) {
+func (s *Store) write(ctx context.Context, f segment.Fetch) (start int64, ok bool, err error) {
 	began := time.Now()
-	start, ok, err = w.Run(ctx, db, s.table.Dialect)
+	start, ok, err = s.table.Write(ctx, fetches[s.table.Dialect], map[string]any{
+		"name": f.Name, "min": f.Min, "limit": f.Limit, "span": f.Span, "end": f.End(f.Min),
+	})
 	switch {
 	case s.table.IsMySQL():
 		ok = start >= 0
@@ -121,28 +106,23 @@ func (s *Store) write(ctx context.Context, db *sql.DB, w sqlsession.Write) (star
 }
 
 // refusal returns an error if the row of a name has another protocol version.
-func (s *Store) refusal(ctx context.Context, db *sql.DB, name string) error {
+func (s *Store) refusal(ctx context.Context, name string) error {
+	db, err := s.table.DB(ctx)
+	if err != nil {
+		return err
+	}
 	var version int64
 	query, values := s.table.Bind(s.table.Fill("SELECT protocol FROM {table} WHERE name = @name"), map[string]any{"name": name})
-	err := sqlsession.Read(ctx, db, s.table.Dialect, sqlsession.Settings{}, func(conn *sql.Conn) error {
+	err = sqlsession.Read(ctx, db, s.table.Dialect, sqlsession.Settings{}, func(conn *sql.Conn) error {
 		return conn.QueryRowContext(ctx, query, values...).Scan(&version)
 	})
-	if err != nil {
-		return fmt.Errorf("segmentstore: %w", err)
+	if err == nil && version != protocol.Version {
+		err = &protocol.VersionError{Where: fmt.Sprintf("segment %q in the table %s", name, s.table.Name()), Found: strconv.FormatInt(version, 10)}
 	}
-	if version != protocol.Version {
-		return fmt.Errorf("segmentstore: %w", &protocol.VersionError{Where: fmt.Sprintf("segment %q in the table %s", name, s.table.Name()), Found: strconv.FormatInt(version, 10)})
-	}
-	return nil
+	return err
 }
 
 // Reserve reserves a connection of the *sql.DB for the statements of all stores that use
 // it, unless only one may be open. A [segment.Segment] calls it, and calls release when
 // it's closed. On SQLite, which has one writer at a time, it does nothing.
-func (s *Store) Reserve() (release func(), warning string) {
-	db, err := s.of().DB()
-	if err != nil || s.table.Dialect == sqldialect.SQLite {
-		return func() {}, ""
-	}
-	return sqlsession.Reserve(db)
-}
+func (s *Store) Reserve() (release func(), warning string) { return s.table.Reserve() }

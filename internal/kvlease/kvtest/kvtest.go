@@ -17,17 +17,11 @@ type Operator struct {
 	lease.Store
 
 	// Change replaces the text of a worker, or that of the namespace for
-	// kvlease.OfNamespace. If the text is to be "", it deletes the entry. If there is no
-	// entry, it does nothing.
+	// kvlease.OfNamespace. If there is none, it does nothing.
 	Change func(ctx context.Context, terms lease.Terms, worker int64, change func(text string) string) error
 }
 
 var _ leasetest.Operator = Operator{}
-
-// Delete implements [leasetest.Operator].
-func (o Operator) Delete(ctx context.Context, terms lease.Terms, worker int64) error {
-	return o.Change(ctx, terms, worker, func(string) string { return "" })
-}
 
 // Edit implements [leasetest.Operator].
 func (o Operator) Edit(ctx context.Context, terms lease.Terms, r lease.Row) error {

@@ -1,5 +1,5 @@
-// Package public writes keys as opaque text, which doesn't show when a row was created, how
-// many rows there are, or what the next key is going to be.
+// Package public writes keys as opaque text. Use it for the ids in URLs and APIs if they must
+// not show when a row was created, how many rows there are, or what the next key will be.
 //
 //	type User struct {
 //		ID   public.ID[User] `json:"id"` // BIGINT in the database, "A6zBCUJ…" in JSON
@@ -17,8 +17,8 @@
 //		…
 //	}
 //
-// An [ID] works like a [pk.ID] in Go and in the database. Keys of any other type can be
-// converted with a [Codec]. Both are safe for concurrent use.
+// In Go and in the database, an [ID] works like a [pk.ID]. For keys of any other type, use a
+// [Codec]. Both are safe for concurrent use.
 //
 // # Format
 //
@@ -34,25 +34,26 @@
 //	AES key = HMAC-SHA-256(key, "snowkey public id: block")
 //	tag     = HMAC-SHA-256(key, "snowkey public id: entity " + entity), the first 8 bytes
 //
-// The entity is the result of T's Prefix method. This means that a Go type can be renamed or
-// moved to another package without affecting any ids, whereas changing its Prefix will
-// change all of them. Types sharing a Prefix accept each other's ids.
+// The entity is the result of T's Prefix method. If you change what Prefix returns, all ids
+// of the entity change. If you only rename the Go type, they stay the same. Types with the
+// same Prefix accept each other's ids.
 //
-// Decoding is the reverse, followed by a comparison of the tag (in constant time, and
-// without a query). Since changing a single character scrambles the whole block, a random
-// guess has a 1 in 2^64 chance of passing. The construction is known as encode-then-encipher
-// (Bellare and Rogaway, 2000). The [Error] is always the same, whether text was forged,
-// mistyped, or just copied from another entity's id.
+// To decode an id, the codec decrypts the block and compares the tag with the entity's. It
+// doesn't need a query. A random guess has a 1 in 2^64 chance of passing, because changing a
+// single character changes the whole block. (The construction is known as
+// encode-then-encipher; Bellare and Rogaway, 2000.)
+//
+// For any other text, decoding returns an [Error]. It doesn't say whether the text was
+// forged, mistyped, or copied from another entity's id.
 //
 // # What it does not do
 //
-//   - This isn't authorization. Anyone who has seen an id can send it back to you, so still
+//   - Public ids aren't permissions. Anyone who has seen an id can send it back to you, so
 //     check on every request that the caller is allowed to use the row.
-//   - Ids don't expire, and can't be revoked while their encryption key is in use.
-//   - Equal ids have equal text, so people can still tell when two of them refer to the same
-//     row.
+//   - Public ids don't expire, and can't be revoked while their encryption key is in use.
+//   - Equal ids have equal text, so people can tell that two ids refer to the same row.
 //   - The text isn't in key order. Use the column in SQL to sort and paginate.
 //
-// See docs/web.md for help with choosing between this package, [pk.Prefixed] and plain keys,
-// and for how to replace an encryption key.
+// docs/web.md compares this package with [pk.Prefixed] and plain keys. It also describes how
+// to replace an encryption key.
 package public

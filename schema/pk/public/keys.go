@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"unicode"
@@ -37,6 +38,7 @@ func New(keys ...Key) (*Codec, error) {
 	c := new(Codec)
 	for i, key := range keys {
 		reason := ""
+		other := slices.IndexFunc(keys[:i], func(k Key) bool { return bytes.Equal(k.Secret, key.Secret) })
 		switch {
 		case base62.Values()[key.Version] < 0:
 			reason = "the version must be one of 0-9, A-Z and a-z"
@@ -46,21 +48,13 @@ func New(keys ...Key) (*Codec, error) {
 			reason = "has 32 equal bytes, which anyone can guess; make one with: " + makeKey
 		case c.reads[key.Version] != nil:
 			reason = "another key has this version; each key needs its own"
-		}
-		for _, other := range keys[:i] {
-			if reason == "" && bytes.Equal(other.Secret, key.Secret) {
-				reason = fmt.Sprintf("is the same as key %q; make another with: %s", other.Version, makeKey)
-			}
-		}
-		var err error
-		if reason == "" {
-			if c.reads[key.Version], err = newSealer(key); err != nil {
-				reason = err.Error()
-			}
+		case other >= 0:
+			reason = fmt.Sprintf("is the same as key %q; make another with: %s", keys[other].Version, makeKey)
 		}
 		if reason != "" {
 			return nil, fmt.Errorf("public: key %d (version %q): %s", i+1, string(rune(key.Version)), reason)
 		}
+		c.reads[key.Version] = newSealer(key)
 	}
 	c.writes = c.reads[keys[0].Version]
 	return c, nil

@@ -30,9 +30,7 @@ func (d *Digits) Values() *[256]int8 { return &d.values }
 // gets leading zeros.
 func (d *Digits) Append(dst []byte, n uint64, width int) []byte {
 	base := uint64(len(d.alphabet))
-	for range width {
-		dst = append(dst, 0)
-	}
+	dst = append(dst, make([]byte, width)...)
 	for i := len(dst) - 1; i >= len(dst)-width; i-- {
 		dst[i] = d.alphabet[n%base]
 		n /= base

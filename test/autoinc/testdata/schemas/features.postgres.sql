@@ -113,19 +113,18 @@ CREATE TABLE visits_2 PARTITION OF visits_rest FOR VALUES IN (2);
 CREATE TABLE visits_others PARTITION OF visits_rest DEFAULT;
 CREATE INDEX ON visits (user_id, day);
 
--- Views upon views, one of them materialized, with indexes, options and privileges.
-CREATE VIEW customers WITH (security_barrier) AS SELECT id, name FROM users WHERE state = 'open';
-CREATE VIEW bosses AS SELECT u.id, count(*) AS n FROM customers u JOIN users e ON e.boss_id = u.id GROUP BY u.id;
-GRANT SELECT ON customers TO pg_monitor;
-COMMENT ON VIEW bosses IS 'who has people';
-CREATE MATERIALIZED VIEW totals AS SELECT user_id, sum(total) AS total FROM orders GROUP BY user_id;
-CREATE UNIQUE INDEX totals_user ON totals (user_id);
-COMMENT ON COLUMN customers.id IS E'a\n\n-- end: widen/1\nb';
-COMMENT ON MATERIALIZED VIEW totals IS 'it''s counted';
-COMMENT ON INDEX totals_user IS 'one row each';
-ALTER MATERIALIZED VIEW totals CLUSTER ON totals_user;
-GRANT SELECT ON totals TO pg_monitor;
-CREATE MATERIALIZED VIEW later AS SELECT user_id + 1 AS n FROM totals WITH NO DATA;
+-- A view that writes, by rules and triggers, with an owner and comments.
+CREATE VIEW members AS SELECT id, name, state FROM users;
+ALTER VIEW members ALTER state SET DEFAULT 'closed', OWNER TO pg_monitor;
+CREATE RULE "add one" AS ON INSERT TO members DO INSTEAD INSERT INTO users (name, state) VALUES (NEW.name, NEW.state);
+CREATE RULE gone AS ON DELETE TO members DO ALSO (UPDATE orders SET total = 0 WHERE user_id = OLD.id; DELETE FROM doors WHERE badge_id = OLD.id);
+CREATE TRIGGER renamed INSTEAD OF UPDATE ON members FOR EACH ROW EXECUTE FUNCTION touch();
+CREATE TRIGGER counted AFTER UPDATE OF name ON members FOR EACH STATEMENT WHEN (pg_trigger_depth() = 0) EXECUTE FUNCTION touch();
+GRANT SELECT (id), UPDATE (name) ON members TO pg_signal_backend WITH GRANT OPTION;
+GRANT DELETE ON members TO PUBLIC;
+COMMENT ON RULE "add one" ON members IS 'it''s written';
+COMMENT ON TRIGGER counted ON members IS 'with a \ and
+a second line';
 
 -- Constraints that are checked late, or on new rows only, and more kinds of indexes.
 CREATE TABLE posts (
@@ -165,3 +164,17 @@ BEGIN
     RETURN found;
 END
 $$;
+
+-- Views upon views, one of them materialized, with indexes, options and privileges.
+CREATE VIEW customers WITH (security_barrier) AS SELECT id, name FROM users WHERE state = 'open';
+CREATE VIEW bosses AS SELECT u.id, count(*) AS n FROM customers u JOIN users e ON e.boss_id = u.id GROUP BY u.id;
+GRANT SELECT ON customers TO pg_monitor;
+COMMENT ON VIEW bosses IS 'who has people';
+CREATE MATERIALIZED VIEW totals AS SELECT user_id, sum(total) AS total FROM orders GROUP BY user_id;
+CREATE UNIQUE INDEX totals_user ON totals (user_id);
+COMMENT ON COLUMN customers.id IS E'a\n\n-- end: widen/1\nb';
+COMMENT ON MATERIALIZED VIEW totals IS 'it''s counted';
+COMMENT ON INDEX totals_user IS 'one row each';
+ALTER MATERIALIZED VIEW totals CLUSTER ON totals_user;
+GRANT SELECT ON totals TO pg_monitor;
+CREATE MATERIALIZED VIEW later AS SELECT user_id + 1 AS n FROM totals WITH NO DATA;
