@@ -149,8 +149,7 @@ func (l *leases) layoutOf(ctx context.Context, s store) (idgen.Layout, error) {
 
 func (a *app) workersCommand() *cobra.Command {
 	var l leases
-	var free, watch bool
-	var interval time.Duration
+	var free bool
 	cmd := a.withStore(&cobra.Command{
 		Use:   "workers",
 		Short: "Show which process has which worker number",
@@ -168,28 +167,13 @@ MaxClockSkew.`,
 			return nil
 		},
 	}, &l, "", "the `namespace`; by default all", func(ctx context.Context, s store, _ []string) error {
-		for {
-			all, err := l.workers(ctx, s, free)
-			if err != nil {
-				return err
-			}
-			if watch && terminal(a.stdout) && !a.json {
-				fmt.Fprint(a.stdout, "\x1b[H\x1b[2J") // clears the screen
-			}
-			if err := a.writeWorkers(all, watch); err != nil || !watch {
-				return err
-			}
-			select {
-			case <-ctx.Done():
-				return nil
-			case <-time.After(interval):
-			}
+		all, err := l.workers(ctx, s, free)
+		if err != nil {
+			return err
 		}
+		return a.writeWorkers(all)
 	})
-	flags := cmd.Flags()
-	flags.BoolVar(&free, "all", false, "list free worker numbers too")
-	flags.BoolVar(&watch, "watch", false, "list them again and again, until Ctrl-C")
-	flags.DurationVar(&interval, "interval", 2*time.Second, "the pause of --watch")
+	cmd.Flags().BoolVar(&free, "all", false, "list free worker numbers too")
 	cmd.AddCommand(a.freeCommand())
 	return cmd
 }
@@ -213,10 +197,7 @@ func (l *leases) workers(ctx context.Context, s store, free bool) ([]keeper.Work
 	return all, nil
 }
 
-func (a *app) writeWorkers(all []keeper.Worker, oneLine bool) error {
-	if a.json && oneLine {
-		return writeLine(a.stdout, all)
-	}
+func (a *app) writeWorkers(all []keeper.Worker) error {
 	if a.json {
 		return writeJSON(a.stdout, all)
 	}
