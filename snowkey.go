@@ -41,7 +41,7 @@ type Config struct {
 	// Label held last. If that number isn't free, Open leases another.
 	PreferSame bool
 
-	// Window is how long the pool continues to issue ids after the store has become
+	// Window is about how long the pool continues to issue ids after the store has become
 	// unavailable. The lease is renewed every third of a Window. Must be the same for all
 	// processes in a namespace. Defaults to 10 s.
 	Window time.Duration

@@ -83,7 +83,7 @@ func onlyLoopback(handler http.Handler) http.Handler {
 			handler.ServeHTTP(w, r)
 			return
 		}
-		write(w, &problem{status: http.StatusMisdirectedRequest, code: "wrong_host", message: "without tokens, the service answers only requests whose Host is localhost or a loopback address"})
+		write(w, &problem{status: http.StatusMisdirectedRequest, Code: "wrong_host", Message: "without tokens, the service answers only requests whose Host is localhost or a loopback address"})
 	})
 }
 

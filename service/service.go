@@ -146,7 +146,7 @@ func NewHandler(pool *idgen.Pool, cfg Config) (http.Handler, error) {
 	// Pages of other origins must not use the service with the browser of somebody who can.
 	protection := http.NewCrossOriginProtection()
 	protection.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		write(w, &problem{status: http.StatusForbidden, code: "cross_origin", message: "the request comes from a page of another origin"})
+		write(w, &problem{status: http.StatusForbidden, Code: "cross_origin", Message: "the request comes from a page of another origin"})
 	}))
 	return protection.Handler(&errorPages{mux}), nil
 }
@@ -167,7 +167,7 @@ func (s *server) authorized(next func(http.ResponseWriter, *http.Request) error,
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		// No cache may give the same reply to two requests.
 		w.Header().Set("Cache-Control", "no-store")
-		err := error(&problem{status: http.StatusUnauthorized, code: "unauthorized", message: "the request needs one of the service's tokens: Authorization: Bearer …"})
+		err := error(&problem{status: http.StatusUnauthorized, Code: "unauthorized", Message: "the request needs one of the service's tokens: Authorization: Bearer …"})
 		if s.allows(r) {
 			if err = checkForm(w, r, parameters); err == nil {
 				err = next(w, r)
@@ -183,18 +183,18 @@ func (s *server) authorized(next func(http.ResponseWriter, *http.Request) error,
 // body, or misspells it, would get a single id.
 func checkForm(w http.ResponseWriter, r *http.Request, parameters []string) error {
 	if _, err := io.Copy(io.Discard, http.MaxBytesReader(w, r.Body, 0)); err != nil {
-		return &problem{status: http.StatusBadRequest, code: "unexpected_body", message: "the request has a body; write parameters into the URL"}
+		return invalid("unexpected_body", "the request has a body; write parameters into the URL")
 	}
 	query, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
-		return &problem{status: http.StatusBadRequest, code: "invalid_query", message: "the query of the URL is malformed"}
+		return invalid("invalid_query", "the query of the URL is malformed")
 	}
 	for name, values := range query {
 		switch {
 		case !slices.Contains(parameters, name):
-			return &problem{status: http.StatusBadRequest, code: "invalid_query", message: fmt.Sprintf("there is no parameter %.40q here", name)}
+			return invalid("invalid_query", "there is no parameter %.40q here", name)
 		case len(values) > 1:
-			return &problem{status: http.StatusBadRequest, code: "invalid_query", message: fmt.Sprintf("the parameter %q is there %d times", name, len(values))}
+			return invalid("invalid_query", "the parameter %q is there %d times", name, len(values))
 		}
 	}
 	return nil
@@ -234,18 +234,18 @@ func (s *server) ids(w http.ResponseWriter, r *http.Request) error {
 		count = n
 	}
 	if text := query.Get("format"); query.Has("format") && text != "ranges" {
-		return &problem{status: http.StatusBadRequest, code: "invalid_format", message: fmt.Sprintf("format is %.40q; it can only be ranges", text)}
+		return invalid("invalid_format", "format is %.40q; it can only be ranges", text)
 	}
 	nonce := query.Get("nonce")
 	if !nonces.MatchString(nonce) {
-		return &problem{status: http.StatusBadRequest, code: "invalid_nonce", message: "nonce can have up to 64 letters, digits, hyphens and underscores"}
+		return invalid("invalid_nonce", "nonce can have up to 64 letters, digits, hyphens and underscores")
 	}
 	if s.limiter != nil {
 		now := time.Now()
 		reservation := s.limiter.ReserveN(now, count)
 		if delay := reservation.DelayFrom(now); delay > 0 {
 			reservation.CancelAt(now)
-			return &problem{status: http.StatusTooManyRequests, code: "rate_limited", message: fmt.Sprintf("the service hands out %v ids per second, to all clients together", s.cfg.Rate), retryAfter: delay}
+			return &problem{status: http.StatusTooManyRequests, Code: "rate_limited", Message: fmt.Sprintf("the service hands out %v ids per second, to all clients together", s.cfg.Rate), RetryAfterSeconds: delay.Seconds()}
 		}
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), s.cfg.MaxWait)
@@ -272,7 +272,9 @@ func (s *server) ids(w http.ResponseWriter, r *http.Request) error {
 }
 
 func invalidCount(text string, most int64) error {
-	return &problem{status: http.StatusBadRequest, code: "invalid_count", message: fmt.Sprintf("count is %.40q; it must be a number from 1 to %d", text, most), max: most}
+	p := invalid("invalid_count", "count is %.40q; it must be a number from 1 to %d", text, most)
+	p.Max = most
+	return p
 }
 
 // appendIDs appends ascending ids to text, one per line. If ranges is set, consecutive ids
@@ -297,13 +299,13 @@ var nonces = regexp.MustCompile(`^[A-Za-z0-9_-]{0,64}$`)
 
 // unavailable describes why the pool doesn't issue ids.
 func (s *server) unavailable(err error) error {
-	p := &problem{status: http.StatusServiceUnavailable, code: "unavailable", message: err.Error()}
+	p := &problem{status: http.StatusServiceUnavailable, Code: "unavailable", Message: err.Error()}
 	if e, ok := errors.AsType[*idgen.ClockError](err); ok {
-		p.code, p.retryAfter = "clock_behind", e.RetryAfter
+		p.Code, p.RetryAfterSeconds = "clock_behind", e.RetryAfter.Seconds()
 	} else if h := s.pool.Health(); h.State >= idgen.Unleased {
-		p.code = h.State.String()
+		p.Code = h.State.String()
 		if h.Reason != nil {
-			p.message = h.Reason.Error()
+			p.Message = h.Reason.Error()
 		}
 	}
 	return p
@@ -324,7 +326,7 @@ func (s *server) decode(w http.ResponseWriter, r *http.Request) error {
 	text := r.PathValue("id")
 	id, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || id < 0 {
-		return &problem{status: http.StatusBadRequest, code: "invalid_id", message: fmt.Sprintf("%.40q is not an id; ids are decimal numbers from 0 to %d", text, int64(math.MaxInt64))}
+		return invalid("invalid_id", "%.40q is not an id; ids are decimal numbers from 0 to %d", text, int64(math.MaxInt64))
 	}
 	layout := s.pool.Layout()
 	parts := layout.Decode(id)
@@ -366,41 +368,34 @@ func (s *server) state() statusReply {
 	return body
 }
 
-// A problem is an error that is reported to the client.
+// A problem is an error that is reported to the client, as the member error of the reply.
 type problem struct {
-	status     int
-	code       string // for programs; the OpenAPI document lists them
-	message    string
-	retryAfter time.Duration // 0 if it isn't known
-	max        int64         // of a count, or 0
-}
-
-func (p *problem) Error() string { return p.message }
-
-// A problemReply is the body of a reply that is an error.
-type problemReply struct {
-	Error problemBody `json:"error"`
-}
-
-type problemBody struct {
-	Code              string  `json:"code"`
+	status            int
+	Code              string  `json:"code"` // for programs; the OpenAPI document lists them
 	Message           string  `json:"message"`
-	RetryAfterSeconds float64 `json:"retryAfterSeconds,omitempty"`
-	Max               int64   `json:"max,omitempty"`
+	RetryAfterSeconds float64 `json:"retryAfterSeconds,omitempty"` // 0 if it isn't known
+	Max               int64   `json:"max,omitempty"`               // of a count, or 0
+}
+
+func (p *problem) Error() string { return p.Message }
+
+// invalid returns what is wrong with a request.
+func invalid(code, format string, args ...any) *problem {
+	return &problem{status: http.StatusBadRequest, Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
 func write(w http.ResponseWriter, err error) {
 	p, ok := errors.AsType[*problem](err)
 	if !ok {
-		p = &problem{status: http.StatusInternalServerError, code: "internal", message: err.Error()}
+		p = &problem{status: http.StatusInternalServerError, Code: "internal", Message: err.Error()}
 	}
 	switch {
 	case p.status == http.StatusUnauthorized:
 		w.Header().Set("WWW-Authenticate", "Bearer")
-	case p.retryAfter > 0:
-		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(p.retryAfter.Seconds()))))
+	case p.RetryAfterSeconds > 0:
+		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(p.RetryAfterSeconds))))
 	}
-	_ = writeJSON(w, p.status, problemReply{problemBody{p.code, p.message, p.retryAfter.Seconds(), p.max}})
+	_ = writeJSON(w, p.status, map[string]*problem{"error": p})
 }
 
 func writeJSON(w http.ResponseWriter, status int, body any) error {
@@ -430,9 +425,9 @@ func (e *errorPages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	plain := &statusOnly{ResponseWriter: w}
 	e.mux.ServeHTTP(plain, r)
-	p := &problem{status: http.StatusNotFound, code: "not_found", message: "there is no " + r.URL.Path + "; see /v1/openapi.yaml"}
+	p := &problem{status: http.StatusNotFound, Code: "not_found", Message: "there is no " + r.URL.Path + "; see /v1/openapi.yaml"}
 	if plain.status == http.StatusMethodNotAllowed {
-		p = &problem{status: plain.status, code: "method_not_allowed", message: r.Method + " is not allowed here; allowed is " + w.Header().Get("Allow")}
+		p = &problem{status: plain.status, Code: "method_not_allowed", Message: r.Method + " is not allowed here; allowed is " + w.Header().Get("Allow")}
 	}
 	write(w, p)
 }

@@ -20,35 +20,26 @@ var (
 )
 
 func runBoxed(p *pass) {
-	each(p.files(), func(call *ast.CallExpr) {
-		fn := p.keys.callee(call)
-		if fn != nil && fn.FullName() == "(*encoding/gob.Encoder).Encode" {
+	p.eachCall(func(call *ast.CallExpr, fn *types.Func) {
+		if fn.FullName() == "(*encoding/gob.Encoder).Encode" {
 			p.encoded(call.Args[0])
 			return
 		}
-		if fn == nil || !storeNames.MatchString(fn.Name()) || !storePackage.MatchString(fn.FullName()) {
+		if !storeNames.MatchString(fn.Name()) || !storePackage.MatchString(fn.FullName()) {
 			return
 		}
-		params := fn.Signature().Params()
-		for i, arg := range call.Args {
-			if params.Len() > 0 && types.IsInterface(element(params.At(min(i, params.Len()-1)).Type())) {
+		for arg, param := range arguments(call, fn.Signature()) {
+			if types.IsInterface(element(param.Type())) {
 				p.boxed(arg)
 			}
 		}
 	})
-	each(p.files(), func(n *ast.AssignStmt) {
-		for i, lhs := range n.Lhs { // session.Values["user"] = id
-			if index, ok := lhs.(*ast.IndexExpr); ok && i < len(n.Rhs) && isStoreMap(p.TypesInfo.TypeOf(index.X)) {
-				p.boxed(n.Rhs[i])
-			}
-		}
-	})
+	p.eachStored(isStoreMap, p.boxed)
 	for _, file := range p.files() {
 		ast.PreorderStack(file, nil, func(n ast.Node, stack []ast.Node) bool {
 			if a, ok := n.(*ast.TypeAssertExpr); ok && a.Type != nil && !hasOK(stack) {
 				t := p.TypesInfo.TypeOf(a.Type)
-				integer := isInteger(t) || isPK(t)
-				if integer && (p.keys.parsed[a] || p.assertsKey(stack)) {
+				if isNumber(t) && (p.keys.parsed[a] || p.assertsKey(stack)) {
 					p.reportRemedy(Check, a, "Write id, ok := …, and treat values of the old type too", nil, "The assertion to %s panics if the key was stored with another type", types.TypeString(t, types.RelativeTo(p.Pkg)))
 				}
 			}
@@ -64,7 +55,7 @@ func isStoreMap(t types.Type) bool {
 }
 
 func (p *pass) boxed(e ast.Expr) {
-	if t := p.TypesInfo.TypeOf(e); t != nil && !types.IsInterface(t) && (isInteger(t) || isPK(t)) && p.keys.holds(e) {
+	if t := p.TypesInfo.TypeOf(e); !types.IsInterface(t) && isNumber(t) && p.keys.holds(e) {
 		p.report(Check, e, "%s is a key and is stored with its type, %s", types.ExprString(e), types.TypeString(t, types.RelativeTo(p.Pkg)))
 	}
 }

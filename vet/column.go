@@ -4,7 +4,6 @@ import (
 	"go/ast"
 	"go/types"
 	"path/filepath"
-	"reflect"
 	"regexp"
 	"strings"
 )
@@ -26,13 +25,7 @@ var (
 )
 
 func runColumn(p *pass) {
-	each(p.files(), func(spec *ast.TypeSpec) {
-		if body, ok := spec.Type.(*ast.StructType); ok {
-			if t := p.TypesInfo.Defs[spec.Name]; t != nil {
-				p.fields(t.Type(), body)
-			}
-		}
-	})
+	p.eachField(p.column)
 	for _, s := range p.keys.statements {
 		if p.isTest(s.at.Pos()) || p.isOther(s.at) || !isDDL.MatchString(s.text) {
 			continue
@@ -41,7 +34,8 @@ func runColumn(p *pass) {
 			p.report(Check, s.at, "SQL with %s numbers rows", strings.ToUpper(strings.Join(strings.Fields(strings.TrimSuffix(m, "(")), " ")))
 		}
 	}
-	each(p.files(), func(call *ast.CallExpr) { p.migration(call); p.entField(call) })
+	p.eachCall(p.migration)
+	p.eachCall(p.entField)
 }
 
 // wantsSQL reports whether SQL is about a table that the plan touches.
@@ -55,37 +49,27 @@ func (p *pass) wantsSQL(text string) bool {
 	return len(m) == 0
 }
 
-// fields checks the fields of a model.
-func (p *pass) fields(t types.Type, body *ast.StructType) {
-	for _, field := range body.Fields.List {
-		for _, name := range field.Names {
-			v := p.TypesInfo.Defs[name].(*types.Var)
-			c, ok := p.keys.columnOf(t, v)
-			if !ok {
-				continue
-			}
-			what := "key"
-			if c.child {
-				what = "child"
-			}
-			if basic, ok := element(v.Type()).Underlying().(*types.Basic); ok {
-				if width, narrow := widths[basic.Kind()]; narrow && width > 0 {
-					p.report(Breaks, name, "The %s %s.%s has %d bits", what, c.model, name.Name, width)
-					continue
-				}
-			}
-			if field.Tag != nil {
-				p.tag(field.Tag, what, c.model+"."+name.Name)
-			}
-		}
+// column checks a field of a model.
+func (p *pass) column(of *types.TypeName, field *types.Var, at *ast.Ident, tag *ast.BasicLit) {
+	c, ok := p.keys.columnOf(of.Type(), field)
+	if !ok {
+		return
+	}
+	what := "key"
+	if c.child {
+		what = "child"
+	}
+	if basic, ok := typeOf[*types.Basic](element(field.Type())); ok && widths[basic.Kind()] > 0 {
+		p.report(Breaks, at, "The %s %s.%s has %d bits", what, c.model, field.Name(), widths[basic.Kind()])
+	} else if tag != nil {
+		p.tag(tag, what, c.model+"."+field.Name())
 	}
 }
 
 func (p *pass) tag(tag *ast.BasicLit, what, name string) {
-	parsed := reflect.StructTag(strings.Trim(tag.Value, "`"))
-	for _, library := range ormTags {
-		text := parsed.Get(library)
-		if library == "gorm" {
+	for _, l := range libraries {
+		text := parseTag(tag).Get(l.tag)
+		if l.tag == "gorm" {
 			text = gormInt.ReplaceAllString(text, "")
 		}
 		if m := narrowTag.FindString(text); m != "" {
@@ -102,11 +86,7 @@ func (p *pass) tag(tag *ast.BasicLit, what, name string) {
 var inMigrations = regexp.MustCompile(`(?i)migrat`)
 
 // migration checks calls that change columns, or create the tables of models, in migrations.
-func (p *pass) migration(call *ast.CallExpr) {
-	fn := p.keys.callee(call)
-	if fn == nil {
-		return
-	}
+func (p *pass) migration(call *ast.CallExpr, fn *types.Func) {
 	path, file := pathOf(fn), p.Fset.File(call.Pos()).Name()
 	switch {
 	case strings.HasPrefix(path, "gorm.io/gorm") && fn.Name() == "AlterColumn" && len(call.Args) == 2:
@@ -133,9 +113,8 @@ func (p *pass) migration(call *ast.CallExpr) {
 }
 
 // entField checks fields of ent's schemas: field.Int32("id"), field.Int("user_id").
-func (p *pass) entField(call *ast.CallExpr) {
-	fn := p.keys.callee(call)
-	if fn == nil || pathOf(fn) != "entgo.io/ent/schema/field" || len(call.Args) != 1 {
+func (p *pass) entField(call *ast.CallExpr, fn *types.Func) {
+	if pathOf(fn) != "entgo.io/ent/schema/field" || len(call.Args) != 1 {
 		return
 	}
 	name, ok := p.keys.text(call.Args[0])

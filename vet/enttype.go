@@ -15,7 +15,7 @@ var entTypeRule = rule{
 
 func runEntType(p *pass) {
 	each(p.files(), func(n *ast.SwitchStmt) {
-		if n.Tag == nil || !isEntType(p.TypesInfo.TypeOf(n.Tag)) {
+		if n.Tag == nil || !isNamed(p.TypesInfo.TypeOf(n.Tag), "entgo.io/ent/schema/field", "Type") {
 			return
 		}
 		for _, clause := range n.Body.List {
@@ -31,9 +31,4 @@ func runEntType(p *pass) {
 		}
 		p.report(Check, n.Tag, "The switch over %s has no case for keys", types.ExprString(n.Tag))
 	})
-}
-
-func isEntType(t types.Type) bool {
-	named, ok := types.Unalias(t).(*types.Named)
-	return ok && named.Obj().Name() == "Type" && named.Obj().Pkg() != nil && named.Obj().Pkg().Path() == "entgo.io/ent/schema/field"
 }

@@ -14,10 +14,15 @@ var key = []ref{{}}
 // readFlow reads which values become which others.
 func (k *keySet) readFlow() {
 	for _, file := range k.Files {
-		generated := ast.IsGenerated(file)
-		k.readDecls(file, generated)
+		ent := ast.IsGenerated(file) && isGeneratedBy(file, "ent")
 		ast.PreorderStack(file, nil, func(n ast.Node, stack []ast.Node) bool {
 			switch n := n.(type) {
+			case *ast.Ident:
+				if fn, ok := k.TypesInfo.Defs[n].(*types.Func); ok {
+					k.readParams(fn, ent)
+				}
+			case *ast.FuncLit:
+				k.readNamedParams(k.TypesInfo.TypeOf(n).(*types.Signature), "")
 			case *ast.AssignStmt:
 				k.readAssign(n)
 			case *ast.ValueSpec:
@@ -34,21 +39,17 @@ func (k *keySet) readFlow() {
 			case *ast.RangeStmt:
 				k.readRange(n)
 			case *ast.CompositeLit:
-				k.readComposite(n)
+				for field, value := range members(k.TypesInfo, n) {
+					k.flow(value, assigned, k.field(k.TypesInfo.TypeOf(n), field))
+				}
 			case *ast.IndexExpr:
-				if t := k.TypesInfo.TypeOf(n.X); t != nil {
-					if _, ok := t.Underlying().(*types.Map); ok {
-						k.flow(n.Index, assigned, k.refs(n.X))
-					}
+				if _, ok := typeOf[*types.Map](k.TypesInfo.TypeOf(n.X)); ok {
+					k.flow(n.Index, assigned, k.refs(n.X))
 				}
 			case *ast.CallExpr:
 				k.readCall(n)
 			case *ast.ReturnStmt:
-				if sig := k.signatureAround(stack); sig != nil {
-					k.readReturn(n, sig.Results())
-				}
-			case *ast.FuncLit:
-				k.readNamedParams(k.TypesInfo.TypeOf(n).(*types.Signature), "")
+				k.readReturn(n, k.signatureAround(stack).Results())
 			}
 			return true
 		})
@@ -80,80 +81,34 @@ func (k *keySet) readAssign(n *ast.AssignStmt) {
 	if n.Tok != token.ASSIGN && n.Tok != token.DEFINE {
 		return
 	}
+	for lhs, rhs := range assignments(n) {
+		k.flow(rhs, assigned, k.refs(lhs))
+	}
 	if len(n.Lhs) == len(n.Rhs) {
-		for i := range n.Lhs {
-			k.flow(n.Rhs[i], assigned, k.refs(n.Lhs[i]))
-		}
 		return
 	}
-	switch rhs := ast.Unparen(n.Rhs[0]).(type) {
-	case *ast.CallExpr:
-		for i := range n.Lhs {
-			from := k.refsOfCall(rhs, i)
-			if fn := k.callee(rhs); fn != nil && fn.Name() == "LastInsertId" && i == 0 {
-				from = key
-			}
-			k.copied(from, assigned, k.refs(n.Lhs[i]))
-			if i == 0 {
-				k.sinks = append(k.sinks, sink{rhs, k.refs(n.Lhs[0])})
-			}
-		}
-	default:
-		k.flow(rhs, assigned, k.refs(n.Lhs[0])) // v, ok := x.(T)
+	call, ok := ast.Unparen(n.Rhs[0]).(*ast.CallExpr)
+	if !ok {
+		k.flow(n.Rhs[0], assigned, k.refs(n.Lhs[0])) // v, ok := x.(T)
+		return
 	}
+	for i, lhs := range n.Lhs {
+		k.copied(k.refsOfCall(call, i), assigned, k.refs(lhs))
+	}
+	k.sinks = append(k.sinks, sink{call, k.refs(n.Lhs[0])})
 }
 
 func (k *keySet) readRange(n *ast.RangeStmt) {
-	t := k.TypesInfo.TypeOf(n.X)
-	if t == nil {
-		return
-	}
-	switch t.Underlying().(type) {
-	case *types.Slice, *types.Array, *types.Pointer:
-		if n.Value != nil {
-			k.flow(n.X, assigned, k.refs(n.Value))
-		}
+	to := n.Value
+	switch k.TypesInfo.TypeOf(n.X).Underlying().(type) {
 	case *types.Map:
-		if n.Key != nil {
-			k.flow(n.X, assigned, k.refs(n.Key))
-		}
-	}
-}
-
-func (k *keySet) readComposite(n *ast.CompositeLit) {
-	t := k.TypesInfo.TypeOf(n)
-	s, _ := structOf(t)
-	if s == nil {
+		to = n.Key
+	case *types.Basic: // the characters of a text
 		return
 	}
-	if _, isStruct := t.Underlying().(*types.Struct); !isStruct {
-		if _, isPointer := t.Underlying().(*types.Pointer); !isPointer {
-			return // a list; its elements are composites themselves
-		}
+	if to != nil {
+		k.flow(n.X, assigned, k.refs(to))
 	}
-	for i, element := range n.Elts {
-		field, value := fieldOf(k.TypesInfo, element)
-		if _, ok := element.(*ast.KeyValueExpr); !ok && i < s.NumFields() {
-			field = s.Field(i)
-		}
-		if field != nil {
-			k.flow(value, assigned, k.field(t, field))
-		}
-	}
-}
-
-// fieldOf returns the field that an element of a literal sets, and its value.
-func fieldOf(info *types.Info, element ast.Expr) (*types.Var, ast.Expr) {
-	pair, ok := element.(*ast.KeyValueExpr)
-	if !ok {
-		return nil, element
-	}
-	name, ok := pair.Key.(*ast.Ident)
-	if !ok {
-		return nil, pair.Value
-	}
-	field, _ := info.ObjectOf(name).(*types.Var)
-	return field, pair.Value
 }
 
 // field returns what a field of a struct is.
@@ -161,7 +116,7 @@ func (k *keySet) field(t types.Type, field *types.Var) []ref {
 	if _, ok := k.columnOf(t, field); ok {
 		return key
 	}
-	return []ref{{v: k.imported(field.Origin())}}
+	return []ref{{v: field.Origin()}}
 }
 
 func (k *keySet) readReturn(n *ast.ReturnStmt, results *types.Tuple) {
@@ -191,14 +146,9 @@ func (k *keySet) readCall(call *ast.CallExpr) {
 		if isStandard(pathOf(fn)) {
 			return
 		}
-		k.importFact(fn)
 		sig = fn.Signature()
 	}
-	for i, arg := range call.Args {
-		if sig.Params().Len() == 0 {
-			break
-		}
-		param := sig.Params().At(min(i, sig.Params().Len()-1))
+	for arg, param := range arguments(call, sig) {
 		k.flow(arg, passed, []ref{{v: param}})
 		inner, ok1 := typeOf[*types.Signature](param.Type())
 		outer, ok2 := typeOf[*types.Signature](k.TypesInfo.TypeOf(arg))
@@ -210,12 +160,11 @@ func (k *keySet) readCall(call *ast.CallExpr) {
 	}
 }
 
-func typeOf[T types.Type](t types.Type) (T, bool) {
-	var zero T
-	if t == nil {
-		return zero, false
+// typeOf returns what a type consists of, if it is of this kind. It may be nil, as that of _ is.
+func typeOf[T types.Type](t types.Type) (u T, ok bool) {
+	if t != nil {
+		u, ok = t.Underlying().(T)
 	}
-	u, ok := t.Underlying().(T)
 	return u, ok
 }
 
@@ -230,22 +179,16 @@ func (k *keySet) readArguments(call *ast.CallExpr) {
 			k.flow(call.Args[1], assigned, key)
 		}
 	}
-	for i, arg := range call.Args {
-		query, ok := k.text(arg)
-		if !ok || !strings.ContainsAny(query, "?$") {
-			continue
+	k.eachArgument(call, placeholders, func(_, column string, arg ast.Expr) {
+		if k.isKeyName(column) {
+			k.flow(arg, assigned, key)
 		}
-		for position, name := range placeholders(query) {
-			if i+1+position < len(call.Args) && k.isKeyName(name) {
-				k.flow(call.Args[i+1+position], assigned, key)
-			}
-		}
-	}
+	})
 }
 
 func isMethodOf(fn *types.Func, path, name string) bool {
-	recv := receiver(fn)
-	return recv != nil && recv.Name() == name && recv.Pkg() != nil && recv.Pkg().Path() == path
+	recv := fn.Signature().Recv()
+	return recv != nil && isNamed(element(recv.Type()), path, name)
 }
 
 // receiver returns the name of a method's type, or nil.
@@ -258,34 +201,16 @@ func receiver(fn *types.Func) *types.TypeName {
 	return nil
 }
 
-// readDecls finds parameters that have the name of a key in functions about a model.
-func (k *keySet) readDecls(file *ast.File, generated bool) {
-	about := func(fn *types.Func) {
-		words := fn.Name()
-		if recv := receiver(fn); recv != nil {
-			words += recv.Name()
-		}
-		if generated && isGeneratedBy(file, "ent") {
-			k.readEntParams(fn)
-		}
-		k.readNamedParams(fn.Signature(), words)
+// readParams finds parameters of a function or a method that have the name of a key.
+func (k *keySet) readParams(fn *types.Func, ent bool) {
+	words := fn.Name()
+	if recv := receiver(fn); recv != nil {
+		words += recv.Name()
 	}
-	for n := range ast.Preorder(file) {
-		switch n := n.(type) {
-		case *ast.FuncDecl:
-			if fn, ok := k.TypesInfo.Defs[n.Name].(*types.Func); ok {
-				about(fn)
-			}
-		case *ast.InterfaceType:
-			for _, m := range n.Methods.List {
-				for _, name := range m.Names {
-					if fn, ok := k.TypesInfo.Defs[name].(*types.Func); ok {
-						about(fn)
-					}
-				}
-			}
-		}
+	if ent {
+		k.readEntParams(fn)
 	}
+	k.readNamedParams(fn.Signature(), words)
 }
 
 // readNamedParams finds the parameters that have the name of a key: userID if there is a model

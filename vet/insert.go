@@ -6,7 +6,6 @@ import (
 	"go/types"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -32,34 +31,38 @@ func runInsert(p *pass) {
 		}
 	}
 	each(p.files(), func(f *ast.FuncDecl) {
-		if f.Body != nil {
-			(&insertChecker{p, f}).run()
+		each([]*ast.FuncDecl{f}, (&insertChecker{p, f}).call)
+	})
+	each(p.files(), func(n *ast.AssignStmt) {
+		if !isBlank(n.Lhs[0]) {
+			p.lastInsertID(n.Rhs[0])
+		}
+	})
+	each(p.files(), func(n *ast.ReturnStmt) {
+		if len(n.Results) == 1 {
+			p.lastInsertID(n.Results[0])
 		}
 	})
 	p.withoutHooks("gorm.io/gorm.Open", snowkey+"hooks/gormid.New", "db.Use(gormid.New(config))")
 	p.withoutHooks("github.com/uptrace/bun.NewDB", snowkey+"hooks/bunid.Use", "bunid.Use(db)")
 }
 
-// withoutHooks reports calls that open a database, if the files import the package of the hooks
-// and don't use what installs them.
+// withoutHooks reports calls that open a database, if the files use the package of the hooks, but
+// not what installs them.
 func (p *pass) withoutHooks(open, install, remedy string) {
-	imported := false
-	each(p.files(), func(s *ast.ImportSpec) {
-		path, _ := strconv.Unquote(s.Path.Value)
-		imported = imported || path == install[:strings.LastIndexByte(install, '.')]
-	})
 	var opened []ast.Node
+	used, installed := false, false
 	each(p.files(), func(s *ast.SelectorExpr) {
-		switch fn, _ := p.TypesInfo.Uses[s.Sel].(*types.Func); {
-		case fn == nil:
-		case fn.FullName() == open:
+		obj := p.TypesInfo.Uses[s.Sel]
+		used = used || pathOf(obj) == install[:strings.LastIndexByte(install, '.')]
+		fn, ok := obj.(*types.Func)
+		installed = installed || ok && fn.FullName() == install
+		if ok && fn.FullName() == open {
 			opened = append(opened, s)
-		case fn.FullName() == install:
-			imported = false
 		}
 	})
 	for _, at := range opened {
-		if imported {
+		if used && !installed {
 			p.reportRemedy(Breaks, at, "Call "+remedy, nil, "The database is opened without the hooks that fill keys")
 		}
 	}
@@ -86,37 +89,18 @@ func hasColumn(columns, name string) bool {
 	})
 }
 
-// An insertChecker checks the calls in one function.
+// An insertChecker checks the calls in a function.
 type insertChecker struct {
 	*pass
 	f *ast.FuncDecl
 }
 
-func (c *insertChecker) run() {
-	ast.Inspect(c.f, func(n ast.Node) bool {
-		switch n := n.(type) {
-		case *ast.CallExpr:
-			c.call(n)
-		case *ast.AssignStmt:
-			if !isBlank(n.Lhs[0]) {
-				c.lastInsertID(n.Rhs[0])
-			}
-		case *ast.ReturnStmt:
-			if len(n.Results) == 1 {
-				c.lastInsertID(n.Results[0])
-			}
+// lastInsertID reports a value that is read from LastInsertId.
+func (p *pass) lastInsertID(e ast.Expr) {
+	if call, ok := e.(*ast.CallExpr); ok {
+		if fn := p.keys.callee(call); fn != nil && fn.Name() == "LastInsertId" {
+			p.reportRemedy(Breaks, call, "Use the key that was sent", nil, "LastInsertId isn't the key of a row that brings its own")
 		}
-		return true
-	})
-}
-
-func (c *insertChecker) lastInsertID(e ast.Expr) {
-	call, ok := e.(*ast.CallExpr)
-	if !ok {
-		return
-	}
-	if fn := c.keys.callee(call); fn != nil && fn.Name() == "LastInsertId" {
-		c.reportRemedy(Breaks, call, "Use the key that was sent", nil, "LastInsertId isn't the key of a row that brings its own")
 	}
 }
 
@@ -149,9 +133,7 @@ func (c *insertChecker) call(call *ast.CallExpr) {
 		c.builder(call)
 	default:
 		c.insertArguments(call)
-		if last := len(call.Args) - 1; last >= 0 && strings.HasSuffix(c.paramsName(call.Args[last]), "Params") && strings.HasPrefix(fn.Name()+"Params", c.paramsName(call.Args[last])) {
-			c.params(call, call.Args[last])
-		}
+		c.params(call, fn.Name())
 	}
 }
 
@@ -182,27 +164,14 @@ func (c *insertChecker) builder(columns *ast.CallExpr) {
 func (c *insertChecker) row(call *ast.CallExpr, row ast.Expr) {
 	t := c.TypesInfo.TypeOf(row)
 	m := c.keys.modelOf(t)
-	if m == nil {
-		return
-	}
-	key := keyOfModel(m)
-	if key == nil || c.isFilled(call, row, key) {
+	if m == nil || m.key == nil || c.isFilled(call, row, m.key) {
 		return
 	}
 	if _, byValue := t.Underlying().(*types.Struct); byValue {
-		c.report(Breaks, call, "%s is inserted by value, and no Fill of its variable precedes", m.fields[key].model)
+		c.report(Breaks, call, "%s is inserted by value, and no Fill of its variable precedes", m.fields[m.key].model)
 		return
 	}
-	c.report(Breaks, call, "%s is inserted, and no Fill precedes", m.fields[key].model)
-}
-
-func keyOfModel(m *modelInfo) *types.Var {
-	for f, column := range m.fields {
-		if !column.child {
-			return f
-		}
-	}
-	return nil
+	c.report(Breaks, call, "%s is inserted, and no Fill precedes", m.fields[m.key].model)
 }
 
 // isFilled reports whether the function fills the row, or sets its key, before the call.
@@ -244,23 +213,19 @@ func (c *insertChecker) isFilled(call *ast.CallExpr, row ast.Expr, key *types.Va
 
 // variable returns the variable that an expression is, or points to, or is an element of.
 func (c *insertChecker) variable(e ast.Expr) types.Object {
-	for {
-		switch x := ast.Unparen(e).(type) {
-		case *ast.Ident:
-			return c.TypesInfo.ObjectOf(x)
-		case *ast.UnaryExpr:
-			if x.Op != token.AND {
-				return nil
-			}
-			e = x.X
-		case *ast.StarExpr:
-			e = x.X
-		case *ast.IndexExpr:
-			e = x.X
-		default:
-			return nil
+	switch x := ast.Unparen(e).(type) {
+	case *ast.Ident:
+		return c.TypesInfo.ObjectOf(x)
+	case *ast.UnaryExpr:
+		if x.Op == token.AND {
+			return c.variable(x.X)
 		}
+	case *ast.StarExpr:
+		return c.variable(x.X)
+	case *ast.IndexExpr:
+		return c.variable(x.X)
 	}
+	return nil
 }
 
 // sets reports whether a composite literal sets a field.
@@ -272,16 +237,8 @@ func sets(info *types.Info, e ast.Expr, field *types.Var) bool {
 	if !ok {
 		return false
 	}
-	for i, element := range literal.Elts {
-		pair, ok := element.(*ast.KeyValueExpr)
-		if !ok {
-			s, _ := structOf(info.TypeOf(literal))
-			if s != nil && i < s.NumFields() && s.Field(i) == field {
-				return true
-			}
-			continue
-		}
-		if name, ok := pair.Key.(*ast.Ident); ok && info.ObjectOf(name) == field {
+	for f := range members(info, literal) {
+		if f == field {
 			return true
 		}
 	}
@@ -290,48 +247,33 @@ func sets(info *types.Info, e ast.Expr, field *types.Var) bool {
 
 // insertArguments checks the argument of database/sql that goes to the key of an INSERT.
 func (c *insertChecker) insertArguments(call *ast.CallExpr) {
-	for i, arg := range call.Args {
-		query, ok := c.keys.text(arg)
-		if !ok || !insertSQL.MatchString(query) {
-			continue
-		}
+	c.keys.eachArgument(call, inserted, func(query, column string, arg ast.Expr) {
 		table := bare(insertSQL.FindStringSubmatch(query)[1])
-		name, ok := c.keys.keyColumn(table)
-		if !ok {
-			continue
+		name, known := c.keys.keyColumn(table)
+		field, ok := ast.Unparen(arg).(*ast.SelectorExpr)
+		if !known || !ok || !strings.EqualFold(column, name) {
+			return
 		}
-		for position, column := range inserted(query) {
-			if !strings.EqualFold(column, name) || i+1+position >= len(call.Args) {
-				continue
-			}
-			field, ok := ast.Unparen(call.Args[i+1+position]).(*ast.SelectorExpr)
-			if !ok {
-				continue
-			}
-			if key, ok := c.TypesInfo.ObjectOf(field.Sel).(*types.Var); ok && key.IsField() && !c.isFilled(call, field.X, key) {
-				c.report(Breaks, call, "A row is inserted into %s, and no Fill of %s precedes", table, types.ExprString(field.X))
-			}
+		if key, ok := c.TypesInfo.ObjectOf(field.Sel).(*types.Var); ok && key.IsField() && !c.isFilled(call, field.X, key) {
+			c.report(Breaks, call, "A row is inserted into %s, and no Fill of %s precedes", table, types.ExprString(field.X))
 		}
-	}
+	})
 }
 
-// paramsName returns the name of the struct that a function of sqlc takes.
-func (c *insertChecker) paramsName(e ast.Expr) string {
-	if _, named := structOf(c.TypesInfo.TypeOf(e)); named != nil {
-		return named.Obj().Name()
-	}
-	return ""
-}
+var insertVerbs = regexp.MustCompile(`^(Create|Insert|Add)`)
 
 // params checks the struct that is passed to a function of sqlc, if the function inserts.
-func (c *insertChecker) params(call *ast.CallExpr, row ast.Expr) {
+func (c *insertChecker) params(call *ast.CallExpr, verb string) {
+	if len(call.Args) == 0 || !insertVerbs.MatchString(verb) {
+		return
+	}
+	row := call.Args[len(call.Args)-1]
 	s, named := structOf(c.TypesInfo.TypeOf(row))
-	verb := strings.TrimSuffix(named.Obj().Name(), "Params")
-	if s == nil || !strings.HasPrefix(verb, "Create") && !strings.HasPrefix(verb, "Insert") && !strings.HasPrefix(verb, "Add") {
+	if s == nil || named == nil || named.Obj().Name() != verb+"Params" {
 		return
 	}
 	for f := range s.Fields() {
-		if (f.Name() == "ID" || f.Name() == "Id") && (isInteger(f.Type()) || isPK(f.Type())) && !c.isFilled(call, row, f) {
+		if (f.Name() == "ID" || f.Name() == "Id") && isNumber(f.Type()) && !c.isFilled(call, row, f) {
 			c.report(Breaks, call, "%s is called with the key 0, because no Fill precedes", verb)
 		}
 	}

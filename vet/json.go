@@ -20,39 +20,19 @@ func runJSON(p *pass) {
 	if p.keys.config.Safe {
 		return
 	}
-	each(p.files(), func(spec *ast.TypeSpec) {
-		t, ok := p.TypesInfo.Defs[spec.Name].(*types.TypeName)
-		body, isStruct := spec.Type.(*ast.StructType)
-		if !ok || !isStruct || hasMethod(t.Type(), "MarshalJSON") {
+	p.eachField(func(of *types.TypeName, field *types.Var, at *ast.Ident, tag *ast.BasicLit) {
+		if tag == nil || !isInteger(field.Type()) || isPK(element(field.Type())) || hasMethod(of.Type(), "MarshalJSON") {
 			return
 		}
-		for _, field := range body.Fields.List {
-			for _, name := range field.Names {
-				v := p.TypesInfo.Defs[name].(*types.Var)
-				if field.Tag == nil || !isInteger(v.Type()) || isPK(element(v.Type())) {
-					continue
-				}
-				tag, ok := reflect.StructTag(strings.Trim(field.Tag.Value, "`")).Lookup("json")
-				_, column := p.keys.columnOf(t.Type(), v)
-				if ok && tag != "-" && !strings.Contains(tag, ",string") && (column || p.keys.isKey(v)) {
-					p.report(Breaks, name, "%s.%s holds a key and leaves as a JSON number", t.Name(), name.Name)
-				}
-			}
+		if isNumberInJSON(parseTag(tag)) && p.keys.isKeyField(of.Type(), field) {
+			p.report(Breaks, at, "%s.%s holds a key and leaves as a JSON number", of.Name(), field.Name())
 		}
 	})
 	reported := make(map[*types.Var]bool)
 	each(p.files(), func(n *ast.CompositeLit) { p.jsonLiteral(n, reported) })
-	each(p.files(), func(n *ast.AssignStmt) { // response["id"] = user.ID
-		for i, lhs := range n.Lhs {
-			index, ok := lhs.(*ast.IndexExpr)
-			if ok && i < len(n.Rhs) && isJSONMap(p.TypesInfo.TypeOf(index.X)) {
-				p.jsonValue(n.Rhs[i])
-			}
-		}
-	})
-	each(p.files(), func(call *ast.CallExpr) { // json.NewEncoder(w).Encode(map[string]any{"id": user.ID})
-		fn := p.keys.callee(call)
-		if fn == nil || !jsonWriters[fn.Name()] {
+	p.eachStored(isJSONMap, p.jsonValue)
+	p.eachCall(func(call *ast.CallExpr, fn *types.Func) { // json.NewEncoder(w).Encode(map[string]any{"id": user.ID})
+		if !jsonWriters[fn.Name()] {
 			return
 		}
 		for _, arg := range call.Args {
@@ -62,6 +42,12 @@ func runJSON(p *pass) {
 			p.jsonValue(arg)
 		}
 	})
+}
+
+// isNumberInJSON reports whether encoding/json writes an integer with this tag as a number.
+func isNumberInJSON(tag reflect.StructTag) bool {
+	options, ok := tag.Lookup("json")
+	return ok && options != "-" && !strings.Contains(options, ",string")
 }
 
 // jsonWriters are functions and methods that write JSON, of encoding/json and of frameworks.
@@ -87,27 +73,17 @@ func (p *pass) jsonLiteral(n *ast.CompositeLit, reported map[*types.Var]bool) {
 	if s == nil || named == nil || named.Obj().Pkg() == p.Pkg || hasMethod(named, "MarshalJSON") || isForeign(named.Obj().Pkg(), p.Pkg) {
 		return
 	}
-	for _, element := range n.Elts {
-		pair, ok := element.(*ast.KeyValueExpr)
-		if !ok {
-			continue
-		}
-		name, ok := pair.Key.(*ast.Ident)
-		if !ok {
-			continue
-		}
-		v, ok := p.TypesInfo.ObjectOf(name).(*types.Var)
-		if !ok || reported[v] || !isInteger(v.Type()) || isPK(v.Type()) || !p.keys.holds(pair.Value) {
+	for v, value := range members(p.TypesInfo, n) {
+		if reported[v] || !isInteger(v.Type()) || isPK(v.Type()) || !p.keys.holds(value) {
 			continue
 		}
 		if _, known := p.keys.columnOf(t, v); known || p.keys.ImportObjectFact(v, new(keyFact)) {
 			continue // reported where it's declared
 		}
 		for i := range s.NumFields() {
-			tag, ok := reflect.StructTag(s.Tag(i)).Lookup("json")
-			if s.Field(i) == v && ok && tag != "-" && !strings.Contains(tag, ",string") {
+			if s.Field(i) == v && isNumberInJSON(reflect.StructTag(s.Tag(i))) {
 				reported[v] = true
-				p.report(Breaks, pair, "%s.%s holds a key and leaves as a JSON number", named.Obj().Name(), v.Name())
+				p.report(Breaks, value, "%s.%s holds a key and leaves as a JSON number", named.Obj().Name(), v.Name())
 			}
 		}
 	}
@@ -115,9 +91,6 @@ func (p *pass) jsonLiteral(n *ast.CompositeLit, reported map[*types.Var]bool) {
 
 // isForeign reports whether two packages are of different modules, as far as their paths tell.
 func isForeign(a, b *types.Package) bool {
-	if a == nil || b == nil {
-		return true
-	}
 	tree := func(path string) string {
 		parts := strings.SplitN(path, "/", 4)
 		return strings.Join(parts[:min(3, len(parts))], "/")
@@ -151,14 +124,9 @@ func (p *pass) jsonMap(m *ast.CompositeLit) {
 	}
 }
 
-// isPlainKey reports whether an expression is a key whose type doesn't write itself.
-func (p *pass) isPlainKey(e ast.Expr) bool {
-	t := p.TypesInfo.TypeOf(e)
-	return t != nil && isInteger(t) && !isPK(element(t)) && p.keys.holds(e)
-}
-
+// jsonValue checks a value of JSON, whose type may write itself.
 func (p *pass) jsonValue(e ast.Expr) {
-	if p.isPlainKey(e) {
+	if t := p.TypesInfo.TypeOf(e); isInteger(t) && !isPK(element(t)) && p.keys.holds(e) {
 		p.report(Breaks, e, "%s is a key and leaves as a JSON number", types.ExprString(e))
 	}
 }

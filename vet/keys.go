@@ -5,6 +5,7 @@ import (
 	"go/constant"
 	"go/token"
 	"go/types"
+	"maps"
 	"reflect"
 	"regexp"
 	"slices"
@@ -66,8 +67,8 @@ type sink struct {
 	to   []ref
 }
 
-// A keyFact says which parameters and results of a function are keys, or that a field is one.
-type keyFact struct{ Params, Results uint64 }
+// A keyFact says that a field, a parameter or a result is a key.
+type keyFact struct{}
 
 func (*keyFact) AFact()         {}
 func (*keyFact) String() string { return "key" }
@@ -125,16 +126,11 @@ func (k *keySet) readNames() {
 		k.counted[table] = true
 	}
 	for _, s := range k.statements {
-		for _, table := range s.counted {
-			k.counted[table] = true
-		}
+		addCounted(k.counted, s.text)
 	}
 	k.readTableNames()
 	k.readScans()
-	var own namesFact
-	for table := range k.counted {
-		own.Tables = append(own.Tables, table)
-	}
+	own := namesFact{Tables: slices.Collect(maps.Keys(k.counted))}
 	for _, f := range k.AllPackageFacts() {
 		if names, ok := f.Fact.(*namesFact); ok {
 			for _, name := range names.Models {
@@ -264,7 +260,7 @@ type ref struct {
 func (k *keySet) refs(e ast.Expr) []ref {
 	e = ast.Unparen(e)
 	if t := k.TypesInfo.TypeOf(e); t != nil && isPK(element(t)) {
-		return []ref{{}}
+		return key
 	}
 	switch e := e.(type) {
 	case *ast.Ident:
@@ -273,10 +269,10 @@ func (k *keySet) refs(e ast.Expr) []ref {
 		}
 	case *ast.SelectorExpr:
 		if _, ok := k.column(e); ok {
-			return []ref{{}}
+			return key
 		}
 		if v, ok := k.TypesInfo.ObjectOf(e.Sel).(*types.Var); ok {
-			return []ref{{v: k.imported(v.Origin())}}
+			return []ref{{v: v.Origin()}}
 		}
 	case *ast.StarExpr:
 		return k.refs(e.X)
@@ -289,24 +285,25 @@ func (k *keySet) refs(e ast.Expr) []ref {
 	case *ast.SliceExpr:
 		return k.refs(e.X)
 	case *ast.IndexExpr:
-		if t := k.TypesInfo.TypeOf(e.X); t != nil {
-			switch t.Underlying().(type) {
-			case *types.Slice, *types.Array, *types.Pointer:
-				return k.refs(e.X)
-			}
+		switch k.TypesInfo.TypeOf(e.X).Underlying().(type) {
+		case *types.Slice, *types.Array, *types.Pointer:
+			return k.refs(e.X)
 		}
 	case *ast.CompositeLit:
-		if _, ok := k.TypesInfo.TypeOf(e).Underlying().(*types.Slice); ok {
-			var all []ref
-			for _, element := range e.Elts {
-				all = append(all, k.refs(element)...)
-			}
-			return all
+		if _, ok := typeOf[*types.Slice](k.TypesInfo.TypeOf(e)); ok {
+			return k.refsOfAll(e.Elts)
 		}
 	case *ast.CallExpr:
 		return k.refsOfCall(e, 0)
 	}
 	return nil
+}
+
+func (k *keySet) refsOfAll(list []ast.Expr) (all []ref) {
+	for _, e := range list {
+		all = append(all, k.refs(e)...)
+	}
+	return all
 }
 
 // copies are functions whose result is their argument in another form: the number is the
@@ -322,24 +319,17 @@ func (k *keySet) refsOfCall(call *ast.CallExpr, result int) []ref {
 	if k.TypesInfo.Types[call.Fun].IsType() { // a conversion
 		return k.refs(call.Args[0])
 	}
-	if id, ok := call.Fun.(*ast.Ident); ok {
-		if b, ok := k.TypesInfo.Uses[id].(*types.Builtin); ok {
-			if b.Name() != "append" {
-				return nil
-			}
-			var all []ref
-			for _, arg := range call.Args {
-				all = append(all, k.refs(arg)...)
-			}
-			return all
-		}
+	if b, ok := typeutil.Callee(k.TypesInfo, call).(*types.Builtin); ok && b.Name() == "append" {
+		return k.refsOfAll(call.Args)
 	}
 	fn := k.callee(call)
 	if fn == nil {
 		return nil
 	}
-	name := fn.FullName()
-	if i, ok := copies[name]; ok {
+	if fn.Name() == "LastInsertId" && result == 0 {
+		return key
+	}
+	if i, ok := copies[fn.FullName()]; ok {
 		if result > 0 || len(call.Args) <= i {
 			return nil
 		}
@@ -368,17 +358,18 @@ func (k *keySet) callee(call *ast.CallExpr) *types.Func {
 	return fn.Origin()
 }
 
-func pathOf(fn *types.Func) string {
-	if fn.Pkg() == nil {
+// pathOf returns the path of the package of an object, or "" for what is built in.
+func pathOf(obj types.Object) string {
+	if obj.Pkg() == nil {
 		return ""
 	}
-	return fn.Pkg().Path()
+	return obj.Pkg().Path()
 }
 
 // holds reports whether an expression is a key.
 func (k *keySet) holds(e ast.Expr) bool {
 	for _, r := range k.refs(e) {
-		if r.v == nil || k.levels[r.v] == strong || k.levels[r.v] == weak && !r.call {
+		if l := k.level(r.v); l == strong || l == weak && !r.call {
 			return true
 		}
 	}
@@ -388,11 +379,11 @@ func (k *keySet) holds(e ast.Expr) bool {
 // isKeyField reports whether a field of a struct is a key.
 func (k *keySet) isKeyField(t types.Type, field *types.Var) bool {
 	_, ok := k.columnOf(t, field)
-	return ok || k.isKey(k.imported(field.Origin()))
+	return ok || k.isKey(field.Origin())
 }
 
 // isKey reports whether a variable is one.
-func (k *keySet) isKey(v *types.Var) bool { return k.levels[v] > 0 }
+func (k *keySet) isKey(v *types.Var) bool { return k.level(v) > 0 }
 
 // copied says that each of the values becomes each of the variables.
 func (k *keySet) copied(from []ref, kind edgeKind, to []ref) {
@@ -409,7 +400,7 @@ func (k *keySet) copied(from []ref, kind edgeKind, to []ref) {
 // isStandardField reports whether a variable is a field that holds values of any kind, such as
 // that of sql.NullInt64.
 func isStandardField(v *types.Var) bool {
-	return v != nil && v.IsField() && v.Pkg() != nil && isStandard(v.Pkg().Path())
+	return v != nil && v.IsField() && isStandard(pathOf(v))
 }
 
 // flow says that an expression becomes the variables.
@@ -440,18 +431,12 @@ func (k *keySet) spread() {
 	for changed := true; changed; {
 		changed = false
 		raise := func(v *types.Var, l level) {
-			if v != nil && k.levels[v] < l {
+			if k.level(v) < l {
 				k.levels[v], changed = l, true
 			}
 		}
-		levelOf := func(v *types.Var) level {
-			if v == nil {
-				return strong
-			}
-			return k.levels[v]
-		}
 		for _, e := range k.edges {
-			from, to := levelOf(e.from.v), levelOf(e.to)
+			from, to := k.level(e.from.v), k.level(e.to)
 			if e.from.call && from == weak {
 				from = 0 // only this caller's result is a key
 			}
@@ -484,7 +469,7 @@ func (k *keySet) spread() {
 	}
 	for _, s := range k.sinks {
 		for _, to := range s.to {
-			if to.v == nil || k.levels[to.v] > 0 {
+			if k.isKey(to.v) {
 				k.parsed[s.from] = true
 			}
 		}
@@ -496,55 +481,23 @@ func isShared(v *types.Var, pkg *types.Package) bool {
 	return v != nil && (v.IsField() || v.Parent() == pkg.Scope())
 }
 
-// exportFacts passes what is known about functions and fields to importing packages.
+// exportFacts passes what is known about variables to importing packages.
 func (k *keySet) exportFacts() {
-	for id, obj := range k.TypesInfo.Defs {
-		switch obj := obj.(type) {
-		case *types.Func:
-			var fact keyFact
-			for i := range min(64, obj.Signature().Params().Len()) {
-				if k.levels[obj.Signature().Params().At(i)] == strong {
-					fact.Params |= 1 << i
-				}
-			}
-			for i := range min(64, obj.Signature().Results().Len()) {
-				if k.levels[obj.Signature().Results().At(i)] == strong {
-					fact.Results |= 1 << i
-				}
-			}
-			if fact != (keyFact{}) {
-				k.ExportObjectFact(obj, &fact)
-			}
-		case *types.Var:
-			if obj.IsField() && id.IsExported() && k.levels[obj] > 0 {
-				k.ExportObjectFact(obj, &keyFact{})
-			}
+	for v, l := range k.levels {
+		if l == strong && v.Pkg() == k.Pkg && v.Kind() != types.LocalVar {
+			k.ExportObjectFact(v, new(keyFact))
 		}
 	}
 }
 
-// imported takes over what another package knows about a field.
-func (k *keySet) imported(field *types.Var) *types.Var {
-	if field.IsField() && field.Pkg() != k.Pkg && k.levels[field] == 0 && k.ImportObjectFact(field, new(keyFact)) {
-		k.levels[field] = strong
+// level returns what is known about a variable, here or in its own package. A nil variable is a
+// key.
+func (k *keySet) level(v *types.Var) level {
+	if v == nil {
+		return strong
 	}
-	return field
-}
-
-// importFact takes over what another package knows about a function.
-func (k *keySet) importFact(fn *types.Func) {
-	var fact keyFact
-	if fn.Pkg() == k.Pkg || !k.ImportObjectFact(fn, &fact) {
-		return
+	if k.levels[v] == 0 && v.Pkg() != k.Pkg && k.ImportObjectFact(v, new(keyFact)) {
+		k.levels[v] = strong
 	}
-	for i := range min(64, fn.Signature().Params().Len()) {
-		if fact.Params&(1<<i) != 0 {
-			k.levels[fn.Signature().Params().At(i)] = strong
-		}
-	}
-	for i := range min(64, fn.Signature().Results().Len()) {
-		if fact.Results&(1<<i) != 0 {
-			k.levels[fn.Signature().Results().At(i)] = strong
-		}
-	}
+	return k.levels[v]
 }

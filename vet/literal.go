@@ -41,24 +41,18 @@ func runLiteral(p *pass) {
 					count(node.X, p.keys.holds(node.Y))
 				}
 			case *ast.AssignStmt:
-				if len(node.Lhs) == len(node.Rhs) && node.Tok == token.ASSIGN && !test {
-					for i, e := range node.Rhs {
-						own, column := p.keys.column(node.Lhs[i])
-						count(e, p.keys.holds(node.Lhs[i]) && (own.child || !column)) // a row may be inserted with a key of its own
-					}
+				for lhs, rhs := range assignments(node) {
+					own, column := p.keys.column(lhs) // a row may be inserted with a key of its own
+					count(rhs, node.Tok == token.ASSIGN && !test && p.keys.holds(lhs) && (own.child || !column))
 				}
 			case *ast.CompositeLit:
-				for _, element := range node.Elts {
-					if field, value := fieldOf(p.TypesInfo, element); field != nil && test {
-						count(value, p.keys.isKeyField(p.TypesInfo.TypeOf(node), field))
-					}
+				for field, value := range members(p.TypesInfo, node) {
+					count(value, test && p.keys.isKeyField(p.TypesInfo.TypeOf(node), field))
 				}
 			case *ast.CallExpr:
 				if fn := p.keys.callee(node); fn != nil {
-					for i, arg := range node.Args {
-						if params := fn.Signature().Params(); params.Len() > 0 {
-							count(arg, p.keys.levels[params.At(min(i, params.Len()-1))] == strong)
-						}
+					for arg, param := range arguments(node, fn.Signature()) {
+						count(arg, p.keys.level(param) == strong)
 					}
 				}
 			}

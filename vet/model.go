@@ -22,8 +22,11 @@ type column struct {
 // isPK reports whether a type is one of package pk or its children.
 func isPK(t types.Type) bool {
 	named, ok := types.Unalias(t).(*types.Named)
-	return ok && named.Obj().Pkg() != nil && strings.HasPrefix(named.Obj().Pkg().Path(), snowkey+"schema/pk")
+	return ok && strings.HasPrefix(pathOf(named.Obj()), snowkey+"schema/pk")
 }
+
+// isNumber reports whether a type is that of a key: an integer, or one of package pk.
+func isNumber(t types.Type) bool { return isInteger(t) || isPK(element(t)) }
 
 // element returns what a pointer, a slice or an array consists of.
 func element(t types.Type) types.Type {
@@ -68,32 +71,28 @@ func structOf(t types.Type) (*types.Struct, *types.Named) {
 	return s, named
 }
 
-// keyTags are the tags by which each library knows a primary key.
-var keyTags = map[string]*regexp.Regexp{
-	"gorm":    regexp.MustCompile(`(?i)(^|;)\s*primary_?key\b`),
-	"bun":     regexp.MustCompile(`(^|,)pk\b`),
-	"pg":      regexp.MustCompile(`(^|,)pk\b`),
-	"xorm":    regexp.MustCompile(`(?i)(^|\s)pk\b`),
-	"orm":     regexp.MustCompile(`(^|;)(pk|auto)\b`),
-	"snowkey": regexp.MustCompile(`^[^-]*$`),
-	"db":      regexp.MustCompile(`(?i)^id(,|$)`),
+// A library knows the fields of rows by their tags.
+type library struct {
+	tag    string
+	key    *regexp.Regexp // of a primary key
+	column *regexp.Regexp // finds the name of the column
 }
 
-// columnTags find the name of the column in the tag of a library.
-var columnTags = map[string]*regexp.Regexp{
-	"gorm": regexp.MustCompile(`(?i)(?:^|;)\s*column:\s*(\w+)`),
-	"bun":  regexp.MustCompile(`^(\w+)(?:,|$)`),
-	"xorm": regexp.MustCompile(`'(\w+)'|\s([a-z_]*id)$`),
-	"orm":  regexp.MustCompile(`column\((\w+)\)`),
-	"db":   regexp.MustCompile(`^(\w+)(?:,|$)`),
-}
+var nameFirst = regexp.MustCompile(`^(\w+)(?:,|$)`)
 
-// ormTags are tags that only rows have.
-var ormTags = []string{"gorm", "bun", "xorm", "db", "pg", "orm"}
+var libraries = []library{
+	{"gorm", regexp.MustCompile(`(?i)(^|;)\s*primary_?key\b`), regexp.MustCompile(`(?i)(?:^|;)\s*column:\s*(\w+)`)},
+	{"bun", regexp.MustCompile(`(^|,)pk\b`), nameFirst},
+	{"xorm", regexp.MustCompile(`(?i)(^|\s)pk\b`), regexp.MustCompile(`'(\w+)'|\s([a-z_]*id)$`)},
+	{"db", regexp.MustCompile(`(?i)^id(,|$)`), nameFirst},
+	{"pg", regexp.MustCompile(`(^|,)pk\b`), nameFirst},
+	{"orm", regexp.MustCompile(`(^|;)(pk|auto)\b`), regexp.MustCompile(`column\((\w+)\)`)},
+}
 
 // A modelInfo is what we know about a struct.
 type modelInfo struct {
 	table  string
+	key    *types.Var // nil if it has several columns
 	fields map[*types.Var]column
 }
 
@@ -125,85 +124,68 @@ func (k *keySet) readModel(s *types.Struct, named *types.Named) *modelInfo {
 	if named != nil {
 		name = named.Obj().Name()
 	}
-	key, composite := -1, false
-	for i := range s.NumFields() {
-		switch {
-		case !isKeyField(s, i):
-		case key >= 0:
-			composite = true
-		default:
-			key = i
-		}
-	}
-	if key < 0 {
-		if key = k.impliedKey(s, named); key < 0 {
-			return k.embedded(s, named)
-		}
-	}
-	field := s.Field(key)
-	tag := reflect.StructTag(s.Tag(key))
-	counts := strings.Contains(strings.ToLower(s.Tag(key)), "autoincr") || tag.Get("snowkey") != ""
-	if t := field.Type(); !isInteger(t) && !isPK(element(t)) && !counts {
-		return nil // a text that the program makes
-	}
 	m := &modelInfo{table: k.tableOf(named), fields: make(map[*types.Var]column)}
+	keys := keyFields(s)
+	if len(keys) == 0 {
+		keys = k.impliedKey(s, named)
+	}
+	if len(keys) > 0 {
+		key, tag := s.Field(keys[0]), s.Tag(keys[0])
+		counts := strings.Contains(strings.ToLower(tag), "autoincr") || reflect.StructTag(tag).Get("snowkey") != ""
+		if !isNumber(key.Type()) && !counts {
+			return nil // a text that the program makes
+		}
+	} else if base := k.embedded(s); base == nil || named == nil {
+		return nil
+	} else {
+		m.key = base.key
+		for f, c := range base.fields {
+			c.model, c.table = name, m.table
+			m.fields[f] = c
+		}
+	}
 	for i := range s.NumFields() {
 		f := s.Field(i)
-		tag := reflect.StructTag(s.Tag(i))
-		c := column{model: name, table: m.table, name: columnName(f, tag)}
-		switch {
-		case i == key && !composite:
-			m.fields[f] = c
-		case (isInteger(f.Type()) || isPK(element(f.Type()))) && k.isChild(s, f.Name()):
-			c.child = true
-			m.fields[f] = c
+		alone := slices.Equal(keys, []int{i})
+		if alone {
+			m.key = f
+		}
+		if alone || isNumber(f.Type()) && k.isChild(s, f.Name()) {
+			m.fields[f] = column{name, m.table, columnName(f, reflect.StructTag(s.Tag(i))), !alone}
 		}
 	}
 	return m
 }
 
-// embedded returns the model of a struct that embeds one, such as gorm.Model.
-func (k *keySet) embedded(s *types.Struct, outer *types.Named) *modelInfo {
-	if outer == nil {
-		return nil
-	}
-	name := outer.Obj().Name()
+// embedded returns the model that a struct embeds, such as gorm.Model.
+func (k *keySet) embedded(s *types.Struct) *modelInfo {
 	for f := range s.Fields() {
-		inner, named := structOf(f.Type())
-		if !f.Embedded() || inner == nil {
-			continue
-		}
-		base := k.model(inner, named)
-		if base == nil {
-			continue
-		}
-		m := &modelInfo{table: k.tableOf(outer), fields: make(map[*types.Var]column)}
-		for f, c := range base.fields {
-			c.model, c.table = name, m.table
-			m.fields[f] = c
-		}
-		for i := range s.NumFields() {
-			if f := s.Field(i); isInteger(f.Type()) && k.isChild(s, f.Name()) {
-				m.fields[f] = column{name, m.table, columnName(f, reflect.StructTag(s.Tag(i))), true}
+		if inner, named := structOf(f.Type()); f.Embedded() && inner != nil {
+			if base := k.model(inner, named); base != nil {
+				return base
 			}
 		}
-		return m
 	}
 	return nil
 }
 
-func isKeyField(s *types.Struct, i int) bool {
-	tag := reflect.StructTag(s.Tag(i))
-	for library, pattern := range keyTags {
-		if text, ok := tag.Lookup(library); ok && pattern.MatchString(text) {
-			return true
+// keyFields returns the fields whose tags make them the primary key, or a part of it.
+func keyFields(s *types.Struct) (keys []int) {
+	for i := range s.NumFields() {
+		tag := reflect.StructTag(s.Tag(i))
+		own, ok := tag.Lookup("snowkey")
+		if ok && !strings.Contains(own, "-") || slices.ContainsFunc(libraries, func(l library) bool {
+			text, ok := tag.Lookup(l.tag)
+			return ok && l.key.MatchString(text)
+		}) {
+			keys = append(keys, i)
 		}
 	}
-	return false
+	return keys
 }
 
 // impliedKey finds the field ID of a struct that is a row for another reason than its tag.
-func (k *keySet) impliedKey(s *types.Struct, named *types.Named) int {
+func (k *keySet) impliedKey(s *types.Struct, named *types.Named) []int {
 	id := -1
 	row := false
 	for i := range s.NumFields() {
@@ -211,42 +193,39 @@ func (k *keySet) impliedKey(s *types.Struct, named *types.Named) int {
 		if f.Name() == "ID" || f.Name() == "Id" {
 			id = i
 		}
-		for _, library := range ormTags {
-			_, ok := tag.Lookup(library)
+		for _, l := range libraries {
+			_, ok := tag.Lookup(l.tag)
 			row = row || ok
 		}
-		if f.Embedded() && f.Name() == "BaseModel" {
-			row = true // bun
-		}
+		row = row || f.Embedded() && f.Name() == "BaseModel" // bun
 	}
-	if id < 0 || named == nil {
-		return -1
+	if id >= 0 && named != nil && (row || isPK(s.Field(id).Type()) || isBase(named) || isEntity(named) || k.rows[named.Obj()] || k.counted[k.tableOf(named)]) {
+		return []int{id}
 	}
-	if row || isPK(s.Field(id).Type()) || isBase(named) || k.isGenerated(named) || k.rows[named.Obj()] || k.counted[k.tableOf(named)] {
-		return id
-	}
-	return -1
+	return nil
 }
 
 // isBase reports whether a type is one that models embed.
 func isBase(named *types.Named) bool {
-	if named == nil || named.Obj().Pkg() == nil || named.Obj().Name() != "Model" {
-		return false
-	}
-	path := named.Obj().Pkg().Path()
-	return path == "gorm.io/gorm" || path == snowkey+"hooks/gormid"
+	return named != nil && (isNamed(named, "gorm.io/gorm", "Model") || isNamed(named, snowkey+"hooks/gormid", "Model"))
 }
 
-// isGenerated reports whether a type is an entity of ent, which has a client and a query
-// beside it.
-func (k *keySet) isGenerated(named *types.Named) bool {
-	pkg := named.Obj().Pkg()
-	if pkg == nil {
-		return false
+// isNamed reports whether a type has this name in a package.
+func isNamed(t types.Type, path, name string) bool {
+	named, ok := types.Unalias(t).(*types.Named)
+	return ok && named.Obj().Name() == name && pathOf(named.Obj()) == path
+}
+
+// isEntity reports whether a type is an entity of ent, which has a client and a query beside
+// it.
+func isEntity(named *types.Named) bool {
+	name, pkg := named.Obj().Name(), named.Obj().Pkg()
+	for _, other := range []string{"Client", "Query", "Create"} {
+		if pkg == nil || pkg.Scope().Lookup(name+other) == nil {
+			return false
+		}
 	}
-	name := named.Obj().Name()
-	scope := pkg.Scope()
-	return scope.Lookup(name+"Client") != nil && scope.Lookup(name+"Query") != nil && scope.Lookup(name+"Create") != nil
+	return true
 }
 
 func (k *keySet) wanted(table string) bool {
@@ -320,8 +299,8 @@ func (k *keySet) tableOf(named *types.Named) string {
 }
 
 func columnName(f *types.Var, tag reflect.StructTag) string {
-	for library, pattern := range columnTags {
-		if m := pattern.FindStringSubmatch(tag.Get(library)); m != nil {
+	for _, l := range libraries {
+		if m := l.column.FindStringSubmatch(tag.Get(l.tag)); m != nil {
 			return m[1] + strings.Join(m[2:], "")
 		}
 	}

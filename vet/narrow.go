@@ -28,9 +28,10 @@ func runNarrow(p *pass) {
 			if a, ok := ast.Unparen(call.Args[0]).(*ast.TypeAssertExpr); ok { // uint(claims["id"].(float64))
 				p.assertion(a, nil)
 			}
-			return
 		}
-		if fn := p.keys.callee(call); fn != nil && pathOf(fn) == "strconv" {
+	})
+	p.eachCall(func(call *ast.CallExpr, fn *types.Func) {
+		if pathOf(fn) == "strconv" {
 			p.parse(call, fn.Name())
 		}
 	})

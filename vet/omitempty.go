@@ -3,7 +3,6 @@ package vet
 import (
 	"go/ast"
 	"go/types"
-	"reflect"
 	"strings"
 )
 
@@ -21,7 +20,7 @@ func runOmit(p *pass) {
 			return
 		}
 		t := p.TypesInfo.TypeOf(field.Type)
-		tag := reflect.StructTag(strings.Trim(field.Tag.Value, "`")).Get("json")
+		tag := parseTag(field.Tag).Get("json")
 		if t == nil || !isPK(t) || !isInteger(t) || !strings.Contains(tag, ",omitempty") {
 			return
 		}

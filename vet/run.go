@@ -8,6 +8,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"go/types"
 	"io/fs"
 	"maps"
 	"os"
@@ -70,7 +71,7 @@ func Run(ctx context.Context, o Options) ([]Finding, error) {
 			return nil, fmt.Errorf("vet: %s: %w", action.Package.PkgPath, action.Err)
 		}
 		if k, ok := action.Result.(*keySet); ok {
-			inTemplates.add(k, k.Pkg.Scope())
+			inTemplates.add(k, []*types.Package{k.Pkg})
 		}
 		for _, d := range action.Diagnostics {
 			findings = append(findings, Finding{action.Analyzer.Name, d.Category, action.Package.Fset.Position(d.Pos), d.Message, d.URL})
@@ -167,12 +168,12 @@ func survey(pkgs []*packages.Package, config Config) (_ Config, templates []stri
 				return
 			}
 			if text, err := strconv.Unquote(literal.Value); err == nil {
-				addTables(counted, text)
+				addCounted(counted, text)
 			}
 		})
 		each(p.Syntax, func(s *ast.SelectorExpr) {
 			obj := p.TypesInfo.Uses[s.Sel]
-			if obj != nil && obj.Name() == "JSSafe" && obj.Pkg() != nil && obj.Pkg().Path() == snowkey+"idgen" {
+			if obj != nil && obj.Name() == "JSSafe" && pathOf(obj) == snowkey+"idgen" {
 				config.Safe = true
 			}
 		})
@@ -186,7 +187,7 @@ func survey(pkgs []*packages.Package, config Config) (_ Config, templates []stri
 			case !entry.Type().IsRegular():
 			case ext == ".sql":
 				text, err := os.ReadFile(path)
-				addTables(counted, string(text))
+				addCounted(counted, string(text))
 				return err
 			case slices.Contains(templateFiles, ext):
 				templates = append(templates, path)
@@ -199,10 +200,4 @@ func survey(pkgs []*packages.Package, config Config) (_ Config, templates []stri
 	}
 	config.Counted = append(slices.Clone(config.Counted), slices.Sorted(maps.Keys(counted))...)
 	return config, templates, nil
-}
-
-func addTables(tables map[string]bool, sql string) {
-	for _, table := range countedTables(sql) {
-		tables[table] = true
-	}
 }

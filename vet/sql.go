@@ -3,6 +3,7 @@ package vet
 import (
 	"go/ast"
 	"go/types"
+	"iter"
 	"regexp"
 	"strconv"
 	"strings"
@@ -10,9 +11,8 @@ import (
 
 // A statement is a constant text of the program that is SQL.
 type statement struct {
-	at      ast.Expr
-	text    string
-	counted []string // the tables that it creates with a key that counts
+	at   ast.Expr
+	text string
 }
 
 var (
@@ -29,19 +29,18 @@ var (
 func (k *keySet) readStatements() {
 	texts(k, k.Files, func(e ast.Expr, text string) {
 		if isSQL.MatchString(text) {
-			k.statements = append(k.statements, statement{e, text, countedTables(text)})
+			k.statements = append(k.statements, statement{e, text})
 		}
 	})
 }
 
-// countedTables returns the tables that SQL creates with a key that counts.
-func countedTables(text string) (tables []string) {
+// addCounted adds to tables those that SQL creates with a key that counts.
+func addCounted(tables map[string]bool, text string) {
 	for _, m := range createSQL.FindAllStringSubmatch(text, -1) {
 		if countsSQL.MatchString(m[2]) {
-			tables = append(tables, bare(m[1]))
+			tables[bare(m[1])] = true
 		}
 	}
-	return tables
 }
 
 // bare removes quotes and the schema from a name.
@@ -77,6 +76,22 @@ func placeholders(query string) map[int]string {
 	return all
 }
 
+// eachArgument calls do for the arguments that the placeholders of a query stand for. The function
+// columns finds their columns, by position.
+func (k *keySet) eachArgument(call *ast.CallExpr, columns func(query string) map[int]string, do func(query, column string, arg ast.Expr)) {
+	for i, arg := range call.Args {
+		query, ok := k.text(arg)
+		if !ok || !strings.ContainsAny(query, "?$") {
+			continue
+		}
+		for position, column := range columns(query) {
+			if at := i + 1 + position; at < len(call.Args) {
+				do(query, column, call.Args[at])
+			}
+		}
+	}
+}
+
 // argument returns the position of the argument that a placeholder stands for.
 func argument(query string, start, end int) int {
 	if n, err := strconv.Atoi(strings.TrimPrefix(query[start:end], "$")); err == nil {
@@ -109,35 +124,32 @@ func (k *keySet) keyColumn(table string) (string, bool) {
 	if !k.wanted(table) {
 		return "", false
 	}
-	for _, name := range k.Pkg.Scope().Names() {
-		if c, ok := k.keyOf(k.Pkg.Scope().Lookup(name), table); ok {
-			return c, true
-		}
-	}
-	for _, imported := range k.Pkg.Imports() {
-		if isStandard(imported.Path()) {
-			continue
-		}
-		for _, name := range imported.Scope().Names() {
-			if c, ok := k.keyOf(imported.Scope().Lookup(name), table); ok {
-				return c, true
-			}
+	for t, m := range k.modelsOf(k.visible()) {
+		if m.key != nil && (m.table == table || snake(t.Name()) == table) {
+			return m.fields[m.key].name, true
 		}
 	}
 	return "id", k.counted[table]
 }
 
-func (k *keySet) keyOf(obj types.Object, table string) (string, bool) {
-	t, ok := obj.(*types.TypeName)
-	if !ok {
-		return "", false
+// visible returns this package and those that it imports.
+func (k *keySet) visible() []*types.Package {
+	return append([]*types.Package{k.Pkg}, k.Pkg.Imports()...)
+}
+
+// modelsOf yields the models that packages declare.
+func (k *keySet) modelsOf(pkgs []*types.Package) iter.Seq2[*types.TypeName, *modelInfo] {
+	return func(yield func(*types.TypeName, *modelInfo) bool) {
+		for _, pkg := range pkgs {
+			for _, name := range pkg.Scope().Names() {
+				t, ok := pkg.Scope().Lookup(name).(*types.TypeName)
+				if !ok || isStandard(pkg.Path()) {
+					continue
+				}
+				if m := k.modelOf(t.Type()); m != nil && !yield(t, m) {
+					return
+				}
+			}
+		}
 	}
-	m := k.modelOf(t.Type())
-	if m == nil || m.table != table && snake(t.Name()) != table {
-		return "", false
-	}
-	if key := keyOfModel(m); key != nil {
-		return m.fields[key].name, true
-	}
-	return "", false
 }

@@ -21,11 +21,7 @@ var templateRule = rule{
 
 func runTemplate(p *pass) {
 	keys := make(templateKeys)
-	for _, pkg := range slices.Concat(p.Pkg.Imports(), []*types.Package{p.Pkg}) {
-		if !isStandard(pkg.Path()) {
-			keys.add(p.keys, pkg.Scope())
-		}
-	}
+	keys.add(p.keys, p.keys.visible())
 	texts(p.keys, p.files(), func(e ast.Expr, text string) {
 		keys.check(text, func(_ int, message string) { p.report(Breaks, e, "%s", message) })
 	})
@@ -41,18 +37,10 @@ type templateKeys map[fieldName]bool
 
 type fieldName struct{ model, field string }
 
-func (keys templateKeys) add(k *keySet, scope *types.Scope) {
-	for _, name := range scope.Names() {
-		t, ok := scope.Lookup(name).(*types.TypeName)
-		if !ok {
-			continue
-		}
-		m := k.modelOf(t.Type())
-		if m == nil {
-			continue
-		}
+func (keys templateKeys) add(k *keySet, pkgs []*types.Package) {
+	for t, m := range k.modelsOf(pkgs) {
 		for f := range m.fields {
-			field := fieldName{strings.ToLower(name), f.Name()}
+			field := fieldName{strings.ToLower(t.Name()), f.Name()}
 			other, twice := keys[field]
 			keys[field] = is(f.Type(), types.IsString) && (other || !twice)
 		}

@@ -30,22 +30,16 @@ func runText(p *pass) {
 		}
 	})
 	each(p.files(), func(n *ast.SliceExpr) {
-		if t := p.TypesInfo.TypeOf(n.X); t != nil && isText(t) && p.keys.holds(n.X) {
+		if p.isKeyText(n.X) {
 			p.report(Check, n, "%s, the text of a key, is cut", types.ExprString(n.X))
 		}
 	})
-	each(p.files(), func(call *ast.CallExpr) {
-		fn := p.keys.callee(call)
-		if fn == nil {
-			return
-		}
+	p.eachCall(func(call *ast.CallExpr, fn *types.Func) {
 		if pathOf(fn) == "fmt" && len(call.Args) > 1 {
 			p.format(call)
 		}
 		if isMethodOf(fn, "gorm.io/gorm", "DB") && gormFinders[fn.Name()] && len(call.Args) == 2 {
-			t := p.TypesInfo.TypeOf(call.Args[1])
-			_, constant := p.keys.text(call.Args[1])
-			if t != nil && isText(t) && !constant {
+			if _, constant := p.keys.text(call.Args[1]); isText(p.TypesInfo.TypeOf(call.Args[1])) && !constant {
 				p.reportRemedy(Breaks, call, `Write "id = ?" and the key`, nil, "GORM takes the text %s for SQL unless it's a decimal number", types.ExprString(call.Args[1]))
 			}
 		}
@@ -53,24 +47,21 @@ func runText(p *pass) {
 }
 
 func isText(t types.Type) bool {
-	basic, ok := t.Underlying().(*types.Basic)
+	basic, ok := typeOf[*types.Basic](t)
 	return ok && basic.Info()&types.IsString != 0
 }
 
 // measured returns the text of a key whose length an expression is.
 func (p *pass) measured(e ast.Expr) ast.Expr {
 	call, ok := ast.Unparen(e).(*ast.CallExpr)
-	if !ok || len(call.Args) != 1 {
-		return nil
-	}
-	name, ok := call.Fun.(*ast.Ident)
-	if !ok || name.Name != "len" {
-		return nil
-	}
-	if t := p.TypesInfo.TypeOf(call.Args[0]); t == nil || !isText(t) || !p.keys.holds(call.Args[0]) {
+	if !ok || types.ExprString(call.Fun) != "len" || !p.isKeyText(call.Args[0]) {
 		return nil
 	}
 	return call.Args[0]
+}
+
+func (p *pass) isKeyText(e ast.Expr) bool {
+	return isText(p.TypesInfo.TypeOf(e)) && p.keys.holds(e)
 }
 
 // isLength reports whether a constant is a length rather than a test for an empty text, or a

@@ -4,6 +4,10 @@ import (
 	"fmt"
 	"go/ast"
 	"go/token"
+	"go/types"
+	"iter"
+	"reflect"
+	"strconv"
 	"strings"
 
 	"golang.org/x/tools/go/analysis"
@@ -117,10 +121,96 @@ func (p *pass) isTest(pos token.Pos) bool {
 	return strings.HasSuffix(p.Fset.File(pos).Name(), "_test.go")
 }
 
-// each calls do for every node of a type in files.
-func each[N ast.Node](files []*ast.File, do func(N)) {
-	for _, f := range files {
-		for n := range ast.Preorder(f) {
+// assignments yields what an assignment assigns to, and the values, unless one value has several
+// results.
+func assignments(n *ast.AssignStmt) iter.Seq2[ast.Expr, ast.Expr] {
+	return func(yield func(ast.Expr, ast.Expr) bool) {
+		for i, lhs := range n.Lhs {
+			if len(n.Lhs) == len(n.Rhs) && !yield(lhs, n.Rhs[i]) {
+				return
+			}
+		}
+	}
+}
+
+// arguments yields the arguments of a call with their parameters.
+func arguments(call *ast.CallExpr, sig *types.Signature) iter.Seq2[ast.Expr, *types.Var] {
+	return func(yield func(ast.Expr, *types.Var) bool) {
+		for i, arg := range call.Args {
+			if n := sig.Params().Len(); n > 0 && !yield(arg, sig.Params().At(min(i, n-1))) {
+				return
+			}
+		}
+	}
+}
+
+// members yields the fields that a literal of a struct sets, and their values.
+func members(info *types.Info, n *ast.CompositeLit) iter.Seq2[*types.Var, ast.Expr] {
+	return func(yield func(*types.Var, ast.Expr) bool) {
+		t := info.TypeOf(n)
+		if pointer, ok := typeOf[*types.Pointer](t); ok { // an element of []*T without its type
+			t = pointer.Elem()
+		}
+		s, ok := typeOf[*types.Struct](t)
+		for i := 0; ok && i < len(n.Elts); i++ {
+			var field *types.Var
+			value := n.Elts[i]
+			if pair, keyed := value.(*ast.KeyValueExpr); keyed {
+				field, value = info.ObjectOf(pair.Key.(*ast.Ident)).(*types.Var), pair.Value
+			} else {
+				field = s.Field(i)
+			}
+			ok = yield(field, value)
+		}
+	}
+}
+
+// eachField calls do for the fields of the named structs that files declare. The tag is nil if
+// there is none.
+func (p *pass) eachField(do func(of *types.TypeName, field *types.Var, at *ast.Ident, tag *ast.BasicLit)) {
+	each(p.files(), func(spec *ast.TypeSpec) {
+		body, ok := spec.Type.(*ast.StructType)
+		if !ok {
+			return
+		}
+		of := p.TypesInfo.Defs[spec.Name].(*types.TypeName)
+		for _, field := range body.Fields.List {
+			for _, name := range field.Names {
+				do(of, p.TypesInfo.Defs[name].(*types.Var), name, field.Tag)
+			}
+		}
+	})
+}
+
+func parseTag(tag *ast.BasicLit) reflect.StructTag {
+	text, _ := strconv.Unquote(tag.Value) // it compiles
+	return reflect.StructTag(text)
+}
+
+// eachStored calls do for the values that are stored in maps of some types.
+func (p *pass) eachStored(in func(types.Type) bool, do func(ast.Expr)) {
+	each(p.files(), func(n *ast.AssignStmt) { // response["id"] = user.ID
+		for lhs, rhs := range assignments(n) {
+			if index, ok := lhs.(*ast.IndexExpr); ok && in(p.TypesInfo.TypeOf(index.X)) {
+				do(rhs)
+			}
+		}
+	})
+}
+
+// eachCall calls do for the calls of functions and methods that have a name.
+func (p *pass) eachCall(do func(call *ast.CallExpr, fn *types.Func)) {
+	each(p.files(), func(call *ast.CallExpr) {
+		if fn := p.keys.callee(call); fn != nil {
+			do(call, fn)
+		}
+	})
+}
+
+// each calls do for every node of a type in other nodes.
+func each[N, Root ast.Node](roots []Root, do func(N)) {
+	for _, root := range roots {
+		for n := range ast.Preorder(root) {
 			if n, ok := n.(N); ok {
 				do(n)
 			}

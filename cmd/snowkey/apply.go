@@ -66,8 +66,8 @@ func (a *app) apply(ctx context.Context, p planned, options autoinc.ApplyOptions
 	if steps > 0 && !a.json {
 		p.announce(a.stdout, next)
 	}
-	if steps > 0 && !options.DryRun && !yes {
-		if err := a.confirmPhase(next); err != nil {
+	if steps > 0 && !options.DryRun {
+		if err := a.confirmPhase(yes, next); err != nil {
 			return err
 		}
 	}
@@ -138,21 +138,24 @@ func (a *app) undo(ctx context.Context, p planned, options autoinc.ApplyOptions)
 
 // confirmPhase asks for confirmation before a phase after which the database refuses
 // rows that it used to accept.
-func (a *app) confirmPhase(phase autoinc.Phase) error {
+func (a *app) confirmPhase(yes bool, phase autoinc.Phase) error {
 	switch phase.Name {
 	case autoinc.Fence, autoinc.Drop, autoinc.Guard:
-		return a.confirm(fmt.Sprintf("apply the phase %s?", phase.Name),
+		return a.confirm(yes, fmt.Sprintf("apply the phase %s?", phase.Name),
 			fmt.Sprintf("the phase %s refuses rows that were accepted before", phase.Name))
 	case autoinc.Rekey:
-		return a.confirm("is the application stopped, and are its keys to be replaced?", "the phase rekey replaces keys while the application is stopped")
+		return a.confirm(yes, "is the application stopped, and are its keys to be replaced?", "the phase rekey replaces keys while the application is stopped")
 	default:
 		return nil
 	}
 }
 
-// confirm asks a question if we're on a terminal. If not, it returns an error with the
-// reason for the question that tells the user to add --yes.
-func (a *app) confirm(question, reason string) error {
+// confirm asks a question if we're on a terminal, unless the user has said yes. Elsewhere, it
+// returns an error with the reason for the question that tells the user to add --yes.
+func (a *app) confirm(yes bool, question, reason string) error {
+	if yes {
+		return nil
+	}
 	if !terminal(a.stdin) {
 		return errors.New(reason + "; call it again with --yes")
 	}

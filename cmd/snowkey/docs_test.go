@@ -92,7 +92,7 @@ func (s shell) run(t *testing.T, line string) string {
 			line += " --addr 127.0.0.1:0"
 		}
 	}
-	if strings.Contains(line, "--watch") || serves {
+	if serves {
 		// With --foreground it's one signal. A second one would end the program at once.
 		line = "timeout --foreground --preserve-status --signal=INT 2 " + line
 	}

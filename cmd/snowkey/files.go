@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -90,10 +89,7 @@ func (a *app) printSQL(m migration, dir, tool string, object map[string]any, tex
 		return a.printFiles([]migration{m}, dir, tool)
 	}
 	object["statements"] = m.up
-	return a.write(a.stdout, object, func(w io.Writer) error {
-		_, err := io.WriteString(w, text)
-		return err
-	})
+	return a.print(object, "%s", text)
 }
 
 // printFiles writes migrations as files for a tool, and prints their names.
@@ -102,14 +98,7 @@ func (a *app) printFiles(migrations []migration, dir, tool string) error {
 	if err != nil {
 		return err
 	}
-	if a.json {
-		return writeJSON(a.stdout, map[string]any{"files": names})
-	}
-	for _, name := range names {
-		fmt.Fprintln(a.stdout, name)
-	}
-	_, err = fmt.Fprintln(a.stdout, formats[tool].hint)
-	return err
+	return a.print(map[string]any{"files": names}, "%s\n%s\n", strings.Join(names, "\n"), formats[tool].hint)
 }
 
 // writeFiles writes migrations as files for a tool, and returns their names. If it can't

@@ -33,7 +33,8 @@ type reading struct {
 	Above    bool             `json:"bitsAboveLayout,omitempty"` // the id has bits that don't fit into the layout
 
 	id     int64
-	layout idgen.Layout
+	fields []field
+	epoch  time.Time
 }
 
 // A form is a way to write an id as text.
@@ -110,22 +111,20 @@ func bwmarrin(alphabet string) func(string) (pk.ID, error) {
 
 func read(id int64, form, name string, l idgen.Layout) reading {
 	p := l.Decode(id)
-	r := reading{ID: strconv.FormatInt(id, 10), Form: form, Layout: name, Time: p.Time, Worker: p.Worker, Sequence: p.Sequence, id: id, layout: l}
-	total, constants := 0, 0
-	for _, f := range l.Fields() {
-		total += f.Bits
+	r := reading{ID: strconv.FormatInt(id, 10), Form: form, Layout: name, Time: p.Time, Worker: p.Worker, Sequence: p.Sequence, id: id, fields: fieldsOf(l), epoch: l.Epoch()}
+	for _, f := range r.fields {
+		value := f.value(id)
 		switch {
-		case f.Fixed:
-			if r.Fixed == nil {
-				r.Fixed = make(map[string]int64)
-			}
-			r.Fixed[f.Name] = p.Fixed[constants]
-			constants++
+		case f.Fixed != nil && r.Fixed == nil:
+			r.Fixed = map[string]int64{f.Name: value}
+		case f.Fixed != nil:
+			r.Fixed[f.Name] = value
 		case f.Name == "rollback":
-			r.Rollback = &p.Rollback
+			r.Rollback = &value
 		}
 	}
-	r.Above = total < 64 && uint64(id)>>total != 0
+	total := r.fields[0].High + 1
+	r.Above = uint64(id)>>total != 0
 	if total == 64 {
 		r.ID = strconv.FormatUint(uint64(id), 10)
 	}
@@ -138,7 +137,7 @@ func read(id int64, form, name string, l idgen.Layout) reading {
 // plausible reports whether the id looks as if it had been made with this layout, which
 // means after the layout's first day and after 2010, but no later than tomorrow.
 func (r reading) plausible(now time.Time) bool {
-	from := r.layout.Epoch().AddDate(0, 0, 1)
+	from := r.epoch.AddDate(0, 0, 1)
 	if first := time.Date(2010, 1, 1, 0, 0, 0, 0, time.UTC); from.Before(first) {
 		from = first
 	}
@@ -298,19 +297,11 @@ var colors = []string{"\x1b[36m", "\x1b[33m", "\x1b[32m", "\x1b[35m", "\x1b[34m"
 func (i *inspector) draw(r reading) {
 	fmt.Fprintf(i.out, "%s, read as %s in the layout %s\n", r.ID, r.Form, r.Layout)
 	show := func(name string, value any) { fmt.Fprintf(i.out, "  %-10s  %v\n", name, value) }
-	fields := fieldsOf(r.layout)
-	for _, f := range fields {
-		switch f.Name {
-		case "time":
+	for _, f := range r.fields {
+		if f.Name == "time" {
 			show("time", r.Time.Format(time.RFC3339Nano))
-		case "worker":
-			show("worker", r.Worker)
-		case "sequence":
-			show("sequence", r.Sequence)
-		case "rollback":
-			show("rollback", *r.Rollback)
-		default:
-			show(f.Name, r.Fixed[f.Name])
+		} else {
+			show(f.Name, f.value(r.id))
 		}
 	}
 	if r.Sortable != "" {
@@ -323,7 +314,7 @@ func (i *inspector) draw(r reading) {
 		show("note", "the number has bits that the layout does not have; they are left out above")
 	}
 	bits := fmt.Sprintf("%064b", uint64(r.id))
-	top := fields[0].High + 1
+	top := r.fields[0].High + 1
 	var line, labels strings.Builder
 	add := func(text, label, color string) {
 		width := max(len(text), len(label))
@@ -337,7 +328,7 @@ func (i *inspector) draw(r reading) {
 	if top < 64 {
 		add(bits[:64-top], "", "")
 	}
-	for n, f := range fields {
+	for n, f := range r.fields {
 		add(bits[63-f.High:64-f.Low], f.Name, colors[n%len(colors)])
 	}
 	fmt.Fprintf(i.out, "\n  %s\n  %s\n", strings.TrimRight(line.String(), " "), strings.TrimRight(labels.String(), " "))

@@ -78,6 +78,11 @@ type field struct {
 	Fixed *int64 `json:"fixed,omitempty"`
 }
 
+// value returns the bits of the field in an id.
+func (f field) value(id int64) int64 {
+	return int64(uint64(id) >> f.Low & (1<<(f.High-f.Low+1) - 1))
+}
+
 func draw(l idgen.Layout) drawing {
 	life := l.Lifetime()
 	d := drawing{Text: l.String(), Fields: fieldsOf(l), Start: life.Start, End: life.End, SafeEnd: life.SafeEnd, Workers: 1}
@@ -332,11 +337,8 @@ such as 2026-11-23T08:00:00+01:00. Days begin at midnight UTC.`,
 			if err != nil {
 				return err
 			}
-			if a.json {
-				return writeJSON(a.stdout, map[string]string{"from": strconv.FormatInt(first, 10), "to": strconv.FormatInt(last, 10)})
-			}
-			_, err = fmt.Fprintf(a.stdout, "BETWEEN %d AND %d\n", first, last)
-			return err
+			from, to := strconv.FormatInt(first, 10), strconv.FormatInt(last, 10)
+			return a.print(map[string]string{"from": from, "to": to}, "BETWEEN %s AND %s\n", from, to)
 		},
 	}
 	cmd.Flags().StringVar(&from, "from", "", "the first `time`")

@@ -102,6 +102,14 @@ func (a *app) write(w io.Writer, value any, text func(io.Writer) error) error {
 	return text(w)
 }
 
+// print is write for a text that is short.
+func (a *app) print(value any, format string, args ...any) error {
+	return a.write(a.stdout, value, func(w io.Writer) error {
+		_, err := fmt.Fprintf(w, format, args...)
+		return err
+	})
+}
+
 func (a *app) verifyCommand() *cobra.Command {
 	return a.withPlan(&cobra.Command{
 		Use:   "verify --plan FILE",

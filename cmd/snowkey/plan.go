@@ -53,8 +53,8 @@ nothing. It refuses what would lose data, with the reason.`,
 	}
 	a.registerPlan(cmd, &options.Options, &out)
 	flags := cmd.Flags()
-	flags.Func("table", "a `table` to plan, as it is called or as schema.table; may be given again; by default all", tables(&options.Tables))
-	flags.Func("except", "a `table` that goes on counting; may be given again", tables(&options.Except))
+	flags.Func("table", "a `table` to plan, as it is called or as schema.table; may be given again; by default all", adding(&options.Tables, table))
+	flags.Func("except", "a `table` that goes on counting; may be given again", adding(&options.Except, table))
 	flags.BoolVar(&options.Online, "online", false, "widen while tables are read and written, on Postgres, MySQL and MariaDB; it takes longer, and needs space for a second copy")
 	flags.BoolVar(&options.Composite, "composite", false, "plan keys too that are one column of a composite primary key, or unique without being the primary key")
 	flags.Int64Var(&options.Floor, "floor", autoinc.DefaultFloor, "the least `key` that may be sent at the end: above all that were counted, below all that are generated")
@@ -86,13 +86,17 @@ func (a *app) writePlan(p *autoinc.Plan, out string) error {
 	return writeNew(out, func(w io.Writer) error { return a.write(w, p, p.WriteText) })
 }
 
-// tables returns a function for a flag, which adds the name of a table to all.
-func tables(all *[]catalog.Name) func(string) error {
-	return func(name string) error {
-		*all = append(*all, catalog.Name{Name: name})
-		return nil
+// adding returns a function for a flag that may be given again, which parses a value and adds it
+// to all.
+func adding[T any](all *[]T, parse func(string) (T, error)) func(string) error {
+	return func(text string) error {
+		value, err := parse(text)
+		*all = append(*all, value)
+		return err
 	}
 }
+
+func table(name string) (catalog.Name, error) { return catalog.Name{Name: name}, nil }
 
 // writeNew writes a file, which must not exist yet.
 func writeNew(path string, write func(io.Writer) error) error {
@@ -109,19 +113,19 @@ func writeNew(path string, write func(io.Writer) error) error {
 // registerChildren adds the flags for columns that don't have a foreign key.
 func registerChildren(cmd *cobra.Command, options *catalog.Options) {
 	flags := cmd.Flags()
+	addChild := adding(&options.Children, foreignKey)
 	flags.Func("child", "`column=key` names a column that holds a key without a foreign key, such as orders.user_id=users.id, or only the column if it holds keys of several tables (for rekey, items.owner_id=users.id,owner_type=User for each type); the word likely stands for all that inspect reports; may be given again", func(value string) error {
 		if value == "likely" {
 			options.LikelyChildren = true
 			return nil
 		}
-		return addChild(&options.Children, value)
+		return addChild(value)
 	})
-	flags.Func("not-child", "a `column` that looks as if it held a key and does not, such as orders.batch_id; may be given again", columns(&options.NotChildren))
+	flags.Func("not-child", "a `column` that looks as if it held a key and does not, such as orders.batch_id; may be given again", adding(&options.NotChildren, column))
 }
 
-// addChild parses text of the form column, column=key or column=key,type=value and adds it to fks.
-func addChild(fks *[]catalog.ForeignKey, text string) (err error) {
-	var fk catalog.ForeignKey
+// foreignKey parses text of the form column, column=key or column=key,type=value.
+func foreignKey(text string) (fk catalog.ForeignKey, err error) {
 	child, parent, ok := strings.Cut(text, "=")
 	parent, kind, typed := strings.Cut(parent, ",")
 	fk.Child, err = column(child)
@@ -130,19 +134,9 @@ func addChild(fks *[]catalog.ForeignKey, text string) (err error) {
 	}
 	fk.TypeColumn, fk.TypeValue, ok = strings.Cut(kind, "=")
 	if err != nil || typed != ok {
-		return errors.New("write table.column=table.column, the child first, such as orders.user_id=users.id, or for rows of a type items.owner_id=users.id,owner_type=User")
+		return fk, errors.New("write table.column=table.column, the child first, such as orders.user_id=users.id, or for rows of a type items.owner_id=users.id,owner_type=User")
 	}
-	*fks = append(*fks, fk)
-	return nil
-}
-
-// columns returns a function for a flag, which parses a column and adds it to all.
-func columns(all *[]catalog.Column) func(string) error {
-	return func(value string) error {
-		c, err := column(value)
-		*all = append(*all, c)
-		return err
-	}
+	return fk, nil
 }
 
 // column parses table.column or schema.table.column.

@@ -41,8 +41,8 @@ old and the new key of each row. docs/services.md explains it.`,
 	}
 	a.registerPlan(cmd, &options.Options, &out)
 	flags := cmd.Flags()
-	flags.Func("table", "a `table` whose keys are replaced, as it is called or as schema.table; may be given again; by default all whose key has one column", tables(&options.Tables))
-	flags.Func("except", "a `table` that keeps its keys; may be given again", tables(&options.Except))
+	flags.Func("table", "a `table` whose keys are replaced, as it is called or as schema.table; may be given again; by default all whose key has one column", adding(&options.Tables, table))
+	flags.Func("except", "a `table` that keeps its keys; may be given again", adding(&options.Except, table))
 	flags.StringArrayVar(&options.Rekey.Times, "time", nil, "a `column` with the time of a row; the first one that a table has is used; may be given again (default created_at)")
 	flags.Func("from", "the `time` of the first row, as in 2020-01-31 or with RFC 3339, for tables without such a column; no id is older", timeFlag("from", &options.Rekey.From))
 	flags.Func("to", "the `time` of the last row, for tables without such a column", timeFlag("to", &options.Rekey.To))

@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	_ "github.com/glebarez/go-sqlite" // registers the driver "sqlite"
-	"github.com/go-sql-driver/mysql"
+	_ "github.com/go-sql-driver/mysql"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/spf13/cobra"
@@ -146,15 +146,11 @@ func openPostgres(dsn string) (*sql.DB, error) {
 }
 
 func openMySQL(dsn string) (*sql.DB, error) {
-	cfg, err := mysql.ParseDSN(dsn)
+	db, err := sql.Open("mysql", dsn)
 	if err != nil || strings.Contains(dsn, "://") {
 		return nil, errMySQLDSN
 	}
-	connector, err := mysql.NewConnector(cfg)
-	if err != nil {
-		return nil, errMySQLDSN
-	}
-	return sql.OpenDB(connector), nil
+	return db, nil
 }
 
 // openSQLite opens an existing file.

@@ -128,13 +128,10 @@ func (a *app) printFindings(findings []vet.Finding, hints bool) error {
 }
 
 func relative(path string) string {
-	dir, err := os.Getwd()
-	if err != nil {
-		return path
+	if dir, err := os.Getwd(); err == nil {
+		if short, err := filepath.Rel(dir, path); err == nil && filepath.IsLocal(short) {
+			return short
+		}
 	}
-	short, err := filepath.Rel(dir, path)
-	if err != nil || strings.HasPrefix(short, "..") {
-		return path
-	}
-	return short
+	return path
 }

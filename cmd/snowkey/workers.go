@@ -6,7 +6,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"io"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -150,8 +149,7 @@ func (l *leases) layoutOf(ctx context.Context, s store) (idgen.Layout, error) {
 
 func (a *app) workersCommand() *cobra.Command {
 	var l leases
-	var free, watch bool
-	var interval time.Duration
+	var free bool
 	cmd := a.withStore(&cobra.Command{
 		Use:   "workers",
 		Short: "Show which process has which worker number",
@@ -169,28 +167,13 @@ MaxClockSkew.`,
 			return nil
 		},
 	}, &l, "", "the `namespace`; by default all", func(ctx context.Context, s store, _ []string) error {
-		for {
-			all, err := l.workers(ctx, s, free)
-			if err != nil {
-				return err
-			}
-			if watch && terminal(a.stdout) && !a.json {
-				fmt.Fprint(a.stdout, "\x1b[H\x1b[2J") // clears the screen
-			}
-			if err := a.writeWorkers(all, watch); err != nil || !watch {
-				return err
-			}
-			select {
-			case <-ctx.Done():
-				return nil
-			case <-time.After(interval):
-			}
+		all, err := l.workers(ctx, s, free)
+		if err != nil {
+			return err
 		}
+		return a.writeWorkers(all)
 	})
-	flags := cmd.Flags()
-	flags.BoolVar(&free, "all", false, "list free worker numbers too")
-	flags.BoolVar(&watch, "watch", false, "list them again and again, until Ctrl-C")
-	flags.DurationVar(&interval, "interval", 2*time.Second, "the pause of --watch")
+	cmd.Flags().BoolVar(&free, "all", false, "list free worker numbers too")
 	cmd.AddCommand(a.freeCommand())
 	return cmd
 }
@@ -214,10 +197,7 @@ func (l *leases) workers(ctx context.Context, s store, free bool) ([]keeper.Work
 	return all, nil
 }
 
-func (a *app) writeWorkers(all []keeper.Worker, oneLine bool) error {
-	if a.json && oneLine {
-		return writeLine(a.stdout, all)
-	}
+func (a *app) writeWorkers(all []keeper.Worker) error {
 	if a.json {
 		return writeJSON(a.stdout, all)
 	}
@@ -288,20 +268,15 @@ claims another number.`,
 		if err != nil {
 			return err
 		}
-		if !yes {
-			question := fmt.Sprintf("end the lease of worker %d in the namespace %q?", number, l.namespace)
-			if err := a.confirm(question, "a process that holds this worker number loses its lease"); err != nil {
-				return err
-			}
+		question := fmt.Sprintf("end the lease of worker %d in the namespace %q?", number, l.namespace)
+		if err := a.confirm(yes, question, "a process that holds this worker number loses its lease"); err != nil {
+			return err
 		}
 		w, err := keeper.FreeWorker(ctx, s, l.namespace, layout.String(), number)
 		if err != nil {
 			return err
 		}
-		return a.write(a.stdout, w, func(out io.Writer) error {
-			_, err := fmt.Fprintf(out, "worker %d is free; it was %s by %s\n", number, w.State, printable(w.Label))
-			return err
-		})
+		return a.print(w, "worker %d is free; it was %s by %s\n", number, w.State, printable(w.Label))
 	})
 	registerLayout(cmd, &l.layout, "", layoutFlagUsage+"; by default that of the namespace, if it has only one")
 	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
@@ -341,20 +316,12 @@ func (a *app) writeFindings(findings []lease.Finding) error {
 		Text   string `json:"text"`
 		Remedy string `json:"remedy"`
 	}
-	all := []finding{}
+	all, text := []finding{}, ""
 	for _, f := range findings {
 		all = append(all, finding(f))
+		text += fmt.Sprintf("%s: %s\n  → %s\n", f.Kind, f.Text, f.Remedy)
 	}
-	err := a.write(a.stdout, all, func(w io.Writer) (err error) {
-		if len(findings) == 0 {
-			_, err = fmt.Fprintln(w, "nothing looks wrong")
-		}
-		for _, f := range findings {
-			_, failed := fmt.Fprintf(w, "%s: %s\n  → %s\n", f.Kind, f.Text, f.Remedy)
-			err = cmp.Or(err, failed)
-		}
-		return err
-	})
+	err := a.print(all, "%s", cmp.Or(text, "nothing looks wrong\n"))
 	if err == nil && len(findings) > 0 {
 		err = fmt.Errorf("%d findings", len(findings))
 	}
@@ -380,18 +347,13 @@ the processes.`,
 		if err != nil {
 			return err
 		}
-		if !yes {
-			if err := a.confirm(fmt.Sprintf("raise the fence of the namespace %q?", l.namespace), "a fence cannot be taken back"); err != nil {
-				return err
-			}
+		if err := a.confirm(yes, fmt.Sprintf("raise the fence of the namespace %q?", l.namespace), "a fence cannot be taken back"); err != nil {
+			return err
 		}
 		if err := snowkey.Fence(ctx, s, cfg); err != nil {
 			return err
 		}
-		return a.write(a.stdout, map[string]string{"fenced": l.namespace}, func(w io.Writer) error {
-			_, err := fmt.Fprintf(w, "the namespace %q is fenced; leases that are claimed from now on start above every earlier id\n", l.namespace)
-			return err
-		})
+		return a.print(map[string]string{"fenced": l.namespace}, "the namespace %q is fenced; leases that are claimed from now on start above every earlier id\n", l.namespace)
 	})
 	l.registerConfig(cmd)
 	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")

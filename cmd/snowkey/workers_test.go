@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"path/filepath"
@@ -182,24 +181,6 @@ func TestDoctorAndFence(t *testing.T) {
 			t.Errorf("the next id is %v ahead", ahead)
 		}
 	})
-}
-
-func TestWatch(t *testing.T) {
-	t.Parallel()
-	dir := filepath.Join(t.TempDir(), "leases")
-	hold(t, filestore.Dir(dir), snowkey.Config{Label: "pod a"})
-	ctx, stop := context.WithCancel(t.Context())
-	var out, wrong bytes.Buffer
-	lists := 0
-	status := run(ctx, system{strings.NewReader(""), writerFunc(func(text string) {
-		out.WriteString(text)
-		if lists += strings.Count(text, "pod a"); lists == 3 {
-			stop()
-		}
-	}), &wrong, func(string) string { return "" }}, []string{"workers", "--watch", "--interval", "1ms", "--dir", dir})
-	if status != 0 || lists < 3 || wrong.Len() > 0 {
-		t.Errorf("status %d: %s%s", status, out.String(), wrong.String())
-	}
 }
 
 // TestInit checks that the statements printed by init create usable tables, and that its

@@ -44,10 +44,10 @@
 //   - Column, Value, Returning, Ignore, On and Replace;
 //   - transactions and single connections.
 //
-// An INSERT fails before anything is sent if its rows might get other keys in the table, e.g.
-// because Column leaves out the key, Value overwrites it, a row is nil, or a field can't hold
-// a key. The database returned by [Use] also checks maps, NewValues, and models whose hook
-// doesn't run.
+// If bunid can't guarantee this, the INSERT fails before anything is sent. For example,
+// Column may leave out the key, Value may overwrite it, a row may be nil, or a field may be
+// too small for a key. The database returned by [Use] also checks maps, NewValues, and models
+// whose hook doesn't run.
 //
 // All keys for an INSERT are generated at once, in row order. If the generator fails, the
 // INSERT returns an error wrapping the generator's, and doesn't change the rows. After any

@@ -23,12 +23,13 @@ import (
 // relied on to report differences, since it doesn't change existing integer keys, never
 // removes auto-increment, and returns nil regardless.
 //
-// The error is a [*catalog.MismatchError] listing all differences, joined with a
-// [*FieldError] for each declaration the plugin would reject and for each key whose json tag
-// has the string option. If db doesn't have the plugin installed, there will also be an
-// error for each key that it would fill, unless the key's tag declares a check. For keys
-// that GORM leaves to the database, Check makes sure that their columns actually number the
-// rows.
+// The error joins
+//   - a [*catalog.MismatchError] that lists all differences. For a key that GORM leaves to the
+//     database, this includes a column without auto-increment.
+//   - a [*FieldError] for each declaration that the plugin would reject
+//   - a [*FieldError] for each key whose json tag has the string option
+//   - if db doesn't have the plugin, an error for each key that the plugin would fill, unless
+//     the key's tag declares a check
 func Check(ctx context.Context, db *gorm.DB, models ...any) error {
 	if db == nil || len(models) == 0 {
 		return errors.New("gormid: Check has nothing to compare; pass an open *gorm.DB and the models")

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/internal/leased"
 )
 
 // maxBatch keeps a single call from allocating more memory than the machine has.
@@ -37,7 +38,7 @@ type Segment struct {
 	cancel context.CancelFunc
 	done   chan struct{}
 
-	release func() // gives back what the store has reserved; nil if there is nothing
+	release func() // gives back what the store has reserved
 }
 
 // A run is a segment or a part of one, given by its first and last place. The number at
@@ -47,13 +48,6 @@ type Segment struct {
 type run struct{ first, last int64 }
 
 func (r run) count() int64 { return r.last - r.first + 1 }
-
-// A reserver is a [Store] that reserves something for a Segment, such as a connection,
-// until release is called. If warning is not "", it says why numbers may stop, and what to
-// do.
-type reserver interface {
-	Reserve() (release func(), warning string)
-}
 
 // New returns a Segment that takes its numbers from store. The store isn't contacted
 // until the first call for a number.
@@ -68,11 +62,9 @@ func New(store Store, cfg Config) (*Segment, error) {
 		demand: demand{step: cfg.MinStep, since: time.Now()},
 		bound:  cfg.MinValue,
 	}
-	if r, ok := store.(reserver); ok {
-		var warning string
-		if s.release, warning = r.Reserve(); warning != "" {
-			cfg.log().Warn("segment: numbers may stop", "name", cfg.Name, "reason", warning)
-		}
+	var warning string
+	if s.release, warning = leased.Reserve(store); warning != "" {
+		cfg.log().Warn("segment: numbers may stop", "name", cfg.Name, "reason", warning)
 	}
 	return s, nil
 }
@@ -255,9 +247,7 @@ func (s *Segment) Close(ctx context.Context) error {
 		s.cancel()
 	}
 	s.mu.Unlock()
-	if s.release != nil {
-		defer func() { go s.release() }() // it waits for a fetch that is still running
-	}
+	defer func() { go s.release() }() // it waits for a fetch that is still running
 	if done == nil {
 		return nil
 	}

@@ -232,11 +232,7 @@ func (k *keeper) end(ctx context.Context, reason error) error {
 
 // reserve reserves a connection, for instance, until unreserve is called.
 func (k *keeper) reserve() {
-	r, ok := k.store.(interface{ Reserve() (func(), string) })
-	if !ok {
-		return
-	}
-	release, warning := r.Reserve()
+	release, warning := leased.Reserve(k.store)
 	if warning != "" {
 		k.log().Warn("lease: ids may stop", "namespace", k.cfg.Namespace, "reason", warning)
 	}

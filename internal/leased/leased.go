@@ -83,6 +83,16 @@ type Keeper interface {
 	Close(ctx context.Context) error
 }
 
+// Reserve reserves what a store needs, such as a connection, until release is called. If
+// warning is not "", it says why ids may still stop, and what to do. Most stores need
+// nothing.
+func Reserve(store any) (release func(), warning string) {
+	if r, ok := store.(interface{ Reserve() (func(), string) }); ok {
+		return r.Reserve()
+	}
+	return func() {}, ""
+}
+
 // A BlockedError reports that this process itself keeps a store from answering, usually
 // because transactions that wait for ids have all connections of a *sql.DB. Packages lease
 // and segment export it.

@@ -50,42 +50,16 @@ func Inspect(ctx context.Context, db *sql.DB, d sqldialect.Dialect, names ...str
 	text := strings.NewReplacer("{quoted}", strings.Join(quoted, ", "), "{names}", strings.Join(plain, ", "),
 		"{each}", "SELECT "+strings.Join(plain, " AS name UNION ALL SELECT ")+" AS name",
 		"{schema}", here, "{main}", main, "{version}", "'"+protocol.Known()+"'").Replace(texts)
-	there, err = inspect(ctx, db, d, text)
-	if err != nil && d.Unknown(err) {
-		return exist(ctx, db, d, names)
-	}
-	return there, err
-}
-
-// exist is Inspect for a server that doesn't know all of the catalogs that we would have
-// to read. It can't find anything that makes a table unusable.
-func exist(ctx context.Context, db *sql.DB, d sqldialect.Dialect, names []string) (there bool, err error) {
-	for _, name := range names {
-		err := Read(ctx, db, d, Settings{}, func(conn *sql.Conn) error {
-			rows, err := conn.QueryContext(ctx, "SELECT protocol FROM "+d.Table(name)+" WHERE 1 = 0")
-			if err != nil {
-				return err
-			}
-			return rows.Close()
-		})
-		if err != nil && d.Missing(err) {
-			return false, nil
-		}
-		if err != nil {
-			return false, err
-		}
-	}
-	return true, nil
-}
-
-func inspect(ctx context.Context, db *sql.DB, d sqldialect.Dialect, text string) (there bool, err error) {
 	type finding struct{ kind, table, detail string }
 	var findings []finding
 	err = Read(ctx, db, d, Settings{}, func(conn *sql.Conn) (err error) {
 		findings, err = List(ctx, conn, text, nil, func(f *finding) []any { return []any{&f.kind, &f.table, &f.detail} })
 		return err
 	})
-	if err != nil {
+	switch {
+	case err != nil && d.Unknown(err):
+		return exist(ctx, db, d, names)
+	case err != nil:
 		return false, err
 	}
 	there = true
@@ -100,6 +74,24 @@ func inspect(ctx context.Context, db *sql.DB, d sqldialect.Dialect, text string)
 		}
 	}
 	return there, nil
+}
+
+// exist is Inspect for a server that doesn't know all of the catalogs that we would have
+// to read. It can't find anything that makes a table unusable.
+func exist(ctx context.Context, db *sql.DB, d sqldialect.Dialect, names []string) (there bool, err error) {
+	for _, name := range names {
+		err := Read(ctx, db, d, Settings{}, func(conn *sql.Conn) error {
+			_, err := List(ctx, conn, "SELECT protocol FROM "+d.Table(name)+" WHERE 1 = 0", nil, func(version *int64) []any { return []any{version} })
+			return err
+		})
+		if err != nil && d.Missing(err) {
+			return false, nil
+		}
+		if err != nil {
+			return false, err
+		}
+	}
+	return true, nil
 }
 
 // reasons has the reason and remedy for each kind of problem.

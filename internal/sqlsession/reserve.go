@@ -205,14 +205,14 @@ func usable(ctx context.Context, c *sql.Conn) bool {
 // connection is also discarded after an error, because the next statement might fail as
 // well: the connection may be closed, or the application has left something behind, such as
 // LOCK TABLES. It is kept after a conflict with another statement.
-func (c *conn) done(db *sql.DB, err error, broken bool) error {
+func (c *conn) done(db *sql.DB, err error, broken bool) {
 	k := c.kept
 	if k == nil {
 		if broken {
 			discard(c.Conn)
-			return nil
 		}
-		return closed(c.Conn)
+		c.Conn.Close()
+		return
 	}
 	defer func() { <-k.turn }()
 	k.mode, k.used = c.mode, time.Now()
@@ -222,8 +222,7 @@ func (c *conn) done(db *sql.DB, err error, broken bool) error {
 	case k.ended, db.Stats().MaxOpenConnections == 1:
 		c.Conn.Close()
 	default:
-		return nil
+		return
 	}
 	k.conn = nil
-	return nil
 }

@@ -54,8 +54,8 @@ func onConn(ctx context.Context, db *sql.DB, during Settings, f func(*conn) (ope
 		}
 		open = open || sqldialect.SQLState(err) == aborted
 		broken := open || sqldialect.HasLeft(err) || sqldialect.ReadOnly(err) || during.restore(ctx, c.Conn) != nil
-		if gone := c.done(db, err, broken); !open {
-			return errors.Join(err, gone)
+		if c.done(db, err, broken); !open {
+			return err
 		}
 	}
 	return errOpen
@@ -83,15 +83,6 @@ func (s Settings) restore(ctx context.Context, conn *sql.Conn) error {
 func discard(conn *sql.Conn) {
 	conn.Raw(func(any) error { return driver.ErrBadConn })
 	conn.Close()
-}
-
-// closed returns the connection to the *sql.DB. Errors that mean that the connection is
-// broken are ignored, since the statement has already reported the problem.
-func closed(conn *sql.Conn) error {
-	if err := conn.Close(); err != nil && !errors.Is(err, sql.ErrConnDone) && !errors.Is(err, driver.ErrBadConn) {
-		return err
-	}
-	return nil
 }
 
 // List returns the rows of a statement. dest returns pointers to where the columns of a row

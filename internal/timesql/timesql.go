@@ -132,13 +132,12 @@ func timestamp(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05.
 // digits returns the number of digits after the second that the times of a layout need:
 // 0, 3 or 6.
 func (f form) digits() int {
-	for _, n := range []struct {
-		unit   time.Duration
-		digits int
-	}{{time.Second, 0}, {time.Millisecond, 3}} {
-		if f.unit%n.unit == 0 && time.Duration(f.epoch.Nanosecond())%n.unit == 0 {
-			return n.digits
-		}
+	whole := func(d time.Duration) bool { return f.unit%d == 0 && time.Duration(f.epoch.Nanosecond())%d == 0 }
+	switch {
+	case whole(time.Second):
+		return 0
+	case whole(time.Millisecond):
+		return 3
 	}
 	return 6
 }

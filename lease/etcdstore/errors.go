@@ -65,6 +65,3 @@ func (s *Store) handshake() error {
 	}
 	return err
 }
-
-// isNoLease reports whether etcd does not know the etcd lease of a put.
-func isNoLease(err error) bool { return errors.Is(err, rpctypes.ErrLeaseNotFound) }

@@ -155,7 +155,7 @@ func (b backend) Swap(ctx context.Context, v kvlease.View, grants bool, changes 
 			return false, err
 		}
 		done, err := b.write(ctx, v, when, append(vouch, puts...))
-		if again && isNoLease(err) {
+		if again && errors.Is(err, rpctypes.ErrLeaseNotFound) {
 			a.forget() // this cluster does not have our etcd lease
 			continue
 		}

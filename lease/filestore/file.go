@@ -71,20 +71,7 @@ func decode(path string, text []byte, namespace string) (*space, error) {
 	if s.Namespace != namespace {
 		return nil, damaged(path, fmt.Sprintf("has the leases of namespace %q, not of %q", s.Namespace, namespace))
 	}
-	s.Layouts = compact(s.Layouts)
-	for _, rows := range s.Rows {
-		for worker, text := range rows {
-			rows[worker] = compact(text)
-		}
-	}
 	return &s, nil
-}
-
-// compact removes the indentation of a text, which is JSON.
-func compact(text json.RawMessage) json.RawMessage {
-	var short bytes.Buffer
-	_ = json.Compact(&short, text) // fails only if text is nil or no JSON, and Unmarshal has read it
-	return short.Bytes()
 }
 
 // damaged returns the error for a damaged file, which is not changed. Once the processes

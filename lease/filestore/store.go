@@ -1,6 +1,7 @@
 package filestore
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"io/fs"
@@ -99,12 +100,16 @@ type space struct {
 	Rows      map[string]map[int64]json.RawMessage `json:"rows,omitempty"` // by layout and worker
 }
 
-// value returns the text of a worker, or that of the namespace, or "".
+// value returns the text of a worker, or that of the namespace, or "". It removes the
+// indentation that the text has in the file.
 func (sp *space) value(layout string, worker int64) string {
-	if worker == kvlease.OfNamespace {
-		return string(sp.Layouts)
+	text := sp.Layouts
+	if worker != kvlease.OfNamespace {
+		text = sp.Rows[layout][worker]
 	}
-	return string(sp.Rows[layout][worker])
+	var short bytes.Buffer
+	_ = json.Compact(&short, text) // fails only if there is no text, because it was read as JSON
+	return short.String()
 }
 
 func (sp *space) set(layout string, worker int64, value string) {

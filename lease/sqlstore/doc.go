@@ -1,43 +1,44 @@
-// Package sqlstore keeps leases in the application's own database, which can be
-// PostgreSQL, MySQL or MariaDB. (For SQLite, they're in a folder beside the database
-// file.) It uses your *sql.DB and doesn't import a driver.
+// Package sqlstore keeps leases in the application's own database: PostgreSQL, MySQL or
+// MariaDB, or for SQLite a folder beside the database file. It uses your *sql.DB and
+// imports no driver.
 //
 //	ids, err := snowkey.Open(ctx, sqlstore.Postgres(db), snowkey.Config{})
 //
-// See package lease for the protocol. The rest of this page covers tables, statements,
-// and how the store copes with server and session settings.
+// Most programs don't need the rest of this page. It describes the tables, the statements,
+// and which settings of the server and its sessions matter. Package lease describes the
+// protocol.
 //
 // # Tables
 //
-// Two tables are needed: snowkey_lease has a row for each worker number, and
-// snowkey_lease_ns a row for each namespace and layout. You can choose different names
-// with [Store.WithTable]. Open creates the tables if they're missing.
+// The store uses two tables: snowkey_lease has a row for each worker number, and
+// snowkey_lease_ns a row for each namespace and layout. To use different names, call
+// [Store.WithTable]. snowkey.Open creates the tables if they're missing.
 //
-// If the application isn't allowed to create tables, add the statements from [Store.DDL]
-// (or from the snowkey init command) to your own migrations. All that the application
-// needs after that are the privileges in [Store.Grants].
+// If the application isn't allowed to create tables, add the statements from [Store.DDL],
+// or from the command snowkey init, to your own migrations. The application then only
+// needs the privileges in [Store.Grants].
 //
-// Snowkey never deletes rows, and neither should you: a process will lose its lease if
-// its row is deleted.
+// Don't delete rows from these tables. If you delete the row of a process, it loses its
+// lease. Snowkey itself never deletes rows.
 //
-// Sessions don't necessarily agree on a character set, so namespaces, layouts, tokens and
-// labels are stored as ASCII with Go's escapes, e.g. gr\u00f6\u00dfe. An empty string is
-// stored as "-".
+// Namespaces, layouts, tokens and labels are stored as ASCII with Go's escapes, such as
+// gr\u00f6\u00dfe, so that they don't depend on the character set of a session. An empty
+// string is stored as "-".
 //
-// Times are plain integers: microseconds since 1970 by the database's clock. Time zones,
-// driver settings and column precision don't affect them.
+// Times are stored as integers: microseconds since 1970 by the database's clock. They
+// don't depend on time zones, driver settings or the precision of columns.
 //
-// The index on expires_at is there for processes waiting for a worker number, which then
-// only have to read the row that becomes free next.
+// The index on expires_at is for processes that wait for a worker number. With it, they
+// only read the row that becomes free next.
 //
-// The column protocol contains the protocol version (currently 2), and every update is
-// conditional on it. When it comes across a table or namespace with a different version,
-// the store returns a [*lease.VersionError] without writing anything.
+// The column protocol contains the protocol version (currently 2). If a table or namespace
+// has a different version, the store returns a [*lease.VersionError] and writes nothing.
 //
 // # Statements
 //
-// A write can't grant anything until the server has committed it. To be sure about that,
-// the store runs each write on a single connection and verifies the commit:
+// A write only grants ids once the server has committed it. However, a connection from
+// your *sql.DB might have an open transaction or autocommit turned off. The store
+// therefore runs each write on a single connection, and verifies that it was committed:
 //
 //	PostgreSQL      The write sets snowkey.write to a random value, local to its
 //	                transaction. A second statement reads the setting. If the value
@@ -45,58 +46,59 @@
 //	MySQL, MariaDB  SET TRANSACTION, which fails inside a transaction. Then the write,
 //	                which also returns whether autocommit is on. If it is off, COMMIT.
 //
-// If the connection turns out to have an open transaction, the store discards it and
-// retries the write on another one. Statements that only read take one round trip. The
-// number for everything else depends on the database:
+// If the connection has an open transaction, the store discards the connection and tries
+// the write again on another one.
+//
+// This table shows how many round trips each operation takes. Statements that only read
+// take one:
 //
 //	                               PostgreSQL  MySQL, MariaDB  with autocommit=0
 //	renewal, claim or release           2            2                3
 //	Open, if the rows exist             3            4                6
 //
-// With the rows already in place, Open is just a probe followed by a claim. The first
-// probe looks at 32 adjacent rows. If all of those are taken (or the only free ones were
-// left behind by killed processes) Open has to probe a second time, and it may also have
-// to retry the claim if lots of processes are starting at once. A new namespace takes a
-// few more statements to create the namespace and its rows.
+// If the rows exist, Open is a probe followed by a claim. Open probes again if all of the
+// 32 adjacent rows that the first probe reads are taken, or if the only free ones were
+// left behind by killed processes. When many processes start at the same time, it may also
+// have to retry the claim. For a new namespace, Open needs a few more statements to create
+// the namespace and its rows.
 //
-// Statements for MySQL and MariaDB contain values as literals so that drivers don't have
-// to prepare them. PostgreSQL drivers do prepare each statement once per connection,
-// costing an extra round trip. If you're using pgx you can turn that off.
+// Drivers for PostgreSQL prepare each statement once per connection, which costs another
+// round trip. With pgx you can turn this off. Drivers for MySQL and MariaDB don't prepare
+// the store's statements, because these contain all values as literals.
 //
-// The store keeps one connection of the *sql.DB to itself for as long as the process
-// claims or holds a lease, so renewals will go through even while every other connection
-// is used by transactions waiting for ids. All stores on the same *sql.DB share this
+// The store reserves one connection of the *sql.DB for as long as the process claims or
+// holds a lease. This allows it to renew the lease even while every other connection is
+// used by transactions waiting for ids. All stores on the same *sql.DB share the reserved
 // connection, including those of package segmentstore. While it's busy with a slow
-// statement, other statements can use connections from the pool. A connection that's been
-// idle for a second is first checked the way database/sql would do it, and replaced if
-// it's broken. With SetMaxOpenConns(1) there's no connection to spare, so the store has
-// to use the pool. Open logs a warning about that: ids will stop during transactions
-// longer than Window, and calls then fail after snowkey.Config.MaxBlocked with a
-// [lease.BlockedError]. The limit of a pgxpool behind stdlib.OpenDBFromPool isn't visible
-// to the store, so make sure it's at least 2.
+// statement, other statements of the stores use connections from the pool. If it has been
+// idle for a second, the store checks it before use, and replaces it if it's broken.
 //
-// The store prepares no statements itself and doesn't change any session settings, which
-// makes it safe to use with PgBouncer in transaction mode. With pgx and a PgBouncer
-// version that lacks support for prepared statements, set default_query_exec_mode=exec.
-// Read-only statements for PostgreSQL start with /*NO LOAD BALANCE*/, telling Pgpool-II
-// to send them to the primary. Other proxies are covered in docs/stores.md.
+// With SetMaxOpenConns(1), the store can't reserve a connection, and Open logs a warning.
+// Ids then stop during transactions longer than Window, and calls fail after
+// snowkey.Config.MaxBlocked with a [lease.BlockedError]. For a pgxpool behind
+// stdlib.OpenDBFromPool, the store can't see the limit, so make sure that it's at least 2.
+//
+// You can use the store with PgBouncer in transaction mode, because the store prepares no
+// statements itself and doesn't change the settings of a session. If your version of
+// PgBouncer doesn't support prepared statements, set default_query_exec_mode=exec in
+// pgx. For Pgpool-II, read-only statements start with /*NO LOAD BALANCE*/, which sends
+// them to the primary. For other proxies, see docs/stores.md.
 //
 // # Waiting for rows
 //
-// No statement waits long for a row locked by another statement:
+// If another statement has locked a row, the store waits for it only this long:
 //
 //	PostgreSQL  lock_timeout of the write is the time until ctx ends; 1 ms for added rows
 //	MariaDB     SET STATEMENT innodb_lock_wait_timeout = 2; 0 for added rows
 //	MySQL       the session's innodb_lock_wait_timeout; no statement can set its own
 //
-// Rows are only locked until the statement's own commit, so waits should be short on
-// MySQL as well. There's one exception: a session with autocommit=0 holds its locks for
-// one more round trip.
+// Waits should be short on MySQL as well, because each of the store's statements only
+// locks rows until its own commit. With autocommit=0, that's one round trip later.
 //
 // # Sessions
 //
-// Connections of a *sql.DB come with whatever settings the application, driver or server
-// gave them. Leases work with any of these:
+// Connections of a *sql.DB may have settings from the application, the driver or the
+// server. Leases work with any value of these:
 //
 //	MySQL, MariaDB  autocommit, completion_type, isolation level, sql_mode, time_zone,
 //	                character set, sql_safe_updates, sql_select_limit, binlog_format, clientFoundRows,
@@ -106,12 +108,14 @@
 //	                DateStyle, the query modes of pgx
 //	all             transactions that the application left open, XA included
 //
-// Tables are looked up through search_path. If that might differ between connections, be
-// sure to put a schema in front of the table name.
+// On PostgreSQL, the server finds the tables through search_path. If your connections may
+// have different values of search_path, put a schema in front of the table name with
+// [Store.WithTable].
 //
-// The keeper tries again after 8 connections in a row with an open transaction, and after
-// LOCK TABLES of the application (error 1100). Tables of another protocol version give a
-// [*lease.VersionError] at once, and these a [*lease.PermanentError]:
+// If 8 connections in a row have an open transaction, or the application uses LOCK TABLES
+// (error 1100), the write fails and the keeper tries it again. Open doesn't try again if
+// the tables have another protocol version, for which it returns a [*lease.VersionError],
+// or in these cases, for which it returns a [*lease.PermanentError]:
 //
 //   - a read-only server or standby, or session (MySQL and MariaDB: only where tables are
 //     missing)
@@ -122,16 +126,17 @@
 //     engine other than InnoDB
 //   - a *sql.DB that's nil, closed, or of another database
 //
-// If the server or session accepts no writes, the store closes the connection: a new one
-// may reach the new primary, or have a different setting. On MySQL and MariaDB with
-// autocommit=0, even a read begins a transaction. The store ends these too, as they would
-// otherwise keep locks at isolation level SERIALIZABLE.
+// If the server or the session accepts no writes, the store also closes the connection,
+// because a new one may reach the new primary, or have a different setting.
+//
+// On MySQL and MariaDB with autocommit=0, even a read begins a transaction. The store ends
+// it after each read, so that it keeps no locks.
 //
 // # Conflicts
 //
-// At isolation levels above READ COMMITTED, PostgreSQL may abort one of two concurrent
-// updates with error 40001. With clusters and distributed databases, errors like that are
-// routine:
+// The store retries a statement that failed because of a concurrent one. On PostgreSQL,
+// this happens at isolation levels above READ COMMITTED. On clusters and distributed
+// databases, it's routine. The store recognises conflicts by these error numbers:
 //
 //	PostgreSQL and compatible   40001, 40P01
 //	MySQL, MariaDB              1213, 1205, 1020
@@ -139,43 +144,47 @@
 //	Group Replication           3101; 1231, 3796, 3797, 3798: the server has left the group
 //	TiDB                        8002, 8022, 9007
 //
-// The store makes up to eight attempts for such a statement, switching connections if the
-// server has left its cluster. An attempt that returned an error might still have been
-// executed. For that reason, the store reads the row if a later attempt changes nothing.
-// Should the row have the new token, the store returns the first error, and the keeper
-// treats this like a lost reply.
+// The store makes up to eight attempts. If the server has left its cluster, it switches to
+// another connection. An attempt that returned an error might still have been executed. If
+// a later attempt changes nothing, the store therefore reads the row. If the row has the
+// new token, the store returns the error of the first attempt, and the keeper treats it
+// like a lost reply.
 //
-// Open checks the tables even if SkipMigrate is set. To save a round trip, the statement
-// that looks for a free row also reads the rows' version and checks for triggers, rules
-// and row-level security. A full inspection only happens if that finds something, before
-// adding rows, and when the fingerprint changes (which it also does when a table gets
-// another engine). Note that there's no way to detect triggers or rules added later.
-// MySQL and MariaDB also hide triggers from users without the TRIGGER privilege on the
-// tables.
+// # Checks of the tables
+//
+// Open checks the tables for triggers, rules, row-level security, and their protocol
+// version, even if SkipMigrate is set. The statement that looks for a free row does this,
+// which saves a round trip. If it finds something, the store inspects the tables fully. It
+// also does so before adding rows, and when the fingerprint changes (which it does when a
+// table gets another engine).
+//
+// The store can't detect triggers or rules that are added later. MySQL and MariaDB also
+// hide triggers from users without the TRIGGER privilege on the tables.
 //
 // # Commits that may be lost
 //
-// PostgreSQL: each write waits for the disk, even if synchronous_commit is off. With
-// fsync=off, a crash could still lose any commit, and you'll only hear about that from
-// Doctor.
+// Leases are only safe if the server keeps the commits it has acknowledged. What this
+// requires depends on the database:
 //
-// MySQL and MariaDB: a crash may lose commits unless innodb_flush_log_at_trx_commit is 1
-// and, with a binary log, sync_binlog is 1.
+//   - PostgreSQL: fsync must be on. Otherwise a crash may lose any commit, and only
+//     snowkey.Doctor reports it. synchronous_commit may be off, because each of the
+//     store's writes waits for the disk.
+//   - MySQL and MariaDB: innodb_flush_log_at_trx_commit must be 1 and, with a binary log,
+//     sync_binlog must be 1. Otherwise a crash may lose commits.
 //
-// Each probe, claim and renewal reads these settings. If commits might be lost, new
-// leases hold off, meaning the first id is issued about MaxClockSkew later. Leases
-// claimed before the setting changed aren't renewed.
+// On MySQL and MariaDB, each probe, claim and renewal reads these settings. If commits
+// might be lost, new leases begin with a hold-off, and the first id is issued about
+// MaxClockSkew later. Leases that were claimed before the settings changed aren't renewed.
 //
-// Change these settings in the server's configuration file rather than with SET GLOBAL.
-// The crash that loses commits also resets anything set with SET GLOBAL, leaving the
-// store with no way of knowing that commits may be missing. Call snowkey.Fence if that
-// has happened to you.
+// Change these settings in the server's configuration file, and not with SET GLOBAL. A
+// crash resets what SET GLOBAL has changed, so the store can't know afterwards that
+// commits may be missing. If this has happened, call snowkey.Fence.
 //
 // # The fingerprint
 //
-// The fingerprint is how the store can tell whether it's still looking at the database
-// that granted the leases. Each claim compares the current one with the one that's
-// stored. The fingerprint is made up of:
+// The store uses a fingerprint to detect that the database has been replaced or restored.
+// Each claim compares the current fingerprint with the one in the namespace's row. It
+// consists of:
 //
 //	PostgreSQL  the cluster's system identifier and timeline; the OIDs of the database and
 //	            of both tables; the file of the lease table; the transaction that wrote
@@ -185,67 +194,73 @@
 //	Galera      the cluster's UUID, and the position of its view in the cluster's log
 //	Group Repl. in multi-primary mode, the group's name and VIEW_ID
 //
-// This detects failovers, point-in-time recovery and recreated tables, and on PostgreSQL
-// also TRUNCATE (or DELETE followed by INSERT) of both tables. Unfortunately, VACUUM FULL
-// and CLUSTER change the file of the lease table too and look just the same. Running one
-// of them has the same effect as a failover: ids continue up to Window + 2 × MaxClockSkew
-// ahead. See docs/leases.md for what can't be detected, and for when you need to call
-// snowkey.Fence.
+// The fingerprint changes in a failover, in point-in-time recovery, and when the tables
+// are recreated. On PostgreSQL, it also changes with TRUNCATE of both tables, or DELETE
+// followed by INSERT. See docs/leases.md for what it doesn't detect, and for when you must
+// call snowkey.Fence.
 //
-// On PostgreSQL, the role needs EXECUTE on pg_control_system, pg_current_wal_lsn and
-// pg_walfile_name. Every role has it by default, except on some hosted services.
+// On PostgreSQL, VACUUM FULL and CLUSTER of the lease table also change the fingerprint.
+// They have the same effect as a failover: the next ids are up to Window + 2 ×
+// MaxClockSkew ahead of the clock.
 //
-// Servers that are merely compatible with MySQL or PostgreSQL may be missing some of the
-// variables, functions and catalogs we read (TiDB has no log_bin, for example). That
-// doesn't make the store fail, and neither does a missing privilege. It just can't tell
-// whether the server may lose commits or has been replaced, so each new lease holds off.
+// To read the fingerprint on PostgreSQL, the role needs EXECUTE on pg_control_system,
+// pg_current_wal_lsn and pg_walfile_name. Every role has it by default, except on some
+// hosted services.
+//
+// If a privilege is missing, or a server that is compatible with MySQL or PostgreSQL lacks
+// some of the variables, functions and catalogs (TiDB has no log_bin, for example), leases
+// still work. The store then can't tell whether the server may lose commits or has been
+// replaced, so each new lease begins with a hold-off.
 //
 // # Clusters
 //
-// The store recognises Galera, and Group Replication in multi-primary mode, where any
-// member may execute a statement. It first has to apply everything committed on the
-// others. For Galera, statements set wsrep_sync_wait just for themselves. For Group
-// Replication, the store sets the session's group_replication_consistency to BEFORE and
-// restores it after the statement, at the cost of two more round trips and a leftover
-// user variable, @snowkey_was.
+// On Galera, and on Group Replication in multi-primary mode, any member may execute a
+// statement of the store. It first applies everything that was committed on the other
+// members. On Galera, each statement sets wsrep_sync_wait for itself. On Group
+// Replication, the store sets the session's group_replication_consistency to BEFORE, and
+// restores it after the statement. This costs two more round trips, and leaves a user
+// variable, @snowkey_was.
 //
-// A cluster gets a new view each time its members agree on who is present, which includes
-// every time that commits could have been lost. Reading the view takes SELECT on
-// mysql.wsrep_cluster or performance_schema.replication_group_member_stats. Without it,
-// each new lease holds off. See docs/stores.md for what operators have to do.
+// To detect that a cluster has lost commits, the store reads the cluster's view. A cluster
+// gets a new view whenever a member joins or leaves, which includes every event that can
+// lose commits. Reading it requires SELECT on mysql.wsrep_cluster or
+// performance_schema.replication_group_member_stats. Without this privilege, each new
+// lease begins with a hold-off. See docs/stores.md for what operators must do.
 //
 // # Replicas
 //
 // MariaDB servers that may replace each other should have different server_ids, and use
-// binlog_format ROW or MIXED. With STATEMENT, a replica computes the fingerprint by
-// itself, and promoting it would go undetected.
+// binlog_format ROW or MIXED. With STATEMENT, the store can't detect that a replica was
+// promoted.
 //
 // # SQLite
 //
-// SQLite only has one writer at a time, possibly a transaction that's waiting for ids.
-// Leases in the same file couldn't be renewed until it ends. But since all processes
-// using a SQLite file run on one host anyway, [SQLite] can use package filestore instead,
-// with a folder beside the database file: shop.db has its leases in shop.db-snowkey. A
-// process needs the database only when it starts, to find the file.
+// For SQLite, leases are in files, in a folder beside the database file: shop.db has its
+// leases in shop.db-snowkey. In the database itself, a long write transaction would
+// prevent their renewal, because SQLite has only one writer at a time. [SQLite] uses
+// package filestore for the files. A process only uses the database when it starts, to
+// find its file.
 //
-//   - Open creates the folder with the same owner and group as the file. Anybody allowed
-//     to write to the file may use the folder. To give others access later on, change the
-//     permissions of both.
-//   - Symbolic links to the file lead to the same folder. Hard links don't, and opening a
-//     database through two of them makes SQLite itself damage it. With containers, mount
-//     the folder the file is in instead of just the file (SQLite requires that as well).
-//   - If the database is copied or restored without its folder, or the folder is deleted,
-//     ids start above anything that could have been granted, judging by the host's clock.
-//     If the folder is older than the database, see package filestore. If only the
-//     database is older, that doesn't affect the leases.
-//   - A process won't get any further grants if the database is moved while it's in use.
-//   - An in-memory database belongs to one process. The leases of all of a process's
-//     in-memory databases are in its memory.
+//   - Open creates the folder with the owner and group of the database file. Users who may
+//     write to the file may use the folder. If you change the file's permissions later,
+//     change the folder's as well.
+//   - You can open the database through symbolic links, which lead to the same folder.
+//     Don't use hard links: SQLite itself damages a database that is opened through two of
+//     them. In containers, mount the folder that contains the file, not just the file.
+//     SQLite requires that as well.
+//   - If you copy or restore the database without its folder, or delete the folder, ids
+//     start above anything that could have been granted, by the host's clock. If you
+//     restore the folder, see package filestore. If you restore only the database, this
+//     doesn't affect the leases.
+//   - If you move the database while a process uses it, the process gets no further ids
+//     after those it has been granted.
+//   - The leases of in-memory databases are in the memory of the process. All of its
+//     in-memory databases share them.
 //
-// The store refuses databases that don't have a file on a local disk of this host, e.g.
-// when the driver talks to a server, or on a network file system. It can't recognise all
-// of those, though. In such cases use package filestore, with a directory shared by all
-// processes. The error is a [*lease.PermanentError], which you'll also get for tables
-// from an earlier version of Snowkey, a folder this user may not write to, and a database
-// that isn't SQLite.
+// If a SQLite database has no file on a local disk of this host, Open returns a
+// [*lease.PermanentError]. Examples are a driver that talks to a server, or a file on a
+// network file system (the store can't recognise all of these). Use package filestore
+// instead, with a directory shared by all processes. Open returns the same error for
+// tables from an earlier version of Snowkey, for a folder this user may not write to, and
+// for a database that isn't SQLite.
 package sqlstore

@@ -150,15 +150,13 @@ func (s *SQLiteStore) use(ctx context.Context, f func(kvlease.Backend) error) er
 // Migrate creates the folder if it doesn't exist, with the owner and group of the
 // database's file. Users who may write to the file may use the folder.
 func (s *SQLiteStore) Migrate(ctx context.Context) error {
-	return s.use(ctx, func(kvlease.Backend) error {
-		if s.files == nil {
-			return nil
-		}
-		if err := makeFolder(s.file); err != nil {
-			return err
-		}
-		return s.files.Migrate(ctx)
-	})
+	if _, err := s.find(ctx); err != nil || s.files == nil {
+		return err
+	}
+	if err := makeFolder(s.file); err != nil {
+		return explain(err)
+	}
+	return explain(s.files.Migrate(ctx))
 }
 
 // makeFolder makes the folder of a database.
@@ -186,14 +184,12 @@ func makeFolder(file string) error {
 }
 
 // Namespaces returns the names of all namespaces that have a file, sorted.
-func (s *SQLiteStore) Namespaces(ctx context.Context) (names []string, err error) {
-	err = s.use(ctx, func(kvlease.Backend) (err error) {
-		if s.files != nil {
-			names, err = s.files.Namespaces(ctx)
-		}
-		return err
-	})
-	return names, err
+func (s *SQLiteStore) Namespaces(ctx context.Context) ([]string, error) {
+	if _, err := s.find(ctx); err != nil || s.files == nil {
+		return nil, err
+	}
+	names, err := s.files.Namespaces(ctx)
+	return names, explain(err)
 }
 
 // A folder gives package kvlease the texts in the store's folder.

@@ -5,11 +5,13 @@ import (
 	"time"
 )
 
-// Dialer returns a dialer for [zk.WithDialer] that gives up a server which accepts a
-// connection and then does not answer for as long as limit. By default, the client waits
-// for 67 s with a session timeout of 10 s, though another server would answer. The limit
-// should be half of the session timeout or more, since the client pings a server after a
-// third of it.
+// Dialer returns a dialer for [zk.WithDialer] that closes a connection if the server hasn't
+// answered within limit. The client then tries another server. Without Dialer, and with a
+// session timeout of 10 s, the client waits 67 s for a server that accepts the connection
+// but never answers.
+//
+// The limit should be at least half of the session timeout, because an idle client only
+// contacts its server after a third of that timeout.
 func Dialer(limit time.Duration) func(network, address string, timeout time.Duration) (net.Conn, error) {
 	return func(network, address string, timeout time.Duration) (net.Conn, error) {
 		conn, err := net.DialTimeout(network, address, min(timeout, limit))

@@ -53,5 +53,5 @@ func (s *Store) clock(ctx context.Context) (now, zxid int64, err error) {
 	if err != nil {
 		return 0, 0, notMigrated(err)
 	}
-	return timeOf(stat), stat.Mzxid, nil
+	return stat.Mtime * 1000, stat.Mzxid, nil
 }

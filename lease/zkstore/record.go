@@ -59,6 +59,3 @@ func whole(t lease.Terms) lease.Terms {
 
 // epochOf returns the epoch of the leader that executed a transaction.
 func epochOf(zxid int64) int64 { return zxid >> 32 }
-
-// timeOf returns the leader's time when it executed the last write to a node.
-func timeOf(stat *zk.Stat) int64 { return stat.Mtime * 1000 }

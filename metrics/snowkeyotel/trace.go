@@ -7,6 +7,7 @@ import (
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/snowkey-go/snowkey/internal/leased"
 	"github.com/snowkey-go/snowkey/lease"
 )
 
@@ -28,12 +29,7 @@ type tracedStore struct {
 }
 
 // Reserve calls the store's Reserve, if it has one.
-func (s tracedStore) Reserve() (release func(), warning string) {
-	if r, ok := s.Store.(interface{ Reserve() (func(), string) }); ok {
-		return r.Reserve()
-	}
-	return func() {}, ""
-}
+func (s tracedStore) Reserve() (release func(), warning string) { return leased.Reserve(s.Store) }
 
 func (s tracedStore) start(ctx context.Context, name string, terms lease.Terms, worker int64) (context.Context, trace.Span) {
 	return s.tracer.Start(ctx, "snowkey.lease."+name, trace.WithSpanKind(trace.SpanKindClient),

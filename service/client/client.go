@@ -16,7 +16,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"net/http"
 	"net/url"
 	"slices"
@@ -384,16 +383,10 @@ func parse(text []byte, n int) ([]int64, error) {
 	return ids, nil
 }
 
-// parseID parses a decimal id. We can't use package strconv here, because it accepts signs.
-func parseID(text []byte) (id int64, ok bool) {
-	n := uint64(0)
-	for _, digit := range text {
-		if digit < '0' || digit > '9' {
-			return 0, false
-		}
-		n = n*10 + uint64(digit-'0')
-	}
-	return int64(n), len(text) > 0 && len(text) <= 19 && n <= math.MaxInt64 // 19 digits fit in 64 bits
+// parseID parses a decimal id without a sign.
+func parseID(text []byte) (int64, bool) {
+	id, err := strconv.ParseUint(string(text), 10, 63)
+	return int64(id), err == nil
 }
 
 // Close closes the client. Any ids left over are lost, and later calls return

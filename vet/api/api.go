@@ -51,21 +51,15 @@ var readers = map[string]reader{
 func Check(path string, o Options) ([]vet.Finding, error) {
 	var findings []vet.Finding
 	err := filepath.WalkDir(path, func(name string, entry fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case entry.IsDir():
-			if slices.Contains([]string{"node_modules", "vendor", ".git", "dist"}, entry.Name()) {
-				return fs.SkipDir
-			}
-			return nil
+		if err != nil || entry.IsDir() && slices.Contains([]string{"node_modules", "vendor", ".git", "dist"}, entry.Name()) {
+			return cmp.Or(err, fs.SkipDir)
 		}
 		r, ok := readers[filepath.Ext(name)]
-		if !ok || strings.HasSuffix(name, ".min.js") {
-			if name == path {
-				return fmt.Errorf("vet: %s is not a file of OpenAPI, protobuf, GraphQL or JavaScript", name)
-			}
+		switch readable := ok && !strings.HasSuffix(name, ".min.js"); {
+		case entry.IsDir(), !readable && name != path:
 			return nil
+		case !readable:
+			return fmt.Errorf("vet: %s is not a file of OpenAPI, protobuf, GraphQL or JavaScript", name)
 		}
 		text, err := os.ReadFile(name)
 		if err != nil {

@@ -8,9 +8,9 @@ import (
 // ErrNoCodec is returned when an ID is written or read before there is a codec.
 var ErrNoCodec = errors.New("public: there is no codec; call public.SetDefault in main, before ids are written or read")
 
-// An Error means that some text isn't a public id of the entity. It doesn't say why: on
-// purpose, forged, mistyped and other entities' ids all look the same. Handle it just
-// like an id that no row has (on the web, that's a 404).
+// An Error means that some text isn't a public id of the entity. The text may
+// be forged or mistyped, or the id of another entity. The error deliberately doesn't say
+// which. Handle it just like an id that no row has (on the web, that's a 404).
 type Error struct {
 	Entity string // such as "user"
 	Value  string // the text in Go syntax, shortened

@@ -2,6 +2,7 @@ package byent
 
 import (
 	"context"
+	"database/sql"
 	"strconv"
 
 	"narrow/ent"
@@ -17,4 +18,13 @@ func users(ctx context.Context, c *ent.UserClient, create *ent.UserCreate, user 
 	age, err := strconv.Atoi(other) // fine
 	create.SetAge(age)
 	_ = err
+}
+
+func insert(result sql.Result) (int64, error) { return result.LastInsertId() }
+
+func inserted(result sql.Result) {
+	n, err := insert(result)
+	_, _ = int32(n), err    // want "n is a key, and int32 has 32 bits"
+	_ = int32(ent.Root)     // want "ent.Root is a key, and int32 has 32 bits"
+	_ = int32(ent.Greatest) // fine
 }

@@ -11,6 +11,11 @@ type User struct {
 	Name string
 }
 
+var (
+	Root     = new(User).ID
+	Greatest = new(User).Age
+)
+
 type (
 	UserClient struct{}
 	UserCreate struct{}
