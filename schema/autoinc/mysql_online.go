@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/snowkey-go/snowkey/internal/ddl"
 	"github.com/snowkey-go/snowkey/schema/catalog"
@@ -201,7 +202,8 @@ func (p *mysqlPlanner) filling(c tableCopy) Step {
 // proveCopy adds a check that the copy has the same rows, with the values that it is to have.
 func (p *mysqlPlanner) proveCopy(phase PhaseName, c tableCopy) {
 	sum := func(values []string, from string) string {
-		return fmt.Sprintf("SELECT CONCAT_WS(' ', COUNT(*), %s) AS rows_sum FROM %s", joined(values, ", ", func(_ int, value string) string { return "BIT_XOR(CRC32(" + value + "))" }), from)
+		row := joined(values, ", ", func(_ int, value string) string { return "COALESCE(CRC32(" + value + "), '')" })
+		return fmt.Sprintf("SELECT CONCAT_WS(' ', COUNT(*), BIT_XOR(CRC32(CONCAT_WS(' ', %s)))) AS rows_sum FROM %s", row, from)
 	}
 	copied := slices.Clone(c.columns)
 	for i, column := range copied {
@@ -240,10 +242,11 @@ func (p *mysqlPlanner) lastOf(table, column string) string {
 // come later are left to triggers, which also keep the copied rows equal.
 func (a *applier) ranges(ctx context.Context, s Step, sql string, before entry) error {
 	type batch struct{ last, total int64 }
-	after, end, rows := int64(math.MinInt64), int64(math.MinInt64), a.options.BatchSize
+	after, end, most := int64(math.MinInt64), int64(math.MinInt64), int64(a.options.BatchSize)
 	if a.plan.Online {
-		rows = max(rows/10, 1) // for which writers wait
+		most = max(most/10, 1) // for which writers wait
 	}
+	rows := most
 	if _, err := fmt.Sscanf(before.detail, "%d of %d", &after, &end); err != nil {
 		after, end = math.MinInt64, math.MinInt64
 	}
@@ -262,7 +265,11 @@ func (a *applier) ranges(ctx context.Context, s Step, sql string, before entry) 
 			if _, err := a.conn.ExecContext(ctx, "SET "+rangeAfter+" = ?, "+rangeLast+" = ?", after, b.last); err != nil {
 				return err
 			}
+			began := time.Now()
 			_, err := a.conn.ExecContext(ctx, sql)
+			if a.plan.Online {
+				rows = pace(rows, most, time.Since(began))
+			}
 			return err
 		})
 		if err != nil {
