@@ -151,6 +151,7 @@ func TestNoGoroutineWithoutCalls(t *testing.T) {
 		store := new(segmenttest.Memory)
 		s := errtest.Must(segment.New(store, segment.Config{Name: "orders"}))(t)
 		draws(t, s, 1)
+		synctest.Wait()
 		before := len(store.Fetches())
 		time.Sleep(time.Hour)
 		if n := len(store.Fetches()); n != before {
