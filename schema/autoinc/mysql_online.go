@@ -16,7 +16,7 @@ import (
 // Online, tables are widened while applications keep using them. Beside each table we make an
 // empty copy whose columns are wide. Triggers repeat there whatever writers do, while the rows
 // that were there before are copied in batches. Finally the two swap their names, which is
-// atomic.
+// atomic. Plans with RekeyOptions use the same copies, offline without the triggers.
 
 // A tableCopy is the copy that takes the place of a table.
 type tableCopy struct {

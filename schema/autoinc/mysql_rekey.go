@@ -243,13 +243,15 @@ func (p *mysqlPlanner) ownTriggers(ctx context.Context, conn *sql.Conn, r rekeyi
 		if !t.able {
 			p.refuse(r.columns[t.table][0], "let that user plan and apply, or drop it, apply the phase rekey, and create it again", "its trigger %s is another user's, and would have to be created again", p.Quote(t.trigger))
 		}
-		var mode, create, skip string
-		_, err := database.One(ctx, conn, "SHOW CREATE TRIGGER "+p.name(name), func(*struct{}) []any { return []any{&skip, &mode, &create, &skip, &skip, &skip, &skip} })
+		type definition struct{ mode, create, other string }
+		d, err := database.One(ctx, conn, "SHOW CREATE TRIGGER "+p.name(name), func(d *definition) []any {
+			return []any{&d.other, &d.mode, &d.create, &d.other, &d.other, &d.other, &d.other}
+		})
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, ownTrigger{name, create,
-			[]string{"SET sql_mode = " + p.Literal(mode), "USE " + p.Quote(name.Schema)},
+		all = append(all, ownTrigger{name, d.create,
+			[]string{"SET sql_mode = " + p.Literal(d.mode), "USE " + p.Quote(name.Schema)},
 			[]string{"SET sql_mode = " + p.Literal(mysqlMode), "USE " + p.Quote(p.database)}})
 	}
 	return all, nil
