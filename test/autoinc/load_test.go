@@ -244,3 +244,21 @@ func TestBatchesOfSlowRows(t *testing.T) {
 		t.Errorf("batches of slow rows have %d blocks", batches)
 	}
 }
+
+// The proof of a copy must notice values that two rows have exchanged.
+func TestExchangedValues(t *testing.T) {
+	t.Parallel()
+	conn := open(t, "mysql").Connect(t)
+	dbtest.Exec(t, conn, "CREATE TABLE users (id INT AUTO_INCREMENT PRIMARY KEY, name varchar(9))", "INSERT INTO users (name) VALUES ('a'), ('b'), (NULL)")
+	p := plan(t, conn, autoinc.PlanOptions{Online: true})
+	exchanged := false
+	_, err := autoinc.Apply(t.Context(), conn, p, autoinc.ApplyOptions{Progress: func(p autoinc.Progress) {
+		if p.Event == autoinc.Filled {
+			exchanged = true
+			dbtest.Exec(t, conn, "UPDATE snowkey_new_users SET name = CASE id WHEN 1 THEN 'b' ELSE 'a' END WHERE id < 3")
+		}
+	}})
+	if refused := err != nil && strings.Contains(err.Error(), "has the same rows"); refused != exchanged {
+		t.Errorf("exchanged=%t: %v", exchanged, err)
+	}
+}
