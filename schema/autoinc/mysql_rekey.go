@@ -156,14 +156,7 @@ func (p *mysqlPlanner) rekeyedCopy(table catalog.Name, r rekeying, from, to stri
 // beginCopy adds the steps that make the copy. Online, triggers write a row there when each of
 // its keys has a new one.
 func (p *mysqlPlanner) beginCopy(c tableCopy, r rekeying) {
-	var actions []string
-	for _, column := range r.columns[c.table] {
-		_, wide := p.retyped(column)
-		actions = append(actions, "MODIFY "+wide)
-	}
-	if kept := r.kept(c.table); kept != "" {
-		actions = append(actions, "ADD COLUMN "+p.typed(r.keys[c.table].Column, kept)+" NULL", "ADD UNIQUE KEY ("+p.Quote(kept)+")")
-	}
+	actions, _ := p.retyping(c.table, r)
 	if checks := p.checks(c.table); len(checks) > 0 { // their names are unique in a schema
 		adding := joined(checks, ", ", func(_ int, check string) string { return "ADD " + check })
 		actions = append(actions, adding)
@@ -193,14 +186,7 @@ func (p *mysqlPlanner) beginCopy(c tableCopy, r rekeying) {
 // endCopy adds the step that drops the old table. An undo makes it again, as a copy that has its
 // name when it is complete.
 func (p *mysqlPlanner) endCopy(c tableCopy, r rekeying) {
-	var actions []string
-	for _, column := range r.columns[c.table] {
-		was, _ := p.retyped(column)
-		actions = append(actions, "MODIFY "+was)
-	}
-	if kept := r.kept(c.table); kept != "" {
-		actions = append(actions, "DROP COLUMN "+p.Quote(kept))
-	}
+	_, actions := p.retyping(c.table, r)
 	for i := range p.checks(c.table) { // which the server has given other names
 		actions = append(actions, "DROP CHECK "+p.Quote(fmt.Sprintf("%s_chk_%d", beside(emptyPrefix, c.table).Name, i+1)))
 	}
@@ -209,11 +195,12 @@ func (p *mysqlPlanner) endCopy(c tableCopy, r rekeying) {
 		p.add(Rekey, p.keepCounter(c.table, c.old))
 	}
 	like, altered := p.emptied(c, actions)
-	s := p.filling(p.rekeyedCopy(c.table, r, "new", "old"))
-	s.Undo = []string{"DROP TABLE IF EXISTS " + p.name(beside(emptyPrefix, c.table)) + ", " + p.name(c.fresh), like, altered, s.SQL, "RENAME TABLE " + p.name(c.fresh) + " TO " + p.name(c.old)}
-	s.Text, s.SQL, s.Run, s.Retry = "drop the old table of "+p.name(c.table)+", with its triggers", "DROP TABLE IF EXISTS "+p.name(c.old), Exec, ""
-	s.Locks, s.Rewrites, s.Copies = "nothing", "", ""
-	p.addDDL(Rekey, s, c.old, 0)
+	fill, fresh := p.filling(p.rekeyedCopy(c.table, r, "new", "old")), p.name(c.fresh)
+	p.addDDL(Rekey, Step{
+		Text: "drop the old table of " + p.name(c.table) + ", with its triggers", SQL: "DROP TABLE IF EXISTS " + p.name(c.old), Locks: "nothing",
+		Undo: []string{"DROP TABLE IF EXISTS " + p.name(beside(emptyPrefix, c.table)) + ", " + fresh, like, altered, fill.SQL, "RENAME TABLE " + fresh + " TO " + p.name(c.old)},
+		Size: fill.Size, Before: fill.Before, After: fill.After, // for the SQL that fills it
+	}, c.old, 0)
 }
 
 // An ownTrigger is a trigger of the application, with the SQL that creates it and the settings
@@ -255,6 +242,20 @@ func (p *mysqlPlanner) ownTriggers(ctx context.Context, conn *sql.Conn, r rekeyi
 			[]string{"SET sql_mode = " + p.Literal(mysqlMode), "USE " + p.Quote(p.database)}})
 	}
 	return all, nil
+}
+
+// retyping returns actions of an ALTER TABLE that give the columns of a copy their new types, and
+// those that give them the old ones again.
+func (p *mysqlPlanner) retyping(table catalog.Name, r rekeying) (actions, back []string) {
+	for _, column := range r.columns[table] {
+		was, wide := p.retyped(column)
+		actions, back = append(actions, "MODIFY "+wide), append(back, "MODIFY "+was)
+	}
+	if kept := r.kept(table); kept != "" {
+		actions = append(actions, "ADD COLUMN "+p.typed(r.keys[table].Column, kept)+" NULL", "ADD UNIQUE KEY ("+p.Quote(kept)+")")
+		back = append(back, "DROP COLUMN "+p.Quote(kept))
+	}
+	return actions, back
 }
 
 // retyped returns the definition of a column as it is, and that of the column in the copy.
