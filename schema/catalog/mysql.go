@@ -153,6 +153,9 @@ func (s server) readMySQLKeys(ctx context.Context, conn *sql.Conn, c *catalog, c
 			k.Mechanism, k.Default = SequenceDefault, column.expression
 			name := ddl.Names(match[1], false)[0]
 			sequence := Name{name[0], name[1]}
+			if !ok && !slices.Contains(c.inspected, sequence.Schema) {
+				continue // another database's own sequence, which may be dropped meanwhile
+			}
 			counter, known := sequences[sequence]
 			if !known {
 				counter = s.readMariaDBSequence(ctx, conn, c, sequence)

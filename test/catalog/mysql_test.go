@@ -136,6 +136,10 @@ func TestMariaDBSequence(t *testing.T) {
 	require(t, "next", k.Counter.Next, "3")
 	requireKinds(t, k, "note:still-counts", "warning:shared-sequence")
 	requireKinds(t, catalogtest.Key(t, report, "b"), "blocker:narrow-key", "note:still-counts", "warning:shared-sequence")
+
+	dbtest.Exec(t, conn, "DROP SEQUENCE `s``(1)`")
+	elsewhere := catalogtest.Inspect(t, dbtest.MySQL(t).Connect(t), catalog.Options{})
+	require(t, "findings in another database", catalogtest.Kinds(elsewhere.Findings), "")
 }
 
 // An account can only see what it was granted, and the report must mention that. Models are
