@@ -2,14 +2,19 @@ package catalog
 
 import (
 	"cmp"
+	"database/sql"
 	"slices"
 	"strings"
+
+	"github.com/snowkey-go/snowkey/internal/ddl"
 )
 
 // A catalog holds what was read from a database, before assemble groups it by key.
 type catalog struct {
+	server
+	conn      *sql.Conn
 	schemas   []string // all schemas that the caller may choose from
-	inspected []string // the schemas to inspect by default
+	inspected []string // those that the caller chose, or else the ones to inspect by default
 	keys      []Key    // from all schemas; assemble adds what uses them
 	links     []link
 	columns   []Column          // of tables, but not of partitions and inherited
@@ -19,9 +24,7 @@ type catalog struct {
 	triggers  []Trigger
 	unseen    []Finding
 
-	// foldTable and foldColumn normalize names, so that names which the server treats
-	// as equal are spelled the same.
-	foldTable, foldColumn func(string) string
+	foldsTables bool // whether the names of tables are the same in upper and lower case
 }
 
 // A link is a column of a foreign key.
@@ -31,20 +34,16 @@ type link struct {
 	whole Reference // without its columns
 }
 
-// references returns the foreign keys that exist in the database.
+// references returns the foreign keys that exist in the database. The links of each are side
+// by side.
 func (c *catalog) references() (all []Reference) {
-	at := make(map[string]int)
-	for _, l := range c.links {
-		if l.Undeclared {
-			continue
-		}
-		i, known := at[l.constraint]
-		if !known {
-			i, at[l.constraint] = len(all), len(all)
+	for i, l := range c.links {
+		if i == 0 || l.constraint != c.links[i-1].constraint {
 			l.whole.Name, l.whole.Child, l.whole.Parent = l.Name, l.Child.Table, l.Parent.Table
 			all = append(all, l.whole)
 		}
-		all[i].Columns, all[i].Keys = append(all[i].Columns, l.Child.Name), append(all[i].Keys, l.Parent.Name)
+		r := &all[len(all)-1]
+		r.Columns, r.Keys = append(r.Columns, l.Child.Name), append(r.Keys, l.Parent.Name)
 	}
 	return all
 }
@@ -60,29 +59,40 @@ type use struct {
 	column    string
 }
 
-// A place identifies a column by its folded names.
-type place struct{ schema, table, column string }
+// bare returns the name of a column without its type.
+func (c Column) bare() Column { return Column{Table: c.Table, Name: c.Name} }
 
-func (c *catalog) place(table Name, column string) place {
-	return place{c.foldTable(table.Schema), c.foldTable(table.Name), c.foldColumn(column)}
-}
+func (c Column) same(other Column) bool { return c.bare() == other.bare() }
 
-func exact(name string) string { return name }
-
-// byTable groups the names of columns by table.
-func byTable(columns []Column) map[Name][]string {
-	names := make(map[Name][]string)
-	for _, c := range columns {
-		names[c.Table] = append(names[c.Table], c.Name)
+// fold returns the name of a column in the form that it has in common with all names which
+// the server treats as equal.
+func (c *catalog) fold(column Column) Column {
+	switch {
+	case c.Dialect == SQLite:
+		return Column{Table: Name{ddl.Lower(column.Table.Schema), ddl.Lower(column.Table.Name)}, Name: ddl.Lower(column.Name)}
+	case c.IsMySQL():
+		column.Name = strings.ToLower(column.Name)
+		if c.foldsTables {
+			column.Table = Name{strings.ToLower(column.Table.Schema), strings.ToLower(column.Table.Name)}
+		}
 	}
-	return names
+	return column.bare()
 }
 
-// assemble returns the keys in the given schemas, along with everything that uses them.
-func (c *catalog) assemble(schemas []string) []Key {
+// grouped groups a list by a key.
+func grouped[K comparable, V any](all []V, key func(V) K) map[K][]V {
+	groups := make(map[K][]V)
+	for _, v := range all {
+		groups[key(v)] = append(groups[key(v)], v)
+	}
+	return groups
+}
+
+// assemble returns the keys in the inspected schemas, along with everything that uses them.
+func (c *catalog) assemble() []Key {
 	keys := c.inherited()
-	shared(keys)
-	keys = slices.DeleteFunc(keys, func(k Key) bool { return !slices.Contains(schemas, k.Column.Table.Schema) })
+	share(keys)
+	keys = slices.DeleteFunc(keys, func(k Key) bool { return !slices.Contains(c.inspected, k.Column.Table.Schema) })
 	slices.SortFunc(keys, func(a, b Key) int {
 		return cmp.Or(
 			strings.Compare(a.Column.Table.Schema, b.Column.Table.Schema),
@@ -90,17 +100,15 @@ func (c *catalog) assemble(schemas []string) []Key {
 			strings.Compare(a.Column.Name, b.Column.Name))
 	})
 	children := c.children()
-	uses := make(map[Name][]use)
-	for _, u := range c.uses {
-		uses[u.table] = append(uses[u.table], u)
-	}
+	uses := grouped(c.uses, func(u use) Name { return u.table })
+	table := func(n Name) Column { return c.fold(Column{Table: n}) }
 	for i := range keys {
 		k := &keys[i]
 		k.Counter.measure(k.Column)
-		k.ForeignKeys = c.held(*k, children)
+		k.ForeignKeys = k.held(children)
 		k.used(uses)
 		for _, t := range c.triggers {
-			on := func(n Name) bool { return c.place(n, "") == c.place(t.Table, "") }
+			on := func(n Name) bool { return table(n) == table(t.Table) }
 			if on(k.Column.Table) || slices.ContainsFunc(k.Inheritors, on) {
 				k.Triggers = append(k.Triggers, t)
 			}
@@ -115,48 +123,45 @@ func (c *catalog) assemble(schemas []string) []Key {
 // isn't auto-increment itself: in Postgres 16 and earlier, partitions don't inherit an
 // identity.
 func (c *catalog) inherited() []Key {
-	below := make(map[Name][]Name)
-	for _, i := range c.inherits {
-		below[i.parent] = append(below[i.parent], i.child)
-	}
-	sequences := make(map[place]Name)
+	below := grouped(c.inherits, func(i inheritance) Name { return i.parent })
+	sequences := make(map[Column]Name)
 	for _, k := range c.keys {
-		sequences[c.place(k.Column.Table, k.Column.Name)] = k.Counter.Sequence
+		sequences[k.Column.bare()] = k.Counter.Sequence
 	}
-	inherited := make(map[place]bool)
+	inherited := make(map[Column]bool)
 	keys := slices.Clone(c.keys)
 	for i := range keys {
 		k := &keys[i]
 		tables := []Name{k.Column.Table}
 		for j := 0; j < len(tables); j++ { // the slice grows as we go
-			for _, table := range below[tables[j]] {
-				at := c.place(table, k.Column.Name)
+			for _, below := range below[tables[j]] {
+				at := Column{Table: below.child, Name: k.Column.Name}
 				sequence, counts := sequences[at]
 				follows := k.Partitioned
 				if counts {
 					follows = sequence == k.Counter.Sequence || sequence == Name{}
 				}
-				if follows && !slices.Contains(tables, table) { // it may have two parents
-					tables, inherited[at] = append(tables, table), true
+				if follows && !slices.Contains(tables, at.Table) { // it may have two parents
+					tables, inherited[at] = append(tables, at.Table), true
 				}
 			}
 		}
 		k.Inheritors = tables[1:]
 	}
-	return slices.DeleteFunc(keys, func(k Key) bool { return inherited[c.place(k.Column.Table, k.Column.Name)] })
+	return slices.DeleteFunc(keys, func(k Key) bool { return inherited[k.Column.bare()] })
 }
 
-// shared sets SharedWith in keys that take their numbers from the same sequence.
-func shared(keys []Key) {
-	by := make(map[Name][]Column)
-	for _, k := range keys {
-		if k.Counter.Sequence != (Name{}) {
-			by[k.Counter.Sequence] = append(by[k.Counter.Sequence], k.Column)
-		}
-	}
+// share sets SharedWith in keys that take their numbers from the same sequence.
+func share(keys []Key) {
+	by := grouped(keys, func(k Key) Name { return k.Counter.Sequence })
+	delete(by, Name{})
 	for i := range keys {
 		k := &keys[i]
-		k.SharedWith = slices.DeleteFunc(slices.Clone(by[k.Counter.Sequence]), k.Column.same)
+		for _, other := range by[k.Counter.Sequence] {
+			if !other.Column.same(k.Column) {
+				k.SharedWith = append(k.SharedWith, other.Column)
+			}
+		}
 		owner := k.Counter.owner
 		if owner.Name != "" && !owner.same(k.Column) && !slices.Contains(k.Inheritors, owner.Table) && !slices.ContainsFunc(k.SharedWith, owner.same) {
 			k.SharedWith = append(k.SharedWith, owner)
@@ -164,41 +169,33 @@ func shared(keys []Key) {
 	}
 }
 
-func (c Column) same(other Column) bool { return c.Table == other.Table && c.Name == other.Name }
-
 // children groups the foreign keys by the column they reference.
-func (c *catalog) children() map[place][]ForeignKey {
-	columns := make(map[string][]string)
+func (c *catalog) children() map[Column][]ForeignKey {
+	of := grouped(c.links, func(l link) string { return l.constraint })
+	children := make(map[Column][]ForeignKey)
 	for _, l := range c.links {
-		columns[l.constraint] = append(columns[l.constraint], l.Child.Name)
-	}
-	children := make(map[place][]ForeignKey)
-	for _, l := range c.links {
-		fk := l.ForeignKey
-		if all := columns[l.constraint]; len(all) > 1 {
-			fk.Columns = all
+		if all := of[l.constraint]; len(all) > 1 {
+			for _, other := range all {
+				l.Columns = append(l.Columns, other.Child.Name)
+			}
 		}
-		parent := c.place(fk.Parent.Table, fk.Parent.Name)
-		children[parent] = append(children[parent], fk)
+		children[l.Parent.bare()] = append(children[l.Parent.bare()], l.ForeignKey)
 	}
 	return children
 }
 
 // held returns the foreign keys to k, the foreign keys to their columns, and so on.
-func (c *catalog) held(k Key, children map[place][]ForeignKey) (all []ForeignKey) {
-	seen := make(map[place]bool)
+func (k Key) held(children map[Column][]ForeignKey) (all []ForeignKey) {
+	seen := make(map[Column]bool)
 	next := k.Columns()
-	for len(next) > 0 {
-		column := next[0]
-		next = next[1:]
-		at := c.place(column.Table, column.Name)
+	for i := 0; i < len(next); i++ { // the slice grows as we go
+		at := next[i].bare()
 		if seen[at] {
 			continue
 		}
 		seen[at] = true
 		for _, fk := range children[at] {
-			all = append(all, fk)
-			next = append(next, fk.Child)
+			all, next = append(all, fk), append(next, fk.Child)
 		}
 	}
 	return all

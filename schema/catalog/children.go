@@ -25,20 +25,20 @@ func (c Column) byHand() bool {
 }
 
 // declareAll adds the columns that, according to the caller, hold a key.
-func (c *catalog) declareAll(s server, options Options) error {
+func (c *catalog) declareAll(options Options) error {
 	for _, fk := range options.Children {
-		child, err := c.number(s, fk.Child)
+		child, err := c.number(fk.Child)
 		if err != nil {
 			return err
 		}
 		if child.byHand() {
-			return fmt.Errorf("catalog: %w: %s is %s; alter it yourself", ErrColumn, s.column(child), child.Type)
+			return fmt.Errorf("catalog: %w: %s is %s; alter it yourself", ErrColumn, c.column(child), child.Type)
 		}
 		if fk.Parent.Name == "" {
 			c.declare(child, Column{})
 			continue
 		}
-		parent, err := c.number(s, fk.Parent)
+		parent, err := c.number(fk.Parent)
 		if err != nil {
 			return err
 		}
@@ -65,22 +65,22 @@ func (c *catalog) declare(child, parent Column) {
 }
 
 // number returns the integer column that the caller named, with or without its schema.
-func (c *catalog) number(s server, named Column) (Column, error) {
-	at := c.place(named.Table, named.Name)
+func (c *catalog) number(named Column) (Column, error) {
+	at := c.fold(named)
 	var found []Column
 	for _, column := range c.columns {
-		place := c.place(column.Table, column.Name)
+		folded := c.fold(column)
 		if named.Table.Schema == "" {
-			place.schema = ""
+			folded.Table.Schema = ""
 		}
-		if place == at && (column.Bits > 0 || column.byHand()) {
+		if folded == at && (column.Bits > 0 || column.byHand()) {
 			found = append(found, column)
 		}
 	}
 	if len(found) == 1 {
 		return found[0], nil
 	}
-	return Column{}, fmt.Errorf("catalog: %w: %d columns of integers are named %s", ErrColumn, len(found), s.column(named))
+	return Column{}, fmt.Errorf("catalog: %w: %d columns of integers are named %s", ErrColumn, len(found), c.column(named))
 }
 
 // A candidate is a column that may hold a key.
@@ -96,36 +96,36 @@ type candidate struct {
 const sample = 10_000
 
 // findChildren returns the columns that may hold a key without a foreign key.
-func (s server) findChildren(ctx context.Context, conn *sql.Conn, c *catalog, report Report, options Options) (likely []candidate, err error) {
-	if len(report.Keys) == 0 || options.OnlyDeclared {
+func (c *catalog) findChildren(ctx context.Context, keys []Key, options Options) (likely []candidate, err error) {
+	if len(keys) == 0 || options.OnlyDeclared {
 		return nil, nil
 	}
-	decided := make(map[place]bool)
+	decided := make(map[Column]bool)
 	for _, l := range c.links {
-		decided[c.place(l.Child.Table, l.Child.Name)] = true
+		decided[l.Child.bare()] = true
 	}
 	for _, k := range c.keys {
-		decided[c.place(k.Column.Table, k.Column.Name)] = true
+		decided[k.Column.bare()] = true
 	}
 	for _, named := range options.NotChildren {
-		column, err := c.number(s, named)
+		column, err := c.number(named)
 		if err != nil {
 			return nil, err
 		}
-		decided[c.place(column.Table, column.Name)] = true
+		decided[column.bare()] = true
 	}
 	first := firstWords(c.columns)
 	for _, column := range c.columns {
-		if !column.narrow() && !column.byHand() || decided[c.place(column.Table, column.Name)] || !slices.Contains(report.Schemas, column.Table.Schema) {
+		if !column.narrow() && !column.byHand() || decided[column.bare()] || !slices.Contains(c.inspected, column.Table.Schema) {
 			continue
 		}
 		best := candidate{column: column}
-		for i := range report.Keys {
-			found := candidate{column: column, key: &report.Keys[i], fit: resembles(column, report.Keys[i], first)}
+		for i := range keys {
+			found := candidate{column: column, key: &keys[i], fit: resembles(column, keys[i], first)}
 			if found.fit == 0 || found.fit < best.fit {
 				continue
 			}
-			s.compareValues(ctx, conn, c, &found)
+			c.compareValues(ctx, &found)
 			if found.fit > best.fit || found.known > best.known || found.known == best.known && len(found.key.Column.Table.Name) < len(best.key.Column.Table.Name) {
 				best = found
 			}
@@ -134,7 +134,7 @@ func (s server) findChildren(ctx context.Context, conn *sql.Conn, c *catalog, re
 			continue // text may well identify something else
 		}
 		if best.key == nil {
-			best.rows = s.describe(ctx, conn, c, column)
+			best.rows = c.describe(ctx, column)
 		}
 		if ctx.Err() != nil {
 			return nil, fmt.Errorf("catalog: %w", ctx.Err())
@@ -148,7 +148,7 @@ func (s server) findChildren(ctx context.Context, conn *sql.Conn, c *catalog, re
 // applications begin their tables with a prefix, such as wp_.
 func firstWords(columns []Column) map[Name]int {
 	count := make(map[Name]int)
-	for table := range byTable(columns) {
+	for table := range grouped(columns, func(c Column) Name { return c.Table }) {
 		if w := database.Words(table.Name); len(w) > 1 {
 			count[Name{table.Schema, w[0]}]++
 		}
@@ -249,28 +249,28 @@ func singulars(noun string) []string {
 // newest returns a subquery for the newest rows of the column's table, as far as the
 // primary key tells. The rows that are deleted first are usually the oldest ones, so the
 // oldest values are those that are no longer keys.
-func (s server) newest(c *catalog, column Column, expression string) string {
+func (c *catalog) newest(column Column, expression string) string {
 	var order []string
 	for _, name := range c.primary[column.Table] {
-		order = append(order, s.Quote(name)+" DESC")
+		order = append(order, c.Quote(name)+" DESC")
 	}
 	by := ""
 	if len(order) > 0 {
 		by = " ORDER BY " + strings.Join(order, ", ")
 	}
-	return fmt.Sprintf("(SELECT %s AS v FROM %s%s LIMIT %d) s", expression, s.name(column.Table), by, sample)
+	return fmt.Sprintf("(SELECT %s AS v FROM %s%s LIMIT %d) s", expression, c.name(column.Table), by, sample)
 }
 
 // compareValues counts how many values in the newest rows of the column are keys. It
 // ignores 0, which programs that don't use foreign keys often store instead of NULL.
-func (s server) compareValues(ctx context.Context, conn *sql.Conn, c *catalog, found *candidate) {
+func (c *catalog) compareValues(ctx context.Context, found *candidate) {
 	if found.column.byHand() {
 		return
 	}
 	query := fmt.Sprintf("SELECT COUNT(*), COUNT(p.k) FROM %s LEFT JOIN (SELECT %s AS k FROM %s) p ON p.k = s.v WHERE s.v <> 0",
-		s.newest(c, found.column, s.Quote(found.column.Name)), s.Quote(found.key.Column.Name), s.name(found.key.Column.Table))
+		c.newest(found.column, c.Quote(found.column.Name)), c.Quote(found.key.Column.Name), c.name(found.key.Column.Table))
 	rows := 0
-	_, err := database.One(ctx, conn, query, func(*struct{}) []any { return []any{&rows, &found.known} })
+	_, err := database.One(ctx, c.conn, query, func(*struct{}) []any { return []any{&rows, &found.known} })
 	switch {
 	case err != nil:
 		found.rows = fmt.Sprintf("its values cannot be compared (%v)", err)
@@ -283,7 +283,7 @@ func (s server) compareValues(ctx context.Context, conn *sql.Conn, c *catalog, f
 
 // describe says what the newest rows of a column look like if no key's name fits: which
 // tables its keys are of, if another column tells, or between which values they are.
-func (s server) describe(ctx context.Context, conn *sql.Conn, c *catalog, column Column) string {
+func (c *catalog) describe(ctx context.Context, column Column) string {
 	// In Rails and in Laravel, a row of items can belong either to a user or to a company.
 	// The key is in items.owner_id, and items.owner_type has the name of the class, such as
 	// User, or a code for it.
@@ -297,8 +297,8 @@ func (s server) describe(ctx context.Context, conn *sql.Conn, c *catalog, column
 			continue
 		}
 		const most = 10
-		query := fmt.Sprintf("SELECT DISTINCT CAST(v AS CHAR(100)) FROM %s WHERE v IS NOT NULL", s.newest(c, column, s.Quote(kind.Name)))
-		values, err := database.List(ctx, conn, query, database.Text)
+		query := fmt.Sprintf("SELECT DISTINCT CAST(v AS CHAR(100)) FROM %s WHERE v IS NOT NULL", c.newest(column, c.Quote(kind.Name)))
+		values, err := database.List(ctx, c.conn, query, database.Text)
 		slices.Sort(values)
 		for i := range values {
 			values[i] = fmt.Sprintf("%q", strings.TrimSpace(values[i]))
@@ -308,18 +308,18 @@ func (s server) describe(ctx context.Context, conn *sql.Conn, c *catalog, column
 		}
 		switch {
 		case err != nil:
-			return fmt.Sprintf("%s, which says whose keys they are, cannot be read (%v)", s.Quote(kind.Name), err)
+			return fmt.Sprintf("%s, which says whose keys they are, cannot be read (%v)", c.Quote(kind.Name), err)
 		case len(values) == 0:
-			return fmt.Sprintf("%s says whose keys they are, and has no rows", s.Quote(kind.Name))
+			return fmt.Sprintf("%s says whose keys they are, and has no rows", c.Quote(kind.Name))
 		}
-		return fmt.Sprintf("%s says whose keys they are: %s", s.Quote(kind.Name), strings.Join(values, ", "))
+		return fmt.Sprintf("%s says whose keys they are: %s", c.Quote(kind.Name), strings.Join(values, ", "))
 	}
 	if column.byHand() {
 		return ""
 	}
 	type extent struct{ low, high sql.Null[int64] }
-	query := fmt.Sprintf("SELECT MIN(v), MAX(v) FROM %s WHERE v <> 0", s.newest(c, column, s.Quote(column.Name)))
-	e, err := database.One(ctx, conn, query, func(e *extent) []any { return []any{&e.low, &e.high} })
+	query := fmt.Sprintf("SELECT MIN(v), MAX(v) FROM %s WHERE v <> 0", c.newest(column, c.Quote(column.Name)))
+	e, err := database.One(ctx, c.conn, query, func(e *extent) []any { return []any{&e.low, &e.high} })
 	switch {
 	case err != nil:
 		return fmt.Sprintf("no table's name fits it, and its values cannot be read (%v)", err)

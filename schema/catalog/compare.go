@@ -73,11 +73,12 @@ func Compare(ctx context.Context, db *sql.DB, fields []Field) error {
 		return nil
 	}
 	var c comparison
-	err := withConn(ctx, db, func(conn *sql.Conn) (err error) {
-		if c.Server, err = database.Identify(ctx, conn); err != nil {
+	err := withConn(ctx, db, func(conn *sql.Conn) error {
+		found, err := database.Identify(ctx, conn)
+		if err != nil {
 			return err
 		}
-		return c.readSteadily(ctx, conn, fields)
+		return c.readSteadily(ctx, server{found}, conn, fields)
 	})
 	if err != nil {
 		return err
@@ -119,21 +120,19 @@ func (e *MismatchError) Error() string {
 
 // A comparison holds the state of Compare.
 type comparison struct {
-	server
+	*catalog
 	tables   map[Name][]Column // by the name used in the program; empty if the table doesn't exist
-	counting map[place]Key
-	catalog  *catalog
-	children map[place][]ForeignKey
+	children map[Column][]ForeignKey
 	findings []Finding
 }
 
 // readSteadily retries read if it fails. Programs are often started while a migration
 // is still altering tables, and then a table that one query has seen may be gone by the
 // next.
-func (c *comparison) readSteadily(ctx context.Context, conn *sql.Conn, fields []Field) error {
+func (c *comparison) readSteadily(ctx context.Context, s server, conn *sql.Conn, fields []Field) error {
 	const attempts = 4
 	for attempt := 1; ; attempt++ {
-		err := c.read(ctx, conn, fields)
+		err := c.read(ctx, s, conn, fields)
 		if err == nil || attempt == attempts {
 			return err
 		}
@@ -146,14 +145,14 @@ func (c *comparison) readSteadily(ctx context.Context, conn *sql.Conn, fields []
 // read reads the columns of all tables that the fields name, followed by the catalog of
 // the schemas that these tables are in. We don't need the current values of the
 // counters here.
-func (c *comparison) read(ctx context.Context, conn *sql.Conn, fields []Field) error {
+func (c *comparison) read(ctx context.Context, s server, conn *sql.Conn, fields []Field) (err error) {
 	c.tables = make(map[Name][]Column)
 	var schemas []string
 	for _, field := range fields {
 		if _, known := c.tables[field.Table]; known {
 			continue
 		}
-		columns, err := c.readColumns(ctx, conn, field.Table)
+		columns, err := s.readColumns(ctx, conn, field.Table)
 		if err != nil {
 			return err
 		}
@@ -162,16 +161,10 @@ func (c *comparison) read(ctx context.Context, conn *sql.Conn, fields []Field) e
 			schemas = append(schemas, columns[0].Table.Schema)
 		}
 	}
-	var err error
-	c.catalog, err = c.server.read(ctx, conn, schemas, false)
-	if err != nil {
+	if c.catalog, err = s.read(ctx, conn, schemas, false); err != nil {
 		return err
 	}
 	c.children = c.catalog.children()
-	c.counting = make(map[place]Key)
-	for _, k := range c.catalog.keys {
-		c.counting[c.catalog.place(k.Column.Table, k.Column.Name)] = k
-	}
 	return nil
 }
 
@@ -203,8 +196,8 @@ func (c *comparison) compare(field Field) {
 			Remedy: "create the table, connect as the program does, or correct the table's name in the model"})
 		return
 	}
-	fold := c.catalog.foldColumn
-	i := slices.IndexFunc(columns, func(column Column) bool { return fold(column.Name) == fold(field.Column) })
+	folded := c.fold(Column{Table: columns[0].Table, Name: field.Column})
+	i := slices.IndexFunc(columns, func(column Column) bool { return c.fold(column) == folded })
 	if i < 0 {
 		missing := Column{Table: columns[0].Table, Name: field.Column}
 		c.find(Finding{Kind: MissingColumn, Severity: Blocker, Column: missing,
@@ -213,9 +206,9 @@ func (c *comparison) compare(field Field) {
 		return
 	}
 	column := columns[i]
-	key, counts := c.counting[c.catalog.place(column.Table, column.Name)]
+	at := slices.IndexFunc(c.keys, func(k Key) bool { return k.Column.same(column) })
 	if field.Counts {
-		if !counts {
+		if at < 0 {
 			c.find(Finding{Kind: NotCounting, Severity: Blocker, Column: column,
 				Text:   fmt.Sprintf("%s leaves its number to the database, and %s does not count, so that inserts fail", field.Model, c.column(column)),
 				Remedy: "have the program fill the key, as it does one that is a pk.ID and has the hook of its ORM"})
@@ -223,12 +216,13 @@ func (c *comparison) compare(field Field) {
 		return
 	}
 	c.compareType(field, column)
-	key.Column = column
-	if counts {
+	key := Key{Column: column}
+	if at >= 0 {
+		key = c.keys[at]
 		c.judgeCounting(&key)
 	}
 	if !field.Foreign {
-		for _, fk := range c.catalog.held(key, c.children) {
+		for _, fk := range key.held(c.children) {
 			c.judgeChild(&key, fk)
 			c.compareSize(field, fk.Child, NarrowChild)
 		}
@@ -238,7 +232,7 @@ func (c *comparison) compare(field Field) {
 		case StillCounts:
 			f.Severity = max(f.Severity, Warning)
 			fence := database.Own(database.FencePrefix, column.Table.Name) // if a migration has made it
-			if slices.ContainsFunc(c.catalog.triggers, func(t Trigger) bool { return t.Table == column.Table && t.Name == fence }) {
+			if slices.ContainsFunc(c.triggers, func(t Trigger) bool { return t.Table == column.Table && t.Name == fence }) {
 				f.Severity = Warning
 				f.Text = fmt.Sprintf("%s still counts, behind the fence %s", c.column(column), c.Quote(fence))
 				f.Remedy = "apply the phase drop of the plan when all writers send keys"

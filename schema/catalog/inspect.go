@@ -61,21 +61,17 @@ func InspectConn(ctx context.Context, conn *sql.Conn, options Options) (Report, 
 	if err != nil {
 		return Report{}, err
 	}
-	schemas := c.inspected
-	if len(options.Schemas) > 0 {
-		schemas = options.Schemas
-	}
-	for _, name := range schemas {
+	for _, name := range c.inspected {
 		if !slices.Contains(c.schemas, name) {
 			return Report{}, missingSchema(name, c.schemas)
 		}
 	}
-	if err := c.declareAll(s, options); err != nil {
+	report := Report{Dialect: s.Dialect, Version: s.Version, Schemas: c.inspected, Findings: c.unseen, Triggers: c.triggers, References: c.references()}
+	if err := c.declareAll(options); err != nil {
 		return Report{}, err
 	}
-	report := Report{Dialect: s.Dialect, Version: s.Version, Schemas: schemas, Findings: c.unseen, Triggers: c.triggers, References: c.references()}
-	report.Keys = c.assemble(schemas)
-	likely, err := s.findChildren(ctx, conn, c, report, options)
+	report.Keys = c.assemble()
+	likely, err := c.findChildren(ctx, report.Keys, options)
 	if err != nil {
 		return Report{}, err
 	}
@@ -91,8 +87,7 @@ func InspectConn(ctx context.Context, conn *sql.Conn, options Options) (Report, 
 				c.declare(l.column, l.key.Column)
 			}
 		}
-		report.Keys = c.assemble(schemas)
-		likely = remain
+		report.Keys, likely = c.assemble(), remain
 	}
 	for i := range report.Keys {
 		s.judge(&report.Keys[i])

@@ -1,5 +1,5 @@
 -- name: schemas
-SELECT nspname FROM pg_namespace WHERE nspname !~ '^pg_' AND nspname <> 'information_schema' ORDER BY nspname
+SELECT nspname, nspname, false FROM pg_namespace WHERE nspname !~ '^pg_' AND nspname <> 'information_schema' ORDER BY nspname
 
 -- name: keys
 -- Every auto-increment column, with its sequence. The numbers may come from an identity,
@@ -121,7 +121,7 @@ ORDER BY n.nspname, c.relname, g.tgname
 
 -- name: columns
 SELECT n.nspname, c.relname, a.attname, format_type(a.atttypid, a.atttypmod),
-	CASE WHEN t.typtype = 'd' THEN format_type(t.typbasetype, t.typtypmod) ELSE format_type(a.atttypid, a.atttypmod) END
+	CASE WHEN t.typtype = 'd' THEN format_type(t.typbasetype, t.typtypmod) ELSE format_type(a.atttypid, a.atttypmod) END, '', ''
 FROM pg_class c
 JOIN pg_namespace n ON n.oid = c.relnamespace AND n.nspname !~ '^pg_' AND n.nspname <> 'information_schema'
 JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped AND a.attinhcount = 0

@@ -6,7 +6,6 @@ import (
 	"embed"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/snowkey-go/snowkey/internal/sqldialect"
 	"github.com/snowkey-go/snowkey/schema/internal/database"
@@ -38,18 +37,6 @@ func (s server) name(n Name) string { return s.Path(n.Schema, n.Name) }
 
 func (s server) column(c Column) string { return s.Path(c.Table.Schema, c.Table.Name, c.Name) }
 
-// read returns the catalog. wanted has the schemas that the caller chose, if any. Without
-// counters, it may leave out their current values.
-func (s server) read(ctx context.Context, conn *sql.Conn, wanted []string, counters bool) (*catalog, error) {
-	switch s.Dialect {
-	case Postgres:
-		return s.readPostgres(ctx, conn, counters)
-	case SQLite:
-		return s.readSQLite(ctx, conn)
-	}
-	return s.readMySQL(ctx, conn, wanted)
-}
-
 // widen says how to make a column 64 bits wide.
 func (s server) widen(c Column) string {
 	name, table := s.Quote(c.Name), s.name(c.Table)
@@ -64,24 +51,6 @@ func (s server) widen(c Column) string {
 		bigint = "BIGINT UNSIGNED"
 	}
 	return fmt.Sprintf("drop every foreign key between this key and its children, MODIFY %s of %s and all of the others to %s, repeating NOT NULL, COMMENT and the other attributes, and add the foreign keys again; writers wait meanwhile", name, table, bigint)
-}
-
-// These are destinations for the columns of a query, see [database.List].
-
-func (c *Column) path() []any { return []any{&c.Table.Schema, &c.Table.Name, &c.Name} }
-
-// dest is for a column with its type, and for the type again, which is that below a domain.
-func (c *Column) dest(d Dialect) []any {
-	return append(c.path(), &c.Type, database.ScanType(d, &c.Bits, &c.Unsigned, &c.Text))
-}
-
-func (t *Trigger) dest() []any { return []any{&t.Table.Schema, &t.Table.Name, &t.Name, &t.When} }
-
-func linkDest(d Dialect) func(*link) []any {
-	return func(l *link) []any {
-		return slices.Concat([]any{&l.constraint, &l.Name}, l.Child.dest(d), l.Parent.dest(d),
-			[]any{&l.whole.OnUpdate, &l.whole.OnDelete, &l.whole.Match, &l.whole.Detail, &l.whole.Valid})
-	}
 }
 
 // Identify returns the dialect of the server that db is connected to. Its errors wrap

@@ -1,0 +1,230 @@
+package catalog
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"math"
+	"math/big"
+	"slices"
+	"strings"
+
+	"github.com/snowkey-go/snowkey/internal/ddl"
+	"github.com/snowkey-go/snowkey/schema/internal/database"
+)
+
+// read reads the catalog. wanted has the schemas that the caller chose, if any. Without
+// counters, it may leave out their current values.
+//
+// On Postgres, everything else comes from one snapshot, which sequences aren't part of.
+// On MySQL there's no point in a transaction, because the information schema doesn't take
+// part in one. On SQLite we read each database separately, because its objects can't refer
+// to those of another.
+func (s server) read(ctx context.Context, conn *sql.Conn, wanted []string, counters bool) (*catalog, error) {
+	c := &catalog{server: s, conn: conn, inspected: wanted, primary: make(map[Name][]string)}
+	q, end := database.Querier(conn), func() error { return nil }
+	switch s.Dialect {
+	case Postgres:
+		tx, err := conn.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true})
+		if err != nil {
+			return nil, fmt.Errorf("catalog: %w", err)
+		}
+		defer tx.Rollback()
+		q, end = tx, tx.Rollback
+	case MySQL: // whose information schema may otherwise return counters of yesterday
+		restore, err := s.Set(ctx, conn, [2]string{"information_schema_stats_expiry", "0"})
+		if err != nil {
+			return nil, err
+		}
+		defer restore()
+	}
+	var current []string // the schema of the connection, or each schema
+	_, err := database.List(ctx, q, s.query("schemas"), func(*struct{}) []any {
+		c.schemas, current = append(c.schemas, ""), append(current, "")
+		return []any{&c.schemas[len(c.schemas)-1], &current[len(current)-1], &c.foldsTables}
+	})
+	if err != nil {
+		return nil, err
+	}
+	if len(wanted) == 0 {
+		c.inspected = slices.Compact(current)
+	}
+	parts := []string{""}
+	if s.Dialect == SQLite {
+		parts = c.schemas
+	}
+	var columns []Key
+	var primary []Column
+	for _, part := range parts {
+		query := func(name string) string {
+			return strings.NewReplacer("{schema}", s.Quote(part), "{name}", s.Literal(part)).Replace(s.query(name))
+		}
+		reads := []database.Read{
+			database.Into(&c.keys, query("keys"), (*Key).dest),
+			database.Into(&primary, query("primary keys"), (*Column).path),
+			database.Into(&c.links, query("foreign keys"), linkDest(s.Dialect)),
+			database.Into(&c.inherits, query("inheritance"), func(i *inheritance) []any {
+				return []any{&i.child.Schema, &i.child.Name, &i.parent.Schema, &i.parent.Name}
+			}),
+			database.Into(&c.uses, s.Query(database.Queries, "uses"), func(u *use) []any {
+				return []any{&u.table.Schema, &u.table.Name, &u.column, &u.view.Schema, &u.view.Name, &u.dependent}
+			}),
+			database.Into(&c.triggers, query("triggers"), (*Trigger).dest),
+		}
+		if counters || s.Dialect != Postgres { // on the other servers, the keys are among them
+			reads = append(reads, database.Into(&columns, query("columns"), func(k *Key) []any {
+				return append(k.Column.dest(s.Dialect), (*string)(&k.Mechanism), &k.Default)
+			}))
+		}
+		if err := database.ReadAll(ctx, q, reads...); err != nil {
+			return nil, err
+		}
+	}
+	if err := end(); err != nil {
+		return nil, fmt.Errorf("catalog: %w", err)
+	}
+	for _, column := range primary {
+		c.primary[column.Table] = append(c.primary[column.Table], column.Name)
+	}
+	for _, k := range columns {
+		c.columns = append(c.columns, k.Column)
+		if k.Mechanism != "" {
+			c.keys = append(c.keys, k)
+		}
+	}
+	if s.IsMySQL() {
+		if err := c.joinMySQL(ctx); err != nil {
+			return nil, err
+		}
+	}
+	for i := range c.keys {
+		k := &c.keys[i]
+		k.PrimaryKey = c.primary[k.Column.Table]
+		switch {
+		case k.Mechanism == Serial && !k.Counter.owner.same(k.Column):
+			k.Mechanism = SequenceDefault
+		case k.Mechanism == Rowid: // and its default is the statement that created the table
+			if slices.ContainsFunc(ddl.Tokens(k.Default, false), func(t ddl.Token) bool { return t.Is("AUTOINCREMENT") }) {
+				k.Mechanism = Autoincrement
+			}
+			k.Default, k.Counter = "", Counter{Step: 1, top: big.NewInt(math.MaxInt64)}
+		}
+	}
+	if !counters {
+		return c, nil
+	}
+	return c, c.readCounters(ctx)
+}
+
+// These are destinations for the columns of a query, see [database.List].
+
+func (c *Column) path() []any { return []any{&c.Table.Schema, &c.Table.Name, &c.Name} }
+
+// dest is for a column with its type, and for the type again, which is that below a domain.
+func (c *Column) dest(d Dialect) []any {
+	return append(c.path(), &c.Type, database.ScanType(d, &c.Bits, &c.Unsigned, &c.Text))
+}
+
+func (t *Trigger) dest() []any { return []any{&t.Table.Schema, &t.Table.Name, &t.Name, &t.When} }
+
+func linkDest(d Dialect) func(*link) []any {
+	return func(l *link) []any {
+		return slices.Concat([]any{&l.constraint, &l.Name}, l.Child.dest(d), l.Parent.dest(d),
+			[]any{&l.whole.OnUpdate, &l.whole.OnDelete, &l.whole.Match, &l.whole.Detail, &l.whole.Valid})
+	}
+}
+
+func (k *Key) dest() []any {
+	c := &k.Counter
+	return slices.Concat(k.Column.dest(Postgres), []any{(*string)(&k.Mechanism), &k.Default, &k.Partitioned,
+		&c.Sequence.Schema, &c.Sequence.Name, database.ScanInt(&c.top), &c.Step, &c.mayRead}, c.owner.path())
+}
+
+// readCounters reads the next number of each key that it isn't known of yet, as far as the
+// account may read it.
+func (c *catalog) readCounters(ctx context.Context) error {
+	if c.Dialect == Postgres {
+		return c.readSequences(ctx)
+	}
+	sequences := make(map[Name]Counter)
+	for i := range c.keys {
+		k := &c.keys[i]
+		switch sequence := k.Counter.Sequence; {
+		case c.Dialect == SQLite:
+			last := fmt.Sprintf("SELECT coalesce(max(%s), 0) FROM %s", c.Quote(k.Column.Name), c.name(k.Column.Table))
+			if k.Mechanism == Autoincrement {
+				last = fmt.Sprintf("SELECT max((%s), coalesce((SELECT max(CAST(seq AS INTEGER)) FROM %s.sqlite_sequence WHERE name = %s COLLATE NOCASE), 0), 0)",
+					last, c.Quote(k.Column.Table.Schema), c.Literal(k.Column.Table.Name))
+			}
+			n, err := database.One(ctx, c.conn, last, database.Number)
+			if err != nil {
+				return err
+			}
+			k.Counter.next = new(big.Int).Add(big.NewInt(n), big.NewInt(1))
+		case sequence != Name{}: // of MariaDB
+			counter, known := sequences[sequence]
+			if !known {
+				counter = c.readMariaDBSequence(ctx, sequence)
+				sequences[sequence] = counter
+			}
+			k.Counter = counter
+		}
+	}
+	return nil
+}
+
+// readSequences reads the next number of each sequence of Postgres that the role may read. We
+// read at most 500 sequences per statement, because the statement locks each of them,
+// and the number of locks that a transaction can hold is limited.
+func (c *catalog) readSequences(ctx context.Context) error {
+	const most = 500
+	var reading []*Counter
+	for i := range c.keys {
+		switch k := &c.keys[i]; {
+		case k.Counter.Sequence == Name{}:
+		case k.Counter.mayRead:
+			reading = append(reading, &k.Counter)
+		default:
+			sequence := c.name(k.Counter.Sequence)
+			c.hidden(fmt.Sprintf("this role may not read %s, which numbers %s, so that its counter is not known", sequence, c.column(k.Column)),
+				fmt.Sprintf("GRANT USAGE ON SCHEMA %s and SELECT ON SEQUENCE %s to it, or inspect as their owner", c.Quote(k.Counter.Sequence.Schema), sequence))
+		}
+	}
+	for part := range slices.Chunk(reading, most) {
+		var selects []string
+		for i, counter := range part {
+			selects = append(selects, fmt.Sprintf("SELECT %d, last_value, CASE WHEN is_called THEN %d ELSE 0 END FROM %s", i, counter.Step, c.name(counter.Sequence)))
+		}
+		type state struct {
+			i          int
+			last, step int64
+		}
+		states, err := database.List(ctx, c.conn, strings.Join(selects, "\nUNION ALL "), func(s *state) []any { return []any{&s.i, &s.last, &s.step} })
+		if err != nil {
+			return err
+		}
+		for _, state := range states {
+			part[state.i].next = new(big.Int).Add(big.NewInt(state.last), big.NewInt(state.step))
+		}
+	}
+	return nil
+}
+
+// readMariaDBSequence reads the state of a sequence. The next number that it returns is
+// above any number that a connection may have cached.
+func (c *catalog) readMariaDBSequence(ctx context.Context, name Name) Counter {
+	counter := Counter{Sequence: name}
+	_, err := database.One(ctx, c.conn, "SELECT next_not_cached_value, IF(increment < 0, minimum_value, maximum_value), increment FROM "+c.name(name), func(*struct{}) []any {
+		return []any{database.ScanInt(&counter.next), database.ScanInt(&counter.top), &counter.Step}
+	})
+	if err != nil {
+		c.hidden(fmt.Sprintf("the sequence %s cannot be read, so that its counter is not known: %v", c.name(name), err),
+			fmt.Sprintf("GRANT SELECT ON %s to this account", c.name(name)))
+	}
+	return counter
+}
+
+// hidden adds a finding about something that the account may not see.
+func (c *catalog) hidden(text, remedy string) {
+	c.unseen = append(c.unseen, Finding{Kind: Unseen, Severity: Warning, Text: text, Remedy: remedy})
+}
