@@ -10,11 +10,11 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/snowkey-go/snowkey/internal/ddl"
 	"github.com/snowkey-go/snowkey/internal/sqldialect"
@@ -73,16 +73,11 @@ func Identify(ctx context.Context, conn *sql.Conn) (Server, error) {
 // or "". We don't support these here, because what Snowkey does with a table depends on
 // the server that runs it.
 func compatible(banner string) string {
-	for _, other := range [][2]string{
-		{"TiDB", "TiDB"}, {"-YB-", "YugabyteDB"}, {"CockroachDB", "CockroachDB"}, {"Vitess", "Vitess"}, {"OceanBase", "OceanBase"},
-		{"SingleStore", "SingleStore"}, {"Redshift", "Amazon Redshift"}, {"Greenplum", "Greenplum"}, {"CrateDB", "CrateDB"},
-	} {
-		if strings.Contains(banner, other[0]) {
-			return other[1]
-		}
-	}
-	return ""
+	name := imitations.FindString(banner)
+	return cmp.Or(map[string]string{"-YB-": "YugabyteDB", "Redshift": "Amazon Redshift"}[name], name)
 }
+
+var imitations = regexp.MustCompile("TiDB|-YB-|CockroachDB|Vitess|OceanBase|SingleStore|Redshift|Greenplum|CrateDB")
 
 // parseBanner parses the version that a server reports, such as "PostgreSQL 15.18
 // (Debian …", "9.7.4", "10.11.19-MariaDB-0+deb12u1" or "3.54.1".
@@ -98,21 +93,15 @@ func parseBanner(banner string, sqlite bool) (s Server, known bool) {
 	default:
 		s.Dialect = sqldialect.MySQL
 	}
-	end := strings.IndexFunc(rest, func(r rune) bool { return r != '.' && (r < '0' || r > '9') })
-	if end < 0 {
-		end = len(rest)
-	}
-	s.Version = rest[:end]
+	s.Version = regexp.MustCompile(`^[0-9.]*`).FindString(rest)
 	return s, s.version() >= servers[s.Dialect].oldest
 }
 
 // version returns the version as major*1000 + minor, or 0 if it isn't known.
 func (s Server) version() int {
-	major, minor, _ := strings.Cut(s.Version, ".")
-	minor, _, _ = strings.Cut(minor, ".")
-	high, _ := strconv.Atoi(major)
-	low, _ := strconv.Atoi(minor) // "18beta1" has no minor version
-	return high*1_000 + low
+	var major, minor int
+	_, _ = fmt.Sscanf(s.Version, "%d.%d", &major, &minor) // "18beta1" has no minor version
+	return major*1_000 + minor
 }
 
 // AtLeast reports whether the server has this version or a newer one.
@@ -286,17 +275,12 @@ func Number(n *int64) []any { return []any{n} }
 // Printable escapes characters that don't print, line endings included, so that a name
 // can't move the cursor of a terminal.
 func Printable(s string) string {
-	var b strings.Builder
-	for _, r := range s {
-		if unicode.IsPrint(r) {
-			b.WriteRune(r)
-		} else {
-			quoted := strconv.QuoteRune(r)
-			b.WriteString(quoted[1 : len(quoted)-1])
-		}
-	}
-	return b.String()
+	quoted := strconv.Quote(s)
+	return printing.Replace(quoted[1 : len(quoted)-1])
 }
+
+// printing takes the escapes off characters that print.
+var printing = strings.NewReplacer(`\"`, `"`, `\\`, `\`)
 
 // Plural returns a number with its noun, in the plural unless n is 1.
 func Plural(n int, noun string) string {
