@@ -60,19 +60,19 @@ func (s server) read(ctx context.Context, conn *sql.Conn, wanted []string, count
 			return strings.NewReplacer("{schema}", s.Quote(part), "{name}", s.Literal(part)).Replace(s.query(name))
 		}
 		reads := []database.Read{
-			database.Into(&c.keys, query("keys"), (*Key).dest),
-			database.Into(&primary, query("primary keys"), (*Column).path),
-			database.Into(&c.links, query("foreign keys"), linkDest(s.Dialect)),
-			database.Into(&c.inherits, query("inheritance"), func(i *inheritance) []any {
+			database.Onto(&c.keys, query("keys"), (*Key).dest),
+			database.Onto(&primary, query("primary keys"), (*Column).path),
+			database.Onto(&c.links, query("foreign keys"), linkDest(s.Dialect)),
+			database.Onto(&c.inherits, query("inheritance"), func(i *inheritance) []any {
 				return []any{&i.child.Schema, &i.child.Name, &i.parent.Schema, &i.parent.Name}
 			}),
-			database.Into(&c.uses, s.Query(database.Queries, "uses"), func(u *use) []any {
+			database.Onto(&c.uses, s.Query(database.Queries, "uses"), func(u *use) []any {
 				return []any{&u.table.Schema, &u.table.Name, &u.column, &u.view.Schema, &u.view.Name, &u.dependent}
 			}),
-			database.Into(&c.triggers, query("triggers"), (*Trigger).dest),
+			database.Onto(&c.triggers, query("triggers"), (*Trigger).dest),
 		}
 		if counters || s.Dialect != Postgres { // on the other servers, the keys are among them
-			reads = append(reads, database.Into(&columns, query("columns"), func(k *Key) []any {
+			reads = append(reads, database.Onto(&columns, query("columns"), func(k *Key) []any {
 				return append(k.Column.dest(s.Dialect), (*string)(&k.Mechanism), &k.Default)
 			}))
 		}
