@@ -17,14 +17,8 @@ const lockTimeoutUsage = "how long a statement waits for a lock, with others wai
 
 func registerPhase(cmd *cobra.Command, phase *autoinc.PhaseName, usage string) {
 	cmd.Flags().StringVar((*string)(phase), "phase", "", usage)
-	var all []string
-	for _, name := range phases {
-		all = append(all, string(name))
-	}
-	_ = cmd.RegisterFlagCompletionFunc("phase", cobra.FixedCompletions(all, cobra.ShellCompDirectiveNoFileComp)) // can only fail if the flag is missing
+	complete(cmd, "phase", "widen", "readers", "fence", "switch-on", "drop", "guard", "map", "rekey")
 }
-
-var phases = []autoinc.PhaseName{autoinc.Widen, autoinc.Readers, autoinc.Fence, autoinc.SwitchOn, autoinc.Drop, autoinc.Guard, autoinc.MapKeys, autoinc.Rekey}
 
 func (a *app) applyCommand() *cobra.Command {
 	var yes bool

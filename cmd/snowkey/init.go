@@ -33,7 +33,6 @@ enough; it does not connect.`,
 		Example: `  snowkey init --dialect postgres --role app
   snowkey init --dsn-file dsn.txt --apply
   snowkey init --dialect mysql --role app@% --files migrations --format golang-migrate`,
-		Args: flagsOnly,
 		RunE: func(cmd *cobra.Command, _ []string) error { return i.run(cmd.Context()) },
 	}
 	a.source.register(cmd)

@@ -163,6 +163,7 @@ the time of the id is plausible: after the preset's first day, and not later tha
   snowkey inspect 1541815603606036480 --layout auto
   snowkey inspect 4zzv4rZaYpk --form bwmarrin58 --layout twitter
   echo 284061204176896002 | snowkey inspect --json`,
+		Args: cobra.ArbitraryArgs,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if only != "" && !slices.ContainsFunc(forms, func(f form) bool { return f.name == only }) {
 				return &usageError{fmt.Sprintf("--form is %q; write %s", only, formNames())}

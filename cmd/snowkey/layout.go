@@ -53,7 +53,7 @@ func nameOf(l idgen.Layout) string {
 // registerLayout adds the --layout flag.
 func registerLayout(cmd *cobra.Command, text *string, value, usage string) {
 	cmd.Flags().StringVar(text, "layout", value, usage)
-	_ = cmd.RegisterFlagCompletionFunc("layout", cobra.FixedCompletions(presetNames(), cobra.ShellCompDirectiveNoFileComp)) // can only fail if the flag is missing
+	complete(cmd, "layout", presetNames()...)
 }
 
 // A drawing is the description of a layout.
@@ -118,7 +118,7 @@ func fieldsOf(l idgen.Layout) (all []field) {
 	return all
 }
 
-func (d drawing) write(w io.Writer) {
+func (d drawing) write(w io.Writer) error {
 	if d.Name != "" {
 		fmt.Fprintf(w, "%s\n", d.Name)
 	}
@@ -128,15 +128,15 @@ func (d drawing) write(w io.Writer) {
 		fmt.Fprintf(table, "  bits %d to %d\t%s\t%s\n", f.High, f.Low, f.Name, d.means(f))
 	}
 	table.Flush()
-	fmt.Fprintln(w)
-	switch year := d.SafeEnd.Year(); {
+	safe := fmt.Sprintf("ids exceed 2^53-1 from %d on: JavaScript needs them as strings", d.SafeEnd.Year())
+	switch {
 	case d.SafeEnd.Equal(d.End):
-		fmt.Fprintln(w, "  ids never exceed 2^53-1, the largest integer that JavaScript reads exactly")
+		safe = "ids never exceed 2^53-1, the largest integer that JavaScript reads exactly"
 	case d.SafeEnd.Equal(d.Start):
-		fmt.Fprintln(w, "  all ids exceed 2^53-1: JavaScript needs them as strings")
-	default:
-		fmt.Fprintf(w, "  ids exceed 2^53-1 from %d on: JavaScript needs them as strings\n", year)
+		safe = "all ids exceed 2^53-1: JavaScript needs them as strings"
 	}
+	_, err := fmt.Fprintf(w, "\n  %s\n", safe)
+	return err
 }
 
 // means describes what can be represented by the bits of a field.
@@ -207,11 +207,7 @@ as a migration for goose, golang-migrate or Atlas.`,
 			if err != nil {
 				return err
 			}
-			if a.json {
-				return writeJSON(a.stdout, draw(l))
-			}
-			draw(l).write(a.stdout)
-			return nil
+			return a.write(a.stdout, draw(l), draw(l).write)
 		},
 	}
 	flags := cmd.Flags()
@@ -225,18 +221,15 @@ as a migration for goose, golang-migrate or Atlas.`,
 }
 
 func (a *app) listPresets() error {
-	if a.json {
-		var all []drawing
-		for _, layout := range idgen.Presets() {
-			all = append(all, draw(layout))
+	var all []drawing
+	for _, layout := range idgen.Presets() {
+		all = append(all, draw(layout))
+	}
+	return a.writeTable(all, func(w io.Writer) {
+		for _, d := range all {
+			fmt.Fprintf(w, "%s\tuntil %d\t%s\n", d.Name, d.End.Year(), d.Text)
 		}
-		return writeJSON(a.stdout, all)
-	}
-	table := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
-	for name, layout := range idgen.Presets() {
-		fmt.Fprintf(table, "%s\tuntil %d\t%s\n", name, layout.Lifetime().End.Year(), layout)
-	}
-	return table.Flush()
+	})
 }
 
 // A requirement is what the user needs from a layout.
@@ -270,16 +263,17 @@ func (a *app) design(want requirement, largest string) error {
 	for _, l := range layouts {
 		all = append(all, draw(l))
 	}
-	if a.json {
-		return writeJSON(a.stdout, all)
-	}
-	for i, d := range all {
-		if i > 0 {
-			fmt.Fprintln(a.stdout)
+	return a.write(a.stdout, all, func(w io.Writer) error {
+		for i, d := range all {
+			if i > 0 {
+				fmt.Fprintln(w)
+			}
+			if err := d.write(w); err != nil {
+				return err
+			}
 		}
-		d.write(a.stdout)
-	}
-	return nil
+		return nil
+	})
 }
 
 // units are the ticks that design tries out.
@@ -327,7 +321,6 @@ range, and --to is not. A time is a day, such as 2026-11-23, or a time as in RFC
 such as 2026-11-23T08:00:00+01:00. Days begin at midnight UTC.`,
 		Example: `  snowkey range --from 2026-11-01 --to 2026-12-01
   snowkey range --from 2026-11-23T08:00:00+01:00 --to 2026-11-23T08:05:00+01:00 --layout jssafe`,
-		Args: flagsOnly,
 		RunE: func(*cobra.Command, []string) error {
 			l, err := parseLayout(layout)
 			if err != nil {

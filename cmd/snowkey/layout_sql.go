@@ -17,7 +17,7 @@ type sqlFlags struct{ dialect, dir, tool string }
 
 func (f *sqlFlags) register(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.dialect, "sql", "", "print functions for a `database`: "+strings.Join(timesql.Dialects, ", "))
-	_ = cmd.RegisterFlagCompletionFunc("sql", cobra.FixedCompletions(timesql.Dialects, cobra.ShellCompDirectiveNoFileComp)) // can only fail if the flag is missing
+	complete(cmd, "sql", timesql.Dialects...)
 	cmd.Flags().StringVar(&f.dir, "files", "", "with --sql, the `folder` to write migration files to")
 	cmd.Flags().StringVar(&f.tool, "format", "", "with --files, the `tool` that runs the files: goose, golang-migrate or atlas; by default goose")
 }

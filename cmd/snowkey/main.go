@@ -27,6 +27,7 @@ import (
 	"runtime/debug"
 	"strings"
 	"syscall"
+	"text/tabwriter"
 
 	"github.com/mattn/go-isatty"
 	"github.com/spf13/cobra"
@@ -110,6 +111,11 @@ var singleDash = regexp.MustCompile(`unknown shorthand flag: '.' in -([a-z][a-z-
 // group turns cmd into a command that only has subcommands.
 func (a *app) group(cmd *cobra.Command, commands ...*cobra.Command) *cobra.Command {
 	cmd.AddCommand(commands...)
+	for _, c := range commands {
+		if c.Args == nil {
+			c.Args = flagsOnly
+		}
+	}
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
 		switch {
 		case len(args) == 0 && !cmd.HasParent():
@@ -169,6 +175,36 @@ func (a *app) colored() bool {
 func terminal(stream any) bool {
 	file, ok := stream.(*os.File)
 	return ok && isatty.IsTerminal(file.Fd())
+}
+
+// complete lets the shell complete the values of a flag.
+func complete(cmd *cobra.Command, flag string, values ...string) {
+	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)) // can only fail if the flag is missing
+}
+
+// write writes a value as JSON if that was asked for, and as text otherwise.
+func (a *app) write(w io.Writer, value any, text func(io.Writer) error) error {
+	if a.json {
+		return writeJSON(w, value)
+	}
+	return text(w)
+}
+
+// print is write for a text that is short.
+func (a *app) print(value any, format string, args ...any) error {
+	return a.write(a.stdout, value, func(w io.Writer) error {
+		_, err := fmt.Fprintf(w, format, args...)
+		return err
+	})
+}
+
+// writeTable is write for lines whose columns are separated by tabs.
+func (a *app) writeTable(value any, lines func(io.Writer)) error {
+	return a.write(a.stdout, value, func(w io.Writer) error {
+		table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+		lines(table)
+		return table.Flush()
+	})
 }
 
 func writeJSON(w io.Writer, value any) error { return encode(w, value, "  ") }

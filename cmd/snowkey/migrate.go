@@ -37,9 +37,6 @@ func (a *app) withPlan(cmd *cobra.Command, run func(ctx context.Context, p plann
 	var path string
 	a.source.register(cmd)
 	cmd.Flags().StringVar(&path, "plan", "", "the plan's `file`")
-	if cmd.Args == nil {
-		cmd.Args = flagsOnly
-	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		plan, err := readPlan(path)
 		if err != nil {
@@ -77,7 +74,6 @@ func (a *app) migrateInspectCommand() *cobra.Command {
 and uses it, and what is in the way of generated keys. It changes nothing.`,
 		Example: `  snowkey migrate inspect
   snowkey migrate inspect --dsn shop.db --json`,
-		Args: flagsOnly,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.withDB(func(db *sql.DB) error {
 				report, err := catalog.Inspect(cmd.Context(), db, options)
@@ -92,22 +88,6 @@ and uses it, and what is in the way of generated keys. It changes nothing.`,
 	cmd.Flags().StringArrayVar(&options.Schemas, "schema", nil, "a `schema` to inspect, exactly as it is called; may be given again")
 	registerChildren(cmd, &options)
 	return cmd
-}
-
-// write writes a value as JSON if that was asked for, and as text otherwise.
-func (a *app) write(w io.Writer, value any, text func(io.Writer) error) error {
-	if a.json {
-		return writeJSON(w, value)
-	}
-	return text(w)
-}
-
-// print is write for a text that is short.
-func (a *app) print(value any, format string, args ...any) error {
-	return a.write(a.stdout, value, func(w io.Writer) error {
-		_, err := fmt.Fprintf(w, format, args...)
-		return err
-	})
 }
 
 func (a *app) verifyCommand() *cobra.Command {

@@ -27,7 +27,6 @@ nothing. It refuses what would lose data, with the reason.`,
 		Example: `  snowkey migrate plan -o leave.sql
   snowkey migrate plan --online --except audit --child orders.user_id=users.id
   snowkey migrate plan --files migrations --format goose`,
-		Args: flagsOnly,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			p, err := a.newPlan(cmd.Context(), options)
 			if err != nil {

@@ -27,7 +27,6 @@ take the plan like any other. Each table gets a permanent table snowkey_map_TABL
 old and the new key of each row. docs/services.md explains it.`,
 		Example: `  snowkey migrate rekey --except audit --from 2025-01-01 --to 2026-01-01 --child orders.user_id=users.id -o rekey.sql
   snowkey migrate apply --plan rekey.sql --fleet fleet.txt --service orders`,
-		Args: flagsOnly,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			p, err := a.newPlan(cmd.Context(), options)
 			if err != nil {

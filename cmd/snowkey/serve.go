@@ -50,7 +50,6 @@ change, at once on SIGHUP. /v1/openapi.yaml describes the interface.
 Each flag can be an environment variable instead: --token-file is SNOWKEY_TOKEN_FILE.`,
 		Example: `  snowkey serve
   snowkey serve --addr :8080 --token-file tokens.txt --namespace orders --rate 100000`,
-		Args: flagsOnly,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := a.readEnvironment(cmd.Flags()); err != nil {
 				return err

@@ -30,7 +30,7 @@ func (s *source) register(cmd *cobra.Command) {
 	flags.StringVar(&s.dsn, "dsn", "", "the data source `name`: postgres://user:password@host:5432/shop, user:password@tcp(host:3306)/shop, or shop.db; by default that in the environment variable SNOWKEY_DSN")
 	flags.StringVar(&s.file, "dsn-file", "", "a `file` whose first line is the data source name")
 	flags.StringVar(&s.dialect, "dialect", "", "the `kind` of database: postgres, mysql or sqlite; by default what the data source name looks like")
-	_ = cmd.RegisterFlagCompletionFunc("dialect", cobra.FixedCompletions([]string{"postgres", "mysql", "sqlite"}, cobra.ShellCompDirectiveNoFileComp)) // can only fail if the flag is missing
+	complete(cmd, "dialect", "postgres", "mysql", "sqlite")
 }
 
 var (

@@ -29,7 +29,6 @@ also prints the privileges that a role needs.`,
   snowkey sql --dialect postgres --files migrations --format golang-migrate
   snowkey sql --dialect mysql
   snowkey sql --dialect mariadb --role app@%`,
-		Args: flagsOnly,
 		RunE: func(*cobra.Command, []string) error {
 			l, err := parseLayout(layout)
 			if err != nil {

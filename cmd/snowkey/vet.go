@@ -36,6 +36,7 @@ The exit status is 1 if something breaks.`,
 		Example: `  snowkey vet ./...
   snowkey vet --plan leave.sql --hints
   snowkey vet --api openapi.yaml --api web`,
+		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var findings []vet.Finding
 			var err error

@@ -6,9 +6,9 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/snowkey-go/snowkey"
@@ -198,24 +198,21 @@ func (l *leases) workers(ctx context.Context, s store, free bool) ([]keeper.Work
 }
 
 func (a *app) writeWorkers(all []keeper.Worker) error {
-	if a.json {
-		return writeJSON(a.stdout, all)
-	}
-	if len(all) == 0 {
-		_, err := fmt.Fprintln(a.stdout, "no worker number is leased")
-		return err
-	}
 	layouts := make(map[string]bool)
 	for _, w := range all {
 		layouts[w.Layout] = true
 	}
-	table := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(table, "NAMESPACE\tWORKER\tSTATE\tSINCE\tEXPIRES\tLABEL%s\n", when(len(layouts) > 1, "\tLAYOUT"))
-	for _, w := range all {
-		fmt.Fprintf(table, "%s\t%d\t%s\t%s\t%s\t%s%s\n", printable(w.Namespace), w.Number, w.State, at(w.Since, time.RFC3339), at(w.Expires, milliseconds),
-			printable(w.Label), when(len(layouts) > 1, "\t"+w.Layout))
-	}
-	return table.Flush()
+	return a.writeTable(all, func(table io.Writer) {
+		if len(all) == 0 {
+			fmt.Fprintln(table, "no worker number is leased")
+			return
+		}
+		fmt.Fprintf(table, "NAMESPACE\tWORKER\tSTATE\tSINCE\tEXPIRES\tLABEL%s\n", when(len(layouts) > 1, "\tLAYOUT"))
+		for _, w := range all {
+			fmt.Fprintf(table, "%s\t%d\t%s\t%s\t%s\t%s%s\n", printable(w.Namespace), w.Number, w.State, at(w.Since, time.RFC3339), at(w.Expires, milliseconds),
+				printable(w.Label), when(len(layouts) > 1, "\t"+w.Layout))
+		}
+	})
 }
 
 func when(condition bool, text string) string {
@@ -293,7 +290,6 @@ says what to do. It changes nothing. Give it the settings of the processes. The 
 status is 1 if it finds something.`,
 		Example: `  snowkey doctor
   snowkey doctor --namespace orders --window 30s`,
-		Args: flagsOnly,
 	}, &l, "default", "the `namespace`", func(ctx context.Context, s store, _ []string) error {
 		cfg, err := l.configure(ctx, s)
 		if err != nil {
@@ -341,7 +337,6 @@ start up to --window and twice --max-clock-skew ahead of the clock. Give it the 
 the processes.`,
 		Example: `  snowkey fence --yes
   snowkey fence --namespace orders --yes`,
-		Args: flagsOnly,
 	}, &l, "default", "the `namespace`", func(ctx context.Context, s store, _ []string) error {
 		cfg, err := l.configure(ctx, s)
 		if err != nil {
