@@ -37,10 +37,12 @@ var formats = map[string]format{
 	"atlas":          {atlasFiles, "Run atlas migrate hash, then atlas migrate apply 1 for each. The folder undo has the files that reverse them."},
 }
 
-// registerFiles adds the flags for migration files.
-func registerFiles(cmd *cobra.Command, dir, tool *string) {
-	cmd.Flags().StringVar(dir, "files", "", "the `folder` to write migration files to, for teams whose pipeline runs SQL")
-	cmd.Flags().StringVar(tool, "format", "goose", "the `tool` that runs the files: goose, golang-migrate or atlas")
+// files are the flags for migration files.
+type files struct{ dir, tool string }
+
+func (f *files) register(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.dir, "files", "", "the `folder` to write migration files to, for teams whose pipeline runs SQL")
+	cmd.Flags().StringVar(&f.tool, "format", "goose", "the `tool` that runs the files: goose, golang-migrate or atlas")
 }
 
 // gooseFiles has one file with both directions. Each statement is marked, so that goose
@@ -84,21 +86,21 @@ func atlasFiles(m migration, version string) map[string]string {
 
 // printSQL prints SQL as text, or as JSON with what object has. If there is a folder, it
 // writes a migration instead.
-func (a *app) printSQL(m migration, dir, tool string, object map[string]any, text string) error {
-	if dir != "" {
-		return a.printFiles([]migration{m}, dir, tool)
+func (a *app) printSQL(m migration, f files, object map[string]any, text string) error {
+	if f.dir != "" {
+		return a.printFiles([]migration{m}, f)
 	}
 	object["statements"] = m.up
 	return a.print(object, "%s", text)
 }
 
 // printFiles writes migrations as files for a tool, and prints their names.
-func (a *app) printFiles(migrations []migration, dir, tool string) error {
-	names, err := writeFiles(migrations, dir, tool, time.Now())
+func (a *app) printFiles(migrations []migration, f files) error {
+	names, err := writeFiles(migrations, f.dir, f.tool, time.Now())
 	if err != nil {
 		return err
 	}
-	return a.print(map[string]any{"files": names}, "%s\n%s\n", strings.Join(names, "\n"), formats[tool].hint)
+	return a.print(map[string]any{"files": names}, "%s\n%s\n", strings.Join(names, "\n"), formats[f.tool].hint)
 }
 
 // writeFiles writes migrations as files for a tool, and returns their names. If it can't

@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -13,15 +14,10 @@ import (
 	"github.com/snowkey-go/snowkey/internal/sqldialect"
 )
 
-// An initialization is a call of the command init.
-type initialization struct {
-	*app
-	role, table, dir, tool string
-	apply                  bool
-}
-
 func (a *app) initCommand() *cobra.Command {
-	i := initialization{app: a}
+	var role, table string
+	var f files
+	var apply bool
 	cmd := &cobra.Command{
 		Use:   "init",
 		Short: "Print or apply the SQL that creates the tables of leases",
@@ -33,46 +29,46 @@ enough; it does not connect.`,
 		Example: `  snowkey init --dialect postgres --role app
   snowkey init --dsn-file dsn.txt --apply
   snowkey init --dialect mysql --role app@% --files migrations --format golang-migrate`,
-		RunE: func(cmd *cobra.Command, _ []string) error { return i.run(cmd.Context()) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.initialize(cmd.Context(), role, table, f, apply) },
 	}
 	a.source.register(cmd)
 	flags := cmd.Flags()
-	flags.StringVar(&i.table, "table", "", "the `table` of the leases, if it is not snowkey_lease")
-	flags.StringVar(&i.role, "role", "", "a `role` of Postgres, or a user of MySQL such as app@%, that gets the privileges")
-	registerFiles(cmd, &i.dir, &i.tool)
-	flags.BoolVar(&i.apply, "apply", false, "execute the statements")
+	flags.StringVar(&table, "table", "", "the `table` of the leases, if it is not snowkey_lease")
+	flags.StringVar(&role, "role", "", "a `role` of Postgres, or a user of MySQL such as app@%, that gets the privileges")
+	f.register(cmd)
+	flags.BoolVar(&apply, "apply", false, "execute the statements")
 	return cmd
 }
 
-func (i *initialization) run(ctx context.Context) error {
-	db, dialect, err := i.openToInit(i.apply)
+func (a *app) initialize(ctx context.Context, role, table string, f files, apply bool) error {
+	db, dialect, err := a.openToInit(apply)
 	if err != nil {
 		return err
 	}
 	if db != nil {
 		defer db.Close()
 	}
-	object := map[string]any{"dialect": dialect, "applied": i.apply}
+	object := map[string]any{"dialect": dialect, "applied": apply}
 	if dialect == "sqlite" {
 		const reason = "sqlite needs no tables: leases are in a folder beside the file, which a process creates"
-		if i.dir != "" {
+		if f.dir != "" {
 			return &usageError{reason}
 		}
-		return i.printSQL(migration{up: []string{}}, "", "", object, "-- "+reason+"\n")
+		return a.printSQL(migration{up: []string{}}, files{}, object, "-- "+reason+"\n")
 	}
-	s, err := tableStore(dialect, i.table, db)
+	s, err := tableStore(dialect, table, db)
 	if err != nil {
 		return err
 	}
 	var grants []string
-	if i.role != "" {
-		grants = s.Grants(i.role)
+	if role != "" {
+		grants = s.Grants(role)
 	}
-	name, quoted := cmp.Or(i.table, "snowkey_lease"), sqldialect.Dialect(dialect).Table
+	name, quoted := cmp.Or(table, "snowkey_lease"), sqldialect.Dialect(dialect).Table
 	m := migration{name: "snowkey_leases", up: append(s.DDL(), grants...), down: []string{"DROP TABLE " + quoted(name), "DROP TABLE " + quoted(name+"_ns")}}
 	text := strings.Join(m.up, ";\n\n") + ";\n"
-	if i.apply {
-		if i.dir != "" {
+	if apply {
+		if f.dir != "" {
 			return &usageError{"--files and --apply exclude each other"}
 		}
 		if err := s.Migrate(ctx); err != nil {
@@ -85,22 +81,17 @@ func (i *initialization) run(ctx context.Context) error {
 		}
 		text = "the tables exist\n"
 	}
-	return i.printSQL(m, i.dir, i.tool, object, text)
+	return a.printSQL(m, f, object, text)
 }
 
 // openToInit opens the database. We don't need one just to print the statements, as
 // long as the user has named the dialect.
 func (a *app) openToInit(apply bool) (*sql.DB, string, error) {
-	if !apply {
-		switch a.dialect {
-		case "postgres", "mysql", "sqlite":
-			return nil, a.dialect, nil
-		case "mariadb":
-			return nil, "mysql", nil
-		case "":
-		default:
+	if dialect := strings.Replace(a.dialect, "mariadb", "mysql", 1); !apply && dialect != "" {
+		if !slices.Contains([]string{"postgres", "mysql", "sqlite"}, dialect) {
 			return nil, "", errDialect
 		}
+		return nil, dialect, nil
 	}
 	db, dialect, err := a.openDB(a.getenv, true)
 	if errors.Is(err, errNoDSN) && !apply {

@@ -13,7 +13,10 @@ import (
 )
 
 // sqlFlags are the flags of the layout command that print functions.
-type sqlFlags struct{ dialect, dir, tool string }
+type sqlFlags struct {
+	dialect string
+	files
+}
 
 func (f *sqlFlags) register(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.dialect, "sql", "", "print functions for a `database`: "+strings.Join(timesql.Dialects, ", "))
@@ -49,7 +52,8 @@ func (a *app) layoutSQL(f sqlFlags, design bool, args []string) error {
 	case f.dir != "" && drop == nil:
 		return &usageError{f.dialect + " has no functions that a migration could create; leave out --files to get queries"}
 	}
-	return a.printSQL(migration{name: "snowkey_functions", up: create, down: drop}, f.dir, cmp.Or(f.tool, "goose"),
+	f.tool = cmp.Or(f.tool, "goose")
+	return a.printSQL(migration{name: "snowkey_functions", up: create, down: drop}, f.files,
 		map[string]any{"dialect": f.dialect, "layout": l.String(), "drop": drop}, fmt.Sprintf("-- %s; all times are UTC.\n%s", l, sqlScript(f.dialect, create)))
 }
 

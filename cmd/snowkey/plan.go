@@ -17,7 +17,8 @@ import (
 
 func (a *app) planCommand() *cobra.Command {
 	var options autoinc.PlanOptions
-	var out, html, dir, tool string
+	var out, html string
+	var f files
 	cmd := &cobra.Command{
 		Use:   "plan",
 		Short: "Write the SQL that takes a database off auto-increment, for review",
@@ -40,12 +41,12 @@ nothing. It refuses what would lose data, with the reason.`,
 					return err
 				}
 			}
-			if dir != "" {
+			if f.dir != "" {
 				migrations, err := asMigrations(p)
 				if err != nil {
 					return err
 				}
-				return a.printFiles(migrations, dir, tool)
+				return a.printFiles(migrations, f)
 			}
 			return a.writePlan(p, out)
 		},
@@ -58,7 +59,7 @@ nothing. It refuses what would lose data, with the reason.`,
 	flags.BoolVar(&options.Composite, "composite", false, "plan keys too that are one column of a composite primary key, or unique without being the primary key")
 	flags.Int64Var(&options.Floor, "floor", autoinc.DefaultFloor, "the least `key` that may be sent at the end: above all that were counted, below all that are generated")
 	flags.StringVar(&options.Default, "default", "", "a `function` of Postgres that generates the keys of rows without one, such as snowkey_next(); writers need no change")
-	registerFiles(cmd, &dir, &tool)
+	f.register(cmd)
 	flags.StringVar(&html, "html", "", "a `file` to write the plan's first page to as HTML, as for a change request")
 	return cmd
 }

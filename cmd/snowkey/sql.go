@@ -12,7 +12,8 @@ import (
 )
 
 func (a *app) sqlCommand() *cobra.Command {
-	var layout, role, dialect, dir, tool string
+	var layout, role, dialect string
+	var f files
 	var w sqlgen.Writer
 	cmd := &cobra.Command{
 		Use:   "sql",
@@ -53,7 +54,7 @@ also prints the privileges that a role needs.`,
 				statements = append(statements, grants(role)...)
 			}
 			m := migration{name: cmp.Or(w.Name, "snowkey_next"), up: statements, down: drop()}
-			return a.printSQL(m, dir, tool, map[string]any{"dialect": dialect}, strings.TrimPrefix(sqlScript(dialect, statements), "\n"))
+			return a.printSQL(m, f, map[string]any{"dialect": dialect}, strings.TrimPrefix(sqlScript(dialect, statements), "\n"))
 		},
 	}
 	registerLayout(cmd, &layout, "default", layoutFlagUsage)
@@ -67,6 +68,6 @@ also prints the privileges that a role needs.`,
 	flags.DurationVar(&w.Window, "window", 10*time.Second, "Window of the processes")
 	flags.DurationVar(&w.MaxClockSkew, "max-clock-skew", time.Second, "MaxClockSkew of the processes")
 	flags.StringVar(&role, "role", "", "a `role` that may make ids")
-	registerFiles(cmd, &dir, &tool)
+	f.register(cmd)
 	return cmd
 }
