@@ -157,7 +157,7 @@ type Renewal struct {
 
 // A Finding is something that looks wrong in a store.
 type Finding struct {
-	Kind   string // for programs; snowkey.Doctor and the Examine method of the store list the kinds
-	Text   string // what is wrong, and with what
-	Remedy string // what to do
+	Kind   string `json:"kind"`   // for programs; snowkey.Doctor and the Examine method of the store list the kinds
+	Text   string `json:"text"`   // what is wrong, and with what
+	Remedy string `json:"remedy"` // what to do
 }

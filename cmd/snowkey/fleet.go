@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"slices"
-	"text/tabwriter"
 
 	"github.com/snowkey-go/snowkey/internal/fleet"
 	"github.com/snowkey-go/snowkey/lease"
@@ -108,25 +108,13 @@ with another layout than the file has. The exit status is 1 if it finds one.`,
 }
 
 func (a *app) writeFleet(all fleet.Fleet) error {
-	if a.json {
-		type line struct {
-			Service string `json:"service"`
-			First   int64  `json:"first"`
-			Last    int64  `json:"last"`
-			Spare   bool   `json:"spare,omitempty"`
-		}
-		ranges := []line{}
+	value := map[string]any{"layout": all.Layout.String(), "ranges": append([]fleet.Range{}, all.Ranges...)}
+	return a.writeTable(value, func(table io.Writer) {
+		fmt.Fprint(table, "SERVICE\tFIRST\tLAST\tPROCESSES\n")
 		for _, r := range all.Ranges {
-			ranges = append(ranges, line{r.Service, r.First, r.Last, r.Service == fleet.Spare})
+			fmt.Fprintf(table, "%s\t%d\t%d\t%d\n", printable(r.Service), r.First, r.Last, r.Last-r.First+1)
 		}
-		return writeJSON(a.stdout, map[string]any{"layout": all.Layout.String(), "ranges": ranges})
-	}
-	table := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprint(table, "SERVICE\tFIRST\tLAST\tPROCESSES\n")
-	for _, r := range all.Ranges {
-		fmt.Fprintf(table, "%s\t%d\t%d\t%d\n", printable(r.Service), r.First, r.Last, r.Last-r.First+1)
-	}
-	return table.Flush()
+	})
 }
 
 // outside returns the processes of a store that could make an id which another service of
@@ -164,7 +152,7 @@ func nameOfOwner(r fleet.Range, ok bool) string {
 	switch {
 	case !ok:
 		return "no range"
-	case r.Service == fleet.Spare:
+	case r.Spare:
 		return fmt.Sprintf("the spare range %v", r)
 	}
 	return fmt.Sprintf("%s, which has %v", printable(r.Service), r)

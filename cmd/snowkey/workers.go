@@ -307,17 +307,11 @@ status is 1 if it finds something.`,
 
 // writeFindings writes findings, and returns an error if there are any.
 func (a *app) writeFindings(findings []lease.Finding) error {
-	type finding struct {
-		Kind   string `json:"kind"`
-		Text   string `json:"text"`
-		Remedy string `json:"remedy"`
-	}
-	all, text := []finding{}, ""
+	text := ""
 	for _, f := range findings {
-		all = append(all, finding(f))
 		text += fmt.Sprintf("%s: %s\n  → %s\n", f.Kind, f.Text, f.Remedy)
 	}
-	err := a.print(all, "%s", cmp.Or(text, "nothing looks wrong\n"))
+	err := a.print(append([]lease.Finding{}, findings...), "%s", cmp.Or(text, "nothing looks wrong\n"))
 	if err == nil && len(findings) > 0 {
 		err = fmt.Errorf("%d findings", len(findings))
 	}

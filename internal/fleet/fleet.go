@@ -24,9 +24,11 @@ type Fleet struct {
 
 // A Range is the worker numbers of a service, or a spare range.
 type Range struct {
-	Service     string
-	First, Last int64 // both included
-	line        int
+	Service string `json:"service"`
+	First   int64  `json:"first"`
+	Last    int64  `json:"last"` // included
+	Spare   bool   `json:"spare,omitempty"`
+	line    int
 }
 
 func (r Range) String() string { return fmt.Sprintf("%d to %d", r.First, r.Last) }
@@ -78,7 +80,7 @@ func wrong(line int, service, reason string) error {
 // parseRange reads the name of a service and its first and last worker number. The error
 // is the reason, or "".
 func parseRange(words []string) (r Range, err string) {
-	r.Service = words[0]
+	r.Service, r.Spare = words[0], words[0] == Spare
 	if len(words) != 3 {
 		return r, fmt.Sprintf("has %d words; write a service, its first and its last worker number, such as orders 0 255", len(words))
 	}
@@ -99,7 +101,7 @@ func parseRange(words []string) (r Range, err string) {
 func (f Fleet) check() error {
 	lines := make(map[string]int)
 	for _, r := range f.Ranges {
-		if line := lines[r.Service]; line > 0 && r.Service != Spare {
+		if line := lines[r.Service]; line > 0 && !r.Spare {
 			return wrong(r.line, r.Service, fmt.Sprintf("has a second range, after that in line %d; give each service one range", line))
 		}
 		lines[r.Service] = r.line
@@ -108,7 +110,7 @@ func (f Fleet) check() error {
 	workers, next, before := f.workers(), int64(0), Range{}
 	for _, r := range f.Ranges {
 		switch {
-		case r.Last == 0 && workers > 1 && r.Service != Spare:
+		case r.Last == 0 && workers > 1 && !r.Spare:
 			return wrong(r.line, r.Service, "has only the worker number 0, which snowkey.Config can't express; give it two or more, or another one")
 		case r.Last >= workers:
 			return wrong(r.line, r.Service, fmt.Sprintf("has the worker numbers %v, and the layout has 0 to %d; end the range there, or give the file a layout with a wider worker field", r, workers-1))
@@ -143,9 +145,9 @@ func (f Fleet) workers() int64 {
 func (f Fleet) Find(service string) (Range, error) {
 	var names []string // for the error
 	for _, r := range f.Ranges {
-		switch r.Service {
-		case Spare:
-		case service:
+		switch {
+		case r.Spare:
+		case r.Service == service:
 			return r, nil
 		default:
 			names = append(names, strconv.Quote(r.Service))
