@@ -111,12 +111,10 @@ func bwmarrin(alphabet string) func(string) (pk.ID, error) {
 
 func read(id int64, form, name string, l idgen.Layout) reading {
 	p := l.Decode(id)
-	r := reading{ID: strconv.FormatInt(id, 10), Form: form, Layout: name, Time: p.Time, Worker: p.Worker, Sequence: p.Sequence, id: id, fields: fieldsOf(l), epoch: l.Epoch()}
+	r := reading{ID: strconv.FormatInt(id, 10), Form: form, Layout: name, Time: p.Time, Worker: p.Worker, Sequence: p.Sequence, Fixed: make(map[string]int64), id: id, fields: fieldsOf(l), epoch: l.Epoch()}
 	for _, f := range r.fields {
 		value := f.value(id)
 		switch {
-		case f.Fixed != nil && r.Fixed == nil:
-			r.Fixed = map[string]int64{f.Name: value}
 		case f.Fixed != nil:
 			r.Fixed[f.Name] = value
 		case f.Name == "rollback":

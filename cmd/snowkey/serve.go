@@ -132,12 +132,12 @@ func (s *serving) run(ctx context.Context) (err error) {
 	}()
 
 	s.cfg.Store, s.cfg.Namespace = store, s.namespace
-	return s.serve(ctx, pool, seen, hup, log)
+	return s.serve(ctx, pool, seen, tokens, config, hup, log)
 }
 
 // serve hands out the ids of the pool until ctx ends. It begins with these contents of the
 // files, and reads the files again when they change.
-func (s *serving) serve(ctx context.Context, pool *idgen.Pool, seen contents, hup <-chan os.Signal, log *slog.Logger) error {
+func (s *serving) serve(ctx context.Context, pool *idgen.Pool, seen contents, tokens []string, config *tls.Config, hup <-chan os.Signal, log *slog.Logger) error {
 	type settings struct {
 		http.Handler
 		config *tls.Config
@@ -150,10 +150,6 @@ func (s *serving) serve(ctx context.Context, pool *idgen.Pool, seen contents, hu
 		if err == nil {
 			current.Store(&settings{h, config})
 		}
-		return err
-	}
-	tokens, config, err := seen.parse()
-	if err != nil {
 		return err
 	}
 	if err := use(tokens, config); err != nil {

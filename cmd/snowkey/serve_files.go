@@ -102,10 +102,7 @@ func (c contents) parse() (tokens []string, config *tls.Config, err error) {
 		return nil, nil, &usageError{c.failure}
 	}
 	if c.tokens != "" {
-		tokens = strings.Split(strings.TrimRight(c.tokens, "\r\n"), "\n")
-	}
-	for i := range tokens {
-		tokens[i] = strings.TrimSuffix(tokens[i], "\r")
+		tokens = strings.Split(strings.TrimRight(strings.ReplaceAll(c.tokens, "\r\n", "\n"), "\r\n"), "\n")
 	}
 	if c.cert == "" {
 		return tokens, nil, nil

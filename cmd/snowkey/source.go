@@ -35,14 +35,9 @@ func (s *source) register(cmd *cobra.Command) {
 
 var (
 	errNoDSN       = errors.New("which database? Set SNOWKEY_DSN, or name a file with --dsn-file, or use --dsn")
-	errTwoDSNs     = errors.New("--dsn and --dsn-file exclude each other")
-	errUnknownDSN  = errors.New("the data source name is not recognised; say --dialect postgres, mysql or sqlite")
 	errDialect     = errors.New("--dialect is postgres, mysql or sqlite")
 	errPostgresDSN = errors.New("the data source name is not one of Postgres; write postgres://user:password@host:5432/database, with special characters of the password as %XX")
-	errMySQLDSN    = errors.New("the data source name is not one of MySQL; write user:password@tcp(host:3306)/database")
 	errSQLiteDSN   = errors.New("the data source name is not one of SQLite; write the path of a file that exists, or file:path")
-	errNoClient    = errors.New("this command reads databases and, with --dir, files; it has no client of etcd, Redis or ZooKeeper. Call snowkey.Doctor, snowkey.Fence or service.NewHandler in a program, as in docs/stores.md")
-	errNoFile      = errors.New("there is no such file; write the path of a database of SQLite that exists, or postgres://user:password@host:5432/database, or user:password@tcp(host:3306)/database")
 )
 
 // withDB calls f with the database, which it opens for reading.
@@ -64,7 +59,7 @@ func (s source) openDB(getenv func(string) string, write bool) (db *sql.DB, dial
 		return nil, "", err
 	}
 	if scheme, _, ok := strings.Cut(dsn, "://"); ok && slices.Contains(otherStores, scheme) {
-		return nil, "", errNoClient
+		return nil, "", errors.New("this command reads databases and, with --dir, files; it has no client of etcd, Redis or ZooKeeper. Call snowkey.Doctor, snowkey.Fence or service.NewHandler in a program, as in docs/stores.md")
 	}
 	dialect = cmp.Or(s.dialect, guess(dsn))
 	switch dialect {
@@ -76,7 +71,7 @@ func (s source) openDB(getenv func(string) string, write bool) (db *sql.DB, dial
 	case "sqlite":
 		db, err = openSQLite(dsn, write)
 	case "":
-		err = errUnknownDSN
+		err = errors.New("the data source name is not recognised; say --dialect postgres, mysql or sqlite")
 	default:
 		err = errDialect
 	}
@@ -90,7 +85,7 @@ var otherStores = []string{"etcd", "redis", "rediss", "valkey", "valkeys", "zk",
 func (s source) read(getenv func(string) string) (dsn string, err error) {
 	switch {
 	case s.dsn != "" && s.file != "":
-		return "", errTwoDSNs
+		return "", errors.New("--dsn and --dsn-file exclude each other")
 	case s.file != "":
 		text, err := os.ReadFile(s.file)
 		if err != nil {
@@ -148,7 +143,7 @@ func openPostgres(dsn string) (*sql.DB, error) {
 func openMySQL(dsn string) (*sql.DB, error) {
 	db, err := sql.Open("mysql", dsn)
 	if err != nil || strings.Contains(dsn, "://") {
-		return nil, errMySQLDSN
+		return nil, errors.New("the data source name is not one of MySQL; write user:password@tcp(host:3306)/database")
 	}
 	return db, nil
 }
@@ -159,7 +154,7 @@ func openSQLite(dsn string, write bool) (*sql.DB, error) {
 	if !ok {
 		path, err := filepath.Abs(dsn)
 		if err != nil || !isFile(path) {
-			return nil, errNoFile
+			return nil, errors.New("there is no such file; write the path of a database of SQLite that exists, or postgres://user:password@host:5432/database, or user:password@tcp(host:3306)/database")
 		}
 		uri = (&url.URL{Path: filepath.ToSlash(path)}).EscapedPath()
 	}
@@ -169,11 +164,7 @@ func openSQLite(dsn string, write bool) (*sql.DB, error) {
 		return nil, errSQLiteDSN
 	}
 	if !values.Has("mode") {
-		mode := "ro"
-		if write {
-			mode = "rw"
-		}
-		values.Set("mode", mode)
+		values.Set("mode", map[bool]string{false: "ro", true: "rw"}[write])
 	}
 	if !values.Has("_pragma") {
 		values.Set("_pragma", "busy_timeout(5000)")
