@@ -19,7 +19,6 @@ type catalog struct {
 	links     []link
 	columns   []Column          // of tables, but not of partitions and inherited
 	primary   map[Name][]string // the primary keys of all tables
-	inherits  []inheritance
 	uses      []use
 	triggers  []Trigger
 	unseen    []Finding
@@ -47,8 +46,6 @@ func (c *catalog) references() (all []Reference) {
 	}
 	return all
 }
-
-type inheritance struct{ child, parent Name }
 
 // A use records that a view or another object uses a column of a table. Only Postgres
 // keeps track of that.
@@ -89,8 +86,10 @@ func grouped[K comparable, V any](all []V, key func(V) K) map[K][]V {
 }
 
 // assemble returns the keys in the inspected schemas, along with everything that uses them.
+// We leave out keys that a table inherits from its parent, because they take their numbers
+// from the parent's sequence, and altering the parent alters them as well.
 func (c *catalog) assemble() []Key {
-	keys := c.inherited()
+	keys := slices.DeleteFunc(slices.Clone(c.keys), func(k Key) bool { return k.inherited })
 	share(keys)
 	keys = slices.DeleteFunc(keys, func(k Key) bool { return !slices.Contains(c.inspected, k.Column.Table.Schema) })
 	slices.SortFunc(keys, func(a, b Key) int {
@@ -115,40 +114,6 @@ func (c *catalog) assemble() []Key {
 		}
 	}
 	return keys
-}
-
-// inherited returns the keys without those that a table inherits from its parent. We
-// leave these out because they take their numbers from the parent's sequence, and
-// altering the parent alters them as well. A partition belongs to its table even if it
-// isn't auto-increment itself: in Postgres 16 and earlier, partitions don't inherit an
-// identity.
-func (c *catalog) inherited() []Key {
-	below := grouped(c.inherits, func(i inheritance) Name { return i.parent })
-	sequences := make(map[Column]Name)
-	for _, k := range c.keys {
-		sequences[k.Column.bare()] = k.Counter.Sequence
-	}
-	inherited := make(map[Column]bool)
-	keys := slices.Clone(c.keys)
-	for i := range keys {
-		k := &keys[i]
-		tables := []Name{k.Column.Table}
-		for j := 0; j < len(tables); j++ { // the slice grows as we go
-			for _, below := range below[tables[j]] {
-				at := Column{Table: below.child, Name: k.Column.Name}
-				sequence, counts := sequences[at]
-				follows := k.Partitioned
-				if counts {
-					follows = sequence == k.Counter.Sequence || sequence == Name{}
-				}
-				if follows && !slices.Contains(tables, at.Table) { // it may have two parents
-					tables, inherited[at] = append(tables, at.Table), true
-				}
-			}
-		}
-		k.Inheritors = tables[1:]
-	}
-	return slices.DeleteFunc(keys, func(k Key) bool { return inherited[k.Column.bare()] })
 }
 
 // share sets SharedWith in keys that take their numbers from the same sequence.

@@ -5,7 +5,11 @@ SELECT nspname, nspname, false FROM pg_namespace WHERE nspname !~ '^pg_' AND nsp
 -- Every auto-increment column, with its sequence. The numbers may come from an identity,
 -- from the default of the column, or from the default of its domain. A default with currval
 -- only repeats the number of another column, so it is not included.
-WITH counting AS (
+--
+-- A table inherits a key if its column takes numbers from the same sequence. A partition
+-- does even if its column doesn't count: in Postgres 16 and earlier, partitions don't
+-- inherit an identity.
+WITH RECURSIVE counting AS (
 	SELECT a.attrelid, a.attnum, '' AS expression,
 		CASE a.attidentity WHEN 'a' THEN 'identity always' ELSE 'identity by default' END AS mechanism,
 		(SELECT min(d.objid) FROM pg_depend d JOIN pg_class s ON s.oid = d.objid AND s.relkind = 'S'
@@ -29,6 +33,21 @@ WITH counting AS (
 		AND (f.oid IS NOT NULL OR t.typdefaultbin IS NOT NULL)
 	) AS defaults
 	WHERE expression ~ '\mnextval\(' OR sequence IS NOT NULL AND expression !~ '\mcurrval\('
+), family (root, attname, sequence, partitioned, member, depth) AS (
+	SELECT k.attrelid, a.attname, k.sequence, c.relkind = 'p', k.attrelid, 0
+	FROM counting k
+	JOIN pg_class c ON c.oid = k.attrelid
+	JOIN pg_attribute a ON a.attrelid = k.attrelid AND a.attnum = k.attnum
+	UNION
+	SELECT f.root, f.attname, f.sequence, f.partitioned, i.inhrelid, f.depth + 1
+	FROM family f
+	JOIN pg_inherits i ON i.inhparent = f.member
+	JOIN pg_class c ON c.oid = i.inhrelid AND c.relkind IN ('r', 'p', 'f')
+	JOIN pg_attribute a ON a.attrelid = i.inhrelid AND a.attname = f.attname
+	LEFT JOIN counting k ON k.attrelid = a.attrelid AND k.attnum = a.attnum
+	WHERE CASE WHEN k.attrelid IS NULL THEN f.partitioned ELSE k.sequence IS NULL OR k.sequence = f.sequence END
+), inherited AS (
+	SELECT root, attname, member, min(depth) AS depth FROM family WHERE depth > 0 GROUP BY root, attname, member
 )
 SELECT n.nspname, c.relname, a.attname, format_type(a.atttypid, a.atttypmod),
 	(WITH RECURSIVE base(type, typmod) AS (
@@ -40,7 +59,8 @@ SELECT n.nspname, c.relname, a.attname, format_type(a.atttypid, a.atttypmod),
 	CASE WHEN q.seqincrement < 0 THEN q.seqmin ELSE q.seqmax END,
 	coalesce(q.seqincrement, 0),
 	coalesce(has_sequence_privilege(s.oid, 'SELECT') AND has_schema_privilege(s.relnamespace, 'USAGE'), false),
-	coalesce(tn.nspname, ''), coalesce(t.relname, ''), coalesce(ta.attname, '')
+	coalesce(tn.nspname, ''), coalesce(t.relname, ''), coalesce(ta.attname, ''),
+	coalesce(heirs.names, '[]'), heir.member IS NOT NULL
 FROM counting k
 JOIN pg_class c ON c.oid = k.attrelid AND c.relkind IN ('r', 'p', 'f')
 JOIN pg_namespace n ON n.oid = c.relnamespace AND n.nspname !~ '^pg_' AND n.nspname <> 'information_schema'
@@ -53,6 +73,12 @@ LEFT JOIN pg_depend o ON o.classid = 'pg_class'::regclass AND o.objid = s.oid
 LEFT JOIN pg_class t ON t.oid = o.refobjid
 LEFT JOIN pg_namespace tn ON tn.oid = t.relnamespace
 LEFT JOIN pg_attribute ta ON ta.attrelid = o.refobjid AND ta.attnum = o.refobjsubid
+LEFT JOIN (
+	SELECT i.root, i.attname, json_agg(json_build_object('schema', hn.nspname, 'name', h.relname) ORDER BY i.depth, hn.nspname, h.relname)::text AS names
+	FROM inherited i JOIN pg_class h ON h.oid = i.member JOIN pg_namespace hn ON hn.oid = h.relnamespace
+	GROUP BY i.root, i.attname
+) AS heirs ON heirs.root = k.attrelid AND heirs.attname = a.attname
+LEFT JOIN (SELECT DISTINCT member, attname FROM inherited) AS heir ON heir.member = k.attrelid AND heir.attname = a.attname
 ORDER BY n.nspname, c.relname, a.attnum
 
 -- name: primary keys
@@ -96,14 +122,6 @@ JOIN pg_class p ON p.oid = l.confrelid
 JOIN pg_namespace pn ON pn.oid = p.relnamespace
 JOIN pg_attribute pa ON pa.attrelid = l.confrelid AND pa.attnum = l.confkey[l.position]
 ORDER BY cn.nspname, c.relname, l.conname, l.oid, l.position
-
--- name: inheritance
-SELECT cn.nspname, c.relname, pn.nspname, p.relname
-FROM pg_inherits i
-JOIN pg_class c ON c.oid = i.inhrelid JOIN pg_namespace cn ON cn.oid = c.relnamespace
-JOIN pg_class p ON p.oid = i.inhparent JOIN pg_namespace pn ON pn.oid = p.relnamespace
-WHERE c.relkind IN ('r', 'p', 'f')
-ORDER BY i.inhseqno, cn.nspname, c.relname
 
 -- name: triggers
 SELECT n.nspname, c.relname, g.tgname,

@@ -63,9 +63,6 @@ func (s server) read(ctx context.Context, conn *sql.Conn, wanted []string, count
 			database.Onto(&c.keys, query("keys"), (*Key).dest),
 			database.Onto(&primary, query("primary keys"), (*Column).path),
 			database.Onto(&c.links, query("foreign keys"), linkDest(s.Dialect)),
-			database.Onto(&c.inherits, query("inheritance"), func(i *inheritance) []any {
-				return []any{&i.child.Schema, &i.child.Name, &i.parent.Schema, &i.parent.Name}
-			}),
 			database.Onto(&c.uses, s.Query(database.Queries, "uses"), func(u *use) []any {
 				return []any{&u.table.Schema, &u.table.Name, &u.column, &u.view.Schema, &u.view.Name, &u.dependent}
 			}),
@@ -137,7 +134,7 @@ func linkDest(d Dialect) func(*link) []any {
 func (k *Key) dest() []any {
 	c := &k.Counter
 	return slices.Concat(k.Column.dest(Postgres), []any{(*string)(&k.Mechanism), &k.Default, &k.Partitioned,
-		&c.Sequence.Schema, &c.Sequence.Name, database.ScanInt(&c.top), &c.Step, &c.mayRead}, c.owner.path())
+		&c.Sequence.Schema, &c.Sequence.Name, database.ScanInt(&c.top), &c.Step, &c.mayRead}, c.owner.path(), []any{database.ScanJSON(&k.Inheritors), &k.inherited})
 }
 
 // readCounters reads the next number of each key that it isn't known of yet, as far as the
@@ -146,10 +143,9 @@ func (c *catalog) readCounters(ctx context.Context) error {
 	if c.Dialect == Postgres {
 		return c.readSequences(ctx)
 	}
-	sequences := make(map[Name]Counter)
 	for i := range c.keys {
 		k := &c.keys[i]
-		switch sequence := k.Counter.Sequence; {
+		switch {
 		case c.Dialect == SQLite:
 			last := fmt.Sprintf("SELECT coalesce(max(%s), 0) FROM %s", c.Quote(k.Column.Name), c.name(k.Column.Table))
 			if k.Mechanism == Autoincrement {
@@ -161,13 +157,8 @@ func (c *catalog) readCounters(ctx context.Context) error {
 				return err
 			}
 			k.Counter.next = new(big.Int).Add(big.NewInt(n), big.NewInt(1))
-		case sequence != Name{}: // of MariaDB
-			counter, known := sequences[sequence]
-			if !known {
-				counter = c.readMariaDBSequence(ctx, sequence)
-				sequences[sequence] = counter
-			}
-			k.Counter = counter
+		case k.Counter.Sequence != Name{}:
+			k.Counter = c.readMariaDBSequence(ctx, k.Counter.Sequence)
 		}
 	}
 	return nil
@@ -226,5 +217,8 @@ func (c *catalog) readMariaDBSequence(ctx context.Context, name Name) Counter {
 
 // hidden adds a finding about something that the account may not see.
 func (c *catalog) hidden(text, remedy string) {
-	c.unseen = append(c.unseen, Finding{Kind: Unseen, Severity: Warning, Text: text, Remedy: remedy})
+	f := Finding{Kind: Unseen, Severity: Warning, Text: text, Remedy: remedy}
+	if !slices.Contains(c.unseen, f) { // because of another key
+		c.unseen = append(c.unseen, f)
+	}
 }

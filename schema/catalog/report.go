@@ -52,6 +52,8 @@ type Key struct {
 	// from Postgres itself.
 	Dependents []string  `json:"dependents,omitempty"`
 	Findings   []Finding `json:"findings,omitempty"`
+
+	inherited bool // whether the table is an inheritor of another key's
 }
 
 // primary reports whether the key is the whole primary key of its table.

@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"database/sql"
 	"embed"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math/big"
@@ -119,6 +120,11 @@ func ScanType(d sqldialect.Dialect, bits *int, unsigned, text *bool) sql.Scanner
 // ScanInt returns a Scanner that takes an integer of any size, and stores nil for NULL.
 func ScanInt(to **big.Int) sql.Scanner {
 	return textScanner(func(digits string) { *to, _ = new(big.Int).SetString(digits, 10) })
+}
+
+// ScanJSON returns a Scanner that takes a value as JSON.
+func ScanJSON(to any) sql.Scanner {
+	return textScanner(func(text string) { _ = json.Unmarshal([]byte(text), to) }) // made by the server
 }
 
 type textScanner func(text string)
