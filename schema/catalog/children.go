@@ -28,19 +28,15 @@ func (c Column) byHand() bool {
 func (c *catalog) declareAll(options Options) error {
 	for _, fk := range options.Children {
 		child, err := c.number(fk.Child)
-		if err != nil {
-			return err
+		var parent Column
+		if err == nil && fk.Parent.Name != "" {
+			parent, err = c.number(fk.Parent)
 		}
-		if child.byHand() {
+		switch {
+		case err != nil:
+			return err
+		case child.byHand():
 			return fmt.Errorf("catalog: %w: %s is %s; alter it yourself", ErrColumn, c.column(child), child.Type)
-		}
-		if fk.Parent.Name == "" {
-			c.declare(child, Column{})
-			continue
-		}
-		parent, err := c.number(fk.Parent)
-		if err != nil {
-			return err
 		}
 		c.declare(child, parent)
 	}
@@ -95,7 +91,8 @@ type candidate struct {
 // sample is how many of the newest rows of a column we compare with the keys.
 const sample = 10_000
 
-// findChildren returns the columns that may hold a key without a foreign key.
+// findChildren returns the columns that may hold a key without a foreign key. If the caller
+// has decided that they do, it declares those that needn't be altered by hand instead.
 func (c *catalog) findChildren(ctx context.Context, keys []Key, options Options) (likely []candidate, err error) {
 	if len(keys) == 0 || options.OnlyDeclared {
 		return nil, nil
@@ -139,7 +136,14 @@ func (c *catalog) findChildren(ctx context.Context, keys []Key, options Options)
 		if ctx.Err() != nil {
 			return nil, fmt.Errorf("catalog: %w", ctx.Err())
 		}
-		likely = append(likely, best)
+		switch {
+		case !options.LikelyChildren || column.byHand():
+			likely = append(likely, best)
+		case best.key == nil:
+			c.declare(column, Column{})
+		default:
+			c.declare(column, best.key.Column)
+		}
 	}
 	return likely, nil
 }

@@ -76,18 +76,7 @@ func InspectConn(ctx context.Context, conn *sql.Conn, options Options) (Report, 
 		return Report{}, err
 	}
 	if options.LikelyChildren {
-		var remain []candidate // which have to be altered by hand
-		for _, l := range likely {
-			switch {
-			case l.column.byHand():
-				remain = append(remain, l)
-			case l.key == nil:
-				c.declare(l.column, Column{})
-			default:
-				c.declare(l.column, l.key.Column)
-			}
-		}
-		report.Keys, likely = c.assemble(), remain
+		report.Keys = c.assemble()
 	}
 	for i := range report.Keys {
 		s.judge(&report.Keys[i])

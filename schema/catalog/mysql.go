@@ -105,18 +105,16 @@ func (c *catalog) joinConstraints(rules []link) {
 
 // missingGrants returns the privileges that the account would still need to see
 // everything.
-func missingGrants(grants []string) (missing []string) {
-	everywhere := regexp.MustCompile(`^GRANT (.*) ON \*\.\* TO `)
-	has := make(map[string]bool)
+func missingGrants(grants []string) []string {
+	granted := ""
 	for _, grant := range grants {
 		if strings.HasPrefix(grant, "REVOKE ") { // MySQL's partial_revokes
 			return []string{"unrestricted SELECT"}
 		}
-		if match := everywhere.FindStringSubmatch(grant); match != nil {
-			for privilege := range strings.SplitSeq(match[1], ",") {
-				has[strings.TrimSpace(privilege)] = true
-			}
+		if privileges, _, everywhere := strings.Cut(grant, " ON *.* TO "); everywhere {
+			granted += ", " + strings.TrimPrefix(privileges, "GRANT ") + ","
 		}
 	}
-	return slices.DeleteFunc([]string{"SELECT", "TRIGGER"}, func(privilege string) bool { return has[privilege] || has["ALL PRIVILEGES"] })
+	has := func(privilege string) bool { return strings.Contains(granted, ", "+privilege+",") }
+	return slices.DeleteFunc([]string{"SELECT", "TRIGGER"}, func(p string) bool { return has(p) || has("ALL PRIVILEGES") })
 }
