@@ -177,9 +177,9 @@ type printer struct {
 
 func (p *printer) print(progress autoinc.Progress) {
 	s := progress.Step
-	verb, statements := "", []string{s.SQL}
+	text, statements := s.Text, []string{s.SQL}
 	if p.reverse {
-		verb, statements = "reversed: ", s.Undo
+		text, statements = "reversed: "+s.Text, s.Undo
 	}
 	if progress.Event == autoinc.Began {
 		p.begun++
@@ -199,19 +199,21 @@ func (p *printer) print(progress autoinc.Progress) {
 		p.endBar()
 	}
 	switch progress.Event {
-	case autoinc.Began:
-		fmt.Fprintf(p.out, "%-12s %s%s\n", s.ID, verb, s.Text)
+	case autoinc.Ended:
+		return
+	case autoinc.Filled:
+		p.fill(progress)
+		return
 	case autoinc.Skipped:
-		fmt.Fprintf(p.out, "%-12s %s: done before\n", s.ID, s.Text)
+		text = s.Text + ": done before"
 	case autoinc.Retried:
-		fmt.Fprintf(p.out, "%-12s waiting, to try again: %v\n", s.ID, progress.Err)
-	case autoinc.Would:
-		fmt.Fprintf(p.out, "%-12s %s%s\n", s.ID, verb, s.Text)
+		text = fmt.Sprintf("waiting, to try again: %v", progress.Err)
+	}
+	fmt.Fprintf(p.out, "%-12s %s\n", s.ID, text)
+	if progress.Event == autoinc.Would {
 		for _, sql := range statements {
 			fmt.Fprintf(p.out, "%s;\n", sql)
 		}
-	case autoinc.Filled:
-		p.fill(progress)
 	}
 }
 
