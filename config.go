@@ -6,12 +6,11 @@ import (
 	"log/slog"
 	"net"
 	"os"
-	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/internal/keeper"
+	"github.com/snowkey-go/snowkey/internal/leased"
 	"github.com/snowkey-go/snowkey/lease"
 )
 
@@ -58,9 +57,7 @@ func (cfg Config) split() (idgen.Config, keeper.Config, error) {
 // withDefaults replaces zero values by defaults.
 func (cfg Config) withDefaults(workers int64) Config {
 	cfg.Namespace = cmp.Or(cfg.Namespace, "default")
-	if cfg.MaxWorker == 0 {
-		cfg.MaxWorker = workers - 1
-	}
+	cfg.MaxWorker = cmp.Or(cfg.MaxWorker, workers-1)
 	if cfg.Label == "" {
 		cfg.Label = defaultLabel()
 	}
@@ -81,9 +78,9 @@ func (cfg Config) validate(workers int64) error {
 	const most = 64
 	unit := cfg.Layout.Unit()
 	switch {
-	case len(cfg.Namespace) > most || !storable(cfg.Namespace):
+	case len(cfg.Namespace) > most || !leased.Storable(cfg.Namespace):
 		return fmt.Errorf("snowkey: Config.Namespace %.80q cannot be stored; use %d bytes at most, of UTF-8 without zeros and without a space at the end", cfg.Namespace, most)
-	case len(cfg.Label) > 255 || !storable(cfg.Label):
+	case len(cfg.Label) > 255 || !leased.Storable(cfg.Label):
 		return fmt.Errorf("snowkey: Config.Label %.80q cannot be stored; use 255 bytes at most, of UTF-8 without zeros and without a space at the end", cfg.Label)
 	case len(cfg.Layout.String()) > 255:
 		return fmt.Errorf("snowkey: Config.Layout %.80q cannot be stored; use 255 bytes at most, with shorter names of fields", cfg.Layout)
@@ -101,11 +98,6 @@ func (cfg Config) validate(workers int64) error {
 		return fmt.Errorf("snowkey: Config.MaxClockSkew %v is negative", cfg.MaxClockSkew)
 	}
 	return nil
-}
-
-// storable reports whether all stores can store s without changing it.
-func storable(s string) bool {
-	return utf8.ValidString(s) && !strings.ContainsRune(s, 0) && !strings.HasSuffix(s, " ")
 }
 
 // defaultLabel returns a label that helps people recognize this process and that stays
@@ -126,7 +118,7 @@ func defaultLabel() string {
 			break
 		}
 	}
-	if len(host) > 255 || !storable(host) {
+	if len(host) > 255 || !leased.Storable(host) {
 		return "unknown host"
 	}
 	return host

@@ -1,6 +1,7 @@
 package idgen
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -66,8 +67,6 @@ type Backfill struct {
 	cfg    BackfillConfig
 	core   *core
 	shared uint64 // the bits that all ids have in common
-	spread spread
-	limit  int64 // the first counter that may not be issued
 
 	mu       sync.Mutex // guards the fields below
 	tables   map[string]place
@@ -86,9 +85,7 @@ func NewBackfill(cfg BackfillConfig) (*Backfill, error) {
 	if cfg.Layout.IsZero() {
 		cfg.Layout = DefaultLayout()
 	}
-	if cfg.Field == "" {
-		cfg.Field = "CreatedAt"
-	}
+	cfg.Field = cmp.Or(cfg.Field, "CreatedAt")
 	l := cfg.Layout
 	if err := l.worker.check(workerField, cfg.Worker); err != nil {
 		return nil, err
@@ -96,15 +93,14 @@ func NewBackfill(cfg BackfillConfig) (*Backfill, error) {
 	b := &Backfill{
 		core:   newCore(Config{Layout: l, NoSpread: true}.withDefaults()),
 		shared: l.fixed | l.worker.put(cfg.Worker),
-		// The offsets must be the same each time. A quarter of a tick is enough for id % N.
-		spread: newSpread(max(l.sequence.bits, 2)-2, 0x9e3779b97f4a7c15),
 		tables: map[string]place{},
 	}
-	b.limit = b.core.limit
+	// The offsets must be the same each time. A quarter of a tick is enough for id % N.
+	b.core.spread = newSpread(max(l.sequence.bits, 2)-2, 0x9e3779b97f4a7c15)
 	if end := l.Lifetime().End; cfg.End.IsZero() || cfg.End.After(end) {
 		cfg.End = end
 	} else if tick, err := l.tick(cfg.End); err == nil { // otherwise it is the end of the lifetime
-		b.limit = tick << b.core.seqBits
+		b.core.limit = tick << b.core.seqBits
 	} else if cfg.End.Before(end) {
 		return nil, err
 	}
@@ -139,8 +135,8 @@ func (b *Backfill) At(table string, times []time.Time) ([]int64, error) {
 			return nil, &rowError{i, fmt.Errorf("its time %s is before that of an earlier call for %q, %s; pass the rows in the order of their times, or use another worker number",
 				stamp(times[i]), table, stamp(b.cfg.Layout.timeOf(p.latest)))}
 		}
-		next := max(p.last+1, tick<<b.core.seqBits+b.spread.at(tick))
-		if next >= b.limit {
+		next := max(p.last+1, tick<<b.core.seqBits+b.core.spread.at(tick))
+		if next >= b.core.limit {
 			return nil, &rowError{i, fmt.Errorf("the id of its time %s would not be before %s, when processes may begin to use worker number %d; take the ids of new rows from a pool",
 				stamp(times[i]), stamp(b.cfg.End), b.cfg.Worker)}
 		}

@@ -14,16 +14,23 @@ const maxBatch = 1 << 24
 // above 16,777,216, or if n ids need more ticks than [Config.MaxAhead] and MaxWait allow.
 // On error, dst is unchanged.
 func (g *Generator) Append(ctx context.Context, dst []int64, n int) ([]int64, error) {
-	if err := g.checkCount(n); err != nil || n == 0 {
-		return dst, err
+	most := int64(maxBatch)
+	if ticks := max(g.maxLead/max(g.unit, 1), 1); int64(ticks) < maxBatch>>g.seqBits {
+		most = int64(ticks) << g.seqBits
 	}
-	s, number, err := g.reserve(ctx, int64(n))
+	switch {
+	case n < 0 || int64(n) > most:
+		return dst, &CountError{Count: int64(n), Max: most}
+	case n == 0:
+		return dst, nil
+	}
+	t, number, err := g.reserve(ctx, int64(n))
 	if err != nil {
 		return dst, err
 	}
 	start := len(dst)
 	dst = slices.Grow(dst, n)[:start+n]
-	g.fill(dst[start:], s.shared, number)
+	g.fill(dst[start:], t.shared, number)
 	return dst, nil
 }
 
@@ -44,20 +51,4 @@ func (g *Generator) fill(ids []int64, shared uint64, number int64) {
 }
 
 // NextN returns n new ids in ascending order. See [Generator.Append].
-func (g *Generator) NextN(ctx context.Context, n int) ([]int64, error) {
-	if err := g.checkCount(n); err != nil {
-		return nil, err
-	}
-	return g.Append(ctx, make([]int64, 0, n), n)
-}
-
-func (g *Generator) checkCount(n int) error {
-	most := int64(maxBatch)
-	if ticks := max(g.maxLead/max(g.unit, 1), 1); int64(ticks) < maxBatch>>g.seqBits {
-		most = int64(ticks) << g.seqBits
-	}
-	if n < 0 || int64(n) > most {
-		return &CountError{Count: int64(n), Max: most}
-	}
-	return nil
-}
+func (g *Generator) NextN(ctx context.Context, n int) ([]int64, error) { return g.Append(ctx, nil, n) }

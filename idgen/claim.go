@@ -5,42 +5,27 @@ import (
 	"sync"
 )
 
-// A claim records whether a pool in this process is using a worker number of a layout.
+// A claim is locked while a pool in this process is using a worker number of a layout.
 type claim struct {
-	unused int64 // the first number that no earlier pool has used; the next pool starts here
-	held   bool
-}
-
-type claimKey struct {
-	layout string
-	worker int64
-}
-
-var claims = struct {
 	sync.Mutex
-	byKey map[claimKey]*claim
-}{byKey: map[claimKey]*claim{}}
+	unused int64 // the first number that no earlier pool has used; the next pool starts here
+}
+
+// claims has a *claim for each worker number and layout that a pool has used.
+var claims sync.Map
 
 func claimWorker(l Layout, worker int64) (*claim, error) {
-	claims.Lock()
-	defer claims.Unlock()
-	key := claimKey{l.String(), worker}
-	c := claims.byKey[key]
-	if c == nil {
-		c = &claim{}
-		claims.byKey[key] = c
-	}
-	if c.held {
+	known, _ := claims.LoadOrStore(fmt.Sprint(worker, l), new(claim))
+	c := known.(*claim)
+	if !c.TryLock() {
 		return nil, fmt.Errorf("%w (worker number %d)", ErrWorkerInUse, worker)
 	}
-	c.held = true
 	return c, nil
 }
 
 // release ends the claim. The caller's pool must not have used unused or any number
 // above it, since the next pool starts there.
 func (c *claim) release(unused int64) {
-	claims.Lock()
-	defer claims.Unlock()
-	c.unused, c.held = unused, false
+	c.unused = unused
+	c.Unlock()
 }

@@ -39,12 +39,13 @@ func (l Layout) Compatible(old Layout, from time.Time) error {
 func (l Layout) patterns(first int64) iter.Seq[pattern] {
 	return func(yield func(pattern) bool) {
 		end := l.maxTick() + 1
-		for tick, count := first, int64(0); tick < end; tick += count {
+		for tick, count := first, int64(0); tick < end; tick += count { // count is a power of two that divides tick
 			count = cmp.Or(tick&-tick, 1<<62)
 			for count > end-tick {
 				count >>= 1
 			}
-			if !yield(l.pattern(tick, count)) {
+			free := l.time.put(count-1) | l.worker.mask() | l.rollback.mask() | l.sequence.mask()
+			if !yield(pattern{l.fixed | l.time.put(tick), free}) {
 				return
 			}
 		}
@@ -54,15 +55,6 @@ func (l Layout) patterns(first int64) iter.Seq[pattern] {
 // A pattern is the set of ids that differ from base only in the bits of free, which
 // must all be 0 in base.
 type pattern struct{ base, free uint64 }
-
-// pattern returns the ids of count ticks, starting with tick. The count must be a power
-// of two that divides tick.
-func (l Layout) pattern(tick, count int64) pattern {
-	return pattern{
-		base: l.fixed | l.time.put(tick),
-		free: l.time.put(count-1) | l.worker.mask() | l.rollback.mask() | l.sequence.mask(),
-	}
-}
 
 // meet returns an id that is in both sets, if there is one. The bases must agree in
 // every bit that neither set leaves free. We also have to avoid 0, because it is not a

@@ -35,7 +35,7 @@ func (l Layout) Decode(id int64) Parts {
 // p.Fixed is nil, fixed fields get the layout's own values. Parts are never truncated:
 // you'll get an error if one doesn't fit its field.
 func (l Layout) Compose(p Parts) (int64, error) {
-	tick, err := l.tickOf(p.Time)
+	tick, err := l.tickUpTo(int64(l.time.max()), p.Time)
 	if err != nil {
 		return 0, err
 	}

@@ -2,6 +2,7 @@ package idgen
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"log/slog"
 	"math"
@@ -90,21 +91,18 @@ func (cfg Config) withDefaults() Config {
 func (cfg Config) validate() error {
 	switch {
 	case cfg.MaxBehind < cfg.MaxWait:
-		return configError("MaxBehind", fmt.Sprintf("%v is less than MaxWait %v; a generator would be down while its calls still wait", cfg.MaxBehind, cfg.MaxWait))
+		return fmt.Errorf("idgen: Config.MaxBehind %v is less than MaxWait %v; a generator would be down while its calls still wait", cfg.MaxBehind, cfg.MaxWait)
 	case cfg.Rotate && cfg.Layout.rollback.bits == 0:
-		return configError("Rotate", "needs a layout with a rollback field; add idgen.Rollback(bits) or leave Rotate off")
+		return errors.New("idgen: Config.Rotate needs a layout with a rollback field; add idgen.Rollback(bits) or leave Rotate off")
 	case cfg.MaxNames < 0:
-		return configError("MaxNames", fmt.Sprintf("is %d; use 1 or more, or 0 for the default", cfg.MaxNames))
+		return fmt.Errorf("idgen: Config.MaxNames is %d; use 1 or more, or 0 for the default", cfg.MaxNames)
 	}
-	_, err := cfg.Layout.tick(cfg.now())
-	return err
-}
-
-func (cfg Config) now() time.Time {
+	now := time.Now
 	if cfg.Clock != nil {
-		return cfg.Clock()
+		now = cfg.Clock
 	}
-	return time.Now()
+	_, err := cfg.Layout.tick(now())
+	return err
 }
 
 func saturatingAdd(a, b time.Duration) time.Duration {

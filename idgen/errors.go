@@ -82,8 +82,3 @@ func (e *OverlapError) Error() string {
 func layoutError(field, reason string) error {
 	return errors.New("idgen: invalid layout: " + field + " " + reason)
 }
-
-// configError says what is wrong with a field of [Config], and what to do.
-func configError(field, reason string) error {
-	return errors.New("idgen: Config." + field + " " + reason)
-}

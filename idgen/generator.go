@@ -1,11 +1,15 @@
 package idgen
 
 import (
+	"cmp"
 	"context"
-	"fmt"
+	"log/slog"
 	"math/bits"
+	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/snowkey-go/snowkey/internal/leased"
 )
 
 // A Generator makes the ids of one named sequence of a [Pool]. Its ids are unique and
@@ -17,7 +21,7 @@ import (
 // A Generator is safe for concurrent use. Use [Pool.Named] to get one; the zero Generator
 // isn't valid.
 type Generator struct {
-	// Next reads the fields up to clock.due, those of the sequence up to ticksAhead, and
+	// Next reads the fields up to clock.due, those of the tenure up to ticksAhead, and
 	// those of core up to end. They are together, because after a pause each cache line
 	// costs a call more than its instructions. What Next does by hand is worth this, in
 	// parts of the time that bwmarrin's takes at 1 and 16 ids in each millisecond:
@@ -25,88 +29,75 @@ type Generator struct {
 	//	fields that are read together stand together        0.07   0.05
 	//	ticks are compared instead of times                 0.09   0.06
 	//	the clock is read here instead of by clock.now      0.03   0.03
-	//	the sequence is found before the clock is read      0.01   0.03
+	//	the tenure is found before the clock is read        0.01   0.03
 	//
 	// With all of them it takes 1.02 and 0.97 (see bench/RESULTS.md), without any 1.14 and 1.11.
 	*core
-	seq    atomic.Pointer[sequence] // the sequence of the current tenure
+	tenure atomic.Pointer[tenure] // the current one, or the last one, which is sealed
+
+	// skipped counts the numbers that no call issues. A call that skips numbers adds them
+	// before it swaps last. That way, a reader that reads last first may count too few
+	// ids, but never too many. See base.
+	skipped atomic.Int64
+
 	clock  clock
 	name   string
 	downAt atomic.Int64 // the last number when the generator most recently logged that it is down
 
-	// Guarded by the pool's mu.
-	before     int64     // ids issued under all sealed sequences except the most recent
-	retired    *sequence // the most recently sealed sequence, or nil if there is none
-	retiredEnd int64     // the value of retired.last when the sequence was sealed
+	// base is such that base + last - skipped ids were issued, or base - skipped once the
+	// tenure is sealed. Guarded by mu.
+	base int64
 }
 
-// A sequence is the state of a generator in one tenure. Each tenure begins with a new
-// sequence, so that a call can't mix up the states of two tenures.
-type sequence struct {
-	// last is the last number that a call has taken. Ids depend on no other state:
-	//
-	//	rollback | tick | sequence      (tick and sequence together are the counter)
-	//
-	// It only ever grows, and it is negative once the sequence has been sealed.
-	last atomic.Int64
-
-	// skipped counts the numbers from start to last that were not issued. A call that
-	// skips numbers adds them before it swaps last. That way, a reader that reads last
-	// first may count too few ids, but never too many. See issued.
-	skipped atomic.Int64
-
-	// bound is the first counter that must not be issued, and it only grows. It must fit
-	// into counterBits, because a larger counter would overflow into the rollback number.
-	bound atomic.Int64
-
-	tenure
-}
-
-// packing says where the parts are in a number and in an id. We always shift by
-// shift&63, because then the compiler needs just one instruction for the shift.
-type packing struct {
+// core is what all generators of a pool share. After NewPool, only the fields from mu on
+// change.
+type core struct {
+	// Where the parts are in a number and in an id. We always shift by shift&63, because
+	// then the compiler needs just one instruction for the shift.
 	seqBits, counterBits               uint8
 	timeShift, seqShift, rollbackShift uint8
 
 	// tick multiplies by inverse and shifts instead of dividing by the unit.
 	inverseShift uint8
 	inverse      uint64
+
+	spread spread
+	end    time.Duration // the end of the layout's last tick, since the epoch
+	unit   time.Duration // of the layout
+	limit  int64         // the layout's last counter, which is never issued
+
+	cfg     Config        // with defaults
+	maxLead time.Duration // MaxAhead + MaxWait
+	keeper  leased.Keeper // nil unless the pool is leased
+	refuse  error         // the error of calls after Close
+	closed  chan struct{} // closed once all tenures are sealed for good
+
+	mu      sync.Mutex
+	changed chan struct{} // closed and replaced whenever a tenure begins, ends or is extended
+	reason  error         // why there is no tenure, or why it could not be extended
+
+	waits, leaseWaits waitCount
+	clockErrors       atomic.Int64
 }
+
+// log returns the logger for the next message. We can't keep slog.Default, because a
+// program may call slog.SetDefault after NewPool.
+func (c *core) log() *slog.Logger { return cmp.Or(c.cfg.Logger, slog.Default()) }
 
 // setUnit chooses the inverse for which tick is exact up to 2^63 - 1 ns. This is
 // figure 4.1 of Granlund and Montgomery, "Division by Invariant Integers using
 // Multiplication" (1994), with dividends of 63 bits.
-func (p *packing) setUnit(unit time.Duration) {
+func (c *core) setUnit(unit time.Duration) {
 	size := bits.Len64(uint64(unit) - 1)
 	high, low := bits.Mul64(1<<63, 1<<size)
 	inverse, _ := bits.Div64(high, low, uint64(unit))
-	p.inverse, p.inverseShift = inverse+1, uint8(size)
+	c.inverse, c.inverseShift = inverse+1, uint8(size)
 }
 
 // tick returns the tick of a time since the epoch, which must not be negative.
-func (p *packing) tick(now time.Duration) int64 {
-	high, _ := bits.Mul64(uint64(now)<<1, p.inverse)
-	return int64(high >> (p.inverseShift & 63))
-}
-
-// core is shared by all generators of a pool. After NewPool, only the tenures and the
-// counters at the end change, and these bring their own locks and atomic fields.
-type core struct {
-	packing
-	spread spread
-	unit   time.Duration // of the layout
-	end    time.Duration // the end of the layout's last tick, since the epoch
-	layout Layout
-
-	maxAhead, maxWait, maxLead, maxBehind time.Duration // maxLead = maxAhead + maxWait
-	rotate                                bool
-
-	source func() time.Time // see clock
-	log    logger
-	tenures
-
-	waits, leaseWaits waitCount
-	clockErrors       atomic.Int64
+func (c *core) tick(now time.Duration) int64 {
+	high, _ := bits.Mul64(uint64(now)<<1, c.inverse)
+	return int64(high >> (c.inverseShift & 63))
 }
 
 // Next returns one id. It waits for a clock that's too far behind until ctx ends, but no
@@ -120,7 +111,7 @@ func (g *Generator) Next(ctx context.Context) (int64, error) {
 	// This is reserve for calls that need not wait, and as long as the rollback number
 	// is 0. If another call takes a number first, we try the number after it. We don't
 	// read the clock again, because that is the larger part of what an id costs.
-	s := g.seq.Load()                    // before the clock, so that the cache fetches more at the same time
+	t := g.tenure.Load()                 // before the clock, so that the cache fetches more at the same time
 	elapsed := time.Since(g.clock.start) // this is clock.now, which the compiler does not inline
 	now := time.Duration(g.clock.offset.Load()) + elapsed
 	if int64(elapsed) >= g.clock.due.Load() {
@@ -131,91 +122,85 @@ func (g *Generator) Next(ctx context.Context) (int64, error) {
 	}
 	tick := g.tick(now)
 	for {
-		last := s.last.Load()
+		last := t.last.Load()
 		number := last + 1
 		at := number >> (g.seqBits & 63)
 		if at < tick { // the tick of number has ended
 			at, number = tick, tick<<(g.seqBits&63)+g.spread.at(tick)
 		}
 		// A number with a rollback number is above any bound.
-		if last < 0 || number >= s.bound.Load() || at-tick > s.ticksAhead {
+		if last < 0 || number >= t.bound.Load() || at-tick > t.ticksAhead {
 			return g.nextSlowly(ctx)
 		}
-		if s.take(last, number, number) {
-			return g.id(s.shared, number), nil
+		if g.take(t, last, number, number) {
+			return g.id(t.shared, number), nil
 		}
 	}
 }
 
 func (g *Generator) nextSlowly(ctx context.Context) (int64, error) {
-	s, first, err := g.reserve(ctx, 1)
+	t, first, err := g.reserve(ctx, 1)
 	if err != nil {
 		return 0, err
 	}
-	return g.id(s.shared, first), nil
+	return g.id(t.shared, first), nil
 }
 
-// reserve takes n consecutive numbers of a sequence and returns the first of them once
+// reserve takes n consecutive numbers of the tenure and returns the first of them once
 // the clock is within maxAhead of the last.
 //
-// Invariant: s.last only grows, and the call that swaps it from a to b owns the numbers
+// Invariant: t.last only grows, and the call that swaps it from a to b owns the numbers
 // in (a, b], so no two calls can get the same number. A call doesn't wait for the clock
-// until it has swapped s.last, which means that it can't delay other calls. If the wait
+// until it has swapped t.last, which means that it can't delay other calls. If the wait
 // fails, its numbers are never used.
-func (g *Generator) reserve(ctx context.Context, n int64) (s *sequence, first int64, err error) {
+func (g *Generator) reserve(ctx context.Context, n int64) (t *tenure, first int64, err error) {
 	for {
-		s = g.seq.Load()
+		t = g.tenure.Load()
 		now := g.clock.now()
-		last := s.last.Load()
-		if last < 0 {
-			if err := g.awaitTenure(ctx, s); err != nil {
-				return nil, 0, err
-			}
-			continue
-		}
+		last := t.last.Load()
 		first = g.next(last, n, now)
-		if counter := g.counter(first); n > s.bound.Load()-counter {
-			if n > g.limit-counter {
+		if counter := g.counter(first); last < 0 || n > t.bound.Load()-counter {
+			if last >= 0 && n > g.limit-counter {
 				return nil, 0, ErrLayoutExhausted
 			}
-			if err := g.awaitBound(ctx, s, n); err != nil {
+			if err := g.await(ctx, t, n); err != nil {
 				return nil, 0, err
 			}
 			continue
 		}
 		final := first + n - 1
 		lead := g.lead(final, now)
-		if lead > s.maxLead {
-			if g.rotateFrom(s, last, now) {
+		if lead > t.maxLead {
+			if g.rotateFrom(t, last, now) {
 				continue
 			}
-			return nil, 0, g.late(s, last, lead)
+			return nil, 0, g.late(t, last, lead)
 		}
-		if lead > s.maxAhead && ctx.Err() != nil {
+		if lead > t.maxAhead && ctx.Err() != nil {
 			return nil, 0, waitError(ctx)
 		}
-		if !s.take(last, first, final) {
+		if !g.take(t, last, first, final) {
 			continue
 		}
-		if lead > s.maxAhead {
-			return s, first, g.wait(ctx, s, final)
+		if lead > t.maxAhead {
+			return t, first, g.wait(ctx, t, final)
 		}
-		return s, first, nil
+		return t, first, nil
 	}
 }
 
-// take swaps last from the given number to final, on behalf of a call that issues the
-// numbers from first to final. It reports false if another call was faster.
-func (s *sequence) take(last, first, final int64) bool {
+// take swaps the last number of t to final, on behalf of a call that issues the numbers
+// from first to final. It reports false if another call was faster.
+func (g *Generator) take(t *tenure, last, first, final int64) bool {
 	skipped := first - last - 1
 	if skipped != 0 {
-		s.skipped.Add(skipped)
+		g.skipped.Add(skipped)
 	}
-	if s.last.CompareAndSwap(last, final) {
+	if t.last.CompareAndSwap(last, final) {
 		return true
 	}
 	if skipped != 0 {
-		s.skipped.Add(-skipped)
+		g.skipped.Add(-skipped)
 	}
 	return false
 }
@@ -242,10 +227,10 @@ func (c *core) fresh(now time.Duration, n int64) int64 {
 }
 
 // counter strips the rollback number from number.
-func (p *packing) counter(number int64) int64 { return number & (1<<(p.counterBits&63) - 1) }
+func (c *core) counter(number int64) int64 { return number & (1<<(c.counterBits&63) - 1) }
 
 // sequence returns the part of number that counts within its tick.
-func (p *packing) sequence(number int64) int64 { return number & (1<<(p.seqBits&63) - 1) }
+func (c *core) sequence(number int64) int64 { return number & (1<<(c.seqBits&63) - 1) }
 
 // start returns the start of the tick of number, as the time since the epoch.
 func (c *core) start(number int64) time.Duration {
@@ -254,11 +239,11 @@ func (c *core) start(number int64) time.Duration {
 
 // id returns the id made from number, where shared are the bits that all ids of the
 // tenure have in common.
-func (p *packing) id(shared uint64, number int64) int64 {
+func (c *core) id(shared uint64, number int64) int64 {
 	return int64(shared |
-		uint64(number)>>(p.counterBits&63)<<(p.rollbackShift&63) |
-		uint64(p.counter(number))>>(p.seqBits&63)<<(p.timeShift&63) |
-		uint64(p.sequence(number))<<(p.seqShift&63))
+		uint64(number)>>(c.counterBits&63)<<(c.rollbackShift&63) |
+		uint64(c.counter(number))>>(c.seqBits&63)<<(c.timeShift&63) |
+		uint64(c.sequence(number))<<(c.seqShift&63))
 }
 
 // lead returns how far the tick of number is ahead of the clock, or NoLimit if a
@@ -270,81 +255,40 @@ func (c *core) lead(number int64, now time.Duration) time.Duration {
 	return c.start(number) - now
 }
 
-// wait waits until the clock is within maxAhead of number, which the caller must own.
-//
-// We can't rely on a single sleep, because the clock may meanwhile be stepped, be
-// corrected or stand still. Instead, wait reads the clock again after each sleep and
-// never sleeps longer than longestSleep.
-func (g *Generator) wait(ctx context.Context, s *sequence, number int64) error {
-	longer := g.oversleep()
-	waits := false
-	for {
-		lead := g.lead(number, g.clock.now())
-		left := lead - s.maxAhead
-		switch {
-		case left <= 0:
-			return nil
-		case left > g.maxWait:
-			return g.late(s, number, lead) // the clock was set back during the wait
-		}
-		if !waits {
-			waits = true
-			defer g.waits.begin()()
-		}
-		if err := g.sleep(ctx, min(max(left+longer, shortestSleep), longestSleep)); err != nil {
-			return err
-		}
-	}
-}
-
-func waitError(ctx context.Context) error {
-	return fmt.Errorf("idgen: waiting for the clock: %w", ctx.Err())
-}
-
-// seal ends the sequence and returns the last number taken by a call.
-func (g *Generator) seal() (last int64) {
-	s := g.seq.Load()
-	last = s.last.Swap(sealed)
-	if last >= 0 {
-		g.retire(s, last)
-	}
-	return last
-}
-
 // rotateFrom continues at the current tick with the next rollback number, unless
 // another call has just done so. It returns false if Rotate is off, if all rollback
 // numbers are used, or if last is ahead because of a burst of calls rather than because
 // the clock was set back. Note that a burst can reach maxLead and the tick after it.
-func (g *Generator) rotateFrom(s *sequence, last int64, now time.Duration) bool {
-	if !g.rotate || now < 0 || now >= g.end || g.start(last)-now-g.unit <= s.maxLead || g.rollbacksLeft(last) == 0 {
+func (g *Generator) rotateFrom(t *tenure, last int64, now time.Duration) bool {
+	if !g.cfg.Rotate || now < 0 || now >= g.end || g.start(last)-now-g.unit <= t.maxLead || g.rollbacksLeft(last) == 0 {
 		return false
 	}
 	rollback := last>>g.counterBits + 1
 	fresh := rollback<<g.counterBits + g.fresh(now, 1)
-	if s.take(last, fresh+1, fresh) {
+	if g.take(t, last, fresh+1, fresh) {
 		g.log().Warn("idgen: the clock was set back; ids continue with the next rollback number",
-			"generator", g.name, "worker", s.worker, "behind", g.start(last)-now, "rollback", rollback)
+			"generator", g.name, "worker", t.worker, "behind", g.start(last)-now, "rollback", rollback)
 	}
 	return true
 }
 
 func (g *Generator) rollbacksLeft(last int64) int64 {
-	return int64(g.layout.rollback.max()) - last>>g.counterBits
+	return int64(g.cfg.Layout.rollback.max()) - last>>g.counterBits
 }
 
 // late returns the error for a call whose id would be ahead of the clock by lead. If
 // this means that the generator is down, late logs that, but only once.
-func (g *Generator) late(s *sequence, last int64, lead time.Duration) error {
-	if lead > g.maxBehind && g.downAt.Swap(last) != last {
-		g.log().Error("idgen: down until the clock has caught up", "generator", g.name, "worker", s.worker, "behind", lead)
+func (g *Generator) late(t *tenure, last int64, lead time.Duration) error {
+	if lead > g.cfg.MaxBehind && g.downAt.Swap(last) != last {
+		g.log().Error("idgen: down until the clock has caught up", "generator", g.name, "worker", t.worker, "behind", lead)
 	}
 	if g.keeper != nil && g.clock.correction.Load() != 0 {
 		g.keeper.RenewSoon() // the host's clock may be right again, in which case the correction is wrong
 	}
 	g.clockErrors.Add(1)
-	err := &ClockError{Behind: lead, RetryAfter: lead - s.maxAhead, MaxWait: g.maxWait}
-	if g.rotate && g.rollbacksLeft(last) == 0 {
-		err.Rollbacks = int(g.layout.rollback.max())
+	err := &ClockError{Behind: lead, RetryAfter: lead - t.maxAhead, MaxWait: g.cfg.MaxWait}
+	if g.cfg.Rotate && g.rollbacksLeft(last) == 0 {
+		err.Rollbacks = int(g.cfg.Layout.rollback.max())
 	}
 	return err
 }

@@ -4,15 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/snowkey-go/snowkey/internal/leased"
 )
-
-// logger returns the logger for the next message. We can't keep the logger itself,
-// because a program may call slog.SetDefault after NewPool.
-type logger func() *slog.Logger
 
 // warnBefore is how long before the end of its layout a pool begins to warn.
 const warnBefore = 5 * 365 * 24 * time.Hour
@@ -55,66 +51,140 @@ type Health struct {
 //	other      of what Reason says
 var Causes = []string{"blocked", "no_answer", "other"}
 
-// because sets Reason and Cause.
-func (h *Health) because(reason error) {
-	h.Reason = reason
+// cause returns the kind of a reason, one of Causes, or "" if there is none.
+func cause(reason error) string {
 	_, blocked := errors.AsType[*leased.BlockedError](reason)
 	switch {
 	case reason == nil:
+		return ""
 	case blocked:
-		h.Cause = "blocked"
+		return "blocked"
 	case errors.Is(reason, context.DeadlineExceeded):
-		h.Cause = "no_answer"
-	default:
-		h.Cause = "other"
+		return "no_answer"
 	}
+	return "other"
 }
 
 // Health reports what would happen if the generator were called now, without using up an
 // id.
 func (g *Generator) Health() Health {
-	s := g.seq.Load()
-	last := s.last.Load()
-	if last < 0 {
-		return g.unleased()
-	}
+	t := g.tenure.Load()
+	last := t.last.Load()
 	now := g.clock.now()
+	left := max(g.end-max(now, 0), 0)
+	h := Health{Remaining: left, Expiring: left < warnBefore}
 	next := g.next(last, 1, now)
-	h := g.remaining(now)
-	h.Behind = max(g.lead(next, now), 0)
+	behind := max(g.lead(next, now), 0)
 	switch {
+	case last < 0 && g.isOver():
+		h.State = Closed
+	case last < 0:
+		h.State = Unleased
 	case g.counter(next) >= g.limit:
 		h.State = Exhausted
-	case g.counter(next) >= s.bound.Load():
+	case g.counter(next) >= t.bound.Load():
 		h.State = Unleased
-		_, reason := g.watch()
-		h.because(reason)
-	case h.Behind > max(g.maxBehind, s.maxLead):
+	case behind > max(g.cfg.MaxBehind, t.maxLead):
 		h.State = Down
-	case h.Behind > s.maxLead:
+	case behind > t.maxLead:
 		h.State = Failing
-	case h.Behind > s.maxAhead:
+	case behind > t.maxAhead:
 		h.State = Waiting
 	}
-	return h
-}
-
-// remaining returns a Health with the remaining time of the layout.
-func (c *core) remaining(now time.Duration) Health {
-	left := max(c.end-max(now, 0), 0)
-	return Health{Remaining: left, Expiring: left < warnBefore}
-}
-
-// unleased returns the health of a sealed generator.
-func (g *Generator) unleased() Health {
-	h := g.remaining(g.clock.now())
-	select {
-	case <-g.closed:
-		h.State = Closed
-	default:
-		h.State = Unleased
-		_, reason := g.watch()
-		h.because(reason)
+	if last >= 0 {
+		h.Behind = behind
+	}
+	if h.State == Unleased {
+		_, h.Reason = g.watch()
+		h.Cause = cause(h.Reason)
 	}
 	return h
+}
+
+// Stats counts what a pool and all of its generators have done since the pool was
+// created. It's meant for dashboards. For what the pool would do right now, see [Health].
+type Stats struct {
+	// Issued is the number of ids made. It never decreases. Note that it includes ids
+	// from calls that gave up waiting for the clock.
+	Issued int64
+
+	// Waits is the number of calls that waited for the clock, and WaitTime the total time
+	// they spent waiting. LeaseWaits and LeaseWaitTime are the same for the lease. Calls
+	// are counted once they're done waiting.
+	Waits, LeaseWaits       int64
+	WaitTime, LeaseWaitTime time.Duration
+
+	ClockErrors int64 // calls that failed with a ClockError
+
+	// Lead is how far the latest id of any generator is ahead of the clock, or 0 if none
+	// are ahead.
+	Lead time.Duration
+
+	// Window is how long ids can still be issued without renewing the lease again. It's 0
+	// if there's no lease, and NoLimit if the worker number isn't leased in the first
+	// place.
+	Window time.Duration
+
+	Names int // the number of generators, including the one with the name ""
+
+	// Lease counts what happened to the pool's leases. All fields are zero if the worker
+	// number isn't leased.
+	Lease struct {
+		Claims   int64 // worker numbers that were leased
+		Renewals int64 // renewals that the store confirmed
+		Failures int64 // renewals that the store refused, did not answer, or answered with an error
+		Losses   int64 // leases that were lost
+
+		// RenewalTime is the total time spent on renewals, and LastRenewal the time spent
+		// on the latest one. Both include failed renewals.
+		RenewalTime, LastRenewal time.Duration
+	}
+}
+
+// Stats returns the pool's counters. Don't call it for every id: it takes the lock that
+// [Pool.Named] needs for new names, and gets slower as the number of names grows. The
+// Stats of a nil pool are zero.
+func (p *Pool) Stats() Stats {
+	if p == nil {
+		return Stats{}
+	}
+	s := Stats{
+		Waits: p.waits.count.Load(), WaitTime: time.Duration(p.waits.time.Load()),
+		LeaseWaits: p.leaseWaits.count.Load(), LeaseWaitTime: time.Duration(p.leaseWaits.time.Load()),
+		ClockErrors: p.clockErrors.Load(),
+		Window:      NoLimit,
+	}
+	if p.keeper != nil {
+		s.Lease, s.Window = p.keeper.Stats(), 0
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := p.main.clock.now()
+	if t := p.main.tenure.Load(); t.last.Load() >= 0 && p.keeper != nil {
+		s.Window = max(p.lead(t.bound.Load(), now), 0)
+	}
+	s.Names = p.names
+	for _, named := range p.named.Range {
+		g := named.(*Generator)
+		last := g.tenure.Load().last.Load()
+		if last > 0 {
+			s.Lead = max(s.Lead, p.lead(last, now))
+		}
+		s.Issued += g.base + max(last, 0) - g.skipped.Load()
+	}
+	p.issued = max(p.issued, s.Issued)
+	s.Issued = p.issued
+	return s
+}
+
+// A waitCount counts waits and adds up their time.
+type waitCount struct{ count, time atomic.Int64 }
+
+// begin begins a wait. The caller must call end when the wait is over.
+func (w *waitCount) begin() (end func()) {
+	began := time.Now()
+	return func() {
+		w.count.Add(1)
+		w.time.Add(int64(time.Since(began)))
+	}
 }

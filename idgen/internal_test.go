@@ -5,16 +5,17 @@ import (
 	"math/rand/v2"
 	"testing"
 	"time"
+
+	"github.com/snowkey-go/snowkey/internal/leased"
 )
 
 // ForgetWorkers makes worker numbers unused that no pool has now. Otherwise, a pool
 // starts above the ids of an earlier test, some of which are of the year 2094.
 func ForgetWorkers() {
-	claims.Lock()
-	defer claims.Unlock()
-	for key, c := range claims.byKey {
-		if !c.held {
-			delete(claims.byKey, key)
+	for key, c := range claims.Range {
+		if c := c.(*claim); c.TryLock() {
+			claims.Delete(key)
+			c.Unlock()
 		}
 	}
 }
@@ -29,7 +30,7 @@ func TestTickIsADivision(t *testing.T) {
 		units = append(units, time.Duration(r.Uint64()>>1>>r.IntN(62)|1))
 	}
 	for _, unit := range units {
-		var p packing
+		var p core
 		p.setUnit(unit)
 		check := func(now time.Duration) {
 			if now < 0 {
@@ -56,22 +57,21 @@ func TestTickIsADivision(t *testing.T) {
 // A reader between the two steps of take may count too few ids, but not too many.
 func TestStatsWhileNumbersAreSkipped(t *testing.T) {
 	const last, first, final = 10, 4096, 4097 // take issues two ids
-	s := begun(&tenure{before: last})
-	s.skipped.Add(first - last - 1)
-	if n := s.count(s.last.Load()); n > 2 {
+	p, err := NewLeased(Config{}, func(leased.Issuer) (leased.Keeper, error) { return nil, nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := &p.main
+	g.begin(1, last+1, p.limit, 0)
+	g.skipped.Add(first - last - 1)
+	if n := p.Stats().Issued; n > 2 {
 		t.Errorf("a reader between the steps counts %d ids", n)
 	}
-	s = begun(&tenure{before: last})
-	if !s.take(last, first, final) || s.count(s.last.Load()) != 2 {
-		t.Errorf("%d ids were issued, want 2", s.count(s.last.Load()))
+	g.skipped.Store(0)
+	if !g.take(g.tenure.Load(), last, first, final) || p.Stats().Issued != 2 {
+		t.Errorf("%d ids were issued, want 2", p.Stats().Issued)
 	}
-	if s.take(last, first, final) || s.count(s.last.Load()) != 2 {
-		t.Errorf("after a call that lost the race, %d ids were issued, want 2", s.count(s.last.Load()))
+	if g.take(g.tenure.Load(), last, first, final) || p.Stats().Issued != 2 {
+		t.Errorf("after a call that lost the race, %d ids were issued, want 2", p.Stats().Issued)
 	}
-}
-
-func begun(t *tenure) *sequence {
-	g := &Generator{core: &core{unit: 1}}
-	g.begin(t, 0)
-	return g.seq.Load()
 }

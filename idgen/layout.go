@@ -3,6 +3,7 @@ package idgen
 import (
 	"cmp"
 	"fmt"
+	"math/bits"
 	"slices"
 	"strings"
 	"time"
@@ -116,7 +117,7 @@ func NewLayout(epoch time.Time, unit time.Duration, fields ...Field) (Layout, er
 	if err := l.place(); err != nil {
 		return Layout{}, err
 	}
-	if seconds, ok := mulDiv(l.time.max(), uint64(unit), uint64(time.Second)); !ok || seconds > 1<<62 {
+	if high, _ := bits.Mul64(l.time.max(), uint64(unit)); high >= uint64(time.Second)>>2 { // 2^62 s
 		return Layout{}, layoutError("time", fmt.Sprintf("of %d bits × %v outlasts the calendar of package time; use fewer bits", l.time.bits, unit))
 	}
 	return l, nil
@@ -128,32 +129,27 @@ func (l *Layout) place() error {
 	names := map[string]bool{}
 	for _, f := range l.fields {
 		shift -= uint(f.Bits)
-		if f.Name == "" || names[f.Name] {
+		at, variable := span{shift, uint(f.Bits)}, l.span(f.Name)
+		switch {
+		case f.Name == "" || names[f.Name]:
 			return layoutError(cmp.Or(f.Name, "field"), "needs a unique name; rename it")
-		}
-		names[f.Name] = true
-		if strings.ContainsAny(f.Name, ":│") {
+		case strings.ContainsAny(f.Name, ":│"):
 			return layoutError(f.Name, "has a ':' or '│' in its name, which separate the fields in a layout's text; rename it")
-		}
-		at := span{shift, uint(f.Bits)}
-		if f.Fixed {
-			if f.Value < 0 || uint64(f.Value) > at.max() {
-				return layoutError(f.Name, fmt.Sprintf("%d does not fit its field (0 to %d); use a number in that range or more bits", f.Value, at.max()))
-			}
+		case f.Fixed && (f.Value < 0 || uint64(f.Value) > at.max()):
+			return layoutError(f.Name, fmt.Sprintf("%d does not fit its field (0 to %d); use a number in that range or more bits", f.Value, at.max()))
+		case f.Fixed:
 			l.constants = append(l.constants, constant{f.Name, at})
 			l.fixed |= at.put(f.Value)
-			continue
-		}
-		s := l.span(f.Name)
-		switch {
-		case s == nil:
+		case variable == nil:
 			return layoutError(f.Name, "is not fixed, and its name is neither time, worker, rollback nor sequence; use idgen.Fixed or one of these names")
 		case f.Name != timeField && l.time.bits == 0:
 			return layoutError(f.Name, "is above time, so ids would not ascend; put it below")
 		case f.Value != 0:
 			return layoutError(f.Name, fmt.Sprintf("has the value %d, but only fixed fields have one; leave it out", f.Value))
+		default:
+			*variable = at
 		}
-		*s = at
+		names[f.Name] = true
 	}
 	switch {
 	case l.time.bits == 0:
@@ -169,18 +165,7 @@ func (l *Layout) place() error {
 // span returns the place of the field with this name, or nil if only a fixed field can
 // have the name.
 func (l *Layout) span(name string) *span {
-	switch name {
-	case timeField:
-		return &l.time
-	case workerField:
-		return &l.worker
-	case rollbackField:
-		return &l.rollback
-	case sequenceField:
-		return &l.sequence
-	default:
-		return nil
-	}
+	return map[string]*span{timeField: &l.time, workerField: &l.worker, rollbackField: &l.rollback, sequenceField: &l.sequence}[name]
 }
 
 // WithFixed returns the layout with this value in the fixed field name.

@@ -12,12 +12,10 @@ import (
 // would be unsafe here, because an earlier holder of the worker number might already have
 // used the rollback numbers.
 func NewLeased(cfg Config, open func(leased.Issuer) (leased.Keeper, error)) (*Pool, error) {
-	cfg = cfg.withDefaults()
-	if err := cfg.validate(); err != nil {
+	p, err := newPool(cfg)
+	if err != nil {
 		return nil, err
 	}
-	p := newPool(cfg)
-	var err error
 	if p.keeper, err = open(issuer{p}); err != nil {
 		return nil, err
 	}
@@ -25,51 +23,36 @@ func NewLeased(cfg Config, open func(leased.Issuer) (leased.Keeper, error)) (*Po
 }
 
 // issuer implements [leased.Issuer] for a pool.
-type issuer struct{ pool *Pool }
+type issuer struct{ *Pool }
 
-func (i issuer) Grant(worker, start, bound int64) {
-	p := i.pool
-	p.mu.Lock()
-	p.tenure, p.bound = p.newTenure(worker, start), min(bound, p.limit)
+func (p issuer) Grant(worker, start, bound int64) {
+	defer p.change(nil)()
+	ahead := max(p.lead(start, p.main.clock.now()), 0)
 	for _, g := range p.named.Range {
-		g.(*Generator).begin(p.tenure, p.bound)
+		g.(*Generator).begin(worker, start, min(bound, p.limit), ahead)
 	}
-	p.mu.Unlock()
-	p.announce(nil)
 }
 
-func (i issuer) Extend(bound int64) {
-	p := i.pool
-	p.mu.Lock()
-	if p.tenure != nil {
-		p.bound = max(p.bound, min(bound, p.limit))
-		for _, g := range p.named.Range {
-			g.(*Generator).seq.Load().bound.Store(p.bound)
+func (p issuer) Extend(bound int64) {
+	defer p.change(nil)()
+	for _, g := range p.named.Range {
+		if t := g.(*Generator).tenure.Load(); t.last.Load() >= 0 {
+			t.bound.Store(max(t.bound.Load(), min(bound, p.limit)))
 		}
 	}
-	p.mu.Unlock()
-	p.announce(nil)
 }
 
-func (i issuer) Seal(reason error) (unused int64) {
-	p := i.pool
-	p.mu.Lock()
-	unused = p.seal()
-	p.mu.Unlock()
-	p.announce(reason)
-	return unused
+func (p issuer) Seal(reason error) (unused int64) {
+	defer p.change(reason)()
+	return p.seal()
 }
 
-func (i issuer) Explain(reason error) { i.pool.announce(reason) }
+func (p issuer) Explain(reason error) { p.change(reason)() }
 
-func (i issuer) Correct(offset time.Duration) {
-	p := i.pool
-	p.mu.Lock()
-	p.correction = offset
+func (p issuer) Correct(offset time.Duration) {
+	_, reason := p.watch()
+	defer p.change(reason)()
 	for _, g := range p.named.Range {
 		g.(*Generator).clock.correct(offset)
 	}
-	p.mu.Unlock()
-	_, reason := p.watch()
-	p.announce(reason)
 }

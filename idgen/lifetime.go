@@ -2,7 +2,6 @@ package idgen
 
 import (
 	"fmt"
-	"math"
 	"math/bits"
 	"time"
 )
@@ -51,16 +50,7 @@ func (l Layout) maxTick() int64 {
 }
 
 // tick returns the tick of t, or an error if t is outside the layout's lifetime.
-func (l Layout) tick(t time.Time) (int64, error) {
-	tick, err := l.tickOf(t)
-	if err == nil && tick > l.maxTick() {
-		err = l.timeError(t)
-	}
-	if err != nil {
-		return 0, err
-	}
-	return tick, nil
-}
+func (l Layout) tick(t time.Time) (int64, error) { return l.tickUpTo(l.maxTick(), t) }
 
 // MinID returns the smallest id with the tick of t, for any values of the fields below
 // time. Use it with [Layout.MaxID] to query a time range:
@@ -69,15 +59,21 @@ func (l Layout) tick(t time.Time) (int64, error) {
 //
 // MinID returns an error if t is outside the layout's lifetime.
 func (l Layout) MinID(t time.Time) (int64, error) {
-	tick, err := l.tick(t)
-	low := uint64(1)<<l.time.shift - 1
-	return l.boundary(tick, err, l.fixed&^low)
+	return l.edge(t, l.fixed&^(1<<l.time.shift-1))
 }
 
 // MaxID returns the largest id with the tick of t. See [Layout.MinID].
 func (l Layout) MaxID(t time.Time) (int64, error) {
+	return l.edge(t, l.fixed|(1<<l.time.shift-1))
+}
+
+// edge returns the id with the tick of t and these other bits.
+func (l Layout) edge(t time.Time, others uint64) (int64, error) {
 	tick, err := l.tick(t)
-	return l.boundary(tick, err, l.fixed|(1<<l.time.shift-1))
+	if err != nil {
+		return 0, err
+	}
+	return int64(l.time.put(tick) | others), nil
 }
 
 // Between returns the smallest and the largest id for ticks in the range [from, to). Use
@@ -105,32 +101,21 @@ func (l Layout) Between(from, to time.Time) (first, last int64) {
 	return first, last
 }
 
-func (l Layout) boundary(tick int64, err error, others uint64) (int64, error) {
-	if err != nil {
-		return 0, err
+// tickUpTo returns the tick of t, or an error if it is negative or after most.
+func (l Layout) tickUpTo(most int64, t time.Time) (int64, error) {
+	if !t.Before(l.epoch) {
+		// We need 128 bits here, because a time.Duration can't exceed 292 years.
+		seconds := uint64(t.Unix() - l.epoch.Unix())
+		hi, lo := bits.Mul64(seconds, uint64(time.Second))
+		lo, carry := bits.Add64(lo, uint64(t.Nanosecond()), 0)
+		lo, borrow := bits.Sub64(lo, uint64(l.epoch.Nanosecond()), 0)
+		if hi += carry - borrow; hi < uint64(l.unit) {
+			if tick, _ := bits.Div64(hi, lo, uint64(l.unit)); tick <= uint64(most) {
+				return int64(tick), nil
+			}
+		}
 	}
-	return int64(l.time.put(tick) | others), nil
-}
-
-// tickOf returns the tick of t, as long as the time field can hold it.
-func (l Layout) tickOf(t time.Time) (int64, error) {
-	if t.Before(l.epoch) {
-		return 0, l.timeError(t)
-	}
-	// We need 128 bits here, because a time.Duration can't exceed 292 years.
-	seconds := uint64(t.Unix() - l.epoch.Unix())
-	hi, lo := bits.Mul64(seconds, uint64(time.Second))
-	lo, carry := bits.Add64(lo, uint64(t.Nanosecond()), 0)
-	lo, borrow := bits.Sub64(lo, uint64(l.epoch.Nanosecond()), 0)
-	hi += carry - borrow
-	if hi >= uint64(l.unit) {
-		return 0, l.timeError(t)
-	}
-	tick, _ := bits.Div64(hi, lo, uint64(l.unit))
-	if tick > l.time.max() {
-		return 0, l.timeError(t)
-	}
-	return int64(tick), nil
+	return 0, &timeError{t, l.Lifetime()}
 }
 
 // timeOf returns the start of a tick.
@@ -139,8 +124,6 @@ func (l Layout) timeOf(tick int64) time.Time {
 	seconds, nanos := bits.Div64(hi, lo, uint64(time.Second)) // can't overflow, as NewLayout has checked
 	return time.Unix(l.epoch.Unix()+int64(seconds), int64(l.epoch.Nanosecond())+int64(nanos)).UTC()
 }
-
-func (l Layout) timeError(t time.Time) error { return &timeError{t, l.Lifetime()} }
 
 // A timeError is about a time outside a layout's lifetime.
 type timeError struct {
@@ -155,13 +138,3 @@ func (e *timeError) Error() string {
 
 // Start returns the first time with an id, for package autoinc.
 func (e *timeError) Start() time.Time { return e.life.Start }
-
-// mulDiv returns a*b/c, or false if that exceeds 64 bits.
-func mulDiv(a, b, c uint64) (uint64, bool) {
-	hi, lo := bits.Mul64(a, b)
-	if hi >= c {
-		return math.MaxUint64, false
-	}
-	q, _ := bits.Div64(hi, lo, c)
-	return q, true
-}

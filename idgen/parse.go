@@ -1,6 +1,7 @@
 package idgen
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -11,17 +12,34 @@ import (
 // [Layout.String] and only accepts that spelling, so two layouts are equal if and only if
 // their texts are.
 func ParseLayout(text string) (Layout, error) {
-	p := layoutParser{text: text}
+	var epoch time.Time
+	var unit time.Duration
+	var fields []Field
+	var wrong string // what is wrong with the text
 	for i, field := range strings.Split(text, between) {
-		if i == 0 && strings.HasPrefix(field, "0:") && !strings.Contains(field, " = ") {
+		// name:bits, name:bits = value or time:bits × unit since epoch
+		name, rest, _ := strings.Cut(field, ":")
+		bits, value, fixed := strings.Cut(rest, " = ")
+		f := Field{Name: name, Fixed: fixed}
+		switch {
+		case i == 0 && name == "0" && !fixed:
 			continue // the unused bits
+		case fixed:
+			f.Value = parse(&wrong, value, parseInt)
+		case new(Layout).span(name) == nil:
+			wrong = cmp.Or(wrong, fmt.Sprintf("%q is neither time, worker, rollback nor sequence, and holds no value", name))
+		case name == timeField:
+			bits, rest, _ = strings.Cut(bits, " × ")
+			ticks, since, _ := strings.Cut(rest, " since ")
+			unit, epoch = parse(&wrong, ticks, time.ParseDuration), parse(&wrong, since, parseTime)
 		}
-		p.field(field)
+		f.Bits = parse(&wrong, bits, strconv.Atoi)
+		fields = append(fields, f)
 	}
-	if p.err != nil {
-		return Layout{}, p.err
+	if wrong != "" {
+		return Layout{}, layoutError("layout", fmt.Sprintf("%q is not what Layout.String writes (%s); use its text unchanged", text, wrong))
 	}
-	l, err := NewLayout(p.epoch, p.unit, p.fields...)
+	l, err := NewLayout(epoch, unit, fields...)
 	if err != nil {
 		return Layout{}, err
 	}
@@ -33,53 +51,15 @@ func ParseLayout(text string) (Layout, error) {
 	return l, nil
 }
 
-// layoutParser collects the arguments for NewLayout, and remembers the first error.
-type layoutParser struct {
-	text   string
-	epoch  time.Time
-	unit   time.Duration
-	fields []Field
-	err    error
-}
-
-// field reads one of
-//
-//	name:bits
-//	name:bits = value
-//	time:bits × unit since epoch
-func (p *layoutParser) field(text string) {
-	name, rest, _ := strings.Cut(text, ":")
-	bits, value, fixed := strings.Cut(rest, " = ")
-	f := Field{Name: name, Fixed: fixed}
-	switch {
-	case fixed:
-		f.Value = parse(p, value, parseInt)
-	case new(Layout).span(name) == nil:
-		p.fail(fmt.Sprintf("%q is neither time, worker, rollback nor sequence, and holds no value", name))
-	case name == timeField:
-		var ticks string
-		bits, ticks, _ = strings.Cut(bits, " × ")
-		unit, epoch, _ := strings.Cut(ticks, " since ")
-		p.unit, p.epoch = parse(p, unit, time.ParseDuration), parse(p, epoch, parseTime)
-	}
-	f.Bits = parse(p, bits, strconv.Atoi)
-	p.fields = append(p.fields, f)
-}
-
-// parse reads one part of a field with the function as.
-func parse[T any](p *layoutParser, text string, as func(string) (T, error)) T {
+// parse reads a part of a field with the function as. If it can't, it sets wrong, unless
+// that is set already.
+func parse[T any](wrong *string, text string, as func(string) (T, error)) T {
 	v, err := as(text)
 	if err != nil {
-		p.fail(fmt.Sprintf("%q is no %T", text, v))
+		*wrong = cmp.Or(*wrong, fmt.Sprintf("%q is no %T", text, v))
 	}
 	return v
 }
 
 func parseInt(s string) (int64, error)      { return strconv.ParseInt(s, 10, 64) }
 func parseTime(s string) (time.Time, error) { return time.Parse(time.RFC3339Nano, s) }
-
-func (p *layoutParser) fail(why string) {
-	if p.err == nil {
-		p.err = layoutError("layout", fmt.Sprintf("%q is not what Layout.String writes (%s); use its text unchanged", p.text, why))
-	}
-}

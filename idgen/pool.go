@@ -2,11 +2,12 @@ package idgen
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"log/slog"
 	"math/rand/v2"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/snowkey-go/snowkey/internal/leased"
@@ -22,93 +23,89 @@ type Pool struct {
 	*core
 	claim *claim // nil if the pool is leased
 
-	named    sync.Map // string → *Generator
-	maxNames int
+	named sync.Map // string → *Generator; mu guards additions
 
-	mu       sync.Mutex // guards the fields below, and additions to named
-	names    int        // the length of named
+	// Guarded by mu.
+	names    int // the length of named
 	isClosed bool
-	tenure   *tenure // nil while there is none
-	bound    int64   // of the tenure, see sequence
-	issued   int64   // the largest Stats.Issued returned so far
-
-	correction time.Duration // of the clocks of all generators
+	issued   int64 // the largest Stats.Issued returned so far
 }
+
+var defaultPool atomic.Pointer[Pool]
+
+// Default returns the process's pool, which the integrations use unless given a source of
+// their own. It returns nil until [SetDefault] is called. Requesting ids from a nil pool
+// fails with [ErrNoPool].
+func Default() *Pool { return defaultPool.Load() }
+
+// SetDefault makes p the process's pool. Call it in main, before creating any rows.
+// SetDefault(nil) removes the pool.
+func SetDefault(p *Pool) { defaultPool.Store(p) }
 
 // NewPool checks cfg, gets a worker number from cfg.Worker, reserves it within this
 // process, and returns the pool. The error names the invalid field of cfg, or it's
 // [ErrWorkerInUse] or the error from cfg.Worker.
 func NewPool(cfg Config) (*Pool, error) {
+	p, err := newPool(cfg)
+	if err != nil {
+		return nil, err
+	}
+	if cfg.Worker == nil {
+		return nil, errors.New("idgen: Config.Worker is not set; use worker.Static, Env, Ordinal or IPv4, or your own function")
+	}
+	field := p.cfg.Layout.worker
+	worker, err := cfg.Worker(int(field.bits))
+	if err != nil {
+		return nil, err
+	}
+	if err := field.check(workerField, worker); err != nil {
+		return nil, err
+	}
+	if p.claim, err = claimWorker(p.cfg.Layout, worker); err != nil {
+		return nil, err
+	}
+	// If an earlier pool of this process had the same worker number, its counters, above
+	// which this pool starts, may be ahead of the clock. That doesn't raise the limits.
+	p.main.begin(worker, p.claim.unused, p.limit, 0)
+	return p, nil
+}
+
+func newPool(cfg Config) (*Pool, error) {
 	cfg = cfg.withDefaults()
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	if cfg.Worker == nil {
-		return nil, configError("Worker", "is not set; use worker.Static, Env, Ordinal or IPv4, or your own function")
-	}
-	l := cfg.Layout
-	worker, err := cfg.Worker(int(l.worker.bits))
-	if err != nil {
-		return nil, err
-	}
-	if err := l.worker.check(workerField, worker); err != nil {
-		return nil, err
-	}
-	p := newPool(cfg)
-	if p.claim, err = claimWorker(l, worker); err != nil {
-		return nil, err
-	}
-	p.tenure, p.bound = p.newTenure(worker, p.claim.unused), p.limit
-	// If an earlier pool of this process had the same worker number, this pool starts
-	// above the earlier pool's counters. In case those are ahead of the clock,
-	// newTenure has raised the limits by that distance. We don't want that here, so go
-	// back to the limits of Config.
-	p.tenure.maxAhead, p.tenure.maxLead = p.maxAhead, p.maxLead
-	p.main.begin(p.tenure, p.bound)
-	return p, nil
-}
-
-func newPool(cfg Config) *Pool {
-	p := &Pool{core: newCore(cfg), maxNames: cfg.MaxNames + 1} // one more for the name ""
+	p := &Pool{core: newCore(cfg)}
+	p.main.tenure.Store(ended)
 	p.add(&p.main, "")
 	if left := p.end - max(p.main.clock.now(), 0); left < warnBefore {
-		p.log().Warn("idgen: the layout is nearly used up; plan for one with more time bits", "layout", p.layout.String(), "ends", p.layout.Lifetime().End)
+		p.log().Warn("idgen: the layout is nearly used up; plan for one with more time bits", "layout", cfg.Layout.String(), "ends", cfg.Layout.Lifetime().End)
 	}
-	return p
+	return p, nil
 }
 
 func newCore(cfg Config) *core {
 	l := cfg.Layout
+	ticks := l.maxTick() + 1
 	c := &core{
-		packing: packing{
-			seqBits:       uint8(l.sequence.bits),
-			counterBits:   uint8(min(l.time.bits+l.sequence.bits, 63)),
-			timeShift:     uint8(l.time.shift),
-			seqShift:      uint8(l.sequence.shift),
-			rollbackShift: uint8(l.rollback.shift),
-		},
-		layout:    l,
-		unit:      l.unit,
-		maxAhead:  cfg.MaxAhead,
-		maxWait:   cfg.MaxWait,
-		maxLead:   saturatingAdd(cfg.MaxAhead, cfg.MaxWait),
-		maxBehind: cfg.MaxBehind,
-		rotate:    cfg.Rotate,
-		source:    cfg.Clock,
-		log:       func() *slog.Logger { return cfg.Logger },
-		tenures:   tenures{refuse: ErrClosed, closed: make(chan struct{}), changed: make(chan struct{})},
+		seqBits:       uint8(l.sequence.bits),
+		counterBits:   uint8(min(l.time.bits+l.sequence.bits, 63)),
+		timeShift:     uint8(l.time.shift),
+		seqShift:      uint8(l.sequence.shift),
+		rollbackShift: uint8(l.rollback.shift),
+		end:           time.Duration(ticks) * l.unit,
+		unit:          l.unit,
+		limit:         ticks<<l.sequence.bits - 1,
+		cfg:           cfg,
+		maxLead:       saturatingAdd(cfg.MaxAhead, cfg.MaxWait),
+		refuse:        ErrClosed,
+		closed:        make(chan struct{}),
+		changed:       make(chan struct{}),
 	}
 	c.setUnit(l.unit)
-	if cfg.Logger == nil {
-		c.log = slog.Default
-	}
-	c.spread = noSpread
 	if !cfg.NoSpread {
 		c.spread = newSpread(l.sequence.bits, rand.Uint64())
 	}
-	ticks := l.maxTick() + 1
-	c.limit = ticks<<c.seqBits - 1
-	c.end = time.Duration(ticks) * l.unit
 	return c
 }
 
@@ -152,40 +149,41 @@ func (p *Pool) Named(name string) *Generator {
 	if g, ok := p.named.Load(name); ok {
 		return g.(*Generator)
 	}
-	name = strings.Clone(name) // it may be part of a longer string, which the map would keep in memory
-	if p.names == p.maxNames {
-		return refusing(fmt.Errorf("%w (name %q, MaxNames %d)", ErrTooManyNames, name, p.maxNames-1))
+	name = strings.Clone(name)    // it may be part of a longer string, which the map would keep in memory
+	if p.names > p.cfg.MaxNames { // one of them is ""
+		return refusing(fmt.Errorf("%w (name %q, MaxNames %d)", ErrTooManyNames, name, p.cfg.MaxNames))
 	}
 	g := new(Generator)
 	p.add(g, name)
 	return g
 }
 
-// add gives g this name. The caller must hold mu, unless nobody else can reach the pool yet.
+// add gives g this name, and the tenure that the other generators have. The caller must
+// hold mu, unless nobody else can reach the pool yet.
 func (p *Pool) add(g *Generator, name string) {
+	t := p.main.tenure.Load()
 	g.core, g.name = p.core, name
-	g.clock.init(p.layout.epoch, p.source, p.correction)
-	if p.tenure != nil {
-		g.begin(p.tenure, p.bound)
-	} else {
-		g.seq.Store(ended)
+	g.clock.init(p.cfg.Layout.epoch, p.cfg.Clock, time.Duration(p.main.clock.correction.Load()))
+	g.tenure.Store(ended)
+	if t.last.Load() >= 0 {
+		g.begin(t.worker, t.start, t.bound.Load(), t.ahead)
 	}
 	p.named.Store(name, g)
 	p.names++
 }
 
 // Layout returns the layout of the pool's ids, or the zero Layout if the pool is nil.
-func (p *Pool) Layout() Layout { return p.generator().layout }
+func (p *Pool) Layout() Layout { return p.generator().cfg.Layout }
 
 // Worker returns the pool's worker number. It reports false if there isn't one, because
 // the pool is nil, closed, or currently without a lease. A leased pool may end up with a
 // different worker number after losing a lease.
 func (p *Pool) Worker() (worker int64, ok bool) {
-	s := p.generator().seq.Load()
-	if s.last.Load() < 0 {
+	t := p.generator().tenure.Load()
+	if t.last.Load() < 0 {
 		return 0, false
 	}
-	return s.worker, true
+	return t.worker, true
 }
 
 // Health returns the health of whichever generator is in the worst state.
@@ -239,49 +237,38 @@ func (p *Pool) Close(ctx context.Context) error {
 // If the lease couldn't be released, Suspend returns an error. It's still safe to copy
 // the process, and the lease will expire after its TTL. The error is [ErrNotLeased] if
 // the pool's worker number isn't leased to begin with.
-func (p *Pool) Suspend(ctx context.Context) error {
-	k, err := p.leaseKeeper()
-	if err != nil {
-		return err
-	}
-	return k.Suspend(ctx)
-}
+func (p *Pool) Suspend(ctx context.Context) error { return p.keep(ctx, leased.Keeper.Suspend) }
 
 // Resume leases a worker number for a suspended pool and returns once it's ready to issue
 // ids. If ctx ends first, Resume returns an error and the pool stays suspended.
-func (p *Pool) Resume(ctx context.Context) error {
-	k, err := p.leaseKeeper()
-	if err != nil {
-		return err
-	}
-	return k.Resume(ctx)
-}
+func (p *Pool) Resume(ctx context.Context) error { return p.keep(ctx, leased.Keeper.Resume) }
 
-func (p *Pool) leaseKeeper() (leased.Keeper, error) {
+// keep calls a method of the pool's keeper.
+func (p *Pool) keep(ctx context.Context, call func(leased.Keeper, context.Context) error) error {
 	if p == nil {
-		return nil, ErrNoPool
+		return ErrNoPool
 	}
 	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.isClosed {
-		return nil, ErrClosed
+	closed := p.isClosed
+	p.mu.Unlock()
+	switch {
+	case closed:
+		return ErrClosed
+	case p.keeper == nil:
+		return ErrNotLeased
 	}
-	if p.keeper == nil {
-		return nil, ErrNotLeased
-	}
-	return p.keeper, nil
+	return call(p.keeper, ctx)
 }
 
-// seal ends the tenure and returns the first number that was not used under it. The
-// caller must hold mu.
+// seal ends the tenures and returns the first number that was not used under them, or 0
+// if there are none. The caller must hold mu.
 func (p *Pool) seal() (unused int64) {
-	if p.tenure == nil {
-		return 0
-	}
-	unused, p.tenure = p.tenure.start, nil
-	for _, g := range p.named.Range {
-		if last := g.(*Generator).seal(); last >= 0 {
-			unused = max(unused, last+1)
+	for _, named := range p.named.Range {
+		g := named.(*Generator)
+		t := g.tenure.Load()
+		if last := t.last.Swap(sealed); last >= 0 {
+			g.base += last
+			unused = max(unused, t.start, last+1)
 		}
 	}
 	return unused
@@ -294,16 +281,9 @@ var noPool = refusing(ErrNoPool)
 func refusing(err error) *Generator {
 	g := &Generator{
 		clock: clock{source: time.Now},
-		core:  &core{unit: 1, maxLead: NoLimit, tenures: tenures{refuse: err, closed: make(chan struct{})}},
+		core:  &core{maxLead: NoLimit, refuse: err, closed: make(chan struct{})},
 	}
 	close(g.closed)
-	g.seq.Store(ended)
+	g.tenure.Store(ended)
 	return g
 }
-
-// ended is the sealed sequence of generators without a tenure.
-var ended = func() *sequence {
-	s := &sequence{}
-	s.last.Store(sealed)
-	return s
-}()

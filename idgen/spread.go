@@ -12,14 +12,11 @@ const maxSpreadBits = 12
 // offset in this tick. On average that is half of the tick's numbers if the sequence
 // has up to 12 bits, and 2,048 numbers if it has more. Once no numbers are left in a
 // tick, ids simply continue in the next one. A generator at its maximum rate is never
-// idle, so it loses nothing.
+// idle, so it loses nothing. The zero spread has the offset 0 for each tick.
 type spread struct {
 	seed  uint64 // an odd random number
 	shift uint8  // 63 - the bits of the offset
 }
-
-// noSpread has the offset 0 for each tick.
-var noSpread = spread{shift: 63}
 
 func newSpread(sequenceBits uint, seed uint64) spread {
 	return spread{shift: 63 - uint8(min(sequenceBits, maxSpreadBits)), seed: seed | 1}

@@ -5,106 +5,114 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/snowkey-go/snowkey/internal/leased"
 )
 
-// A tenure is a worker number together with the range of counters that may be issued
-// with it. A leased pool has a tenure for each lease, whereas a pool that is not leased
-// has just one, which ends with its layout.
+// A tenure is the state of a generator with one worker number. A leased pool has a tenure
+// for each lease, whereas a pool that is not leased has just one, which ends with its
+// layout. Each is a new object, so that a call can't mix up the states of two.
 type tenure struct {
+	// last is the last number that a call has taken. Ids depend on no other state:
+	//
+	//	rollback | tick | sequence      (tick and sequence together are the counter)
+	//
+	// It only ever grows, and it is negative once the tenure has been sealed.
+	last atomic.Int64
+
+	// bound is the first counter that must not be issued, and it only grows. It must fit
+	// into counterBits, because a larger counter would overflow into the rollback number.
+	bound atomic.Int64
+
 	shared uint64 // the bits that all ids have in common: worker and fixed fields
 
 	// How far numbers may run ahead of the clock. These are the limits of Config, plus
-	// the distance by which start was ahead of the clock when the tenure began, if it
-	// was.
-	ticksAhead        int64 // maxAhead in whole ticks
-	maxAhead, maxLead time.Duration
+	// ahead, the distance by which a lease's start was ahead of the clock when it began.
+	ticksAhead               int64 // maxAhead in whole ticks
+	maxAhead, maxLead, ahead time.Duration
 
-	worker int64
-	start  int64 // the first counter that may be issued
-
-	// before is the number before start. It is not negative, since that would be a seal,
-	// and not so large that the next number overflows. If start is so large, the next
-	// number is one that the layout never issues.
-	before int64
+	worker, start int64 // start is the first counter that may be issued
 }
 
-func (p *Pool) newTenure(worker, start int64) *tenure {
-	ahead := max(p.lead(start, p.main.clock.now()), 0)
-	largest := int64(math.MaxInt64) >> (63 - min(uint(p.counterBits)+p.layout.rollback.bits, 63))
-	return &tenure{
+// begin gives the generator a new tenure. The caller must hold mu.
+func (g *Generator) begin(worker, start, bound int64, ahead time.Duration) {
+	l := g.cfg.Layout
+	t := &tenure{
+		shared:   l.fixed | l.worker.put(worker),
+		maxAhead: saturatingAdd(g.cfg.MaxAhead, ahead),
+		maxLead:  saturatingAdd(g.maxLead, ahead),
+		ahead:    ahead,
 		worker:   worker,
-		shared:   p.layout.fixed | p.layout.worker.put(worker),
 		start:    start,
-		before:   min(max(start, 1), largest) - 1,
-		maxAhead: saturatingAdd(p.maxAhead, ahead),
-		maxLead:  saturatingAdd(p.maxLead, ahead),
+	}
+	t.ticksAhead = int64(t.maxAhead / g.unit)
+	t.bound.Store(bound)
+	// The number before start must not be negative, since that would be a seal, and not so
+	// large that the next number overflows. If start is so large, the next number is one
+	// that the layout never issues.
+	largest := int64(math.MaxInt64) >> (63 - min(uint(g.counterBits)+l.rollback.bits, 63))
+	last := min(max(start, 1), largest) - 1
+	t.last.Store(last)
+	g.base -= last
+	g.tenure.Store(t)
+}
+
+// sealed marks a tenure as sealed. It takes the place of the last number.
+const sealed = -1 << 63
+
+// ended is the tenure of generators without one.
+var ended = func() *tenure {
+	t := &tenure{}
+	t.last.Store(sealed)
+	return t
+}()
+
+// change locks mu for a change to the tenures. The caller must call done afterwards, which
+// wakes all waiting calls. Calls that wait from then on report reason.
+func (c *core) change(reason error) (done func()) {
+	c.mu.Lock()
+	return func() {
+		c.reason = reason
+		close(c.changed)
+		c.changed = make(chan struct{})
+		c.mu.Unlock()
 	}
 }
 
-// begin gives the generator a new sequence in t, with numbers from t.start on and below
-// bound. The caller must hold the pool's mu.
-func (g *Generator) begin(t *tenure, bound int64) {
-	s := &sequence{tenure: *t}
-	s.ticksAhead = int64(t.maxAhead / g.unit)
-	s.bound.Store(bound)
-	s.last.Store(t.before)
-	g.seq.Store(s)
+func (c *core) watch() (changed <-chan struct{}, reason error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.changed, c.reason
 }
 
-// sealed marks a sequence as sealed. It takes the place of the last number, and is so
-// low that it stays negative even if calls still add to it.
-const sealed = -1 << 63
-
-// tenures wakes the calls that wait for another tenure or for a higher bound.
-type tenures struct {
-	limit  int64         // the layout's last counter, which is never issued
-	keeper leased.Keeper // nil unless the pool is leased
-	refuse error         // the error of calls after Close
-	closed chan struct{} // closed once all sequences are sealed for good
-
-	mu      sync.Mutex
-	changed chan struct{} // closed and replaced whenever a tenure begins, ends or is extended
-	reason  error         // why there is no tenure, or why it could not be extended
+// isOver reports whether the pool is closed.
+func (c *core) isOver() bool {
+	select {
+	case <-c.closed:
+		return true
+	default:
+		return false
+	}
 }
 
-// announce wakes all waiting calls. Calls that wait from now on report reason.
-func (t *tenures) announce(reason error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.reason = reason
-	close(t.changed)
-	t.changed = make(chan struct{})
-}
-
-func (t *tenures) watch() (changed <-chan struct{}, reason error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.changed, t.reason
-}
-
-// await waits until ready returns true. It calls ready right away and again after each
-// announcement. It returns an error if the pool is closed, if ctx ends, or if the wait has
-// lasted for the Limit of a BlockedError, since the transaction that makes this call may be
-// what keeps the store from answering.
-func (c *core) await(ctx context.Context, ready func() bool) error {
-	t := &c.tenures
+// await waits until n counters of t may be issued, or until t has been replaced. It looks
+// right away and again after each change. It returns an error if the pool is closed, if
+// ctx ends, or if the wait has lasted for the Limit of a BlockedError, since the
+// transaction that makes this call may be what keeps the store from answering.
+func (g *Generator) await(ctx context.Context, t *tenure, n int64) error {
 	began := time.Now()
 	for waiting := false; ; waiting = true {
-		changed, reason := t.watch()
-		select {
-		case <-t.closed:
-			return t.refuse
-		default:
-		}
-		if ready() {
+		changed, reason := g.watch()
+		switch {
+		case g.isOver():
+			return g.refuse
+		case g.grants(t, n):
 			return nil
 		}
 		if !waiting {
-			defer c.leaseWaits.begin()()
+			defer g.leaseWaits.begin()()
 		}
 		var limit <-chan time.Time
 		if b, ok := errors.AsType[*leased.BlockedError](reason); ok {
@@ -112,7 +120,7 @@ func (c *core) await(ctx context.Context, ready func() bool) error {
 		}
 		select {
 		case <-changed:
-		case <-t.closed:
+		case <-g.closed:
 		case <-limit:
 			return fmt.Errorf("idgen: waiting for the lease: %w", reason)
 		case <-ctx.Done():
@@ -124,26 +132,19 @@ func (c *core) await(ctx context.Context, ready func() bool) error {
 	}
 }
 
-// awaitTenure waits until the sealed sequence s has been replaced.
-func (g *Generator) awaitTenure(ctx context.Context, s *sequence) error {
-	return g.await(ctx, func() bool { return g.seq.Load() != s })
-}
-
-// awaitBound waits until n counters of s may be issued, or until s is sealed. As long
-// as the bound is too low, it requests a higher one from the keeper. Since the clock
-// decides which counters come next, awaitBound has to compute them again after each
-// announcement.
-func (g *Generator) awaitBound(ctx context.Context, s *sequence, n int64) error {
-	return g.await(ctx, func() bool {
-		last := s.last.Load()
-		if last < 0 {
-			return true
-		}
-		first := g.counter(g.next(last, n, g.clock.now()))
-		if n <= s.bound.Load()-first || n > g.limit-first {
-			return true
-		}
-		g.keeper.Want(first + n)
-		return false
-	})
+// grants reports whether n counters of t may be issued, whether t has been replaced, or
+// whether waiting is no use. As long as the bound is too low, it requests a higher one
+// from the keeper. Since the clock decides which counters come next, it has to compute
+// them each time.
+func (g *Generator) grants(t *tenure, n int64) bool {
+	last := t.last.Load()
+	if last < 0 {
+		return g.tenure.Load() != t
+	}
+	first := g.counter(g.next(last, n, g.clock.now()))
+	if n <= t.bound.Load()-first || n > g.limit-first {
+		return true
+	}
+	g.keeper.Want(first + n)
+	return false
 }

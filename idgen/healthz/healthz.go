@@ -5,6 +5,7 @@
 package healthz
 
 import (
+	"cmp"
 	"encoding/json"
 	"net/http"
 	"time"
@@ -26,19 +27,14 @@ import (
 // If pool is nil, the handler uses the [idgen.Default] pool at the time of the request.
 // Without a default either, the cause is no_pool.
 func Ready(pool *idgen.Pool) http.Handler {
-	return probe{pool, func(s idgen.State) bool { return s <= idgen.Waiting }}
+	return probe(pool, func(s idgen.State) bool { return s <= idgen.Waiting })
 }
 
 // Live returns a handler for liveness probes. It only answers 503 once the pool is
 // closed. Restarting wouldn't help with anything else, like an unavailable database or a
 // wrong clock. The body is the same as for [Ready].
 func Live(pool *idgen.Pool) http.Handler {
-	return probe{pool, func(s idgen.State) bool { return s != idgen.Closed }}
-}
-
-type probe struct {
-	pool *idgen.Pool
-	ok   func(idgen.State) bool
+	return probe(pool, func(s idgen.State) bool { return s != idgen.Closed })
 }
 
 // An answer is the body of a response.
@@ -49,25 +45,24 @@ type answer struct {
 	Worker *int64  `json:"worker,omitempty"`
 }
 
-func (p probe) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
-	pool := p.pool
-	if pool == nil {
-		pool = idgen.Default()
-	}
-	h := pool.Health()
-	a := answer{State: h.State.String(), Cause: h.Cause, Behind: h.Behind.Round(time.Microsecond).Seconds()}
-	if pool == nil {
-		a.Cause = "no_pool"
-	}
-	if number, ok := pool.Worker(); ok {
-		a.Worker = &number
-	}
-	status := http.StatusOK
-	if !p.ok(h.State) {
-		status = http.StatusServiceUnavailable
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("Cache-Control", "no-store")
-	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(a) // the client may be gone already
+func probe(pool *idgen.Pool, ok func(idgen.State) bool) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		pool := cmp.Or(pool, idgen.Default())
+		h := pool.Health()
+		a := answer{State: h.State.String(), Cause: h.Cause, Behind: h.Behind.Round(time.Microsecond).Seconds()}
+		if pool == nil {
+			a.Cause = "no_pool"
+		}
+		if number, ok := pool.Worker(); ok {
+			a.Worker = &number
+		}
+		status := http.StatusOK
+		if !ok(h.State) {
+			status = http.StatusServiceUnavailable
+		}
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("Cache-Control", "no-store")
+		w.WriteHeader(status)
+		_ = json.NewEncoder(w).Encode(a) // the client may be gone already
+	})
 }

@@ -3,6 +3,7 @@ package idgentest
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 
 	"github.com/snowkey-go/snowkey/idgen"
 )
@@ -21,49 +22,35 @@ import (
 //
 // The zero Counter is ready to use. It is safe for concurrent use.
 type Counter struct {
-	mu   sync.Mutex
-	last int64
-	of   map[string]*Counter
+	last atomic.Int64
+	of   sync.Map // string → *Counter
 }
 
 // Of returns the counter of a model, or of the generator a model names. The integrations
 // call it.
-func (c *Counter) Of(name string) idgen.Source {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.of == nil {
-		c.of = make(map[string]*Counter)
-	}
-	if c.of[name] == nil {
-		c.of[name] = new(Counter)
-	}
-	return c.of[name]
+func (c *Counter) Of(name string) idgen.Source { return c.counter(name) }
+
+func (c *Counter) counter(name string) *Counter {
+	of, _ := c.of.LoadOrStore(name, new(Counter))
+	return of.(*Counter)
 }
 
 // Seen makes the counter returned by [Counter.Of] for a name continue above id. It's
 // called by gormid for each row that already has a key.
 func (c *Counter) Seen(name string, id int64) {
-	of := c.Of(name).(*Counter)
-	of.mu.Lock()
-	defer of.mu.Unlock()
-	of.last = max(of.last, id)
+	of := c.counter(name)
+	for last := of.last.Load(); last < id && !of.last.CompareAndSwap(last, id); last = of.last.Load() {
+	}
 }
 
 // Next implements [idgen.Source].
-func (c *Counter) Next(context.Context) (int64, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.last++
-	return c.last, nil
-}
+func (c *Counter) Next(context.Context) (int64, error) { return c.last.Add(1), nil }
 
 // Append implements [idgen.Source].
 func (c *Counter) Append(_ context.Context, dst []int64, n int) ([]int64, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for range n {
-		c.last++
-		dst = append(dst, c.last)
+	last := c.last.Add(int64(n))
+	for id := last - int64(n) + 1; id <= last; id++ {
+		dst = append(dst, id)
 	}
 	return dst, nil
 }

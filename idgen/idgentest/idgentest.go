@@ -15,6 +15,7 @@ import (
 	"errors"
 	"math"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -43,7 +44,7 @@ const worker = 1
 // A Pool is safe for concurrent use. Use [New] to get one; the zero Pool isn't valid.
 type Pool struct {
 	*idgen.Pool
-	clock *clock
+	advanced atomic.Int64 // how many nanoseconds the clock has moved
 
 	mu    sync.Mutex
 	named map[string]*idgen.Generator // those that were asked for
@@ -52,9 +53,9 @@ type Pool struct {
 // New returns a pool for t that's closed when t ends.
 func New(t testing.TB) *Pool {
 	t.Helper()
-	c := &clock{now: start}
-	layout := idgen.DefaultLayout()
-	pool, err := idgen.NewLeased(idgen.Config{Layout: layout, Clock: c.read, MaxAhead: idgen.NoLimit, NoSpread: true},
+	p := &Pool{named: make(map[string]*idgen.Generator)}
+	var err error
+	p.Pool, err = idgen.NewLeased(idgen.Config{Clock: p.Now, MaxAhead: idgen.NoLimit, NoSpread: true},
 		func(issuer leased.Issuer) (leased.Keeper, error) {
 			k := &keeper{issuer: issuer}
 			return k, k.Resume(context.Background())
@@ -62,8 +63,7 @@ func New(t testing.TB) *Pool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { pool.Close(context.Background()) })
-	p := &Pool{Pool: pool, clock: c, named: make(map[string]*idgen.Generator)}
+	t.Cleanup(func() { p.Close(context.Background()) })
 	p.Named("")
 	return p
 }
@@ -87,34 +87,17 @@ func (p *Pool) Named(name string) *idgen.Generator {
 func skip(g *idgen.Generator) { g.Next(context.Background()) }
 
 // Now returns the clock's current time.
-func (p *Pool) Now() time.Time { return p.clock.read() }
+func (p *Pool) Now() time.Time { return start.Add(time.Duration(p.advanced.Load())) }
 
 // Advance moves the clock. A negative d sets it back, but ids will still ascend. After
 // going forward by a millisecond or more, the next id is in a different tick.
 func (p *Pool) Advance(d time.Duration) {
-	p.clock.advance(d)
+	p.advanced.Add(int64(d))
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, g := range p.named {
 		skip(g)
 	}
-}
-
-type clock struct {
-	mu  sync.Mutex
-	now time.Time
-}
-
-func (c *clock) read() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.now
-}
-
-func (c *clock) advance(d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.now = c.now.Add(d)
 }
 
 // A keeper grants the worker number without a store. Unlike a pool of [idgen.NewPool],
@@ -154,8 +137,6 @@ func (k *keeper) seal(reason error) error {
 	return nil
 }
 
-func (*keeper) Want(int64) {}
-
-func (*keeper) RenewSoon() {}
-
+func (*keeper) Want(int64)          {}
+func (*keeper) RenewSoon()          {}
 func (*keeper) Stats() leased.Stats { return leased.Stats{} }

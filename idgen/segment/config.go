@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
-	"strings"
 	"time"
-	"unicode/utf8"
+
+	"github.com/snowkey-go/snowkey/internal/leased"
 )
 
 // Config configures a [Segment]. Name is the only required field.
@@ -82,35 +82,33 @@ func (cfg Config) validate(store Store) error {
 	const largest, widest int64 = math.MaxInt64 - 1, 1 << 32
 	switch {
 	case store == nil:
-		return configError("Name", fmt.Sprintf("%.80q has no store; pass one to New, such as segmentstore.Postgres(db)", cfg.Name))
-	case cfg.Name == "" || len(cfg.Name) > longest || !utf8.ValidString(cfg.Name) || strings.ContainsRune(cfg.Name, 0) || strings.HasSuffix(cfg.Name, " "):
-		return configError("Name", fmt.Sprintf("%.80q cannot be stored; use 1 to %d bytes of UTF-8, without zeros and without a space at the end", cfg.Name, longest))
+		return fmt.Errorf("segment: Config.Name %.80q has no store; pass one to New, such as segmentstore.Postgres(db)", cfg.Name)
+	case cfg.Name == "" || len(cfg.Name) > longest || !leased.Storable(cfg.Name):
+		return fmt.Errorf("segment: Config.Name %.80q cannot be stored; use 1 to %d bytes of UTF-8, without zeros and without a space at the end", cfg.Name, longest)
 	case cfg.MinValue < 1 || cfg.MaxValue < cfg.MinValue || cfg.MaxValue > largest:
-		return configError("MinValue", fmt.Sprintf("%d and MaxValue %d are not a range within 1 to %d", cfg.MinValue, cfg.MaxValue, largest))
+		return fmt.Errorf("segment: Config.MinValue %d and MaxValue %d are not a range within 1 to %d", cfg.MinValue, cfg.MaxValue, largest)
 	case cfg.Stride < 1 || cfg.Stride > widest || cfg.Offset < 0 || cfg.Offset >= cfg.Stride:
-		return configError("Offset", fmt.Sprintf("%d is not within 0 to Stride-1, or Stride %d not within 1 to %d; of three writers the Stride is 3 and the Offsets are 0, 1 and 2", cfg.Offset, cfg.Stride, widest))
+		return fmt.Errorf("segment: Config.Offset %d is not within 0 to Stride-1, or Stride %d not within 1 to %d; of three writers the Stride is 3 and the Offsets are 0, 1 and 2", cfg.Offset, cfg.Stride, widest)
 	case cfg.MinStep < 1 || cfg.MaxStep < cfg.MinStep || cfg.MaxStep > widest:
-		return configError("MinStep", fmt.Sprintf("%d and MaxStep %d are not a range within 1 to %d", cfg.MinStep, cfg.MaxStep, widest))
+		return fmt.Errorf("segment: Config.MinStep %d and MaxStep %d are not a range within 1 to %d", cfg.MinStep, cfg.MaxStep, widest)
 	case cfg.Ahead < 0:
-		return configError("Ahead", fmt.Sprintf("%v is negative", cfg.Ahead))
+		return fmt.Errorf("segment: Config.Ahead %v is negative", cfg.Ahead)
 	case cfg.Timeout < 0:
-		return configError("Timeout", fmt.Sprintf("%v is negative", cfg.Timeout))
+		return fmt.Errorf("segment: Config.Timeout %v is negative", cfg.Timeout)
 	case cfg.MaxBlocked < 0:
-		return configError("MaxBlocked", fmt.Sprintf("%v is negative", cfg.MaxBlocked))
+		return fmt.Errorf("segment: Config.MaxBlocked %v is negative", cfg.MaxBlocked)
 	}
 	return nil
 }
 
-// within returns the places of the numbers from start to end-1.
+// within returns the numbers from start to end-1 that belong to the Offset.
 func (cfg Config) within(start, end int64) run {
-	return run{cfg.place(start), cfg.place(end) - 1}
-}
-
-// place returns the place of number, or of the next number that has a place.
-func (cfg Config) place(number int64) int64 {
-	place := (number - cfg.Offset) / cfg.Stride // division truncates, so this rounds up below 0 and down otherwise
-	if number > place*cfg.Stride+cfg.Offset {
-		place++
+	skip := (cfg.Offset - start) % cfg.Stride
+	if skip < 0 {
+		skip += cfg.Stride
 	}
-	return place
+	if skip >= end-start {
+		return run{}
+	}
+	return run{start + skip, (end-1-start-skip)/cfg.Stride + 1}
 }

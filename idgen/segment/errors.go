@@ -39,8 +39,3 @@ func (e *StoreError) Unwrap() error { return e.Err }
 // usually because every connection in its *sql.DB is used by a transaction waiting for
 // numbers. It's wrapped in a [*StoreError].
 type BlockedError = leased.BlockedError
-
-// configError says what is wrong with a field of [Config], and what to do.
-func configError(field, reason string) error {
-	return errors.New("segment: Config." + field + " " + reason)
-}

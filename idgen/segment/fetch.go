@@ -2,17 +2,17 @@ package segment
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"sync"
 	"time"
 )
 
 // demand measures how fast a [Segment] uses numbers, and adapts the step to it.
 type demand struct {
 	step    int64     // how many numbers a fetch should request
-	granted int64     // how many numbers were granted
+	granted int64     // how many numbers were granted, without those that Close dropped
 	drawn   int64     // how many of them had been used by the time since
 	since   time.Time // when the step was last set
 }
@@ -49,24 +49,21 @@ const (
 
 // refill starts a fetch if one is needed. The caller must hold mu.
 func (s *Segment) refill() {
-	if s.done != nil || !s.needsFetch() {
-		return
+	if s.done == nil && s.needsFetch() {
+		s.done = make(chan struct{})
+		go s.fetch()
 	}
-	var ctx context.Context
-	ctx, s.cancel = context.WithCancel(context.Background())
-	s.done = make(chan struct{})
-	go s.fetch(ctx)
 }
 
 // needsFetch reports whether there are calls waiting for numbers, or less than one step
 // of numbers in the chain. The caller must hold mu.
 func (s *Segment) needsFetch() bool {
-	return s.ended() == nil && (len(s.queue) > 0 || s.ready < s.demand.step)
+	return (len(s.queue) > 0 || s.ready < s.demand.step) && s.ended() == nil
 }
 
 // fetch calls the store until needsFetch returns false. There must be only one at a
 // time.
-func (s *Segment) fetch(ctx context.Context) {
+func (s *Segment) fetch() {
 	pause := firstPause
 	for {
 		f, ok := s.plan()
@@ -74,7 +71,7 @@ func (s *Segment) fetch(ctx context.Context) {
 			return
 		}
 		began := time.Now()
-		start, err := s.fetchOnce(ctx, f)
+		start, err := s.fetchOnce(f)
 		s.fetched(began, err)
 		if s.record(f, start, err); err == nil {
 			pause = firstPause
@@ -82,7 +79,7 @@ func (s *Segment) fetch(ctx context.Context) {
 		}
 		select {
 		case <-time.After(pause - rand.N(pause/2)):
-		case <-ctx.Done():
+		case <-s.life.Done():
 		}
 		pause = min(2*pause, mostPause)
 	}
@@ -95,9 +92,8 @@ func (s *Segment) plan() (f Fetch, ok bool) {
 	defer s.mu.Unlock()
 	s.demand.adapt(&s.cfg, s.ready, time.Now())
 	if !s.needsFetch() {
-		s.cancel()
 		close(s.done)
-		s.cancel, s.done = nil, nil
+		s.done = nil
 		return f, false
 	}
 	wanted := int64(0)
@@ -109,25 +105,17 @@ func (s *Segment) plan() (f Fetch, ok bool) {
 }
 
 // fetchOnce calls the store once. It returns an error if the store granted numbers
-// outside the requested range. If ctx ends before the store returns, we record the
-// timeout at once but keep waiting for the store, so that calls to the store never
-// overlap.
-func (s *Segment) fetchOnce(ctx context.Context, f Fetch) (start int64, err error) {
-	ctx, cancel := context.WithTimeout(ctx, s.cfg.Timeout)
+// outside the requested range. If the store does not return soon after its context has
+// ended, we record the timeout at once but keep waiting for the store, so that calls to
+// the store never overlap.
+func (s *Segment) fetchOnce(f Fetch) (start int64, err error) {
+	ctx, cancel := context.WithTimeout(s.life, s.cfg.Timeout)
 	defer cancel()
-	returned, reported := make(chan struct{}), make(chan struct{})
-	stop := context.AfterFunc(ctx, func() {
-		defer close(reported)
-		select {
-		case <-returned: // its error says more
-		case <-time.After(s.cfg.Timeout / 50):
-			s.record(f, 0, fmt.Errorf("it has not answered for %v", s.cfg.Timeout))
-		}
-	})
+	report := sync.OnceFunc(func() { s.record(f, 0, fmt.Errorf("it has not answered for %v", s.cfg.Timeout)) })
+	late := time.AfterFunc(s.cfg.Timeout+s.cfg.Timeout/50, report) // until then, the store's own error says more
 	start, err = s.store.Fetch(ctx, f)
-	close(returned)
-	if !stop() {
-		<-reported // make sure that the store's reply is recorded after the timeout
+	if !late.Stop() {
+		report() // if it is running, wait, so that the store's reply is recorded after the timeout
 	}
 	if err == nil && (start < f.Min || start > f.Limit) {
 		err = fmt.Errorf("it granted numbers from %d on, not within %d to %d; see with segmenttest.Run what is wrong with it", start, f.Min, f.Limit)
@@ -149,34 +137,18 @@ func (s *Segment) record(f Fetch, start int64, err error) {
 			s.cfg.log().Warn("segment: a fetch failed; numbers that were fetched before are still issued", "name", f.Name, "left", s.ready, "error", err)
 		}
 		s.reason = &StoreError{Name: f.Name, Err: err}
-		s.refuse(err)
-		return
-	}
-	if s.reason != nil {
-		s.cfg.log().Info("segment: fetches succeed again", "name", f.Name)
-		s.reason = nil
-	}
-	s.bound = f.End(start)
-	s.exhausted = s.bound == f.Limit
-	if r := s.cfg.within(start, s.bound); r.count() > 0 {
-		s.chain = append(s.chain, r)
-		s.ready += r.count()
-		s.demand.granted += r.count()
+	} else {
+		if s.reason != nil {
+			s.cfg.log().Info("segment: fetches succeed again", "name", f.Name)
+			s.reason = nil
+		}
+		s.bound = f.End(start)
+		s.exhausted = s.bound == f.Limit
+		if r := s.cfg.within(start, s.bound); r.n > 0 {
+			s.chain = append(s.chain, r)
+			s.ready += r.n
+			s.demand.granted += r.n
+		}
 	}
 	s.serve()
-}
-
-// refuse ends calls that have waited for MaxBlocked if err is a BlockedError, since the
-// transaction that makes such a call may be what keeps the store from answering. The
-// caller must hold mu.
-func (s *Segment) refuse(err error) {
-	if _, ok := errors.AsType[*BlockedError](err); !ok {
-		return
-	}
-	for len(s.queue) > 0 && time.Since(s.queue[0].began) >= s.cfg.MaxBlocked {
-		w := s.queue[0]
-		w.err = fmt.Errorf("segment: waiting for numbers of %q: %w", s.cfg.Name, s.reason)
-		close(w.served)
-		s.queue = s.queue[1:]
-	}
 }

@@ -1,6 +1,10 @@
 package segment
 
-import "github.com/snowkey-go/snowkey/idgen"
+import (
+	"time"
+
+	"github.com/snowkey-go/snowkey/idgen"
+)
 
 // Health describes the state of a [Segment], for use in a readiness probe for example.
 type Health struct {
@@ -22,7 +26,7 @@ func (s *Segment) Health() Health {
 	defer s.mu.Unlock()
 	h := Health{
 		Ready:     s.ready,
-		Remaining: s.cfg.within(s.bound, s.cfg.MaxValue+1).count(),
+		Remaining: s.cfg.within(s.bound, s.cfg.MaxValue+1).n,
 		Step:      s.demand.step,
 		Reason:    s.reason,
 	}
@@ -36,4 +40,45 @@ func (s *Segment) Health() Health {
 		h.State = idgen.Waiting
 	}
 	return h
+}
+
+// Stats count what a [Segment] has done since it was created. They're meant for
+// dashboards. See [Health] for what to expect from the next call.
+type Stats struct {
+	Issued int64 // numbers that calls have got
+
+	// Waits is the number of calls that had to wait because too few numbers were ready,
+	// and WaitTime the total time they spent waiting. Calls are counted once they're done
+	// waiting.
+	Waits    int64
+	WaitTime time.Duration
+
+	Fetches  int64 // fetches that the store granted
+	Failures int64 // fetches that failed, or that Close canceled
+
+	// FetchTime is the total time of all fetches, and LastFetch the time of the latest
+	// one. Both include failed fetches.
+	FetchTime, LastFetch time.Duration
+}
+
+// Stats returns the Segment's counters. It doesn't wait for the store.
+func (s *Segment) Stats() Stats {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	stats := s.stats
+	stats.Issued = s.demand.granted - s.ready
+	return stats
+}
+
+// fetched counts a fetch. The caller must not hold mu.
+func (s *Segment) fetched(began time.Time, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err != nil {
+		s.stats.Failures++
+	} else {
+		s.stats.Fetches++
+	}
+	s.stats.LastFetch = time.Since(began)
+	s.stats.FetchTime += s.stats.LastFetch
 }

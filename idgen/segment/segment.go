@@ -2,6 +2,7 @@ package segment
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -31,23 +32,16 @@ type Segment struct {
 	closed    bool
 	reason    error // why the last fetch failed, or nil if it succeeded
 	stats     Stats // without Issued
-	dropped   int64 // how many numbers were left when the Segment was closed
 
-	// Set while a fetch is running: cancel ends the fetch, and done is closed when it
-	// has ended.
-	cancel context.CancelFunc
-	done   chan struct{}
+	done   chan struct{}      // closed when the running fetch has ended; nil if there is none
+	life   context.Context    // of fetches, ends with Close
+	cancel context.CancelFunc // ends life
 
 	release func() // gives back what the store has reserved
 }
 
-// A run is a segment or a part of one, given by its first and last place. The number at
-// a place is place*Stride + Offset. We count in places because the numbers that this
-// Segment may issue need not be consecutive, but their places always are. If Stride is
-// 1, each number is equal to its place.
-type run struct{ first, last int64 }
-
-func (r run) count() int64 { return r.last - r.first + 1 }
+// A run is a segment or a part of one: n numbers from first on, each larger by Stride.
+type run struct{ first, n int64 }
 
 // New returns a Segment that takes its numbers from store. The store isn't contacted
 // until the first call for a number.
@@ -62,6 +56,7 @@ func New(store Store, cfg Config) (*Segment, error) {
 		demand: demand{step: cfg.MinStep, since: time.Now()},
 		bound:  cfg.MinValue,
 	}
+	s.life, s.cancel = context.WithCancel(context.Background())
 	var warning string
 	if s.release, warning = leased.Reserve(store); warning != "" {
 		cfg.log().Warn("segment: numbers may stop", "name", cfg.Name, "reason", warning)
@@ -76,17 +71,13 @@ func New(store Store, cfg Config) (*Segment, error) {
 // after [Config.MaxBlocked] may fail with just a [*StoreError] wrapping a
 // [*BlockedError].
 func (s *Segment) Next(ctx context.Context) (int64, error) {
-	if r, ok := s.ownRun(1); ok {
-		return s.number(r.first), nil
-	}
-	runs, err := s.draw(ctx, 1)
+	var one [1]run
+	runs, err := s.draw(ctx, one[:0], 1)
 	if err != nil {
 		return 0, err
 	}
-	return s.number(runs[0].first), nil
+	return runs[0].first, nil
 }
-
-func (s *Segment) number(place int64) int64 { return place*s.cfg.Stride + s.cfg.Offset }
 
 // Append appends n numbers to dst in ascending order and returns the extended slice.
 // They're taken in one step, so no other call gets a number in between. Append returns
@@ -99,61 +90,18 @@ func (s *Segment) Append(ctx context.Context, dst []int64, n int) ([]int64, erro
 	if n == 0 {
 		return dst, nil
 	}
-	if r, ok := s.ownRun(int64(n)); ok {
-		return s.fill(dst, r), nil
-	}
-	runs, err := s.draw(ctx, int64(n))
+	var few [2]run
+	runs, err := s.draw(ctx, few[:0], int64(n))
 	if err != nil {
 		return dst, err
 	}
-	return s.fill(dst, runs...), nil
-}
-
-func (s *Segment) fill(dst []int64, runs ...run) []int64 {
+	dst = slices.Grow(dst, n)
 	for _, r := range runs {
-		dst = slices.Grow(dst, int(r.count()))
-		for i := range r.count() {
-			dst = append(dst, s.number(r.first+i))
+		for i := range r.n {
+			dst = append(dst, r.first+i*s.cfg.Stride)
 		}
 	}
-	return dst
-}
-
-// ownRun takes n numbers from the first run, if it has as many and no other call waits.
-func (s *Segment) ownRun(n int64) (run, bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(s.queue) > 0 || len(s.chain) == 0 || s.chain[0].count() < n {
-		return run{}, false
-	}
-	r := s.cut(n)
-	s.refill()
-	return r, true
-}
-
-// cut takes n numbers from the first run, or all that it has. The caller must hold mu.
-func (s *Segment) cut(n int64) run {
-	first := &s.chain[0]
-	r := run{first.first, min(first.first+n-1, first.last)}
-	s.ready -= r.count()
-	if first.first = r.last + 1; first.count() == 0 {
-		s.chain = s.chain[1:]
-	}
-	return r
-}
-
-// take takes the n smallest numbers that are ready, or none at all if fewer than n are
-// ready. The caller must hold mu.
-func (s *Segment) take(n int64) (runs []run) {
-	if n > s.ready {
-		return nil
-	}
-	for n > 0 {
-		r := s.cut(n)
-		runs = append(runs, r)
-		n -= r.count()
-	}
-	return runs
+	return dst, nil
 }
 
 // A waiter is a call waiting for n numbers.
@@ -165,48 +113,81 @@ type waiter struct {
 	err    error
 }
 
-// draw takes n numbers. If fewer are ready, it waits in the queue until they have been
-// fetched. If it returns an error, no number was taken.
-func (s *Segment) draw(ctx context.Context, n int64) ([]run, error) {
-	w := &waiter{n: n, began: time.Now(), served: make(chan struct{})}
+// draw takes n numbers and appends their runs to dst. If fewer are ready, or if other calls
+// wait, it waits in the queue until they have been fetched. If it returns an error, no
+// number was taken.
+func (s *Segment) draw(ctx context.Context, dst []run, n int64) ([]run, error) {
 	s.mu.Lock()
+	if len(s.queue) > 0 || n > s.ready {
+		defer s.mu.Unlock()
+		return s.await(ctx, n)
+	}
+	dst = s.take(dst, n)
+	s.refill()
+	s.mu.Unlock()
+	return dst, nil
+}
+
+// await waits in the queue for n numbers. The caller must hold mu.
+func (s *Segment) await(ctx context.Context, n int64) ([]run, error) {
+	if err := s.ended(); err != nil {
+		return nil, err
+	}
+	w := &waiter{n: n, began: time.Now(), served: make(chan struct{})}
 	s.queue = append(s.queue, w)
-	s.serve()
 	s.refill()
 	s.mu.Unlock()
 	select {
 	case <-w.served:
-		return w.runs, w.err
-	default:
-	}
-	select {
-	case <-w.served:
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.waited(w.began)
 	case <-ctx.Done():
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.waited(w.began)
-		if i := slices.Index(s.queue, w); i >= 0 { // otherwise we were served in the meantime
-			s.queue = slices.Delete(s.queue, i, i+1)
-			s.serve() // the numbers left may be enough for the next call
-			return nil, s.waitError(ctx)
+	}
+	s.mu.Lock()
+	s.stats.Waits++
+	s.stats.WaitTime += time.Since(w.began)
+	if i := slices.Index(s.queue, w); i >= 0 { // otherwise we were served, perhaps after ctx ended
+		s.queue = slices.Delete(s.queue, i, i+1)
+		s.serve() // the numbers left may be enough for the next call
+		w.err = s.waitError(ctx.Err())
+		if s.reason != nil {
+			w.err = fmt.Errorf("%w: %w", w.err, s.reason)
 		}
 	}
 	return w.runs, w.err
 }
 
+// take appends the runs of the n smallest numbers that are ready to dst. There must be as
+// many. The caller must hold mu.
+func (s *Segment) take(dst []run, n int64) []run {
+	s.ready -= n
+	for n > 0 {
+		left := &s.chain[0]
+		r := run{left.first, min(n, left.n)}
+		left.first += r.n * s.cfg.Stride
+		if left.n -= r.n; left.n == 0 {
+			s.chain = s.chain[1:]
+		}
+		dst = append(dst, r)
+		n -= r.n
+	}
+	return dst
+}
+
 // serve gives the waiting calls their numbers, in the order of the queue, for as long
-// as enough are ready. If no more numbers are going to be fetched, the calls get an
-// error instead. The caller must hold mu.
+// as enough are ready. Calls get an error instead if no more numbers are going to be
+// fetched. They also get one after MaxBlocked if the last fetch failed with a
+// BlockedError, since the transaction that makes such a call may be what keeps the store
+// from answering. The caller must hold mu.
 func (s *Segment) serve() {
+	_, blocked := errors.AsType[*BlockedError](s.reason)
 	for len(s.queue) > 0 {
 		w := s.queue[0]
-		if w.runs = s.take(w.n); w.runs == nil {
-			if w.err = s.ended(); w.err == nil {
+		if w.n <= s.ready {
+			w.runs = s.take(nil, w.n)
+		} else if w.err = s.ended(); w.err == nil {
+			if !blocked || time.Since(w.began) < s.cfg.MaxBlocked {
 				return
 			}
+			w.err = s.waitError(s.reason)
 		}
 		close(w.served)
 		s.queue = s.queue[1:]
@@ -225,11 +206,8 @@ func (s *Segment) ended() error {
 	return nil
 }
 
-func (s *Segment) waitError(ctx context.Context) error {
-	if s.reason == nil {
-		return fmt.Errorf("segment: waiting for numbers of %q: %w", s.cfg.Name, ctx.Err())
-	}
-	return fmt.Errorf("segment: waiting for numbers of %q: %w: %w", s.cfg.Name, ctx.Err(), s.reason)
+func (s *Segment) waitError(err error) error {
+	return fmt.Errorf("segment: waiting for numbers of %q: %w", s.cfg.Name, err)
 }
 
 // Close closes the segment. Waiting calls return [ErrClosed], and no numbers are issued
@@ -239,13 +217,11 @@ func (s *Segment) waitError(ctx context.Context) error {
 func (s *Segment) Close(ctx context.Context) error {
 	s.mu.Lock()
 	s.closed = true
-	s.dropped += s.ready
+	s.demand.granted -= s.ready
 	s.chain, s.ready = nil, 0
 	s.serve()
+	s.cancel()
 	done := s.done
-	if done != nil {
-		s.cancel()
-	}
 	s.mu.Unlock()
 	defer func() { go s.release() }() // it waits for a fetch that is still running
 	if done == nil {

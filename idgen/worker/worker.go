@@ -18,9 +18,11 @@
 package worker
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net"
 	"net/netip"
 	"os"
 	"strconv"
@@ -96,6 +98,17 @@ func IPv4(low int) func(bits int) (int64, error) {
 	}
 }
 
+// hostAddrs returns the addresses of the host's interfaces.
+func hostAddrs() (addrs []netip.Addr, err error) {
+	all, err := net.InterfaceAddrs()
+	for _, a := range all {
+		if prefix, err := netip.ParsePrefix(a.String()); err == nil {
+			addrs = append(addrs, prefix.Addr().Unmap())
+		}
+	}
+	return addrs, err
+}
+
 func fromIPv4(addrs []netip.Addr, low, bits int) (int64, error) {
 	const source = "IPv4 address"
 	if low < 1 || low > 32 || low > bits {
@@ -106,8 +119,7 @@ func fromIPv4(addrs []netip.Addr, low, bits int) (int64, error) {
 		if !addr.Is4() || !addr.IsPrivate() {
 			continue
 		}
-		b := addr.As4()
-		candidate := int64(uint32(b[0])<<24|uint32(b[1])<<16|uint32(b[2])<<8|uint32(b[3])) & (1<<low - 1)
+		candidate := int64(binary.BigEndian.Uint32(addr.AsSlice())) & (1<<low - 1)
 		if found.IsValid() && candidate != n {
 			return 0, sourceError(source, found.String()+" and "+addr.String(), "differ in these bits; use another source")
 		}

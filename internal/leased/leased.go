@@ -7,7 +7,9 @@ package leased
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // An Issuer is the part of a pool that its keeper controls. A counter is the tick and
@@ -91,6 +93,11 @@ func Reserve(store any) (release func(), warning string) {
 		return r.Reserve()
 	}
 	return func() {}, ""
+}
+
+// Storable reports whether all stores can store text without changing it.
+func Storable(text string) bool {
+	return utf8.ValidString(text) && !strings.ContainsRune(text, 0) && !strings.HasSuffix(text, " ")
 }
 
 // A BlockedError reports that this process itself keeps a store from answering, usually

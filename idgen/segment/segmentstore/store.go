@@ -27,20 +27,14 @@ var _ segment.Store = (*Store)(nil)
 const defaultTable = "snowkey_segment"
 
 // Postgres returns a store in the database of db. It requires PostgreSQL 12 or later.
-func Postgres(db *sql.DB) *Store {
-	return newStore(db, sqldialect.Postgres)
-}
+func Postgres(db *sql.DB) *Store { return newStore(db, sqldialect.Postgres) }
 
 // MySQL returns a store in the database of db. It requires MySQL 8, MariaDB 10.6, or
 // later.
-func MySQL(db *sql.DB) *Store {
-	return newStore(db, sqldialect.MySQL)
-}
+func MySQL(db *sql.DB) *Store { return newStore(db, sqldialect.MySQL) }
 
 // SQLite returns a store in the database of db. It requires SQLite 3.35 or later.
-func SQLite(db *sql.DB) *Store {
-	return newStore(db, sqldialect.SQLite)
-}
+func SQLite(db *sql.DB) *Store { return newStore(db, sqldialect.SQLite) }
 
 func newStore(db *sql.DB, d sqldialect.Dialect) *Store {
 	return &Store{sqlsession.NewTable(db, d, defaultTable, ddl)}

@@ -3,6 +3,7 @@ package segmenttest
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 
 	"github.com/snowkey-go/snowkey/idgen/segment"
@@ -61,7 +62,11 @@ func (m *Memory) Fetch(ctx context.Context, f segment.Fetch) (start int64, err e
 		return 0, err
 	}
 	if kind != Refuse && kind != Hang {
-		start = m.grant(f)
+		m.mu.Lock()
+		if start = min(max(m.bounds[f.Name], f.Min), f.Limit); start < f.Limit {
+			m.set(f.Name, f.End(start))
+		}
+		m.mu.Unlock()
 	}
 	switch kind {
 	case Refuse, LoseReply:
@@ -71,16 +76,6 @@ func (m *Memory) Fetch(ctx context.Context, f segment.Fetch) (start int64, err e
 		return 0, ctx.Err()
 	}
 	return start, nil
-}
-
-func (m *Memory) grant(f segment.Fetch) (start int64) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	start = min(max(m.bounds[f.Name], f.Min), f.Limit)
-	if start < f.Limit {
-		m.set(f.Name, f.End(start))
-	}
-	return start
 }
 
 func (m *Memory) set(name string, bound int64) {
@@ -94,7 +89,7 @@ func (m *Memory) set(name string, bound int64) {
 func (m *Memory) Fetches() []segment.Fetch {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return append([]segment.Fetch(nil), m.fetches...)
+	return slices.Clone(m.fetches)
 }
 
 // Bound returns the bound of a name, or 0 if the name has none.

@@ -1,7 +1,9 @@
+// Package segmenttest helps with testing segment stores and the code using them. [Run] is
+// the test suite every [segment.Store] must pass, and [Memory] is an in-memory store that
+// a test can slow down or make fail.
 package segmenttest
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,198 +22,158 @@ import (
 func Run(t *testing.T, open func(t *testing.T) segment.Store) {
 	for _, p := range properties {
 		t.Run(p.name, func(t *testing.T) {
-			if err := p.check(t.Context(), open(t)); err != nil {
-				t.Error(err)
+			store := open(t)
+			for _, step := range p.steps {
+				if err := step.check(t.Context(), store); err != nil {
+					t.Error(err)
+				}
+			}
+			if p.check != nil {
+				if err := p.check(t.Context(), store); err != nil {
+					t.Error(err)
+				}
 			}
 		})
 	}
 }
 
-// A property is something that every store must have. check returns an error if the
-// store doesn't.
-type property struct {
-	name  string
-	check func(context.Context, segment.Store) error
+// A step is a fetch from a name, and the first number that it must grant.
+type step struct {
+	name                   string
+	min, limit, span, want int64
 }
 
-var properties = []property{
-	{"a name is made on first use", firstUse},
-	{"segments follow each other", follow},
-	{"a fetch begins at Min if the bound is below it", above},
-	{"numbers end at the limit", limit},
-	{"the limit is the caller's", otherLimit},
-	{"numbers end where int64 does", largest},
-	{"names have nothing in common", names},
-	{"64 fetchers get segments of their own, up to the limit", fetchers},
-	{"a call whose context has ended does nothing", cancelled},
-}
-
-// base is above 2^53, so that a number that was converted to a float would be noticed.
-const base int64 = 1<<53 + 1
-
-// grants fetches numbers and returns an error unless the first one is want.
-func grants(ctx context.Context, store segment.Store, f segment.Fetch, want int64) error {
+func (s step) check(ctx context.Context, store segment.Store) error {
+	f := segment.Fetch{Name: s.name, Min: s.min, Limit: s.limit, Span: s.span}
 	start, err := store.Fetch(ctx, f)
-	if err != nil {
+	switch {
+	case err != nil:
 		return fmt.Errorf("%+v: %w", f, err)
-	}
-	if start != want {
-		return fmt.Errorf("%+v is granted from %d on, want %d", f, start, want)
+	case start != s.want:
+		return fmt.Errorf("%+v is granted from %d on, want %d", f, start, s.want)
 	}
 	return nil
 }
 
-// fetch returns a request for numbers from base on, with the largest possible limit.
-func fetch(name string, span int64) segment.Fetch {
-	return segment.Fetch{Name: name, Min: base, Limit: math.MaxInt64, Span: span}
+const (
+	base int64 = 1<<53 + 1 // so large that a number that was converted to a float would be noticed
+	end  int64 = math.MaxInt64
+)
+
+// properties are what every store must have: the answers to some fetches, and what check
+// tests.
+var properties = []struct {
+	name  string
+	steps []step
+	check func(context.Context, segment.Store) error
+}{
+	{name: "a name is made on first use", steps: []step{
+		{"a", base, end, 1, base},
+		{"b", base, end, 1000, base},
+		{"c", 1, 2, 1, 1},
+	}},
+	{name: "segments follow each other", steps: []step{
+		{"a", base, end, 1, base},
+		{"a", base, end, 1, base + 1},
+		{"a", base, end, 100, base + 2},
+		{"a", base, end, 7, base + 102},
+		{"a", base, end, 1 << 32, base + 109},
+		{"a", base, end, 1, base + 109 + 1<<32},
+		{"a", base, end, 2, base + 110 + 1<<32},
+	}},
+	{name: "a fetch begins at Min if the bound is below it", steps: []step{
+		{"a", base, end, 10, base},
+		{"a", base + 9, end, 10, base + 10},    // below the bound, so it has no effect
+		{"a", base + 20, end, 10, base + 20},   // equal to the bound
+		{"a", base + 100, end, 10, base + 100}, // skips numbers
+		{"a", 1, end, 10, base + 110},          // the skipped numbers must not come back
+	}},
+	{name: "numbers end at the limit", steps: []step{
+		{"a", base, base + 25, 10, base},
+		{"a", base, base + 25, 10, base + 10},
+		{"a", base, base + 25, 10, base + 20}, // only five are left
+		{"a", base, base + 25, 10, base + 25},
+		{"a", base, base + 25, 10, base + 25},
+		{"a", base, base + 125, 10, base + 25}, // numbers above the old limit must not have been granted
+	}},
+	{name: "the limit is the caller's", steps: []step{
+		{"a", base, end, 100, base},
+		{"a", base, base + 50, 100, base + 50}, // the bound is already far above the limit
+		{"a", base, end, 100, base + 100},
+	}},
+	{name: "numbers end where int64 does", steps: []step{
+		{"a", end - 12, end, 5, end - 12},
+		{"a", end - 12, end, end - 1, end - 7},
+		{"a", end - 12, end, end - 1, end},
+		{"b", base, end, end, base},
+		{"b", base, end, 1, end},
+	}},
+	{name: "names have nothing in common", steps: names()},
+	{name: "64 fetchers get segments of their own, up to the limit", check: fetchers},
+	{name: "a call whose context has ended does nothing", check: cancelled},
 }
 
-func firstUse(ctx context.Context, store segment.Store) error {
-	return errors.Join(
-		grants(ctx, store, fetch("a", 1), base),
-		grants(ctx, store, fetch("b", 1000), base),
-		grants(ctx, store, segment.Fetch{Name: "c", Min: 1, Limit: 2, Span: 1}, 1),
-	)
-}
-
-func follow(ctx context.Context, store segment.Store) error {
-	var errs []error
-	next := base
-	for _, span := range []int64{1, 1, 100, 7, 1 << 32, 1, 2} {
-		errs = append(errs, grants(ctx, store, fetch("a", span), next))
-		next += span
-	}
-	return errors.Join(errs...)
-}
-
-func above(ctx context.Context, store segment.Store) error {
-	f := fetch("a", 10)
-	atLeast := func(min, want int64) error {
-		f.Min = min
-		return grants(ctx, store, f, want)
-	}
-	return errors.Join(
-		atLeast(base, base),
-		atLeast(base+9, base+10),    // below the bound, so it has no effect
-		atLeast(base+20, base+20),   // equal to the bound
-		atLeast(base+100, base+100), // skips numbers
-		atLeast(1, base+110),        // the skipped numbers must not come back
-	)
-}
-
-func limit(ctx context.Context, store segment.Store) error {
-	f := segment.Fetch{Name: "a", Min: base, Limit: base + 25, Span: 10}
-	errs := []error{
-		grants(ctx, store, f, base),
-		grants(ctx, store, f, base+10),
-		grants(ctx, store, f, base+20), // only five are left
-	}
-	for range 3 {
-		errs = append(errs, grants(ctx, store, f, f.Limit))
-	}
-	f.Limit += 100 // numbers above the old limit must not have been granted
-	return errors.Join(append(errs, grants(ctx, store, f, base+25))...)
-}
-
-func otherLimit(ctx context.Context, store segment.Store) error {
-	low, high := fetch("a", 100), fetch("a", 100)
-	low.Limit = base + 50
-	return errors.Join(
-		grants(ctx, store, high, base),
-		grants(ctx, store, low, low.Limit), // the bound is already far above the limit
-		grants(ctx, store, high, base+100),
-	)
-}
-
-func largest(ctx context.Context, store segment.Store) error {
-	f := fetch("a", math.MaxInt64-1)
-	f.Min = math.MaxInt64 - 12
-	first := f
-	first.Span = 5
-	return errors.Join(
-		grants(ctx, store, first, math.MaxInt64-12),
-		grants(ctx, store, f, math.MaxInt64-7),
-		grants(ctx, store, f, math.MaxInt64),
-		grants(ctx, store, fetch("b", math.MaxInt64), base),
-		grants(ctx, store, fetch("b", 1), math.MaxInt64),
-	)
-}
-
-func names(ctx context.Context, store segment.Store) error {
+// names fetches two segments from each name.
+func names() (steps []step) {
 	list := []string{
 		"a", "A", "ä", "a'b", `a"b`, "a`b", `a\b`, `\`, "a;b--", "100%", "$1", "?", "@min", "{table}", "a\nb", " a", "日本語", "🜁",
 		"0123456789012345678901234567890123456789012345678901234567890123", // 64 bytes
 		"ääääääääääääääääääääääääääääääää",                                 // these are 64 bytes as well
 	}
-	var errs []error
 	for round := range int64(2) {
 		for i, name := range list {
 			span := int64(i + 1)
-			errs = append(errs, grants(ctx, store, fetch(name, span), base+round*span))
+			steps = append(steps, step{name, base, end, span, base + round*span})
 		}
 	}
-	return errors.Join(errs...)
+	return steps
 }
 
-// A granted is a segment that the store granted, or empty if there were no numbers
-// left.
-type granted struct{ start, end int64 }
-
 // fetchers runs 64 goroutines that each fetch five segments, all at the same time. Calls
-// that fail are retried, up to 1,000 times per goroutine. Once the numbers are exhausted,
-// the segments are empty. No two segments may overlap or leave a gap.
+// that fail are retried, up to 1,000 times. Once the numbers are exhausted, the segments
+// are empty. No two segments may overlap or leave a gap.
 func fetchers(ctx context.Context, store segment.Store) error {
-	const n, most = 5, 1000 // fetches, and failed calls, per goroutine
-	last := fetch("a", 1)
-	last.Limit = base + 8000 // the fetches want 10,400
+	last := segment.Fetch{Name: "a", Min: base, Limit: base + 8000, Span: 1} // the fetches want 10,400
 	var mu sync.Mutex
-	var all []granted
+	var all [][]int64 // start and end of each segment
 	var errs []error
 	var wg sync.WaitGroup
 	for i := range 64 {
 		f := last
 		f.Span += int64(i)
 		wg.Go(func() {
-			for refused, got := 0, 0; got < n; {
+			for range 5 {
 				start, err := store.Fetch(ctx, f)
-				mu.Lock()
-				switch {
-				case err == nil:
-					got++
-					all = append(all, granted{start, f.End(start)})
-				case refused == most:
-					errs = append(errs, err)
-					got = n
-				default:
-					refused++
+				for refused := 0; err != nil && refused < 1000; refused++ {
+					start, err = store.Fetch(ctx, f)
 				}
+				mu.Lock()
+				all, errs = append(all, []int64{start, f.End(start)}), append(errs, err)
 				mu.Unlock()
 			}
 		})
 	}
 	wg.Wait()
-	slices.SortFunc(all, func(a, b granted) int {
-		return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(a.end, b.end))
-	})
+	slices.SortFunc(all, slices.Compare)
 	bound := base
-	for _, g := range all {
-		if g.start != bound {
-			errs = append(errs, fmt.Errorf("one segment ends at %d, the next begins at %d", bound, g.start))
+	for _, s := range all {
+		if s[0] != bound {
+			errs = append(errs, fmt.Errorf("one segment ends at %d, the next begins at %d", bound, s[0]))
 		}
-		bound = g.end
+		bound = s[1]
 	}
-	if len(all) != 64*n || bound != last.Limit {
-		errs = append(errs, fmt.Errorf("%d segments up to %d", len(all), bound))
+	if bound != last.Limit {
+		errs = append(errs, fmt.Errorf("the segments end at %d", bound))
 	}
-	return errors.Join(append(errs, grants(ctx, store, last, last.Limit))...)
+	return errors.Join(append(errs, step{"a", base, last.Limit, 1, last.Limit}.check(ctx, store))...)
 }
 
 func cancelled(ctx context.Context, store segment.Store) error {
-	first := grants(ctx, store, fetch("a", 10), base)
+	first := step{"a", base, end, 10, base}.check(ctx, store)
 	over, cancel := context.WithCancel(ctx)
 	cancel()
-	if _, err := store.Fetch(over, fetch("a", 10)); err == nil {
+	if (step{"a", base, end, 10, base + 10}).check(over, store) == nil {
 		return errors.New("it succeeds")
 	}
-	return errors.Join(first, grants(ctx, store, fetch("a", 10), base+10))
+	return errors.Join(first, step{"a", base, end, 10, base + 10}.check(ctx, store))
 }
