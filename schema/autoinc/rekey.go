@@ -662,9 +662,11 @@ func (p *planner) checkMapped(c catalog.Column, r rekeying, where ...string) Ste
 	return Step{
 		Text: fmt.Sprintf("check that each value of %s has a new key", p.column(c)), Run: Check, Locks: "nothing; it reads the table once",
 		SQL:    r.unmapped(p.server, c, "t."+p.Quote(c.Name), "old", where...) + " LIMIT 1",
-		Remedy: "if such rows were written since the rows were sorted, stop the application, call snowkey migrate undo --phase rekey, and apply again; delete or mend rows that reference nothing",
+		Remedy: unmappedRemedy,
 	}
 }
+
+const unmappedRemedy = "if such rows were written since the rows were sorted, stop the application, call snowkey migrate undo --phase rekey, and apply again; delete or mend rows that reference nothing"
 
 // withoutOld returns a query for the number of values in each column that have no old key. An
 // undo can't give them one.
