@@ -17,7 +17,7 @@ type postgresPlanner struct {
 	phase     PhaseName // in which columns change: Widen or Rekey
 	facts     map[place]postgresColumn
 	views     []postgresView         // each after those that it uses
-	uses      map[catalog.Name][]use // of each view, and under no name those of other objects
+	uses      map[catalog.Name][]use // by view
 	sequences map[catalog.Name]postgresSequence
 	obstacles []obstacle
 
@@ -150,6 +150,9 @@ func (p *postgresPlanner) read(ctx context.Context, conn *sql.Conn) (err error) 
 	p.uses = make(map[catalog.Name][]use)
 	for _, u := range uses {
 		p.uses[u.view] = append(p.uses[u.view], u)
+		if u.dependent != "" {
+			p.obstacles = append(p.obstacles, obstacle{catalog.Column{Table: u.table, Name: u.column}, u.dependent + " uses it, and Postgres does not alter its type meanwhile"})
+		}
 	}
 	p.sequences = by(sequences, func(s postgresSequence) catalog.Name { return s.name })
 	for _, o := range published {

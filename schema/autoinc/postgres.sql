@@ -128,7 +128,7 @@ SELECT n.nspname, c.relname, p.name, p.kind, p.constrained, p.is_unique,
 	coalesce((SELECT json_agg(a.attname ORDER BY a.attnum) FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attnum > 0 AND a.attnum = ANY (p.used))::text, '[]'),
 	p.detail, p.dropping, p.again::text, p.parsed, p.parent IS NOT NULL, p.problems, p.definition
 FROM (
-	SELECT 1 AS place, x.indrelid AS relation, i.relname AS name, coalesce(k.contype::text, 'i') AS kind, coalesce(k.conname, '') AS constrained, x.indisunique AS is_unique,
+	SELECT 1 AS place, x.indrelid AS relation, i.relname AS name, coalesce(k.contype::text, 'i') AS kind, coalesce(k.conname, '') AS constrained, CASE WHEN x.indisunique THEN 'UNIQUE ' ELSE '' END AS is_unique,
 		x.indkey::int2[] || ARRAY(SELECT d.refobjsubid::int2 FROM pg_depend d WHERE d.classid = 'pg_class'::regclass AND d.objid = i.oid AND d.refclassid = 'pg_class'::regclass AND d.refobjid = x.indrelid) AS used,
 		CASE WHEN k.condeferrable THEN ' DEFERRABLE' ELSE '' END || CASE WHEN k.condeferred THEN ' INITIALLY DEFERRED' ELSE '' END AS detail,
 		coalesce('ALTER TABLE ' || x.indrelid::regclass || ' DROP CONSTRAINT ' || quote_ident(k.conname), 'DROP INDEX ' || i.oid::regclass) AS dropping,
@@ -153,7 +153,7 @@ FROM (
 	LEFT JOIN pg_inherits h ON h.inhrelid = i.oid
 	LEFT JOIN pg_class hi ON hi.oid = h.inhparent
 	UNION ALL
-	SELECT 2, k.conrelid, k.conname, 'c', k.conname, false, k.conkey, CASE WHEN k.convalidated THEN '' ELSE ' NOT VALID' END,
+	SELECT 2, k.conrelid, k.conname, 'c', k.conname, '', k.conkey, CASE WHEN k.convalidated THEN '' ELSE ' NOT VALID' END,
 		format('ALTER TABLE %s DROP CONSTRAINT %I', k.conrelid::regclass, k.conname),
 		(SELECT json_agg(json_build_array(s.text, s.sql)) FROM (VALUES
 			('add the check again', format('ALTER TABLE %s ADD CONSTRAINT %I %s', k.conrelid::regclass, k.conname, pg_get_constraintdef(k.oid))),
@@ -165,7 +165,7 @@ FROM (
 	-- The server lists the columns of statistics by their position in the table, which changes
 	-- when a wide column replaces a narrow one. We sort them by name instead, so that the
 	-- definition stays the same.
-	SELECT 3, s.stxrelid, '', 'o', '', false,
+	SELECT 3, s.stxrelid, '', 'o', '', '',
 		s.stxkeys::int2[] || ARRAY(SELECT d.refobjsubid::int2 FROM pg_depend d WHERE d.classid = 'pg_statistic_ext'::regclass AND d.objid = s.oid AND d.refobjid = s.stxrelid), '', '',
 		json_build_array(json_build_array('make the statistics again; ANALYZE fills them',
 			coalesce(replace(pg_get_statisticsobjdef(s.oid), ' ON ' || k.by_place, ' ON ' || k.by_name), pg_get_statisticsobjdef(s.oid)))), false, NULL, '', ''
@@ -173,7 +173,7 @@ FROM (
 	CROSS JOIN LATERAL (SELECT string_agg(quote_ident(a.attname), ', ' ORDER BY a.attnum), string_agg(quote_ident(a.attname), ', ' ORDER BY a.attname)
 		FROM pg_attribute a WHERE a.attrelid = s.stxrelid AND a.attnum = ANY (s.stxkeys::int2[])) k (by_place, by_name)
 	UNION ALL
-	SELECT 4, a.attrelid, '', 'o', '', false, ARRAY[a.attnum], '', '', json_build_array(json_build_array(s.text, s.sql)), false, NULL, '', ''
+	SELECT 4, a.attrelid, '', 'o', '', '', ARRAY[a.attnum], '', '', json_build_array(json_build_array(s.text, s.sql)), false, NULL, '', ''
 	FROM pg_attribute a CROSS JOIN LATERAL (
 		SELECT 'grant what was granted on the old column', format('GRANT %s (%I) ON %s TO %s%s', p.privilege_type, a.attname, a.attrelid::regclass, coalesce(quote_ident(r.rolname), 'PUBLIC'), CASE WHEN p.is_grantable THEN ' WITH GRANT OPTION' ELSE '' END)
 		FROM aclexplode(a.attacl) AS p LEFT JOIN pg_roles r ON r.oid = p.grantee
@@ -185,7 +185,7 @@ FROM (
 	) AS s (text, sql)
 	WHERE s.sql IS NOT NULL AND a.attnum > 0 AND NOT a.attisdropped
 	UNION ALL
-	SELECT 5, t.tgrelid, t.tgname, 't', '', false, NULL, '', format('ALTER TABLE ONLY %s DISABLE TRIGGER %I', t.tgrelid::regclass, t.tgname),
+	SELECT 5, t.tgrelid, t.tgname, 't', '', '', NULL, '', format('ALTER TABLE ONLY %s DISABLE TRIGGER %I', t.tgrelid::regclass, t.tgname),
 		json_build_array(json_build_array('enable its trigger again', format('ALTER TABLE ONLY %s ENABLE %sTRIGGER %I', t.tgrelid::regclass, CASE t.tgenabled WHEN 'A' THEN 'ALWAYS ' WHEN 'R' THEN 'REPLICA ' ELSE '' END, t.tgname))), false, NULL, '', ''
 	FROM pg_trigger t WHERE NOT t.tgisinternal AND t.tgenabled <> 'D'
 ) AS p

@@ -157,12 +157,12 @@ func (p *postgresPlanner) syncFunction(table catalog.Name) string {
 	return p.name(beside("snowkey_sync", table)) + "()"
 }
 
-// equal returns the checks that keep the new columns of a table equal to the old ones, and that
-// prove that they have no nulls, as pairs of a name and a condition. They are dropped along with
-// either column.
-func (p *postgresPlanner) equal(table catalog.Name) (checks [][2]string) {
+// equal returns the names and conditions of the checks that keep the new columns of a table equal
+// to the old ones, and that prove that they have no nulls. They are dropped along with either
+// column.
+func (p *postgresPlanner) equal(table catalog.Name) (names, conditions []string) {
 	if p.phase == Rekey {
-		return nil
+		return nil, nil
 	}
 	for _, c := range p.widened.columns[table] {
 		fresh := p.Quote(p.fresh(c))
@@ -170,22 +170,19 @@ func (p *postgresPlanner) equal(table catalog.Name) (checks [][2]string) {
 		if p.facts[exactPlace(c)].notNull {
 			condition += " AND " + fresh + " IS NOT NULL"
 		}
-		checks = append(checks, [2]string{p.own(samePrefix, c.Name), condition})
+		names, conditions = append(names, p.own(samePrefix, c.Name)), append(conditions, condition)
 	}
-	return checks
+	return names, conditions
 }
 
 // prepare adds the columns, along with the trigger that keeps them equal, in a single
 // short transaction. After a swap has been undone there is nothing left for its Undo to
 // drop, which is why the Undo has IF EXISTS everywhere.
 func (p *postgresPlanner) prepare(table catalog.Name) {
-	var adds, drops, sets, checks []string
+	var adds, drops, sets []string
 	for _, f := range p.filled(table, "NEW") {
 		adds, drops = append(adds, "ADD COLUMN "+f.name+" "+f.kind), append(drops, "DROP COLUMN IF EXISTS "+f.name)
 		sets = append(sets, fmt.Sprintf("NEW.%s := %s;", f.name, f.value))
-	}
-	for _, check := range p.equal(table) {
-		checks = append(checks, fmt.Sprintf("ADD CONSTRAINT %s CHECK (%s) NOT VALID", check[0], check[1]))
 	}
 	name, function := p.name(table), p.syncFunction(table)
 	alter := "ALTER TABLE " + name + " "
@@ -193,7 +190,7 @@ func (p *postgresPlanner) prepare(table catalog.Name) {
 	if p.phase == Rekey { // writers need no privilege for the maps
 		language += " SECURITY DEFINER SET search_path = pg_catalog, pg_temp"
 	}
-	tx := p.transaction(p.phase, againstAll, table, nil)
+	tx := p.transaction(p.phase, againstAll, nil, table)
 	p.checkPartitions(tx, table, true)
 	tx.exec("add columns of 64 bits to "+name, alter+strings.Join(adds, ", "), alter+strings.Join(drops, ", "))
 	tx.exec("make the function that keeps them equal",
@@ -203,8 +200,10 @@ func (p *postgresPlanner) prepare(table catalog.Name) {
 	tx.exec("have every new row and every update pass through it",
 		fmt.Sprintf("CREATE TRIGGER %s BEFORE INSERT OR UPDATE ON %s FOR EACH ROW EXECUTE FUNCTION %s", syncTrigger, name, function),
 		fmt.Sprintf("DROP TRIGGER IF EXISTS %s ON %s", syncTrigger, name))
-	if len(checks) > 0 {
-		tx.exec("refuse a row in which they are not equal, from here on", alter+strings.Join(checks, ", "))
+	if names, conditions := p.equal(table); len(names) > 0 {
+		tx.exec("refuse a row in which they are not equal, from here on", alter+joined(names, ", ", func(i int, name string) string {
+			return fmt.Sprintf("ADD CONSTRAINT %s CHECK (%s) NOT VALID", name, conditions[i])
+		}))
 	}
 }
 
@@ -232,11 +231,8 @@ func (p *postgresPlanner) checkPartitions(tx transaction, table catalog.Name, ot
 
 // fill fills the new columns, and then proves that they are equal to the old ones.
 func (p *postgresPlanner) fill(table catalog.Name) {
-	var constraints []string
-	for _, check := range p.equal(table) {
-		constraints = append(constraints, check[0])
-	}
 	p.fillRows(table, p.name(table))
+	constraints, _ := p.equal(table)
 	p.validate(table, "prove that the new columns are filled in every row", constraints)
 }
 
@@ -295,7 +291,7 @@ func (p *postgresPlanner) reference(r catalog.Reference) {
 		like := fresh.Name
 		fresh.Name = database.Own(referencePrefix, fresh.Name)
 		fresh.Columns, fresh.Keys = p.replaced(r.Child, r.Columns), p.replaced(r.Parent, r.Keys)
-		p.transaction(p.phase, againstWriters, r.Child, []catalog.Reference{r}).
+		p.transaction(p.phase, againstWriters, []catalog.Reference{r}, r.Child).
 			exec("add a foreign key like "+p.Quote(like)+" between the new columns", p.addReference(fresh), p.dropReference(fresh))
 		p.validateReference(fresh)
 	}
@@ -329,7 +325,7 @@ func (p *postgresPlanner) complete(r catalog.Reference) {
 	for _, c := range p.copiesOf(r) {
 		p.validateReference(c)
 		if p.partitioned[c.Child] {
-			p.transaction(p.phase, againstWriters, c.Child, []catalog.Reference{c}).
+			p.transaction(p.phase, againstWriters, []catalog.Reference{c}, c.Child).
 				exec("add the foreign key "+p.Quote(c.Name)+", which the partitions have already", p.addReference(c))
 		}
 	}
@@ -352,7 +348,7 @@ func (p *postgresPlanner) swap(table catalog.Name) {
 		}
 	}
 	p.swapped, p.renamed = append(p.swapped, references...), append(p.renamed, table)
-	tx := p.transaction(p.phase, againstAll, table, references)
+	tx := p.transaction(p.phase, againstAll, references, table)
 	p.checkPartitions(tx, table, false)
 	views := p.dropViews(tx, columns[0], table)
 	p.swapReferences(tx, references)

@@ -18,7 +18,7 @@ type postgresPart struct {
 	name       string
 	kind       string // i for an index; p, u or x for one with a constraint; c for a check; t for a trigger; o for what has to be done again only
 	constraint string // its name
-	unique     bool   // whether it is a unique index
+	unique     string // UNIQUE, if it is a unique index
 	columns    listOf[string]
 	detail     string         // when the constraint is checked, as SQL
 	drop       string         // the SQL that drops or disables it
@@ -156,7 +156,7 @@ func (p *postgresPlanner) check(table catalog.Name) {
 	for _, member := range p.family(table) {
 		for _, x := range p.partsOf(member, "c") {
 			fresh := p.own(checkPrefix, x.name)
-			p.transaction(p.phase, againstAll, table, nil).exec("add a check like "+p.Quote(x.name)+" of the new columns of "+p.name(member),
+			p.transaction(p.phase, againstAll, nil, table).exec("add a check like "+p.Quote(x.name)+" of the new columns of "+p.name(member),
 				fmt.Sprintf("%sADD CONSTRAINT %s %s NOT VALID", p.alter(member), fresh, x.definition), p.alter(member)+"DROP CONSTRAINT IF EXISTS "+fresh)
 			if x.detail == "" {
 				p.validate(member, "check it on every row", []string{fresh})
@@ -188,7 +188,7 @@ func (p *postgresPlanner) index(table catalog.Name) {
 			case !p.partitioned[member]:
 				p.indexAlone(x)
 			case x.kind == "i":
-				p.transaction(p.phase, againstWriters, table, nil).exec("make an index like "+p.Quote(x.name)+", to which the indexes of the partitions are attached",
+				p.transaction(p.phase, againstWriters, nil, table).exec("make an index like "+p.Quote(x.name)+", to which the indexes of the partitions are attached",
 					p.ifThere(member, p.createIndex(x, "")), "DROP INDEX IF EXISTS "+p.name(p.freshIndex(x)))
 			}
 		}
@@ -200,11 +200,7 @@ func (p *postgresPlanner) freshIndex(x *postgresPart) catalog.Name {
 }
 
 func (p *postgresPlanner) createIndex(x *postgresPart, how string) string {
-	unique := ""
-	if x.unique {
-		unique = "UNIQUE "
-	}
-	return fmt.Sprintf("CREATE %sINDEX %s%s ON %s USING %s", unique, how, p.Quote(p.freshIndex(x).Name), p.name(x.table), x.definition)
+	return fmt.Sprintf("CREATE %sINDEX %s%s ON %s USING %s", x.unique, how, p.Quote(p.freshIndex(x).Name), p.name(x.table), x.definition)
 }
 
 func (p *postgresPlanner) indexAlone(x *postgresPart) {

@@ -76,18 +76,14 @@ func (p *postgresPlanner) fillKeys(ctx context.Context, conn *sql.Conn, r rekeyi
 		p.check(table)
 		p.index(table)
 		if kept := r.kept(table); kept != "" && !p.partitioned[table] {
-			p.indexAlone(&postgresPart{table: table, name: table.Name + "_" + kept, unique: true, definition: "btree (" + p.Quote(kept) + ")"})
+			p.indexAlone(&postgresPart{table: table, name: table.Name + "_" + kept, unique: "UNIQUE ", definition: "btree (" + p.Quote(kept) + ")"})
 		}
 	}
 	return nil
 }
 
 func (p *postgresPlanner) rekey(r rekeying) {
-	var touched []catalog.Reference
-	for _, table := range r.tables {
-		touched = append(touched, catalog.Reference{Child: table, Parent: table}) // to lock it too
-	}
-	tx := p.transaction(Rekey, againstAll, r.tables[0], append(touched, r.references...))
+	tx := p.transaction(Rekey, againstAll, r.references, r.tables...)
 	tx.add(p.checkUndo(r))
 	views := p.dropViews(tx, r.all()[0], r.tables...)
 	var again []Step

@@ -63,11 +63,14 @@ const (
 
 const postgresExclusive = againstAll + " on %s: readers and writers wait until the transaction ends"
 
-// transaction begins with a step that locks a table and the tables at the other end of its
-// references, all at once. Children come first, in the same order as for a session that
-// writes to a child and then has to look up its parents.
-func (p *postgresPlanner) transaction(phase PhaseName, mode string, table catalog.Name, references []catalog.Reference) transaction {
-	touched := []catalog.Name{p.root(table)} // the partitions are locked along with it
+// transaction begins with a step that locks tables and those at the ends of references, all at
+// once. Children come first, in the same order as for a session that writes to a child and then
+// has to look up its parents.
+func (p *postgresPlanner) transaction(phase PhaseName, mode string, references []catalog.Reference, tables ...catalog.Name) transaction {
+	var touched []catalog.Name
+	for _, table := range tables {
+		touched = append(touched, p.root(table)) // the partitions are locked along with it
+	}
 	for _, r := range references {
 		touched = append(touched, p.root(r.Child), p.root(r.Parent))
 	}
@@ -164,11 +167,6 @@ func (p *postgresPlanner) refuseAlter(c catalog.Column) {
 			p.refuse(c, fmt.Sprintf("drop that, or change it, apply the phase %s, and make it again; or leave the table out (Except, --except)", p.phase), "%s", o.text)
 		}
 	}
-	for _, u := range p.uses[catalog.Name{}] {
-		if has(everywhere, catalog.Column{Table: u.table, Name: u.column}) {
-			p.refuse(c, fmt.Sprintf("drop it, apply the phase %s, and create it again", p.phase), "%s uses it, and Postgres does not alter its type meanwhile", u.dependent)
-		}
-	}
 }
 
 // widen plans one transaction for each table. It alters all columns of the table at
@@ -197,7 +195,7 @@ func (p *postgresPlanner) widen() {
 
 func (p *postgresPlanner) widenTable(table catalog.Name, columns []catalog.Column, references []catalog.Reference) {
 	name, names := p.name(table), namesOf(columns)
-	tx := p.transaction(Widen, againstAll, table, references)
+	tx := p.transaction(Widen, againstAll, references, table)
 	views := p.dropViews(tx, columns[0], table)
 	tx.add(Step{
 		Text:     "widen " + p.List(names) + " of " + name,
@@ -272,7 +270,7 @@ func (p *postgresPlanner) switchOn() {
 			continue
 		}
 		name, alter := p.name(k.Column.Table), "ALTER TABLE "+p.name(k.Column.Table)+" ALTER COLUMN "+p.Quote(k.Column.Name)+" SET GENERATED "
-		p.transaction(SwitchOn, againstAll, k.Column.Table, nil).add(Step{
+		p.transaction(SwitchOn, againstAll, nil, k.Column.Table).add(Step{
 			Text: "let " + name + " take keys that are sent", SQL: alter + "BY DEFAULT", Undo: []string{alter + "ALWAYS"},
 			Done: fmt.Sprintf("SELECT count(*) FROM pg_attribute WHERE attrelid = %s::regclass AND attname = %s AND attidentity <> 'a'", p.Literal(name), p.Literal(k.Column.Name)), Lasting: true,
 		})
@@ -316,7 +314,7 @@ func (p *postgresPlanner) drop() {
 	for _, identity := range []bool{false, true} {
 		for _, k := range p.keys {
 			if p.isIdentity(k) == identity {
-				p.dropCounter(p.transaction(Drop, againstAll, k.Column.Table, nil), k, identity)
+				p.dropCounter(p.transaction(Drop, againstAll, nil, k.Column.Table), k, identity)
 			}
 		}
 	}
@@ -408,7 +406,7 @@ func (p *postgresPlanner) guard() {
 			}
 			name := p.guardName(k, table)
 			on := p.Quote(name) + " ON " + p.name(table)
-			p.transaction(Guard, againstWriters, table, nil).add(Step{
+			p.transaction(Guard, againstWriters, nil, table).add(Step{
 				Text: fmt.Sprintf("refuse new rows of %s with a key below %d", p.name(table), p.options.Floor),
 				SQL: fmt.Sprintf("CREATE TRIGGER %s AFTER INSERT ON %s FOR EACH ROW WHEN (NEW.%s < %d) EXECUTE FUNCTION %s(%s)",
 					p.Quote(name), p.name(table), p.Quote(k.Column.Name), p.options.Floor, p.name(function), p.Literal(k.Column.Name)),
