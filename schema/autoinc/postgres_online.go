@@ -35,7 +35,9 @@ func (p *postgresPlanner) widenOnline(ctx context.Context, conn *sql.Conn) error
 		p.prepare(table)
 	}
 	for _, table := range tables {
-		p.fill(table)
+		p.fillRows(table, p.name(table))
+		equal, _ := p.equal(table)
+		p.validate(table, "prove that the new columns are filled in every row", equal)
 	}
 	for _, table := range tables {
 		p.check(table)
@@ -227,13 +229,6 @@ func (p *postgresPlanner) checkPartitions(tx transaction, table catalog.Name, ot
 			names, p.Literal(p.name(table)), condition),
 		Locks: "nothing", Remedy: remedy,
 	})
-}
-
-// fill fills the new columns, and then proves that they are equal to the old ones.
-func (p *postgresPlanner) fill(table catalog.Name) {
-	p.fillRows(table, p.name(table))
-	constraints, _ := p.equal(table)
-	p.validate(table, "prove that the new columns are filled in every row", constraints)
 }
 
 // fillRows adds the steps that fill the new columns of a table. The first one stands for the

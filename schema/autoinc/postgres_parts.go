@@ -119,14 +119,6 @@ func (p *postgresPlanner) rehearse(ctx context.Context, conn *sql.Conn, table ca
 	return nil
 }
 
-// again returns the SQL that creates a part again as it is.
-func (p *postgresPlanner) again(x *postgresPart) (all []string) {
-	for _, statement := range statements(x.again) {
-		all = append(all, p.ifThere(x.table, statement))
-	}
-	return all
-}
-
 // narrowed returns the SQL that makes the columns of a table narrow again. When Postgres
 // changes a type, it parses each expression again, including the casts that were added when
 // the column became bigint. An index with these casts would no longer be used by queries
@@ -143,7 +135,9 @@ func (p *postgresPlanner) narrowed(table catalog.Name) (undo []string) {
 			if !x.attached { // otherwise it is dropped along with the index it is attached to
 				undo = append(undo, p.ifThere(member, x.drop))
 			}
-			again = append(again, p.again(x)...)
+			for _, a := range x.again {
+				again = append(again, p.ifThere(member, a[1]))
+			}
 		}
 	}
 	narrow := p.altered(p.widened.columns[table], func(c catalog.Column) string { return c.Type })
