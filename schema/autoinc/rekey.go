@@ -659,6 +659,8 @@ func (a *applier) assign(ctx context.Context, s Step, before entry) error {
 	return nil
 }
 
+const unmappedRemedy = "if such rows were written since the rows were sorted, stop the application, call snowkey migrate undo --phase rekey, and apply again; delete or mend rows that reference nothing"
+
 // checkMapped returns a step that looks for a value of a column that has no new key.
 func (p *planner) checkMapped(c catalog.Column, r rekeying, where ...string) Step {
 	return Step{
@@ -667,8 +669,6 @@ func (p *planner) checkMapped(c catalog.Column, r rekeying, where ...string) Ste
 		Remedy: unmappedRemedy,
 	}
 }
-
-const unmappedRemedy = "if such rows were written since the rows were sorted, stop the application, call snowkey migrate undo --phase rekey, and apply again; delete or mend rows that reference nothing"
 
 // withoutOld returns a query for the number of values in each column that have no old key. An
 // undo can't give them one.
