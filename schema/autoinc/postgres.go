@@ -16,8 +16,8 @@ type postgresPlanner struct {
 	*planner
 	phase     PhaseName // in which columns change: Widen or Rekey
 	facts     map[place]postgresColumn
-	views     map[catalog.Name]postgresView
-	uses      []use
+	views     []postgresView         // each after those that it uses
+	uses      map[catalog.Name][]use // by view
 	sequences map[catalog.Name]postgresSequence
 	obstacles []obstacle
 
@@ -26,12 +26,14 @@ type postgresPlanner struct {
 	partitioned map[catalog.Name]bool
 	copies      []referenceCopy
 
-	widened      byTable         // the columns to widen
-	indexes      []postgresIndex // the indexes on these columns
-	checks       []postgresCheck
+	widened      byTable // the columns to widen
+	parts        []postgresPart
 	publications []string // publications that contain tables of the plan
 
-	online
+	silent   bool                // whether this user may keep triggers from firing
+	swapped  []catalog.Reference // online, foreign keys that have their final names already
+	renamed  []catalog.Name      // and tables whose columns have their final names already
+	rekeying *rekeying           // of an online plan with RekeyOptions
 }
 
 // A postgresColumn has what we need to know before altering a column.
@@ -43,27 +45,23 @@ type postgresColumn struct {
 	expression string // the column's own default
 	identity   string
 	generated  string
-	comment    string
 	required   string // the name of its NOT NULL constraint, on servers that name them
-	settings   string // of its statistics, as ALTER COLUMN actions separated by commas
 }
 
 func (c *postgresColumn) dest() []any {
-	return slices.Concat(path(&c.Column), []any{&c.relation, &c.inherited, &c.notNull, &c.expression, &c.identity, &c.generated, &c.comment, &c.required, &c.settings})
+	return slices.Concat(path(&c.Column), []any{&c.relation, &c.inherited, &c.notNull, &c.expression, &c.identity, &c.generated, &c.required})
 }
 
 type postgresSequence struct {
-	name                       catalog.Name
-	start, increment, min, max int64
-	cache                      int64
-	cycle                      bool
-	kind                       string // its type, such as integer
-	grants                     lists  // of the form privilege, role, option
-	comment                    string
+	name                  catalog.Name
+	start, increment, max int64
+	kind                  string         // its type, such as integer
+	options               string         // with its name, for an identity
+	again                 listOf[string] // statements that give another one of this name its privileges and its comment
 }
 
 func (s *postgresSequence) dest() []any {
-	return []any{&s.name.Schema, &s.name.Name, &s.start, &s.increment, &s.min, &s.max, &s.cache, &s.cycle, &s.kind, &s.grants, &s.comment}
+	return []any{&s.name.Schema, &s.name.Name, &s.start, &s.increment, &s.max, &s.kind, &s.options, &s.again}
 }
 
 // An obstacle is a reason why the type of a column can't be altered, or why the column
@@ -110,44 +108,53 @@ func (c *referenceCopy) dest() []any {
 	return []any{&c.child.Schema, &c.child.Name, &c.name, &c.partition.Schema, &c.partition.Name, &c.copied, &c.valid}
 }
 
-// lists can be scanned from a JSON array of arrays of text.
-type lists [][]string
+// A listOf can be scanned from a JSON array.
+type listOf[T any] []T
 
 // Scan implements sql.Scanner.
-func (l *lists) Scan(source any) error {
+func (l *listOf[T]) Scan(source any) error {
 	var text sql.NullString
 	if err := text.Scan(source); err != nil {
 		return err
 	}
-	return json.Unmarshal([]byte(text.String), l)
+	return json.Unmarshal([]byte(text.String), (*[]T)(l))
 }
 
-func (l lists) has(name string) bool {
-	return slices.ContainsFunc(l, func(row []string) bool { return row[0] == name })
-}
+// An action is a description and a statement.
+type action [2]string
 
-func (p *postgresPlanner) read(ctx context.Context, conn *sql.Conn) error {
+func (p *postgresPlanner) read(ctx context.Context, conn *sql.Conn) (err error) {
+	if p.database, err = database.One(ctx, conn, "SELECT current_database()", database.Text); err != nil {
+		return err
+	}
 	var facts []postgresColumn
 	var published []obstacle
 	var sequences []postgresSequence
-	var views []postgresView
+	var uses []use
 	var members []partition
-	err := database.ReadAll(ctx, conn,
+	err = database.ReadAll(ctx, conn,
 		database.Into(&facts, p.query("facts"), (*postgresColumn).dest),
-		database.Into(&p.uses, p.Query(database.Queries, "uses"), (*use).dest),
+		database.Into(&uses, p.Query(database.Queries, "uses"), (*use).dest),
 		database.Into(&p.obstacles, p.query("obstacles"), (*obstacle).dest),
 		database.Into(&published, p.query("publications"), func(o *obstacle) []any { return []any{&o.Table.Schema, &o.Table.Name, &o.text} }),
 		database.Into(&sequences, p.query("sequences"), (*postgresSequence).dest),
-		database.Into(&views, p.query("views"), (*postgresView).dest),
+		database.Into(&p.views, p.query("views"), (*postgresView).dest),
 		database.Into(&members, p.query("partitions"), (*partition).dest),
 		database.Into(&p.copies, p.query("copies"), (*referenceCopy).dest),
+		database.Into(&p.parts, p.query("parts"), (*postgresPart).dest),
 	)
 	if err != nil {
 		return err
 	}
 	p.facts = by(facts, func(c postgresColumn) place { return exactPlace(c.Column) })
+	p.uses = make(map[catalog.Name][]use)
+	for _, u := range uses {
+		p.uses[u.view] = append(p.uses[u.view], u)
+		if u.dependent != "" {
+			p.obstacles = append(p.obstacles, obstacle{catalog.Column{Table: u.table, Name: u.column}, u.dependent + " uses it, and Postgres does not alter its type meanwhile"})
+		}
+	}
 	p.sequences = by(sequences, func(s postgresSequence) catalog.Name { return s.name })
-	p.views = by(views, func(v postgresView) catalog.Name { return v.name })
 	for _, o := range published {
 		if slices.Contains(p.tables(), o.Table) && !slices.Contains(p.publications, o.text) {
 			p.publications = append(p.publications, o.text)
@@ -168,7 +175,7 @@ func (p *postgresPlanner) read(ctx context.Context, conn *sql.Conn) error {
 		columns[i].Table = p.root(columns[i].Table)
 	}
 	p.widened = group(columns)
-	return p.readParts(ctx, conn)
+	return nil
 }
 
 // by returns a map of a list's elements.
@@ -249,20 +256,16 @@ func (p *postgresPlanner) narrowSequence(k catalog.Key) bool {
 	return k.Mechanism == catalog.Serial && k.Counter.Narrow
 }
 
-// ifExists returns the IF EXISTS for statements about a partition. A partition may be
-// dropped while the plan is being applied, in which case they should do nothing.
-func (p *postgresPlanner) ifExists(table catalog.Name) string {
-	if p.root(table) == table {
-		return ""
-	}
-	return "IF EXISTS "
-}
-
+// alter begins an ALTER TABLE. A partition may be dropped while the plan is being applied, in
+// which case statements about it should do nothing.
 func (p *postgresPlanner) alter(table catalog.Name) string {
-	return "ALTER TABLE " + p.ifExists(table) + p.name(table) + " "
+	if p.root(table) == table {
+		return "ALTER TABLE " + p.name(table) + " "
+	}
+	return "ALTER TABLE IF EXISTS " + p.name(table) + " "
 }
 
-// ifThere does the same as ifExists, for statements that don't support IF EXISTS.
+// ifThere does the same for statements that don't support IF EXISTS.
 func (p *postgresPlanner) ifThere(table catalog.Name, statement string) string {
 	if p.root(table) == table {
 		return statement
@@ -276,9 +279,4 @@ func (p *postgresPlanner) orGone(table catalog.Name) string {
 		return ""
 	}
 	return fmt.Sprintf(" + (to_regclass(%s) IS NULL)::int", p.Literal(p.name(table)))
-}
-
-// comment returns SQL that comments on an object, such as COLUMN "a"."b"."c".
-func (p *postgresPlanner) comment(object, text string) string {
-	return "COMMENT ON " + object + " IS " + p.Literal(text)
 }

@@ -13,12 +13,8 @@ ORDER BY n.nspname, c.relname, a.attnum
 -- Every integer column, with everything that decides how it may be altered.
 SELECT n.nspname, c.relname, a.attname, c.relkind::text, a.attinhcount > 0, a.attnotnull,
 	coalesce(pg_get_expr(f.adbin, f.adrelid), ''), a.attidentity::text, a.attgenerated::text,
-	coalesce(col_description(c.oid, a.attnum), ''),
 	-- From Postgres 18 on, NOT NULL constraints have names.
-	coalesce((SELECT k.conname FROM pg_constraint k WHERE k.conrelid = c.oid AND k.contype = 'n' AND k.conkey = ARRAY[a.attnum]), ''),
-	concat_ws(', ', CASE WHEN a.attstattarget >= 0 THEN 'SET STATISTICS ' || a.attstattarget END,
-		-- An option whose name begins with pg_ is the server's own, such as pg_attver of 15.20.
-		'SET (' || (SELECT string_agg(o, ', ') FROM unnest(a.attoptions) o WHERE o !~ '^pg_') || ')')
+	coalesce((SELECT k.conname FROM pg_constraint k WHERE k.conrelid = c.oid AND k.contype = 'n' AND k.conkey = ARRAY[a.attnum]), '')
 FROM pg_attribute a
 JOIN pg_class c ON c.oid = a.attrelid AND c.relkind IN ('r', 'p', 'f')
 JOIN pg_namespace n ON n.oid = c.relnamespace AND n.nspname !~ '^pg_' AND n.nspname <> 'information_schema'
@@ -124,79 +120,91 @@ SELECT n.nspname, c.relname, a.attname, 'a subscription fills its table, and fir
 FROM pg_subscription_rel s JOIN pg_class c ON c.oid = s.srrelid JOIN pg_namespace n ON n.oid = c.relnamespace
 JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0
 
--- name: indexes
--- Every index with its columns, including those in its expressions. The last column says
--- what keeps us from creating another index like it.
-SELECT n.nspname, c.relname, i.relname, x.indisunique, coalesce(k.conname, ''), coalesce(k.contype::text, ''),
-	coalesce((
-		SELECT json_agg(json_build_array(a.attname) ORDER BY a.attnum)
-		FROM pg_attribute a
-		WHERE a.attrelid = x.indrelid AND a.attnum > 0 AND (a.attnum = ANY (x.indkey::int2[]) OR EXISTS (
-			SELECT FROM pg_depend d WHERE d.classid = 'pg_class'::regclass AND d.objid = x.indexrelid
-			AND d.refclassid = 'pg_class'::regclass AND d.refobjid = x.indrelid AND d.refobjsubid = a.attnum))
-	)::text, '[]'),
-	CASE WHEN k.condeferrable THEN ' DEFERRABLE' ELSE '' END || CASE WHEN k.condeferred THEN ' INITIALLY DEFERRED' ELSE '' END,
-	-- Without ONLY, CREATE INDEX attaches existing indexes of the partitions to the new index.
-	coalesce('ALTER TABLE ' || format('%I.%I', n.nspname, c.relname) || ' ADD CONSTRAINT ' || quote_ident(k.conname) || ' ' || pg_get_constraintdef(k.oid), replace(pg_get_indexdef(x.indexrelid),
-		format(' ON ONLY %I.%I USING ', n.nspname, c.relname), format(' ON %I.%I USING ', n.nspname, c.relname))),
-	x.indexprs IS NOT NULL OR x.indpred IS NOT NULL, h.inhparent IS NOT NULL,
-	x.indisclustered, coalesce(obj_description(i.oid, 'pg_class'), ''), coalesce(obj_description(k.oid, 'pg_constraint'), ''),
-	concat_ws(', ',
-		CASE WHEN k.contype = 'x' THEN 'it excludes rows' END,
-		CASE WHEN NOT x.indisvalid THEN 'it is not valid' END,
-		CASE WHEN x.indisreplident THEN 'it is the replica identity' END,
-		CASE WHEN i.reltablespace <> 0 THEN 'it is in a tablespace of its own' END)
-FROM pg_index x
-JOIN pg_class i ON i.oid = x.indexrelid
-JOIN pg_class c ON c.oid = x.indrelid
+-- name: parts
+-- Every index and check, and what else is lost with a column: statistics, privileges and
+-- comments. Each has the columns that it uses, also in expressions, and the statements that make
+-- it again, each after its description. Triggers have no columns here; they can be disabled.
+SELECT n.nspname, c.relname, p.name, p.kind, p.constrained, p.is_unique,
+	coalesce((SELECT json_agg(a.attname ORDER BY a.attnum) FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attnum > 0 AND a.attnum = ANY (p.used))::text, '[]'),
+	p.detail, p.dropping, p.again::text, p.parsed, p.parent IS NOT NULL, p.problems, p.definition
+FROM (
+	SELECT 1 AS place, x.indrelid AS relation, i.relname AS name, coalesce(k.contype::text, 'i') AS kind, coalesce(k.conname, '') AS constrained, CASE WHEN x.indisunique THEN 'UNIQUE ' ELSE '' END AS is_unique,
+		x.indkey::int2[] || ARRAY(SELECT d.refobjsubid::int2 FROM pg_depend d WHERE d.classid = 'pg_class'::regclass AND d.objid = i.oid AND d.refclassid = 'pg_class'::regclass AND d.refobjid = x.indrelid) AS used,
+		CASE WHEN k.condeferrable THEN ' DEFERRABLE' ELSE '' END || CASE WHEN k.condeferred THEN ' INITIALLY DEFERRED' ELSE '' END AS detail,
+		coalesce('ALTER TABLE ' || x.indrelid::regclass || ' DROP CONSTRAINT ' || quote_ident(k.conname), 'DROP INDEX ' || i.oid::regclass) AS dropping,
+		(SELECT json_agg(json_build_array(s.text, s.sql)) FROM (VALUES
+			('add the constraint again', 'ALTER TABLE ' || x.indrelid::regclass || ' ADD CONSTRAINT ' || quote_ident(k.conname) || ' ' || pg_get_constraintdef(k.oid)),
+			-- Without ONLY, CREATE INDEX attaches existing indexes of the partitions to the new index.
+			('make the index again', CASE WHEN k.oid IS NULL THEN replace(pg_get_indexdef(i.oid), ' ON ONLY ' || x.indrelid::regclass || ' USING ', ' ON ' || x.indrelid::regclass || ' USING ') END),
+			('comment on it', 'COMMENT ON INDEX ' || i.oid::regclass || ' IS ' || quote_literal(obj_description(i.oid, 'pg_class'))),
+			('comment on its constraint', 'COMMENT ON CONSTRAINT ' || quote_ident(k.conname) || ' ON ' || x.indrelid::regclass || ' IS ' || quote_literal(obj_description(k.oid, 'pg_constraint'))),
+			('let CLUSTER order the table by it again', CASE WHEN x.indisclustered THEN format('ALTER TABLE %s CLUSTER ON %I', x.indrelid::regclass, i.relname) END)
+		) AS s (text, sql) WHERE s.sql IS NOT NULL) AS again,
+		x.indexprs IS NOT NULL OR x.indpred IS NOT NULL AS parsed, hi.relname AS parent,
+		-- What keeps us from making another index like it.
+		concat_ws(', ',
+			CASE WHEN k.contype = 'x' THEN 'it excludes rows' END,
+			CASE WHEN NOT x.indisvalid THEN 'it is not valid' END,
+			CASE WHEN x.indisreplident THEN 'it is the replica identity' END,
+			CASE WHEN i.reltablespace <> 0 THEN 'it is in a tablespace of its own' END) AS problems,
+		substring(pg_get_indexdef(i.oid) FROM ' USING (.*)$') AS definition
+	FROM pg_index x JOIN pg_class i ON i.oid = x.indexrelid
+	LEFT JOIN pg_constraint k ON k.conindid = i.oid AND k.conrelid = x.indrelid AND k.contype IN ('p', 'u', 'x')
+	LEFT JOIN pg_inherits h ON h.inhrelid = i.oid
+	LEFT JOIN pg_class hi ON hi.oid = h.inhparent
+	UNION ALL
+	SELECT 2, k.conrelid, k.conname, 'c', k.conname, '', k.conkey, CASE WHEN k.convalidated THEN '' ELSE ' NOT VALID' END,
+		format('ALTER TABLE %s DROP CONSTRAINT %I', k.conrelid::regclass, k.conname),
+		(SELECT json_agg(json_build_array(s.text, s.sql)) FROM (VALUES
+			('add the check again', format('ALTER TABLE %s ADD CONSTRAINT %I %s', k.conrelid::regclass, k.conname, pg_get_constraintdef(k.oid))),
+			('comment on it', format('COMMENT ON CONSTRAINT %I ON %s IS ', k.conname, k.conrelid::regclass) || quote_literal(obj_description(k.oid, 'pg_constraint')))
+		) AS s (text, sql) WHERE s.sql IS NOT NULL),
+		true, NULL, '', regexp_replace(pg_get_constraintdef(k.oid), ' NOT VALID$', '')
+	FROM pg_constraint k WHERE k.contype = 'c' AND k.conrelid <> 0 AND k.coninhcount = 0
+	UNION ALL
+	-- The server lists the columns of statistics by their position in the table, which changes
+	-- when a wide column replaces a narrow one. We sort them by name instead, so that the
+	-- definition stays the same.
+	SELECT 3, s.stxrelid, '', 'o', '', '',
+		s.stxkeys::int2[] || ARRAY(SELECT d.refobjsubid::int2 FROM pg_depend d WHERE d.classid = 'pg_statistic_ext'::regclass AND d.objid = s.oid AND d.refobjid = s.stxrelid), '', '',
+		json_build_array(json_build_array('make the statistics again; ANALYZE fills them',
+			coalesce(replace(pg_get_statisticsobjdef(s.oid), ' ON ' || k.by_place, ' ON ' || k.by_name), pg_get_statisticsobjdef(s.oid)))), false, NULL, '', ''
+	FROM pg_statistic_ext s
+	CROSS JOIN LATERAL (SELECT string_agg(quote_ident(a.attname), ', ' ORDER BY a.attnum), string_agg(quote_ident(a.attname), ', ' ORDER BY a.attname)
+		FROM pg_attribute a WHERE a.attrelid = s.stxrelid AND a.attnum = ANY (s.stxkeys::int2[])) k (by_place, by_name)
+	UNION ALL
+	SELECT 4, a.attrelid, '', 'o', '', '', ARRAY[a.attnum], '', '', json_build_array(json_build_array(s.text, s.sql)), false, NULL, '', ''
+	FROM pg_attribute a CROSS JOIN LATERAL (
+		SELECT 'grant what was granted on the old column', format('GRANT %s (%I) ON %s TO %s%s', p.privilege_type, a.attname, a.attrelid::regclass, coalesce(quote_ident(r.rolname), 'PUBLIC'), CASE WHEN p.is_grantable THEN ' WITH GRANT OPTION' ELSE '' END)
+		FROM aclexplode(a.attacl) AS p LEFT JOIN pg_roles r ON r.oid = p.grantee
+		UNION ALL SELECT 'comment on it', format('COMMENT ON COLUMN %s.%I IS ', a.attrelid::regclass, a.attname) || quote_literal(col_description(a.attrelid, a.attnum))
+		UNION ALL SELECT 'collect statistics as for the old column; ANALYZE does', format('ALTER TABLE ONLY %s ALTER COLUMN %I SET ', a.attrelid::regclass, a.attname) || o
+		FROM (SELECT 'STATISTICS ' || a.attstattarget WHERE a.attstattarget >= 0
+			-- An option whose name begins with pg_ is the server's own, such as pg_attver of 15.20.
+			UNION ALL SELECT '(' || string_agg(o, ', ') || ')' FROM unnest(a.attoptions) AS o WHERE o !~ '^pg_') AS options (o)
+	) AS s (text, sql)
+	WHERE s.sql IS NOT NULL AND a.attnum > 0 AND NOT a.attisdropped
+	UNION ALL
+	SELECT 5, t.tgrelid, t.tgname, 't', '', '', NULL, '', format('ALTER TABLE ONLY %s DISABLE TRIGGER %I', t.tgrelid::regclass, t.tgname),
+		json_build_array(json_build_array('enable its trigger again', format('ALTER TABLE ONLY %s ENABLE %sTRIGGER %I', t.tgrelid::regclass, CASE t.tgenabled WHEN 'A' THEN 'ALWAYS ' WHEN 'R' THEN 'REPLICA ' ELSE '' END, t.tgname))), false, NULL, '', ''
+	FROM pg_trigger t WHERE NOT t.tgisinternal AND t.tgenabled <> 'D'
+) AS p
+JOIN pg_class c ON c.oid = p.relation AND c.relkind IN ('r', 'p')
 JOIN pg_namespace n ON n.oid = c.relnamespace AND n.nspname !~ '^pg_' AND n.nspname <> 'information_schema'
-LEFT JOIN pg_constraint k ON k.conindid = x.indexrelid AND k.conrelid = x.indrelid AND k.contype IN ('p', 'u', 'x')
-LEFT JOIN pg_inherits h ON h.inhrelid = x.indexrelid
-LEFT JOIN pg_class hi ON hi.oid = h.inhparent
 -- If a partition has several equal indexes, Postgres attaches the first one to the first
 -- index of the table, so the order matters.
-ORDER BY n.nspname, c.relname, hi.relname, i.relname
-
--- name: checks
-SELECT n.nspname, c.relname, k.conname, k.convalidated, coalesce(obj_description(k.oid, 'pg_constraint'), ''),
-	coalesce((SELECT json_agg(json_build_array(a.attname)) FROM pg_attribute a WHERE a.attrelid = k.conrelid AND a.attnum = ANY (k.conkey))::text, '[]'), pg_get_constraintdef(k.oid)
-FROM pg_constraint k
-JOIN pg_class c ON c.oid = k.conrelid
-JOIN pg_namespace n ON n.oid = c.relnamespace
-WHERE k.contype = 'c' AND k.coninhcount = 0
-ORDER BY n.nspname, c.relname, k.conname
-
--- name: remade
--- What is lost with a column, and can be created again once another one has its name.
--- The server lists the columns of statistics by their position in the table, which changes
--- when a wide column replaces a narrow one. We sort them by name instead, so that the
--- definition stays the same.
-SELECT n.nspname, c.relname, 'make the statistics again; ANALYZE fills them',
-	coalesce(replace(pg_get_statisticsobjdef(s.oid), ' ON ' || k.by_place, ' ON ' || k.by_name), pg_get_statisticsobjdef(s.oid)),
-	coalesce((SELECT json_agg(json_build_array(a.attname)) FROM pg_attribute a WHERE a.attrelid = s.stxrelid AND a.attnum > 0 AND (
-		a.attnum = ANY (s.stxkeys::int2[]) OR EXISTS (
-			SELECT FROM pg_depend d WHERE d.classid = 'pg_statistic_ext'::regclass AND d.objid = s.oid AND d.refobjid = s.stxrelid AND d.refobjsubid = a.attnum)))::text, '[]')
-FROM pg_statistic_ext s
-JOIN pg_class c ON c.oid = s.stxrelid
-JOIN pg_namespace n ON n.oid = c.relnamespace
-CROSS JOIN LATERAL (SELECT string_agg(quote_ident(a.attname), ', ' ORDER BY a.attnum), string_agg(quote_ident(a.attname), ', ' ORDER BY a.attname)
-	FROM pg_attribute a WHERE a.attrelid = s.stxrelid AND a.attnum = ANY (s.stxkeys::int2[])) k (by_place, by_name)
-UNION ALL
-SELECT n.nspname, c.relname, 'grant what was granted on the old column',
-	format('GRANT %s (%I) ON %s TO %s%s', p.privilege_type, a.attname, c.oid::regclass, coalesce(quote_ident(r.rolname), 'PUBLIC'), CASE WHEN p.is_grantable THEN ' WITH GRANT OPTION' ELSE '' END),
-	json_build_array(json_build_array(a.attname))::text
-FROM pg_attribute a
-JOIN pg_class c ON c.oid = a.attrelid AND c.relkind IN ('r', 'p')
-JOIN pg_namespace n ON n.oid = c.relnamespace
-CROSS JOIN LATERAL aclexplode(a.attacl) AS p
-LEFT JOIN pg_roles r ON r.oid = p.grantee
-WHERE a.attnum > 0 AND NOT a.attisdropped
-ORDER BY 1, 2, 3 DESC, 4
+ORDER BY n.nspname, c.relname, p.place, p.parent, p.name, p.again::text
 
 -- name: sequences
-SELECT n.nspname, c.relname, q.seqstart, q.seqincrement, q.seqmin, q.seqmax, q.seqcache, q.seqcycle,  format_type(q.seqtypid, NULL), coalesce((
-	SELECT json_agg(json_build_array(a.privilege_type, coalesce(quote_ident(r.rolname), 'PUBLIC'), CASE WHEN a.is_grantable THEN ' WITH GRANT OPTION' ELSE '' END) ORDER BY a.privilege_type, r.rolname)
-	FROM aclexplode(c.relacl) AS a LEFT JOIN pg_roles r ON r.oid = a.grantee WHERE a.grantee <> c.relowner)::text, '[]'), coalesce(obj_description(c.oid, 'pg_class'), '')
+-- Every sequence, with the options and the statements that make an identity have the same one.
+SELECT n.nspname, c.relname, q.seqstart, q.seqincrement, q.seqmax, format_type(q.seqtypid, NULL),
+	format('SEQUENCE NAME %s INCREMENT BY %s MINVALUE %s START WITH %s CACHE %s', c.oid::regclass, q.seqincrement, q.seqmin, q.seqstart, q.seqcache)
+		|| CASE WHEN q.seqmax NOT IN (32767, 2147483647) THEN ' MAXVALUE ' || q.seqmax ELSE '' END || CASE WHEN q.seqcycle THEN ' CYCLE' ELSE '' END,
+	coalesce((SELECT json_agg(s.sql ORDER BY s.sql DESC) FROM (
+		SELECT format('GRANT %s ON SEQUENCE %s TO %s%s', a.privilege_type, c.oid::regclass, coalesce(quote_ident(r.rolname), 'PUBLIC'), CASE WHEN a.is_grantable THEN ' WITH GRANT OPTION' ELSE '' END)
+		FROM aclexplode(c.relacl) AS a LEFT JOIN pg_roles r ON r.oid = a.grantee WHERE a.grantee <> c.relowner
+		UNION ALL SELECT format('COMMENT ON SEQUENCE %s IS %L', c.oid::regclass, d.description) FROM pg_description d WHERE d.objoid = c.oid AND d.classoid = 'pg_class'::regclass AND d.objsubid = 0
+	) AS s (sql))::text, '[]')
 FROM pg_sequence q JOIN pg_class c ON c.oid = q.seqrelid JOIN pg_namespace n ON n.oid = c.relnamespace
 
 -- name: partitions
@@ -228,6 +236,14 @@ ORDER BY (SELECT count(*) FROM pg_partition_ancestors(t.oid)) DESC, 4, 5
 -- name: views
 -- Every view, with the statements that create it with everything that is lost when it is
 -- dropped, each after its description. The last column names what a plan cannot create again.
+-- A view comes after those that it uses.
+WITH RECURSIVE uses AS (
+	SELECT DISTINCT w.ev_class AS view, d.refobjid AS used FROM pg_depend d JOIN pg_rewrite w ON d.classid = 'pg_rewrite'::regclass AND w.oid = d.objid
+	WHERE d.refclassid = 'pg_class'::regclass AND d.refobjid <> w.ev_class
+), levels AS ( -- with a limit, because their rules may use each other
+	SELECT oid AS view, 0 AS level FROM pg_class WHERE relkind IN ('v', 'm')
+	UNION SELECT u.view, l.level + 1 FROM levels l JOIN uses u ON u.used = l.view WHERE l.level < 50
+)
 SELECT n.nspname, v.relname, k.kind, pg_get_userbyid(v.relowner),
 	(SELECT json_agg(json_build_array(p.text, p.sql) ORDER BY p.place, p.sql) FROM (
 		SELECT 1, 'create the view ' || v.oid::regclass || ' again', 'CREATE ' || k.kind || ' ' || v.oid::regclass || coalesce(' WITH (' || array_to_string(v.reloptions, ', ') || ')', '')
@@ -269,7 +285,7 @@ FROM pg_class v
 CROSS JOIN LATERAL (SELECT CASE v.relkind WHEN 'm' THEN 'MATERIALIZED VIEW' ELSE 'VIEW' END) AS k (kind)
 JOIN pg_namespace n ON n.oid = v.relnamespace AND n.nspname !~ '^pg_' AND n.nspname <> 'information_schema'
 WHERE v.relkind IN ('v', 'm')
-ORDER BY n.nspname, v.relname
+ORDER BY (SELECT max(l.level) FROM levels l WHERE l.view = v.oid), n.nspname, v.relname
 
 -- name: unique
 -- An index with expressions or with a condition has another column without a name.
@@ -338,8 +354,3 @@ JOIN pg_class c ON c.oid = x.indrelid AND NOT c.relispartition
 JOIN pg_namespace n ON n.oid = c.relnamespace AND n.nspname !~ '^pg_'
 JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = x.indkey[0]
 WHERE x.indisprimary AND x.indnkeyatts = 1 ORDER BY 1, 2
-
--- name: triggers
-SELECT n.nspname, c.relname, t.tgname, CASE t.tgenabled WHEN 'A' THEN 'ENABLE ALWAYS TRIGGER' WHEN 'R' THEN 'ENABLE REPLICA TRIGGER' ELSE 'ENABLE TRIGGER' END
-FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid JOIN pg_namespace n ON n.oid = c.relnamespace
-WHERE NOT t.tgisinternal AND t.tgenabled <> 'D' ORDER BY 1, 2, 3

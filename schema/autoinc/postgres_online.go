@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -16,16 +15,6 @@ import (
 // column next to each narrow one. A trigger keeps the two equal for new rows, and a backfill
 // copies the old rows in batches. The new column gets its own indexes and foreign keys, and
 // finally replaces the narrow column.
-
-// online is what only a plan of this kind needs.
-type online struct {
-	remade     []remade
-	silent     bool                    // whether this user may keep triggers from firing
-	swapped    []catalog.Reference     // foreign keys that have their final names already
-	renamed    []catalog.Name          // tables whose columns have their final names already
-	afterwards map[catalog.Name][]Step // by partition: the steps that come after all swaps, see later
-	rekeying   *rekeying               // of a plan with RekeyOptions
-}
 
 func (p *postgresPlanner) widenOnline(ctx context.Context, conn *sql.Conn) error {
 	tables := p.widened.tables
@@ -46,7 +35,9 @@ func (p *postgresPlanner) widenOnline(ctx context.Context, conn *sql.Conn) error
 		p.prepare(table)
 	}
 	for _, table := range tables {
-		p.fill(table)
+		p.fillRows(table, p.name(table))
+		equal, _ := p.equal(table)
+		p.validate(table, "prove that the new columns are filled in every row", equal)
 	}
 	for _, table := range tables {
 		p.check(table)
@@ -66,12 +57,10 @@ func (p *postgresPlanner) widenOnline(ctx context.Context, conn *sql.Conn) error
 			p.complete(r)
 		}
 	}
-	p.addLater()
 	return nil
 }
 
 func (p *postgresPlanner) readOnline(ctx context.Context, conn *sql.Conn) error {
-	p.afterwards = make(map[catalog.Name][]Step)
 	silent := "SELECT current_setting('is_superuser') = 'on'"
 	if p.AtLeast(15, 0) {
 		silent += " OR has_parameter_privilege(current_user, 'session_replication_role', 'SET')"
@@ -81,11 +70,7 @@ func (p *postgresPlanner) readOnline(ctx context.Context, conn *sql.Conn) error 
 	if err != nil {
 		return err
 	}
-	var obstacles []obstacle
-	err = database.ReadAll(ctx, conn,
-		database.Into(&obstacles, p.query("obstacles online"), (*obstacle).dest, p.silent),
-		database.Into(&p.remade, p.query("remade"), (*remade).dest),
-	)
+	obstacles, err := database.List(ctx, conn, p.query("obstacles online"), (*obstacle).dest, p.silent)
 	for _, c := range p.widened.all() {
 		p.refuseOnline(c, obstacles)
 	}
@@ -104,8 +89,8 @@ func (p *postgresPlanner) refuseOnline(c catalog.Column, obstacles []obstacle) {
 			p.refuse(c, remedy, "%s", o.text)
 		}
 	}
-	for _, x := range p.indexes {
-		if p.root(x.table) == c.Table && x.columns.has(c.Name) && x.problems != "" {
+	for _, x := range p.parts {
+		if p.root(x.table) == c.Table && slices.Contains(x.columns, c.Name) && x.problems != "" {
 			p.refuse(c, remedy, "the index %s would have to be made again for the new column, and %s", p.Quote(x.name), x.problems)
 		}
 	}
@@ -162,7 +147,6 @@ func (p *postgresPlanner) own(prefix, name string) string {
 
 const (
 	samePrefix       = "snowkey_same" // a check that two columns are equal
-	setPrefix        = "snowkey_set"  // a check that a column isn't null
 	checkPrefix      = "snowkey_check"
 	referencePrefix  = "snowkey_fk"
 	constraintPrefix = "snowkey_required" // the NOT NULL constraint of a column
@@ -175,34 +159,32 @@ func (p *postgresPlanner) syncFunction(table catalog.Name) string {
 	return p.name(beside("snowkey_sync", table)) + "()"
 }
 
-// equal returns the checks that keep the new columns of a table equal to the old ones, as
-// pairs of a name and a condition.
-func (p *postgresPlanner) equal(table catalog.Name) (checks [][2]string) {
+// equal returns the names and conditions of the checks that keep the new columns of a table equal
+// to the old ones, and that prove that they have no nulls. They are dropped along with either
+// column.
+func (p *postgresPlanner) equal(table catalog.Name) (names, conditions []string) {
 	if p.phase == Rekey {
-		return nil
+		return nil, nil
 	}
 	for _, c := range p.widened.columns[table] {
 		fresh := p.Quote(p.fresh(c))
-		checks = append(checks, [2]string{p.own(samePrefix, c.Name), fresh + " IS NOT DISTINCT FROM " + p.Quote(c.Name)})
+		condition := fresh + " IS NOT DISTINCT FROM " + p.Quote(c.Name)
 		if p.facts[exactPlace(c)].notNull {
-			checks = append(checks, [2]string{p.own(setPrefix, c.Name), fresh + " IS NOT NULL"})
+			condition += " AND " + fresh + " IS NOT NULL"
 		}
+		names, conditions = append(names, p.own(samePrefix, c.Name)), append(conditions, condition)
 	}
-	return checks
+	return names, conditions
 }
 
 // prepare adds the columns, along with the trigger that keeps them equal, in a single
 // short transaction. After a swap has been undone there is nothing left for its Undo to
 // drop, which is why the Undo has IF EXISTS everywhere.
 func (p *postgresPlanner) prepare(table catalog.Name) {
-	var adds, drops, sets, checks, unchecks []string
+	var adds, drops, sets []string
 	for _, f := range p.filled(table, "NEW") {
 		adds, drops = append(adds, "ADD COLUMN "+f.name+" "+f.kind), append(drops, "DROP COLUMN IF EXISTS "+f.name)
 		sets = append(sets, fmt.Sprintf("NEW.%s := %s;", f.name, f.value))
-	}
-	for _, check := range p.equal(table) {
-		checks = append(checks, fmt.Sprintf("ADD CONSTRAINT %s CHECK (%s) NOT VALID", check[0], check[1]))
-		unchecks = append(unchecks, "DROP CONSTRAINT IF EXISTS "+check[0])
 	}
 	name, function := p.name(table), p.syncFunction(table)
 	alter := "ALTER TABLE " + name + " "
@@ -210,7 +192,7 @@ func (p *postgresPlanner) prepare(table catalog.Name) {
 	if p.phase == Rekey { // writers need no privilege for the maps
 		language += " SECURITY DEFINER SET search_path = pg_catalog, pg_temp"
 	}
-	tx := p.transaction(p.phase, againstAll, table, nil)
+	tx := p.transaction(p.phase, againstAll, nil, table)
 	p.checkPartitions(tx, table, true)
 	tx.exec("add columns of 64 bits to "+name, alter+strings.Join(adds, ", "), alter+strings.Join(drops, ", "))
 	tx.exec("make the function that keeps them equal",
@@ -220,8 +202,10 @@ func (p *postgresPlanner) prepare(table catalog.Name) {
 	tx.exec("have every new row and every update pass through it",
 		fmt.Sprintf("CREATE TRIGGER %s BEFORE INSERT OR UPDATE ON %s FOR EACH ROW EXECUTE FUNCTION %s", syncTrigger, name, function),
 		fmt.Sprintf("DROP TRIGGER IF EXISTS %s ON %s", syncTrigger, name))
-	if len(checks) > 0 {
-		tx.exec("refuse a row in which they are not equal, from here on", alter+strings.Join(checks, ", "), alter+strings.Join(unchecks, ", "))
+	if names, conditions := p.equal(table); len(names) > 0 {
+		tx.exec("refuse a row in which they are not equal, from here on", alter+joined(names, ", ", func(i int, name string) string {
+			return fmt.Sprintf("ADD CONSTRAINT %s CHECK (%s) NOT VALID", name, conditions[i])
+		}))
 	}
 }
 
@@ -245,16 +229,6 @@ func (p *postgresPlanner) checkPartitions(tx transaction, table catalog.Name, ot
 			names, p.Literal(p.name(table)), condition),
 		Locks: "nothing", Remedy: remedy,
 	})
-}
-
-// fill fills the new columns, and then proves that they are equal to the old ones.
-func (p *postgresPlanner) fill(table catalog.Name) {
-	var constraints []string
-	for _, check := range p.equal(table) {
-		constraints = append(constraints, check[0])
-	}
-	p.fillRows(table, p.name(table))
-	p.validate(table, "prove that the new columns are filled in every row", constraints)
 }
 
 // fillRows adds the steps that fill the new columns of a table. The first one stands for the
@@ -312,7 +286,7 @@ func (p *postgresPlanner) reference(r catalog.Reference) {
 		like := fresh.Name
 		fresh.Name = database.Own(referencePrefix, fresh.Name)
 		fresh.Columns, fresh.Keys = p.replaced(r.Child, r.Columns), p.replaced(r.Parent, r.Keys)
-		p.transaction(p.phase, againstWriters, r.Child, []catalog.Reference{r}).
+		p.transaction(p.phase, againstWriters, []catalog.Reference{r}, r.Child).
 			exec("add a foreign key like "+p.Quote(like)+" between the new columns", p.addReference(fresh), p.dropReference(fresh))
 		p.validateReference(fresh)
 	}
@@ -346,7 +320,7 @@ func (p *postgresPlanner) complete(r catalog.Reference) {
 	for _, c := range p.copiesOf(r) {
 		p.validateReference(c)
 		if p.partitioned[c.Child] {
-			p.transaction(p.phase, againstWriters, c.Child, []catalog.Reference{c}).
+			p.transaction(p.phase, againstWriters, []catalog.Reference{c}, c.Child).
 				exec("add the foreign key "+p.Quote(c.Name)+", which the partitions have already", p.addReference(c))
 		}
 	}
@@ -369,12 +343,12 @@ func (p *postgresPlanner) swap(table catalog.Name) {
 		}
 	}
 	p.swapped, p.renamed = append(p.swapped, references...), append(p.renamed, table)
-	views := p.viewsOf(table)
-	tx := p.transaction(p.phase, againstAll, table, references)
+	tx := p.transaction(p.phase, againstAll, references, table)
 	p.checkPartitions(tx, table, false)
-	p.dropViews(tx, columns[0], views)
+	views := p.dropViews(tx, columns[0], table)
 	p.swapReferences(tx, references)
 	p.swapColumns(tx, table, p.narrowAgain(table, undone), p.narrowable(table, undone))
+	p.widenSequences(tx, table)
 	p.addLate(tx, references)
 	p.makeViews(tx, views)
 }
@@ -385,21 +359,19 @@ func (p *postgresPlanner) swapColumns(tx transaction, table catalog.Name, undo, 
 	columns, name := p.widened.columns[table], p.name(table)
 	tx.exec("drop the trigger", "DROP TRIGGER "+syncTrigger+" ON "+name)
 	tx.exec("drop its function", "DROP FUNCTION "+p.syncFunction(table))
-	var drops []string
-	for _, check := range p.equal(table) {
-		drops = append(drops, "DROP CONSTRAINT "+check[0])
-	}
 	for _, c := range columns {
 		p.handOver(tx, c)
-		drops = append(drops, "DROP COLUMN "+p.Quote(c.Name))
 	}
 	tx.add(Step{
 		Text: "drop the old columns, with their indexes and constraints",
-		SQL:  "ALTER TABLE " + name + " " + strings.Join(drops, ", "),
+		SQL:  "ALTER TABLE " + name + " " + joined(columns, ", ", func(_ int, c catalog.Column) string { return "DROP COLUMN " + p.Quote(c.Name) }),
 		Undo: undo, UndoChecks: undoChecks, Done: p.wide(table), Lasting: true,
 	})
 	for _, c := range columns {
-		p.takePlace(tx, c)
+		tx.exec("give the new column its name", "ALTER TABLE "+name+" RENAME COLUMN "+p.Quote(p.fresh(c))+" TO "+p.Quote(c.Name))
+		if required := p.facts[exactPlace(c)].required; required != "" {
+			tx.exec("give its constraint the name of the old", "ALTER TABLE "+name+" RENAME CONSTRAINT "+p.own(constraintPrefix, c.Name)+" TO "+p.Quote(required))
+		}
 	}
 	for _, member := range p.family(table) {
 		p.renameParts(tx, member)
@@ -418,12 +390,7 @@ func (p *postgresPlanner) swapReferences(tx transaction, references []catalog.Re
 		}
 		tx.exec("drop the old foreign key", p.alter(r.Child)+"DROP CONSTRAINT "+p.Quote(r.Name))
 		for _, c := range copies {
-			text, rename := "give the new one its name", p.alter(c.Child)+"RENAME CONSTRAINT "+p.own(referencePrefix, c.Name)+" TO "+p.Quote(c.Name)
-			if c.Child == r.Child {
-				tx.exec(text, rename)
-			} else {
-				p.later(c.Child, text, rename)
-			}
+			tx.exec("give the new one its name", p.alter(c.Child)+"RENAME CONSTRAINT "+p.own(referencePrefix, c.Name)+" TO "+p.Quote(c.Name))
 		}
 	}
 }
@@ -445,27 +412,6 @@ func (p *postgresPlanner) addLate(tx transaction, references []catalog.Reference
 	}
 }
 
-// later adds a step to run after all swaps, in a separate transaction for the partition.
-// This keeps the swap of a table with many partitions short. The step only renames a copy
-// of an object that the table has. It needs no Undo, because the copies are dropped along
-// with the table's own objects if the swap is undone.
-func (p *postgresPlanner) later(partition catalog.Name, text, sql string) {
-	p.afterwards[partition] = append(p.afterwards[partition], Step{
-		Text: text, SQL: sql, Locks: fmt.Sprintf(postgresExclusive, p.name(partition)) + ", which is at once",
-	})
-}
-
-// addLater adds the steps of later.
-func (p *postgresPlanner) addLater() {
-	for _, partition := range slices.SortedFunc(maps.Keys(p.afterwards), compareNames) {
-		unit := p.begin()
-		for _, s := range p.afterwards[partition] {
-			s.Unit = unit
-			p.add(p.phase, s)
-		}
-	}
-}
-
 // handOver gives the new column what the old one has: NOT NULL, its default and its counter.
 func (p *postgresPlanner) handOver(tx transaction, c catalog.Column) {
 	fact, alter, fresh := p.facts[exactPlace(c)], "ALTER TABLE "+p.name(c.Table)+" ", p.Quote(p.fresh(c))
@@ -482,47 +428,14 @@ func (p *postgresPlanner) handOver(tx transaction, c catalog.Column) {
 	for _, k := range p.counting(c) {
 		sequence := k.Counter.Sequence
 		if p.isIdentity(k) {
-			name := p.name(freshSequence(sequence))
-			tx.exec("number the new column as the old one was", p.identity(k, fresh, fact.identity == "a", freshSequence(sequence)))
-			for _, statement := range p.sequenceParts(sequence, name) {
-				tx.exec("give its sequence the privileges and the comment of the old", statement)
+			old := beside("snowkey_sequence", sequence)
+			tx.exec("set the sequence of the old column aside", "ALTER SEQUENCE "+p.name(sequence)+" RENAME TO "+p.Quote(old.Name))
+			for _, statement := range p.identity(k, fresh, fact.identity == "a") {
+				tx.exec("number the new column as the old one was", statement)
 			}
-			tx.exec("count on where the old one stands", fmt.Sprintf("SELECT setval(%s::regclass, last_value, is_called) FROM %s", p.Literal(name), p.name(sequence)))
-			continue
-		}
-		if k.Mechanism == catalog.Serial {
+			tx.exec("count on where the old one stands", fmt.Sprintf("SELECT setval(%s::regclass, last_value, is_called) FROM %s", p.Literal(p.name(sequence)), p.name(old)))
+		} else if k.Mechanism == catalog.Serial {
 			tx.exec("let the sequence belong to it", p.ifThere(k.Column.Table, fmt.Sprintf("ALTER SEQUENCE %s OWNED BY %s.%s", p.name(sequence), p.name(k.Column.Table), fresh)))
-		}
-		if p.phase == Widen && p.narrowSequence(k) {
-			tx.exec("let the sequence count on beyond 32 bits", "ALTER SEQUENCE "+p.ifExists(k.Column.Table)+p.name(sequence)+" AS bigint")
-		}
-	}
-}
-
-func freshSequence(sequence catalog.Name) catalog.Name { return beside("snowkey_sequence", sequence) }
-
-// takePlace gives the new column the name of the old one, which is gone, with all that
-// belongs to a name.
-func (p *postgresPlanner) takePlace(tx transaction, c catalog.Column) {
-	alter := "ALTER TABLE " + p.name(c.Table) + " "
-	tx.exec("give the new column its name", alter+"RENAME COLUMN "+p.Quote(p.fresh(c))+" TO "+p.Quote(c.Name))
-	for _, k := range p.counting(c) {
-		if p.isIdentity(k) {
-			tx.exec("give its sequence the name of the old", "ALTER SEQUENCE "+p.name(freshSequence(k.Counter.Sequence))+" RENAME TO "+p.Quote(k.Counter.Sequence.Name))
-		}
-	}
-	if required := p.facts[exactPlace(c)].required; required != "" {
-		tx.exec("give its constraint the name of the old", alter+"RENAME CONSTRAINT "+p.own(constraintPrefix, c.Name)+" TO "+p.Quote(required))
-	}
-	for _, member := range p.family(c.Table) {
-		fact := p.fact(member, c)
-		if fact.comment != "" {
-			tx.exec("comment on it", p.ifThere(member, p.comment("COLUMN "+p.column(fact.Column), fact.comment)))
-		}
-		for action := range strings.SplitSeq(fact.settings, ", SET") {
-			if action = strings.TrimPrefix(action, "SET"); action != "" {
-				tx.exec("collect statistics as for the old column; ANALYZE does", fmt.Sprintf("ALTER TABLE %sONLY %s ALTER COLUMN %s SET%s", p.ifExists(member), p.name(member), p.Quote(c.Name), action))
-			}
 		}
 	}
 }
@@ -544,13 +457,6 @@ func (p *postgresPlanner) narrowAgain(table catalog.Name, references []catalog.R
 				sql += " NOT VALID"
 			}
 			add = append(add, sql)
-		}
-	}
-	for _, c := range p.widened.columns[table] {
-		for _, k := range p.counting(c) {
-			if p.narrowSequence(k) {
-				undo = append(undo, "ALTER SEQUENCE "+p.ifExists(k.Column.Table)+p.name(k.Counter.Sequence)+" AS "+p.sequences[k.Counter.Sequence].kind)
-			}
 		}
 	}
 	return slices.Concat(undo, p.narrowed(table), add)

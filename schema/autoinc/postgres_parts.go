@@ -11,198 +11,112 @@ import (
 	"github.com/snowkey-go/snowkey/schema/internal/database"
 )
 
-// The parts of a table are the objects that --online has to create a second time, for a
-// new column that is going to replace an old one.
-type (
-	postgresIndex struct {
-		table      catalog.Name
-		name       string
-		unique     bool
-		constraint string
-		kind       string // kind of the constraint: p, u or empty
-		columns    lists  // the names of the columns
-		detail     string // when the constraint is checked, as SQL
-		was        string // the SQL that creates the index
-		parsed     bool   // whether it has expressions
-		attached   bool   // whether it is part of an index of the partitioned table
-		clustered  bool
-		comment    string
-		says       string // the comment on the constraint
-		problems   string
-		method     string // the definition for the new columns, starting with the method
-	}
-
-	postgresCheck struct {
-		table      catalog.Name
-		name       string
-		valid      bool
-		comment    string
-		columns    lists
-		was        string // the current definition
-		definition string // the definition for the new columns
-	}
-
-	// What is remade is a privilege, or an object created by CREATE STATISTICS.
-	remade struct {
-		table     catalog.Name
-		text, sql string
-		columns   lists
-	}
-)
-
-func (x *postgresIndex) dest() []any {
-	return []any{&x.table.Schema, &x.table.Name, &x.name, &x.unique, &x.constraint, &x.kind, &x.columns, &x.detail, &x.was, &x.parsed, &x.attached, &x.clustered, &x.comment, &x.says, &x.problems}
+// The parts of a table are the objects that are lost with a column. With --online, they are
+// created a second time for the new column that is going to replace an old one.
+type postgresPart struct {
+	table      catalog.Name
+	name       string
+	kind       string // i for an index; p, u or x for one with a constraint; c for a check; t for a trigger; o for what has to be done again only
+	constraint string // its name
+	unique     string // UNIQUE, if it is a unique index
+	columns    listOf[string]
+	detail     string         // when the constraint is checked, as SQL
+	drop       string         // the SQL that drops or disables it
+	again      listOf[action] // what creates it again as it is
+	parsed     bool           // whether it has expressions
+	attached   bool           // whether it is part of an index of the partitioned table
+	problems   string
+	definition string // without its name; online, the one for the new columns
 }
 
-func (r *remade) dest() []any {
-	return []any{&r.table.Schema, &r.table.Name, &r.text, &r.sql, &r.columns}
+func (x *postgresPart) dest() []any {
+	return []any{&x.table.Schema, &x.table.Name, &x.name, &x.kind, &x.constraint, &x.unique, &x.columns, &x.detail, &x.drop, &x.again, &x.parsed, &x.attached, &x.problems, &x.definition}
 }
 
-func (k *postgresCheck) dest() []any {
-	return []any{&k.table.Schema, &k.table.Name, &k.name, &k.valid, &k.comment, &k.columns, &k.was}
+const indexKinds = "ipux"
+
+// touches reports whether any of the part's columns is replaced.
+func (p *postgresPlanner) touches(x postgresPart) bool {
+	return slices.ContainsFunc(p.widened.columns[p.root(x.table)], func(c catalog.Column) bool { return slices.Contains(x.columns, c.Name) })
 }
 
-// readParts reads the indexes and checks of the columns to be widened.
-func (p *postgresPlanner) readParts(ctx context.Context, conn *sql.Conn) error {
-	err := database.ReadAll(ctx, conn,
-		database.Into(&p.indexes, p.query("indexes"), (*postgresIndex).dest),
-		database.Into(&p.checks, p.query("checks"), (*postgresCheck).dest),
-	)
-	if err != nil {
-		return err
+// partsOf returns the parts of a table that have one of the kinds.
+func (p *postgresPlanner) partsOf(table catalog.Name, kinds string) (parts []*postgresPart) {
+	for i := range p.parts {
+		if x := &p.parts[i]; x.table == table && strings.Contains(kinds, x.kind) {
+			parts = append(parts, x)
+		}
 	}
-	p.indexes = slices.DeleteFunc(p.indexes, func(x postgresIndex) bool { return !p.touches(x.table, x.columns) })
-	p.checks = slices.DeleteFunc(p.checks, func(k postgresCheck) bool { return !p.touches(k.table, k.columns) })
+	return parts
+}
+
+// chooseParts leaves only triggers and the parts of the columns that are replaced, and finds out
+// their definitions for the new columns.
+func (p *postgresPlanner) chooseParts(ctx context.Context, conn *sql.Conn) error {
+	p.parts = slices.DeleteFunc(p.parts, func(x postgresPart) bool { return x.kind != "t" && !p.touches(x) })
 	for _, table := range p.widened.tables {
 		for _, member := range p.family(table) {
-			if err := p.rehearse(ctx, conn, member); err != nil {
-				return err
+			parts := p.partsOf(member, indexKinds+"c")
+			if len(parts) == 0 || !p.options.Online && !slices.ContainsFunc(parts, func(x *postgresPart) bool { return x.parsed }) {
+				continue
+			}
+			err := p.rehearse(ctx, conn, member, parts)
+			if ctx.Err() != nil {
+				return fmt.Errorf("autoinc: %w", ctx.Err())
+			}
+			if err != nil {
+				p.refuse(p.widened.columns[table][0], fmt.Sprintf("if an index or a check has no meaning for bigint, drop it, apply the phase %s, and make another; if a privilege is missing, plan as a user who may create temporary tables", p.phase),
+					"the definitions of the indexes and checks of %s for the new columns cannot be found: %v", p.name(member), err)
 			}
 		}
 	}
 	return nil
 }
 
-// touches reports whether any of the columns is replaced.
-func (p *postgresPlanner) touches(table catalog.Name, columns lists) bool {
-	return slices.ContainsFunc(p.widened.columns[p.root(table)], func(c catalog.Column) bool { return columns.has(c.Name) })
-}
-
-// partsOf returns those indexes and checks of a table that are created a second time.
-func (p *postgresPlanner) partsOf(table catalog.Name) (indexes []*postgresIndex, checks []*postgresCheck) {
-	for i := range p.indexes {
-		if x := &p.indexes[i]; x.table == table {
-			indexes = append(indexes, x)
-		}
-	}
-	for i := range p.checks {
-		if k := &p.checks[i]; k.table == table {
-			checks = append(checks, k)
-		}
-	}
-	return indexes, checks
-}
-
-// rehearse finds out the definitions of indexes and checks for the new columns. It
-// creates an empty copy of the table, replaces the columns there, and asks the server
-// for the definitions. The copy is temporary, and the transaction is rolled back. That
-// way the server itself writes every expression, operator class and collation, and also
-// reports if an expression makes no sense for bigint.
-func (p *postgresPlanner) rehearse(ctx context.Context, conn *sql.Conn, table catalog.Name) error {
-	indexes, checks := p.partsOf(table)
-	parsed := len(checks) > 0 || slices.ContainsFunc(indexes, func(x *postgresIndex) bool { return x.parsed })
-	if !parsed && (!p.options.Online || len(indexes) == 0) {
-		return nil
-	}
+// rehearse creates an empty copy of a table, with the columns of 64 bits and the indexes and
+// checks, gives the columns their new names there, and asks the server for the definitions. The
+// copy is temporary, and the transaction is rolled back. That way the server itself writes every
+// expression, operator class and collation, and also reports if an expression makes no sense
+// for bigint.
+func (p *postgresPlanner) rehearse(ctx context.Context, conn *sql.Conn, table catalog.Name, parts []*postgresPart) error {
+	const copied = "pg_temp.snowkey_like"
 	tx, err := conn.BeginTx(ctx, nil)
 	if err != nil {
-		return fmt.Errorf("autoinc: %w", err)
+		return err
 	}
 	defer tx.Rollback()
-	originals, err := p.copyTable(ctx, tx, table)
-	if ctx.Err() != nil {
-		return fmt.Errorf("autoinc: %w", ctx.Err())
-	}
-	if err != nil {
-		p.refuse(p.widened.columns[p.root(table)][0], fmt.Sprintf("if an index or a check has no meaning for bigint, drop it, apply the phase %s, and make another; if a privilege is missing, plan as a user who may create temporary tables", p.phase),
-			"the definitions of the indexes and checks of %s for the new columns cannot be found: %v", p.name(table), err)
-		return nil
-	}
-	for _, x := range indexes {
-		definition, err := database.One(ctx, tx, fmt.Sprintf("SELECT pg_get_indexdef('pg_temp.snowkey_like_%d'::regclass)", slices.Index(originals, x.name)), database.Text)
-		if err != nil {
-			return err
-		}
-		_, x.method, _ = strings.Cut(definition, " USING ")
-	}
-	for _, k := range checks {
-		k.definition, err = database.One(ctx, tx, fmt.Sprintf("SELECT pg_get_constraintdef(oid) FROM pg_constraint WHERE conrelid = '%s'::regclass AND conname = %s", copied, p.Literal(k.name)), database.Text)
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-const copied = "pg_temp.snowkey_like" // the name of the copy
-
-// copyTable creates the copy that rehearse needs. It returns the names of the table's
-// indexes. The indexes of the copy are in the same order, and numbered.
-func (p *postgresPlanner) copyTable(ctx context.Context, tx *sql.Tx, table catalog.Name) (originals []string, err error) {
-	if _, err := tx.ExecContext(ctx, "CREATE TEMPORARY TABLE snowkey_like (LIKE "+p.name(table)+" INCLUDING INDEXES INCLUDING CONSTRAINTS)"); err != nil {
-		return nil, err
-	}
-	of := func(relation string) ([]string, error) {
-		return database.List(ctx, tx, "SELECT i.relname FROM pg_index x JOIN pg_class i ON i.oid = x.indexrelid WHERE x.indrelid = "+p.Literal(relation)+"::regclass ORDER BY x.indexrelid", database.Text)
-	}
-	if originals, err = of(p.name(table)); err != nil {
-		return nil, err
-	}
-	copies, err := of(copied)
-	if err != nil {
-		return nil, err
-	}
-	if len(copies) != len(originals) {
-		return nil, fmt.Errorf("a copy of the table has %d indexes, and the table %d", len(copies), len(originals))
-	}
-	var statements []string
-	for i, name := range copies {
-		statements = append(statements, fmt.Sprintf("ALTER INDEX pg_temp.%s RENAME TO snowkey_like_%d", p.Quote(name), i))
-	}
 	columns := p.widened.columns[p.root(table)]
-	statements = append(statements, "ALTER TABLE "+copied+" "+joined(columns, ", ", func(_ int, c catalog.Column) string {
-		return "ALTER COLUMN " + p.Quote(c.Name) + " TYPE bigint USING NULL"
-	}))
+	statements := []string{
+		"CREATE TEMPORARY TABLE snowkey_like (LIKE " + p.name(table) + ")",
+		"ALTER TABLE " + copied + " " + joined(columns, ", ", func(_ int, c catalog.Column) string {
+			return "ALTER COLUMN " + p.Quote(c.Name) + " TYPE bigint USING NULL"
+		}),
+	}
+	for _, x := range parts {
+		if x.kind == "c" {
+			statements = append(statements, fmt.Sprintf("ALTER TABLE %s ADD CONSTRAINT %s %s", copied, p.Quote(x.name), x.definition))
+		} else {
+			statements = append(statements, fmt.Sprintf("CREATE INDEX %s ON %s USING %s", p.Quote(x.name), copied, x.definition))
+		}
+	}
 	for _, c := range columns {
 		statements = append(statements, fmt.Sprintf("ALTER TABLE %s RENAME COLUMN %s TO %s", copied, p.Quote(c.Name), p.Quote(p.fresh(c))))
 	}
 	for _, statement := range statements {
 		if _, err := tx.ExecContext(ctx, statement); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return originals, nil
-}
-
-// An action is a statement, and what it is for.
-type action struct{ text, sql string }
-
-// remarks returns what belongs to an index beside its definition.
-func (p *postgresPlanner) remarks(x *postgresIndex) (actions []action) {
-	if x.comment != "" {
-		actions = append(actions, action{"comment on it", p.ifThere(x.table, p.comment("INDEX "+p.name(catalog.Name{Schema: x.table.Schema, Name: x.name}), x.comment))})
+	for _, x := range parts {
+		query := fmt.Sprintf("SELECT pg_get_constraintdef(oid) FROM pg_constraint WHERE conrelid = '%s'::regclass AND conname = %s", copied, p.Literal(x.name))
+		if x.kind != "c" {
+			query = fmt.Sprintf("SELECT substring(pg_get_indexdef(%s::regclass) FROM ' USING (.*)$')", p.Literal("pg_temp."+p.Quote(x.name)))
+		}
+		if x.definition, err = database.One(ctx, tx, query, database.Text); err != nil {
+			return err
+		}
 	}
-	if x.says != "" {
-		actions = append(actions, action{"comment on its constraint", p.commentOnConstraint(x.table, x.constraint, x.says)})
-	}
-	if x.clustered {
-		actions = append(actions, action{"let CLUSTER order the table by it again", p.alter(x.table) + "CLUSTER ON " + p.Quote(x.name)})
-	}
-	return actions
-}
-
-func (p *postgresPlanner) commentOnConstraint(table catalog.Name, name, text string) string {
-	return p.ifThere(table, p.comment("CONSTRAINT "+p.Quote(name)+" ON "+p.name(table), text))
+	return nil
 }
 
 // narrowed returns the SQL that makes the columns of a table narrow again. When Postgres
@@ -214,28 +128,15 @@ func (p *postgresPlanner) commentOnConstraint(table catalog.Name, name, text str
 func (p *postgresPlanner) narrowed(table catalog.Name) (undo []string) {
 	var again []string
 	for _, member := range p.family(table) {
-		indexes, checks := p.partsOf(member)
-		for _, x := range indexes {
+		for _, x := range p.partsOf(member, indexKinds+"c") {
 			if !x.parsed && !(p.options.Online && (x.attached || p.partitioned[member])) {
 				continue
 			}
-			switch {
-			case x.attached: // dropped along with the index it is attached to
-			case x.kind != "":
-				undo = append(undo, p.alter(member)+"DROP CONSTRAINT "+p.Quote(x.constraint))
-			default:
-				undo = append(undo, "DROP INDEX "+p.ifExists(member)+p.name(catalog.Name{Schema: member.Schema, Name: x.name}))
+			if !x.attached { // otherwise it is dropped along with the index it is attached to
+				undo = append(undo, p.ifThere(member, x.drop))
 			}
-			again = append(again, p.ifThere(member, x.was))
-			for _, a := range p.remarks(x) {
-				again = append(again, a.sql)
-			}
-		}
-		for _, k := range checks {
-			undo = append(undo, p.alter(member)+"DROP CONSTRAINT "+p.Quote(k.name))
-			again = append(again, p.alter(member)+"ADD CONSTRAINT "+p.Quote(k.name)+" "+k.was)
-			if k.comment != "" {
-				again = append(again, p.commentOnConstraint(member, k.name, k.comment))
+			for _, a := range x.again {
+				again = append(again, p.ifThere(member, a[1]))
 			}
 		}
 	}
@@ -247,12 +148,11 @@ func (p *postgresPlanner) narrowed(table catalog.Name) (undo []string) {
 // together with the old columns.
 func (p *postgresPlanner) check(table catalog.Name) {
 	for _, member := range p.family(table) {
-		_, checks := p.partsOf(member)
-		for _, k := range checks {
-			fresh := p.own(checkPrefix, k.name)
-			p.transaction(p.phase, againstAll, table, nil).exec("add a check like "+p.Quote(k.name)+" of the new columns of "+p.name(member),
-				fmt.Sprintf("%sADD CONSTRAINT %s %s NOT VALID", p.alter(member), fresh, k.definition), p.alter(member)+"DROP CONSTRAINT IF EXISTS "+fresh)
-			if k.valid {
+		for _, x := range p.partsOf(member, "c") {
+			fresh := p.own(checkPrefix, x.name)
+			p.transaction(p.phase, againstAll, nil, table).exec("add a check like "+p.Quote(x.name)+" of the new columns of "+p.name(member),
+				fmt.Sprintf("%sADD CONSTRAINT %s %s NOT VALID", p.alter(member), fresh, x.definition), p.alter(member)+"DROP CONSTRAINT IF EXISTS "+fresh)
+			if x.detail == "" {
 				p.validate(member, "check it on every row", []string{fresh})
 			}
 		}
@@ -277,32 +177,27 @@ func (p *postgresPlanner) validate(table catalog.Name, text string, constraints 
 // constraints of such a table are left to the swap.
 func (p *postgresPlanner) index(table catalog.Name) {
 	for _, member := range p.family(table) {
-		indexes, _ := p.partsOf(member)
-		for _, x := range indexes {
+		for _, x := range p.partsOf(member, indexKinds) {
 			switch {
 			case !p.partitioned[member]:
 				p.indexAlone(x)
-			case x.kind == "":
-				p.transaction(p.phase, againstWriters, table, nil).exec("make an index like "+p.Quote(x.name)+", to which the indexes of the partitions are attached",
+			case x.kind == "i":
+				p.transaction(p.phase, againstWriters, nil, table).exec("make an index like "+p.Quote(x.name)+", to which the indexes of the partitions are attached",
 					p.ifThere(member, p.createIndex(x, "")), "DROP INDEX IF EXISTS "+p.name(p.freshIndex(x)))
 			}
 		}
 	}
 }
 
-func (p *postgresPlanner) freshIndex(x *postgresIndex) catalog.Name {
+func (p *postgresPlanner) freshIndex(x *postgresPart) catalog.Name {
 	return catalog.Name{Schema: x.table.Schema, Name: database.Own("snowkey_index", x.name)}
 }
 
-func (p *postgresPlanner) createIndex(x *postgresIndex, how string) string {
-	unique := ""
-	if x.unique {
-		unique = "UNIQUE "
-	}
-	return fmt.Sprintf("CREATE %sINDEX %s%s ON %s USING %s", unique, how, p.Quote(p.freshIndex(x).Name), p.name(x.table), x.method)
+func (p *postgresPlanner) createIndex(x *postgresPart, how string) string {
+	return fmt.Sprintf("CREATE %sINDEX %s%s ON %s USING %s", x.unique, how, p.Quote(p.freshIndex(x).Name), p.name(x.table), x.definition)
 }
 
-func (p *postgresPlanner) indexAlone(x *postgresIndex) {
+func (p *postgresPlanner) indexAlone(x *postgresPart) {
 	fresh := p.freshIndex(x)
 	drop := "DROP INDEX CONCURRENTLY IF EXISTS " + p.name(fresh)
 	p.add(p.phase, Step{
@@ -318,43 +213,37 @@ func (p *postgresPlanner) indexAlone(x *postgresIndex) {
 }
 
 // renameParts gives the new parts the names of the old ones, which are gone along with
-// the old columns. It also adds the parts that could not be created in advance.
+// the old columns. It also adds the parts that could not be created in advance. All that
+// concerns a partition is one step, so that a table with many partitions is not locked for long.
 func (p *postgresPlanner) renameParts(tx transaction, table catalog.Name) {
-	indexes, checks := p.partsOf(table)
-	for _, x := range indexes {
-		for _, a := range append([]action{p.takeName(x)}, p.remarks(x)...) {
-			if x.attached && x.kind == "" {
-				p.later(table, a.text, a.sql)
-			} else {
-				tx.exec(a.text, a.sql)
-			}
+	var actions []action
+	for _, x := range p.partsOf(table, indexKinds+"co") {
+		made := x.again // which is all of a constraint that a partitioned table's partitions have already
+		if x.kind != "o" && !(p.partitioned[table] && x.kind != "i" && x.kind != "c") {
+			made = append(listOf[action]{p.takeName(x)}, made[1:]...)
 		}
+		actions = append(actions, made...)
 	}
-	for _, k := range checks {
-		tx.exec("give the check the name of the old", p.alter(table)+"RENAME CONSTRAINT "+p.own(checkPrefix, k.name)+" TO "+p.Quote(k.name))
-		if k.comment != "" {
-			tx.exec("comment on it", p.commentOnConstraint(table, k.name, k.comment))
-		}
+	if p.root(table) != table && len(actions) > 0 {
+		all := strings.Join(statements(actions), "; ")
+		actions = []action{{"let its partition " + p.name(table) + " have the names and all that the old one has", p.ifThere(table, all)}}
 	}
-	for _, r := range p.remade {
-		if r.table == table && p.touches(table, r.columns) {
-			tx.exec(r.text, p.ifThere(table, r.sql))
-		}
+	for _, a := range actions {
+		tx.exec(a[0], a[1])
 	}
 }
 
-// takeName gives an index the name of the old one, with its constraint.
-func (p *postgresPlanner) takeName(x *postgresIndex) action {
-	fresh := p.freshIndex(x)
-	add := p.alter(x.table) + "ADD CONSTRAINT " + p.Quote(x.constraint)
-	using := " USING INDEX " + p.Quote(fresh.Name) + x.detail
-	switch {
-	case x.kind != "" && p.partitioned[x.table]:
-		return action{"add the constraint, which the partitions have already", p.ifThere(x.table, x.was)}
-	case x.kind == "p":
+// takeName gives an index or a check the name of the old one, with its constraint.
+func (p *postgresPlanner) takeName(x *postgresPart) action {
+	fresh, alter := p.freshIndex(x), "ALTER TABLE "+p.name(x.table)+" "
+	add, using := alter+"ADD CONSTRAINT "+p.Quote(x.constraint), " USING INDEX "+p.Quote(fresh.Name)+x.detail
+	switch x.kind {
+	case "p":
 		return action{"make the primary key of its index", add + " PRIMARY KEY" + using}
-	case x.kind == "u":
+	case "u":
 		return action{"make the constraint of its index", add + " UNIQUE" + using}
+	case "c":
+		return action{"give the check the name of the old", alter + "RENAME CONSTRAINT " + p.own(checkPrefix, x.name) + " TO " + p.Quote(x.name)}
 	}
-	return action{"give the index the name of the old", "ALTER INDEX " + p.ifExists(x.table) + p.name(fresh) + " RENAME TO " + p.Quote(x.name)}
+	return action{"give the index the name of the old", "ALTER INDEX " + p.name(fresh) + " RENAME TO " + p.Quote(x.name)}
 }

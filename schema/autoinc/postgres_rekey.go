@@ -1,7 +1,6 @@
 package autoinc
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
@@ -9,15 +8,11 @@ import (
 	"strings"
 
 	"github.com/snowkey-go/snowkey/schema/catalog"
-	"github.com/snowkey-go/snowkey/schema/internal/database"
 )
 
 // rekeyPostgres plans one transaction, in which the rows of each table are joined with the maps,
 // and written again. To look up each key in a USING clause takes five times as long.
-func rekeyPostgres(ctx context.Context, conn *sql.Conn, p *planner) (err error) {
-	if p.database, err = database.One(ctx, conn, "SELECT current_database()", database.Text); err != nil {
-		return err
-	}
+func rekeyPostgres(ctx context.Context, conn *sql.Conn, p *planner) error {
 	pg := postgresPlanner{planner: p, phase: Rekey}
 	if err := pg.read(ctx, conn); err != nil {
 		return err
@@ -38,11 +33,6 @@ func rekeyPostgres(ctx context.Context, conn *sql.Conn, p *planner) (err error) 
 			pg.refuseCounter(k)
 		}
 	}
-	var triggers []rowTrigger
-	err = database.ReadAll(ctx, conn, database.Into(&triggers, p.query("triggers"), (*rowTrigger).dest), database.Into(&pg.indexes, p.query("indexes"), (*postgresIndex).dest))
-	if err != nil {
-		return err
-	}
 	if p.options.Online {
 		if err := pg.fillKeys(ctx, conn, r); err != nil {
 			return err
@@ -54,7 +44,7 @@ func rekeyPostgres(ctx context.Context, conn *sql.Conn, p *planner) (err error) 
 			pg.fillRows(table, "")
 		}
 	}
-	pg.rekey(r, triggers)
+	pg.rekey(r)
 	return nil
 }
 
@@ -62,7 +52,7 @@ func rekeyPostgres(ctx context.Context, conn *sql.Conn, p *planner) (err error) 
 // the new keys, which are filled from the maps, with their indexes.
 func (p *postgresPlanner) fillKeys(ctx context.Context, conn *sql.Conn, r rekeying) error {
 	p.rekeying = &r
-	if err := p.readParts(ctx, conn); err != nil {
+	if err := p.chooseParts(ctx, conn); err != nil {
 		return err
 	}
 	if err := p.readOnline(ctx, conn); err != nil {
@@ -86,29 +76,16 @@ func (p *postgresPlanner) fillKeys(ctx context.Context, conn *sql.Conn, r rekeyi
 		p.check(table)
 		p.index(table)
 		if kept := r.kept(table); kept != "" && !p.partitioned[table] {
-			p.indexAlone(&postgresIndex{table: table, name: table.Name + "_" + kept, unique: true, method: "btree (" + p.Quote(kept) + ")"})
+			p.indexAlone(&postgresPart{table: table, name: table.Name + "_" + kept, unique: "UNIQUE ", definition: "btree (" + p.Quote(kept) + ")"})
 		}
 	}
 	return nil
 }
 
-// A rowTrigger is a trigger with the word that enables it as it is.
-type rowTrigger struct {
-	table      catalog.Name
-	name, word string
-}
-
-func (t *rowTrigger) dest() []any { return []any{&t.table.Schema, &t.table.Name, &t.name, &t.word} }
-
-func (p *postgresPlanner) rekey(r rekeying, triggers []rowTrigger) {
-	var touched []catalog.Reference
-	for _, table := range r.tables {
-		touched = append(touched, catalog.Reference{Child: table, Parent: table}) // to lock it too
-	}
-	tx := p.transaction(Rekey, againstAll, r.tables[0], append(touched, r.references...))
+func (p *postgresPlanner) rekey(r rekeying) {
+	tx := p.transaction(Rekey, againstAll, r.references, r.tables...)
 	tx.add(p.checkUndo(r))
-	views := p.viewsOf(r.tables...)
-	p.dropViews(tx, r.all()[0], views)
+	views := p.dropViews(tx, r.all()[0], r.tables...)
 	var again []Step
 	for _, f := range r.references {
 		drop, add := p.alter(f.Child)+"DROP CONSTRAINT "+p.Quote(f.Name), p.alter(f.Child)+"ADD "+p.constraint(f)
@@ -133,13 +110,30 @@ func (p *postgresPlanner) rekey(r rekeying, triggers []rowTrigger) {
 			}
 		}
 	}
+	if !p.options.Online {
+		tx.exec("make the function that refuses a value without a new key", fmt.Sprintf("CREATE FUNCTION %s RETURNS bigint LANGUAGE plpgsql PARALLEL SAFE AS %s", lost+"(text, text)",
+			p.Literal("BEGIN RAISE EXCEPTION '% has the value %, which has no new key: "+unmappedRemedy+"', $1, $2; END")))
+	}
 	for _, table := range r.tables {
-		undo := append(p.rewriting(table, r, triggers, "new", "old"), "DROP TABLE "+rewritten)
+		var undo []string
+		for _, s := range p.rewriting(table, r, "new", "old") {
+			if s.Run != Check {
+				undo = append(undo, s.SQL)
+			}
+		}
 		if p.options.Online {
 			p.swapKeys(tx, table, r, undo)
-		} else {
-			p.rekeyTable(tx, table, r, p.rewriting(table, r, triggers, "old", "new"), undo)
+			continue
 		}
+		for i, s := range p.rewriting(table, r, "old", "new") {
+			if i == 0 {
+				s.Undo = undo
+			}
+			tx.add(s)
+		}
+	}
+	if !p.options.Online {
+		tx.exec("drop the function", "DROP FUNCTION "+lost+"(text, text)")
 	}
 	for _, s := range again {
 		tx.add(s)
@@ -149,7 +143,6 @@ func (p *postgresPlanner) rekey(r rekeying, triggers []rowTrigger) {
 		for _, f := range r.references {
 			p.validateReference(f)
 		}
-		p.addLater()
 	}
 }
 
@@ -164,96 +157,72 @@ func (p *postgresPlanner) swapKeys(tx transaction, table catalog.Name, r rekeyin
 	}
 }
 
-// rewritten is a copy of a table, which has the other keys already.
-const rewritten = "pg_temp.snowkey_rows"
+// rewritten is a copy of a table, which has the other keys already. lost is a function that fails.
+const rewritten, lost = "pg_temp.snowkey_rows", "pg_temp.snowkey_lost"
 
-// rewriting returns SQL that writes the rows of a table again, with their new or old keys.
-func (p *postgresPlanner) rewriting(table catalog.Name, r rekeying, triggers []rowTrigger, from, to string) []string {
-	columns, name := r.columns[table], p.name(table)
-	var disable, enable []string // triggers, and indexes, which are faster to build at once
-	indexes, _ := p.partsOf(table)
-	for _, x := range indexes {
-		if p.partitioned[table] || x.problems != "" {
-			continue
-		}
-		drop := "DROP INDEX " + p.name(catalog.Name{Schema: table.Schema, Name: x.name})
-		if x.kind != "" {
-			drop = p.alter(table) + "DROP CONSTRAINT " + p.Quote(x.constraint)
-		}
-		disable, enable = append(disable, drop), append(enable, x.was)
-		for _, a := range p.remarks(x) {
-			enable = append(enable, a.sql)
+// rewriting returns the steps that write the rows of a table again, with their new or old keys.
+func (p *postgresPlanner) rewriting(table catalog.Name, r rekeying, from, to string) []Step {
+	columns, name, key, kept := r.columns[table], p.name(table), r.keys[table].Column, r.kept(table)
+	var aside, back []Step // triggers, and indexes, which are faster to build at once
+	for _, member := range p.family(table) {
+		for _, x := range p.partsOf(member, indexKinds+"t") {
+			if x.kind != "t" && (p.partitioned[table] || x.problems != "") {
+				continue
+			}
+			aside = append(aside, Step{Text: "drop or disable " + p.Quote(x.name) + " until the rows are back", SQL: x.drop})
+			for _, a := range x.again {
+				back = append(back, Step{Text: a[0], SQL: a[1]})
+			}
 		}
 	}
-	for _, t := range triggers {
-		if slices.Contains(p.family(table), t.table) {
-			alter := "ALTER TABLE ONLY " + p.name(t.table) + " "
-			disable, enable = append(disable, alter+"DISABLE TRIGGER "+p.Quote(t.name)), append(enable, alter+t.word+" "+p.Quote(t.name))
-		}
-	}
-	kind := func(c catalog.Column) string {
+	var names, values []string
+	joins, alter := "", p.altered(columns, func(c catalog.Column) string {
 		if to == "old" {
-			return c.Type
+			return c.Type + " USING NULL"
 		}
-		return "bigint"
-	}
-	var names, values, lost, joins, index []string
-	alter := ""
-	switch key, kept := r.keys[table], r.kept(table); {
+		return "bigint USING NULL"
+	})
+	switch {
 	case kept == "":
 	case to == "old":
-		alter = ", DROP COLUMN " + p.Quote(kept)
+		alter += ", DROP COLUMN " + p.Quote(kept)
 	default:
-		names, values = []string{kept}, []string{"t." + p.Quote(key.Column.Name) + " AS " + p.Quote(kept)}
-		alter = ", ADD COLUMN " + p.Quote(kept) + " " + key.Column.Type
+		names, values = []string{kept}, []string{"t." + p.Quote(key.Name) + " AS " + p.Quote(kept)}
+		alter += ", ADD COLUMN " + p.Quote(kept) + " " + key.Type
 		unique := "UNIQUE "
 		if p.partitioned[table] {
 			unique = "" // a unique index of a partitioned table must have the columns that divide it
 		}
-		index = []string{fmt.Sprintf("CREATE %sINDEX ON %s (%s)", unique, name, p.Quote(kept))}
+		back = append(back, Step{Text: "make an index of the old keys", SQL: fmt.Sprintf("CREATE %sINDEX ON %s (%s)", unique, name, p.Quote(kept))})
 	}
-	for _, c := range r.stored[table] {
+	for i, c := range r.stored[table] {
 		value := "t." + p.Quote(c.Name)
 		if has(columns, c) {
-			join, other := r.join(p.server, c, len(lost), from, to, "NULL")
-			joins = append(joins, join)
-			lost = append(lost, value+" IS NOT NULL AND "+other+" IS NULL")
+			otherwise := "NULL"
+			if to == "new" {
+				otherwise = fmt.Sprintf("CASE WHEN %s IS NOT NULL THEN %s(%s, %[1]s::text) END", value, lost, p.Literal(p.column(c)))
+			}
+			join, other := r.join(p.server, c, i, from, to, otherwise)
+			joins += join
 			value = other + " AS " + p.Quote(c.Name)
 		}
 		names, values = append(names, c.Name), append(values, value)
 	}
-	return slices.Concat([]string{fmt.Sprintf("CREATE TEMPORARY TABLE snowkey_rows AS SELECT %s, %s AS snowkey_lost FROM %s AS t%s", strings.Join(values, ", "), strings.Join(lost, " OR "), name, strings.Join(joins, ""))}, disable, []string{
-		"TRUNCATE " + name,
-		p.altered(columns, func(c catalog.Column) string { return kind(c) + " USING NULL" }) + alter,
-		fmt.Sprintf("INSERT INTO %s (%s) OVERRIDING SYSTEM VALUE SELECT %[2]s FROM %[3]s", name, p.List(names), rewritten),
-	}, enable, index)
-}
-
-// rekeyTable adds the statements that write a table again, with what reverses them.
-func (p *postgresPlanner) rekeyTable(tx transaction, table catalog.Name, r rekeying, statements, undo []string) {
-	name := p.name(table)
-	texts := map[string]string{
-		"TRUNCATE": "empty the table", "INSERT": "put the rows back, with their new keys",
-	}
-	for i, sql := range statements {
-		verb, _, _ := strings.Cut(sql, " ")
-		s := Step{Text: cmp.Or(texts[verb], "change its columns, indexes or triggers"), SQL: sql}
-		switch {
-		case i == 0:
-			s.Text, s.Undo, s.Locks = "look up the new keys of "+name, undo, fmt.Sprintf(postgresExclusive, name)
-			tx.add(s)
-			for _, c := range r.columns[table] {
-				tx.add(p.checkMapped(c, r, "EXISTS (SELECT 1 FROM "+rewritten+" WHERE snowkey_lost)"))
-			}
-			continue
-		case verb == "INSERT":
-			s.Rewrites, s.Copies = "the whole table and all of its indexes", name
-		}
-		tx.add(s)
-	}
-	tx.add(Step{
-		Text: "check that no row is missing", Run: Check,
-		SQL: fmt.Sprintf("SELECT old.n AS old, new.n AS new FROM (SELECT count(*) AS n FROM %s) AS old, (SELECT count(*) AS n FROM %s) AS new WHERE old.n <> new.n", rewritten, name),
+	return slices.Concat([]Step{{
+		Text: "look up the new keys of " + name, Locks: fmt.Sprintf(postgresExclusive, name),
+		SQL: fmt.Sprintf("CREATE TEMPORARY TABLE snowkey_rows AS SELECT %s FROM %s AS t%s", strings.Join(values, ", "), name, joins),
+	}}, aside, []Step{
+		{Text: "empty the table", SQL: "TRUNCATE " + name},
+		{Text: "change its columns", SQL: alter},
+		{
+			Text: "put the rows back, with their new keys", Rewrites: "the whole table and all of its indexes", Copies: name,
+			SQL: fmt.Sprintf("INSERT INTO %s (%s) OVERRIDING SYSTEM VALUE SELECT %[2]s FROM %[3]s", name, p.List(names), rewritten),
+		},
+	}, back, []Step{
+		{
+			Text: "check that no row is missing", Run: Check,
+			SQL: fmt.Sprintf("SELECT old.n AS old, new.n AS new FROM (SELECT count(*) AS n FROM %s) AS old, (SELECT count(*) AS n FROM %s) AS new WHERE old.n <> new.n", rewritten, name),
+		},
+		{Text: "drop the copy", SQL: "DROP TABLE " + rewritten},
 	})
-	tx.exec("drop the copy", "DROP TABLE "+rewritten)
 }

@@ -13,12 +13,12 @@ import (
 	"github.com/snowkey-go/snowkey/schema/internal/database"
 )
 
-func planPostgres(ctx context.Context, conn *sql.Conn, p *planner) (err error) {
-	if p.database, err = database.One(ctx, conn, "SELECT current_database()", database.Text); err != nil {
-		return err
-	}
+func planPostgres(ctx context.Context, conn *sql.Conn, p *planner) error {
 	pg := postgresPlanner{planner: p, phase: Widen}
 	if err := pg.read(ctx, conn); err != nil {
+		return err
+	}
+	if err := pg.chooseParts(ctx, conn); err != nil {
 		return err
 	}
 	for _, k := range p.keys {
@@ -63,11 +63,14 @@ const (
 
 const postgresExclusive = againstAll + " on %s: readers and writers wait until the transaction ends"
 
-// transaction begins with a step that locks a table and the tables at the other end of its
-// references, all at once. Children come first, in the same order as for a session that
-// writes to a child and then has to look up its parents.
-func (p *postgresPlanner) transaction(phase PhaseName, mode string, table catalog.Name, references []catalog.Reference) transaction {
-	touched := []catalog.Name{p.root(table)} // the partitions are locked along with it
+// transaction begins with a step that locks tables and those at the ends of references, all at
+// once. Children come first, in the same order as for a session that writes to a child and then
+// has to look up its parents.
+func (p *postgresPlanner) transaction(phase PhaseName, mode string, references []catalog.Reference, tables ...catalog.Name) transaction {
+	var touched []catalog.Name
+	for _, table := range tables {
+		touched = append(touched, p.root(table)) // the partitions are locked along with it
+	}
 	for _, r := range references {
 		touched = append(touched, p.root(r.Child), p.root(r.Parent))
 	}
@@ -164,11 +167,6 @@ func (p *postgresPlanner) refuseAlter(c catalog.Column) {
 			p.refuse(c, fmt.Sprintf("drop that, or change it, apply the phase %s, and make it again; or leave the table out (Except, --except)", p.phase), "%s", o.text)
 		}
 	}
-	for _, u := range p.uses {
-		if u.dependent != "" && has(everywhere, catalog.Column{Table: u.table, Name: u.column}) {
-			p.refuse(c, fmt.Sprintf("drop it, apply the phase %s, and create it again", p.phase), "%s uses it, and Postgres does not alter its type meanwhile", u.dependent)
-		}
-	}
 }
 
 // widen plans one transaction for each table. It alters all columns of the table at
@@ -197,9 +195,8 @@ func (p *postgresPlanner) widen() {
 
 func (p *postgresPlanner) widenTable(table catalog.Name, columns []catalog.Column, references []catalog.Reference) {
 	name, names := p.name(table), namesOf(columns)
-	views := p.viewsOf(table)
-	tx := p.transaction(Widen, againstAll, table, references)
-	p.dropViews(tx, columns[0], views)
+	tx := p.transaction(Widen, againstAll, references, table)
+	views := p.dropViews(tx, columns[0], table)
 	tx.add(Step{
 		Text:     "widen " + p.List(names) + " of " + name,
 		SQL:      p.altered(columns, func(catalog.Column) string { return "bigint" }),
@@ -209,15 +206,22 @@ func (p *postgresPlanner) widenTable(table catalog.Name, columns []catalog.Colum
 		UndoChecks: p.narrowable(table, references),
 		Done:       p.wide(table), Lasting: true,
 	})
-	for _, c := range columns {
+	p.widenSequences(tx, table)
+	p.makeViews(tx, views)
+}
+
+// widenSequences lets the sequences of a table's columns count beyond 32 bits.
+func (p *postgresPlanner) widenSequences(tx transaction, table catalog.Name) {
+	for _, c := range p.widened.columns[table] {
 		for _, k := range p.counting(c) {
 			if p.narrowSequence(k) {
-				alter := "ALTER SEQUENCE " + p.name(k.Counter.Sequence) + " AS "
-				tx.exec("let the sequence of "+p.column(k.Column)+" count on beyond 32 bits", alter+"bigint", alter+p.sequences[k.Counter.Sequence].kind)
+				as := func(kind string) string {
+					return p.ifThere(k.Column.Table, "ALTER SEQUENCE "+p.name(k.Counter.Sequence)+" AS "+kind)
+				}
+				tx.exec("let the sequence of "+p.column(k.Column)+" count on beyond 32 bits", as("bigint"), as(p.sequences[k.Counter.Sequence].kind))
 			}
 		}
 	}
-	p.makeViews(tx, views)
 }
 
 func namesOf(columns []catalog.Column) (names []string) {
@@ -266,7 +270,7 @@ func (p *postgresPlanner) switchOn() {
 			continue
 		}
 		name, alter := p.name(k.Column.Table), "ALTER TABLE "+p.name(k.Column.Table)+" ALTER COLUMN "+p.Quote(k.Column.Name)+" SET GENERATED "
-		p.transaction(SwitchOn, againstAll, k.Column.Table, nil).add(Step{
+		p.transaction(SwitchOn, againstAll, nil, k.Column.Table).add(Step{
 			Text: "let " + name + " take keys that are sent", SQL: alter + "BY DEFAULT", Undo: []string{alter + "ALWAYS"},
 			Done: fmt.Sprintf("SELECT count(*) FROM pg_attribute WHERE attrelid = %s::regclass AND attname = %s AND attidentity <> 'a'", p.Literal(name), p.Literal(k.Column.Name)), Lasting: true,
 		})
@@ -310,7 +314,7 @@ func (p *postgresPlanner) drop() {
 	for _, identity := range []bool{false, true} {
 		for _, k := range p.keys {
 			if p.isIdentity(k) == identity {
-				p.dropCounter(p.transaction(Drop, againstAll, k.Column.Table, nil), k, identity)
+				p.dropCounter(p.transaction(Drop, againstAll, nil, k.Column.Table), k, identity)
 			}
 		}
 	}
@@ -328,9 +332,8 @@ func (p *postgresPlanner) dropCounter(tx transaction, k catalog.Key, identity bo
 			SQL: fmt.Sprintf("SELECT last_value + CASE WHEN is_called THEN %d ELSE 0 END FROM %s", sequence.increment, name),
 		})
 		s.SQL = alter + "DROP IDENTITY"
-		s.Undo = append([]string{p.identity(k, column, tx.phase == Rekey && k.Mechanism == catalog.IdentityAlways, sequence.name)}, p.sequenceParts(sequence.name, name)...)
 		// A sequence that was used before has the last number rather than the next.
-		s.Undo = append(s.Undo, fmt.Sprintf("SELECT setval(%s::regclass, CASE WHEN n - %[4]d >= %[5]d THEN n - %[4]d ELSE n END, n - %[4]d >= %[5]d) FROM (SELECT coalesce(%[2]s NULL, greatest(max(%[3]s) + %[4]d, %[5]d)) AS n FROM %[6]s WHERE %[3]s < %[7]d) AS counter",
+		s.Undo = append(p.identity(k, column, tx.phase == Rekey && k.Mechanism == catalog.IdentityAlways), fmt.Sprintf("SELECT setval(%s::regclass, CASE WHEN n - %[4]d >= %[5]d THEN n - %[4]d ELSE n END, n - %[4]d >= %[5]d) FROM (SELECT coalesce(%[2]s NULL, greatest(max(%[3]s) + %[4]d, %[5]d)) AS n FROM %[6]s WHERE %[3]s < %[7]d) AS counter",
 			p.Literal(name), counted, column, sequence.increment, sequence.start, table, p.options.Floor))
 		if narrow(k.Column) { // a column that is narrow again can't count from there
 			s.UndoChecks = []string{fmt.Sprintf("SELECT %s 0 AS next WHERE %[1]s 0 > %d", counted, sequence.max)}
@@ -373,35 +376,15 @@ func (p *postgresPlanner) defaults(c catalog.Column, name string) (statements []
 	return statements
 }
 
-// identity returns SQL that makes a column an identity column like the key, with a
-// sequence of the given name.
-func (p *postgresPlanner) identity(k catalog.Key, column string, always bool, sequence catalog.Name) string {
+// identity returns SQL that makes a column an identity column like the key, with a sequence
+// like that of the key.
+func (p *postgresPlanner) identity(k catalog.Key, column string, always bool) []string {
 	generated := "BY DEFAULT"
 	if always {
 		generated = "ALWAYS"
 	}
 	s := p.sequences[k.Counter.Sequence]
-	options := fmt.Sprintf("SEQUENCE NAME %s INCREMENT BY %d MINVALUE %d START WITH %d CACHE %d", p.name(sequence), s.increment, s.min, s.start, s.cache)
-	if s.max != 1<<15-1 && s.max != 1<<31-1 {
-		options += fmt.Sprintf(" MAXVALUE %d", s.max)
-	}
-	if s.cycle {
-		options += " CYCLE"
-	}
-	return fmt.Sprintf("ALTER TABLE %s ALTER COLUMN %s ADD GENERATED %s AS IDENTITY (%s)", p.name(k.Column.Table), column, generated, options)
-}
-
-// sequenceParts returns SQL that gives a sequence the privileges and the comment of
-// another one.
-func (p *postgresPlanner) sequenceParts(like catalog.Name, name string) (statements []string) {
-	s := p.sequences[like]
-	for _, grant := range s.grants {
-		statements = append(statements, "GRANT "+grant[0]+" ON SEQUENCE "+name+" TO "+grant[1]+grant[2])
-	}
-	if s.comment != "" {
-		statements = append(statements, p.comment("SEQUENCE "+name, s.comment))
-	}
-	return statements
+	return append([]string{fmt.Sprintf("ALTER TABLE %s ALTER COLUMN %s ADD GENERATED %s AS IDENTITY (%s)", p.name(k.Column.Table), column, generated, s.options)}, s.again...)
 }
 
 func (p *postgresPlanner) guard() {
@@ -423,7 +406,7 @@ func (p *postgresPlanner) guard() {
 			}
 			name := p.guardName(k, table)
 			on := p.Quote(name) + " ON " + p.name(table)
-			p.transaction(Guard, againstWriters, table, nil).add(Step{
+			p.transaction(Guard, againstWriters, nil, table).add(Step{
 				Text: fmt.Sprintf("refuse new rows of %s with a key below %d", p.name(table), p.options.Floor),
 				SQL: fmt.Sprintf("CREATE TRIGGER %s AFTER INSERT ON %s FOR EACH ROW WHEN (NEW.%s < %d) EXECUTE FUNCTION %s(%s)",
 					p.Quote(name), p.name(table), p.Quote(k.Column.Name), p.options.Floor, p.name(function), p.Literal(k.Column.Name)),

@@ -2,7 +2,6 @@ package autoinc
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/snowkey-go/snowkey/schema/catalog"
@@ -13,8 +12,8 @@ type postgresView struct {
 	name  catalog.Name
 	kind  string // VIEW or MATERIALIZED VIEW
 	owner string
-	parts lists  // what creates it again, of the form description, statement
-	lost  string // what we can't create again
+	parts listOf[action] // what creates it again
+	lost  string         // what we can't create again
 }
 
 func (v *postgresView) dest() []any {
@@ -24,16 +23,7 @@ func (v *postgresView) dest() []any {
 // viewsOf returns the views that use the columns of tables that are altered, be it directly or
 // through another view. Each view comes after the views that it uses.
 func (p *postgresPlanner) viewsOf(altered ...catalog.Name) (ordered []postgresView) {
-	within := make(map[catalog.Name]bool)
-	var reach func(table catalog.Name, columns []string)
-	reach = func(table catalog.Name, columns []string) {
-		for _, u := range p.uses {
-			if u.dependent == "" && u.table == table && !within[u.view] && (columns == nil || slices.Contains(columns, u.column)) {
-				within[u.view] = true
-				reach(u.view, nil)
-			}
-		}
-	}
+	used := make(map[place]bool)
 	for _, table := range altered {
 		tables := p.family(table)
 		for _, c := range p.widened.columns[table] {
@@ -41,32 +31,28 @@ func (p *postgresPlanner) viewsOf(altered ...catalog.Name) (ordered []postgresVi
 				tables = slices.Concat(tables, k.Inheritors)
 			}
 		}
-		for _, member := range tables {
-			reach(member, namesOf(p.widened.columns[table]))
-		}
-	}
-	placed := make(map[catalog.Name]bool)
-	var place func(name catalog.Name)
-	place = func(name catalog.Name) {
-		if placed[name] || !within[name] {
-			return
-		}
-		placed[name] = true
-		for _, u := range p.uses {
-			if u.view == name {
-				place(u.table)
+		for _, c := range p.widened.columns[table] {
+			for _, c.Table = range tables {
+				used[exactPlace(c)] = true
 			}
 		}
-		ordered = append(ordered, p.views[name])
 	}
-	for _, name := range slices.SortedFunc(maps.Keys(within), compareNames) {
-		place(name)
+	within := make(map[catalog.Name]bool)
+	for _, v := range p.views {
+		within[v.name] = slices.ContainsFunc(p.uses[v.name], func(u use) bool {
+			return within[u.table] || used[place{u.table.Schema, u.table.Name, u.column}]
+		})
+		if within[v.name] {
+			ordered = append(ordered, v)
+		}
 	}
 	return ordered
 }
 
-// dropViews drops the views in reverse order.
-func (p *postgresPlanner) dropViews(tx transaction, column catalog.Column, views []postgresView) {
+// dropViews drops the views that use columns of altered tables, in reverse order. It returns
+// them for makeViews.
+func (p *postgresPlanner) dropViews(tx transaction, column catalog.Column, altered ...catalog.Name) []postgresView {
+	views := p.viewsOf(altered...)
 	for _, v := range slices.Backward(views) {
 		name := p.name(v.name)
 		if v.lost != "" {
@@ -76,15 +62,20 @@ func (p *postgresPlanner) dropViews(tx transaction, column catalog.Column, views
 		if !plain(v.name.Name) || !plain(v.name.Schema) || !plain(v.owner) {
 			p.refuse(column, "rename it", "the view %s, or its owner, has a line end or another control character in its name", name)
 		}
-		var undo []string
-		for _, part := range v.parts {
-			undo = append(undo, part[1])
-		}
 		tx.add(Step{
 			Text: "drop the view " + name + ", which blocks the change (0A000) and is created again below",
-			SQL:  "DROP " + v.kind + " " + name, Locks: fmt.Sprintf(postgresExclusive, name), Undo: undo,
+			SQL:  "DROP " + v.kind + " " + name, Locks: fmt.Sprintf(postgresExclusive, name), Undo: statements(v.parts),
 		})
 	}
+	return views
+}
+
+// statements returns what actions execute.
+func statements(actions []action) (all []string) {
+	for _, a := range actions {
+		all = append(all, a[1])
+	}
+	return all
 }
 
 // makeViews creates the views again.

@@ -22,6 +22,8 @@ import (
 // With Online, most of the work is done before you have to stop the application: Postgres fills
 // the new keys in columns beside the old ones, and builds their indexes; MySQL and MariaDB fill
 // a copy of each table. Apply with HoldSwap to be told when.
+//
+// On Postgres, large tables take less time if the role has more work_mem than 128 MB.
 type RekeyOptions struct {
 	// Times are columns with the time of a row. The first one that a table has is used.
 	// Defaults to created_at.
@@ -657,12 +659,14 @@ func (a *applier) assign(ctx context.Context, s Step, before entry) error {
 	return nil
 }
 
+const unmappedRemedy = "if such rows were written since the rows were sorted, stop the application, call snowkey migrate undo --phase rekey, and apply again; delete or mend rows that reference nothing"
+
 // checkMapped returns a step that looks for a value of a column that has no new key.
 func (p *planner) checkMapped(c catalog.Column, r rekeying, where ...string) Step {
 	return Step{
 		Text: fmt.Sprintf("check that each value of %s has a new key", p.column(c)), Run: Check, Locks: "nothing; it reads the table once",
 		SQL:    r.unmapped(p.server, c, "t."+p.Quote(c.Name), "old", where...) + " LIMIT 1",
-		Remedy: "if such rows were written since the rows were sorted, stop the application, call snowkey migrate undo --phase rekey, and apply again; delete or mend rows that reference nothing",
+		Remedy: unmappedRemedy,
 	}
 }
 

@@ -86,7 +86,10 @@ func (a *applier) postgresSession() [][2]string {
 		{"standard_conforming_strings", "'on'"},
 	}
 	if a.plan.rekeyed() { // whole tables are joined with their maps, and indexed again
-		settings = append(settings, [2]string{"work_mem", "'128MB'"}, [2]string{"maintenance_work_mem", "'512MB'"}, [2]string{"jit", "'off'"})
+		atLeast := func(setting string, megabytes int) [2]string {
+			return [2]string{setting, fmt.Sprintf("greatest(pg_size_bytes(current_setting('%s')), %d::bigint << 20) / 1024 || 'kB'", setting, megabytes)}
+		}
+		settings = append(settings, atLeast("work_mem", 128), atLeast("maintenance_work_mem", 512), [2]string{"jit", "'off'"})
 	}
 	return settings
 }
