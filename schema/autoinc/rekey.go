@@ -381,6 +381,24 @@ func (r rekeying) join(s server, c catalog.Column, n int, has, gives, otherwise 
 	return joins, "COALESCE(" + value + otherwise + ")"
 }
 
+// copied returns the columns of a copy of a table, and their values in a row of the table t with
+// joins: the other key for each that it holds, and else what is there.
+func (r rekeying) copied(s server, table catalog.Name, names []string, has, gives string) (columns, values []string, joins string) {
+	for i, name := range names {
+		value := "t." + s.Quote(name)
+		if _, other := r.held[place{table.Schema, table.Name, name}]; other {
+			var join string
+			join, value = r.join(s, catalog.Column{Table: table, Name: name}, i, has, gives, "NULL")
+			joins += join
+		}
+		columns, values = append(columns, name), append(values, value)
+	}
+	if kept := r.kept(table); kept != "" && gives == "new" {
+		columns, values = append(columns, kept), append(values, "t."+s.Quote(r.keys[table].Column.Name))
+	}
+	return columns, values, joins
+}
+
 // lookup returns the new key for the value of a column in a row.
 func (r rekeying) lookup(s server, c catalog.Column, row string) string {
 	names, conditions := r.maps(s, c, row, "old")
