@@ -26,11 +26,13 @@ type planner struct {
 	speed    speed
 }
 
-// add appends a step to a phase.
-func (p *planner) add(phase PhaseName, s Step) {
-	s.ID = fmt.Sprintf("%s/%d", phase, len(p.steps[phase])+1)
-	s.Run = cmp.Or(s.Run, Exec)
-	p.steps[phase] = append(p.steps[phase], s)
+// add appends steps to a phase.
+func (p *planner) add(phase PhaseName, steps ...Step) {
+	for _, s := range steps {
+		s.ID = fmt.Sprintf("%s/%d", phase, len(p.steps[phase])+1)
+		s.Run = cmp.Or(s.Run, Exec)
+		p.steps[phase] = append(p.steps[phase], s)
+	}
 }
 
 func (p *planner) note(phase PhaseName, format string, args ...any) {
@@ -215,9 +217,7 @@ func (p *planner) phases() []PhaseName {
 	}
 	steps := append(p.steps[Widen], p.steps[Drop]...)
 	p.steps[Drop] = nil
-	for _, s := range steps {
-		p.add(Drop, s)
-	}
+	p.add(Drop, steps...)
 	const deploy = "Before this phase, ship readers that take 64 bits (int64 in Go, strings in JSON), and then have all writers send generated keys. Writers with and without keys can run side by side until then."
 	p.notes[Drop] = slices.Concat(p.notes[Widen], []string{deploy}, p.notes[Drop])
 	return phaseNames[first:]

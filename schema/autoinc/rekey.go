@@ -522,7 +522,7 @@ func (p *planner) createTable(phase PhaseName, table catalog.Name, text, create 
 // server can do that. Otherwise the step is done if there are n such tables.
 func (p *planner) addDDL(phase PhaseName, s Step, table catalog.Name, n int) {
 	if p.IsMySQL() {
-		s.Done = fmt.Sprintf("SELECT COUNT(*) = %d FROM information_schema.TABLES WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s", n, p.Literal(table.Schema), p.Literal(table.Name))
+		s.Done = p.listed(n, "TABLES", "TABLE", table, "")
 	} else {
 		s.Unit = p.begin()
 	}
