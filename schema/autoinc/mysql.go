@@ -8,7 +8,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/snowkey-go/snowkey/internal/ddl"
 	"github.com/snowkey-go/snowkey/schema/catalog"
@@ -38,9 +37,23 @@ func planMySQL(ctx context.Context, conn *sql.Conn, p *planner) error {
 	p.notePhases()
 	p.note(Drop, "The counter goes, behind the fence.")
 	for _, k := range p.keys {
-		my.fence(k)
+		counts := k.Mechanism != catalog.SequenceDefault
+		switch {
+		case p.fenced(k):
+		case counts:
+			p.add(Fence, p.fence(k))
+		default:
+			p.note(Fence, "%s takes its numbers from a sequence, which a generated key does not move: it needs no fence.", p.column(k.Column))
+		}
 		my.drop(k)
-		my.guard(k)
+		if !p.guarded(k, k.Column.Table) {
+			p.add(Guard, p.guard(k))
+		}
+		if counts {
+			s := reversed(p.fence(k), "take down the fence, which the guard has replaced")
+			s.Lasting = true
+			p.add(Guard, s)
+		}
 	}
 	return nil
 }
@@ -229,7 +242,7 @@ func (p *mysqlPlanner) widen(ctx context.Context, conn *sql.Conn) error {
 	made, dropped := p.triggerSteps(standIns, "snowkey_fk_", standInFor)
 	var copied []Step // the same for the copies
 	if p.copies() {
-		copied, dropped = p.triggerSteps(ofCopies(standIns), ofCopy, standInFor)
+		copied, dropped = p.triggerSteps(standIns, ofCopy, standInFor)
 	}
 	p.withoutReferences(Widen, references, made, dropped, func() {
 		g := group(columns)
@@ -354,14 +367,10 @@ func reversed(s Step, text string) Step {
 }
 
 const (
-	inPlace = ", ALGORITHM=INPLACE, LOCK=NONE"
-	copying = ", ALGORITHM=COPY, LOCK=SHARED"
+	inPlace     = ", ALGORITHM=INPLACE, LOCK=NONE"
+	copying     = ", ALGORITHM=COPY, LOCK=SHARED"
+	whileCopied = "writers of %s wait until it is copied; readers go on"
 )
-
-// whileCopied says who waits while the server copies a table.
-func whileCopied(table string) string {
-	return "writers of " + table + " wait until it is copied; readers go on"
-}
 
 // copiesOnline reports whether the server lets writers go on while it copies a table.
 func (s server) copiesOnline() bool { return s.Dialect == catalog.MariaDB && s.AtLeast(11, 2) }
@@ -379,7 +388,7 @@ func (p *mysqlPlanner) widenTable(table catalog.Name, columns []catalog.Column) 
 		actions, back, outside = append(actions, "MODIFY "+definition), append(back, "MODIFY "+was), append(outside, p.outside(c))
 	}
 	name, names := p.name(table), namesOf(columns)
-	copying, locks := copying, whileCopied(name)
+	copying, locks := copying, fmt.Sprintf(whileCopied, name)
 	if p.copiesOnline() {
 		// Without LOCK, the server still holds writers if it has to, instead of failing.
 		copying, locks = ", ALGORITHM=COPY", "readers and writers of "+name+" for a moment only, unless a foreign key that stays has CASCADE or SET NULL"
@@ -401,40 +410,10 @@ func (s server) listed(n int, view, kind string, name catalog.Name, more string)
 	return fmt.Sprintf("SELECT COUNT(*) = %d FROM information_schema.%s WHERE %s_SCHEMA = %s AND %[3]s_NAME = %[5]s%[6]s", n, view, kind, s.Literal(name.Schema), s.Literal(name.Name), more)
 }
 
-// trigger returns a step that rejects new rows of a table if they meet a condition.
-func (p *mysqlPlanner) trigger(k catalog.Key, name, text, condition, what string) Step {
-	table := k.Column.Table
-	trigger := catalog.Name{Schema: table.Schema, Name: name}
-	const most = 128 // characters of a message
-	message := "snowkey: " + table.Name + "." + k.Column.Name + " is to be generated, and " + what
-	if utf8.RuneCountInString(message) > most {
-		message = "snowkey: the key is to be generated, and " + what
-	}
-	s := p.makeTrigger(text, trigger, fmt.Sprintf("CREATE TRIGGER %s BEFORE INSERT ON %s FOR EACH ROW IF %s THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = %s; END IF",
-		p.name(trigger), p.name(table), condition, p.Literal(message)), "writers of "+p.name(table)+" for a moment")
-	s.Lasting, s.Retry = true, "" // it stays until somebody drops it
-	return s
-}
-
 // makeTrigger returns a step that creates a trigger, and that can be repeated and reversed.
 func (p *mysqlPlanner) makeTrigger(text string, name catalog.Name, create, locks string) Step {
 	drop := "DROP TRIGGER IF EXISTS " + p.name(name)
 	return Step{Text: text, SQL: create, Done: p.listed(1, "TRIGGERS", "TRIGGER", name, ""), Locks: locks, Retry: drop, Undo: []string{drop}}
-}
-
-func (p *mysqlPlanner) fence(k catalog.Key) {
-	switch {
-	case p.fenced(k):
-	case k.Mechanism == catalog.SequenceDefault:
-		p.note(Fence, "%s takes its numbers from a sequence, which a generated key does not move: it needs no fence.", p.column(k.Column))
-	default:
-		p.add(Fence, p.fenceTrigger(k))
-	}
-}
-
-func (p *mysqlPlanner) fenceTrigger(k catalog.Key) Step {
-	return p.trigger(k, database.Own(database.FencePrefix, k.Column.Table.Name), "refuse rows of "+p.name(k.Column.Table)+" that come without a key",
-		"COALESCE(NEW."+p.Quote(k.Column.Name)+", 0) = 0", "this row came without")
 }
 
 func (p *mysqlPlanner) drop(k catalog.Key) {
@@ -464,7 +443,7 @@ func (p *mysqlPlanner) drop(k catalog.Key) {
 	s.Before, s.After = uncheckedForeignKeys, checkedForeignKeys
 	if p.Dialect == catalog.MySQL {
 		s.SQL = alter + " MODIFY " + definition + copying
-		s.Locks = whileCopied(p.name(table))
+		s.Locks = fmt.Sprintf(whileCopied, p.name(table))
 		s.Rewrites, s.Copies = "copies the whole table and its indexes: MySQL has no other way", p.name(table)
 	}
 	p.add(Drop, s)
@@ -479,19 +458,4 @@ func (p *mysqlPlanner) keepCounter(table, now catalog.Name) Step {
 // counter returns a query for where the counter of a table stands.
 func (s server) counter(table catalog.Name) string {
 	return fmt.Sprintf("SELECT COALESCE(AUTO_INCREMENT, 1) FROM information_schema.TABLES WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s", s.Literal(table.Schema), s.Literal(table.Name))
-}
-
-func (p *mysqlPlanner) guard(k catalog.Key) {
-	table, column := p.name(k.Column.Table), p.Quote(k.Column.Name)
-	if !p.guarded(k, k.Column.Table) {
-		p.add(Guard, p.trigger(k, p.guardName(k, k.Column.Table), fmt.Sprintf("refuse new rows of %s with a key below %d, or without one", table, p.options.Floor),
-			fmt.Sprintf("COALESCE(NEW.%s, 0) < %d AND NOT EXISTS (SELECT 1 FROM %s WHERE %[1]s = NEW.%[1]s)", column, p.options.Floor, table),
-			"this one was not"))
-	}
-	if k.Mechanism == catalog.SequenceDefault {
-		return
-	}
-	s := reversed(p.fenceTrigger(k), "take down the fence, which the guard has replaced")
-	s.Lasting = true
-	p.add(Guard, s)
 }

@@ -141,16 +141,8 @@ var (
 	wroteCopy  = []string{"SET sql_mode = '" + mysqlMode + "', @snowkey_copying = NULL"}
 )
 
-// ofCopies returns the triggers that stand in for foreign keys of copies.
-func ofCopies(standIns []standIn) (all []standIn) {
-	for _, s := range standIns {
-		all = append(all, standIn{s.table, s.when, []string{"IF @snowkey_copying IS NULL THEN " + strings.Join(s.body, "; ") + "; END IF"}})
-	}
-	return all
-}
-
-// onCopy returns the step that creates such a trigger on the copy, before the copy has the name
-// of its table. Nobody uses it until then.
+// onCopy returns the step that creates a trigger which stands in for foreign keys on the copy, and
+// not on its table. Nobody uses the copy until it has the table's name.
 func (p *mysqlPlanner) onCopy(s Step, c tableCopy) Step {
 	s.SQL = strings.Replace(s.SQL, " ON "+p.name(c.table)+" ", " ON "+p.name(c.fresh)+" ", 1)
 	s.Text, s.Locks = "let the copy have the trigger that stands in for foreign keys", "nothing"

@@ -37,6 +37,9 @@ func (p *mysqlPlanner) standIns(references []catalog.Reference) (all []standIn) 
 		p.childStandIns(r, add)
 		p.parentStandIns(r, add)
 	}
+	for i, s := range all { // with the variable, they don't check rows that are copied
+		all[i].body = []string{"IF @snowkey_copying IS NULL THEN " + strings.Join(s.body, "; ") + "; END IF"}
+	}
 	return all
 }
 

@@ -42,11 +42,11 @@ func planSQLite(ctx context.Context, conn *sql.Conn, p *planner) error {
 	p.note(Drop, "Each table is rebuilt in one transaction: writers wait until it is copied.")
 	for _, k := range p.keys {
 		if !p.fenced(k) {
-			p.add(Fence, lite.fence(k))
+			p.add(Fence, p.fence(k))
 		}
 		lite.transact(Drop, lite.rebuild(Drop, k, []catalog.Column{k.Column}, rekeying{}), k.Column.Table)
 		if !p.guarded(k, k.Column.Table) {
-			p.add(Guard, lite.guard(k))
+			p.add(Guard, p.guard(k))
 		}
 	}
 	return nil
@@ -110,35 +110,6 @@ func newSQLitePlanner(ctx context.Context, conn *sql.Conn, p *planner) (*sqliteP
 	return lite, err
 }
 
-// fence returns a step that rejects rows without a key. According to the SQLite
-// documentation, the key that a trigger sees in such a row is undefined, but it has
-// been -1 in every version so far.
-func (p *sqlitePlanner) fence(k catalog.Key) Step {
-	return p.trigger(k, database.FencePrefix, "refuse rows of "+p.name(k.Column.Table)+" that come without a key",
-		"coalesce(NEW."+p.Quote(k.Column.Name)+", -1) = -1", "this row came without")
-}
-
-func (p *sqlitePlanner) guard(k catalog.Key) Step {
-	table, column := k.Column.Table, p.Quote(k.Column.Name)
-	return p.trigger(k, database.GuardPrefix, fmt.Sprintf("refuse new rows of %s with a key below %d", p.name(table), p.options.Floor),
-		fmt.Sprintf("NEW.%s < %d AND NOT EXISTS (SELECT 1 FROM %s WHERE %[1]s = NEW.%[1]s)", column, p.options.Floor, p.Quote(table.Name)),
-		"this key was not")
-}
-
-// trigger returns a step that rejects new rows of a table if they meet a condition.
-func (p *sqlitePlanner) trigger(k catalog.Key, prefix, text, condition, what string) Step {
-	table := k.Column.Table
-	name := database.Own(prefix, table.Name)
-	trigger := p.name(catalog.Name{Schema: table.Schema, Name: name})
-	return Step{
-		Text: text,
-		SQL: fmt.Sprintf("CREATE TRIGGER %s BEFORE INSERT ON %s WHEN %s BEGIN SELECT RAISE(ABORT, %s); END",
-			trigger, p.Quote(table.Name), condition, p.Literal("snowkey: "+table.Name+"."+k.Column.Name+" is to be generated, and "+what)),
-		Done: fmt.Sprintf("SELECT count(*) FROM main.sqlite_master WHERE type = 'trigger' AND name = %s", p.Literal(name)),
-		Unit: p.begin(), Locks: "writers for a moment", Lasting: true, Undo: []string{"DROP TRIGGER IF EXISTS " + trigger},
-	}
-}
-
 // rebuild returns the steps that replace a table by one in which columns are integers that don't
 // count: they set the table aside, create the other one, and copy the rows with the values that r
 // gives them. The key counts so far, unless it has no mechanism. The undo of the first step
@@ -151,7 +122,7 @@ func (p *sqlitePlanner) rebuild(phase PhaseName, k catalog.Key, columns []catalo
 	if kept := r.kept(table); kept != "" {
 		more = p.Quote(kept) + " " + k.Column.Type + " UNIQUE"
 	}
-	var again []sqliteObject // indexes and triggers
+	var again []Step // create indexes and triggers
 	for _, o := range p.objects {
 		if k.Mechanism != "" {
 			p.refuseObject(k, o)
@@ -168,54 +139,60 @@ func (p *sqlitePlanner) rebuild(phase PhaseName, k catalog.Key, columns []catalo
 		case o.name == aside.Name:
 			p.refuse(columns[0], "drop it or rename it", "there is a table %s, as the old one is called while it is copied", p.name(aside))
 		case own && !dropped:
-			o.sql = strings.TrimRight(o.sql, "; \n\t")
-			again = append(again, o)
+			again = append(again, Step{Text: fmt.Sprintf("create the %s %s again", o.kind, p.Quote(o.name)), SQL: strings.TrimRight(o.sql, "; \n\t")})
 		}
 	}
 	copy := func(from, to string) string {
 		columns, values, joins := r.copied(p.server, table, p.stored[table], from, to)
 		return fmt.Sprintf("INSERT INTO %s (%s) SELECT %s FROM %s AS t%s", name, p.List(columns), strings.Join(values, ", "), p.name(aside), joins)
 	}
-	rename, drop := fmt.Sprintf("ALTER TABLE %s RENAME TO %s", name, p.Quote(aside.Name)), "DROP TABLE "+p.name(aside)
-	steps := []Step{
-		{Text: "set " + name + " aside; views and triggers of other tables stay as they are", SQL: rename},
-		{
-			Text: "create a new " + name + " with a key that does not count", SQL: create, Lasting: true,
-			Done: fmt.Sprintf("SELECT count(*) FROM pragma_table_info(%s, 'main') WHERE name = %s AND upper(type) <> 'INTEGER'", p.Literal(table.Name), p.Literal(columns[0].Name)),
-		},
-		{Text: "copy its rows", Rewrites: "the whole table and its indexes", Copies: name, SQL: copy("old", "new")},
-		{
-			Text: "check that no row is missing", Run: Check,
-			SQL: fmt.Sprintf("SELECT old.n AS old, new.n AS new FROM (SELECT count(*) AS n FROM %s) AS old, (SELECT count(*) AS n FROM %s) AS new WHERE old.n <> new.n", p.name(aside), name),
-		},
+	replace := func(create, copy string) []Step {
+		steps := []Step{
+			{Text: "set " + name + " aside; views and triggers of other tables stay as they are", SQL: "ALTER TABLE " + name + " RENAME TO " + p.Quote(aside.Name)},
+			{
+				Text: "create a new " + name + " with a key that does not count", SQL: create, Lasting: true,
+				Done: fmt.Sprintf("SELECT count(*) FROM pragma_table_info(%s, 'main') WHERE name = %s AND upper(type) <> 'INTEGER'", p.Literal(table.Name), p.Literal(columns[0].Name)),
+			},
+			{Text: "copy its rows", Rewrites: "the whole table and its indexes", Copies: name, SQL: copy},
+			{
+				Text: "check that no row is missing", Run: Check,
+				SQL: fmt.Sprintf("SELECT old.n AS old, new.n AS new FROM (SELECT count(*) AS n FROM %s) AS old, (SELECT count(*) AS n FROM %s) AS new WHERE old.n <> new.n", p.name(aside), name),
+			},
+		}
+		if slices.ContainsFunc(ddl.Tokens(was, false), func(t ddl.Token) bool { return t.Is("AUTOINCREMENT") }) {
+			const text = "keep where its counter stands"
+			steps = append(steps, Step{Text: text, SQL: "DELETE FROM main.sqlite_sequence WHERE name = " + p.Literal(table.Name)}, // which the copy has made
+				Step{Text: text, SQL: fmt.Sprintf("UPDATE main.sqlite_sequence SET name = %s WHERE name = %s", p.Literal(table.Name), p.Literal(aside.Name))})
+		}
+		return append(append(steps, Step{Text: "drop the old table, with its indexes and triggers", SQL: "DROP TABLE " + p.name(aside)}), again...)
 	}
-	undo := []string{rename, was, copy("new", "old")}
-	if slices.ContainsFunc(ddl.Tokens(was, false), func(t ddl.Token) bool { return t.Is("AUTOINCREMENT") }) {
-		for _, sql := range []string{
-			"DELETE FROM main.sqlite_sequence WHERE name = " + p.Literal(table.Name), // which the copy has made
-			fmt.Sprintf("UPDATE main.sqlite_sequence SET name = %s WHERE name = %s", p.Literal(table.Name), p.Literal(aside.Name)),
-		} {
-			steps, undo = append(steps, Step{Text: "keep where its counter stands", SQL: sql}), append(undo, sql)
+	steps := replace(create, copy("old", "new"))
+	for _, s := range replace(was, copy("new", "old")) {
+		if s.Run != Check {
+			steps[0].Undo = append(steps[0].Undo, s.SQL)
 		}
 	}
-	steps, undo = append(steps, Step{Text: "drop the old table, with its indexes and triggers", SQL: drop}), append(undo, drop)
 	if phase == Drop {
-		undo = append(undo, p.fence(k).SQL)
+		steps[0].Undo = append(steps[0].Undo, p.fence(k).SQL)
 	}
-	for _, o := range again {
-		steps, undo = append(steps, Step{Text: fmt.Sprintf("create the %s %s again", o.kind, p.Quote(o.name)), SQL: o.sql}), append(undo, o.sql)
-	}
-	steps[0].Undo = undo
 	return steps
 }
 
-// transact adds steps as one transaction, at the end of which no foreign key of the tables may be
-// broken.
+// transact adds steps as one transaction, at the end of which no foreign key to or from the tables
+// may be broken.
 func (p *sqlitePlanner) transact(phase PhaseName, steps []Step, tables ...catalog.Name) {
 	steps[0].Before = []string{"PRAGMA foreign_keys = OFF", "PRAGMA legacy_alter_table = ON"}
+	all := slices.Clone(tables)
+	for _, r := range p.report.References {
+		if slices.Contains(tables, r.Parent) && !slices.Contains(all, r.Child) {
+			all = append(all, r.Child)
+		}
+	}
 	steps = append(steps, Step{
-		Text: "check that no foreign key is broken", Run: Check, SQL: p.brokenReferences(tables),
-		After: []string{"PRAGMA legacy_alter_table = OFF", "PRAGMA foreign_keys = ON"},
+		Text: "check that no foreign key is broken", Run: Check, After: []string{"PRAGMA legacy_alter_table = OFF", "PRAGMA foreign_keys = ON"},
+		SQL: joined(all, "\nUNION ALL ", func(_ int, table catalog.Name) string {
+			return fmt.Sprintf(`SELECT "table", rowid, parent FROM pragma_foreign_key_check(%s, %s)`, p.Literal(table.Name), p.Literal(table.Schema))
+		}),
 	})
 	unit := p.begin()
 	for _, s := range steps {
@@ -235,18 +212,4 @@ func (p *sqlitePlanner) refuseObject(k catalog.Key, o sqliteObject) {
 	if (o.kind == "view" || o.kind == "trigger") && usesRowid(o, table) && !slices.Contains(rowids, ddl.Lower(key)) {
 		p.refuse(k.Column, fmt.Sprintf("have it use %s", p.Quote(key)), "the %s %q uses the rowid of a table by that name, which is not the key any more once the table is rebuilt", o.kind, o.name)
 	}
-}
-
-// brokenReferences returns a query for rows whose foreign key to or from one of the tables is
-// broken.
-func (p *sqlitePlanner) brokenReferences(tables []catalog.Name) string {
-	all := slices.Clone(tables)
-	for _, r := range p.report.References {
-		if slices.Contains(tables, r.Parent) && !slices.Contains(all, r.Child) {
-			all = append(all, r.Child)
-		}
-	}
-	return joined(all, "\nUNION ALL ", func(_ int, table catalog.Name) string {
-		return fmt.Sprintf(`SELECT "table", rowid, parent FROM pragma_foreign_key_check(%s, %s)`, p.Literal(table.Name), p.Literal(table.Schema))
-	})
 }
