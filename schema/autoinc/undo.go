@@ -62,11 +62,7 @@ func (a *applier) cancelUndo(ctx context.Context) error {
 		if last.Retry != "" { // for what it may have left behind
 			err = a.set(ctx, last, []string{last.Retry})
 		}
-		taken := true
 		if err == nil {
-			taken, err = a.asked(ctx, last)
-		}
-		if err == nil && !taken {
 			err = a.ledger.write(ctx, a.conn, last.ID, entry{state: started})
 		}
 		if err != nil {
