@@ -8,7 +8,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/snowkey-go/snowkey/internal/ddl"
 	"github.com/snowkey-go/snowkey/schema/catalog"
@@ -22,17 +21,13 @@ type mysqlPlanner struct {
 	*planner
 	all         []column // all columns of the server, and the same by place
 	columns     map[place]column
-	connected   []catalog.Column                  // the keys, and all columns that must have the same type
-	definitions map[catalog.Name][]string         // the lines of their tables' CREATE TABLE statements, as written by the server
-	wideColumns map[catalog.Name][]catalog.Column // the columns to widen
+	connected   []catalog.Column          // the keys, and all columns that must have the same type
+	definitions map[catalog.Name][]string // the lines of their tables' CREATE TABLE statements, as written by the server
 }
 
 func planMySQL(ctx context.Context, conn *sql.Conn, p *planner) error {
-	my := mysqlPlanner{planner: p, definitions: make(map[catalog.Name][]string)}
-	if err := my.read(ctx, conn); err != nil {
-		return err
-	}
-	if err := my.refusePrivileges(ctx, conn); err != nil {
+	my, err := newMySQLPlanner(ctx, conn, p)
+	if err != nil {
 		return err
 	}
 	p.beginWiden()
@@ -42,9 +37,23 @@ func planMySQL(ctx context.Context, conn *sql.Conn, p *planner) error {
 	p.notePhases()
 	p.note(Drop, "The counter goes, behind the fence.")
 	for _, k := range p.keys {
-		my.fence(k)
+		counts := k.Mechanism != catalog.SequenceDefault
+		switch {
+		case p.fenced(k):
+		case counts:
+			p.add(Fence, p.fence(k))
+		default:
+			p.note(Fence, "%s takes its numbers from a sequence, which a generated key does not move: it needs no fence.", p.column(k.Column))
+		}
 		my.drop(k)
-		my.guard(k)
+		if !p.guarded(k, k.Column.Table) {
+			p.add(Guard, p.guard(k))
+		}
+		if counts {
+			s := reversed(p.fence(k), "take down the fence, which the guard has replaced")
+			s.Lasting = true
+			p.add(Guard, s)
+		}
 	}
 	return nil
 }
@@ -55,16 +64,17 @@ type mysqlTable struct {
 	engine, kind string
 }
 
-// read reads the columns and the definitions of tables, and refuses tables that the server
-// can't alter.
-func (p *mysqlPlanner) read(ctx context.Context, conn *sql.Conn) error {
+// newMySQLPlanner reads the columns and the definitions of tables, and refuses tables that the
+// server, or the user, can't alter.
+func newMySQLPlanner(ctx context.Context, conn *sql.Conn, base *planner) (*mysqlPlanner, error) {
+	p := &mysqlPlanner{planner: base, definitions: make(map[catalog.Name][]string)}
 	current, err := database.One(ctx, conn, "SELECT COALESCE(DATABASE(), '')", database.Text)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	p.database = cmp.Or(current, p.keys[0].Column.Table.Schema)
 	if p.all, err = p.planner.columns(ctx, conn); err != nil {
-		return err
+		return nil, err
 	}
 	p.columns = by(p.all, func(c column) place { return exactPlace(c.Column) })
 	for _, k := range p.keys {
@@ -73,12 +83,15 @@ func (p *mysqlPlanner) read(ctx context.Context, conn *sql.Conn) error {
 	p.connect()
 	for _, table := range group(p.connected).tables {
 		if err := p.define(ctx, conn, table); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	tables, err := database.List(ctx, conn, p.query("tables"), func(t *mysqlTable) []any { return []any{&t.Schema, &t.Name.Name, &t.engine, &t.kind} })
+	if err != nil {
+		return nil, err
+	}
 	p.refuseTables(by(tables, func(t mysqlTable) catalog.Name { return t.Name }))
-	return err
+	return p, p.refusePrivileges(ctx, conn)
 }
 
 // define reads the definition of a table, unless it was read before.
@@ -135,7 +148,9 @@ func (p *mysqlPlanner) refusePrivileges(ctx context.Context, conn *sql.Conn) err
 			if err != nil {
 				return err
 			}
-			needed := p.privileges(c.Table)
+			// The ledger needs some of them anyway, and the triggers that stand in for foreign
+			// keys run as the user who applies the plan.
+			needed := []string{"SELECT", "INSERT", "UPDATE", "DELETE", "ALTER", "CREATE", "DROP", "INDEX", "REFERENCES", "TRIGGER"}
 			if f.log && !f.able {
 				needed = append(needed, "SUPER") // needed to create triggers (1419)
 			}
@@ -147,24 +162,6 @@ func (p *mysqlPlanner) refusePrivileges(ctx context.Context, conn *sql.Conn) err
 		}
 	}
 	return nil
-}
-
-// privileges returns those that the steps for a table need. The triggers that stand in for
-// its foreign keys run as the user who applies the plan.
-func (p *mysqlPlanner) privileges(table catalog.Name) []string {
-	needed := []string{"SELECT", "INSERT", "ALTER", "CREATE", "DROP", "INDEX", "REFERENCES", "TRIGGER"}
-	of := func(does func(r catalog.Reference) bool) bool {
-		return slices.ContainsFunc(p.report.References, func(r catalog.Reference) bool { return r.Child == table && does(r) })
-	}
-	if p.copies() || of(func(r catalog.Reference) bool { return r.OnDelete == "CASCADE" }) {
-		needed = append(needed, "DELETE")
-	}
-	if p.copies() || of(func(r catalog.Reference) bool {
-		return r.OnDelete == "SET NULL" || r.OnUpdate == "CASCADE" || r.OnUpdate == "SET NULL"
-	}) {
-		needed = append(needed, "UPDATE")
-	}
-	return needed
 }
 
 // plainInteger matches the types that can be widened to bigint.
@@ -197,25 +194,24 @@ func (p *mysqlPlanner) modified(c catalog.Column) (was, wide string) {
 // connect adds the columns that foreign keys connect to the given ones, in either
 // direction.
 func (p *mysqlPlanner) connect() {
-	add := func(table catalog.Name, name string) {
-		known, ok := p.columns[place{table.Schema, table.Name, name}]
-		if ok && !has(p.connected, known.Column) {
-			p.connected = append(p.connected, known.Column)
-		}
-	}
 	for i := 0; i < len(p.connected); i++ { // the slice grows as we go
-		c := p.connected[i]
 		for _, r := range p.report.References {
 			for j := range r.Columns {
-				if r.Child == c.Table && r.Columns[j] == c.Name {
-					add(r.Parent, r.Keys[j])
-				}
-				if r.Parent == c.Table && r.Keys[j] == c.Name {
-					add(r.Child, r.Columns[j])
+				child, parent := ends(r, j)
+				for _, tie := range [][2]place{{child, parent}, {parent, child}} {
+					known, ok := p.columns[tie[1]]
+					if ok && tie[0] == exactPlace(p.connected[i]) && !has(p.connected, known.Column) {
+						p.connected = append(p.connected, known.Column)
+					}
 				}
 			}
 		}
 	}
+}
+
+// ends returns the places of the n-th column of a foreign key, and of the key that it references.
+func ends(r catalog.Reference, n int) (child, parent place) {
+	return place{r.Child.Schema, r.Child.Name, r.Columns[n]}, place{r.Parent.Schema, r.Parent.Name, r.Keys[n]}
 }
 
 // widen plans to drop all foreign keys of the narrow columns, to widen the columns, and to
@@ -227,8 +223,6 @@ func (p *mysqlPlanner) widen(ctx context.Context, conn *sql.Conn) error {
 		p.noteWide()
 		return nil
 	}
-	g := group(columns)
-	p.wideColumns = g.columns
 	switch {
 	case p.copies():
 		p.note(Widen, "Beside each table a copy with wide columns is made, in which triggers repeat what writers do. When it has all rows, the two change their names. Readers and writers go on. Free space for a second copy of all tables is needed.")
@@ -244,52 +238,41 @@ func (p *mysqlPlanner) widen(ctx context.Context, conn *sql.Conn) error {
 	if err := p.checkOrphans(ctx, conn, Widen, references); err != nil {
 		return err
 	}
-	made, dropped := p.triggerSteps(p.standIns(references), "snowkey_fk_", "stand in for foreign keys")
-	for _, s := range made {
-		p.add(Widen, s)
+	standIns := p.standIns(references)
+	made, dropped := p.triggerSteps(standIns, "snowkey_fk_", standInFor)
+	var copied []Step // the same for the copies
+	if p.copies() {
+		copied, dropped = p.triggerSteps(standIns, ofCopy, standInFor)
 	}
-	children, byChild := groupByChild(references)
-	for _, child := range children {
-		p.dropReferences(Widen, child, byChild[child])
-	}
-	var swaps []func()
-	for _, table := range g.tables {
-		s, modify := p.widenTable(table, g.columns[table])
-		if !p.copies() {
-			p.add(Widen, s)
-			continue
+	p.withoutReferences(Widen, references, made, dropped, func() {
+		g := group(columns)
+		var swaps []Step
+		for _, table := range g.tables {
+			s, modify := p.widenTable(table, g.columns[table])
+			if !p.copies() {
+				p.add(Widen, s)
+				continue
+			}
+			c := p.copyOf(table, rekeying{}, "old", "new", modify)
+			p.refuseCopy(c, g.columns[table][0])
+			p.refuseTies(c, g.columns[table][0], references)
+			p.emptyCopy(Widen, c)
+			for i, in := range standIns {
+				if in.table == table {
+					s.Undo = slices.Insert(s.Undo, 0, made[i].Retry, made[i].SQL) // which the table needs when its copy's are dropped
+					p.add(Widen, p.onCopy(copied[i], c))
+				}
+			}
+			p.fillCopy(Widen, c)
+			p.proveCopy(Widen, c)
+			swaps = append(swaps, p.swap(c, s)...)
 		}
-		c := p.copyOf(table)
-		p.refuseCopy(c, g.columns[table][0])
-		p.refuseTies(c, g.columns[table][0], references)
-		p.fillCopy(c, modify, references)
-		swaps = append(swaps, func() { p.swap(c, s) })
-	}
-	for _, swap := range swaps {
-		swap()
-	}
-	for _, child := range children {
-		p.addReferences(Widen, child, byChild[child])
-	}
-	for _, s := range dropped {
-		p.add(Widen, s)
-	}
+		p.add(Widen, swaps...)
+	})
 	return nil
 }
 
 const standInNote = "Foreign keys are dropped before the columns that they tie are widened, and added again afterwards: the server has no other way. Triggers check these references meanwhile, and do what ON DELETE and ON UPDATE say. They differ from foreign keys: they fire the triggers of the rows that a cascade deletes or changes; they refuse to delete a row that others of its own table reference; and a statement that deletes from a table and reads its children fails (1442)."
-
-// groupByChild groups references by their child, in order.
-func groupByChild(references []catalog.Reference) (children []catalog.Name, byChild map[catalog.Name][]catalog.Reference) {
-	byChild = make(map[catalog.Name][]catalog.Reference)
-	for _, r := range references {
-		if len(byChild[r.Child]) == 0 {
-			children = append(children, r.Child)
-		}
-		byChild[r.Child] = append(byChild[r.Child], r)
-	}
-	return children, byChild
-}
 
 // refuseComputed refuses narrow columns that the server computes.
 func (p *mysqlPlanner) refuseComputed(columns []catalog.Column) {
@@ -309,8 +292,9 @@ func (p *mysqlPlanner) refuseComputed(columns []catalog.Column) {
 // refuseSigns refuses foreign keys between columns of which only one is unsigned.
 func (p *mysqlPlanner) refuseSigns(references []catalog.Reference) {
 	for _, r := range references {
-		for i, name := range r.Columns {
-			child, parent := p.columns[place{r.Child.Schema, r.Child.Name, name}], p.columns[place{r.Parent.Schema, r.Parent.Name, r.Keys[i]}]
+		for i := range r.Columns {
+			from, to := ends(r, i)
+			child, parent := p.columns[from], p.columns[to]
 			if child.Unsigned != parent.Unsigned {
 				p.refuse(child.Column, "give both the same sign first", "it is %s and references %s, which is %s; the foreign key could not be added again", child.Type, p.column(parent.Column), parent.Type)
 			}
@@ -318,13 +302,40 @@ func (p *mysqlPlanner) refuseSigns(references []catalog.Reference) {
 	}
 }
 
-// dropReferences drops the foreign keys of a table. If the server has created an index for
-// one of them, we make it an ordinary index without rebuilding it. When the foreign key is
-// added again, the server would otherwise replace the index with one of another name.
-func (p *mysqlPlanner) dropReferences(phase PhaseName, child catalog.Name, references []catalog.Reference) {
-	var drops, indexes, orphans []string
+// withoutReferences adds steps that drop foreign keys, then what plan adds, and then steps that
+// add the foreign keys again. The triggers that stand in for them are made before, and dropped
+// after that.
+func (p *mysqlPlanner) withoutReferences(phase PhaseName, references []catalog.Reference, made, dropped []Step, plan func()) {
+	p.add(phase, made...)
+	var children []catalog.Name
+	var again []Step
 	for _, r := range references {
-		orphans, drops = append(orphans, p.orphans(r)), append(drops, "DROP FOREIGN KEY "+p.Quote(r.Name))
+		if !slices.Contains(children, r.Child) {
+			children = append(children, r.Child)
+			drop, add := p.referenceSteps(r.Child, references)
+			p.add(phase, drop)
+			again = append(again, add...)
+		}
+	}
+	plan()
+	p.add(phase, again...)
+	p.add(phase, dropped...)
+}
+
+// referenceSteps returns the step that drops those of the foreign keys that a table has, and the
+// steps that add them again without checking its rows, because the server would copy the table
+// to check them, and then check them. If the server has created an index for one of them, we
+// make it an ordinary index without rebuilding it. When the foreign key is added again, the
+// server would otherwise replace the index with one of another name.
+func (p *mysqlPlanner) referenceSteps(child catalog.Name, references []catalog.Reference) (drop Step, again []Step) {
+	name, alter := p.name(child), "ALTER TABLE "+p.name(child)+" "
+	var adds, drops, indexes, orphans, names []string
+	for _, r := range references {
+		if r.Child != child {
+			continue
+		}
+		adds, drops = append(adds, "ADD "+p.constraint(r)), append(drops, "DROP FOREIGN KEY "+p.Quote(r.Name))
+		orphans, names = append(orphans, p.orphans(r)), append(names, p.Literal(r.Name))
 		for _, line := range p.definitions[child] {
 			name, ok := strings.CutPrefix(strings.TrimSuffix(line, ","), "  KEY ")
 			name, plain := strings.CutSuffix(name, " ("+joined(r.Columns, ",", func(_ int, c string) string { return p.Quote(c) })+")")
@@ -333,25 +344,33 @@ func (p *mysqlPlanner) dropReferences(phase PhaseName, child catalog.Name, refer
 			}
 		}
 	}
-	p.add(phase, Step{
-		Text: "drop the foreign keys of " + p.name(child) + ", to be added again below",
-		SQL:  "ALTER TABLE " + p.name(child) + " " + strings.Join(append(drops, indexes...), ", ") + inPlace,
-		Done: p.counted(child, references, 0), Locks: "readers and writers for a moment only",
-		Before: uncheckedForeignKeys, After: checkedForeignKeys, // see addReferences
-		Undo:       []string{p.adding(child, references)},
-		UndoChecks: orphans,
-	})
+	add := Step{
+		Text: "add the foreign keys of " + name + " again", SQL: alter + strings.Join(adds, ", ") + inPlace, Undo: []string{alter + strings.Join(drops, ", ")},
+		Done:  p.listed(len(names), "TABLE_CONSTRAINTS", "TABLE", child, " AND CONSTRAINT_TYPE = 'FOREIGN KEY' AND CONSTRAINT_NAME IN ("+strings.Join(names, ", ")+")"),
+		Locks: "readers and writers for a moment only; this does not check the rows, the next steps do", Before: uncheckedForeignKeys, After: checkedForeignKeys,
+	}
+	drop = reversed(add, "drop the foreign keys of "+name+", to be added again below")
+	drop.SQL, drop.Locks, drop.UndoChecks = alter+strings.Join(append(drops, indexes...), ", ")+inPlace, "readers and writers for a moment only", orphans
+	again = []Step{add}
+	for _, query := range orphans {
+		again = append(again, Step{
+			Text: "check that no row of " + name + " that was written meanwhile references a missing row", Run: Check, SQL: query,
+			Locks: "nothing; it reads the table once", Remedy: "delete or mend these rows, which were written while nothing checked, and apply again",
+		})
+	}
+	return drop, again
+}
+
+// reversed returns a step that does what undoes another one.
+func reversed(s Step, text string) Step {
+	return Step{Text: text, SQL: s.Undo[0], Done: "SELECT NOT (" + s.Done + ")", Undo: []string{s.SQL}, Locks: s.Locks, Before: s.Before, After: s.After}
 }
 
 const (
-	inPlace = ", ALGORITHM=INPLACE, LOCK=NONE"
-	copying = ", ALGORITHM=COPY, LOCK=SHARED"
+	inPlace     = ", ALGORITHM=INPLACE, LOCK=NONE"
+	copying     = ", ALGORITHM=COPY, LOCK=SHARED"
+	whileCopied = "writers of %s wait until it is copied; readers go on"
 )
-
-// whileCopied says who waits while the server copies a table.
-func whileCopied(table string) string {
-	return "writers of " + table + " wait until it is copied; readers go on"
-}
 
 // copiesOnline reports whether the server lets writers go on while it copies a table.
 func (s server) copiesOnline() bool { return s.Dialect == catalog.MariaDB && s.AtLeast(11, 2) }
@@ -359,29 +378,6 @@ func (s server) copiesOnline() bool { return s.Dialect == catalog.MariaDB && s.A
 // copies reports whether we copy tables ourselves while writers go on.
 func (p *mysqlPlanner) copies() bool {
 	return p.options.Online && (p.options.Rekey != nil || !p.copiesOnline())
-}
-
-func (p *mysqlPlanner) adding(child catalog.Name, references []catalog.Reference) string {
-	return "ALTER TABLE " + p.name(child) + " " + joined(references, ", ", func(_ int, r catalog.Reference) string { return "ADD " + p.constraint(r) }) + inPlace
-}
-
-// addReferences adds the foreign keys of a table without checking its rows, because the
-// server would copy the table to check them, and then checks them.
-func (p *mysqlPlanner) addReferences(phase PhaseName, child catalog.Name, references []catalog.Reference) {
-	drop := func(_ int, r catalog.Reference) string { return "DROP FOREIGN KEY " + p.Quote(r.Name) }
-	p.add(phase, Step{
-		Text: "add the foreign keys of " + p.name(child) + " again",
-		SQL:  p.adding(child, references),
-		Done: p.counted(child, references, len(references)), Locks: "readers and writers for a moment only; this does not check the rows, the next steps do",
-		Before: uncheckedForeignKeys, After: checkedForeignKeys,
-		Undo: []string{"ALTER TABLE " + p.name(child) + " " + joined(references, ", ", drop)},
-	})
-	for _, r := range references {
-		p.add(phase, Step{
-			Text: "check that no row of " + p.name(child) + " that was written meanwhile references a missing row", Run: Check, SQL: p.orphans(r),
-			Locks: "nothing; it reads the table once", Remedy: "delete or mend these rows, which were written while nothing checked, and apply again",
-		})
-	}
 }
 
 // widenTable returns the step that has the server widen columns, with the actions in it.
@@ -392,7 +388,7 @@ func (p *mysqlPlanner) widenTable(table catalog.Name, columns []catalog.Column) 
 		actions, back, outside = append(actions, "MODIFY "+definition), append(back, "MODIFY "+was), append(outside, p.outside(c))
 	}
 	name, names := p.name(table), namesOf(columns)
-	copying, locks := copying, whileCopied(name)
+	copying, locks := copying, fmt.Sprintf(whileCopied, name)
 	if p.copiesOnline() {
 		// Without LOCK, the server still holds writers if it has to, instead of failing.
 		copying, locks = ", ALGORITHM=COPY", "readers and writers of "+name+" for a moment only, unless a foreign key that stays has CASCADE or SET NULL"
@@ -400,7 +396,7 @@ func (p *mysqlPlanner) widenTable(table catalog.Name, columns []catalog.Column) 
 	return Step{
 		Text:     "widen " + p.List(names) + " of " + name,
 		SQL:      "ALTER TABLE " + name + " " + strings.Join(actions, ", ") + copying,
-		Done:     p.wide(table, names),
+		Done:     p.listed(len(names), "COLUMNS", "TABLE", table, " AND COLUMN_NAME IN ("+joined(names, ", ", func(_ int, name string) string { return p.Literal(name) })+") AND DATA_TYPE = 'bigint'"),
 		Locks:    locks,
 		Rewrites: "copies the whole table and its indexes", Copies: name,
 		Undo:       []string{"ALTER TABLE " + name + " " + strings.Join(back, ", ") + copying},
@@ -408,70 +404,22 @@ func (p *mysqlPlanner) widenTable(table catalog.Name, columns []catalog.Column) 
 	}, actions
 }
 
-// wide returns a query for whether columns of a table have 64 bits.
-func (s server) wide(table catalog.Name, names []string) string {
-	return fmt.Sprintf("SELECT COUNT(*) = %d FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s AND COLUMN_NAME IN (%s) AND DATA_TYPE = 'bigint'",
-		len(names), s.Literal(table.Schema), s.Literal(table.Name), joined(names, ", ", func(_ int, name string) string { return s.Literal(name) }))
-}
-
-// counted returns a query for whether exactly n of the references exist.
-func (s server) counted(child catalog.Name, references []catalog.Reference, n int) string {
-	names := joined(references, ", ", func(_ int, r catalog.Reference) string { return s.Literal(r.Name) })
-	return fmt.Sprintf("SELECT COUNT(*) = %d FROM information_schema.TABLE_CONSTRAINTS WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s AND CONSTRAINT_TYPE = 'FOREIGN KEY' AND CONSTRAINT_NAME IN (%s)",
-		n, s.Literal(child.Schema), s.Literal(child.Name), names)
-}
-
-// trigger returns a step that rejects new rows of a table if they meet a condition.
-func (p *mysqlPlanner) trigger(k catalog.Key, name, text, condition, what string) Step {
-	table := k.Column.Table
-	trigger := catalog.Name{Schema: table.Schema, Name: name}
-	const most = 128 // characters of a message
-	message := "snowkey: " + table.Name + "." + k.Column.Name + " is to be generated, and " + what
-	if utf8.RuneCountInString(message) > most {
-		message = "snowkey: the key is to be generated, and " + what
-	}
-	return Step{
-		Text: text,
-		SQL: fmt.Sprintf("CREATE TRIGGER %s BEFORE INSERT ON %s FOR EACH ROW IF %s THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = %s; END IF",
-			p.name(trigger), p.name(table), condition, p.Literal(message)),
-		Done: p.triggers(trigger, 1), Lasting: true,
-		Locks: "writers of " + p.name(table) + " for a moment", Undo: []string{dropTrigger + p.name(trigger)},
-	}
+// listed returns a query for whether a view of the catalog has n rows for a table or a trigger
+// that meet more conditions.
+func (s server) listed(n int, view, kind string, name catalog.Name, more string) string {
+	return fmt.Sprintf("SELECT COUNT(*) = %d FROM information_schema.%s WHERE %s_SCHEMA = %s AND %[3]s_NAME = %[5]s%[6]s", n, view, kind, s.Literal(name.Schema), s.Literal(name.Name), more)
 }
 
 // makeTrigger returns a step that creates a trigger, and that can be repeated and reversed.
 func (p *mysqlPlanner) makeTrigger(text string, name catalog.Name, create, locks string) Step {
-	drop := dropTrigger + p.name(name)
-	return Step{Text: text, SQL: create, Done: p.triggers(name, 1), Locks: locks, Retry: drop, Undo: []string{drop}}
-}
-
-const dropTrigger = "DROP TRIGGER IF EXISTS "
-
-// triggers returns a query for whether a trigger exists (n is 1), or doesn't (n is 0).
-func (s server) triggers(name catalog.Name, n int) string {
-	return fmt.Sprintf("SELECT COUNT(*) = %d FROM information_schema.TRIGGERS WHERE TRIGGER_SCHEMA = %s AND TRIGGER_NAME = %s", n, s.Literal(name.Schema), s.Literal(name.Name))
-}
-
-func (p *mysqlPlanner) fence(k catalog.Key) {
-	switch {
-	case p.fenced(k):
-	case k.Mechanism == catalog.SequenceDefault:
-		p.note(Fence, "%s takes its numbers from a sequence, which a generated key does not move: it needs no fence.", p.column(k.Column))
-	default:
-		p.add(Fence, p.fenceTrigger(k))
-	}
-}
-
-func (p *mysqlPlanner) fenceTrigger(k catalog.Key) Step {
-	return p.trigger(k, database.Own(database.FencePrefix, k.Column.Table.Name), "refuse rows of "+p.name(k.Column.Table)+" that come without a key",
-		"COALESCE(NEW."+p.Quote(k.Column.Name)+", 0) = 0", "this row came without")
+	drop := "DROP TRIGGER IF EXISTS " + p.name(name)
+	return Step{Text: text, SQL: create, Done: p.listed(1, "TRIGGERS", "TRIGGER", name, ""), Locks: locks, Retry: drop, Undo: []string{drop}}
 }
 
 func (p *mysqlPlanner) drop(k catalog.Key) {
 	table, column := k.Column.Table, p.Quote(k.Column.Name)
 	alter := "ALTER TABLE " + p.name(table)
-	done := fmt.Sprintf("SELECT COUNT(*) = 1 FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s AND COLUMN_NAME = %s AND ",
-		p.Literal(table.Schema), p.Literal(table.Name), p.Literal(k.Column.Name))
+	done := p.listed(1, "COLUMNS", "TABLE", table, " AND COLUMN_NAME = "+p.Literal(k.Column.Name)+and)
 	s := Step{Text: "stop numbering " + p.column(k.Column), Locks: "readers and writers for a moment only", Lasting: true}
 	if k.Mechanism == catalog.SequenceDefault {
 		s.SQL, s.Done = alter+" ALTER COLUMN "+column+" DROP DEFAULT", done+"COLUMN_DEFAULT IS NULL"
@@ -480,8 +428,13 @@ func (p *mysqlPlanner) drop(k catalog.Key) {
 		return
 	}
 	_, counting := p.modified(k.Column)
-	definition, ok := withoutAutoIncrement(counting)
-	if !ok {
+	definition := ""
+	for _, t := range ddl.Tokens(counting, true) { // comments and defaults may contain the word too
+		if t.Is("AUTO_INCREMENT") {
+			definition = strings.TrimSuffix(counting[:t.Start], " ") + counting[t.End:]
+		}
+	}
+	if definition == "" {
 		p.refuse(k.Column, "report this", "its definition does not say AUTO_INCREMENT: %s", counting)
 	}
 	p.add(Drop, p.keepCounter(table, table))
@@ -490,7 +443,7 @@ func (p *mysqlPlanner) drop(k catalog.Key) {
 	s.Before, s.After = uncheckedForeignKeys, checkedForeignKeys
 	if p.Dialect == catalog.MySQL {
 		s.SQL = alter + " MODIFY " + definition + copying
-		s.Locks = whileCopied(p.name(table))
+		s.Locks = fmt.Sprintf(whileCopied, p.name(table))
 		s.Rewrites, s.Copies = "copies the whole table and its indexes: MySQL has no other way", p.name(table)
 	}
 	p.add(Drop, s)
@@ -505,33 +458,4 @@ func (p *mysqlPlanner) keepCounter(table, now catalog.Name) Step {
 // counter returns a query for where the counter of a table stands.
 func (s server) counter(table catalog.Name) string {
 	return fmt.Sprintf("SELECT COALESCE(AUTO_INCREMENT, 1) FROM information_schema.TABLES WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s", s.Literal(table.Schema), s.Literal(table.Name))
-}
-
-// withoutAutoIncrement removes AUTO_INCREMENT from the definition of a column. It isn't
-// fooled by comments and defaults that contain the word.
-func withoutAutoIncrement(definition string) (string, bool) {
-	for _, t := range ddl.Tokens(definition, true) {
-		if t.Is("AUTO_INCREMENT") {
-			return strings.TrimSuffix(definition[:t.Start], " ") + definition[t.End:], true
-		}
-	}
-	return definition, false
-}
-
-func (p *mysqlPlanner) guard(k catalog.Key) {
-	table, column := p.name(k.Column.Table), p.Quote(k.Column.Name)
-	if !p.guarded(k, k.Column.Table) {
-		p.add(Guard, p.trigger(k, p.guardName(k, k.Column.Table), fmt.Sprintf("refuse new rows of %s with a key below %d, or without one", table, p.options.Floor),
-			fmt.Sprintf("COALESCE(NEW.%s, 0) < %d AND NOT EXISTS (SELECT 1 FROM %s WHERE %[1]s = NEW.%[1]s)", column, p.options.Floor, table),
-			"this one was not"))
-	}
-	if k.Mechanism == catalog.SequenceDefault {
-		return
-	}
-	fence := catalog.Name{Schema: k.Column.Table.Schema, Name: database.Own(database.FencePrefix, k.Column.Table.Name)}
-	p.add(Guard, Step{
-		Text: "take down the fence, which the guard has replaced",
-		SQL:  dropTrigger + p.name(fence), Done: p.triggers(fence, 0), Lasting: true,
-		Locks: "writers of " + table + " for a moment", Undo: []string{p.fenceTrigger(k).SQL},
-	})
 }

@@ -21,44 +21,68 @@ import (
 // A tableCopy is the copy that takes the place of a table.
 type tableCopy struct {
 	table, fresh, old catalog.Name // the table, the copy, and the table when the copy has its name
-	key               []string     // the primary key of the table
+	like, altered     string       // SQL that makes an empty copy, and SQL that gives it its columns and its name
+	key, was          []string     // the primary key of the table, and what it is in the copy for the row OLD of a trigger
 	columns, values   []string     // the columns that are written, with the value of each for a row t of the table
 	from, where       string       // the table as t, with joins, and more conditions for rows that can be copied
 	batch, last       string       // the number by which rows are copied in batches, and a query for the last one of a batch, if there is one
 }
 
-// copyOf returns a copy with the same columns, except for those that the server computes.
-func (p *mysqlPlanner) copyOf(table catalog.Name) tableCopy {
+// emptyPrefix begins the name of a copy that doesn't have its own columns yet.
+const emptyPrefix = "snowkey_empty"
+
+// copyOf returns a copy in which columns have the new keys for the old ones, or the other way
+// round, and whose columns are changed by actions of an ALTER TABLE. It only has rows all of
+// whose keys have a new one.
+func (p *mysqlPlanner) copyOf(table catalog.Name, r rekeying, from, to string, actions []string) tableCopy {
 	c := tableCopy{table: table, fresh: beside("snowkey_new", table), old: beside("snowkey_old", table), key: p.primaryKey(table), from: p.name(table) + " AS t"}
+	empty := p.name(beside(emptyPrefix, table))
+	c.like, c.altered = "CREATE TABLE "+empty+" LIKE "+p.name(table), "ALTER TABLE "+empty+" "+strings.Join(actions, ", ")+", RENAME TO "+p.name(c.fresh)
+	var names []string // without those that the server computes
 	for _, column := range p.all {
 		if column.Table == table && !column.computed {
-			c.columns, c.values = append(c.columns, column.Name), append(c.values, "t."+p.Quote(column.Name))
+			names = append(names, column.Name)
 		}
 	}
-	if len(c.key) > 0 && p.columns[place{table.Schema, table.Name, c.key[0]}].Bits > 0 {
-		first := p.Quote(c.key[0])
-		c.batch, c.last = "t."+first, p.lastOf(p.name(table), first)
+	var joins string
+	c.columns, c.values, joins = r.copied(p.server, table, names, from, to)
+	for i, name := range names {
+		if value := "t." + p.Quote(name); c.values[i] != value && to == "new" {
+			c.where += fmt.Sprintf(" AND (%s IS NULL OR %s IS NOT NULL)", value, c.values[i])
+		}
 	}
+	for i, name := range c.key {
+		column, was := catalog.Column{Table: table, Name: name}, "OLD."+p.Quote(name)
+		of := r.held[exactPlace(column)]
+		if len(of) > 0 {
+			was = r.lookup(p.server, column, "OLD")
+		}
+		c.was = append(c.was, was)
+		switch {
+		case i > 0:
+		case len(of) == 1:
+			c.batch, c.last = fmt.Sprintf("m%d_0.new", slices.Index(names, name)), p.lastOf(p.name(mapName(of[0].of)), "new")
+			c.from += " FORCE INDEX (PRIMARY)" // otherwise small tables are read, and locked, from end to end for each batch
+		case p.columns[exactPlace(column)].Bits > 0:
+			c.batch, c.last = "t."+p.Quote(name), p.lastOf(p.name(table), p.Quote(name))
+		}
+	}
+	c.from += joins
 	return c
 }
 
 // primaryKey returns the columns of a table's primary key, or none if it has only the beginning
 // of one.
 func (p *mysqlPlanner) primaryKey(table catalog.Name) (names []string) {
-	for _, line := range p.definitions[table] {
-		list, found := strings.CutPrefix(line, "  PRIMARY KEY (")
-		if !found {
-			continue
-		}
-		for _, t := range ddl.Tokens(list, true) {
-			switch {
-			case t.Is(")"):
-				return names
-			case t.Is("("):
-				return nil
-			case t.Kind == ddl.Quoted:
-				names = append(names, t.Text)
-			}
+	_, list, _ := strings.Cut(strings.Join(p.definitions[table], "\n"), "\n  PRIMARY KEY (")
+	for t := range ddl.All(list, true) {
+		switch {
+		case t.Is("("):
+			return nil
+		case t.Is(")"):
+			return names
+		case t.Kind == ddl.Quoted:
+			names = append(names, t.Text)
 		}
 	}
 	return nil
@@ -117,37 +141,19 @@ var (
 	wroteCopy  = []string{"SET sql_mode = '" + mysqlMode + "', @snowkey_copying = NULL"}
 )
 
-// fillCopy adds the steps that make the copy, with the triggers that repeat what writers do,
-// and that copy the rows. Until there are such triggers nobody uses the copy, so that its own
-// can be created without anybody waiting.
-func (p *mysqlPlanner) fillCopy(c tableCopy, modify []string, references []catalog.Reference) {
-	fresh := p.name(c.fresh)
-	p.emptyCopy(Widen, c, modify)
-	for _, in := range p.standIns(references) {
-		if in.table == c.table {
-			in.body = []string{"IF @snowkey_copying IS NULL THEN " + strings.Join(in.body, "; ") + "; END IF"}
-			trigger := in.named(ofCopy)
-			p.add(Widen, p.makeTrigger("let the copy have the trigger that stands in for foreign keys", trigger, p.createStandIn(in, trigger, fresh), "nothing"))
-		}
-	}
-	same := joined(c.key, and, func(_ int, column string) string { return p.Quote(column) + " = OLD." + p.Quote(column) })
-	stays := joined(c.key, and, func(_ int, column string) string { return "NEW." + p.Quote(column) + " = OLD." + p.Quote(column) })
-	// Not REPLACE: the triggers that stand in for foreign keys would delete the row's children.
-	write := fmt.Sprintf("INSERT INTO %s (%s) VALUES (%s) ON DUPLICATE KEY UPDATE %s", fresh, p.List(c.columns),
-		joined(c.columns, ", ", func(_ int, column string) string { return "NEW." + p.Quote(column) }),
-		joined(c.columns, ", ", func(_ int, column string) string { return p.Quote(column) + " = NEW." + p.Quote(column) }))
-	remove := fmt.Sprintf("DELETE FROM %s WHERE %s", fresh, same)
-	p.repeatWrites(Widen, c, remove, "IF NOT ("+stays+") THEN "+remove+"; END IF; "+write, write)
-	p.add(Widen, p.filling(c))
-	p.proveCopy(Widen, c)
+// onCopy returns the step that creates a trigger which stands in for foreign keys on the copy, and
+// not on its table. Nobody uses the copy until it has the table's name.
+func (p *mysqlPlanner) onCopy(s Step, c tableCopy) Step {
+	s.SQL = strings.Replace(s.SQL, " ON "+p.name(c.table)+" ", " ON "+p.name(c.fresh)+" ", 1)
+	s.Text, s.Locks = "let the copy have the trigger that stands in for foreign keys", "nothing"
+	return s
 }
 
-// emptyCopy adds the steps that make the copy, by actions of an ALTER TABLE.
-func (p *mysqlPlanner) emptyCopy(phase PhaseName, c tableCopy, actions []string) {
+// emptyCopy adds the steps that make the copy.
+func (p *mysqlPlanner) emptyCopy(phase PhaseName, c tableCopy) {
 	name, fresh := p.name(c.table), p.name(c.fresh)
-	like, altered := p.emptied(c, actions)
-	p.createTable(phase, beside(emptyPrefix, c.table), "make an empty copy of "+name, like)
-	p.createTable(phase, c.fresh, "change the columns of the copy", altered)
+	p.createTable(phase, beside(emptyPrefix, c.table), "make an empty copy of "+name, c.like)
+	p.createTable(phase, c.fresh, "change the columns of the copy", c.altered)
 	p.add(phase, Step{
 		Text: "let the copy count on from where the table does", SQL: "EXECUTE snowkey_count", Done: fmt.Sprintf("SELECT (%s) >= (%s)", p.counter(c.fresh), p.counter(c.table)), Locks: "nothing",
 		Before: []string{"SET @snowkey_count = CONCAT(" + p.Literal("ALTER TABLE "+fresh+" AUTO_INCREMENT = ") + ", (" + p.counter(c.table) + "))", "PREPARE snowkey_count FROM @snowkey_count"},
@@ -155,37 +161,37 @@ func (p *mysqlPlanner) emptyCopy(phase PhaseName, c tableCopy, actions []string)
 	})
 }
 
-// emptyPrefix begins the name of a copy that doesn't have its own columns yet.
-const emptyPrefix = "snowkey_empty"
-
-// emptied returns SQL that makes an empty copy of a table, and SQL that completes it by actions
-// of an ALTER TABLE and gives it its name.
-func (p *mysqlPlanner) emptied(c tableCopy, actions []string) (like, altered string) {
-	empty := p.name(beside(emptyPrefix, c.table))
-	return "CREATE TABLE " + empty + " LIKE " + p.name(c.table), "ALTER TABLE " + empty + " " + strings.Join(actions, ", ") + ", RENAME TO " + p.name(c.fresh)
-}
-
-// repeatWrites adds the triggers that repeat in the copy what writers do. Before a row can be
-// written there, it must be certain to be deleted there too.
-func (p *mysqlPlanner) repeatWrites(phase PhaseName, c tableCopy, deleted, updated, inserted string) {
-	name := p.name(c.table)
-	for _, t := range [][2]string{{"AFTER DELETE", deleted}, {"AFTER UPDATE", updated}, {"AFTER INSERT", inserted}} {
-		trigger := standIn{table: c.table, when: t[0]}.named("snowkey_copy_")
-		s := p.makeTrigger("repeat in the copy what writers do: "+strings.ToLower(t[0])+" of "+name, trigger,
-			fmt.Sprintf("CREATE TRIGGER %s %s ON %s FOR EACH ROW BEGIN %s; END", p.name(trigger), t[0], name, t[1]), "writers of "+name+" for a moment")
+// fillCopy adds the triggers that repeat in the copy what writers do, and the step that copies the
+// rows that were there before. Before a row can be written in the copy, it must be certain to be
+// deleted there too.
+func (p *mysqlPlanner) fillCopy(phase PhaseName, c tableCopy) {
+	keys := func(f func(i int, column string) string) string {
+		return joined(c.key, and, func(i int, name string) string { return f(i, p.Quote(name)) })
+	}
+	remove := fmt.Sprintf("DELETE FROM %s WHERE %s", p.name(c.fresh), keys(func(i int, column string) string { return column + " = " + c.was[i] }))
+	write := p.insertion(c, keys(func(_ int, column string) string { return "t." + column + " = NEW." + column }))
+	moved := remove
+	if phase == Widen { // where the triggers that stand in for foreign keys would delete the row's children
+		moved = "IF NOT (" + keys(func(_ int, column string) string { return "NEW." + column + " = OLD." + column }) + ") THEN " + remove + "; END IF"
+	}
+	triggers, _ := p.triggerSteps([]standIn{
+		{c.table, "AFTER DELETE", []string{remove}}, {c.table, "AFTER UPDATE", []string{moved, write}}, {c.table, "AFTER INSERT", []string{write}},
+	}, "snowkey_copy_", "repeat in the copy what writers do")
+	for _, s := range triggers {
 		s.Before, s.After = writesCopy, wroteCopy
 		p.add(phase, s)
 	}
+	p.add(phase, p.filling(c))
 }
 
-// insertion returns SQL that copies rows, as far as the copy doesn't have them.
+// insertion returns SQL that copies rows. Those that the copy has become equal again.
 func (p *mysqlPlanner) insertion(c tableCopy, where string) string {
-	first := p.name(c.fresh) + "." + p.Quote(c.columns[0])
-	return fmt.Sprintf("INSERT INTO %s (%s) SELECT %s FROM %s WHERE %s%s LOCK IN SHARE MODE ON DUPLICATE KEY UPDATE %s = %[7]s",
-		p.name(c.fresh), p.List(c.columns), strings.Join(c.values, ", "), c.from, where, c.where, first)
+	fresh := p.name(c.fresh)
+	return fmt.Sprintf("INSERT INTO %s (%s) SELECT %s FROM %s WHERE %s%s LOCK IN SHARE MODE ON DUPLICATE KEY UPDATE %s", fresh, p.List(c.columns), strings.Join(c.values, ", "), c.from, where, c.where,
+		joined(c.columns, ", ", func(i int, name string) string { return fresh + "." + p.Quote(name) + " = " + c.values[i] }))
 }
 
-// filling returns a step that copies the rows which the copy doesn't have.
+// filling returns a step that copies the rows.
 func (p *mysqlPlanner) filling(c tableCopy) Step {
 	s := Step{
 		Text: "copy the rows of " + p.name(c.table), Run: ranging, Locks: "the rows of a batch", Rewrites: "nothing; it writes every row to the copy", Copies: p.name(c.table),
@@ -202,29 +208,33 @@ func (p *mysqlPlanner) filling(c tableCopy) Step {
 // proveCopy adds a check that the copy has the same rows, with the values that it is to have.
 // CRC32 alone would not do: it is linear, so that rows which have exchanged values cancel out.
 func (p *mysqlPlanner) proveCopy(phase PhaseName, c tableCopy) {
-	sum := func(values []string, from string) string {
-		row := joined(values, ", ", func(_ int, value string) string { return "COALESCE(CRC32(" + value + "), '')" })
+	sum := func(value func(i int) string, from string) string {
+		row := joined(c.columns, ", ", func(i int, _ string) string { return "COALESCE(CRC32(" + value(i) + "), '')" })
 		return fmt.Sprintf("SELECT CONCAT_WS(' ', COUNT(*), BIT_XOR(CAST(CONV(LEFT(SHA2(CONCAT_WS(' ', %s), 256), 16), 16, 10) AS UNSIGNED))) AS rows_sum FROM %s", row, from)
 	}
-	copied := slices.Clone(c.columns)
-	for i, column := range copied {
-		copied[i] = p.Quote(column)
-	}
+	old := sum(func(i int) string { return c.values[i] }, c.from)
+	copied := sum(func(i int) string { return p.Quote(c.columns[i]) }, p.name(c.fresh))
 	p.add(phase, Step{
 		Text: "prove that the copy of " + p.name(c.table) + " has the same rows", Run: Check, Unit: p.begin(), Locks: "nothing; it reads both once, as they are at one moment",
-		SQL:    fmt.Sprintf("SELECT o.rows_sum AS old, n.rows_sum AS new FROM (%s) AS o JOIN (%s) AS n WHERE o.rows_sum <> n.rows_sum", sum(c.values, c.from), sum(copied, p.name(c.fresh))),
+		SQL:    fmt.Sprintf("SELECT o.rows_sum AS old, n.rows_sum AS new FROM (%s) AS o JOIN (%s) AS n WHERE o.rows_sum <> n.rows_sum", old, copied),
 		Remedy: "call snowkey migrate undo --phase " + string(phase) + ", and apply again",
 	})
 }
 
-// swap adds the steps that put the copy in the place of its table, the first of which is like s.
-func (p *mysqlPlanner) swap(c tableCopy, s Step) {
-	name, old := p.name(c.table), p.name(c.old)
-	s.Text, s.SQL = "put the copy in the place of "+name, fmt.Sprintf("RENAME TABLE %s TO %s, %s TO %[1]s", name, old, p.name(c.fresh))
+// exchange returns the part of a RENAME TABLE in which a table gets another name, and a second one
+// gets its name.
+func (p *mysqlPlanner) exchange(table, away, comes catalog.Name) string {
+	return fmt.Sprintf("%s TO %s, %s TO %[1]s", p.name(table), p.name(away), p.name(comes))
+}
+
+// swap returns the steps that put the copy in the place of its table, the first of which is like s.
+// Its undo ends with that of s, after which it counts as undone.
+func (p *mysqlPlanner) swap(c tableCopy, s Step) []Step {
+	name, drop := p.name(c.table), "DROP TABLE IF EXISTS "+p.name(c.old)
+	s.Text, s.SQL = "put the copy in the place of "+name, "RENAME TABLE "+p.exchange(c.table, c.old, c.fresh)
 	s.Locks, s.Rewrites, s.Copies = "readers and writers of "+name+" for a moment", "", ""
-	s.Undo = append(s.Undo, "DROP TABLE IF EXISTS "+old)
-	p.add(Widen, s)
-	p.addDDL(Widen, Step{Text: "drop the old table, with its triggers", SQL: "DROP TABLE IF EXISTS " + old, Locks: "nothing"}, c.old, 0)
+	s.Undo = slices.Insert(s.Undo, 0, drop)
+	return []Step{s, {Text: "drop the old table, with its triggers", SQL: drop, Locks: "nothing", Done: p.listed(0, "TABLES", "TABLE", c.old, "")}}
 }
 
 // ranging is how we run a step that copies rows, a batch at a time. A batch may be repeated.
@@ -248,9 +258,7 @@ func (a *applier) ranges(ctx context.Context, s Step, sql string, before entry) 
 		most = max(most/10, 1) // for which writers wait
 	}
 	rows := most
-	if _, err := fmt.Sscanf(before.detail, "%d of %d", &after, &end); err != nil {
-		after, end = math.MinInt64, math.MinInt64
-	}
+	_, _ = fmt.Sscanf(before.detail, "%d of %d", &after, &end) // if it has begun
 	for after == math.MinInt64 || after < end {
 		if err := a.obey(ctx, false); err != nil {
 			return err

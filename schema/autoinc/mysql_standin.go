@@ -23,11 +23,6 @@ type standIn struct {
 	body  []string
 }
 
-func (s standIn) named(prefix string) catalog.Name {
-	initials := strings.ToLower(s.when[:1] + s.when[strings.IndexByte(s.when, ' ')+1:][:1])
-	return beside(prefix+initials, s.table)
-}
-
 // standIns returns the triggers for the references, at most one per table and event.
 func (p *mysqlPlanner) standIns(references []catalog.Reference) (all []standIn) {
 	add := func(table catalog.Name, when, statement string) {
@@ -41,6 +36,9 @@ func (p *mysqlPlanner) standIns(references []catalog.Reference) (all []standIn) 
 	for _, r := range references {
 		p.childStandIns(r, add)
 		p.parentStandIns(r, add)
+	}
+	for i, s := range all { // with the variable, they don't check rows that are copied
+		all[i].body = []string{"IF @snowkey_copying IS NULL THEN " + strings.Join(s.body, "; ") + "; END IF"}
 	}
 	return all
 }
@@ -86,49 +84,42 @@ func (p *mysqlPlanner) parentStandIns(r catalog.Reference, add func(table catalo
 	child, protect := p.name(r.Child), p.refusal(1451, r, "and has rows for this one")
 	old := p.each(r, and, func(c, k string) string { return c + " = OLD." + k })
 	null := "UPDATE " + child + " SET " + p.each(r, ", ", func(c, _ string) string { return c + " = NULL" }) + " WHERE " + old
-	switch can := r.Child != r.Parent; {
-	case can && r.OnDelete == "CASCADE":
-		add(r.Parent, "BEFORE DELETE", "DELETE FROM "+child+" WHERE "+old)
-	case can && r.OnDelete == "SET NULL":
-		add(r.Parent, "BEFORE DELETE", null)
-	case can:
-		add(r.Parent, "BEFORE DELETE", found(child, old, ">", protect))
-	default:
+	self := r.Child == r.Parent
+	switch {
+	case self:
 		others := old + " AND NOT (" + p.each(r, and, func(c, k string) string { return c + " <=> " + k }) + ")"
 		add(r.Parent, "BEFORE DELETE", found(child, others, ">", protect))
+	case r.OnDelete == "CASCADE":
+		add(r.Parent, "BEFORE DELETE", "DELETE FROM "+child+" WHERE "+old)
+	case r.OnDelete == "SET NULL":
+		add(r.Parent, "BEFORE DELETE", null)
+	default:
+		add(r.Parent, "BEFORE DELETE", found(child, old, ">", protect))
 	}
 	moved := "IF NOT (" + p.each(r, and, func(_, k string) string { return "NEW." + k + " <=> OLD." + k }) + ") THEN "
-	switch can := r.Child != r.Parent; {
-	case can && r.OnUpdate == "CASCADE":
+	switch {
+	case !self && r.OnUpdate == "CASCADE":
 		set := p.each(r, ", ", func(c, k string) string { return c + " = NEW." + k })
 		add(r.Parent, "AFTER UPDATE", moved+"UPDATE "+child+" SET "+set+" WHERE "+old+"; END IF")
-	case can && r.OnUpdate == "SET NULL":
+	case !self && r.OnUpdate == "SET NULL":
 		add(r.Parent, "AFTER UPDATE", moved+null+"; END IF")
 	default:
 		add(r.Parent, "BEFORE UPDATE", moved+found(child, old, ">", protect)+"; END IF")
 	}
 }
 
+// standInFor is what these triggers are to do.
+const standInFor = "stand in for foreign keys"
+
 // triggerSteps returns the steps that create triggers and the steps that drop them. Each of
 // them is the undo of the other, so they do the same while the plan is being reversed.
 func (p *mysqlPlanner) triggerSteps(triggers []standIn, prefix, what string) (made, dropped []Step) {
 	for _, s := range triggers {
-		name, locks := s.named(prefix), "writers of "+p.name(s.table)+" for a moment"
-		create := p.createStandIn(s, name, p.name(s.table))
-		made = append(made, p.makeTrigger(what+" at "+strings.ToLower(s.when)+" of "+p.name(s.table), name, create, locks))
-		undo := []string{dropTrigger + p.name(name), create}
-		if p.wideColumns[s.table] != nil && p.copies() { // see swap
-			name = s.named(ofCopy)
-		}
-		dropped = append(dropped, Step{
-			Text: "drop the trigger of " + p.name(s.table) + " that was to " + what, SQL: dropTrigger + p.name(name), Done: p.triggers(name, 0), Locks: locks,
-			Undo: undo,
-		})
+		initials := strings.ToLower(s.when[:1] + s.when[strings.IndexByte(s.when, ' ')+1:][:1])
+		name, table := beside(prefix+initials, s.table), p.name(s.table)
+		create := fmt.Sprintf("CREATE TRIGGER %s %s ON %s FOR EACH ROW BEGIN DECLARE found BIGINT; %s; END", p.name(name), s.when, table, strings.Join(s.body, "; "))
+		step := p.makeTrigger(what+" at "+strings.ToLower(s.when)+" of "+table, name, create, "writers of "+table+" for a moment")
+		made, dropped = append(made, step), append(dropped, reversed(step, "drop the trigger of "+table+" that was to "+what))
 	}
 	return made, dropped
-}
-
-// createStandIn returns SQL that creates the trigger on a table.
-func (p *mysqlPlanner) createStandIn(s standIn, name catalog.Name, table string) string {
-	return fmt.Sprintf("CREATE TRIGGER %s %s ON %s FOR EACH ROW BEGIN DECLARE found BIGINT; %s; END", p.name(name), s.when, table, strings.Join(s.body, "; "))
 }

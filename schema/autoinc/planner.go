@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/snowkey-go/snowkey/schema/catalog"
 	"github.com/snowkey-go/snowkey/schema/internal/database"
@@ -26,11 +27,13 @@ type planner struct {
 	speed    speed
 }
 
-// add appends a step to a phase.
-func (p *planner) add(phase PhaseName, s Step) {
-	s.ID = fmt.Sprintf("%s/%d", phase, len(p.steps[phase])+1)
-	s.Run = cmp.Or(s.Run, Exec)
-	p.steps[phase] = append(p.steps[phase], s)
+// add appends steps to a phase.
+func (p *planner) add(phase PhaseName, steps ...Step) {
+	for _, s := range steps {
+		s.ID = fmt.Sprintf("%s/%d", phase, len(p.steps[phase])+1)
+		s.Run = cmp.Or(s.Run, Exec)
+		p.steps[phase] = append(p.steps[phase], s)
+	}
 }
 
 func (p *planner) note(phase PhaseName, format string, args ...any) {
@@ -102,6 +105,55 @@ func (p *planner) checkOrphans(ctx context.Context, conn *sql.Conn, phase PhaseN
 		})
 	}
 	return nil
+}
+
+// fence returns a step that refuses rows of a table which come without a key.
+func (p *planner) fence(k catalog.Key) Step {
+	none := 0
+	if p.Dialect == catalog.SQLite {
+		// According to the SQLite documentation, the key that a trigger sees in such a row is
+		// undefined, but it has been -1 in every version so far.
+		none = -1
+	}
+	table := k.Column.Table
+	return p.refusing(k, database.Own(database.FencePrefix, table.Name), "refuse rows of "+p.name(table)+" that come without a key",
+		fmt.Sprintf("COALESCE(NEW.%s, %d) = %[2]d", p.Quote(k.Column.Name), none), "this row came without")
+}
+
+// guard returns a step that refuses new rows of a table whose key isn't a generated one.
+func (p *planner) guard(k catalog.Key) Step {
+	table := k.Column.Table
+	return p.refusing(k, p.guardName(k, table), fmt.Sprintf("refuse new rows of %s with a key below %d, or without one", p.name(table), p.options.Floor),
+		fmt.Sprintf("COALESCE(NEW.%s, 0) < %d AND NOT EXISTS (SELECT 1 FROM %s WHERE %[1]s = NEW.%[1]s)", p.Quote(k.Column.Name), p.options.Floor, p.inTrigger(table)), "this one was not")
+}
+
+// refusing returns a step that refuses new rows of a table of MySQL or SQLite if they meet a
+// condition.
+func (p *planner) refusing(k catalog.Key, name, text, condition, what string) Step {
+	const most = 128 // characters of a message of MySQL
+	table, message := k.Column.Table, "snowkey: "+k.Column.Table.Name+"."+k.Column.Name+" is to be generated, and "+what
+	if utf8.RuneCountInString(message) > most {
+		message = "snowkey: the key is to be generated, and " + what
+	}
+	trigger := catalog.Name{Schema: table.Schema, Name: name}
+	create := "CREATE TRIGGER " + p.name(trigger) + " BEFORE INSERT ON " + p.inTrigger(table)
+	s := Step{Text: text, Locks: "writers of " + p.name(table) + " for a moment", Undo: []string{"DROP TRIGGER IF EXISTS " + p.name(trigger)}, Lasting: true}
+	if p.IsMySQL() {
+		s.SQL = fmt.Sprintf("%s FOR EACH ROW IF %s THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = %s; END IF", create, condition, p.Literal(message))
+		s.Done = p.listed(1, "TRIGGERS", "TRIGGER", trigger, "")
+	} else {
+		s.SQL = fmt.Sprintf("%s WHEN %s BEGIN SELECT RAISE(ABORT, %s); END", create, condition, p.Literal(message))
+		s.Done, s.Unit = "SELECT count(*) FROM main.sqlite_master WHERE type = 'trigger' AND name = "+p.Literal(name), p.begin()
+	}
+	return s
+}
+
+// inTrigger returns the name of a table in the definition of its trigger.
+func (s server) inTrigger(table catalog.Name) string {
+	if s.Dialect == catalog.SQLite { // whose triggers are in the schema of their table
+		return s.Quote(table.Name)
+	}
+	return s.name(table)
 }
 
 // orphans returns a query for a row whose parent doesn't exist, among the rows of the child c
@@ -215,9 +267,7 @@ func (p *planner) phases() []PhaseName {
 	}
 	steps := append(p.steps[Widen], p.steps[Drop]...)
 	p.steps[Drop] = nil
-	for _, s := range steps {
-		p.add(Drop, s)
-	}
+	p.add(Drop, steps...)
 	const deploy = "Before this phase, ship readers that take 64 bits (int64 in Go, strings in JSON), and then have all writers send generated keys. Writers with and without keys can run side by side until then."
 	p.notes[Drop] = slices.Concat(p.notes[Widen], []string{deploy}, p.notes[Drop])
 	return phaseNames[first:]

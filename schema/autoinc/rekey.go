@@ -383,6 +383,24 @@ func (r rekeying) join(s server, c catalog.Column, n int, has, gives, otherwise 
 	return joins, "COALESCE(" + value + otherwise + ")"
 }
 
+// copied returns the columns of a copy of a table, and their values in a row of the table t with
+// joins: the other key for each that it holds, and else what is there.
+func (r rekeying) copied(s server, table catalog.Name, names []string, has, gives string) (columns, values []string, joins string) {
+	for i, name := range names {
+		value := "t." + s.Quote(name)
+		if _, other := r.held[place{table.Schema, table.Name, name}]; other {
+			var join string
+			join, value = r.join(s, catalog.Column{Table: table, Name: name}, i, has, gives, "NULL")
+			joins += join
+		}
+		columns, values = append(columns, name), append(values, value)
+	}
+	if kept := r.kept(table); kept != "" && gives == "new" {
+		columns, values = append(columns, kept), append(values, "t."+s.Quote(r.keys[table].Column.Name))
+	}
+	return columns, values, joins
+}
+
 // lookup returns the new key for the value of a column in a row.
 func (r rekeying) lookup(s server, c catalog.Column, row string) string {
 	names, conditions := r.maps(s, c, row, "old")
@@ -506,7 +524,7 @@ func (p *planner) createTable(phase PhaseName, table catalog.Name, text, create 
 // server can do that. Otherwise the step is done if there are n such tables.
 func (p *planner) addDDL(phase PhaseName, s Step, table catalog.Name, n int) {
 	if p.IsMySQL() {
-		s.Done = fmt.Sprintf("SELECT COUNT(*) = %d FROM information_schema.TABLES WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s", n, p.Literal(table.Schema), p.Literal(table.Name))
+		s.Done = p.listed(n, "TABLES", "TABLE", table, "")
 	} else {
 		s.Unit = p.begin()
 	}

@@ -8,12 +8,6 @@ SELECT coalesce(file, '') FROM pragma_database_list WHERE name = 'main'
 -- name: objects
 SELECT type, name, tbl_name, sql FROM main.sqlite_master WHERE sql IS NOT NULL ORDER BY type, name
 
--- name: stored
--- This excludes generated columns, which must not be copied.
-SELECT t.name, t.strict, x.name
-FROM pragma_table_list AS t JOIN pragma_table_xinfo(t.name, 'main') AS x
-WHERE t.schema = 'main' AND t.type = 'table' AND x.hidden = 0 ORDER BY t.name, x.cid
-
 -- name: orphans
 SELECT f."table", f.rowid, f.parent FROM pragma_foreign_key_check AS f LIMIT 1
 

@@ -3,92 +3,81 @@ package autoinc
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/snowkey-go/snowkey/internal/ddl"
 )
 
-// definedItems returns the columns and constraints of a CREATE TABLE statement. SQLite always
-// stores it as CREATE TABLE name ( … ), without IF NOT EXISTS and without a schema.
-func definedItems(sql string) (all [][]ddl.Token) {
+// definedColumns returns the columns of a CREATE TABLE statement, and whether the table is
+// STRICT. SQLite always stores it as CREATE TABLE name ( … ), without IF NOT EXISTS and without a
+// schema.
+func definedColumns(sql string) (columns [][]ddl.Token, strict bool) {
 	words := ddl.Tokens(sql, false)
-	if len(words) < 4 || !words[0].Is("CREATE") || !words[1].Is("TABLE") || !words[3].Is("(") {
-		return nil
+	if len(words) < 5 || !words[0].Is("CREATE") || !words[1].Is("TABLE") || !words[3].Is("(") {
+		return nil, false
 	}
-	depth := 1
-	var item []ddl.Token
-	for _, word := range words[4:] {
+	begin, depth := 4, 1
+	for i := 4; i < len(words) && depth > 0; i++ {
 		switch {
-		case word.Is("("):
+		case words[i].Is("("):
 			depth++
-		case word.Is(")"):
+		case words[i].Is(")"):
 			depth--
 		}
-		if depth == 0 {
-			break
-		}
-		if depth == 1 && word.Is(",") {
-			all, item = append(all, item), nil
+		if depth > 1 || depth == 1 && !words[i].Is(",") {
 			continue
 		}
-		item = append(item, word)
+		if !words[begin].Is("CONSTRAINT", "PRIMARY", "UNIQUE", "CHECK", "FOREIGN") { // those of the table
+			columns = append(columns, words[begin:i])
+		}
+		begin = i + 1
 	}
-	return append(all, item)
+	return columns, slices.ContainsFunc(words[min(begin, len(words)):], func(t ddl.Token) bool { return t.Is("STRICT") })
 }
 
 // retyped rewrites the CREATE TABLE statement of a table whose columns become integers, of
 // which one may be the key. The key is an ordinary column there, which an INSERT must
-// provide. Columns lose their default.
-func retyped(sql string, columns []string, key string, strict bool) (string, error) {
+// provide. Columns lose their default. The table may get one more column.
+func retyped(sql string, columns []string, key, more string) (string, error) {
+	defined, strict := definedColumns(sql)
 	kind := "BIGINT"
 	if strict {
 		kind = "INT" // STRICT tables allow no other integer type than INT and INTEGER
 	}
-	type edit struct {
-		start, end int
-		text       string
+	var b strings.Builder
+	written, found := 0, 0
+	replace := func(start, end int, text string) {
+		b.WriteString(sql[written:start] + text)
+		written = end
 	}
-	var edits []edit
-	for _, item := range definedItems(sql) {
-		if isConstraint(item) || !slices.ContainsFunc(columns, item[0].Named) {
-			continue
-		}
-		rest, notNull := 1, "" // where the type ends
-		for rest < len(item) && !item[rest].Is("CONSTRAINT", "PRIMARY", "NOT", "NULL", "UNIQUE", "CHECK", "DEFAULT", "COLLATE", "REFERENCES", "GENERATED", "AS") {
-			rest++
-		}
-		if item[0].Named(key) && !slices.ContainsFunc(item, func(t ddl.Token) bool { return t.Is("NOT") }) {
-			notNull = " NOT NULL"
-		}
-		edits = append(edits, edit{item[0].End, item[rest-1].End, " " + kind + notNull})
-		for i, word := range item {
-			switch {
-			case word.Is("AUTOINCREMENT"):
-				edits = append(edits, edit{word.Start, word.End, ""})
-			case word.Is("DEFAULT"):
-				edits = append(edits, edit{word.Start, endOfValue(item[i+1:]), ""})
+	for n, column := range defined {
+		if slices.ContainsFunc(columns, column[0].Named) {
+			found++
+			rest, notNull := 1, "" // where the type ends
+			for rest < len(column) && !column[rest].Is("CONSTRAINT", "PRIMARY", "NOT", "NULL", "UNIQUE", "CHECK", "DEFAULT", "COLLATE", "REFERENCES", "GENERATED", "AS") {
+				rest++
+			}
+			if column[0].Named(key) && !slices.ContainsFunc(column, func(t ddl.Token) bool { return t.Is("NOT") }) {
+				notNull = " NOT NULL"
+			}
+			replace(column[0].End, column[rest-1].End, " "+kind+notNull)
+			for i, word := range column {
+				switch {
+				case word.Is("AUTOINCREMENT"):
+					replace(word.Start, word.End, "")
+				case word.Is("DEFAULT"):
+					replace(word.Start, endOfValue(column[i+1:]), "")
+				}
 			}
 		}
+		if end := column[len(column)-1].End; n == len(defined)-1 && more != "" {
+			replace(end, end, ", "+more)
+		}
 	}
-	if len(edits) < len(columns) {
+	if found < len(columns) {
 		return "", fmt.Errorf("its definition does not have the columns %q", columns)
 	}
-	slices.SortFunc(edits, func(a, b edit) int { return b.start - a.start })
-	for _, e := range edits {
-		sql = sql[:e.start] + e.text + sql[e.end:]
-	}
-	return sql, nil
-}
-
-// withColumn adds a column after those of a CREATE TABLE statement.
-func withColumn(sql, definition string) string {
-	end := 0
-	for _, item := range definedItems(sql) {
-		if isConstraint(item) {
-			break
-		}
-		end = item[len(item)-1].End
-	}
-	return sql[:end] + ", " + definition + sql[end:]
+	return b.String() + sql[written:], nil
 }
 
 // endOfValue returns where the value of a DEFAULT ends, which is a literal, a signed number or
@@ -107,12 +96,6 @@ func endOfValue(words []ddl.Token) int {
 		}
 	}
 	return words[len(words)-1].End
-}
-
-// isConstraint reports whether an item of a CREATE TABLE statement is a constraint
-// rather than a column.
-func isConstraint(item []ddl.Token) bool {
-	return item[0].Is("CONSTRAINT", "PRIMARY", "UNIQUE", "CHECK", "FOREIGN")
 }
 
 var rowids = []string{"rowid", "oid", "_rowid_"}

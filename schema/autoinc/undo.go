@@ -53,16 +53,16 @@ func (a *applier) cancelUndo(ctx context.Context) error {
 	// Undo may have reversed its last step without deleting the record, if the step
 	// doesn't run in a transaction. Apply then has to look whether the step was applied.
 	var last Step
-	for _, phase := range a.plan.Phases {
-		for _, s := range phase.Steps {
-			if _, known := entries[s.ID]; known {
-				last = s
-			}
+	for _, s := range a.plan.phase(PhaseName(undo.detail)).Steps {
+		if _, known := entries[s.ID]; known {
+			last = s
 		}
 	}
 	if last.Unit == 0 && last.Done != "" {
-		taken, err := a.asked(ctx, last)
-		if err == nil && !taken {
+		if last.Retry != "" { // for what it may have left behind
+			err = a.set(ctx, last, []string{last.Retry})
+		}
+		if err == nil {
 			err = a.ledger.write(ctx, a.conn, last.ID, entry{state: started})
 		}
 		if err != nil {

@@ -19,19 +19,14 @@ func TestPrivileges(t *testing.T) {
 	dbtest.Exec(t, conn, "CREATE TABLE t (id INT AUTO_INCREMENT PRIMARY KEY)", "CREATE TABLE u (t INT, FOREIGN KEY (t) REFERENCES t (id))",
 		"CREATE USER IF NOT EXISTS poor@'%' IDENTIFIED BY 'poor'")
 	schema := dbtest.Rows(t, conn, "SELECT DATABASE()")[0]
-	dbtest.Exec(t, conn, "GRANT SELECT, INSERT, ALTER, CREATE, DROP, INDEX, TRIGGER ON `"+schema+"`.* TO poor@'%'", "GRANT REFERENCES ON `"+schema+"`.t TO poor@'%'")
+	dbtest.Exec(t, conn, "GRANT SELECT, INSERT, UPDATE, ALTER, CREATE, DROP, INDEX, TRIGGER ON `"+schema+"`.* TO poor@'%'", "GRANT REFERENCES ON `"+schema+"`.t TO poor@'%'")
 	t.Cleanup(func() { _, _ = conn.Exec("REVOKE ALL PRIVILEGES, GRANT OPTION FROM poor@'%'") })
 	poor := catalogtest.As(t, db, "poor", "poor").Connect(t)
 	_, err := autoinc.NewPlan(t.Context(), poor, autoinc.PlanOptions{})
-	if !errors.Is(err, autoinc.ErrRefused) || !strings.Contains(err.Error(), "`.`u`.`t`: the user lacks REFERENCES") || strings.Contains(err.Error(), "`.`t`.`id`: the user lacks REFERENCES") {
+	if !errors.Is(err, autoinc.ErrRefused) || !strings.Contains(err.Error(), "`.`u`.`t`: the user lacks DELETE, REFERENCES") || !strings.Contains(err.Error(), "`.`t`.`id`: the user lacks DELETE on") {
 		t.Errorf("got %v", err)
 	}
-	dbtest.Exec(t, conn, "CREATE TABLE v (t INT, FOREIGN KEY (t) REFERENCES t (id) ON DELETE CASCADE ON UPDATE CASCADE)", "GRANT REFERENCES ON `"+schema+"`.v TO poor@'%'")
-	if _, err := autoinc.NewPlan(t.Context(), poor, autoinc.PlanOptions{}); err == nil || !strings.Contains(err.Error(), "`.`v`.`t`: the user lacks DELETE, UPDATE") {
-		t.Errorf("got %v", err)
-	}
-	dbtest.Exec(t, conn, "DROP TABLE v")
-	dbtest.Exec(t, conn, "GRANT REFERENCES ON `"+schema+"`.u TO poor@'%'")
+	dbtest.Exec(t, conn, "GRANT DELETE ON `"+schema+"`.* TO poor@'%'", "GRANT REFERENCES ON `"+schema+"`.u TO poor@'%'")
 	if _, err := autoinc.NewPlan(t.Context(), poor, autoinc.PlanOptions{}); err != nil && !strings.Contains(err.Error(), "lacks SUPER") {
 		t.Error(err)
 	}

@@ -130,6 +130,29 @@ func killUndo(t *testing.T, s shop, options autoinc.PlanOptions) {
 	t.Logf("%d kills at %d points, %d of them canceled", k.kills, len(k.points), canceled)
 }
 
+// If an undo is cancelled while it makes an old table again, nothing is left of that table.
+func TestCancelUndoOfCopies(t *testing.T) {
+	t.Parallel()
+	s := newHousehold(t, open(t, "mysql"), "int")
+	p := plan(t, s.conn, s.rekeyOptions())
+	applyAllIDs(t, s, p)
+	want, copies := s.whole(t), "SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME LIKE 'snowkey_new%'"
+	ctx := failpoint.WithHook(t.Context(), func(string) error {
+		if number(t, s.conn, copies) > 0 {
+			return errKilled
+		}
+		return nil
+	})
+	if err := autoinc.Undo(ctx, s.conn, p, autoinc.ApplyOptions{}); !errors.Is(err, errKilled) {
+		t.Fatalf("nothing is made again: %v", err)
+	}
+	dbtest.NoError(t, unlocked(func() error { return autoinc.Undo(t.Context(), s.conn, p, autoinc.ApplyOptions{CancelUndo: true}) }))
+	requireNumber(t, s.conn, 0, copies)
+	applyAllIDs(t, s, p)
+	require(t, "the catalog after apply", withoutProgress(s.whole(t)), withoutProgress(want))
+	prove(t, s.conn, p)
+}
+
 // withoutProgress removes the lines about the table in which Apply records its
 // progress.
 func withoutProgress(state string) string {
