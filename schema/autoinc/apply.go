@@ -33,9 +33,8 @@ type ApplyOptions struct {
 	// Pause is how long to wait after each batch of a backfill. Defaults to no pause.
 	Pause time.Duration
 
-	// MaxLag is how far a replica can fall behind before a backfill pauses. Backfills
-	// only exist on Postgres, which doesn't show the lag to anyone but superusers and
-	// members of pg_monitor. Defaults to 10 s.
+	// MaxLag is how far a replica can fall behind before a backfill pauses. Only Postgres
+	// shows the lag, and only to superusers and members of pg_monitor. Defaults to 10 s.
 	MaxLag time.Duration
 
 	// MaxActive is how many other sessions can be running a statement before a backfill
@@ -552,14 +551,10 @@ func (a *applier) run(ctx context.Context, s Step, before entry) (err error) {
 		var n int64
 		n, err = database.One(ctx, a.conn, s.SQL, database.Number)
 		after.detail = strconv.FormatInt(n, 10)
-	case Backfill:
-		err = a.backfill(ctx, s, before)
+	case Backfill, assigning:
+		err = a.backfill(ctx, s, s.SQL, before)
 	case timing:
 		err = a.checkTimes(ctx, s)
-	case assigning:
-		err = a.assign(ctx, s, before)
-	case ranging:
-		err = a.ranges(ctx, s, s.SQL, before)
 	default:
 		err = fmt.Errorf("there is no way %q to run it", s.Run)
 	}

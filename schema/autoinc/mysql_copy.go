@@ -1,16 +1,12 @@
 package autoinc
 
 import (
-	"context"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/snowkey-go/snowkey/internal/ddl"
 	"github.com/snowkey-go/snowkey/schema/catalog"
-	"github.com/snowkey-go/snowkey/schema/internal/database"
 )
 
 // Online, tables are widened while applications keep using them. Beside each table we make an
@@ -188,7 +184,7 @@ func (p *mysqlPlanner) insertion(c tableCopy, where string) string {
 // filling returns a step that copies the rows which the copy doesn't have.
 func (p *mysqlPlanner) filling(c tableCopy) Step {
 	s := Step{
-		Text: "copy the rows of " + p.name(c.table), Run: ranging, Locks: "the rows of a batch", Rewrites: "nothing; it writes every row to the copy", Copies: p.name(c.table),
+		Text: "copy the rows of " + p.name(c.table), Run: Backfill, Locks: "the rows of a batch", Rewrites: "nothing; it writes every row to the copy", Copies: p.name(c.table),
 		SQL: p.insertion(c, c.batch+" > "+rangeAfter+and+c.batch+" <= "+rangeLast), Size: c.last,
 		Before: writesCopy, After: wroteCopy,
 	}
@@ -227,60 +223,7 @@ func (p *mysqlPlanner) swap(c tableCopy, s Step) {
 	p.addDDL(Widen, Step{Text: "drop the old table, with its triggers", SQL: "DROP TABLE IF EXISTS " + old, Locks: "nothing"}, c.old, 0)
 }
 
-// ranging is how we run a step that copies rows, a batch at a time. A batch may be repeated.
-const ranging = "ranges"
-
-// The SQL for a batch is for the numbers between these variables of the session.
-const rangeAfter, rangeLast = "@snowkey_after", "@snowkey_last"
-
 // lastOf returns the query for the last row of a batch, and of a table, by a column.
 func (p *mysqlPlanner) lastOf(table, column string) string {
 	return fmt.Sprintf("SELECT COALESCE(MAX(n), -9223372036854775808), COALESCE((SELECT MAX(%s) FROM %s), 0) FROM (SELECT %[1]s AS n FROM %[2]s WHERE %[1]s > ? ORDER BY %[1]s LIMIT ?) AS r", column, table)
-}
-
-// ranges runs the SQL of a step, or what reverses it, for all rows, and continues where it was.
-// Its Size is a query for the number of the last row in a batch, and of the table. Rows that
-// come later are left to triggers, which also keep the copied rows equal.
-func (a *applier) ranges(ctx context.Context, s Step, sql string, before entry) error {
-	type batch struct{ last, total int64 }
-	after, end, most := int64(math.MinInt64), int64(math.MinInt64), int64(a.options.BatchSize)
-	if a.plan.Online {
-		most = max(most/10, 1) // for which writers wait
-	}
-	rows := most
-	if _, err := fmt.Sscanf(before.detail, "%d of %d", &after, &end); err != nil {
-		after, end = math.MinInt64, math.MinInt64
-	}
-	for after == math.MinInt64 || after < end {
-		if err := a.obey(ctx, false); err != nil {
-			return err
-		}
-		b, err := database.One(ctx, a.conn, s.Size, func(b *batch) []any { return []any{&b.last, &b.total} }, after, rows)
-		if err != nil || b.last == math.MinInt64 {
-			return err
-		}
-		if after == math.MinInt64 {
-			end = b.total
-		}
-		err = a.patiently(ctx, func() error {
-			if _, err := a.conn.ExecContext(ctx, "SET "+rangeAfter+" = ?, "+rangeLast+" = ?", after, b.last); err != nil {
-				return err
-			}
-			began := time.Now()
-			_, err := a.conn.ExecContext(ctx, sql)
-			if a.plan.Online {
-				rows = pace(rows, most, time.Since(began))
-			}
-			return err
-		})
-		if err != nil {
-			return err
-		}
-		after = b.last
-		a.report(Progress{Step: s, Event: Filled, Done: min(after, end), Total: end})
-		if err := a.record(ctx, s, entry{started, fmt.Sprintf("%d of %d", after, end)}); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -128,7 +128,7 @@ const (
 	Exec     = "exec"     // once
 	Check    = "check"    // a query that must not return a row
 	Count    = "count"    // a query whose result is kept for Verify or Undo
-	Backfill = "backfill" // once for each range of blocks, from $1 to $2
+	Backfill = "backfill" // once for each range of blocks or keys, above $1 and up to $2
 )
 
 // A Step is one statement.
@@ -179,7 +179,8 @@ type Step struct {
 	// Retry is SQL for removing anything a failed attempt might have left behind.
 	Retry string `json:"retry,omitempty"`
 
-	// Size is a query for the number of blocks a Backfill has to process.
+	// Size is a query for the last block or key of a Backfill's next range, and of its last
+	// range. Its parameters are where the range before ended, and the number of rows.
 	Size string `json:"size,omitempty"`
 }
 

@@ -476,7 +476,7 @@ func (p *planner) mapKey(phase PhaseName, key catalog.Column, at string) {
 	})
 	p.add(phase, Step{
 		Text: "give these rows of " + table + " new keys", Run: assigning, SQL: p.assignment(of, p.name(order)), Locks: "nothing",
-		Size: fmt.Sprintf("SELECT at FROM %s WHERE n > %s AND n <= %s ORDER BY n", p.name(order), parameters[0], parameters[1]),
+		Size: fmt.Sprintf("SELECT n, (SELECT max(n) FROM %s), at FROM %[1]s WHERE n > %s ORDER BY n LIMIT %s", p.name(order), parameters[0], parameters[1]),
 	})
 	drop := Step{Text: "drop the table with the order", SQL: "DROP TABLE " + p.name(order), Locks: "nothing"}
 	p.addDDL(phase, drop, order, 0)
@@ -551,17 +551,17 @@ func (s server) micros(column string) string {
 // query for their times.
 const assigning = "assign"
 
-// assignment returns SQL that adds a batch to a map. Its parameters are the ids as JSON, and
-// the number of rows before them.
+// assignment returns SQL that adds a batch to a map. Its parameter is a JSON array of pairs of a
+// row's number in the order and its id.
 func (s server) assignment(of, order string) string {
-	ids, before := "(SELECT id::bigint, n FROM json_array_elements_text($1::text::json) WITH ORDINALITY AS a (id, n)) AS i", "$2::bigint"
+	ids := "(SELECT (pair->>0)::bigint AS n, (pair->>1)::bigint AS id FROM json_array_elements($1::text::json) AS a (pair)) AS i"
 	switch {
 	case s.IsMySQL():
-		ids, before = "JSON_TABLE(@snowkey_ids, '$[*]' COLUMNS (n FOR ORDINALITY, id BIGINT PATH '$')) AS i", "@snowkey_before"
+		ids = "JSON_TABLE(@snowkey_ids, '$[*]' COLUMNS (n BIGINT PATH '$[0]', id BIGINT PATH '$[1]')) AS i"
 	case s.Dialect == catalog.SQLite:
-		ids, before = "(SELECT key + 1 AS n, value AS id FROM json_each(?)) AS i", "?"
+		ids = "(SELECT json_extract(value, '$[0]') AS n, json_extract(value, '$[1]') AS id FROM json_each(?)) AS i"
 	}
-	return fmt.Sprintf("%s%s (old, new) SELECT o.old, i.id FROM %s JOIN %s AS o ON o.n = %s + i.n", assignTo, of, ids, order, before)
+	return fmt.Sprintf("%s%s (old, new) SELECT o.old, i.id FROM %s JOIN %s AS o ON o.n = i.n", assignTo, of, ids, order)
 }
 
 const assignTo = "INSERT INTO "
@@ -599,62 +599,26 @@ func (a *applier) ids(table string, micros []int64) ([]int64, error) {
 	for i, at := range micros {
 		times[i] = time.UnixMicro(max(at, a.plan.rekey.From.UnixMicro()))
 	}
-	return a.options.IDs(table, times)
+	ids, err := a.options.IDs(table, times)
+	if err == nil && len(ids) != len(times) {
+		err = fmt.Errorf("there are %d ids for %d rows", len(ids), len(times))
+	}
+	return ids, err
 }
 
-// assign gives rows new keys, in the order of their times. A batch is recorded in the same
-// transaction, so no row gets two.
-func (a *applier) assign(ctx context.Context, s Step, before entry) error {
-	total, err := database.One(ctx, a.conn, "SELECT count(*) FROM ("+s.Size+") AS found", database.Number, 0, int64(1)<<62)
+// assign returns the argument for the SQL of a batch, with ids that have the times of rows.
+func (a *applier) assign(s Step, numbers, micros []int64) ([]any, error) {
+	table, _, _ := strings.Cut(strings.TrimPrefix(s.SQL, assignTo), " (old, new)")
+	ids, err := a.ids(table, micros)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	var filled int64
-	if _, err := fmt.Sscanf(before.detail, "%d of ", &filled); err != nil {
-		filled = 0
+	pairs := make([][2]int64, len(ids))
+	for i, id := range ids {
+		pairs[i] = [2]int64{numbers[i], id}
 	}
-	for filled < total {
-		if err := a.obey(ctx, false); err != nil {
-			return err
-		}
-		end := min(filled+int64(a.options.BatchSize), total)
-		micros, err := database.List(ctx, a.conn, s.Size, database.Number, filled, end)
-		if err != nil {
-			return err
-		}
-		table, _, _ := strings.Cut(strings.TrimPrefix(s.SQL, assignTo), " (old, new)")
-		ids, err := a.ids(table, micros)
-		if err != nil {
-			return err
-		}
-		list, err := json.Marshal(ids)
-		if err != nil {
-			return err
-		}
-		args := []any{string(list), filled}
-		e := entry{started, fmt.Sprintf("%d of %d", end, total)}
-		err = a.patiently(ctx, func() error {
-			return a.inTransaction(ctx, []Step{s}, func() error {
-				args := args
-				if a.IsMySQL() {
-					if _, err := a.conn.ExecContext(ctx, "SET @snowkey_ids = ?, @snowkey_before = ?", args...); err != nil {
-						return err
-					}
-					args = nil
-				}
-				if _, err := a.conn.ExecContext(ctx, s.SQL, args...); err != nil {
-					return err
-				}
-				return a.record(ctx, s, e)
-			})
-		})
-		if err != nil {
-			return err
-		}
-		filled = end
-		a.report(Progress{Step: s, Event: Filled, Done: filled, Total: total})
-	}
-	return nil
+	list, err := json.Marshal(pairs)
+	return []any{string(list)}, err
 }
 
 // checkMapped returns a step that looks for a value of a column that has no new key.

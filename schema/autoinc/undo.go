@@ -255,7 +255,7 @@ func (a *applier) undoSteps(ctx context.Context, phase Phase, steps []Step, entr
 		for _, undo := range s.Undo {
 			run := a.exec
 			if strings.Contains(undo, rangeLast) {
-				run = func(ctx context.Context, sql string) error { return a.ranges(ctx, s, sql, entry{}) }
+				run = func(ctx context.Context, sql string) error { return a.backfill(ctx, s, sql, entry{}) }
 			}
 			if err := run(ctx, a.withCount(undo, phase, s, entries)); err != nil {
 				return failedStep(s, fmt.Errorf("reversing it: %w", err))
