@@ -126,25 +126,18 @@ func Apply(ctx context.Context, db *sql.DB, plan *Plan, options ApplyOptions) (p
 
 // withApplier calls f with an applier that has its own connection.
 func withApplier(ctx context.Context, db *sql.DB, plan *Plan, options ApplyOptions, f func(*applier) error) error {
-	if db == nil || plan == nil {
-		return errNothing
-	}
-	sum, err := plan.sum()
+	conn, l, err := plan.open(ctx, db)
 	if err != nil {
 		return err
 	}
+	a := &applier{server: l.server, conn: conn, plan: plan, options: options, ledger: l}
+	defer a.close(ctx)
 	if options.Phase != "" && !slices.ContainsFunc(plan.Phases, func(p Phase) bool { return p.Name == options.Phase }) {
 		return fail(ErrPhase, "there is no phase %q; there are %q", string(options.Phase), phaseNames)
 	}
-	options.BatchSize = cmp.Or(max(options.BatchSize, 0), 10_000)
-	options.MaxLag = cmp.Or(max(options.MaxLag, 0), 10*time.Second)
-	options.LockTimeout = cmp.Or(max(options.LockTimeout, 0), plan.server().syntax().lockTimeout)
-	conn, err := db.Conn(ctx)
-	if err != nil {
-		return fmt.Errorf("autoinc: %w", err)
-	}
-	a := &applier{server: plan.server(), conn: conn, plan: plan, options: options, ledger: ledger{plan.server(), plan.progress, sum}}
-	defer a.close(ctx)
+	a.options.BatchSize = cmp.Or(max(options.BatchSize, 0), 10_000)
+	a.options.MaxLag = cmp.Or(max(options.MaxLag, 0), 10*time.Second)
+	a.options.LockTimeout = cmp.Or(max(options.LockTimeout, 0), a.syntax().lockTimeout)
 	if a.IsMySQL() && db.Stats().MaxOpenConnections != 1 {
 		if a.watch, err = db.Conn(ctx); err != nil {
 			return fmt.Errorf("autoinc: %w", err)
@@ -156,8 +149,6 @@ func withApplier(ctx context.Context, db *sql.DB, plan *Plan, options ApplyOptio
 	}
 	return f(a)
 }
-
-var errNothing = errors.New("autoinc: there is no database or no plan; pass an open *sql.DB and what NewPlan or ReadPlan returned")
 
 // An applier applies or reverses steps on a single connection.
 type applier struct {

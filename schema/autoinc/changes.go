@@ -50,9 +50,14 @@ func readChanges(ctx context.Context, conn *sql.Conn, s server, options PlanOpti
 }
 
 func (c *changes) refuse(column catalog.Column, remedy, format string, args ...any) {
-	r := refusal{column, fmt.Sprintf(format, args...), remedy}
-	if !slices.Contains(c.refusals, r) {
-		c.refusals = append(c.refusals, r)
+	reason := fmt.Sprintf(format, args...)
+	i := slices.IndexFunc(c.refusals, func(r refusal) bool { return r.reason == reason && r.remedy == remedy })
+	if i < 0 {
+		i = len(c.refusals)
+		c.refusals = append(c.refusals, refusal{reason: reason, remedy: remedy})
+	}
+	if r := &c.refusals[i]; !has(r.columns, column) {
+		r.columns = append(r.columns, column)
 	}
 }
 

@@ -75,8 +75,11 @@ func (l ledger) exec(ctx context.Context, s session, format string, args ...any)
 	return nil
 }
 
-// read returns all entries of the plan.
+// read returns all entries of the plan, or nil if there is no table.
 func (l ledger) read(ctx context.Context, q database.Querier) (map[string]entry, error) {
+	if there, err := l.exists(ctx, q); err != nil || !there {
+		return nil, err
+	}
 	type row struct {
 		step string
 		entry
@@ -95,17 +98,13 @@ func (l ledger) read(ctx context.Context, q database.Querier) (map[string]entry,
 	return entries, nil
 }
 
-// own returns all entries of the plan, or nil if there is no table. It refuses to go on if
-// another plan is unfinished.
+// own is read, but refuses to go on if another plan is unfinished.
 func (l ledger) own(ctx context.Context, q database.Querier) (map[string]entry, error) {
-	there, err := l.exists(ctx, q)
-	if err != nil || !there {
-		return nil, err
+	entries, err := l.read(ctx, q)
+	if err == nil && entries != nil {
+		err = l.refuseUnfinished(ctx, q)
 	}
-	if err := l.refuseUnfinished(ctx, q); err != nil {
-		return nil, err
-	}
-	return l.read(ctx, q)
+	return entries, err
 }
 
 // write adds an entry, or replaces the existing one.

@@ -194,41 +194,29 @@ func ReadPlan(r io.Reader) (*Plan, error) {
 
 func parsePlan(body string) *Plan {
 	p := new(Plan)
-	var phase Phase // the one that is being read, and its last step
-	var step *Step
-	var sql []string // lines of the step; nil until its header ends
-	for text := range strings.SplitSeq(strings.TrimSuffix(body, "\n"), "\n") {
+	headers := p.headers() // of the plan, the phase or the step that is being read
+	var step *Step         // until its end
+	for text := range strings.SplitSeq(body, "\n") {
+		line, isHeader := strings.CutPrefix(text, "-- ")
+		name, value, _ := strings.Cut(line, ": ")
 		switch {
-		case step != nil && (len(sql) > 0 || !strings.HasPrefix(text, "-- ")):
-			if text != "-- end: "+step.ID {
-				sql = append(sql, text)
-				continue
-			}
-			step.SQL = strings.TrimSuffix(strings.Join(sql, "\n"), ";")
-			phase.Steps = append(phase.Steps, *step)
-			step, sql = nil, nil
+		case step != nil && text == "-- end: "+step.ID:
+			step.SQL = strings.TrimSuffix(step.SQL, ";\n")
+			step, headers = nil, nil
 			continue
-		case text == "" || strings.HasPrefix(text, pageMark): // which is written from the rest
+		case step != nil && (step.SQL != "" || !isHeader):
+			step.SQL += text + "\n"
 			continue
-		}
-		name, value, _ := strings.Cut(strings.TrimPrefix(text, "-- "), ": ")
-		switch {
 		case name == "phase":
-			if phase.Name != "" {
-				p.Phases = append(p.Phases, phase)
-			}
-			phase = Phase{}
-		case name == "step":
-			step = new(Step)
-		}
-		headers := slices.Concat(p.headers(), phase.headers())
-		if step != nil {
+			p.Phases = append(p.Phases, Phase{})
+			headers = p.Phases[len(p.Phases)-1].headers()
+		case name == "step" && len(p.Phases) > 0:
+			phase := &p.Phases[len(p.Phases)-1]
+			phase.Steps = append(phase.Steps, Step{})
+			step = &phase.Steps[len(phase.Steps)-1]
 			headers = step.headers()
 		}
 		set(headers, name, value)
-	}
-	if phase.Name != "" {
-		p.Phases = append(p.Phases, phase)
 	}
 	p.complete()
 	return p

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"database/sql"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -12,14 +13,34 @@ import (
 	"github.com/snowkey-go/snowkey/schema/internal/database"
 )
 
-// prepare checks that this is the kind of server that the plan was made for, and sets
-// up the session. It also takes the lock that keeps other processes from applying a
-// plan. SQLite doesn't need it: every step runs in a transaction that excludes other
-// writers, and starts by reading the progress.
-func (a *applier) prepare(ctx context.Context) error {
-	if err := a.plan.identify(ctx, a.conn); err != nil {
-		return err
+// open returns a connection to a server of the kind that the plan was made for, and the
+// ledger with the plan's progress there.
+func (p *Plan) open(ctx context.Context, db *sql.DB) (*sql.Conn, ledger, error) {
+	if db == nil || p == nil {
+		return nil, ledger{}, errors.New("autoinc: there is no database or no plan; pass an open *sql.DB and what NewPlan or ReadPlan returned")
 	}
+	sum, err := p.sum()
+	if err != nil {
+		return nil, ledger{}, err
+	}
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return nil, ledger{}, fmt.Errorf("autoinc: %w", err)
+	}
+	found, err := database.Identify(ctx, conn)
+	if err == nil && found.Dialect != p.Dialect {
+		err = fail(ErrPlan, "the plan is for %s, and this is %s; connect to the database it was made for, or plan again on this one", p.Dialect, found.Dialect)
+	}
+	if err != nil {
+		conn.Close()
+	}
+	return conn, ledger{p.server(), p.progress, sum}, err
+}
+
+// prepare sets up the session. It also takes the lock that keeps other processes from
+// applying a plan. SQLite doesn't need it: every step runs in a transaction that excludes
+// other writers, and starts by reading the progress.
+func (a *applier) prepare(ctx context.Context) error {
 	if a.query("read only") != "" {
 		readOnly, err := database.One(ctx, a.conn, a.query("read only"), database.Number)
 		if err != nil {
@@ -44,15 +65,6 @@ func (a *applier) prepare(ctx context.Context) error {
 	a.restore = restore
 	if a.watch != nil {
 		a.session, err = database.One(ctx, a.conn, "SELECT CONNECTION_ID()", database.Number)
-	}
-	return err
-}
-
-// identify returns an error if the server is of another kind than the plan.
-func (p *Plan) identify(ctx context.Context, conn *sql.Conn) error {
-	found, err := database.Identify(ctx, conn)
-	if err == nil && found.Dialect != p.Dialect {
-		err = fail(ErrPlan, "the plan is for %s, and this is %s; connect to the database it was made for, or plan again on this one", p.Dialect, found.Dialect)
 	}
 	return err
 }

@@ -38,10 +38,6 @@ func Undo(ctx context.Context, db *sql.DB, plan *Plan, options ApplyOptions) err
 
 // cancelUndo takes back an Undo that has begun and can't be completed.
 func (a *applier) cancelUndo(ctx context.Context) error {
-	there, err := a.ledger.exists(ctx, a.conn)
-	if err != nil || !there {
-		return err
-	}
 	entries, err := a.ledger.read(ctx, a.conn)
 	undo, known := entries[undoing]
 	switch {

@@ -79,31 +79,20 @@ func (v Verification) WriteText(w io.Writer) error {
 // counter that isn't part of the plan, the counter keeps a gap. Verify returns the same
 // errors as [catalog.Inspect].
 func Verify(ctx context.Context, db *sql.DB, plan *Plan) (Verification, error) {
-	if db == nil || plan == nil {
-		return Verification{}, errNothing
-	}
-	sum, err := plan.sum()
+	conn, l, err := plan.open(ctx, db)
 	if err != nil {
 		return Verification{}, err
-	}
-	conn, err := db.Conn(ctx)
-	if err != nil {
-		return Verification{}, fmt.Errorf("autoinc: %w", err)
 	}
 	defer conn.Close()
 	if len(plan.keys) == 0 {
 		return Verification{}, nil
 	}
-	if err := plan.identify(ctx, conn); err != nil {
-		return Verification{}, err
-	}
-	s := plan.server()
-	restore, err := s.Set(ctx, conn, append(s.syntax().plain, s.syntax().wait)...)
+	restore, err := l.Set(ctx, conn, append(l.syntax().plain, l.syntax().wait)...)
 	if err != nil {
 		return Verification{}, err
 	}
 	defer restore() // if this fails, the connection is unusable anyway
-	v := verifier{server: s, conn: conn, plan: plan, ledger: ledger{s, plan.progress, sum}}
+	v := verifier{server: l.server, conn: conn, plan: plan, ledger: l}
 	last := v.verifyInserts
 	if plan.rekeyed() {
 		last = v.verifyMaps
@@ -180,10 +169,7 @@ func (v *verifier) read(ctx context.Context) error {
 			return err
 		}
 	}
-	there, err := v.ledger.exists(ctx, v.conn)
-	if err == nil && there {
-		v.entries, err = v.ledger.read(ctx, v.conn)
-	}
+	v.entries, err = v.ledger.read(ctx, v.conn)
 	return err
 }
 
