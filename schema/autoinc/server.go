@@ -48,11 +48,11 @@ type dialect struct {
 	text, upsert string
 
 	// The rest is for Verify.
-	wait       [2]string // a setting that limits how long a statement waits for a lock to a second
-	empty      string    // what follows the table's name in an INSERT of a row without values
-	overriding string    // lets an INSERT give the keys of an identity
-	immediate  string    // checks deferred constraints
-	modes      []string  // the sql_modes to try an INSERT with; none if the server has no sql_mode
+	wait       [2]string   // a setting that limits how long a statement waits for a lock to a second
+	empty      string      // what follows the table's name in an INSERT of a row without values
+	overriding string      // lets an INSERT give the keys of an identity
+	immediate  string      // checks deferred constraints
+	loose      [][2]string // a setting with which a missing key becomes 0 instead of an error
 }
 
 const (
@@ -93,7 +93,7 @@ func (s server) syntax() dialect {
 		session: (*applier).mysqlSession, lockTimeout: 100 * time.Millisecond, begin: "BEGIN",
 		text: "VARCHAR(100)", upsert: onDuplicate,
 		wait: [2]string{"innodb_lock_wait_timeout", "1"}, empty: " () VALUES ()",
-		modes: []string{"", mysqlMode}, // without a strict mode, a missing key becomes 0 instead of an error
+		loose: [][2]string{{"sql_mode", "''"}},
 	}
 }
 

@@ -389,56 +389,41 @@ func (v *verifier) verifyInserts(ctx context.Context) error {
 }
 
 func (v *verifier) verifyInsert(ctx context.Context, k plannedKey, c column) error {
-	how, modes := "", v.syntax().modes
-	if len(modes) > 0 {
-		how = ", with a strict sql_mode and without"
-	} else {
-		modes = []string{""}
+	how, loose := "", v.syntax().loose
+	if loose != nil {
+		how = " in a session whose sql_mode is not strict"
 	}
-	var taken, small bool
-	var unclear error
-	for _, mode := range modes {
-		if len(modes) > 1 {
-			if _, err := v.conn.ExecContext(ctx, "SET SESSION sql_mode = "+v.Literal(mode)); err != nil {
-				return fmt.Errorf("autoinc: %w", err)
-			}
-		}
-		counted := int64(0)
-		refused := v.inTrial(ctx, func(t *trial) (err error) {
-			counted, err = t.withoutKey(ctx, k)
-			return err
-		})
-		switch {
-		case ctx.Err() != nil:
-			return fmt.Errorf("autoinc: %w", ctx.Err())
-		case refused == nil:
-			taken, small = true, small || counted > 0
-			if len(modes) > 1 && mode == "" {
-				how = " in a session whose sql_mode is not strict"
-			}
-		case mode == "" && !missesKey(refused, k.Column): // a strict mode always rejects the row
-			unclear = refused
-		}
+	restore, err := v.Set(ctx, v.conn, loose...)
+	if err != nil {
+		return err
+	}
+	counted := int64(0)
+	refused := v.inTrial(ctx, func(t *trial) (err error) {
+		counted, err = t.withoutKey(ctx, k)
+		return err
+	})
+	if err := cmp.Or(ctx.Err(), restore()); err != nil {
+		return fmt.Errorf("autoinc: %w", err)
 	}
 	const sealed = "the column has no default and takes no null"
 	say := func(verdict, format string, args ...any) { v.say(v.column(k.Column), verdict, format, args...) }
-	switch {
-	case taken && !small:
+	switch unclear := refused != nil && !missesKey(refused, k.Column); {
+	case refused == nil && counted == 0:
 		say(Proven, "a row without a key was tried, and got a generated one")
-	case taken && c.fallback:
+	case refused == nil && c.fallback:
 		say(Refuted, "a row without a key was taken%s, and rolled back: the column has a default", how)
-	case taken:
+	case refused == nil:
 		say(Refuted, "a row without a key was taken%s, and rolled back; apply the phase %s", how, Guard)
-	case c.fallback && unclear != nil:
-		say(Open, "not proven: the column has a default, and a row without a key was refused for another reason: %v", unclear)
+	case c.fallback && unclear:
+		say(Open, "not proven: the column has a default, and a row without a key was refused for another reason: %v", refused)
 	case c.fallback:
 		say(Refuted, "the column has a default, but a row without a key was refused")
-	case unclear != nil && (v.syntax().modes != nil || v.triggered(k.Column.Table)): // without a strict mode, a missing key becomes 0
-		say(Open, "not proven: %s, but a row without a key was refused for another reason: %v; apply the phase %s", sealed, unclear, Guard)
-	case unclear != nil:
+	case unclear && (loose != nil || v.triggered(k.Column.Table)):
+		say(Open, "not proven: %s, but a row without a key was refused for another reason: %v; apply the phase %s", sealed, refused, Guard)
+	case unclear:
 		say(Proven, sealed)
 	default:
-		say(Proven, "%s; a row without a key was tried%s, and refused", sealed, how)
+		say(Proven, "%s; a row without a key was tried, and refused", sealed)
 	}
 	return nil
 }
