@@ -287,10 +287,7 @@ func (a *applier) compare(ctx context.Context, phase Phase, entries map[string]e
 	case phase.begun(entries) || phase.Name == Guard:
 		return nil
 	}
-	options := PlanOptions{Options: catalog.Options{Children: a.plan.children, OnlyDeclared: true}, Tables: a.plan.Tables, Online: a.plan.Online, Default: a.plan.Default, Floor: a.plan.Floor, Composite: true, Rekey: a.plan.rekey}
-	for _, table := range a.plan.Tables {
-		options.Schemas = append(options.Schemas, table.Schema)
-	}
+	options := PlanOptions{Options: catalog.Options{Schemas: a.plan.schemas(), Children: a.plan.children, OnlyDeclared: true}, Tables: a.plan.Tables, Online: a.plan.Online, Default: a.plan.Default, Floor: a.plan.Floor, Composite: true, Rekey: a.plan.rekey}
 	fresh := new(Plan) // a plan without keys has no steps, and fits any database
 	if len(a.plan.keys) > 0 {
 		var err error

@@ -233,6 +233,13 @@ func (p *Plan) complete() {
 	}
 }
 
+func (p *Plan) schemas() (names []string) {
+	for _, table := range p.Tables {
+		names = append(names, table.Schema)
+	}
+	return names
+}
+
 // phase returns the phase with the given name, or one without steps if there is none.
 func (p *Plan) phase(name PhaseName) Phase {
 	for _, phase := range p.Phases {

@@ -71,12 +71,12 @@ func (p *planner) beginWiden() {
 		}
 	}
 	for _, table := range p.tables() {
-		p.add(Widen, Step{
-			Text: "count the rows of " + p.name(table) + ", for the proof at the end",
-			Run:  Count, SQL: p.counting(table),
-			Locks: "nothing; it reads the table once",
-		})
+		p.countRows(Widen, table)
 	}
+}
+
+func (p *planner) countRows(phase PhaseName, table catalog.Name) {
+	p.add(phase, Step{Text: "count the rows of " + p.name(table) + ", for the proof at the end", Run: Count, SQL: p.counting(table), Locks: "nothing; it reads the table once"})
 }
 
 // checkOrphans adds steps that look for rows without a parent before anything is changed.

@@ -212,10 +212,13 @@ func (p *postgresPlanner) rewriting(table catalog.Name, r rekeying, triggers []r
 		}
 		index = []string{fmt.Sprintf("CREATE %sINDEX ON %s (%s)", unique, name, p.Quote(kept))}
 	}
-	for _, c := range r.stored[table] {
+	for _, c := range p.of[table] {
+		if c.computed {
+			continue
+		}
 		value := "t." + p.Quote(c.Name)
-		if has(columns, c) {
-			join, other := r.join(p.server, c, len(lost), from, to, "NULL")
+		if has(columns, c.Column) {
+			join, other := r.join(p.server, c.Column, len(lost), from, to, "NULL")
 			joins = append(joins, join)
 			lost = append(lost, value+" IS NOT NULL AND "+other+" IS NULL")
 			value = other + " AS " + p.Quote(c.Name)

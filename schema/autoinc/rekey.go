@@ -65,8 +65,6 @@ func mapName(table catalog.Name) catalog.Name { return beside(mapPrefix, table) 
 // A rekeyer finds out what a plan with RekeyOptions changes.
 type rekeyer struct {
 	*changes
-	all     []column // of all tables, and the same by place
-	columns map[place]column
 	primary []catalog.Column // the primary keys that have one column
 }
 
@@ -87,13 +85,13 @@ func readRekey(ctx context.Context, conn *sql.Conn, s server, options PlanOption
 		return nil, err
 	}
 	r := &rekeyer{changes: &changes{server: s, options: options, compared: compared, report: report}}
-	if r.all, err = s.columns(ctx, conn); err != nil {
+	if err := r.readColumns(ctx, conn, s); err != nil {
 		return nil, err
 	}
-	r.columns = by(r.all, func(c column) place { return exactPlace(c.Column) })
 	if r.primary, err = database.List(ctx, conn, s.query("primary"), path); err != nil {
 		return nil, err
 	}
+	r.primary = slices.DeleteFunc(r.primary, func(c catalog.Column) bool { return !slices.Contains(report.Schemas, c.Table.Schema) })
 	if err := r.choose(); err != nil {
 		return nil, err
 	}
@@ -119,7 +117,7 @@ func (r *rekeyer) choose() error {
 	for _, name := range slices.Concat(r.options.Tables, r.options.Except) {
 		n := 0
 		for _, c := range r.primary {
-			if named(name, c.Table) && slices.Contains(r.report.Schemas, c.Table.Schema) {
+			if named(name, c.Table) {
 				n++
 			}
 		}
@@ -130,7 +128,7 @@ func (r *rekeyer) choose() error {
 	for _, c := range r.primary {
 		child := slices.ContainsFunc(r.report.References, func(f catalog.Reference) bool { return f.Child == c.Table && slices.Contains(f.Columns, c.Name) })
 		chosen := among(r.options.Tables, c.Table) || len(r.options.Tables) == 0 && !child && !strings.HasPrefix(c.Table.Name, "snowkey_")
-		if !chosen || !slices.Contains(r.report.Schemas, c.Table.Schema) || among(r.options.Except, c.Table) {
+		if !chosen || among(r.options.Except, c.Table) {
 			continue
 		}
 		key := catalog.Key{}
@@ -145,12 +143,15 @@ func (r *rekeyer) choose() error {
 
 // follow finds the children of each key, and their children.
 func (r *rekeyer) follow() error {
-	of := make(map[place]catalog.Column) // the key of each column
+	type holder struct {
+		key   catalog.Column
+		typed bool // whether it holds keys of several tables
+	}
+	of := make(map[place]holder)
 	for _, k := range r.keys {
-		of[exactPlace(k.Column)] = k.Column
+		of[exactPlace(k.Column)] = holder{key: k.Column}
 	}
 	used := make([]bool, len(r.options.Children))
-	typed := make(map[place]bool) // children that hold keys of several tables
 	for i := range r.keys {
 		k := &r.keys[i]
 		r.refuseRekey(k.Column, true)
@@ -158,19 +159,15 @@ func (r *rekeyer) follow() error {
 		add := func(child column, parent catalog.Column, fk catalog.ForeignKey) {
 			fk.Child, fk.Parent = child.Column, parent
 			k.ForeignKeys = append(k.ForeignKeys, fk)
-			at := exactPlace(child.Column)
+			at, typed := exactPlace(child.Column), fk.TypeColumn != ""
 			switch other, known := of[at]; {
-			case known && same(other, k.Column) && typed[at] == (fk.TypeColumn != ""):
-				return
-			case known && typed[at] && fk.TypeColumn != "":
-				return
-			case known:
-				r.refuse(child.Column, "leave out the table whose key is itself a child's (Except, --except), since it follows its parent", "it holds keys of %s and of %s", r.column(other), r.column(k.Column))
-				return
+			case !known:
+				of[at] = holder{k.Column, typed}
+				r.refuseRekey(child.Column, false)
+				columns = append(columns, child.Column)
+			case typed != other.typed || !typed && !same(other.key, k.Column):
+				r.refuse(child.Column, "leave out the table whose key is itself a child's (Except, --except), since it follows its parent", "it holds keys of %s and of %s", r.column(other.key), r.column(k.Column))
 			}
-			of[at], typed[at] = k.Column, fk.TypeColumn != ""
-			r.refuseRekey(child.Column, false)
-			columns = append(columns, child.Column)
 		}
 		for j := 0; j < len(columns); j++ { // the slice grows as we go
 			for _, f := range r.report.References {
@@ -221,18 +218,14 @@ var rekeyable = regexp.MustCompile(`(?i)^(((tiny|small|medium|big)?int(eger)?|uu
 
 func (r *rekeyer) refuseRekey(c catalog.Column, key bool) {
 	at := r.columns[exactPlace(c)]
-	if !plain(c.Name) || !plain(c.Table.Name) || !plain(c.Table.Schema) {
-		r.refuse(c, "rename it", "its name has a line end or another control character, which no reviewer would see")
-	}
+	r.refuseName(c)
 	if r.Dialect != catalog.SQLite && !rekeyable.MatchString(c.Type) {
 		r.refuse(c, "leave out the table of the key (Except, --except)", "it is %s, and only integers, uuid, text and bytes are replaced", c.Type)
 	}
 	if at.computed {
 		r.refuse(c, "drop it and add it again as bigint afterwards", "it is a generated column")
 	}
-	if key && slices.ContainsFunc(r.all, func(other column) bool {
-		return other.Table == c.Table && strings.EqualFold(other.Name, r.options.Rekey.KeepOld)
-	}) {
+	if key && slices.ContainsFunc(r.of[c.Table], func(other column) bool { return strings.EqualFold(other.Name, r.options.Rekey.KeepOld) }) {
 		r.refuse(c, "choose another name for the column with the old keys (KeepOld, --keep-old)", "its table has a column %s already", r.Quote(r.options.Rekey.KeepOld))
 	}
 	if at.fallback && !key {
@@ -260,15 +253,13 @@ func (r *rekeyer) refuseSplit() {
 }
 
 // A rekeying is what the phase Rekey changes: columns by table, the keys whose values each of
-// them holds, the foreign keys of these columns, and all columns of tables that are stored.
+// them holds, and the foreign keys of these columns.
 type rekeying struct {
 	byTable
 	keys       map[catalog.Name]catalog.Key // of tables whose own key gets other values
 	held       map[place][]holding
 	references []catalog.Reference
-	stored     map[catalog.Name][]catalog.Column
-	existing   []column // of all tables
-	keepOld    string   // the column that tables get for their old keys, if any
+	keepOld    string // the column that tables get for their old keys, if any
 }
 
 // kept returns the column that a table gets for its old keys, if any.
@@ -321,39 +312,21 @@ func (p *planner) rekeyPlan(ctx context.Context, conn *sql.Conn, root func(catal
 	if err := p.checkOrphans(ctx, conn, MapKeys, r.references); err != nil {
 		return r, err
 	}
-	columns, err := p.columns(ctx, conn)
-	if err != nil {
-		return r, err
-	}
-	r.stored, r.existing = make(map[catalog.Name][]catalog.Column), columns
-	for _, c := range columns {
-		if !c.computed {
-			r.stored[c.Table] = append(r.stored[c.Table], c.Column)
-		}
-	}
 	for _, k := range p.keys {
-		if p.compared != nil {
-			break
-		}
-		of := mapName(k.Column.Table)
-		there, err := p.there(ctx, conn, of)
-		if err != nil {
-			return r, err
-		}
-		if there {
+		if of := mapName(k.Column.Table); p.of[of] != nil && p.compared == nil {
 			p.refuse(k.Column, "drop it if nobody needs the old keys any more, or rename it", "there is a table %s of an earlier plan", p.name(of))
 		}
 	}
-	p.mapKeys(MapKeys, r)
+	p.mapKeys(MapKeys)
 	return r, nil
 }
 
 // mapLate adds the steps of the phase Rekey that give a new key to rows which have none yet.
 func (p *planner) mapLate(r rekeying) {
 	for _, table := range r.tables {
-		p.add(Rekey, Step{Text: "count the rows of " + p.name(table) + ", for the proof at the end", Run: Count, SQL: p.counting(table), Locks: "nothing; it reads the table once"})
+		p.countRows(Rekey, table)
 	}
-	p.mapKeys(Rekey, r)
+	p.mapKeys(Rekey)
 }
 
 // maps returns the maps of the keys that a column of a row holds. Each comes with the condition, after its name, for the row whose old or new key the column has.
@@ -402,10 +375,10 @@ func (r rekeying) unmapped(s server, c catalog.Column, selected, has string, whe
 
 // mapKeys adds the steps that fill the map of each key, as far as rows aren't in it. Before
 // that, they check the times of all rows.
-func (p *planner) mapKeys(phase PhaseName, r rekeying) {
+func (p *planner) mapKeys(phase PhaseName) {
 	var times []string
 	for _, k := range p.keys {
-		times = append(times, p.rowTime(phase, k.Column, r.existing))
+		times = append(times, p.rowTime(phase, k.Column))
 	}
 	for i, k := range p.keys {
 		p.mapKey(phase, k.Column, times[i])
@@ -414,14 +387,14 @@ func (p *planner) mapKeys(phase PhaseName, r rekeying) {
 
 // rowTime returns SQL for the time of a row, in microseconds since 1970, and adds the steps
 // that check it.
-func (p *planner) rowTime(phase PhaseName, key catalog.Column, columns []column) (at string) {
+func (p *planner) rowTime(phase PhaseName, key catalog.Column) (at string) {
 	table, id, timeless := p.name(key.Table), p.Quote(key.Name), false
 	options := p.options.Rekey
 	for _, name := range options.Times {
-		for _, c := range columns {
+		for _, c := range p.of[key.Table] {
 			kind := strings.ToLower(c.Type)
 			isTime := p.Dialect == catalog.SQLite || strings.HasPrefix(kind, "date") || strings.HasPrefix(kind, "timestamp")
-			if at == "" && c.Table == key.Table && strings.EqualFold(c.Name, name) && isTime {
+			if at == "" && strings.EqualFold(c.Name, name) && isTime {
 				at, timeless = p.micros(p.Quote(c.Name)), c.nullable || p.Dialect == catalog.SQLite
 			}
 		}
@@ -657,25 +630,22 @@ func (v *verifier) verifyMaps(ctx context.Context) error {
 	}
 	for _, k := range v.plan.keys {
 		table, of, id := v.name(k.Column.Table), v.name(mapName(k.Column.Table)), v.Quote(k.Column.Name)
-		there, err := v.there(ctx, v.conn, mapName(k.Column.Table))
 		switch {
-		case err != nil:
-			return err
-		case !there:
+		case v.of[mapName(k.Column.Table)] == nil:
 			v.say(table, Refuted, "the map %s is not there", of)
 			continue
 		case v.columns[exactPlace(k.Column)].Bits == 0:
 			continue // already refuted by verifyWidths
 		}
-		var mapped, rows, entries int64
-		for query, n := range map[string]*int64{fmt.Sprintf("%s AS t JOIN %s AS m ON m.new = t.%s", table, of, id): &mapped, table: &rows, of: &entries} {
-			if *n, err = count("%s", query); err != nil {
-				return err
-			}
+		type counts struct{ mapped, rows, entries int64 }
+		n, err := database.One(ctx, v.conn, fmt.Sprintf("SELECT (SELECT count(*) FROM %s AS t JOIN %s AS m ON m.new = t.%s), (SELECT count(*) FROM %[1]s), (SELECT count(*) FROM %[2]s)", table, of, id),
+			func(n *counts) []any { return []any{&n.mapped, &n.rows, &n.entries} })
+		if err != nil {
+			return err
 		}
-		verdict, text := Proven, fmt.Sprintf("%d rows have the new key that the map has", mapped)
-		if rows > mapped || entries > mapped {
-			verdict, text = Open, fmt.Sprintf("%s; %d rows are not in the map, if they were inserted since; %d of its rows are gone, if they were deleted", text, rows-mapped, entries-mapped)
+		verdict, text := Proven, fmt.Sprintf("%d rows have the new key that the map has", n.mapped)
+		if n.rows > n.mapped || n.entries > n.mapped {
+			verdict, text = Open, fmt.Sprintf("%s; %d rows are not in the map, if they were inserted since; %d of its rows are gone, if they were deleted", text, n.rows-n.mapped, n.entries-n.mapped)
 		}
 		v.say(table, verdict, "%s", text)
 		if kept := v.plan.rekey.KeepOld; kept != "" {

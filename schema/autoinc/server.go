@@ -129,11 +129,27 @@ type column struct {
 	expression string // of a column that MySQL computes
 }
 
-func (s server) columns(ctx context.Context, conn *sql.Conn) ([]column, error) {
-	return database.List(ctx, conn, s.query("columns"), func(c *column) []any {
+// A schema has the columns of all tables, also by their place and by table.
+type schema struct {
+	all     []column
+	columns map[place]column
+	of      map[catalog.Name][]column
+}
+
+// readColumns reads the columns, unless they were read before.
+func (m *schema) readColumns(ctx context.Context, conn *sql.Conn, s server) (err error) {
+	if m.all != nil {
+		return nil
+	}
+	m.all, err = database.List(ctx, conn, s.query("columns"), func(c *column) []any {
 		kind := database.ScanType(s.Dialect, &c.Bits, &c.Unsigned, &c.Text)
 		return append(path(&c.Column), &c.Type, kind, &c.nullable, &c.fallback, &c.computed, &c.invisible, &c.expression)
 	})
+	m.columns, m.of = by(m.all, func(c column) place { return exactPlace(c.Column) }), make(map[catalog.Name][]column)
+	for _, c := range m.all {
+		m.of[c.Table] = append(m.of[c.Table], c)
+	}
+	return err
 }
 
 // uniques returns the columns of each unique index, by table. An expression has no name.

@@ -109,13 +109,12 @@ func Verify(ctx context.Context, db *sql.DB, plan *Plan) (Verification, error) {
 
 type verifier struct {
 	server
+	schema
 	Verification
 	conn       *sql.Conn
 	plan       *Plan
 	ledger     ledger
 	entries    map[string]entry // the progress; nil if the plan was not applied here
-	columns    map[place]column
-	tables     map[catalog.Name][]column // the same, in the order of the tables
 	report     catalog.Report
 	unique     map[catalog.Name][][]string // see uniques
 	conditions []condition
@@ -137,25 +136,16 @@ func (v *verifier) prove(subject string, holds bool, proven, refuted string) {
 
 // read reads the current catalog, and the progress.
 func (v *verifier) read(ctx context.Context) error {
-	var schemas []string
-	for _, table := range v.plan.Tables {
-		schemas = append(schemas, table.Schema)
-	}
 	var err error
-	v.report, err = catalog.InspectConn(ctx, v.conn, catalog.Options{Schemas: schemas, OnlyDeclared: true})
+	v.report, err = catalog.InspectConn(ctx, v.conn, catalog.Options{Schemas: v.plan.schemas(), OnlyDeclared: true})
 	if errors.Is(err, catalog.ErrSchema) { // in which case the columns will be refuted
 		v.report, err = catalog.InspectConn(ctx, v.conn, catalog.Options{OnlyDeclared: true})
 	}
 	if err != nil {
 		return err
 	}
-	columns, err := v.server.columns(ctx, v.conn)
-	if err != nil {
+	if err := v.readColumns(ctx, v.conn, v.server); err != nil {
 		return err
-	}
-	v.columns, v.tables = by(columns, func(c column) place { return exactPlace(c.Column) }), make(map[catalog.Name][]column)
-	for _, c := range columns {
-		v.tables[c.Table] = append(v.tables[c.Table], c)
 	}
 	if v.unique, err = v.uniques(ctx, v.conn); err != nil {
 		return err
@@ -285,7 +275,7 @@ func (v *verifier) verifyCounts(ctx context.Context) error {
 		if s.Run != Count || !strings.HasPrefix(s.SQL, countRows) {
 			continue // the rest is for Undo
 		}
-		if !slices.ContainsFunc(slices.Collect(maps.Keys(v.tables)), func(table catalog.Name) bool { return s.SQL == v.counting(table) }) {
+		if !slices.ContainsFunc(slices.Collect(maps.Keys(v.of)), func(table catalog.Name) bool { return s.SQL == v.counting(table) }) {
 			v.say(s.Text, Refuted, "the table is not there any more")
 			continue
 		}

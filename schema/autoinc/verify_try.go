@@ -38,7 +38,7 @@ func untried(format string, args ...any) error {
 // holders returns the columns of a table that hold a key of the plan, the table's own key
 // included.
 func (v *verifier) holders(table catalog.Name) (columns []column) {
-	for _, c := range v.tables[table] {
+	for _, c := range v.of[table] {
 		if slices.ContainsFunc(v.plan.keys, func(k plannedKey) bool { return same(k.Column, c.Column) || has(k.Holders, c.Column) }) {
 			columns = append(columns, c)
 		}
@@ -148,7 +148,7 @@ func (t *trial) statement(ctx context.Context, table catalog.Name, without strin
 		return "", err
 	}
 	var names, selected []string
-	for _, c := range t.tables[table] {
+	for _, c := range t.of[table] {
 		value, given := values[c.Name]
 		switch {
 		case c.computed || c.Name == without:
@@ -251,7 +251,7 @@ func (t *trial) avoidDuplicates(table catalog.Name, values map[string]string) er
 		if slices.ContainsFunc(index, given) {
 			continue
 		}
-		for _, c := range t.tables[table] {
+		for _, c := range t.of[table] {
 			if !slices.Contains(index, c.Name) || c.computed {
 				continue
 			}
