@@ -437,7 +437,7 @@ var errTaken = errors.New("taken by another")
 
 // inTransaction calls do in a transaction, and commits it if do returns nil.
 func (a *applier) inTransaction(ctx context.Context, steps []Step, do func() error) error {
-	if _, err := a.conn.ExecContext(ctx, a.syntax().begin); err != nil {
+	if _, err := a.conn.ExecContext(ctx, a.query("begin")); err != nil {
 		// SQLite drivers report the end of ctx even if the transaction has begun.
 		a.spoilt = a.spoilt || ctx.Err() != nil
 		return failedStep(steps[0], err)

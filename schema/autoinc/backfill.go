@@ -6,7 +6,6 @@ import (
 	"math"
 	"time"
 
-	"github.com/snowkey-go/snowkey/schema/catalog"
 	"github.com/snowkey-go/snowkey/schema/internal/database"
 )
 
@@ -109,11 +108,10 @@ func pace(size, most int64, took time.Duration) int64 {
 // too many sessions are busy. The server only shows this to superusers and members of
 // pg_monitor, so other users never wait.
 func (a *applier) throttle(ctx context.Context) error {
-	if a.Dialect != catalog.Postgres {
+	query := a.query("load")
+	if query == "" {
 		return nil
 	}
-	const query = `SELECT (SELECT coalesce(max(extract(epoch FROM replay_lag)) * 1000, 0)::bigint FROM pg_stat_replication WHERE state <> 'backup'),
-		(SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND backend_type = 'client backend' AND pid <> pg_backend_pid())`
 	type load struct{ lag, active int64 } // lag in milliseconds
 	for pause := 100 * time.Millisecond; ; pause = min(2*pause, 10*time.Second) {
 		is, err := database.One(ctx, a.conn, query, func(l *load) []any { return []any{&l.lag, &l.active} })

@@ -55,8 +55,7 @@ func (l ledger) exists(ctx context.Context, q database.Querier) (bool, error) {
 
 // there reports whether a table exists.
 func (s server) there(ctx context.Context, q database.Querier, table catalog.Name) (bool, error) {
-	text := strings.NewReplacer("{schema}", s.Literal(table.Schema), "{name}", s.Literal(table.Name)).Replace(s.query("ledger"))
-	n, err := database.One(ctx, q, text, database.Number)
+	n, err := database.One(ctx, q, s.fill("ledger", "{schema}", s.Literal(table.Schema), "{name}", s.Literal(table.Name)), database.Number)
 	return n > 0, err
 }
 
@@ -64,8 +63,7 @@ func (l ledger) create(ctx context.Context, s session) error {
 	if there, err := l.exists(ctx, s); err != nil || there {
 		return err
 	}
-	return l.exec(ctx, s, "CREATE TABLE %s (plan %s NOT NULL, step %[2]s NOT NULL, state %[2]s NOT NULL, detail %[2]s NOT NULL, at timestamp DEFAULT CURRENT_TIMESTAMP, PRIMARY KEY (plan, step))",
-		l.name(l.table), l.syntax().text)
+	return l.exec(ctx, s, "%s", l.fill("create ledger", "{table}", l.name(l.table)))
 }
 
 func (l ledger) exec(ctx context.Context, s session, format string, args ...any) error {
@@ -110,7 +108,7 @@ func (l ledger) own(ctx context.Context, q database.Querier) (map[string]entry, 
 // write adds an entry, or replaces the existing one.
 func (l ledger) write(ctx context.Context, s session, step string, e entry) error {
 	return l.exec(ctx, s, "INSERT INTO %s (plan, step, state, detail) VALUES (%s, %s, %s, %s) %s",
-		l.name(l.table), l.Literal(l.sum), l.Literal(step), l.Literal(string(e.state)), l.Literal(e.detail), l.syntax().upsert)
+		l.name(l.table), l.Literal(l.sum), l.Literal(step), l.Literal(string(e.state)), l.Literal(e.detail), l.query("upsert"))
 }
 
 // forget deletes entries.

@@ -292,7 +292,7 @@ func makePlan(ctx context.Context, conn *sql.Conn, options PlanOptions, compared
 		return nil, err
 	}
 	s := server{found}
-	restore, err := s.Set(ctx, conn, s.syntax().plain...)
+	restore, err := s.Set(ctx, conn, s.settings("plain")...)
 	if err != nil {
 		return nil, err
 	}

@@ -343,3 +343,71 @@ WHERE x.indisprimary AND x.indnkeyatts = 1 ORDER BY 1, 2
 SELECT n.nspname, c.relname, t.tgname, CASE t.tgenabled WHEN 'A' THEN 'ENABLE ALWAYS TRIGGER' WHEN 'R' THEN 'ENABLE REPLICA TRIGGER' ELSE 'ENABLE TRIGGER' END
 FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE NOT t.tgisinternal AND t.tgenabled <> 'D' ORDER BY 1, 2, 3
+
+-- name: plain
+-- Settings with which the server writes definitions in the same form every time. The joins of
+-- our queries are written in a good order. Postgres takes longer to look for a better one than
+-- to execute them.
+search_path = ''
+join_collapse_limit = '1'
+
+-- name: wait
+lock_timeout = '1s'
+
+-- name: session
+-- Each step sets its own lock_timeout, and all names in a plan are qualified.
+lock_timeout = '0'
+statement_timeout = '0'
+search_path = ''
+row_security = 'off'
+standard_conforming_strings = 'on'
+
+-- name: session that replaces keys
+-- Whole tables are joined with their maps, and indexed again.
+work_mem = '128MB'
+maintenance_work_mem = '512MB'
+jit = 'off'
+
+-- name: load
+-- How far the slowest replica is behind, in milliseconds, and how many other sessions are busy.
+SELECT (SELECT coalesce(max(extract(epoch FROM replay_lag)) * 1000, 0)::bigint FROM pg_stat_replication WHERE state <> 'backup'),
+	(SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND backend_type = 'client backend' AND pid <> pg_backend_pid())
+
+-- name: begin
+BEGIN
+
+-- name: create ledger
+CREATE TABLE {table} (plan text NOT NULL, step text NOT NULL, state text NOT NULL, detail text NOT NULL, at timestamp DEFAULT CURRENT_TIMESTAMP, PRIMARY KEY (plan, step))
+
+-- name: upsert
+ON CONFLICT (plan, step) DO UPDATE SET state = excluded.state, detail = excluded.detail, at = CURRENT_TIMESTAMP
+
+-- name: row without values
+DEFAULT VALUES
+
+-- name: with keys
+-- This lets an INSERT give the keys of an identity.
+OVERRIDING SYSTEM VALUE
+
+-- name: check deferred
+SET CONSTRAINTS ALL IMMEDIATE
+
+-- name: create map
+CREATE TABLE {map} (old {type} NOT NULL, new bigint NOT NULL)
+
+-- name: create order
+CREATE TABLE {order} (n bigint PRIMARY KEY, old {type} NOT NULL, at bigint NOT NULL)
+
+-- name: next in order
+SELECT n, (SELECT max(n) FROM {order}), at FROM {order} WHERE n > $1 ORDER BY n LIMIT $2
+
+-- name: assign
+-- This adds a batch to a map. Its parameter is a JSON array of pairs of a row's number in the
+-- order and its id.
+INSERT INTO {map} (old, new) SELECT o.old, i.id FROM (SELECT (pair->>0)::bigint AS n, (pair->>1)::bigint AS id FROM json_array_elements($1::text::json) AS a (pair)) AS i JOIN {order} AS o ON o.n = i.n
+
+-- name: microseconds
+(extract(epoch FROM {column}) * 1000000)::bigint
+
+-- name: spread
+{from} + {span} / (count(*) OVER () + 1) * row_number() OVER (ORDER BY {key})

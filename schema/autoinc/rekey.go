@@ -395,7 +395,7 @@ func (p *planner) rowTime(phase PhaseName, key catalog.Column) (at string) {
 			kind := strings.ToLower(c.Type)
 			isTime := p.Dialect == catalog.SQLite || strings.HasPrefix(kind, "date") || strings.HasPrefix(kind, "timestamp")
 			if at == "" && strings.EqualFold(c.Name, name) && isTime {
-				at, timeless = p.micros(p.Quote(c.Name)), c.nullable || p.Dialect == catalog.SQLite
+				at, timeless = p.fill("microseconds", "{column}", p.Quote(c.Name)), c.nullable || p.Dialect == catalog.SQLite
 			}
 		}
 	}
@@ -407,10 +407,7 @@ func (p *planner) rowTime(phase PhaseName, key catalog.Column) (at string) {
 	case phase == Rekey: // these rows come after those that the application had before
 		at = fmt.Sprint(to)
 	default:
-		at = fmt.Sprintf("%d + %d / (count(*) OVER () + 1) * row_number() OVER (ORDER BY %s)", from, to-from, id)
-		if p.IsMySQL() {
-			at = strings.Replace(at, " / ", " DIV ", 1)
-		}
+		at = p.fill("spread", "{from}", fmt.Sprint(from), "{span}", fmt.Sprint(to-from), "{key}", id)
 	}
 	if timeless {
 		p.add(phase, Step{
@@ -428,9 +425,10 @@ func (p *planner) rowTime(phase PhaseName, key catalog.Column) (at string) {
 }
 
 func (p *planner) mapKey(phase PhaseName, key catalog.Column, at string) {
-	table, of, id, parameters := p.name(key.Table), p.name(mapName(key.Table)), p.Quote(key.Name), [2]string{"?", "?"}
-	if p.Dialect == catalog.Postgres {
-		parameters = [2]string{"$1", "$2"}
+	order := beside(orderPrefix, key.Table)
+	table, of, id := p.name(key.Table), p.name(mapName(key.Table)), p.Quote(key.Name)
+	fill := func(query string) string {
+		return p.fill(query, "{table}", table, "{map}", of, "{order}", p.name(order), "{key}", id, "{type}", key.Type)
 	}
 	rest := ""
 	if phase == Rekey {
@@ -439,33 +437,24 @@ func (p *planner) mapKey(phase PhaseName, key catalog.Column, at string) {
 			rest += " AND " + p.Quote(p.fresh(key)) + " IS NULL" // which is faster to find
 		}
 	} else {
-		p.createTable(phase, mapName(key.Table), "make the table with the old and the new keys of "+table, p.emptyMap(key))
+		p.createTable(phase, mapName(key.Table), "make the table with the old and the new keys of "+table, fill("create map"))
 	}
-	order := beside(orderPrefix, key.Table)
-	p.createTable(phase, order, "make a table with the order of the rows of "+table, p.emptyOrder(key, order))
-	p.add(phase, Step{
+	p.createTable(phase, order, "make a table with the order of the rows of "+table, fill("create order"))
+	sort := Step{
 		Text: "sort the rows of " + table + " that have no new key, by time", Unit: p.begin(), Locks: "nothing; it reads the table once",
-		Before: p.unlocked(), SQL: fmt.Sprintf("INSERT INTO %s (n, old, at) SELECT row_number() OVER (ORDER BY at, old), old, at FROM (SELECT %s AS old, %s AS at FROM %s%s) AS r", p.name(order), id, at, table, rest),
-	})
-	p.add(phase, Step{
-		Text: "give these rows of " + table + " new keys", Run: assigning, SQL: p.assignment(of, p.name(order)), Locks: "nothing",
-		Size: fmt.Sprintf("SELECT n, (SELECT max(n) FROM %s), at FROM %[1]s WHERE n > %s ORDER BY n LIMIT %s", p.name(order), parameters[0], parameters[1]),
-	})
+		SQL: fmt.Sprintf("INSERT INTO %s (n, old, at) SELECT row_number() OVER (ORDER BY at, old), old, at FROM (SELECT %s AS old, %s AS at FROM %s%s) AS r", p.name(order), id, at, table, rest),
+	}
+	if p.IsMySQL() { // otherwise it would lock the rows that it reads
+		sort.Before = []string{"SET TRANSACTION ISOLATION LEVEL READ COMMITTED"}
+	}
+	p.add(phase, sort)
+	p.add(phase, Step{Text: "give these rows of " + table + " new keys", Run: assigning, SQL: fill("assign"), Size: fill("next in order"), Locks: "nothing"})
 	drop := Step{Text: "drop the table with the order", SQL: "DROP TABLE " + p.name(order), Locks: "nothing"}
 	p.addDDL(phase, drop, order, 0)
 	if p.Dialect == catalog.Postgres && phase == MapKeys { // the indexes of a full table are built faster
 		p.add(phase, Step{Text: "build the indexes of the map", SQL: "ALTER TABLE " + of + " ADD PRIMARY KEY (old), ADD UNIQUE (new)", Unit: p.begin(), Locks: "nothing"})
 		p.add(phase, Step{Text: "let the server know the size of the map", SQL: "ANALYZE " + of, Unit: p.begin(), Locks: "nothing"})
 	}
-}
-
-// unlocked returns a setting for the next transaction in which an INSERT locks no rows that it
-// reads.
-func (s server) unlocked() []string {
-	if !s.IsMySQL() {
-		return nil
-	}
-	return []string{"SET TRANSACTION ISOLATION LEVEL READ COMMITTED"}
 }
 
 // createTable adds a step that creates a table.
@@ -484,58 +473,9 @@ func (p *planner) addDDL(phase PhaseName, s Step, table catalog.Name, n int) {
 	p.add(phase, s)
 }
 
-// emptyMap returns SQL that creates the map of a key, in which the old keys have the type
-// and the collation that they have now.
-func (s server) emptyMap(key catalog.Column) string {
-	of, table, id := s.name(mapName(key.Table)), s.name(key.Table), s.Quote(key.Name)
-	if s.IsMySQL() {
-		return fmt.Sprintf("CREATE TABLE %s (new BIGINT NOT NULL, PRIMARY KEY (old), UNIQUE KEY (new)) SELECT %s AS old, 0 AS new FROM %s WHERE FALSE", of, id, table)
-	}
-	constraints := [2]string{" PRIMARY KEY", " UNIQUE"}
-	if s.Dialect == catalog.Postgres {
-		constraints = [2]string{}
-	}
-	return fmt.Sprintf("CREATE TABLE %s (old %s NOT NULL%s, new bigint NOT NULL%s)", of, key.Type, constraints[0], constraints[1])
-}
-
-// emptyOrder returns SQL that creates the table with the order of rows.
-func (s server) emptyOrder(key catalog.Column, order catalog.Name) string {
-	if s.IsMySQL() {
-		return fmt.Sprintf("CREATE TABLE %s (n BIGINT PRIMARY KEY, at BIGINT NOT NULL) SELECT 0 AS n, %s AS old, 0 AS at FROM %s WHERE FALSE", s.name(order), s.Quote(key.Name), s.name(key.Table))
-	}
-	return fmt.Sprintf("CREATE TABLE %s (n bigint PRIMARY KEY, old %s NOT NULL, at bigint NOT NULL)", s.name(order), key.Type)
-}
-
-// micros returns SQL for the microseconds of a time since 1970. Times without a zone are
-// taken for UTC. The drivers of SQLite also write times as Go prints them.
-func (s server) micros(column string) string {
-	switch {
-	case s.IsMySQL():
-		return "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', " + column + ")"
-	case s.Dialect == catalog.Postgres:
-		return "(extract(epoch FROM " + column + ") * 1000000)::bigint"
-	}
-	const asInSQL = "substr(%[1]s, 1, 10 + instr(substr(%[1]s, 12), ' ')) || substr(%[1]s, 12 + instr(substr(%[1]s, 12), ' '), 3) || ':' || substr(%[1]s, 15 + instr(substr(%[1]s, 12), ' '), 2)"
-	return fmt.Sprintf("CASE WHEN typeof(%[1]s) = 'integer' THEN %[1]s * CASE WHEN %[1]s > 100000000000 THEN 1000 ELSE 1000000 END "+
-		"ELSE CAST((coalesce(julianday(%[1]s), julianday("+asInSQL+")) - 2440587.5) * 86400000 + 0.5 AS INTEGER) * 1000 END", column)
-}
-
 // assigning is how we run a step that gives rows new keys, a batch at a time. Its Size is a
 // query for their times.
 const assigning = "assign"
-
-// assignment returns SQL that adds a batch to a map. Its parameter is a JSON array of pairs of a
-// row's number in the order and its id.
-func (s server) assignment(of, order string) string {
-	ids := "(SELECT (pair->>0)::bigint AS n, (pair->>1)::bigint AS id FROM json_array_elements($1::text::json) AS a (pair)) AS i"
-	switch {
-	case s.IsMySQL():
-		ids = "JSON_TABLE(@snowkey_ids, '$[*]' COLUMNS (n BIGINT PATH '$[0]', id BIGINT PATH '$[1]')) AS i"
-	case s.Dialect == catalog.SQLite:
-		ids = "(SELECT json_extract(value, '$[0]') AS n, json_extract(value, '$[1]') AS id FROM json_each(?)) AS i"
-	}
-	return fmt.Sprintf("%s%s (old, new) SELECT o.old, i.id FROM %s JOIN %s AS o ON o.n = i.n", assignTo, of, ids, order)
-}
 
 const assignTo = "INSERT INTO "
 

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"embed"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/snowkey-go/snowkey/schema/catalog"
@@ -30,71 +31,41 @@ func (s server) column(c catalog.Column) string {
 	return s.Path(c.Table.Schema, c.Table.Name, c.Name)
 }
 
-// A dialect has what differs between the kinds of servers, except for their queries,
-// which are in files such as postgres.sql.
-type dialect struct {
-	plan, rekey func(ctx context.Context, conn *sql.Conn, p *planner) error
-
-	// plain are settings of the session with which the server writes definitions in the
-	// same form every time, with qualified names and the same quotes.
-	plain [][2]string
-
-	session     func(a *applier) [][2]string // the settings for Apply
-	lockTimeout time.Duration                // the default for ApplyOptions
-	begin       string                       // begins a transaction, and excludes other writers where that's possible
-
-	// These are for the progress table: the type of its text columns, and a clause that
-	// lets an INSERT update an existing row.
-	text, upsert string
-
-	// The rest is for Verify.
-	wait       [2]string   // a setting that limits how long a statement waits for a lock to a second
-	empty      string      // what follows the table's name in an INSERT of a row without values
-	overriding string      // lets an INSERT give the keys of an identity
-	immediate  string      // checks deferred constraints
-	loose      [][2]string // a setting with which a missing key becomes 0 instead of an error
+// fill returns a query with values in the place of names in braces.
+func (s server) fill(name string, values ...string) string {
+	return strings.NewReplacer(values...).Replace(s.query(name))
 }
 
-const (
-	onConflict  = "ON CONFLICT (plan, step) DO UPDATE SET state = excluded.state, detail = excluded.detail, at = CURRENT_TIMESTAMP"
-	onDuplicate = "ON DUPLICATE KEY UPDATE state = VALUES(state), detail = VALUES(detail), at = CURRENT_TIMESTAMP"
-)
+// settings returns settings of the session, which are written like a query.
+func (s server) settings(name string, values ...string) (all [][2]string) {
+	for line := range strings.Lines(s.fill(name, append(values, "{mode}", s.Literal(mysqlMode))...)) {
+		setting, value, _ := strings.Cut(strings.TrimSpace(line), " = ")
+		all = append(all, [2]string{setting, value})
+	}
+	return all
+}
 
 // mysqlMode is the sql_mode in which plans are made and applied. It's strict, except
 // that it allows invalid dates, so that a copy of a table can keep dates that don't
 // exist. It quotes names with backticks, and a backslash in a string escapes.
 const mysqlMode = "STRICT_ALL_TABLES,ALLOW_INVALID_DATES,NO_ENGINE_SUBSTITUTION"
 
+// A dialect has what differs between the kinds of servers, except for their queries and
+// settings, which are in files such as postgres.sql.
+type dialect struct {
+	plan, rekey func(ctx context.Context, conn *sql.Conn, p *planner) error
+	lockTimeout time.Duration // the default for ApplyOptions
+}
+
 // syntax returns the dialect of the server.
 func (s server) syntax() dialect {
 	switch s.Dialect {
 	case catalog.Postgres:
-		return dialect{
-			plan: planPostgres, rekey: rekeyPostgres,
-			// The joins of our queries are written in a good order. Postgres takes longer to
-			// look for a better one than to execute them.
-			plain:   [][2]string{{"search_path", "''"}, {"join_collapse_limit", "'1'"}},
-			session: (*applier).postgresSession, lockTimeout: 100 * time.Millisecond, begin: "BEGIN",
-			text: "text", upsert: onConflict,
-			wait:  [2]string{"lock_timeout", "'1s'"},
-			empty: " DEFAULT VALUES", overriding: " OVERRIDING SYSTEM VALUE", immediate: "SET CONSTRAINTS ALL IMMEDIATE",
-		}
+		return dialect{planPostgres, rekeyPostgres, 100 * time.Millisecond}
 	case catalog.SQLite:
-		return dialect{
-			plan: planSQLite, rekey: rekeySQLite,
-			session: (*applier).sqliteSession, lockTimeout: 5 * time.Second, begin: "BEGIN IMMEDIATE",
-			text: "TEXT", upsert: onConflict,
-			wait: [2]string{"busy_timeout", "1000"}, empty: " DEFAULT VALUES",
-		}
+		return dialect{planSQLite, rekeySQLite, 5 * time.Second}
 	}
-	return dialect{
-		plan: planMySQL, rekey: rekeyMySQL,
-		plain:   [][2]string{{"sql_mode", s.Literal(mysqlMode)}},
-		session: (*applier).mysqlSession, lockTimeout: 100 * time.Millisecond, begin: "BEGIN",
-		text: "VARCHAR(100)", upsert: onDuplicate,
-		wait: [2]string{"innodb_lock_wait_timeout", "1"}, empty: " () VALUES ()",
-		loose: [][2]string{{"sql_mode", "''"}},
-	}
+	return dialect{planMySQL, rekeyMySQL, 100 * time.Millisecond}
 }
 
 // path returns the scan destinations for the name of a column.

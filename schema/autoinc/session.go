@@ -6,10 +6,8 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
-	"github.com/snowkey-go/snowkey/schema/catalog"
 	"github.com/snowkey-go/snowkey/schema/internal/database"
 )
 
@@ -58,7 +56,16 @@ func (a *applier) prepare(ctx context.Context) error {
 		}
 	}
 	a.restore = func() error { return nil }
-	restore, err := a.Set(ctx, a.conn, a.syntax().session(a)...)
+	seconds := max(int64((a.options.LockTimeout+time.Second-1)/time.Second), 1)
+	if a.watch != nil { // see exec
+		seconds = max(seconds, 5)
+	}
+	settings := a.settings("session", "{seconds}", fmt.Sprint(seconds), "{milliseconds}", fmt.Sprint(a.milliseconds()))
+	settings = append(settings, a.settings("session of "+string(a.Dialect))...)
+	if a.plan.rekeyed() {
+		settings = append(settings, a.settings("session that replaces keys")...)
+	}
+	restore, err := a.Set(ctx, a.conn, settings...)
 	if err != nil {
 		return err
 	}
@@ -72,7 +79,7 @@ func (a *applier) prepare(ctx context.Context) error {
 // withLock returns a query with the name of the lock that allows only one Apply at a time.
 func (a *applier) withLock(query string) string {
 	name := fmt.Sprintf("snowkey_migration %.16x", sha256.Sum256([]byte(a.ledger.name(a.plan.progress))))
-	return strings.ReplaceAll(a.query(query), "{lock}", a.Literal(name))
+	return a.fill(query, "{lock}", a.Literal(name))
 }
 
 // busy returns the error for a lock that another process holds.
@@ -86,45 +93,7 @@ func (a *applier) busy(ctx context.Context) error {
 
 // lockTimeout returns the statement that limits how long Postgres waits for a lock.
 func (a *applier) lockTimeout() string {
-	return fmt.Sprintf("SELECT set_config('lock_timeout', '%dms', false)", max(a.options.LockTimeout/time.Millisecond, 1))
+	return fmt.Sprintf("SELECT set_config('lock_timeout', '%dms', false)", a.milliseconds())
 }
 
-func (a *applier) postgresSession() [][2]string {
-	settings := [][2]string{
-		{"lock_timeout", "'0'"}, // each step sets its own
-		{"statement_timeout", "'0'"},
-		{"search_path", "''"}, // all names in a plan are qualified
-		{"row_security", "'off'"},
-		{"standard_conforming_strings", "'on'"},
-	}
-	if a.plan.rekeyed() { // whole tables are joined with their maps, and indexed again
-		settings = append(settings, [2]string{"work_mem", "'128MB'"}, [2]string{"maintenance_work_mem", "'512MB'"}, [2]string{"jit", "'off'"})
-	}
-	return settings
-}
-
-func (a *applier) mysqlSession() [][2]string {
-	seconds := max(int64((a.options.LockTimeout+time.Second-1)/time.Second), 1)
-	if a.watch != nil { // see exec
-		seconds = max(seconds, 5)
-	}
-	settings := [][2]string{
-		{"autocommit", "1"},
-		{"foreign_key_checks", "1"},
-		{"sql_mode", a.Literal(mysqlMode)},
-		{"lock_wait_timeout", fmt.Sprint(seconds)},
-		{"innodb_lock_wait_timeout", fmt.Sprint(seconds)},
-	}
-	if a.Dialect == catalog.MariaDB {
-		return append(settings, [2]string{"max_statement_time", "0"}) // or it would end a long ALTER (1969)
-	}
-	return append(settings, [2]string{"information_schema_stats_expiry", "0"}) // or it would show counters of yesterday
-}
-
-func (a *applier) sqliteSession() [][2]string {
-	return [][2]string{
-		{"busy_timeout", fmt.Sprint(max(int64(a.options.LockTimeout/time.Millisecond), 1))},
-		{"foreign_keys", "1"},
-		{"legacy_alter_table", "0"},
-	}
-}
+func (a *applier) milliseconds() int64 { return max(a.options.LockTimeout.Milliseconds(), 1) }

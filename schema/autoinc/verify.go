@@ -87,7 +87,7 @@ func Verify(ctx context.Context, db *sql.DB, plan *Plan) (Verification, error) {
 	if len(plan.keys) == 0 {
 		return Verification{}, nil
 	}
-	restore, err := l.Set(ctx, conn, append(l.syntax().plain, l.syntax().wait)...)
+	restore, err := l.Set(ctx, conn, append(l.settings("plain"), l.settings("wait")...)...)
 	if err != nil {
 		return Verification{}, err
 	}

@@ -80,7 +80,7 @@ func (v *verifier) verifyTrials(ctx context.Context) error {
 
 // inTrial calls do in a transaction, which it rolls back.
 func (v *verifier) inTrial(ctx context.Context, do func(*trial) error) (err error) {
-	if _, err := v.conn.ExecContext(ctx, v.syntax().begin); err != nil {
+	if _, err := v.conn.ExecContext(ctx, v.query("begin")); err != nil {
 		return untried("%v", err)
 	}
 	defer func() {
@@ -168,13 +168,13 @@ func (t *trial) statement(ctx context.Context, table catalog.Name, without strin
 		names, selected = append(names, c.Name), append(selected, value)
 	}
 	if len(names) == 0 {
-		return "INSERT INTO " + t.name(table) + t.syntax().empty, nil
+		return "INSERT INTO " + t.name(table) + " " + t.query("row without values"), nil
 	}
 	row := "SELECT " + strings.Join(selected, ", ")
 	if like {
 		row += " FROM " + t.name(table) + " AS snowkey_like LIMIT 1"
 	}
-	return fmt.Sprintf("INSERT INTO %s (%s)%s %s", t.name(table), t.List(names), t.syntax().overriding, row), nil
+	return fmt.Sprintf("INSERT INTO %s (%s) %s %s", t.name(table), t.List(names), t.query("with keys"), row), nil
 }
 
 func (t *trial) isKey(c catalog.Column) bool {
@@ -314,7 +314,7 @@ func (t *trial) madeUp(c column) string {
 
 // readBack checks that the row of a table was stored with the keys that were inserted.
 func (t *trial) readBack(ctx context.Context, table catalog.Name) error {
-	if immediate := t.syntax().immediate; immediate != "" { // so that deferred foreign keys and triggers are checked, too
+	if immediate := t.query("check deferred"); immediate != "" { // so that deferred foreign keys and triggers are checked, too
 		if _, err := t.conn.ExecContext(ctx, immediate); err != nil {
 			return err
 		}
@@ -339,11 +339,7 @@ var errChanged = errors.New("it was stored with another key, for instance by a t
 
 // blames reports whether a row was refused because of its generated keys.
 func (v *verifier) blames(err error, table catalog.Name, holders []column) bool {
-	text := ""
-	if err != nil {
-		text = err.Error()
-	}
-	state := sqldialect.SQLState(err)
+	text, state := err.Error(), sqldialect.SQLState(err)
 	if errors.Is(err, errChanged) || state == "22003" || state == "42883" || strings.Contains(text, "(22003)") {
 		return true
 	}
@@ -389,7 +385,7 @@ func (v *verifier) verifyInserts(ctx context.Context) error {
 }
 
 func (v *verifier) verifyInsert(ctx context.Context, k plannedKey, c column) error {
-	how, loose := "", v.syntax().loose
+	how, loose := "", v.settings("loose")
 	if loose != nil {
 		how = " in a session whose sql_mode is not strict"
 	}
