@@ -222,18 +222,24 @@ func (a *applier) entries(ctx context.Context) (map[string]entry, error) {
 		if phase.Name == Fence && a.plan.phase(Drop).begun(entries) {
 			continue // once the counter is gone, the fence is no longer needed
 		}
-		for _, steps := range phase.Transactions() {
-			held, err := a.held(ctx, steps, entries)
+		for _, s := range phase.Steps {
+			if !s.Lasting || !entries[s.ID].taken() {
+				continue
+			}
+			held, err := a.asked(ctx, s)
 			if err != nil {
 				return nil, err
 			}
 			if held {
 				continue
 			}
-			if phase.Name == Widen { // later steps of this phase depend on earlier ones
-				steps = phase.Steps
+			gone := []string{string(phase.Name)}
+			for _, other := range phase.Steps {
+				// In this phase, later steps depend on earlier ones.
+				if phase.Name == Widen || other.ID == s.ID || s.Unit != 0 && other.Unit == s.Unit {
+					gone = append(gone, other.ID)
+				}
 			}
-			gone := append([]string{string(phase.Name)}, ids(steps)...)
 			for _, id := range gone {
 				delete(entries, id)
 			}
@@ -246,18 +252,6 @@ func (a *applier) entries(ctx context.Context) (map[string]entry, error) {
 		}
 	}
 	return entries, nil
-}
-
-// held reports whether those steps of a unit that were applied still have their effect.
-func (a *applier) held(ctx context.Context, steps []Step, entries map[string]entry) (bool, error) {
-	for _, s := range steps {
-		if s.Lasting && entries[s.ID].taken() {
-			if held, err := a.asked(ctx, s); err != nil || !held {
-				return false, err
-			}
-		}
-	}
-	return true, nil
 }
 
 // next returns the phase to apply.
@@ -407,11 +401,8 @@ func (a *applier) together(ctx context.Context, steps []Step) error {
 		// Another Apply may have been faster if there is no lock to keep it out, as on
 		// SQLite.
 		entries, err := a.ledger.read(ctx, a.conn)
-		if err != nil {
+		if err != nil || entries[steps[0].ID].taken() {
 			return err
-		}
-		if entries[steps[0].ID].taken() {
-			return errTaken
 		}
 		for _, s := range steps {
 			a.tell(s, Began)
@@ -424,7 +415,7 @@ func (a *applier) together(ctx context.Context, steps []Step) error {
 		}
 		return a.at(ctx, "commit "+steps[0].ID)
 	})
-	if err != nil && err != errTaken {
+	if err != nil {
 		return err
 	}
 	for _, s := range steps {
@@ -432,8 +423,6 @@ func (a *applier) together(ctx context.Context, steps []Step) error {
 	}
 	return a.at(ctx, "after "+steps[0].ID)
 }
-
-var errTaken = errors.New("taken by another")
 
 // inTransaction calls do in a transaction, and commits it if do returns nil.
 func (a *applier) inTransaction(ctx context.Context, steps []Step, do func() error) error {
@@ -555,11 +544,7 @@ func (a *applier) run(ctx context.Context, s Step, before entry) (err error) {
 // check runs a query that must not return a row.
 func (a *applier) check(ctx context.Context, s Step) error {
 	const most = 20
-	query := s.SQL
-	if a.Dialect == catalog.Postgres { // the type of a prepared statement's result must not change along with the columns
-		query = "SELECT row_to_json(found)::text AS row FROM (" + query + ") AS found"
-	}
-	rows, err := a.conn.QueryContext(ctx, query)
+	rows, err := a.conn.QueryContext(ctx, a.fill("check", "{query}", s.SQL))
 	if err != nil {
 		return err
 	}

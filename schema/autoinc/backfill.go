@@ -20,7 +20,7 @@ func (a *applier) backfill(ctx context.Context, s Step, sql string, before entry
 	type found struct{ last, end, at int64 }
 	after, end := int64(math.MinInt64), int64(math.MaxInt64)
 	_, _ = fmt.Sscanf(before.detail, "%d of %d", &after, &end) // there is no detail at first
-	most, paced := int64(a.options.BatchSize), a.plan.Online && s.Run == Backfill
+	most, paced := int64(a.options.BatchSize), a.plan.Online && s.Run != assigning
 	if a.IsMySQL() && paced {
 		most = max(most/10, 1) // writers wait for longer than on Postgres
 	}

@@ -122,3 +122,12 @@ TIMESTAMPDIFF(MICROSECOND, '1970-01-01', {column})
 
 -- name: spread
 {from} + {span} DIV (count(*) OVER () + 1) * row_number() OVER (ORDER BY {key})
+
+-- name: generated
+SELECT {key} FROM {table} WHERE {key} >= {floor} LIMIT 1
+
+-- name: check
+{query}
+
+-- name: trial
+BEGIN

@@ -96,6 +96,11 @@ type plannedKey struct {
 	References []catalog.Reference `json:"references,omitempty"` // the foreign keys themselves
 }
 
+// columns returns the key and the columns that hold it.
+func (k plannedKey) columns() []catalog.Column {
+	return append([]catalog.Column{k.Column}, k.Holders...)
+}
+
 // rekeyed reports whether the keys of the plan get other values.
 func (p *Plan) rekeyed() bool { return p.rekey != nil }
 
@@ -216,20 +221,12 @@ func ids(steps []Step) (ids []string) {
 func (p *Plan) complete() {
 	s := p.server()
 	for _, k := range p.keys {
-		table, key := k.Column.Table, s.Quote(k.Column.Name)
-		selected := key
-		if s.Dialect == catalog.Postgres {
-			// Otherwise the type of the result changes when the column is widened, which
-			// makes statements fail that a driver such as pgx has prepared before.
-			selected += "::bigint"
+		if !slices.Contains(p.Tables, k.Column.Table) {
+			p.Tables = append(p.Tables, k.Column.Table)
 		}
-		if !slices.Contains(p.Tables, table) {
-			p.Tables = append(p.Tables, table)
+		if !p.rekeyed() { // otherwise Undo has the old keys
+			p.Generated = append(p.Generated, s.fill("generated", "{key}", s.Quote(k.Column.Name), "{table}", s.name(k.Column.Table), "{floor}", fmt.Sprint(p.Floor)))
 		}
-		if p.rekeyed() {
-			continue // Undo has the old keys
-		}
-		p.Generated = append(p.Generated, fmt.Sprintf("SELECT %s FROM %s WHERE %s >= %d LIMIT 1", selected, s.name(table), key, p.Floor))
 	}
 }
 

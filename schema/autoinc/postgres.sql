@@ -411,3 +411,17 @@ INSERT INTO {map} (old, new) SELECT o.old, i.id FROM (SELECT (pair->>0)::bigint 
 
 -- name: spread
 {from} + {span} / (count(*) OVER () + 1) * row_number() OVER (ORDER BY {key})
+
+-- name: generated
+-- Without a cast, the type of the result changes when the column is widened, which makes
+-- statements fail that a driver such as pgx has prepared before.
+SELECT {key}::bigint FROM {table} WHERE {key} >= {floor} LIMIT 1
+
+-- name: check
+-- Neither may the type of this result change.
+SELECT row_to_json(found)::text AS row FROM ({query}) AS found
+
+-- name: trial
+-- The application's triggers may rely on its search_path.
+BEGIN
+SET LOCAL search_path TO DEFAULT

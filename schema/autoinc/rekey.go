@@ -66,6 +66,13 @@ func mapName(table catalog.Name) catalog.Name { return beside(mapPrefix, table) 
 type rekeyer struct {
 	*changes
 	primary []catalog.Column // the primary keys that have one column
+	holders map[place]holder // the columns that get other values
+}
+
+// A holder is a column that holds values of a key, or of several if another column has its type.
+type holder struct {
+	key   catalog.Column
+	typed bool
 }
 
 // readRekey finds out which keys and children get other values. It takes the place of
@@ -143,13 +150,9 @@ func (r *rekeyer) choose() error {
 
 // follow finds the children of each key, and their children.
 func (r *rekeyer) follow() error {
-	type holder struct {
-		key   catalog.Column
-		typed bool // whether it holds keys of several tables
-	}
-	of := make(map[place]holder)
+	r.holders = make(map[place]holder)
 	for _, k := range r.keys {
-		of[exactPlace(k.Column)] = holder{key: k.Column}
+		r.holders[exactPlace(k.Column)] = holder{key: k.Column}
 	}
 	used := make([]bool, len(r.options.Children))
 	for i := range r.keys {
@@ -160,9 +163,9 @@ func (r *rekeyer) follow() error {
 			fk.Child, fk.Parent = child.Column, parent
 			k.ForeignKeys = append(k.ForeignKeys, fk)
 			at, typed := exactPlace(child.Column), fk.TypeColumn != ""
-			switch other, known := of[at]; {
+			switch other, known := r.holders[at]; {
 			case !known:
-				of[at] = holder{k.Column, typed}
+				r.holders[at] = holder{k.Column, typed}
 				r.refuseRekey(child.Column, false)
 				columns = append(columns, child.Column)
 			case typed != other.typed || !typed && !same(other.key, k.Column):
@@ -235,18 +238,12 @@ func (r *rekeyer) refuseRekey(c catalog.Column, key bool) {
 
 // refuseSplit refuses foreign keys of which only one side gets other values.
 func (r *rekeyer) refuseSplit() {
-	of := make(map[place]catalog.Column)
-	for _, k := range r.keys {
-		for _, c := range k.Columns() {
-			of[exactPlace(c)] = k.Column
-		}
-	}
 	for _, f := range r.report.References {
 		for i, name := range f.Columns {
 			child := catalog.Column{Table: f.Child, Name: name}
-			key, known := of[exactPlace(child)]
-			if parent := of[place{f.Parent.Schema, f.Parent.Name, f.Keys[i]}]; known && !same(parent, key) {
-				r.refuse(child, "drop that foreign key", "it holds keys of %s, and its foreign key %s references %s, which has others", r.column(key), r.Quote(f.Name), r.name(f.Parent))
+			holds, known := r.holders[exactPlace(child)]
+			if parent := r.holders[place{f.Parent.Schema, f.Parent.Name, f.Keys[i]}]; known && !same(parent.key, holds.key) {
+				r.refuse(child, "drop that foreign key", "it holds keys of %s, and its foreign key %s references %s, which has others", r.column(holds.key), r.Quote(f.Name), r.name(f.Parent))
 			}
 		}
 	}
@@ -595,7 +592,7 @@ func (v *verifier) verifyMaps(ctx context.Context) error {
 			}
 			v.prove(table+"."+v.Quote(kept), other == 0, "each row of the map has its old key there", fmt.Sprintf("%d rows have another old key there than in the map", other))
 		}
-		for _, c := range append([]catalog.Column{k.Column}, k.Holders...) {
+		for _, c := range k.columns() {
 			if k.Column.Bits == 0 {
 				break // no column of integers has such a key
 			}

@@ -70,3 +70,12 @@ CASE WHEN typeof({column}) = 'integer' THEN {column} * CASE WHEN {column} > 1000
 
 -- name: spread
 {from} + {span} / (count(*) OVER () + 1) * row_number() OVER (ORDER BY {key})
+
+-- name: generated
+SELECT {key} FROM {table} WHERE {key} >= {floor} LIMIT 1
+
+-- name: check
+{query}
+
+-- name: trial
+BEGIN IMMEDIATE

@@ -111,8 +111,12 @@ func (p *Plan) summary() summary {
 	s := summary{Phases: p.Phases, Title: fmt.Sprintf("%s of the %s database %q on the way from auto-increment to generated keys", database.Plural(len(p.sizes), "table"), p.Dialect, p.Database)}
 	var rows, bytes, copied, space int64
 	least, steps := "", 0
+	copies := make(map[string][]Step) // by the table that they copy
 	for _, phase := range p.Phases {
 		steps += len(phase.Steps)
+		for _, step := range phase.Steps {
+			copies[step.Copies] = append(copies[step.Copies], step)
+		}
 	}
 	for _, t := range p.sizes {
 		name := p.server().name(t.Table)
@@ -121,19 +125,10 @@ func (p *Plan) summary() summary {
 			least = "at least "
 			row.Rows = least + row.Rows
 		}
-		n := int64(0)
-		for _, phase := range p.Phases {
-			for _, step := range phase.Steps {
-				if step.Copies == name {
-					n++
-					row.Locks = step.Locks
-				}
-			}
-		}
-		whole := t.Bytes + t.IndexBytes
+		n, whole := int64(len(copies[name])), t.Bytes+t.IndexBytes
 		if n > 0 {
-			row.Change, row.Time = database.Plural(int(n), "copy"), p.time(n*whole, 0)
-			row.Change = strings.Replace(row.Change, "copys", "copies", 1)
+			row.Locks = copies[name][n-1].Locks
+			row.Change, row.Time = strings.Replace(database.Plural(int(n), "copy"), "copys", "copies", 1), p.time(n*whole, 0)
 			space = max(space, whole)
 			if p.Online { // all tables have both columns, or a copy, before the first one is swapped
 				space = max(space, copied+whole)

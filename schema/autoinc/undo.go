@@ -210,26 +210,26 @@ func (a *applier) withCount(sql string, phase Phase, before Step, entries map[st
 
 // reverse reverses the steps of a unit, starting with the last one.
 func (a *applier) reverse(ctx context.Context, phase Phase, steps []Step, entries map[string]entry) error {
-	if steps[0].Unit != 0 {
-		return a.inTransaction(ctx, steps, func() error {
-			if err := a.undoSteps(ctx, phase, steps, entries); err != nil {
-				return err
-			}
-			return a.ledger.forget(ctx, a.conn, ids(steps)...)
-		})
+	undo := func() error {
+		if err := a.undoSteps(ctx, phase, steps, entries); err != nil {
+			return err
+		}
+		return a.ledger.forget(ctx, a.conn, ids(steps)...)
 	}
 	s := steps[0]
+	if s.Unit != 0 {
+		return a.inTransaction(ctx, steps, undo)
+	}
 	if len(s.Undo) > 0 {
-		taken, err := a.asked(ctx, s)
-		switch {
+		switch taken, err := a.asked(ctx, s); {
 		case err != nil:
-		case taken:
-			err = a.undoSteps(ctx, phase, steps, entries)
-		case s.Retry != "":
-			err = a.set(ctx, s, []string{s.Retry})
-		}
-		if err != nil {
 			return err
+		case taken:
+			return undo()
+		case s.Retry != "":
+			if err := a.set(ctx, s, []string{s.Retry}); err != nil {
+				return err
+			}
 		}
 	}
 	return a.ledger.forget(ctx, a.conn, s.ID)

@@ -166,7 +166,7 @@ func (v *verifier) read(ctx context.Context) error {
 func (v *verifier) verifyWidths(context.Context) error {
 	seen := make(map[place]bool)
 	for _, k := range v.plan.keys {
-		columns := append([]catalog.Column{k.Column}, k.Holders...)
+		columns := k.columns()
 		for i := 0; i < len(columns); i++ { // the slice grows as we go
 			was := columns[i]
 			at := exactPlace(was)
@@ -214,15 +214,12 @@ func (v *verifier) verifyRoutines(ctx context.Context) error {
 }
 
 // tables returns the tables of the keys and of the columns that hold the keys.
-func (p *Plan) tables() (all []catalog.Name) {
+func (p *Plan) tables() []catalog.Name {
+	var columns []catalog.Column
 	for _, k := range p.keys {
-		for _, c := range append([]catalog.Column{k.Column}, k.Holders...) {
-			if !slices.Contains(all, c.Table) {
-				all = append(all, c.Table)
-			}
-		}
+		columns = append(columns, k.columns()...)
 	}
-	return all
+	return group(columns).tables
 }
 
 func (v *verifier) verifyReferences(ctx context.Context) error {

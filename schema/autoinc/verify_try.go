@@ -39,7 +39,7 @@ func untried(format string, args ...any) error {
 // included.
 func (v *verifier) holders(table catalog.Name) (columns []column) {
 	for _, c := range v.of[table] {
-		if slices.ContainsFunc(v.plan.keys, func(k plannedKey) bool { return same(k.Column, c.Column) || has(k.Holders, c.Column) }) {
+		if slices.ContainsFunc(v.plan.keys, func(k plannedKey) bool { return has(k.columns(), c.Column) }) {
 			columns = append(columns, c)
 		}
 	}
@@ -80,16 +80,13 @@ func (v *verifier) verifyTrials(ctx context.Context) error {
 
 // inTrial calls do in a transaction, which it rolls back.
 func (v *verifier) inTrial(ctx context.Context, do func(*trial) error) (err error) {
-	if _, err := v.conn.ExecContext(ctx, v.query("begin")); err != nil {
-		return untried("%v", err)
-	}
 	defer func() {
 		if _, failed := v.conn.ExecContext(context.WithoutCancel(ctx), "ROLLBACK"); failed != nil {
 			err = cmp.Or(err, failed)
 		}
 	}()
-	if v.Dialect == catalog.Postgres { // the application's triggers may rely on its search_path
-		if _, err := v.conn.ExecContext(ctx, "SET LOCAL search_path TO DEFAULT"); err != nil {
+	for statement := range strings.Lines(v.query("trial")) {
+		if _, err := v.conn.ExecContext(ctx, statement); err != nil {
 			return untried("%v", err)
 		}
 	}
