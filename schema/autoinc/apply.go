@@ -324,8 +324,6 @@ func (p Phase) executed(i int, whole bool) string {
 
 // take applies the steps of one transaction, or a single step outside of one.
 func (a *applier) take(ctx context.Context, steps []Step, entries map[string]entry) error {
-	a.current = steps
-	defer func() { a.current = nil }()
 	first := steps[0]
 	// A check that passed before a crash may fail by now, so we repeat it until the
 	// phase is complete.
@@ -338,17 +336,16 @@ func (a *applier) take(ctx context.Context, steps []Step, entries map[string]ent
 	}
 	hold := a.options.HoldSwap && a.online(string(a.phase)) &&
 		slices.ContainsFunc(steps, func(s Step) bool { return s.Lasting || a.phase == Rekey && s.Run == Count })
+	a.current = steps // which obey reports
 	if err := a.obey(ctx, hold); err != nil {
 		return failedStep(first, err)
 	}
 	before := entries[first.ID]
-	return a.patiently(ctx, func() error {
-		return a.around(ctx, func() error {
-			if first.Unit == 0 {
-				return a.alone(ctx, first, &before)
-			}
-			return a.together(ctx, steps)
-		})
+	return a.unit(ctx, steps, func() error {
+		if first.Unit == 0 {
+			return a.alone(ctx, first, &before)
+		}
+		return a.together(ctx, steps)
 	})
 }
 
@@ -359,25 +356,28 @@ func (a *applier) online(phase string) bool {
 	return a.plan.Online && able && (phase == string(Widen) || phase == string(Rekey))
 }
 
-// around calls do with the session settings that the current steps need.
-func (a *applier) around(ctx context.Context, do func() error) (err error) {
-	first, last := a.current[0], a.current[len(a.current)-1]
+// unit calls do with the session settings that the steps need, patiently.
+func (a *applier) unit(ctx context.Context, steps []Step, do func() error) error {
+	first, last := steps[0], steps[len(steps)-1]
+	before := first.Before
 	if a.Dialect == catalog.Postgres { // an earlier step may have changed it
-		if err := a.set(ctx, first, []string{a.lockTimeout()}); err != nil {
+		before = append([]string{a.lockTimeout()}, before...)
+	}
+	a.current = steps
+	defer func() { a.current = nil }()
+	return a.patiently(ctx, func() (err error) {
+		if err := a.set(ctx, first, before); err != nil {
 			return err
 		}
-	}
-	if err := a.set(ctx, first, first.Before); err != nil {
-		return err
-	}
-	defer func() {
-		// If we can't restore the settings, it's better to drop the connection.
-		if after := a.set(context.WithoutCancel(ctx), first, last.After); after != nil {
-			a.spoilt = true
-			err = errors.Join(err, after)
-		}
-	}()
-	return do()
+		defer func() {
+			// If we can't restore the settings, it's better to drop the connection.
+			if after := a.set(context.WithoutCancel(ctx), first, last.After); after != nil {
+				a.spoilt = true
+				err = errors.Join(err, after)
+			}
+		}()
+		return do()
+	})
 }
 
 func (a *applier) set(ctx context.Context, s Step, settings []string) error {
@@ -394,9 +394,6 @@ func (a *applier) set(ctx context.Context, s Step, settings []string) error {
 
 // together applies steps in a single transaction, which also records them.
 func (a *applier) together(ctx context.Context, steps []Step) error {
-	if err := a.at(ctx, "begin "+steps[0].ID); err != nil {
-		return err
-	}
 	err := a.inTransaction(ctx, steps, func() error {
 		// Another Apply may have been faster if there is no lock to keep it out, as on
 		// SQLite.
@@ -450,19 +447,15 @@ func (a *applier) inTransaction(ctx context.Context, steps []Step, do func() err
 // step has begun, so that after a crash the next Apply knows that the step may have
 // been applied.
 func (a *applier) alone(ctx context.Context, s Step, before *entry) error {
-	if s.Done != "" {
-		taken, err := a.asked(ctx, s)
-		if err != nil {
+	switch taken, err := a.asked(ctx, s); {
+	case err != nil:
+		return err
+	case taken:
+		a.tell(s, Skipped)
+		return a.record(ctx, s, entry{state: done})
+	case before.state == started && s.Retry != "":
+		if err := a.set(ctx, s, []string{s.Retry}); err != nil {
 			return err
-		}
-		if taken {
-			a.tell(s, Skipped)
-			return a.record(ctx, s, entry{state: done})
-		}
-		if before.state == started && s.Retry != "" {
-			if err := a.set(ctx, s, []string{s.Retry}); err != nil {
-				return err
-			}
 		}
 	}
 	switch {
@@ -481,7 +474,7 @@ func (a *applier) alone(ctx context.Context, s Step, before *entry) error {
 	a.tell(s, Began)
 	err := a.run(ctx, s, *before)
 	// If the connection was lost, the server may have completed the statement nevertheless.
-	if err != nil && s.Done != "" && !a.spoilt && ctx.Err() == nil {
+	if err != nil && !a.spoilt && ctx.Err() == nil {
 		if taken, failed := a.asked(ctx, s); failed == nil && taken {
 			err = a.record(ctx, s, entry{state: done})
 		}
@@ -499,8 +492,11 @@ func (a *applier) record(ctx context.Context, s Step, e entry) error {
 	return a.ledger.write(ctx, a.conn, s.ID, e)
 }
 
-// asked runs the step's Done query to find out whether the step was applied.
+// asked runs the step's Done query, if it has one, to find out whether the step was applied.
 func (a *applier) asked(ctx context.Context, s Step) (bool, error) {
+	if s.Done == "" {
+		return false, nil
+	}
 	taken, err := database.One(ctx, a.conn, s.Done, database.Number)
 	if err != nil {
 		return false, failedStep(s, err)

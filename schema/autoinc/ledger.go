@@ -43,7 +43,8 @@ type session interface {
 }
 
 func (l ledger) exists(ctx context.Context, q database.Querier) (bool, error) {
-	if there, err := l.there(ctx, q, l.table); err != nil || !there {
+	there := l.fill("ledger", "{schema}", l.Literal(l.table.Schema), "{name}", l.Literal(l.table.Name))
+	if n, err := database.One(ctx, q, there, database.Number); err != nil || n == 0 {
 		return false, err
 	}
 	query := "SELECT count(*) FROM (SELECT plan, step, state, detail FROM " + l.name(l.table) + ") AS progress"
@@ -51,12 +52,6 @@ func (l ledger) exists(ctx context.Context, q database.Querier) (bool, error) {
 		return false, fail(ErrPlan, "%s is not a table of snowkey migrate, or cannot be read: %v; rename it", l.name(l.table), err)
 	}
 	return true, nil
-}
-
-// there reports whether a table exists.
-func (s server) there(ctx context.Context, q database.Querier, table catalog.Name) (bool, error) {
-	n, err := database.One(ctx, q, s.fill("ledger", "{schema}", s.Literal(table.Schema), "{name}", s.Literal(table.Name)), database.Number)
-	return n > 0, err
 }
 
 func (l ledger) create(ctx context.Context, s session) error {

@@ -60,36 +60,33 @@ func (s *Step) headers() []header {
 	}
 }
 
-// write writes the header, unless its field has the zero value.
-func (h header) write(b *bytes.Buffer) error {
-	value := reflect.ValueOf(h.field).Elem()
-	if value.Kind() != reflect.Slice {
-		return h.writeValue(b, value)
-	}
-	for i := range value.Len() {
-		if err := h.writeValue(b, value.Index(i)); err != nil {
-			return err
+// write writes headers, except those whose field has the zero value.
+func write(b *bytes.Buffer, headers []header) error {
+	for _, h := range headers {
+		values := []reflect.Value{reflect.ValueOf(h.field).Elem()}
+		if list := values[0]; list.Kind() == reflect.Slice {
+			values = nil
+			for i := range list.Len() {
+				values = append(values, list.Index(i))
+			}
+		}
+		for _, value := range values {
+			text := value.String()
+			if value.Kind() != reflect.String {
+				data, err := json.Marshal(value.Interface())
+				if err != nil {
+					return fmt.Errorf("autoinc: %w", err)
+				}
+				text = string(data)
+			}
+			if strings.Contains(text, "\r") {
+				return fmt.Errorf("autoinc: the plan's %s %q has the end of a line that would hide it", h.name, text)
+			}
+			if !value.IsZero() {
+				fmt.Fprintf(b, "-- %s: %s\n", h.name, strings.ReplaceAll(text, "\n", "\n-- "+h.name+more+": "))
+			}
 		}
 	}
-	return nil
-}
-
-func (h header) writeValue(b *bytes.Buffer, value reflect.Value) error {
-	text := value.String()
-	if value.Kind() != reflect.String {
-		data, err := json.Marshal(value.Interface())
-		if err != nil {
-			return fmt.Errorf("autoinc: %w", err)
-		}
-		text = string(data)
-	}
-	if value.IsZero() {
-		return nil
-	}
-	if strings.Contains(text, "\r") {
-		return fmt.Errorf("autoinc: the plan's %s %q has the end of a line that would hide it", h.name, text)
-	}
-	fmt.Fprintf(b, "-- %s: %s\n", h.name, strings.ReplaceAll(text, "\n", "\n-- "+h.name+more+": "))
 	return nil
 }
 
@@ -143,22 +140,16 @@ func sum(body []byte) string { return fmt.Sprintf("%x", sha256.Sum256(body)) }
 
 func (p *Plan) body() ([]byte, error) {
 	var b bytes.Buffer
-	var wrong error
-	write := func(headers []header) {
-		for _, h := range headers {
-			wrong = cmp.Or(wrong, h.write(&b))
-		}
-	}
 	for _, line := range p.page() {
 		b.WriteString(line + "\n")
 	}
-	write(p.headers())
+	wrong := write(&b, p.headers())
 	for _, phase := range p.Phases {
 		b.WriteString("\n")
-		write(phase.headers())
+		wrong = cmp.Or(wrong, write(&b, phase.headers()))
 		for _, s := range phase.Steps {
 			b.WriteString("\n")
-			write(s.headers())
+			wrong = cmp.Or(wrong, write(&b, s.headers()))
 			end := "-- end: " + s.ID
 			if s.SQL == "" || strings.HasPrefix(s.SQL, "-- ") || slices.Contains(strings.Split(s.SQL, "\n"), end) {
 				wrong = fmt.Errorf("autoinc: the SQL of step %s cannot be told from the comments around it", s.ID)

@@ -15,10 +15,10 @@ import (
 // A server quotes names for a database server.
 type server struct{ database.Server }
 
-//go:embed *.sql
-var queries embed.FS
+//go:embed *.sql page.html
+var files embed.FS
 
-func (s server) query(name string) string { return s.Query(queries, name) }
+func (s server) query(name string) string { return s.Query(files, name) }
 
 func (s server) name(n catalog.Name) string { return s.Path(n.Schema, n.Name) }
 

@@ -194,19 +194,7 @@ func (p *Plan) page() (lines []string) {
 	return lines
 }
 
-var pageTemplate = template.Must(template.New("").Parse(`<!DOCTYPE html>
-<html lang="en"><head><meta charset="utf-8"><title>{{.Title}}</title></head><body>
-<h1>{{.Title}}</h1>
-<table border="1"><tr><th>table</th><th>rows</th><th>size</th><th>indexes</th><th>change</th><th>expected time</th><th>locks</th></tr>
-{{range .Tables}}<tr><td>{{.Name}}</td><td>{{.Rows}}</td><td>{{.Size}}</td><td>{{.Indexes}}</td><td>{{.Change}}</td><td>{{.Time}}</td><td>{{.Locks}}</td></tr>
-{{end}}</table>
-<ul>{{range .Total}}<li>{{.}}</li>
-{{end}}</ul>
-<table border="1"><tr><th>phase</th><th>steps</th><th>what to do and to know</th></tr>
-{{range .Phases}}<tr><td>{{.Name}}</td><td>{{len .Steps}}</td><td>{{with .Notes}}{{index . 0}}{{end}}</td></tr>
-{{end}}</table>
-</body></html>
-`))
+var pageTemplate = template.Must(template.ParseFS(files, "page.html"))
 
 // WriteHTML writes the first page of the plan as HTML, for instance for a change request:
 // what happens to each table, how long it takes, and what people have to do.

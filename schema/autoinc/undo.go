@@ -96,7 +96,6 @@ func (a *applier) undo(ctx context.Context) error {
 	if a.options.DryRun {
 		return nil
 	}
-	a.current = nil
 	if err := a.patiently(ctx, func() error { return a.ledger.forget(ctx, a.conn, undoing, control) }); err != nil {
 		return err
 	}
@@ -108,7 +107,7 @@ func (a *applier) undo(ctx context.Context) error {
 
 // undoPhase reverses the steps of a phase that have an entry.
 func (a *applier) undoPhase(ctx context.Context, phase Phase, entries map[string]entry) error {
-	a.phase, a.current = phase.Name, nil
+	a.phase = phase.Name
 	if !a.options.DryRun && len(entries) > 0 {
 		err := a.patiently(ctx, func() error {
 			if err := a.ledger.write(ctx, a.conn, undoing, entry{started, string(phase.Name)}); err != nil {
@@ -131,11 +130,7 @@ func (a *applier) undoPhase(ctx context.Context, phase Phase, entries map[string
 			}
 			continue
 		}
-		a.current = steps
-		err := a.patiently(ctx, func() error {
-			return a.around(ctx, func() error { return a.reverse(ctx, phase, steps, entries) })
-		})
-		if err != nil {
+		if err := a.unit(ctx, steps, func() error { return a.reverse(ctx, phase, steps, entries) }); err != nil {
 			return err
 		}
 	}

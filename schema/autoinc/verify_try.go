@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -442,17 +443,11 @@ func (t *trial) withoutKey(ctx context.Context, k plannedKey) (int64, error) {
 	return after - before, err
 }
 
+var missing = regexp.MustCompile("null value in column |NOT NULL constraint failed: |doesn't have a default value|cannot be null")
+
 // missesKey reports whether a row was rejected because it has no key, whether by the
 // fence, by the guard, or because the column is NOT NULL and has no default.
 func missesKey(err error, key catalog.Column) bool {
-	text := err.Error()
-	if strings.Contains(text, "snowkey: ") {
-		return true
-	}
-	for _, refusal := range []string{"null value in column ", "NOT NULL constraint failed: ", "doesn't have a default value", "cannot be null"} {
-		if strings.Contains(text, refusal) {
-			return strings.Contains(text, `"`+key.Name+`"`) || strings.Contains(text, "'"+key.Name+"'") || strings.HasSuffix(text, "."+key.Name) || strings.Contains(text, "."+key.Name+" (")
-		}
-	}
-	return false
+	named := regexp.MustCompile(fmt.Sprintf(`"%[1]s"|'%[1]s'|\.%[1]s( \(|$)`, regexp.QuoteMeta(key.Name)))
+	return strings.Contains(err.Error(), "snowkey: ") || missing.MatchString(err.Error()) && named.MatchString(err.Error())
 }
