@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/snowkey-go/snowkey/internal/failpoint"
-	"github.com/snowkey-go/snowkey/internal/sqldialect"
 	"github.com/snowkey-go/snowkey/schema/catalog"
 	"github.com/snowkey-go/snowkey/schema/internal/database"
 )
@@ -175,16 +174,6 @@ func (a *applier) apply(ctx context.Context) (Phase, error) {
 		return phase, err
 	}
 	a.phase = phase.Name
-	if a.options.DryRun {
-		for _, s := range phase.Steps {
-			event := Would
-			if entries[s.ID].taken() {
-				event = Skipped
-			}
-			a.tell(s, event)
-		}
-		return phase, nil
-	}
 	if err := a.compare(ctx, phase, entries); err != nil {
 		return Phase{}, err
 	}
@@ -243,9 +232,6 @@ func (a *applier) entries(ctx context.Context) (map[string]entry, error) {
 			for _, id := range gone {
 				delete(entries, id)
 			}
-			if a.options.DryRun {
-				continue
-			}
 			if err := a.patiently(ctx, func() error { return a.ledger.forget(ctx, a.conn, gone...) }); err != nil {
 				return nil, err
 			}
@@ -276,6 +262,8 @@ func (a *applier) next(entries map[string]entry) (Phase, error) {
 func (a *applier) compare(ctx context.Context, phase Phase, entries map[string]entry) error {
 	phases, first := []Phase{phase}, len(entries) == 0
 	switch {
+	case a.options.DryRun:
+		return nil
 	case first:
 		phases = a.plan.Phases
 	case phase.begun(entries) || phase.Name == Guard:
@@ -327,10 +315,10 @@ func (a *applier) take(ctx context.Context, steps []Step, entries map[string]ent
 	first := steps[0]
 	// A check that passed before a crash may fail by now, so we repeat it until the
 	// phase is complete.
-	again := first.Run == Check && first.Unit == 0 && entries[string(a.phase)].state != done
-	if entries[first.ID].taken() && !again { // which means that its whole transaction was committed
+	again := first.Run == Check && first.Unit == 0 && entries[string(a.phase)].state != done && !a.options.DryRun
+	if taken := entries[first.ID].taken() && !again; taken || a.options.DryRun { // with its whole transaction
 		for _, s := range steps {
-			a.tell(s, Skipped)
+			a.tell(s, map[bool]string{true: Skipped, false: Would}[taken])
 		}
 		return nil
 	}
@@ -507,11 +495,8 @@ func (a *applier) asked(ctx context.Context, s Step) (bool, error) {
 // run runs a step and records the result.
 func (a *applier) run(ctx context.Context, s Step, before entry) (err error) {
 	after := entry{state: done}
-	switch {
-	case s.Unit != 0:
+	if s.Unit != 0 || s.reads() {
 		after.state = committed
-	case s.reads():
-		after.state = seen
 	}
 	switch s.Run {
 	case Exec:
@@ -595,22 +580,13 @@ func (a *applier) at(ctx context.Context, point string) error {
 	return err
 }
 
-// transient reports whether it makes sense to retry. That's the case if another session
-// held a lock, because then the statement hasn't changed anything.
-func (a *applier) transient(err error) bool {
-	if a.spoilt || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
-		return false
-	}
-	return errors.Is(err, errLocked) || sqldialect.Busy(err) || sqldialect.Conflict(err)
-}
-
 // close restores the session's settings and returns the connection, or drops it.
 func (a *applier) close(ctx context.Context) {
 	if !a.spoilt && a.restore != nil {
 		a.spoilt = a.restore() != nil
 	}
-	if unlock := a.withLock("unlock"); !a.spoilt && a.restore != nil && unlock != "" {
-		_, err := a.conn.ExecContext(context.WithoutCancel(ctx), unlock)
+	if !a.spoilt && a.restore != nil {
+		_, err := a.conn.ExecContext(context.WithoutCancel(ctx), a.withLock("unlock"))
 		a.spoilt = err != nil
 	}
 	if a.spoilt {

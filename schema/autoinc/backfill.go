@@ -108,13 +108,9 @@ func pace(size, most int64, took time.Duration) int64 {
 // too many sessions are busy. The server only shows this to superusers and members of
 // pg_monitor, so other users never wait.
 func (a *applier) throttle(ctx context.Context) error {
-	query := a.query("load")
-	if query == "" {
-		return nil
-	}
 	type load struct{ lag, active int64 } // lag in milliseconds
 	for pause := 100 * time.Millisecond; ; pause = min(2*pause, 10*time.Second) {
-		is, err := database.One(ctx, a.conn, query, func(l *load) []any { return []any{&l.lag, &l.active} })
+		is, err := database.One(ctx, a.conn, a.query("load"), func(l *load) []any { return []any{&l.lag, &l.active} })
 		switch {
 		case err != nil:
 			return err

@@ -40,7 +40,7 @@ func Control(ctx context.Context, db *sql.DB, plan *Plan, command string) error 
 	if err != nil {
 		return err
 	}
-	return l.write(ctx, conn, control, entry{seen, command})
+	return l.write(ctx, conn, control, entry{committed, command})
 }
 
 // obey waits for as long as Control has paused the plan. With hold, it waits until Control

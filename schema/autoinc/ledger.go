@@ -16,8 +16,7 @@ type state string
 const (
 	started   state = "started"   // a step outside of a transaction has begun, and may have been applied
 	done      state = "done"      // a step outside of a transaction, or a phase, is complete
-	committed state = "committed" // the step was committed together with the rest of its transaction
-	seen      state = "seen"      // a step that only reads is complete
+	committed state = "committed" // the step was committed together with the rest of its transaction, or only reads
 )
 
 // A ledger is the table in which Apply records its progress. Under the checksum of the
@@ -34,7 +33,7 @@ type entry struct {
 	detail string // the result of a count, or the blocks that a backfill has filled
 }
 
-func (e entry) taken() bool { return e.state == done || e.state == committed || e.state == seen }
+func (e entry) taken() bool { return e.state == done || e.state == committed }
 
 // A session is a connection, or a transaction on a connection.
 type session interface {
@@ -77,16 +76,14 @@ func (l ledger) read(ctx context.Context, q database.Querier) (map[string]entry,
 		step string
 		entry
 	}
-	rows, err := database.List(ctx, q, fmt.Sprintf("SELECT step, state, detail FROM %s WHERE plan = %s", l.name(l.table), l.Literal(l.sum)),
+	rows, err := database.List(ctx, q, fmt.Sprintf("SELECT step, state, detail FROM %s WHERE plan = %s AND step <> %s", l.name(l.table), l.Literal(l.sum), l.Literal(control)), // which says nothing about the progress
 		func(r *row) []any { return []any{&r.step, (*string)(&r.state), &r.detail} })
 	if err != nil {
 		return nil, err
 	}
 	entries := make(map[string]entry)
 	for _, r := range rows {
-		if r.step != control { // which says nothing about the progress
-			entries[r.step] = r.entry
-		}
+		entries[r.step] = r.entry
 	}
 	return entries, nil
 }
@@ -124,22 +121,12 @@ func (l ledger) drop(ctx context.Context, s session) error {
 // refuseUnfinished returns an error that wraps [ErrUnfinished] if a plan with another
 // checksum stopped in the middle of a phase.
 func (l ledger) refuseUnfinished(ctx context.Context, q database.Querier) error {
-	type row struct{ plan, step, state string }
-	rows, err := database.List(ctx, q, "SELECT plan, step, state FROM "+l.name(l.table)+" ORDER BY plan, step", func(r *row) []any { return []any{&r.plan, &r.step, &r.state} })
-	if err != nil {
+	type row struct{ plan, step string }
+	rows, err := database.List(ctx, q, l.fill("unfinished", "{table}", l.name(l.table), "{plan}", l.Literal(l.sum)), func(r *row) []any { return []any{&r.plan, &r.step} })
+	if err != nil || len(rows) == 0 {
 		return err
 	}
-	complete := make(map[[2]string]bool)
-	for _, r := range rows {
-		complete[[2]string{r.plan, r.step}] = true // we only look up phases here
-	}
-	for _, r := range rows {
-		phase, _, _ := strings.Cut(r.step, "/")
-		between := state(r.state) == started || state(r.state) == done
-		if r.plan != l.sum && between && !complete[[2]string{r.plan, phase}] {
-			return fail(ErrUnfinished, "the plan %.12s… has stopped in the phase %s, and the catalog does not show what it has dropped; apply that plan to the end of the phase, or delete its rows from %s if you have undone it by hand",
-				r.plan, phase, l.name(l.table))
-		}
-	}
-	return nil
+	phase, _, _ := strings.Cut(rows[0].step, "/")
+	return fail(ErrUnfinished, "the plan %.12s… has stopped in the phase %s, and the catalog does not show what it has dropped; apply that plan to the end of the phase, or delete its rows from %s if you have undone it by hand",
+		rows[0].plan, phase, l.name(l.table))
 }

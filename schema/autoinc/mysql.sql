@@ -131,3 +131,20 @@ SELECT {key} FROM {table} WHERE {key} >= {floor} LIMIT 1
 
 -- name: trial
 BEGIN
+
+-- name: unfinished
+-- The first step of another plan that was applied, in a phase that isn't complete.
+SELECT p.plan, p.step FROM {table} AS p WHERE p.plan <> {plan} AND p.state IN ('started', 'done') AND p.step LIKE '%/%'
+	AND NOT EXISTS (SELECT 1 FROM {table} AS q WHERE q.plan = p.plan AND q.step = SUBSTR(p.step, 1, INSTR(p.step, '/') - 1)) ORDER BY p.plan, p.step LIMIT 1
+
+-- name: partitions
+-- They are no tables.
+SELECT '', '', false, '', '', false FROM DUAL WHERE false
+
+-- name: only views
+-- The list of columns also has those of views.
+SELECT TABLE_SCHEMA, TABLE_NAME FROM information_schema.VIEWS
+
+-- name: load
+-- Replicas lag by the longest statement, which is short.
+SELECT 0, 0

@@ -425,3 +425,15 @@ SELECT row_to_json(found)::text AS row FROM ({query}) AS found
 -- The application's triggers may rely on its search_path.
 BEGIN
 SET LOCAL search_path TO DEFAULT
+
+-- name: unfinished
+-- The first step of another plan that was applied, in a phase that isn't complete.
+SELECT p.plan, p.step FROM {table} AS p WHERE p.plan <> {plan} AND p.state IN ('started', 'done') AND p.step LIKE '%/%'
+	AND NOT EXISTS (SELECT 1 FROM {table} AS q WHERE q.plan = p.plan AND q.step = split_part(p.step, '/', 1)) ORDER BY p.plan, p.step LIMIT 1
+
+-- name: other engines
+SELECT '', '' WHERE false
+
+-- name: only views
+-- The list of columns doesn't have those of views.
+SELECT '', '' WHERE false

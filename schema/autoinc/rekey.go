@@ -407,16 +407,11 @@ func (p *planner) rowTime(phase PhaseName, key catalog.Column) (at string) {
 		at = p.fill("spread", "{from}", fmt.Sprint(from), "{span}", fmt.Sprint(to-from), "{key}", id)
 	}
 	if timeless {
-		p.add(phase, Step{
-			Text: "check that each row of " + table + " has a time", Run: Check, SQL: fmt.Sprintf("SELECT %s FROM %s WHERE %s IS NULL LIMIT 1", id, table, at),
-			Locks: "nothing; it reads the table once", Remedy: "set the times of these rows, and apply again",
-		})
+		missing := fmt.Sprintf("SELECT %s FROM %s WHERE %s IS NULL LIMIT 1", id, table, at)
+		p.add(phase, Step{Text: "check that each row of " + table + " has a time", Run: Check, SQL: missing, Remedy: "set the times of these rows, and apply again"})
 	}
 	if phase == MapKeys {
-		p.add(phase, Step{
-			Text: "check that ids can have the times of the rows of " + table, Run: timing, SQL: fmt.Sprintf("SELECT %s AS at FROM %s", at, table),
-			Locks: "nothing; it reads the table once",
-		})
+		p.add(phase, Step{Text: "check that ids can have the times of the rows of " + table, Run: timing, SQL: fmt.Sprintf("SELECT %s AS at FROM %s", at, table)})
 	}
 	return at
 }

@@ -35,15 +35,9 @@ func (r *rekeyer) refuseLikely(ctx context.Context, conn *sql.Conn) error {
 		}
 		decided = append(decided, c.Column)
 	}
-	var parts []partition    // on Postgres
-	var views []catalog.Name // on MySQL, whose list of columns has them
-	var err error
-	switch {
-	case r.Dialect == catalog.Postgres:
-		parts, err = database.List(ctx, conn, r.query("partitions"), (*partition).dest)
-	case r.IsMySQL():
-		views, err = database.List(ctx, conn, "SELECT TABLE_SCHEMA, TABLE_NAME FROM information_schema.VIEWS", func(n *catalog.Name) []any { return []any{&n.Schema, &n.Name} })
-	}
+	var parts []partition
+	var views []catalog.Name
+	err := database.ReadAll(ctx, conn, database.Into(&parts, r.query("partitions"), (*partition).dest), database.Into(&views, r.query("only views"), tableName))
 	if err != nil {
 		return err
 	}

@@ -71,6 +71,8 @@ func (s server) syntax() dialect {
 // path returns the scan destinations for the name of a column.
 func path(c *catalog.Column) []any { return []any{&c.Table.Schema, &c.Table.Name, &c.Name} }
 
+func tableName(n *catalog.Name) []any { return []any{&n.Schema, &n.Name} }
+
 func narrow(c catalog.Column) bool { return c.Bits > 0 && c.Bits < 64 }
 
 func same(a, b catalog.Column) bool { return a.Table == b.Table && a.Name == b.Name }
@@ -149,8 +151,5 @@ type condition struct {
 }
 
 func (s server) conditions(ctx context.Context, conn *sql.Conn) ([]condition, error) {
-	if s.query("conditions") == "" {
-		return nil, nil // SQLite does not list them
-	}
 	return database.List(ctx, conn, s.query("conditions"), func(c *condition) []any { return []any{&c.table.Schema, &c.table.Name, &c.name, &c.text} })
 }

@@ -36,24 +36,21 @@ func (p *Plan) open(ctx context.Context, db *sql.DB) (*sql.Conn, ledger, error) 
 }
 
 // prepare sets up the session. It also takes the lock that keeps other processes from
-// applying a plan. SQLite doesn't need it: every step runs in a transaction that excludes
-// other writers, and starts by reading the progress.
+// applying a plan.
 func (a *applier) prepare(ctx context.Context) error {
-	if a.query("read only") != "" {
-		readOnly, err := database.One(ctx, a.conn, a.query("read only"), database.Number)
-		if err != nil {
-			return err
-		}
-		if readOnly != 0 {
-			return fail(ErrPlan, "this server takes no writes, because it is a standby or read-only; connect to the primary")
-		}
-		locked, err := database.One(ctx, a.conn, a.withLock("lock"), database.Number)
-		if err != nil {
-			return err
-		}
-		if locked == 0 {
-			return a.busy(ctx)
-		}
+	readOnly, err := database.One(ctx, a.conn, a.query("read only"), database.Number)
+	if err != nil {
+		return err
+	}
+	if readOnly != 0 {
+		return fail(ErrPlan, "this server takes no writes, because it is a standby or read-only; connect to the primary")
+	}
+	locked, err := database.One(ctx, a.conn, a.withLock("lock"), database.Number)
+	if err != nil {
+		return err
+	}
+	if locked == 0 {
+		return a.busy(ctx)
 	}
 	a.restore = func() error { return nil }
 	seconds := max(int64((a.options.LockTimeout+time.Second-1)/time.Second), 1)

@@ -79,3 +79,40 @@ SELECT {key} FROM {table} WHERE {key} >= {floor} LIMIT 1
 
 -- name: trial
 BEGIN IMMEDIATE
+
+-- name: unfinished
+-- The first step of another plan that was applied, in a phase that isn't complete.
+SELECT p.plan, p.step FROM {table} AS p WHERE p.plan <> {plan} AND p.state IN ('started', 'done') AND p.step LIKE '%/%'
+	AND NOT EXISTS (SELECT 1 FROM {table} AS q WHERE q.plan = p.plan AND q.step = substr(p.step, 1, instr(p.step, '/') - 1)) ORDER BY p.plan, p.step LIMIT 1
+
+-- name: conditions
+-- SQLite doesn't list them.
+SELECT '', '', '', '' WHERE false
+
+-- name: sizes
+-- SQLite has no estimates.
+SELECT '', '', 0, 0, 0, 0 WHERE false
+
+-- name: other engines
+SELECT '', '' WHERE false
+
+-- name: partitions
+SELECT '', '', false, '', '', false WHERE false
+
+-- name: only views
+-- The list of columns doesn't have those of views.
+SELECT '', '' WHERE false
+
+-- name: load
+SELECT 0, 0
+
+-- name: read only
+SELECT 0
+
+-- name: lock
+-- Every step runs in a transaction that excludes other writers, and starts by reading the
+-- progress.
+SELECT 1
+
+-- name: unlock
+SELECT 1

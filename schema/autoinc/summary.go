@@ -36,18 +36,13 @@ type speed struct {
 
 // measure reads the sizes of the plan's tables, and measures the speed.
 func (p *planner) measure(ctx context.Context, conn *sql.Conn) error {
-	var all []tableSize
-	var err error
-	if query := p.query("sizes"); query != "" { // SQLite has no estimates
-		all, err = database.List(ctx, conn, query, func(t *tableSize) []any {
-			return []any{&t.Table.Schema, &t.Table.Name, &t.Rows, &t.Bytes, &t.Indexes, &t.IndexBytes}
-		})
-	}
+	all, err := database.List(ctx, conn, p.query("sizes"), func(t *tableSize) []any {
+		return []any{&t.Table.Schema, &t.Table.Name, &t.Rows, &t.Bytes, &t.Indexes, &t.IndexBytes}
+	})
+	known := by(all, func(t tableSize) catalog.Name { return t.Table })
 	for _, table := range p.tables() {
-		t := tableSize{Table: table}
-		if i := slices.IndexFunc(all, func(t tableSize) bool { return t.Table == table }); i >= 0 {
-			t = all[i]
-		}
+		t := known[table]
+		t.Table = table
 		if t.Rows == 0 && err == nil {
 			t.Rows, err = database.One(ctx, conn, fmt.Sprintf("SELECT count(*) FROM (SELECT 1 AS found FROM %s LIMIT %d) AS s", p.name(table), mostCounted), database.Number)
 		}

@@ -93,9 +93,6 @@ func (a *applier) undo(ctx context.Context) error {
 			return err
 		}
 	}
-	if a.options.DryRun {
-		return nil
-	}
 	if err := a.patiently(ctx, func() error { return a.ledger.forget(ctx, a.conn, undoing, control) }); err != nil {
 		return err
 	}
@@ -108,7 +105,7 @@ func (a *applier) undo(ctx context.Context) error {
 // undoPhase reverses the steps of a phase that have an entry.
 func (a *applier) undoPhase(ctx context.Context, phase Phase, entries map[string]entry) error {
 	a.phase = phase.Name
-	if !a.options.DryRun && len(entries) > 0 {
+	if len(entries) > 0 {
 		err := a.patiently(ctx, func() error {
 			if err := a.ledger.write(ctx, a.conn, undoing, entry{started, string(phase.Name)}); err != nil {
 				return err

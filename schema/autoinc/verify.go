@@ -153,11 +153,8 @@ func (v *verifier) read(ctx context.Context) error {
 	if v.conditions, err = v.server.conditions(ctx, v.conn); err != nil {
 		return err
 	}
-	if v.IsMySQL() {
-		v.unsafe, err = database.List(ctx, v.conn, v.query("other engines"), func(n *catalog.Name) []any { return []any{&n.Schema, &n.Name} })
-		if err != nil {
-			return err
-		}
+	if v.unsafe, err = database.List(ctx, v.conn, v.query("other engines"), tableName); err != nil {
+		return err
 	}
 	v.entries, err = v.ledger.read(ctx, v.conn)
 	return err
