@@ -191,10 +191,7 @@ func (a *applier) apply(ctx context.Context) (Phase, error) {
 			return Phase{}, err
 		}
 	}
-	if err := a.at(ctx, "phase "+string(phase.Name)); err != nil {
-		return Phase{}, err
-	}
-	return phase, a.patiently(ctx, func() error { return a.ledger.write(ctx, a.conn, string(phase.Name), entry{state: done}) })
+	return phase, a.patiently(ctx, func() error { return a.record(ctx, string(phase.Name), entry{state: done}) })
 }
 
 // entries reads the progress. It returns nil if the table doesn't exist. Entries of
@@ -440,7 +437,7 @@ func (a *applier) alone(ctx context.Context, s Step, before *entry) error {
 		return err
 	case taken:
 		a.tell(s, Skipped)
-		return a.record(ctx, s, entry{state: done})
+		return a.record(ctx, s.ID, entry{state: done})
 	case before.state == started && s.Retry != "":
 		if err := a.set(ctx, s, []string{s.Retry}); err != nil {
 			return err
@@ -450,7 +447,7 @@ func (a *applier) alone(ctx context.Context, s Step, before *entry) error {
 	case s.reads(): // which can't be left half done
 	case before.state != started:
 		*before = entry{state: started}
-		if err := a.record(ctx, s, *before); err != nil {
+		if err := a.record(ctx, s.ID, *before); err != nil {
 			return err
 		}
 	case s.Done == "" && s.Run == Exec:
@@ -464,7 +461,7 @@ func (a *applier) alone(ctx context.Context, s Step, before *entry) error {
 	// If the connection was lost, the server may have completed the statement nevertheless.
 	if err != nil && !a.spoilt && ctx.Err() == nil {
 		if taken, failed := a.asked(ctx, s); failed == nil && taken {
-			err = a.record(ctx, s, entry{state: done})
+			err = a.record(ctx, s.ID, entry{state: done})
 		}
 	}
 	if err == nil {
@@ -473,11 +470,12 @@ func (a *applier) alone(ctx context.Context, s Step, before *entry) error {
 	return err
 }
 
-func (a *applier) record(ctx context.Context, s Step, e entry) error {
-	if err := a.at(ctx, "record "+s.ID+" "+string(e.state)); err != nil {
+// record records how far a step or a phase has got.
+func (a *applier) record(ctx context.Context, id string, e entry) error {
+	if err := a.at(ctx, "record "+id+" "+string(e.state)); err != nil {
 		return err
 	}
-	return a.ledger.write(ctx, a.conn, s.ID, e)
+	return a.ledger.write(ctx, a.conn, id, e)
 }
 
 // asked runs the step's Done query, if it has one, to find out whether the step was applied.
@@ -519,7 +517,7 @@ func (a *applier) run(ctx context.Context, s Step, before entry) (err error) {
 	if err != nil {
 		return failedStep(s, err)
 	}
-	return a.record(ctx, s, after)
+	return a.record(ctx, s.ID, after)
 }
 
 // check runs a query that must not return a row.

@@ -13,30 +13,26 @@ import (
 // and MariaDB, these variables of the session have them.
 const rangeAfter, rangeLast = "@snowkey_after", "@snowkey_last"
 
+// A batched is what the Size of a step returns: the last block or key of a range, and of all. If
+// the step gives rows new keys, it is a row's number in the order, and the time of the row.
+type batched struct{ last, end, at int64 }
+
 // backfill runs the SQL of a step, or what reverses it, for one range of blocks or keys at a
 // time, up to the last one that existed when it began. Later rows don't need it, because a
 // trigger already fills them. Each range is recorded, and may be repeated.
 func (a *applier) backfill(ctx context.Context, s Step, sql string, before entry) error {
-	type found struct{ last, end, at int64 }
 	after, end := int64(math.MinInt64), int64(math.MaxInt64)
 	_, _ = fmt.Sscanf(before.detail, "%d of %d", &after, &end) // there is no detail at first
 	most, paced := int64(a.options.BatchSize), a.plan.Online && s.Run != assigning
 	if a.IsMySQL() && paced {
 		most = max(most/10, 1) // writers wait for longer than on Postgres
 	}
+	columns := map[bool]int{true: 3, false: 2}[s.Run == assigning]
 	for rows := most; after < end; {
 		if err := a.throttle(ctx); err != nil {
 			return err
 		}
-		if err := a.obey(ctx, false); err != nil {
-			return err
-		}
-		next, err := database.List(ctx, a.conn, s.Size, func(f *found) []any {
-			if s.Run == assigning {
-				return []any{&f.last, &f.end, &f.at}
-			}
-			return []any{&f.last, &f.end}
-		}, after, rows)
+		next, err := database.List(ctx, a.conn, s.Size, func(b *batched) []any { return []any{&b.last, &b.end, &b.at}[:columns] }, after, rows)
 		if err != nil || len(next) == 0 || next[0].last == math.MinInt64 {
 			return err
 		}
@@ -45,11 +41,7 @@ func (a *applier) backfill(ctx context.Context, s Step, sql string, before entry
 		args, variables := []any{after, last}, "SET "+rangeAfter+" = ?, "+rangeLast+" = ?"
 		if s.Run == assigning {
 			variables = "SET @snowkey_ids = ?"
-			var numbers, micros []int64
-			for _, f := range next {
-				numbers, micros = append(numbers, f.last), append(micros, f.at)
-			}
-			if args, err = a.assign(s, numbers, micros); err != nil {
+			if args, err = a.assign(s, next); err != nil {
 				return err
 			}
 		}
@@ -73,7 +65,7 @@ func (a *applier) backfill(ctx context.Context, s Step, sql string, before entry
 				if err != nil {
 					return err
 				}
-				return a.record(whole, s, entry{started, fmt.Sprintf("%d of %d", last, end)})
+				return a.record(whole, s.ID, entry{started, fmt.Sprintf("%d of %d", last, end)})
 			}
 			if s.Run == assigning { // a row must not get two keys
 				return a.inTransaction(whole, []Step{s}, do)
@@ -106,7 +98,7 @@ func pace(size, most int64, took time.Duration) int64 {
 
 // throttle waits while a standby or a logical subscriber of Postgres lags behind, or while
 // too many sessions are busy. The server only shows this to superusers and members of
-// pg_monitor, so other users never wait.
+// pg_monitor, so other users never wait for that. It also does what Control says.
 func (a *applier) throttle(ctx context.Context) error {
 	type load struct{ lag, active int64 } // lag in milliseconds
 	for pause := 100 * time.Millisecond; ; pause = min(2*pause, 10*time.Second) {
@@ -119,7 +111,7 @@ func (a *applier) throttle(ctx context.Context) error {
 		case a.options.MaxActive > 0 && is.active > int64(a.options.MaxActive):
 			a.retried(fmt.Errorf("%d sessions are running a statement; the backfill continues when there are at most %d", is.active, a.options.MaxActive))
 		default:
-			return nil
+			return a.obey(ctx, false)
 		}
 		if err := database.Sleep(ctx, pause); err != nil {
 			return err

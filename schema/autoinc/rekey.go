@@ -512,15 +512,19 @@ func (a *applier) ids(table string, micros []int64) ([]int64, error) {
 }
 
 // assign returns the argument for the SQL of a batch, with ids that have the times of rows.
-func (a *applier) assign(s Step, numbers, micros []int64) ([]any, error) {
+func (a *applier) assign(s Step, rows []batched) ([]any, error) {
 	table, _, _ := strings.Cut(strings.TrimPrefix(s.SQL, assignTo), " (old, new)")
+	micros := make([]int64, len(rows))
+	for i, r := range rows {
+		micros[i] = r.at
+	}
 	ids, err := a.ids(table, micros)
 	if err != nil {
 		return nil, err
 	}
 	pairs := make([][2]int64, len(ids))
 	for i, id := range ids {
-		pairs[i] = [2]int64{numbers[i], id}
+		pairs[i] = [2]int64{rows[i].last, id}
 	}
 	list, err := json.Marshal(pairs)
 	return []any{string(list)}, err
@@ -535,22 +539,15 @@ func (p *planner) checkMapped(c catalog.Column, r rekeying, where ...string) Ste
 	}
 }
 
-// withoutOld returns a query for the number of values in each column that have no old key. An
-// undo can't give them one.
-func (p *planner) withoutOld(r rekeying) string {
-	var counts []string
-	for _, c := range r.all() {
-		selected := p.Literal(c.Table.Name+"."+c.Name) + " AS col, count(*) AS without_old_key"
-		counts = append(counts, "SELECT * FROM ("+r.unmapped(p.server, c, selected, "new")+") AS c WHERE without_old_key > 0")
-	}
-	return strings.Join(counts, " UNION ALL ")
-}
-
-// checkUndo returns a step that does nothing, and keeps an undo from starting if it would
-// lose rows.
+// checkUndo returns a step that does nothing, and keeps an undo from starting if columns have
+// values without an old key, whose rows it would lose.
 func (p *planner) checkUndo(r rekeying) Step {
+	without := joined(r.all(), " UNION ALL ", func(_ int, c catalog.Column) string {
+		selected := p.Literal(c.Table.Name+"."+c.Name) + " AS col, count(*) AS without_old_key"
+		return "SELECT * FROM (" + r.unmapped(p.server, c, selected, "new") + ") AS c WHERE without_old_key > 0"
+	})
 	return Step{
-		Text: "begin, after which rows with other keys may be inserted", Run: Count, SQL: "SELECT 0", Locks: "nothing", UndoChecks: []string{p.withoutOld(r)},
+		Text: "begin, after which rows with other keys may be inserted", Run: Count, SQL: "SELECT 0", Locks: "nothing", UndoChecks: []string{without},
 		Remedy: "such rows were inserted with generated keys; delete them, or give each a free old key: INSERT INTO snowkey_map_… (old, new) …",
 	}
 }

@@ -50,7 +50,11 @@ func (a *applier) prepare(ctx context.Context) error {
 		return err
 	}
 	if locked == 0 {
-		return a.busy(ctx)
+		who := "another process"
+		if found, err := database.List(ctx, a.conn, a.withLock("locked by"), database.Text); err == nil && len(found) > 0 {
+			who = "the process " + database.Printable(found[0])
+		}
+		return fail(ErrBusy, "%s is applying a plan with the progress in %s; wait until it ends", who, a.ledger.name(a.plan.progress))
 	}
 	a.restore = func() error { return nil }
 	seconds := max(int64((a.options.LockTimeout+time.Second-1)/time.Second), 1)
@@ -77,15 +81,6 @@ func (a *applier) prepare(ctx context.Context) error {
 func (a *applier) withLock(query string) string {
 	name := fmt.Sprintf("snowkey_migration %.16x", sha256.Sum256([]byte(a.ledger.name(a.plan.progress))))
 	return a.fill(query, "{lock}", a.Literal(name))
-}
-
-// busy returns the error for a lock that another process holds.
-func (a *applier) busy(ctx context.Context) error {
-	who := "another process"
-	if found, err := database.List(ctx, a.conn, a.withLock("locked by"), database.Text); err == nil && len(found) > 0 {
-		who = "the process " + database.Printable(found[0])
-	}
-	return fail(ErrBusy, "%s is applying a plan with the progress in %s; wait until it ends", who, a.ledger.name(a.plan.progress))
 }
 
 // lockTimeout returns the statement that limits how long Postgres waits for a lock.
