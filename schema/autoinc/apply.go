@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/snowkey-go/snowkey/internal/failpoint"
-	"github.com/snowkey-go/snowkey/internal/sqldialect"
 	"github.com/snowkey-go/snowkey/schema/catalog"
 	"github.com/snowkey-go/snowkey/schema/internal/database"
 )
@@ -33,9 +32,8 @@ type ApplyOptions struct {
 	// Pause is how long to wait after each batch of a backfill. Defaults to no pause.
 	Pause time.Duration
 
-	// MaxLag is how far a replica can fall behind before a backfill pauses. Backfills
-	// only exist on Postgres, which doesn't show the lag to anyone but superusers and
-	// members of pg_monitor. Defaults to 10 s.
+	// MaxLag is how far a replica can fall behind before a backfill pauses. Only Postgres
+	// shows the lag, and only to superusers and members of pg_monitor. Defaults to 10 s.
 	MaxLag time.Duration
 
 	// MaxActive is how many other sessions can be running a statement before a backfill
@@ -127,25 +125,18 @@ func Apply(ctx context.Context, db *sql.DB, plan *Plan, options ApplyOptions) (p
 
 // withApplier calls f with an applier that has its own connection.
 func withApplier(ctx context.Context, db *sql.DB, plan *Plan, options ApplyOptions, f func(*applier) error) error {
-	if db == nil || plan == nil {
-		return errNothing
-	}
-	sum, err := plan.sum()
+	conn, l, err := plan.open(ctx, db)
 	if err != nil {
 		return err
 	}
+	a := &applier{server: l.server, conn: conn, plan: plan, options: options, ledger: l}
+	defer a.close(ctx)
 	if options.Phase != "" && !slices.ContainsFunc(plan.Phases, func(p Phase) bool { return p.Name == options.Phase }) {
 		return fail(ErrPhase, "there is no phase %q; there are %q", string(options.Phase), phaseNames)
 	}
-	options.BatchSize = cmp.Or(max(options.BatchSize, 0), 10_000)
-	options.MaxLag = cmp.Or(max(options.MaxLag, 0), 10*time.Second)
-	options.LockTimeout = cmp.Or(max(options.LockTimeout, 0), plan.server().syntax().lockTimeout)
-	conn, err := db.Conn(ctx)
-	if err != nil {
-		return fmt.Errorf("autoinc: %w", err)
-	}
-	a := &applier{server: plan.server(), conn: conn, plan: plan, options: options, ledger: ledger{plan.server(), plan.progress, sum}}
-	defer a.close(ctx)
+	a.options.BatchSize = cmp.Or(max(options.BatchSize, 0), 10_000)
+	a.options.MaxLag = cmp.Or(max(options.MaxLag, 0), 10*time.Second)
+	a.options.LockTimeout = cmp.Or(max(options.LockTimeout, 0), a.syntax().lockTimeout)
 	if a.IsMySQL() && db.Stats().MaxOpenConnections != 1 {
 		if a.watch, err = db.Conn(ctx); err != nil {
 			return fmt.Errorf("autoinc: %w", err)
@@ -157,8 +148,6 @@ func withApplier(ctx context.Context, db *sql.DB, plan *Plan, options ApplyOptio
 	}
 	return f(a)
 }
-
-var errNothing = errors.New("autoinc: there is no database or no plan; pass an open *sql.DB and what NewPlan or ReadPlan returned")
 
 // An applier applies or reverses steps on a single connection.
 type applier struct {
@@ -185,16 +174,6 @@ func (a *applier) apply(ctx context.Context) (Phase, error) {
 		return phase, err
 	}
 	a.phase = phase.Name
-	if a.options.DryRun {
-		for _, s := range phase.Steps {
-			event := Would
-			if entries[s.ID].taken() {
-				event = Skipped
-			}
-			a.tell(s, event)
-		}
-		return phase, nil
-	}
 	if err := a.compare(ctx, phase, entries); err != nil {
 		return Phase{}, err
 	}
@@ -212,10 +191,7 @@ func (a *applier) apply(ctx context.Context) (Phase, error) {
 			return Phase{}, err
 		}
 	}
-	if err := a.at(ctx, "phase "+string(phase.Name)); err != nil {
-		return Phase{}, err
-	}
-	return phase, a.patiently(ctx, func() error { return a.ledger.write(ctx, a.conn, string(phase.Name), entry{state: done}) })
+	return phase, a.patiently(ctx, func() error { return a.record(ctx, string(phase.Name), entry{state: done}) })
 }
 
 // entries reads the progress. It returns nil if the table doesn't exist. Entries of
@@ -232,23 +208,26 @@ func (a *applier) entries(ctx context.Context) (map[string]entry, error) {
 		if phase.Name == Fence && a.plan.phase(Drop).begun(entries) {
 			continue // once the counter is gone, the fence is no longer needed
 		}
-		for _, steps := range phase.Transactions() {
-			held, err := a.held(ctx, steps, entries)
+		for _, s := range phase.Steps {
+			if !s.Lasting || !entries[s.ID].taken() {
+				continue
+			}
+			held, err := a.asked(ctx, s)
 			if err != nil {
 				return nil, err
 			}
 			if held {
 				continue
 			}
-			if phase.Name == Widen { // later steps of this phase depend on earlier ones
-				steps = phase.Steps
+			gone := []string{string(phase.Name)}
+			for _, other := range phase.Steps {
+				// In this phase, later steps depend on earlier ones.
+				if phase.Name == Widen || other.ID == s.ID || s.Unit != 0 && other.Unit == s.Unit {
+					gone = append(gone, other.ID)
+				}
 			}
-			gone := append([]string{string(phase.Name)}, ids(steps)...)
 			for _, id := range gone {
 				delete(entries, id)
-			}
-			if a.options.DryRun {
-				continue
 			}
 			if err := a.patiently(ctx, func() error { return a.ledger.forget(ctx, a.conn, gone...) }); err != nil {
 				return nil, err
@@ -256,18 +235,6 @@ func (a *applier) entries(ctx context.Context) (map[string]entry, error) {
 		}
 	}
 	return entries, nil
-}
-
-// held reports whether those steps of a unit that were applied still have their effect.
-func (a *applier) held(ctx context.Context, steps []Step, entries map[string]entry) (bool, error) {
-	for _, s := range steps {
-		if s.Lasting && entries[s.ID].taken() {
-			if held, err := a.asked(ctx, s); err != nil || !held {
-				return false, err
-			}
-		}
-	}
-	return true, nil
 }
 
 // next returns the phase to apply.
@@ -292,15 +259,14 @@ func (a *applier) next(entries map[string]entry) (Phase, error) {
 func (a *applier) compare(ctx context.Context, phase Phase, entries map[string]entry) error {
 	phases, first := []Phase{phase}, len(entries) == 0
 	switch {
+	case a.options.DryRun:
+		return nil
 	case first:
 		phases = a.plan.Phases
 	case phase.begun(entries) || phase.Name == Guard:
 		return nil
 	}
-	options := PlanOptions{Options: catalog.Options{Children: a.plan.children, OnlyDeclared: true}, Tables: a.plan.Tables, Online: a.plan.Online, Default: a.plan.Default, Floor: a.plan.Floor, Composite: true, Rekey: a.plan.rekey}
-	for _, table := range a.plan.Tables {
-		options.Schemas = append(options.Schemas, table.Schema)
-	}
+	options := PlanOptions{Options: catalog.Options{Schemas: a.plan.schemas(), Children: a.plan.children, OnlyDeclared: true}, Tables: a.plan.Tables, Online: a.plan.Online, Default: a.plan.Default, Floor: a.plan.Floor, Composite: true, Rekey: a.plan.rekey}
 	fresh := new(Plan) // a plan without keys has no steps, and fits any database
 	if len(a.plan.keys) > 0 {
 		var err error
@@ -343,31 +309,28 @@ func (p Phase) executed(i int, whole bool) string {
 
 // take applies the steps of one transaction, or a single step outside of one.
 func (a *applier) take(ctx context.Context, steps []Step, entries map[string]entry) error {
-	a.current = steps
-	defer func() { a.current = nil }()
 	first := steps[0]
 	// A check that passed before a crash may fail by now, so we repeat it until the
 	// phase is complete.
-	again := first.Run == Check && first.Unit == 0 && entries[string(a.phase)].state != done
-	if entries[first.ID].taken() && !again { // which means that its whole transaction was committed
+	again := first.Run == Check && first.Unit == 0 && entries[string(a.phase)].state != done && !a.options.DryRun
+	if taken := entries[first.ID].taken() && !again; taken || a.options.DryRun { // with its whole transaction
 		for _, s := range steps {
-			a.tell(s, Skipped)
+			a.tell(s, map[bool]string{true: Skipped, false: Would}[taken])
 		}
 		return nil
 	}
 	hold := a.options.HoldSwap && a.online(string(a.phase)) &&
 		slices.ContainsFunc(steps, func(s Step) bool { return s.Lasting || a.phase == Rekey && s.Run == Count })
+	a.current = steps // which obey reports
 	if err := a.obey(ctx, hold); err != nil {
 		return failedStep(first, err)
 	}
 	before := entries[first.ID]
-	return a.patiently(ctx, func() error {
-		return a.around(ctx, func() error {
-			if first.Unit == 0 {
-				return a.alone(ctx, first, &before)
-			}
-			return a.together(ctx, steps)
-		})
+	return a.unit(ctx, steps, func() error {
+		if first.Unit == 0 {
+			return a.alone(ctx, first, &before)
+		}
+		return a.together(ctx, steps)
 	})
 }
 
@@ -378,25 +341,28 @@ func (a *applier) online(phase string) bool {
 	return a.plan.Online && able && (phase == string(Widen) || phase == string(Rekey))
 }
 
-// around calls do with the session settings that the current steps need.
-func (a *applier) around(ctx context.Context, do func() error) (err error) {
-	first, last := a.current[0], a.current[len(a.current)-1]
+// unit calls do with the session settings that the steps need, patiently.
+func (a *applier) unit(ctx context.Context, steps []Step, do func() error) error {
+	first, last := steps[0], steps[len(steps)-1]
+	before := first.Before
 	if a.Dialect == catalog.Postgres { // an earlier step may have changed it
-		if err := a.set(ctx, first, []string{a.lockTimeout()}); err != nil {
+		before = append([]string{a.lockTimeout()}, before...)
+	}
+	a.current = steps
+	defer func() { a.current = nil }()
+	return a.patiently(ctx, func() (err error) {
+		if err := a.set(ctx, first, before); err != nil {
 			return err
 		}
-	}
-	if err := a.set(ctx, first, first.Before); err != nil {
-		return err
-	}
-	defer func() {
-		// If we can't restore the settings, it's better to drop the connection.
-		if after := a.set(context.WithoutCancel(ctx), first, last.After); after != nil {
-			a.spoilt = true
-			err = errors.Join(err, after)
-		}
-	}()
-	return do()
+		defer func() {
+			// If we can't restore the settings, it's better to drop the connection.
+			if after := a.set(context.WithoutCancel(ctx), first, last.After); after != nil {
+				a.spoilt = true
+				err = errors.Join(err, after)
+			}
+		}()
+		return do()
+	})
 }
 
 func (a *applier) set(ctx context.Context, s Step, settings []string) error {
@@ -413,18 +379,12 @@ func (a *applier) set(ctx context.Context, s Step, settings []string) error {
 
 // together applies steps in a single transaction, which also records them.
 func (a *applier) together(ctx context.Context, steps []Step) error {
-	if err := a.at(ctx, "begin "+steps[0].ID); err != nil {
-		return err
-	}
 	err := a.inTransaction(ctx, steps, func() error {
 		// Another Apply may have been faster if there is no lock to keep it out, as on
 		// SQLite.
 		entries, err := a.ledger.read(ctx, a.conn)
-		if err != nil {
+		if err != nil || entries[steps[0].ID].taken() {
 			return err
-		}
-		if entries[steps[0].ID].taken() {
-			return errTaken
 		}
 		for _, s := range steps {
 			a.tell(s, Began)
@@ -437,7 +397,7 @@ func (a *applier) together(ctx context.Context, steps []Step) error {
 		}
 		return a.at(ctx, "commit "+steps[0].ID)
 	})
-	if err != nil && err != errTaken {
+	if err != nil {
 		return err
 	}
 	for _, s := range steps {
@@ -446,11 +406,9 @@ func (a *applier) together(ctx context.Context, steps []Step) error {
 	return a.at(ctx, "after "+steps[0].ID)
 }
 
-var errTaken = errors.New("taken by another")
-
 // inTransaction calls do in a transaction, and commits it if do returns nil.
 func (a *applier) inTransaction(ctx context.Context, steps []Step, do func() error) error {
-	if _, err := a.conn.ExecContext(ctx, a.syntax().begin); err != nil {
+	if _, err := a.conn.ExecContext(ctx, a.query("begin")); err != nil {
 		// SQLite drivers report the end of ctx even if the transaction has begun.
 		a.spoilt = a.spoilt || ctx.Err() != nil
 		return failedStep(steps[0], err)
@@ -474,26 +432,22 @@ func (a *applier) inTransaction(ctx context.Context, steps []Step, do func() err
 // step has begun, so that after a crash the next Apply knows that the step may have
 // been applied.
 func (a *applier) alone(ctx context.Context, s Step, before *entry) error {
-	if s.Done != "" {
-		taken, err := a.asked(ctx, s)
-		if err != nil {
+	switch taken, err := a.asked(ctx, s); {
+	case err != nil:
+		return err
+	case taken:
+		a.tell(s, Skipped)
+		return a.record(ctx, s.ID, entry{state: done})
+	case before.state == started && s.Retry != "":
+		if err := a.set(ctx, s, []string{s.Retry}); err != nil {
 			return err
-		}
-		if taken {
-			a.tell(s, Skipped)
-			return a.record(ctx, s, entry{state: done})
-		}
-		if before.state == started && s.Retry != "" {
-			if err := a.set(ctx, s, []string{s.Retry}); err != nil {
-				return err
-			}
 		}
 	}
 	switch {
 	case s.reads(): // which can't be left half done
 	case before.state != started:
 		*before = entry{state: started}
-		if err := a.record(ctx, s, *before); err != nil {
+		if err := a.record(ctx, s.ID, *before); err != nil {
 			return err
 		}
 	case s.Done == "" && s.Run == Exec:
@@ -505,9 +459,9 @@ func (a *applier) alone(ctx context.Context, s Step, before *entry) error {
 	a.tell(s, Began)
 	err := a.run(ctx, s, *before)
 	// If the connection was lost, the server may have completed the statement nevertheless.
-	if err != nil && s.Done != "" && !a.spoilt && ctx.Err() == nil {
+	if err != nil && !a.spoilt && ctx.Err() == nil {
 		if taken, failed := a.asked(ctx, s); failed == nil && taken {
-			err = a.record(ctx, s, entry{state: done})
+			err = a.record(ctx, s.ID, entry{state: done})
 		}
 	}
 	if err == nil {
@@ -516,15 +470,19 @@ func (a *applier) alone(ctx context.Context, s Step, before *entry) error {
 	return err
 }
 
-func (a *applier) record(ctx context.Context, s Step, e entry) error {
-	if err := a.at(ctx, "record "+s.ID+" "+string(e.state)); err != nil {
+// record records how far a step or a phase has got.
+func (a *applier) record(ctx context.Context, id string, e entry) error {
+	if err := a.at(ctx, "record "+id+" "+string(e.state)); err != nil {
 		return err
 	}
-	return a.ledger.write(ctx, a.conn, s.ID, e)
+	return a.ledger.write(ctx, a.conn, id, e)
 }
 
-// asked runs the step's Done query to find out whether the step was applied.
+// asked runs the step's Done query, if it has one, to find out whether the step was applied.
 func (a *applier) asked(ctx context.Context, s Step) (bool, error) {
+	if s.Done == "" {
+		return false, nil
+	}
 	taken, err := database.One(ctx, a.conn, s.Done, database.Number)
 	if err != nil {
 		return false, failedStep(s, err)
@@ -535,11 +493,8 @@ func (a *applier) asked(ctx context.Context, s Step) (bool, error) {
 // run runs a step and records the result.
 func (a *applier) run(ctx context.Context, s Step, before entry) (err error) {
 	after := entry{state: done}
-	switch {
-	case s.Unit != 0:
+	if s.Unit != 0 || s.reads() {
 		after.state = committed
-	case s.reads():
-		after.state = seen
 	}
 	switch s.Run {
 	case Exec:
@@ -552,31 +507,23 @@ func (a *applier) run(ctx context.Context, s Step, before entry) (err error) {
 		var n int64
 		n, err = database.One(ctx, a.conn, s.SQL, database.Number)
 		after.detail = strconv.FormatInt(n, 10)
-	case Backfill:
-		err = a.backfill(ctx, s, before)
+	case Backfill, assigning:
+		err = a.backfill(ctx, s, s.SQL, before)
 	case timing:
 		err = a.checkTimes(ctx, s)
-	case assigning:
-		err = a.assign(ctx, s, before)
-	case ranging:
-		err = a.ranges(ctx, s, s.SQL, before)
 	default:
 		err = fmt.Errorf("there is no way %q to run it", s.Run)
 	}
 	if err != nil {
 		return failedStep(s, err)
 	}
-	return a.record(ctx, s, after)
+	return a.record(ctx, s.ID, after)
 }
 
 // check runs a query that must not return a row.
 func (a *applier) check(ctx context.Context, s Step) error {
 	const most = 20
-	query := s.SQL
-	if a.Dialect == catalog.Postgres { // the type of a prepared statement's result must not change along with the columns
-		query = "SELECT row_to_json(found)::text AS row FROM (" + query + ") AS found"
-	}
-	rows, err := a.conn.QueryContext(ctx, query)
+	rows, err := a.conn.QueryContext(ctx, a.fill("check", "{query}", s.SQL))
 	if err != nil {
 		return err
 	}
@@ -631,22 +578,13 @@ func (a *applier) at(ctx context.Context, point string) error {
 	return err
 }
 
-// transient reports whether it makes sense to retry. That's the case if another session
-// held a lock, because then the statement hasn't changed anything.
-func (a *applier) transient(err error) bool {
-	if a.spoilt || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
-		return false
-	}
-	return errors.Is(err, errLocked) || sqldialect.Busy(err) || sqldialect.Conflict(err)
-}
-
 // close restores the session's settings and returns the connection, or drops it.
 func (a *applier) close(ctx context.Context) {
 	if !a.spoilt && a.restore != nil {
 		a.spoilt = a.restore() != nil
 	}
-	if unlock := a.withLock("unlock"); !a.spoilt && a.restore != nil && unlock != "" {
-		_, err := a.conn.ExecContext(context.WithoutCancel(ctx), unlock)
+	if !a.spoilt && a.restore != nil {
+		_, err := a.conn.ExecContext(context.WithoutCancel(ctx), a.withLock("unlock"))
 		a.spoilt = err != nil
 	}
 	if a.spoilt {

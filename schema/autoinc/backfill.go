@@ -3,53 +3,81 @@ package autoinc
 import (
 	"context"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/snowkey-go/snowkey/schema/internal/database"
 )
 
-// backfill fills one range of blocks at a time, up to the last block that existed when
-// it began. Later rows don't need it, because the trigger already fills them. Each
-// range is recorded, and it's safe to fill a range again.
-func (a *applier) backfill(ctx context.Context, s Step, before entry) error {
-	type size struct{ blocks, rows int64 } // rows is an estimate of the rows per block
-	of, err := database.One(ctx, a.conn, s.Size, func(s *size) []any { return []any{&s.blocks, &s.rows} })
-	if err != nil {
-		return err
+// The SQL of a backfill is for the numbers above its first parameter, up to the second. On MySQL
+// and MariaDB, these variables of the session have them.
+const rangeAfter, rangeLast = "@snowkey_after", "@snowkey_last"
+
+// A batched is what the Size of a step returns: the last block or key of a range, and of all. If
+// the step gives rows new keys, it is a row's number in the order, and the time of the row.
+type batched struct{ last, end, at int64 }
+
+// backfill runs the SQL of a step, or what reverses it, for one range of blocks or keys at a
+// time, up to the last one that existed when it began. Later rows don't need it, because a
+// trigger already fills them. Each range is recorded, and may be repeated.
+func (a *applier) backfill(ctx context.Context, s Step, sql string, before entry) error {
+	after, end := int64(math.MinInt64), int64(math.MaxInt64)
+	_, _ = fmt.Sscanf(before.detail, "%d of %d", &after, &end) // there is no detail at first
+	most, paced := int64(a.options.BatchSize), a.plan.Online && s.Run != assigning
+	if a.IsMySQL() && paced {
+		most = max(most/10, 1) // writers wait for longer than on Postgres
 	}
-	var filled, total int64
-	if _, err := fmt.Sscanf(before.detail, "%d of %d", &filled, &total); err != nil {
-		filled, total = 0, of.blocks
-	}
-	most := max(int64(a.options.BatchSize)/max(of.rows, 1), 1)
-	batch := most
-	for filled < total {
+	columns := map[bool]int{true: 3, false: 2}[s.Run == assigning]
+	for rows := most; after < end; {
 		if err := a.throttle(ctx); err != nil {
 			return err
 		}
-		if err := a.obey(ctx, false); err != nil {
+		next, err := database.List(ctx, a.conn, s.Size, func(b *batched) []any { return []any{&b.last, &b.end, &b.at}[:columns] }, after, rows)
+		if err != nil || len(next) == 0 || next[0].last == math.MinInt64 {
 			return err
 		}
-		end := min(filled+batch, total)
-		err := a.patiently(ctx, func() error {
-			// If ctx ends, we don't interrupt the batch, but stop before the next one.
+		last := next[len(next)-1].last
+		end = min(end, next[0].end)
+		args, variables := []any{after, last}, "SET "+rangeAfter+" = ?, "+rangeLast+" = ?"
+		if s.Run == assigning {
+			variables = "SET @snowkey_ids = ?"
+			if args, err = a.assign(s, next); err != nil {
+				return err
+			}
+		}
+		whole := context.WithoutCancel(ctx) // if ctx ends, we stop before the next batch
+		err = a.patiently(ctx, func() error {
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
-			began := time.Now()
-			_, err := a.conn.ExecContext(context.WithoutCancel(ctx), s.SQL, filled, end)
-			batch = pace(batch, most, time.Since(began))
-			return err
+			began, args := time.Now(), args
+			if a.IsMySQL() {
+				if _, err := a.conn.ExecContext(whole, variables, args...); err != nil {
+					return err
+				}
+				args = nil
+			}
+			do := func() error {
+				_, err := a.conn.ExecContext(whole, sql, args...)
+				if paced {
+					rows = pace(rows, most, time.Since(began))
+				}
+				if err != nil {
+					return err
+				}
+				return a.record(whole, s.ID, entry{started, fmt.Sprintf("%d of %d", last, end)})
+			}
+			if s.Run == assigning { // a row must not get two keys
+				return a.inTransaction(whole, []Step{s}, do)
+			}
+			return do()
 		})
 		if err != nil {
 			return err
 		}
-		filled = end
-		a.report(Progress{Step: s, Event: Filled, Done: filled, Total: total})
-		if err := a.record(context.WithoutCancel(ctx), s, entry{started, fmt.Sprintf("%d of %d", filled, total)}); err != nil {
-			return err
-		}
-		if filled < total && database.Sleep(ctx, a.options.Pause) != nil {
+		after = last
+		a.report(Progress{Step: s, Event: Filled, Done: min(after, end), Total: end})
+		if after < end && database.Sleep(ctx, a.options.Pause) != nil {
 			return ctx.Err()
 		}
 	}
@@ -70,13 +98,11 @@ func pace(size, most int64, took time.Duration) int64 {
 
 // throttle waits while a standby or a logical subscriber of Postgres lags behind, or while
 // too many sessions are busy. The server only shows this to superusers and members of
-// pg_monitor, so other users never wait.
+// pg_monitor, so other users never wait for that. It also does what Control says.
 func (a *applier) throttle(ctx context.Context) error {
-	const query = `SELECT (SELECT coalesce(max(extract(epoch FROM replay_lag)) * 1000, 0)::bigint FROM pg_stat_replication WHERE state <> 'backup'),
-		(SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND backend_type = 'client backend' AND pid <> pg_backend_pid())`
 	type load struct{ lag, active int64 } // lag in milliseconds
 	for pause := 100 * time.Millisecond; ; pause = min(2*pause, 10*time.Second) {
-		is, err := database.One(ctx, a.conn, query, func(l *load) []any { return []any{&l.lag, &l.active} })
+		is, err := database.One(ctx, a.conn, a.query("load"), func(l *load) []any { return []any{&l.lag, &l.active} })
 		switch {
 		case err != nil:
 			return err
@@ -85,7 +111,7 @@ func (a *applier) throttle(ctx context.Context) error {
 		case a.options.MaxActive > 0 && is.active > int64(a.options.MaxActive):
 			a.retried(fmt.Errorf("%d sessions are running a statement; the backfill continues when there are at most %d", is.active, a.options.MaxActive))
 		default:
-			return nil
+			return a.obey(ctx, false)
 		}
 		if err := database.Sleep(ctx, pause); err != nil {
 			return err

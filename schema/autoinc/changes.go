@@ -19,6 +19,7 @@ import (
 // They are the same on every server. A planner turns them into steps.
 type changes struct {
 	server
+	schema   // unless no step depends on it
 	options  PlanOptions
 	compared *Plan // a plan that was made before, if it is to be compared with this one
 	report   catalog.Report
@@ -50,9 +51,14 @@ func readChanges(ctx context.Context, conn *sql.Conn, s server, options PlanOpti
 }
 
 func (c *changes) refuse(column catalog.Column, remedy, format string, args ...any) {
-	r := refusal{column, fmt.Sprintf(format, args...), remedy}
-	if !slices.Contains(c.refusals, r) {
-		c.refusals = append(c.refusals, r)
+	reason := fmt.Sprintf(format, args...)
+	i := slices.IndexFunc(c.refusals, func(r refusal) bool { return r.reason == reason && r.remedy == remedy })
+	if i < 0 {
+		i = len(c.refusals)
+		c.refusals = append(c.refusals, refusal{reason: reason, remedy: remedy})
+	}
+	if r := &c.refusals[i]; !has(r.columns, column) {
+		r.columns = append(r.columns, column)
 	}
 }
 
@@ -104,9 +110,7 @@ func (c *changes) choose() error {
 
 func (c *changes) refuseKey(k catalog.Key) {
 	for _, column := range k.Columns() {
-		if !plain(column.Name) || !plain(column.Table.Name) || !plain(column.Table.Schema) {
-			c.refuse(column, "rename it", "its name has a line end or another control character, which no reviewer would see")
-		}
+		c.refuseName(column)
 	}
 	const leave = "leave its table out of the plan (Except, --except)"
 	alone := func(columns []string) bool { return slices.Equal(columns, []string{k.Column.Name}) }
@@ -129,6 +133,12 @@ func (c *changes) refuseKey(k catalog.Key) {
 	if next, known := new(big.Int).SetString(k.Counter.Next, 10); known && next.Cmp(big.NewInt(c.options.Floor)) > 0 && !c.fenced(k) {
 		c.refuse(k.Column, fmt.Sprintf("find out who wrote that key while the table counted. On MySQL, MariaDB and SQLite the counter stays beyond it until such rows are gone; on Postgres set the sequence back. If rows were counted this far, plan with a larger floor than %d", c.options.Floor),
 			"its counter stands at %s, beyond the floor: a generated key is in a table that still counts, or a setval has moved it, so that counted and generated keys cannot be told apart", next)
+	}
+}
+
+func (c *changes) refuseName(column catalog.Column) {
+	if !plain(column.Name) || !plain(column.Table.Name) || !plain(column.Table.Schema) {
+		c.refuse(column, "rename it", "its name has a line end or another control character, which no reviewer would see")
 	}
 }
 

@@ -25,25 +25,22 @@ const control = "control"
 // Control tells an [Apply] of the plan that is running in some process to pause, to
 // continue or to stop.
 func Control(ctx context.Context, db *sql.DB, plan *Plan, command string) error {
-	if db == nil || plan == nil {
-		return errNothing
-	}
 	if !slices.Contains([]string{Pause, Continue, Stop}, command) {
 		return fmt.Errorf("autoinc: %q is not %s, %s or %s", command, Pause, Continue, Stop)
 	}
-	sum, err := plan.sum()
+	conn, l, err := plan.open(ctx, db)
 	if err != nil {
 		return err
 	}
-	l := ledger{plan.server(), plan.progress, sum}
-	there, err := l.exists(ctx, db)
+	defer conn.Close()
+	there, err := l.exists(ctx, conn)
 	if err == nil && !there {
 		err = fail(ErrPhase, "the plan is not being applied: there is no table %s", l.name(l.table))
 	}
 	if err != nil {
 		return err
 	}
-	return l.write(ctx, db, control, entry{seen, command})
+	return l.write(ctx, conn, control, entry{committed, command})
 }
 
 // obey waits for as long as Control has paused the plan. With hold, it waits until Control

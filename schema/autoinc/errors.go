@@ -59,26 +59,16 @@ func fail(kind error, format string, args ...any) error {
 
 // A refusal is one of the reasons why there is no plan.
 type refusal struct {
-	column catalog.Column // the key or child concerned
-	reason string
-	remedy string
+	reason, remedy string
+	columns        []catalog.Column // the keys and children concerned
 }
 
 func refused(s server, refusals []refusal) error {
-	type reason struct{ reason, remedy string }
-	var reasons []reason // in the order in which we found them
-	columns := make(map[reason][]string)
-	for _, r := range refusals {
-		key := reason{r.reason, r.remedy}
-		if len(columns[key]) == 0 {
-			reasons = append(reasons, key)
-		}
-		columns[key] = append(columns[key], database.Printable(s.column(r.column)))
-	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "there is no plan, for %s", database.Plural(len(reasons), "reason"))
-	for _, r := range reasons {
-		fmt.Fprintf(&b, "\n%s: %s\n  → %s", strings.Join(columns[r], ", "), database.Printable(r.reason), database.Printable(r.remedy))
+	fmt.Fprintf(&b, "there is no plan, for %s", database.Plural(len(refusals), "reason"))
+	for _, r := range refusals {
+		columns := joined(r.columns, ", ", func(_ int, c catalog.Column) string { return database.Printable(s.column(c)) })
+		fmt.Fprintf(&b, "\n%s: %s\n  → %s", columns, database.Printable(r.reason), database.Printable(r.remedy))
 	}
 	return fail(ErrRefused, "%s", b.String())
 }

@@ -16,8 +16,7 @@ type state string
 const (
 	started   state = "started"   // a step outside of a transaction has begun, and may have been applied
 	done      state = "done"      // a step outside of a transaction, or a phase, is complete
-	committed state = "committed" // the step was committed together with the rest of its transaction
-	seen      state = "seen"      // a step that only reads is complete
+	committed state = "committed" // the step was committed together with the rest of its transaction, or only reads
 )
 
 // A ledger is the table in which Apply records its progress. Under the checksum of the
@@ -34,7 +33,7 @@ type entry struct {
 	detail string // the result of a count, or the blocks that a backfill has filled
 }
 
-func (e entry) taken() bool { return e.state == done || e.state == committed || e.state == seen }
+func (e entry) taken() bool { return e.state == done || e.state == committed }
 
 // A session is a connection, or a transaction on a connection.
 type session interface {
@@ -43,7 +42,8 @@ type session interface {
 }
 
 func (l ledger) exists(ctx context.Context, q database.Querier) (bool, error) {
-	if there, err := l.there(ctx, q, l.table); err != nil || !there {
+	there := l.fill("ledger", "{schema}", l.Literal(l.table.Schema), "{name}", l.Literal(l.table.Name))
+	if n, err := database.One(ctx, q, there, database.Number); err != nil || n == 0 {
 		return false, err
 	}
 	query := "SELECT count(*) FROM (SELECT plan, step, state, detail FROM " + l.name(l.table) + ") AS progress"
@@ -53,19 +53,11 @@ func (l ledger) exists(ctx context.Context, q database.Querier) (bool, error) {
 	return true, nil
 }
 
-// there reports whether a table exists.
-func (s server) there(ctx context.Context, q database.Querier, table catalog.Name) (bool, error) {
-	text := strings.NewReplacer("{schema}", s.Literal(table.Schema), "{name}", s.Literal(table.Name)).Replace(s.query("ledger"))
-	n, err := database.One(ctx, q, text, database.Number)
-	return n > 0, err
-}
-
 func (l ledger) create(ctx context.Context, s session) error {
 	if there, err := l.exists(ctx, s); err != nil || there {
 		return err
 	}
-	return l.exec(ctx, s, "CREATE TABLE %s (plan %s NOT NULL, step %[2]s NOT NULL, state %[2]s NOT NULL, detail %[2]s NOT NULL, at timestamp DEFAULT CURRENT_TIMESTAMP, PRIMARY KEY (plan, step))",
-		l.name(l.table), l.syntax().text)
+	return l.exec(ctx, s, "%s", l.fill("create ledger", "{table}", l.name(l.table)))
 }
 
 func (l ledger) exec(ctx context.Context, s session, format string, args ...any) error {
@@ -75,43 +67,40 @@ func (l ledger) exec(ctx context.Context, s session, format string, args ...any)
 	return nil
 }
 
-// read returns all entries of the plan.
+// read returns all entries of the plan, or nil if there is no table.
 func (l ledger) read(ctx context.Context, q database.Querier) (map[string]entry, error) {
+	if there, err := l.exists(ctx, q); err != nil || !there {
+		return nil, err
+	}
 	type row struct {
 		step string
 		entry
 	}
-	rows, err := database.List(ctx, q, fmt.Sprintf("SELECT step, state, detail FROM %s WHERE plan = %s", l.name(l.table), l.Literal(l.sum)),
+	rows, err := database.List(ctx, q, fmt.Sprintf("SELECT step, state, detail FROM %s WHERE plan = %s AND step <> %s", l.name(l.table), l.Literal(l.sum), l.Literal(control)), // which says nothing about the progress
 		func(r *row) []any { return []any{&r.step, (*string)(&r.state), &r.detail} })
 	if err != nil {
 		return nil, err
 	}
 	entries := make(map[string]entry)
 	for _, r := range rows {
-		if r.step != control { // which says nothing about the progress
-			entries[r.step] = r.entry
-		}
+		entries[r.step] = r.entry
 	}
 	return entries, nil
 }
 
-// own returns all entries of the plan, or nil if there is no table. It refuses to go on if
-// another plan is unfinished.
+// own is read, but refuses to go on if another plan is unfinished.
 func (l ledger) own(ctx context.Context, q database.Querier) (map[string]entry, error) {
-	there, err := l.exists(ctx, q)
-	if err != nil || !there {
-		return nil, err
+	entries, err := l.read(ctx, q)
+	if err == nil && entries != nil {
+		err = l.refuseUnfinished(ctx, q)
 	}
-	if err := l.refuseUnfinished(ctx, q); err != nil {
-		return nil, err
-	}
-	return l.read(ctx, q)
+	return entries, err
 }
 
 // write adds an entry, or replaces the existing one.
 func (l ledger) write(ctx context.Context, s session, step string, e entry) error {
 	return l.exec(ctx, s, "INSERT INTO %s (plan, step, state, detail) VALUES (%s, %s, %s, %s) %s",
-		l.name(l.table), l.Literal(l.sum), l.Literal(step), l.Literal(string(e.state)), l.Literal(e.detail), l.syntax().upsert)
+		l.name(l.table), l.Literal(l.sum), l.Literal(step), l.Literal(string(e.state)), l.Literal(e.detail), l.query("upsert"))
 }
 
 // forget deletes entries.
@@ -132,22 +121,12 @@ func (l ledger) drop(ctx context.Context, s session) error {
 // refuseUnfinished returns an error that wraps [ErrUnfinished] if a plan with another
 // checksum stopped in the middle of a phase.
 func (l ledger) refuseUnfinished(ctx context.Context, q database.Querier) error {
-	type row struct{ plan, step, state string }
-	rows, err := database.List(ctx, q, "SELECT plan, step, state FROM "+l.name(l.table)+" ORDER BY plan, step", func(r *row) []any { return []any{&r.plan, &r.step, &r.state} })
-	if err != nil {
+	type row struct{ plan, step string }
+	rows, err := database.List(ctx, q, l.fill("unfinished", "{table}", l.name(l.table), "{plan}", l.Literal(l.sum)), func(r *row) []any { return []any{&r.plan, &r.step} })
+	if err != nil || len(rows) == 0 {
 		return err
 	}
-	complete := make(map[[2]string]bool)
-	for _, r := range rows {
-		complete[[2]string{r.plan, r.step}] = true // we only look up phases here
-	}
-	for _, r := range rows {
-		phase, _, _ := strings.Cut(r.step, "/")
-		between := state(r.state) == started || state(r.state) == done
-		if r.plan != l.sum && between && !complete[[2]string{r.plan, phase}] {
-			return fail(ErrUnfinished, "the plan %.12s… has stopped in the phase %s, and the catalog does not show what it has dropped; apply that plan to the end of the phase, or delete its rows from %s if you have undone it by hand",
-				r.plan, phase, l.name(l.table))
-		}
-	}
-	return nil
+	phase, _, _ := strings.Cut(rows[0].step, "/")
+	return fail(ErrUnfinished, "the plan %.12s… has stopped in the phase %s, and the catalog does not show what it has dropped; apply that plan to the end of the phase, or delete its rows from %s if you have undone it by hand",
+		rows[0].plan, phase, l.name(l.table))
 }

@@ -66,13 +66,16 @@ var unhurried = []string{"SELECT set_config('lock_timeout', '0', false)"}
 // patiently retries for as long as another session holds a lock, up to 20 attempts in
 // total. If we can see the session that holds it, the next attempt comes as soon as its
 // transaction has ended. Otherwise we pause, twice as long each time, up to two minutes.
-// The pauses are randomized, so that we don't fall into step with another program.
+// The pauses are randomized, so that we don't fall into step with another program. In a
+// dry run, it does nothing.
 func (a *applier) patiently(ctx context.Context, try func() error) error {
 	const attempts, most = 20, 2 * time.Minute
 	pause := 50 * time.Millisecond
-	for attempt := 1; ; attempt++ {
+	for attempt := 1; !a.options.DryRun; attempt++ {
 		err := try()
-		if err == nil || !a.transient(err) {
+		// If another session held a lock, the statement hasn't changed anything.
+		locked := errors.Is(err, errLocked) || sqldialect.Busy(err) || sqldialect.Conflict(err)
+		if !locked || a.spoilt || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 			return err
 		}
 		holder := a.holder(ctx)
@@ -95,6 +98,7 @@ func (a *applier) patiently(ctx context.Context, try func() error) error {
 		}
 		pause = min(2*pause, most)
 	}
+	return nil
 }
 
 // lookAgain is how long we wait before we look again whether a session still holds a lock.
@@ -106,12 +110,9 @@ const lookAgain = 200 * time.Millisecond
 // from their locks, or returns "" if there is none or if we may not see it.
 func (a *applier) holder(ctx context.Context) string {
 	query := a.query("holder")
-	switch {
-	case query == "":
-		return ""
-	case a.IsMySQL():
+	if a.IsMySQL() {
 		query = fmt.Sprintf(query, a.Literal(a.plan.Database))
-	default:
+	} else {
 		var tables []string
 		all := false
 		for _, s := range a.current {

@@ -19,8 +19,6 @@ var uncheckedForeignKeys, checkedForeignKeys = []string{"SET SESSION foreign_key
 // A mysqlPlanner plans for MySQL and MariaDB.
 type mysqlPlanner struct {
 	*planner
-	all         []column // all columns of the server, and the same by place
-	columns     map[place]column
 	connected   []catalog.Column          // the keys, and all columns that must have the same type
 	definitions map[catalog.Name][]string // the lines of their tables' CREATE TABLE statements, as written by the server
 }
@@ -73,10 +71,9 @@ func newMySQLPlanner(ctx context.Context, conn *sql.Conn, base *planner) (*mysql
 		return nil, err
 	}
 	p.database = cmp.Or(current, p.keys[0].Column.Table.Schema)
-	if p.all, err = p.planner.columns(ctx, conn); err != nil {
+	if err := p.readColumns(ctx, conn, p.server); err != nil {
 		return nil, err
 	}
-	p.columns = by(p.all, func(c column) place { return exactPlace(c.Column) })
 	for _, k := range p.keys {
 		p.connected = append(p.connected, k.Columns()...)
 	}

@@ -66,3 +66,85 @@ WHERE INDEX_NAME = 'PRIMARY' AND TABLE_SCHEMA NOT IN {system} GROUP BY TABLE_SCH
 SELECT EVENT_OBJECT_SCHEMA, EVENT_OBJECT_TABLE, TRIGGER_NAME, DEFINER = CURRENT_USER() OR EXISTS (SELECT 1 FROM information_schema.USER_PRIVILEGES
 	WHERE GRANTEE = CONCAT("'", REPLACE(CURRENT_USER(), "@", "'@'"), "'") AND PRIVILEGE_TYPE IN ('SUPER', 'SET USER', 'SET_USER_ID', 'SET_ANY_DEFINER'))
 FROM information_schema.TRIGGERS WHERE EVENT_OBJECT_SCHEMA NOT IN {system} ORDER BY EVENT_OBJECT_SCHEMA, EVENT_OBJECT_TABLE, ACTION_TIMING, EVENT_MANIPULATION, ACTION_ORDER
+
+-- name: plain
+sql_mode = {mode}
+
+-- name: wait
+innodb_lock_wait_timeout = 1
+
+-- name: loose
+-- Without a strict mode, a missing key becomes 0 instead of an error.
+sql_mode = ''
+
+-- name: session
+autocommit = 1
+foreign_key_checks = 1
+sql_mode = {mode}
+lock_wait_timeout = {seconds}
+innodb_lock_wait_timeout = {seconds}
+
+-- name: session of mariadb
+-- Otherwise the server would end a long ALTER (1969).
+max_statement_time = 0
+
+-- name: session of mysql
+-- Otherwise the server would show the counters of yesterday.
+information_schema_stats_expiry = 0
+
+-- name: begin
+BEGIN
+
+-- name: create ledger
+CREATE TABLE {table} (plan VARCHAR(100) NOT NULL, step VARCHAR(100) NOT NULL, state VARCHAR(100) NOT NULL, detail VARCHAR(100) NOT NULL, at timestamp DEFAULT CURRENT_TIMESTAMP, PRIMARY KEY (plan, step))
+
+-- name: upsert
+ON DUPLICATE KEY UPDATE state = VALUES(state), detail = VALUES(detail), at = CURRENT_TIMESTAMP
+
+-- name: row without values
+() VALUES ()
+
+-- name: create map
+-- The old keys keep their type and collation.
+CREATE TABLE {map} (new BIGINT NOT NULL, PRIMARY KEY (old), UNIQUE KEY (new)) SELECT {key} AS old, 0 AS new FROM {table} WHERE FALSE
+
+-- name: create order
+CREATE TABLE {order} (n BIGINT PRIMARY KEY, at BIGINT NOT NULL) SELECT 0 AS n, {key} AS old, 0 AS at FROM {table} WHERE FALSE
+
+-- name: next in order
+SELECT n, (SELECT max(n) FROM {order}), at FROM {order} WHERE n > ? ORDER BY n LIMIT ?
+
+-- name: assign
+INSERT INTO {map} (old, new) SELECT o.old, i.id FROM JSON_TABLE(@snowkey_ids, '$[*]' COLUMNS (n BIGINT PATH '$[0]', id BIGINT PATH '$[1]')) AS i JOIN {order} AS o ON o.n = i.n
+
+-- name: microseconds
+TIMESTAMPDIFF(MICROSECOND, '1970-01-01', {column})
+
+-- name: spread
+{from} + {span} DIV (count(*) OVER () + 1) * row_number() OVER (ORDER BY {key})
+
+-- name: generated
+SELECT {key} FROM {table} WHERE {key} >= {floor} LIMIT 1
+
+-- name: check
+{query}
+
+-- name: trial
+BEGIN
+
+-- name: unfinished
+-- The first step of another plan that was applied, in a phase that isn't complete.
+SELECT p.plan, p.step FROM {table} AS p WHERE p.plan <> {plan} AND p.state IN ('started', 'done') AND p.step LIKE '%/%'
+	AND NOT EXISTS (SELECT 1 FROM {table} AS q WHERE q.plan = p.plan AND q.step = SUBSTR(p.step, 1, INSTR(p.step, '/') - 1)) ORDER BY p.plan, p.step LIMIT 1
+
+-- name: partitions
+-- They are no tables.
+SELECT '', '', false, '', '', false FROM DUAL WHERE false
+
+-- name: only views
+-- The list of columns also has those of views.
+SELECT TABLE_SCHEMA, TABLE_NAME FROM information_schema.VIEWS
+
+-- name: load
+-- Replicas lag by the longest statement, which is short.
+SELECT 0, 0

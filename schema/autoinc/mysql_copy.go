@@ -1,16 +1,12 @@
 package autoinc
 
 import (
-	"context"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/snowkey-go/snowkey/internal/ddl"
 	"github.com/snowkey-go/snowkey/schema/catalog"
-	"github.com/snowkey-go/snowkey/schema/internal/database"
 )
 
 // Online, tables are widened while applications keep using them. Beside each table we make an
@@ -38,13 +34,7 @@ func (p *mysqlPlanner) copyOf(table catalog.Name, r rekeying, from, to string, a
 	c := tableCopy{table: table, fresh: beside("snowkey_new", table), old: beside("snowkey_old", table), key: p.primaryKey(table), from: p.name(table) + " AS t"}
 	empty := p.name(beside(emptyPrefix, table))
 	c.like, c.altered = "CREATE TABLE "+empty+" LIKE "+p.name(table), "ALTER TABLE "+empty+" "+strings.Join(actions, ", ")+", RENAME TO "+p.name(c.fresh)
-	var names []string // without those that the server computes
-	for _, column := range p.all {
-		if column.Table == table && !column.computed {
-			names = append(names, column.Name)
-		}
-	}
-	var joins string
+	names, joins := p.stored(table), ""
 	c.columns, c.values, joins = r.copied(p.server, table, names, from, to)
 	for i, name := range names {
 		if value := "t." + p.Quote(name); c.values[i] != value && to == "new" {
@@ -194,7 +184,7 @@ func (p *mysqlPlanner) insertion(c tableCopy, where string) string {
 // filling returns a step that copies the rows.
 func (p *mysqlPlanner) filling(c tableCopy) Step {
 	s := Step{
-		Text: "copy the rows of " + p.name(c.table), Run: ranging, Locks: "the rows of a batch", Rewrites: "nothing; it writes every row to the copy", Copies: p.name(c.table),
+		Text: "copy the rows of " + p.name(c.table), Run: Backfill, Locks: "the rows of a batch", Rewrites: "nothing; it writes every row to the copy", Copies: p.name(c.table),
 		SQL: p.insertion(c, c.batch+" > "+rangeAfter+and+c.batch+" <= "+rangeLast), Size: c.last,
 		Before: writesCopy, After: wroteCopy,
 	}
@@ -237,58 +227,7 @@ func (p *mysqlPlanner) swap(c tableCopy, s Step) []Step {
 	return []Step{s, {Text: "drop the old table, with its triggers", SQL: drop, Locks: "nothing", Done: p.listed(0, "TABLES", "TABLE", c.old, "")}}
 }
 
-// ranging is how we run a step that copies rows, a batch at a time. A batch may be repeated.
-const ranging = "ranges"
-
-// The SQL for a batch is for the numbers between these variables of the session.
-const rangeAfter, rangeLast = "@snowkey_after", "@snowkey_last"
-
 // lastOf returns the query for the last row of a batch, and of a table, by a column.
 func (p *mysqlPlanner) lastOf(table, column string) string {
 	return fmt.Sprintf("SELECT COALESCE(MAX(n), -9223372036854775808), COALESCE((SELECT MAX(%s) FROM %s), 0) FROM (SELECT %[1]s AS n FROM %[2]s WHERE %[1]s > ? ORDER BY %[1]s LIMIT ?) AS r", column, table)
-}
-
-// ranges runs the SQL of a step, or what reverses it, for all rows, and continues where it was.
-// Its Size is a query for the number of the last row in a batch, and of the table. Rows that
-// come later are left to triggers, which also keep the copied rows equal.
-func (a *applier) ranges(ctx context.Context, s Step, sql string, before entry) error {
-	type batch struct{ last, total int64 }
-	after, end, most := int64(math.MinInt64), int64(math.MinInt64), int64(a.options.BatchSize)
-	if a.plan.Online {
-		most = max(most/10, 1) // for which writers wait
-	}
-	rows := most
-	_, _ = fmt.Sscanf(before.detail, "%d of %d", &after, &end) // if it has begun
-	for after == math.MinInt64 || after < end {
-		if err := a.obey(ctx, false); err != nil {
-			return err
-		}
-		b, err := database.One(ctx, a.conn, s.Size, func(b *batch) []any { return []any{&b.last, &b.total} }, after, rows)
-		if err != nil || b.last == math.MinInt64 {
-			return err
-		}
-		if after == math.MinInt64 {
-			end = b.total
-		}
-		err = a.patiently(ctx, func() error {
-			if _, err := a.conn.ExecContext(ctx, "SET "+rangeAfter+" = ?, "+rangeLast+" = ?", after, b.last); err != nil {
-				return err
-			}
-			began := time.Now()
-			_, err := a.conn.ExecContext(ctx, sql)
-			if a.plan.Online {
-				rows = pace(rows, most, time.Since(began))
-			}
-			return err
-		})
-		if err != nil {
-			return err
-		}
-		after = b.last
-		a.report(Progress{Step: s, Event: Filled, Done: min(after, end), Total: end})
-		if err := a.record(ctx, s, entry{started, fmt.Sprintf("%d of %d", after, end)}); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -96,6 +96,11 @@ type plannedKey struct {
 	References []catalog.Reference `json:"references,omitempty"` // the foreign keys themselves
 }
 
+// columns returns the key and the columns that hold it.
+func (k plannedKey) columns() []catalog.Column {
+	return append([]catalog.Column{k.Column}, k.Holders...)
+}
+
 // rekeyed reports whether the keys of the plan get other values.
 func (p *Plan) rekeyed() bool { return p.rekey != nil }
 
@@ -128,7 +133,7 @@ const (
 	Exec     = "exec"     // once
 	Check    = "check"    // a query that must not return a row
 	Count    = "count"    // a query whose result is kept for Verify or Undo
-	Backfill = "backfill" // once for each range of blocks, from $1 to $2
+	Backfill = "backfill" // once for each range of blocks or keys, above $1 and up to $2
 )
 
 // A Step is one statement.
@@ -179,7 +184,8 @@ type Step struct {
 	// Retry is SQL for removing anything a failed attempt might have left behind.
 	Retry string `json:"retry,omitempty"`
 
-	// Size is a query for the number of blocks a Backfill has to process.
+	// Size is a query for the last block or key of a Backfill's next range, and of its last
+	// range. Its parameters are where the range before ended, and the number of rows.
 	Size string `json:"size,omitempty"`
 }
 
@@ -215,21 +221,20 @@ func ids(steps []Step) (ids []string) {
 func (p *Plan) complete() {
 	s := p.server()
 	for _, k := range p.keys {
-		table, key := k.Column.Table, s.Quote(k.Column.Name)
-		selected := key
-		if s.Dialect == catalog.Postgres {
-			// Otherwise the type of the result changes when the column is widened, which
-			// makes statements fail that a driver such as pgx has prepared before.
-			selected += "::bigint"
+		if !slices.Contains(p.Tables, k.Column.Table) {
+			p.Tables = append(p.Tables, k.Column.Table)
 		}
-		if !slices.Contains(p.Tables, table) {
-			p.Tables = append(p.Tables, table)
+		if !p.rekeyed() { // otherwise Undo has the old keys
+			p.Generated = append(p.Generated, s.fill("generated", "{key}", s.Quote(k.Column.Name), "{table}", s.name(k.Column.Table), "{floor}", fmt.Sprint(p.Floor)))
 		}
-		if p.rekeyed() {
-			continue // Undo has the old keys
-		}
-		p.Generated = append(p.Generated, fmt.Sprintf("SELECT %s FROM %s WHERE %s >= %d LIMIT 1", selected, s.name(table), key, p.Floor))
 	}
+}
+
+func (p *Plan) schemas() (names []string) {
+	for _, table := range p.Tables {
+		names = append(names, table.Schema)
+	}
+	return names
 }
 
 // phase returns the phase with the given name, or one without steps if there is none.
@@ -284,7 +289,7 @@ func makePlan(ctx context.Context, conn *sql.Conn, options PlanOptions, compared
 		return nil, err
 	}
 	s := server{found}
-	restore, err := s.Set(ctx, conn, s.syntax().plain...)
+	restore, err := s.Set(ctx, conn, s.settings("plain")...)
 	if err != nil {
 		return nil, err
 	}

@@ -60,36 +60,33 @@ func (s *Step) headers() []header {
 	}
 }
 
-// write writes the header, unless its field has the zero value.
-func (h header) write(b *bytes.Buffer) error {
-	value := reflect.ValueOf(h.field).Elem()
-	if value.Kind() != reflect.Slice {
-		return h.writeValue(b, value)
-	}
-	for i := range value.Len() {
-		if err := h.writeValue(b, value.Index(i)); err != nil {
-			return err
+// write writes headers, except those whose field has the zero value.
+func write(b *bytes.Buffer, headers []header) error {
+	for _, h := range headers {
+		values := []reflect.Value{reflect.ValueOf(h.field).Elem()}
+		if list := values[0]; list.Kind() == reflect.Slice {
+			values = nil
+			for i := range list.Len() {
+				values = append(values, list.Index(i))
+			}
+		}
+		for _, value := range values {
+			text := value.String()
+			if value.Kind() != reflect.String {
+				data, err := json.Marshal(value.Interface())
+				if err != nil {
+					return fmt.Errorf("autoinc: %w", err)
+				}
+				text = string(data)
+			}
+			if strings.Contains(text, "\r") {
+				return fmt.Errorf("autoinc: the plan's %s %q has the end of a line that would hide it", h.name, text)
+			}
+			if !value.IsZero() {
+				fmt.Fprintf(b, "-- %s: %s\n", h.name, strings.ReplaceAll(text, "\n", "\n-- "+h.name+more+": "))
+			}
 		}
 	}
-	return nil
-}
-
-func (h header) writeValue(b *bytes.Buffer, value reflect.Value) error {
-	text := value.String()
-	if value.Kind() != reflect.String {
-		data, err := json.Marshal(value.Interface())
-		if err != nil {
-			return fmt.Errorf("autoinc: %w", err)
-		}
-		text = string(data)
-	}
-	if value.IsZero() {
-		return nil
-	}
-	if strings.Contains(text, "\r") {
-		return fmt.Errorf("autoinc: the plan's %s %q has the end of a line that would hide it", h.name, text)
-	}
-	fmt.Fprintf(b, "-- %s: %s\n", h.name, strings.ReplaceAll(text, "\n", "\n-- "+h.name+more+": "))
 	return nil
 }
 
@@ -143,22 +140,16 @@ func sum(body []byte) string { return fmt.Sprintf("%x", sha256.Sum256(body)) }
 
 func (p *Plan) body() ([]byte, error) {
 	var b bytes.Buffer
-	var wrong error
-	write := func(headers []header) {
-		for _, h := range headers {
-			wrong = cmp.Or(wrong, h.write(&b))
-		}
-	}
 	for _, line := range p.page() {
 		b.WriteString(line + "\n")
 	}
-	write(p.headers())
+	wrong := write(&b, p.headers())
 	for _, phase := range p.Phases {
 		b.WriteString("\n")
-		write(phase.headers())
+		wrong = cmp.Or(wrong, write(&b, phase.headers()))
 		for _, s := range phase.Steps {
 			b.WriteString("\n")
-			write(s.headers())
+			wrong = cmp.Or(wrong, write(&b, s.headers()))
 			end := "-- end: " + s.ID
 			if s.SQL == "" || strings.HasPrefix(s.SQL, "-- ") || slices.Contains(strings.Split(s.SQL, "\n"), end) {
 				wrong = fmt.Errorf("autoinc: the SQL of step %s cannot be told from the comments around it", s.ID)
@@ -194,41 +185,29 @@ func ReadPlan(r io.Reader) (*Plan, error) {
 
 func parsePlan(body string) *Plan {
 	p := new(Plan)
-	var phase Phase // the one that is being read, and its last step
-	var step *Step
-	var sql []string // lines of the step; nil until its header ends
-	for text := range strings.SplitSeq(strings.TrimSuffix(body, "\n"), "\n") {
+	headers := p.headers() // of the plan, the phase or the step that is being read
+	var step *Step         // until its end
+	for text := range strings.SplitSeq(body, "\n") {
+		line, isHeader := strings.CutPrefix(text, "-- ")
+		name, value, _ := strings.Cut(line, ": ")
 		switch {
-		case step != nil && (len(sql) > 0 || !strings.HasPrefix(text, "-- ")):
-			if text != "-- end: "+step.ID {
-				sql = append(sql, text)
-				continue
-			}
-			step.SQL = strings.TrimSuffix(strings.Join(sql, "\n"), ";")
-			phase.Steps = append(phase.Steps, *step)
-			step, sql = nil, nil
+		case step != nil && text == "-- end: "+step.ID:
+			step.SQL = strings.TrimSuffix(step.SQL, ";\n")
+			step, headers = nil, nil
 			continue
-		case text == "" || strings.HasPrefix(text, pageMark): // which is written from the rest
+		case step != nil && (step.SQL != "" || !isHeader):
+			step.SQL += text + "\n"
 			continue
-		}
-		name, value, _ := strings.Cut(strings.TrimPrefix(text, "-- "), ": ")
-		switch {
 		case name == "phase":
-			if phase.Name != "" {
-				p.Phases = append(p.Phases, phase)
-			}
-			phase = Phase{}
-		case name == "step":
-			step = new(Step)
-		}
-		headers := slices.Concat(p.headers(), phase.headers())
-		if step != nil {
+			p.Phases = append(p.Phases, Phase{})
+			headers = p.Phases[len(p.Phases)-1].headers()
+		case name == "step" && len(p.Phases) > 0:
+			phase := &p.Phases[len(p.Phases)-1]
+			phase.Steps = append(phase.Steps, Step{})
+			step = &phase.Steps[len(phase.Steps)-1]
 			headers = step.headers()
 		}
 		set(headers, name, value)
-	}
-	if phase.Name != "" {
-		p.Phases = append(p.Phases, phase)
 	}
 	p.complete()
 	return p

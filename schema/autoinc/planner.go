@@ -32,6 +32,9 @@ func (p *planner) add(phase PhaseName, steps ...Step) {
 	for _, s := range steps {
 		s.ID = fmt.Sprintf("%s/%d", phase, len(p.steps[phase])+1)
 		s.Run = cmp.Or(s.Run, Exec)
+		if s.reads() {
+			s.Locks = cmp.Or(s.Locks, "nothing; it reads the table once")
+		}
 		p.steps[phase] = append(p.steps[phase], s)
 	}
 }
@@ -74,12 +77,12 @@ func (p *planner) beginWiden() {
 		}
 	}
 	for _, table := range p.tables() {
-		p.add(Widen, Step{
-			Text: "count the rows of " + p.name(table) + ", for the proof at the end",
-			Run:  Count, SQL: p.counting(table),
-			Locks: "nothing; it reads the table once",
-		})
+		p.countRows(Widen, table)
 	}
+}
+
+func (p *planner) countRows(phase PhaseName, table catalog.Name) {
+	p.add(phase, Step{Text: "count the rows of " + p.name(table) + ", for the proof at the end", Run: Count, SQL: p.counting(table)})
 }
 
 // checkOrphans adds steps that look for rows without a parent before anything is changed.
@@ -99,10 +102,7 @@ func (p *planner) checkOrphans(ctx context.Context, conn *sql.Conn, phase PhaseN
 				p.refuse(catalog.Column{Table: r.Child, Name: r.Columns[0]}, remedy, "a row references one of %s that is not there, so that its foreign key could not be checked again; see %s", p.name(r.Parent), p.orphans(r))
 			}
 		}
-		p.add(phase, Step{
-			Text: "check that no row of " + p.name(r.Child) + " references a missing row, before anything is changed", Run: Check, SQL: p.orphans(r),
-			Locks: "nothing; it reads the table once", Remedy: remedy + ", and apply again",
-		})
+		p.add(phase, Step{Text: "check that no row of " + p.name(r.Child) + " references a missing row, before anything is changed", Run: Check, SQL: p.orphans(r), Remedy: remedy + ", and apply again"})
 	}
 	return nil
 }

@@ -354,3 +354,97 @@ JOIN pg_class c ON c.oid = x.indrelid AND NOT c.relispartition
 JOIN pg_namespace n ON n.oid = c.relnamespace AND n.nspname !~ '^pg_'
 JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = x.indkey[0]
 WHERE x.indisprimary AND x.indnkeyatts = 1 ORDER BY 1, 2
+
+-- name: plain
+-- Settings with which the server writes definitions in the same form every time. The joins of
+-- our queries are written in a good order. Postgres takes longer to look for a better one than
+-- to execute them.
+search_path = ''
+join_collapse_limit = '1'
+
+-- name: wait
+lock_timeout = '1s'
+
+-- name: session
+-- Each step sets its own lock_timeout, and all names in a plan are qualified.
+lock_timeout = '0'
+statement_timeout = '0'
+search_path = ''
+row_security = 'off'
+standard_conforming_strings = 'on'
+
+-- name: session that replaces keys
+-- Whole tables are joined with their maps, and indexed again.
+work_mem = greatest(pg_size_bytes(current_setting('work_mem')), 128::bigint << 20) / 1024 || 'kB'
+maintenance_work_mem = greatest(pg_size_bytes(current_setting('maintenance_work_mem')), 512::bigint << 20) / 1024 || 'kB'
+jit = 'off'
+
+-- name: load
+-- How far the slowest replica is behind, in milliseconds, and how many other sessions are busy.
+SELECT (SELECT coalesce(max(extract(epoch FROM replay_lag)) * 1000, 0)::bigint FROM pg_stat_replication WHERE state <> 'backup'),
+	(SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND backend_type = 'client backend' AND pid <> pg_backend_pid())
+
+-- name: begin
+BEGIN
+
+-- name: create ledger
+CREATE TABLE {table} (plan text NOT NULL, step text NOT NULL, state text NOT NULL, detail text NOT NULL, at timestamp DEFAULT CURRENT_TIMESTAMP, PRIMARY KEY (plan, step))
+
+-- name: upsert
+ON CONFLICT (plan, step) DO UPDATE SET state = excluded.state, detail = excluded.detail, at = CURRENT_TIMESTAMP
+
+-- name: row without values
+DEFAULT VALUES
+
+-- name: with keys
+-- This lets an INSERT give the keys of an identity.
+OVERRIDING SYSTEM VALUE
+
+-- name: check deferred
+SET CONSTRAINTS ALL IMMEDIATE
+
+-- name: create map
+CREATE TABLE {map} (old {type} NOT NULL, new bigint NOT NULL)
+
+-- name: create order
+CREATE TABLE {order} (n bigint PRIMARY KEY, old {type} NOT NULL, at bigint NOT NULL)
+
+-- name: next in order
+SELECT n, (SELECT max(n) FROM {order}), at FROM {order} WHERE n > $1 ORDER BY n LIMIT $2
+
+-- name: assign
+-- This adds a batch to a map. Its parameter is a JSON array of pairs of a row's number in the
+-- order and its id.
+INSERT INTO {map} (old, new) SELECT o.old, i.id FROM (SELECT (pair->>0)::bigint AS n, (pair->>1)::bigint AS id FROM json_array_elements($1::text::json) AS a (pair)) AS i JOIN {order} AS o ON o.n = i.n
+
+-- name: microseconds
+(extract(epoch FROM {column}) * 1000000)::bigint
+
+-- name: spread
+{from} + {span} / (count(*) OVER () + 1) * row_number() OVER (ORDER BY {key})
+
+-- name: generated
+-- Without a cast, the type of the result changes when the column is widened, which makes
+-- statements fail that a driver such as pgx has prepared before.
+SELECT {key}::bigint FROM {table} WHERE {key} >= {floor} LIMIT 1
+
+-- name: check
+-- Neither may the type of this result change.
+SELECT row_to_json(found)::text AS row FROM ({query}) AS found
+
+-- name: trial
+-- The application's triggers may rely on its search_path.
+BEGIN
+SET LOCAL search_path TO DEFAULT
+
+-- name: unfinished
+-- The first step of another plan that was applied, in a phase that isn't complete.
+SELECT p.plan, p.step FROM {table} AS p WHERE p.plan <> {plan} AND p.state IN ('started', 'done') AND p.step LIKE '%/%'
+	AND NOT EXISTS (SELECT 1 FROM {table} AS q WHERE q.plan = p.plan AND q.step = split_part(p.step, '/', 1)) ORDER BY p.plan, p.step LIMIT 1
+
+-- name: other engines
+SELECT '', '' WHERE false
+
+-- name: only views
+-- The list of columns doesn't have those of views.
+SELECT '', '' WHERE false

@@ -251,9 +251,9 @@ func (p *postgresPlanner) filling(table catalog.Name) Step {
 	}
 	s := Step{
 		Text: "fill the new columns of " + p.name(table), Run: Backfill,
-		SQL: fmt.Sprintf("UPDATE %s AS t SET %s WHERE ctid >= ('(' || $1::bigint || ',0)')::tid AND ctid < ('(' || $2::bigint || ',0)')::tid AND (%s)",
+		SQL: fmt.Sprintf("UPDATE %s AS t SET %s WHERE ctid >= ('(' || greatest($1::bigint, 0) || ',0)')::tid AND ctid < ('(' || $2::bigint || ',0)')::tid AND (%s)",
 			p.name(table), strings.Join(sets, ", "), strings.Join(differ, " OR ")),
-		Size: fmt.Sprintf("SELECT pg_relation_size(c.oid) / current_setting('block_size')::bigint, CASE WHEN c.relpages > 0 AND c.reltuples > 0 THEN ceil(c.reltuples / c.relpages)::bigint ELSE 50 END FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = %s AND c.relname = %s",
+		Size: fmt.Sprintf("SELECT least(greatest($1::bigint, 0) + greatest($2::bigint / rows, 1), blocks), blocks FROM (SELECT pg_relation_size(c.oid) / current_setting('block_size')::bigint AS blocks, CASE WHEN c.relpages > 0 AND c.reltuples > 0 THEN ceil(c.reltuples / c.relpages)::bigint ELSE 50 END AS rows FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = %s AND c.relname = %s) AS size",
 			p.Literal(table.Schema), p.Literal(table.Name)),
 		Locks: "the rows of a batch, for a moment", Rewrites: "every row, a batch at a time",
 	}

@@ -195,14 +195,17 @@ func (p *postgresPlanner) rewriting(table catalog.Name, r rekeying, from, to str
 		}
 		back = append(back, Step{Text: "make an index of the old keys", SQL: fmt.Sprintf("CREATE %sINDEX ON %s (%s)", unique, name, p.Quote(kept))})
 	}
-	for i, c := range r.stored[table] {
+	for i, c := range p.of[table] {
+		if c.computed {
+			continue
+		}
 		value := "t." + p.Quote(c.Name)
-		if has(columns, c) {
+		if has(columns, c.Column) {
 			otherwise := "NULL"
 			if to == "new" {
-				otherwise = fmt.Sprintf("CASE WHEN %s IS NOT NULL THEN %s(%s, %[1]s::text) END", value, lost, p.Literal(p.column(c)))
+				otherwise = fmt.Sprintf("CASE WHEN %s IS NOT NULL THEN %s(%s, %[1]s::text) END", value, lost, p.Literal(p.column(c.Column)))
 			}
-			join, other := r.join(p.server, c, i, from, to, otherwise)
+			join, other := r.join(p.server, c.Column, i, from, to, otherwise)
 			joins += join
 			value = other + " AS " + p.Quote(c.Name)
 		}

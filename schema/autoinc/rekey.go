@@ -67,9 +67,14 @@ func mapName(table catalog.Name) catalog.Name { return beside(mapPrefix, table) 
 // A rekeyer finds out what a plan with RekeyOptions changes.
 type rekeyer struct {
 	*changes
-	all     []column // of all tables, and the same by place
-	columns map[place]column
 	primary []catalog.Column // the primary keys that have one column
+	holders map[place]holder // the columns that get other values
+}
+
+// A holder is a column that holds values of a key, or of several if another column has its type.
+type holder struct {
+	key   catalog.Column
+	typed bool
 }
 
 // readRekey finds out which keys and children get other values. It takes the place of
@@ -89,13 +94,13 @@ func readRekey(ctx context.Context, conn *sql.Conn, s server, options PlanOption
 		return nil, err
 	}
 	r := &rekeyer{changes: &changes{server: s, options: options, compared: compared, report: report}}
-	if r.all, err = s.columns(ctx, conn); err != nil {
+	if err := r.readColumns(ctx, conn, s); err != nil {
 		return nil, err
 	}
-	r.columns = by(r.all, func(c column) place { return exactPlace(c.Column) })
 	if r.primary, err = database.List(ctx, conn, s.query("primary"), path); err != nil {
 		return nil, err
 	}
+	r.primary = slices.DeleteFunc(r.primary, func(c catalog.Column) bool { return !slices.Contains(report.Schemas, c.Table.Schema) })
 	if err := r.choose(); err != nil {
 		return nil, err
 	}
@@ -121,7 +126,7 @@ func (r *rekeyer) choose() error {
 	for _, name := range slices.Concat(r.options.Tables, r.options.Except) {
 		n := 0
 		for _, c := range r.primary {
-			if named(name, c.Table) && slices.Contains(r.report.Schemas, c.Table.Schema) {
+			if named(name, c.Table) {
 				n++
 			}
 		}
@@ -132,7 +137,7 @@ func (r *rekeyer) choose() error {
 	for _, c := range r.primary {
 		child := slices.ContainsFunc(r.report.References, func(f catalog.Reference) bool { return f.Child == c.Table && slices.Contains(f.Columns, c.Name) })
 		chosen := among(r.options.Tables, c.Table) || len(r.options.Tables) == 0 && !child && !strings.HasPrefix(c.Table.Name, "snowkey_")
-		if !chosen || !slices.Contains(r.report.Schemas, c.Table.Schema) || among(r.options.Except, c.Table) {
+		if !chosen || among(r.options.Except, c.Table) {
 			continue
 		}
 		key := catalog.Key{}
@@ -147,12 +152,11 @@ func (r *rekeyer) choose() error {
 
 // follow finds the children of each key, and their children.
 func (r *rekeyer) follow() error {
-	of := make(map[place]catalog.Column) // the key of each column
+	r.holders = make(map[place]holder)
 	for _, k := range r.keys {
-		of[exactPlace(k.Column)] = k.Column
+		r.holders[exactPlace(k.Column)] = holder{key: k.Column}
 	}
 	used := make([]bool, len(r.options.Children))
-	typed := make(map[place]bool) // children that hold keys of several tables
 	for i := range r.keys {
 		k := &r.keys[i]
 		r.refuseRekey(k.Column, true)
@@ -160,19 +164,15 @@ func (r *rekeyer) follow() error {
 		add := func(child column, parent catalog.Column, fk catalog.ForeignKey) {
 			fk.Child, fk.Parent = child.Column, parent
 			k.ForeignKeys = append(k.ForeignKeys, fk)
-			at := exactPlace(child.Column)
-			switch other, known := of[at]; {
-			case known && same(other, k.Column) && typed[at] == (fk.TypeColumn != ""):
-				return
-			case known && typed[at] && fk.TypeColumn != "":
-				return
-			case known:
-				r.refuse(child.Column, "leave out the table whose key is itself a child's (Except, --except), since it follows its parent", "it holds keys of %s and of %s", r.column(other), r.column(k.Column))
-				return
+			at, typed := exactPlace(child.Column), fk.TypeColumn != ""
+			switch other, known := r.holders[at]; {
+			case !known:
+				r.holders[at] = holder{k.Column, typed}
+				r.refuseRekey(child.Column, false)
+				columns = append(columns, child.Column)
+			case typed != other.typed || !typed && !same(other.key, k.Column):
+				r.refuse(child.Column, "leave out the table whose key is itself a child's (Except, --except), since it follows its parent", "it holds keys of %s and of %s", r.column(other.key), r.column(k.Column))
 			}
-			of[at], typed[at] = k.Column, fk.TypeColumn != ""
-			r.refuseRekey(child.Column, false)
-			columns = append(columns, child.Column)
 		}
 		for j := 0; j < len(columns); j++ { // the slice grows as we go
 			for _, f := range r.report.References {
@@ -223,18 +223,14 @@ var rekeyable = regexp.MustCompile(`(?i)^(((tiny|small|medium|big)?int(eger)?|uu
 
 func (r *rekeyer) refuseRekey(c catalog.Column, key bool) {
 	at := r.columns[exactPlace(c)]
-	if !plain(c.Name) || !plain(c.Table.Name) || !plain(c.Table.Schema) {
-		r.refuse(c, "rename it", "its name has a line end or another control character, which no reviewer would see")
-	}
+	r.refuseName(c)
 	if r.Dialect != catalog.SQLite && !rekeyable.MatchString(c.Type) {
 		r.refuse(c, "leave out the table of the key (Except, --except)", "it is %s, and only integers, uuid, text and bytes are replaced", c.Type)
 	}
 	if at.computed {
 		r.refuse(c, "drop it and add it again as bigint afterwards", "it is a generated column")
 	}
-	if key && slices.ContainsFunc(r.all, func(other column) bool {
-		return other.Table == c.Table && strings.EqualFold(other.Name, r.options.Rekey.KeepOld)
-	}) {
+	if key && slices.ContainsFunc(r.of[c.Table], func(other column) bool { return strings.EqualFold(other.Name, r.options.Rekey.KeepOld) }) {
 		r.refuse(c, "choose another name for the column with the old keys (KeepOld, --keep-old)", "its table has a column %s already", r.Quote(r.options.Rekey.KeepOld))
 	}
 	if at.fallback && !key {
@@ -244,33 +240,25 @@ func (r *rekeyer) refuseRekey(c catalog.Column, key bool) {
 
 // refuseSplit refuses foreign keys of which only one side gets other values.
 func (r *rekeyer) refuseSplit() {
-	of := make(map[place]catalog.Column)
-	for _, k := range r.keys {
-		for _, c := range k.Columns() {
-			of[exactPlace(c)] = k.Column
-		}
-	}
 	for _, f := range r.report.References {
 		for i, name := range f.Columns {
 			child := catalog.Column{Table: f.Child, Name: name}
-			key, known := of[exactPlace(child)]
-			if parent := of[place{f.Parent.Schema, f.Parent.Name, f.Keys[i]}]; known && !same(parent, key) {
-				r.refuse(child, "drop that foreign key", "it holds keys of %s, and its foreign key %s references %s, which has others", r.column(key), r.Quote(f.Name), r.name(f.Parent))
+			holds, known := r.holders[exactPlace(child)]
+			if parent := r.holders[place{f.Parent.Schema, f.Parent.Name, f.Keys[i]}]; known && !same(parent.key, holds.key) {
+				r.refuse(child, "drop that foreign key", "it holds keys of %s, and its foreign key %s references %s, which has others", r.column(holds.key), r.Quote(f.Name), r.name(f.Parent))
 			}
 		}
 	}
 }
 
 // A rekeying is what the phase Rekey changes: columns by table, the keys whose values each of
-// them holds, the foreign keys of these columns, and all columns of tables that are stored.
+// them holds, and the foreign keys of these columns.
 type rekeying struct {
 	byTable
 	keys       map[catalog.Name]catalog.Key // of tables whose own key gets other values
 	held       map[place][]holding
 	references []catalog.Reference
-	stored     map[catalog.Name][]catalog.Column
-	existing   []column // of all tables
-	keepOld    string   // the column that tables get for their old keys, if any
+	keepOld    string // the column that tables get for their old keys, if any
 }
 
 // kept returns the column that a table gets for its old keys, if any.
@@ -323,39 +311,21 @@ func (p *planner) rekeyPlan(ctx context.Context, conn *sql.Conn, root func(catal
 	if err := p.checkOrphans(ctx, conn, MapKeys, r.references); err != nil {
 		return r, err
 	}
-	columns, err := p.columns(ctx, conn)
-	if err != nil {
-		return r, err
-	}
-	r.stored, r.existing = make(map[catalog.Name][]catalog.Column), columns
-	for _, c := range columns {
-		if !c.computed {
-			r.stored[c.Table] = append(r.stored[c.Table], c.Column)
-		}
-	}
 	for _, k := range p.keys {
-		if p.compared != nil {
-			break
-		}
-		of := mapName(k.Column.Table)
-		there, err := p.there(ctx, conn, of)
-		if err != nil {
-			return r, err
-		}
-		if there {
+		if of := mapName(k.Column.Table); p.of[of] != nil && p.compared == nil {
 			p.refuse(k.Column, "drop it if nobody needs the old keys any more, or rename it", "there is a table %s of an earlier plan", p.name(of))
 		}
 	}
-	p.mapKeys(MapKeys, r)
+	p.mapKeys(MapKeys)
 	return r, nil
 }
 
 // mapLate adds the steps of the phase Rekey that give a new key to rows which have none yet.
 func (p *planner) mapLate(r rekeying) {
 	for _, table := range r.tables {
-		p.add(Rekey, Step{Text: "count the rows of " + p.name(table) + ", for the proof at the end", Run: Count, SQL: p.counting(table), Locks: "nothing; it reads the table once"})
+		p.countRows(Rekey, table)
 	}
-	p.mapKeys(Rekey, r)
+	p.mapKeys(Rekey)
 }
 
 // maps returns the maps of the keys that a column of a row holds. Each comes with the condition, after its name, for the row whose old or new key the column has.
@@ -422,10 +392,10 @@ func (r rekeying) unmapped(s server, c catalog.Column, selected, has string, whe
 
 // mapKeys adds the steps that fill the map of each key, as far as rows aren't in it. Before
 // that, they check the times of all rows.
-func (p *planner) mapKeys(phase PhaseName, r rekeying) {
+func (p *planner) mapKeys(phase PhaseName) {
 	var times []string
 	for _, k := range p.keys {
-		times = append(times, p.rowTime(phase, k.Column, r.existing))
+		times = append(times, p.rowTime(phase, k.Column))
 	}
 	for i, k := range p.keys {
 		p.mapKey(phase, k.Column, times[i])
@@ -434,15 +404,15 @@ func (p *planner) mapKeys(phase PhaseName, r rekeying) {
 
 // rowTime returns SQL for the time of a row, in microseconds since 1970, and adds the steps
 // that check it.
-func (p *planner) rowTime(phase PhaseName, key catalog.Column, columns []column) (at string) {
+func (p *planner) rowTime(phase PhaseName, key catalog.Column) (at string) {
 	table, id, timeless := p.name(key.Table), p.Quote(key.Name), false
 	options := p.options.Rekey
 	for _, name := range options.Times {
-		for _, c := range columns {
+		for _, c := range p.of[key.Table] {
 			kind := strings.ToLower(c.Type)
 			isTime := p.Dialect == catalog.SQLite || strings.HasPrefix(kind, "date") || strings.HasPrefix(kind, "timestamp")
-			if at == "" && c.Table == key.Table && strings.EqualFold(c.Name, name) && isTime {
-				at, timeless = p.micros(p.Quote(c.Name)), c.nullable || p.Dialect == catalog.SQLite
+			if at == "" && strings.EqualFold(c.Name, name) && isTime {
+				at, timeless = p.fill("microseconds", "{column}", p.Quote(c.Name)), c.nullable || p.Dialect == catalog.SQLite
 			}
 		}
 	}
@@ -454,30 +424,23 @@ func (p *planner) rowTime(phase PhaseName, key catalog.Column, columns []column)
 	case phase == Rekey: // these rows come after those that the application had before
 		at = fmt.Sprint(to)
 	default:
-		at = fmt.Sprintf("%d + %d / (count(*) OVER () + 1) * row_number() OVER (ORDER BY %s)", from, to-from, id)
-		if p.IsMySQL() {
-			at = strings.Replace(at, " / ", " DIV ", 1)
-		}
+		at = p.fill("spread", "{from}", fmt.Sprint(from), "{span}", fmt.Sprint(to-from), "{key}", id)
 	}
 	if timeless {
-		p.add(phase, Step{
-			Text: "check that each row of " + table + " has a time", Run: Check, SQL: fmt.Sprintf("SELECT %s FROM %s WHERE %s IS NULL LIMIT 1", id, table, at),
-			Locks: "nothing; it reads the table once", Remedy: "set the times of these rows, and apply again",
-		})
+		missing := fmt.Sprintf("SELECT %s FROM %s WHERE %s IS NULL LIMIT 1", id, table, at)
+		p.add(phase, Step{Text: "check that each row of " + table + " has a time", Run: Check, SQL: missing, Remedy: "set the times of these rows, and apply again"})
 	}
 	if phase == MapKeys {
-		p.add(phase, Step{
-			Text: "check that ids can have the times of the rows of " + table, Run: timing, SQL: fmt.Sprintf("SELECT %s AS at FROM %s", at, table),
-			Locks: "nothing; it reads the table once",
-		})
+		p.add(phase, Step{Text: "check that ids can have the times of the rows of " + table, Run: timing, SQL: fmt.Sprintf("SELECT %s AS at FROM %s", at, table)})
 	}
 	return at
 }
 
 func (p *planner) mapKey(phase PhaseName, key catalog.Column, at string) {
-	table, of, id, parameters := p.name(key.Table), p.name(mapName(key.Table)), p.Quote(key.Name), [2]string{"?", "?"}
-	if p.Dialect == catalog.Postgres {
-		parameters = [2]string{"$1", "$2"}
+	order := beside(orderPrefix, key.Table)
+	table, of, id := p.name(key.Table), p.name(mapName(key.Table)), p.Quote(key.Name)
+	fill := func(query string) string {
+		return p.fill(query, "{table}", table, "{map}", of, "{order}", p.name(order), "{key}", id, "{type}", key.Type)
 	}
 	rest := ""
 	if phase == Rekey {
@@ -486,33 +449,24 @@ func (p *planner) mapKey(phase PhaseName, key catalog.Column, at string) {
 			rest += " AND " + p.Quote(p.fresh(key)) + " IS NULL" // which is faster to find
 		}
 	} else {
-		p.createTable(phase, mapName(key.Table), "make the table with the old and the new keys of "+table, p.emptyMap(key))
+		p.createTable(phase, mapName(key.Table), "make the table with the old and the new keys of "+table, fill("create map"))
 	}
-	order := beside(orderPrefix, key.Table)
-	p.createTable(phase, order, "make a table with the order of the rows of "+table, p.emptyOrder(key, order))
-	p.add(phase, Step{
+	p.createTable(phase, order, "make a table with the order of the rows of "+table, fill("create order"))
+	sort := Step{
 		Text: "sort the rows of " + table + " that have no new key, by time", Unit: p.begin(), Locks: "nothing; it reads the table once",
-		Before: p.unlocked(), SQL: fmt.Sprintf("INSERT INTO %s (n, old, at) SELECT row_number() OVER (ORDER BY at, old), old, at FROM (SELECT %s AS old, %s AS at FROM %s%s) AS r", p.name(order), id, at, table, rest),
-	})
-	p.add(phase, Step{
-		Text: "give these rows of " + table + " new keys", Run: assigning, SQL: p.assignment(of, p.name(order)), Locks: "nothing",
-		Size: fmt.Sprintf("SELECT at FROM %s WHERE n > %s AND n <= %s ORDER BY n", p.name(order), parameters[0], parameters[1]),
-	})
+		SQL: fmt.Sprintf("INSERT INTO %s (n, old, at) SELECT row_number() OVER (ORDER BY at, old), old, at FROM (SELECT %s AS old, %s AS at FROM %s%s) AS r", p.name(order), id, at, table, rest),
+	}
+	if p.IsMySQL() { // otherwise it would lock the rows that it reads
+		sort.Before = []string{"SET TRANSACTION ISOLATION LEVEL READ COMMITTED"}
+	}
+	p.add(phase, sort)
+	p.add(phase, Step{Text: "give these rows of " + table + " new keys", Run: assigning, SQL: fill("assign"), Size: fill("next in order"), Locks: "nothing"})
 	drop := Step{Text: "drop the table with the order", SQL: "DROP TABLE " + p.name(order), Locks: "nothing"}
 	p.addDDL(phase, drop, order, 0)
 	if p.Dialect == catalog.Postgres && phase == MapKeys { // the indexes of a full table are built faster
 		p.add(phase, Step{Text: "build the indexes of the map", SQL: "ALTER TABLE " + of + " ADD PRIMARY KEY (old), ADD UNIQUE (new)", Unit: p.begin(), Locks: "nothing"})
 		p.add(phase, Step{Text: "let the server know the size of the map", SQL: "ANALYZE " + of, Unit: p.begin(), Locks: "nothing"})
 	}
-}
-
-// unlocked returns a setting for the next transaction in which an INSERT locks no rows that it
-// reads.
-func (s server) unlocked() []string {
-	if !s.IsMySQL() {
-		return nil
-	}
-	return []string{"SET TRANSACTION ISOLATION LEVEL READ COMMITTED"}
 }
 
 // createTable adds a step that creates a table.
@@ -531,58 +485,9 @@ func (p *planner) addDDL(phase PhaseName, s Step, table catalog.Name, n int) {
 	p.add(phase, s)
 }
 
-// emptyMap returns SQL that creates the map of a key, in which the old keys have the type
-// and the collation that they have now.
-func (s server) emptyMap(key catalog.Column) string {
-	of, table, id := s.name(mapName(key.Table)), s.name(key.Table), s.Quote(key.Name)
-	if s.IsMySQL() {
-		return fmt.Sprintf("CREATE TABLE %s (new BIGINT NOT NULL, PRIMARY KEY (old), UNIQUE KEY (new)) SELECT %s AS old, 0 AS new FROM %s WHERE FALSE", of, id, table)
-	}
-	constraints := [2]string{" PRIMARY KEY", " UNIQUE"}
-	if s.Dialect == catalog.Postgres {
-		constraints = [2]string{}
-	}
-	return fmt.Sprintf("CREATE TABLE %s (old %s NOT NULL%s, new bigint NOT NULL%s)", of, key.Type, constraints[0], constraints[1])
-}
-
-// emptyOrder returns SQL that creates the table with the order of rows.
-func (s server) emptyOrder(key catalog.Column, order catalog.Name) string {
-	if s.IsMySQL() {
-		return fmt.Sprintf("CREATE TABLE %s (n BIGINT PRIMARY KEY, at BIGINT NOT NULL) SELECT 0 AS n, %s AS old, 0 AS at FROM %s WHERE FALSE", s.name(order), s.Quote(key.Name), s.name(key.Table))
-	}
-	return fmt.Sprintf("CREATE TABLE %s (n bigint PRIMARY KEY, old %s NOT NULL, at bigint NOT NULL)", s.name(order), key.Type)
-}
-
-// micros returns SQL for the microseconds of a time since 1970. Times without a zone are
-// taken for UTC. The drivers of SQLite also write times as Go prints them.
-func (s server) micros(column string) string {
-	switch {
-	case s.IsMySQL():
-		return "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', " + column + ")"
-	case s.Dialect == catalog.Postgres:
-		return "(extract(epoch FROM " + column + ") * 1000000)::bigint"
-	}
-	const asInSQL = "substr(%[1]s, 1, 10 + instr(substr(%[1]s, 12), ' ')) || substr(%[1]s, 12 + instr(substr(%[1]s, 12), ' '), 3) || ':' || substr(%[1]s, 15 + instr(substr(%[1]s, 12), ' '), 2)"
-	return fmt.Sprintf("CASE WHEN typeof(%[1]s) = 'integer' THEN %[1]s * CASE WHEN %[1]s > 100000000000 THEN 1000 ELSE 1000000 END "+
-		"ELSE CAST((coalesce(julianday(%[1]s), julianday("+asInSQL+")) - 2440587.5) * 86400000 + 0.5 AS INTEGER) * 1000 END", column)
-}
-
 // assigning is how we run a step that gives rows new keys, a batch at a time. Its Size is a
 // query for their times.
 const assigning = "assign"
-
-// assignment returns SQL that adds a batch to a map. Its parameters are the ids as JSON, and
-// the number of rows before them.
-func (s server) assignment(of, order string) string {
-	ids, before := "(SELECT id::bigint, n FROM json_array_elements_text($1::text::json) WITH ORDINALITY AS a (id, n)) AS i", "$2::bigint"
-	switch {
-	case s.IsMySQL():
-		ids, before = "JSON_TABLE(@snowkey_ids, '$[*]' COLUMNS (n FOR ORDINALITY, id BIGINT PATH '$')) AS i", "@snowkey_before"
-	case s.Dialect == catalog.SQLite:
-		ids, before = "(SELECT key + 1 AS n, value AS id FROM json_each(?)) AS i", "?"
-	}
-	return fmt.Sprintf("%s%s (old, new) SELECT o.old, i.id FROM %s JOIN %s AS o ON o.n = %s + i.n", assignTo, of, ids, order, before)
-}
 
 const assignTo = "INSERT INTO "
 
@@ -619,62 +524,30 @@ func (a *applier) ids(table string, micros []int64) ([]int64, error) {
 	for i, at := range micros {
 		times[i] = time.UnixMicro(max(at, a.plan.rekey.From.UnixMicro()))
 	}
-	return a.options.IDs(table, times)
+	ids, err := a.options.IDs(table, times)
+	if err == nil && len(ids) != len(times) {
+		err = fmt.Errorf("there are %d ids for %d rows", len(ids), len(times))
+	}
+	return ids, err
 }
 
-// assign gives rows new keys, in the order of their times. A batch is recorded in the same
-// transaction, so no row gets two.
-func (a *applier) assign(ctx context.Context, s Step, before entry) error {
-	total, err := database.One(ctx, a.conn, "SELECT count(*) FROM ("+s.Size+") AS found", database.Number, 0, int64(1)<<62)
+// assign returns the argument for the SQL of a batch, with ids that have the times of rows.
+func (a *applier) assign(s Step, rows []batched) ([]any, error) {
+	table, _, _ := strings.Cut(strings.TrimPrefix(s.SQL, assignTo), " (old, new)")
+	micros := make([]int64, len(rows))
+	for i, r := range rows {
+		micros[i] = r.at
+	}
+	ids, err := a.ids(table, micros)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	var filled int64
-	if _, err := fmt.Sscanf(before.detail, "%d of ", &filled); err != nil {
-		filled = 0
+	pairs := make([][2]int64, len(ids))
+	for i, id := range ids {
+		pairs[i] = [2]int64{rows[i].last, id}
 	}
-	for filled < total {
-		if err := a.obey(ctx, false); err != nil {
-			return err
-		}
-		end := min(filled+int64(a.options.BatchSize), total)
-		micros, err := database.List(ctx, a.conn, s.Size, database.Number, filled, end)
-		if err != nil {
-			return err
-		}
-		table, _, _ := strings.Cut(strings.TrimPrefix(s.SQL, assignTo), " (old, new)")
-		ids, err := a.ids(table, micros)
-		if err != nil {
-			return err
-		}
-		list, err := json.Marshal(ids)
-		if err != nil {
-			return err
-		}
-		args := []any{string(list), filled}
-		e := entry{started, fmt.Sprintf("%d of %d", end, total)}
-		err = a.patiently(ctx, func() error {
-			return a.inTransaction(ctx, []Step{s}, func() error {
-				args := args
-				if a.IsMySQL() {
-					if _, err := a.conn.ExecContext(ctx, "SET @snowkey_ids = ?, @snowkey_before = ?", args...); err != nil {
-						return err
-					}
-					args = nil
-				}
-				if _, err := a.conn.ExecContext(ctx, s.SQL, args...); err != nil {
-					return err
-				}
-				return a.record(ctx, s, e)
-			})
-		})
-		if err != nil {
-			return err
-		}
-		filled = end
-		a.report(Progress{Step: s, Event: Filled, Done: filled, Total: total})
-	}
-	return nil
+	list, err := json.Marshal(pairs)
+	return []any{string(list)}, err
 }
 
 const unmappedRemedy = "if such rows were written since the rows were sorted, stop the application, call snowkey migrate undo --phase rekey, and apply again; delete or mend rows that reference nothing"
@@ -688,22 +561,15 @@ func (p *planner) checkMapped(c catalog.Column, r rekeying, where ...string) Ste
 	}
 }
 
-// withoutOld returns a query for the number of values in each column that have no old key. An
-// undo can't give them one.
-func (p *planner) withoutOld(r rekeying) string {
-	var counts []string
-	for _, c := range r.all() {
-		selected := p.Literal(c.Table.Name+"."+c.Name) + " AS col, count(*) AS without_old_key"
-		counts = append(counts, "SELECT * FROM ("+r.unmapped(p.server, c, selected, "new")+") AS c WHERE without_old_key > 0")
-	}
-	return strings.Join(counts, " UNION ALL ")
-}
-
-// checkUndo returns a step that does nothing, and keeps an undo from starting if it would
-// lose rows.
+// checkUndo returns a step that does nothing, and keeps an undo from starting if columns have
+// values without an old key, whose rows it would lose.
 func (p *planner) checkUndo(r rekeying) Step {
+	without := joined(r.all(), " UNION ALL ", func(_ int, c catalog.Column) string {
+		selected := p.Literal(c.Table.Name+"."+c.Name) + " AS col, count(*) AS without_old_key"
+		return "SELECT * FROM (" + r.unmapped(p.server, c, selected, "new") + ") AS c WHERE without_old_key > 0"
+	})
 	return Step{
-		Text: "begin, after which rows with other keys may be inserted", Run: Count, SQL: "SELECT 0", Locks: "nothing", UndoChecks: []string{p.withoutOld(r)},
+		Text: "begin, after which rows with other keys may be inserted", Run: Count, SQL: "SELECT 0", Locks: "nothing", UndoChecks: []string{without},
 		Remedy: "such rows were inserted with generated keys; delete them, or give each a free old key: INSERT INTO snowkey_map_… (old, new) …",
 	}
 }
@@ -715,25 +581,22 @@ func (v *verifier) verifyMaps(ctx context.Context) error {
 	}
 	for _, k := range v.plan.keys {
 		table, of, id := v.name(k.Column.Table), v.name(mapName(k.Column.Table)), v.Quote(k.Column.Name)
-		there, err := v.there(ctx, v.conn, mapName(k.Column.Table))
 		switch {
-		case err != nil:
-			return err
-		case !there:
+		case v.of[mapName(k.Column.Table)] == nil:
 			v.say(table, Refuted, "the map %s is not there", of)
 			continue
 		case v.columns[exactPlace(k.Column)].Bits == 0:
 			continue // already refuted by verifyWidths
 		}
-		var mapped, rows, entries int64
-		for query, n := range map[string]*int64{fmt.Sprintf("%s AS t JOIN %s AS m ON m.new = t.%s", table, of, id): &mapped, table: &rows, of: &entries} {
-			if *n, err = count("%s", query); err != nil {
-				return err
-			}
+		type counts struct{ mapped, rows, entries int64 }
+		n, err := database.One(ctx, v.conn, fmt.Sprintf("SELECT (SELECT count(*) FROM %s AS t JOIN %s AS m ON m.new = t.%s), (SELECT count(*) FROM %[1]s), (SELECT count(*) FROM %[2]s)", table, of, id),
+			func(n *counts) []any { return []any{&n.mapped, &n.rows, &n.entries} })
+		if err != nil {
+			return err
 		}
-		verdict, text := Proven, fmt.Sprintf("%d rows have the new key that the map has", mapped)
-		if rows > mapped || entries > mapped {
-			verdict, text = Open, fmt.Sprintf("%s; %d rows are not in the map, if they were inserted since; %d of its rows are gone, if they were deleted", text, rows-mapped, entries-mapped)
+		verdict, text := Proven, fmt.Sprintf("%d rows have the new key that the map has", n.mapped)
+		if n.rows > n.mapped || n.entries > n.mapped {
+			verdict, text = Open, fmt.Sprintf("%s; %d rows are not in the map, if they were inserted since; %d of its rows are gone, if they were deleted", text, n.rows-n.mapped, n.entries-n.mapped)
 		}
 		v.say(table, verdict, "%s", text)
 		if kept := v.plan.rekey.KeepOld; kept != "" {
@@ -743,7 +606,7 @@ func (v *verifier) verifyMaps(ctx context.Context) error {
 			}
 			v.prove(table+"."+v.Quote(kept), other == 0, "each row of the map has its old key there", fmt.Sprintf("%d rows have another old key there than in the map", other))
 		}
-		for _, c := range append([]catalog.Column{k.Column}, k.Holders...) {
+		for _, c := range k.columns() {
 			if k.Column.Bits == 0 {
 				break // no column of integers has such a key
 			}

@@ -35,15 +35,9 @@ func (r *rekeyer) refuseLikely(ctx context.Context, conn *sql.Conn) error {
 		}
 		decided = append(decided, c.Column)
 	}
-	var parts []partition    // on Postgres
-	var views []catalog.Name // on MySQL, whose list of columns has them
-	var err error
-	switch {
-	case r.Dialect == catalog.Postgres:
-		parts, err = database.List(ctx, conn, r.query("partitions"), (*partition).dest)
-	case r.IsMySQL():
-		views, err = database.List(ctx, conn, "SELECT TABLE_SCHEMA, TABLE_NAME FROM information_schema.VIEWS", func(n *catalog.Name) []any { return []any{&n.Schema, &n.Name} })
-	}
+	var parts []partition
+	var views []catalog.Name
+	err := database.ReadAll(ctx, conn, database.Into(&parts, r.query("partitions"), (*partition).dest), database.Into(&views, r.query("only views"), tableName))
 	if err != nil {
 		return err
 	}
@@ -72,8 +66,8 @@ func (r *rekeyer) compareValues(ctx context.Context, conn *sql.Conn, c catalog.C
 	before := len(r.refusals)
 	stem, isKey := database.Stem(c.Name)
 	isKey = isKey && !c.Text && !document(c) && slices.ContainsFunc(r.keys, func(k catalog.Key) bool { return kind(k.Column) == kind(c) || integer(k.Column) && integer(c) })
-	for _, other := range r.all { // as in Rails and Laravel
-		if isKey && other.Table == c.Table && slices.Equal(database.Words(other.Name), append(slices.Clone(stem), "type")) {
+	for _, other := range r.of[c.Table] { // as in Rails and Laravel
+		if isKey && slices.Equal(database.Words(other.Name), append(slices.Clone(stem), "type")) {
 			r.refuse(c, fmt.Sprintf("decide: --child %s=TABLE.KEY,%s=VALUE for each table whose keys it holds replaces them too, and --not-child %[1]s leaves it as it is", at, other.Name),
 				"it may hold keys of several tables, as its column %s says", r.Quote(other.Name))
 			return nil

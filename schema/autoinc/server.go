@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"embed"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/snowkey-go/snowkey/schema/catalog"
@@ -14,10 +15,10 @@ import (
 // A server quotes names for a database server.
 type server struct{ database.Server }
 
-//go:embed *.sql
-var queries embed.FS
+//go:embed *.sql page.html
+var files embed.FS
 
-func (s server) query(name string) string { return s.Query(queries, name) }
+func (s server) query(name string) string { return s.Query(files, name) }
 
 func (s server) name(n catalog.Name) string { return s.Path(n.Schema, n.Name) }
 
@@ -30,75 +31,47 @@ func (s server) column(c catalog.Column) string {
 	return s.Path(c.Table.Schema, c.Table.Name, c.Name)
 }
 
-// A dialect has what differs between the kinds of servers, except for their queries,
-// which are in files such as postgres.sql.
-type dialect struct {
-	plan, rekey func(ctx context.Context, conn *sql.Conn, p *planner) error
-
-	// plain are settings of the session with which the server writes definitions in the
-	// same form every time, with qualified names and the same quotes.
-	plain [][2]string
-
-	session     func(a *applier) [][2]string // the settings for Apply
-	lockTimeout time.Duration                // the default for ApplyOptions
-	begin       string                       // begins a transaction, and excludes other writers where that's possible
-
-	// These are for the progress table: the type of its text columns, and a clause that
-	// lets an INSERT update an existing row.
-	text, upsert string
-
-	// The rest is for Verify.
-	wait       [2]string // a setting that limits how long a statement waits for a lock to a second
-	empty      string    // what follows the table's name in an INSERT of a row without values
-	overriding string    // lets an INSERT give the keys of an identity
-	immediate  string    // checks deferred constraints
-	modes      []string  // the sql_modes to try an INSERT with; none if the server has no sql_mode
+// fill returns a query with values in the place of names in braces.
+func (s server) fill(name string, values ...string) string {
+	return strings.NewReplacer(values...).Replace(s.query(name))
 }
 
-const (
-	onConflict  = "ON CONFLICT (plan, step) DO UPDATE SET state = excluded.state, detail = excluded.detail, at = CURRENT_TIMESTAMP"
-	onDuplicate = "ON DUPLICATE KEY UPDATE state = VALUES(state), detail = VALUES(detail), at = CURRENT_TIMESTAMP"
-)
+// settings returns settings of the session, which are written like a query.
+func (s server) settings(name string, values ...string) (all [][2]string) {
+	for line := range strings.Lines(s.fill(name, append(values, "{mode}", s.Literal(mysqlMode))...)) {
+		setting, value, _ := strings.Cut(strings.TrimSpace(line), " = ")
+		all = append(all, [2]string{setting, value})
+	}
+	return all
+}
 
 // mysqlMode is the sql_mode in which plans are made and applied. It's strict, except
 // that it allows invalid dates, so that a copy of a table can keep dates that don't
 // exist. It quotes names with backticks, and a backslash in a string escapes.
 const mysqlMode = "STRICT_ALL_TABLES,ALLOW_INVALID_DATES,NO_ENGINE_SUBSTITUTION"
 
+// A dialect has what differs between the kinds of servers, except for their queries and
+// settings, which are in files such as postgres.sql.
+type dialect struct {
+	plan, rekey func(ctx context.Context, conn *sql.Conn, p *planner) error
+	lockTimeout time.Duration // the default for ApplyOptions
+}
+
 // syntax returns the dialect of the server.
 func (s server) syntax() dialect {
 	switch s.Dialect {
 	case catalog.Postgres:
-		return dialect{
-			plan: planPostgres, rekey: rekeyPostgres,
-			// The joins of our queries are written in a good order. Postgres takes longer to
-			// look for a better one than to execute them.
-			plain:   [][2]string{{"search_path", "''"}, {"join_collapse_limit", "'1'"}},
-			session: (*applier).postgresSession, lockTimeout: 100 * time.Millisecond, begin: "BEGIN",
-			text: "text", upsert: onConflict,
-			wait:  [2]string{"lock_timeout", "'1s'"},
-			empty: " DEFAULT VALUES", overriding: " OVERRIDING SYSTEM VALUE", immediate: "SET CONSTRAINTS ALL IMMEDIATE",
-		}
+		return dialect{planPostgres, rekeyPostgres, 100 * time.Millisecond}
 	case catalog.SQLite:
-		return dialect{
-			plan: planSQLite, rekey: rekeySQLite,
-			session: (*applier).sqliteSession, lockTimeout: 5 * time.Second, begin: "BEGIN IMMEDIATE",
-			text: "TEXT", upsert: onConflict,
-			wait: [2]string{"busy_timeout", "1000"}, empty: " DEFAULT VALUES",
-		}
+		return dialect{planSQLite, rekeySQLite, 5 * time.Second}
 	}
-	return dialect{
-		plan: planMySQL, rekey: rekeyMySQL,
-		plain:   [][2]string{{"sql_mode", s.Literal(mysqlMode)}},
-		session: (*applier).mysqlSession, lockTimeout: 100 * time.Millisecond, begin: "BEGIN",
-		text: "VARCHAR(100)", upsert: onDuplicate,
-		wait: [2]string{"innodb_lock_wait_timeout", "1"}, empty: " () VALUES ()",
-		modes: []string{"", mysqlMode}, // without a strict mode, a missing key becomes 0 instead of an error
-	}
+	return dialect{planMySQL, rekeyMySQL, 100 * time.Millisecond}
 }
 
 // path returns the scan destinations for the name of a column.
 func path(c *catalog.Column) []any { return []any{&c.Table.Schema, &c.Table.Name, &c.Name} }
+
+func tableName(n *catalog.Name) []any { return []any{&n.Schema, &n.Name} }
 
 func narrow(c catalog.Column) bool { return c.Bits > 0 && c.Bits < 64 }
 
@@ -129,11 +102,37 @@ type column struct {
 	expression string // of a column that MySQL computes
 }
 
-func (s server) columns(ctx context.Context, conn *sql.Conn) ([]column, error) {
-	return database.List(ctx, conn, s.query("columns"), func(c *column) []any {
+// A schema has the columns of all tables, also by their place and by table.
+type schema struct {
+	all     []column
+	columns map[place]column
+	of      map[catalog.Name][]column
+}
+
+// readColumns reads the columns, unless they were read before.
+func (m *schema) readColumns(ctx context.Context, conn *sql.Conn, s server) (err error) {
+	if m.all != nil {
+		return nil
+	}
+	m.all, err = database.List(ctx, conn, s.query("columns"), func(c *column) []any {
 		kind := database.ScanType(s.Dialect, &c.Bits, &c.Unsigned, &c.Text)
 		return append(path(&c.Column), &c.Type, kind, &c.nullable, &c.fallback, &c.computed, &c.invisible, &c.expression)
 	})
+	m.columns, m.of = by(m.all, func(c column) place { return exactPlace(c.Column) }), make(map[catalog.Name][]column)
+	for _, c := range m.all {
+		m.of[c.Table] = append(m.of[c.Table], c)
+	}
+	return err
+}
+
+// stored returns the columns of a table that aren't computed.
+func (m *schema) stored(table catalog.Name) (names []string) {
+	for _, c := range m.of[table] {
+		if !c.computed {
+			names = append(names, c.Name)
+		}
+	}
+	return names
 }
 
 // uniques returns the columns of each unique index, by table. An expression has no name.
@@ -162,8 +161,5 @@ type condition struct {
 }
 
 func (s server) conditions(ctx context.Context, conn *sql.Conn) ([]condition, error) {
-	if s.query("conditions") == "" {
-		return nil, nil // SQLite does not list them
-	}
 	return database.List(ctx, conn, s.query("conditions"), func(c *condition) []any { return []any{&c.table.Schema, &c.table.Name, &c.name, &c.text} })
 }

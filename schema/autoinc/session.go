@@ -4,40 +4,69 @@ import (
 	"context"
 	"crypto/sha256"
 	"database/sql"
+	"errors"
 	"fmt"
-	"strings"
 	"time"
 
-	"github.com/snowkey-go/snowkey/schema/catalog"
 	"github.com/snowkey-go/snowkey/schema/internal/database"
 )
 
-// prepare checks that this is the kind of server that the plan was made for, and sets
-// up the session. It also takes the lock that keeps other processes from applying a
-// plan. SQLite doesn't need it: every step runs in a transaction that excludes other
-// writers, and starts by reading the progress.
+// open returns a connection to a server of the kind that the plan was made for, and the
+// ledger with the plan's progress there.
+func (p *Plan) open(ctx context.Context, db *sql.DB) (*sql.Conn, ledger, error) {
+	if db == nil || p == nil {
+		return nil, ledger{}, errors.New("autoinc: there is no database or no plan; pass an open *sql.DB and what NewPlan or ReadPlan returned")
+	}
+	sum, err := p.sum()
+	if err != nil {
+		return nil, ledger{}, err
+	}
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return nil, ledger{}, fmt.Errorf("autoinc: %w", err)
+	}
+	found, err := database.Identify(ctx, conn)
+	if err == nil && found.Dialect != p.Dialect {
+		err = fail(ErrPlan, "the plan is for %s, and this is %s; connect to the database it was made for, or plan again on this one", p.Dialect, found.Dialect)
+	}
+	if err != nil {
+		conn.Close()
+	}
+	return conn, ledger{p.server(), p.progress, sum}, err
+}
+
+// prepare sets up the session. It also takes the lock that keeps other processes from
+// applying a plan.
 func (a *applier) prepare(ctx context.Context) error {
-	if err := a.plan.identify(ctx, a.conn); err != nil {
+	readOnly, err := database.One(ctx, a.conn, a.query("read only"), database.Number)
+	if err != nil {
 		return err
 	}
-	if a.query("read only") != "" {
-		readOnly, err := database.One(ctx, a.conn, a.query("read only"), database.Number)
-		if err != nil {
-			return err
+	if readOnly != 0 {
+		return fail(ErrPlan, "this server takes no writes, because it is a standby or read-only; connect to the primary")
+	}
+	locked, err := database.One(ctx, a.conn, a.withLock("lock"), database.Number)
+	if err != nil {
+		return err
+	}
+	if locked == 0 {
+		who := "another process"
+		if found, err := database.List(ctx, a.conn, a.withLock("locked by"), database.Text); err == nil && len(found) > 0 {
+			who = "the process " + database.Printable(found[0])
 		}
-		if readOnly != 0 {
-			return fail(ErrPlan, "this server takes no writes, because it is a standby or read-only; connect to the primary")
-		}
-		locked, err := database.One(ctx, a.conn, a.withLock("lock"), database.Number)
-		if err != nil {
-			return err
-		}
-		if locked == 0 {
-			return a.busy(ctx)
-		}
+		return fail(ErrBusy, "%s is applying a plan with the progress in %s; wait until it ends", who, a.ledger.name(a.plan.progress))
 	}
 	a.restore = func() error { return nil }
-	restore, err := a.Set(ctx, a.conn, a.syntax().session(a)...)
+	seconds := max(int64((a.options.LockTimeout+time.Second-1)/time.Second), 1)
+	if a.watch != nil { // see exec
+		seconds = max(seconds, 5)
+	}
+	settings := a.settings("session", "{seconds}", fmt.Sprint(seconds), "{milliseconds}", fmt.Sprint(a.milliseconds()))
+	settings = append(settings, a.settings("session of "+string(a.Dialect))...)
+	if a.plan.rekeyed() {
+		settings = append(settings, a.settings("session that replaces keys")...)
+	}
+	restore, err := a.Set(ctx, a.conn, settings...)
 	if err != nil {
 		return err
 	}
@@ -48,74 +77,15 @@ func (a *applier) prepare(ctx context.Context) error {
 	return err
 }
 
-// identify returns an error if the server is of another kind than the plan.
-func (p *Plan) identify(ctx context.Context, conn *sql.Conn) error {
-	found, err := database.Identify(ctx, conn)
-	if err == nil && found.Dialect != p.Dialect {
-		err = fail(ErrPlan, "the plan is for %s, and this is %s; connect to the database it was made for, or plan again on this one", p.Dialect, found.Dialect)
-	}
-	return err
-}
-
 // withLock returns a query with the name of the lock that allows only one Apply at a time.
 func (a *applier) withLock(query string) string {
 	name := fmt.Sprintf("snowkey_migration %.16x", sha256.Sum256([]byte(a.ledger.name(a.plan.progress))))
-	return strings.ReplaceAll(a.query(query), "{lock}", a.Literal(name))
-}
-
-// busy returns the error for a lock that another process holds.
-func (a *applier) busy(ctx context.Context) error {
-	who := "another process"
-	if found, err := database.List(ctx, a.conn, a.withLock("locked by"), database.Text); err == nil && len(found) > 0 {
-		who = "the process " + database.Printable(found[0])
-	}
-	return fail(ErrBusy, "%s is applying a plan with the progress in %s; wait until it ends", who, a.ledger.name(a.plan.progress))
+	return a.fill(query, "{lock}", a.Literal(name))
 }
 
 // lockTimeout returns the statement that limits how long Postgres waits for a lock.
 func (a *applier) lockTimeout() string {
-	return fmt.Sprintf("SELECT set_config('lock_timeout', '%dms', false)", max(a.options.LockTimeout/time.Millisecond, 1))
+	return fmt.Sprintf("SELECT set_config('lock_timeout', '%dms', false)", a.milliseconds())
 }
 
-func (a *applier) postgresSession() [][2]string {
-	settings := [][2]string{
-		{"lock_timeout", "'0'"}, // each step sets its own
-		{"statement_timeout", "'0'"},
-		{"search_path", "''"}, // all names in a plan are qualified
-		{"row_security", "'off'"},
-		{"standard_conforming_strings", "'on'"},
-	}
-	if a.plan.rekeyed() { // whole tables are joined with their maps, and indexed again
-		atLeast := func(setting string, megabytes int) [2]string {
-			return [2]string{setting, fmt.Sprintf("greatest(pg_size_bytes(current_setting('%s')), %d::bigint << 20) / 1024 || 'kB'", setting, megabytes)}
-		}
-		settings = append(settings, atLeast("work_mem", 128), atLeast("maintenance_work_mem", 512), [2]string{"jit", "'off'"})
-	}
-	return settings
-}
-
-func (a *applier) mysqlSession() [][2]string {
-	seconds := max(int64((a.options.LockTimeout+time.Second-1)/time.Second), 1)
-	if a.watch != nil { // see exec
-		seconds = max(seconds, 5)
-	}
-	settings := [][2]string{
-		{"autocommit", "1"},
-		{"foreign_key_checks", "1"},
-		{"sql_mode", a.Literal(mysqlMode)},
-		{"lock_wait_timeout", fmt.Sprint(seconds)},
-		{"innodb_lock_wait_timeout", fmt.Sprint(seconds)},
-	}
-	if a.Dialect == catalog.MariaDB {
-		return append(settings, [2]string{"max_statement_time", "0"}) // or it would end a long ALTER (1969)
-	}
-	return append(settings, [2]string{"information_schema_stats_expiry", "0"}) // or it would show counters of yesterday
-}
-
-func (a *applier) sqliteSession() [][2]string {
-	return [][2]string{
-		{"busy_timeout", fmt.Sprint(max(int64(a.options.LockTimeout/time.Millisecond), 1))},
-		{"foreign_keys", "1"},
-		{"legacy_alter_table", "0"},
-	}
-}
+func (a *applier) milliseconds() int64 { return max(a.options.LockTimeout.Milliseconds(), 1) }

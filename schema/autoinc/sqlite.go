@@ -18,7 +18,6 @@ import (
 type sqlitePlanner struct {
 	*planner
 	objects []sqliteObject
-	stored  map[catalog.Name][]string // the columns of each table, without those that SQLite computes
 }
 
 // A sqliteObject is a row of sqlite_master.
@@ -85,9 +84,8 @@ func newSQLitePlanner(ctx context.Context, conn *sql.Conn, p *planner) (*sqliteP
 	}
 	var orphans []orphan
 	var files []string
-	lite := &sqlitePlanner{planner: p, stored: make(map[catalog.Name][]string)}
-	columns, err := p.columns(ctx, conn)
-	err = cmp.Or(err, database.ReadAll(ctx, conn,
+	lite := &sqlitePlanner{planner: p}
+	err := cmp.Or(p.readColumns(ctx, conn, p.server), database.ReadAll(ctx, conn,
 		database.Into(&files, p.query("database"), database.Text),
 		database.Into(&lite.objects, p.query("objects"), func(o *sqliteObject) []any { return []any{&o.kind, &o.name, &o.table, &o.sql} }),
 		database.Into(&orphans, p.query("orphans"), func(o *orphan) []any { return []any{&o.table, &o.rowid, &o.parent} }),
@@ -101,11 +99,6 @@ func newSQLitePlanner(ctx context.Context, conn *sql.Conn, p *planner) (*sqliteP
 	for _, o := range orphans {
 		p.refuse(catalog.Column{Table: catalog.Name{Schema: "main", Name: o.table}, Name: "rowid"}, "see PRAGMA foreign_key_check for all, and mend or delete them",
 			"its row %d references a row of %q that is not there", o.rowid.V, o.parent)
-	}
-	for _, c := range columns {
-		if !c.computed {
-			lite.stored[c.Table] = append(lite.stored[c.Table], c.Name)
-		}
 	}
 	return lite, err
 }
@@ -143,7 +136,7 @@ func (p *sqlitePlanner) rebuild(phase PhaseName, k catalog.Key, columns []catalo
 		}
 	}
 	copy := func(from, to string) string {
-		columns, values, joins := r.copied(p.server, table, p.stored[table], from, to)
+		columns, values, joins := r.copied(p.server, table, p.stored(table), from, to)
 		return fmt.Sprintf("INSERT INTO %s (%s) SELECT %s FROM %s AS t%s", name, p.List(columns), strings.Join(values, ", "), p.name(aside), joins)
 	}
 	replace := func(create, copy string) []Step {

@@ -36,18 +36,13 @@ type speed struct {
 
 // measure reads the sizes of the plan's tables, and measures the speed.
 func (p *planner) measure(ctx context.Context, conn *sql.Conn) error {
-	var all []tableSize
-	var err error
-	if query := p.query("sizes"); query != "" { // SQLite has no estimates
-		all, err = database.List(ctx, conn, query, func(t *tableSize) []any {
-			return []any{&t.Table.Schema, &t.Table.Name, &t.Rows, &t.Bytes, &t.Indexes, &t.IndexBytes}
-		})
-	}
+	all, err := database.List(ctx, conn, p.query("sizes"), func(t *tableSize) []any {
+		return []any{&t.Table.Schema, &t.Table.Name, &t.Rows, &t.Bytes, &t.Indexes, &t.IndexBytes}
+	})
+	known := by(all, func(t tableSize) catalog.Name { return t.Table })
 	for _, table := range p.tables() {
-		t := tableSize{Table: table}
-		if i := slices.IndexFunc(all, func(t tableSize) bool { return t.Table == table }); i >= 0 {
-			t = all[i]
-		}
+		t := known[table]
+		t.Table = table
 		if t.Rows == 0 && err == nil {
 			t.Rows, err = database.One(ctx, conn, fmt.Sprintf("SELECT count(*) FROM (SELECT 1 AS found FROM %s LIMIT %d) AS s", p.name(table), mostCounted), database.Number)
 		}
@@ -116,8 +111,12 @@ func (p *Plan) summary() summary {
 	s := summary{Phases: p.Phases, Title: fmt.Sprintf("%s of the %s database %q on the way from auto-increment to generated keys", database.Plural(len(p.sizes), "table"), p.Dialect, p.Database)}
 	var rows, bytes, copied, space int64
 	least, steps := "", 0
+	copies := make(map[string][]Step) // by the table that they copy
 	for _, phase := range p.Phases {
 		steps += len(phase.Steps)
+		for _, step := range phase.Steps {
+			copies[step.Copies] = append(copies[step.Copies], step)
+		}
 	}
 	for _, t := range p.sizes {
 		name := p.server().name(t.Table)
@@ -126,19 +125,10 @@ func (p *Plan) summary() summary {
 			least = "at least "
 			row.Rows = least + row.Rows
 		}
-		n := int64(0)
-		for _, phase := range p.Phases {
-			for _, step := range phase.Steps {
-				if step.Copies == name {
-					n++
-					row.Locks = step.Locks
-				}
-			}
-		}
-		whole := t.Bytes + t.IndexBytes
+		n, whole := int64(len(copies[name])), t.Bytes+t.IndexBytes
 		if n > 0 {
-			row.Change, row.Time = database.Plural(int(n), "copy"), p.time(n*whole, 0)
-			row.Change = strings.Replace(row.Change, "copys", "copies", 1)
+			row.Locks = copies[name][n-1].Locks
+			row.Change, row.Time = strings.Replace(database.Plural(int(n), "copy"), "copys", "copies", 1), p.time(n*whole, 0)
 			space = max(space, whole)
 			if p.Online { // all tables have both columns, or a copy, before the first one is swapped
 				space = max(space, copied+whole)
@@ -204,19 +194,7 @@ func (p *Plan) page() (lines []string) {
 	return lines
 }
 
-var pageTemplate = template.Must(template.New("").Parse(`<!DOCTYPE html>
-<html lang="en"><head><meta charset="utf-8"><title>{{.Title}}</title></head><body>
-<h1>{{.Title}}</h1>
-<table border="1"><tr><th>table</th><th>rows</th><th>size</th><th>indexes</th><th>change</th><th>expected time</th><th>locks</th></tr>
-{{range .Tables}}<tr><td>{{.Name}}</td><td>{{.Rows}}</td><td>{{.Size}}</td><td>{{.Indexes}}</td><td>{{.Change}}</td><td>{{.Time}}</td><td>{{.Locks}}</td></tr>
-{{end}}</table>
-<ul>{{range .Total}}<li>{{.}}</li>
-{{end}}</ul>
-<table border="1"><tr><th>phase</th><th>steps</th><th>what to do and to know</th></tr>
-{{range .Phases}}<tr><td>{{.Name}}</td><td>{{len .Steps}}</td><td>{{with .Notes}}{{index . 0}}{{end}}</td></tr>
-{{end}}</table>
-</body></html>
-`))
+var pageTemplate = template.Must(template.ParseFS(files, "page.html"))
 
 // WriteHTML writes the first page of the plan as HTML, for instance for a change request:
 // what happens to each table, how long it takes, and what people have to do.

@@ -38,10 +38,6 @@ func Undo(ctx context.Context, db *sql.DB, plan *Plan, options ApplyOptions) err
 
 // cancelUndo takes back an Undo that has begun and can't be completed.
 func (a *applier) cancelUndo(ctx context.Context) error {
-	there, err := a.ledger.exists(ctx, a.conn)
-	if err != nil || !there {
-		return err
-	}
 	entries, err := a.ledger.read(ctx, a.conn)
 	undo, known := entries[undoing]
 	switch {
@@ -97,10 +93,6 @@ func (a *applier) undo(ctx context.Context) error {
 			return err
 		}
 	}
-	if a.options.DryRun {
-		return nil
-	}
-	a.current = nil
 	if err := a.patiently(ctx, func() error { return a.ledger.forget(ctx, a.conn, undoing, control) }); err != nil {
 		return err
 	}
@@ -112,8 +104,8 @@ func (a *applier) undo(ctx context.Context) error {
 
 // undoPhase reverses the steps of a phase that have an entry.
 func (a *applier) undoPhase(ctx context.Context, phase Phase, entries map[string]entry) error {
-	a.phase, a.current = phase.Name, nil
-	if !a.options.DryRun && len(entries) > 0 {
+	a.phase = phase.Name
+	if len(entries) > 0 {
 		err := a.patiently(ctx, func() error {
 			if err := a.ledger.write(ctx, a.conn, undoing, entry{started, string(phase.Name)}); err != nil {
 				return err
@@ -135,11 +127,7 @@ func (a *applier) undoPhase(ctx context.Context, phase Phase, entries map[string
 			}
 			continue
 		}
-		a.current = steps
-		err := a.patiently(ctx, func() error {
-			return a.around(ctx, func() error { return a.reverse(ctx, phase, steps, entries) })
-		})
-		if err != nil {
+		if err := a.unit(ctx, steps, func() error { return a.reverse(ctx, phase, steps, entries) }); err != nil {
 			return err
 		}
 	}
@@ -214,26 +202,26 @@ func (a *applier) withCount(sql string, phase Phase, before Step, entries map[st
 
 // reverse reverses the steps of a unit, starting with the last one.
 func (a *applier) reverse(ctx context.Context, phase Phase, steps []Step, entries map[string]entry) error {
-	if steps[0].Unit != 0 {
-		return a.inTransaction(ctx, steps, func() error {
-			if err := a.undoSteps(ctx, phase, steps, entries); err != nil {
-				return err
-			}
-			return a.ledger.forget(ctx, a.conn, ids(steps)...)
-		})
+	undo := func() error {
+		if err := a.undoSteps(ctx, phase, steps, entries); err != nil {
+			return err
+		}
+		return a.ledger.forget(ctx, a.conn, ids(steps)...)
 	}
 	s := steps[0]
+	if s.Unit != 0 {
+		return a.inTransaction(ctx, steps, undo)
+	}
 	if len(s.Undo) > 0 {
-		taken, err := a.asked(ctx, s)
-		switch {
+		switch taken, err := a.asked(ctx, s); {
 		case err != nil:
-		case taken:
-			err = a.undoSteps(ctx, phase, steps, entries)
-		case s.Retry != "":
-			err = a.set(ctx, s, []string{s.Retry})
-		}
-		if err != nil {
 			return err
+		case taken:
+			return undo()
+		case s.Retry != "":
+			if err := a.set(ctx, s, []string{s.Retry}); err != nil {
+				return err
+			}
 		}
 	}
 	return a.ledger.forget(ctx, a.conn, s.ID)
@@ -255,7 +243,7 @@ func (a *applier) undoSteps(ctx context.Context, phase Phase, steps []Step, entr
 		for _, undo := range s.Undo {
 			run := a.exec
 			if strings.Contains(undo, rangeLast) {
-				run = func(ctx context.Context, sql string) error { return a.ranges(ctx, s, sql, entry{}) }
+				run = func(ctx context.Context, sql string) error { return a.backfill(ctx, s, sql, entry{}) }
 			}
 			if err := run(ctx, a.withCount(undo, phase, s, entries)); err != nil {
 				return failedStep(s, fmt.Errorf("reversing it: %w", err))

@@ -79,31 +79,20 @@ func (v Verification) WriteText(w io.Writer) error {
 // counter that isn't part of the plan, the counter keeps a gap. Verify returns the same
 // errors as [catalog.Inspect].
 func Verify(ctx context.Context, db *sql.DB, plan *Plan) (Verification, error) {
-	if db == nil || plan == nil {
-		return Verification{}, errNothing
-	}
-	sum, err := plan.sum()
+	conn, l, err := plan.open(ctx, db)
 	if err != nil {
 		return Verification{}, err
-	}
-	conn, err := db.Conn(ctx)
-	if err != nil {
-		return Verification{}, fmt.Errorf("autoinc: %w", err)
 	}
 	defer conn.Close()
 	if len(plan.keys) == 0 {
 		return Verification{}, nil
 	}
-	if err := plan.identify(ctx, conn); err != nil {
-		return Verification{}, err
-	}
-	s := plan.server()
-	restore, err := s.Set(ctx, conn, append(s.syntax().plain, s.syntax().wait)...)
+	restore, err := l.Set(ctx, conn, append(l.settings("plain"), l.settings("wait")...)...)
 	if err != nil {
 		return Verification{}, err
 	}
 	defer restore() // if this fails, the connection is unusable anyway
-	v := verifier{server: s, conn: conn, plan: plan, ledger: ledger{s, plan.progress, sum}}
+	v := verifier{server: l.server, conn: conn, plan: plan, ledger: l}
 	last := v.verifyInserts
 	if plan.rekeyed() {
 		last = v.verifyMaps
@@ -120,13 +109,12 @@ func Verify(ctx context.Context, db *sql.DB, plan *Plan) (Verification, error) {
 
 type verifier struct {
 	server
+	schema
 	Verification
 	conn       *sql.Conn
 	plan       *Plan
 	ledger     ledger
 	entries    map[string]entry // the progress; nil if the plan was not applied here
-	columns    map[place]column
-	tables     map[catalog.Name][]column // the same, in the order of the tables
 	report     catalog.Report
 	unique     map[catalog.Name][][]string // see uniques
 	conditions []condition
@@ -148,25 +136,16 @@ func (v *verifier) prove(subject string, holds bool, proven, refuted string) {
 
 // read reads the current catalog, and the progress.
 func (v *verifier) read(ctx context.Context) error {
-	var schemas []string
-	for _, table := range v.plan.Tables {
-		schemas = append(schemas, table.Schema)
-	}
 	var err error
-	v.report, err = catalog.InspectConn(ctx, v.conn, catalog.Options{Schemas: schemas, OnlyDeclared: true})
+	v.report, err = catalog.InspectConn(ctx, v.conn, catalog.Options{Schemas: v.plan.schemas(), OnlyDeclared: true})
 	if errors.Is(err, catalog.ErrSchema) { // in which case the columns will be refuted
 		v.report, err = catalog.InspectConn(ctx, v.conn, catalog.Options{OnlyDeclared: true})
 	}
 	if err != nil {
 		return err
 	}
-	columns, err := v.server.columns(ctx, v.conn)
-	if err != nil {
+	if err := v.readColumns(ctx, v.conn, v.server); err != nil {
 		return err
-	}
-	v.columns, v.tables = by(columns, func(c column) place { return exactPlace(c.Column) }), make(map[catalog.Name][]column)
-	for _, c := range columns {
-		v.tables[c.Table] = append(v.tables[c.Table], c)
 	}
 	if v.unique, err = v.uniques(ctx, v.conn); err != nil {
 		return err
@@ -174,23 +153,17 @@ func (v *verifier) read(ctx context.Context) error {
 	if v.conditions, err = v.server.conditions(ctx, v.conn); err != nil {
 		return err
 	}
-	if v.IsMySQL() {
-		v.unsafe, err = database.List(ctx, v.conn, v.query("other engines"), func(n *catalog.Name) []any { return []any{&n.Schema, &n.Name} })
-		if err != nil {
-			return err
-		}
+	if v.unsafe, err = database.List(ctx, v.conn, v.query("other engines"), tableName); err != nil {
+		return err
 	}
-	there, err := v.ledger.exists(ctx, v.conn)
-	if err == nil && there {
-		v.entries, err = v.ledger.read(ctx, v.conn)
-	}
+	v.entries, err = v.ledger.read(ctx, v.conn)
 	return err
 }
 
 func (v *verifier) verifyWidths(context.Context) error {
 	seen := make(map[place]bool)
 	for _, k := range v.plan.keys {
-		columns := append([]catalog.Column{k.Column}, k.Holders...)
+		columns := k.columns()
 		for i := 0; i < len(columns); i++ { // the slice grows as we go
 			was := columns[i]
 			at := exactPlace(was)
@@ -238,15 +211,12 @@ func (v *verifier) verifyRoutines(ctx context.Context) error {
 }
 
 // tables returns the tables of the keys and of the columns that hold the keys.
-func (p *Plan) tables() (all []catalog.Name) {
+func (p *Plan) tables() []catalog.Name {
+	var columns []catalog.Column
 	for _, k := range p.keys {
-		for _, c := range append([]catalog.Column{k.Column}, k.Holders...) {
-			if !slices.Contains(all, c.Table) {
-				all = append(all, c.Table)
-			}
-		}
+		columns = append(columns, k.columns()...)
 	}
-	return all
+	return group(columns).tables
 }
 
 func (v *verifier) verifyReferences(ctx context.Context) error {
@@ -299,7 +269,7 @@ func (v *verifier) verifyCounts(ctx context.Context) error {
 		if s.Run != Count || !strings.HasPrefix(s.SQL, countRows) {
 			continue // the rest is for Undo
 		}
-		if !slices.ContainsFunc(slices.Collect(maps.Keys(v.tables)), func(table catalog.Name) bool { return s.SQL == v.counting(table) }) {
+		if !slices.ContainsFunc(slices.Collect(maps.Keys(v.of)), func(table catalog.Name) bool { return s.SQL == v.counting(table) }) {
 			v.say(s.Text, Refuted, "the table is not there any more")
 			continue
 		}

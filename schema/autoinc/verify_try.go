@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -38,8 +39,8 @@ func untried(format string, args ...any) error {
 // holders returns the columns of a table that hold a key of the plan, the table's own key
 // included.
 func (v *verifier) holders(table catalog.Name) (columns []column) {
-	for _, c := range v.tables[table] {
-		if slices.ContainsFunc(v.plan.keys, func(k plannedKey) bool { return same(k.Column, c.Column) || has(k.Holders, c.Column) }) {
+	for _, c := range v.of[table] {
+		if slices.ContainsFunc(v.plan.keys, func(k plannedKey) bool { return has(k.columns(), c.Column) }) {
 			columns = append(columns, c)
 		}
 	}
@@ -80,16 +81,13 @@ func (v *verifier) verifyTrials(ctx context.Context) error {
 
 // inTrial calls do in a transaction, which it rolls back.
 func (v *verifier) inTrial(ctx context.Context, do func(*trial) error) (err error) {
-	if _, err := v.conn.ExecContext(ctx, v.syntax().begin); err != nil {
-		return untried("%v", err)
-	}
 	defer func() {
 		if _, failed := v.conn.ExecContext(context.WithoutCancel(ctx), "ROLLBACK"); failed != nil {
 			err = cmp.Or(err, failed)
 		}
 	}()
-	if v.Dialect == catalog.Postgres { // the application's triggers may rely on its search_path
-		if _, err := v.conn.ExecContext(ctx, "SET LOCAL search_path TO DEFAULT"); err != nil {
+	for statement := range strings.Lines(v.query("trial")) {
+		if _, err := v.conn.ExecContext(ctx, statement); err != nil {
 			return untried("%v", err)
 		}
 	}
@@ -148,7 +146,7 @@ func (t *trial) statement(ctx context.Context, table catalog.Name, without strin
 		return "", err
 	}
 	var names, selected []string
-	for _, c := range t.tables[table] {
+	for _, c := range t.of[table] {
 		value, given := values[c.Name]
 		switch {
 		case c.computed || c.Name == without:
@@ -168,13 +166,13 @@ func (t *trial) statement(ctx context.Context, table catalog.Name, without strin
 		names, selected = append(names, c.Name), append(selected, value)
 	}
 	if len(names) == 0 {
-		return "INSERT INTO " + t.name(table) + t.syntax().empty, nil
+		return "INSERT INTO " + t.name(table) + " " + t.query("row without values"), nil
 	}
 	row := "SELECT " + strings.Join(selected, ", ")
 	if like {
 		row += " FROM " + t.name(table) + " AS snowkey_like LIMIT 1"
 	}
-	return fmt.Sprintf("INSERT INTO %s (%s)%s %s", t.name(table), t.List(names), t.syntax().overriding, row), nil
+	return fmt.Sprintf("INSERT INTO %s (%s) %s %s", t.name(table), t.List(names), t.query("with keys"), row), nil
 }
 
 func (t *trial) isKey(c catalog.Column) bool {
@@ -251,7 +249,7 @@ func (t *trial) avoidDuplicates(table catalog.Name, values map[string]string) er
 		if slices.ContainsFunc(index, given) {
 			continue
 		}
-		for _, c := range t.tables[table] {
+		for _, c := range t.of[table] {
 			if !slices.Contains(index, c.Name) || c.computed {
 				continue
 			}
@@ -314,7 +312,7 @@ func (t *trial) madeUp(c column) string {
 
 // readBack checks that the row of a table was stored with the keys that were inserted.
 func (t *trial) readBack(ctx context.Context, table catalog.Name) error {
-	if immediate := t.syntax().immediate; immediate != "" { // so that deferred foreign keys and triggers are checked, too
+	if immediate := t.query("check deferred"); immediate != "" { // so that deferred foreign keys and triggers are checked, too
 		if _, err := t.conn.ExecContext(ctx, immediate); err != nil {
 			return err
 		}
@@ -339,11 +337,7 @@ var errChanged = errors.New("it was stored with another key, for instance by a t
 
 // blames reports whether a row was refused because of its generated keys.
 func (v *verifier) blames(err error, table catalog.Name, holders []column) bool {
-	text := ""
-	if err != nil {
-		text = err.Error()
-	}
-	state := sqldialect.SQLState(err)
+	text, state := err.Error(), sqldialect.SQLState(err)
 	if errors.Is(err, errChanged) || state == "22003" || state == "42883" || strings.Contains(text, "(22003)") {
 		return true
 	}
@@ -389,56 +383,41 @@ func (v *verifier) verifyInserts(ctx context.Context) error {
 }
 
 func (v *verifier) verifyInsert(ctx context.Context, k plannedKey, c column) error {
-	how, modes := "", v.syntax().modes
-	if len(modes) > 0 {
-		how = ", with a strict sql_mode and without"
-	} else {
-		modes = []string{""}
+	how, loose := "", v.settings("loose")
+	if loose != nil {
+		how = " in a session whose sql_mode is not strict"
 	}
-	var taken, small bool
-	var unclear error
-	for _, mode := range modes {
-		if len(modes) > 1 {
-			if _, err := v.conn.ExecContext(ctx, "SET SESSION sql_mode = "+v.Literal(mode)); err != nil {
-				return fmt.Errorf("autoinc: %w", err)
-			}
-		}
-		counted := int64(0)
-		refused := v.inTrial(ctx, func(t *trial) (err error) {
-			counted, err = t.withoutKey(ctx, k)
-			return err
-		})
-		switch {
-		case ctx.Err() != nil:
-			return fmt.Errorf("autoinc: %w", ctx.Err())
-		case refused == nil:
-			taken, small = true, small || counted > 0
-			if len(modes) > 1 && mode == "" {
-				how = " in a session whose sql_mode is not strict"
-			}
-		case mode == "" && !missesKey(refused, k.Column): // a strict mode always rejects the row
-			unclear = refused
-		}
+	restore, err := v.Set(ctx, v.conn, loose...)
+	if err != nil {
+		return err
+	}
+	counted := int64(0)
+	refused := v.inTrial(ctx, func(t *trial) (err error) {
+		counted, err = t.withoutKey(ctx, k)
+		return err
+	})
+	if err := cmp.Or(ctx.Err(), restore()); err != nil {
+		return fmt.Errorf("autoinc: %w", err)
 	}
 	const sealed = "the column has no default and takes no null"
 	say := func(verdict, format string, args ...any) { v.say(v.column(k.Column), verdict, format, args...) }
-	switch {
-	case taken && !small:
+	switch unclear := refused != nil && !missesKey(refused, k.Column); {
+	case refused == nil && counted == 0:
 		say(Proven, "a row without a key was tried, and got a generated one")
-	case taken && c.fallback:
+	case refused == nil && c.fallback:
 		say(Refuted, "a row without a key was taken%s, and rolled back: the column has a default", how)
-	case taken:
+	case refused == nil:
 		say(Refuted, "a row without a key was taken%s, and rolled back; apply the phase %s", how, Guard)
-	case c.fallback && unclear != nil:
-		say(Open, "not proven: the column has a default, and a row without a key was refused for another reason: %v", unclear)
+	case c.fallback && unclear:
+		say(Open, "not proven: the column has a default, and a row without a key was refused for another reason: %v", refused)
 	case c.fallback:
 		say(Refuted, "the column has a default, but a row without a key was refused")
-	case unclear != nil && (v.syntax().modes != nil || v.triggered(k.Column.Table)): // without a strict mode, a missing key becomes 0
-		say(Open, "not proven: %s, but a row without a key was refused for another reason: %v; apply the phase %s", sealed, unclear, Guard)
-	case unclear != nil:
+	case unclear && (loose != nil || v.triggered(k.Column.Table)):
+		say(Open, "not proven: %s, but a row without a key was refused for another reason: %v; apply the phase %s", sealed, refused, Guard)
+	case unclear:
 		say(Proven, sealed)
 	default:
-		say(Proven, "%s; a row without a key was tried%s, and refused", sealed, how)
+		say(Proven, "%s; a row without a key was tried, and refused", sealed)
 	}
 	return nil
 }
@@ -464,17 +443,11 @@ func (t *trial) withoutKey(ctx context.Context, k plannedKey) (int64, error) {
 	return after - before, err
 }
 
+var missing = regexp.MustCompile("null value in column |NOT NULL constraint failed: |doesn't have a default value|cannot be null")
+
 // missesKey reports whether a row was rejected because it has no key, whether by the
 // fence, by the guard, or because the column is NOT NULL and has no default.
 func missesKey(err error, key catalog.Column) bool {
-	text := err.Error()
-	if strings.Contains(text, "snowkey: ") {
-		return true
-	}
-	for _, refusal := range []string{"null value in column ", "NOT NULL constraint failed: ", "doesn't have a default value", "cannot be null"} {
-		if strings.Contains(text, refusal) {
-			return strings.Contains(text, `"`+key.Name+`"`) || strings.Contains(text, "'"+key.Name+"'") || strings.HasSuffix(text, "."+key.Name) || strings.Contains(text, "."+key.Name+" (")
-		}
-	}
-	return false
+	named := regexp.MustCompile(fmt.Sprintf(`"%[1]s"|'%[1]s'|\.%[1]s( \(|$)`, regexp.QuoteMeta(key.Name)))
+	return strings.Contains(err.Error(), "snowkey: ") || missing.MatchString(err.Error()) && named.MatchString(err.Error())
 }
