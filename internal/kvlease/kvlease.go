@@ -200,8 +200,8 @@ func Encode(value any) string {
 	return string(text)
 }
 
-// EncodeRow returns the text of a row that was claimed under a fingerprint, or "".
-func EncodeRow(r lease.Row, fingerprint string) string {
+// encodeRow returns the text of a row that was claimed under a fingerprint, or "".
+func encodeRow(r lease.Row, fingerprint string) string {
 	return Encode(row{protocol.Version, r.Token, r.Revision, r.Bound, r.Expires, r.Label, fingerprint})
 }
 
@@ -295,7 +295,7 @@ func (s *Store) AddRows(ctx context.Context, terms lease.Terms, least, most int6
 		var added []Change
 		for worker := least; worker <= most; worker++ {
 			if _, exists := c.items[worker]; !exists {
-				added = append(added, Change{Item{Worker: worker}, EncodeRow(lease.Row{Bound: bound}, "")})
+				added = append(added, Change{Item{Worker: worker}, encodeRow(lease.Row{Bound: bound}, "")})
 			}
 		}
 		if len(added) == 0 {
@@ -339,8 +339,9 @@ func (s *Store) probe(ctx context.Context, q lease.Query) (lease.Probe, error) {
 	if !s.OneHost {
 		rand.Shuffle(len(c.rows), func(i, j int) { c.rows[i], c.rows[j] = c.rows[j], c.rows[i] })
 	}
-	p.Row, p.HasRow = Choose(c.rows, q)
-	p.HasFree = p.HasRow && q.Terms.Free(p.Row)
+	found := false
+	p.Row, found = Choose(c.rows, q)
+	p.HasFree = found && q.Terms.Free(p.Row)
 	return p, nil
 }
 
@@ -383,7 +384,7 @@ func (s *Store) updateRow(ctx context.Context, terms lease.Terms, worker int64, 
 		if s.Pinned {
 			fingerprint = c.Current
 		}
-		return []Change{{c.items[worker], EncodeRow(r, fingerprint)}}
+		return []Change{{c.items[worker], encodeRow(r, fingerprint)}}
 	})
 	if err != nil || !ok {
 		return lease.Row{}, false, err

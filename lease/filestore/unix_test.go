@@ -106,7 +106,7 @@ func TestDirectoryIsReplacedInUse(t *testing.T) {
 				t.Errorf("got %v, %v", ok, err)
 			}
 			s.clock = nil
-			if found := p.Look(); !found.HasNamespace || found.HasRow {
+			if found := p.Look(); !found.HasNamespace || found.HasFree {
 				t.Errorf("the new directory has %+v", found)
 			}
 		})

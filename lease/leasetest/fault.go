@@ -23,16 +23,19 @@ const (
 	Late                   // the call hangs, and only has its effect when Deliver is called
 )
 
-// call runs method, which is the method op of the store, unless this call's fault prevents
+// call2 runs method, which is the method op of the store, unless this call's fault prevents
 // it.
-func call[T any](ctx context.Context, m *Memory, op string, method func(*kvlease.Store) (T, error)) (T, error) {
-	var none, answer T
-	var err error
-	effect := func() { answer, err = method(m.store()) }
+func call2[A, B any](ctx context.Context, m *Memory, op string, method func(*kvlease.Store) (A, B, error)) (a A, b B, err error) {
+	var done struct {
+		a   A
+		b   B
+		err error
+	}
+	effect := func() { done.a, done.b, done.err = method(m.store()) }
 	defer m.end(op)
 	fault := m.begin(op)
 	if ctx.Err() != nil {
-		return none, ctx.Err()
+		return a, b, ctx.Err()
 	}
 	switch fault {
 	case None, LoseReply, HangAfter:
@@ -42,12 +45,21 @@ func call[T any](ctx context.Context, m *Memory, op string, method func(*kvlease
 	}
 	switch fault {
 	case None:
-		return answer, err
+		return done.a, done.b, done.err
 	case Refuse, LoseReply:
-		return none, ErrFault
+		return a, b, ErrFault
 	}
 	<-ctx.Done()
-	return none, ctx.Err()
+	return a, b, ctx.Err()
+}
+
+// call is call2 for a method that returns only one value and an error.
+func call[T any](ctx context.Context, m *Memory, op string, method func(*kvlease.Store) (T, error)) (T, error) {
+	value, _, err := call2(ctx, m, op, func(s *kvlease.Store) (T, struct{}, error) {
+		value, err := method(s)
+		return value, struct{}{}, err
+	})
+	return value, err
 }
 
 // begin counts a call and returns its fault.

@@ -134,7 +134,7 @@ func (s *Store) Probe(ctx context.Context, q lease.Query) (lease.Probe, error) {
 			return lease.Probe{}, err
 		}
 		if len(next) == 1 && !q.Terms.Free(next[0]) {
-			return lease.Probe{HasNamespace: true, LastWorker: q.Max, Row: next[0], HasRow: true, Now: next[0].Now}, nil
+			return lease.Probe{HasNamespace: true, LastWorker: q.Max, Row: next[0], Now: next[0].Now}, nil
 		}
 	case q.PreferWorker < 0 && q.PreferLabel == "":
 		p, err := s.probe(ctx, q, nearRow, "@last")
@@ -163,7 +163,7 @@ func (s *Store) probe(ctx context.Context, q lease.Query, row, topOfRange string
 		n                                  [4]int64
 		fingerprint, current, token, label sql.Null[string]
 	}
-	parts, err := listNow(ctx, s, text, a.with(q.Terms), func(p *part) []any {
+	parts, err := list(ctx, s, text, a.with(q.Terms), func(p *part) []any {
 		return []any{&p.of, &p.n[0], &p.n[1], &p.n[2], &p.n[3], &p.protocol, &p.fingerprint, &p.current, &p.token, &p.label}
 	})
 	if err != nil {
@@ -202,9 +202,10 @@ func (s *Store) probe(ctx context.Context, q lease.Query, row, topOfRange string
 	for i := range rows {
 		rows[i].Now = p.Now
 	}
-	p.Row, p.HasRow = kvlease.Choose(rows, q)
+	found := false
+	p.Row, found = kvlease.Choose(rows, q)
 	p.Row.Now = p.Now
-	p.HasFree = p.HasRow && q.Terms.Free(p.Row)
+	p.HasFree = found && q.Terms.Free(p.Row)
 	return p, nil
 }
 
@@ -273,10 +274,9 @@ func (s *Store) Release(ctx context.Context, terms lease.Terms, held lease.Row, 
 // return only one number, so the statement returns the time and we have to repeat the
 // rest of its calculation here.
 func granted(seen lease.Row, token, label string, wanted int64, terms lease.Terms, now int64) lease.Row {
-	return lease.Row{
-		Worker: seen.Worker, Token: token, Revision: seen.Revision + 1,
-		Bound: max(seen.Bound, min(wanted, terms.At(now).Cap)), Expires: now + terms.TTL, Label: label, Now: now,
-	}
+	seen.Label, seen.Now = label, now
+	kvlease.Grant(&seen, terms, token, wanted)
+	return seen
 }
 
 // Rows implements [lease.Store].
@@ -302,15 +302,10 @@ func number(b bool) int64 {
 }
 
 // list reads rows. dest must return pointers to where the columns of a row are stored.
-func list[T any](ctx context.Context, s *Store, text string, a args, dest func(*T) []any) ([]T, error) {
-	if err := s.ask(ctx); err != nil {
+func list[T any](ctx context.Context, s *Store, text string, a args, dest func(*T) []any) (found []T, err error) {
+	if err := s.ask(ctx, text); err != nil {
 		return nil, err
 	}
-	return listNow(ctx, s, text, a, dest)
-}
-
-// listNow is like list, but doesn't ask first whether the server is a member of a cluster.
-func listNow[T any](ctx context.Context, s *Store, text string, a args, dest func(*T) []any) (found []T, err error) {
 	err = s.worded(func(w *wording) error {
 		found, err = read(ctx, s, w, text, a, dest)
 		return err
@@ -362,7 +357,7 @@ const (
 
 // write runs a write and returns once it's committed.
 func (s *Store) write(ctx context.Context, text string, a args, patient bool) (result written, err error) {
-	if err := s.ask(ctx); err != nil {
+	if err := s.ask(ctx, text); err != nil {
 		return written{}, err
 	}
 	retry := func(err error) bool { return conflict(err) || patient && sqldialect.Busy(err) }
