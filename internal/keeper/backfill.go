@@ -108,16 +108,8 @@ func (k *keeper) reserveRow(ctx context.Context, p lease.Probe, token string) (r
 		return answer("claim", row, ok, err)
 	case missing > k.cfg.MaxWorker:
 		return row, false, k.noBackfill("processes have leased each of the worker numbers")
-	case len(rows) == 0 || rows[len(rows)-1].Worker < k.cfg.MaxWorker:
-		p.LastWorker = k.cfg.MinWorker - 1
-		if len(rows) > 0 {
-			p.LastWorker = rows[len(rows)-1].Worker
-		}
-		err = k.addRows(ctx, p)
-	default:
-		err = k.store.AddRows(ctx, k.terms, missing, missing)
 	}
-	if err != nil {
+	if err := k.store.AddRows(ctx, k.terms, missing, missing); err != nil {
 		return row, false, &lease.StoreError{Op: "add a row", Err: err}
 	}
 	return row, false, nil
