@@ -305,15 +305,19 @@ func (s *Store) AddRows(ctx context.Context, terms lease.Terms, least, most int6
 	})
 }
 
-// few is how many rows a probe reads first, at a random place of the usual number.
-const few, usual = 32, 1024
+// Near returns the range of the few rows that a probe reads first, at a random place of the
+// number that a namespace usually has.
+func Near(q lease.Query) (least, most int64) {
+	const few, usual = 32, 1024
+	least = q.Min + rand.Int64N(max(min(q.Max-q.Min+1, usual)-few, 0)+1)
+	return least, min(least+few-1, q.Max)
+}
 
 // Probe implements [lease.Store].
 func (s *Store) Probe(ctx context.Context, q lease.Query) (lease.Probe, error) {
 	if !s.OneHost && !q.Waiting && q.PreferWorker < 0 && q.PreferLabel == "" {
 		near := q
-		near.Min += rand.Int64N(max(min(q.Max-q.Min+1, usual)-few, 0) + 1)
-		near.Max = min(near.Min+few-1, q.Max)
+		near.Min, near.Max = Near(q)
 		p, err := s.probe(ctx, near)
 		if p.HasFree && p.Row.Bound < q.Terms.At(p.Now).Cap || err != nil {
 			return p, err

@@ -32,7 +32,6 @@ func call2[A, B any](ctx context.Context, m *Memory, op string, method func(*kvl
 		err error
 	}
 	effect := func() { done.a, done.b, done.err = method(m.store()) }
-	defer m.end(op)
 	fault := m.begin(op)
 	if ctx.Err() != nil {
 		return a, b, ctx.Err()
@@ -77,16 +76,6 @@ func (m *Memory) begin(op string) Fault {
 	return fault(op)
 }
 
-// end calls the hook of [Memory.After].
-func (m *Memory) end(op string) {
-	m.mu.Lock()
-	after := m.after
-	m.mu.Unlock()
-	if after != nil {
-		after(op)
-	}
-}
-
 func (m *Memory) locked(f func()) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -97,11 +86,6 @@ func (m *Memory) locked(f func()) {
 // The op is the name of the method, e.g. "Renew". Memory calls f before the call takes
 // effect and without holding a lock, so f may sleep to simulate a slow store.
 func (m *Memory) Fault(f func(op string) Fault) { m.locked(func() { m.fault = f }) }
-
-// After sets a function to run at the end of each later call, even a failed one; nil
-// means no function. The op is the name of the method. Memory calls f without holding a
-// lock.
-func (m *Memory) After(f func(op string)) { m.locked(func() { m.after = f }) }
 
 // Deliver executes all requests whose fault was [Late], in the order they were sent.
 func (m *Memory) Deliver() {

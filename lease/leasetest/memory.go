@@ -26,7 +26,6 @@ type Memory struct {
 
 	mu    sync.Mutex
 	fault func(op string) Fault
-	after func(op string)
 	calls map[string]int
 	late  []func()
 

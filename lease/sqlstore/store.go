@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	mathrand "math/rand/v2"
+	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -101,16 +102,12 @@ func (s *Store) Layouts(ctx context.Context, namespace string) (layouts []string
 		position int64
 	}
 	all, err := list(ctx, s, layoutsText, args{"namespace": namespace}, func(l *layout) []any { return []any{&l.name, &l.position} })
-	seen := make(map[string]bool)
 	for _, l := range all {
-		l.name = sqldialect.FromASCII(l.name)
-		if !seen[l.name] {
-			seen[l.name] = true
-			layouts = append(layouts, l.name)
-		}
+		layouts = append(layouts, sqldialect.FromASCII(l.name))
 		position = max(position, l.position+1)
 	}
-	return layouts, position, err
+	slices.Sort(layouts)
+	return slices.Compact(layouts), position, err
 }
 
 // CreateNamespace implements [lease.Store].
@@ -146,15 +143,11 @@ func (s *Store) Probe(ctx context.Context, q lease.Query) (lease.Probe, error) {
 }
 
 func (s *Store) probe(ctx context.Context, q lease.Query, row, topOfRange string) (lease.Probe, error) {
-	const (
-		usual = 1024 // how many rows a namespace usually has
-		few   = 32   // how many of them are looked at first
-		prime = 1048573
-	)
-	near := q.Min + mathrand.Int64N(max(min(q.Max-q.Min+1, usual)-few, 0)+1)
+	const prime = 1048573
+	near, far := kvlease.Near(q)
 	text := strings.NewReplacer("{row}", row, "{top of range}", topOfRange).Replace(probeText)
 	a := args{
-		"min": q.Min, "max": q.Max, "last": q.Min - 1, "near": near, "far": min(near+few-1, q.Max),
+		"min": q.Min, "max": q.Max, "last": q.Min - 1, "near": near, "far": far,
 		"factor": 1 + mathrand.Int64N(prime-1), "offset": mathrand.Int64N(prime),
 		"prefer_worker": q.PreferWorker, "prefer_label": cmp.Or(q.PreferLabel, " "), // matches no row, because no label ends with a space
 	}
