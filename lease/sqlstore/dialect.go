@@ -67,7 +67,7 @@ func conflict(err error) bool { return sqldialect.Conflict(err) || sqldialect.Ha
 // of concat_ws, a new session would look at more operators, which takes 0.7 million
 // instructions. To read the database from pg_database takes a tenth of a start.
 const postgresIdentity = `CASE WHEN pg_is_in_recovery() THEN 'standby' ELSE
-	concat_ws('/', (SELECT system_identifier FROM pg_control_system()), substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8)) END,
+	concat_ws('/', (pg_control_system()).system_identifier, substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8)) END,
 	` + postgresTables
 
 const postgresTables = "'{ns}'::regclass::oid, '{lease}'::regclass::oid, pg_relation_filepath('{lease}'::regclass)"
