@@ -100,7 +100,8 @@ func is[E error](err error) bool {
 
 // isFinal reports whether another attempt would only give the same error.
 func isFinal(err error) bool {
-	return is[*lease.LayoutError](err) || is[*lease.ClockSkewError](err) || is[*lease.VersionError](err) || is[*lease.PermanentError](err)
+	return is[*lease.LayoutError](err) || is[*lease.ClockSkewError](err) ||
+		is[*lease.VersionError](err) || is[*lease.PermanentError](err)
 }
 
 // isAnswer reports whether err came from the store rather than from a timeout or a lost
