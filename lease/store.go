@@ -129,9 +129,7 @@ type Probe struct {
 	// together don't all try the same row.
 	//
 	// If no row is free and Query.Waiting is set, Row is the one that becomes free first.
-	// HasRow reports whether Row is set at all.
 	Row     Row
-	HasRow  bool
 	HasFree bool
 }
 

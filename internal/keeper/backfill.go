@@ -52,44 +52,34 @@ func (noIssuer) Correct(time.Duration) {}
 func (noIssuer) Explain(error)         {}
 
 // tryBackfill makes one attempt to reserve a row, and prepares the store for it where
-// necessary.
+// necessary. If it had to add that row, it returns errRace, and the next attempt reserves it.
+// If the row is reserved already, tryBackfill renews it, because what it has read may not be
+// on the disk.
 func (k *keeper) tryBackfill(ctx context.Context, token string) (row lease.Row, err error) {
-	for range maxProbes {
-		p, err := k.prepared(ctx, nil, isCurrent)
-		if err != nil {
-			return row, err
-		}
-		row, reserved, err := k.reserveRow(ctx, p, token)
-		if reserved || err != nil {
-			return row, err
-		}
+	p, err := k.prepared(ctx, nil, isCurrent)
+	if err != nil {
+		return row, err
 	}
-	return row, errRace
-}
-
-// reserveRow reserves a row, or adds one that the next call can reserve. If the row is
-// reserved already, reserveRow renews it, because what it has read may not be on the disk.
-func (k *keeper) reserveRow(ctx context.Context, p lease.Probe, token string) (row lease.Row, ok bool, err error) {
 	if p.Volatile {
-		return row, false, k.noBackfill("the store may lose commits, and with them the lease of a worker number")
+		return row, k.noBackfill("the store may lose commits, and with them the lease of a worker number")
 	}
 	layouts, _, err := k.store.Layouts(ctx, k.cfg.Namespace)
 	if err != nil {
-		return row, false, &lease.StoreError{Op: "read", Err: err}
+		return row, &lease.StoreError{Op: "read", Err: err}
 	}
 	if err := k.checkLayouts(layouts, time.Time{}); err != nil { // in the past, too
-		return row, false, err
+		return row, err
 	}
 	rows, err := k.store.Rows(ctx, k.terms, k.cfg.MinWorker, k.cfg.MaxWorker)
 	if err != nil {
-		return row, false, &lease.StoreError{Op: "read", Err: err}
+		return row, &lease.StoreError{Op: "read", Err: err}
 	}
 	var unused *lease.Row
 	fenced := false
 	missing := k.cfg.MinWorker // the smallest number without a row
 	for i, r := range rows {
 		if r.Token == token {
-			row, ok, err = k.store.Renew(ctx, lease.Renewal{Terms: k.terms, Held: r, Token: token, Wanted: maxCounter})
+			row, ok, err := k.store.Renew(ctx, lease.Renewal{Terms: k.terms, Held: r, Token: token, Wanted: maxCounter})
 			return answer("renew", row, ok, err)
 		}
 		if r.Token == "" && r.Revision == 0 {
@@ -102,36 +92,28 @@ func (k *keeper) reserveRow(ctx context.Context, p lease.Probe, token string) (r
 	}
 	switch {
 	case fenced:
-		return row, false, k.noBackfill("the fence was raised, because commits may have been lost, and with them the lease of a worker number")
+		return row, k.noBackfill("the fence was raised, because commits may have been lost, and with them the lease of a worker number")
 	case unused != nil:
-		row, ok, err = k.store.Claim(ctx, lease.Claim{Terms: k.terms, Seen: *unused, Fence: p.Fence, Token: token, Label: token, Wanted: maxCounter})
+		row, ok, err := k.store.Claim(ctx, lease.Claim{Terms: k.terms, Seen: *unused, Fence: p.Fence, Token: token, Label: token, Wanted: maxCounter})
 		return answer("claim", row, ok, err)
 	case missing > k.cfg.MaxWorker:
-		return row, false, k.noBackfill("processes have leased each of the worker numbers")
-	case len(rows) == 0 || rows[len(rows)-1].Worker < k.cfg.MaxWorker:
-		p.LastWorker = k.cfg.MinWorker - 1
-		if len(rows) > 0 {
-			p.LastWorker = rows[len(rows)-1].Worker
-		}
-		err = k.addRows(ctx, p)
-	default:
-		err = k.store.AddRows(ctx, k.terms, missing, missing)
+		return row, k.noBackfill("processes have leased each of the worker numbers")
 	}
-	if err != nil {
-		return row, false, &lease.StoreError{Op: "add a row", Err: err}
+	if err := k.store.AddRows(ctx, k.terms, missing, missing); err != nil {
+		return row, &lease.StoreError{Op: "add a row", Err: err}
 	}
-	return row, false, nil
+	return row, errRace
 }
 
-// answer returns what reserveRow returns after the store has replied to a write.
-func answer(op string, row lease.Row, ok bool, err error) (lease.Row, bool, error) {
+// answer returns what tryBackfill returns after the store has replied to a write.
+func answer(op string, row lease.Row, ok bool, err error) (lease.Row, error) {
 	switch {
 	case err != nil:
-		return row, false, &lease.StoreError{Op: op, Err: err}
+		return row, &lease.StoreError{Op: op, Err: err}
 	case !ok:
-		return row, false, errRace
+		return row, errRace
 	}
-	return row, true, nil
+	return row, nil
 }
 
 // fenceBefore returns the largest fence that can have been raised before the row was added or

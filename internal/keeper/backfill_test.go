@@ -160,13 +160,13 @@ func TestBackfillThatIsForgotten(t *testing.T) {
 			time.Sleep(time.Minute)
 			before, crashed := m.Snapshot(), false
 			m.Fault(once("Claim", fault, leasetest.None))
-			m.After(func(op string) {
+			store := after(m, func(op string) {
 				if op == "Rows" && m.Calls("Claim") > 1 && !crashed {
 					crashed = true
 					m.Restore(before)
 				}
 			})
-			backfill, _ := mustReserve(t, m, cfg, "orders")
+			backfill, _ := mustReserve(t, store, cfg, "orders")
 			if !crashed {
 				t.Fatal("the reservation was not read")
 			}

@@ -92,14 +92,16 @@ func (k *keeper) untilNextAttempt(err error, attempt int, took time.Duration) ti
 	return double(firstErrorPause, attempt)
 }
 
+// is reports whether err is, or wraps, an error of the type E.
+func is[E error](err error) bool {
+	_, ok := errors.AsType[E](err)
+	return ok
+}
+
 // isFinal reports whether another attempt would only give the same error.
 func isFinal(err error) bool {
-	var layout *lease.LayoutError
-	var skew *lease.ClockSkewError
-	var version *lease.VersionError
-	var permanent *lease.PermanentError
-	return errors.As(err, &layout) || errors.As(err, &skew) ||
-		errors.As(err, &version) || errors.As(err, &permanent)
+	return is[*lease.LayoutError](err) || is[*lease.ClockSkewError](err) ||
+		is[*lease.VersionError](err) || is[*lease.PermanentError](err)
 }
 
 // isAnswer reports whether err came from the store rather than from a timeout or a lost
@@ -109,16 +111,10 @@ func isAnswer(err error) bool {
 }
 
 // isBlocked reports whether this process itself kept the store from answering.
-func isBlocked(err error) bool {
-	_, ok := errors.AsType[*lease.BlockedError](err)
-	return ok
-}
+func isBlocked(err error) bool { return is[*lease.BlockedError](err) }
 
 // isTaken reports whether all worker numbers are in use.
-func isTaken(err error) bool {
-	_, ok := errors.AsType[*lease.TakenError](err)
-	return ok
-}
+func isTaken(err error) bool { return is[*lease.TakenError](err) }
 
 // unanswered completes the error of a call if ctx ended during the call. It adds ctx's
 // error, because drivers may return errors of their own, and how long the store has not
@@ -310,24 +306,30 @@ func (k *keeper) resolveClaim(ctx context.Context) (again *lease.Row, err error)
 	if t == nil {
 		return nil, nil
 	}
-	rows, err := k.store.Rows(ctx, k.terms, t.row.Worker, t.row.Worker)
-	switch {
-	case errors.Is(err, lease.ErrNotMigrated):
-		k.unsure = nil
-	case err != nil:
-		return nil, &lease.StoreError{Op: "read", Err: err}
-	case len(rows) == 1 && t.claimed(rows[0]):
-		if rows[0].Expires >= rows[0].Now {
-			t.renewed, t.unconfirmed = time.Now().Add(-k.cfg.window()), true // so that a renewal is due immediately
-			k.holdOff(t, rows[0].Now)
-			k.hold(t, rows[0], 0)
-		}
-		k.unsure = nil
-	case len(rows) == 1 && k.terms.Free(rows[0]):
-		return &rows[0], nil
-	default:
-		k.unsure = nil // another process has it
+	row, err := k.rowOfUnsure(ctx)
+	if row == nil || !t.claimed(*row) {
+		return row, err
 	}
+	if k.unsure = nil; row.Expires >= row.Now {
+		t.renewed, t.unconfirmed = time.Now().Add(-k.cfg.window()), true // so that a renewal is due immediately
+		k.holdOff(t, row.Now)
+		k.hold(t, *row, 0)
+	}
+	return nil, nil
+}
+
+// rowOfUnsure returns the row of the last claim, if it has the claim's token, or if it is free
+// and the claim may still be executed. Otherwise, another process has the row, or it's gone,
+// so the claim will fail, and rowOfUnsure forgets it.
+func (k *keeper) rowOfUnsure(ctx context.Context) (*lease.Row, error) {
+	rows, err := k.store.Rows(ctx, k.terms, k.unsure.row.Worker, k.unsure.row.Worker)
+	switch {
+	case err != nil && !errors.Is(err, lease.ErrNotMigrated):
+		return nil, &lease.StoreError{Op: "read", Err: err}
+	case len(rows) == 1 && (k.unsure.claimed(rows[0]) || k.terms.Free(rows[0])):
+		return &rows[0], nil
+	}
+	k.unsure = nil
 	return nil, nil
 }
 

@@ -71,7 +71,7 @@ func TestRowsThatAnotherProcessFailedToAdd(t *testing.T) {
 		cfg, began := config(0, 15), time.Now()
 		cfg.Unit, cfg.PerTick = (24 * time.Hour).Microseconds(), 1<<32
 		fails := once("AddRows", leasetest.LoseReply, leasetest.None)
-		store := &hooked{&leasetest.Memory{}, func(_ context.Context, op string) error {
+		store := &hooked{Memory: &leasetest.Memory{}, hook: func(_ context.Context, op string) error {
 			if fails(op) != leasetest.None {
 				return errNoEffect
 			}
@@ -82,30 +82,6 @@ func TestRowsThatAnotherProcessFailedToAdd(t *testing.T) {
 		defer k.Close(t.Context())
 		if waited := time.Since(began); waited > time.Minute {
 			t.Errorf("the first ids came after %v", waited)
-		}
-	})
-}
-
-// It must be possible to add a new layout no matter which ones were deleted.
-func TestLayoutsAfterDeletions(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		m := &leasetest.Memory{}
-		cfg := config(0, 15)
-		cfg.Compatible = func(string, time.Time) error { return nil }
-		for i := range 8 {
-			cfg.Layout = fmt.Sprint("layout ", i)
-			before := m.Calls("Layouts")
-			k, _ := openKeeper(t, m, cfg)
-			if n := m.Calls("Layouts") - before; n != 1 {
-				t.Errorf("layout %d: the layouts were read %d times", i, n)
-			}
-			k.Close(t.Context())
-			if i%3 != 1 { // so that the layouts that remain are neither the first nor the last
-				m.DeleteNamespace(t.Context(), cfg.Terms)
-				for worker := range cfg.Workers {
-					m.Delete(t.Context(), cfg.Terms, worker)
-				}
-			}
 		}
 	})
 }
@@ -193,7 +169,7 @@ func TestCallsOfAnUselessStore(t *testing.T) {
 						time.Sleep(time.Millisecond)
 					}
 					var calls atomic.Int64
-					store := &hooked{m, func(ctx context.Context, op string) error {
+					store := &hooked{Memory: m, hook: func(ctx context.Context, op string) error {
 						n := calls.Add(1)
 						switch {
 						case op == name:
@@ -231,7 +207,7 @@ func TestOpenReturnsTheLastAnswer(t *testing.T) {
 				answer := errors.New("disk full")
 				away, patience := 5*time.Second, 23*time.Second
 				began := time.Now()
-				store := &hooked{&leasetest.Memory{}, func(ctx context.Context, called string) error {
+				store := &hooked{Memory: &leasetest.Memory{}, hook: func(ctx context.Context, called string) error {
 					switch {
 					case time.Since(began) > away:
 						return hangs(ctx)
@@ -292,7 +268,7 @@ func TestPermanentErrorsEndOpen(t *testing.T) {
 			t.Run(op+", "+name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					calls := 0
-					store := &hooked{&leasetest.Memory{}, func(_ context.Context, called string) error {
+					store := &hooked{Memory: &leasetest.Memory{}, hook: func(_ context.Context, called string) error {
 						if called == op {
 							calls++
 							return fmt.Errorf("store: %w", permanent)
@@ -315,7 +291,7 @@ func TestReasonsAreLoggedWhenTheyChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, op := range []string{"Probe", "Claim"} {
 			began := time.Now()
-			store := &hooked{&leasetest.Memory{}, func(_ context.Context, called string) error {
+			store := &hooked{Memory: &leasetest.Memory{}, hook: func(_ context.Context, called string) error {
 				if called != op {
 					return nil
 				}
@@ -350,7 +326,7 @@ func TestWaitersMakeFewCalls(t *testing.T) {
 		opened := make(chan leased.Keeper, waiters)
 		for range waiters {
 			go func() {
-				store := &hooked{m, func(_ context.Context, op string) error {
+				store := &hooked{Memory: m, hook: func(_ context.Context, op string) error {
 					mu.Lock()
 					defer mu.Unlock()
 					calls[op]++
@@ -405,7 +381,7 @@ func TestTakenSaysThatHoldersStoppedRenewing(t *testing.T) {
 			for i := range 16 {
 				dead := false
 				cfg.Label = fmt.Sprint("process ", i)
-				openKeeper(t, &hooked{m, func(ctx context.Context, op string) error {
+				openKeeper(t, &hooked{Memory: m, hook: func(ctx context.Context, op string) error {
 					if op == "Claim" {
 						dead = i < killed
 						return nil

@@ -20,8 +20,8 @@ func TestExpiredWhileTheStoresClockWasAhead(t *testing.T) {
 		t.Run("corrected after "+op, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var ahead atomic.Int64
-				store := &leasetest.Memory{Clock: func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }}
-				store.After(func(called string) {
+				m := &leasetest.Memory{Clock: func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }}
+				store := after(m, func(called string) {
 					if called == op {
 						ahead.CompareAndSwap(int64(2*time.Hour), 0)
 					}

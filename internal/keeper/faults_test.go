@@ -65,7 +65,7 @@ func runFaults(t *testing.T, seed uint64, processes int) {
 		own.Clock = func() time.Time { return time.Now().Add(time.Duration(p.ahead.Load())) }
 		all = append(all, p)
 		// A pause delays the request, whose context may end in the meantime.
-		network := &hooked{store, func(ctx context.Context, _ string) error {
+		network := &hooked{Memory: store, hook: func(ctx context.Context, _ string) error {
 			time.Sleep(time.Until(time.Unix(0, p.paused.Load())))
 			if p.killed.Load() {
 				return leasetest.ErrFault

@@ -247,17 +247,11 @@ func (k *keeper) reserve() {
 // this increments the row's revision, so the claim will fail when it arrives. Note that
 // in this case the row may still have the token of an expired lease.
 func (k *keeper) withdraw(ctx context.Context) error {
-	u := k.unsure
-	rows, err := k.store.Rows(ctx, k.terms, u.seen.Worker, u.seen.Worker)
-	switch {
-	case err != nil:
-		return &lease.StoreError{Op: "read", Err: err}
-	case len(rows) == 0 || !u.claimed(rows[0]) && !k.terms.Free(rows[0]):
-		k.unsure = nil // another process has the row, or it's gone, so the claim will fail
-		return nil
+	row, err := k.rowOfUnsure(ctx)
+	if row == nil {
+		return err
 	}
-	err = k.release(ctx, rows[0], maxCounter)
-	if err == nil {
+	if err = k.release(ctx, *row, maxCounter); err == nil {
 		k.unsure = nil
 	}
 	return err

@@ -116,11 +116,15 @@ var errNoEffect = errors.New("no effect")
 // with it and doesn't reach the Memory.
 type hooked struct {
 	*leasetest.Memory
-	hook func(ctx context.Context, op string) error
+	hook  func(ctx context.Context, op string) error
+	after func(op string) // called after each call, unless it is nil
 }
 
 // call runs one of the store's methods, unless the hook has an error.
 func (h *hooked) call(ctx context.Context, op string, method func() error) error {
+	if h.after != nil {
+		defer h.after(op)
+	}
 	switch err := h.hook(ctx, op); err {
 	case nil:
 		return method()
@@ -178,6 +182,11 @@ func (h *hooked) Release(ctx context.Context, terms lease.Terms, held lease.Row,
 func (h *hooked) Rows(ctx context.Context, terms lease.Terms, least, most int64) (rows []lease.Row, err error) {
 	err = h.call(ctx, "Rows", func() error { rows, err = h.Memory.Rows(ctx, terms, least, most); return err })
 	return rows, err
+}
+
+// after returns a store that calls f after each call.
+func after(m *leasetest.Memory, f func(op string)) *hooked {
+	return &hooked{m, func(context.Context, string) error { return nil }, f}
 }
 
 // openKeeper opens a keeper, which is closed at the end of the test.
@@ -361,7 +370,7 @@ func TestConnectingTakesLongerThanTheWindow(t *testing.T) {
 				var connected atomic.Bool
 				connected.Store(true)
 				lost := time.Now().Add(time.Hour)
-				store := &hooked{m, func(ctx context.Context, _ string) error {
+				store := &hooked{Memory: m, hook: func(ctx context.Context, _ string) error {
 					if connected.Load() {
 						return nil
 					}

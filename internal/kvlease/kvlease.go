@@ -200,8 +200,8 @@ func Encode(value any) string {
 	return string(text)
 }
 
-// EncodeRow returns the text of a row that was claimed under a fingerprint, or "".
-func EncodeRow(r lease.Row, fingerprint string) string {
+// encodeRow returns the text of a row that was claimed under a fingerprint, or "".
+func encodeRow(r lease.Row, fingerprint string) string {
 	return Encode(row{protocol.Version, r.Token, r.Revision, r.Bound, r.Expires, r.Label, fingerprint})
 }
 
@@ -295,7 +295,7 @@ func (s *Store) AddRows(ctx context.Context, terms lease.Terms, least, most int6
 		var added []Change
 		for worker := least; worker <= most; worker++ {
 			if _, exists := c.items[worker]; !exists {
-				added = append(added, Change{Item{Worker: worker}, EncodeRow(lease.Row{Bound: bound}, "")})
+				added = append(added, Change{Item{Worker: worker}, encodeRow(lease.Row{Bound: bound}, "")})
 			}
 		}
 		if len(added) == 0 {
@@ -305,15 +305,19 @@ func (s *Store) AddRows(ctx context.Context, terms lease.Terms, least, most int6
 	})
 }
 
-// few is how many rows a probe reads first, at a random place of the usual number.
-const few, usual = 32, 1024
+// Near returns the range of the few rows that a probe reads first, at a random place of the
+// number that a namespace usually has.
+func Near(q lease.Query) (least, most int64) {
+	const few, usual = 32, 1024
+	least = q.Min + rand.Int64N(max(min(q.Max-q.Min+1, usual)-few, 0)+1)
+	return least, min(least+few-1, q.Max)
+}
 
 // Probe implements [lease.Store].
 func (s *Store) Probe(ctx context.Context, q lease.Query) (lease.Probe, error) {
 	if !s.OneHost && !q.Waiting && q.PreferWorker < 0 && q.PreferLabel == "" {
 		near := q
-		near.Min += rand.Int64N(max(min(q.Max-q.Min+1, usual)-few, 0) + 1)
-		near.Max = min(near.Min+few-1, q.Max)
+		near.Min, near.Max = Near(q)
 		p, err := s.probe(ctx, near)
 		if p.HasFree && p.Row.Bound < q.Terms.At(p.Now).Cap || err != nil {
 			return p, err
@@ -339,8 +343,9 @@ func (s *Store) probe(ctx context.Context, q lease.Query) (lease.Probe, error) {
 	if !s.OneHost {
 		rand.Shuffle(len(c.rows), func(i, j int) { c.rows[i], c.rows[j] = c.rows[j], c.rows[i] })
 	}
-	p.Row, p.HasRow = Choose(c.rows, q)
-	p.HasFree = p.HasRow && q.Terms.Free(p.Row)
+	found := false
+	p.Row, found = Choose(c.rows, q)
+	p.HasFree = found && q.Terms.Free(p.Row)
 	return p, nil
 }
 
@@ -383,7 +388,7 @@ func (s *Store) updateRow(ctx context.Context, terms lease.Terms, worker int64, 
 		if s.Pinned {
 			fingerprint = c.Current
 		}
-		return []Change{{c.items[worker], EncodeRow(r, fingerprint)}}
+		return []Change{{c.items[worker], encodeRow(r, fingerprint)}}
 	})
 	if err != nil || !ok {
 		return lease.Row{}, false, err

@@ -18,7 +18,7 @@ func (c *content) claim(row *lease.Row, claim lease.Claim) bool {
 		l.Fingerprint == "" || l.Fingerprint != c.Current || l.Fence != claim.Fence || c.Volatile && !claim.Volatile {
 		return false
 	}
-	grant(row, claim.Terms, claim.Token, claim.Wanted)
+	Grant(row, claim.Terms, claim.Token, claim.Wanted)
 	row.Label = claim.Label
 	return true
 }
@@ -28,7 +28,7 @@ func (c *content) renew(row *lease.Row, r lease.Renewal) bool {
 	if !same(row, r.Held) || row.Token == "" || row.Expires < row.Now || c.Volatile && !r.Volatile {
 		return false
 	}
-	grant(row, r.Terms, r.Token, r.Wanted)
+	Grant(row, r.Terms, r.Token, r.Wanted)
 	return true
 }
 
@@ -46,8 +46,8 @@ func same(row *lease.Row, seen lease.Row) bool {
 	return row.Token == seen.Token && row.Revision == seen.Revision
 }
 
-// grant raises the bound to wanted, or to the cap at row.Now if that is lower.
-func grant(row *lease.Row, terms lease.Terms, token string, wanted int64) {
+// Grant raises the bound to wanted, or to the cap at row.Now if that is lower.
+func Grant(row *lease.Row, terms lease.Terms, token string, wanted int64) {
 	row.Token = token
 	row.Revision++
 	row.Bound = max(row.Bound, min(wanted, terms.At(row.Now).Cap))

@@ -15,7 +15,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/snowkey-go/snowkey/internal/failpoint"
 	"github.com/snowkey-go/snowkey/internal/sqldialect"
 )
 
@@ -97,7 +96,7 @@ func Again(ctx context.Context, retry func(error) bool, f func() error) error {
 // writePostgres runs a write that sets the mark, which must be its own.
 func writePostgres(ctx context.Context, db *sql.DB, mark, query string, args []any) (answer int64, changed bool, err error) {
 	err = onConn(ctx, db, Settings{}, func(conn *conn) (bool, error) {
-		err := conn.QueryRowContext(ctx, failpoint.Statement(ctx, query), args...).Scan(&answer)
+		err := conn.QueryRowContext(ctx, query, args...).Scan(&answer)
 		if errors.Is(err, sql.ErrNoRows) {
 			return false, nil
 		}

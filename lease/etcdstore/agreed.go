@@ -43,12 +43,8 @@ type agreed struct {
 const poll = 100 * time.Millisecond
 
 func (s *Store) agreed(namespace string) *agreed {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.times[namespace] == nil {
-		s.times[namespace] = new(agreed)
-	}
-	return s.times[namespace]
+	a, _ := s.times.LoadOrStore(namespace, new(agreed))
+	return a.(*agreed)
 }
 
 // now returns the agreed time as far as this process knows it.

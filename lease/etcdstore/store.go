@@ -27,8 +27,7 @@ type Store struct {
 	trusted bool             // whether each loss of commits changes the cluster id
 	clock   func() time.Time // of the host
 
-	mu    sync.Mutex
-	times map[string]*agreed // by namespace
+	times sync.Map // *agreed by namespace
 }
 
 type engine = kvlease.Store
@@ -56,7 +55,7 @@ func WithClock(clock func() time.Time) Option { return func(s *Store) { s.clock 
 // New returns a store that uses client. It doesn't connect to etcd, and the client
 // remains yours to close.
 func New(client *clientv3.Client, options ...Option) *Store {
-	s := &Store{client: client, prefix: "snowkey/", clock: time.Now, times: make(map[string]*agreed)}
+	s := &Store{client: client, prefix: "snowkey/", clock: time.Now}
 	// By default, etcd allows 128 operations in a transaction.
 	s.engine = kvlease.Store{Backend: backend{s}, AtOnce: 100, Pinned: true}
 	for _, set := range options {

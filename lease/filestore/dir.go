@@ -53,7 +53,7 @@ func (s *Store) locked(ctx context.Context, f func(*dir) error) error {
 			return s.unusable(err)
 		}
 		err := wait(ctx, d.lock)
-		d.now = s.now()
+		d.now = s.clock().UnixMicro()
 		switch {
 		case err != nil:
 		case !d.same(lockName, d.lock):

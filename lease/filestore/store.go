@@ -24,7 +24,7 @@ type Store struct {
 	engine
 	path  string
 	mode  fs.FileMode      // of the directory
-	clock func() time.Time // read under the lock; time.Now if nil
+	clock func() time.Time // read under the lock
 }
 
 type engine = kvlease.Store
@@ -46,20 +46,13 @@ func Dir(path string, options ...Option) *Store {
 	if abs, err := filepath.Abs(path); path != "" && err == nil {
 		path = abs // because the program may change its working directory
 	}
-	s := &Store{path: path, mode: 0o700}
+	s := &Store{path: path, mode: 0o700, clock: time.Now}
 	// Each update writes all rows of a namespace, so they are added one at a time.
 	s.engine = kvlease.Store{Backend: backend{s}, AtOnce: 1, OneHost: true}
 	for _, set := range options {
 		set(s)
 	}
 	return s
-}
-
-func (s *Store) now() int64 {
-	if s.clock == nil {
-		return time.Now().UnixMicro()
-	}
-	return s.clock().UnixMicro()
 }
 
 // Migrate creates the directory if it doesn't exist. It also cleans up unfinished files.

@@ -105,8 +105,8 @@ func TestDirectoryIsReplacedInUse(t *testing.T) {
 			if ok || !isUnusable(s, err) || !strings.Contains(err.Error(), says) {
 				t.Errorf("got %v, %v", ok, err)
 			}
-			s.clock = nil
-			if found := p.Look(); !found.HasNamespace || found.HasRow {
+			s.clock = time.Now
+			if found := p.Look(); !found.HasNamespace || found.HasFree {
 				t.Errorf("the new directory has %+v", found)
 			}
 		})

@@ -23,16 +23,18 @@ const (
 	Late                   // the call hangs, and only has its effect when Deliver is called
 )
 
-// call runs method, which is the method op of the store, unless this call's fault prevents
+// call2 runs method, which is the method op of the store, unless this call's fault prevents
 // it.
-func call[T any](ctx context.Context, m *Memory, op string, method func(*kvlease.Store) (T, error)) (T, error) {
-	var none, answer T
-	var err error
-	effect := func() { answer, err = method(m.store()) }
-	defer m.end(op)
+func call2[A, B any](ctx context.Context, m *Memory, op string, method func(*kvlease.Store) (A, B, error)) (a A, b B, err error) {
+	var done struct {
+		a   A
+		b   B
+		err error
+	}
+	effect := func() { done.a, done.b, done.err = method(m.store()) }
 	fault := m.begin(op)
 	if ctx.Err() != nil {
-		return none, ctx.Err()
+		return a, b, ctx.Err()
 	}
 	switch fault {
 	case None, LoseReply, HangAfter:
@@ -42,12 +44,21 @@ func call[T any](ctx context.Context, m *Memory, op string, method func(*kvlease
 	}
 	switch fault {
 	case None:
-		return answer, err
+		return done.a, done.b, done.err
 	case Refuse, LoseReply:
-		return none, ErrFault
+		return a, b, ErrFault
 	}
 	<-ctx.Done()
-	return none, ctx.Err()
+	return a, b, ctx.Err()
+}
+
+// call is call2 for a method that returns only one value and an error.
+func call[T any](ctx context.Context, m *Memory, op string, method func(*kvlease.Store) (T, error)) (T, error) {
+	value, _, err := call2(ctx, m, op, func(s *kvlease.Store) (T, struct{}, error) {
+		value, err := method(s)
+		return value, struct{}{}, err
+	})
+	return value, err
 }
 
 // begin counts a call and returns its fault.
@@ -65,16 +76,6 @@ func (m *Memory) begin(op string) Fault {
 	return fault(op)
 }
 
-// end calls the hook of [Memory.After].
-func (m *Memory) end(op string) {
-	m.mu.Lock()
-	after := m.after
-	m.mu.Unlock()
-	if after != nil {
-		after(op)
-	}
-}
-
 func (m *Memory) locked(f func()) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -85,11 +86,6 @@ func (m *Memory) locked(f func()) {
 // The op is the name of the method, e.g. "Renew". Memory calls f before the call takes
 // effect and without holding a lock, so f may sleep to simulate a slow store.
 func (m *Memory) Fault(f func(op string) Fault) { m.locked(func() { m.fault = f }) }
-
-// After sets a function to run at the end of each later call, even a failed one; nil
-// means no function. The op is the name of the method. Memory calls f without holding a
-// lock.
-func (m *Memory) After(f func(op string)) { m.locked(func() { m.after = f }) }
 
 // Deliver executes all requests whose fault was [Late], in the order they were sent.
 func (m *Memory) Deliver() {

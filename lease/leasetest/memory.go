@@ -2,13 +2,13 @@ package leasetest
 
 import (
 	"context"
-	"encoding/json"
 	"maps"
 	"math"
 	"sync"
 	"time"
 
 	"github.com/snowkey-go/snowkey/internal/kvlease"
+	"github.com/snowkey-go/snowkey/internal/kvlease/kvtest"
 	"github.com/snowkey-go/snowkey/lease"
 )
 
@@ -26,7 +26,6 @@ type Memory struct {
 
 	mu    sync.Mutex
 	fault func(op string) Fault
-	after func(op string)
 	calls map[string]int
 	late  []func()
 
@@ -54,15 +53,7 @@ func (m *Memory) Migrate(ctx context.Context) error {
 
 // Layouts implements [lease.Store].
 func (m *Memory) Layouts(ctx context.Context, namespace string) ([]string, int64, error) {
-	type answer struct {
-		layouts  []string
-		position int64
-	}
-	a, err := call(ctx, m, "Layouts", func(s *kvlease.Store) (a answer, err error) {
-		a.layouts, a.position, err = s.Layouts(always, namespace)
-		return a, err
-	})
-	return a.layouts, a.position, err
+	return call2(ctx, m, "Layouts", func(s *kvlease.Store) ([]string, int64, error) { return s.Layouts(always, namespace) })
 }
 
 // CreateNamespace implements [lease.Store].
@@ -87,12 +78,12 @@ func (m *Memory) AddRows(ctx context.Context, terms lease.Terms, least, most int
 
 // Claim implements [lease.Store].
 func (m *Memory) Claim(ctx context.Context, c lease.Claim) (lease.Row, bool, error) {
-	return m.update(ctx, "Claim", func(s *kvlease.Store) (lease.Row, bool, error) { return s.Claim(always, c) })
+	return call2(ctx, m, "Claim", func(s *kvlease.Store) (lease.Row, bool, error) { return s.Claim(always, c) })
 }
 
 // Renew implements [lease.Store].
 func (m *Memory) Renew(ctx context.Context, r lease.Renewal) (lease.Row, bool, error) {
-	return m.update(ctx, "Renew", func(s *kvlease.Store) (lease.Row, bool, error) { return s.Renew(always, r) })
+	return call2(ctx, m, "Renew", func(s *kvlease.Store) (lease.Row, bool, error) { return s.Renew(always, r) })
 }
 
 // Release implements [lease.Store].
@@ -114,19 +105,6 @@ func (m *Memory) Examine(ctx context.Context) ([]lease.Finding, error) {
 func (m *Memory) do(ctx context.Context, op string, method func(*kvlease.Store) error) error {
 	_, err := call(ctx, m, op, func(s *kvlease.Store) (struct{}, error) { return struct{}{}, method(s) })
 	return err
-}
-
-// update runs a method that may change a row.
-func (m *Memory) update(ctx context.Context, op string, method func(*kvlease.Store) (lease.Row, bool, error)) (lease.Row, bool, error) {
-	type answer struct {
-		row lease.Row
-		ok  bool
-	}
-	a, err := call(ctx, m, op, func(s *kvlease.Store) (a answer, err error) {
-		a.row, a.ok, err = method(s)
-		return a, err
-	})
-	return a.row, a.ok, err
 }
 
 // SetCurrent changes the fingerprint of the database, as a failover does.
@@ -157,40 +135,29 @@ func (m *Memory) Delete(_ context.Context, terms lease.Terms, worker int64) erro
 }
 
 // Edit implements [Operator].
-func (m *Memory) Edit(_ context.Context, terms lease.Terms, row lease.Row) error {
-	m.change(terms, row.Worker, func(string) string { return kvlease.EncodeRow(row, "") })
-	return nil
+func (m *Memory) Edit(ctx context.Context, terms lease.Terms, row lease.Row) error {
+	return m.operator().Edit(ctx, terms, row)
 }
 
 // DeleteNamespace implements [Operator].
-func (m *Memory) DeleteNamespace(_ context.Context, terms lease.Terms) error {
-	return m.edit(terms, func(layouts map[string]kvlease.Layout) { delete(layouts, terms.Layout) })
+func (m *Memory) DeleteNamespace(ctx context.Context, terms lease.Terms) error {
+	return m.operator().DeleteNamespace(ctx, terms)
 }
 
 // SetFingerprint implements [Operator].
-func (m *Memory) SetFingerprint(_ context.Context, terms lease.Terms, fingerprint string) error {
-	return m.edit(terms, func(layouts map[string]kvlease.Layout) {
-		layouts[terms.Layout] = kvlease.Layout{Fingerprint: fingerprint, Fence: layouts[terms.Layout].Fence}
-	})
+func (m *Memory) SetFingerprint(ctx context.Context, terms lease.Terms, fingerprint string) error {
+	return m.operator().SetFingerprint(ctx, terms, fingerprint)
 }
 
-// edit changes the layouts of a namespace.
-func (m *Memory) edit(terms lease.Terms, change func(map[string]kvlease.Layout)) (err error) {
-	m.change(terms, kvlease.OfNamespace, func(text string) string {
-		var n kvlease.Namespace
-		err = json.Unmarshal([]byte(text), &n)
-		change(n.Layouts)
-		return kvlease.Encode(n)
-	})
-	return err
-}
-
-// change changes a text, if there is one.
-func (m *Memory) change(terms lease.Terms, worker int64, change func(text string) string) {
-	m.locked(func() {
-		place := kvlease.PlaceOf(terms, worker)
-		if text := m.kept.Texts[place]; text != "" {
-			m.kept.Texts[place] = change(text)
-		}
-	})
+// operator returns an operator that changes the texts.
+func (m *Memory) operator() kvtest.Operator {
+	return kvtest.Operator{Change: func(_ context.Context, terms lease.Terms, worker int64, change func(string) string) error {
+		m.locked(func() {
+			place := kvlease.PlaceOf(terms, worker)
+			if text := m.kept.Texts[place]; text != "" {
+				m.kept.Texts[place] = change(text)
+			}
+		})
+		return nil
+	}}
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	mathrand "math/rand/v2"
+	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -101,16 +102,12 @@ func (s *Store) Layouts(ctx context.Context, namespace string) (layouts []string
 		position int64
 	}
 	all, err := list(ctx, s, layoutsText, args{"namespace": namespace}, func(l *layout) []any { return []any{&l.name, &l.position} })
-	seen := make(map[string]bool)
 	for _, l := range all {
-		l.name = sqldialect.FromASCII(l.name)
-		if !seen[l.name] {
-			seen[l.name] = true
-			layouts = append(layouts, l.name)
-		}
+		layouts = append(layouts, sqldialect.FromASCII(l.name))
 		position = max(position, l.position+1)
 	}
-	return layouts, position, err
+	slices.Sort(layouts)
+	return slices.Compact(layouts), position, err
 }
 
 // CreateNamespace implements [lease.Store].
@@ -134,7 +131,7 @@ func (s *Store) Probe(ctx context.Context, q lease.Query) (lease.Probe, error) {
 			return lease.Probe{}, err
 		}
 		if len(next) == 1 && !q.Terms.Free(next[0]) {
-			return lease.Probe{HasNamespace: true, LastWorker: q.Max, Row: next[0], HasRow: true, Now: next[0].Now}, nil
+			return lease.Probe{HasNamespace: true, LastWorker: q.Max, Row: next[0], Now: next[0].Now}, nil
 		}
 	case q.PreferWorker < 0 && q.PreferLabel == "":
 		p, err := s.probe(ctx, q, nearRow, "@last")
@@ -146,15 +143,11 @@ func (s *Store) Probe(ctx context.Context, q lease.Query) (lease.Probe, error) {
 }
 
 func (s *Store) probe(ctx context.Context, q lease.Query, row, topOfRange string) (lease.Probe, error) {
-	const (
-		usual = 1024 // how many rows a namespace usually has
-		few   = 32   // how many of them are looked at first
-		prime = 1048573
-	)
-	near := q.Min + mathrand.Int64N(max(min(q.Max-q.Min+1, usual)-few, 0)+1)
+	const prime = 1048573
+	near, far := kvlease.Near(q)
 	text := strings.NewReplacer("{row}", row, "{top of range}", topOfRange).Replace(probeText)
 	a := args{
-		"min": q.Min, "max": q.Max, "last": q.Min - 1, "near": near, "far": min(near+few-1, q.Max),
+		"min": q.Min, "max": q.Max, "last": q.Min - 1, "near": near, "far": far,
 		"factor": 1 + mathrand.Int64N(prime-1), "offset": mathrand.Int64N(prime),
 		"prefer_worker": q.PreferWorker, "prefer_label": cmp.Or(q.PreferLabel, " "), // matches no row, because no label ends with a space
 	}
@@ -163,7 +156,7 @@ func (s *Store) probe(ctx context.Context, q lease.Query, row, topOfRange string
 		n                                  [4]int64
 		fingerprint, current, token, label sql.Null[string]
 	}
-	parts, err := listNow(ctx, s, text, a.with(q.Terms), func(p *part) []any {
+	parts, err := list(ctx, s, text, a.with(q.Terms), func(p *part) []any {
 		return []any{&p.of, &p.n[0], &p.n[1], &p.n[2], &p.n[3], &p.protocol, &p.fingerprint, &p.current, &p.token, &p.label}
 	})
 	if err != nil {
@@ -202,9 +195,10 @@ func (s *Store) probe(ctx context.Context, q lease.Query, row, topOfRange string
 	for i := range rows {
 		rows[i].Now = p.Now
 	}
-	p.Row, p.HasRow = kvlease.Choose(rows, q)
+	found := false
+	p.Row, found = kvlease.Choose(rows, q)
 	p.Row.Now = p.Now
-	p.HasFree = p.HasRow && q.Terms.Free(p.Row)
+	p.HasFree = found && q.Terms.Free(p.Row)
 	return p, nil
 }
 
@@ -273,10 +267,9 @@ func (s *Store) Release(ctx context.Context, terms lease.Terms, held lease.Row, 
 // return only one number, so the statement returns the time and we have to repeat the
 // rest of its calculation here.
 func granted(seen lease.Row, token, label string, wanted int64, terms lease.Terms, now int64) lease.Row {
-	return lease.Row{
-		Worker: seen.Worker, Token: token, Revision: seen.Revision + 1,
-		Bound: max(seen.Bound, min(wanted, terms.At(now).Cap)), Expires: now + terms.TTL, Label: label, Now: now,
-	}
+	seen.Label, seen.Now = label, now
+	kvlease.Grant(&seen, terms, token, wanted)
+	return seen
 }
 
 // Rows implements [lease.Store].
@@ -302,15 +295,10 @@ func number(b bool) int64 {
 }
 
 // list reads rows. dest must return pointers to where the columns of a row are stored.
-func list[T any](ctx context.Context, s *Store, text string, a args, dest func(*T) []any) ([]T, error) {
-	if err := s.ask(ctx); err != nil {
+func list[T any](ctx context.Context, s *Store, text string, a args, dest func(*T) []any) (found []T, err error) {
+	if err := s.ask(ctx, text); err != nil {
 		return nil, err
 	}
-	return listNow(ctx, s, text, a, dest)
-}
-
-// listNow is like list, but doesn't ask first whether the server is a member of a cluster.
-func listNow[T any](ctx context.Context, s *Store, text string, a args, dest func(*T) []any) (found []T, err error) {
 	err = s.worded(func(w *wording) error {
 		found, err = read(ctx, s, w, text, a, dest)
 		return err
@@ -362,7 +350,7 @@ const (
 
 // write runs a write and returns once it's committed.
 func (s *Store) write(ctx context.Context, text string, a args, patient bool) (result written, err error) {
-	if err := s.ask(ctx); err != nil {
+	if err := s.ask(ctx, text); err != nil {
 		return written{}, err
 	}
 	retry := func(err error) bool { return conflict(err) || patient && sqldialect.Busy(err) }

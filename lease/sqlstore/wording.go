@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"regexp"
+	"strings"
 
 	"github.com/snowkey-go/snowkey/internal/protocol"
 	"github.com/snowkey-go/snowkey/internal/sqlsession"
@@ -64,13 +65,14 @@ func (s *Store) worded(f func(*wording) error) error {
 	}
 }
 
-// ask finds out to which cluster the server belongs, unless that's known. A probe finds
-// out by itself, so this costs a round trip only before other calls.
-func (s *Store) ask(ctx context.Context) error {
-	if s.dialect.clusters == nil || s.current.Load().cluster != notAsked {
+// ask finds out to which cluster the server belongs before a statement, unless that's known
+// or the statement finds out by itself. So it costs a round trip only before calls other than
+// a probe.
+func (s *Store) ask(ctx context.Context, text string) error {
+	if s.dialect.clusters == nil || s.current.Load().cluster != notAsked || strings.Contains(text, "{cluster}") {
 		return nil
 	}
-	found, err := listNow(ctx, s, "SELECT {cluster}", nil, func(n *membership) []any { return []any{n} })
+	found, err := list(ctx, s, "SELECT {cluster}", nil, func(n *membership) []any { return []any{n} })
 	if err == nil && len(found) == 1 {
 		s.join(found[0])
 	}

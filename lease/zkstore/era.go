@@ -17,8 +17,7 @@ type era struct {
 }
 
 // readEra returns the current era. If another leader has been elected since it began,
-// which the epoch of a later transaction shows, readEra begins the next one first. If
-// zxid is 0, it doesn't.
+// which the epoch of a later transaction shows, readEra begins the next one first.
 func (s *Store) readEra(ctx context.Context, zxid int64) (*era, error) {
 	path := s.path + "/eras"
 	for range attempts {

@@ -58,7 +58,7 @@ var storeClients = map[string][]string{
 }
 
 // internals lists the packages in /internal that these trees may share.
-var internals = []string{"ddl", "failpoint", "kvlease", "leased", "protocol", "sqldialect", "sqlsession"}
+var internals = []string{"ddl", "errtest", "failpoint", "kvlease", "kvlease/kvtest", "leased", "protocol", "sqldialect", "sqlsession"}
 
 // integrations lists the folders that have a subfolder for each integration.
 var integrations = []string{"ent", "hooks"}

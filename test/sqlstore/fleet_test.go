@@ -22,6 +22,7 @@ type fleet struct {
 	db     dbtest.DB
 	table  string
 	broken func(*operated) lease.Store // removes the remedy from a store; nil to leave the store as is
+	edit   func(request []byte)        // edits the requests; nil to leave them as they are
 	steady bool                        // whether the server never crashes, so that it doesn't matter if it flushes commits
 	window time.Duration               // defaults to 200 ms
 	links  []*dbtest.Proxy             // one for each process, in the order in which they were started; none on SQLite
@@ -57,6 +58,9 @@ func (c *fleet) connect() lease.Store {
 	c.Helper()
 	db, link := c.db.Through(c)
 	c.links = append(c.links, link)
+	if c.edit != nil {
+		link.Edit(c.edit)
+	}
 	store := open(c.T, db, db.Connect(c), c.table)
 	store.steady = c.steady
 	if c.broken != nil {

@@ -13,29 +13,12 @@ import (
 
 	"github.com/snowkey-go/snowkey"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
-	"github.com/snowkey-go/snowkey/internal/failpoint"
 	"github.com/snowkey-go/snowkey/lease"
 )
 
-// A careless store doesn't make commits wait for the disk if that's the server's
-// default. It also has no fence, which a keeper would otherwise raise when it finds
-// that one of its commits is lost.
-type careless struct{ unfenced } // the namespace and the row exist already
-
-func withoutWaiting(s *operated) lease.Store { return careless{unfenced{s}} }
-
-func notWaiting(ctx context.Context) context.Context {
-	return failpoint.WithStatements(ctx, func(query string) string {
-		return strings.Replace(query, "set_config('synchronous_commit', 'on', true), ", "", 1)
-	})
-}
-
-func (s careless) Claim(ctx context.Context, c lease.Claim) (lease.Row, bool, error) {
-	return s.unfenced.Claim(notWaiting(ctx), c)
-}
-
-func (s careless) Renew(ctx context.Context, r lease.Renewal) (lease.Row, bool, error) {
-	return s.unfenced.Renew(notWaiting(ctx), r)
+// withoutWaiting makes no commit wait for the disk.
+func withoutWaiting(request []byte) {
+	overwrite(request, "set_config('synchronous_commit', 'on', true)", "set_config('synchronous_commit', 'off',true)")
 }
 
 func lostWrites(user string) []scene {
@@ -74,19 +57,23 @@ func TestNightlyCrash(t *testing.T) {
 		dialect   string
 		negligent []string // makes the server do that, and flushes everything that happened before
 		without   func(*operated) lease.Store
-		forgets   bool // whether it also loses commits of unchanged stores
+		edit      func(request []byte) // of that store
+		forgets   bool                 // whether it also loses commits of unchanged stores
 	}{
 		{"postgres", []string{
 			"CHECKPOINT", "ALTER SYSTEM SET synchronous_commit = off", "ALTER SYSTEM SET wal_writer_delay = '10s'", "SELECT pg_reload_conf()",
-		}, withoutWaiting, false},
+		}, withoutFence, withoutWaiting, false}, // a keeper would raise the fence when it finds that one of its commits is lost
 		{"mysql", []string{
 			"SET GLOBAL innodb_flush_log_at_trx_commit = 1", "FLUSH ENGINE LOGS", "SET GLOBAL innodb_flush_log_at_trx_commit = 0",
-		}, withoutHoldOff, true},
+		}, withoutHoldOff, nil, true},
 	} {
 		t.Run(tc.dialect, func(t *testing.T) {
 			db, process := dbtest.Killable(t, tc.dialect)
 			for _, broken := range []func(*operated) lease.Store{nil, tc.without} {
 				c := &fleet{db: db, table: fmt.Sprint("lease_", broken == nil), broken: broken, window: time.Second}
+				if broken != nil {
+					c.edit = tc.edit
+				}
 				t.Run(c.variant(), func(t *testing.T) {
 					c.T = t
 					c.startAndClose()

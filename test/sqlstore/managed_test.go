@@ -19,7 +19,7 @@ import (
 // perConnection makes the server look like another one in each connection, as a load
 // balancer does that has several servers behind it.
 func perConnection(request []byte) {
-	overwrite(request, "(SELECT system_identifier FROM pg_control_system())", "pg_backend_pid()")
+	overwrite(request, "(pg_control_system()).system_identifier", "pg_backend_pid()")
 }
 
 // overwrite replaces a text in a request with a shorter one and spaces.

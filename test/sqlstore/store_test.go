@@ -55,8 +55,8 @@ func TestFingerprint(t *testing.T) {
 		switch {
 		case db.Dialect == "postgres":
 			// There was no promotion, so no checkpoint could have followed one.
-			query = `SELECT system_identifier || '/' || lpad(to_hex(timeline_id), 8, '0') || '/' || (SELECT oid FROM pg_database WHERE datname = current_database()) || '/' || 'lease_ns'::regclass::oid || '/' || 'lease'::regclass::oid
-				|| '/' || (SELECT relfilenode FROM pg_class WHERE oid = 'lease'::regclass) || '/' || (SELECT xmin FROM lease_ns)
+			query = `SELECT system_identifier || '/' || lpad(to_hex(timeline_id), 8, '0') || '/' || 'lease_ns'::regclass::oid || '/' || 'lease'::regclass::oid
+				|| '/base/' || (SELECT oid FROM pg_database WHERE datname = current_database()) || '/' || (SELECT relfilenode FROM pg_class WHERE oid = 'lease'::regclass) || '/' || (SELECT xmin FROM lease_ns)
 				FROM pg_control_system(), pg_control_checkpoint()`
 		case db.MariaDB:
 			query = "SELECT CONCAT(@@hostname, ':', @@port, ':', @@server_id, '/', 2 * SUM(UNIX_TIMESTAMP(create_time))) FROM information_schema.tables WHERE table_schema = DATABASE()"

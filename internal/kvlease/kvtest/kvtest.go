@@ -9,10 +9,10 @@ import (
 
 	"github.com/snowkey-go/snowkey/internal/kvlease"
 	"github.com/snowkey-go/snowkey/lease"
-	"github.com/snowkey-go/snowkey/lease/leasetest"
 )
 
-// An Operator is a [leasetest.Operator]. It changes texts as a person could.
+// An Operator implements the interface of this name in package leasetest. It changes texts
+// as a person could.
 type Operator struct {
 	lease.Store
 
@@ -21,23 +21,21 @@ type Operator struct {
 	Change func(ctx context.Context, terms lease.Terms, worker int64, change func(text string) string) error
 }
 
-var _ leasetest.Operator = Operator{}
-
-// Edit implements [leasetest.Operator].
+// Edit overwrites all columns of an existing row.
 func (o Operator) Edit(ctx context.Context, terms lease.Terms, r lease.Row) error {
 	return o.edit(ctx, terms, r.Worker, func(row map[string]any) {
 		row["token"], row["revision"], row["bound"], row["expires_at"], row["label"] = r.Token, r.Revision, r.Bound, r.Expires, r.Label
 	})
 }
 
-// DeleteNamespace implements [leasetest.Operator].
+// DeleteNamespace deletes the layout of a namespace, but not its rows.
 func (o Operator) DeleteNamespace(ctx context.Context, terms lease.Terms) error {
 	return o.edit(ctx, terms, kvlease.OfNamespace, func(namespace map[string]any) {
 		delete(namespace["layouts"].(map[string]any), terms.Layout)
 	})
 }
 
-// SetFingerprint implements [leasetest.Operator].
+// SetFingerprint overwrites the fingerprint of a layout.
 func (o Operator) SetFingerprint(ctx context.Context, terms lease.Terms, fingerprint string) error {
 	return o.edit(ctx, terms, kvlease.OfNamespace, func(namespace map[string]any) {
 		namespace["layouts"].(map[string]any)[terms.Layout].(map[string]any)["fingerprint"] = fingerprint
