@@ -2,6 +2,7 @@
 package figures
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/snowkey-go/snowkey/idgen"
@@ -49,9 +50,7 @@ var reason, state, cause, result = []string{"for"}, []string{"state"}, []string{
 // it's the default pool; without one, no figure has values. Those about leases have none if the
 // worker number isn't leased.
 func Pool(pool *idgen.Pool) (all, known []Figure) {
-	if pool == nil {
-		pool = idgen.Default()
-	}
+	pool = cmp.Or(pool, idgen.Default())
 	s, h := pool.Stats(), pool.Health()
 	var states []string
 	for other := idgen.Serving; other <= idgen.Closed; other++ {
