@@ -9,7 +9,6 @@ import (
 	"html/template"
 	"net/http"
 	"strings"
-	"time"
 
 	"github.com/snowkey-go/snowkey/internal/keeper"
 	"github.com/snowkey-go/snowkey/service/internal/idpage"
@@ -46,9 +45,8 @@ type pageLeases struct {
 }
 
 type pageWorker struct {
-	Number                               int64
-	State, Since, Expires, Label, Layout string
-	Own                                  bool // whether it is that of this process
+	keeper.Worker
+	Own bool // whether it is that of this process
 }
 
 // maxWorkers limits the number of worker numbers that the page lists.
@@ -119,16 +117,9 @@ func (s page) leases(ctx context.Context) *pageLeases {
 	}
 	own, leased := s.pool.Worker()
 	layout := s.pool.Layout().String()
-	at := func(t *time.Time) string {
-		if t == nil {
-			return "unknown"
-		}
-		return t.UTC().Format("2006-01-02 15:04:05 MST")
-	}
 	for _, w := range workers {
 		leases.Layouts = leases.Layouts || w.Layout != workers[0].Layout
-		leases.Workers = append(leases.Workers, pageWorker{w.Number, w.State, at(w.Since), at(w.Expires), w.Label, w.Layout,
-			leased && w.Number == own && w.Layout == layout && w.State == "leased"})
+		leases.Workers = append(leases.Workers, pageWorker{w, leased && w.Number == own && w.Layout == layout && w.State == "leased"})
 	}
 	return leases
 }

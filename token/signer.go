@@ -90,7 +90,7 @@ func New(cfg Config) (*Signer, error) {
 //
 // Errors come from [idgen.Generator.Next], e.g. [idgen.ErrNoPool].
 func (s *Signer) Issue(ctx context.Context) (Token, error) {
-	id, err := s.ids().Next(ctx)
+	id, err := cmp.Or(s.cfg.IDs, idgen.Default()).Next(ctx)
 	if err != nil {
 		return Token{}, fmt.Errorf("token: %w", err)
 	}
@@ -134,11 +134,4 @@ func (s *Signer) Verify(text string) (Token, error) {
 
 func (s *Signer) token(id, expires int64, now time.Time, text string) Token {
 	return Token{ID: id, Expires: time.UnixMilli(expires).UTC(), Seen: now, Idle: s.cfg.Idle, text: &text}
-}
-
-func (s *Signer) ids() *idgen.Pool {
-	if s.cfg.IDs != nil {
-		return s.cfg.IDs
-	}
-	return idgen.Default()
 }

@@ -35,17 +35,15 @@ func runBoxed(p *pass) {
 		}
 	})
 	p.eachStored(isStoreMap, p.boxed)
-	for _, file := range p.files() {
-		ast.PreorderStack(file, nil, func(n ast.Node, stack []ast.Node) bool {
-			if a, ok := n.(*ast.TypeAssertExpr); ok && a.Type != nil && !hasOK(stack) {
-				t := p.TypesInfo.TypeOf(a.Type)
-				if isNumber(t) && (p.keys.parsed[a] || p.assertsKey(stack)) {
-					p.reportRemedy(Check, a, "Write id, ok := …, and treat values of the old type too", nil, "The assertion to %s panics if the key was stored with another type", types.TypeString(t, types.RelativeTo(p.Pkg)))
-				}
-			}
-			return true
-		})
-	}
+	each(p.files(), func(a *ast.TypeAssertExpr) {
+		_, hasOK := p.TypesInfo.TypeOf(a).(*types.Tuple)
+		if a.Type == nil || hasOK || !p.keys.holds(a) {
+			return
+		}
+		if t := p.TypesInfo.TypeOf(a.Type); isNumber(t) {
+			p.reportRemedy(Check, a, "Write id, ok := …, and treat values of the old type too", nil, "The assertion to %s panics if the key was stored with another type", types.TypeString(t, types.RelativeTo(p.Pkg)))
+		}
+	})
 }
 
 // isStoreMap reports whether a type is a map such as Values of gorilla/sessions.
@@ -66,28 +64,4 @@ func (p *pass) encoded(e ast.Expr) {
 	if p.keys.modelOf(p.TypesInfo.TypeOf(e)) != nil {
 		p.report(Check, e, "%s is stored with its key, whose type gob keeps", types.ExprString(e))
 	}
-}
-
-// hasOK reports whether the node below the stack is an assertion with two results.
-func hasOK(stack []ast.Node) bool {
-	for i := len(stack) - 1; i >= 0; i-- {
-		switch n := stack[i].(type) {
-		case *ast.ParenExpr:
-			continue
-		case *ast.AssignStmt:
-			return len(n.Lhs) == 2 && len(n.Rhs) == 1
-		case *ast.ValueSpec:
-			return len(n.Names) == 2 && len(n.Values) == 1
-		}
-		return false
-	}
-	return false
-}
-
-// assertsKey reports whether the assertion below the stack is assigned to a key.
-func (p *pass) assertsKey(stack []ast.Node) bool {
-	if assign, ok := stack[len(stack)-1].(*ast.AssignStmt); ok && len(assign.Lhs) == 1 {
-		return p.keys.holds(assign.Lhs[0])
-	}
-	return false
 }

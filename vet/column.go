@@ -27,10 +27,7 @@ var (
 func runColumn(p *pass) {
 	p.eachField(p.column)
 	for _, s := range p.keys.statements {
-		if p.isTest(s.at.Pos()) || p.isOther(s.at) || !isDDL.MatchString(s.text) {
-			continue
-		}
-		if m := clauses.FindString(s.text); m != "" && p.wantsSQL(s.text) {
+		if m := clauses.FindString(s.text); m != "" && s.reported && isDDL.MatchString(s.text) && p.wantsSQL(s.text) {
 			p.report(Check, s.at, "SQL with %s numbers rows", strings.ToUpper(strings.Join(strings.Fields(strings.TrimSuffix(m, "(")), " ")))
 		}
 	}
@@ -118,7 +115,7 @@ func (p *pass) entField(call *ast.CallExpr, fn *types.Func) {
 		return
 	}
 	name, ok := p.keys.text(call.Args[0])
-	if !ok || name != "id" && !p.keys.isKeyName(name) {
+	if !ok || !p.keys.isKeyName(name) {
 		return
 	}
 	switch fn.Name() {

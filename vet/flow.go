@@ -9,7 +9,7 @@ import (
 )
 
 // key is what an expression is a copy of if it's a key for another reason.
-var key = []ref{{}}
+var key = []node{nil}
 
 // readFlow reads which values become which others.
 func (k *keySet) readFlow() {
@@ -24,12 +24,14 @@ func (k *keySet) readFlow() {
 			case *ast.FuncLit:
 				k.readNamedParams(k.TypesInfo.TypeOf(n).(*types.Signature), "")
 			case *ast.AssignStmt:
-				k.readAssign(n)
-			case *ast.ValueSpec:
-				for i, value := range n.Values {
-					if len(n.Values) == len(n.Names) {
-						k.flow(value, assigned, k.refs(n.Names[i]))
+				if n.Tok == token.ASSIGN || n.Tok == token.DEFINE {
+					for i, from := range k.values(n.Rhs, len(n.Lhs)) {
+						k.copied(from, assigned, k.refs(n.Lhs[i]))
 					}
+				}
+			case *ast.ValueSpec:
+				for i, from := range k.values(n.Values, len(n.Names)) {
+					k.copied(from, assigned, k.refs(n.Names[i]))
 				}
 			case *ast.BinaryExpr:
 				if isComparison(n.Op) {
@@ -46,10 +48,15 @@ func (k *keySet) readFlow() {
 				if _, ok := typeOf[*types.Map](k.TypesInfo.TypeOf(n.X)); ok {
 					k.flow(n.Index, assigned, k.refs(n.X))
 				}
+			case *ast.TypeAssertExpr:
+				k.flow(n.X, assigned, []node{n})
 			case *ast.CallExpr:
 				k.readCall(n)
 			case *ast.ReturnStmt:
-				k.readReturn(n, k.signatureAround(stack).Results())
+				results := k.signatureAround(stack).Results()
+				for i, from := range k.values(n.Results, results.Len()) {
+					k.copied(from, returned, []node{results.At(i)})
+				}
 			}
 			return true
 		})
@@ -69,33 +76,20 @@ func (k *keySet) signatureAround(stack []ast.Node) *types.Signature {
 	return nil
 }
 
-func isComparison(op token.Token) bool {
-	switch op {
-	case token.EQL, token.NEQ, token.LSS, token.GTR, token.LEQ, token.GEQ:
-		return true
-	}
-	return false
-}
+func isComparison(op token.Token) bool { return op.Precedence() == token.EQL.Precedence() }
 
-func (k *keySet) readAssign(n *ast.AssignStmt) {
-	if n.Tok != token.ASSIGN && n.Tok != token.DEFINE {
-		return
+// values returns what the values on the right of n variables are copies of.
+func (k *keySet) values(list []ast.Expr, n int) (all [][]node) {
+	for _, e := range list { // one for v, ok := x.(T)
+		all = append(all, k.refs(e))
 	}
-	for lhs, rhs := range assignments(n) {
-		k.flow(rhs, assigned, k.refs(lhs))
+	if len(list) == 1 {
+		call, ok := ast.Unparen(list[0]).(*ast.CallExpr)
+		for i := 1; ok && i < n; i++ {
+			all = append(all, k.refsOfCall(call, i))
+		}
 	}
-	if len(n.Lhs) == len(n.Rhs) {
-		return
-	}
-	call, ok := ast.Unparen(n.Rhs[0]).(*ast.CallExpr)
-	if !ok {
-		k.flow(n.Rhs[0], assigned, k.refs(n.Lhs[0])) // v, ok := x.(T)
-		return
-	}
-	for i, lhs := range n.Lhs {
-		k.copied(k.refsOfCall(call, i), assigned, k.refs(lhs))
-	}
-	k.sinks = append(k.sinks, sink{call, k.refs(n.Lhs[0])})
+	return all
 }
 
 func (k *keySet) readRange(n *ast.RangeStmt) {
@@ -112,27 +106,11 @@ func (k *keySet) readRange(n *ast.RangeStmt) {
 }
 
 // field returns what a field of a struct is.
-func (k *keySet) field(t types.Type, field *types.Var) []ref {
+func (k *keySet) field(t types.Type, field *types.Var) []node {
 	if _, ok := k.columnOf(t, field); ok {
 		return key
 	}
-	return []ref{{v: field.Origin()}}
-}
-
-func (k *keySet) readReturn(n *ast.ReturnStmt, results *types.Tuple) {
-	if len(n.Results) == 1 && results.Len() > 1 {
-		if call, ok := ast.Unparen(n.Results[0]).(*ast.CallExpr); ok {
-			for i := range results.Len() {
-				k.copied(k.refsOfCall(call, i), returned, []ref{{v: results.At(i)}})
-			}
-		}
-		return
-	}
-	for i, e := range n.Results {
-		if i < results.Len() {
-			k.flow(e, returned, []ref{{v: results.At(i)}})
-		}
-	}
+	return []node{field.Origin()}
 }
 
 func (k *keySet) readCall(call *ast.CallExpr) {
@@ -141,20 +119,24 @@ func (k *keySet) readCall(call *ast.CallExpr) {
 	if !ok {
 		return
 	}
-	fn := k.callee(call)
-	if fn != nil {
+	for i := range sig.Results().Len() {
+		if from, kind, ok := k.source(call, i); ok {
+			k.copied(from, kind, []node{result{call, i}})
+		}
+	}
+	if fn := k.callee(call); fn != nil {
 		if isStandard(pathOf(fn)) {
 			return
 		}
 		sig = fn.Signature()
 	}
 	for arg, param := range arguments(call, sig) {
-		k.flow(arg, passed, []ref{{v: param}})
+		k.flow(arg, passed, []node{param})
 		inner, ok1 := typeOf[*types.Signature](param.Type())
 		outer, ok2 := typeOf[*types.Signature](k.TypesInfo.TypeOf(arg))
 		if ok1 && ok2 { // a callback
 			for j := range min(inner.Params().Len(), outer.Params().Len()) {
-				k.copied([]ref{{v: inner.Params().At(j)}}, assigned, []ref{{v: outer.Params().At(j)}})
+				k.copied([]node{inner.Params().At(j)}, assigned, []node{outer.Params().At(j)})
 			}
 		}
 	}
@@ -191,21 +173,11 @@ func isMethodOf(fn *types.Func, path, name string) bool {
 	return recv != nil && isNamed(element(recv.Type()), path, name)
 }
 
-// receiver returns the name of a method's type, or nil.
-func receiver(fn *types.Func) *types.TypeName {
-	if recv := fn.Signature().Recv(); recv != nil {
-		if named, ok := types.Unalias(element(recv.Type())).(*types.Named); ok {
-			return named.Obj()
-		}
-	}
-	return nil
-}
-
 // readParams finds parameters of a function or a method that have the name of a key.
 func (k *keySet) readParams(fn *types.Func, ent bool) {
 	words := fn.Name()
-	if recv := receiver(fn); recv != nil {
-		words += recv.Name()
+	if recv := fn.Signature().Recv(); recv != nil {
+		words += types.TypeString(recv.Type(), func(*types.Package) string { return "" })
 	}
 	if ent {
 		k.readEntParams(fn)
@@ -224,12 +196,12 @@ func (k *keySet) readNamedParams(sig *types.Signature, words string) {
 		stem, ok := cutID(p.Name())
 		if !ok && p.Name() == "" && sig.Params().Len() == 1 && k.mentions(sig.Results()) { // ForgeGet(int64) (*Forge, error)
 			_, list := typeOf[*types.Slice](sig.Results().At(0).Type())
-			stem, ok = "", !list
+			ok = !list
 		}
 		if !ok || !isInteger(p.Type()) {
 			continue
 		}
-		if bare := stem == "" || stem == "id" || stem == "ids"; bare && mentioned || !bare && k.isModelName(stem) {
+		if stem == "" && mentioned || stem != "" && k.isModelName(stem) {
 			k.levels[p] = strong
 		}
 	}

@@ -32,10 +32,8 @@ type keySet struct {
 	rows       map[*types.TypeName]bool   // types that a query is scanned into
 	tableNames map[*types.TypeName]string // from methods TableName of this package
 	counted    map[string]bool            // tables that number their rows
-	levels     map[*types.Var]level
+	levels     map[node]level
 	edges      []edge
-	sinks      []sink
-	parsed     map[ast.Expr]bool // calls of strconv and type assertions whose result becomes a key
 	statements []statement
 }
 
@@ -46,11 +44,20 @@ const (
 	strong                  // a key for all callers
 )
 
-// An edge says that one value becomes another. A nil variable is a key.
+// A node is a value that is followed: a *types.Var, a result, an *ast.TypeAssertExpr, or nil
+// for a key.
+type node any
+
+// A result is one of the results of a call.
+type result struct {
+	call  *ast.CallExpr
+	index int
+}
+
+// An edge says that one value becomes another.
 type edge struct {
-	from ref
-	to   *types.Var
-	kind edgeKind
+	from, to node
+	kind     edgeKind
 }
 
 type edgeKind int8
@@ -58,14 +65,8 @@ type edgeKind int8
 const (
 	assigned edgeKind = iota
 	passed            // from an argument to a parameter
-	returned          // from a function's body to its result
+	returned          // from a function's body to its result, and from there to a call
 )
-
-// A sink is where the result of a call or a type assertion goes.
-type sink struct {
-	from ast.Expr
-	to   []ref
-}
 
 // A keyFact says that a field, a parameter or a result is a key.
 type keyFact struct{}
@@ -90,8 +91,7 @@ func keysAnalyzer(config Config) *analysis.Analyzer {
 			k := &keySet{
 				Pass: pass, config: config,
 				models: make(map[*types.Struct]*modelInfo), names: make(map[string]bool), rows: make(map[*types.TypeName]bool),
-				parsed:     make(map[ast.Expr]bool),
-				tableNames: make(map[*types.TypeName]string), counted: make(map[string]bool), levels: make(map[*types.Var]level),
+				tableNames: make(map[*types.TypeName]string), counted: make(map[string]bool), levels: make(map[node]level),
 			}
 			if isStandard(pass.Pkg.Path()) {
 				return k, nil
@@ -142,7 +142,9 @@ func (k *keySet) readNames() {
 		}
 	}
 	for table := range k.counted {
-		k.names[strings.ReplaceAll(singular(table), "_", "")] = true
+		for _, name := range singulars(strings.ReplaceAll(table, "_", "")) {
+			k.names[name] = true
+		}
 	}
 	scope := k.Pkg.Scope()
 	for _, name := range scope.Names() {
@@ -162,18 +164,17 @@ func (k *keySet) readNames() {
 // readTableNames finds methods such as func (User) TableName() string { return "members" }.
 func (k *keySet) readTableNames() {
 	each(k.Files, func(f *ast.FuncDecl) {
-		if f.Recv == nil || f.Name.Name != "TableName" || f.Body == nil || len(f.Body.List) != 1 {
+		if f.Recv == nil || f.Name.Name != "TableName" || f.Body == nil {
 			return
 		}
-		ret, ok := f.Body.List[0].(*ast.ReturnStmt)
-		if !ok || len(ret.Results) != 1 {
-			return
-		}
-		if name, ok := k.text(ret.Results[0]); ok {
-			if _, named := structOf(k.TypesInfo.TypeOf(f.Recv.List[0].Type)); named != nil {
-				k.tableNames[named.Obj()] = name
+		_, named := structOf(k.TypesInfo.TypeOf(f.Recv.List[0].Type))
+		each(f.Body.List, func(n *ast.ReturnStmt) {
+			for _, e := range n.Results {
+				if name, ok := k.text(e); ok && named != nil {
+					k.tableNames[named.Obj()] = name
+				}
 			}
-		}
+		})
 	})
 }
 
@@ -183,17 +184,11 @@ func (k *keySet) readScans() {
 		if f, ok := call.Fun.(*ast.SelectorExpr); !ok || f.Sel.Name != "Scan" {
 			return
 		}
-		for _, arg := range call.Args {
-			address, ok := arg.(*ast.UnaryExpr)
-			if !ok {
-				continue
+		each(call.Args, func(field *ast.SelectorExpr) {
+			if _, named := structOf(k.TypesInfo.TypeOf(field.X)); named != nil && (field.Sel.Name == "ID" || field.Sel.Name == "Id") {
+				k.rows[named.Obj()] = true
 			}
-			if field, ok := address.X.(*ast.SelectorExpr); ok && (field.Sel.Name == "ID" || field.Sel.Name == "Id") {
-				if _, named := structOf(k.TypesInfo.TypeOf(field.X)); named != nil {
-					k.rows[named.Obj()] = true
-				}
-			}
-		}
+		})
 	})
 }
 
@@ -249,15 +244,8 @@ func (k *keySet) columnOf(t types.Type, field *types.Var) (column, bool) {
 	return c, ok
 }
 
-// A ref is what an expression is a copy of.
-type ref struct {
-	v    *types.Var // nil: a key
-	call bool       // the variable is the result of a function
-}
-
-// refs returns what an expression is a copy of. An expression in decimal text is a copy of
-// its number.
-func (k *keySet) refs(e ast.Expr) []ref {
+// refs returns what an expression is a copy of.
+func (k *keySet) refs(e ast.Expr) []node {
 	e = ast.Unparen(e)
 	if t := k.TypesInfo.TypeOf(e); t != nil && isPK(element(t)) {
 		return key
@@ -265,14 +253,14 @@ func (k *keySet) refs(e ast.Expr) []ref {
 	switch e := e.(type) {
 	case *ast.Ident:
 		if v, ok := k.TypesInfo.ObjectOf(e).(*types.Var); ok {
-			return []ref{{v: v}}
+			return []node{v}
 		}
 	case *ast.SelectorExpr:
 		if _, ok := k.column(e); ok {
 			return key
 		}
 		if v, ok := k.TypesInfo.ObjectOf(e.Sel).(*types.Var); ok {
-			return []ref{{v: v.Origin()}}
+			return []node{v.Origin()}
 		}
 	case *ast.StarExpr:
 		return k.refs(e.X)
@@ -281,7 +269,7 @@ func (k *keySet) refs(e ast.Expr) []ref {
 			return k.refs(e.X)
 		}
 	case *ast.TypeAssertExpr:
-		return k.refs(e.X)
+		return []node{e}
 	case *ast.SliceExpr:
 		return k.refs(e.X)
 	case *ast.IndexExpr:
@@ -299,15 +287,15 @@ func (k *keySet) refs(e ast.Expr) []ref {
 	return nil
 }
 
-func (k *keySet) refsOfAll(list []ast.Expr) (all []ref) {
+func (k *keySet) refsOfAll(list []ast.Expr) (all []node) {
 	for _, e := range list {
 		all = append(all, k.refs(e)...)
 	}
 	return all
 }
 
-// copies are functions whose result is their argument in another form: the number is the
-// argument's.
+// copies are functions whose result is their argument in another form. The decimal text of a
+// number is a copy of it.
 var copies = map[string]int{
 	"strconv.FormatInt": 0, "strconv.FormatUint": 0, "strconv.Itoa": 0, "strconv.Atoi": 0, "strconv.ParseInt": 0, "strconv.ParseUint": 0,
 	"fmt.Sprint": 0, "fmt.Sprintf": 1, "strings.TrimSpace": 0, "slices.Clone": 0, "strconv.ParseFloat": 0,
@@ -315,39 +303,45 @@ var copies = map[string]int{
 
 var oneVerb = regexp.MustCompile(`^%0?\d*[dvsxX]$`)
 
-func (k *keySet) refsOfCall(call *ast.CallExpr, result int) []ref {
+func (k *keySet) refsOfCall(call *ast.CallExpr, index int) []node {
 	if k.TypesInfo.Types[call.Fun].IsType() { // a conversion
 		return k.refs(call.Args[0])
 	}
 	if b, ok := typeutil.Callee(k.TypesInfo, call).(*types.Builtin); ok && b.Name() == "append" {
 		return k.refsOfAll(call.Args)
 	}
-	fn := k.callee(call)
-	if fn == nil {
+	if _, _, ok := k.source(call, index); !ok {
 		return nil
 	}
-	if fn.Name() == "LastInsertId" && result == 0 {
-		return key
+	return []node{result{call, index}}
+}
+
+// source returns what a result of a call is made from. It's false if the result isn't followed.
+func (k *keySet) source(call *ast.CallExpr, index int) (from []node, kind edgeKind, ok bool) {
+	fn := k.callee(call)
+	if fn == nil {
+		return nil, 0, false
+	}
+	if fn.Name() == "LastInsertId" && index == 0 {
+		return key, assigned, true
 	}
 	if i, ok := copies[fn.FullName()]; ok {
-		if result > 0 || len(call.Args) <= i {
-			return nil
+		if index > 0 || len(call.Args) <= i {
+			return nil, 0, false
 		}
-		if format, _ := k.text(call.Args[0]); i == 1 && !oneVerb.MatchString(format) {
-			return nil
-		}
-		return k.refs(call.Args[i])
+		format, _ := k.text(call.Args[0])
+		return k.refs(call.Args[i]), assigned, i == 0 || oneVerb.MatchString(format)
 	}
 	sig := fn.Signature()
 	if sig.Recv() != nil && len(call.Args) == 0 { // id.String(), id.Int64()
-		if f, ok := call.Fun.(*ast.SelectorExpr); ok && isPK(element(sig.Recv().Type())) && result == 0 {
-			return k.refs(f.X)
+		if f, ok := call.Fun.(*ast.SelectorExpr); ok && isPK(element(sig.Recv().Type())) && index == 0 {
+			return k.refs(f.X), assigned, true
 		}
 	}
-	if isStandard(pathOf(fn)) || result >= sig.Results().Len() {
-		return nil
+	if isStandard(pathOf(fn)) || index >= sig.Results().Len() {
+		return nil, 0, false
 	}
-	return []ref{{sig.Results().At(result), true}}
+	return []node{sig.Results().At(index)}, returned, true
 }
 
 func (k *keySet) callee(call *ast.CallExpr) *types.Func {
@@ -366,15 +360,8 @@ func pathOf(obj types.Object) string {
 	return obj.Pkg().Path()
 }
 
-// holds reports whether an expression is a key.
-func (k *keySet) holds(e ast.Expr) bool {
-	for _, r := range k.refs(e) {
-		if l := k.level(r.v); l == strong || l == weak && !r.call {
-			return true
-		}
-	}
-	return false
-}
+// holds reports whether an expression is a key, or becomes one.
+func (k *keySet) holds(e ast.Expr) bool { return slices.ContainsFunc(k.refs(e), k.isKey) }
 
 // isKeyField reports whether a field of a struct is a key.
 func (k *keySet) isKeyField(t types.Type, field *types.Var) bool {
@@ -382,64 +369,41 @@ func (k *keySet) isKeyField(t types.Type, field *types.Var) bool {
 	return ok || k.isKey(field.Origin())
 }
 
-// isKey reports whether a variable is one.
-func (k *keySet) isKey(v *types.Var) bool { return k.level(v) > 0 }
+// isKey reports whether a value is one.
+func (k *keySet) isKey(n node) bool { return k.level(n) > 0 }
 
-// copied says that each of the values becomes each of the variables.
-func (k *keySet) copied(from []ref, kind edgeKind, to []ref) {
+// copied says that each of the values becomes each of the others.
+func (k *keySet) copied(from []node, kind edgeKind, to []node) {
 	for _, f := range from {
 		for _, t := range to {
-			if f == t || t.call || f.v != nil && !canHold(f.v.Type()) || t.v != nil && !canHold(t.v.Type()) || isStandardField(f.v) || isStandardField(t.v) {
-				continue
+			if f != t && isFollowed(f) && isFollowed(t) {
+				k.edges = append(k.edges, edge{f, t, kind})
 			}
-			k.edges = append(k.edges, edge{f, t.v, kind})
 		}
 	}
 }
 
-// isStandardField reports whether a variable is a field that holds values of any kind, such as
-// that of sql.NullInt64.
-func isStandardField(v *types.Var) bool {
-	return v != nil && v.IsField() && isStandard(pathOf(v))
+// isFollowed reports whether a value may be a key. The fields of the standard library, such as
+// that of sql.NullInt64, hold values of any kind.
+func isFollowed(n node) bool {
+	v, ok := n.(*types.Var)
+	return !ok || canHold(v.Type()) && !(v.IsField() && isStandard(pathOf(v)))
 }
 
-// flow says that an expression becomes the variables.
-func (k *keySet) flow(from ast.Expr, kind edgeKind, to []ref) {
-	k.copied(k.refs(from), kind, to)
-	if root := k.root(from); root != nil {
-		k.sinks = append(k.sinks, sink{root, to})
-	}
-}
-
-// root returns the call or the type assertion inside of conversions.
-func (k *keySet) root(e ast.Expr) ast.Expr {
-	e = ast.Unparen(e)
-	switch x := e.(type) {
-	case *ast.TypeAssertExpr:
-		return x
-	case *ast.CallExpr:
-		if k.TypesInfo.Types[x.Fun].IsType() && len(x.Args) == 1 {
-			return k.root(x.Args[0])
-		}
-		return x
-	}
-	return nil
-}
+// flow says that an expression becomes the values.
+func (k *keySet) flow(from ast.Expr, kind edgeKind, to []node) { k.copied(k.refs(from), kind, to) }
 
 // spread raises levels until nothing changes.
 func (k *keySet) spread() {
 	for changed := true; changed; {
 		changed = false
-		raise := func(v *types.Var, l level) {
-			if k.level(v) < l {
-				k.levels[v], changed = l, true
+		raise := func(n node, l level) {
+			if k.level(n) < l {
+				k.levels[n], changed = l, true
 			}
 		}
 		for _, e := range k.edges {
-			from, to := k.level(e.from.v), k.level(e.to)
-			if e.from.call && from == weak {
-				from = 0 // only this caller's result is a key
-			}
+			from, to := k.level(e.from), k.level(e.to)
 			back := to
 			switch e.kind {
 			case assigned:
@@ -453,51 +417,42 @@ func (k *keySet) spread() {
 				}
 			case returned:
 				if from == weak {
-					from = 0
+					from = 0 // only another caller's result is a key
 				}
 				back = min(back, weak)
 			}
-			if e.from.call {
-				back = min(back, weak)
-			}
-			if back == weak && isShared(e.from.v, k.Pkg) {
+			if back == weak && isShared(e.from, k.Pkg) {
 				back = 0
 			}
 			raise(e.to, from)
-			raise(e.from.v, back)
-		}
-	}
-	for _, s := range k.sinks {
-		for _, to := range s.to {
-			if k.isKey(to.v) {
-				k.parsed[s.from] = true
-			}
+			raise(e.from, back)
 		}
 	}
 }
 
-// isShared reports whether a variable has readers outside of its function.
-func isShared(v *types.Var, pkg *types.Package) bool {
-	return v != nil && (v.IsField() || v.Parent() == pkg.Scope())
+// isShared reports whether a value is a variable with readers outside of its function.
+func isShared(n node, pkg *types.Package) bool {
+	v, ok := n.(*types.Var)
+	return ok && (v.IsField() || v.Parent() == pkg.Scope())
 }
 
 // exportFacts passes what is known about variables to importing packages.
 func (k *keySet) exportFacts() {
-	for v, l := range k.levels {
-		if l == strong && v.Pkg() == k.Pkg && v.Kind() != types.LocalVar {
+	for n, l := range k.levels {
+		if v, ok := n.(*types.Var); ok && l == strong && v.Pkg() == k.Pkg && v.Kind() != types.LocalVar {
 			k.ExportObjectFact(v, new(keyFact))
 		}
 	}
 }
 
-// level returns what is known about a variable, here or in its own package. A nil variable is a
-// key.
-func (k *keySet) level(v *types.Var) level {
-	if v == nil {
+// level returns what is known about a value, here or in a variable's own package.
+func (k *keySet) level(n node) level {
+	if n == nil {
 		return strong
 	}
-	if k.levels[v] == 0 && v.Pkg() != k.Pkg && k.ImportObjectFact(v, new(keyFact)) {
+	v, ok := n.(*types.Var)
+	if ok && k.levels[v] == 0 && v.Pkg() != k.Pkg && k.ImportObjectFact(v, new(keyFact)) {
 		k.levels[v] = strong
 	}
-	return k.levels[v]
+	return k.levels[n]
 }

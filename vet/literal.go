@@ -16,7 +16,7 @@ var literalRule = rule{
 
 func runLiteral(p *pass) {
 	for _, file := range p.Files {
-		test := p.isTest(file.Pos())
+		test := isTest(p.Pass, file.Pos())
 		if !test && ast.IsGenerated(file) {
 			continue
 		}

@@ -6,7 +6,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"unicode"
 )
 
 const snowkey = "github.com/snowkey-go/snowkey/"
@@ -262,24 +261,20 @@ func (k *keySet) isModelName(stem string) bool {
 	return false
 }
 
-// cutID removes the end of a name that makes it the name of an id.
+// cutID removes the end of a name that makes it the name of an id. All of id is that end.
 func cutID(name string) (stem string, ok bool) {
 	for _, end := range []string{"ID", "Id", "IDs", "Ids", "_id", "_ids"} {
 		if stem, ok := strings.CutSuffix(name, end); ok {
 			return stem, true
 		}
 	}
-	return name, name == "id" || name == "ids"
+	return "", name == "id" || name == "ids"
 }
 
 // isKeyName reports whether a variable or a column has the name of a key.
 func (k *keySet) isKeyName(name string) bool {
-	switch name {
-	case "id", "ID", "Id", "ids", "IDs":
-		return true
-	}
 	stem, ok := cutID(name)
-	return ok && k.isModelName(stem)
+	return ok && (stem == "" || k.isModelName(stem))
 }
 
 // tableOf returns the table of a model: what its method TableName returns, if it's in this
@@ -307,19 +302,12 @@ func columnName(f *types.Var, tag reflect.StructTag) string {
 	return snake(f.Name())
 }
 
+var lastCapital, firstCapital = regexp.MustCompile(`([A-Z])([A-Z][a-z])`), regexp.MustCompile(`([a-z0-9])([A-Z])`)
+
 // snake writes UserID as user_id.
 func snake(name string) string {
-	var b strings.Builder
-	runes := []rune(name)
-	for i, r := range runes {
-		after := i > 0 && (unicode.IsLower(runes[i-1]) || unicode.IsDigit(runes[i-1]))
-		before := i > 0 && i+1 < len(runes) && unicode.IsLower(runes[i+1]) && unicode.IsUpper(runes[i-1])
-		if unicode.IsUpper(r) && (after || before) {
-			b.WriteByte('_')
-		}
-		b.WriteRune(unicode.ToLower(r))
-	}
-	return b.String()
+	name = lastCapital.ReplaceAllString(name, "${1}_$2")
+	return strings.ToLower(firstCapital.ReplaceAllString(name, "${1}_$2"))
 }
 
 func plural(word string) string {

@@ -25,9 +25,11 @@ func runNarrow(p *pass) {
 	each(p.files(), func(call *ast.CallExpr) {
 		if p.TypesInfo.Types[call.Fun].IsType() {
 			p.conversion(call)
-			if a, ok := ast.Unparen(call.Args[0]).(*ast.TypeAssertExpr); ok { // uint(claims["id"].(float64))
-				p.assertion(a, nil)
-			}
+		}
+	})
+	each(p.files(), func(a *ast.TypeAssertExpr) { // uint(claims["id"].(float64))
+		if a.Type != nil && isFloat64(p.TypesInfo.TypeOf(a.Type)) && p.keys.holds(a) {
+			p.jsonNumber(a)
 		}
 	})
 	p.eachCall(func(call *ast.CallExpr, fn *types.Func) {
@@ -35,23 +37,17 @@ func runNarrow(p *pass) {
 			p.parse(call, fn.Name())
 		}
 	})
-	each(p.files(), func(n *ast.AssignStmt) {
-		switch rhs := ast.Unparen(n.Rhs[0]).(type) {
-		case *ast.TypeAssertExpr: // id, ok := claims["id"].(float64)
-			p.assertion(rhs, n.Lhs[0])
-		case *ast.CallExpr: // id, _ := strconv.ParseInt(text, 10, 64)
-			fn := p.keys.callee(rhs)
-			if fn != nil && pathOf(fn) == "strconv" && len(n.Lhs) == 2 && isBlank(n.Lhs[1]) && p.keys.holds(n.Lhs[0]) {
+	each(p.files(), func(n *ast.AssignStmt) { // id, _ := strconv.ParseInt(text, 10, 64)
+		if call, ok := ast.Unparen(n.Rhs[0]).(*ast.CallExpr); ok && len(n.Lhs) == 2 && isBlank(n.Lhs[1]) && p.keys.holds(n.Lhs[0]) {
+			if fn := p.keys.callee(call); fn != nil && pathOf(fn) == "strconv" {
 				p.reportRemedy(Check, n, "Return the error", nil, "%s is 0 or the largest number if the text isn't a key", types.ExprString(n.Lhs[0]))
 			}
 		}
 	})
 	each(p.files(), func(n *ast.CaseClause) { // switch v := v.(type) { case float64: return uint(v)
-		v, ok := p.TypesInfo.Implicits[n].(*types.Var)
-		if !ok || !isFloat64(v.Type()) || p.keys.config.Safe || !p.keys.isKey(v) {
-			return
+		if v, ok := p.TypesInfo.Implicits[n].(*types.Var); ok && isFloat64(v.Type()) && p.keys.isKey(v) {
+			p.jsonNumber(n.List[0])
 		}
-		p.jsonNumber(n.List[0])
 	})
 }
 
@@ -86,7 +82,7 @@ func (p *pass) narrowed(at ast.Node, what, to string, width int, narrow bool) {
 
 // parse checks a call of strconv whose text is a key, or whose result becomes one.
 func (p *pass) parse(call *ast.CallExpr, name string) {
-	if !p.keys.holds(call) && !p.keys.parsed[call] {
+	if !p.keys.holds(call) {
 		return
 	}
 	text := types.ExprString(call.Args[0])
@@ -111,20 +107,11 @@ func (p *pass) parse(call *ast.CallExpr, name string) {
 	}
 }
 
-// assertion checks a number of encoding/json that becomes a key.
-func (p *pass) assertion(a *ast.TypeAssertExpr, to ast.Expr) {
-	if a.Type == nil {
-		return
-	}
-	if !isFloat64(p.TypesInfo.TypeOf(a.Type)) || p.keys.config.Safe {
-		return
-	}
-	if to != nil && p.keys.holds(to) || to == nil && p.keys.parsed[a] {
-		p.jsonNumber(a)
-	}
-}
-
+// jsonNumber reports a number of encoding/json that becomes a key.
 func (p *pass) jsonNumber(at ast.Node) {
+	if p.keys.config.Safe {
+		return
+	}
 	p.reportRemedy(Breaks, at, "Decode into a struct, or use UseNumber of json.Decoder", nil, "A key in a map of encoding/json is a float64, which rounds numbers above 2^53")
 }
 

@@ -164,19 +164,12 @@ func survey(pkgs []*packages.Package, config Config) (_ Config, templates []stri
 			dirs[p.Module.Dir] = true
 		}
 		each(p.Syntax, func(literal *ast.BasicLit) {
-			if literal.Kind != token.STRING {
-				return
-			}
-			if text, err := strconv.Unquote(literal.Value); err == nil {
-				addCounted(counted, text)
-			}
+			text, _ := strconv.Unquote(literal.Value) // "" for a number
+			addCounted(counted, text)
 		})
-		each(p.Syntax, func(s *ast.SelectorExpr) {
-			obj := p.TypesInfo.Uses[s.Sel]
-			if obj != nil && obj.Name() == "JSSafe" && pathOf(obj) == snowkey+"idgen" {
-				config.Safe = true
-			}
-		})
+		for _, obj := range p.TypesInfo.Uses {
+			config.Safe = config.Safe || obj.Name() == "JSSafe" && pathOf(obj) == snowkey+"idgen"
+		}
 	}
 	for dir := range dirs {
 		err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {

@@ -11,8 +11,9 @@ import (
 
 // A statement is a constant text of the program that is SQL.
 type statement struct {
-	at   ast.Expr
-	text string
+	at       ast.Expr
+	text     string
+	reported bool // whether its faults are reported, because a person has written it, but not for a test
 }
 
 var (
@@ -27,11 +28,14 @@ var (
 
 // readStatements finds the SQL of a package.
 func (k *keySet) readStatements() {
-	texts(k, k.Files, func(e ast.Expr, text string) {
-		if isSQL.MatchString(text) {
-			k.statements = append(k.statements, statement{e, text})
-		}
-	})
+	for _, f := range k.Files {
+		reported := !isTest(k.Pass, f.Pos()) && (!ast.IsGenerated(f) || isGeneratedBy(f, "sqlc")) // sqlc copies the user's SQL
+		texts(k, []*ast.File{f}, func(e ast.Expr, text string) {
+			if isSQL.MatchString(text) {
+				k.statements = append(k.statements, statement{e, text, reported})
+			}
+		})
+	}
 }
 
 // addCounted adds to tables those that SQL creates with a key that counts.
@@ -54,16 +58,21 @@ func bare(name string) string {
 	return name[strings.LastIndexByte(name, '.')+1:]
 }
 
-func singular(table string) string {
+var endsInES = regexp.MustCompile(`([sxz]|ch|sh)es$`)
+
+// singulars returns the words that a table's name may be the plural of. Only a dictionary knows
+// that a cache is one of the caches, but a match one of the matches.
+func singulars(table string) []string {
+	stem := strings.TrimSuffix(table, "s")
 	switch {
-	case strings.HasSuffix(table, "ies"):
-		return table[:len(table)-3] + "y"
-	case strings.HasSuffix(table, "ses"), strings.HasSuffix(table, "xes"), strings.HasSuffix(table, "ches"):
-		return table[:len(table)-2]
 	case strings.HasSuffix(table, "ss"):
-		return table
+		return []string{table}
+	case strings.HasSuffix(table, "ies"):
+		return []string{stem, strings.TrimSuffix(stem, "ie") + "y"}
+	case endsInES.MatchString(table):
+		return []string{stem, strings.TrimSuffix(stem, "e")}
 	}
-	return strings.TrimSuffix(table, "s")
+	return []string{stem}
 }
 
 // placeholders returns the columns that the arguments of a query are compared with or

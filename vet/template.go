@@ -31,8 +31,8 @@ func runTemplate(p *pass) {
 var templateFiles = []string{".tmpl", ".gotmpl", ".tpl", ".gohtml", ".html", ".htm", ".txt"}
 
 // templateKeys has the fields that hold a key, by their name and that of the model in lower
-// case, and whether they are text. A template doesn't tell the types of its data, so names
-// have to.
+// case, and whether they are text. Without a model, a name stands for the fields of all models. A
+// template doesn't tell the types of its data, so names have to.
 type templateKeys map[fieldName]bool
 
 type fieldName struct{ model, field string }
@@ -40,9 +40,10 @@ type fieldName struct{ model, field string }
 func (keys templateKeys) add(k *keySet, pkgs []*types.Package) {
 	for t, m := range k.modelsOf(pkgs) {
 		for f := range m.fields {
-			field := fieldName{strings.ToLower(t.Name()), f.Name()}
-			other, twice := keys[field]
-			keys[field] = is(f.Type(), types.IsString) && (other || !twice)
+			for _, field := range []fieldName{{strings.ToLower(t.Name()), f.Name()}, {"", f.Name()}} {
+				other, twice := keys[field]
+				keys[field] = is(f.Type(), types.IsString) && (other || !twice)
+			}
 		}
 	}
 }
@@ -64,13 +65,7 @@ func (keys templateKeys) isText(n parse.Node) bool {
 	if text, ok := keys[name]; ok {
 		return text
 	}
-	found, all := false, true
-	for other, text := range keys {
-		if other.field == name.field {
-			found, all = true, all && text
-		}
-	}
-	return found && all
+	return keys[fieldName{"", name.field}]
 }
 
 // file checks the text of a file.

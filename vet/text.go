@@ -24,8 +24,9 @@ func runText(p *pass) {
 			return
 		}
 		for _, pair := range [][2]ast.Expr{{n.X, n.Y}, {n.Y, n.X}} {
-			if text := p.measured(pair[0]); text != nil && p.isLength(pair[1], n.Op) {
-				p.report(Check, n, "The length of %s, the text of a key, is compared with a number", types.ExprString(text))
+			call, ok := ast.Unparen(pair[0]).(*ast.CallExpr)
+			if ok && types.ExprString(call.Fun) == "len" && p.isKeyText(call.Args[0]) && p.isLength(pair[1], n.Op) {
+				p.report(Check, n, "The length of %s, the text of a key, is compared with a number", types.ExprString(call.Args[0]))
 			}
 		}
 	})
@@ -49,15 +50,6 @@ func runText(p *pass) {
 func isText(t types.Type) bool {
 	basic, ok := typeOf[*types.Basic](t)
 	return ok && basic.Info()&types.IsString != 0
-}
-
-// measured returns the text of a key whose length an expression is.
-func (p *pass) measured(e ast.Expr) ast.Expr {
-	call, ok := ast.Unparen(e).(*ast.CallExpr)
-	if !ok || types.ExprString(call.Fun) != "len" || !p.isKeyText(call.Args[0]) {
-		return nil
-	}
-	return call.Args[0]
 }
 
 func (p *pass) isKeyText(e ast.Expr) bool {

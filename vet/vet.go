@@ -110,14 +110,14 @@ func replace(at ast.Node, message, text string) []analysis.SuggestedFix {
 // files are the files that people have written, without tests.
 func (p *pass) files() (files []*ast.File) {
 	for _, f := range p.Files {
-		if !ast.IsGenerated(f) && !p.isTest(f.Pos()) {
+		if !ast.IsGenerated(f) && !isTest(p.Pass, f.Pos()) {
 			files = append(files, f)
 		}
 	}
 	return files
 }
 
-func (p *pass) isTest(pos token.Pos) bool {
+func isTest(p *analysis.Pass, pos token.Pos) bool {
 	return strings.HasSuffix(p.Fset.File(pos).Name(), "_test.go")
 }
 

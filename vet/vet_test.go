@@ -123,6 +123,17 @@ func TestTemplateFiles(t *testing.T) {
 	}
 }
 
+func TestSingulars(t *testing.T) {
+	for table, one := range map[string]string{
+		"users": "user", "user": "user", "caches": "cache", "matches": "match", "databases": "database", "statuses": "status", "addresses": "address",
+		"boxes": "box", "sizes": "size", "wishes": "wish", "categories": "category", "movies": "movie", "access": "access",
+	} {
+		if got := singulars(table); !slices.Contains(got, one) {
+			t.Errorf("one of %s may be a %q, but is a %s", table, got, one)
+		}
+	}
+}
+
 // RULES.md has a table of the rules.
 func TestDocs(t *testing.T) {
 	var table strings.Builder

@@ -37,13 +37,15 @@ package snowkeyotel
 
 import (
 	"context"
-	"time"
+	"slices"
+	"strings"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
 
 	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/idgen/segment"
+	"github.com/snowkey-go/snowkey/metrics/internal/figures"
 )
 
 const scope = "github.com/snowkey-go/snowkey/metrics/snowkeyotel"
@@ -55,160 +57,54 @@ const scope = "github.com/snowkey-go/snowkey/metrics/snowkeyotel"
 // Collecting doesn't take ids from the pool. Call Unregister on the result to stop
 // measuring. Any error comes from the provider.
 func Register(provider metric.MeterProvider, pool *idgen.Pool, attributes ...attribute.KeyValue) (metric.Registration, error) {
-	i := instruments{meter: provider.Meter(scope)}
-	var (
-		issued    = i.counter("ids.issued", "{id}", "Ids that were made.")
-		waits     = i.counter("waits", "{call}", "Calls that waited for the clock or the lease.")
-		waited    = i.seconds("wait.duration", "How long calls waited for the clock or the lease.")
-		refused   = i.counter("clock.errors", "{call}", "Calls that failed because the clock was behind.")
-		lead      = i.time("lead", "How far the latest id is ahead of the clock.")
-		names     = i.gauge("names", "{name}", "Generators of the pool.")
-		state     = i.gauge("state", "1", "1 for the state of the pool, 0 for the other states.")
-		unleased  = i.gauge("unleased", "1", "1 for the cause why the lease grants no ids, 0 for the other causes.")
-		remaining = i.time("layout.remaining", "Time until the layout is exhausted.")
-		worker    = i.gauge("worker.number", "1", "The leased worker number.")
-		window    = i.time("lease.window", "How long ids can be issued without another renewal.")
-		claims    = i.counter("lease.claims", "{lease}", "Leases that were claimed.")
-		losses    = i.counter("lease.losses", "{lease}", "Leases that were lost.")
-		renewals  = i.counter("lease.renewals", "{renewal}", "Renewals of the lease by their result.")
-		renewing  = i.seconds("lease.renewal.duration", "How long renewals took.")
-	)
-	return i.register(attributes, func(o observer) {
-		pool := pool
-		if pool == nil {
-			pool = idgen.Default()
-		}
-		if pool == nil {
-			return
-		}
-		s, h := pool.Stats(), pool.Health()
-		forClock, forLease := attribute.String("snowkey.wait.reason", "clock"), attribute.String("snowkey.wait.reason", "lease")
-		o.number(issued, s.Issued)
-		o.number(waits, s.Waits, forClock)
-		o.time(waited, s.WaitTime, forClock)
-		o.number(waits, s.LeaseWaits, forLease)
-		o.time(waited, s.LeaseWaitTime, forLease)
-		o.number(refused, s.ClockErrors)
-		o.time(lead, s.Lead)
-		o.number(names, int64(s.Names))
-		o.time(remaining, h.Remaining)
-		for other := idgen.Serving; other <= idgen.Closed; other++ {
-			is := int64(0)
-			if other == h.State {
-				is = 1
-			}
-			o.number(state, is, attribute.String("snowkey.state", other.String()))
-		}
-		if s.Window == idgen.NoLimit {
-			return // there is no lease
-		}
-		for _, cause := range idgen.Causes {
-			is := int64(0)
-			if cause == h.Cause {
-				is = 1
-			}
-			o.number(unleased, is, attribute.String("snowkey.cause", cause))
-		}
-		if number, ok := pool.Worker(); ok {
-			o.number(worker, number)
-		}
-		o.time(window, s.Window)
-		o.number(claims, s.Lease.Claims)
-		o.number(losses, s.Lease.Losses)
-		o.number(renewals, s.Lease.Renewals, succeeded)
-		o.number(renewals, s.Lease.Failures, failed)
-		o.time(renewing, s.Lease.RenewalTime)
-	})
+	return register(provider, func() (all, known []figures.Figure) { return figures.Pool(pool) }, attributes)
 }
-
-var succeeded, failed = attribute.String("snowkey.result", "ok"), attribute.String("snowkey.result", "failed")
 
 // RegisterSegment registers a segment's instruments, just like [Register] does for a
 // pool. Collecting doesn't use up any numbers.
 func RegisterSegment(provider metric.MeterProvider, s *segment.Segment, attributes ...attribute.KeyValue) (metric.Registration, error) {
-	i := instruments{meter: provider.Meter(scope)}
-	var (
-		issued    = i.counter("segment.issued", "{number}", "Numbers that calls have got.")
-		ready     = i.gauge("segment.ready", "{number}", "Fetched numbers that are not used yet.")
-		remaining = i.gauge("segment.remaining", "{number}", "Numbers that are left to fetch.")
-		waits     = i.counter("segment.waits", "{call}", "Calls that had to wait for a fetch.")
-		waited    = i.seconds("segment.wait.duration", "How long calls waited for a fetch.")
-		fetches   = i.counter("segment.fetches", "{fetch}", "Fetches by their result.")
-		fetching  = i.seconds("segment.fetch.duration", "How long fetches took.")
-	)
-	return i.register(attributes, func(o observer) {
-		stats, h := s.Stats(), s.Health()
-		o.number(issued, stats.Issued)
-		o.number(ready, h.Ready)
-		o.number(remaining, h.Remaining)
-		o.number(waits, stats.Waits)
-		o.time(waited, stats.WaitTime)
-		o.number(fetches, stats.Fetches, succeeded)
-		o.number(fetches, stats.Failures, failed)
-		o.time(fetching, stats.FetchTime)
-	})
+	return register(provider, func() (all, known []figures.Figure) { return figures.Segment(s) }, attributes)
 }
 
-// instruments creates observable instruments, and remembers the first error.
-type instruments struct {
-	meter metric.Meter
-	all   []metric.Observable
-	err   error
-}
-
-func add[T metric.Observable](i *instruments, instrument T, err error) T {
-	i.all = append(i.all, instrument)
-	if i.err == nil {
-		i.err = err
+func register(provider metric.MeterProvider, read func() (all, known []figures.Figure), attributes []attribute.KeyValue) (metric.Registration, error) {
+	meter := provider.Meter(scope)
+	var instruments []metric.Observable
+	all, _ := read()
+	for _, f := range all {
+		name, unit, description := "snowkey."+f.Name, metric.WithUnit(f.Unit), metric.WithDescription(f.Help)
+		var instrument metric.Observable
+		var err error
+		switch inSeconds := f.Unit == "s"; {
+		case f.Kind == figures.Gauge && inSeconds:
+			instrument, err = meter.Float64ObservableGauge(name, unit, description)
+		case f.Kind == figures.Gauge:
+			instrument, err = meter.Int64ObservableGauge(name, unit, description)
+		case inSeconds:
+			instrument, err = meter.Float64ObservableCounter(name, unit, description)
+		default:
+			instrument, err = meter.Int64ObservableCounter(name, unit, description)
+		}
+		if err != nil {
+			return nil, err
+		}
+		instruments = append(instruments, instrument)
 	}
-	return instrument
-}
-
-func (i *instruments) counter(name, unit, description string) metric.Int64Observable {
-	c, err := i.meter.Int64ObservableCounter("snowkey."+name, metric.WithUnit(unit), metric.WithDescription(description))
-	return add(i, c, err)
-}
-
-func (i *instruments) gauge(name, unit, description string) metric.Int64Observable {
-	g, err := i.meter.Int64ObservableGauge("snowkey."+name, metric.WithUnit(unit), metric.WithDescription(description))
-	return add(i, g, err)
-}
-
-// seconds creates a counter for a total time.
-func (i *instruments) seconds(name, description string) metric.Float64Observable {
-	c, err := i.meter.Float64ObservableCounter("snowkey."+name, metric.WithUnit("s"), metric.WithDescription(description))
-	return add(i, c, err)
-}
-
-// time creates a gauge for a time.
-func (i *instruments) time(name, description string) metric.Float64Observable {
-	g, err := i.meter.Float64ObservableGauge("snowkey."+name, metric.WithUnit("s"), metric.WithDescription(description))
-	return add(i, g, err)
-}
-
-func (i *instruments) register(attributes []attribute.KeyValue, observe func(observer)) (metric.Registration, error) {
-	if i.err != nil {
-		return nil, i.err
-	}
-	return i.meter.RegisterCallback(func(_ context.Context, to metric.Observer) error {
-		observe(observer{to, attributes})
+	return meter.RegisterCallback(func(_ context.Context, o metric.Observer) error {
+		_, known := read()
+		for i, f := range known {
+			for _, v := range f.Values {
+				with := slices.Clone(attributes)
+				for j, label := range f.Labels {
+					with = append(with, attribute.String("snowkey."+strings.Replace(label, "for", "wait.reason", 1), v.Labels[j]))
+				}
+				switch instrument := instruments[i].(type) {
+				case metric.Int64Observable:
+					o.ObserveInt64(instrument, v.N, metric.WithAttributes(with...))
+				case metric.Float64Observable:
+					o.ObserveFloat64(instrument, f.Float(v), metric.WithAttributes(with...))
+				}
+			}
+		}
 		return nil
-	}, i.all...)
-}
-
-type observer struct {
-	to         metric.Observer
-	attributes []attribute.KeyValue
-}
-
-func (o observer) with(attributes []attribute.KeyValue) metric.MeasurementOption {
-	return metric.WithAttributes(append(attributes, o.attributes...)...)
-}
-
-func (o observer) number(i metric.Int64Observable, n int64, attributes ...attribute.KeyValue) {
-	o.to.ObserveInt64(i, n, o.with(attributes))
-}
-
-func (o observer) time(i metric.Float64Observable, d time.Duration, attributes ...attribute.KeyValue) {
-	o.to.ObserveFloat64(i, d.Seconds(), o.with(attributes))
+	}, instruments...)
 }

@@ -40,140 +40,68 @@
 package snowkeyprom
 
 import (
+	"strings"
+
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/idgen/segment"
+	"github.com/snowkey-go/snowkey/metrics/internal/figures"
 )
 
-var (
-	issued    = describe("ids_issued_total", "Ids that were made.")
-	waits     = describe("waits_total", "Calls that waited for the clock or the lease.", "for")
-	waited    = describe("wait_seconds_total", "How long calls waited for the clock or the lease.", "for")
-	refused   = describe("clock_errors_total", "Calls that failed because the clock was behind.")
-	lead      = describe("lead_seconds", "How far the latest id is ahead of the clock.")
-	names     = describe("names", "Generators of the pool.")
-	state     = describe("state", "1 for the state of the pool, 0 for the other states.", "state")
-	remaining = describe("layout_remaining_seconds", "How long until the layout is exhausted.")
-
-	unleased = describe("unleased", "1 for the cause why the lease grants no ids, 0 for the other causes.", "cause")
-	worker   = describe("worker_number", "The leased worker number.")
-	window   = describe("lease_window_seconds", "How long ids can be issued without another renewal.")
-	claims   = describe("lease_claims_total", "Leases that were claimed.")
-	losses   = describe("lease_losses_total", "Leases that were lost.")
-	renewals = describe("lease_renewals_total", "Renewals of the lease by their result.", "result")
-	renewing = describe("lease_renewal_seconds", "How long renewals took.")
-
-	segmentIssued    = describe("segment_issued_total", "Numbers that calls have got.")
-	segmentReady     = describe("segment_ready", "Fetched numbers that are not used yet.")
-	segmentRemaining = describe("segment_remaining", "Numbers that are left to fetch.")
-	segmentWaits     = describe("segment_waits_total", "Calls that had to wait for a fetch.")
-	segmentWaited    = describe("segment_wait_seconds_total", "How long calls waited for a fetch.")
-	segmentFetches   = describe("segment_fetches_total", "Fetches by their result.", "result")
-	segmentFetching  = describe("segment_fetch_seconds", "How long fetches took.")
-)
-
-func describe(name, help string, labels ...string) *prometheus.Desc {
-	return prometheus.NewDesc("snowkey_"+name, help, labels, nil)
+type collector struct {
+	read func() (all, known []figures.Figure)
 }
-
-type collector struct{ pool *idgen.Pool }
 
 // NewCollector returns a collector for a pool's metrics. If pool is nil, each collection
 // uses the [idgen.Default] pool at that time, and there are no metrics without one.
 //
 // The collector is safe for concurrent use. Collecting doesn't take ids from the pool. It
 // does get slower as the number of names in the pool grows.
-func NewCollector(pool *idgen.Pool) prometheus.Collector { return collector{pool} }
-
-// Describe implements [prometheus.Collector].
-func (c collector) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{issued, waits, waited, refused, lead, names, state, unleased, remaining, worker, window, claims, losses, renewals, renewing} {
-		to <- d
-	}
+func NewCollector(pool *idgen.Pool) prometheus.Collector {
+	return &collector{func() (all, known []figures.Figure) { return figures.Pool(pool) }}
 }
-
-// Collect implements [prometheus.Collector].
-func (c collector) Collect(to chan<- prometheus.Metric) {
-	pool := c.pool
-	if pool == nil {
-		pool = idgen.Default()
-	}
-	if pool == nil {
-		return
-	}
-	count, gauge := values(to)
-	s, h := pool.Stats(), pool.Health()
-	count(issued, float64(s.Issued))
-	count(waits, float64(s.Waits), "clock")
-	count(waited, s.WaitTime.Seconds(), "clock")
-	count(waits, float64(s.LeaseWaits), "lease")
-	count(waited, s.LeaseWaitTime.Seconds(), "lease")
-	count(refused, float64(s.ClockErrors))
-	gauge(lead, s.Lead.Seconds())
-	gauge(names, float64(s.Names))
-	gauge(remaining, h.Remaining.Seconds())
-	for other := idgen.Serving; other <= idgen.Closed; other++ {
-		is := 0.0
-		if other == h.State {
-			is = 1
-		}
-		gauge(state, is, other.String())
-	}
-	if s.Window == idgen.NoLimit {
-		return // there is no lease
-	}
-	for _, cause := range idgen.Causes {
-		is := 0.0
-		if cause == h.Cause {
-			is = 1
-		}
-		gauge(unleased, is, cause)
-	}
-	if number, ok := pool.Worker(); ok {
-		gauge(worker, float64(number))
-	}
-	gauge(window, s.Window.Seconds())
-	count(claims, float64(s.Lease.Claims))
-	count(losses, float64(s.Lease.Losses))
-	count(renewals, float64(s.Lease.Renewals), "ok")
-	count(renewals, float64(s.Lease.Failures), "failed")
-	to <- prometheus.MustNewConstSummary(renewing, uint64(s.Lease.Renewals+s.Lease.Failures), s.Lease.RenewalTime.Seconds(), nil)
-}
-
-// values returns two functions, which send the value of a counter and of a gauge.
-func values(to chan<- prometheus.Metric) (count, gauge func(d *prometheus.Desc, n float64, labels ...string)) {
-	of := func(kind prometheus.ValueType) func(*prometheus.Desc, float64, ...string) {
-		return func(d *prometheus.Desc, n float64, labels ...string) {
-			to <- prometheus.MustNewConstMetric(d, kind, n, labels...)
-		}
-	}
-	return of(prometheus.CounterValue), of(prometheus.GaugeValue)
-}
-
-type segmentCollector struct{ segment *segment.Segment }
 
 // NewSegmentCollector returns a collector for a segment's metrics. It's safe for
 // concurrent use. Collecting doesn't use up any numbers.
-func NewSegmentCollector(s *segment.Segment) prometheus.Collector { return segmentCollector{s} }
+func NewSegmentCollector(s *segment.Segment) prometheus.Collector {
+	return &collector{func() (all, known []figures.Figure) { return figures.Segment(s) }}
+}
+
+// describe gives a figure its name in Prometheus: wait_seconds_total for wait.duration.
+func describe(f figures.Figure) *prometheus.Desc {
+	name := strings.ReplaceAll(strings.TrimSuffix(f.Name, ".duration"), ".", "_")
+	if f.Unit == "s" {
+		name += "_seconds"
+	}
+	if f.Kind == figures.Counter {
+		name += "_total"
+	}
+	return prometheus.NewDesc("snowkey_"+name, f.Help, f.Labels, nil)
+}
 
 // Describe implements [prometheus.Collector].
-func (c segmentCollector) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{segmentIssued, segmentReady, segmentRemaining, segmentWaits, segmentWaited, segmentFetches, segmentFetching} {
-		to <- d
+func (c *collector) Describe(to chan<- *prometheus.Desc) {
+	all, _ := c.read()
+	for _, f := range all {
+		to <- describe(f)
 	}
 }
 
 // Collect implements [prometheus.Collector].
-func (c segmentCollector) Collect(to chan<- prometheus.Metric) {
-	count, gauge := values(to)
-	s, h := c.segment.Stats(), c.segment.Health()
-	count(segmentIssued, float64(s.Issued))
-	gauge(segmentReady, float64(h.Ready))
-	gauge(segmentRemaining, float64(h.Remaining))
-	count(segmentWaits, float64(s.Waits))
-	count(segmentWaited, s.WaitTime.Seconds())
-	count(segmentFetches, float64(s.Fetches), "ok")
-	count(segmentFetches, float64(s.Failures), "failed")
-	to <- prometheus.MustNewConstSummary(segmentFetching, uint64(s.Fetches+s.Failures), s.FetchTime.Seconds(), nil)
+func (c *collector) Collect(to chan<- prometheus.Metric) {
+	_, known := c.read()
+	for _, f := range known {
+		desc, kind := describe(f), prometheus.GaugeValue
+		if f.Kind == figures.Counter {
+			kind = prometheus.CounterValue
+		}
+		for _, v := range f.Values {
+			if f.Kind == figures.Summary {
+				to <- prometheus.MustNewConstSummary(desc, uint64(f.Count), f.Float(v), nil)
+			} else {
+				to <- prometheus.MustNewConstMetric(desc, kind, f.Float(v), v.Labels...)
+			}
+		}
+	}
 }

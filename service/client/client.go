@@ -10,6 +10,7 @@ package client
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -109,12 +110,7 @@ var _ idgen.Source = (*Client)(nil)
 // New returns a client for the replicas at these URLs. It doesn't connect until the first
 // call. Errors never contain a token or a password.
 func New(urls []string, cfg Config) (*Client, error) {
-	if cfg.Batch == 0 {
-		cfg.Batch = defaultBatch
-	}
-	if cfg.Timeout == 0 {
-		cfg.Timeout = defaultTimeout
-	}
+	cfg.Batch, cfg.Timeout = cmp.Or(cfg.Batch, defaultBatch), cmp.Or(cfg.Timeout, defaultTimeout)
 	switch {
 	case cfg.Batch < 1 || cfg.Batch > maxBatch:
 		return nil, fmt.Errorf("client: Batch is %d; it must be between 1 and %d", cfg.Batch, maxBatch)

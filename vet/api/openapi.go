@@ -3,6 +3,7 @@ package api
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -18,13 +19,13 @@ func checkOpenAPI(f *file) error {
 		}
 		return nil
 	}
-	if len(document.Content) == 0 || member(document.Content[0], "openapi") == nil && member(document.Content[0], "swagger") == nil {
+	if root := membersOf(&document); root.OpenAPI.IsZero() && root.Swagger.IsZero() {
 		if f.alone {
 			return errors.New("neither a member openapi nor swagger, so it's not a description of an API")
 		}
 		return nil
 	}
-	o := &openAPIFile{f, document.Content[0]}
+	o := &openAPIFile{f, &document}
 	o.walk(o.root)
 	return nil
 }
@@ -34,19 +35,34 @@ type openAPIFile struct {
 	root *yaml.Node
 }
 
+// members are those of a mapping that matter. They are nodes because a property may have the same
+// name, and any value.
+type members struct {
+	OpenAPI, Swagger, Name, In, Schema, Properties, Type, Format, Items yaml.Node
+
+	Ref yaml.Node `yaml:"$ref"`
+}
+
+// membersOf returns the members of a node, which has none if it's not a mapping.
+func membersOf(n *yaml.Node) (m members) {
+	_ = n.Decode(&m)
+	return m
+}
+
 func (o *openAPIFile) walk(n *yaml.Node) {
 	if n.Kind == yaml.MappingNode {
-		if properties := member(n, "properties"); properties != nil && properties.Kind == yaml.MappingNode {
-			for i := 0; i+1 < len(properties.Content); i += 2 {
-				o.schema(properties.Content[i].Value, properties.Content[i], properties.Content[i+1])
+		m := membersOf(n)
+		if m.Properties.Kind == yaml.MappingNode {
+			for pair := range slices.Chunk(m.Properties.Content, 2) {
+				o.schema(pair[0].Value, pair[0], pair[1])
 			}
 		}
-		if name := member(n, "name"); name != nil && member(n, "in") != nil { // a parameter
-			schema := member(n, "schema")
-			if schema == nil {
+		if !m.Name.IsZero() && !m.In.IsZero() { // a parameter
+			schema := &m.Schema
+			if schema.IsZero() {
 				schema = n // Swagger 2
 			}
-			o.schema(name.Value, name, schema)
+			o.schema(m.Name.Value, &m.Name, schema)
 		}
 	}
 	for _, child := range n.Content {
@@ -58,63 +74,45 @@ func (o *openAPIFile) schema(name string, at, schema *yaml.Node) {
 	if !isID(name) {
 		return
 	}
-	schema = o.resolve(schema)
-	if items := member(schema, "items"); items != nil {
-		schema = o.resolve(items)
+	m := o.resolve(schema)
+	if !m.Items.IsZero() {
+		m = o.resolve(&m.Items)
 	}
-	format := ""
-	if n := member(schema, "format"); n != nil {
-		format = n.Value
-	}
-	t := typeOf(schema)
-	switch {
-	case t == "integer" && format == "int32":
+	switch t := typeOf(m); {
+	case t == "integer" && m.Format.Value == "int32":
 		o.report(at.Line, at.Column, "%s is an int32, which can't hold a key. Make it a string, or an int64 with ids of the layout JSSafe", name)
-	case t == "integer" && format == "":
+	case t == "integer" && m.Format.Value == "":
 		o.report(at.Line, at.Column, "%s is an integer without a format, which generators take for 32 bits. Make it a string, or an int64 with ids of the layout JSSafe", name)
 	case (t == "integer" || t == "number") && !o.safe:
 		o.report(at.Line, at.Column, "%s is a number. "+number, name)
 	}
 }
 
-// resolve follows a reference such as #/components/schemas/ID.
-func (o *openAPIFile) resolve(n *yaml.Node) *yaml.Node {
+// resolve returns the members of a schema, or of what it refers to, as #/components/schemas/ID.
+func (o *openAPIFile) resolve(n *yaml.Node) members {
+	m := membersOf(n)
 	for range 10 { // a reference may refer to itself
-		ref := member(n, "$ref")
-		if ref == nil || !strings.HasPrefix(ref.Value, "#/") {
+		path, ok := strings.CutPrefix(m.Ref.Value, "#/")
+		if !ok {
 			break
 		}
-		target := o.root
-		for part := range strings.SplitSeq(ref.Value[2:], "/") {
-			target = member(target, part)
+		target := *o.root
+		for part := range strings.SplitSeq(path, "/") {
+			var parts map[string]yaml.Node
+			_ = target.Decode(&parts)
+			target = parts[part]
 		}
-		n = target
+		m = membersOf(&target)
 	}
-	return n
+	return m
 }
 
 // typeOf returns the type of a schema; in OpenAPI 3.1 it may be a list such as [integer, "null"].
-func typeOf(schema *yaml.Node) string {
-	t := member(schema, "type")
-	if t == nil {
-		return ""
-	}
-	for _, one := range t.Content {
+func typeOf(m members) string {
+	for _, one := range m.Type.Content {
 		if one.Value != "null" {
 			return one.Value
 		}
 	}
-	return t.Value
-}
-
-func member(n *yaml.Node, name string) *yaml.Node {
-	if n == nil || n.Kind != yaml.MappingNode {
-		return nil
-	}
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		if n.Content[i].Value == name {
-			return n.Content[i+1]
-		}
-	}
-	return nil
+	return m.Type.Value
 }

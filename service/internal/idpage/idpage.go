@@ -68,39 +68,32 @@ func fields(layout idgen.Layout, preset bool, id int64) []field {
 		all = append([]idgen.Field{{Name: "unused", Bits: unused}}, all...)
 	}
 	parts := layout.Decode(id)
+	meanings := map[string]string{
+		"unused":   "always 0",
+		"time":     parts.Time.Format("2006-01-02 15:04:05.999 MST"),
+		"worker":   "the process that made the id",
+		"sequence": "counts within " + layout.Unit().String(),
+		"rollback": "how often the clock was set back",
+	}
 	lines := make([]field, 0, len(all))
 	for _, f := range all {
 		high := low - 1
 		low -= f.Bits
 		value := uint64(id) >> low & (1<<f.Bits - 1)
-		line := field{Name: f.Name, Class: "other", Binary: fmt.Sprintf("%0*b", f.Bits, value), High: high, Low: low, Value: value}
+		class, meaning := f.Name, meanings[f.Name]
 		switch {
 		case f.Fixed && preset:
-			line.Meaning = "the same in all ids of one process"
+			class, meaning = "other", "the same in all ids of one process"
+		case f.Fixed && uint64(f.Value) != value:
+			class, meaning = "other", fmt.Sprintf("not %d, so the id has another layout", f.Value)
 		case f.Fixed:
-			line.Meaning = "the same in all ids"
-			if uint64(f.Value) != value {
-				line.Meaning = fmt.Sprintf("not %d, so the id has another layout", f.Value)
-			}
-		case f.Name == "unused":
-			line.Class = "unused"
-			line.Meaning = "always 0"
-			if value != 0 {
-				line.Meaning = "not 0, so the id has another layout"
-			}
-		case f.Name == "time":
-			line.Class = "time"
-			line.Meaning = parts.Time.Format("2006-01-02 15:04:05.999 MST")
-		case f.Name == "worker":
-			line.Class = "worker"
-			line.Meaning = "the process that made the id"
-		case f.Name == "sequence":
-			line.Class = "sequence"
-			line.Meaning = "counts within " + layout.Unit().String()
+			class, meaning = "other", "the same in all ids"
 		case f.Name == "rollback":
-			line.Meaning = "how often the clock was set back"
+			class = "other"
+		case f.Name == "unused" && value != 0:
+			meaning = "not 0, so the id has another layout"
 		}
-		lines = append(lines, line)
+		lines = append(lines, field{f.Name, class, fmt.Sprintf("%0*b", f.Bits, value), high, low, value, meaning})
 	}
 	return lines
 }
