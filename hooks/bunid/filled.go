@@ -11,6 +11,7 @@ import (
 	"github.com/uptrace/bun/schema"
 
 	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/internal/fill"
 	"github.com/snowkey-go/snowkey/internal/keytype"
 )
 
@@ -125,7 +126,7 @@ func (r *rows) fill(ctx context.Context, source idgen.Source) ([]int64, error) {
 	if len(r.zero) == 0 {
 		return nil, nil
 	}
-	ids, err := r.Draw(ctx, source, r.zero, r.valueOf())
+	ids, err := r.Draw(ctx, source, r.zero, func(i int, name string) any { return fill.FieldOf(r.row(i), name) })
 	if err != nil {
 		return nil, err
 	}
