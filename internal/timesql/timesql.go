@@ -2,6 +2,7 @@ package timesql
 
 import (
 	"fmt"
+	"math/bits"
 	"regexp"
 	"slices"
 	"strings"
@@ -107,13 +108,18 @@ func newForm(l idgen.Layout, precision time.Duration, latest time.Time) form {
 			f.fixed |= uint64(field.Value) << shift
 		}
 	}
-	most := int64(1)<<f.fields[0].bits - 1
-	if id, err := l.MaxID(latest); err == nil { // otherwise, every tick is before latest
-		if tick := id >> f.shift & most; tick < most {
-			f.last, most = tick, tick
+	// A layout can last for longer than a time.Duration, so we compute with 128 bits.
+	hi, lo := bits.Mul64(uint64(latest.Unix()-f.epoch.Unix()), uint64(time.Second))
+	lo, carry := bits.Add64(lo, uint64(latest.Nanosecond()), 0)
+	lo, borrow := bits.Sub64(lo, uint64(f.epoch.Nanosecond()), 0)
+	hi += carry - borrow
+	most := uint64(1)<<f.fields[0].bits - 1
+	if hi < uint64(f.unit) { // otherwise, the quotient doesn't fit, and every tick is before last
+		if last, _ := bits.Div64(hi, lo, uint64(f.unit)); last < most {
+			f.last, most = int64(last), last
 		}
 	}
-	f.largest = uint64(most) * uint64(f.unit/precision)
+	f.largest = most * uint64(f.unit/precision)
 	return f
 }
 
