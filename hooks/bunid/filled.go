@@ -46,7 +46,8 @@ func (*Filled) BeforeInsert(ctx context.Context, q *bun.InsertQuery) error { ret
 // All keys are generated in a single step. If Fill fails, the rows are unchanged and the
 // error is a [*FieldError] or a [*RowError] (which wraps the source's error).
 func Fill(ctx context.Context, q *bun.InsertQuery, source idgen.Source) error {
-	if inDryRun(ctx) {
+	if r, ok := ctx.Value(dryRunKey{}).(*dryRun); ok {
+		r.reached = true
 		return errDryRun
 	}
 	model, ok := q.GetModel().(bun.TableModel)
