@@ -116,7 +116,8 @@ func (f *filler) begin(stmt *gorm.Statement) error {
 		if stmt.Schema == nil || !c.mayMerge() {
 			return nil
 		}
-		k = &key{Key: fill.Key{Package: "gormid", Model: modelName(stmt.Schema)}, schema: stmt.Schema, given: "is not filled"} // for halfJoined
+		// The rows of a join table may lack keys that we don't fill.
+		k = &key{Key: fill.Key{Package: "gormid", Model: modelName(stmt.Schema)}, schema: stmt.Schema, given: "is not filled"}
 		c.key = k
 	}
 	_, c.associated = stmt.Settings.Load(savedAssociations)
@@ -127,9 +128,7 @@ func (f *filler) begin(stmt *gorm.Statement) error {
 		return err
 	}
 	if k.given == "" {
-		if counter, ok := f.source.(counter); ok {
-			c.count(counter)
-		}
+		c.count(f.source)
 		if err := f.draw(c); err != nil {
 			if stmt.DB.DryRun { // ToSQL ignores the error and returns an empty string
 				stmt.Logger.Error(stmt.Context, err.Error())
@@ -141,11 +140,13 @@ func (f *filler) begin(stmt *gorm.Statement) error {
 	return c.selectKey()
 }
 
-// A counter is an *idgentest.Counter.
-type counter interface{ Seen(name string, id int64) }
-
-// count tells the counter about the keys of rows, which a column that counts would notice.
-func (c *creation) count(counter counter) {
+// count tells an *idgentest.Counter about the keys of rows, which a column that counts would
+// notice.
+func (c *creation) count(source idgen.Source) {
+	counter, ok := source.(interface{ Seen(name string, id int64) })
+	if !ok {
+		return
+	}
 	for _, r := range c.rows {
 		if r.v.IsValid() {
 			if id, ok := c.key.number(r); ok {

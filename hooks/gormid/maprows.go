@@ -87,8 +87,10 @@ func (r row) adopt(k *key, i int) (zero bool, err error) {
 	return zero, nil
 }
 
-// find returns a name under which a map contains the column, and the number of such names.
+// find returns a name under which a map contains the column, and the number of such names. If
+// there is none, it returns the column's.
 func (r row) find(column string) (name string, n int) {
+	name = column
 	for k := range r.m {
 		if r.isColumn(k, column) {
 			name = k

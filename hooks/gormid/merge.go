@@ -96,48 +96,38 @@ func (x *conflict) merge(missing []sent) error {
 	}
 	var first error
 	for n, s := range missing {
-		if x.accept(matches[n], s.row) {
-			continue
-		}
-		x.key.clear(s.row)
-		if first == nil {
-			first = x.unknown(matches[n], s.index)
+		if err := x.accept(matches[n], s); first == nil {
+			first = err
 		}
 	}
 	return first
 }
 
-// accept gives r the key of the row in the table, if there is no doubt which one that is.
-func (x *conflict) accept(m match, r row) bool {
-	switch {
-	case m.unclear != "":
-		return false
-	case x.returned && !m.compared: // r was not merged on a key that the clause doesn't name
-		return len(m.ids) == 0
-	case len(m.ids) != 1 || !m.named && !x.skips || x.returned && !x.key.has(r, m.ids[0]):
-		return false
-	}
-	x.key.set(r, m.ids[0])
-	return true
-}
-
-// unknown returns the error for row i of the call, which accept has rejected.
-func (x *conflict) unknown(m match, i int) error {
+// accept gives a row the key of the row in the table. If it isn't certain which one that is,
+// accept clears the key and returns an error.
+func (x *conflict) accept(m match, s sent) error {
 	problem, remedy := "was merged into a row whose key is not known", "name the unique columns in clause.OnConflict.Columns, or set the key"
 	if x.skips {
 		problem = "was left out for a row whose key is not known, and other rows would refer to it"
 	}
+	unnamed := x.returned && !m.compared
 	switch {
 	case m.unclear != "":
 		problem += ", because its values in the unique key " + m.unclear + " are not"
 		remedy = "look the row up, and set the key"
+	case unnamed && len(m.ids) == 0:
+		return nil // the row was not merged on a key that the clause doesn't name
 	case len(m.ids) > 1:
 		problem += ", because more than one row has its unique values"
 		remedy = "look the row up, and set the key"
+	case len(m.ids) == 1 && !unnamed && (m.named || x.skips) && (!x.returned || x.key.has(s.row, m.ids[0])):
+		x.key.set(s.row, m.ids[0])
+		return nil
 	case x.associated: // GORM has written the clause
 		remedy = "look up the row that has its unique values, and set the key"
 	}
-	return x.key.Refuse(i, nil, problem, remedy)
+	x.key.clear(s.row)
+	return x.key.Refuse(s.index, nil, problem, remedy)
 }
 
 // target returns the columns whose values must be equal for the INSERT to merge two rows, or
@@ -181,7 +171,8 @@ func (x *conflict) alive() []clause.Expression {
 
 // includes reports whether u has all columns of v.
 func (u unique) includes(v unique) bool {
-	return len(v.columns) > 0 && !u.inexact && !slices.ContainsFunc(v.columns, func(c column) bool { return !slices.ContainsFunc(u.columns, c.is) })
+	lacking := func(c column) bool { return !slices.ContainsFunc(u.columns, c.is) }
+	return len(v.columns) > 0 && !u.inexact && !slices.ContainsFunc(v.columns, lacking)
 }
 
 // sameAs returns conditions for the rows that have the same values as row i of the call in the
@@ -215,8 +206,10 @@ func (x *conflict) sameAs(i int, u unique) (where []clause.Expression, known boo
 
 // uniqueColumns lists the columns of the unique keys of a table. The name of an expression is
 // empty. MariaDB writes a default of NULL as text.
-const uniqueColumns = `SELECT s.index_name, COALESCE(s.column_name, ''), COALESCE(c.column_type, ''), s.column_name IS NULL OR s.sub_part IS NOT NULL,
-	COALESCE(c.is_nullable = 'YES' AND c.extra = '' AND (c.column_default IS NULL OR c.column_default = 'NULL' AND VERSION() LIKE '%MariaDB%'), FALSE)
+const uniqueColumns = `SELECT s.index_name, COALESCE(s.column_name, ''), COALESCE(c.column_type, ''),
+	s.column_name IS NULL OR s.sub_part IS NOT NULL,
+	COALESCE(c.is_nullable = 'YES' AND c.extra = ''
+		AND (c.column_default IS NULL OR c.column_default = 'NULL' AND VERSION() LIKE '%MariaDB%'), FALSE)
 FROM information_schema.statistics s LEFT JOIN information_schema.columns c
 	ON c.table_schema = s.table_schema AND c.table_name = s.table_name AND c.column_name = s.column_name
 WHERE s.table_schema = COALESCE(NULLIF(?, ''), DATABASE()) AND s.table_name = ? AND s.non_unique = 0

@@ -103,7 +103,9 @@ func (f *filler) learn(db *gorm.DB, models []any) error {
 		name := table[strings.LastIndexByte(table, '.')+1:] // GORM drops the database's name, too
 		j := judged{key: k}
 		if known := f.tables[name].key; known != nil && known.schema.Table != table {
-			j = judged{known, known.Refuse(-1, nil, "and "+k.Model+" have tables of the same name, so the table of a map is not known", "pass the model: db.Model(&row).Create(map)")}
+			j.key = known
+			j.err = known.Refuse(-1, nil, "and "+k.Model+" have tables of the same name, so the table of a map is not known",
+				"pass the model: db.Model(&row).Create(map)")
 		}
 		f.tables[name] = j
 	}

@@ -120,10 +120,7 @@ func (k *key) set(r row, id int64) {
 		keytype.Set(k.in(r), id)
 		return
 	}
-	name, n := r.find(k.field.DBName)
-	if n == 0 {
-		name = k.field.DBName
-	}
+	name, _ := r.find(k.field.DBName)
 	r.m[name] = k.value(id)
 }
 

@@ -67,10 +67,12 @@ var kinds = map[string]struct {
 	class Class
 	bits  int
 }{
-	"tinyint": {Int, 8}, "smallint": {Int, 16}, "int2": {Int, 16}, "mediumint": {Int, 24}, "int": {Int, 32}, "integer": {Int, 32}, "int4": {Int, 32},
+	"tinyint": {Int, 8}, "smallint": {Int, 16}, "int2": {Int, 16}, "mediumint": {Int, 24},
+	"int": {Int, 32}, "integer": {Int, 32}, "int4": {Int, 32},
 	"bigint": {BigInt, 64}, "int8": {BigInt, 64},
 	"bigserial": {Serial, 64}, "serial8": {Serial, 64}, "serial": {Serial, 32}, "serial4": {Serial, 32},
-	"float": {Float, floatBits}, "float4": {Float, floatBits}, "real": {Float, floatBits}, "float8": {Float, doubleBits}, "double": {Float, doubleBits},
+	"float": {Float, floatBits}, "float4": {Float, floatBits}, "real": {Float, floatBits},
+	"float8": {Float, doubleBits}, "double": {Float, doubleBits},
 	"decimal": {Decimal, 0}, "numeric": {Decimal, 0},
 	"char": {Char, 0}, "character": {Char, 0}, "varchar": {Char, 0}, "nchar": {Char, 0}, "nvarchar": {Char, 0},
 	"text": {Text, 0}, "tinytext": {Text, 0}, "mediumtext": {Text, 0}, "longtext": {Text, 0}, "citext": {Text, 0},
