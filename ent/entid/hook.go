@@ -3,7 +3,6 @@ package entid
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"reflect"
 	"strings"
@@ -68,24 +67,15 @@ func hook(source func() idgen.Source, find func(ent.Mutation) (*slot, error)) en
 
 // fillID fills the id of a row from src.
 func fillID(ctx context.Context, src idgen.Source, m ent.Mutation, id *slot) error {
-	if past, ok := src.(*idgen.Backfill); ok {
-		ids, err := errorsOf(m).At(past, []int{-1}, func(_ int, name string) any { return valueOf(m, name) })
-		if err != nil {
-			return err
-		}
-		return id.fill(ids[0])
+	if _, past := src.(*idgen.Backfill); !past {
+		src = reserving{src}
 	}
-	n, err := draw(ctx, src)
-	if err == nil && n == 0 {
-		err = errors.New("the source returned 0")
-	}
-	if err == nil {
-		err = id.fill(n)
-	}
+	k := fill.Key{Package: "entid", Model: m.Type()} // the type of the id would take 2 µs
+	ids, err := k.Draw(ctx, src, []int{-1}, func(_ int, name string) any { return valueOf(m, name) })
 	if err != nil {
-		return errorsOf(m).Refuse(-1, err, "got no id: "+err.Error(), "nothing was inserted")
+		return err
 	}
-	return nil
+	return id.fill(ids[0])
 }
 
 // valueOf returns the value of a field, such as created_at for the name CreatedAt.

@@ -34,16 +34,18 @@ type reservation struct {
 	ids  []int64       // those not yet used
 }
 
-// draw returns an id from src. If ctx has a reservation for src, it uses a reserved one.
-func draw(ctx context.Context, src idgen.Source) (int64, error) {
+// A reserving is a source that uses the reservation in a context first.
+type reserving struct{ idgen.Source }
+
+func (s reserving) Next(ctx context.Context) (int64, error) {
 	r, ok := ctx.Value(reservationKey{}).(*reservation)
 	// If we can't compare sources, the next row wouldn't find its reservation.
-	if ok && reflect.ValueOf(src).Comparable() {
-		if id, err := r.take(ctx, src); id != 0 || err != nil {
+	if ok && reflect.ValueOf(s.Source).Comparable() {
+		if id, err := r.take(ctx, s.Source); id != 0 || err != nil {
 			return id, err
 		}
 	}
-	return src.Next(ctx)
+	return s.Source.Next(ctx)
 }
 
 // take returns a reserved id of src, or 0 if there is none. The first row makes the

@@ -28,14 +28,14 @@ func Check(ctx context.Context, db *bun.DB, models ...any) error {
 	if db == nil || len(models) == 0 {
 		return errors.New("bunid: Check has nothing to compare; pass an open *bun.DB and the models")
 	}
-	if err := register(db, models); err != nil {
+	g, err := newGuard(db, models)
+	if err != nil {
 		return err
 	}
 	var errs []error
 	var fields []catalog.Field
 	for _, model := range models {
 		t := db.Table(reflect.TypeOf(model).Elem())
-		g := guardOf(model)
 		v := g.verdictOn(db, t)
 		if err := errors.Join(v.err, g.mismatched(db, t)); err != nil {
 			errs = append(errs, err)

@@ -11,6 +11,7 @@ import (
 	"github.com/uptrace/bun/schema"
 
 	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/internal/fill"
 	"github.com/snowkey-go/snowkey/internal/keytype"
 )
 
@@ -45,7 +46,8 @@ func (*Filled) BeforeInsert(ctx context.Context, q *bun.InsertQuery) error { ret
 // All keys are generated in a single step. If Fill fails, the rows are unchanged and the
 // error is a [*FieldError] or a [*RowError] (which wraps the source's error).
 func Fill(ctx context.Context, q *bun.InsertQuery, source idgen.Source) error {
-	if inDryRun(ctx) {
+	if r, ok := ctx.Value(dryRunKey{}).(*dryRun); ok {
+		r.reached = true
 		return errDryRun
 	}
 	model, ok := q.GetModel().(bun.TableModel)
@@ -125,7 +127,7 @@ func (r *rows) fill(ctx context.Context, source idgen.Source) ([]int64, error) {
 	if len(r.zero) == 0 {
 		return nil, nil
 	}
-	ids, err := r.Draw(ctx, source, r.zero, r.valueOf())
+	ids, err := r.Draw(ctx, source, r.zero, func(i int, name string) any { return fill.FieldOf(r.row(i), name) })
 	if err != nil {
 		return nil, err
 	}

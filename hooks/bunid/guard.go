@@ -139,22 +139,13 @@ func (g *guard) checkMap(event *bun.QueryEvent, m map[string]any) error {
 			continue
 		}
 		column := t.PKs[0].Name
-		if to.depth == 0 && isSet(m[column]) {
+		if v := reflect.ValueOf(m[column]); to.depth == 0 && v.IsValid() && !keytype.Empty(v) {
 			continue
 		}
 		return refuse(to.table, "would get a map without its key "+column+", because bun calls no hooks for maps",
 			fmt.Sprintf("set m[%q] to a key from the pool, or insert a %s", column, modelName(t)))
 	}
 	return nil
-}
-
-// isSet reports whether v is a key.
-func isSet(v any) bool {
-	rv := reflect.ValueOf(v)
-	for rv.Kind() == reflect.Pointer {
-		rv = rv.Elem()
-	}
-	return rv.IsValid() && !keytype.Empty(rv)
 }
 
 // checkTargets returns an error if rows are inserted into a table whose keys we fill, but

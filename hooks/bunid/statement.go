@@ -1,7 +1,6 @@
 package bunid
 
 import (
-	"iter"
 	"reflect"
 	"slices"
 	"strings"
@@ -72,8 +71,11 @@ func statementOf(q *bun.InsertQuery) (statement, error) {
 func parse(template string) statement {
 	s := statement{unclear: strings.Contains(template, `\'`) || strings.Contains(template, `\"`)}
 	var clause string
-	for w := range words(template) {
-		if w.depth == 0 && w.Kind == ddl.Word {
+	for w := range ddl.All(template, false) {
+		if w.Is("(", ")") {
+			continue
+		}
+		if w.Depth == 0 && w.Kind == ddl.Word {
 			switch next := strings.ToUpper(w.Text); next {
 			case "INSERT", "REPLACE":
 				if clause == "" {
@@ -93,11 +95,11 @@ func parse(template string) statement {
 			}
 		}
 		switch {
-		case clause == "INTO" && w.depth == 1 && !w.Is(","):
+		case clause == "INTO" && w.Depth == 1 && !w.Is(","):
 			s.columns = append(s.columns, w.Text)
-		case clause == "RETURNING" && w.depth == 0 && (w.Is(",") || len(s.returning) == 0):
+		case clause == "RETURNING" && w.Depth == 0 && (w.Is(",") || len(s.returning) == 0):
 			s.returning = append(s.returning, w.Text)
-		case clause == "RETURNING" && w.depth == 0:
+		case clause == "RETURNING" && w.Depth == 0:
 			last := &s.returning[len(s.returning)-1]
 			if *last == "?" { // a placeholder, such as ?PKs
 				w.Text = "?" + w.Text
@@ -145,10 +147,11 @@ type target struct {
 func targets(query string) (found []target) {
 	into := -1 // the depth of the INTO whose table follows
 	var table string
-	for w := range words(query) {
+	for w := range ddl.All(query, false) {
 		switch {
+		case w.Is("(", ")"):
 		case w.Is("INTO"):
-			into, table = w.depth, ""
+			into, table = w.Depth, ""
 		case into < 0:
 		case w.Is("."): // of shop.users, the last
 			table = ""
@@ -163,27 +166,4 @@ func targets(query string) (found []target) {
 		found = append(found, target{table, into})
 	}
 	return found
-}
-
-// A word is a name, a number, text in quotes or a sign.
-type word struct {
-	ddl.Token
-	depth int // of the parentheses that it stands in
-}
-
-// words yields the words of a query, without comments and parentheses.
-func words(query string) iter.Seq[word] {
-	return func(yield func(word) bool) {
-		depth := 0
-		for t := range ddl.All(query, false) {
-			switch {
-			case t.Is("("):
-				depth++
-			case t.Is(")"):
-				depth--
-			case !yield(word{t, depth}):
-				return
-			}
-		}
-	}
 }

@@ -36,10 +36,10 @@ import (
 // way, a query can't be executed again. The guard ignores handwritten SQL, and is safe for
 // concurrent use.
 func Use(db *bun.DB, models ...any) (*bun.DB, error) {
-	if err := register(db, models); err != nil {
+	g, err := newGuard(db, models)
+	if err != nil {
 		return nil, err
 	}
-	g := guardOf(models...)
 	var errs []error
 	for _, t := range db.Dialect().Tables().All() {
 		if err := errors.Join(g.verdictOn(db, t).err, g.mismatched(db, t)); err != nil {
@@ -53,23 +53,18 @@ func Use(db *bun.DB, models ...any) (*bun.DB, error) {
 	return db.WithQueryHook(g), nil
 }
 
-// guardOf returns a guard for these listed models.
-func guardOf(models ...any) *guard {
+// newGuard registers models, and returns a guard for them.
+func newGuard(db *bun.DB, models []any) (*guard, error) {
 	g := &guard{listed: make(map[reflect.Type]bool)}
 	for _, model := range models {
-		g.listed[reflect.TypeOf(model).Elem()] = true
-	}
-	return g
-}
-
-func register(db *bun.DB, models []any) error {
-	for _, model := range models {
-		if t := reflect.TypeOf(model); t == nil || t.Kind() != reflect.Pointer || t.Elem().Kind() != reflect.Struct {
-			return fault(fmt.Sprintf("%T", model), "is not a model", "list pointers to structs, as in (*User)(nil)")
+		t := reflect.TypeOf(model)
+		if t == nil || t.Kind() != reflect.Pointer || t.Elem().Kind() != reflect.Struct {
+			return nil, fault(fmt.Sprintf("%T", model), "is not a model", "list pointers to structs, as in (*User)(nil)")
 		}
+		g.listed[t.Elem()] = true
 	}
 	db.RegisterModel(models...)
-	return nil
+	return g, nil
 }
 
 // A verdict is the result of checking a model.
@@ -219,14 +214,4 @@ func (r *dryRun) run(db *bun.DB, t *schema.Table, hook bun.BeforeInsertHook) {
 	if err := hook.BeforeInsert(ctx, db.NewInsert().Model(row.Interface())); err == nil && len(t.PKs) == 1 {
 		r.reached = r.reached || !t.PKs[0].HasZeroValue(row.Elem()) // it fills the key without Fill
 	}
-}
-
-// inDryRun reports whether ctx comes from a dryRun. If so, it records that Fill was
-// called.
-func inDryRun(ctx context.Context) bool {
-	r, ok := ctx.Value(dryRunKey{}).(*dryRun)
-	if ok {
-		r.reached = true
-	}
-	return ok
 }

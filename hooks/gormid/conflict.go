@@ -9,24 +9,19 @@ import (
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
+
+	"github.com/snowkey-go/snowkey/internal/keytype"
 )
 
 // A conflict is an INSERT that may skip rows, or merge them into rows that have other keys.
 type conflict struct {
 	*creation
 	clause.OnConflict
-	skips    bool // rows are skipped, not merged
-	modified bool // there is a keyword after INSERT, such as IGNORE
-	returned bool // the INSERT returns the key of each row, and GORM sets it
-	tables   *sync.Map
+	skips    bool      // rows are skipped, not merged
+	modified bool      // there is a keyword after INSERT, such as IGNORE
+	returned bool      // the INSERT returns the key of each row, and GORM sets it
+	uniques  *sync.Map // filler.uniques
 	sent     []sent
-}
-
-// A sent is a row whose key the plugin has set, as it was before the INSERT.
-type sent struct {
-	row
-	id    int64
-	index int // in the call
 }
 
 // savedAssociations is the setting by which GORM remembers which associations of a call it
@@ -37,15 +32,15 @@ const savedAssociations = "gorm:saved_association_map"
 func (f *filler) conflictOf(c *creation) *conflict {
 	insert, _ := c.stmt.Clauses["INSERT"].Expression.(clause.Insert)
 	on, ok := c.stmt.Clauses["ON CONFLICT"]
-	x := &conflict{creation: c, tables: &f.described}
+	x := &conflict{creation: c, uniques: &f.uniques}
 	x.OnConflict, _ = on.Expression.(clause.OnConflict)
 	// We have to read DoNothing now, because GORM's MySQL dialect changes it while it
 	// builds the statement.
 	x.skips = !ok || x.DoNothing
 	x.modified = insert.Modifier != ""
-	for j, i := range c.filled {
-		if r := c.rows.row(i); r.has(c.ids[j]) { // otherwise a hook has set another key
-			x.sent = append(x.sent, sent{r, c.ids[j], i})
+	for _, s := range c.filled {
+		if c.key.has(s.row, s.id) { // otherwise a hook has set another key
+			x.sent = append(x.sent, s)
 		}
 	}
 	x.returned = len(x.sent) > 0 && x.returnKeys()
@@ -56,10 +51,10 @@ func (f *filler) conflictOf(c *creation) *conflict {
 // does. This only works if the INSERT merges all rows that it doesn't insert, since it
 // wouldn't return anything for a skipped row.
 func (x *conflict) returnKeys() bool {
-	if x.rows.maps != nil || x.skips || x.modified || len(x.Where.Exprs) > 0 || !slices.Contains(x.stmt.BuildClauses, "RETURNING") {
+	if x.maps || x.skips || x.modified || len(x.Where.Exprs) > 0 || !slices.Contains(x.stmt.BuildClauses, "RETURNING") {
 		return false
 	}
-	if x.rows.list && x.stmt.Dialector.Name() != "postgres" {
+	if x.list && x.stmt.Dialector.Name() != "postgres" {
 		return false // SQLite does not guarantee the order of RETURNING
 	}
 	key := x.key.field.DBName
@@ -69,7 +64,7 @@ func (x *conflict) returnKeys() bool {
 			returning.Columns = append(returning.Columns, clause.Column{Name: f.DBName})
 		}
 	} else if returnsAll(returning) {
-		return !x.rows.list // a list is replaced; see replaced
+		return !x.list // a list is replaced; see replaced
 	}
 	if !slices.ContainsFunc(returning.Columns, func(c clause.Column) bool { return c.Name == key }) {
 		returning.Columns = append(slices.Clip(returning.Columns), clause.Column{Name: key})
@@ -87,13 +82,13 @@ func (x *conflict) settle(db *gorm.DB) error {
 	if len(x.sent) == 0 || x.allInserted(db) || x.replaced() {
 		return nil
 	}
-	if x.returned && db.RowsAffected == int64(x.rows.len()) {
+	if x.returned && db.RowsAffected == int64(len(x.rows)) {
 		for _, s := range x.sent {
-			if id, ok := s.number(); ok && x.key.typ.Kind() == reflect.String {
-				s.set(id) // without the spaces that a CHAR column adds
+			if id, ok := x.key.number(s.row); ok && x.key.typ.Kind() == reflect.String {
+				x.key.set(s.row, id) // without the spaces that a CHAR column adds
 			}
 		}
-		if db.Dialector.Name() != "mysql" || x.sent[0].has(x.sent[0].id) {
+		if db.Dialector.Name() != "mysql" || x.key.has(x.sent[0].row, x.sent[0].id) {
 			return nil
 		}
 		return x.merge(x.sent) // MariaDB merges a row on any unique key
@@ -108,7 +103,7 @@ func (x *conflict) settle(db *gorm.DB) error {
 		if present[s.id] {
 			// This may have become the key of another row, because GORM assigns what
 			// RETURNING yields to the first rows of the call.
-			s.set(s.id)
+			x.key.set(s.row, s.id)
 		} else {
 			missing = append(missing, s)
 		}
@@ -117,8 +112,8 @@ func (x *conflict) settle(db *gorm.DB) error {
 		return x.merge(missing)
 	}
 	for _, s := range missing {
-		s.clear()
-		if err := x.rows.barren(s.index); err != nil {
+		x.key.clear(s.row)
+		if err := x.barren(s.index); err != nil {
 			return err
 		}
 	}
@@ -136,7 +131,7 @@ func (x *conflict) allInserted(db *gorm.DB) bool {
 		return true // because a new key can't be in the table yet, and other conflicts are errors
 	}
 	_, returning := db.Statement.Clauses["RETURNING"] // with it, GORM miscounts
-	return x.skips && !returning && db.RowsAffected == int64(x.rows.len())
+	return x.skips && !returning && db.RowsAffected == int64(len(x.rows))
 }
 
 // targetsKey reports whether the conflict clause names nothing but the key. If so, rows can
@@ -154,7 +149,7 @@ func (x *conflict) targetsKey() bool {
 // replaced reports whether GORM has replaced the rows with the result of RETURNING *. In
 // that case the keys are right, because all of these rows are in the table.
 func (x *conflict) replaced() bool {
-	if !x.rows.list || x.rows.pointers || !slices.Contains(x.stmt.BuildClauses, "RETURNING") {
+	if !x.list || x.pointers || !slices.Contains(x.stmt.BuildClauses, "RETURNING") {
 		return false
 	}
 	returning, ok := x.stmt.Clauses["RETURNING"].Expression.(clause.Returning)
@@ -172,12 +167,9 @@ func (x *conflict) present() (map[int64]bool, error) {
 	for j, s := range x.sent {
 		values[j] = x.key.value(s.id)
 	}
-	q := x.query()
-	x.writeSelect(q, 0)
-	clause.IN{Column: clause.Column{Name: x.key.field.DBName}, Values: values}.Build(q)
-
 	present := make(map[int64]bool, len(x.sent))
-	err := x.run(q, func(_ int, id int64) { present[id] = true })
+	in := clause.IN{Column: clause.Column{Name: x.key.field.DBName}, Values: values}
+	err := x.find([]clause.Expression{in}, "", func(_ int, id int64) { present[id] = true })
 	return present, err
 }
 
@@ -191,20 +183,26 @@ func (x *conflict) query() *gorm.Statement {
 	return q
 }
 
-// writeSelect writes a SELECT that yields n and the key for each row, up to its
-// condition.
-func (x *conflict) writeSelect(q *gorm.Statement, n int) {
-	q.WriteString("SELECT " + strconv.Itoa(n) + ",")
-	q.WriteQuoted(clause.Column{Name: x.key.field.DBName})
-	q.WriteString(" FROM ")
-	q.WriteQuoted(clause.Table{Name: clause.CurrentTable})
-	q.WriteString(" WHERE ")
-}
-
-// run executes q, and calls each with the number and the key of each row. We must use the
-// connection of the INSERT here. GORM might send the query to a replica, and that doesn't
-// have the rows yet.
-func (x *conflict) run(q *gorm.Statement, each func(n int, id int64)) error {
+// find calls each with the key of each row for which one of the conditions is true, and the
+// index of that condition. We must use the connection of the INSERT here. GORM might send the
+// query to a replica, and that doesn't have the rows yet.
+func (x *conflict) find(conditions []clause.Expression, lock string, each func(n int, id int64)) error {
+	q := x.query()
+	for n, condition := range conditions {
+		if n > 0 {
+			q.WriteString(" UNION ALL ")
+		}
+		if lock != "" {
+			q.WriteByte('(')
+		}
+		q.WriteString("SELECT " + strconv.Itoa(n) + ",")
+		q.WriteQuoted(clause.Column{Name: x.key.field.DBName})
+		q.WriteString(" FROM ")
+		q.WriteQuoted(clause.Table{Name: clause.CurrentTable})
+		q.WriteString(" WHERE ")
+		condition.Build(q)
+		q.WriteString(lock)
+	}
 	rows, err := q.ConnPool.QueryContext(q.Context, q.SQL.String(), q.Vars...)
 	if err != nil {
 		return x.key.Refuse(-1, err, "may have left rows out or merged them, and their keys cannot be read back", "set the keys before the call")
@@ -216,7 +214,7 @@ func (x *conflict) run(q *gorm.Statement, each func(n int, id int64)) error {
 		if err := rows.Scan(&n, v.Interface()); err != nil {
 			return err
 		}
-		id, ok := x.key.number(v.Elem())
+		id, ok := keytype.Get(v.Elem())
 		if !ok {
 			return x.key.Refuse(-1, nil, fmt.Sprintf("has the key %q in the table, which is not a number", v.Elem()), "correct it, or tag the key snowkey:-")
 		}

@@ -11,6 +11,7 @@ import (
 	"gorm.io/gorm/clause"
 
 	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/internal/fill"
 )
 
 // A filler is the state of the plugin for one database. Its methods fill, check and
@@ -18,30 +19,39 @@ import (
 type filler struct {
 	source idgen.Source // nil means idgen.Default()
 
-	tables    map[string]*key   // by the tables of Config.Models; not written after Initialize
-	namesakes map[string]string // by table: another model whose table has the same name
-	keys      sync.Map          // *schema.Schema → judged; a schema lives as long as the database
+	tables map[string]judged // by the tables of Config.Models; not written after Initialize
+	keys   sync.Map          // *schema.Schema → judged; a schema lives as long as the database
 
 	integers bool           // Config.FillIntegers
 	counting []reflect.Type // the types of Config.Counting
 	listed   []reflect.Type // the types of Config.Models
 	adopting sync.Mutex
 
-	described sync.Map // on MySQL, the *table of each table with merged rows
+	uniques sync.Map // on MySQL, the []unique of each table with merged rows, by its name in SQL
 }
 
 // A creation is the state that the callbacks share for one statement, in whose Settings it is.
 type creation struct {
 	stmt    *gorm.Statement
 	key     *key
-	rows    *rows
-	filled  []int    // the indexes of the rows whose keys the plugin has set
-	ids     []int64  // these keys
 	selects []string // the caller's Selects, because selectKey may add to them
+
+	rows     []row
+	maps     bool   // the rows are maps
+	list     bool   // or they are a slice or array
+	pointers bool   // of pointers to structs
+	filled   []sent // the rows whose keys the plugin has set
 
 	associated bool // GORM saves the rows because other rows refer to them
 
 	conflict *conflict // set by check if rows may be left out or merged
+}
+
+// A sent is a row whose key the plugin has set, as it was before the INSERT.
+type sent struct {
+	row
+	id    int64
+	index int // in the call
 }
 
 // A carrier is the name of a setting that holds a creation. It has the statement, because GORM
@@ -56,14 +66,10 @@ func (f *filler) keyOf(stmt *gorm.Statement) (*key, error) {
 		if maps == nil {
 			return nil, nil
 		}
-		k := f.tables[stmt.Table]
-		if other, ok := f.namesakes[stmt.Table]; ok {
-			return nil, k.Refuse(-1, nil, "and "+other+" have tables of the same name, so the table of a map is not known", "pass the model: db.Model(&row).Create(map)")
+		if j, ok := f.tables[stmt.Table]; ok {
+			return j.key, j.err
 		}
-		if k == nil {
-			return nil, refuseNull(stmt, maps)
-		}
-		return k, nil
+		return nil, refuseNull(stmt, maps)
 	}
 	v, ok := f.keys.Load(s)
 	if !ok {
@@ -75,7 +81,7 @@ func (f *filler) keyOf(stmt *gorm.Statement) (*key, error) {
 	return v.(judged).key, v.(judged).err
 }
 
-// A judged is the result of newKey.
+// A judged is the key of a model or a table, or the reason why there is none.
 type judged struct {
 	key *key
 	err error
@@ -105,21 +111,24 @@ func (f *filler) begin(stmt *gorm.Statement) error {
 	if err != nil {
 		return err
 	}
-	if k == nil {
-		return joined(stmt)
-	}
 	c := &creation{stmt: stmt, key: k, selects: stmt.Selects}
+	if k == nil {
+		if stmt.Schema == nil || !c.mayMerge() {
+			return nil
+		}
+		// The rows of a join table may lack keys that we don't fill.
+		k = &key{Key: fill.Key{Package: "gormid", Model: modelName(stmt.Schema)}, schema: stmt.Schema, given: "is not filled"}
+		c.key = k
+	}
 	_, c.associated = stmt.Settings.Load(savedAssociations)
-	if c.rows, err = rowsOf(k, stmt); err != nil && k.given != "" {
+	if err = c.read(); err != nil && k.given != "" {
 		return nil // these rows need not change
 	}
-	if err != nil || c.rows == nil {
+	if err != nil || len(c.rows) == 0 {
 		return err
 	}
 	if k.given == "" {
-		if counter, ok := f.source.(counter); ok {
-			c.count(counter)
-		}
+		c.count(f.source)
 		if err := f.draw(c); err != nil {
 			if stmt.DB.DryRun { // ToSQL ignores the error and returns an empty string
 				stmt.Logger.Error(stmt.Context, err.Error())
@@ -131,14 +140,16 @@ func (f *filler) begin(stmt *gorm.Statement) error {
 	return c.selectKey()
 }
 
-// A counter is an *idgentest.Counter.
-type counter interface{ Seen(name string, id int64) }
-
-// count tells the counter about the keys of rows, which a column that counts would notice.
-func (c *creation) count(counter counter) {
-	for i := range c.rows.len() {
-		if r := c.rows.row(i); r.v.IsValid() {
-			if id, ok := r.number(); ok {
+// count tells an *idgentest.Counter about the keys of rows, which a column that counts would
+// notice.
+func (c *creation) count(source idgen.Source) {
+	counter, ok := source.(interface{ Seen(name string, id int64) })
+	if !ok {
+		return
+	}
+	for _, r := range c.rows {
+		if r.v.IsValid() {
+			if id, ok := c.key.number(r); ok {
 				counter.Seen(cmp.Or(c.key.Generator, c.key.Model), id)
 			}
 		}
@@ -147,27 +158,31 @@ func (c *creation) count(counter counter) {
 
 // draw generates the keys for all rows without one, in one step, and sets them. Unless the
 // INSERT may merge rows, draw fails if one of these rows is in the call more than once.
-func (f *filler) draw(c *creation) (err error) {
-	if c.filled, err = c.rows.empty(); err != nil || len(c.filled) == 0 {
+func (f *filler) draw(c *creation) error {
+	k := c.key
+	empty, err := c.empty(k)
+	if err != nil || len(empty) == 0 {
 		return err
 	}
-	if c.ids, err = c.key.Draw(c.stmt.Context, f.source, c.filled, c.rows.value); err != nil {
+	ids, err := k.Draw(c.stmt.Context, f.source, empty, c.value)
+	if err != nil {
 		return err
 	}
-	for j, i := range c.filled {
-		c.rows.row(i).set(c.ids[j])
+	for j, i := range empty {
+		c.filled = append(c.filled, sent{c.rows[i], ids[j], i})
+		k.set(c.rows[i], ids[j])
 	}
-	if distinct := c.rows.maps == nil && !c.rows.pointers; distinct || c.mayMerge() {
+	if distinct := !c.maps && !c.pointers; distinct || c.mayMerge() {
 		return nil
 	}
-	for j, i := range c.filled {
-		if c.rows.row(i).has(c.ids[j]) {
+	for _, s := range c.filled {
+		if k.has(s.row, s.id) {
 			continue
 		}
-		for _, i := range c.filled {
-			c.rows.row(i).clear()
+		for _, s := range c.filled {
+			k.clear(s.row)
 		}
-		return c.key.Refuse(i, nil, "is in the call a second time", "pass each row once, or copies of it")
+		return k.Refuse(s.index, nil, "is in the call a second time", "pass each row once, or copies of it")
 	}
 	return nil
 }
@@ -189,7 +204,7 @@ func (c *creation) selectKey() error {
 		return nil
 	}
 	selected, restricted := stmt.SelectAndOmitColumns(true, false)
-	for _, k := range c.key.parts() {
+	for _, k := range c.key.parts {
 		column := k.field.DBName
 		included, mentioned := selected[column]
 		switch {
@@ -214,8 +229,8 @@ func (f *filler) complete(c *creation) error {
 	// fill doesn't check keys that are set by the caller, and hooks may have changed the
 	// others since.
 	if s := c.key.schema; c.key.given != "" || s.BeforeSave || s.BeforeCreate {
-		for _, k := range c.key.parts() {
-			empty, err := c.rows.of(k).empty()
+		for _, k := range c.key.parts {
+			empty, err := c.empty(k)
 			if err != nil {
 				return err
 			}
@@ -225,10 +240,10 @@ func (f *filler) complete(c *creation) error {
 		}
 	}
 	if c.mayMerge() {
-		if err := c.rows.halfJoined(); err != nil {
+		if err := c.halfJoined(); err != nil {
 			return err
 		}
-		if len(c.ids) > 0 {
+		if len(c.filled) > 0 {
 			c.conflict = f.conflictOf(c)
 		}
 	}
@@ -257,8 +272,8 @@ func (f *filler) settle(db *gorm.DB) {
 	c := v.(*creation)
 	stmt.Selects = c.selects
 	if stmt.Schema == nil {
-		for _, m := range c.rows.maps {
-			delete(m, "@id") // GORM's name for SQLite's rowid, which is not the key
+		for _, r := range c.rows {
+			delete(r.m, "@id") // GORM's name for SQLite's rowid, which is not the key
 		}
 	}
 	if db.Error == nil && !db.DryRun && c.conflict != nil {

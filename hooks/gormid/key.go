@@ -7,7 +7,6 @@ import (
 	"maps"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 
@@ -34,8 +33,8 @@ type key struct {
 	// given is the reason why the caller must set this key, or "" if the plugin fills it.
 	given string
 
-	// others are the other parts of a composite key, which the caller must set too.
-	others []*key
+	// parts are all parts of a composite key, which the caller must set, or just this key.
+	parts []*key
 }
 
 // newKey returns the key of a model, or nil if the plugin has nothing to do with it.
@@ -43,21 +42,26 @@ func newKey(s *schema.Schema, dialect string) (*key, error) {
 	if err := checkForeignKeys(s, dialect); err != nil {
 		return nil, err
 	}
-	i := slices.IndexFunc(s.PrimaryFields, optedIn)
-	if i < 0 {
+	var parts []*key
+	for _, f := range s.PrimaryFields {
+		if !optedIn(f) {
+			continue
+		}
+		k := &key{Key: errorsOf(s, f), schema: s, field: f, typ: f.IndirectFieldType}
+		switch {
+		case isForeignKey(s, f):
+			k.given = "is a foreign key"
+		case len(s.PrimaryFields) > 1:
+			k.given = "is part of a composite key"
+		}
+		parts = append(parts, k)
+	}
+	if len(parts) == 0 {
 		return nil, checkStrayTag(s)
 	}
-	f, given := s.PrimaryFields[i], ""
-	if len(s.PrimaryFields) > 1 {
-		given = "is part of a composite key"
-	}
-	k := keyAt(s, f, given)
-	for _, other := range s.PrimaryFields[i+1:] {
-		if optedIn(other) {
-			k.others = append(k.others, keyAt(s, other, given))
-		}
-	}
-	switch name := f.TagSettings[tag]; name {
+	k := parts[0]
+	k.parts = parts
+	switch name := k.field.TagSettings[tag]; name {
 	case tag, "": // no value
 	case "-":
 		k.given = "is tagged snowkey:-"
@@ -69,16 +73,6 @@ func newKey(s *schema.Schema, dialect string) (*key, error) {
 	}
 	return k, k.check(dialect)
 }
-
-func keyAt(s *schema.Schema, f *schema.Field, given string) *key {
-	if isForeignKey(s, f) {
-		given = "is a foreign key"
-	}
-	return &key{Key: errorsOf(s, f), schema: s, field: f, typ: f.IndirectFieldType, given: given}
-}
-
-// parts returns all parts of a composite key, or just k.
-func (k *key) parts() []*key { return append([]*key{k}, k.others...) }
 
 // optedIn reports whether the plugin handles a primary field, because of its type or
 // its tag.
@@ -235,20 +229,6 @@ func carries(from, to *schema.Field) bool {
 
 // canonical returns the value that database/sql passes to the driver for v.
 func canonical(v any) (driver.Value, error) { return driver.DefaultParameterConverter.ConvertValue(v) }
-
-// number returns the id that keytype.Set has stored in v. If v is text but not a number, ok
-// is false.
-func (k *key) number(v reflect.Value) (id int64, ok bool) {
-	switch k.typ.Kind() {
-	case reflect.String:
-		id, err := strconv.ParseInt(strings.TrimRight(v.String(), " "), 10, 64) // a CHAR is padded
-		return id, err == nil
-	case reflect.Uint, reflect.Uint64:
-		return int64(v.Uint()), true
-	default:
-		return v.Int(), true
-	}
-}
 
 // value returns id as a value of the key's type, so that it is sent in the form that
 // the column stores.

@@ -58,28 +58,28 @@ func refuseNull(stmt *gorm.Statement, maps []map[string]any) error {
 	return nil
 }
 
-// adopt reports whether row i, which is a map, has no key. If it has one, adopt makes sure
+// adopt reports whether row i, which is a map, has no key k. If it has one, adopt makes sure
 // that the database stores it in the same form as a key from a struct, and converts it if
 // necessary.
-func (r row) adopt(i int) (zero bool, err error) {
+func (r row) adopt(k *key, i int) (zero bool, err error) {
 	m := r.m
 	if m == nil {
-		return false, r.k.Refuse(i, gorm.ErrInvalidData, "is a nil map", "leave it out")
+		return false, k.Refuse(i, gorm.ErrInvalidData, "is a nil map", "leave it out")
 	}
-	column := r.k.field.DBName
+	column := k.field.DBName
 	name, n := r.find(column)
 	switch {
 	case n == 0:
 		return true, nil
 	case n > 1:
-		return false, r.k.Refuse(i, gorm.ErrInvalidData, "has its key under several names", "leave only "+column)
+		return false, k.Refuse(i, gorm.ErrInvalidData, "has its key under several names", "leave only "+column)
 	case r.stmt.Schema == nil && name != column:
-		return false, r.k.Refuse(i, gorm.ErrInvalidData, "names its key "+name, "name it "+column+", because GORM has no model here to translate names")
+		return false, k.Refuse(i, gorm.ErrInvalidData, "names its key "+name, "name it "+column+", because GORM has no model here to translate names")
 	}
-	v, zero, err := r.k.adopt(m[name])
+	v, zero, err := k.adopt(m[name])
 	if err != nil {
-		return false, r.k.Refuse(i, err, fmt.Sprintf("has an invalid key of type %T: %v", m[name], err),
-			"use "+r.k.typ.String()+", an integer or decimal text")
+		return false, k.Refuse(i, err, fmt.Sprintf("has an invalid key of type %T: %v", m[name], err),
+			"use "+k.typ.String()+", an integer or decimal text")
 	}
 	if !zero && v != nil {
 		m[name] = v
@@ -87,8 +87,10 @@ func (r row) adopt(i int) (zero bool, err error) {
 	return zero, nil
 }
 
-// find returns a name under which a map contains the column, and the number of such names.
+// find returns a name under which a map contains the column, and the number of such names. If
+// there is none, it returns the column's.
 func (r row) find(column string) (name string, n int) {
+	name = column
 	for k := range r.m {
 		if r.isColumn(k, column) {
 			name = k

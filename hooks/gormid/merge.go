@@ -1,7 +1,6 @@
 package gormid
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,22 +12,21 @@ import (
 	"github.com/snowkey-go/snowkey/internal/ddl"
 )
 
-// A table is what merge must know about a table to find rows by their unique values. On
-// databases other than MySQL, it only has the unique keys, and only of rows that were skipped.
-type table struct {
-	uniques []unique
-	// casts are the types of columns that may change a value when they store it, as a
-	// DATETIME(3) does with microseconds. Since MySQL would compare what is stored with
-	// what was sent, the value must be cast to the column's type.
-	casts map[string]string
-	nulls map[string]bool // the columns that are NULL if the INSERT doesn't name them
-}
-
 // A unique is a unique key of a table, other than the primary key.
 type unique struct {
 	name    string
-	columns []string
+	columns []column
 	inexact bool // it compares an expression, or only the first characters of a column
+}
+
+// A column is a column of a unique key. On databases other than MySQL, it only has a name.
+type column struct {
+	name string
+	// cast is the type of a column that may change a value when it stores it, as a DATETIME(3)
+	// does with microseconds. Since MySQL would compare what is stored with what was sent, the
+	// value must be cast to this type.
+	cast string
+	null bool // it is NULL if the INSERT doesn't name it
 }
 
 // A match is a row of the call with the rows of the table that have its unique values.
@@ -37,13 +35,6 @@ type match struct {
 	named    bool    // one of them has its values in the columns of the conflict clause
 	compared bool    // we have looked for such a row
 	unclear  string  // a unique key whose values we don't know
-}
-
-// A lookup is a query for the rows that have the values of a match in one unique key.
-type lookup struct {
-	*match
-	named bool
-	where clause.Where
 }
 
 // merge gives each missing row the key of the row that it was merged into, or that has kept
@@ -57,22 +48,27 @@ func (x *conflict) merge(missing []sent) error {
 	if len(missing) == 0 {
 		return nil
 	}
-	t, err := x.describe()
+	uniques, err := x.findUniques()
 	if err != nil {
 		return err
 	}
-	values, _ := x.stmt.Clauses["VALUES"].Expression.(clause.Values)
-	named := unique{columns: x.target()}
+	named := unique{columns: x.target(uniques)}
 	alive := x.alive()
 	matches := make([]match, len(missing))
-	var lookups []lookup
+	var lookups []clause.Expression // conditions for the rows that have the values of a match in one unique key
+	var found []func(id int64)      // by lookup
 	for n, s := range missing {
 		m := &matches[n]
 		add := func(u unique, named bool, also []clause.Expression) bool {
-			where, ok := t.sameAs(values.Columns, values.Values[s.index], u)
-			if len(where.Exprs) > 0 {
-				where.Exprs = append(where.Exprs, also...)
-				lookups = append(lookups, lookup{m, named, where})
+			where, ok := x.sameAs(s.index, u)
+			if len(where) > 0 {
+				lookups = append(lookups, clause.Where{Exprs: append(where, also...)})
+				found = append(found, func(id int64) {
+					m.named = m.named || named
+					if !slices.Contains(m.ids, id) {
+						m.ids = append(m.ids, id)
+					}
+				})
 			}
 			return ok
 		}
@@ -80,84 +76,84 @@ func (x *conflict) merge(missing []sent) error {
 		if m.compared && x.returned {
 			continue // we know which row was changed
 		}
-		for _, u := range t.uniques {
+		for _, u := range uniques {
 			if !u.includes(named) && !add(u, false, alive) {
 				m.unclear = u.name
 			}
 		}
 	}
+	lock := ""
+	if x.stmt.Dialector.Name() == "mysql" {
+		// Like the INSERT, the SELECT must see rows that are newer than the transaction, so it
+		// needs FOR UPDATE. The INSERT has already locked the row that it has changed.
+		lock = " FOR UPDATE)"
+	}
 	for some := range slices.Chunk(lookups, 100) { // SQLite allows 500 SELECTs in a UNION
-		if err := x.run(x.union(some), func(n int, id int64) {
-			m := some[n].match
-			m.named = m.named || some[n].named
-			if !slices.Contains(m.ids, id) {
-				m.ids = append(m.ids, id)
-			}
-		}); err != nil {
+		if err := x.find(some, lock, func(n int, id int64) { found[n](id) }); err != nil {
 			return err
 		}
+		found = found[len(some):]
 	}
 	var first error
 	for n, s := range missing {
-		if x.accept(matches[n], s.row) {
-			continue
-		}
-		s.clear()
-		if first == nil {
-			first = x.unknown(matches[n], s.index)
+		if err := x.accept(matches[n], s); first == nil {
+			first = err
 		}
 	}
 	return first
 }
 
-// accept gives r the key of the row in the table, if there is no doubt which one that is.
-func (x *conflict) accept(m match, r row) bool {
-	switch {
-	case m.unclear != "":
-		return false
-	case x.returned && !m.compared: // r was not merged on a key that the clause doesn't name
-		return len(m.ids) == 0
-	case len(m.ids) != 1 || !m.named && !x.skips || x.returned && !r.has(m.ids[0]):
-		return false
-	}
-	r.set(m.ids[0])
-	return true
-}
-
-// unknown returns the error for row i of the call, which accept has rejected.
-func (x *conflict) unknown(m match, i int) error {
+// accept gives a row the key of the row in the table. If it isn't certain which one that is,
+// accept clears the key and returns an error.
+func (x *conflict) accept(m match, s sent) error {
 	problem, remedy := "was merged into a row whose key is not known", "name the unique columns in clause.OnConflict.Columns, or set the key"
 	if x.skips {
 		problem = "was left out for a row whose key is not known, and other rows would refer to it"
 	}
+	unnamed := x.returned && !m.compared
 	switch {
 	case m.unclear != "":
 		problem += ", because its values in the unique key " + m.unclear + " are not"
 		remedy = "look the row up, and set the key"
+	case unnamed && len(m.ids) == 0:
+		return nil // the row was not merged on a key that the clause doesn't name
 	case len(m.ids) > 1:
 		problem += ", because more than one row has its unique values"
 		remedy = "look the row up, and set the key"
+	case len(m.ids) == 1 && !unnamed && (m.named || x.skips) && (!x.returned || x.key.has(s.row, m.ids[0])):
+		x.key.set(s.row, m.ids[0])
+		return nil
 	case x.associated: // GORM has written the clause
 		remedy = "look up the row that has its unique values, and set the key"
 	}
-	return x.key.Refuse(i, nil, problem, remedy)
+	x.key.clear(s.row)
+	return x.key.Refuse(s.index, nil, problem, remedy)
 }
 
 // target returns the columns whose values must be equal for the INSERT to merge two rows, or
 // nil if we don't know them.
-func (x *conflict) target() []string {
+func (x *conflict) target(uniques []unique) (columns []column) {
+	names := x.Columns
 	if x.OnConstraint != "" {
+		names = nil
 		if unique, ok := x.key.schema.ParseUniqueConstraints()[x.OnConstraint]; ok {
-			return []string{unique.Field.DBName}
+			names = []clause.Column{{Name: unique.Field.DBName}}
 		}
-		return nil
 	}
-	var names []string
-	for _, c := range x.Columns {
-		names = append(names, c.Name)
+	for _, name := range names {
+		c := column{name: name.Name}
+		for _, u := range uniques {
+			if i := slices.IndexFunc(u.columns, c.is); i >= 0 {
+				c = u.columns[i]
+			}
+		}
+		columns = append(columns, c)
 	}
-	return names
+	return columns
 }
+
+// is reports whether c and d are the same column of a table.
+func (c column) is(d column) bool { return c.name == d.name }
 
 // alive returns the conditions with which GORM leaves out rows that were soft-deleted. No
 // other row may refer to such a row.
@@ -173,125 +169,114 @@ func (x *conflict) alive() []clause.Expression {
 	return where.Exprs
 }
 
-// union returns a query for all rows that the lookups find. Each has the index of its lookup.
-func (x *conflict) union(some []lookup) *gorm.Statement {
-	mysql := x.stmt.Dialector.Name() == "mysql"
-	q := x.query()
-	for n, l := range some {
-		if n > 0 {
-			q.WriteString(" UNION ALL ")
-		}
-		if mysql {
-			q.WriteByte('(')
-		}
-		x.writeSelect(q, n)
-		l.where.Build(q)
-		if mysql {
-			// Like the INSERT, the SELECT must see rows that are newer than the
-			// transaction, so it needs FOR UPDATE. The INSERT has already locked the
-			// row that it has changed.
-			q.WriteString(" FOR UPDATE)")
-		}
-	}
-	return q
-}
-
 // includes reports whether u has all columns of v.
 func (u unique) includes(v unique) bool {
-	return len(v.columns) > 0 && !u.inexact && !slices.ContainsFunc(v.columns, func(name string) bool { return !slices.Contains(u.columns, name) })
+	lacking := func(c column) bool { return !slices.ContainsFunc(u.columns, c.is) }
+	return len(v.columns) > 0 && !u.inexact && !slices.ContainsFunc(v.columns, lacking)
 }
 
-// sameAs returns a condition for the rows that have the same values as a row of the INSERT in
-// the columns of u. If one of the values is NULL there are no such rows, and the condition is
-// empty. It returns false if we don't know the values.
-func (t *table) sameAs(columns []clause.Column, values []any, u unique) (where clause.Where, known bool) {
+// sameAs returns conditions for the rows that have the same values as row i of the call in the
+// columns of u. If one of the values is NULL there are no such rows, and no conditions. It
+// returns false if we don't know the values.
+func (x *conflict) sameAs(i int, u unique) (where []clause.Expression, known bool) {
+	values, _ := x.stmt.Clauses["VALUES"].Expression.(clause.Values)
 	if u.inexact || len(u.columns) == 0 {
-		return where, false
+		return nil, false
 	}
-	for _, name := range u.columns {
+	for _, column := range u.columns {
 		var v any
-		if k := slices.IndexFunc(columns, func(c clause.Column) bool { return strings.EqualFold(c.Name, name) }); k >= 0 {
-			v = values[k]
-		} else if !t.nulls[name] {
-			return clause.Where{}, false
+		if k := slices.IndexFunc(values.Columns, func(c clause.Column) bool { return strings.EqualFold(c.Name, column.name) }); k >= 0 {
+			v = values.Values[i][k]
+		} else if !column.null {
+			return nil, false
 		}
 		if _, computed := v.(clause.Expression); computed {
-			return clause.Where{}, false
+			return nil, false
 		}
 		if v, err := canonical(v); err == nil && v == nil {
-			return clause.Where{}, true
+			return nil, true
 		}
-		if kind := t.casts[name]; kind != "" {
-			v = clause.Expr{SQL: "CAST(? AS " + kind + ")", Vars: []any{v}}
+		if column.cast != "" {
+			v = clause.Expr{SQL: "CAST(? AS " + column.cast + ")", Vars: []any{v}}
 		}
-		where.Exprs = append(where.Exprs, clause.Eq{Column: clause.Column{Name: name}, Value: v})
+		where = append(where, clause.Eq{Column: clause.Column{Name: column.name}, Value: v})
 	}
 	return where, true
 }
 
-// describe returns what merge must know about the table.
-func (x *conflict) describe() (*table, error) {
-	if x.stmt.Dialector.Name() != "mysql" {
-		if x.skips {
-			return &table{uniques: declared(x.key.schema)}, nil
+// uniqueColumns lists the columns of the unique keys of a table. The name of an expression is
+// empty. MariaDB writes a default of NULL as text.
+const uniqueColumns = `SELECT s.index_name, COALESCE(s.column_name, ''), COALESCE(c.column_type, ''),
+	s.column_name IS NULL OR s.sub_part IS NOT NULL,
+	COALESCE(c.is_nullable = 'YES' AND c.extra = ''
+		AND (c.column_default IS NULL OR c.column_default = 'NULL' AND VERSION() LIKE '%MariaDB%'), FALSE)
+FROM information_schema.statistics s LEFT JOIN information_schema.columns c
+	ON c.table_schema = s.table_schema AND c.table_name = s.table_name AND c.column_name = s.column_name
+WHERE s.table_schema = COALESCE(NULLIF(?, ''), DATABASE()) AND s.table_name = ? AND s.non_unique = 0
+ORDER BY s.index_name, s.seq_in_index`
+
+// findUniques returns the unique keys of the table that merge must compare.
+func (x *conflict) findUniques() ([]unique, error) {
+	switch {
+	case x.stmt.Dialector.Name() == "mysql":
+	case x.skips:
+		return declared(x.key.schema), nil
+	default:
+		return nil, nil
+	}
+	q := x.query()
+	q.WriteQuoted(clause.Table{Name: clause.CurrentTable})
+	name := q.SQL.String() // such as `shop`.`users`
+	if known, ok := x.uniques.Load(name); ok {
+		return known.([]unique), nil
+	}
+	path := append([]string{""}, ddl.Names(name, true)[0]...)
+	rows, err := q.ConnPool.QueryContext(q.Context, uniqueColumns, path[len(path)-2], path[len(path)-1])
+	if err != nil {
+		return nil, fmt.Errorf("gormid: read the columns of %s: %w", x.key.Model, err)
+	}
+	defer rows.Close()
+	var all []unique
+	for rows.Next() {
+		var key, kind string
+		var c column
+		var inexact bool
+		if err := rows.Scan(&key, &c.name, &kind, &inexact, &c.null); err != nil {
+			return nil, err
 		}
-		return &table{}, nil
+		_, args, _ := strings.Cut(kind, "(")
+		args, _, limited := strings.Cut(args, ")")
+		switch c.cast = ddl.ParseType(kind).Name; c.cast {
+		case "date", "time", "datetime", "decimal", "float":
+		case "timestamp":
+			c.cast = "datetime"
+		default:
+			c.cast = ""
+		}
+		if limited && c.cast != "" {
+			c.cast += "(" + args + ")"
+		}
+		if n := len(all); n == 0 || all[n-1].name != key {
+			all = append(all, unique{name: key})
+		}
+		u := &all[len(all)-1]
+		u.columns = append(u.columns, c)
+		u.inexact = u.inexact || inexact
 	}
-	name := x.query().Table
-	if known, ok := x.tables.Load(name); ok {
-		return known.(*table), nil
-	}
-	var columns []struct {
-		Field, Type, Null, Extra string
-		Default                  *string
-	}
-	var parts []struct {
-		Key       string  `gorm:"column:Key_name"`
-		NonUnique string  `gorm:"column:Non_unique"`
-		Column    *string `gorm:"column:Column_name"` // nil for an expression
-		SubPart   *string `gorm:"column:Sub_part"`
-	}
-	if err := errors.Join(x.show("COLUMNS", &columns), x.show("INDEX", &parts)); err != nil {
+	if err := rows.Err(); err != nil {
 		return nil, err
 	}
-	t := &table{casts: make(map[string]string), nulls: make(map[string]bool)}
-	for _, c := range columns {
-		t.nulls[c.Field] = c.Null == "YES" && c.Default == nil && c.Extra == ""
-		args := ""
-		if open, end := strings.IndexByte(c.Type, '('), strings.IndexByte(c.Type, ')'); open >= 0 && end > open {
-			args = c.Type[open : end+1]
-		}
-		switch column := ddl.ParseType(c.Type); column.Name {
-		case "date", "time", "datetime", "decimal", "float":
-			t.casts[c.Field] = column.Name + args
-		case "timestamp":
-			t.casts[c.Field] = "datetime" + args
-		}
-	}
-	for _, p := range parts {
-		if p.NonUnique != "0" {
-			continue
-		}
-		if n := len(t.uniques); n == 0 || t.uniques[n-1].name != p.Key {
-			t.uniques = append(t.uniques, unique{name: p.Key})
-		}
-		u := &t.uniques[len(t.uniques)-1]
-		if p.Column != nil {
-			u.columns = append(u.columns, *p.Column)
-		}
-		u.inexact = u.inexact || p.Column == nil || p.SubPart != nil
-	}
-	t.uniques = slices.DeleteFunc(t.uniques, func(u unique) bool { // because the keys are new
-		return slices.Contains(u.columns, x.key.field.DBName)
+	all = slices.DeleteFunc(all, func(u unique) bool { // because the keys are new
+		return slices.ContainsFunc(u.columns, column{name: x.key.field.DBName}.is)
 	})
-	x.tables.Store(name, t)
-	return t, nil
+	x.uniques.Store(name, all)
+	return all, nil
 }
 
 // declared returns the unique keys in the declaration of a model.
 func declared(s *schema.Schema) (uniques []unique) {
 	for _, c := range s.ParseUniqueConstraints() {
-		uniques = append(uniques, unique{name: c.Name, columns: []string{c.Field.DBName}})
+		uniques = append(uniques, unique{name: c.Name, columns: []column{{name: c.Field.DBName}}})
 	}
 	for _, index := range s.ParseIndexes() {
 		if index.Class != "UNIQUE" {
@@ -299,26 +284,10 @@ func declared(s *schema.Schema) (uniques []unique) {
 		}
 		u := unique{name: index.Name, inexact: index.Where != ""}
 		for _, f := range index.Fields {
-			u.columns = append(u.columns, f.DBName)
+			u.columns = append(u.columns, column{name: f.DBName})
 			u.inexact = u.inexact || f.Expression != "" || f.Length > 0
 		}
 		uniques = append(uniques, u)
 	}
 	return uniques
-}
-
-// show reads the rows of a SHOW statement about the table into dest.
-func (x *conflict) show(what string, dest any) error {
-	q := x.query()
-	q.WriteString("SHOW " + what + " FROM ")
-	q.WriteQuoted(clause.Table{Name: clause.CurrentTable})
-	rows, err := q.ConnPool.QueryContext(q.Context, q.SQL.String())
-	if err != nil {
-		return fmt.Errorf("gormid: read the columns of %s: %w", x.key.Model, err)
-	}
-	defer rows.Close()
-	if !rows.Next() {
-		return rows.Err()
-	}
-	return x.stmt.DB.Session(&gorm.Session{NewDB: true}).ScanRows(rows, dest)
 }

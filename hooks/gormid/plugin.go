@@ -53,7 +53,7 @@ func (*Plugin) Name() string { return "snowkey" }
 
 // Initialize implements [gorm.Plugin]; [gorm.DB.Use] calls it.
 func (p *Plugin) Initialize(db *gorm.DB) error {
-	f := &filler{source: p.config.Source, integers: p.config.FillIntegers, tables: make(map[string]*key), namesakes: make(map[string]string)}
+	f := &filler{source: p.config.Source, integers: p.config.FillIntegers, tables: make(map[string]judged)}
 	for _, model := range p.config.Counting {
 		stmt := &gorm.Statement{DB: db}
 		if err := stmt.Parse(model); err != nil {
@@ -101,11 +101,13 @@ func (f *filler) learn(db *gorm.DB, models []any) error {
 		}
 		table := stmt.Schema.Table
 		name := table[strings.LastIndexByte(table, '.')+1:] // GORM drops the database's name, too
-		if known := f.tables[name]; known != nil && known.schema.Table != table {
-			f.namesakes[name] = k.Model
-			continue
+		j := judged{key: k}
+		if known := f.tables[name].key; known != nil && known.schema.Table != table {
+			j.key = known
+			j.err = known.Refuse(-1, nil, "and "+k.Model+" have tables of the same name, so the table of a map is not known",
+				"pass the model: db.Model(&row).Create(map)")
 		}
-		f.tables[name] = k
+		f.tables[name] = j
 	}
 	return errors.Join(errs...)
 }

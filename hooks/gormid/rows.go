@@ -9,100 +9,66 @@ import (
 	"github.com/snowkey-go/snowkey/internal/keytype"
 )
 
-// rows are the rows of one call of Create: a struct, a list of structs or of pointers to
-// them, or maps.
-type rows struct {
-	k        *key
-	stmt     *gorm.Statement
-	v        reflect.Value // the struct, or the slice or array
-	list     bool          // v is a slice or array
-	pointers bool          // to structs
-	maps     []map[string]any
-}
-
 // A row is one of the rows of a call. It stays the same if GORM changes the list.
 type row struct {
-	k    *key
 	stmt *gorm.Statement
 	v    reflect.Value  // the struct; the zero Value for a nil pointer
 	m    map[string]any // if the row is a map
 }
 
-// rowsOf returns the rows of a statement, or nil for a kind of rows that GORM rejects
-// anyway.
-func rowsOf(k *key, stmt *gorm.Statement) (*rows, error) {
-	v := stmt.ReflectValue
+// read reads the rows of the statement: a struct, a list of structs or of pointers to them,
+// or maps. It reads none of a kind that GORM rejects anyway.
+func (c *creation) read() error {
+	v := c.stmt.ReflectValue
 	t := v.Type()
-	r := &rows{k: k, stmt: stmt, v: v}
-	if v.Kind() != reflect.Struct {
-		if r.maps = mapsOf(stmt); r.maps != nil {
-			return r, nil
+	switch kind := v.Kind(); kind {
+	case reflect.Struct:
+		c.rows = []row{{c.stmt, v, nil}}
+	case reflect.Map, reflect.Slice, reflect.Array:
+		maps := mapsOf(c.stmt)
+		for _, m := range maps {
+			c.rows = append(c.rows, row{c.stmt, reflect.Value{}, m})
 		}
-		if v.Kind() != reflect.Slice && v.Kind() != reflect.Array {
-			return nil, nil
+		if c.maps = maps != nil; c.maps || kind == reflect.Map {
+			return nil
 		}
-		r.list = true
+		c.list = true
 		t = t.Elem()
-		if r.pointers = t.Kind() == reflect.Pointer; r.pointers {
+		if c.pointers = t.Kind() == reflect.Pointer; c.pointers {
 			t = t.Elem()
 		}
-	}
-	if t != k.schema.ModelType {
-		return nil, k.Refuse(-1, gorm.ErrInvalidData, "is not the type of the rows, which is "+t.String(), "pass rows of the model's type")
-	}
-	if !v.CanAddr() && !r.pointers && v.Kind() != reflect.Slice {
-		return nil, k.Refuse(-1, gorm.ErrInvalidValue, "was passed by value, so that its key cannot be filled", "pass a pointer: db.Create(&row)")
-	}
-	return r, nil
-}
-
-// of returns the same rows for k, another part of a composite key.
-func (r *rows) of(k *key) *rows {
-	other := *r
-	other.k = k
-	return &other
-}
-
-func (r *rows) len() int {
-	switch {
-	case r.maps != nil:
-		return len(r.maps)
-	case r.list:
-		return r.v.Len()
-	}
-	return 1
-}
-
-func (r *rows) row(i int) row {
-	at := row{k: r.k, stmt: r.stmt}
-	switch {
-	case r.maps != nil:
-		at.m = r.maps[i]
-	case r.list:
-		at.v = reflect.Indirect(r.v.Index(i))
+		c.rows = make([]row, v.Len())
+		for i := range c.rows {
+			c.rows[i] = row{c.stmt, reflect.Indirect(v.Index(i)), nil}
+		}
 	default:
-		at.v = r.v
+		return nil
 	}
-	return at
+	if t != c.key.schema.ModelType {
+		return c.key.Refuse(-1, gorm.ErrInvalidData, "is not the type of the rows, which is "+t.String(), "pass rows of the model's type")
+	}
+	if !v.CanAddr() && !c.pointers && v.Kind() != reflect.Slice {
+		return c.key.Refuse(-1, gorm.ErrInvalidValue, "was passed by value, so that its key cannot be filled", "pass a pointer: db.Create(&row)")
+	}
+	return nil
 }
 
-// empty returns the indexes of the rows without a key. It returns an error for nil rows and
-// for keys of the wrong kind.
-func (r *rows) empty() ([]int, error) {
-	some := make([]int, 0, r.len())
-	for i := range r.len() {
-		at := r.row(i)
+// empty returns the indexes of the rows without the key k. It returns an error for nil rows
+// and for keys of the wrong kind.
+func (c *creation) empty(k *key) ([]int, error) {
+	some := make([]int, 0, len(c.rows))
+	for i, r := range c.rows {
 		var zero bool
 		switch {
-		case r.maps != nil:
+		case c.maps:
 			var err error
-			if zero, err = at.adopt(i); err != nil {
+			if zero, err = r.adopt(k, i); err != nil {
 				return nil, err
 			}
-		case !at.v.IsValid():
-			return nil, r.k.Refuse(i, gorm.ErrInvalidData, "is a nil pointer", "leave it out")
+		case !r.v.IsValid():
+			return nil, k.Refuse(i, gorm.ErrInvalidData, "is a nil pointer", "leave it out")
 		default:
-			zero = keytype.Empty(at.key())
+			zero = keytype.Empty(k.in(r))
 		}
 		if zero {
 			some = append(some, i)
@@ -112,59 +78,57 @@ func (r *rows) empty() ([]int, error) {
 }
 
 // value returns the value of a field in row i, or nil if there is none.
-func (r *rows) value(i int, field string) any {
-	at := r.row(i)
-	if r.maps == nil {
-		return fill.FieldOf(at.v, field)
+func (c *creation) value(i int, field string) any {
+	r := c.rows[i]
+	if !c.maps {
+		return fill.FieldOf(r.v, field)
 	}
-	f := r.k.schema.LookUpField(field)
+	f := c.key.schema.LookUpField(field)
 	if f == nil {
 		return nil
 	}
-	name, _ := at.find(f.DBName)
-	return at.m[name]
+	name, _ := r.find(f.DBName)
+	return r.m[name]
 }
 
-// key returns the key's field in a row that is a struct. If the field is in an embedded
-// struct that is a nil pointer, key allocates that struct.
-func (r row) key() reflect.Value { return r.k.field.ReflectValueOf(r.stmt.Context, r.v) }
+// in returns the key's field in a row that is a struct. If the field is in an embedded
+// struct that is a nil pointer, in allocates that struct.
+func (k *key) in(r row) reflect.Value { return k.field.ReflectValueOf(r.stmt.Context, r.v) }
 
 // number returns the key in a row that is a struct. It returns false if there is none, or if
 // it is text but not a number.
-func (r row) number() (int64, bool) {
-	v := reflect.Indirect(r.key())
+func (k *key) number(r row) (int64, bool) {
+	v := reflect.Indirect(k.in(r))
 	if !v.IsValid() {
 		return 0, false
 	}
-	return r.k.number(v)
+	return keytype.Get(v)
 }
 
-func (r row) has(id int64) bool {
+// has reports whether id is the key of a row.
+func (k *key) has(r row, id int64) bool {
 	if r.m != nil {
-		name, _ := r.find(r.k.field.DBName)
-		return r.m[name] == r.k.value(id)
+		name, _ := r.find(k.field.DBName)
+		return r.m[name] == k.value(id)
 	}
-	n, ok := r.number()
+	n, ok := k.number(r)
 	return ok && n == id
 }
 
-func (r row) set(id int64) {
+func (k *key) set(r row, id int64) {
 	if r.m == nil {
-		keytype.Set(r.key(), id)
+		keytype.Set(k.in(r), id)
 		return
 	}
-	name, n := r.find(r.k.field.DBName)
-	if n == 0 {
-		name = r.k.field.DBName
-	}
-	r.m[name] = r.k.value(id)
+	name, _ := r.find(k.field.DBName)
+	r.m[name] = k.value(id)
 }
 
-func (r row) clear() {
+func (k *key) clear(r row) {
 	if r.m == nil {
-		r.key().SetZero()
+		k.in(r).SetZero()
 		return
 	}
-	name, _ := r.find(r.k.field.DBName)
+	name, _ := r.find(k.field.DBName)
 	delete(r.m, name)
 }

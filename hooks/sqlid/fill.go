@@ -38,8 +38,8 @@ func (f *Filler) Fill(ctx context.Context, rows any) error {
 	if err != nil {
 		return err
 	}
-	some := make([]int, 0, l.len())
-	for i := range l.len() {
+	some := make([]int, 0, len(l.rows))
+	for i := range l.rows {
 		empty, err := l.empty(i)
 		if err != nil {
 			return err
@@ -51,13 +51,13 @@ func (f *Filler) Fill(ctx context.Context, rows any) error {
 	if len(some) == 0 {
 		return nil
 	}
-	ids, err := l.key.Draw(ctx, f.source, some, func(i int, field string) any { return fill.FieldOf(l.row(i), field) })
+	ids, err := l.key.Draw(ctx, f.source, some, func(i int, field string) any { return fill.FieldOf(l.rows[i], field) })
 	if err != nil {
 		return err
 	}
 	for j, i := range some {
 		// The row may already have its key, if it's in the list more than once.
-		if v, _, _ := l.key.in(l.row(i), true); keytype.Empty(v) {
+		if v, _, _ := l.key.in(l.rows[i], true); keytype.Empty(v) {
 			keytype.Set(v, ids[j])
 		}
 	}
@@ -67,8 +67,8 @@ func (f *Filler) Fill(ctx context.Context, rows any) error {
 // A list contains the rows of one call.
 type list struct {
 	key  *key
-	v    reflect.Value // the struct, or the list of them
-	many bool
+	rows []reflect.Value // the structs; the zero Value for a nil pointer
+	many bool            // they were passed as a list
 
 	// The indexes of the rows that we fill, by the address of their key. It's nil if
 	// rows of this kind can't share a key.
@@ -82,7 +82,6 @@ func listOf(rows any) (l list, err error) {
 	if !v.IsValid() {
 		return l, k.Refuse(-1, nil, "is nil", "pass a pointer to a struct, or a slice")
 	}
-	l.v = v
 	model, pointers := v.Type(), false
 	if l.many = v.Kind() == reflect.Slice || v.Kind() == reflect.Array; l.many {
 		pointers = model.Elem().Kind() == reflect.Pointer
@@ -100,27 +99,20 @@ func listOf(rows any) (l list, err error) {
 	if !v.CanAddr() && v.Kind() != reflect.Slice && !pointers {
 		return l, k.Refuse(-1, nil, "was passed by value, so that its key cannot be filled", "pass a pointer to it")
 	}
+	if !l.many {
+		l.rows = []reflect.Value{v}
+		return l, nil
+	}
+	l.rows = make([]reflect.Value, v.Len())
+	for i := range l.rows {
+		l.rows[i] = reflect.Indirect(v.Index(i))
+	}
 	return l, nil
-}
-
-func (l list) len() int {
-	if !l.many {
-		return 1
-	}
-	return l.v.Len()
-}
-
-// row returns the struct of row i, or the zero Value for a nil pointer.
-func (l list) row(i int) reflect.Value {
-	if !l.many {
-		return l.v
-	}
-	return reflect.Indirect(l.v.Index(i))
 }
 
 // empty reports whether row i needs a key, and returns an error if we can't give it one.
 func (l list) empty(i int) (bool, error) {
-	row, k := l.row(i), l.key
+	row, k := l.rows[i], l.key
 	if !row.IsValid() {
 		return false, l.refuse(i, "is a nil pointer", "leave it out")
 	}
@@ -134,7 +126,7 @@ func (l list) empty(i int) (bool, error) {
 		return false, l.refuse(i, fmt.Sprintf("lacks its embedded %v, which cannot be set because it is not exported", v.Type()), "set it, or export the type")
 	}
 	if l.at != nil {
-		if other, ok := l.at[at]; ok && l.row(other).Addr() != row.Addr() {
+		if other, ok := l.at[at]; ok && l.rows[other].Addr() != row.Addr() {
 			return false, l.refuse(i, fmt.Sprintf("has its key %s in the same embedded struct as row %d", k.field.Name, other), "give each row a struct of its own")
 		}
 		l.at[at] = i

@@ -21,23 +21,15 @@ type key struct {
 	indirect bool
 }
 
-// keys holds a *key or an error for each type that we've seen.
-var keys sync.Map // reflect.Type → *key or error
+// keys has a func() (*key, error) for each type that we've seen.
+var keys sync.Map
 
 func keyOf(model reflect.Type) (*key, error) {
 	v, ok := keys.Load(model)
 	if !ok {
-		k, err := newKey(model)
-		v = k
-		if err != nil {
-			v = err
-		}
-		keys.Store(model, v)
+		v, _ = keys.LoadOrStore(model, sync.OnceValues(func() (*key, error) { return newKey(model) }))
 	}
-	if err, ok := v.(error); ok {
-		return nil, err
-	}
-	return v.(*key), nil
+	return v.(func() (*key, error))()
 }
 
 func newKey(model reflect.Type) (*key, error) {

@@ -14,6 +14,7 @@ type Token struct {
 	Text       string // without quotes
 	Kind       Kind
 	Start, End int
+	Depth      int // of the parentheses that it stands in
 }
 
 // A Kind is the kind of a [Token].
@@ -42,8 +43,16 @@ func Tokens(sql string, backslash bool) []Token { return slices.Collect(All(sql,
 // All is [Tokens] as an iterator.
 func All(sql string, backslash bool) iter.Seq[Token] {
 	return func(yield func(Token) bool) {
+		depth := 0
 		for at := 0; at < len(sql); {
 			t, end := next(sql, at, backslash)
+			if t.Is(")") {
+				depth--
+			}
+			t.Depth = depth
+			if t.Is("(") {
+				depth++
+			}
 			if at = end; t.End > 0 && !yield(t) {
 				return
 			}
@@ -98,22 +107,16 @@ func letter(r rune) bool {
 // quotes. A doubled quote stands for a single one.
 func unquote(sql string, backslash bool) (text string, size int) {
 	var b strings.Builder
-	start := 1 // of what isn't in b
 	for i := 1; i < len(sql); i++ {
 		last := i+1 == len(sql)
 		switch {
 		case !last && (backslash && sql[i] == '\\' || sql[i] == sql[0] && sql[i+1] == sql[0]):
-			b.WriteString(sql[start:i])
 			i++
-			start = i
-		case sql[i] == sql[0] && start == 1:
-			return sql[1:i], i + 1
 		case sql[i] == sql[0]:
-			b.WriteString(sql[start:i])
 			return b.String(), i + 1
 		}
+		b.WriteByte(sql[i])
 	}
-	b.WriteString(sql[start:])
 	return b.String(), len(sql)
 }
 

@@ -55,20 +55,33 @@ const (
 	Text // text of any size
 )
 
-var classes = map[string]Class{
-	"float": Float, "float4": Float, "float8": Float, "real": Float, "double": Float,
-	"tinyint": Int, "smallint": Int, "mediumint": Int, "int": Int, "integer": Int, "int2": Int, "int4": Int,
-	"bigint": BigInt, "int8": BigInt,
-	"bigserial": Serial, "serial8": Serial, "serial": Serial, "serial4": Serial,
-	"decimal": Decimal, "numeric": Decimal,
-	"char": Char, "character": Char, "varchar": Char, "nchar": Char, "nvarchar": Char,
-	"text": Text,
+// A float has the bits of its fraction, plus the sign.
+const (
+	floatBits  = 25
+	doubleBits = 54
+)
+
+// kinds are the types that hold numbers or text, by the first word of their names. The bits of
+// decimals follow from their digits.
+var kinds = map[string]struct {
+	class Class
+	bits  int
+}{
+	"tinyint": {Int, 8}, "smallint": {Int, 16}, "int2": {Int, 16}, "mediumint": {Int, 24},
+	"int": {Int, 32}, "integer": {Int, 32}, "int4": {Int, 32},
+	"bigint": {BigInt, 64}, "int8": {BigInt, 64},
+	"bigserial": {Serial, 64}, "serial8": {Serial, 64}, "serial": {Serial, 32}, "serial4": {Serial, 32},
+	"float": {Float, floatBits}, "float4": {Float, floatBits}, "real": {Float, floatBits},
+	"float8": {Float, doubleBits}, "double": {Float, doubleBits},
+	"decimal": {Decimal, 0}, "numeric": {Decimal, 0},
+	"char": {Char, 0}, "character": {Char, 0}, "varchar": {Char, 0}, "nchar": {Char, 0}, "nvarchar": {Char, 0},
+	"text": {Text, 0}, "tinytext": {Text, 0}, "mediumtext": {Text, 0}, "longtext": {Text, 0}, "citext": {Text, 0},
 }
 
 // Class returns the class of the first word of the name.
 func (t Type) Class() Class {
 	first, _, _ := strings.Cut(t.Name, " ")
-	return classes[first]
+	return kinds[first].class
 }
 
 // Digits returns how many characters, or digits before the decimal point, the
@@ -90,37 +103,29 @@ type Shape struct {
 	Text     bool
 }
 
-// A float has the bits of its fraction, plus the sign.
-const (
-	floatBits  = 25
-	doubleBits = 54
-)
-
-// These are the types that hold numbers or text, as each server writes them. Decimals are
-// not among them, because their size follows from their digits.
-var (
-	postgresBits = map[string]int{"smallint": 16, "integer": 32, "bigint": 64, "real": floatBits, "double precision": doubleBits}
-	postgresText = []string{"text", "character varying", "character", "citext"}
-
-	mysqlBits = map[string]int{"tinyint": 8, "smallint": 16, "mediumint": 24, "int": 32, "bigint": 64, "float": floatBits, "double": doubleBits}
-	mysqlText = []string{"char", "varchar", "tinytext", "text", "mediumtext", "longtext"}
-)
-
 // PostgresShape expects the name of a type as returned by format_type of Postgres.
-func PostgresShape(t Type) Shape {
-	s := Shape{Bits: postgresBits[t.Name], Text: slices.Contains(postgresText, t.Name)}
-	if t.Name == "numeric" {
-		s.Bits = decimalBits(t, 64)
-	}
-	return s
-}
+func PostgresShape(t Type) Shape { return t.shape(64) }
 
 // MySQLShape expects the name of a type as found in the information schema of MySQL and
 // MariaDB.
-func MySQLShape(t Type) Shape {
-	s := Shape{Bits: mysqlBits[t.Name], Unsigned: t.Unsigned, Text: slices.Contains(mysqlText, t.Name)}
-	if t.Name == "decimal" {
-		s.Bits = decimalBits(t, 10)
+func MySQLShape(t Type) Shape { return t.shape(10) }
+
+// shape returns the shape of a type on servers with types of fixed size. digits is the default
+// number of digits of a DECIMAL.
+func (t Type) shape(digits int) Shape {
+	first, _, _ := strings.Cut(t.Name, " ")
+	s := Shape{Bits: kinds[first].bits, Unsigned: t.Unsigned}
+	switch t.Class() {
+	case Char, Text:
+		s.Text = true
+	case Decimal:
+		if n, ok := t.Digits(); ok {
+			digits = n
+		}
+		s.Bits = 64
+		if digits < 19 { // 2^63 has 19 digits
+			s.Bits = int(float64(max(digits, 0))*math.Log2(10)) + 1
+		}
 	}
 	return s
 }
@@ -140,16 +145,4 @@ func SQLiteShape(t Type) Shape {
 		return Shape{Bits: doubleBits}
 	}
 	return Shape{Bits: 64}
-}
-
-// decimalBits returns the number of bits that a DECIMAL can hold. digits is the default
-// number of digits, for a type without parentheses.
-func decimalBits(t Type, digits int) int {
-	if n, ok := t.Digits(); ok {
-		digits = n
-	}
-	if digits >= 19 { // 2^63 has 19 digits
-		return 64
-	}
-	return int(float64(max(digits, 0))*math.Log2(10)) + 1
 }

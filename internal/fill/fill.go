@@ -5,7 +5,9 @@ package fill
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/snowkey-go/snowkey/idgen"
 )
@@ -81,19 +83,22 @@ func (k *Key) from(source idgen.Source) (idgen.Source, error) {
 	return pool.Named(k.Generator), nil
 }
 
-// Take returns n ids from source. It returns an error if the source returns a different
+// Take returns n ids from source. It returns an error if the source returns 0, or a different
 // number of ids, because a row would then have no key or that of another row.
-func Take(ctx context.Context, source idgen.Source, n int) ([]int64, error) {
+func Take(ctx context.Context, source idgen.Source, n int) (ids []int64, err error) {
 	if n == 1 { // most sources do less for Next
-		id, err := source.Next(ctx)
-		return []int64{id}, err
+		ids = make([]int64, 1)
+		ids[0], err = source.Next(ctx)
+	} else {
+		ids, err = source.Append(ctx, nil, n)
 	}
-	ids, err := source.Append(ctx, nil, n)
-	if err == nil && len(ids) != n {
-		err = fmt.Errorf("the source returned %d ids instead of %d", len(ids), n)
-	}
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, err
+	case len(ids) != n:
+		return nil, fmt.Errorf("the source returned %d ids instead of %d", len(ids), n)
+	case slices.Contains(ids, 0):
+		return nil, errors.New("the source returned 0")
 	}
 	return ids, nil
 }

@@ -35,6 +35,13 @@ func TestErrorTexts(t *testing.T) {
 	}
 }
 
+// zeros is a source that is broken.
+type zeros struct{ idgen.Source }
+
+func (zeros) Append(_ context.Context, dst []int64, n int) ([]int64, error) {
+	return append(dst, make([]int64, n)...), nil
+}
+
 func TestDraw(t *testing.T) {
 	pool := errtest.Must(idgen.NewPool(idgen.Config{Worker: worker.Static(5)}))(t)
 	defer pool.Close(t.Context())
@@ -58,6 +65,7 @@ func TestDraw(t *testing.T) {
 		{"too few", plain, &idtest.Source{Short: 1}, nil, "p: m got no keys for 3 rows: the source returned 2 ids instead of 3; nothing was changed"},
 		{"none", plain, &idtest.Source{Short: 3}, nil, "p: m got no keys for 3 rows: the source returned 0 ids instead of 3; nothing was changed"},
 		{"too many", plain, &idtest.Source{Short: -1}, nil, "p: m got no keys for 3 rows: the source returned 4 ids instead of 3; nothing was changed"},
+		{"zeros", plain, zeros{}, nil, "p: m got no keys for 3 rows: the source returned 0; nothing was changed"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			ids, err := c.key.Draw(context.Background(), c.source, []int{0, 1, 2}, nil)

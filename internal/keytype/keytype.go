@@ -59,6 +59,19 @@ func Set(v reflect.Value, id int64) {
 	}
 }
 
+// Get returns the key that Set has stored in v, which isn't a pointer. It returns false if v is
+// text but not a number.
+func Get(v reflect.Value) (id int64, ok bool) {
+	switch v.Kind() {
+	case reflect.String:
+		id, err := strconv.ParseInt(strings.TrimRight(v.String(), " "), 10, 64) // a CHAR is padded
+		return id, err == nil
+	case reflect.Uint, reflect.Uint64:
+		return int64(v.Uint()), true
+	}
+	return v.Int(), true
+}
+
 // New returns a settable value of type t that holds id. See [Set] for which types are
 // allowed.
 func New(t reflect.Type, id int64) reflect.Value {

@@ -131,70 +131,54 @@ func (w Writer) name() string   { return cmp.Or(w.Name, "snowkey_next") }
 
 var identifier = regexp.MustCompile(`^[a-z_][a-z0-9_]{0,39}$`)
 
-// A shape is what the SQL needs to know of a layout.
-type shape struct {
-	worker, sequence       int // bits
-	timeShift, workerShift int
-	sequenceShift          int
-	fixed                  int64 // the bits of the fixed fields
-	last                   int64 // the last tick
-	room                   int   // the bits below the tick in the counter
-	epoch, unit            int64 // microseconds
-}
-
-func (w Writer) shape(sessions uint64) (shape, error) {
-	l := w.layout()
-	s := shape{epoch: l.Epoch().UnixMicro(), unit: l.Unit().Microseconds()}
-	shift := 0
-	for _, f := range l.Fields() {
-		shift += f.Bits
-	}
-	for _, f := range l.Fields() {
-		shift -= f.Bits
-		switch {
-		case f.Fixed:
-			s.fixed |= f.Value << shift
-		case f.Name == "time":
-			s.timeShift = shift
-		case f.Name == "worker":
-			s.worker, s.workerShift = f.Bits, shift
-		case f.Name == "sequence":
-			s.sequence, s.sequenceShift = f.Bits, shift
-		}
-	}
-	life := l.Lifetime()
-	s.last = (life.End.UnixMicro() - s.epoch) / max(s.unit, 1)
-	switch {
-	case s.worker == 0:
-		return s, errors.New("sqlgen: Layout has no worker field, so ids of SQL would equal those of processes; use a layout with one")
-	case l.Unit() > time.Second:
-		return s, fmt.Errorf("sqlgen: Layout has ticks of %v; after a failover, ids would have to wait for the next tick; use ticks of a second or less", l.Unit())
-	case l.Unit()%time.Microsecond != 0 || l.Epoch().Nanosecond()%1000 != 0:
-		return s, fmt.Errorf("sqlgen: Layout has ticks of %v since %s, and the database's clock has microseconds; use whole microseconds", l.Unit(), l.Epoch().Format(time.RFC3339Nano))
-	}
-	s.last--
-	s.room = max(s.sequence+1, bits.Len64(uint64(1)<<s.sequence+sessions-1))
-	if used := bits.Len64(uint64(s.last)); used+s.room > 63 {
-		return s, fmt.Errorf("sqlgen: Layout needs %d bits for the tick and %d for the numbers of a tick, and a sequence has 63; use longer ticks or fewer bits", used, s.room)
-	}
-	return s, nil
-}
-
 func n(v int64) string { return strconv.FormatInt(v, 10) }
 
 // values are what the SQL of all databases contains.
 type values struct {
-	shape
-	worker            int64
-	namespace, layout string
-	window, skew      time.Duration
+	sequence                              int // bits
+	timeShift, workerShift, sequenceShift int
+	worker                                int64
+	fixed                                 int64 // the bits of the fixed fields
+	last                                  int64 // the last tick
+	room                                  int   // the bits below the tick in the counter
+	epoch, unit                           int64 // microseconds
+	namespace, layout                     string
+	window, skew                          time.Duration
 }
 
-func (w Writer) values(sessions uint64) (v values, err error) {
-	if v.shape, err = w.shape(sessions); err != nil {
-		return v, err
+// values returns an error for a Writer that can't make ids. In the counter, a tick has room for
+// a number of each session behind those that become ids.
+func (w Writer) values(sessions uint64) (values, error) {
+	l := w.layout()
+	v := values{epoch: l.Epoch().UnixMicro(), unit: l.Unit().Microseconds()}
+	shift, workerBits := 0, 0
+	for _, f := range slices.Backward(l.Fields()) {
+		switch {
+		case f.Fixed:
+			v.fixed |= f.Value << shift
+		case f.Name == "time":
+			v.timeShift = shift
+		case f.Name == "worker":
+			workerBits, v.workerShift = f.Bits, shift
+		case f.Name == "sequence":
+			v.sequence, v.sequenceShift = f.Bits, shift
+		}
+		shift += f.Bits
 	}
-	highest := int64(1)<<v.shape.worker - 1
+	switch {
+	case workerBits == 0:
+		return v, errors.New("sqlgen: Layout has no worker field, so ids of SQL would equal those of processes; use a layout with one")
+	case l.Unit() > time.Second:
+		return v, fmt.Errorf("sqlgen: Layout has ticks of %v; after a failover, ids would have to wait for the next tick; use ticks of a second or less", l.Unit())
+	case l.Unit()%time.Microsecond != 0 || l.Epoch().Nanosecond()%1000 != 0:
+		return v, fmt.Errorf("sqlgen: Layout has ticks of %v since %s, and the database's clock has microseconds; use whole microseconds", l.Unit(), l.Epoch().Format(time.RFC3339Nano))
+	}
+	v.last = (l.Lifetime().End.UnixMicro()-v.epoch)/v.unit - 1
+	v.room = max(v.sequence+1, bits.Len64(uint64(1)<<v.sequence+sessions-1))
+	if used := bits.Len64(uint64(v.last)); used+v.room > 63 {
+		return v, fmt.Errorf("sqlgen: Layout needs %d bits for the tick and %d for the numbers of a tick, and a sequence has 63; use longer ticks or fewer bits", used, v.room)
+	}
+	highest := int64(1)<<workerBits - 1
 	if w.Worker < 0 || w.Worker > highest {
 		return v, fmt.Errorf("sqlgen: Worker is %d; the layout has 0 to %d", w.Worker, highest)
 	}

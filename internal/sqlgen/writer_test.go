@@ -42,7 +42,7 @@ func TestRefused(t *testing.T) {
 func TestRoom(t *testing.T) {
 	for bits := 1; bits <= 20; bits++ {
 		l := errtest.Must(idgen.NewLayout(time.Unix(0, 0), time.Second, idgen.Time(33), idgen.Worker(4), idgen.Sequence(bits)))(t)
-		s := errtest.Must(Writer{Layout: l}.shape(maxSessions))(t)
+		s := errtest.Must(Writer{Layout: l}.values(maxSessions))(t)
 		if room := 1<<s.room - 1<<bits; room < maxSessions {
 			t.Errorf("%d sequence bits: %d bits for the numbers leave room for %d", bits, s.room, room)
 		}

@@ -53,11 +53,11 @@ func (b base) parse(s string) (ID, error) {
 	if len(s) != b.width {
 		return 0, idForm.refuse(s, b.want)
 	}
-	n, digits, fits := radix.Parse(b.digits, s)
+	high, n, digits, _ := radix.Parse(b.digits, s)
 	switch {
 	case !digits:
 		return 0, idForm.refuse(s, b.want)
-	case !fits:
+	case high != 0:
 		return 0, idForm.refuse(s, fmt.Sprintf("more than 64 bits; the largest text is %q", b.format(-1)))
 	}
 	return ID(n), nil

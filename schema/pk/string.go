@@ -21,12 +21,10 @@ var stringForm = form{name: "pk.String"}
 
 // ID returns the number, or 0 for "". The error is an [*Error].
 func (s String) ID() (ID, error) {
-	var id ID
 	if s == "" {
 		return 0, nil
 	}
-	err := set(&stringForm, &id, string(s))
-	return id, err
+	return parseAs[ID](&stringForm, string(s))
 }
 
 // IsZero reports whether the key is "" or "0".

@@ -84,8 +84,8 @@ func TestSourceBreaksItsPromise(t *testing.T) {
 		c.Tag.Use(entid.Hook(&idtest.Source{Short: 1}))
 		c.User.Use(entid.Hook(funcSource(func() int64 { return 0 })))
 		bulk := c.Tag.CreateBulk(c.Tag.Create().SetName("a"), c.Tag.Create().SetName("b"))
-		idtest.WantRowError(t, bulk.Exec(entid.Reserve(t.Context(), 2)), -1, "got no id: the source returned 1 ids instead of 2")
-		idtest.WantRowError(t, c.User.Create().SetName("a").Exec(t.Context()), -1, "got no id: the source returned 0")
+		idtest.WantRowError(t, bulk.Exec(entid.Reserve(t.Context(), 2)), -1, "got no keys for 1 row: the source returned 1 ids instead of 2")
+		idtest.WantRowError(t, c.User.Create().SetName("a").Exec(t.Context()), -1, "got no keys for 1 row: the source returned 0")
 		c.wantRows(t, "SELECT id FROM users UNION SELECT id FROM tags")
 	})
 }

@@ -47,8 +47,8 @@ func divide(high, low uint64) (quotientHigh, quotientLow, rest uint64) {
 // open is the inverse of seal. It returns ok = false if the text isn't 22 digits that
 // spell a number of 128 bits. Otherwise it is for the caller to check the tag.
 func open[S string | []byte](b cipher.Block, s S) (id, tag uint64, ok bool) {
-	high, low, ok := number(s)
-	if !ok {
+	high, low, digits, fits := radix.Parse(base62, s)
+	if len(s) != digitsLen || !digits || !fits {
 		return 0, 0, false
 	}
 	var block [aes.BlockSize]byte
@@ -56,28 +56,4 @@ func open[S string | []byte](b cipher.Block, s S) (id, tag uint64, ok bool) {
 	binary.BigEndian.PutUint64(block[8:], low)
 	b.Decrypt(block[:], block[:])
 	return binary.BigEndian.Uint64(block[:]), binary.BigEndian.Uint64(block[8:]), true
-}
-
-// number returns the 128 bits of 22 digits.
-func number[S string | []byte](s S) (high, low uint64, ok bool) {
-	if len(s) != digitsLen {
-		return 0, 0, false
-	}
-	const second, third = digitsLen - 2*part, digitsLen - part
-	first, ok1, _ := radix.Parse(base62, s[:second])
-	middle, ok2, _ := radix.Parse(base62, s[second:third])
-	last, ok3, _ := radix.Parse(base62, s[third:])
-	high, low, fits1 := multiply(0, first, middle)
-	high, low, fits2 := multiply(high, low, last)
-	return high, low, ok1 && ok2 && ok3 && fits1 && fits2
-}
-
-// multiply multiplies a number by partSize and adds another. It reports whether the result
-// has at most 128 bits.
-func multiply(high, low, add uint64) (_, _ uint64, fits bool) {
-	over, upper := bits.Mul64(high, partSize)
-	carry, lower := bits.Mul64(low, partSize)
-	lower, c := bits.Add64(lower, add, 0)
-	upper, c1 := bits.Add64(upper, carry, c)
-	return upper, lower, over == 0 && c1 == 0
 }

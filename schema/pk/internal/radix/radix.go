@@ -38,19 +38,21 @@ func (d *Digits) Append(dst []byte, n uint64, width int) []byte {
 	return dst
 }
 
-// Parse returns the number that s spells. It reports whether all bytes are digits, and
-// whether the number fits into 64 bits.
-func Parse[S string | []byte](d *Digits, s S) (n uint64, digits, fits bool) {
-	fits = true
+// Parse returns the number that s spells, as two times 64 bits. It reports whether all bytes
+// are digits, and whether the number fits into 128 bits.
+func Parse[S string | []byte](d *Digits, s S) (high, low uint64, digits, fits bool) {
+	base := uint64(len(d.alphabet))
+	var c, over uint64
 	for i := range len(s) {
 		v := d.values[s[i]]
 		if v < 0 {
-			return 0, false, false
+			return 0, 0, false, false
 		}
-		high, low := bits.Mul64(n, uint64(len(d.alphabet)))
-		sum, carry := bits.Add64(low, uint64(v), 0)
-		fits = fits && high+carry == 0
-		n = sum
+		above, upper := bits.Mul64(high, base)
+		carry, lower := bits.Mul64(low, base)
+		low, c = bits.Add64(lower, uint64(v), 0)
+		high, c = bits.Add64(upper, carry, c)
+		over |= above | c
 	}
-	return n, true, fits
+	return high, low, true, over == 0
 }
