@@ -85,12 +85,16 @@ lock_wait_timeout = {seconds}
 innodb_lock_wait_timeout = {seconds}
 
 -- name: session of mariadb
--- Otherwise the server would end a long ALTER (1969).
+-- Otherwise the server would end a long ALTER (1969). With READ COMMITTED, a batch locks the
+-- rows that it copies, but no gaps between them, for which writers would wait or end in a
+-- deadlock. Binary logs of statements don't allow it.
 max_statement_time = 0
+tx_isolation = IF(@@binlog_format = 'STATEMENT', 'REPEATABLE-READ', 'READ-COMMITTED')
 
 -- name: session of mysql
--- Otherwise the server would show the counters of yesterday.
+-- Otherwise the server would show the counters of yesterday. See above for the isolation.
 information_schema_stats_expiry = 0
+transaction_isolation = IF(@@binlog_format = 'STATEMENT', 'REPEATABLE-READ', 'READ-COMMITTED')
 
 -- name: begin
 BEGIN

@@ -177,7 +177,7 @@ func (p *mysqlPlanner) fillCopy(phase PhaseName, c tableCopy) {
 // insertion returns SQL that copies rows. Those that the copy has become equal again.
 func (p *mysqlPlanner) insertion(c tableCopy, where string) string {
 	fresh := p.name(c.fresh)
-	return fmt.Sprintf("INSERT INTO %s (%s) SELECT %s FROM %s WHERE %s%s LOCK IN SHARE MODE ON DUPLICATE KEY UPDATE %s", fresh, p.List(c.columns), strings.Join(c.values, ", "), c.from, where, c.where,
+	return fmt.Sprintf("INSERT INTO %s (%s) SELECT SQL_BUFFER_RESULT %s FROM %s WHERE %s%s LOCK IN SHARE MODE ON DUPLICATE KEY UPDATE %s", fresh, p.List(c.columns), strings.Join(c.values, ", "), c.from, where, c.where,
 		joined(c.columns, ", ", func(i int, name string) string { return fresh + "." + p.Quote(name) + " = " + c.values[i] }))
 }
 
