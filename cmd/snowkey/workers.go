@@ -307,11 +307,11 @@ status is 1 if it finds something.`,
 
 // writeFindings writes findings, and returns an error if there are any.
 func (a *app) writeFindings(findings []lease.Finding) error {
-	text := ""
+	var text strings.Builder
 	for _, f := range findings {
-		text += fmt.Sprintf("%s: %s\n  → %s\n", f.Kind, f.Text, f.Remedy)
+		fmt.Fprintf(&text, "%s: %s\n  → %s\n", f.Kind, f.Text, f.Remedy)
 	}
-	err := a.print(append([]lease.Finding{}, findings...), "%s", cmp.Or(text, "nothing looks wrong\n"))
+	err := a.print(append([]lease.Finding{}, findings...), "%s", cmp.Or(text.String(), "nothing looks wrong\n"))
 	if err == nil && len(findings) > 0 {
 		err = fmt.Errorf("%d findings", len(findings))
 	}

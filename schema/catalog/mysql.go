@@ -106,15 +106,15 @@ func (c *catalog) joinConstraints(rules []link) {
 // missingGrants returns the privileges that the account would still need to see
 // everything.
 func missingGrants(grants []string) []string {
-	granted := ""
+	var granted strings.Builder
 	for _, grant := range grants {
 		if strings.HasPrefix(grant, "REVOKE ") { // MySQL's partial_revokes
 			return []string{"unrestricted SELECT"}
 		}
 		if privileges, _, everywhere := strings.Cut(grant, " ON *.* TO "); everywhere {
-			granted += ", " + strings.TrimPrefix(privileges, "GRANT ") + ","
+			granted.WriteString(", " + strings.TrimPrefix(privileges, "GRANT ") + ",")
 		}
 	}
-	has := func(privilege string) bool { return strings.Contains(granted, ", "+privilege+",") }
+	has := func(privilege string) bool { return strings.Contains(granted.String(), ", "+privilege+",") }
 	return slices.DeleteFunc([]string{"SELECT", "TRIGGER"}, func(p string) bool { return has(p) || has("ALL PRIVILEGES") })
 }
