@@ -195,7 +195,8 @@ func (p *postgresPlanner) rewriting(table catalog.Name, r rekeying, from, to str
 		}
 		back = append(back, Step{Text: "make an index of the old keys", SQL: fmt.Sprintf("CREATE %sINDEX ON %s (%s)", unique, name, p.Quote(kept))})
 	}
-	for i, c := range p.of[table] {
+	byName := slices.SortedFunc(slices.Values(p.of[table]), func(a, b column) int { return strings.Compare(a.Name, b.Name) })
+	for i, c := range byName { // undo puts columns last, and the plan must stay the same
 		if c.computed {
 			continue
 		}

@@ -481,4 +481,6 @@ func rekeyOnline(t *testing.T, s shop, keyOf func(n int64) string) {
 	dbtest.NoError(t, autoinc.Undo(t.Context(), s.conn, p, autoinc.ApplyOptions{}))
 	require(t, "their relations after undo", related(), relations)
 	require(t, "the catalog after undo", s.whole(t), before)
+	_, err := autoinc.Apply(t.Context(), s.conn, p, past(t, 3)) // which compares the whole plan again
+	dbtest.NoError(t, err)
 }

@@ -65,7 +65,7 @@ func undoFromPoints(t *testing.T, s shop, options autoinc.PlanOptions, tries fun
 		err := unlocked(func() error {
 			for {
 				worker++
-				phase, err := autoinc.Apply(ctx, s.conn, p, past(t, worker))
+				phase, err := autoinc.Apply(ctx, s.conn, p, past(t, worker%1024))
 				if err != nil || phase.Name == "" {
 					return err
 				}
