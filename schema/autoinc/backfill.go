@@ -27,7 +27,10 @@ func (a *applier) backfill(ctx context.Context, s Step, sql string, before entry
 	if a.IsMySQL() && paced {
 		most = max(most/10, 1) // writers wait for longer than on Postgres
 	}
-	columns := map[bool]int{true: 3, false: 2}[s.Run == assigning]
+	columns := 2
+	if s.Run == assigning {
+		columns = 3
+	}
 	for rows := most; after < end; {
 		if err := a.throttle(ctx); err != nil {
 			return err

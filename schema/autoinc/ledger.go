@@ -67,11 +67,16 @@ func (l ledger) exec(ctx context.Context, s session, format string, args ...any)
 	return nil
 }
 
-// read returns all entries of the plan, or nil if there is no table.
-func (l ledger) read(ctx context.Context, q database.Querier) (map[string]entry, error) {
+// find returns all entries of the plan, or nil if there is no table.
+func (l ledger) find(ctx context.Context, q database.Querier) (map[string]entry, error) {
 	if there, err := l.exists(ctx, q); err != nil || !there {
 		return nil, err
 	}
+	return l.read(ctx, q)
+}
+
+// read is find for a table that exists.
+func (l ledger) read(ctx context.Context, q database.Querier) (map[string]entry, error) {
 	type row struct {
 		step string
 		entry
@@ -88,9 +93,9 @@ func (l ledger) read(ctx context.Context, q database.Querier) (map[string]entry,
 	return entries, nil
 }
 
-// own is read, but refuses to go on if another plan is unfinished.
+// own is find, but refuses to go on if another plan is unfinished.
 func (l ledger) own(ctx context.Context, q database.Querier) (map[string]entry, error) {
-	entries, err := l.read(ctx, q)
+	entries, err := l.find(ctx, q)
 	if err == nil && entries != nil {
 		err = l.refuseUnfinished(ctx, q)
 	}

@@ -87,7 +87,8 @@ innodb_lock_wait_timeout = {seconds}
 -- name: session of mariadb
 -- Otherwise the server would end a long ALTER (1969). With READ COMMITTED, a batch locks the
 -- rows that it copies, but no gaps between them, for which writers would wait or end in a
--- deadlock. Binary logs of statements don't allow it.
+-- deadlock; and what sorts rows for new keys locks none. Binary logs of statements don't
+-- allow it.
 max_statement_time = 0
 tx_isolation = IF(@@binlog_format = 'STATEMENT', 'REPEATABLE-READ', 'READ-COMMITTED')
 

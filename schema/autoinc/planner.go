@@ -198,6 +198,14 @@ func (s server) counting(table catalog.Name) string { return countRows + s.name(
 
 const countRows = "SELECT count(*) FROM "
 
+// sameRows returns a step that checks that a copy has as many rows as the table.
+func (s server) sameRows(old, copied string) Step {
+	return Step{
+		Text: "check that no row is missing", Run: Check,
+		SQL: fmt.Sprintf("SELECT old.n AS old, new.n AS new FROM (SELECT count(*) AS n FROM %s) AS old, (SELECT count(*) AS n FROM %s) AS new WHERE old.n <> new.n", old, copied),
+	}
+}
+
 // anyRow reports whether a query returns a row. It selects a count, because the result
 // type of a prepared statement must not change along with the columns.
 func anyRow(ctx context.Context, q database.Querier, query string) (bool, error) {

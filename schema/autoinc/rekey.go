@@ -452,14 +452,10 @@ func (p *planner) mapKey(phase PhaseName, key catalog.Column, at string) {
 		p.createTable(phase, mapName(key.Table), "make the table with the old and the new keys of "+table, fill("create map"))
 	}
 	p.createTable(phase, order, "make a table with the order of the rows of "+table, fill("create order"))
-	sort := Step{
+	p.add(phase, Step{
 		Text: "sort the rows of " + table + " that have no new key, by time", Unit: p.begin(), Locks: "nothing; it reads the table once",
 		SQL: fmt.Sprintf("INSERT INTO %s (n, old, at) SELECT row_number() OVER (ORDER BY at, old), old, at FROM (SELECT %s AS old, %s AS at FROM %s%s) AS r", p.name(order), id, at, table, rest),
-	}
-	if p.IsMySQL() { // otherwise it would lock the rows that it reads
-		sort.Before = []string{"SET TRANSACTION ISOLATION LEVEL READ COMMITTED"}
-	}
-	p.add(phase, sort)
+	})
 	p.add(phase, Step{Text: "give these rows of " + table + " new keys", Run: assigning, SQL: fill("assign"), Size: fill("next in order"), Locks: "nothing"})
 	drop := Step{Text: "drop the table with the order", SQL: "DROP TABLE " + p.name(order), Locks: "nothing"}
 	p.addDDL(phase, drop, order, 0)

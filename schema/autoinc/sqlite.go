@@ -147,10 +147,7 @@ func (p *sqlitePlanner) rebuild(phase PhaseName, k catalog.Key, columns []catalo
 				Done: fmt.Sprintf("SELECT count(*) FROM pragma_table_info(%s, 'main') WHERE name = %s AND upper(type) <> 'INTEGER'", p.Literal(table.Name), p.Literal(columns[0].Name)),
 			},
 			{Text: "copy its rows", Rewrites: "the whole table and its indexes", Copies: name, SQL: copy},
-			{
-				Text: "check that no row is missing", Run: Check,
-				SQL: fmt.Sprintf("SELECT old.n AS old, new.n AS new FROM (SELECT count(*) AS n FROM %s) AS old, (SELECT count(*) AS n FROM %s) AS new WHERE old.n <> new.n", p.name(aside), name),
-			},
+			p.sameRows(p.name(aside), name),
 		}
 		if slices.ContainsFunc(ddl.Tokens(was, false), func(t ddl.Token) bool { return t.Is("AUTOINCREMENT") }) {
 			const text = "keep where its counter stands"

@@ -16,21 +16,18 @@ func definedColumns(sql string) (columns [][]ddl.Token, strict bool) {
 	if len(words) < 5 || !words[0].Is("CREATE") || !words[1].Is("TABLE") || !words[3].Is("(") {
 		return nil, false
 	}
-	begin, depth := 4, 1
-	for i := 4; i < len(words) && depth > 0; i++ {
-		switch {
-		case words[i].Is("("):
-			depth++
-		case words[i].Is(")"):
-			depth--
-		}
-		if depth > 1 || depth == 1 && !words[i].Is(",") {
+	begin := 4
+	for i, word := range words {
+		if i < begin || word.Depth > 1 || word.Depth == 1 && !word.Is(",") {
 			continue
 		}
 		if !words[begin].Is("CONSTRAINT", "PRIMARY", "UNIQUE", "CHECK", "FOREIGN") { // those of the table
 			columns = append(columns, words[begin:i])
 		}
 		begin = i + 1
+		if word.Depth == 0 { // the end of the list
+			break
+		}
 	}
 	return columns, slices.ContainsFunc(words[min(begin, len(words)):], func(t ddl.Token) bool { return t.Is("STRICT") })
 }

@@ -38,7 +38,7 @@ func Undo(ctx context.Context, db *sql.DB, plan *Plan, options ApplyOptions) err
 
 // cancelUndo takes back an Undo that has begun and can't be completed.
 func (a *applier) cancelUndo(ctx context.Context) error {
-	entries, err := a.ledger.read(ctx, a.conn)
+	entries, err := a.ledger.find(ctx, a.conn)
 	undo, known := entries[undoing]
 	switch {
 	case err != nil || !known:

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -156,7 +155,7 @@ func (v *verifier) read(ctx context.Context) error {
 	if v.unsafe, err = database.List(ctx, v.conn, v.query("other engines"), tableName); err != nil {
 		return err
 	}
-	v.entries, err = v.ledger.read(ctx, v.conn)
+	v.entries, err = v.ledger.find(ctx, v.conn)
 	return err
 }
 
@@ -269,7 +268,7 @@ func (v *verifier) verifyCounts(ctx context.Context) error {
 		if s.Run != Count || !strings.HasPrefix(s.SQL, countRows) {
 			continue // the rest is for Undo
 		}
-		if !slices.ContainsFunc(slices.Collect(maps.Keys(v.of)), func(table catalog.Name) bool { return s.SQL == v.counting(table) }) {
+		if !slices.ContainsFunc(v.all, func(c column) bool { return s.SQL == v.counting(c.Table) }) {
 			v.say(s.Text, Refuted, "the table is not there any more")
 			continue
 		}
