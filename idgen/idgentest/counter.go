@@ -28,9 +28,7 @@ type Counter struct {
 
 // Of returns the counter of a model, or of the generator a model names. The integrations
 // call it.
-func (c *Counter) Of(name string) idgen.Source { return c.counter(name) }
-
-func (c *Counter) counter(name string) *Counter {
+func (c *Counter) Of(name string) idgen.Source {
 	of, _ := c.of.LoadOrStore(name, new(Counter))
 	return of.(*Counter)
 }
@@ -38,7 +36,7 @@ func (c *Counter) counter(name string) *Counter {
 // Seen makes the counter returned by [Counter.Of] for a name continue above id. It's
 // called by gormid for each row that already has a key.
 func (c *Counter) Seen(name string, id int64) {
-	of := c.counter(name)
+	of := c.Of(name).(*Counter)
 	for last := of.last.Load(); last < id && !of.last.CompareAndSwap(last, id); last = of.last.Load() {
 	}
 }

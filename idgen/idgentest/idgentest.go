@@ -36,7 +36,7 @@ const worker = 1
 
 // A Pool is an [idgen.Pool] with [idgen.DefaultLayout], worker number 1, and a clock that
 // only moves when the test says so. It never waits. The clock starts at the beginning of
-// 2026 in UTC.
+// 2026 in UTC. The first id of each generator is [First], or the same id in a later tick.
 //
 // All pools issue the same ids, so don't use two of them to fill one table. They don't
 // share any state, which makes them safe to use in parallel tests.
@@ -44,99 +44,81 @@ const worker = 1
 // A Pool is safe for concurrent use. Use [New] to get one; the zero Pool isn't valid.
 type Pool struct {
 	*idgen.Pool
-	advanced atomic.Int64 // how many nanoseconds the clock has moved
-
-	mu    sync.Mutex
-	named map[string]*idgen.Generator // those that were asked for
+	keeper keeper
 }
 
 // New returns a pool for t that's closed when t ends.
 func New(t testing.TB) *Pool {
 	t.Helper()
-	p := &Pool{named: make(map[string]*idgen.Generator)}
+	p := new(Pool)
 	var err error
 	p.Pool, err = idgen.NewLeased(idgen.Config{Clock: p.Now, MaxAhead: idgen.NoLimit, NoSpread: true},
 		func(issuer leased.Issuer) (leased.Keeper, error) {
-			k := &keeper{issuer: issuer}
-			return k, k.Resume(context.Background())
+			p.keeper.issuer = issuer
+			return &p.keeper, p.keeper.Resume(context.Background())
 		})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { p.Close(context.Background()) })
-	p.Named("")
 	return p
 }
 
-// Named is [idgen.Pool.Named]. The first id of each generator is [First], or the same id
-// in a later tick.
-func (p *Pool) Named(name string) *idgen.Generator {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	g := p.named[name]
-	if g == nil {
-		g = p.Pool.Named(name)
-		p.named[name] = g
-		skip(g)
-	}
-	return g
-}
-
-// skip leaves out an id. The sequence of a tick begins at 0, and an id with sequence 0
-// is a multiple of 4,096, which float64 does not round.
-func skip(g *idgen.Generator) { g.Next(context.Background()) }
-
 // Now returns the clock's current time.
-func (p *Pool) Now() time.Time { return start.Add(time.Duration(p.advanced.Load())) }
+func (p *Pool) Now() time.Time { return start.Add(time.Duration(p.keeper.advanced.Load())) }
 
 // Advance moves the clock. A negative d sets it back, but ids will still ascend. After
 // going forward by a millisecond or more, the next id is in a different tick.
 func (p *Pool) Advance(d time.Duration) {
-	p.advanced.Add(int64(d))
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, g := range p.named {
-		skip(g)
+	k := &p.keeper
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.advanced.Add(int64(d))
+	if k.held {
+		k.grant()
 	}
 }
 
 // A keeper grants the worker number without a store. Unlike a pool of [idgen.NewPool],
 // the pool does not reserve it within the process, so there can be many pools.
 type keeper struct {
-	issuer leased.Issuer
+	issuer   leased.Issuer
+	advanced atomic.Int64 // how many nanoseconds the clock has moved
 
 	mu     sync.Mutex
-	unused int64 // the first counter that was not used
+	unused int64 // the first counter that was not used before the grant
 	held   bool
 }
 
-// Resume grants all counters that were not used.
+// grant grants all counters that were not used. It leaves out the first one of the tick,
+// because an id with sequence 0 is a multiple of 4,096, which float64 does not round. The
+// caller must hold mu.
+func (k *keeper) grant() {
+	k.seal(nil)
+	k.held = true
+	tick := start.Sub(idgen.DefaultLayout().Epoch()) + time.Duration(k.advanced.Load())
+	k.issuer.Grant(worker, max(k.unused, tick.Milliseconds()<<12+1), math.MaxInt64)
+}
+
+func (k *keeper) seal(reason error) {
+	k.held, k.unused = false, max(k.unused, k.issuer.Seal(reason))
+}
+
 func (k *keeper) Resume(context.Context) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if !k.held {
-		k.held = true
-		k.issuer.Grant(worker, k.unused, math.MaxInt64)
-	}
+	k.grant()
 	return nil
 }
 
-func (k *keeper) Suspend(context.Context) error { return k.seal(errSuspended) }
-
-var errSuspended = errors.New("idgentest: the pool is suspended; call Resume")
-
-func (k *keeper) Close(context.Context) error { return k.seal(idgen.ErrClosed) }
-
-func (k *keeper) seal(reason error) error {
+func (k *keeper) Suspend(context.Context) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.held {
-		k.held = false
-		k.unused = k.issuer.Seal(reason)
-	}
+	k.seal(errors.New("idgentest: the pool is suspended; call Resume"))
 	return nil
 }
 
-func (*keeper) Want(int64)          {}
-func (*keeper) RenewSoon()          {}
-func (*keeper) Stats() leased.Stats { return leased.Stats{} }
+func (k *keeper) Close(ctx context.Context) error { return k.Suspend(ctx) }
+func (*keeper) Want(int64)                        {}
+func (*keeper) RenewSoon()                        {}
+func (*keeper) Stats() leased.Stats               { return leased.Stats{} }
