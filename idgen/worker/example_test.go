@@ -42,7 +42,7 @@ func ExampleEnv() {
 	next(worker.Env("ANOTHER_VARIABLE"))
 	// Output:
 	// worker number 42
-	// worker: ANOTHER_VARIABLE is not set; set it to a number that no other process has
+	// worker: ANOTHER_VARIABLE is not set, or empty; set it to a number that no other process has
 }
 
 // Kubernetes sets HOSTNAME in the pods of a StatefulSet.

@@ -23,20 +23,10 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net"
-	"net/netip"
 	"os"
 	"strconv"
 	"strings"
 )
-
-// sourceError names a source, its value if it has one, what is wrong with it, and what to
-// do.
-func sourceError(source, value, reason string) error {
-	if value != "" {
-		source += fmt.Sprintf(" %q", value)
-	}
-	return errors.New("worker: " + source + " " + reason)
-}
 
 // Static returns n. Use it for tests, and for programs that run as a single process.
 func Static(n int64) func(bits int) (int64, error) {
@@ -46,9 +36,9 @@ func Static(n int64) func(bits int) (int64, error) {
 // Env returns the number in the environment variable name.
 func Env(name string) func(bits int) (int64, error) {
 	return func(bits int) (int64, error) {
-		value, ok := os.LookupEnv(name)
-		if !ok {
-			return 0, sourceError(name, "", "is not set; set it to a number that no other process has")
+		value := os.Getenv(name)
+		if value == "" {
+			return 0, fmt.Errorf("worker: %s is not set, or empty; set it to a number that no other process has", name)
 		}
 		return parse(name, value, value, bits)
 	}
@@ -58,13 +48,10 @@ func Env(name string) func(bits int) (int64, error) {
 // is how Kubernetes numbers the pods of a StatefulSet.
 func Ordinal() func(bits int) (int64, error) {
 	return func(bits int) (int64, error) {
-		host, ok := os.LookupEnv("HOSTNAME")
-		if !ok {
-			return 0, sourceError("HOSTNAME", "", "is not set; run as a StatefulSet, or use another source")
-		}
+		host := os.Getenv("HOSTNAME")
 		i := strings.LastIndexByte(host, '-')
 		if i < 0 {
-			return 0, sourceError("HOSTNAME", host, `has no "-" before an ordinal; run as a StatefulSet, or use another source`)
+			return 0, fmt.Errorf(`worker: HOSTNAME %q has no "-" before an ordinal; run as a StatefulSet, or use another source`, host)
 		}
 		return parse("HOSTNAME", host, host[i+1:], bits)
 	}
@@ -72,15 +59,12 @@ func Ordinal() func(bits int) (int64, error) {
 
 // parse returns the worker number in text, which is either all of value or the end.
 func parse(source, value, text string, bits int) (int64, error) {
-	if value == "" {
-		return 0, sourceError(source, value, "is empty; set it to a number that no other process has")
-	}
 	n, err := strconv.ParseUint(text, 10, 63)
-	if err != nil || strconv.FormatUint(n, 10) != text {
-		return 0, sourceError(source, value, "is not a plain decimal number; use digits only")
-	}
-	if n>>bits != 0 {
-		return 0, sourceError(source, value, fmt.Sprintf("does not fit %d bits (0 to %d); use a smaller number or a layout with a wider worker field", bits, uint64(1)<<bits-1))
+	switch {
+	case err != nil || strconv.FormatUint(n, 10) != text:
+		return 0, fmt.Errorf("worker: %s %q is not a plain decimal number; use digits only", source, value)
+	case n>>bits != 0:
+		return 0, fmt.Errorf("worker: %s %q does not fit %d bits (0 to %d); use a smaller number or a layout with a wider worker field", source, value, bits, uint64(1)<<bits-1)
 	}
 	return int64(n), nil
 }
@@ -90,7 +74,7 @@ func parse(source, value, text string, bits int) (int64, error) {
 // two that differ in these bits, or if the layout's worker field is narrower than low.
 func IPv4(low int) func(bits int) (int64, error) {
 	return func(bits int) (int64, error) {
-		addrs, err := hostAddrs()
+		addrs, err := net.InterfaceAddrs()
 		if err != nil {
 			return 0, fmt.Errorf("worker: reading the host's addresses: %w", err)
 		}
@@ -98,35 +82,24 @@ func IPv4(low int) func(bits int) (int64, error) {
 	}
 }
 
-// hostAddrs returns the addresses of the host's interfaces.
-func hostAddrs() (addrs []netip.Addr, err error) {
-	all, err := net.InterfaceAddrs()
-	for _, a := range all {
-		if prefix, err := netip.ParsePrefix(a.String()); err == nil {
-			addrs = append(addrs, prefix.Addr().Unmap())
-		}
-	}
-	return addrs, err
-}
-
-func fromIPv4(addrs []netip.Addr, low, bits int) (int64, error) {
-	const source = "IPv4 address"
+func fromIPv4(addrs []net.Addr, low, bits int) (n int64, err error) {
 	if low < 1 || low > 32 || low > bits {
-		return 0, sourceError(source, fmt.Sprintf("of %d bits", low), fmt.Sprintf("does not fit the worker field of %d bits; use 1 to %d", bits, min(bits, 32)))
+		return 0, fmt.Errorf("worker: IPv4 address of %d bits does not fit the worker field of %d bits; use 1 to %d", low, bits, min(bits, 32))
 	}
-	found, n := netip.Addr{}, int64(0)
+	var found net.IP
 	for _, addr := range addrs {
-		if !addr.Is4() || !addr.IsPrivate() {
+		network, _ := addr.(*net.IPNet)
+		if network == nil || network.IP.To4() == nil || !network.IP.IsPrivate() {
 			continue
 		}
-		candidate := int64(binary.BigEndian.Uint32(addr.AsSlice())) & (1<<low - 1)
-		if found.IsValid() && candidate != n {
-			return 0, sourceError(source, found.String()+" and "+addr.String(), "differ in these bits; use another source")
+		candidate := int64(binary.BigEndian.Uint32(network.IP.To4())) & (1<<low - 1)
+		if found != nil && candidate != n {
+			return 0, fmt.Errorf("worker: IPv4 addresses %s and %s differ in these bits; use another source", found, network.IP)
 		}
-		found, n = addr, candidate
+		found, n = network.IP, candidate
 	}
-	if !found.IsValid() {
-		return 0, sourceError(source, "", "of a private network (10/8, 172.16/12, 192.168/16) was not found; use another source")
+	if found == nil {
+		return 0, errors.New("worker: IPv4 address of a private network (10/8, 172.16/12, 192.168/16) was not found; use another source")
 	}
 	return n, nil
 }

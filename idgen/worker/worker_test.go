@@ -1,7 +1,7 @@
 package worker
 
 import (
-	"net/netip"
+	"net"
 	"slices"
 	"strings"
 	"testing"
@@ -18,8 +18,8 @@ func TestSources(t *testing.T) {
 		{"static", "", "", Static(7), 7, nil},
 		{"env", "MY_WORKER", "1023", Env("MY_WORKER"), 1023, nil},
 		{"env 0", "MY_WORKER", "0", Env("MY_WORKER"), 0, nil},
-		{"env empty", "MY_WORKER", "", Env("MY_WORKER"), 0, []string{"worker: MY_WORKER is empty; set it"}},
-		{"env missing", "", "", Env("A_WORKER_THAT_IS_NOT_SET"), 0, []string{"worker: A_WORKER_THAT_IS_NOT_SET is not set; set it"}},
+		{"env empty", "MY_WORKER", "", Env("MY_WORKER"), 0, []string{"worker: MY_WORKER is not set, or empty; set it"}},
+		{"env missing", "", "", Env("A_WORKER_THAT_IS_NOT_SET"), 0, []string{"worker: A_WORKER_THAT_IS_NOT_SET is not set, or empty; set it"}},
 		{"env too large", "MY_WORKER", "1024", Env("MY_WORKER"), 0, []string{"MY_WORKER", `"1024"`, "0 to 1023"}},
 		{"env overflow", "MY_WORKER", "99999999999999999999", Env("MY_WORKER"), 0, []string{"MY_WORKER", "plain decimal"}},
 		{"env negative", "MY_WORKER", "-1", Env("MY_WORKER"), 0, []string{`"-1"`, "plain decimal"}},
@@ -32,7 +32,7 @@ func TestSources(t *testing.T) {
 		{"deployment", "HOSTNAME", "orders-6d4cf56db6-abcde", Ordinal(), 0, []string{"HOSTNAME", "orders-6d4cf56db6-abcde", "plain decimal"}},
 		{"no dash", "HOSTNAME", "orders7", Ordinal(), 0, []string{"HOSTNAME", "orders7", "StatefulSet"}},
 		{"no ordinal", "HOSTNAME", "orders-", Ordinal(), 0, []string{"HOSTNAME", "orders-"}},
-		{"no host", "HOSTNAME", "", Ordinal(), 0, []string{`worker: HOSTNAME has no "-"`, "StatefulSet"}},
+		{"no host", "HOSTNAME", "", Ordinal(), 0, []string{`worker: HOSTNAME "" has no "-"`, "StatefulSet"}},
 		{"ordinal too large", "HOSTNAME", "orders-1024", Ordinal(), 0, []string{"orders-1024", "1023"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -72,9 +72,9 @@ func TestIPv4(t *testing.T) {
 		{"too many bits", []string{"10.0.0.9"}, 33, 40, 0, "use 1 to 32"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			var addrs []netip.Addr
+			var addrs []net.Addr
 			for _, a := range tt.addrs {
-				addrs = append(addrs, netip.MustParseAddr(a))
+				addrs = append(addrs, &net.IPNet{IP: net.ParseIP(a)})
 			}
 			got, err := fromIPv4(addrs, tt.low, tt.bits)
 			if got != tt.want || (err == nil) != (tt.err == "") || err != nil && !strings.Contains(err.Error(), tt.err) {
@@ -82,8 +82,8 @@ func TestIPv4(t *testing.T) {
 			}
 		})
 	}
-	host, err := hostAddrs()
-	if err != nil || !slices.ContainsFunc(host, netip.Addr.IsLoopback) {
+	host, err := net.InterfaceAddrs()
+	if err != nil || !slices.ContainsFunc(host, func(a net.Addr) bool { return a.(*net.IPNet).IP.IsLoopback() }) {
 		t.Errorf("the host's addresses, without a loopback one: %v, %v", host, err)
 	}
 }
