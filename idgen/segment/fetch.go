@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"sync"
 	"time"
 )
 
@@ -47,103 +46,93 @@ const (
 	mostPause  = time.Second
 )
 
-// refill starts a fetch if one is needed. The caller must hold mu.
-func (s *Segment) refill() {
-	if s.done == nil && s.needsFetch() {
-		s.done = make(chan struct{})
-		go s.fetch()
-	}
-}
-
 // needsFetch reports whether there are calls waiting for numbers, or less than one step
 // of numbers in the chain. The caller must hold mu.
 func (s *Segment) needsFetch() bool {
 	return (len(s.queue) > 0 || s.ready < s.demand.step) && s.ended() == nil
 }
 
-// fetch calls the store until needsFetch returns false. There must be only one at a
-// time.
-func (s *Segment) fetch() {
-	pause := firstPause
-	for {
-		f, ok := s.plan()
-		if !ok {
-			return
-		}
-		began := time.Now()
-		start, err := s.fetchOnce(f)
-		s.fetched(began, err)
-		if s.record(f, start, err); err == nil {
-			pause = firstPause
-			continue
-		}
-		select {
-		case <-time.After(pause - rand.N(pause/2)):
-		case <-s.life.Done():
-		}
-		pause = min(2*pause, mostPause)
+// refill starts a fetch if one is needed and none is running. The caller must hold mu.
+func (s *Segment) refill() {
+	if s.done != nil || !s.needsFetch() {
+		return
 	}
-}
-
-// plan returns what to fetch next. If nothing is needed, plan marks the running fetch
-// as ended before releasing the lock, so that a later call will start another one.
-func (s *Segment) plan() (f Fetch, ok bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.demand.adapt(&s.cfg, s.ready, time.Now())
 	if !s.needsFetch() {
-		close(s.done)
-		s.done = nil
-		return f, false
+		return
 	}
 	wanted := int64(0)
 	for _, w := range s.queue {
 		wanted += w.n
 	}
 	count := min(max(s.demand.step, wanted), math.MaxInt64/s.cfg.Stride)
-	return Fetch{Name: s.cfg.Name, Min: s.bound, Limit: s.cfg.MaxValue + 1, Span: count * s.cfg.Stride}, true
+	s.done = make(chan struct{})
+	go s.fetch(Fetch{Name: s.cfg.Name, Min: s.bound, Limit: s.cfg.MaxValue + 1, Span: count * s.cfg.Stride})
 }
 
-// fetchOnce calls the store once. It returns an error if the store granted numbers
-// outside the requested range. If the store does not return soon after its context has
-// ended, we record the timeout at once but keep waiting for the store, so that calls to
-// the store never overlap.
-func (s *Segment) fetchOnce(f Fetch) (start int64, err error) {
+// fetch calls the store, pauses if that failed, and starts the next fetch if one is needed.
+// If the store does not return soon after its context has ended, we record the timeout at
+// once but keep waiting for the store, so that calls to the store never overlap.
+func (s *Segment) fetch(f Fetch) {
 	ctx, cancel := context.WithTimeout(s.life, s.cfg.Timeout)
 	defer cancel()
-	report := sync.OnceFunc(func() { s.record(f, 0, fmt.Errorf("it has not answered for %v", s.cfg.Timeout)) })
-	late := time.AfterFunc(s.cfg.Timeout+s.cfg.Timeout/50, report) // until then, the store's own error says more
-	start, err = s.store.Fetch(ctx, f)
-	if !late.Stop() {
-		report() // if it is running, wait, so that the store's reply is recorded after the timeout
-	}
+	var returned bool // guarded by mu
+	// Until this ends, the store's own error, which says more, may come.
+	late := time.AfterFunc(s.cfg.Timeout+s.cfg.Timeout/50, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if !returned {
+			s.record(f, 0, fmt.Errorf("it has not answered for %v", s.cfg.Timeout))
+		}
+	})
+	began := time.Now()
+	start, err := s.store.Fetch(ctx, f)
+	late.Stop()
 	if err == nil && (start < f.Min || start > f.Limit) {
 		err = fmt.Errorf("it granted numbers from %d on, not within %d to %d; see with segmenttest.Run what is wrong with it", start, f.Min, f.Limit)
 	}
-	return start, err
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	returned = true
+	s.stats.LastFetch = time.Since(began)
+	s.stats.FetchTime += s.stats.LastFetch
+	s.record(f, start, err)
+	if err == nil {
+		s.stats.Fetches++
+		s.pause = firstPause
+	} else {
+		s.stats.Failures++
+		s.mu.Unlock()
+		select {
+		case <-time.After(s.pause - rand.N(s.pause/2)):
+		case <-s.life.Done():
+		}
+		s.mu.Lock()
+		s.pause = min(2*s.pause, mostPause)
+	}
+	close(s.done)
+	s.done = nil
+	s.refill()
 }
 
 // record adds the numbers that a fetch granted to the chain, or stores why it failed.
 // The store may have granted numbers even though the fetch failed. In that case we skip
-// them.
+// them. The caller must hold mu.
 func (s *Segment) record(f Fetch, start int64, err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed {
+	switch {
+	case s.closed():
 		return
-	}
-	if err != nil {
+	case err != nil:
 		if s.reason == nil {
 			s.cfg.log().Warn("segment: a fetch failed; numbers that were fetched before are still issued", "name", f.Name, "left", s.ready, "error", err)
 		}
 		s.reason = &StoreError{Name: f.Name, Err: err}
-	} else {
+	default:
 		if s.reason != nil {
 			s.cfg.log().Info("segment: fetches succeed again", "name", f.Name)
 			s.reason = nil
 		}
 		s.bound = f.End(start)
-		s.exhausted = s.bound == f.Limit
 		if r := s.cfg.within(start, s.bound); r.n > 0 {
 			s.chain = append(s.chain, r)
 			s.ready += r.n

@@ -31,10 +31,10 @@ func (s *Segment) Health() Health {
 		Reason:    s.reason,
 	}
 	switch {
-	case s.closed:
+	case s.closed():
 		h.State = idgen.Closed
 	case h.Ready > 0:
-	case s.exhausted:
+	case s.bound > s.cfg.MaxValue:
 		h.State = idgen.Exhausted
 	case s.reason != nil:
 		h.State = idgen.Waiting
@@ -68,17 +68,4 @@ func (s *Segment) Stats() Stats {
 	stats := s.stats
 	stats.Issued = s.demand.granted - s.ready
 	return stats
-}
-
-// fetched counts a fetch. The caller must not hold mu.
-func (s *Segment) fetched(began time.Time, err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if err != nil {
-		s.stats.Failures++
-	} else {
-		s.stats.Fetches++
-	}
-	s.stats.LastFetch = time.Since(began)
-	s.stats.FetchTime += s.stats.LastFetch
 }

@@ -22,18 +22,17 @@ type Segment struct {
 	store Store
 	cfg   Config
 
-	mu        sync.Mutex // guards the fields below
-	chain     []run      // the numbers that are ready
-	ready     int64      // how many numbers there are in chain
-	queue     []*waiter  // the waiting calls, in the order in which they will be served
-	demand    demand
-	bound     int64 // the end of the last grant; nothing below it may be granted again
-	exhausted bool  // bound is above MaxValue
-	closed    bool
-	reason    error // why the last fetch failed, or nil if it succeeded
-	stats     Stats // without Issued
+	mu     sync.Mutex // guards the fields below
+	chain  []run      // the numbers that are ready
+	ready  int64      // how many numbers there are in chain
+	queue  []*waiter  // the waiting calls, in the order in which they will be served
+	demand demand
+	bound  int64 // the end of the last grant; nothing below it may be granted again
+	reason error // why the last fetch failed, or nil if it succeeded
+	stats  Stats // without Issued
 
 	done   chan struct{}      // closed when the running fetch has ended; nil if there is none
+	pause  time.Duration      // after the next fetch, if it fails
 	life   context.Context    // of fetches, ends with Close
 	cancel context.CancelFunc // ends life
 
@@ -55,6 +54,7 @@ func New(store Store, cfg Config) (*Segment, error) {
 		cfg:    cfg,
 		demand: demand{step: cfg.MinStep, since: time.Now()},
 		bound:  cfg.MinValue,
+		pause:  firstPause,
 	}
 	s.life, s.cancel = context.WithCancel(context.Background())
 	var warning string
@@ -198,13 +198,16 @@ func (s *Segment) serve() {
 // is none. The caller must hold mu.
 func (s *Segment) ended() error {
 	switch {
-	case s.closed:
+	case s.closed():
 		return ErrClosed
-	case s.exhausted:
+	case s.bound > s.cfg.MaxValue:
 		return &ExhaustedError{Name: s.cfg.Name, MaxValue: s.cfg.MaxValue}
 	}
 	return nil
 }
+
+// closed reports whether Close was called. If the caller holds mu, that doesn't change.
+func (s *Segment) closed() bool { return s.life.Err() != nil }
 
 func (s *Segment) waitError(err error) error {
 	return fmt.Errorf("segment: waiting for numbers of %q: %w", s.cfg.Name, err)
@@ -216,11 +219,10 @@ func (s *Segment) waitError(err error) error {
 // Close may be called more than once.
 func (s *Segment) Close(ctx context.Context) error {
 	s.mu.Lock()
-	s.closed = true
+	s.cancel()
 	s.demand.granted -= s.ready
 	s.chain, s.ready = nil, 0
 	s.serve()
-	s.cancel()
 	done := s.done
 	s.mu.Unlock()
 	defer func() { go s.release() }() // it waits for a fetch that is still running

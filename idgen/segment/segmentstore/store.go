@@ -3,6 +3,7 @@ package segmentstore
 import (
 	"context"
 	"database/sql"
+	"embed"
 	"errors"
 	"fmt"
 	"strconv"
@@ -17,14 +18,10 @@ import (
 // A Store keeps bounds in a table of a database. Use [Postgres], [MySQL] or [SQLite] to
 // create one; the zero Store isn't valid.
 //
-// A Store is safe for concurrent use by any number of processes. On PostgreSQL, MySQL and
-// MariaDB it keeps one connection of the *sql.DB to itself until its segments are closed,
-// so that it can fetch when the application is using all the others.
+// A Store is safe for concurrent use by any number of processes.
 type Store struct{ table *sqlsession.Table }
 
 var _ segment.Store = (*Store)(nil)
-
-const defaultTable = "snowkey_segment"
 
 // Postgres returns a store in the database of db. It requires PostgreSQL 12 or later.
 func Postgres(db *sql.DB) *Store { return newStore(db, sqldialect.Postgres) }
@@ -37,7 +34,7 @@ func MySQL(db *sql.DB) *Store { return newStore(db, sqldialect.MySQL) }
 func SQLite(db *sql.DB) *Store { return newStore(db, sqldialect.SQLite) }
 
 func newStore(db *sql.DB, d sqldialect.Dialect) *Store {
-	return &Store{sqlsession.NewTable(db, d, defaultTable, ddl)}
+	return &Store{sqlsession.NewTable(db, d, "snowkey_segment", ddl)}
 }
 
 // WithTable returns a store in the same database that uses the table name instead of
@@ -53,10 +50,7 @@ func (s *Store) WithTable(name string) (*Store, error) {
 }
 
 // Migrate creates the table if it doesn't exist yet, which is the only time it needs the
-// privilege to do so. Many processes may call it at the same time. If the table does
-// exist, Migrate checks it instead. It returns an error if the table has a different
-// protocol version, a trigger, a rule, row-level security, or an engine other than
-// InnoDB.
+// privilege to do so, and otherwise checks it. Many processes may call it at the same time.
 func (s *Store) Migrate(ctx context.Context) error {
 	if err := s.table.Migrate(ctx); err != nil {
 		return fmt.Errorf("segmentstore: %w", err)
@@ -117,6 +111,42 @@ func (s *Store) refusal(ctx context.Context, name string) error {
 }
 
 // Reserve reserves a connection of the *sql.DB for the statements of all stores that use
-// it, unless only one may be open. A [segment.Segment] calls it, and calls release when
-// it's closed. On SQLite, which has one writer at a time, it does nothing.
+// it. A [segment.Segment] calls it, and calls release when it's closed.
 func (s *Store) Reserve() (release func(), warning string) { return s.table.Reserve() }
+
+// ddl has the statements that create the table, in a file for each dialect.
+//
+//go:embed *.sql
+var ddl embed.FS
+
+// fetches has the statements that read and raise the bound. {table} stands for the table,
+// @min, @limit and @span for the fields of segment.Fetch, and @end for the bound of a new
+// name. @limit may be the largest integer, so no expression may exceed it.
+//
+// The answer is the start of the segment. There is none, or on MySQL -1, if the row has
+// another protocol version. If there are no numbers left, there is none either, or it is
+// at least the limit.
+var fetches = map[sqldialect.Dialect]string{
+	sqldialect.Postgres: sqlsession.Begin + `)
+INSERT INTO {table} AS segment (name, start, bound) SELECT @name, @min, @end FROM here
+ON CONFLICT (name) DO UPDATE SET
+	start = GREATEST(segment.bound, @min),
+	bound = GREATEST(segment.bound, @min) + LEAST(@span, @limit - GREATEST(segment.bound, @min))
+WHERE GREATEST(segment.bound, @min) < @limit AND segment.protocol = {protocol}
+RETURNING start`,
+
+	// MySQL assigns from left to right, so we must not read a column after assigning
+	// it. The first comment is only executed by MariaDB. MySQL has no way to limit the
+	// wait for a row in a single statement.
+	sqldialect.MySQL: `/*M! SET STATEMENT innodb_lock_wait_timeout = @seconds FOR */ INSERT INTO {table} (name, start, bound) VALUES (@name, LAST_INSERT_ID(@min), @end)
+ON DUPLICATE KEY UPDATE
+	start = IF(protocol = {protocol}, LAST_INSERT_ID(GREATEST(bound, @min)), start + 0 * LAST_INSERT_ID(-1)),
+	bound = IF(protocol = {protocol}, GREATEST(bound, @min) + GREATEST(LEAST(@span, @limit - GREATEST(bound, @min)), 0), bound)`,
+
+	sqldialect.SQLite: `INSERT INTO {table} (name, start, bound) VALUES (@name, @min, @end)
+ON CONFLICT (name) DO UPDATE SET
+	start = MAX(bound, @min),
+	bound = MAX(bound, @min) + MIN(@span, @limit - MAX(bound, @min))
+WHERE MAX(bound, @min) < @limit AND protocol = {protocol}
+RETURNING start`,
+}

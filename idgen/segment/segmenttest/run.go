@@ -22,16 +22,8 @@ import (
 func Run(t *testing.T, open func(t *testing.T) segment.Store) {
 	for _, p := range properties {
 		t.Run(p.name, func(t *testing.T) {
-			store := open(t)
-			for _, step := range p.steps {
-				if err := step.check(t.Context(), store); err != nil {
-					t.Error(err)
-				}
-			}
-			if p.check != nil {
-				if err := p.check(t.Context(), store); err != nil {
-					t.Error(err)
-				}
+			if err := p.check(t.Context(), open(t)); err != nil {
+				t.Error(err)
 			}
 		})
 	}
@@ -55,24 +47,33 @@ func (s step) check(ctx context.Context, store segment.Store) error {
 	return nil
 }
 
+// steps are fetches that follow each other.
+type steps []step
+
+func (all steps) check(ctx context.Context, store segment.Store) error {
+	var errs []error
+	for _, s := range all {
+		errs = append(errs, s.check(ctx, store))
+	}
+	return errors.Join(errs...)
+}
+
 const (
 	base int64 = 1<<53 + 1 // so large that a number that was converted to a float would be noticed
 	end  int64 = math.MaxInt64
 )
 
-// properties are what every store must have: the answers to some fetches, and what check
-// tests.
+// properties are what every store must have.
 var properties = []struct {
 	name  string
-	steps []step
 	check func(context.Context, segment.Store) error
 }{
-	{name: "a name is made on first use", steps: []step{
+	{"a name is made on first use", steps{
 		{"a", base, end, 1, base},
 		{"b", base, end, 1000, base},
 		{"c", 1, 2, 1, 1},
-	}},
-	{name: "segments follow each other", steps: []step{
+	}.check},
+	{"segments follow each other", steps{
 		{"a", base, end, 1, base},
 		{"a", base, end, 1, base + 1},
 		{"a", base, end, 100, base + 2},
@@ -80,41 +81,41 @@ var properties = []struct {
 		{"a", base, end, 1 << 32, base + 109},
 		{"a", base, end, 1, base + 109 + 1<<32},
 		{"a", base, end, 2, base + 110 + 1<<32},
-	}},
-	{name: "a fetch begins at Min if the bound is below it", steps: []step{
+	}.check},
+	{"a fetch begins at Min if the bound is below it", steps{
 		{"a", base, end, 10, base},
 		{"a", base + 9, end, 10, base + 10},    // below the bound, so it has no effect
 		{"a", base + 20, end, 10, base + 20},   // equal to the bound
 		{"a", base + 100, end, 10, base + 100}, // skips numbers
 		{"a", 1, end, 10, base + 110},          // the skipped numbers must not come back
-	}},
-	{name: "numbers end at the limit", steps: []step{
+	}.check},
+	{"numbers end at the limit", steps{
 		{"a", base, base + 25, 10, base},
 		{"a", base, base + 25, 10, base + 10},
 		{"a", base, base + 25, 10, base + 20}, // only five are left
 		{"a", base, base + 25, 10, base + 25},
 		{"a", base, base + 25, 10, base + 25},
 		{"a", base, base + 125, 10, base + 25}, // numbers above the old limit must not have been granted
-	}},
-	{name: "the limit is the caller's", steps: []step{
+	}.check},
+	{"the limit is the caller's", steps{
 		{"a", base, end, 100, base},
 		{"a", base, base + 50, 100, base + 50}, // the bound is already far above the limit
 		{"a", base, end, 100, base + 100},
-	}},
-	{name: "numbers end where int64 does", steps: []step{
+	}.check},
+	{"numbers end where int64 does", steps{
 		{"a", end - 12, end, 5, end - 12},
 		{"a", end - 12, end, end - 1, end - 7},
 		{"a", end - 12, end, end - 1, end},
 		{"b", base, end, end, base},
 		{"b", base, end, 1, end},
-	}},
-	{name: "names have nothing in common", steps: names()},
-	{name: "64 fetchers get segments of their own, up to the limit", check: fetchers},
-	{name: "a call whose context has ended does nothing", check: cancelled},
+	}.check},
+	{"names have nothing in common", names().check},
+	{"64 fetchers get segments of their own, up to the limit", fetchers},
+	{"a call whose context has ended does nothing", cancelled},
 }
 
 // names fetches two segments from each name.
-func names() (steps []step) {
+func names() (all steps) {
 	list := []string{
 		"a", "A", "ä", "a'b", `a"b`, "a`b", `a\b`, `\`, "a;b--", "100%", "$1", "?", "@min", "{table}", "a\nb", " a", "日本語", "🜁",
 		"0123456789012345678901234567890123456789012345678901234567890123", // 64 bytes
@@ -123,10 +124,10 @@ func names() (steps []step) {
 	for round := range int64(2) {
 		for i, name := range list {
 			span := int64(i + 1)
-			steps = append(steps, step{name, base, end, span, base + round*span})
+			all = append(all, step{name, base, end, span, base + round*span})
 		}
 	}
-	return steps
+	return all
 }
 
 // fetchers runs 64 goroutines that each fetch five segments, all at the same time. Calls
