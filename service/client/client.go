@@ -85,23 +85,21 @@ const (
 // replicas or two clients can overlap in time.
 type Client struct {
 	cfg    Config
-	own    bool            // whether the transport of cfg.HTTP is ours
+	http   http.Client
 	ctx    context.Context // ends with Close
 	cancel context.CancelFunc
 
-	// turn has a value while a call fetches ids. Only that call uses replicas and current.
+	// turn has a value while a call fetches ids. Only that call uses replicas.
 	turn     chan struct{}
-	replicas []replica
-	current  int // the replica that is asked first
+	replicas []*replica
 
-	mu     sync.Mutex
-	ids    []int64 // fetched but not used yet, in the order of the reply
-	closed bool
+	mu  sync.Mutex
+	ids []int64 // fetched but not used yet, in the order of the reply
 }
 
 type replica struct {
 	url     *url.URL
-	resting time.Time // until then, it's only asked last, because it failed
+	resting time.Time // until then, because it failed; zero after it has answered
 	most    int       // how many ids it allows in a request
 }
 
@@ -119,20 +117,19 @@ func New(urls []string, cfg Config) (*Client, error) {
 	case len(urls) == 0:
 		return nil, errors.New("client: there is no URL; name at least one replica, such as http://127.0.0.1:8080")
 	}
-	own := cfg.HTTP == nil
-	if own {
-		cfg.HTTP = &http.Client{Transport: http.DefaultTransport.(*http.Transport).Clone()}
+	c := &Client{cfg: cfg, turn: make(chan struct{}, 1)}
+	if cfg.HTTP != nil {
+		c.http = *cfg.HTTP
+	} else {
+		c.http.Transport = http.DefaultTransport.(*http.Transport).Clone()
 	}
-	direct := *cfg.HTTP
-	direct.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	cfg.HTTP = &direct
-	c := &Client{cfg: cfg, own: own, turn: make(chan struct{}, 1)}
+	c.http.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	for i, text := range urls {
 		u, err := url.Parse(text)
 		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil {
 			return nil, fmt.Errorf("client: URL %d is not the URL of a service; it needs http or https and a host, and no user", i+1)
 		}
-		c.replicas = append(c.replicas, replica{url: u.JoinPath("v1", "ids"), most: maxBatch})
+		c.replicas = append(c.replicas, &replica{url: u.JoinPath("v1", "ids"), most: maxBatch})
 	}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	return c, nil
@@ -142,18 +139,6 @@ func New(urls []string, cfg Config) (*Client, error) {
 // waits for the service until ctx ends. The error is an [*Error] or [ErrClosed], or wraps
 // the error of ctx.
 func (c *Client) Next(ctx context.Context) (int64, error) {
-	c.mu.Lock()
-	if len(c.ids) > 0 && !c.closed {
-		id := c.ids[0]
-		c.ids = c.ids[1:]
-		low := len(c.ids) <= c.cfg.Batch
-		c.mu.Unlock()
-		if low {
-			c.refill()
-		}
-		return id, nil
-	}
-	c.mu.Unlock()
 	ids, err := c.take(ctx, 1)
 	if err != nil {
 		return 0, err
@@ -181,119 +166,87 @@ func (c *Client) Append(ctx context.Context, dst []int64, n int) ([]int64, error
 	return append(dst, ids...), nil
 }
 
-// take returns n ids: first those that were already fetched, then new ones.
+// take returns n ids that were fetched. If there are fewer, it waits for its turn and
+// fetches the missing ones.
 func (c *Client) take(ctx context.Context, n int) ([]int64, error) {
+	if c.ctx.Err() != nil {
+		return nil, ErrClosed
+	}
+	ids, missing := c.ready(n)
+	if missing == 0 {
+		return ids, nil
+	}
 	select {
 	case c.turn <- struct{}{}:
 	case <-ctx.Done():
 		return nil, fmt.Errorf("client: waiting for ids: %w", ctx.Err())
 	}
 	defer func() { <-c.turn }()
-	c.mu.Lock()
-	ids, closed := c.ids, c.closed
-	c.ids = nil
-	c.mu.Unlock()
-	if closed {
-		return nil, ErrClosed
-	}
-	var err error
-	if missing := n - len(ids); missing > 0 {
-		var fresh []int64
-		fresh, err = c.fetch(ctx, max(missing, c.cfg.Batch))
-		ids = append(ids, fresh...)
-	}
-	if err != nil {
-		n = 0
-	}
-	c.keep(ids[n:])
-	return ids[:n:n], err
-}
-
-// refill fetches a batch in the background, unless a fetch is running.
-func (c *Client) refill() {
-	select {
-	case c.turn <- struct{}{}:
-	default:
-		return
-	}
-	go func() {
-		defer func() { <-c.turn }()
-		ids, _ := c.fetch(c.ctx, c.cfg.Batch) // no need for the error, because a call that runs out of ids tries again and reports it
-		c.keep(ids)
-	}()
-}
-
-// keep keeps ids for later calls. The caller must have the turn.
-func (c *Client) keep(ids []int64) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if !c.closed {
-		c.ids = append(slices.Clip(c.ids), ids...)
-	}
-}
-
-// fetch gets n new ids. It sends several requests if n is too large for a single reply.
-func (c *Client) fetch(ctx context.Context, n int) (ids []int64, err error) {
-	for len(ids) < n {
-		part, err := c.fetchPart(ctx, n-len(ids))
-		if err != nil {
-			return nil, err // this loses the ids that we already have, which is harmless
-		}
-		ids = append(ids, part...)
-	}
-	return ids, nil
-}
-
-// fetchPart gets n ids, or as many as a replica allows in a request. It asks one replica
-// after the other, starting with those that haven't failed recently.
-func (c *Client) fetchPart(ctx context.Context, n int) ([]int64, error) {
-	var last error
-	for _, i := range c.order() {
-		r := &c.replicas[i]
-		ids, err := c.request(ctx, r.url, min(n, r.most))
-		e, failed := errors.AsType[*Error](err)
-		if failed && 0 < e.max && e.max < min(n, r.most) {
-			r.most = e.max
-			ids, err = c.request(ctx, r.url, r.most)
-			e, failed = errors.AsType[*Error](err)
-		}
-		if err == nil {
-			c.current, r.resting = i, time.Time{}
+	for {
+		if ids, missing = c.ready(n); missing == 0 {
 			return ids, nil
 		}
-		if ctx.Err() != nil {
-			return nil, fmt.Errorf("client: waiting for ids: %w", ctx.Err())
+		if err := c.fetch(ctx, max(missing, c.cfg.Batch)); err != nil {
+			return nil, err
 		}
-		rest := time.Second
-		if failed && e.RetryAfter > 0 {
-			rest = e.RetryAfter
-		}
-		r.resting = time.Now().Add(rest)
-		last = err
 	}
-	return nil, last
 }
 
-// order returns the replicas in the order in which they should be asked.
-func (c *Client) order() []int {
-	now := time.Now()
-	var well, resting []int
-	for k := range c.replicas {
-		i := (c.current + k) % len(c.replicas)
-		if now.Before(c.replicas[i].resting) {
-			resting = append(resting, i)
-		} else {
-			well = append(well, i)
+// ready takes n ids of those that were fetched, or none if some are missing. If few are
+// left, it fetches a batch in the background, unless a fetch is running.
+func (c *Client) ready(n int) (ids []int64, missing int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.ids) < n {
+		return nil, n - len(c.ids)
+	}
+	ids, c.ids = c.ids[:n:n], c.ids[n:]
+	if len(c.ids) <= c.cfg.Batch {
+		select {
+		case c.turn <- struct{}{}:
+			go func() {
+				defer func() { <-c.turn }()
+				_ = c.fetch(c.ctx, c.cfg.Batch) // a call that runs out of ids tries again and reports the error
+			}()
+		default:
 		}
 	}
-	return append(well, resting...)
+	return ids, 0
+}
+
+// fetch gets n new ids, or as many as a replica allows in a request. It asks one replica
+// after the other, starting with the one that has answered last, and then those that
+// failed longest ago. The caller must have the turn.
+func (c *Client) fetch(ctx context.Context, n int) error {
+	var last error
+	slices.SortStableFunc(c.replicas, func(a, b *replica) int { return a.resting.Compare(b.resting) })
+	for _, r := range c.replicas {
+		ids, failed := c.request(ctx, r.url, min(n, r.most))
+		if failed != nil && 0 < failed.max && failed.max < min(n, r.most) {
+			r.most = failed.max
+			ids, failed = c.request(ctx, r.url, r.most)
+		}
+		switch {
+		case failed == nil:
+			r.resting = time.Time{}
+			c.mu.Lock()
+			c.ids = append(c.ids, ids...)
+			c.mu.Unlock()
+			return nil
+		case ctx.Err() != nil:
+			return fmt.Errorf("client: waiting for ids: %w", ctx.Err())
+		}
+		r.resting = time.Now().Add(cmp.Or(failed.RetryAfter, time.Second))
+		last = failed
+	}
+	return last
 }
 
 // request sends a request to a replica. Each request has its own nonce, so we notice if a
 // cache or a proxy gives us the reply to another request.
-func (c *Client) request(ctx context.Context, u *url.URL, n int) ([]int64, error) {
+func (c *Client) request(ctx context.Context, u *url.URL, n int) ([]int64, *Error) {
 	at := u.Scheme + "://" + u.Host
-	fail := func(err error) ([]int64, error) { return nil, &Error{URL: at, Err: err} }
+	fail := func(err error) ([]int64, *Error) { return nil, &Error{URL: at, Err: err} }
 	ctx, cancel := context.WithTimeout(ctx, c.cfg.Timeout)
 	defer cancel()
 	nonce := rand.Text()
@@ -307,7 +260,7 @@ func (c *Client) request(ctx context.Context, u *url.URL, n int) ([]int64, error
 	if c.cfg.Token != "" {
 		r.Header.Set("Authorization", "Bearer "+c.cfg.Token)
 	}
-	response, err := c.cfg.HTTP.Do(r)
+	response, err := c.http.Do(r)
 	if err != nil {
 		if e, ok := errors.AsType[*url.Error](err); ok {
 			err = e.Err // without the URL
@@ -335,7 +288,7 @@ func (c *Client) request(ctx context.Context, u *url.URL, n int) ([]int64, error
 	case response.StatusCode != http.StatusOK && (json.Unmarshal(text, &body) != nil || body.Error.Code == ""):
 		return fail(fmt.Errorf("it replied %s", response.Status))
 	case response.StatusCode != http.StatusOK:
-		wait := time.Duration(min(body.Error.RetryAfterSeconds, 1e6) * float64(time.Second))
+		wait := time.Duration(min(max(body.Error.RetryAfterSeconds, 0), 1e6) * float64(time.Second))
 		return nil, &Error{at, body.Error.Code, wait, errors.New(body.Error.Message), body.Error.Max}
 	case response.Header.Get("Snowkey-Nonce") != nonce:
 		return fail(errors.New("the reply is that to another request; does a cache stand between? Its ids are not used"))
@@ -388,12 +341,8 @@ func parseID(text []byte) (int64, bool) {
 // Close closes the client. Any ids left over are lost, and later calls return
 // [ErrClosed]. Calls in progress continue until their own context ends.
 func (c *Client) Close() {
-	c.mu.Lock()
-	c.closed = true
-	c.ids = nil
-	c.mu.Unlock()
 	c.cancel()
-	if c.own {
-		c.cfg.HTTP.CloseIdleConnections()
+	if c.cfg.HTTP == nil {
+		c.http.CloseIdleConnections()
 	}
 }

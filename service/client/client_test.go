@@ -393,7 +393,7 @@ func TestLimitOfAReplica(t *testing.T) {
 	if err != nil || len(ids) != 11 || len(slices.Compact(ids)) != 11 {
 		t.Errorf("got %d, %v", ids, err)
 	}
-	if want := []int64{11, 3, 3, 3, 2}; !slices.Equal(s.counts, want) {
+	if want := []int64{11, 3, 3, 3, 3}; !slices.Equal(s.counts, want) {
 		t.Errorf("it asked for %d ids, want %d", s.counts, want)
 	}
 }
