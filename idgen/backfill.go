@@ -82,16 +82,14 @@ type place struct {
 
 // NewBackfill checks cfg and returns a Backfill.
 func NewBackfill(cfg BackfillConfig) (*Backfill, error) {
-	if cfg.Layout.IsZero() {
-		cfg.Layout = DefaultLayout()
-	}
-	cfg.Field = cmp.Or(cfg.Field, "CreatedAt")
-	l := cfg.Layout
+	pool := Config{Layout: cfg.Layout, NoSpread: true}.withDefaults()
+	l := pool.Layout
+	cfg.Layout, cfg.Field = l, cmp.Or(cfg.Field, "CreatedAt")
 	if err := l.worker.check(workerField, cfg.Worker); err != nil {
 		return nil, err
 	}
 	b := &Backfill{
-		core:   newCore(Config{Layout: l, NoSpread: true}.withDefaults()),
+		core:   newCore(pool),
 		shared: l.fixed | l.worker.put(cfg.Worker),
 		tables: map[string]place{},
 	}
@@ -100,7 +98,7 @@ func NewBackfill(cfg BackfillConfig) (*Backfill, error) {
 	if end := l.Lifetime().End; cfg.End.IsZero() || cfg.End.After(end) {
 		cfg.End = end
 	} else if tick, err := l.tick(cfg.End); err == nil { // otherwise it is the end of the lifetime
-		b.core.limit = tick << b.core.seqBits
+		b.core.limit = tick << l.sequence.bits
 	} else if cfg.End.Before(end) {
 		return nil, err
 	}
@@ -135,12 +133,12 @@ func (b *Backfill) At(table string, times []time.Time) ([]int64, error) {
 			return nil, &rowError{i, fmt.Errorf("its time %s is before that of an earlier call for %q, %s; pass the rows in the order of their times, or use another worker number",
 				stamp(times[i]), table, stamp(b.cfg.Layout.timeOf(p.latest)))}
 		}
-		next := max(p.last+1, tick<<b.core.seqBits+b.core.spread.at(tick))
+		next := max(p.last+1, tick<<b.core.sequence.bits+b.core.spread.at(tick))
 		if next >= b.core.limit {
 			return nil, &rowError{i, fmt.Errorf("the id of its time %s would not be before %s, when processes may begin to use worker number %d; take the ids of new rows from a pool",
 				stamp(times[i]), stamp(b.cfg.End), b.cfg.Worker)}
 		}
-		if by := next>>b.core.seqBits - tick; by > 0 {
+		if by := next>>b.core.sequence.bits - tick; by > 0 {
 			moved, furthest = moved+1, max(furthest, time.Duration(by)*b.core.unit)
 		}
 		ids[i] = b.core.id(b.shared, next)

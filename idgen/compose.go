@@ -26,7 +26,7 @@ func (l Layout) Decode(id int64) Parts {
 		Sequence: l.sequence.get(u),
 	}
 	for _, c := range l.constants {
-		p.Fixed = append(p.Fixed, c.span.get(u))
+		p.Fixed = append(p.Fixed, c.get(u))
 	}
 	return p
 }
@@ -35,7 +35,7 @@ func (l Layout) Decode(id int64) Parts {
 // p.Fixed is nil, fixed fields get the layout's own values. Parts are never truncated:
 // you'll get an error if one doesn't fit its field.
 func (l Layout) Compose(p Parts) (int64, error) {
-	tick, err := l.tickUpTo(int64(l.time.max()), p.Time)
+	tick, err := l.tickUpTo(l.time.max(), p.Time)
 	if err != nil {
 		return 0, err
 	}
@@ -49,15 +49,13 @@ func (l Layout) Compose(p Parts) (int64, error) {
 	put(workerField, l.worker, p.Worker)
 	put(rollbackField, l.rollback, p.Rollback)
 	put(sequenceField, l.sequence, p.Sequence)
-	switch len(p.Fixed) {
-	case len(l.constants):
-		for i, c := range l.constants {
-			put(c.name, c.span, p.Fixed[i])
-		}
-	case 0:
+	if len(p.Fixed) == 0 {
 		id |= l.fixed
-	default:
+	} else if len(p.Fixed) != len(l.constants) {
 		return 0, fmt.Errorf("idgen: Parts.Fixed has %d values but the layout has %d fixed fields; give one for each, or nil for the layout's own", len(p.Fixed), len(l.constants))
+	}
+	for i, v := range p.Fixed {
+		put(l.constants[i].name, l.constants[i].span, v)
 	}
 	if err != nil {
 		return 0, err

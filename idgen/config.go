@@ -75,15 +75,10 @@ func (cfg Config) withDefaults() Config {
 	if cfg.Layout.IsZero() {
 		cfg.Layout = DefaultLayout()
 	}
-	limit := func(d *time.Duration, zero time.Duration) {
-		if *d == 0 {
-			*d = zero
-		}
-		*d = max(*d, 0)
-	}
-	limit(&cfg.MaxAhead, max(10*time.Millisecond, cfg.Layout.unit))
-	limit(&cfg.MaxWait, min(max(500*time.Millisecond, cfg.Layout.unit), 5*time.Second))
-	limit(&cfg.MaxBehind, max(time.Minute, cfg.MaxWait))
+	unit := cfg.Layout.unit
+	cfg.MaxAhead = max(cmp.Or(cfg.MaxAhead, max(10*time.Millisecond, unit)), 0)
+	cfg.MaxWait = max(cmp.Or(cfg.MaxWait, min(max(500*time.Millisecond, unit), 5*time.Second)), 0)
+	cfg.MaxBehind = max(cmp.Or(cfg.MaxBehind, max(time.Minute, cfg.MaxWait)), 0)
 	cfg.MaxNames = cmp.Or(cfg.MaxNames, 1<<16)
 	return cfg
 }

@@ -56,10 +56,7 @@ type CountError struct {
 }
 
 func (e *CountError) Error() string {
-	if e.Count < 0 {
-		return fmt.Sprintf("idgen: cannot reserve %d ids; ask for 0 or more", e.Count)
-	}
-	return fmt.Sprintf("idgen: cannot reserve %d ids in one step; ask for %d at most", e.Count, e.Max)
+	return fmt.Sprintf("idgen: cannot reserve %d ids in one step; ask for 0 to %d", e.Count, e.Max)
 }
 
 // An OverlapError is returned by [Layout.Compatible] if both layouts can make the same
@@ -75,10 +72,4 @@ func (e *OverlapError) Error() string {
 	}
 	return fmt.Sprintf("idgen: the layouts overlap: id %d is %s in the new one and %s in the old; use another value in a fixed field, or another namespace for another table",
 		e.ID, in(e.New), in(e.Old))
-}
-
-// layoutError says what is wrong with a field, the epoch, the unit or the whole layout,
-// and what to do.
-func layoutError(field, reason string) error {
-	return errors.New("idgen: invalid layout: " + field + " " + reason)
 }

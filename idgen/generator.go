@@ -5,6 +5,7 @@ import (
 	"context"
 	"log/slog"
 	"math/bits"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -35,27 +36,21 @@ type Generator struct {
 	*core
 	tenure atomic.Pointer[tenure] // the current one, or the last one, which is sealed
 
-	// skipped counts the numbers that no call issues. A call that skips numbers adds them
-	// before it swaps last. That way, a reader that reads last first may count too few
-	// ids, but never too many. See base.
+	// skipped is such that last - skipped ids were issued, or -skipped once the tenure is
+	// sealed. A call that skips numbers adds them before it swaps last. That way, a reader
+	// that reads last first may count too few ids, but never too many.
 	skipped atomic.Int64
 
 	clock  clock
 	name   string
 	downAt atomic.Int64 // the last number when the generator most recently logged that it is down
-
-	// base is such that base + last - skipped ids were issued, or base - skipped once the
-	// tenure is sealed. Guarded by mu.
-	base int64
 }
 
 // core is what all generators of a pool share. After NewPool, only the fields from mu on
 // change.
 type core struct {
-	// Where the parts are in a number and in an id. We always shift by shift&63, because
-	// then the compiler needs just one instruction for the shift.
-	seqBits, counterBits               uint8
-	timeShift, seqShift, rollbackShift uint8
+	spans             // of the layout
+	counterBits uint8 // the bits of a number below the rollback number
 
 	// tick multiplies by inverse and shifts instead of dividing by the unit.
 	inverseShift uint8
@@ -69,8 +64,10 @@ type core struct {
 	cfg     Config        // with defaults
 	maxLead time.Duration // MaxAhead + MaxWait
 	keeper  leased.Keeper // nil unless the pool is leased
-	refuse  error         // the error of calls after Close
-	closed  chan struct{} // closed once all tenures are sealed for good
+
+	// life ends once all tenures are sealed for good. Its cause is the error of later calls.
+	life context.Context
+	stop context.CancelCauseFunc
 
 	mu      sync.Mutex
 	changed chan struct{} // closed and replaced whenever a tenure begins, ends or is extended
@@ -124,9 +121,9 @@ func (g *Generator) Next(ctx context.Context) (int64, error) {
 	for {
 		last := t.last.Load()
 		number := last + 1
-		at := number >> (g.seqBits & 63)
+		at := number >> (g.sequence.bits & 63)
 		if at < tick { // the tick of number has ended
-			at, number = tick, tick<<(g.seqBits&63)+g.spread.at(tick)
+			at, number = tick, tick<<(g.sequence.bits&63)+g.spread.at(tick)
 		}
 		// A number with a rollback number is above any bound.
 		if last < 0 || number >= t.bound.Load() || at-tick > t.ticksAhead {
@@ -145,6 +142,54 @@ func (g *Generator) nextSlowly(ctx context.Context) (int64, error) {
 	}
 	return g.id(t.shared, first), nil
 }
+
+// maxBatch bounds the memory that one call can take.
+const maxBatch = 1 << 24
+
+// Append reserves n ids in one step, appends them to dst in ascending order and returns
+// the extended slice. No other call gets an id in between. It waits in the same cases as
+// [Generator.Next] and returns the same errors, plus a [*CountError] if n is negative or
+// above 16,777,216, or if n ids need more ticks than [Config.MaxAhead] and MaxWait allow.
+// On error, dst is unchanged.
+func (g *Generator) Append(ctx context.Context, dst []int64, n int) ([]int64, error) {
+	most := int64(maxBatch)
+	if ticks := max(g.maxLead/max(g.unit, 1), 1); int64(ticks) < maxBatch>>g.sequence.bits {
+		most = int64(ticks) << g.sequence.bits
+	}
+	switch {
+	case n < 0 || int64(n) > most:
+		return dst, &CountError{Count: int64(n), Max: most}
+	case n == 0:
+		return dst, nil
+	}
+	t, number, err := g.reserve(ctx, int64(n))
+	if err != nil {
+		return dst, err
+	}
+	start := len(dst)
+	dst = slices.Grow(dst, n)[:start+n]
+	g.fill(dst[start:], t.shared, number)
+	return dst, nil
+}
+
+// fill sets ids to the ids of consecutive numbers, starting with number. Within a tick,
+// they are one step of the sequence field apart.
+func (g *Generator) fill(ids []int64, shared uint64, number int64) {
+	step, highest := int64(g.sequence.put(1)), g.sequence.max()
+	for len(ids) > 0 {
+		run := min(int64(len(ids)), highest-number&highest+1)
+		id := g.id(shared, number)
+		for i := range ids[:run] {
+			ids[i] = id
+			id += step
+		}
+		ids = ids[run:]
+		number += run
+	}
+}
+
+// NextN returns n new ids in ascending order. See [Generator.Append].
+func (g *Generator) NextN(ctx context.Context, n int) ([]int64, error) { return g.Append(ctx, nil, n) }
 
 // reserve takes n consecutive numbers of the tenure and returns the first of them once
 // the clock is within maxAhead of the last.
@@ -222,28 +267,25 @@ func (c *core) next(last, n int64, now time.Duration) int64 {
 func (c *core) fresh(now time.Duration, n int64) int64 {
 	tick := c.tick(now)
 	// If n ids fit into one tick, start low enough that they all do.
-	room := max(1<<c.seqBits-n, 0)
-	return tick<<c.seqBits + min(c.spread.at(tick), room)
+	room := max(c.sequence.max()+1-n, 0)
+	return tick<<c.sequence.bits + min(c.spread.at(tick), room)
 }
 
 // counter strips the rollback number from number.
 func (c *core) counter(number int64) int64 { return number & (1<<(c.counterBits&63) - 1) }
 
-// sequence returns the part of number that counts within its tick.
-func (c *core) sequence(number int64) int64 { return number & (1<<(c.seqBits&63) - 1) }
-
 // start returns the start of the tick of number, as the time since the epoch.
 func (c *core) start(number int64) time.Duration {
-	return time.Duration(c.counter(number)>>(c.seqBits&63)) * c.unit
+	return time.Duration(c.counter(number)>>(c.sequence.bits&63)) * c.unit
 }
 
 // id returns the id made from number, where shared are the bits that all ids of the
 // tenure have in common.
 func (c *core) id(shared uint64, number int64) int64 {
 	return int64(shared |
-		uint64(number)>>(c.counterBits&63)<<(c.rollbackShift&63) |
-		uint64(c.counter(number))>>(c.seqBits&63)<<(c.timeShift&63) |
-		uint64(c.sequence(number))<<(c.seqShift&63))
+		c.rollback.put(number>>(c.counterBits&63)) |
+		c.time.put(c.counter(number)>>(c.sequence.bits&63)) |
+		c.sequence.put(number&c.sequence.max()))
 }
 
 // lead returns how far the tick of number is ahead of the clock, or NoLimit if a
@@ -273,7 +315,7 @@ func (g *Generator) rotateFrom(t *tenure, last int64, now time.Duration) bool {
 }
 
 func (g *Generator) rollbacksLeft(last int64) int64 {
-	return int64(g.cfg.Layout.rollback.max()) - last>>g.counterBits
+	return g.rollback.max() - last>>g.counterBits
 }
 
 // late returns the error for a call whose id would be ahead of the clock by lead. If
@@ -288,7 +330,7 @@ func (g *Generator) late(t *tenure, last int64, lead time.Duration) error {
 	g.clockErrors.Add(1)
 	err := &ClockError{Behind: lead, RetryAfter: lead - t.maxAhead, MaxWait: g.cfg.MaxWait}
 	if g.cfg.Rotate && g.rollbacksLeft(last) == 0 {
-		err.Rollbacks = int(g.cfg.Layout.rollback.max())
+		err.Rollbacks = int(g.rollback.max())
 	}
 	return err
 }

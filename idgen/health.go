@@ -76,7 +76,7 @@ func (g *Generator) Health() Health {
 	next := g.next(last, 1, now)
 	behind := max(g.lead(next, now), 0)
 	switch {
-	case last < 0 && g.isOver():
+	case last < 0 && g.life.Err() != nil:
 		h.State = Closed
 	case last < 0:
 		h.State = Unleased
@@ -170,7 +170,7 @@ func (p *Pool) Stats() Stats {
 		if last > 0 {
 			s.Lead = max(s.Lead, p.lead(last, now))
 		}
-		s.Issued += g.base + max(last, 0) - g.skipped.Load()
+		s.Issued += max(last, 0) - g.skipped.Load()
 	}
 	p.issued = max(p.issued, s.Issued)
 	s.Issued = p.issued

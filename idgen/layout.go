@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/bits"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -28,28 +29,39 @@ type Layout struct {
 	epoch  time.Time
 	unit   time.Duration
 	fields []Field
+	bits   int // of all fields
 
-	time, worker, rollback, sequence span
-	constants                        []constant // the fixed fields, highest first
-	fixed                            uint64     // the bits that the fixed fields set in each id
-	bits                             uint
+	spans
+	constants []constant // the fixed fields, highest first
+	fixed     uint64     // the bits that they set in each id
+}
+
+// spans are the places of the fields that are not fixed. A field that is missing has no
+// bits.
+type spans struct{ time, worker, rollback, sequence span }
+
+// of returns the place of the field with this name, or nil if only a fixed field can have
+// the name.
+func (s *spans) of(name string) *span {
+	return map[string]*span{timeField: &s.time, workerField: &s.worker, rollbackField: &s.rollback, sequenceField: &s.sequence}[name]
 }
 
 type constant struct {
 	name string
-	span span
+	span
 }
 
-// span is the place of a field: its width in bits and the number of bits below it.
-type span struct{ shift, bits uint }
+// span is the place of a field: its width in bits and the number of bits below it. We
+// always shift by shift&63, because then the compiler needs just one instruction for it.
+type span struct{ shift, bits uint8 }
 
-func (s span) max() uint64         { return 1<<s.bits - 1 }
-func (s span) mask() uint64        { return s.max() << s.shift }
-func (s span) put(v int64) uint64  { return uint64(v) << s.shift }
-func (s span) get(id uint64) int64 { return int64(id >> s.shift & s.max()) }
+func (s span) max() int64          { return 1<<(s.bits&63) - 1 }
+func (s span) mask() uint64        { return s.put(s.max()) }
+func (s span) put(v int64) uint64  { return uint64(v) << (s.shift & 63) }
+func (s span) get(id uint64) int64 { return int64(id>>(s.shift&63)) & s.max() }
 func (s span) check(name string, v int64) error {
-	if v < 0 || uint64(v) > s.max() {
-		return fmt.Errorf("idgen: %s %d does not fit its field (0 to %d); use a number in that range or a layout with a wider field", name, v, int64(s.max()))
+	if v < 0 || v > s.max() {
+		return fmt.Errorf("idgen: %s %d does not fit its field (0 to %d); use a number in that range or a layout with a wider field", name, v, s.max())
 	}
 	return nil
 }
@@ -97,82 +109,69 @@ func Fixed(name string, bits int, value int64) Field {
 func NewLayout(epoch time.Time, unit time.Duration, fields ...Field) (Layout, error) {
 	epoch = epoch.UTC() // also drops the reading of the monotonic clock, if there is one
 	l := Layout{epoch: epoch, unit: unit, fields: slices.Clone(fields)}
-	switch {
-	case epoch.Before(time.Unix(0, 0)):
-		return Layout{}, layoutError("epoch", fmt.Sprintf("%s is before 1970; use a later one", epoch.Format(time.RFC3339)))
-	case epoch.Year() > 9999:
-		return Layout{}, layoutError("epoch", fmt.Sprintf("%s is after 9999, which its text cannot hold; use an earlier one", epoch.Format(time.RFC3339)))
-	case unit <= 0:
-		return Layout{}, layoutError("unit", fmt.Sprintf("%v is not positive; use time.Millisecond or another duration", unit))
-	}
 	for _, f := range fields {
-		if f.Bits < 1 || f.Bits > 63 {
-			return Layout{}, layoutError(f.Name, fmt.Sprintf("has %d bits; use 1 to 63, or leave the field out", f.Bits))
-		}
-		l.bits += uint(f.Bits)
+		l.bits += f.Bits
 	}
-	if l.bits > 64 {
-		return Layout{}, layoutError("layout", fmt.Sprintf("has %d bits; make the fields 63 bits together", l.bits))
-	}
-	if err := l.place(); err != nil {
-		return Layout{}, err
-	}
-	if high, _ := bits.Mul64(l.time.max(), uint64(unit)); high >= uint64(time.Second)>>2 { // 2^62 s
-		return Layout{}, layoutError("time", fmt.Sprintf("of %d bits × %v outlasts the calendar of package time; use fewer bits", l.time.bits, unit))
-	}
-	return l, nil
-}
-
-// place sets the span of each field in order, and checks that the fields go together.
-func (l *Layout) place() error {
-	shift := l.bits
-	names := map[string]bool{}
-	for _, f := range l.fields {
-		shift -= uint(f.Bits)
-		at, variable := span{shift, uint(f.Bits)}, l.span(f.Name)
+	below, names := l.bits, map[string]bool{}
+	for _, f := range fields {
+		below -= f.Bits
+		at, variable := span{uint8(below), uint8(f.Bits)}, l.of(f.Name)
 		switch {
 		case f.Name == "" || names[f.Name]:
-			return layoutError(cmp.Or(f.Name, "field"), "needs a unique name; rename it")
+			return invalid(cmp.Or(f.Name, "field"), "needs a unique name; rename it")
 		case strings.ContainsAny(f.Name, ":│"):
-			return layoutError(f.Name, "has a ':' or '│' in its name, which separate the fields in a layout's text; rename it")
-		case f.Fixed && (f.Value < 0 || uint64(f.Value) > at.max()):
-			return layoutError(f.Name, fmt.Sprintf("%d does not fit its field (0 to %d); use a number in that range or more bits", f.Value, at.max()))
+			return invalid(f.Name, "has a ':' or '│' in its name, which separate the fields in a layout's text; rename it")
+		case f.Bits < 1 || f.Bits > 63:
+			return invalid(f.Name, "has %d bits; use 1 to 63, or leave the field out", f.Bits)
+		case f.Fixed && (f.Value < 0 || f.Value > at.max()):
+			return invalid(f.Name, "%d does not fit its field (0 to %d); use a number in that range or more bits", f.Value, at.max())
 		case f.Fixed:
 			l.constants = append(l.constants, constant{f.Name, at})
 			l.fixed |= at.put(f.Value)
 		case variable == nil:
-			return layoutError(f.Name, "is not fixed, and its name is neither time, worker, rollback nor sequence; use idgen.Fixed or one of these names")
+			return invalid(f.Name, "is not fixed, and its name is neither time, worker, rollback nor sequence; use idgen.Fixed or one of these names")
 		case f.Name != timeField && l.time.bits == 0:
-			return layoutError(f.Name, "is above time, so ids would not ascend; put it below")
+			return invalid(f.Name, "is above time, so ids would not ascend; put it below")
 		case f.Value != 0:
-			return layoutError(f.Name, fmt.Sprintf("has the value %d, but only fixed fields have one; leave it out", f.Value))
+			return invalid(f.Name, "has the value %d, but only fixed fields have one; leave it out", f.Value)
 		default:
 			*variable = at
 		}
 		names[f.Name] = true
 	}
+	high, _ := bits.Mul64(uint64(l.time.max()), uint64(unit))
 	switch {
+	case l.bits > 64:
+		return invalid("layout", "has %d bits; make the fields 63 bits together", l.bits)
 	case l.time.bits == 0:
-		return layoutError("time", "is missing; add idgen.Time(bits)")
+		return invalid("time", "is missing; add idgen.Time(bits)")
 	case l.sequence.bits == 0:
-		return layoutError("sequence", "is missing; add idgen.Sequence(bits)")
+		return invalid("sequence", "is missing; add idgen.Sequence(bits)")
 	case l.fixed>>63 != 0:
-		return layoutError(l.fields[0].Name, "sets the sign bit, so every id would be negative; use a value with a zero in its highest bit")
+		return invalid(fields[0].Name, "sets the sign bit, so every id would be negative; use a value with a zero in its highest bit")
+	case epoch.Before(time.Unix(0, 0)):
+		return invalid("epoch", "%s is before 1970; use a later one", epoch.Format(time.RFC3339))
+	case epoch.Year() > 9999:
+		return invalid("epoch", "%s is after 9999, which its text cannot hold; use an earlier one", epoch.Format(time.RFC3339))
+	case unit <= 0:
+		return invalid("unit", "%v is not positive; use time.Millisecond or another duration", unit)
+	case high >= uint64(time.Second)>>2: // 2^62 s
+		return invalid("time", "of %d bits × %v outlasts the calendar of package time; use fewer bits", l.time.bits, unit)
 	}
-	return nil
+	return l, nil
 }
 
-// span returns the place of the field with this name, or nil if only a fixed field can
-// have the name.
-func (l *Layout) span(name string) *span {
-	return map[string]*span{timeField: &l.time, workerField: &l.worker, rollbackField: &l.rollback, sequenceField: &l.sequence}[name]
+// invalid returns an error that says what is wrong with a field, the epoch, the unit or the
+// whole layout, and what to do.
+func invalid(what, format string, args ...any) (Layout, error) {
+	return Layout{}, fmt.Errorf("idgen: invalid layout: "+what+" "+format, args...)
 }
 
 // WithFixed returns the layout with this value in the fixed field name.
 func (l Layout) WithFixed(name string, value int64) (Layout, error) {
 	i := slices.IndexFunc(l.fields, func(f Field) bool { return f.Fixed && f.Name == name })
 	if i < 0 {
-		return Layout{}, layoutError(name, "is not a fixed field of this layout; see Layout.Fields")
+		return invalid(name, "is not a fixed field of this layout; see Layout.Fields")
 	}
 	fields := slices.Clone(l.fields)
 	fields[i].Value = value
@@ -195,7 +194,7 @@ func (l Layout) Unit() time.Duration { return l.unit }
 func (l Layout) Fields() []Field { return slices.Clone(l.fields) }
 
 // IsZero reports whether l is the zero Layout, which has no fields.
-func (l Layout) IsZero() bool { return l.bits == 0 }
+func (l Layout) IsZero() bool { return l.unit == 0 }
 
 // between separates the fields in the text of a layout.
 const between = " │ "
@@ -204,21 +203,61 @@ const between = " │ "
 //
 //	0:1 │ time:41 × 1ms since 2025-01-01T00:00:00Z │ worker:10 │ sequence:12
 func (l Layout) String() string {
-	var b strings.Builder
+	var fields []string
 	if unused := 64 - l.bits; unused > 0 {
-		fmt.Fprintf(&b, "0:%d", unused)
+		fields = append(fields, fmt.Sprintf("0:%d", unused))
 	}
 	for _, f := range l.fields {
-		if b.Len() > 0 {
-			b.WriteString(between)
-		}
-		fmt.Fprintf(&b, "%s:%d", f.Name, f.Bits)
+		text := fmt.Sprintf("%s:%d", f.Name, f.Bits)
 		switch {
 		case f.Fixed:
-			fmt.Fprintf(&b, " = %d", f.Value)
+			text += fmt.Sprintf(" = %d", f.Value)
 		case f.Name == timeField:
-			fmt.Fprintf(&b, " × %v since %s", l.unit, l.epoch.Format(time.RFC3339Nano))
+			text += fmt.Sprintf(" × %v since %s", l.unit, l.epoch.Format(time.RFC3339Nano))
 		}
+		fields = append(fields, text)
 	}
-	return b.String()
+	return strings.Join(fields, between)
+}
+
+// ParseLayout returns the layout with this text. It's the exact inverse of
+// [Layout.String] and only accepts that spelling, so two layouts are equal if and only if
+// their texts are.
+func ParseLayout(text string) (Layout, error) {
+	var epoch time.Time
+	var unit time.Duration
+	var fields []Field
+	for i, field := range strings.Split(text, between) {
+		// name:bits, name:bits = value or time:bits × unit since epoch
+		name, rest, _ := strings.Cut(field, ":")
+		bits, value, fixed := strings.Cut(rest, " = ")
+		f := Field{Name: name, Fixed: fixed}
+		var errs [4]error
+		switch {
+		case i == 0 && name == "0" && !fixed:
+			continue // the unused bits
+		case fixed:
+			f.Value, errs[0] = strconv.ParseInt(value, 10, 64)
+		case name == timeField:
+			bits, rest, _ = strings.Cut(bits, " × ")
+			ticks, since, _ := strings.Cut(rest, " since ")
+			unit, errs[1] = time.ParseDuration(ticks)
+			epoch, errs[2] = time.Parse(time.RFC3339Nano, since)
+		}
+		f.Bits, errs[3] = strconv.Atoi(bits)
+		if err := cmp.Or(errs[:]...); err != nil {
+			return invalid("layout", "%q is not what Layout.String writes (%v); use its text unchanged", text, err)
+		}
+		fields = append(fields, f)
+	}
+	l, err := NewLayout(epoch, unit, fields...)
+	if err != nil {
+		return Layout{}, err
+	}
+	// Reject other spellings, such as a unit of 1000ms, as well as a wrong number of
+	// unused bits.
+	if written := l.String(); written != text {
+		return invalid("layout", "%q is not in the form that Layout.String writes; write %q", text, written)
+	}
+	return l, nil
 }

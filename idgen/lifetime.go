@@ -46,7 +46,7 @@ func (l Layout) maxTick() int64 {
 	if l.time.shift+l.time.bits == 64 {
 		t >>= 1
 	}
-	return min(int64(t), int64(NoLimit/l.unit)-1)
+	return min(t, int64(NoLimit/l.unit)-1)
 }
 
 // tick returns the tick of t, or an error if t is outside the layout's lifetime.

@@ -73,14 +73,14 @@ func TestParseLayoutRefuses(t *testing.T) {
 		{"", "unchanged"},
 		{"nonsense", "unchanged"},
 		{swap("│ worker", "| worker"), "unchanged"},
-		{swap("worker:6", "worker"), "is no int"},
-		{swap("worker:6", "node:6"), "holds no value"},
-		{swap("worker:6", "worker:6 = x"), "is no int64"},
+		{swap("worker:6", "worker"), "invalid syntax"},
+		{swap("worker:6", "node:6"), "use idgen.Fixed"},
+		{swap("worker:6", "worker:6 = x"), "invalid syntax"},
 		{swap("worker:6", "worker:0"), "leave the field out"},
 		{swap("worker:6", "worker:60"), "63 bits"},
 		{swap(" │ sequence:12", ""), "add idgen.Sequence"},
-		{swap("1ms", "1 ms"), "is no time.Duration"},
-		{swap("2025-01-01T", "2025-01-01 "), "is no time.Time"},
+		{swap("1ms", "1 ms"), "unknown unit"},
+		{swap("2025-01-01T", "2025-01-01 "), "cannot parse"},
 		{swap("2025", "1925"), "before 1970"},
 		{swap("= 3", "= 16"), "0 to 15"},
 		{swap("= 3", "= -1"), "0 to 15"},
@@ -92,7 +92,7 @@ func TestParseLayoutRefuses(t *testing.T) {
 		{swap("00Z", "00.0Z"), "00:00Z"},
 		{swap("2025-01-01T00:00:00Z", "2025-01-01T01:00:00+01:00"), "00:00Z"},
 		{swap("= 3", "= +3"), "= 3"},
-		{text + " ", "is no int"},
+		{text + " ", "invalid syntax"},
 	} {
 		t.Run(tt.text, func(t *testing.T) {
 			l, err := idgen.ParseLayout(tt.text)

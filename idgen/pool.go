@@ -25,10 +25,26 @@ type Pool struct {
 
 	named sync.Map // string → *Generator; mu guards additions
 
+	closing atomic.Bool // since the first call of Close
+
 	// Guarded by mu.
-	names    int // the length of named
-	isClosed bool
-	issued   int64 // the largest Stats.Issued returned so far
+	names  int   // the length of named
+	issued int64 // the largest Stats.Issued returned so far
+}
+
+// A Source hands out ids. [*Pool], [*Generator] and *segment.Segment are Sources, and all
+// integrations (ent, GORM, …) accept one.
+//
+// A Source is safe for concurrent use, and its ids are positive. Each id is unique among
+// ids with the same worker number and layout or, for a segment, the same name. If one
+// call ends before another begins, the second call gets the greater id.
+type Source interface {
+	// Next returns one id. If it has to wait, it gives up when ctx ends.
+	Next(ctx context.Context) (int64, error)
+
+	// Append reserves n ids in one step, appends them to dst in ascending order and
+	// returns the extended slice. On error, dst is unchanged.
+	Append(ctx context.Context, dst []int64, n int) ([]int64, error)
 }
 
 var defaultPool atomic.Pointer[Pool]
@@ -70,6 +86,24 @@ func NewPool(cfg Config) (*Pool, error) {
 	return p, nil
 }
 
+// A claim is locked while a pool in this process is using a worker number of a layout.
+type claim struct {
+	sync.Mutex
+	unused int64 // the first number that no earlier pool has used; the next pool starts here
+}
+
+// claims has a *claim for each worker number and layout that a pool has used.
+var claims sync.Map
+
+func claimWorker(l Layout, worker int64) (*claim, error) {
+	known, _ := claims.LoadOrStore(fmt.Sprint(worker, l), new(claim))
+	c := known.(*claim)
+	if !c.TryLock() {
+		return nil, fmt.Errorf("%w (worker number %d)", ErrWorkerInUse, worker)
+	}
+	return c, nil
+}
+
 func newPool(cfg Config) (*Pool, error) {
 	cfg = cfg.withDefaults()
 	if err := cfg.validate(); err != nil {
@@ -88,20 +122,16 @@ func newCore(cfg Config) *core {
 	l := cfg.Layout
 	ticks := l.maxTick() + 1
 	c := &core{
-		seqBits:       uint8(l.sequence.bits),
-		counterBits:   uint8(min(l.time.bits+l.sequence.bits, 63)),
-		timeShift:     uint8(l.time.shift),
-		seqShift:      uint8(l.sequence.shift),
-		rollbackShift: uint8(l.rollback.shift),
-		end:           time.Duration(ticks) * l.unit,
-		unit:          l.unit,
-		limit:         ticks<<l.sequence.bits - 1,
-		cfg:           cfg,
-		maxLead:       saturatingAdd(cfg.MaxAhead, cfg.MaxWait),
-		refuse:        ErrClosed,
-		closed:        make(chan struct{}),
-		changed:       make(chan struct{}),
+		spans:       l.spans,
+		counterBits: min(l.time.bits+l.sequence.bits, 63),
+		end:         time.Duration(ticks) * l.unit,
+		unit:        l.unit,
+		limit:       ticks<<l.sequence.bits - 1,
+		cfg:         cfg,
+		maxLead:     saturatingAdd(cfg.MaxAhead, cfg.MaxWait),
+		changed:     make(chan struct{}),
 	}
+	c.life, c.stop = context.WithCancelCause(context.Background())
 	c.setUnit(l.unit)
 	if !cfg.NoSpread {
 		c.spread = newSpread(l.sequence.bits, rand.Uint64())
@@ -205,24 +235,19 @@ func (p *Pool) Health() Health {
 // couldn't release the lease, which will then expire after its TTL. Calling Close again
 // does nothing.
 func (p *Pool) Close(ctx context.Context) error {
-	if p == nil {
+	if p == nil || p.closing.Swap(true) {
 		return nil
 	}
-	p.mu.Lock()
-	if p.isClosed {
-		p.mu.Unlock()
-		return nil
-	}
-	p.isClosed = true
-	if p.claim != nil {
-		p.claim.release(p.seal())
-	}
-	p.mu.Unlock()
 	var err error
 	if p.keeper != nil {
 		err = p.keeper.Close(ctx) // also seals the generators
+	} else {
+		p.mu.Lock()
+		p.claim.unused = p.seal()
+		p.mu.Unlock()
+		p.claim.Unlock()
 	}
-	close(p.closed)
+	p.stop(ErrClosed)
 	return err
 }
 
@@ -245,14 +270,10 @@ func (p *Pool) Resume(ctx context.Context) error { return p.keep(ctx, leased.Kee
 
 // keep calls a method of the pool's keeper.
 func (p *Pool) keep(ctx context.Context, call func(leased.Keeper, context.Context) error) error {
-	if p == nil {
-		return ErrNoPool
-	}
-	p.mu.Lock()
-	closed := p.isClosed
-	p.mu.Unlock()
 	switch {
-	case closed:
+	case p == nil:
+		return ErrNoPool
+	case p.closing.Load():
 		return ErrClosed
 	case p.keeper == nil:
 		return ErrNotLeased
@@ -267,7 +288,7 @@ func (p *Pool) seal() (unused int64) {
 		g := named.(*Generator)
 		t := g.tenure.Load()
 		if last := t.last.Swap(sealed); last >= 0 {
-			g.base += last
+			g.skipped.Add(-last)
 			unused = max(unused, t.start, last+1)
 		}
 	}
@@ -279,11 +300,9 @@ var noPool = refusing(ErrNoPool)
 
 // refusing returns a generator whose calls fail with err.
 func refusing(err error) *Generator {
-	g := &Generator{
-		clock: clock{source: time.Now},
-		core:  &core{maxLead: NoLimit, refuse: err, closed: make(chan struct{})},
-	}
-	close(g.closed)
+	life, stop := context.WithCancelCause(context.Background())
+	stop(err)
+	g := &Generator{clock: clock{source: time.Now}, core: &core{maxLead: NoLimit, life: life}}
 	g.tenure.Store(ended)
 	return g
 }

@@ -18,8 +18,8 @@ type spread struct {
 	shift uint8  // 63 - the bits of the offset
 }
 
-func newSpread(sequenceBits uint, seed uint64) spread {
-	return spread{shift: 63 - uint8(min(sequenceBits, maxSpreadBits)), seed: seed | 1}
+func newSpread(sequenceBits uint8, seed uint64) spread {
+	return spread{shift: 63 - min(sequenceBits, maxSpreadBits), seed: seed | 1}
 }
 
 // at returns the offset of a tick, which is made of the upper bits of a hash. This makes

@@ -52,10 +52,10 @@ func (g *Generator) begin(worker, start, bound int64, ahead time.Duration) {
 	// The number before start must not be negative, since that would be a seal, and not so
 	// large that the next number overflows. If start is so large, the next number is one
 	// that the layout never issues.
-	largest := int64(math.MaxInt64) >> (63 - min(uint(g.counterBits)+l.rollback.bits, 63))
+	largest := int64(math.MaxInt64) >> (63 - min(g.counterBits+g.rollback.bits, 63))
 	last := min(max(start, 1), largest) - 1
 	t.last.Store(last)
-	g.base -= last
+	g.skipped.Add(last)
 	g.tenure.Store(t)
 }
 
@@ -87,29 +87,28 @@ func (c *core) watch() (changed <-chan struct{}, reason error) {
 	return c.changed, c.reason
 }
 
-// isOver reports whether the pool is closed.
-func (c *core) isOver() bool {
-	select {
-	case <-c.closed:
-		return true
-	default:
-		return false
-	}
-}
-
-// await waits until n counters of t may be issued, or until t has been replaced. It looks
-// right away and again after each change. It returns an error if the pool is closed, if
-// ctx ends, or if the wait has lasted for the Limit of a BlockedError, since the
-// transaction that makes this call may be what keeps the store from answering.
+// await waits until n counters of t may be issued, or until t has been replaced. As long as
+// the bound is too low, it requests a higher one from the keeper. It looks right away and
+// again after each change, because the clock decides which counters come next. It returns
+// an error if the pool is closed, if ctx ends, or if the wait has lasted for the Limit of a
+// BlockedError, since the transaction that makes this call may be what keeps the store
+// from answering.
 func (g *Generator) await(ctx context.Context, t *tenure, n int64) error {
 	began := time.Now()
 	for waiting := false; ; waiting = true {
 		changed, reason := g.watch()
+		last := t.last.Load()
+		first := g.counter(g.next(last, n, g.clock.now()))
 		switch {
-		case g.isOver():
-			return g.refuse
-		case g.grants(t, n):
+		case g.life.Err() != nil:
+			return context.Cause(g.life)
+		case last < 0 && g.tenure.Load() != t:
 			return nil
+		case last < 0: // wait for the next tenure
+		case n <= t.bound.Load()-first || n > g.limit-first: // in the second case, waiting is no use
+			return nil
+		default:
+			g.keeper.Want(first + n)
 		}
 		if !waiting {
 			defer g.leaseWaits.begin()()
@@ -120,7 +119,7 @@ func (g *Generator) await(ctx context.Context, t *tenure, n int64) error {
 		}
 		select {
 		case <-changed:
-		case <-g.closed:
+		case <-g.life.Done():
 		case <-limit:
 			return fmt.Errorf("idgen: waiting for the lease: %w", reason)
 		case <-ctx.Done():
@@ -132,19 +131,53 @@ func (g *Generator) await(ctx context.Context, t *tenure, n int64) error {
 	}
 }
 
-// grants reports whether n counters of t may be issued, whether t has been replaced, or
-// whether waiting is no use. As long as the bound is too low, it requests a higher one
-// from the keeper. Since the clock decides which counters come next, it has to compute
-// them each time.
-func (g *Generator) grants(t *tenure, n int64) bool {
-	last := t.last.Load()
-	if last < 0 {
-		return g.tenure.Load() != t
+// NewLeased makes a pool that gets its worker number from a keeper. It's for package
+// snowkey, which is why its parameters have internal types. It calls open with the pool's
+// issuer, and open returns the keeper. Worker and Rotate must not be set in cfg. Rotate
+// would be unsafe here, because an earlier holder of the worker number might already have
+// used the rollback numbers.
+func NewLeased(cfg Config, open func(leased.Issuer) (leased.Keeper, error)) (*Pool, error) {
+	p, err := newPool(cfg)
+	if err != nil {
+		return nil, err
 	}
-	first := g.counter(g.next(last, n, g.clock.now()))
-	if n <= t.bound.Load()-first || n > g.limit-first {
-		return true
+	if p.keeper, err = open(issuer{p}); err != nil {
+		return nil, err
 	}
-	g.keeper.Want(first + n)
-	return false
+	return p, nil
+}
+
+// issuer implements [leased.Issuer] for a pool.
+type issuer struct{ *Pool }
+
+func (p issuer) Grant(worker, start, bound int64) {
+	defer p.change(nil)()
+	ahead := max(p.lead(start, p.main.clock.now()), 0)
+	for _, g := range p.named.Range {
+		g.(*Generator).begin(worker, start, min(bound, p.limit), ahead)
+	}
+}
+
+func (p issuer) Extend(bound int64) {
+	defer p.change(nil)()
+	for _, g := range p.named.Range {
+		if t := g.(*Generator).tenure.Load(); t.last.Load() >= 0 {
+			t.bound.Store(max(t.bound.Load(), min(bound, p.limit)))
+		}
+	}
+}
+
+func (p issuer) Seal(reason error) (unused int64) {
+	defer p.change(reason)()
+	return p.seal()
+}
+
+func (p issuer) Explain(reason error) { p.change(reason)() }
+
+func (p issuer) Correct(offset time.Duration) {
+	_, reason := p.watch()
+	defer p.change(reason)()
+	for _, g := range p.named.Range {
+		g.(*Generator).clock.correct(offset)
+	}
 }

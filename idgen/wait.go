@@ -17,12 +17,6 @@ const (
 	longestSleep     = 100 * time.Millisecond // since the clock may be corrected meanwhile
 )
 
-// oversleep returns how much longer than necessary a call sleeps. Afterwards, ids are
-// still a quarter of maxAhead ahead of the clock, so that none is lost.
-func (c *core) oversleep() time.Duration {
-	return min(perSleep*min(c.unit, time.Second)>>c.seqBits, longestOversleep, c.cfg.MaxAhead/4*3)
-}
-
 // wait waits until the clock is within maxAhead of number, which the caller must own. It
 // returns an error if ctx ends or the pool is closed meanwhile.
 //
@@ -30,11 +24,17 @@ func (c *core) oversleep() time.Duration {
 // corrected or stand still. Instead, wait reads the clock again after each sleep and
 // never sleeps longer than longestSleep.
 func (g *Generator) wait(ctx context.Context, t *tenure, number int64) error {
-	longer := g.oversleep()
+	// After the longer sleep, ids are still a quarter of maxAhead ahead of the clock, so that
+	// none is lost.
+	longer := min(perSleep*min(g.unit, time.Second)>>g.sequence.bits, longestOversleep, g.cfg.MaxAhead/4*3)
 	for waiting := false; ; waiting = true {
 		lead := g.lead(number, g.clock.now())
 		left := lead - t.maxAhead
 		switch {
+		case g.life.Err() != nil:
+			return context.Cause(g.life)
+		case ctx.Err() != nil:
+			return waitError(ctx)
 		case left <= 0:
 			return nil
 		case left > g.cfg.MaxWait:
@@ -45,14 +45,8 @@ func (g *Generator) wait(ctx context.Context, t *tenure, number int64) error {
 		}
 		select {
 		case <-time.After(min(max(left+longer, shortestSleep), longestSleep)):
-		case <-g.closed:
+		case <-g.life.Done():
 		case <-ctx.Done():
-		}
-		switch {
-		case g.isOver():
-			return g.refuse
-		case ctx.Err() != nil:
-			return waitError(ctx)
 		}
 	}
 }
