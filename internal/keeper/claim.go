@@ -348,7 +348,7 @@ func (k *keeper) hold(t *heldLease, row lease.Row, bound int64) {
 	row.Bound = max(bound, t.start)
 	t.row, t.pendingToken, t.earlierTokens = row, "", nil
 	k.held, k.unsure, k.warned, k.taken, k.looks, k.lastWorker = t, nil, "", nil, 0, row.Worker
-	k.stats.count(func(s *leased.Stats) { s.Claims++ })
+	k.count(func(s *leased.Stats) { s.Claims++ })
 	k.issuer.Grant(row.Worker, t.start, row.Bound)
 	k.announce(t)
 	k.log().Info("lease: leased a worker number", "namespace", k.cfg.Namespace, "worker", row.Worker)

@@ -71,7 +71,8 @@ type keeper struct {
 	search
 	trouble
 
-	stats stats
+	counting sync.Mutex
+	counted  leased.Stats // guarded by counting
 }
 
 // A search is what an attempt to claim knows from earlier ones.
@@ -364,7 +365,15 @@ func (k *keeper) renew(ctx context.Context, t *heldLease, needed int64) {
 	sent := k.clocks.read()
 	err := k.inTime(ctx, func(ctx context.Context) (err error) {
 		row, renewed, err = k.store.Renew(ctx, renewal)
-		k.stats.renewed(err == nil && renewed, time.Since(sent.at))
+		k.count(func(s *leased.Stats) {
+			s.LastRenewal = time.Since(sent.at)
+			s.RenewalTime += s.LastRenewal
+			if err == nil && renewed {
+				s.Renewals++
+			} else {
+				s.Failures++
+			}
+		})
 		return err
 	})
 	switch {
@@ -487,7 +496,7 @@ func (k *keeper) lose(t *heldLease, reason string) {
 	lost := &lease.LostError{Namespace: k.cfg.Namespace, Worker: t.row.Worker, Since: time.Now(), Reason: reason}
 	k.issuer.Seal(lost)
 	k.held, k.stopped = nil, true
-	k.stats.count(func(s *leased.Stats) { s.Losses++ })
+	k.count(func(s *leased.Stats) { s.Losses++ })
 	k.log().Error("lease: lost the worker number", "namespace", lost.Namespace, "worker", lost.Worker, "reason", reason)
 	if k.cfg.OnLost != nil {
 		go k.cfg.OnLost(lost)
@@ -533,6 +542,18 @@ func pause(ctx context.Context, d time.Duration) bool {
 }
 
 func (k *keeper) log() *slog.Logger { return k.cfg.Logger }
+
+func (k *keeper) count(f func(*leased.Stats)) {
+	k.counting.Lock()
+	defer k.counting.Unlock()
+	f(&k.counted)
+}
+
+// Stats implements [leased.Keeper].
+func (k *keeper) Stats() (now leased.Stats) {
+	k.count(func(s *leased.Stats) { now = *s })
+	return now
+}
 
 // isNews reports whether to log why there is no lease or why ids have stopped: not if the
 // reason is the same as the last time.

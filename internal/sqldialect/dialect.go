@@ -129,3 +129,21 @@ func FromASCII(s string) string {
 	}
 	return s
 }
+
+// Sections returns the parts of a file of SQL by their names. Each part follows a line
+// "-- name: NAME". Other lines that begin with "--" are comments of the file.
+func Sections(file string) map[string]string {
+	sections, name := make(map[string]string), ""
+	for line := range strings.Lines(file) {
+		if next, ok := strings.CutPrefix(line, "-- name: "); ok {
+			name = strings.TrimSpace(next)
+			sections[name] = ""
+		} else if !strings.HasPrefix(line, "--") {
+			sections[name] += line
+		}
+	}
+	for name, text := range sections {
+		sections[name] = strings.TrimSpace(text)
+	}
+	return sections
+}

@@ -3,9 +3,11 @@ package segmentstore
 import (
 	"context"
 	"database/sql"
+	"embed"
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/snowkey-go/snowkey/idgen/segment"
@@ -20,7 +22,10 @@ import (
 // A Store is safe for concurrent use by any number of processes. On PostgreSQL, MySQL and
 // MariaDB it keeps one connection of the *sql.DB to itself until its segments are closed,
 // so that it can fetch when the application is using all the others.
-type Store struct{ table *sqlsession.Table }
+type Store struct {
+	table *sqlsession.Table
+	fetch string // the statement of its dialect in fetch.sql
+}
 
 var _ segment.Store = (*Store)(nil)
 
@@ -36,8 +41,16 @@ func MySQL(db *sql.DB) *Store { return newStore(db, sqldialect.MySQL) }
 // SQLite returns a store in the database of db. It requires SQLite 3.35 or later.
 func SQLite(db *sql.DB) *Store { return newStore(db, sqldialect.SQLite) }
 
+// files has the statements that create the table, in a file for each dialect, and those that
+// fetch.
+//
+//go:embed *.sql
+var files embed.FS
+
 func newStore(db *sql.DB, d sqldialect.Dialect) *Store {
-	return &Store{sqlsession.NewTable(db, d, defaultTable, ddl)}
+	fetches, _ := files.ReadFile("fetch.sql") // it is there
+	fetch := sqldialect.Sections(string(fetches))[string(d)]
+	return &Store{sqlsession.NewTable(db, d, defaultTable, files), strings.ReplaceAll(fetch, "{begin}", sqlsession.Begin)}
 }
 
 // WithTable returns a store in the same database that uses the table name instead of
@@ -49,7 +62,7 @@ func (s *Store) WithTable(name string) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("segmentstore: %w", err)
 	}
-	return &Store{table}, nil
+	return &Store{table, s.fetch}, nil
 }
 
 // Migrate creates the table if it doesn't exist yet, which is the only time it needs the
@@ -82,7 +95,7 @@ func (s *Store) Fetch(ctx context.Context, f segment.Fetch) (start int64, err er
 // from writing. That may be the caller's, which would wait for itself.
 func (s *Store) write(ctx context.Context, f segment.Fetch) (start int64, ok bool, err error) {
 	began := time.Now()
-	start, ok, err = s.table.Write(ctx, fetches[s.table.Dialect], map[string]any{
+	start, ok, err = s.table.Write(ctx, s.fetch, map[string]any{
 		"name": f.Name, "min": f.Min, "limit": f.Limit, "span": f.Span, "end": f.End(f.Min),
 	})
 	switch {
