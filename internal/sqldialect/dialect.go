@@ -131,18 +131,14 @@ func FromASCII(s string) string {
 }
 
 // Sections returns the parts of a file of SQL by their names. Each part follows a line
-// "-- name: NAME". Other lines that begin with "--" are comments of the file.
+// "-- name: NAME", and may begin with comments.
 func Sections(file string) map[string]string {
-	sections, name := make(map[string]string), ""
-	for line := range strings.Lines(file) {
-		if next, ok := strings.CutPrefix(line, "-- name: "); ok {
-			name = strings.TrimSpace(next)
-			sections[name] = ""
-		} else if !strings.HasPrefix(line, "--") {
-			sections[name] += line
+	sections := make(map[string]string)
+	for _, section := range strings.Split("\n"+file, "\n-- name: ")[1:] {
+		name, text, _ := strings.Cut(section, "\n")
+		for strings.HasPrefix(text, "-- ") {
+			_, text, _ = strings.Cut(text, "\n")
 		}
-	}
-	for name, text := range sections {
 		sections[name] = strings.TrimSpace(text)
 	}
 	return sections

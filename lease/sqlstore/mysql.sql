@@ -79,11 +79,11 @@ EXISTS (SELECT 1 FROM information_schema.triggers WHERE event_object_schema = {s
 -- name: unknown 1: membership
 0
 
+-- name: galera: cluster
 -- Any member of a cluster may execute a statement, so the fingerprint must be the same on
 -- all of them. It's the name of the cluster, and the view: when its present members agreed
 -- on each other. The view changes whenever commits can have been lost. We leave out when the
 -- tables were created, because each member has its own time for it.
--- name: galera: cluster
 1
 -- name: galera: write
 -- wsrep_sync_wait makes a member first apply what was committed on the others.

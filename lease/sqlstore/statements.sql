@@ -1,8 +1,9 @@
 -- The statements of a store, for all servers. Each is one transaction. The {words} stand for
 -- other parts of this file and of the server's own file, and the @names are parameters.
 
--- These must give the same results as the fields of lease.Limits and Terms.Free.
 -- name: tick
+-- This and the next four must give the same results as the fields of lease.Limits and
+-- Terms.Free.
 (({now} - @epoch) {div} @unit * @pertick)
 -- name: cap
 ((({now} + @ahead - @epoch) {div} @unit + 1) * @pertick)
@@ -132,9 +133,9 @@ AND {same protocol}
 SELECT worker, token, revision, bound, expires_at, label, {now} FROM {lease}
 WHERE namespace = @namespace AND layout = @layout AND worker BETWEEN @min AND @max ORDER BY worker {all}
 
+-- name: unknown 2: fingerprint
 -- If there's nothing by which we could recognize the server, each new lease holds off, as
 -- if the server could lose commits at any time.
--- name: unknown 2: fingerprint
 'unknown'
 -- name: unknown 2: written fingerprint
 'unknown'
