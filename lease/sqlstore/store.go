@@ -234,37 +234,21 @@ func (s *Store) add(ctx context.Context, text string, a args) (added bool, err e
 
 // Claim implements [lease.Store].
 func (s *Store) Claim(ctx context.Context, c lease.Claim) (lease.Row, bool, error) {
-	now, ok, err := s.updateRow(ctx, "{claim}", c.Seen, c.Token,
-		args{"fence": c.Fence, "bound": c.Seen.Bound, "label": c.Label, "wanted": c.Wanted, "volatile": number(c.Volatile)}.with(c.Terms))
-	if !ok || err != nil {
-		return lease.Row{}, false, err
-	}
-	return granted(c.Seen, c.Token, c.Label, c.Wanted, c.Terms, now), true, nil
+	a := args{"fence": c.Fence, "bound": c.Seen.Bound, "label": c.Label, "volatile": number(c.Volatile)}
+	row := c.Seen
+	row.Label = c.Label
+	return s.updateRow(ctx, "{claim}", c.Terms, row, c.Token, c.Wanted, a)
 }
 
 // Renew implements [lease.Store].
 func (s *Store) Renew(ctx context.Context, r lease.Renewal) (lease.Row, bool, error) {
-	now, ok, err := s.updateRow(ctx, "{renew}", r.Held, r.Token,
-		args{"wanted": r.Wanted, "volatile": number(r.Volatile)}.with(r.Terms))
-	if !ok || err != nil {
-		return lease.Row{}, false, err
-	}
-	return granted(r.Held, r.Token, r.Held.Label, r.Wanted, r.Terms, now), true, nil
+	return s.updateRow(ctx, "{renew}", r.Terms, r.Held, r.Token, r.Wanted, args{"volatile": number(r.Volatile)})
 }
 
 // Release implements [lease.Store].
 func (s *Store) Release(ctx context.Context, terms lease.Terms, held lease.Row, unused int64) (bool, error) {
-	_, ok, err := s.updateRow(ctx, "{release}", held, "", args{"unused": unused}.with(terms))
+	_, ok, err := s.updateRow(ctx, "{release}", terms, held, "", 0, args{"unused": unused})
 	return ok, err
-}
-
-// granted returns the row after a claim or renewal at now. An UPDATE in MySQL can
-// return only one number, so the statement returns the time and we have to repeat the
-// rest of its calculation here.
-func granted(seen lease.Row, token, label string, wanted int64, terms lease.Terms, now int64) lease.Row {
-	seen.Label, seen.Now = label, now
-	kvlease.Grant(&seen, terms, token, wanted)
-	return seen
 }
 
 // Rows implements [lease.Store].
@@ -318,26 +302,35 @@ func read[T any](ctx context.Context, s *Store, w *wording, text string, a args,
 }
 
 // updateRow runs an UPDATE of a row, provided that it still has the token and the
-// revision of seen, and returns the store's time. If ok is false and err is nil, no row
+// revision of seen, and returns the row after a grant. If ok is false and err is nil, no row
 // was changed. If the UPDATE was tried more than once, an earlier attempt may have
 // changed the row although it returned an error. updateRow then returns that error, and
 // the caller has to read the row, as after a lost reply.
-func (s *Store) updateRow(ctx context.Context, text string, seen lease.Row, token string, a args) (now int64, ok bool, err error) {
-	a["worker"], a["seen_token"], a["revision"], a["token"] = seen.Worker, seen.Token, seen.Revision, token
-	w, err := s.write(ctx, text, a, patient)
+func (s *Store) updateRow(
+	ctx context.Context, text string, terms lease.Terms, seen lease.Row, token string, wanted int64, a args,
+) (row lease.Row, ok bool, err error) {
+	a["worker"], a["seen_token"], a["revision"], a["token"], a["wanted"] = seen.Worker, seen.Token, seen.Revision, token, wanted
+	w, err := s.write(ctx, text, a.with(terms), patient)
 	switch {
 	case err != nil:
-		return 0, false, err
+		return row, false, err
 	case w.changed && w.now <= 0:
-		return 0, false, errors.New("sqlstore: the server did not answer with the time; a proxy or driver must not change LAST_INSERT_ID")
-	case w.changed || w.failed == nil:
-		return w.now, w.changed, nil
+		return row, false, errors.New("sqlstore: the server did not answer with the time; a proxy or driver must not change LAST_INSERT_ID")
+	case w.changed:
+		// An UPDATE in MySQL can return only one number, so the statement returns the time,
+		// and we have to repeat the rest of its calculation here.
+		row = seen
+		row.Now = w.now
+		kvlease.Grant(&row, terms, token, wanted)
+		return row, true, nil
+	case w.failed == nil:
+		return row, false, nil
 	}
-	rows, err := s.rows(ctx, "{rows}", args{"namespace": a["namespace"], "layout": a["layout"], "min": seen.Worker, "max": seen.Worker})
+	rows, err := s.Rows(ctx, terms, seen.Worker, seen.Worker)
 	if err == nil && (len(rows) == 0 || rows[0].Revision != seen.Revision+1 || rows[0].Token != token) {
-		return 0, false, nil // no attempt has changed it, or another process has changed it since
+		return row, false, nil // no attempt has changed it, or another process has changed it since
 	}
-	return 0, false, cmp.Or(err, w.failed)
+	return row, false, cmp.Or(err, w.failed)
 }
 
 // Whether a write waits for a row locked by another statement. Writes that must succeed
