@@ -384,10 +384,11 @@ func (k *keeper) renew(ctx context.Context, t *heldLease, needed int64) {
 		k.lose(t, "its table is gone from the store")
 	case err != nil:
 		// We can't tell whether the request has been executed or will be executed later.
+		failed := &lease.StoreError{Op: "renew", Err: err}
+		k.issuer.Explain(failed)
 		if isAnswer(err) || k.failed == nil {
-			k.failed = &lease.StoreError{Op: "renew", Err: err}
+			k.failed = failed
 		}
-		k.explain("renew", err)
 		if k.stopped = k.stopped || k.outOfIDs(t, needed); k.stopped && k.isNews(k.failed) {
 			k.log().Warn("lease: ids have stopped, because the lease could not be renewed", "namespace", k.cfg.Namespace, "reason", k.failed)
 		}
@@ -460,7 +461,7 @@ func (k *keeper) reread(ctx context.Context, t *heldLease) (held bool) {
 	case errors.Is(err, lease.ErrNotMigrated):
 		k.lose(t, "its table is gone from the store")
 	case err != nil:
-		k.explain("read", err)
+		k.issuer.Explain(&lease.StoreError{Op: "read", Err: err})
 		return false
 	case len(rows) == 0:
 		k.lose(t, "its row is gone from the store")
@@ -531,8 +532,6 @@ func (k *keeper) inTime(ctx context.Context, call func(context.Context) error) e
 	}
 	return k.unanswered(ctx, err)
 }
-
-func (k *keeper) explain(op string, err error) { k.issuer.Explain(&lease.StoreError{Op: op, Err: err}) }
 
 // pause waits for a random time around d, but never longer than longestWait. We
 // randomize it so that processes which failed together don't all try again together.
