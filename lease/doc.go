@@ -176,13 +176,11 @@
 // Ids are unique as long as these assumptions hold. Package sqlstore has the details for
 // each database.
 //
-//   - A commit that the store has acknowledged is on disk. PostgreSQL needs fsync = on.
-//     MySQL and MariaDB need innodb_flush_log_at_trx_commit = 1 and, with a binary log,
-//     sync_binlog = 1. Package filestore needs a local disk, also for SQLite. On MySQL and
-//     MariaDB, each probe, claim and renewal reads these settings. If they're weaker, each
-//     new lease begins with a hold-off, and coarse layouts get a PermanentError. On
-//     PostgreSQL, only Doctor reports fsync = off. After a crash with fsync = off, or with
-//     a setting that the crash reset, call Fence.
+//   - A commit that the store has acknowledged is on disk. docs/leases.md#durability has the
+//     settings that databases need. Package filestore needs a local disk, also for SQLite.
+//     On MySQL and MariaDB, each probe, claim and renewal reads the settings. If they're
+//     weaker, each new lease begins with a hold-off, and coarse layouts get a
+//     PermanentError. On PostgreSQL, only Doctor reports them.
 //   - A write is committed when the server replies to it. Package sqlstore verifies this
 //     for each write, because a connection may have autocommit turned off, or a
 //     transaction that the application left open (XA included). If it isn't committed, the

@@ -193,10 +193,15 @@ func (k *keeper) prepared(ctx context.Context, again *lease.Row, ready func(leas
 	return p, errRace
 }
 
-// probe looks for a row to claim. If again can be claimed, the probe has that row.
+// probe looks for a row to claim, or for the row that becomes free first while all worker
+// numbers are in use. If again can be claimed, the probe has that row.
 func (k *keeper) probe(ctx context.Context, again *lease.Row) (lease.Probe, error) {
+	q := lease.Query{Terms: k.terms, Min: k.cfg.MinWorker, Max: k.cfg.MaxWorker, PreferWorker: k.lastWorker, Waiting: k.taken != nil}
+	if k.cfg.PreferSame {
+		q.PreferLabel = k.cfg.Label
+	}
 	sent := k.clocks.read()
-	p, err := k.store.Probe(ctx, k.query())
+	p, err := k.store.Probe(ctx, q)
 	if err != nil {
 		return p, &lease.StoreError{Op: "probe", Err: err}
 	}
@@ -204,7 +209,10 @@ func (k *keeper) probe(ctx context.Context, again *lease.Row) (lease.Probe, erro
 		return p, err
 	}
 	if p.Volatile && k.terms.Coarse() {
-		return p, k.volatileError()
+		return p, &lease.PermanentError{
+			Err:    fmt.Errorf("lease: namespace %q has ticks of %v, and its store may lose commits, so each lease would wait for the next tick", k.cfg.Namespace, micros(k.terms.Unit)),
+			Remedy: "configure the store to flush each commit, or use a layout with ticks of a second or less",
+		}
 	}
 	if again != nil && again.Bound <= k.terms.At(p.Now).RaisedFence {
 		p.Row, p.HasFree = *again, true
@@ -221,25 +229,6 @@ func (k *keeper) claimable(p lease.Probe) bool {
 // isCurrent reports whether the namespace exists, in the database for which it was created or
 // fenced.
 func isCurrent(p lease.Probe) bool { return p.HasNamespace && p.Fingerprint == p.Current }
-
-// volatileError explains why a coarse layout can't be leased from a volatile store:
-// every lease would have to wait for the next tick.
-func (k *keeper) volatileError() error {
-	return &lease.PermanentError{
-		Err:    fmt.Errorf("lease: namespace %q has ticks of %v, and its store may lose commits, so each lease would wait for the next tick", k.cfg.Namespace, micros(k.terms.Unit)),
-		Remedy: "configure the store to flush each commit, or use a layout with ticks of a second or less",
-	}
-}
-
-// query returns the query that finds a row to claim, or the row that becomes free first
-// while all worker numbers are in use.
-func (k *keeper) query() lease.Query {
-	q := lease.Query{Terms: k.terms, Min: k.cfg.MinWorker, Max: k.cfg.MaxWorker, PreferWorker: k.lastWorker, Waiting: k.taken != nil}
-	if k.cfg.PreferSame {
-		q.PreferLabel = k.cfg.Label
-	}
-	return q
-}
 
 // takenFor is the number of TTLs for which a waiting process keeps using its list of
 // the holders.
@@ -348,7 +337,7 @@ func (k *keeper) hold(t *heldLease, row lease.Row, bound int64) {
 	row.Bound = max(bound, t.start)
 	t.row, t.pendingToken, t.earlierTokens = row, "", nil
 	k.held, k.unsure, k.warned, k.taken, k.looks, k.lastWorker = t, nil, "", nil, 0, row.Worker
-	k.stats.count(func(s *leased.Stats) { s.Claims++ })
+	k.count(func(s *leased.Stats) { s.Claims++ })
 	k.issuer.Grant(row.Worker, t.start, row.Bound)
 	k.announce(t)
 	k.log().Info("lease: leased a worker number", "namespace", k.cfg.Namespace, "worker", row.Worker)

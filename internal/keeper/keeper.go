@@ -71,7 +71,8 @@ type keeper struct {
 	search
 	trouble
 
-	stats stats
+	counting sync.Mutex
+	counted  leased.Stats // guarded by counting
 }
 
 // A search is what an attempt to claim knows from earlier ones.
@@ -364,7 +365,15 @@ func (k *keeper) renew(ctx context.Context, t *heldLease, needed int64) {
 	sent := k.clocks.read()
 	err := k.inTime(ctx, func(ctx context.Context) (err error) {
 		row, renewed, err = k.store.Renew(ctx, renewal)
-		k.stats.renewed(err == nil && renewed, time.Since(sent.at))
+		k.count(func(s *leased.Stats) {
+			s.LastRenewal = time.Since(sent.at)
+			s.RenewalTime += s.LastRenewal
+			if err == nil && renewed {
+				s.Renewals++
+			} else {
+				s.Failures++
+			}
+		})
 		return err
 	})
 	switch {
@@ -375,10 +384,11 @@ func (k *keeper) renew(ctx context.Context, t *heldLease, needed int64) {
 		k.lose(t, "its table is gone from the store")
 	case err != nil:
 		// We can't tell whether the request has been executed or will be executed later.
+		failed := &lease.StoreError{Op: "renew", Err: err}
+		k.issuer.Explain(failed)
 		if isAnswer(err) || k.failed == nil {
-			k.failed = &lease.StoreError{Op: "renew", Err: err}
+			k.failed = failed
 		}
-		k.explain("renew", err)
 		if k.stopped = k.stopped || k.outOfIDs(t, needed); k.stopped && k.isNews(k.failed) {
 			k.log().Warn("lease: ids have stopped, because the lease could not be renewed", "namespace", k.cfg.Namespace, "reason", k.failed)
 		}
@@ -451,7 +461,7 @@ func (k *keeper) reread(ctx context.Context, t *heldLease) (held bool) {
 	case errors.Is(err, lease.ErrNotMigrated):
 		k.lose(t, "its table is gone from the store")
 	case err != nil:
-		k.explain("read", err)
+		k.issuer.Explain(&lease.StoreError{Op: "read", Err: err})
 		return false
 	case len(rows) == 0:
 		k.lose(t, "its row is gone from the store")
@@ -487,7 +497,7 @@ func (k *keeper) lose(t *heldLease, reason string) {
 	lost := &lease.LostError{Namespace: k.cfg.Namespace, Worker: t.row.Worker, Since: time.Now(), Reason: reason}
 	k.issuer.Seal(lost)
 	k.held, k.stopped = nil, true
-	k.stats.count(func(s *leased.Stats) { s.Losses++ })
+	k.count(func(s *leased.Stats) { s.Losses++ })
 	k.log().Error("lease: lost the worker number", "namespace", lost.Namespace, "worker", lost.Worker, "reason", reason)
 	if k.cfg.OnLost != nil {
 		go k.cfg.OnLost(lost)
@@ -523,8 +533,6 @@ func (k *keeper) inTime(ctx context.Context, call func(context.Context) error) e
 	return k.unanswered(ctx, err)
 }
 
-func (k *keeper) explain(op string, err error) { k.issuer.Explain(&lease.StoreError{Op: op, Err: err}) }
-
 // pause waits for a random time around d, but never longer than longestWait. We
 // randomize it so that processes which failed together don't all try again together.
 // pause reports false if ctx has ended.
@@ -533,6 +541,18 @@ func pause(ctx context.Context, d time.Duration) bool {
 }
 
 func (k *keeper) log() *slog.Logger { return k.cfg.Logger }
+
+func (k *keeper) count(f func(*leased.Stats)) {
+	k.counting.Lock()
+	defer k.counting.Unlock()
+	f(&k.counted)
+}
+
+// Stats implements [leased.Keeper].
+func (k *keeper) Stats() (now leased.Stats) {
+	k.count(func(s *leased.Stats) { now = *s })
+	return now
+}
 
 // isNews reports whether to log why there is no lease or why ids have stopped: not if the
 // reason is the same as the last time.

@@ -129,3 +129,17 @@ func FromASCII(s string) string {
 	}
 	return s
 }
+
+// Sections returns the parts of a file of SQL by their names. Each part follows a line
+// "-- name: NAME", and may begin with comments.
+func Sections(file string) map[string]string {
+	sections := make(map[string]string)
+	for _, section := range strings.Split("\n"+file, "\n-- name: ")[1:] {
+		name, text, _ := strings.Cut(section, "\n")
+		for strings.HasPrefix(text, "-- ") {
+			_, text, _ = strings.Cut(text, "\n")
+		}
+		sections[name] = strings.TrimSpace(text)
+	}
+	return sections
+}

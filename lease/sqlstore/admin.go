@@ -11,13 +11,7 @@ import (
 // DDL returns the statements [Store.Migrate] uses to create the tables, ready to be added
 // to your own migrations. They have no effect on existing tables. DDL doesn't connect to
 // the database.
-func (s *Store) DDL() []string {
-	var statements []string
-	for _, text := range s.dialect.ddl {
-		statements = append(statements, strings.TrimSpace(s.current.Load().fill(text)))
-	}
-	return statements
-}
+func (s *Store) DDL() []string { return strings.Split(s.current.Load().fill("{tables}"), "\n;;\n") }
 
 // Grants returns statements giving a role all the privileges the store needs once the
 // tables exist. The role is a PostgreSQL role, or a MySQL user such as app@%, without
@@ -25,7 +19,7 @@ func (s *Store) DDL() []string {
 // Grants doesn't connect to the database.
 func (s *Store) Grants(role string) []string {
 	to, ofLease, ofNS := s.dialect.Quote(role), " (token, revision, bound, expires_at, label)", " (fingerprint, fence)"
-	if s.dialect == mysql {
+	if s.dialect.IsMySQL() {
 		// On MariaDB, INSERT … ON DUPLICATE KEY UPDATE needs UPDATE of every column that it
 		// inserts.
 		to, ofLease, ofNS = sqldialect.MySQLAccount(role), "", ""
@@ -38,7 +32,7 @@ func (s *Store) Grants(role string) []string {
 
 // Namespaces returns the names of all namespaces that have a layout or a row.
 func (s *Store) Namespaces(ctx context.Context) ([]string, error) {
-	names, err := list(ctx, s, namespacesText, args{}, func(name *string) []any { return []any{name} })
+	names, err := list(ctx, s, "{namespaces}", args{}, func(name *string) []any { return []any{name} })
 	for i := range names {
 		names[i] = sqldialect.FromASCII(names[i])
 	}

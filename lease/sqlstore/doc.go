@@ -136,15 +136,8 @@
 //
 // The store retries a statement that failed because of a concurrent one. On PostgreSQL,
 // this happens at isolation levels above READ COMMITTED. On clusters and distributed
-// databases, it's routine. The store recognises conflicts by these error numbers:
-//
-//	PostgreSQL and compatible   40001, 40P01
-//	MySQL, MariaDB              1213, 1205, 1020
-//	Galera                      1047, 1180: the server has left the cluster
-//	Group Replication           3101; 1231, 3796, 3797, 3798: the server has left the group
-//	TiDB                        8002, 8022, 9007
-//
-// The store makes up to eight attempts. If the server has left its cluster, it switches to
+// databases, it's routine. The store recognises conflicts by their error numbers, which
+// are in internal/sqldialect, and makes up to eight attempts. If the server has left its cluster, it switches to
 // another connection. An attempt that returned an error might still have been executed. If
 // a later attempt changes nothing, the store therefore reads the row. If the row has the
 // new token, the store returns the error of the first attempt, and the keeper treats it
@@ -163,22 +156,15 @@
 //
 // # Commits that may be lost
 //
-// Leases are only safe if the server keeps the commits it has acknowledged. What this
-// requires depends on the database:
-//
-//   - PostgreSQL: fsync must be on. Otherwise a crash may lose any commit, and only
-//     snowkey.Doctor reports it. synchronous_commit may be off, because each of the
-//     store's writes waits for the disk.
-//   - MySQL and MariaDB: innodb_flush_log_at_trx_commit must be 1 and, with a binary log,
-//     sync_binlog must be 1. Otherwise a crash may lose commits.
+// Leases are only safe if the server keeps the commits it has acknowledged, which requires
+// the settings in docs/leases.md#durability. On PostgreSQL, synchronous_commit may be off,
+// because each of the store's writes waits for the disk.
 //
 // On MySQL and MariaDB, each probe, claim and renewal reads these settings. If commits
 // might be lost, new leases begin with a hold-off, and the first id is issued about
 // MaxClockSkew later. Leases that were claimed before the settings changed aren't renewed.
-//
-// Change these settings in the server's configuration file, and not with SET GLOBAL. A
-// crash resets what SET GLOBAL has changed, so the store can't know afterwards that
-// commits may be missing. If this has happened, call snowkey.Fence.
+// A crash resets what SET GLOBAL has changed, so the store can't know afterwards that
+// commits may be missing.
 //
 // # The fingerprint
 //
@@ -244,14 +230,11 @@
 //   - Open creates the folder with the owner and group of the database file. Users who may
 //     write to the file may use the folder. If you change the file's permissions later,
 //     change the folder's as well.
-//   - You can open the database through symbolic links, which lead to the same folder.
-//     Don't use hard links: SQLite itself damages a database that is opened through two of
-//     them. In containers, mount the folder that contains the file, not just the file.
-//     SQLite requires that as well.
+//   - You can open the database through symbolic links, which lead to the same folder, but
+//     not through hard links.
 //   - If you copy or restore the database without its folder, or delete the folder, ids
 //     start above anything that could have been granted, by the host's clock. If you
-//     restore the folder, see package filestore. If you restore only the database, this
-//     doesn't affect the leases.
+//     restore the folder, see package filestore.
 //   - If you move the database while a process uses it, the process gets no further ids
 //     after those it has been granted.
 //   - The leases of in-memory databases are in the memory of the process. All of its

@@ -29,8 +29,9 @@ const defaultTable = "snowkey_lease"
 // using all the others.
 type Store struct {
 	db      *sql.DB
-	dialect *dialect
+	dialect sqldialect.Dialect
 	table   string
+	words   map[string]string // what stands for the {words} in statements
 
 	current atomic.Pointer[wording]
 }
@@ -38,17 +39,11 @@ type Store struct {
 var _ lease.Store = (*Store)(nil)
 
 // Postgres returns a store in the database of db. It requires PostgreSQL 12 or later.
-func Postgres(db *sql.DB) *Store { return newStore(db, postgres, defaultTable) }
+func Postgres(db *sql.DB) *Store { return newStore(db, sqldialect.Postgres, defaultTable) }
 
 // MySQL returns a store in the database of db. It requires MySQL 8, MariaDB 10.6, or
 // later.
-func MySQL(db *sql.DB) *Store { return newStore(db, mysql, defaultTable) }
-
-func newStore(db *sql.DB, d *dialect, table string) *Store {
-	s := &Store{db: db, dialect: d, table: table}
-	s.current.Store(s.wording(0, notAsked))
-	return s
-}
+func MySQL(db *sql.DB) *Store { return newStore(db, sqldialect.MySQL, defaultTable) }
 
 // WithTable returns a store in the same database that uses the tables name and name_ns
 // instead of snowkey_lease and snowkey_lease_ns. The name is up to 51 ASCII letters,
@@ -73,8 +68,8 @@ func (s *Store) Migrate(ctx context.Context) error {
 	if there, err := s.inspect(ctx); there || err != nil {
 		return s.explainFound(err)
 	}
-	for _, statement := range s.dialect.ddl {
-		if err := sqlsession.Create(ctx, s.db, s.dialect.Dialect, s.current.Load().fill(statement)); err != nil {
+	for _, statement := range s.DDL() {
+		if err := sqlsession.Create(ctx, s.db, s.dialect, statement); err != nil {
 			return s.explainFound(err)
 		}
 	}
@@ -85,7 +80,7 @@ func (s *Store) Migrate(ctx context.Context) error {
 // used.
 func (s *Store) inspect(ctx context.Context) (there bool, err error) {
 	err = sqlsession.Again(ctx, conflict, func() error {
-		there, err = sqlsession.Inspect(ctx, s.db, s.dialect.Dialect, s.table, s.table+"_ns")
+		there, err = sqlsession.Inspect(ctx, s.db, s.dialect, s.table, s.table+"_ns")
 		return err
 	})
 	return there, err
@@ -101,7 +96,7 @@ func (s *Store) Layouts(ctx context.Context, namespace string) (layouts []string
 		name     string
 		position int64
 	}
-	all, err := list(ctx, s, layoutsText, args{"namespace": namespace}, func(l *layout) []any { return []any{&l.name, &l.position} })
+	all, err := list(ctx, s, "{layouts}", args{"namespace": namespace}, func(l *layout) []any { return []any{&l.name, &l.position} })
 	for _, l := range all {
 		layouts = append(layouts, sqldialect.FromASCII(l.name))
 		position = max(position, l.position+1)
@@ -112,7 +107,7 @@ func (s *Store) Layouts(ctx context.Context, namespace string) (layouts []string
 
 // CreateNamespace implements [lease.Store].
 func (s *Store) CreateNamespace(ctx context.Context, terms lease.Terms, position int64) (created bool, err error) {
-	return s.add(ctx, createText, args{"position": position}.with(terms))
+	return s.add(ctx, "{create}", args{"position": position}.with(terms))
 }
 
 // Probe implements [lease.Store]. Unless the query prefers a worker number or a label, it
@@ -126,7 +121,7 @@ func (s *Store) CreateNamespace(ctx context.Context, terms lease.Terms, position
 func (s *Store) Probe(ctx context.Context, q lease.Query) (lease.Probe, error) {
 	switch {
 	case q.Waiting:
-		next, err := s.rows(ctx, nextText, args{"min": q.Min, "max": q.Max}.with(q.Terms))
+		next, err := s.rows(ctx, "{next}", args{"min": q.Min, "max": q.Max}.with(q.Terms))
 		if err != nil {
 			return lease.Probe{}, err
 		}
@@ -134,18 +129,18 @@ func (s *Store) Probe(ctx context.Context, q lease.Query) (lease.Probe, error) {
 			return lease.Probe{HasNamespace: true, LastWorker: q.Max, Row: next[0], Now: next[0].Now}, nil
 		}
 	case q.PreferWorker < 0 && q.PreferLabel == "":
-		p, err := s.probe(ctx, q, nearRow, "@last")
+		p, err := s.probe(ctx, q, "{near row}", "@last")
 		if p.HasFree && p.Row.Bound < q.Terms.At(p.Now).Cap || !p.HasNamespace || err != nil {
 			return p, err
 		}
 	}
-	return s.probe(ctx, q, bestRow, topWord)
+	return s.probe(ctx, q, "{best row}", "{top worker}")
 }
 
 func (s *Store) probe(ctx context.Context, q lease.Query, row, topOfRange string) (lease.Probe, error) {
 	const prime = 1048573
 	near, far := kvlease.Near(q)
-	text := strings.NewReplacer("{row}", row, "{top of range}", topOfRange).Replace(probeText)
+	text := strings.NewReplacer("{row}", row, "{top of range}", topOfRange).Replace(s.words["probe"])
 	a := args{
 		"min": q.Min, "max": q.Max, "last": q.Min - 1, "near": near, "far": far,
 		"factor": 1 + mathrand.Int64N(prime-1), "offset": mathrand.Int64N(prime),
@@ -168,7 +163,7 @@ func (s *Store) probe(ctx context.Context, q lease.Query, row, topOfRange string
 		n, in := found.n, s.table
 		switch found.of {
 		case 0:
-			if s.join(membership(found.protocol)) {
+			if s.join(found.protocol) {
 				return s.probe(ctx, q, row, topOfRange)
 			}
 			p.Now, p.Volatile, p.LastWorker = n[0], n[1] == 1, n[3]
@@ -209,7 +204,7 @@ func (s *Store) Fence(ctx context.Context, terms lease.Terms, seen string) error
 		return s.explain(err)
 	}
 	a := args{"any_fingerprint": number(seen == ""), "seen_fingerprint": seen}
-	_, err := s.write(ctx, fenceText, a.with(terms), patient)
+	_, err := s.write(ctx, "{fence}", a.with(terms), patient)
 	return err
 }
 
@@ -219,7 +214,7 @@ const maxRows = 1024
 // AddRows implements [lease.Store].
 func (s *Store) AddRows(ctx context.Context, terms lease.Terms, least, most int64) error {
 	for ; least <= most; least += maxRows {
-		if _, err := s.add(ctx, addText, args{"min": least, "max": min(most, least+maxRows-1)}.with(terms)); err != nil {
+		if _, err := s.add(ctx, "{add}", args{"min": least, "max": min(most, least+maxRows-1)}.with(terms)); err != nil {
 			return err
 		}
 	}
@@ -239,42 +234,26 @@ func (s *Store) add(ctx context.Context, text string, a args) (added bool, err e
 
 // Claim implements [lease.Store].
 func (s *Store) Claim(ctx context.Context, c lease.Claim) (lease.Row, bool, error) {
-	now, ok, err := s.updateRow(ctx, claimText, c.Seen, c.Token,
-		args{"fence": c.Fence, "bound": c.Seen.Bound, "label": c.Label, "wanted": c.Wanted, "volatile": number(c.Volatile)}.with(c.Terms))
-	if !ok || err != nil {
-		return lease.Row{}, false, err
-	}
-	return granted(c.Seen, c.Token, c.Label, c.Wanted, c.Terms, now), true, nil
+	a := args{"fence": c.Fence, "bound": c.Seen.Bound, "label": c.Label, "volatile": number(c.Volatile)}
+	row := c.Seen
+	row.Label = c.Label
+	return s.updateRow(ctx, "{claim}", c.Terms, row, c.Token, c.Wanted, a)
 }
 
 // Renew implements [lease.Store].
 func (s *Store) Renew(ctx context.Context, r lease.Renewal) (lease.Row, bool, error) {
-	now, ok, err := s.updateRow(ctx, renewText, r.Held, r.Token,
-		args{"wanted": r.Wanted, "volatile": number(r.Volatile)}.with(r.Terms))
-	if !ok || err != nil {
-		return lease.Row{}, false, err
-	}
-	return granted(r.Held, r.Token, r.Held.Label, r.Wanted, r.Terms, now), true, nil
+	return s.updateRow(ctx, "{renew}", r.Terms, r.Held, r.Token, r.Wanted, args{"volatile": number(r.Volatile)})
 }
 
 // Release implements [lease.Store].
 func (s *Store) Release(ctx context.Context, terms lease.Terms, held lease.Row, unused int64) (bool, error) {
-	_, ok, err := s.updateRow(ctx, releaseText, held, "", args{"unused": unused}.with(terms))
+	_, ok, err := s.updateRow(ctx, "{release}", terms, held, "", 0, args{"unused": unused})
 	return ok, err
-}
-
-// granted returns the row after a claim or renewal at now. An UPDATE in MySQL can
-// return only one number, so the statement returns the time and we have to repeat the
-// rest of its calculation here.
-func granted(seen lease.Row, token, label string, wanted int64, terms lease.Terms, now int64) lease.Row {
-	seen.Label, seen.Now = label, now
-	kvlease.Grant(&seen, terms, token, wanted)
-	return seen
 }
 
 // Rows implements [lease.Store].
 func (s *Store) Rows(ctx context.Context, terms lease.Terms, least, most int64) ([]lease.Row, error) {
-	return s.rows(ctx, rowsText, args{"min": least, "max": most}.with(terms))
+	return s.rows(ctx, "{rows}", args{"min": least, "max": most}.with(terms))
 }
 
 func (s *Store) rows(ctx context.Context, text string, a args) ([]lease.Row, error) {
@@ -294,6 +273,10 @@ func number(b bool) int64 {
 	return 0
 }
 
+// conflict reports whether a statement should be tried again, usually because another one
+// was faster. If the server has left its cluster, the next one may be another server.
+func conflict(err error) bool { return sqldialect.Conflict(err) || sqldialect.HasLeft(err) }
+
 // list reads rows. dest must return pointers to where the columns of a row are stored.
 func list[T any](ctx context.Context, s *Store, text string, a args, dest func(*T) []any) (found []T, err error) {
 	if err := s.ask(ctx, text); err != nil {
@@ -310,7 +293,7 @@ func list[T any](ctx context.Context, s *Store, text string, a args, dest func(*
 func read[T any](ctx context.Context, s *Store, w *wording, text string, a args, dest func(*T) []any) (found []T, err error) {
 	query, values := s.dialect.Bind(w.fill(text), a)
 	err = sqlsession.Again(ctx, conflict, func() error {
-		return sqlsession.Read(ctx, s.db, s.dialect.Dialect, w.settings, func(conn *sql.Conn) (err error) {
+		return sqlsession.Read(ctx, s.db, s.dialect, w.settings(), func(conn *sql.Conn) (err error) {
 			found, err = sqlsession.List(ctx, conn, query, values, dest)
 			return err
 		})
@@ -319,26 +302,35 @@ func read[T any](ctx context.Context, s *Store, w *wording, text string, a args,
 }
 
 // updateRow runs an UPDATE of a row, provided that it still has the token and the
-// revision of seen, and returns the store's time. If ok is false and err is nil, no row
+// revision of seen, and returns the row after a grant. If ok is false and err is nil, no row
 // was changed. If the UPDATE was tried more than once, an earlier attempt may have
 // changed the row although it returned an error. updateRow then returns that error, and
 // the caller has to read the row, as after a lost reply.
-func (s *Store) updateRow(ctx context.Context, text string, seen lease.Row, token string, a args) (now int64, ok bool, err error) {
-	a["worker"], a["seen_token"], a["revision"], a["token"] = seen.Worker, seen.Token, seen.Revision, token
-	w, err := s.write(ctx, text, a, patient)
+func (s *Store) updateRow(
+	ctx context.Context, text string, terms lease.Terms, seen lease.Row, token string, wanted int64, a args,
+) (row lease.Row, ok bool, err error) {
+	a["worker"], a["seen_token"], a["revision"], a["token"], a["wanted"] = seen.Worker, seen.Token, seen.Revision, token, wanted
+	w, err := s.write(ctx, text, a.with(terms), patient)
 	switch {
 	case err != nil:
-		return 0, false, err
+		return row, false, err
 	case w.changed && w.now <= 0:
-		return 0, false, errors.New("sqlstore: the server did not answer with the time; a proxy or driver must not change LAST_INSERT_ID")
-	case w.changed || w.failed == nil:
-		return w.now, w.changed, nil
+		return row, false, errors.New("sqlstore: the server did not answer with the time; a proxy or driver must not change LAST_INSERT_ID")
+	case w.changed:
+		// An UPDATE in MySQL can return only one number, so the statement returns the time,
+		// and we have to repeat the rest of its calculation here.
+		row = seen
+		row.Now = w.now
+		kvlease.Grant(&row, terms, token, wanted)
+		return row, true, nil
+	case w.failed == nil:
+		return row, false, nil
 	}
-	rows, err := s.rows(ctx, rowsText, args{"namespace": a["namespace"], "layout": a["layout"], "min": seen.Worker, "max": seen.Worker})
+	rows, err := s.Rows(ctx, terms, seen.Worker, seen.Worker)
 	if err == nil && (len(rows) == 0 || rows[0].Revision != seen.Revision+1 || rows[0].Token != token) {
-		return 0, false, nil // no attempt has changed it, or another process has changed it since
+		return row, false, nil // no attempt has changed it, or another process has changed it since
 	}
-	return 0, false, cmp.Or(err, w.failed)
+	return row, false, cmp.Or(err, w.failed)
 }
 
 // Whether a write waits for a row locked by another statement. Writes that must succeed
@@ -358,10 +350,10 @@ func (s *Store) write(ctx context.Context, text string, a args, patient bool) (r
 		result.failed = cmp.Or(result.failed, err)
 		err = s.worded(func(w *wording) (err error) {
 			write := sqlsession.Write{
-				Text: w.fill(text), Values: a, NoWait: !patient, During: w.settings,
+				Text: w.fill(text), Values: a, NoWait: !patient, During: w.settings(),
 				Autocommit: func(answer int64) bool { return answer%2 == 1 },
 			}
-			result.now, result.changed, err = write.Run(ctx, s.db, s.dialect.Dialect)
+			result.now, result.changed, err = write.Run(ctx, s.db, s.dialect)
 			if s.dialect.IsMySQL() { // see {answer now}
 				result.now /= 2
 			}
@@ -396,7 +388,7 @@ func (s *Store) explainFound(err error) error {
 	if errors.Is(err, sqlsession.ErrUnusable) || errors.Is(err, sqlsession.ErrNoDatabase) {
 		return unusable(err)
 	}
-	if remedy := cmp.Or(misused(s.dialect, err), s.dialect.permanent(err)); remedy != "" {
+	if remedy := cmp.Or(misused(s.dialect, err), permanent(err)); remedy != "" {
 		return &lease.PermanentError{Err: fmt.Errorf("sqlstore: %w", err), Remedy: remedy}
 	}
 	return fmt.Errorf("sqlstore: %w", err)
@@ -409,16 +401,38 @@ func unusable(err error) error {
 
 // misused returns what to do if the *sql.DB is of another kind of database, or closed. The
 // drivers' errors show the kind.
-func misused(d *dialect, err error) string {
+func misused(d sqldialect.Dialect, err error) string {
 	const another = "use the store of your database: sqlstore.Postgres, sqlstore.MySQL (also for MariaDB) or sqlstore.SQLite"
 	isPostgres, isMySQL := sqldialect.SQLState(err) != "", sqldialect.Number(err) != 0
 	switch text := err.Error(); {
 	case strings.Contains(text, "sql: database is closed"):
 		return "close the pool of ids before the *sql.DB, or open the *sql.DB again"
-	case d == mysql && isPostgres, d == postgres && isMySQL, strings.Contains(text, "SQL logic error"), !isPostgres && !isMySQL && strings.Contains(text, "syntax error"):
+	case d == sqldialect.MySQL && isPostgres, d == sqldialect.Postgres && isMySQL, strings.Contains(text, "SQL logic error"), !isPostgres && !isMySQL && strings.Contains(text, "syntax error"):
 		return another
 	case sqldialect.SQLState(err) == "42601", sqldialect.Number(err) == 1064:
 		return "use PostgreSQL 12, MySQL 8 or MariaDB 10.6, or later versions"
+	}
+	return ""
+}
+
+// permanent returns what to do about an error that a retry does not fix.
+func permanent(err error) string {
+	const remedy = "correct the user, password, database, schema or privileges; docs/leases.md lists what the store needs"
+	state, number := sqldialect.SQLState(err), sqldialect.Number(err)
+	switch {
+	case sqldialect.ReadOnly(err) && state != "":
+		return "connect to the primary, and set default_transaction_read_only = off for this role"
+	case sqldialect.ReadOnly(err):
+		return "connect to the primary, and set transaction_read_only = 0 for the sessions of this user"
+	case strings.Contains(err.Error(), "must be run with standard_conforming_strings=on"): // returned by pgx with the simple protocol
+		return "set standard_conforming_strings = on for this role"
+	case errors.Is(err, sqlsession.ErrStandby):
+		return "send all statements of Snowkey to the primary; docs/stores.md#proxies has the settings"
+	case strings.HasPrefix(state, "28"), state == "42501", state == "3D000", state == "3F000",
+		slices.Contains([]uint16{1044, 1045, 1046, 1049, 1142, 1143, 1227, 1370, 1410, 1698}, number):
+		return remedy
+	case state == "42703", number == 1054: // a column is missing
+		return "the tables are of another version of Snowkey"
 	}
 	return ""
 }

@@ -2,53 +2,90 @@ package sqlstore
 
 import (
 	"context"
+	"database/sql"
+	"embed"
 	"fmt"
 	"maps"
 	"regexp"
 	"strings"
 
 	"github.com/snowkey-go/snowkey/internal/protocol"
+	"github.com/snowkey-go/snowkey/internal/sqldialect"
 	"github.com/snowkey-go/snowkey/internal/sqlsession"
 )
 
-// A wording has what stands for the {words} in statements. Which one a store uses depends
-// on what it has found out about the server.
-type wording struct {
-	words    map[string]string
-	settings sqlsession.Settings // during each statement
+// files has the statements of all dialects, and a file for each with the words that differ.
+//
+//go:embed *.sql
+var files embed.FS
 
-	unknown int        // how many of dialect.unknown it includes
-	cluster membership // the one of dialect.clusters that it includes
-}
-
-func (s *Store) wording(unknown int, cluster membership) *wording {
-	schema, name := sqlsession.SplitName(s.table)
-	quoted := s.dialect.Table
+func newStore(db *sql.DB, d sqldialect.Dialect, table string) *Store {
+	schema, name := sqlsession.SplitName(table)
 	words := map[string]string{
-		"{lease}": quoted(s.table), "{ns}": quoted(s.table + "_ns"),
-		"{index}": quoted(name + "_expires"), "{name}": name, "{schema}": s.dialect.schema, "{protocol}": protocol.Known(),
-		"{tick}": tickWord, "{cap}": capWord, "{raised fence}": raisedFenceWord, "{new fence}": newFenceWord,
-		"{free}": freeWord, "{same protocol}": sameProtocolWord, "{shuffled}": shuffledWord, "{all}": allWord,
+		"lease": d.Table(table), "ns": d.Table(table + "_ns"), "index": d.Quote(name + "_expires"), "name": name,
+		"protocol": protocol.Known(), "begin": sqlsession.Begin, "to primary": sqlsession.ToPrimary,
+	}
+	for _, file := range []string{"statements", string(d)} {
+		text, _ := files.ReadFile(file + ".sql") // all of them are there
+		maps.Copy(words, sqldialect.Sections(string(text)))
 	}
 	if schema != "" {
-		words["{schema}"] = "'" + schema + "'"
+		words["schema"] = "'" + schema + "'"
 	}
-	maps.Copy(words, s.dialect.words)
-	maps.Copy(words, s.dialect.clusters[cluster].words)
-	for _, more := range s.dialect.unknown[:unknown] {
-		maps.Copy(words, more)
-	}
-	if cluster > notMember {
-		words["{cluster}"] = fmt.Sprint(int64(cluster)) // even if we can't read the view
-	}
-	return &wording{words, s.dialect.clusters[cluster].settings, unknown, cluster}
+	s := &Store{db: db, dialect: d, table: table, words: words}
+	s.current.Store(&wording{words: words, cluster: notAsked})
+	return s
+}
+
+// A wording says which words statements have. It depends on what the store has found out
+// about the server.
+type wording struct {
+	words map[string]string // those of the store
+
+	// unknown is how often the server did not tell us what a statement reads, either because
+	// the role may not know it or because the server doesn't have it, as is common among
+	// compatible servers. The words "unknown 1: …" then replace others. If they don't help,
+	// the next ones do too. The last ones read nothing that a server might not have.
+	unknown int
+
+	cluster int64 // the one that the server belongs to; its words replace others too
+}
+
+// mostUnknown is the number of the last words for servers that don't tell.
+const mostUnknown = 3
+
+// These are the clusters in which each member accepts writes, as the word {cluster} returns
+// them.
+const (
+	notAsked  = -1
+	notMember = 0 // the server is on its own, or the only one that accepts writes
+)
+
+// clusters has what begins the names of their words.
+var clusters = map[int64]string{1: "galera: ", 2: "group: "}
+
+// fill replaces the words in a statement, and those in their replacements.
+func (w *wording) fill(text string) string {
+	return strings.TrimSpace(word.ReplaceAllStringFunc(text, func(word string) string { return w.fill(w.word(word[1 : len(word)-1])) }))
 }
 
 var word = regexp.MustCompile(`\{[a-z ]+\}`)
 
-// fill replaces the words in a statement, and those in their replacements.
-func (w *wording) fill(text string) string {
-	return word.ReplaceAllStringFunc(text, func(word string) string { return w.fill(w.words[word]) })
+func (w *wording) word(name string) string {
+	for n := w.unknown; n > 0; n-- {
+		if text, ok := w.words[fmt.Sprintf("unknown %d: %s", n, name)]; ok {
+			return text
+		}
+	}
+	if text, ok := w.words[clusters[w.cluster]+name]; ok {
+		return text
+	}
+	return w.words[name]
+}
+
+// settings are those during each statement.
+func (w *wording) settings() sqlsession.Settings {
+	return sqlsession.Settings{Apply: w.word("apply"), Restore: w.word("restore")}
 }
 
 // worded calls f with the current wording. If its error shows that the server doesn't tell
@@ -58,10 +95,10 @@ func (s *Store) worded(f func(*wording) error) error {
 	for {
 		w := s.current.Load()
 		err := f(w)
-		if err == nil || !s.dialect.Unknown(err) || w.unknown == len(s.dialect.unknown) {
+		if err == nil || !s.dialect.Unknown(err) || w.unknown == mostUnknown {
 			return s.explain(err)
 		}
-		s.current.CompareAndSwap(w, s.wording(w.unknown+1, w.cluster)) // otherwise another call was faster
+		s.current.CompareAndSwap(w, &wording{w.words, w.unknown + 1, w.cluster}) // otherwise another call was faster
 	}
 }
 
@@ -69,10 +106,10 @@ func (s *Store) worded(f func(*wording) error) error {
 // or the statement finds out by itself. So it costs a round trip only before calls other than
 // a probe.
 func (s *Store) ask(ctx context.Context, text string) error {
-	if s.dialect.clusters == nil || s.current.Load().cluster != notAsked || strings.Contains(text, "{cluster}") {
+	if !s.dialect.IsMySQL() || s.current.Load().cluster != notAsked || strings.Contains(text, "{cluster}") {
 		return nil
 	}
-	found, err := list(ctx, s, "SELECT {cluster}", nil, func(n *membership) []any { return []any{n} })
+	found, err := list(ctx, s, "SELECT {cluster}", nil, func(n *int64) []any { return []any{n} })
 	if err == nil && len(found) == 1 {
 		s.join(found[0])
 	}
@@ -81,11 +118,11 @@ func (s *Store) ask(ctx context.Context, text string) error {
 
 // join remembers to which cluster the server belongs. It reports whether the wording of
 // statements has changed because of it.
-func (s *Store) join(to membership) (changed bool) {
+func (s *Store) join(cluster int64) (changed bool) {
 	w := s.current.Load()
-	if w.cluster == to {
+	if w.cluster == cluster {
 		return false
 	}
-	s.current.CompareAndSwap(w, s.wording(w.unknown, to)) // otherwise another call was faster
-	return w.cluster != notAsked || to != notMember
+	s.current.CompareAndSwap(w, &wording{w.words, w.unknown, cluster}) // otherwise another call was faster
+	return w.cluster != notAsked || cluster != notMember
 }

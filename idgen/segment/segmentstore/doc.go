@@ -36,21 +36,10 @@
 //	MySQL, MariaDB       3       SET TRANSACTION, which fails inside a transaction; INSERT; COMMIT
 //	SQLite               3       BEGIN IMMEDIATE, INSERT, COMMIT, inside the process
 //
-// A connection of the *sql.DB may still have a transaction open. On PostgreSQL, MySQL and
-// MariaDB, the store discards this connection and retries the fetch on another one. After
-// 8 such connections, the fetch fails. On SQLite, it fails after the first one, and the
-// connection is kept. A segment fetches again after any error.
-//
-// A fetch works with any autocommit, completion_type, isolation level, sql_mode and
-// character set. (For the settings that were tested, see package sqlstore.) The store
-// doesn't change session settings or prepare statements, so it also works with PgBouncer
-// in transaction mode. If you use pgx and your PgBouncer doesn't support prepared
-// statements, set default_query_exec_mode=exec.
-//
-// The row is locked until the statement's own commit, or for one more round trip with
-// autocommit=0 on MySQL and MariaDB. If another transaction holds the lock, the statement
-// waits until ctx ends on PostgreSQL, 2 s on MariaDB, and innodb_lock_wait_timeout on
-// MySQL.
+// Package sqlstore describes what such a statement does about sessions with other settings
+// or an open transaction, about poolers, and how long it waits for a locked row. On SQLite,
+// a fetch fails if the connection has an open transaction, and the connection is kept. A
+// segment fetches again after any error.
 //
 // Concurrent fetches can fail. At isolation levels above READ COMMITTED, PostgreSQL may
 // reject one of two fetches (40001). MySQL and MariaDB may report a deadlock when two
@@ -74,16 +63,11 @@
 // # Commits that may be lost
 //
 // Numbers are unique as long as the database keeps every commit it has acknowledged. If
-// it loses a commit, the store grants the same numbers again. Use these settings to avoid
-// losing commits in a crash:
-//
-//	PostgreSQL      fsync = on; each fetch sets synchronous_commit = on
-//	MySQL, MariaDB  innodb_flush_log_at_trx_commit = 1; with a binary log, sync_binlog = 1
-//	SQLite          PRAGMA synchronous = FULL or EXTRA
-//
-// This package doesn't check these settings (package sqlstore does). It also can't detect
-// that a failover has lost commits, or that a backup was restored. See docs/leases.md for
-// what to do in these cases.
+// it loses a commit, the store grants the same numbers again. To keep commits in a crash, it
+// needs the settings in docs/leases.md#durability, or on SQLite PRAGMA synchronous = FULL or
+// EXTRA. This package doesn't check them (package sqlstore does). It also can't detect that
+// a failover has lost commits, or that a backup was restored. See docs/leases.md for what to
+// do in these cases.
 //
 // On SQLite, set busy_timeout to less than segment.Config.Timeout. Otherwise, a driver
 // may continue to wait after ctx has ended.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/snowkey-go/snowkey/idgen/segment"
@@ -18,10 +19,17 @@ import (
 // A Store keeps bounds in a table of a database. Use [Postgres], [MySQL] or [SQLite] to
 // create one; the zero Store isn't valid.
 //
-// A Store is safe for concurrent use by any number of processes.
-type Store struct{ table *sqlsession.Table }
+// A Store is safe for concurrent use by any number of processes. On PostgreSQL, MySQL and
+// MariaDB it keeps one connection of the *sql.DB to itself until its segments are closed,
+// so that it can fetch when the application is using all the others.
+type Store struct {
+	table *sqlsession.Table
+	fetch string // the statement of its dialect in fetch.sql
+}
 
 var _ segment.Store = (*Store)(nil)
+
+const defaultTable = "snowkey_segment"
 
 // Postgres returns a store in the database of db. It requires PostgreSQL 12 or later.
 func Postgres(db *sql.DB) *Store { return newStore(db, sqldialect.Postgres) }
@@ -33,8 +41,16 @@ func MySQL(db *sql.DB) *Store { return newStore(db, sqldialect.MySQL) }
 // SQLite returns a store in the database of db. It requires SQLite 3.35 or later.
 func SQLite(db *sql.DB) *Store { return newStore(db, sqldialect.SQLite) }
 
+// files has the statements that create the table, in a file for each dialect, and those that
+// fetch.
+//
+//go:embed *.sql
+var files embed.FS
+
 func newStore(db *sql.DB, d sqldialect.Dialect) *Store {
-	return &Store{sqlsession.NewTable(db, d, "snowkey_segment", ddl)}
+	fetches, _ := files.ReadFile("fetch.sql") // it is there
+	fetch := sqldialect.Sections(string(fetches))[string(d)]
+	return &Store{sqlsession.NewTable(db, d, defaultTable, files), strings.ReplaceAll(fetch, "{begin}", sqlsession.Begin)}
 }
 
 // WithTable returns a store in the same database that uses the table name instead of
@@ -46,11 +62,14 @@ func (s *Store) WithTable(name string) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("segmentstore: %w", err)
 	}
-	return &Store{table}, nil
+	return &Store{table, s.fetch}, nil
 }
 
 // Migrate creates the table if it doesn't exist yet, which is the only time it needs the
-// privilege to do so, and otherwise checks it. Many processes may call it at the same time.
+// privilege to do so. Many processes may call it at the same time. If the table does
+// exist, Migrate checks it instead. It returns an error if the table has a different
+// protocol version, a trigger, a rule, row-level security, or an engine other than
+// InnoDB.
 func (s *Store) Migrate(ctx context.Context) error {
 	if err := s.table.Migrate(ctx); err != nil {
 		return fmt.Errorf("segmentstore: %w", err)
@@ -76,7 +95,7 @@ func (s *Store) Fetch(ctx context.Context, f segment.Fetch) (start int64, err er
 // from writing. That may be the caller's, which would wait for itself.
 func (s *Store) write(ctx context.Context, f segment.Fetch) (start int64, ok bool, err error) {
 	began := time.Now()
-	start, ok, err = s.table.Write(ctx, fetches[s.table.Dialect], map[string]any{
+	start, ok, err = s.table.Write(ctx, s.fetch, map[string]any{
 		"name": f.Name, "min": f.Min, "limit": f.Limit, "span": f.Span, "end": f.End(f.Min),
 	})
 	switch {
@@ -111,42 +130,6 @@ func (s *Store) refusal(ctx context.Context, name string) error {
 }
 
 // Reserve reserves a connection of the *sql.DB for the statements of all stores that use
-// it. A [segment.Segment] calls it, and calls release when it's closed.
+// it, unless only one may be open. A [segment.Segment] calls it, and calls release when
+// it's closed. On SQLite, which has one writer at a time, it does nothing.
 func (s *Store) Reserve() (release func(), warning string) { return s.table.Reserve() }
-
-// ddl has the statements that create the table, in a file for each dialect.
-//
-//go:embed *.sql
-var ddl embed.FS
-
-// fetches has the statements that read and raise the bound. {table} stands for the table,
-// @min, @limit and @span for the fields of segment.Fetch, and @end for the bound of a new
-// name. @limit may be the largest integer, so no expression may exceed it.
-//
-// The answer is the start of the segment. There is none, or on MySQL -1, if the row has
-// another protocol version. If there are no numbers left, there is none either, or it is
-// at least the limit.
-var fetches = map[sqldialect.Dialect]string{
-	sqldialect.Postgres: sqlsession.Begin + `)
-INSERT INTO {table} AS segment (name, start, bound) SELECT @name, @min, @end FROM here
-ON CONFLICT (name) DO UPDATE SET
-	start = GREATEST(segment.bound, @min),
-	bound = GREATEST(segment.bound, @min) + LEAST(@span, @limit - GREATEST(segment.bound, @min))
-WHERE GREATEST(segment.bound, @min) < @limit AND segment.protocol = {protocol}
-RETURNING start`,
-
-	// MySQL assigns from left to right, so we must not read a column after assigning
-	// it. The first comment is only executed by MariaDB. MySQL has no way to limit the
-	// wait for a row in a single statement.
-	sqldialect.MySQL: `/*M! SET STATEMENT innodb_lock_wait_timeout = @seconds FOR */ INSERT INTO {table} (name, start, bound) VALUES (@name, LAST_INSERT_ID(@min), @end)
-ON DUPLICATE KEY UPDATE
-	start = IF(protocol = {protocol}, LAST_INSERT_ID(GREATEST(bound, @min)), start + 0 * LAST_INSERT_ID(-1)),
-	bound = IF(protocol = {protocol}, GREATEST(bound, @min) + GREATEST(LEAST(@span, @limit - GREATEST(bound, @min)), 0), bound)`,
-
-	sqldialect.SQLite: `INSERT INTO {table} (name, start, bound) VALUES (@name, @min, @end)
-ON CONFLICT (name) DO UPDATE SET
-	start = MAX(bound, @min),
-	bound = MAX(bound, @min) + MIN(@span, @limit - MAX(bound, @min))
-WHERE MAX(bound, @min) < @limit AND protocol = {protocol}
-RETURNING start`,
-}
