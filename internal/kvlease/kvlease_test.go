@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -29,7 +30,7 @@ func newMemory() *memory {
 
 var mark = regexp.MustCompile(`"mark":"\w*"`)
 
-func (m *memory) Swap(ctx context.Context, v kvlease.View, grants bool, changes ...kvlease.Change) (bool, error) {
+func (m *memory) Swap(ctx context.Context, v kvlease.View, grants bool, texts map[int64]string) (bool, error) {
 	if late := m.swap; late != nil {
 		m.swap = nil
 		late()
@@ -37,16 +38,16 @@ func (m *memory) Swap(ctx context.Context, v kvlease.View, grants bool, changes 
 	if m.anyFingerprint {
 		v.Current = m.Current
 	}
-	for i, c := range changes {
+	for worker := range texts {
 		if !m.anyRow && !m.anyMark {
 			break // otherwise nothing else is running
 		}
-		stored := m.Texts[kvlease.PlaceOf(v.Terms, c.Worker)]
-		if m.anyRow && c.Worker != kvlease.OfNamespace || m.anyMark && mark.ReplaceAllString(stored, "") == mark.ReplaceAllString(c.Value, "") {
-			changes[i].Value = stored
+		stored := m.Texts[kvlease.PlaceOf(v.Terms, worker)]
+		if m.anyRow && worker != kvlease.OfNamespace || m.anyMark && mark.ReplaceAllString(stored, "") == mark.ReplaceAllString(v.Texts[worker], "") {
+			v.Texts[worker] = stored
 		}
 	}
-	return m.Map.Swap(ctx, v, grants, changes...)
+	return m.Map.Swap(ctx, v, grants, texts)
 }
 
 func (m *memory) change(_ context.Context, t lease.Terms, worker int64, change func(string) string) error {
@@ -177,6 +178,20 @@ func TestFenceDuringAClaim(t *testing.T) {
 	}
 	if _, ok, err := s.Claim(t.Context(), c); ok || err != nil {
 		t.Errorf("a claim below the fence: %v, %v", ok, err)
+	}
+}
+
+// If a namespace's text is deleted, the next renewal lists the layout again, so that no process
+// adds another one that can make the same ids.
+func TestDeletedNamespace(t *testing.T) {
+	s := newScene(t)
+	s.Add()
+	s.Lease()
+	s.delete(kvlease.OfNamespace)
+	renewed := s.Renewed(t.Context())
+	layouts, _, err := s.Layouts(t.Context(), terms.Namespace)
+	if !renewed || err != nil || !slices.Equal(layouts, []string{terms.Layout}) || s.Look().HasNamespace {
+		t.Errorf("renewed %v, and the layouts are %q, %v", renewed, layouts, err)
 	}
 }
 
