@@ -1,9 +1,7 @@
 package kvlease
 
 import (
-	"cmp"
 	"context"
-	"slices"
 
 	"github.com/snowkey-go/snowkey/lease"
 )
@@ -82,12 +80,11 @@ func Choose(rows []lease.Row, q lease.Query) (best lease.Row, found bool) {
 		}
 		return 3
 	}
-	rows = slices.Clone(rows)
-	rows = slices.DeleteFunc(rows, func(r lease.Row) bool {
-		return r.Worker < q.Min || r.Worker > q.Max || !q.Waiting && !q.Terms.Free(r)
-	})
-	if len(rows) == 0 {
-		return lease.Row{}, false
+	for _, r := range rows {
+		fits := q.Min <= r.Worker && r.Worker <= q.Max && (q.Waiting || q.Terms.Free(r))
+		if fits && (!found || rank(r) < rank(best)) {
+			best, found = r, true
+		}
 	}
-	return slices.MinFunc(rows, func(a, b lease.Row) int { return cmp.Compare(rank(a), rank(b)) }), true
+	return best, found
 }

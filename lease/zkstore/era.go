@@ -20,18 +20,24 @@ type era struct {
 	epoch int64 // of the leader under which the era began
 }
 
-// readEra returns the current era. If another leader has been elected since it began,
-// which the epoch of a later transaction shows, readEra begins the next one first.
-func (s *Store) readEra(ctx context.Context, zxid int64) (*era, error) {
+// readEra returns the leader's time and the current era. The leader only tells the time in
+// the answer to a write, and the answer's transaction id has its epoch. If that leader was
+// elected since the era began, readEra begins the next one first. Reads that follow on this
+// connection return everything that was committed before.
+func (s *Store) readEra(ctx context.Context) (now int64, e *era, err error) {
+	clock, err := wait(ctx, func() (*zk.Stat, error) { return s.conn.Set(s.path+"/clock", nil, -1) })
+	if err != nil {
+		return 0, nil, err
+	}
 	path := s.path + "/eras"
 	for range attempts {
 		a, err := s.get(ctx, path)
 		if err != nil {
-			return nil, err
+			return 0, nil, err
 		}
 		current := &era{string(a.data), epochOf(a.stat.Mzxid)}
-		if current.name != "" && current.epoch >= epochOf(zxid) {
-			return current, nil
+		if current.name != "" && current.epoch >= epochOf(clock.Mzxid) {
+			return clock.Mtime * 1000, current, nil
 		}
 		next := rand.Text()
 		ops := []any{
@@ -42,21 +48,10 @@ func (s *Store) readEra(ctx context.Context, zxid int64) (*era, error) {
 			ops = append(ops, &zk.DeleteRequest{Path: path + "/" + current.name, Version: -1})
 		}
 		if _, _, err := s.write(ctx, ops...); err != nil {
-			return nil, err
+			return 0, nil, err
 		}
 	}
-	return nil, fmt.Errorf("zkstore: %q changed %d times during one call, or its child was deleted by hand; try again, or delete %q and run the migration", path, attempts, path)
-}
-
-// clock returns the leader's time, and the id of a transaction that it has executed. The
-// leader only tells the time in the answer to a write. Reads that follow on this
-// connection return everything that was committed before.
-func (s *Store) clock(ctx context.Context) (now, zxid int64, err error) {
-	stat, err := wait(ctx, func() (*zk.Stat, error) { return s.conn.Set(s.path+"/clock", nil, -1) })
-	if err != nil {
-		return 0, 0, err
-	}
-	return stat.Mtime * 1000, stat.Mzxid, nil
+	return 0, nil, fmt.Errorf("zkstore: %q changed %d times during one call, or its child was deleted by hand; try again, or delete %q and run the migration", path, attempts, path)
 }
 
 // A record is the content of a node. Its readers find out whether the write had an effect

@@ -105,16 +105,11 @@ type nodes struct {
 // Read implements [kvlease.Backend]. It asks the leader for the time first. If there has
 // been an election, it begins the next era.
 func (b backend) Read(ctx context.Context, terms lease.Terms, least, most int64) (v kvlease.View, err error) {
-	v.Terms = whole(terms)
-	now, zxid, err := b.clock(ctx)
-	if err != nil {
-		return v, err
-	}
 	read := nodes{stats: make(map[int64]*zk.Stat)}
-	if read.era, err = b.readEra(ctx, zxid); err != nil {
+	if v.Now, read.era, err = b.readEra(ctx); err != nil {
 		return v, err
 	}
-	v.Now, v.Current, v.Ref, v.Texts = now, read.era.name, read, make(map[int64]string)
+	v.Terms, v.Current, v.Ref, v.Texts = whole(terms), read.era.name, read, make(map[int64]string)
 	v.Where = func(worker int64) string { return fmt.Sprintf("the node %q", b.nodePath(terms, worker)) }
 	if v.Volatile, err = b.volatile(ctx); err != nil {
 		return v, err
