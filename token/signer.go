@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/hmac"
+	"errors"
 	"fmt"
 	"sync/atomic"
 	"time"
@@ -66,6 +67,12 @@ func (cfg Config) validate() error {
 		return configError("Idle", fmt.Sprintf("is %v; use 1s or more, 0 for the default, or a negative number for no limit", cfg.Idle))
 	}
 	return nil
+}
+
+// configError says what is wrong with a field of [Config], and what to do, without any
+// secret.
+func configError(field, reason string) error {
+	return errors.New("token: Config." + field + " " + reason)
 }
 
 // A Signer issues and verifies tokens for one purpose. Create one using [New]; the zero

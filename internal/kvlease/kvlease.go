@@ -27,6 +27,7 @@ import (
 	"context"
 	cryptorand "crypto/rand"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -40,69 +41,64 @@ import (
 // A Backend keeps texts: one for each namespace, and one for each row. Its methods return
 // the errors that [lease.Store] names.
 type Backend interface {
-	// Layouts returns the layouts of a namespace that have rows, in any order.
-	Layouts(ctx context.Context, namespace string) ([]string, error)
-
-	// Read reads the namespace's text and those of the workers from min to max.
+	// Read reads the namespace's text and those of the workers from min to max. It may return
+	// more.
 	Read(ctx context.Context, terms lease.Terms, min, max int64) (View, error)
 
-	// Swap writes the texts and reports true, if all items still have the values that v
-	// has, and if the fingerprint is the same as in v. Otherwise, it must not change
-	// anything that a later Read returns, and reports false. It may also report false if
-	// another attempt may succeed, or return an error if it can't tell. If grants is set,
-	// the swap may grant ids.
-	Swap(ctx context.Context, v View, grants bool, changes ...Change) (bool, error)
+	// Swap changes texts and reports true, if all of them still have the values that v has,
+	// and if the fingerprint is the same as in v. Otherwise, it must not change anything
+	// that a later Read returns, and reports false. It may also report false if another
+	// attempt may succeed, or return an error if it can't tell. The new texts are by worker,
+	// as in v. One that equals the old text is only compared. If grants is set, the swap may
+	// grant ids.
+	Swap(ctx context.Context, v View, grants bool, texts map[int64]string) (bool, error)
 }
 
 // A View is what a Backend has read at one point in time.
 type View struct {
-	Terms     lease.Terms // those of the call, with Skew rounded up to the precision of Now
-	Now       int64       // the store's time, not later than the read
-	Current   string      // the fingerprint of the store
-	Volatile  bool        // see [lease.Probe]
-	Namespace Item
-	Rows      []Item // those that exist, ordered by worker
-	Ref       any    // what else Swap needs
+	Terms    lease.Terms               // those of the call, with Skew rounded up to the precision of Now
+	Now      int64                     // the store's time, not later than the read
+	Current  string                    // the fingerprint of the store
+	Volatile bool                      // see [lease.Probe]
+	Texts    map[int64]string          // by worker; OfNamespace has the namespace's text; "" if there is none
+	Where    func(worker int64) string // what to call a text in an error
+	Ref      any                       // what else Swap needs
 }
 
-// An Item is a text, or one that does not exist.
-type Item struct {
-	Worker int64  // of a row; OfNamespace for the namespace's text
-	Value  string // "" if there is none
-	Where  string // what to call it in an error
-}
-
-// OfNamespace is the Worker of a namespace's item.
+// OfNamespace stands for a worker where a namespace's text is meant.
 const OfNamespace = -1
-
-// A Change is the new value of an item. If it equals the old one, it is only compared.
-type Change struct {
-	Item
-	New string
-}
 
 // Await returns what call returns, unless ctx ends first. In that case, call goes on in the
 // background. It is for clients that can't take a request back.
-func Await[T any](ctx context.Context, call func() (T, error)) (T, error) {
-	type result struct {
-		value T
-		err   error
-	}
-	var none T
+func Await[T any](ctx context.Context, call func() (T, error)) (none T, _ error) {
 	if err := ctx.Err(); err != nil {
 		return none, err
 	}
-	done := make(chan result, 1)
+	var value T
+	var err error
+	done := make(chan struct{})
 	go func() {
-		value, err := call()
-		done <- result{value, err}
+		value, err = call()
+		close(done)
 	}()
 	select {
-	case r := <-done:
-		return r.value, r.err
+	case <-done:
+		return value, err
 	case <-ctx.Done():
 		return none, ctx.Err()
 	}
+}
+
+// Explain adds the name of a store's package to an error of the client. If remedies has one
+// for it, it becomes permanent, because a retry can't fix it.
+func Explain(store string, err error, remedies map[error]string) error {
+	wrapped := fmt.Errorf("%s: %w", store, err)
+	for of, remedy := range remedies {
+		if errors.Is(err, of) {
+			return &lease.PermanentError{Err: wrapped, Remedy: remedy}
+		}
+	}
+	return wrapped
 }
 
 // A Store implements the methods of [lease.Store], except Migrate.
@@ -120,16 +116,17 @@ type Store struct {
 	Pinned bool
 }
 
-// A Namespace is the text of a namespace.
-type Namespace struct {
+// A namespace is the text of a namespace.
+type namespace struct {
 	Version int               `json:"version"` // of the protocol
 	Mark    string            `json:"mark"`    // random; new whenever the text changes
 	Next    int64             `json:"next"`    // the position of the next layout
-	Layouts map[string]Layout `json:"layouts"`
+	Layouts map[string]layout `json:"layouts"`
 }
 
-// A Layout is a layout of a [Namespace].
-type Layout struct {
+// A layout is one of a [namespace]. It is listed when it gets its first row, and has no
+// fingerprint before it is created.
+type layout struct {
 	Fingerprint string `json:"fingerprint"` // when it was created or fenced
 	Fence       int64  `json:"fence"`
 }
@@ -145,101 +142,119 @@ type row struct {
 	Fingerprint string `json:"fingerprint,omitempty"` // when it was claimed, if leases are pinned
 }
 
-// content is a View whose texts are decoded.
+// A content is a View whose texts are decoded, and what a call writes.
 type content struct {
 	View
-	namespace Namespace
-	rows      []lease.Row
-	items     map[int64]Item // by worker
-	claimed   string         // the fingerprint when the last of rows was claimed, if leases are pinned
+	namespace namespace
+	rows      []lease.Row      // ordered by worker
+	claimed   string           // the fingerprint when the last of rows was claimed, if leases are pinned
+	written   map[int64]string // new texts, by worker
 }
 
-func (s *Store) read(ctx context.Context, terms lease.Terms, least, most int64) (c content, err error) {
-	if c.View, err = s.Backend.Read(ctx, terms, least, most); err != nil {
-		return c, err
+func (s *Store) read(ctx context.Context, terms lease.Terms, least, most int64) (*content, error) {
+	v, err := s.Backend.Read(ctx, terms, least, most)
+	if err != nil {
+		return nil, err
 	}
-	c.namespace.Layouts, c.items = make(map[string]Layout), make(map[int64]Item, len(c.Rows))
-	if err := decode(c.Namespace, &c.namespace, &c.namespace.Version); err != nil {
-		return c, err
+	c := &content{View: v, namespace: namespace{Layouts: make(map[string]layout)}, written: make(map[int64]string)}
+	if err := v.decode(OfNamespace, &c.namespace, &c.namespace.Version); err != nil {
+		return nil, err
 	}
-	for _, item := range c.Rows {
-		var r row
-		if err := decode(item, &r, &r.Version); err != nil {
-			return c, err
+	for _, worker := range slices.Sorted(maps.Keys(v.Texts)) {
+		if worker < least || worker > most || v.Texts[worker] == "" {
+			continue
 		}
-		c.items[item.Worker], c.claimed = item, r.Fingerprint
-		c.rows = append(c.rows, lease.Row{Worker: item.Worker, Token: r.Token, Revision: r.Revision, Bound: r.Bound,
-			Expires: r.Expires, Label: r.Label, Now: c.Now})
+		var r row
+		if err := v.decode(worker, &r, &r.Version); err != nil {
+			return nil, err
+		}
+		c.claimed = r.Fingerprint
+		c.rows = append(c.rows, lease.Row{Worker: worker, Token: r.Token, Revision: r.Revision, Bound: r.Bound,
+			Expires: r.Expires, Label: r.Label, Now: v.Now})
 	}
 	return c, nil
 }
 
-// decode decodes an item. If it has no value, decode leaves into unchanged.
-func decode(item Item, into any, version *int) error {
-	if item.Value == "" {
+// decode decodes the text of a worker. If there is none, it leaves into unchanged.
+func (v View) decode(worker int64, into any, version *int) error {
+	text := v.Texts[worker]
+	if text == "" {
 		return nil
 	}
-	if err := json.Unmarshal([]byte(item.Value), into); err != nil {
+	if err := json.Unmarshal([]byte(text), into); err != nil {
 		return &lease.PermanentError{
-			Err:    fmt.Errorf("lease: %s has the text %.100q, which is not one of Snowkey's: %w", item.Where, item.Value, err),
+			Err:    fmt.Errorf("lease: %s has the text %.100q, which is not one of Snowkey's: %w", v.Where(worker), text, err),
 			Remedy: "find out which program changed it, and restore it; if nothing else helps, delete it, after which ids continue above everything that it can have granted",
 		}
 	}
 	if *version != protocol.Version {
-		return &lease.VersionError{Where: item.Where, Found: strconv.Itoa(*version)}
+		return &lease.VersionError{Where: v.Where(worker), Found: strconv.Itoa(*version)}
 	}
 	return nil
 }
 
-// Encode returns the JSON of a value that stores keep.
+// Encode returns the JSON of a value that stores keep. Each of them can be represented.
 func Encode(value any) string {
-	text, err := json.Marshal(value)
-	if err != nil {
-		panic(err) // none has anything that JSON can't represent
-	}
+	text, _ := json.Marshal(value)
 	return string(text)
 }
 
-// encodeRow returns the text of a row that was claimed under a fingerprint, or "".
-func encodeRow(r lease.Row, fingerprint string) string {
-	return Encode(row{protocol.Version, r.Token, r.Revision, r.Bound, r.Expires, r.Label, fingerprint})
+// layout returns the layout of the call, and whether it was created.
+func (c *content) layout() (l layout, created bool) {
+	l = c.namespace.Layouts[c.Terms.Layout]
+	return l, l.Fingerprint != ""
+}
+
+// write changes the text of a row, which was claimed under a fingerprint, or "".
+func (c *content) write(r lease.Row, fingerprint string) {
+	c.written[r.Worker] = Encode(row{protocol.Version, r.Token, r.Revision, r.Bound, r.Expires, r.Label, fingerprint})
+	if _, listed := c.namespace.Layouts[c.Terms.Layout]; !listed {
+		c.list(layout{})
+	}
+}
+
+// list changes the namespace's text, in which the layout of the call is now l.
+func (c *content) list(l layout) {
+	c.namespace.Layouts[c.Terms.Layout] = l
+	c.mark()
+}
+
+// mark changes the namespace's text to what c.namespace is now, with a new mark.
+func (c *content) mark() {
+	c.namespace.Version, c.namespace.Mark = protocol.Version, cryptorand.Text()
+	c.written[OfNamespace] = Encode(c.namespace)
 }
 
 // attempts is how often a call reads and swaps if the swap fails.
 const attempts = 16
 
-// update reads, calls compute and swaps what it returns, until that succeeds or compute
-// returns nothing. Each swap also compares the namespace's text. If it has no mark yet,
+// update reads, calls compute and swaps what it has written, until that succeeds or compute
+// writes nothing. Each swap also compares the namespace's text. If it has no mark yet,
 // update adds one first.
-func (s *Store) update(ctx context.Context, terms lease.Terms, least, most int64, grants bool, compute func(*content) []Change) error {
+func (s *Store) update(ctx context.Context, terms lease.Terms, least, most int64, grants bool, compute func(*content)) error {
 	for range attempts {
 		c, err := s.read(ctx, terms, least, most)
 		if err != nil {
 			return err
 		}
 		marked := c.namespace.Mark != ""
-		changes := compute(&c)
-		switch {
-		case len(changes) == 0:
+		compute(c)
+		if len(c.written) == 0 {
 			return nil
-		case !marked:
-			c.namespace = Namespace{Layouts: make(map[string]Layout)}
-			changes = []Change{c.marked()}
-		case changes[0].Worker != OfNamespace:
-			changes = append(changes, Change{c.Namespace, c.Namespace.Value})
 		}
-		if done, err := s.Backend.Swap(ctx, c.View, grants, changes...); done && marked || err != nil {
+		if !marked {
+			c.namespace = namespace{Layouts: make(map[string]layout)}
+			clear(c.written)
+			c.mark()
+		}
+		if c.written[OfNamespace] == "" {
+			c.written[OfNamespace] = c.Texts[OfNamespace]
+		}
+		if done, err := s.Backend.Swap(ctx, c.View, grants, c.written); done && marked || err != nil {
 			return err
 		}
 	}
 	return fmt.Errorf("lease: other processes changed namespace %q each of the %d times that this one was about to; try again", terms.Namespace, attempts)
-}
-
-// marked returns the change of the namespace's text to what c.namespace is now, with a
-// new mark.
-func (c *content) marked() Change {
-	c.namespace.Version, c.namespace.Mark = protocol.Version, cryptorand.Text()
-	return Change{c.Namespace, Encode(c.namespace)}
 }
 
 // Layouts implements [lease.Store].
@@ -248,60 +263,49 @@ func (s *Store) Layouts(ctx context.Context, name string) (layouts []string, pos
 	if err != nil {
 		return nil, 0, err
 	}
-	layouts, err = s.Backend.Layouts(ctx, name)
-	layouts = slices.AppendSeq(layouts, maps.Keys(c.namespace.Layouts))
-	slices.Sort(layouts)
-	return slices.Compact(layouts), c.namespace.Next, err
+	return slices.Sorted(maps.Keys(c.namespace.Layouts)), c.namespace.Next, nil
 }
 
 // CreateNamespace implements [lease.Store].
 func (s *Store) CreateNamespace(ctx context.Context, terms lease.Terms, position int64) (created bool, err error) {
-	err = s.update(ctx, terms, 0, -1, true, func(c *content) []Change {
-		n := &c.namespace
-		if _, exists := n.Layouts[terms.Layout]; exists || n.Next > position {
-			created = false
-			return nil
+	err = s.update(ctx, terms, 0, -1, true, func(c *content) {
+		_, exists := c.layout()
+		if created = !exists && c.namespace.Next <= position; created {
+			c.namespace.Next = position + 1
+			c.list(layout{c.Current, c.Terms.At(c.Now).NewFence})
 		}
-		created = true
-		n.Layouts[terms.Layout], n.Next = Layout{c.Current, c.Terms.At(c.Now).NewFence}, position+1
-		return []Change{c.marked()}
 	})
 	return created && err == nil, err
 }
 
 // Fence implements [lease.Store].
 func (s *Store) Fence(ctx context.Context, terms lease.Terms, seen string) error {
-	return s.update(ctx, terms, 0, -1, false, func(c *content) []Change {
-		l, exists := c.namespace.Layouts[terms.Layout]
-		if !exists || seen != "" && seen != l.Fingerprint {
-			return nil
+	return s.update(ctx, terms, 0, -1, false, func(c *content) {
+		if l, exists := c.layout(); exists && (seen == "" || seen == l.Fingerprint) {
+			c.list(layout{c.Current, max(l.Fence, c.Terms.At(c.Now).RaisedFence)})
 		}
-		c.namespace.Layouts[terms.Layout] = Layout{c.Current, max(l.Fence, c.Terms.At(c.Now).RaisedFence)}
-		return []Change{c.marked()}
 	})
 }
 
 // AddRows implements [lease.Store]. It adds up to AtOnce rows.
 func (s *Store) AddRows(ctx context.Context, terms lease.Terms, least, most int64) error {
 	most = min(most, least+max(s.AtOnce, 1)-1)
-	return s.update(ctx, terms, least, most, false, func(c *content) []Change {
+	return s.update(ctx, terms, least, most, false, func(c *content) {
 		limits := c.Terms.At(c.Now)
 		bound := limits.RaisedFence
-		if _, exists := c.namespace.Layouts[terms.Layout]; s.OneHost {
+		if _, exists := c.layout(); s.OneHost {
 			bound = limits.Tick // the fence of the next namespace is above everything in this one
 		} else if !exists {
 			bound = limits.NewFence
 		}
-		var added []Change
 		for worker := least; worker <= most; worker++ {
-			if _, exists := c.items[worker]; !exists {
-				added = append(added, Change{Item{Worker: worker}, encodeRow(lease.Row{Bound: bound}, "")})
+			if c.Texts[worker] == "" {
+				c.write(lease.Row{Worker: worker, Bound: bound}, "")
 			}
 		}
-		if len(added) == 0 {
-			return nil
+		if len(c.written) > 0 {
+			c.mark()
 		}
-		return append([]Change{c.marked()}, added...)
 	})
 }
 
@@ -332,7 +336,7 @@ func (s *Store) probe(ctx context.Context, q lease.Query) (lease.Probe, error) {
 		return lease.Probe{}, err
 	}
 	q.Terms = c.Terms
-	l, exists := c.namespace.Layouts[q.Terms.Layout]
+	l, exists := c.layout()
 	p := lease.Probe{
 		HasNamespace: exists, Fence: l.Fence, Fingerprint: l.Fingerprint, Current: c.Current,
 		Volatile: c.Volatile, OneClock: s.OneHost, Now: c.Now, LastWorker: q.Min - 1,
@@ -349,46 +353,23 @@ func (s *Store) probe(ctx context.Context, q lease.Query) (lease.Probe, error) {
 	return p, nil
 }
 
-// Claim implements [lease.Store].
-func (s *Store) Claim(ctx context.Context, claim lease.Claim) (lease.Row, bool, error) {
-	return s.updateRow(ctx, claim.Terms, claim.Seen.Worker, true, func(c *content, r *lease.Row) bool {
-		claim.Terms = c.Terms
-		return c.claim(r, claim)
-	})
-}
-
-// Renew implements [lease.Store].
-func (s *Store) Renew(ctx context.Context, r lease.Renewal) (lease.Row, bool, error) {
-	return s.updateRow(ctx, r.Terms, r.Held.Worker, true, func(c *content, held *lease.Row) bool {
-		r.Terms = c.Terms
-		return (!s.Pinned || c.claimed == c.Current) && c.renew(held, r)
-	})
-}
-
-// Release implements [lease.Store].
-func (s *Store) Release(ctx context.Context, terms lease.Terms, held lease.Row, unused int64) (bool, error) {
-	_, ok, err := s.updateRow(ctx, terms, held.Worker, false, func(_ *content, r *lease.Row) bool {
-		return release(r, held, unused)
-	})
-	return ok, err
-}
-
 // updateRow calls change with the row of a worker, and returns the changed row and whether
 // there was a change.
-func (s *Store) updateRow(ctx context.Context, terms lease.Terms, worker int64, grants bool, change func(*content, *lease.Row) bool) (r lease.Row, ok bool, err error) {
-	err = s.update(ctx, terms, worker, worker, grants, func(c *content) []Change {
-		if ok = len(c.rows) == 1; !ok {
-			return nil
+func (s *Store) updateRow(
+	ctx context.Context, terms lease.Terms, worker int64, grants bool, change func(*content, *lease.Row) bool,
+) (r lease.Row, ok bool, err error) {
+	err = s.update(ctx, terms, worker, worker, grants, func(c *content) {
+		r, ok = lease.Row{}, len(c.rows) == 1
+		if ok {
+			r = c.rows[0]
+			ok = change(c, &r)
 		}
-		if r = c.rows[0]; !change(c, &r) {
-			ok = false
-			return nil
+		switch {
+		case ok && s.Pinned:
+			c.write(r, c.Current)
+		case ok:
+			c.write(r, "")
 		}
-		fingerprint := ""
-		if s.Pinned {
-			fingerprint = c.Current
-		}
-		return []Change{{c.items[worker], encodeRow(r, fingerprint)}}
 	})
 	if err != nil || !ok {
 		return lease.Row{}, false, err
@@ -403,5 +384,8 @@ func (*Store) Examine(ctx context.Context) ([]lease.Finding, error) { return nil
 // Rows implements [lease.Store].
 func (s *Store) Rows(ctx context.Context, terms lease.Terms, least, most int64) ([]lease.Row, error) {
 	c, err := s.read(ctx, terms, least, most)
-	return c.rows, err
+	if err != nil {
+		return nil, err
+	}
+	return c.rows, nil
 }

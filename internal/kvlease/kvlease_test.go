@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -29,7 +30,7 @@ func newMemory() *memory {
 
 var mark = regexp.MustCompile(`"mark":"\w*"`)
 
-func (m *memory) Swap(ctx context.Context, v kvlease.View, grants bool, changes ...kvlease.Change) (bool, error) {
+func (m *memory) Swap(ctx context.Context, v kvlease.View, grants bool, texts map[int64]string) (bool, error) {
 	if late := m.swap; late != nil {
 		m.swap = nil
 		late()
@@ -37,16 +38,16 @@ func (m *memory) Swap(ctx context.Context, v kvlease.View, grants bool, changes 
 	if m.anyFingerprint {
 		v.Current = m.Current
 	}
-	for i, c := range changes {
+	for worker := range texts {
 		if !m.anyRow && !m.anyMark {
 			break // otherwise nothing else is running
 		}
-		stored := m.Texts[kvlease.PlaceOf(v.Terms, c.Worker)]
-		if m.anyRow && c.Worker != kvlease.OfNamespace || m.anyMark && mark.ReplaceAllString(stored, "") == mark.ReplaceAllString(c.Value, "") {
-			changes[i].Value = stored
+		stored := m.Texts[kvlease.PlaceOf(v.Terms, worker)]
+		if m.anyRow && worker != kvlease.OfNamespace || m.anyMark && mark.ReplaceAllString(stored, "") == mark.ReplaceAllString(v.Texts[worker], "") {
+			v.Texts[worker] = stored
 		}
 	}
-	return m.Map.Swap(ctx, v, grants, changes...)
+	return m.Map.Swap(ctx, v, grants, texts)
 }
 
 func (m *memory) change(_ context.Context, t lease.Terms, worker int64, change func(string) string) error {
@@ -137,14 +138,15 @@ func TestLateSwaps(t *testing.T) {
 		}},
 		{"a new namespace is above one that was created and deleted since the read", func(m *memory) { m.anyMark = true }, func(s *scene) bool {
 			// Without a mark, update first adds one, so the second swap is the one that creates.
-			lost := s.another()
+			lost, namespace := s.another(), kvlease.PlaceOf(terms, kvlease.OfNamespace)
 			s.memory.swap = func() {
 				s.memory.swap = func() {
+					empty := s.memory.Texts[namespace]
 					s.later(time.Hour)
 					lost.Add()
 					lost.Lease()
 					s.delete(kvlease.OfNamespace)
-					s.Must(s.AddRows(s.Context(), terms, 0, 0)) // adds a mark, and nothing else to the text
+					s.memory.Texts[namespace] = mark.ReplaceAllString(empty, `"mark":"OTHER"`) // as another process adds it first
 				}
 			}
 			errtest.Must(s.CreateNamespace(s.Context(), terms, 0))(s)
@@ -177,6 +179,20 @@ func TestFenceDuringAClaim(t *testing.T) {
 	}
 	if _, ok, err := s.Claim(t.Context(), c); ok || err != nil {
 		t.Errorf("a claim below the fence: %v, %v", ok, err)
+	}
+}
+
+// If a namespace's text is deleted, the next renewal lists the layout again, so that no process
+// adds another one that can make the same ids.
+func TestDeletedNamespace(t *testing.T) {
+	s := newScene(t)
+	s.Add()
+	s.Lease()
+	s.delete(kvlease.OfNamespace)
+	renewed := s.Renewed(t.Context())
+	layouts, _, err := s.Layouts(t.Context(), terms.Namespace)
+	if !renewed || err != nil || !slices.Equal(layouts, []string{terms.Layout}) || s.Look().HasNamespace {
+		t.Errorf("renewed %v, and the layouts are %q, %v", renewed, layouts, err)
 	}
 }
 

@@ -3,8 +3,6 @@ package kvlease
 import (
 	"cmp"
 	"context"
-	"maps"
-	"slices"
 	"sync"
 	"time"
 
@@ -36,58 +34,45 @@ func PlaceOf(t lease.Terms, worker int64) Place {
 	return Place{t.Namespace, t.Layout, worker}
 }
 
-// Layouts implements [Backend].
-func (m *Map) Layouts(_ context.Context, namespace string) (layouts []string, _ error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for p := range m.Texts {
-		if p.Namespace == namespace && p.Worker != OfNamespace {
-			layouts = append(layouts, p.Layout)
-		}
-	}
-	return layouts, nil
-}
-
 // Read implements [Backend].
-func (m *Map) Read(ctx context.Context, terms lease.Terms, least, most int64) (View, error) {
+func (m *Map) Read(ctx context.Context, terms lease.Terms, _, _ int64) (View, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	clock := m.Clock
 	if clock == nil {
 		clock = time.Now
 	}
-	item := func(worker int64) Item {
-		return Item{Worker: worker, Value: m.Texts[PlaceOf(terms, worker)], Where: "the text"}
+	v := View{
+		Terms: terms, Now: clock().UnixMicro(), Current: m.fingerprint(), Volatile: m.Volatile,
+		Texts: make(map[int64]string),
+		Where: func(int64) string { return "the text" },
 	}
-	v := View{Terms: terms, Now: clock().UnixMicro(), Current: m.fingerprint(), Volatile: m.Volatile, Namespace: item(OfNamespace)}
-	for p := range m.Texts {
-		if p == PlaceOf(terms, p.Worker) && least <= p.Worker && p.Worker <= most {
-			v.Rows = append(v.Rows, item(p.Worker))
+	for p, text := range m.Texts {
+		if p == PlaceOf(terms, p.Worker) {
+			v.Texts[p.Worker] = text
 		}
 	}
-	slices.SortFunc(v.Rows, func(a, b Item) int { return cmp.Compare(a.Worker, b.Worker) })
 	return v, ctx.Err()
 }
 
 // Swap implements [Backend].
-func (m *Map) Swap(ctx context.Context, v View, _ bool, changes ...Change) (bool, error) {
+func (m *Map) Swap(ctx context.Context, v View, _ bool, texts map[int64]string) (bool, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if err := ctx.Err(); err != nil || v.Current != m.fingerprint() {
 		return false, err
 	}
-	changed := make(map[Place]string)
-	for _, c := range changes {
-		place := PlaceOf(v.Terms, c.Worker)
-		if m.Texts[place] != c.Value {
+	for worker := range texts {
+		if m.Texts[PlaceOf(v.Terms, worker)] != v.Texts[worker] {
 			return false, nil
 		}
-		changed[place] = c.New
 	}
 	if m.Texts == nil {
 		m.Texts = make(map[Place]string)
 	}
-	maps.Copy(m.Texts, changed)
+	for worker, text := range texts {
+		m.Texts[PlaceOf(v.Terms, worker)] = text
+	}
 	return true, nil
 }
 

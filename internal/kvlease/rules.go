@@ -1,52 +1,59 @@
 package kvlease
 
 import (
-	"cmp"
-	"slices"
+	"context"
 
 	"github.com/snowkey-go/snowkey/lease"
 )
 
 // These are the rules of package lease for stores that apply them in Go. Package sqlstore
-// has the same rules in the conditions of its SQL statements. The Now of a row must be the
-// store's time.
+// has the same rules in the conditions of its SQL statements.
 
-// claim changes row and reports true if all conditions of [lease.Store].Claim hold.
-func (c *content) claim(row *lease.Row, claim lease.Claim) bool {
-	l := c.namespace.Layouts[claim.Terms.Layout]
-	if !same(row, claim.Seen) || row.Bound != claim.Seen.Bound || !claim.Terms.Free(*row) ||
-		l.Fingerprint == "" || l.Fingerprint != c.Current || l.Fence != claim.Fence || c.Volatile && !claim.Volatile {
-		return false
-	}
-	Grant(row, claim.Terms, claim.Token, claim.Wanted)
-	row.Label = claim.Label
-	return true
+// Claim implements [lease.Store].
+func (s *Store) Claim(ctx context.Context, claim lease.Claim) (lease.Row, bool, error) {
+	return s.updateRow(ctx, claim.Terms, claim.Seen.Worker, true, func(c *content, row *lease.Row) bool {
+		l, created := c.layout()
+		if !same(row, claim.Seen) || row.Bound != claim.Seen.Bound || !c.Terms.Free(*row) ||
+			!created || l.Fingerprint != c.Current || l.Fence != claim.Fence || c.Volatile && !claim.Volatile {
+			return false
+		}
+		Grant(row, c.Terms, claim.Token, claim.Wanted)
+		row.Label = claim.Label
+		return true
+	})
 }
 
-// renew changes row and reports true if all conditions of [lease.Store].Renew hold.
-func (c *content) renew(row *lease.Row, r lease.Renewal) bool {
-	if !same(row, r.Held) || row.Token == "" || row.Expires < row.Now || c.Volatile && !r.Volatile {
-		return false
-	}
-	Grant(row, r.Terms, r.Token, r.Wanted)
-	return true
+// Renew implements [lease.Store].
+func (s *Store) Renew(ctx context.Context, r lease.Renewal) (lease.Row, bool, error) {
+	return s.updateRow(ctx, r.Terms, r.Held.Worker, true, func(c *content, row *lease.Row) bool {
+		if !same(row, r.Held) || row.Token == "" || row.Expires < row.Now || c.Volatile && !r.Volatile ||
+			s.Pinned && c.claimed != c.Current {
+			return false
+		}
+		Grant(row, c.Terms, r.Token, r.Wanted)
+		return true
+	})
 }
 
-// release changes row and reports true if it is the held one.
-func release(row *lease.Row, held lease.Row, unused int64) bool {
-	if !same(row, held) {
-		return false
-	}
-	row.Token, row.Bound, row.Expires = "", min(row.Bound, unused), 0
-	row.Revision++
-	return true
+// Release implements [lease.Store].
+func (s *Store) Release(ctx context.Context, terms lease.Terms, held lease.Row, unused int64) (bool, error) {
+	_, ok, err := s.updateRow(ctx, terms, held.Worker, false, func(_ *content, row *lease.Row) bool {
+		if !same(row, held) {
+			return false
+		}
+		row.Token, row.Bound, row.Expires = "", min(row.Bound, unused), 0
+		row.Revision++
+		return true
+	})
+	return ok, err
 }
 
 func same(row *lease.Row, seen lease.Row) bool {
 	return row.Token == seen.Token && row.Revision == seen.Revision
 }
 
-// Grant raises the bound to wanted, or to the cap at row.Now if that is lower.
+// Grant raises the bound to wanted, or to the cap at row.Now, the store's time, if that is
+// lower.
 func Grant(row *lease.Row, terms lease.Terms, token string, wanted int64) {
 	row.Token = token
 	row.Revision++
@@ -73,12 +80,11 @@ func Choose(rows []lease.Row, q lease.Query) (best lease.Row, found bool) {
 		}
 		return 3
 	}
-	rows = slices.Clone(rows)
-	rows = slices.DeleteFunc(rows, func(r lease.Row) bool {
-		return r.Worker < q.Min || r.Worker > q.Max || !q.Waiting && !q.Terms.Free(r)
-	})
-	if len(rows) == 0 {
-		return lease.Row{}, false
+	for _, r := range rows {
+		fits := q.Min <= r.Worker && r.Worker <= q.Max && (q.Waiting || q.Terms.Free(r))
+		if fits && (!found || rank(r) < rank(best)) {
+			best, found = r, true
+		}
 	}
-	return slices.MinFunc(rows, func(a, b lease.Row) int { return cmp.Compare(rank(a), rank(b)) }), true
+	return best, found
 }

@@ -2,6 +2,9 @@ package etcdstore
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
 	"sync"
 	"time"
 
@@ -16,15 +19,13 @@ import (
 // agreed is what this process knows about the agreed time of a namespace. The package
 // comment explains the agreed time.
 type agreed struct {
-	mu sync.Mutex
+	mu    sync.Mutex
+	known bool // whether this process knows the agreed time; see jumped
 
-	// base is the agreed time at the point at. It advances with the monotonic clock. If at
-	// is zero, this process does not know the agreed time yet.
+	// base is the agreed time at the point at. It advances with the monotonic clock.
 	base int64
 	at   time.Time
 	off  int64 // how far the host's clock was ahead of the agreed time when this process learned it
-
-	stale bool // whether this process has to learn the agreed time again; see jumped
 
 	// The etcd lease that this process attaches to the key alive.
 	lease    clientv3.LeaseID // 0 if there is none
@@ -50,7 +51,7 @@ func (s *Store) agreed(namespace string) *agreed {
 // now returns the agreed time as far as this process knows it.
 func (a *agreed) now() int64 { return a.base + time.Since(a.at).Microseconds() }
 
-func (a *agreed) set(now int64) { a.base, a.at = now, time.Now() }
+func (a *agreed) set(now int64) { a.known, a.base, a.at = true, now, time.Now() }
 
 // jumped reports whether the host's clock has gained on the agreed time since this process
 // learned it. Then the machine was asleep, when the monotonic clock stands still, or the
@@ -62,8 +63,7 @@ func (a *agreed) jumped(wall, skew int64) bool { return wall-a.now()-a.off > ske
 // may read the keys again, for up to a third of a Window.
 func (a *agreed) observe(ctx context.Context, s *Store, k keys, skew int64, resp *clientv3.TxnResponse) (int64, error) {
 	for {
-		stored, alive := resp.Responses[0].GetResponseRange().Kvs, resp.Responses[1].GetResponseRange().Kvs
-		now, known, err := a.learn(ctx, s, skew, only(stored), only(alive), clusterOf(resp.Header))
+		now, known, err := a.learn(ctx, s, skew, resp)
 		if err != nil || known {
 			return now, err
 		}
@@ -72,8 +72,7 @@ func (a *agreed) observe(ctx context.Context, s *Store, k keys, skew int64, resp
 		case <-ctx.Done():
 			return 0, ctx.Err()
 		}
-		resp, err = s.commit(ctx, nil, []clientv3.Op{clientv3.OpGet(k.time()), clientv3.OpGet(k.alive())})
-		if err != nil {
+		if resp, err = s.commit(ctx, nil, k.times()); err != nil {
 			return 0, err
 		}
 	}
@@ -81,43 +80,42 @@ func (a *agreed) observe(ctx context.Context, s *Store, k keys, skew int64, resp
 
 // learn updates what this process knows from the values of the keys time and alive. It
 // reports false if it must read the keys again.
-func (a *agreed) learn(ctx context.Context, s *Store, skew int64, stored, alive *mvccpb.KeyValue, cluster string) (int64, bool, error) {
-	least, err := decodeNumber(stored)
+func (a *agreed) learn(ctx context.Context, s *Store, skew int64, resp *clientv3.TxnResponse) (int64, bool, error) {
+	least, err := decodeNumber(only(resp, 0))
 	if err != nil {
 		return 0, false, err
 	}
-	vouched, err := decode[vouch](alive)
-	if err != nil {
+	var vouched vouch
+	alive := only(resp, 1)
+	if err := decode(alive, &vouched); err != nil {
 		return 0, false, err
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	wall := s.clock().UnixMicro()
-	learned := !a.at.IsZero()
-	if learned && !a.stale && a.jumped(wall, skew) {
-		a.stale, a.since, a.rises = true, time.Time{}, 0
+	if a.known && a.jumped(wall, skew) {
+		a.known, a.since, a.rises = false, time.Time{}, 0
 	}
 	switch {
-	case learned && !a.stale && alive != nil:
+	case a.known && alive != nil:
 		a.set(max(a.now(), least))
 		return a.now(), true, nil
-	case alive == nil || vouched.Cluster != cluster:
+	case alive == nil || vouched.Cluster != clusterOf(resp.Header):
 		// No process vouches for a time, so this host's clock decides.
 		a.set(max(wall, least))
 	default:
-		known, err := a.meet(ctx, s, skew, least, vouched, clientv3.LeaseID(alive.Lease))
-		if err != nil || !known {
+		if err := a.meet(ctx, s, skew, least, vouched, clientv3.LeaseID(alive.Lease)); err != nil || !a.known {
 			return 0, false, err
 		}
 	}
-	a.off, a.stale = wall-a.now(), false
+	a.off = wall - a.now()
 	return a.now(), true, nil
 }
 
 // meet compares this host's clock with the agreed time of processes that may still be
-// running, and reports false if it can't tell yet who is right. If the host's clock is
-// wrong, this process uses the agreed time too, and the keeper refuses to start.
-func (a *agreed) meet(ctx context.Context, s *Store, skew, least int64, v vouch, id clientv3.LeaseID) (known bool, err error) {
+// running, and leaves the time unknown if it can't tell yet who is right. If the host's
+// clock is wrong, this process uses the agreed time too, and the keeper refuses to start.
+func (a *agreed) meet(ctx context.Context, s *Store, skew, least int64, v vouch, id clientv3.LeaseID) error {
 	if a.since.IsZero() {
 		a.since, a.latest = time.Now(), least
 	}
@@ -138,22 +136,21 @@ func (a *agreed) meet(ctx context.Context, s *Store, skew, least int64, v vouch,
 		// etcd knows how long ago its lease was granted, to the second.
 		from, to, err := a.counted(ctx, s, v, id)
 		if err != nil {
-			return false, err
+			return err
 		}
 		from, to = max(from, least), max(to, least)
-		if wall < from-skew || wall > to+skew {
-			return false, nil
+		if from-skew <= wall && wall <= to+skew {
+			a.set(max(wall, from))
 		}
-		a.set(max(wall, from))
 	}
-	return true, nil
+	return nil
 }
 
 // counted returns two times between which the agreed time is, as counted by etcd since
 // the etcd lease of the key alive was granted. After another member became the leader,
 // both are too early.
 func (a *agreed) counted(ctx context.Context, s *Store, v vouch, id clientv3.LeaseID) (from, to int64, err error) {
-	resp, err := led(ctx, s, func(ctx context.Context) (*clientv3.LeaseTimeToLiveResponse, error) {
+	resp, _, err := led(ctx, s, func(ctx context.Context) (*clientv3.LeaseTimeToLiveResponse, error) {
 		return s.client.TimeToLive(ctx, id)
 	})
 	if err != nil {
@@ -184,7 +181,7 @@ func (a *agreed) vouch(ctx context.Context, s *Store, k keys, cluster string, te
 	half := max(time.Duration(terms.TTL+terms.Skew)*time.Microsecond, 2*time.Second)
 	if a.lease == 0 || time.Since(a.granted) > a.duration/2 || a.duration < half {
 		began, started := time.Now(), a.now()
-		resp, err := led(ctx, s, func(ctx context.Context) (*clientv3.LeaseGrantResponse, error) {
+		resp, _, err := led(ctx, s, func(ctx context.Context) (*clientv3.LeaseGrantResponse, error) {
 			return s.client.Grant(ctx, int64((2*half+time.Second-1)/time.Second))
 		})
 		if err != nil {
@@ -202,4 +199,52 @@ func (a *agreed) forget() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.lease = 0
+}
+
+// raiseTime returns the operation that raises the agreed time to now, unless it is later.
+func raiseTime(k keys, now int64) clientv3.Op {
+	text := encodeNumber(now)
+	later := clientv3.Compare(clientv3.Value(k.time()), ">", text)
+	return clientv3.OpTxn([]clientv3.Cmp{later}, nil, []clientv3.Op{clientv3.OpPut(k.time(), text)})
+}
+
+// decode decodes the value of a key. If kv is nil, it leaves value unchanged.
+func decode(kv *mvccpb.KeyValue, value any) error {
+	if kv == nil {
+		return nil
+	}
+	if err := json.Unmarshal(kv.Value, value); err != nil {
+		return damaged(kv, err)
+	}
+	return nil
+}
+
+func damaged(kv *mvccpb.KeyValue, err error) error {
+	return &lease.PermanentError{
+		Err:    fmt.Errorf("etcdstore: the value of the key %q is not one of Snowkey's: %w", kv.Key, err),
+		Remedy: "use another prefix, or restore the key",
+	}
+}
+
+// encodeNumber writes 19 digits, so that etcd can compare two numbers as texts.
+func encodeNumber(n int64) string { return fmt.Sprintf("%019d", max(n, 0)) }
+
+// decodeNumber returns 0 if kv is nil.
+func decodeNumber(kv *mvccpb.KeyValue) (int64, error) {
+	if kv == nil {
+		return 0, nil
+	}
+	n, err := strconv.ParseInt(string(kv.Value), 10, 64)
+	if err != nil {
+		return 0, damaged(kv, err)
+	}
+	return n, nil
+}
+
+// only returns the only key that the operation i of a transaction has read, or nil.
+func only(resp *clientv3.TxnResponse, i int) *mvccpb.KeyValue {
+	if kvs := resp.Responses[i].GetResponseRange().Kvs; len(kvs) > 0 {
+		return kvs[0]
+	}
+	return nil
 }

@@ -43,7 +43,7 @@ func newHost(client *clientv3.Client, offset time.Duration) *host {
 // that time is before one that was used.
 func (h *host) grant(ctx context.Context, m *memory, observe observer) (now int64, err error) {
 	k := h.store.keys("x")
-	resp, err := h.store.commit(ctx, nil, []clientv3.Op{clientv3.OpGet(k.time()), clientv3.OpGet(k.alive())})
+	resp, err := h.store.commit(ctx, nil, k.times())
 	if err != nil {
 		return 0, err
 	}
@@ -162,23 +162,23 @@ func TestAgreedTime(t *testing.T) {
 	faults := map[string]observer{
 		"none": (*agreed).observe,
 		"each host uses its own clock": func(a *agreed, _ context.Context, s *Store, _ keys, _ int64, resp *clientv3.TxnResponse) (int64, error) {
-			least, err := decodeNumber(only(resp.Responses[0].GetResponseRange().Kvs))
+			least, err := decodeNumber(only(resp, 0))
 			a.set(max(s.clock().UnixMicro(), least))
 			return a.now(), err
 		},
 		"a process that knows the time reads its clock again": func(a *agreed, ctx context.Context, s *Store, k keys, skew int64, resp *clientv3.TxnResponse) (int64, error) {
-			if !a.at.IsZero() {
+			if a.known {
 				a.set(max(a.now(), s.clock().UnixMicro()))
 			}
 			return a.observe(ctx, s, k, skew, resp)
 		},
 		"a new leader's count is trusted": func(a *agreed, ctx context.Context, s *Store, k keys, skew int64, resp *clientv3.TxnResponse) (int64, error) {
-			alive := only(resp.Responses[1].GetResponseRange().Kvs)
-			if alive == nil || !a.at.IsZero() {
+			alive := only(resp, 1)
+			if alive == nil || a.known {
 				return a.observe(ctx, s, k, skew, resp)
 			}
-			v, err := decode[vouch](alive)
-			if err != nil {
+			var v vouch
+			if err := decode(alive, &v); err != nil {
 				return 0, err
 			}
 			from, _, err := a.counted(ctx, s, v, clientv3.LeaseID(alive.Lease))

@@ -4,13 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
 
-	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
-	mvccpb "go.etcd.io/etcd/api/v3/mvccpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
@@ -70,101 +69,64 @@ func (s *Store) Migrate(ctx context.Context) error { return ctx.Err() }
 // A backend gives package kvlease the values of keys.
 type backend struct{ *Store }
 
-// Layouts implements [kvlease.Backend].
-func (b backend) Layouts(ctx context.Context, namespace string) (layouts []string, err error) {
-	k := b.keys(namespace)
-	resp, err := b.commit(ctx, nil, []clientv3.Op{clientv3.OpGet(k.rows(), clientv3.WithPrefix(), clientv3.WithKeysOnly())})
-	if err != nil {
-		return nil, err
-	}
-	for _, kv := range resp.Responses[0].GetResponseRange().Kvs {
-		layout, err := layoutOf(string(kv.Key), k.rows())
-		if err != nil {
-			return nil, damaged(kv, err)
-		}
-		layouts = append(layouts, layout)
-	}
-	return layouts, nil
-}
-
 // Read implements [kvlease.Backend]. It also finds out the agreed time.
 func (b backend) Read(ctx context.Context, terms lease.Terms, least, most int64) (v kvlease.View, err error) {
 	k := b.keys(terms.Namespace)
-	ops := []clientv3.Op{clientv3.OpGet(k.time()), clientv3.OpGet(k.alive()), clientv3.OpGet(k.layouts())}
-	if least <= most {
-		ops = append(ops, clientv3.OpGet(k.row(terms.Layout, least), clientv3.WithRange(k.row(terms.Layout, most)+"\x00")))
+	texts := []clientv3.Op{
+		clientv3.OpGet(k.text(terms.Layout, kvlease.OfNamespace)),
+		clientv3.OpGet(k.text(terms.Layout, least), clientv3.WithRange(k.text(terms.Layout, max(least, most))+"\x00")),
 	}
-	resp, err := b.commit(ctx, nil, ops)
+	resp, err := b.commit(ctx, nil, append(k.times(), texts...))
 	if err != nil {
 		return v, err
 	}
-	v = kvlease.View{Terms: terms, Current: clusterOf(resp.Header), Volatile: !b.trusted,
-		Namespace: itemOf(kvlease.OfNamespace, only(resp.Responses[2].GetResponseRange().Kvs))}
-	if v.Now, err = b.agreed(terms.Namespace).observe(ctx, b.Store, k, terms.Skew, resp); err != nil || least > most {
-		return v, err
+	v = kvlease.View{
+		Terms: terms, Current: clusterOf(resp.Header), Volatile: !b.trusted, Texts: make(map[int64]string),
+		Where: func(worker int64) string { return fmt.Sprintf("the key %q", k.text(terms.Layout, worker)) },
+	}
+	if layouts := only(resp, 2); layouts != nil {
+		v.Texts[kvlease.OfNamespace] = string(layouts.Value)
 	}
 	for _, kv := range resp.Responses[3].GetResponseRange().Kvs {
-		worker, err := strconv.ParseInt(strings.TrimPrefix(string(kv.Key), k.rowsOf(terms.Layout)), 10, 64)
+		worker, err := strconv.ParseInt(strings.TrimPrefix(string(kv.Key), k.rows(terms.Layout)), 10, 64)
 		if err != nil {
 			return v, damaged(kv, err)
 		}
-		v.Rows = append(v.Rows, itemOf(worker, kv))
+		v.Texts[worker] = string(kv.Value)
 	}
-	return v, nil
-}
-
-// itemOf returns the item that a key is. If kv is nil, the key does not exist.
-func itemOf(worker int64, kv *mvccpb.KeyValue) kvlease.Item {
-	if kv == nil {
-		return kvlease.Item{Worker: worker}
-	}
-	return kvlease.Item{Worker: worker, Value: string(kv.Value), Where: fmt.Sprintf("the key %q", kv.Key)}
+	v.Now, err = b.agreed(terms.Namespace).observe(ctx, b.Store, k, terms.Skew, resp)
+	return v, err
 }
 
 // Swap implements [kvlease.Backend]. With a grant, it also raises the agreed time to
-// v.Now in the same transaction, so that no bound is above the cap at the agreed time. It
-// compares values rather than revisions because restoring a snapshot can cause revision
-// numbers to be reused.
-func (b backend) Swap(ctx context.Context, v kvlease.View, grants bool, changes ...kvlease.Change) (bool, error) {
-	k := b.keys(v.Terms.Namespace)
+// v.Now in the same transaction, so that no bound is above the cap at the agreed time.
+func (b backend) Swap(ctx context.Context, v kvlease.View, grants bool, texts map[int64]string) (bool, error) {
+	k, a := b.keys(v.Terms.Namespace), b.agreed(v.Terms.Namespace)
 	var when []clientv3.Cmp
 	var puts []clientv3.Op
-	for _, c := range changes {
-		key := k.layouts()
-		if c.Worker != kvlease.OfNamespace {
-			key = k.row(v.Terms.Layout, c.Worker)
-		}
-		if c.Value == "" {
+	for worker, text := range texts {
+		key, old := k.text(v.Terms.Layout, worker), v.Texts[worker]
+		if old == "" {
 			when = append(when, clientv3.Compare(clientv3.CreateRevision(key), "=", 0))
 		} else {
-			when = append(when, clientv3.Compare(clientv3.Value(key), "=", c.Value))
+			when = append(when, clientv3.Compare(clientv3.Value(key), "=", old))
 		}
-		if c.New != c.Value {
-			puts = append(puts, clientv3.OpPut(key, c.New))
+		if text != old {
+			puts = append(puts, clientv3.OpPut(key, text))
 		}
 	}
-	if !grants {
-		return b.write(ctx, v, when, puts)
-	}
-	puts = append(puts, raiseTime(k, v.Now))
-	a := b.agreed(v.Terms.Namespace)
-	for again := true; ; again = false {
+	if grants {
 		vouch, err := a.vouch(ctx, b.Store, k, v.Current, v.Terms)
 		if err != nil {
 			return false, err
 		}
-		done, err := b.write(ctx, v, when, append(vouch, puts...))
-		if again && errors.Is(err, rpctypes.ErrLeaseNotFound) {
-			a.forget() // this cluster does not have our etcd lease
-			continue
-		}
-		return done, err
+		puts = append(puts, append(vouch, raiseTime(k, v.Now))...)
 	}
-}
-
-// write executes puts if all conditions hold, and reports whether it did.
-func (b backend) write(ctx context.Context, v kvlease.View, when []clientv3.Cmp, puts []clientv3.Op) (bool, error) {
 	resp, err := b.commit(ctx, when, puts)
+	if errors.Is(err, rpctypes.ErrLeaseNotFound) {
+		a.forget() // this cluster does not have our etcd lease; the next attempt gets another
+		return false, nil
+	}
 	if err != nil {
 		return false, err
 	}
@@ -174,54 +136,32 @@ func (b backend) write(ctx context.Context, v kvlease.View, when []clientv3.Cmp,
 	return resp.Succeeded, nil
 }
 
-// raiseTime returns the operation that raises the agreed time to now, unless it is later.
-func raiseTime(k keys, now int64) clientv3.Op {
-	text := encodeNumber(now)
-	later := clientv3.Compare(clientv3.Value(k.time()), ">", text)
-	return clientv3.OpTxn([]clientv3.Cmp{later}, nil, []clientv3.Op{clientv3.OpPut(k.time(), text)})
+// keys builds the keys of one namespace. Names are escaped as in the path of a URL, so
+// that no name contains a slash.
+type keys string
+
+func (s *Store) keys(namespace string) keys { return keys(s.prefix + url.PathEscape(namespace) + "/") }
+
+// time is the key of the agreed time. It is never lowered.
+func (k keys) time() string { return string(k) + "time" }
+
+// alive is the key that exists while some process vouches for the agreed time.
+func (k keys) alive() string { return string(k) + "alive" }
+
+// times returns the operations that read both of these keys.
+func (k keys) times() []clientv3.Op {
+	return []clientv3.Op{clientv3.OpGet(k.time()), clientv3.OpGet(k.alive())}
 }
 
-// commit executes a transaction. It may execute it again, if there was no reply.
-func (s *Store) commit(ctx context.Context, when []clientv3.Cmp, ops []clientv3.Op) (*clientv3.TxnResponse, error) {
-	silent := false
-	resp, err := led(ctx, s, func(ctx context.Context) (*clientv3.TxnResponse, error) {
-		resp, err := s.client.Txn(ctx).If(when...).Then(ops...).Commit()
-		silent = silent || timedOut(ctx, err)
-		return resp, err
-	})
-	if err == nil && silent && !resp.Succeeded {
-		// The conditions may fail because of our own first request.
-		return nil, errors.New("etcdstore: a request had no reply, and it may have been executed")
+// rows returns the prefix of a layout's rows.
+func (k keys) rows(layout string) string { return string(k) + "rows/" + url.PathEscape(layout) + "/" }
+
+// text returns the key of a row, or of the namespace's text, which has the layouts with
+// their fences. Workers have 19 digits, so that the order of the keys is the order of the
+// workers.
+func (k keys) text(layout string, worker int64) string {
+	if worker == kvlease.OfNamespace {
+		return string(k) + "layouts"
 	}
-	return resp, err
+	return k.rows(layout) + encodeNumber(worker)
 }
-
-// led sends a request to a member that answers and knows the leader. The client sends
-// requests to all members in turn, also to those that are cut off from the others, which
-// refuse them at once, and to those that hang. So led tries the next member. Each try has
-// half of the time that is left, so that a slow cluster has time to answer too. After an
-// outage, gRPC waits for up to two minutes before it connects again, which is too long for
-// a lease. So after a try without a reply, led makes it connect at once.
-func led[T any](ctx context.Context, s *Store, send func(context.Context) (T, error)) (T, error) {
-	for tries := len(s.client.Endpoints()); ; tries-- {
-		try, cancel := ctx, context.CancelFunc(func() {})
-		if deadline, ok := ctx.Deadline(); ok && tries > 0 {
-			try, cancel = context.WithTimeout(ctx, time.Until(deadline)/2)
-		}
-		resp, err := send(clientv3.WithRequireLeader(try))
-		silent := timedOut(try, err)
-		cancel()
-		if silent {
-			s.client.ActiveConnection().ResetConnectBackoff()
-		}
-		again := errors.Is(err, rpctypes.ErrNoLeader) || silent && ctx.Err() == nil
-		if !again || tries <= 0 {
-			return resp, s.explain(err)
-		}
-	}
-}
-
-// timedOut reports whether a request had no reply before its context ended.
-func timedOut(ctx context.Context, err error) bool { return err != nil && ctx.Err() != nil }
-
-func clusterOf(h *pb.ResponseHeader) string { return strconv.FormatUint(h.ClusterId, 16) }

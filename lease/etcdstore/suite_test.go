@@ -16,7 +16,6 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/snowkey-go/snowkey/internal/errtest"
-	"github.com/snowkey-go/snowkey/internal/kvlease"
 	"github.com/snowkey-go/snowkey/internal/kvlease/kvtest"
 	"github.com/snowkey-go/snowkey/lease"
 	"github.com/snowkey-go/snowkey/lease/leasetest"
@@ -183,10 +182,7 @@ func operated(s *Store, m *memory) lease.Store {
 	return kvtest.Operator{Store: s, Change: func(_ context.Context, t lease.Terms, worker int64, change func(string) string) error {
 		m.mu.Lock()
 		defer m.mu.Unlock()
-		key := s.keys(t.Namespace).row(t.Layout, worker)
-		if worker == kvlease.OfNamespace {
-			key = s.keys(t.Namespace).layouts()
-		}
+		key := s.keys(t.Namespace).text(t.Layout, worker)
 		if old := m.keys[key]; old != nil {
 			m.keys[key] = &mvccpb.KeyValue{Key: []byte(key), Value: []byte(change(string(old.Value)))}
 		}
@@ -249,7 +245,7 @@ func TestRenewalInAnotherCluster(t *testing.T) {
 	if _, ok, err := s.Renew(t.Context(), r); !ok || err != nil {
 		t.Errorf("renewed %v, %v", ok, err)
 	}
-	if !strings.Contains(string(m.keys[s.keys("orders").row(c.Terms.Layout, 7)].Value), `"fingerprint":"1"`) {
+	if !strings.Contains(string(m.keys[s.keys("orders").text(c.Terms.Layout, 7)].Value), `"fingerprint":"1"`) {
 		t.Error("the row has another cluster than that of its claim")
 	}
 }

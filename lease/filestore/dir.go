@@ -10,6 +10,7 @@ import (
 	mathrand "math/rand/v2"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"time"
 
@@ -32,16 +33,14 @@ type dir struct {
 // another file that of the lock file. So after it has read the time, and before it grants
 // anything, it looks whether both are still in their places. If one is replaced later, what
 // f grants at that time is below the fence of the namespaces that are created there.
-func (s *Store) locked(ctx context.Context, f func(*dir) error) error {
+func (s *Store) locked(ctx context.Context, f func(*dir) error) (err error) {
 	if err := s.check(ctx); err != nil {
 		return err
 	}
+	defer func() { err = s.explain(err) }()
 	root, err := os.OpenRoot(s.path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return s.unusable(fmt.Errorf("%w: %w", lease.ErrNotMigrated, err))
-	}
 	if err != nil {
-		return s.unusable(err)
+		return err
 	}
 	defer root.Close()
 	d := &dir{Root: root, mode: s.mode & 0o666}
@@ -50,26 +49,26 @@ func (s *Store) locked(ctx context.Context, f func(*dir) error) error {
 	}
 	for {
 		if d.lock, err = d.openLock(); err != nil {
-			return s.unusable(err)
+			return err
 		}
-		err := wait(ctx, d.lock)
+		err = wait(ctx, d.lock)
 		d.now = s.clock().UnixMicro()
-		switch {
-		case err != nil:
-		case !d.same(lockName, d.lock):
-			d.lock.Close()
-			continue
-		default:
-			if err = s.trust(d); err == nil {
-				err = f(d)
-			}
-			if err == nil && !d.same(lockName, d.lock) {
-				err = errors.New("the lock file was deleted during a call")
-			}
+		if err != nil || d.same(lockName, d.lock) {
+			break
 		}
 		d.lock.Close()
-		return s.explain(err)
 	}
+	defer d.lock.Close()
+	if err == nil {
+		err = s.trust(d)
+	}
+	if err == nil {
+		err = f(d)
+	}
+	if err == nil && !d.same(lockName, d.lock) {
+		err = errors.New("the lock file was deleted during a call")
+	}
+	return err
 }
 
 // lockName is the name of the lock file. It is never deleted.
@@ -112,19 +111,19 @@ func (d *dir) same(name string, file *os.File) bool {
 func (s *Store) trust(d *dir) error {
 	there, err := os.Lstat(s.path)
 	if err != nil {
-		return s.unusable(err)
+		return err
 	}
 	if why := untrusted(there, s.mode); why != "" {
-		return &lease.PermanentError{Err: s.unusable(errors.New(why)), Remedy: "make it a directory of this user with mode 0700, or allow a group with filestore.Mode"}
+		return &lease.PermanentError{
+			Err:    s.unusable(errors.New(why)),
+			Remedy: "make it a directory of this user with mode 0700, or allow a group with filestore.Mode",
+		}
 	}
 	this, err := d.Stat(".")
-	if err != nil {
-		return s.unusable(err)
+	if err == nil && !os.SameFile(there, this) {
+		err = errors.New("it was replaced by another directory during a call")
 	}
-	if !os.SameFile(there, this) {
-		return s.unusable(errors.New("it was replaced by another directory during a call"))
-	}
-	return nil
+	return err
 }
 
 // check returns an error if the store has no directory or ctx has ended.
@@ -160,12 +159,16 @@ var (
 	errLocked  = errors.New("other processes locked")
 )
 
-// explain makes err an error about the directory, unless it already is one about a file or
-// the lock.
+// explain makes err an error about the directory, unless it already is one about a file, the
+// lock, or who may use the directory.
 func (s *Store) explain(err error) error {
 	_, version := errors.AsType[*lease.VersionError](err)
-	if err == nil || version || errors.Is(err, errDamaged) || errors.Is(err, errLocked) {
+	_, permanent := errors.AsType[*lease.PermanentError](err)
+	switch {
+	case err == nil, version, permanent, errors.Is(err, errDamaged), errors.Is(err, errLocked):
 		return err
+	case errors.Is(err, fs.ErrNotExist):
+		err = fmt.Errorf("%w: %w", lease.ErrNotMigrated, err)
 	}
 	return s.unusable(err)
 }
@@ -209,13 +212,14 @@ func (d *dir) write(s *space) error {
 	name := fileName(s.Namespace)
 	temp := strings.TrimSuffix(name, suffix) + "." + rand.Text() + unfinished
 	defer d.Remove(temp) // fails after a rename, and that's fine
-	if err := d.writeNew(temp, s); err != nil {
-		return err
+	err := d.writeNew(temp, s)
+	if err == nil {
+		err = d.Rename(temp, name)
 	}
-	if err := d.Rename(temp, name); err != nil {
-		return err
+	if err == nil {
+		err = d.syncRename(name)
 	}
-	return d.syncRename(name)
+	return err
 }
 
 // writeNew creates a file and writes s to it, together with the file's own identity. If
@@ -237,6 +241,28 @@ func (d *dir) writeNew(name string, s *space) (err error) {
 		return err
 	}
 	return file.Sync()
+}
+
+// syncRename waits until the rename of a file to this name is on the disk. Except on Windows,
+// it flushes the directory.
+func (d *dir) syncRename(name string) error {
+	if runtime.GOOS != "windows" {
+		return flush(d.Open("."))
+	}
+	file, err := d.OpenFile(name, os.O_RDWR, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return flush(file, err)
+}
+
+// flush flushes a file or directory that was opened, and closes it. On Windows, this flushes
+// the log of the whole file system, and directories can't be flushed.
+func flush(file *os.File, err error) error {
+	if err != nil {
+		return err
+	}
+	return errors.Join(file.Sync(), file.Close())
 }
 
 // identity returns the identity of a file and of the lock file. If somebody deletes the
@@ -266,8 +292,9 @@ func (d *dir) tidy() error {
 	return nil
 }
 
-// makeDir makes a directory and any missing parents. Unlike os.MkdirAll, it also calls
-// syncDir for each of them. Their mode does not depend on the umask.
+// makeDir makes a directory and any missing parents. Unlike os.MkdirAll, it also waits until
+// they are on the disk, except on Windows, where the first write does. Their mode does not
+// depend on the umask.
 func makeDir(path string, mode fs.FileMode) error {
 	above := filepath.Dir(path)
 	err := os.Mkdir(path, mode)
@@ -283,8 +310,8 @@ func makeDir(path string, mode fs.FileMode) error {
 	if err == nil && mode != 0o700 {
 		err = os.Chmod(path, mode)
 	}
-	if err != nil {
+	if err != nil || runtime.GOOS == "windows" {
 		return err
 	}
-	return syncDir(above)
+	return flush(os.Open(above))
 }

@@ -65,7 +65,11 @@ func decode(path string, text []byte, namespace string) (*space, error) {
 		return nil, damaged(path, "has a wrong checksum")
 	}
 	var s space
-	if err := json.Unmarshal(body, &s); err != nil {
+	var short bytes.Buffer // without the indentation, which isn't part of the texts
+	if err = json.Compact(&short, body); err == nil {
+		err = json.Unmarshal(short.Bytes(), &s)
+	}
+	if err != nil {
 		return nil, damaged(path, "cannot be read: "+err.Error())
 	}
 	if s.Namespace != namespace {

@@ -1,11 +1,9 @@
 package filestore
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"io/fs"
-	"maps"
 	"path/filepath"
 	"slices"
 	"time"
@@ -93,22 +91,18 @@ type space struct {
 	Rows      map[string]map[int64]json.RawMessage `json:"rows,omitempty"` // by layout and worker
 }
 
-// value returns the text of a worker, or that of the namespace, or "". It removes the
-// indentation that the text has in the file.
-func (sp *space) value(layout string, worker int64) string {
-	text := sp.Layouts
-	if worker != kvlease.OfNamespace {
-		text = sp.Rows[layout][worker]
+// text returns the text of a worker, or that of the namespace, or "".
+func (sp *space) text(layout string, worker int64) string {
+	if worker == kvlease.OfNamespace {
+		return string(sp.Layouts)
 	}
-	var short bytes.Buffer
-	_ = json.Compact(&short, text) // fails only if there is no text, because it was read as JSON
-	return short.String()
+	return string(sp.Rows[layout][worker])
 }
 
-func (sp *space) set(layout string, worker int64, value string) {
+func (sp *space) set(layout string, worker int64, text string) {
 	switch {
 	case worker == kvlease.OfNamespace:
-		sp.Layouts = json.RawMessage(value)
+		sp.Layouts = json.RawMessage(text)
 		return
 	case sp.Rows == nil:
 		sp.Rows = make(map[string]map[int64]json.RawMessage)
@@ -116,37 +110,23 @@ func (sp *space) set(layout string, worker int64, value string) {
 	case sp.Rows[layout] == nil:
 		sp.Rows[layout] = make(map[int64]json.RawMessage)
 	}
-	sp.Rows[layout][worker] = json.RawMessage(value)
-}
-
-// Layouts implements [kvlease.Backend].
-func (b backend) Layouts(ctx context.Context, namespace string) (layouts []string, err error) {
-	err = b.locked(ctx, func(d *dir) error {
-		sp, err := d.read(namespace)
-		if err == nil {
-			layouts = slices.Collect(maps.Keys(sp.Rows))
-		}
-		return err
-	})
-	return layouts, err
+	sp.Rows[layout][worker] = json.RawMessage(text)
 }
 
 // Read implements [kvlease.Backend]. Note that the content may not be on the disk yet if
 // the process that wrote it was killed.
-func (b backend) Read(ctx context.Context, terms lease.Terms, least, most int64) (v kvlease.View, err error) {
+func (b backend) Read(ctx context.Context, terms lease.Terms, _, _ int64) (v kvlease.View, err error) {
 	err = b.locked(ctx, func(d *dir) error {
 		sp, err := d.read(terms.Namespace)
 		if err != nil {
 			return err
 		}
-		item := func(worker int64) kvlease.Item {
-			return kvlease.Item{Worker: worker, Value: sp.value(terms.Layout, worker), Where: "the file " + filepath.Join(b.path, fileName(terms.Namespace))}
+		v = kvlease.View{
+			Terms: terms, Now: d.now, Current: sp.Current, Texts: map[int64]string{kvlease.OfNamespace: string(sp.Layouts)},
+			Where: func(int64) string { return "the file " + filepath.Join(b.path, fileName(terms.Namespace)) },
 		}
-		v = kvlease.View{Terms: terms, Now: d.now, Current: sp.Current, Namespace: item(kvlease.OfNamespace)}
-		for _, worker := range slices.Sorted(maps.Keys(sp.Rows[terms.Layout])) {
-			if least <= worker && worker <= most {
-				v.Rows = append(v.Rows, item(worker))
-			}
+		for worker, text := range sp.Rows[terms.Layout] {
+			v.Texts[worker] = string(text)
 		}
 		return nil
 	})
@@ -154,17 +134,17 @@ func (b backend) Read(ctx context.Context, terms lease.Terms, least, most int64)
 }
 
 // Swap implements [kvlease.Backend].
-func (b backend) Swap(ctx context.Context, v kvlease.View, _ bool, changes ...kvlease.Change) (done bool, err error) {
+func (b backend) Swap(ctx context.Context, v kvlease.View, _ bool, texts map[int64]string) (done bool, err error) {
 	err = b.locked(ctx, func(d *dir) error {
 		sp, err := d.read(v.Terms.Namespace)
 		if err != nil || sp.Current != v.Current {
 			return err
 		}
-		for _, c := range changes {
-			if sp.value(v.Terms.Layout, c.Worker) != c.Value {
+		for worker, text := range texts {
+			if sp.text(v.Terms.Layout, worker) != v.Texts[worker] {
 				return nil
 			}
-			sp.set(v.Terms.Layout, c.Worker, c.New)
+			sp.set(v.Terms.Layout, worker, text)
 		}
 		done = true
 		return d.write(sp)

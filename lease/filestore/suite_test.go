@@ -17,7 +17,7 @@ func operate(s *Store) kvtest.Operator {
 			sp, err := d.read(t.Namespace)
 			old := ""
 			if err == nil {
-				old = sp.value(t.Layout, worker)
+				old = sp.text(t.Layout, worker)
 			}
 			if old == "" {
 				return err

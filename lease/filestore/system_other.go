@@ -17,7 +17,3 @@ func untrusted(fs.FileInfo, fs.FileMode) string { return "" }
 func tryLock(*os.File) (bool, error) { return false, errNoLocks }
 
 func identity(*os.File) (string, error) { return "", errNoLocks }
-
-func (d *dir) syncRename(string) error { return errNoLocks }
-
-func syncDir(string) error { return errNoLocks }

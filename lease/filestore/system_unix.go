@@ -51,22 +51,3 @@ func identity(f *os.File) (string, error) {
 	}
 	return fmt.Sprintf("%d.%d", stat.Ino, generation(f)), nil
 }
-
-// syncRename waits until the rename of a file to this name is on the disk. On Unix this
-// means flushing the directory.
-func (d *dir) syncRename(string) error {
-	this, err := d.Open(".")
-	if err != nil {
-		return err
-	}
-	return errors.Join(this.Sync(), this.Close())
-}
-
-func syncDir(path string) (err error) {
-	dir, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, dir.Close()) }()
-	return dir.Sync()
-}

@@ -40,21 +40,3 @@ func identity(f *os.File) (string, error) {
 	}
 	return fmt.Sprintf("%d.%d", info.FileIndexHigh, info.FileIndexLow), nil
 }
-
-// syncRename waits until the rename of a file to this name is on the disk. To do so, it
-// flushes the log of the file system.
-func (d *dir) syncRename(name string) (err error) {
-	file, err := d.OpenFile(name, os.O_RDWR, 0)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, file.Close()) }()
-	return file.Sync()
-}
-
-// syncDir does nothing, because syncRename already flushes the log of the whole file
-// system.
-func syncDir(string) error { return nil }

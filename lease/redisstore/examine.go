@@ -2,7 +2,6 @@ package redisstore
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -25,15 +24,16 @@ import (
 func (s *Store) Examine(ctx context.Context) ([]lease.Finding, error) {
 	var mu sync.Mutex
 	var all []lease.Finding
-	examine := func(ctx context.Context, server redis.Cmdable, name string) error {
-		info, err := server.Info(ctx).Result()
-		if err != nil && strings.HasPrefix(err.Error(), "NOPERM") {
-			info, err = "", nil
+	examine := func(ctx context.Context, server redis.UniversalClient, name string) error {
+		info := redis.NewInfoCmd(ctx, "info")
+		err := server.Process(ctx, info)
+		if err != nil && !strings.HasPrefix(err.Error(), "NOPERM") {
+			return err
 		}
 		mu.Lock()
 		defer mu.Unlock()
 		all = append(all, findingsOf(info, name)...)
-		return err
+		return nil
 	}
 	var err error
 	if cluster, ok := s.client.(*redis.ClusterClient); ok {
@@ -50,36 +50,31 @@ func (s *Store) Examine(ctx context.Context) ([]lease.Finding, error) {
 	return all, nil
 }
 
-// findingsOf returns the findings of a server's INFO, which is empty if the user may not
-// run it.
-func findingsOf(info, name string) (all []lease.Finding) {
-	add := func(kind, text, remedy string) {
-		all = append(all, lease.Finding{Kind: kind, Text: name + " " + text, Remedy: remedy})
-	}
-	if info == "" {
-		add("cannot-tell", "does not let this user run INFO", "ACL SETUSER name +info")
-		return all
-	}
-	values := map[string]string{}
-	for line := range strings.Lines(info) {
-		name, value, _ := strings.Cut(strings.TrimSpace(line), ":")
-		values[name] = value
-	}
-	// Policies such as volatile-lru evict only keys that expire, which ours don't.
-	if policy := values["maxmemory_policy"]; strings.HasPrefix(policy, "allkeys-") && values["maxmemory"] != "0" {
-		add("eviction", fmt.Sprintf("runs with maxmemory-policy %s and may evict the leases", policy),
-			"set maxmemory-policy noeviction or one of the volatile policies")
-	}
-	if values["aof_enabled"] == "0" {
-		add("not-persistent", "runs with appendonly no, so a restart loses leases", "set appendonly yes")
-	}
-	for _, status := range []string{"aof_last_write_status", "rdb_last_bgsave_status"} {
-		if values[status] == "err" {
-			add("not-saved", "failed to save its data: "+status+" is err", "check its disk and its log")
+// findingsOf returns the findings of a server's INFO.
+func findingsOf(info *redis.InfoCmd, name string) (all []lease.Finding) {
+	policy := info.Item("Memory", "maxmemory_policy")
+	failed := func(status string) bool { return info.Item("Persistence", status) == "err" }
+	for _, f := range []struct {
+		found              bool
+		kind, text, remedy string
+	}{
+		{info.Err() != nil, "cannot-tell", "does not let this user run INFO", "ACL SETUSER name +info"},
+		// Policies such as volatile-lru evict only keys that expire, which ours don't.
+		{strings.HasPrefix(policy, "allkeys-") && info.Item("Memory", "maxmemory") != "0", "eviction",
+			"runs with maxmemory-policy " + policy + " and may evict the leases",
+			"set maxmemory-policy noeviction or one of the volatile policies"},
+		{info.Item("Persistence", "aof_enabled") == "0", "not-persistent",
+			"runs with appendonly no, so a restart loses leases", "set appendonly yes"},
+		{failed("aof_last_write_status"), "not-saved",
+			"failed to save its data: aof_last_write_status is err", "check its disk and its log"},
+		{failed("rdb_last_bgsave_status"), "not-saved",
+			"failed to save its data: rdb_last_bgsave_status is err", "check its disk and its log"},
+		{info.Item("Replication", "role") == "slave", "read-only",
+			"is a replica, so leases cannot be renewed", "connect to the primary"},
+	} {
+		if f.found {
+			all = append(all, lease.Finding{Kind: f.kind, Text: name + " " + f.text, Remedy: f.remedy})
 		}
-	}
-	if values["role"] == "slave" {
-		add("read-only", "is a replica, so leases cannot be renewed", "connect to the primary")
 	}
 	return all
 }

@@ -60,13 +60,6 @@ func field(layout string, worker int64) string {
 	return layout + "/" + strconv.FormatInt(worker, 10)
 }
 
-// rowOf returns the layout and the worker of a row's field.
-func rowOf(field string) (layout string, worker int64, ok bool) {
-	i := strings.LastIndexByte(field, '/')
-	worker, err := strconv.ParseInt(field[i+1:], 10, 64)
-	return field[:max(i, 0)], worker, i >= 0 && err == nil
-}
-
 //go:embed read.lua
 var readText string
 
@@ -75,76 +68,50 @@ var swapText string
 
 var readScript, swapScript = redis.NewScript(readText), redis.NewScript(swapText)
 
-// Layouts implements [kvlease.Backend].
-func (b backend) Layouts(ctx context.Context, namespace string) (layouts []string, err error) {
-	_, values, err := b.read(ctx, namespace, nil)
-	for field := range values {
-		if layout, _, ok := rowOf(field); ok {
-			layouts = append(layouts, layout)
-		}
-	}
-	return layouts, err
-}
-
 // Read implements [kvlease.Backend].
-func (b backend) Read(ctx context.Context, terms lease.Terms, least, most int64) (kvlease.View, error) {
+func (b backend) Read(ctx context.Context, terms lease.Terms, least, most int64) (v kvlease.View, err error) {
 	const few = 64 // more rows are read with all others
-	var fields []string
+	var fields []any
 	if most-least < few {
-		fields = append(fields, field("", kvlease.OfNamespace))
+		fields = append(fields, field(terms.Layout, kvlease.OfNamespace))
 		for worker := least; worker <= most; worker++ {
 			fields = append(fields, field(terms.Layout, worker))
 		}
 	}
-	now, values, err := b.read(ctx, terms.Namespace, fields)
+	reply, err := run(ctx, b.client, readScript, key(terms.Namespace), fields...)
 	if err != nil {
-		return kvlease.View{}, err
+		return v, err
 	}
-	item := func(worker int64) kvlease.Item {
-		name := field(terms.Layout, worker)
-		return kvlease.Item{Worker: worker, Value: values[name], Where: fmt.Sprintf("the field %q of the key %q", name, key(terms.Namespace))}
+	list, err := reply.StringSlice()
+	values := make(map[string]string)
+	for pair := range slices.Chunk(list, 2) {
+		values[pair[0]] = pair[len(pair)-1]
 	}
-	v := kvlease.View{Terms: terms, Now: now, Current: fingerprint, Volatile: true, Namespace: item(kvlease.OfNamespace)}
-	for name := range values {
-		if layout, worker, ok := rowOf(name); ok && layout == terms.Layout && least <= worker && worker <= most {
-			v.Rows = append(v.Rows, item(worker))
+	now, invalid := strconv.ParseInt(values["now"], 10, 64)
+	if err != nil || invalid != nil {
+		return v, errReply
+	}
+	v = kvlease.View{
+		Terms: terms, Now: now, Current: fingerprint, Volatile: true,
+		Texts: map[int64]string{kvlease.OfNamespace: values[field(terms.Layout, kvlease.OfNamespace)]},
+		Where: func(worker int64) string {
+			return fmt.Sprintf("the field %q of the key %q", field(terms.Layout, worker), key(terms.Namespace))
+		},
+	}
+	for name, text := range values {
+		number, ok := strings.CutPrefix(name, terms.Layout+"/")
+		if worker, err := strconv.ParseInt(number, 10, 64); ok && err == nil {
+			v.Texts[worker] = text
 		}
 	}
-	slices.SortFunc(v.Rows, func(a, b kvlease.Item) int { return int(a.Worker - b.Worker) })
 	return v, nil
 }
 
-// read returns the server's time, and fields of a namespace that exist, or all of them.
-func (b backend) read(ctx context.Context, namespace string, fields []string) (now int64, values map[string]string, err error) {
-	args := make([]any, len(fields))
-	for i, name := range fields {
-		args[i] = name
-	}
-	reply, err := run(ctx, b.client, readScript, key(namespace), args...)
-	if err != nil {
-		return 0, nil, err
-	}
-	list, err := reply.StringSlice()
-	if err != nil || len(list) < 2 || len(list)%2 != 0 {
-		return 0, nil, errReply
-	}
-	seconds, err1 := strconv.ParseInt(list[0], 10, 64)
-	micros, err2 := strconv.ParseInt(list[1], 10, 64)
-	if err := errors.Join(err1, err2); err != nil {
-		return 0, nil, errReply
-	}
-	values = make(map[string]string)
-	for pair := range slices.Chunk(list[2:], 2) {
-		values[pair[0]] = pair[1]
-	}
-	return seconds*1e6 + micros, values, nil
-}
-
 // Swap implements [kvlease.Backend].
-func (b backend) Swap(ctx context.Context, v kvlease.View, _ bool, changes ...kvlease.Change) (bool, error) {
+func (b backend) Swap(ctx context.Context, v kvlease.View, _ bool, texts map[int64]string) (bool, error) {
 	var args []any
-	for _, c := range changes {
-		args = append(args, field(v.Terms.Layout, c.Worker), c.Value, c.New)
+	for worker, text := range texts {
+		args = append(args, field(v.Terms.Layout, worker), v.Texts[worker], text)
 	}
 	reply, err := run(ctx, b.client, swapScript, key(v.Terms.Namespace), args...)
 	if err != nil {

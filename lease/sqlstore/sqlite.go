@@ -195,12 +195,6 @@ func (s *SQLiteStore) Namespaces(ctx context.Context) ([]string, error) {
 // A folder gives package kvlease the texts in the store's folder.
 type folder struct{ *SQLiteStore }
 
-// Layouts implements [kvlease.Backend].
-func (b folder) Layouts(ctx context.Context, namespace string) (layouts []string, err error) {
-	err = b.use(ctx, func(in kvlease.Backend) (err error) { layouts, err = in.Layouts(ctx, namespace); return err })
-	return layouts, err
-}
-
 // Read implements [kvlease.Backend].
 func (b folder) Read(ctx context.Context, terms lease.Terms, least, most int64) (v kvlease.View, err error) {
 	err = b.use(ctx, func(in kvlease.Backend) (err error) { v, err = in.Read(ctx, terms, least, most); return err })
@@ -210,8 +204,8 @@ func (b folder) Read(ctx context.Context, terms lease.Terms, least, most int64) 
 // Swap implements [kvlease.Backend]. No ids must be issued if the database was moved in the
 // meantime, because the processes that find it at its new path start above what was granted
 // until then. Its old folder doesn't move with it.
-func (b folder) Swap(ctx context.Context, v kvlease.View, grants bool, changes ...kvlease.Change) (done bool, err error) {
-	err = b.use(ctx, func(in kvlease.Backend) (err error) { done, err = in.Swap(ctx, v, grants, changes...); return err })
+func (b folder) Swap(ctx context.Context, v kvlease.View, grants bool, texts map[int64]string) (done bool, err error) {
+	err = b.use(ctx, func(in kvlease.Backend) (err error) { done, err = in.Swap(ctx, v, grants, texts); return err })
 	if err == nil && grants && b.file != "" {
 		if _, gone := os.Stat(b.file); gone != nil {
 			err = fmt.Errorf("sqlstore: the file of the database was moved or removed: %w", gone)

@@ -3,13 +3,35 @@ package zkstore
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/url"
+	"regexp"
 	"strings"
 
 	"github.com/go-zookeeper/zk"
 
 	"github.com/snowkey-go/snowkey/internal/kvlease"
+	"github.com/snowkey-go/snowkey/lease"
 )
+
+// remedies are the errors of ZooKeeper that a retry can't fix.
+var remedies = map[error]string{
+	zk.ErrNoAuth:     "allow this client to read, write, create and delete nodes in the store's path, or call AddAuth on the connection first",
+	zk.ErrAuthFailed: "check the credentials given to AddAuth and the list given to WithACL",
+	zk.ErrInvalidACL: "check the credentials given to AddAuth and the list given to WithACL",
+}
+
+// explain adds to an error that it comes from ZooKeeper. Callers that don't expect a node to
+// be missing find out that the store is not migrated.
+func explain(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, zk.ErrNoNode):
+		return fmt.Errorf("%w: %w", lease.ErrNotMigrated, err)
+	}
+	return kvlease.Explain("zkstore", err, remedies)
+}
 
 // An answer is what the server returned for a read of a node.
 type answer struct {
@@ -30,20 +52,15 @@ func (s *Store) get(ctx context.Context, path string) (answer, error) {
 	})
 }
 
-func (s *Store) children(ctx context.Context, path string) ([]string, error) {
-	return wait(ctx, func() ([]string, error) {
-		names, _, err := s.conn.Children(path)
-		return names, err
-	})
-}
-
-// create creates an empty node unless it exists.
-func (s *Store) create(ctx context.Context, path string) error {
-	_, err := wait(ctx, func() (string, error) { return s.conn.Create(path, nil, 0, s.acl) })
-	if errors.Is(err, zk.ErrNodeExists) {
-		return nil
+// create creates empty nodes unless they exist.
+func (s *Store) create(ctx context.Context, paths ...string) error {
+	for _, path := range paths {
+		_, err := wait(ctx, func() (string, error) { return s.conn.Create(path, nil, 0, s.acl) })
+		if err != nil && !errors.Is(err, zk.ErrNodeExists) {
+			return err
+		}
 	}
-	return err
+	return nil
 }
 
 // write executes ops in one transaction and returns the stats of the nodes that they
@@ -73,10 +90,13 @@ func escape(text string) string {
 	return url.PathEscape(text)
 }
 
-// unescape is the inverse of escape.
-func unescape(name string) (string, error) {
-	if name == "%" || name == "" {
-		return "", nil
+var pathRule = regexp.MustCompile(`^(/[ -.0-~]+)+$`) // parts of printable ASCII without a slash
+
+// checkPath returns an error unless each part of path can be the name of a node.
+func checkPath(path string) error {
+	whole := path + "/"
+	if !pathRule.MatchString(path) || strings.HasPrefix(whole, "/zookeeper/") || strings.Contains(whole, "/./") || strings.Contains(whole, "/../") {
+		return fmt.Errorf("zkstore: %q cannot be a path of nodes; use one such as \"/apps/shop/snowkey\", of printable ASCII, without empty parts, \".\" and \"..\", and not below /zookeeper", path)
 	}
-	return url.PathUnescape(name)
+	return nil
 }

@@ -30,7 +30,7 @@ func (s *Store) Examine(ctx context.Context) (findings []lease.Finding, err erro
 		return acl, err
 	})
 	if err != nil {
-		return findings, notMigrated(err)
+		return findings, err
 	}
 	for _, a := range acl {
 		if a.Scheme == "world" && a.Perms&(zk.PermWrite|zk.PermCreate|zk.PermDelete) != 0 {

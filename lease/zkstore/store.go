@@ -17,9 +17,6 @@ import (
 )
 
 const (
-	// defaultPath is the path of a [Store] unless WithPath says otherwise.
-	defaultPath = "/snowkey"
-
 	// attempts is how often a call tries to begin an era if other processes do so too.
 	attempts = 16
 
@@ -46,7 +43,7 @@ var _ lease.Store = (*Store)(nil)
 // client may change. Keep conn open for as long as you use the store. Leases survive the
 // end of a session, since there are no ephemeral nodes and no watches involved.
 func New(conn *zk.Conn) *Store {
-	return newStore(conn, defaultPath, zk.WorldACL(zk.PermAll))
+	return newStore(conn, "/snowkey", zk.WorldACL(zk.PermAll))
 }
 
 func newStore(conn *zk.Conn, path string, acl []zk.ACL) *Store {
@@ -73,37 +70,27 @@ func (s *Store) WithACL(acl []zk.ACL) *Store {
 // Migrate creates any missing nodes in the store's path, and the three nodes below it.
 // That's the only time it needs the permission to create nodes.
 func (s *Store) Migrate(ctx context.Context) error {
+	var paths []string
 	for i, c := range s.path[1:] + "/" {
 		if c == '/' {
-			if err := s.create(ctx, s.path[:i+1]); err != nil {
-				return err
-			}
+			paths = append(paths, s.path[:i+1])
 		}
 	}
-	for _, name := range []string{"/namespaces", "/eras", "/clock"} { // each call asks for the clock first
-		if err := s.create(ctx, s.path+name); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func notMigrated(err error) error {
-	if errors.Is(err, zk.ErrNoNode) {
-		return lease.ErrNotMigrated
-	}
-	return err
+	return s.create(ctx, append(paths, s.path+"/namespaces", s.path+"/eras", s.path+"/clock")...) // each call asks for the clock first
 }
 
 func (s *Store) namespacePath(name string) string { return s.path + "/namespaces/" + escape(name) }
 
+func (s *Store) layoutPath(t lease.Terms) string {
+	return s.namespacePath(t.Namespace) + "/" + escape(t.Layout)
+}
+
 // nodePath returns the path of a worker's node, or that of the namespace.
 func (s *Store) nodePath(t lease.Terms, worker int64) string {
-	path := s.namespacePath(t.Namespace)
 	if worker == kvlease.OfNamespace {
-		return path
+		return s.namespacePath(t.Namespace)
 	}
-	return path + "/" + escape(t.Layout) + "/" + strconv.FormatInt(worker, 10)
+	return s.layoutPath(t) + "/" + strconv.FormatInt(worker, 10)
 }
 
 // A backend gives package kvlease the texts of nodes.
@@ -115,42 +102,15 @@ type nodes struct {
 	stats map[int64]*zk.Stat // by worker; nil if there is no node
 }
 
-// Layouts implements [kvlease.Backend].
-func (b backend) Layouts(ctx context.Context, namespace string) (layouts []string, err error) {
-	path := b.namespacePath(namespace)
-	names, err := b.children(ctx, path)
-	if errors.Is(err, zk.ErrNoNode) {
-		return nil, nil
-	}
-	for _, name := range names {
-		a, err := b.get(ctx, path+"/"+name)
-		if err != nil {
-			return nil, err
-		}
-		layout, err := unescape(name)
-		if err != nil {
-			return nil, damaged(path+"/"+name, err)
-		}
-		if a.stat.NumChildren > 0 {
-			layouts = append(layouts, layout)
-		}
-	}
-	return layouts, err
-}
-
 // Read implements [kvlease.Backend]. It asks the leader for the time first. If there has
 // been an election, it begins the next era.
 func (b backend) Read(ctx context.Context, terms lease.Terms, least, most int64) (v kvlease.View, err error) {
-	v.Terms = whole(terms)
-	now, zxid, err := b.clock(ctx)
-	if err != nil {
-		return v, err
-	}
 	read := nodes{stats: make(map[int64]*zk.Stat)}
-	if read.era, err = b.readEra(ctx, zxid); err != nil {
+	if v.Now, read.era, err = b.readEra(ctx); err != nil {
 		return v, err
 	}
-	v.Now, v.Current, v.Ref = now, read.era.name, read
+	v.Terms, v.Current, v.Ref, v.Texts = whole(terms), read.era.name, read, make(map[int64]string)
+	v.Where = func(worker int64) string { return fmt.Sprintf("the node %q", b.nodePath(terms, worker)) }
 	if v.Volatile, err = b.volatile(ctx); err != nil {
 		return v, err
 	}
@@ -158,11 +118,9 @@ func (b backend) Read(ctx context.Context, terms lease.Terms, least, most int64)
 	if err != nil {
 		return v, err
 	}
-	items := make([]kvlease.Item, len(workers)+1)
 	var mu sync.Mutex
-	err = inParallel(append(workers, kvlease.OfNamespace), func(i int, worker int64) error {
+	return v, inParallel(append(workers, kvlease.OfNamespace), func(worker int64) error {
 		path := b.nodePath(terms, worker)
-		items[i] = kvlease.Item{Worker: worker, Where: fmt.Sprintf("the node %q", path)}
 		a, err := b.get(ctx, path)
 		if errors.Is(err, zk.ErrNoNode) {
 			return nil
@@ -170,18 +128,15 @@ func (b backend) Read(ctx context.Context, terms lease.Terms, least, most int64)
 		if err != nil {
 			return err
 		}
+		text, err := decode(path, a)
 		mu.Lock()
-		read.stats[worker] = a.stat
-		mu.Unlock()
-		items[i].Value, err = decode(path, a)
+		defer mu.Unlock()
+		read.stats[worker], v.Texts[worker] = a.stat, text
 		return err
 	})
-	v.Namespace = items[len(workers)]
-	v.Rows = slices.DeleteFunc(items[:len(workers)], func(i kvlease.Item) bool { return i.Value == "" })
-	return v, err
 }
 
-// workers returns the worker numbers of a range that may have a row, in order.
+// workers returns the worker numbers of a range that may have a row.
 func (b backend) workers(ctx context.Context, terms lease.Terms, least, most int64) (workers []int64, err error) {
 	if most-least < batch {
 		for worker := least; worker <= most; worker++ {
@@ -189,28 +144,30 @@ func (b backend) workers(ctx context.Context, terms lease.Terms, least, most int
 		}
 		return workers, nil
 	}
-	names, err := b.children(ctx, b.namespacePath(terms.Namespace)+"/"+escape(terms.Layout))
+	names, err := wait(ctx, func() ([]string, error) {
+		names, _, err := b.conn.Children(b.layoutPath(terms))
+		return names, err
+	})
 	if errors.Is(err, zk.ErrNoNode) {
 		return nil, nil
 	}
 	for _, name := range names {
-		if worker, err := strconv.ParseInt(name, 10, 64); err == nil && least <= worker && worker <= most {
+		if worker, err := strconv.ParseInt(name, 10, 64); err == nil {
 			workers = append(workers, worker)
 		}
 	}
-	slices.Sort(workers)
 	return workers, err
 }
 
 // inParallel calls do for each worker, for up to batch of them at a time.
-func inParallel(workers []int64, do func(i int, worker int64) error) error {
+func inParallel(workers []int64, do func(worker int64) error) error {
 	errs := make([]error, len(workers))
 	var wg sync.WaitGroup
 	slots := make(chan struct{}, batch)
 	for i, worker := range workers {
 		slots <- struct{}{}
 		wg.Go(func() {
-			errs[i] = do(i, worker)
+			errs[i] = do(worker)
 			<-slots
 		})
 	}
@@ -220,24 +177,27 @@ func inParallel(workers []int64, do func(i int, worker int64) error) error {
 
 // Swap implements [kvlease.Backend]. If a node does not exist yet, it only creates an empty
 // one, because a text contains the id of the node for which it was written.
-func (b backend) Swap(ctx context.Context, v kvlease.View, _ bool, changes ...kvlease.Change) (bool, error) {
+func (b backend) Swap(ctx context.Context, v kvlease.View, _ bool, texts map[int64]string) (bool, error) {
 	read := v.Ref.(nodes)
 	var missing, written []int64
 	ops := []any{&zk.CheckVersionRequest{Path: b.path + "/eras/" + read.era.name, Version: -1}}
-	for _, c := range changes {
-		path, stat := b.nodePath(v.Terms, c.Worker), read.stats[c.Worker]
+	for worker, text := range texts {
+		path, old, stat := b.nodePath(v.Terms, worker), v.Texts[worker], read.stats[worker]
 		switch {
 		case stat == nil:
-			missing = append(missing, c.Worker)
-		case c.New == c.Value:
+			missing = append(missing, worker)
+		case text == old:
 			ops = append(ops, &zk.CheckVersionRequest{Path: path, Version: stat.Version})
 		default:
-			written = append(written, c.Worker)
-			ops = append(ops, &zk.SetDataRequest{Path: path, Data: encode(c, read.era, stat), Version: stat.Version})
+			written = append(written, worker)
+			ops = append(ops, &zk.SetDataRequest{Path: path, Data: encode(old, text, read.era, stat), Version: stat.Version})
 		}
 	}
 	if missing != nil {
-		return false, b.createNodes(ctx, v.Terms, missing)
+		if err := b.create(ctx, b.namespacePath(v.Terms.Namespace), b.layoutPath(v.Terms)); err != nil {
+			return false, err
+		}
+		return false, inParallel(missing, func(worker int64) error { return b.create(ctx, b.nodePath(v.Terms, worker)) })
 	}
 	stats, conflict, err := b.write(ctx, ops...)
 	if conflict || err != nil {
@@ -249,17 +209,6 @@ func (b backend) Swap(ctx context.Context, v kvlease.View, _ bool, changes ...kv
 		}
 	}
 	return true, nil
-}
-
-// createNodes creates empty nodes, and those above them.
-func (b backend) createNodes(ctx context.Context, terms lease.Terms, workers []int64) error {
-	above := []string{b.namespacePath(terms.Namespace), b.namespacePath(terms.Namespace) + "/" + escape(terms.Layout)}
-	for _, path := range above {
-		if err := b.create(ctx, path); err != nil {
-			return notMigrated(err)
-		}
-	}
-	return inParallel(workers, func(_ int, worker int64) error { return b.create(ctx, b.nodePath(terms, worker)) })
 }
 
 // volatile reports whether the ensemble may lose commits without an election. A server

@@ -34,36 +34,30 @@ var words = map[sqldialect.Dialect]*strings.Replacer{
 	// Otherwise package sqlsession would not find out that the connection is in a
 	// transaction with an old snapshot, in which the statement finds no row to delete.
 	// Each write reads the row of here first, which limits the wait for a lock.
-	sqldialect.Postgres: strings.NewReplacer(
+	sqldialect.Postgres: replacer(
 		"{read}", sqlsession.ToPrimary, // a standby may not know yet that a session was revoked
-		"{autocommit}", "1",
 		"{write}", sqlsession.Begin+"),\nchanged AS (",
 		"{expires}", "(SELECT @expires FROM here)",
-		"{or none}", " ON CONFLICT (id) DO NOTHING",
-		"{among the first}", firstText,
 		"{and here}", " AND EXISTS (SELECT 1 FROM here)",
 		"{changed}", " RETURNING 1)\nSELECT (SELECT count(*) FROM changed) FROM here",
 	),
-	sqldialect.MySQL: strings.NewReplacer(
-		"{read}", "",
+	sqldialect.MySQL: replacer(
 		"{autocommit}", "@@autocommit",
-		"{write}", "",
-		"{expires}", "@expires",
 		"{or none}", "", // IGNORE would hide other errors too
 		"{among the first}", "expires < @before ORDER BY expires LIMIT 1000",
-		"{and here}", "",
-		"{changed}", "",
 	),
 	// SQLite makes all changes before it returns the first row, so it doesn't matter that
 	// package sqlsession only reads one.
-	sqldialect.SQLite: strings.NewReplacer(
-		"{read}", "",
+	sqldialect.SQLite: replacer("{changed}", " RETURNING id"),
+}
+
+// replacer returns a replacer for a dialect's words and, below, those of most dialects.
+func replacer(of ...string) *strings.Replacer {
+	return strings.NewReplacer(append(of,
+		"{read}", "", "{write}", "", "{and here}", "", "{changed}", "",
 		"{autocommit}", "1",
-		"{write}", "",
 		"{expires}", "@expires",
 		"{or none}", " ON CONFLICT (id) DO NOTHING",
 		"{among the first}", firstText,
-		"{and here}", "",
-		"{changed}", " RETURNING id",
-	),
+	)...)
 }

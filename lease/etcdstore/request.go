@@ -4,16 +4,60 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	clientv3 "go.etcd.io/etcd/client/v3"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/connectivity"
 
+	"github.com/snowkey-go/snowkey/internal/kvlease"
 	"github.com/snowkey-go/snowkey/lease"
 )
+
+// commit executes a transaction. It may execute it again, if there was no reply.
+func (s *Store) commit(ctx context.Context, when []clientv3.Cmp, ops []clientv3.Op) (*clientv3.TxnResponse, error) {
+	resp, silent, err := led(ctx, s, func(ctx context.Context) (*clientv3.TxnResponse, error) {
+		return s.client.Txn(ctx).If(when...).Then(ops...).Commit()
+	})
+	if err == nil && silent && !resp.Succeeded {
+		// The conditions may fail because of our own first request.
+		return nil, errors.New("etcdstore: a request had no reply, and it may have been executed")
+	}
+	return resp, err
+}
+
+// led sends a request to a member that answers and knows the leader, and reports whether a
+// try had no reply. The client sends requests to all members in turn, also to those that
+// are cut off from the others, which refuse them at once, and to those that hang. So led
+// tries the next member. Each try has half of the time that is left, so that a slow cluster
+// has time to answer too. After an outage, gRPC waits for up to two minutes before it
+// connects again, which is too long for a lease. So after a try without a reply, led makes
+// it connect at once.
+func led[T any](ctx context.Context, s *Store, send func(context.Context) (T, error)) (resp T, silent bool, err error) {
+	for tries := len(s.client.Endpoints()); ; tries-- {
+		try, cancel := ctx, context.CancelFunc(func() {})
+		if deadline, ok := ctx.Deadline(); ok && tries > 0 {
+			try, cancel = context.WithTimeout(ctx, time.Until(deadline)/2)
+		}
+		resp, err = send(clientv3.WithRequireLeader(try))
+		ended := err != nil && try.Err() != nil
+		cancel()
+		if ended {
+			silent = true
+			s.client.ActiveConnection().ResetConnectBackoff()
+		}
+		again := errors.Is(err, rpctypes.ErrNoLeader) || ended && ctx.Err() == nil
+		if !again || tries <= 0 {
+			return resp, silent, s.explain(err)
+		}
+	}
+}
+
+func clusterOf(h *pb.ResponseHeader) string { return strconv.FormatUint(h.ClusterId, 16) }
 
 // remedies are the errors of etcd that a retry can't fix.
 var remedies = map[error]string{
@@ -40,13 +84,7 @@ func (s *Store) explain(err error) error {
 			}
 		}
 	}
-	wrapped := fmt.Errorf("etcdstore: %w", err)
-	for of, remedy := range remedies {
-		if errors.Is(err, of) {
-			return &lease.PermanentError{Err: wrapped, Remedy: remedy}
-		}
-	}
-	return wrapped
+	return kvlease.Explain("etcdstore", err, remedies)
 }
 
 // handshake returns why the client can't set up a secure connection, or nil. The client
