@@ -61,7 +61,7 @@ func fieldsOf(t *schema.Table, filled bool) (fields []catalog.Field) {
 	}
 	for _, f := range t.PKs {
 		switch {
-		case f.AutoIncrement, f.Identity, numbering(f.CreateTableSQLType):
+		case numbered(f):
 			column := columnOf(f, f.IndirectType, false)
 			column.Counts = true
 			fields = append(fields, column)

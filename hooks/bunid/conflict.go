@@ -34,10 +34,10 @@ func (r *rows) propose(ctx context.Context, q *bun.InsertQuery, source idgen.Sou
 	case !s.returns(r.Name):
 		return refuse(r.Model, "may be skipped or merged, and its key is not returned", "name the key "+r.Name+" in Returning")
 	}
-	p.ids = make([]int64, len(r.keys))
+	p.own = make([]reflect.Value, len(r.keys))
 	ids, err := r.fill(ctx, source)
 	for j, id := range ids {
-		p.ids[r.zero[j]] = id
+		p.own[r.zero[j]] = keytype.New(r.IndirectType, id)
 	}
 	return err
 }
@@ -47,7 +47,7 @@ func (r *rows) propose(ctx context.Context, q *bun.InsertQuery, source idgen.Sou
 type proposal struct {
 	key   *key
 	model bun.Model
-	ids   []int64         // of the rows that had no key, else 0; none if the INSERT was rejected
+	own   []reflect.Value // of the rows that had no key; none if the INSERT was rejected
 	keys  []reflect.Value // of the rows, while they are written
 	next  int             // the index of the next key
 }
@@ -66,20 +66,16 @@ func (p *proposal) AppendQuery(gen schema.QueryGen, b []byte) ([]byte, error) {
 		}
 		p.keys = rows.keys
 	}
-	v := p.keys[p.next]
-	var own reflect.Value
-	if p.next < len(p.ids) && p.ids[p.next] != 0 {
-		own = keytype.New(p.key.IndirectType, p.ids[p.next])
+	v, own := p.keys[p.next], reflect.Value{}
+	if p.next < len(p.own) {
+		own = p.own[p.next]
 	}
-	switch {
-	case own.IsValid() && v.Equal(own):
+	switch empty := keytype.Empty(v); {
+	case own.IsValid() && (empty || v.Equal(own)): // it is empty if it was written before
 		v.SetZero()
 		v = own
-	case !keytype.Empty(v): // the caller or a hook of the model has set it, or the query runs again
-	case !own.IsValid():
+	case empty:
 		return nil, errRefused
-	default: // it was written before
-		v = own
 	}
 	p.next = (p.next + 1) % len(p.keys)
 	return p.key.Append(gen, b, v), nil

@@ -74,17 +74,10 @@
 // For each INSERT, bun calls BeforeInsert once and then BeforeAppendModel for every row.
 // This means that BeforeAppendModel can use the new key or replace it.
 //
-// If a model declares its own BeforeInsert, Go doesn't promote the method of the embedded
-// [Filled], and keys aren't filled. [Use] calls the BeforeInsert of each model to detect
-// this.
-//
-// Use also installs a query hook, because bun doesn't run model hooks for some statements.
-// The query hook runs after bun has written the SQL, so it can't fill keys. It rejects
-// statements that would insert rows without them.
+// Keys aren't filled if a model declares a BeforeInsert that doesn't call [Fill], or if bun
+// runs no hooks for a statement. [Use] detects both.
 //
 // # Limits
 //
 //   - Keys in handwritten SQL are neither filled nor checked, except for NewValues in NewRaw.
-//   - Only use the database returned by [Use]. The original one doesn't have the query hook.
-//   - To have maps checked, pass the model of their table to Use.
 package bunid

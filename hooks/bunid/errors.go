@@ -28,12 +28,10 @@ func modelName(t *schema.Table) string { return t.Type.String() }
 
 // fault returns the error for a model as a whole.
 func fault(model, problem, remedy string) error {
-	k := fill.Key{Package: "bunid", Model: model}
-	return k.Fault(problem, remedy)
+	return fill.Key{Package: "bunid", Model: model}.Fault(problem, remedy)
 }
 
 // refuse returns the error for a statement as a whole.
 func refuse(model, problem, remedy string) error {
-	k := fill.Key{Package: "bunid", Model: model}
-	return k.Refuse(-1, nil, problem, remedy)
+	return fill.Key{Package: "bunid", Model: model}.Refuse(-1, nil, problem, remedy)
 }

@@ -16,15 +16,7 @@ import (
 )
 
 // Filled gives a model keys from [idgen.Default]. It can be embedded directly or in a base
-// struct:
-//
-//	type User struct {
-//		bunid.Filled
-//		ID   pk.ID `bun:",pk"`
-//		Name string
-//	}
-//
-// Filled doesn't add any fields or columns. A model that declares its own BeforeInsert
+// struct, and doesn't add any fields or columns. A model that declares its own BeforeInsert
 // shadows the one doing the work here, so it has to call [Fill]. [Use] reports models that
 // forget to.
 type Filled struct{}
@@ -127,16 +119,15 @@ func (r *rows) fill(ctx context.Context, source idgen.Source) ([]int64, error) {
 	if len(r.zero) == 0 {
 		return nil, nil
 	}
-	ids, err := r.Draw(ctx, source, r.zero, func(i int, name string) any { return fill.FieldOf(r.row(i), name) })
+	ids, err := r.Draw(ctx, source, r.zero, func(i int, name string) any { return fill.FieldOf(r.structs[i], name) })
 	if err != nil {
 		return nil, err
 	}
 	for j, i := range r.zero {
 		keytype.Set(r.keys[i], ids[j])
 	}
-	set := reflect.New(r.IndirectType).Elem()
 	for j, i := range r.zero {
-		if keytype.Set(set, ids[j]); !r.keys[i].Equal(set) {
+		if id, _ := keytype.Get(r.keys[i]); id != ids[j] {
 			for _, i := range r.zero {
 				r.keys[i].SetZero()
 			}

@@ -43,6 +43,8 @@ func (g *guard) BeforeQuery(ctx context.Context, event *bun.QueryEvent) context.
 func (*guard) AfterQuery(context.Context, *bun.QueryEvent) {}
 
 func (g *guard) check(ctx context.Context, event *bun.QueryEvent) error {
+	depth := 0 // of the first parentheses in which rows don't come from a model
+	var row *map[string]any
 	switch q := event.IQuery.(type) {
 	case nil: // SQL by hand, and there's no query object that we could reject
 		return nil
@@ -51,24 +53,36 @@ func (g *guard) check(ctx context.Context, event *bun.QueryEvent) error {
 		if err != nil || !strings.Contains(event.Query, "VALUES ") || bytes.Contains(template, []byte("VALUES ")) {
 			return nil
 		}
-		return g.checkTargets(ctx, event, 0)
 	case *bun.InsertQuery:
 		switch model := q.GetModel().(type) {
 		case bun.TableModel:
 			if err := g.checkRows(ctx, event.DB, q, model); err != nil || strings.Count(event.Query, "INTO ") < 2 {
 				return err
 			}
-			return g.checkTargets(ctx, event, 1)
+			depth = 1
 		case bun.Model:
-			if m, ok := model.Value().(*map[string]any); ok {
-				return g.checkMap(event, *m)
-			}
+			row, _ = model.Value().(*map[string]any)
+		}
+	default:
+		if !strings.Contains(event.Query, "INTO ") { // bun writes keywords in capitals
+			return nil
 		}
 	}
-	if !strings.Contains(event.Query, "INTO ") { // bun writes keywords in capitals
-		return nil
+	for _, to := range targets(event.Query) {
+		t := g.keyed(event.DB, to.table)
+		switch {
+		case t == nil || to.depth < depth:
+		case row != nil:
+			column := t.PKs[0].Name
+			if v := reflect.ValueOf((*row)[column]); to.depth > 0 || !v.IsValid() || keytype.Empty(v) {
+				return refuse(to.table, "would get a map without its key "+column+", because bun calls no hooks for maps",
+					fmt.Sprintf("set m[%q] to a key from the pool, or insert a %s", column, modelName(t)))
+			}
+		case !isGiven(ctx):
+			return unseen(t)
+		}
 	}
-	return g.checkTargets(ctx, event, 0)
+	return nil
 }
 
 // A refusal is the connection of a rejected query, and returns nothing but the error.
@@ -129,40 +143,6 @@ func (g *guard) checkRows(ctx context.Context, db *bun.DB, q *bun.InsertQuery, m
 func proposed(q *bun.InsertQuery) bool {
 	s, err := statementOf(q)
 	return err == nil && s.conflict
-}
-
-// checkMap returns an error if a map without a key is inserted into a table that we know.
-func (g *guard) checkMap(event *bun.QueryEvent, m map[string]any) error {
-	for _, to := range targets(event.Query) {
-		t := g.keyed(event.DB, to.table)
-		if t == nil {
-			continue
-		}
-		column := t.PKs[0].Name
-		if v := reflect.ValueOf(m[column]); to.depth == 0 && v.IsValid() && !keytype.Empty(v) {
-			continue
-		}
-		return refuse(to.table, "would get a map without its key "+column+", because bun calls no hooks for maps",
-			fmt.Sprintf("set m[%q] to a key from the pool, or insert a %s", column, modelName(t)))
-	}
-	return nil
-}
-
-// checkTargets returns an error if rows are inserted into a table whose keys we fill, but
-// don't come from a model. It checks the tables at this depth of parentheses and deeper.
-func (g *guard) checkTargets(ctx context.Context, event *bun.QueryEvent, depth int) error {
-	if isGiven(ctx) {
-		return nil
-	}
-	for _, to := range targets(event.Query) {
-		if to.depth < depth {
-			continue
-		}
-		if t := g.keyed(event.DB, to.table); t != nil {
-			return unseen(t)
-		}
-	}
-	return nil
 }
 
 // keyed returns the registered table with this name if its keys are, or should be, filled.

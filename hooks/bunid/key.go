@@ -38,49 +38,47 @@ type declaration struct {
 // keyOf returns the key of a model whose keys we fill. It returns an error if a key would be
 // truncated, numbered by the database or left out because of the way it's declared.
 func keyOf(t *schema.Table) (*key, error) {
-	d := declaration{t.Type, t.Dialect().Name()}
-	if _, known := fillable.Load(d); known {
-		return newKey(t.PKs[0], t), nil
-	}
-	k, err := checkedKey(t)
-	if err == nil {
-		fillable.Store(d, nil)
-	}
-	return k, err
-}
-
-func checkedKey(t *schema.Table) (*key, error) {
 	if len(t.PKs) == 0 {
 		return nil, fault(modelName(t), "has no primary key", `tag the key bun:",pk"`)
 	}
 	k := newKey(t.PKs[0], t)
-	column := ddl.ParseType(k.CreateTableSQLType)
-	if why := given(t); why != "" {
-		return nil, k.Fault(why+", which is not filled", "set it yourself, and do not embed bunid.Filled or call bunid.Fill")
-	}
-	switch {
-	case k.IsPtr:
-		return nil, k.Fault("is a pointer", "declare it as pk.ID; a zero key is filled")
-	case !keytype.Holds(k.IndirectType):
-		return nil, k.Fault("cannot hold a 64-bit key", "declare it as pk.ID, int64, uint64 or string")
-	case k.AutoIncrement, k.Identity, numbering(k.CreateTableSQLType):
-		return nil, k.Fault("is numbered by the database", "remove autoincrement, identity or the serial type from its bun tag")
-	case k.SQLDefault != "":
-		return nil, k.Fault("has a default", "remove the default from its bun tag")
-	case k.NullZero:
-		return nil, k.Fault("is left out by bun when it is zero", "remove nullzero from its bun tag")
-	case keytype.Narrow(k.IndirectType, column, t.Dialect().Name() == dialect.SQLite):
-		return nil, k.Fault(fmt.Sprintf("has a column that cannot hold every key (%s)", k.CreateTableSQLType),
-			"give its bun tag the type that package pk names for "+k.IndirectType.String())
-	}
-	if t.Dialect().Name() == dialect.PG && k.IndirectType.Kind() == reflect.String && !keytype.IsPK(k.IndirectType) &&
-		slices.Contains([]string{"char", "character", "bpchar"}, column.Name) {
-		return nil, k.Fault("has a column that pads the key with spaces ("+k.CreateTableSQLType+")", "give its bun tag type:varchar(20)")
-	}
-	if problem, remedy := keytype.Clash(k.IndirectType, column); problem != "" {
-		return nil, k.Fault(problem, remedy)
+	d := declaration{t.Type, t.Dialect().Name()}
+	if _, known := fillable.Load(d); !known {
+		if err := k.check(d.on); err != nil {
+			return nil, err
+		}
+		fillable.Store(d, nil)
 	}
 	return k, nil
+}
+
+func (k *key) check(on dialect.Name) error {
+	column := ddl.ParseType(k.CreateTableSQLType)
+	why := given(k.table)
+	switch {
+	case why != "":
+		return k.Fault(why+", which is not filled", "set it yourself, and do not embed bunid.Filled or call bunid.Fill")
+	case k.IsPtr:
+		return k.Fault("is a pointer", "declare it as pk.ID; a zero key is filled")
+	case !keytype.Holds(k.IndirectType):
+		return k.Fault("cannot hold a 64-bit key", "declare it as pk.ID, int64, uint64 or string")
+	case numbered(k.Field):
+		return k.Fault("is numbered by the database", "remove autoincrement, identity or the serial type from its bun tag")
+	case k.SQLDefault != "":
+		return k.Fault("has a default", "remove the default from its bun tag")
+	case k.NullZero:
+		return k.Fault("is left out by bun when it is zero", "remove nullzero from its bun tag")
+	case keytype.Narrow(k.IndirectType, column, on == dialect.SQLite):
+		return k.Fault(fmt.Sprintf("has a column that cannot hold every key (%s)", k.CreateTableSQLType),
+			"give its bun tag the type that package pk names for "+k.IndirectType.String())
+	case on == dialect.PG && k.IndirectType.Kind() == reflect.String && !keytype.IsPK(k.IndirectType) &&
+		slices.Contains([]string{"char", "character", "bpchar"}, column.Name):
+		return k.Fault("has a column that pads the key with spaces ("+k.CreateTableSQLType+")", "give its bun tag type:varchar(20)")
+	}
+	if problem, remedy := keytype.Clash(k.IndirectType, column); problem != "" {
+		return k.Fault(problem, remedy)
+	}
+	return nil
 }
 
 // given returns the reason why the caller must set the primary keys of t, or "" if there's one
@@ -108,8 +106,9 @@ func isForeignKey(f *schema.Field, t *schema.Table) bool {
 	return false
 }
 
-// numbering reports whether the database numbers the rows in a column of this type.
-func numbering(column string) bool {
-	column = strings.ToLower(column)
-	return strings.Contains(column, "serial") || strings.Contains(column, "auto_increment") || strings.Contains(column, "identity")
+// numbered reports whether the database numbers the rows in the column of f.
+func numbered(f *schema.Field) bool {
+	column := strings.ToLower(f.CreateTableSQLType)
+	return f.AutoIncrement || f.Identity ||
+		strings.Contains(column, "serial") || strings.Contains(column, "auto_increment") || strings.Contains(column, "identity")
 }

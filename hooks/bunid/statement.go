@@ -30,25 +30,17 @@ type statement struct {
 // don't know, the INSERT isn't plain.
 func isPlain(q *bun.InsertQuery) bool { return isUnset(reflect.ValueOf(q).Elem()) }
 
-var (
-	dbType         = reflect.TypeFor[*bun.DB]()
-	connType       = reflect.TypeFor[bun.IConn]()
-	modelType      = reflect.TypeFor[bun.Model]()
-	tableModelType = reflect.TypeFor[bun.TableModel]()
-	tableType      = reflect.TypeFor[*schema.Table]()
-)
+// alwaysSet has the types of the connection, the model and its table.
+var alwaysSet = []reflect.Type{reflect.TypeFor[*bun.DB](), reflect.TypeFor[bun.IConn](),
+	reflect.TypeFor[bun.Model](), reflect.TypeFor[bun.TableModel](), reflect.TypeFor[*schema.Table]()}
 
-// isUnset reports whether the fields of a struct are zero, except for the connection,
-// the model and its table.
+// isUnset reports whether the fields of a struct are zero, except for alwaysSet.
 func isUnset(v reflect.Value) bool {
 	n := v.NumField()
 	for i := range n { // v.Fields allocates
-		f := v.Field(i)
-		switch f.Type() {
-		case dbType, connType, modelType, tableModelType, tableType:
-			continue
-		}
-		if f.Kind() == reflect.Struct && !isUnset(f) || f.Kind() != reflect.Struct && !f.IsZero() {
+		switch f := v.Field(i); {
+		case slices.Contains(alwaysSet, f.Type()):
+		case f.Kind() == reflect.Struct && !isUnset(f), f.Kind() != reflect.Struct && !f.IsZero():
 			return false
 		}
 	}
@@ -86,7 +78,7 @@ func parse(template string) statement {
 				s.conflict = s.conflict || clause == "INSERT"
 				continue
 			case "INTO", "VALUES", "SELECT", "ON", "RETURNING":
-				if follows(clause, next) {
+				if clause != "" && slices.Index(clauses, clause) < slices.Index(clauses, next) {
 					clause = next
 					s.conflict = s.conflict || next == "ON"
 					s.query = s.query || next == "SELECT"
@@ -112,11 +104,6 @@ func parse(template string) statement {
 
 // clauses lists the clauses of an INSERT in their order.
 var clauses = []string{"", "INSERT", "REPLACE", "INTO", "VALUES", "SELECT", "ON", "RETURNING"}
-
-// follows reports whether the clause next may come after clause in an INSERT.
-func follows(clause, next string) bool {
-	return clause != "" && slices.Index(clauses, clause) < slices.Index(clauses, next)
-}
 
 // writes reports whether the INSERT writes a column.
 func (s statement) writes(column string) bool { return has(s.columns, column) }
@@ -145,25 +132,14 @@ type target struct {
 // targets returns the tables that a query inserts into. The query may already contain its
 // values. We can't mistake those for SQL, because bun doubles each quote inside quotes.
 func targets(query string) (found []target) {
-	into := -1 // the depth of the INTO whose table follows
-	var table string
-	for w := range ddl.All(query, false) {
-		switch {
-		case w.Is("(", ")"):
-		case w.Is("INTO"):
-			into, table = w.Depth, ""
-		case into < 0:
-		case w.Is("."): // of shop.users, the last
-			table = ""
-		case table == "":
-			table = w.Text
-		default:
-			found = append(found, target{table, into})
-			into = -1
+	tokens := ddl.Tokens(query, false)
+	for i, w := range tokens {
+		if names := tokens[i+1:]; w.Is("INTO") && len(names) > 0 {
+			for len(names) > 2 && names[1].Is(".") { // shop.users
+				names = names[2:]
+			}
+			found = append(found, target{names[0].Text, w.Depth})
 		}
-	}
-	if into >= 0 && table != "" {
-		found = append(found, target{table, into})
 	}
 	return found
 }

@@ -15,7 +15,7 @@ import (
 )
 
 // Use checks models and returns db with a guard that will check every query. The original db
-// shouldn't be used anymore after this.
+// shouldn't be used anymore after this, because it doesn't have the guard.
 //
 // Models registered with db are checked as well as the listed ones. Use also registers the
 // listed models, since bun needs this for relations and the guard needs it for inserting
@@ -121,10 +121,8 @@ func judge(db *bun.DB, t *schema.Table, listed bool) verdict {
 // call it to find out. If the model isn't listed, we only do so if its key can be filled.
 func mayFill(t *schema.Table, listed bool) bool {
 	if len(t.PKs) == 1 {
-		f := t.PKs[0]
-		numbered := f.AutoIncrement || f.Identity || f.SQLDefault != "" || numbering(f.CreateTableSQLType)
-		if numbered && !keytype.IsPK(f.IndirectType) {
-			return false // the database numbers it
+		if f := t.PKs[0]; (numbered(f) || f.SQLDefault != "") && !keytype.IsPK(f.IndirectType) {
+			return false
 		}
 	}
 	if listed {

@@ -39,15 +39,11 @@ func Check(ctx context.Context, db *gorm.DB, models ...any) error {
 		return fmt.Errorf("gormid: Check needs the *sql.DB behind GORM: %w", err)
 	}
 	_, installed := db.Plugins[(*Plugin)(nil).Name()]
-	var errs []error
+	schemas, err := parse(db, models)
+	errs := []error{err}
 	var fields []catalog.Field
-	for _, model := range models {
-		stmt := &gorm.Statement{DB: db}
-		if err := stmt.Parse(model); err != nil {
-			errs = append(errs, err)
-			continue
-		}
-		k, err := newKey(stmt.Schema, db.Name())
+	for _, s := range schemas {
+		k, err := newKey(s, db.Name())
 		if err != nil {
 			errs = append(errs, err)
 			continue
@@ -56,12 +52,12 @@ func Check(ctx context.Context, db *gorm.DB, models ...any) error {
 			errs = append(errs, k.Fault("is not filled, because the database has no plugin, and GORM would store the first row with key 0",
 				"call db.Use(gormid.New(gormid.Config{})) before Check, or add check:"+k.field.DBName+" > 0 to the tag"))
 		}
-		for _, f := range stmt.Schema.Fields {
+		for _, f := range s.Fields {
 			if problem, remedy := keytype.Quoted(f.StructField); problem != "" {
-				errs = append(errs, fault(stmt.Schema, f, problem, remedy))
+				errs = append(errs, fault(s, f, problem, remedy))
 			}
 		}
-		for _, field := range fieldsOf(stmt.Schema) {
+		for _, field := range fieldsOf(s) {
 			if !slices.Contains(fields, field) {
 				fields = append(fields, field)
 			}
@@ -84,11 +80,8 @@ func fieldsOf(s *schema.Schema) (fields []catalog.Field) {
 			fields = append(fields, columnOf(f, f, !f.PrimaryKey || isForeignKey(s, f)))
 		}
 	}
-	for _, rel := range relationsOf(s) {
-		for _, ref := range rel.References {
-			if ref.PrimaryKey == nil || !ref.PrimaryKey.PrimaryKey || !optedIn(ref.PrimaryKey) || ref.ForeignKey.DBName == "" {
-				continue
-			}
+	for _, ref := range referencesOf(s) {
+		if ref.PrimaryKey != nil && ref.PrimaryKey.PrimaryKey && optedIn(ref.PrimaryKey) && ref.ForeignKey.DBName != "" {
 			fields = append(fields, columnOf(ref.ForeignKey, ref.PrimaryKey, true))
 		}
 	}

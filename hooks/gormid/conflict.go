@@ -5,7 +5,6 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
-	"sync"
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
@@ -17,33 +16,24 @@ import (
 type conflict struct {
 	*creation
 	clause.OnConflict
-	skips    bool      // rows are skipped, not merged
-	modified bool      // there is a keyword after INSERT, such as IGNORE
-	returned bool      // the INSERT returns the key of each row, and GORM sets it
-	uniques  *sync.Map // filler.uniques
-	sent     []sent
+	skips    bool // rows are skipped, not merged
+	returned bool // the INSERT returns the key of each row, and GORM sets it
 }
 
 // savedAssociations is the setting by which GORM remembers which associations of a call it
 // has saved. A statement that saves associations has it from the start.
 const savedAssociations = "gorm:saved_association_map"
 
-// conflictOf returns what settle will need after an INSERT that may merge rows.
-func (f *filler) conflictOf(c *creation) *conflict {
-	insert, _ := c.stmt.Clauses["INSERT"].Expression.(clause.Insert)
+// newConflict returns what settle will need after an INSERT that may merge rows.
+func (c *creation) newConflict() *conflict {
 	on, ok := c.stmt.Clauses["ON CONFLICT"]
-	x := &conflict{creation: c, uniques: &f.uniques}
+	c.filled = slices.DeleteFunc(c.filled, c.key.lost) // because a hook has set another key
+	x := &conflict{creation: c}
 	x.OnConflict, _ = on.Expression.(clause.OnConflict)
 	// We have to read DoNothing now, because GORM's MySQL dialect changes it while it
 	// builds the statement.
 	x.skips = !ok || x.DoNothing
-	x.modified = insert.Modifier != ""
-	for _, s := range c.filled {
-		if c.key.has(s.row, s.id) { // otherwise a hook has set another key
-			x.sent = append(x.sent, s)
-		}
-	}
-	x.returned = len(x.sent) > 0 && x.returnKeys()
+	x.returned = len(x.filled) > 0 && x.returnKeys()
 	return x
 }
 
@@ -51,10 +41,10 @@ func (f *filler) conflictOf(c *creation) *conflict {
 // does. This only works if the INSERT merges all rows that it doesn't insert, since it
 // wouldn't return anything for a skipped row.
 func (x *conflict) returnKeys() bool {
-	if x.maps || x.skips || x.modified || len(x.Where.Exprs) > 0 || !slices.Contains(x.stmt.BuildClauses, "RETURNING") {
+	if x.maps || x.skips || x.insert().Modifier != "" || len(x.Where.Exprs) > 0 || !slices.Contains(x.stmt.BuildClauses, "RETURNING") {
 		return false
 	}
-	if x.list && x.stmt.Dialector.Name() != "postgres" {
+	if x.list && x.stmt.Name() != "postgres" {
 		return false // SQLite does not guarantee the order of RETURNING
 	}
 	key := x.key.field.DBName
@@ -78,20 +68,20 @@ func (x *conflict) returnKeys() bool {
 // merged into another row and gets the key of that row, or it was skipped. A skipped row
 // ends without a key, unless other rows of the call refer to it. In that case it also gets
 // the key of the row in the table.
-func (x *conflict) settle(db *gorm.DB) error {
-	if len(x.sent) == 0 || x.allInserted(db) || x.replaced() {
+func (x *conflict) settle() error {
+	if len(x.filled) == 0 || x.allInserted() || x.replaced() {
 		return nil
 	}
-	if x.returned && db.RowsAffected == int64(len(x.rows)) {
-		for _, s := range x.sent {
+	if x.returned && x.stmt.RowsAffected == int64(len(x.rows)) {
+		for _, s := range x.filled {
 			if id, ok := x.key.number(s.row); ok && x.key.typ.Kind() == reflect.String {
 				x.key.set(s.row, id) // without the spaces that a CHAR column adds
 			}
 		}
-		if db.Dialector.Name() != "mysql" || x.key.has(x.sent[0].row, x.sent[0].id) {
+		if x.stmt.Name() != "mysql" || !x.key.lost(x.filled[0]) {
 			return nil
 		}
-		return x.merge(x.sent) // MariaDB merges a row on any unique key
+		return x.merge(x.filled) // MariaDB merges a row on any unique key
 	}
 	x.returned = false
 	present, err := x.present()
@@ -99,7 +89,7 @@ func (x *conflict) settle(db *gorm.DB) error {
 		return err
 	}
 	var missing []sent
-	for _, s := range x.sent {
+	for _, s := range x.filled {
 		if present[s.id] {
 			// This may have become the key of another row, because GORM assigns what
 			// RETURNING yields to the first rows of the call.
@@ -113,7 +103,7 @@ func (x *conflict) settle(db *gorm.DB) error {
 	}
 	for _, s := range missing {
 		x.key.clear(s.row)
-		if err := x.barren(s.index); err != nil {
+		if err := x.barren(s.row); err != nil {
 			return err
 		}
 	}
@@ -123,15 +113,15 @@ func (x *conflict) settle(db *gorm.DB) error {
 // allInserted reports whether we know that all rows were inserted. On MySQL we never do,
 // because it merges rows on any unique key, and its count of rows depends on the settings
 // of the connection.
-func (x *conflict) allInserted(db *gorm.DB) bool {
-	if name := db.Dialector.Name(); name != "postgres" && name != "sqlite" || x.modified {
+func (x *conflict) allInserted() bool {
+	if name := x.stmt.Name(); name != "postgres" && name != "sqlite" || x.insert().Modifier != "" {
 		return false
 	}
 	if x.targetsKey() {
 		return true // because a new key can't be in the table yet, and other conflicts are errors
 	}
-	_, returning := db.Statement.Clauses["RETURNING"] // with it, GORM miscounts
-	return x.skips && !returning && db.RowsAffected == int64(len(x.rows))
+	_, returning := x.stmt.Clauses["RETURNING"] // with it, GORM miscounts
+	return x.skips && !returning && x.stmt.RowsAffected == int64(len(x.rows))
 }
 
 // targetsKey reports whether the conflict clause names nothing but the key. If so, rows can
@@ -163,32 +153,30 @@ func returnsAll(r clause.Returning) bool {
 
 // present returns which of the keys set by the plugin are in the table.
 func (x *conflict) present() (map[int64]bool, error) {
-	values := make([]any, len(x.sent))
-	for j, s := range x.sent {
+	values := make([]any, len(x.filled))
+	for j, s := range x.filled {
 		values[j] = x.key.value(s.id)
 	}
-	present := make(map[int64]bool, len(x.sent))
+	present := make(map[int64]bool, len(x.filled))
 	in := clause.IN{Column: clause.Column{Name: x.key.field.DBName}, Values: values}
-	err := x.find([]clause.Expression{in}, "", func(_ int, id int64) { present[id] = true })
-	return present, err
+	return present, x.find([]lookup{{where: in}}, "", func(_ lookup, id int64) { present[id] = true })
 }
 
 // query returns an empty query on the table that the INSERT writes to.
 func (x *conflict) query() *gorm.Statement {
 	q := &gorm.Statement{DB: x.stmt.DB, Context: x.stmt.Context, Schema: x.stmt.Schema,
 		Table: x.stmt.Table, TableExpr: x.stmt.TableExpr, ConnPool: x.stmt.ConnPool}
-	if insert, ok := x.stmt.Clauses["INSERT"].Expression.(clause.Insert); ok && insert.Table.Name != "" {
-		q.Table, q.TableExpr = insert.Table.Name, nil
+	if table := x.insert().Table.Name; table != "" {
+		q.Table, q.TableExpr = table, nil
 	}
 	return q
 }
 
-// find calls each with the key of each row for which one of the conditions is true, and the
-// index of that condition. We must use the connection of the INSERT here. GORM might send the
-// query to a replica, and that doesn't have the rows yet.
-func (x *conflict) find(conditions []clause.Expression, lock string, each func(n int, id int64)) error {
+// find calls each with the key of each row that a lookup finds. We must use the connection of
+// the INSERT here. GORM might send the query to a replica, and that doesn't have the rows yet.
+func (x *conflict) find(lookups []lookup, lock string, each func(l lookup, id int64)) error {
 	q := x.query()
-	for n, condition := range conditions {
+	for n, l := range lookups {
 		if n > 0 {
 			q.WriteString(" UNION ALL ")
 		}
@@ -200,7 +188,7 @@ func (x *conflict) find(conditions []clause.Expression, lock string, each func(n
 		q.WriteString(" FROM ")
 		q.WriteQuoted(clause.Table{Name: clause.CurrentTable})
 		q.WriteString(" WHERE ")
-		condition.Build(q)
+		l.where.Build(q)
 		q.WriteString(lock)
 	}
 	rows, err := q.ConnPool.QueryContext(q.Context, q.SQL.String(), q.Vars...)
@@ -218,7 +206,58 @@ func (x *conflict) find(conditions []clause.Expression, lock string, each func(n
 		if !ok {
 			return x.key.Refuse(-1, nil, fmt.Sprintf("has the key %q in the table, which is not a number", v.Elem()), "correct it, or tag the key snowkey:-")
 		}
-		each(n, id)
+		each(lookups[n], id)
 	}
 	return rows.Err()
+}
+
+// halfJoined returns an error if a row of a join table refers to a row that has no key. GORM
+// creates such a row for one that it was told not to save, as with Omit("Tags.*"), and it
+// would store 0. It uses DoNothing for the rows of join tables.
+func (c *creation) halfJoined() error {
+	if c.maps {
+		return nil
+	}
+	s := c.key.schema
+	for _, end := range relationsOf(s) {
+		for _, rel := range end.FieldSchema.Relationships.Many2Many {
+			if rel.JoinTable != s {
+				continue
+			}
+			for _, ref := range rel.References {
+				if ref.PrimaryKey == nil || !optedIn(ref.PrimaryKey) {
+					continue
+				}
+				for _, r := range c.rows {
+					if keytype.Empty(ref.ForeignKey.ReflectValueOf(c.stmt.Context, r.v)) {
+						return c.key.Refuse(r.index, nil, "refers to a "+modelName(ref.PrimaryKey.Schema)+" in "+ref.ForeignKey.Name+" that has no key",
+							"create that row first")
+					}
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// barren returns an error if a row has children even though the upsert has skipped it. Their
+// foreign keys would have nothing to refer to.
+func (c *creation) barren(r row) error {
+	if c.maps {
+		return nil
+	}
+	selected, restricted := c.stmt.SelectAndOmitColumns(true, false)
+	s := &c.key.schema.Relationships
+	for _, rel := range slices.Concat(s.HasOne, s.HasMany, s.Many2Many) {
+		if included, mentioned := selected[rel.Name]; !included && (mentioned || restricted) {
+			continue // GORM doesn't save it
+		}
+		v, zero := rel.Field.ValueOf(c.stmt.Context, r.v)
+		if children := reflect.Indirect(reflect.ValueOf(v)); zero || children.Kind() == reflect.Slice && children.Len() == 0 {
+			continue
+		}
+		return c.key.Refuse(r.index, nil, "was left out by the upsert, and its "+rel.Name+" would refer to no row",
+			"use Omit(\""+rel.Name+"\"), and create them for the row that is in the table")
+	}
+	return nil
 }

@@ -27,9 +27,7 @@
 //	UserID pk.ID  `gorm:"primaryKey;snowkey:-"`                   // the caller sets it
 //
 // [Model] can be used in place of gorm.Model, and has a pk.ID as its key. For existing
-// models that can't be changed, [Config.FillIntegers] makes the plugin fill untagged integer
-// keys, including the ID in gorm.Model. By default, the database numbers rows of these
-// models, and the plugin logs a warning for each of them.
+// models that can't be changed, see [Config.FillIntegers].
 //
 // Always tag a pk.Text with size:20 and a pk.SortText with size:13. Without a size, GORM
 // uses the wrong length for the column, and AutoMigrate alters it each time it runs.
@@ -113,7 +111,6 @@
 // # Limits
 //
 //   - The plugin doesn't see SQL in Exec or Raw. For such statements, get keys from the pool.
-//   - To create rows from maps with db.Table("users").Create(m), list the table's model in
-//     [Config.Models].
+//   - Rows from maps with db.Table("users").Create(m) need [Config.Models].
 //   - Don't pass arrays to CreateInBatches. GORM panics before it calls any plugin.
 package gormid

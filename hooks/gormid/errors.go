@@ -37,6 +37,5 @@ func errorsOf(s *schema.Schema, f *schema.Field) fill.Key {
 
 // fault returns a [*FieldError] for a field that need not be the model's key.
 func fault(s *schema.Schema, f *schema.Field, problem, remedy string) error {
-	k := errorsOf(s, f)
-	return k.Fault(problem, remedy)
+	return errorsOf(s, f).Fault(problem, remedy)
 }

@@ -3,28 +3,27 @@ package gormid
 import (
 	"cmp"
 	"fmt"
-	"reflect"
 	"slices"
 	"sync"
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
+	"gorm.io/gorm/schema"
 
 	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/internal/fill"
 )
 
-// A filler is the state of the plugin for one database. Its methods fill, check and
-// settle are the callbacks.
+// A filler is the state of the plugin for one database.
 type filler struct {
 	source idgen.Source // nil means idgen.Default()
 
 	tables map[string]judged // by the tables of Config.Models; not written after Initialize
 	keys   sync.Map          // *schema.Schema → judged; a schema lives as long as the database
 
-	integers bool           // Config.FillIntegers
-	counting []reflect.Type // the types of Config.Counting
-	listed   []reflect.Type // the types of Config.Models
+	integers bool             // Config.FillIntegers
+	counting []*schema.Schema // of Config.Counting
+	listed   []*schema.Schema // of Config.Models
 	adopting sync.Mutex
 
 	uniques sync.Map // on MySQL, the []unique of each table with merged rows, by its name in SQL
@@ -32,6 +31,7 @@ type filler struct {
 
 // A creation is the state that the callbacks share for one statement, in whose Settings it is.
 type creation struct {
+	*filler
 	stmt    *gorm.Statement
 	key     *key
 	selects []string // the caller's Selects, because selectKey may add to them
@@ -50,36 +50,12 @@ type creation struct {
 // A sent is a row whose key the plugin has set, as it was before the INSERT.
 type sent struct {
 	row
-	id    int64
-	index int // in the call
+	id int64
 }
 
 // A carrier is the name of a setting that holds a creation. It has the statement, because GORM
 // copies the settings to the statements of transactions and associations.
 type carrier struct{ stmt *gorm.Statement }
-
-// keyOf returns the key of the rows that stmt creates, or nil if it isn't ours to fill.
-func (f *filler) keyOf(stmt *gorm.Statement) (*key, error) {
-	s := stmt.Schema
-	if s == nil {
-		maps := mapsOf(stmt)
-		if maps == nil {
-			return nil, nil
-		}
-		if j, ok := f.tables[stmt.Table]; ok {
-			return j.key, j.err
-		}
-		return nil, refuseNull(stmt, maps)
-	}
-	v, ok := f.keys.Load(s)
-	if !ok {
-		k, err := f.newKey(stmt)
-		if v, ok = f.keys.LoadOrStore(s, judged{k, err}); !ok && k == nil && err == nil {
-			f.warn(stmt.DB, s) // without the lock, because a logger may create rows
-		}
-	}
-	return v.(judged).key, v.(judged).err
-}
 
 // A judged is the key of a model or a table, or the reason why there is none.
 type judged struct {
@@ -87,31 +63,52 @@ type judged struct {
 	err error
 }
 
+// keyOf returns the key of the rows that stmt creates, or nil if it isn't ours to fill.
+func (f *filler) keyOf(stmt *gorm.Statement) (*key, error) {
+	if stmt.Schema != nil {
+		return f.keyOfModel(stmt.DB, stmt.Schema)
+	}
+	maps := mapsOf(stmt)
+	if maps == nil {
+		return nil, nil
+	}
+	if j, ok := f.tables[stmt.Table]; ok {
+		return j.key, j.err
+	}
+	return nil, refuseNull(stmt, maps)
+}
+
+// keyOfModel returns the key of a model, which it examines only once.
+func (f *filler) keyOfModel(db *gorm.DB, s *schema.Schema) (*key, error) {
+	v, ok := f.keys.Load(s)
+	if !ok {
+		k, err := f.newKey(s, db.Name())
+		if v, ok = f.keys.LoadOrStore(s, judged{k, err}); !ok && k == nil && err == nil {
+			f.warn(db, s) // without the lock, because a logger may create rows
+		}
+	}
+	return v.(judged).key, v.(judged).err
+}
+
 // newKey returns the key of a model. With FillIntegers, it adopts the model, under a lock
 // because statements of other models may adopt it too.
-func (f *filler) newKey(stmt *gorm.Statement) (*key, error) {
+func (f *filler) newKey(s *schema.Schema, dialect string) (*key, error) {
 	f.adopting.Lock()
 	defer f.adopting.Unlock()
 	if f.integers {
-		f.adopt(stmt.Schema)
+		f.adopt(s)
 	}
-	return newKey(stmt.Schema, stmt.Dialector.Name())
+	return newKey(s, dialect)
 }
 
 // fill is the first callback, and runs even before the transaction and the model's hooks. It
 // gives a key to every row that doesn't have one.
-func (f *filler) fill(db *gorm.DB) {
-	if db.Error == nil {
-		db.AddError(f.begin(db.Statement))
-	}
-}
-
-func (f *filler) begin(stmt *gorm.Statement) error {
+func (f *filler) fill(stmt *gorm.Statement) error {
 	k, err := f.keyOf(stmt)
 	if err != nil {
 		return err
 	}
-	c := &creation{stmt: stmt, key: k, selects: stmt.Selects}
+	c := &creation{filler: f, stmt: stmt, key: k, selects: stmt.Selects}
 	if k == nil {
 		if stmt.Schema == nil || !c.mayMerge() {
 			return nil
@@ -128,8 +125,8 @@ func (f *filler) begin(stmt *gorm.Statement) error {
 		return err
 	}
 	if k.given == "" {
-		c.count(f.source)
-		if err := f.draw(c); err != nil {
+		c.count()
+		if err := c.draw(); err != nil {
 			if stmt.DB.DryRun { // ToSQL ignores the error and returns an empty string
 				stmt.Logger.Error(stmt.Context, err.Error())
 			}
@@ -142,57 +139,55 @@ func (f *filler) begin(stmt *gorm.Statement) error {
 
 // count tells an *idgentest.Counter about the keys of rows, which a column that counts would
 // notice.
-func (c *creation) count(source idgen.Source) {
-	counter, ok := source.(interface{ Seen(name string, id int64) })
+func (c *creation) count() {
+	counter, ok := c.source.(interface{ Seen(name string, id int64) })
 	if !ok {
 		return
 	}
 	for _, r := range c.rows {
-		if r.v.IsValid() {
-			if id, ok := c.key.number(r); ok {
-				counter.Seen(cmp.Or(c.key.Generator, c.key.Model), id)
-			}
+		if id, ok := c.key.number(r); ok {
+			counter.Seen(cmp.Or(c.key.Generator, c.key.Model), id)
 		}
 	}
 }
 
 // draw generates the keys for all rows without one, in one step, and sets them. Unless the
 // INSERT may merge rows, draw fails if one of these rows is in the call more than once.
-func (f *filler) draw(c *creation) error {
+func (c *creation) draw() error {
 	k := c.key
 	empty, err := c.empty(k)
 	if err != nil || len(empty) == 0 {
 		return err
 	}
-	ids, err := k.Draw(c.stmt.Context, f.source, empty, c.value)
+	ids, err := k.Draw(c.stmt.Context, c.source, empty, c.value)
 	if err != nil {
 		return err
 	}
 	for j, i := range empty {
-		c.filled = append(c.filled, sent{c.rows[i], ids[j], i})
 		k.set(c.rows[i], ids[j])
+		c.filled = append(c.filled, sent{c.rows[i], ids[j]})
 	}
-	if distinct := !c.maps && !c.pointers; distinct || c.mayMerge() {
+	again := slices.IndexFunc(c.filled, k.lost)
+	if again < 0 || c.mayMerge() {
 		return nil
 	}
 	for _, s := range c.filled {
-		if k.has(s.row, s.id) {
-			continue
-		}
-		for _, s := range c.filled {
-			k.clear(s.row)
-		}
-		return k.Refuse(s.index, nil, "is in the call a second time", "pass each row once, or copies of it")
+		k.clear(s.row)
 	}
-	return nil
+	return k.Refuse(c.filled[again].index, nil, "is in the call a second time", "pass each row once, or copies of it")
 }
 
 // mayMerge reports whether the INSERT may skip or merge rows, as those do with which GORM
 // saves associations. In that case, the same row is allowed more than once.
 func (c *creation) mayMerge() bool {
-	insert, _ := c.stmt.Clauses["INSERT"].Expression.(clause.Insert)
 	_, on := c.stmt.Clauses["ON CONFLICT"]
-	return on || insert.Modifier != ""
+	return on || c.insert().Modifier != ""
+}
+
+// insert returns what the caller wants between INSERT and the columns, such as IGNORE.
+func (c *creation) insert() clause.Insert {
+	insert, _ := c.stmt.Clauses["INSERT"].Expression.(clause.Insert)
+	return insert
 }
 
 // selectKey adds the key to the columns of the INSERT. Otherwise GORM would leave it out if
@@ -219,13 +214,12 @@ func (c *creation) selectKey() error {
 
 // check is the callback right before the INSERT, after hooks and associations. It
 // returns an error if a row has no key.
-func (f *filler) check(db *gorm.DB) {
-	if v, ok := db.Statement.Settings.Load(carrier{db.Statement}); ok && db.Error == nil {
-		db.AddError(f.complete(v.(*creation)))
+func check(stmt *gorm.Statement) error {
+	v, ok := stmt.Settings.Load(carrier{stmt})
+	if !ok {
+		return nil
 	}
-}
-
-func (f *filler) complete(c *creation) error {
+	c := v.(*creation)
 	// fill doesn't check keys that are set by the caller, and hooks may have changed the
 	// others since.
 	if s := c.key.schema; c.key.given != "" || s.BeforeSave || s.BeforeCreate {
@@ -244,7 +238,7 @@ func (f *filler) complete(c *creation) error {
 			return err
 		}
 		if len(c.filled) > 0 {
-			c.conflict = f.conflictOf(c)
+			c.conflict = c.newConflict()
 		}
 	}
 	return c.selectKey()
@@ -263,7 +257,7 @@ func (k *key) unfilled(i int) error {
 
 // settle is the callback right after the INSERT. It corrects keys that aren't in the table,
 // before GORM copies them into has-one and has-many rows.
-func (f *filler) settle(db *gorm.DB) {
+func settle(db *gorm.DB) {
 	stmt := db.Statement
 	v, ok := stmt.Settings.LoadAndDelete(carrier{stmt})
 	if !ok {
@@ -277,6 +271,6 @@ func (f *filler) settle(db *gorm.DB) {
 		}
 	}
 	if db.Error == nil && !db.DryRun && c.conflict != nil {
-		db.AddError(c.conflict.settle(db))
+		db.AddError(c.conflict.settle())
 	}
 }

@@ -16,15 +16,20 @@ import (
 func (f *filler) counts(s *schema.Schema) *schema.Field {
 	key := s.PrioritizedPrimaryField
 	if key == nil || len(s.PrimaryFields) != 1 || !key.AutoIncrement || !keytype.Holds(key.IndirectFieldType) ||
-		slices.Contains(f.counting, s.ModelType) || isForeignKey(s, key) {
+		includes(f.counting, s) || isForeignKey(s, key) {
 		return nil
 	}
 	_, told := key.TagSettings["AUTOINCREMENT"]
 	_, tagged := key.TagSettings[tag]
-	if told && !slices.Contains(f.listed, s.ModelType) || tagged {
+	if told && !includes(f.listed, s) || tagged {
 		return nil
 	}
 	return key
+}
+
+// includes reports whether one of the schemas is of the same model as s.
+func includes(schemas []*schema.Schema, s *schema.Schema) bool {
+	return slices.ContainsFunc(schemas, func(other *schema.Schema) bool { return other.ModelType == s.ModelType })
 }
 
 // adopt makes the plugin fill the integer keys of a model, and of the models to which
@@ -41,11 +46,9 @@ func (f *filler) adopt(s *schema.Schema) {
 		}
 	}
 	adopt(s)
-	for _, rel := range relationsOf(s) {
-		for _, ref := range rel.References {
-			if ref.PrimaryKey != nil {
-				adopt(ref.PrimaryKey.Schema)
-			}
+	for _, ref := range referencesOf(s) {
+		if ref.PrimaryKey != nil {
+			adopt(ref.PrimaryKey.Schema)
 		}
 	}
 }

@@ -84,14 +84,17 @@ func optedIn(f *schema.Field) bool {
 // isForeignKey reports whether f refers to another row. The relation may be declared in
 // s, or in another model that GORM has already parsed.
 func isForeignKey(s *schema.Schema, f *schema.Field) bool {
+	return slices.ContainsFunc(referencesOf(s), func(ref *schema.Reference) bool {
+		return ref.ForeignKey.Schema == s && ref.ForeignKey.DBName == f.DBName
+	})
+}
+
+// referencesOf returns the foreign keys in the relations of s, with what they refer to.
+func referencesOf(s *schema.Schema) (all []*schema.Reference) {
 	for _, rel := range relationsOf(s) {
-		for _, ref := range rel.References {
-			if ref.ForeignKey.Schema == s && ref.ForeignKey.DBName == f.DBName {
-				return true
-			}
-		}
+		all = append(all, rel.References...)
 	}
-	return false
+	return all
 }
 
 // relationsOf returns the relations of s. It holds their lock, because GORM may add
@@ -169,8 +172,7 @@ func unkeyed(s *schema.Schema) error {
 		}
 		return fault(s, f, "has not opted in", remedy)
 	}
-	k := fill.Key{Package: "gormid", Model: modelName(s)}
-	return k.Fault("has no key to fill", remedy)
+	return fill.Key{Package: "gormid", Model: modelName(s)}.Fault("has no key to fill", remedy)
 }
 
 // checkStrayTag returns an error if the tag snowkey is on a field that isn't a primary key,

@@ -1,6 +1,7 @@
 package gormid
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -37,6 +38,13 @@ type match struct {
 	unclear  string  // a unique key whose values we don't know
 }
 
+// A lookup finds the rows of the table that have the values of a match in one unique key.
+type lookup struct {
+	*match
+	where clause.Expression
+	named bool // the key has the columns of the conflict clause
+}
+
 // merge gives each missing row the key of the row that it was merged into, or that has kept
 // it out. It finds that row by the values in the columns of the conflict clause, or in all
 // unique keys if there are no such columns. We let the database compare the values, because
@@ -55,22 +63,15 @@ func (x *conflict) merge(missing []sent) error {
 	named := unique{columns: x.target(uniques)}
 	alive := x.alive()
 	matches := make([]match, len(missing))
-	var lookups []clause.Expression // conditions for the rows that have the values of a match in one unique key
-	var found []func(id int64)      // by lookup
+	var lookups []lookup
 	for n, s := range missing {
 		m := &matches[n]
-		add := func(u unique, named bool, also []clause.Expression) bool {
-			where, ok := x.sameAs(s.index, u)
+		add := func(u unique, named bool, also []clause.Expression) (known bool) {
+			where, known := x.sameAs(s.index, u)
 			if len(where) > 0 {
-				lookups = append(lookups, clause.Where{Exprs: append(where, also...)})
-				found = append(found, func(id int64) {
-					m.named = m.named || named
-					if !slices.Contains(m.ids, id) {
-						m.ids = append(m.ids, id)
-					}
-				})
+				lookups = append(lookups, lookup{m, clause.Where{Exprs: append(where, also...)}, named})
 			}
-			return ok
+			return known
 		}
 		m.compared = !x.skips && add(named, true, x.TargetWhere.Exprs)
 		if m.compared && x.returned {
@@ -83,24 +84,26 @@ func (x *conflict) merge(missing []sent) error {
 		}
 	}
 	lock := ""
-	if x.stmt.Dialector.Name() == "mysql" {
+	if x.stmt.Name() == "mysql" {
 		// Like the INSERT, the SELECT must see rows that are newer than the transaction, so it
 		// needs FOR UPDATE. The INSERT has already locked the row that it has changed.
 		lock = " FOR UPDATE)"
 	}
 	for some := range slices.Chunk(lookups, 100) { // SQLite allows 500 SELECTs in a UNION
-		if err := x.find(some, lock, func(n int, id int64) { found[n](id) }); err != nil {
+		err := x.find(some, lock, func(l lookup, id int64) {
+			l.match.named = l.match.named || l.named
+			if !slices.Contains(l.ids, id) {
+				l.ids = append(l.ids, id)
+			}
+		})
+		if err != nil {
 			return err
 		}
-		found = found[len(some):]
 	}
-	var first error
 	for n, s := range missing {
-		if err := x.accept(matches[n], s); first == nil {
-			first = err
-		}
+		err = cmp.Or(err, x.accept(matches[n], s))
 	}
-	return first
+	return err
 }
 
 // accept gives a row the key of the row in the table. If it isn't certain which one that is,
@@ -120,7 +123,7 @@ func (x *conflict) accept(m match, s sent) error {
 	case len(m.ids) > 1:
 		problem += ", because more than one row has its unique values"
 		remedy = "look the row up, and set the key"
-	case len(m.ids) == 1 && !unnamed && (m.named || x.skips) && (!x.returned || x.key.has(s.row, m.ids[0])):
+	case len(m.ids) == 1 && !unnamed && (m.named || x.skips) && (!x.returned || !x.key.lost(sent{s.row, m.ids[0]})):
 		x.key.set(s.row, m.ids[0])
 		return nil
 	case x.associated: // GORM has written the clause
@@ -206,7 +209,9 @@ func (x *conflict) sameAs(i int, u unique) (where []clause.Expression, known boo
 
 // uniqueColumns lists the columns of the unique keys of a table. The name of an expression is
 // empty. MariaDB writes a default of NULL as text.
-const uniqueColumns = `SELECT s.index_name, COALESCE(s.column_name, ''), COALESCE(c.column_type, ''),
+const uniqueColumns = `SELECT s.index_name, COALESCE(s.column_name, ''),
+	CASE WHEN c.data_type IN ('date', 'time', 'datetime', 'timestamp', 'decimal', 'float')
+		THEN SUBSTRING_INDEX(REPLACE(c.column_type, 'timestamp', 'datetime'), ' ', 1) ELSE '' END,
 	s.column_name IS NULL OR s.sub_part IS NOT NULL,
 	COALESCE(c.is_nullable = 'YES' AND c.extra = ''
 		AND (c.column_default IS NULL OR c.column_default = 'NULL' AND VERSION() LIKE '%MariaDB%'), FALSE)
@@ -218,7 +223,7 @@ ORDER BY s.index_name, s.seq_in_index`
 // findUniques returns the unique keys of the table that merge must compare.
 func (x *conflict) findUniques() ([]unique, error) {
 	switch {
-	case x.stmt.Dialector.Name() == "mysql":
+	case x.stmt.Name() == "mysql":
 	case x.skips:
 		return declared(x.key.schema), nil
 	default:
@@ -238,23 +243,11 @@ func (x *conflict) findUniques() ([]unique, error) {
 	defer rows.Close()
 	var all []unique
 	for rows.Next() {
-		var key, kind string
+		var key string
 		var c column
 		var inexact bool
-		if err := rows.Scan(&key, &c.name, &kind, &inexact, &c.null); err != nil {
+		if err := rows.Scan(&key, &c.name, &c.cast, &inexact, &c.null); err != nil {
 			return nil, err
-		}
-		_, args, _ := strings.Cut(kind, "(")
-		args, _, limited := strings.Cut(args, ")")
-		switch c.cast = ddl.ParseType(kind).Name; c.cast {
-		case "date", "time", "datetime", "decimal", "float":
-		case "timestamp":
-			c.cast = "datetime"
-		default:
-			c.cast = ""
-		}
-		if limited && c.cast != "" {
-			c.cast += "(" + args + ")"
 		}
 		if n := len(all); n == 0 || all[n-1].name != key {
 			all = append(all, unique{name: key})

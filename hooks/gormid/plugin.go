@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"gorm.io/gorm"
+	"gorm.io/gorm/schema"
 
 	"github.com/snowkey-go/snowkey/idgen"
 )
@@ -54,12 +55,9 @@ func (*Plugin) Name() string { return "snowkey" }
 // Initialize implements [gorm.Plugin]; [gorm.DB.Use] calls it.
 func (p *Plugin) Initialize(db *gorm.DB) error {
 	f := &filler{source: p.config.Source, integers: p.config.FillIntegers, tables: make(map[string]judged)}
-	for _, model := range p.config.Counting {
-		stmt := &gorm.Statement{DB: db}
-		if err := stmt.Parse(model); err != nil {
-			return err
-		}
-		f.counting = append(f.counting, stmt.Schema.ModelType)
+	var err error
+	if f.counting, err = parse(db, p.config.Counting); err != nil {
+		return err
 	}
 	if err := f.learn(db, p.config.Models); err != nil {
 		return err
@@ -69,40 +67,53 @@ func (p *Plugin) Initialize(db *gorm.DB) error {
 	// gorm:begin_transaction, because with SkipDefaultTransaction that callback doesn't
 	// exist, and GORM would then run ours last.
 	return errors.Join(
-		create.Before("*").Register("snowkey:fill", f.fill),
-		create.Before("gorm:create").Register("snowkey:check", f.check),
-		create.Before("gorm:save_after_associations").After("gorm:create").Register("snowkey:settle", f.settle),
+		create.Before("*").Register("snowkey:fill", ifValid(f.fill)),
+		create.Before("gorm:create").Register("snowkey:check", ifValid(check)),
+		create.Before("gorm:save_after_associations").After("gorm:create").Register("snowkey:settle", settle),
 	)
+}
+
+// ifValid returns a callback that does nothing if the statement has already failed.
+func ifValid(do func(*gorm.Statement) error) func(*gorm.DB) {
+	return func(db *gorm.DB) {
+		if db.Error == nil {
+			db.AddError(do(db.Statement))
+		}
+	}
+}
+
+// parse returns the schemas of models, except for those that GORM can't parse.
+func parse(db *gorm.DB, models []any) (schemas []*schema.Schema, err error) {
+	for _, model := range models {
+		stmt := &gorm.Statement{DB: db}
+		if invalid := stmt.Parse(model); invalid != nil {
+			err = errors.Join(err, invalid)
+			continue
+		}
+		schemas = append(schemas, stmt.Schema)
+	}
+	return schemas, err
 }
 
 // learn checks models and remembers the keys of their tables, for rows that are maps.
 func (f *filler) learn(db *gorm.DB, models []any) error {
-	var errs []error
-	var parsed []*gorm.Statement
-	for _, model := range models {
-		stmt := &gorm.Statement{DB: db}
-		if err := stmt.Parse(model); err != nil {
-			errs = append(errs, err)
-			continue
-		}
-		parsed = append(parsed, stmt)
-		f.listed = append(f.listed, stmt.Schema.ModelType)
-	}
 	// We have to parse all models before we look at the first key, because a model may
 	// declare that another model's key is a foreign key.
-	for _, stmt := range parsed {
-		k, err := f.keyOf(stmt)
+	var err error
+	f.listed, err = parse(db, models)
+	errs := []error{err}
+	for _, s := range f.listed {
+		k, err := f.keyOfModel(db, s)
 		if err == nil && k == nil {
-			err = unkeyed(stmt.Schema)
+			err = unkeyed(s)
 		}
 		if err != nil {
 			errs = append(errs, err)
 			continue
 		}
-		table := stmt.Schema.Table
-		name := table[strings.LastIndexByte(table, '.')+1:] // GORM drops the database's name, too
+		name := s.Table[strings.LastIndexByte(s.Table, '.')+1:] // GORM drops the database's name, too
 		j := judged{key: k}
-		if known := f.tables[name].key; known != nil && known.schema.Table != table {
+		if known := f.tables[name].key; known != nil && known.schema.Table != s.Table {
 			j.key = known
 			j.err = known.Refuse(-1, nil, "and "+k.Model+" have tables of the same name, so the table of a map is not known",
 				"pass the model: db.Model(&row).Create(map)")

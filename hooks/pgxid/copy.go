@@ -75,6 +75,13 @@ func (c Copier) CopyFrom(ctx context.Context, db DB, table pgx.Identifier, colum
 	return n, cmp.Or(f.err, err)
 }
 
+// A RowError reports why CopyFrom couldn't give a key to a row. Nothing has been copied.
+//
+// Package is "pgxid". Model is the table name, with dots between its parts. Row is the index
+// of the row in the source, or -1 if the error concerns the call as a whole. Problem and
+// Remedy describe what's wrong and how to fix it. Err is the underlying error, if any.
+type RowError = fill.RowError
+
 // maxBatch limits the number of keys generated at once. Larger batches wouldn't make the
 // call any faster, but a failed copy would leave larger gaps.
 const maxBatch = 1024

@@ -22,9 +22,7 @@
 // pgx can use the types in package pk without this package: as arguments, results, array
 // elements, fields of composites, and in COPY. It sends nil pointers as NULL.
 //
-// [Register] is required for a pointer to a nil pointer. For example, pgx panics without it
-// if you pass &row.Boss, where Boss is a nil *pk.ID. Register is also required for some
-// lists:
+// [Register] is required for a pointer to a nil pointer, and for some lists:
 //
 //   - []pk.ID or []pk.Of[User] in [pgx.QueryExecModeExec] and
 //     [pgx.QueryExecModeSimpleProtocol], which are common behind PgBouncer. In these modes,

@@ -87,13 +87,17 @@ func listOf(value any) (list, bool) {
 		return list{}, false
 	}
 	getter, ok := value.(pgtype.ArrayGetter)
-	switch v := reflect.ValueOf(value); v.Kind() {
+	var plain any // a slice or array, as pgx would wrap it
+	switch reflect.ValueOf(value).Kind() {
 	case reflect.Pointer: // pgx dereferences it first, and getters panic on the nil pointers that it plans with
 		return list{}, false
-	case reflect.Slice, reflect.Array:
-		if !ok {
-			getter, ok = plainList{v}, true
-		}
+	case reflect.Slice:
+		_, plain, _ = pgtype.TryWrapSliceEncodePlan(value)
+	case reflect.Array:
+		_, plain, _ = pgtype.TryWrapArrayEncodePlan(value)
+	}
+	if !ok {
+		getter, ok = plain.(pgtype.ArrayGetter)
 	}
 	if !ok {
 		return list{}, false
@@ -104,17 +108,3 @@ func listOf(value any) (list, bool) {
 	}
 	return list{getter}, key != nil && keytype.IsPK(key)
 }
-
-// A plainList is a Go slice or array with the methods of a [pgtype.ArrayGetter].
-type plainList struct{ v reflect.Value }
-
-func (l plainList) Dimensions() []pgtype.ArrayDimension {
-	if l.v.Kind() == reflect.Slice && l.v.IsNil() {
-		return nil
-	}
-	return []pgtype.ArrayDimension{{Length: int32(l.v.Len()), LowerBound: 1}}
-}
-
-func (l plainList) Index(i int) any { return l.v.Index(i).Interface() }
-
-func (l plainList) IndexType() any { return reflect.Zero(l.v.Type().Elem()).Interface() }

@@ -35,9 +35,6 @@
 // Fill replaces zero keys and doesn't change any other keys. It generates all keys at once,
 // in slice order. If Fill returns an error, it hasn't changed any rows.
 //
-// The error is a [FieldError] if the struct's declaration must be changed. If the rows
-// couldn't be filled, it's a [RowError], which wraps the generator's error if there's one.
-//
 // Fill inspects each struct type once and caches the result. It doesn't keep references to
 // rows.
 package sqlid

@@ -28,11 +28,7 @@ func New(source idgen.Source) *Filler { return &Filler{source: source} }
 // Fill gives a key to every row that doesn't have one. It accepts a pointer to a struct, a
 // slice of structs or pointers, a pointer to a slice or array of these, or an array of
 // pointers. All rows must have the same type. Don't use them from other goroutines while Fill
-// is running.
-//
-// Keys are generated in one step and in row order. If there's an error, no row has changed.
-// It's either a [*FieldError], or a [*RowError] wrapping the generator's error if there was
-// one.
+// is running. The error is a [*FieldError] or a [*RowError].
 func (f *Filler) Fill(ctx context.Context, rows any) error {
 	l, err := listOf(rows)
 	if err != nil {
@@ -63,6 +59,20 @@ func (f *Filler) Fill(ctx context.Context, rows any) error {
 	}
 	return nil
 }
+
+// A FieldError reports that a key can't be filled because of how its struct is declared.
+// Until the declaration is fixed, any Fill of that type will return this error. Its fields
+// are the strings Package ("sqlid"), Model (e.g. "shop.User"), Field, Type, Problem and
+// Remedy.
+type FieldError = fill.FieldError
+
+// A RowError reports why Fill couldn't fill the rows in a call. None of them have changed.
+//
+// Package is "sqlid". Model is a type such as "shop.User", or whatever type was passed. Row
+// is the index of the row within the call, or -1 if the error concerns the call as a whole.
+// Problem and Remedy describe what's wrong and how to fix it. Err is the underlying error,
+// if any.
+type RowError = fill.RowError
 
 // A list contains the rows of one call.
 type list struct {

@@ -62,8 +62,7 @@ func errorsOf(model reflect.Type, f reflect.StructField) fill.Key {
 // choose returns the field that is the key of a model, or an error.
 func choose(model reflect.Type) (reflect.StructField, error) {
 	fault := func(f reflect.StructField, problem, remedy string) (reflect.StructField, error) {
-		k := errorsOf(model, f)
-		return f, k.Fault(problem, remedy)
+		return f, errorsOf(model, f).Fault(problem, remedy)
 	}
 	var tagged, given, id reflect.StructField
 	for _, f := range reflect.VisibleFields(model) {
@@ -94,8 +93,7 @@ func choose(model reflect.Type) (reflect.StructField, error) {
 	case given.Type != nil:
 		return given, nil
 	case id.Type == nil:
-		k := fill.Key{Package: "sqlid", Model: model.String()}
-		return id, k.Fault("has no key to fill", "declare a field ID of type pk.ID, or tag the key `snowkey:\"\"`")
+		return id, fill.Key{Package: "sqlid", Model: model.String()}.Fault("has no key to fill", "declare a field ID of type pk.ID, or tag the key `snowkey:\"\"`")
 	case !keytype.Holds(pointee(id.Type)):
 		return id, nil // newKey reports that the type can't hold a key, since a tag wouldn't help
 	}

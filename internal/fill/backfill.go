@@ -12,7 +12,7 @@ import (
 
 // At generates ids for the times of rows. valueOf returns the value of a field in a row,
 // or nil if there is none. A row of -1 is the only one of a call.
-func (k *Key) At(b *idgen.Backfill, rows []int, valueOf func(row int, field string) any) ([]int64, error) {
+func (k Key) At(b *idgen.Backfill, rows []int, valueOf func(row int, field string) any) ([]int64, error) {
 	field := b.Config().Field
 	times := make([]time.Time, len(rows))
 	for i, row := range rows {

@@ -26,26 +26,26 @@ type Key struct {
 }
 
 // Fault returns a [*FieldError].
-func (k *Key) Fault(problem, remedy string) error {
+func (k Key) Fault(problem, remedy string) error {
 	return &FieldError{Package: k.Package, Model: k.Model, Field: k.Field, Type: k.Type, Problem: problem, Remedy: remedy}
 }
 
 // Embedded returns the [*FieldError] for a key that is an embedded field. The struct would
 // then get the methods of the key, so JSON and SQL would treat all of it as the key.
-func (k *Key) Embedded() error {
+func (k Key) Embedded() error {
 	return k.Fault("is embedded, so that JSON has the key in the place of the whole struct", "give it a name: "+k.Field+" "+k.Type)
 }
 
 // Refuse returns a [*RowError] with the cause err, which may be nil. Set row to -1 if the
 // error concerns all rows.
-func (k *Key) Refuse(row int, err error, problem, remedy string) error {
+func (k Key) Refuse(row int, err error, problem, remedy string) error {
 	return &RowError{Package: k.Package, Model: k.Model, Row: row, Problem: problem, Remedy: remedy, Err: err}
 }
 
 // Draw generates the ids for rows in a single step. They come from the generator of source
 // that k names, or from source itself. If source is nil, it uses [idgen.Default]. If it's an
 // [*idgen.Backfill], the ids have the times in the rows; see At.
-func (k *Key) Draw(ctx context.Context, source idgen.Source, rows []int, valueOf func(row int, field string) any) (ids []int64, err error) {
+func (k Key) Draw(ctx context.Context, source idgen.Source, rows []int, valueOf func(row int, field string) any) (ids []int64, err error) {
 	if past, ok := source.(*idgen.Backfill); ok {
 		return k.At(past, rows, valueOf)
 	}
@@ -63,7 +63,7 @@ func (k *Key) Draw(ctx context.Context, source idgen.Source, rows []int, valueOf
 }
 
 // from returns the source that Draw uses.
-func (k *Key) from(source idgen.Source) (idgen.Source, error) {
+func (k Key) from(source idgen.Source) (idgen.Source, error) {
 	if source == nil {
 		source = idgen.Default()
 	}
