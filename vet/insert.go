@@ -2,66 +2,61 @@ package vet
 
 import (
 	"go/ast"
-	"go/token"
 	"go/types"
 	"regexp"
 	"slices"
 	"strings"
 )
 
-var insertRule = rule{
-	name:   "insert",
-	finds:  "an INSERT that leaves the key to the database, or that no Fill precedes, a LastInsertId that is read, and an ORM that is opened without its hooks",
-	remedy: "Call sqlid.Fill with a pointer to the row, or take the key from the pool, and send it",
-	page:   "sql.md#the-rows",
-	run:    runInsert,
-}
-
-func runInsert(p *pass) {
-	for _, s := range p.keys.statements {
-		for _, m := range insertSQL.FindAllStringSubmatch(s.text, -1) {
+func checkInsert(k *keySet, n ast.Node) {
+	switch n := n.(type) {
+	case *text:
+		for _, m := range insertSQL.FindAllStringSubmatch(n.value, -1) {
 			table := bare(m[1])
-			name, ok := p.keys.keyColumn(table)
-			if ok && s.reported && !hasColumn(m[3], name) {
-				p.report(Breaks, s.at, "INSERT INTO %s leaves its key %s to the database", table, name)
+			if name, ok := k.keyColumn(table); ok && n.sql && !hasColumn(m[3], name) {
+				k.report(Breaks, n, "INSERT INTO %s leaves its key %s to the database", table, name)
 			}
 		}
-	}
-	each(p.files(), func(f *ast.FuncDecl) {
-		each([]*ast.FuncDecl{f}, (&insertChecker{p, f}).call)
-	})
-	each(p.files(), func(n *ast.AssignStmt) {
+	case *ast.FuncDecl:
+		each([]*ast.FuncDecl{n}, (&insertChecker{k, n}).call)
+	case *ast.AssignStmt:
 		if !isBlank(n.Lhs[0]) {
-			p.lastInsertID(n.Rhs[0])
+			k.lastInsertID(n.Rhs[0])
 		}
-	})
-	each(p.files(), func(n *ast.ReturnStmt) {
+	case *ast.ReturnStmt:
 		if len(n.Results) == 1 {
-			p.lastInsertID(n.Results[0])
+			k.lastInsertID(n.Results[0])
 		}
-	})
-	p.withoutHooks("gorm.io/gorm.Open", snowkey+"hooks/gormid.New", "db.Use(gormid.New(config))")
-	p.withoutHooks("github.com/uptrace/bun.NewDB", snowkey+"hooks/bunid.Use", "bunid.Use(db)")
+	case *ast.SelectorExpr:
+		switch fn := k.TypesInfo.Uses[n.Sel]; fullName(fn) {
+		case "gorm.io/gorm.Open":
+			k.withoutHooks(n, snowkey+"hooks/gormid.New", "db.Use(gormid.New(config))")
+		case "github.com/uptrace/bun.NewDB":
+			k.withoutHooks(n, snowkey+"hooks/bunid.Use", "bunid.Use(db)")
+		}
+	}
 }
 
-// withoutHooks reports calls that open a database, if the files use the package of the hooks, but
-// not what installs them.
-func (p *pass) withoutHooks(open, install, remedy string) {
-	var opened []ast.Node
-	used, installed := false, false
-	each(p.files(), func(s *ast.SelectorExpr) {
-		obj := p.TypesInfo.Uses[s.Sel]
+// fullName returns the name of a function with its package, or "" if an object is something else.
+func fullName(obj types.Object) string {
+	if fn, ok := obj.(*types.Func); ok {
+		return fn.FullName()
+	}
+	return ""
+}
+
+// withoutHooks reports that a database is opened, if the package uses that of the hooks, but not
+// what installs them.
+func (k *keySet) withoutHooks(open ast.Node, install, call string) {
+	used := false
+	for _, obj := range k.TypesInfo.Uses {
+		if fullName(obj) == install {
+			return
+		}
 		used = used || pathOf(obj) == install[:strings.LastIndexByte(install, '.')]
-		fn, ok := obj.(*types.Func)
-		installed = installed || ok && fn.FullName() == install
-		if ok && fn.FullName() == open {
-			opened = append(opened, s)
-		}
-	})
-	for _, at := range opened {
-		if used && !installed {
-			p.reportRemedy(Breaks, at, "Call "+remedy, nil, "The database is opened without the hooks that fill keys")
-		}
+	}
+	if used {
+		k.reportRemedy(Breaks, open, "Call "+call, nil, "The database is opened without the hooks that fill keys")
 	}
 }
 
@@ -77,15 +72,15 @@ func hasColumn(columns, name string) bool {
 
 // An insertChecker checks the calls in a function.
 type insertChecker struct {
-	*pass
+	*keySet
 	f *ast.FuncDecl
 }
 
 // lastInsertID reports a value that is read from LastInsertId.
-func (p *pass) lastInsertID(e ast.Expr) {
+func (k *keySet) lastInsertID(e ast.Expr) {
 	if call, ok := e.(*ast.CallExpr); ok {
-		if fn := p.keys.callee(call); fn != nil && fn.Name() == "LastInsertId" {
-			p.reportRemedy(Breaks, call, "Use the key that was sent", nil, "LastInsertId isn't the key of a row that brings its own")
+		if fn := k.callee(call); fn != nil && fn.Name() == "LastInsertId" {
+			k.reportRemedy(Breaks, call, "Use the key that was sent", nil, "LastInsertId isn't the key of a row that brings its own")
 		}
 	}
 }
@@ -99,7 +94,7 @@ func isBlank(e ast.Expr) bool {
 var xormInserts = regexp.MustCompile(`^Insert(One|Multi)?$`)
 
 func (c *insertChecker) call(call *ast.CallExpr) {
-	fn := c.keys.callee(call)
+	fn := c.callee(call)
 	if fn == nil {
 		return
 	}
@@ -111,7 +106,7 @@ func (c *insertChecker) call(call *ast.CallExpr) {
 		}
 	case strings.Contains(path, "jmoiron/sqlx") && strings.HasPrefix(fn.Name(), "Named"):
 		for i, arg := range call.Args {
-			if text, ok := c.keys.text(arg); ok && insertSQL.MatchString(text) && i+1 < len(call.Args) {
+			if text, ok := c.text(arg); ok && insertSQL.MatchString(text) && i+1 < len(call.Args) {
 				c.row(call, call.Args[i+1])
 			}
 		}
@@ -130,10 +125,10 @@ func (c *insertChecker) builder(columns *ast.CallExpr) {
 		if !ok || f.Sel.Name != "Insert" || len(call.Args) != 1 {
 			return
 		}
-		table, _ := c.keys.text(call.Args[0])
-		name, known := c.keys.keyColumn(bare(table))
+		table, _ := c.text(call.Args[0])
+		name, known := c.keyColumn(bare(table))
 		given := func(column ast.Expr) bool {
-			text, constant := c.keys.text(column)
+			text, constant := c.text(column)
 			return !constant || strings.EqualFold(bare(text), name)
 		}
 		if known && !slices.ContainsFunc(columns.Args, given) {
@@ -145,7 +140,7 @@ func (c *insertChecker) builder(columns *ast.CallExpr) {
 // row checks a row that a call inserts.
 func (c *insertChecker) row(call *ast.CallExpr, row ast.Expr) {
 	t := c.TypesInfo.TypeOf(row)
-	m := c.keys.modelOf(t)
+	m := c.modelOf(t)
 	if m == nil || m.key == nil || c.isFilled(call, row, m.key) {
 		return
 	}
@@ -158,11 +153,11 @@ func (c *insertChecker) row(call *ast.CallExpr, row ast.Expr) {
 
 // isFilled reports whether the function fills the row, or sets its key, before the call.
 func (c *insertChecker) isFilled(call *ast.CallExpr, row ast.Expr, key *types.Var) bool {
-	filled := sets(c.TypesInfo, row, key)
-	v := c.variable(row)
-	is := func(e ast.Expr) bool { return v != nil && e.Pos() < call.Pos() && c.variable(e) == v }
+	filled := c.sets(row, key)
+	variable := c.variable(row)
+	is := func(e ast.Expr) bool { return variable != nil && e.Pos() < call.Pos() && c.variable(e) == variable }
 	each([]*ast.FuncDecl{c.f}, func(n *ast.CallExpr) {
-		if fn := c.keys.callee(n); fn != nil && strings.HasPrefix(strings.ToLower(fn.Name()), "fill") {
+		if fn := c.callee(n); fn != nil && strings.HasPrefix(strings.ToLower(fn.Name()), "fill") {
 			filled = filled || slices.ContainsFunc(n.Args, is)
 		}
 	})
@@ -170,51 +165,37 @@ func (c *insertChecker) isFilled(call *ast.CallExpr, row ast.Expr, key *types.Va
 		for i, lhs := range n.Lhs {
 			field, ok := lhs.(*ast.SelectorExpr)
 			filled = filled || ok && c.TypesInfo.ObjectOf(field.Sel) == key && is(field.X) ||
-				i < len(n.Rhs) && is(lhs) && sets(c.TypesInfo, n.Rhs[i], key)
+				i < len(n.Rhs) && is(lhs) && c.sets(n.Rhs[i], key)
 		}
 	})
 	return filled
 }
 
 // variable returns the variable that an expression is, or points to, or is an element of.
-func (c *insertChecker) variable(e ast.Expr) types.Object {
-	switch x := ast.Unparen(e).(type) {
-	case *ast.Ident:
-		return c.TypesInfo.ObjectOf(x)
-	case *ast.UnaryExpr:
-		if x.Op == token.AND {
-			return c.variable(x.X)
+func (c *insertChecker) variable(e ast.Expr) *types.Var {
+	for _, n := range c.refs(e) {
+		if v, ok := n.(*types.Var); ok && !v.IsField() {
+			return v
 		}
-	case *ast.StarExpr:
-		return c.variable(x.X)
-	case *ast.IndexExpr:
-		return c.variable(x.X)
 	}
 	return nil
 }
 
-// sets reports whether a composite literal sets a field.
-func sets(info *types.Info, e ast.Expr, field *types.Var) bool {
-	if address, ok := ast.Unparen(e).(*ast.UnaryExpr); ok {
-		e = address.X
-	}
-	literal, ok := ast.Unparen(e).(*ast.CompositeLit)
-	if !ok {
-		return false
-	}
-	for f := range members(info, literal) {
-		if f == field {
-			return true
+// sets reports whether an expression has a literal that sets a field.
+func (c *insertChecker) sets(e ast.Expr, field *types.Var) (ok bool) {
+	each([]ast.Expr{e}, func(literal *ast.CompositeLit) {
+		for f := range members(c.TypesInfo, literal) {
+			ok = ok || f == field
 		}
-	}
-	return false
+	})
+	return ok
 }
 
 // insertArguments checks the argument of database/sql that goes to the key of an INSERT.
 func (c *insertChecker) insertArguments(call *ast.CallExpr) {
-	c.keys.eachArgument(call, inserted, func(query, column string, arg ast.Expr) {
+	c.eachArgument(call, inserted, func(query, column string, arg ast.Expr) {
 		table := bare(insertSQL.FindStringSubmatch(query)[1])
-		name, known := c.keys.keyColumn(table)
+		name, known := c.keyColumn(table)
 		field, ok := ast.Unparen(arg).(*ast.SelectorExpr)
 		if !known || !ok || !strings.EqualFold(column, name) {
 			return

@@ -11,20 +11,12 @@ import (
 	"text/template/parse"
 )
 
-var templateRule = rule{
-	name:   "template",
-	finds:  "a template that prints a key as a number, or compares it with one, though the key is text in Go",
-	remedy: "Print keys without printf, and compare them with other keys",
-	page:   "leaving-auto-increment.md#the-code",
-	run:    runTemplate,
-}
-
-func runTemplate(p *pass) {
-	keys := make(templateKeys)
-	keys.add(p.keys, p.keys.visible())
-	texts(p.keys, p.files(), func(e ast.Expr, text string) {
-		keys.check(text, func(_ int, message string) { p.report(Breaks, e, "%s", message) })
-	})
+func checkTemplate(k *keySet, n ast.Node) {
+	if t, ok := n.(*text); ok && t.written {
+		keys := make(templateKeys)
+		keys.add(k, k.visible())
+		keys.check(t.value, func(_ int, message string) { k.report(Breaks, t, "%s", message) })
+	}
 }
 
 // templateFiles are the ends of the names of files that may be templates.
@@ -71,10 +63,11 @@ func (keys templateKeys) isText(n parse.Node) bool {
 // file checks the text of a file.
 func (keys templateKeys) file(name string) (findings []Finding, err error) {
 	text, err := os.ReadFile(name)
+	r := rules[slices.IndexFunc(rules, func(r rule) bool { return r.name == "template" })]
 	keys.check(string(text), func(offset int, message string) {
 		before := string(text[:offset])
 		at := token.Position{Filename: name, Offset: offset, Line: strings.Count(before, "\n") + 1, Column: offset - strings.LastIndex(before, "\n")}
-		findings = append(findings, Finding{templateRule.name, Breaks, at, message + ". " + templateRule.remedy, Docs + templateRule.page})
+		findings = append(findings, Finding{r.name, Breaks, at, message + ". " + r.remedy, Docs + r.page})
 	})
 	return findings, err
 }
