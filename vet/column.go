@@ -5,6 +5,7 @@ import (
 	"go/types"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -34,13 +35,8 @@ func checkColumn(k *keySet, n ast.Node) {
 
 // wantsSQL reports whether SQL is about a table that the plan touches.
 func (k *keySet) wantsSQL(text string) bool {
-	m := createSQL.FindAllStringSubmatch(text, -1)
-	for _, table := range m {
-		if k.wanted(bare(table[1])) {
-			return true
-		}
-	}
-	return len(m) == 0
+	tables := createSQL.FindAllStringSubmatch(text, -1)
+	return len(tables) == 0 || slices.ContainsFunc(tables, func(m []string) bool { return k.wanted(bare(m[1])) })
 }
 
 // checkField checks a field of a model.

@@ -352,8 +352,7 @@ func (k *keySet) holds(e ast.Expr) bool { return slices.ContainsFunc(k.refs(e), 
 
 // isKeyField reports whether a field of a struct is a key.
 func (k *keySet) isKeyField(t types.Type, field *types.Var) bool {
-	_, ok := k.columnOf(t, field)
-	return ok || k.isKey(field.Origin())
+	return slices.ContainsFunc(k.field(t, field), k.isKey)
 }
 
 // isKey reports whether a value is one.

@@ -60,12 +60,14 @@ func (k *keySet) conversion(call *ast.CallExpr) {
 			return // the key has been narrowed before
 		}
 	}
-	k.narrowed(call, types.ExprString(call.Args[0]), to.Name(), width, narrow)
+	if narrow {
+		k.narrowed(call, types.ExprString(call.Args[0]), to.Name(), width)
+	}
 }
 
-func (k *keySet) narrowed(at ast.Node, what, to string, width int, narrow bool) {
+// narrowed reports that a key becomes a type that holds integers of width bits.
+func (k *keySet) narrowed(at ast.Node, what, to string, width int) {
 	switch {
-	case !narrow:
 	case width == 0:
 		k.report(Hint, at, "%s is a key, and %s has 32 bits on 32-bit platforms", what, to)
 	case width == 53 && k.config.Safe:
@@ -82,22 +84,20 @@ func (k *keySet) parse(call *ast.CallExpr, name string) {
 		return
 	}
 	text := types.ExprString(call.Args[0])
-	switch {
-	case name == "Atoi":
-		k.narrowed(call, text, "int", 0, true)
-	case name == "ParseFloat":
-		k.narrowed(call, text, "float64", 53, true)
-	case name == "ParseInt", name == "ParseUint":
+	switch name {
+	case "Atoi":
+		k.narrowed(call, text, "int", 0)
+	case "ParseFloat":
+		k.narrowed(call, text, "float64", 53)
+	case "ParseInt", "ParseUint":
 		size := k.TypesInfo.Types[call.Args[2]].Value
 		if size == nil {
 			return
 		}
 		bits, _ := constant.Int64Val(size)
-		_, literal := call.Args[2].(*ast.BasicLit)
-		switch {
-		case !literal || bits == 0:
-			k.narrowed(call, text, "an integer of "+types.ExprString(call.Args[2]), 0, true)
-		case bits < 64:
+		if _, literal := call.Args[2].(*ast.BasicLit); !literal || bits == 0 {
+			k.narrowed(call, text, "an integer of "+types.ExprString(call.Args[2]), 0)
+		} else if bits < 64 {
 			k.reportRemedy(Breaks, call, k.rule.remedy, replace(call.Args[2], "Parse 64 bits", "64"), "%s is a key, and numbers above %d bits are refused", text, bits)
 		}
 	}

@@ -32,7 +32,7 @@ func checkText(k *keySet, n ast.Node) {
 		case fn == nil || len(n.Args) < 2:
 		case pathOf(fn) == "fmt":
 			k.format(n)
-		case isMethodOf(fn, "gorm.io/gorm", "DB") && gormFinders[fn.Name()] && len(n.Args) == 2:
+		case gormFinders.MatchString(fn.FullName()) && len(n.Args) == 2:
 			if _, constant := k.text(n.Args[1]); isText(k.TypesInfo.TypeOf(n.Args[1])) && !constant {
 				k.reportRemedy(Breaks, n, `Write "id = ?" and the key`, nil, "GORM takes the text %s for SQL unless it's a decimal number", types.ExprString(n.Args[1]))
 			}

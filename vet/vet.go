@@ -74,8 +74,9 @@ type rule struct {
 // checks are called for each node of the files that people have written, for each test as an
 // *ast.File only, and for each *text.
 var checks = map[string]func(*keySet, ast.Node){
-	"insert": checkInsert, "jsonnumber": checkJSON, "column": checkColumn, "boxed": checkBoxed, "keytext": checkText, "narrow": checkNarrow,
-	"enttype": checkEntType, "omitempty": checkOmit, "unsigned": checkUnsigned, "order": checkOrder, "literal": checkLiteral, "template": checkTemplate,
+	"insert": checkInsert, "jsonnumber": checkJSON, "column": checkColumn, "boxed": checkBoxed, "keytext": checkText,
+	"narrow": checkNarrow, "enttype": checkEntType, "omitempty": checkOmit, "unsigned": checkUnsigned, "order": checkOrder,
+	"literal": checkLiteral, "template": checkTemplate,
 }
 
 // rules are those of RULES.md. They're in the order of the faults that they found in real services.
