@@ -6,45 +6,38 @@ import (
 	"regexp"
 )
 
-var boxedRule = rule{
-	name:   "boxed",
-	finds:  "a key that is stored as `any` in a session, a cache or a job, whose type must not change, and an assertion on one without `, ok`",
-	remedy: "Keep the type that is stored, and convert where you read and write",
-	page:   "web.md#sessions-cookies-caches-and-jobs",
-	run:    runBoxed,
-}
-
 var (
 	storeNames   = regexp.MustCompile(`^(Set|SetWithTTL|SetEx|Put|Save|Store|Add|Push|Enqueue|Publish|SetDefault)$`)
 	storePackage = regexp.MustCompile(`(?i)session|cache|redis|memcache|queue|job|asynq|scs|cookie`)
 )
 
-func runBoxed(p *pass) {
-	p.eachCall(func(call *ast.CallExpr, fn *types.Func) {
-		if fn.FullName() == "(*encoding/gob.Encoder).Encode" {
-			p.encoded(call.Args[0])
-			return
-		}
-		if !storeNames.MatchString(fn.Name()) || !storePackage.MatchString(fn.FullName()) {
-			return
-		}
-		for arg, param := range arguments(call, fn.Signature()) {
-			if types.IsInterface(element(param.Type())) {
-				p.boxed(arg)
+func checkBoxed(k *keySet, n ast.Node) {
+	switch n := n.(type) {
+	case *ast.CallExpr:
+		fn := k.callee(n)
+		switch {
+		case fn == nil:
+		case fn.FullName() == "(*encoding/gob.Encoder).Encode":
+			k.encoded(n.Args[0])
+		case storeNames.MatchString(fn.Name()) && storePackage.MatchString(fn.FullName()):
+			for arg, param := range arguments(n, fn.Signature()) {
+				if types.IsInterface(element(param.Type())) {
+					k.boxed(arg)
+				}
 			}
 		}
-	})
-	p.eachStored(isStoreMap, p.boxed)
-	each(p.files(), func(a *ast.TypeAssertExpr) {
-		_, hasOK := p.TypesInfo.TypeOf(a).(*types.Tuple)
-		if a.Type == nil || hasOK || !p.keys.holds(a) {
-			return
+	case *ast.AssignStmt:
+		k.eachStored(n, isStoreMap, k.boxed)
+	case *ast.TypeAssertExpr:
+		_, hasOK := k.TypesInfo.TypeOf(n).(*types.Tuple)
+		if n.Type != nil && !hasOK && k.holds(n) && isNumber(k.TypesInfo.TypeOf(n.Type)) {
+			k.reportRemedy(Check, n, "Write id, ok := …, and treat values of the old type too", nil,
+				"The assertion to %s panics if the key was stored with another type", k.typeName(k.TypesInfo.TypeOf(n.Type)))
 		}
-		if t := p.TypesInfo.TypeOf(a.Type); isNumber(t) {
-			p.reportRemedy(Check, a, "Write id, ok := …, and treat values of the old type too", nil, "The assertion to %s panics if the key was stored with another type", types.TypeString(t, types.RelativeTo(p.Pkg)))
-		}
-	})
+	}
 }
+
+func (k *keySet) typeName(t types.Type) string { return types.TypeString(t, types.RelativeTo(k.Pkg)) }
 
 // isStoreMap reports whether a type is a map such as Values of gorilla/sessions.
 func isStoreMap(t types.Type) bool {
@@ -52,16 +45,16 @@ func isStoreMap(t types.Type) bool {
 	return ok && types.IsInterface(m.Key()) && types.IsInterface(m.Elem())
 }
 
-func (p *pass) boxed(e ast.Expr) {
-	if t := p.TypesInfo.TypeOf(e); !types.IsInterface(t) && isNumber(t) && p.keys.holds(e) {
-		p.report(Check, e, "%s is a key and is stored with its type, %s", types.ExprString(e), types.TypeString(t, types.RelativeTo(p.Pkg)))
+func (k *keySet) boxed(e ast.Expr) {
+	if t := k.TypesInfo.TypeOf(e); !types.IsInterface(t) && isNumber(t) && k.holds(e) {
+		k.report(Check, e, "%s is a key and is stored with its type, %s", types.ExprString(e), k.typeName(t))
 	}
 }
 
 // encoded checks a key or a row that gob writes.
-func (p *pass) encoded(e ast.Expr) {
-	p.boxed(e)
-	if p.keys.modelOf(p.TypesInfo.TypeOf(e)) != nil {
-		p.report(Check, e, "%s is stored with its key, whose type gob keeps", types.ExprString(e))
+func (k *keySet) encoded(e ast.Expr) {
+	k.boxed(e)
+	if k.modelOf(k.TypesInfo.TypeOf(e)) != nil {
+		k.report(Check, e, "%s is stored with its key, whose type gob keeps", types.ExprString(e))
 	}
 }

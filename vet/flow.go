@@ -5,6 +5,7 @@ import (
 	"go/token"
 	"go/types"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -65,12 +66,12 @@ func (k *keySet) readFlow() {
 
 // signatureAround returns the signature of the innermost function.
 func (k *keySet) signatureAround(stack []ast.Node) *types.Signature {
-	for i := len(stack) - 1; i >= 0; i-- {
-		switch f := stack[i].(type) {
+	for _, n := range slices.Backward(stack) {
+		switch f := n.(type) {
 		case *ast.FuncLit:
 			return k.TypesInfo.TypeOf(f).(*types.Signature)
 		case *ast.FuncDecl:
-			return k.TypesInfo.Defs[f.Name].(*types.Func).Signature()
+			return k.TypesInfo.TypeOf(f.Name).(*types.Signature)
 		}
 	}
 	return nil
@@ -151,12 +152,12 @@ func typeOf[T types.Type](t types.Type) (u T, ok bool) {
 }
 
 // gormFinders take a key after the model.
-var gormFinders = map[string]bool{"First": true, "Take": true, "Last": true, "Find": true, "Delete": true}
+var gormFinders = regexp.MustCompile(`^\(\*gorm\.io/gorm\.DB\)\.(First|Take|Last|Find|Delete)$`)
 
 // readArguments finds arguments that are keys because of the call: those of a condition such as
 // "id = ?", and the condition of GORM's First.
 func (k *keySet) readArguments(call *ast.CallExpr) {
-	if fn := k.callee(call); fn != nil && isMethodOf(fn, "gorm.io/gorm", "DB") && gormFinders[fn.Name()] && len(call.Args) == 2 {
+	if fn := k.callee(call); fn != nil && gormFinders.MatchString(fn.FullName()) && len(call.Args) == 2 {
 		if isInteger(k.TypesInfo.TypeOf(call.Args[1])) {
 			k.flow(call.Args[1], assigned, key)
 		}
@@ -168,21 +169,22 @@ func (k *keySet) readArguments(call *ast.CallExpr) {
 	})
 }
 
-func isMethodOf(fn *types.Func, path, name string) bool {
-	recv := fn.Signature().Recv()
-	return recv != nil && isNamed(element(recv.Type()), path, name)
-}
+// entName is the name of a function of ent's client whose parameters are keys.
+var entName = regexp.MustCompile(`ID(s|EQ|NEQ|In|NotIn|GT|GTE|LT|LTE)?$`)
 
-// readParams finds parameters of a function or a method that have the name of a key.
+// readParams finds the parameters of a function or a method that are keys, according to their names
+// or to what ent generates.
 func (k *keySet) readParams(fn *types.Func, ent bool) {
 	words := fn.Name()
 	if recv := fn.Signature().Recv(); recv != nil {
 		words += types.TypeString(recv.Type(), func(*types.Package) string { return "" })
 	}
-	if ent {
-		k.readEntParams(fn)
-	}
 	k.readNamedParams(fn.Signature(), words)
+	for p := range fn.Signature().Params().Variables() {
+		if ent && isInteger(p.Type()) && (p.Name() == "id" || p.Name() == "ids" || entName.MatchString(fn.Name())) {
+			k.levels[p] = strong
+		}
+	}
 }
 
 // readNamedParams finds the parameters that have the name of a key: userID if there is a model
@@ -209,21 +211,5 @@ func (k *keySet) readNamedParams(sig *types.Signature, words string) {
 
 // mentions reports whether one of the types is a model.
 func (k *keySet) mentions(t *types.Tuple) bool {
-	for v := range t.Variables() {
-		if k.modelOf(v.Type()) != nil {
-			return true
-		}
-	}
-	return false
-}
-
-var entName = regexp.MustCompile(`ID(s|EQ|NEQ|In|NotIn|GT|GTE|LT|LTE)?$`)
-
-// readEntParams finds the keys among the parameters of ent's client.
-func (k *keySet) readEntParams(fn *types.Func) {
-	for p := range fn.Signature().Params().Variables() {
-		if isInteger(p.Type()) && (p.Name() == "id" || p.Name() == "ids" || entName.MatchString(fn.Name())) {
-			k.levels[p] = strong
-		}
-	}
+	return slices.ContainsFunc(slices.Collect(t.Variables()), func(v *types.Var) bool { return k.modelOf(v.Type()) != nil })
 }

@@ -7,41 +7,35 @@ import (
 	"strings"
 )
 
-var jsonRule = rule{
-	name:  "jsonnumber",
-	finds: "a key that leaves as a JSON number, which JavaScript rounds above 2^53",
-	remedy: "Open the pool with the layout idgen.JSSafe, whose ids JavaScript reads exactly. " +
-		"If clients can change, use a type of package pk, or the tag option string",
-	page: "web.md#json",
-	run:  runJSON,
-}
-
-func runJSON(p *pass) {
-	if p.keys.config.Safe {
+func checkJSON(k *keySet, n ast.Node) {
+	if k.config.Safe {
 		return
 	}
-	p.eachField(func(of *types.TypeName, field *types.Var, at *ast.Ident, tag *ast.BasicLit) {
-		if tag == nil || !isInteger(field.Type()) || isPK(element(field.Type())) || hasMethod(of.Type(), "MarshalJSON") {
-			return
-		}
-		if isNumberInJSON(parseTag(tag)) && p.keys.isKeyField(of.Type(), field) {
-			p.report(Breaks, at, "%s.%s holds a key and leaves as a JSON number", of.Name(), field.Name())
-		}
-	})
-	reported := make(map[*types.Var]bool)
-	each(p.files(), func(n *ast.CompositeLit) { p.jsonLiteral(n, reported) })
-	p.eachStored(isJSONMap, p.jsonValue)
-	p.eachCall(func(call *ast.CallExpr, fn *types.Func) { // json.NewEncoder(w).Encode(map[string]any{"id": user.ID})
-		if !jsonWriters[fn.Name()] {
-			return
-		}
-		for _, arg := range call.Args {
-			if m, ok := ast.Unparen(arg).(*ast.CompositeLit); ok && !isJSONMap(p.TypesInfo.TypeOf(m)) && isAnyMap(p.TypesInfo.TypeOf(m)) {
-				p.jsonMap(m)
+	switch n := n.(type) {
+	case *ast.TypeSpec:
+		k.eachField(n, func(of *types.TypeName, field *types.Var, at *ast.Ident, tag *ast.BasicLit) {
+			if tag == nil || !isInteger(field.Type()) || isPK(element(field.Type())) || hasMethod(of.Type(), "MarshalJSON") {
+				return
 			}
-			p.jsonValue(arg)
+			if isNumberInJSON(parseTag(tag)) && k.isKeyField(of.Type(), field) {
+				k.report(Breaks, at, "%s.%s holds a key and leaves as a JSON number", of.Name(), field.Name())
+			}
+		})
+	case *ast.CompositeLit:
+		k.jsonLiteral(n)
+	case *ast.AssignStmt:
+		k.eachStored(n, isJSONMap, k.jsonValue)
+	case *ast.CallExpr: // json.NewEncoder(w).Encode(map[string]any{"id": user.ID})
+		if fn := k.callee(n); fn == nil || !jsonWriters[fn.Name()] {
+			return
 		}
-	})
+		for _, arg := range n.Args {
+			if m, ok := ast.Unparen(arg).(*ast.CompositeLit); ok && !isJSONMap(k.TypesInfo.TypeOf(m)) && isAnyMap(k.TypesInfo.TypeOf(m)) {
+				k.jsonMap(m)
+			}
+			k.jsonValue(arg)
+		}
+	}
 }
 
 // isNumberInJSON reports whether encoding/json writes an integer with this tag as a number.
@@ -63,27 +57,27 @@ func hasMethod(t types.Type, name string) bool {
 
 // jsonLiteral checks struct literals of other packages, whose declaration isn't looked at
 // here, and maps that are JSON.
-func (p *pass) jsonLiteral(n *ast.CompositeLit, reported map[*types.Var]bool) {
-	t := p.TypesInfo.TypeOf(n)
+func (k *keySet) jsonLiteral(n *ast.CompositeLit) {
+	t := k.TypesInfo.TypeOf(n)
 	if isJSONMap(t) {
-		p.jsonMap(n)
+		k.jsonMap(n)
 		return
 	}
 	s, named := structOf(t)
-	if s == nil || named == nil || named.Obj().Pkg() == p.Pkg || hasMethod(named, "MarshalJSON") || isForeign(named.Obj().Pkg(), p.Pkg) {
+	if s == nil || named == nil || named.Obj().Pkg() == k.Pkg || hasMethod(named, "MarshalJSON") || isForeign(named.Obj().Pkg(), k.Pkg) {
 		return
 	}
-	for v, value := range members(p.TypesInfo, n) {
-		if reported[v] || !isInteger(v.Type()) || isPK(v.Type()) || !p.keys.holds(value) {
+	for v, value := range members(k.TypesInfo, n) {
+		if k.reported[v] || !isInteger(v.Type()) || isPK(v.Type()) || !k.holds(value) {
 			continue
 		}
-		if _, known := p.keys.columnOf(t, v); known || p.keys.ImportObjectFact(v, new(keyFact)) {
+		if _, known := k.columnOf(t, v); known || k.ImportObjectFact(v, new(keyFact)) {
 			continue // reported where it's declared
 		}
 		for i := range s.NumFields() {
 			if s.Field(i) == v && isNumberInJSON(reflect.StructTag(s.Tag(i))) {
-				reported[v] = true
-				p.report(Breaks, value, "%s.%s holds a key and leaves as a JSON number", named.Obj().Name(), v.Name())
+				k.reported[v] = true
+				k.report(Breaks, value, "%s.%s holds a key and leaves as a JSON number", named.Obj().Name(), v.Name())
 			}
 		}
 	}
@@ -116,17 +110,17 @@ func isJSONMap(t types.Type) bool {
 	return false
 }
 
-func (p *pass) jsonMap(m *ast.CompositeLit) {
+func (k *keySet) jsonMap(m *ast.CompositeLit) {
 	for _, element := range m.Elts {
 		if pair, ok := element.(*ast.KeyValueExpr); ok {
-			p.jsonValue(pair.Value)
+			k.jsonValue(pair.Value)
 		}
 	}
 }
 
 // jsonValue checks a value of JSON, whose type may write itself.
-func (p *pass) jsonValue(e ast.Expr) {
-	if t := p.TypesInfo.TypeOf(e); isInteger(t) && !isPK(element(t)) && p.keys.holds(e) {
-		p.report(Breaks, e, "%s is a key and leaves as a JSON number", types.ExprString(e))
+func (k *keySet) jsonValue(e ast.Expr) {
+	if t := k.TypesInfo.TypeOf(e); isInteger(t) && !isPK(element(t)) && k.holds(e) {
+		k.report(Breaks, e, "%s is a key and leaves as a JSON number", types.ExprString(e))
 	}
 }

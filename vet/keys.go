@@ -26,7 +26,6 @@ import (
 type keySet struct {
 	*analysis.Pass
 	config     Config
-	mu         sync.Mutex // held by the rule that runs, since looking at a model remembers it
 	models     map[*types.Struct]*modelInfo
 	names      map[string]bool            // of models, in lower case
 	rows       map[*types.TypeName]bool   // types that a query is scanned into
@@ -34,7 +33,12 @@ type keySet struct {
 	counted    map[string]bool            // tables that number their rows
 	levels     map[node]level
 	edges      []edge
-	statements []statement
+	texts      []*text
+
+	rule     rule                                    // the one that runs
+	found    map[string][]analysis.Diagnostic        // by the name of the rule
+	faults   func() map[string][]analysis.Diagnostic // found, after all rules have run
+	reported map[*types.Var]bool                     // fields of other packages that leave as JSON numbers
 }
 
 type level int8
@@ -92,7 +96,9 @@ func keysAnalyzer(config Config) *analysis.Analyzer {
 				Pass: pass, config: config,
 				models: make(map[*types.Struct]*modelInfo), names: make(map[string]bool), rows: make(map[*types.TypeName]bool),
 				tableNames: make(map[*types.TypeName]string), counted: make(map[string]bool), levels: make(map[node]level),
+				found: make(map[string][]analysis.Diagnostic), reported: make(map[*types.Var]bool),
 			}
+			k.faults = sync.OnceValue(k.check) // drivers run the analyzers of a package at the same time
 			if isStandard(pass.Pkg.Path()) {
 				return k, nil
 			}
@@ -121,12 +127,14 @@ var standard = strings.Fields(`
 // readNames finds the statements of SQL, and the names of models and tables, in this package
 // and in those that it imports.
 func (k *keySet) readNames() {
-	k.readStatements()
+	k.readTexts()
 	for _, table := range k.config.Counted {
 		k.counted[table] = true
 	}
-	for _, s := range k.statements {
-		addCounted(k.counted, s.text)
+	for _, t := range k.texts {
+		if t.sql {
+			addCounted(k.counted, t.value)
+		}
 	}
 	k.readTableNames()
 	k.readScans()
@@ -199,27 +207,6 @@ func (k *keySet) text(e ast.Expr) (string, bool) {
 		return "", false
 	}
 	return constant.StringVal(v), true
-}
-
-// texts calls do for each constant text where it's written, but not where its name is used.
-func texts[N ast.Node](k *keySet, in []N, do func(e ast.Expr, text string)) {
-	for _, n := range in {
-		ast.Inspect(n, func(n ast.Node) bool {
-			e, ok := n.(ast.Expr)
-			if !ok {
-				return true
-			}
-			text, ok := k.text(e)
-			switch e.(type) {
-			case *ast.Ident, *ast.SelectorExpr:
-			default:
-				if ok {
-					do(e, text)
-				}
-			}
-			return !ok // the parts of a constant are constants too
-		})
-	}
 }
 
 // column returns the column of a model that an expression such as user.ID stands for.
@@ -365,8 +352,7 @@ func (k *keySet) holds(e ast.Expr) bool { return slices.ContainsFunc(k.refs(e), 
 
 // isKeyField reports whether a field of a struct is a key.
 func (k *keySet) isKeyField(t types.Type, field *types.Var) bool {
-	_, ok := k.columnOf(t, field)
-	return ok || k.isKey(field.Origin())
+	return slices.ContainsFunc(k.field(t, field), k.isKey)
 }
 
 // isKey reports whether a value is one.

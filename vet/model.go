@@ -219,12 +219,9 @@ func isNamed(t types.Type, path, name string) bool {
 // it.
 func isEntity(named *types.Named) bool {
 	name, pkg := named.Obj().Name(), named.Obj().Pkg()
-	for _, other := range []string{"Client", "Query", "Create"} {
-		if pkg == nil || pkg.Scope().Lookup(name+other) == nil {
-			return false
-		}
-	}
-	return true
+	return pkg != nil && !slices.ContainsFunc([]string{"Client", "Query", "Create"}, func(other string) bool {
+		return pkg.Scope().Lookup(name+other) == nil
+	})
 }
 
 func (k *keySet) wanted(table string) bool {

@@ -17,6 +17,7 @@ import (
 	"strconv"
 	"strings"
 
+	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/analysis/checker"
 	"golang.org/x/tools/go/packages"
 )
@@ -59,8 +60,7 @@ func Run(ctx context.Context, o Options) ([]Finding, error) {
 		return nil, err
 	}
 	onlyRoots(pkgs)
-	keys := keysAnalyzer(config)
-	graph, err := checker.Analyze(append(analyzers(keys), keys), pkgs, nil)
+	graph, err := checker.Analyze([]*analysis.Analyzer{keysAnalyzer(config)}, pkgs, nil)
 	if err != nil {
 		return nil, fmt.Errorf("vet: %w", err)
 	}
@@ -70,11 +70,12 @@ func Run(ctx context.Context, o Options) ([]Finding, error) {
 		if action.Err != nil {
 			return nil, fmt.Errorf("vet: %s: %w", action.Package.PkgPath, action.Err)
 		}
-		if k, ok := action.Result.(*keySet); ok {
-			inTemplates.add(k, []*types.Package{k.Pkg})
-		}
-		for _, d := range action.Diagnostics {
-			findings = append(findings, Finding{action.Analyzer.Name, d.Category, action.Package.Fset.Position(d.Pos), d.Message, d.URL})
+		k := action.Result.(*keySet)
+		inTemplates.add(k, []*types.Package{k.Pkg})
+		for rule, all := range k.faults() {
+			for _, d := range all {
+				findings = append(findings, Finding{rule, d.Category, k.Fset.Position(d.Pos), d.Message, d.URL})
+			}
 		}
 	}
 	for _, name := range templates {

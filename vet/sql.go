@@ -9,11 +9,13 @@ import (
 	"strings"
 )
 
-// A statement is a constant text of the program that is SQL.
-type statement struct {
-	at       ast.Expr
-	text     string
-	reported bool // whether its faults are reported, because a person has written it, but not for a test
+// A text is a constant text of the program, where it's written.
+type text struct {
+	ast.Expr
+	value   string
+	sql     bool
+	written bool // by a person, and not in a test
+	copied  bool // by sqlc, from what a person has written
 }
 
 var (
@@ -26,13 +28,21 @@ var (
 	holder     = regexp.MustCompile(`\?|\$\d+`)
 )
 
-// readStatements finds the SQL of a package.
-func (k *keySet) readStatements() {
+// readTexts finds the texts of a package.
+func (k *keySet) readTexts() {
 	for _, f := range k.Files {
-		reported := !isTest(k.Pass, f.Pos()) && (!ast.IsGenerated(f) || isGeneratedBy(f, "sqlc")) // sqlc copies the user's SQL
-		texts(k, []*ast.File{f}, func(e ast.Expr, text string) {
-			if isSQL.MatchString(text) {
-				k.statements = append(k.statements, statement{e, text, reported})
+		t := text{written: !k.isTest(f) && !ast.IsGenerated(f), copied: !k.isTest(f) && isGeneratedBy(f, "sqlc")}
+		end, ok := f.Pos(), false
+		each([]*ast.File{f}, func(e ast.Expr) {
+			if t.value, ok = k.text(e); !ok || e.Pos() < end {
+				return
+			}
+			end = e.End() // the parts of a constant are constants too
+			switch e.(type) {
+			case *ast.Ident, *ast.SelectorExpr: // written elsewhere
+			default:
+				t.Expr, t.sql = e, isSQL.MatchString(t.value)
+				k.texts = append(k.texts, new(t))
 			}
 		})
 	}

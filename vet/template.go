@@ -6,43 +6,34 @@ import (
 	"go/token"
 	"go/types"
 	"os"
+	"reflect"
 	"slices"
 	"strings"
 	"text/template/parse"
 )
 
-var templateRule = rule{
-	name:   "template",
-	finds:  "a template that prints a key as a number, or compares it with one, though the key is text in Go",
-	remedy: "Print keys without printf, and compare them with other keys",
-	page:   "leaving-auto-increment.md#the-code",
-	run:    runTemplate,
-}
-
-func runTemplate(p *pass) {
-	keys := make(templateKeys)
-	keys.add(p.keys, p.keys.visible())
-	texts(p.keys, p.files(), func(e ast.Expr, text string) {
-		keys.check(text, func(_ int, message string) { p.report(Breaks, e, "%s", message) })
-	})
+func checkTemplate(k *keySet, n ast.Node) {
+	if t, ok := n.(*text); ok && t.written {
+		keys := make(templateKeys)
+		keys.add(k, k.visible())
+		keys.check(t.value, func(_ int, message string) { k.report(Breaks, t, "%s", message) })
+	}
 }
 
 // templateFiles are the ends of the names of files that may be templates.
 var templateFiles = []string{".tmpl", ".gotmpl", ".tpl", ".gohtml", ".html", ".htm", ".txt"}
 
-// templateKeys has the fields that hold a key, by their name and that of the model in lower
-// case, and whether they are text. Without a model, a name stands for the fields of all models. A
-// template doesn't tell the types of its data, so names have to.
-type templateKeys map[fieldName]bool
-
-type fieldName struct{ model, field string }
+// templateKeys has the fields that hold a key, as model.ID with the model in lower case, and whether
+// they are text. Without a model, .ID stands for the fields of all models. A template doesn't tell
+// the types of its data, so names have to.
+type templateKeys map[string]bool
 
 func (keys templateKeys) add(k *keySet, pkgs []*types.Package) {
 	for t, m := range k.modelsOf(pkgs) {
 		for f := range m.fields {
-			for _, field := range []fieldName{{strings.ToLower(t.Name()), f.Name()}, {"", f.Name()}} {
-				other, twice := keys[field]
-				keys[field] = is(f.Type(), types.IsString) && (other || !twice)
+			for _, name := range []string{strings.ToLower(t.Name()) + "." + f.Name(), "." + f.Name()} {
+				other, twice := keys[name]
+				keys[name] = is(f.Type(), types.IsString) && (other || !twice)
 			}
 		}
 	}
@@ -51,30 +42,25 @@ func (keys templateKeys) add(k *keySet, pkgs []*types.Package) {
 // isText reports whether an argument such as .User.ID is a key that is text. If the name before
 // it isn't a model's, all keys of this name have to be text.
 func (keys templateKeys) isText(n parse.Node) bool {
-	var names []string
-	switch n := n.(type) {
-	case *parse.FieldNode: // .User.ID
-		names = append([]string{""}, n.Ident...)
-	case *parse.VariableNode: // $user.ID
-		names = n.Ident
+	names := strings.Split(n.String(), ".")
+	switch n.(type) {
+	case *parse.FieldNode, *parse.VariableNode: // .User.ID or $user.ID
+		if last := len(names) - 1; last > 0 {
+			text, ok := keys[strings.ToLower(strings.TrimPrefix(names[last-1], "$"))+"."+names[last]]
+			return text || !ok && keys["."+names[last]]
+		}
 	}
-	if len(names) < 2 {
-		return false
-	}
-	name := fieldName{strings.ToLower(strings.TrimPrefix(names[len(names)-2], "$")), names[len(names)-1]}
-	if text, ok := keys[name]; ok {
-		return text
-	}
-	return keys[fieldName{"", name.field}]
+	return false
 }
 
 // file checks the text of a file.
 func (keys templateKeys) file(name string) (findings []Finding, err error) {
 	text, err := os.ReadFile(name)
+	f := token.NewFileSet().AddFile(name, -1, len(text))
+	f.SetLinesForContent(text)
+	r := rules[slices.IndexFunc(rules, func(r rule) bool { return r.name == "template" })]
 	keys.check(string(text), func(offset int, message string) {
-		before := string(text[:offset])
-		at := token.Position{Filename: name, Offset: offset, Line: strings.Count(before, "\n") + 1, Column: offset - strings.LastIndex(before, "\n")}
-		findings = append(findings, Finding{templateRule.name, Breaks, at, message + ". " + templateRule.remedy, Docs + templateRule.page})
+		findings = append(findings, Finding{r.name, Breaks, f.Position(f.Pos(offset)), message + ". " + r.remedy, Docs + r.page})
 	})
 	return findings, err
 }
@@ -92,54 +78,42 @@ func (keys templateKeys) check(text string, report func(offset int, message stri
 		return
 	}
 	for _, tree := range trees {
-		calls(tree.Root, func(function string, args []parse.Node) {
-			for i, arg := range args {
-				if fault := faultOf(function, args, i); fault != "" && keys.isText(arg) {
-					report(int(arg.Position()), fmt.Sprintf("%s is a key, which is text, and is %s", arg, fault))
+		eachPipe(reflect.ValueOf(tree.Root), func(pipe *parse.PipeNode) {
+			var piped []parse.Node // {{.ID | printf "%d"}}
+			for _, command := range pipe.Cmds {
+				args := slices.Concat(command.Args, piped)
+				if piped = nil; len(args) == 1 {
+					piped = args
+				}
+				function, _ := args[0].(*parse.IdentifierNode)
+				for i := 1; function != nil && i < len(args); i++ {
+					if fault := faultOf(function.Ident, args[1:], i-1); fault != "" && keys.isText(args[i]) {
+						report(int(args[i].Position()), fmt.Sprintf("%s is a key, which is text, and is %s", args[i], fault))
+					}
 				}
 			}
 		})
 	}
 }
 
-// calls calls do for each call of a function in a template.
-func calls(n parse.Node, do func(function string, args []parse.Node)) {
-	switch n := n.(type) {
-	case *parse.ListNode:
-		if n != nil {
-			for _, n := range n.Nodes {
-				calls(n, do)
-			}
+// eachPipe calls do for each pipe in a node of a template.
+func eachPipe(v reflect.Value, do func(*parse.PipeNode)) {
+	switch v.Kind() {
+	case reflect.Pointer:
+		if pipe, ok := v.Interface().(*parse.PipeNode); ok && pipe != nil {
+			do(pipe)
 		}
-	case *parse.IfNode:
-		calls(&n.BranchNode, do)
-	case *parse.RangeNode:
-		calls(&n.BranchNode, do)
-	case *parse.WithNode:
-		calls(&n.BranchNode, do)
-	case *parse.BranchNode:
-		calls(n.Pipe, do)
-		calls(n.List, do)
-		calls(n.ElseList, do)
-	case *parse.ActionNode:
-		calls(n.Pipe, do)
-	case *parse.TemplateNode:
-		calls(n.Pipe, do)
-	case *parse.PipeNode:
-		if n == nil {
-			return
+		eachPipe(v.Elem(), do)
+	case reflect.Interface:
+		eachPipe(v.Elem(), do)
+	case reflect.Slice:
+		for i := range v.Len() {
+			eachPipe(v.Index(i), do)
 		}
-		var piped []parse.Node // {{.ID | printf "%d"}}
-		for _, command := range n.Cmds {
-			args := slices.Concat(command.Args, piped)
-			if function, ok := args[0].(*parse.IdentifierNode); ok {
-				do(function.Ident, args[1:])
-			}
-			for _, arg := range command.Args {
-				calls(arg, do)
-			}
-			if piped = nil; len(args) == 1 {
-				piped = args
+	case reflect.Struct:
+		for field, value := range v.Fields() {
+			if field.IsExported() {
+				eachPipe(value, do)
 			}
 		}
 	}

@@ -1,12 +1,13 @@
 package vet
 
 import (
+	_ "embed"
 	"fmt"
 	"go/ast"
-	"go/token"
 	"go/types"
 	"iter"
 	"reflect"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -42,22 +43,18 @@ const Docs = "https://github.com/snowkey-go/snowkey/blob/main/docs/"
 
 // Analyzers returns an analyzer for each rule, in the order of the documentation. They
 // share an analyzer that finds a package's keys.
-func Analyzers(config Config) []*analysis.Analyzer {
-	return analyzers(keysAnalyzer(config))
-}
-
-func analyzers(keys *analysis.Analyzer) (all []*analysis.Analyzer) {
+func Analyzers(config Config) (all []*analysis.Analyzer) {
+	keys := keysAnalyzer(config)
 	for _, r := range rules {
 		all = append(all, &analysis.Analyzer{
 			Name:     r.name,
 			Doc:      r.finds + "\n\n" + r.remedy,
 			URL:      Docs + r.page,
 			Requires: []*analysis.Analyzer{keys},
-			Run: func(p *analysis.Pass) (any, error) {
-				k := p.ResultOf[keys].(*keySet)
-				k.mu.Lock() // drivers run the rules of a package at the same time
-				defer k.mu.Unlock()
-				r.run(&pass{p, k, r})
+			Run: func(pass *analysis.Pass) (any, error) {
+				for _, d := range pass.ResultOf[keys].(*keySet).faults()[r.name] {
+					pass.Report(d)
+				}
 				return nil, nil
 			},
 		})
@@ -68,36 +65,72 @@ func analyzers(keys *analysis.Analyzer) (all []*analysis.Analyzer) {
 // A rule is one way in which code breaks.
 type rule struct {
 	name   string
+	page   string // the section that explains it, below Docs
 	finds  string // a sentence for the documentation
 	remedy string // a sentence for the documentation and for each finding
-	page   string // the section that explains it, below Docs
-	run    func(*pass)
+	check  func(*keySet, ast.Node)
 }
 
-// rules are in the order of the faults that they found in real services.
-var rules = []rule{
-	insertRule, jsonRule, columnRule, boxedRule, textRule, narrowRule,
-	entTypeRule, omitRule, unsignedRule, orderRule, literalRule, templateRule,
+// checks are called for each node of the files that people have written, for each test as an
+// *ast.File only, and for each *text.
+var checks = map[string]func(*keySet, ast.Node){
+	"insert": checkInsert, "jsonnumber": checkJSON, "column": checkColumn, "boxed": checkBoxed, "keytext": checkText,
+	"narrow": checkNarrow, "enttype": checkEntType, "omitempty": checkOmit, "unsigned": checkUnsigned, "order": checkOrder,
+	"literal": checkLiteral, "template": checkTemplate,
 }
 
-// A pass is one rule in one package.
-type pass struct {
-	*analysis.Pass
-	keys *keySet
-	rule rule
+// rules are those of RULES.md. They're in the order of the faults that they found in real services.
+var rules = readRules()
+
+//go:embed RULES.md
+var rulesPage string
+
+var ruleRow = regexp.MustCompile(`(?m)^\| \[(.*?)\]\(\.\./docs/(.*?)\) \| (.*?) \| (.*) \|$`)
+
+func readRules() (all []rule) {
+	for _, m := range ruleRow.FindAllStringSubmatch(rulesPage, -1) {
+		all = append(all, rule{name: m[1], page: m[2], finds: m[3], remedy: m[4], check: checks[m[1]]})
+	}
+	return all
+}
+
+// check applies the rules, and returns what they find by their names.
+func (k *keySet) check() map[string][]analysis.Diagnostic {
+	for _, k.rule = range rules {
+		for _, f := range k.Files {
+			switch {
+			case k.isTest(f):
+				k.rule.check(k, f)
+			case !ast.IsGenerated(f):
+				for n := range ast.Preorder(f) {
+					k.rule.check(k, n)
+				}
+			}
+		}
+		for _, t := range k.texts {
+			if t.written || t.copied {
+				k.rule.check(k, t)
+			}
+		}
+	}
+	return k.found
+}
+
+func (k *keySet) isTest(f *ast.File) bool {
+	return strings.HasSuffix(k.Fset.File(f.Pos()).Name(), "_test.go")
 }
 
 // report reports a finding, together with the rule's remedy.
-func (p *pass) report(category string, at ast.Node, format string, args ...any) {
-	p.reportRemedy(category, at, p.rule.remedy, nil, format, args...)
+func (k *keySet) report(category string, at ast.Node, format string, args ...any) {
+	k.reportRemedy(category, at, k.rule.remedy, nil, format, args...)
 }
 
 // reportRemedy reports a finding that has its own remedy, and perhaps edits.
-func (p *pass) reportRemedy(category string, at ast.Node, remedy string, fixes []analysis.SuggestedFix, format string, args ...any) {
-	p.Report(analysis.Diagnostic{
+func (k *keySet) reportRemedy(category string, at ast.Node, remedy string, fixes []analysis.SuggestedFix, format string, args ...any) {
+	k.found[k.rule.name] = append(k.found[k.rule.name], analysis.Diagnostic{
 		Pos: at.Pos(), End: at.End(), Category: category,
 		Message:        fmt.Sprintf(format, args...) + ". " + remedy,
-		URL:            Docs + p.rule.page,
+		URL:            Docs + k.rule.page,
 		SuggestedFixes: fixes,
 	})
 }
@@ -105,20 +138,6 @@ func (p *pass) reportRemedy(category string, at ast.Node, remedy string, fixes [
 // replace is an edit.
 func replace(at ast.Node, message, text string) []analysis.SuggestedFix {
 	return []analysis.SuggestedFix{{Message: message, TextEdits: []analysis.TextEdit{{Pos: at.Pos(), End: at.End(), NewText: []byte(text)}}}}
-}
-
-// files are the files that people have written, without tests.
-func (p *pass) files() (files []*ast.File) {
-	for _, f := range p.Files {
-		if !ast.IsGenerated(f) && !isTest(p.Pass, f.Pos()) {
-			files = append(files, f)
-		}
-	}
-	return files
-}
-
-func isTest(p *analysis.Pass, pos token.Pos) bool {
-	return strings.HasSuffix(p.Fset.File(pos).Name(), "_test.go")
 }
 
 // assignments yields what an assignment assigns to, and the values, unless one value has several
@@ -165,21 +184,17 @@ func members(info *types.Info, n *ast.CompositeLit) iter.Seq2[*types.Var, ast.Ex
 	}
 }
 
-// eachField calls do for the fields of the named structs that files declare. The tag is nil if
-// there is none.
-func (p *pass) eachField(do func(of *types.TypeName, field *types.Var, at *ast.Ident, tag *ast.BasicLit)) {
-	each(p.files(), func(spec *ast.TypeSpec) {
-		body, ok := spec.Type.(*ast.StructType)
-		if !ok {
-			return
+// eachField calls do for the fields of a type, if it's a struct. The tag is nil if there is none.
+func (k *keySet) eachField(spec *ast.TypeSpec, do func(of *types.TypeName, field *types.Var, at *ast.Ident, tag *ast.BasicLit)) {
+	body, ok := spec.Type.(*ast.StructType)
+	if !ok {
+		return
+	}
+	for _, field := range body.Fields.List {
+		for _, name := range field.Names {
+			do(k.TypesInfo.Defs[spec.Name].(*types.TypeName), k.TypesInfo.Defs[name].(*types.Var), name, field.Tag)
 		}
-		of := p.TypesInfo.Defs[spec.Name].(*types.TypeName)
-		for _, field := range body.Fields.List {
-			for _, name := range field.Names {
-				do(of, p.TypesInfo.Defs[name].(*types.Var), name, field.Tag)
-			}
-		}
-	})
+	}
 }
 
 func parseTag(tag *ast.BasicLit) reflect.StructTag {
@@ -187,24 +202,13 @@ func parseTag(tag *ast.BasicLit) reflect.StructTag {
 	return reflect.StructTag(text)
 }
 
-// eachStored calls do for the values that are stored in maps of some types.
-func (p *pass) eachStored(in func(types.Type) bool, do func(ast.Expr)) {
-	each(p.files(), func(n *ast.AssignStmt) { // response["id"] = user.ID
-		for lhs, rhs := range assignments(n) {
-			if index, ok := lhs.(*ast.IndexExpr); ok && in(p.TypesInfo.TypeOf(index.X)) {
-				do(rhs)
-			}
+// eachStored calls do for the values that are stored in maps of some types: response["id"] = user.ID.
+func (k *keySet) eachStored(n *ast.AssignStmt, in func(types.Type) bool, do func(ast.Expr)) {
+	for lhs, rhs := range assignments(n) {
+		if index, ok := lhs.(*ast.IndexExpr); ok && in(k.TypesInfo.TypeOf(index.X)) {
+			do(rhs)
 		}
-	})
-}
-
-// eachCall calls do for the calls of functions and methods that have a name.
-func (p *pass) eachCall(do func(call *ast.CallExpr, fn *types.Func)) {
-	each(p.files(), func(call *ast.CallExpr) {
-		if fn := p.keys.callee(call); fn != nil {
-			do(call, fn)
-		}
-	})
+	}
 }
 
 // each calls do for every node of a type in other nodes.

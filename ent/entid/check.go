@@ -53,26 +53,21 @@ var dialects = map[catalog.Dialect]string{
 // fieldsOf returns the columns of a table that hold ids: its own id and foreign
 // keys.
 func fieldsOf(t *schema.Table, dialect string) (fields []catalog.Field) {
-	at := func(f catalog.Field, c *schema.Column) catalog.Field {
+	add := func(c, declared *schema.Column, foreign bool) {
+		f, ok := fieldOf(declared, dialect)
+		if !ok || foreign && f.Counts {
+			return
+		}
 		f.Model, f.Table, f.Column = "ent's "+t.Name+"."+c.Name, catalog.Name{Schema: t.Schema, Name: t.Name}, c.Name
-		return f
+		f.Foreign = foreign
+		fields = append(fields, f)
 	}
 	if len(t.PrimaryKey) == 1 {
-		if id, ok := fieldOf(t.PrimaryKey[0], dialect); ok {
-			fields = append(fields, at(id, t.PrimaryKey[0]))
-		}
+		add(t.PrimaryKey[0], t.PrimaryKey[0], false)
 	}
 	for _, fk := range t.ForeignKeys {
-		for i, c := range fk.Columns {
-			if i >= len(fk.RefColumns) {
-				break
-			}
-			id, ok := fieldOf(fk.RefColumns[i], dialect)
-			if !ok || id.Counts {
-				continue
-			}
-			id.Foreign = true
-			fields = append(fields, at(id, c))
+		for i := range min(len(fk.Columns), len(fk.RefColumns)) {
+			add(fk.Columns[i], fk.RefColumns[i], true)
 		}
 	}
 	return fields

@@ -29,16 +29,16 @@ import (
 // Only ids with a type from package pk are filled. It's fine to combine Hook and a mixin:
 // client hooks run first, and the mixin will keep the id it finds.
 func Hook(src idgen.Source) ent.Hook {
-	source := func() idgen.Source { return src }
-	if pool, ok := src.(*idgen.Pool); src == nil || ok && pool == nil {
-		source = defaultPool
+	if pool, ok := src.(*idgen.Pool); ok && pool == nil {
+		src = nil
 	}
-	return hook(source, untyped)
+	return hook(src, "", untyped)
 }
 
-// hook returns a hook that fills the ids of new rows. find returns the slot for the id of a
-// row, or nil if we should leave it alone.
-func hook(source func() idgen.Source, find func(ent.Mutation) (*slot, error)) ent.Hook {
+// hook returns a hook that fills the ids of new rows from src, or if it's nil, from the
+// generator of this name. find returns the slot for the id of a row, or nil if we should leave
+// it alone.
+func hook(src idgen.Source, name string, find func(ent.Mutation) (*slot, error)) ent.Hook {
 	return func(next ent.Mutator) ent.Mutator {
 		return ent.MutateFunc(func(ctx context.Context, m ent.Mutation) (ent.Value, error) {
 			if !m.Op().Is(ent.OpCreate) {
@@ -51,7 +51,7 @@ func hook(source func() idgen.Source, find func(ent.Mutation) (*slot, error)) en
 			case id == nil:
 				return next.Mutate(ctx, m)
 			case id.empty():
-				if err := fillID(ctx, source(), m, id); err != nil {
+				if err := fillID(ctx, src, name, m, id); err != nil {
 					return nil, err
 				}
 			}
@@ -65,8 +65,12 @@ func hook(source func() idgen.Source, find func(ent.Mutation) (*slot, error)) en
 	}
 }
 
-// fillID fills the id of a row from src.
-func fillID(ctx context.Context, src idgen.Source, m ent.Mutation, id *slot) error {
+// fillID fills the id of a row. The default pool is looked up here because SetDefault runs after
+// the schema's package was initialised.
+func fillID(ctx context.Context, src idgen.Source, name string, m ent.Mutation, id *slot) error {
+	if src == nil {
+		src = idgen.Default().Named(name)
+	}
 	if _, past := src.(*idgen.Backfill); !past {
 		src = reserving{src}
 	}

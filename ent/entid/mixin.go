@@ -7,7 +7,6 @@ import (
 	"entgo.io/ent/schema/field"
 	"entgo.io/ent/schema/mixin"
 
-	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
@@ -62,14 +61,4 @@ type described struct{ d *field.Descriptor }
 func (f described) Descriptor() *field.Descriptor { return f.d }
 
 // Hooks implements [ent.Mixin] and returns the hook that fills the id.
-func (f For[T]) Hooks() []ent.Hook {
-	find := typed[T]
-	if f.Name == "" {
-		return []ent.Hook{hook(defaultPool, find)}
-	}
-	return []ent.Hook{hook(func() idgen.Source { return idgen.Default().Named(f.Name) }, find)}
-}
-
-// defaultPool is called when a row is created. Earlier there is none, because SetDefault
-// runs after the schema's package was initialised.
-func defaultPool() idgen.Source { return idgen.Default() }
+func (f For[T]) Hooks() []ent.Hook { return []ent.Hook{hook(nil, f.Name, typed[T])} }

@@ -13,7 +13,7 @@ import (
 type form struct {
 	name     string       // the type, for errors
 	entity   reflect.Type // the T of Of[T] and Prefixed[T], for errors; nil elsewhere
-	sortable bool         // 13 characters of base32 instead of decimal
+	digits   *digits      // nil for decimal
 	textual  bool         // stored in a text column
 	prefixed bool         // text begins with prefix and an underscore
 	prefix   string
@@ -22,8 +22,6 @@ type form struct {
 const (
 	maxDecimal = len("-9223372036854775808")
 	maxPrefix  = 63 // as in TypeID
-	sortLen    = 13 // 63 bits at 5 bits per character
-	alphabet   = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 )
 
 const (
@@ -32,7 +30,7 @@ const (
 )
 
 func (f *form) appendText(dst []byte, n int64) ([]byte, error) {
-	if f.sortable && n < 0 {
+	if f.lacks(n) {
 		return dst, f.refuse(n, reasonNegative)
 	}
 	if f.prefixed && !validPrefix(f.prefix) {
@@ -40,6 +38,9 @@ func (f *form) appendText(dst []byte, n int64) ([]byte, error) {
 	}
 	return f.append(dst, n), nil
 }
+
+// lacks reports whether no text spells n, as is the case for a negative number in a sortable form.
+func (f *form) lacks(n int64) bool { return f.digits != nil && uint64(n) > f.digits.max }
 
 func validPrefix(prefix string) bool {
 	for i := range len(prefix) {
@@ -57,13 +58,10 @@ func (f *form) append(dst []byte, n int64) []byte {
 	if f.prefixed {
 		dst = append(append(dst, f.prefix...), '_')
 	}
-	if !f.sortable || n < 0 {
+	if f.digits == nil || f.lacks(n) {
 		return strconv.AppendInt(dst, n, 10)
 	}
-	for shift := 5 * (sortLen - 1); shift >= 0; shift -= 5 {
-		dst = append(dst, alphabet[n>>shift&31])
-	}
-	return dst
+	return f.digits.Append(dst, uint64(n), f.digits.width)
 }
 
 // buffer returns an empty slice with room for text in quotes.

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"math"
 	"reflect"
+	"strings"
+	"unicode"
 
 	"github.com/snowkey-go/snowkey/schema/pk/internal/radix"
 )
@@ -24,8 +26,8 @@ func parse[S string | []byte](f *form, s S) (n int64, reason string) {
 	switch {
 	case f.prefixed:
 		return parsePrefixed(f, s)
-	case f.sortable:
-		return parseSortable(s)
+	case f.digits != nil:
+		return parseDigits(f.digits, s)
 	}
 	return parseDecimal(s)
 }
@@ -38,7 +40,7 @@ func parsePrefixed[S string | []byte](f *form, s S) (int64, string) {
 	if len(s) < after || string(s[:after-1]) != f.prefix || s[after-1] != '_' {
 		return 0, f.wantPrefix()
 	}
-	n, reason := parseSortable(s[after:])
+	n, reason := parseDigits(f.digits, s[after:])
 	if reason == reasonSortable {
 		reason = "after the prefix, " + reason
 	}
@@ -81,28 +83,21 @@ func parseDecimal[S string | []byte](s S) (int64, string) {
 	return int64(n), ""
 }
 
-func parseSortable[S string | []byte](s S) (int64, string) {
-	if len(s) != sortLen {
-		return 0, reasonSortable
+func parseDigits[S string | []byte](d *digits, s S) (int64, string) {
+	if len(s) != d.width {
+		return 0, d.want
 	}
-	n := uint64(0)
-	for i := range sortLen {
-		d := base32[s[i]]
-		switch {
-		case 'a' <= s[i] && s[i] <= 'z':
-			return 0, reasonCase
-		case d < 0:
-			return 0, reasonSortable
-		}
-		n = n<<5 | uint64(d)
-	}
-	if s[0] > '7' {
-		return 0, reasonRange
+	high, n, ok, _ := radix.Parse(d.Digits, s)
+	switch {
+	case !ok && d == &base32 && strings.ContainsFunc(string(s), unicode.IsLower):
+		return 0, reasonCase
+	case !ok:
+		return 0, d.want
+	case high != 0 || n > d.max:
+		return 0, d.over
 	}
 	return int64(n), ""
 }
-
-var base32 = radix.New(alphabet).Values()
 
 // set parses s into dst. It returns an *Error and leaves dst unchanged if s is invalid.
 func set[K ~int64, S string | []byte](f *form, dst *K, s S) error {

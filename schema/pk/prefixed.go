@@ -44,7 +44,7 @@ type Prefixed[T Prefixer] int64
 
 // form is inlined, so it doesn't allocate. A call of Prefix within it would prevent that.
 func (Prefixed[T]) form(prefix string) *form {
-	return &form{name: "pk.Prefixed", entity: reflect.TypeFor[T](), sortable: true, prefixed: true, prefix: prefix}
+	return &form{name: "pk.Prefixed", entity: reflect.TypeFor[T](), digits: &base32, prefixed: true, prefix: prefix}
 }
 
 func prefix[T Prefixer]() string {

@@ -16,7 +16,7 @@ import (
 // The zero value is 0. Values are safe for concurrent use.
 type SortText int64
 
-var sortForm = form{name: "pk.SortText", textual: true, sortable: true}
+var sortForm = form{name: "pk.SortText", textual: true, digits: &base32}
 
 // ParseSort parses sortable text. It only accepts the exact output of [SortText.String];
 // lower case and the aliases I, L and O are errors. The error is an [*Error].
@@ -37,7 +37,7 @@ func (t SortText) String() string { return sortForm.string(int64(t)) }
 
 // Value implements [driver.Valuer] and returns the 13 characters as a string.
 func (t SortText) Value() (driver.Value, error) {
-	if t < 0 {
+	if sortForm.lacks(int64(t)) {
 		return nil, sortForm.refuse(int64(t), reasonNegative)
 	}
 	return t.String(), nil

@@ -82,7 +82,7 @@ type sealer struct {
 
 func newSealer(key Key) *sealer {
 	s := &sealer{version: key.Version, secret: append([]byte(nil), key.Secret...)}
-	s.tags.Store(new(map[string]uint64))
+	s.tags.Store(&map[string]uint64{})
 	s.block, _ = aes.NewCipher(s.derive("block")) // an error would be about the length of 32 bytes
 	return s
 }
@@ -107,9 +107,6 @@ func (s *sealer) remember(entity string, tag uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	tags := maps.Clone(*s.tags.Load())
-	if tags == nil {
-		tags = make(map[string]uint64)
-	}
 	tags[entity] = tag
 	s.tags.Store(&tags)
 }

@@ -31,9 +31,13 @@ func (d *Digits) Values() *[256]int8 { return &d.values }
 func (d *Digits) Append(dst []byte, n uint64, width int) []byte {
 	base := uint64(len(d.alphabet))
 	dst = append(dst, make([]byte, width)...)
+	shift := bits.TrailingZeros64(base)
 	for i := len(dst) - 1; i >= len(dst)-width; i-- {
-		dst[i] = d.alphabet[n%base]
-		n /= base
+		digit, rest := n&(base-1), n>>shift // takes a tenth of the time of a division
+		if base != 1<<shift {
+			digit, rest = n%base, n/base
+		}
+		dst[i], n = d.alphabet[digit], rest
 	}
 	return dst
 }
