@@ -210,6 +210,16 @@ func (p Phase) begun(entries map[string]entry) bool {
 	return slices.ContainsFunc(p.Steps, func(s Step) bool { _, known := entries[s.ID]; return known })
 }
 
+// statements returns what steps execute, without checks.
+func statements(steps []Step) (all []string) {
+	for _, s := range steps {
+		if s.Run != Check {
+			all = append(all, s.SQL)
+		}
+	}
+	return all
+}
+
 func ids(steps []Step) (ids []string) {
 	for _, s := range steps {
 		ids = append(ids, s.ID)

@@ -3,7 +3,6 @@ package autoinc
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -55,13 +54,13 @@ func (c *postgresColumn) dest() []any {
 type postgresSequence struct {
 	name                  catalog.Name
 	start, increment, max int64
-	kind                  string         // its type, such as integer
-	options               string         // with its name, for an identity
-	again                 listOf[string] // statements that give another one of this name its privileges and its comment
+	kind                  string   // its type, such as integer
+	options               string   // with its name, for an identity
+	again                 []string // statements that give another one of this name its privileges and its comment
 }
 
 func (s *postgresSequence) dest() []any {
-	return []any{&s.name.Schema, &s.name.Name, &s.start, &s.increment, &s.max, &s.kind, &s.options, &s.again}
+	return []any{&s.name.Schema, &s.name.Name, &s.start, &s.increment, &s.max, &s.kind, &s.options, database.ScanJSON(&s.again)}
 }
 
 // An obstacle is a reason why the type of a column can't be altered, or why the column
@@ -107,21 +106,6 @@ type referenceCopy struct {
 func (c *referenceCopy) dest() []any {
 	return []any{&c.child.Schema, &c.child.Name, &c.name, &c.partition.Schema, &c.partition.Name, &c.copied, &c.valid}
 }
-
-// A listOf can be scanned from a JSON array.
-type listOf[T any] []T
-
-// Scan implements sql.Scanner.
-func (l *listOf[T]) Scan(source any) error {
-	var text sql.NullString
-	if err := text.Scan(source); err != nil {
-		return err
-	}
-	return json.Unmarshal([]byte(text.String), (*[]T)(l))
-}
-
-// An action is a description and a statement.
-type action [2]string
 
 func (p *postgresPlanner) read(ctx context.Context, conn *sql.Conn) (err error) {
 	if p.database, err = database.One(ctx, conn, "SELECT current_database()", database.Text); err != nil {

@@ -115,29 +115,19 @@ func (p *postgresPlanner) rekey(r rekeying) {
 			p.Literal("BEGIN RAISE EXCEPTION '% has the value %, which has no new key: "+unmappedRemedy+"', $1, $2; END")))
 	}
 	for _, table := range r.tables {
-		var undo []string
-		for _, s := range p.rewriting(table, r, "new", "old") {
-			if s.Run != Check {
-				undo = append(undo, s.SQL)
-			}
-		}
+		undo := statements(p.rewriting(table, r, "new", "old"))
 		if p.options.Online {
 			p.swapKeys(tx, table, r, undo)
 			continue
 		}
-		for i, s := range p.rewriting(table, r, "old", "new") {
-			if i == 0 {
-				s.Undo = undo
-			}
-			tx.add(s)
-		}
+		steps := p.rewriting(table, r, "old", "new")
+		steps[0].Undo = undo
+		tx.add(steps...)
 	}
 	if !p.options.Online {
 		tx.exec("drop the function", "DROP FUNCTION "+lost+"(text, text)")
 	}
-	for _, s := range again {
-		tx.add(s)
-	}
+	tx.add(again...)
 	p.makeViews(tx, views)
 	if p.options.Online {
 		for _, f := range r.references {
@@ -170,9 +160,7 @@ func (p *postgresPlanner) rewriting(table catalog.Name, r rekeying, from, to str
 				continue
 			}
 			aside = append(aside, Step{Text: "drop or disable " + p.Quote(x.name) + " until the rows are back", SQL: x.drop})
-			for _, a := range x.again {
-				back = append(back, Step{Text: a[0], SQL: a[1]})
-			}
+			back = append(back, x.again...)
 		}
 	}
 	var names, values []string

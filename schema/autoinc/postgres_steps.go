@@ -107,9 +107,11 @@ func (p *postgresPlanner) transaction(phase PhaseName, mode string, references [
 	return t
 }
 
-func (t transaction) add(s Step) {
-	s.Unit, s.Locks = t.unit, cmp.Or(s.Locks, "what its transaction has locked")
-	t.p.add(t.phase, s)
+func (t transaction) add(steps ...Step) {
+	for _, s := range steps {
+		s.Unit, s.Locks = t.unit, cmp.Or(s.Locks, "what its transaction has locked")
+		t.p.add(t.phase, s)
+	}
 }
 
 // exec adds a step with the SQL that reverses it.

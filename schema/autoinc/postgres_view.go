@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/snowkey-go/snowkey/schema/catalog"
+	"github.com/snowkey-go/snowkey/schema/internal/database"
 )
 
 // A postgresView is a view, along with everything that is lost when it is dropped.
@@ -12,12 +13,12 @@ type postgresView struct {
 	name  catalog.Name
 	kind  string // VIEW or MATERIALIZED VIEW
 	owner string
-	parts listOf[action] // what creates it again
-	lost  string         // what we can't create again
+	parts []Step // what creates it again
+	lost  string // what we can't create again
 }
 
 func (v *postgresView) dest() []any {
-	return []any{&v.name.Schema, &v.name.Name, &v.kind, &v.owner, &v.parts, &v.lost}
+	return []any{&v.name.Schema, &v.name.Name, &v.kind, &v.owner, database.ScanJSON(&v.parts), &v.lost}
 }
 
 // viewsOf returns the views that use the columns of tables that are altered, be it directly or
@@ -70,19 +71,11 @@ func (p *postgresPlanner) dropViews(tx transaction, column catalog.Column, alter
 	return views
 }
 
-// statements returns what actions execute.
-func statements(actions []action) (all []string) {
-	for _, a := range actions {
-		all = append(all, a[1])
-	}
-	return all
-}
-
 // makeViews creates the views again.
 func (p *postgresPlanner) makeViews(tx transaction, views []postgresView) {
 	for _, v := range views {
-		for i, part := range v.parts {
-			s := Step{Text: part[0], SQL: part[1], Locks: "the view"}
+		for i, s := range v.parts {
+			s.Locks = "the view"
 			if i == 0 {
 				s.Undo = []string{"DROP " + v.kind + " " + p.name(v.name)}
 			}

@@ -157,11 +157,7 @@ func (p *sqlitePlanner) rebuild(phase PhaseName, k catalog.Key, columns []catalo
 		return append(append(steps, Step{Text: "drop the old table, with its indexes and triggers", SQL: "DROP TABLE " + p.name(aside)}), again...)
 	}
 	steps := replace(create, copy("old", "new"))
-	for _, s := range replace(was, copy("new", "old")) {
-		if s.Run != Check {
-			steps[0].Undo = append(steps[0].Undo, s.SQL)
-		}
-	}
+	steps[0].Undo = statements(replace(was, copy("new", "old")))
 	if phase == Drop {
 		steps[0].Undo = append(steps[0].Undo, p.fence(k).SQL)
 	}
