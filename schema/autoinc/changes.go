@@ -19,7 +19,7 @@ import (
 // They are the same on every server. A planner turns them into steps.
 type changes struct {
 	server
-	schema   // unless no step depends on it
+	schema
 	options  PlanOptions
 	compared *Plan // a plan that was made before, if it is to be compared with this one
 	report   catalog.Report
@@ -37,6 +37,9 @@ func readChanges(ctx context.Context, conn *sql.Conn, s server, options PlanOpti
 		return nil, err
 	}
 	c := &changes{server: s, options: options, compared: compared, report: report}
+	if err := c.readColumns(ctx, conn, s); err != nil {
+		return nil, err
+	}
 	if c.unique, err = s.uniques(ctx, conn); err != nil {
 		return nil, err
 	}

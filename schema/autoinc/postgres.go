@@ -13,8 +13,7 @@ import (
 // A postgresPlanner plans for Postgres. It first reads what its steps depend on.
 type postgresPlanner struct {
 	*planner
-	phase     PhaseName // in which columns change: Widen or Rekey
-	facts     map[place]postgresColumn
+	phase     PhaseName              // in which columns change: Widen or Rekey
 	views     []postgresView         // each after those that it uses
 	uses      map[catalog.Name][]use // by view
 	sequences map[catalog.Name]postgresSequence
@@ -33,22 +32,6 @@ type postgresPlanner struct {
 	swapped  []catalog.Reference // online, foreign keys that have their final names already
 	renamed  []catalog.Name      // and tables whose columns have their final names already
 	rekeying *rekeying           // of an online plan with RekeyOptions
-}
-
-// A postgresColumn has what we need to know before altering a column.
-type postgresColumn struct {
-	catalog.Column
-	relation   string // r, p or f
-	inherited  bool
-	notNull    bool
-	expression string // the column's own default
-	identity   string
-	generated  string
-	required   string // the name of its NOT NULL constraint, on servers that name them
-}
-
-func (c *postgresColumn) dest() []any {
-	return slices.Concat(path(&c.Column), []any{&c.relation, &c.inherited, &c.notNull, &c.expression, &c.identity, &c.generated, &c.required})
 }
 
 type postgresSequence struct {
@@ -111,13 +94,11 @@ func (p *postgresPlanner) read(ctx context.Context, conn *sql.Conn) (err error) 
 	if p.database, err = database.One(ctx, conn, "SELECT current_database()", database.Text); err != nil {
 		return err
 	}
-	var facts []postgresColumn
 	var published []obstacle
 	var sequences []postgresSequence
 	var uses []use
 	var members []partition
 	err = database.ReadAll(ctx, conn,
-		database.Into(&facts, p.query("facts"), (*postgresColumn).dest),
 		database.Into(&uses, p.Query(database.Queries, "uses"), (*use).dest),
 		database.Into(&p.obstacles, p.query("obstacles"), (*obstacle).dest),
 		database.Into(&published, p.query("publications"), func(o *obstacle) []any { return []any{&o.Table.Schema, &o.Table.Name, &o.text} }),
@@ -130,7 +111,6 @@ func (p *postgresPlanner) read(ctx context.Context, conn *sql.Conn) (err error) 
 	if err != nil {
 		return err
 	}
-	p.facts = by(facts, func(c postgresColumn) place { return exactPlace(c.Column) })
 	p.uses = make(map[catalog.Name][]use)
 	for _, u := range uses {
 		p.uses[u.view] = append(p.uses[u.view], u)
@@ -198,10 +178,10 @@ func (p *postgresPlanner) everywhere(columns []catalog.Column) (all []catalog.Co
 	return all
 }
 
-// fact returns what we know about a column in one partition of its table.
-func (p *postgresPlanner) fact(partition catalog.Name, c catalog.Column) postgresColumn {
+// in returns a column in one partition of its table.
+func (p *postgresPlanner) in(partition catalog.Name, c catalog.Column) column {
 	c.Table = partition
-	return p.facts[exactPlace(c)]
+	return p.columns[exactPlace(c)]
 }
 
 // copiesOf returns the copies of a foreign key on the partitions of its child, the
@@ -230,7 +210,7 @@ func (p *postgresPlanner) counting(c catalog.Column) (keys []catalog.Key) {
 
 // isIdentity reports whether a key is an identity, rather than a default.
 func (p *postgresPlanner) isIdentity(k catalog.Key) bool {
-	return p.facts[exactPlace(k.Column)].identity != ""
+	return p.columns[exactPlace(k.Column)].identity != ""
 }
 
 // narrowSequence reports whether the key has its own sequence, and this sequence ends

@@ -1,23 +1,14 @@
 -- name: columns
 SELECT n.nspname, c.relname, a.attname, format_type(a.atttypid, a.atttypmod),
 	format_type(CASE WHEN t.typtype = 'd' THEN t.typbasetype ELSE a.atttypid END, CASE WHEN t.typtype = 'd' THEN t.typtypmod ELSE a.atttypmod END),
-	NOT (a.attnotnull OR t.typnotnull), a.atthasdef OR a.attidentity <> '' OR t.typdefault IS NOT NULL, a.attgenerated <> '', false, ''
+	NOT (a.attnotnull OR t.typnotnull), a.atthasdef OR a.attidentity <> '' OR t.typdefault IS NOT NULL, a.attgenerated <> '', false,
+	coalesce(pg_get_expr(f.adbin, f.adrelid), ''), a.attidentity::text,
+	-- From Postgres 18 on, NOT NULL constraints have names.
+	coalesce((SELECT k.conname FROM pg_constraint k WHERE k.conrelid = c.oid AND k.contype = 'n' AND k.conkey = ARRAY[a.attnum]), ''), a.attinhcount > 0
 FROM pg_attribute a
 JOIN pg_class c ON c.oid = a.attrelid AND c.relkind IN ('r', 'p')
 JOIN pg_namespace n ON n.oid = c.relnamespace AND n.nspname !~ '^pg_' AND n.nspname <> 'information_schema'
 JOIN pg_type t ON t.oid = a.atttypid
-WHERE a.attnum > 0 AND NOT a.attisdropped
-ORDER BY n.nspname, c.relname, a.attnum
-
--- name: facts
--- Every integer column, with everything that decides how it may be altered.
-SELECT n.nspname, c.relname, a.attname, c.relkind::text, a.attinhcount > 0, a.attnotnull,
-	coalesce(pg_get_expr(f.adbin, f.adrelid), ''), a.attidentity::text, a.attgenerated::text,
-	-- From Postgres 18 on, NOT NULL constraints have names.
-	coalesce((SELECT k.conname FROM pg_constraint k WHERE k.conrelid = c.oid AND k.contype = 'n' AND k.conkey = ARRAY[a.attnum]), '')
-FROM pg_attribute a
-JOIN pg_class c ON c.oid = a.attrelid AND c.relkind IN ('r', 'p', 'f')
-JOIN pg_namespace n ON n.oid = c.relnamespace AND n.nspname !~ '^pg_' AND n.nspname <> 'information_schema'
 LEFT JOIN pg_attrdef f ON f.adrelid = a.attrelid AND f.adnum = a.attnum
 WHERE a.attnum > 0 AND NOT a.attisdropped
 ORDER BY n.nspname, c.relname, a.attnum

@@ -169,7 +169,7 @@ func (p *postgresPlanner) equal(table catalog.Name) (names, conditions []string)
 	for _, c := range p.widened.columns[table] {
 		fresh := p.Quote(p.fresh(c))
 		condition := fresh + " IS NOT DISTINCT FROM " + p.Quote(c.Name)
-		if p.facts[exactPlace(c)].notNull {
+		if !p.columns[exactPlace(c)].nullable {
 			condition += " AND " + fresh + " IS NOT NULL"
 		}
 		names, conditions = append(names, p.own(samePrefix, c.Name)), append(conditions, condition)
@@ -369,7 +369,7 @@ func (p *postgresPlanner) swapColumns(tx transaction, table catalog.Name, undo, 
 	})
 	for _, c := range columns {
 		tx.exec("give the new column its name", "ALTER TABLE "+name+" RENAME COLUMN "+p.Quote(p.fresh(c))+" TO "+p.Quote(c.Name))
-		if required := p.facts[exactPlace(c)].required; required != "" {
+		if required := p.columns[exactPlace(c)].required; required != "" {
 			tx.exec("give its constraint the name of the old", "ALTER TABLE "+name+" RENAME CONSTRAINT "+p.own(constraintPrefix, c.Name)+" TO "+p.Quote(required))
 		}
 	}
@@ -414,10 +414,10 @@ func (p *postgresPlanner) addLate(tx transaction, references []catalog.Reference
 
 // handOver gives the new column what the old one has: NOT NULL, its default and its counter.
 func (p *postgresPlanner) handOver(tx transaction, c catalog.Column) {
-	fact, alter, fresh := p.facts[exactPlace(c)], "ALTER TABLE "+p.name(c.Table)+" ", p.Quote(p.fresh(c))
-	if fact.notNull {
+	was, alter, fresh := p.columns[exactPlace(c)], "ALTER TABLE "+p.name(c.Table)+" ", p.Quote(p.fresh(c))
+	if !was.nullable {
 		action := "ALTER COLUMN " + fresh + " SET NOT NULL"
-		if fact.required != "" {
+		if was.required != "" {
 			action = "ADD CONSTRAINT " + p.own(constraintPrefix, c.Name) + " NOT NULL " + fresh
 		}
 		tx.exec("take no nulls, which the constraint proves without reading", alter+action)
@@ -430,7 +430,7 @@ func (p *postgresPlanner) handOver(tx transaction, c catalog.Column) {
 		if p.isIdentity(k) {
 			old := beside("snowkey_sequence", sequence)
 			tx.exec("set the sequence of the old column aside", "ALTER SEQUENCE "+p.name(sequence)+" RENAME TO "+p.Quote(old.Name))
-			for _, statement := range p.identity(k, fresh, fact.identity == "a") {
+			for _, statement := range p.identity(k, fresh, was.identity == "a") {
 				tx.exec("number the new column as the old one was", statement)
 			}
 			tx.exec("count on where the old one stands", fmt.Sprintf("SELECT setval(%s::regclass, last_value, is_called) FROM %s", p.Literal(p.name(sequence)), p.name(old)))

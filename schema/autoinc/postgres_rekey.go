@@ -100,13 +100,12 @@ func (p *postgresPlanner) rekey(r rekeying) {
 		again = append(again, Step{Text: "add the foreign key " + p.Quote(f.Name) + " again", SQL: add, Undo: []string{drop}})
 	}
 	for _, k := range p.keys {
-		fact := p.facts[exactPlace(k.Column)]
-		if fact.identity != "" || fact.expression != "" {
-			p.dropCounter(tx, k, fact.identity != "")
+		if c := p.columns[exactPlace(k.Column)]; c.identity != "" || c.expression != "" {
+			p.dropCounter(tx, k, c.identity != "")
 			for _, member := range p.family(k.Column.Table) { // the new column gets none of that
-				fact := p.fact(member, k.Column)
-				fact.identity, fact.expression = "", ""
-				p.facts[exactPlace(fact.Column)] = fact
+				c := p.in(member, k.Column)
+				c.identity, c.expression = "", ""
+				p.columns[exactPlace(c.Column)] = c
 			}
 		}
 	}

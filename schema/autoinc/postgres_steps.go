@@ -121,24 +121,24 @@ func (t transaction) exec(text, sql string, undo ...string) {
 
 // refuseCounter refuses keys whose counter can't be removed on its own.
 func (p *postgresPlanner) refuseCounter(k catalog.Key) {
-	fact := p.facts[exactPlace(k.Column)]
+	c, known := p.columns[exactPlace(k.Column)]
 	switch {
-	case fact.relation == "f":
+	case !known:
 		p.refuse(k.Column, "plan on the server that has the table", "it is in a foreign table")
-	case fact.identity == "" && fact.expression == "":
+	case c.identity == "" && c.expression == "":
 		p.refuse(k.Column, "ALTER TABLE … ALTER COLUMN … SET DEFAULT with the same expression, which takes the place of the domain's",
 			"its default %s is that of its domain %s, which other columns may use", k.Default, k.Column.Type)
-	case !fact.notNull:
+	case c.nullable:
 		p.refuse(k.Column, "SET NOT NULL", "it may be null, so that a row without a key would go unnoticed")
 	}
-	if fact.identity == "" {
+	if c.identity == "" {
 		return
 	}
 	// In Postgres 17 and later, partitions share the identity. ATTACH PARTITION gives
 	// it to the partition itself but not to any partitions below it, and then DROP
 	// IDENTITY fails.
 	for _, name := range k.Inheritors {
-		if k.Partitioned && p.AtLeast(17, 0) && p.fact(name, k.Column).identity == "" {
+		if c := p.in(name, k.Column); c.Name != "" && c.identity == "" && k.Partitioned && p.AtLeast(17, 0) {
 			p.refuse(k.Column, "detach that partition from its table and attach it again, which gives it the identity",
 				"its partition %s does not have the identity (55000)", p.name(name))
 		}
@@ -156,11 +156,11 @@ func (p *postgresPlanner) refuseAlter(c catalog.Column) {
 	if p.phase == Widen && c.Type != "integer" && c.Type != "smallint" {
 		p.refuse(c, "make it bigint by hand, and look at what the type was for", "it is %s, and only integer and smallint are widened", c.Type)
 	}
-	fact := p.facts[exactPlace(c)]
-	if fact.generated != "" {
+	is := p.columns[exactPlace(c)]
+	if is.computed {
 		p.refuse(c, "drop it and add it again as bigint", "it is a generated column")
 	}
-	if fact.inherited {
+	if is.inherited {
 		p.refuse(c, "alter the parent of its table by hand", "its table inherits it, or is a partition: the parent must be altered with it")
 	}
 	everywhere := p.everywhere([]catalog.Column{c})
@@ -360,12 +360,12 @@ func (p *postgresPlanner) dropCounter(tx transaction, k catalog.Key, identity bo
 // c. Partitions get the default of their table, unless theirs was different or they had
 // none.
 func (p *postgresPlanner) defaults(c catalog.Column, name string) (statements []string) {
-	expression := p.facts[exactPlace(c)].expression
+	expression := p.columns[exactPlace(c)].expression
 	if expression != "" {
 		statements = append(statements, fmt.Sprintf("ALTER TABLE %s ALTER COLUMN %s SET DEFAULT %s", p.name(c.Table), name, expression))
 	}
 	for _, member := range p.family(c.Table) {
-		own := p.fact(member, c).expression
+		own := p.in(member, c).expression
 		if own == expression {
 			continue
 		}

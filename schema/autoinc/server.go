@@ -99,7 +99,10 @@ type column struct {
 	computed  bool // whether it can't be set
 	invisible bool // whether SELECT * leaves it out
 
-	expression string // of a column that MySQL computes
+	expression string // its own default on Postgres; of a column that MySQL computes
+	identity   string // the rest is only known on Postgres
+	required   string // the name of its NOT NULL constraint, on servers that name them
+	inherited  bool
 }
 
 // A schema has the columns of all tables, also by their place and by table.
@@ -109,14 +112,11 @@ type schema struct {
 	of      map[catalog.Name][]column
 }
 
-// readColumns reads the columns, unless they were read before.
+// readColumns reads the columns.
 func (m *schema) readColumns(ctx context.Context, conn *sql.Conn, s server) (err error) {
-	if m.all != nil {
-		return nil
-	}
 	m.all, err = database.List(ctx, conn, s.query("columns"), func(c *column) []any {
 		kind := database.ScanType(s.Dialect, &c.Bits, &c.Unsigned, &c.Text)
-		return append(path(&c.Column), &c.Type, kind, &c.nullable, &c.fallback, &c.computed, &c.invisible, &c.expression)
+		return append(path(&c.Column), &c.Type, kind, &c.nullable, &c.fallback, &c.computed, &c.invisible, &c.expression, &c.identity, &c.required, &c.inherited)
 	})
 	m.columns, m.of = by(m.all, func(c column) place { return exactPlace(c.Column) }), make(map[catalog.Name][]column)
 	for _, c := range m.all {

@@ -1,7 +1,6 @@
 package autoinc
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
@@ -85,11 +84,11 @@ func newSQLitePlanner(ctx context.Context, conn *sql.Conn, p *planner) (*sqliteP
 	var orphans []orphan
 	var files []string
 	lite := &sqlitePlanner{planner: p}
-	err := cmp.Or(p.readColumns(ctx, conn, p.server), database.ReadAll(ctx, conn,
+	err := database.ReadAll(ctx, conn,
 		database.Into(&files, p.query("database"), database.Text),
 		database.Into(&lite.objects, p.query("objects"), func(o *sqliteObject) []any { return []any{&o.kind, &o.name, &o.table, &o.sql} }),
 		database.Into(&orphans, p.query("orphans"), func(o *orphan) []any { return []any{&o.table, &o.rowid, &o.parent} }),
-	))
+	)
 	p.database = filepath.Base(strings.Join(files, "")) // there is one
 	for _, k := range p.keys {
 		if k.Column.Table.Schema != "main" {
