@@ -13,9 +13,9 @@ import (
 // A postgresPlanner plans for Postgres. It first reads what its steps depend on.
 type postgresPlanner struct {
 	*planner
-	phase     PhaseName              // in which columns change: Widen or Rekey
-	views     []postgresView         // each after those that it uses
-	uses      map[catalog.Name][]use // by view
+	phase     PhaseName                   // in which columns change: Widen or Rekey
+	views     []postgresView              // each after those that it uses
+	uses      map[catalog.Name][]obstacle // by view
 	sequences map[catalog.Name]postgresSequence
 	obstacles []obstacle
 
@@ -50,22 +50,11 @@ func (s *postgresSequence) dest() []any {
 // can't be replaced.
 type obstacle struct {
 	catalog.Column
-	text string
+	text string       // or, if it is a view that uses the column
+	view catalog.Name // its name
 }
 
 func (o *obstacle) dest() []any { return append(path(&o.Column), &o.text) }
-
-// A use is a view or another object that uses a column.
-type use struct {
-	view      catalog.Name
-	dependent string // describes the object if it isn't a view
-	table     catalog.Name
-	column    string
-}
-
-func (u *use) dest() []any {
-	return []any{&u.table.Schema, &u.table.Name, &u.column, &u.view.Schema, &u.view.Name, &u.dependent}
-}
 
 // A partition is a partition, or a partitioned table itself, with one of the tables above it.
 type partition struct {
@@ -94,14 +83,13 @@ func (p *postgresPlanner) read(ctx context.Context, conn *sql.Conn) (err error) 
 	if p.database, err = database.One(ctx, conn, "SELECT current_database()", database.Text); err != nil {
 		return err
 	}
-	var published []obstacle
+	var published, uses []obstacle
 	var sequences []postgresSequence
-	var uses []use
 	var members []partition
 	err = database.ReadAll(ctx, conn,
-		database.Into(&uses, p.Query(database.Queries, "uses"), (*use).dest),
+		database.Into(&uses, p.Query(database.Queries, "uses"), func(o *obstacle) []any { return append(path(&o.Column), &o.view.Schema, &o.view.Name, &o.text) }),
 		database.Into(&p.obstacles, p.query("obstacles"), (*obstacle).dest),
-		database.Into(&published, p.query("publications"), func(o *obstacle) []any { return []any{&o.Table.Schema, &o.Table.Name, &o.text} }),
+		database.Into(&published, p.query("publications"), (*obstacle).dest),
 		database.Into(&sequences, p.query("sequences"), (*postgresSequence).dest),
 		database.Into(&p.views, p.query("views"), (*postgresView).dest),
 		database.Into(&members, p.query("partitions"), (*partition).dest),
@@ -111,11 +99,12 @@ func (p *postgresPlanner) read(ctx context.Context, conn *sql.Conn) (err error) 
 	if err != nil {
 		return err
 	}
-	p.uses = make(map[catalog.Name][]use)
+	p.uses = make(map[catalog.Name][]obstacle)
 	for _, u := range uses {
 		p.uses[u.view] = append(p.uses[u.view], u)
-		if u.dependent != "" {
-			p.obstacles = append(p.obstacles, obstacle{catalog.Column{Table: u.table, Name: u.column}, u.dependent + " uses it, and Postgres does not alter its type meanwhile"})
+		if u.text != "" {
+			u.text += " uses it, and Postgres does not alter its type meanwhile"
+			p.obstacles = append(p.obstacles, u)
 		}
 	}
 	p.sequences = by(sequences, func(s postgresSequence) catalog.Name { return s.name })

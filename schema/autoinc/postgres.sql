@@ -335,7 +335,7 @@ WHERE l.locktype = 'advisory' AND l.granted AND l.database = (SELECT oid FROM pg
 AND l.classid::bigint << 32 | l.objid::bigint = hashtextextended({lock}, 0)
 
 -- name: publications
-SELECT schemaname, tablename, pubname FROM pg_publication_tables ORDER BY pubname
+SELECT schemaname, tablename, '', pubname FROM pg_publication_tables ORDER BY pubname
 
 -- name: primary
 -- The primary keys that have one column.

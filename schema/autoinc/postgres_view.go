@@ -40,9 +40,7 @@ func (p *postgresPlanner) viewsOf(altered ...catalog.Name) (ordered []postgresVi
 	}
 	within := make(map[catalog.Name]bool)
 	for _, v := range p.views {
-		within[v.name] = slices.ContainsFunc(p.uses[v.name], func(u use) bool {
-			return within[u.table] || used[place{u.table.Schema, u.table.Name, u.column}]
-		})
+		within[v.name] = slices.ContainsFunc(p.uses[v.name], func(o obstacle) bool { return within[o.Table] || used[exactPlace(o.Column)] })
 		if within[v.name] {
 			ordered = append(ordered, v)
 		}
