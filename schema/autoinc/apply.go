@@ -351,12 +351,12 @@ func (a *applier) unit(ctx context.Context, steps []Step, do func() error) error
 	a.current = steps
 	defer func() { a.current = nil }()
 	return a.patiently(ctx, func() (err error) {
-		if err := a.set(ctx, first, before); err != nil {
+		if err := a.set(ctx, first, before...); err != nil {
 			return err
 		}
 		defer func() {
 			// If we can't restore the settings, it's better to drop the connection.
-			if after := a.set(context.WithoutCancel(ctx), first, last.After); after != nil {
+			if after := a.set(context.WithoutCancel(ctx), first, last.After...); after != nil {
 				a.spoilt = true
 				err = errors.Join(err, after)
 			}
@@ -365,12 +365,13 @@ func (a *applier) unit(ctx context.Context, steps []Step, do func() error) error
 	})
 }
 
-func (a *applier) set(ctx context.Context, s Step, settings []string) error {
-	if a.spoilt {
-		return nil
-	}
-	for _, setting := range settings {
-		if _, err := a.conn.ExecContext(ctx, setting); err != nil {
+// set executes what a step needs besides its SQL, as far as there is anything.
+func (a *applier) set(ctx context.Context, s Step, statements ...string) error {
+	for _, statement := range statements {
+		if a.spoilt || statement == "" {
+			continue
+		}
+		if _, err := a.conn.ExecContext(ctx, statement); err != nil {
 			return failedStep(s, err)
 		}
 	}
@@ -438,8 +439,8 @@ func (a *applier) alone(ctx context.Context, s Step, before *entry) error {
 	case taken:
 		a.tell(s, Skipped)
 		return a.record(ctx, s.ID, entry{state: done})
-	case before.state == started && s.Retry != "":
-		if err := a.set(ctx, s, []string{s.Retry}); err != nil {
+	case before.state == started:
+		if err := a.set(ctx, s, s.Retry); err != nil {
 			return err
 		}
 	}

@@ -80,6 +80,7 @@ type Plan struct {
 
 	progress    catalog.Name // the table that holds the progress of Apply
 	keys        []plannedKey
+	references  []catalog.Reference  // of the keys and the columns that hold them, as they were
 	rekey       *RekeyOptions        // as given in the options
 	children    []catalog.ForeignKey // as given in the options
 	notChildren []catalog.Column
@@ -89,11 +90,9 @@ type Plan struct {
 
 // A plannedKey is what [Verify] needs to know about a key.
 type plannedKey struct {
-	Column     catalog.Column      `json:"column"` // before the migration
-	Mechanism  catalog.Mechanism   `json:"mechanism"`
-	Also       []catalog.Name      `json:"also,omitempty"`       // partitions and inheriting tables
-	Holders    []catalog.Column    `json:"holders,omitempty"`    // the columns of foreign keys to it
-	References []catalog.Reference `json:"references,omitempty"` // the foreign keys themselves
+	Column  catalog.Column   `json:"column"`            // before the migration
+	Also    []catalog.Name   `json:"also,omitempty"`    // partitions and inheriting tables
+	Holders []catalog.Column `json:"holders,omitempty"` // the columns of foreign keys to it
 }
 
 // columns returns the key and the columns that hold it.

@@ -620,11 +620,11 @@ func (v *verifier) verifyMaps(ctx context.Context) error {
 		if fk.TypeColumn != "" {
 			where = append(where, "c."+v.Quote(fk.TypeColumn)+" = "+v.Literal(fk.TypeValue))
 		}
-		lost, err := anyRow(ctx, v.conn, v.orphans(catalog.Reference{Child: fk.Child.Table, Columns: []string{fk.Child.Name}, Parent: fk.Parent.Table, Keys: []string{fk.Parent.Name}}, where...))
-		if err != nil {
+		r := catalog.Reference{Child: fk.Child.Table, Columns: []string{fk.Child.Name}, Parent: fk.Parent.Table, Keys: []string{fk.Parent.Name}}
+		parent := v.name(r.Parent)
+		if err := v.none(ctx, v.column(fk.Child), v.orphans(r, where...), "each of its values is a key of "+parent, "a value is no key of "+parent); err != nil {
 			return err
 		}
-		v.prove(v.column(fk.Child), !lost, "each of its values is a key of "+v.name(fk.Parent.Table), "a value is no key of "+v.name(fk.Parent.Table))
 	}
 	return nil
 }

@@ -15,7 +15,7 @@ import (
 // A server quotes names for a database server.
 type server struct{ database.Server }
 
-//go:embed *.sql page.html
+//go:embed *.sql page.*
 var files embed.FS
 
 func (s server) query(name string) string { return s.Query(files, name) }

@@ -55,13 +55,10 @@ func (a *applier) cancelUndo(ctx context.Context) error {
 		}
 	}
 	if last.Unit == 0 && last.Done != "" {
-		if last.Retry != "" { // for what it may have left behind
-			err = a.set(ctx, last, []string{last.Retry})
+		if err := a.set(ctx, last, last.Retry); err != nil { // for what it may have left behind
+			return err
 		}
-		if err == nil {
-			err = a.ledger.write(ctx, a.conn, last.ID, entry{state: started})
-		}
-		if err != nil {
+		if err := a.ledger.write(ctx, a.conn, last.ID, entry{state: started}); err != nil {
 			return err
 		}
 	}
@@ -218,10 +215,9 @@ func (a *applier) reverse(ctx context.Context, phase Phase, steps []Step, entrie
 			return err
 		case taken:
 			return undo()
-		case s.Retry != "":
-			if err := a.set(ctx, s, []string{s.Retry}); err != nil {
-				return err
-			}
+		}
+		if err := a.set(ctx, s, s.Retry); err != nil {
+			return err
 		}
 	}
 	return a.ledger.forget(ctx, a.conn, s.ID)

@@ -133,6 +133,15 @@ func (v *verifier) prove(subject string, holds bool, proven, refuted string) {
 	}
 }
 
+// none adds a proof that a query returns no row.
+func (v *verifier) none(ctx context.Context, subject, query, proven, refuted string) error {
+	found, err := anyRow(ctx, v.conn, query)
+	if err == nil {
+		v.prove(subject, !found, proven, refuted)
+	}
+	return err
+}
+
 // read reads the current catalog, and the progress.
 func (v *verifier) read(ctx context.Context) error {
 	var err error
@@ -218,47 +227,32 @@ func (p *Plan) tables() []catalog.Name {
 	return group(columns).tables
 }
 
+// verifyReferences compares foreign keys with what they were, and looks for orphans.
 func (v *verifier) verifyReferences(ctx context.Context) error {
-	var seen []catalog.Reference
-	for _, k := range v.plan.keys {
-		for _, r := range k.References {
-			equal := func(other catalog.Reference) bool { return sameReference(r, other) }
-			if slices.ContainsFunc(seen, equal) {
-				continue
-			}
-			seen = append(seen, r)
-			subject := fmt.Sprintf("%s (%s) references %s (%s)", v.name(r.Child), v.List(r.Columns), v.name(r.Parent), v.List(r.Keys))
-			i := slices.IndexFunc(v.report.References, equal)
-			if i < 0 {
-				v.say(subject, Refuted, "the foreign key is not there any more")
-				continue
-			}
-			if err := v.compareReferences(ctx, subject, r, v.report.References[i]); err != nil {
+	when := func(r catalog.Reference) string { return r.Match + cmp.Or(r.Detail, " NOT DEFERRABLE") }
+	for _, was := range v.plan.references {
+		subject := fmt.Sprintf("%s (%s) references %s (%s)", v.name(was.Child), v.List(was.Columns), v.name(was.Parent), v.List(was.Keys))
+		i := slices.IndexFunc(v.report.References, func(r catalog.Reference) bool { return sameReference(r, was) })
+		if i < 0 {
+			v.say(subject, Refuted, "the foreign key is not there any more")
+			continue
+		}
+		is := v.report.References[i]
+		switch {
+		case is.OnDelete != was.OnDelete || is.OnUpdate != was.OnUpdate:
+			v.say(subject, Refuted, "it is ON UPDATE %s ON DELETE %s, and was ON UPDATE %s ON DELETE %s", is.OnUpdate, is.OnDelete, was.OnUpdate, was.OnDelete)
+		case when(is) != when(was):
+			v.say(subject, Refuted, "it is%s, and was%s", when(is), when(was))
+		case !is.Valid && was.Valid:
+			v.say(subject, Refuted, "the foreign key is NOT VALID: VALIDATE CONSTRAINT %s", v.Quote(is.Name))
+		case !is.Valid:
+			v.say(subject, Proven, "the foreign key is there, and NOT VALID as it was before")
+		default:
+			orphans := v.orphans(was)
+			if err := v.none(ctx, subject, orphans, "the foreign key is there and every row resolves", "a row references none; see "+orphans); err != nil {
 				return err
 			}
 		}
-	}
-	return nil
-}
-
-// compareReferences compares a foreign key with what it was, and looks for orphans.
-func (v *verifier) compareReferences(ctx context.Context, subject string, was, is catalog.Reference) error {
-	when := func(r catalog.Reference) string { return r.Match + cmp.Or(r.Detail, " NOT DEFERRABLE") }
-	switch {
-	case is.OnDelete != was.OnDelete || is.OnUpdate != was.OnUpdate:
-		v.say(subject, Refuted, "it is ON UPDATE %s ON DELETE %s, and was ON UPDATE %s ON DELETE %s", is.OnUpdate, is.OnDelete, was.OnUpdate, was.OnDelete)
-	case when(is) != when(was):
-		v.say(subject, Refuted, "it is%s, and was%s", when(is), when(was))
-	case !is.Valid && was.Valid:
-		v.say(subject, Refuted, "the foreign key is NOT VALID: VALIDATE CONSTRAINT %s", v.Quote(is.Name))
-	case !is.Valid:
-		v.say(subject, Proven, "the foreign key is there, and NOT VALID as it was before")
-	default:
-		lost, err := anyRow(ctx, v.conn, v.orphans(was))
-		if err != nil {
-			return err
-		}
-		v.prove(subject, !lost, "the foreign key is there and every row resolves", "a row references none; see "+v.orphans(was))
 	}
 	return nil
 }
