@@ -23,8 +23,7 @@ type changes struct {
 	options  PlanOptions
 	compared *Plan // a plan that was made before, if it is to be compared with this one
 	report   catalog.Report
-	keys     []catalog.Key               // the keys to migrate
-	unique   map[catalog.Name][][]string // the columns of each unique index
+	keys     []catalog.Key // the keys to migrate
 	refusals []refusal
 	unseen   []string // for RekeyOptions, columns with values that contain keys
 }
@@ -37,10 +36,7 @@ func readChanges(ctx context.Context, conn *sql.Conn, s server, options PlanOpti
 		return nil, err
 	}
 	c := &changes{server: s, options: options, compared: compared, report: report}
-	if err := c.readColumns(ctx, conn, s); err != nil {
-		return nil, err
-	}
-	if c.unique, err = s.uniques(ctx, conn); err != nil {
+	if err := c.readSchema(ctx, conn, s); err != nil {
 		return nil, err
 	}
 	if err := c.choose(); err != nil {
@@ -50,7 +46,10 @@ func readChanges(ctx context.Context, conn *sql.Conn, s server, options PlanOpti
 		c.refuseKey(k)
 	}
 	c.refuseUndecided()
-	return c, c.refuseConditions(ctx, conn)
+	if compared == nil {
+		c.refuseConditions()
+	}
+	return c, nil
 }
 
 func (c *changes) refuse(column catalog.Column, remedy, format string, args ...any) {
@@ -167,12 +166,8 @@ func (c *changes) refuseUndecided() {
 var narrowLimit = regexp.MustCompile(`\b(32767|32768|65535|65536|8388607|8388608|16777215|16777216|2147483647|2147483648|4294967295|4294967296)\b`)
 
 // refuseConditions refuses columns with a CHECK that ends where narrow integers do.
-func (c *changes) refuseConditions(ctx context.Context, conn *sql.Conn) error {
-	if c.compared != nil {
-		return nil
-	}
-	conditions, err := c.conditions(ctx, conn)
-	for _, check := range conditions {
+func (c *changes) refuseConditions() {
+	for _, check := range c.conditions {
 		if !narrowLimit.MatchString(check.text) {
 			continue
 		}
@@ -184,7 +179,6 @@ func (c *changes) refuseConditions(ctx context.Context, conn *sql.Conn) error {
 			}
 		}
 	}
-	return err
 }
 
 // fenced reports whether the key's table already has the fence.

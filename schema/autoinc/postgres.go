@@ -19,10 +19,7 @@ type postgresPlanner struct {
 	sequences map[catalog.Name]postgresSequence
 	obstacles []obstacle
 
-	roots       map[catalog.Name]catalog.Name   // maps a partition to its partitioned table, which is also mapped to itself
-	members     map[catalog.Name][]catalog.Name // maps a partitioned table to its partitions, the deepest first, and itself
-	partitioned map[catalog.Name]bool
-	copies      []referenceCopy
+	copies []referenceCopy
 
 	widened      byTable // the columns to widen
 	parts        []postgresPart
@@ -56,16 +53,6 @@ type obstacle struct {
 
 func (o *obstacle) dest() []any { return append(path(&o.Column), &o.text) }
 
-// A partition is a partition, or a partitioned table itself, with one of the tables above it.
-type partition struct {
-	name, ancestor      catalog.Name
-	partitioned, isRoot bool
-}
-
-func (m *partition) dest() []any {
-	return []any{&m.name.Schema, &m.name.Name, &m.partitioned, &m.ancestor.Schema, &m.ancestor.Name, &m.isRoot}
-}
-
 // A referenceCopy is what Postgres makes of a foreign key on each partition of its child.
 // Note that the copy can have a different name, and that it may be valid even if the
 // table's own foreign key isn't.
@@ -85,14 +72,12 @@ func (p *postgresPlanner) read(ctx context.Context, conn *sql.Conn) (err error) 
 	}
 	var published, uses []obstacle
 	var sequences []postgresSequence
-	var members []partition
 	err = database.ReadAll(ctx, conn,
 		database.Into(&uses, p.Query(database.Queries, "uses"), func(o *obstacle) []any { return append(path(&o.Column), &o.view.Schema, &o.view.Name, &o.text) }),
 		database.Into(&p.obstacles, p.query("obstacles"), (*obstacle).dest),
 		database.Into(&published, p.query("publications"), (*obstacle).dest),
 		database.Into(&sequences, p.query("sequences"), (*postgresSequence).dest),
 		database.Into(&p.views, p.query("views"), (*postgresView).dest),
-		database.Into(&members, p.query("partitions"), (*partition).dest),
 		database.Into(&p.copies, p.query("copies"), (*referenceCopy).dest),
 		database.Into(&p.parts, p.query("parts"), (*postgresPart).dest),
 	)
@@ -113,14 +98,6 @@ func (p *postgresPlanner) read(ctx context.Context, conn *sql.Conn) (err error) 
 			p.publications = append(p.publications, o.text)
 		}
 	}
-	p.roots, p.members, p.partitioned = make(map[catalog.Name]catalog.Name), make(map[catalog.Name][]catalog.Name), make(map[catalog.Name]bool)
-	for _, m := range members {
-		p.members[m.ancestor] = append(p.members[m.ancestor], m.name)
-		p.partitioned[m.name] = m.partitioned
-		if m.isRoot {
-			p.roots[m.name] = m.ancestor
-		}
-	}
 	// If a foreign key was declared on a partition, we widen the column of the partitioned
 	// table, which determines the type.
 	columns := p.narrow()
@@ -138,14 +115,6 @@ func by[K comparable, V any](list []V, key func(V) K) map[K]V {
 		all[key(v)] = v
 	}
 	return all
-}
-
-// root returns the partitioned table that a partition belongs to, or the table itself.
-func (p *postgresPlanner) root(table catalog.Name) catalog.Name {
-	if root, ok := p.roots[table]; ok {
-		return root
-	}
-	return table
 }
 
 // family returns the partitions of a table, the deepest first, followed by the table

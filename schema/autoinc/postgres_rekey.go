@@ -17,7 +17,7 @@ func rekeyPostgres(ctx context.Context, conn *sql.Conn, p *planner) error {
 	if err := pg.read(ctx, conn); err != nil {
 		return err
 	}
-	r, err := p.rekeyPlan(ctx, conn, pg.root)
+	r, err := p.rekeyPlan(ctx, conn)
 	if err != nil {
 		return err
 	}

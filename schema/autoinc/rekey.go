@@ -94,7 +94,7 @@ func readRekey(ctx context.Context, conn *sql.Conn, s server, options PlanOption
 		return nil, err
 	}
 	r := &rekeyer{changes: &changes{server: s, options: options, compared: compared, report: report}}
-	if err := r.readColumns(ctx, conn, s); err != nil {
+	if err := r.readSchema(ctx, conn, s); err != nil {
 		return nil, err
 	}
 	if r.primary, err = database.List(ctx, conn, s.query("primary"), path); err != nil {
@@ -278,7 +278,7 @@ type holding struct {
 
 // rekeyPlan plans the phase MapKeys, and what comes first in the phase Rekey. The columns of
 // a partition are altered with those of its root.
-func (p *planner) rekeyPlan(ctx context.Context, conn *sql.Conn, root func(catalog.Name) catalog.Name) (r rekeying, err error) {
+func (p *planner) rekeyPlan(ctx context.Context, conn *sql.Conn) (r rekeying, err error) {
 	p.note(MapKeys, "Each row gets its new key, in a table of its own. The application may run meanwhile: rows that come later get theirs in the next phase.")
 	stop := "Stop the application before this phase, and start"
 	if p.options.Online {
@@ -291,10 +291,10 @@ func (p *planner) rekeyPlan(ctx context.Context, conn *sql.Conn, root func(catal
 	r.keys, r.held, r.keepOld = make(map[catalog.Name]catalog.Key), make(map[place][]holding), p.options.Rekey.KeepOld
 	var altered []catalog.Column
 	for _, k := range p.keys {
-		r.keys[root(k.Column.Table)] = k
+		r.keys[p.root(k.Column.Table)] = k
 		for _, fk := range append([]catalog.ForeignKey{{Child: k.Column}}, k.ForeignKeys...) {
 			c := fk.Child
-			c.Table = root(c.Table)
+			c.Table = p.root(c.Table)
 			altered = append(altered, c)
 			at, h := exactPlace(c), holding{k.Column.Table, fk.TypeColumn, fk.TypeValue}
 			if !slices.Contains(r.held[at], h) {
@@ -304,7 +304,7 @@ func (p *planner) rekeyPlan(ctx context.Context, conn *sql.Conn, root func(catal
 	}
 	r.byTable = group(altered)
 	for _, f := range p.report.References { // those of other columns too, because whole tables are written again
-		if r.columns[root(f.Child)] != nil || r.columns[root(f.Parent)] != nil {
+		if r.columns[p.root(f.Child)] != nil || r.columns[p.root(f.Parent)] != nil {
 			r.references = append(r.references, f)
 		}
 	}

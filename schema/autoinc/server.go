@@ -1,6 +1,7 @@
 package autoinc
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"embed"
@@ -105,25 +106,73 @@ type column struct {
 	inherited  bool
 }
 
-// A schema has the columns of all tables, also by their place and by table.
-type schema struct {
-	all     []column
-	columns map[place]column
-	of      map[catalog.Name][]column
+// A condition is a CHECK constraint.
+type condition struct {
+	table      catalog.Name
+	name, text string
 }
 
-// readColumns reads the columns.
-func (m *schema) readColumns(ctx context.Context, conn *sql.Conn, s server) (err error) {
-	m.all, err = database.List(ctx, conn, s.query("columns"), func(c *column) []any {
-		kind := database.ScanType(s.Dialect, &c.Bits, &c.Unsigned, &c.Text)
-		return append(path(&c.Column), &c.Type, kind, &c.nullable, &c.fallback, &c.computed, &c.invisible, &c.expression, &c.identity, &c.required, &c.inherited)
-	})
+// A schema is what all planners and Verify know about tables.
+type schema struct {
+	all         []column
+	columns     map[place]column
+	of          map[catalog.Name][]column
+	unique      map[catalog.Name][][]string // the columns of each unique index; an expression has no name
+	conditions  []condition
+	roots       map[catalog.Name]catalog.Name   // maps a partition to its partitioned table, which is also mapped to itself
+	members     map[catalog.Name][]catalog.Name // maps a partitioned table to its partitions, the deepest first, and itself
+	partitioned map[catalog.Name]bool
+}
+
+// readSchema reads the columns, indexes, checks and partitions of all tables.
+func (m *schema) readSchema(ctx context.Context, conn *sql.Conn, s server) error {
+	type indexed struct {
+		catalog.Column
+		index string
+	}
+	type partition struct { // with one of the tables above it, or a partitioned table itself
+		name, ancestor      catalog.Name
+		partitioned, isRoot bool
+	}
+	var indexes []indexed
+	var partitions []partition
+	err := database.ReadAll(ctx, conn,
+		database.Into(&m.all, s.query("columns"), func(c *column) []any {
+			kind := database.ScanType(s.Dialect, &c.Bits, &c.Unsigned, &c.Text)
+			return append(path(&c.Column), &c.Type, kind, &c.nullable, &c.fallback, &c.computed, &c.invisible, &c.expression, &c.identity, &c.required, &c.inherited)
+		}),
+		database.Into(&indexes, s.query("unique"), func(x *indexed) []any { return []any{&x.Table.Schema, &x.Table.Name, &x.index, &x.Name} }),
+		database.Into(&m.conditions, s.query("conditions"), func(c *condition) []any { return append(tableName(&c.table), &c.name, &c.text) }),
+		database.Into(&partitions, s.query("partitions"), func(p *partition) []any {
+			return []any{&p.name.Schema, &p.name.Name, &p.partitioned, &p.ancestor.Schema, &p.ancestor.Name, &p.isRoot}
+		}),
+	)
 	m.columns, m.of = by(m.all, func(c column) place { return exactPlace(c.Column) }), make(map[catalog.Name][]column)
 	for _, c := range m.all {
 		m.of[c.Table] = append(m.of[c.Table], c)
 	}
+	m.unique = make(map[catalog.Name][][]string)
+	for i, x := range indexes {
+		of := m.unique[x.Table]
+		if i == 0 || indexes[i-1].Table != x.Table || indexes[i-1].index != x.index {
+			of = append(of, nil)
+		}
+		of[len(of)-1] = append(of[len(of)-1], x.Name)
+		m.unique[x.Table] = of
+	}
+	m.roots, m.members, m.partitioned = make(map[catalog.Name]catalog.Name), make(map[catalog.Name][]catalog.Name), make(map[catalog.Name]bool)
+	for _, p := range partitions {
+		m.members[p.ancestor] = append(m.members[p.ancestor], p.name)
+		m.partitioned[p.name] = p.partitioned
+		if p.isRoot {
+			m.roots[p.name] = p.ancestor
+		}
+	}
 	return err
 }
+
+// root returns the partitioned table that a partition belongs to, or the table itself.
+func (m *schema) root(table catalog.Name) catalog.Name { return cmp.Or(m.roots[table], table) }
 
 // stored returns the columns of a table that aren't computed.
 func (m *schema) stored(table catalog.Name) (names []string) {
@@ -133,33 +182,4 @@ func (m *schema) stored(table catalog.Name) (names []string) {
 		}
 	}
 	return names
-}
-
-// uniques returns the columns of each unique index, by table. An expression has no name.
-func (s server) uniques(ctx context.Context, conn *sql.Conn) (map[catalog.Name][][]string, error) {
-	type row struct {
-		table         catalog.Name
-		index, column string
-	}
-	rows, err := database.List(ctx, conn, s.query("unique"), func(r *row) []any { return []any{&r.table.Schema, &r.table.Name, &r.index, &r.column} })
-	all := make(map[catalog.Name][][]string)
-	for i, r := range rows {
-		of := all[r.table]
-		if i == 0 || rows[i-1].table != r.table || rows[i-1].index != r.index {
-			of = append(of, nil)
-		}
-		of[len(of)-1] = append(of[len(of)-1], r.column)
-		all[r.table] = of
-	}
-	return all, err
-}
-
-// A condition is a CHECK constraint.
-type condition struct {
-	table      catalog.Name
-	name, text string
-}
-
-func (s server) conditions(ctx context.Context, conn *sql.Conn) ([]condition, error) {
-	return database.List(ctx, conn, s.query("conditions"), func(c *condition) []any { return []any{&c.table.Schema, &c.table.Name, &c.name, &c.text} })
 }

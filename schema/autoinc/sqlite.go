@@ -56,7 +56,7 @@ func rekeySQLite(ctx context.Context, conn *sql.Conn, p *planner) error {
 	if err != nil {
 		return err
 	}
-	r, err := p.rekeyPlan(ctx, conn, func(table catalog.Name) catalog.Name { return table })
+	r, err := p.rekeyPlan(ctx, conn)
 	if err != nil {
 		return err
 	}

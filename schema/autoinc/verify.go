@@ -110,14 +110,12 @@ type verifier struct {
 	server
 	schema
 	Verification
-	conn       *sql.Conn
-	plan       *Plan
-	ledger     ledger
-	entries    map[string]entry // the progress; nil if the plan was not applied here
-	report     catalog.Report
-	unique     map[catalog.Name][][]string // see uniques
-	conditions []condition
-	unsafe     []catalog.Name // tables without transactions
+	conn    *sql.Conn
+	plan    *Plan
+	ledger  ledger
+	entries map[string]entry // the progress; nil if the plan was not applied here
+	report  catalog.Report
+	unsafe  []catalog.Name // tables without transactions
 }
 
 func (v *verifier) say(subject string, verdict string, format string, args ...any) {
@@ -152,13 +150,7 @@ func (v *verifier) read(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := v.readColumns(ctx, v.conn, v.server); err != nil {
-		return err
-	}
-	if v.unique, err = v.uniques(ctx, v.conn); err != nil {
-		return err
-	}
-	if v.conditions, err = v.server.conditions(ctx, v.conn); err != nil {
+	if err := v.readSchema(ctx, v.conn, v.server); err != nil {
 		return err
 	}
 	if v.unsafe, err = database.List(ctx, v.conn, v.query("other engines"), tableName); err != nil {
