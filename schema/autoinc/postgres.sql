@@ -394,6 +394,13 @@ OVERRIDING SYSTEM VALUE
 -- name: check deferred
 SET CONSTRAINTS ALL IMMEDIATE
 
+-- name: guard function
+CREATE OR REPLACE FUNCTION {function} RETURNS trigger LANGUAGE plpgsql AS $snowkey$
+BEGIN
+	RAISE EXCEPTION 'snowkey: %.% is to be generated, and a key of this row was not', TG_TABLE_NAME, TG_ARGV[0] USING ERRCODE = 'check_violation';
+END
+$snowkey$
+
 -- name: create map
 CREATE TABLE {map} (old {type} NOT NULL, new bigint NOT NULL)
 

@@ -110,6 +110,7 @@ func (p *postgresPlanner) rekey(r rekeying) {
 		}
 	}
 	if !p.options.Online {
+		r.lost = lost
 		tx.exec("make the function that refuses a value without a new key", fmt.Sprintf("CREATE FUNCTION %s RETURNS bigint LANGUAGE plpgsql PARALLEL SAFE AS %s", lost+"(text, text)",
 			p.Literal("BEGIN RAISE EXCEPTION '% has the value %, which has no new key: "+unmappedRemedy+"', $1, $2; END")))
 	}
@@ -151,7 +152,7 @@ const rewritten, lost = "pg_temp.snowkey_rows", "pg_temp.snowkey_lost"
 
 // rewriting returns the steps that write the rows of a table again, with their new or old keys.
 func (p *postgresPlanner) rewriting(table catalog.Name, r rekeying, from, to string) []Step {
-	columns, name, key, kept := r.columns[table], p.name(table), r.keys[table].Column, r.kept(table)
+	columns, name, kept := r.columns[table], p.name(table), r.kept(table)
 	var aside, back []Step // triggers, and indexes, which are faster to build at once
 	for _, member := range p.family(table) {
 		for _, x := range p.partsOf(member, indexKinds+"t") {
@@ -162,8 +163,11 @@ func (p *postgresPlanner) rewriting(table catalog.Name, r rekeying, from, to str
 			back = append(back, x.again...)
 		}
 	}
-	var names, values []string
-	joins, alter := "", p.altered(columns, func(c catalog.Column) string {
+	names, values, joins := r.copied(p.server, table, slices.Sorted(slices.Values(p.stored(table))), from, to) // undo puts columns last, and the plan must stay the same
+	for i, name := range names {
+		values[i] += " AS " + p.Quote(name)
+	}
+	alter := p.altered(columns, func(c catalog.Column) string {
 		if to == "old" {
 			return c.Type + " USING NULL"
 		}
@@ -174,30 +178,12 @@ func (p *postgresPlanner) rewriting(table catalog.Name, r rekeying, from, to str
 	case to == "old":
 		alter += ", DROP COLUMN " + p.Quote(kept)
 	default:
-		names, values = []string{kept}, []string{"t." + p.Quote(key.Name) + " AS " + p.Quote(kept)}
-		alter += ", ADD COLUMN " + p.Quote(kept) + " " + key.Type
+		alter += ", ADD COLUMN " + p.Quote(kept) + " " + r.keys[table].Column.Type
 		unique := "UNIQUE "
 		if p.partitioned[table] {
 			unique = "" // a unique index of a partitioned table must have the columns that divide it
 		}
 		back = append(back, Step{Text: "make an index of the old keys", SQL: fmt.Sprintf("CREATE %sINDEX ON %s (%s)", unique, name, p.Quote(kept))})
-	}
-	byName := slices.SortedFunc(slices.Values(p.of[table]), func(a, b column) int { return strings.Compare(a.Name, b.Name) })
-	for i, c := range byName { // undo puts columns last, and the plan must stay the same
-		if c.computed {
-			continue
-		}
-		value := "t." + p.Quote(c.Name)
-		if has(columns, c.Column) {
-			otherwise := "NULL"
-			if to == "new" {
-				otherwise = fmt.Sprintf("CASE WHEN %s IS NOT NULL THEN %s(%s, %[1]s::text) END", value, lost, p.Literal(p.column(c.Column)))
-			}
-			join, other := r.join(p.server, c.Column, i, from, to, otherwise)
-			joins += join
-			value = other + " AS " + p.Quote(c.Name)
-		}
-		names, values = append(names, c.Name), append(values, value)
 	}
 	return slices.Concat([]Step{{
 		Text: "look up the new keys of " + name, Locks: fmt.Sprintf(postgresExclusive, name),

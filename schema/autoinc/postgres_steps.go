@@ -423,13 +423,7 @@ func (p *postgresPlanner) guard() {
 func (p *postgresPlanner) guardFunction(name catalog.Name) {
 	function := p.name(name) + "()"
 	p.add(Guard, Step{
-		Text: "make the function that refuses",
-		SQL: "CREATE OR REPLACE FUNCTION " + function + ` RETURNS trigger LANGUAGE plpgsql AS $snowkey$
-BEGIN
-	RAISE EXCEPTION 'snowkey: %.% is to be generated, and a key of this row was not', TG_TABLE_NAME, TG_ARGV[0] USING ERRCODE = 'check_violation';
-END
-$snowkey$`,
-		Unit: p.begin(), Locks: "nothing",
+		Text: "make the function that refuses", SQL: p.fill("guard function", "{function}", function), Unit: p.begin(), Locks: "nothing",
 		Done: fmt.Sprintf("SELECT count(*) FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace WHERE n.nspname = %s AND p.proname = %s",
 			p.Literal(name.Schema), p.Literal(name.Name)), Lasting: true,
 		Undo: []string{"DO $snowkey$ BEGIN DROP FUNCTION IF EXISTS " + function + "; EXCEPTION WHEN dependent_objects_still_exist THEN NULL; END $snowkey$"}, // another plan may still use it

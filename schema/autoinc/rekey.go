@@ -259,6 +259,7 @@ type rekeying struct {
 	held       map[place][]holding
 	references []catalog.Reference
 	keepOld    string // the column that tables get for their old keys, if any
+	lost       string // a function that fails for a value without a new key, if there is one
 }
 
 // kept returns the column that a table gets for its old keys, if any.
@@ -359,8 +360,11 @@ func (r rekeying) copied(s server, table catalog.Name, names []string, has, give
 	for i, name := range names {
 		value := "t." + s.Quote(name)
 		if _, other := r.held[place{table.Schema, table.Name, name}]; other {
-			var join string
-			join, value = r.join(s, catalog.Column{Table: table, Name: name}, i, has, gives, "NULL")
+			c, otherwise, join := catalog.Column{Table: table, Name: name}, "NULL", ""
+			if r.lost != "" && gives == "new" {
+				otherwise = fmt.Sprintf("CASE WHEN %s IS NOT NULL THEN %s(%s, %[1]s::text) END", value, r.lost, s.Literal(s.column(c)))
+			}
+			join, value = r.join(s, c, i, has, gives, otherwise)
 			joins += join
 		}
 		columns, values = append(columns, name), append(values, value)

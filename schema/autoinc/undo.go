@@ -224,14 +224,12 @@ func (a *applier) reverse(ctx context.Context, phase Phase, steps []Step, entrie
 }
 
 func (a *applier) undoSteps(ctx context.Context, phase Phase, steps []Step, entries map[string]entry) error {
-	for _, s := range steps {
-		if s.Run == locking {
-			// The statements that reverse a step may need a stronger lock than the step
-			// itself. We take that lock now, because taking it later could cause a
-			// deadlock with another session that holds a weaker one.
-			if err := a.lock(ctx, inMode(s, againstAll)); err != nil {
-				return failedStep(s, err)
-			}
+	if s := steps[0]; s.Run == locking {
+		// The statements that reverse a step may need a stronger lock than the step
+		// itself. We take that lock now, because taking it later could cause a
+		// deadlock with another session that holds a weaker one.
+		if err := a.lock(ctx, inMode(s, againstAll)); err != nil {
+			return failedStep(s, err)
 		}
 	}
 	for _, s := range slices.Backward(steps) {
