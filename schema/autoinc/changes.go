@@ -18,38 +18,30 @@ import (
 // The changes of a plan are the keys that stop counting, with all columns that hold them.
 // They are the same on every server. A planner turns them into steps.
 type changes struct {
-	server
 	schema
 	options  PlanOptions
-	compared *Plan // a plan that was made before, if it is to be compared with this one
-	report   catalog.Report
+	compared *Plan         // a plan that was made before, if it is to be compared with this one
 	keys     []catalog.Key // the keys to migrate
 	refusals []refusal
 	unseen   []string // for RekeyOptions, columns with values that contain keys
 }
 
-// readChanges finds out what a plan changes. It refuses what can't be migrated on any
-// server.
-func readChanges(ctx context.Context, conn *sql.Conn, s server, options PlanOptions, compared *Plan) (*changes, error) {
-	report, err := catalog.InspectConn(ctx, conn, options.Options)
-	if err != nil {
-		return nil, err
-	}
-	c := &changes{server: s, options: options, compared: compared, report: report}
-	if err := c.readSchema(ctx, conn, s); err != nil {
-		return nil, err
+// read finds out what a plan changes. It refuses what can't be migrated on any server.
+func (c *changes) read(ctx context.Context, conn *sql.Conn, s server) (err error) {
+	if c.schema, err = readSchema(ctx, conn, s, c.options.Options); err != nil {
+		return err
 	}
 	if err := c.choose(); err != nil {
-		return nil, err
+		return err
 	}
 	for _, k := range c.keys {
 		c.refuseKey(k)
 	}
 	c.refuseUndecided()
-	if compared == nil {
+	if c.compared == nil {
 		c.refuseConditions()
 	}
-	return c, nil
+	return nil
 }
 
 func (c *changes) refuse(column catalog.Column, remedy, format string, args ...any) {
@@ -268,10 +260,8 @@ func (c *changes) tables() (all []catalog.Name) {
 			all = append(all, fk.Child.Table)
 		}
 	}
-	slices.SortFunc(all, compareNames)
+	slices.SortFunc(all, func(a, b catalog.Name) int {
+		return cmp.Or(cmp.Compare(a.Schema, b.Schema), cmp.Compare(a.Name, b.Name))
+	})
 	return slices.Compact(all)
-}
-
-func compareNames(a, b catalog.Name) int {
-	return cmp.Or(cmp.Compare(a.Schema, b.Schema), cmp.Compare(a.Name, b.Name))
 }

@@ -306,12 +306,13 @@ func makePlan(ctx context.Context, conn *sql.Conn, options PlanOptions, compared
 	if options.Default != "" && s.Dialect != catalog.Postgres {
 		return nil, fmt.Errorf("autoinc: %s has no default that generates keys; plan without it (--default), and use a trigger, see docs/sql-default.md", s.Dialect)
 	}
-	read, plan := readChanges, s.syntax().plan
-	if options.Rekey != nil {
-		options.Rekey = options.Rekey.complete()
-		read, plan = readRekey, s.syntax().rekey
+	c, plan := &changes{options: options, compared: compared}, s.syntax().plan
+	if options.Rekey == nil {
+		err = c.read(ctx, conn, s)
+	} else {
+		plan = s.syntax().rekey
+		err = c.readRekey(ctx, conn, s)
 	}
-	c, err := read(ctx, conn, s, options, compared)
 	if err != nil {
 		return nil, err
 	}

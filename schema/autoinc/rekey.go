@@ -77,41 +77,38 @@ type holder struct {
 	typed bool
 }
 
-// readRekey finds out which keys and children get other values. It takes the place of
-// readChanges.
-func readRekey(ctx context.Context, conn *sql.Conn, s server, options PlanOptions, compared *Plan) (*changes, error) {
+// readRekey finds out which keys and children get other values. It takes the place of read.
+func (c *changes) readRekey(ctx context.Context, conn *sql.Conn, s server) (err error) {
+	options := &c.options
+	options.Rekey = options.Rekey.complete()
 	if options.LikelyChildren {
-		return nil, errors.New("autoinc: likely children have to be decided one by one, because their values are replaced; name each (Children, --child)")
+		return errors.New("autoinc: likely children have to be decided one by one, because their values are replaced; name each (Children, --child)")
 	}
 	if options.Online && s.Dialect == catalog.SQLite {
-		return nil, errors.New("autoinc: SQLite can't fill new keys while the application runs; plan without --online (Online)")
+		return errors.New("autoinc: SQLite can't fill new keys while the application runs; plan without --online (Online)")
 	}
 	if to := options.Rekey.To; !to.IsZero() && to.Before(options.Rekey.From) {
-		return nil, fmt.Errorf("autoinc: the times from %s to %s are in the wrong order", options.Rekey.From, options.Rekey.To)
+		return fmt.Errorf("autoinc: the times from %s to %s are in the wrong order", options.Rekey.From, options.Rekey.To)
 	}
-	report, err := catalog.InspectConn(ctx, conn, catalog.Options{Schemas: options.Schemas, OnlyDeclared: true})
-	if err != nil {
-		return nil, err
+	if c.schema, err = readSchema(ctx, conn, s, catalog.Options{Schemas: options.Schemas, OnlyDeclared: true}); err != nil {
+		return err
 	}
-	r := &rekeyer{changes: &changes{server: s, options: options, compared: compared, report: report}}
-	if err := r.readSchema(ctx, conn, s); err != nil {
-		return nil, err
-	}
+	r := &rekeyer{changes: c}
 	if r.primary, err = database.List(ctx, conn, s.query("primary"), path); err != nil {
-		return nil, err
+		return err
 	}
-	r.primary = slices.DeleteFunc(r.primary, func(c catalog.Column) bool { return !slices.Contains(report.Schemas, c.Table.Schema) })
+	r.primary = slices.DeleteFunc(r.primary, func(c catalog.Column) bool { return !slices.Contains(r.report.Schemas, c.Table.Schema) })
 	if err := r.choose(); err != nil {
-		return nil, err
+		return err
 	}
 	if err := r.follow(); err != nil {
-		return nil, err
+		return err
 	}
 	r.refuseSplit()
-	if compared != nil {
-		return r.changes, nil
+	if c.compared != nil {
+		return nil
 	}
-	return r.changes, r.refuseLikely(ctx, conn)
+	return r.refuseLikely(ctx, conn)
 }
 
 // choose selects the keys: those of the named tables, or those of all tables in the schemas

@@ -114,6 +114,8 @@ type condition struct {
 
 // A schema is what all planners and Verify know about tables.
 type schema struct {
+	server
+	report      catalog.Report
 	all         []column
 	columns     map[place]column
 	of          map[catalog.Name][]column
@@ -124,8 +126,8 @@ type schema struct {
 	partitioned map[catalog.Name]bool
 }
 
-// readSchema reads the columns, indexes, checks and partitions of all tables.
-func (m *schema) readSchema(ctx context.Context, conn *sql.Conn, s server) error {
+// readSchema inspects the keys, and reads the columns, indexes, checks and partitions of all tables.
+func readSchema(ctx context.Context, conn *sql.Conn, s server, options catalog.Options) (schema, error) {
 	type indexed struct {
 		catalog.Column
 		index string
@@ -136,7 +138,12 @@ func (m *schema) readSchema(ctx context.Context, conn *sql.Conn, s server) error
 	}
 	var indexes []indexed
 	var partitions []partition
-	err := database.ReadAll(ctx, conn,
+	report, err := catalog.InspectConn(ctx, conn, options)
+	if err != nil {
+		return schema{}, err
+	}
+	m := schema{server: s, report: report}
+	err = database.ReadAll(ctx, conn,
 		database.Into(&m.all, s.query("columns"), func(c *column) []any {
 			kind := database.ScanType(s.Dialect, &c.Bits, &c.Unsigned, &c.Text)
 			return append(path(&c.Column), &c.Type, kind, &c.nullable, &c.fallback, &c.computed, &c.invisible, &c.expression, &c.identity, &c.required, &c.inherited)
@@ -168,7 +175,7 @@ func (m *schema) readSchema(ctx context.Context, conn *sql.Conn, s server) error
 			m.roots[p.name] = p.ancestor
 		}
 	}
-	return err
+	return m, err
 }
 
 // root returns the partitioned table that a partition belongs to, or the table itself.

@@ -91,7 +91,7 @@ func Verify(ctx context.Context, db *sql.DB, plan *Plan) (Verification, error) {
 		return Verification{}, err
 	}
 	defer restore() // if this fails, the connection is unusable anyway
-	v := verifier{server: l.server, conn: conn, plan: plan, ledger: l}
+	v := verifier{conn: conn, plan: plan, ledger: l}
 	last := v.verifyInserts
 	if plan.rekeyed() {
 		last = v.verifyMaps
@@ -107,15 +107,13 @@ func Verify(ctx context.Context, db *sql.DB, plan *Plan) (Verification, error) {
 }
 
 type verifier struct {
-	server
 	schema
 	Verification
 	conn    *sql.Conn
 	plan    *Plan
 	ledger  ledger
 	entries map[string]entry // the progress; nil if the plan was not applied here
-	report  catalog.Report
-	unsafe  []catalog.Name // tables without transactions
+	unsafe  []catalog.Name   // tables without transactions
 }
 
 func (v *verifier) say(subject string, verdict string, format string, args ...any) {
@@ -143,14 +141,11 @@ func (v *verifier) none(ctx context.Context, subject, query, proven, refuted str
 // read reads the current catalog, and the progress.
 func (v *verifier) read(ctx context.Context) error {
 	var err error
-	v.report, err = catalog.InspectConn(ctx, v.conn, catalog.Options{Schemas: v.plan.schemas(), OnlyDeclared: true})
+	v.schema, err = readSchema(ctx, v.conn, v.ledger.server, catalog.Options{Schemas: v.plan.schemas(), OnlyDeclared: true})
 	if errors.Is(err, catalog.ErrSchema) { // in which case the columns will be refuted
-		v.report, err = catalog.InspectConn(ctx, v.conn, catalog.Options{OnlyDeclared: true})
+		v.schema, err = readSchema(ctx, v.conn, v.ledger.server, catalog.Options{OnlyDeclared: true})
 	}
 	if err != nil {
-		return err
-	}
-	if err := v.readSchema(ctx, v.conn, v.server); err != nil {
 		return err
 	}
 	if v.unsafe, err = database.List(ctx, v.conn, v.query("other engines"), tableName); err != nil {
