@@ -93,13 +93,21 @@ func (l ledger) read(ctx context.Context, q database.Querier) (map[string]entry,
 	return entries, nil
 }
 
-// own is find, but refuses to go on if another plan is unfinished.
+// own is find, but returns an error that wraps [ErrUnfinished] if a plan with another checksum
+// stopped in the middle of a phase.
 func (l ledger) own(ctx context.Context, q database.Querier) (map[string]entry, error) {
 	entries, err := l.find(ctx, q)
-	if err == nil && entries != nil {
-		err = l.refuseUnfinished(ctx, q)
+	if err != nil || entries == nil {
+		return nil, err
 	}
-	return entries, err
+	type row struct{ plan, step string }
+	rows, err := database.List(ctx, q, l.fill("unfinished", "{table}", l.name(l.table), "{plan}", l.Literal(l.sum)), func(r *row) []any { return []any{&r.plan, &r.step} })
+	if err != nil || len(rows) == 0 {
+		return entries, err
+	}
+	phase, _, _ := strings.Cut(rows[0].step, "/")
+	return nil, fail(ErrUnfinished, "the plan %.12s… has stopped in the phase %s, and the catalog does not show what it has dropped; apply that plan to the end of the phase, or delete its rows from %s if you have undone it by hand",
+		rows[0].plan, phase, l.name(l.table))
 }
 
 // write adds an entry, or replaces the existing one.
@@ -121,17 +129,4 @@ func (l ledger) drop(ctx context.Context, s session) error {
 		return err
 	}
 	return l.exec(ctx, s, "DROP TABLE %s", l.name(l.table))
-}
-
-// refuseUnfinished returns an error that wraps [ErrUnfinished] if a plan with another
-// checksum stopped in the middle of a phase.
-func (l ledger) refuseUnfinished(ctx context.Context, q database.Querier) error {
-	type row struct{ plan, step string }
-	rows, err := database.List(ctx, q, l.fill("unfinished", "{table}", l.name(l.table), "{plan}", l.Literal(l.sum)), func(r *row) []any { return []any{&r.plan, &r.step} })
-	if err != nil || len(rows) == 0 {
-		return err
-	}
-	phase, _, _ := strings.Cut(rows[0].step, "/")
-	return fail(ErrUnfinished, "the plan %.12s… has stopped in the phase %s, and the catalog does not show what it has dropped; apply that plan to the end of the phase, or delete its rows from %s if you have undone it by hand",
-		rows[0].plan, phase, l.name(l.table))
 }

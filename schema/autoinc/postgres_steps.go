@@ -396,7 +396,13 @@ func (p *postgresPlanner) guard() {
 		function := catalog.Name{Schema: k.Column.Table.Schema, Name: database.GuardPrefix}
 		if !made[function.Schema] {
 			made[function.Schema] = true
-			p.guardFunction(function)
+			called := p.name(function) + "()"
+			p.add(Guard, Step{
+				Text: "make the function that refuses", SQL: p.fill("guard function", "{function}", called), Unit: p.begin(), Locks: "nothing",
+				Done: fmt.Sprintf("SELECT count(*) FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace WHERE n.nspname = %s AND p.proname = %s",
+					p.Literal(function.Schema), p.Literal(function.Name)), Lasting: true,
+				Undo: []string{"DO $snowkey$ BEGIN DROP FUNCTION IF EXISTS " + called + "; EXCEPTION WHEN dependent_objects_still_exist THEN NULL; END $snowkey$"}, // another plan may still use it
+			})
 		}
 		tables := []catalog.Name{k.Column.Table}
 		if !k.Partitioned {
@@ -417,15 +423,4 @@ func (p *postgresPlanner) guard() {
 			})
 		}
 	}
-}
-
-// guardFunction makes the function that refuses rows.
-func (p *postgresPlanner) guardFunction(name catalog.Name) {
-	function := p.name(name) + "()"
-	p.add(Guard, Step{
-		Text: "make the function that refuses", SQL: p.fill("guard function", "{function}", function), Unit: p.begin(), Locks: "nothing",
-		Done: fmt.Sprintf("SELECT count(*) FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace WHERE n.nspname = %s AND p.proname = %s",
-			p.Literal(name.Schema), p.Literal(name.Name)), Lasting: true,
-		Undo: []string{"DO $snowkey$ BEGIN DROP FUNCTION IF EXISTS " + function + "; EXCEPTION WHEN dependent_objects_still_exist THEN NULL; END $snowkey$"}, // another plan may still use it
-	})
 }
