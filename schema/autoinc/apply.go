@@ -177,13 +177,7 @@ func (a *applier) apply(ctx context.Context) (Phase, error) {
 	if err := a.compare(ctx, phase, entries); err != nil {
 		return Phase{}, err
 	}
-	err = a.patiently(ctx, func() error {
-		if err := a.ledger.create(ctx, a.conn); err != nil {
-			return err
-		}
-		return a.ledger.forget(ctx, a.conn, control) // which was for an earlier Apply
-	})
-	if err != nil {
+	if err := a.patiently(ctx, func() error { return a.ledger.begin(ctx, a.conn) }); err != nil {
 		return Phase{}, err
 	}
 	for _, steps := range phase.Transactions() {
@@ -208,24 +202,22 @@ func (a *applier) entries(ctx context.Context) (map[string]entry, error) {
 		if phase.Name == Fence && a.plan.phase(Drop).begun(entries) {
 			continue // once the counter is gone, the fence is no longer needed
 		}
-		for _, s := range phase.Steps {
-			if !s.Lasting || !entries[s.ID].taken() {
-				continue
-			}
-			held, err := a.asked(ctx, s)
-			if err != nil {
-				return nil, err
+		for _, steps := range phase.Transactions() {
+			held := true
+			for _, s := range steps {
+				if held && s.Lasting && entries[s.ID].taken() {
+					if held, err = a.asked(ctx, s); err != nil {
+						return nil, err
+					}
+				}
 			}
 			if held {
 				continue
 			}
-			gone := []string{string(phase.Name)}
-			for _, other := range phase.Steps {
-				// In this phase, later steps depend on earlier ones.
-				if phase.Name == Widen || other.ID == s.ID || s.Unit != 0 && other.Unit == s.Unit {
-					gone = append(gone, other.ID)
-				}
+			if phase.Name == Widen { // in which later steps depend on earlier ones
+				steps = phase.Steps
 			}
+			gone := append(ids(steps), string(phase.Name))
 			for _, id := range gone {
 				delete(entries, id)
 			}

@@ -53,9 +53,14 @@ func (l ledger) exists(ctx context.Context, q database.Querier) (bool, error) {
 	return true, nil
 }
 
-func (l ledger) create(ctx context.Context, s session) error {
-	if there, err := l.exists(ctx, s); err != nil || there {
+// begin creates the table. If it exists, begin deletes what Control has said to an earlier Apply.
+func (l ledger) begin(ctx context.Context, s session) error {
+	there, err := l.exists(ctx, s)
+	switch {
+	case err != nil:
 		return err
+	case there:
+		return l.forget(ctx, s, control)
 	}
 	return l.exec(ctx, s, "%s", l.fill("create ledger", "{table}", l.name(l.table)))
 }

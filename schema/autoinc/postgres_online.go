@@ -303,6 +303,14 @@ func (p *postgresPlanner) addReference(r catalog.Reference) string {
 	return add + " NOT VALID"
 }
 
+// restoreReference returns SQL that adds a foreign key as it was.
+func (p *postgresPlanner) restoreReference(r catalog.Reference) string {
+	if r.Valid {
+		return p.alter(r.Child) + "ADD " + p.constraint(r)
+	}
+	return p.addReference(r)
+}
+
 func (p *postgresPlanner) dropReference(r catalog.Reference) string {
 	return p.alter(r.Child) + "DROP CONSTRAINT IF EXISTS " + p.Quote(r.Name)
 }
@@ -452,11 +460,7 @@ func (p *postgresPlanner) narrowAgain(table catalog.Name, references []catalog.R
 			undo = append(undo, p.dropReference(c))
 		}
 		for _, c := range copies { // each copy has a name of its own
-			sql := p.alter(c.Child) + "ADD " + p.constraint(c)
-			if !c.Valid {
-				sql += " NOT VALID"
-			}
-			add = append(add, sql)
+			add = append(add, p.restoreReference(c))
 		}
 	}
 	return slices.Concat(undo, p.narrowed(table), add)

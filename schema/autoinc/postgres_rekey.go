@@ -88,14 +88,10 @@ func (p *postgresPlanner) rekey(r rekeying) {
 	views := p.dropViews(tx, r.all()[0], r.tables...)
 	var again []Step
 	for _, f := range r.references {
-		drop, add := p.alter(f.Child)+"DROP CONSTRAINT "+p.Quote(f.Name), p.alter(f.Child)+"ADD "+p.constraint(f)
-		unchecked := add + " NOT VALID"
-		if !f.Valid {
-			add = unchecked
-		}
+		drop, add := p.alter(f.Child)+"DROP CONSTRAINT "+p.Quote(f.Name), p.restoreReference(f)
 		tx.exec("drop the foreign key "+p.Quote(f.Name)+", which is added again below", drop, add)
-		if p.options.Online && !p.partitioned[f.Child] {
-			add = unchecked
+		if p.options.Online {
+			add = p.addReference(f)
 		}
 		again = append(again, Step{Text: "add the foreign key " + p.Quote(f.Name) + " again", SQL: add, Undo: []string{drop}})
 	}
