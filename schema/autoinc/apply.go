@@ -136,7 +136,7 @@ func withApplier(ctx context.Context, db *sql.DB, plan *Plan, options ApplyOptio
 	}
 	a.options.BatchSize = cmp.Or(max(options.BatchSize, 0), 10_000)
 	a.options.MaxLag = cmp.Or(max(options.MaxLag, 0), 10*time.Second)
-	a.options.LockTimeout = cmp.Or(max(options.LockTimeout, 0), a.syntax().lockTimeout)
+	a.options.LockTimeout = cmp.Or(max(options.LockTimeout, 0), dialects[a.Dialect].lockTimeout)
 	if a.IsMySQL() && db.Stats().MaxOpenConnections != 1 {
 		if a.watch, err = db.Conn(ctx); err != nil {
 			return fmt.Errorf("autoinc: %w", err)

@@ -13,8 +13,8 @@ import (
 // and MariaDB, these variables of the session have them.
 const rangeAfter, rangeLast = "@snowkey_after", "@snowkey_last"
 
-// A batched is what the Size of a step returns: the last block or key of a range, and of all. If
-// the step gives rows new keys, it is a row's number in the order, and the time of the row.
+// A batched is what the Size of a step returns: the last block or key of a range, and of all, and 0.
+// If the step gives rows new keys, it is a row's number in the order, and the time of the row.
 type batched struct{ last, end, at int64 }
 
 // backfill runs the SQL of a step, or what reverses it, for one range of blocks or keys at a
@@ -27,15 +27,11 @@ func (a *applier) backfill(ctx context.Context, s Step, sql string, before entry
 	if a.IsMySQL() && paced {
 		most = max(most/10, 1) // writers wait for longer than on Postgres
 	}
-	columns := 2
-	if s.Run == assigning {
-		columns = 3
-	}
 	for rows := most; after < end; {
 		if err := a.throttle(ctx); err != nil {
 			return err
 		}
-		next, err := database.List(ctx, a.conn, s.Size, func(b *batched) []any { return []any{&b.last, &b.end, &b.at}[:columns] }, after, rows)
+		next, err := database.List(ctx, a.conn, s.Size, func(b *batched) []any { return []any{&b.last, &b.end, &b.at} }, after, rows)
 		if err != nil || len(next) == 0 || next[0].last == math.MinInt64 {
 			return err
 		}

@@ -235,8 +235,10 @@ WITH RECURSIVE uses AS (
 	SELECT oid AS view, 0 AS level FROM pg_class WHERE relkind IN ('v', 'm')
 	UNION SELECT u.view, l.level + 1 FROM levels l JOIN uses u ON u.used = l.view WHERE l.level < 50
 )
-SELECT n.nspname, v.relname, k.kind, pg_get_userbyid(v.relowner),
-	(SELECT json_agg(json_build_object('text', p.text, 'sql', p.sql) ORDER BY p.place, p.sql) FROM (
+SELECT n.nspname, v.relname, pg_get_userbyid(v.relowner),
+	(SELECT json_agg(json_build_object('text', p.text, 'sql', p.sql, 'locks', 'the view',
+		'undo', CASE WHEN p.place = 1 THEN json_build_array(format('DROP %s %s', k.kind, v.oid::regclass)) END,
+		'rewrites', CASE WHEN p.place = 1 AND v.relkind = 'm' THEN 'computes all of its rows' END) ORDER BY p.place, p.sql) FROM (
 		SELECT 1, 'create the view ' || v.oid::regclass || ' again', 'CREATE ' || k.kind || ' ' || v.oid::regclass || coalesce(' WITH (' || array_to_string(v.reloptions, ', ') || ')', '')
 			|| E' AS\n' || rtrim(pg_get_viewdef(v.oid), ';') || CASE WHEN v.relispopulated THEN '' ELSE ' WITH NO DATA' END
 		UNION ALL SELECT 2, 'create its index again', pg_get_indexdef(x.indexrelid) FROM pg_index x WHERE x.indrelid = v.oid

@@ -80,9 +80,6 @@ func (p *postgresPlanner) readOnline(ctx context.Context, conn *sql.Conn) error 
 // refuseOnline refuses a column that can't be replaced.
 func (p *postgresPlanner) refuseOnline(c catalog.Column, obstacles []obstacle) {
 	remedy := fmt.Sprintf("plan without --online, or drop it, apply the phase %s, and create it again", p.phase)
-	if p.phase == Widen {
-		p.refuseAlter(c)
-	}
 	everywhere := p.everywhere([]catalog.Column{c, {Table: c.Table, Name: p.fresh(c)}})
 	for _, o := range obstacles {
 		if has(everywhere, o.Column) {
@@ -253,7 +250,7 @@ func (p *postgresPlanner) filling(table catalog.Name) Step {
 		Text: "fill the new columns of " + p.name(table), Run: Backfill,
 		SQL: fmt.Sprintf("UPDATE %s AS t SET %s WHERE ctid >= ('(' || greatest($1::bigint, 0) || ',0)')::tid AND ctid < ('(' || $2::bigint || ',0)')::tid AND (%s)",
 			p.name(table), strings.Join(sets, ", "), strings.Join(differ, " OR ")),
-		Size: fmt.Sprintf("SELECT least(greatest($1::bigint, 0) + greatest($2::bigint / rows, 1), blocks), blocks FROM (SELECT pg_relation_size(c.oid) / current_setting('block_size')::bigint AS blocks, CASE WHEN c.relpages > 0 AND c.reltuples > 0 THEN ceil(c.reltuples / c.relpages)::bigint ELSE 50 END AS rows FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = %s AND c.relname = %s) AS size",
+		Size: fmt.Sprintf("SELECT least(greatest($1::bigint, 0) + greatest($2::bigint / rows, 1), blocks), blocks, 0 FROM (SELECT pg_relation_size(c.oid) / current_setting('block_size')::bigint AS blocks, CASE WHEN c.relpages > 0 AND c.reltuples > 0 THEN ceil(c.reltuples / c.relpages)::bigint ELSE 50 END AS rows FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = %s AND c.relname = %s) AS size",
 			p.Literal(table.Schema), p.Literal(table.Name)),
 		Locks: "the rows of a batch, for a moment", Rewrites: "every row, a batch at a time",
 	}
@@ -358,7 +355,7 @@ func (p *postgresPlanner) swap(table catalog.Name) {
 	p.swapColumns(tx, table, p.narrowAgain(table, undone), p.narrowable(table, undone))
 	p.widenSequences(tx, table)
 	p.addLate(tx, references)
-	p.makeViews(tx, views)
+	tx.add(views...)
 }
 
 // swapColumns drops the old columns, and lets the new ones take their place. The undo is that

@@ -124,7 +124,7 @@ func (p *postgresPlanner) rekey(r rekeying) {
 		tx.exec("drop the function", "DROP FUNCTION "+lost+"(text, text)")
 	}
 	tx.add(again...)
-	p.makeViews(tx, views)
+	tx.add(views...)
 	if p.options.Online {
 		for _, f := range r.references {
 			p.validateReference(f)

@@ -24,6 +24,9 @@ func planPostgres(ctx context.Context, conn *sql.Conn, p *planner) error {
 	for _, k := range p.keys {
 		pg.refuseCounter(k)
 	}
+	for _, c := range pg.widened.all() {
+		pg.refuseAlter(c)
+	}
 	if err := pg.resolveDefault(ctx, conn); err != nil {
 		return err
 	}
@@ -181,9 +184,6 @@ func (p *postgresPlanner) widen() {
 	p.note(Widen, "A statement that a client has prepared, and that returns a column whose type has changed, fails once (0A000, cached plan must not change result type): have clients connect again, or try again.")
 	for _, table := range p.widened.tables {
 		columns := p.widened.columns[table]
-		for _, c := range columns {
-			p.refuseAlter(c)
-		}
 		references := p.held(p.everywhere(columns))
 		for _, r := range references {
 			if p.root(r.Parent) == table && r.Parent != table && slices.ContainsFunc(columns, func(c catalog.Column) bool { return slices.Contains(r.Keys, c.Name) }) {
@@ -209,7 +209,7 @@ func (p *postgresPlanner) widenTable(table catalog.Name, columns []catalog.Colum
 		Done:       p.wide(table), Lasting: true,
 	})
 	p.widenSequences(tx, table)
-	p.makeViews(tx, views)
+	tx.add(views...)
 }
 
 // widenSequences lets the sequences of a table's columns count beyond 32 bits.

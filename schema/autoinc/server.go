@@ -58,15 +58,11 @@ type dialect struct {
 	lockTimeout time.Duration // the default for ApplyOptions
 }
 
-// syntax returns the dialect of the server.
-func (s server) syntax() dialect {
-	switch s.Dialect {
-	case catalog.Postgres:
-		return dialect{planPostgres, rekeyPostgres, 100 * time.Millisecond}
-	case catalog.SQLite:
-		return dialect{planSQLite, rekeySQLite, 5 * time.Second}
-	}
-	return dialect{planMySQL, rekeyMySQL, 100 * time.Millisecond}
+var dialects = map[catalog.Dialect]dialect{
+	catalog.Postgres: {planPostgres, rekeyPostgres, 100 * time.Millisecond},
+	catalog.MySQL:    {planMySQL, rekeyMySQL, 100 * time.Millisecond},
+	catalog.MariaDB:  {planMySQL, rekeyMySQL, 100 * time.Millisecond},
+	catalog.SQLite:   {planSQLite, rekeySQLite, 5 * time.Second},
 }
 
 // path returns the scan destinations for the name of a column.
