@@ -149,57 +149,54 @@ func (r *rekeyer) choose() error {
 
 // follow finds the children of each key, and their children.
 func (r *rekeyer) follow() error {
-	var links []catalog.ForeignKey // from each child
-	for _, f := range r.report.References {
-		for i, name := range f.Columns {
-			child := r.columns[place{f.Child.Schema, f.Child.Name, name}].Column
-			links = append(links, catalog.ForeignKey{Child: child, Parent: catalog.Column{Table: f.Parent, Name: f.Keys[i]}})
-		}
-	}
-	for _, fk := range r.options.Children {
-		child, err := r.find(fk.Child)
-		if err == nil && fk.TypeColumn != "" {
-			_, err = r.find(catalog.Column{Table: child.Table, Name: fk.TypeColumn})
-		}
-		if err != nil {
-			return err
-		}
-		fk.Child, fk.Undeclared = child.Column, true
-		links = append(links, fk)
-	}
 	r.holders = make(map[place]holder)
 	for _, k := range r.keys {
 		r.holders[exactPlace(k.Column)] = holder{key: k.Column}
 	}
-	used := make([]bool, len(links))
+	used := make([]bool, len(r.options.Children))
 	for i := range r.keys {
 		k := &r.keys[i]
 		r.refuseRekey(k.Column, true)
 		columns := []catalog.Column{k.Column}
+		add := func(child column, parent catalog.Column, fk catalog.ForeignKey) {
+			fk.Child, fk.Parent = child.Column, parent
+			k.ForeignKeys = append(k.ForeignKeys, fk)
+			at, typed := exactPlace(child.Column), fk.TypeColumn != ""
+			switch other, known := r.holders[at]; {
+			case !known:
+				r.holders[at] = holder{k.Column, typed}
+				r.refuseRekey(child.Column, false)
+				columns = append(columns, child.Column)
+			case typed != other.typed || !typed && !same(other.key, k.Column):
+				r.refuse(child.Column, "leave out the table whose key is itself a child's (Except, --except), since it follows its parent", "it holds keys of %s and of %s", r.column(other.key), r.column(k.Column))
+			}
+		}
 		for j := 0; j < len(columns); j++ { // the slice grows as we go
-			for n, fk := range links {
+			for _, f := range r.report.References {
+				if at := slices.Index(f.Keys, columns[j].Name); at >= 0 && f.Parent == columns[j].Table {
+					add(r.columns[place{f.Child.Schema, f.Child.Name, f.Columns[at]}], columns[j], catalog.ForeignKey{})
+				}
+			}
+			for n, fk := range r.options.Children {
 				if fk.Parent.Name != columns[j].Name || !named(fk.Parent.Table, columns[j].Table) {
 					continue
 				}
-				used[n], fk.Parent = true, columns[j]
-				k.ForeignKeys = append(k.ForeignKeys, fk)
-				at, typed := exactPlace(fk.Child), fk.TypeColumn != ""
-				switch other, known := r.holders[at]; {
-				case !known:
-					r.holders[at] = holder{k.Column, typed}
-					r.refuseRekey(fk.Child, false)
-					columns = append(columns, fk.Child)
-				case typed != other.typed || !typed && !same(other.key, k.Column):
-					r.refuse(fk.Child, "leave out the table whose key is itself a child's (Except, --except), since it follows its parent", "it holds keys of %s and of %s", r.column(other.key), r.column(k.Column))
+				child, err := r.find(fk.Child)
+				if err == nil && fk.TypeColumn != "" {
+					_, err = r.find(catalog.Column{Table: child.Table, Name: fk.TypeColumn})
 				}
+				if err != nil {
+					return err
+				}
+				used[n], fk.Undeclared = true, true
+				add(child, columns[j], fk)
 			}
 		}
 	}
-	for n, fk := range links {
-		if fk.Undeclared && !used[n] && len(r.keys) > 0 {
-			return fmt.Errorf("autoinc: %w: the child %s needs a parent among the keys that are replaced, and has %q; name it, and for keys of several tables also the type, as in --child items.owner_id=users.id,owner_type=User",
-				catalog.ErrColumn, r.column(fk.Child), strings.Trim(fk.Parent.Table.Name+"."+fk.Parent.Name, "."))
-		}
+	if n := slices.Index(used, false); n >= 0 && len(r.keys) > 0 {
+		fk := r.options.Children[n]
+		return fmt.Errorf("autoinc: %w: the child %s needs a parent among the keys that are replaced, and has %q; name it, and for keys of several tables also the type, as in --child items.owner_id=users.id,owner_type=User",
+			catalog.ErrColumn, r.column(fk.Child), strings.Trim(fk.Parent.Table.Name+"."+fk.Parent.Name, "."))
 	}
 	return nil
 }
