@@ -125,11 +125,11 @@ func Apply(ctx context.Context, db *sql.DB, plan *Plan, options ApplyOptions) (p
 
 // withApplier calls f with an applier that has its own connection.
 func withApplier(ctx context.Context, db *sql.DB, plan *Plan, options ApplyOptions, f func(*applier) error) error {
-	conn, l, err := plan.open(ctx, db)
+	l, err := plan.open(ctx, db)
 	if err != nil {
 		return err
 	}
-	a := &applier{server: l.server, conn: conn, plan: plan, options: options, ledger: l}
+	a := &applier{ledger: l, plan: plan, options: options}
 	defer a.close(ctx)
 	if options.Phase != "" && !slices.ContainsFunc(plan.Phases, func(p Phase) bool { return p.Name == options.Phase }) {
 		return fail(ErrPhase, "there is no phase %q; there are %q", string(options.Phase), phaseNames)
@@ -151,11 +151,9 @@ func withApplier(ctx context.Context, db *sql.DB, plan *Plan, options ApplyOptio
 
 // An applier applies or reverses steps on a single connection.
 type applier struct {
-	server
-	conn    *sql.Conn
+	ledger
 	plan    *Plan
 	options ApplyOptions
-	ledger  ledger
 	phase   PhaseName // the phase that is being applied or reversed
 	current []Step    // and those of its steps that belong to the same transaction
 	watch   *sql.Conn // on MySQL and MariaDB, a second connection, unless the pool allows only one
@@ -177,7 +175,7 @@ func (a *applier) apply(ctx context.Context) (Phase, error) {
 	if err := a.compare(ctx, phase, entries); err != nil {
 		return Phase{}, err
 	}
-	if err := a.patiently(ctx, func() error { return a.ledger.begin(ctx, a.conn) }); err != nil {
+	if err := a.patiently(ctx, func() error { return a.ledger.begin(ctx) }); err != nil {
 		return Phase{}, err
 	}
 	for _, steps := range phase.Transactions() {
@@ -191,7 +189,7 @@ func (a *applier) apply(ctx context.Context) (Phase, error) {
 // entries reads the progress. It returns nil if the table doesn't exist. Entries of
 // steps that somebody has since reversed by hand are deleted and left out.
 func (a *applier) entries(ctx context.Context) (map[string]entry, error) {
-	entries, err := a.ledger.own(ctx, a.conn)
+	entries, err := a.ledger.own(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -221,7 +219,7 @@ func (a *applier) entries(ctx context.Context) (map[string]entry, error) {
 			for _, id := range gone {
 				delete(entries, id)
 			}
-			if err := a.patiently(ctx, func() error { return a.ledger.forget(ctx, a.conn, gone...) }); err != nil {
+			if err := a.patiently(ctx, func() error { return a.ledger.forget(ctx, gone...) }); err != nil {
 				return nil, err
 			}
 		}
@@ -375,7 +373,7 @@ func (a *applier) together(ctx context.Context, steps []Step) error {
 	err := a.inTransaction(ctx, steps, func() error {
 		// Another Apply may have been faster if there is no lock to keep it out, as on
 		// SQLite.
-		entries, err := a.ledger.read(ctx, a.conn)
+		entries, err := a.ledger.read(ctx)
 		if err != nil || entries[steps[0].ID].taken() {
 			return err
 		}
@@ -468,7 +466,7 @@ func (a *applier) record(ctx context.Context, id string, e entry) error {
 	if err := a.at(ctx, "record "+id+" "+string(e.state)); err != nil {
 		return err
 	}
-	return a.ledger.write(ctx, a.conn, id, e)
+	return a.ledger.write(ctx, id, e)
 }
 
 // asked runs the step's Done query, if it has one, to find out whether the step was applied.

@@ -274,8 +274,8 @@ func NewPlan(ctx context.Context, db *sql.DB, options PlanOptions) (*Plan, error
 	if err != nil {
 		return nil, err
 	}
-	l := ledger{server: plan.server(), table: plan.progress} // without a sum, every plan is another one
-	if _, err := l.own(ctx, conn); err != nil {
+	l := ledger{server: plan.server(), conn: conn, table: plan.progress} // without a sum, every plan is another one
+	if _, err := l.own(ctx); err != nil {
 		return nil, err
 	}
 	return plan, nil

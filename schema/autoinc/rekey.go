@@ -49,14 +49,6 @@ const (
 
 var rekeyPhases = []PhaseName{MapKeys, Rekey}
 
-// complete returns the options with the defaults filled in.
-func (o RekeyOptions) complete() *RekeyOptions {
-	if len(o.Times) == 0 {
-		o.Times = []string{"created_at"}
-	}
-	return &o
-}
-
 // mapPrefix begins the names of the tables with the old and the new keys, and orderPrefix
 // those of tables with the order of the rows, which exist while a map is filled.
 const mapPrefix, orderPrefix = "snowkey_map", "snowkey_order"
@@ -79,8 +71,11 @@ type holder struct {
 
 // readRekey finds out which keys and children get other values. It takes the place of read.
 func (c *changes) readRekey(ctx context.Context, conn *sql.Conn, s server) (err error) {
-	options := &c.options
-	options.Rekey = options.Rekey.complete()
+	options, rekey := &c.options, *c.options.Rekey
+	if len(rekey.Times) == 0 {
+		rekey.Times = []string{"created_at"}
+	}
+	options.Rekey = &rekey
 	if options.LikelyChildren {
 		return errors.New("autoinc: likely children have to be decided one by one, because their values are replaced; name each (Children, --child)")
 	}

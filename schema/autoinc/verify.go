@@ -78,20 +78,20 @@ func (v Verification) WriteText(w io.Writer) error {
 // counter that isn't part of the plan, the counter keeps a gap. Verify returns the same
 // errors as [catalog.Inspect].
 func Verify(ctx context.Context, db *sql.DB, plan *Plan) (Verification, error) {
-	conn, l, err := plan.open(ctx, db)
+	l, err := plan.open(ctx, db)
 	if err != nil {
 		return Verification{}, err
 	}
-	defer conn.Close()
+	defer l.conn.Close()
 	if len(plan.keys) == 0 {
 		return Verification{}, nil
 	}
-	restore, err := l.Set(ctx, conn, append(l.settings("plain"), l.settings("wait")...)...)
+	restore, err := l.Set(ctx, l.conn, append(l.settings("plain"), l.settings("wait")...)...)
 	if err != nil {
 		return Verification{}, err
 	}
 	defer restore() // if this fails, the connection is unusable anyway
-	v := verifier{conn: conn, plan: plan, ledger: l}
+	v := verifier{conn: l.conn, plan: plan, ledger: l}
 	last := v.verifyInserts
 	if plan.rekeyed() {
 		last = v.verifyMaps
@@ -151,7 +151,7 @@ func (v *verifier) read(ctx context.Context) error {
 	if v.unsafe, err = database.List(ctx, v.conn, v.query("other engines"), tableName); err != nil {
 		return err
 	}
-	v.entries, err = v.ledger.find(ctx, v.conn)
+	v.entries, err = v.ledger.find(ctx)
 	return err
 }
 
