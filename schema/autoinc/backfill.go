@@ -19,7 +19,7 @@ type batched struct{ last, end, at int64 }
 
 // backfill runs the SQL of a step, or what reverses it, for one range of blocks or keys at a
 // time, up to the last one that existed when it began. Later rows don't need it, because a
-// trigger already fills them. Each range is recorded, and may be repeated.
+// trigger already fills them. Each range is recorded in its transaction.
 func (a *applier) backfill(ctx context.Context, s Step, sql string, before entry) error {
 	after, end := int64(math.MinInt64), int64(math.MaxInt64)
 	_, _ = fmt.Sscanf(before.detail, "%d of %d", &after, &end) // there is no detail at first
@@ -56,7 +56,7 @@ func (a *applier) backfill(ctx context.Context, s Step, sql string, before entry
 				}
 				args = nil
 			}
-			do := func() error {
+			return a.inTransaction(whole, []Step{s}, func() error { // a row must not get two keys
 				_, err := a.conn.ExecContext(whole, sql, args...)
 				if paced {
 					rows = pace(rows, most, time.Since(began))
@@ -65,11 +65,7 @@ func (a *applier) backfill(ctx context.Context, s Step, sql string, before entry
 					return err
 				}
 				return a.record(whole, s.ID, entry{started, fmt.Sprintf("%d of %d", last, end)})
-			}
-			if s.Run == assigning { // a row must not get two keys
-				return a.inTransaction(whole, []Step{s}, do)
-			}
-			return do()
+			})
 		})
 		if err != nil {
 			return err

@@ -40,8 +40,7 @@ func (p *postgresPlanner) widenOnline(ctx context.Context, conn *sql.Conn) error
 		p.validate(table, "prove that the new columns are filled in every row", equal)
 	}
 	for _, table := range tables {
-		p.check(table)
-		p.index(table)
+		p.makeParts(table)
 	}
 	references := p.held(p.everywhere(p.widened.all()))
 	for _, r := range references {

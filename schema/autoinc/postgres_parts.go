@@ -144,21 +144,6 @@ func (p *postgresPlanner) narrowed(table catalog.Name) (undo []string) {
 	return slices.Concat(undo, []string{narrow}, again)
 }
 
-// check adds checks on the new columns next to the old checks, which will be dropped
-// together with the old columns.
-func (p *postgresPlanner) check(table catalog.Name) {
-	for _, member := range p.family(table) {
-		for _, x := range p.partsOf(member, "c") {
-			fresh := p.own(checkPrefix, x.name)
-			p.transaction(p.phase, againstAll, nil, table).exec("add a check like "+p.Quote(x.name)+" of the new columns of "+p.name(member),
-				fmt.Sprintf("%sADD CONSTRAINT %s %s NOT VALID", p.alter(member), fresh, x.definition), p.alter(member)+"DROP CONSTRAINT IF EXISTS "+fresh)
-			if x.detail == "" {
-				p.validate(member, "check it on every row", []string{fresh})
-			}
-		}
-	}
-}
-
 // validate adds steps that check constraints on every row of a table, one partition at
 // a time.
 func (p *postgresPlanner) validate(table catalog.Name, text string, constraints []string) {
@@ -171,14 +156,21 @@ func (p *postgresPlanner) validate(table catalog.Name, text string, constraints 
 	}
 }
 
-// index creates the indexes on the new columns. For a partitioned table, the partitions
+// makeParts creates the indexes of the new columns, and checks on them next to the old checks,
+// which will be dropped together with the old columns. For a partitioned table, the partitions
 // get their indexes first, and Postgres then attaches these to the index of the table.
 // There's no way to turn an index of a partitioned table into a constraint, so
 // constraints of such a table are left to the swap.
-func (p *postgresPlanner) index(table catalog.Name) {
+func (p *postgresPlanner) makeParts(table catalog.Name) {
 	for _, member := range p.family(table) {
-		for _, x := range p.partsOf(member, indexKinds) {
-			switch {
+		for _, x := range p.partsOf(member, indexKinds+"c") {
+			switch fresh := p.own(checkPrefix, x.name); {
+			case x.kind == "c":
+				p.transaction(p.phase, againstAll, nil, table).exec("add a check like "+p.Quote(x.name)+" of the new columns of "+p.name(member),
+					fmt.Sprintf("%sADD CONSTRAINT %s %s NOT VALID", p.alter(member), fresh, x.definition), p.alter(member)+"DROP CONSTRAINT IF EXISTS "+fresh)
+				if x.detail == "" {
+					p.validate(member, "check it on every row", []string{fresh})
+				}
 			case !p.partitioned[member]:
 				p.indexAlone(x)
 			case x.kind == "i":

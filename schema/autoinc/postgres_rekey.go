@@ -73,8 +73,7 @@ func (p *postgresPlanner) fillKeys(ctx context.Context, conn *sql.Conn, r rekeyi
 				Remedy: "rows were changed without triggers; call snowkey migrate undo --phase rekey, and apply again",
 			})
 		}
-		p.check(table)
-		p.index(table)
+		p.makeParts(table)
 		if kept := r.kept(table); kept != "" && !p.partitioned[table] {
 			p.indexAlone(&postgresPart{table: table, name: table.Name + "_" + kept, unique: "UNIQUE ", definition: "btree (" + p.Quote(kept) + ")"})
 		}
