@@ -572,10 +572,10 @@ func (a *applier) at(ctx context.Context, point string) error {
 // close restores the session's settings and returns the connection, or drops it.
 func (a *applier) close(ctx context.Context) {
 	if !a.spoilt && a.restore != nil {
-		a.spoilt = a.restore() != nil
-	}
-	if !a.spoilt && a.restore != nil {
-		_, err := a.conn.ExecContext(context.WithoutCancel(ctx), a.withLock("unlock"))
+		err := a.restore()
+		if err == nil {
+			_, err = a.conn.ExecContext(context.WithoutCancel(ctx), a.withLock("unlock"))
+		}
 		a.spoilt = err != nil
 	}
 	if a.spoilt {

@@ -130,12 +130,7 @@ func (p *Plan) WriteText(w io.Writer) error {
 	return err
 }
 
-// sum returns the plan's checksum, which identifies the plan.
-func (p *Plan) sum() (string, error) {
-	body, err := p.body()
-	return sum(body), err
-}
-
+// sum returns a plan's checksum, which identifies the plan.
 func sum(body []byte) string { return fmt.Sprintf("%x", sha256.Sum256(body)) }
 
 func (p *Plan) body() ([]byte, error) {

@@ -39,10 +39,6 @@ type postgresSequence struct {
 	again                 []string // statements that give another one of this name its privileges and its comment
 }
 
-func (s *postgresSequence) dest() []any {
-	return []any{&s.name.Schema, &s.name.Name, &s.start, &s.increment, &s.max, &s.kind, &s.options, database.ScanJSON(&s.again)}
-}
-
 // An obstacle is a reason why the type of a column can't be altered, or why the column
 // can't be replaced.
 type obstacle struct {
@@ -62,10 +58,6 @@ type referenceCopy struct {
 	valid            bool
 }
 
-func (c *referenceCopy) dest() []any {
-	return []any{&c.child.Schema, &c.child.Name, &c.name, &c.partition.Schema, &c.partition.Name, &c.copied, &c.valid}
-}
-
 func (p *postgresPlanner) read(ctx context.Context, conn *sql.Conn) (err error) {
 	if p.database, err = database.One(ctx, conn, "SELECT current_database()", database.Text); err != nil {
 		return err
@@ -76,10 +68,19 @@ func (p *postgresPlanner) read(ctx context.Context, conn *sql.Conn) (err error) 
 		database.Into(&uses, p.Query(database.Queries, "uses"), func(o *obstacle) []any { return append(path(&o.Column), &o.view.Schema, &o.view.Name, &o.text) }),
 		database.Into(&p.obstacles, p.query("obstacles"), (*obstacle).dest),
 		database.Into(&published, p.query("publications"), (*obstacle).dest),
-		database.Into(&sequences, p.query("sequences"), (*postgresSequence).dest),
-		database.Into(&p.views, p.query("views"), (*postgresView).dest),
-		database.Into(&p.copies, p.query("copies"), (*referenceCopy).dest),
-		database.Into(&p.parts, p.query("parts"), (*postgresPart).dest),
+		database.Into(&sequences, p.query("sequences"), func(s *postgresSequence) []any {
+			return append(tableName(&s.name), &s.start, &s.increment, &s.max, &s.kind, &s.options, database.ScanJSON(&s.again))
+		}),
+		database.Into(&p.views, p.query("views"), func(v *postgresView) []any {
+			return append(tableName(&v.name), &v.owner, database.ScanJSON(&v.parts), &v.lost)
+		}),
+		database.Into(&p.copies, p.query("copies"), func(c *referenceCopy) []any {
+			return []any{&c.child.Schema, &c.child.Name, &c.name, &c.partition.Schema, &c.partition.Name, &c.copied, &c.valid}
+		}),
+		database.Into(&p.parts, p.query("parts"), func(x *postgresPart) []any {
+			return append(tableName(&x.table), &x.name, &x.kind, &x.constraint, &x.unique, database.ScanJSON(&x.columns),
+				&x.detail, &x.drop, database.ScanJSON(&x.again), &x.parsed, &x.attached, &x.problems, &x.definition)
+		}),
 	)
 	if err != nil {
 		return err

@@ -29,10 +29,6 @@ type postgresPart struct {
 	definition string // without its name; online, the one for the new columns
 }
 
-func (x *postgresPart) dest() []any {
-	return []any{&x.table.Schema, &x.table.Name, &x.name, &x.kind, &x.constraint, &x.unique, database.ScanJSON(&x.columns), &x.detail, &x.drop, database.ScanJSON(&x.again), &x.parsed, &x.attached, &x.problems, &x.definition}
-}
-
 const indexKinds = "ipux"
 
 // touches reports whether any of the part's columns is replaced.

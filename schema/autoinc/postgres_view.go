@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/snowkey-go/snowkey/schema/catalog"
-	"github.com/snowkey-go/snowkey/schema/internal/database"
 )
 
 // A postgresView is a view, along with everything that is lost when it is dropped.
@@ -14,10 +13,6 @@ type postgresView struct {
 	owner string
 	parts []Step // what creates it again
 	lost  string // what we can't create again
-}
-
-func (v *postgresView) dest() []any {
-	return []any{&v.name.Schema, &v.name.Name, &v.owner, database.ScanJSON(&v.parts), &v.lost}
 }
 
 // viewsOf returns the views that use the columns of tables that are altered, be it directly or

@@ -17,7 +17,7 @@ func (p *Plan) open(ctx context.Context, db *sql.DB) (ledger, error) {
 	if db == nil || p == nil {
 		return ledger{}, errors.New("autoinc: there is no database or no plan; pass an open *sql.DB and what NewPlan or ReadPlan returned")
 	}
-	sum, err := p.sum()
+	body, err := p.body()
 	if err != nil {
 		return ledger{}, err
 	}
@@ -32,7 +32,7 @@ func (p *Plan) open(ctx context.Context, db *sql.DB) (ledger, error) {
 	if err != nil {
 		conn.Close()
 	}
-	return ledger{p.server(), conn, p.progress, sum}, err
+	return ledger{p.server(), conn, p.progress, sum(body)}, err
 }
 
 // prepare sets up the session. It also takes the lock that keeps other processes from

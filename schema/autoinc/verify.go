@@ -195,11 +195,9 @@ func (v *verifier) verifyWidths(context.Context) error {
 func (v *verifier) verifyRoutines(ctx context.Context) error {
 	routines, err := database.NarrowRoutines(ctx, v.conn, v.Server)
 	for _, r := range routines {
-		for _, table := range v.plan.tables() {
-			if r.Mentions(table.Schema, table.Name) {
-				v.say(r.String(), Open, "it mentions %s and uses integers of fewer than 64 bits; check that none of them holds a key", v.name(table))
-				break
-			}
+		tables := v.plan.tables()
+		if i := slices.IndexFunc(tables, func(table catalog.Name) bool { return r.Mentions(table.Schema, table.Name) }); i >= 0 {
+			v.say(r.String(), Open, "it mentions %s and uses integers of fewer than 64 bits; check that none of them holds a key", v.name(tables[i]))
 		}
 	}
 	return err
