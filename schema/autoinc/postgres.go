@@ -18,8 +18,7 @@ type postgresPlanner struct {
 	uses      map[catalog.Name][]obstacle // by view
 	sequences map[catalog.Name]postgresSequence
 	obstacles []obstacle
-
-	copies []referenceCopy
+	copies    []referenceCopy
 
 	widened      byTable // the columns to widen
 	parts        []postgresPart

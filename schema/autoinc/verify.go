@@ -194,8 +194,8 @@ func (v *verifier) verifyWidths(context.Context) error {
 // and triggers accept 64-bit keys.
 func (v *verifier) verifyRoutines(ctx context.Context) error {
 	routines, err := database.NarrowRoutines(ctx, v.conn, v.Server)
+	tables := v.plan.tables()
 	for _, r := range routines {
-		tables := v.plan.tables()
 		if i := slices.IndexFunc(tables, func(table catalog.Name) bool { return r.Mentions(table.Schema, table.Name) }); i >= 0 {
 			v.say(r.String(), Open, "it mentions %s and uses integers of fewer than 64 bits; check that none of them holds a key", v.name(tables[i]))
 		}
