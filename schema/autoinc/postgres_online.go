@@ -22,7 +22,7 @@ func (p *postgresPlanner) widenOnline(ctx context.Context, conn *sql.Conn) error
 		p.refuse(p.widened.all()[0], "plan without --online", "Postgres %s cannot read a range of blocks, by which the new column is filled; 14 and later can", p.Version)
 		return nil
 	}
-	if err := p.readOnline(ctx, conn); err != nil {
+	if err := p.refuseOnline(ctx, conn); err != nil {
 		return err
 	}
 	p.note(Widen, "Beside each narrow column a new one of 64 bits is made, which a trigger keeps equal, and which takes its place at the end, one table after the other. Readers and writers go on; SELECT * has one more column meanwhile.")
@@ -59,45 +59,40 @@ func (p *postgresPlanner) widenOnline(ctx context.Context, conn *sql.Conn) error
 	return nil
 }
 
-func (p *postgresPlanner) readOnline(ctx context.Context, conn *sql.Conn) error {
+// refuseOnline refuses columns that can't be replaced.
+func (p *postgresPlanner) refuseOnline(ctx context.Context, conn *sql.Conn) (err error) {
 	silent := "SELECT current_setting('is_superuser') = 'on'"
 	if p.AtLeast(15, 0) {
 		silent += " OR has_parameter_privilege(current_user, 'session_replication_role', 'SET')"
 	}
-	var err error
 	p.silent, err = database.One(ctx, conn, silent, func(yes *bool) []any { return []any{yes} })
 	if err != nil {
 		return err
 	}
 	obstacles, err := database.List(ctx, conn, p.query("obstacles online"), (*obstacle).dest, p.silent)
+	remedy := fmt.Sprintf("plan without --online, or drop it, apply the phase %s, and create it again", p.phase)
 	for _, c := range p.widened.all() {
-		p.refuseOnline(c, obstacles)
+		everywhere := p.everywhere([]catalog.Column{c, {Table: c.Table, Name: p.fresh(c)}})
+		for _, o := range obstacles {
+			if has(everywhere, o.Column) {
+				p.refuse(c, remedy, "%s", o.text)
+			}
+		}
+		for _, x := range p.parts {
+			if p.root(x.table) == c.Table && slices.Contains(x.columns, c.Name) && x.problems != "" {
+				p.refuse(c, remedy, "the index %s would have to be made again for the new column, and %s", p.Quote(x.name), x.problems)
+			}
+		}
+		for _, k := range p.counting(c) {
+			if p.isIdentity(k) && p.root(k.Column.Table) != k.Column.Table {
+				p.refuse(k.Column, remedy, "it is the identity of one partition")
+			}
+			if p.isIdentity(k) && len(k.SharedWith) > 0 {
+				p.refuse(k.Column, remedy, "others count with the sequence of its identity, which would be another")
+			}
+		}
 	}
 	return err
-}
-
-// refuseOnline refuses a column that can't be replaced.
-func (p *postgresPlanner) refuseOnline(c catalog.Column, obstacles []obstacle) {
-	remedy := fmt.Sprintf("plan without --online, or drop it, apply the phase %s, and create it again", p.phase)
-	everywhere := p.everywhere([]catalog.Column{c, {Table: c.Table, Name: p.fresh(c)}})
-	for _, o := range obstacles {
-		if has(everywhere, o.Column) {
-			p.refuse(c, remedy, "%s", o.text)
-		}
-	}
-	for _, x := range p.parts {
-		if p.root(x.table) == c.Table && slices.Contains(x.columns, c.Name) && x.problems != "" {
-			p.refuse(c, remedy, "the index %s would have to be made again for the new column, and %s", p.Quote(x.name), x.problems)
-		}
-	}
-	for _, k := range p.counting(c) {
-		if p.isIdentity(k) && p.root(k.Column.Table) != k.Column.Table {
-			p.refuse(k.Column, remedy, "it is the identity of one partition")
-		}
-		if p.isIdentity(k) && len(k.SharedWith) > 0 {
-			p.refuse(k.Column, remedy, "others count with the sequence of its identity, which would be another")
-		}
-	}
 }
 
 // fresh returns the name of the new column that is going to replace c.

@@ -55,7 +55,7 @@ func (p *postgresPlanner) fillKeys(ctx context.Context, conn *sql.Conn, r rekeyi
 	if err := p.chooseParts(ctx, conn); err != nil {
 		return err
 	}
-	if err := p.readOnline(ctx, conn); err != nil {
+	if err := p.refuseOnline(ctx, conn); err != nil {
 		return err
 	}
 	p.note(Rekey, "Afterwards the columns are the last of their tables: first change every INSERT that names no columns and every reader that depends on their order.")
