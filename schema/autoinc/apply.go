@@ -125,18 +125,18 @@ func Apply(ctx context.Context, db *sql.DB, plan *Plan, options ApplyOptions) (p
 
 // withApplier calls f with an applier that has its own connection.
 func withApplier(ctx context.Context, db *sql.DB, plan *Plan, options ApplyOptions, f func(*applier) error) error {
-	conn, l, err := plan.open(ctx, db)
+	l, err := plan.open(ctx, db)
 	if err != nil {
 		return err
 	}
-	a := &applier{server: l.server, conn: conn, plan: plan, options: options, ledger: l}
+	a := &applier{ledger: l, plan: plan, options: options}
 	defer a.close(ctx)
 	if options.Phase != "" && !slices.ContainsFunc(plan.Phases, func(p Phase) bool { return p.Name == options.Phase }) {
 		return fail(ErrPhase, "there is no phase %q; there are %q", string(options.Phase), phaseNames)
 	}
 	a.options.BatchSize = cmp.Or(max(options.BatchSize, 0), 10_000)
 	a.options.MaxLag = cmp.Or(max(options.MaxLag, 0), 10*time.Second)
-	a.options.LockTimeout = cmp.Or(max(options.LockTimeout, 0), a.syntax().lockTimeout)
+	a.options.LockTimeout = cmp.Or(max(options.LockTimeout, 0), dialects[a.Dialect].lockTimeout)
 	if a.IsMySQL() && db.Stats().MaxOpenConnections != 1 {
 		if a.watch, err = db.Conn(ctx); err != nil {
 			return fmt.Errorf("autoinc: %w", err)
@@ -151,11 +151,9 @@ func withApplier(ctx context.Context, db *sql.DB, plan *Plan, options ApplyOptio
 
 // An applier applies or reverses steps on a single connection.
 type applier struct {
-	server
-	conn    *sql.Conn
+	ledger
 	plan    *Plan
 	options ApplyOptions
-	ledger  ledger
 	phase   PhaseName // the phase that is being applied or reversed
 	current []Step    // and those of its steps that belong to the same transaction
 	watch   *sql.Conn // on MySQL and MariaDB, a second connection, unless the pool allows only one
@@ -177,13 +175,7 @@ func (a *applier) apply(ctx context.Context) (Phase, error) {
 	if err := a.compare(ctx, phase, entries); err != nil {
 		return Phase{}, err
 	}
-	err = a.patiently(ctx, func() error {
-		if err := a.ledger.create(ctx, a.conn); err != nil {
-			return err
-		}
-		return a.ledger.forget(ctx, a.conn, control) // which was for an earlier Apply
-	})
-	if err != nil {
+	if err := a.patiently(ctx, func() error { return a.ledger.begin(ctx) }); err != nil {
 		return Phase{}, err
 	}
 	for _, steps := range phase.Transactions() {
@@ -197,7 +189,7 @@ func (a *applier) apply(ctx context.Context) (Phase, error) {
 // entries reads the progress. It returns nil if the table doesn't exist. Entries of
 // steps that somebody has since reversed by hand are deleted and left out.
 func (a *applier) entries(ctx context.Context) (map[string]entry, error) {
-	entries, err := a.ledger.own(ctx, a.conn)
+	entries, err := a.ledger.own(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -208,28 +200,26 @@ func (a *applier) entries(ctx context.Context) (map[string]entry, error) {
 		if phase.Name == Fence && a.plan.phase(Drop).begun(entries) {
 			continue // once the counter is gone, the fence is no longer needed
 		}
-		for _, s := range phase.Steps {
-			if !s.Lasting || !entries[s.ID].taken() {
-				continue
-			}
-			held, err := a.asked(ctx, s)
-			if err != nil {
-				return nil, err
+		for _, steps := range phase.Transactions() {
+			held := true
+			for _, s := range steps {
+				if held && s.Lasting && entries[s.ID].taken() {
+					if held, err = a.asked(ctx, s); err != nil {
+						return nil, err
+					}
+				}
 			}
 			if held {
 				continue
 			}
-			gone := []string{string(phase.Name)}
-			for _, other := range phase.Steps {
-				// In this phase, later steps depend on earlier ones.
-				if phase.Name == Widen || other.ID == s.ID || s.Unit != 0 && other.Unit == s.Unit {
-					gone = append(gone, other.ID)
-				}
+			if phase.Name == Widen { // in which later steps depend on earlier ones
+				steps = phase.Steps
 			}
+			gone := append(ids(steps), string(phase.Name))
 			for _, id := range gone {
 				delete(entries, id)
 			}
-			if err := a.patiently(ctx, func() error { return a.ledger.forget(ctx, a.conn, gone...) }); err != nil {
+			if err := a.patiently(ctx, func() error { return a.ledger.forget(ctx, gone...) }); err != nil {
 				return nil, err
 			}
 		}
@@ -351,12 +341,12 @@ func (a *applier) unit(ctx context.Context, steps []Step, do func() error) error
 	a.current = steps
 	defer func() { a.current = nil }()
 	return a.patiently(ctx, func() (err error) {
-		if err := a.set(ctx, first, before); err != nil {
+		if err := a.set(ctx, first, before...); err != nil {
 			return err
 		}
 		defer func() {
 			// If we can't restore the settings, it's better to drop the connection.
-			if after := a.set(context.WithoutCancel(ctx), first, last.After); after != nil {
+			if after := a.set(context.WithoutCancel(ctx), first, last.After...); after != nil {
 				a.spoilt = true
 				err = errors.Join(err, after)
 			}
@@ -365,12 +355,13 @@ func (a *applier) unit(ctx context.Context, steps []Step, do func() error) error
 	})
 }
 
-func (a *applier) set(ctx context.Context, s Step, settings []string) error {
-	if a.spoilt {
-		return nil
-	}
-	for _, setting := range settings {
-		if _, err := a.conn.ExecContext(ctx, setting); err != nil {
+// set executes what a step needs besides its SQL, as far as there is anything.
+func (a *applier) set(ctx context.Context, s Step, statements ...string) error {
+	for _, statement := range statements {
+		if a.spoilt || statement == "" {
+			continue
+		}
+		if _, err := a.conn.ExecContext(ctx, statement); err != nil {
 			return failedStep(s, err)
 		}
 	}
@@ -382,7 +373,7 @@ func (a *applier) together(ctx context.Context, steps []Step) error {
 	err := a.inTransaction(ctx, steps, func() error {
 		// Another Apply may have been faster if there is no lock to keep it out, as on
 		// SQLite.
-		entries, err := a.ledger.read(ctx, a.conn)
+		entries, err := a.ledger.read(ctx)
 		if err != nil || entries[steps[0].ID].taken() {
 			return err
 		}
@@ -438,8 +429,8 @@ func (a *applier) alone(ctx context.Context, s Step, before *entry) error {
 	case taken:
 		a.tell(s, Skipped)
 		return a.record(ctx, s.ID, entry{state: done})
-	case before.state == started && s.Retry != "":
-		if err := a.set(ctx, s, []string{s.Retry}); err != nil {
+	case before.state == started:
+		if err := a.set(ctx, s, s.Retry); err != nil {
 			return err
 		}
 	}
@@ -475,7 +466,7 @@ func (a *applier) record(ctx context.Context, id string, e entry) error {
 	if err := a.at(ctx, "record "+id+" "+string(e.state)); err != nil {
 		return err
 	}
-	return a.ledger.write(ctx, a.conn, id, e)
+	return a.ledger.write(ctx, id, e)
 }
 
 // asked runs the step's Done query, if it has one, to find out whether the step was applied.
@@ -581,10 +572,10 @@ func (a *applier) at(ctx context.Context, point string) error {
 // close restores the session's settings and returns the connection, or drops it.
 func (a *applier) close(ctx context.Context) {
 	if !a.spoilt && a.restore != nil {
-		a.spoilt = a.restore() != nil
-	}
-	if !a.spoilt && a.restore != nil {
-		_, err := a.conn.ExecContext(context.WithoutCancel(ctx), a.withLock("unlock"))
+		err := a.restore()
+		if err == nil {
+			_, err = a.conn.ExecContext(context.WithoutCancel(ctx), a.withLock("unlock"))
+		}
 		a.spoilt = err != nil
 	}
 	if a.spoilt {

@@ -13,13 +13,13 @@ import (
 // and MariaDB, these variables of the session have them.
 const rangeAfter, rangeLast = "@snowkey_after", "@snowkey_last"
 
-// A batched is what the Size of a step returns: the last block or key of a range, and of all. If
-// the step gives rows new keys, it is a row's number in the order, and the time of the row.
+// A batched is what the Size of a step returns: the last block or key of a range, and of all, and 0.
+// If the step gives rows new keys, it is a row's number in the order, and the time of the row.
 type batched struct{ last, end, at int64 }
 
 // backfill runs the SQL of a step, or what reverses it, for one range of blocks or keys at a
 // time, up to the last one that existed when it began. Later rows don't need it, because a
-// trigger already fills them. Each range is recorded, and may be repeated.
+// trigger already fills them. Each range is recorded in its transaction.
 func (a *applier) backfill(ctx context.Context, s Step, sql string, before entry) error {
 	after, end := int64(math.MinInt64), int64(math.MaxInt64)
 	_, _ = fmt.Sscanf(before.detail, "%d of %d", &after, &end) // there is no detail at first
@@ -27,15 +27,11 @@ func (a *applier) backfill(ctx context.Context, s Step, sql string, before entry
 	if a.IsMySQL() && paced {
 		most = max(most/10, 1) // writers wait for longer than on Postgres
 	}
-	columns := 2
-	if s.Run == assigning {
-		columns = 3
-	}
 	for rows := most; after < end; {
 		if err := a.throttle(ctx); err != nil {
 			return err
 		}
-		next, err := database.List(ctx, a.conn, s.Size, func(b *batched) []any { return []any{&b.last, &b.end, &b.at}[:columns] }, after, rows)
+		next, err := database.List(ctx, a.conn, s.Size, func(b *batched) []any { return []any{&b.last, &b.end, &b.at} }, after, rows)
 		if err != nil || len(next) == 0 || next[0].last == math.MinInt64 {
 			return err
 		}
@@ -60,7 +56,7 @@ func (a *applier) backfill(ctx context.Context, s Step, sql string, before entry
 				}
 				args = nil
 			}
-			do := func() error {
+			return a.inTransaction(whole, []Step{s}, func() error { // a row must not get two keys
 				_, err := a.conn.ExecContext(whole, sql, args...)
 				if paced {
 					rows = pace(rows, most, time.Since(began))
@@ -69,11 +65,7 @@ func (a *applier) backfill(ctx context.Context, s Step, sql string, before entry
 					return err
 				}
 				return a.record(whole, s.ID, entry{started, fmt.Sprintf("%d of %d", last, end)})
-			}
-			if s.Run == assigning { // a row must not get two keys
-				return a.inTransaction(whole, []Step{s}, do)
-			}
-			return do()
+			})
 		})
 		if err != nil {
 			return err

@@ -18,36 +18,30 @@ import (
 // The changes of a plan are the keys that stop counting, with all columns that hold them.
 // They are the same on every server. A planner turns them into steps.
 type changes struct {
-	server
-	schema   // unless no step depends on it
+	schema
 	options  PlanOptions
-	compared *Plan // a plan that was made before, if it is to be compared with this one
-	report   catalog.Report
-	keys     []catalog.Key               // the keys to migrate
-	unique   map[catalog.Name][][]string // the columns of each unique index
+	compared *Plan         // a plan that was made before, if it is to be compared with this one
+	keys     []catalog.Key // the keys to migrate
 	refusals []refusal
 	unseen   []string // for RekeyOptions, columns with values that contain keys
 }
 
-// readChanges finds out what a plan changes. It refuses what can't be migrated on any
-// server.
-func readChanges(ctx context.Context, conn *sql.Conn, s server, options PlanOptions, compared *Plan) (*changes, error) {
-	report, err := catalog.InspectConn(ctx, conn, options.Options)
-	if err != nil {
-		return nil, err
-	}
-	c := &changes{server: s, options: options, compared: compared, report: report}
-	if c.unique, err = s.uniques(ctx, conn); err != nil {
-		return nil, err
+// read finds out what a plan changes. It refuses what can't be migrated on any server.
+func (c *changes) read(ctx context.Context, conn *sql.Conn, s server) (err error) {
+	if c.schema, err = readSchema(ctx, conn, s, c.options.Options); err != nil {
+		return err
 	}
 	if err := c.choose(); err != nil {
-		return nil, err
+		return err
 	}
 	for _, k := range c.keys {
 		c.refuseKey(k)
 	}
 	c.refuseUndecided()
-	return c, c.refuseConditions(ctx, conn)
+	if c.compared == nil {
+		c.refuseConditions()
+	}
+	return nil
 }
 
 func (c *changes) refuse(column catalog.Column, remedy, format string, args ...any) {
@@ -164,12 +158,8 @@ func (c *changes) refuseUndecided() {
 var narrowLimit = regexp.MustCompile(`\b(32767|32768|65535|65536|8388607|8388608|16777215|16777216|2147483647|2147483648|4294967295|4294967296)\b`)
 
 // refuseConditions refuses columns with a CHECK that ends where narrow integers do.
-func (c *changes) refuseConditions(ctx context.Context, conn *sql.Conn) error {
-	if c.compared != nil {
-		return nil
-	}
-	conditions, err := c.conditions(ctx, conn)
-	for _, check := range conditions {
+func (c *changes) refuseConditions() {
+	for _, check := range c.conditions {
 		if !narrowLimit.MatchString(check.text) {
 			continue
 		}
@@ -181,7 +171,6 @@ func (c *changes) refuseConditions(ctx context.Context, conn *sql.Conn) error {
 			}
 		}
 	}
-	return err
 }
 
 // fenced reports whether the key's table already has the fence.
@@ -271,10 +260,8 @@ func (c *changes) tables() (all []catalog.Name) {
 			all = append(all, fk.Child.Table)
 		}
 	}
-	slices.SortFunc(all, compareNames)
+	slices.SortFunc(all, func(a, b catalog.Name) int {
+		return cmp.Or(cmp.Compare(a.Schema, b.Schema), cmp.Compare(a.Name, b.Name))
+	})
 	return slices.Compact(all)
-}
-
-func compareNames(a, b catalog.Name) int {
-	return cmp.Or(cmp.Compare(a.Schema, b.Schema), cmp.Compare(a.Name, b.Name))
 }

@@ -28,19 +28,19 @@ func Control(ctx context.Context, db *sql.DB, plan *Plan, command string) error 
 	if !slices.Contains([]string{Pause, Continue, Stop}, command) {
 		return fmt.Errorf("autoinc: %q is not %s, %s or %s", command, Pause, Continue, Stop)
 	}
-	conn, l, err := plan.open(ctx, db)
+	l, err := plan.open(ctx, db)
 	if err != nil {
 		return err
 	}
-	defer conn.Close()
-	there, err := l.exists(ctx, conn)
+	defer l.conn.Close()
+	there, err := l.exists(ctx)
 	if err == nil && !there {
 		err = fail(ErrPhase, "the plan is not being applied: there is no table %s", l.name(l.table))
 	}
 	if err != nil {
 		return err
 	}
-	return l.write(ctx, conn, control, entry{committed, command})
+	return l.write(ctx, control, entry{committed, command})
 }
 
 // obey waits for as long as Control has paused the plan. With hold, it waits until Control

@@ -23,6 +23,7 @@ const (
 // plan, it has a row for each step and for each phase.
 type ledger struct {
 	server
+	conn  *sql.Conn
 	table catalog.Name
 	sum   string
 }
@@ -35,53 +36,52 @@ type entry struct {
 
 func (e entry) taken() bool { return e.state == done || e.state == committed }
 
-// A session is a connection, or a transaction on a connection.
-type session interface {
-	database.Querier
-	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
-}
-
-func (l ledger) exists(ctx context.Context, q database.Querier) (bool, error) {
+func (l ledger) exists(ctx context.Context) (bool, error) {
 	there := l.fill("ledger", "{schema}", l.Literal(l.table.Schema), "{name}", l.Literal(l.table.Name))
-	if n, err := database.One(ctx, q, there, database.Number); err != nil || n == 0 {
+	if n, err := database.One(ctx, l.conn, there, database.Number); err != nil || n == 0 {
 		return false, err
 	}
 	query := "SELECT count(*) FROM (SELECT plan, step, state, detail FROM " + l.name(l.table) + ") AS progress"
-	if _, err := database.One(ctx, q, query, database.Number); err != nil {
+	if _, err := database.One(ctx, l.conn, query, database.Number); err != nil {
 		return false, fail(ErrPlan, "%s is not a table of snowkey migrate, or cannot be read: %v; rename it", l.name(l.table), err)
 	}
 	return true, nil
 }
 
-func (l ledger) create(ctx context.Context, s session) error {
-	if there, err := l.exists(ctx, s); err != nil || there {
+// begin creates the table. If it exists, begin deletes what Control has said to an earlier Apply.
+func (l ledger) begin(ctx context.Context) error {
+	there, err := l.exists(ctx)
+	switch {
+	case err != nil:
 		return err
+	case there:
+		return l.forget(ctx, control)
 	}
-	return l.exec(ctx, s, "%s", l.fill("create ledger", "{table}", l.name(l.table)))
+	return l.exec(ctx, "%s", l.fill("create ledger", "{table}", l.name(l.table)))
 }
 
-func (l ledger) exec(ctx context.Context, s session, format string, args ...any) error {
-	if _, err := s.ExecContext(ctx, fmt.Sprintf(format, args...)); err != nil {
+func (l ledger) exec(ctx context.Context, format string, args ...any) error {
+	if _, err := l.conn.ExecContext(ctx, fmt.Sprintf(format, args...)); err != nil {
 		return fmt.Errorf("autoinc: keeping the progress: %w", err)
 	}
 	return nil
 }
 
 // find returns all entries of the plan, or nil if there is no table.
-func (l ledger) find(ctx context.Context, q database.Querier) (map[string]entry, error) {
-	if there, err := l.exists(ctx, q); err != nil || !there {
+func (l ledger) find(ctx context.Context) (map[string]entry, error) {
+	if there, err := l.exists(ctx); err != nil || !there {
 		return nil, err
 	}
-	return l.read(ctx, q)
+	return l.read(ctx)
 }
 
 // read is find for a table that exists.
-func (l ledger) read(ctx context.Context, q database.Querier) (map[string]entry, error) {
+func (l ledger) read(ctx context.Context) (map[string]entry, error) {
 	type row struct {
 		step string
 		entry
 	}
-	rows, err := database.List(ctx, q, fmt.Sprintf("SELECT step, state, detail FROM %s WHERE plan = %s AND step <> %s", l.name(l.table), l.Literal(l.sum), l.Literal(control)), // which says nothing about the progress
+	rows, err := database.List(ctx, l.conn, fmt.Sprintf("SELECT step, state, detail FROM %s WHERE plan = %s AND step <> %s", l.name(l.table), l.Literal(l.sum), l.Literal(control)), // which says nothing about the progress
 		func(r *row) []any { return []any{&r.step, (*string)(&r.state), &r.detail} })
 	if err != nil {
 		return nil, err
@@ -93,45 +93,40 @@ func (l ledger) read(ctx context.Context, q database.Querier) (map[string]entry,
 	return entries, nil
 }
 
-// own is find, but refuses to go on if another plan is unfinished.
-func (l ledger) own(ctx context.Context, q database.Querier) (map[string]entry, error) {
-	entries, err := l.find(ctx, q)
-	if err == nil && entries != nil {
-		err = l.refuseUnfinished(ctx, q)
+// own is find, but returns an error that wraps [ErrUnfinished] if a plan with another checksum
+// stopped in the middle of a phase.
+func (l ledger) own(ctx context.Context) (map[string]entry, error) {
+	entries, err := l.find(ctx)
+	if err != nil || entries == nil {
+		return nil, err
 	}
-	return entries, err
+	type row struct{ plan, step string }
+	rows, err := database.List(ctx, l.conn, l.fill("unfinished", "{table}", l.name(l.table), "{plan}", l.Literal(l.sum)), func(r *row) []any { return []any{&r.plan, &r.step} })
+	if err != nil || len(rows) == 0 {
+		return entries, err
+	}
+	phase, _, _ := strings.Cut(rows[0].step, "/")
+	return nil, fail(ErrUnfinished, "the plan %.12s… has stopped in the phase %s, and the catalog does not show what it has dropped; apply that plan to the end of the phase, or delete its rows from %s if you have undone it by hand",
+		rows[0].plan, phase, l.name(l.table))
 }
 
 // write adds an entry, or replaces the existing one.
-func (l ledger) write(ctx context.Context, s session, step string, e entry) error {
-	return l.exec(ctx, s, "INSERT INTO %s (plan, step, state, detail) VALUES (%s, %s, %s, %s) %s",
+func (l ledger) write(ctx context.Context, step string, e entry) error {
+	return l.exec(ctx, "INSERT INTO %s (plan, step, state, detail) VALUES (%s, %s, %s, %s) %s",
 		l.name(l.table), l.Literal(l.sum), l.Literal(step), l.Literal(string(e.state)), l.Literal(e.detail), l.query("upsert"))
 }
 
 // forget deletes entries.
-func (l ledger) forget(ctx context.Context, s session, steps ...string) error {
+func (l ledger) forget(ctx context.Context, steps ...string) error {
 	literals := joined(steps, ", ", func(_ int, step string) string { return l.Literal(step) })
-	return l.exec(ctx, s, "DELETE FROM %s WHERE plan = %s AND step IN (%s)", l.name(l.table), l.Literal(l.sum), literals)
+	return l.exec(ctx, "DELETE FROM %s WHERE plan = %s AND step IN (%s)", l.name(l.table), l.Literal(l.sum), literals)
 }
 
 // drop drops the table if there are no entries left.
-func (l ledger) drop(ctx context.Context, s session) error {
-	n, err := database.One(ctx, s, countRows+l.name(l.table), database.Number)
+func (l ledger) drop(ctx context.Context) error {
+	n, err := database.One(ctx, l.conn, countRows+l.name(l.table), database.Number)
 	if err != nil || n > 0 {
 		return err
 	}
-	return l.exec(ctx, s, "DROP TABLE %s", l.name(l.table))
-}
-
-// refuseUnfinished returns an error that wraps [ErrUnfinished] if a plan with another
-// checksum stopped in the middle of a phase.
-func (l ledger) refuseUnfinished(ctx context.Context, q database.Querier) error {
-	type row struct{ plan, step string }
-	rows, err := database.List(ctx, q, l.fill("unfinished", "{table}", l.name(l.table), "{plan}", l.Literal(l.sum)), func(r *row) []any { return []any{&r.plan, &r.step} })
-	if err != nil || len(rows) == 0 {
-		return err
-	}
-	phase, _, _ := strings.Cut(rows[0].step, "/")
-	return fail(ErrUnfinished, "the plan %.12s… has stopped in the phase %s, and the catalog does not show what it has dropped; apply that plan to the end of the phase, or delete its rows from %s if you have undone it by hand",
-		rows[0].plan, phase, l.name(l.table))
+	return l.exec(ctx, "DROP TABLE %s", l.name(l.table))
 }

@@ -110,23 +110,15 @@ const lookAgain = 200 * time.Millisecond
 // from their locks, or returns "" if there is none or if we may not see it.
 func (a *applier) holder(ctx context.Context) string {
 	query := a.query("holder")
-	if a.IsMySQL() {
+	switch {
+	case a.IsMySQL():
 		query = fmt.Sprintf(query, a.Literal(a.plan.Database))
-	} else {
-		var tables []string
-		all := false
-		for _, s := range a.current {
-			if s.Run == locking {
-				all = all || strings.Contains(s.SQL, againstAll)
-				for _, name := range ddl.Names(s.SQL, false) {
-					tables = append(tables, "to_regclass("+a.Literal(a.Path(name...))+")")
-				}
-			}
-		}
-		if len(tables) == 0 {
-			return ""
-		}
-		query = fmt.Sprintf(query, strings.Join(tables, ", "), all, a.options.LockTimeout.Milliseconds())
+	case len(a.current) == 0 || a.current[0].Run != locking:
+		return ""
+	default:
+		lock := a.current[0].SQL
+		tables := joined(ddl.Names(lock, false), ", ", func(_ int, name []string) string { return "to_regclass(" + a.Literal(a.Path(name...)) + ")" })
+		query = fmt.Sprintf(query, tables, strings.Contains(lock, againstAll), a.options.LockTimeout.Milliseconds())
 	}
 	found, err := database.List(ctx, a.conn, query, func(s *sql.Null[string]) []any { return []any{s} })
 	if err != nil || len(found) == 0 {

@@ -71,9 +71,6 @@ func newMySQLPlanner(ctx context.Context, conn *sql.Conn, base *planner) (*mysql
 		return nil, err
 	}
 	p.database = cmp.Or(current, p.keys[0].Column.Table.Schema)
-	if err := p.readColumns(ctx, conn, p.server); err != nil {
-		return nil, err
-	}
 	for _, k := range p.keys {
 		p.connected = append(p.connected, k.Columns()...)
 	}

@@ -229,5 +229,5 @@ func (p *mysqlPlanner) swap(c tableCopy, s Step) []Step {
 
 // lastOf returns the query for the last row of a batch, and of a table, by a column.
 func (p *mysqlPlanner) lastOf(table, column string) string {
-	return fmt.Sprintf("SELECT COALESCE(MAX(n), -9223372036854775808), COALESCE((SELECT MAX(%s) FROM %s), 0) FROM (SELECT %[1]s AS n FROM %[2]s WHERE %[1]s > ? ORDER BY %[1]s LIMIT ?) AS r", column, table)
+	return fmt.Sprintf("SELECT COALESCE(MAX(n), -9223372036854775808), COALESCE((SELECT MAX(%s) FROM %s), 0), 0 FROM (SELECT %[1]s AS n FROM %[2]s WHERE %[1]s > ? ORDER BY %[1]s LIMIT ?) AS r", column, table)
 }

@@ -21,7 +21,7 @@ func rekeyMySQL(ctx context.Context, conn *sql.Conn, base *planner) error {
 	if err != nil {
 		return err
 	}
-	r, err := p.rekeyPlan(ctx, conn, func(table catalog.Name) catalog.Name { return table })
+	r, err := p.rekeyPlan(ctx, conn)
 	if err != nil {
 		return err
 	}

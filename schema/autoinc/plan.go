@@ -80,6 +80,7 @@ type Plan struct {
 
 	progress    catalog.Name // the table that holds the progress of Apply
 	keys        []plannedKey
+	references  []catalog.Reference  // of the keys and the columns that hold them, as they were
 	rekey       *RekeyOptions        // as given in the options
 	children    []catalog.ForeignKey // as given in the options
 	notChildren []catalog.Column
@@ -89,11 +90,9 @@ type Plan struct {
 
 // A plannedKey is what [Verify] needs to know about a key.
 type plannedKey struct {
-	Column     catalog.Column      `json:"column"` // before the migration
-	Mechanism  catalog.Mechanism   `json:"mechanism"`
-	Also       []catalog.Name      `json:"also,omitempty"`       // partitions and inheriting tables
-	Holders    []catalog.Column    `json:"holders,omitempty"`    // the columns of foreign keys to it
-	References []catalog.Reference `json:"references,omitempty"` // the foreign keys themselves
+	Column  catalog.Column   `json:"column"`            // before the migration
+	Also    []catalog.Name   `json:"also,omitempty"`    // partitions and inheriting tables
+	Holders []catalog.Column `json:"holders,omitempty"` // the columns of foreign keys to it
 }
 
 // columns returns the key and the columns that hold it.
@@ -210,6 +209,16 @@ func (p Phase) begun(entries map[string]entry) bool {
 	return slices.ContainsFunc(p.Steps, func(s Step) bool { _, known := entries[s.ID]; return known })
 }
 
+// statements returns what steps execute, without checks.
+func statements(steps []Step) (all []string) {
+	for _, s := range steps {
+		if s.Run != Check {
+			all = append(all, s.SQL)
+		}
+	}
+	return all
+}
+
 func ids(steps []Step) (ids []string) {
 	for _, s := range steps {
 		ids = append(ids, s.ID)
@@ -265,8 +274,8 @@ func NewPlan(ctx context.Context, db *sql.DB, options PlanOptions) (*Plan, error
 	if err != nil {
 		return nil, err
 	}
-	l := ledger{server: plan.server(), table: plan.progress} // without a sum, every plan is another one
-	if _, err := l.own(ctx, conn); err != nil {
+	l := ledger{server: plan.server(), conn: conn, table: plan.progress} // without a sum, every plan is another one
+	if _, err := l.own(ctx); err != nil {
 		return nil, err
 	}
 	return plan, nil
@@ -297,12 +306,13 @@ func makePlan(ctx context.Context, conn *sql.Conn, options PlanOptions, compared
 	if options.Default != "" && s.Dialect != catalog.Postgres {
 		return nil, fmt.Errorf("autoinc: %s has no default that generates keys; plan without it (--default), and use a trigger, see docs/sql-default.md", s.Dialect)
 	}
-	read, plan := readChanges, s.syntax().plan
-	if options.Rekey != nil {
-		options.Rekey = options.Rekey.complete()
-		read, plan = readRekey, s.syntax().rekey
+	c, plan := &changes{options: options, compared: compared}, dialects[s.Dialect].plan
+	if options.Rekey == nil {
+		err = c.read(ctx, conn, s)
+	} else {
+		plan = dialects[s.Dialect].rekey
+		err = c.readRekey(ctx, conn, s)
 	}
-	c, err := read(ctx, conn, s, options, compared)
 	if err != nil {
 		return nil, err
 	}

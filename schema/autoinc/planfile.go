@@ -46,7 +46,7 @@ type header struct {
 func (p *Plan) headers() []header {
 	return []header{
 		{"dialect", &p.Dialect}, {"version", &p.Version}, {"database", &p.Database}, {"online", &p.Online}, {"default", &p.Default}, {"floor", &p.Floor},
-		{"progress", &p.progress}, {"rekey", &p.rekey}, {"child", &p.children}, {"not-child", &p.notChildren}, {"key", &p.keys}, {"size", &p.sizes}, {"speed", &p.speed},
+		{"progress", &p.progress}, {"rekey", &p.rekey}, {"child", &p.children}, {"not-child", &p.notChildren}, {"key", &p.keys}, {"reference", &p.references}, {"size", &p.sizes}, {"speed", &p.speed},
 	}
 }
 
@@ -130,20 +130,12 @@ func (p *Plan) WriteText(w io.Writer) error {
 	return err
 }
 
-// sum returns the plan's checksum, which identifies the plan.
-func (p *Plan) sum() (string, error) {
-	body, err := p.body()
-	return sum(body), err
-}
-
+// sum returns a plan's checksum, which identifies the plan.
 func sum(body []byte) string { return fmt.Sprintf("%x", sha256.Sum256(body)) }
 
 func (p *Plan) body() ([]byte, error) {
 	var b bytes.Buffer
-	for _, line := range p.page() {
-		b.WriteString(line + "\n")
-	}
-	wrong := write(&b, p.headers())
+	wrong := cmp.Or(pageText.Execute(&b, p.summary()), write(&b, p.headers()))
 	for _, phase := range p.Phases {
 		b.WriteString("\n")
 		wrong = cmp.Or(wrong, write(&b, phase.headers()))

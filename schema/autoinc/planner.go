@@ -234,8 +234,10 @@ func (p *planner) plan() *Plan {
 	} else if len(p.report.Schemas) > 0 {
 		plan.progress.Schema = p.report.Schemas[0]
 	}
+	var columns []catalog.Column
 	for _, k := range p.keys {
-		planned := plannedKey{Column: k.Column, Mechanism: k.Mechanism, Also: k.Inheritors, References: p.held(k.Columns())}
+		columns = append(columns, k.Columns()...)
+		planned := plannedKey{Column: k.Column, Also: k.Inheritors}
 		for _, fk := range k.ForeignKeys {
 			if fk.Undeclared {
 				plan.children = append(plan.children, fk)
@@ -251,6 +253,7 @@ func (p *planner) plan() *Plan {
 			}
 		}
 	}
+	plan.references = p.held(columns)
 	plan.complete()
 	for _, name := range p.phases() {
 		plan.Phases = append(plan.Phases, Phase{Name: name, Notes: p.notes[name], Steps: append([]Step{}, p.steps[name]...)})

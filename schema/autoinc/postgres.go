@@ -3,7 +3,6 @@ package autoinc
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -14,17 +13,12 @@ import (
 // A postgresPlanner plans for Postgres. It first reads what its steps depend on.
 type postgresPlanner struct {
 	*planner
-	phase     PhaseName // in which columns change: Widen or Rekey
-	facts     map[place]postgresColumn
-	views     []postgresView         // each after those that it uses
-	uses      map[catalog.Name][]use // by view
+	phase     PhaseName                   // in which columns change: Widen or Rekey
+	views     []postgresView              // each after those that it uses
+	uses      map[catalog.Name][]obstacle // by view
 	sequences map[catalog.Name]postgresSequence
 	obstacles []obstacle
-
-	roots       map[catalog.Name]catalog.Name   // maps a partition to its partitioned table, which is also mapped to itself
-	members     map[catalog.Name][]catalog.Name // maps a partitioned table to its partitions, the deepest first, and itself
-	partitioned map[catalog.Name]bool
-	copies      []referenceCopy
+	copies    []referenceCopy
 
 	widened      byTable // the columns to widen
 	parts        []postgresPart
@@ -36,64 +30,23 @@ type postgresPlanner struct {
 	rekeying *rekeying           // of an online plan with RekeyOptions
 }
 
-// A postgresColumn has what we need to know before altering a column.
-type postgresColumn struct {
-	catalog.Column
-	relation   string // r, p or f
-	inherited  bool
-	notNull    bool
-	expression string // the column's own default
-	identity   string
-	generated  string
-	required   string // the name of its NOT NULL constraint, on servers that name them
-}
-
-func (c *postgresColumn) dest() []any {
-	return slices.Concat(path(&c.Column), []any{&c.relation, &c.inherited, &c.notNull, &c.expression, &c.identity, &c.generated, &c.required})
-}
-
 type postgresSequence struct {
 	name                  catalog.Name
 	start, increment, max int64
-	kind                  string         // its type, such as integer
-	options               string         // with its name, for an identity
-	again                 listOf[string] // statements that give another one of this name its privileges and its comment
-}
-
-func (s *postgresSequence) dest() []any {
-	return []any{&s.name.Schema, &s.name.Name, &s.start, &s.increment, &s.max, &s.kind, &s.options, &s.again}
+	kind                  string   // its type, such as integer
+	options               string   // with its name, for an identity
+	again                 []string // statements that give another one of this name its privileges and its comment
 }
 
 // An obstacle is a reason why the type of a column can't be altered, or why the column
 // can't be replaced.
 type obstacle struct {
 	catalog.Column
-	text string
+	text string       // or, if it is a view that uses the column
+	view catalog.Name // its name
 }
 
 func (o *obstacle) dest() []any { return append(path(&o.Column), &o.text) }
-
-// A use is a view or another object that uses a column.
-type use struct {
-	view      catalog.Name
-	dependent string // describes the object if it isn't a view
-	table     catalog.Name
-	column    string
-}
-
-func (u *use) dest() []any {
-	return []any{&u.table.Schema, &u.table.Name, &u.column, &u.view.Schema, &u.view.Name, &u.dependent}
-}
-
-// A partition is a partition, or a partitioned table itself, with one of the tables above it.
-type partition struct {
-	name, ancestor      catalog.Name
-	partitioned, isRoot bool
-}
-
-func (m *partition) dest() []any {
-	return []any{&m.name.Schema, &m.name.Name, &m.partitioned, &m.ancestor.Schema, &m.ancestor.Name, &m.isRoot}
-}
 
 // A referenceCopy is what Postgres makes of a foreign key on each partition of its child.
 // Note that the copy can have a different name, and that it may be valid even if the
@@ -104,68 +57,45 @@ type referenceCopy struct {
 	valid            bool
 }
 
-func (c *referenceCopy) dest() []any {
-	return []any{&c.child.Schema, &c.child.Name, &c.name, &c.partition.Schema, &c.partition.Name, &c.copied, &c.valid}
-}
-
-// A listOf can be scanned from a JSON array.
-type listOf[T any] []T
-
-// Scan implements sql.Scanner.
-func (l *listOf[T]) Scan(source any) error {
-	var text sql.NullString
-	if err := text.Scan(source); err != nil {
-		return err
-	}
-	return json.Unmarshal([]byte(text.String), (*[]T)(l))
-}
-
-// An action is a description and a statement.
-type action [2]string
-
 func (p *postgresPlanner) read(ctx context.Context, conn *sql.Conn) (err error) {
 	if p.database, err = database.One(ctx, conn, "SELECT current_database()", database.Text); err != nil {
 		return err
 	}
-	var facts []postgresColumn
-	var published []obstacle
+	var published, uses []obstacle
 	var sequences []postgresSequence
-	var uses []use
-	var members []partition
 	err = database.ReadAll(ctx, conn,
-		database.Into(&facts, p.query("facts"), (*postgresColumn).dest),
-		database.Into(&uses, p.Query(database.Queries, "uses"), (*use).dest),
+		database.Into(&uses, p.Query(database.Queries, "uses"), func(o *obstacle) []any { return append(path(&o.Column), &o.view.Schema, &o.view.Name, &o.text) }),
 		database.Into(&p.obstacles, p.query("obstacles"), (*obstacle).dest),
-		database.Into(&published, p.query("publications"), func(o *obstacle) []any { return []any{&o.Table.Schema, &o.Table.Name, &o.text} }),
-		database.Into(&sequences, p.query("sequences"), (*postgresSequence).dest),
-		database.Into(&p.views, p.query("views"), (*postgresView).dest),
-		database.Into(&members, p.query("partitions"), (*partition).dest),
-		database.Into(&p.copies, p.query("copies"), (*referenceCopy).dest),
-		database.Into(&p.parts, p.query("parts"), (*postgresPart).dest),
+		database.Into(&published, p.query("publications"), (*obstacle).dest),
+		database.Into(&sequences, p.query("sequences"), func(s *postgresSequence) []any {
+			return append(tableName(&s.name), &s.start, &s.increment, &s.max, &s.kind, &s.options, database.ScanJSON(&s.again))
+		}),
+		database.Into(&p.views, p.query("views"), func(v *postgresView) []any {
+			return append(tableName(&v.name), &v.owner, database.ScanJSON(&v.parts), &v.lost)
+		}),
+		database.Into(&p.copies, p.query("copies"), func(c *referenceCopy) []any {
+			return []any{&c.child.Schema, &c.child.Name, &c.name, &c.partition.Schema, &c.partition.Name, &c.copied, &c.valid}
+		}),
+		database.Into(&p.parts, p.query("parts"), func(x *postgresPart) []any {
+			return append(tableName(&x.table), &x.name, &x.kind, &x.constraint, &x.unique, database.ScanJSON(&x.columns),
+				&x.detail, &x.drop, database.ScanJSON(&x.again), &x.parsed, &x.attached, &x.problems, &x.definition)
+		}),
 	)
 	if err != nil {
 		return err
 	}
-	p.facts = by(facts, func(c postgresColumn) place { return exactPlace(c.Column) })
-	p.uses = make(map[catalog.Name][]use)
+	p.uses = make(map[catalog.Name][]obstacle)
 	for _, u := range uses {
 		p.uses[u.view] = append(p.uses[u.view], u)
-		if u.dependent != "" {
-			p.obstacles = append(p.obstacles, obstacle{catalog.Column{Table: u.table, Name: u.column}, u.dependent + " uses it, and Postgres does not alter its type meanwhile"})
+		if u.text != "" {
+			u.text += " uses it, and Postgres does not alter its type meanwhile"
+			p.obstacles = append(p.obstacles, u)
 		}
 	}
 	p.sequences = by(sequences, func(s postgresSequence) catalog.Name { return s.name })
 	for _, o := range published {
 		if slices.Contains(p.tables(), o.Table) && !slices.Contains(p.publications, o.text) {
 			p.publications = append(p.publications, o.text)
-		}
-	}
-	p.roots, p.members, p.partitioned = make(map[catalog.Name]catalog.Name), make(map[catalog.Name][]catalog.Name), make(map[catalog.Name]bool)
-	for _, m := range members {
-		p.members[m.ancestor] = append(p.members[m.ancestor], m.name)
-		p.partitioned[m.name] = m.partitioned
-		if m.isRoot {
-			p.roots[m.name] = m.ancestor
 		}
 	}
 	// If a foreign key was declared on a partition, we widen the column of the partitioned
@@ -187,14 +117,6 @@ func by[K comparable, V any](list []V, key func(V) K) map[K]V {
 	return all
 }
 
-// root returns the partitioned table that a partition belongs to, or the table itself.
-func (p *postgresPlanner) root(table catalog.Name) catalog.Name {
-	if root, ok := p.roots[table]; ok {
-		return root
-	}
-	return table
-}
-
 // family returns the partitions of a table, the deepest first, followed by the table
 // itself.
 func (p *postgresPlanner) family(table catalog.Name) []catalog.Name {
@@ -214,10 +136,10 @@ func (p *postgresPlanner) everywhere(columns []catalog.Column) (all []catalog.Co
 	return all
 }
 
-// fact returns what we know about a column in one partition of its table.
-func (p *postgresPlanner) fact(partition catalog.Name, c catalog.Column) postgresColumn {
+// in returns a column in one partition of its table.
+func (p *postgresPlanner) in(partition catalog.Name, c catalog.Column) column {
 	c.Table = partition
-	return p.facts[exactPlace(c)]
+	return p.columns[exactPlace(c)]
 }
 
 // copiesOf returns the copies of a foreign key on the partitions of its child, the
@@ -246,7 +168,7 @@ func (p *postgresPlanner) counting(c catalog.Column) (keys []catalog.Key) {
 
 // isIdentity reports whether a key is an identity, rather than a default.
 func (p *postgresPlanner) isIdentity(k catalog.Key) bool {
-	return p.facts[exactPlace(k.Column)].identity != ""
+	return p.columns[exactPlace(k.Column)].identity != ""
 }
 
 // narrowSequence reports whether the key has its own sequence, and this sequence ends

@@ -1,23 +1,14 @@
 -- name: columns
 SELECT n.nspname, c.relname, a.attname, format_type(a.atttypid, a.atttypmod),
 	format_type(CASE WHEN t.typtype = 'd' THEN t.typbasetype ELSE a.atttypid END, CASE WHEN t.typtype = 'd' THEN t.typtypmod ELSE a.atttypmod END),
-	NOT (a.attnotnull OR t.typnotnull), a.atthasdef OR a.attidentity <> '' OR t.typdefault IS NOT NULL, a.attgenerated <> '', false, ''
+	NOT (a.attnotnull OR t.typnotnull), a.atthasdef OR a.attidentity <> '' OR t.typdefault IS NOT NULL, a.attgenerated <> '', false,
+	coalesce(pg_get_expr(f.adbin, f.adrelid), ''), a.attidentity::text,
+	-- From Postgres 18 on, NOT NULL constraints have names.
+	coalesce((SELECT k.conname FROM pg_constraint k WHERE k.conrelid = c.oid AND k.contype = 'n' AND k.conkey = ARRAY[a.attnum]), ''), a.attinhcount > 0
 FROM pg_attribute a
 JOIN pg_class c ON c.oid = a.attrelid AND c.relkind IN ('r', 'p')
 JOIN pg_namespace n ON n.oid = c.relnamespace AND n.nspname !~ '^pg_' AND n.nspname <> 'information_schema'
 JOIN pg_type t ON t.oid = a.atttypid
-WHERE a.attnum > 0 AND NOT a.attisdropped
-ORDER BY n.nspname, c.relname, a.attnum
-
--- name: facts
--- Every integer column, with everything that decides how it may be altered.
-SELECT n.nspname, c.relname, a.attname, c.relkind::text, a.attinhcount > 0, a.attnotnull,
-	coalesce(pg_get_expr(f.adbin, f.adrelid), ''), a.attidentity::text, a.attgenerated::text,
-	-- From Postgres 18 on, NOT NULL constraints have names.
-	coalesce((SELECT k.conname FROM pg_constraint k WHERE k.conrelid = c.oid AND k.contype = 'n' AND k.conkey = ARRAY[a.attnum]), '')
-FROM pg_attribute a
-JOIN pg_class c ON c.oid = a.attrelid AND c.relkind IN ('r', 'p', 'f')
-JOIN pg_namespace n ON n.oid = c.relnamespace AND n.nspname !~ '^pg_' AND n.nspname <> 'information_schema'
 LEFT JOIN pg_attrdef f ON f.adrelid = a.attrelid AND f.adnum = a.attnum
 WHERE a.attnum > 0 AND NOT a.attisdropped
 ORDER BY n.nspname, c.relname, a.attnum
@@ -132,7 +123,7 @@ FROM (
 		x.indkey::int2[] || ARRAY(SELECT d.refobjsubid::int2 FROM pg_depend d WHERE d.classid = 'pg_class'::regclass AND d.objid = i.oid AND d.refclassid = 'pg_class'::regclass AND d.refobjid = x.indrelid) AS used,
 		CASE WHEN k.condeferrable THEN ' DEFERRABLE' ELSE '' END || CASE WHEN k.condeferred THEN ' INITIALLY DEFERRED' ELSE '' END AS detail,
 		coalesce('ALTER TABLE ' || x.indrelid::regclass || ' DROP CONSTRAINT ' || quote_ident(k.conname), 'DROP INDEX ' || i.oid::regclass) AS dropping,
-		(SELECT json_agg(json_build_array(s.text, s.sql)) FROM (VALUES
+		(SELECT json_agg(s) FROM (VALUES
 			('add the constraint again', 'ALTER TABLE ' || x.indrelid::regclass || ' ADD CONSTRAINT ' || quote_ident(k.conname) || ' ' || pg_get_constraintdef(k.oid)),
 			-- Without ONLY, CREATE INDEX attaches existing indexes of the partitions to the new index.
 			('make the index again', CASE WHEN k.oid IS NULL THEN replace(pg_get_indexdef(i.oid), ' ON ONLY ' || x.indrelid::regclass || ' USING ', ' ON ' || x.indrelid::regclass || ' USING ') END),
@@ -155,7 +146,7 @@ FROM (
 	UNION ALL
 	SELECT 2, k.conrelid, k.conname, 'c', k.conname, '', k.conkey, CASE WHEN k.convalidated THEN '' ELSE ' NOT VALID' END,
 		format('ALTER TABLE %s DROP CONSTRAINT %I', k.conrelid::regclass, k.conname),
-		(SELECT json_agg(json_build_array(s.text, s.sql)) FROM (VALUES
+		(SELECT json_agg(s) FROM (VALUES
 			('add the check again', format('ALTER TABLE %s ADD CONSTRAINT %I %s', k.conrelid::regclass, k.conname, pg_get_constraintdef(k.oid))),
 			('comment on it', format('COMMENT ON CONSTRAINT %I ON %s IS ', k.conname, k.conrelid::regclass) || quote_literal(obj_description(k.oid, 'pg_constraint')))
 		) AS s (text, sql) WHERE s.sql IS NOT NULL),
@@ -167,13 +158,13 @@ FROM (
 	-- definition stays the same.
 	SELECT 3, s.stxrelid, '', 'o', '', '',
 		s.stxkeys::int2[] || ARRAY(SELECT d.refobjsubid::int2 FROM pg_depend d WHERE d.classid = 'pg_statistic_ext'::regclass AND d.objid = s.oid AND d.refobjid = s.stxrelid), '', '',
-		json_build_array(json_build_array('make the statistics again; ANALYZE fills them',
-			coalesce(replace(pg_get_statisticsobjdef(s.oid), ' ON ' || k.by_place, ' ON ' || k.by_name), pg_get_statisticsobjdef(s.oid)))), false, NULL, '', ''
+		json_build_array(json_build_object('text', 'make the statistics again; ANALYZE fills them',
+			'sql', coalesce(replace(pg_get_statisticsobjdef(s.oid), ' ON ' || k.by_place, ' ON ' || k.by_name), pg_get_statisticsobjdef(s.oid)))), false, NULL, '', ''
 	FROM pg_statistic_ext s
 	CROSS JOIN LATERAL (SELECT string_agg(quote_ident(a.attname), ', ' ORDER BY a.attnum), string_agg(quote_ident(a.attname), ', ' ORDER BY a.attname)
 		FROM pg_attribute a WHERE a.attrelid = s.stxrelid AND a.attnum = ANY (s.stxkeys::int2[])) k (by_place, by_name)
 	UNION ALL
-	SELECT 4, a.attrelid, '', 'o', '', '', ARRAY[a.attnum], '', '', json_build_array(json_build_array(s.text, s.sql)), false, NULL, '', ''
+	SELECT 4, a.attrelid, '', 'o', '', '', ARRAY[a.attnum], '', '', json_build_array(s), false, NULL, '', ''
 	FROM pg_attribute a CROSS JOIN LATERAL (
 		SELECT 'grant what was granted on the old column', format('GRANT %s (%I) ON %s TO %s%s', p.privilege_type, a.attname, a.attrelid::regclass, coalesce(quote_ident(r.rolname), 'PUBLIC'), CASE WHEN p.is_grantable THEN ' WITH GRANT OPTION' ELSE '' END)
 		FROM aclexplode(a.attacl) AS p LEFT JOIN pg_roles r ON r.oid = p.grantee
@@ -186,7 +177,7 @@ FROM (
 	WHERE s.sql IS NOT NULL AND a.attnum > 0 AND NOT a.attisdropped
 	UNION ALL
 	SELECT 5, t.tgrelid, t.tgname, 't', '', '', NULL, '', format('ALTER TABLE ONLY %s DISABLE TRIGGER %I', t.tgrelid::regclass, t.tgname),
-		json_build_array(json_build_array('enable its trigger again', format('ALTER TABLE ONLY %s ENABLE %sTRIGGER %I', t.tgrelid::regclass, CASE t.tgenabled WHEN 'A' THEN 'ALWAYS ' WHEN 'R' THEN 'REPLICA ' ELSE '' END, t.tgname))), false, NULL, '', ''
+		json_build_array(json_build_object('text', 'enable its trigger again', 'sql', format('ALTER TABLE ONLY %s ENABLE %sTRIGGER %I', t.tgrelid::regclass, CASE t.tgenabled WHEN 'A' THEN 'ALWAYS ' WHEN 'R' THEN 'REPLICA ' ELSE '' END, t.tgname))), false, NULL, '', ''
 	FROM pg_trigger t WHERE NOT t.tgisinternal AND t.tgenabled <> 'D'
 ) AS p
 JOIN pg_class c ON c.oid = p.relation AND c.relkind IN ('r', 'p')
@@ -244,8 +235,10 @@ WITH RECURSIVE uses AS (
 	SELECT oid AS view, 0 AS level FROM pg_class WHERE relkind IN ('v', 'm')
 	UNION SELECT u.view, l.level + 1 FROM levels l JOIN uses u ON u.used = l.view WHERE l.level < 50
 )
-SELECT n.nspname, v.relname, k.kind, pg_get_userbyid(v.relowner),
-	(SELECT json_agg(json_build_array(p.text, p.sql) ORDER BY p.place, p.sql) FROM (
+SELECT n.nspname, v.relname, pg_get_userbyid(v.relowner),
+	(SELECT json_agg(json_build_object('text', p.text, 'sql', p.sql, 'locks', 'the view',
+		'undo', CASE WHEN p.place = 1 THEN json_build_array(format('DROP %s %s', k.kind, v.oid::regclass)) END,
+		'rewrites', CASE WHEN p.place = 1 AND v.relkind = 'm' THEN 'computes all of its rows' END) ORDER BY p.place, p.sql) FROM (
 		SELECT 1, 'create the view ' || v.oid::regclass || ' again', 'CREATE ' || k.kind || ' ' || v.oid::regclass || coalesce(' WITH (' || array_to_string(v.reloptions, ', ') || ')', '')
 			|| E' AS\n' || rtrim(pg_get_viewdef(v.oid), ';') || CASE WHEN v.relispopulated THEN '' ELSE ' WITH NO DATA' END
 		UNION ALL SELECT 2, 'create its index again', pg_get_indexdef(x.indexrelid) FROM pg_index x WHERE x.indrelid = v.oid
@@ -344,7 +337,7 @@ WHERE l.locktype = 'advisory' AND l.granted AND l.database = (SELECT oid FROM pg
 AND l.classid::bigint << 32 | l.objid::bigint = hashtextextended({lock}, 0)
 
 -- name: publications
-SELECT schemaname, tablename, pubname FROM pg_publication_tables ORDER BY pubname
+SELECT schemaname, tablename, '', pubname FROM pg_publication_tables ORDER BY pubname
 
 -- name: primary
 -- The primary keys that have one column.
@@ -402,6 +395,13 @@ OVERRIDING SYSTEM VALUE
 
 -- name: check deferred
 SET CONSTRAINTS ALL IMMEDIATE
+
+-- name: guard function
+CREATE OR REPLACE FUNCTION {function} RETURNS trigger LANGUAGE plpgsql AS $snowkey$
+BEGIN
+	RAISE EXCEPTION 'snowkey: %.% is to be generated, and a key of this row was not', TG_TABLE_NAME, TG_ARGV[0] USING ERRCODE = 'check_violation';
+END
+$snowkey$
 
 -- name: create map
 CREATE TABLE {map} (old {type} NOT NULL, new bigint NOT NULL)

@@ -22,7 +22,7 @@ func (p *postgresPlanner) widenOnline(ctx context.Context, conn *sql.Conn) error
 		p.refuse(p.widened.all()[0], "plan without --online", "Postgres %s cannot read a range of blocks, by which the new column is filled; 14 and later can", p.Version)
 		return nil
 	}
-	if err := p.readOnline(ctx, conn); err != nil {
+	if err := p.refuseOnline(ctx, conn); err != nil {
 		return err
 	}
 	p.note(Widen, "Beside each narrow column a new one of 64 bits is made, which a trigger keeps equal, and which takes its place at the end, one table after the other. Readers and writers go on; SELECT * has one more column meanwhile.")
@@ -40,8 +40,7 @@ func (p *postgresPlanner) widenOnline(ctx context.Context, conn *sql.Conn) error
 		p.validate(table, "prove that the new columns are filled in every row", equal)
 	}
 	for _, table := range tables {
-		p.check(table)
-		p.index(table)
+		p.makeParts(table)
 	}
 	references := p.held(p.everywhere(p.widened.all()))
 	for _, r := range references {
@@ -60,48 +59,40 @@ func (p *postgresPlanner) widenOnline(ctx context.Context, conn *sql.Conn) error
 	return nil
 }
 
-func (p *postgresPlanner) readOnline(ctx context.Context, conn *sql.Conn) error {
+// refuseOnline refuses columns that can't be replaced.
+func (p *postgresPlanner) refuseOnline(ctx context.Context, conn *sql.Conn) (err error) {
 	silent := "SELECT current_setting('is_superuser') = 'on'"
 	if p.AtLeast(15, 0) {
 		silent += " OR has_parameter_privilege(current_user, 'session_replication_role', 'SET')"
 	}
-	var err error
 	p.silent, err = database.One(ctx, conn, silent, func(yes *bool) []any { return []any{yes} })
 	if err != nil {
 		return err
 	}
 	obstacles, err := database.List(ctx, conn, p.query("obstacles online"), (*obstacle).dest, p.silent)
+	remedy := fmt.Sprintf("plan without --online, or drop it, apply the phase %s, and create it again", p.phase)
 	for _, c := range p.widened.all() {
-		p.refuseOnline(c, obstacles)
+		everywhere := p.everywhere([]catalog.Column{c, {Table: c.Table, Name: p.fresh(c)}})
+		for _, o := range obstacles {
+			if has(everywhere, o.Column) {
+				p.refuse(c, remedy, "%s", o.text)
+			}
+		}
+		for _, x := range p.parts {
+			if p.root(x.table) == c.Table && slices.Contains(x.columns, c.Name) && x.problems != "" {
+				p.refuse(c, remedy, "the index %s would have to be made again for the new column, and %s", p.Quote(x.name), x.problems)
+			}
+		}
+		for _, k := range p.counting(c) {
+			if p.isIdentity(k) && p.root(k.Column.Table) != k.Column.Table {
+				p.refuse(k.Column, remedy, "it is the identity of one partition")
+			}
+			if p.isIdentity(k) && len(k.SharedWith) > 0 {
+				p.refuse(k.Column, remedy, "others count with the sequence of its identity, which would be another")
+			}
+		}
 	}
 	return err
-}
-
-// refuseOnline refuses a column that can't be replaced.
-func (p *postgresPlanner) refuseOnline(c catalog.Column, obstacles []obstacle) {
-	remedy := fmt.Sprintf("plan without --online, or drop it, apply the phase %s, and create it again", p.phase)
-	if p.phase == Widen {
-		p.refuseAlter(c)
-	}
-	everywhere := p.everywhere([]catalog.Column{c, {Table: c.Table, Name: p.fresh(c)}})
-	for _, o := range obstacles {
-		if has(everywhere, o.Column) {
-			p.refuse(c, remedy, "%s", o.text)
-		}
-	}
-	for _, x := range p.parts {
-		if p.root(x.table) == c.Table && slices.Contains(x.columns, c.Name) && x.problems != "" {
-			p.refuse(c, remedy, "the index %s would have to be made again for the new column, and %s", p.Quote(x.name), x.problems)
-		}
-	}
-	for _, k := range p.counting(c) {
-		if p.isIdentity(k) && p.root(k.Column.Table) != k.Column.Table {
-			p.refuse(k.Column, remedy, "it is the identity of one partition")
-		}
-		if p.isIdentity(k) && len(k.SharedWith) > 0 {
-			p.refuse(k.Column, remedy, "others count with the sequence of its identity, which would be another")
-		}
-	}
 }
 
 // fresh returns the name of the new column that is going to replace c.
@@ -169,7 +160,7 @@ func (p *postgresPlanner) equal(table catalog.Name) (names, conditions []string)
 	for _, c := range p.widened.columns[table] {
 		fresh := p.Quote(p.fresh(c))
 		condition := fresh + " IS NOT DISTINCT FROM " + p.Quote(c.Name)
-		if p.facts[exactPlace(c)].notNull {
+		if !p.columns[exactPlace(c)].nullable {
 			condition += " AND " + fresh + " IS NOT NULL"
 		}
 		names, conditions = append(names, p.own(samePrefix, c.Name)), append(conditions, condition)
@@ -253,7 +244,7 @@ func (p *postgresPlanner) filling(table catalog.Name) Step {
 		Text: "fill the new columns of " + p.name(table), Run: Backfill,
 		SQL: fmt.Sprintf("UPDATE %s AS t SET %s WHERE ctid >= ('(' || greatest($1::bigint, 0) || ',0)')::tid AND ctid < ('(' || $2::bigint || ',0)')::tid AND (%s)",
 			p.name(table), strings.Join(sets, ", "), strings.Join(differ, " OR ")),
-		Size: fmt.Sprintf("SELECT least(greatest($1::bigint, 0) + greatest($2::bigint / rows, 1), blocks), blocks FROM (SELECT pg_relation_size(c.oid) / current_setting('block_size')::bigint AS blocks, CASE WHEN c.relpages > 0 AND c.reltuples > 0 THEN ceil(c.reltuples / c.relpages)::bigint ELSE 50 END AS rows FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = %s AND c.relname = %s) AS size",
+		Size: fmt.Sprintf("SELECT least(greatest($1::bigint, 0) + greatest($2::bigint / rows, 1), blocks), blocks, 0 FROM (SELECT pg_relation_size(c.oid) / current_setting('block_size')::bigint AS blocks, CASE WHEN c.relpages > 0 AND c.reltuples > 0 THEN ceil(c.reltuples / c.relpages)::bigint ELSE 50 END AS rows FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = %s AND c.relname = %s) AS size",
 			p.Literal(table.Schema), p.Literal(table.Name)),
 		Locks: "the rows of a batch, for a moment", Rewrites: "every row, a batch at a time",
 	}
@@ -303,6 +294,14 @@ func (p *postgresPlanner) addReference(r catalog.Reference) string {
 	return add + " NOT VALID"
 }
 
+// restoreReference returns SQL that adds a foreign key as it was.
+func (p *postgresPlanner) restoreReference(r catalog.Reference) string {
+	if r.Valid {
+		return p.alter(r.Child) + "ADD " + p.constraint(r)
+	}
+	return p.addReference(r)
+}
+
 func (p *postgresPlanner) dropReference(r catalog.Reference) string {
 	return p.alter(r.Child) + "DROP CONSTRAINT IF EXISTS " + p.Quote(r.Name)
 }
@@ -350,7 +349,7 @@ func (p *postgresPlanner) swap(table catalog.Name) {
 	p.swapColumns(tx, table, p.narrowAgain(table, undone), p.narrowable(table, undone))
 	p.widenSequences(tx, table)
 	p.addLate(tx, references)
-	p.makeViews(tx, views)
+	tx.add(views...)
 }
 
 // swapColumns drops the old columns, and lets the new ones take their place. The undo is that
@@ -369,7 +368,7 @@ func (p *postgresPlanner) swapColumns(tx transaction, table catalog.Name, undo, 
 	})
 	for _, c := range columns {
 		tx.exec("give the new column its name", "ALTER TABLE "+name+" RENAME COLUMN "+p.Quote(p.fresh(c))+" TO "+p.Quote(c.Name))
-		if required := p.facts[exactPlace(c)].required; required != "" {
+		if required := p.columns[exactPlace(c)].required; required != "" {
 			tx.exec("give its constraint the name of the old", "ALTER TABLE "+name+" RENAME CONSTRAINT "+p.own(constraintPrefix, c.Name)+" TO "+p.Quote(required))
 		}
 	}
@@ -414,10 +413,10 @@ func (p *postgresPlanner) addLate(tx transaction, references []catalog.Reference
 
 // handOver gives the new column what the old one has: NOT NULL, its default and its counter.
 func (p *postgresPlanner) handOver(tx transaction, c catalog.Column) {
-	fact, alter, fresh := p.facts[exactPlace(c)], "ALTER TABLE "+p.name(c.Table)+" ", p.Quote(p.fresh(c))
-	if fact.notNull {
+	was, alter, fresh := p.columns[exactPlace(c)], "ALTER TABLE "+p.name(c.Table)+" ", p.Quote(p.fresh(c))
+	if !was.nullable {
 		action := "ALTER COLUMN " + fresh + " SET NOT NULL"
-		if fact.required != "" {
+		if was.required != "" {
 			action = "ADD CONSTRAINT " + p.own(constraintPrefix, c.Name) + " NOT NULL " + fresh
 		}
 		tx.exec("take no nulls, which the constraint proves without reading", alter+action)
@@ -430,7 +429,7 @@ func (p *postgresPlanner) handOver(tx transaction, c catalog.Column) {
 		if p.isIdentity(k) {
 			old := beside("snowkey_sequence", sequence)
 			tx.exec("set the sequence of the old column aside", "ALTER SEQUENCE "+p.name(sequence)+" RENAME TO "+p.Quote(old.Name))
-			for _, statement := range p.identity(k, fresh, fact.identity == "a") {
+			for _, statement := range p.identity(k, fresh, was.identity == "a") {
 				tx.exec("number the new column as the old one was", statement)
 			}
 			tx.exec("count on where the old one stands", fmt.Sprintf("SELECT setval(%s::regclass, last_value, is_called) FROM %s", p.Literal(p.name(sequence)), p.name(old)))
@@ -452,11 +451,7 @@ func (p *postgresPlanner) narrowAgain(table catalog.Name, references []catalog.R
 			undo = append(undo, p.dropReference(c))
 		}
 		for _, c := range copies { // each copy has a name of its own
-			sql := p.alter(c.Child) + "ADD " + p.constraint(c)
-			if !c.Valid {
-				sql += " NOT VALID"
-			}
-			add = append(add, sql)
+			add = append(add, p.restoreReference(c))
 		}
 	}
 	return slices.Concat(undo, p.narrowed(table), add)

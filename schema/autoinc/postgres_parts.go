@@ -19,18 +19,14 @@ type postgresPart struct {
 	kind       string // i for an index; p, u or x for one with a constraint; c for a check; t for a trigger; o for what has to be done again only
 	constraint string // its name
 	unique     string // UNIQUE, if it is a unique index
-	columns    listOf[string]
-	detail     string         // when the constraint is checked, as SQL
-	drop       string         // the SQL that drops or disables it
-	again      listOf[action] // what creates it again as it is
-	parsed     bool           // whether it has expressions
-	attached   bool           // whether it is part of an index of the partitioned table
+	columns    []string
+	detail     string // when the constraint is checked, as SQL
+	drop       string // the SQL that drops or disables it
+	again      []Step // what creates it again as it is
+	parsed     bool   // whether it has expressions
+	attached   bool   // whether it is part of an index of the partitioned table
 	problems   string
 	definition string // without its name; online, the one for the new columns
-}
-
-func (x *postgresPart) dest() []any {
-	return []any{&x.table.Schema, &x.table.Name, &x.name, &x.kind, &x.constraint, &x.unique, &x.columns, &x.detail, &x.drop, &x.again, &x.parsed, &x.attached, &x.problems, &x.definition}
 }
 
 const indexKinds = "ipux"
@@ -135,28 +131,13 @@ func (p *postgresPlanner) narrowed(table catalog.Name) (undo []string) {
 			if !x.attached { // otherwise it is dropped along with the index it is attached to
 				undo = append(undo, p.ifThere(member, x.drop))
 			}
-			for _, a := range x.again {
-				again = append(again, p.ifThere(member, a[1]))
+			for _, s := range x.again {
+				again = append(again, p.ifThere(member, s.SQL))
 			}
 		}
 	}
 	narrow := p.altered(p.widened.columns[table], func(c catalog.Column) string { return c.Type })
 	return slices.Concat(undo, []string{narrow}, again)
-}
-
-// check adds checks on the new columns next to the old checks, which will be dropped
-// together with the old columns.
-func (p *postgresPlanner) check(table catalog.Name) {
-	for _, member := range p.family(table) {
-		for _, x := range p.partsOf(member, "c") {
-			fresh := p.own(checkPrefix, x.name)
-			p.transaction(p.phase, againstAll, nil, table).exec("add a check like "+p.Quote(x.name)+" of the new columns of "+p.name(member),
-				fmt.Sprintf("%sADD CONSTRAINT %s %s NOT VALID", p.alter(member), fresh, x.definition), p.alter(member)+"DROP CONSTRAINT IF EXISTS "+fresh)
-			if x.detail == "" {
-				p.validate(member, "check it on every row", []string{fresh})
-			}
-		}
-	}
 }
 
 // validate adds steps that check constraints on every row of a table, one partition at
@@ -171,14 +152,21 @@ func (p *postgresPlanner) validate(table catalog.Name, text string, constraints 
 	}
 }
 
-// index creates the indexes on the new columns. For a partitioned table, the partitions
+// makeParts creates the indexes of the new columns, and checks on them next to the old checks,
+// which will be dropped together with the old columns. For a partitioned table, the partitions
 // get their indexes first, and Postgres then attaches these to the index of the table.
 // There's no way to turn an index of a partitioned table into a constraint, so
 // constraints of such a table are left to the swap.
-func (p *postgresPlanner) index(table catalog.Name) {
+func (p *postgresPlanner) makeParts(table catalog.Name) {
 	for _, member := range p.family(table) {
-		for _, x := range p.partsOf(member, indexKinds) {
-			switch {
+		for _, x := range p.partsOf(member, indexKinds+"c") {
+			switch fresh := p.own(checkPrefix, x.name); {
+			case x.kind == "c":
+				p.transaction(p.phase, againstAll, nil, table).exec("add a check like "+p.Quote(x.name)+" of the new columns of "+p.name(member),
+					fmt.Sprintf("%sADD CONSTRAINT %s %s NOT VALID", p.alter(member), fresh, x.definition), p.alter(member)+"DROP CONSTRAINT IF EXISTS "+fresh)
+				if x.detail == "" {
+					p.validate(member, "check it on every row", []string{fresh})
+				}
 			case !p.partitioned[member]:
 				p.indexAlone(x)
 			case x.kind == "i":
@@ -216,34 +204,32 @@ func (p *postgresPlanner) indexAlone(x *postgresPart) {
 // the old columns. It also adds the parts that could not be created in advance. All that
 // concerns a partition is one step, so that a table with many partitions is not locked for long.
 func (p *postgresPlanner) renameParts(tx transaction, table catalog.Name) {
-	var actions []action
+	var steps []Step
 	for _, x := range p.partsOf(table, indexKinds+"co") {
 		made := x.again // which is all of a constraint that a partitioned table's partitions have already
 		if x.kind != "o" && !(p.partitioned[table] && x.kind != "i" && x.kind != "c") {
-			made = append(listOf[action]{p.takeName(x)}, made[1:]...)
+			made = append([]Step{p.takeName(x)}, made[1:]...)
 		}
-		actions = append(actions, made...)
+		steps = append(steps, made...)
 	}
-	if p.root(table) != table && len(actions) > 0 {
-		all := strings.Join(statements(actions), "; ")
-		actions = []action{{"let its partition " + p.name(table) + " have the names and all that the old one has", p.ifThere(table, all)}}
+	if p.root(table) != table && len(steps) > 0 {
+		all := strings.Join(statements(steps), "; ")
+		steps = []Step{{Text: "let its partition " + p.name(table) + " have the names and all that the old one has", SQL: p.ifThere(table, all)}}
 	}
-	for _, a := range actions {
-		tx.exec(a[0], a[1])
-	}
+	tx.add(steps...)
 }
 
 // takeName gives an index or a check the name of the old one, with its constraint.
-func (p *postgresPlanner) takeName(x *postgresPart) action {
+func (p *postgresPlanner) takeName(x *postgresPart) Step {
 	fresh, alter := p.freshIndex(x), "ALTER TABLE "+p.name(x.table)+" "
 	add, using := alter+"ADD CONSTRAINT "+p.Quote(x.constraint), " USING INDEX "+p.Quote(fresh.Name)+x.detail
 	switch x.kind {
 	case "p":
-		return action{"make the primary key of its index", add + " PRIMARY KEY" + using}
+		return Step{Text: "make the primary key of its index", SQL: add + " PRIMARY KEY" + using}
 	case "u":
-		return action{"make the constraint of its index", add + " UNIQUE" + using}
+		return Step{Text: "make the constraint of its index", SQL: add + " UNIQUE" + using}
 	case "c":
-		return action{"give the check the name of the old", alter + "RENAME CONSTRAINT " + p.own(checkPrefix, x.name) + " TO " + p.Quote(x.name)}
+		return Step{Text: "give the check the name of the old", SQL: alter + "RENAME CONSTRAINT " + p.own(checkPrefix, x.name) + " TO " + p.Quote(x.name)}
 	}
-	return action{"give the index the name of the old", "ALTER INDEX " + p.name(fresh) + " RENAME TO " + p.Quote(x.name)}
+	return Step{Text: "give the index the name of the old", SQL: "ALTER INDEX " + p.name(fresh) + " RENAME TO " + p.Quote(x.name)}
 }

@@ -17,7 +17,7 @@ func rekeyPostgres(ctx context.Context, conn *sql.Conn, p *planner) error {
 	if err := pg.read(ctx, conn); err != nil {
 		return err
 	}
-	r, err := p.rekeyPlan(ctx, conn, pg.root)
+	r, err := p.rekeyPlan(ctx, conn)
 	if err != nil {
 		return err
 	}
@@ -55,7 +55,7 @@ func (p *postgresPlanner) fillKeys(ctx context.Context, conn *sql.Conn, r rekeyi
 	if err := p.chooseParts(ctx, conn); err != nil {
 		return err
 	}
-	if err := p.readOnline(ctx, conn); err != nil {
+	if err := p.refuseOnline(ctx, conn); err != nil {
 		return err
 	}
 	p.note(Rekey, "Afterwards the columns are the last of their tables: first change every INSERT that names no columns and every reader that depends on their order.")
@@ -73,8 +73,7 @@ func (p *postgresPlanner) fillKeys(ctx context.Context, conn *sql.Conn, r rekeyi
 				Remedy: "rows were changed without triggers; call snowkey migrate undo --phase rekey, and apply again",
 			})
 		}
-		p.check(table)
-		p.index(table)
+		p.makeParts(table)
 		if kept := r.kept(table); kept != "" && !p.partitioned[table] {
 			p.indexAlone(&postgresPart{table: table, name: table.Name + "_" + kept, unique: "UNIQUE ", definition: "btree (" + p.Quote(kept) + ")"})
 		}
@@ -88,57 +87,43 @@ func (p *postgresPlanner) rekey(r rekeying) {
 	views := p.dropViews(tx, r.all()[0], r.tables...)
 	var again []Step
 	for _, f := range r.references {
-		drop, add := p.alter(f.Child)+"DROP CONSTRAINT "+p.Quote(f.Name), p.alter(f.Child)+"ADD "+p.constraint(f)
-		unchecked := add + " NOT VALID"
-		if !f.Valid {
-			add = unchecked
-		}
+		drop, add := p.alter(f.Child)+"DROP CONSTRAINT "+p.Quote(f.Name), p.restoreReference(f)
 		tx.exec("drop the foreign key "+p.Quote(f.Name)+", which is added again below", drop, add)
-		if p.options.Online && !p.partitioned[f.Child] {
-			add = unchecked
+		if p.options.Online {
+			add = p.addReference(f)
 		}
 		again = append(again, Step{Text: "add the foreign key " + p.Quote(f.Name) + " again", SQL: add, Undo: []string{drop}})
 	}
 	for _, k := range p.keys {
-		fact := p.facts[exactPlace(k.Column)]
-		if fact.identity != "" || fact.expression != "" {
-			p.dropCounter(tx, k, fact.identity != "")
+		if c := p.columns[exactPlace(k.Column)]; c.identity != "" || c.expression != "" {
+			p.dropCounter(tx, k, c.identity != "")
 			for _, member := range p.family(k.Column.Table) { // the new column gets none of that
-				fact := p.fact(member, k.Column)
-				fact.identity, fact.expression = "", ""
-				p.facts[exactPlace(fact.Column)] = fact
+				c := p.in(member, k.Column)
+				c.identity, c.expression = "", ""
+				p.columns[exactPlace(c.Column)] = c
 			}
 		}
 	}
 	if !p.options.Online {
+		r.lost = lost
 		tx.exec("make the function that refuses a value without a new key", fmt.Sprintf("CREATE FUNCTION %s RETURNS bigint LANGUAGE plpgsql PARALLEL SAFE AS %s", lost+"(text, text)",
 			p.Literal("BEGIN RAISE EXCEPTION '% has the value %, which has no new key: "+unmappedRemedy+"', $1, $2; END")))
 	}
 	for _, table := range r.tables {
-		var undo []string
-		for _, s := range p.rewriting(table, r, "new", "old") {
-			if s.Run != Check {
-				undo = append(undo, s.SQL)
-			}
-		}
+		undo := statements(p.rewriting(table, r, "new", "old"))
 		if p.options.Online {
 			p.swapKeys(tx, table, r, undo)
 			continue
 		}
-		for i, s := range p.rewriting(table, r, "old", "new") {
-			if i == 0 {
-				s.Undo = undo
-			}
-			tx.add(s)
-		}
+		steps := p.rewriting(table, r, "old", "new")
+		steps[0].Undo = undo
+		tx.add(steps...)
 	}
 	if !p.options.Online {
 		tx.exec("drop the function", "DROP FUNCTION "+lost+"(text, text)")
 	}
-	for _, s := range again {
-		tx.add(s)
-	}
-	p.makeViews(tx, views)
+	tx.add(again...)
+	tx.add(views...)
 	if p.options.Online {
 		for _, f := range r.references {
 			p.validateReference(f)
@@ -162,7 +147,7 @@ const rewritten, lost = "pg_temp.snowkey_rows", "pg_temp.snowkey_lost"
 
 // rewriting returns the steps that write the rows of a table again, with their new or old keys.
 func (p *postgresPlanner) rewriting(table catalog.Name, r rekeying, from, to string) []Step {
-	columns, name, key, kept := r.columns[table], p.name(table), r.keys[table].Column, r.kept(table)
+	columns, name, kept := r.columns[table], p.name(table), r.kept(table)
 	var aside, back []Step // triggers, and indexes, which are faster to build at once
 	for _, member := range p.family(table) {
 		for _, x := range p.partsOf(member, indexKinds+"t") {
@@ -170,13 +155,14 @@ func (p *postgresPlanner) rewriting(table catalog.Name, r rekeying, from, to str
 				continue
 			}
 			aside = append(aside, Step{Text: "drop or disable " + p.Quote(x.name) + " until the rows are back", SQL: x.drop})
-			for _, a := range x.again {
-				back = append(back, Step{Text: a[0], SQL: a[1]})
-			}
+			back = append(back, x.again...)
 		}
 	}
-	var names, values []string
-	joins, alter := "", p.altered(columns, func(c catalog.Column) string {
+	names, values, joins := r.copied(p.server, table, slices.Sorted(slices.Values(p.stored(table))), from, to) // undo puts columns last, and the plan must stay the same
+	for i, name := range names {
+		values[i] += " AS " + p.Quote(name)
+	}
+	alter := p.altered(columns, func(c catalog.Column) string {
 		if to == "old" {
 			return c.Type + " USING NULL"
 		}
@@ -187,30 +173,12 @@ func (p *postgresPlanner) rewriting(table catalog.Name, r rekeying, from, to str
 	case to == "old":
 		alter += ", DROP COLUMN " + p.Quote(kept)
 	default:
-		names, values = []string{kept}, []string{"t." + p.Quote(key.Name) + " AS " + p.Quote(kept)}
-		alter += ", ADD COLUMN " + p.Quote(kept) + " " + key.Type
+		alter += ", ADD COLUMN " + p.Quote(kept) + " " + r.keys[table].Column.Type
 		unique := "UNIQUE "
 		if p.partitioned[table] {
 			unique = "" // a unique index of a partitioned table must have the columns that divide it
 		}
 		back = append(back, Step{Text: "make an index of the old keys", SQL: fmt.Sprintf("CREATE %sINDEX ON %s (%s)", unique, name, p.Quote(kept))})
-	}
-	byName := slices.SortedFunc(slices.Values(p.of[table]), func(a, b column) int { return strings.Compare(a.Name, b.Name) })
-	for i, c := range byName { // undo puts columns last, and the plan must stay the same
-		if c.computed {
-			continue
-		}
-		value := "t." + p.Quote(c.Name)
-		if has(columns, c.Column) {
-			otherwise := "NULL"
-			if to == "new" {
-				otherwise = fmt.Sprintf("CASE WHEN %s IS NOT NULL THEN %s(%s, %[1]s::text) END", value, lost, p.Literal(p.column(c.Column)))
-			}
-			join, other := r.join(p.server, c.Column, i, from, to, otherwise)
-			joins += join
-			value = other + " AS " + p.Quote(c.Name)
-		}
-		names, values = append(names, c.Name), append(values, value)
 	}
 	return slices.Concat([]Step{{
 		Text: "look up the new keys of " + name, Locks: fmt.Sprintf(postgresExclusive, name),

@@ -24,6 +24,9 @@ func planPostgres(ctx context.Context, conn *sql.Conn, p *planner) error {
 	for _, k := range p.keys {
 		pg.refuseCounter(k)
 	}
+	for _, c := range pg.widened.all() {
+		pg.refuseAlter(c)
+	}
 	if err := pg.resolveDefault(ctx, conn); err != nil {
 		return err
 	}
@@ -107,9 +110,11 @@ func (p *postgresPlanner) transaction(phase PhaseName, mode string, references [
 	return t
 }
 
-func (t transaction) add(s Step) {
-	s.Unit, s.Locks = t.unit, cmp.Or(s.Locks, "what its transaction has locked")
-	t.p.add(t.phase, s)
+func (t transaction) add(steps ...Step) {
+	for _, s := range steps {
+		s.Unit, s.Locks = t.unit, cmp.Or(s.Locks, "what its transaction has locked")
+		t.p.add(t.phase, s)
+	}
 }
 
 // exec adds a step with the SQL that reverses it.
@@ -119,24 +124,24 @@ func (t transaction) exec(text, sql string, undo ...string) {
 
 // refuseCounter refuses keys whose counter can't be removed on its own.
 func (p *postgresPlanner) refuseCounter(k catalog.Key) {
-	fact := p.facts[exactPlace(k.Column)]
+	c, known := p.columns[exactPlace(k.Column)]
 	switch {
-	case fact.relation == "f":
+	case !known:
 		p.refuse(k.Column, "plan on the server that has the table", "it is in a foreign table")
-	case fact.identity == "" && fact.expression == "":
+	case c.identity == "" && c.expression == "":
 		p.refuse(k.Column, "ALTER TABLE … ALTER COLUMN … SET DEFAULT with the same expression, which takes the place of the domain's",
 			"its default %s is that of its domain %s, which other columns may use", k.Default, k.Column.Type)
-	case !fact.notNull:
+	case c.nullable:
 		p.refuse(k.Column, "SET NOT NULL", "it may be null, so that a row without a key would go unnoticed")
 	}
-	if fact.identity == "" {
+	if c.identity == "" {
 		return
 	}
 	// In Postgres 17 and later, partitions share the identity. ATTACH PARTITION gives
 	// it to the partition itself but not to any partitions below it, and then DROP
 	// IDENTITY fails.
 	for _, name := range k.Inheritors {
-		if k.Partitioned && p.AtLeast(17, 0) && p.fact(name, k.Column).identity == "" {
+		if c := p.in(name, k.Column); c.Name != "" && c.identity == "" && k.Partitioned && p.AtLeast(17, 0) {
 			p.refuse(k.Column, "detach that partition from its table and attach it again, which gives it the identity",
 				"its partition %s does not have the identity (55000)", p.name(name))
 		}
@@ -154,11 +159,11 @@ func (p *postgresPlanner) refuseAlter(c catalog.Column) {
 	if p.phase == Widen && c.Type != "integer" && c.Type != "smallint" {
 		p.refuse(c, "make it bigint by hand, and look at what the type was for", "it is %s, and only integer and smallint are widened", c.Type)
 	}
-	fact := p.facts[exactPlace(c)]
-	if fact.generated != "" {
+	is := p.columns[exactPlace(c)]
+	if is.computed {
 		p.refuse(c, "drop it and add it again as bigint", "it is a generated column")
 	}
-	if fact.inherited {
+	if is.inherited {
 		p.refuse(c, "alter the parent of its table by hand", "its table inherits it, or is a partition: the parent must be altered with it")
 	}
 	everywhere := p.everywhere([]catalog.Column{c})
@@ -179,9 +184,6 @@ func (p *postgresPlanner) widen() {
 	p.note(Widen, "A statement that a client has prepared, and that returns a column whose type has changed, fails once (0A000, cached plan must not change result type): have clients connect again, or try again.")
 	for _, table := range p.widened.tables {
 		columns := p.widened.columns[table]
-		for _, c := range columns {
-			p.refuseAlter(c)
-		}
 		references := p.held(p.everywhere(columns))
 		for _, r := range references {
 			if p.root(r.Parent) == table && r.Parent != table && slices.ContainsFunc(columns, func(c catalog.Column) bool { return slices.Contains(r.Keys, c.Name) }) {
@@ -207,7 +209,7 @@ func (p *postgresPlanner) widenTable(table catalog.Name, columns []catalog.Colum
 		Done:       p.wide(table), Lasting: true,
 	})
 	p.widenSequences(tx, table)
-	p.makeViews(tx, views)
+	tx.add(views...)
 }
 
 // widenSequences lets the sequences of a table's columns count beyond 32 bits.
@@ -358,12 +360,12 @@ func (p *postgresPlanner) dropCounter(tx transaction, k catalog.Key, identity bo
 // c. Partitions get the default of their table, unless theirs was different or they had
 // none.
 func (p *postgresPlanner) defaults(c catalog.Column, name string) (statements []string) {
-	expression := p.facts[exactPlace(c)].expression
+	expression := p.columns[exactPlace(c)].expression
 	if expression != "" {
 		statements = append(statements, fmt.Sprintf("ALTER TABLE %s ALTER COLUMN %s SET DEFAULT %s", p.name(c.Table), name, expression))
 	}
 	for _, member := range p.family(c.Table) {
-		own := p.fact(member, c).expression
+		own := p.in(member, c).expression
 		if own == expression {
 			continue
 		}
@@ -394,7 +396,13 @@ func (p *postgresPlanner) guard() {
 		function := catalog.Name{Schema: k.Column.Table.Schema, Name: database.GuardPrefix}
 		if !made[function.Schema] {
 			made[function.Schema] = true
-			p.guardFunction(function)
+			called := p.name(function) + "()"
+			p.add(Guard, Step{
+				Text: "make the function that refuses", SQL: p.fill("guard function", "{function}", called), Unit: p.begin(), Locks: "nothing",
+				Done: fmt.Sprintf("SELECT count(*) FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace WHERE n.nspname = %s AND p.proname = %s",
+					p.Literal(function.Schema), p.Literal(function.Name)), Lasting: true,
+				Undo: []string{"DO $snowkey$ BEGIN DROP FUNCTION IF EXISTS " + called + "; EXCEPTION WHEN dependent_objects_still_exist THEN NULL; END $snowkey$"}, // another plan may still use it
+			})
 		}
 		tables := []catalog.Name{k.Column.Table}
 		if !k.Partitioned {
@@ -415,21 +423,4 @@ func (p *postgresPlanner) guard() {
 			})
 		}
 	}
-}
-
-// guardFunction makes the function that refuses rows.
-func (p *postgresPlanner) guardFunction(name catalog.Name) {
-	function := p.name(name) + "()"
-	p.add(Guard, Step{
-		Text: "make the function that refuses",
-		SQL: "CREATE OR REPLACE FUNCTION " + function + ` RETURNS trigger LANGUAGE plpgsql AS $snowkey$
-BEGIN
-	RAISE EXCEPTION 'snowkey: %.% is to be generated, and a key of this row was not', TG_TABLE_NAME, TG_ARGV[0] USING ERRCODE = 'check_violation';
-END
-$snowkey$`,
-		Unit: p.begin(), Locks: "nothing",
-		Done: fmt.Sprintf("SELECT count(*) FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace WHERE n.nspname = %s AND p.proname = %s",
-			p.Literal(name.Schema), p.Literal(name.Name)), Lasting: true,
-		Undo: []string{"DO $snowkey$ BEGIN DROP FUNCTION IF EXISTS " + function + "; EXCEPTION WHEN dependent_objects_still_exist THEN NULL; END $snowkey$"}, // another plan may still use it
-	})
 }

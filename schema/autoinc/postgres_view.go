@@ -10,14 +10,9 @@ import (
 // A postgresView is a view, along with everything that is lost when it is dropped.
 type postgresView struct {
 	name  catalog.Name
-	kind  string // VIEW or MATERIALIZED VIEW
 	owner string
-	parts listOf[action] // what creates it again
-	lost  string         // what we can't create again
-}
-
-func (v *postgresView) dest() []any {
-	return []any{&v.name.Schema, &v.name.Name, &v.kind, &v.owner, &v.parts, &v.lost}
+	parts []Step // what creates it again
+	lost  string // what we can't create again
 }
 
 // viewsOf returns the views that use the columns of tables that are altered, be it directly or
@@ -39,9 +34,7 @@ func (p *postgresPlanner) viewsOf(altered ...catalog.Name) (ordered []postgresVi
 	}
 	within := make(map[catalog.Name]bool)
 	for _, v := range p.views {
-		within[v.name] = slices.ContainsFunc(p.uses[v.name], func(u use) bool {
-			return within[u.table] || used[place{u.table.Schema, u.table.Name, u.column}]
-		})
+		within[v.name] = slices.ContainsFunc(p.uses[v.name], func(o obstacle) bool { return within[o.Table] || used[exactPlace(o.Column)] })
 		if within[v.name] {
 			ordered = append(ordered, v)
 		}
@@ -49,11 +42,10 @@ func (p *postgresPlanner) viewsOf(altered ...catalog.Name) (ordered []postgresVi
 	return ordered
 }
 
-// dropViews drops the views that use columns of altered tables, in reverse order. It returns
-// them for makeViews.
-func (p *postgresPlanner) dropViews(tx transaction, column catalog.Column, altered ...catalog.Name) []postgresView {
-	views := p.viewsOf(altered...)
-	for _, v := range slices.Backward(views) {
+// dropViews drops the views that use columns of altered tables, in reverse order. It returns the
+// steps that create them again.
+func (p *postgresPlanner) dropViews(tx transaction, column catalog.Column, altered ...catalog.Name) (again []Step) {
+	for _, v := range slices.Backward(p.viewsOf(altered...)) {
 		name := p.name(v.name)
 		if v.lost != "" {
 			p.refuse(column, "drop the view, apply the phase widen, and create it again with all of that",
@@ -64,32 +56,9 @@ func (p *postgresPlanner) dropViews(tx transaction, column catalog.Column, alter
 		}
 		tx.add(Step{
 			Text: "drop the view " + name + ", which blocks the change (0A000) and is created again below",
-			SQL:  "DROP " + v.kind + " " + name, Locks: fmt.Sprintf(postgresExclusive, name), Undo: statements(v.parts),
+			SQL:  v.parts[0].Undo[0], Locks: fmt.Sprintf(postgresExclusive, name), Undo: statements(v.parts),
 		})
+		again = slices.Concat(v.parts, again)
 	}
-	return views
-}
-
-// statements returns what actions execute.
-func statements(actions []action) (all []string) {
-	for _, a := range actions {
-		all = append(all, a[1])
-	}
-	return all
-}
-
-// makeViews creates the views again.
-func (p *postgresPlanner) makeViews(tx transaction, views []postgresView) {
-	for _, v := range views {
-		for i, part := range v.parts {
-			s := Step{Text: part[0], SQL: part[1], Locks: "the view"}
-			if i == 0 {
-				s.Undo = []string{"DROP " + v.kind + " " + p.name(v.name)}
-			}
-			if i == 0 && v.kind == "MATERIALIZED VIEW" {
-				s.Rewrites = "computes all of its rows"
-			}
-			tx.add(s)
-		}
-	}
+	return again
 }

@@ -49,14 +49,6 @@ const (
 
 var rekeyPhases = []PhaseName{MapKeys, Rekey}
 
-// complete returns the options with the defaults filled in.
-func (o RekeyOptions) complete() *RekeyOptions {
-	if len(o.Times) == 0 {
-		o.Times = []string{"created_at"}
-	}
-	return &o
-}
-
 // mapPrefix begins the names of the tables with the old and the new keys, and orderPrefix
 // those of tables with the order of the rows, which exist while a map is filled.
 const mapPrefix, orderPrefix = "snowkey_map", "snowkey_order"
@@ -77,41 +69,41 @@ type holder struct {
 	typed bool
 }
 
-// readRekey finds out which keys and children get other values. It takes the place of
-// readChanges.
-func readRekey(ctx context.Context, conn *sql.Conn, s server, options PlanOptions, compared *Plan) (*changes, error) {
+// readRekey finds out which keys and children get other values. It takes the place of read.
+func (c *changes) readRekey(ctx context.Context, conn *sql.Conn, s server) (err error) {
+	options, rekey := &c.options, *c.options.Rekey
+	if len(rekey.Times) == 0 {
+		rekey.Times = []string{"created_at"}
+	}
+	options.Rekey = &rekey
 	if options.LikelyChildren {
-		return nil, errors.New("autoinc: likely children have to be decided one by one, because their values are replaced; name each (Children, --child)")
+		return errors.New("autoinc: likely children have to be decided one by one, because their values are replaced; name each (Children, --child)")
 	}
 	if options.Online && s.Dialect == catalog.SQLite {
-		return nil, errors.New("autoinc: SQLite can't fill new keys while the application runs; plan without --online (Online)")
+		return errors.New("autoinc: SQLite can't fill new keys while the application runs; plan without --online (Online)")
 	}
 	if to := options.Rekey.To; !to.IsZero() && to.Before(options.Rekey.From) {
-		return nil, fmt.Errorf("autoinc: the times from %s to %s are in the wrong order", options.Rekey.From, options.Rekey.To)
+		return fmt.Errorf("autoinc: the times from %s to %s are in the wrong order", options.Rekey.From, options.Rekey.To)
 	}
-	report, err := catalog.InspectConn(ctx, conn, catalog.Options{Schemas: options.Schemas, OnlyDeclared: true})
-	if err != nil {
-		return nil, err
+	if c.schema, err = readSchema(ctx, conn, s, catalog.Options{Schemas: options.Schemas, OnlyDeclared: true}); err != nil {
+		return err
 	}
-	r := &rekeyer{changes: &changes{server: s, options: options, compared: compared, report: report}}
-	if err := r.readColumns(ctx, conn, s); err != nil {
-		return nil, err
-	}
+	r := &rekeyer{changes: c}
 	if r.primary, err = database.List(ctx, conn, s.query("primary"), path); err != nil {
-		return nil, err
+		return err
 	}
-	r.primary = slices.DeleteFunc(r.primary, func(c catalog.Column) bool { return !slices.Contains(report.Schemas, c.Table.Schema) })
+	r.primary = slices.DeleteFunc(r.primary, func(c catalog.Column) bool { return !slices.Contains(r.report.Schemas, c.Table.Schema) })
 	if err := r.choose(); err != nil {
-		return nil, err
+		return err
 	}
 	if err := r.follow(); err != nil {
-		return nil, err
+		return err
 	}
 	r.refuseSplit()
-	if compared != nil {
-		return r.changes, nil
+	if c.compared != nil {
+		return nil
 	}
-	return r.changes, r.refuseLikely(ctx, conn)
+	return r.refuseLikely(ctx, conn)
 }
 
 // choose selects the keys: those of the named tables, or those of all tables in the schemas
@@ -259,6 +251,7 @@ type rekeying struct {
 	held       map[place][]holding
 	references []catalog.Reference
 	keepOld    string // the column that tables get for their old keys, if any
+	lost       string // a function that fails for a value without a new key, if there is one
 }
 
 // kept returns the column that a table gets for its old keys, if any.
@@ -278,7 +271,7 @@ type holding struct {
 
 // rekeyPlan plans the phase MapKeys, and what comes first in the phase Rekey. The columns of
 // a partition are altered with those of its root.
-func (p *planner) rekeyPlan(ctx context.Context, conn *sql.Conn, root func(catalog.Name) catalog.Name) (r rekeying, err error) {
+func (p *planner) rekeyPlan(ctx context.Context, conn *sql.Conn) (r rekeying, err error) {
 	p.note(MapKeys, "Each row gets its new key, in a table of its own. The application may run meanwhile: rows that come later get theirs in the next phase.")
 	stop := "Stop the application before this phase, and start"
 	if p.options.Online {
@@ -291,10 +284,10 @@ func (p *planner) rekeyPlan(ctx context.Context, conn *sql.Conn, root func(catal
 	r.keys, r.held, r.keepOld = make(map[catalog.Name]catalog.Key), make(map[place][]holding), p.options.Rekey.KeepOld
 	var altered []catalog.Column
 	for _, k := range p.keys {
-		r.keys[root(k.Column.Table)] = k
+		r.keys[p.root(k.Column.Table)] = k
 		for _, fk := range append([]catalog.ForeignKey{{Child: k.Column}}, k.ForeignKeys...) {
 			c := fk.Child
-			c.Table = root(c.Table)
+			c.Table = p.root(c.Table)
 			altered = append(altered, c)
 			at, h := exactPlace(c), holding{k.Column.Table, fk.TypeColumn, fk.TypeValue}
 			if !slices.Contains(r.held[at], h) {
@@ -304,7 +297,7 @@ func (p *planner) rekeyPlan(ctx context.Context, conn *sql.Conn, root func(catal
 	}
 	r.byTable = group(altered)
 	for _, f := range p.report.References { // those of other columns too, because whole tables are written again
-		if r.columns[root(f.Child)] != nil || r.columns[root(f.Parent)] != nil {
+		if r.columns[p.root(f.Child)] != nil || r.columns[p.root(f.Parent)] != nil {
 			r.references = append(r.references, f)
 		}
 	}
@@ -359,8 +352,11 @@ func (r rekeying) copied(s server, table catalog.Name, names []string, has, give
 	for i, name := range names {
 		value := "t." + s.Quote(name)
 		if _, other := r.held[place{table.Schema, table.Name, name}]; other {
-			var join string
-			join, value = r.join(s, catalog.Column{Table: table, Name: name}, i, has, gives, "NULL")
+			c, otherwise, join := catalog.Column{Table: table, Name: name}, "NULL", ""
+			if r.lost != "" && gives == "new" {
+				otherwise = fmt.Sprintf("CASE WHEN %s IS NOT NULL THEN %s(%s, %[1]s::text) END", value, r.lost, s.Literal(s.column(c)))
+			}
+			join, value = r.join(s, c, i, has, gives, otherwise)
 			joins += join
 		}
 		columns, values = append(columns, name), append(values, value)
@@ -620,11 +616,11 @@ func (v *verifier) verifyMaps(ctx context.Context) error {
 		if fk.TypeColumn != "" {
 			where = append(where, "c."+v.Quote(fk.TypeColumn)+" = "+v.Literal(fk.TypeValue))
 		}
-		lost, err := anyRow(ctx, v.conn, v.orphans(catalog.Reference{Child: fk.Child.Table, Columns: []string{fk.Child.Name}, Parent: fk.Parent.Table, Keys: []string{fk.Parent.Name}}, where...))
-		if err != nil {
+		r := catalog.Reference{Child: fk.Child.Table, Columns: []string{fk.Child.Name}, Parent: fk.Parent.Table, Keys: []string{fk.Parent.Name}}
+		parent := v.name(r.Parent)
+		if err := v.none(ctx, v.column(fk.Child), v.orphans(r, where...), "each of its values is a key of "+parent, "a value is no key of "+parent); err != nil {
 			return err
 		}
-		v.prove(v.column(fk.Child), !lost, "each of its values is a key of "+v.name(fk.Parent.Table), "a value is no key of "+v.name(fk.Parent.Table))
 	}
 	return nil
 }

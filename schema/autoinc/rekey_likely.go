@@ -35,22 +35,15 @@ func (r *rekeyer) refuseLikely(ctx context.Context, conn *sql.Conn) error {
 		}
 		decided = append(decided, c.Column)
 	}
-	var parts []partition
-	var views []catalog.Name
-	err := database.ReadAll(ctx, conn, database.Into(&parts, r.query("partitions"), (*partition).dest), database.Into(&views, r.query("only views"), tableName))
+	for _, c := range decided { // a foreign key may be declared on each partition
+		decided = append(decided, catalog.Column{Table: r.root(c.Table), Name: c.Name})
+	}
+	views, err := database.List(ctx, conn, r.query("only views"), tableName)
 	if err != nil {
 		return err
 	}
-	for _, m := range parts { // a foreign key may be declared on each partition
-		for _, c := range decided {
-			if c.Table == m.name {
-				decided = append(decided, catalog.Column{Table: m.ancestor, Name: c.Name})
-			}
-		}
-	}
 	for _, c := range r.all {
-		part := slices.ContainsFunc(parts, func(m partition) bool { return m.name == c.Table && m.ancestor != m.name })
-		if part || slices.Contains(views, c.Table) || has(decided, c.Column) || has(r.primary, c.Column) || c.computed || !slices.Contains(r.report.Schemas, c.Table.Schema) || strings.HasPrefix(c.Table.Name, "snowkey_") {
+		if r.root(c.Table) != c.Table || slices.Contains(views, c.Table) || has(decided, c.Column) || has(r.primary, c.Column) || c.computed || !slices.Contains(r.report.Schemas, c.Table.Schema) || strings.HasPrefix(c.Table.Name, "snowkey_") {
 			continue
 		}
 		if err := r.compareValues(ctx, conn, c.Column); err != nil {

@@ -1,6 +1,7 @@
 package autoinc
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"embed"
@@ -15,7 +16,7 @@ import (
 // A server quotes names for a database server.
 type server struct{ database.Server }
 
-//go:embed *.sql page.html
+//go:embed *.sql page.*
 var files embed.FS
 
 func (s server) query(name string) string { return s.Query(files, name) }
@@ -57,15 +58,11 @@ type dialect struct {
 	lockTimeout time.Duration // the default for ApplyOptions
 }
 
-// syntax returns the dialect of the server.
-func (s server) syntax() dialect {
-	switch s.Dialect {
-	case catalog.Postgres:
-		return dialect{planPostgres, rekeyPostgres, 100 * time.Millisecond}
-	case catalog.SQLite:
-		return dialect{planSQLite, rekeySQLite, 5 * time.Second}
-	}
-	return dialect{planMySQL, rekeyMySQL, 100 * time.Millisecond}
+var dialects = map[catalog.Dialect]dialect{
+	catalog.Postgres: {planPostgres, rekeyPostgres, 100 * time.Millisecond},
+	catalog.MySQL:    {planMySQL, rekeyMySQL, 100 * time.Millisecond},
+	catalog.MariaDB:  {planMySQL, rekeyMySQL, 100 * time.Millisecond},
+	catalog.SQLite:   {planSQLite, rekeySQLite, 5 * time.Second},
 }
 
 // path returns the scan destinations for the name of a column.
@@ -99,31 +96,86 @@ type column struct {
 	computed  bool // whether it can't be set
 	invisible bool // whether SELECT * leaves it out
 
-	expression string // of a column that MySQL computes
+	expression string // its own default on Postgres; of a column that MySQL computes
+	identity   string // the rest is only known on Postgres
+	required   string // the name of its NOT NULL constraint, on servers that name them
+	inherited  bool
 }
 
-// A schema has the columns of all tables, also by their place and by table.
+// A condition is a CHECK constraint.
+type condition struct {
+	table      catalog.Name
+	name, text string
+}
+
+// A schema is what all planners and Verify know about tables.
 type schema struct {
-	all     []column
-	columns map[place]column
-	of      map[catalog.Name][]column
+	server
+	report      catalog.Report
+	all         []column
+	columns     map[place]column
+	of          map[catalog.Name][]column
+	unique      map[catalog.Name][][]string // the columns of each unique index; an expression has no name
+	conditions  []condition
+	roots       map[catalog.Name]catalog.Name   // maps a partition to its partitioned table, which is also mapped to itself
+	members     map[catalog.Name][]catalog.Name // maps a partitioned table to its partitions, the deepest first, and itself
+	partitioned map[catalog.Name]bool
 }
 
-// readColumns reads the columns, unless they were read before.
-func (m *schema) readColumns(ctx context.Context, conn *sql.Conn, s server) (err error) {
-	if m.all != nil {
-		return nil
+// readSchema inspects the keys, and reads the columns, indexes, checks and partitions of all tables.
+func readSchema(ctx context.Context, conn *sql.Conn, s server, options catalog.Options) (schema, error) {
+	type indexed struct {
+		catalog.Column
+		index string
 	}
-	m.all, err = database.List(ctx, conn, s.query("columns"), func(c *column) []any {
-		kind := database.ScanType(s.Dialect, &c.Bits, &c.Unsigned, &c.Text)
-		return append(path(&c.Column), &c.Type, kind, &c.nullable, &c.fallback, &c.computed, &c.invisible, &c.expression)
-	})
+	type partition struct { // with one of the tables above it, or a partitioned table itself
+		name, ancestor      catalog.Name
+		partitioned, isRoot bool
+	}
+	var indexes []indexed
+	var partitions []partition
+	report, err := catalog.InspectConn(ctx, conn, options)
+	if err != nil {
+		return schema{}, err
+	}
+	m := schema{server: s, report: report}
+	err = database.ReadAll(ctx, conn,
+		database.Into(&m.all, s.query("columns"), func(c *column) []any {
+			kind := database.ScanType(s.Dialect, &c.Bits, &c.Unsigned, &c.Text)
+			return append(path(&c.Column), &c.Type, kind, &c.nullable, &c.fallback, &c.computed, &c.invisible, &c.expression, &c.identity, &c.required, &c.inherited)
+		}),
+		database.Into(&indexes, s.query("unique"), func(x *indexed) []any { return []any{&x.Table.Schema, &x.Table.Name, &x.index, &x.Name} }),
+		database.Into(&m.conditions, s.query("conditions"), func(c *condition) []any { return append(tableName(&c.table), &c.name, &c.text) }),
+		database.Into(&partitions, s.query("partitions"), func(p *partition) []any {
+			return []any{&p.name.Schema, &p.name.Name, &p.partitioned, &p.ancestor.Schema, &p.ancestor.Name, &p.isRoot}
+		}),
+	)
 	m.columns, m.of = by(m.all, func(c column) place { return exactPlace(c.Column) }), make(map[catalog.Name][]column)
 	for _, c := range m.all {
 		m.of[c.Table] = append(m.of[c.Table], c)
 	}
-	return err
+	m.unique = make(map[catalog.Name][][]string)
+	for i, x := range indexes {
+		of := m.unique[x.Table]
+		if i == 0 || indexes[i-1].Table != x.Table || indexes[i-1].index != x.index {
+			of = append(of, nil)
+		}
+		of[len(of)-1] = append(of[len(of)-1], x.Name)
+		m.unique[x.Table] = of
+	}
+	m.roots, m.members, m.partitioned = make(map[catalog.Name]catalog.Name), make(map[catalog.Name][]catalog.Name), make(map[catalog.Name]bool)
+	for _, p := range partitions {
+		m.members[p.ancestor] = append(m.members[p.ancestor], p.name)
+		m.partitioned[p.name] = p.partitioned
+		if p.isRoot {
+			m.roots[p.name] = p.ancestor
+		}
+	}
+	return m, err
 }
+
+// root returns the partitioned table that a partition belongs to, or the table itself.
+func (m *schema) root(table catalog.Name) catalog.Name { return cmp.Or(m.roots[table], table) }
 
 // stored returns the columns of a table that aren't computed.
 func (m *schema) stored(table catalog.Name) (names []string) {
@@ -133,33 +185,4 @@ func (m *schema) stored(table catalog.Name) (names []string) {
 		}
 	}
 	return names
-}
-
-// uniques returns the columns of each unique index, by table. An expression has no name.
-func (s server) uniques(ctx context.Context, conn *sql.Conn) (map[catalog.Name][][]string, error) {
-	type row struct {
-		table         catalog.Name
-		index, column string
-	}
-	rows, err := database.List(ctx, conn, s.query("unique"), func(r *row) []any { return []any{&r.table.Schema, &r.table.Name, &r.index, &r.column} })
-	all := make(map[catalog.Name][][]string)
-	for i, r := range rows {
-		of := all[r.table]
-		if i == 0 || rows[i-1].table != r.table || rows[i-1].index != r.index {
-			of = append(of, nil)
-		}
-		of[len(of)-1] = append(of[len(of)-1], r.column)
-		all[r.table] = of
-	}
-	return all, err
-}
-
-// A condition is a CHECK constraint.
-type condition struct {
-	table      catalog.Name
-	name, text string
-}
-
-func (s server) conditions(ctx context.Context, conn *sql.Conn) ([]condition, error) {
-	return database.List(ctx, conn, s.query("conditions"), func(c *condition) []any { return []any{&c.table.Schema, &c.table.Name, &c.name, &c.text} })
 }

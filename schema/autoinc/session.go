@@ -11,19 +11,19 @@ import (
 	"github.com/snowkey-go/snowkey/schema/internal/database"
 )
 
-// open returns a connection to a server of the kind that the plan was made for, and the
-// ledger with the plan's progress there.
-func (p *Plan) open(ctx context.Context, db *sql.DB) (*sql.Conn, ledger, error) {
+// open returns the ledger with the plan's progress, on a connection to a server of the kind that
+// the plan was made for.
+func (p *Plan) open(ctx context.Context, db *sql.DB) (ledger, error) {
 	if db == nil || p == nil {
-		return nil, ledger{}, errors.New("autoinc: there is no database or no plan; pass an open *sql.DB and what NewPlan or ReadPlan returned")
+		return ledger{}, errors.New("autoinc: there is no database or no plan; pass an open *sql.DB and what NewPlan or ReadPlan returned")
 	}
-	sum, err := p.sum()
+	body, err := p.body()
 	if err != nil {
-		return nil, ledger{}, err
+		return ledger{}, err
 	}
 	conn, err := db.Conn(ctx)
 	if err != nil {
-		return nil, ledger{}, fmt.Errorf("autoinc: %w", err)
+		return ledger{}, fmt.Errorf("autoinc: %w", err)
 	}
 	found, err := database.Identify(ctx, conn)
 	if err == nil && found.Dialect != p.Dialect {
@@ -32,7 +32,7 @@ func (p *Plan) open(ctx context.Context, db *sql.DB) (*sql.Conn, ledger, error) 
 	if err != nil {
 		conn.Close()
 	}
-	return conn, ledger{p.server(), p.progress, sum}, err
+	return ledger{p.server(), conn, p.progress, sum(body)}, err
 }
 
 // prepare sets up the session. It also takes the lock that keeps other processes from

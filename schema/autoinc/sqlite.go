@@ -1,7 +1,6 @@
 package autoinc
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
@@ -57,7 +56,7 @@ func rekeySQLite(ctx context.Context, conn *sql.Conn, p *planner) error {
 	if err != nil {
 		return err
 	}
-	r, err := p.rekeyPlan(ctx, conn, func(table catalog.Name) catalog.Name { return table })
+	r, err := p.rekeyPlan(ctx, conn)
 	if err != nil {
 		return err
 	}
@@ -85,11 +84,11 @@ func newSQLitePlanner(ctx context.Context, conn *sql.Conn, p *planner) (*sqliteP
 	var orphans []orphan
 	var files []string
 	lite := &sqlitePlanner{planner: p}
-	err := cmp.Or(p.readColumns(ctx, conn, p.server), database.ReadAll(ctx, conn,
+	err := database.ReadAll(ctx, conn,
 		database.Into(&files, p.query("database"), database.Text),
 		database.Into(&lite.objects, p.query("objects"), func(o *sqliteObject) []any { return []any{&o.kind, &o.name, &o.table, &o.sql} }),
 		database.Into(&orphans, p.query("orphans"), func(o *orphan) []any { return []any{&o.table, &o.rowid, &o.parent} }),
-	))
+	)
 	p.database = filepath.Base(strings.Join(files, "")) // there is one
 	for _, k := range p.keys {
 		if k.Column.Table.Schema != "main" {
@@ -157,11 +156,7 @@ func (p *sqlitePlanner) rebuild(phase PhaseName, k catalog.Key, columns []catalo
 		return append(append(steps, Step{Text: "drop the old table, with its indexes and triggers", SQL: "DROP TABLE " + p.name(aside)}), again...)
 	}
 	steps := replace(create, copy("old", "new"))
-	for _, s := range replace(was, copy("new", "old")) {
-		if s.Run != Check {
-			steps[0].Undo = append(steps[0].Undo, s.SQL)
-		}
-	}
+	steps[0].Undo = statements(replace(was, copy("new", "old")))
 	if phase == Drop {
 		steps[0].Undo = append(steps[0].Undo, p.fence(k).SQL)
 	}

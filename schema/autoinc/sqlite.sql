@@ -1,5 +1,5 @@
 -- name: columns
-SELECT 'main', t.name, x.name, x.type, x.type, x."notnull" = 0, x.dflt_value IS NOT NULL, x.hidden > 1, false, ''
+SELECT 'main', t.name, x.name, x.type, x.type, x."notnull" = 0, x.dflt_value IS NOT NULL, x.hidden > 1, false, '', '', '', false
 FROM pragma_table_list AS t JOIN pragma_table_xinfo(t.name, 'main') AS x WHERE t.schema = 'main' AND t.type = 'table' ORDER BY t.name, x.cid
 
 -- name: database

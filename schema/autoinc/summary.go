@@ -9,6 +9,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	texttemplate "text/template"
 	"time"
 
 	"github.com/snowkey-go/snowkey/schema/catalog"
@@ -120,7 +121,7 @@ func (p *Plan) summary() summary {
 	}
 	for _, t := range p.sizes {
 		name := p.server().name(t.Table)
-		row := tableSummary{Name: name, Rows: fmt.Sprint(t.Rows), Size: size(t.Bytes), Indexes: fmt.Sprintf("%d, %s", t.Indexes, size(t.IndexBytes)), Change: "no copy", Time: "at once", Locks: "for a moment"}
+		row := tableSummary{Name: database.Printable(name), Rows: fmt.Sprint(t.Rows), Size: size(t.Bytes), Indexes: fmt.Sprintf("%d, %s", t.Indexes, size(t.IndexBytes)), Change: "no copy", Time: "at once", Locks: "for a moment"}
 		if t.Rows == mostCounted {
 			least = "at least "
 			row.Rows = least + row.Rows
@@ -172,30 +173,12 @@ func size(bytes int64) string {
 	return fmt.Sprintf("%d KB", (bytes+999)/1000)
 }
 
-// pageMark begins each line of the first page.
-const pageMark = "-- | "
-
-// page returns the lines of the first page.
-func (p *Plan) page() (lines []string) {
-	s := p.summary()
-	line := func(format string, args ...any) {
-		lines = append(lines, pageMark+database.Printable(fmt.Sprintf(format, args...)))
-	}
-	line("%s", s.Title)
-	for _, t := range s.Tables {
-		line("  %s: %s rows, %s; indexes: %s; %s, %s; locks: %s", t.Name, t.Rows, t.Size, t.Indexes, t.Change, t.Time, t.Locks)
-	}
-	for _, text := range s.Total {
-		line("%s", text)
-	}
-	for _, phase := range s.Phases {
-		line("  %-9s  %s. %s", phase.Name, database.Plural(len(phase.Steps), "step"), append(phase.Notes, "")[0])
-	}
-	return lines
-}
-
-var pageTemplate = template.Must(template.ParseFS(files, "page.html"))
+// The first page has two forms: comments in the plan's file, and HTML.
+var (
+	pageText = texttemplate.Must(texttemplate.ParseFS(files, "page.txt"))
+	pageHTML = template.Must(template.ParseFS(files, "page.html"))
+)
 
 // WriteHTML writes the first page of the plan as HTML, for instance for a change request:
 // what happens to each table, how long it takes, and what people have to do.
-func (p *Plan) WriteHTML(w io.Writer) error { return pageTemplate.Execute(w, p.summary()) }
+func (p *Plan) WriteHTML(w io.Writer) error { return pageHTML.Execute(w, p.summary()) }

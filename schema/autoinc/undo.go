@@ -38,7 +38,7 @@ func Undo(ctx context.Context, db *sql.DB, plan *Plan, options ApplyOptions) err
 
 // cancelUndo takes back an Undo that has begun and can't be completed.
 func (a *applier) cancelUndo(ctx context.Context) error {
-	entries, err := a.ledger.find(ctx, a.conn)
+	entries, err := a.ledger.find(ctx)
 	undo, known := entries[undoing]
 	switch {
 	case err != nil || !known:
@@ -55,17 +55,14 @@ func (a *applier) cancelUndo(ctx context.Context) error {
 		}
 	}
 	if last.Unit == 0 && last.Done != "" {
-		if last.Retry != "" { // for what it may have left behind
-			err = a.set(ctx, last, []string{last.Retry})
+		if err := a.set(ctx, last, last.Retry); err != nil { // for what it may have left behind
+			return err
 		}
-		if err == nil {
-			err = a.ledger.write(ctx, a.conn, last.ID, entry{state: started})
-		}
-		if err != nil {
+		if err := a.ledger.write(ctx, last.ID, entry{state: started}); err != nil {
 			return err
 		}
 	}
-	return a.ledger.forget(ctx, a.conn, undoing)
+	return a.ledger.forget(ctx, undoing)
 }
 
 // undoing is the entry that marks a plan as being reversed.
@@ -76,7 +73,7 @@ func (a *applier) undo(ctx context.Context) error {
 	if a.options.Phase != "" {
 		phases = phases[slices.IndexFunc(phases, func(p Phase) bool { return p.Name == a.options.Phase }):]
 	}
-	entries, err := a.ledger.own(ctx, a.conn)
+	entries, err := a.ledger.own(ctx)
 	if err != nil || entries == nil {
 		return err
 	}
@@ -93,12 +90,12 @@ func (a *applier) undo(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := a.patiently(ctx, func() error { return a.ledger.forget(ctx, a.conn, undoing, control) }); err != nil {
+	if err := a.patiently(ctx, func() error { return a.ledger.forget(ctx, undoing, control) }); err != nil {
 		return err
 	}
 	progress := []Step{{ID: "progress", Text: "drop the table of the progress"}}
 	return a.patiently(ctx, func() error {
-		return a.inTransaction(ctx, progress, func() error { return a.ledger.drop(ctx, a.conn) })
+		return a.inTransaction(ctx, progress, func() error { return a.ledger.drop(ctx) })
 	})
 }
 
@@ -107,11 +104,11 @@ func (a *applier) undoPhase(ctx context.Context, phase Phase, entries map[string
 	a.phase = phase.Name
 	if len(entries) > 0 {
 		err := a.patiently(ctx, func() error {
-			if err := a.ledger.write(ctx, a.conn, undoing, entry{started, string(phase.Name)}); err != nil {
+			if err := a.ledger.write(ctx, undoing, entry{started, string(phase.Name)}); err != nil {
 				return err
 			}
 			// If the Undo is cancelled, the phase must not be taken for complete.
-			return a.ledger.forget(ctx, a.conn, string(phase.Name))
+			return a.ledger.forget(ctx, string(phase.Name))
 		})
 		if err != nil {
 			return err
@@ -206,7 +203,7 @@ func (a *applier) reverse(ctx context.Context, phase Phase, steps []Step, entrie
 		if err := a.undoSteps(ctx, phase, steps, entries); err != nil {
 			return err
 		}
-		return a.ledger.forget(ctx, a.conn, ids(steps)...)
+		return a.ledger.forget(ctx, ids(steps)...)
 	}
 	s := steps[0]
 	if s.Unit != 0 {
@@ -218,24 +215,21 @@ func (a *applier) reverse(ctx context.Context, phase Phase, steps []Step, entrie
 			return err
 		case taken:
 			return undo()
-		case s.Retry != "":
-			if err := a.set(ctx, s, []string{s.Retry}); err != nil {
-				return err
-			}
+		}
+		if err := a.set(ctx, s, s.Retry); err != nil {
+			return err
 		}
 	}
-	return a.ledger.forget(ctx, a.conn, s.ID)
+	return a.ledger.forget(ctx, s.ID)
 }
 
 func (a *applier) undoSteps(ctx context.Context, phase Phase, steps []Step, entries map[string]entry) error {
-	for _, s := range steps {
-		if s.Run == locking {
-			// The statements that reverse a step may need a stronger lock than the step
-			// itself. We take that lock now, because taking it later could cause a
-			// deadlock with another session that holds a weaker one.
-			if err := a.lock(ctx, inMode(s, againstAll)); err != nil {
-				return failedStep(s, err)
-			}
+	if s := steps[0]; s.Run == locking {
+		// The statements that reverse a step may need a stronger lock than the step
+		// itself. We take that lock now, because taking it later could cause a
+		// deadlock with another session that holds a weaker one.
+		if err := a.lock(ctx, inMode(s, againstAll)); err != nil {
+			return failedStep(s, err)
 		}
 	}
 	for _, s := range slices.Backward(steps) {

@@ -78,20 +78,20 @@ func (v Verification) WriteText(w io.Writer) error {
 // counter that isn't part of the plan, the counter keeps a gap. Verify returns the same
 // errors as [catalog.Inspect].
 func Verify(ctx context.Context, db *sql.DB, plan *Plan) (Verification, error) {
-	conn, l, err := plan.open(ctx, db)
+	l, err := plan.open(ctx, db)
 	if err != nil {
 		return Verification{}, err
 	}
-	defer conn.Close()
+	defer l.conn.Close()
 	if len(plan.keys) == 0 {
 		return Verification{}, nil
 	}
-	restore, err := l.Set(ctx, conn, append(l.settings("plain"), l.settings("wait")...)...)
+	restore, err := l.Set(ctx, l.conn, append(l.settings("plain"), l.settings("wait")...)...)
 	if err != nil {
 		return Verification{}, err
 	}
 	defer restore() // if this fails, the connection is unusable anyway
-	v := verifier{server: l.server, conn: conn, plan: plan, ledger: l}
+	v := verifier{conn: l.conn, plan: plan, ledger: l}
 	last := v.verifyInserts
 	if plan.rekeyed() {
 		last = v.verifyMaps
@@ -107,17 +107,13 @@ func Verify(ctx context.Context, db *sql.DB, plan *Plan) (Verification, error) {
 }
 
 type verifier struct {
-	server
 	schema
 	Verification
-	conn       *sql.Conn
-	plan       *Plan
-	ledger     ledger
-	entries    map[string]entry // the progress; nil if the plan was not applied here
-	report     catalog.Report
-	unique     map[catalog.Name][][]string // see uniques
-	conditions []condition
-	unsafe     []catalog.Name // tables without transactions
+	conn    *sql.Conn
+	plan    *Plan
+	ledger  ledger
+	entries map[string]entry // the progress; nil if the plan was not applied here
+	unsafe  []catalog.Name   // tables without transactions
 }
 
 func (v *verifier) say(subject string, verdict string, format string, args ...any) {
@@ -133,29 +129,29 @@ func (v *verifier) prove(subject string, holds bool, proven, refuted string) {
 	}
 }
 
+// none adds a proof that a query returns no row.
+func (v *verifier) none(ctx context.Context, subject, query, proven, refuted string) error {
+	found, err := anyRow(ctx, v.conn, query)
+	if err == nil {
+		v.prove(subject, !found, proven, refuted)
+	}
+	return err
+}
+
 // read reads the current catalog, and the progress.
 func (v *verifier) read(ctx context.Context) error {
 	var err error
-	v.report, err = catalog.InspectConn(ctx, v.conn, catalog.Options{Schemas: v.plan.schemas(), OnlyDeclared: true})
+	v.schema, err = readSchema(ctx, v.conn, v.ledger.server, catalog.Options{Schemas: v.plan.schemas(), OnlyDeclared: true})
 	if errors.Is(err, catalog.ErrSchema) { // in which case the columns will be refuted
-		v.report, err = catalog.InspectConn(ctx, v.conn, catalog.Options{OnlyDeclared: true})
+		v.schema, err = readSchema(ctx, v.conn, v.ledger.server, catalog.Options{OnlyDeclared: true})
 	}
 	if err != nil {
-		return err
-	}
-	if err := v.readColumns(ctx, v.conn, v.server); err != nil {
-		return err
-	}
-	if v.unique, err = v.uniques(ctx, v.conn); err != nil {
-		return err
-	}
-	if v.conditions, err = v.server.conditions(ctx, v.conn); err != nil {
 		return err
 	}
 	if v.unsafe, err = database.List(ctx, v.conn, v.query("other engines"), tableName); err != nil {
 		return err
 	}
-	v.entries, err = v.ledger.find(ctx, v.conn)
+	v.entries, err = v.ledger.find(ctx)
 	return err
 }
 
@@ -198,12 +194,10 @@ func (v *verifier) verifyWidths(context.Context) error {
 // and triggers accept 64-bit keys.
 func (v *verifier) verifyRoutines(ctx context.Context) error {
 	routines, err := database.NarrowRoutines(ctx, v.conn, v.Server)
+	tables := v.plan.tables()
 	for _, r := range routines {
-		for _, table := range v.plan.tables() {
-			if r.Mentions(table.Schema, table.Name) {
-				v.say(r.String(), Open, "it mentions %s and uses integers of fewer than 64 bits; check that none of them holds a key", v.name(table))
-				break
-			}
+		if i := slices.IndexFunc(tables, func(table catalog.Name) bool { return r.Mentions(table.Schema, table.Name) }); i >= 0 {
+			v.say(r.String(), Open, "it mentions %s and uses integers of fewer than 64 bits; check that none of them holds a key", v.name(tables[i]))
 		}
 	}
 	return err
@@ -218,47 +212,32 @@ func (p *Plan) tables() []catalog.Name {
 	return group(columns).tables
 }
 
+// verifyReferences compares foreign keys with what they were, and looks for orphans.
 func (v *verifier) verifyReferences(ctx context.Context) error {
-	var seen []catalog.Reference
-	for _, k := range v.plan.keys {
-		for _, r := range k.References {
-			equal := func(other catalog.Reference) bool { return sameReference(r, other) }
-			if slices.ContainsFunc(seen, equal) {
-				continue
-			}
-			seen = append(seen, r)
-			subject := fmt.Sprintf("%s (%s) references %s (%s)", v.name(r.Child), v.List(r.Columns), v.name(r.Parent), v.List(r.Keys))
-			i := slices.IndexFunc(v.report.References, equal)
-			if i < 0 {
-				v.say(subject, Refuted, "the foreign key is not there any more")
-				continue
-			}
-			if err := v.compareReferences(ctx, subject, r, v.report.References[i]); err != nil {
+	when := func(r catalog.Reference) string { return r.Match + cmp.Or(r.Detail, " NOT DEFERRABLE") }
+	for _, was := range v.plan.references {
+		subject := fmt.Sprintf("%s (%s) references %s (%s)", v.name(was.Child), v.List(was.Columns), v.name(was.Parent), v.List(was.Keys))
+		i := slices.IndexFunc(v.report.References, func(r catalog.Reference) bool { return sameReference(r, was) })
+		if i < 0 {
+			v.say(subject, Refuted, "the foreign key is not there any more")
+			continue
+		}
+		is := v.report.References[i]
+		switch {
+		case is.OnDelete != was.OnDelete || is.OnUpdate != was.OnUpdate:
+			v.say(subject, Refuted, "it is ON UPDATE %s ON DELETE %s, and was ON UPDATE %s ON DELETE %s", is.OnUpdate, is.OnDelete, was.OnUpdate, was.OnDelete)
+		case when(is) != when(was):
+			v.say(subject, Refuted, "it is%s, and was%s", when(is), when(was))
+		case !is.Valid && was.Valid:
+			v.say(subject, Refuted, "the foreign key is NOT VALID: VALIDATE CONSTRAINT %s", v.Quote(is.Name))
+		case !is.Valid:
+			v.say(subject, Proven, "the foreign key is there, and NOT VALID as it was before")
+		default:
+			orphans := v.orphans(was)
+			if err := v.none(ctx, subject, orphans, "the foreign key is there and every row resolves", "a row references none; see "+orphans); err != nil {
 				return err
 			}
 		}
-	}
-	return nil
-}
-
-// compareReferences compares a foreign key with what it was, and looks for orphans.
-func (v *verifier) compareReferences(ctx context.Context, subject string, was, is catalog.Reference) error {
-	when := func(r catalog.Reference) string { return r.Match + cmp.Or(r.Detail, " NOT DEFERRABLE") }
-	switch {
-	case is.OnDelete != was.OnDelete || is.OnUpdate != was.OnUpdate:
-		v.say(subject, Refuted, "it is ON UPDATE %s ON DELETE %s, and was ON UPDATE %s ON DELETE %s", is.OnUpdate, is.OnDelete, was.OnUpdate, was.OnDelete)
-	case when(is) != when(was):
-		v.say(subject, Refuted, "it is%s, and was%s", when(is), when(was))
-	case !is.Valid && was.Valid:
-		v.say(subject, Refuted, "the foreign key is NOT VALID: VALIDATE CONSTRAINT %s", v.Quote(is.Name))
-	case !is.Valid:
-		v.say(subject, Proven, "the foreign key is there, and NOT VALID as it was before")
-	default:
-		lost, err := anyRow(ctx, v.conn, v.orphans(was))
-		if err != nil {
-			return err
-		}
-		v.prove(subject, !lost, "the foreign key is there and every row resolves", "a row references none; see "+v.orphans(was))
 	}
 	return nil
 }
@@ -302,14 +281,11 @@ func (v *verifier) verifyGuards(ctx context.Context) error {
 				continue
 			}
 			held, err := database.One(ctx, v.conn, s.Done, database.Number)
-			switch {
-			case ctx.Err() != nil:
+			if ctx.Err() != nil {
 				return err
-			case err != nil || held == 0: // the table may be gone
-				v.say(s.Text, Refuted, "it was applied, and is not there any more; apply the phase %s again", phase.Name)
-			default:
-				v.say(s.Text, Proven, "it is there")
 			}
+			// The query fails if the table is gone.
+			v.prove(s.Text, err == nil && held != 0, "it is there", fmt.Sprintf("it was applied, and is not there any more; apply the phase %s again", phase.Name))
 		}
 	}
 	return nil

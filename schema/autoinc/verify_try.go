@@ -391,7 +391,7 @@ func (v *verifier) verifyInsert(ctx context.Context, k plannedKey, c column) err
 	if err != nil {
 		return err
 	}
-	counted := int64(0)
+	counted := false
 	refused := v.inTrial(ctx, func(t *trial) (err error) {
 		counted, err = t.withoutKey(ctx, k)
 		return err
@@ -402,7 +402,7 @@ func (v *verifier) verifyInsert(ctx context.Context, k plannedKey, c column) err
 	const sealed = "the column has no default and takes no null"
 	say := func(verdict, format string, args ...any) { v.say(v.column(k.Column), verdict, format, args...) }
 	switch unclear := refused != nil && !missesKey(refused, k.Column); {
-	case refused == nil && counted == 0:
+	case refused == nil && !counted:
 		say(Proven, "a row without a key was tried, and got a generated one")
 	case refused == nil && c.fallback:
 		say(Refuted, "a row without a key was taken%s, and rolled back: the column has a default", how)
@@ -422,25 +422,19 @@ func (v *verifier) verifyInsert(ctx context.Context, k plannedKey, c column) err
 	return nil
 }
 
-// withoutKey inserts a row without a key, and returns how many rows with a counted key the
-// table has got.
-func (t *trial) withoutKey(ctx context.Context, k plannedKey) (int64, error) {
-	// The rows above the last counted key are counted because MySQL has no RETURNING.
-	table, key := t.name(k.Column.Table), t.Quote(k.Column.Name)
-	last, err := database.One(ctx, t.conn, fmt.Sprintf("SELECT COALESCE(MAX(%s), 0) FROM %s WHERE %[1]s < %[3]d", key, table, t.plan.Floor), database.Number)
+// withoutKey inserts a row without a key, and reports whether it got a counted one. That is 0, or
+// above the last one below the floor. We look for it because MySQL has no RETURNING.
+func (t *trial) withoutKey(ctx context.Context, k plannedKey) (counted bool, err error) {
+	last := fmt.Sprintf("SELECT COALESCE(MAX(%s), 0) + (SELECT count(*) FROM %s WHERE %[1]s = 0) FROM %[2]s WHERE %[1]s < %[3]d", t.Quote(k.Column.Name), t.name(k.Column.Table), t.plan.Floor)
+	before, err := database.One(ctx, t.conn, last, database.Number)
 	if err != nil {
-		return 0, err
-	}
-	count := fmt.Sprintf("SELECT count(*) FROM %s WHERE %s > %d AND %[2]s < %[4]d OR %[2]s = 0", table, key, last, t.plan.Floor)
-	before, err := database.One(ctx, t.conn, count, database.Number)
-	if err != nil {
-		return 0, err
+		return false, err
 	}
 	if err := t.insert(ctx, k.Column.Table, k.Column.Name); err != nil {
-		return 0, err
+		return false, err
 	}
-	after, err := database.One(ctx, t.conn, count, database.Number)
-	return after - before, err
+	after, err := database.One(ctx, t.conn, last, database.Number)
+	return after != before, err
 }
 
 var missing = regexp.MustCompile("null value in column |NOT NULL constraint failed: |doesn't have a default value|cannot be null")
