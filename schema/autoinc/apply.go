@@ -327,8 +327,7 @@ func (a *applier) take(ctx context.Context, steps []Step, entries map[string]ent
 // online reports whether a phase fills new columns or tables that replace the old ones at its
 // end.
 func (a *applier) online(phase string) bool {
-	able := a.Dialect == catalog.Postgres || a.IsMySQL() && (a.plan.rekeyed() || !a.copiesOnline())
-	return a.plan.Online && able && (phase == string(Widen) || phase == string(Rekey))
+	return a.plan.Online && slices.ContainsFunc(a.plan.phase(PhaseName(phase)).Steps, func(s Step) bool { return s.Run == Backfill })
 }
 
 // unit calls do with the session settings that the steps need, patiently.

@@ -23,7 +23,6 @@ type changes struct {
 	compared *Plan         // a plan that was made before, if it is to be compared with this one
 	keys     []catalog.Key // the keys to migrate
 	refusals []refusal
-	unseen   []string // for RekeyOptions, columns with values that contain keys
 }
 
 // read finds out what a plan changes. It refuses what can't be migrated on any server.
@@ -36,8 +35,9 @@ func (c *changes) read(ctx context.Context, conn *sql.Conn, s server) (err error
 	}
 	for _, k := range c.keys {
 		c.refuseKey(k)
+		c.refuseUndecided(k.Findings)
 	}
-	c.refuseUndecided()
+	c.refuseUndecided(c.report.Findings)
 	if c.compared == nil {
 		c.refuseConditions()
 	}
@@ -142,11 +142,7 @@ func plain(name string) bool { return utf8.ValidString(name) && database.Printab
 // refuseUndecided refuses narrow columns that may hold a key, until the caller has
 // decided about them. If such a column does hold keys, the first row with a generated
 // key would fail, or on a server that isn't strict, store another number.
-func (c *changes) refuseUndecided() {
-	findings := c.report.Findings
-	for _, k := range c.keys {
-		findings = slices.Concat(findings, k.Findings)
-	}
+func (c *changes) refuseUndecided(findings []catalog.Finding) {
 	for _, f := range findings {
 		if f.Kind == catalog.LikelyChild && len(c.keys) > 0 { // there are none if the plan was made before
 			c.refuse(f.Column, f.Remedy, "%s", f.Text)

@@ -34,6 +34,9 @@ func planMySQL(ctx context.Context, conn *sql.Conn, p *planner) error {
 	}
 	p.notePhases()
 	p.note(Drop, "The counter goes, behind the fence.")
+	if p.Dialect == catalog.MySQL && my.copies() {
+		p.note(Drop, "Beside each table a copy that does not count is made, as for the phase %s, and triggers stand in for foreign keys meanwhile. The server copies a table whose own copy would lack something, such as a trigger or a check, and its writers wait.", Widen)
+	}
 	for _, k := range p.keys {
 		counts := k.Mechanism != catalog.SequenceDefault
 		switch {
@@ -75,7 +78,13 @@ func newMySQLPlanner(ctx context.Context, conn *sql.Conn, base *planner) (*mysql
 		p.connected = append(p.connected, k.Columns()...)
 	}
 	p.connect()
-	for _, table := range group(p.connected).tables {
+	defined := group(p.connected).tables
+	for _, r := range p.report.References {
+		if p.copies() && slices.Contains(p.tables(), r.Parent) {
+			defined = append(defined, r.Child)
+		}
+	}
+	for _, table := range defined {
 		if err := p.define(ctx, conn, table); err != nil {
 			return nil, err
 		}
@@ -232,37 +241,24 @@ func (p *mysqlPlanner) widen(ctx context.Context, conn *sql.Conn) error {
 	if err := p.checkOrphans(ctx, conn, Widen, references); err != nil {
 		return err
 	}
-	standIns := p.standIns(references)
-	made, dropped := p.triggerSteps(standIns, "snowkey_fk_", standInFor)
-	var copied []Step // the same for the copies
-	if p.copies() {
-		copied, dropped = p.triggerSteps(standIns, ofCopy, standInFor)
-	}
-	p.withoutReferences(Widen, references, made, dropped, func() {
-		g := group(columns)
-		var swaps []Step
-		for _, table := range g.tables {
-			s, modify := p.widenTable(table, g.columns[table])
-			if !p.copies() {
-				p.add(Widen, s)
-				continue
-			}
-			c := p.copyOf(table, rekeying{}, "old", "new", modify)
+	g := group(columns)
+	var alter []Step
+	var copies []tableCopy
+	for _, table := range g.tables {
+		s, modify := p.widenTable(table, g.columns[table])
+		c := p.copyOf(table, rekeying{}, "old", "new", modify)
+		if p.copies() {
 			p.refuseCopy(c, g.columns[table][0])
 			p.refuseTies(c, g.columns[table][0], references)
-			p.emptyCopy(Widen, c)
-			for i, in := range standIns {
-				if in.table == table {
-					s.Undo = slices.Insert(s.Undo, 0, made[i].Retry, made[i].SQL) // which the table needs when its copy's are dropped
-					p.add(Widen, p.onCopy(copied[i], c))
-				}
-			}
-			p.fillCopy(Widen, c)
-			p.proveCopy(Widen, c)
-			swaps = append(swaps, p.swap(c, s)...)
 		}
-		p.add(Widen, swaps...)
-	})
+		alter, copies = append(alter, s), append(copies, c)
+	}
+	if p.copies() {
+		p.replace(Widen, references, copies, alter)
+		return nil
+	}
+	made, dropped := p.triggerSteps(p.standIns(references), "snowkey_fk_", standInFor)
+	p.withoutReferences(Widen, references, made, dropped, func() { p.add(Widen, alter...) })
 	return nil
 }
 
@@ -434,13 +430,33 @@ func (p *mysqlPlanner) drop(k catalog.Key) {
 	p.add(Drop, p.keepCounter(table, table))
 	s.SQL, s.Done = alter+" MODIFY "+definition+inPlace, done+"EXTRA NOT LIKE '%auto_increment%'"
 	s.Undo = []string{alter + " MODIFY " + counting + ", AUTO_INCREMENT = " + counted + " 1"}
-	s.Before, s.After = uncheckedForeignKeys, checkedForeignKeys
 	if p.Dialect == catalog.MySQL {
+		if p.copies() && p.dropByCopy(k, s, "MODIFY "+definition) {
+			return
+		}
 		s.SQL = alter + " MODIFY " + definition + copying
 		s.Locks = fmt.Sprintf(whileCopied, p.name(table))
 		s.Rewrites, s.Copies = "copies the whole table and its indexes: MySQL has no other way", p.name(table)
 	}
+	s.Before, s.After = uncheckedForeignKeys, checkedForeignKeys
 	p.add(Drop, s)
+}
+
+// dropByCopy adds the steps that put a copy which doesn't count in the place of a table, unless a
+// copy would lack something. s is the step that does the same while writers wait.
+func (p *mysqlPlanner) dropByCopy(k catalog.Key, s Step, modify string) bool {
+	c, fence := p.copyOf(k.Column.Table, rekeying{}, "old", "new", []string{modify}), p.fence(k)
+	references := slices.DeleteFunc(slices.Clone(p.report.References), func(r catalog.Reference) bool { return r.Child != c.table && r.Parent != c.table })
+	before := len(p.refusals)
+	p.refuseCopy(c, k.Column)
+	p.refuseTies(c, k.Column, references)
+	if len(p.refusals) > before {
+		p.refusals = p.refusals[:before]
+		return false
+	}
+	fence.Text, fence.Undo, fence.Lasting = "fence the new table of "+p.name(c.table), nil, false // the guard takes its place
+	p.replace(Drop, references, []tableCopy{c}, []Step{s}, fence)
+	return true
 }
 
 // keepCounter returns a step that counts where the counter of a table stands, which may have

@@ -56,11 +56,6 @@ DO RELEASE_LOCK({lock})
 -- name: locked by
 SELECT CONCAT(ID, ' of ', USER, '@', HOST, ', ', COMMAND, ' for ', TIME, ' s') FROM information_schema.PROCESSLIST WHERE ID = IS_USED_LOCK({lock})
 
--- name: primary
--- The primary keys that have one column.
-SELECT TABLE_SCHEMA, TABLE_NAME, MAX(COLUMN_NAME) FROM information_schema.STATISTICS
-WHERE INDEX_NAME = 'PRIMARY' AND TABLE_SCHEMA NOT IN {system} GROUP BY TABLE_SCHEMA, TABLE_NAME HAVING COUNT(*) = 1 ORDER BY 1, 2
-
 -- name: own triggers
 -- With whether the user can create each of them again.
 SELECT EVENT_OBJECT_SCHEMA, EVENT_OBJECT_TABLE, TRIGGER_NAME, DEFINER = CURRENT_USER() OR EXISTS (SELECT 1 FROM information_schema.USER_PRIVILEGES
@@ -141,14 +136,6 @@ BEGIN
 -- The first step of another plan that was applied, in a phase that isn't complete.
 SELECT p.plan, p.step FROM {table} AS p WHERE p.plan <> {plan} AND p.state IN ('started', 'done') AND p.step LIKE '%/%'
 	AND NOT EXISTS (SELECT 1 FROM {table} AS q WHERE q.plan = p.plan AND q.step = SUBSTR(p.step, 1, INSTR(p.step, '/') - 1)) ORDER BY p.plan, p.step LIMIT 1
-
--- name: partitions
--- They are no tables.
-SELECT '', '', false, '', '', false FROM DUAL WHERE false
-
--- name: only views
--- The list of columns also has those of views.
-SELECT TABLE_SCHEMA, TABLE_NAME FROM information_schema.VIEWS
 
 -- name: load
 -- Replicas lag by the longest statement, which is short.

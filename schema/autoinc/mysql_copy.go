@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/snowkey-go/snowkey/internal/ddl"
 	"github.com/snowkey-go/snowkey/schema/catalog"
+	"github.com/snowkey-go/snowkey/schema/internal/database"
 )
 
 // Online, tables are widened while applications keep using them. Beside each table we make an
@@ -31,7 +31,7 @@ const emptyPrefix = "snowkey_empty"
 // round, and whose columns are changed by actions of an ALTER TABLE. It only has rows all of
 // whose keys have a new one.
 func (p *mysqlPlanner) copyOf(table catalog.Name, r rekeying, from, to string, actions []string) tableCopy {
-	c := tableCopy{table: table, fresh: beside("snowkey_new", table), old: beside("snowkey_old", table), key: p.primaryKey(table), from: p.name(table) + " AS t"}
+	c := tableCopy{table: table, fresh: beside("snowkey_new", table), old: beside("snowkey_old", table), key: p.report.PrimaryKeys[table], from: p.name(table) + " AS t"}
 	empty := p.name(beside(emptyPrefix, table))
 	c.like, c.altered = "CREATE TABLE "+empty+" LIKE "+p.name(table), "ALTER TABLE "+empty+" "+strings.Join(actions, ", ")+", RENAME TO "+p.name(c.fresh)
 	names, joins := p.stored(table), ""
@@ -61,23 +61,6 @@ func (p *mysqlPlanner) copyOf(table catalog.Name, r rekeying, from, to string, a
 	return c
 }
 
-// primaryKey returns the columns of a table's primary key, or none if it has only the beginning
-// of one.
-func (p *mysqlPlanner) primaryKey(table catalog.Name) (names []string) {
-	_, list, _ := strings.Cut(strings.Join(p.definitions[table], "\n"), "\n  PRIMARY KEY (")
-	for t := range ddl.All(list, true) {
-		switch {
-		case t.Is("("):
-			return nil
-		case t.Is(")"):
-			return names
-		case t.Kind == ddl.Quoted:
-			names = append(names, t.Text)
-		}
-	}
-	return nil
-}
-
 // refuseCopy refuses a table that a copy can't replace, or only while nobody writes.
 func (p *mysqlPlanner) refuseCopy(c tableCopy, column catalog.Column) {
 	remedy, name := "leave out the table of the key (Except, --except)", p.name(c.table)
@@ -95,11 +78,11 @@ func (p *mysqlPlanner) refuseCopy(c tableCopy, column catalog.Column) {
 	}
 }
 
-// refuseTies refuses triggers and foreign keys that a copy would not have.
+// refuseTies refuses triggers and foreign keys that a copy would not have. It gets a fence.
 func (p *mysqlPlanner) refuseTies(c tableCopy, column catalog.Column, dropped []catalog.Reference) {
 	const remedy = "plan without --online; or drop it, apply the phase widen, and "
 	for _, t := range p.report.Triggers {
-		if t.Table == c.table {
+		if t.Table == c.table && t.Name != database.Own(database.FencePrefix, t.Table.Name) {
 			p.refuse(column, remedy+"create it again", "a copy of %s would not have its trigger %s", p.name(c.table), p.Quote(t.Name))
 		}
 	}
@@ -119,6 +102,37 @@ func (p *mysqlPlanner) checks(table catalog.Name) (checks []string) {
 		}
 	}
 	return checks
+}
+
+// replace adds the steps that put copies in the place of their tables, without any foreign keys
+// meanwhile. The steps alter do the same to the tables. A copy has the fence of its table under
+// another name until the old table is dropped.
+func (p *mysqlPlanner) replace(phase PhaseName, references []catalog.Reference, copies []tableCopy, alter []Step, fences ...Step) {
+	var fenced []standIn
+	for i, s := range fences {
+		_, body, _ := strings.Cut(s.SQL, " FOR EACH ROW ")
+		fenced = append(fenced, standIn{copies[i].table, "BEFORE INSERT", []string{body}})
+	}
+	standIns := p.standIns(references, fenced...)
+	made, _ := p.triggerSteps(standIns, "snowkey_fk_", standInFor)
+	copied, dropped := p.triggerSteps(standIns, ofCopy, standInFor)
+	p.withoutReferences(phase, references, made, dropped, func() {
+		var swaps []Step
+		for i, c := range copies {
+			p.emptyCopy(phase, c)
+			for j, in := range standIns {
+				if in.table == c.table {
+					alter[i].Undo = slices.Insert(alter[i].Undo, 0, made[j].Retry, made[j].SQL) // which the table needs when its copy's are dropped
+					p.add(phase, p.onCopy(copied[j], c))
+				}
+			}
+			p.fillCopy(phase, c)
+			p.proveCopy(phase, c)
+			swaps = append(swaps, p.swap(c, alter[i])...)
+		}
+		p.add(phase, swaps...)
+		p.add(phase, fences...)
+	})
 }
 
 // ofCopy begins the names of the triggers that stand in for foreign keys of a copy.
@@ -144,6 +158,9 @@ func (p *mysqlPlanner) emptyCopy(phase PhaseName, c tableCopy) {
 	name, fresh := p.name(c.table), p.name(c.fresh)
 	p.createTable(phase, beside(emptyPrefix, c.table), "make an empty copy of "+name, c.like)
 	p.createTable(phase, c.fresh, "change the columns of the copy", c.altered)
+	if phase == Drop {
+		return // it doesn't count
+	}
 	p.add(phase, Step{
 		Text: "let the copy count on from where the table does", SQL: "EXECUTE snowkey_count", Done: fmt.Sprintf("SELECT (%s) >= (%s)", p.counter(c.fresh), p.counter(c.table)), Locks: "nothing",
 		Before: []string{"SET @snowkey_count = CONCAT(" + p.Literal("ALTER TABLE "+fresh+" AUTO_INCREMENT = ") + ", (" + p.counter(c.table) + "))", "PREPARE snowkey_count FROM @snowkey_count"},
@@ -161,7 +178,7 @@ func (p *mysqlPlanner) fillCopy(phase PhaseName, c tableCopy) {
 	remove := fmt.Sprintf("DELETE FROM %s WHERE %s", p.name(c.fresh), keys(func(i int, column string) string { return column + " = " + c.was[i] }))
 	write := p.insertion(c, keys(func(_ int, column string) string { return "t." + column + " = NEW." + column }))
 	moved := remove
-	if phase == Widen { // where the triggers that stand in for foreign keys would delete the row's children
+	if phase != Rekey { // where the triggers that stand in for foreign keys would delete the row's children
 		moved = "IF NOT (" + keys(func(_ int, column string) string { return "NEW." + column + " = OLD." + column }) + ") THEN " + remove + "; END IF"
 	}
 	triggers, _ := p.triggerSteps([]standIn{

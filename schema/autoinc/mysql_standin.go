@@ -23,8 +23,8 @@ type standIn struct {
 	body  []string
 }
 
-// standIns returns the triggers for the references, at most one per table and event.
-func (p *mysqlPlanner) standIns(references []catalog.Reference) (all []standIn) {
+// standIns adds the triggers for the references, at most one per table and event.
+func (p *mysqlPlanner) standIns(references []catalog.Reference, all ...standIn) []standIn {
 	add := func(table catalog.Name, when, statement string) {
 		i := slices.IndexFunc(all, func(s standIn) bool { return s.table == table && s.when == when })
 		if i < 0 {

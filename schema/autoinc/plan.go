@@ -306,6 +306,7 @@ func makePlan(ctx context.Context, conn *sql.Conn, options PlanOptions, compared
 	if options.Default != "" && s.Dialect != catalog.Postgres {
 		return nil, fmt.Errorf("autoinc: %s has no default that generates keys; plan without it (--default), and use a trigger, see docs/sql-default.md", s.Dialect)
 	}
+	options.AllKeys = options.Rekey != nil
 	c, plan := &changes{options: options, compared: compared}, dialects[s.Dialect].plan
 	if options.Rekey == nil {
 		err = c.read(ctx, conn, s)

@@ -339,15 +339,6 @@ AND l.classid::bigint << 32 | l.objid::bigint = hashtextextended({lock}, 0)
 -- name: publications
 SELECT schemaname, tablename, '', pubname FROM pg_publication_tables ORDER BY pubname
 
--- name: primary
--- The primary keys that have one column.
-SELECT n.nspname, c.relname, a.attname
-FROM pg_index x
-JOIN pg_class c ON c.oid = x.indrelid AND NOT c.relispartition
-JOIN pg_namespace n ON n.oid = c.relnamespace AND n.nspname !~ '^pg_'
-JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = x.indkey[0]
-WHERE x.indisprimary AND x.indnkeyatts = 1 ORDER BY 1, 2
-
 -- name: plain
 -- Settings with which the server writes definitions in the same form every time. The joins of
 -- our queries are written in a good order. Postgres takes longer to look for a better one than
@@ -443,8 +434,4 @@ SELECT p.plan, p.step FROM {table} AS p WHERE p.plan <> {plan} AND p.state IN ('
 	AND NOT EXISTS (SELECT 1 FROM {table} AS q WHERE q.plan = p.plan AND q.step = split_part(p.step, '/', 1)) ORDER BY p.plan, p.step LIMIT 1
 
 -- name: other engines
-SELECT '', '' WHERE false
-
--- name: only views
--- The list of columns doesn't have those of views.
 SELECT '', '' WHERE false

@@ -59,7 +59,6 @@ func mapName(table catalog.Name) catalog.Name { return beside(mapPrefix, table) 
 // A rekeyer finds out what a plan with RekeyOptions changes.
 type rekeyer struct {
 	*changes
-	primary []catalog.Column // the primary keys that have one column
 	holders map[place]holder // the columns that get other values
 }
 
@@ -85,14 +84,10 @@ func (c *changes) readRekey(ctx context.Context, conn *sql.Conn, s server) (err 
 	if to := options.Rekey.To; !to.IsZero() && to.Before(options.Rekey.From) {
 		return fmt.Errorf("autoinc: the times from %s to %s are in the wrong order", options.Rekey.From, options.Rekey.To)
 	}
-	if c.schema, err = readSchema(ctx, conn, s, catalog.Options{Schemas: options.Schemas, OnlyDeclared: true}); err != nil {
+	if c.schema, err = readSchema(ctx, conn, s, options.Options); err != nil {
 		return err
 	}
-	r := &rekeyer{changes: c}
-	if r.primary, err = database.List(ctx, conn, s.query("primary"), path); err != nil {
-		return err
-	}
-	r.primary = slices.DeleteFunc(r.primary, func(c catalog.Column) bool { return !slices.Contains(r.report.Schemas, c.Table.Schema) })
+	r := &rekeyer{changes: c, holders: make(map[place]holder)}
 	if err := r.choose(); err != nil {
 		return err
 	}
@@ -100,25 +95,27 @@ func (c *changes) readRekey(ctx context.Context, conn *sql.Conn, s server) (err 
 		return err
 	}
 	r.refuseSplit()
-	if c.compared != nil {
-		return nil
+	for _, k := range c.report.Keys { // a child may be the key of its table
+		if _, holds := r.holders[exactPlace(k.Column)]; holds {
+			r.refuseUndecided(k.Findings)
+		}
 	}
-	return r.refuseLikely(ctx, conn)
+	r.refuseUndecided(c.report.Findings)
+	return nil
 }
 
 // choose selects the keys: those of the named tables, or those of all tables in the schemas
 // whose key has one column and is no child's. With Composite, a key that counts may be one
 // column of several.
 func (r *rekeyer) choose() error {
-	for _, k := range r.report.Keys {
-		if other := func(c catalog.Column) bool { return c.Table == k.Column.Table }; r.options.Composite && !slices.ContainsFunc(r.primary, other) {
-			r.primary = append(r.primary, k.Column)
-		}
-	}
+	able := slices.DeleteFunc(slices.Clone(r.report.Keys), func(k catalog.Key) bool {
+		return len(k.PrimaryKey) == 1 && k.PrimaryKey[0] != k.Column.Name || len(k.PrimaryKey) != 1 && !r.options.Composite
+	})
+	able = slices.CompactFunc(able, func(a, b catalog.Key) bool { return a.Column.Table == b.Column.Table })
 	for _, name := range slices.Concat(r.options.Tables, r.options.Except) {
 		n := 0
-		for _, c := range r.primary {
-			if named(name, c.Table) {
+		for _, k := range able {
+			if named(name, k.Column.Table) {
 				n++
 			}
 		}
@@ -126,88 +123,43 @@ func (r *rekeyer) choose() error {
 			return fail(ErrTable, "%d tables %q have a primary key of one column; name another table, or write schema.table", n, strings.TrimPrefix(name.Schema+"."+name.Name, "."))
 		}
 	}
-	for _, c := range r.primary {
-		child := slices.ContainsFunc(r.report.References, func(f catalog.Reference) bool { return f.Child == c.Table && slices.Contains(f.Columns, c.Name) })
-		chosen := among(r.options.Tables, c.Table) || len(r.options.Tables) == 0 && !child && !strings.HasPrefix(c.Table.Name, "snowkey_")
-		if !chosen || among(r.options.Except, c.Table) {
-			continue
+	for _, k := range able {
+		table := k.Column.Table
+		child := slices.ContainsFunc(r.report.References, func(f catalog.Reference) bool { return f.Child == table && slices.Contains(f.Columns, k.Column.Name) })
+		if (among(r.options.Tables, table) || len(r.options.Tables) == 0 && !child) && !among(r.options.Except, table) {
+			r.keys = append(r.keys, k)
+			r.holders[exactPlace(k.Column)] = holder{key: k.Column}
 		}
-		key := catalog.Key{}
-		if i := slices.IndexFunc(r.report.Keys, func(k catalog.Key) bool { return same(k.Column, c) }); i >= 0 {
-			key = r.report.Keys[i] // it counts
-		}
-		key.Column, key.PrimaryKey, key.ForeignKeys = r.columns[exactPlace(c)].Column, []string{c.Name}, nil
-		r.keys = append(r.keys, key)
 	}
 	return nil
 }
 
-// follow finds the children of each key, and their children.
+// follow looks at the keys and their children.
 func (r *rekeyer) follow() error {
-	r.holders = make(map[place]holder)
 	for _, k := range r.keys {
-		r.holders[exactPlace(k.Column)] = holder{key: k.Column}
-	}
-	used := make([]bool, len(r.options.Children))
-	for i := range r.keys {
-		k := &r.keys[i]
 		r.refuseRekey(k.Column, true)
-		columns := []catalog.Column{k.Column}
-		add := func(child column, parent catalog.Column, fk catalog.ForeignKey) {
-			fk.Child, fk.Parent = child.Column, parent
-			k.ForeignKeys = append(k.ForeignKeys, fk)
-			at, typed := exactPlace(child.Column), fk.TypeColumn != ""
+		for _, fk := range k.ForeignKeys {
+			at, typed := exactPlace(fk.Child), fk.TypeColumn != ""
 			switch other, known := r.holders[at]; {
 			case !known:
 				r.holders[at] = holder{k.Column, typed}
-				r.refuseRekey(child.Column, false)
-				columns = append(columns, child.Column)
+				r.refuseRekey(fk.Child, false)
 			case typed != other.typed || !typed && !same(other.key, k.Column):
-				r.refuse(child.Column, "leave out the table whose key is itself a child's (Except, --except), since it follows its parent", "it holds keys of %s and of %s", r.column(other.key), r.column(k.Column))
-			}
-		}
-		for j := 0; j < len(columns); j++ { // the slice grows as we go
-			for _, f := range r.report.References {
-				if at := slices.Index(f.Keys, columns[j].Name); at >= 0 && f.Parent == columns[j].Table {
-					add(r.columns[place{f.Child.Schema, f.Child.Name, f.Columns[at]}], columns[j], catalog.ForeignKey{})
-				}
-			}
-			for n, fk := range r.options.Children {
-				if fk.Parent.Name != columns[j].Name || !named(fk.Parent.Table, columns[j].Table) {
-					continue
-				}
-				child, err := r.find(fk.Child)
-				if err == nil && fk.TypeColumn != "" {
-					_, err = r.find(catalog.Column{Table: child.Table, Name: fk.TypeColumn})
-				}
-				if err != nil {
-					return err
-				}
-				used[n], fk.Undeclared = true, true
-				add(child, columns[j], fk)
+				r.refuse(fk.Child, "leave out the table whose key is itself a child's (Except, --except), since it follows its parent", "it holds keys of %s and of %s", r.column(other.key), r.column(k.Column))
 			}
 		}
 	}
-	if n := slices.Index(used, false); n >= 0 && len(r.keys) > 0 {
-		fk := r.options.Children[n]
-		return fmt.Errorf("autoinc: %w: the child %s needs a parent among the keys that are replaced, and has %q; name it, and for keys of several tables also the type, as in --child items.owner_id=users.id,owner_type=User",
-			catalog.ErrColumn, r.column(fk.Child), strings.Trim(fk.Parent.Table.Name+"."+fk.Parent.Name, "."))
+	for _, fk := range r.options.Children {
+		used := func(other catalog.ForeignKey) bool {
+			same := fk.Child.Name == other.Child.Name && fk.Parent.Name == other.Parent.Name && fk.TypeValue == other.TypeValue
+			return same && other.Undeclared && named(fk.Child.Table, other.Child.Table) && named(fk.Parent.Table, other.Parent.Table)
+		}
+		if len(r.keys) > 0 && !slices.ContainsFunc(r.keys, func(k catalog.Key) bool { return slices.ContainsFunc(k.ForeignKeys, used) }) {
+			return fmt.Errorf("autoinc: %w: the child %s needs a parent among the keys that are replaced, and has %q; name it, and for keys of several tables also the type, as in --child items.owner_id=users.id,owner_type=User",
+				catalog.ErrColumn, r.column(fk.Child), strings.Trim(fk.Parent.Table.Name+"."+fk.Parent.Name, "."))
+		}
 	}
 	return nil
-}
-
-// find returns a column that the caller named, with or without its schema.
-func (r *rekeyer) find(c catalog.Column) (column, error) {
-	var found []column
-	for _, other := range r.all {
-		if named(c.Table, other.Table) && c.Name == other.Name && slices.Contains(r.report.Schemas, other.Table.Schema) {
-			found = append(found, other)
-		}
-	}
-	if len(found) != 1 {
-		return column{}, fmt.Errorf("autoinc: %w: %d columns are named %s", catalog.ErrColumn, len(found), r.column(c))
-	}
-	return found[0], nil
 }
 
 // rekeyable matches the types of keys that can get other values.
@@ -278,8 +230,12 @@ func (p *planner) rekeyPlan(ctx context.Context, conn *sql.Conn) (r rekeying, er
 		stop = "Begin this phase with --hold-swap while the application runs: it fills new columns beside the old ones, or copies of the tables, with their indexes. When it waits, stop the application, and call snowkey migrate control continue, which reads each table a few times and rewrites none. Start"
 	}
 	p.note(Rekey, "%s a release whose keys are int64 and generated after it. Rows that were mapped keep their new key; the map stays, so that old keys can be found.", stop)
-	for _, c := range p.unseen {
-		p.note(Rekey, "These values are not replaced: %s. Replace them by the map, as docs/services.md shows.", c)
+	for _, k := range p.keys {
+		for _, f := range k.Findings {
+			if f.Kind == catalog.KeysInText {
+				p.note(Rekey, "These values are not replaced: %s. Replace them by the map, as docs/services.md shows.", f.Text)
+			}
+		}
 	}
 	r.keys, r.held, r.keepOld = make(map[catalog.Name]catalog.Key), make(map[place][]holding), p.options.Rekey.KeepOld
 	var altered []catalog.Column

@@ -19,11 +19,6 @@ WHERE t.schema = 'main' AND t.type = 'table' AND i."unique" ORDER BY t.name, i.n
 -- name: ledger
 SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = {name} AND {schema} = 'main'
 
--- name: primary
--- The primary keys that have one column.
-SELECT 'main', t.name, max(x.name) FROM pragma_table_list AS t JOIN pragma_table_xinfo(t.name, 'main') AS x
-WHERE t.schema = 'main' AND t.type = 'table' AND x.pk > 0 GROUP BY t.name HAVING count(*) = 1 ORDER BY t.name
-
 -- name: wait
 busy_timeout = 1000
 
@@ -88,13 +83,6 @@ SELECT '', '', '', '' WHERE false
 SELECT '', '', 0, 0, 0, 0 WHERE false
 
 -- name: other engines
-SELECT '', '' WHERE false
-
--- name: partitions
-SELECT '', '', false, '', '', false WHERE false
-
--- name: only views
--- The list of columns doesn't have those of views.
 SELECT '', '' WHERE false
 
 -- name: load

@@ -80,19 +80,14 @@ func retyped(sql string, columns []string, key, more string) (string, error) {
 // endOfValue returns where the value of a DEFAULT ends, which is a literal, a signed number or
 // an expression in parentheses.
 func endOfValue(words []ddl.Token) int {
-	depth := 0
-	for i, word := range words {
-		switch {
-		case word.Is("("):
-			depth++
-		case word.Is(")"):
-			depth--
-		}
-		if depth == 0 && !(i == 0 && word.Is("+", "-")) {
-			return word.End
-		}
+	last := 0
+	switch {
+	case words[0].Is("+", "-"):
+		last = 1
+	case words[0].Is("("):
+		last = slices.IndexFunc(words, func(t ddl.Token) bool { return t.Is(")") && t.Depth == words[0].Depth })
 	}
-	return words[len(words)-1].End
+	return words[last].End
 }
 
 var rowids = []string{"rowid", "oid", "_rowid_"}

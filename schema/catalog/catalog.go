@@ -16,35 +16,87 @@ type catalog struct {
 	schemas   []string // all schemas that the caller may choose from
 	inspected []string // those that the caller chose, or else the ones to inspect by default
 	keys      []Key    // from all schemas; assemble adds what uses them
-	links     []link
-	columns   []Column          // of tables, but not of partitions and inherited
+	columns   []tableColumn
+	known     map[Column]Column // the same by their folded names
 	primary   map[Name][]string // the primary keys of all tables
 	uses      []use
 	triggers  []Trigger
 	unseen    []Finding
 
+	references []Reference  // the foreign keys that exist in the database
+	undeclared []ForeignKey // and those that only the caller knows
+
 	foldsTables bool // whether the names of tables are the same in upper and lower case
 }
 
-// A link is a column of a foreign key.
-type link struct {
-	constraint string // identifies the constraint
-	ForeignKey
-	whole Reference // without its columns
+// A tableColumn is a column of a table, with what only this package needs to know.
+type tableColumn struct {
+	Column
+	mechanism Mechanism
+	fallback  string // its default
+	computed  bool   // whether the database computes it
+	kind      string // where it isn't an ordinary table's own: partition, inherited, foreign, or other
+	root      Name   // the partitioned table, for the column of a partition
 }
 
-// references returns the foreign keys that exist in the database. The links of each are side
-// by side.
-func (c *catalog) references() (all []Reference) {
-	for i, l := range c.links {
-		if i == 0 || l.constraint != c.links[i-1].constraint {
-			l.whole.Name, l.whole.Child, l.whole.Parent = l.Name, l.Child.Table, l.Parent.Table
-			all = append(all, l.whole)
-		}
-		r := &all[len(all)-1]
-		r.Columns, r.Keys = append(r.Columns, l.Child.Name), append(r.Keys, l.Parent.Name)
+// find returns a column with its type. It may have been created or dropped since we read the
+// columns.
+func (c *catalog) find(named Column) Column {
+	if known, ok := c.known[c.fold(named)]; ok {
+		return known
 	}
-	return all
+	return named
+}
+
+// A link is a column of a foreign key, or on MySQL also of a primary key, which references
+// nothing.
+type link struct {
+	constraint    string // identifies the constraint
+	Reference            // without its columns
+	child, parent Column
+}
+
+// join makes the foreign keys of their columns, which are side by side. On MySQL, the rules say
+// the rest.
+func (c *catalog) join(links, rules []link) {
+	whole := make(map[string]Reference)
+	for _, r := range rules {
+		whole[r.constraint] = r.Reference
+	}
+	last := ""
+	for _, l := range links {
+		child, parent := c.find(l.child), c.find(l.parent)
+		if parent.Name == "" {
+			c.primary[child.Table] = append(c.primary[child.Table], child.Name)
+			continue
+		}
+		if l.constraint != last {
+			r := l.Reference
+			if c.IsMySQL() {
+				r = whole[l.constraint]
+			}
+			r.Name, r.Child, r.Parent = l.Name, child.Table, parent.Table
+			c.references, last = append(c.references, r), l.constraint
+		}
+		r := &c.references[len(c.references)-1]
+		r.Columns, r.Keys = append(r.Columns, child.Name), append(r.Keys, parent.Name)
+	}
+}
+
+// addKeys adds the primary keys that have one column and don't count.
+func (c *catalog) addKeys() {
+	for _, column := range c.columns {
+		names := c.primary[column.Table]
+		if !slices.Equal(names, []string{column.Name}) || strings.HasPrefix(column.Table.Name, "snowkey_") {
+			continue
+		}
+		i := slices.IndexFunc(c.keys, func(k Key) bool { return k.Column.same(column.Column) })
+		if i < 0 {
+			i = len(c.keys)
+			c.keys = append(c.keys, Key{Column: column.Column, PrimaryKey: names})
+		}
+		c.keys[i].inherited = c.keys[i].inherited || column.kind == "partition"
+	}
 }
 
 // A use records that a view or another object uses a column of a table. Only Postgres
@@ -136,17 +188,17 @@ func share(keys []Key) {
 
 // children groups the foreign keys by the column they reference.
 func (c *catalog) children() map[Column][]ForeignKey {
-	of := grouped(c.links, func(l link) string { return l.constraint })
-	children := make(map[Column][]ForeignKey)
-	for _, l := range c.links {
-		if all := of[l.constraint]; len(all) > 1 {
-			for _, other := range all {
-				l.Columns = append(l.Columns, other.Child.Name)
+	var all []ForeignKey
+	for _, r := range c.references {
+		for i := range r.Columns {
+			fk := ForeignKey{Name: r.Name, Child: c.find(Column{Table: r.Child, Name: r.Columns[i]}), Parent: c.find(Column{Table: r.Parent, Name: r.Keys[i]})}
+			if len(r.Columns) > 1 {
+				fk.Columns = r.Columns
 			}
+			all = append(all, fk)
 		}
-		children[l.Parent.bare()] = append(children[l.Parent.bare()], l.ForeignKey)
 	}
-	return children
+	return grouped(append(all, c.undeclared...), func(fk ForeignKey) Column { return fk.Parent.bare() })
 }
 
 // held returns the foreign keys to k, the foreign keys to their columns, and so on.
@@ -169,25 +221,16 @@ func (k Key) held(children map[Column][]ForeignKey) (all []ForeignKey) {
 // used adds the views and other objects that use the key or a column that references
 // it, and the views that use these views. uses holds the uses of each table.
 func (k *Key) used(uses map[Name][]use) {
-	add := func(u use) {
-		switch {
-		case u.dependent == "" && !slices.Contains(k.Views, u.view):
-			k.Views = append(k.Views, u.view)
-		case u.dependent != "" && !slices.Contains(k.Dependents, u.dependent):
-			k.Dependents = append(k.Dependents, u.dependent)
-		}
-	}
-	for _, column := range k.Columns() {
-		for _, u := range uses[column.Table] {
-			if u.column == column.Name {
-				add(u)
-			}
-		}
-	}
-	for i := 0; i < len(k.Views); i++ { // the slice grows as we go
-		for _, u := range uses[k.Views[i]] {
-			if u.dependent == "" {
-				add(u)
+	next := k.Columns()
+	for i := 0; i < len(next); i++ { // the slice grows as we go
+		column := next[i].Name // empty for a view, of which all columns count
+		for _, u := range uses[next[i].Table] {
+			switch {
+			case column != "" && u.column != column:
+			case u.dependent == "" && !slices.Contains(k.Views, u.view):
+				k.Views, next = append(k.Views, u.view), append(next, Column{Table: u.view})
+			case u.dependent != "" && column != "" && !slices.Contains(k.Dependents, u.dependent):
+				k.Dependents = append(k.Dependents, u.dependent)
 			}
 		}
 	}

@@ -1,9 +1,11 @@
 package catalog
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -24,59 +26,64 @@ func (c Column) byHand() bool {
 	return c.Type == "integer[]" || c.Type == "smallint[]" || size > 0 && size < 19
 }
 
-// declareAll adds the columns that, according to the caller, hold a key.
-func (c *catalog) declareAll(options Options) error {
+// declare adds the columns that, according to the caller, hold a key.
+func (c *catalog) declare(options Options) error {
 	for _, fk := range options.Children {
-		child, err := c.number(fk.Child)
-		var parent Column
+		child, err := c.named(fk.Child, options.AllKeys)
 		if err == nil && fk.Parent.Name != "" {
-			parent, err = c.number(fk.Parent)
+			fk.Parent, err = c.named(fk.Parent, options.AllKeys)
+		}
+		if err == nil && fk.TypeColumn != "" {
+			_, err = c.named(Column{Table: child.Table, Name: fk.TypeColumn}, true)
 		}
 		switch {
 		case err != nil:
 			return err
-		case child.byHand():
+		case child.byHand() && !options.AllKeys:
 			return fmt.Errorf("catalog: %w: %s is %s; alter it yourself", ErrColumn, c.column(child), child.Type)
 		}
-		c.declare(child, parent)
+		fk.Child = child
+		c.addChild(fk)
 	}
 	return nil
 }
 
-// declare adds a foreign key that doesn't exist. Without a parent, it references the
-// first key of the schema.
-func (c *catalog) declare(child, parent Column) {
-	unknown := parent.Name == ""
-	if unknown {
-		i := slices.IndexFunc(c.keys, func(k Key) bool { return k.Column.Table.Schema == child.Table.Schema })
+// addChild adds a foreign key that doesn't exist. Without a parent, it references the first key
+// of the schema.
+func (c *catalog) addChild(fk ForeignKey) {
+	fk.Undeclared = true
+	if fk.Parent.Name == "" {
+		i := slices.IndexFunc(c.keys, func(k Key) bool { return k.Column.Table.Schema == fk.Child.Table.Schema })
 		if i < 0 {
 			return
 		}
-		parent = c.keys[i].Column
+		fk.Parent, fk.AnyKey = c.keys[i].Column, true
 	}
-	c.links = append(c.links, link{
-		constraint: "without " + path(child),
-		ForeignKey: ForeignKey{Child: child, Parent: parent, Undeclared: true, AnyKey: unknown},
-	})
+	c.undeclared = append(c.undeclared, fk)
 }
 
-// number returns the integer column that the caller named, with or without its schema.
-func (c *catalog) number(named Column) (Column, error) {
-	at := c.fold(named)
+// named returns the column that the caller named, with or without its schema. It must hold
+// integers, unless it may have any type.
+func (c *catalog) named(name Column, anyType bool) (Column, error) {
+	at := c.fold(name)
 	var found []Column
 	for _, column := range c.columns {
-		folded := c.fold(column)
-		if named.Table.Schema == "" {
+		folded := c.fold(column.Column)
+		if name.Table.Schema == "" {
 			folded.Table.Schema = ""
 		}
-		if folded == at && (column.Bits > 0 || column.byHand()) {
-			found = append(found, column)
+		if folded == at && column.kind != "other" && (anyType || column.Bits > 0 || column.byHand()) {
+			found = append(found, column.Column)
 		}
+	}
+	if len(found) > 1 {
+		found = slices.DeleteFunc(found, func(column Column) bool { return !slices.Contains(c.inspected, column.Table.Schema) })
 	}
 	if len(found) == 1 {
 		return found[0], nil
 	}
-	return Column{}, fmt.Errorf("catalog: %w: %d columns of integers are named %s", ErrColumn, len(found), c.column(named))
+	what := map[bool]string{true: "columns", false: "columns of integers"}[anyType]
+	return Column{}, fmt.Errorf("catalog: %w: %d %s are named %s", ErrColumn, len(found), what, c.column(name))
 }
 
 // A candidate is a column that may hold a key.
@@ -86,6 +93,17 @@ type candidate struct {
 	fit    int    // how well the name fits, see resembles
 	rows   string // what the newest rows say
 	known  int    // how many of them have a value that is a key
+	kind   string // the column beside it that says whose key it is, if there is one
+}
+
+// better reports whether a key is more likely than another one. Numbers may be equal by chance,
+// other values hardly.
+func (c candidate) better(other candidate) bool {
+	fit, known := cmp.Compare(c.fit, other.fit), cmp.Compare(c.known, other.known)
+	if !c.column.integer() {
+		fit, known = known, fit
+	}
+	return other.key == nil || cmp.Or(fit, known, len(other.key.Column.Table.Name)-len(c.key.Column.Table.Name)) > 0
 }
 
 // sample is how many of the newest rows of a column we compare with the keys.
@@ -97,63 +115,124 @@ func (c *catalog) findChildren(ctx context.Context, keys []Key, options Options)
 	if len(keys) == 0 || options.OnlyDeclared {
 		return nil, nil
 	}
-	decided := make(map[Column]bool)
-	for _, l := range c.links {
-		decided[l.Child.bare()] = true
+	decided, err := c.decided(options)
+	if err != nil {
+		return nil, err
 	}
-	for _, k := range c.keys {
-		decided[k.Column.bare()] = true
-	}
-	for _, named := range options.NotChildren {
-		column, err := c.number(named)
-		if err != nil {
-			return nil, err
-		}
-		decided[column.bare()] = true
-	}
-	first := firstWords(c.columns)
+	tables := grouped(c.columns, func(t tableColumn) Name { return t.Table })
+	first := firstWords(tables)
 	for _, column := range c.columns {
-		if !column.narrow() && !column.byHand() || decided[column.bare()] || !slices.Contains(c.inspected, column.Table.Schema) {
+		if decided[column.bare()] || !c.mayHold(column, options) {
 			continue
 		}
-		best := candidate{column: column}
+		best := candidate{column: column.Column}
+		isKey := !options.AllKeys // as far as its type tells
 		for i := range keys {
-			found := candidate{column: column, key: &keys[i], fit: resembles(column, keys[i], first)}
-			if found.fit == 0 || found.fit < best.fit {
+			alike, byName := column.alike(keys[i].Column), !options.AllKeys || column.integer()
+			isKey = isKey || alike
+			if options.AllKeys && !alike {
+				continue
+			}
+			found := candidate{column: column.Column, key: &keys[i], fit: resembles(column.Column, keys[i], first)}
+			if byName && (found.fit == 0 || found.fit < best.fit) {
 				continue
 			}
 			c.compareValues(ctx, &found)
-			if found.fit > best.fit || found.known > best.known || found.known == best.known && len(found.key.Column.Table.Name) < len(best.key.Column.Table.Name) {
+			if found.fit+found.known > 0 && found.better(best) {
 				best = found
 			}
 		}
-		if best.key == nil && (column.Text || !database.NamedLikeKey(column.Name)) {
-			continue // text may well identify something else
+		if document := column.Text || strings.HasPrefix(column.sort(), "json"); document && options.AllKeys {
+			if err := c.search(ctx, column.Column, keys); err != nil {
+				return nil, err
+			}
 		}
-		if best.key == nil {
-			best.rows = c.describe(ctx, column)
+		isKey = isKey && !column.Text && database.NamedLikeKey(column.Name) // text may well identify something else
+		if isKey && (options.AllKeys || best.key == nil) {
+			best.kind = typeColumn(column.Column, tables[column.Table])
+		}
+		switch {
+		case best.key == nil && !isKey:
+			continue
+		case best.key == nil || options.AllKeys && best.kind != "": // or there are several keys
+			best.key, best.rows = nil, c.describe(ctx, best)
 		}
 		if ctx.Err() != nil {
 			return nil, fmt.Errorf("catalog: %w", ctx.Err())
 		}
-		switch {
+		switch fk := (ForeignKey{Child: column.Column}); {
 		case !options.LikelyChildren || column.byHand():
 			likely = append(likely, best)
 		case best.key == nil:
-			c.declare(column, Column{})
+			c.addChild(fk)
 		default:
-			c.declare(column, best.key.Column)
+			fk.Parent = best.key.Column
+			c.addChild(fk)
 		}
 	}
 	return likely, nil
 }
 
+// mayHold reports whether a column may hold a key, and has to be altered if it does.
+func (c *catalog) mayHold(column tableColumn, options Options) bool {
+	ordinary := column.kind == "" || column.kind == "inherited" && options.AllKeys
+	matters := column.narrow() || column.byHand() || options.AllKeys && !column.computed
+	return ordinary && matters && slices.Contains(c.inspected, column.Table.Schema) && !strings.HasPrefix(column.Table.Name, "snowkey_")
+}
+
+// decided returns the columns that hold a key, or that hold none as the caller says.
+func (c *catalog) decided(options Options) (map[Column]bool, error) {
+	decided := make(map[Column]bool)
+	for _, fks := range c.children() {
+		for _, fk := range fks {
+			decided[fk.Child.bare()] = true
+		}
+	}
+	for _, k := range c.keys {
+		decided[k.Column.bare()] = true
+	}
+	for _, name := range options.NotChildren {
+		column, err := c.named(name, options.AllKeys)
+		if err != nil {
+			return nil, err
+		}
+		decided[column.bare()] = true
+	}
+	for _, column := range c.columns { // a foreign key may be declared on each partition
+		if column.root != (Name{}) && decided[column.bare()] {
+			decided[Column{Table: column.root, Name: column.Name}] = true
+		}
+	}
+	return decided, nil
+}
+
+// alike reports whether a column has a type of the same kind as a key.
+func (c Column) alike(key Column) bool {
+	return c.integer() && key.integer() || c.sort() == key.sort() && !strings.HasPrefix(c.sort(), "json")
+}
+
+// integer reports whether the type is one of integers. SQLite takes other types, such as uuid,
+// for numbers too.
+func (c Column) integer() bool { return c.Bits > 0 && strings.Contains(c.sort(), "int") }
+
+// sort returns the kind of a column's type, such as uuid, or char for all kinds of text.
+func (c Column) sort() string {
+	name, _, _ := strings.Cut(strings.ToLower(c.Type), "(")
+	switch {
+	case c.Text:
+		return "char"
+	case strings.HasSuffix(name, "binary") || name == "blob":
+		return "binary"
+	}
+	return name
+}
+
 // firstWords counts the tables of each schema by the first word of their names, because
 // applications begin their tables with a prefix, such as wp_.
-func firstWords(columns []Column) map[Name]int {
+func firstWords(tables map[Name][]tableColumn) map[Name]int {
 	count := make(map[Name]int)
-	for table := range grouped(columns, func(c Column) Name { return c.Table }) {
-		if w := database.Words(table.Name); len(w) > 1 {
+	for table, columns := range tables {
+		if w := database.Words(table.Name); len(w) > 1 && columns[0].kind == "" {
 			count[Name{table.Schema, w[0]}]++
 		}
 	}
@@ -222,10 +301,6 @@ func resembles(column Column, key Key, first map[Name]int) (fit int) {
 	return fit
 }
 
-// Resembles reports whether a column's name suggests that it references the key, e.g.
-// owner_user_id for users.id.
-func Resembles(column, key Column) bool { return resembles(column, Key{Column: key}, nil) > 0 }
-
 // holds reports whether the words contain others, in the same order and side by side.
 func holds(words, others []string) bool {
 	for i := 0; i+len(others) <= len(words); i++ {
@@ -259,8 +334,11 @@ func (c *catalog) newest(column Column, expression string) string {
 		order = append(order, c.Quote(name)+" DESC")
 	}
 	by := ""
+	if !column.integer() {
+		by = fmt.Sprintf(" WHERE %s IS NOT NULL", expression)
+	}
 	if len(order) > 0 {
-		by = " ORDER BY " + strings.Join(order, ", ")
+		by += " ORDER BY " + strings.Join(order, ", ")
 	}
 	return fmt.Sprintf("(SELECT %s AS v FROM %s%s LIMIT %d) s", expression, c.name(column.Table), by, sample)
 }
@@ -268,16 +346,20 @@ func (c *catalog) newest(column Column, expression string) string {
 // compareValues counts how many values in the newest rows of the column are keys. It
 // ignores 0, which programs that don't use foreign keys often store instead of NULL.
 func (c *catalog) compareValues(ctx context.Context, found *candidate) {
-	if found.column.byHand() {
+	key, given := found.key.Column, ""
+	switch {
+	case found.column.Bits > 0:
+		given = " WHERE s.v <> 0"
+	case !found.column.alike(key):
 		return
 	}
-	query := fmt.Sprintf("SELECT COUNT(*), COUNT(p.k) FROM %s LEFT JOIN (SELECT %s AS k FROM %s) p ON p.k = s.v WHERE s.v <> 0",
-		c.newest(found.column, c.Quote(found.column.Name)), c.Quote(found.key.Column.Name), c.name(found.key.Column.Table))
+	query := fmt.Sprintf("SELECT COUNT(*), COUNT(p.k) FROM %s LEFT JOIN (SELECT %s AS k FROM %s) p ON p.k = s.v%s",
+		c.newest(found.column, c.Quote(found.column.Name)), c.Quote(key.Name), c.name(key.Table), given)
 	rows := 0
 	_, err := database.One(ctx, c.conn, query, func(*struct{}) []any { return []any{&rows, &found.known} })
 	switch {
-	case err != nil:
-		found.rows = fmt.Sprintf("its values cannot be compared (%v)", err)
+	case err != nil: // which may hide that they are keys
+		found.known, found.rows = 1, fmt.Sprintf("its values cannot be compared (%v)", err)
 	case rows == 0:
 		found.rows = "it has no rows to compare"
 	default:
@@ -285,23 +367,57 @@ func (c *catalog) compareValues(ctx context.Context, found *candidate) {
 	}
 }
 
-// describe says what the newest rows of a column look like if no key's name fits: which
-// tables its keys are of, if another column tells, or between which values they are.
-func (c *catalog) describe(ctx context.Context, column Column) string {
-	// In Rails and in Laravel, a row of items can belong either to a user or to a company.
-	// The key is in items.owner_id, and items.owner_type has the name of the class, such as
-	// User, or a code for it.
+var uuids = regexp.MustCompile(`(?i)\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b`)
+
+// search adds a finding to the keys, of other types than integers, that the text or documents of
+// a column contain as UUIDs.
+func (c *catalog) search(ctx context.Context, column Column, keys []Key) error {
+	text := map[bool]string{true: "CHAR", false: "text"}[c.IsMySQL()]
+	values, err := database.List(ctx, c.conn, fmt.Sprintf("SELECT CAST(%s AS %s) FROM %s WHERE %[1]s IS NOT NULL LIMIT %[4]d",
+		c.Quote(column.Name), text, c.name(column.Table), sample/10), database.Text)
+	var literals []string
+	for _, id := range uuids.FindAllString(strings.Join(values, "\n"), -1) {
+		literals = append(literals, c.Literal(id))
+	}
+	slices.Sort(literals)
+	in := strings.Join(slices.Compact(literals), ", ")
+	for i := range keys {
+		k := &keys[i]
+		if err != nil || in == "" || k.Column.integer() {
+			continue
+		}
+		var known int64
+		known, err = database.One(ctx, c.conn, fmt.Sprintf("SELECT count(*) FROM %s WHERE CAST(%s AS %s) IN (%s)", c.name(k.Column.Table), c.Quote(k.Column.Name), text, in), database.Number)
+		if known > 0 {
+			k.find(KeysInText, Note, column, fmt.Sprintf("%s, of which the first %d values contain %d keys of %s", c.column(column), len(values), known, c.name(k.Column.Table)),
+				"replace them when the keys are replaced")
+		}
+	}
+	return err
+}
+
+// typeColumn returns the name of the column that says whose key another column of its table
+// holds, if there is one. In Rails and in Laravel, a row of items can belong either to a user or
+// to a company. The key is in items.owner_id, and items.owner_type has the name of the class,
+// such as User, or a code for it.
+func typeColumn(column Column, columns []tableColumn) string {
 	name, _ := database.Stem(column.Name)
-	for _, kind := range c.columns {
-		if kind.Table != column.Table {
-			continue
-		}
+	for _, kind := range columns {
 		of, tells := strings.CutSuffix(plain(kind.Name), "type")
-		if !tells || of != strings.Join(name, "") && (of != "" || plain(column.Name) != "objectid") {
-			continue
+		if tells && (of == strings.Join(name, "") || of == "" && plain(column.Name) == "objectid") {
+			return kind.Name
 		}
+	}
+	return ""
+}
+
+// describe says what the newest rows of a column look like if no single key fits: which tables
+// its keys are of, if another column tells, or between which values they are.
+func (c *catalog) describe(ctx context.Context, of candidate) string {
+	if of.kind != "" {
 		const most = 10
-		query := fmt.Sprintf("SELECT DISTINCT CAST(v AS CHAR(100)) FROM %s WHERE v IS NOT NULL", c.newest(column, c.Quote(kind.Name)))
+		kind := c.Quote(of.kind)
+		query := fmt.Sprintf("SELECT DISTINCT CAST(v AS CHAR(100)) FROM %s WHERE v IS NOT NULL", c.newest(of.column, kind))
 		values, err := database.List(ctx, c.conn, query, database.Text)
 		slices.Sort(values)
 		for i := range values {
@@ -312,45 +428,57 @@ func (c *catalog) describe(ctx context.Context, column Column) string {
 		}
 		switch {
 		case err != nil:
-			return fmt.Sprintf("%s, which says whose keys they are, cannot be read (%v)", c.Quote(kind.Name), err)
+			return fmt.Sprintf("%s, which says whose keys they are, cannot be read (%v)", kind, err)
 		case len(values) == 0:
-			return fmt.Sprintf("%s says whose keys they are, and has no rows", c.Quote(kind.Name))
+			return fmt.Sprintf("%s says whose keys they are, and has no rows", kind)
 		}
-		return fmt.Sprintf("%s says whose keys they are: %s", c.Quote(kind.Name), strings.Join(values, ", "))
+		return fmt.Sprintf("%s says whose keys they are: %s", kind, strings.Join(values, ", "))
 	}
-	if column.byHand() {
-		return ""
+	const none = "no table's name fits it"
+	if !of.column.integer() && !of.column.narrow() {
+		return none
 	}
 	type extent struct{ low, high sql.Null[int64] }
-	query := fmt.Sprintf("SELECT MIN(v), MAX(v) FROM %s WHERE v <> 0", c.newest(column, c.Quote(column.Name)))
+	query := fmt.Sprintf("SELECT MIN(v), MAX(v) FROM %s WHERE v <> 0", c.newest(of.column, c.Quote(of.column.Name)))
 	e, err := database.One(ctx, c.conn, query, func(e *extent) []any { return []any{&e.low, &e.high} })
 	switch {
 	case err != nil:
-		return fmt.Sprintf("no table's name fits it, and its values cannot be read (%v)", err)
+		return fmt.Sprintf("%s, and its values cannot be read (%v)", none, err)
 	case !e.low.Valid:
-		return "no table's name fits it, and it has no rows"
+		return none + ", and it has no rows"
 	}
-	return fmt.Sprintf("no table's name fits it, and its newest values are between %d and %d", e.low.V, e.high.V)
+	return fmt.Sprintf("%s, and its newest values are between %d and %d", none, e.low.V, e.high.V)
 }
 
-// judgeCandidate adds a finding to the key, or to the report if no single key fits.
-func (s server) judgeCandidate(r *Report, c candidate) {
-	f := Finding{Kind: LikelyChild, Severity: Warning, Column: c.column}
+// judgeCandidate adds a finding to the key, or to the report if no single key fits. The remedy
+// depends on whether keys get more bits or, for AllKeys, other values.
+func (s server) judgeCandidate(r *Report, c candidate, options Options) {
 	name := path(c.column)
-	switch {
-	case c.column.byHand():
-		f.Text = fmt.Sprintf("%s is %s and may hold keys: its name looks like it", s.column(c.column), c.column.Type)
-		f.Remedy = fmt.Sprintf("decide: make it bigint[] if it is an array, or else long enough for 19 digits, along with its indexes and the functions that use it; or --not-child %s leaves it as it is", name)
-	case c.key == nil:
-		f.Text = fmt.Sprintf("%s is %s and may hold a key without a foreign key: its name looks like it; %s", s.column(c.column), c.column.Type, c.rows)
-		f.Remedy = fmt.Sprintf("decide: --child %[1]s makes it wide, whichever key it holds, and --not-child %[1]s leaves it as it is", name)
-	default:
-		f.Text = fmt.Sprintf("%s is %s and may hold %s without a foreign key: its name fits, and %s", s.column(c.column), c.column.Type, s.column(c.key.Column), c.rows)
-		f.Remedy = fmt.Sprintf("decide: --child %[1]s=%[2]s makes it wide together with the key, and --not-child %[1]s leaves it as it is", name, path(c.key.Column))
-		c.key.Findings = append(c.key.Findings, f)
-		return
+	text := fmt.Sprintf("%s is %s and may hold ", s.column(c.column), c.column.Type)
+	change, child, all := "makes it wide together with the key", name, "makes it wide, whichever key it holds"
+	if options.AllKeys {
+		change, child, all = "replaces it too", name+"=TABLE.KEY", "replaces its values too"
 	}
-	r.Findings = append(r.Findings, f)
+	if options.AllKeys && c.kind != "" {
+		child, all = child+","+c.kind+"=VALUE", "for each table whose keys it holds replaces them too"
+	}
+	findings := &r.Findings
+	switch {
+	case c.column.byHand() && !options.AllKeys:
+		text += "keys: its name looks like it"
+		child, all = "", "make it bigint[] if it is an array, or else long enough for 19 digits, along with its indexes and the functions that use it; or"
+	case c.key == nil:
+		text += "a key without a foreign key: its name looks like it; " + c.rows
+	default:
+		fits := map[bool]string{true: "its name fits, and "}[c.fit > 0]
+		text += fmt.Sprintf("%s without a foreign key: %s%s", s.column(c.key.Column), fits, c.rows)
+		child, all, findings = name+"="+path(c.key.Column), change, &c.key.Findings
+	}
+	if child != "" {
+		all = fmt.Sprintf("--child %s %s, and", child, all)
+	}
+	remedy := fmt.Sprintf("decide: %s --not-child %s leaves it as it is", all, name)
+	*findings = append(*findings, Finding{Kind: LikelyChild, Severity: Warning, Column: c.column, Text: text, Remedy: remedy})
 }
 
 // path returns the name of a column as it is written in flags.

@@ -161,7 +161,7 @@ func (c *comparison) read(ctx context.Context, s server, conn *sql.Conn, fields 
 			schemas = append(schemas, columns[0].Table.Schema)
 		}
 	}
-	if c.catalog, err = s.read(ctx, conn, schemas, false); err != nil {
+	if c.catalog, err = s.read(ctx, conn, schemas); err != nil {
 		return err
 	}
 	c.children = c.catalog.children()

@@ -56,6 +56,7 @@ const (
 	SignMismatch    Kind = "sign-mismatch"    // only one of a key and its child is UNSIGNED
 	TextChild       Kind = "text-child"       // a foreign key stores the key as text
 	LikelyChild     Kind = "likely-child"     // a column has the name of a key, but no foreign key
+	KeysInText      Kind = "keys-in-text"     // text or documents contain keys; only with [Options.AllKeys]
 	NearEnd         Kind = "near-end"         // three quarters of the numbers are used
 	Jumped          Kind = "jumped"           // the counter is higher than counting could have made it
 	NarrowSequence  Kind = "narrow-sequence"  // the sequence ends before its column does

@@ -30,6 +30,11 @@ type Options struct {
 	// NotChildren are columns that should never be reported as a [LikelyChild].
 	NotChildren []Column
 
+	// AllKeys adds the primary keys of one column that the database doesn't number, as keys
+	// without a Mechanism. A column of any type is then a [LikelyChild] if it may hold a key.
+	// Plans of autoinc set it themselves.
+	AllKeys bool
+
 	// OnlyDeclared skips the search for [LikelyChild] columns, which has to read rows.
 	OnlyDeclared bool
 }
@@ -57,7 +62,10 @@ func InspectConn(ctx context.Context, conn *sql.Conn, options Options) (Report, 
 		return Report{}, err
 	}
 	s := server{found}
-	c, err := s.read(ctx, conn, options.Schemas, true)
+	c, err := s.read(ctx, conn, options.Schemas)
+	if err == nil {
+		err = c.readCounters(ctx)
+	}
 	if err != nil {
 		return Report{}, err
 	}
@@ -66,9 +74,12 @@ func InspectConn(ctx context.Context, conn *sql.Conn, options Options) (Report, 
 			return Report{}, missingSchema(name, c.schemas)
 		}
 	}
-	report := Report{Dialect: s.Dialect, Version: s.Version, Schemas: c.inspected, Findings: c.unseen, Triggers: c.triggers, References: c.references()}
-	if err := c.declareAll(options); err != nil {
+	report := Report{Dialect: s.Dialect, Version: s.Version, Schemas: c.inspected, Findings: c.unseen, Triggers: c.triggers, PrimaryKeys: c.primary, References: c.references}
+	if err := c.declare(options); err != nil {
 		return Report{}, err
+	}
+	if options.AllKeys {
+		c.addKeys()
 	}
 	report.Keys = c.assemble()
 	likely, err := c.findChildren(ctx, report.Keys, options)
@@ -89,7 +100,7 @@ func InspectConn(ctx context.Context, conn *sql.Conn, options Options) (Report, 
 		s.judgeRoutine(report.Keys, r)
 	}
 	for _, l := range likely {
-		s.judgeCandidate(&report, l)
+		s.judgeCandidate(&report, l, options)
 	}
 	return report, nil
 }

@@ -3,6 +3,7 @@ package catalog
 import (
 	"fmt"
 	"math/big"
+	"slices"
 	"strings"
 
 	"github.com/snowkey-go/snowkey/schema/internal/database"
@@ -162,13 +163,8 @@ func (s server) judgeRoutine(keys []Key, r database.Routine) {
 // type. That's Warning if the key or one of its children has to be widened, otherwise
 // Note.
 func (s server) ifWidened(k *Key) Severity {
-	if k.Column.narrow() {
+	if slices.ContainsFunc(k.Columns(), Column.narrow) {
 		return Warning
-	}
-	for _, fk := range k.ForeignKeys {
-		if fk.Child.narrow() {
-			return Warning
-		}
 	}
 	return Note
 }

@@ -15,34 +15,18 @@ import (
 // always qualifies this name with the schema.
 var sequenceDefault = regexp.MustCompile("(?i)\\bnextval\\((`(?:[^`]|``)*`\\.`(?:[^`]|``)*`)\\)")
 
-// joinMySQL completes what was read. Since joins of the information schema are slow on MySQL
-// and on MariaDB, we join its tables here.
-func (c *catalog) joinMySQL(ctx context.Context) error {
-	var inspected, grants []string
-	var rules []link
-	var tables []Key // with what all keys of the table have
-	for _, schema := range c.inspected {
-		inspected = append(inspected, c.Literal(schema))
-	}
-	err := database.ReadAll(ctx, c.conn,
-		database.Into(&rules, c.query("rules"), func(l *link) []any {
-			return []any{&l.constraint, &l.whole.OnUpdate, &l.whole.OnDelete, &l.whole.Valid}
-		}),
-		database.Into(&tables, strings.ReplaceAll(c.query("tables"), "{inspected}", strings.Join(inspected, ", ")), func(k *Key) []any {
-			return []any{&k.Column.Table.Schema, &k.Column.Table.Name, database.ScanInt(&k.Counter.next), &k.Counter.Step, &k.Partitioned}
-		}),
-		database.Into(&grants, "SHOW GRANTS", database.Text),
-	)
-	if err != nil {
-		return err
-	}
-	c.joinConstraints(rules)
-
+// joinMySQL completes the keys by what all keys of a table have. Since joins of the information
+// schema are slow on MySQL and on MariaDB, we join it here.
+func (c *catalog) joinMySQL(ctx context.Context, tables []Key, grants []string) error {
 	of := make(map[Name]Key)
 	for _, t := range tables {
 		of[t.Column.Table] = t
 	}
-	c.columns = slices.DeleteFunc(c.columns, func(column Column) bool { _, ok := of[column.Table]; return !ok })
+	for i, t := range c.columns { // of a view, or in a schema that isn't inspected
+		if _, ok := of[t.Table]; !ok {
+			c.columns[i].kind = "other"
+		}
+	}
 	var keys []Key
 	for _, k := range c.keys {
 		t, ok := of[k.Column.Table]
@@ -72,35 +56,6 @@ func (c *catalog) joinMySQL(ctx context.Context) error {
 	c.hidden(fmt.Sprintf("the account %s does not have %s on *.*, and the server shows an account only what was granted to it: tables, foreign keys from other databases or triggers may be missing here",
 		account, strings.Join(missing, ", ")), "inspect as an account with SELECT and TRIGGER on *.*")
 	return err
-}
-
-// joinConstraints completes the foreign keys, and takes the primary keys from among them.
-func (c *catalog) joinConstraints(rules []link) {
-	whole := make(map[string]Reference)
-	for _, r := range rules {
-		whole[r.constraint] = r.whole
-	}
-	known := make(map[Column]Column)
-	for _, column := range c.columns {
-		known[c.fold(column)] = column
-	}
-	find := func(column Column) Column {
-		if found, ok := known[c.fold(column)]; ok {
-			return found
-		}
-		return column // the table was created or dropped since we read the columns
-	}
-	var links []link
-	for _, l := range c.links {
-		l.Child = find(l.Child)
-		if l.Parent.Name == "" {
-			c.primary[l.Child.Table] = append(c.primary[l.Child.Table], l.Child.Name)
-			continue
-		}
-		l.Parent, l.whole = find(l.Parent), whole[l.constraint]
-		links = append(links, l)
-	}
-	c.links = links
 }
 
 // missingGrants returns the privileges that the account would still need to see

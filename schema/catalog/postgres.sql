@@ -49,12 +49,7 @@ WITH RECURSIVE counting AS (
 ), inherited AS (
 	SELECT root, attname, member, min(depth) AS depth FROM family WHERE depth > 0 GROUP BY root, attname, member
 )
-SELECT n.nspname, c.relname, a.attname, format_type(a.atttypid, a.atttypmod),
-	(WITH RECURSIVE base(type, typmod) AS (
-			SELECT a.atttypid, a.atttypmod
-			UNION ALL SELECT t.typbasetype, t.typtypmod FROM base JOIN pg_type t ON t.oid = base.type AND t.typtype = 'd')
-		SELECT format_type(type, typmod) FROM base JOIN pg_type t ON t.oid = base.type AND t.typtype <> 'd'),
-	k.mechanism, k.expression, c.relkind = 'p',
+SELECT n.nspname, c.relname, a.attname, k.mechanism, k.expression, c.relkind = 'p',
 	coalesce(sn.nspname, ''), coalesce(s.relname, ''),
 	CASE WHEN q.seqincrement < 0 THEN q.seqmin ELSE q.seqmax END,
 	coalesce(q.seqincrement, 0),
@@ -103,16 +98,7 @@ WITH links AS (
 	WHERE f.contype = 'f' AND f.conparentid = 0
 )
 SELECT l.oid::text, l.conname,
-	cn.nspname, c.relname, ca.attname, format_type(ca.atttypid, ca.atttypmod),
-	(WITH RECURSIVE base(type, typmod) AS (
-			SELECT ca.atttypid, ca.atttypmod
-			UNION ALL SELECT t.typbasetype, t.typtypmod FROM base JOIN pg_type t ON t.oid = base.type AND t.typtype = 'd')
-		SELECT format_type(type, typmod) FROM base JOIN pg_type t ON t.oid = base.type AND t.typtype <> 'd'),
-	pn.nspname, p.relname, pa.attname, format_type(pa.atttypid, pa.atttypmod),
-	(WITH RECURSIVE base(type, typmod) AS (
-			SELECT pa.atttypid, pa.atttypmod
-			UNION ALL SELECT t.typbasetype, t.typtypmod FROM base JOIN pg_type t ON t.oid = base.type AND t.typtype = 'd')
-		SELECT format_type(type, typmod) FROM base JOIN pg_type t ON t.oid = base.type AND t.typtype <> 'd'),
+	cn.nspname, c.relname, ca.attname, pn.nspname, p.relname, pa.attname,
 	l.on_update, l.on_delete, l.match, l.detail, l.convalidated
 FROM links l
 JOIN pg_class c ON c.oid = l.conrelid
@@ -138,13 +124,24 @@ WHERE NOT g.tgisinternal
 ORDER BY n.nspname, c.relname, g.tgname
 
 -- name: columns
+-- A type is that below all domains, which are few.
+WITH RECURSIVE below(domain, type, typmod) AS (
+	SELECT oid, typbasetype, typtypmod FROM pg_type WHERE typtype = 'd'
+	UNION ALL SELECT b.domain, t.typbasetype, t.typtypmod FROM below b JOIN pg_type t ON t.oid = b.type AND t.typtype = 'd'
+), base AS (
+	SELECT b.domain, b.type, b.typmod FROM below b JOIN pg_type t ON t.oid = b.type AND t.typtype <> 'd'
+)
 SELECT n.nspname, c.relname, a.attname, format_type(a.atttypid, a.atttypmod),
-	CASE WHEN t.typtype = 'd' THEN format_type(t.typbasetype, t.typtypmod) ELSE format_type(a.atttypid, a.atttypmod) END, '', ''
+	format_type(coalesce(b.type, a.atttypid), CASE WHEN b.domain IS NULL THEN a.atttypmod ELSE b.typmod END), '', '',
+	a.attgenerated <> '', CASE WHEN c.relkind = 'f' THEN 'foreign' WHEN c.relispartition THEN 'partition' WHEN a.attinhcount > 0 THEN 'inherited' ELSE '' END,
+	coalesce(rn.nspname, ''), coalesce(r.relname, '')
 FROM pg_class c
 JOIN pg_namespace n ON n.oid = c.relnamespace AND n.nspname !~ '^pg_' AND n.nspname <> 'information_schema'
-JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped AND a.attinhcount = 0
-JOIN pg_type t ON t.oid = a.atttypid
-WHERE c.relkind IN ('r', 'p') AND NOT c.relispartition
+JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+LEFT JOIN base b ON b.domain = a.atttypid
+LEFT JOIN pg_class r ON r.oid = CASE WHEN c.relispartition THEN pg_partition_root(c.oid) END
+LEFT JOIN pg_namespace rn ON rn.oid = r.relnamespace
+WHERE c.relkind IN ('r', 'p', 'f')
 ORDER BY n.nspname, c.relname, a.attnum
 
 -- name: table

@@ -13,15 +13,15 @@ import (
 	"github.com/snowkey-go/snowkey/schema/internal/database"
 )
 
-// read reads the catalog. wanted has the schemas that the caller chose, if any. Without
-// counters, it may leave out their current values.
+// read reads the catalog, without the current values of counters. wanted has the schemas that
+// the caller chose, if any.
 //
 // On Postgres, everything else comes from one snapshot, which sequences aren't part of.
 // On MySQL there's no point in a transaction, because the information schema doesn't take
 // part in one. On SQLite we read each database separately, because its objects can't refer
 // to those of another.
-func (s server) read(ctx context.Context, conn *sql.Conn, wanted []string, counters bool) (*catalog, error) {
-	c := &catalog{server: s, conn: conn, inspected: wanted, primary: make(map[Name][]string)}
+func (s server) read(ctx context.Context, conn *sql.Conn, wanted []string) (*catalog, error) {
+	c := &catalog{server: s, conn: conn, inspected: wanted, primary: make(map[Name][]string), known: make(map[Column]Column)}
 	q, end := database.Querier(conn), func() error { return nil }
 	switch s.Dialect {
 	case Postgres:
@@ -53,27 +53,35 @@ func (s server) read(ctx context.Context, conn *sql.Conn, wanted []string, count
 	if s.Dialect == SQLite {
 		parts = c.schemas
 	}
-	var columns []Key
+	var links, rules []link
 	var primary []Column
+	var tables []Key
+	var grants, inspected []string
+	for _, name := range c.inspected {
+		inspected = append(inspected, s.Literal(name))
+	}
 	for _, part := range parts {
 		query := func(name string) string {
-			return strings.NewReplacer("{schema}", s.Quote(part), "{name}", s.Literal(part)).Replace(s.query(name))
+			return strings.NewReplacer("{schema}", s.Quote(part), "{name}", s.Literal(part), "{inspected}", strings.Join(inspected, ", ")).Replace(s.query(name))
 		}
-		reads := []database.Read{
-			database.Onto(&c.keys, query("keys"), (*Key).dest),
-			database.Onto(&primary, query("primary keys"), (*Column).path),
-			database.Onto(&c.links, query("foreign keys"), linkDest(s.Dialect)),
-			database.Onto(&c.uses, s.Query(database.Queries, "uses"), func(u *use) []any {
+		err := database.ReadAll(ctx, q,
+			database.Into(&c.columns, query("columns"), func(t *tableColumn) []any {
+				return append(t.dest(s.Dialect), (*string)(&t.mechanism), &t.fallback, &t.computed, &t.kind, &t.root.Schema, &t.root.Name)
+			}),
+			database.Into(&c.keys, query("keys"), (*Key).dest), // on the other servers, they are among the columns
+			database.Into(&primary, query("primary keys"), (*Column).path),
+			database.Into(&links, query("foreign keys"), (*link).dest),
+			database.Into(&rules, query("rules"), func(l *link) []any { return []any{&l.constraint, &l.OnUpdate, &l.OnDelete, &l.Valid} }),
+			database.Into(&c.uses, s.Query(database.Queries, "uses"), func(u *use) []any {
 				return []any{&u.table.Schema, &u.table.Name, &u.column, &u.view.Schema, &u.view.Name, &u.dependent}
 			}),
-			database.Onto(&c.triggers, query("triggers"), (*Trigger).dest),
-		}
-		if counters || s.Dialect != Postgres { // on the other servers, the keys are among them
-			reads = append(reads, database.Onto(&columns, query("columns"), func(k *Key) []any {
-				return append(k.Column.dest(s.Dialect), (*string)(&k.Mechanism), &k.Default)
-			}))
-		}
-		if err := database.ReadAll(ctx, q, reads...); err != nil {
+			database.Into(&c.triggers, query("triggers"), (*Trigger).dest),
+			database.Into(&tables, query("tables"), func(k *Key) []any {
+				return []any{&k.Column.Table.Schema, &k.Column.Table.Name, database.ScanInt(&k.Counter.next), &k.Counter.Step, &k.Partitioned}
+			}),
+			database.Into(&grants, query("grants"), database.Text),
+		)
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -83,19 +91,21 @@ func (s server) read(ctx context.Context, conn *sql.Conn, wanted []string, count
 	for _, column := range primary {
 		c.primary[column.Table] = append(c.primary[column.Table], column.Name)
 	}
-	for _, k := range columns {
-		c.columns = append(c.columns, k.Column)
-		if k.Mechanism != "" {
-			c.keys = append(c.keys, k)
+	for _, t := range c.columns {
+		c.known[c.fold(t.Column)] = t.Column
+		if t.mechanism != "" {
+			c.keys = append(c.keys, Key{Column: t.Column, Mechanism: t.mechanism, Default: t.fallback})
 		}
 	}
+	c.join(links, rules)
 	if s.IsMySQL() {
-		if err := c.joinMySQL(ctx); err != nil {
+		if err := c.joinMySQL(ctx, tables, grants); err != nil {
 			return nil, err
 		}
 	}
 	for i := range c.keys {
 		k := &c.keys[i]
+		k.Column = c.find(k.Column)
 		k.PrimaryKey = c.primary[k.Column.Table]
 		switch {
 		case k.Mechanism == Serial && !k.Counter.owner.same(k.Column):
@@ -107,10 +117,7 @@ func (s server) read(ctx context.Context, conn *sql.Conn, wanted []string, count
 			k.Default, k.Counter = "", Counter{Step: 1, top: big.NewInt(math.MaxInt64)}
 		}
 	}
-	if !counters {
-		return c, nil
-	}
-	return c, c.readCounters(ctx)
+	return c, nil
 }
 
 // These are destinations for the columns of a query, see [database.List].
@@ -124,16 +131,13 @@ func (c *Column) dest(d Dialect) []any {
 
 func (t *Trigger) dest() []any { return []any{&t.Table.Schema, &t.Table.Name, &t.Name, &t.When} }
 
-func linkDest(d Dialect) func(*link) []any {
-	return func(l *link) []any {
-		return slices.Concat([]any{&l.constraint, &l.Name}, l.Child.dest(d), l.Parent.dest(d),
-			[]any{&l.whole.OnUpdate, &l.whole.OnDelete, &l.whole.Match, &l.whole.Detail, &l.whole.Valid})
-	}
+func (l *link) dest() []any {
+	return slices.Concat([]any{&l.constraint, &l.Name}, l.child.path(), l.parent.path(), []any{&l.OnUpdate, &l.OnDelete, &l.Match, &l.Detail, &l.Valid})
 }
 
 func (k *Key) dest() []any {
 	c := &k.Counter
-	return slices.Concat(k.Column.dest(Postgres), []any{(*string)(&k.Mechanism), &k.Default, &k.Partitioned,
+	return slices.Concat(k.Column.path(), []any{(*string)(&k.Mechanism), &k.Default, &k.Partitioned,
 		&c.Sequence.Schema, &c.Sequence.Name, database.ScanInt(&c.top), &c.Step, &c.mayRead}, c.owner.path(), []any{database.ScanJSON(&k.Inheritors), &k.inherited})
 }
 

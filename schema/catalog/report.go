@@ -14,6 +14,9 @@ type Report struct {
 	Findings []Finding `json:"findings,omitempty"` // findings that don't concern a single key
 	Triggers []Trigger `json:"-"`                  // of all tables, including those without a key
 
+	// PrimaryKeys are the columns of each table's primary key.
+	PrimaryKeys map[Name][]string `json:"-"`
+
 	// References are all foreign keys in the database, whether or not they have to do
 	// with a key.
 	References []Reference `json:"-"`

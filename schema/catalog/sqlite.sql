@@ -9,7 +9,7 @@ SELECT {name}, t.name, x.name, x.type, x.type,
 	CASE WHEN x.pk = 1 AND upper(x.type) = 'INTEGER'
 		AND (SELECT count(*) FROM pragma_table_xinfo(t.name, {name}) WHERE pk > 0) = 1
 		AND NOT EXISTS (SELECT 1 FROM pragma_index_list(t.name, {name}) WHERE origin = 'pk') THEN 'rowid' ELSE '' END,
-	m.sql
+	m.sql, x.hidden > 1, '', '', ''
 FROM pragma_table_list AS t
 JOIN {schema}.sqlite_master AS m ON m.type = 'table' AND m.name = t.name
 JOIN pragma_table_xinfo(t.name, {name}) AS x
@@ -26,7 +26,7 @@ ORDER BY t.name, x.pk
 -- A foreign key without columns references the primary key. SQLite also accepts one that
 -- references something that doesn't exist, which we leave out.
 SELECT printf('%Q %Q %d', {name}, t.name, f.id), '',
-	{name}, t.name, c.name, c.type, c.type, {name}, q.name, p.name, p.type, p.type, f.on_update, f.on_delete, '', '', true
+	{name}, t.name, c.name, {name}, q.name, p.name, f.on_update, f.on_delete, '', '', true
 FROM pragma_table_list AS t
 JOIN pragma_foreign_key_list(t.name, {name}) AS f
 JOIN pragma_table_xinfo(t.name, {name}) AS c ON c.name = f."from" COLLATE NOCASE

@@ -249,6 +249,43 @@ func TestBatchesOfSlowRows(t *testing.T) {
 	}
 }
 
+// Online, the counter is dropped while rows with keys are written, also on MySQL, which would
+// copy the table. Rows without a key are refused all the time, even if sql_mode isn't strict.
+func TestDropOnline(t *testing.T) {
+	t.Parallel()
+	conn := open(t, "mysql").Connect(t)
+	dbtest.Exec(t, conn, "CREATE TABLE users (id INT AUTO_INCREMENT PRIMARY KEY, boss INT, FOREIGN KEY (boss) REFERENCES users (id))",
+		"CREATE TABLE orders (id INT AUTO_INCREMENT PRIMARY KEY, user_id INT NOT NULL, FOREIGN KEY (user_id) REFERENCES users (id) ON DELETE CASCADE)",
+		"INSERT INTO users (boss) VALUES (NULL), (1), (2)", "INSERT INTO orders (user_id) VALUES (1), (2), (3)")
+	p := plan(t, conn, autoinc.PlanOptions{Online: true})
+	for _, s := range p.Phases[4].Steps {
+		if strings.Contains(s.SQL, "LOCK=SHARED") {
+			t.Errorf("writers wait for %s: %s", s.ID, s.SQL)
+		}
+	}
+	loose := dbtest.Must(conn.Conn(t.Context()))(t)
+	defer loose.Close()
+	dbtest.Must(loose.ExecContext(t.Context(), "SET sql_mode = ''"))(t)
+	key, last := int64(7_350_000_000_000_000_000), ""
+	applyAll(t, conn, p, autoinc.ApplyOptions{Progress: func(e autoinc.Progress) {
+		if e.Phase != autoinc.Drop || e.Event != autoinc.Began {
+			return
+		}
+		key, last = key+2, e.Step.ID
+		dbtest.Exec(t, conn, fmt.Sprintf("INSERT INTO users VALUES (%d, 1), (%d, 2)", key, key+1),
+			fmt.Sprintf("INSERT INTO orders VALUES (%d, %[1]d), (%d, %[2]d)", key, key+1), fmt.Sprintf("DELETE FROM users WHERE id = %d", key))
+		for _, without := range []string{"INSERT INTO users (boss) VALUES (1)", "INSERT INTO orders (user_id) VALUES (1)"} {
+			if _, err := loose.ExecContext(t.Context(), without); err == nil || !strings.Contains(err.Error(), "snowkey: ") {
+				t.Errorf("before %s, %s: %v", last, without, err)
+			}
+		}
+	}})
+	rows := 3 + int(key-7_350_000_000_000_000_000)/2
+	requireNumber(t, conn, rows, "SELECT COUNT(*) FROM users")
+	requireNumber(t, conn, rows, "SELECT COUNT(*) FROM orders JOIN users ON users.id = user_id")
+	prove(t, conn, p)
+}
+
 // The proof of a copy must notice values that two rows have exchanged.
 func TestExchangedValues(t *testing.T) {
 	t.Parallel()

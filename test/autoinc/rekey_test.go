@@ -312,9 +312,9 @@ func TestRekeyTypedChildren(t *testing.T) {
 		options := s.rekeyOptions()
 		declared := options.Children
 		options.Children = declared[1:]
-		says := []string{"owner_type=VALUE", "batch_id", "without a foreign key: its name fits\n"}
-		if kind != "int" { // whose values are not compared
-			says = append(says[:2], "without a foreign key: its name fits, and it has no values to compare\n", "30 of its first 30 values are keys there")
+		says := []string{"owner_type=VALUE", "batch_id", "without a foreign key: its name fits, and it has no rows to compare\n"}
+		if kind != "int" { // integers may be equal by chance
+			says = append(says, "30 of its 30 newest values are keys there")
 		}
 		_, err := autoinc.NewPlan(t.Context(), s.conn, options)
 		for _, text := range says {

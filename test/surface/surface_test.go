@@ -27,7 +27,7 @@ var limits = map[string]int{
 	"idgen/worker":     5,
 	"lease":            122,
 	"schema/autoinc":   116,
-	"schema/catalog":   144,
+	"schema/catalog":   146,
 	"schema/pk":        117,
 	"schema/pk/public": 37,
 	"token":            36,

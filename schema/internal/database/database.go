@@ -237,17 +237,9 @@ func List[T any](ctx context.Context, q Querier, query string, dest func(*T) []a
 // A Read reads the rows of a query.
 type Read func(ctx context.Context, q Querier) error
 
-// Into returns a Read that stores the rows in a list. See [List].
-func Into[T any](list *[]T, query string, dest func(*T) []any, args ...any) Read {
-	return func(ctx context.Context, q Querier) (err error) {
-		*list, err = List(ctx, q, query, dest, args...)
-		return err
-	}
-}
-
-// Onto is [Into] for rows that are added to those of the list. It does nothing if this kind
-// of server doesn't have the query.
-func Onto[T any](list *[]T, query string, dest func(*T) []any) Read {
+// Into returns a Read that adds the rows to a list, see [List]. It does nothing if this kind of
+// server doesn't have the query.
+func Into[T any](list *[]T, query string, dest func(*T) []any) Read {
 	return func(ctx context.Context, q Querier) error {
 		if query == "" {
 			return nil

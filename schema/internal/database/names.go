@@ -1,23 +1,17 @@
 package database
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 )
 
+var camelCase = regexp.MustCompile(`(\p{Ll})(\p{Lu})`)
+
 // Words splits a name at underscores, and where a capital follows a small letter.
 func Words(name string) []string {
-	var b strings.Builder
-	small := false
-	for _, r := range name {
-		letter := strings.ToLower(string(r))
-		if small && letter != string(r) {
-			b.WriteByte('_')
-		}
-		small = letter == string(r) && strings.ToUpper(letter) != letter
-		b.WriteString(letter)
-	}
-	return strings.FieldsFunc(b.String(), func(r rune) bool { return strings.ContainsRune("_ -.", r) })
+	name = strings.ToLower(camelCase.ReplaceAllString(name, "${1}_${2}"))
+	return strings.FieldsFunc(name, func(r rune) bool { return strings.ContainsRune("_ -.", r) })
 }
 
 // These words say that a column holds a key. All of them may stand at the end of its
