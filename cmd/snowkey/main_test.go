@@ -211,6 +211,7 @@ func TestUsage(t *testing.T) {
 		{"fleet check fleet.txt --dir /nowhere/at/all", 2, "which service has this store?"},
 		{"doctor --fleet fleet.txt --dir /nowhere/at/all", 2, "--fleet and --service"},
 		{"doctor --fleet /nowhere/at/all --service orders --dir /nowhere/at/all", 1, "/nowhere/at/all"},
+		{"doctor --fleet " + os.DevNull + " --service orders --dir /nowhere/at/all", 1, "in no range"},
 		{"init", 1, "which kind of database?"},
 		{"init --dialect oracle", 1, "--dialect is"},
 		{"init --apply", 1, "which database?"},
