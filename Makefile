@@ -196,7 +196,7 @@ $(clients) $(newclients): %/client.go: %/generate.go $$(wildcard $$*/entc.go $$*
 # release. Each has a list of its modules beside it, in the format CycloneDX.
 cyclonedx := go run github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod@v1.10.0
 committed  = $(shell git log -1 --format=%ct)
-dist: ## static binaries of cmd/snowkey for linux, darwin and windows in bin/dist, with SBOMs, manual pages, the page that decodes ids, and checksums
+dist: ## static binaries of cmd/snowkey for linux, darwin and windows in bin/dist, with SBOMs, manual pages and checksums
 	rm -rf bin/dist && mkdir -p bin/dist/man
 	@set -e; for system in linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64; do \
 		name=snowkey-$$(echo $$system | tr / -); \
@@ -208,7 +208,6 @@ dist: ## static binaries of cmd/snowkey for linux, darwin and windows in bin/dis
 	SOURCE_DATE_EPOCH=$(committed) go run -tags man ./cmd/snowkey bin/dist/man
 	tar --sort=name --owner=0 --group=0 --mtime=@$(committed) -C bin/dist -c man | gzip -n >bin/dist/snowkey-man.tar.gz
 	rm -r bin/dist/man
-	go run ./service/internal/decodepage bin/dist/snowkey-decode.html
 	cd bin/dist && sha256sum snowkey-* > SHA256SUMS && cat SHA256SUMS
 	@bin/dist/snowkey-$$(go env GOHOSTOS)-$$(go env GOHOSTARCH) layout default
 

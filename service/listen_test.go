@@ -61,7 +61,7 @@ func TestNamesOfOtherHosts(t *testing.T) {
 		"": 200, "localhost": 200, "LOCALHOST:8080": 200, "127.0.0.1": 200, "127.0.0.1:1": 200, "[::1]:8080": 200, "[::1]": 200, "127.8.9.1:80": 200, "[::ffff:127.0.0.1]:80": 200,
 		"attacker.example": 421, "attacker.example:8080": 421, "localhost.attacker.example": 421, "127.0.0.1.attacker.example:80": 421, "10.0.0.1": 421, "0.0.0.0:80": 421, "evil.localhost": 421,
 	} {
-		for _, c := range []struct{ method, path string }{{"GET", "/"}, {"GET", "/v1/status"}, {"POST", "/v1/ids"}} {
+		for _, c := range []struct{ method, path string }{{"GET", "/livez"}, {"GET", "/v1/status"}, {"POST", "/v1/ids"}} {
 			for address, want := range map[string]int{open: want, guarded: 200} {
 				r := request(t, c.method, "http://"+address+c.path)
 				r.Close = true

@@ -6,9 +6,9 @@
 //	POST /v1/ids?count=3   ids
 //	GET  /v1/ids/{id}      the time, the worker number and the sequence of an id
 //	GET  /v1/status        the state, the worker number and the counters of the pool
+//	GET  /v1/workers       the leased worker numbers, if Config.Store is set
 //	GET  /v1/openapi.yaml  this interface as an OpenAPI document
 //	GET  /readyz, /livez   probes, as in package idgen/healthz
-//	GET  /                 a page for people: the bits of an id, and the leases
 //
 // Ids are strings in JSON, because JavaScript rounds numbers above 2^53. Send the header
 // Accept: text/plain if you'd rather get one id per line; add format=ranges to put
@@ -39,6 +39,7 @@ import (
 
 	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/idgen/healthz"
+	"github.com/snowkey-go/snowkey/internal/keeper"
 	"github.com/snowkey-go/snowkey/lease"
 )
 
@@ -62,8 +63,8 @@ type Config struct {
 	Rate float64
 
 	// Store and Namespace should match the snowkey.Open call that opened the pool. If
-	// Store is set, the page lists all worker numbers leased in the namespace. Namespace
-	// defaults to "default".
+	// Store is set, GET /v1/workers lists all worker numbers leased in the namespace.
+	// Namespace defaults to "default".
 	Store     lease.Store
 	Namespace string
 
@@ -133,22 +134,35 @@ func NewHandler(pool *idgen.Pool, cfg Config) (http.Handler, error) {
 		s.tokens = append(s.tokens, sha256.Sum256([]byte(token)))
 	}
 	mux := http.NewServeMux()
-	mux.Handle("POST /v1/ids", s.authorized(s.ids, "count", "format", "nonce"))
-	mux.Handle("GET /v1/ids/{id}", s.authorized(s.decode))
-	mux.Handle("GET /v1/status", s.authorized(s.status))
-	mux.HandleFunc("GET /v1/openapi.yaml", func(w http.ResponseWriter, _ *http.Request) {
+	handle := func(method, path string, h http.Handler) {
+		mux.Handle(method+" "+path, h)
+		allowed := strings.Replace(method, "GET", "GET, HEAD", 1)
+		mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Allow", allowed)
+			write(w, &problem{status: http.StatusMethodNotAllowed, Code: "method_not_allowed", Message: r.Method + " is not allowed here; allowed is " + allowed})
+		})
+	}
+	handle("POST", "/v1/ids", s.authorized(s.ids, "count", "format", "nonce"))
+	handle("GET", "/v1/ids/{id}", s.authorized(s.decode))
+	handle("GET", "/v1/status", s.authorized(s.status))
+	if cfg.Store != nil {
+		handle("GET", "/v1/workers", s.authorized(s.workers))
+	}
+	handle("GET", "/v1/openapi.yaml", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/yaml")
 		_, _ = w.Write(openAPI)
+	}))
+	handle("GET", "/readyz", healthz.Ready(pool))
+	handle("GET", "/livez", healthz.Live(pool))
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		write(w, &problem{status: http.StatusNotFound, Code: "not_found", Message: "there is no " + r.URL.Path + "; see /v1/openapi.yaml"})
 	})
-	mux.Handle("GET /{$}", page{s})
-	mux.Handle("GET /readyz", healthz.Ready(pool))
-	mux.Handle("GET /livez", healthz.Live(pool))
 	// Pages of other origins must not use the service with the browser of somebody who can.
 	protection := http.NewCrossOriginProtection()
 	protection.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		write(w, &problem{status: http.StatusForbidden, Code: "cross_origin", Message: "the request comes from a page of another origin"})
 	}))
-	return protection.Handler(&errorPages{mux}), nil
+	return protection.Handler(mux), nil
 }
 
 //go:embed openapi.yaml
@@ -350,10 +364,6 @@ type statusReply struct {
 }
 
 func (s *server) status(w http.ResponseWriter, _ *http.Request) error {
-	return writeJSON(w, http.StatusOK, s.state())
-}
-
-func (s *server) state() statusReply {
 	h, stats := s.pool.Health(), s.pool.Stats()
 	body := statusReply{State: h.State.String(), Layout: s.pool.Layout().String(), Issued: stats.Issued, Waits: stats.Waits + stats.LeaseWaits, RemainingSeconds: h.Remaining.Seconds()}
 	if h.Reason != nil {
@@ -365,7 +375,18 @@ func (s *server) state() statusReply {
 	if number, ok := s.pool.Worker(); ok {
 		body.Worker = &number
 	}
-	return body
+	return writeJSON(w, http.StatusOK, body)
+}
+
+// workers lists the worker numbers that are leased in the namespace.
+func (s *server) workers(w http.ResponseWriter, r *http.Request) error {
+	ctx, cancel := context.WithTimeout(r.Context(), s.cfg.MaxWait)
+	defer cancel()
+	workers, err := keeper.Workers(ctx, s.cfg.Store, s.cfg.Namespace, false)
+	if err != nil {
+		return &problem{status: http.StatusServiceUnavailable, Code: "unavailable", Message: err.Error()}
+	}
+	return writeJSON(w, http.StatusOK, map[string]any{"workers": append([]keeper.Worker{}, workers...)})
 }
 
 // A problem is an error that is reported to the client, as the member error of the reply.
@@ -414,29 +435,3 @@ func reply(w http.ResponseWriter, status int, kind string, text []byte) error {
 	_, _ = w.Write(text) // if the client is gone, there is nobody to tell
 	return nil
 }
-
-// errorPages makes the mux's own errors, such as 404, look like ours.
-type errorPages struct{ mux *http.ServeMux }
-
-func (e *errorPages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if _, pattern := e.mux.Handler(r); pattern != "" {
-		e.mux.ServeHTTP(w, r)
-		return
-	}
-	plain := &statusOnly{ResponseWriter: w}
-	e.mux.ServeHTTP(plain, r)
-	p := &problem{status: http.StatusNotFound, Code: "not_found", Message: "there is no " + r.URL.Path + "; see /v1/openapi.yaml"}
-	if plain.status == http.StatusMethodNotAllowed {
-		p = &problem{status: plain.status, Code: "method_not_allowed", Message: r.Method + " is not allowed here; allowed is " + w.Header().Get("Allow")}
-	}
-	write(w, p)
-}
-
-// statusOnly keeps the status and drops the body.
-type statusOnly struct {
-	http.ResponseWriter
-	status int
-}
-
-func (s *statusOnly) WriteHeader(status int)         { s.status = status }
-func (s *statusOnly) Write(body []byte) (int, error) { return len(body), nil }

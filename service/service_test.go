@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -21,6 +22,7 @@ import (
 	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/idgen/worker"
 	"github.com/snowkey-go/snowkey/internal/errtest"
+	"github.com/snowkey-go/snowkey/lease"
 	"github.com/snowkey-go/snowkey/lease/filestore"
 )
 
@@ -179,6 +181,9 @@ func TestBadRequests(t *testing.T) {
 		{"GET", "/v1/ids", "method_not_allowed", 405, ""},
 		{"DELETE", "/v1/status", "method_not_allowed", 405, ""},
 		{"GET", "/none", "not_found", 404, ""},
+		{"GET", "/", "not_found", 404, ""},
+		{"GET", "/v1/status/", "not_found", 404, ""},
+		{"GET", "/v1/workers", "not_found", 404, ""}, // without a store
 		// What a request doesn't mean is refused, not ignored: a misspelled count would be 1.
 		{"POST", "/v1/ids?count=2&count=3", "invalid_query", 400, ""},
 		{"POST", "/v1/ids?cuont=2", "invalid_query", 400, ""},
@@ -206,7 +211,7 @@ func TestBadRequests(t *testing.T) {
 }
 
 func TestTokens(t *testing.T) {
-	url := start(t, newPool(t), Config{Tokens: []string{token, other}})
+	url := start(t, newPool(t), Config{Tokens: []string{token, other}, Store: filestore.Dir(t.TempDir())})
 	for _, c := range []struct {
 		token  string
 		status int
@@ -216,7 +221,7 @@ func TestTokens(t *testing.T) {
 			t.Errorf("%q: %d %+v", c.token, status, body)
 		}
 	}
-	for _, line := range []string{"POST /v1/ids", "GET /v1/ids/1", "GET /v1/status"} {
+	for _, line := range []string{"POST /v1/ids", "GET /v1/ids/1", "GET /v1/status", "GET /v1/workers"} {
 		method, path, _ := strings.Cut(line, " ")
 		if status, _, _ := call(t, method, url+path); status != 401 {
 			t.Errorf("%s: %d without a token", line, status)
@@ -237,6 +242,33 @@ func TestConfig(t *testing.T) {
 	if _, err := NewHandler(nil, Config{}); err == nil {
 		t.Error("no pool was accepted")
 	}
+}
+
+// The list has the leases of all processes of the namespace, and of no other.
+func TestWorkers(t *testing.T) {
+	store := filestore.Dir(t.TempDir())
+	open := func(namespace, label string) *idgen.Pool {
+		ids := errtest.Must(snowkey.Open(t.Context(), store, snowkey.Config{Namespace: namespace, Label: label, MaxClockSkew: 10 * time.Millisecond}))(t)
+		t.Cleanup(func() { _ = ids.Close(context.Background()) })
+		return ids
+	}
+	ids := open("orders", "first")
+	open("orders", "second")
+	open("bills", "third")
+	_, _, text := send(t, request(t, "GET", start(t, ids, Config{Store: store, Namespace: "orders"})+"/v1/workers"))
+	row := `{"namespace":"orders","layout":"[^"]+","worker":%d,"state":"leased","label":"%s","since":"20[^"]+Z","expires":"20[^"]+Z"}`
+	if want := `^{"workers":\[` + fmt.Sprintf(row+","+row, 0, "first", 1, "second") + `\]}$`; !regexp.MustCompile(want).MatchString(text) {
+		t.Errorf("%s, want %s", text, want)
+	}
+	if status, _, body := call(t, "GET", start(t, ids, Config{Store: unreadable{store}})+"/v1/workers"); status != 503 || !strings.Contains(body.Error.Message, "the disk is gone") {
+		t.Errorf("of a store that fails: %d %+v", status, body.Error)
+	}
+}
+
+type unreadable struct{ lease.Store }
+
+func (unreadable) Layouts(context.Context, string) ([]string, int64, error) {
+	return nil, 0, errors.New("the disk is gone")
 }
 
 // Without a lease, a request waits for it up to MaxWait, and the reply says why.
@@ -322,10 +354,10 @@ func TestListenAndServe(t *testing.T) {
 
 // Each path of the document is in the code. See TestCodesOfOpenAPI for the codes of errors.
 func TestOpenAPI(t *testing.T) {
-	url := start(t, newPool(t), Config{})
+	url := start(t, newPool(t), Config{Store: filestore.Dir(t.TempDir())})
 	_, _, document := send(t, request(t, "GET", url+"/v1/openapi.yaml"))
 	paths := regexp.MustCompile(`(?m)^  (/\S+):$`).FindAllStringSubmatch(document, -1)
-	if len(paths) != 6 {
+	if len(paths) != 7 {
 		t.Errorf("%d paths", len(paths))
 	}
 	for _, p := range paths {

@@ -21,17 +21,6 @@ func (f *fleetFlags) register(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.service, "service", "", "the `name` of the service in --fleet")
 }
 
-// read returns the text of the file, or "" if none was named.
-func (f *fleetFlags) read() (string, error) {
-	if (f.file == "") != (f.service == "") {
-		return "", &usageError{"--fleet and --service need each other"}
-	}
-	if f.file == "" {
-		return "", nil
-	}
-	return readFleet(f.file)
-}
-
 func readFleet(file string) (string, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {

@@ -41,12 +41,21 @@ enough; it does not connect.`,
 }
 
 func (a *app) initialize(ctx context.Context, role, table string, f files, apply bool) error {
-	db, dialect, err := a.openToInit(apply)
-	if err != nil {
-		return err
-	}
-	if db != nil {
+	// Without --apply, the dialect is enough to print the statements.
+	dialect := strings.Replace(a.dialect, "mariadb", "mysql", 1)
+	var db *sql.DB
+	if apply || dialect == "" {
+		var err error
+		db, dialect, err = a.openDB(a.getenv, true)
+		if errors.Is(err, errNoDSN) && !apply {
+			err = errors.New("which kind of database? Write --dialect postgres or mysql, or name the database")
+		}
+		if err != nil {
+			return err
+		}
 		defer db.Close()
+	} else if !slices.Contains([]string{"postgres", "mysql", "sqlite"}, dialect) {
+		return errDialect
 	}
 	object := map[string]any{"dialect": dialect, "applied": apply}
 	if dialect == "sqlite" {
@@ -82,20 +91,4 @@ func (a *app) initialize(ctx context.Context, role, table string, f files, apply
 		text = "the tables exist\n"
 	}
 	return a.printSQL(m, f, object, text)
-}
-
-// openToInit opens the database. We don't need one just to print the statements, as
-// long as the user has named the dialect.
-func (a *app) openToInit(apply bool) (*sql.DB, string, error) {
-	if dialect := strings.Replace(a.dialect, "mariadb", "mysql", 1); !apply && dialect != "" {
-		if !slices.Contains([]string{"postgres", "mysql", "sqlite"}, dialect) {
-			return nil, "", errDialect
-		}
-		return nil, dialect, nil
-	}
-	db, dialect, err := a.openDB(a.getenv, true)
-	if errors.Is(err, errNoDSN) && !apply {
-		err = errors.New("which kind of database? Write --dialect postgres or mysql, or name the database")
-	}
-	return db, dialect, err
 }

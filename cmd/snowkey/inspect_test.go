@@ -164,43 +164,6 @@ func TestLayout(t *testing.T) {
 	}
 }
 
-// TestDesign checks that a proposed layout meets the requirements, and that none of its
-// fields could be even one bit shorter.
-func TestDesign(t *testing.T) {
-	t.Parallel()
-	now := time.Now()
-	for _, want := range []requirement{
-		{processes: 1, rate: 1, years: 1, bits: 63},
-		{processes: 2, rate: 1000, years: 69, bits: 63},
-		{processes: 1024, rate: 4096000, years: 60, bits: 63},
-		{processes: 1025, rate: 4097, years: 30, bits: 63},
-		{processes: 30, rate: 100, years: 30, bits: 53},
-	} {
-		layouts, err := want.layouts(now)
-		if err != nil || len(layouts) == 0 {
-			t.Errorf("%+v: %v", want, err)
-		}
-		for _, l := range layouts {
-			d := draw(l)
-			end := now.AddDate(want.years, 0, 0)
-			id, err := l.MaxID(end)
-			if err != nil || id >= 1<<(want.bits-1)<<1-1 && want.bits < 63 {
-				t.Errorf("%+v: %s has the id %d: %v", want, l, id, err)
-			}
-			if d.Workers < want.processes || d.Workers/2 >= want.processes && d.Workers > 1 {
-				t.Errorf("%+v: %s has %d workers", want, l, d.Workers)
-			}
-			perTick := float64(want.rate) * l.Unit().Seconds()
-			if made := d.PerSecond * l.Unit().Seconds(); made < perTick || made/2 >= perTick && made > 2 {
-				t.Errorf("%+v: %s makes %v ids in a tick", want, l, made)
-			}
-			if halved := l.Epoch().Add(l.Lifetime().End.Sub(l.Epoch()) / 2); !halved.Before(end) {
-				t.Errorf("%+v: %s would last until %v with a bit less", want, l, halved)
-			}
-		}
-	}
-}
-
 // TestRange checks that the range has the ids of exactly those ticks that begin in it.
 func TestRange(t *testing.T) {
 	t.Parallel()

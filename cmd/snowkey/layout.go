@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"math"
-	"math/bits"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -165,16 +163,12 @@ func group(n uint64) string {
 }
 
 func (a *app) layoutCommand() *cobra.Command {
-	var design bool
-	var want requirement
-	var largest string
 	var sql sqlFlags
 	cmd := &cobra.Command{
 		Use:   "layout [preset|text]",
-		Short: "Draw a layout, propose one, or print its SQL functions",
+		Short: "Draw a layout, or print its SQL functions",
 		Long: `Layout draws a layout: its bits, how long it lasts, and how many ids it makes.
-Without an argument it lists the presets. With --design it proposes the shortest layouts
-that fulfil what the other flags ask for, one for each unit of time.
+Without an argument it lists the presets.
 
 With --sql it prints the SQL of functions that read the time, the worker number and the
 other fields of an id, and of two that turn a time into the smallest and the largest id.
@@ -183,13 +177,11 @@ as a migration for goose, golang-migrate or Atlas.`,
 		Example: `  snowkey layout
   snowkey layout default
   snowkey layout '0:1 | time:42 x 1ms since 2026-01-01T00:00:00Z | worker:8 | sequence:13'
-  snowkey layout --design --processes 200 --rate 5000 --years 50
-  snowkey layout --design --processes 30 --rate 100 --years 30 --max js
   snowkey layout --sql postgres
   snowkey layout --sql mysql jssafe --files functions --format goose`,
 		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) > 1 || design && len(args) > 0 {
-				return &usageError{"layout takes one preset or one text in quotes, or --design"}
+			if len(args) > 1 {
+				return &usageError{"layout takes one preset or one text in quotes"}
 			}
 			return nil
 		},
@@ -197,9 +189,7 @@ as a migration for goose, golang-migrate or Atlas.`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			switch {
 			case sql != sqlFlags{}:
-				return a.layoutSQL(sql, design, args)
-			case design:
-				return a.design(want, largest)
+				return a.layoutSQL(sql, args)
 			case len(args) == 0:
 				return a.listPresets()
 			}
@@ -210,12 +200,6 @@ as a migration for goose, golang-migrate or Atlas.`,
 			return a.write(a.stdout, draw(l), draw(l).write)
 		},
 	}
-	flags := cmd.Flags()
-	flags.BoolVar(&design, "design", false, "propose layouts")
-	flags.Int64Var(&want.processes, "processes", 1024, "how many processes run at the same time, with those of a deployment that replaces them")
-	flags.Int64Var(&want.rate, "rate", 1000, "how many `ids` one process makes in its busiest second")
-	flags.IntVar(&want.years, "years", 50, "how many `years` the layout has to last from now")
-	flags.StringVar(&largest, "max", "", "the largest `id`, such as 9007199254740991 or js, which is the same; by default 2^63-1")
 	sql.register(cmd)
 	return cmd
 }
@@ -230,85 +214,6 @@ func (a *app) listPresets() error {
 			fmt.Fprintf(w, "%s\tuntil %d\t%s\n", d.Name, d.End.Year(), d.Text)
 		}
 	})
-}
-
-// A requirement is what the user needs from a layout.
-type requirement struct {
-	processes, rate int64
-	years           int
-	bits            int // number of bits in the largest id
-}
-
-func (a *app) design(want requirement, largest string) error {
-	limit := int64(math.MaxInt64)
-	var err error
-	switch largest {
-	case "":
-	case "js":
-		limit = maxSafe
-	default:
-		if limit, err = strconv.ParseInt(largest, 10, 64); err != nil || limit < 1 {
-			return &usageError{fmt.Sprintf("--max is %q; write a number from 1 to 9223372036854775807, or js", largest)}
-		}
-	}
-	want.bits = bits.Len64(uint64(limit)+1) - 1 // no value of this many bits may be above limit
-	if want.processes < 1 || want.rate < 1 || want.years < 1 {
-		return &usageError{"--processes, --rate and --years are 1 or more"}
-	}
-	layouts, err := want.layouts(time.Now())
-	if err != nil {
-		return err
-	}
-	var all []drawing
-	for _, l := range layouts {
-		all = append(all, draw(l))
-	}
-	return a.write(a.stdout, all, func(w io.Writer) error {
-		for i, d := range all {
-			if i > 0 {
-				fmt.Fprintln(w)
-			}
-			if err := d.write(w); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-}
-
-// units are the ticks that design tries out.
-var units = []time.Duration{time.Millisecond, 10 * time.Millisecond, 100 * time.Millisecond, time.Second}
-
-// layouts returns a layout for each unit that leaves enough bits for the other fields.
-// All of them start on the first day of this year.
-func (r requirement) layouts(now time.Time) ([]idgen.Layout, error) {
-	epoch := time.Date(now.UTC().Year(), 1, 1, 0, 0, 0, 0, time.UTC)
-	end := now.AddDate(r.years, 0, 0)
-	var all []idgen.Layout
-	fewest := math.MaxInt
-	for _, unit := range units {
-		ticks := uint64(end.Unix()-epoch.Unix()+1) * uint64(time.Second/unit)
-		perTick := math.Ceil(float64(r.rate) * unit.Seconds())
-		t, w, s := bits.Len64(ticks), bits.Len64(uint64(r.processes-1)), max(bits.Len64(uint64(perTick)-1), 1)
-		need := t + w + s
-		fewest = min(fewest, need)
-		if need > r.bits {
-			continue
-		}
-		fields := []idgen.Field{idgen.Time(t)}
-		if w > 0 {
-			fields = append(fields, idgen.Worker(w))
-		}
-		l, err := idgen.NewLayout(epoch, unit, append(fields, idgen.Sequence(s))...)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, l)
-	}
-	if len(all) == 0 {
-		return nil, fmt.Errorf("no layout fits: it needs %d bits, and %d are allowed; lower --processes, --rate or --years, or raise --max", fewest, r.bits)
-	}
-	return all, nil
 }
 
 func (a *app) rangeCommand() *cobra.Command {

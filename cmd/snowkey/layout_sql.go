@@ -27,10 +27,8 @@ func (f *sqlFlags) register(cmd *cobra.Command) {
 
 // layoutSQL prints the functions of a layout, which is the default layout if there's no
 // argument.
-func (a *app) layoutSQL(f sqlFlags, design bool, args []string) error {
+func (a *app) layoutSQL(f sqlFlags, args []string) error {
 	switch {
-	case design:
-		return &usageError{"--design and --sql exclude each other; choose one of the layouts first"}
 	case f.dialect == "":
 		return &usageError{"--files and --format need --sql, for functions, or are flags of snowkey init and migrate plan"}
 	case !slices.Contains(timesql.Dialects, f.dialect):

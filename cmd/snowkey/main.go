@@ -185,7 +185,7 @@ func complete(cmd *cobra.Command, flag string, values ...string) {
 // write writes a value as JSON if that was asked for, and as text otherwise.
 func (a *app) write(w io.Writer, value any, text func(io.Writer) error) error {
 	if a.json {
-		return writeJSON(w, value)
+		return encode(w, value, "  ")
 	}
 	return text(w)
 }
@@ -206,8 +206,6 @@ func (a *app) writeTable(value any, lines func(io.Writer)) error {
 		return table.Flush()
 	})
 }
-
-func writeJSON(w io.Writer, value any) error { return encode(w, value, "  ") }
 
 // writeLine writes a value as one line of JSON.
 func writeLine(w io.Writer, value any) error { return encode(w, value, "") }

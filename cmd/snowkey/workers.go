@@ -114,17 +114,19 @@ func tableStore(dialect, table string, db *sql.DB) (*sqlstore.Store, error) {
 func (l *leases) configure(ctx context.Context, s store) (snowkey.Config, error) {
 	cfg := l.config
 	cfg.Namespace = l.namespace
-	file, err := l.fleet.read()
-	if err != nil {
-		return cfg, err
+	named := l.fleet.file != ""
+	if named != (l.fleet.service != "") {
+		return cfg, &usageError{"--fleet and --service need each other"}
 	}
-	if file == "" || l.layout != "" {
-		if cfg.Layout, err = l.layoutOf(ctx, s); err != nil {
+	if !named || l.layout != "" {
+		var err error
+		if cfg.Layout, err = l.layoutOf(ctx, s); err != nil || !named {
 			return cfg, err
 		}
 	}
-	if file == "" {
-		return cfg, nil
+	file, err := readFleet(l.fleet.file)
+	if err != nil {
+		return cfg, err
 	}
 	return cfg.ForService(file, l.fleet.service)
 }

@@ -158,8 +158,8 @@ func fetch(packages string) error {
 	}
 	return locked(func() error {
 		for _, use := range [][]string{
-			{"LD_LIBRARY_PATH", "usr/lib/*-linux-gnu*", "lib/*-linux-gnu*", "usr/lib/*-linux-gnu*/pulseaudio"},
-			{"PATH", "usr/lib/postgresql/*/bin", "usr/lib/jvm/*/bin", "usr/lib/chromium", "usr/sbin", "usr/bin"},
+			{"LD_LIBRARY_PATH", "usr/lib/*-linux-gnu*", "lib/*-linux-gnu*"},
+			{"PATH", "usr/lib/postgresql/*/bin", "usr/lib/jvm/*/bin", "usr/sbin", "usr/bin"},
 		} {
 			paths := filepath.SplitList(os.Getenv(use[0]))
 			for _, pattern := range use[1:] {

@@ -5,7 +5,6 @@ import (
 	"math/bits"
 	"regexp"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/snowkey-go/snowkey/idgen"
@@ -14,19 +13,13 @@ import (
 // Dialects are the names that [Statements] accepts.
 var Dialects = []string{"postgres", "mysql", "mariadb", "sqlite", "clickhouse"}
 
-// Statements returns the statements that create the functions of a layout, and those
-// that drop them. SQLite has no stored functions, so its statements are queries with the
-// parameters :id and :time, and there is nothing to drop.
+// Statements returns the statements that create the functions of a layout in one of the
+// [Dialects], and those that drop them. SQLite has no stored functions, so its statements
+// are queries with the parameters :id and :time, and there is nothing to drop.
 //
 // The error tells why the database can't express the layout.
 func Statements(l idgen.Layout, dialect string) (create, drop []string, err error) {
-	if l.IsZero() {
-		return nil, nil, fmt.Errorf("timesql: the layout has no fields; use idgen.DefaultLayout or another layout")
-	}
-	d, ok := dialects[dialect]
-	if !ok {
-		return nil, nil, fmt.Errorf("timesql: there is no dialect %q; the dialects are %s", dialect, strings.Join(Dialects, ", "))
-	}
+	d := dialects[dialect]
 	for _, part := range []struct {
 		name string
 		rest time.Duration

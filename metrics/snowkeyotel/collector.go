@@ -57,20 +57,19 @@ const scope = "github.com/snowkey-go/snowkey/metrics/snowkeyotel"
 // Collecting doesn't take ids from the pool. Call Unregister on the result to stop
 // measuring. Any error comes from the provider.
 func Register(provider metric.MeterProvider, pool *idgen.Pool, attributes ...attribute.KeyValue) (metric.Registration, error) {
-	return register(provider, func() (all, known []figures.Figure) { return figures.Pool(pool) }, attributes)
+	return register(provider, func() []figures.Figure { return figures.Pool(pool) }, attributes)
 }
 
 // RegisterSegment registers a segment's instruments, just like [Register] does for a
 // pool. Collecting doesn't use up any numbers.
 func RegisterSegment(provider metric.MeterProvider, s *segment.Segment, attributes ...attribute.KeyValue) (metric.Registration, error) {
-	return register(provider, func() (all, known []figures.Figure) { return figures.Segment(s) }, attributes)
+	return register(provider, func() []figures.Figure { return figures.Segment(s) }, attributes)
 }
 
-func register(provider metric.MeterProvider, read func() (all, known []figures.Figure), attributes []attribute.KeyValue) (metric.Registration, error) {
+func register(provider metric.MeterProvider, read func() []figures.Figure, attributes []attribute.KeyValue) (metric.Registration, error) {
 	meter := provider.Meter(scope)
 	var instruments []metric.Observable
-	all, _ := read()
-	for _, f := range all {
+	for _, f := range read() {
 		name, unit, description := "snowkey."+f.Name, metric.WithUnit(f.Unit), metric.WithDescription(f.Help)
 		var instrument metric.Observable
 		var err error
@@ -90,8 +89,7 @@ func register(provider metric.MeterProvider, read func() (all, known []figures.F
 		instruments = append(instruments, instrument)
 	}
 	return meter.RegisterCallback(func(_ context.Context, o metric.Observer) error {
-		_, known := read()
-		for i, f := range known {
+		for i, f := range read() {
 			for _, v := range f.Values {
 				with := slices.Clone(attributes)
 				for j, label := range f.Labels {

@@ -49,9 +49,7 @@ import (
 	"github.com/snowkey-go/snowkey/metrics/internal/figures"
 )
 
-type collector struct {
-	read func() (all, known []figures.Figure)
-}
+type collector struct{ read func() []figures.Figure }
 
 // NewCollector returns a collector for a pool's metrics. If pool is nil, each collection
 // uses the [idgen.Default] pool at that time, and there are no metrics without one.
@@ -59,13 +57,13 @@ type collector struct {
 // The collector is safe for concurrent use. Collecting doesn't take ids from the pool. It
 // does get slower as the number of names in the pool grows.
 func NewCollector(pool *idgen.Pool) prometheus.Collector {
-	return &collector{func() (all, known []figures.Figure) { return figures.Pool(pool) }}
+	return &collector{func() []figures.Figure { return figures.Pool(pool) }}
 }
 
 // NewSegmentCollector returns a collector for a segment's metrics. It's safe for
 // concurrent use. Collecting doesn't use up any numbers.
 func NewSegmentCollector(s *segment.Segment) prometheus.Collector {
-	return &collector{func() (all, known []figures.Figure) { return figures.Segment(s) }}
+	return &collector{func() []figures.Figure { return figures.Segment(s) }}
 }
 
 // describe gives a figure its name in Prometheus: wait_seconds_total for wait.duration.
@@ -82,16 +80,14 @@ func describe(f figures.Figure) *prometheus.Desc {
 
 // Describe implements [prometheus.Collector].
 func (c *collector) Describe(to chan<- *prometheus.Desc) {
-	all, _ := c.read()
-	for _, f := range all {
+	for _, f := range c.read() {
 		to <- describe(f)
 	}
 }
 
 // Collect implements [prometheus.Collector].
 func (c *collector) Collect(to chan<- prometheus.Metric) {
-	_, known := c.read()
-	for _, f := range known {
+	for _, f := range c.read() {
 		desc, kind := describe(f), prometheus.GaugeValue
 		if f.Kind == figures.Counter {
 			kind = prometheus.CounterValue

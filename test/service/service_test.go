@@ -1,3 +1,5 @@
+// Package service tests the id service with its client, and with programs of other languages:
+// curl, Python, node, and a validator of OpenAPI documents.
 package service_test
 
 import (

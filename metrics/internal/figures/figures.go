@@ -46,10 +46,9 @@ func (f Figure) Float(v Value) float64 {
 
 var reason, state, cause, result = []string{"for"}, []string{"state"}, []string{"cause"}, []string{"result"}
 
-// Pool returns a pool's figures, and those of them that have values at this time. If pool is nil,
-// it's the default pool; without one, no figure has values. Those about leases have none if the
-// worker number isn't leased.
-func Pool(pool *idgen.Pool) (all, known []Figure) {
+// Pool returns a pool's figures. If pool is nil, it's the default pool; without one, no figure has
+// values. Those about leases have none if the worker number isn't leased.
+func Pool(pool *idgen.Pool) []Figure {
 	pool = cmp.Or(pool, idgen.Default())
 	s, h := pool.Stats(), pool.Health()
 	var states []string
@@ -70,7 +69,7 @@ func Pool(pool *idgen.Pool) (all, known []Figure) {
 		{Gauge, "state", "1", "1 for the state of the pool, 0 for the other states.", state, which(states, h.State.String()), 0},
 		{Gauge, "layout.remaining", "s", "How long until the layout is exhausted.", nil, one(h.Remaining), 0},
 	}
-	all = append(always,
+	all := append(always,
 		Figure{Gauge, "worker.number", "1", "The leased worker number.", nil, number, 0},
 		Figure{Gauge, "unleased", "1", "1 for the cause why the lease grants no ids, 0 for the other causes.", cause, which(idgen.Causes, h.Cause), 0},
 		Figure{Gauge, "lease.window", "s", "How long ids can be issued without another renewal.", nil, one(s.Window), 0},
@@ -79,23 +78,22 @@ func Pool(pool *idgen.Pool) (all, known []Figure) {
 		Figure{Counter, "lease.renewals", "{renewal}", "Renewals of the lease by their result.", result, two("ok", s.Lease.Renewals, "failed", s.Lease.Failures), 0},
 		Figure{Summary, "lease.renewal.duration", "s", "How long renewals took.", nil, one(s.Lease.RenewalTime), s.Lease.Renewals + s.Lease.Failures},
 	)
-	switch {
-	case pool == nil:
-		return all, nil
-	case s.Window == idgen.NoLimit:
-		return all, always
+	for i := range all {
+		if pool == nil || s.Window == idgen.NoLimit && i >= len(always) {
+			all[i].Values = nil
+		}
 	}
-	return all, all
+	return all
 }
 
 // Segment returns a segment's figures, all of which have values. Without one they don't matter.
-func Segment(s *segment.Segment) (all, known []Figure) {
+func Segment(s *segment.Segment) []Figure {
 	var stats segment.Stats
 	var h segment.Health
 	if s != nil {
 		stats, h = s.Stats(), s.Health()
 	}
-	all = []Figure{
+	return []Figure{
 		{Counter, "segment.issued", "{number}", "Numbers that calls have got.", nil, one(stats.Issued), 0},
 		{Gauge, "segment.ready", "{number}", "Fetched numbers that are not used yet.", nil, one(h.Ready), 0},
 		{Gauge, "segment.remaining", "{number}", "Numbers that are left to fetch.", nil, one(h.Remaining), 0},
@@ -104,7 +102,6 @@ func Segment(s *segment.Segment) (all, known []Figure) {
 		{Counter, "segment.fetches", "{fetch}", "Fetches by their result.", result, two("ok", stats.Fetches, "failed", stats.Failures), 0},
 		{Summary, "segment.fetch.duration", "s", "How long fetches took.", nil, one(stats.FetchTime), stats.Fetches + stats.Failures},
 	}
-	return all, all
 }
 
 func one[N ~int | ~int64](n N) []Value { return []Value{{nil, int64(n)}} }
