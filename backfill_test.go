@@ -12,9 +12,9 @@ import (
 	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/internal/errtest"
 	"github.com/snowkey-go/snowkey/internal/keeper"
+	"github.com/snowkey-go/snowkey/internal/kvlease/kvtest"
 	"github.com/snowkey-go/snowkey/lease"
 	"github.com/snowkey-go/snowkey/lease/filestore"
-	"github.com/snowkey-go/snowkey/lease/leasetest"
 )
 
 // The ids of a backfill end where those of a process may begin, in any layout. The worker
@@ -25,7 +25,7 @@ func TestOpenBackfill(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				ctx := t.Context()
 				layout := errtest.Must(idgen.NewLayout(time.Date(1998, 1, 1, 0, 0, 0, 0, time.UTC), unit, idgen.Time(41), idgen.Worker(4), idgen.Sequence(12)))(t)
-				store, cfg := &leasetest.Memory{}, snowkey.Config{Layout: layout}
+				store, cfg := &kvtest.Memory{}, snowkey.Config{Layout: layout}
 				pool := openLayout(t, store, layout, cfg)
 				past := errtest.Must(snowkey.OpenBackfill(ctx, store, cfg, "orders"))(t)
 				end := past.Config().End
@@ -58,11 +58,11 @@ func TestOpenBackfill(t *testing.T) {
 
 func TestOpenBackfillRefuses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		if _, err := snowkey.OpenBackfill(t.Context(), &leasetest.Memory{}, snowkey.Config{Window: 1}, "orders"); err == nil {
+		if _, err := snowkey.OpenBackfill(t.Context(), &kvtest.Memory{}, snowkey.Config{Window: 1}, "orders"); err == nil {
 			t.Error("a Window of 1 ns is accepted")
 		}
-		store := &leasetest.Memory{}
-		store.Fault(func(string) leasetest.Fault { return leasetest.Hang })
+		store := &kvtest.Memory{}
+		store.Fault(func(string) kvtest.Fault { return kvtest.Hang })
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		if _, err := snowkey.OpenBackfill(ctx, store, snowkey.Config{}, "orders"); !errors.Is(err, context.DeadlineExceeded) {

@@ -11,13 +11,13 @@ import (
 
 	"github.com/snowkey-go/snowkey"
 	"github.com/snowkey-go/snowkey/internal/errtest"
+	"github.com/snowkey-go/snowkey/internal/kvlease/kvtest"
 	"github.com/snowkey-go/snowkey/lease"
-	"github.com/snowkey-go/snowkey/lease/leasetest"
 )
 
 func TestDoctor(t *testing.T) {
-	edit := func(change func(*lease.Row)) func(t *testing.T, store *leasetest.Memory) {
-		return func(t *testing.T, store *leasetest.Memory) {
+	edit := func(change func(*lease.Row)) func(t *testing.T, store *kvtest.Memory) {
+		return func(t *testing.T, store *kvtest.Memory) {
 			rows := errtest.Must(store.Rows(t.Context(), terms(t), 0, 15))(t)
 			change(&rows[0])
 			errtest.NoError(t, store.Edit(t.Context(), terms(t), rows[0]))
@@ -26,23 +26,23 @@ func TestDoctor(t *testing.T) {
 	const tick = 1 << 12 // counters in a millisecond
 	for _, tt := range []struct {
 		name string
-		harm func(t *testing.T, store *leasetest.Memory)
+		harm func(t *testing.T, store *kvtest.Memory)
 		cfg  snowkey.Config
 		want string
 	}{
-		{name: "nothing", harm: func(*testing.T, *leasetest.Memory) {}},
+		{name: "nothing", harm: func(*testing.T, *kvtest.Memory) {}},
 		{name: "the largest bound that is granted", harm: edit(func(r *lease.Row) { r.Bound = r.Now/1000*tick - epochTicks(t)*tick + 12_001*tick })},
 		{name: "a bound of next year", harm: edit(func(r *lease.Row) { r.Bound += 365 * 24 * 3600 * 1000 * tick }), want: "bound-ahead"},
 		{name: "a lease for ever", harm: edit(func(r *lease.Row) { r.Expires = 1 << 60 }), want: "expires-ahead"},
-		{name: "clocks", harm: func(*testing.T, *leasetest.Memory) {}, want: "clock",
+		{name: "clocks", harm: func(*testing.T, *kvtest.Memory) {}, want: "clock",
 			cfg: snowkey.Config{Clock: func() time.Time { return time.Now().Add(-2 * time.Second) }}},
-		{name: "a store that forgets", harm: func(_ *testing.T, s *leasetest.Memory) { s.SetVolatile(true) }, want: "volatile"},
-		{name: "another database", harm: func(_ *testing.T, s *leasetest.Memory) { s.SetCurrent("promoted") }, want: "history"},
-		{name: "few workers", harm: func(*testing.T, *leasetest.Memory) {}, want: "crowded", cfg: snowkey.Config{MaxWorker: 1}},
+		{name: "a store that forgets", harm: func(_ *testing.T, s *kvtest.Memory) { s.SetVolatile(true) }, want: "volatile"},
+		{name: "another database", harm: func(_ *testing.T, s *kvtest.Memory) { s.SetCurrent("promoted") }, want: "history"},
+		{name: "few workers", harm: func(*testing.T, *kvtest.Memory) {}, want: "crowded", cfg: snowkey.Config{MaxWorker: 1}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				store := &leasetest.Memory{}
+				store := &kvtest.Memory{}
 				if _, err := snowkey.Doctor(t.Context(), store, snowkey.Config{Layout: layout(t)}); err == nil {
 					t.Error("a namespace that is not there was examined")
 				} else if !errors.Is(err, lease.ErrNoNamespace) {
@@ -74,8 +74,8 @@ func TestDoctor(t *testing.T) {
 func epochTicks(t *testing.T) int64 { return layout(t).Epoch().UnixMilli() }
 
 func TestDoctorWithoutAStore(t *testing.T) {
-	store := &leasetest.Memory{}
-	store.Fault(func(string) leasetest.Fault { return leasetest.Refuse })
+	store := &kvtest.Memory{}
+	store.Fault(func(string) kvtest.Fault { return kvtest.Refuse })
 	_, err := snowkey.Doctor(context.Background(), store, snowkey.Config{})
 	if e, ok := errors.AsType[*lease.StoreError](err); !ok || e.Op != "probe" {
 		t.Errorf("a store that fails: %v", err)

@@ -10,8 +10,8 @@ import (
 
 	"github.com/snowkey-go/snowkey"
 	"github.com/snowkey-go/snowkey/internal/errtest"
+	"github.com/snowkey-go/snowkey/internal/kvlease/kvtest"
 	"github.com/snowkey-go/snowkey/lease"
-	"github.com/snowkey-go/snowkey/lease/leasetest"
 )
 
 // If the database doesn't show that it was restored, only Fence keeps ids from
@@ -20,7 +20,7 @@ func TestFence(t *testing.T) {
 	for _, fenced := range []bool{true, false} {
 		t.Run(fmt.Sprintf("fenced %t", fenced), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				store, seen := &leasetest.Memory{}, map[int64]bool{}
+				store, seen := &kvtest.Memory{}, map[int64]bool{}
 				cfg := snowkey.Config{Layout: layout(t), MinWorker: 1, MaxWorker: 1, Logger: slog.New(slog.DiscardHandler), NoSpread: true}
 				repeated := 0
 				draw := func() {

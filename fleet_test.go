@@ -12,8 +12,8 @@ import (
 	"github.com/snowkey-go/snowkey"
 	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/internal/errtest"
+	"github.com/snowkey-go/snowkey/internal/kvlease/kvtest"
 	"github.com/snowkey-go/snowkey/lease"
-	"github.com/snowkey-go/snowkey/lease/leasetest"
 )
 
 // fleetOf returns the text of a file with the layout of these tests, which has 16 worker
@@ -27,7 +27,7 @@ func TestFleet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		file := fleetOf(t, "mail 0 1", "orders 2 4", "spare 5 15")
 		for service, want := range map[string][]int64{"mail": {0, 1}, "orders": {2, 3, 4}} {
-			store := &leasetest.Memory{} // each service has a store of its own
+			store := &kvtest.Memory{} // each service has a store of its own
 			cfg := errtest.Must(snowkey.Config{}.ForService(file, service))(t)
 			got := make(map[int64]bool)
 			for range want {

@@ -13,7 +13,7 @@ import (
 	"github.com/snowkey-go/snowkey"
 	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/internal/errtest"
-	"github.com/snowkey-go/snowkey/lease/leasetest"
+	"github.com/snowkey-go/snowkey/internal/kvlease/kvtest"
 )
 
 // The host's clock jumps ahead but stays below the bound. Ids then follow the wrong
@@ -38,7 +38,7 @@ func TestHostClockJumpsAhead(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					var off atomic.Int64
 					clock := func() time.Time { return time.Now().Add(time.Duration(off.Load())) }
-					store := &leasetest.Memory{}
+					store := &kvtest.Memory{}
 					open(t, store, snowkey.Config{}).Close(t.Context()) // create the namespace now, since its first ids may be ahead
 					time.Sleep(time.Minute)
 					pool := open(t, store, snowkey.Config{Clock: clock})
@@ -96,7 +96,7 @@ func TestOrderFromOneLeaseToTheNext(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var host, stored atomic.Int64
-				store := &leasetest.Memory{Clock: func() time.Time { return time.Now().Add(time.Duration(stored.Load())) }}
+				store := &kvtest.Memory{Clock: func() time.Time { return time.Now().Add(time.Duration(stored.Load())) }}
 				cfg := snowkey.Config{MaxWorker: 1, Clock: func() time.Time { return time.Now().Add(time.Duration(host.Load())) }}
 				open(t, store, cfg).Close(t.Context())
 				time.Sleep(time.Minute)
@@ -151,7 +151,7 @@ func TestHostClockJumps(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var off atomic.Int64
 				clock := func() time.Time { return time.Now().Add(time.Duration(off.Load())) }
-				pool := open(t, &leasetest.Memory{}, snowkey.Config{Clock: clock})
+				pool := open(t, &kvtest.Memory{}, snowkey.Config{Clock: clock})
 				last := mustNext(t, pool)
 				before := time.Duration(0)
 				for _, jump := range []time.Duration{jump, 0, jump, -jump, 0} {
@@ -189,7 +189,7 @@ func TestHostClockJumps(t *testing.T) {
 func TestStoreClockJumps(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var off atomic.Int64
-		store := &leasetest.Memory{Clock: func() time.Time { return time.Now().Add(time.Duration(off.Load())) }}
+		store := &kvtest.Memory{Clock: func() time.Time { return time.Now().Add(time.Duration(off.Load())) }}
 		pool := open(t, store, snowkey.Config{})
 		steady := func(d time.Duration) {
 			t.Helper()

@@ -12,9 +12,9 @@ import (
 	"github.com/snowkey-go/snowkey"
 	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/internal/errtest"
+	"github.com/snowkey-go/snowkey/internal/kvlease/kvtest"
 	"github.com/snowkey-go/snowkey/internal/raced"
 	"github.com/snowkey-go/snowkey/lease"
-	"github.com/snowkey-go/snowkey/lease/leasetest"
 )
 
 // days returns a layout with four workers and ticks of a day, which have 65,536 ids
@@ -49,7 +49,7 @@ func draw(t testing.TB, pool *idgen.Pool, seen map[int64]bool, n int) {
 // killed, and even if its clock is wrong.
 func TestRestartWithinATick(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store, seen := &leasetest.Memory{}, map[int64]bool{}
+		store, seen := &kvtest.Memory{}, map[int64]bool{}
 		start := func(cfg snowkey.Config) *idgen.Pool {
 			t.Helper()
 			return openLayout(t, store, days(t), cfg)
@@ -63,7 +63,7 @@ func TestRestartWithinATick(t *testing.T) {
 		draw(t, first, seen, 1000)
 		killed := workerOf(t, first)
 		// To the store, a killed process is just a lease without further renewals.
-		store.Fault(func(string) leasetest.Fault { return leasetest.Refuse })
+		store.Fault(func(string) kvtest.Fault { return kvtest.Refuse })
 		first.Close(t.Context())
 		store.Fault(nil)
 
@@ -89,7 +89,7 @@ func TestRestartWithinATick(t *testing.T) {
 func TestKillLosesFewNumbersOfATick(t *testing.T) {
 	raced.Skip(t)
 	synctest.Test(t, func(t *testing.T) {
-		store, seen := &leasetest.Memory{}, map[int64]bool{}
+		store, seen := &kvtest.Memory{}, map[int64]bool{}
 		pool := openLayout(t, store, days(t), snowkey.Config{MaxWorker: 1})
 		time.Sleep(time.Hour)
 		before := store.Calls("Renew")
@@ -116,7 +116,7 @@ func TestKillLosesFewNumbersOfATick(t *testing.T) {
 // Tests that no id of the day repeats, even if an operator deletes the rows.
 func TestDeletedRowsWithinATick(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store, seen := &leasetest.Memory{}, map[int64]bool{}
+		store, seen := &kvtest.Memory{}, map[int64]bool{}
 		terms := lease.Terms{Namespace: "default", Layout: days(t).String()}
 		var lost atomic.Int64
 		pool := openLayout(t, store, days(t), snowkey.Config{OnLost: func(e *lease.LostError) { lost.Store(e.Worker) }})
@@ -149,7 +149,7 @@ func TestDeletedRowsWithinATick(t *testing.T) {
 // next process with this worker number.
 func TestHostClockJumpsToTheNextTick(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store, seen := &leasetest.Memory{}, map[int64]bool{}
+		store, seen := &kvtest.Memory{}, map[int64]bool{}
 		var ahead atomic.Int64
 		cfg := snowkey.Config{MinWorker: 1, MaxWorker: 1, Clock: func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }}
 		time.Sleep(22 * time.Hour)
@@ -164,7 +164,7 @@ func TestHostClockJumpsToTheNextTick(t *testing.T) {
 			ahead.Store(0)
 			time.Sleep(5 * time.Second)
 		}
-		store.Fault(func(string) leasetest.Fault { return leasetest.Refuse }) // kills the process
+		store.Fault(func(string) kvtest.Fault { return kvtest.Refuse }) // kills the process
 		pool.Close(t.Context())
 		store.Fault(nil)
 		draw(t, openLayout(t, store, days(t), cfg), seen, 1000)
@@ -173,7 +173,7 @@ func TestHostClockJumpsToTheNextTick(t *testing.T) {
 
 func TestLongTicksNeedADurableStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &leasetest.Memory{}
+		store := &kvtest.Memory{}
 		store.SetVolatile(true)
 		_, err := snowkey.Open(t.Context(), store, snowkey.Config{Layout: days(t), Logger: slog.New(slog.DiscardHandler)})
 		if e, ok := errors.AsType[*lease.PermanentError](err); !ok || !strings.Contains(e.Error(), "ticks of 24h0m0s") {
@@ -190,7 +190,7 @@ func TestLayoutsOfANamespace(t *testing.T) {
 				idgen.Time(41), idgen.Fixed("site", 2, site), idgen.Worker(worker), idgen.Sequence(sequence)))(t)
 			return l
 		}
-		store := &leasetest.Memory{}
+		store := &kvtest.Memory{}
 		seen := map[int64]bool{}
 		for _, site := range []int64{1, 2, 1} {
 			pool := openLayout(t, store, layout(site, 8, 12), snowkey.Config{MaxWorker: 0})
@@ -232,7 +232,7 @@ func TestFrom53To63Bits(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Until(time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC))) // the bubble begins in 2000
-		store, seen := &leasetest.Memory{}, map[int64]bool{}
+		store, seen := &kvtest.Memory{}, map[int64]bool{}
 		take := func(pool *idgen.Pool) {
 			t.Helper()
 			id := mustNext(t, pool)
@@ -258,7 +258,7 @@ func TestFrom53To63Bits(t *testing.T) {
 func TestBatchesOfJSSafeDoNotWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Until(time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC))) // the bubble begins in 2000
-		store := &leasetest.Memory{}
+		store := &kvtest.Memory{}
 		openLayout(t, store, idgen.JSSafe(), snowkey.Config{}).Close(t.Context()) // the first ids of a namespace are ahead
 		time.Sleep(time.Minute)
 		pool := openLayout(t, store, idgen.JSSafe(), snowkey.Config{})

@@ -13,13 +13,13 @@ import (
 	"github.com/snowkey-go/snowkey"
 	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/internal/errtest"
+	"github.com/snowkey-go/snowkey/internal/kvlease/kvtest"
 	"github.com/snowkey-go/snowkey/lease"
-	"github.com/snowkey-go/snowkey/lease/leasetest"
 )
 
 func TestAnHourOfRenewals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &leasetest.Memory{}
+		store := &kvtest.Memory{}
 		pool := open(t, store, snowkey.Config{})
 		worker := workerOf(t, pool)
 		last := int64(0)
@@ -52,11 +52,11 @@ func TestAnHourOfRenewals(t *testing.T) {
 
 func TestStoreUnavailable(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &leasetest.Memory{}
+		store := &kvtest.Memory{}
 		pool := open(t, store, snowkey.Config{})
 		mustNext(t, pool)
 		time.Sleep(20 * time.Second)
-		store.Fault(func(string) leasetest.Fault { return leasetest.Hang })
+		store.Fault(func(string) kvtest.Fault { return kvtest.Hang })
 		away := time.Now()
 		last := int64(0)
 		for {
@@ -98,23 +98,23 @@ func TestStoreUnavailable(t *testing.T) {
 // the lease, as long as it answers within a quarter of the window most of the time.
 func TestSlowAndFaultyStores(t *testing.T) {
 	for _, tt := range []struct {
-		slow  time.Duration   // how long each call takes
-		fault leasetest.Fault // of every third call, if it is a renewal
+		slow  time.Duration // how long each call takes
+		fault kvtest.Fault  // of every third call, if it is a renewal
 	}{
 		{slow: 100 * time.Millisecond}, {slow: time.Second}, {slow: 2400 * time.Millisecond},
-		{fault: leasetest.Refuse}, {fault: leasetest.LoseReply}, {fault: leasetest.Hang}, {fault: leasetest.HangAfter}, {fault: leasetest.Late},
+		{fault: kvtest.Refuse}, {fault: kvtest.LoseReply}, {fault: kvtest.Hang}, {fault: kvtest.HangAfter}, {fault: kvtest.Late},
 	} {
 		t.Run(fmt.Sprint(tt), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				store := &leasetest.Memory{}
+				store := &kvtest.Memory{}
 				pool := open(t, store, snowkey.Config{})
 				calls := 0
-				store.Fault(func(op string) leasetest.Fault {
+				store.Fault(func(op string) kvtest.Fault {
 					time.Sleep(tt.slow)
 					if calls++; op == "Renew" && calls%3 == 0 {
 						return tt.fault
 					}
-					return leasetest.None
+					return kvtest.None
 				})
 				last := int64(0)
 				for i := range 6000 {
@@ -141,15 +141,15 @@ func TestSlowAndFaultyStores(t *testing.T) {
 // until the lost lease has expired.
 func TestLostClaims(t *testing.T) {
 	for _, volatile := range []bool{false, true} {
-		for _, fault := range []leasetest.Fault{leasetest.Refuse, leasetest.LoseReply, leasetest.Hang, leasetest.HangAfter, leasetest.Late} {
+		for _, fault := range []kvtest.Fault{kvtest.Refuse, kvtest.LoseReply, kvtest.Hang, kvtest.HangAfter, kvtest.Late} {
 			t.Run(fmt.Sprintf("%v, volatile %v", fault, volatile), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					store := &leasetest.Memory{}
+					store := &kvtest.Memory{}
 					store.SetVolatile(volatile)
 					cfg := snowkey.Config{MinWorker: 15, MaxWorker: 15}
 					open(t, store, cfg).Close(t.Context()) // to create the namespace
 					burnt, away := make(chan int64, 1), false
-					store.Fault(func(op string) leasetest.Fault {
+					store.Fault(func(op string) kvtest.Fault {
 						switch {
 						case op == "Claim" && !away:
 							away = true
@@ -160,9 +160,9 @@ func TestLostClaims(t *testing.T) {
 							})
 							return fault
 						case away: // the network is cut, so we can't read the row either
-							return leasetest.Hang
+							return kvtest.Hang
 						}
-						return leasetest.None
+						return kvtest.None
 					})
 					start := time.Now()
 					pool := open(t, store, cfg)
@@ -176,7 +176,7 @@ func TestLostClaims(t *testing.T) {
 					if took > limit {
 						t.Errorf("the first id after %v", took)
 					}
-					applied := fault == leasetest.LoseReply || fault == leasetest.HangAfter
+					applied := fault == kvtest.LoseReply || fault == kvtest.HangAfter
 					if claims := store.Calls("Claim"); applied && claims != 2 || !applied && claims != 3 {
 						t.Errorf("%d claims", claims)
 					}
@@ -203,7 +203,7 @@ func TestLostClaims(t *testing.T) {
 func TestLateClaims(t *testing.T) {
 	for range 10 { // repeat this, because a claim takes one of the free rows at random
 		synctest.Test(t, func(t *testing.T) {
-			store := &leasetest.Memory{}
+			store := &kvtest.Memory{}
 			var pools []*idgen.Pool
 			for range 16 {
 				pools = append(pools, open(t, store, snowkey.Config{}))
@@ -212,12 +212,12 @@ func TestLateClaims(t *testing.T) {
 				p.Close(t.Context())
 			}
 			late := 3 // how many claims are still to be late
-			store.Fault(func(op string) leasetest.Fault {
+			store.Fault(func(op string) kvtest.Fault {
 				if op == "Claim" && late > 0 {
 					late--
-					return leasetest.Late
+					return kvtest.Late
 				}
-				return leasetest.None
+				return kvtest.None
 			})
 			pool := open(t, store, snowkey.Config{})
 			store.Deliver()
@@ -238,7 +238,7 @@ func TestLateClaims(t *testing.T) {
 
 func TestOpenRefuses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &leasetest.Memory{}
+		store := &kvtest.Memory{}
 		open(t, store, snowkey.Config{})
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
@@ -276,7 +276,7 @@ func TestOpenRefuses(t *testing.T) {
 
 func TestPreferSame(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &leasetest.Memory{}
+		store := &kvtest.Memory{}
 		cfg := func(label string) snowkey.Config { return snowkey.Config{Label: label, PreferSame: true} }
 		a, b := open(t, store, cfg("a")), open(t, store, cfg("b"))
 		worker := workerOf(t, a)
@@ -298,7 +298,7 @@ func TestDefaultLabel(t *testing.T) {
 	for _, port := range []string{"8080", "8081", "8080"} {
 		t.Setenv("PORT", port)
 		synctest.Test(t, func(t *testing.T) {
-			store := &leasetest.Memory{}
+			store := &kvtest.Memory{}
 			pool := open(t, store, snowkey.Config{})
 			rows := errtest.Must(store.Rows(t.Context(), terms(t), workerOf(t, pool), workerOf(t, pool)))(t)
 			label := rows[0].Label
@@ -313,7 +313,7 @@ func TestDefaultLabel(t *testing.T) {
 // Tests that no id is issued after the worker number was released.
 func TestCloseWhileCallsAreInFlight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &leasetest.Memory{}
+		store := &kvtest.Memory{}
 		pool := open(t, store, snowkey.Config{MinWorker: 1, MaxWorker: 1})
 		mustNext(t, pool)
 		var mu sync.Mutex
@@ -351,7 +351,7 @@ func TestCloseWhileCallsAreInFlight(t *testing.T) {
 // A copy of a process with a suspended pool must not issue ids of the former lease.
 func TestSuspend(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &leasetest.Memory{}
+		store := &kvtest.Memory{}
 		cfg := snowkey.Config{MinWorker: 15, MaxWorker: 15}
 		pool := open(t, store, cfg)
 		last := mustNext(t, pool)
@@ -409,7 +409,7 @@ func TestSuspend(t *testing.T) {
 // Close should end a Resume that is still waiting.
 func TestCloseWhileSuspended(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &leasetest.Memory{}
+		store := &kvtest.Memory{}
 		cfg := snowkey.Config{MinWorker: 15, MaxWorker: 15}
 		pool := open(t, store, cfg)
 		errtest.NoError(t, pool.Suspend(t.Context()))

@@ -17,8 +17,8 @@ import (
 	"github.com/snowkey-go/snowkey/idgen/healthz"
 	"github.com/snowkey-go/snowkey/idgen/worker"
 	"github.com/snowkey-go/snowkey/internal/errtest"
+	"github.com/snowkey-go/snowkey/internal/kvlease/kvtest"
 	"github.com/snowkey-go/snowkey/lease/filestore"
-	"github.com/snowkey-go/snowkey/lease/leasetest"
 )
 
 func get(t *testing.T, h http.Handler) (status int, body map[string]any) {
@@ -98,12 +98,12 @@ func TestDefaultPool(t *testing.T) {
 func TestProbesShowNoErrorOfTheDatabase(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Until(time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC))) // the bubble begins in 2000
-		store := new(leasetest.Memory)
+		store := new(kvtest.Memory)
 		ids := errtest.Must(snowkey.Open(t.Context(), store, snowkey.Config{}))(t)
 		defer ids.Close(context.Background())
-		store.Fault(func(string) leasetest.Fault { return leasetest.Refuse })
+		store.Fault(func(string) kvtest.Fault { return kvtest.Refuse })
 		time.Sleep(time.Minute)
-		if reason := ids.Health().Reason; !errors.Is(reason, leasetest.ErrFault) {
+		if reason := ids.Health().Reason; !errors.Is(reason, kvtest.ErrFault) {
 			t.Fatalf("the reason is %v", reason)
 		}
 		for name, probe := range map[string]http.Handler{"ready": healthz.Ready(ids), "live": healthz.Live(ids)} {

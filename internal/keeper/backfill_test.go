@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/snowkey-go/snowkey/internal/keeper"
+	"github.com/snowkey-go/snowkey/internal/kvlease/kvtest"
 	"github.com/snowkey-go/snowkey/lease"
-	"github.com/snowkey-go/snowkey/lease/leasetest"
 )
 
 // reserve reserves a worker number. The recorder gets the grant that the backfill amounts to.
@@ -49,7 +49,7 @@ func refused(t *testing.T, m lease.Store, cfg keeper.Config, name, reason string
 // grant overlaps with it.
 func TestBackfillBesideProcesses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m, cfg := &leasetest.Memory{}, config(0, 3)
+		m, cfg := &kvtest.Memory{}, config(0, 3)
 		_, before := openKeeper(t, m, cfg)
 		orders, first := mustReserve(t, m, cfg, "orders")
 		users, second := mustReserve(t, m, cfg, "users")
@@ -76,7 +76,7 @@ func TestBackfillBesideProcesses(t *testing.T) {
 // without a row.
 func TestBackfillPreparesTheStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := &leasetest.Memory{}
+		m := &kvtest.Memory{}
 		if _, worker := mustReserve(t, m, config(7, 7), "orders"); worker != 7 {
 			t.Errorf("worker number %d is outside the range", worker)
 		}
@@ -95,7 +95,7 @@ func TestBackfillPreparesTheStore(t *testing.T) {
 // A number that a process has held is never reserved, even if its row is free again.
 func TestBackfillOfAHeldNumber(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m, cfg := &leasetest.Memory{}, config(0, 3)
+		m, cfg := &kvtest.Memory{}, config(0, 3)
 		seen := map[int64]bool{}
 		for len(seen) < 3 {
 			k, r := openKeeper(t, m, cfg)
@@ -113,7 +113,7 @@ func TestBackfillOfAHeldNumber(t *testing.T) {
 // If commits were lost, so may be the lease of a number whose row is as good as new.
 func TestBackfillAfterLostCommits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m, cfg := &leasetest.Memory{}, config(0, 3)
+		m, cfg := &kvtest.Memory{}, config(0, 3)
 		k, _ := openKeeper(t, m, cfg)
 		k.Close(t.Context())
 		before := m.Snapshot()
@@ -138,7 +138,7 @@ func TestBackfillAfterLostCommits(t *testing.T) {
 
 func TestBackfillOnAVolatileStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m, cfg := &leasetest.Memory{}, config(0, 3)
+		m, cfg := &kvtest.Memory{}, config(0, 3)
 		m.SetVolatile(true)
 		refused(t, m, cfg, "orders", "the store may lose commits")
 		m.SetVolatile(false)
@@ -151,15 +151,15 @@ func TestBackfillOnAVolatileStore(t *testing.T) {
 // If the reply to the reservation is lost, a read of the row shows it, but a crash may undo
 // it. So the bound must come from the reply to a write.
 func TestBackfillThatIsForgotten(t *testing.T) {
-	for _, fault := range []leasetest.Fault{leasetest.LoseReply, leasetest.HangAfter} {
+	for _, fault := range []kvtest.Fault{kvtest.LoseReply, kvtest.HangAfter} {
 		synctest.Test(t, func(t *testing.T) {
-			m, cfg := &leasetest.Memory{}, config(3, 3)
+			m, cfg := &kvtest.Memory{}, config(3, 3)
 			k, _ := openKeeper(t, m, config(0, 2))
 			k.Close(t.Context())
 			m.AddRows(t.Context(), cfg.Terms, 3, 3)
 			time.Sleep(time.Minute)
 			before, crashed := m.Snapshot(), false
-			m.Fault(once("Claim", fault, leasetest.None))
+			m.Fault(once("Claim", fault, kvtest.None))
 			store := after(m, func(op string) {
 				if op == "Rows" && m.Calls("Claim") > 1 && !crashed {
 					crashed = true
@@ -187,7 +187,7 @@ func TestBackfillThatIsForgotten(t *testing.T) {
 // Another layout of the namespace may be compatible from now on, but not in the past.
 func TestBackfillOfAnotherLayout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m, cfg := &leasetest.Memory{}, config(0, 3)
+		m, cfg := &kvtest.Memory{}, config(0, 3)
 		openKeeper(t, m, cfg)
 		cfg.Layout = "seconds"
 		cfg.Compatible = func(_ string, from time.Time) error {
@@ -205,7 +205,7 @@ func TestBackfillOfAnotherLayout(t *testing.T) {
 
 func TestNameOfABackfill(t *testing.T) {
 	for _, name := range []string{"", "a.b", "ü", "a b", strings.Repeat("x", 49)} {
-		if _, err := reserve(t, &leasetest.Memory{}, config(0, 3), name); err == nil || !strings.Contains(err.Error(), "letters") {
+		if _, err := reserve(t, &kvtest.Memory{}, config(0, 3), name); err == nil || !strings.Contains(err.Error(), "letters") {
 			t.Errorf("%q: %v", name, err)
 		}
 	}

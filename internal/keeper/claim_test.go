@@ -15,26 +15,26 @@ import (
 
 	"github.com/snowkey-go/snowkey/internal/errtest"
 	"github.com/snowkey-go/snowkey/internal/keeper"
+	"github.com/snowkey-go/snowkey/internal/kvlease/kvtest"
 	"github.com/snowkey-go/snowkey/internal/leased"
 	"github.com/snowkey-go/snowkey/lease"
-	"github.com/snowkey-go/snowkey/lease/leasetest"
 )
 
 // If the reply to a claim is lost, the claim must not grant anything before a renewal
 // is answered, even though a read of the row shows it.
 func TestClaimThatIsForgotten(t *testing.T) {
-	for _, fault := range []leasetest.Fault{leasetest.LoseReply, leasetest.HangAfter} {
+	for _, fault := range []kvtest.Fault{kvtest.LoseReply, kvtest.HangAfter} {
 		t.Run(fmt.Sprint("fault ", fault), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				m, cfg := &leasetest.Memory{}, config(3, 3)
+				m, cfg := &kvtest.Memory{}, config(3, 3)
 				first, _ := openKeeper(t, m, cfg)
 				first.Close(t.Context())
 				time.Sleep(time.Minute)
 				before := m.Snapshot()
-				claims := once("Claim", fault, leasetest.None)
-				m.Fault(func(op string) leasetest.Fault {
+				claims := once("Claim", fault, kvtest.None)
+				m.Fault(func(op string) kvtest.Fault {
 					if op == "Renew" {
-						return leasetest.Hang
+						return kvtest.Hang
 					}
 					return claims(op)
 				})
@@ -70,9 +70,9 @@ func TestRowsThatAnotherProcessFailedToAdd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cfg, began := config(0, 15), time.Now()
 		cfg.Unit, cfg.PerTick = (24 * time.Hour).Microseconds(), 1<<32
-		fails := once("AddRows", leasetest.LoseReply, leasetest.None)
-		store := &hooked{Memory: &leasetest.Memory{}, hook: func(_ context.Context, op string) error {
-			if fails(op) != leasetest.None {
+		fails := once("AddRows", kvtest.LoseReply, kvtest.None)
+		store := &hooked{Memory: &kvtest.Memory{}, hook: func(_ context.Context, op string) error {
+			if fails(op) != kvtest.None {
 				return errNoEffect
 			}
 			return nil
@@ -100,7 +100,7 @@ func TestCallsOfAClaim(t *testing.T) {
 		} {
 			t.Run(fmt.Sprintf("%+v, coarse %v", harm, coarse), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					m, cfg := &leasetest.Memory{}, config(0, 15)
+					m, cfg := &kvtest.Memory{}, config(0, 15)
 					if coarse {
 						cfg.Unit, cfg.PerTick = time.Hour.Microseconds(), 1<<20
 					}
@@ -122,7 +122,7 @@ func TestCallsOfAClaim(t *testing.T) {
 					}
 					time.Sleep(time.Millisecond)
 					var calls atomic.Int64
-					m.Fault(func(string) leasetest.Fault { calls.Add(1); return leasetest.None })
+					m.Fault(func(string) kvtest.Fault { calls.Add(1); return kvtest.None })
 					ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 					defer cancel()
 					k, err := keeper.Open(ctx, m, &recorder{}, cfg)
@@ -153,7 +153,7 @@ func TestCallsOfAnUselessStore(t *testing.T) {
 		for _, name := range append(ops, "tables", "fingerprint", "random", "random errors") {
 			t.Run(fmt.Sprintf("%s, coarse %v", name, coarse), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					m, cfg := &leasetest.Memory{}, config(0, 15)
+					m, cfg := &kvtest.Memory{}, config(0, 15)
 					if coarse {
 						cfg.Unit, cfg.PerTick = time.Hour.Microseconds(), 1<<20
 					}
@@ -179,7 +179,7 @@ func TestCallsOfAnUselessStore(t *testing.T) {
 						case name == "fingerprint" && op == "Probe":
 							m.SetCurrent(fmt.Sprint("promoted ", n))
 						case strings.HasPrefix(name, "random") && rand.IntN(2) == 0:
-							return []error{errNoEffect, lease.ErrNotMigrated, leasetest.ErrFault}[rand.IntN(3)]
+							return []error{errNoEffect, lease.ErrNotMigrated, kvtest.ErrFault}[rand.IntN(3)]
 						}
 						return nil
 					}}
@@ -207,7 +207,7 @@ func TestOpenReturnsTheLastAnswer(t *testing.T) {
 				answer := errors.New("disk full")
 				away, patience := 5*time.Second, 23*time.Second
 				began := time.Now()
-				store := &hooked{Memory: &leasetest.Memory{}, hook: func(ctx context.Context, called string) error {
+				store := &hooked{Memory: &kvtest.Memory{}, hook: func(ctx context.Context, called string) error {
 					switch {
 					case time.Since(began) > away:
 						return hangs(ctx)
@@ -238,16 +238,16 @@ func TestOpenReturnsTheLastAnswer(t *testing.T) {
 // While a lease waits for the renewal that confirms its claim, the error should say so.
 func TestUnconfirmedClaimIsExplained(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &leasetest.Memory{}
+		store := &kvtest.Memory{}
 		openKeeper(t, store, config(3, 3)) // the namespace and its rows exist
-		store.Fault(func(op string) leasetest.Fault {
+		store.Fault(func(op string) kvtest.Fault {
 			switch op {
 			case "Claim":
-				return leasetest.LoseReply
+				return kvtest.LoseReply
 			case "Renew":
-				return leasetest.Refuse
+				return kvtest.Refuse
 			}
-			return leasetest.None
+			return kvtest.None
 		})
 		ctx, cancel := context.WithTimeout(t.Context(), 8*time.Second)
 		defer cancel()
@@ -268,7 +268,7 @@ func TestPermanentErrorsEndOpen(t *testing.T) {
 			t.Run(op+", "+name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					calls := 0
-					store := &hooked{Memory: &leasetest.Memory{}, hook: func(_ context.Context, called string) error {
+					store := &hooked{Memory: &kvtest.Memory{}, hook: func(_ context.Context, called string) error {
 						if called == op {
 							calls++
 							return fmt.Errorf("store: %w", permanent)
@@ -291,7 +291,7 @@ func TestReasonsAreLoggedWhenTheyChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, op := range []string{"Probe", "Claim"} {
 			began := time.Now()
-			store := &hooked{Memory: &leasetest.Memory{}, hook: func(_ context.Context, called string) error {
+			store := &hooked{Memory: &kvtest.Memory{}, hook: func(_ context.Context, called string) error {
 				if called != op {
 					return nil
 				}
@@ -314,7 +314,7 @@ func TestReasonsAreLoggedWhenTheyChange(t *testing.T) {
 // but still take a worker number soon after it's released.
 func TestWaitersMakeFewCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m, cfg := &leasetest.Memory{}, config(0, 3)
+		m, cfg := &kvtest.Memory{}, config(0, 3)
 		var holders []leased.Keeper
 		for range 4 {
 			k, _ := openKeeper(t, m, cfg)
@@ -375,7 +375,7 @@ func TestWaitersMakeFewCalls(t *testing.T) {
 func TestTakenSaysThatHoldersStoppedRenewing(t *testing.T) {
 	for _, killed := range []int{0, 4, 12} {
 		synctest.Test(t, func(t *testing.T) {
-			m, cfg := &leasetest.Memory{}, config(0, 15)
+			m, cfg := &kvtest.Memory{}, config(0, 15)
 			first, _ := openKeeper(t, m, cfg) // so that no later lease waits for its start
 			first.Close(t.Context())
 			for i := range 16 {
@@ -422,7 +422,7 @@ func TestStopIsLoggedOnce(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var failing atomic.Bool
-				store := &hooked{Memory: new(leasetest.Memory), hook: func(ctx context.Context, _ string) error {
+				store := &hooked{Memory: new(kvtest.Memory), hook: func(ctx context.Context, _ string) error {
 					if failing.Load() {
 						return test.fail(ctx)
 					}
@@ -461,7 +461,7 @@ func TestStopIsLoggedOnce(t *testing.T) {
 func TestOpenWhileBlocked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		blocked := &lease.BlockedError{Cause: "all are in use", Remedy: "wait"}
-		store := &hooked{Memory: new(leasetest.Memory), hook: func(context.Context, string) error { return blocked }}
+		store := &hooked{Memory: new(kvtest.Memory), hook: func(context.Context, string) error { return blocked }}
 		began := time.Now()
 		_, err := keeper.Open(context.Background(), store, new(recorder), config(0, 0))
 		if took := time.Since(began); !errors.Is(err, blocked) || took < 20*time.Second || took > 30*time.Second {

@@ -7,8 +7,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/snowkey-go/snowkey/internal/kvlease/kvtest"
 	"github.com/snowkey-go/snowkey/lease"
-	"github.com/snowkey-go/snowkey/lease/leasetest"
 )
 
 // A keeper must free the row of a lease that has expired. Otherwise, a row that expired
@@ -20,7 +20,7 @@ func TestExpiredWhileTheStoresClockWasAhead(t *testing.T) {
 		t.Run("corrected after "+op, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var ahead atomic.Int64
-				m := &leasetest.Memory{Clock: func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }}
+				m := &kvtest.Memory{Clock: func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }}
 				store := after(m, func(called string) {
 					if called == op {
 						ahead.CompareAndSwap(int64(2*time.Hour), 0)
@@ -53,7 +53,7 @@ func TestExpiredWhileTheStoresClockWasAhead(t *testing.T) {
 func TestNoClaimWhileTheClockOfAVolatileStoreIsWrong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var ahead atomic.Int64
-		store := &leasetest.Memory{Clock: func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }}
+		store := &kvtest.Memory{Clock: func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }}
 		store.SetVolatile(true)
 		_, r := openKeeper(t, store, config(5, 5))
 		time.Sleep(time.Minute)
@@ -78,7 +78,7 @@ func TestNoClaimWhileTheClockOfAVolatileStoreIsWrong(t *testing.T) {
 // lateClaims is a store without a clock: a claim raises the bound by the time when it was
 // sent, and is executed four seconds later.
 type lateClaims struct {
-	*leasetest.Memory
+	*kvtest.Memory
 	claimed lease.Row
 	replied time.Time
 	asleep  func() // called when the first claim was executed
@@ -100,7 +100,7 @@ func (s *lateClaims) Claim(ctx context.Context, c lease.Claim) (lease.Row, bool,
 // before its claim was executed.
 func TestHoldOffOfALateClaim(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m, cfg := &leasetest.Memory{}, config(3, 3)
+		m, cfg := &kvtest.Memory{}, config(3, 3)
 		m.SetVolatile(true)
 		store := &lateClaims{Memory: m}
 		_, r := openKeeper(t, store, cfg)
@@ -115,7 +115,7 @@ func TestHoldOffOfALateClaim(t *testing.T) {
 // still. The reply says nothing about the time, so the process must read the row first.
 func TestAsleepDuringAClaim(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m, cfg := &leasetest.Memory{}, config(3, 3)
+		m, cfg := &kvtest.Memory{}, config(3, 3)
 		var slept atomic.Int64
 		clock := func() time.Time { return time.Now().Add(time.Duration(slept.Load())) }
 		cfg.Clock, m.Clock = clock, clock

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/snowkey-go/snowkey/internal/keeper"
+	"github.com/snowkey-go/snowkey/internal/kvlease/kvtest"
 	"github.com/snowkey-go/snowkey/internal/leased"
-	"github.com/snowkey-go/snowkey/lease/leasetest"
 )
 
 // seeds is how often TestGrantsAreDisjointUnderFaults runs. It is more often at night.
@@ -48,12 +48,12 @@ type process struct {
 func runFaults(t *testing.T, seed uint64, processes int) {
 	r := rand.New(rand.NewPCG(seed, 1))
 	var behind atomic.Int64
-	store := &leasetest.Memory{Clock: func() time.Time { return time.Now().Add(-time.Duration(behind.Load())) }}
-	store.Fault(func(string) leasetest.Fault {
+	store := &kvtest.Memory{Clock: func() time.Time { return time.Now().Add(-time.Duration(behind.Load())) }}
+	store.Fault(func(string) kvtest.Fault {
 		if rand.IntN(6) > 0 {
-			return leasetest.None
+			return kvtest.None
 		}
-		return leasetest.Fault(rand.IntN(int(leasetest.Late) + 1))
+		return kvtest.Fault(rand.IntN(int(kvtest.Late) + 1))
 	})
 	cfg := config(0, int64(processes)-1)
 	cfg.Workers = max(cfg.Workers, int64(processes))
@@ -68,7 +68,7 @@ func runFaults(t *testing.T, seed uint64, processes int) {
 		network := &hooked{Memory: store, hook: func(ctx context.Context, _ string) error {
 			time.Sleep(time.Until(time.Unix(0, p.paused.Load())))
 			if p.killed.Load() {
-				return leasetest.ErrFault
+				return kvtest.ErrFault
 			}
 			return nil
 		}}

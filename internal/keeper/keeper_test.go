@@ -14,9 +14,9 @@ import (
 
 	"github.com/snowkey-go/snowkey/internal/errtest"
 	"github.com/snowkey-go/snowkey/internal/keeper"
+	"github.com/snowkey-go/snowkey/internal/kvlease/kvtest"
 	"github.com/snowkey-go/snowkey/internal/leased"
 	"github.com/snowkey-go/snowkey/lease"
-	"github.com/snowkey-go/snowkey/lease/leasetest"
 )
 
 // config returns a Config with ticks of a millisecond and 16 worker numbers. The epoch
@@ -115,7 +115,7 @@ var errNoEffect = errors.New("no effect")
 // A hooked store calls hook before each call. If hook returns an error, the call fails
 // with it and doesn't reach the Memory.
 type hooked struct {
-	*leasetest.Memory
+	*kvtest.Memory
 	hook  func(ctx context.Context, op string) error
 	after func(op string) // called after each call, unless it is nil
 }
@@ -185,7 +185,7 @@ func (h *hooked) Rows(ctx context.Context, terms lease.Terms, least, most int64)
 }
 
 // after returns a store that calls f after each call.
-func after(m *leasetest.Memory, f func(op string)) *hooked {
+func after(m *kvtest.Memory, f func(op string)) *hooked {
 	return &hooked{m, func(context.Context, string) error { return nil }, f}
 }
 
@@ -200,7 +200,7 @@ func openKeeper(t *testing.T, store lease.Store, cfg keeper.Config) (leased.Keep
 	return k, r
 }
 
-func row(t *testing.T, store *leasetest.Memory, cfg keeper.Config, worker int64) lease.Row {
+func row(t *testing.T, store *kvtest.Memory, cfg keeper.Config, worker int64) lease.Row {
 	t.Helper()
 	rows, err := store.Rows(t.Context(), cfg.Terms, worker, worker)
 	if err != nil || len(rows) != 1 {
@@ -211,15 +211,15 @@ func row(t *testing.T, store *leasetest.Memory, cfg keeper.Config, worker int64)
 
 // once returns a function that gives the first call of op the fault first, and all
 // later ones the fault others. Calls of other methods have no fault.
-func once(op string, first, others leasetest.Fault) func(string) leasetest.Fault {
+func once(op string, first, others kvtest.Fault) func(string) kvtest.Fault {
 	var mu sync.Mutex
 	seen := false
-	return func(called string) leasetest.Fault {
+	return func(called string) kvtest.Fault {
 		mu.Lock()
 		defer mu.Unlock()
 		switch {
 		case called != op:
-			return leasetest.None
+			return kvtest.None
 		case !seen:
 			seen = true
 			return first
@@ -232,14 +232,14 @@ func once(op string, first, others leasetest.Fault) func(string) leasetest.Fault
 // between, the row showed the commit, but the keeper must not have granted anything
 // because of that.
 func TestRenewalThatIsForgotten(t *testing.T) {
-	for _, fault := range []leasetest.Fault{leasetest.LoseReply, leasetest.HangAfter} {
+	for _, fault := range []kvtest.Fault{kvtest.LoseReply, kvtest.HangAfter} {
 		t.Run(fmt.Sprint("fault ", fault), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				m, cfg := &leasetest.Memory{}, config(3, 3)
+				m, cfg := &kvtest.Memory{}, config(3, 3)
 				_, r := openKeeper(t, m, cfg)
 				time.Sleep(20 * time.Second)
 				before, answered := m.Snapshot(), row(t, m, cfg, 3)
-				m.Fault(once("Renew", fault, leasetest.Hang))
+				m.Fault(once("Renew", fault, kvtest.Hang))
 				time.Sleep(7 * time.Second) // wait for the next renewal and a read of the row
 				if shown := row(t, m, cfg, 3); shown.Bound <= answered.Bound {
 					t.Fatalf("the row shows no renewal: %+v", shown)
@@ -267,19 +267,19 @@ func TestRenewalThatIsForgotten(t *testing.T) {
 // expired.
 func TestForgottenCommitsRaiseTheFence(t *testing.T) {
 	for name, tt := range map[string]struct {
-		harm   func(t *testing.T, m *leasetest.Memory, older leasetest.Snapshot)
+		harm   func(t *testing.T, m *kvtest.Memory, older kvtest.Snapshot)
 		fences int
 	}{
-		"an older state is restored": {func(_ *testing.T, m *leasetest.Memory, older leasetest.Snapshot) { m.Restore(older) }, 1},
-		"the row is of another process": {func(t *testing.T, m *leasetest.Memory, _ leasetest.Snapshot) {
+		"an older state is restored": {func(_ *testing.T, m *kvtest.Memory, older kvtest.Snapshot) { m.Restore(older) }, 1},
+		"the row is of another process": {func(t *testing.T, m *kvtest.Memory, _ kvtest.Snapshot) {
 			taken := row(t, m, config(3, 4), 3)
 			taken.Token, taken.Label, taken.Revision = "of another", "another process", taken.Revision+1
 			errtest.NoError(t, m.Edit(t.Context(), config(3, 4).Terms, taken))
 		}, 0},
-		"the row is deleted": {func(t *testing.T, m *leasetest.Memory, _ leasetest.Snapshot) {
+		"the row is deleted": {func(t *testing.T, m *kvtest.Memory, _ kvtest.Snapshot) {
 			errtest.NoError(t, m.Delete(t.Context(), config(3, 4).Terms, 3))
 		}, 0},
-		"it expired": {func(t *testing.T, m *leasetest.Memory, _ leasetest.Snapshot) {
+		"it expired": {func(t *testing.T, m *kvtest.Memory, _ kvtest.Snapshot) {
 			expired := row(t, m, config(3, 4), 3)
 			expired.Expires = 0
 			errtest.NoError(t, m.Edit(t.Context(), config(3, 4).Terms, expired))
@@ -287,7 +287,7 @@ func TestForgottenCommitsRaiseTheFence(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				m, cfg := &leasetest.Memory{}, config(3, 3)
+				m, cfg := &kvtest.Memory{}, config(3, 3)
 				lost := make(chan *lease.LostError, 1)
 				cfg.OnLost = func(e *lease.LostError) { lost <- e }
 				_, r := openKeeper(t, m, cfg)
@@ -317,7 +317,7 @@ func TestForgottenCommitsRaiseTheFence(t *testing.T) {
 // before that. The keeper should drop its lease and claim with a hold-off.
 func TestStoreBecomesVolatile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m, cfg := &leasetest.Memory{}, config(3, 3)
+		m, cfg := &kvtest.Memory{}, config(3, 3)
 		lost := make(chan *lease.LostError, 1)
 		cfg.OnLost = func(e *lease.LostError) { lost <- e }
 		_, r := openKeeper(t, m, cfg)
@@ -366,7 +366,7 @@ func TestConnectingTakesLongerThanTheWindow(t *testing.T) {
 	for _, away := range []time.Duration{0, time.Minute} {
 		t.Run(away.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				m := &leasetest.Memory{}
+				m := &kvtest.Memory{}
 				var connected atomic.Bool
 				connected.Store(true)
 				lost := time.Now().Add(time.Hour)
@@ -401,20 +401,20 @@ func TestConnectingTakesLongerThanTheWindow(t *testing.T) {
 // Open gave up while a claim had no reply. The worker number must be free afterwards,
 // whether the claim was executed or is still under way.
 func TestOpenThatFailsGivesTheWorkerBack(t *testing.T) {
-	for _, fault := range []leasetest.Fault{leasetest.HangAfter, leasetest.Late} {
+	for _, fault := range []kvtest.Fault{kvtest.HangAfter, kvtest.Late} {
 		for _, expired := range []bool{false, true} {
 			for _, taken := range []bool{false, true} {
 				t.Run(fmt.Sprintf("fault %d, expired %v, taken %v", fault, expired, taken), func(t *testing.T) {
 					synctest.Test(t, func(t *testing.T) {
-						m, cfg := &leasetest.Memory{}, config(3, 3)
+						m, cfg := &kvtest.Memory{}, config(3, 3)
 						first, r := openKeeper(t, m, cfg)
 						if expired {
-							m.Fault(func(string) leasetest.Fault { return leasetest.Refuse })
+							m.Fault(func(string) kvtest.Fault { return kvtest.Refuse })
 						}
 						first.Close(t.Context())
 						m.Fault(nil)
 						time.Sleep(time.Minute)
-						m.Fault(once("Claim", fault, leasetest.Refuse))
+						m.Fault(once("Claim", fault, kvtest.Refuse))
 						ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 						defer cancel()
 						if _, err := keeper.Open(ctx, m, &recorder{}, cfg); err == nil {
@@ -446,7 +446,7 @@ func TestOpenThatFailsGivesTheWorkerBack(t *testing.T) {
 
 // tokens records which tokens were sent to renew each revision.
 type tokens struct {
-	*leasetest.Memory
+	*kvtest.Memory
 	mu   sync.Mutex
 	sent map[int64]map[string]int
 }
@@ -464,19 +464,19 @@ func (s *tokens) Renew(ctx context.Context, r lease.Renewal) (lease.Row, bool, e
 // All attempts to renew the same revision must use the same token, which must not be
 // used for any other revision.
 func TestRenewalsOfOneRevisionHaveOneToken(t *testing.T) {
-	for _, fault := range []leasetest.Fault{leasetest.Refuse, leasetest.Hang, leasetest.LoseReply, leasetest.HangAfter, leasetest.Late} {
+	for _, fault := range []kvtest.Fault{kvtest.Refuse, kvtest.Hang, kvtest.LoseReply, kvtest.HangAfter, kvtest.Late} {
 		t.Run(fmt.Sprint("fault ", fault), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				store := &tokens{Memory: &leasetest.Memory{}, sent: make(map[int64]map[string]int)}
+				store := &tokens{Memory: &kvtest.Memory{}, sent: make(map[int64]map[string]int)}
 				cfg := config(3, 3)
 				cfg.TTL = time.Hour.Microseconds()
 				k, _ := openKeeper(t, store, cfg)
 				time.Sleep(time.Minute)
-				store.Fault(func(op string) leasetest.Fault {
+				store.Fault(func(op string) kvtest.Fault {
 					if op == "Renew" {
 						return fault
 					}
-					return leasetest.None
+					return kvtest.None
 				})
 				time.Sleep(10 * time.Minute)
 				store.Fault(nil)
@@ -495,7 +495,7 @@ func TestRenewalsOfOneRevisionHaveOneToken(t *testing.T) {
 						all[token] = true
 					}
 				}
-				if calls < 80 || (fault == leasetest.Refuse || fault == leasetest.Hang) && largest < 50 {
+				if calls < 80 || (fault == kvtest.Refuse || fault == kvtest.Hang) && largest < 50 {
 					t.Errorf("%d renewals, %d of one revision", calls, largest)
 				}
 				if n := store.Calls("Claim"); n != 1 {

@@ -5,14 +5,14 @@ import (
 	"testing"
 
 	"github.com/snowkey-go/snowkey/internal/errtest"
+	"github.com/snowkey-go/snowkey/internal/kvlease/kvtest"
 	"github.com/snowkey-go/snowkey/lease"
-	"github.com/snowkey-go/snowkey/lease/leasetest"
 )
 
 // SQL issues ids above the bound in its row, so whoever got its worker number would repeat
 // them. A backfill needs its number again if the import is repeated.
 func TestReservedWorkersAreNotFreed(t *testing.T) {
-	store := new(leasetest.Memory)
+	store := new(kvtest.Memory)
 	terms := lease.Terms{Namespace: "orders", Layout: "41/10/12", Unit: 1000, PerTick: 4096, Workers: 1024}
 	errtest.NoError(t, store.Migrate(t.Context()))
 	errtest.NoError(t, store.AddRows(t.Context(), terms, 5, 7))

@@ -14,6 +14,7 @@ import (
 
 	"github.com/snowkey-go/snowkey"
 	"github.com/snowkey-go/snowkey/internal/errtest"
+	"github.com/snowkey-go/snowkey/internal/kvlease/kvtest"
 	"github.com/snowkey-go/snowkey/lease"
 	"github.com/snowkey-go/snowkey/lease/filestore"
 	"github.com/snowkey-go/snowkey/lease/leasetest"
@@ -77,5 +78,5 @@ func TestTraceOfAnError(t *testing.T) {
 // TestSuite checks that a traced store still behaves like any other store.
 func TestSuite(t *testing.T) {
 	provider := trace.NewTracerProvider()
-	leasetest.Run(t, func(t *testing.T) lease.Store { return snowkeyotel.Trace(new(leasetest.Memory), provider) })
+	leasetest.Run(t, func(t *testing.T) lease.Store { return snowkeyotel.Trace(new(kvtest.Memory), provider) })
 }

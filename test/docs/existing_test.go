@@ -14,8 +14,8 @@ import (
 	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/idgen/idgentest"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/internal/kvlease/kvtest"
 	"github.com/snowkey-go/snowkey/lease/filestore"
-	"github.com/snowkey-go/snowkey/lease/leasetest"
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
@@ -61,7 +61,7 @@ func TestExistingServiceKeepsItsModels(t *testing.T) {
 func TestFirstIDsAreInTheFuture(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Until(time.Date(2026, 11, 27, 0, 0, 0, 0, time.UTC))) // the layout begins in 2025
-		ids := dbtest.Must(snowkey.Open(t.Context(), &leasetest.Memory{}, snowkey.Config{}))(t)
+		ids := dbtest.Must(snowkey.Open(t.Context(), &kvtest.Memory{}, snowkey.Config{}))(t)
 		defer ids.Close(t.Context())
 		for ahead := 11 * time.Second; ahead >= -time.Second; ahead -= time.Second {
 			id := dbtest.Must(ids.Next(t.Context()))(t)

@@ -11,7 +11,7 @@ import (
 	"github.com/snowkey-go/snowkey/lease"
 )
 
-// An Operator implements the interface of this name in package leasetest. It changes texts
+// An Operator implements the interface of this name in package kvtest. It changes texts
 // as a person could.
 type Operator struct {
 	lease.Store

@@ -1,4 +1,4 @@
-package leasetest
+package kvtest
 
 import (
 	"context"
@@ -8,7 +8,7 @@ import (
 )
 
 // ErrFault is returned by a [Memory] when the test has set a fault for the call.
-var ErrFault = errors.New("leasetest: the store failed, as the test demands")
+var ErrFault = errors.New("kvtest: the store failed, as the test demands")
 
 // A Fault describes what goes wrong with one call of a [Memory].
 type Fault uint8

@@ -1,4 +1,4 @@
-package leasetest
+package kvtest
 
 import (
 	"context"
@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/snowkey-go/snowkey/internal/kvlease"
-	"github.com/snowkey-go/snowkey/internal/kvlease/kvtest"
 	"github.com/snowkey-go/snowkey/lease"
 )
 
@@ -32,10 +31,7 @@ type Memory struct {
 	kept kvlease.Map
 }
 
-var (
-	_ lease.Store = (*Memory)(nil)
-	_ Operator    = (*Memory)(nil)
-)
+var _ lease.Store = (*Memory)(nil)
 
 // store returns the store of what is kept. The caller must hold mu.
 func (m *Memory) store() *kvlease.Store {
@@ -134,24 +130,24 @@ func (m *Memory) Delete(_ context.Context, terms lease.Terms, worker int64) erro
 	return nil
 }
 
-// Edit implements [Operator].
+// Edit implements leasetest.Operator.
 func (m *Memory) Edit(ctx context.Context, terms lease.Terms, row lease.Row) error {
 	return m.operator().Edit(ctx, terms, row)
 }
 
-// DeleteNamespace implements [Operator].
+// DeleteNamespace implements leasetest.Operator.
 func (m *Memory) DeleteNamespace(ctx context.Context, terms lease.Terms) error {
 	return m.operator().DeleteNamespace(ctx, terms)
 }
 
-// SetFingerprint implements [Operator].
+// SetFingerprint implements leasetest.Operator.
 func (m *Memory) SetFingerprint(ctx context.Context, terms lease.Terms, fingerprint string) error {
 	return m.operator().SetFingerprint(ctx, terms, fingerprint)
 }
 
 // operator returns an operator that changes the texts.
-func (m *Memory) operator() kvtest.Operator {
-	return kvtest.Operator{Change: func(_ context.Context, terms lease.Terms, worker int64, change func(string) string) error {
+func (m *Memory) operator() Operator {
+	return Operator{Change: func(_ context.Context, terms lease.Terms, worker int64, change func(string) string) error {
 		m.locked(func() {
 			place := kvlease.PlaceOf(terms, worker)
 			if text := m.kept.Texts[place]; text != "" {

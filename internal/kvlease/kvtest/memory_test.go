@@ -1,4 +1,4 @@
-package leasetest_test
+package kvtest_test
 
 import (
 	"context"
@@ -14,28 +14,28 @@ import (
 
 func TestFaults(t *testing.T) {
 	for _, tc := range []struct {
-		fault            leasetest.Fault
+		fault            kvtest.Fault
 		hangs, has, gets bool // whether the call hangs, has had its effect when it returns, and has had it after Deliver
 		err              error
 	}{
-		{fault: leasetest.None, has: true, gets: true},
-		{fault: leasetest.Refuse, err: leasetest.ErrFault},
-		{fault: leasetest.LoseReply, has: true, gets: true, err: leasetest.ErrFault},
-		{fault: leasetest.Hang, hangs: true, err: context.DeadlineExceeded},
-		{fault: leasetest.HangAfter, hangs: true, has: true, gets: true, err: context.DeadlineExceeded},
-		{fault: leasetest.Late, hangs: true, gets: true, err: context.DeadlineExceeded},
+		{fault: kvtest.None, has: true, gets: true},
+		{fault: kvtest.Refuse, err: kvtest.ErrFault},
+		{fault: kvtest.LoseReply, has: true, gets: true, err: kvtest.ErrFault},
+		{fault: kvtest.Hang, hangs: true, err: context.DeadlineExceeded},
+		{fault: kvtest.HangAfter, hangs: true, has: true, gets: true, err: context.DeadlineExceeded},
+		{fault: kvtest.Late, hangs: true, gets: true, err: context.DeadlineExceeded},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			time.Sleep(time.Until(time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC))) // the bubble begins in 2000
-			m := new(leasetest.Memory)
+			m := new(kvtest.Memory)
 			p := &kvtest.Process{T: t, Store: m}
 			p.Add()
 			p.Lease()
-			m.Fault(func(op string) leasetest.Fault {
+			m.Fault(func(op string) kvtest.Fault {
 				if op == "Renew" {
 					return tc.fault
 				}
-				return leasetest.None
+				return kvtest.None
 			})
 			renewed := func() bool { return p.Row().Token == "second" }
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
@@ -63,10 +63,10 @@ func TestFaults(t *testing.T) {
 }
 
 func TestMemory(t *testing.T) {
-	leasetest.Run(t, func(*testing.T) lease.Store { return new(leasetest.Memory) })
+	leasetest.Run(t, func(*testing.T) lease.Store { return new(kvtest.Memory) })
 }
 
 func TestMemoryOfWholeSeconds(t *testing.T) {
 	seconds := func() time.Time { return time.Now().Truncate(time.Second) }
-	leasetest.Run(t, func(*testing.T) lease.Store { return &leasetest.Memory{Clock: seconds} })
+	leasetest.Run(t, func(*testing.T) lease.Store { return &kvtest.Memory{Clock: seconds} })
 }
