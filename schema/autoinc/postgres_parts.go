@@ -158,15 +158,20 @@ func (p *postgresPlanner) validate(table catalog.Name, text string, constraints 
 // There's no way to turn an index of a partitioned table into a constraint, so
 // constraints of such a table are left to the swap.
 func (p *postgresPlanner) makeParts(table catalog.Name) {
-	for _, member := range p.family(table) {
-		for _, x := range p.partsOf(member, indexKinds+"c") {
-			switch fresh := p.own(checkPrefix, x.name); {
-			case x.kind == "c":
-				p.transaction(p.phase, againstAll, nil, table).exec("add a check like "+p.Quote(x.name)+" of the new columns of "+p.name(member),
-					fmt.Sprintf("%sADD CONSTRAINT %s %s NOT VALID", p.alter(member), fresh, x.definition), p.alter(member)+"DROP CONSTRAINT IF EXISTS "+fresh)
-				if x.detail == "" {
-					p.validate(member, "check it on every row", []string{fresh})
-				}
+	members := p.family(table)
+	for _, member := range members { // a partition that is detached later has its checks by then
+		for _, x := range p.partsOf(member, "c") {
+			fresh := p.own(checkPrefix, x.name)
+			p.transaction(p.phase, againstAll, nil, table).exec("add a check like "+p.Quote(x.name)+" of the new columns of "+p.name(member),
+				fmt.Sprintf("%sADD CONSTRAINT %s %s NOT VALID", p.alter(member), fresh, x.definition), p.alter(member)+"DROP CONSTRAINT IF EXISTS "+fresh)
+			if x.detail == "" {
+				p.validate(member, "check it on every row", []string{fresh})
+			}
+		}
+	}
+	for _, member := range members {
+		for _, x := range p.partsOf(member, indexKinds) {
+			switch {
 			case !p.partitioned[member]:
 				p.indexAlone(x)
 			case x.kind == "i":
