@@ -28,7 +28,7 @@ func TestNightlyRekeySpeed(t *testing.T) {
 	}
 	rows := dbtest.Must(strconv.Atoi(cmp.Or(os.Getenv("ROWS"), "100000")))(t)
 	var tables []catalog.Name
-	for _, name := range strings.Fields(cmp.Or(os.Getenv("TABLES"), "users")) {
+	for name := range strings.FieldsSeq(cmp.Or(os.Getenv("TABLES"), "users")) {
 		tables = append(tables, catalog.Name{Name: name})
 	}
 	turns := dbtest.Must(strconv.Atoi(cmp.Or(os.Getenv("TURNS"), "3")))(t)
