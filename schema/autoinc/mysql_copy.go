@@ -114,8 +114,13 @@ func (p *mysqlPlanner) replace(phase PhaseName, references []catalog.Reference, 
 		fenced = append(fenced, standIn{copies[i].table, "BEFORE INSERT", []string{body}})
 	}
 	standIns := p.standIns(references, fenced...)
-	made, _ := p.triggerSteps(standIns, "snowkey_fk_", standInFor)
+	made, lifted := p.triggerSteps(standIns, "snowkey_fk_", standInFor)
 	copied, dropped := p.triggerSteps(standIns, ofCopy, standInFor)
+	for j, in := range standIns {
+		if !slices.ContainsFunc(copies, func(c tableCopy) bool { return c.table == in.table }) {
+			dropped[j] = lifted[j] // because its table stays
+		}
+	}
 	p.withoutReferences(phase, references, made, dropped, func() {
 		var swaps []Step
 		for i, c := range copies {
