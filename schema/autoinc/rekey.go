@@ -59,7 +59,7 @@ func mapName(table catalog.Name) catalog.Name { return beside(mapPrefix, table) 
 // A rekeyer finds out what a plan with RekeyOptions changes.
 type rekeyer struct {
 	*changes
-	holders map[place]holder // the columns that get other values
+	holders map[catalog.Column]holder // the columns that get other values
 }
 
 // A holder is a column that holds values of a key, or of several if another column has its type.
@@ -87,7 +87,7 @@ func (c *changes) readRekey(ctx context.Context, conn *sql.Conn, s server) (err 
 	if c.schema, err = readSchema(ctx, conn, s, options.Options); err != nil {
 		return err
 	}
-	r := &rekeyer{changes: c, holders: make(map[place]holder)}
+	r := &rekeyer{changes: c, holders: make(map[catalog.Column]holder)}
 	if err := r.choose(); err != nil {
 		return err
 	}
@@ -96,7 +96,7 @@ func (c *changes) readRekey(ctx context.Context, conn *sql.Conn, s server) (err 
 	}
 	r.refuseSplit()
 	for _, k := range c.report.Keys { // a child may be the key of its table
-		if _, holds := r.holders[exactPlace(k.Column)]; holds {
+		if _, holds := r.holders[bare(k.Column)]; holds {
 			r.refuseUndecided(k.Findings)
 		}
 	}
@@ -128,7 +128,7 @@ func (r *rekeyer) choose() error {
 		child := slices.ContainsFunc(r.report.References, func(f catalog.Reference) bool { return f.Child == table && slices.Contains(f.Columns, k.Column.Name) })
 		if (among(r.options.Tables, table) || len(r.options.Tables) == 0 && !child) && !among(r.options.Except, table) {
 			r.keys = append(r.keys, k)
-			r.holders[exactPlace(k.Column)] = holder{key: k.Column}
+			r.holders[bare(k.Column)] = holder{key: k.Column}
 		}
 	}
 	return nil
@@ -139,7 +139,7 @@ func (r *rekeyer) follow() error {
 	for _, k := range r.keys {
 		r.refuseRekey(k.Column, true)
 		for _, fk := range k.ForeignKeys {
-			at, typed := exactPlace(fk.Child), fk.TypeColumn != ""
+			at, typed := bare(fk.Child), fk.TypeColumn != ""
 			switch other, known := r.holders[at]; {
 			case !known:
 				r.holders[at] = holder{k.Column, typed}
@@ -166,7 +166,7 @@ func (r *rekeyer) follow() error {
 var rekeyable = regexp.MustCompile(`(?i)^(((tiny|small|medium|big)?int(eger)?|uuid|bytea|text|character( varying)?|(var)?(char|binary))(\([0-9]+\))?( unsigned)?)$`)
 
 func (r *rekeyer) refuseRekey(c catalog.Column, key bool) {
-	at := r.columns[exactPlace(c)]
+	at := r.columns[bare(c)]
 	r.refuseName(c)
 	if r.Dialect != catalog.SQLite && !rekeyable.MatchString(c.Type) {
 		r.refuse(c, "leave out the table of the key (Except, --except)", "it is %s, and only integers, uuid, text and bytes are replaced", c.Type)
@@ -187,8 +187,8 @@ func (r *rekeyer) refuseSplit() {
 	for _, f := range r.report.References {
 		for i, name := range f.Columns {
 			child := catalog.Column{Table: f.Child, Name: name}
-			holds, known := r.holders[exactPlace(child)]
-			if parent := r.holders[place{f.Parent.Schema, f.Parent.Name, f.Keys[i]}]; known && !same(parent.key, holds.key) {
+			holds, known := r.holders[child]
+			if parent := r.holders[catalog.Column{Table: f.Parent, Name: f.Keys[i]}]; known && !same(parent.key, holds.key) {
 				r.refuse(child, "drop that foreign key", "it holds keys of %s, and its foreign key %s references %s, which has others", r.column(holds.key), r.Quote(f.Name), r.name(f.Parent))
 			}
 		}
@@ -200,7 +200,7 @@ func (r *rekeyer) refuseSplit() {
 type rekeying struct {
 	byTable
 	keys       map[catalog.Name]catalog.Key // of tables whose own key gets other values
-	held       map[place][]holding
+	held       map[catalog.Column][]holding
 	references []catalog.Reference
 	keepOld    string // the column that tables get for their old keys, if any
 	lost       string // a function that fails for a value without a new key, if there is one
@@ -237,7 +237,7 @@ func (p *planner) rekeyPlan(ctx context.Context, conn *sql.Conn) (r rekeying, er
 			}
 		}
 	}
-	r.keys, r.held, r.keepOld = make(map[catalog.Name]catalog.Key), make(map[place][]holding), p.options.Rekey.KeepOld
+	r.keys, r.held, r.keepOld = make(map[catalog.Name]catalog.Key), make(map[catalog.Column][]holding), p.options.Rekey.KeepOld
 	var altered []catalog.Column
 	for _, k := range p.keys {
 		r.keys[p.root(k.Column.Table)] = k
@@ -245,7 +245,7 @@ func (p *planner) rekeyPlan(ctx context.Context, conn *sql.Conn) (r rekeying, er
 			c := fk.Child
 			c.Table = p.root(c.Table)
 			altered = append(altered, c)
-			at, h := exactPlace(c), holding{k.Column.Table, fk.TypeColumn, fk.TypeValue}
+			at, h := bare(c), holding{k.Column.Table, fk.TypeColumn, fk.TypeValue}
 			if !slices.Contains(r.held[at], h) {
 				r.held[at] = append(r.held[at], h)
 			}
@@ -280,7 +280,7 @@ func (p *planner) mapLate(r rekeying) {
 // maps returns the maps of the keys that a column of a row holds. Each comes with the condition, after its name, for the row whose old or new key the column has.
 func (r rekeying) maps(s server, c catalog.Column, row, has string) (names, conditions []string) {
 	value := row + "." + s.Quote(c.Name)
-	for _, h := range r.held[exactPlace(c)] {
+	for _, h := range r.held[bare(c)] {
 		condition := "." + has + " = " + value
 		if h.kind != "" {
 			condition += " AND " + row + "." + s.Quote(h.kind) + " = " + s.Literal(h.value)
@@ -307,8 +307,9 @@ func (r rekeying) join(s server, c catalog.Column, n int, has, gives, otherwise 
 func (r rekeying) copied(s server, table catalog.Name, names []string, has, gives string) (columns, values []string, joins string) {
 	for i, name := range names {
 		value := "t." + s.Quote(name)
-		if _, other := r.held[place{table.Schema, table.Name, name}]; other {
-			c, otherwise, join := catalog.Column{Table: table, Name: name}, "NULL", ""
+		c := catalog.Column{Table: table, Name: name}
+		if r.held[c] != nil {
+			otherwise, join := "NULL", ""
 			if r.lost != "" && gives == "new" {
 				otherwise = fmt.Sprintf("CASE WHEN %s IS NOT NULL THEN %s(%s, %[1]s::text) END", value, r.lost, s.Literal(s.column(c)))
 			}
@@ -533,7 +534,7 @@ func (v *verifier) verifyMaps(ctx context.Context) error {
 		case v.of[mapName(k.Column.Table)] == nil:
 			v.say(table, Refuted, "the map %s is not there", of)
 			continue
-		case v.columns[exactPlace(k.Column)].Bits == 0:
+		case v.columns[bare(k.Column)].Bits == 0:
 			continue // already refuted by verifyWidths
 		}
 		type counts struct{ mapped, rows, entries int64 }
