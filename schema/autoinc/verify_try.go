@@ -25,8 +25,8 @@ import (
 // A trial inserts the row of one table, along with the parents that the row needs.
 type trial struct {
 	*verifier
-	keys map[catalog.Column]int64       // the generated keys of the rows, by column
-	rows map[catalog.Name]bool // the tables that have their row; false while it is being inserted
+	keys map[catalog.Column]int64 // the generated keys of the rows, by column
+	rows map[catalog.Name]bool    // the tables that have their row; false while it is being inserted
 }
 
 // errUntried means that a row could not be tried, so nothing is known about it.
