@@ -20,8 +20,9 @@ import (
 type changes struct {
 	schema
 	options  PlanOptions
-	compared *Plan         // a plan that was made before, if it is to be compared with this one
-	keys     []catalog.Key // the keys to migrate
+	compared *Plan                     // a plan that was made before, if it is to be compared with this one
+	keys     []catalog.Key             // the keys to migrate
+	holders  map[catalog.Column]holder // with RekeyOptions, the columns that get other values
 	refusals []refusal
 }
 
@@ -32,6 +33,9 @@ func (c *changes) read(ctx context.Context, conn *sql.Conn, s server) (err error
 	}
 	if err := c.choose(); err != nil {
 		return err
+	}
+	if c.options.Rekey != nil {
+		return c.follow()
 	}
 	for _, k := range c.keys {
 		c.refuseKey(k)
@@ -67,27 +71,39 @@ func among(names []catalog.Name, table catalog.Name) bool {
 	return slices.ContainsFunc(names, func(name catalog.Name) bool { return named(name, table) })
 }
 
-// choose selects the keys to migrate.
+// choose selects the keys to migrate: those of the named tables, or of all in the schemas. A key
+// that gets other values then must not be a child's, and must be the only column of its primary
+// key. With Composite, one that counts may be one column of several.
 func (c *changes) choose() error {
+	keys, rekey := c.report.Keys, c.options.Rekey != nil
+	if rekey {
+		keys = slices.DeleteFunc(slices.Clone(keys), func(k catalog.Key) bool {
+			return len(k.PrimaryKey) == 1 && k.PrimaryKey[0] != k.Column.Name || len(k.PrimaryKey) != 1 && !c.options.Composite
+		})
+		keys = slices.CompactFunc(keys, func(a, b catalog.Key) bool { return a.Column.Table == b.Column.Table })
+	}
 	for _, name := range slices.Concat(c.options.Tables, c.options.Except) {
 		var found []catalog.Name
-		for _, k := range c.report.Keys {
+		for _, k := range keys {
 			if table := k.Column.Table; named(name, table) && !slices.Contains(found, table) { // a table may have two counters
 				found = append(found, table)
 			}
 		}
-		switch len(found) {
-		case 0:
-			return fail(ErrTable, "no table %q has an auto-increment key; snowkey migrate inspect shows those that have", strings.TrimPrefix(name.Schema+"."+name.Name, "."))
-		case 1:
+		switch shown := strings.TrimPrefix(name.Schema+"."+name.Name, "."); {
+		case len(found) == 1:
+		case rekey:
+			return fail(ErrTable, "%d tables %q have a primary key of one column; name another table, or write schema.table", len(found), shown)
+		case len(found) == 0:
+			return fail(ErrTable, "no table %q has an auto-increment key; snowkey migrate inspect shows those that have", shown)
 		default:
 			return fail(ErrTable, "%d tables are called %q; write schema.table, or choose with --schema (Schemas)", len(found), name.Name)
 		}
 	}
 	var left []catalog.ForeignKey
-	for _, k := range c.report.Keys {
+	for _, k := range keys {
 		table := k.Column.Table
-		if (len(c.options.Tables) == 0 || among(c.options.Tables, table)) && !among(c.options.Except, table) {
+		child := rekey && slices.ContainsFunc(c.report.References, func(r catalog.Reference) bool { return r.Child == table && slices.Contains(r.Columns, k.Column.Name) })
+		if (among(c.options.Tables, table) || len(c.options.Tables) == 0 && !child) && !among(c.options.Except, table) {
 			c.keys = append(c.keys, k)
 		} else {
 			left = append(left, k.ForeignKeys...)

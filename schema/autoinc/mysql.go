@@ -110,7 +110,7 @@ func (p *mysqlPlanner) define(ctx context.Context, conn *sql.Conn, table catalog
 
 func (p *mysqlPlanner) refuseTables(tables map[catalog.Name]mysqlTable) {
 	for _, k := range p.keys {
-		if p.columns[exactPlace(k.Column)].invisible {
+		if p.columns[bare(k.Column)].invisible {
 			p.refuse(k.Column, "leave its table out of the plan (Except, --except), because applications that do not know this key cannot send one, least of all one that the server has made by itself (sql_generate_invisible_primary_key); or make it visible, after every INSERT names its columns",
 				"it is invisible, and the server does not let such a column be without a counter or default")
 		}
@@ -201,9 +201,9 @@ func (p *mysqlPlanner) connect() {
 		for _, r := range p.report.References {
 			for j := range r.Columns {
 				child, parent := ends(r, j)
-				for _, tie := range [][2]place{{child, parent}, {parent, child}} {
+				for _, tie := range [][2]catalog.Column{{child, parent}, {parent, child}} {
 					known, ok := p.columns[tie[1]]
-					if ok && tie[0] == exactPlace(p.connected[i]) && !has(p.connected, known.Column) {
+					if ok && tie[0] == bare(p.connected[i]) && !has(p.connected, known.Column) {
 						p.connected = append(p.connected, known.Column)
 					}
 				}
@@ -212,9 +212,9 @@ func (p *mysqlPlanner) connect() {
 	}
 }
 
-// ends returns the places of the n-th column of a foreign key, and of the key that it references.
-func ends(r catalog.Reference, n int) (child, parent place) {
-	return place{r.Child.Schema, r.Child.Name, r.Columns[n]}, place{r.Parent.Schema, r.Parent.Name, r.Keys[n]}
+// ends returns the n-th column of a foreign key, and the key that it references, without types.
+func ends(r catalog.Reference, n int) (child, parent catalog.Column) {
+	return catalog.Column{Table: r.Child, Name: r.Columns[n]}, catalog.Column{Table: r.Parent, Name: r.Keys[n]}
 }
 
 // widen plans to drop all foreign keys of the narrow columns, to widen the columns, and to
@@ -268,7 +268,7 @@ const standInNote = "Foreign keys are dropped before the columns that they tie a
 func (p *mysqlPlanner) refuseComputed(columns []catalog.Column) {
 	const remedy = "drop it and add it again as BIGINT"
 	for _, c := range columns {
-		if narrow(c) && p.columns[exactPlace(c)].computed {
+		if narrow(c) && p.columns[bare(c)].computed {
 			p.refuse(c, remedy, "it is a generated column")
 		}
 		for _, g := range p.all {

@@ -43,7 +43,7 @@ func (p *mysqlPlanner) copyOf(table catalog.Name, r rekeying, from, to string, a
 	}
 	for i, name := range c.key {
 		column, was := catalog.Column{Table: table, Name: name}, "OLD."+p.Quote(name)
-		of := r.held[exactPlace(column)]
+		of := r.held[bare(column)]
 		if len(of) > 0 {
 			was = r.lookup(p.server, column, "OLD")
 		}
@@ -53,7 +53,7 @@ func (p *mysqlPlanner) copyOf(table catalog.Name, r rekeying, from, to string, a
 		case len(of) == 1:
 			c.batch, c.last = fmt.Sprintf("m%d_0.new", slices.Index(names, name)), p.lastOf(p.name(mapName(of[0].of)), "new")
 			c.from += " FORCE INDEX (PRIMARY)" // otherwise small tables are read, and locked, from end to end for each batch
-		case p.columns[exactPlace(column)].Bits > 0:
+		case p.columns[bare(column)].Bits > 0:
 			c.batch, c.last = "t."+p.Quote(name), p.lastOf(p.name(table), p.Quote(name))
 		}
 	}

@@ -194,7 +194,7 @@ func (p *mysqlPlanner) retyping(table catalog.Name, r rekeying) (actions, back [
 	for _, c := range r.columns[table] {
 		was, _, comment := p.parts(c)
 		null := "NOT NULL"
-		if p.columns[exactPlace(c)].nullable {
+		if p.columns[bare(c)].nullable {
 			null = "NULL"
 		}
 		actions, back = append(actions, "MODIFY "+p.Quote(c.Name)+" bigint "+null+comment), append(back, "MODIFY "+was)

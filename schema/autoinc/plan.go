@@ -308,11 +308,12 @@ func makePlan(ctx context.Context, conn *sql.Conn, options PlanOptions, compared
 	}
 	options.AllKeys = options.Rekey != nil
 	c, plan := &changes{options: options, compared: compared}, dialects[s.Dialect].plan
-	if options.Rekey == nil {
-		err = c.read(ctx, conn, s)
-	} else {
+	if options.Rekey != nil {
 		plan = dialects[s.Dialect].rekey
-		err = c.readRekey(ctx, conn, s)
+		err = c.completeRekey(s.Dialect)
+	}
+	if err == nil {
+		err = c.read(ctx, conn, s)
 	}
 	if err != nil {
 		return nil, err

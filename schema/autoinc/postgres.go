@@ -1,6 +1,7 @@
 package autoinc
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
@@ -63,20 +64,20 @@ func (p *postgresPlanner) read(ctx context.Context, conn *sql.Conn) (err error) 
 	}
 	var published, uses []obstacle
 	var sequences []postgresSequence
-	err = database.ReadAll(ctx, conn,
-		database.Into(&uses, p.Query(database.Queries, "uses"), func(o *obstacle) []any { return append(path(&o.Column), &o.view.Schema, &o.view.Name, &o.text) }),
-		database.Into(&p.obstacles, p.query("obstacles"), (*obstacle).dest),
-		database.Into(&published, p.query("publications"), (*obstacle).dest),
-		database.Into(&sequences, p.query("sequences"), func(s *postgresSequence) []any {
+	err = cmp.Or(
+		database.Into(ctx, conn, &uses, p.Query(database.Queries, "uses"), func(o *obstacle) []any { return append(path(&o.Column), &o.view.Schema, &o.view.Name, &o.text) }),
+		database.Into(ctx, conn, &p.obstacles, p.query("obstacles"), (*obstacle).dest),
+		database.Into(ctx, conn, &published, p.query("publications"), (*obstacle).dest),
+		database.Into(ctx, conn, &sequences, p.query("sequences"), func(s *postgresSequence) []any {
 			return append(tableName(&s.name), &s.start, &s.increment, &s.max, &s.kind, &s.options, database.ScanJSON(&s.again))
 		}),
-		database.Into(&p.views, p.query("views"), func(v *postgresView) []any {
+		database.Into(ctx, conn, &p.views, p.query("views"), func(v *postgresView) []any {
 			return append(tableName(&v.name), &v.owner, database.ScanJSON(&v.parts), &v.lost)
 		}),
-		database.Into(&p.copies, p.query("copies"), func(c *referenceCopy) []any {
+		database.Into(ctx, conn, &p.copies, p.query("copies"), func(c *referenceCopy) []any {
 			return []any{&c.child.Schema, &c.child.Name, &c.name, &c.partition.Schema, &c.partition.Name, &c.copied, &c.valid}
 		}),
-		database.Into(&p.parts, p.query("parts"), func(x *postgresPart) []any {
+		database.Into(ctx, conn, &p.parts, p.query("parts"), func(x *postgresPart) []any {
 			return append(tableName(&x.table), &x.name, &x.kind, &x.constraint, &x.unique, database.ScanJSON(&x.columns),
 				&x.detail, &x.drop, database.ScanJSON(&x.again), &x.parsed, &x.attached, &x.problems, &x.definition)
 		}),
@@ -139,7 +140,7 @@ func (p *postgresPlanner) everywhere(columns []catalog.Column) (all []catalog.Co
 // in returns a column in one partition of its table.
 func (p *postgresPlanner) in(partition catalog.Name, c catalog.Column) column {
 	c.Table = partition
-	return p.columns[exactPlace(c)]
+	return p.columns[bare(c)]
 }
 
 // copiesOf returns the copies of a foreign key on the partitions of its child, the
@@ -168,7 +169,7 @@ func (p *postgresPlanner) counting(c catalog.Column) (keys []catalog.Key) {
 
 // isIdentity reports whether a key is an identity, rather than a default.
 func (p *postgresPlanner) isIdentity(k catalog.Key) bool {
-	return p.columns[exactPlace(k.Column)].identity != ""
+	return p.columns[bare(k.Column)].identity != ""
 }
 
 // narrowSequence reports whether the key has its own sequence, and this sequence ends

@@ -160,7 +160,7 @@ func (p *postgresPlanner) equal(table catalog.Name) (names, conditions []string)
 	for _, c := range p.widened.columns[table] {
 		fresh := p.Quote(p.fresh(c))
 		condition := fresh + " IS NOT DISTINCT FROM " + p.Quote(c.Name)
-		if !p.columns[exactPlace(c)].nullable {
+		if !p.columns[bare(c)].nullable {
 			condition += " AND " + fresh + " IS NOT NULL"
 		}
 		names, conditions = append(names, p.own(samePrefix, c.Name)), append(conditions, condition)
@@ -368,7 +368,7 @@ func (p *postgresPlanner) swapColumns(tx transaction, table catalog.Name, undo, 
 	})
 	for _, c := range columns {
 		tx.exec("give the new column its name", "ALTER TABLE "+name+" RENAME COLUMN "+p.Quote(p.fresh(c))+" TO "+p.Quote(c.Name))
-		if required := p.columns[exactPlace(c)].required; required != "" {
+		if required := p.columns[bare(c)].required; required != "" {
 			tx.exec("give its constraint the name of the old", "ALTER TABLE "+name+" RENAME CONSTRAINT "+p.own(constraintPrefix, c.Name)+" TO "+p.Quote(required))
 		}
 	}
@@ -413,7 +413,7 @@ func (p *postgresPlanner) addLate(tx transaction, references []catalog.Reference
 
 // handOver gives the new column what the old one has: NOT NULL, its default and its counter.
 func (p *postgresPlanner) handOver(tx transaction, c catalog.Column) {
-	was, alter, fresh := p.columns[exactPlace(c)], "ALTER TABLE "+p.name(c.Table)+" ", p.Quote(p.fresh(c))
+	was, alter, fresh := p.columns[bare(c)], "ALTER TABLE "+p.name(c.Table)+" ", p.Quote(p.fresh(c))
 	if !was.nullable {
 		action := "ALTER COLUMN " + fresh + " SET NOT NULL"
 		if was.required != "" {

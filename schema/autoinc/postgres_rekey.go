@@ -95,12 +95,12 @@ func (p *postgresPlanner) rekey(r rekeying) {
 		again = append(again, Step{Text: "add the foreign key " + p.Quote(f.Name) + " again", SQL: add, Undo: []string{drop}})
 	}
 	for _, k := range p.keys {
-		if c := p.columns[exactPlace(k.Column)]; c.identity != "" || c.expression != "" {
+		if c := p.columns[bare(k.Column)]; c.identity != "" || c.expression != "" {
 			p.dropCounter(tx, k, c.identity != "")
 			for _, member := range p.family(k.Column.Table) { // the new column gets none of that
 				c := p.in(member, k.Column)
 				c.identity, c.expression = "", ""
-				p.columns[exactPlace(c.Column)] = c
+				p.columns[bare(c.Column)] = c
 			}
 		}
 	}

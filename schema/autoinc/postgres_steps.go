@@ -124,7 +124,7 @@ func (t transaction) exec(text, sql string, undo ...string) {
 
 // refuseCounter refuses keys whose counter can't be removed on its own.
 func (p *postgresPlanner) refuseCounter(k catalog.Key) {
-	c, known := p.columns[exactPlace(k.Column)]
+	c, known := p.columns[bare(k.Column)]
 	switch {
 	case !known:
 		p.refuse(k.Column, "plan on the server that has the table", "it is in a foreign table")
@@ -159,7 +159,7 @@ func (p *postgresPlanner) refuseAlter(c catalog.Column) {
 	if p.phase == Widen && c.Type != "integer" && c.Type != "smallint" {
 		p.refuse(c, "make it bigint by hand, and look at what the type was for", "it is %s, and only integer and smallint are widened", c.Type)
 	}
-	is := p.columns[exactPlace(c)]
+	is := p.columns[bare(c)]
 	if is.computed {
 		p.refuse(c, "drop it and add it again as bigint", "it is a generated column")
 	}
@@ -360,7 +360,7 @@ func (p *postgresPlanner) dropCounter(tx transaction, k catalog.Key, identity bo
 // c. Partitions get the default of their table, unless theirs was different or they had
 // none.
 func (p *postgresPlanner) defaults(c catalog.Column, name string) (statements []string) {
-	expression := p.columns[exactPlace(c)].expression
+	expression := p.columns[bare(c)].expression
 	if expression != "" {
 		statements = append(statements, fmt.Sprintf("ALTER TABLE %s ALTER COLUMN %s SET DEFAULT %s", p.name(c.Table), name, expression))
 	}

@@ -18,7 +18,7 @@ type postgresView struct {
 // viewsOf returns the views that use the columns of tables that are altered, be it directly or
 // through another view. Each view comes after the views that it uses.
 func (p *postgresPlanner) viewsOf(altered ...catalog.Name) (ordered []postgresView) {
-	used := make(map[place]bool)
+	used := make(map[catalog.Column]bool)
 	for _, table := range altered {
 		tables := p.family(table)
 		for _, c := range p.widened.columns[table] {
@@ -28,13 +28,13 @@ func (p *postgresPlanner) viewsOf(altered ...catalog.Name) (ordered []postgresVi
 		}
 		for _, c := range p.widened.columns[table] {
 			for _, c.Table = range tables {
-				used[exactPlace(c)] = true
+				used[bare(c)] = true
 			}
 		}
 	}
 	within := make(map[catalog.Name]bool)
 	for _, v := range p.views {
-		within[v.name] = slices.ContainsFunc(p.uses[v.name], func(o obstacle) bool { return within[o.Table] || used[exactPlace(o.Column)] })
+		within[v.name] = slices.ContainsFunc(p.uses[v.name], func(o obstacle) bool { return within[o.Table] || used[bare(o.Column)] })
 		if within[v.name] {
 			ordered = append(ordered, v)
 		}

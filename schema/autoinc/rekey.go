@@ -56,20 +56,14 @@ const mapPrefix, orderPrefix = "snowkey_map", "snowkey_order"
 // mapName returns the name of the map for the keys of a table.
 func mapName(table catalog.Name) catalog.Name { return beside(mapPrefix, table) }
 
-// A rekeyer finds out what a plan with RekeyOptions changes.
-type rekeyer struct {
-	*changes
-	holders map[place]holder // the columns that get other values
-}
-
 // A holder is a column that holds values of a key, or of several if another column has its type.
 type holder struct {
 	key   catalog.Column
 	typed bool
 }
 
-// readRekey finds out which keys and children get other values. It takes the place of read.
-func (c *changes) readRekey(ctx context.Context, conn *sql.Conn, s server) (err error) {
+// completeRekey sets the defaults of RekeyOptions, and refuses options that don't go with them.
+func (c *changes) completeRekey(d catalog.Dialect) error {
 	options, rekey := &c.options, *c.options.Rekey
 	if len(rekey.Times) == 0 {
 		rekey.Times = []string{"created_at"}
@@ -78,118 +72,82 @@ func (c *changes) readRekey(ctx context.Context, conn *sql.Conn, s server) (err 
 	if options.LikelyChildren {
 		return errors.New("autoinc: likely children have to be decided one by one, because their values are replaced; name each (Children, --child)")
 	}
-	if options.Online && s.Dialect == catalog.SQLite {
+	if options.Online && d == catalog.SQLite {
 		return errors.New("autoinc: SQLite can't fill new keys while the application runs; plan without --online (Online)")
 	}
-	if to := options.Rekey.To; !to.IsZero() && to.Before(options.Rekey.From) {
-		return fmt.Errorf("autoinc: the times from %s to %s are in the wrong order", options.Rekey.From, options.Rekey.To)
-	}
-	if c.schema, err = readSchema(ctx, conn, s, options.Options); err != nil {
-		return err
-	}
-	r := &rekeyer{changes: c, holders: make(map[place]holder)}
-	if err := r.choose(); err != nil {
-		return err
-	}
-	if err := r.follow(); err != nil {
-		return err
-	}
-	r.refuseSplit()
-	for _, k := range c.report.Keys { // a child may be the key of its table
-		if _, holds := r.holders[exactPlace(k.Column)]; holds {
-			r.refuseUndecided(k.Findings)
-		}
-	}
-	r.refuseUndecided(c.report.Findings)
-	return nil
-}
-
-// choose selects the keys: those of the named tables, or those of all tables in the schemas
-// whose key has one column and is no child's. With Composite, a key that counts may be one
-// column of several.
-func (r *rekeyer) choose() error {
-	able := slices.DeleteFunc(slices.Clone(r.report.Keys), func(k catalog.Key) bool {
-		return len(k.PrimaryKey) == 1 && k.PrimaryKey[0] != k.Column.Name || len(k.PrimaryKey) != 1 && !r.options.Composite
-	})
-	able = slices.CompactFunc(able, func(a, b catalog.Key) bool { return a.Column.Table == b.Column.Table })
-	for _, name := range slices.Concat(r.options.Tables, r.options.Except) {
-		n := 0
-		for _, k := range able {
-			if named(name, k.Column.Table) {
-				n++
-			}
-		}
-		if n != 1 {
-			return fail(ErrTable, "%d tables %q have a primary key of one column; name another table, or write schema.table", n, strings.TrimPrefix(name.Schema+"."+name.Name, "."))
-		}
-	}
-	for _, k := range able {
-		table := k.Column.Table
-		child := slices.ContainsFunc(r.report.References, func(f catalog.Reference) bool { return f.Child == table && slices.Contains(f.Columns, k.Column.Name) })
-		if (among(r.options.Tables, table) || len(r.options.Tables) == 0 && !child) && !among(r.options.Except, table) {
-			r.keys = append(r.keys, k)
-			r.holders[exactPlace(k.Column)] = holder{key: k.Column}
-		}
+	if to := rekey.To; !to.IsZero() && to.Before(rekey.From) {
+		return fmt.Errorf("autoinc: the times from %s to %s are in the wrong order", rekey.From, to)
 	}
 	return nil
 }
 
-// follow looks at the keys and their children.
-func (r *rekeyer) follow() error {
-	for _, k := range r.keys {
-		r.refuseRekey(k.Column, true)
+// follow refuses what can't be done with the keys and their children, if they get other values.
+func (c *changes) follow() error {
+	c.holders = make(map[catalog.Column]holder)
+	for _, k := range c.keys {
+		c.holders[bare(k.Column)] = holder{key: k.Column}
+	}
+	for _, k := range c.keys {
+		c.refuseRekey(k.Column, true)
 		for _, fk := range k.ForeignKeys {
-			at, typed := exactPlace(fk.Child), fk.TypeColumn != ""
-			switch other, known := r.holders[at]; {
+			at, typed := bare(fk.Child), fk.TypeColumn != ""
+			switch other, known := c.holders[at]; {
 			case !known:
-				r.holders[at] = holder{k.Column, typed}
-				r.refuseRekey(fk.Child, false)
+				c.holders[at] = holder{k.Column, typed}
+				c.refuseRekey(fk.Child, false)
 			case typed != other.typed || !typed && !same(other.key, k.Column):
-				r.refuse(fk.Child, "leave out the table whose key is itself a child's (Except, --except), since it follows its parent", "it holds keys of %s and of %s", r.column(other.key), r.column(k.Column))
+				c.refuse(fk.Child, "leave out the table whose key is itself a child's (Except, --except), since it follows its parent", "it holds keys of %s and of %s", c.column(other.key), c.column(k.Column))
 			}
 		}
 	}
-	for _, fk := range r.options.Children {
+	for _, fk := range c.options.Children {
 		used := func(other catalog.ForeignKey) bool {
 			same := fk.Child.Name == other.Child.Name && fk.Parent.Name == other.Parent.Name && fk.TypeValue == other.TypeValue
 			return same && other.Undeclared && named(fk.Child.Table, other.Child.Table) && named(fk.Parent.Table, other.Parent.Table)
 		}
-		if len(r.keys) > 0 && !slices.ContainsFunc(r.keys, func(k catalog.Key) bool { return slices.ContainsFunc(k.ForeignKeys, used) }) {
+		if len(c.keys) > 0 && !slices.ContainsFunc(c.keys, func(k catalog.Key) bool { return slices.ContainsFunc(k.ForeignKeys, used) }) {
 			return fmt.Errorf("autoinc: %w: the child %s needs a parent among the keys that are replaced, and has %q; name it, and for keys of several tables also the type, as in --child items.owner_id=users.id,owner_type=User",
-				catalog.ErrColumn, r.column(fk.Child), strings.Trim(fk.Parent.Table.Name+"."+fk.Parent.Name, "."))
+				catalog.ErrColumn, c.column(fk.Child), strings.Trim(fk.Parent.Table.Name+"."+fk.Parent.Name, "."))
 		}
 	}
+	c.refuseSplit()
+	for _, k := range c.report.Keys { // a child may be the key of its table
+		if _, holds := c.holders[bare(k.Column)]; holds {
+			c.refuseUndecided(k.Findings)
+		}
+	}
+	c.refuseUndecided(c.report.Findings)
 	return nil
 }
 
 // rekeyable matches the types of keys that can get other values.
 var rekeyable = regexp.MustCompile(`(?i)^(((tiny|small|medium|big)?int(eger)?|uuid|bytea|text|character( varying)?|(var)?(char|binary))(\([0-9]+\))?( unsigned)?)$`)
 
-func (r *rekeyer) refuseRekey(c catalog.Column, key bool) {
-	at := r.columns[exactPlace(c)]
-	r.refuseName(c)
-	if r.Dialect != catalog.SQLite && !rekeyable.MatchString(c.Type) {
-		r.refuse(c, "leave out the table of the key (Except, --except)", "it is %s, and only integers, uuid, text and bytes are replaced", c.Type)
+func (c *changes) refuseRekey(held catalog.Column, key bool) {
+	at := c.columns[bare(held)]
+	c.refuseName(held)
+	if c.Dialect != catalog.SQLite && !rekeyable.MatchString(held.Type) {
+		c.refuse(held, "leave out the table of the key (Except, --except)", "it is %s, and only integers, uuid, text and bytes are replaced", held.Type)
 	}
 	if at.computed {
-		r.refuse(c, "drop it and add it again as bigint afterwards", "it is a generated column")
+		c.refuse(held, "drop it and add it again as bigint afterwards", "it is a generated column")
 	}
-	if key && slices.ContainsFunc(r.of[c.Table], func(other column) bool { return strings.EqualFold(other.Name, r.options.Rekey.KeepOld) }) {
-		r.refuse(c, "choose another name for the column with the old keys (KeepOld, --keep-old)", "its table has a column %s already", r.Quote(r.options.Rekey.KeepOld))
+	if key && slices.ContainsFunc(c.of[held.Table], func(other column) bool { return strings.EqualFold(other.Name, c.options.Rekey.KeepOld) }) {
+		c.refuse(held, "choose another name for the column with the old keys (KeepOld, --keep-old)", "its table has a column %s already", c.Quote(c.options.Rekey.KeepOld))
 	}
 	if at.fallback && !key {
-		r.refuse(c, "drop its default", "it has a default, which would be an old key")
+		c.refuse(held, "drop its default", "it has a default, which would be an old key")
 	}
 }
 
 // refuseSplit refuses foreign keys of which only one side gets other values.
-func (r *rekeyer) refuseSplit() {
-	for _, f := range r.report.References {
+func (c *changes) refuseSplit() {
+	for _, f := range c.report.References {
 		for i, name := range f.Columns {
 			child := catalog.Column{Table: f.Child, Name: name}
-			holds, known := r.holders[exactPlace(child)]
-			if parent := r.holders[place{f.Parent.Schema, f.Parent.Name, f.Keys[i]}]; known && !same(parent.key, holds.key) {
-				r.refuse(child, "drop that foreign key", "it holds keys of %s, and its foreign key %s references %s, which has others", r.column(holds.key), r.Quote(f.Name), r.name(f.Parent))
+			holds, known := c.holders[child]
+			if parent := c.holders[catalog.Column{Table: f.Parent, Name: f.Keys[i]}]; known && !same(parent.key, holds.key) {
+				c.refuse(child, "drop that foreign key", "it holds keys of %s, and its foreign key %s references %s, which has others", c.column(holds.key), c.Quote(f.Name), c.name(f.Parent))
 			}
 		}
 	}
@@ -200,7 +158,7 @@ func (r *rekeyer) refuseSplit() {
 type rekeying struct {
 	byTable
 	keys       map[catalog.Name]catalog.Key // of tables whose own key gets other values
-	held       map[place][]holding
+	held       map[catalog.Column][]holding
 	references []catalog.Reference
 	keepOld    string // the column that tables get for their old keys, if any
 	lost       string // a function that fails for a value without a new key, if there is one
@@ -237,7 +195,7 @@ func (p *planner) rekeyPlan(ctx context.Context, conn *sql.Conn) (r rekeying, er
 			}
 		}
 	}
-	r.keys, r.held, r.keepOld = make(map[catalog.Name]catalog.Key), make(map[place][]holding), p.options.Rekey.KeepOld
+	r.keys, r.held, r.keepOld = make(map[catalog.Name]catalog.Key), make(map[catalog.Column][]holding), p.options.Rekey.KeepOld
 	var altered []catalog.Column
 	for _, k := range p.keys {
 		r.keys[p.root(k.Column.Table)] = k
@@ -245,7 +203,7 @@ func (p *planner) rekeyPlan(ctx context.Context, conn *sql.Conn) (r rekeying, er
 			c := fk.Child
 			c.Table = p.root(c.Table)
 			altered = append(altered, c)
-			at, h := exactPlace(c), holding{k.Column.Table, fk.TypeColumn, fk.TypeValue}
+			at, h := bare(c), holding{k.Column.Table, fk.TypeColumn, fk.TypeValue}
 			if !slices.Contains(r.held[at], h) {
 				r.held[at] = append(r.held[at], h)
 			}
@@ -280,7 +238,7 @@ func (p *planner) mapLate(r rekeying) {
 // maps returns the maps of the keys that a column of a row holds. Each comes with the condition, after its name, for the row whose old or new key the column has.
 func (r rekeying) maps(s server, c catalog.Column, row, has string) (names, conditions []string) {
 	value := row + "." + s.Quote(c.Name)
-	for _, h := range r.held[exactPlace(c)] {
+	for _, h := range r.held[bare(c)] {
 		condition := "." + has + " = " + value
 		if h.kind != "" {
 			condition += " AND " + row + "." + s.Quote(h.kind) + " = " + s.Literal(h.value)
@@ -307,8 +265,9 @@ func (r rekeying) join(s server, c catalog.Column, n int, has, gives, otherwise 
 func (r rekeying) copied(s server, table catalog.Name, names []string, has, gives string) (columns, values []string, joins string) {
 	for i, name := range names {
 		value := "t." + s.Quote(name)
-		if _, other := r.held[place{table.Schema, table.Name, name}]; other {
-			c, otherwise, join := catalog.Column{Table: table, Name: name}, "NULL", ""
+		c := catalog.Column{Table: table, Name: name}
+		if r.held[c] != nil {
+			otherwise, join := "NULL", ""
 			if r.lost != "" && gives == "new" {
 				otherwise = fmt.Sprintf("CASE WHEN %s IS NOT NULL THEN %s(%s, %[1]s::text) END", value, r.lost, s.Literal(s.column(c)))
 			}
@@ -533,7 +492,7 @@ func (v *verifier) verifyMaps(ctx context.Context) error {
 		case v.of[mapName(k.Column.Table)] == nil:
 			v.say(table, Refuted, "the map %s is not there", of)
 			continue
-		case v.columns[exactPlace(k.Column)].Bits == 0:
+		case v.columns[bare(k.Column)].Bits == 0:
 			continue // already refuted by verifyWidths
 		}
 		type counts struct{ mapped, rows, entries int64 }

@@ -72,7 +72,7 @@ func tableName(n *catalog.Name) []any { return []any{&n.Schema, &n.Name} }
 
 func narrow(c catalog.Column) bool { return c.Bits > 0 && c.Bits < 64 }
 
-func same(a, b catalog.Column) bool { return a.Table == b.Table && a.Name == b.Name }
+func same(a, b catalog.Column) bool { return bare(a) == bare(b) }
 
 // has reports whether a column is one of the columns.
 func has(columns []catalog.Column, c catalog.Column) bool {
@@ -83,10 +83,8 @@ func sameReference(a, b catalog.Reference) bool {
 	return a.Child == b.Child && a.Parent == b.Parent && slices.Equal(a.Columns, b.Columns) && slices.Equal(a.Keys, b.Keys)
 }
 
-// A place identifies a column by its exact names.
-type place struct{ schema, table, column string }
-
-func exactPlace(c catalog.Column) place { return place{c.Table.Schema, c.Table.Name, c.Name} }
+// bare returns a column without its type, which is how maps know it.
+func bare(c catalog.Column) catalog.Column { return catalog.Column{Table: c.Table, Name: c.Name} }
 
 // A column is a column of a table as it is now.
 type column struct {
@@ -113,7 +111,7 @@ type schema struct {
 	server
 	report      catalog.Report
 	all         []column
-	columns     map[place]column
+	columns     map[catalog.Column]column
 	of          map[catalog.Name][]column
 	unique      map[catalog.Name][][]string // the columns of each unique index; an expression has no name
 	conditions  []condition
@@ -139,18 +137,18 @@ func readSchema(ctx context.Context, conn *sql.Conn, s server, options catalog.O
 		return schema{}, err
 	}
 	m := schema{server: s, report: report}
-	err = database.ReadAll(ctx, conn,
-		database.Into(&m.all, s.query("columns"), func(c *column) []any {
+	err = cmp.Or(
+		database.Into(ctx, conn, &m.all, s.query("columns"), func(c *column) []any {
 			kind := database.ScanType(s.Dialect, &c.Bits, &c.Unsigned, &c.Text)
 			return append(path(&c.Column), &c.Type, kind, &c.nullable, &c.fallback, &c.computed, &c.invisible, &c.expression, &c.identity, &c.required, &c.inherited)
 		}),
-		database.Into(&indexes, s.query("unique"), func(x *indexed) []any { return []any{&x.Table.Schema, &x.Table.Name, &x.index, &x.Name} }),
-		database.Into(&m.conditions, s.query("conditions"), func(c *condition) []any { return append(tableName(&c.table), &c.name, &c.text) }),
-		database.Into(&partitions, s.query("partitions"), func(p *partition) []any {
+		database.Into(ctx, conn, &indexes, s.query("unique"), func(x *indexed) []any { return []any{&x.Table.Schema, &x.Table.Name, &x.index, &x.Name} }),
+		database.Into(ctx, conn, &m.conditions, s.query("conditions"), func(c *condition) []any { return append(tableName(&c.table), &c.name, &c.text) }),
+		database.Into(ctx, conn, &partitions, s.query("partitions"), func(p *partition) []any {
 			return []any{&p.name.Schema, &p.name.Name, &p.partitioned, &p.ancestor.Schema, &p.ancestor.Name, &p.isRoot}
 		}),
 	)
-	m.columns, m.of = by(m.all, func(c column) place { return exactPlace(c.Column) }), make(map[catalog.Name][]column)
+	m.columns, m.of = by(m.all, func(c column) catalog.Column { return bare(c.Column) }), make(map[catalog.Name][]column)
 	for _, c := range m.all {
 		m.of[c.Table] = append(m.of[c.Table], c)
 	}

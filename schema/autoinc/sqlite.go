@@ -1,6 +1,7 @@
 package autoinc
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
@@ -84,10 +85,10 @@ func newSQLitePlanner(ctx context.Context, conn *sql.Conn, p *planner) (*sqliteP
 	var orphans []orphan
 	var files []string
 	lite := &sqlitePlanner{planner: p}
-	err := database.ReadAll(ctx, conn,
-		database.Into(&files, p.query("database"), database.Text),
-		database.Into(&lite.objects, p.query("objects"), func(o *sqliteObject) []any { return []any{&o.kind, &o.name, &o.table, &o.sql} }),
-		database.Into(&orphans, p.query("orphans"), func(o *orphan) []any { return []any{&o.table, &o.rowid, &o.parent} }),
+	err := cmp.Or(
+		database.Into(ctx, conn, &files, p.query("database"), database.Text),
+		database.Into(ctx, conn, &lite.objects, p.query("objects"), func(o *sqliteObject) []any { return []any{&o.kind, &o.name, &o.table, &o.sql} }),
+		database.Into(ctx, conn, &orphans, p.query("orphans"), func(o *orphan) []any { return []any{&o.table, &o.rowid, &o.parent} }),
 	)
 	p.database = filepath.Base(strings.Join(files, "")) // there is one
 	for _, k := range p.keys {

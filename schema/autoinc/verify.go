@@ -156,12 +156,12 @@ func (v *verifier) read(ctx context.Context) error {
 }
 
 func (v *verifier) verifyWidths(context.Context) error {
-	seen := make(map[place]bool)
+	seen := make(map[catalog.Column]bool)
 	for _, k := range v.plan.keys {
 		columns := k.columns()
 		for i := 0; i < len(columns); i++ { // the slice grows as we go
 			was := columns[i]
-			at := exactPlace(was)
+			at := bare(was)
 			if seen[at] {
 				continue
 			}

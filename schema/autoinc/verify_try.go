@@ -25,8 +25,8 @@ import (
 // A trial inserts the row of one table, along with the parents that the row needs.
 type trial struct {
 	*verifier
-	keys map[place]int64       // the generated keys of the rows, by column
-	rows map[catalog.Name]bool // the tables that have their row; false while it is being inserted
+	keys map[catalog.Column]int64 // the generated keys of the rows, by column
+	rows map[catalog.Name]bool    // the tables that have their row; false while it is being inserted
 }
 
 // errUntried means that a row could not be tried, so nothing is known about it.
@@ -91,7 +91,7 @@ func (v *verifier) inTrial(ctx context.Context, do func(*trial) error) (err erro
 			return untried("%v", err)
 		}
 	}
-	return do(&trial{v, make(map[place]int64), make(map[catalog.Name]bool)})
+	return do(&trial{v, make(map[catalog.Column]int64), make(map[catalog.Name]bool)})
 }
 
 // insert inserts the row of a table, without one of its columns if that isn't empty.
@@ -182,7 +182,7 @@ func (t *trial) isKey(c catalog.Column) bool {
 // generated returns the generated key of a column. It has 63 bits and is odd, so that a
 // column, variable or function that rounds it changes it.
 func (t *trial) generated(c column) string {
-	at := exactPlace(c.Column)
+	at := bare(c.Column)
 	if t.keys[at] == 0 {
 		t.keys[at] = 1<<62 + rand.Int64N(1<<61)*2 + 1
 	}
@@ -204,7 +204,7 @@ func (t *trial) reference(ctx context.Context, c column, without string, values 
 		if i < 0 || r.Child != c.Table || t.isKey(c.Column) && r.Child == r.Parent {
 			continue
 		}
-		parent, known := t.columns[place{r.Parent.Schema, r.Parent.Name, r.Keys[i]}]
+		parent, known := t.columns[catalog.Column{Table: r.Parent, Name: r.Keys[i]}]
 		if !known {
 			continue
 		}
@@ -223,11 +223,11 @@ func (t *trial) reference(ctx context.Context, c column, without string, values 
 				return untried("the row of %s that it needs was not inserted: %s", t.name(parent.Table), strings.TrimPrefix(err.Error(), errUntried.Error()+": "))
 			}
 		}
-		key := t.keys[exactPlace(parent.Column)]
+		key := t.keys[bare(parent.Column)]
 		if key == 0 {
 			return untried("%s references %s, which has no generated key", t.column(c.Column), t.column(parent.Column))
 		}
-		values[c.Name], t.keys[exactPlace(c.Column)] = t.literal(c, key), key
+		values[c.Name], t.keys[bare(c.Column)] = t.literal(c, key), key
 		for j, other := range r.Columns {
 			if _, given := values[other]; !given && r.Parent != r.Child {
 				values[other] = fmt.Sprintf("(SELECT %s FROM %s WHERE %s = %s)", t.Quote(r.Keys[j]), t.name(parent.Table), t.Quote(parent.Name), t.literal(parent, key))
@@ -319,7 +319,7 @@ func (t *trial) readBack(ctx context.Context, table catalog.Name) error {
 	}
 	var conditions []string
 	for _, c := range t.holders(table) {
-		if key := t.keys[exactPlace(c.Column)]; key != 0 {
+		if key := t.keys[bare(c.Column)]; key != 0 {
 			conditions = append(conditions, t.Quote(c.Name)+" = "+t.literal(c, key))
 		}
 	}
@@ -366,7 +366,7 @@ func (v *verifier) blames(err error, table catalog.Name, holders []column) bool 
 func (v *verifier) verifyInserts(ctx context.Context) error {
 	for _, k := range v.plan.keys {
 		subject := v.column(k.Column)
-		c, ok := v.columns[exactPlace(k.Column)]
+		c, ok := v.columns[bare(k.Column)]
 		switch {
 		case !ok: // already refuted by verifyWidths
 		case c.nullable:

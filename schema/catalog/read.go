@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
@@ -64,22 +65,22 @@ func (s server) read(ctx context.Context, conn *sql.Conn, wanted []string) (*cat
 		query := func(name string) string {
 			return strings.NewReplacer("{schema}", s.Quote(part), "{name}", s.Literal(part), "{inspected}", strings.Join(inspected, ", ")).Replace(s.query(name))
 		}
-		err := database.ReadAll(ctx, q,
-			database.Into(&c.columns, query("columns"), func(t *tableColumn) []any {
+		err := cmp.Or(
+			database.Into(ctx, q, &c.columns, query("columns"), func(t *tableColumn) []any {
 				return append(t.dest(s.Dialect), (*string)(&t.mechanism), &t.fallback, &t.computed, &t.kind, &t.root.Schema, &t.root.Name)
 			}),
-			database.Into(&c.keys, query("keys"), (*Key).dest), // on the other servers, they are among the columns
-			database.Into(&primary, query("primary keys"), (*Column).path),
-			database.Into(&links, query("foreign keys"), (*link).dest),
-			database.Into(&rules, query("rules"), func(l *link) []any { return []any{&l.constraint, &l.OnUpdate, &l.OnDelete, &l.Valid} }),
-			database.Into(&c.uses, s.Query(database.Queries, "uses"), func(u *use) []any {
+			database.Into(ctx, q, &c.keys, query("keys"), (*Key).dest), // on the other servers, they are among the columns
+			database.Into(ctx, q, &primary, query("primary keys"), (*Column).path),
+			database.Into(ctx, q, &links, query("foreign keys"), (*link).dest),
+			database.Into(ctx, q, &rules, query("rules"), func(l *link) []any { return []any{&l.constraint, &l.OnUpdate, &l.OnDelete, &l.Valid} }),
+			database.Into(ctx, q, &c.uses, s.Query(database.Queries, "uses"), func(u *use) []any {
 				return []any{&u.table.Schema, &u.table.Name, &u.column, &u.view.Schema, &u.view.Name, &u.dependent}
 			}),
-			database.Into(&c.triggers, query("triggers"), (*Trigger).dest),
-			database.Into(&tables, query("tables"), func(k *Key) []any {
+			database.Into(ctx, q, &c.triggers, query("triggers"), (*Trigger).dest),
+			database.Into(ctx, q, &tables, query("tables"), func(k *Key) []any {
 				return []any{&k.Column.Table.Schema, &k.Column.Table.Name, database.ScanInt(&k.Counter.next), &k.Counter.Step, &k.Partitioned}
 			}),
-			database.Into(&grants, query("grants"), database.Text),
+			database.Into(ctx, q, &grants, query("grants"), database.Text),
 		)
 		if err != nil {
 			return nil, err

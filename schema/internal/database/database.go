@@ -234,30 +234,15 @@ func List[T any](ctx context.Context, q Querier, query string, dest func(*T) []a
 	return list, nil
 }
 
-// A Read reads the rows of a query.
-type Read func(ctx context.Context, q Querier) error
-
-// Into returns a Read that adds the rows to a list, see [List]. It does nothing if this kind of
-// server doesn't have the query.
-func Into[T any](list *[]T, query string, dest func(*T) []any) Read {
-	return func(ctx context.Context, q Querier) error {
-		if query == "" {
-			return nil
-		}
-		rows, err := List(ctx, q, query, dest)
-		*list = append(*list, rows...)
-		return err
+// Into adds the rows of a query to a list, see [List]. It does nothing if this kind of server
+// doesn't have the query.
+func Into[T any](ctx context.Context, q Querier, list *[]T, query string, dest func(*T) []any) error {
+	if query == "" {
+		return nil
 	}
-}
-
-// ReadAll reads one after another, until the first error.
-func ReadAll(ctx context.Context, q Querier, reads ...Read) error {
-	for _, read := range reads {
-		if err := read(ctx, q); err != nil {
-			return err
-		}
-	}
-	return nil
+	rows, err := List(ctx, q, query, dest)
+	*list = append(*list, rows...)
+	return err
 }
 
 // One returns the row of a query that must return exactly one.
