@@ -95,7 +95,7 @@ func (w Writer) fill(server, template string, words func(values) []string) ([]st
 	}
 	reserve, check, _ := strings.Cut(mysqlParts, "\n;;\n")
 	template = strings.NewReplacer("{reserve the row}", reserve, "{check the tick}", strings.TrimSuffix(check, "\n")).Replace(template)
-	return append(store.DDL(), split(strings.NewReplacer(append(pairs, words(v)...)...).Replace(template))...), nil
+	return append(store.DDL(), sqldialect.Statements(strings.NewReplacer(append(pairs, words(v)...)...).Replace(template))...), nil
 }
 
 // born is when a table of the current database was created, in SQL.

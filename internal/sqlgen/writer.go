@@ -86,16 +86,8 @@ func (w Writer) Postgres() ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("sqlgen: Table: %w", err)
 	}
-	statements := split(words.Replace(pgOperators.Replace(postgresWriter)))
+	statements := sqldialect.Statements(words.Replace(pgOperators.Replace(postgresWriter)))
 	return slices.Insert(statements, 1, store.DDL()...), nil // the first one refuses an old server
-}
-
-// split returns the statements of a template.
-func split(text string) (statements []string) {
-	for each := range strings.SplitSeq(text, "\n;;\n") {
-		statements = append(statements, strings.TrimSpace(each))
-	}
-	return statements
 }
 
 // PostgresGrants returns the statements that allow a role to make ids. It needs nothing
