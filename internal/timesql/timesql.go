@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/bits"
 	"regexp"
+	"slices"
 	"strings"
 	"text/template"
 	"time"
@@ -79,7 +80,7 @@ type form struct {
 	Others []place
 	Epoch  time.Time
 	Unit   time.Duration
-	Fixed  uint64 // the bits that the fixed fields above time set
+	Fixed  int64 // the bits that the fixed fields above time set
 	End    time.Time
 
 	Last    *int64 // the last tick that the dialect can represent, or nil if it can represent all
@@ -109,23 +110,19 @@ var plain = regexp.MustCompile(`^[a-z][a-z0-9_]{0,30}$`)
 
 func newForm(l idgen.Layout, precision time.Duration, latest time.Time) form {
 	f := form{Epoch: l.Epoch(), Unit: l.Unit(), End: l.Lifetime().End}
-	shift, aboveTime := 0, true
-	for _, field := range l.Fields() {
-		shift += field.Bits
-	}
-	for _, field := range l.Fields() {
-		shift -= field.Bits
+	f.Fixed, _ = l.MinID(l.Epoch()) // every layout has a first tick
+	shift := 0
+	for _, field := range slices.Backward(l.Fields()) {
 		p := place{field.Name, shift, field.Bits}
 		switch {
 		case field.Name == "time":
-			f.Time, aboveTime = p, false
+			f.Time = p
 		case plain.MatchString(field.Name) && field.Name != "min_id" && field.Name != "max_id":
 			f.Others = append(f.Others, p)
 		}
-		if field.Fixed && aboveTime {
-			f.Fixed |= uint64(field.Value) << shift
-		}
+		shift += field.Bits
 	}
+	slices.Reverse(f.Others)
 	// A layout can last for longer than a time.Duration, so we compute with 128 bits.
 	hi, lo := bits.Mul64(uint64(latest.Unix()-f.Epoch.Unix()), uint64(time.Second))
 	lo, carry := bits.Add64(lo, uint64(latest.Nanosecond()), 0)
