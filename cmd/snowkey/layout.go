@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -102,17 +103,15 @@ func draw(l idgen.Layout) drawing {
 // fieldsOf returns the fields of a layout, along with their positions.
 func fieldsOf(l idgen.Layout) (all []field) {
 	low := 0
-	for _, f := range l.Fields() {
-		low += f.Bits
-	}
-	for _, f := range l.Fields() {
-		place := field{Name: f.Name, High: low - 1, Low: low - f.Bits}
+	for _, f := range slices.Backward(l.Fields()) {
+		place := field{Name: f.Name, High: low + f.Bits - 1, Low: low}
 		if f.Fixed {
 			place.Fixed = &f.Value
 		}
-		low -= f.Bits
+		low += f.Bits
 		all = append(all, place)
 	}
+	slices.Reverse(all)
 	return all
 }
 

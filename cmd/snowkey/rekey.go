@@ -8,7 +8,6 @@ import (
 
 	"github.com/snowkey-go/snowkey"
 	"github.com/snowkey-go/snowkey/idgen"
-	"github.com/snowkey-go/snowkey/lease"
 	"github.com/snowkey-go/snowkey/schema/autoinc"
 	"github.com/snowkey-go/snowkey/schema/catalog"
 	"github.com/spf13/cobra"
@@ -84,11 +83,7 @@ func (l *leases) ids(ctx context.Context, p planned) func(table string, times []
 				return nil, err
 			}
 			cfg, err := l.configure(ctx, s)
-			if fresh := errors.Is(err, lease.ErrNoNamespace) || errors.Is(err, lease.ErrNotMigrated); fresh && l.fleet.file == "" {
-				cfg, err = l.config, nil // no process has leased a worker number here
-				cfg.Namespace = l.namespace
-			}
-			if err != nil {
+			if err != nil && !isNew(err) {
 				return nil, err
 			}
 			if past, err = snowkey.OpenBackfill(ctx, s, cfg, fmt.Sprintf("rekey-%d", time.Now().UnixNano())); err != nil {

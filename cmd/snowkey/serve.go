@@ -22,7 +22,6 @@ import (
 
 	"github.com/snowkey-go/snowkey"
 	"github.com/snowkey-go/snowkey/idgen"
-	"github.com/snowkey-go/snowkey/lease"
 	"github.com/snowkey-go/snowkey/metrics/snowkeyprom"
 	"github.com/snowkey-go/snowkey/service"
 )
@@ -114,7 +113,7 @@ func (s *serving) run(ctx context.Context) (err error) {
 	}
 	defer func() { err = errors.Join(err, end()) }()
 	ids, err := s.configure(ctx, store)
-	if err != nil && !errors.Is(err, lease.ErrNoNamespace) && !errors.Is(err, lease.ErrNotMigrated) {
+	if err != nil && !isNew(err) {
 		return err
 	}
 	log := slog.New(slog.NewTextHandler(s.stderr, nil))

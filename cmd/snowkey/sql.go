@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -36,25 +37,16 @@ also prints the privileges that a role needs.`,
 				return err
 			}
 			w.Layout = l
-			create, grants, drop := w.Postgres, w.PostgresGrants, w.PostgresDrop
-			switch dialect {
-			case "postgres":
-			case "mysql":
-				create, grants, drop = w.MySQL, w.MySQLGrants, w.MySQLDrop
-			case "mariadb":
-				create, grants, drop = w.MariaDB, w.MySQLGrants, w.MariaDBDrop
-			default:
+			if !slices.Contains(sqlgen.Dialects, dialect) {
 				return &usageError{fmt.Sprintf("--dialect is %q; write postgres, mysql or mariadb", dialect)}
 			}
-			statements, err := create()
+			s, err := w.Statements(dialect, role)
 			if err != nil {
 				return &usageError{err.Error()}
 			}
-			if role != "" {
-				statements = append(statements, grants(role)...)
-			}
-			m := migration{name: cmp.Or(w.Name, "snowkey_next"), up: statements, down: drop()}
-			return a.printSQL(m, f, map[string]any{"dialect": dialect}, strings.TrimPrefix(sqlScript(dialect, statements), "\n"))
+			create := append(s.Create, s.Grant...)
+			m := migration{name: cmp.Or(w.Name, "snowkey_next"), up: create, down: s.Drop}
+			return a.printSQL(m, f, map[string]any{"dialect": dialect}, strings.TrimPrefix(sqlScript(dialect, create), "\n"))
 		},
 	}
 	registerLayout(cmd, &layout, "default", layoutFlagUsage)

@@ -131,6 +131,12 @@ func (l *leases) configure(ctx context.Context, s store) (snowkey.Config, error)
 	return cfg.ForService(file, l.fleet.service)
 }
 
+// isNew reports whether an error of configure means that no process has leased a worker number
+// of the namespace. The configuration is valid then too, with the default layout.
+func isNew(err error) bool {
+	return errors.Is(err, lease.ErrNoNamespace) || errors.Is(err, lease.ErrNotMigrated)
+}
+
 // layoutOf returns the layout that the user has named. If none was named, the namespace
 // must have exactly one layout.
 func (l *leases) layoutOf(ctx context.Context, s store) (idgen.Layout, error) {

@@ -143,3 +143,14 @@ func Sections(file string) map[string]string {
 	}
 	return sections
 }
+
+// Statements splits a text into its statements, which have lines ";;" between them.
+func Statements(text string) (statements []string) {
+	if text == "" {
+		return nil
+	}
+	for each := range strings.SplitSeq(text, "\n;;\n") {
+		statements = append(statements, strings.TrimSpace(each))
+	}
+	return statements
+}

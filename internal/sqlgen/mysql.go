@@ -22,12 +22,7 @@ var mysqlWriter string
 //go:embed parts_mysql.sql
 var mysqlParts string
 
-// MariaDB returns the statements that create the lease tables if they are missing,
-// reserve the worker number, and create the functions. All of them can be executed again.
-// They need MariaDB 10.6 or later, and must be executed in the database of the lease
-// tables; Schema must be empty. MariaDB can't call the function in the default of a
-// column, so each table needs a trigger, which [Writer.MySQLTrigger] returns.
-func (w Writer) MariaDB() ([]string, error) {
+func (w Writer) mariaDB() ([]string, error) {
 	return w.fill("MariaDB", mariaDBWriter, func(v values) []string {
 		block := int64(1) << (v.sequence / 2)
 		blocks := int64(1) << v.sequence / block
@@ -49,13 +44,7 @@ func (w Writer) MariaDB() ([]string, error) {
 	})
 }
 
-// MySQL returns the statements that create the lease tables if they are missing, reserve
-// the worker number, and create the function. All of them can be executed again. They
-// need MySQL 8.0 or later, and must be executed in the database of the lease tables;
-// Schema must be empty. MySQL can't call the function in the default of a column, so each
-// table needs a trigger, which [Writer.MySQLTrigger] returns. If the server has a binary
-// log, creating both needs SUPER, or log_bin_trust_function_creators.
-func (w Writer) MySQL() ([]string, error) {
+func (w Writer) mysql() ([]string, error) {
 	return w.fill("MySQL", mysqlWriter, func(v values) []string {
 		return []string{
 			"{reserve}", sqldialect.MySQL.Quote(w.name() + "_reserve"),
@@ -95,7 +84,7 @@ func (w Writer) fill(server, template string, words func(values) []string) ([]st
 	}
 	reserve, check, _ := strings.Cut(mysqlParts, "\n;;\n")
 	template = strings.NewReplacer("{reserve the row}", reserve, "{check the tick}", strings.TrimSuffix(check, "\n")).Replace(template)
-	return append(store.DDL(), split(strings.NewReplacer(append(pairs, words(v)...)...).Replace(template))...), nil
+	return append(store.DDL(), sqldialect.Statements(strings.NewReplacer(append(pairs, words(v)...)...).Replace(template))...), nil
 }
 
 // born is when a table of the current database was created, in SQL.
@@ -106,30 +95,4 @@ func born(table string) string {
 // born is when the tables of the leases and of the counter were created.
 func (w Writer) born() string {
 	return born(w.table()) + ", " + born(w.table()+"_ns") + ", " + born(w.name()+"_counter")
-}
-
-// MariaDBDrop returns the statements that remove the functions. The worker number stays
-// reserved, and the counter stays too, for the same reasons as on PostgreSQL.
-func (w Writer) MariaDBDrop() []string {
-	return append(w.MySQLDrop(), "DROP FUNCTION "+sqldialect.MySQL.Quote(w.name()+"_enter"))
-}
-
-// MySQLDrop returns the statement that removes the function. The worker number stays
-// reserved, and the counter stays too, for the same reasons as on PostgreSQL.
-func (w Writer) MySQLDrop() []string {
-	return []string{"DROP FUNCTION " + sqldialect.MySQL.Quote(w.name())}
-}
-
-// MySQLTrigger returns the statement that creates a trigger of MariaDB or MySQL, which
-// fills the column of a table if it is 0 or NULL. The trigger makes ids with the privileges of its creator.
-func (w Writer) MySQLTrigger(table, column string) string {
-	c, next := sqldialect.MySQL.Quote(column), sqldialect.MySQL.Quote(w.name())
-	return fmt.Sprintf("CREATE TRIGGER %s BEFORE INSERT ON %s FOR EACH ROW\nSET NEW.%s = IF(COALESCE(NEW.%s, 0) = 0, %s(), NEW.%s)",
-		sqldialect.MySQL.Table(table+"_"+column), sqldialect.MySQL.Table(table), c, c, next, c)
-}
-
-// MySQLGrants returns the statement that allows a user of MariaDB or MySQL such as app@%
-// to call the function. A user that only inserts into tables with the trigger doesn't need it.
-func (w Writer) MySQLGrants(role string) []string {
-	return []string{fmt.Sprintf("GRANT EXECUTE ON FUNCTION %s TO %s", sqldialect.MySQL.Quote(w.name()), sqldialect.MySQLAccount(role))}
 }

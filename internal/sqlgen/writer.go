@@ -73,11 +73,61 @@ const maxSessions = 1 << 18
 // not enter each millisecond.
 const lag = 50 * time.Millisecond
 
-// Postgres returns the statements that create the lease tables if they are missing,
-// reserve the worker number, and create the functions. All of them can be executed
-// again. They need PostgreSQL 15 or later, and a role that owns the lease tables and may
-// execute pg_control_system().
-func (w Writer) Postgres() ([]string, error) {
+// Dialects are the names that [Writer.Statements] accepts.
+var Dialects = []string{"postgres", "mysql", "mariadb"}
+
+// Statements are what a Writer prints for a database.
+type Statements struct {
+	// Create has the statements that create the lease tables if they are missing, reserve the
+	// worker number, and create the functions. All of them can be executed again.
+	//
+	// PostgreSQL must be 15 or later, and they need a role that owns the lease tables and may
+	// execute pg_control_system(). MariaDB must be 10.6 or later, and MySQL 8.0 or later. There,
+	// they must be executed in the database of the lease tables, and Schema must be empty. If
+	// MySQL has a binary log, creating the function needs SUPER, or
+	// log_bin_trust_function_creators. Neither can call a function in the default of a column,
+	// so each table needs a trigger, which makes ids with the privileges of its creator.
+	Create []string
+
+	// Grant has those that allow a role to make ids. It needs nothing else. It can neither use
+	// the sequences nor read the lease tables.
+	Grant []string
+
+	// Drop has those that remove the functions. The worker number stays reserved, because
+	// processes must not make the ids that the functions made. The counter stays too. It
+	// remembers these ids, in case the functions are created again.
+	Drop []string
+}
+
+// Statements returns the statements for one of the [Dialects]. The role, which may be "", is
+// one of PostgreSQL, or a user of MariaDB or MySQL such as app@%.
+func (w Writer) Statements(dialect, role string) (s Statements, err error) {
+	next := sqldialect.MySQL.Quote(w.name())
+	s.Drop = []string{"DROP FUNCTION " + next}
+	s.Grant = []string{fmt.Sprintf("GRANT EXECUTE ON FUNCTION %s TO %s", next, sqldialect.MySQLAccount(role))}
+	switch dialect {
+	case "postgres":
+		of := func(part string) string { return sqldialect.Postgres.Table(w.schema() + "." + w.name() + part) }
+		to, next := sqldialect.Postgres.Quote(role), of("")
+		s.Drop = []string{fmt.Sprintf("DROP FUNCTION %s(), %s(bigint), %s(), %s(bigint), %s(bigint, bigint)", next, next, of("_ready"), of("_enter"), of("_enter"))}
+		s.Grant = []string{
+			fmt.Sprintf("GRANT USAGE ON SCHEMA %s TO %s", sqldialect.Postgres.Table(w.schema()), to),
+			fmt.Sprintf("GRANT EXECUTE ON FUNCTION %s(), %s(bigint) TO %s", next, next, to),
+		}
+		s.Create, err = w.postgres()
+	case "mysql":
+		s.Create, err = w.mysql()
+	case "mariadb":
+		s.Drop = append(s.Drop, "DROP FUNCTION "+sqldialect.MySQL.Quote(w.name()+"_enter"))
+		s.Create, err = w.mariaDB()
+	}
+	if role == "" {
+		s.Grant = nil
+	}
+	return s, err
+}
+
+func (w Writer) postgres() ([]string, error) {
 	words, err := w.words()
 	if err != nil {
 		return nil, err
@@ -86,36 +136,8 @@ func (w Writer) Postgres() ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("sqlgen: Table: %w", err)
 	}
-	statements := split(words.Replace(pgOperators.Replace(postgresWriter)))
+	statements := sqldialect.Statements(words.Replace(pgOperators.Replace(postgresWriter)))
 	return slices.Insert(statements, 1, store.DDL()...), nil // the first one refuses an old server
-}
-
-// split returns the statements of a template.
-func split(text string) (statements []string) {
-	for each := range strings.SplitSeq(text, "\n;;\n") {
-		statements = append(statements, strings.TrimSpace(each))
-	}
-	return statements
-}
-
-// PostgresGrants returns the statements that allow a role to make ids. It needs nothing
-// else. It can neither use the sequences nor read the lease tables.
-func (w Writer) PostgresGrants(role string) []string {
-	to := sqldialect.Postgres.Quote(role)
-	next := sqldialect.Postgres.Table(w.schema() + "." + w.name())
-	return []string{
-		fmt.Sprintf("GRANT USAGE ON SCHEMA %s TO %s", sqldialect.Postgres.Table(w.schema()), to),
-		fmt.Sprintf("GRANT EXECUTE ON FUNCTION %s(), %s(bigint) TO %s", next, next, to),
-	}
-}
-
-// PostgresDrop returns the statements that remove the functions. The worker number stays
-// reserved, because processes must not make the ids that the functions made. The
-// sequences stay too. They remember these ids, in case the functions are created again.
-func (w Writer) PostgresDrop() []string {
-	next := sqldialect.Postgres.Table(w.schema() + "." + w.name())
-	of := func(part string) string { return sqldialect.Postgres.Table(w.schema() + "." + w.name() + part) }
-	return []string{fmt.Sprintf("DROP FUNCTION %s(), %s(bigint), %s(), %s(bigint), %s(bigint, bigint)", next, next, of("_ready"), of("_enter"), of("_enter"))}
 }
 
 func (w Writer) layout() idgen.Layout {

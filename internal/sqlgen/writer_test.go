@@ -31,9 +31,9 @@ func TestRefused(t *testing.T) {
 		"namespace":        {Writer{Namespace: strings.Repeat("x", 65)}, "Namespace", "64 bytes"},
 		"window":           {Writer{Window: -1}, "Window", "-1ns"},
 	} {
-		statements, err := tt.w.Postgres()
-		if err == nil || !strings.HasPrefix(err.Error(), "sqlgen: "+tt.field) || !strings.Contains(err.Error(), tt.has) || statements != nil {
-			t.Errorf("%s: got %v and %d statements", name, err, len(statements))
+		statements, err := tt.w.Statements("postgres", "")
+		if err == nil || !strings.HasPrefix(err.Error(), "sqlgen: "+tt.field) || !strings.Contains(err.Error(), tt.has) || statements.Create != nil {
+			t.Errorf("%s: got %v and %d statements", name, err, len(statements.Create))
 		}
 	}
 }
@@ -52,7 +52,7 @@ func TestRoom(t *testing.T) {
 // TestWords checks that no word of the text is left, and that a namespace may have braces.
 func TestWords(t *testing.T) {
 	for _, w := range []Writer{{}, {Namespace: "a{b}'c"}} {
-		statements := errtest.Must(w.Postgres())(t)
+		statements := errtest.Must(w.postgres())(t)
 		for _, s := range statements {
 			if left := strings.ReplaceAll(s, "a{b}", ""); strings.Contains(left, "{") {
 				t.Errorf("a word is left in %s", left)
@@ -61,12 +61,5 @@ func TestWords(t *testing.T) {
 				t.Errorf("the namespace is not quoted in %s", s)
 			}
 		}
-	}
-}
-
-func TestTriggerQuotesNames(t *testing.T) {
-	want := "CREATE TRIGGER `order_key` BEFORE INSERT ON `order` FOR EACH ROW\nSET NEW.`key` = IF(COALESCE(NEW.`key`, 0) = 0, `snowkey_next`(), NEW.`key`)"
-	if got := (Writer{}).MySQLTrigger("order", "key"); got != want {
-		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }

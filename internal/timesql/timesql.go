@@ -1,13 +1,17 @@
 package timesql
 
 import (
+	"embed"
 	"fmt"
 	"math/bits"
 	"regexp"
 	"slices"
+	"strings"
+	"text/template"
 	"time"
 
 	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/internal/sqldialect"
 )
 
 // Dialects are the names that [Statements] accepts.
@@ -32,8 +36,12 @@ func Statements(l idgen.Layout, dialect string) (create, drop []string, err erro
 	if l.Epoch().After(d.last) {
 		return nil, nil, fmt.Errorf("timesql: %s has no times after %s, and the layout %v begins later; use an earlier epoch", d.title, d.last.Format(time.DateOnly), l)
 	}
-	create, drop = d.write(newForm(l, d.precision, d.last))
-	return create, drop, nil
+	var text strings.Builder
+	if err := templates.ExecuteTemplate(&text, d.file, newForm(l, d.precision, d.last)); err != nil {
+		return nil, nil, fmt.Errorf("timesql: %w", err)
+	}
+	sections := sqldialect.Sections(text.String())
+	return sqldialect.Statements(sections["create"]), sqldialect.Statements(sections["drop"]), nil
 }
 
 // endOf9999 is the end of the years with four digits, to the microsecond.
@@ -43,89 +51,109 @@ var dialects = map[string]struct {
 	title     string
 	precision time.Duration // of its times
 	last      time.Time     // the last time that all supported versions can represent
-	write     func(f form) (create, drop []string)
+	file      string
 }{
-	"postgres":   {"Postgres", time.Microsecond, endOf9999, postgres},
-	"mysql":      {"MySQL", time.Microsecond, endOf9999, mysql},
-	"mariadb":    {"MariaDB", time.Microsecond, endOf9999, mysql},
-	"sqlite":     {"SQLite", time.Millisecond, endOf9999, sqlite},
-	"clickhouse": {"ClickHouse", time.Microsecond, time.Date(2299, 12, 31, 0, 0, 0, 0, time.UTC), clickhouse},
+	"postgres":   {"Postgres", time.Microsecond, endOf9999, "postgres.sql"},
+	"mysql":      {"MySQL", time.Microsecond, endOf9999, "mysql.sql"},
+	"mariadb":    {"MariaDB", time.Microsecond, endOf9999, "mysql.sql"},
+	"sqlite":     {"SQLite", time.Millisecond, endOf9999, "sqlite.sql"},
+	"clickhouse": {"ClickHouse", time.Microsecond, time.Date(2299, 12, 31, 0, 0, 0, 0, time.UTC), "clickhouse.sql"},
 }
 
-// A form has the numbers of a layout that the SQL consists of. Divide the times by the
-// precision of the dialect to get integers.
-type form struct {
-	fields []place // time first
-	epoch  time.Time
-	unit   time.Duration
-	shift  int    // the number of bits below the time field
-	fixed  uint64 // the bits that the fixed fields above time set
-	end    time.Time
+//go:embed *.sql
+var files embed.FS
 
-	// last is the last tick that the dialect can represent, or -1 if it can represent
-	// all of them.
-	last int64
-	// largest is the time from the epoch to the last tick, in units of the precision.
-	largest uint64
+// templates make the statements from a form. {{by "/" n}} divides by n, unless that's 1.
+var templates = template.Must(template.New("").Funcs(template.FuncMap{
+	"timestamp": timestamp,
+	"by": func(operator string, n int64) string {
+		if n == 1 {
+			return ""
+		}
+		return fmt.Sprintf(" %s %d", operator, n)
+	},
+}).ParseFS(files, "*.sql"))
+
+// A form has what the templates need to know about a layout.
+type form struct {
+	Time   place
+	Others []place
+	Epoch  time.Time
+	Unit   time.Duration
+	Fixed  int64 // the bits that the fixed fields above time set
+	End    time.Time
+
+	Last    *int64 // the last tick that the dialect can represent, or nil if it can represent all
+	largest uint64 // the time from the epoch to the last tick, in units of the precision
 }
 
 // A place is a field and its position.
 type place struct {
-	name        string
-	shift, bits int
+	Name        string
+	Shift, bits int
 }
 
-// low is the mask of the bits below the time field.
-func (f form) low() int64 { return 1<<f.shift - 1 }
+// Max is the largest value of the field.
+func (p place) Max() uint64 { return 1<<p.bits - 1 }
+
+// String returns the expression for a field of id, with C's operators, which Postgres,
+// MySQL, MariaDB and SQLite have in common. Their precedence differs.
+func (p place) String() string {
+	if p.Shift > 0 {
+		return fmt.Sprintf("((id >> %d) & %d)", p.Shift, p.Max())
+	}
+	return fmt.Sprintf("(id & %d)", p.Max())
+}
 
 // plain matches the names that can be part of a function's name in every dialect.
 var plain = regexp.MustCompile(`^[a-z][a-z0-9_]{0,30}$`)
 
 func newForm(l idgen.Layout, precision time.Duration, latest time.Time) form {
-	f := form{epoch: l.Epoch(), unit: l.Unit(), end: l.Lifetime().End, last: -1}
-	shift, aboveTime := 0, true
-	for _, field := range l.Fields() {
-		shift += field.Bits
-	}
-	for _, field := range l.Fields() {
-		shift -= field.Bits
+	f := form{Epoch: l.Epoch(), Unit: l.Unit(), End: l.Lifetime().End}
+	f.Fixed, _ = l.MinID(l.Epoch()) // every layout has a first tick
+	shift := 0
+	for _, field := range slices.Backward(l.Fields()) {
 		p := place{field.Name, shift, field.Bits}
 		switch {
 		case field.Name == "time":
-			f.shift, aboveTime = shift, false
-			f.fields = slices.Insert(f.fields, 0, p)
+			f.Time = p
 		case plain.MatchString(field.Name) && field.Name != "min_id" && field.Name != "max_id":
-			f.fields = append(f.fields, p)
+			f.Others = append(f.Others, p)
 		}
-		if field.Fixed && aboveTime {
-			f.fixed |= uint64(field.Value) << shift
-		}
+		shift += field.Bits
 	}
+	slices.Reverse(f.Others)
 	// A layout can last for longer than a time.Duration, so we compute with 128 bits.
-	hi, lo := bits.Mul64(uint64(latest.Unix()-f.epoch.Unix()), uint64(time.Second))
+	hi, lo := bits.Mul64(uint64(latest.Unix()-f.Epoch.Unix()), uint64(time.Second))
 	lo, carry := bits.Add64(lo, uint64(latest.Nanosecond()), 0)
-	lo, borrow := bits.Sub64(lo, uint64(f.epoch.Nanosecond()), 0)
+	lo, borrow := bits.Sub64(lo, uint64(f.Epoch.Nanosecond()), 0)
 	hi += carry - borrow
-	most := uint64(1)<<f.fields[0].bits - 1
-	if hi < uint64(f.unit) { // otherwise, the quotient doesn't fit, and every tick is before last
-		if last, _ := bits.Div64(hi, lo, uint64(f.unit)); last < most {
-			f.last, most = int64(last), last
+	most := f.Time.Max()
+	if hi < uint64(f.Unit) { // otherwise, the quotient doesn't fit, and every tick is before last
+		if last, _ := bits.Div64(hi, lo, uint64(f.Unit)); last < most {
+			f.Last, most = new(int64(last)), last
 		}
 	}
-	f.largest = most * uint64(f.unit/precision)
+	f.largest = most * uint64(f.Unit/precision)
 	return f
 }
-
-// in returns the number of units in a duration.
-func in(unit, d time.Duration) int64 { return int64(d / unit) }
 
 // timestamp returns a time as text, with as many digits as it needs.
 func timestamp(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05.999999") }
 
-// digits returns the number of digits after the second that the times of a layout need:
+// Low is the mask of the bits below the time field.
+func (f form) Low() int64 { return 1<<f.Time.Shift - 1 }
+
+// LastMilli is the last millisecond since the epoch.
+func (f form) LastMilli() int64 { return f.End.UnixMilli() - f.Epoch.UnixMilli() - 1 }
+
+// EndsBefore10000 reports whether the layout ends before the years with four digits do.
+func (f form) EndsBefore10000() bool { return f.End.Before(endOf9999) }
+
+// Digits returns the number of digits after the second that the times of a layout need:
 // 0, 3 or 6.
-func (f form) digits() int {
-	whole := func(d time.Duration) bool { return f.unit%d == 0 && time.Duration(f.epoch.Nanosecond())%d == 0 }
+func (f form) Digits() int {
+	whole := func(d time.Duration) bool { return f.Unit%d == 0 && time.Duration(f.Epoch.Nanosecond())%d == 0 }
 	switch {
 	case whole(time.Second):
 		return 0
@@ -135,40 +163,20 @@ func (f form) digits() int {
 	return 6
 }
 
-// field returns the expression for a field of id, with C's operators, which Postgres,
-// MySQL, MariaDB and SQLite have in common. Their precedence differs.
-func (p place) of(id string) string {
-	if p.shift > 0 {
-		id = fmt.Sprintf("(%s >> %d)", id, p.shift)
+// Interval returns the unit as an interval of Postgres.
+func (f form) Interval() string {
+	switch {
+	case f.Unit%time.Second == 0:
+		return fmt.Sprintf("%d second", f.Unit/time.Second)
+	case f.Unit%time.Millisecond == 0:
+		return fmt.Sprintf("%d millisecond", f.Unit.Milliseconds())
 	}
-	return fmt.Sprintf("(%s & %d)", id, uint64(1)<<p.bits-1)
+	return fmt.Sprintf("%d microsecond", f.Unit.Microseconds())
 }
 
-// times multiplies an expression.
-func times(x string, n int64) string {
-	if n == 1 {
-		return x
-	}
-	return fmt.Sprintf("%s * %d", x, n)
-}
-
-// withFixed adds the fixed bits to an expression.
-func (f form) withFixed(x string) string {
-	if f.fixed == 0 {
-		return x
-	}
-	return fmt.Sprintf("(%s) | %d", x, f.fixed)
-}
-
-// guard returns the expression x, or NULL for ids whose tick is after the last one.
-func (f form) guard(tick, x string) string {
-	if f.last < 0 {
-		return x
-	}
-	return fmt.Sprintf("CASE WHEN %s <= %d THEN %s END", tick, f.last, x)
-}
-
-// bounds describes the lifetime in an error message.
-func (f form) bounds() string {
-	return fmt.Sprintf("outside the layout, which has ids from %s until %s", timestamp(f.epoch), timestamp(f.end))
+// MultipliesExactly reports whether Postgres can multiply each tick by an interval. It does
+// this with a double, so the product must be exact there: a multiple of 2^k is if it's less
+// than 2^(53+k).
+func (f form) MultipliesExactly() bool {
+	return f.largest>>(53+bits.TrailingZeros64(uint64(f.Unit.Microseconds()))) == 0
 }

@@ -321,7 +321,9 @@ func (s *Store) updateRow(
 		// and we have to repeat the rest of its calculation here.
 		row = seen
 		row.Now = w.now
-		kvlease.Grant(&row, terms, token, wanted)
+		if token != "" { // a release grants nothing, and its terms may have no unit
+			kvlease.Grant(&row, terms, token, wanted)
+		}
 		return row, true, nil
 	case w.failed == nil:
 		return row, false, nil

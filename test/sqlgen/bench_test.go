@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/snowkey-go/snowkey/internal/dbtest"
-	"github.com/snowkey-go/snowkey/internal/sqlgen"
 )
 
 // A keyKind is a kind of key. Its table has the column and a number v.
@@ -43,21 +42,18 @@ func BenchmarkInserts(b *testing.B) {
 		b.Run(dialect, func(b *testing.B) {
 			server := dbtest.Durable(b, dialect).Since(b, 15)
 			db := server.Connect(b)
-			print, kinds := sqlgen.Writer{}.MySQL, keyKinds[dialect]
+			kinds := keyKinds[dialect]
 			switch {
-			case dialect == "postgres":
-				print = sqlgen.Writer{}.Postgres
-				if !strings.HasPrefix(server.Version, "postgres 18") {
-					kinds = kinds[:len(kinds)-1] // has no uuidv7
-				}
+			case dialect == "postgres" && !strings.HasPrefix(server.Version, "postgres 18"):
+				kinds = kinds[:len(kinds)-1] // has no uuidv7
 			case server.MariaDB:
-				print, kinds = sqlgen.Writer{}.MariaDB, keyKinds["mariadb"]
+				kinds = keyKinds["mariadb"]
 			}
-			dbtest.Exec(b, db, append(dbtest.Must(print())(b), "SELECT snowkey_next()")...)
+			dbtest.Exec(b, db, append(printed(kindOf(server).printed, "").Create, "SELECT snowkey_next()")...)
 			for _, k := range kinds {
 				dbtest.Exec(b, db, fmt.Sprintf("CREATE TABLE %s_ (%s, v int)", k.name, k.column))
 				if k.name == "trigger" {
-					dbtest.Exec(b, db, sqlgen.Writer{}.MySQLTrigger("trigger_", "id"))
+					dbtest.Exec(b, db, trigger("trigger_"))
 				}
 			}
 			db.SetMaxIdleConns(16)

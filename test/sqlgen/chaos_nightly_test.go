@@ -99,7 +99,7 @@ func newChaos(t *testing.T, k kind, primary dbtest.DB) *chaos {
 	dbtest.Exec(t, c.db, c.statements...)
 	switch {
 	case k.mariaDB:
-		dbtest.Exec(t, c.db, "CREATE TABLE `rows` (id BIGINT NOT NULL DEFAULT 0, v INT, KEY (id))", w.MySQLTrigger("rows", "id"))
+		dbtest.Exec(t, c.db, "CREATE TABLE `rows` (id BIGINT NOT NULL DEFAULT 0, v INT, KEY (id))", trigger("rows"))
 		c.forms = []string{
 			"INSERT INTO `rows` (v) VALUES (1) RETURNING id", "INSERT INTO `rows` (v) VALUES (1), (2), (3) RETURNING id", "INSERT INTO `rows` (v) SELECT seq FROM seq_1_to_10000 RETURNING id",
 		}

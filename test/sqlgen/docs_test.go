@@ -74,7 +74,7 @@ func TestPage(t *testing.T) {
 		if _, err := db.ExecContext(t.Context(), "INSERT INTO orders (name) VALUES ('milk')"); err == nil {
 			t.Error("after the default or the trigger was removed, a row without an id is accepted")
 		}
-		trigger := strings.ReplaceAll(sqlgen.Writer{}.MySQLTrigger("orders", "id"), "`", "")
+		trigger := strings.ReplaceAll(trigger("orders"), "`", "")
 		if server.Dialect == "mysql" && !strings.Contains(strings.Join(code, ""), trigger) {
 			t.Errorf("the page does not have\n%s", trigger)
 		}

@@ -19,7 +19,7 @@ import (
 type kind struct {
 	dialect    string // "postgres" or "mysql"
 	mariaDB    bool
-	print      func(sqlgen.Writer) ([]string, error)
+	printed    string // the name of the dialect for sqlgen
 	store      func(*sql.DB) *sqlstore.Store
 	w, patient sqlgen.Writer
 	column     string              // the type of the key
@@ -36,12 +36,12 @@ var quick = sqlgen.Writer{MaxClockSkew: 50 * time.Millisecond}
 const sequences = "DROP SEQUENCE snowkey_next_counter, snowkey_next_current, snowkey_next_history"
 
 var ofPostgres = kind{
-	dialect: "postgres", print: sqlgen.Writer.Postgres, store: sqlstore.Postgres, patient: patient, column: "bigint DEFAULT snowkey_next()",
+	dialect: "postgres", printed: "postgres", store: sqlstore.Postgres, patient: patient, column: "bigint DEFAULT snowkey_next()",
 	some: "SELECT snowkey_next() UNION ALL SELECT snowkey_next(5000) UNION ALL SELECT snowkey_next()",
-	drop: patient.PostgresDrop(), all: []string{sequences},
+	drop: printed("postgres", "").Drop, all: []string{sequences},
 	drops: map[string][]string{
-		"the functions":                   patient.PostgresDrop(),
-		"all":                             append(patient.PostgresDrop(), sequences),
+		"the functions":                   printed("postgres", "").Drop,
+		"all":                             append(printed("postgres", "").Drop, sequences),
 		"the counter":                     {"DROP SEQUENCE snowkey_next_counter"},
 		"the history":                     {"DROP SEQUENCE snowkey_next_history"},
 		"the current sequence":            {"DROP SEQUENCE snowkey_next_current"},
@@ -52,18 +52,29 @@ var ofPostgres = kind{
 }
 
 var ofMariaDB = mySQLKind(kind{
-	mariaDB: true, print: sqlgen.Writer.MariaDB, w: quick,
+	mariaDB: true, printed: "mariadb", w: quick,
 	patient: sqlgen.Writer{MaxClockSkew: 50 * time.Millisecond, Window: 10 * time.Minute},
 	column:  "BIGINT NOT NULL DEFAULT 0", some: "SELECT snowkey_next() FROM seq_1_to_200",
-	drop: patient.MariaDBDrop(), all: []string{"DROP TABLE snowkey_next_counter, snowkey_next_history", "DROP SEQUENCE snowkey_next_sessions"},
+	drop: printed("mariadb", "").Drop, all: []string{"DROP TABLE snowkey_next_counter, snowkey_next_history", "DROP SEQUENCE snowkey_next_sessions"},
 	kept: 64, programs: [2]string{"mariadb-dump", "mariadb"},
 })
 
 var ofMySQL = mySQLKind(kind{
-	print: sqlgen.Writer.MySQL, patient: patient, column: "BIGINT NOT NULL", some: many(200, "snowkey_next()"),
-	drop: patient.MySQLDrop(), all: []string{"DROP TABLE snowkey_next_counter, snowkey_next_history"},
+	printed: "mysql", patient: patient, column: "BIGINT NOT NULL", some: many(200, "snowkey_next()"),
+	drop: printed("mysql", "").Drop, all: []string{"DROP TABLE snowkey_next_counter, snowkey_next_history"},
 	programs: [2]string{"mysqldump", "mysql"},
 })
+
+// printed returns what is printed for a dialect, if the names are the default ones.
+func printed(dialect, role string) sqlgen.Statements {
+	s, _ := sqlgen.Writer{}.Statements(dialect, role)
+	return s
+}
+
+// trigger returns the statement of docs/sql-default.md for a table of MySQL or MariaDB.
+func trigger(table string) string {
+	return "CREATE TRIGGER " + table + "_id BEFORE INSERT ON `" + table + "` FOR EACH ROW\nSET NEW.id = IF(COALESCE(NEW.id, 0) = 0, snowkey_next(), NEW.id)"
+}
 
 // mySQLKind adds what MySQL and MariaDB have in common.
 func mySQLKind(k kind) kind {
@@ -108,10 +119,10 @@ func mySQLServer(t *testing.T) (dbtest.DB, kind) {
 }
 
 // table returns the statements that create the table made, whose keys are made in SQL.
-func (k kind) table(w sqlgen.Writer) []string {
+func (k kind) table() []string {
 	statements := []string{"CREATE TABLE made (id " + k.column + " PRIMARY KEY, v INT)"}
 	if k.dialect == "mysql" {
-		statements = append(statements, w.MySQLTrigger("made", "id"))
+		statements = append(statements, trigger("made"))
 	}
 	return statements
 }
@@ -142,7 +153,7 @@ func (k kind) open(t *testing.T) dbtest.DB {
 // on returns the statements that install w, each old text of edits replaced by the next one.
 func (k kind) on(t *testing.T, w sqlgen.Writer, edits ...string) []string {
 	t.Helper()
-	statements := dbtest.Must(k.print(w))(t)
+	statements := dbtest.Must(w.Statements(k.printed, ""))(t).Create
 	for i := 0; i < len(edits); i += 2 {
 		found := false
 		for k, s := range statements {

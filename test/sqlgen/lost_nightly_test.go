@@ -174,7 +174,7 @@ func TestMySQLPromotedReplica(t *testing.T) {
 	replica, lag := replicaOf(t, primary)
 	db, copied := primary.Connect(t), replica.Connect(t)
 	dbtest.Exec(t, db, k.on(t, k.patient)...)
-	dbtest.Exec(t, db, "CREATE TABLE `rows` (id "+k.column+" PRIMARY KEY, v INT)", k.patient.MySQLTrigger("rows", "id"))
+	dbtest.Exec(t, db, "CREATE TABLE `rows` (id "+k.column+" PRIMARY KEY, v INT)", trigger("rows"))
 	// The binary log has the ids, and not the call of the function.
 	dbtest.Exec(t, db, "INSERT INTO `rows` (v) "+many(200, "i"))
 	const sum = "CAST(SUM(id % 1000003) AS SIGNED) FROM `rows`"
@@ -203,7 +203,7 @@ func TestMySQLCrash(t *testing.T) {
 	db := server.Connect(t)
 	db.SetMaxIdleConns(0)
 	dbtest.Exec(t, db, k.on(t, k.patient)...)
-	dbtest.Exec(t, db, "CREATE TABLE `rows` (id "+k.column+" PRIMARY KEY, v INT)", k.patient.MySQLTrigger("rows", "id"))
+	dbtest.Exec(t, db, "CREATE TABLE `rows` (id "+k.column+" PRIMARY KEY, v INT)", trigger("rows"))
 	for range 2 {
 		open := dbtest.Must(db.BeginTx(t.Context(), nil))(t)
 		dbtest.Exec(t, open, "INSERT INTO `rows` (v) "+many(40, "i"))

@@ -63,7 +63,7 @@ func TestDump(t *testing.T) {
 		db := from.Connect(t)
 		live, idle := session(t, db), session(t, db) // idle makes no ids between the dump and its restoration
 		dbtest.Exec(t, db, k.on(t, k.patient)...)
-		dbtest.Exec(t, db, k.table(k.patient)...)
+		dbtest.Exec(t, db, k.table()...)
 		dbtest.Exec(t, live, "INSERT INTO made (v) VALUES (1)")
 		made := slices.Concat(query(t, live, "SELECT id FROM made"), query(t, idle, k.some), query(t, live, k.some))
 		dump, restore := k.dump(t, from)

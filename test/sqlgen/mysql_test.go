@@ -48,7 +48,7 @@ func TestMySQLWaits(t *testing.T) {
 	db := ofMySQL.open(t).Connect(t)
 	dbtest.Exec(t, db, ofMySQL.on(t, sqlgen.Writer{}, "DECLARE problem TEXT;", "DECLARE problem TEXT; DECLARE raising BOOLEAN DEFAULT TRUE;",
 		"IF v DIV 4096 < tick THEN", "IF raising THEN SET raising = FALSE, tick = 1;")...)
-	dbtest.Exec(t, db, "CREATE TABLE `rows` (id BIGINT NOT NULL PRIMARY KEY, v INT)", sqlgen.Writer{}.MySQLTrigger("rows", "id"), "INSERT INTO `rows` (v) VALUES (0)")
+	dbtest.Exec(t, db, "CREATE TABLE `rows` (id BIGINT NOT NULL PRIMARY KEY, v INT)", trigger("rows"), "INSERT INTO `rows` (v) VALUES (0)")
 	for range 2 {
 		tx := dbtest.Must(db.BeginTx(t.Context(), nil))(t)
 		defer tx.Rollback()

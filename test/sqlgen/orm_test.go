@@ -69,7 +69,7 @@ func addDefault(t *testing.T, server dbtest.DB, table string) {
 	if server.MariaDB {
 		dbtest.Exec(t, db, "ALTER TABLE "+table+" ALTER COLUMN id SET DEFAULT 0")
 	}
-	dbtest.Exec(t, db, sqlgen.Writer{}.MySQLTrigger(table, "id"))
+	dbtest.Exec(t, db, trigger(table))
 }
 
 // checkDefault inserts rows without an id, which must get ids of SQL.

@@ -109,7 +109,7 @@ func TestOwner(t *testing.T) {
 			}
 			dbtest.Exec(t, owner, "GRANT USAGE ON SCHEMA "+schema+" TO "+name, "GRANT INSERT ON "+rows+" TO "+name)
 			denied("INSERT INTO " + rows + " (v) VALUES ('a')")
-			dbtest.Exec(t, owner, w.PostgresGrants(name)...)
+			dbtest.Exec(t, owner, dbtest.Must(w.Statements("postgres", name))(t).Grant...)
 			for _, forbidden := range []string{
 				"nextval('.snowkey_next_current')", "setval('.snowkey_next_counter', 1)", ".snowkey_next_enter(1, NULL)", ".snowkey_next_enter(NULL)", ".snowkey_next_ready()", "* FROM .snowkey_lease",
 			} {
@@ -123,7 +123,7 @@ func TestOwner(t *testing.T) {
 				t.Errorf("%d rows have %d different ids, want 24", all, different)
 			}
 			dbtest.Exec(t, owner, "ALTER TABLE "+rows+" ALTER COLUMN id DROP DEFAULT")
-			dbtest.Exec(t, owner, w.PostgresDrop()...)
+			dbtest.Exec(t, owner, dbtest.Must(w.Statements("postgres", ""))(t).Drop...)
 		})
 	}
 }
@@ -214,7 +214,7 @@ func asOwner(t *testing.T, db dbtest.DB, admin *sql.DB, k kind, grants ...string
 	name, owner := userOf(t, db, admin, grants...)
 	dbtest.Exec(t, owner, k.on(t, sqlgen.Writer{})...)
 	dbtest.Exec(t, owner, k.on(t, sqlgen.Writer{})...)
-	dbtest.Exec(t, owner, "CREATE TABLE `rows` (id "+k.column+" PRIMARY KEY, v INT)", sqlgen.Writer{}.MySQLTrigger("rows", "id"))
+	dbtest.Exec(t, owner, "CREATE TABLE `rows` (id "+k.column+" PRIMARY KEY, v INT)", trigger("rows"))
 	caller, user := userOf(t, db, admin, "INSERT ON `rows`")
 	for _, db := range []*sql.DB{owner, user} {
 		dbtest.Exec(t, db, "INSERT INTO `rows` (v) VALUES (1), (2)", "INSERT INTO `rows` VALUES (0, 3), (NULL, 4)")
@@ -231,7 +231,7 @@ func asOwner(t *testing.T, db dbtest.DB, admin *sql.DB, k kind, grants ...string
 		}
 	}
 	denied("SELECT snowkey_next()")
-	toCall := sqlgen.Writer{}.MySQLGrants(caller + map[bool]string{false: "@%"}[db.MariaDB])
+	toCall := printed(k.printed, caller+map[bool]string{false: "@%"}[db.MariaDB]).Grant
 	if err := refused(t, owner, toCall); err == nil || !strings.Contains(err.Error(), "grant command denied") {
 		t.Errorf("without GRANT OPTION: %v", err)
 	}

@@ -35,7 +35,7 @@ func TestSessions(t *testing.T) {
 		table, rows, more := []string{"CREATE TABLE made (id bigint DEFAULT snowkey_next(), v int)"}, "SELECT generate_series(1, 300)", "SELECT snowkey_next(30), 6"
 		if server.Dialect == "mysql" {
 			rows, more = many(100, "i"), "VALUES (0, 1), (NULL, 2)"
-			table = []string{"CREATE TABLE made (id " + k.column + ", v INT, KEY (id))", w.MySQLTrigger("made", "id")}
+			table = []string{"CREATE TABLE made (id " + k.column + ", v INT, KEY (id))", trigger("made")}
 		}
 		for range 2 {
 			dbtest.Exec(t, db, on(t, w)...)

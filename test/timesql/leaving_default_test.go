@@ -77,16 +77,15 @@ func uuidV7(t *testing.T, db dbtest.DB) bool {
 func installSQLDefault(t *testing.T, db dbtest.DB, conn execer) {
 	t.Helper()
 	w := sqlgen.Writer{Window: time.Second, MaxClockSkew: 10 * time.Millisecond}
-	print := map[string]func() ([]string, error){"postgres": w.Postgres, "mysql": w.MySQL, "mariadb": w.MariaDB}[kind(db)]
-	if print == nil { // SQLite has the registered function
+	if db.Dialect == "sqlite" { // which has the registered function
 		return
 	}
-	dbtest.Exec(t, conn, dbtest.Must(print())(t)...)
+	dbtest.Exec(t, conn, dbtest.Must(w.Statements(kind(db), ""))(t).Create...)
 }
 
 // withSQLDefault returns the statements of docs/sql-default.md that create a table.
 func withSQLDefault(db dbtest.DB, table string) []string {
-	trigger := strings.ReplaceAll(sqlgen.Writer{}.MySQLTrigger(table, "id"), "`", "")
+	trigger := "CREATE TRIGGER " + table + "_id BEFORE INSERT ON " + table + " FOR EACH ROW\nSET NEW.id = IF(COALESCE(NEW.id, 0) = 0, snowkey_next(), NEW.id)"
 	switch kind(db) {
 	case "postgres":
 		return []string{"CREATE TABLE " + table + " (id BIGINT PRIMARY KEY DEFAULT snowkey_next(), name TEXT NOT NULL)"}

@@ -50,17 +50,17 @@ func draw(t *testing.T, conn *sql.Conn) (ids []int64) {
 }
 
 // withFunctions runs a test on each database that has the functions. The server is
-// postgres, mysql or mariadb, and print returns the statements that this release prints.
-func withFunctions(t *testing.T, test func(t *testing.T, server string, db dbtest.DB, print func(sqlgen.Writer) ([]string, error))) {
+// postgres, mysql or mariadb.
+func withFunctions(t *testing.T, test func(t *testing.T, server string, db dbtest.DB)) {
 	dbtest.EachServer(t, func(t *testing.T, db dbtest.DB) {
 		t.Parallel()
 		switch {
 		case db.Dialect == "postgres":
-			test(t, "postgres", db.Since(t, 15), sqlgen.Writer.Postgres)
+			test(t, "postgres", db.Since(t, 15))
 		case db.MariaDB:
-			test(t, "mariadb", db, sqlgen.Writer.MariaDB)
+			test(t, "mariadb", db)
 		default:
-			test(t, "mysql", db, sqlgen.Writer.MySQL)
+			test(t, "mysql", db)
 		}
 	})
 }
@@ -90,7 +90,7 @@ func poolOf(t *testing.T, db dbtest.DB, conn *sql.DB, cfg snowkey.Config) *idgen
 // functions replace them. The files of testdata are installed without change.
 func TestFunctionsOfAnEarlierRelease(t *testing.T) {
 	t.Parallel()
-	withFunctions(t, func(t *testing.T, server string, db dbtest.DB, print func(sqlgen.Writer) ([]string, error)) {
+	withFunctions(t, func(t *testing.T, server string, db dbtest.DB) {
 		frozen := script(read(t, fmt.Sprintf("testdata/protocol%d/sql/%s.sql", protocol.Version, server)))
 		conn := db.Connect(t)
 		dbtest.NoError(t, storeOf(db.Dialect, conn).Migrate(t.Context()))
@@ -103,7 +103,7 @@ func TestFunctionsOfAnEarlierRelease(t *testing.T) {
 		old, other := session(t, conn), session(t, conn)
 		all := slices.Concat(draw(t, old), draw(t, other), draw(t, old))
 		last := slices.Max(all)
-		dbtest.Exec(t, conn, dbtest.Must(print(sqlgen.Writer{}))(t)...)
+		dbtest.Exec(t, conn, dbtest.Must(sqlgen.Writer{}.Statements(server, ""))(t).Create...)
 		after := draw(t, session(t, conn))
 		if first := after[0]; first <= last {
 			t.Errorf("after the upgrade, the ids start at %d; %d was made before", first, last)
@@ -126,10 +126,10 @@ func TestFunctionsOfAnEarlierRelease(t *testing.T) {
 // Window + MaxClockSkew. The new tables start above its ids.
 func TestFunctionsAfterTheTablesAreDropped(t *testing.T) {
 	t.Parallel()
-	withFunctions(t, func(t *testing.T, _ string, db dbtest.DB, print func(sqlgen.Writer) ([]string, error)) {
+	withFunctions(t, func(t *testing.T, server string, db dbtest.DB) {
 		conn := db.Connect(t)
 		w := sqlgen.Writer{Window: 2 * time.Second, MaxClockSkew: 50 * time.Millisecond}
-		dbtest.Exec(t, conn, dbtest.Must(print(w))(t)...)
+		dbtest.Exec(t, conn, dbtest.Must(w.Statements(server, ""))(t).Create...)
 		old := session(t, conn)
 		ids := draw(t, old)
 		const notReserved = "55000"
@@ -165,7 +165,7 @@ func TestFunctionsAfterTheTablesAreDropped(t *testing.T) {
 			t.Errorf("the new tables granted the counter %d, and SQL has used %d", counter, most)
 		}
 
-		dbtest.Exec(t, conn, dbtest.Must(print(w))(t)...)
+		dbtest.Exec(t, conn, dbtest.Must(w.Statements(server, ""))(t).Create...)
 		if after := slices.Concat(draw(t, session(t, conn)), draw(t, old)); slices.Min(after) <= slices.Max(ids) {
 			t.Errorf("after the upgrade, the ids start at %d; %d was made before", slices.Min(after), slices.Max(ids))
 		}

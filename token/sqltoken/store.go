@@ -4,7 +4,9 @@ import (
 	"context"
 	"crypto/subtle"
 	"database/sql"
+	"embed"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/snowkey-go/snowkey/internal/sqldialect"
@@ -17,7 +19,10 @@ import (
 //
 // A Store is safe for concurrent use, including by any number of processes. It doesn't hold
 // on to connections between calls.
-type Store struct{ table *sqlsession.Table }
+type Store struct {
+	table      *sqlsession.Table
+	statements map[string]string // of all dialects, by their names in statements.sql
+}
 
 var _ token.Store = (*Store)(nil)
 
@@ -32,8 +37,15 @@ func MySQL(db *sql.DB) *Store { return newStore(db, sqldialect.MySQL) }
 // SQLite returns a store using db. It requires SQLite 3.35 or later.
 func SQLite(db *sql.DB) *Store { return newStore(db, sqldialect.SQLite) }
 
+// files has the statements, and a file for each dialect with the one that creates the table.
+//
+//go:embed *.sql
+var files embed.FS
+
 func newStore(db *sql.DB, d sqldialect.Dialect) *Store {
-	return &Store{sqlsession.NewTable(db, d, defaultTable, ddl)}
+	text, _ := files.ReadFile("statements.sql") // it is there
+	words := strings.NewReplacer("{begin}", sqlsession.Begin, "{to primary}", sqlsession.ToPrimary)
+	return &Store{sqlsession.NewTable(db, d, defaultTable, files), sqldialect.Sections(words.Replace(string(text)))}
 }
 
 // WithTable returns a store in the same database that uses a table called name instead of
@@ -44,7 +56,7 @@ func (s *Store) WithTable(name string) (*Store, error) {
 	if err != nil {
 		return nil, wrap(err)
 	}
-	return &Store{table}, nil
+	return &Store{table, s.statements}, nil
 }
 
 // Migrate creates the table if it doesn't exist yet. An existing table is checked, and
@@ -57,7 +69,7 @@ func (s *Store) Add(ctx context.Context, t token.Token, user int64) error {
 	if !t.Claim() {
 		return token.ErrInvalid
 	}
-	added, err := s.write(ctx, addText, map[string]any{
+	added, err := s.write(ctx, "add", map[string]any{
 		"id": t.ID, "user": user, "hash": t.Hash(), "seen": t.Seen.UnixMilli(), "expires": t.Expires.UnixMilli(),
 	})
 	if err == nil && !added {
@@ -79,7 +91,7 @@ func (s *Store) User(ctx context.Context, t token.Token) (int64, error) {
 		hash string
 		seen int64 // ms since 1970
 	}
-	found, err := read(ctx, s, userText, map[string]any{"id": t.ID}, func(r *session) []any { return []any{&r.user, &r.hash, &r.seen} })
+	found, err := read(ctx, s, "user", map[string]any{"id": t.ID}, func(r *session) []any { return []any{&r.user, &r.hash, &r.seen} })
 	if err != nil {
 		return 0, wrap(err)
 	}
@@ -100,7 +112,7 @@ func (s *Store) User(ctx context.Context, t token.Token) (int64, error) {
 		}
 		return 0, token.ErrEnded
 	case idle >= t.Idle/touches:
-		if _, err := s.write(ctx, touchText, map[string]any{"id": t.ID, "seen": t.Seen.UnixMilli()}); err != nil {
+		if _, err := s.write(ctx, "touch", map[string]any{"id": t.ID, "seen": t.Seen.UnixMilli()}); err != nil {
 			return 0, wrap(err)
 		}
 	}
@@ -109,19 +121,19 @@ func (s *Store) User(ctx context.Context, t token.Token) (int64, error) {
 
 // Sessions implements [token.Store].
 func (s *Store) Sessions(ctx context.Context, user int64) ([]int64, error) {
-	ids, err := read(ctx, s, sessionsText, map[string]any{"user": user}, func(id *int64) []any { return []any{id} })
+	ids, err := read(ctx, s, "sessions", map[string]any{"user": user}, func(id *int64) []any { return []any{id} })
 	return ids, wrap(err)
 }
 
 // Revoke implements [token.Store].
 func (s *Store) Revoke(ctx context.Context, user, id int64) error {
-	_, err := s.write(ctx, revokeText, map[string]any{"user": user, "id": id})
+	_, err := s.write(ctx, "revoke", map[string]any{"user": user, "id": id})
 	return wrap(err)
 }
 
 // RevokeUser implements [token.Store].
 func (s *Store) RevokeUser(ctx context.Context, user int64) error {
-	_, err := s.write(ctx, revokeUserText, map[string]any{"user": user})
+	_, err := s.write(ctx, "revoke user", map[string]any{"user": user})
 	return wrap(err)
 }
 
@@ -132,7 +144,7 @@ func (s *Store) RevokeUser(ctx context.Context, user int64) error {
 func (s *Store) Cleanup(ctx context.Context, now time.Time) error {
 	before := now.Add(-time.Minute).UnixMilli()
 	for {
-		more, err := s.write(ctx, cleanupText, map[string]any{"before": before})
+		more, err := s.write(ctx, "cleanup", map[string]any{"before": before})
 		if !more || err != nil {
 			return wrap(err)
 		}
@@ -140,8 +152,8 @@ func (s *Store) Cleanup(ctx context.Context, now time.Time) error {
 }
 
 // write runs one of the statements with these values.
-func (s *Store) write(ctx context.Context, statement string, values map[string]any) (changed bool, err error) {
-	text := s.words(statement)
+func (s *Store) write(ctx context.Context, name string, values map[string]any) (changed bool, err error) {
+	text := s.statement(name)
 	err = sqlsession.Again(ctx, sqldialect.Conflict, func() error {
 		var answer int64
 		answer, changed, err = s.table.Write(ctx, text, values)
@@ -158,11 +170,11 @@ func (s *Store) write(ctx context.Context, statement string, values map[string]a
 
 const duplicateKey = 1062 // of MySQL
 
-func (s *Store) words(statement string) string { return words[s.table.Dialect].Replace(statement) }
+func (s *Store) statement(name string) string { return s.statements[string(s.table.Dialect)+": "+name] }
 
 // read returns the rows of a statement whose last column says whether autocommit is on. On
 // MySQL it reads again if it may not have seen which sessions were added or revoked.
-func read[T any](ctx context.Context, s *Store, statement string, values map[string]any, dest func(*T) []any) (found []T, err error) {
+func read[T any](ctx context.Context, s *Store, name string, values map[string]any, dest func(*T) []any) (found []T, err error) {
 	db, err := s.table.DB(ctx)
 	if err != nil {
 		return nil, err
@@ -172,7 +184,7 @@ func read[T any](ctx context.Context, s *Store, statement string, values map[str
 		return nil, err
 	}
 	defer conn.Close()
-	query, args := s.table.Bind(s.table.Fill(s.words(statement)), values)
+	query, args := s.table.Bind(s.table.Fill(s.statement(name)), values)
 	autocommit := !s.table.IsMySQL()
 	list := func() ([]T, error) {
 		return sqlsession.List(ctx, conn, query, args, func(t *T) []any { return append(dest(t), &autocommit) })
