@@ -22,8 +22,6 @@ import (
 // With Online, most of the work is done before you have to stop the application: Postgres fills
 // the new keys in columns beside the old ones, and builds their indexes; MySQL and MariaDB fill
 // a copy of each table. Apply with HoldSwap to be told when.
-//
-// On Postgres, large tables take less time if the role has more work_mem than 128 MB.
 type RekeyOptions struct {
 	// Times are columns with the time of a row. The first one that a table has is used.
 	// Defaults to created_at.
