@@ -63,6 +63,9 @@ JOIN pg_namespace n ON n.oid = c.relnamespace AND n.nspname !~ '^pg_' AND n.nspn
 JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped AND a.attname = coalesce(p.attname, a.attname)
 ORDER BY 1, 2, 3, 4
 
+-- name: with heirs
+SELECT DISTINCT n.nspname, c.relname FROM pg_inherits h JOIN pg_class c ON c.oid = h.inhparent AND c.relkind <> 'p' JOIN pg_namespace n ON n.oid = c.relnamespace
+
 -- name: obstacles online
 -- Everything else that would be lost when a column is dropped, or that keeps a new column
 -- from replacing it.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/snowkey-go/snowkey/schema/catalog"
+	"github.com/snowkey-go/snowkey/schema/internal/database"
 )
 
 // rekeyPostgres plans one transaction, in which the rows of each table are joined with the maps,
@@ -21,9 +22,16 @@ func rekeyPostgres(ctx context.Context, conn *sql.Conn, p *planner) error {
 	if err != nil {
 		return err
 	}
+	parents, err := database.List(ctx, conn, p.query("with heirs"), tableName)
+	if err != nil {
+		return err
+	}
 	pg.widened = r.byTable
 	for _, c := range r.all() {
 		pg.refuseAlter(c)
+		if slices.Contains(parents, c.Table) {
+			p.refuse(c, "leave out the table of the key (Except, --except)", "its table has heirs, whose rows would become its own")
+		}
 		for _, name := range pg.publications {
 			p.refuse(c, "drop it, apply the phase rekey, copy the tables to the subscribers again, and create it again", "the publication %s would send all rows to its subscribers", p.Quote(name))
 		}

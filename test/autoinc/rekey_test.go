@@ -287,6 +287,18 @@ func TestRekeyKilledAtEveryPoint(t *testing.T) {
 	})
 }
 
+// The rows of a table are written again, which would make those of its heirs its own.
+func TestRekeyHeirs(t *testing.T) {
+	t.Parallel()
+	one(t, "postgres")
+	conn := owner(t).Connect(t)
+	dbtest.Exec(t, conn, "CREATE TABLE users (id int PRIMARY KEY, created_at timestamptz NOT NULL)", "CREATE TABLE heir () INHERITS (users)")
+	_, err := autoinc.NewPlan(t.Context(), conn, autoinc.PlanOptions{Rekey: &autoinc.RekeyOptions{}})
+	if !errors.Is(err, autoinc.ErrRefused) || !strings.Contains(err.Error(), "its table has heirs") {
+		t.Errorf("a table with heirs: %v", err)
+	}
+}
+
 // A column holds keys of two tables, and another one says of which. Columns like that, and
 // those that look like a key of an unknown table, are refused until somebody has decided.
 func TestRekeyTypedChildren(t *testing.T) {
