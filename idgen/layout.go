@@ -164,7 +164,7 @@ func NewLayout(epoch time.Time, unit time.Duration, fields ...Field) (Layout, er
 // invalid returns an error that says what is wrong with a field, the epoch, the unit or the
 // whole layout, and what to do.
 func invalid(what, format string, args ...any) (Layout, error) {
-	return Layout{}, fmt.Errorf("idgen: invalid layout: "+what+" "+format, args...)
+	return Layout{}, fmt.Errorf("idgen: invalid layout: %s %s", what, fmt.Sprintf(format, args...))
 }
 
 // WithFixed returns the layout with this value in the fixed field name.

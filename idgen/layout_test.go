@@ -38,6 +38,7 @@ func TestNewLayoutRefuses(t *testing.T) {
 		{"worker with a value", epoch, ms, []idgen.Field{idgen.Time(41), {Name: "worker", Bits: 5, Value: 1}, idgen.Sequence(6)}, "worker", "leave it out"},
 		{"colon in a name", epoch, ms, []idgen.Field{idgen.Time(41), idgen.Fixed("a:1", 2, 0), idgen.Sequence(6)}, "a:1", "rename"},
 		{"bar in a name", epoch, ms, []idgen.Field{idgen.Time(41), idgen.Fixed("a │ b", 2, 0), idgen.Sequence(6)}, "a │ b", "rename"},
+		{"percent in a name", epoch, ms, []idgen.Field{idgen.Time(41), idgen.Fixed("50%d", 2, 7), idgen.Sequence(6)}, "50%d", "7 does not fit its field (0 to 3)"},
 		{"sign bit set", epoch, ms, []idgen.Field{idgen.Fixed("top", 1, 1), idgen.Time(41), idgen.Worker(10), idgen.Sequence(12)}, "top", "zero in its highest bit"},
 		{"epoch before 1970", time.Unix(-1, 0), ms, []idgen.Field{idgen.Time(41), idgen.Sequence(12)}, "epoch", "later"},
 		{"epoch after 9999", time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC), ms, []idgen.Field{idgen.Time(41), idgen.Sequence(12)}, "epoch", "earlier"},
