@@ -3,7 +3,6 @@ package sqlstore
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/snowkey-go/snowkey/internal/sqldialect"
 )
@@ -11,7 +10,7 @@ import (
 // DDL returns the statements [Store.Migrate] uses to create the tables, ready to be added
 // to your own migrations. They have no effect on existing tables. DDL doesn't connect to
 // the database.
-func (s *Store) DDL() []string { return strings.Split(s.current.Load().fill("{tables}"), "\n;;\n") }
+func (s *Store) DDL() []string { return sqldialect.Statements(s.current.Load().fill("{tables}")) }
 
 // Grants returns statements giving a role all the privileges the store needs once the
 // tables exist. The role is a PostgreSQL role, or a MySQL user such as app@%, without

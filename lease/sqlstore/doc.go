@@ -137,11 +137,11 @@
 // The store retries a statement that failed because of a concurrent one. On PostgreSQL,
 // this happens at isolation levels above READ COMMITTED. On clusters and distributed
 // databases, it's routine. The store recognises conflicts by their error numbers, which
-// are in internal/sqldialect, and makes up to eight attempts. If the server has left its cluster, it switches to
-// another connection. An attempt that returned an error might still have been executed. If
-// a later attempt changes nothing, the store therefore reads the row. If the row has the
-// new token, the store returns the error of the first attempt, and the keeper treats it
-// like a lost reply.
+// are in internal/sqldialect, and makes up to eight attempts. If the server has left its
+// cluster, it switches to another connection. An attempt that returned an error might still
+// have been executed. If a later attempt changes nothing, the store therefore reads the
+// row. If the row has the new token, the store returns the error of the first attempt, and
+// the keeper treats it like a lost reply.
 //
 // # Checks of the tables
 //

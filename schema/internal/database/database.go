@@ -165,21 +165,15 @@ const BeyondCounting = 1_000_000_000_000
 //go:embed *.sql
 var Queries embed.FS
 
-// Query returns the query that follows the line "-- name: NAME" in the server's file of
-// queries, such as postgres.sql, without the comment in front of it. In a query, {system}
-// stands for the system databases of MySQL.
+// Query returns the query of this name in the server's file of queries, such as postgres.sql,
+// see [sqldialect.Sections]. In a query, {system} stands for the system databases of MySQL.
 func (s Server) Query(files embed.FS, name string) string {
 	file := s.Dialect
 	if file == sqldialect.MariaDB {
 		file = sqldialect.MySQL
 	}
 	text, _ := files.ReadFile(string(file) + ".sql") // all of them are there
-	_, rest, _ := strings.Cut(string(text), "-- name: "+name+"\n")
-	query, _, _ := strings.Cut(rest, "\n-- name: ")
-	for strings.HasPrefix(query, "-- ") {
-		_, query, _ = strings.Cut(query, "\n")
-	}
-	return strings.ReplaceAll(strings.TrimSpace(query), "{system}", "('mysql', 'information_schema', 'performance_schema', 'sys', 'ndbinfo')")
+	return strings.ReplaceAll(sqldialect.Sections(string(text))[name], "{system}", "('mysql', 'information_schema', 'performance_schema', 'sys', 'ndbinfo')")
 }
 
 // Set changes settings of the session. Each is a name, and a value that is written as SQL.
