@@ -79,9 +79,12 @@ func newMySQLPlanner(ctx context.Context, conn *sql.Conn, base *planner) (*mysql
 	}
 	p.connect()
 	defined := group(p.connected).tables
-	for _, r := range p.report.References {
-		if p.copies() && slices.Contains(p.tables(), r.Parent) {
-			defined = append(defined, r.Child)
+	if p.copies() {
+		tables := p.tables()
+		for _, r := range p.report.References {
+			if slices.Contains(tables, r.Parent) {
+				defined = append(defined, r.Child)
+			}
 		}
 	}
 	for _, table := range defined {
@@ -246,12 +249,13 @@ func (p *mysqlPlanner) widen(ctx context.Context, conn *sql.Conn) error {
 	var copies []tableCopy
 	for _, table := range g.tables {
 		s, modify := p.widenTable(table, g.columns[table])
-		c := p.copyOf(table, rekeying{}, "old", "new", modify)
+		alter = append(alter, s)
 		if p.copies() {
+			c := p.copyOf(table, rekeying{}, "old", "new", modify)
 			p.refuseCopy(c, g.columns[table][0])
 			p.refuseTies(c, g.columns[table][0], references)
+			copies = append(copies, c)
 		}
-		alter, copies = append(alter, s), append(copies, c)
 	}
 	if p.copies() {
 		p.replace(Widen, references, copies, alter)

@@ -31,7 +31,12 @@ const emptyPrefix = "snowkey_empty"
 // round, and whose columns are changed by actions of an ALTER TABLE. It only has rows all of
 // whose keys have a new one.
 func (p *mysqlPlanner) copyOf(table catalog.Name, r rekeying, from, to string, actions []string) tableCopy {
-	c := tableCopy{table: table, fresh: beside("snowkey_new", table), old: beside("snowkey_old", table), key: p.report.PrimaryKeys[table], from: p.name(table) + " AS t"}
+	c := tableCopy{table: table, fresh: beside("snowkey_new", table), old: beside("snowkey_old", table), from: p.name(table) + " AS t"}
+	if !slices.ContainsFunc(p.definitions[table], func(line string) bool {
+		return strings.HasPrefix(line, "  PRIMARY KEY (") && strings.Contains(line, "`(")
+	}) {
+		c.key = p.report.PrimaryKeys[table] // otherwise the key has only the beginning of a column
+	}
 	empty := p.name(beside(emptyPrefix, table))
 	c.like, c.altered = "CREATE TABLE "+empty+" LIKE "+p.name(table), "ALTER TABLE "+empty+" "+strings.Join(actions, ", ")+", RENAME TO "+p.name(c.fresh)
 	names, joins := p.stored(table), ""

@@ -29,7 +29,7 @@ func rekeyPostgres(ctx context.Context, conn *sql.Conn, p *planner) error {
 	pg.widened = r.byTable
 	for _, c := range r.all() {
 		pg.refuseAlter(c)
-		if slices.Contains(parents, c.Table) {
+		if !p.options.Online && slices.Contains(parents, c.Table) { // see refuseOnline
 			p.refuse(c, "leave out the table of the key (Except, --except)", "its table has heirs, whose rows would become its own")
 		}
 		for _, name := range pg.publications {

@@ -73,6 +73,7 @@ func TestRefusals(t *testing.T) {
 			{"trigger of a copy", "CREATE TABLE t (id INT AUTO_INCREMENT PRIMARY KEY); CREATE TRIGGER g BEFORE INSERT ON t FOR EACH ROW SET NEW.id = NEW.id", "would not have its trigger `g`", true},
 			{"foreign key of a copy", "CREATE TABLE t (id INT AUTO_INCREMENT PRIMARY KEY, a INT UNIQUE); CREATE TABLE u (a INT PRIMARY KEY, FOREIGN KEY f (a) REFERENCES t (a))", "would not have the foreign key", true},
 			{"text as the key of a copy", "CREATE TABLE t (id INT AUTO_INCREMENT PRIMARY KEY); CREATE TABLE u (a VARCHAR(9) PRIMARY KEY, t INT, FOREIGN KEY (t) REFERENCES t (id))", "no primary key that begins with an integer", true},
+			{"beginning of a column", "CREATE TABLE t (id INT AUTO_INCREMENT PRIMARY KEY); CREATE TABLE u (t INT, a VARCHAR(9), PRIMARY KEY (t, a(3)), FOREIGN KEY (t) REFERENCES t (id))", "no primary key that begins with an integer", true},
 			{"check of a copy", "CREATE TABLE t (id INT AUTO_INCREMENT PRIMARY KEY, a INT CHECK (a > 0))", "?gives the checks of a copy", true},
 			{"two for one reason", "CREATE TABLE t (a INT, id INT AUTO_INCREMENT, PRIMARY KEY (a, id), KEY (id)); CREATE TABLE u (a INT, id INT AUTO_INCREMENT, PRIMARY KEY (a, id), KEY (id))", "for 1 reason\n", false},
 		},
