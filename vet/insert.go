@@ -2,6 +2,7 @@ package vet
 
 import (
 	"go/ast"
+	"go/token"
 	"go/types"
 	"regexp"
 	"slices"
@@ -145,16 +146,20 @@ func (k *keySet) insertedRow(call *ast.CallExpr, row ast.Expr) {
 	k.report(Breaks, call, "%s is %s precedes", m.fields[m.key].model, how)
 }
 
-// isFilled reports whether the package fills the row, or sets its key, before the call.
+// isFilled reports whether the function fills the row, or sets its key, before the call.
 func (k *keySet) isFilled(call *ast.CallExpr, row ast.Expr, key *types.Var) bool {
 	filled, variable := k.sets(row, key), k.variable(row)
-	is := func(e ast.Expr) bool { return variable != nil && e.Pos() < call.Pos() && k.variable(e) == variable }
-	each(k.Files, func(n *ast.CallExpr) {
+	if filled || variable == nil {
+		return filled
+	}
+	is := func(e ast.Expr) bool { return e.Pos() < call.Pos() && k.variable(e) == variable }
+	function := k.declarationsAt(call.Pos())
+	each(function, func(n *ast.CallExpr) {
 		if fn := k.callee(n); fn != nil && strings.HasPrefix(strings.ToLower(fn.Name()), "fill") {
 			filled = filled || slices.ContainsFunc(n.Args, is)
 		}
 	})
-	each(k.Files, func(n *ast.AssignStmt) {
+	each(function, func(n *ast.AssignStmt) {
 		for i, lhs := range n.Lhs {
 			field, ok := lhs.(*ast.SelectorExpr)
 			filled = filled || ok && k.TypesInfo.ObjectOf(field.Sel) == key && is(field.X) ||
@@ -162,6 +167,18 @@ func (k *keySet) isFilled(call *ast.CallExpr, row ast.Expr, key *types.Var) bool
 		}
 	})
 	return filled
+}
+
+// declarationsAt returns the declaration of the package that has this position.
+func (k *keySet) declarationsAt(pos token.Pos) (found []ast.Decl) {
+	for _, file := range k.Files {
+		for _, d := range file.Decls {
+			if d.Pos() <= pos && pos < d.End() {
+				found = append(found, d)
+			}
+		}
+	}
+	return found
 }
 
 // variable returns the variable that an expression is, or points to, or is an element of.
@@ -174,14 +191,19 @@ func (k *keySet) variable(e ast.Expr) *types.Var {
 	return nil
 }
 
-// sets reports whether an expression has a literal that sets a field.
-func (k *keySet) sets(e ast.Expr, field *types.Var) (ok bool) {
-	each([]ast.Expr{e}, func(literal *ast.CompositeLit) {
+// sets reports whether a composite literal sets a field.
+func (k *keySet) sets(e ast.Expr, field *types.Var) bool {
+	if address, ok := ast.Unparen(e).(*ast.UnaryExpr); ok {
+		e = address.X
+	}
+	if literal, ok := ast.Unparen(e).(*ast.CompositeLit); ok {
 		for f := range members(k.TypesInfo, literal) {
-			ok = ok || f == field
+			if f == field {
+				return true
+			}
 		}
-	})
-	return ok
+	}
+	return false
 }
 
 // insertArguments checks the argument of database/sql that goes to the key of an INSERT.

@@ -14,6 +14,11 @@ type User struct {
 	Name string
 }
 
+type Page struct {
+	ID     int64 `xorm:"pk autoincr 'id'"`
+	Parent *Page `xorm:"-"`
+}
+
 type Badge struct {
 	ID     string `xorm:"not null pk autoincr BIGINT(20) id"`
 	UserID int64
@@ -36,6 +41,8 @@ func withXorm(ctx context.Context, e *xorm.Engine, given *User, many []*User) {
 	e.Insert(&Setting{})         // fine
 	e.Update(given)              // fine
 	e.Insert(&User{ID: 7})       // fine
+
+	e.Insert(&Page{Parent: &Page{ID: 7}}) // want "Page is inserted"
 }
 
 func filled(ctx context.Context, e *xorm.Engine, many []User) {
