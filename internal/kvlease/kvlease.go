@@ -215,6 +215,9 @@ func (c *content) write(r lease.Row, fingerprint string) {
 
 // list changes the namespace's text, in which the layout of the call is now l.
 func (c *content) list(l layout) {
+	if c.namespace.Layouts == nil { // somebody has written null
+		c.namespace.Layouts = make(map[string]layout)
+	}
 	c.namespace.Layouts[c.Terms.Layout] = l
 	c.mark()
 }

@@ -182,17 +182,19 @@ func TestFenceDuringAClaim(t *testing.T) {
 	}
 }
 
-// If a namespace's text is deleted, the next renewal lists the layout again, so that no process
-// adds another one that can make the same ids.
+// If a namespace's text is deleted, or loses its layouts, the next renewal lists the layout again,
+// so that no process adds another one that can make the same ids.
 func TestDeletedNamespace(t *testing.T) {
-	s := newScene(t)
-	s.Add()
-	s.Lease()
-	s.delete(kvlease.OfNamespace)
-	renewed := s.Renewed(t.Context())
-	layouts, _, err := s.Layouts(t.Context(), terms.Namespace)
-	if !renewed || err != nil || !slices.Equal(layouts, []string{terms.Layout}) || s.Look().HasNamespace {
-		t.Errorf("renewed %v, and the layouts are %q, %v", renewed, layouts, err)
+	for _, text := range []string{"", `{"version":2,"mark":"M","next":0,"layouts":null}`} {
+		s := newScene(t)
+		s.Add()
+		s.Lease()
+		s.memory.Texts[kvlease.PlaceOf(terms, kvlease.OfNamespace)] = text
+		renewed := s.Renewed(t.Context())
+		layouts, _, err := s.Layouts(t.Context(), terms.Namespace)
+		if !renewed || err != nil || !slices.Equal(layouts, []string{terms.Layout}) || s.Look().HasNamespace {
+			t.Errorf("with %q: renewed %v, and the layouts are %q, %v", text, renewed, layouts, err)
+		}
 	}
 }
 
