@@ -199,6 +199,7 @@ func (p *postgresPlanner) rewriting(table catalog.Name, r rekeying, from, to str
 			SQL: fmt.Sprintf("INSERT INTO %s (%s) OVERRIDING SYSTEM VALUE SELECT %[2]s FROM %[3]s", name, p.List(names), rewritten),
 		},
 	}, back, []Step{
+		{Text: "let the server know the sizes, to check foreign keys faster", SQL: "ANALYZE " + name},
 		p.sameRows(rewritten, name),
 		{Text: "drop the copy", SQL: "DROP TABLE " + rewritten},
 	})
