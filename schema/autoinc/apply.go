@@ -532,7 +532,7 @@ func (a *applier) check(ctx context.Context, s Step) error {
 		if err := rows.Scan(dest...); err != nil {
 			return err
 		}
-		all = append(all, joined(columns, ", ", func(i int, name string) string { return name + " = " + values[i].String }))
+		all = append(all, database.Joined(columns, ", ", func(i int, name string) string { return name + " = " + values[i].String }))
 	}
 	if len(all) == 0 {
 		return rows.Err()

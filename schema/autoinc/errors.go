@@ -67,7 +67,7 @@ func refused(s server, refusals []refusal) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "there is no plan, for %s", database.Plural(len(refusals), "reason"))
 	for _, r := range refusals {
-		columns := joined(r.columns, ", ", func(_ int, c catalog.Column) string { return database.Printable(s.column(c)) })
+		columns := database.Joined(r.columns, ", ", func(_ int, c catalog.Column) string { return database.Printable(s.column(c)) })
 		fmt.Fprintf(&b, "\n%s: %s\n  → %s", columns, database.Printable(r.reason), database.Printable(r.remedy))
 	}
 	return fail(ErrRefused, "%s", b.String())

@@ -117,7 +117,7 @@ func (a *applier) holder(ctx context.Context) string {
 		return ""
 	default:
 		lock := a.current[0].SQL
-		tables := joined(ddl.Names(lock, false), ", ", func(_ int, name []string) string { return "to_regclass(" + a.Literal(a.Path(name...)) + ")" })
+		tables := database.Joined(ddl.Names(lock, false), ", ", func(_ int, name []string) string { return "to_regclass(" + a.Literal(a.Path(name...)) + ")" })
 		query = fmt.Sprintf(query, tables, strings.Contains(lock, againstAll), a.options.LockTimeout.Milliseconds())
 	}
 	found, err := database.List(ctx, a.conn, query, func(s *sql.Null[string]) []any { return []any{s} })

@@ -96,7 +96,7 @@ func newMySQLPlanner(ctx context.Context, conn *sql.Conn, base *planner) (*mysql
 	if err != nil {
 		return nil, err
 	}
-	p.refuseTables(by(tables, func(t mysqlTable) catalog.Name { return t.Name }))
+	p.refuseTables(database.By(tables, func(t mysqlTable) catalog.Name { return t.Name }))
 	return p, p.refusePrivileges(ctx, conn)
 }
 
@@ -332,7 +332,7 @@ func (p *mysqlPlanner) referenceSteps(child catalog.Name, references []catalog.R
 		orphans, names = append(orphans, p.orphans(r)), append(names, p.Literal(r.Name))
 		for _, line := range p.definitions[child] {
 			name, ok := strings.CutPrefix(strings.TrimSuffix(line, ","), "  KEY ")
-			name, plain := strings.CutSuffix(name, " ("+joined(r.Columns, ",", func(_ int, c string) string { return p.Quote(c) })+")")
+			name, plain := strings.CutSuffix(name, " ("+database.Joined(r.Columns, ",", func(_ int, c string) string { return p.Quote(c) })+")")
 			if index := fmt.Sprintf("DROP INDEX %s, ADD INDEX %[1]s (%s)", name, p.List(r.Columns)); ok && plain && name != p.Quote(r.Name) && !slices.Contains(indexes, index) {
 				indexes = append(indexes, index)
 			}
@@ -390,7 +390,7 @@ func (p *mysqlPlanner) widenTable(table catalog.Name, columns []catalog.Column) 
 	return Step{
 		Text:     "widen " + p.List(names) + " of " + name,
 		SQL:      "ALTER TABLE " + name + " " + strings.Join(actions, ", ") + copying,
-		Done:     p.listed(len(names), "COLUMNS", "TABLE", table, " AND COLUMN_NAME IN ("+joined(names, ", ", func(_ int, name string) string { return p.Literal(name) })+") AND DATA_TYPE = 'bigint'"),
+		Done:     p.listed(len(names), "COLUMNS", "TABLE", table, " AND COLUMN_NAME IN ("+database.Joined(names, ", ", func(_ int, name string) string { return p.Literal(name) })+") AND DATA_TYPE = 'bigint'"),
 		Locks:    locks,
 		Rewrites: "copies the whole table and its indexes", Copies: name,
 		Undo:       []string{"ALTER TABLE " + name + " " + strings.Join(back, ", ") + copying},

@@ -183,7 +183,7 @@ func (p *mysqlPlanner) emptyCopy(phase PhaseName, c tableCopy) {
 // deleted there too.
 func (p *mysqlPlanner) fillCopy(phase PhaseName, c tableCopy) {
 	keys := func(f func(i int, column string) string) string {
-		return joined(c.key, and, func(i int, name string) string { return f(i, p.Quote(name)) })
+		return database.Joined(c.key, and, func(i int, name string) string { return f(i, p.Quote(name)) })
 	}
 	remove := fmt.Sprintf("DELETE FROM %s WHERE %s", p.name(c.fresh), keys(func(i int, column string) string { return column + " = " + c.was[i] }))
 	write := p.insertion(c, keys(func(_ int, column string) string { return "t." + column + " = NEW." + column }))
@@ -205,7 +205,7 @@ func (p *mysqlPlanner) fillCopy(phase PhaseName, c tableCopy) {
 func (p *mysqlPlanner) insertion(c tableCopy, where string) string {
 	fresh := p.name(c.fresh)
 	return fmt.Sprintf("INSERT INTO %s (%s) SELECT SQL_BUFFER_RESULT %s FROM %s WHERE %s%s LOCK IN SHARE MODE ON DUPLICATE KEY UPDATE %s", fresh, p.List(c.columns), strings.Join(c.values, ", "), c.from, where, c.where,
-		joined(c.columns, ", ", func(i int, name string) string { return fresh + "." + p.Quote(name) + " = " + c.values[i] }))
+		database.Joined(c.columns, ", ", func(i int, name string) string { return fresh + "." + p.Quote(name) + " = " + c.values[i] }))
 }
 
 // filling returns a step that copies the rows.
@@ -226,7 +226,7 @@ func (p *mysqlPlanner) filling(c tableCopy) Step {
 // CRC32 alone would not do: it is linear, so that rows which have exchanged values cancel out.
 func (p *mysqlPlanner) proveCopy(phase PhaseName, c tableCopy) {
 	sum := func(value func(i int) string, from string) string {
-		row := joined(c.columns, ", ", func(i int, _ string) string { return "COALESCE(CRC32(" + value(i) + "), '')" })
+		row := database.Joined(c.columns, ", ", func(i int, _ string) string { return "COALESCE(CRC32(" + value(i) + "), '')" })
 		return fmt.Sprintf("SELECT CONCAT_WS(' ', COUNT(*), BIT_XOR(CAST(CONV(LEFT(SHA2(CONCAT_WS(' ', %s), 256), 16), 16, 10) AS UNSIGNED))) AS rows_sum FROM %s", row, from)
 	}
 	old := sum(func(i int) string { return c.values[i] }, c.from)

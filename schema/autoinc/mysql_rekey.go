@@ -87,9 +87,9 @@ func (p *mysqlPlanner) rekey(r rekeying, triggers, refuse []Step) {
 	}
 	p.add(Rekey, Step{
 		Text:  "put the copies in the place of their tables",
-		SQL:   "RENAME TABLE " + joined(copies, ", ", func(_ int, c tableCopy) string { return p.exchange(c.table, c.old, c.fresh) }),
-		Undo:  []string{"RENAME TABLE " + joined(copies, ", ", func(_ int, c tableCopy) string { return p.exchange(c.table, c.fresh, c.old) })},
-		Done:  "SELECT COUNT(*) = 0 FROM information_schema.TABLES WHERE (TABLE_SCHEMA, TABLE_NAME) IN (" + joined(copies, ", ", fresh) + ")",
+		SQL:   "RENAME TABLE " + database.Joined(copies, ", ", func(_ int, c tableCopy) string { return p.exchange(c.table, c.old, c.fresh) }),
+		Undo:  []string{"RENAME TABLE " + database.Joined(copies, ", ", func(_ int, c tableCopy) string { return p.exchange(c.table, c.fresh, c.old) })},
+		Done:  "SELECT COUNT(*) = 0 FROM information_schema.TABLES WHERE (TABLE_SCHEMA, TABLE_NAME) IN (" + database.Joined(copies, ", ", fresh) + ")",
 		Locks: "readers of the tables for a moment",
 	}, p.checkUndo(r))
 	p.add(Rekey, triggers...)
@@ -100,7 +100,7 @@ func (p *mysqlPlanner) missing(c tableCopy) Step {
 	if !p.options.Online {
 		return p.filling(c)
 	}
-	ties := joined(c.key, and, func(_ int, name string) string {
+	ties := database.Joined(c.key, and, func(_ int, name string) string {
 		return "n." + p.Quote(name) + " = " + c.values[slices.Index(c.columns, name)]
 	})
 	c.from += fmt.Sprintf(" LEFT JOIN %s AS n ON %s", p.name(c.fresh), ties)
@@ -122,7 +122,7 @@ func (p *mysqlPlanner) dropChecks(table catalog.Name) (adding []string) {
 	}
 	p.add(Rekey, Step{
 		Text: "drop the checks of " + p.name(table) + ", which the copy gets", Locks: "readers and writers for a moment only",
-		SQL:  alter + joined(checks, ", ", func(_ int, check string) string { return "DROP CHECK " + p.Quote(ddl.Tokens(check, true)[1].Text) }),
+		SQL:  alter + database.Joined(checks, ", ", func(_ int, check string) string { return "DROP CHECK " + p.Quote(ddl.Tokens(check, true)[1].Text) }),
 		Done: p.listed(0, "TABLE_CONSTRAINTS", "TABLE", table, " AND CONSTRAINT_TYPE = 'CHECK'"),
 		Undo: []string{alter + strings.Join(adding, ", ")},
 	})

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/snowkey-go/snowkey/schema/catalog"
+	"github.com/snowkey-go/snowkey/schema/internal/database"
 )
 
 // Writers keep running while foreign keys are dropped. Until the foreign keys are back,
@@ -52,7 +53,7 @@ func (p *mysqlPlanner) refusal(number int, r catalog.Reference, text string) str
 
 // each joins what f returns for each pair of a column and the key that it references.
 func (p *mysqlPlanner) each(r catalog.Reference, separator string, f func(column, key string) string) string {
-	return joined(r.Columns, separator, func(i int, name string) string { return f(p.Quote(name), p.Quote(r.Keys[i])) })
+	return database.Joined(r.Columns, separator, func(i int, name string) string { return f(p.Quote(name), p.Quote(r.Keys[i])) })
 }
 
 const and = " AND "

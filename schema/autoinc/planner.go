@@ -159,10 +159,10 @@ func (s server) inTrigger(table catalog.Name) string {
 // orphans returns a query for a row whose parent doesn't exist, among the rows of the child c
 // that meet the conditions.
 func (s server) orphans(r catalog.Reference, where ...string) string {
-	set := joined(r.Columns, " AND ", func(_ int, c string) string { return "c." + s.Quote(c) + " IS NOT NULL" })
+	set := database.Joined(r.Columns, " AND ", func(_ int, c string) string { return "c." + s.Quote(c) + " IS NOT NULL" })
 	set = strings.Join(append(where, set), " AND ")
-	ties := joined(r.Columns, " AND ", func(i int, c string) string { return "p." + s.Quote(r.Keys[i]) + " = c." + s.Quote(c) })
-	columns := joined(r.Columns, ", ", func(_ int, c string) string { return "c." + s.Quote(c) })
+	ties := database.Joined(r.Columns, " AND ", func(i int, c string) string { return "p." + s.Quote(r.Keys[i]) + " = c." + s.Quote(c) })
+	columns := database.Joined(r.Columns, ", ", func(_ int, c string) string { return "c." + s.Quote(c) })
 	return fmt.Sprintf("SELECT %s FROM %s AS c WHERE %s AND NOT EXISTS (SELECT 1 FROM %s AS p WHERE %s) LIMIT 1", columns, s.name(r.Child), set, s.name(r.Parent), ties)
 }
 
@@ -211,15 +211,6 @@ func (s server) sameRows(old, copied string) Step {
 func anyRow(ctx context.Context, q database.Querier, query string) (bool, error) {
 	n, err := database.One(ctx, q, "SELECT count(*) FROM ("+query+") AS found", database.Number)
 	return n > 0, err
-}
-
-// joined joins what f returns for each item.
-func joined[T any](items []T, separator string, f func(i int, item T) string) string {
-	var texts []string
-	for i, item := range items {
-		texts = append(texts, f(i, item))
-	}
-	return strings.Join(texts, separator)
 }
 
 // plan assembles the plan.

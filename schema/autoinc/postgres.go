@@ -85,15 +85,14 @@ func (p *postgresPlanner) read(ctx context.Context, conn *sql.Conn) (err error) 
 	if err != nil {
 		return err
 	}
-	p.uses = make(map[catalog.Name][]obstacle)
+	p.uses = database.Grouped(uses, func(u obstacle) catalog.Name { return u.view })
 	for _, u := range uses {
-		p.uses[u.view] = append(p.uses[u.view], u)
 		if u.text != "" {
 			u.text += " uses it, and Postgres does not alter its type meanwhile"
 			p.obstacles = append(p.obstacles, u)
 		}
 	}
-	p.sequences = by(sequences, func(s postgresSequence) catalog.Name { return s.name })
+	p.sequences = database.By(sequences, func(s postgresSequence) catalog.Name { return s.name })
 	for _, o := range published {
 		if slices.Contains(p.tables(), o.Table) && !slices.Contains(p.publications, o.text) {
 			p.publications = append(p.publications, o.text)
@@ -107,15 +106,6 @@ func (p *postgresPlanner) read(ctx context.Context, conn *sql.Conn) (err error) 
 	}
 	p.widened = group(columns)
 	return nil
-}
-
-// by returns a map of a list's elements.
-func by[K comparable, V any](list []V, key func(V) K) map[K]V {
-	all := make(map[K]V)
-	for _, v := range list {
-		all[key(v)] = v
-	}
-	return all
 }
 
 // family returns the partitions of a table, the deepest first, followed by the table

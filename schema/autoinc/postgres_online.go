@@ -194,7 +194,7 @@ func (p *postgresPlanner) prepare(table catalog.Name) {
 		fmt.Sprintf("CREATE TRIGGER %s BEFORE INSERT OR UPDATE ON %s FOR EACH ROW EXECUTE FUNCTION %s", syncTrigger, name, function),
 		fmt.Sprintf("DROP TRIGGER IF EXISTS %s ON %s", syncTrigger, name))
 	if names, conditions := p.equal(table); len(names) > 0 {
-		tx.exec("refuse a row in which they are not equal, from here on", alter+joined(names, ", ", func(i int, name string) string {
+		tx.exec("refuse a row in which they are not equal, from here on", alter+database.Joined(names, ", ", func(i int, name string) string {
 			return fmt.Sprintf("ADD CONSTRAINT %s CHECK (%s) NOT VALID", name, conditions[i])
 		}))
 	}
@@ -209,7 +209,7 @@ func (p *postgresPlanner) checkPartitions(tx transaction, table catalog.Name, ot
 	if !p.partitioned[table] {
 		return
 	}
-	names := joined(p.family(table), ", ", func(_ int, member catalog.Name) string { return "(" + p.Literal(p.name(member)) + ")" })
+	names := database.Joined(p.family(table), ", ", func(_ int, member catalog.Name) string { return "(" + p.Literal(p.name(member)) + ")" })
 	condition, remedy := "", "attach the partition again, or drop it"
 	if others {
 		condition, remedy = "p.name IS NULL OR ", "reverse this phase with snowkey migrate undo, and plan again"
@@ -363,7 +363,7 @@ func (p *postgresPlanner) swapColumns(tx transaction, table catalog.Name, undo, 
 	}
 	tx.add(Step{
 		Text: "drop the old columns, with their indexes and constraints",
-		SQL:  "ALTER TABLE " + name + " " + joined(columns, ", ", func(_ int, c catalog.Column) string { return "DROP COLUMN " + p.Quote(c.Name) }),
+		SQL:  "ALTER TABLE " + name + " " + database.Joined(columns, ", ", func(_ int, c catalog.Column) string { return "DROP COLUMN " + p.Quote(c.Name) }),
 		Undo: undo, UndoChecks: undoChecks, Done: p.wide(table), Lasting: true,
 	})
 	for _, c := range columns {

@@ -84,7 +84,7 @@ func (p *postgresPlanner) rehearse(ctx context.Context, conn *sql.Conn, table ca
 	columns := p.widened.columns[p.root(table)]
 	statements := []string{
 		"CREATE TEMPORARY TABLE snowkey_like (LIKE " + p.name(table) + ")",
-		"ALTER TABLE " + copied + " " + joined(columns, ", ", func(_ int, c catalog.Column) string {
+		"ALTER TABLE " + copied + " " + database.Joined(columns, ", ", func(_ int, c catalog.Column) string {
 			return "ALTER COLUMN " + p.Quote(c.Name) + " TYPE bigint USING NULL"
 		}),
 	}

@@ -235,7 +235,7 @@ func namesOf(columns []catalog.Column) (names []string) {
 
 // altered returns SQL that changes the types of columns of a table.
 func (p *postgresPlanner) altered(columns []catalog.Column, kind func(catalog.Column) string) string {
-	return "ALTER TABLE " + p.name(columns[0].Table) + " " + joined(namesOf(columns), ", ", func(i int, name string) string {
+	return "ALTER TABLE " + p.name(columns[0].Table) + " " + database.Joined(namesOf(columns), ", ", func(i int, name string) string {
 		return "ALTER COLUMN " + p.Quote(name) + " TYPE " + kind(columns[i])
 	})
 }
@@ -244,7 +244,7 @@ func (p *postgresPlanner) altered(columns []catalog.Column, kind func(catalog.Co
 func (p *postgresPlanner) wide(table catalog.Name) string {
 	names := namesOf(p.widened.columns[table])
 	return fmt.Sprintf("SELECT (count(*) = %d)::int FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = %s AND c.relname = %s AND a.attname IN (%s) AND a.atttypid = 'bigint'::regtype",
-		len(names), p.Literal(table.Schema), p.Literal(table.Name), joined(names, ", ", func(_ int, name string) string { return p.Literal(name) }))
+		len(names), p.Literal(table.Schema), p.Literal(table.Name), database.Joined(names, ", ", func(_ int, name string) string { return p.Literal(name) }))
 }
 
 // narrowable returns the queries for rows and counters that keep the columns of a table from

@@ -283,7 +283,7 @@ func (r rekeying) copied(s server, table catalog.Name, names []string, has, give
 // lookup returns the new key for the value of a column in a row.
 func (r rekeying) lookup(s server, c catalog.Column, row string) string {
 	names, conditions := r.maps(s, c, row, "old")
-	return "COALESCE(" + joined(names, ", ", func(i int, name string) string {
+	return "COALESCE(" + database.Joined(names, ", ", func(i int, name string) string {
 		return fmt.Sprintf("(SELECT m.new FROM %s AS m WHERE m%s)", name, conditions[i])
 	}) + ")"
 }
@@ -469,7 +469,7 @@ func (p *planner) checkMapped(c catalog.Column, r rekeying, where ...string) Ste
 // checkUndo returns a step that does nothing, and keeps an undo from starting if columns have
 // values without an old key, whose rows it would lose.
 func (p *planner) checkUndo(r rekeying) Step {
-	without := joined(r.all(), " UNION ALL ", func(_ int, c catalog.Column) string {
+	without := database.Joined(r.all(), " UNION ALL ", func(_ int, c catalog.Column) string {
 		selected := p.Literal(c.Table.Name+"."+c.Name) + " AS col, count(*) AS without_old_key"
 		return "SELECT * FROM (" + r.unmapped(p.server, c, selected, "new") + ") AS c WHERE without_old_key > 0"
 	})

@@ -148,10 +148,8 @@ func readSchema(ctx context.Context, conn *sql.Conn, s server, options catalog.O
 			return []any{&p.name.Schema, &p.name.Name, &p.partitioned, &p.ancestor.Schema, &p.ancestor.Name, &p.isRoot}
 		}),
 	)
-	m.columns, m.of = by(m.all, func(c column) catalog.Column { return bare(c.Column) }), make(map[catalog.Name][]column)
-	for _, c := range m.all {
-		m.of[c.Table] = append(m.of[c.Table], c)
-	}
+	m.columns = database.By(m.all, func(c column) catalog.Column { return bare(c.Column) })
+	m.of = database.Grouped(m.all, func(c column) catalog.Name { return c.Table })
 	m.unique = make(map[catalog.Name][][]string)
 	for i, x := range indexes {
 		of := m.unique[x.Table]

@@ -176,7 +176,7 @@ func (p *sqlitePlanner) transact(phase PhaseName, steps []Step, tables ...catalo
 	}
 	steps = append(steps, Step{
 		Text: "check that no foreign key is broken", Run: Check, After: []string{"PRAGMA legacy_alter_table = OFF", "PRAGMA foreign_keys = ON"},
-		SQL: joined(all, "\nUNION ALL ", func(_ int, table catalog.Name) string {
+		SQL: database.Joined(all, "\nUNION ALL ", func(_ int, table catalog.Name) string {
 			return fmt.Sprintf(`SELECT "table", rowid, parent FROM pragma_foreign_key_check(%s, %s)`, p.Literal(table.Name), p.Literal(table.Schema))
 		}),
 	})

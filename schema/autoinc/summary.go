@@ -40,7 +40,7 @@ func (p *planner) measure(ctx context.Context, conn *sql.Conn) error {
 	all, err := database.List(ctx, conn, p.query("sizes"), func(t *tableSize) []any {
 		return []any{&t.Table.Schema, &t.Table.Name, &t.Rows, &t.Bytes, &t.Indexes, &t.IndexBytes}
 	})
-	known := by(all, func(t tableSize) catalog.Name { return t.Table })
+	known := database.By(all, func(t tableSize) catalog.Name { return t.Table })
 	for _, table := range p.tables() {
 		t := known[table]
 		t.Table = table

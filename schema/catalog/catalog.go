@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/snowkey-go/snowkey/internal/ddl"
+	"github.com/snowkey-go/snowkey/schema/internal/database"
 )
 
 // A catalog holds what was read from a database, before assemble groups it by key.
@@ -128,15 +129,6 @@ func (c *catalog) fold(column Column) Column {
 	return column.bare()
 }
 
-// grouped groups a list by a key.
-func grouped[K comparable, V any](all []V, key func(V) K) map[K][]V {
-	groups := make(map[K][]V)
-	for _, v := range all {
-		groups[key(v)] = append(groups[key(v)], v)
-	}
-	return groups
-}
-
 // assemble returns the keys in the inspected schemas, along with everything that uses them.
 // We leave out keys that a table inherits from its parent, because they take their numbers
 // from the parent's sequence, and altering the parent alters them as well.
@@ -151,7 +143,7 @@ func (c *catalog) assemble() []Key {
 			strings.Compare(a.Column.Name, b.Column.Name))
 	})
 	children := c.children()
-	uses := grouped(c.uses, func(u use) Name { return u.table })
+	uses := database.Grouped(c.uses, func(u use) Name { return u.table })
 	table := func(n Name) Column { return c.fold(Column{Table: n}) }
 	for i := range keys {
 		k := &keys[i]
@@ -170,7 +162,7 @@ func (c *catalog) assemble() []Key {
 
 // share sets SharedWith in keys that take their numbers from the same sequence.
 func share(keys []Key) {
-	by := grouped(keys, func(k Key) Name { return k.Counter.Sequence })
+	by := database.Grouped(keys, func(k Key) Name { return k.Counter.Sequence })
 	delete(by, Name{})
 	for i := range keys {
 		k := &keys[i]
@@ -198,7 +190,7 @@ func (c *catalog) children() map[Column][]ForeignKey {
 			all = append(all, fk)
 		}
 	}
-	return grouped(append(all, c.undeclared...), func(fk ForeignKey) Column { return fk.Parent.bare() })
+	return database.Grouped(append(all, c.undeclared...), func(fk ForeignKey) Column { return fk.Parent.bare() })
 }
 
 // held returns the foreign keys to k, the foreign keys to their columns, and so on.

@@ -119,7 +119,7 @@ func (c *catalog) findChildren(ctx context.Context, keys []Key, options Options)
 	if err != nil {
 		return nil, err
 	}
-	tables := grouped(c.columns, func(t tableColumn) Name { return t.Table })
+	tables := database.Grouped(c.columns, func(t tableColumn) Name { return t.Table })
 	first := firstWords(tables)
 	for _, column := range c.columns {
 		if decided[column.bare()] || !c.mayHold(column, options) {
@@ -389,8 +389,8 @@ func (c *catalog) search(ctx context.Context, column Column, keys []Key) error {
 		var known int64
 		known, err = database.One(ctx, c.conn, fmt.Sprintf("SELECT count(*) FROM %s WHERE CAST(%s AS %s) IN (%s)", c.name(k.Column.Table), c.Quote(k.Column.Name), text, in), database.Number)
 		if known > 0 {
-			k.find(KeysInText, Note, column, fmt.Sprintf("%s, of which the first %d values contain %d keys of %s", c.column(column), len(values), known, c.name(k.Column.Table)),
-				"replace them when the keys are replaced")
+			k.find(KeysInText, Note, column, "replace them when the keys are replaced",
+				"%s, of which the first %d values contain %d keys of %s", c.column(column), len(values), known, c.name(k.Column.Table))
 		}
 	}
 	return err

@@ -177,10 +177,10 @@ func (s server) readColumns(ctx context.Context, conn *sql.Conn, table Name) ([]
 }
 
 // find adds a finding, unless we already have it because of another field.
-func (c *comparison) find(f Finding) {
-	known := func(other Finding) bool { return other.Kind == f.Kind && other.Column.same(f.Column) }
+func (c *comparison) find(kind Kind, severity Severity, column Column, remedy, format string, args ...any) {
+	known := func(other Finding) bool { return other.Kind == kind && other.Column.same(column) }
 	if !slices.ContainsFunc(c.findings, known) {
-		c.findings = append(c.findings, f)
+		c.findings = append(c.findings, Finding{kind, severity, column, fmt.Sprintf(format, args...), remedy})
 	}
 }
 
@@ -191,27 +191,24 @@ func (c *comparison) compare(field Field) {
 		if field.Table.Schema != "" {
 			table, where = c.name(field.Table), "in this database"
 		}
-		c.find(Finding{Kind: MissingTable, Severity: Blocker, Column: Column{Table: field.Table},
-			Text:   fmt.Sprintf("%s is stored in %s, and there is no such table %s", field.Model, table, where),
-			Remedy: "create the table, connect as the program does, or correct the table's name in the model"})
+		c.find(MissingTable, Blocker, Column{Table: field.Table}, "create the table, connect as the program does, or correct the table's name in the model",
+			"%s is stored in %s, and there is no such table %s", field.Model, table, where)
 		return
 	}
 	folded := c.fold(Column{Table: columns[0].Table, Name: field.Column})
 	i := slices.IndexFunc(columns, func(column Column) bool { return c.fold(column) == folded })
 	if i < 0 {
 		missing := Column{Table: columns[0].Table, Name: field.Column}
-		c.find(Finding{Kind: MissingColumn, Severity: Blocker, Column: missing,
-			Text:   fmt.Sprintf("%s is stored in %s, and there is no such column", field.Model, c.column(missing)),
-			Remedy: "add the column, or correct its name in the model"})
+		c.find(MissingColumn, Blocker, missing, "add the column, or correct its name in the model",
+			"%s is stored in %s, and there is no such column", field.Model, c.column(missing))
 		return
 	}
 	column := columns[i]
 	at := slices.IndexFunc(c.keys, func(k Key) bool { return k.Column.same(column) })
 	if field.Counts {
 		if at < 0 {
-			c.find(Finding{Kind: NotCounting, Severity: Blocker, Column: column,
-				Text:   fmt.Sprintf("%s leaves its number to the database, and %s does not count, so that inserts fail", field.Model, c.column(column)),
-				Remedy: "have the program fill the key, as it does one that is a pk.ID and has the hook of its ORM"})
+			c.find(NotCounting, Blocker, column, "have the program fill the key, as it does one that is a pk.ID and has the hook of its ORM",
+				"%s leaves its number to the database, and %s does not count, so that inserts fail", field.Model, c.column(column))
 		}
 		return
 	}
@@ -240,9 +237,9 @@ func (c *comparison) compare(field Field) {
 			fallthrough
 		case AlwaysGenerated:
 			f.Text = field.Model + " is filled by the program, and " + f.Text
-			c.find(f)
+			fallthrough
 		case NarrowChild, TextChild:
-			c.find(f)
+			c.find(f.Kind, f.Severity, f.Column, f.Remedy, "%s", f.Text)
 		}
 	}
 }
@@ -256,35 +253,26 @@ func (c *comparison) compareType(field Field, column Column) {
 	is := fmt.Sprintf("%s is %s", c.column(column), column.Type)
 	switch {
 	case field.Text && column.Bits > 0:
-		c.find(Finding{Kind: NumberKey, Severity: Blocker, Column: column,
-			Text:   fmt.Sprintf("%s is written as text, and %s, which keeps numbers", field.Model, is),
-			Remedy: "declare it as pk.ID in the model; it is text in JSON all the same"})
+		c.find(NumberKey, Blocker, column, "declare it as pk.ID in the model; it is text in JSON all the same",
+			"%s is written as text, and %s, which keeps numbers", field.Model, is)
 	case field.Text && column.Text:
 		c.compareSize(field, column, narrow)
+	case c.keepsAnything(column):
 	case field.Text:
-		if !c.keepsAnything(column) {
-			c.find(Finding{Kind: NotNumeric, Severity: Blocker, Column: column,
-				Text:   fmt.Sprintf("%s is written as text, and %s", field.Model, is),
-				Remedy: "give the column a type of text, or correct the model"})
-		}
+		c.find(NotNumeric, Blocker, column, "give the column a type of text, or correct the model",
+			"%s is written as text, and %s", field.Model, is)
 	case column.Text:
-		c.find(Finding{Kind: TextKey, Severity: Blocker, Column: column,
-			Text:   fmt.Sprintf("%s is written as a number, and %s, which keeps text", field.Model, is),
-			Remedy: "declare it as pk.Text in the model if the rows hold the plain decimal, as pk.SortText if they hold 13 characters, or make the column BIGINT"})
+		c.find(TextKey, Blocker, column, "declare it as pk.Text in the model if the rows hold the plain decimal, as pk.SortText if they hold 13 characters, or make the column BIGINT",
+			"%s is written as a number, and %s, which keeps text", field.Model, is)
 	case column.Bits == 0:
-		if !c.keepsAnything(column) {
-			c.find(Finding{Kind: NotNumeric, Severity: Blocker, Column: column,
-				Text:   fmt.Sprintf("%s is written as a number of 64 bits, and %s", field.Model, is),
-				Remedy: "make the column BIGINT, or correct the model"})
-		}
+		c.find(NotNumeric, Blocker, column, "make the column BIGINT, or correct the model",
+			"%s is written as a number of 64 bits, and %s", field.Model, is)
 	case column.narrow():
-		c.find(Finding{Kind: narrow, Severity: Blocker, Column: column,
-			Text:   fmt.Sprintf("%s has 64 bits, and %s, which cannot hold them", field.Model, is),
-			Remedy: c.widen(column)})
+		c.find(narrow, Blocker, column, c.widen(column),
+			"%s has 64 bits, and %s, which cannot hold them", field.Model, is)
 	case column.Unsigned != field.Unsigned && c.IsMySQL():
-		c.find(Finding{Kind: SignMismatch, Severity: Warning, Column: column,
-			Text:   fmt.Sprintf("%s is taken to be %s, and %s; keys fit both, but a foreign key that is made by the model is refused, and ent's migration alters the column", field.Model, signs[field.Unsigned], is),
-			Remedy: fmt.Sprintf("declare the field as %s in the model", signs[column.Unsigned])})
+		c.find(SignMismatch, Warning, column, fmt.Sprintf("declare the field as %s in the model", signs[column.Unsigned]),
+			"%s is taken to be %s, and %s; keys fit both, but a foreign key that is made by the model is refused, and ent's migration alters the column", field.Model, signs[field.Unsigned], is)
 	}
 }
 
@@ -311,9 +299,8 @@ func (c *comparison) compareSize(field Field, column Column, kind Kind) {
 	if !field.Text || size == 0 || size >= field.Size || c.Dialect == SQLite {
 		return
 	}
-	c.find(Finding{Kind: kind, Severity: Blocker, Column: column,
-		Text:   fmt.Sprintf("%s is written as text of up to %d characters, and %s is %s", field.Model, field.Size, c.column(column), column.Type),
-		Remedy: fmt.Sprintf("make the column VARCHAR(%d), or CHAR of that length if its keys all have it", field.Size)})
+	c.find(kind, Blocker, column, fmt.Sprintf("make the column VARCHAR(%d), or CHAR of that length if its keys all have it", field.Size),
+		"%s is written as text of up to %d characters, and %s is %s", field.Model, field.Size, c.column(column), column.Type)
 }
 
 // textSize returns how many characters a text column can hold, or 0 if there is no

@@ -49,13 +49,4 @@
 // On MySQL and MariaDB, the server hides objects for which an account has no privileges. To
 // see all objects, Inspect requires SELECT and TRIGGER on *.*. If some objects might be
 // hidden, the report has an [Unseen] finding.
-//
-// # Why it has its own parser
-//
-// This package only depends on the standard library. Atlas (ariga.io/atlas/sql) already has
-// inspectors for these databases, but they don't read counters, and every program that calls
-// Check would depend on Atlas.
-//
-// Package internal/ddl has a tokenizer and a parser for column types. A full parser for each
-// dialect isn't needed, because all definitions come from a server that has accepted them.
 package catalog

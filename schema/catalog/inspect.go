@@ -114,10 +114,6 @@ var ErrSchema = errors.New("there is no schema of this name that this account ma
 var ErrColumn = errors.New("there is no single column of integers of this name")
 
 func missingSchema(name string, schemas []string) error {
-	const most = 10
-	shown, more := schemas, ""
-	if len(shown) > most {
-		shown, more = shown[:most], " and others"
-	}
-	return fmt.Errorf("catalog: %w: %q; there are %q%s", ErrSchema, name, shown, more)
+	const most = 10 // are named
+	return fmt.Errorf("catalog: %w: %q; there are %q, %d in all", ErrSchema, name, schemas[:min(len(schemas), most)], len(schemas))
 }

@@ -2,7 +2,6 @@ package catalog
 
 import (
 	"context"
-	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -53,8 +52,8 @@ func (c *catalog) joinMySQL(ctx context.Context, tables []Key, grants []string) 
 		return nil
 	}
 	account, err := database.One(ctx, c.conn, "SELECT CURRENT_USER()", database.Text)
-	c.hidden(fmt.Sprintf("the account %s does not have %s on *.*, and the server shows an account only what was granted to it: tables, foreign keys from other databases or triggers may be missing here",
-		account, strings.Join(missing, ", ")), "inspect as an account with SELECT and TRIGGER on *.*")
+	c.hidden("inspect as an account with SELECT and TRIGGER on *.*",
+		"the account %s does not have %s on *.*, and the server shows an account only what was granted to it: tables, foreign keys from other databases or triggers may be missing here", account, strings.Join(missing, ", "))
 	return err
 }
 

@@ -57,13 +57,11 @@ func (s server) read(ctx context.Context, conn *sql.Conn, wanted []string) (*cat
 	var links, rules []link
 	var primary []Column
 	var tables []Key
-	var grants, inspected []string
-	for _, name := range c.inspected {
-		inspected = append(inspected, s.Literal(name))
-	}
+	var grants []string
+	inspected := database.Joined(c.inspected, ", ", func(_ int, name string) string { return s.Literal(name) })
 	for _, part := range parts {
 		query := func(name string) string {
-			return strings.NewReplacer("{schema}", s.Quote(part), "{name}", s.Literal(part), "{inspected}", strings.Join(inspected, ", ")).Replace(s.query(name))
+			return strings.NewReplacer("{schema}", s.Quote(part), "{name}", s.Literal(part), "{inspected}", inspected).Replace(s.query(name))
 		}
 		err := cmp.Or(
 			database.Into(ctx, q, &c.columns, query("columns"), func(t *tableColumn) []any {
@@ -182,20 +180,19 @@ func (c *catalog) readSequences(ctx context.Context) error {
 			reading = append(reading, &k.Counter)
 		default:
 			sequence := c.name(k.Counter.Sequence)
-			c.hidden(fmt.Sprintf("this role may not read %s, which numbers %s, so that its counter is not known", sequence, c.column(k.Column)),
-				fmt.Sprintf("GRANT USAGE ON SCHEMA %s and SELECT ON SEQUENCE %s to it, or inspect as their owner", c.Quote(k.Counter.Sequence.Schema), sequence))
+			c.hidden(fmt.Sprintf("GRANT USAGE ON SCHEMA %s and SELECT ON SEQUENCE %s to it, or inspect as their owner", c.Quote(k.Counter.Sequence.Schema), sequence),
+				"this role may not read %s, which numbers %s, so that its counter is not known", sequence, c.column(k.Column))
 		}
 	}
 	for part := range slices.Chunk(reading, most) {
-		var selects []string
-		for i, counter := range part {
-			selects = append(selects, fmt.Sprintf("SELECT %d, last_value, CASE WHEN is_called THEN %d ELSE 0 END FROM %s", i, counter.Step, c.name(counter.Sequence)))
-		}
+		selects := database.Joined(part, "\nUNION ALL ", func(i int, counter *Counter) string {
+			return fmt.Sprintf("SELECT %d, last_value, CASE WHEN is_called THEN %d ELSE 0 END FROM %s", i, counter.Step, c.name(counter.Sequence))
+		})
 		type state struct {
 			i          int
 			last, step int64
 		}
-		states, err := database.List(ctx, c.conn, strings.Join(selects, "\nUNION ALL "), func(s *state) []any { return []any{&s.i, &s.last, &s.step} })
+		states, err := database.List(ctx, c.conn, selects, func(s *state) []any { return []any{&s.i, &s.last, &s.step} })
 		if err != nil {
 			return err
 		}
@@ -214,15 +211,15 @@ func (c *catalog) readMariaDBSequence(ctx context.Context, name Name) Counter {
 		return []any{database.ScanInt(&counter.next), database.ScanInt(&counter.top), &counter.Step}
 	})
 	if err != nil {
-		c.hidden(fmt.Sprintf("the sequence %s cannot be read, so that its counter is not known: %v", c.name(name), err),
-			fmt.Sprintf("GRANT SELECT ON %s to this account", c.name(name)))
+		c.hidden(fmt.Sprintf("GRANT SELECT ON %s to this account", c.name(name)),
+			"the sequence %s cannot be read, so that its counter is not known: %v", c.name(name), err)
 	}
 	return counter
 }
 
 // hidden adds a finding about something that the account may not see.
-func (c *catalog) hidden(text, remedy string) {
-	f := Finding{Kind: Unseen, Severity: Warning, Text: text, Remedy: remedy}
+func (c *catalog) hidden(remedy, format string, args ...any) {
+	f := Finding{Unseen, Warning, Column{}, fmt.Sprintf(format, args...), remedy}
 	if !slices.Contains(c.unseen, f) { // because of another key
 		c.unseen = append(c.unseen, f)
 	}

@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"fmt"
 	"math/big"
 	"slices"
 )
@@ -62,8 +63,8 @@ type Key struct {
 // primary reports whether the key is the whole primary key of its table.
 func (k Key) primary() bool { return len(k.PrimaryKey) == 1 && k.PrimaryKey[0] == k.Column.Name }
 
-func (k *Key) find(kind Kind, severity Severity, column Column, text, remedy string) {
-	k.Findings = append(k.Findings, Finding{Kind: kind, Severity: severity, Column: column, Text: text, Remedy: remedy})
+func (k *Key) find(kind Kind, severity Severity, column Column, remedy, format string, args ...any) {
+	k.Findings = append(k.Findings, Finding{kind, severity, column, fmt.Sprintf(format, args...), remedy})
 }
 
 // Columns returns the key and all columns that hold it, without duplicates.

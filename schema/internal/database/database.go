@@ -257,6 +257,33 @@ func Text(s *string) []any { return []any{s} }
 // Number is a dest for [List] that scans a single integer column.
 func Number(n *int64) []any { return []any{n} }
 
+// Joined joins what f returns for each item of a list.
+func Joined[T any](list []T, separator string, f func(i int, item T) string) string {
+	var texts []string
+	for i, item := range list {
+		texts = append(texts, f(i, item))
+	}
+	return strings.Join(texts, separator)
+}
+
+// Grouped groups a list by a key.
+func Grouped[K comparable, V any](list []V, key func(V) K) map[K][]V {
+	groups := make(map[K][]V)
+	for _, v := range list {
+		groups[key(v)] = append(groups[key(v)], v)
+	}
+	return groups
+}
+
+// By returns a map of a list in which each key is there once.
+func By[K comparable, V any](list []V, key func(V) K) map[K]V {
+	all := make(map[K]V)
+	for _, v := range list {
+		all[key(v)] = v
+	}
+	return all
+}
+
 // Printable escapes characters that don't print, line endings included, so that a name
 // can't move the cursor of a terminal.
 func Printable(s string) string {
