@@ -48,6 +48,11 @@ func TestBackfill(t *testing.T) {
 	if same.ID != rows[2].ID {
 		t.Errorf("the upsert has the key %d, and the row %d", same.ID, rows[2].ID)
 	}
+	first, last := b.Config().Layout.Between(at(1).Time, at(2).Time)
+	var early []order
+	if err := e.NewSelect().Model(&early).Where("id BETWEEN ? AND ?", first, last).Scan(ctx); err != nil || len(early) != 1 || early[0].ID != same.ID {
+		t.Errorf("of the first hour: %v, %v", early, err)
+	}
 	filled := []order{{CreatedAt: at(4)}}
 	dbtest.NoError(t, bunid.FillRows(ctx, e.DB, &filled, b))
 	want(&filled[0], at(4))

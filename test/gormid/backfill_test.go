@@ -81,6 +81,25 @@ func TestImport(t *testing.T) {
 		if err := cursor.Err(); err != nil || n != total {
 			t.Fatalf("%d rows, %v", n, err)
 		}
+
+		// The rows of a year, page by page, as docs/layouts.md shows.
+		from := layout.Epoch().AddDate(1, 2, 3)
+		first, end := layout.Between(from, from.AddDate(1, 0, 0))
+		want := slices.DeleteFunc(rows, func(row imported) bool {
+			return row.CreatedAt.Before(from) || !row.CreatedAt.Before(from.AddDate(1, 0, 0))
+		})
+		got := 0
+		for after := first - 1; ; {
+			var page []imported
+			must(t, e.Where("id BETWEEN ? AND ?", first, end).Where("id > ?", after).Order("id").Limit(1000).Find(&page))
+			if len(page) == 0 {
+				break
+			}
+			got, after = got+len(page), page[len(page)-1].ID.Int64()
+		}
+		if got != len(want) || got == 0 {
+			t.Errorf("%d rows are of the year, want %d", got, len(want))
+		}
 	})
 }
 
