@@ -62,6 +62,13 @@ func (p *postgresPlanner) read(ctx context.Context, conn *sql.Conn) (err error) 
 	if p.database, err = database.One(ctx, conn, "SELECT current_database()", database.Text); err != nil {
 		return err
 	}
+	silent := "SELECT current_setting('is_superuser') = 'on'"
+	if p.AtLeast(15, 0) {
+		silent += " OR has_parameter_privilege(current_user, 'session_replication_role', 'SET')"
+	}
+	if p.silent, err = database.One(ctx, conn, silent, func(yes *bool) []any { return []any{yes} }); err != nil {
+		return err
+	}
 	var published, uses []obstacle
 	var sequences []postgresSequence
 	err = cmp.Or(

@@ -60,15 +60,7 @@ func (p *postgresPlanner) widenOnline(ctx context.Context, conn *sql.Conn) error
 }
 
 // refuseOnline refuses columns that can't be replaced.
-func (p *postgresPlanner) refuseOnline(ctx context.Context, conn *sql.Conn) (err error) {
-	silent := "SELECT current_setting('is_superuser') = 'on'"
-	if p.AtLeast(15, 0) {
-		silent += " OR has_parameter_privilege(current_user, 'session_replication_role', 'SET')"
-	}
-	p.silent, err = database.One(ctx, conn, silent, func(yes *bool) []any { return []any{yes} })
-	if err != nil {
-		return err
-	}
+func (p *postgresPlanner) refuseOnline(ctx context.Context, conn *sql.Conn) error {
 	obstacles, err := database.List(ctx, conn, p.query("obstacles online"), (*obstacle).dest, p.silent)
 	remedy := fmt.Sprintf("plan without --online, or drop it, apply the phase %s, and create it again", p.phase)
 	for _, c := range p.widened.all() {

@@ -94,13 +94,19 @@ func (p *postgresPlanner) rekey(r rekeying) {
 	tx.add(p.checkUndo(r))
 	views := p.dropViews(tx, r.all()[0], r.tables...)
 	var again []Step
+	empty := make(map[catalog.Name][]Step) // what is done while a table has no rows
 	for _, f := range r.references {
 		drop, add := p.alter(f.Child)+"DROP CONSTRAINT "+p.Quote(f.Name), p.restoreReference(f)
 		tx.exec("drop the foreign key "+p.Quote(f.Name)+", which is added again below", drop, add)
 		if p.options.Online {
 			add = p.addReference(f)
 		}
-		again = append(again, Step{Text: "add the foreign key " + p.Quote(f.Name) + " again", SQL: add, Undo: []string{drop}})
+		s := Step{Text: "add the foreign key " + p.Quote(f.Name) + " again", SQL: add, Undo: []string{drop}}
+		if p.keeps(f, r) {
+			empty[f.Child] = append(empty[f.Child], s)
+		} else {
+			again = append(again, s)
+		}
 	}
 	for _, k := range p.keys {
 		if c := p.columns[bare(k.Column)]; c.identity != "" || c.expression != "" {
@@ -117,15 +123,21 @@ func (p *postgresPlanner) rekey(r rekeying) {
 		tx.exec("make the function that refuses a value without a new key", fmt.Sprintf("CREATE FUNCTION %s RETURNS bigint LANGUAGE plpgsql PARALLEL SAFE AS %s", lost+"(text, text)",
 			p.Literal("BEGIN RAISE EXCEPTION '% has the value %, which has no new key: "+unmappedRemedy+"', $1, $2; END")))
 	}
+	if len(empty) > 0 {
+		tx.exec("write rows again without checking foreign keys", "SET LOCAL session_replication_role = replica")
+	}
 	for _, table := range r.tables {
 		undo := statements(p.rewriting(table, r, "new", "old"))
 		if p.options.Online {
 			p.swapKeys(tx, table, r, undo)
 			continue
 		}
-		steps := p.rewriting(table, r, "old", "new")
+		steps := p.rewriting(table, r, "old", "new", empty[table]...)
 		steps[0].Undo = undo
 		tx.add(steps...)
+	}
+	if len(empty) > 0 {
+		tx.exec("check foreign keys from here on", "SET LOCAL session_replication_role TO DEFAULT")
 	}
 	if !p.options.Online {
 		tx.exec("drop the function", "DROP FUNCTION "+lost+"(text, text)")
@@ -137,6 +149,14 @@ func (p *postgresPlanner) rekey(r rekeying) {
 			p.validateReference(f)
 		}
 	}
+}
+
+// keeps reports whether a foreign key can be added again while its child is empty, after its
+// parent was written again. It held before, and both ends get their new keys from the same map,
+// which has each old and each new key once. To check it would take a fifth of the phase.
+func (p *postgresPlanner) keeps(f catalog.Reference, r rekeying) bool {
+	i := slices.Index(r.tables, f.Child)
+	return i >= 0 && p.silent && f.Valid && !p.options.Online && !p.partitioned[f.Child] && p.root(f.Parent) == f.Parent && !p.partitioned[f.Parent] && !slices.Contains(r.tables[i:], f.Parent)
 }
 
 // swapKeys replaces the old columns of a table with the new ones, which have the new keys.
@@ -153,8 +173,9 @@ func (p *postgresPlanner) swapKeys(tx transaction, table catalog.Name, r rekeyin
 // rewritten is a copy of a table, which has the other keys already. lost is a function that fails.
 const rewritten, lost = "pg_temp.snowkey_rows", "pg_temp.snowkey_lost"
 
-// rewriting returns the steps that write the rows of a table again, with their new or old keys.
-func (p *postgresPlanner) rewriting(table catalog.Name, r rekeying, from, to string) []Step {
+// rewriting returns the steps that write the rows of a table again, with their new or old keys,
+// and what is done while it is empty.
+func (p *postgresPlanner) rewriting(table catalog.Name, r rekeying, from, to string, empty ...Step) []Step {
 	columns, name, kept := r.columns[table], p.name(table), r.kept(table)
 	var aside, back []Step // triggers, and indexes, which are faster to build at once
 	for _, member := range p.family(table) {
@@ -194,6 +215,7 @@ func (p *postgresPlanner) rewriting(table catalog.Name, r rekeying, from, to str
 	}}, aside, []Step{
 		{Text: "empty the table", SQL: "TRUNCATE " + name},
 		{Text: "change its columns", SQL: alter},
+	}, empty, []Step{
 		{
 			Text: "put the rows back, with their new keys", Rewrites: "the whole table and all of its indexes", Copies: name,
 			SQL: fmt.Sprintf("INSERT INTO %s (%s) OVERRIDING SYSTEM VALUE SELECT %[2]s FROM %[3]s", name, p.List(names), rewritten),
