@@ -34,18 +34,21 @@ func (d Dialect) Quote(name string) string {
 }
 
 // Path quotes a name and its qualifiers, and joins them with dots.
-func (d Dialect) Path(names ...string) string { return d.join(names, ".") }
+func (d Dialect) Path(names ...string) string { return joined(names, ".", d.Quote) }
 
 // Table quotes a name that may begin with a schema and a dot.
 func (d Dialect) Table(name string) string { return d.Path(strings.Split(name, ".")...) }
 
 // List quotes the names and joins them with commas.
-func (d Dialect) List(names []string) string { return d.join(names, ", ") }
+func (d Dialect) List(names []string) string { return joined(names, ", ", d.Quote) }
 
-func (d Dialect) join(names []string, separator string) string {
+// Literals quotes the texts as string literals, and joins them with commas.
+func (d Dialect) Literals(texts []string) string { return joined(texts, ", ", d.Literal) }
+
+func joined(texts []string, separator string, quote func(string) string) string {
 	var quoted []string
-	for _, name := range names {
-		quoted = append(quoted, d.Quote(name))
+	for _, text := range texts {
+		quoted = append(quoted, quote(text))
 	}
 	return strings.Join(quoted, separator)
 }

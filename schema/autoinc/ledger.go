@@ -118,8 +118,7 @@ func (l ledger) write(ctx context.Context, step string, e entry) error {
 
 // forget deletes entries.
 func (l ledger) forget(ctx context.Context, steps ...string) error {
-	literals := database.Joined(steps, ", ", func(_ int, step string) string { return l.Literal(step) })
-	return l.exec(ctx, "DELETE FROM %s WHERE plan = %s AND step IN (%s)", l.name(l.table), l.Literal(l.sum), literals)
+	return l.exec(ctx, "DELETE FROM %s WHERE plan = %s AND step IN (%s)", l.name(l.table), l.Literal(l.sum), l.Literals(steps))
 }
 
 // drop drops the table if there are no entries left.

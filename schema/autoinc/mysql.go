@@ -316,9 +316,9 @@ func (p *mysqlPlanner) withoutReferences(phase PhaseName, references []catalog.R
 	p.add(phase, dropped...)
 }
 
-// referenceSteps returns the step that drops those of the foreign keys that a table has, and the
-// steps that add them again without checking its rows, because the server would copy the table
-// to check them, and then check them. If the server has created an index for one of them, we
+// referenceSteps returns the step that drops a table's foreign keys, as far as they are among the
+// references, and the steps that add them again and check its rows. The server would copy the
+// table to check the rows itself. If the server has created an index for one of them, we
 // make it an ordinary index without rebuilding it. When the foreign key is added again, the
 // server would otherwise replace the index with one of another name.
 func (p *mysqlPlanner) referenceSteps(child catalog.Name, references []catalog.Reference) (drop Step, again []Step) {
@@ -329,7 +329,7 @@ func (p *mysqlPlanner) referenceSteps(child catalog.Name, references []catalog.R
 			continue
 		}
 		adds, drops = append(adds, "ADD "+p.constraint(r)), append(drops, "DROP FOREIGN KEY "+p.Quote(r.Name))
-		orphans, names = append(orphans, p.orphans(r)), append(names, p.Literal(r.Name))
+		orphans, names = append(orphans, p.orphans(r)), append(names, r.Name)
 		for _, line := range p.definitions[child] {
 			name, ok := strings.CutPrefix(strings.TrimSuffix(line, ","), "  KEY ")
 			name, plain := strings.CutSuffix(name, " ("+database.Joined(r.Columns, ",", func(_ int, c string) string { return p.Quote(c) })+")")
@@ -340,7 +340,7 @@ func (p *mysqlPlanner) referenceSteps(child catalog.Name, references []catalog.R
 	}
 	add := Step{
 		Text: "add the foreign keys of " + name + " again", SQL: alter + strings.Join(adds, ", ") + inPlace, Undo: []string{alter + strings.Join(drops, ", ")},
-		Done:  p.listed(len(names), "TABLE_CONSTRAINTS", "TABLE", child, " AND CONSTRAINT_TYPE = 'FOREIGN KEY' AND CONSTRAINT_NAME IN ("+strings.Join(names, ", ")+")"),
+		Done:  p.listed(len(names), "TABLE_CONSTRAINTS", "TABLE", child, " AND CONSTRAINT_TYPE = 'FOREIGN KEY' AND CONSTRAINT_NAME IN ("+p.Literals(names)+")"),
 		Locks: "readers and writers for a moment only; this does not check the rows, the next steps do", Before: uncheckedForeignKeys, After: checkedForeignKeys,
 	}
 	drop = reversed(add, "drop the foreign keys of "+name+", to be added again below")
@@ -390,7 +390,7 @@ func (p *mysqlPlanner) widenTable(table catalog.Name, columns []catalog.Column) 
 	return Step{
 		Text:     "widen " + p.List(names) + " of " + name,
 		SQL:      "ALTER TABLE " + name + " " + strings.Join(actions, ", ") + copying,
-		Done:     p.listed(len(names), "COLUMNS", "TABLE", table, " AND COLUMN_NAME IN ("+database.Joined(names, ", ", func(_ int, name string) string { return p.Literal(name) })+") AND DATA_TYPE = 'bigint'"),
+		Done:     p.listed(len(names), "COLUMNS", "TABLE", table, " AND COLUMN_NAME IN ("+p.Literals(names)+") AND DATA_TYPE = 'bigint'"),
 		Locks:    locks,
 		Rewrites: "copies the whole table and its indexes", Copies: name,
 		Undo:       []string{"ALTER TABLE " + name + " " + strings.Join(back, ", ") + copying},

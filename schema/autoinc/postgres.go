@@ -59,14 +59,11 @@ type referenceCopy struct {
 }
 
 func (p *postgresPlanner) read(ctx context.Context, conn *sql.Conn) (err error) {
-	if p.database, err = database.One(ctx, conn, "SELECT current_database()", database.Text); err != nil {
-		return err
-	}
-	silent := "SELECT current_setting('is_superuser') = 'on'"
+	session := "SELECT current_database(), current_setting('is_superuser') = 'on'"
 	if p.AtLeast(15, 0) {
-		silent += " OR has_parameter_privilege(current_user, 'session_replication_role', 'SET')"
+		session += " OR has_parameter_privilege(current_user, 'session_replication_role', 'SET')"
 	}
-	if p.silent, err = database.One(ctx, conn, silent, func(yes *bool) []any { return []any{yes} }); err != nil {
+	if _, err := database.One(ctx, conn, session, func(*struct{}) []any { return []any{&p.database, &p.silent} }); err != nil {
 		return err
 	}
 	var published, uses []obstacle
@@ -151,6 +148,12 @@ func (p *postgresPlanner) copiesOf(r catalog.Reference) (all []catalog.Reference
 		}
 	}
 	return all
+}
+
+// whole reports whether a foreign key is one between tables, rather than of a partition, which may
+// be dropped later.
+func (p *postgresPlanner) whole(r catalog.Reference) bool {
+	return p.root(r.Child) == r.Child && p.root(r.Parent) == r.Parent
 }
 
 // counting returns the keys of a column, which can be several, because partitions may

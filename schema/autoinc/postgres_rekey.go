@@ -118,29 +118,12 @@ func (p *postgresPlanner) rekey(r rekeying) {
 			}
 		}
 	}
-	if !p.options.Online {
-		r.lost = lost
-		tx.exec("make the function that refuses a value without a new key", fmt.Sprintf("CREATE FUNCTION %s RETURNS bigint LANGUAGE plpgsql PARALLEL SAFE AS %s", lost+"(text, text)",
-			p.Literal("BEGIN RAISE EXCEPTION '% has the value %, which has no new key: "+unmappedRemedy+"', $1, $2; END")))
-	}
-	if len(empty) > 0 {
-		tx.exec("write rows again without checking foreign keys", "SET LOCAL session_replication_role = replica")
-	}
-	for _, table := range r.tables {
-		undo := statements(p.rewriting(table, r, "new", "old"))
-		if p.options.Online {
-			p.swapKeys(tx, table, r, undo)
-			continue
+	if p.options.Online {
+		for _, table := range r.tables {
+			p.swapKeys(tx, table, r)
 		}
-		steps := p.rewriting(table, r, "old", "new", empty[table]...)
-		steps[0].Undo = undo
-		tx.add(steps...)
-	}
-	if len(empty) > 0 {
-		tx.exec("check foreign keys from here on", "SET LOCAL session_replication_role TO DEFAULT")
-	}
-	if !p.options.Online {
-		tx.exec("drop the function", "DROP FUNCTION "+lost+"(text, text)")
+	} else {
+		p.rewrite(tx, r, empty)
 	}
 	tx.add(again...)
 	tx.add(views...)
@@ -151,20 +134,39 @@ func (p *postgresPlanner) rekey(r rekeying) {
 	}
 }
 
+// rewrite writes the rows of all tables again, and does what is to be done while each is empty.
+func (p *postgresPlanner) rewrite(tx transaction, r rekeying, empty map[catalog.Name][]Step) {
+	r.lost = lost
+	tx.exec("make the function that refuses a value without a new key", fmt.Sprintf("CREATE FUNCTION %s RETURNS bigint LANGUAGE plpgsql PARALLEL SAFE AS %s", lost+"(text, text)",
+		p.Literal("BEGIN RAISE EXCEPTION '% has the value %, which has no new key: "+unmappedRemedy+"', $1, $2; END")))
+	if len(empty) > 0 {
+		tx.exec("write rows again without checking foreign keys", "SET LOCAL session_replication_role = replica")
+	}
+	for _, table := range r.tables {
+		steps := p.rewriting(table, r, "old", "new", empty[table]...)
+		steps[0].Undo = statements(p.rewriting(table, r, "new", "old"))
+		tx.add(steps...)
+	}
+	if len(empty) > 0 {
+		tx.exec("check foreign keys from here on", "SET LOCAL session_replication_role TO DEFAULT")
+	}
+	tx.exec("drop the function", "DROP FUNCTION "+lost+"(text, text)")
+}
+
 // keeps reports whether a foreign key can be added again while its child is empty, after its
 // parent was written again. It held before, and both ends get their new keys from the same map,
 // which has each old and each new key once. To check it would take a fifth of the phase.
 func (p *postgresPlanner) keeps(f catalog.Reference, r rekeying) bool {
 	i := slices.Index(r.tables, f.Child)
-	return i >= 0 && p.silent && f.Valid && !p.options.Online && !p.partitioned[f.Child] && p.root(f.Parent) == f.Parent && !p.partitioned[f.Parent] && !slices.Contains(r.tables[i:], f.Parent)
+	return i >= 0 && p.silent && f.Valid && !p.options.Online && p.whole(f) && !p.partitioned[f.Child] && !p.partitioned[f.Parent] && !slices.Contains(r.tables[i:], f.Parent)
 }
 
 // swapKeys replaces the old columns of a table with the new ones, which have the new keys.
-func (p *postgresPlanner) swapKeys(tx transaction, table catalog.Name, r rekeying, undo []string) {
+func (p *postgresPlanner) swapKeys(tx transaction, table catalog.Name, r rekeying) {
 	for _, c := range r.columns[table] {
 		tx.add(p.checkMapped(c, r, "t."+p.Quote(p.fresh(c))+" IS NULL"))
 	}
-	p.swapColumns(tx, table, undo, nil)
+	p.swapColumns(tx, table, statements(p.rewriting(table, r, "new", "old")), nil)
 	if kept := r.kept(table); kept != "" && p.partitioned[table] {
 		tx.exec("make an index of the old keys", fmt.Sprintf("CREATE INDEX ON %s (%s)", p.name(table), p.Quote(kept)))
 	}

@@ -31,8 +31,7 @@ func planPostgres(ctx context.Context, conn *sql.Conn, p *planner) error {
 		return err
 	}
 	p.beginWiden()
-	partial := func(r catalog.Reference) bool { return pg.root(r.Child) != r.Child || pg.root(r.Parent) != r.Parent } // a partition may be dropped later
-	if err := p.checkOrphans(ctx, conn, Widen, slices.DeleteFunc(p.held(pg.widened.all()), partial)); err != nil {
+	if err := p.checkOrphans(ctx, conn, Widen, slices.DeleteFunc(p.held(pg.widened.all()), func(r catalog.Reference) bool { return !pg.whole(r) })); err != nil {
 		return err
 	}
 	switch {
@@ -244,7 +243,7 @@ func (p *postgresPlanner) altered(columns []catalog.Column, kind func(catalog.Co
 func (p *postgresPlanner) wide(table catalog.Name) string {
 	names := namesOf(p.widened.columns[table])
 	return fmt.Sprintf("SELECT (count(*) = %d)::int FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = %s AND c.relname = %s AND a.attname IN (%s) AND a.atttypid = 'bigint'::regtype",
-		len(names), p.Literal(table.Schema), p.Literal(table.Name), database.Joined(names, ", ", func(_ int, name string) string { return p.Literal(name) }))
+		len(names), p.Literal(table.Schema), p.Literal(table.Name), p.Literals(names))
 }
 
 // narrowable returns the queries for rows and counters that keep the columns of a table from
@@ -259,7 +258,7 @@ func (p *postgresPlanner) narrowable(table catalog.Name, references []catalog.Re
 		}
 	}
 	for _, r := range references {
-		if r.Valid && p.root(r.Child) == r.Child && p.root(r.Parent) == r.Parent {
+		if r.Valid && p.whole(r) {
 			checks = append(checks, p.orphans(r))
 		}
 	}

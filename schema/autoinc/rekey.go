@@ -47,8 +47,8 @@ const (
 
 var rekeyPhases = []PhaseName{MapKeys, Rekey}
 
-// mapPrefix begins the names of the tables with the old and the new keys, and orderPrefix
-// those of tables with the order of the rows, which exist while a map is filled.
+// mapPrefix begins the names of maps, the tables with the old and the new keys. orderPrefix
+// begins the names of tables with the order of the rows, which exist while a map is filled.
 const mapPrefix, orderPrefix = "snowkey_map", "snowkey_order"
 
 // mapName returns the name of the map for the keys of a table.
@@ -233,7 +233,8 @@ func (p *planner) mapLate(r rekeying) {
 	p.mapKeys(Rekey)
 }
 
-// maps returns the maps of the keys that a column of a row holds. Each comes with the condition, after its name, for the row whose old or new key the column has.
+// maps returns the maps of the keys that a column of a row holds. Each comes with a condition,
+// to be written after its name, for the row whose old or new key the column has.
 func (r rekeying) maps(s server, c catalog.Column, row, has string) (names, conditions []string) {
 	value := row + "." + s.Quote(c.Name)
 	for _, h := range r.held[bare(c)] {

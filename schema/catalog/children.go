@@ -375,12 +375,9 @@ func (c *catalog) search(ctx context.Context, column Column, keys []Key) error {
 	text := map[bool]string{true: "CHAR", false: "text"}[c.IsMySQL()]
 	values, err := database.List(ctx, c.conn, fmt.Sprintf("SELECT CAST(%s AS %s) FROM %s WHERE %[1]s IS NOT NULL LIMIT %[4]d",
 		c.Quote(column.Name), text, c.name(column.Table), sample/10), database.Text)
-	var literals []string
-	for _, id := range uuids.FindAllString(strings.Join(values, "\n"), -1) {
-		literals = append(literals, c.Literal(id))
-	}
-	slices.Sort(literals)
-	in := strings.Join(slices.Compact(literals), ", ")
+	ids := uuids.FindAllString(strings.Join(values, "\n"), -1)
+	slices.Sort(ids)
+	in := c.Literals(slices.Compact(ids))
 	for i := range keys {
 		k := &keys[i]
 		if err != nil || in == "" || k.Column.integer() {

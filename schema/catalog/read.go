@@ -58,10 +58,9 @@ func (s server) read(ctx context.Context, conn *sql.Conn, wanted []string) (*cat
 	var primary []Column
 	var tables []Key
 	var grants []string
-	inspected := database.Joined(c.inspected, ", ", func(_ int, name string) string { return s.Literal(name) })
 	for _, part := range parts {
 		query := func(name string) string {
-			return strings.NewReplacer("{schema}", s.Quote(part), "{name}", s.Literal(part), "{inspected}", inspected).Replace(s.query(name))
+			return strings.NewReplacer("{schema}", s.Quote(part), "{name}", s.Literal(part), "{inspected}", s.Literals(c.inspected)).Replace(s.query(name))
 		}
 		err := cmp.Or(
 			database.Into(ctx, q, &c.columns, query("columns"), func(t *tableColumn) []any {
