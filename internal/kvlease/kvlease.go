@@ -156,9 +156,12 @@ func (s *Store) read(ctx context.Context, terms lease.Terms, least, most int64) 
 	if err != nil {
 		return nil, err
 	}
-	c := &content{View: v, namespace: namespace{Layouts: make(map[string]layout)}, written: make(map[int64]string)}
+	c := &content{View: v, written: make(map[int64]string)}
 	if err := v.decode(OfNamespace, &c.namespace, &c.namespace.Version); err != nil {
 		return nil, err
+	}
+	if c.namespace.Layouts == nil { // there is no text, or somebody has written null
+		c.namespace.Layouts = make(map[string]layout)
 	}
 	for _, worker := range slices.Sorted(maps.Keys(v.Texts)) {
 		if worker < least || worker > most || v.Texts[worker] == "" {
@@ -215,9 +218,6 @@ func (c *content) write(r lease.Row, fingerprint string) {
 
 // list changes the namespace's text, in which the layout of the call is now l.
 func (c *content) list(l layout) {
-	if c.namespace.Layouts == nil { // somebody has written null
-		c.namespace.Layouts = make(map[string]layout)
-	}
 	c.namespace.Layouts[c.Terms.Layout] = l
 	c.mark()
 }
